@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/err.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+__attribute__((format(printf, 5, 0))) static int fail_v(struct ks_err *err, enum ks_code code,
+                                                        const char *file, int line, const char *fmt,
+                                                        va_list ap)
+{
+    int saved = errno;
+
+    if (err) {
+        err->code = code;
+        err->file = file;
+        err->line = line;
+        vsnprintf(err->text, sizeof(err->text), fmt, ap);
+    }
+    errno = saved;
+    return (int)code;
+}
+
+int ks_fail_at(struct ks_err *err, enum ks_code code, const char *file, int line, const char *fmt,
+               ...)
+{
+    va_list ap;
+    int rc;
+
+    va_start(ap, fmt);
+    rc = fail_v(err, code, file, line, fmt, ap);
+    va_end(ap);
+    return rc;
+}
+
+static enum ks_code code_of_errno(int e)
+{
+    static const struct {
+        int e;
+        enum ks_code code;
+    } map[] = {
+        { ENOSPC, KS_ENOSPC }, { EDQUOT, KS_ENOSPC }, { ENOMEM, KS_ENOMEM },
+        { ENOENT, KS_ENOENT }, { EEXIST, KS_EEXIST },
+    };
+
+    for (size_t i = 0; i < sizeof(map) / sizeof(map[0]); i++)
+        if (map[i].e == e)
+            return map[i].code;
+    return KS_EIO;
+}
+
+int ks_fail_errno_at(struct ks_err *err, const char *file, int line, const char *fmt, ...)
+{
+    enum ks_code code = code_of_errno(errno);
+    int saved = errno;
+    va_list ap;
+
+    va_start(ap, fmt);
+    fail_v(err, code, file, line, fmt, ap);
+    va_end(ap);
+    if (err) {
+        char reason[128];
+        size_t used = strlen(err->text);
+
+        snprintf(err->text + used, sizeof(err->text) - used, ": %s",
+                 strerror_r(saved, reason, sizeof(reason)));
+    }
+    errno = saved;
+    return (int)code;
+}
+
+int ks_err_context(struct ks_err *err, int rc, const char *fmt, ...)
+{
+    char cause[sizeof(err->text)];
+    va_list ap;
+    int n;
+
+    if (!err)
+        return rc;
+    memcpy(cause, err->text, sizeof(cause));
+    cause[sizeof(cause) - 1] = '\0';
+    va_start(ap, fmt);
+    n = vsnprintf(err->text, sizeof(err->text), fmt, ap);
+    va_end(ap);
+    if (n < 0)
+        n = 0;
+    /* A long context is cut rather than the cause: the cause is what the reader needs. */
+    if ((size_t)n > sizeof(err->text) / 2)
+        n = sizeof(err->text) / 2;
+    snprintf(err->text + n, sizeof(err->text) - (size_t)n, ": %.*s", (int)sizeof(err->text) - n - 3,
+             cause);
+    return rc;
+}
+
+struct code_row {
+    int code;
+    const char *name;
+    const char *text;
+    int exit_status;
+};
+
+static const struct code_row code_rows[] = {
+#define X(name, value, text, exit_status) { value, #name, text, exit_status },
+    KS_ERR_LIST(X)
+#undef X
+};
+
+static const struct code_row *find(int code)
+{
+    for (size_t i = 0; i < sizeof(code_rows) / sizeof(code_rows[0]); i++)
+        if (code_rows[i].code == code)
+            return &code_rows[i];
+    return NULL;
+}
+
+const char *ks_code_name(int code)
+{
+    const struct code_row *r = find(code);
+    return r ? r->name : "KS_?";
+}
+
+const char *ks_code_text(int code)
+{
+    const struct code_row *r = find(code);
+    return r ? r->text : "unknown error";
+}
+
+int ks_code_exit(int code)
+{
+    const struct code_row *r = find(code);
+    return r ? r->exit_status : 3;
+}

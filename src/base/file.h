@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/* file.h - whole files, atomic replacement, paths. All return 0 or KS_E* < 0 with err filled. */
+#ifndef KS_BASE_FILE_H
+#define KS_BASE_FILE_H
+
+#include "base/buf.h"
+#include "base/err.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+/* The content replaces what buf_out held; text is NUL-terminated beyond its length. */
+int ks_file_read(const char *path, struct ks_buf *buf_out, struct ks_err *err);
+
+/* Temporary file beside `path`, write, fsync, rename, fsync of the directory: readers see the old
+ * or the new content, never a part. The temporary is removed on failure. */
+int ks_file_replace(const char *path, const void *bytes, size_t n, struct ks_err *err);
+int ks_file_sync_dir(const char *dir, struct ks_err *err);
+
+int ks_write_all(int fd, const void *bytes, size_t n, struct ks_err *err); /* resumes after EINTR */
+bool ks_path_exists(const char *path);
+bool ks_path_is_dir(const char *path);
+int ks_mkdirs(const char *path, mode_t mode, struct ks_err *err); /* like mkdir -p */
+
+/* Joined path (out may be dir); `name` alone when it is absolute. KS_EINVAL when it does not fit.
+ */
+int ks_path_join(char *out, size_t cap, const char *dir, const char *name, struct ks_err *err);
+void ks_path_dir(char *out, size_t cap, const char *path); /* "." when there is no slash */
+const char *ks_path_base(const char *path);                /* borrowed; after the last slash */
+int ks_remove_tree(const char *path, struct ks_err *err);  /* like rm -rf; for temporaries */
+
+/* Directory of the running program (from /proc/self/exe). */
+int ks_program_dir(char *out, size_t cap, struct ks_err *err);
+
+/* Installed or source data (kernels/, jobs/): $KSWEEP_DATA_DIR, else ../share/ksweep beside the
+ * program, else the source tree the program was built from, if it still exists. */
+int ks_data_path(char *out, size_t cap, const char *name, struct ks_err *err);
+
+#endif
