@@ -139,6 +139,15 @@ void ks_buf_drop(struct ks_buf *b, size_t n)
     b->data[b->len] = '\0';
 }
 
+void ks_f64_text(double v, char text_out[32])
+{
+    for (int digits = 15; digits <= 17; digits++) {
+        snprintf(text_out, 32, "%.*g", digits, v);
+        if (strtod(text_out, NULL) == v)
+            return;
+    }
+}
+
 struct ks_cur ks_cur(const void *bytes, size_t n)
 {
     return (struct ks_cur){ .p = bytes, .left = n };

@@ -31,6 +31,9 @@ void ks_buf_printf(struct ks_buf *b, const char *fmt, ...) __attribute__((format
 const char *ks_buf_text(const struct ks_buf *b); /* NUL-terminated; "" when empty */
 void ks_buf_drop(struct ks_buf *b, size_t n);    /* remove the first n bytes */
 
+/* The shortest of %.15g, %.16g and %.17g that reads back as the same double. */
+void ks_f64_text(double v, char text_out[32]);
+
 /* Reading: a cursor over borrowed bytes. A get beyond the end returns 0 and sets failed. */
 struct ks_cur {
     const uint8_t *p;

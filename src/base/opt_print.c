@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
+#include "base/buf.h"
 #include "base/opt.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* The name as an option ('-') or as a job key ('_'). */
@@ -82,19 +82,10 @@ void ks_opt_markdown(const struct ks_opt *table, FILE *to)
     }
 }
 
-/* The shortest decimal that reads back as the same double. */
-static void print_f64(double v, char *out, size_t cap)
-{
-    for (int digits = 1; digits <= 17; digits++) {
-        snprintf(out, cap, "%.*g", digits, v);
-        if (strtod(out, NULL) == v)
-            return;
-    }
-}
-
 void ks_opt_print(const struct ks_opt *o, const void *cfg, char *text_out, size_t cap)
 {
     const void *slot = (const char *)cfg + o->offset;
+    char number[32];
     const char *s;
 
     switch (o->type) {
@@ -108,7 +99,8 @@ void ks_opt_print(const struct ks_opt *o, const void *cfg, char *text_out, size_
         snprintf(text_out, cap, "%llu", *(const unsigned long long *)slot);
         break;
     case KS_OPT_F64:
-        print_f64(*(const double *)slot, text_out, cap);
+        ks_f64_text(*(const double *)slot, number);
+        snprintf(text_out, cap, "%s", number);
         break;
     case KS_OPT_DURATION_MS:
         snprintf(text_out, cap, "%ums", *(const uint32_t *)slot);

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT */
+/* json.h - strict JSON: the only place that knows cJSON. Keys are case-sensitive, duplicate keys,
+ * trailing garbage, numbers that are no exact int64 or finite double are refused, every error names
+ * the file and line. No measurement ever travels as JSON text. */
+#ifndef KS_JSON_H
+#define KS_JSON_H
+
+#include "base/buf.h"
+#include "base/err.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct ks_json; /* a parsed document; owns all its nodes */
+struct ks_node; /* a borrowed node of it; NULL means absent */
+
+enum ks_json_kind {
+    KS_JSON_NULL,
+    KS_JSON_BOOL,
+    KS_JSON_INT,
+    KS_JSON_REAL,
+    KS_JSON_STRING,
+    KS_JSON_ARRAY,
+    KS_JSON_OBJECT
+};
+
+/* Nesting is limited to 64. KS_ENOENT/KS_EIO for the file, KS_EFORMAT with "file:line: cause". */
+int ks_json_open(const char *path, struct ks_json **doc_out, struct ks_err *err);
+/* `name` stands for the file in messages; copied. */
+int ks_json_parse(const char *text, size_t len, const char *name, struct ks_json **doc_out,
+                  struct ks_err *err);
+void ks_json_close(struct ks_json *doc); /* NULL is fine */
+
+const char *ks_json_name(const struct ks_json *doc); /* the path or name given; borrowed */
+const struct ks_node *ks_json_root(const struct ks_json *doc);
+enum ks_json_kind ks_node_kind(const struct ks_node *n);
+const char *ks_node_key(const struct ks_node *n); /* NULL in arrays and for the root */
+unsigned ks_node_line(const struct ks_node *n);   /* from 1; 0 for NULL */
+size_t ks_node_size(const struct ks_node *n);     /* children of an array or object; 0 for NULL */
+const struct ks_node *ks_node_first(const struct ks_node *n);                 /* NULL when empty */
+const struct ks_node *ks_node_next(const struct ks_node *n);                  /* NULL at the end */
+const struct ks_node *ks_node_at(const struct ks_node *obj, const char *key); /* NULL: absent */
+
+/* "file:line: key.path" of a node, for messages. */
+void ks_node_where(const struct ks_json *doc, const struct ks_node *n, char *out, size_t cap);
+/* KS_EINVAL "file:line: key.path: <text>". */
+int ks_node_fail(const struct ks_json *doc, const struct ks_node *n, struct ks_err *err,
+                 const char *fmt, ...) __attribute__((format(printf, 4, 5)));
+
+/* Typed access; the wrong kind is KS_EINVAL through ks_node_fail. Strings are borrowed. */
+int ks_node_bool(const struct ks_json *doc, const struct ks_node *n, bool *out, struct ks_err *err);
+int ks_node_int(const struct ks_json *doc, const struct ks_node *n, int64_t *out,
+                struct ks_err *err);
+int ks_node_real(const struct ks_json *doc, const struct ks_node *n, double *out,
+                 struct ks_err *err); /* INT also */
+int ks_node_str(const struct ks_json *doc, const struct ks_node *n, const char **out,
+                struct ks_err *err);
+/* The scalar as the text it would have as an option value ("5", "0.005", "yes", "warm"). */
+int ks_node_text(const struct ks_json *doc, const struct ks_node *n, char *out, size_t cap,
+                 struct ks_err *err);
+/* Every key of obj must be in `keys` (NULL-terminated); else KS_EINVAL naming it and the nearest.
+ */
+int ks_node_only(const struct ks_json *doc, const struct ks_node *obj, const char *const *keys,
+                 struct ks_err *err);
+
+/* Writer: appends to a buffer; commas and quoting are its business. Deeper than 32, a close too
+ * many and a number that is not finite set the buffer's failed flag. Bytes that are no UTF-8 become
+ * U+FFFD. Whole numbers above INT64_MAX are written but not read back by this module. */
+struct ks_jw {
+    struct ks_buf *to; /* borrowed */
+    int depth;
+    bool is_first[33];
+    bool is_pretty;
+};
+void ks_jw_init(struct ks_jw *w, struct ks_buf *to, bool is_pretty);
+void ks_jw_open(struct ks_jw *w, const char *key,
+                char bracket);                   /* '{' or '['; key NULL in arrays */
+void ks_jw_close(struct ks_jw *w, char bracket); /* '}' or ']' */
+void ks_jw_str(struct ks_jw *w, const char *key, const char *v); /* NULL: null */
+void ks_jw_int(struct ks_jw *w, const char *key, int64_t v);
+void ks_jw_u64(struct ks_jw *w, const char *key, uint64_t v);
+void ks_jw_real(struct ks_jw *w, const char *key, double v); /* round-trip exact; finite */
+void ks_jw_bool(struct ks_jw *w, const char *key, bool v);
+void ks_jw_null(struct ks_jw *w, const char *key);
+/* A parsed node copied as it is. */
+void ks_jw_node(struct ks_jw *w, const char *key, const struct ks_node *n);
+
+#endif

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/* scan.h - private to src/json: the strict grammar. cJSON builds the strings and the tree, but it
+ * takes trailing garbage, control characters, lone surrogates and long integers without a word and
+ * knows no lines; so every text passes here first. */
+#ifndef KS_JSON_SCAN_H
+#define KS_JSON_SCAN_H
+
+#include "base/err.h"
+#include "json/json.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum { KS_JSON_MAX_DEPTH = 64 };
+
+struct cJSON;
+
+/* Nodes lie in document order, so the first child of node i is node i + 1 and its next sibling is
+ * node i + span. */
+struct ks_node {
+    enum ks_json_kind kind;
+    uint32_t line;
+    uint32_t up;         /* distance to the parent in nodes; 0 for the root */
+    uint32_t span;       /* nodes of this subtree, itself included */
+    uint32_t n_children; /* of an array or object */
+    bool is_true;
+    const struct cJSON *item; /* key and string; borrowed from the document's tree */
+    union {
+        int64_t i;
+        double d;
+    } v;
+};
+
+struct ks_nodes {
+    struct ks_node *at; /* owned */
+    size_t n, cap;
+};
+
+/* Checks the whole text and fills nodes_out with everything but `item`; the caller frees
+ * nodes_out->at, also after a failure. KS_EFORMAT "name:line: cause"; KS_ENOMEM. */
+int ks_json_scan(const char *text, size_t len, const char *name, struct ks_nodes *nodes_out,
+                 struct ks_err *err);
+
+/* Bytes of the UTF-8 sequence at p (1 to 4), 0 when it is none (RFC 3629: no overlong forms, no
+ * surrogates, nothing above U+10FFFF). */
+size_t ks_utf8_next(const unsigned char *p, size_t left);
+
+#endif
