@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: MIT
+# Flags, external packages and the functions that declare modules, programs and tests.
+
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE RelWithDebInfo CACHE STRING "" FORCE)
+endif()
+set(CMAKE_C_EXTENSIONS OFF)
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
+
+add_library(ks_flags INTERFACE)
+target_compile_features(ks_flags INTERFACE c_std_11)
+target_compile_definitions(ks_flags INTERFACE _GNU_SOURCE)
+target_compile_options(ks_flags INTERFACE -Wall -Wextra -Wconversion -Wshadow -Wstrict-prototypes
+  -Wmissing-prototypes -Wvla -Wpointer-arith -fno-strict-aliasing
+  $<$<BOOL:${KSWEEP_WERROR}>:-Werror>)
+if(KSWEEP_SANITIZE)
+  target_compile_options(ks_flags INTERFACE -fsanitize=${KSWEEP_SANITIZE}
+    -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  target_link_options(ks_flags INTERFACE -fsanitize=${KSWEEP_SANITIZE})
+  target_compile_definitions(ks_flags INTERFACE KSWEEP_SANITIZED=1)
+endif()
+if(KSWEEP_COVERAGE)
+  target_compile_options(ks_flags INTERFACE --coverage -O0)
+  target_link_options(ks_flags INTERFACE --coverage)
+  target_compile_definitions(ks_flags INTERFACE KSWEEP_COVERAGE=1)
+endif()
+
+find_package(PkgConfig REQUIRED)
+if(NOT KSWEEP_WORKER_ONLY)
+  find_package(MPI REQUIRED COMPONENTS C)
+  find_package(HDF5 REQUIRED COMPONENTS C HL)
+  find_package(ZLIB REQUIRED)
+  pkg_check_modules(CJSON REQUIRED IMPORTED_TARGET libcjson)
+  pkg_check_modules(HWLOC REQUIRED IMPORTED_TARGET hwloc)
+endif()
+
+# ks_module(name SOURCES a.c.. DEPS target..): one directory of src/ = one static library ks_name.
+# PUBLIC so that a program's link line follows from its modules.
+function(ks_module name)
+  cmake_parse_arguments(A "" "" "SOURCES;DEPS" ${ARGN})
+  add_library(ks_${name} STATIC ${A_SOURCES})
+  target_include_directories(ks_${name} PUBLIC ${CMAKE_SOURCE_DIR}/src)
+  target_link_libraries(ks_${name} PUBLIC ${A_DEPS} PRIVATE ks_flags)
+endfunction()
+
+# ks_program(name SOURCES main.c.. DEPS target..)
+function(ks_program name)
+  cmake_parse_arguments(A "" "" "SOURCES;DEPS" ${ARGN})
+  add_executable(${name} ${A_SOURCES})
+  target_link_libraries(${name} PRIVATE ks_flags ${A_DEPS})
+  install(TARGETS ${name} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+endfunction()
+
+# ks_test(name DEPS target..): tests/unit/test_<name>.c, a cmocka program, label `unit`, 60 s.
+function(ks_test name)
+  cmake_parse_arguments(A "" "" "SOURCES;DEPS;ARGS" ${ARGN})
+  if(NOT BUILD_TESTING OR KSWEEP_WORKER_ONLY)
+    return()
+  endif()
+  add_executable(test_${name} ${CMAKE_SOURCE_DIR}/tests/unit/test_${name}.c ${A_SOURCES})
+  target_include_directories(test_${name} PRIVATE ${CMAKE_SOURCE_DIR})
+  target_link_libraries(test_${name} PRIVATE ks_flags ${A_DEPS} cmocka m)
+  target_compile_definitions(test_${name} PRIVATE
+    KS_SOURCE_DIR="${CMAKE_SOURCE_DIR}" KS_BINARY_DIR="${CMAKE_BINARY_DIR}")
+  add_test(NAME unit.${name} COMMAND test_${name} ${A_ARGS})
+  set_tests_properties(unit.${name} PROPERTIES LABELS unit TIMEOUT 60
+    ENVIRONMENT "KSWEEP_SOURCE_DIR=${CMAKE_SOURCE_DIR}")
+endfunction()
+
+# ks_test_faults(name [function..]): the allocations of test_<name> can be made to fail one by one
+# (tests/unit/fault.h); further functions named here are wrapped for the test itself to define.
+function(ks_test_faults name)
+  if(NOT TARGET test_${name})
+    return()
+  endif()
+  target_sources(test_${name} PRIVATE ${CMAKE_SOURCE_DIR}/tests/unit/fault.c)
+  foreach(f IN LISTS ARGN ITEMS malloc calloc realloc strdup)
+    target_link_options(test_${name} PRIVATE -Wl,--wrap=${f})
+  endforeach()
+endfunction()
+
+# ks_fuzz(name DEPS target..): tests/fuzz/fuzz_<name>.c with the mutation driver, started from
+# tests/fuzz/corpus/<name>/; label `fuzz`. Worth most with KSWEEP_SANITIZE=address,undefined.
+function(ks_fuzz name)
+  cmake_parse_arguments(A "" "" "SOURCES;DEPS" ${ARGN})
+  if(NOT BUILD_TESTING OR KSWEEP_WORKER_ONLY)
+    return()
+  endif()
+  set(dir ${CMAKE_SOURCE_DIR}/tests/fuzz)
+  add_executable(fuzz_${name} ${dir}/fuzz_${name}.c ${dir}/driver.c ${A_SOURCES})
+  target_include_directories(fuzz_${name} PRIVATE ${CMAKE_SOURCE_DIR})
+  target_link_libraries(fuzz_${name} PRIVATE ks_flags ${A_DEPS})
+  add_test(NAME fuzz.${name} COMMAND fuzz_${name} -n 20000 -s 1 ${dir}/corpus/${name})
+  set_tests_properties(fuzz.${name} PROPERTIES LABELS fuzz TIMEOUT 120)
+endfunction()

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+/* abi.h - the one public header between the harness and a kernel.
+ *
+ * A kernel artefact is a shared object that exports `ks_kernel_table` (struct ks_abi_table). One
+ * shared object usually holds many instances: compiling them together costs a fraction of compiling
+ * them one by one. A user's plug-in exports the same table. The header is C and C++ and includes
+ * nothing of the harness. */
+#ifndef KS_KERNELS_ABI_H
+#define KS_KERNELS_ABI_H
+
+#include <stdint.h>
+
+#define KS_ABI_MAJOR 1 /* a different major is refused at load; it is part of every instance_id */
+
+enum ks_abi_operator { KS_ABI_GROUPED_CONV = 1, KS_ABI_GEMM = 2 };
+enum ks_abi_direction { KS_ABI_FORWARD = 0, KS_ABI_BACKWARD_DATA = 1, KS_ABI_BACKWARD_WEIGHT = 2 };
+enum ks_abi_dtype { KS_ABI_FP32 = 0, KS_ABI_FP16 = 1, KS_ABI_BF16 = 2 };
+enum ks_abi_layout { KS_ABI_NHWGC = 0, KS_ABI_NGCHW = 1 };
+
+/* One problem. All convolutions are 3-D here: a 1-D or 2-D problem has leading ones (extent, filter,
+ * stride, dilation 1; padding 0). Index 0 is depth, 1 height, 2 width. Layout NHWGC means:
+ *   input  [n][d][h][w][g][c]   weights [g][k][z][y][x][c]   output [n][d][h][w][g][k]. */
+struct ks_abi_problem {
+    uint32_t bytes; /* sizeof(struct ks_abi_problem): later minors only append */
+    uint32_t op, direction, dtype, layout, reserved;
+    int64_t n, g;
+    int64_t c, k;       /* channels PER GROUP */
+    int64_t in[3], filter[3], out[3];
+    int64_t stride[3], dilation[3], pad_lo[3], pad_hi[3];
+};
+
+/* Operands in the order of the direction: forward a = input, b = weights, c = output;
+ * backward_data a = d_output, b = weights, c = d_input; backward_weight a = input, b = d_output,
+ * c = d_weights. Host: plain pointers, 64-byte aligned. GPU plug-in: device pointers. */
+struct ks_abi_buffers {
+    const void *a, *b;
+    void *c;
+    void *workspace;    /* at least workspace_bytes(problem), 4096-byte aligned; NULL when 0 */
+    void *stream;       /* host: NULL; HIP or CUDA: the stream to launch on */
+};
+
+struct ks_abi_entry {
+    const char *name;   /* the instance's name */
+    /* NULL when the problem can be run, else the reason, static text. Runs before anything else. */
+    const char *(*unsupported)(const struct ks_abi_problem *p);
+    int64_t (*workspace_bytes)(const struct ks_abi_problem *p);
+    /* Everything a caller needs done: packing, zero-fill, workspace set-up. Returns 0, else the
+     * launch failed and the value is recorded. */
+    int (*run)(const struct ks_abi_problem *p, const struct ks_abi_buffers *buf);
+};
+
+struct ks_abi_table {
+    uint32_t abi_major, n_entries;
+    const struct ks_abi_entry *entries; /* [n_entries] */
+};
+
+#define KS_ABI_SYMBOL "ks_kernel_table"
+
+#endif

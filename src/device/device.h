@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT */
+/* device.h - the only door to a compute device.
+ *
+ * To add a backend: 1. one file device_<name>.c with a `const struct ks_device_ops`; 2. one row in
+ * ks_device_backends[] (device.c); 3. tests/unit/test_device.c runs the conformance rows over it. */
+#ifndef KS_DEVICE_H
+#define KS_DEVICE_H
+
+#include "base/err.h"
+#include "kernels/abi.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct ks_device;   /* an open device; backends embed it as their first member */
+struct ks_module;   /* a loaded artefact */
+
+struct ks_device_props {
+    char name[64];          /* CPU model, GPU name */
+    char arch[32];          /* "x86-64-v4", "gfx942", "sm_90" */
+    char locator[64];       /* "cpu 3", PCI address */
+    char unique[128];       /* serial, UUID; host: machine-id + core set */
+    uint64_t memory_bytes;
+    uint32_t n_units;       /* cores, CUs or SMs */
+    uint64_t cache_bytes;   /* last level */
+    double clock_ns;        /* resolution of a time stamp */
+};
+
+/* Contract of every slot: 0 or KS_E* with *err filled; outputs only on success; nothing prints,
+ * exits or touches a global. All slots are required; a backend without a feature returns
+ * KS_EUNSUPPORTED, never a NULL slot. One in-order queue per device. */
+struct ks_device_ops {
+    uint32_t abi;           /* KS_DEVICE_ABI */
+    const char *name;       /* "host", "sim", "hip", "cuda": the job's device.backend */
+    bool is_virtual;        /* runs no kernels: results cannot be verified */
+
+    int (*count)(uint32_t *n_out, struct ks_err *err);
+    int (*open)(const char *locator, struct ks_device **dev_out, struct ks_err *err);
+    void (*close)(struct ks_device *dev); /* NULL is fine */
+    int (*props)(struct ks_device *dev, struct ks_device_props *out, struct ks_err *err);
+
+    /* Device memory, 4096-byte aligned. */
+    int (*alloc)(struct ks_device *dev, size_t bytes, void **ptr_out, struct ks_err *err);
+    void (*free)(struct ks_device *dev, void *ptr); /* NULL is fine */
+    int (*upload)(struct ks_device *dev, void *dst, const void *src, size_t bytes,
+                  struct ks_err *err);
+    int (*download)(struct ks_device *dev, void *dst, const void *src, size_t bytes,
+                    struct ks_err *err);
+    /* Pointer through which the host may read and write device memory directly, or NULL. */
+    void *(*host_view)(struct ks_device *dev, void *ptr);
+
+    /* Artefacts. entry: found by instance name; KS_ELOAD when the file, its table, its ABI or the
+     * name is wrong. Entries live as long as the module. */
+    int (*module_open)(struct ks_device *dev, const char *path, struct ks_module **mod_out,
+                       struct ks_err *err);
+    void (*module_close)(struct ks_device *dev, struct ks_module *mod);
+    int (*module_entry)(struct ks_device *dev, struct ks_module *mod, const char *name,
+                        const struct ks_abi_entry **entry_out, struct ks_err *err);
+
+    /* Time `calls` calls back to back: *ns_out = time of all of them. rc of run() != 0 is KS_EDEVICE
+     * with *kernel_rc_out set. Blocks until done. */
+    int (*time_calls)(struct ks_device *dev, const struct ks_abi_entry *entry,
+                      const struct ks_abi_problem *p, const struct ks_abi_buffers *buf,
+                      uint32_t calls, double *ns_out, int *kernel_rc_out, struct ks_err *err);
+    /* Bring caches into the state of the condition: cold = flush, else one pass of reads over the
+     * buffers (and over the output without changing it). */
+    int (*flush)(struct ks_device *dev, struct ks_err *err);
+    int (*touch)(struct ks_device *dev, const void *ptr, size_t bytes, struct ks_err *err);
+    /* A short fixed loop whose time tells whether the device is disturbed; ns. */
+    int (*canary)(struct ks_device *dev, double *ns_out, struct ks_err *err);
+    /* An exact calculation on exact data through alloc, upload, compute, download: KS_EDEVICE when
+     * the result is wrong. Run in a fresh worker after an abnormal end. */
+    int (*self_test)(struct ks_device *dev, struct ks_err *err);
+};
+
+#define KS_DEVICE_ABI 1u
+
+struct ks_device {
+    const struct ks_device_ops *ops;
+};
+
+extern const struct ks_device_ops *const ks_device_backends[]; /* NULL-terminated */
+const struct ks_device_ops *ks_device_find(const char *name);  /* NULL when unknown */
+/* KS_EINVAL naming the empty slot or wrong ABI. */
+int ks_device_check(const struct ks_device_ops *ops, struct ks_err *err);
+
+#endif

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+/* grid.h - the lazy grid: problems x instances x one condition. Nothing per cell is stored; a cell's
+ * position is i_problem * n_instances + i_instance and is only used inside one run of one program. */
+#ifndef KS_GRID_H
+#define KS_GRID_H
+
+#include "base/err.h"
+#include "grid/family.h"
+#include "grid/job.h"
+#include "op/op.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct ks_grid {
+    struct ks_job job;            /* resolved */
+    struct ks_problem *problems;  /* [n_problems] distinct, in order of priority: count x flops, big
+                                     first, ties by id */
+    uint32_t n_problems;
+    struct ks_family *families;   /* [n_families] */
+    uint32_t n_families;
+    struct ks_instance *instances; /* [n_instances] distinct, in config order */
+    uint32_t n_instances;
+    uint64_t condition;           /* condition_id */
+    uint64_t digest;              /* of condition, problem ids and instance ids in canonical order */
+};
+
+/* Load a job file and everything it names. Collisions of 64-bit ids are refused. KS_EINVAL,
+ * KS_EFORMAT, KS_ENOENT with file, line or key, and the fix. */
+int ks_grid_load(const char *job_path, struct ks_grid *grid_out, struct ks_err *err);
+/* As above, from the text of a resolved job (journal); paths in it are absolute. */
+int ks_grid_load_text(const char *text, const char *name, struct ks_grid *grid_out,
+                      struct ks_err *err);
+void ks_grid_release(struct ks_grid *g);
+
+uint64_t ks_grid_n_cells(const struct ks_grid *g);
+/* -1 when absent. Binary search over ids. */
+int64_t ks_grid_problem(const struct ks_grid *g, uint64_t problem_id);
+int64_t ks_grid_instance(const struct ks_grid *g, uint64_t instance_id);
+
+/* Why this host cannot run an instance (static or instance-owned text), NULL when it can.
+ * E.g. "needs avx512f, this CPU lacks it"; operator, direction, dtype or layout of the problem not
+ * the family's is "family is forward fp32 nhwgc". */
+const char *ks_grid_unsupported(const struct ks_grid *g, uint32_t i_problem, uint32_t i_instance);
+
+/* The condition's canonical text: cache mode, data profile, clock policy, protocol version. */
+void ks_condition_canonical(const struct ks_job *job, struct ks_buf *text_out);
+
+#endif

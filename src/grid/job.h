@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT */
+/* job.h - the job file (DESIGN section 10): JSON, unknown keys are errors that name the key and
+ * suggest the nearest. One option table per section: job key, default, range, help and provenance
+ * come from it. */
+#ifndef KS_GRID_JOB_H
+#define KS_GRID_JOB_H
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/opt.h"
+#include "json/json.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define KS_PATH_MAX 1024
+#define KS_JOB_LISTS 32
+
+struct ks_job_measure {
+    uint32_t warmup_ms, min_samples, max_samples, max_ms;
+    double target_rse;
+    unsigned cache;              /* 0 warm, 1 cold */
+    bool racing;                 /* refused when true: rounds beyond 0 come later */
+    uint32_t min_sample_us;      /* a sample has as many calls as this needs; 0 = from the clock */
+};
+struct ks_job_contention {
+    uint32_t retries;
+    double switches_per_s, stolen, canary;
+};
+struct ks_job_isolate {
+    uint32_t batch, kernel_timeout_s, retries, memory_mib;
+};
+struct ks_job_verify {
+    bool exact, elementwise;
+};
+struct ks_job_device {
+    unsigned backend;            /* index into ks_job_backends */
+    const char *arch;            /* points into arch_text */
+    char arch_text[64];
+};
+extern const char *const ks_job_backends[]; /* "host", "hip", "cuda", "sim" */
+
+struct ks_job_problems {
+    char file[KS_PATH_MAX];      /* absolute */
+    int64_t sample;              /* 0 = all */
+    uint64_t seed;
+    int layout, dtype;           /* -1 = as in the list */
+    uint32_t directions;         /* bit mask 1 << enum ks_direction; 0 = as in the list */
+};
+struct ks_job_kernels {
+    char config[KS_PATH_MAX];    /* absolute */
+    char filter[512];            /* expression, "" = all */
+};
+
+struct ks_job {
+    char name[64], why[512];
+    char op[32];                 /* operator */
+    char path[KS_PATH_MAX];      /* of the job file, absolute */
+    struct ks_job_kernels kernels[KS_JOB_LISTS];
+    uint32_t n_kernels;
+    struct ks_job_problems problems[KS_JOB_LISTS];
+    uint32_t n_problems;
+    struct ks_job_device device;
+    struct ks_job_measure measure;
+    struct ks_job_contention contention;
+    struct ks_job_isolate isolate;
+    struct ks_job_verify verify;
+};
+
+/* Option tables of the sections, for --help, docs and tests; offsets into the section's struct. */
+extern const struct ks_opt ks_job_measure_opts[], ks_job_contention_opts[], ks_job_isolate_opts[],
+    ks_job_verify_opts[], ks_job_device_opts[];
+
+/* Paths are absolute, else relative to the job file, else to the installed data. */
+int ks_job_load(const char *path, struct ks_job *job_out, struct ks_err *err);
+int ks_job_parse(const char *text, size_t len, const char *name, struct ks_job *job_out,
+                 struct ks_err *err);
+/* The resolved job as JSON (defaults filled in, paths absolute), loadable by ks_job_parse. */
+void ks_job_print(const struct ks_job *job, struct ks_buf *json_out);
+
+/* What differs between two resolved jobs, one line per key "measure.max_ms: 500 -> 100" appended to
+ * fatal_out (keys that decide what is measured: measure, verify, device, condition) or to
+ * harmless_out (isolation, scheduling, contention limits, name, why). Lists are compared by the
+ * grid, not here. Returns the number of fatal differences. */
+int ks_job_diff(const struct ks_job *was, const struct ks_job *now, struct ks_buf *fatal_out,
+                struct ks_buf *harmless_out);
+
+#endif

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+/* msg.h - what rank 0 and the ranks tell each other, besides the frames that go into the journal as
+ * they are. Positions in the grid are used here and nowhere else: every rank loaded the same grid
+ * (the digest in the greeting is compared). */
+#ifndef KS_MPI_MSG_H
+#define KS_MPI_MSG_H
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/hash.h"
+#include "sched/sched.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct ks_msg_hello { /* KS_F_MSG_HELLO, rank -> 0 */
+    uint32_t rank, local_rank, n_local;
+    uint32_t measures;      /* 1 when it has a seat to measure on */
+    uint32_t n_missing;     /* build units not in its cache */
+    uint64_t grid_digest;
+    int32_t pid;
+    char host[64];
+};
+struct ks_msg_lease { /* KS_F_MSG_LEASE, 0 -> rank */
+    uint64_t lease, block_id;
+    uint32_t i_problem, opens, closes, is_alone, n;
+    struct {
+        uint32_t i_instance, attempt, round;
+    } cells[KS_LEASE_CELLS];
+};
+/* The others are two numbers (a, b):
+ *   KS_F_MSG_LEASE_END  rank -> 0   a = lease; all its records were sent before
+ *   KS_F_MSG_ACK        0 -> rank   a = records of this rank that are on disk, cumulative
+ *   KS_F_MSG_BEAT       both        alive
+ *   KS_F_MSG_BUILD      0 -> rank   a = 1: build whatever is missing; 0: look at the cache again
+ *   KS_F_MSG_BUILD_END  rank -> 0   a = units still missing, b = compilers started
+ *   KS_F_MSG_DRAIN      0 -> rank   finish the cell in flight, give the rest back; a = 1: and leave
+ *   KS_F_MSG_BYE        rank -> 0   no more records; a = 1: cannot measure any more, b = quarantined */
+void ks_msg_hello_put(const struct ks_msg_hello *m, struct ks_buf *body_out);
+int ks_msg_hello_get(const void *body, size_t n, struct ks_msg_hello *out, struct ks_err *err);
+void ks_msg_lease_put(const struct ks_msg_lease *m, struct ks_buf *body_out);
+int ks_msg_lease_get(const void *body, size_t n, struct ks_msg_lease *out, struct ks_err *err);
+void ks_msg_numbers_put(uint64_t a, uint64_t b, struct ks_buf *body_out);
+int ks_msg_numbers_get(const void *body, size_t n, uint64_t *a, uint64_t *b, struct ks_err *err);
+
+#endif

@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: MIT */
+#include "mpi/net.h"
+
+#include "base/buf.h"
+
+#include <assert.h>
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { TAG = 1 };
+
+struct slot {
+    MPI_Request request;
+    bool is_busy;
+    uint8_t bytes[KS_NET_MESSAGE_MAX];
+};
+
+struct peer {
+    struct ks_buf out;
+    struct slot *slots; /* [KS_NET_OUTSTANDING]; NULL for the loop to oneself */
+    struct ks_frame_reader in;
+    bool is_forgotten;
+};
+
+struct ks_net {
+    uint32_t rank, size, local_rank, n_local;
+    bool is_mpi;
+    char text[160];
+    uint32_t n_peers;   /* rank 0: size; others: 1 (rank 0) */
+    uint32_t i_next;    /* where ks_net_next continues, so that no rank starves */
+    struct peer *peers;
+};
+
+static bool has_launcher(void)
+{
+    return getenv("OMPI_COMM_WORLD_SIZE") || getenv("PMIX_RANK");
+}
+
+static void start_mpi(struct ks_net *n)
+{
+    setenv("OMPI_MCA_pml", "ob1", 0);
+    setenv("OMPI_MCA_btl", "self,vader,tcp", 0);
+    MPI_Init(NULL, NULL);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+    int rank = 0, size = 1, local = 0, n_local = 1, len = 0;
+    MPI_Comm host;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &host);
+    MPI_Comm_rank(host, &local);
+    MPI_Comm_size(host, &n_local);
+    MPI_Comm_free(&host);
+    n->is_mpi = true;
+    n->rank = (uint32_t)rank;
+    n->size = (uint32_t)size;
+    n->local_rank = (uint32_t)local;
+    n->n_local = (uint32_t)n_local;
+    char version[MPI_MAX_LIBRARY_VERSION_STRING];
+    MPI_Get_library_version(version, &len);
+    version[strcspn(version, ",")] = '\0';
+    snprintf(n->text, sizeof(n->text), "%.80s; pml=%.24s btl=%.48s", version,
+             getenv("OMPI_MCA_pml"), getenv("OMPI_MCA_btl"));
+}
+
+int ks_net_open(struct ks_net **net_out, struct ks_err *err)
+{
+    struct ks_net *n = calloc(1, sizeof(*n));
+    if (!n)
+        return ks_fail(err, KS_ENOMEM, "net: out of memory");
+    n->size = n->n_local = 1;
+    snprintf(n->text, sizeof(n->text), "none (one process)");
+    if (has_launcher())
+        start_mpi(n);
+    n->n_peers = n->rank == 0 ? n->size : 1;
+    n->peers = calloc(n->n_peers, sizeof(*n->peers));
+    if (!n->peers) {
+        free(n);
+        return ks_fail(err, KS_ENOMEM, "net: out of memory");
+    }
+    for (uint32_t i = 0; i < n->n_peers; i++) {
+        struct peer *p = &n->peers[i];
+        ks_buf_init(&p->out);
+        ks_frame_reader_init(&p->in);
+        bool is_self = n->rank == 0 && i == 0;
+        p->slots = is_self ? NULL : calloc(KS_NET_OUTSTANDING, sizeof(*p->slots));
+        if (!is_self && !p->slots) {
+            ks_net_close(n, false);
+            return ks_fail(err, KS_ENOMEM, "net: no memory for %u ranks", n->size);
+        }
+    }
+    *net_out = n;
+    return 0;
+}
+
+uint32_t ks_net_rank(const struct ks_net *n) { return n->rank; }
+uint32_t ks_net_size(const struct ks_net *n) { return n->size; }
+uint32_t ks_net_local_rank(const struct ks_net *n) { return n->local_rank; }
+uint32_t ks_net_n_local(const struct ks_net *n) { return n->n_local; }
+const char *ks_net_text(const struct ks_net *n) { return n->text; }
+
+static struct peer *peer_of(struct ks_net *n, uint32_t rank)
+{
+    if (n->rank != 0)
+        return rank == 0 ? &n->peers[0] : NULL;
+    return rank < n->n_peers ? &n->peers[rank] : NULL;
+}
+
+int ks_net_send(struct ks_net *n, uint32_t to, uint16_t type, const void *body, size_t len,
+                struct ks_err *err)
+{
+    struct peer *p = peer_of(n, to);
+    assert(p);
+    if (p->is_forgotten)
+        return 0;
+    ks_frame_put(&p->out, type, body, len);
+    if (!ks_buf_ok(&p->out))
+        return ks_fail(err, KS_ENOMEM, "net: no memory for a message to rank %u", to);
+    return 0;
+}
+
+static struct slot *free_slot(struct peer *p)
+{
+    for (uint32_t i = 0; i < KS_NET_OUTSTANDING; i++) {
+        struct slot *s = &p->slots[i];
+        int done = 1;
+        if (s->is_busy)
+            MPI_Test(&s->request, &done, MPI_STATUS_IGNORE);
+        if (done) {
+            s->is_busy = false;
+            return s;
+        }
+    }
+    return NULL;
+}
+
+static bool push(struct ks_net *n, struct peer *p, uint32_t rank)
+{
+    bool moved = false;
+    if (!p->slots) { /* to oneself */
+        if (p->out.len && ks_frame_feed(&p->in, p->out.data, p->out.len, NULL) == 0) {
+            ks_buf_clear(&p->out);
+            moved = true;
+        }
+        return moved;
+    }
+    (void)n;
+    while (p->out.len) {
+        struct slot *s = free_slot(p);
+        if (!s)
+            break;
+        size_t len = p->out.len < KS_NET_MESSAGE_MAX ? p->out.len : KS_NET_MESSAGE_MAX;
+        assert(len <= KS_NET_MESSAGE_MAX);
+        memcpy(s->bytes, p->out.data, len);
+        if (MPI_Isend(s->bytes, (int)len, MPI_BYTE, (int)rank, TAG, MPI_COMM_WORLD, &s->request) !=
+            MPI_SUCCESS)
+            break;
+        s->is_busy = true;
+        ks_buf_drop(&p->out, len);
+        moved = true;
+    }
+    return moved;
+}
+
+static bool pull_one(struct ks_net *n)
+{
+    int is_there = 0, len = 0;
+    MPI_Message message;
+    MPI_Status status;
+    uint8_t bytes[KS_NET_MESSAGE_MAX];
+    if (MPI_Improbe(MPI_ANY_SOURCE, TAG, MPI_COMM_WORLD, &is_there, &message, &status) !=
+            MPI_SUCCESS ||
+        !is_there)
+        return false;
+    MPI_Get_count(&status, MPI_BYTE, &len);
+    assert(len >= 0 && (uint32_t)len <= KS_NET_MESSAGE_MAX);
+    MPI_Mrecv(bytes, len, MPI_BYTE, &message, MPI_STATUS_IGNORE);
+    struct peer *p = peer_of(n, (uint32_t)status.MPI_SOURCE);
+    if (p)
+        ks_frame_feed(&p->in, bytes, (size_t)len, NULL);
+    return true;
+}
+
+bool ks_net_progress(struct ks_net *n)
+{
+    bool moved = false;
+    for (uint32_t i = 0; i < n->n_peers; i++)
+        if (!n->peers[i].is_forgotten)
+            moved |= push(n, &n->peers[i], n->rank == 0 ? i : 0);
+    if (n->is_mpi)
+        for (int k = 0; k < 256 && pull_one(n); k++)
+            moved = true;
+    return moved;
+}
+
+int ks_net_next(struct ks_net *n, uint32_t *from_out, struct ks_frame *f_out)
+{
+    for (uint32_t k = 0; k < n->n_peers; k++) {
+        uint32_t i = (n->i_next + k) % n->n_peers;
+        if (ks_frame_next(&n->peers[i].in, f_out) == 1) {
+            *from_out = n->rank == 0 ? i : 0;
+            n->i_next = i;
+            return 1;
+        }
+    }
+    n->i_next = n->n_peers > 1 ? (n->i_next + 1) % n->n_peers : 0;
+    return 0;
+}
+
+void ks_net_forget(struct ks_net *n, uint32_t rank)
+{
+    struct peer *p = peer_of(n, rank);
+    if (!p)
+        return;
+    p->is_forgotten = true;
+    ks_buf_clear(&p->out);
+}
+
+bool ks_net_is_flushed(const struct ks_net *n)
+{
+    for (uint32_t i = 0; i < n->n_peers; i++) {
+        const struct peer *p = &n->peers[i];
+        if (p->is_forgotten)
+            continue;
+        if (p->out.len)
+            return false;
+        for (uint32_t k = 0; p->slots && k < KS_NET_OUTSTANDING; k++) {
+            int done = 1;
+            if (p->slots[k].is_busy)
+                MPI_Request_get_status(p->slots[k].request, &done, MPI_STATUS_IGNORE);
+            if (!done)
+                return false;
+        }
+    }
+    return true;
+}
+
+void ks_net_close(struct ks_net *n, bool is_clean)
+{
+    if (!n)
+        return;
+    if (n->is_mpi && is_clean)
+        MPI_Finalize();
+    for (uint32_t i = 0; n->peers && i < n->n_peers; i++) {
+        ks_buf_release(&n->peers[i].out);
+        ks_frame_reader_release(&n->peers[i].in);
+        if (is_clean || !n->is_mpi) /* else a send may still read from them */
+            free(n->peers[i].slots);
+    }
+    free(n->peers);
+    free(n);
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/* stats.h - order statistics of a few samples; the only statistics the harness and the table use. */
+#ifndef KS_RECORD_STATS_H
+#define KS_RECORD_STATS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct ks_stats {
+    uint32_t n;
+    double median, mad, mean, min, max, p10, p90; /* unit of the samples */
+    double se;            /* half-width of the 68 % order-statistic interval of the median, floored by
+                             clock / (sqrt(12) calls sqrt(n)) */
+    double lo95, hi95;    /* 95 % order-statistic interval of the median */
+};
+
+/* @x [in] [n] n >= 1, any order, finite; scratch [n] is overwritten with the sorted samples.
+ * @clock clock resolution (same unit), @calls calls per sample (>= 1).
+ * Interval: order statistics l, u with binomial coverage >= the level (David & Nagaraja 2003, 7.1);
+ * for n too small for the level the whole range. */
+void ks_stats(const double *x, size_t n, double clock, uint32_t calls, double *scratch,
+              struct ks_stats *out);
+
+/* Indices (0-based) of the interval's ends for n samples. level in (0, 1). */
+void ks_order_interval(size_t n, double level, size_t *lo_out, size_t *hi_out);
+
+/* Tie: the 95 % intervals overlap, or |a - b| is at most `drift` (same unit). */
+bool ks_stats_tie(const struct ks_stats *a, const struct ks_stats *b, double drift);
+
+/* Contamination, judged against limits of the job and the idle baseline; pure. */
+struct ks_noise_limits {
+    double switches_per_s, stolen, canary; /* limits above the baseline */
+    double idle_switches_per_s, idle_stolen; /* baseline; < 0 unknown = 0 */
+};
+struct ks_noise {
+    uint64_t involuntary_switches, cpu_ns, span_ns;
+    double canary_ratio; /* 0 = not run */
+};
+/* true with a static reason when contaminated. Below 1 ms of span only the canary counts. */
+bool ks_noise_is_contaminated(const struct ks_noise *n, const struct ks_noise_limits *lim,
+                              const char **why_out);
+
+#endif

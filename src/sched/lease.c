@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: MIT */
+/* lease.c - which cells a device gets next. */
+#include "sched/sched_impl.h"
+
+#include <string.h>
+
+#define NO_PROBLEM UINT32_MAX
+
+static uint32_t n_working(const struct ks_sched *s)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < s->n_devices; i++)
+        n += s->devices[i].is_open && !s->devices[i].is_drained;
+    return n ? n : 1;
+}
+
+/* Cells that were in flight at KS_LOSSES_ALONE losses wait until nothing else is left. */
+static uint32_t n_alone(struct ks_sched *s, uint32_t i_problem)
+{
+    uint32_t n = 0;
+    const struct problem *p = &s->problems[i_problem];
+    for (uint32_t i = 0; i < s->n_losses; i++)
+        n += s->losses[i].i_problem == i_problem && s->losses[i].n >= KS_LOSSES_ALONE &&
+             p->mark[s->losses[i].i_instance] == MARK_FREE;
+    return n;
+}
+
+static uint32_t n_ready(struct ks_sched *s, uint32_t i_problem)
+{
+    return s->problems[i_problem].mark ? s->problems[i_problem].n_free - n_alone(s, i_problem) : 0;
+}
+
+/* The next problem nobody has opened yet; opening may complete it at once (resume). */
+static int open_next(struct ks_sched *s, uint32_t *i_out, struct ks_err *err)
+{
+    *i_out = NO_PROBLEM;
+    for (; s->first < s->c.n_problems; s->first++) {
+        struct problem *p = &s->problems[s->first];
+        if (p->is_touched)
+            continue;
+        int rc = ks_sched_open_problem(s, s->first, err);
+        if (rc < 0)
+            return rc;
+        if (p->is_complete)
+            continue;
+        *i_out = s->first++;
+        return 0;
+    }
+    return 0;
+}
+
+/* An open problem with free cells: one whose device is gone first, else the one with most left,
+ * if splitting it is worth a second block. */
+static uint32_t join_open(struct ks_sched *s)
+{
+    double best_s = ks_sched_remaining(s) / n_working(s) / 4;
+    uint32_t best = NO_PROBLEM;
+    for (uint32_t k = 0; k < s->n_open; k++) {
+        uint32_t i = s->open[k];
+        const struct problem *p = &s->problems[i];
+        uint32_t ready = n_ready(s, i);
+        if (!ready)
+            continue;
+        if (p->n_devices == 0)
+            return i;
+        if (p->cost_s * ready > best_s) {
+            best_s = p->cost_s * ready;
+            best = i;
+        }
+    }
+    return best;
+}
+
+static void leave_block(struct ks_sched *s, struct device *d)
+{
+    s->problems[d->i_problem].n_devices--;
+    d->block = 0;
+}
+
+static void enter_block(struct ks_sched *s, struct device *d, uint32_t i_problem)
+{
+    struct problem *p = &s->problems[i_problem];
+    if (d->block)
+        leave_block(s, d);
+    if (p->n_devices && !p->is_split) {
+        p->is_split = true;
+        s->n_split++;
+    }
+    p->n_devices++;
+    d->block = s->next_block++;
+    d->i_problem = i_problem;
+    d->was_closed = false;
+}
+
+/* Batches shrink near the end, so that the devices finish together. */
+static uint32_t batch_size(const struct ks_sched *s, const struct problem *p, double time_left_s)
+{
+    double share = ks_sched_remaining(s) / n_working(s) / 2;
+    double cells = p->cost_s > 0 ? share / p->cost_s : s->c.batch;
+    double fit = p->cost_s > 0 ? time_left_s / p->cost_s : s->c.batch;
+    uint32_t n = cells < s->c.batch ? (uint32_t)cells : s->c.batch;
+    if (n < 1)
+        n = 1;
+    if (fit < n)
+        n = (uint32_t)fit;
+    return n;
+}
+
+static int book(struct ks_sched *s, const struct ks_lease *l, struct ks_err *err)
+{
+    for (uint32_t i = 0; i < s->n_leases; i++)
+        if (!s->leases[i].is_open) {
+            s->leases[i] = (struct lease_book){ .lease = *l, .is_open = true };
+            return 0;
+        }
+    int rc =
+        ks_sched_grow((void **)&s->leases, s->n_leases, &s->cap_leases, sizeof(*s->leases), err);
+    if (rc < 0)
+        return rc;
+    s->leases[s->n_leases++] = (struct lease_book){ .lease = *l, .is_open = true };
+    return 0;
+}
+
+static bool waits_alone(struct ks_sched *s, uint32_t i_problem, uint32_t i_instance)
+{
+    const struct loss *l = ks_sched_loss(s, i_problem, i_instance);
+    return l && l->n >= KS_LOSSES_ALONE;
+}
+
+static void take_cells(struct ks_sched *s, struct ks_lease *l, uint32_t want)
+{
+    struct problem *p = &s->problems[l->i_problem];
+    for (uint32_t k = p->next; k < s->c.n_instances && l->n < want; k++) {
+        uint32_t ii = p->order[k];
+        if (p->mark[ii] == MARK_FREE && !waits_alone(s, l->i_problem, ii))
+            l->i_instance[l->n++] = ii;
+        if (p->mark[ii] != MARK_FREE && k == p->next)
+            p->next++;
+    }
+}
+
+static int give(struct ks_sched *s, struct device *d, struct ks_lease *l, struct ks_err *err)
+{
+    struct problem *p = &s->problems[l->i_problem];
+    l->id = s->next_lease;
+    l->block = d->block;
+    l->device = d->number;
+    l->expected_s = p->cost_s * l->n;
+    int rc = book(s, l, err);
+    if (rc < 0)
+        return rc;
+    s->next_lease++;
+    for (uint32_t k = 0; k < l->n; k++)
+        p->mark[l->i_instance[k]] = MARK_LEASED;
+    p->n_free -= l->n;
+    p->n_leased += l->n;
+    s->n_leased += l->n;
+    d->was_closed = l->closes;
+    return KS_SCHED_LEASE;
+}
+
+static int give_batch(struct ks_sched *s, struct device *d, bool opens, double time_left_s,
+                      struct ks_lease *out, struct ks_err *err)
+{
+    struct ks_lease l = { .i_problem = d->i_problem, .opens = opens };
+    take_cells(s, &l, batch_size(s, &s->problems[d->i_problem], time_left_s));
+    if (!l.n)
+        return KS_SCHED_WAIT;
+    l.closes = n_ready(s, d->i_problem) == l.n;
+    int rc = give(s, d, &l, err);
+    if (rc == KS_SCHED_LEASE)
+        *out = l;
+    return rc;
+}
+
+/* Nothing else is left: the cells that were in flight at repeated losses, one by one, and never two
+ * at a time. */
+static int give_alone(struct ks_sched *s, struct device *d, struct ks_lease *out,
+                      struct ks_err *err)
+{
+    if (s->n_leased)
+        return KS_SCHED_WAIT;
+    for (uint32_t i = 0; i < s->n_losses; i++) {
+        struct loss *c = &s->losses[i];
+        const struct problem *p = &s->problems[c->i_problem];
+        if (!p->mark || p->mark[c->i_instance] != MARK_FREE)
+            continue;
+        enter_block(s, d, c->i_problem);
+        struct ks_lease l = { .i_problem = c->i_problem, .opens = true, .closes = true,
+                              .is_alone = true, .n = 1, .i_instance = { c->i_instance } };
+        int rc = give(s, d, &l, err);
+        if (rc == KS_SCHED_LEASE)
+            *out = l;
+        return rc;
+    }
+    return KS_SCHED_WAIT;
+}
+
+/* The block's problem went to others before its last lease could say so: let it be closed. */
+static int give_close(struct ks_sched *s, struct device *d, struct ks_lease *out,
+                      struct ks_err *err)
+{
+    struct ks_lease l = { .i_problem = d->i_problem, .closes = true };
+    l.id = s->next_lease++;
+    l.block = d->block;
+    l.device = d->number;
+    int rc = book(s, &l, err);
+    if (rc < 0)
+        return rc;
+    leave_block(s, d);
+    *out = l;
+    return KS_SCHED_LEASE;
+}
+
+int ks_sched_next(struct ks_sched *s, uint32_t device, double time_left_s, struct ks_lease *out,
+                  struct ks_err *err)
+{
+    struct device *d = ks_sched_device(s, device);
+    if (!d || d->is_drained)
+        return KS_SCHED_WAIT;
+    if (d->block && !d->was_closed && n_ready(s, d->i_problem))
+        return give_batch(s, d, false, time_left_s, out, err);
+    if (d->block && !d->was_closed)
+        return give_close(s, d, out, err);
+
+    uint32_t i = NO_PROBLEM;
+    int rc = open_next(s, &i, err);
+    if (rc < 0)
+        return rc;
+    if (i == NO_PROBLEM)
+        i = join_open(s);
+    if (i != NO_PROBLEM) {
+        enter_block(s, d, i);
+        rc = give_batch(s, d, true, time_left_s, out, err);
+        if (rc != KS_SCHED_LEASE)
+            leave_block(s, d);
+        return rc;
+    }
+    if (s->n_complete == s->c.n_problems)
+        return KS_SCHED_OVER;
+    return give_alone(s, d, out, err);
+}

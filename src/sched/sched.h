@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT */
+/* sched.h - which device measures which cells next. Pure: time, losses and results are arguments,
+ * nothing is read or written elsewhere, so that tests run it in virtual time.
+ *
+ * Problems are taken in the order given (priority) and completed one after another. A device works on
+ * one problem at a time: a block. An active problem is split over a second device only when its
+ * expected time exceeds a quarter of the expected remaining work per device, or its device is gone.
+ * Memory: one small record per problem and one byte per instance of the problems being measured. */
+#ifndef KS_SCHED_H
+#define KS_SCHED_H
+
+#include "base/err.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define KS_LEASE_CELLS 64u
+#define KS_LOSSES_ALONE 2u /* a cell in flight at so many losses is leased alone, last */
+#define KS_LOSSES_FINAL 3u /* and at so many its outcome is worker_lost */
+
+struct ks_sched;
+
+/* What the scheduler learns of a cell when its problem is opened. */
+enum ks_cell_state {
+    KS_CELL_RUN,  /* to be measured */
+    KS_CELL_DONE  /* has its outcome (resumed, or settled by the caller during this very call) */
+};
+typedef enum ks_cell_state (*ks_cell_state_fn)(void *ctx, uint32_t i_problem, uint32_t i_instance);
+
+struct ks_sched_config {
+    uint32_t n_problems, n_instances;
+    const double *cost_s;        /* [n_problems] expected seconds of one cell; copied */
+    const uint64_t *seed;        /* [n_problems] of the random order of instances; copied */
+    uint32_t batch;              /* most cells a lease, 1..KS_LEASE_CELLS */
+    ks_cell_state_fn cell_state; /* called once per cell when its problem is opened */
+    void *ctx;
+};
+
+struct ks_lease {
+    uint64_t id;                 /* from 1, unique in this scheduler's life */
+    uint64_t block;              /* number of the block, from 1, unique likewise */
+    uint32_t device, i_problem;
+    bool opens, closes;          /* first and last lease of its block, as known when it was given */
+    bool is_alone;               /* a cell that was in flight at losses: run it by itself */
+    uint32_t n;                  /* may be 0: only closes the block */
+    uint32_t i_instance[KS_LEASE_CELLS];
+    double expected_s;
+};
+
+int ks_sched_create(const struct ks_sched_config *c, struct ks_sched **s_out, struct ks_err *err);
+void ks_sched_destroy(struct ks_sched *s); /* NULL is fine */
+
+/* Devices are small numbers chosen by the caller (ranks). KS_EINVAL when it exists already. */
+int ks_sched_device_add(struct ks_sched *s, uint32_t device, struct ks_err *err);
+/* The device gets no more leases; its running ones may still end. */
+void ks_sched_device_drain(struct ks_sched *s, uint32_t device);
+/* Gone: every cell of its leases that is not done is pooled again; its losses are counted. Cells at
+ * KS_LOSSES_FINAL are appended to condemned_out [cap] as (i_problem, i_instance) pairs, their number
+ * returned: the caller records worker_lost and calls ks_sched_done for each. is_rank_loss false (a
+ * drained device gave its lease back) counts no loss. */
+uint32_t ks_sched_device_lost(struct ks_sched *s, uint32_t device, bool is_rank_loss,
+                              uint32_t (*condemned_out)[2], uint32_t cap);
+
+/* KS_SCHED_LEASE: *out filled. KS_SCHED_WAIT: nothing now, ask again after an event.
+ * KS_SCHED_OVER: every cell is done. KS_ENOMEM < 0. time_left_s: no lease is given that is not
+ * expected to end within it (infinity = no limit). */
+enum { KS_SCHED_OVER = 0, KS_SCHED_LEASE = 1, KS_SCHED_WAIT = 2 };
+int ks_sched_next(struct ks_sched *s, uint32_t device, double time_left_s, struct ks_lease *out,
+                  struct ks_err *err);
+
+/* The cell has its durable outcome. Unknown or repeated calls are ignored. elapsed_s teaches the
+ * cost model (<= 0: unknown). */
+void ks_sched_done(struct ks_sched *s, uint32_t i_problem, uint32_t i_instance, double elapsed_s);
+/* The device reported the end of a lease: cells not done go back to the pool. */
+void ks_sched_lease_end(struct ks_sched *s, uint64_t lease);
+/* A done cell must be measured again (its device turned out to be bad). */
+int ks_sched_reopen(struct ks_sched *s, uint32_t i_problem, uint32_t i_instance,
+                    struct ks_err *err);
+
+struct ks_sched_counts {
+    uint32_t n_complete, n_partial, n_untouched; /* problems */
+    uint64_t n_leased;                           /* cells in flight */
+    uint32_t n_split;                            /* problems that were given to a second device */
+    uint32_t n_leases_open;
+    double remaining_s;                          /* expected work left, device seconds */
+};
+void ks_sched_counts(const struct ks_sched *s, struct ks_sched_counts *out);
+
+#endif
