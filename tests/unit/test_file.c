@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: MIT */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+/* cmocka.h wants the four above first. */
+#include <cmocka.h>
+
+#include "base/file.h"
+#include "fault.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* The calls that make a replacement durable, in the order they were made: "wfrd" = write, fsync of
+ * a file, rename, fsync of a directory. `fail` names the one that fails. */
+static struct {
+    char calls[64];
+    char fail;
+    int fail_errno;
+} io;
+
+static bool io_step(char what)
+{
+    size_t n = strlen(io.calls);
+
+    if (n + 1 < sizeof(io.calls))
+        io.calls[n] = what;
+    errno = io.fail_errno;
+    return io.fail != what;
+}
+
+ssize_t __real_write(int fd, const void *bytes, size_t n);
+int __real_fsync(int fd);
+int __real_rename(const char *from, const char *to);
+ssize_t __wrap_write(int fd, const void *bytes, size_t n);
+int __wrap_fsync(int fd);
+int __wrap_rename(const char *from, const char *to);
+
+ssize_t __wrap_write(int fd, const void *bytes, size_t n)
+{
+    if (fd <= 2)
+        return __real_write(fd, bytes, n);
+    return io_step('w') ? __real_write(fd, bytes, n) : -1;
+}
+
+int __wrap_fsync(int fd)
+{
+    struct stat st;
+    bool is_dir = fstat(fd, &st) == 0 && S_ISDIR(st.st_mode);
+
+    return io_step(is_dir ? 'd' : 'f') ? __real_fsync(fd) : -1;
+}
+
+int __wrap_rename(const char *from, const char *to)
+{
+    return io_step('r') ? __real_rename(from, to) : -1;
+}
+
+static void io_arm(char fail, int fail_errno)
+{
+    memset(&io, 0, sizeof(io));
+    io.fail = fail;
+    io.fail_errno = fail_errno;
+}
+
+static int make_temp(void **state)
+{
+    char *dir = malloc(64);
+
+    if (!dir)
+        return -1;
+    snprintf(dir, 64, "/tmp/ks-test-XXXXXX");
+    *state = dir;
+    io_arm(0, 0);
+    return mkdtemp(dir) ? 0 : -1;
+}
+
+static int remove_temp(void **state)
+{
+    struct ks_err err;
+    int rc = ks_remove_tree(*state, &err);
+
+    free(*state);
+    return rc;
+}
+
+static const char *in(void **state, const char *name, char out[256])
+{
+    struct ks_err err;
+
+    assert_int_equal(ks_path_join(out, 256, *state, name, &err), 0);
+    return out;
+}
+
+static void assert_content(const char *path, const char *want)
+{
+    struct ks_err err = { 0 };
+    struct ks_buf b;
+
+    ks_buf_init(&b);
+    assert_int_equal(ks_file_read(path, &b, &err), 0);
+    assert_string_equal(ks_buf_text(&b), want);
+    assert_int_equal(b.len, strlen(want));
+    ks_buf_release(&b);
+}
+
+static unsigned n_entries(const char *dir)
+{
+    DIR *d = opendir(dir);
+    unsigned n = 0;
+
+    assert_non_null(d);
+    while (readdir(d))
+        n++;
+    closedir(d);
+    return n - 2;
+}
+
+static void replace_writes_then_syncs_then_renames(void **state)
+{
+    char path[256];
+    struct ks_err err = { 0 };
+    struct stat st;
+    mode_t old = umask(027);
+
+    in(state, "f", path);
+    assert_int_equal(ks_file_replace(path, "one", 3, &err), 0);
+    umask(old);
+    assert_string_equal(io.calls, "wfrd");
+    assert_content(path, "one");
+    assert_int_equal(stat(path, &st), 0);
+    assert_int_equal(st.st_mode & 0777, 0640);
+    assert_int_equal(ks_file_replace(path, "", 0, &err), 0);
+    assert_content(path, "");
+    assert_int_equal(n_entries(*state), 1);
+}
+
+static void failed_replace_leaves_the_old_file(void **state)
+{
+    static const struct {
+        char step;
+        int e;
+        enum ks_code want;
+    } rows[] = { { 'w', ENOSPC, KS_ENOSPC }, { 'w', EIO, KS_EIO },    { 'f', EIO, KS_EIO },
+                 { 'f', EDQUOT, KS_ENOSPC }, { 'r', EACCES, KS_EIO }, { 'r', EROFS, KS_EIO } };
+    char path[256];
+
+    in(state, "f", path);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct ks_err err = { 0 };
+
+        io_arm(0, 0);
+        assert_int_equal(ks_file_replace(path, "old", 3, &err), 0);
+        io_arm(rows[i].step, rows[i].e);
+        assert_int_equal(ks_file_replace(path, "new", 3, &err), rows[i].want);
+        assert_non_null(strstr(err.text, path));
+        assert_non_null(strstr(err.text, strerror(rows[i].e)));
+        assert_content(path, "old");
+        assert_int_equal(n_entries(*state), 1);
+    }
+}
+
+static void unsynced_directory_is_an_error(void **state)
+{
+    char path[256];
+    struct ks_err err = { 0 };
+
+    in(state, "f", path);
+    io_arm('d', EIO);
+    assert_int_equal(ks_file_replace(path, "new", 3, &err), KS_EIO);
+    /* NFS answers EINVAL; its rename is durable by itself. */
+    io_arm('d', EINVAL);
+    assert_int_equal(ks_file_replace(path, "new", 3, &err), 0);
+    io_arm(0, 0);
+    assert_int_equal(ks_file_sync_dir(path, &err), KS_EIO);
+    assert_int_equal(ks_file_sync_dir("/nowhere/at/all", &err), KS_ENOENT);
+}
+
+static void write_all_resumes_and_reports(void **state)
+{
+    struct ks_err err = { 0 };
+    int fd = open("/dev/full", O_WRONLY | O_CLOEXEC);
+
+    (void)state;
+    assert_true(fd >= 0);
+    assert_int_equal(ks_write_all(fd, "x", 1, &err), KS_ENOSPC);
+    assert_int_equal(ks_write_all(fd, "", 0, &err), 0);
+    close(fd);
+    assert_int_equal(ks_write_all(99, "x", 1, &err), KS_EIO);
+}
+
+static void missing_places(void **state)
+{
+    struct ks_err err = { 0 };
+    char path[256];
+    struct ks_buf b;
+
+    ks_buf_init(&b);
+    ks_buf_put(&b, "kept", 4);
+    in(state, "no/such/file", path);
+    assert_int_equal(ks_file_replace(path, "x", 1, &err), KS_ENOENT);
+    assert_int_equal(ks_file_read(path, &b, &err), KS_ENOENT);
+    assert_non_null(strstr(err.text, path));
+    assert_int_equal(ks_file_read(*state, &b, &err), KS_EIO);
+    assert_string_equal(ks_buf_text(&b), "kept");
+    ks_buf_release(&b);
+    assert_int_equal(ks_file_replace("/proc/ks-nothing", "x", 1, &err), KS_ENOENT);
+    assert_int_equal(ks_file_replace("/sys/ks-nothing", "x", 1, &err), KS_EIO);
+}
+
+static void read_survives_no_memory(void **state)
+{
+    char path[256], big[40000];
+    bool is_done = false;
+
+    memset(big, 'b', sizeof(big));
+    in(state, "big", path);
+    assert_int_equal(ks_file_replace(path, big, sizeof(big), &(struct ks_err){ 0 }), 0);
+    for (unsigned n = 0; !is_done; n++) {
+        struct ks_err err = { 0 };
+        struct ks_buf b;
+        int rc;
+
+        ks_buf_init(&b);
+        fault_arm(n);
+        rc = ks_file_read(path, &b, &err);
+        is_done = !fault_disarm();
+        assert_int_equal(rc, is_done ? 0 : KS_ENOMEM);
+        assert_int_equal(b.len, is_done ? sizeof(big) : 0);
+        ks_buf_release(&b);
+        assert_true(n < 100);
+    }
+}
+
+static void read_of_a_kernel_file(void **state)
+{
+    struct ks_err err = { 0 };
+    struct ks_buf b;
+
+    (void)state;
+    ks_buf_init(&b);
+    /* Its size by stat is 0. */
+    assert_int_equal(ks_file_read("/proc/self/status", &b, &err), 0);
+    assert_non_null(strstr(ks_buf_text(&b), "\nPid:"));
+    ks_buf_release(&b);
+}
+
+static void mkdirs_and_remove_tree(void **state)
+{
+    char deep[256], file[256], top[256], link_path[256];
+    struct ks_err err = { 0 };
+
+    in(state, "a/b/c", deep);
+    in(state, "a/b/c/f", file);
+    in(state, "a", top);
+    in(state, "a/link", link_path);
+    assert_int_equal(ks_mkdirs(deep, 0700, &err), 0);
+    assert_int_equal(ks_mkdirs(deep, 0700, &err), 0);
+    assert_true(ks_path_is_dir(deep));
+    assert_int_equal(ks_file_replace(file, "x", 1, &err), 0);
+    assert_true(ks_path_exists(file));
+    assert_false(ks_path_is_dir(file));
+    assert_int_equal(ks_mkdirs(file, 0700, &err), KS_EEXIST);
+    assert_int_equal(ks_mkdirs("", 0700, &err), KS_EINVAL);
+    /* A link is removed, not what it points to. */
+    assert_int_equal(symlink("/usr/bin", link_path), 0);
+    assert_int_equal(ks_remove_tree(top, &err), 0);
+    assert_false(ks_path_exists(top));
+    assert_true(ks_path_exists("/usr/bin"));
+    assert_int_equal(ks_remove_tree(top, &err), 0);
+    assert_true(ks_remove_tree("/proc/self/status", &err) < 0);
+}
+
+static void joins_and_parts(void **state)
+{
+    static const struct {
+        const char *dir, *name, *want;
+    } rows[] = { { "a", "b", "a/b" }, { "a/", "b", "a/b" }, { "a", "/b", "/b" },
+                 { "", "b", "b" },    { "/", "b", "/b" },   { "a", "", "a/" } };
+    char out[16], small[4] = "old";
+    struct ks_err err = { 0 };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        assert_int_equal(ks_path_join(out, sizeof(out), rows[i].dir, rows[i].name, &err), 0);
+        assert_string_equal(out, rows[i].want);
+    }
+    snprintf(out, sizeof(out), "dir");
+    assert_int_equal(ks_path_join(out, sizeof(out), out, "x", &err), 0);
+    assert_string_equal(out, "dir/x");
+    assert_int_equal(ks_path_join(small, sizeof(small), "aa", "b", &err), KS_EINVAL);
+    assert_string_equal(small, "old");
+    ks_path_dir(out, sizeof(out), "a/b/c");
+    assert_string_equal(out, "a/b");
+    ks_path_dir(out, sizeof(out), "/c");
+    assert_string_equal(out, "/");
+    ks_path_dir(out, sizeof(out), "c");
+    assert_string_equal(out, ".");
+    assert_string_equal(ks_path_base("a/b/c"), "c");
+    assert_string_equal(ks_path_base("c"), "c");
+}
+
+static void program_and_data(void **state)
+{
+    char out[4096], want[4096], file[256];
+    struct ks_err err = { 0 };
+
+    assert_int_equal(ks_program_dir(out, sizeof(out), &err), 0);
+    assert_int_equal(ks_path_join(want, sizeof(want), out, "test_file", &err), 0);
+    assert_true(ks_path_exists(want));
+    assert_int_equal(ks_program_dir(out, 3, &err), KS_EINVAL);
+
+    unsetenv("KSWEEP_DATA_DIR");
+    assert_int_equal(ks_data_path(out, sizeof(out), "src/base/err.h", &err), 0);
+    assert_string_equal(out, KS_SOURCE_DIR "/src/base/err.h");
+    assert_int_equal(ks_data_path(out, sizeof(out), "no/such", &err), KS_ENOENT);
+    assert_non_null(strstr(err.text, "KSWEEP_DATA_DIR"));
+
+    setenv("KSWEEP_DATA_DIR", *state, 1);
+    assert_int_equal(ks_data_path(out, sizeof(out), "src/base/err.h", &err), KS_ENOENT);
+    in(state, "mine", file);
+    assert_int_equal(ks_file_replace(file, "", 0, &err), 0);
+    assert_int_equal(ks_data_path(out, sizeof(out), "mine", &err), 0);
+    assert_string_equal(out, file);
+    unsetenv("KSWEEP_DATA_DIR");
+}
+
+#define IN_TEMP(f) cmocka_unit_test_setup_teardown(f, make_temp, remove_temp)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        IN_TEMP(replace_writes_then_syncs_then_renames),
+        IN_TEMP(failed_replace_leaves_the_old_file),
+        IN_TEMP(unsynced_directory_is_an_error),
+        IN_TEMP(write_all_resumes_and_reports),
+        IN_TEMP(missing_places),
+        IN_TEMP(read_survives_no_memory),
+        IN_TEMP(read_of_a_kernel_file),
+        IN_TEMP(mkdirs_and_remove_tree),
+        IN_TEMP(joins_and_parts),
+        IN_TEMP(program_and_data),
+    };
+
+    cmocka_set_message_output(CM_OUTPUT_TAP);
+    return cmocka_run_group_tests_name("file", tests, NULL, NULL);
+}
