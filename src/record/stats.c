@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MIT */
+#include "record/stats.h"
+
+#include <assert.h>
+#include <math.h>
+#include <string.h>
+
+/* Shell sort with Ciura's gaps: no allocation, so a worker may sort after a kernel hurt the heap.
+ */
+static void sort(double *x, size_t n)
+{
+    static const size_t gaps[] = { 1750, 701, 301, 132, 57, 23, 10, 4, 1 };
+
+    for (size_t g = 0; g < sizeof(gaps) / sizeof(gaps[0]); g++) {
+        size_t gap = gaps[g];
+
+        for (size_t i = gap; i < n; i++) {
+            double v = x[i];
+            size_t k = i;
+
+            for (; k >= gap && x[k - gap] > v; k -= gap)
+                x[k] = x[k - gap];
+            x[k] = v;
+        }
+    }
+}
+
+/* Linear interpolation between order statistics (type 7 of Hyndman & Fan 1996, numpy's default). */
+static double quantile(const double *sorted, size_t n, double q)
+{
+    double at = q * (double)(n - 1);
+    size_t i = (size_t)at;
+
+    if (i + 1 >= n)
+        return sorted[n - 1];
+    return sorted[i] + (at - (double)i) * (sorted[i + 1] - sorted[i]);
+}
+
+/* Deviations from the median grow away from it on both sides: merging the two sides gives them in
+ * order without a second array. */
+static double median_deviation(const double *sorted, size_t n, double median)
+{
+    size_t left = n / 2, right = n / 2; /* left: one past the next candidate */
+    double low = 0, high = 0;
+
+    for (size_t i = 0; i <= n / 2; i++) {
+        double l = left > 0 ? median - sorted[left - 1] : INFINITY;
+        double r = right < n ? sorted[right] - median : INFINITY;
+
+        low = high;
+        high = l < r ? l : r;
+        if (l < r)
+            left--;
+        else
+            right++;
+    }
+    return n % 2 ? high : (low + high) / 2;
+}
+
+void ks_order_interval(size_t n, double level, size_t *lo_out, size_t *hi_out)
+{
+    /* p 2^-debt = probability of i successes of n at 1/2, exact while it fits in 53 bits; the debt
+     * keeps 2^-n from underflowing. */
+    int debt = n > 1000 ? (int)(n - 1000) : 0;
+    double p = ldexp(1.0, -(int)(n - (size_t)debt)), below = 0;
+    size_t l = 0;
+
+    for (size_t i = 0; i < n / 2; i++) {
+        below += ldexp(p, -debt);
+        if (1 - 2 * below < level)
+            break;
+        l = i; /* x[i] .. x[n-1-i] misses the median with probability 2 P(successes <= i) */
+        p = p * (double)(n - i) / (double)(i + 1);
+        if (debt > 0 && p > 0x1p200) {
+            int shift = debt < 200 ? debt : 200;
+
+            p = ldexp(p, -shift);
+            debt -= shift;
+        }
+    }
+    *lo_out = l;
+    *hi_out = n - 1 - l;
+}
+
+void ks_stats(const double *x, size_t n, double clock, uint32_t calls, double *scratch,
+              struct ks_stats *out)
+{
+    double floor_se = clock / (sqrt(12.0) * calls * sqrt((double)n)), sum = 0;
+    size_t lo, hi;
+
+    assert(n >= 1 && calls >= 1);
+    memmove(scratch, x, n * sizeof(*x));
+    sort(scratch, n);
+    for (size_t i = 0; i < n; i++)
+        sum += scratch[i];
+    *out = (struct ks_stats){ .n = (uint32_t)n, .min = scratch[0], .max = scratch[n - 1] };
+    out->mean = sum / (double)n;
+    out->median = (scratch[(n - 1) / 2] + scratch[n / 2]) / 2;
+    out->mad = median_deviation(scratch, n, out->median);
+    out->p10 = quantile(scratch, n, 0.1);
+    out->p90 = quantile(scratch, n, 0.9);
+    ks_order_interval(n, 0.95, &lo, &hi);
+    out->lo95 = scratch[lo];
+    out->hi95 = scratch[hi];
+    ks_order_interval(n, 0.68, &lo, &hi);
+    out->se = fmax((scratch[hi] - scratch[lo]) / 2, floor_se);
+}
+
+bool ks_stats_tie(const struct ks_stats *a, const struct ks_stats *b, double drift)
+{
+    if (a->lo95 <= b->hi95 && b->lo95 <= a->hi95)
+        return true;
+    return fabs(a->median - b->median) <= drift;
+}
+
+static double above_zero(double v)
+{
+    return v > 0 ? v : 0;
+}
+
+bool ks_noise_is_contaminated(const struct ks_noise *n, const struct ks_noise_limits *lim,
+                              const char **why_out)
+{
+    double span_s = (double)n->span_ns / 1e9;
+    double cpu_s = (double)n->cpu_ns / 1e9;
+    const char *why = NULL;
+
+    if (n->canary_ratio > 0 && n->canary_ratio - 1 > lim->canary)
+        why = "canary loop slower than its idle baseline";
+    if (n->span_ns >= 1000000) {
+        if (above_zero(1 - cpu_s / span_s) > lim->stolen + above_zero(lim->idle_stolen))
+            why = "processor time taken by others";
+        if ((double)n->involuntary_switches / span_s >
+            lim->switches_per_s + above_zero(lim->idle_switches_per_s))
+            why = "involuntary context switches";
+    }
+    if (why)
+        *why_out = why;
+    return why != NULL;
+}
