@@ -2,7 +2,8 @@
 /* device.h - the only door to a compute device.
  *
  * To add a backend: 1. one file device_<name>.c with a `const struct ks_device_ops`; 2. one row in
- * ks_device_backends[] (device.c); 3. tests/unit/test_device.c runs the conformance rows over it. */
+ * ks_device_backends[] (device.c); 3. tests/unit/test_device.c runs the conformance rows over it.
+ */
 #ifndef KS_DEVICE_H
 #define KS_DEVICE_H
 
@@ -13,27 +14,27 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct ks_device;   /* an open device; backends embed it as their first member */
-struct ks_module;   /* a loaded artefact */
+struct ks_device; /* an open device; backends embed it as their first member */
+struct ks_module; /* a loaded artefact */
 
 struct ks_device_props {
-    char name[64];          /* CPU model, GPU name */
-    char arch[32];          /* "x86-64-v4", "gfx942", "sm_90" */
-    char locator[64];       /* "cpu 3", PCI address */
-    char unique[128];       /* serial, UUID; host: machine-id + core set */
+    char name[64];    /* CPU model, GPU name */
+    char arch[32];    /* "x86-64-v4", "gfx942", "sm_90" */
+    char locator[64]; /* "cpu 3", PCI address */
+    char unique[128]; /* serial, UUID; host: machine-id + core set */
     uint64_t memory_bytes;
-    uint32_t n_units;       /* cores, CUs or SMs */
-    uint64_t cache_bytes;   /* last level */
-    double clock_ns;        /* resolution of a time stamp */
+    uint32_t n_units;     /* cores, CUs or SMs */
+    uint64_t cache_bytes; /* last level */
+    double clock_ns;      /* resolution of a time stamp */
 };
 
 /* Contract of every slot: 0 or KS_E* with *err filled; outputs only on success; nothing prints,
  * exits or touches a global. All slots are required; a backend without a feature returns
  * KS_EUNSUPPORTED, never a NULL slot. One in-order queue per device. */
 struct ks_device_ops {
-    uint32_t abi;           /* KS_DEVICE_ABI */
-    const char *name;       /* "host", "sim", "hip", "cuda": the job's device.backend */
-    bool is_virtual;        /* runs no kernels: results cannot be verified */
+    uint32_t abi;     /* KS_DEVICE_ABI */
+    const char *name; /* "host", "sim", "hip", "cuda": the job's device.backend */
+    bool is_virtual;  /* runs no kernels: results cannot be verified */
 
     int (*count)(uint32_t *n_out, struct ks_err *err);
     int (*open)(const char *locator, struct ks_device **dev_out, struct ks_err *err);
@@ -58,8 +59,8 @@ struct ks_device_ops {
     int (*module_entry)(struct ks_device *dev, struct ks_module *mod, const char *name,
                         const struct ks_abi_entry **entry_out, struct ks_err *err);
 
-    /* Time `calls` calls back to back: *ns_out = time of all of them. rc of run() != 0 is KS_EDEVICE
-     * with *kernel_rc_out set. Blocks until done. */
+    /* Time `calls` calls back to back: *ns_out = time of all of them. rc of run() != 0 is
+     * KS_EDEVICE with *kernel_rc_out set. Blocks until done. */
     int (*time_calls)(struct ks_device *dev, const struct ks_abi_entry *entry,
                       const struct ks_abi_problem *p, const struct ks_abi_buffers *buf,
                       uint32_t calls, double *ns_out, int *kernel_rc_out, struct ks_err *err);

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/* backends.h - the backends device.c puts into its table; private to src/device. */
+#ifndef KS_DEVICE_BACKENDS_H
+#define KS_DEVICE_BACKENDS_H
+
+#include "device/device.h"
+
+/* This machine's CPU, seen through the affinity mask of the process. locator: "". */
+extern const struct ks_device_ops ks_device_host;
+
+/* No hardware: times are computed, virtual time passes without waiting. locator: comma-separated
+ * "seed=N" "ns=MEAN" (of one call) "sleep_us=N" (real time per timed call, for tests)
+ * "fail=none|run|self_test|all". */
+extern const struct ks_device_ops ks_device_sim;
+
+#endif

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+#include "device/cold.h"
+
+#include <stdint.h>
+
+#define LINE 64u
+
+#if defined(__x86_64__)
+int ks_cold_can_evict(void)
+{
+    return 1;
+}
+
+void ks_cold_evict(const void *ptr, size_t bytes)
+{
+    const uint8_t *p = ptr;
+
+    for (size_t i = 0; i < bytes; i += LINE)
+        __builtin_ia32_clflush(p + i);
+    __builtin_ia32_mfence();
+}
+#else
+int ks_cold_can_evict(void)
+{
+    return 0;
+}
+
+void ks_cold_evict(const void *ptr, size_t bytes)
+{
+    (void)ptr;
+    (void)bytes;
+}
+#endif

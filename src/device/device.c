@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+#include "device/device.h"
+
+#include "device/backends.h"
+
+#include <string.h>
+
+const struct ks_device_ops *const ks_device_backends[] = {
+    &ks_device_host,
+    &ks_device_sim,
+    NULL,
+};
+
+const struct ks_device_ops *ks_device_find(const char *name)
+{
+    for (size_t i = 0; ks_device_backends[i] != NULL; i++) {
+        if (strcmp(ks_device_backends[i]->name, name) == 0)
+            return ks_device_backends[i];
+    }
+    return NULL;
+}
+
+int ks_device_check(const struct ks_device_ops *ops, struct ks_err *err)
+{
+    const struct {
+        const char *name;
+        bool is_set;
+    } slots[] = {
+        { "name", ops->name != NULL },
+        { "count", ops->count != NULL },
+        { "open", ops->open != NULL },
+        { "close", ops->close != NULL },
+        { "props", ops->props != NULL },
+        { "alloc", ops->alloc != NULL },
+        { "free", ops->free != NULL },
+        { "upload", ops->upload != NULL },
+        { "download", ops->download != NULL },
+        { "host_view", ops->host_view != NULL },
+        { "module_open", ops->module_open != NULL },
+        { "module_close", ops->module_close != NULL },
+        { "module_entry", ops->module_entry != NULL },
+        { "time_calls", ops->time_calls != NULL },
+        { "flush", ops->flush != NULL },
+        { "touch", ops->touch != NULL },
+        { "canary", ops->canary != NULL },
+        { "self_test", ops->self_test != NULL },
+    };
+
+    if (ops->abi != KS_DEVICE_ABI)
+        return ks_fail(err, KS_EINVAL, "device backend '%s' has ABI %u, not %u",
+                       ops->name != NULL ? ops->name : "?", ops->abi, KS_DEVICE_ABI);
+    for (size_t i = 0; i < sizeof(slots) / sizeof(slots[0]); i++) {
+        if (!slots[i].is_set)
+            return ks_fail(err, KS_EINVAL, "device backend '%s' has no %s",
+                           ops->name != NULL ? ops->name : "?", slots[i].name);
+    }
+    return 0;
+}

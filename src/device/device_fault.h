@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/* device_fault.h - a device for tests: passes every call on to another one, except that the n-th
+ * call of one slot fails, and that times may be prescribed. Not in the table of backends. */
+#ifndef KS_DEVICE_FAULT_H
+#define KS_DEVICE_FAULT_H
+
+#include "device/device.h"
+
+enum ks_fault_slot {
+    KS_FAULT_NONE,
+    KS_FAULT_PROPS,
+    KS_FAULT_ALLOC,
+    KS_FAULT_UPLOAD,
+    KS_FAULT_DOWNLOAD,
+    KS_FAULT_MODULE_OPEN,
+    KS_FAULT_MODULE_ENTRY,
+    KS_FAULT_TIME_CALLS,
+    KS_FAULT_FLUSH,
+    KS_FAULT_TOUCH,
+    KS_FAULT_CANARY,
+    KS_FAULT_SELF_TEST,
+    KS_FAULT_SLOTS
+};
+
+struct ks_fault_plan {
+    enum ks_fault_slot slot; /* KS_FAULT_NONE: nothing fails */
+    uint32_t nth;            /* from 0 */
+    enum ks_code code;
+    bool is_hidden; /* host_view returns NULL, as for a GPU */
+    /* time_calls runs the kernel, then reports calls * times_ns[i] for its i-th call; after the
+     * last the last is repeated. NULL: the real time. Borrowed. */
+    const double *times_ns;
+    uint32_t n_times;
+};
+
+/* Takes nothing: `inner` is borrowed and must live longer. */
+int ks_fault_wrap(struct ks_device *inner, const struct ks_fault_plan *plan,
+                  struct ks_device **dev_out, struct ks_err *err);
+/* How often a slot was called. */
+uint32_t ks_fault_calls(const struct ks_device *dev, enum ks_fault_slot slot);
+
+#endif

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+#include "tests/unit/so.h"
+
+#include "base/file.h"
+
+#include <setjmp.h>
+#include <spawn.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include <cmocka.h>
+
+void so_dir_make(char *out, size_t cap)
+{
+    const char *tmp = getenv("TMPDIR");
+
+    assert_true(snprintf(out, cap, "%s/ksweep-test-XXXXXX", tmp != NULL ? tmp : "/tmp") < (int)cap);
+    assert_non_null(mkdtemp(out));
+}
+
+void so_dir_remove(const char *dir)
+{
+    assert_int_equal(ks_remove_tree(dir, NULL), 0);
+}
+
+void so_build(const char *dir, const char *name, const char *source, char *out, size_t cap)
+{
+    char c_path[512];
+    const char *argv[] = { "cc", "-std=gnu11", "-O1",  "-shared", "-fPIC", "-w", "-I" KS_SOURCE_DIR,
+                           "-o", out,          c_path, "-lm",     NULL };
+    int status = -1;
+    pid_t pid;
+
+    assert_true(snprintf(c_path, sizeof(c_path), "%s/%s.c", dir, name) < (int)sizeof(c_path));
+    assert_true(snprintf(out, cap, "%s/%s.so", dir, name) < (int)cap);
+    assert_int_equal(ks_file_replace(c_path, source, strlen(source), NULL), 0);
+    assert_int_equal(posix_spawnp(&pid, "cc", NULL, NULL, (char *const *)(uintptr_t)argv, environ),
+                     0);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+}
