@@ -1,0 +1,299 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# shellcheck disable=SC2317
+# selftest.sh - each check passes on a small good tree and fails, naming the file, once one violation of
+# its kind is planted in it. A check that cannot fail checks nothing.
+set -u
+dir=$(cd "$(dirname "$0")" && pwd)
+tmp=$(mktemp -d) || exit 1
+trap 'rm -rf "$tmp"' EXIT
+tree=$tmp/tree build=$tmp/build
+n=0 bad=0
+spdx='/* SPDX-License-Identifier: MIT */'
+
+report() { # STATUS DESCRIPTION DETAILS
+    n=$((n + 1))
+    if [ "$1" -eq 0 ]; then
+        echo "ok $n - $2"
+        return
+    fi
+    bad=1
+    echo "not ok $n - $2"
+    printf '# %s\n' "${3//$'\n'/$'\n# '}"
+}
+
+put() { # FILE LINE...: a C file with its SPDX line
+    local file=$tree/$1
+    shift
+    mkdir -p "${file%/*}"
+    printf '%s\n' "$spdx" "$@" >"$file"
+}
+
+good_tree() {
+    rm -rf "$tree"
+    mkdir -p "$tree/docs"
+    cp "$dir/../../.clang-format" "$tree/"
+    put src/base/a.h '#ifndef A_H' '#define A_H' 'int a_of(int x); /* exit(1), strcpy(x) */' '#endif'
+    put src/base/a.c '#include "base/a.h"' '' '#include <string.h>' '' \
+        'static const char *const words[] = { "printf(", "//" };' '' 'int a_of(int x)' '{' \
+        '    return x + (int)strlen(words[0]);' '}'
+    put src/json/j.c '#include "base/a.h"' '' '#include <cjson/cJSON.h>'
+    put src/mpi/m.c '#include "base/a.h"' '' '#include <mpi.h>'
+    put src/op/o.c '#include "kernels/abi.h"'
+    put src/cmd/cmd_x.c '#include <stdio.h>' '#include <stdlib.h>' '' 'void stop(void)' '{' \
+        '    puts("x");' '    exit(2);' '}'
+    put kernels/abi.h '#pragma once' 'struct abi {' '    int x;' '};'
+    put kernels/host/k.k '#include "abi.h"' 'static int KS_FN(run)(int x)' '{' '    return x;' '}'
+    put analysis/main.c '#include <stdio.h>' '' 'int main(void)' '{' '    printf("x");' '}'
+    put tests/unit/t.c '#include <stdlib.h>' '' 'int main(void)' '{' '    exit(0);' '}'
+    printf '#!/bin/sh\n# SPDX-License-Identifier: MIT\nmktemp -d XXXXXX\n' >"$tree/tests/run"
+    printf '# SPDX-License-Identifier: MIT\n' >"$tree/CMakeLists.txt"
+    # shellcheck disable=SC2016
+    printf '| `--n N` | 1 |\n' >"$tree/docs/manual.md"
+}
+
+run_check() { # CHECK: output in $out, status in $rc
+    out=$(KSWEEP_LINT_ROOT=$tree "$dir/$1.sh" "$build" 2>&1)
+    rc=$?
+}
+
+passes() { # CHECK DESCRIPTION
+    run_check "$1"
+    if [ "$rc" -eq 77 ]; then
+        n=$((n + 1))
+        echo "ok $n - $1: $2 # SKIP $out"
+        return
+    fi
+    report "$rc" "$1: $2" "$out"
+}
+
+catches() { # CHECK TEXT DESCRIPTION: it fails, and says TEXT
+    local status=1
+    run_check "$1"
+    if [ "$rc" -eq 77 ]; then
+        n=$((n + 1))
+        echo "ok $n - $1: $3 # SKIP $out"
+        return
+    fi
+    [ "$rc" -eq 1 ] && grep -qF -- "$2" <<<"$out" && status=0
+    report "$status" "$1: $3" "status $rc, wanted 1 and '$2' in: $out"
+    good_tree
+}
+
+lines() { # NUMBER TEXT
+    local i
+    for ((i = 0; i < $1; i++)); do
+        printf '%s\n' "$2"
+    done
+}
+
+layers() {
+    passes layers 'a good tree'
+    put src/base/b.c '#include "json/json.h"'
+    catches layers 'src/base/b.c:2: base may not include json/json.h' 'an upward include'
+    put src/base/b.c '#  include   <mpi.h>'
+    catches layers 'src/base/b.c:2: base may not include <mpi.h>' 'mpi.h outside src/mpi'
+    put src/grid/b.h '#include <hdf5_hl.h>'
+    catches layers 'src/grid/b.h:2: grid may not include <hdf5_hl.h>' 'HDF5 outside src/store'
+    put analysis/b.c '#include <cJSON.h>'
+    catches layers 'analysis/b.c:2: analysis may not include <cJSON.h>' 'cJSON outside src/json'
+    put src/mpi/b.c '#include <hwloc/bitmap.h>'
+    catches layers 'mpi may not include <hwloc/bitmap.h>' 'hwloc outside src/topo'
+    put src/sched/b.c '#include "kernels/abi.h"'
+    catches layers 'sched may not include kernels/abi.h' 'the kernel ABI where it is not wanted'
+    put src/base/b.c '#include "a.h"'
+    catches layers 'src/base/b.c:2: write "a.h" as module/a.h' 'an include without its module'
+    put kernels/host/b.k '#include "base/err.h"'
+    catches layers 'kernels may not include base/err.h' 'a kernel that reaches into src'
+    put src/newer/b.c ''  '#include <stdio.h>'
+    catches layers 'module newer is not in layers.txt' 'an unlisted module'
+}
+
+headers() {
+    passes headers 'a good tree'
+    put src/base/b.h '#ifndef B_H' '#define B_H' 'uint32_t b;' '#endif'
+    catches headers 'src/base/b.h:1:' 'a header that needs another before it'
+    put kernels/b.h 'struct twice {' '    int x;' '};'
+    catches headers 'kernels/b.h:1:' 'a header without a guard'
+}
+
+lengths() {
+    passes lengths 'a good tree'
+    put src/base/b.c 'int f(int x)' '{' "$(lines 58 '    x++;')" '}'
+    catches lengths 'src/base/b.c:2: function f has 61 lines' 'a function of 61 lines'
+    put src/base/b.c 'int f(int x)' '{' "$(lines 57 '    x++;')" '}'
+    passes lengths 'a function of 60 lines'
+    good_tree
+    put kernels/host/b.k 'KS_INLINE int KS_FN(f)(int x)' '{' "$(lines 58 '    x++;')" '}'
+    catches lengths 'kernels/host/b.k:2: function f has 61 lines' 'a long function of a kernel'
+    put tests/unit/b.c 'ODD(g)' 'MACROS(h)' '{' "$(lines 60 '    x++;')" '}'
+    catches lengths 'tests/unit/b.c:4: a body has 62 lines' 'a long body that is no plain function'
+    put src/base/b.c "$(lines 600 'int x;')"
+    catches lengths 'src/base/b.c:601: the file has 601 lines' 'a long source'
+    put src/base/b.h "$(lines 300 'int x;')"
+    catches lengths 'src/base/b.h:301: the file has 301 lines' 'a long header'
+}
+
+format() {
+    passes format 'a good tree'
+    put src/base/b.c 'int  x;'
+    catches format 'src/base/b.c:2:' 'two blanks in a source'
+    put tests/unit/b.h 'int f(int *  p);'
+    catches format 'tests/unit/b.h:2:' 'blanks in a header of the tests'
+}
+
+spdx() {
+    passes spdx 'a good tree'
+    echo 'int x;' >"$tree/src/base/b.c"
+    catches spdx 'src/base/b.c:1: no SPDX line' 'a source'
+    printf '#!/bin/sh\necho\n' >"$tree/tests/go"
+    catches spdx 'tests/go:1: no SPDX line' 'a script without an extension'
+    mkdir -p "$tree/src/base" && echo 'x()' >"$tree/src/base/CMakeLists.txt"
+    catches spdx 'src/base/CMakeLists.txt:1: no SPDX line' 'a build file'
+    echo '// x' >"$tree/kernels/host/b.k"
+    catches spdx 'kernels/host/b.k:1: no SPDX line' 'a kernel'
+}
+
+words() {
+    local f
+    passes words 'a good tree'
+    for f in atoi strtok sprintf strcpy gets; do
+        put src/cmd/b.c "int x = $f (y);"
+        catches words "src/cmd/b.c:2: '$f ' is forbidden" "$f"
+    done
+    put tests/unit/b.c 'int x = atoi(y);'
+    catches words "tests/unit/b.c:2: 'atoi' is forbidden" 'atoi in a test'
+    put src/base/b.c '#if 0' '#endif'
+    catches words "src/base/b.c:2:" 'dead code'
+    for f in exit abort MPI_Abort; do
+        put src/mpi/b.c "    $f(2);"
+        catches words "src/mpi/b.c:2: '$f' belongs into" "$f in a module"
+    done
+    put src/store/b.c '    _exit(2);'
+    catches words "src/store/b.c:2: '_exit' belongs into" '_exit in a module'
+    for f in 'printf("x")' 'puts(x)' 'fprintf(stdout, x)' 'fputs(x, stderr)'; do
+        put analysis/b.c "    $f;"
+        catches words 'analysis/b.c:2:' "$f in a module"
+    done
+    put src/build/b.c '    system(x);'
+    catches words "src/build/b.c:2: 'system' starts a process" 'system()'
+    put src/store/b.c '    clock_gettime(x, y);'
+    catches words "src/store/b.c:2: 'clock_gettime' reads a clock" 'another clock'
+    for f in TODO FIXME XXX; do
+        echo "# $f later" >>"$tree/tests/run"
+        catches words "tests/run:4: '$f' is unfinished work" "$f"
+    done
+    echo 'see "/root/x"' >>"$tree/docs/manual.md"
+    catches words 'docs/manual.md:2:' 'a path of one machine'
+    put src/base/b.c "const char *p = \"/work/x\";"
+    catches words 'src/base/b.c:2:' 'such a path in a string'
+}
+
+library() { # C-LINE...: BUILD/libks_x.a
+    rm -rf "$build"
+    mkdir -p "$build"
+    printf '%s\n' "$@" >"$build/x.c"
+    gcc -fPIC -c "$build/x.c" -o "$build/x.c.o" && ar rcs "$build/libks_x.a" "$build/x.c.o"
+}
+
+symbols() {
+    library 'const int a = 5; static const char *const b[] = { "x" };' \
+        'const char *f(int i) { return b[i]; }'
+    passes symbols 'constants and tables of pointers'
+    library 'int f(void) { static int counter; return counter++; }'
+    catches symbols 'libks_x.a:x.c.o: counter' 'a counter inside a function'
+    library 'int state = 7;'
+    catches symbols 'libks_x.a:x.c.o: state is file-scope state in .data' 'a global variable'
+    library '__attribute__((visibility("hidden"))) _Thread_local int state;'
+    catches symbols 'state is file-scope state in .tbss' 'a hidden variable per thread'
+    rm -f "$build/libks_x.a"
+    catches symbols 'no libks_*.a' 'a build directory without libraries'
+}
+
+program() { # NAME LIBRARY...: BUILD/bin/NAME that needs these
+    local name=$1 lib
+    local -a libs=()
+    shift
+    mkdir -p "$build/bin"
+    for lib in "$@"; do
+        gcc -shared -x c /dev/null -Wl,-soname,"$lib" -o "$build/$lib"
+        libs+=("$build/$lib")
+    done
+    echo 'int main(void) { return 0; }' |
+        gcc -x c - -x none -o "$build/bin/$name" -Wl,--no-as-needed "${libs[@]}"
+}
+
+good_programs() {
+    rm -rf "$build"
+    program ksweep libmpi.so.40 libhdf5.so.103
+    program ksweep-worker
+    program ksweep-analyze libhdf5.so.103
+}
+
+links() {
+    good_programs
+    passes links 'good programs'
+    program ksweep libamdhip64.so.5
+    catches links 'bin/ksweep:1: needs libamdhip64.so.5' 'ksweep with a GPU runtime'
+    good_programs
+    program ksweep libcuda.so.1
+    catches links 'bin/ksweep:1: needs libcuda.so.1' 'ksweep with the CUDA driver'
+    for lib in libmpi.so.40 libhdf5_serial.so.103 libcjson.so.1 libhwloc.so.15; do
+        good_programs
+        program ksweep-worker "$lib"
+        catches links "bin/ksweep-worker:1: needs $lib" "ksweep-worker with $lib"
+    done
+    good_programs
+    program ksweep-analyze libmpi.so.40
+    catches links 'bin/ksweep-analyze:1: needs libmpi.so.40' 'ksweep-analyze with MPI'
+    good_programs
+    rm "$build/bin/ksweep-worker"
+    catches links 'bin/ksweep-worker:1: not built' 'a missing program'
+}
+
+talker() { # NAME ROW...: a program that prints these rows
+    mkdir -p "$build/bin"
+    printf '#!/bin/sh\ncat <<"X"\n%s\nX\n' "$2" >"$build/bin/$1"
+    chmod +x "$build/bin/$1"
+}
+
+manual() {
+    rm -rf "$build"
+    # shellcheck disable=SC2016
+    local row='| `--n N` | 1 |' other='| `--m N` | 2 |'
+    talker ksweep "$row"
+    talker ksweep-analyze '# nothing'
+    passes manual 'the same rows'
+    talker ksweep-analyze "$other"
+    catches manual "no such row: $other" 'an option that no page tells'
+    talker ksweep-analyze '# nothing'
+    echo "$other" >>"$tree/docs/manual.md"
+    catches manual "no program prints this row: $other" 'a page of an option that is gone'
+    printf '#!/bin/sh\nexit 2\n' >"$build/bin/ksweep"
+    catches manual "'ksweep help --markdown' fails" 'a program without a manual'
+}
+
+whole() {
+    local out rc
+    good_tree
+    good_programs
+    rm -rf "$build"
+    out=$(KSWEEP_LINT_ROOT=$tree "$dir/run.sh")
+    rc=$?
+    report "$rc" 'run.sh passes on the good tree' "$out"
+    grep -q '^ok 9 - manual # SKIP no build directory given' <<<"$out"
+    report $? 'run.sh skips what needs a build' "$out"
+    put src/base/b.c 'int  x;'
+    ! out=$(KSWEEP_LINT_ROOT=$tree "$dir/run.sh")
+    report $? 'run.sh fails when a check fails' "$out"
+    mkdir -p "$build"
+    ! out=$(KSWEEP_LINT_ROOT=$tree "$dir/run.sh" "$build")
+    report $? 'run.sh fails on an empty build directory' "$out"
+}
+
+good_tree
+for check in layers headers lengths format spdx words symbols links manual whole; do
+    $check
+done
+echo "1..$n"
+exit $bad
