@@ -4,7 +4,13 @@
 . "$(dirname "$0")/lib.sh"
 need clang-format
 
-sources 'c h' src analysis tests |
-    xargs -r -n 40 -P2 clang-format --dry-run --Werror --style=file 2>&1 |
-    sed -n 's/^\([^ :]*:[0-9]*\):[0-9]*: error: .*/\1: clang-format -i would change this file/p' |
-    sort -u -t: -k1,1 | verdict
+said=$(sources 'c h' src analysis tests |
+    xargs -r clang-format --dry-run --Werror --style=file 2>&1)
+rc=$?
+{
+    sed -n 's/^\([^ :]*:[0-9]*\):[0-9]*: error: .*/\1: clang-format -i would change this file/p' \
+        <<<"$said" | sort -u -t: -k1,1
+    if [ $rc -ne 0 ] && ! grep -q ': error: ' <<<"$said"; then
+        echo ".clang-format:1: clang-format fails: $said"
+    fi
+} | verdict

@@ -10,6 +10,7 @@ files=$(sources 'c k h' src analysis kernels tests)
 
 # KS_FN(name) is how a kernel template spells a function's name.
 by_ctags() {
+    set -o pipefail
     ctags -L - -D 'KS_FN(x)=x' --langmap=C:+.k.h --kinds-C=f --fields=+ne --sort=no -f - \
         <<<"$files" | awk -F'\t' -v max=$max_function '
         {
@@ -23,7 +24,7 @@ by_ctags() {
             n = last - first + 1
             if (last && n > max)
                 print $2 ":" first ": function " $1 " has " n " lines, " max " are allowed"
-        }'
+        }' || echo ".:1: ctags fails"
 }
 
 # A body that ctags did not see as a function, by its braces in the first column.

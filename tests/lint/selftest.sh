@@ -140,6 +140,8 @@ format() {
     catches format 'src/base/b.c:2:' 'two blanks in a source'
     put tests/unit/b.h 'int f(int *  p);'
     catches format 'tests/unit/b.h:2:' 'blanks in a header of the tests'
+    echo 'IndentWidth: many' >"$tree/.clang-format"
+    catches format '.clang-format:1: clang-format fails' 'a broken configuration'
 }
 
 spdx() {
