@@ -281,6 +281,7 @@ static void messages_name_the_place(void **state)
     const char *s = NULL;
     char where[64], small[8];
     bool b = true;
+    double d = 7;
 
     (void)state;
     assert_int_equal(ks_node_str(doc, ks_node_at(second, "config"), &s, &err), KS_EINVAL);
@@ -289,6 +290,12 @@ static void messages_name_the_place(void **state)
     assert_null(s);
     assert_int_equal(ks_node_bool(doc, ks_node_at(root, "absent"), &b, &err), KS_EINVAL);
     assert_string_equal(err.text, "t.json: a boolean is missing");
+    assert_true(b);
+    b = false;
+    assert_int_equal(ks_node_bool(doc, ks_node_at(root, "Name"), &b, &err), 0);
+    assert_true(b);
+    assert_int_equal(ks_node_real(doc, second, &d, &err), KS_EINVAL);
+    assert_string_equal(err.text, "t.json:5: kernels[1]: expected a number, found an object");
     ks_node_where(doc, ks_node_next(ks_node_first(inner)), where, sizeof(where));
     assert_string_equal(where, "t.json:7: list[1][1]");
     ks_node_where(doc, root, where, sizeof(where));

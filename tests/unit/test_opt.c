@@ -242,6 +242,7 @@ static void bad_values(void **state)
         { "limit", "0x1p-3", "not a number" },
         { "limit", "1e999", "not a finite number" },
         { "limit", "0.5x", "not a number" },
+        { "limit", "0.5z", "not a number" },
         { "limit", "-0.1", "outside" },
         { "limit", ".", "not a finite number" },
         { "max-time", "5d", "none of the units" },
@@ -303,6 +304,9 @@ static void wrong_tables_are_found(void **state)
             .help = "x" },
           "no choices" },
         { good, good, "stands twice" },
+        { { .name = "n", .letter = 'x', .type = KS_OPT_BOOL, .def = "no", .help = "x" },
+          { .name = "m", .letter = 'x', .type = KS_OPT_BOOL, .def = "no", .help = "x" },
+          "letter 'x' stands twice" },
     };
 
     (void)state;
