@@ -21,18 +21,17 @@ struct ks_warden; /* the rank's end of the socket */
 
 struct ks_spawn {
     const char *const *argv; /* NULL-terminated; argv[0] an absolute path or searched in PATH */
-    const char *const
-        *env;              /* NULL-terminated "K=V" added to the inherited environment; NULL none */
-    const char *cwd;       /* NULL = inherit */
-    int fds[KS_SPAWN_FDS]; /* become 3.. in the child; -1 = closed there; borrowed */
-    int status_fd;         /* memfd of struct ks_status (status.h), also one of fds, or -1 */
-    uint64_t deadline_ns;  /* CLOCK_MONOTONIC; 0 = none; beside the status page's own deadline */
-    uint64_t memory_bytes; /* RLIMIT_AS; 0 = none */
-    uint64_t rss_bytes;    /* polled resident set of a GPU worker; 0 = none */
-    uint32_t n_processes;  /* RLIMIT_NPROC, when not root; 0 = none */
-    bool is_pinned;        /* use cpus */
+    const char *const *env;  /* NULL-terminated "K=V", added to the inherited ones; NULL none */
+    const char *cwd;         /* NULL = inherit */
+    int fds[KS_SPAWN_FDS];   /* become 3.. in the child; -1 = closed there; borrowed */
+    int status_fd;           /* memfd of struct ks_status (status.h), also one of fds, or -1 */
+    uint64_t deadline_ns;    /* CLOCK_MONOTONIC; 0 = none; beside the status page's own deadline */
+    uint64_t memory_bytes;   /* RLIMIT_AS; 0 = none */
+    uint64_t rss_bytes;      /* polled resident set of a GPU worker; 0 = none */
+    uint32_t n_processes;    /* RLIMIT_NPROC, when not root; 0 = none */
+    bool is_pinned;          /* use cpus */
     cpu_set_t cpus;
-    bool is_quiet; /* scheduling: nice 0 for workers; compilers run at nice 10 */
+    bool is_quiet; /* run at nice 10 (compilers), else as the rank does (workers) */
 };
 
 /* How a child ended: the whole truth, no combination that cannot happen. */
@@ -50,7 +49,7 @@ struct ks_child_end {
     enum ks_end how;
     int code;
     int32_t pid;
-    uint32_t n_leftover; /* descendants found alive after it ended, and killed */
+    uint32_t n_leftover; /* orphans found alive after it ended; killed, and all of theirs */
     uint64_t wall_ns, peak_rss_bytes, user_ns, system_ns;
     /* For children without a status page: the last bytes of stdout and stderr together. */
     uint32_t n_tail;
@@ -60,7 +59,7 @@ struct ks_child_end {
 /* A child starts in its own process group, stdin /dev/null, stdout and stderr one pipe, an empty
  * signal mask and default dispositions, except that USR1, USR2, TERM, INT and HUP stay ignored
  * (Slurm sends them to every process of a step). It dies with the warden. Its environment carries
- * KSWEEP_CHILD=<id>, by which the warden tells whose an orphan is. */
+ * KSWEEP_CHILD=<pid of the warden>:<id>, by which orphans are told. */
 
 /* Fork the warden. Must be the first thing main does, single-threaded. The warden dies with the
  * rank (PR_SET_PDEATHSIG) and everything it started dies with it. It ignores USR1, USR2 and TERM
@@ -77,7 +76,8 @@ int ks_warden_spawn(struct ks_warden *w, const struct ks_spawn *what, uint32_t *
                     struct ks_err *err);
 /* SIGKILL to its process group; the end is reported as KS_END_KILLED (or what came first). */
 int ks_warden_kill(struct ks_warden *w, uint32_t child, struct ks_err *err);
-/* One end, without blocking: 1 = *out filled, 0 = nothing now, KS_ECHILD = the warden is dead. */
+/* One end, without blocking: 1 = *out filled, 0 = nothing now, KS_ECHILD = the warden is dead; then
+ * all that its children had started has been killed, too. */
 int ks_warden_next(struct ks_warden *w, struct ks_child_end *out, struct ks_err *err);
 
 const char *ks_end_text(enum ks_end how);

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: MIT */
+#include "spawn/procfs.h"
+#include "base/buf.h"
+#include "base/file.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* One read is enough: the kernel gives these files in one piece. Returns bytes, < 0 when gone. */
+static ssize_t read_small(pid_t pid, const char *name, char *text, size_t cap)
+{
+    char path[64];
+    ssize_t n;
+    int fd;
+
+    snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
+    fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return -1;
+    n = read(fd, text, cap - 1);
+    close(fd);
+    if (n >= 0)
+        text[n] = '\0';
+    return n;
+}
+
+int ks_proc_read(pid_t pid, struct ks_proc *out, struct ks_err *err)
+{
+    char text[512], *after = NULL;
+    struct ks_proc p = { .pid = pid };
+
+    /* The name may hold spaces and brackets: fields are counted from the last bracket. */
+    if (read_small(pid, "stat", text, sizeof(text)) > 0)
+        after = strrchr(text, ')');
+    if (!after || sscanf(after, ") %c %d %d", &p.state, &p.parent, &p.group) != 3)
+        return ks_fail(err, KS_ENOENT, "no process %d", (int)pid);
+    *out = p;
+    return 0;
+}
+
+static uint64_t kib_after(const char *text, const char *key)
+{
+    const char *at = strstr(text, key);
+
+    return at ? strtoull(at + strlen(key), NULL, 10) * 1024u : 0;
+}
+
+int ks_proc_memory(pid_t pid, struct ks_proc_memory *out, struct ks_err *err)
+{
+    char text[4096];
+
+    if (read_small(pid, "status", text, sizeof(text)) <= 0 || !strstr(text, "VmPeak:"))
+        return ks_fail(err, KS_ENOENT, "no memory of process %d", (int)pid);
+    out->peak_bytes = kib_after(text, "VmPeak:");
+    out->rss_bytes = kib_after(text, "VmRSS:");
+    return 0;
+}
+
+static void add_if_child(struct ks_buf *list, pid_t pid, pid_t self)
+{
+    struct ks_proc p;
+
+    if (pid > 0 && ks_proc_read(pid, &p, NULL) == 0 && p.parent == self)
+        ks_buf_put(list, &p, sizeof(p));
+}
+
+static int children_by_scan(struct ks_buf *list, struct ks_err *err)
+{
+    DIR *dir = opendir("/proc");
+    pid_t self = getpid();
+    struct dirent *d;
+
+    if (!dir)
+        return ks_fail_errno(err, "/proc");
+    while ((d = readdir(dir)))
+        add_if_child(list, (pid_t)strtol(d->d_name, NULL, 10), self);
+    closedir(dir);
+    return 0;
+}
+
+/* false where the kernel was built without CONFIG_PROC_CHILDREN. */
+static bool children_by_file(struct ks_buf *list)
+{
+    char path[64], *at, *end;
+    pid_t self = getpid();
+    struct ks_buf text;
+
+    snprintf(path, sizeof(path), "/proc/self/task/%d/children", (int)self);
+    ks_buf_init(&text);
+    if (ks_file_read(path, &text, NULL) < 0)
+        return false;
+    for (at = (char *)text.data; at && *at; at = end) {
+        add_if_child(list, (pid_t)strtol(at, &end, 10), self);
+        end += strspn(end, " \n");
+    }
+    ks_buf_release(&text);
+    return true;
+}
+
+int ks_proc_children(struct ks_proc **list_out, size_t *n_out, struct ks_err *err)
+{
+    struct ks_buf list;
+    int rc = 0;
+
+    ks_buf_init(&list);
+    if (!children_by_file(&list))
+        rc = children_by_scan(&list, err);
+    if (rc == 0 && !ks_buf_ok(&list))
+        rc = ks_fail(err, KS_ENOMEM, "out of memory listing processes");
+    if (rc < 0) {
+        ks_buf_release(&list);
+        return rc;
+    }
+    *n_out = list.len / sizeof(struct ks_proc);
+    *list_out = (struct ks_proc *)(void *)list.data;
+    return 0;
+}
+
+uint32_t ks_proc_mark(pid_t pid, pid_t warden)
+{
+    char path[64], key[64];
+    struct ks_buf env;
+    uint32_t mark = 0;
+    size_t n;
+
+    snprintf(path, sizeof(path), "/proc/%d/environ", (int)pid);
+    n = (size_t)snprintf(key, sizeof(key), KS_PROC_MARK "%d:", (int)warden);
+    ks_buf_init(&env);
+    if (ks_file_read(path, &env, NULL) < 0)
+        return 0;
+    for (size_t at = 0; at < env.len && !mark;) {
+        const char *entry = (const char *)env.data + at;
+        if (strncmp(entry, key, n) == 0)
+            mark = (uint32_t)strtoul(entry + n, NULL, 10);
+        at += strlen(entry) + 1;
+    }
+    ks_buf_release(&env);
+    return mark;
+}
+
+size_t ks_proc_kill_marked(pid_t warden)
+{
+    DIR *dir = opendir("/proc");
+    struct dirent *d;
+    size_t n = 0;
+
+    if (!dir)
+        return 0;
+    while ((d = readdir(dir))) {
+        pid_t pid = (pid_t)strtol(d->d_name, NULL, 10);
+        if (pid > 1 && ks_proc_mark(pid, warden) && kill(pid, SIGKILL) == 0)
+            n++;
+    }
+    closedir(dir);
+    return n;
+}

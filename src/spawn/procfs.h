@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/* procfs.h - what the warden reads about processes. Private to src/spawn. */
+#ifndef KS_SPAWN_PROCFS_H
+#define KS_SPAWN_PROCFS_H
+
+#include "base/err.h"
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct ks_proc {
+    pid_t pid, parent, group;
+    char state; /* R S D T Z X ... */
+};
+struct ks_proc_memory {
+    uint64_t peak_bytes; /* VmPeak: most address space ever */
+    uint64_t rss_bytes;  /* VmRSS: resident now */
+};
+
+/* 0; KS_ENOENT when there is no such process. */
+int ks_proc_read(pid_t pid, struct ks_proc *out, struct ks_err *err);
+/* 0; KS_ENOENT when it is gone or a zombie (which has no memory). */
+int ks_proc_memory(pid_t pid, struct ks_proc_memory *out, struct ks_err *err);
+
+/* Children of the calling (single-threaded) process, zombies included. *list_out [n] is owned by
+ * the caller. Reads /proc/self/task/TID/children where the kernel has it, else all of /proc. */
+int ks_proc_children(struct ks_proc **list_out, size_t *n_out, struct ks_err *err);
+
+/* Every child carries KSWEEP_CHILD=<pid of its warden>:<id> in its environment, and so do its
+ * descendants. */
+#define KS_PROC_MARK "KSWEEP_CHILD="
+/* The id in the mark that this warden gave; 0 when the process has none, or it cannot be read. */
+uint32_t ks_proc_mark(pid_t pid, pid_t warden);
+/* SIGKILL to all processes with a mark of this (dead) warden. Returns how many there were. */
+size_t ks_proc_kill_marked(pid_t warden);
+
+#endif

@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: MIT */
+/* One child of the warden: every way to end, what it starts with, what it prints. */
+#include "spawn_util.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+/* ---- how a child ends ---- */
+
+static void test_ends(void **state)
+{
+    static const struct {
+        const char *script;
+        uint64_t deadline_ms;
+        enum ks_end how;
+        int code;
+    } row[] = {
+        { "exit 0", 0, KS_END_EXITED, 0 },
+        { "exit 7", 0, KS_END_EXITED, 7 },
+        { "kill -SEGV $$", 0, KS_END_SIGNALED, SIGSEGV },
+        { "kill -ABRT $$", 0, KS_END_SIGNALED, SIGABRT },
+        { "kill -KILL $$", 0, KS_END_SIGNALED, SIGKILL },
+        { "kill -PIPE $$", 0, KS_END_SIGNALED, SIGPIPE },
+        { "exec sleep 30", 150, KS_END_DEADLINE, SIGKILL },
+        { "sleep 30 & sleep 30", 150, KS_END_DEADLINE, SIGKILL },
+        { "kill -STOP $$; exit 1", 150, KS_END_DEADLINE, SIGKILL },
+        { "while :; do :; done", 150, KS_END_DEADLINE, SIGKILL },
+        { "exit 3", 30000, KS_END_EXITED, 3 },
+        /* What Slurm or a terminal sends to everybody does not end a child. */
+        { "for s in USR1 USR2 TERM INT HUP; do kill -$s $$; done; exit 5", 0, KS_END_EXITED, 5 },
+    };
+
+    for (size_t i = 0; i < N_ROWS(row); i++) {
+        struct ks_spawn what = spawn_of(NULL);
+        struct ks_child_end end;
+
+        if (row[i].deadline_ms)
+            what.deadline_ns = ks_now_ns() + row[i].deadline_ms * MS;
+        run_script(*state, row[i].script, what, &end);
+        if (end.how != row[i].how || end.code != row[i].code)
+            fail_msg("'%s': %s (%d)", row[i].script, ks_end_text(end.how), end.code);
+        assert_true(end.pid > 1 && is_gone(end.pid));
+        if (end.how == KS_END_DEADLINE)
+            assert_in_range(end.wall_ns, 100 * MS, 5000 * MS);
+        assert_int_equal(end.n_leftover, 0);
+    }
+}
+
+static void test_exec_failure(void **state)
+{
+    static const struct {
+        const char *program, *cwd;
+        int code;
+    } row[] = {
+        { "/no/such/program", NULL, ENOENT },
+        { "no-such-program-in-path", NULL, ENOENT },
+        { "/proc", NULL, EACCES },
+        { "true", "/no/such/directory", ENOENT },
+    };
+
+    for (size_t i = 0; i < N_ROWS(row); i++) {
+        const char *argv[] = { row[i].program, NULL };
+        struct ks_spawn what = spawn_of(argv);
+        struct ks_child_end end;
+
+        what.cwd = row[i].cwd;
+        must_spawn(*state, &what);
+        must_end(*state, &end);
+        assert_int_equal(end.how, KS_END_NO_EXEC);
+        assert_int_equal(end.code, row[i].code);
+    }
+}
+
+static void test_kill(void **state)
+{
+    const char *argv[] = { "sleep", "30", NULL };
+    struct ks_spawn what = spawn_of(argv);
+    struct ks_child_end end;
+    struct ks_err err;
+    uint32_t a = must_spawn(*state, &what), b = must_spawn(*state, &what);
+
+    assert_int_not_equal(a, b);
+    assert_int_equal(ks_warden_kill(*state, 999999, &err), 0);
+    assert_int_equal(ks_warden_kill(*state, b, &err), 0);
+    must_end(*state, &end);
+    assert_int_equal(end.child, b);
+    assert_int_equal(end.how, KS_END_KILLED);
+    assert_int_equal(ks_warden_next(*state, &end, &err), 0); /* a lives on */
+    assert_int_equal(ks_warden_kill(*state, a, &err), 0);
+    must_end(*state, &end);
+    assert_int_equal(end.child, a);
+}
+
+static void test_bad_requests(void **state)
+{
+    const char *many[KS_SPAWN_ARGS + 2], *none[] = { NULL }, *one[] = { "true", NULL };
+    struct ks_spawn what = spawn_of(none);
+    uint32_t child = 77;
+    struct ks_err err;
+
+    for (size_t i = 0; i < KS_SPAWN_ARGS + 1; i++)
+        many[i] = "x=1";
+    many[KS_SPAWN_ARGS + 1] = NULL;
+    assert_int_equal(ks_warden_spawn(*state, &what, &child, &err), KS_EINVAL);
+    what.argv = many;
+    assert_int_equal(ks_warden_spawn(*state, &what, &child, &err), KS_EINVAL);
+    what.argv = one;
+    what.env = many;
+    assert_int_equal(ks_warden_spawn(*state, &what, &child, &err), KS_EINVAL);
+    what.env = NULL;
+    what.fds[1] = 987; /* not open */
+    assert_int_equal(ks_warden_spawn(*state, &what, &child, &err), KS_EIO);
+    assert_int_equal(child, 77);
+    what.fds[1] = -1;
+    must_spawn(*state, &what); /* the warden is still well */
+    must_end(*state, &(struct ks_child_end){ 0 });
+}
+
+static void test_end_text(void **state)
+{
+    (void)state;
+    assert_string_equal(ks_end_text(KS_END_DEADLINE), "deadline");
+    assert_string_equal(ks_end_text(KS_END_ABANDONED), "abandoned");
+    assert_string_equal(ks_end_text((enum ks_end)0), "?");
+    assert_string_equal(ks_end_text((enum ks_end)99), "?");
+}
+
+/* ---- what a child starts with ---- */
+
+static void test_environment(void **state)
+{
+    static char big[3][100001];
+    const char *env[] = { "KS_A=1", "HOME=/nowhere", "EMPTY=", big[0], big[1], big[2], NULL };
+    struct ks_spawn what = spawn_of(NULL);
+    struct ks_child_end end;
+
+    for (int i = 0; i < 3; i++) {
+        memset(big[i], 'x', sizeof(big[i]) - 1);
+        memcpy(big[i], (const char *[]){ "BIG0=", "BIG1=", "BIG2=" }[i], 5);
+    }
+    what.env = env;
+    what.cwd = "/usr";
+    run_script(*state,
+               "echo $KS_A $HOME [$EMPTY] ${#BIG0} ${#BIG2} $(pwd) "
+               "$(env | grep -c ^HOME=) ${KSWEEP_CHILD:+marked} ${PATH:+path}; read x; echo eof $?",
+               what, &end);
+    assert_tail(&end, "1 /nowhere [] 99995 99995 /usr 1 marked path\neof 1\n");
+}
+
+static void test_descriptors(void **state)
+{
+    struct ks_child_end end;
+    struct ks_spawn what;
+    struct talk t;
+
+    what = talk_open(&t, NULL);
+    what.fds[2] = -1;
+    what.fds[3] = t.from[1];
+    talk_go_on(&t);
+    run_script(*state, "read x <&4 && echo 41 >&6 && echo 3 >&3; ls /proc/$$/fd", what, &end);
+    assert_int_equal(talk_hear(&t), 41);
+    assert_int_equal(talk_hear(&t), 3);
+    assert_tail(&end, "0\n1\n2\n3\n4\n6\n");
+    talk_close(&t);
+}
+
+static void test_limits(void **state)
+{
+    struct ks_spawn what = spawn_of(NULL);
+    struct ks_child_end end;
+    char want[128];
+    cpu_set_t all;
+    size_t cpu = 0;
+
+    assert_int_equal(sched_getaffinity(0, sizeof(all), &all), 0);
+    while (!CPU_ISSET(cpu, &all))
+        cpu++;
+    what.is_pinned = what.is_quiet = true;
+    CPU_ZERO(&what.cpus);
+    CPU_SET(cpu, &what.cpus);
+    what.memory_bytes = 256u << 20;
+    what.n_processes = 4321;
+    run_script(*state,
+               "ulimit -v; ulimit -c; ulimit -p; nice; ulimit -p; "
+               "sed -n 's/Cpus_allowed_list:.//p' /proc/$$/status",
+               what, &end);
+    snprintf(want, sizeof(want), "262144\n0\n4321\n%d\n4321\n%zu\n",
+             getpriority(PRIO_PROCESS, 0) > 10 ? 19 : 10, cpu);
+    assert_tail(&end, want);
+    run_script(*state, "tail /dev/zero", what, &end);
+    assert_int_equal(end.how, KS_END_EXITED);
+    assert_int_not_equal(end.code, 0);
+
+    what = spawn_of(NULL);
+    what.is_pinned = true; /* to no CPU at all */
+    run_script(*state, "exit 0", what, &end);
+    assert_int_equal(end.how, KS_END_NO_EXEC);
+    assert_int_equal(end.code, EINVAL);
+}
+
+static void test_resident_limit(void **state)
+{
+    struct ks_spawn what = spawn_of(NULL);
+    struct ks_child_end end;
+
+    what.memory_bytes = 2048u << 20;
+    what.rss_bytes = 40u << 20;
+    what.deadline_ns = ks_now_ns() + 20000 * MS;
+    run_script(*state, "exec tail /dev/zero", what, &end);
+    assert_int_equal(end.how, KS_END_MEMORY);
+    assert_true(end.peak_rss_bytes > 40u << 20);
+    assert_true(end.user_ns + end.system_ns > 0);
+}
+
+/* ---- what it prints ---- */
+
+static void test_tail(void **state)
+{
+    struct ks_spawn what = spawn_of(NULL);
+    struct ks_child_end end;
+
+    run_script(*state, "echo out; echo err >&2; printf end", what, &end);
+    assert_tail(&end, "out\nerr\nend");
+    for (int kib = 4; kib <= 400; kib *= 10) { /* around and far beyond what is kept */
+        char script[96];
+        snprintf(script, sizeof(script), "printf %%0%dd 7; printf %%09d 8", kib * 1024);
+        run_script(*state, script, what, &end);
+        assert_int_equal(end.n_tail, 4096);
+        assert_memory_equal(end.tail + 4096 - 10, "7000000008", 10);
+        assert_int_equal(end.tail[0], '0');
+    }
+}
+
+static void test_ring(void **state)
+{
+    static char want[700000];
+    struct ks_spawn what = spawn_of(NULL);
+    struct ks_child_end end;
+    struct ks_status *page;
+    size_t n = 0;
+
+    page = new_page(&what.status_fd);
+    what.fds[2] = what.status_fd;
+    run_script(*state, "seq 1 100000", what, &end);
+    for (int i = 1; i <= 100000; i++)
+        n += (size_t)snprintf(want + n, sizeof(want) - n, "%d\n", i);
+    assert_int_equal(page->ring_bytes, n);
+    for (size_t i = n - KS_STATUS_RING; i < n; i++)
+        if (page->ring[i % KS_STATUS_RING] != (uint8_t)want[i])
+            fail_msg("byte %zu of %zu differs", i, n);
+    assert_int_equal(end.n_tail, 0);
+    free_page(page, what.status_fd);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        WITH_WARDEN(test_ends),           WITH_WARDEN(test_exec_failure),
+        WITH_WARDEN(test_kill),           WITH_WARDEN(test_bad_requests),
+        cmocka_unit_test(test_end_text),  WITH_WARDEN(test_environment),
+        WITH_WARDEN(test_descriptors),    WITH_WARDEN(test_limits),
+        WITH_WARDEN(test_resident_limit), WITH_WARDEN(test_tail),
+        WITH_WARDEN(test_ring),
+    };
+
+    cmocka_set_message_output(CM_OUTPUT_TAP);
+    return cmocka_run_group_tests_name("spawn", tests, NULL, NULL);
+}
