@@ -24,12 +24,12 @@ enum ks_layout { KS_NHWGC, KS_NGCHW, KS_N_LAYOUTS };
 /* One problem, plain data. dim[] is named by the operator's schema; a problem obtained from any
  * ks_* function is valid (checked by ks_problem_finish) and has its id. */
 struct ks_problem {
-    uint64_t id;             /* digest of the canonical text: never count or name */
-    uint32_t op;             /* index into ks_operators */
+    uint64_t id; /* digest of the canonical text: never count or name */
+    uint32_t op; /* index into ks_operators */
     uint32_t direction, dtype, layout;
     int64_t dim[KS_MAX_DIMS];
-    int64_t count;           /* how often the source uses it; merged duplicates are added up */
-    char name[KS_NAME_MAX];  /* free text for people */
+    int64_t count;          /* how often the source uses it; merged duplicates are added up */
+    char name[KS_NAME_MAX]; /* free text for people */
 };
 
 /* Number of elements of the operands in the order of struct ks_abi_buffers. */
@@ -38,8 +38,8 @@ struct ks_extents {
 };
 
 enum ks_data {
-    KS_DATA_EXACT,  /* non-zero integers +-1..+-q: every partial sum is exact in fp32 (DESIGN V1) */
-    KS_DATA_RANDOM  /* full-mantissa random values in +-[0.5, 1.5) (DESIGN V2) */
+    KS_DATA_EXACT, /* non-zero integers +-1..+-q: every partial sum is exact in fp32 (DESIGN V1) */
+    KS_DATA_RANDOM /* full-mantissa random values in +-[0.5, 1.5) (DESIGN V2) */
 };
 
 /* Contract of every slot: pure; p is valid; outputs only on success. */
@@ -53,8 +53,8 @@ struct ks_operator {
      * the dims into canonical form (e.g. unused leading dims). */
     int (*check)(struct ks_problem *p, struct ks_err *err);
     struct ks_extents (*extents)(const struct ks_problem *p);
-    int64_t (*reduction)(const struct ks_problem *p);  /* L: products per output element, at most */
-    double (*flops)(const struct ks_problem *p);       /* 2 per multiply-add, padding taps counted */
+    int64_t (*reduction)(const struct ks_problem *p); /* L: products per output element, at most */
+    double (*flops)(const struct ks_problem *p);      /* 2 per multiply-add, padding taps counted */
     void (*to_abi)(const struct ks_problem *p, struct ks_abi_problem *out);
     /* Output extents as up to 6 dims, slowest first, for mismatch boxes; returns how many. */
     int (*shape_c)(const struct ks_problem *p, int64_t shape_out[6]);
@@ -63,11 +63,13 @@ struct ks_operator {
     int (*reference)(const struct ks_problem *p, const void *a, const void *b, double *r_out,
                      double *abs_out, struct ks_err *err);
     /* V3. Freivalds' check modulo 2^61 - 1 of an exact-data reference: KS_EDEVICE when R is wrong.
-     * seed chooses the random vector. Cost 1/K of the reference. */
+     * KS_EINVAL when the operands are not exact data. seed chooses the random vector. Cost 1/K of
+     * the reference, K = output channels per group. */
     int (*prove_exact)(const struct ks_problem *p, const void *a, const void *b, const double *r,
                        uint64_t seed, struct ks_err *err);
     /* V3. Recomputes n_sample elements of R and A directly, element by element, in another order:
-     * KS_EDEVICE naming the first that differs by more than double rounding allows. */
+     * KS_EDEVICE naming the first that differs by more than double rounding allows. abs NULL: R
+     * only. */
     int (*prove_real)(const struct ks_problem *p, const void *a, const void *b, const double *r,
                       const double *abs, uint64_t seed, int n_sample, struct ks_err *err);
 };
@@ -78,9 +80,9 @@ extern const struct ks_operator *const ks_operators[]; /* NULL-terminated */
 int ks_operator_find(const char *name, uint32_t *op_out, struct ks_err *err);
 
 /* Indices into enum ks_dtype/direction/layout by name; -1 when unknown. */
-int ks_dtype_from(const char *name);      /* fp32 fp16 bf16 */
-int ks_direction_from(const char *name);  /* forward backward_data backward_weight */
-int ks_layout_from(const char *name);     /* nhwgc ngchw */
+int ks_dtype_from(const char *name);     /* fp32 fp16 bf16 */
+int ks_direction_from(const char *name); /* forward backward_data backward_weight */
+int ks_layout_from(const char *name);    /* nhwgc ngchw */
 const char *ks_dtype_name(uint32_t dtype);
 const char *ks_direction_name(uint32_t direction);
 const char *ks_layout_name(uint32_t layout);
@@ -94,7 +96,7 @@ int ks_problem_finish(struct ks_problem *p, struct ks_err *err);
 int ks_problem_dim(uint32_t op, const char *name);
 /* "operator=grouped_conv direction=forward ... pad_w_hi=1": the text that is hashed. */
 void ks_problem_canonical(const struct ks_problem *p, struct ks_buf *text_out);
-void ks_problem_csv_header(uint32_t op, struct ks_buf *text_out);       /* with newline */
+void ks_problem_csv_header(uint32_t op, struct ks_buf *text_out); /* with newline */
 void ks_problem_csv_row(const struct ks_problem *p, struct ks_buf *text_out);
 /* Parses what ks_problem_canonical printed (journal); id recomputed. */
 int ks_problem_parse(const char *canonical, struct ks_problem *p_out, struct ks_err *err);
@@ -112,5 +114,7 @@ int ks_problem_exact_q(const struct ks_problem *p);
 /* One element of a dtype to double and back (round to nearest even). */
 double ks_element_get(const void *base, int64_t i, uint32_t dtype);
 void ks_element_set(void *base, int64_t i, uint32_t dtype, double v);
+/* The first n elements as fp32; exact, every type here is a part of it. */
+void ks_elements_to_floats(const void *base, int64_t n, uint32_t dtype, float *floats_out);
 
 #endif

@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: MIT */
+#include "op/op.h"
+#include "op/conv.h"
+
+#include "base/hash.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+const struct ks_operator *const ks_operators[] = { &ks_operator_grouped_conv, NULL };
+
+static const char *const dtype_names[] = { "fp32", "fp16", "bf16", NULL };
+static const char *const direction_names[] = { "forward", "backward_data", "backward_weight",
+                                               NULL };
+static const char *const layout_names[] = { "nhwgc", "ngchw", NULL };
+
+/* The fields before the operator's dims: one row each, in the order of the CSV columns. */
+struct choice {
+    const char *key;
+    const char *const *names; /* NULL: the operators' names */
+    size_t offset;
+};
+static const struct choice choices[] = {
+    { "operator", NULL, offsetof(struct ks_problem, op) },
+    { "direction", direction_names, offsetof(struct ks_problem, direction) },
+    { "dtype", dtype_names, offsetof(struct ks_problem, dtype) },
+    { "layout", layout_names, offsetof(struct ks_problem, layout) },
+};
+#define N_CHOICES (sizeof(choices) / sizeof(choices[0]))
+
+static int name_index(const char *const *names, const char *name)
+{
+    for (int i = 0; names[i]; i++)
+        if (strcmp(names[i], name) == 0)
+            return i;
+    return -1;
+}
+
+int ks_dtype_from(const char *name)
+{
+    return name_index(dtype_names, name);
+}
+
+int ks_direction_from(const char *name)
+{
+    return name_index(direction_names, name);
+}
+
+int ks_layout_from(const char *name)
+{
+    return name_index(layout_names, name);
+}
+
+const char *ks_dtype_name(uint32_t dtype)
+{
+    return dtype < KS_N_DTYPES ? dtype_names[dtype] : "?";
+}
+
+const char *ks_direction_name(uint32_t direction)
+{
+    return direction < KS_N_DIRECTIONS ? direction_names[direction] : "?";
+}
+
+const char *ks_layout_name(uint32_t layout)
+{
+    return layout < KS_N_LAYOUTS ? layout_names[layout] : "?";
+}
+
+int ks_operator_find(const char *name, uint32_t *op_out, struct ks_err *err)
+{
+    struct ks_buf known;
+    int rc;
+
+    for (uint32_t i = 0; ks_operators[i]; i++) {
+        if (strcmp(ks_operators[i]->name, name) != 0)
+            continue;
+        *op_out = i;
+        return 0;
+    }
+    ks_buf_init(&known);
+    for (uint32_t i = 0; ks_operators[i]; i++)
+        ks_buf_printf(&known, "%s%s", i ? ", " : "", ks_operators[i]->name);
+    rc = ks_fail(err, KS_ENOENT, "no operator '%.64s'; known: %s", name, ks_buf_text(&known));
+    ks_buf_release(&known);
+    return rc;
+}
+
+static bool is_operator(uint32_t op)
+{
+    uint32_t n = 0;
+
+    while (ks_operators[n] && n < op)
+        n++;
+    return ks_operators[n] != NULL;
+}
+
+struct ks_problem ks_problem_blank(uint32_t op)
+{
+    struct ks_problem p = { .op = op, .count = 1 };
+
+    for (int i = 0; ks_operators[op]->dim_names[i]; i++)
+        p.dim[i] = ks_operators[op]->dim_defaults[i];
+    return p;
+}
+
+int ks_problem_dim(uint32_t op, const char *name)
+{
+    return name_index(ks_operators[op]->dim_names, name);
+}
+
+static int check_common(const struct ks_problem *p, struct ks_err *err)
+{
+    if (!is_operator(p->op))
+        return ks_fail(err, KS_EINVAL, "operator %" PRIu32 " does not exist", p->op);
+    if (p->direction >= KS_N_DIRECTIONS)
+        return ks_fail(err, KS_EINVAL, "direction %" PRIu32 " does not exist", p->direction);
+    if (p->dtype >= KS_N_DTYPES)
+        return ks_fail(err, KS_EINVAL, "dtype %" PRIu32 " does not exist", p->dtype);
+    if (p->layout >= KS_N_LAYOUTS)
+        return ks_fail(err, KS_EINVAL, "layout %" PRIu32 " does not exist", p->layout);
+    if (p->count < 1)
+        return ks_fail(err, KS_EINVAL, "count = %" PRId64 ", must be at least 1", p->count);
+    if (!memchr(p->name, '\0', sizeof(p->name)))
+        return ks_fail(err, KS_EINVAL, "name is longer than %d bytes", KS_NAME_MAX - 1);
+    return 0;
+}
+
+int ks_problem_finish(struct ks_problem *p, struct ks_err *err)
+{
+    struct ks_problem done = *p;
+    struct ks_buf text;
+    int rc;
+
+    rc = check_common(p, err);
+    if (rc == 0)
+        rc = ks_operators[p->op]->check(&done, err);
+    if (rc < 0)
+        return rc;
+    ks_buf_init(&text);
+    ks_problem_canonical(&done, &text);
+    if (ks_buf_ok(&text)) {
+        done.id = ks_id64(text.data, text.len);
+        *p = done;
+    } else {
+        rc = ks_fail(err, KS_ENOMEM, "out of memory");
+    }
+    ks_buf_release(&text);
+    return rc;
+}
+
+static const char *choice_text(const struct ks_problem *p, const struct choice *c)
+{
+    uint32_t value;
+
+    memcpy(&value, (const char *)p + c->offset, sizeof(value));
+    return c->names ? c->names[value] : ks_operators[value]->name;
+}
+
+void ks_problem_canonical(const struct ks_problem *p, struct ks_buf *text_out)
+{
+    const struct ks_operator *op = ks_operators[p->op];
+
+    for (size_t i = 0; i < N_CHOICES; i++)
+        ks_buf_printf(text_out, "%s%s=%s", i ? " " : "", choices[i].key,
+                      choice_text(p, &choices[i]));
+    for (int i = 0; op->dim_names[i]; i++)
+        ks_buf_printf(text_out, " %s=%" PRId64, op->dim_names[i], p->dim[i]);
+}
+
+void ks_problem_csv_header(uint32_t op, struct ks_buf *text_out)
+{
+    for (size_t i = 0; i < N_CHOICES; i++)
+        ks_buf_printf(text_out, "%s,", choices[i].key);
+    for (int i = 0; ks_operators[op]->dim_names[i]; i++)
+        ks_buf_printf(text_out, "%s,", ks_operators[op]->dim_names[i]);
+    ks_buf_printf(text_out, "count,name\n");
+}
+
+/* Quoted as in RFC 4180 where it must be. */
+static void put_csv_text(struct ks_buf *b, const char *text)
+{
+    if (!strpbrk(text, ",\"\r\n")) {
+        ks_buf_printf(b, "%s", text);
+        return;
+    }
+    ks_buf_u8(b, '"');
+    for (; *text; text++)
+        ks_buf_printf(b, "%s%c", *text == '"' ? "\"" : "", *text);
+    ks_buf_u8(b, '"');
+}
+
+void ks_problem_csv_row(const struct ks_problem *p, struct ks_buf *text_out)
+{
+    for (size_t i = 0; i < N_CHOICES; i++)
+        ks_buf_printf(text_out, "%s,", choice_text(p, &choices[i]));
+    for (int i = 0; ks_operators[p->op]->dim_names[i]; i++)
+        ks_buf_printf(text_out, "%" PRId64 ",", p->dim[i]);
+    ks_buf_printf(text_out, "%" PRId64 ",", p->count);
+    put_csv_text(text_out, p->name);
+    ks_buf_u8(text_out, '\n');
+}
+
+/* The value of "key=value" at *at, which then stands behind the space that ends it. */
+static int take_value(const char **at, const char *key, char value_out[32], struct ks_err *err)
+{
+    size_t n_key = strlen(key), n_value;
+    const char *value = *at + n_key + 1;
+
+    if (strncmp(*at, key, n_key) != 0 || (*at)[n_key] != '=')
+        return ks_fail(err, KS_EFORMAT, "problem text: '%s=' expected at '%.32s'", key, *at);
+    n_value = strcspn(value, " ");
+    if (n_value >= 32)
+        return ks_fail(err, KS_EFORMAT, "problem text: value of '%s' is too long", key);
+    memcpy(value_out, value, n_value);
+    value_out[n_value] = '\0';
+    *at = value + n_value + (value[n_value] == ' ');
+    return 0;
+}
+
+static int take_choice(const char **at, const struct choice *c, struct ks_problem *p,
+                       struct ks_err *err)
+{
+    char value[32];
+    uint32_t index = 0;
+    int rc = take_value(at, c->key, value, err);
+
+    if (rc < 0)
+        return rc;
+    if (c->names) {
+        int found = name_index(c->names, value);
+
+        if (found < 0)
+            return ks_fail(err, KS_EFORMAT, "problem text: no %s '%s'", c->key, value);
+        index = (uint32_t)found;
+    } else if (ks_operator_find(value, &index, NULL) < 0) {
+        return ks_fail(err, KS_EFORMAT, "problem text: no operator '%s'", value);
+    }
+    memcpy((char *)p + c->offset, &index, sizeof(index));
+    return 0;
+}
+
+static int take_number(const char **at, const char *key, int64_t *out, struct ks_err *err)
+{
+    char value[32], *end;
+    int rc = take_value(at, key, value, err);
+
+    if (rc < 0)
+        return rc;
+    errno = 0;
+    *out = strtoll(value, &end, 10);
+    if (errno || end == value || *end)
+        return ks_fail(err, KS_EFORMAT, "problem text: %s = '%s' is no number", key, value);
+    return 0;
+}
+
+/* finish() may have settled fields that were not as printed: such a text has another id. */
+static int check_canonical(const struct ks_problem *p, const char *text, struct ks_err *err)
+{
+    struct ks_buf again;
+    int rc = 0;
+
+    ks_buf_init(&again);
+    ks_problem_canonical(p, &again);
+    if (!ks_buf_ok(&again))
+        rc = ks_fail(err, KS_ENOMEM, "out of memory");
+    else if (strcmp(ks_buf_text(&again), text) != 0)
+        rc = ks_fail(err, KS_EFORMAT, "problem text is not in canonical form");
+    ks_buf_release(&again);
+    return rc;
+}
+
+int ks_problem_parse(const char *canonical, struct ks_problem *p_out, struct ks_err *err)
+{
+    struct ks_problem p = { .count = 1 };
+    const char *const *names;
+    const char *at = canonical;
+    int rc = 0;
+
+    for (size_t i = 0; i < N_CHOICES && rc == 0; i++)
+        rc = take_choice(&at, &choices[i], &p, err);
+    names = ks_operators[p.op]->dim_names;
+    for (int i = 0; rc == 0 && names[i]; i++)
+        rc = take_number(&at, names[i], &p.dim[i], err);
+    if (rc == 0)
+        rc = ks_problem_finish(&p, err);
+    if (rc == 0)
+        rc = check_canonical(&p, canonical, err);
+    if (rc == 0)
+        *p_out = p;
+    return rc;
+}
+
+double ks_problem_flops(const struct ks_problem *p)
+{
+    return ks_operators[p->op]->flops(p);
+}
+
+double ks_problem_min_bytes(const struct ks_problem *p)
+{
+    struct ks_extents e = ks_operators[p->op]->extents(p);
+
+    return ((double)e.a + (double)e.b + (double)e.c) * (double)ks_dtype_bytes(p->dtype);
+}

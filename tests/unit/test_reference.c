@@ -1,0 +1,457 @@
+/* SPDX-License-Identifier: MIT */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+/* cmocka.h wants the four above first. */
+#include <cmocka.h>
+
+#include "tests/unit/fault.h"
+#include "tests/unit/op_cases.h"
+
+#include "base/hash.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
+
+/* A problem with its operands and the reference's answer. */
+struct bench {
+    struct ks_problem p;
+    const struct ks_operator *op;
+    struct ks_extents e;
+    void *a, *b;
+    double *r, *abs; /* [e.c + 1], the last one a guard */
+};
+#define GUARD 12345.0
+
+static int compute(struct bench *t, bool wants_abs, struct ks_err *err)
+{
+    return t->op->reference(&t->p, t->a, t->b, t->r, wants_abs ? t->abs : NULL, err);
+}
+
+static struct bench bench_of(const struct ks_problem *p, enum ks_data data)
+{
+    struct bench t = { .p = *p, .op = ks_operators[p->op] };
+    size_t bytes = ks_dtype_bytes(p->dtype);
+
+    t.e = t.op->extents(p);
+    t.a = malloc((size_t)t.e.a * bytes);
+    t.b = malloc((size_t)t.e.b * bytes);
+    t.r = malloc((size_t)(t.e.c + 1) * sizeof(double));
+    t.abs = malloc((size_t)(t.e.c + 1) * sizeof(double));
+    assert_true(t.a && t.b && t.r && t.abs);
+    for (int64_t i = 0; i <= t.e.c; i++)
+        t.r[i] = t.abs[i] = GUARD;
+    ks_problem_inputs(p, data, 'a', t.a);
+    ks_problem_inputs(p, data, 'b', t.b);
+    return t;
+}
+
+static void bench_release(struct bench *t)
+{
+    free(t->a);
+    free(t->b);
+    free(t->r);
+    free(t->abs);
+}
+
+/* One tap of one output: the definition, with nothing shared with src/op but the element type. */
+static double term(const struct bench *t, const struct ks_abi_problem *q, const int64_t o[6],
+                   const int64_t tap[3], int64_t c)
+{
+    int64_t at = o[0], in[3];
+
+    for (int axis = 0; axis < 3; axis++) {
+        in[axis] = o[1 + axis] * q->stride[axis] - q->pad_lo[axis] + tap[axis] * q->dilation[axis];
+        if (in[axis] < 0 || in[axis] >= q->in[axis])
+            return 0;
+        at = at * q->in[axis] + in[axis];
+    }
+    at = (at * q->g + o[4]) * q->c + c;
+    return ks_element_get(t->a, at, t->p.dtype) *
+           ks_element_get(
+               t->b,
+               ((((o[4] * q->k + o[5]) * q->filter[0] + tap[0]) * q->filter[1] + tap[1]) *
+                    q->filter[2] +
+                tap[2]) *
+                       q->c +
+                   c,
+               t->p.dtype);
+}
+
+static void naive(const struct bench *t, const struct ks_abi_problem *q, const int64_t o[6],
+                  double *r_out, double *abs_out)
+{
+    *r_out = *abs_out = 0;
+    for (int64_t i = 0; i < q->filter[0] * q->filter[1] * q->filter[2]; i++) {
+        int64_t tap[3] = { i / q->filter[2] / q->filter[1], i / q->filter[2] % q->filter[1],
+                           i % q->filter[2] };
+
+        for (int64_t c = 0; c < q->c; c++) {
+            double v = term(t, q, o, tap, c);
+
+            *r_out += v;
+            *abs_out += fabs(v);
+        }
+    }
+}
+
+/* Steps o = (n, d, h, w, g, k) like an odometer. */
+static void next(const int64_t shape[6], int64_t o[6])
+{
+    for (int i = 5; i >= 0; i--) {
+        if (++o[i] < shape[i])
+            return;
+        o[i] = 0;
+    }
+}
+
+static void compare_with_naive(struct bench *t, bool is_exact)
+{
+    double bound = is_exact ? 0 : 0x1p-52 * (double)t->op->reduction(&t->p);
+    int64_t shape[6], o[6] = { 0 };
+    struct ks_abi_problem q;
+
+    t->op->to_abi(&t->p, &q);
+    t->op->shape_c(&t->p, shape);
+    for (int64_t i = 0; i < t->e.c; i++, next(shape, o)) {
+        double r, magnitude;
+
+        naive(t, &q, o, &r, &magnitude);
+        if (!(fabs(t->r[i] - r) <= bound * magnitude))
+            fail_msg("R[%ld] is %.17g, must be %.17g", (long)i, t->r[i], r);
+        if (!is_exact && !(fabs(t->abs[i] - magnitude) <= bound * magnitude))
+            fail_msg("A[%ld] is %.17g, must be %.17g", (long)i, t->abs[i], magnitude);
+    }
+    assert_true(t->r[t->e.c] == GUARD && t->abs[t->e.c] == GUARD);
+}
+
+static void check_both_kinds(const struct ks_problem *p)
+{
+    for (int data = 0; data < 2; data++) {
+        bool is_exact = data == KS_DATA_EXACT;
+        struct bench t = bench_of(p, (enum ks_data)data);
+        struct ks_err err;
+
+        if (compute(&t, !is_exact, &err) < 0)
+            fail_msg("%s", err.text);
+        compare_with_naive(&t, is_exact);
+        if (is_exact)
+            assert_true(t.abs[0] == GUARD);
+        if ((is_exact ? t.op->prove_exact(p, t.a, t.b, t.r, 7, &err)
+                      : t.op->prove_real(p, t.a, t.b, t.r, t.abs, 7, 100, &err)) < 0)
+            fail_msg("%s", err.text);
+        bench_release(&t);
+    }
+}
+
+static const char *const cases[] = {
+    "",
+    "ndim=1 hi=1 y=1 pad_h_lo=0 pad_h_hi=0 wi=33 x=5 stride_w=2 dilation_w=3 pad_w_lo=4",
+    "ndim=3 di=5 z=3 stride_d=2 dilation_d=2 pad_d_lo=2 pad_d_hi=1 k_total=9",
+    "n=3 pad_h_lo=3 pad_h_hi=0 pad_w_lo=0 pad_w_hi=5 stride_w=3",
+    "g=2 c_total=6 k_total=10 dilation_h=2 dilation_w=2",
+    "g=17 c_total=17 k_total=17 n=2 stride_h=2 stride_w=2", /* depthwise */
+    "g=3 c_total=3 k_total=6 n=2",                          /* depthwise with multiplier */
+    "ndim=3 di=4 z=2 g=5 c_total=5 k_total=5 dilation_w=2", /* depthwise, 3-D */
+    "k_total=1 c_total=1",
+    "k_total=129 c_total=5 wi=9",         /* one channel beyond a block */
+    "k_total=256 c_total=3 hi=3 wi=17",   /* one pixel beyond two blocks */
+    "k_total=7 c_total=65 y=1 x=1 wi=16", /* 1x1: one step beyond */
+    "hi=1 wi=1 c_total=40 k_total=33 y=1 x=1 pad_h_lo=0 pad_w_lo=0 pad_h_hi=0 pad_w_hi=0",
+    "hi=2 wi=2 pad_h_lo=9 pad_w_lo=9 pad_h_hi=9 pad_w_hi=9", /* outputs of padding only */
+    "hi=20 wi=1 y=3 x=1 pad_w_lo=0 pad_w_hi=7 stride_w=4",
+    "dtype=fp16 k_total=11",
+    "dtype=bf16 g=2 c_total=8",
+};
+
+static void chosen_cases(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct ks_problem p;
+        struct ks_err err;
+
+        if (op_case(cases[i], &p, &err) < 0)
+            fail_msg("'%s': %s", cases[i], err.text);
+        check_both_kinds(&p);
+    }
+}
+
+static void random_cases(void **state)
+{
+    uint64_t rng = 4;
+
+    (void)state;
+    for (uint32_t i = 0; i < 400; i++) {
+        struct ks_problem p = op_case_random(&rng, i % 8 == 7 ? i / 8 % KS_N_DTYPES : KS_FP32);
+
+        check_both_kinds(&p);
+    }
+}
+
+static void by_hand(void **state)
+{
+    /* 1-D, 3 taps, padding 1 and 0: out = { 0*1 + 1*10 + 2*100, 1*1 + 2*10 + 3*100 }. */
+    const float a[3] = { 1, 2, -3 }, b[3] = { 1, 10, 100 };
+    struct ks_problem p;
+    double r[2], magnitude[2];
+
+    (void)state;
+    assert_int_equal(op_case("ndim=1 hi=1 y=1 pad_h_lo=0 pad_h_hi=0 c_total=1 k_total=1 wi=3 "
+                             "pad_w_lo=1 pad_w_hi=0",
+                             &p, NULL),
+                     0);
+    assert_int_equal(ks_operators[0]->reference(&p, a, b, r, magnitude, NULL), 0);
+    assert_true(r[0] == 210 && r[1] == 1 + 20 - 300);
+    assert_true(magnitude[0] == 210 && magnitude[1] == 321);
+}
+
+/* Every wrong element must be seen, whatever and wherever it is. */
+static void inject(struct bench *t, uint64_t *rng)
+{
+    static const double errors[] = { 1, -1, 2, -7, 0.5, 0x1p-20, 0x1p20, 0x1p61 };
+    int64_t at = (int64_t)ks_rng_below(rng, (uint64_t)t->e.c);
+    double right = t->r[at];
+    size_t kind = ks_rng_below(rng, 2 * ARRAY_LEN(errors) + 1);
+    struct ks_err err;
+
+    if (kind == 2 * ARRAY_LEN(errors))
+        t->r[at] = NAN;
+    else /* half of them +-1 */
+        t->r[at] += errors[kind % (kind < ARRAY_LEN(errors) ? ARRAY_LEN(errors) : 2)];
+    assert_int_equal(t->op->prove_exact(&t->p, t->a, t->b, t->r, ks_rng_next(rng), &err),
+                     KS_EDEVICE);
+    assert_non_null(strstr(err.text, "the exact reference is wrong at n "));
+    t->r[at] = right;
+}
+
+static void exact_proof_sees_every_element(void **state)
+{
+    uint64_t rng = 5;
+
+    (void)state;
+    for (int i = 0; i < 150; i++) {
+        struct ks_problem p = op_case_random(&rng, KS_FP32);
+        struct bench t = bench_of(&p, KS_DATA_EXACT);
+
+        assert_int_equal(compute(&t, false, NULL), 0);
+        for (int k = 0; k < 40; k++)
+            inject(&t, &rng);
+        assert_int_equal(t.op->prove_exact(&p, t.a, t.b, t.r, 1, NULL), 0);
+        bench_release(&t);
+    }
+}
+
+/* Errors that a plain sum over channels would not see. */
+static void exact_proof_sees_pairs(void **state)
+{
+    struct ks_problem p;
+    struct bench t;
+    double first;
+
+    (void)state;
+    assert_int_equal(op_case("k_total=16 n=2", &p, NULL), 0);
+    t = bench_of(&p, KS_DATA_EXACT);
+    assert_int_equal(compute(&t, false, NULL), 0);
+    t.r[3] += 1;
+    t.r[5] -= 1;
+    assert_int_equal(t.op->prove_exact(&p, t.a, t.b, t.r, 1, NULL), KS_EDEVICE);
+    t.r[3] -= 1;
+    t.r[5] += 1;
+    first = t.r[0];
+    assert_true(first != t.r[1]);
+    t.r[0] = t.r[1];
+    t.r[1] = first;
+    assert_int_equal(t.op->prove_exact(&p, t.a, t.b, t.r, 1, NULL), KS_EDEVICE);
+    bench_release(&t);
+}
+
+static void exact_proof_names_the_pixel(void **state)
+{
+    struct ks_problem p;
+    struct ks_err err;
+    struct bench t;
+
+    (void)state;
+    /* Output [2][4][5][6][4]; element (1, 2, 3, 4, 0). */
+    assert_int_equal(op_case("n=2 ndim=3 di=4 z=1", &p, NULL), 0);
+    t = bench_of(&p, KS_DATA_EXACT);
+    assert_int_equal(compute(&t, false, NULL), 0);
+    t.r[(((1 * 4 + 2) * 5 + 3) * 6 + 4) * 4] += 1;
+    assert_int_equal(t.op->prove_exact(&p, t.a, t.b, t.r, 1, &err), KS_EDEVICE);
+    assert_string_equal(err.text,
+                        "the exact reference is wrong at n 1, depth 2, height 3, width 4");
+    bench_release(&t);
+}
+
+/* A wrong weight or input must not pass either: the proof stands on the operands. */
+static void exact_proof_uses_all_operands(void **state)
+{
+    uint64_t rng = 6;
+
+    (void)state;
+    for (int i = 0; i < 50; i++) {
+        struct ks_problem p = op_case_random(&rng, KS_FP32);
+        struct bench t = bench_of(&p, KS_DATA_EXACT);
+        int64_t at = (int64_t)ks_rng_below(&rng, (uint64_t)t.e.b);
+        float *b = t.b;
+        double *before = malloc((size_t)t.e.c * sizeof(double));
+
+        assert_non_null(before);
+        assert_int_equal(compute(&t, false, NULL), 0);
+        memcpy(before, t.r, (size_t)t.e.c * sizeof(double));
+        b[at] = b[at] > 0 ? b[at] - 4 : b[at] + 4; /* +-1 to -+3, ... */
+        assert_int_equal(compute(&t, false, NULL), 0);
+        /* A weight that meets padding only changes nothing. */
+        assert_int_equal(t.op->prove_exact(&p, t.a, t.b, before, 1, NULL),
+                         memcmp(before, t.r, (size_t)t.e.c * sizeof(double)) ? KS_EDEVICE : 0);
+        free(before);
+        bench_release(&t);
+    }
+}
+
+static void exact_proof_refuses_other_data(void **state)
+{
+    static const float bad[] = { 4, 0.5F, -1e30F, INFINITY, NAN };
+    struct ks_problem p;
+    struct ks_err err;
+    struct bench t;
+
+    (void)state;
+    assert_int_equal(op_case("", &p, NULL), 0);
+    t = bench_of(&p, KS_DATA_EXACT);
+    assert_int_equal(compute(&t, false, NULL), 0);
+    for (size_t i = 0; i < 2 * ARRAY_LEN(bad); i++) {
+        float *operand = i % 2 ? t.a : t.b, right = operand[11];
+
+        operand[11] = bad[i / 2];
+        assert_int_equal(t.op->prove_exact(&p, t.a, t.b, t.r, 1, &err), KS_EINVAL);
+        assert_non_null(strstr(err.text, "not exact data"));
+        operand[11] = right;
+    }
+    assert_int_equal(t.op->prove_exact(&p, t.a, t.b, t.r, 1, NULL), 0);
+    bench_release(&t);
+}
+
+/* With enough draws every element of a small output is sampled. */
+static void real_proof_sees_sampled_elements(void **state)
+{
+    uint64_t rng = 7;
+
+    (void)state;
+    for (int i = 0; i < 200; i++) {
+        struct ks_problem p;
+        struct bench t;
+        double *broken;
+        struct ks_err err;
+        int64_t at;
+
+        assert_int_equal(op_case("g=2 k_total=6 hi=3 wi=3 stride_h=2", &p, NULL), 0);
+        t = bench_of(&p, KS_DATA_RANDOM);
+        assert_int_equal(compute(&t, true, NULL), 0);
+        assert_int_equal(t.op->prove_real(&p, t.a, t.b, t.r, t.abs, 1, 2000, NULL), 0);
+        at = (int64_t)ks_rng_below(&rng, (uint64_t)t.e.c);
+        broken = i % 2 ? t.r : t.abs;
+        broken[at] = i % 4 < 2 ? broken[at] * (1 + 1e-13) : i % 8 < 4 ? NAN : 0;
+        assert_int_equal(t.op->prove_real(&p, t.a, t.b, t.r, t.abs, 1, 2000, &err), KS_EDEVICE);
+        assert_non_null(strstr(err.text, i % 2 ? "the reference's R[" : "the reference's A["));
+        assert_int_equal(t.op->prove_real(&p, t.a, t.b, t.r, NULL, 1, 2000, NULL),
+                         i % 2 ? KS_EDEVICE : 0);
+        bench_release(&t);
+    }
+}
+
+static void says_what_is_not_there(void **state)
+{
+    static const char *const fields[] = { "direction=backward_data", "direction=backward_weight",
+                                          "layout=ngchw" };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(fields); i++) {
+        struct ks_problem p;
+        struct ks_err err;
+        struct bench t;
+
+        assert_int_equal(op_case(fields[i], &p, NULL), 0);
+        t = bench_of(&p, KS_DATA_EXACT);
+        assert_int_equal(compute(&t, true, &err), KS_EUNSUPPORTED);
+        assert_non_null(strstr(err.text, strchr(fields[i], '=') + 1));
+        assert_int_equal(t.op->prove_exact(&p, t.a, t.b, t.r, 1, &err), KS_EUNSUPPORTED);
+        assert_int_equal(t.op->prove_real(&p, t.a, t.b, t.r, NULL, 1, 1, &err), KS_EUNSUPPORTED);
+        assert_true(t.r[0] == GUARD && t.abs[0] == GUARD);
+        bench_release(&t);
+    }
+}
+
+/* Sums of that many pieces would not fit; refused before an operand is looked at. */
+static void exact_proof_knows_its_limit(void **state)
+{
+    struct ks_problem p;
+    struct ks_err err;
+
+    (void)state;
+    assert_int_equal(op_case("c_total=1073741825 k_total=1 hi=1 wi=1 y=1 x=1", &p, NULL), 0);
+    assert_int_equal(ks_operators[0]->prove_exact(&p, NULL, NULL, NULL, 1, &err), KS_EUNSUPPORTED);
+    assert_non_null(strstr(err.text, "2^30"));
+}
+
+/* Every allocation fails once: the code, the outputs, and under the sanitizer no leak. */
+static void survives_no_memory(void **state)
+{
+    static const char *const fields[] = { "dtype=bf16", "dtype=fp16 g=4", "" };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(fields); i++) {
+        bool is_done = false;
+        struct ks_problem p;
+        struct bench t;
+        unsigned n;
+
+        assert_int_equal(op_case(fields[i], &p, NULL), 0);
+        t = bench_of(&p, KS_DATA_EXACT);
+        for (n = 0; !is_done; n++) {
+            int rc;
+
+            fault_arm(n);
+            rc = compute(&t, true, NULL);
+            is_done = !fault_disarm();
+            assert_int_equal(rc, is_done ? 0 : KS_ENOMEM);
+            assert_true((t.r[0] == GUARD) == !is_done);
+        }
+        assert_in_range(n, 4, 10);
+        for (n = 0, is_done = false; !is_done; n++) {
+            int rc;
+
+            fault_arm(n);
+            rc = t.op->prove_exact(&p, t.a, t.b, t.r, 1, NULL);
+            is_done = !fault_disarm();
+            assert_int_equal(rc, is_done ? 0 : KS_ENOMEM);
+        }
+        assert_in_range(n, 8, 12);
+        bench_release(&t);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(by_hand),
+        cmocka_unit_test(chosen_cases),
+        cmocka_unit_test(random_cases),
+        cmocka_unit_test(exact_proof_sees_every_element),
+        cmocka_unit_test(exact_proof_sees_pairs),
+        cmocka_unit_test(exact_proof_names_the_pixel),
+        cmocka_unit_test(exact_proof_uses_all_operands),
+        cmocka_unit_test(exact_proof_refuses_other_data),
+        cmocka_unit_test(exact_proof_knows_its_limit),
+        cmocka_unit_test(real_proof_sees_sampled_elements),
+        cmocka_unit_test(says_what_is_not_there),
+        cmocka_unit_test(survives_no_memory),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
