@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/* cage.h - what ksweep-worker does to itself before it runs a kernel: its death is recorded, calls
+ * that would hurt others are refused, and what a kernel leaves changed is put back.
+ *
+ * It stops accidents, not a hostile author. Order: ks_cage_open, open the device, ks_cage_close,
+ * load the first kernel. */
+#ifndef KS_WORKER_CAGE_H
+#define KS_WORKER_CAGE_H
+
+#include "base/err.h"
+#include "record/status.h"
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Floating-point control state, without the sticky exception flags. */
+struct ks_fpenv {
+    uint64_t control; /* MXCSR, FPCR */
+    uint32_t x87;
+};
+void ks_cage_fpenv_save(struct ks_fpenv *out);
+bool ks_cage_fpenv_restore(const struct ks_fpenv *want); /* true: it was different */
+
+enum ks_cage_list { KS_CAGE_HOST = 1, KS_CAGE_GPU = 2 };
+
+struct ks_cage {
+    enum ks_cage_list
+        list; /* which calls ks_cage_close refuses; host unless the caller changes it */
+    struct ks_fpenv fpenv; /* of the moment of ks_cage_open, restored later */
+    sigset_t mask;
+};
+
+/* ks_cage_open() - handlers on an alternate stack for SEGV, BUS, FPE, ILL, ABRT and SYS: they write
+ * fault_signal, fault_address (0 for ABRT and for signals somebody sent) and peak_bytes (VmPeak)
+ * into the page, then the process dies by that very signal. USR1, USR2, TERM, INT, HUP and PIPE are
+ * ignored. Once per process.
+ * @cage_out [out] for the later calls
+ * @status   [in]  lives as long as the process
+ * Returns 0; KS_EEXIST when called twice; KS_EIO, KS_ENOMEM. For the calling thread: threads of a
+ * kernel have no alternate stack, so that their stack overflow is a plain death by SEGV. */
+int ks_cage_open(struct ks_cage *cage_out, struct ks_status *status, struct ks_err *err);
+
+/* ks_cage_close() - from now on, for all threads: no new process (fork, vfork, exec, clone without
+ * CLONE_THREAD), no signal to others, no new session or group, no ptrace, no mount, no io_uring,
+ * bpf or perf; on the host also no sockets and no removal, renaming or truncation of files. A
+ * refused call returns EPERM to the kernel and is counted in n_denied, with its number in
+ * denied_call; clone3 says ENOSYS uncounted, so that libc uses clone for threads. A kernel that
+ * blocks SIGSYS and then makes such a call is killed by SIGSYS. Returns 0; KS_EUNSUPPORTED where
+ * the kernel or a container does not allow filters. */
+int ks_cage_close(const struct ks_cage *cage, struct ks_err *err);
+
+/* Name of a call that can be refused, for people; "?" when the number is not in the table. */
+const char *ks_cage_call_name(int32_t number);
+
+/* ks_cage_after_kernel() - after every launch: the floating-point environment and the signal mask
+ * are again as ks_cage_open found them. One system call, some 0.2 us.
+ * Returns true when the floating-point environment was different (KS_FL_FP_ENV_CHANGED). */
+bool ks_cage_after_kernel(const struct ks_cage *cage);
+/* ks_cage_after_cell() - once per cell, some 2 us: also handlers, ignored signals and alternate
+ * stack; in between only the cell that changed them can suffer. Returns true when any was
+ * different. */
+bool ks_cage_after_cell(const struct ks_cage *cage);
+
+/* Most address space this process ever had (VmPeak), bytes; 0 unknown. Async-signal-safe. */
+uint64_t ks_cage_peak_bytes(void);
+
+#endif
