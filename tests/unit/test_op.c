@@ -97,6 +97,16 @@ static const struct geometry geometries[] = {
       { 1, 1, 5, 40, 1, 4 },
       10800,
       4760 },
+    /* 5 taps but one output: an input element meets that output once. */
+    { "direction=backward_data y=1 x=5 wi=5 hi=1 pad_h_lo=0 pad_h_hi=0 pad_w_lo=0 pad_w_hi=0",
+      { 1, 1, 1 },
+      4,
+      80,
+      20,
+      4,
+      { 1, 1, 1, 5, 1, 4 },
+      160,
+      416 },
     { "direction=backward_weight n=3",
       { 1, 5, 6 },
       360,
@@ -221,6 +231,7 @@ static const struct refusal refusals[] = {
     { "dilation_w=0", "dilation_w = 0" },
     { "pad_w_hi=-1", "pad_w_hi = -1, must be between 0" },
     { "x=9", "no output: x = 9 with dilation 1 is larger than wi = 6 with padding 1 + 1" },
+    { "x=9 stride_w=3", "no output" },
     { "dilation_h=4", "no output: y = 3 with dilation 4" },
     { "ndim=0", "ndim = 0, must be 1, 2 or 3" },
     { "ndim=4", "ndim = 4" },
@@ -453,11 +464,16 @@ static void parse_refuses(void **state)
         { "pad_w_hi=1", "pad_w_hi=1 more=2", KS_EFORMAT, "not in canonical form" },
         { " pad_w_hi=1", "", KS_EFORMAT, "'pad_w_hi=' expected at ''" },
     };
+    static const char ends_early[] = "operator=grouped_conv\0direction=forward";
+    struct ks_problem out;
+    struct ks_err err;
 
     (void)state;
     for (size_t i = 0; i < ARRAY_LEN(rows); i++)
         parse_edited(rows[i].what, rows[i].with, rows[i].code, rows[i].reason);
-    assert_int_equal(ks_problem_parse("", &(struct ks_problem){ 0 }, NULL), KS_EFORMAT);
+    assert_int_equal(ks_problem_parse("", &out, NULL), KS_EFORMAT);
+    assert_int_equal(ks_problem_parse(ends_early, &out, &err), KS_EFORMAT);
+    assert_non_null(strstr(err.text, "'direction=' expected at ''"));
 }
 
 static void names_and_numbers(void **state)
