@@ -252,8 +252,12 @@ static const char *check_bytes(const struct ks_def *d, const struct ks_field *f)
     case KS_REAL:
         return f->n == 8 ? check_reals(d, f) : "is not a number";
     case KS_ID128:
-        return f->n == 16 ? NULL : "is not an id of 128 bits";
+        if (f->n != 16)
+            return "is not an id of 128 bits";
+        return d->required && is_zero(f->bytes, f->n) ? "is zero" : NULL;
     case KS_TEXT:
+        if (d->required && f->n == 0)
+            return "is empty";
         if (f->n >= d->size)
             return "is longer than fits";
         return f->n && memchr(f->bytes, 0, f->n) ? "has a NUL inside" : NULL;
@@ -351,6 +355,9 @@ static void store_counted(const struct ks_def *d, const struct ks_field *f, void
     char *at = (char *)out + d->offset;
     uint32_t n = (uint32_t)(f->n / item_size(d));
 
+    /* A tag that stands twice replaces what came first, all of it. */
+    if (d->kind == KS_INTS || (d->kind != KS_EACH && count_of(d, out)))
+        memset(at, 0, d->size);
     if (d->kind == KS_EACH) {
         n = count_of(d, out) + 1;
         store_body(d->each, f->bytes, f->n, at + (n - 1) * d->each->size);
@@ -388,6 +395,8 @@ static void store_field(const struct ks_def *d, const struct ks_field *f, void *
         memcpy(at, &id, sizeof(id));
         break;
     case KS_TEXT:
+        if (at[0])
+            memset(at, 0, d->size);
         ks_field_text(f, at, d->size);
         break;
     case KS_BYTES:

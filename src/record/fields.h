@@ -45,7 +45,7 @@ struct ks_def {
     enum ks_rule rule;            /* REAL, REALS */
     int32_t def;                  /* initial value of a number; not written when unchanged */
     int64_t lo, hi;               /* allowed range of a UINT or INT; both 0: no limit */
-    bool required;                /* number: always written; a body without it is malformed */
+    bool required; /* always there; a text not empty, an id not zero. Written even if initial */
 };
 
 struct ks_fields {

@@ -3,10 +3,10 @@
  *
  * frame  = sync(8) type(u16) version(u16) length(u32) header_crc(u32) body_crc(u32) body[length]
  * body   = { tag(u16) length(u32) bytes }*            little-endian, CRC-32C
- * header_crc covers sync..length (16 bytes), body_crc the body; version is that of the body's layout.
- * Unknown tags and unknown types are skipped and counted, never an error; meanings of tags never
- * change. Where a header or a body does not match its CRC, the reader searches the next sync word
- * from one byte further on, so a flipped byte costs one frame. */
+ * header_crc covers sync..length (16 bytes), body_crc the body; version is that of the body's
+ * layout. Unknown tags and unknown types are skipped and counted, never an error; meanings of tags
+ * never change. Where a header or a body does not match its CRC, the reader searches the next sync
+ * word from one byte further on, so a flipped byte costs one frame. */
 #ifndef KS_RECORD_FRAME_H
 #define KS_RECORD_FRAME_H
 
@@ -89,14 +89,14 @@ struct ks_frame {
     uint16_t type, version;
     const uint8_t *body; /* borrowed from the reader until its next call */
     size_t n;
-    uint64_t offset;     /* of the sync word, in bytes since the start of the stream */
+    uint64_t offset; /* of the sync word, in bytes since the start of the stream */
 };
 
 /* Streaming reader: feed bytes as they come, take frames as they complete. */
 struct ks_frame_reader {
     struct ks_buf in;
-    size_t at;            /* consumed bytes of in */
-    uint64_t base;        /* stream offset of in.data[0] */
+    size_t at;     /* consumed bytes of in */
+    uint64_t base; /* stream offset of in.data[0] */
     uint64_t n_frames, n_damaged_bytes, n_damaged_places;
     uint64_t damage_offset; /* of the first damaged byte, valid when n_damaged_places > 0 */
     uint64_t damage_end;    /* offset after the last damaged byte: one place = one run of bytes */

@@ -6,8 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* X(name, value, text, needs_a_look): values are on disk and never change. needs_a_look: such a cell
- * makes a complete run end with exit status 1. */
+/* X(name, value, text, needs_a_look): values are on disk and never change. needs_a_look: such a
+ * cell makes a complete run end with exit status 1. */
 #define KS_OUTCOME_LIST(X)                                                                         \
     X(KS_O_OK, 1, "ok", false)                                                                     \
     X(KS_O_WRONG_RESULT, 2, "wrong_result", true)                                                  \
@@ -32,7 +32,7 @@ enum ks_outcome {
 #define X(name, value, text, look) name = value,
     KS_OUTCOME_LIST(X)
 #undef X
-    KS_O_LIMIT = 18
+        KS_O_LIMIT = 18
 };
 
 const char *ks_outcome_text(uint32_t outcome); /* "ok"; "?" when unknown */
@@ -64,7 +64,10 @@ void ks_flags_text(uint32_t flags, char *out, uint32_t cap);
 
 /* Why sampling stopped; on disk. */
 enum ks_stop {
-    KS_STOP_NONE = 0, KS_STOP_TARGET = 1, KS_STOP_MAX_SAMPLES = 2, KS_STOP_MAX_TIME = 3,
+    KS_STOP_NONE = 0,
+    KS_STOP_TARGET = 1,
+    KS_STOP_MAX_SAMPLES = 2,
+    KS_STOP_MAX_TIME = 3,
     KS_STOP_FAILED = 4
 };
 const char *ks_stop_text(uint32_t stop);

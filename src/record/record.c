@@ -115,9 +115,19 @@ int ks_cell_compare(const struct ks_cell *a, const struct ks_cell *b)
     return d ? d : compare_u64(a->condition, b->condition);
 }
 
-static bool is_candidate(const struct ks_attempt *r)
+static bool is_in_round_0(const struct ks_attempt *r)
 {
-    return r->role == KS_ROLE_CELL && r->round == 0 && !(r->flags & KS_FL_VOID);
+    return r->role == KS_ROLE_CELL && r->round == 0;
+}
+
+static bool is_candidate(const struct ks_attempt *r, size_t n, size_t i)
+{
+    if (!is_in_round_0(&r[i]))
+        return false;
+    for (size_t k = 0; k < n; k++)
+        if (is_in_round_0(&r[k]) && r[k].attempt == r[i].attempt && (r[k].flags & KS_FL_VOID))
+            return false;
+    return true;
 }
 
 static bool is_clean_ok(const struct ks_attempt *r)
@@ -135,7 +145,7 @@ int ks_record_final(const struct ks_attempt *r, size_t n)
     int last = -1, clean = -1;
 
     for (size_t i = 0; i < n; i++) {
-        if (!is_candidate(&r[i]))
+        if (!is_candidate(r, n, i))
             continue;
         if (is_better(r, last, i))
             last = (int)i;

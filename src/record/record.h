@@ -12,11 +12,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define KS_SAMPLES_MAX    1000u  /* of one round; job limit for max_samples */
-#define KS_MISMATCH_MAX   16u
-#define KS_TAIL_MAX       4096u  /* of what a failed cell printed */
-#define KS_OUTPUT_MAX     65536u
-#define KS_START_MAX      64u
+#define KS_SAMPLES_MAX  1000u /* of one round; job limit for max_samples */
+#define KS_MISMATCH_MAX 16u
+#define KS_TAIL_MAX     4096u /* of what a failed cell printed */
+#define KS_OUTPUT_MAX   65536u
+#define KS_START_MAX    64u
 
 /* A cell is this tuple, never a hash of it. */
 struct ks_cell {
@@ -27,63 +27,63 @@ int ks_cell_compare(const struct ks_cell *a, const struct ks_cell *b); /* total 
 enum ks_role { KS_ROLE_CELL = 0, KS_ROLE_ANCHOR = 1, KS_ROLE_CANARY = 2, KS_ROLE_CONTROL = 3 };
 
 struct ks_mismatch {
-    int64_t index;          /* flat element index in operand c */
+    int64_t index; /* flat element index in operand c */
     double got, want, tolerance;
 };
 
 struct ks_record {
     struct ks_cell cell;
-    uint32_t attempt;       /* from 1, also the initial value */
-    uint32_t round;         /* from 0 */
-    uint32_t role;          /* enum ks_role */
-    uint32_t outcome;       /* enum ks_outcome */
-    int32_t code;           /* signal of crashed, status of exited, return of launch_failed */
-    uint32_t flags;         /* enum ks_flag */
-    uint32_t phase;         /* where it ended when it did not reach the end */
-    uint32_t stop;          /* enum ks_stop */
-    char reason[160];       /* "heap_corruption", "c not divisible by 16", first error line */
+    uint32_t attempt; /* from 1, also the initial value */
+    uint32_t round;   /* from 0 */
+    uint32_t role;    /* enum ks_role */
+    uint32_t outcome; /* enum ks_outcome */
+    int32_t code;     /* signal of crashed, status of exited, return of launch_failed */
+    uint32_t flags;   /* enum ks_flag */
+    uint32_t phase;   /* where it ended when it did not reach the end */
+    uint32_t stop;    /* enum ks_stop */
+    char reason[160]; /* "heap_corruption", "c not divisible by 16", first error line */
 
     uint64_t lease_id, block_id;
-    uint32_t position;      /* in the block, from 0, anchors included */
+    uint32_t position; /* in the block, from 0, anchors included */
     uint32_t rank;
     uint64_t device_id;     /* digest; text in KS_F_DEVICE */
     struct ks_id128 worker; /* nonce of the worker process */
     uint64_t seq;           /* of the worker's records, from 1 */
     int32_t pid, cpu;
-    uint64_t started_ns;    /* realtime */
+    uint64_t started_ns; /* realtime */
     struct ks_id128 build_id, code_id;
 
     /* timing: sample i is the time of `calls` calls divided by calls, in ns */
     uint32_t n_samples, calls;
     double sample_ns[KS_SAMPLES_MAX];
-    double poison_sample_ns;  /* the verified sample; also the last of sample_ns. < 0: none */
-    double clock_ns;          /* resolution of the clock used */
+    double poison_sample_ns; /* the verified sample; also the last of sample_ns. < 0: none */
+    double clock_ns;         /* resolution of the clock used */
 
     /* where the cell's wall time went, ns */
     uint64_t wall_ns, input_ns, reference_ns, load_ns, exact_ns, warmup_ns, timing_ns, verify_ns;
 
     /* verification */
-    uint32_t v1, v2;          /* 0 not run, 1 passed, 2 failed */
-    double max_error;         /* V2: max |o - R| / tolerance over all elements */
-    uint64_t n_wrong;         /* elements that failed, V1 or V2 */
-    uint64_t n_zero;          /* elements of the V2 output equal to zero */
-    uint64_t n_elements;      /* of the output */
-    uint32_t n_mismatches;    /* held below: the first ones */
+    uint32_t v1, v2;       /* 0 not run, 1 passed, 2 failed */
+    double max_error;      /* V2: max |o - R| / tolerance over all elements */
+    uint64_t n_wrong;      /* elements that failed, V1 or V2 */
+    uint64_t n_zero;       /* elements of the V2 output equal to zero */
+    uint64_t n_elements;   /* of the output */
+    uint32_t n_mismatches; /* held below: the first ones */
     struct ks_mismatch mismatch[KS_MISMATCH_MAX];
-    uint32_t n_box;           /* dims of the output shape; 0 = no box */
+    uint32_t n_box;               /* dims of the output shape; 0 = no box */
     int64_t box_lo[6], box_hi[6]; /* bounding box of all wrong elements, inclusive */
     uint32_t is_bitwise_stable;   /* V2 data, two launches: 1 same bits, 2 differ, 0 not known */
 
     /* noise while timing, this process */
     uint64_t involuntary_switches, cpu_ns, span_ns; /* over the timed samples */
-    double canary_ratio;      /* canary loop time / its idle baseline; 0 = not run */
+    double canary_ratio; /* canary loop time / its idle baseline; 0 = not run */
 
     /* abnormal ends */
     uint64_t fault_address, peak_bytes;
-    uint32_t n_denied;        /* calls refused by the filter */
-    int32_t denied_call;      /* number of the last one; -1 none */
+    uint32_t n_denied;   /* calls refused by the filter */
+    int32_t denied_call; /* number of the last one; -1 none */
     uint32_t n_tail;
-    char tail[KS_TAIL_MAX];   /* last bytes of stdout and stderr, not terminated */
+    char tail[KS_TAIL_MAX]; /* last bytes of stdout and stderr, not terminated */
     int64_t workspace_bytes;
 };
 
@@ -98,73 +98,84 @@ int ks_record_decode(const void *body, size_t n, struct ks_record *r_out, uint32
                      struct ks_err *err);
 
 #define KS_FENCES_MAX 16u
-struct ks_fence {            /* an older segment counts only up to n_bytes, see journal.h */
+struct ks_fence { /* an older segment counts only up to n_bytes, see journal.h */
     uint32_t segment;
     uint64_t n_bytes;
 };
-struct ks_segment {          /* KS_F_SEGMENT */
+struct ks_segment { /* KS_F_SEGMENT */
     struct ks_id128 run_id;
-    uint32_t incarnation;    /* the segment's number */
+    uint32_t incarnation; /* the segment's number */
     int32_t pid;
-    uint64_t pid_start;      /* /proc/PID/stat field 22: tells a reused pid */
+    uint64_t pid_start; /* /proc/PID/stat field 22: tells a reused pid */
     char host[64], boot_id[40], version[40];
     uint64_t realtime_ns;
     uint32_t n_fences;
     struct ks_fence fences[KS_FENCES_MAX];
 };
-struct ks_job_rec {          /* KS_F_JOB; the text is passed beside it */
+struct ks_job_rec { /* KS_F_JOB; the text is passed beside it */
     uint64_t grid_digest, condition;
     uint64_t n_problems, n_instances;
 };
-struct ks_device_rec {       /* KS_F_DEVICE */
+struct ks_device_rec { /* KS_F_DEVICE */
     uint64_t device_id, device_class;
     uint32_t rank, local_rank;
     char host[64];
-    char text[256];          /* "machine-id + core set" or GPU UUID; for people */
+    char text[256]; /* "machine-id + core set" or GPU UUID; for people */
     char backend[16], arch[64], model[64], core_set[64];
     char boot_id[40];
     double idle_switches_per_s, idle_stolen; /* the host's idle baseline, < 0 unknown */
 };
-struct ks_build_rec {        /* KS_F_BUILD */
+struct ks_build_rec { /* KS_F_BUILD */
     uint64_t instance;
-    uint32_t outcome;        /* KS_O_OK, KS_O_BUILD_FAILED, KS_O_BUILD_TIMEOUT, KS_O_UNSUPPORTED */
+    uint32_t outcome; /* KS_O_OK, KS_O_BUILD_FAILED, KS_O_BUILD_TIMEOUT, KS_O_UNSUPPORTED */
     uint32_t is_cached;
     struct ks_id128 build_id, code_id;
-    uint64_t compile_ns;     /* share of the unit's compile time */
+    uint64_t compile_ns; /* share of the unit's compile time */
     uint64_t object_bytes;
-    char reason[256];        /* the compiler's first error line */
+    char reason[256]; /* the compiler's first error line */
     char compiler[96];
 };
 struct ks_start_cell {
     struct ks_cell cell;
     uint32_t attempt, round;
+    uint32_t role; /* enum ks_role */
 };
-struct ks_start {            /* KS_F_START */
+struct ks_start { /* KS_F_START */
     uint64_t lease_id, block_id, device_id;
     uint32_t rank;
-    uint32_t why;            /* 0 lease, 1 retry alone, 2 suspect, 3 contaminated */
+    uint32_t why; /* 0 lease, 1 retry alone, 2 suspect, 3 contaminated */
     uint32_t n_cells;
     struct ks_start_cell cells[KS_START_MAX];
 };
-struct ks_output {           /* KS_F_OUTPUT; the bytes are passed beside it */
+struct ks_output { /* KS_F_OUTPUT; the bytes are passed beside it */
     struct ks_cell cell;
     uint32_t attempt, round;
-    uint64_t n_total;        /* bytes printed in all; the last KS_OUTPUT_MAX are kept */
+    uint64_t n_total; /* bytes printed in all; the last KS_OUTPUT_MAX are kept */
 };
-struct ks_block {            /* KS_F_BLOCK: written when it opens and again when it closes */
-    uint64_t block_id, problem, device_id, anchor; /* anchor: instance id, 0 = none could be found */
+struct ks_block { /* KS_F_BLOCK: written when it opens and again when it closes */
+    uint64_t block_id, problem, device_id,
+        anchor; /* anchor: instance id, 0 = none could be found */
     uint32_t rank, n_cells, is_closed;
-    double open_ns, close_ns;   /* median of the anchor at each end; <= 0 = missing */
+    double open_ns, close_ns; /* median of the anchor at each end; <= 0 = missing */
     double open_lo_ns, open_hi_ns, close_lo_ns, close_hi_ns; /* 95 % intervals */
-    uint64_t opened_ns, closed_ns; /* realtime */
+    uint64_t opened_ns, closed_ns;                           /* realtime */
 };
 enum ks_event_kind {
-    KS_EV_INFO = 0, KS_EV_RANK_LOST, KS_EV_WARDEN_LOST, KS_EV_WORKER_DEATH, KS_EV_QUARANTINE,
-    KS_EV_RESUMED, KS_EV_SIGNAL, KS_EV_CHANGED_KEY, KS_EV_IDLE_RANK, KS_EV_ABANDONED,
-    KS_EV_MAX_TIME, KS_EV_RANK_SUMMARY
+    KS_EV_INFO = 0,
+    KS_EV_RANK_LOST,
+    KS_EV_WARDEN_LOST,
+    KS_EV_WORKER_DEATH,
+    KS_EV_QUARANTINE,
+    KS_EV_RESUMED,
+    KS_EV_SIGNAL,
+    KS_EV_CHANGED_KEY,
+    KS_EV_IDLE_RANK,
+    KS_EV_ABANDONED,
+    KS_EV_MAX_TIME,
+    KS_EV_RANK_SUMMARY
 };
 const char *ks_event_text(uint32_t kind);
-struct ks_event_rec {        /* KS_F_EVENT */
+struct ks_event_rec { /* KS_F_EVENT */
     uint32_t kind, rank;
     uint64_t realtime_ns;
     char host[64];
@@ -195,21 +206,23 @@ void ks_event_encode(const struct ks_event_rec *v, struct ks_buf *body_out);
 int ks_event_decode(const void *body, size_t n, struct ks_event_rec *out, struct ks_err *err);
 
 /* Names of problems and instances: id, canonical text, count, display name. */
-struct ks_name_rec {         /* KS_F_PROBLEM, KS_F_INSTANCE, KS_F_HOST */
-    uint64_t id;             /* KS_F_HOST: rank */
+struct ks_name_rec { /* KS_F_PROBLEM, KS_F_INSTANCE, KS_F_HOST */
+    uint64_t id;     /* KS_F_HOST: rank */
     int64_t count;
     char name[192];
-    char text[4096];         /* canonical text; KS_F_HOST: key=value lines */
+    char text[4096]; /* canonical text; KS_F_HOST: key=value lines */
 };
 void ks_name_rec_encode(const struct ks_name_rec *v, struct ks_buf *body_out);
 int ks_name_rec_decode(const void *body, size_t n, struct ks_name_rec *out, struct ks_err *err);
 
 /* ks_record_final() - which attempt of a cell counts; gather, resume and the table share it.
- * Among the records of one cell with role cell that are not void: the highest attempt; but when that
- * one is `ok` and contaminated and an earlier one is `ok` and not, the latest such earlier one.
+ * Among the records of one cell with role cell that are not void: the highest attempt; but when
+ * that one is `ok` and contaminated and an earlier one is `ok` and not, the latest such earlier
+ * one. An attempt is void when any of its records in round 0 says so: a record is taken back by
+ * journalling it again with the flag.
  * @r [in] [n] any order, one cell, all attempts; only round 0 decides the outcome.
  * Returns the index, or -1 when there is none. */
-struct ks_attempt {          /* the few fields the choice needs; kept per cell by the coordinator */
+struct ks_attempt { /* the few fields the choice needs; kept per cell by the coordinator */
     uint32_t attempt, round, role, outcome, flags;
 };
 int ks_record_final(const struct ks_attempt *r, size_t n);

@@ -4,8 +4,8 @@
  *
  * Descriptors a worker inherits: 0 /dev/null, 1 and 2 the output pipe drained by the warden,
  * 3 requests (read), 4 records (write), 5 struct ks_status (memfd, shared), 6 references (memfd or
- * -1, see struct ks_req_problem). Every record carries the nonce of the set-up and a sequence number
- * from 1. */
+ * -1, see struct ks_req_problem). Every record carries the nonce of the set-up and a sequence
+ * number from 1. */
 #ifndef KS_RECORD_REQUEST_H
 #define KS_RECORD_REQUEST_H
 
@@ -26,26 +26,26 @@ enum ks_cache_mode { KS_CACHE_WARM, KS_CACHE_COLD };
 /* How to measure; the same struct is part of the resolved job (grid/job.h). */
 struct ks_measure {
     uint32_t warmup_ms, min_samples, max_samples, max_ms;
-    double target_rse;       /* stop when se / median is at most this */
-    uint32_t cache;          /* enum ks_cache_mode */
+    double target_rse;                         /* stop when se / median is at most this */
+    uint32_t cache;                            /* enum ks_cache_mode */
     uint32_t verify_exact, verify_elementwise; /* 0 or 1 */
     uint32_t kernel_timeout_ms;
-    uint32_t min_sample_us;  /* a sample has as many calls as this needs; 0 = from the clock */
+    uint32_t min_sample_us; /* a sample has as many calls as this needs; 0 = from the clock */
 };
 
 struct ks_req_setup {
     struct ks_id128 nonce;
-    char backend[16];        /* host, sim, ... */
-    char device[64];         /* locator for the backend: "" for host; sim: seed text */
+    char backend[16]; /* host, sim, ... */
+    char device[64];  /* locator for the backend: "" for host; sim: seed text */
     uint64_t device_id;
-    uint64_t memory_bytes;   /* cap for the worker, 0 = none; the warden set RLIMIT_AS already */
+    uint64_t memory_bytes; /* cap for the worker, 0 = none; the warden set RLIMIT_AS already */
     uint32_t rank;
     struct ks_measure measure;
-    uint32_t is_sentinel;    /* suspects' worker: sentinel heap chunks around every kernel */
+    uint32_t is_sentinel;      /* suspects' worker: sentinel heap chunks around every kernel */
     double canary_baseline_ns; /* 0 = measure one */
 };
 struct ks_req_problem {
-    uint64_t problem;        /* id, must be that of the text */
+    uint64_t problem; /* id, must be that of the text */
     char canonical[1024];
     /* 1: descriptor 6 is an empty memfd: compute the references, write them there, seal them.
      * 2: it holds them: map read-only. 0: keep them in private memory. */
@@ -53,18 +53,18 @@ struct ks_req_problem {
 };
 struct ks_req_cell {
     struct ks_cell cell;
-    uint32_t i_cell;         /* position in the batch, echoed in the status page */
+    uint32_t i_cell; /* position in the batch, echoed in the status page */
     uint32_t attempt, round, role, position;
     uint64_t lease_id, block_id;
     struct ks_id128 build_id, code_id;
-    uint8_t digest[32];      /* SHA-256 of the artefact; re-checked before dlopen */
-    char artefact[768];      /* path of the shared object */
-    char entry[192];         /* instance name in its table */
+    uint8_t digest[32]; /* SHA-256 of the artefact; re-checked before dlopen */
+    char artefact[768]; /* path of the shared object */
+    char entry[192];    /* instance name in its table */
 };
-struct ks_ready {            /* KS_F_READY */
+struct ks_ready { /* KS_F_READY */
     struct ks_id128 nonce;
     int32_t pid, cpu;
-    char device[64];         /* what the backend says it got */
+    char device[64]; /* what the backend says it got */
     double clock_ns, canary_ns;
 };
 
@@ -80,7 +80,11 @@ int ks_ready_decode(const void *body, size_t n, struct ks_ready *out, struct ks_
 
 /* Exit statuses of ksweep-worker itself (a kernel that calls exit() ends with its own status while
  * the status page says a cell was in flight). */
-enum { KS_WORKER_EXIT_OK = 0, KS_WORKER_EXIT_PIPE = 90, KS_WORKER_EXIT_SETUP = 91,
-       KS_WORKER_EXIT_PROTOCOL = 92 };
+enum {
+    KS_WORKER_EXIT_OK = 0,
+    KS_WORKER_EXIT_PIPE = 90,
+    KS_WORKER_EXIT_SETUP = 91,
+    KS_WORKER_EXIT_PROTOCOL = 92
+};
 
 #endif

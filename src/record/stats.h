@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* stats.h - order statistics of a few samples; the only statistics the harness and the table use. */
+/* stats.h - order statistics of a few samples; the only statistics the harness and the table use.
+ */
 #ifndef KS_RECORD_STATS_H
 #define KS_RECORD_STATS_H
 
@@ -10,9 +11,9 @@
 struct ks_stats {
     uint32_t n;
     double median, mad, mean, min, max, p10, p90; /* unit of the samples */
-    double se;            /* half-width of the 68 % order-statistic interval of the median, floored by
-                             clock / (sqrt(12) calls sqrt(n)) */
-    double lo95, hi95;    /* 95 % order-statistic interval of the median */
+    double se;         /* half-width of the 68 % order-statistic interval of the median, floored by
+                          clock / (sqrt(12) calls sqrt(n)) */
+    double lo95, hi95; /* 95 % order-statistic interval of the median */
 };
 
 /* @x [in] [n] n >= 1, any order, finite; scratch [n] is overwritten with the sorted samples.
@@ -30,7 +31,7 @@ bool ks_stats_tie(const struct ks_stats *a, const struct ks_stats *b, double dri
 
 /* Contamination, judged against limits of the job and the idle baseline; pure. */
 struct ks_noise_limits {
-    double switches_per_s, stolen, canary; /* limits above the baseline */
+    double switches_per_s, stolen, canary;   /* limits above the baseline */
     double idle_switches_per_s, idle_stolen; /* baseline; < 0 unknown = 0 */
 };
 struct ks_noise {

@@ -91,6 +91,7 @@ static const struct ks_def start_cell_defs[] = {
     F(3, UINT, cell.condition, ),
     F(4, UINT, attempt, .lo = 1, .hi = UINT32_MAX, .required = true),
     F(5, UINT, round, ),
+    F(6, UINT, role, .lo = 0, .hi = KS_ROLE_CONTROL),
 };
 #undef F
 static const struct ks_fields start_cell_fields =

@@ -13,6 +13,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #define N_FRAMES 50u
 
@@ -91,7 +92,7 @@ static void types_have_names(void **state)
     assert_string_equal(ks_frame_type_name(KS_F_MSG_LEASE_END), "msg_lease_end");
     assert_string_equal(ks_frame_type_name(0), "?");
     assert_string_equal(ks_frame_type_name(99), "?");
-#define X(name, value) assert_string_not_equal(ks_frame_type_name(value), "?");
+#define X(name, value) assert_int_equal(strcasecmp(#name + 5, ks_frame_type_name(value)), 0);
     KS_FRAME_LIST(X)
 #undef X
 }
