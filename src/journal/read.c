@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: MIT */
+#include "journal/journal.h"
+#include "journal/segment.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct reading {
+    ks_journal_frame_fn on_frame;
+    ks_journal_damage_fn on_damage;
+    void *ctx;
+    char path[4096]; /* of the segment being read */
+    uint32_t segment;
+    struct ks_journal_totals totals;
+};
+
+static bool is_journal_frame(const struct ks_frame *f)
+{
+    return f->type < KS_F_REQ_SETUP && f->version <= KS_FRAME_VERSION &&
+           strcmp(ks_frame_type_name(f->type), "?") != 0;
+}
+
+static int on_frame(void *ctx, const struct ks_frame *f, struct ks_err *err)
+{
+    struct reading *r = ctx;
+    struct ks_journal_frame jf = {
+        .segment = r->segment, .offset = f->offset, .type = f->type, .body = f->body, .n = f->n
+    };
+
+    r->totals.n_frames++;
+    r->totals.is_closed = f->type == KS_F_CLOSE;
+    if (!is_journal_frame(f)) {
+        r->totals.n_unknown_types++;
+        return 0;
+    }
+    return r->on_frame(r->ctx, &jf, err);
+}
+
+static void on_gap(void *ctx, uint64_t offset, uint64_t n_bytes, bool is_tail)
+{
+    struct reading *r = ctx;
+    struct ks_journal_damage d = { .offset = offset, .n_bytes = n_bytes, .is_tail = is_tail };
+
+    if (is_tail)
+        r->totals.n_torn_tails++;
+    else
+        r->totals.n_damaged_places++;
+    if (!r->on_damage)
+        return;
+    snprintf(d.path, sizeof(d.path), "%.*s", (int)sizeof(d.path) - 1, r->path);
+    r->on_damage(r->ctx, &d);
+}
+
+/* How many bytes of each segment count: the lowest fence that any later segment put on it. */
+static int find_limits(const char *dir, const struct ks_segment_list *l, uint64_t *limit,
+                       struct ks_err *err)
+{
+    char path[4096];
+
+    for (size_t i = 0; i < l->n; i++)
+        limit[i] = UINT64_MAX;
+    for (size_t i = 1; i < l->n; i++) {
+        struct ks_segment s;
+        int rc = ks_segment_path(path, sizeof(path), dir, l->number[i], err);
+
+        if (rc == 0)
+            rc = ks_segment_header(path, &s, err);
+        if (rc < 0)
+            return rc;
+        for (uint32_t k = 0; rc == 1 && k < s.n_fences; k++)
+            for (size_t j = 0; j < i; j++)
+                if (l->number[j] == s.fences[k].segment && s.fences[k].n_bytes < limit[j])
+                    limit[j] = s.fences[k].n_bytes;
+    }
+    return 0;
+}
+
+static int read_segment(struct reading *r, uint64_t limit, struct ks_err *err)
+{
+    struct ks_scan how = { .on_frame = on_frame, .on_gap = on_gap, .ctx = r, .limit = limit };
+    uint64_t size, n = 0;
+    int rc;
+
+    r->totals.n_segments++;
+    r->totals.is_closed = false;
+    rc = ks_segment_scan(r->path, &how, &n, err);
+    if (rc < 0)
+        return rc;
+    r->totals.n_bytes += n;
+    if (limit == UINT64_MAX)
+        return 0;
+    rc = ks_segment_size(r->path, &size, err);
+    if (rc == 0 && size > n)
+        r->totals.n_late_bytes += size - n;
+    return rc;
+}
+
+static int read_all(const char *dir, const struct ks_segment_list *l, const uint64_t *limit,
+                    struct reading *r, struct ks_err *err)
+{
+    uint32_t expected = 1;
+
+    for (size_t i = 0; i < l->n; i++, expected++) {
+        int rc;
+
+        for (; expected < l->number[i]; expected++) {
+            rc = ks_segment_path(r->path, sizeof(r->path), dir, expected, err);
+            if (rc < 0)
+                return rc;
+            on_gap(r, 0, 0, false);
+        }
+        r->segment = expected;
+        rc = ks_segment_path(r->path, sizeof(r->path), dir, expected, err);
+        if (rc == 0)
+            rc = read_segment(r, limit[i], err);
+        if (rc < 0)
+            return rc;
+    }
+    return 0;
+}
+
+int ks_journal_read(const char *dir, ks_journal_frame_fn frame_fn, ks_journal_damage_fn damage_fn,
+                    void *ctx, struct ks_journal_totals *totals_out, struct ks_err *err)
+{
+    struct reading r = { .on_frame = frame_fn, .on_damage = damage_fn, .ctx = ctx };
+    struct ks_segment_list l = { .n = 0 };
+    uint64_t *limit = NULL;
+    int rc;
+
+    rc = ks_segment_list(dir, &l, err);
+    if (rc < 0)
+        goto out;
+    if (l.n == 0) {
+        rc = ks_fail(err, KS_ENOENT, "journal '%s' has no segment", dir);
+        goto out;
+    }
+    limit = calloc(l.n, sizeof(*limit));
+    if (!limit) {
+        rc = ks_fail(err, KS_ENOMEM, "no memory for %zu segments", l.n);
+        goto out;
+    }
+    rc = find_limits(dir, &l, limit, err);
+    if (rc == 0)
+        rc = read_all(dir, &l, limit, &r, err);
+    if (rc == 0 && totals_out)
+        *totals_out = r.totals;
+out:
+    free(limit);
+    ks_segment_list_release(&l);
+    return rc;
+}

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: MIT */
+/* Two segments made of the input: each step is kind, type, length and then that many bytes. Kinds:
+ * a whole frame, a frame with a damaged bit, raw bytes, a frame cut short, a fence, next segment.
+ * Reading and asking for the owner must succeed, and every byte must be in a frame, damage or
+ * beyond a fence. */
+#include "base/file.h"
+#include "base/hash.h"
+#include "journal/journal.h"
+#include "tests/fuzz/fuzz.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static void demand(bool holds)
+{
+    if (!holds)
+        abort();
+}
+
+static void put_fence(struct ks_buf *to, const uint8_t *bytes, size_t n)
+{
+    struct ks_segment s = { .run_id = { 1, 2 }, .incarnation = 2, .n_fences = 1 };
+    struct ks_buf body;
+
+    s.fences[0] = (struct ks_fence){ 1, n ? bytes[0] : 0 };
+    ks_buf_init(&body);
+    ks_segment_encode(&s, &body);
+    ks_frame_put(to, KS_F_SEGMENT, body.data, body.len);
+    ks_buf_release(&body);
+}
+
+static void put_damaged(struct ks_buf *to, uint8_t type, const uint8_t *bytes, size_t n, bool cut)
+{
+    struct ks_buf f;
+
+    ks_buf_init(&f);
+    ks_frame_put(&f, type, bytes, n);
+    if (cut)
+        f.len -= 1 + n % f.len;
+    else
+        f.data[n * 7 % f.len] ^= (uint8_t)(1u << type % 8);
+    ks_buf_put(to, f.data, f.len);
+    ks_buf_release(&f);
+}
+
+static void build(const uint8_t *in, size_t n, struct ks_buf segment[2])
+{
+    unsigned k = 0;
+
+    while (n >= 3) {
+        uint8_t kind = in[0] % 8, type = in[1];
+        size_t take = in[2] < n - 3 ? in[2] : n - 3;
+
+        if (kind <= 2)
+            ks_frame_put(&segment[k], type % 18, in + 3, take);
+        else if (kind <= 4)
+            put_damaged(&segment[k], type, in + 3, take, kind == 4);
+        else if (kind == 5)
+            ks_buf_put(&segment[k], in + 3, take);
+        else if (kind == 6)
+            put_fence(&segment[k], in + 3, take);
+        else
+            k = 1;
+        in += 3 + take;
+        n -= 3 + take;
+    }
+}
+
+struct sum {
+    uint64_t in_frames, in_damage;
+};
+
+static int add_frame(void *ctx, const struct ks_journal_frame *f, struct ks_err *err)
+{
+    struct sum *s = ctx;
+    uint8_t last = 0;
+
+    (void)err;
+    for (size_t i = 0; i < f->n; i++)
+        last ^= f->body[i]; /* every byte can be read */
+    s->in_frames += KS_FRAME_HEADER + f->n + (last & 0);
+    return 0;
+}
+
+static void add_damage(void *ctx, const struct ks_journal_damage *d)
+{
+    struct sum *s = ctx;
+
+    s->in_damage += d->n_bytes;
+}
+
+static void check(const char *dir, uint64_t n_written)
+{
+    struct sum sum = { 0, 0 };
+    struct ks_journal_totals t;
+    struct ks_journal_owner o;
+    struct ks_err err;
+
+    demand(ks_journal_read(dir, add_frame, add_damage, &sum, &t, &err) == 0);
+    demand(t.n_segments == 2);
+    demand(t.n_bytes + t.n_late_bytes == n_written);
+    demand(sum.in_frames + sum.in_damage <= t.n_bytes);
+    demand(t.n_unknown_types || sum.in_frames + sum.in_damage == t.n_bytes);
+    demand(ks_journal_owner(dir, &o, &err) == 0);
+    demand(o.segment.incarnation > 0);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
+{
+    const char *tmp = getenv("TMPDIR");
+    struct ks_buf segment[2];
+    char dir[256], path[300];
+    struct ks_err err;
+
+    ks_buf_init(&segment[0]);
+    ks_buf_init(&segment[1]);
+    build(bytes, n, segment);
+    snprintf(dir, sizeof(dir), "%s/fuzz.XXXXXX", tmp ? tmp : "/tmp");
+    demand(mkdtemp(dir) != NULL);
+    for (int i = 0; i < 2; i++) {
+        FILE *f;
+
+        snprintf(path, sizeof(path), "%s/000%d.ksj", dir, i + 1);
+        f = fopen(path, "wb");
+        demand(f != NULL);
+        if (segment[i].len)
+            demand(fwrite(segment[i].data, segment[i].len, 1, f) == 1);
+        demand(fclose(f) == 0);
+    }
+    check(dir, segment[0].len + segment[1].len);
+    demand(ks_remove_tree(dir, &err) == 0);
+    ks_buf_release(&segment[0]);
+    ks_buf_release(&segment[1]);
+    return 0;
+}
