@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* build.h - from instances to artefacts: units, toolchain, content-addressed cache, code identity.
  *
- * Several instances share a translation unit (27 at a time cost a sixth of one at a time). A unit that
- * fails to compile is split until the culprit is alone. Results live in the cache as one directory
- * per unit, published by rename; a manifest beside each object names its instances. */
+ * Several instances share a translation unit (27 at a time cost a sixth of one at a time). A unit
+ * that fails to compile is split until the culprit is alone. Results live in the cache as one
+ * directory per unit, published by rename; a manifest beside each object names its instances. */
 #ifndef KS_BUILD_H
 #define KS_BUILD_H
 
@@ -16,22 +16,22 @@
 #include <stdint.h>
 
 enum ks_artefact_state {
-    KS_ART_MISSING = 0,   /* not in the cache: must be built */
+    KS_ART_MISSING = 0, /* not in the cache: must be built */
     KS_ART_READY,
-    KS_ART_FAILED,        /* build_failed */
-    KS_ART_TIMEOUT,       /* build_timeout */
-    KS_ART_UNSUPPORTED    /* this CPU lacks what it needs: never compiled */
+    KS_ART_FAILED,     /* build_failed */
+    KS_ART_TIMEOUT,    /* build_timeout */
+    KS_ART_UNSUPPORTED /* this CPU lacks what it needs: never compiled */
 };
-struct ks_artefact {      /* of one instance */
+struct ks_artefact { /* of one instance */
     enum ks_artefact_state state;
-    char path[768];       /* shared object */
-    uint8_t digest[32];   /* SHA-256 of the shared object */
+    char path[768];     /* shared object */
+    uint8_t digest[32]; /* SHA-256 of the shared object */
     char entry[KS_INSTANCE_NAME];
     struct ks_id128 build_id, code_id;
-    uint64_t compile_ns;  /* share of the unit's compile time */
+    uint64_t compile_ns; /* share of the unit's compile time */
     uint64_t object_bytes;
-    bool is_cached;       /* nothing was compiled for it in this run */
-    char reason[256];     /* first error line of the compiler */
+    bool is_cached;   /* nothing was compiled for it in this run */
+    char reason[256]; /* first error line of the compiler */
 };
 
 struct ks_build_options {
@@ -53,7 +53,7 @@ void ks_build_destroy(struct ks_build *b); /* NULL is fine */
 
 uint32_t ks_build_n_units(const struct ks_build *b);
 bool ks_build_unit_is_missing(const struct ks_build *b, uint32_t i_unit);
-uint32_t ks_build_n_missing(const struct ks_build *b);  /* units */
+uint32_t ks_build_n_missing(const struct ks_build *b); /* units */
 const struct ks_artefact *ks_build_artefact(const struct ks_build *b, uint32_t i_instance);
 /* Look again at the cache for one unit (another rank built it). */
 int ks_build_refresh(struct ks_build *b, uint32_t i_unit, struct ks_err *err);

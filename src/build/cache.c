@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: MIT */
+/* cache.c - where compiled units lie, whose they are, and how they get there. */
+#include "build/cache.h"
+
+#include "base/clock.h"
+#include "base/file.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define TEMP_PREFIX  ".tmp-"
+#define TEMP_AGE_S   86400 /* a temporary directory this old was left by a killed run */
+#define OBJECTS_MODE 0600
+
+static int choose_dir(const char *asked, char *out, size_t cap, struct ks_err *err)
+{
+    const char *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+    if (asked && *asked)
+        return ks_path_join(out, cap, "", asked, err);
+    if (xdg && *xdg == '/')
+        return ks_path_join(out, cap, xdg, "ksweep", err);
+    if (home && *home == '/')
+        return ks_path_join(out, cap, home, ".cache/ksweep", err);
+    return ks_fail(err, KS_EINVAL,
+                   "no place for the build cache: neither XDG_CACHE_HOME nor HOME "
+                   "is set; give --cache DIR");
+}
+
+/* Ours, and writable by nobody else? */
+static int check_owner(const struct ks_cache *c, const char *path, struct ks_err *err)
+{
+    struct stat st;
+    if (lstat(path, &st) < 0)
+        return ks_fail_errno(err, "'%s'", path);
+    if (c->is_trusted)
+        return 0;
+    if (st.st_uid != geteuid())
+        return ks_fail(
+            err, KS_EINVAL,
+            "'%s' belongs to user %u: kernels from it would run as you; remove it, choose "
+            "another --cache, or give --trust-cache",
+            path, (unsigned)st.st_uid);
+    if (!S_ISLNK(st.st_mode) && (st.st_mode & (S_IWGRP | S_IWOTH)))
+        return ks_fail(err, KS_EINVAL,
+                       "'%s' is writable by others: kernels from it would run as you; chmod go-w, "
+                       "choose another --cache, or give --trust-cache",
+                       path);
+    return 0;
+}
+
+/* Leftovers of killed runs; failing to remove them harms nobody. */
+static void sweep_temps(const struct ks_cache *c)
+{
+    DIR *d = opendir(c->dir);
+    const uint64_t now_s = ks_realtime_ns() / 1000000000u;
+    struct dirent *e;
+    while (d && (e = readdir(d))) {
+        char path[800];
+        struct stat st;
+        if (strncmp(e->d_name, TEMP_PREFIX, strlen(TEMP_PREFIX)) != 0 ||
+            ks_path_join(path, sizeof(path), c->dir, e->d_name, NULL) < 0 || lstat(path, &st) < 0)
+            continue;
+        if ((uint64_t)st.st_mtime + TEMP_AGE_S < now_s && st.st_uid == geteuid())
+            (void)ks_remove_tree(path, NULL);
+    }
+    if (d)
+        closedir(d);
+}
+
+int ks_cache_open(const char *cache_dir, bool trust, struct ks_cache *out, struct ks_err *err)
+{
+    struct ks_cache c = { .is_trusted = trust };
+    char root[sizeof(c.dir)], links[600];
+    int rc = choose_dir(cache_dir, root, sizeof(root) - 8, err);
+    if (rc == 0)
+        rc = ks_path_join(c.dir, sizeof(c.dir), root, "host", err);
+    if (rc == 0)
+        rc = ks_path_join(links, sizeof(links), c.dir, "instances", err);
+    if (rc == 0)
+        rc = ks_mkdirs(links, 0700, err);
+    if (rc == 0)
+        rc = check_owner(&c, root, err);
+    if (rc == 0)
+        rc = check_owner(&c, c.dir, err);
+    if (rc == 0)
+        rc = check_owner(&c, links, err);
+    if (rc < 0)
+        return ks_err_context(err, rc, "build cache");
+    sweep_temps(&c);
+    *out = c;
+    return 0;
+}
+
+static int link_path(const struct ks_cache *c, struct ks_id128 build_id, char *out, size_t cap)
+{
+    char hex[33];
+    ks_hex128(build_id, hex);
+    const int n = snprintf(out, cap, "%s/instances/%s", c->dir, hex);
+    return n < 0 || (size_t)n >= cap ? KS_EINVAL : 0;
+}
+
+int ks_cache_find(const struct ks_cache *c, struct ks_id128 build_id, struct ks_id128 *unit_out)
+{
+    char path[768], to[64];
+    if (link_path(c, build_id, path, sizeof(path)) < 0)
+        return KS_ENOENT;
+    const ssize_t n = readlink(path, to, sizeof(to) - 1);
+    if (n < 4 || strncmp(to, "../", 3) != 0)
+        return KS_ENOENT;
+    to[n] = '\0';
+    return ks_unhex128(to + 3, unit_out) ? 0 : KS_ENOENT;
+}
+
+static int unit_dir(const struct ks_cache *c, struct ks_id128 unit, char *out, size_t cap,
+                    struct ks_err *err)
+{
+    char hex[33];
+    ks_hex128(unit, hex);
+    return ks_path_join(out, cap, c->dir, hex, err);
+}
+
+int ks_cache_object(const struct ks_cache *c, struct ks_id128 unit, char *path_out, size_t cap,
+                    struct ks_err *err)
+{
+    char dir[600];
+    int rc = unit_dir(c, unit, dir, sizeof(dir), err);
+    return rc < 0 ? rc : ks_path_join(path_out, cap, dir, KS_UNIT_OBJECT, err);
+}
+
+static int check_object(const struct ks_cache *c, const char *dir, const struct ks_manifest *m,
+                        struct ks_err *err)
+{
+    char path[700];
+    struct ks_buf bytes;
+    struct ks_sha256 h;
+    uint8_t digest[32];
+    int rc = ks_path_join(path, sizeof(path), dir, KS_UNIT_OBJECT, err);
+    if (rc < 0 || m->object_bytes == 0)
+        return rc;
+    rc = check_owner(c, path, err);
+    if (rc < 0)
+        return rc;
+    ks_buf_init(&bytes);
+    rc = ks_file_read(path, &bytes, err);
+    if (rc == 0) {
+        ks_sha256_init(&h);
+        ks_sha256_add(&h, bytes.data, bytes.len);
+        ks_sha256_end(&h, digest);
+        if (bytes.len != m->object_bytes || memcmp(digest, m->digest, sizeof(digest)) != 0)
+            rc = ks_fail(err, KS_EFORMAT, "'%s' is not what was built: its digest differs", path);
+    }
+    ks_buf_release(&bytes);
+    return rc;
+}
+
+int ks_manifest_read(const struct ks_cache *c, struct ks_id128 unit, struct ks_manifest *out,
+                     struct ks_err *err)
+{
+    char dir[600], path[700];
+    struct ks_manifest m = { .rows = NULL };
+    int rc = unit_dir(c, unit, dir, sizeof(dir), err);
+    if (rc == 0)
+        rc = ks_path_join(path, sizeof(path), dir, KS_UNIT_MANIFEST, err);
+    if (rc == 0 && !ks_path_exists(path))
+        rc = ks_fail(err, KS_ENOENT, "'%s' does not exist", path);
+    if (rc == 0)
+        rc = check_owner(c, dir, err);
+    if (rc == 0)
+        rc = check_owner(c, path, err);
+    if (rc == 0)
+        rc = ks_manifest_load(path, &m, err);
+    if (rc == 0 && !ks_id128_eq(m.unit, unit))
+        rc = ks_fail(err, KS_EFORMAT, "'%s' is the manifest of another unit", path);
+    if (rc == 0)
+        rc = check_object(c, dir, &m, err);
+    if (rc < 0) {
+        ks_manifest_release(&m);
+        return rc;
+    }
+    *out = m;
+    return 0;
+}
+
+int ks_cache_temp(const struct ks_cache *c, char *dir_out, size_t cap, struct ks_err *err)
+{
+    char dir[600];
+    int rc = ks_path_join(dir, sizeof(dir), c->dir, TEMP_PREFIX "XXXXXX", err);
+    if (rc < 0)
+        return rc;
+    if (!mkdtemp(dir))
+        return ks_fail_errno(err, "'%s'", dir);
+    return ks_path_join(dir_out, cap, "", dir, err);
+}
+
+/* Readers see the old link or the new one. */
+static int link_instance(const struct ks_cache *c, struct ks_id128 build_id, struct ks_id128 unit,
+                         struct ks_err *err)
+{
+    char path[700], fresh[768], to[64] = "../", hex[33];
+    ks_hex128(unit, to + 3);
+    ks_hex128(ks_id128_random(), hex);
+    if (link_path(c, build_id, path, sizeof(path)) < 0)
+        return ks_fail(err, KS_EINVAL, "'%s': path is too long", c->dir);
+    snprintf(fresh, sizeof(fresh), "%s/instances/.%s", c->dir, hex);
+    if (symlink(to, fresh) < 0)
+        return ks_fail_errno(err, "'%s'", fresh);
+    if (rename(fresh, path) < 0) {
+        const int rc = ks_fail_errno(err, "'%s'", path);
+        (void)unlink(fresh);
+        return rc;
+    }
+    return 0;
+}
+
+static int write_manifest(const char *temp, const struct ks_manifest *m, struct ks_err *err)
+{
+    char path[800];
+    struct ks_buf json;
+    ks_buf_init(&json);
+    ks_manifest_print(m, &json);
+    int rc = ks_buf_ok(&json) ? 0 : ks_fail(err, KS_ENOMEM, "manifest of a unit");
+    if (rc == 0)
+        rc = ks_path_join(path, sizeof(path), temp, KS_UNIT_MANIFEST, err);
+    if (rc == 0)
+        rc = ks_file_replace(path, json.data, json.len, err);
+    if (rc == 0 && chmod(path, OBJECTS_MODE) < 0)
+        rc = ks_fail_errno(err, "'%s'", path);
+    ks_buf_release(&json);
+    if (rc < 0 || m->object_bytes == 0)
+        return rc;
+    rc = ks_path_join(path, sizeof(path), temp, KS_UNIT_OBJECT, err);
+    if (rc == 0 && chmod(path, OBJECTS_MODE) < 0)
+        rc = ks_fail_errno(err, "'%s'", path);
+    return rc;
+}
+
+/* temp becomes the unit's directory, or goes, when a sound one is there already. */
+static int move_in(const struct ks_cache *c, const char *temp, const struct ks_manifest *m,
+                   struct ks_err *err)
+{
+    char dir[600];
+    struct ks_manifest there;
+    int rc = unit_dir(c, m->unit, dir, sizeof(dir), err);
+    if (rc < 0 || rename(temp, dir) == 0)
+        return rc;
+    if (errno != ENOTEMPTY && errno != EEXIST)
+        return ks_fail_errno(err, "'%s'", dir);
+    if (m->object_bytes && ks_manifest_read(c, m->unit, &there, NULL) == 0) {
+        const bool has_object = there.object_bytes > 0;
+        ks_manifest_release(&there);
+        if (has_object)
+            return ks_remove_tree(temp, err);
+    }
+    rc = ks_remove_tree(dir, err);
+    if (rc == 0 && rename(temp, dir) < 0)
+        rc = ks_fail_errno(err, "'%s'", dir);
+    return rc;
+}
+
+int ks_cache_publish(const struct ks_cache *c, const char *temp, const struct ks_manifest *m,
+                     struct ks_err *err)
+{
+    int rc = write_manifest(temp, m, err);
+    if (rc == 0)
+        rc = move_in(c, temp, m, err);
+    for (uint32_t i = 0; i < m->n_rows && rc == 0; i++)
+        rc = link_instance(c, m->rows[i].build_id, m->unit, err);
+    if (rc < 0)
+        (void)ks_remove_tree(temp, NULL);
+    return rc < 0 ? ks_err_context(err, rc, "build cache") : 0;
+}

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT */
+/* cache.h - private to src/build: compiled units on disk.
+ *
+ *     CACHE/host/UNIT/kernels.so manifest.json      published by renaming a temporary directory
+ *     CACHE/host/instances/BUILD_ID -> ../UNIT      symbolic link: where an instance was compiled
+ *
+ * UNIT is the digest of the build_ids in it. Failures are units without an object. So an instance
+ * is found whatever unit it was compiled in, and a changed source, flag, compiler or CPU finds
+ * nothing. */
+#ifndef KS_BUILD_CACHE_H
+#define KS_BUILD_CACHE_H
+
+#include "base/err.h"
+#include "base/hash.h"
+#include "build/build.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define KS_UNIT_OBJECT   "kernels.so"
+#define KS_UNIT_MANIFEST "manifest.json"
+
+struct ks_cache {
+    char dir[512]; /* CACHE/host */
+    bool is_trusted;
+};
+
+struct ks_manifest_row { /* of one instance */
+    char name[KS_INSTANCE_NAME];
+    struct ks_id128 build_id, code_id;
+    enum ks_artefact_state state; /* READY, FAILED, TIMEOUT */
+    char reason[256];
+};
+struct ks_manifest {
+    struct ks_id128 unit;
+    char compiler[160];
+    uint8_t digest[32];           /* of the object; zero when there is none */
+    uint64_t object_bytes;        /* 0: no object */
+    uint64_t compile_ns;          /* of the whole unit */
+    uint32_t timeout_s;           /* that a compiler run was given */
+    uint64_t created_ns;          /* real time */
+    struct ks_manifest_row *rows; /* [n_rows] owned */
+    uint32_t n_rows;
+};
+
+/* Creates what is missing (mode 0700). NULL = $XDG_CACHE_HOME/ksweep, else ~/.cache/ksweep.
+ * KS_EINVAL when it is another user's or writable by others, unless trusted. */
+int ks_cache_open(const char *cache_dir, bool trust, struct ks_cache *out, struct ks_err *err);
+
+/* The unit that holds an instance; KS_ENOENT (err untouched) when the cache has none. */
+int ks_cache_find(const struct ks_cache *c, struct ks_id128 build_id, struct ks_id128 *unit_out);
+
+/* Reads and checks a unit: owner and modes (KS_EINVAL, names the path and the flag), form and the
+ * object's digest (KS_EFORMAT or KS_ENOENT: it must be built again). Caller releases. */
+int ks_manifest_read(const struct ks_cache *c, struct ks_id128 unit, struct ks_manifest *out,
+                     struct ks_err *err);
+/* Reads the file alone. KS_EFORMAT for anything that ks_manifest_print would not write. */
+int ks_manifest_load(const char *path, struct ks_manifest *out, struct ks_err *err);
+void ks_manifest_release(struct ks_manifest *m);
+void ks_manifest_print(const struct ks_manifest *m, struct ks_buf *json_out);
+
+/* A new private directory below the cache, for ks_cache_publish. */
+int ks_cache_temp(const struct ks_cache *c, char *dir_out, size_t cap, struct ks_err *err);
+/* Writes the manifest into `temp` (which holds the object, unless it has none), makes it unit
+ * m->unit and links its instances. A unit that another process published meanwhile is kept when it
+ * is sound. temp is gone afterwards, on failure too. */
+int ks_cache_publish(const struct ks_cache *c, const char *temp, const struct ks_manifest *m,
+                     struct ks_err *err);
+int ks_cache_object(const struct ks_cache *c, struct ks_id128 unit, char *path_out, size_t cap,
+                    struct ks_err *err);
+
+#endif

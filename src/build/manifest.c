@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: MIT */
+/* manifest.c - manifest.json beside a compiled unit. */
+#include "build/cache.h"
+#include "json/json.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SCHEMA 1
+
+static const char *const state_names[] = {
+    [KS_ART_READY] = "ready", [KS_ART_FAILED] = "build_failed", [KS_ART_TIMEOUT] = "build_timeout"
+};
+
+void ks_manifest_release(struct ks_manifest *m)
+{
+    free(m->rows);
+    *m = (struct ks_manifest){ .rows = NULL };
+}
+
+static void put_id(struct ks_jw *w, const char *key, struct ks_id128 id)
+{
+    char hex[33];
+    ks_hex128(id, hex);
+    ks_jw_str(w, key, hex);
+}
+
+static void put_digest(struct ks_jw *w, const char *key, const uint8_t digest[32])
+{
+    char hex[65];
+    for (int i = 0; i < 32; i++)
+        snprintf(hex + 2 * i, 3, "%02x", digest[i]);
+    ks_jw_str(w, key, hex);
+}
+
+static void put_row(struct ks_jw *w, const struct ks_manifest_row *r)
+{
+    ks_jw_open(w, NULL, '{');
+    ks_jw_str(w, "name", r->name);
+    put_id(w, "build_id", r->build_id);
+    put_id(w, "code_id", r->code_id);
+    ks_jw_str(w, "state", state_names[r->state]);
+    ks_jw_str(w, "reason", r->reason);
+    ks_jw_close(w, '}');
+}
+
+void ks_manifest_print(const struct ks_manifest *m, struct ks_buf *json_out)
+{
+    struct ks_jw w;
+    ks_jw_init(&w, json_out, true);
+    ks_jw_open(&w, NULL, '{');
+    ks_jw_int(&w, "schema", SCHEMA);
+    put_id(&w, "unit", m->unit);
+    ks_jw_str(&w, "compiler", m->compiler);
+    put_digest(&w, "digest", m->digest);
+    ks_jw_u64(&w, "object_bytes", m->object_bytes);
+    ks_jw_u64(&w, "compile_ns", m->compile_ns);
+    ks_jw_int(&w, "timeout_s", m->timeout_s);
+    ks_jw_u64(&w, "created_ns", m->created_ns);
+    ks_jw_open(&w, "instances", '[');
+    for (uint32_t i = 0; i < m->n_rows; i++)
+        put_row(&w, &m->rows[i]);
+    ks_jw_close(&w, ']');
+    ks_jw_close(&w, '}');
+    ks_buf_printf(json_out, "\n");
+}
+
+/* Reading: values of one object, the first failure stays in rc. */
+struct reader {
+    const struct ks_json *doc;
+    const struct ks_node *obj;
+    struct ks_err *err;
+    int rc;
+};
+
+static const struct ks_node *need(struct reader *r, const char *key)
+{
+    const struct ks_node *n = ks_node_at(r->obj, key);
+    if (!n && r->rc == 0)
+        r->rc = ks_node_fail(r->doc, r->obj, r->err, "'%s' is missing", key);
+    return r->rc == 0 ? n : NULL;
+}
+
+static void get_text(struct reader *r, const char *key, char *out, size_t cap)
+{
+    const char *text;
+    const struct ks_node *n = need(r, key);
+    if (!n)
+        return;
+    r->rc = ks_node_str(r->doc, n, &text, r->err);
+    if (r->rc == 0 && strlen(text) >= cap)
+        r->rc = ks_node_fail(r->doc, n, r->err, "text is too long");
+    if (r->rc == 0)
+        snprintf(out, cap, "%s", text);
+}
+
+static void get_u64(struct reader *r, const char *key, uint64_t max, uint64_t *out)
+{
+    int64_t v;
+    const struct ks_node *n = need(r, key);
+    if (!n)
+        return;
+    r->rc = ks_node_int(r->doc, n, &v, r->err);
+    if (r->rc == 0 && (v < 0 || (uint64_t)v > max))
+        r->rc = ks_node_fail(r->doc, n, r->err, "out of range");
+    if (r->rc == 0)
+        *out = (uint64_t)v;
+}
+
+static void get_id(struct reader *r, const char *key, struct ks_id128 *out)
+{
+    char hex[33] = "";
+    get_text(r, key, hex, sizeof(hex));
+    if (r->rc == 0 && !ks_unhex128(hex, out))
+        r->rc = ks_node_fail(r->doc, need(r, key), r->err, "32 hex digits expected");
+}
+
+static void get_digest(struct reader *r, const char *key, uint8_t digest[32])
+{
+    char hex[65] = "";
+    get_text(r, key, hex, sizeof(hex));
+    for (size_t i = 0; i < 4 && r->rc == 0; i++) {
+        char part[17] = "";
+        uint64_t v;
+        snprintf(part, sizeof(part), "%.16s", strlen(hex) == 64 ? hex + 16 * i : "");
+        if (!ks_unhex64(part, &v)) {
+            r->rc = ks_node_fail(r->doc, need(r, key), r->err, "64 hex digits expected");
+            return;
+        }
+        for (size_t k = 0; k < 8; k++)
+            digest[8 * i + k] = (uint8_t)(v >> (56 - 8 * k));
+    }
+}
+
+static void get_state(struct reader *r, enum ks_artefact_state *out)
+{
+    char text[24] = "";
+    get_text(r, "state", text, sizeof(text));
+    for (size_t i = KS_ART_READY; i <= KS_ART_TIMEOUT && r->rc == 0; i++) {
+        if (strcmp(text, state_names[i]) == 0) {
+            *out = (enum ks_artefact_state)i;
+            return;
+        }
+    }
+    if (r->rc == 0)
+        r->rc = ks_node_fail(r->doc, need(r, "state"), r->err, "no state is called '%s'", text);
+}
+
+static int read_rows(const struct ks_json *doc, const struct ks_node *list, struct ks_manifest *m,
+                     struct ks_err *err)
+{
+    const size_t n = ks_node_size(list);
+    if (ks_node_kind(list) != KS_JSON_ARRAY || n == 0 || n > UINT32_MAX)
+        return ks_node_fail(doc, list, err, "a list of instances expected");
+    m->rows = calloc(n, sizeof(*m->rows));
+    if (!m->rows)
+        return ks_fail(err, KS_ENOMEM, "manifest of %zu instances", n);
+    for (const struct ks_node *c = ks_node_first(list); c; c = ks_node_next(c)) {
+        struct ks_manifest_row *row = &m->rows[m->n_rows++];
+        struct reader r = { doc, c, err, 0 };
+        get_text(&r, "name", row->name, sizeof(row->name));
+        get_id(&r, "build_id", &row->build_id);
+        get_id(&r, "code_id", &row->code_id);
+        get_state(&r, &row->state);
+        get_text(&r, "reason", row->reason, sizeof(row->reason));
+        if (r.rc < 0)
+            return r.rc;
+    }
+    return 0;
+}
+
+static int read_document(const struct ks_json *doc, struct ks_manifest *m, struct ks_err *err)
+{
+    struct reader r = { doc, ks_json_root(doc), err, 0 };
+    uint64_t schema = 0, timeout_s = 0;
+    if (ks_node_kind(r.obj) != KS_JSON_OBJECT)
+        return ks_node_fail(doc, r.obj, err, "an object expected");
+    get_u64(&r, "schema", INT64_MAX, &schema);
+    if (r.rc == 0 && schema != SCHEMA)
+        return ks_node_fail(doc, need(&r, "schema"), err, "schema %d expected", SCHEMA);
+    get_id(&r, "unit", &m->unit);
+    get_text(&r, "compiler", m->compiler, sizeof(m->compiler));
+    get_digest(&r, "digest", m->digest);
+    get_u64(&r, "object_bytes", INT64_MAX, &m->object_bytes);
+    get_u64(&r, "compile_ns", INT64_MAX, &m->compile_ns);
+    get_u64(&r, "timeout_s", UINT32_MAX, &timeout_s);
+    get_u64(&r, "created_ns", INT64_MAX, &m->created_ns);
+    m->timeout_s = (uint32_t)timeout_s;
+    const struct ks_node *list = need(&r, "instances");
+    return r.rc < 0 ? r.rc : read_rows(doc, list, m, err);
+}
+
+int ks_manifest_load(const char *path, struct ks_manifest *out, struct ks_err *err)
+{
+    struct ks_json *doc = NULL;
+    struct ks_manifest m = { .rows = NULL };
+    int rc = ks_json_open(path, &doc, err);
+    if (rc == 0)
+        rc = read_document(doc, &m, err);
+    ks_json_close(doc);
+    if (rc < 0) {
+        ks_manifest_release(&m);
+        if (rc != KS_EINVAL)
+            return rc;
+        /* Whatever is wrong with a file that we wrote: it must be written again. */
+        if (err)
+            err->code = KS_EFORMAT;
+        return KS_EFORMAT;
+    }
+    *out = m;
+    return 0;
+}

@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: MIT */
+/* plan.c - units of a grid, and what the cache knows of each instance. */
+#include "build/plan.h"
+
+#include "base/file.h"
+#include "build/unit.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define UNIT_SIZE 27u
+#define TIMEOUT_S 300u
+
+/* Does the job's device run what we compile? A simulated one takes every instance as it is. */
+static bool is_compiled(const struct ks_build *b)
+{
+    return strcmp(ks_job_backends[b->grid->job.device.backend], "sim") != 0;
+}
+
+static bool is_buildable(const struct ks_build *b, uint32_t i_instance)
+{
+    const enum ks_artefact_state s = b->artefacts[i_instance].state;
+    return is_compiled(b) && s != KS_ART_UNSUPPORTED;
+}
+
+/* Identity ----------------------------------------------------------------------------------------
+ */
+
+/* build_id: sources, compiler, flags, target and traits of one instance; not of its unit. */
+static int identify(struct ks_build *b, const struct ks_id128 *sources, uint32_t i,
+                    struct ks_err *err)
+{
+    const struct ks_instance *inst = &b->grid->instances[i];
+    const struct ks_family *f = &b->grid->families[inst->i_family];
+    struct ks_artefact *a = &b->artefacts[i];
+    char sources_hex[33], tool_hex[33];
+    struct ks_buf text;
+    ks_buf_init(&text);
+    ks_hex128(sources[inst->i_family], sources_hex);
+    ks_hex128(b->tool.id, tool_hex);
+    ks_buf_printf(&text, "unit 1\nsources %s\ntoolchain %s\nflags %s\nname %s\n", sources_hex,
+                  tool_hex, f->extra_flags, inst->name);
+    ks_instance_canonical(f, inst, &text);
+    ks_buf_printf(&text, "\n");
+    ks_unit_macros(f, inst, &text);
+    const bool ok = ks_buf_ok(&text);
+    if (ok)
+        a->build_id = ks_id128(text.data, text.len);
+    ks_buf_release(&text);
+    return ok ? 0 : ks_fail(err, KS_ENOMEM, "identity of '%s'", inst->name);
+}
+
+static int identify_all(struct ks_build *b, struct ks_err *err)
+{
+    const struct ks_grid *g = b->grid;
+    struct ks_id128 *sources = calloc(g->n_families + 1u, sizeof(*sources));
+    int rc = sources ? 0 : ks_fail(err, KS_ENOMEM, "identities of %u families", g->n_families);
+    for (uint32_t f = 0; f < g->n_families && rc == 0; f++)
+        rc = ks_unit_sources(&g->families[f], b->tool.abi_path, &sources[f], err);
+    for (uint32_t i = 0; i < g->n_instances && rc == 0; i++)
+        rc = identify(b, sources, i, err);
+    free(sources);
+    return rc;
+}
+
+/* The cache
+ * ---------------------------------------------------------------------------------------- */
+
+static const struct ks_manifest_row *find_row(const struct ks_manifest *m, struct ks_id128 build_id)
+{
+    for (uint32_t i = 0; i < m->n_rows; i++)
+        if (ks_id128_eq(m->rows[i].build_id, build_id))
+            return &m->rows[i];
+    return NULL;
+}
+
+/* What the manifest says of an instance becomes its artefact. A timeout holds only for as long a
+ * time as is given now. */
+static int take_row(struct ks_build *b, uint32_t i, const struct ks_manifest *m, bool is_cached,
+                    struct ks_err *err)
+{
+    struct ks_artefact *a = &b->artefacts[i];
+    const struct ks_manifest_row *row = find_row(m, a->build_id);
+    const bool is_ready = row && row->state == KS_ART_READY;
+    if (!row || (is_ready && m->object_bytes == 0) ||
+        (row->state == KS_ART_TIMEOUT && m->timeout_s < b->timeout_s))
+        return 0;
+    struct ks_artefact got = *a;
+    if (is_ready) {
+        int rc = ks_cache_object(&b->cache, m->unit, got.path, sizeof(got.path), err);
+        if (rc < 0)
+            return rc;
+        memcpy(got.digest, m->digest, sizeof(got.digest));
+        got.code_id = row->code_id;
+        got.object_bytes = m->object_bytes;
+    }
+    got.state = row->state;
+    got.compile_ns = m->compile_ns / m->n_rows;
+    got.is_cached = is_cached;
+    snprintf(got.reason, sizeof(got.reason), "%s", row->reason);
+    *a = got;
+    return 0;
+}
+
+/* Fill in the missing artefacts among `list`; each unit of the cache is read once. */
+static int look_up(struct ks_build *b, const uint32_t *list, uint32_t n, bool is_cached,
+                   struct ks_err *err)
+{
+    struct ks_manifest m = { .rows = NULL };
+    struct ks_id128 unit, last = { 0, 0 };
+    int rc = 0;
+    for (uint32_t k = 0; k < n && rc == 0; k++) {
+        const uint32_t i = list[k];
+        if (b->artefacts[i].state != KS_ART_MISSING ||
+            ks_cache_find(&b->cache, b->artefacts[i].build_id, &unit) < 0)
+            continue;
+        if (!ks_id128_eq(unit, last)) {
+            struct ks_err why;
+            ks_manifest_release(&m);
+            last = unit;
+            rc = ks_manifest_read(&b->cache, unit, &m, &why);
+            if (rc == KS_ENOENT || rc == KS_EFORMAT)
+                rc = 0; /* damaged: built again; m is empty */
+            else if (rc < 0)
+                rc = ks_fail(err, why.code, "%s", why.text);
+        }
+        if (rc == 0 && m.n_rows)
+            rc = take_row(b, i, &m, is_cached, err);
+    }
+    ks_manifest_release(&m);
+    return rc;
+}
+
+/* Units
+ * -------------------------------------------------------------------------------------------- */
+
+/* Consecutive instances of one family from order[at], and into how many units they go. */
+static uint32_t family_run(const struct ks_build *b, uint32_t at, uint32_t n_order)
+{
+    const struct ks_instance *inst = b->grid->instances;
+    uint32_t n = 1;
+    while (at + n < n_order && inst[b->order[at + n]].i_family == inst[b->order[at]].i_family)
+        n++;
+    return n;
+}
+
+/* Units of nearly equal size: compilers run side by side. */
+static void cut_units(struct ks_build *b, uint32_t n_order, uint32_t unit_size)
+{
+    uint32_t at = 0;
+    while (at < n_order) {
+        const uint32_t n = family_run(b, at, n_order);
+        const uint32_t pieces = (n + unit_size - 1) / unit_size;
+        for (uint32_t i = 0; i < pieces; i++) {
+            const uint32_t from = (uint32_t)((uint64_t)n * i / pieces);
+            const uint32_t to = (uint32_t)((uint64_t)n * (i + 1) / pieces);
+            b->units[b->n_units++] = (struct ks_unit){ .first = at + from, .n = to - from };
+        }
+        at += n;
+    }
+}
+
+/* By family, in the config's order: the same units on every rank. */
+static uint32_t sort_by_family(struct ks_build *b)
+{
+    uint32_t n = 0;
+    for (uint32_t f = 0; f < b->grid->n_families; f++)
+        for (uint32_t i = 0; i < b->grid->n_instances; i++)
+            if (b->grid->instances[i].i_family == f && is_buildable(b, i))
+                b->order[n++] = i;
+    return n;
+}
+
+static int allocate(struct ks_build *b, struct ks_err *err)
+{
+    const size_t n = b->grid->n_instances + 1u;
+    b->artefacts = calloc(n, sizeof(*b->artefacts));
+    b->order = calloc(n, sizeof(*b->order));
+    b->units = calloc(n, sizeof(*b->units));
+    b->finished = calloc(n, sizeof(*b->finished));
+    if (!b->artefacts || !b->order || !b->units || !b->finished)
+        return ks_fail(err, KS_ENOMEM, "build plan of %u instances", b->grid->n_instances);
+    for (uint32_t i = 0; i < b->grid->n_instances; i++) {
+        const struct ks_instance *inst = &b->grid->instances[i];
+        struct ks_artefact *a = &b->artefacts[i];
+        snprintf(a->entry, sizeof(a->entry), "%s", inst->name);
+        snprintf(a->reason, sizeof(a->reason), "%s", inst->missing);
+        if (inst->missing[0])
+            a->state = KS_ART_UNSUPPORTED;
+        else if (!is_compiled(b))
+            a->state = KS_ART_READY;
+    }
+    return 0;
+}
+
+int ks_build_create(const struct ks_grid *grid, const struct ks_build_options *opt,
+                    struct ks_warden *warden, struct ks_build **b_out, struct ks_err *err)
+{
+    static const struct ks_build_options defaults = { .unit_size = 0 };
+    if (!opt)
+        opt = &defaults;
+    struct ks_build *b = calloc(1, sizeof(*b));
+    if (!b)
+        return ks_fail(err, KS_ENOMEM, "build plan");
+    b->grid = grid;
+    b->warden = warden;
+    b->timeout_s = opt->timeout_s ? opt->timeout_s : TIMEOUT_S;
+    int rc = allocate(b, err);
+    if (rc < 0 || !is_compiled(b))
+        goto out;
+    rc = ks_cache_open(opt->cache_dir, opt->trust_cache, &b->cache, err);
+    if (rc == 0)
+        rc = ks_toolchain_find(opt->compiler, grid->job.device.arch_text, warden, &b->tool, err);
+    if (rc == 0)
+        rc = identify_all(b, err);
+    if (rc < 0)
+        goto out;
+    const uint32_t n = sort_by_family(b);
+    cut_units(b, n, opt->unit_size ? opt->unit_size : UNIT_SIZE);
+    rc = look_up(b, b->order, n, true, err);
+out:
+    if (rc < 0) {
+        ks_build_destroy(b);
+        return rc;
+    }
+    *b_out = b;
+    return 0;
+}
+
+void ks_build_destroy(struct ks_build *b)
+{
+    if (!b)
+        return;
+    for (uint32_t i = 0; i < b->n_compiles; i++)
+        ks_compile_release(&b->compiles[i]);
+    free(b->compiles);
+    free(b->artefacts);
+    free(b->order);
+    free(b->units);
+    free(b->finished);
+    free(b);
+}
+
+/* Questions
+ * ---------------------------------------------------------------------------------------- */
+
+uint32_t ks_build_n_units(const struct ks_build *b)
+{
+    return b->n_units;
+}
+
+bool ks_build_unit_is_missing(const struct ks_build *b, uint32_t i_unit)
+{
+    const struct ks_unit *u = &b->units[i_unit];
+    for (uint32_t i = 0; i < u->n; i++)
+        if (b->artefacts[b->order[u->first + i]].state == KS_ART_MISSING)
+            return true;
+    return false;
+}
+
+uint32_t ks_build_n_missing(const struct ks_build *b)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < b->n_units; i++)
+        n += ks_build_unit_is_missing(b, i);
+    return n;
+}
+
+const struct ks_artefact *ks_build_artefact(const struct ks_build *b, uint32_t i_instance)
+{
+    return &b->artefacts[i_instance];
+}
+
+uint32_t ks_build_unit(const struct ks_build *b, uint32_t i_unit, const uint32_t **instances_out)
+{
+    *instances_out = b->order + b->units[i_unit].first;
+    return b->units[i_unit].n;
+}
+
+const char *ks_build_compiler(const struct ks_build *b)
+{
+    return b->tool.version;
+}
+
+int ks_build_refresh(struct ks_build *b, uint32_t i_unit, struct ks_err *err)
+{
+    const struct ks_unit *u = &b->units[i_unit];
+    return look_up(b, b->order + u->first, u->n, false, err);
+}

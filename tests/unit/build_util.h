@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: MIT */
+/* build_util.h - shared by the tests of src/build: a family in a directory of its own, a job, a
+ * cache, and a loop that builds. */
+#ifndef KS_TEST_BUILD_UTIL_H
+#define KS_TEST_BUILD_UTIL_H
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "build/build.h"
+#include "kernels/abi.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+struct place {                /* of one test */
+    struct ks_warden *warden; /* of the program */
+    char dir[256];            /* temporary; holds everything below */
+    char cache[300];
+    struct ks_grid grid;
+    bool has_grid;
+    struct ks_build *build; /* NULL: none */
+};
+
+static inline void must(int rc, const struct ks_err *err)
+{
+    if (rc < 0)
+        fail_msg("%s: %s", ks_code_name(rc), err->text);
+}
+
+static inline void put_file(const struct place *p, const char *name, const char *text)
+{
+    char path[600];
+    struct ks_err err;
+    must(ks_path_join(path, sizeof(path), p->dir, name, &err), &err);
+    must(ks_file_replace(path, text, strlen(text), &err), &err);
+}
+
+/* Copies KS_SOURCE_DIR/from to the place. */
+static inline void copy_file(const struct place *p, const char *from, const char *name)
+{
+    char path[600];
+    struct ks_buf text;
+    struct ks_err err;
+    ks_buf_init(&text);
+    must(ks_path_join(path, sizeof(path), KS_SOURCE_DIR, from, &err), &err);
+    must(ks_file_read(path, &text, &err), &err);
+    put_file(p, name, ks_buf_text(&text));
+    ks_buf_release(&text);
+}
+
+static inline void forget_grid(struct place *p)
+{
+    ks_build_destroy(p->build);
+    p->build = NULL;
+    if (p->has_grid)
+        ks_grid_release(&p->grid);
+    p->has_grid = false;
+}
+
+/* A job over one problem and the config of that name, relative to the place or absolute. */
+static inline void load_grid(struct place *p, const char *config, const char *backend)
+{
+    char job[1200], path[600];
+    struct ks_err err;
+    forget_grid(p);
+    put_file(
+        p, "one.csv",
+        "operator,direction,dtype,layout,ndim,n,g,c_total,k_total,di,hi,wi,z,y,x,stride_d,"
+        "stride_h,stride_w,dilation_d,dilation_h,dilation_w,pad_d_lo,pad_h_lo,pad_w_lo,"
+        "pad_d_hi,pad_h_hi,pad_w_hi,count,name\n"
+        "grouped_conv,forward,fp32,nhwgc,2,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,0,0,0,0,0,0,1,one\n");
+    snprintf(
+        job, sizeof(job),
+        "{\"name\": \"t\", \"operator\": \"grouped_conv\", \"kernels\": [{\"config\": \"%s\"}], "
+        "\"problems\": [{\"file\": \"one.csv\"}], \"device\": {\"backend\": \"%s\"}}",
+        config, backend);
+    put_file(p, "job.json", job);
+    must(ks_path_join(path, sizeof(path), p->dir, "job.json", &err), &err);
+    must(ks_grid_load(path, &p->grid, &err), &err);
+    p->has_grid = true;
+}
+
+/* The family of tests/fake in the place, and a job over `instances` (the config's list). */
+static inline void use_instances(struct place *p, const char *instances)
+{
+    char config[2000];
+    snprintf(config, sizeof(config), "{\"family\": \"unit.family.json\", \"instances\": [%s]}",
+             instances);
+    put_file(p, "config.json", config);
+    load_grid(p, "config.json", "host");
+}
+
+static inline int try_plan(struct place *p, const struct ks_build_options *with, struct ks_err *err)
+{
+    struct ks_build_options opt = with ? *with : (struct ks_build_options){ .unit_size = 0 };
+    if (!opt.cache_dir)
+        opt.cache_dir = p->cache;
+    ks_build_destroy(p->build);
+    p->build = NULL;
+    return ks_build_create(&p->grid, &opt, p->warden, &p->build, err);
+}
+
+static inline void plan(struct place *p, const struct ks_build_options *with)
+{
+    struct ks_err err;
+    must(try_plan(p, with, &err), &err);
+}
+
+/* Deals with child ends for at most `ms`; false when nothing is left to wait for. */
+static inline bool turn(struct place *p, uint32_t n_jobs, int ms)
+{
+    struct ks_err err;
+    struct ks_child_end end;
+    int rc;
+    must(ks_build_step(p->build, n_jobs, &err), &err);
+    if (!ks_build_n_running(p->build))
+        return false;
+    while ((rc = ks_warden_next(p->warden, &end, &err)) == 1)
+        (void)ks_build_child_ended(p->build, &end);
+    must(rc, &err);
+    struct pollfd fd = { .fd = ks_warden_fd(p->warden), .events = POLLIN };
+    if (poll(&fd, 1, ms) < 0)
+        assert_int_equal(errno, EINTR);
+    return true;
+}
+
+/* Builds everything; each unit is reported exactly once. Returns the number of compiler runs. */
+static inline uint64_t build_all(struct place *p)
+{
+    struct ks_err err;
+    const uint32_t n = ks_build_n_units(p->build);
+    uint32_t n_reported = 0;
+    for (uint32_t i = 0; i < n; i++)
+        must(ks_build_start(p->build, i, &err), &err);
+    while (turn(p, 2, 50))
+        ;
+    while (ks_build_finished(p->build) >= 0)
+        n_reported++;
+    assert_int_equal(n_reported, n);
+    assert_int_equal(ks_build_n_missing(p->build), 0);
+    return ks_build_n_compiles(p->build);
+}
+
+static inline uint32_t find_instance(const struct place *p, const char *name)
+{
+    for (uint32_t i = 0; i < p->grid.n_instances; i++)
+        if (strcmp(p->grid.instances[i].name, name) == 0)
+            return i;
+    fail_msg("no instance '%s'", name);
+    return 0;
+}
+
+static inline const struct ks_artefact *artefact(const struct place *p, const char *name)
+{
+    return ks_build_artefact(p->build, find_instance(p, name));
+}
+
+static inline uint32_t count_state(const struct place *p, enum ks_artefact_state state)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < p->grid.n_instances; i++)
+        n += ks_build_artefact(p->build, i)->state == state;
+    return n;
+}
+
+static inline struct place *open_place(struct ks_warden *warden)
+{
+    struct place *p = calloc(1, sizeof(*p));
+    const char *tmp = getenv("TMPDIR");
+    assert_non_null(p);
+    p->warden = warden;
+    snprintf(p->dir, sizeof(p->dir), "%s/ks_build_XXXXXX", tmp ? tmp : "/tmp");
+    assert_non_null(mkdtemp(p->dir));
+    snprintf(p->cache, sizeof(p->cache), "%s/cache", p->dir);
+    return p;
+}
+
+static inline void close_place(struct place *p)
+{
+    struct ks_err err;
+    forget_grid(p);
+    must(ks_remove_tree(p->dir, &err), &err);
+    free(p);
+}
+
+#endif

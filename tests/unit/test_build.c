@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: MIT */
+/* From instances to loaded kernels with the real compiler: units, the cache, faults, resuming. */
+#include "build_util.h"
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#define ELEVEN_TO_37                                                                               \
+    "11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 25, 26, 27, 28, 29, 30, 31, 32, 33, 34, " \
+    "35, 36, 37"
+
+static int setup(void **state)
+{
+    struct place *p = open_place(*state);
+    copy_file(p, "tests/fake/unit.k", "unit.k");
+    copy_file(p, "tests/fake/unit.h", "unit.h");
+    copy_file(p, "tests/fake/unit.family.json", "unit.family.json");
+    *state = p;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    struct place *p = *state;
+    *state = p->warden; /* for the next test's setup */
+    close_place(p);
+    return 0;
+}
+
+/* Loads an artefact and runs it: what it writes. */
+static float run_artefact(const struct ks_artefact *a)
+{
+    float out = -1;
+    struct ks_abi_problem problem = { .bytes = sizeof(problem), .op = KS_ABI_GROUPED_CONV };
+    const struct ks_abi_buffers buf = { .c = &out };
+    void *so = dlopen(a->path, RTLD_NOW | RTLD_LOCAL);
+    if (!so)
+        fail_msg("%s", dlerror());
+    const struct ks_abi_table *table = dlsym(so, KS_ABI_SYMBOL);
+    assert_non_null(table);
+    assert_int_equal(table->abi_major, KS_ABI_MAJOR);
+    uint32_t n_found = 0;
+    for (uint32_t i = 0; i < table->n_entries; i++) {
+        if (strcmp(table->entries[i].name, a->entry) != 0)
+            continue;
+        n_found++;
+        assert_null(table->entries[i].unsupported(&problem));
+        assert_int_equal(table->entries[i].run(&problem, &buf), 0);
+    }
+    assert_int_equal(n_found, 1);
+    assert_int_equal(dlclose(so), 0);
+    return out;
+}
+
+static void test_builds_and_runs(void **state)
+{
+    struct place *p = *state;
+    const uint32_t *list;
+    use_instances(p, "{\"index\": [" ELEVEN_TO_37 ", 1, 2, 3]}");
+    plan(p, NULL);
+    assert_int_equal(p->grid.n_instances, 29);
+    assert_int_equal(ks_build_n_units(p->build), 2); /* 27 at most, of nearly equal size */
+    assert_int_equal(ks_build_unit(p->build, 0, &list), 14);
+    assert_int_equal(ks_build_unit(p->build, 1, &list), 15);
+    assert_int_equal(ks_build_n_missing(p->build), 2);
+    assert_int_equal(build_all(p), 4); /* compile and link, twice */
+    for (uint32_t i = 0; i < p->grid.n_instances; i++) {
+        const struct ks_artefact *a = ks_build_artefact(p->build, i);
+        const int64_t index =
+            ks_instance_trait(&p->grid.families[0], &p->grid.instances[i], "index");
+        assert_int_equal(a->state, KS_ART_READY);
+        assert_false(a->is_cached);
+        assert_true(a->compile_ns > 0 && a->object_bytes > 1000);
+        assert_true(run_artefact(a) == (float)index + 0.5f);
+        for (uint32_t k = 0; k < i; k++) {
+            const struct ks_artefact *other = ks_build_artefact(p->build, k);
+            assert_false(ks_id128_eq(a->code_id, other->code_id));
+            assert_false(ks_id128_eq(a->build_id, other->build_id));
+        }
+    }
+}
+
+static void test_second_run_compiles_nothing(void **state)
+{
+    struct place *p = *state;
+    struct ks_artefact first;
+    use_instances(p, "{\"index\": [1, 2, 3]}, {\"index\": 4, \"fault\": \"compile\"}");
+    plan(p, NULL);
+    assert_true(build_all(p) > 0);
+    first = *artefact(p, "unit_2");
+    for (int life = 0; life < 2; life++) {
+        plan(p, NULL);
+        assert_int_equal(ks_build_n_missing(p->build), 0);
+        assert_int_equal(build_all(p), 0);
+        const struct ks_artefact *a = artefact(p, "unit_2");
+        assert_true(a->is_cached);
+        assert_string_equal(a->path, first.path);
+        assert_memory_equal(a->digest, first.digest, sizeof(first.digest));
+        assert_true(ks_id128_eq(a->build_id, first.build_id));
+        assert_true(ks_id128_eq(a->code_id, first.code_id));
+        assert_int_equal(artefact(p, "unit_4_compile")->state, KS_ART_FAILED);
+    }
+    /* Another choice of instances finds them too, whatever units they were compiled in. */
+    use_instances(p, "{\"index\": [3, 1]}");
+    plan(p, NULL);
+    assert_int_equal(build_all(p), 0);
+    assert_true(run_artefact(artefact(p, "unit_3")) == 3.5f);
+}
+
+static void test_one_broken_instance_is_isolated(void **state)
+{
+    static const struct {
+        const char *fault, *name, *reason;
+    } row[] = {
+        { "compile", "unit_24_compile", "this instance is broken on purpose" },
+        { "link", "unit_24_link", "unit_no_such_function" },
+    };
+    for (size_t i = 0; i < sizeof(row) / sizeof(*row); i++) {
+        struct place *p = *state;
+        char list[600];
+        snprintf(list, sizeof(list),
+                 "{\"index\": [" ELEVEN_TO_37 "]}, {\"index\": 24, \"fault\": \"%s\"}",
+                 row[i].fault);
+        use_instances(p, list);
+        const struct ks_build_options opt = { .unit_size = 27,
+                                              .cache_dir = row[i].fault[0] == 'c' ? NULL : p->dir };
+        plan(p, &opt);
+        assert_int_equal(ks_build_n_units(p->build), 1);
+        (void)build_all(p);
+        const struct ks_artefact *bad = artefact(p, row[i].name);
+        assert_int_equal(bad->state, KS_ART_FAILED);
+        if (!strstr(bad->reason, row[i].reason))
+            fail_msg("reason is '%s'", bad->reason);
+        assert_int_equal(count_state(p, KS_ART_READY), 26);
+        assert_true(run_artefact(artefact(p, "unit_37")) == 37.5f);
+        plan(p, &opt);
+        assert_int_equal(build_all(p), 0);
+        assert_true(artefact(p, row[i].name)->is_cached);
+        assert_non_null(strstr(artefact(p, row[i].name)->reason, row[i].reason));
+    }
+}
+
+/* A compiler that never ends when a unit holds a slow instance. */
+static void put_slow_compiler(const struct place *p, char *path_out, size_t cap)
+{
+    put_file(p, "slow-cc",
+             "#!/bin/sh\n"
+             "if grep -q 'KT_FAULT 3' unit.c 2>/dev/null; then sleep 1000; fi\n"
+             "exec cc \"$@\"\n");
+    snprintf(path_out, cap, "%s/slow-cc", p->dir);
+    assert_int_equal(chmod(path_out, 0700), 0);
+}
+
+static void test_timeout(void **state)
+{
+    struct place *p = *state;
+    char compiler[600];
+    put_slow_compiler(p, compiler, sizeof(compiler));
+    use_instances(p, "{\"index\": 1}, {\"index\": 2, \"fault\": \"slow\"}");
+    struct ks_build_options opt = { .compiler = compiler, .timeout_s = 2 };
+    plan(p, &opt);
+    assert_true(build_all(p) > 0);
+    assert_int_equal(artefact(p, "unit_1")->state, KS_ART_READY);
+    assert_int_equal(artefact(p, "unit_2_slow")->state, KS_ART_TIMEOUT);
+    assert_string_equal(artefact(p, "unit_2_slow")->reason, "the compiler ran longer than 2 s");
+    plan(p, &opt);
+    assert_int_equal(build_all(p), 0);
+    assert_int_equal(artefact(p, "unit_2_slow")->state, KS_ART_TIMEOUT);
+    opt.timeout_s = 3; /* more time than last time: worth another try */
+    plan(p, &opt);
+    assert_int_equal(artefact(p, "unit_2_slow")->state, KS_ART_MISSING);
+    assert_int_equal(ks_build_n_missing(p->build), 1);
+}
+
+static void test_unsupported_is_never_compiled(void **state)
+{
+    struct place *p = *state;
+    assert_int_equal(setenv("KSWEEP_CPU_FLAGS", "fpu sse2", 1), 0);
+    use_instances(p, "{\"index\": [1, 2], \"wide\": [0, 1]}");
+    assert_int_equal(unsetenv("KSWEEP_CPU_FLAGS"), 0);
+    plan(p, NULL);
+    assert_int_equal(count_state(p, KS_ART_UNSUPPORTED), 2);
+    assert_int_equal(build_all(p), 2);
+    const struct ks_artefact *a = artefact(p, "unit_1_w1");
+    assert_int_equal(a->state, KS_ART_UNSUPPORTED);
+    assert_non_null(strstr(a->reason, "avx512f"));
+    assert_int_equal(a->path[0], '\0');
+}
+
+static void test_sim_needs_no_compiler(void **state)
+{
+    struct place *p = *state;
+    use_instances(p, "{\"index\": [1, 2]}");
+    load_grid(p, "config.json", "sim");
+    const struct ks_build_options opt = { .compiler = "/no/such/compiler" };
+    plan(p, &opt);
+    assert_int_equal(ks_build_n_units(p->build), 0);
+    assert_int_equal(count_state(p, KS_ART_READY), 2);
+    assert_string_equal(artefact(p, "unit_2")->entry, "unit_2");
+}
+
+/* What an identity must depend on, and what not. */
+static void test_identities(void **state)
+{
+    struct place *p = *state;
+    struct ks_artefact before[4];
+    const struct ks_build_options one = { .unit_size = 1 };
+    use_instances(p, "{\"index\": [1, 2], \"twin\": [0, 1]}");
+    plan(p, NULL);
+    (void)build_all(p);
+    for (uint32_t i = 0; i < 4; i++)
+        before[i] = *ks_build_artefact(p->build, i);
+    assert_true(ks_id128_eq(before[0].code_id, before[1].code_id)); /* twins: same code */
+    assert_false(ks_id128_eq(before[0].build_id, before[1].build_id));
+    assert_false(ks_id128_eq(before[0].code_id, before[2].code_id));
+
+    snprintf(p->cache, sizeof(p->cache), "%s/cache2", p->dir);
+    plan(p, &one);
+    assert_int_equal(build_all(p), 8);
+    for (uint32_t i = 0; i < 4; i++) { /* the company does not matter */
+        assert_true(ks_id128_eq(ks_build_artefact(p->build, i)->build_id, before[i].build_id));
+        assert_true(ks_id128_eq(ks_build_artefact(p->build, i)->code_id, before[i].code_id));
+    }
+    put_file(p, "unit.h", "#define UNIT_BIAS 0.25f\n");
+    plan(p, &one);
+    assert_int_equal(ks_build_n_missing(p->build), 4);
+    for (uint32_t i = 0; i < 4; i++)
+        assert_false(ks_id128_eq(ks_build_artefact(p->build, i)->build_id, before[i].build_id));
+    (void)build_all(p);
+    assert_true(run_artefact(artefact(p, "unit_2")) == 2.25f);
+    assert_false(ks_id128_eq(artefact(p, "unit_2")->code_id, before[2].code_id));
+}
+
+static void test_no_compiler(void **state)
+{
+    static const struct {
+        const char *compiler;
+        int code;
+        const char *text;
+    } row[] = {
+        { "/no/such/cc", KS_ENOENT, "KSWEEP_CC" },
+        { "false", KS_EINVAL, "is it a C compiler" },
+    };
+    struct place *p = *state;
+    use_instances(p, "{\"index\": 1}");
+    for (size_t i = 0; i < sizeof(row) / sizeof(*row); i++) {
+        struct ks_err err;
+        const struct ks_build_options opt = { .compiler = row[i].compiler };
+        assert_int_equal(try_plan(p, &opt, &err), row[i].code);
+        assert_non_null(strstr(err.text, row[i].text));
+        assert_null(p->build);
+    }
+}
+
+int main(void)
+{
+    struct ks_warden *warden = NULL;
+    struct ks_err err;
+    if (ks_warden_start(&warden, &err) < 0) {
+        fprintf(stderr, "%s\n", err.text);
+        return 1;
+    }
+#define T(f) cmocka_unit_test_prestate_setup_teardown(f, setup, teardown, warden)
+    const struct CMUnitTest tests[] = {
+        T(test_builds_and_runs),
+        T(test_second_run_compiles_nothing),
+        T(test_one_broken_instance_is_isolated),
+        T(test_timeout),
+        T(test_unsupported_is_never_compiled),
+        T(test_sim_needs_no_compiler),
+        T(test_identities),
+        T(test_no_compiler),
+    };
+    const int rc = cmocka_run_group_tests_name("build", tests, NULL, NULL);
+    ks_warden_stop(warden);
+    return rc;
+}

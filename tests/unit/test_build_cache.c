@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: MIT */
+/* The build cache when something is wrong with it: other owners, damage, killed runs. */
+#include "build/cache.h"
+#include "build_util.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+static int setup(void **state)
+{
+    struct place *p = open_place(*state);
+    copy_file(p, "tests/fake/unit.k", "unit.k");
+    copy_file(p, "tests/fake/unit.h", "unit.h");
+    copy_file(p, "tests/fake/unit.family.json", "unit.family.json");
+    use_instances(p, "{\"index\": [1, 2]}");
+    plan(p, NULL);
+    assert_int_equal(build_all(p), 2);
+    *state = p;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    struct place *p = *state;
+    *state = p->warden;
+    close_place(p);
+    return 0;
+}
+
+/* Paths of the one unit that setup built. */
+enum which { CACHE, HOST, UNIT, OBJECT, MANIFEST, N_WHICH };
+static void path_of(const struct place *p, enum which which, char *out, size_t cap)
+{
+    const char *object = artefact(p, "unit_1")->path;
+    char unit[800];
+    ks_path_dir(unit, sizeof(unit), object);
+    if (which == CACHE)
+        snprintf(out, cap, "%s", p->cache);
+    else if (which == HOST)
+        snprintf(out, cap, "%s/host", p->cache);
+    else if (which == UNIT)
+        snprintf(out, cap, "%s", unit);
+    else if (which == OBJECT)
+        snprintf(out, cap, "%s", object);
+    else
+        snprintf(out, cap, "%s/manifest.json", unit);
+}
+
+static void test_private_by_default(void **state)
+{
+    struct place *p = *state;
+    for (int i = 0; i < N_WHICH; i++) {
+        char path[900];
+        struct stat st;
+        path_of(p, (enum which)i, path, sizeof(path));
+        assert_int_equal(lstat(path, &st), 0);
+        assert_int_equal(st.st_mode & 0077, 0);
+    }
+}
+
+/* Refused with the path, the danger and the flag; accepted with the flag. */
+static void expect_refused(struct place *p, const char *path, const char *why)
+{
+    struct ks_err err;
+    const struct ks_build_options trust = { .trust_cache = true };
+    assert_int_equal(try_plan(p, NULL, &err), KS_EINVAL);
+    assert_non_null(strstr(err.text, path));
+    assert_non_null(strstr(err.text, why));
+    assert_non_null(strstr(err.text, "--trust-cache"));
+    assert_null(p->build);
+    plan(p, &trust);
+    assert_int_equal(count_state(p, KS_ART_READY), 2);
+}
+
+static void test_writable_by_others(void **state)
+{
+    static const mode_t modes[] = { 0020, 0002 };
+    struct place *p = *state;
+    char path[N_WHICH][900];
+    for (int i = 0; i < N_WHICH; i++)
+        path_of(p, (enum which)i, path[i], sizeof(path[i]));
+    for (int i = 0; i < N_WHICH; i++) {
+        for (size_t k = 0; k < 2; k++) {
+            assert_int_equal(chmod(path[i], 0700 | modes[k]), 0);
+            expect_refused(p, path[i], "writable by others");
+            assert_int_equal(chmod(path[i], 0700), 0);
+        }
+    }
+    plan(p, NULL);
+    assert_int_equal(count_state(p, KS_ART_READY), 2);
+}
+
+static void test_other_owner(void **state)
+{
+    struct place *p = *state;
+    char path[N_WHICH][900];
+    if (geteuid() != 0) {
+        print_message("only root can give files away\n");
+        skip();
+    }
+    for (int i = 0; i < N_WHICH; i++)
+        path_of(p, (enum which)i, path[i], sizeof(path[i]));
+    for (int i = 0; i < N_WHICH; i++) {
+        assert_int_equal(chown(path[i], 65534, 65534), 0);
+        expect_refused(p, path[i], "belongs to user 65534");
+        assert_int_equal(chown(path[i], 0, 0), 0);
+    }
+}
+
+enum damage { APPEND, FLIP, EMPTY, GONE, N_DAMAGE };
+static void damage_file(const char *path, enum damage how)
+{
+    uint8_t byte;
+    const int fd = open(path, O_RDWR | (how == EMPTY ? O_TRUNC : 0));
+    assert_true(fd >= 0);
+    if (how == APPEND) {
+        assert_int_equal(lseek(fd, 0, SEEK_END) > 0, 1);
+        assert_int_equal(write(fd, "x", 1), 1);
+    }
+    if (how == FLIP) {
+        assert_int_equal(pread(fd, &byte, 1, 30), 1);
+        byte ^= 0x10;
+        assert_int_equal(pwrite(fd, &byte, 1, 30), 1);
+    }
+    assert_int_equal(close(fd), 0);
+    if (how == GONE)
+        assert_int_equal(unlink(path), 0);
+}
+
+/* What was damaged is never used: it is missing, and built again. */
+static void test_damage_is_built_again(void **state)
+{
+    static const enum which files[] = { OBJECT, MANIFEST };
+    struct place *p = *state;
+    char path[900];
+    for (size_t i = 0; i < 2; i++) {
+        for (int how = 0; how < N_DAMAGE; how++) {
+            if (files[i] == MANIFEST && how == APPEND)
+                continue; /* trailing text is refused by the reader of JSON: see FLIP */
+            path_of(p, files[i], path, sizeof(path));
+            damage_file(path, (enum damage)how);
+            plan(p, NULL);
+            assert_int_equal(count_state(p, KS_ART_MISSING), 2);
+            assert_int_equal(build_all(p), 2);
+            assert_int_equal(count_state(p, KS_ART_READY), 2);
+            plan(p, NULL);
+            assert_int_equal(count_state(p, KS_ART_READY), 2);
+        }
+    }
+}
+
+/* A manifest that was written by someone else's rules. */
+static void test_manifest_forms(void **state)
+{
+    static const struct {
+        const char *from, *to;
+    } row[] = {
+        { "\"schema\": 1", "\"schema\": 2" },
+        { "\"ready\"", "\"done\"" },
+        { "\"state\"", "\"status\"" },
+        { "\"unit\": \"", "\"unit\": \"0" },
+        { "\"digest\": \"", "\"digest\": \"zz" },
+        { "\"timeout_s\": 300", "\"timeout_s\": -1" },
+        { "\"object_bytes\"", "\"object_byte\"" },
+        { "\"instances\": [", "\"instances\": 3, \"x\": [" },
+    };
+    struct place *p = *state;
+    char path[900];
+    struct ks_err err;
+    struct ks_buf text;
+    ks_buf_init(&text);
+    path_of(p, MANIFEST, path, sizeof(path));
+    must(ks_file_read(path, &text, &err), &err);
+    for (size_t i = 0; i < sizeof(row) / sizeof(*row); i++) {
+        struct ks_manifest m;
+        struct ks_buf changed;
+        const char *at = strstr(ks_buf_text(&text), row[i].from);
+        assert_non_null(at);
+        ks_buf_init(&changed);
+        ks_buf_put(&changed, text.data, (size_t)(at - ks_buf_text(&text)));
+        ks_buf_printf(&changed, "%s%s", row[i].to, at + strlen(row[i].from));
+        must(ks_file_replace(path, changed.data, changed.len, &err), &err);
+        ks_buf_release(&changed);
+        const int rc = ks_manifest_load(path, &m, &err);
+        if (rc != KS_EFORMAT || (int)err.code != rc || !strstr(err.text, path))
+            fail_msg("row %zu: %d '%s'", i, rc, err.text);
+    }
+    ks_buf_release(&text);
+}
+
+static uint32_t count_temps(const struct place *p)
+{
+    char command[500];
+    uint32_t n = 0;
+    snprintf(command, sizeof(command), "ls -d %s/host/.tmp-* 2>/dev/null | wc -l", p->cache);
+    FILE *f = popen(command, "r");
+    assert_non_null(f);
+    assert_int_equal(fscanf(f, "%u", &n), 1);
+    assert_int_equal(pclose(f), 0);
+    return n;
+}
+
+/* A run that is killed leaves temporary directories; the next one goes on, and old ones are swept.
+ */
+static void test_interrupted(void **state)
+{
+    struct place *p = *state;
+    char fresh[600], old[600];
+    const struct timeval long_ago[2] = { { .tv_sec = 1000000 }, { .tv_sec = 1000000 } };
+    snprintf(fresh, sizeof(fresh), "%s/host/.tmp-fresh", p->cache);
+    snprintf(old, sizeof(old), "%s/host/.tmp-old", p->cache);
+    assert_int_equal(mkdir(fresh, 0700), 0);
+    assert_int_equal(mkdir(old, 0700), 0);
+    assert_int_equal(utimes(old, long_ago), 0);
+
+    use_instances(p, "{\"index\": [1, 2, 3, 4]}");
+    plan(p, NULL);
+    assert_int_equal(count_temps(p), 1);
+    assert_false(ks_path_exists(old));
+    struct ks_err err;
+    for (uint32_t i = 0; i < ks_build_n_units(p->build); i++)
+        must(ks_build_start(p->build, i, &err), &err);
+    assert_true(turn(p, 2, 1)); /* the compiler runs */
+    assert_int_equal(count_temps(p), 2);
+    plan(p, NULL);
+    assert_int_equal(count_temps(p), 1);
+    assert_int_equal(count_state(p, KS_ART_READY), 2);
+    (void)build_all(p);
+    assert_int_equal(count_state(p, KS_ART_READY), 4);
+    assert_int_equal(count_temps(p), 1);
+    assert_true(artefact(p, "unit_1")->is_cached);
+    assert_false(artefact(p, "unit_4")->is_cached);
+}
+
+/* Two ranks: what one builds the other finds when it looks again. */
+static void test_refresh(void **state)
+{
+    struct place *p = *state;
+    struct ks_build *other = NULL;
+    struct ks_err err;
+    const struct ks_build_options opt = { .cache_dir = p->cache };
+    use_instances(p, "{\"index\": [1, 2, 3, 4]}");
+    must(ks_build_create(&p->grid, &opt, p->warden, &other, &err), &err);
+    plan(p, NULL);
+    assert_int_equal(ks_build_n_missing(other), 1);
+    must(ks_build_refresh(other, 0, &err), &err);
+    assert_int_equal(ks_build_n_missing(other), 1);
+    (void)build_all(p);
+    must(ks_build_refresh(other, 0, &err), &err);
+    assert_int_equal(ks_build_n_missing(other), 0);
+    for (uint32_t i = 0; i < p->grid.n_instances; i++) {
+        const struct ks_artefact *a = ks_build_artefact(other, i);
+        assert_int_equal(a->state, KS_ART_READY);
+        assert_string_equal(a->path, ks_build_artefact(p->build, i)->path);
+        assert_int_equal(a->is_cached, i < 2);
+    }
+    assert_int_equal(ks_build_n_compiles(other), 0);
+    ks_build_destroy(other);
+}
+
+/* Both build the same unit at once: the second to publish keeps the first one's. */
+static void test_published_twice(void **state)
+{
+    struct place *p = *state, second = { .warden = p->warden };
+    struct ks_err err;
+    const struct ks_build_options opt = { .cache_dir = p->cache };
+    use_instances(p, "{\"index\": [5, 6]}");
+    second.grid = p->grid;
+    must(ks_build_create(&p->grid, &opt, p->warden, &second.build, &err), &err);
+    plan(p, NULL);
+    (void)build_all(p);
+    assert_int_equal(ks_build_n_missing(second.build), 1);
+    assert_int_equal(build_all(&second), 2);
+    for (uint32_t i = 0; i < p->grid.n_instances; i++) {
+        const struct ks_artefact *a = ks_build_artefact(p->build, i);
+        const struct ks_artefact *b = ks_build_artefact(second.build, i);
+        assert_int_equal(b->state, KS_ART_READY);
+        assert_memory_equal(a->digest, b->digest, sizeof(a->digest));
+        assert_string_equal(a->path, b->path);
+    }
+    assert_int_equal(count_temps(p), 0);
+    ks_build_destroy(second.build);
+}
+
+static void test_places(void **state)
+{
+    struct place *p = *state;
+    struct ks_cache c;
+    struct ks_err err;
+    char *home = getenv("HOME") ? strdup(getenv("HOME")) : NULL;
+    char *xdg = getenv("XDG_CACHE_HOME") ? strdup(getenv("XDG_CACHE_HOME")) : NULL;
+    char want[600];
+    assert_int_equal(setenv("XDG_CACHE_HOME", p->dir, 1), 0);
+    must(ks_cache_open(NULL, false, &c, &err), &err);
+    snprintf(want, sizeof(want), "%s/ksweep/host", p->dir);
+    assert_string_equal(c.dir, want);
+    assert_int_equal(unsetenv("XDG_CACHE_HOME"), 0);
+    assert_int_equal(setenv("HOME", p->dir, 1), 0);
+    must(ks_cache_open(NULL, false, &c, &err), &err);
+    snprintf(want, sizeof(want), "%s/.cache/ksweep/host", p->dir);
+    assert_string_equal(c.dir, want);
+    assert_int_equal(unsetenv("HOME"), 0);
+    assert_int_equal(ks_cache_open(NULL, false, &c, &err), KS_EINVAL);
+    assert_non_null(strstr(err.text, "--cache"));
+    if (home)
+        assert_int_equal(setenv("HOME", home, 1), 0);
+    if (xdg)
+        assert_int_equal(setenv("XDG_CACHE_HOME", xdg, 1), 0);
+    free(home);
+    free(xdg);
+}
+
+int main(void)
+{
+    struct ks_warden *warden = NULL;
+    struct ks_err err;
+    if (ks_warden_start(&warden, &err) < 0) {
+        fprintf(stderr, "%s\n", err.text);
+        return 1;
+    }
+#define T(f) cmocka_unit_test_prestate_setup_teardown(f, setup, teardown, warden)
+    const struct CMUnitTest tests[] = {
+        T(test_private_by_default),
+        T(test_writable_by_others),
+        T(test_other_owner),
+        T(test_damage_is_built_again),
+        T(test_manifest_forms),
+        T(test_interrupted),
+        T(test_refresh),
+        T(test_published_twice),
+        T(test_places),
+    };
+    const int rc = cmocka_run_group_tests_name("build_cache", tests, NULL, NULL);
+    ks_warden_stop(warden);
+    return rc;
+}
