@@ -16,8 +16,8 @@
 
 struct ks_msg_hello { /* KS_F_MSG_HELLO, rank -> 0 */
     uint32_t rank, local_rank, n_local;
-    uint32_t measures;      /* 1 when it has a seat to measure on */
-    uint32_t n_missing;     /* build units not in its cache */
+    uint32_t measures;  /* 1 when it has a seat to measure on */
+    uint32_t n_missing; /* build units not in its cache */
     uint64_t grid_digest;
     int32_t pid;
     char host[64];
@@ -36,7 +36,8 @@ struct ks_msg_lease { /* KS_F_MSG_LEASE, 0 -> rank */
  *   KS_F_MSG_BUILD      0 -> rank   a = 1: build whatever is missing; 0: look at the cache again
  *   KS_F_MSG_BUILD_END  rank -> 0   a = units still missing, b = compilers started
  *   KS_F_MSG_DRAIN      0 -> rank   finish the cell in flight, give the rest back; a = 1: and leave
- *   KS_F_MSG_BYE        rank -> 0   no more records; a = 1: cannot measure any more, b = quarantined */
+ *   KS_F_MSG_BYE        rank -> 0   no more records; a = 1: cannot measure any more, b =
+ * quarantined */
 void ks_msg_hello_put(const struct ks_msg_hello *m, struct ks_buf *body_out);
 int ks_msg_hello_get(const void *body, size_t n, struct ks_msg_hello *out, struct ks_err *err);
 void ks_msg_lease_put(const struct ks_msg_lease *m, struct ks_buf *body_out);

@@ -5,6 +5,7 @@
 
 #include <assert.h>
 #include <mpi.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,19 +27,49 @@ struct peer {
 
 struct ks_net {
     uint32_t rank, size, local_rank, n_local;
-    bool is_mpi;
+    bool is_mpi, has_coordinator; /* rank 0 is on this host */
+    cpu_set_t *masks;             /* [n_local] inherited affinities */
     char text[160];
-    uint32_t n_peers;   /* rank 0: size; others: 1 (rank 0) */
-    uint32_t i_next;    /* where ks_net_next continues, so that no rank starves */
+    uint32_t n_peers; /* rank 0: size; others: 1 (rank 0) */
+    uint32_t i_next;  /* where ks_net_next continues, so that no rank starves */
     struct peer *peers;
 };
 
-static bool has_launcher(void)
+bool ks_net_is_launched(void)
 {
     return getenv("OMPI_COMM_WORLD_SIZE") || getenv("PMIX_RANK");
 }
 
-static void start_mpi(struct ks_net *n)
+/* What the ranks of one host must know of each other to share its cores. */
+struct card {
+    cpu_set_t mask;
+    int rank;
+};
+
+static int exchange_cards(struct ks_net *n, MPI_Comm host, int rank, int n_local,
+                          struct ks_err *err)
+{
+    struct card mine = { .rank = rank };
+    struct card *all = calloc((size_t)n_local, sizeof(*all));
+    n->masks = calloc((size_t)n_local, sizeof(*n->masks));
+    sched_getaffinity(0, sizeof(mine.mask), &mine.mask);
+    if (!all || !n->masks) {
+        free(all);
+        return ks_fail(err, KS_ENOMEM, "net: out of memory");
+    }
+    if (n->is_mpi)
+        MPI_Allgather(&mine, sizeof(mine), MPI_BYTE, all, sizeof(mine), MPI_BYTE, host);
+    else
+        all[0] = mine;
+    for (int i = 0; i < n_local; i++) {
+        n->masks[i] = all[i].mask;
+        n->has_coordinator |= all[i].rank == 0;
+    }
+    free(all);
+    return 0;
+}
+
+static int start_mpi(struct ks_net *n, struct ks_err *err)
 {
     setenv("OMPI_MCA_pml", "ob1", 0);
     setenv("OMPI_MCA_btl", "self,vader,tcp", 0);
@@ -52,8 +83,9 @@ static void start_mpi(struct ks_net *n)
     MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &host);
     MPI_Comm_rank(host, &local);
     MPI_Comm_size(host, &n_local);
-    MPI_Comm_free(&host);
     n->is_mpi = true;
+    int rc = exchange_cards(n, host, rank, n_local, err);
+    MPI_Comm_free(&host);
     n->rank = (uint32_t)rank;
     n->size = (uint32_t)size;
     n->local_rank = (uint32_t)local;
@@ -63,6 +95,7 @@ static void start_mpi(struct ks_net *n)
     version[strcspn(version, ",")] = '\0';
     snprintf(n->text, sizeof(n->text), "%.80s; pml=%.24s btl=%.48s", version,
              getenv("OMPI_MCA_pml"), getenv("OMPI_MCA_btl"));
+    return rc;
 }
 
 int ks_net_open(struct ks_net **net_out, struct ks_err *err)
@@ -72,8 +105,11 @@ int ks_net_open(struct ks_net **net_out, struct ks_err *err)
         return ks_fail(err, KS_ENOMEM, "net: out of memory");
     n->size = n->n_local = 1;
     snprintf(n->text, sizeof(n->text), "none (one process)");
-    if (has_launcher())
-        start_mpi(n);
+    int rc = ks_net_is_launched() ? start_mpi(n, err) : exchange_cards(n, MPI_COMM_NULL, 0, 1, err);
+    if (rc < 0) {
+        ks_net_close(n, false);
+        return rc;
+    }
     n->n_peers = n->rank == 0 ? n->size : 1;
     n->peers = calloc(n->n_peers, sizeof(*n->peers));
     if (!n->peers) {
@@ -95,11 +131,26 @@ int ks_net_open(struct ks_net **net_out, struct ks_err *err)
     return 0;
 }
 
-uint32_t ks_net_rank(const struct ks_net *n) { return n->rank; }
-uint32_t ks_net_size(const struct ks_net *n) { return n->size; }
-uint32_t ks_net_local_rank(const struct ks_net *n) { return n->local_rank; }
-uint32_t ks_net_n_local(const struct ks_net *n) { return n->n_local; }
-const char *ks_net_text(const struct ks_net *n) { return n->text; }
+uint32_t ks_net_rank(const struct ks_net *n)
+{
+    return n->rank;
+}
+uint32_t ks_net_size(const struct ks_net *n)
+{
+    return n->size;
+}
+uint32_t ks_net_local_rank(const struct ks_net *n)
+{
+    return n->local_rank;
+}
+uint32_t ks_net_n_local(const struct ks_net *n)
+{
+    return n->n_local;
+}
+const char *ks_net_text(const struct ks_net *n)
+{
+    return n->text;
+}
 
 static struct peer *peer_of(struct ks_net *n, uint32_t rank)
 {
@@ -250,5 +301,6 @@ void ks_net_close(struct ks_net *n, bool is_clean)
             free(n->peers[i].slots);
     }
     free(n->peers);
+    free(n->masks);
     free(n);
 }

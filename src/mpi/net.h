@@ -3,20 +3,21 @@
  * without a launcher, over memory.
  *
  * What makes it outlive a lost rank or host (docs/architecture.md): every message fits the smallest
- * eager limit; nobody blocks on one rank; no collectives and no new communicators after start-up; death
- * is noticed by the callers' own heartbeats, never by MPI. */
+ * eager limit; nobody blocks on one rank; no collectives and no new communicators after start-up;
+ * death is noticed by the callers' own heartbeats, never by MPI. */
 #ifndef KS_MPI_NET_H
 #define KS_MPI_NET_H
 
 #include "base/err.h"
 #include "record/frame.h"
 
+#include <sched.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-/* 4,032 bytes and more go through rendezvous with shared memory and hang the receiver when the sender
- * dies; headers included, 3,968 are safe. Asserted at every send. */
+/* 4,032 bytes and more go through rendezvous with shared memory and hang the receiver when the
+ * sender dies; headers included, 3,968 are safe. Asserted at every send. */
 #define KS_NET_MESSAGE_MAX 3968u
 #define KS_NET_OUTSTANDING 4u /* messages in flight to one rank */
 
@@ -24,21 +25,24 @@ struct ks_net;
 
 /* MPI_Init only under a launcher (OMPI_COMM_WORLD_SIZE or PMIX_RANK is set), with pml=ob1 and
  * btl=self,vader,tcp unless the user chose otherwise; else one rank without MPI. */
+bool ks_net_is_launched(void);
 int ks_net_open(struct ks_net **net_out, struct ks_err *err);
 uint32_t ks_net_rank(const struct ks_net *n);
 uint32_t ks_net_size(const struct ks_net *n);
 uint32_t ks_net_local_rank(const struct ks_net *n); /* among the ranks of this host */
 uint32_t ks_net_n_local(const struct ks_net *n);
-const char *ks_net_text(const struct ks_net *n);    /* library version and transport, for people */
+const cpu_set_t *ks_net_masks(const struct ks_net *n); /* [n_local] affinities at start, borrowed */
+bool ks_net_has_coordinator(const struct ks_net *n);   /* rank 0 is on this host */
+const char *ks_net_text(const struct ks_net *n); /* library version and transport, for people */
 
-/* Queue one frame. Rank 0 may send to any rank, the others only to 0. Frames to a forgotten rank are
- * dropped. KS_ENOMEM. */
+/* Queue one frame. Rank 0 may send to any rank, the others only to 0. Frames to a forgotten rank
+ * are dropped. KS_ENOMEM. */
 int ks_net_send(struct ks_net *n, uint32_t to, uint16_t type, const void *body, size_t len,
                 struct ks_err *err);
 /* Move bytes both ways without blocking. true when anything moved. */
 bool ks_net_progress(struct ks_net *n);
-/* The next whole frame from any rank: 1 = *from_out and *f_out filled (borrowed until the next call),
- * 0 = none. */
+/* The next whole frame from any rank: 1 = *from_out and *f_out filled (borrowed until the next
+ * call), 0 = none. */
 int ks_net_next(struct ks_net *n, uint32_t *from_out, struct ks_frame *f_out);
 /* Nothing more goes to this rank; what it still sends is delivered. */
 void ks_net_forget(struct ks_net *n, uint32_t rank);

@@ -186,8 +186,12 @@ static int give_alone(struct ks_sched *s, struct device *d, struct ks_lease *out
         if (!p->mark || p->mark[c->i_instance] != MARK_FREE)
             continue;
         enter_block(s, d, c->i_problem);
-        struct ks_lease l = { .i_problem = c->i_problem, .opens = true, .closes = true,
-                              .is_alone = true, .n = 1, .i_instance = { c->i_instance } };
+        struct ks_lease l = { .i_problem = c->i_problem,
+                              .opens = true,
+                              .closes = true,
+                              .is_alone = true,
+                              .n = 1,
+                              .i_instance = { c->i_instance } };
         int rc = give(s, d, &l, err);
         if (rc == KS_SCHED_LEASE)
             *out = l;

@@ -88,8 +88,8 @@ int ks_sched_device_add(struct ks_sched *s, uint32_t device, struct ks_err *err)
 {
     if (ks_sched_device(s, device))
         return ks_fail(err, KS_EINVAL, "device %u is known already", device);
-    int rc = ks_sched_grow((void **)&s->devices, s->n_devices, &s->cap_devices,
-                           sizeof(*s->devices), err);
+    int rc = ks_sched_grow((void **)&s->devices, s->n_devices, &s->cap_devices, sizeof(*s->devices),
+                           err);
     if (rc < 0)
         return rc;
     s->devices[s->n_devices++] = (struct device){ .number = device, .is_open = true };

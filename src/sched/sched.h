@@ -2,8 +2,8 @@
 /* sched.h - which device measures which cells next. Pure: time, losses and results are arguments,
  * nothing is read or written elsewhere, so that tests run it in virtual time.
  *
- * Problems are taken in the order given (priority) and completed one after another. A device works on
- * one problem at a time: a block. An active problem is split over a second device only when its
+ * Problems are taken in the order given (priority) and completed one after another. A device works
+ * on one problem at a time: a block. An active problem is split over a second device only when its
  * expected time exceeds a quarter of the expected remaining work per device, or its device is gone.
  * Memory: one small record per problem and one byte per instance of the problems being measured. */
 #ifndef KS_SCHED_H
@@ -14,7 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define KS_LEASE_CELLS 64u
+#define KS_LEASE_CELLS  64u
 #define KS_LOSSES_ALONE 2u /* a cell in flight at so many losses is leased alone, last */
 #define KS_LOSSES_FINAL 3u /* and at so many its outcome is worker_lost */
 
@@ -22,8 +22,8 @@ struct ks_sched;
 
 /* What the scheduler learns of a cell when its problem is opened. */
 enum ks_cell_state {
-    KS_CELL_RUN,  /* to be measured */
-    KS_CELL_DONE  /* has its outcome (resumed, or settled by the caller during this very call) */
+    KS_CELL_RUN, /* to be measured */
+    KS_CELL_DONE /* has its outcome (resumed, or settled by the caller during this very call) */
 };
 typedef enum ks_cell_state (*ks_cell_state_fn)(void *ctx, uint32_t i_problem, uint32_t i_instance);
 
@@ -37,12 +37,12 @@ struct ks_sched_config {
 };
 
 struct ks_lease {
-    uint64_t id;                 /* from 1, unique in this scheduler's life */
-    uint64_t block;              /* number of the block, from 1, unique likewise */
+    uint64_t id;    /* from 1, unique in this scheduler's life */
+    uint64_t block; /* number of the block, from 1, unique likewise */
     uint32_t device, i_problem;
-    bool opens, closes;          /* first and last lease of its block, as known when it was given */
-    bool is_alone;               /* a cell that was in flight at losses: run it by itself */
-    uint32_t n;                  /* may be 0: only closes the block */
+    bool opens, closes; /* first and last lease of its block, as known when it was given */
+    bool is_alone;      /* a cell that was in flight at losses: run it by itself */
+    uint32_t n;         /* may be 0: only closes the block */
     uint32_t i_instance[KS_LEASE_CELLS];
     double expected_s;
 };
@@ -55,9 +55,9 @@ int ks_sched_device_add(struct ks_sched *s, uint32_t device, struct ks_err *err)
 /* The device gets no more leases; its running ones may still end. */
 void ks_sched_device_drain(struct ks_sched *s, uint32_t device);
 /* Gone: every cell of its leases that is not done is pooled again; its losses are counted. Cells at
- * KS_LOSSES_FINAL are appended to condemned_out [cap] as (i_problem, i_instance) pairs, their number
- * returned: the caller records worker_lost and calls ks_sched_done for each. is_rank_loss false (a
- * drained device gave its lease back) counts no loss. */
+ * KS_LOSSES_FINAL are appended to condemned_out [cap] as (i_problem, i_instance) pairs, their
+ * number returned: the caller records worker_lost and calls ks_sched_done for each. is_rank_loss
+ * false (a drained device gave its lease back) counts no loss. */
 uint32_t ks_sched_device_lost(struct ks_sched *s, uint32_t device, bool is_rank_loss,
                               uint32_t (*condemned_out)[2], uint32_t cap);
 
@@ -82,7 +82,7 @@ struct ks_sched_counts {
     uint64_t n_leased;                           /* cells in flight */
     uint32_t n_split;                            /* problems that were given to a second device */
     uint32_t n_leases_open;
-    double remaining_s;                          /* expected work left, device seconds */
+    double remaining_s; /* expected work left, device seconds */
 };
 void ks_sched_counts(const struct ks_sched *s, struct ks_sched_counts *out);
 

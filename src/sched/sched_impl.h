@@ -5,16 +5,18 @@
 
 #include "sched/sched.h"
 
+#include <stddef.h>
+
 enum cell_mark { MARK_FREE, MARK_LEASED, MARK_DONE };
 
 struct problem {
-    uint8_t *mark;      /* [n_instances] enum cell_mark; NULL unless open */
-    uint32_t *order;    /* [n_instances] seeded random order; NULL unless open */
-    uint32_t next;      /* where in order to look for a free cell */
+    uint8_t *mark;   /* [n_instances] enum cell_mark; NULL unless open */
+    uint32_t *order; /* [n_instances] seeded random order; NULL unless open */
+    uint32_t next;   /* where in order to look for a free cell */
     uint32_t n_free, n_leased;
     uint32_t n_devices; /* that have it as their current problem */
     bool is_complete, is_split, is_touched;
-    double cost_s;      /* of one cell: prior, then learnt */
+    double cost_s; /* of one cell: prior, then learnt */
     uint32_t n_learnt;
     uint64_t seed;
 };
@@ -22,17 +24,17 @@ struct problem {
 struct device {
     uint32_t number;
     bool is_open, is_drained;
-    uint64_t block;       /* 0 = no open block */
-    uint32_t i_problem;   /* of the open block */
-    bool was_closed;      /* its last lease already closed the block */
+    uint64_t block;     /* 0 = no open block */
+    uint32_t i_problem; /* of the open block */
+    bool was_closed;    /* its last lease already closed the block */
 };
 
-struct lease_book {       /* one lease in flight */
+struct lease_book { /* one lease in flight */
     struct ks_lease lease;
     bool is_open;
 };
 
-struct loss {             /* a cell that was in flight when a rank was lost */
+struct loss { /* a cell that was in flight when a rank was lost */
     uint32_t i_problem, i_instance, n;
 };
 
@@ -45,13 +47,13 @@ struct ks_sched {
     uint32_t n_leases, cap_leases;
     struct loss *losses;
     uint32_t n_losses, cap_losses;
-    uint32_t first;       /* problems before this one are complete or open */
-    uint32_t *open;       /* [n_open] indices of open problems */
+    uint32_t first; /* problems before this one are complete or open */
+    uint32_t *open; /* [n_open] indices of open problems */
     uint32_t n_open, cap_open;
     uint64_t next_lease, next_block;
     uint32_t n_complete, n_split;
     uint64_t n_leased;
-    double untouched_s;   /* expected time of the problems never opened */
+    double untouched_s; /* expected time of the problems never opened */
 };
 
 struct device *ks_sched_device(struct ks_sched *s, uint32_t number);

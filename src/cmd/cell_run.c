@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: MIT */
+/* cell_run.c - one cell again, alone: through the agent, or as files for a bare worker. */
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/hash.h"
+#include "cmd/cell.h"
+#include "mpi/agent.h"
+#include "mpi/provenance.h"
+#include "record/request.h"
+#include "record/status.h"
+#include "topo/topo.h"
+
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct taken {
+    struct ks_buf *to;
+    bool is_over, needs_look;
+    uint32_t n;
+};
+
+static int on_emit(void *ctx, uint16_t type, const void *body, size_t n, struct ks_err *err)
+{
+    struct taken *t = ctx;
+    if (type == KS_F_MSG_LEASE_END)
+        t->is_over = true;
+    if (type != KS_F_DONE)
+        return 0;
+    struct ks_record *r = malloc(sizeof(*r));
+    if (!r)
+        return ks_fail(err, KS_ENOMEM, "out of memory");
+    int rc = ks_record_decode(body, n, r, NULL, err);
+    if (rc == 0) {
+        ks_cell_print(r, t->to);
+        t->needs_look = ks_outcome_needs_look(r->outcome);
+        t->n++;
+    }
+    free(r);
+    return rc;
+}
+
+/* The artefact must be the cache's: built now when it is not there any more. */
+static int open_build(struct ks_cell_view *v, const struct ks_cell_options *o,
+                      struct ks_warden *warden, struct ks_build **b_out, struct ks_err *err)
+{
+    struct ks_build_options bo = { .cache_dir = o->cache_dir, .trust_cache = o->trust_cache };
+    struct ks_build *b = NULL;
+    int rc = ks_build_create(&v->grid, &bo, warden, &b, err);
+    for (uint32_t u = 0; rc == 0 && u < ks_build_n_units(b); u++) {
+        const uint32_t *members;
+        uint32_t n = ks_build_unit(b, u, &members);
+        for (uint32_t k = 0; k < n && rc == 0; k++)
+            if (members[k] == v->i_instance && ks_build_unit_is_missing(b, u))
+                rc = ks_build_start(b, u, err);
+    }
+    while (rc == 0 && ks_build_n_running(b)) {
+        struct pollfd p = { .fd = ks_warden_fd(warden), .events = POLLIN };
+        struct ks_child_end end;
+        rc = ks_build_step(b, 1, err);
+        if (rc == 0 && poll(&p, 1, 100) > 0)
+            while ((rc = ks_warden_next(warden, &end, err)) == 1)
+                (void)ks_build_child_ended(b, &end);
+    }
+    if (rc < 0) {
+        ks_build_destroy(b);
+        return rc;
+    }
+    *b_out = b;
+    return 0;
+}
+
+static int find_worker(char *path, size_t cap, struct ks_err *err)
+{
+    const char *named = getenv("KSWEEP_WORKER");
+    char dir[900];
+    if (named)
+        return ks_path_join(path, cap, ".", named, err);
+    int rc = ks_program_dir(dir, sizeof(dir), err);
+    return rc < 0 ? rc : ks_path_join(path, cap, dir, "ksweep-worker", err);
+}
+
+static int drive(struct ks_agent *a, struct ks_warden *warden, struct taken *t, struct ks_err *err)
+{
+    int rc = 0;
+    while (rc >= 0 && !(t->is_over && ks_agent_is_idle(a)) && !ks_agent_is_broken(a, NULL)) {
+        struct pollfd p = { .fd = ks_warden_fd(warden), .events = POLLIN };
+        struct ks_child_end end;
+        ks_agent_acked(a, t->n);
+        rc = ks_agent_step(a, err);
+        if (rc == 0)
+            (void)poll(&p, 1, 5);
+        while (rc >= 0 && (rc = ks_warden_next(warden, &end, err)) == 1)
+            rc = ks_agent_child_ended(a, &end, err);
+        if (t->is_over)
+            ks_agent_drain(a);
+    }
+    return rc;
+}
+
+static int run_leased(struct ks_cell_view *v, struct ks_build *b, struct ks_warden *warden,
+                      struct taken *t, struct ks_err *err)
+{
+    char worker[1024];
+    struct ks_agent *a = NULL;
+    struct ks_device_rec device;
+    struct ks_agent_config c = { .grid = &v->grid,
+                                 .build = b,
+                                 .warden = warden,
+                                 .worker_path = worker,
+                                 .emit = on_emit,
+                                 .ctx = t };
+    enum ks_seat seat = KS_SEAT_NONE;
+    struct ks_msg_lease lease = { .lease = 1, .i_problem = v->i_problem, .is_alone = 1, .n = 1 };
+    lease.cells[0].i_instance = v->i_instance;
+    lease.cells[0].attempt = 1;
+    bool is_sim = b == NULL;
+    int rc = find_worker(worker, sizeof(worker), err);
+    if (rc == 0 && !is_sim)
+        rc = ks_topo_seat(0, 1, true, true, &seat, &c.cores, err);
+    if (rc < 0)
+        return rc;
+    c.is_pinned = !is_sim;
+    c.noise = (struct ks_noise_limits){ .switches_per_s = 1e9, .stolen = 1, .canary = 1e9 };
+    ks_provenance_device(ks_job_backends[v->grid.job.device.backend], v->grid.job.device.arch_text,
+                         0, 0, &c.cores, c.is_pinned, &device);
+    c.device_id = device.device_id;
+    snprintf(c.device, sizeof(c.device), "%s", is_sim ? v->grid.job.device.arch_text : "");
+    rc = ks_agent_create(&c, &a, err);
+    if (rc == 0)
+        rc = ks_agent_lease(a, &lease, err);
+    if (rc == 0)
+        rc = drive(a, warden, t, err);
+    const char *why;
+    if (rc >= 0 && ks_agent_is_broken(a, &why))
+        rc = ks_fail(err, KS_EDEVICE, "%s", why);
+    ks_agent_destroy(a);
+    return rc;
+}
+
+int ks_cell_run(struct ks_cell_view *v, const struct ks_cell_options *o, struct ks_warden *warden,
+                struct ks_buf *to, struct ks_err *err)
+{
+    struct ks_build *b = NULL;
+    struct taken t = { .to = to };
+    bool is_sim = strcmp(ks_job_backends[v->grid.job.device.backend], "sim") == 0;
+    int rc = is_sim ? 0 : open_build(v, o, warden, &b, err);
+    if (rc == 0)
+        rc = run_leased(v, b, warden, &t, err);
+    ks_build_destroy(b);
+    return rc < 0 ? rc : t.needs_look;
+}
+
+static void put_frame(struct ks_buf *to, uint16_t type, const struct ks_buf *body)
+{
+    ks_frame_put(to, type, body->data, body->len);
+}
+
+/* Set-up, problem, the cell and the end, as a worker reads them on descriptor 3. */
+static void put_requests(const struct ks_cell_view *v, const struct ks_artefact *art,
+                         struct ks_buf *to)
+{
+    const struct ks_problem *p = &v->grid.problems[v->i_problem];
+    struct ks_req_setup s = { .nonce = ks_id128_random() };
+    struct ks_req_problem q = { .problem = p->id };
+    struct ks_req_cell c = {
+        .cell = v->cell, .attempt = 1, .build_id = art->build_id, .code_id = art->code_id
+    };
+    struct ks_buf body;
+    ks_buf_init(&body);
+    snprintf(s.backend, sizeof(s.backend), "%s", ks_job_backends[v->grid.job.device.backend]);
+    ks_agent_measure(&v->grid.job, &s.measure);
+    ks_req_setup_encode(&s, &body);
+    put_frame(to, KS_F_REQ_SETUP, &body);
+    ks_buf_clear(&body);
+    ks_problem_canonical(p, &body);
+    snprintf(q.canonical, sizeof(q.canonical), "%s", ks_buf_text(&body));
+    ks_buf_clear(&body);
+    ks_req_problem_encode(&q, &body);
+    put_frame(to, KS_F_REQ_PROBLEM, &body);
+    memcpy(c.digest, art->digest, sizeof(c.digest));
+    snprintf(c.artefact, sizeof(c.artefact), "%s", art->path);
+    snprintf(c.entry, sizeof(c.entry), "%s", art->entry);
+    ks_buf_clear(&body);
+    ks_req_cell_encode(&c, &body);
+    put_frame(to, KS_F_REQ_CELL, &body);
+    ks_frame_put(to, KS_F_REQ_END, NULL, 0);
+    ks_buf_release(&body);
+}
+
+static int write_files(const char *place, const struct ks_buf *requests, struct ks_err *err)
+{
+    char path[1300];
+    struct ks_status *zero = calloc(1, sizeof(*zero));
+    if (!zero)
+        return ks_fail(err, KS_ENOMEM, "out of memory");
+    zero->magic = KS_STATUS_MAGIC;
+    zero->version = 1;
+    int rc = ks_mkdirs(place, 0777, err);
+    snprintf(path, sizeof(path), "%.1200s/requests", place);
+    if (rc == 0)
+        rc = ks_file_replace(path, requests->data, requests->len, err);
+    snprintf(path, sizeof(path), "%.1200s/status", place);
+    if (rc == 0)
+        rc = ks_file_replace(path, zero, sizeof(*zero), err);
+    free(zero);
+    return rc;
+}
+
+int ks_cell_command(struct ks_cell_view *v, const struct ks_cell_options *o,
+                    struct ks_warden *warden, const char *prefix, struct ks_buf *to,
+                    struct ks_err *err)
+{
+    struct ks_build *b = NULL;
+    struct ks_buf requests;
+    char place[1200], worker[1024], p[17], i[17];
+    ks_buf_init(&requests);
+    ks_hex64(v->problem, p);
+    ks_hex64(v->instance, i);
+    snprintf(place, sizeof(place), "%.1000s/cells/%s-%s", v->dir, p, i);
+    int rc = find_worker(worker, sizeof(worker), err);
+    if (rc == 0)
+        rc = open_build(v, o, warden, &b, err);
+    if (rc == 0) {
+        const struct ks_artefact *art = ks_build_artefact(b, v->i_instance);
+        if (art->state != KS_ART_READY)
+            rc = ks_fail(err, KS_EINVAL, "the instance has no artefact to run: %s", art->reason);
+        else
+            put_requests(v, art, &requests);
+    }
+    if (rc == 0)
+        rc = write_files(place, &requests, err);
+    if (rc == 0)
+        ks_buf_printf(to, "%s'%s' 3<'%s/requests' 4>'%s/record' 5<>'%s/status' 6</dev/null\n",
+                      prefix, worker, place, place, place);
+    ks_build_destroy(b);
+    ks_buf_release(&requests);
+    return rc;
+}

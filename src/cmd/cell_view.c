@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: MIT */
+/* cell_view.c - find a cell in a journal and print what is known of it. */
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/hash.h"
+#include "cmd/cell.h"
+#include "journal/journal.h"
+#include "journal/ledger.h"
+#include "record/stats.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* An id by its hex text or a unique prefix of it among ids. */
+static int find_id(const char *what, const char *text, size_t len, const uint64_t *ids, size_t n,
+                   uint64_t *out, struct ks_err *err)
+{
+    size_t hits = 0;
+    for (size_t i = 0; i < n; i++) {
+        char hex[17];
+        ks_hex64(ids[i], hex);
+        if (len && len <= 16 && strncmp(hex, text, len) == 0) {
+            *out = ids[i];
+            hits++;
+        }
+    }
+    if (hits == 1)
+        return 0;
+    return ks_fail(err, KS_EINVAL, "%s '%.*s' %s; ids are in training.csv", what, (int)len, text,
+                   hits ? "fits more than one" : "is not in this run");
+}
+
+static int find_cell(struct ks_cell_view *v, const char *name, struct ks_err *err)
+{
+    const struct ks_grid *g = &v->grid;
+    const char *colon = strchr(name, ':');
+    uint32_t most = g->n_problems > g->n_instances ? g->n_problems : g->n_instances;
+    if (!colon)
+        return ks_fail(err, KS_EINVAL, "cell '%s': write PROBLEM:INSTANCE", name);
+    uint64_t *ids = malloc((most ? most : 1) * sizeof(*ids));
+    if (!ids)
+        return ks_fail(err, KS_ENOMEM, "out of memory");
+    for (uint32_t i = 0; i < g->n_problems; i++)
+        ids[i] = g->problems[i].id;
+    int rc = find_id("problem", name, (size_t)(colon - name), ids, g->n_problems, &v->problem, err);
+    for (uint32_t i = 0; i < g->n_instances; i++)
+        ids[i] = g->instances[i].id;
+    if (rc == 0)
+        rc = find_id("instance", colon + 1, strlen(colon + 1), ids, g->n_instances, &v->instance,
+                     err);
+    free(ids);
+    if (rc < 0)
+        return rc;
+    v->cell = (struct ks_cell){ v->problem, v->instance, g->condition };
+    v->i_problem = (uint32_t)ks_grid_problem(g, v->problem);
+    v->i_instance = (uint32_t)ks_grid_instance(g, v->instance);
+    return 0;
+}
+
+static int keep_record(struct ks_cell_view *v, const struct ks_journal_frame *f, struct ks_err *err)
+{
+    struct ks_record *more = realloc(v->records, (v->n_records + 1) * sizeof(*more));
+    if (!more)
+        return ks_fail(err, KS_ENOMEM, "out of memory");
+    v->records = more;
+    int rc = ks_record_decode(f->body, f->n, &more[v->n_records], NULL, err);
+    if (rc < 0)
+        return rc == KS_EFORMAT ? 0 : rc; /* `ksweep check` tells of it */
+    if (ks_cell_compare(&more[v->n_records].cell, &v->cell) == 0)
+        v->n_records++;
+    return 0;
+}
+
+static int on_frame(void *ctx, const struct ks_journal_frame *f, struct ks_err *err)
+{
+    struct ks_cell_view *v = ctx;
+    struct ks_output o;
+    const void *bytes;
+    size_t n;
+    if (f->type == KS_F_DONE)
+        return keep_record(v, f, err);
+    if (f->type != KS_F_OUTPUT || ks_output_decode(f->body, f->n, &o, &bytes, &n, NULL) < 0 ||
+        ks_cell_compare(&o.cell, &v->cell) != 0)
+        return 0;
+    ks_buf_clear(&v->output);
+    ks_buf_put(&v->output, bytes, n);
+    return 0;
+}
+
+static int load_job(struct ks_cell_view *v, const char *journal, struct ks_err *err)
+{
+    struct ks_ledger *l = NULL;
+    struct ks_journal_totals totals;
+    const char *text;
+    int rc = ks_ledger_read(journal, &l, NULL, NULL, &totals, NULL, err);
+    if (rc < 0)
+        return rc;
+    if (!ks_ledger_job(l, &text))
+        rc = ks_fail(err, KS_EFORMAT, "'%s': the journal holds no job", v->dir);
+    else
+        rc = ks_grid_load_text(text, "job in the journal", &v->grid, err);
+    ks_ledger_destroy(l);
+    return rc;
+}
+
+int ks_cell_open(const char *dir, const char *name, struct ks_cell_view *v, struct ks_err *err)
+{
+    char journal[1100];
+    struct ks_journal_totals totals;
+    memset(v, 0, sizeof(*v));
+    snprintf(v->dir, sizeof(v->dir), "%s", dir);
+    ks_buf_init(&v->output);
+    int rc = ks_path_is_dir(dir) ? ks_path_join(journal, sizeof(journal), dir, "journal", err)
+                                 : ks_fail(err, KS_ENOENT, "'%s' is not a run's directory", dir);
+    if (rc == 0)
+        rc = load_job(v, journal, err);
+    if (rc == 0)
+        rc = find_cell(v, name, err);
+    if (rc == 0)
+        rc = ks_journal_read(journal, on_frame, NULL, v, &totals, err);
+    if (rc < 0)
+        ks_cell_close(v);
+    return rc;
+}
+
+void ks_cell_close(struct ks_cell_view *v)
+{
+    ks_grid_release(&v->grid);
+    free(v->records);
+    ks_buf_release(&v->output);
+    memset(v, 0, sizeof(*v));
+}
+
+static void print_times(const struct ks_record *r, struct ks_buf *to)
+{
+    double scratch[KS_SAMPLES_MAX];
+    struct ks_stats s;
+    if (!r->n_samples)
+        return;
+    ks_stats(r->sample_ns, r->n_samples, r->clock_ns, r->calls ? r->calls : 1, scratch, &s);
+    ks_buf_printf(
+        to, "  time      median %.1f ns, se %.2f ns, 95 %% [%.1f, %.1f], min %.1f, MAD %.2f\n",
+        s.median, s.se, s.lo95, s.hi95, s.min, s.mad);
+    ks_buf_printf(to, "  samples   %u of %u calls each, stopped by %s\n", r->n_samples, r->calls,
+                  ks_stop_text(r->stop));
+}
+
+static const char *verdict(uint32_t v)
+{
+    static const char *const text[] = { "not run", "passed", "failed" };
+    return v < 3 ? text[v] : "?";
+}
+
+static void print_verification(const struct ks_record *r, struct ks_buf *to)
+{
+    if (!r->v1 && !r->v2)
+        return;
+    ks_buf_printf(to, "  verify    exact %s, elementwise %s (max error %.3f of the tolerance)\n",
+                  verdict(r->v1), verdict(r->v2), r->max_error);
+    if (r->n_wrong)
+        ks_buf_printf(to, "  wrong     %llu of %llu elements\n", (unsigned long long)r->n_wrong,
+                      (unsigned long long)r->n_elements);
+    for (uint32_t i = 0; i < r->n_mismatches; i++)
+        ks_buf_printf(to, "    [%lld] got %.9g, want %.9g +- %.3g\n",
+                      (long long)r->mismatch[i].index, r->mismatch[i].got, r->mismatch[i].want,
+                      r->mismatch[i].tolerance);
+    for (uint32_t i = 0; i < r->n_box; i++)
+        ks_buf_printf(to, "%s%lld..%lld%s", i ? ", " : "  box       ", (long long)r->box_lo[i],
+                      (long long)r->box_hi[i], i + 1 == r->n_box ? "\n" : "");
+}
+
+static void print_death(const struct ks_record *r, struct ks_buf *to)
+{
+    if (r->fault_address)
+        ks_buf_printf(to, "  fault at  0x%llx\n", (unsigned long long)r->fault_address);
+    if (r->n_denied)
+        ks_buf_printf(to, "  denied    %u system calls, the last was number %d\n", r->n_denied,
+                      r->denied_call);
+    if (r->peak_bytes)
+        ks_buf_printf(to, "  memory    peak %.1f MiB\n", (double)r->peak_bytes / (1 << 20));
+    if (r->n_tail)
+        ks_buf_printf(to, "  printed   %.*s\n", (int)r->n_tail, r->tail);
+}
+
+void ks_cell_print(const struct ks_record *r, struct ks_buf *to)
+{
+    static const char *const roles[] = { "", " (anchor)", " (canary)", " (control)" };
+    char flags[160], when[32], code[24] = "";
+    ks_flags_text(r->flags, flags, sizeof(flags));
+    ks_utc_text(r->started_ns, when, sizeof(when));
+    if (r->outcome == KS_O_CRASHED || r->outcome == KS_O_EXITED || r->outcome == KS_O_LAUNCH_FAILED)
+        snprintf(code, sizeof(code), "(%d)", r->code);
+    ks_buf_printf(to, "attempt %u, round %u%s: %s%s", r->attempt, r->round,
+                  r->role < 4 ? roles[r->role] : "", ks_outcome_text(r->outcome), code);
+    if (r->reason[0])
+        ks_buf_printf(to, ": %s", r->reason);
+    if (flags[0])
+        ks_buf_printf(to, " [%s]", flags);
+    ks_buf_printf(to, "\n  where     rank %u, pid %d, cpu %d, block %016llx position %u, %s\n",
+                  r->rank, r->pid, r->cpu, (unsigned long long)r->block_id, r->position, when);
+    if (ks_outcome_needs_look(r->outcome))
+        ks_buf_printf(to, "  phase     %s\n", ks_phase_text(r->phase));
+    print_times(r, to);
+    print_verification(r, to);
+    print_death(r, to);
+}

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: MIT */
+#include "cmd/cell.h"
+#include "cmd/cmd_util.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+struct config {
+    bool run, gdb, command, trust_cache;
+    const char *cache_dir;
+};
+#define AT(member) offsetof(struct config, member)
+static const struct ks_opt opts[] = {
+    { .name = "run",
+      .type = KS_OPT_BOOL,
+      .offset = AT(run),
+      .def = "no",
+      .help = "run exactly this cell again, alone" },
+    { .name = "gdb",
+      .type = KS_OPT_BOOL,
+      .offset = AT(gdb),
+      .def = "no",
+      .help = "run it under gdb" },
+    { .name = "command",
+      .type = KS_OPT_BOOL,
+      .offset = AT(command),
+      .def = "no",
+      .help = "print the shell command that runs it in a bare worker" },
+    { .name = "cache",
+      .type = KS_OPT_STR,
+      .offset = AT(cache_dir),
+      .arg = "DIR",
+      .help = "build cache; default $XDG_CACHE_HOME/ksweep" },
+    { .name = "trust-cache",
+      .type = KS_OPT_BOOL,
+      .offset = AT(trust_cache),
+      .def = "no",
+      .help = "use a build cache that others own or may write" },
+    KS_OPT_END
+};
+#undef AT
+
+static void put_view(const struct ks_cell_view *v, struct ks_buf *to)
+{
+    const struct ks_grid *g = &v->grid;
+    struct ks_buf text;
+    ks_buf_init(&text);
+    ks_problem_canonical(&g->problems[v->i_problem], &text);
+    ks_buf_printf(to, "problem   %016llx %s\n          %s\n", (unsigned long long)v->problem,
+                  g->problems[v->i_problem].name, ks_buf_text(&text));
+    ks_buf_clear(&text);
+    const struct ks_instance *in = &g->instances[v->i_instance];
+    ks_instance_canonical(&g->families[in->i_family], in, &text);
+    ks_buf_printf(to, "instance  %016llx %s\n          %s\n", (unsigned long long)v->instance,
+                  in->name, ks_buf_text(&text));
+    ks_buf_clear(&text);
+    ks_condition_canonical(&g->job, &text);
+    ks_buf_printf(to, "condition %016llx %s\n", (unsigned long long)g->condition,
+                  ks_buf_text(&text));
+    ks_buf_release(&text);
+}
+
+static void put_records(const struct ks_cell_view *v, struct ks_buf *to)
+{
+    for (uint32_t i = 0; i < v->n_records; i++)
+        ks_cell_print(&v->records[i], to);
+    if (!v->n_records)
+        ks_buf_printf(to, "not measured yet\n");
+    if (v->output.len)
+        ks_buf_printf(to, "output, the last %zu bytes:\n%s\n", v->output.len,
+                      ks_buf_text(&v->output));
+    ks_buf_printf(to, "again: ksweep cell %s %016llx:%016llx --run\n", v->dir,
+                  (unsigned long long)v->problem, (unsigned long long)v->instance);
+}
+
+static int under_gdb(const char *command, struct ks_err *err)
+{
+    execl("/bin/sh", "sh", "-c", command, (char *)NULL);
+    return ks_fail_errno(err, "sh");
+}
+
+static int cell(struct ks_cmd_ctx *ctx, int argc, char **argv)
+{
+    struct config c;
+    struct ks_cell_view v;
+    const char *operands[64];
+    int n = 0;
+    if (argc > 64)
+        return ks_fail(&ctx->err, KS_EINVAL, "too many arguments");
+    int rc = ks_cmd_parse(&ks_cmd_cell, &c, argc, argv, operands, 2, 2, &n, &ctx->err);
+    if (rc == 0)
+        rc = ks_cell_open(operands[0], operands[1], &v, &ctx->err);
+    if (rc < 0)
+        return rc;
+    struct ks_cell_options o = { .cache_dir = c.cache_dir, .trust_cache = c.trust_cache };
+    struct ks_buf out;
+    int exit_code = KS_EXIT_OK;
+    ks_buf_init(&out);
+    if (c.run) {
+        rc = ks_cell_run(&v, &o, ctx->warden, &out, &ctx->err);
+        exit_code = rc > 0 ? KS_EXIT_LOOK : KS_EXIT_OK;
+    } else if (c.command || c.gdb) {
+        rc = ks_cell_command(&v, &o, ctx->warden, c.gdb ? "gdb --args " : "", &out, &ctx->err);
+        if (rc == 0 && c.gdb)
+            rc = under_gdb(ks_buf_text(&out), &ctx->err);
+    } else {
+        put_view(&v, &out);
+        put_records(&v, &out);
+    }
+    if (rc >= 0)
+        rc = ks_cmd_emit(&out, NULL, &ctx->err);
+    ks_buf_release(&out);
+    ks_cell_close(&v);
+    return rc < 0 ? rc : exit_code;
+}
+
+const struct ks_command ks_cmd_cell = {
+    .name = "cell",
+    .summary = "Everything known of one cell, and how to run exactly it again.",
+    .usage = "cell DIR PROBLEM:INSTANCE [--run | --gdb | --command]",
+    .opts = opts,
+    .run = cell,
+    .needs_warden = true,
+};

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/file.h"
+#include "cmd/cmd_util.h"
+#include "cmd/status_file.h"
+#include "mpi/chaos.h"
+#include "mpi/run.h"
+#include "spawn/warden.h"
+#include "store/store.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define AT(member) offsetof(struct ks_run_options, member)
+static const struct ks_opt opts[] = {
+    { .name = "out",
+      .letter = 'o',
+      .type = KS_OPT_STR,
+      .offset = AT(dir),
+      .arg = "DIR",
+      .help = "where the journal and the results go; default ./<job name>.ksweep" },
+    { .name = "resume",
+      .type = KS_OPT_BOOL,
+      .offset = AT(resume),
+      .def = "no",
+      .help = "go on with what DIR holds; final outcomes are kept" },
+    { .name = "extend",
+      .type = KS_OPT_BOOL,
+      .offset = AT(extend),
+      .def = "no",
+      .help = "resume with a job whose grid has grown" },
+    { .name = "retry",
+      .type = KS_OPT_STR,
+      .offset = AT(retry),
+      .arg = "OUTCOME,...",
+      .help = "resume, and measure cells that ended so once more" },
+    { .name = "max-time",
+      .type = KS_OPT_DURATION_MS,
+      .offset = AT(max_time_ms),
+      .def = "0",
+      .min = 0,
+      .max = 4e9,
+      .arg = "TIME",
+      .help = "start nothing that would end later; 0 = no limit (30m, 8h)" },
+    { .name = "grace",
+      .type = KS_OPT_DURATION_MS,
+      .offset = AT(grace_ms),
+      .def = "20s",
+      .min = 0,
+      .max = 4e9,
+      .arg = "TIME",
+      .help = "after a signal: gather only if it is expected to take no longer" },
+    { .name = "oversubscribe",
+      .type = KS_OPT_BOOL,
+      .offset = AT(oversubscribe),
+      .def = "no",
+      .help = "let ranks without a core set of their own measure; flags every row" },
+    { .name = "take-over",
+      .type = KS_OPT_BOOL,
+      .offset = AT(take_over),
+      .def = "no",
+      .help = "resume without waiting for a silent owner on another host" },
+    { .name = "accept-rebuild",
+      .type = KS_OPT_BOOL,
+      .offset = AT(accept_rebuild),
+      .def = "no",
+      .help = "resume although kernels were rebuilt from other sources or by another compiler" },
+    { .name = "trust-cache",
+      .type = KS_OPT_BOOL,
+      .offset = AT(trust_cache),
+      .def = "no",
+      .help = "use a build cache that others own or may write" },
+    { .name = "cache",
+      .type = KS_OPT_STR,
+      .offset = AT(cache_dir),
+      .arg = "DIR",
+      .help = "build cache; default $XDG_CACHE_HOME/ksweep" },
+    { .name = "lost-after",
+      .type = KS_OPT_DURATION_MS,
+      .offset = AT(lost_after_ms),
+      .def = "15s",
+      .min = 1000,
+      .max = 3.6e6,
+      .arg = "TIME",
+      .help = "silence after which a rank counts as lost" },
+    KS_OPT_END
+};
+#undef AT
+
+/* A rank that is not rank 0, known before MPI is: all ranks meet the same input error, one tells.
+ */
+static bool is_other_rank(void)
+{
+    const char *names[] = { "OMPI_COMM_WORLD_RANK", "PMIX_RANK" };
+    for (size_t i = 0; i < 2; i++) {
+        const char *v = getenv(names[i]);
+        if (v)
+            return strcmp(v, "0") != 0;
+    }
+    return false;
+}
+
+static int gather(struct ks_cmd_ctx *ctx, const struct ks_run_options *o,
+                  const struct ks_run_result *r, struct ks_chaos *chaos)
+{
+    char path[1100];
+    const char *dirs[1] = { r->dir };
+    struct ks_err err;
+    double expected_s = ks_store_predict_s(r->journal_bytes);
+    if (r->by_signal && expected_s * 1000 > o->grace_ms) {
+        ks_logf(&ctx->log, KS_WARN,
+                "results are not gathered (about %.0f s, more than the grace): ksweep gather %s",
+                expected_s, r->dir);
+        return 0;
+    }
+    ks_chaos(chaos, KS_CHAOS_GATHER);
+    int rc = ks_path_join(path, sizeof(path), r->dir, "results.h5", &err);
+    if (rc == 0)
+        rc = ks_store_gather(dirs, 1, path, NULL, NULL, &err);
+    if (rc < 0)
+        ks_logf(&ctx->log, KS_ERROR, "%s; the journal is whole: ksweep gather %s", err.text,
+                r->dir);
+    return rc;
+}
+
+static void print_result(const struct ks_run_result *r)
+{
+    printf("%s: %llu cells", r->reason, (unsigned long long)r->n_cells);
+    for (uint32_t o = 1; o < KS_O_LIMIT; o++)
+        if (r->outcome[o])
+            printf(", %llu %s", (unsigned long long)r->outcome[o], ks_outcome_text(o));
+    if (r->n_pending)
+        printf(", %llu pending", (unsigned long long)r->n_pending);
+    if (r->n_contaminated)
+        printf("; %llu contaminated", (unsigned long long)r->n_contaminated);
+    if (r->lost_hosts[0])
+        printf("; lost hosts: %s", r->lost_hosts);
+    printf("\n%s/results.h5\n", r->dir);
+}
+
+static void on_status(void *arg, const struct ks_run_result *r)
+{
+    const struct ks_cmd_ctx *ctx = arg;
+    struct ks_err err;
+    if (ks_status_write(r, &err) < 0)
+        ks_logf(&ctx->log, KS_ERROR, "%s", err.text);
+}
+
+static int end_rank0(struct ks_cmd_ctx *ctx, const struct ks_run_options *o,
+                     struct ks_run_result *r)
+{
+    struct ks_chaos chaos = { .rank = 0 };
+    int rc = gather(ctx, o, r, &chaos);
+    if (rc < 0 && r->exit == KS_EXIT_OK)
+        r->exit = KS_EXIT_LOOK;
+    ks_chaos(&chaos, KS_CHAOS_RENAME);
+    rc = ks_status_write(r, &ctx->err);
+    print_result(r);
+    return rc < 0 ? rc : r->exit;
+}
+
+static int run(struct ks_cmd_ctx *ctx, int argc, char **argv)
+{
+    struct ks_run_options o = { .on_status = on_status, .ctx = ctx };
+    const char *operands[64];
+    int n = 0;
+    if (argc > 64)
+        return ks_fail(&ctx->err, KS_EINVAL, "too many arguments");
+    int rc = ks_cmd_parse(&ks_cmd_run, &o, argc, argv, operands, 1, 1, &n, &ctx->err);
+    if (rc < 0)
+        return rc;
+    struct ks_run_result *r = calloc(1, sizeof(*r));
+    if (!r)
+        return ks_fail(&ctx->err, KS_ENOMEM, "out of memory");
+    o.job = operands[0];
+    rc = ks_run(&o, ctx->warden, &ctx->log, r, &ctx->err);
+    bool is_clean = r->is_clean, is_first = !is_other_rank();
+    if (rc < 0 && !is_first)
+        rc = ks_code_exit(rc); /* rank 0 has said why */
+    else if (rc == 0)
+        rc = is_first ? end_rank0(ctx, &o, r) : r->exit;
+    free(r);
+    if (rc >= 0 && !is_clean && ks_run_is_launched()) {
+        ks_warden_stop(ctx->warden);
+        ctx->warden = NULL;
+        ks_run_leave();
+    }
+    return rc;
+}
+
+const struct ks_command ks_cmd_run = {
+    .name = "run",
+    .summary = "Measure every cell of a job's grid, verified and journalled; also under mpirun and "
+               "srun.",
+    .usage = "run JOB [--out DIR] [--resume] [--extend] [--retry OUTCOME] [--max-time TIME]",
+    .opts = opts,
+    .run = run,
+    .needs_warden = true,
+};

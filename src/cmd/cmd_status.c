@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/clock.h"
+#include "base/file.h"
+#include "cmd/cmd_util.h"
+#include "cmd/status_file.h"
+#include "journal/ledger.h"
+#include "json/json.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct config {
+    bool json, exit_code;
+};
+#define AT(member) offsetof(struct config, member)
+static const struct ks_opt opts[] = {
+    { .name = "json", .type = KS_OPT_BOOL, .offset = AT(json), .def = "no", .help = "print JSON" },
+    { .name = "exit-code",
+      .type = KS_OPT_BOOL,
+      .offset = AT(exit_code),
+      .def = "no",
+      .help = "end with the run's exit code; 3 when status.json is missing or older than the "
+              "journal" },
+    KS_OPT_END
+};
+#undef AT
+
+struct view {
+    const char *dir;
+    struct ks_ledger_counts n;
+    uint64_t n_cells, n_pending;
+    uint32_t n_complete, n_partial, n_untouched;
+    struct ks_journal_totals totals;
+    struct ks_journal_owner owner;
+    double rate, eta_s; /* < 0: unknown */
+    int exit_code;
+    const char *state;
+};
+
+static void count_problems(const struct ks_ledger *l, const struct ks_job_rec *job, struct view *v)
+{
+    for (size_t i = 0; i < ks_ledger_n_problems(l); i++) {
+        const struct ks_ledger_problem *p = ks_ledger_problem(l, i);
+        if (p->n_final >= job->n_instances)
+            v->n_complete++;
+        else if (p->n_touched)
+            v->n_partial++;
+    }
+    uint64_t seen = v->n_complete + v->n_partial;
+    v->n_untouched = job->n_problems > seen ? (uint32_t)(job->n_problems - seen) : 0;
+}
+
+static void estimate(struct view *v)
+{
+    double seconds =
+        v->n.last_ns > v->n.first_ns ? (double)(v->n.last_ns - v->n.first_ns) * 1e-9 : 0;
+    v->rate = seconds > 0 ? (double)v->n.n_final / seconds : -1;
+    v->eta_s = v->rate > 0 ? (double)v->n_pending / v->rate : -1;
+}
+
+static int look(const char *dir, struct ks_ledger *l, struct view *v, struct ks_err *err)
+{
+    const char *text;
+    const struct ks_job_rec *job = ks_ledger_job(l, &text);
+    if (!job)
+        return ks_fail(err, KS_EFORMAT, "'%s': the journal holds no job yet", dir);
+    ks_ledger_counts(l, &v->n);
+    v->n_cells = job->n_problems * job->n_instances;
+    v->n_pending = v->n_cells > v->n.n_final ? v->n_cells - v->n.n_final : 0;
+    count_problems(l, job, v);
+    estimate(v);
+    v->exit_code = ks_status_exit(dir);
+    v->state = v->n_pending ? "stopped, resumable" : "complete";
+    if (v->owner.is_alive && !v->owner.is_closed)
+        v->state = "running";
+    return 0;
+}
+
+static void print_text(const struct view *v)
+{
+    printf("%s: %s (exit %d)\n", v->dir, v->state, v->exit_code);
+    printf("cells     %llu of %llu", (unsigned long long)v->n.n_final,
+           (unsigned long long)v->n_cells);
+    if (v->rate > 0)
+        printf(", %.1f a second", v->rate);
+    if (v->n_pending && v->eta_s > 0)
+        printf(", about %.0f s left", v->eta_s);
+    printf("\nproblems  %u complete, %u partial, %u untouched\n", v->n_complete, v->n_partial,
+           v->n_untouched);
+    for (uint32_t o = 1; o < KS_O_LIMIT; o++)
+        if (v->n.outcome[o])
+            printf("  %-16s %llu\n", ks_outcome_text(o), (unsigned long long)v->n.outcome[o]);
+    if (v->n_pending)
+        printf("  %-16s %llu\n", "pending", (unsigned long long)v->n_pending);
+    if (v->n.n_contaminated)
+        printf("contaminated %llu\n", (unsigned long long)v->n.n_contaminated);
+    printf("journal   %u segments, %llu frames, %u damaged places, %u torn tails\n",
+           v->totals.n_segments, (unsigned long long)v->totals.n_frames, v->totals.n_damaged_places,
+           v->totals.n_torn_tails);
+    if (!v->owner.is_closed)
+        printf("owner     pid %d on %s, %s\n", v->owner.segment.pid, v->owner.segment.host,
+               v->owner.is_alive ? "alive" : "gone");
+}
+
+static int print_json(const struct view *v, struct ks_err *err)
+{
+    struct ks_buf b;
+    struct ks_jw w;
+    ks_buf_init(&b);
+    ks_jw_init(&w, &b, true);
+    ks_jw_open(&w, NULL, '{');
+    ks_jw_str(&w, "state", v->state);
+    ks_jw_int(&w, "exit", v->exit_code);
+    ks_jw_u64(&w, "cells", v->n_cells);
+    ks_jw_u64(&w, "done", v->n.n_final);
+    ks_jw_u64(&w, "pending", v->n_pending);
+    ks_jw_u64(&w, "contaminated", v->n.n_contaminated);
+    ks_jw_open(&w, "problems", '{');
+    ks_jw_u64(&w, "complete", v->n_complete);
+    ks_jw_u64(&w, "partial", v->n_partial);
+    ks_jw_u64(&w, "untouched", v->n_untouched);
+    ks_jw_close(&w, '}');
+    ks_jw_open(&w, "outcomes", '{');
+    for (uint32_t o = 1; o < KS_O_LIMIT; o++)
+        if (v->n.outcome[o])
+            ks_jw_u64(&w, ks_outcome_text(o), v->n.outcome[o]);
+    ks_jw_close(&w, '}');
+    ks_jw_u64(&w, "segments", v->totals.n_segments);
+    ks_jw_u64(&w, "damaged_places", v->totals.n_damaged_places);
+    ks_jw_u64(&w, "torn_tails", v->totals.n_torn_tails);
+    if (v->rate > 0)
+        ks_jw_real(&w, "cells_per_s", v->rate);
+    if (v->eta_s >= 0)
+        ks_jw_real(&w, "eta_s", v->eta_s);
+    ks_jw_close(&w, '}');
+    ks_buf_printf(&b, "\n");
+    int rc = ks_cmd_emit(&b, NULL, err);
+    ks_buf_release(&b);
+    return rc;
+}
+
+static int show(const char *dir, bool is_json, struct ks_err *err)
+{
+    struct view v = { .dir = dir };
+    struct ks_ledger *l = NULL;
+    char journal[1100];
+    int rc = ks_path_is_dir(dir) ? ks_path_join(journal, sizeof(journal), dir, "journal", err)
+                                 : ks_fail(err, KS_ENOENT, "'%s' is not a run's directory", dir);
+    if (rc == 0)
+        rc = ks_ledger_read(journal, &l, NULL, NULL, &v.totals, NULL, err);
+    if (rc == 0)
+        rc = ks_journal_owner(journal, &v.owner, err);
+    if (rc == 0)
+        rc = look(dir, l, &v, err);
+    if (rc == 0 && is_json)
+        rc = print_json(&v, err);
+    else if (rc == 0)
+        print_text(&v);
+    ks_ledger_destroy(l);
+    return rc;
+}
+
+static int status(struct ks_cmd_ctx *ctx, int argc, char **argv)
+{
+    struct config c;
+    const char *operands[64];
+    int n = 0;
+    if (argc > 64)
+        return ks_fail(&ctx->err, KS_EINVAL, "too many arguments");
+    int rc = ks_cmd_parse(&ks_cmd_status, &c, argc, argv, operands, 1, 1, &n, &ctx->err);
+    if (rc < 0)
+        return rc;
+    if (c.exit_code && !c.json)
+        return ks_status_exit(operands[0]);
+    rc = show(operands[0], c.json, &ctx->err);
+    if (rc < 0)
+        return rc;
+    return c.exit_code ? ks_status_exit(operands[0]) : KS_EXIT_OK;
+}
+
+const struct ks_command ks_cmd_status = {
+    .name = "status",
+    .summary = "How a run stands, live from its journal, or how it ended.",
+    .usage = "status DIR [--json] [--exit-code]",
+    .opts = opts,
+    .run = status,
+};

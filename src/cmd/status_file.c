@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT */
+#include "cmd/status_file.h"
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "cmd/cmd.h"
+#include "json/json.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+int ks_status_write(const struct ks_run_result *r, struct ks_err *err)
+{
+    struct ks_buf b;
+    struct ks_jw w;
+    char path[1100], now[32];
+    ks_buf_init(&b);
+    ks_jw_init(&w, &b, true);
+    ks_utc_text(ks_realtime_ns(), now, sizeof(now));
+    ks_jw_open(&w, NULL, '{');
+    ks_jw_int(&w, "exit", r->exit);
+    ks_jw_str(&w, "reason", r->reason);
+    ks_jw_str(&w, "written", now);
+    ks_jw_u64(&w, "cells", r->n_cells);
+    ks_jw_u64(&w, "pending", r->n_pending);
+    ks_jw_u64(&w, "contaminated", r->n_contaminated);
+    ks_jw_open(&w, "outcomes", '{');
+    for (uint32_t o = 1; o < KS_O_LIMIT; o++)
+        if (r->outcome[o])
+            ks_jw_u64(&w, ks_outcome_text(o), r->outcome[o]);
+    ks_jw_close(&w, '}');
+    ks_jw_str(&w, "lost_hosts", r->lost_hosts);
+    ks_jw_close(&w, '}');
+    ks_buf_printf(&b, "\n");
+    int rc = ks_buf_ok(&b) ? 0 : ks_fail(err, KS_ENOMEM, "status: out of memory");
+    if (rc == 0)
+        rc = ks_path_join(path, sizeof(path), r->dir, "status.json", err);
+    if (rc == 0)
+        rc = ks_file_replace(path, b.data, b.len, err);
+    ks_buf_release(&b);
+    return rc;
+}
+
+static bool is_later(struct timespec a, struct timespec b)
+{
+    return a.tv_sec != b.tv_sec ? a.tv_sec > b.tv_sec : a.tv_nsec > b.tv_nsec;
+}
+
+/* The newest change of any segment; false when there is none. */
+static bool newest_segment(const char *dir, struct timespec *out)
+{
+    char path[1200];
+    bool found = false;
+    snprintf(path, sizeof(path), "%.1100s/journal", dir);
+    DIR *d = opendir(path);
+    for (struct dirent *e; d && (e = readdir(d));) {
+        struct stat st;
+        size_t n = strlen(e->d_name);
+        if (n < 4 || strcmp(e->d_name + n - 4, ".ksj") != 0 ||
+            fstatat(dirfd(d), e->d_name, &st, 0) < 0)
+            continue;
+        if (!found || is_later(st.st_mtim, *out))
+            *out = st.st_mtim;
+        found = true;
+    }
+    if (d)
+        closedir(d);
+    return found;
+}
+
+int ks_status_exit(const char *dir)
+{
+    char path[1200];
+    struct stat st;
+    struct timespec journal = { 0 };
+    struct ks_json *doc = NULL;
+    int64_t code = KS_EXIT_INCOMPLETE;
+    snprintf(path, sizeof(path), "%.1100s/status.json", dir);
+    if (stat(path, &st) < 0 || (newest_segment(dir, &journal) && is_later(journal, st.st_mtim)) ||
+        ks_json_open(path, &doc, NULL) < 0)
+        return KS_EXIT_INCOMPLETE;
+    if (ks_node_int(doc, ks_node_at(ks_json_root(doc), "exit"), &code, NULL) < 0 || code < 0 ||
+        code > KS_EXIT_INCOMPLETE)
+        code = KS_EXIT_INCOMPLETE;
+    ks_json_close(doc);
+    return (int)code;
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/* status_file.h - DIR/status.json: rank 0's last act, and what scripts trust (mpirun swallows exit
+ * codes). */
+#ifndef KS_CMD_STATUS_FILE_H
+#define KS_CMD_STATUS_FILE_H
+
+#include "base/err.h"
+#include "mpi/run.h"
+
+/* By temporary file, fsync and rename. */
+int ks_status_write(const struct ks_run_result *r, struct ks_err *err);
+
+/* The exit code in it; KS_EXIT_INCOMPLETE when it is missing, unreadable or older than the journal.
+ */
+int ks_status_exit(const char *dir);
+
+#endif

@@ -1,0 +1,511 @@
+/* SPDX-License-Identifier: MIT */
+#include "journal/ledger.h"
+
+#include "base/hash.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define NONE UINT32_MAX
+
+/* Attempts of a cell: a chain through one array. */
+struct node {
+    struct ks_attempt a;
+    uint32_t next;
+    uint32_t segment;
+    uint64_t offset;
+};
+
+struct instance {
+    uint64_t id;
+    struct ks_id128 build_id;
+    char name[192];
+};
+
+struct index { /* open addressing: slot -> position + 1; 0 = free */
+    uint32_t *slot;
+    uint32_t n_slots; /* a power of two */
+};
+
+struct ks_ledger {
+    struct ks_ledger_cell *cells;
+    uint32_t n_cells, cap_cells;
+    struct index by_cell;
+    struct node *nodes;
+    uint32_t n_nodes, cap_nodes;
+    struct ks_ledger_problem *problems;
+    uint32_t n_problems, cap_problems;
+    struct index by_problem;
+    struct instance *instances;
+    uint32_t n_instances, cap_instances;
+    struct index by_instance;
+    struct ks_ledger_counts counts;
+    struct ks_job_rec job;
+    char *job_text;
+    struct ks_record *scratch;
+};
+
+bool ks_ledger_is_final(const struct ks_ledger_cell *c)
+{
+    return c && c->max_done && c->max_done >= c->max_started && c->outcome != KS_O_NONE;
+}
+
+uint32_t ks_ledger_next_attempt(const struct ks_ledger_cell *c)
+{
+    if (!c)
+        return 1;
+    if (c->max_started > c->max_done)
+        return c->max_started;
+    return c->max_done + 1;
+}
+
+int ks_ledger_create(struct ks_ledger **l_out, struct ks_err *err)
+{
+    struct ks_ledger *l = calloc(1, sizeof(*l));
+    struct ks_record *r = malloc(sizeof(*r));
+    if (!l || !r) {
+        free(l);
+        free(r);
+        return ks_fail(err, KS_ENOMEM, "ledger: out of memory");
+    }
+    l->scratch = r;
+    *l_out = l;
+    return 0;
+}
+
+void ks_ledger_destroy(struct ks_ledger *l)
+{
+    if (!l)
+        return;
+    free(l->cells);
+    free(l->by_cell.slot);
+    free(l->nodes);
+    free(l->problems);
+    free(l->by_problem.slot);
+    free(l->instances);
+    free(l->by_instance.slot);
+    free(l->job_text);
+    free(l->scratch);
+    free(l);
+}
+
+static int grow(void **array, uint32_t n, uint32_t *cap, size_t size, struct ks_err *err)
+{
+    if (n < *cap)
+        return 0;
+    uint32_t want = *cap ? *cap * 2 : 64;
+    void *p = realloc(*array, want * size);
+    if (!p)
+        return ks_fail(err, KS_ENOMEM, "ledger: no memory for %u entries", want);
+    *array = p;
+    *cap = want;
+    return 0;
+}
+
+static uint64_t cell_hash(const struct ks_cell *c)
+{
+    return ks_mix64(c->problem ^ ks_mix64(c->instance ^ ks_mix64(c->condition)));
+}
+
+/* Walks the slots of a hash: *k_io starts at the hash and is the slot to look at next. */
+static uint32_t at_slot(const struct index *x, uint64_t *k_io)
+{
+    return x->slot[(*k_io)++ & (x->n_slots - 1)];
+}
+
+static void put_slot(struct index *x, uint64_t hash, uint32_t position)
+{
+    while (x->slot[hash & (x->n_slots - 1)])
+        hash++;
+    x->slot[hash & (x->n_slots - 1)] = position + 1;
+}
+
+/* Room for one entry more than n; true when the caller must put all n entries again. */
+static int widen(struct index *x, uint32_t n, bool *is_new_out, struct ks_err *err)
+{
+    *is_new_out = false;
+    if (x->n_slots && (n + 1) * 4ull < x->n_slots * 3ull)
+        return 0;
+    uint32_t want = x->n_slots ? x->n_slots * 2 : 256;
+    uint32_t *slot = calloc(want, sizeof(*slot));
+    if (!slot)
+        return ks_fail(err, KS_ENOMEM, "ledger: no memory for %u slots", want);
+    free(x->slot);
+    x->slot = slot;
+    x->n_slots = want;
+    *is_new_out = true;
+    return 0;
+}
+
+static struct ks_ledger_cell *find_cell(const struct ks_ledger *l, const struct ks_cell *c)
+{
+    if (!l->by_cell.n_slots)
+        return NULL;
+    uint64_t k = cell_hash(c);
+    for (uint32_t p; (p = at_slot(&l->by_cell, &k));)
+        if (!ks_cell_compare(&l->cells[p - 1].cell, c))
+            return &l->cells[p - 1];
+    return NULL;
+}
+
+static struct ks_ledger_problem *find_problem(const struct ks_ledger *l, uint64_t id)
+{
+    if (!l->by_problem.n_slots)
+        return NULL;
+    uint64_t k = ks_mix64(id);
+    for (uint32_t p; (p = at_slot(&l->by_problem, &k));)
+        if (l->problems[p - 1].id == id)
+            return &l->problems[p - 1];
+    return NULL;
+}
+
+static struct instance *find_instance(const struct ks_ledger *l, uint64_t id)
+{
+    if (!l->by_instance.n_slots)
+        return NULL;
+    uint64_t k = ks_mix64(id);
+    for (uint32_t p; (p = at_slot(&l->by_instance, &k));)
+        if (l->instances[p - 1].id == id)
+            return &l->instances[p - 1];
+    return NULL;
+}
+
+static int need_problem(struct ks_ledger *l, uint64_t id, struct ks_ledger_problem **out,
+                        struct ks_err *err)
+{
+    bool is_new = false;
+    if ((*out = find_problem(l, id)))
+        return 0;
+    int rc =
+        grow((void **)&l->problems, l->n_problems, &l->cap_problems, sizeof(*l->problems), err);
+    if (rc == 0)
+        rc = widen(&l->by_problem, l->n_problems, &is_new, err);
+    if (rc < 0)
+        return rc;
+    for (uint32_t i = 0; is_new && i < l->n_problems; i++)
+        put_slot(&l->by_problem, ks_mix64(l->problems[i].id), i);
+    put_slot(&l->by_problem, ks_mix64(id), l->n_problems);
+    *out = &l->problems[l->n_problems++];
+    **out = (struct ks_ledger_problem){ .id = id };
+    return 0;
+}
+
+static int need_instance(struct ks_ledger *l, uint64_t id, struct instance **out,
+                         struct ks_err *err)
+{
+    bool is_new = false;
+    if ((*out = find_instance(l, id)))
+        return 0;
+    int rc =
+        grow((void **)&l->instances, l->n_instances, &l->cap_instances, sizeof(*l->instances), err);
+    if (rc == 0)
+        rc = widen(&l->by_instance, l->n_instances, &is_new, err);
+    if (rc < 0)
+        return rc;
+    for (uint32_t i = 0; is_new && i < l->n_instances; i++)
+        put_slot(&l->by_instance, ks_mix64(l->instances[i].id), i);
+    put_slot(&l->by_instance, ks_mix64(id), l->n_instances);
+    *out = &l->instances[l->n_instances++];
+    **out = (struct instance){ .id = id };
+    return 0;
+}
+
+static int need_cell(struct ks_ledger *l, const struct ks_cell *c, struct ks_ledger_cell **out,
+                     struct ks_err *err)
+{
+    struct ks_ledger_problem *p;
+    bool is_new = false;
+    if ((*out = find_cell(l, c)))
+        return 0;
+    int rc = grow((void **)&l->cells, l->n_cells, &l->cap_cells, sizeof(*l->cells), err);
+    if (rc == 0)
+        rc = widen(&l->by_cell, l->n_cells, &is_new, err);
+    if (rc == 0)
+        rc = need_problem(l, c->problem, &p, err);
+    if (rc < 0)
+        return rc;
+    for (uint32_t i = 0; is_new && i < l->n_cells; i++)
+        put_slot(&l->by_cell, cell_hash(&l->cells[i].cell), i);
+    put_slot(&l->by_cell, cell_hash(c), l->n_cells);
+    *out = &l->cells[l->n_cells++];
+    **out = (struct ks_ledger_cell){ .cell = *c, .first = NONE };
+    p->n_touched++;
+    return 0;
+}
+
+/* Takes the cell out of the totals (sign -1) or puts it in (+1). */
+static void count(struct ks_ledger *l, const struct ks_ledger_cell *c, int sign)
+{
+    if (!ks_ledger_is_final(c))
+        return;
+    uint64_t one = (uint64_t)(int64_t)sign;
+    l->counts.outcome[c->outcome] += one;
+    l->counts.n_final += one;
+    if (c->flags & KS_FL_CONTAMINATED)
+        l->counts.n_contaminated += one;
+    struct ks_ledger_problem *p = find_problem(l, c->cell.problem);
+    p->n_final += (uint32_t)sign;
+}
+
+int ks_ledger_start(struct ks_ledger *l, const struct ks_start *s, struct ks_err *err)
+{
+    l->counts.n_starts++;
+    for (uint32_t i = 0; i < s->n_cells; i++) {
+        struct ks_ledger_cell *c;
+        int rc = need_cell(l, &s->cells[i].cell, &c, err);
+        if (rc < 0)
+            return rc;
+        count(l, c, -1);
+        if (s->cells[i].attempt > c->max_started)
+            c->max_started = s->cells[i].attempt;
+        count(l, c, +1);
+    }
+    return 0;
+}
+
+enum { MOST_ATTEMPTS = 64 };
+
+static void choose(struct ks_ledger *l, struct ks_ledger_cell *c)
+{
+    struct ks_attempt a[MOST_ATTEMPTS];
+    uint32_t node[MOST_ATTEMPTS];
+    size_t n = 0;
+    for (uint32_t k = c->first; k != NONE && n < MOST_ATTEMPTS; k = l->nodes[k].next) {
+        a[n] = l->nodes[k].a;
+        node[n++] = k;
+    }
+    int best = ks_record_final(a, n);
+    if (best < 0)
+        return;
+    c->outcome = a[best].outcome;
+    c->flags = a[best].flags;
+    c->attempt = a[best].attempt;
+    c->segment = l->nodes[node[best]].segment;
+    c->offset = l->nodes[node[best]].offset;
+}
+
+static void note_time(struct ks_ledger *l, const struct ks_record *r)
+{
+    uint64_t end = r->started_ns + r->wall_ns;
+    if (!r->started_ns)
+        return;
+    if (!l->counts.first_ns || r->started_ns < l->counts.first_ns)
+        l->counts.first_ns = r->started_ns;
+    if (end > l->counts.last_ns)
+        l->counts.last_ns = end;
+}
+
+int ks_ledger_done(struct ks_ledger *l, const struct ks_record *r, uint32_t segment,
+                   uint64_t offset, struct ks_err *err)
+{
+    struct ks_ledger_cell *c;
+    l->counts.n_records++;
+    note_time(l, r);
+    if (r->role != KS_ROLE_CELL)
+        return 0;
+    int rc = grow((void **)&l->nodes, l->n_nodes, &l->cap_nodes, sizeof(*l->nodes), err);
+    if (rc == 0)
+        rc = need_cell(l, &r->cell, &c, err);
+    if (rc < 0)
+        return rc;
+    count(l, c, -1);
+    l->nodes[l->n_nodes] = (struct node){
+        .a = { r->attempt, r->round, r->role, r->outcome, r->flags },
+        .next = c->first,
+        .segment = segment,
+        .offset = offset,
+    };
+    c->first = l->n_nodes++;
+    c->n_attempts++;
+    if (r->attempt > c->max_done)
+        c->max_done = r->attempt;
+    choose(l, c);
+    count(l, c, +1);
+    return 0;
+}
+
+bool ks_ledger_has(const struct ks_ledger *l, const struct ks_cell *cell, uint32_t attempt,
+                   uint32_t round)
+{
+    const struct ks_ledger_cell *c = find_cell(l, cell);
+    for (uint32_t k = c ? c->first : NONE; k != NONE; k = l->nodes[k].next)
+        if (l->nodes[k].a.attempt == attempt && l->nodes[k].a.round == round)
+            return true;
+    return false;
+}
+
+static int apply_name(struct ks_ledger *l, const struct ks_journal_frame *f, struct ks_err *err)
+{
+    struct ks_name_rec v;
+    struct ks_ledger_problem *p;
+    struct instance *i;
+    int rc = ks_name_rec_decode(f->body, f->n, &v, err);
+    if (rc < 0)
+        return rc;
+    if (f->type == KS_F_INSTANCE) {
+        rc = need_instance(l, v.id, &i, err);
+        if (rc == 0)
+            memcpy(i->name, v.name, sizeof(i->name));
+        return rc;
+    }
+    rc = need_problem(l, v.id, &p, err);
+    if (rc < 0)
+        return rc;
+    p->count = v.count;
+    memcpy(p->name, v.name, sizeof(p->name) - 1);
+    return 0;
+}
+
+static int apply_build(struct ks_ledger *l, const struct ks_journal_frame *f, struct ks_err *err)
+{
+    struct ks_build_rec v;
+    struct instance *i;
+    int rc = ks_build_rec_decode(f->body, f->n, &v, err);
+    if (rc < 0)
+        return rc;
+    rc = need_instance(l, v.instance, &i, err);
+    if (rc == 0 && v.outcome == KS_O_OK)
+        i->build_id = v.build_id;
+    return rc;
+}
+
+static int apply_job(struct ks_ledger *l, const struct ks_journal_frame *f, struct ks_err *err)
+{
+    char *text = NULL;
+    int rc = ks_job_rec_decode(f->body, f->n, &l->job, &text, err);
+    if (rc < 0)
+        return rc;
+    free(l->job_text);
+    l->job_text = text;
+    return 0;
+}
+
+int ks_ledger_apply(struct ks_ledger *l, const struct ks_journal_frame *f, struct ks_err *err)
+{
+    struct ks_start s;
+    int rc;
+    switch (f->type) {
+    case KS_F_DONE:
+        rc = ks_record_decode(f->body, f->n, l->scratch, NULL, err);
+        return rc < 0 ? rc : ks_ledger_done(l, l->scratch, f->segment, f->offset, err);
+    case KS_F_START:
+        rc = ks_start_decode(f->body, f->n, &s, err);
+        return rc < 0 ? rc : ks_ledger_start(l, &s, err);
+    case KS_F_PROBLEM:
+    case KS_F_INSTANCE:
+        return apply_name(l, f, err);
+    case KS_F_BUILD:
+        return apply_build(l, f, err);
+    case KS_F_JOB:
+        return apply_job(l, f, err);
+    default:
+        return 0;
+    }
+}
+
+const struct ks_ledger_cell *ks_ledger_find(const struct ks_ledger *l, const struct ks_cell *c)
+{
+    return find_cell(l, c);
+}
+
+size_t ks_ledger_n_cells(const struct ks_ledger *l)
+{
+    return l->n_cells;
+}
+
+const struct ks_ledger_cell *ks_ledger_cell(const struct ks_ledger *l, size_t i)
+{
+    return &l->cells[i];
+}
+
+size_t ks_ledger_n_problems(const struct ks_ledger *l)
+{
+    return l->n_problems;
+}
+
+const struct ks_ledger_problem *ks_ledger_problem(const struct ks_ledger *l, size_t i)
+{
+    return &l->problems[i];
+}
+
+const struct ks_ledger_problem *ks_ledger_problem_find(const struct ks_ledger *l, uint64_t id)
+{
+    return find_problem(l, id);
+}
+
+void ks_ledger_counts(const struct ks_ledger *l, struct ks_ledger_counts *out)
+{
+    *out = l->counts;
+}
+
+size_t ks_ledger_n_instances(const struct ks_ledger *l)
+{
+    return l->n_instances;
+}
+
+uint64_t ks_ledger_instance(const struct ks_ledger *l, size_t i)
+{
+    return l->instances[i].id;
+}
+
+const struct ks_job_rec *ks_ledger_job(const struct ks_ledger *l, const char **text_out)
+{
+    *text_out = l->job_text;
+    return l->job_text ? &l->job : NULL;
+}
+
+struct ks_id128 ks_ledger_build(const struct ks_ledger *l, uint64_t instance)
+{
+    const struct instance *i = find_instance(l, instance);
+    return i ? i->build_id : (struct ks_id128){ 0, 0 };
+}
+
+const char *ks_ledger_instance_name(const struct ks_ledger *l, uint64_t instance)
+{
+    const struct instance *i = find_instance(l, instance);
+    return i && i->name[0] ? i->name : NULL;
+}
+
+struct reading {
+    struct ks_ledger *ledger;
+    ks_journal_damage_fn on_damage;
+    void *ctx;
+    uint64_t n_bad;
+};
+
+static int on_frame(void *ctx, const struct ks_journal_frame *f, struct ks_err *err)
+{
+    struct reading *r = ctx;
+    int rc = ks_ledger_apply(r->ledger, f, err);
+    if (rc == KS_EFORMAT) {
+        r->n_bad++;
+        return 0;
+    }
+    return rc;
+}
+
+static void on_damage(void *ctx, const struct ks_journal_damage *d)
+{
+    struct reading *r = ctx;
+    if (r->on_damage)
+        r->on_damage(r->ctx, d);
+}
+
+int ks_ledger_read(const char *dir, struct ks_ledger **l_out, ks_journal_damage_fn damage,
+                   void *ctx, struct ks_journal_totals *totals_out, uint64_t *n_bad_out,
+                   struct ks_err *err)
+{
+    struct reading r = { .on_damage = damage, .ctx = ctx };
+    int rc = ks_ledger_create(&r.ledger, err);
+    if (rc < 0)
+        return rc;
+    rc = ks_journal_read(dir, on_frame, on_damage, &r, totals_out, err);
+    if (rc < 0) {
+        ks_ledger_destroy(r.ledger);
+        return rc;
+    }
+    if (n_bad_out)
+        *n_bad_out = r.n_bad;
+    *l_out = r.ledger;
+    return 0;
+}

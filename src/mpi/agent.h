@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT */
+/* agent.h - one rank's hands: takes leases, runs them in workers through the warden, turns every
+ * end of a worker into records. A state machine: it never blocks and knows nothing of MPI.
+ *
+ * Work is done in sessions, one worker process each:
+ *   normal   up to `batch` cells of one problem, streamed as leases come
+ *   retry    after an abnormal end: the canary, then the failed cell alone
+ *   suspect  a cell that a dead worker had completed, alone, between sentinel heap chunks
+ * docs/architecture.md draws it. */
+#ifndef KS_MPI_AGENT_H
+#define KS_MPI_AGENT_H
+
+#include "base/err.h"
+#include "build/build.h"
+#include "grid/grid.h"
+#include "mpi/msg.h"
+#include "record/record.h"
+#include "record/request.h"
+#include "record/stats.h"
+#include "spawn/warden.h"
+#include "topo/topo.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct ks_agent;
+
+/* One frame for the journal (types below 100) or for rank 0 (KS_F_MSG_LEASE_END). */
+typedef int (*ks_agent_emit_fn)(void *ctx, uint16_t type, const void *body, size_t n,
+                                struct ks_err *err);
+
+struct ks_agent_config {
+    const struct ks_grid *grid;   /* borrowed */
+    const struct ks_build *build; /* borrowed; NULL for the sim device */
+    struct ks_warden *warden;     /* borrowed */
+    const char *worker_path;      /* of ksweep-worker; borrowed */
+    uint32_t rank;
+    bool is_oversubscribed; /* flags every row */
+    bool is_pinned;
+    struct ks_core_set cores; /* when is_pinned */
+    uint64_t device_id;
+    char device[64]; /* locator for the worker's backend */
+    struct ks_noise_limits noise;
+    ks_agent_emit_fn emit;
+    void *ctx;
+};
+
+int ks_agent_create(const struct ks_agent_config *c, struct ks_agent **a_out, struct ks_err *err);
+void ks_agent_destroy(struct ks_agent *a); /* NULL is fine; kills the worker */
+
+#define KS_AGENT_LEASES 2u /* the one in work and the next */
+/* KS_EINVAL when KS_AGENT_LEASES are held already. */
+int ks_agent_lease(struct ks_agent *a, const struct ks_msg_lease *lease, struct ks_err *err);
+uint32_t ks_agent_n_leases(const struct ks_agent *a);
+
+/* Do what can be done now: read records, send requests, start workers. Errors are those of emit and
+ * of memory; whatever a kernel does is a record. */
+int ks_agent_step(struct ks_agent *a, struct ks_err *err);
+/* 1 when the child was this agent's worker (then it has been dealt with), else 0. */
+int ks_agent_child_ended(struct ks_agent *a, const struct ks_child_end *end, struct ks_err *err);
+
+/* Records emitted minus records acknowledged: beyond KS_AGENT_UNACKED no new cell is started. */
+#define KS_AGENT_UNACKED 64u
+void ks_agent_acked(struct ks_agent *a, uint64_t n_durable);
+
+/* Finish the cell in flight (and a recovery under way), give everything else back. */
+void ks_agent_drain(struct ks_agent *a);
+/* Kill the worker now; the cell in flight is not recorded. */
+void ks_agent_stop(struct ks_agent *a);
+bool ks_agent_is_idle(const struct ks_agent *a); /* no worker, no leases, nothing held back */
+/* The device was quarantined (canary wrong twice), hung, or the worker cannot be started: `why`. */
+bool ks_agent_is_broken(const struct ks_agent *a, const char **why_out);
+/* A worker is timing: coordination should wake rarely. */
+bool ks_agent_is_measuring(const struct ks_agent *a);
+
+/* The job's measuring keys as a worker gets them. */
+void ks_agent_measure(const struct ks_job *job, struct ks_measure *m);
+
+struct ks_agent_totals {
+    uint64_t n_records, n_cells, n_workers, n_deaths;
+    uint64_t worker_ns; /* sum of the workers' wall times */
+    uint64_t wait_ns;   /* idle between leases while not drained */
+};
+void ks_agent_totals(const struct ks_agent *a, struct ks_agent_totals *out);
+
+#endif

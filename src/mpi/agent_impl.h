@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: MIT */
+/* agent_impl.h - the agent's state, shared by agent.c (leases and blocks), agent_worker.c (the
+ * process and its pipes) and agent_recover.c (abnormal ends). */
+#ifndef KS_MPI_AGENT_IMPL_H
+#define KS_MPI_AGENT_IMPL_H
+
+#include "mpi/agent.h"
+#include "record/frame.h"
+#include "record/request.h"
+#include "record/status.h"
+
+#define NO_LEASE    UINT32_MAX
+#define MAX_SENT    160u /* cells of one session */
+#define MAX_RECOVER 200u
+#define MAX_ANCHORS 3u /* failing candidates for the anchor before a block does without */
+
+struct work { /* one cell to run */
+    uint32_t i_instance, attempt, round, role;
+    uint32_t n_deaths; /* abnormal ends so far, in this lease */
+    uint32_t n_dirty;  /* contaminated measurements so far */
+    uint32_t i_lease;  /* index into leases, NO_LEASE when it belongs to none */
+};
+
+enum stage { STAGE_OPEN, STAGE_CELLS, STAGE_CLOSE, STAGE_END };
+
+struct lease {
+    bool is_held;
+    struct ks_msg_lease m;
+    enum stage stage;
+    uint32_t i_next; /* of m.cells */
+    uint32_t n_open; /* sent, held back or queued again, not yet settled */
+    bool is_given_back;
+};
+
+enum session_kind { SESSION_NORMAL, SESSION_RETRY, SESSION_SUSPECT };
+
+struct session { /* what the present worker is for */
+    enum session_kind kind;
+    uint32_t i_problem;
+    uint64_t block_id;
+    bool needs_canary, canary_sent;
+    uint32_t n_sent, n_done; /* sent[0..n_done) have records */
+    bool is_ended;           /* KS_F_REQ_END was sent */
+    struct work sent[MAX_SENT];
+};
+
+struct worker {
+    bool is_alive;
+    uint32_t child;
+    int request_fd, record_fd, status_fd;
+    struct ks_status *status;
+    struct ks_buf out; /* requests not yet in the pipe */
+    struct ks_frame_reader in;
+    struct ks_id128 nonce;
+    uint64_t seq;  /* of the last record taken */
+    bool is_lying; /* something on the pipe was not from the worker */
+    uint64_t started_ns;
+    uint64_t printed; /* ring_bytes when the cell in flight began */
+};
+
+struct block {
+    struct ks_block rec; /* block_id 0: none */
+    uint32_t i_anchor;   /* instance, when has_anchor */
+    bool has_anchor, is_waiting;
+    uint32_t i_candidate, n_failed;
+    uint32_t position;
+};
+
+/* A recovery: held-back records and what is left to do before normal work goes on. */
+struct recovery {
+    bool is_on;
+    struct work culprit; /* valid when has_culprit */
+    bool has_culprit, retry_is_due;
+    bool needs_canary;
+    uint32_t n_canary_deaths;
+    uint32_t i_problem;
+    uint64_t block_id;
+    struct ks_record *first; /* the culprit's record, held until the retry has ended; NULL none */
+    struct work suspects[MAX_SENT];
+    struct ks_record *verdicts[MAX_SENT]; /* their records from the sentinel workers */
+    uint32_t n_suspects, i_suspect;
+    struct work completed[MAX_SENT]; /* by the worker that died */
+    uint32_t n_completed;
+};
+
+struct ks_agent {
+    struct ks_agent_config c;
+    struct lease leases[KS_AGENT_LEASES];
+    uint32_t order[KS_AGENT_LEASES]; /* held leases, oldest first */
+    uint32_t n_leases;
+    struct work again[MAX_RECOVER]; /* cells to measure once more at the end of their lease */
+    uint32_t n_again;
+    struct session session;
+    struct worker worker;
+    struct block block;
+    struct recovery recovery;
+    int reference_fd; /* memfd of reference_problem, -1 none */
+    uint32_t reference_problem;
+    uint64_t n_emitted, n_acked; /* records */
+    bool is_draining, is_broken;
+    bool is_killed;    /* the worker, by a drain */
+    uint32_t drain_at; /* records of the session after which a drain kills the worker */
+    char why[200];
+    struct ks_agent_totals totals;
+    uint64_t idle_since_ns;
+    struct ks_record *record; /* scratch */
+    struct ks_buf body;       /* scratch */
+};
+
+/* agent.c */
+int ks_agent_emit_record(struct ks_agent *a, const struct ks_record *r, struct ks_err *err);
+int ks_agent_emit_start(struct ks_agent *a, const struct work *w, uint32_t i_problem, uint32_t why,
+                        struct ks_err *err);
+int ks_agent_emit_event(struct ks_agent *a, uint32_t kind, struct ks_err *err, const char *fmt, ...)
+    __attribute__((format(printf, 4, 5)));
+/* A record of a normal session has come: judge noise, settle the lease, keep the block's books. */
+int ks_agent_take(struct ks_agent *a, const struct work *w, struct ks_record *r,
+                  struct ks_err *err);
+void ks_agent_settle(struct ks_agent *a, const struct work *w);
+struct ks_cell ks_agent_cell(const struct ks_agent *a, uint32_t i_problem, uint32_t i_instance);
+void ks_agent_break(struct ks_agent *a, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* agent_worker.c */
+int ks_worker_start(struct ks_agent *a, struct ks_err *err); /* for a->session */
+int ks_worker_send_cell(struct ks_agent *a, const struct work *w, struct ks_err *err);
+int ks_worker_send_canary(struct ks_agent *a, struct ks_err *err);
+int ks_worker_send_end(struct ks_agent *a, struct ks_err *err);
+int ks_worker_flush(struct ks_agent *a, struct ks_err *err);
+int ks_worker_read(struct ks_agent *a, struct ks_err *err); /* takes every record that is there */
+void ks_worker_release(struct ks_agent *a);
+/* What was printed since the last call goes into the journal under this cell, the last 64 KiB. */
+int ks_worker_emit_output(struct ks_agent *a, const struct ks_cell *cell, const struct work *w,
+                          struct ks_err *err);
+bool ks_references_are_sealed(int fd);
+
+/* agent_recover.c */
+/* A record of a retry or suspect session (or the canary of any). */
+int ks_recover_record(struct ks_agent *a, const struct work *w, struct ks_record *r,
+                      struct ks_err *err);
+int ks_recover_canary(struct ks_agent *a, const struct ks_record *r, struct ks_err *err);
+/* The worker ended; culprit_end: how, when it was abnormal. */
+int ks_recover_death(struct ks_agent *a, const struct ks_child_end *end, struct ks_err *err);
+/* Prepare the next session of a recovery: true when there is one; false: recovery is over. */
+int ks_recover_next(struct ks_agent *a, bool *is_ready_out, struct ks_err *err);
+void ks_recover_forget(struct ks_agent *a); /* a drain: what was held back is not recorded */
+
+#endif

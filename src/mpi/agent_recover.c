@@ -1,0 +1,434 @@
+/* SPDX-License-Identifier: MIT */
+/* agent_recover.c - abnormal ends: attribution, the canary, the retry alone, the suspects.
+ *
+ * The record of a death is held back until its retry has ended, so that the journal never holds one
+ * without the other. A suspect is convicted by a violated sentinel or by dying in its sentinel
+ * worker, the exit included. */
+#include "base/clock.h"
+#include "mpi/agent_impl.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct ks_record *copy_record(const struct ks_record *r, struct ks_err *err)
+{
+    struct ks_record *copy = malloc(sizeof(*copy));
+    if (!copy) {
+        ks_fail(err, KS_ENOMEM, "recovery: out of memory");
+        return NULL;
+    }
+    *copy = *r;
+    return copy;
+}
+
+static void take_tail(const struct ks_status *s, struct ks_record *r)
+{
+    uint64_t total = s->ring_bytes;
+    uint64_t n = total < KS_TAIL_MAX ? total : KS_TAIL_MAX;
+    for (uint64_t i = 0; i < n; i++)
+        r->tail[i] = (char)s->ring[(total - n + i) % KS_STATUS_RING];
+    r->n_tail = (uint32_t)n;
+}
+
+static void outcome_of_exit(const struct ks_agent *a, int code, struct ks_record *r)
+{
+    r->outcome = KS_O_EXITED;
+    r->code = code;
+    if (a->worker.status->pipe_broken || code == KS_WORKER_EXIT_PIPE ||
+        code == KS_WORKER_EXIT_PROTOCOL) {
+        r->outcome = KS_O_WORKER_LOST;
+        snprintf(r->reason, sizeof(r->reason), "the worker's descriptors were closed");
+    } else if (code == KS_WORKER_EXIT_SETUP) {
+        r->outcome = KS_O_WORKER_LOST;
+        snprintf(r->reason, sizeof(r->reason), "the worker could not be set up");
+    }
+}
+
+static void outcome_of_end(const struct ks_agent *a, const struct ks_child_end *end,
+                           struct ks_record *r)
+{
+    const struct ks_job *job = &a->c.grid->job;
+    switch (end->how) {
+    case KS_END_EXITED:
+        outcome_of_exit(a, end->code, r);
+        return;
+    case KS_END_SIGNALED:
+        r->outcome = KS_O_CRASHED;
+        r->code = end->code;
+        snprintf(r->reason, sizeof(r->reason), "%s", strsignal(end->code));
+        return;
+    case KS_END_DEADLINE:
+        r->outcome = KS_O_TIMEOUT;
+        snprintf(r->reason, sizeof(r->reason), "deadline passed in phase %s (kernel_timeout_s %u)",
+                 ks_phase_text(r->phase), job->isolate.kernel_timeout_s);
+        return;
+    case KS_END_MEMORY:
+        r->outcome = KS_O_OUT_OF_MEMORY;
+        return;
+    case KS_END_ABANDONED:
+        r->outcome = KS_O_DEVICE_LOST;
+        snprintf(r->reason, sizeof(r->reason), "the worker could not be ended: device hung");
+        return;
+    default:
+        r->outcome = KS_O_WORKER_LOST;
+        snprintf(r->reason, sizeof(r->reason), "%s",
+                 a->worker.is_lying ? "something else wrote into the record pipe"
+                                    : ks_end_text(end->how));
+    }
+}
+
+/* What a worker's end means for the cell in flight. */
+static void classify(const struct ks_agent *a, const struct ks_child_end *end, struct ks_record *r)
+{
+    const struct ks_status *s = a->worker.status;
+    uint64_t cap = (uint64_t)a->c.grid->job.isolate.memory_mib << 20;
+    r->phase = s->phase;
+    r->pid = end->pid;
+    r->worker = a->worker.nonce;
+    r->started_ns = ks_realtime_ns();
+    r->fault_address = s->fault_address;
+    r->n_denied = s->n_denied;
+    r->denied_call = s->denied_call;
+    r->peak_bytes = s->peak_bytes;
+    if (r->n_denied)
+        r->flags |= KS_FL_DENIED_CALLS;
+    take_tail(s, r);
+    if (a->worker.is_lying) {
+        r->outcome = KS_O_WORKER_LOST;
+        snprintf(r->reason, sizeof(r->reason), "something else wrote into the record pipe");
+        return;
+    }
+    outcome_of_end(a, end, r);
+    bool died = r->outcome == KS_O_CRASHED || r->outcome == KS_O_EXITED;
+    if (died && cap && r->peak_bytes >= cap / 100 * 95) {
+        r->outcome = KS_O_OUT_OF_MEMORY;
+        r->code = 0;
+        snprintf(r->reason, sizeof(r->reason), "reached its memory cap of %u MiB",
+                 a->c.grid->job.isolate.memory_mib);
+    }
+}
+
+static void fill_record(const struct ks_agent *a, const struct work *w,
+                        const struct ks_child_end *end, struct ks_record *r)
+{
+    ks_record_init(r);
+    r->cell = ks_agent_cell(a, a->session.i_problem, w->i_instance);
+    r->attempt = w->attempt;
+    r->round = w->round;
+    r->role = w->role;
+    r->rank = a->c.rank;
+    r->device_id = a->c.device_id;
+    r->block_id = a->session.block_id;
+    r->position = a->block.position ? a->block.position - 1 : 0;
+    r->lease_id = w->i_lease == NO_LEASE ? 0 : a->leases[w->i_lease].m.lease;
+    r->seq = a->worker.seq + 1;
+    r->flags = a->c.is_oversubscribed ? KS_FL_OVERSUBSCRIBED : 0;
+    classify(a, end, r);
+}
+
+/* Cells that were sent but never begun are sent again, as they were. */
+static int requeue_unstarted(struct ks_agent *a, uint32_t from, struct ks_err *err)
+{
+    const struct session *s = &a->session;
+    for (uint32_t k = from; k < s->n_sent; k++) {
+        if (s->sent[k].role == KS_ROLE_ANCHOR) {
+            a->block.is_waiting = false;
+            if (!a->block.has_anchor && a->block.i_candidate)
+                a->block.i_candidate--;
+            continue;
+        }
+        if (a->n_again == MAX_RECOVER)
+            return ks_fail(err, KS_ENOMEM, "agent: more than %u cells to repeat", MAX_RECOVER);
+        a->again[a->n_again++] = s->sent[k];
+    }
+    return 0;
+}
+
+static void note_completed(struct ks_agent *a)
+{
+    struct recovery *v = &a->recovery;
+    v->n_completed = 0;
+    for (uint32_t k = 0; k < a->session.n_done; k++)
+        if (a->session.sent[k].role == KS_ROLE_CELL)
+            v->completed[v->n_completed++] = a->session.sent[k];
+}
+
+static void accuse(struct recovery *v)
+{
+    memcpy(v->suspects, v->completed, sizeof(v->suspects));
+    for (uint32_t i = 0; i < v->n_completed; i++) {
+        v->suspects[i].attempt++;
+        v->suspects[i].i_lease = NO_LEASE;
+    }
+    v->n_suspects = v->n_completed;
+    v->i_suspect = 0;
+}
+
+static int death_in_normal(struct ks_agent *a, const struct ks_child_end *end, struct ks_err *err)
+{
+    struct recovery *v = &a->recovery;
+    struct session *s = &a->session;
+    bool has_culprit = s->n_done < s->n_sent;
+    struct work w = has_culprit ? s->sent[s->n_done] : (struct work){ 0 };
+    *v = (struct recovery){
+        .is_on = true, .needs_canary = true, .i_problem = s->i_problem, .block_id = s->block_id
+    };
+    note_completed(a);
+    if (!has_culprit) { /* it died between cells or at its exit */
+        accuse(v);
+        return 0;
+    }
+    int rc = requeue_unstarted(a, s->n_done + 1, err);
+    if (rc < 0)
+        return rc;
+    fill_record(a, &w, end, a->record);
+    rc = ks_worker_emit_output(a, &a->record->cell, &w, err);
+    if (rc < 0)
+        return rc;
+    if (w.role == KS_ROLE_ANCHOR) {
+        if (a->leases[w.i_lease].stage == STAGE_CLOSE)
+            accuse(v);
+        return ks_agent_take(a, &w, a->record, err);
+    }
+    if (w.n_deaths >= a->c.grid->job.isolate.retries) {
+        rc = ks_agent_emit_record(a, a->record, err);
+        if (rc == 0)
+            ks_agent_settle(a, &w);
+        return rc;
+    }
+    v->first = copy_record(a->record, err);
+    if (!v->first)
+        return KS_ENOMEM;
+    v->has_culprit = v->retry_is_due = true;
+    v->culprit = w;
+    v->culprit.attempt++;
+    v->culprit.n_deaths++;
+    return 0;
+}
+
+/* Journal the death and then what its retry gave. */
+static int settle_retry(struct ks_agent *a, const struct ks_record *r, bool is_repeated,
+                        struct ks_err *err)
+{
+    struct recovery *v = &a->recovery;
+    struct work w = v->culprit;
+    int rc = ks_agent_emit_start(a, &w, v->i_problem, 1, err);
+    if (rc == 0)
+        rc = ks_agent_emit_record(a, v->first, err);
+    if (rc < 0)
+        return rc;
+    free(v->first);
+    v->first = NULL;
+    if (is_repeated && w.n_deaths < a->c.grid->job.isolate.retries) {
+        v->first = copy_record(r, err);
+        if (!v->first)
+            return KS_ENOMEM;
+        v->culprit.attempt++;
+        v->culprit.n_deaths++;
+        return 0;
+    }
+    v->retry_is_due = v->has_culprit = false;
+    if (!is_repeated)
+        accuse(v);
+    rc = ks_agent_emit_record(a, r, err);
+    if (rc == 0)
+        ks_agent_settle(a, &w);
+    return rc;
+}
+
+static int canary_failed(struct ks_agent *a, struct ks_err *err)
+{
+    struct recovery *v = &a->recovery;
+    v->needs_canary = true;
+    if (++v->n_canary_deaths < 2)
+        return ks_agent_emit_event(a, KS_EV_WORKER_DEATH, err,
+                                   "canary failed once after an abnormal end");
+    int rc = ks_agent_emit_event(a, KS_EV_QUARANTINE, err,
+                                 "canary wrong or dead twice: device quarantined");
+    ks_agent_break(a, "canary wrong or dead twice");
+    return rc;
+}
+
+static void convict(struct ks_record *r)
+{
+    r->outcome = KS_O_CRASHED;
+    snprintf(r->reason, sizeof(r->reason), "heap_corruption");
+}
+
+/* The record of the one cell of a retry or suspect session: what its worker sent (kept in
+ * verdicts[slot]), else what its end means. */
+static int session_record(struct ks_agent *a, const struct ks_child_end *end, bool is_abnormal,
+                          uint32_t slot, struct ks_err *err)
+{
+    struct recovery *v = &a->recovery;
+    if (v->verdicts[slot]) {
+        if (is_abnormal)
+            convict(v->verdicts[slot]);
+        return 0;
+    }
+    fill_record(a, &a->session.sent[0], end, a->record);
+    v->verdicts[slot] = copy_record(a->record, err);
+    return v->verdicts[slot] ? 0 : KS_ENOMEM;
+}
+
+static bool is_abnormal_end(const struct ks_agent *a, const struct ks_child_end *end)
+{
+    return a->worker.is_lying || end->how != KS_END_EXITED || end->code != 0 ||
+           a->session.n_done < a->session.n_sent || !a->session.is_ended;
+}
+
+static int end_of_retry(struct ks_agent *a, const struct ks_child_end *end, bool is_abnormal,
+                        struct ks_err *err)
+{
+    struct recovery *v = &a->recovery;
+    if (v->needs_canary) /* it has not passed: wrong or dead */
+        return canary_failed(a, err);
+    if (!a->session.n_sent)
+        return 0;
+    int rc = session_record(a, end, is_abnormal, 0, err);
+    if (rc < 0)
+        return rc;
+    struct ks_record *r = v->verdicts[0];
+    v->verdicts[0] = NULL;
+    rc = settle_retry(a, r, is_abnormal, err);
+    free(r);
+    return rc;
+}
+
+int ks_recover_death(struct ks_agent *a, const struct ks_child_end *end, struct ks_err *err)
+{
+    struct recovery *v = &a->recovery;
+    bool is_abnormal = is_abnormal_end(a, end);
+    if (is_abnormal)
+        a->totals.n_deaths++;
+    if (end->how == KS_END_NO_EXEC) {
+        ks_agent_break(a, "cannot start %s: %s", a->c.worker_path, strerror(end->code));
+        return 0;
+    }
+    if (end->how == KS_END_ABANDONED) {
+        int rc = ks_agent_emit_event(a, KS_EV_ABANDONED, err,
+                                     "worker %d hangs in the kernel and was abandoned", end->pid);
+        if (rc == 0 && a->session.kind == SESSION_NORMAL)
+            rc = death_in_normal(a, end, err);
+        if (rc == 0 && v->first)
+            rc = ks_agent_emit_record(a, v->first, err);
+        ks_agent_break(a, "the device hangs: worker %d could not be ended", end->pid);
+        return rc;
+    }
+    switch (a->session.kind) {
+    case SESSION_NORMAL:
+        return is_abnormal ? death_in_normal(a, end, err) : 0;
+    case SESSION_RETRY:
+        return end_of_retry(a, end, is_abnormal, err);
+    case SESSION_SUSPECT:
+        return session_record(a, end, is_abnormal, v->i_suspect++, err);
+    }
+    return 0;
+}
+
+int ks_recover_record(struct ks_agent *a, const struct work *w, struct ks_record *r,
+                      struct ks_err *err)
+{
+    struct recovery *v = &a->recovery;
+    uint32_t slot = a->session.kind == SESSION_SUSPECT ? v->i_suspect : 0;
+    (void)w;
+    v->verdicts[slot] = copy_record(r, err);
+    return v->verdicts[slot] ? 0 : KS_ENOMEM;
+}
+
+int ks_recover_canary(struct ks_agent *a, const struct ks_record *r, struct ks_err *err)
+{
+    if (r->outcome == KS_O_OK) {
+        a->recovery.needs_canary = false;
+        return 0;
+    }
+    return ks_warden_kill(a->c.warden, a->worker.child, err);
+}
+
+static bool is_convicted(const struct ks_record *r)
+{
+    return ks_outcome_is_abnormal(r->outcome);
+}
+
+/* One guilty: its record counts, the others' stand as evidence beside their first. None guilty: the
+ * suspicion stays on all, as a flag. */
+static int pass_judgement(struct ks_agent *a, struct ks_err *err)
+{
+    struct recovery *v = &a->recovery;
+    uint32_t n_guilty = 0;
+    int rc = 0;
+    for (uint32_t i = 0; i < v->n_suspects; i++)
+        n_guilty += is_convicted(v->verdicts[i]);
+    for (uint32_t i = 0; i < v->n_suspects && rc == 0; i++) {
+        struct ks_record *r = v->verdicts[i];
+        bool counts = is_convicted(r) || !n_guilty;
+        if (!is_convicted(r) && !n_guilty)
+            r->flags |= KS_FL_SUSPECT;
+        if (!counts)
+            r->role = KS_ROLE_CONTROL;
+        if (counts)
+            rc = ks_agent_emit_start(a, &v->suspects[i], v->i_problem, 2, err);
+        if (rc == 0)
+            rc = ks_agent_emit_record(a, r, err);
+    }
+    for (uint32_t i = 0; i < v->n_suspects; i++) {
+        free(v->verdicts[i]);
+        v->verdicts[i] = NULL;
+    }
+    v->n_suspects = 0;
+    return rc;
+}
+
+int ks_recover_next(struct ks_agent *a, bool *is_ready_out, struct ks_err *err)
+{
+    struct recovery *v = &a->recovery;
+    *is_ready_out = true;
+    a->session = (struct session){ .i_problem = v->i_problem, .block_id = v->block_id };
+    if (v->needs_canary || v->retry_is_due) {
+        a->session.kind = SESSION_RETRY;
+        a->session.needs_canary = v->needs_canary;
+        return 0;
+    }
+    if (v->i_suspect < v->n_suspects) {
+        a->session.kind = SESSION_SUSPECT;
+        return 0;
+    }
+    *is_ready_out = false;
+    v->is_on = false;
+    return pass_judgement(a, err);
+}
+
+void ks_recover_forget(struct ks_agent *a)
+{
+    struct recovery *v = &a->recovery;
+    free(v->first);
+    v->first = NULL;
+    for (uint32_t i = 0; i < MAX_SENT; i++) {
+        free(v->verdicts[i]);
+        v->verdicts[i] = NULL;
+    }
+    v->n_suspects = 0;
+    v->is_on = v->retry_is_due = false;
+}
+
+int ks_agent_child_ended(struct ks_agent *a, const struct ks_child_end *end, struct ks_err *err)
+{
+    if (!a->worker.is_alive || end->child != a->worker.child)
+        return 0;
+    int rc = ks_worker_read(a, err);
+    a->totals.worker_ns += end->wall_ns;
+    if (rc == 0 && !a->is_killed)
+        rc = ks_recover_death(a, end, err);
+    if (rc == 0 && a->session.n_done && a->worker.status->ring_bytes > a->worker.printed) {
+        const struct work *w = &a->session.sent[a->session.n_done - 1];
+        struct ks_cell cell = ks_agent_cell(a, a->session.i_problem, w->i_instance);
+        rc = ks_worker_emit_output(a, &cell, w, err);
+    }
+    a->is_killed = false;
+    ks_worker_release(a);
+    if (!a->n_leases)
+        a->idle_since_ns = ks_now_ns();
+    return rc < 0 ? rc : 1;
+}

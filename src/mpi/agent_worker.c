@@ -1,0 +1,360 @@
+/* SPDX-License-Identifier: MIT */
+/* agent_worker.c - the worker process of a session: its descriptors, requests and records. */
+#include "base/clock.h"
+#include "mpi/agent_impl.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+enum { PIPE_BYTES = 1 << 20 };
+#define SETUP_LIMIT_NS 120000000000ull /* until the worker sets its own deadline */
+
+bool ks_references_are_sealed(int fd)
+{
+    int seals = fcntl(fd, F_GET_SEALS);
+    return seals >= 0 && (seals & (F_SEAL_WRITE | F_SEAL_FUTURE_WRITE));
+}
+
+static void close_fd(int *fd)
+{
+    if (*fd >= 0)
+        close(*fd);
+    *fd = -1;
+}
+
+static int make_pipe(int p[2], int nonblocking_end, struct ks_err *err)
+{
+    if (pipe2(p, O_CLOEXEC) < 0)
+        return ks_fail_errno(err, "pipe");
+    (void)fcntl(p[0], F_SETPIPE_SZ, PIPE_BYTES); /* smaller ones only cost wake-ups */
+    if (fcntl(p[nonblocking_end], F_SETFL, O_NONBLOCK) < 0)
+        return ks_fail_errno(err, "pipe");
+    return 0;
+}
+
+static int make_status(struct worker *w, struct ks_err *err)
+{
+    w->status_fd = memfd_create("ksweep-status", MFD_CLOEXEC);
+    if (w->status_fd < 0 || ftruncate(w->status_fd, sizeof(*w->status)) < 0)
+        return ks_fail_errno(err, "status page");
+    void *p = mmap(NULL, sizeof(*w->status), PROT_READ | PROT_WRITE, MAP_SHARED, w->status_fd, 0);
+    if (p == MAP_FAILED)
+        return ks_fail_errno(err, "status page");
+    w->status = p;
+    w->status->magic = KS_STATUS_MAGIC;
+    w->status->version = 1;
+    w->status->i_cell = UINT64_MAX;
+    w->status->denied_call = -1;
+    w->status->deadline_ns = ks_now_ns() + SETUP_LIMIT_NS;
+    return 0;
+}
+
+/* The references of a problem are computed by its first worker and sealed; an unfinished or another
+ * problem's memfd is replaced. */
+static int need_references(struct ks_agent *a, uint32_t i_problem, struct ks_err *err)
+{
+    if (a->reference_fd >= 0 && a->reference_problem == i_problem &&
+        ks_references_are_sealed(a->reference_fd))
+        return 0;
+    close_fd(&a->reference_fd);
+    a->reference_fd = memfd_create("ksweep-reference", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    if (a->reference_fd < 0)
+        return ks_fail_errno(err, "reference memory");
+    a->reference_problem = i_problem;
+    return 0;
+}
+
+static void put_request(struct ks_agent *a, uint16_t type)
+{
+    ks_frame_put(&a->worker.out, type, a->body.data, a->body.len);
+}
+
+void ks_agent_measure(const struct ks_job *job, struct ks_measure *m)
+{
+    *m = (struct ks_measure){
+        .warmup_ms = job->measure.warmup_ms,
+        .min_samples = job->measure.min_samples,
+        .max_samples = job->measure.max_samples,
+        .max_ms = job->measure.max_ms,
+        .target_rse = job->measure.target_rse,
+        .cache = job->measure.cache ? KS_CACHE_COLD : KS_CACHE_WARM,
+        .verify_exact = job->verify.exact,
+        .verify_elementwise = job->verify.elementwise,
+        .kernel_timeout_ms = job->isolate.kernel_timeout_s * 1000u,
+        .min_sample_us = job->measure.min_sample_us,
+    };
+}
+
+static int put_setup(struct ks_agent *a, struct ks_err *err)
+{
+    const struct ks_job *job = &a->c.grid->job;
+    struct ks_req_setup s = {
+        .nonce = a->worker.nonce,
+        .device_id = a->c.device_id,
+        .memory_bytes = (uint64_t)job->isolate.memory_mib << 20,
+        .rank = a->c.rank,
+        .is_sentinel = a->session.kind == SESSION_SUSPECT,
+    };
+    snprintf(s.backend, sizeof(s.backend), "%s", ks_job_backends[job->device.backend]);
+    snprintf(s.device, sizeof(s.device), "%s", a->c.device);
+    ks_agent_measure(job, &s.measure);
+    ks_buf_clear(&a->body);
+    ks_req_setup_encode(&s, &a->body);
+    put_request(a, KS_F_REQ_SETUP);
+
+    struct ks_req_problem p = { .references = ks_references_are_sealed(a->reference_fd) ? 2 : 1 };
+    struct ks_buf text;
+    ks_buf_init(&text);
+    const struct ks_problem *problem = &a->c.grid->problems[a->session.i_problem];
+    ks_problem_canonical(problem, &text);
+    p.problem = problem->id;
+    snprintf(p.canonical, sizeof(p.canonical), "%s", ks_buf_text(&text));
+    ks_buf_release(&text);
+    ks_buf_clear(&a->body);
+    ks_req_problem_encode(&p, &a->body);
+    put_request(a, KS_F_REQ_PROBLEM);
+    if (!ks_buf_ok(&a->worker.out) || !ks_buf_ok(&a->body))
+        return ks_fail(err, KS_ENOMEM, "requests: out of memory");
+    return 0;
+}
+
+static int spawn(struct ks_agent *a, const int request[2], const int record[2], struct ks_err *err)
+{
+    const struct ks_job *job = &a->c.grid->job;
+    struct worker *w = &a->worker;
+    const char *argv[] = { a->c.worker_path, NULL };
+    struct ks_spawn what = {
+        .argv = argv,
+        .fds = { request[0], record[1], w->status_fd, a->reference_fd },
+        .status_fd = w->status_fd,
+        .memory_bytes = (uint64_t)job->isolate.memory_mib << 20,
+        .n_processes = 512,
+        .is_pinned = a->c.is_pinned,
+    };
+    if (a->c.is_pinned) {
+        CPU_ZERO(&what.cpus);
+        CPU_SET(a->c.cores.cpu, &what.cpus);
+    }
+    return ks_warden_spawn(a->c.warden, &what, &w->child, err);
+}
+
+int ks_worker_start(struct ks_agent *a, struct ks_err *err)
+{
+    struct worker *w = &a->worker;
+    int request[2] = { -1, -1 }, record[2] = { -1, -1 };
+    *w = (struct worker){ .request_fd = -1, .record_fd = -1, .status_fd = -1 };
+    w->nonce = ks_id128_random();
+    w->started_ns = ks_now_ns();
+    ks_buf_init(&w->out);
+    ks_frame_reader_init(&w->in);
+    int rc = need_references(a, a->session.i_problem, err);
+    if (rc == 0)
+        rc = make_status(w, err);
+    if (rc == 0)
+        rc = make_pipe(request, 1, err);
+    if (rc == 0)
+        rc = make_pipe(record, 0, err);
+    if (rc == 0)
+        rc = put_setup(a, err);
+    if (rc == 0)
+        rc = spawn(a, request, record, err);
+    close_fd(&request[0]);
+    close_fd(&record[1]);
+    w->request_fd = request[1];
+    w->record_fd = record[0];
+    if (rc < 0) {
+        ks_worker_release(a);
+        return ks_err_context(err, rc, "starting a worker");
+    }
+    w->is_alive = true;
+    a->totals.n_workers++;
+    return ks_worker_flush(a, err);
+}
+
+void ks_worker_release(struct ks_agent *a)
+{
+    struct worker *w = &a->worker;
+    close_fd(&w->request_fd);
+    close_fd(&w->record_fd);
+    close_fd(&w->status_fd);
+    if (w->status)
+        munmap(w->status, sizeof(*w->status));
+    w->status = NULL;
+    ks_buf_release(&w->out);
+    ks_frame_reader_release(&w->in);
+    w->is_alive = false;
+}
+
+int ks_worker_flush(struct ks_agent *a, struct ks_err *err)
+{
+    struct worker *w = &a->worker;
+    if (!ks_buf_ok(&w->out))
+        return ks_fail(err, KS_ENOMEM, "requests: out of memory");
+    while (w->request_fd >= 0 && w->out.len) {
+        ssize_t n = write(w->request_fd, w->out.data, w->out.len);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0) /* full: later; broken: the worker's end will be reported */
+            break;
+        ks_buf_drop(&w->out, (size_t)n);
+    }
+    return 0;
+}
+
+int ks_worker_send_cell(struct ks_agent *a, const struct work *w, struct ks_err *err)
+{
+    struct session *s = &a->session;
+    const struct ks_artefact *art =
+        a->c.build ? ks_build_artefact(a->c.build, w->i_instance) : NULL;
+    struct ks_req_cell r = {
+        .cell = ks_agent_cell(a, s->i_problem, w->i_instance),
+        .i_cell = s->n_sent,
+        .attempt = w->attempt,
+        .round = w->round,
+        .role = w->role,
+        .position = a->block.position++,
+        .block_id = s->block_id,
+        .lease_id = w->i_lease == NO_LEASE ? 0 : a->leases[w->i_lease].m.lease,
+    };
+    snprintf(r.entry, sizeof(r.entry), "%s", a->c.grid->instances[w->i_instance].name);
+    if (art) {
+        r.build_id = art->build_id;
+        r.code_id = art->code_id;
+        memcpy(r.digest, art->digest, sizeof(r.digest));
+        snprintf(r.artefact, sizeof(r.artefact), "%s", art->path);
+        snprintf(r.entry, sizeof(r.entry), "%s", art->entry);
+    }
+    ks_buf_clear(&a->body);
+    ks_req_cell_encode(&r, &a->body);
+    put_request(a, KS_F_REQ_CELL);
+    s->sent[s->n_sent++] = *w;
+    return ks_worker_flush(a, err);
+}
+
+int ks_worker_send_canary(struct ks_agent *a, struct ks_err *err)
+{
+    ks_buf_clear(&a->body);
+    put_request(a, KS_F_REQ_CANARY);
+    a->session.canary_sent = true;
+    return ks_worker_flush(a, err);
+}
+
+int ks_worker_send_end(struct ks_agent *a, struct ks_err *err)
+{
+    if (a->session.is_ended)
+        return 0;
+    ks_buf_clear(&a->body);
+    put_request(a, KS_F_REQ_END);
+    a->session.is_ended = true;
+    return ks_worker_flush(a, err);
+}
+
+int ks_worker_emit_output(struct ks_agent *a, const struct ks_cell *cell, const struct work *wk,
+                          struct ks_err *err)
+{
+    struct worker *w = &a->worker;
+    uint64_t total = w->status->ring_bytes, fresh = total - w->printed;
+    w->printed = total;
+    if (!fresh || fresh > total)
+        return 0;
+    uint64_t n = fresh < KS_OUTPUT_MAX ? fresh : KS_OUTPUT_MAX;
+    uint8_t *copy = malloc(n);
+    if (!copy)
+        return ks_fail(err, KS_ENOMEM, "output: out of memory");
+    for (uint64_t i = 0; i < n; i++)
+        copy[i] = w->status->ring[(total - n + i) % KS_STATUS_RING];
+    struct ks_output o = {
+        .cell = *cell, .attempt = wk->attempt, .round = wk->round, .n_total = fresh
+    };
+    ks_buf_clear(&a->body);
+    ks_output_encode(&o, copy, n, &a->body);
+    free(copy);
+    return a->c.emit(a->c.ctx, KS_F_OUTPUT, a->body.data, a->body.len, err);
+}
+
+static bool is_expected(const struct ks_agent *a, const struct ks_record *r)
+{
+    const struct session *s = &a->session;
+    if (!ks_id128_eq(r->worker, a->worker.nonce) || r->seq != a->worker.seq + 1)
+        return false;
+    if (r->role == KS_ROLE_CANARY)
+        return s->canary_sent;
+    if (s->n_done >= s->n_sent)
+        return false;
+    const struct work *w = &s->sent[s->n_done];
+    struct ks_cell cell = ks_agent_cell(a, s->i_problem, w->i_instance);
+    return !ks_cell_compare(&cell, &r->cell) && r->attempt == w->attempt && r->round == w->round &&
+           r->role == w->role;
+}
+
+static int take_record(struct ks_agent *a, const struct ks_frame *f, struct ks_err *err)
+{
+    struct ks_record *r = a->record;
+    if (ks_record_decode(f->body, f->n, r, NULL, NULL) < 0 || !is_expected(a, r)) {
+        a->worker.is_lying = true;
+        return 0;
+    }
+    a->worker.seq++;
+    r->rank = a->c.rank;
+    r->device_id = a->c.device_id;
+    if (a->c.is_oversubscribed)
+        r->flags |= KS_FL_OVERSUBSCRIBED;
+    if (r->role == KS_ROLE_CANARY)
+        return ks_recover_canary(a, r, err);
+    struct work w = a->session.sent[a->session.n_done++];
+    int rc = ks_worker_emit_output(a, &r->cell, &w, err);
+    if (rc < 0)
+        return rc;
+    return a->session.kind == SESSION_NORMAL ? ks_agent_take(a, &w, r, err)
+                                             : ks_recover_record(a, &w, r, err);
+}
+
+/* The pipe belongs to the worker alone: one byte that is not its own and nothing after it counts.
+ */
+static int take_frames(struct ks_agent *a, struct ks_err *err)
+{
+    struct worker *w = &a->worker;
+    struct ks_frame f;
+    while (!w->is_lying && ks_frame_next(&w->in, &f) == 1) {
+        if (w->in.n_damaged_places)
+            break;
+        if (f.type == KS_F_READY)
+            continue;
+        if (f.type != KS_F_DONE) {
+            w->is_lying = true;
+            break;
+        }
+        int rc = take_record(a, &f, err);
+        if (rc < 0)
+            return rc;
+    }
+    if (w->in.n_damaged_places)
+        w->is_lying = true;
+    return 0;
+}
+
+int ks_worker_read(struct ks_agent *a, struct ks_err *err)
+{
+    struct worker *w = &a->worker;
+    uint8_t bytes[65536];
+    while (w->record_fd >= 0 && !w->is_lying) {
+        ssize_t n = read(w->record_fd, bytes, sizeof(bytes));
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            break;
+        int rc = ks_frame_feed(&w->in, bytes, (size_t)n, err);
+        if (rc == 0)
+            rc = take_frames(a, err);
+        if (rc < 0)
+            return rc;
+    }
+    if (w->is_lying && w->is_alive)
+        return ks_warden_kill(a->c.warden, w->child, err);
+    return 0;
+}

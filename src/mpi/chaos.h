@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/* chaos.h - named points at which tests end or stop this process, for real, by a signal.
+ * KSWEEP_CHAOS="NAME:N[:stop][@RANK]" kills (SIGKILL) or stops (SIGSTOP) this process at its N-th
+ * passage of point NAME. Unset in production: one getenv per passage of points that are rare. */
+#ifndef KS_MPI_CHAOS_H
+#define KS_MPI_CHAOS_H
+
+#include <stdint.h>
+
+enum ks_chaos_point {
+    KS_CHAOS_BEFORE_WRITE,
+    KS_CHAOS_BEFORE_FSYNC,
+    KS_CHAOS_BEFORE_ACK,
+    KS_CHAOS_GATHER,
+    KS_CHAOS_RENAME,
+    KS_CHAOS_N
+};
+
+struct ks_chaos {
+    uint32_t passed[KS_CHAOS_N];
+    uint32_t rank;
+};
+void ks_chaos(struct ks_chaos *c, enum ks_chaos_point point);
+
+#endif

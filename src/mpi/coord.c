@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: MIT */
+/* coord.c - frames in, journal, acknowledgements out. Nothing is acknowledged before it is on disk.
+ */
+#include "mpi/coord.h"
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "mpi/coord_impl.h"
+
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define COMMIT_NS    10000000ull /* group commit: the oldest record waits this long at most */
+#define COMMIT_BYTES (256u << 10)
+#define BEAT_NS      1000000000ull
+
+int ks_coord_create(const struct ks_coord_config *cfg, struct ks_coord **c_out, struct ks_err *err)
+{
+    struct ks_coord *c = calloc(1, sizeof(*c));
+    if (!c)
+        return ks_fail(err, KS_ENOMEM, "coordinator: out of memory");
+    c->c = *cfg;
+    c->n_ranks = ks_net_size(cfg->net);
+    c->ranks = calloc(c->n_ranks, sizeof(*c->ranks));
+    c->record = malloc(sizeof(*c->record));
+    c->started_ns = ks_now_ns();
+    ks_buf_init(&c->body);
+    ks_buf_init(&c->acked);
+    snprintf(c->reason, sizeof(c->reason), "complete");
+    const struct ks_segment *seg = ks_journal_segment(cfg->journal);
+    c->block_base = ks_mix64(seg->run_id.lo ^ seg->incarnation) << 24;
+    int rc = c->ranks && c->record ? 0 : ks_fail(err, KS_ENOMEM, "coordinator: out of memory");
+    for (uint32_t i = 0; rc == 0 && i < c->n_ranks; i++)
+        c->ranks[i].seen_ns = c->started_ns;
+    if (rc == 0)
+        rc = ks_coord_open_sched(c, err);
+    if (rc < 0) {
+        ks_coord_destroy(c);
+        return rc;
+    }
+    *c_out = c;
+    return 0;
+}
+
+void ks_coord_destroy(struct ks_coord *c)
+{
+    if (!c)
+        return;
+    ks_sched_destroy(c->sched);
+    free(c->ranks);
+    free(c->bad);
+    free(c->record);
+    ks_buf_release(&c->body);
+    ks_buf_release(&c->acked);
+    free(c);
+}
+
+static int append_bytes(struct ks_coord *c, uint16_t type, const void *body, size_t n,
+                        struct ks_err *err)
+{
+    if (!c->pending_since_ns)
+        c->pending_since_ns = ks_now_ns();
+    return ks_journal_append(c->c.journal, type, body, n, &c->position, err);
+}
+
+int ks_coord_append(struct ks_coord *c, uint16_t type, struct ks_err *err)
+{
+    if (!ks_buf_ok(&c->body))
+        return ks_fail(err, KS_ENOMEM, "coordinator: out of memory");
+    return append_bytes(c, type, c->body.data, c->body.len, err);
+}
+
+int ks_coord_event(struct ks_coord *c, uint32_t kind, uint32_t rank, struct ks_err *err,
+                   const char *fmt, ...)
+{
+    struct ks_event_rec e = { .kind = kind, .rank = rank, .realtime_ns = ks_realtime_ns() };
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(e.text, sizeof(e.text), fmt, ap);
+    va_end(ap);
+    if (rank < c->n_ranks)
+        snprintf(e.host, sizeof(e.host), "%s", c->ranks[rank].host);
+    ks_buf_clear(&c->body);
+    ks_event_encode(&e, &c->body);
+    return ks_coord_append(c, KS_F_EVENT, err);
+}
+
+int ks_coord_send(struct ks_coord *c, uint32_t to, uint16_t type, uint64_t a, uint64_t b,
+                  struct ks_err *err)
+{
+    struct ks_buf body;
+    ks_buf_init(&body);
+    ks_msg_numbers_put(a, b, &body);
+    int rc = ks_net_send(c->c.net, to, type, body.data, body.len, err);
+    ks_buf_release(&body);
+    return rc;
+}
+
+static int take_event(struct ks_coord *c, const struct ks_frame *f, struct ks_err *err)
+{
+    struct ks_event_rec e;
+    int rc = ks_event_decode(f->body, f->n, &e, err);
+    if (rc < 0)
+        return rc;
+    ks_logf(c->c.log, e.kind == KS_EV_INFO ? KS_INFO : KS_WARN, "rank %u on %s: %s", e.rank, e.host,
+            e.text);
+    return append_bytes(c, f->type, f->body, f->n, err);
+}
+
+static int take_start(struct ks_coord *c, const struct ks_frame *f, struct ks_err *err)
+{
+    struct ks_start s;
+    int rc = ks_start_decode(f->body, f->n, &s, err);
+    if (rc == 0)
+        rc = ks_ledger_start(c->c.ledger, &s, err);
+    return rc < 0 ? rc : append_bytes(c, f->type, f->body, f->n, err);
+}
+
+static int take_lease_end(struct ks_coord *c, uint32_t from, const struct ks_frame *f,
+                          struct ks_err *err)
+{
+    uint64_t lease = 0;
+    int rc = ks_msg_numbers_get(f->body, f->n, &lease, NULL, err);
+    if (rc < 0)
+        return rc;
+    ks_sched_lease_end(c->sched, lease);
+    if (c->ranks[from].n_leases)
+        c->ranks[from].n_leases--;
+    return 0;
+}
+
+static int take_numbers(struct ks_coord *c, uint32_t from, const struct ks_frame *f,
+                        struct ks_err *err)
+{
+    uint64_t a = 0, b = 0;
+    int rc = ks_msg_numbers_get(f->body, f->n, &a, &b, err);
+    if (rc < 0)
+        return rc;
+    if (f->type == KS_F_MSG_BUILD_END)
+        return ks_coord_build_end(c, from, (uint32_t)a, err);
+    if (f->type == KS_F_MSG_BYE)
+        return ks_coord_bye(c, from, a != 0, b != 0, err);
+    return 0; /* a beat */
+}
+
+int ks_coord_frame(struct ks_coord *c, uint32_t from, const struct ks_frame *f, struct ks_err *err)
+{
+    c->ranks[from].seen_ns = ks_now_ns();
+    switch (f->type) {
+    case KS_F_DONE:
+        return ks_coord_take_record(c, from, f, err);
+    case KS_F_START:
+        return take_start(c, f, err);
+    case KS_F_EVENT:
+        return take_event(c, f, err);
+    case KS_F_HOST:
+    case KS_F_DEVICE:
+    case KS_F_BUILD:
+    case KS_F_OUTPUT:
+    case KS_F_BLOCK:
+        return append_bytes(c, f->type, f->body, f->n, err);
+    case KS_F_MSG_HELLO:
+        return ks_coord_hello(c, from, f, err);
+    case KS_F_MSG_LEASE_END:
+        return take_lease_end(c, from, f, err);
+    case KS_F_MSG_BEAT:
+    case KS_F_MSG_BUILD_END:
+    case KS_F_MSG_BYE:
+        return take_numbers(c, from, f, err);
+    default:
+        return ks_fail(err, KS_EPROTO, "rank %u sent a frame of type %u", from, f->type);
+    }
+}
+
+static int write_ack_log(struct ks_coord *c, struct ks_err *err)
+{
+    if (!c->c.ack_log || !c->acked.len)
+        return 0;
+    int fd = open(c->c.ack_log, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return ks_fail_errno(err, "%s", c->c.ack_log);
+    int rc = ks_write_all(fd, c->acked.data, c->acked.len, err);
+    close(fd);
+    ks_buf_clear(&c->acked);
+    return rc;
+}
+
+int ks_coord_sync(struct ks_coord *c, struct ks_err *err)
+{
+    ks_chaos(&c->chaos, KS_CHAOS_BEFORE_FSYNC);
+    int rc = ks_journal_sync(c->c.journal, &c->durable, err);
+    if (rc < 0)
+        return ks_err_context(err, rc, "journal of '%s'", c->c.dir);
+    c->pending_since_ns = 0;
+    ks_chaos(&c->chaos, KS_CHAOS_BEFORE_ACK);
+    rc = write_ack_log(c, err);
+    for (uint32_t i = 0; i < c->n_ranks && rc == 0; i++) {
+        struct rank *r = &c->ranks[i];
+        if (r->n_acked == r->n_records)
+            continue;
+        r->n_acked = r->n_records;
+        rc = ks_coord_send(c, i, KS_F_MSG_ACK, r->n_acked, 0, err);
+    }
+    return rc;
+}
+
+static int beat(struct ks_coord *c, uint64_t now_ns, struct ks_err *err)
+{
+    int rc = ks_journal_beat(c->c.journal, now_ns, err);
+    if (rc == 0 && ks_journal_pending(c->c.journal) && !c->pending_since_ns)
+        c->pending_since_ns = now_ns;
+    if (now_ns - c->last_beat_ns < BEAT_NS)
+        return rc;
+    c->last_beat_ns = now_ns;
+    for (uint32_t i = 1; i < c->n_ranks && rc == 0; i++)
+        rc = ks_coord_send(c, i, KS_F_MSG_BEAT, 0, 0, err);
+    return rc;
+}
+
+int ks_coord_drain(struct ks_coord *c, const char *why, struct ks_err *err)
+{
+    int rc = 0;
+    if (c->is_draining)
+        return 0;
+    c->is_draining = true;
+    snprintf(c->reason, sizeof(c->reason), "%s", why);
+    for (uint32_t i = 0; i < c->n_ranks && rc == 0; i++)
+        if (c->ranks[i].state < RANK_LEAVING)
+            rc = ks_coord_send(c, i, KS_F_MSG_DRAIN, 0, 0, err);
+    if (rc == 0)
+        rc = ks_coord_event(c, KS_EV_SIGNAL, 0, err, "drained: %s", why);
+    return rc < 0 ? rc : ks_coord_sync(c, err);
+}
+
+static bool is_quiet(const struct ks_coord *c)
+{
+    for (uint32_t i = 0; i < c->n_ranks; i++)
+        if (c->ranks[i].state < RANK_LEAVING && c->ranks[i].n_leases)
+            return false;
+    return true;
+}
+
+int ks_coord_step(struct ks_coord *c, uint64_t now_ns, struct ks_err *err)
+{
+    int rc = ks_coord_watch(c, now_ns, err);
+    if (rc == 0)
+        rc = ks_coord_give_leases(c, now_ns, err);
+    if (rc == 0)
+        rc = beat(c, now_ns, err);
+    if (rc < 0)
+        return rc;
+    bool is_ending = (c->is_complete || c->is_draining) && is_quiet(c);
+    if (c->pending_since_ns && (is_ending || now_ns - c->pending_since_ns >= COMMIT_NS ||
+                                ks_journal_pending(c->c.journal) >= COMMIT_BYTES)) {
+        ks_chaos(&c->chaos, KS_CHAOS_BEFORE_WRITE);
+        rc = ks_coord_sync(c, err);
+    }
+    if (rc == 0 && is_ending && !c->is_over_sent)
+        rc = ks_coord_dismiss(c, err);
+    return rc;
+}
+
+bool ks_coord_is_over(const struct ks_coord *c)
+{
+    if (!c->is_over_sent || c->pending_since_ns)
+        return false;
+    for (uint32_t i = 0; i < c->n_ranks; i++)
+        if (c->ranks[i].state != RANK_GONE && c->ranks[i].state != RANK_LOST)
+            return false;
+    return true;
+}
+
+bool ks_coord_is_drained(const struct ks_coord *c)
+{
+    return c->is_draining;
+}
+
+const char *ks_coord_reason(const struct ks_coord *c)
+{
+    return c->reason;
+}
+
+bool ks_coord_lost_anyone(const struct ks_coord *c)
+{
+    return c->n_lost > 0;
+}
+
+const char *ks_coord_lost_hosts(const struct ks_coord *c)
+{
+    return c->lost_hosts;
+}
+
+uint64_t ks_coord_n_pending(const struct ks_coord *c)
+{
+    struct ks_ledger_counts n;
+    ks_ledger_counts(c->c.ledger, &n);
+    uint64_t all = ks_grid_n_cells(c->c.grid);
+    return n.n_final < all ? all - n.n_final : 0;
+}
+
+void ks_coord_progress(const struct ks_coord *c, uint64_t now_ns, char *out, size_t cap)
+{
+    struct ks_ledger_counts n;
+    struct ks_sched_counts s;
+    ks_ledger_counts(c->c.ledger, &n);
+    ks_sched_counts(c->sched, &s);
+    double seconds = c->measuring_ns ? (double)(now_ns - c->measuring_ns) * 1e-9 : 0;
+    double rate = seconds > 0 ? (double)c->n_done_here / seconds : 0;
+    uint32_t working = ks_coord_n_working(c);
+    double left = s.remaining_s / (working ? working : 1);
+    size_t at = 0;
+    int w = snprintf(out, cap, "%llu of %llu cells, %.1f/s, about %.0f s left;",
+                     (unsigned long long)n.n_final, (unsigned long long)ks_grid_n_cells(c->c.grid),
+                     rate, left);
+    at = w > 0 ? (size_t)w : 0;
+    for (uint32_t o = 1; o < KS_O_LIMIT && at < cap; o++)
+        if (n.outcome[o]) {
+            w = snprintf(out + at, cap - at, " %s %llu", ks_outcome_text(o),
+                         (unsigned long long)n.outcome[o]);
+            at += w > 0 ? (size_t)w : 0;
+        }
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/* coord.h - rank 0's books: which rank measures what, what is on disk, who is alive. A state
+ * machine like the agent; the only writer of the journal. */
+#ifndef KS_MPI_COORD_H
+#define KS_MPI_COORD_H
+
+#include "base/err.h"
+#include "base/log.h"
+#include "build/build.h"
+#include "grid/grid.h"
+#include "journal/journal.h"
+#include "journal/ledger.h"
+#include "mpi/net.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct ks_coord;
+
+struct ks_coord_config {
+    const struct ks_grid *grid; /* borrowed */
+    struct ks_build *build;     /* rank 0's own view; borrowed; NULL for the sim device */
+    struct ks_net *net;         /* borrowed */
+    struct ks_journal *journal; /* borrowed */
+    struct ks_ledger *ledger;   /* borrowed; kept up to date */
+    const struct ks_log *log;   /* borrowed */
+    const char *dir;            /* for messages */
+    uint32_t retry;             /* bit mask of outcomes to measure again */
+    bool accept_rebuild;
+    uint64_t max_time_ns; /* 0 = none; from creation */
+    uint64_t lost_after_ns;
+    const char *ack_log; /* NULL, or a file that gets one line per acknowledged cell */
+};
+
+int ks_coord_create(const struct ks_coord_config *c, struct ks_coord **c_out, struct ks_err *err);
+void ks_coord_destroy(struct ks_coord *c); /* NULL is fine */
+
+/* A frame from a rank (also rank 0 itself). Errors end the run: journal, memory, input. */
+int ks_coord_frame(struct ks_coord *c, uint32_t from, const struct ks_frame *f, struct ks_err *err);
+/* Timers: leases, group commit, acknowledgements, beats, losses. */
+int ks_coord_step(struct ks_coord *c, uint64_t now_ns, struct ks_err *err);
+/* No more leases: running cells are finished. why is shown in the status. */
+int ks_coord_drain(struct ks_coord *c, const char *why, struct ks_err *err);
+
+/* Everything is over: every rank said goodbye or is lost, everything is on disk. */
+bool ks_coord_is_over(const struct ks_coord *c);
+bool ks_coord_is_drained(const struct ks_coord *c); /* a drain was asked for */
+/* "complete", or why it was drained. */
+const char *ks_coord_reason(const struct ks_coord *c);
+bool ks_coord_lost_anyone(const struct ks_coord *c);
+/* "node3 node7", "" none. */
+const char *ks_coord_lost_hosts(const struct ks_coord *c);
+uint64_t ks_coord_n_pending(const struct ks_coord *c); /* cells without an outcome */
+/* One line for people: cells, rate, outcomes, time left. */
+void ks_coord_progress(const struct ks_coord *c, uint64_t now_ns, char *out, size_t cap);
+
+#endif

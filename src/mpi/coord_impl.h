@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT */
+/* coord_impl.h - the coordinator's state, shared by coord.c (frames, journal), coord_lease.c (cells
+ * and leases) and coord_ranks.c (who is there). */
+#ifndef KS_MPI_COORD_IMPL_H
+#define KS_MPI_COORD_IMPL_H
+
+#include "mpi/chaos.h"
+#include "mpi/coord.h"
+#include "mpi/msg.h"
+#include "sched/sched.h"
+
+enum rank_state {
+    RANK_AWAITED, /* has not said hello */
+    RANK_BUILDING,
+    RANK_CHECKING, /* looks at the cache again after all of its host have built */
+    RANK_READY,    /* may measure, or only watches */
+    RANK_LEAVING,  /* was told that the job is over */
+    RANK_GONE,     /* said goodbye */
+    RANK_LOST
+};
+
+struct rank {
+    enum rank_state state;
+    bool measures, is_broken, has_checked; /* checked: answered after its host's builds */
+    uint32_t n_leases, n_missing;
+    uint64_t seen_ns;
+    uint64_t n_records, n_acked; /* received; acknowledged */
+    uint64_t n_cells;            /* with role cell */
+    uint64_t last_good_ns;       /* realtime of its last passed canary or start */
+    int32_t pid;
+    char host[64];
+};
+
+struct bad_cell { /* a non-ok outcome, void if its device turns out to be bad */
+    uint32_t rank, i_problem, i_instance, attempt;
+};
+
+struct ks_coord {
+    struct ks_coord_config c;
+    struct rank *ranks; /* [n_ranks] */
+    uint32_t n_ranks;
+    struct ks_sched *sched;
+    uint64_t block_base;
+    uint64_t started_ns, measuring_ns, last_beat_ns, pending_since_ns;
+    uint64_t position, durable; /* of the journal */
+    bool is_draining, is_over_sent, is_measuring, is_complete;
+    char reason[160];
+    char lost_hosts[512];
+    uint32_t n_lost;
+    struct bad_cell *bad;
+    uint32_t n_bad, cap_bad;
+    struct ks_buf acked;      /* lines for ack_log, written after the next sync */
+    uint64_t n_done_here;     /* cells finished in this life, for the rate */
+    struct ks_record *record; /* scratch */
+    struct ks_buf body;       /* scratch */
+    struct ks_chaos chaos;
+};
+
+/* coord.c */
+int ks_coord_append(struct ks_coord *c, uint16_t type, struct ks_err *err); /* c->body */
+int ks_coord_event(struct ks_coord *c, uint32_t kind, uint32_t rank, struct ks_err *err,
+                   const char *fmt, ...) __attribute__((format(printf, 5, 6)));
+int ks_coord_send(struct ks_coord *c, uint32_t to, uint16_t type, uint64_t a, uint64_t b,
+                  struct ks_err *err);
+int ks_coord_sync(struct ks_coord *c, struct ks_err *err);
+
+/* coord_lease.c */
+int ks_coord_open_sched(struct ks_coord *c, struct ks_err *err);
+int ks_coord_give_leases(struct ks_coord *c, uint64_t now_ns, struct ks_err *err);
+int ks_coord_take_record(struct ks_coord *c, uint32_t from, const struct ks_frame *f,
+                         struct ks_err *err);
+int ks_coord_write_outcome(struct ks_coord *c, uint32_t i_problem, uint32_t i_instance,
+                           uint32_t outcome, const char *reason, struct ks_err *err);
+void ks_coord_log_failure(const struct ks_coord *c, const struct ks_record *r);
+
+/* coord_ranks.c */
+int ks_coord_hello(struct ks_coord *c, uint32_t from, const struct ks_frame *f, struct ks_err *err);
+int ks_coord_build_end(struct ks_coord *c, uint32_t from, uint32_t n_missing, struct ks_err *err);
+int ks_coord_bye(struct ks_coord *c, uint32_t from, bool is_broken, bool is_quarantined,
+                 struct ks_err *err);
+int ks_coord_watch(struct ks_coord *c, uint64_t now_ns, struct ks_err *err);
+int ks_coord_dismiss(struct ks_coord *c, struct ks_err *err); /* tell everyone that it is over */
+uint32_t ks_coord_n_working(const struct ks_coord *c); /* ranks that can measure, now or soon */
+
+#endif

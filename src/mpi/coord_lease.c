@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: MIT */
+/* coord_lease.c - cells: what still has to be measured, leases out, records in. */
+#include "base/clock.h"
+#include "mpi/agent.h"
+#include "mpi/coord_impl.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A first guess of a cell's time, until finished cells have taught better: samples of about max_ms
+ * or 30 calls at 10 Gflop/s, and the warm-up. */
+static double first_cost_s(const struct ks_grid *g, uint32_t i)
+{
+    const struct ks_job_measure *m = &g->job.measure;
+    double call_s = ks_problem_flops(&g->problems[i]) / 10e9;
+    double timing = call_s * 30 + 0.010, most = m->max_ms * 1e-3 + call_s * m->min_samples;
+    return m->warmup_ms * 1e-3 + (timing < most ? timing : most) + 4 * call_s + 0.002;
+}
+
+static struct ks_cell cell_of(const struct ks_coord *c, uint32_t i_problem, uint32_t i_instance)
+{
+    const struct ks_grid *g = c->c.grid;
+    return (struct ks_cell){ g->problems[i_problem].id, g->instances[i_instance].id, g->condition };
+}
+
+int ks_coord_write_outcome(struct ks_coord *c, uint32_t i_problem, uint32_t i_instance,
+                           uint32_t outcome, const char *reason, struct ks_err *err)
+{
+    struct ks_record *r = c->record;
+    ks_record_init(r);
+    r->cell = cell_of(c, i_problem, i_instance);
+    r->attempt = ks_ledger_next_attempt(ks_ledger_find(c->c.ledger, &r->cell));
+    r->outcome = outcome;
+    r->started_ns = ks_realtime_ns();
+    snprintf(r->reason, sizeof(r->reason), "%.159s", reason);
+    ks_buf_clear(&c->body);
+    ks_record_encode(r, &c->body);
+    int rc = ks_coord_append(c, KS_F_DONE, err);
+    if (rc == 0)
+        rc = ks_ledger_done(c->c.ledger, r, 0, c->position, err);
+    return rc;
+}
+
+/* An instance that cannot run here is settled without a worker. */
+static uint32_t settled_outcome(const struct ks_coord *c, uint32_t i_problem, uint32_t i_instance,
+                                const char **why_out)
+{
+    *why_out = ks_grid_unsupported(c->c.grid, i_problem, i_instance);
+    if (*why_out)
+        return KS_O_UNSUPPORTED;
+    const struct ks_artefact *a = c->c.build ? ks_build_artefact(c->c.build, i_instance) : NULL;
+    if (!a || a->state == KS_ART_READY || a->state == KS_ART_MISSING)
+        return KS_O_NONE;
+    *why_out = a->reason;
+    if (a->state == KS_ART_UNSUPPORTED)
+        return KS_O_UNSUPPORTED;
+    return a->state == KS_ART_TIMEOUT ? KS_O_BUILD_TIMEOUT : KS_O_BUILD_FAILED;
+}
+
+static enum ks_cell_state cell_state(void *ctx, uint32_t i_problem, uint32_t i_instance)
+{
+    struct ks_coord *c = ctx;
+    struct ks_cell cell = cell_of(c, i_problem, i_instance);
+    const struct ks_ledger_cell *known = ks_ledger_find(c->c.ledger, &cell);
+    if (ks_ledger_is_final(known) && !(c->c.retry & (1u << known->outcome)))
+        return KS_CELL_DONE;
+    const char *why;
+    uint32_t outcome = settled_outcome(c, i_problem, i_instance, &why);
+    if (outcome == KS_O_NONE)
+        return KS_CELL_RUN;
+    if (ks_ledger_is_final(known) && known->outcome == outcome)
+        return KS_CELL_DONE;
+    /* memory may fail: then the rank says the same of this cell itself */
+    return ks_coord_write_outcome(c, i_problem, i_instance, outcome, why, NULL) < 0 ? KS_CELL_RUN
+                                                                                    : KS_CELL_DONE;
+}
+
+int ks_coord_open_sched(struct ks_coord *c, struct ks_err *err)
+{
+    const struct ks_grid *g = c->c.grid;
+    double *cost = malloc(g->n_problems * sizeof(*cost));
+    uint64_t *seed = malloc(g->n_problems * sizeof(*seed));
+    int rc = cost && seed ? 0 : ks_fail(err, KS_ENOMEM, "coordinator: out of memory");
+    for (uint32_t i = 0; rc == 0 && i < g->n_problems; i++) {
+        cost[i] = first_cost_s(g, i);
+        seed[i] = g->problems[i].id;
+    }
+    uint32_t batch = g->job.isolate.batch;
+    struct ks_sched_config sc = {
+        .n_problems = g->n_problems,
+        .n_instances = g->n_instances,
+        .cost_s = cost,
+        .seed = seed,
+        .batch = batch < KS_LEASE_CELLS ? batch : KS_LEASE_CELLS,
+        .cell_state = cell_state,
+        .ctx = c,
+    };
+    if (rc == 0)
+        rc = ks_sched_create(&sc, &c->sched, err);
+    free(cost);
+    free(seed);
+    return rc;
+}
+
+static int send_lease(struct ks_coord *c, uint32_t rank, const struct ks_lease *l,
+                      struct ks_err *err)
+{
+    struct ks_msg_lease m = {
+        .lease = l->id,
+        .block_id = c->block_base + l->block,
+        .i_problem = l->i_problem,
+        .opens = l->opens,
+        .closes = l->closes,
+        .is_alone = l->is_alone,
+        .n = l->n,
+    };
+    struct ks_start s = {
+        .lease_id = l->id, .block_id = m.block_id, .rank = rank, .n_cells = l->n
+    };
+    for (uint32_t k = 0; k < l->n; k++) {
+        struct ks_cell cell = cell_of(c, l->i_problem, l->i_instance[k]);
+        m.cells[k].i_instance = l->i_instance[k];
+        m.cells[k].attempt = ks_ledger_next_attempt(ks_ledger_find(c->c.ledger, &cell));
+        s.cells[k] = (struct ks_start_cell){ .cell = cell, .attempt = m.cells[k].attempt };
+    }
+    ks_buf_clear(&c->body);
+    ks_start_encode(&s, &c->body);
+    int rc = l->n ? ks_coord_append(c, KS_F_START, err) : 0;
+    if (rc == 0)
+        rc = ks_ledger_start(c->c.ledger, &s, err);
+    if (rc < 0)
+        return rc;
+    ks_buf_clear(&c->body);
+    ks_msg_lease_put(&m, &c->body);
+    c->ranks[rank].n_leases++;
+    return ks_net_send(c->c.net, rank, KS_F_MSG_LEASE, c->body.data, c->body.len, err);
+}
+
+static double time_left_s(const struct ks_coord *c, uint64_t now_ns)
+{
+    if (!c->c.max_time_ns)
+        return INFINITY;
+    uint64_t used = now_ns - c->started_ns;
+    return used < c->c.max_time_ns ? (double)(c->c.max_time_ns - used) * 1e-9 : 0;
+}
+
+/* One lease to every rank that has room, round by round, so that all get their first before any
+ * gets its second. */
+int ks_coord_give_leases(struct ks_coord *c, uint64_t now_ns, struct ks_err *err)
+{
+    if (!c->is_measuring || c->is_draining || c->is_complete)
+        return 0;
+    double left = time_left_s(c, now_ns);
+    bool any_wait = false, any = false;
+    for (uint32_t round = 1; round <= KS_AGENT_LEASES; round++)
+        for (uint32_t i = 0; i < c->n_ranks; i++) {
+            struct rank *r = &c->ranks[i];
+            struct ks_lease l;
+            if (r->state != RANK_READY || !r->measures || r->is_broken || r->n_leases >= round)
+                continue;
+            int rc = ks_sched_next(c->sched, i, left, &l, err);
+            any_wait |= rc == KS_SCHED_WAIT;
+            if (rc == KS_SCHED_LEASE) {
+                any = true;
+                rc = send_lease(c, i, &l, err);
+            }
+            if (rc < 0)
+                return rc;
+        }
+    struct ks_sched_counts n;
+    ks_sched_counts(c->sched, &n);
+    if (n.n_complete == c->c.grid->n_problems && !n.n_leases_open) {
+        c->is_complete = true;
+        return 0;
+    }
+    if (any_wait && !any && left < 60 && !n.n_leases_open && c->c.max_time_ns)
+        return ks_coord_drain(c, "max-time", err);
+    if (!ks_coord_n_working(c))
+        return ks_coord_drain(c, "no rank is left to measure", err);
+    return 0;
+}
+
+static bool is_bad(uint32_t outcome)
+{
+    return ks_outcome_needs_look(outcome);
+}
+
+static int note_bad(struct ks_coord *c, uint32_t rank, int64_t ip, int64_t ii, uint32_t attempt,
+                    struct ks_err *err)
+{
+    if (c->n_bad == c->cap_bad) {
+        uint32_t want = c->cap_bad ? c->cap_bad * 2 : 64;
+        void *p = realloc(c->bad, want * sizeof(*c->bad));
+        if (!p)
+            return ks_fail(err, KS_ENOMEM, "coordinator: out of memory");
+        c->bad = p;
+        c->cap_bad = want;
+    }
+    c->bad[c->n_bad++] = (struct bad_cell){ rank, (uint32_t)ip, (uint32_t)ii, attempt };
+    return 0;
+}
+
+void ks_coord_log_failure(const struct ks_coord *c, const struct ks_record *r)
+{
+    char p[17], i[17], code[24] = "";
+    if (!ks_outcome_needs_look(r->outcome) || r->role != KS_ROLE_CELL)
+        return;
+    ks_hex64(r->cell.problem, p);
+    ks_hex64(r->cell.instance, i);
+    if (r->outcome == KS_O_CRASHED || r->outcome == KS_O_EXITED)
+        snprintf(code, sizeof(code), "(%d)", r->code);
+    ks_logf(c->c.log, KS_WARN, "%s%s in %s: %s; attempt %u; ksweep cell %s %s:%s --run",
+            ks_outcome_text(r->outcome), code, ks_phase_text(r->phase),
+            r->reason[0] ? r->reason : "no reason given", r->attempt, c->c.dir, p, i);
+}
+
+static void note_acked(struct ks_coord *c, const struct ks_record *r)
+{
+    char p[17], i[17], d[17];
+    if (!c->c.ack_log)
+        return;
+    ks_hex64(r->cell.problem, p);
+    ks_hex64(r->cell.instance, i);
+    ks_hex64(r->cell.condition, d);
+    ks_buf_printf(&c->acked, "%s %s %s %u %u\n", p, i, d, r->attempt, r->round);
+}
+
+int ks_coord_take_record(struct ks_coord *c, uint32_t from, const struct ks_frame *f,
+                         struct ks_err *err)
+{
+    struct rank *rank = &c->ranks[from];
+    struct ks_record *r = c->record;
+    int rc = ks_record_decode(f->body, f->n, r, NULL, err);
+    if (rc < 0)
+        return ks_err_context(err, rc, "a record of rank %u", from);
+    rank->n_records++;
+    bool is_cell = r->role == KS_ROLE_CELL;
+    if (is_cell && ks_ledger_has(c->c.ledger, &r->cell, r->attempt, r->round))
+        return 0; /* a lease that was given again: the first durable record wins */
+    uint64_t offset = c->position;
+    if (!c->pending_since_ns)
+        c->pending_since_ns = ks_now_ns();
+    rc = ks_journal_append(c->c.journal, KS_F_DONE, f->body, f->n, &c->position, err);
+    if (rc == 0)
+        rc = ks_ledger_done(c->c.ledger, r, ks_journal_segment(c->c.journal)->incarnation, offset,
+                            err);
+    if (rc < 0 || !is_cell)
+        return rc;
+    note_acked(c, r);
+    ks_coord_log_failure(c, r);
+    rank->n_cells++;
+    int64_t ip = ks_grid_problem(c->c.grid, r->cell.problem);
+    int64_t ii = ks_grid_instance(c->c.grid, r->cell.instance);
+    if (ip < 0 || ii < 0)
+        return ks_fail(err, KS_EPROTO, "rank %u measured a cell that is not in the grid", from);
+    const struct ks_ledger_cell *known = ks_ledger_find(c->c.ledger, &r->cell);
+    if (!ks_ledger_is_final(known)) /* a further attempt was announced */
+        return 0;
+    c->n_done_here++;
+    ks_sched_done(c->sched, (uint32_t)ip, (uint32_t)ii,
+                  r->outcome == KS_O_OK ? (double)r->wall_ns * 1e-9 : 0);
+    return is_bad(r->outcome) ? note_bad(c, from, ip, ii, r->attempt, err) : 0;
+}

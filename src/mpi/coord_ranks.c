@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: MIT */
+/* coord_ranks.c - who is there: greetings, builds, goodbyes, losses. */
+#include "base/clock.h"
+#include "mpi/coord_impl.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static bool is_same_host(const struct rank *a, const struct rank *b)
+{
+    return strcmp(a->host, b->host) == 0;
+}
+
+static bool is_alive(const struct rank *r)
+{
+    return r->state != RANK_GONE && r->state != RANK_LOST;
+}
+
+uint32_t ks_coord_n_working(const struct ks_coord *c)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < c->n_ranks; i++) {
+        const struct rank *r = &c->ranks[i];
+        n += r->state == RANK_AWAITED || (r->state < RANK_LEAVING && r->measures && !r->is_broken);
+    }
+    return n;
+}
+
+int ks_coord_hello(struct ks_coord *c, uint32_t from, const struct ks_frame *f, struct ks_err *err)
+{
+    struct ks_msg_hello m;
+    struct rank *r = &c->ranks[from];
+    int rc = ks_msg_hello_get(f->body, f->n, &m, err);
+    if (rc < 0)
+        return rc;
+    if (m.grid_digest != c->c.grid->digest)
+        return ks_fail(err, KS_EINVAL,
+                       "rank %u on %s reads another job: every node must see the same job file, "
+                       "problem lists and kernel configs",
+                       from, m.host);
+    r->state = RANK_BUILDING;
+    r->measures = m.measures;
+    r->n_missing = m.n_missing;
+    r->pid = m.pid;
+    r->last_good_ns = ks_realtime_ns();
+    memcpy(r->host, m.host, sizeof(r->host));
+    return 0;
+}
+
+/* The first rank of a host that is alive; it builds what a lost one left. */
+static uint32_t first_of_host(const struct ks_coord *c, uint32_t i)
+{
+    for (uint32_t k = 0; k < c->n_ranks; k++)
+        if (is_alive(&c->ranks[k]) && is_same_host(&c->ranks[k], &c->ranks[i]))
+            return k;
+    return i;
+}
+
+/* Labels of one sweep come from one build of each instance. */
+static int check_builds(struct ks_coord *c, struct ks_err *err)
+{
+    const struct ks_grid *g = c->c.grid;
+    for (uint32_t i = 0; c->c.build && i < g->n_instances; i++) {
+        const struct ks_artefact *a = ks_build_artefact(c->c.build, i);
+        struct ks_id128 was = ks_ledger_build(c->c.ledger, g->instances[i].id);
+        if (a->state != KS_ART_READY || ks_id128_is_zero(was) || ks_id128_eq(was, a->build_id))
+            continue;
+        if (!c->c.accept_rebuild)
+            return ks_fail(err, KS_EINVAL,
+                           "instance '%s' was measured from another build (source, compiler or "
+                           "flags changed): resume with --accept-rebuild, or start anew",
+                           g->instances[i].name);
+        return ks_coord_event(c, KS_EV_CHANGED_KEY, 0, err,
+                              "resumed with rebuilt kernels, '%s' the first (--accept-rebuild)",
+                              g->instances[i].name);
+    }
+    return 0;
+}
+
+static int start_measuring(struct ks_coord *c, uint32_t i, struct ks_err *err)
+{
+    struct rank *r = &c->ranks[i];
+    r->state = RANK_READY;
+    if (!r->measures)
+        return 0;
+    int rc = c->is_measuring ? 0 : check_builds(c, err);
+    if (!c->is_measuring)
+        c->measuring_ns = ks_now_ns();
+    c->is_measuring = true;
+    return rc < 0 ? rc : ks_sched_device_add(c->sched, i, err);
+}
+
+static bool host_awaits(const struct ks_coord *c, uint32_t i)
+{
+    for (uint32_t k = 0; k < c->n_ranks; k++) {
+        const struct rank *r = &c->ranks[k];
+        if (r->state == RANK_AWAITED) /* it might be of this host */
+            return true;
+        if (is_same_host(r, &c->ranks[i]) && r->state == RANK_BUILDING && r->n_missing)
+            return true;
+    }
+    return false;
+}
+
+/* Every rank of a host has built its share: let them look at the cache again, and the first one
+ * build what is still missing; nobody measures on a host where compilers run. */
+static int check_host(struct ks_coord *c, uint32_t i, struct ks_err *err)
+{
+    uint32_t first = first_of_host(c, i);
+    int rc = 0;
+    for (uint32_t k = 0; k < c->n_ranks && rc == 0; k++) {
+        struct rank *r = &c->ranks[k];
+        if (!is_alive(r) || !is_same_host(r, &c->ranks[i]) || r->state != RANK_BUILDING)
+            continue;
+        r->state = RANK_CHECKING;
+        rc = ks_coord_send(c, k, KS_F_MSG_BUILD, k == first, 0, err);
+    }
+    return rc;
+}
+
+static bool host_is_checked(const struct ks_coord *c, uint32_t i)
+{
+    for (uint32_t k = 0; k < c->n_ranks; k++) {
+        const struct rank *r = &c->ranks[k];
+        if (is_same_host(r, &c->ranks[i]) &&
+            (r->state == RANK_BUILDING ||
+             (r->state == RANK_CHECKING && (r->n_missing || !r->has_checked))))
+            return false;
+    }
+    return true;
+}
+
+int ks_coord_build_end(struct ks_coord *c, uint32_t from, uint32_t n_missing, struct ks_err *err)
+{
+    struct rank *r = &c->ranks[from];
+    int rc = 0;
+    r->n_missing = n_missing;
+    if (r->state == RANK_BUILDING) {
+        r->n_missing = 0;
+        if (host_awaits(c, from))
+            return 0;
+        return check_host(c, from, err);
+    }
+    if (r->state != RANK_CHECKING)
+        return 0;
+    r->has_checked = true;
+    uint32_t first = first_of_host(c, from);
+    if (n_missing && from != first &&
+        c->ranks[first].has_checked) /* another cache: its own build */
+        return ks_coord_send(c, from, KS_F_MSG_BUILD, 1, 0, err);
+    for (uint32_t k = 0; from == first && k < c->n_ranks && rc == 0; k++)
+        if (k != from && c->ranks[k].has_checked && c->ranks[k].n_missing &&
+            is_same_host(&c->ranks[k], r))
+            rc = ks_coord_send(c, k, KS_F_MSG_BUILD, 1, 0, err);
+    if (rc < 0 || !host_is_checked(c, from))
+        return rc;
+    for (uint32_t k = 0; k < c->n_ranks && rc == 0; k++)
+        if (c->ranks[k].state == RANK_CHECKING && is_same_host(&c->ranks[k], r))
+            rc = start_measuring(c, k, err);
+    return rc;
+}
+
+/* A device that fails its canary twice may have spoiled every failure since its last good one:
+ * those cells are opened again, with a further attempt. */
+static int void_failures(struct ks_coord *c, uint32_t rank, struct ks_err *err)
+{
+    uint32_t keep = 0;
+    int rc = 0;
+    for (uint32_t k = 0; k < c->n_bad && rc == 0; k++) {
+        struct bad_cell b = c->bad[k];
+        if (b.rank != rank) {
+            c->bad[keep++] = b;
+            continue;
+        }
+        const struct ks_grid *g = c->c.grid;
+        struct ks_start s = { .rank = rank, .why = 4, .n_cells = 1 };
+        s.cells[0] = (struct ks_start_cell){
+            .cell = { g->problems[b.i_problem].id, g->instances[b.i_instance].id, g->condition },
+            .attempt = b.attempt + 1,
+        };
+        ks_buf_clear(&c->body);
+        ks_start_encode(&s, &c->body);
+        rc = ks_coord_append(c, KS_F_START, err);
+        if (rc == 0)
+            rc = ks_ledger_start(c->c.ledger, &s, err);
+        if (rc == 0)
+            rc = ks_sched_reopen(c->sched, b.i_problem, b.i_instance, err);
+    }
+    c->n_bad = keep;
+    return rc;
+}
+
+/* Its leases go back; cells that were in flight at too many losses are over. */
+static int release_device(struct ks_coord *c, uint32_t i, bool is_loss, struct ks_err *err)
+{
+    uint32_t condemned[KS_LEASE_CELLS][2];
+    uint32_t n = ks_sched_device_lost(c->sched, i, is_loss, condemned, KS_LEASE_CELLS);
+    int rc = 0;
+    c->ranks[i].n_leases = 0;
+    for (uint32_t k = 0; k < n && rc == 0; k++) {
+        rc = ks_coord_write_outcome(c, condemned[k][0], condemned[k][1], KS_O_WORKER_LOST,
+                                    "its rank was lost each time it ran", err);
+        ks_sched_done(c->sched, condemned[k][0], condemned[k][1], 0);
+    }
+    return rc;
+}
+
+int ks_coord_bye(struct ks_coord *c, uint32_t from, bool is_broken, bool is_quarantined,
+                 struct ks_err *err)
+{
+    struct rank *r = &c->ranks[from];
+    if (!is_broken) {
+        r->state = RANK_GONE;
+        return 0;
+    }
+    r->is_broken = true;
+    int rc = release_device(c, from, false, err);
+    if (rc == 0 && is_quarantined)
+        rc = void_failures(c, from, err);
+    return rc;
+}
+
+static void note_lost_host(struct ks_coord *c, const char *host)
+{
+    if (strstr(c->lost_hosts, host))
+        return;
+    size_t at = strlen(c->lost_hosts);
+    snprintf(c->lost_hosts + at, sizeof(c->lost_hosts) - at, "%s%s", at ? " " : "", host);
+}
+
+static int lose(struct ks_coord *c, uint32_t i, struct ks_err *err)
+{
+    struct rank *r = &c->ranks[i];
+    bool was_building = r->state == RANK_BUILDING || r->state == RANK_CHECKING;
+    ks_logf(c->c.log, KS_WARN, "rank %u on %s is lost (silent for %llu s); its cells go to others",
+            i, r->host[0] ? r->host : "an unknown host",
+            (unsigned long long)(c->c.lost_after_ns / 1000000000u));
+    r->state = RANK_LOST;
+    c->n_lost++;
+    note_lost_host(c, r->host[0] ? r->host : "?");
+    ks_net_forget(c->c.net, i);
+    int rc = release_device(c, i, true, err);
+    if (rc == 0)
+        rc = ks_coord_event(c, KS_EV_RANK_LOST, i, err, "rank %u lost", i);
+    uint32_t heir = first_of_host(c, i);
+    if (rc == 0 && was_building && is_alive(&c->ranks[heir]) && !host_awaits(c, heir)) {
+        c->ranks[heir].state = RANK_CHECKING;
+        rc = ks_coord_send(c, heir, KS_F_MSG_BUILD, 1, 0, err);
+    }
+    return rc;
+}
+
+int ks_coord_watch(struct ks_coord *c, uint64_t now_ns, struct ks_err *err)
+{
+    int rc = 0;
+    for (uint32_t i = 1; i < c->n_ranks && rc == 0; i++) {
+        struct rank *r = &c->ranks[i];
+        /* nobody is lost before it has had time to start: MPI_Init has synchronised all of them */
+        if (is_alive(r) && now_ns > r->seen_ns && now_ns - r->seen_ns > c->c.lost_after_ns)
+            rc = lose(c, i, err);
+    }
+    return rc;
+}
+
+int ks_coord_dismiss(struct ks_coord *c, struct ks_err *err)
+{
+    int rc = 0;
+    c->is_over_sent = true;
+    for (uint32_t i = 0; i < c->n_ranks && rc == 0; i++) {
+        struct rank *r = &c->ranks[i];
+        if (!is_alive(r))
+            continue;
+        r->state = RANK_LEAVING;
+        rc = ks_coord_send(c, i, KS_F_MSG_DRAIN, 1, 0, err);
+    }
+    return rc;
+}

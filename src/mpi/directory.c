@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: MIT */
+#include "mpi/directory.h"
+
+#include "base/clock.h"
+#include "base/file.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct ks_directory {
+    char path[1024], journal_dir[1100];
+    const struct ks_grid *grid;
+    struct ks_log *log;
+    FILE *log_file;
+    struct ks_journal *journal;
+    struct ks_ledger *ledger;
+    uint32_t retry;
+    struct ks_buf changes; /* harmless differences to the journal's job */
+    struct ks_buf body;
+};
+
+static int parse_retry(const char *text, uint32_t *mask_out, struct ks_err *err)
+{
+    *mask_out = 0;
+    while (text && *text) {
+        char word[32];
+        size_t n = strcspn(text, ",");
+        snprintf(word, sizeof(word), "%.*s", (int)(n < 31 ? n : 31), text);
+        uint32_t o = ks_outcome_from(word);
+        if (o == KS_O_NONE)
+            return ks_fail(err, KS_EINVAL, "--retry: '%s' is no outcome (see docs/results.md)",
+                           word);
+        *mask_out |= 1u << o;
+        text += n + (text[n] == ',');
+    }
+    return 0;
+}
+
+static void count_damage(void *ctx, const struct ks_journal_damage *d)
+{
+    const struct ks_directory *dir = ctx;
+    ks_logf(dir->log, d->is_tail ? KS_INFO : KS_WARN, "%s: %llu %s bytes at offset %llu", d->path,
+            (unsigned long long)d->n_bytes, d->is_tail ? "torn" : "damaged",
+            (unsigned long long)d->offset);
+}
+
+static uint64_t count_missing(const struct ks_directory *d, struct ks_buf *names)
+{
+    uint64_t n = 0;
+    for (size_t i = 0; i < ks_ledger_n_problems(d->ledger); i++) {
+        const struct ks_ledger_problem *p = ks_ledger_problem(d->ledger, i);
+        if (ks_grid_problem(d->grid, p->id) >= 0)
+            continue;
+        if (n++ < 3)
+            ks_buf_printf(names, "\n  problem %016llx %s is no longer in it",
+                          (unsigned long long)p->id, p->name);
+    }
+    for (size_t i = 0; i < ks_ledger_n_instances(d->ledger); i++) {
+        uint64_t id = ks_ledger_instance(d->ledger, i);
+        if (ks_grid_instance(d->grid, id) >= 0)
+            continue;
+        const char *name = ks_ledger_instance_name(d->ledger, id);
+        if (n++ < 6)
+            ks_buf_printf(names, "\n  instance %016llx %s is no longer in it",
+                          (unsigned long long)id, name ? name : "");
+    }
+    return n;
+}
+
+/* The journal's job against this one. */
+static int check_same_job(struct ks_directory *d, const struct ks_run_options *o,
+                          struct ks_err *err)
+{
+    const char *text;
+    const struct ks_job_rec *was = ks_ledger_job(d->ledger, &text);
+    struct ks_job old;
+    struct ks_buf fatal;
+    if (!was)
+        return 0; /* killed before its job was on disk: nothing was measured */
+    ks_buf_init(&fatal);
+    int rc = ks_job_parse(text, strlen(text), "job in the journal", &old, err);
+    int n_fatal = rc < 0 ? 0 : ks_job_diff(&old, &d->grid->job, &fatal, &d->changes);
+    if (rc == 0 && (n_fatal || was->condition != d->grid->condition))
+        rc = ks_fail(err, KS_EINVAL, "'%s' was measured under another job; differences:\n%.400s",
+                     d->path, ks_buf_text(&fatal));
+    if (rc == 0 && was->grid_digest != d->grid->digest) {
+        uint64_t n_lost = count_missing(d, &fatal);
+        if (n_lost)
+            rc = ks_fail(err, KS_EINVAL, "'%s' has cells that this job does not%.300s", d->path,
+                         ks_buf_text(&fatal));
+        else if (!o->extend)
+            rc = ks_fail(err, KS_EINVAL,
+                         "the grid of '%s' has grown: %llu problems x %llu instances are now %u x "
+                         "%u; resume with --extend",
+                         d->path, (unsigned long long)was->n_problems,
+                         (unsigned long long)was->n_instances, d->grid->n_problems,
+                         d->grid->n_instances);
+    }
+    ks_buf_release(&fatal);
+    return rc;
+}
+
+static int read_old(struct ks_directory *d, const struct ks_run_options *o, struct ks_err *err)
+{
+    struct ks_journal_totals totals;
+    uint64_t n_bad = 0;
+    if (!ks_path_is_dir(d->path))
+        return ks_fail(err, KS_ENOENT, "'%s': nothing to resume there", d->path);
+    ks_ledger_destroy(d->ledger);
+    d->ledger = NULL;
+    int rc = ks_ledger_read(d->journal_dir, &d->ledger, count_damage, d, &totals, &n_bad, err);
+    if (rc == KS_ENOENT) /* killed before its first segment */
+        return ks_ledger_create(&d->ledger, err);
+    if (rc == 0 && n_bad)
+        ks_logf(d->log, KS_WARN, "%s: %llu frames could not be read", d->journal_dir,
+                (unsigned long long)n_bad);
+    return rc < 0 ? rc : check_same_job(d, o, err);
+}
+
+static int append(struct ks_directory *d, uint16_t type, struct ks_err *err)
+{
+    uint64_t position;
+    if (!ks_buf_ok(&d->body))
+        return ks_fail(err, KS_ENOMEM, "journal: out of memory");
+    return ks_journal_append(d->journal, type, d->body.data, d->body.len, &position, err);
+}
+
+static int write_names(struct ks_directory *d, struct ks_err *err)
+{
+    const struct ks_grid *g = d->grid;
+    struct ks_buf text;
+    int rc = 0;
+    ks_buf_init(&text);
+    for (uint32_t i = 0; i < g->n_problems && rc == 0; i++) {
+        struct ks_name_rec v = { .id = g->problems[i].id, .count = g->problems[i].count };
+        ks_buf_clear(&text);
+        ks_problem_canonical(&g->problems[i], &text);
+        snprintf(v.name, sizeof(v.name), "%s", g->problems[i].name);
+        snprintf(v.text, sizeof(v.text), "%s", ks_buf_text(&text));
+        ks_buf_clear(&d->body);
+        ks_name_rec_encode(&v, &d->body);
+        rc = append(d, KS_F_PROBLEM, err);
+    }
+    for (uint32_t i = 0; i < g->n_instances && rc == 0; i++) {
+        const struct ks_instance *in = &g->instances[i];
+        struct ks_name_rec v = { .id = in->id };
+        ks_buf_clear(&text);
+        ks_instance_canonical(&g->families[in->i_family], in, &text);
+        snprintf(v.name, sizeof(v.name), "%s", in->name);
+        snprintf(v.text, sizeof(v.text), "%s", ks_buf_text(&text));
+        ks_buf_clear(&d->body);
+        ks_name_rec_encode(&v, &d->body);
+        rc = append(d, KS_F_INSTANCE, err);
+    }
+    ks_buf_release(&text);
+    return rc;
+}
+
+static int write_changes(struct ks_directory *d, struct ks_err *err)
+{
+    if (!d->changes.len)
+        return 0;
+    ks_logf(d->log, KS_WARN, "resumed with changed keys:\n%s", ks_buf_text(&d->changes));
+    struct ks_event_rec e = { .kind = KS_EV_CHANGED_KEY, .realtime_ns = ks_realtime_ns() };
+    snprintf(e.text, sizeof(e.text), "%.500s", ks_buf_text(&d->changes));
+    ks_buf_clear(&d->body);
+    ks_event_encode(&e, &d->body);
+    return append(d, KS_F_EVENT, err);
+}
+
+static int write_job(struct ks_directory *d, const struct ks_buf *json, struct ks_err *err)
+{
+    const struct ks_grid *g = d->grid;
+    struct ks_job_rec j = { .grid_digest = g->digest,
+                            .condition = g->condition,
+                            .n_problems = g->n_problems,
+                            .n_instances = g->n_instances };
+    uint64_t durable;
+    ks_buf_clear(&d->body);
+    ks_job_rec_encode(&j, ks_buf_text(json), &d->body);
+    int rc = append(d, KS_F_JOB, err);
+    if (rc == 0)
+        rc = write_names(d, err);
+    if (rc == 0)
+        rc = write_changes(d, err);
+    return rc < 0 ? rc : ks_journal_sync(d->journal, &durable, err);
+}
+
+static int begin_segment(struct ks_directory *d, const struct ks_run_options *o, bool is_new,
+                         struct ks_err *err)
+{
+    char path[1100];
+    struct ks_buf json;
+    struct ks_journal_open jo = { .dir = d->journal_dir, .take_over = o->take_over };
+    if (is_new)
+        jo.run_id = ks_id128_random();
+    ks_buf_init(&json);
+    ks_job_print(&d->grid->job, &json);
+    int rc = ks_mkdirs(d->path, 0777, err);
+    if (rc == 0)
+        rc = ks_journal_create(&jo, &d->journal, err);
+    if (rc == 0)
+        rc = ks_path_join(path, sizeof(path), d->path, "job.json", err);
+    if (rc == 0)
+        rc = ks_file_replace(path, json.data, json.len, err);
+    if (rc == 0)
+        rc = write_job(d, &json, err);
+    if (rc == 0)
+        rc = ks_path_join(path, sizeof(path), d->path, "log", err);
+    if (rc == 0 && (d->log_file = fopen(path, "a")))
+        d->log->copy = d->log_file;
+    ks_buf_release(&json);
+    return rc;
+}
+
+static int open_paths(struct ks_directory *d, const struct ks_run_options *o, struct ks_err *err)
+{
+    char name[160];
+    snprintf(name, sizeof(name), "%s.ksweep", d->grid->job.name);
+    const char *dir = o->dir ? o->dir : name;
+    if (strlen(dir) >= sizeof(d->path))
+        return ks_fail(err, KS_EINVAL, "--out: the path is longer than %zu bytes", sizeof(d->path));
+    snprintf(d->path, sizeof(d->path), "%s", dir);
+    return ks_path_join(d->journal_dir, sizeof(d->journal_dir), d->path, "journal", err);
+}
+
+int ks_directory_open(const struct ks_run_options *o, const struct ks_grid *grid,
+                      struct ks_log *log, struct ks_directory **d_out, struct ks_err *err)
+{
+    struct ks_directory *d = calloc(1, sizeof(*d));
+    if (!d)
+        return ks_fail(err, KS_ENOMEM, "directory: out of memory");
+    bool is_resume = o->resume || o->extend || o->retry;
+    d->grid = grid;
+    d->log = log;
+    ks_buf_init(&d->changes);
+    ks_buf_init(&d->body);
+    int rc = open_paths(d, o, err);
+    if (rc == 0)
+        rc = parse_retry(o->retry, &d->retry, err);
+    if (rc == 0)
+        rc = ks_ledger_create(&d->ledger, err);
+    if (rc == 0 && !is_resume && ks_path_exists(d->path))
+        rc = ks_fail(err, KS_EEXIST,
+                     "'%s' exists: go on with --resume, or choose another place with --out",
+                     d->path);
+    if (rc == 0 && is_resume)
+        rc = read_old(d, o, err);
+    if (rc == 0)
+        rc = begin_segment(d, o, !is_resume, err);
+    if (rc < 0) {
+        ks_directory_abandon(d);
+        ks_directory_destroy(d);
+        return rc;
+    }
+    *d_out = d;
+    return 0;
+}
+
+struct ks_journal *ks_directory_journal(struct ks_directory *d)
+{
+    return d->journal;
+}
+struct ks_ledger *ks_directory_ledger(struct ks_directory *d)
+{
+    return d->ledger;
+}
+const char *ks_directory_path(const struct ks_directory *d)
+{
+    return d->path;
+}
+uint32_t ks_directory_retry(const struct ks_directory *d)
+{
+    return d->retry;
+}
+
+static uint64_t directory_bytes(const struct ks_directory *d)
+{
+    uint64_t sum = 0;
+    for (uint32_t i = 1; i <= ks_journal_segment(d->journal)->incarnation; i++) {
+        char path[1200];
+        struct stat st;
+        snprintf(path, sizeof(path), "%.1100s/%04u.ksj", d->journal_dir, i);
+        if (stat(path, &st) == 0)
+            sum += (uint64_t)st.st_size;
+    }
+    return sum;
+}
+
+void ks_directory_result(const struct ks_directory *d, const struct ks_coord *c,
+                         struct ks_run_result *out)
+{
+    struct ks_ledger_counts n;
+    ks_ledger_counts(d->ledger, &n);
+    memcpy(out->outcome, n.outcome, sizeof(out->outcome));
+    out->n_cells = ks_grid_n_cells(d->grid);
+    out->n_pending = ks_coord_n_pending(c);
+    out->n_contaminated = n.n_contaminated;
+    out->journal_bytes = directory_bytes(d);
+    snprintf(out->dir, sizeof(out->dir), "%s", d->path);
+    snprintf(out->reason, sizeof(out->reason), "%s", ks_coord_reason(c));
+    snprintf(out->lost_hosts, sizeof(out->lost_hosts), "%s", ks_coord_lost_hosts(c));
+    out->exit = out->n_contaminated ? 1 : 0;
+    for (uint32_t o = 1; o < KS_O_LIMIT; o++)
+        if (n.outcome[o] && ks_outcome_needs_look(o))
+            out->exit = 1;
+    if (out->n_pending)
+        out->exit = 3;
+}
+
+int ks_directory_close(struct ks_directory *d, struct ks_err *err)
+{
+    struct ks_journal *j = d->journal;
+    d->journal = NULL;
+    return ks_journal_close(j, err);
+}
+
+void ks_directory_abandon(struct ks_directory *d)
+{
+    ks_journal_abandon(d->journal);
+    d->journal = NULL;
+}
+
+void ks_directory_destroy(struct ks_directory *d)
+{
+    if (!d)
+        return;
+    ks_journal_abandon(d->journal);
+    ks_ledger_destroy(d->ledger);
+    if (d->log_file) {
+        d->log->copy = NULL;
+        fclose(d->log_file);
+    }
+    ks_buf_release(&d->changes);
+    ks_buf_release(&d->body);
+    free(d);
+}

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: MIT */
+#include "mpi/provenance.h"
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/hash.h"
+
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#define IDLE_SPIN_NS 20000000ull
+
+static bool first_line(const char *path, char *out, size_t cap)
+{
+    struct ks_buf b;
+    ks_buf_init(&b);
+    bool ok = ks_file_read(path, &b, NULL) == 0;
+    if (ok)
+        snprintf(out, cap, "%.*s", (int)strcspn(ks_buf_text(&b), "\n"), ks_buf_text(&b));
+    ks_buf_release(&b);
+    return ok;
+}
+
+static void put_file(struct ks_buf *text, const char *key, const char *path)
+{
+    char line[256];
+    if (first_line(path, line, sizeof(line)))
+        ks_buf_printf(text, "%s=%s\n", key, line);
+}
+
+/* "flags : fpu vme": the value of a key of the first processor in /proc/cpuinfo. */
+static void put_cpuinfo(struct ks_buf *text, const char *info, const char *name, const char *key,
+                        int most)
+{
+    const char *at = strstr(info, name);
+    const char *colon = at ? strchr(at, ':') : NULL;
+    if (!colon)
+        return;
+    colon += strspn(colon, ": \t");
+    int n = (int)strcspn(colon, "\n");
+    ks_buf_printf(text, "%s=%.*s\n", key, n < most ? n : most, colon);
+}
+
+void ks_provenance_host(const struct ks_net *net, const char *compiler, struct ks_buf *text)
+{
+    struct utsname u;
+    struct ks_buf info;
+    char now[32];
+    ks_buf_init(&info);
+    if (uname(&u) == 0)
+        ks_buf_printf(text, "host=%s\nkernel=%s %s\nmachine=%s\n", u.nodename, u.sysname, u.release,
+                      u.machine);
+    if (ks_file_read("/proc/cpuinfo", &info, NULL) == 0) {
+        put_cpuinfo(text, ks_buf_text(&info), "model name", "cpu_model", 120);
+        put_cpuinfo(text, ks_buf_text(&info), "microcode", "microcode", 40);
+        put_cpuinfo(text, ks_buf_text(&info), "flags", "cpu_flags", 2600);
+    }
+    ks_buf_release(&info);
+    put_file(text, "governor", "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor");
+    put_file(text, "boot_id", "/proc/sys/kernel/random/boot_id");
+    ks_buf_printf(text, "mpi=%s\n", ks_net_text(net));
+    if (compiler && compiler[0])
+        ks_buf_printf(text, "compiler=%s\n", compiler);
+    ks_utc_text(ks_realtime_ns(), now, sizeof(now));
+    ks_buf_printf(text, "ksweep=%s\nrevision=%s\nstarted=%s\n", KS_VERSION, KS_REVISION, now);
+}
+
+void ks_provenance_device(const char *backend, const char *arch, uint32_t rank, uint32_t local_rank,
+                          const struct ks_core_set *set, bool is_pinned, struct ks_device_rec *out)
+{
+    char machine[64] = "unknown-machine";
+    *out = (struct ks_device_rec){
+        .rank = rank, .local_rank = local_rank, .idle_switches_per_s = -1, .idle_stolen = -1
+    };
+    gethostname(out->host, sizeof(out->host) - 1);
+    first_line("/etc/machine-id", machine, sizeof(machine));
+    first_line("/proc/sys/kernel/random/boot_id", out->boot_id, sizeof(out->boot_id));
+    snprintf(out->backend, sizeof(out->backend), "%s", backend);
+    snprintf(out->arch, sizeof(out->arch), "%s", arch);
+    if (is_pinned)
+        snprintf(out->core_set, sizeof(out->core_set), "%s", set->text);
+    snprintf(out->text, sizeof(out->text), "%s %s %s%u", out->host, machine,
+             is_pinned ? "cpu " : "rank ", is_pinned ? set->cpu : rank);
+    out->device_id = ks_id64(out->text, strlen(out->text));
+    struct ks_topo_host host;
+    if (ks_topo_read(&host, NULL) == 0)
+        snprintf(out->model, sizeof(out->model), "%s", host.cpu_model);
+    char class_text[256];
+    snprintf(class_text, sizeof(class_text), "%s|%s|%s", backend, arch, out->model);
+    out->device_class = ks_id64(class_text, strlen(class_text));
+}
+
+void ks_provenance_idle(uint32_t cpu, double *switches_per_s_out, double *stolen_out)
+{
+    cpu_set_t was, one;
+    struct rusage a, b;
+    CPU_ZERO(&one);
+    CPU_SET(cpu, &one);
+    if (sched_getaffinity(0, sizeof(was), &was) < 0 || sched_setaffinity(0, sizeof(one), &one) < 0)
+        return;
+    getrusage(RUSAGE_THREAD, &a);
+    uint64_t t0 = ks_now_ns(), c0 = ks_thread_cpu_ns(), t1 = t0;
+    while (t1 - t0 < IDLE_SPIN_NS)
+        t1 = ks_now_ns();
+    uint64_t cpu_ns = ks_thread_cpu_ns() - c0;
+    getrusage(RUSAGE_THREAD, &b);
+    sched_setaffinity(0, sizeof(was), &was);
+    double wall = (double)(t1 - t0), used = (double)cpu_ns;
+    *switches_per_s_out = (double)(b.ru_nivcsw - a.ru_nivcsw) / (wall * 1e-9);
+    *stolen_out = used < wall ? (wall - used) / wall : 0;
+}

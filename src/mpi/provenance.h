@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/* provenance.h - what a result must say about the machine it came from. */
+#ifndef KS_MPI_PROVENANCE_H
+#define KS_MPI_PROVENANCE_H
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "mpi/net.h"
+#include "record/record.h"
+#include "topo/topo.h"
+
+#include <stdint.h>
+
+/* key=value lines: host, kernel, cpu_model, cpu_flags, microcode, governor, mpi, compiler,
+ * versions, revision, start time. What cannot be read is left out, never guessed. */
+void ks_provenance_host(const struct ks_net *net, const char *compiler, struct ks_buf *text_out);
+
+/* Identity of a rank's device on the host backend: machine-id + core set. is_pinned false: no core
+ * set (sim, or unpinned): machine-id + rank. */
+void ks_provenance_device(const char *backend, const char *arch, uint32_t rank, uint32_t local_rank,
+                          const struct ks_core_set *set, bool is_pinned, struct ks_device_rec *out);
+
+/* The host's idle baseline on one CPU: spin for a while pinned to it; involuntary switches a second
+ * and stolen share of the time. Restores the affinity. */
+void ks_provenance_idle(uint32_t cpu, double *switches_per_s_out, double *stolen_out);
+
+#endif

@@ -1,0 +1,434 @@
+/* SPDX-License-Identifier: MIT */
+#include "mpi/rank.h"
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "mpi/agent.h"
+#include "mpi/msg.h"
+#include "mpi/provenance.h"
+#include "topo/topo.h"
+
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define BEAT_NS 1000000000ull
+
+struct ks_rank {
+    struct ks_rank_config c;
+    enum ks_seat seat;
+    struct ks_core_set cores;
+    struct ks_device_rec device;
+    struct ks_build *build; /* NULL for sim */
+    struct ks_agent *agent; /* NULL without a seat */
+    char worker_path[1024];
+    uint32_t rank, n_jobs;
+    bool is_sim, is_building, builds_rest, is_settled;
+    bool is_over, said_bye, is_clean, is_abandoned, said_broken, told_builds;
+    uint64_t last_beat_ns, heard_ns;
+    struct ks_buf body;
+};
+
+static int send_body(struct ks_rank *r, uint16_t type, struct ks_err *err)
+{
+    if (!ks_buf_ok(&r->body))
+        return ks_fail(err, KS_ENOMEM, "rank: out of memory");
+    return ks_net_send(r->c.net, 0, type, r->body.data, r->body.len, err);
+}
+
+static int send_numbers(struct ks_rank *r, uint16_t type, uint64_t a, uint64_t b,
+                        struct ks_err *err)
+{
+    ks_buf_clear(&r->body);
+    ks_msg_numbers_put(a, b, &r->body);
+    return send_body(r, type, err);
+}
+
+static int emit(void *ctx, uint16_t type, const void *body, size_t n, struct ks_err *err)
+{
+    struct ks_rank *r = ctx;
+    return ks_net_send(r->c.net, 0, type, body, n, err);
+}
+
+/* ksweep-worker stands beside this program, or where KSWEEP_WORKER says. */
+static int find_worker(struct ks_rank *r, struct ks_err *err)
+{
+    const char *named = getenv("KSWEEP_WORKER");
+    char dir[900];
+    if (named) {
+        snprintf(r->worker_path, sizeof(r->worker_path), "%s", named);
+        return 0;
+    }
+    int rc = ks_program_dir(dir, sizeof(dir), err);
+    if (rc == 0)
+        rc = ks_path_join(r->worker_path, sizeof(r->worker_path), dir, "ksweep-worker", err);
+    if (rc == 0 && access(r->worker_path, X_OK) < 0)
+        rc = ks_fail_errno(err, "worker program '%s'", r->worker_path);
+    return rc;
+}
+
+static int take_seat(struct ks_rank *r, struct ks_err *err)
+{
+    const struct ks_net *n = r->c.net;
+    if (r->is_sim) { /* virtual devices are without limit */
+        r->seat = KS_SEAT_MEASURE;
+        return 0;
+    }
+    return ks_topo_seat_among(ks_net_local_rank(n), ks_net_n_local(n), ks_net_masks(n),
+                              ks_net_has_coordinator(n), r->c.oversubscribe, &r->seat, &r->cores,
+                              err);
+}
+
+static int open_build(struct ks_rank *r, struct ks_err *err)
+{
+    struct ks_build_options o = { .cache_dir = r->c.cache_dir, .trust_cache = r->c.trust_cache };
+    if (r->is_sim)
+        return 0;
+    int rc = ks_build_create(r->c.grid, &o, r->c.warden, &r->build, err);
+    uint32_t n_local = ks_net_n_local(r->c.net), local = ks_net_local_rank(r->c.net);
+    for (uint32_t i = 0; rc == 0 && i < ks_build_n_units(r->build); i++)
+        if (i % n_local == local && ks_build_unit_is_missing(r->build, i))
+            rc = ks_build_start(r->build, i, err);
+    return rc;
+}
+
+static int open_agent(struct ks_rank *r, struct ks_err *err)
+{
+    const struct ks_job *job = &r->c.grid->job;
+    struct ks_device_rec *d = &r->device;
+    if (!r->is_sim && r->seat != KS_SEAT_NONE)
+        ks_provenance_idle(r->cores.cpu, &d->idle_switches_per_s, &d->idle_stolen);
+    struct ks_agent_config ac = {
+        .grid = r->c.grid,
+        .build = r->build,
+        .warden = r->c.warden,
+        .worker_path = r->worker_path,
+        .rank = r->rank,
+        .is_oversubscribed = r->seat == KS_SEAT_SHARED,
+        .is_pinned = !r->is_sim,
+        .cores = r->cores,
+        .device_id = d->device_id,
+        .noise = { .switches_per_s = job->contention.switches_per_s,
+                   .stolen = job->contention.stolen,
+                   .canary = job->contention.canary,
+                   .idle_switches_per_s = d->idle_switches_per_s,
+                   .idle_stolen = d->idle_stolen },
+        .emit = emit,
+        .ctx = r,
+    };
+    if (r->is_sim)
+        snprintf(ac.device, sizeof(ac.device), "%s", job->device.arch_text);
+    return ks_agent_create(&ac, &r->agent, err);
+}
+
+static int greet(struct ks_rank *r, struct ks_err *err)
+{
+    const struct ks_net *n = r->c.net;
+    struct ks_msg_hello m = {
+        .rank = r->rank,
+        .local_rank = ks_net_local_rank(n),
+        .n_local = ks_net_n_local(n),
+        .measures = r->seat != KS_SEAT_NONE,
+        .n_missing = r->build ? ks_build_n_missing(r->build) : 0,
+        .grid_digest = r->c.grid->digest,
+        .pid = (int32_t)getpid(),
+    };
+    memcpy(m.host, r->device.host, sizeof(m.host));
+    ks_buf_clear(&r->body);
+    ks_msg_hello_put(&m, &r->body);
+    int rc = send_body(r, KS_F_MSG_HELLO, err);
+    if (rc == 0 && m.local_rank == 0) {
+        struct ks_name_rec h = { .id = r->rank };
+        struct ks_buf text;
+        ks_buf_init(&text);
+        ks_provenance_host(n, r->build ? ks_build_compiler(r->build) : NULL, &text);
+        snprintf(h.name, sizeof(h.name), "%s", r->device.host);
+        snprintf(h.text, sizeof(h.text), "%s", ks_buf_text(&text));
+        ks_buf_release(&text);
+        ks_buf_clear(&r->body);
+        ks_name_rec_encode(&h, &r->body);
+        rc = send_body(r, KS_F_HOST, err);
+    }
+    if (rc == 0 && r->seat != KS_SEAT_NONE) {
+        ks_buf_clear(&r->body);
+        ks_device_rec_encode(&r->device, &r->body);
+        rc = send_body(r, KS_F_DEVICE, err);
+    }
+    return rc;
+}
+
+int ks_rank_create(const struct ks_rank_config *c, struct ks_rank **r_out, struct ks_err *err)
+{
+    const struct ks_job *job = &c->grid->job;
+    struct ks_rank *r = calloc(1, sizeof(*r));
+    struct ks_topo_host host = { .n_pus = 1 };
+    if (!r)
+        return ks_fail(err, KS_ENOMEM, "rank: out of memory");
+    r->c = *c;
+    r->rank = ks_net_rank(c->net);
+    r->is_sim = strcmp(ks_job_backends[job->device.backend], "sim") == 0;
+    r->is_clean = r->is_building = true;
+    r->heard_ns = ks_now_ns();
+    ks_buf_init(&r->body);
+    int rc = ks_topo_read(&host, err);
+    r->n_jobs = host.n_pus / ks_net_n_local(c->net);
+    if (r->n_jobs < 1)
+        r->n_jobs = 1;
+    if (rc == 0)
+        rc = find_worker(r, err);
+    if (rc == 0)
+        rc = take_seat(r, err);
+    if (rc == 0)
+        ks_provenance_device(ks_job_backends[job->device.backend], job->device.arch_text, r->rank,
+                             ks_net_local_rank(c->net), &r->cores, !r->is_sim, &r->device);
+    if (rc == 0)
+        rc = open_build(r, err);
+    if (rc == 0 && r->seat != KS_SEAT_NONE)
+        rc = open_agent(r, err);
+    if (rc == 0)
+        rc = greet(r, err);
+    if (rc < 0) {
+        ks_rank_destroy(r);
+        return rc;
+    }
+    *r_out = r;
+    return 0;
+}
+
+void ks_rank_destroy(struct ks_rank *r)
+{
+    if (!r)
+        return;
+    ks_agent_destroy(r->agent);
+    ks_build_destroy(r->build);
+    ks_buf_release(&r->body);
+    free(r);
+}
+
+struct ks_build *ks_rank_build(struct ks_rank *r)
+{
+    return r->build;
+}
+
+/* The rank itself and its warden stay away from the cores that measure, where there are others. */
+static void settle_down(struct ks_rank *r)
+{
+    cpu_set_t spare;
+    if (r->is_settled || r->is_sim)
+        return;
+    r->is_settled = true;
+    if (ks_topo_spare(ks_net_n_local(r->c.net), ks_net_has_coordinator(r->c.net), &spare, NULL) < 0)
+        return;
+    (void)sched_setaffinity(0, sizeof(spare), &spare);
+    (void)sched_setaffinity(ks_warden_pid(r->c.warden), sizeof(spare), &spare);
+}
+
+static uint32_t outcome_of(enum ks_artefact_state s)
+{
+    switch (s) {
+    case KS_ART_READY:
+        return KS_O_OK;
+    case KS_ART_TIMEOUT:
+        return KS_O_BUILD_TIMEOUT;
+    case KS_ART_UNSUPPORTED:
+        return KS_O_UNSUPPORTED;
+    default:
+        return KS_O_BUILD_FAILED;
+    }
+}
+
+/* What each instance was built from, once a host, when all is built. */
+static int tell_builds(struct ks_rank *r, struct ks_err *err)
+{
+    int rc = 0;
+    if (r->told_builds || !r->build || ks_net_local_rank(r->c.net) != 0)
+        return 0;
+    r->told_builds = true;
+    for (uint32_t i = 0; rc == 0 && i < r->c.grid->n_instances; i++) {
+        const struct ks_artefact *a = ks_build_artefact(r->build, i);
+        struct ks_build_rec b = {
+            .instance = r->c.grid->instances[i].id,
+            .outcome = outcome_of(a->state),
+            .is_cached = a->is_cached,
+            .build_id = a->build_id,
+            .code_id = a->code_id,
+            .compile_ns = a->compile_ns,
+            .object_bytes = a->object_bytes,
+        };
+        memcpy(b.reason, a->reason, sizeof(b.reason) - 1);
+        snprintf(b.compiler, sizeof(b.compiler), "%s", ks_build_compiler(r->build));
+        ks_buf_clear(&r->body);
+        ks_build_rec_encode(&b, &r->body);
+        rc = send_body(r, KS_F_BUILD, err);
+    }
+    return rc;
+}
+
+static int take_build(struct ks_rank *r, const struct ks_frame *f, struct ks_err *err)
+{
+    uint64_t is_all = 0;
+    int rc = ks_msg_numbers_get(f->body, f->n, &is_all, NULL, err);
+    for (uint32_t i = 0; rc == 0 && r->build && i < ks_build_n_units(r->build); i++) {
+        if (!ks_build_unit_is_missing(r->build, i))
+            continue;
+        rc = ks_build_refresh(r->build, i, err);
+        if (rc == 0 && is_all && ks_build_unit_is_missing(r->build, i))
+            rc = ks_build_start(r->build, i, err);
+    }
+    r->is_building = true;
+    return rc;
+}
+
+static int take_lease(struct ks_rank *r, const struct ks_frame *f, struct ks_err *err)
+{
+    struct ks_msg_lease m;
+    int rc = ks_msg_lease_get(f->body, f->n, &m, err);
+    if (rc == 0 && !r->agent)
+        rc = ks_fail(err, KS_EPROTO, "rank %u has no seat but got a lease", r->rank);
+    settle_down(r);
+    return rc < 0 ? rc : ks_agent_lease(r->agent, &m, err);
+}
+
+int ks_rank_frame(struct ks_rank *r, const struct ks_frame *f, struct ks_err *err)
+{
+    uint64_t a = 0, b = 0;
+    int rc = 0;
+    r->heard_ns = ks_now_ns();
+    switch (f->type) {
+    case KS_F_MSG_LEASE:
+        return take_lease(r, f, err);
+    case KS_F_MSG_BUILD:
+        return take_build(r, f, err);
+    case KS_F_MSG_ACK:
+        rc = ks_msg_numbers_get(f->body, f->n, &a, NULL, err);
+        if (rc == 0 && r->agent)
+            ks_agent_acked(r->agent, a);
+        return rc;
+    case KS_F_MSG_DRAIN:
+        rc = ks_msg_numbers_get(f->body, f->n, &a, &b, err);
+        if (r->agent)
+            ks_agent_drain(r->agent);
+        r->is_over |= a != 0;
+        r->is_clean = r->is_clean && b == 0;
+        return rc;
+    case KS_F_MSG_BEAT:
+        return 0;
+    default:
+        return ks_fail(err, KS_EPROTO, "rank 0 sent a frame of type %u", f->type);
+    }
+}
+
+static int take_children(struct ks_rank *r, struct ks_err *err)
+{
+    struct ks_child_end end;
+    int rc;
+    while ((rc = ks_warden_next(r->c.warden, &end, err)) == 1) {
+        int took = 0;
+        if (r->build && ks_build_child_ended(r->build, &end))
+            continue;
+        if (r->agent)
+            took = ks_agent_child_ended(r->agent, &end, err);
+        if (took < 0)
+            return took;
+    }
+    return rc;
+}
+
+static int step_build(struct ks_rank *r, struct ks_err *err)
+{
+    int rc = 0;
+    if (!r->is_building)
+        return 0;
+    if (r->build && !r->is_over) {
+        rc = ks_build_step(r->build, r->n_jobs, err);
+        while (rc == 0 && ks_build_finished(r->build) >= 0)
+            ;
+        if (rc < 0 || ks_build_n_running(r->build))
+            return rc;
+    }
+    r->is_building = false;
+    uint32_t missing = r->build ? ks_build_n_missing(r->build) : 0;
+    if (!missing)
+        rc = tell_builds(r, err);
+    return rc < 0 ? rc
+                  : send_numbers(r, KS_F_MSG_BUILD_END, missing,
+                                 r->build ? ks_build_n_compiles(r->build) : 0, err);
+}
+
+/* A device that cannot go on: the leases went back already, the reason goes to the journal. */
+static int step_broken(struct ks_rank *r, struct ks_err *err)
+{
+    const char *why = "";
+    struct ks_event_rec e = { .kind = KS_EV_QUARANTINE, .rank = r->rank };
+    if (!r->agent || r->said_broken || !ks_agent_is_broken(r->agent, &why) ||
+        !ks_agent_is_idle(r->agent))
+        return 0;
+    r->said_broken = true;
+    e.realtime_ns = ks_realtime_ns();
+    memcpy(e.host, r->device.host, sizeof(e.host));
+    snprintf(e.text, sizeof(e.text), "measures no more: %s", why);
+    ks_buf_clear(&r->body);
+    ks_event_encode(&e, &r->body);
+    int rc = send_body(r, KS_F_EVENT, err);
+    return rc < 0 ? rc : send_numbers(r, KS_F_MSG_BYE, 1, strstr(why, "canary") != NULL, err);
+}
+
+int ks_rank_step(struct ks_rank *r, uint64_t now_ns, struct ks_err *err)
+{
+    int rc = take_children(r, err);
+    if (rc == KS_ECHILD && r->agent && !r->said_broken) { /* the warden was killed: drain */
+        r->said_broken = true;
+        ks_logf(r->c.log, KS_WARN, "the warden of rank %u is gone: it measures no more", r->rank);
+        ks_agent_destroy(r->agent);
+        r->agent = NULL;
+        rc = send_numbers(r, KS_F_MSG_BYE, 1, 0, err);
+    } else if (rc == KS_ECHILD) {
+        rc = 0;
+    }
+    if (rc == 0)
+        rc = step_build(r, err);
+    if (rc == 0 && r->agent)
+        rc = ks_agent_step(r->agent, err);
+    if (rc == 0)
+        rc = step_broken(r, err);
+    if (rc == 0 && now_ns - r->last_beat_ns >= BEAT_NS) {
+        r->last_beat_ns = now_ns;
+        rc = send_numbers(r, KS_F_MSG_BEAT, 0, 0, err);
+    }
+    bool is_idle = !r->agent || ks_agent_is_idle(r->agent);
+    if (rc == 0 && r->is_over && is_idle && !r->said_bye) {
+        r->said_bye = true;
+        rc = send_numbers(r, KS_F_MSG_BYE, 0, 0, err);
+    }
+    if (r->rank != 0 && now_ns > r->heard_ns && now_ns - r->heard_ns > r->c.lost_after_ns)
+        r->is_abandoned = true;
+    return rc;
+}
+
+void ks_rank_stop(struct ks_rank *r)
+{
+    if (r->agent)
+        ks_agent_stop(r->agent);
+}
+
+bool ks_rank_is_over(const struct ks_rank *r)
+{
+    return r->said_bye && ks_net_is_flushed(r->c.net);
+}
+
+bool ks_rank_is_clean(const struct ks_rank *r)
+{
+    return r->is_clean;
+}
+
+bool ks_rank_is_abandoned(const struct ks_rank *r)
+{
+    return r->is_abandoned;
+}
+
+bool ks_rank_is_measuring(const struct ks_rank *r)
+{
+    return r->agent && ks_agent_is_measuring(r->agent);
+}

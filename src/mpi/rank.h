@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/* rank.h - what every rank does, rank 0 too: builds its share, then measures through its agent. */
+#ifndef KS_MPI_RANK_H
+#define KS_MPI_RANK_H
+
+#include "base/err.h"
+#include "base/log.h"
+#include "build/build.h"
+#include "grid/grid.h"
+#include "mpi/net.h"
+#include "spawn/warden.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct ks_rank;
+
+struct ks_rank_config {
+    const struct ks_grid *grid; /* borrowed, as all below */
+    struct ks_net *net;
+    struct ks_warden *warden;
+    const struct ks_log *log;
+    bool oversubscribe, trust_cache;
+    const char *cache_dir;
+    uint64_t lost_after_ns;
+};
+
+/* Takes a seat, reads the cache, greets rank 0 and starts building. KS_ENODEVICE: no core set. */
+int ks_rank_create(const struct ks_rank_config *c, struct ks_rank **r_out, struct ks_err *err);
+void ks_rank_destroy(struct ks_rank *r);           /* NULL is fine */
+struct ks_build *ks_rank_build(struct ks_rank *r); /* NULL for the sim device; borrowed */
+
+/* A frame from rank 0. */
+int ks_rank_frame(struct ks_rank *r, const struct ks_frame *f, struct ks_err *err);
+int ks_rank_step(struct ks_rank *r, uint64_t now_ns, struct ks_err *err);
+void ks_rank_stop(struct ks_rank *r); /* kill the worker now */
+
+bool ks_rank_is_over(const struct ks_rank *r);      /* said goodbye and flushed */
+bool ks_rank_is_clean(const struct ks_rank *r);     /* nobody was lost as far as rank 0 knows */
+bool ks_rank_is_abandoned(const struct ks_rank *r); /* rank 0 has been silent for too long */
+bool ks_rank_is_measuring(const struct ks_rank *r);
+
+#endif

@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: MIT */
+#include "mpi/run.h"
+
+#include "base/clock.h"
+#include "mpi/coord.h"
+#include "mpi/directory.h"
+#include "mpi/net.h"
+#include "mpi/rank.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#define NAP_MEASURING_MS 5 /* beside a timing worker: nobody wakes more often (FACTS S8) */
+#define NAP_IDLE_MS      5
+#define PROGRESS_NS      5000000000ull
+
+struct run {
+    const struct ks_run_options *o;
+    struct ks_log *log;
+    struct ks_warden *warden;
+    struct ks_grid grid;
+    struct ks_net *net;
+    struct ks_directory *dir; /* rank 0 */
+    struct ks_coord *coord;   /* rank 0 */
+    struct ks_rank *rank;
+    int signal_fd;
+    uint32_t n_signals;
+    bool by_signal;
+    uint64_t drained_ns, progress_ns;
+};
+
+/* Signals are read in the loop, never handled: block them before MPI starts its threads. */
+static int block_signals(int *fd_out, struct ks_err *err)
+{
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGINT);
+    sigaddset(&set, SIGTERM);
+    sigaddset(&set, SIGUSR1);
+    sigaddset(&set, SIGUSR2);
+    sigaddset(&set, SIGHUP);
+    if (sigprocmask(SIG_BLOCK, &set, NULL) < 0)
+        return ks_fail_errno(err, "signals");
+    signal(SIGPIPE, SIG_IGN);
+    *fd_out = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
+    return *fd_out < 0 ? ks_fail_errno(err, "signals") : 0;
+}
+
+static void tell_status(struct run *r)
+{
+    struct ks_run_result s = { 0 };
+    ks_directory_result(r->dir, r->coord, &s);
+    s.exit = 3;
+    s.by_signal = r->by_signal;
+    if (r->o->on_status)
+        r->o->on_status(r->o->ctx, &s);
+}
+
+static int on_signal(struct run *r, int signo, struct ks_err *err)
+{
+    char name[32];
+    if (!r->coord) /* rank 0 decides for all */
+        return 0;
+    snprintf(name, sizeof(name), "SIG%s", sigabbrev_np(signo));
+    r->n_signals++;
+    if (ks_coord_is_drained(r->coord)) {
+        if (signo == SIGINT || r->n_signals > 2)
+            ks_rank_stop(r->rank);
+        return 0;
+    }
+    r->by_signal = signo != SIGINT;
+    ks_logf(r->log, KS_WARN,
+            "%s: finishing the cells in flight; resume with: ksweep run %s "
+            "--resume --out %s",
+            name, r->o->job, ks_directory_path(r->dir));
+    int rc = ks_coord_drain(r->coord, name, err);
+    r->drained_ns = ks_now_ns();
+    if (rc == 0)
+        tell_status(r);
+    return rc;
+}
+
+static int read_signals(struct run *r, struct ks_err *err)
+{
+    struct signalfd_siginfo s;
+    int rc = 0;
+    while (rc == 0 && read(r->signal_fd, &s, sizeof(s)) == (ssize_t)sizeof(s))
+        rc = on_signal(r, (int)s.ssi_signo, err);
+    return rc;
+}
+
+static bool is_for_rank(uint16_t type)
+{
+    return type == KS_F_MSG_LEASE || type == KS_F_MSG_ACK || type == KS_F_MSG_BUILD ||
+           type == KS_F_MSG_DRAIN;
+}
+
+/* On rank 0 both directions of the loop to itself meet: what only rank 0 sends is for the rank. */
+static int take_frames(struct run *r, bool *any_out, struct ks_err *err)
+{
+    struct ks_frame f;
+    uint32_t from;
+    int rc = 0;
+    while (rc == 0 && ks_net_next(r->net, &from, &f) == 1) {
+        *any_out = true;
+        if (r->coord && !is_for_rank(f.type))
+            rc = ks_coord_frame(r->coord, from, &f, err);
+        else
+            rc = ks_rank_frame(r->rank, &f, err);
+    }
+    return rc;
+}
+
+static void nap(struct run *r, bool is_busy)
+{
+    struct pollfd p[2] = { { .fd = r->signal_fd, .events = POLLIN },
+                           { .fd = ks_warden_fd(r->warden), .events = POLLIN } };
+    int ms = is_busy ? 0 : NAP_IDLE_MS;
+    if (ks_rank_is_measuring(r->rank))
+        ms = NAP_MEASURING_MS;
+    if (poll(p, 2, ms) > 0 && (p[1].revents & (POLLHUP | POLLERR)))
+        ks_sleep_ns(1000000); /* a dead warden must not make this loop spin */
+}
+
+static void show_progress(struct run *r, uint64_t now)
+{
+    char line[512];
+    if (!r->coord || now - r->progress_ns < PROGRESS_NS)
+        return;
+    r->progress_ns = now;
+    ks_coord_progress(r->coord, now, line, sizeof(line));
+    ks_logf(r->log, KS_INFO, "%s", line);
+}
+
+/* After a signal everyone gets as long as one kernel call may take, then the workers are killed. */
+static void hurry(struct run *r, uint64_t now)
+{
+    uint64_t limit = (uint64_t)r->grid.job.isolate.kernel_timeout_s * 1000000000u;
+    if (r->by_signal && limit > 1000000000u)
+        limit = 1000000000u;
+    if (r->drained_ns && now - r->drained_ns > limit) {
+        ks_rank_stop(r->rank);
+        r->drained_ns = 0;
+    }
+}
+
+static int loop(struct run *r, struct ks_err *err)
+{
+    int rc = 0;
+    for (;;) {
+        bool any = ks_net_progress(r->net);
+        uint64_t now = ks_now_ns();
+        rc = read_signals(r, err);
+        if (rc == 0)
+            rc = take_frames(r, &any, err);
+        if (rc == 0)
+            rc = ks_rank_step(r->rank, now, err);
+        if (rc == 0 && r->coord)
+            rc = ks_coord_step(r->coord, now, err);
+        if (rc < 0)
+            return rc;
+        hurry(r, now);
+        show_progress(r, now);
+        ks_net_progress(r->net);
+        if (r->coord ? ks_coord_is_over(r->coord) && ks_net_is_flushed(r->net)
+                     : ks_rank_is_over(r->rank) || ks_rank_is_abandoned(r->rank))
+            return 0;
+        nap(r, any);
+    }
+}
+
+static int open_rank0(struct run *r, struct ks_err *err)
+{
+    int rc = ks_directory_open(r->o, &r->grid, r->log, &r->dir, err);
+    if (rc < 0)
+        return rc;
+    struct ks_coord_config c = {
+        .grid = &r->grid,
+        .build = ks_rank_build(r->rank),
+        .net = r->net,
+        .journal = ks_directory_journal(r->dir),
+        .ledger = ks_directory_ledger(r->dir),
+        .log = r->log,
+        .dir = ks_directory_path(r->dir),
+        .retry = ks_directory_retry(r->dir),
+        .accept_rebuild = r->o->accept_rebuild,
+        .max_time_ns = (uint64_t)r->o->max_time_ms * 1000000u,
+        .lost_after_ns = (uint64_t)r->o->lost_after_ms * 1000000u,
+        .ack_log = getenv("KSWEEP_ACK_LOG"),
+    };
+    return ks_coord_create(&c, &r->coord, err);
+}
+
+/* Rank 0 could not begin or go on: the others are told to leave, so that nobody waits. */
+static void send_away(struct run *r)
+{
+    uint64_t until = ks_now_ns() + 1000000000u;
+    for (uint32_t i = 1; r->net && i < ks_net_size(r->net); i++) {
+        uint8_t body[16] = { 1, 0, 0, 0, 0, 0, 0, 0, 1 }; /* leave, not in order */
+        (void)ks_net_send(r->net, i, KS_F_MSG_DRAIN, body, sizeof(body), NULL);
+    }
+    while (!ks_net_is_flushed(r->net) && ks_now_ns() < until) {
+        ks_net_progress(r->net);
+        ks_sleep_ns(1000000);
+    }
+}
+
+static int open_all(struct run *r, struct ks_err *err)
+{
+    int rc = ks_grid_load(r->o->job, &r->grid, err);
+    if (rc == 0)
+        rc = block_signals(&r->signal_fd, err);
+    if (rc == 0)
+        rc = ks_net_open(&r->net, err);
+    if (rc < 0)
+        return rc;
+    r->log->rank = (int)ks_net_rank(r->net);
+    struct ks_rank_config c = {
+        .grid = &r->grid,
+        .net = r->net,
+        .warden = r->warden,
+        .log = r->log,
+        .oversubscribe = r->o->oversubscribe,
+        .trust_cache = r->o->trust_cache,
+        .cache_dir = r->o->cache_dir,
+        .lost_after_ns = (uint64_t)r->o->lost_after_ms * 1000000u,
+    };
+    rc = ks_rank_create(&c, &r->rank, err);
+    if (rc == 0 && ks_net_rank(r->net) == 0)
+        rc = open_rank0(r, err);
+    return rc;
+}
+
+static void finish(struct run *r, int rc, struct ks_run_result *out)
+{
+    if (r->coord && rc == 0) {
+        ks_directory_result(r->dir, r->coord, out);
+        out->by_signal = r->by_signal;
+        struct ks_err err;
+        if (ks_directory_close(r->dir, &err) < 0)
+            ks_logf(r->log, KS_ERROR, "%s", err.text);
+    } else if (r->dir) {
+        ks_directory_abandon(r->dir);
+    }
+    bool is_clean = rc == 0 && ks_rank_is_clean(r->rank) && !ks_rank_is_abandoned(r->rank) &&
+                    !(r->coord && ks_coord_lost_anyone(r->coord));
+    out->is_clean = is_clean;
+    if (r->rank && rc == 0 && ks_rank_is_abandoned(r->rank)) {
+        ks_logf(r->log, KS_ERROR, "rank 0 has been silent for %u ms: leaving", r->o->lost_after_ms);
+        out->exit = 3;
+    }
+    ks_rank_destroy(r->rank);
+    ks_coord_destroy(r->coord);
+    ks_directory_destroy(r->dir);
+    ks_net_close(r->net, is_clean);
+    ks_grid_release(&r->grid);
+    if (r->signal_fd >= 0)
+        close(r->signal_fd);
+}
+
+int ks_run(const struct ks_run_options *o, struct ks_warden *warden, struct ks_log *log,
+           struct ks_run_result *out, struct ks_err *err)
+{
+    struct run r = { .o = o, .log = log, .warden = warden, .signal_fd = -1 };
+    *out = (struct ks_run_result){ 0 };
+    int rc = open_all(&r, err);
+    if (rc == 0)
+        rc = loop(&r, err);
+    out->rank = r.net ? ks_net_rank(r.net) : (uint32_t)log->rank;
+    if (rc < 0 && r.net && ks_net_rank(r.net) == 0)
+        send_away(&r);
+    finish(&r, rc, out);
+    return rc;
+}
+
+bool ks_run_is_launched(void)
+{
+    return ks_net_is_launched();
+}
+
+#ifdef KSWEEP_COVERAGE
+void __gcov_dump(void);
+#endif
+
+void ks_run_leave(void)
+{
+    fflush(NULL);
+#ifdef KSWEEP_COVERAGE
+    __gcov_dump();
+#endif
+    _exit(0);
+}

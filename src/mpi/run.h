@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/* run.h - `ksweep run` on every rank: loads the job, opens the net, builds, measures, ends.
+ * Rank 0 also coordinates and owns DIR. */
+#ifndef KS_MPI_RUN_H
+#define KS_MPI_RUN_H
+
+#include "base/err.h"
+#include "base/log.h"
+#include "record/outcome.h"
+#include "spawn/warden.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct ks_run_result;
+/* Called on rank 0 at a signal, so that a status is on disk before anything else can happen. */
+typedef void (*ks_run_status_fn)(void *ctx, const struct ks_run_result *r);
+
+struct ks_run_options {
+    const char *job; /* path of the job file */
+    const char *dir; /* NULL = ./<job name>.ksweep */
+    bool resume, extend, take_over, accept_rebuild, oversubscribe, trust_cache;
+    const char *retry;      /* outcome to measure again, NULL none */
+    uint32_t max_time_ms;   /* 0 = no limit */
+    uint32_t grace_ms;      /* for the gather after a signal */
+    uint32_t lost_after_ms; /* silence after which a rank is lost */
+    const char *cache_dir;  /* NULL = default */
+    ks_run_status_fn on_status;
+    void *ctx;
+};
+
+struct ks_run_result { /* valid on rank 0 only */
+    uint32_t rank;
+    bool is_clean;    /* nobody was lost: a normal exit is safe; else only _exit */
+    int exit;         /* 0, 1 or 3 (enum ks_exit) */
+    char reason[160]; /* "complete", "SIGTERM", "max-time", ... */
+    char dir[1024];
+    uint64_t outcome[KS_O_LIMIT], n_cells, n_pending, n_contaminated;
+    uint64_t journal_bytes;
+    char lost_hosts[512]; /* "node3 node7" */
+    bool by_signal;       /* TERM or USR1 ended it: gather only within the grace */
+};
+
+/* Blocks until this rank's part is over. Errors on rank 0 are input errors (exit 2) or a journal
+ * that cannot be written (exit 3, DIR is resumable). */
+int ks_run(const struct ks_run_options *o, struct ks_warden *warden, struct ks_log *log,
+           struct ks_run_result *out, struct ks_err *err);
+
+/* Under mpirun, srun or another launcher. */
+bool ks_run_is_launched(void);
+/* After a loss: flush and end this process with status 0, without MPI_Finalize, which would wait
+ * for the dead (FACTS S2). The status file is the proof, not the exit code. */
+void ks_run_leave(void) __attribute__((noreturn));
+
+#endif
