@@ -29,7 +29,7 @@ struct ks_net {
     uint32_t rank, size, local_rank, n_local;
     bool is_mpi, has_coordinator; /* rank 0 is on this host */
     cpu_set_t *masks;             /* [n_local] inherited affinities */
-    char text[160];
+    char text[256];
     uint32_t n_peers; /* rank 0: size; others: 1 (rank 0) */
     uint32_t i_next;  /* where ks_net_next continues, so that no rank starves */
     struct peer *peers;
@@ -147,6 +147,16 @@ uint32_t ks_net_n_local(const struct ks_net *n)
 {
     return n->n_local;
 }
+const cpu_set_t *ks_net_masks(const struct ks_net *n)
+{
+    return n->masks;
+}
+
+bool ks_net_has_coordinator(const struct ks_net *n)
+{
+    return n->has_coordinator;
+}
+
 const char *ks_net_text(const struct ks_net *n)
 {
     return n->text;
