@@ -107,28 +107,33 @@ static void check(const char *dir, uint64_t n_written)
     demand(o.segment.incarnation > 0);
 }
 
+static void write_file(const char *dir, int number, const struct ks_buf *b)
+{
+    char path[300];
+    FILE *f;
+
+    snprintf(path, sizeof(path), "%s/000%d.ksj", dir, number);
+    f = fopen(path, "wb");
+    demand(f != NULL);
+    if (b->len)
+        demand(fwrite(b->data, b->len, 1, f) == 1);
+    demand(fclose(f) == 0);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
 {
-    const char *tmp = getenv("TMPDIR");
     struct ks_buf segment[2];
-    char dir[256], path[300];
+    char dir[256];
     struct ks_err err;
 
     ks_buf_init(&segment[0]);
     ks_buf_init(&segment[1]);
     build(bytes, n, segment);
-    snprintf(dir, sizeof(dir), "%s/fuzz.XXXXXX", tmp ? tmp : "/tmp");
+    snprintf(dir, sizeof(dir), "%s/fuzz.XXXXXX",
+             access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
     demand(mkdtemp(dir) != NULL);
-    for (int i = 0; i < 2; i++) {
-        FILE *f;
-
-        snprintf(path, sizeof(path), "%s/000%d.ksj", dir, i + 1);
-        f = fopen(path, "wb");
-        demand(f != NULL);
-        if (segment[i].len)
-            demand(fwrite(segment[i].data, segment[i].len, 1, f) == 1);
-        demand(fclose(f) == 0);
-    }
+    write_file(dir, 1, &segment[0]);
+    write_file(dir, 2, &segment[1]);
     check(dir, segment[0].len + segment[1].len);
     demand(ks_remove_tree(dir, &err) == 0);
     ks_buf_release(&segment[0]);
