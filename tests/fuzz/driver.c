@@ -2,10 +2,12 @@
 /* driver.c - a small mutation driver for the parsers' fuzz targets, for compilers without
  * libFuzzer.
  *
- *     fuzz_NAME [-n ITERATIONS] [-s SEED] [-m MAX_BYTES] [-o DIR] [FILE | DIRECTORY]...
+ *     fuzz_NAME [-n ITERATIONS] [-t SECONDS] [-s SEED] [-m MAX_BYTES] [-o DIR] [FILE |
+ * DIRECTORY]...
  *
  * First every corpus file is run as it is, then ITERATIONS mutations of them (of the empty input,
- * where there is none). The same seed and corpus give the same inputs. With -o every input is
+ * where there is none), or fewer where SECONDS are over before. The same seed and corpus give the
+ * same inputs. With -o every input is
  * written to DIR/input before it runs, so that the one that killed the program is found there;
  * `fuzz_NAME DIR/input -n 0` runs it again.
  *
@@ -17,6 +19,7 @@
  *     gcc -g -fsanitize=address,undefined -Isrc tests/fuzz/fuzz_json.c tests/fuzz/driver.c \
  *         src/json/(all).c src/base/(all).c -lcjson -lm
  */
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/hash.h"
 #include "tests/fuzz/fuzz.h"
@@ -34,6 +37,7 @@ struct corpus {
 
 struct plan {
     uint64_t n_iterations, seed;
+    uint64_t limit_ns; /* 0: none */
     size_t max_bytes;
     const char *out_dir; /* NULL: inputs are not kept */
 };
@@ -184,13 +188,14 @@ static void run_one(const struct plan *p, const struct ks_buf *b)
     free(exact);
 }
 
-static void run_mutations(const struct plan *p, const struct corpus *c)
+/* Returns how many were run. */
+static uint64_t run_mutations(const struct plan *p, const struct corpus *c)
 {
-    uint64_t rng = p->seed;
+    uint64_t rng = p->seed, end_ns = ks_now_ns() + p->limit_ns, i;
     struct ks_buf b;
 
     ks_buf_init(&b);
-    for (uint64_t i = 0; i < p->n_iterations; i++) {
+    for (i = 0; i < p->n_iterations && (!p->limit_ns || ks_now_ns() < end_ns); i++) {
         uint64_t n_steps = 1 + ks_rng_below(&rng, 6);
 
         ks_buf_clear(&b);
@@ -208,6 +213,7 @@ static void run_mutations(const struct plan *p, const struct corpus *c)
         run_one(p, &b);
     }
     ks_buf_release(&b);
+    return i;
 }
 
 static uint64_t number_after(int argc, char **argv, int *i)
@@ -227,10 +233,13 @@ int main(int argc, char **argv)
 {
     struct plan p = { .n_iterations = 10000, .seed = 1, .max_bytes = 1 << 16 };
     struct corpus c = { 0 };
+    uint64_t n_run;
 
     for (int i = 1; i < argc; i++) {
         if (!strcmp(argv[i], "-n"))
             p.n_iterations = number_after(argc, argv, &i);
+        else if (!strcmp(argv[i], "-t"))
+            p.limit_ns = number_after(argc, argv, &i) * 1000000000u;
         else if (!strcmp(argv[i], "-s"))
             p.seed = number_after(argc, argv, &i);
         else if (!strcmp(argv[i], "-m"))
@@ -242,8 +251,8 @@ int main(int argc, char **argv)
     }
     for (size_t i = 0; i < c.n; i++)
         run_one(&p, &c.at[i]);
-    run_mutations(&p, &c);
-    printf("ok: %zu files, %llu mutations, seed %llu\n", c.n, (unsigned long long)p.n_iterations,
+    n_run = run_mutations(&p, &c);
+    printf("ok: %zu files, %llu mutations, seed %llu\n", c.n, (unsigned long long)n_run,
            (unsigned long long)p.seed);
     for (size_t i = 0; i < c.n; i++)
         ks_buf_release(&c.at[i]);
