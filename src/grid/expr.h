@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* expr.h - safe filter expressions: comparison, and or not in, + - * / %, min max, strings, lists.
- * `c.tile_n >= 128 and c.pipeline == 'packed'` and plain names alike. Errors point at the column. */
+ * `c.tile_n >= 128 and c.pipeline == 'packed'` and plain names alike. Errors point at the column.
+ */
 #ifndef KS_GRID_EXPR_H
 #define KS_GRID_EXPR_H
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* family.h - kernel families and instances.
  *
- * A family is one JSON file beside its source (kernels/host/gconv_fwd.family.json): it declares each
- * trait once - name, values, meaning, how it becomes a macro - and rules, which combinations are
- * valid and why not. A config (kernels/configs/x.json) names a family and lists value sets whose
- * products are the instances. To add a family: its source and its JSON; nothing in the harness. */
+ * A family is one JSON file beside its source (kernels/host/gconv_fwd.family.json): it declares
+ * each trait once - name, values, meaning, how it becomes a macro - and rules, which combinations
+ * are valid and why not. A config (kernels/configs/x.json) names a family and lists value sets
+ * whose products are the instances. To add a family: its source and its JSON; nothing in the
+ * harness. */
 #ifndef KS_GRID_FAMILY_H
 #define KS_GRID_FAMILY_H
 
@@ -21,35 +22,36 @@
 enum ks_trait_kind { KS_TRAIT_INT, KS_TRAIT_NAME };
 
 struct ks_trait {
-    char name[32];       /* "vector_bytes" */
-    char macro[32];      /* "VB"; "" = not passed to the compiler */
-    char help[160];
+    char name[32];  /* "vector_bytes" */
+    char macro[32]; /* "VB"; "" = not passed to the compiler */
+    char help[256];
     enum ks_trait_kind kind;
     uint32_t n_values;
-    int64_t value[KS_TRAIT_VALUES_MAX];       /* what the macro becomes */
-    char text[KS_TRAIT_VALUES_MAX][24];       /* KS_TRAIT_NAME: the value's name; INT: decimal */
+    int64_t value[KS_TRAIT_VALUES_MAX]; /* what the macro becomes */
+    char text[KS_TRAIT_VALUES_MAX][24]; /* KS_TRAIT_NAME: the value's name; INT: decimal */
     uint32_t i_default;
-    char suffix[16];     /* "_pf{}": appended to the instance's name when the value is not the
-                            default; "": the trait stands in name_pattern or has one value only */
+    char suffix[16]; /* "_pf{}": appended to the instance's name when the value is not the
+                        default; "": the trait stands in name_pattern or has one value only */
 };
 struct ks_rule {
-    char when[256];      /* expression over traits: true = the combination does not exist */
+    char when[256]; /* expression over traits: true = the combination does not exist */
     char why[128];
     uint32_t n_excluded; /* combinations it excluded in ks_kernel_set_add so far */
 };
 struct ks_isa_need {
-    char when[256];      /* expression over traits */
-    char needs[32];      /* CPU flag as in /proc/cpuinfo: "avx512f" */
+    char when[256]; /* expression over traits */
+    char needs[32]; /* CPU flag as in /proc/cpuinfo: "avx512f" */
 };
 struct ks_family {
-    char name[48];       /* "host_gconv_fwd" */
-    char path[1024];     /* of the family file */
-    char source[1024];   /* absolute path of the source that is included once per instance */
+    char name[48];     /* "host_gconv_fwd" */
+    char path[1024];   /* of the family file */
+    char source[1024]; /* absolute path of the source that is included once per instance */
     char extra_flags[256];
     char op[32];
-    uint32_t i_op;       /* index into ks_operators */
+    uint32_t i_op; /* index into ks_operators */
     uint32_t direction, dtype, layout;
-    char backend[16];    /* "host" */
+    char backend[16];       /* "host" */
+    char domain[64];        /* "family is forward fp32 nhwgc": why another problem is unsupported */
     char name_pattern[256]; /* "gconv_fwd_fp32_2d_{tile_m}x{tile_n}_{pipeline}_vb{vector_bytes}" */
     struct ks_trait traits[KS_TRAITS_MAX];
     uint32_t n_traits;
@@ -61,16 +63,19 @@ struct ks_family {
 
 /* One instance: indices of trait values. Same everywhere: the machine is not part of it. */
 struct ks_instance {
-    uint64_t id;         /* digest of family + traits + ABI major */
+    uint64_t id; /* digest of family + traits + ABI major */
     uint32_t i_family;
     uint8_t value[KS_TRAITS_MAX]; /* index into trait.value */
     char name[KS_INSTANCE_NAME];  /* unique within a grid */
-    char missing[64];    /* "" or what this CPU lacks: "needs avx512f, this CPU lacks it" */
+    char missing[64]; /* "" or what this CPU lacks: "needs avx512f, this CPU lacks it" */
 };
 
 /* Reads and checks a family file: names, values, pattern, every expression. KS_ENOENT, KS_EFORMAT,
  * KS_EINVAL with file, line and key. struct ks_family is large: keep it off the stack. */
 int ks_family_load(const char *path, struct ks_family *f_out, struct ks_err *err);
+/* The same from text; `name` stands for the absolute path of the file. */
+int ks_family_parse(const char *text, size_t len, const char *name, struct ks_family *f_out,
+                    struct ks_err *err);
 /* Index of a trait, -1 when there is none of that name. */
 int ks_family_trait(const struct ks_family *f, const char *trait);
 /* Index of a value by its text ("packed", "14"), -1 when the trait has none such. */
@@ -96,11 +101,11 @@ struct ks_kernel_set {
     const char *cpu_flags; /* words as in /proc/cpuinfo, borrowed; NULL: nothing is missing */
     const char *cpu_name;  /* for `missing`; NULL: "this CPU" */
 };
-/* All instances of a config file that pass `filter` (expression over trait names, "" = all), appended
- * in the config's order; the family is added unless it is there. KS_EINVAL: an instance named twice
- * (also by an earlier config), two instances of one name or id, a name that could be read in two
- * ways, nothing left. Combinations excluded by rules are counted in *n_excluded_out (may be NULL)
- * and in the rules. The set is unchanged on failure. */
+/* All instances of a config file that pass `filter` (expression over trait names, "" = all),
+ * appended in the config's order; the family is added unless it is there. KS_EINVAL: an instance
+ * named twice (also by an earlier config), two instances of one name or id, a name that could be
+ * read in two ways, nothing left. Combinations excluded by rules are counted in *n_excluded_out
+ * (may be NULL) and in the rules. The set is unchanged on failure. */
 int ks_kernel_set_add(struct ks_kernel_set *set, const char *config_path, const char *filter,
                       uint32_t *n_excluded_out, struct ks_err *err);
 void ks_kernel_set_release(struct ks_kernel_set *set);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* grid.h - the lazy grid: problems x instances x one condition. Nothing per cell is stored; a cell's
- * position is i_problem * n_instances + i_instance and is only used inside one run of one program. */
+/* grid.h - the lazy grid: problems x instances x one condition. Nothing per cell is stored; a
+ * cell's position is i_problem * n_instances + i_instance and is only used inside one run of one
+ * program. */
 #ifndef KS_GRID_H
 #define KS_GRID_H
 
@@ -13,16 +14,18 @@
 #include <stdint.h>
 
 struct ks_grid {
-    struct ks_job job;            /* resolved */
-    struct ks_problem *problems;  /* [n_problems] distinct, in order of priority: count x flops, big
-                                     first, ties by id */
+    struct ks_job job;           /* resolved */
+    struct ks_problem *problems; /* [n_problems] distinct, in order of priority: count x flops, big
+                                    first, ties by id */
     uint32_t n_problems;
-    struct ks_family *families;   /* [n_families] */
+    struct ks_family *families; /* [n_families] */
     uint32_t n_families;
     struct ks_instance *instances; /* [n_instances] distinct, in config order */
     uint32_t n_instances;
-    uint64_t condition;           /* condition_id */
-    uint64_t digest;              /* of condition, problem ids and instance ids in canonical order */
+    uint64_t condition;  /* condition_id */
+    uint64_t digest;     /* of condition, problem ids and instance ids in canonical order */
+    uint32_t n_excluded; /* combinations that rules of families exclude */
+    uint32_t *by_problem_id, *by_instance_id; /* positions in the order of ids */
 };
 
 /* Load a job file and everything it names. Collisions of 64-bit ids are refused. KS_EINVAL,
@@ -38,9 +41,10 @@ uint64_t ks_grid_n_cells(const struct ks_grid *g);
 int64_t ks_grid_problem(const struct ks_grid *g, uint64_t problem_id);
 int64_t ks_grid_instance(const struct ks_grid *g, uint64_t instance_id);
 
-/* Why this host cannot run an instance (static or instance-owned text), NULL when it can.
- * E.g. "needs avx512f, this CPU lacks it"; operator, direction, dtype or layout of the problem not
- * the family's is "family is forward fp32 nhwgc". */
+/* Why this host cannot run an instance (static or grid-owned text), NULL when it can.
+ * E.g. "needs avx512f, this CPU lacks it"; direction, dtype or layout of the problem not the
+ * family's is "family is forward fp32 nhwgc". The sim device runs no code: it takes every family's
+ * instances and lacks nothing. */
 const char *ks_grid_unsupported(const struct ks_grid *g, uint32_t i_problem, uint32_t i_instance);
 
 /* The condition's canonical text: cache mode, data profile, clock policy, protocol version. */

@@ -13,15 +13,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define KS_PATH_MAX 1024
+#define KS_PATH_MAX  1024
 #define KS_JOB_LISTS 32
 
 struct ks_job_measure {
     uint32_t warmup_ms, min_samples, max_samples, max_ms;
     double target_rse;
-    unsigned cache;              /* 0 warm, 1 cold */
-    bool racing;                 /* refused when true: rounds beyond 0 come later */
-    uint32_t min_sample_us;      /* a sample has as many calls as this needs; 0 = from the clock */
+    unsigned cache;         /* 0 warm, 1 cold */
+    bool racing;            /* refused when true: rounds beyond 0 come later */
+    uint32_t min_sample_us; /* a sample has as many calls as this needs; 0 = from the clock */
 };
 struct ks_job_contention {
     uint32_t retries;
@@ -34,28 +34,29 @@ struct ks_job_verify {
     bool exact, elementwise;
 };
 struct ks_job_device {
-    unsigned backend;            /* index into ks_job_backends */
-    const char *arch;            /* points into arch_text */
+    unsigned backend; /* index into ks_job_backends */
+    const char *arch; /* points into arch_text of the job that a function of this module
+                         filled: set it anew after copying a struct ks_job */
     char arch_text[64];
 };
 extern const char *const ks_job_backends[]; /* "host", "hip", "cuda", "sim" */
 
 struct ks_job_problems {
-    char file[KS_PATH_MAX];      /* absolute */
-    int64_t sample;              /* 0 = all */
+    char file[KS_PATH_MAX]; /* absolute */
+    int64_t sample;         /* 0 = all */
     uint64_t seed;
-    int layout, dtype;           /* -1 = as in the list */
-    uint32_t directions;         /* bit mask 1 << enum ks_direction; 0 = as in the list */
+    int layout, dtype;   /* -1 = as in the list */
+    uint32_t directions; /* bit mask 1 << enum ks_direction; 0 = as in the list */
 };
 struct ks_job_kernels {
-    char config[KS_PATH_MAX];    /* absolute */
-    char filter[512];            /* expression, "" = all */
+    char config[KS_PATH_MAX]; /* absolute */
+    char filter[512];         /* expression, "" = all */
 };
 
 struct ks_job {
     char name[64], why[512];
-    char op[32];                 /* operator */
-    char path[KS_PATH_MAX];      /* of the job file, absolute */
+    char op[32];            /* operator */
+    char path[KS_PATH_MAX]; /* of the job file, absolute */
     struct ks_job_kernels kernels[KS_JOB_LISTS];
     uint32_t n_kernels;
     struct ks_job_problems problems[KS_JOB_LISTS];

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/* family_expr.h - a family's traits as names of expressions and as words of JSON files. */
+#ifndef KS_GRID_FAMILY_EXPR_H
+#define KS_GRID_FAMILY_EXPR_H
+
+#include "base/err.h"
+#include "grid/expr.h"
+#include "grid/family.h"
+#include "json/json.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct ks_family_scope {
+    const struct ks_family *f;
+    const struct ks_instance *i; /* only its values are read */
+};
+
+/* Parse, and check every name and value against the family. */
+int ks_family_expr(const struct ks_family *f, const char *text, struct ks_expr **e_out,
+                   struct ks_err *err);
+/* ks_expr_name_fn over a struct ks_family_scope. */
+bool ks_family_name(const void *scope, const char *name, int64_t *value_out, const char **text_out);
+/* A scalar of a JSON file (14, "packed") as the index of a value; KS_EINVAL names the nearest. */
+int ks_trait_value_node(const struct ks_json *doc, const struct ks_node *n,
+                        const struct ks_trait *t, uint32_t *i_out, struct ks_err *err);
+
+#endif

@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: MIT */
+#include "grid/grid.h"
+
+#include "base/hash.h"
+#include "grid/cpu_flags.h"
+#include "grid/problems.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Raised whenever the way of measuring changes so that times of before and after must not be
+ * compared: part of every condition_id. */
+enum { MEASUREMENT_PROTOCOL = 1 };
+
+void ks_condition_canonical(const struct ks_job *job, struct ks_buf *text_out)
+{
+    ks_buf_printf(text_out, "cache=%s data=exact+random clock=as_found protocol=%d",
+                  job->measure.cache ? "cold" : "warm", MEASUREMENT_PROTOCOL);
+}
+
+static bool is_sim(const struct ks_job *job)
+{
+    return strcmp(ks_job_backends[job->device.backend], "sim") == 0;
+}
+
+/* One problem of a list in each wanted direction, with the job's layout and dtype. */
+static int add_overridden(const struct ks_job_problems *list, const struct ks_problem *from,
+                          struct ks_problem_set *to, struct ks_err *err)
+{
+    uint32_t mask = list->directions ? list->directions : (uint32_t)1 << from->direction;
+
+    for (uint32_t d = 0; d < KS_N_DIRECTIONS; d++) {
+        struct ks_problem p = *from;
+        int rc;
+
+        if (!(mask & (uint32_t)1 << d))
+            continue;
+        p.direction = d;
+        if (list->dtype >= 0)
+            p.dtype = (uint32_t)list->dtype;
+        if (list->layout >= 0)
+            p.layout = (uint32_t)list->layout;
+        rc = ks_problem_finish(&p, err);
+        if (rc == 0)
+            rc = ks_problem_set_add(to, &p, err);
+        if (rc < 0)
+            return ks_err_context(err, rc, "problem '%s' of '%s'", from->name, list->file);
+    }
+    return 0;
+}
+
+/* The list as the job wants it: overridden first, so that a sample counts distinct problems. */
+static int read_list(const struct ks_job *job, const struct ks_job_problems *list,
+                     struct ks_problem_set *out, struct ks_err *err)
+{
+    struct ks_problem_set raw;
+    int rc;
+
+    ks_problem_set_init(&raw);
+    rc = ks_problem_set_read(&raw, list->file, "auto", true, err);
+    for (uint32_t i = 0; rc == 0 && i < raw.n; i++) {
+        const char *op = ks_operators[raw.problems[i].op]->name;
+
+        if (strcmp(op, job->op) != 0)
+            rc = ks_fail(err, KS_EINVAL, "'%s' holds problems of operator %s, the job's is %s",
+                         list->file, op, job->op);
+        else
+            rc = add_overridden(list, &raw.problems[i], out, err);
+    }
+    if (rc == 0 && list->sample > 0 && list->sample < (int64_t)out->n)
+        rc = ks_problem_set_sample(out, (uint32_t)list->sample, list->seed, err);
+    ks_problem_set_release(&raw);
+    return rc;
+}
+
+struct ranked {
+    double work; /* count x flops */
+    const struct ks_problem *p;
+};
+
+static int by_priority(const void *a, const void *b)
+{
+    const struct ranked *x = a, *y = b;
+
+    if (x->work != y->work)
+        return x->work > y->work ? -1 : 1;
+    return x->p->id < y->p->id ? -1 : x->p->id > y->p->id;
+}
+
+static int take_sorted(const struct ks_problem_set *set, struct ks_grid *g, struct ks_err *err)
+{
+    struct ranked *order = calloc(set->n + 1, sizeof *order);
+
+    g->problems = calloc(set->n + 1, sizeof *g->problems);
+    if (!order || !g->problems) {
+        free(order);
+        return ks_fail(err, KS_ENOMEM, "no memory for %u problems", set->n);
+    }
+    for (uint32_t i = 0; i < set->n; i++) {
+        order[i].p = &set->problems[i];
+        order[i].work = (double)order[i].p->count * ks_problem_flops(order[i].p);
+    }
+    qsort(order, set->n, sizeof *order, by_priority);
+    for (uint32_t i = 0; i < set->n; i++)
+        g->problems[i] = *order[i].p;
+    g->n_problems = set->n;
+    free(order);
+    return 0;
+}
+
+static int load_problems(struct ks_grid *g, struct ks_err *err)
+{
+    struct ks_problem_set all, one;
+    int rc = 0;
+
+    ks_problem_set_init(&all);
+    for (uint32_t l = 0; rc == 0 && l < g->job.n_problems; l++) {
+        ks_problem_set_init(&one);
+        rc = read_list(&g->job, &g->job.problems[l], &one, err);
+        for (uint32_t i = 0; rc == 0 && i < one.n; i++)
+            rc = ks_problem_set_add(&all, &one.problems[i], err);
+        ks_problem_set_release(&one);
+        if (rc < 0)
+            ks_err_context(err, rc, "problems[%u]", l);
+    }
+    if (rc == 0 && all.n == 0)
+        rc = ks_fail(err, KS_EINVAL, "the lists of the job hold no problem");
+    if (rc == 0)
+        rc = take_sorted(&all, g, err);
+    ks_problem_set_release(&all);
+    return rc;
+}
+
+static int load_kernels(struct ks_grid *g, struct ks_err *err)
+{
+    const char *arch = g->job.device.arch_text;
+    struct ks_kernel_set set = { 0 };
+    struct ks_buf flags;
+    int rc = 0;
+
+    ks_buf_init(&flags);
+    if (!is_sim(&g->job)) {
+        rc = ks_cpu_flags_read(arch, &flags, err);
+        set.cpu_flags = ks_buf_text(&flags);
+        set.cpu_name = strcmp(arch, "native") == 0 ? NULL : arch;
+        if (rc < 0)
+            ks_err_context(err, rc, "device.arch");
+    }
+    for (uint32_t i = 0; rc == 0 && i < g->job.n_kernels; i++) {
+        uint32_t n_excluded = 0;
+
+        rc = ks_kernel_set_add(&set, g->job.kernels[i].config, g->job.kernels[i].filter,
+                               &n_excluded, err);
+        g->n_excluded += n_excluded;
+        if (rc < 0)
+            ks_err_context(err, rc, "kernels[%u]", i);
+    }
+    ks_buf_release(&flags);
+    if (rc < 0) {
+        ks_kernel_set_release(&set);
+        return rc;
+    }
+    g->families = set.families;
+    g->n_families = set.n_families;
+    g->instances = set.instances;
+    g->n_instances = set.n_instances;
+    return 0;
+}
+
+/* An id and where it stands, to be sorted. */
+struct place {
+    uint64_t id;
+    uint32_t at;
+};
+
+static int by_id(const void *a, const void *b)
+{
+    const struct place *x = a, *y = b;
+
+    return x->id < y->id ? -1 : x->id > y->id;
+}
+
+static uint64_t problem_id(const struct ks_grid *g, uint32_t i)
+{
+    return g->problems[i].id;
+}
+
+static uint64_t instance_id(const struct ks_grid *g, uint32_t i)
+{
+    return g->instances[i].id;
+}
+
+static uint32_t *sort_ids(const struct ks_grid *g, uint32_t n,
+                          uint64_t (*id)(const struct ks_grid *, uint32_t))
+{
+    struct place *places = calloc((size_t)n + 1, sizeof *places);
+    uint32_t *order = calloc((size_t)n + 1, sizeof *order);
+
+    for (uint32_t i = 0; places && order && i < n; i++)
+        places[i] = (struct place){ id(g, i), i };
+    if (places && order) {
+        qsort(places, n, sizeof *places, by_id);
+        for (uint32_t i = 0; i < n; i++)
+            order[i] = places[i].at;
+    } else {
+        free(order);
+        order = NULL;
+    }
+    free(places);
+    return order;
+}
+
+static int64_t find_id(const struct ks_grid *g, const uint32_t *order, uint32_t n,
+                       uint64_t (*id)(const struct ks_grid *, uint32_t), uint64_t wanted)
+{
+    uint32_t lo = 0, hi = n;
+
+    while (lo < hi) {
+        uint32_t mid = lo + (hi - lo) / 2;
+
+        if (id(g, order[mid]) < wanted)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo < n && id(g, order[lo]) == wanted ? (int64_t)order[lo] : -1;
+}
+
+static int set_digests(struct ks_grid *g, struct ks_err *err)
+{
+    struct ks_buf b;
+    int rc = 0;
+
+    g->by_problem_id = sort_ids(g, g->n_problems, problem_id);
+    g->by_instance_id = sort_ids(g, g->n_instances, instance_id);
+    if (!g->by_problem_id || !g->by_instance_id)
+        return ks_fail(err, KS_ENOMEM, "no memory for the index of a grid");
+    ks_buf_init(&b);
+    ks_condition_canonical(&g->job, &b);
+    g->condition = ks_id64(b.data, b.len);
+    ks_buf_clear(&b);
+    ks_buf_u64(&b, g->condition);
+    ks_buf_u64(&b, g->n_problems);
+    for (uint32_t i = 0; i < g->n_problems; i++)
+        ks_buf_u64(&b, problem_id(g, g->by_problem_id[i]));
+    for (uint32_t i = 0; i < g->n_instances; i++)
+        ks_buf_u64(&b, instance_id(g, g->by_instance_id[i]));
+    if (ks_buf_ok(&b))
+        g->digest = ks_id64(b.data, b.len);
+    else
+        rc = ks_fail(err, KS_ENOMEM, "no memory for the digest of a grid");
+    ks_buf_release(&b);
+    return rc;
+}
+
+/* Fills what the job names; takes g->job as read. */
+static int load(struct ks_grid *g, struct ks_grid *grid_out, struct ks_err *err)
+{
+    int rc;
+
+    g->job.device.arch = g->job.device.arch_text;
+    rc = load_kernels(g, err);
+    if (rc == 0)
+        rc = load_problems(g, err);
+    if (rc == 0)
+        rc = set_digests(g, err);
+    if (rc < 0) {
+        ks_err_context(err, rc, "job '%s'", g->job.path);
+        ks_grid_release(g);
+        return rc;
+    }
+    *grid_out = *g;
+    grid_out->job.device.arch = grid_out->job.device.arch_text;
+    return 0;
+}
+
+int ks_grid_load(const char *job_path, struct ks_grid *grid_out, struct ks_err *err)
+{
+    struct ks_grid *g = calloc(1, sizeof *g);
+    int rc;
+
+    if (!g)
+        return ks_fail(err, KS_ENOMEM, "no memory for a grid");
+    rc = ks_job_load(job_path, &g->job, err);
+    if (rc == 0)
+        rc = load(g, grid_out, err);
+    free(g);
+    return rc;
+}
+
+int ks_grid_load_text(const char *text, const char *name, struct ks_grid *grid_out,
+                      struct ks_err *err)
+{
+    struct ks_grid *g = calloc(1, sizeof *g);
+    int rc;
+
+    if (!g)
+        return ks_fail(err, KS_ENOMEM, "no memory for a grid");
+    rc = ks_job_parse(text, strlen(text), name, &g->job, err);
+    if (rc == 0)
+        rc = load(g, grid_out, err);
+    free(g);
+    return rc;
+}
+
+void ks_grid_release(struct ks_grid *g)
+{
+    free(g->problems);
+    free(g->families);
+    free(g->instances);
+    free(g->by_problem_id);
+    free(g->by_instance_id);
+    *g = (struct ks_grid){ 0 };
+}
+
+uint64_t ks_grid_n_cells(const struct ks_grid *g)
+{
+    return (uint64_t)g->n_problems * g->n_instances;
+}
+
+int64_t ks_grid_problem(const struct ks_grid *g, uint64_t id)
+{
+    return find_id(g, g->by_problem_id, g->n_problems, problem_id, id);
+}
+
+int64_t ks_grid_instance(const struct ks_grid *g, uint64_t id)
+{
+    return find_id(g, g->by_instance_id, g->n_instances, instance_id, id);
+}
+
+const char *ks_grid_unsupported(const struct ks_grid *g, uint32_t i_problem, uint32_t i_instance)
+{
+    const struct ks_problem *p = &g->problems[i_problem];
+    const struct ks_instance *i = &g->instances[i_instance];
+    const struct ks_family *f = &g->families[i->i_family];
+
+    if (p->op != f->i_op)
+        return "family is of another operator";
+    if (p->direction != f->direction || p->dtype != f->dtype || p->layout != f->layout)
+        return f->domain;
+    if (is_sim(&g->job))
+        return NULL;
+    if (strcmp(f->backend, ks_job_backends[g->job.device.backend]) != 0)
+        return "family is for another backend than the job's device";
+    return i->missing[0] ? i->missing : NULL;
+}

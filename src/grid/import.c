@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT */
+#include "grid/import.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void ks_import_start(struct ks_import *im, struct ks_problem_set *set, const char *text, size_t len,
+                     const char *name, bool strict, struct ks_err *err)
+{
+    *im = (struct ks_import){
+        .set = set, .name = name, .strict = strict, .err = err, .rest = text, .n_rest = len
+    };
+    ks_buf_init(&im->text);
+    if (len >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0) {
+        im->rest += 3;
+        im->n_rest -= 3;
+    }
+}
+
+void ks_import_stop(struct ks_import *im)
+{
+    ks_buf_release(&im->text);
+}
+
+int ks_import_line(struct ks_import *im)
+{
+    const char *end;
+    size_t n;
+
+    if (im->n_rest == 0)
+        return 0;
+    end = memchr(im->rest, '\n', im->n_rest);
+    n = end ? (size_t)(end - im->rest) : im->n_rest;
+    ks_buf_clear(&im->text);
+    ks_buf_put(&im->text, im->rest, n);
+    while (im->text.len > 0 && im->text.data[im->text.len - 1] == '\r')
+        im->text.data[--im->text.len] = '\0';
+    if (!ks_buf_ok(&im->text))
+        return ks_fail(im->err, KS_ENOMEM, "no memory for a line of %zu bytes", n);
+    for (size_t i = 0; i < im->text.len; i++)
+        if (!im->text.data[i])
+            im->text.data[i] = '?';
+    n += end != NULL;
+    im->rest += n;
+    im->n_rest -= n;
+    im->line++;
+    im->set->n_lines++;
+    return 1;
+}
+
+int ks_import_refuse(struct ks_import *im, const char *fmt, ...)
+{
+    char reason[sizeof im->set->refusals->reason];
+    va_list ap;
+
+    va_start(ap, fmt);
+    vsnprintf(reason, sizeof reason, fmt, ap);
+    va_end(ap);
+    if (im->strict)
+        return ks_fail(im->err, KS_EFORMAT, "%s:%llu: %s", im->name, (unsigned long long)im->line,
+                       reason);
+    im->set->n_commands++;
+    return ks_problem_set_refuse(im->set, im->name, im->line, reason, im->err);
+}
+
+int ks_import_take(struct ks_import *im, const struct ks_problem *p, size_t n)
+{
+    int rc = 0;
+
+    for (size_t i = 0; rc == 0 && i < n; i++)
+        rc = ks_problem_set_add(im->set, &p[i], im->err);
+    if (rc < 0)
+        return ks_err_context(im->err, rc, "%s:%llu", im->name, (unsigned long long)im->line);
+    im->set->n_commands++;
+    im->set->n_taken++;
+    return 0;
+}
+
+bool ks_import_whole(const char *text, int64_t *out)
+{
+    size_t sign = text[0] == '-' || text[0] == '+';
+    char *end;
+    long long v;
+
+    if (!text[sign] || text[sign + strspn(text + sign, "0123456789")])
+        return false;
+    errno = 0;
+    v = strtoll(text, &end, 10);
+    if (errno == ERANGE)
+        return false;
+    *out = v;
+    return true;
+}

@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/opt.h"
+#include "grid/import.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { MOST_FIELDS = KS_MAX_DIMS + 8 };
+
+/* What a column fills. */
+enum column {
+    COL_OPERATOR,
+    COL_DIRECTION,
+    COL_DTYPE,
+    COL_LAYOUT,
+    COL_COUNT,
+    COL_NAME,
+    COL_DIM /* COL_DIM + i: dim i */
+};
+static const char *const fixed_names[] = { "operator", "direction", "dtype",
+                                           "layout",   "count",     "name" };
+
+struct reader {
+    struct ks_import im;
+    uint32_t op;
+    int column[MOST_FIELDS]; /* of the header, in the file's order */
+    size_t n_columns;
+    const char *header[MOST_FIELDS]; /* into header_text */
+    struct ks_buf header_text;
+    uint64_t header_line;
+    bool has_operator; /* the first row has said which */
+    const char *field[MOST_FIELDS];
+    size_t n_fields;
+};
+
+/* Splits the line in place (RFC 4180: "a, ""b""" is one field). NULL, or what is wrong. */
+static const char *split(char *line, const char **fields, size_t *n_out)
+{
+    char *from = line, *to = line;
+    size_t n = 0;
+
+    for (;;) {
+        bool is_quoted;
+
+        if (n == MOST_FIELDS)
+            return "too many columns";
+        from += strspn(from, " \t");
+        fields[n++] = to;
+        is_quoted = *from == '"';
+        if (is_quoted) {
+            for (from++; *from && (*from != '"' || from[1] == '"'); from++) {
+                from += *from == '"';
+                *to++ = *from;
+            }
+            if (!*from++)
+                return "quote is not closed";
+            from += strspn(from, " \t");
+            if (*from && *from != ',')
+                return "text behind a closing quote";
+        } else {
+            const char *begin = to;
+
+            while (*from && *from != ',')
+                *to++ = *from++;
+            while (to > begin && (to[-1] == ' ' || to[-1] == '\t'))
+                to--;
+        }
+        if (!*from) {
+            *to = '\0';
+            break;
+        }
+        from++;
+        *to++ = '\0';
+    }
+    *n_out = n;
+    return NULL;
+}
+
+/* Comments and empty lines hold nothing. */
+static bool is_blank(const char *line)
+{
+    line += strspn(line, " \t");
+    return *line == '\0' || *line == '#';
+}
+
+static bool csv_sniff(const char *text, size_t len)
+{
+    static const char first[] = "operator";
+    size_t at = len >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
+
+    while (at < len) {
+        const char *end = memchr(text + at, '\n', len - at);
+        size_t n = end ? (size_t)(end - text) - at : len - at;
+        size_t skip = 0;
+
+        while (skip < n && strchr(" \t\r\"", text[at + skip]) && text[at + skip])
+            skip++;
+        if (skip < n && text[at + skip] != '#')
+            return n - skip >= sizeof first - 1 &&
+                   memcmp(text + at + skip, first, sizeof first - 1) == 0;
+        at += n + 1;
+    }
+    return false;
+}
+
+static int fail_header(struct reader *r, size_t i, const char *fmt, const char *hint)
+{
+    char what[200];
+
+    snprintf(what, sizeof what, fmt, r->header[i], hint);
+    return ks_fail(r->im.err, KS_EFORMAT, "%s:%" PRIu64 ": column %zu: %s", r->im.name,
+                   r->header_line, i + 1, what);
+}
+
+static int keep_header(struct reader *r)
+{
+    const char *wrong;
+
+    r->header_line = r->im.line;
+    ks_buf_put(&r->header_text, ks_buf_text(&r->im.text), r->im.text.len);
+    if (!ks_buf_ok(&r->header_text) || !r->header_text.data)
+        return ks_fail(r->im.err, KS_ENOMEM, "no memory for a header");
+    wrong = split((char *)r->header_text.data, r->header, &r->n_columns);
+    if (wrong)
+        return ks_fail(r->im.err, KS_EFORMAT, "%s:%" PRIu64 ": %s", r->im.name, r->header_line,
+                       wrong);
+    if (strcmp(r->header[0], "operator") != 0)
+        return fail_header(r, 0, "'%s', but the first column must be 'operator'%s", "");
+    return 0;
+}
+
+static int find_column(struct reader *r, size_t i)
+{
+    const char *known[MOST_FIELDS + 8], *near;
+    char hint[64] = "";
+    size_t n = 0;
+    int dim = ks_problem_dim(r->op, r->header[i]);
+
+    r->column[i] = dim < 0 ? -1 : COL_DIM + dim;
+    for (int k = 0; k < COL_DIM; k++) {
+        known[n++] = fixed_names[k];
+        if (strcmp(fixed_names[k], r->header[i]) == 0)
+            r->column[i] = k;
+    }
+    if (r->column[i] < 0) {
+        for (int k = 0; ks_operators[r->op]->dim_names[k]; k++)
+            known[n++] = ks_operators[r->op]->dim_names[k];
+        known[n] = NULL;
+        near = ks_nearest(r->header[i], known);
+        if (near)
+            snprintf(hint, sizeof hint, ", did you mean '%s'", near);
+        return fail_header(r, i, "unknown column '%s'%s", hint);
+    }
+    for (size_t k = 0; k < i; k++)
+        if (r->column[k] == r->column[i])
+            return fail_header(r, i, "'%s' stands twice%s", "");
+    return 0;
+}
+
+static bool has_column(const struct reader *r, int column)
+{
+    for (size_t i = 0; i < r->n_columns; i++)
+        if (r->column[i] == column)
+            return true;
+    return false;
+}
+
+/* The first row names the operator, and with it the columns. */
+static int read_header(struct reader *r)
+{
+    int rc = ks_operator_find(r->field[0], &r->op, r->im.err);
+
+    if (rc < 0)
+        return ks_err_context(r->im.err, KS_EFORMAT, "%s:%" PRIu64 ": column 1", r->im.name,
+                              r->im.line);
+    for (size_t i = 0; rc == 0 && i < r->n_columns; i++)
+        rc = find_column(r, i);
+    if (rc < 0)
+        return rc;
+    for (int k = COL_DIRECTION; k <= COL_LAYOUT; k++)
+        if (!has_column(r, k))
+            return ks_fail(r->im.err, KS_EFORMAT, "%s:%" PRIu64 ": column '%s' is missing",
+                           r->im.name, r->header_line, fixed_names[k]);
+    r->has_operator = true;
+    return 0;
+}
+
+/* The error of a field, as a refusal of its line. */
+static int refuse_field(struct reader *r, size_t i, const char *why)
+{
+    return ks_import_refuse(&r->im, "column %zu (%s): '%.40s' %s", i + 1, r->header[i], r->field[i],
+                            why);
+}
+
+/* 1: a choice was read; 0 refused; < 0 error. */
+static int set_choice(struct reader *r, size_t i, int index, uint32_t *out)
+{
+    char why[100];
+    int rc;
+
+    if (index >= 0) {
+        *out = (uint32_t)index;
+        return 1;
+    }
+    snprintf(why, sizeof why, "is no known %s", r->header[i]);
+    rc = refuse_field(r, i, why);
+    return rc < 0 ? rc : 0;
+}
+
+static int set_number(struct reader *r, size_t i, int64_t *out)
+{
+    int rc;
+
+    if (ks_import_whole(r->field[i], out))
+        return 1;
+    rc = refuse_field(r, i, "is not a whole number");
+    return rc < 0 ? rc : 0;
+}
+
+static int set_name(struct reader *r, size_t i, struct ks_problem *p)
+{
+    int rc;
+
+    if (strlen(r->field[i]) < sizeof p->name) {
+        memcpy(p->name, r->field[i], strlen(r->field[i]) + 1);
+        return 1;
+    }
+    rc = refuse_field(r, i, "is too long");
+    return rc < 0 ? rc : 0;
+}
+
+/* An empty field is like an absent column. */
+static int set_field(struct reader *r, size_t i, struct ks_problem *p)
+{
+    const char *text = r->field[i];
+
+    switch (r->column[i]) {
+    case COL_OPERATOR:
+        if (strcmp(text, ks_operators[r->op]->name) == 0)
+            return 1;
+        return refuse_field(r, i, "is not the operator of this list: one list, one operator");
+    case COL_DIRECTION:
+        return set_choice(r, i, ks_direction_from(text), &p->direction);
+    case COL_DTYPE:
+        return set_choice(r, i, ks_dtype_from(text), &p->dtype);
+    case COL_LAYOUT:
+        return set_choice(r, i, ks_layout_from(text), &p->layout);
+    case COL_COUNT:
+        return text[0] ? set_number(r, i, &p->count) : 1;
+    case COL_NAME:
+        return set_name(r, i, p);
+    default:
+        return text[0] ? set_number(r, i, &p->dim[r->column[i] - COL_DIM]) : 1;
+    }
+}
+
+static int read_row(struct reader *r)
+{
+    const char *wrong = split((char *)r->im.text.data, r->field, &r->n_fields);
+    struct ks_problem p;
+    struct ks_err why;
+    int rc = 0;
+
+    if (wrong)
+        return ks_import_refuse(&r->im, "%s", wrong);
+    if (!r->has_operator)
+        rc = read_header(r);
+    if (rc < 0)
+        return rc;
+    if (r->n_fields != r->n_columns)
+        return ks_import_refuse(&r->im, "%zu fields, the header has %zu columns", r->n_fields,
+                                r->n_columns);
+    p = ks_problem_blank(r->op);
+    for (size_t i = 0; i < r->n_columns; i++) {
+        rc = set_field(r, i, &p);
+        if (rc <= 0)
+            return rc;
+    }
+    if (ks_problem_finish(&p, &why) < 0)
+        return ks_import_refuse(&r->im, "%s", why.text);
+    return ks_import_take(&r->im, &p, 1);
+}
+
+static int read_lines(struct reader *r)
+{
+    bool has_header = false;
+    int rc;
+
+    while ((rc = ks_import_line(&r->im)) == 1) {
+        if (is_blank(ks_buf_text(&r->im.text)) || !has_header)
+            r->im.set->n_other++;
+        if (is_blank(ks_buf_text(&r->im.text)))
+            continue;
+        rc = has_header ? read_row(r) : keep_header(r);
+        if (rc < 0)
+            return rc;
+        has_header = true;
+    }
+    if (rc == 0 && !has_header)
+        return ks_fail(r->im.err, KS_EFORMAT, "%s: no header (it begins with 'operator,')",
+                       r->im.name);
+    return rc;
+}
+
+static int csv_read(struct ks_problem_set *set, const char *text, size_t len, const char *name,
+                    bool strict, struct ks_err *err)
+{
+    struct reader r = { 0 };
+    int rc;
+
+    ks_import_start(&r.im, set, text, len, name, strict, err);
+    ks_buf_init(&r.header_text);
+    rc = read_lines(&r);
+    ks_buf_release(&r.header_text);
+    ks_import_stop(&r.im);
+    return rc;
+}
+
+const struct ks_importer ks_import_csv = { .name = "csv", .sniff = csv_sniff, .read = csv_read };

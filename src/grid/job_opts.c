@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: MIT */
+/* The sections of a job file as option tables: key, default, range and meaning stand only here. */
+#include "grid/job.h"
+
+#include <stddef.h>
+
+const char *const ks_job_backends[] = { "host", "hip", "cuda", "sim", NULL };
+static const char *const caches[] = { "warm", "cold", NULL };
+
+#define AT(member) offsetof(struct ks_job_measure, member)
+const struct ks_opt ks_job_measure_opts[] = {
+    { .name = "warmup_ms",
+      .type = KS_OPT_U32,
+      .offset = AT(warmup_ms),
+      .def = "20",
+      .min = 0,
+      .max = 60000,
+      .arg = "MS",
+      .help = "run the kernel untimed for this long before its first sample" },
+    { .name = "min_samples",
+      .type = KS_OPT_U32,
+      .offset = AT(min_samples),
+      .def = "5",
+      .min = 1,
+      .max = 1000,
+      .arg = "N",
+      .help = "never stop a round before this many samples" },
+    { .name = "max_samples",
+      .type = KS_OPT_U32,
+      .offset = AT(max_samples),
+      .def = "200",
+      .min = 1,
+      .max = 1000,
+      .arg = "N",
+      .help = "stop a round at this many samples" },
+    { .name = "target_rse",
+      .type = KS_OPT_F64,
+      .offset = AT(target_rse),
+      .def = "0.005",
+      .min = 0,
+      .max = 1,
+      .arg = "X",
+      .help = "stop when the median's standard error is at most this part of it" },
+    { .name = "max_ms",
+      .type = KS_OPT_U32,
+      .offset = AT(max_ms),
+      .def = "500",
+      .min = 1,
+      .max = 3600000,
+      .arg = "MS",
+      .help = "stop a round when its samples took this long" },
+    { .name = "cache",
+      .type = KS_OPT_ENUM,
+      .offset = AT(cache),
+      .def = "warm",
+      .choices = caches,
+      .arg = "MODE",
+      .help = "state of the caches before a sample: warm (operands touched) or cold (flushed)" },
+    { .name = "racing",
+      .type = KS_OPT_BOOL,
+      .offset = AT(racing),
+      .def = "no",
+      .help = "rounds beyond the first for instances that may be the best (not available yet)" },
+    { .name = "min_sample_us",
+      .type = KS_OPT_U32,
+      .offset = AT(min_sample_us),
+      .def = "0",
+      .min = 0,
+      .max = 1000000,
+      .arg = "US",
+      .help = "call the kernel several times per sample until it takes this long; 0 = what the "
+              "clock needs" },
+    KS_OPT_END
+};
+#undef AT
+
+#define AT(member) offsetof(struct ks_job_contention, member)
+const struct ks_opt ks_job_contention_opts[] = {
+    { .name = "retries",
+      .type = KS_OPT_U32,
+      .offset = AT(retries),
+      .def = "2",
+      .min = 0,
+      .max = 100,
+      .arg = "N",
+      .help = "measure a contaminated cell again at most this often" },
+    { .name = "switches_per_s",
+      .type = KS_OPT_F64,
+      .offset = AT(switches_per_s),
+      .def = "50",
+      .min = 0,
+      .max = 1e9,
+      .arg = "X",
+      .help = "involuntary context switches per second above the idle baseline" },
+    { .name = "stolen",
+      .type = KS_OPT_F64,
+      .offset = AT(stolen),
+      .def = "0.02",
+      .min = 0,
+      .max = 1,
+      .arg = "X",
+      .help = "part of the wall time during which the kernel did not run" },
+    { .name = "canary",
+      .type = KS_OPT_F64,
+      .offset = AT(canary),
+      .def = "0.03",
+      .min = 0,
+      .max = 100,
+      .arg = "X",
+      .help = "deviation of the canary loop from its baseline" },
+    KS_OPT_END
+};
+#undef AT
+
+#define AT(member) offsetof(struct ks_job_isolate, member)
+const struct ks_opt ks_job_isolate_opts[] = {
+    { .name = "batch",
+      .type = KS_OPT_U32,
+      .offset = AT(batch),
+      .def = "20",
+      .min = 1,
+      .max = 10000,
+      .arg = "N",
+      .help = "cells that one worker process measures before a fresh one takes over" },
+    { .name = "kernel_timeout_s",
+      .type = KS_OPT_U32,
+      .offset = AT(kernel_timeout_s),
+      .def = "30",
+      .min = 1,
+      .max = 86400,
+      .arg = "S",
+      .help = "limit of one kernel call" },
+    { .name = "retries",
+      .type = KS_OPT_U32,
+      .offset = AT(retries),
+      .def = "1",
+      .min = 0,
+      .max = 100,
+      .arg = "N",
+      .help = "run a cell again after an abnormal end at most this often" },
+    { .name = "memory_mib",
+      .type = KS_OPT_U32,
+      .offset = AT(memory_mib),
+      .def = "4096",
+      .min = 64,
+      .max = 16777216,
+      .arg = "MIB",
+      .help = "address space of a worker" },
+    KS_OPT_END
+};
+#undef AT
+
+#define AT(member) offsetof(struct ks_job_verify, member)
+const struct ks_opt ks_job_verify_opts[] = {
+    { .name = "exact",
+      .type = KS_OPT_BOOL,
+      .offset = AT(exact),
+      .def = "yes",
+      .help = "compare one launch on exact data bit for bit" },
+    { .name = "elementwise",
+      .type = KS_OPT_BOOL,
+      .offset = AT(elementwise),
+      .def = "yes",
+      .help = "compare every element of the last sample with the reference" },
+    KS_OPT_END
+};
+#undef AT
+
+#define AT(member) offsetof(struct ks_job_device, member)
+const struct ks_opt ks_job_device_opts[] = {
+    { .name = "backend",
+      .type = KS_OPT_ENUM,
+      .offset = AT(backend),
+      .def = "host",
+      .choices = ks_job_backends,
+      .arg = "NAME",
+      .help = "what measures: host (this CPU), sim (virtual time, runs nothing); hip and cuda come "
+              "later" },
+    { .name = "arch",
+      .type = KS_OPT_STR,
+      .offset = AT(arch),
+      .arg = "ARCH",
+      .help = "native, or for host x86-64, x86-64-v2, x86-64-v3, x86-64-v4: what instances may "
+              "need (default native)" },
+    KS_OPT_END
+};
+#undef AT

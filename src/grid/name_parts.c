@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: MIT */
+#include "grid/name_parts.h"
+
+#include "base/opt.h"
+
+#include <string.h>
+
+struct splitter {
+    const struct ks_family *f;
+    struct ks_name_part *parts;
+    size_t n;
+    bool is_shown[KS_TRAITS_MAX];
+    struct ks_err *err;
+};
+
+void ks_name_value(const struct ks_trait *t, uint32_t i_value, char out[24])
+{
+    memcpy(out, t->text[i_value], sizeof t->text[i_value]);
+    if (out[0] == '-')
+        out[0] = 'm';
+}
+
+/* The word between braces, as a trait that has not stood before. */
+static int find_trait(struct splitter *s, const char *from, size_t n, int *out)
+{
+    char word[32];
+    const char *names[KS_TRAITS_MAX + 1] = { NULL };
+    const char *near;
+
+    if (n == 0 || n >= sizeof word)
+        return ks_fail(s->err, KS_EINVAL, "'{%.*s}' is no trait", (int)n, from);
+    memcpy(word, from, n);
+    word[n] = '\0';
+    *out = ks_family_trait(s->f, word);
+    if (*out >= 0)
+        return 0;
+    for (uint32_t i = 0; i < s->f->n_traits; i++)
+        names[i] = s->f->traits[i].name;
+    near = ks_nearest(word, names);
+    return ks_fail(s->err, KS_EINVAL, "'{%s}' is no trait%s%s%s", word,
+                   near ? ", did you mean '" : "", near ? near : "", near ? "'" : "");
+}
+
+static int add_value(struct splitter *s, const char *from, size_t n)
+{
+    int i_trait = 0;
+    int rc = find_trait(s, from, n, &i_trait);
+
+    if (rc < 0)
+        return rc;
+    if (s->is_shown[i_trait])
+        return ks_fail(s->err, KS_EINVAL, "'{%s}' stands twice", s->f->traits[i_trait].name);
+    if (s->f->traits[i_trait].suffix[0])
+        return ks_fail(s->err, KS_EINVAL, "'{%s}' has a suffix too", s->f->traits[i_trait].name);
+    s->is_shown[i_trait] = true;
+    s->parts[s->n++] = (struct ks_name_part){ .i_trait = i_trait };
+    return 0;
+}
+
+static int split_pattern(struct splitter *s)
+{
+    const char *p = s->f->name_pattern;
+
+    while (*p) {
+        size_t n = strcspn(p, "{}");
+        int rc;
+
+        if (n > 0) {
+            s->parts[s->n++] = (struct ks_name_part){ .i_trait = -1, .before = p, .n_before = n };
+            p += n;
+            continue;
+        }
+        n = strcspn(p + 1, "{}");
+        if (*p == '}' || p[1 + n] != '}')
+            return ks_fail(s->err, KS_EINVAL, "brace without its partner at character %zu",
+                           (size_t)(p - s->f->name_pattern) + 1);
+        rc = add_value(s, p + 1, n);
+        if (rc < 0)
+            return rc;
+        p += n + 2;
+    }
+    return 0;
+}
+
+static int add_suffixes(struct splitter *s)
+{
+    for (uint32_t i = 0; i < s->f->n_traits; i++) {
+        const struct ks_trait *t = &s->f->traits[i];
+        const char *hole = strstr(t->suffix, "{}");
+
+        if (hole)
+            s->parts[s->n++] = (struct ks_name_part){ .i_trait = (int)i,
+                                                      .is_suffix = true,
+                                                      .before = t->suffix,
+                                                      .n_before = (size_t)(hole - t->suffix),
+                                                      .after = hole + 2,
+                                                      .n_after = strlen(hole + 2) };
+        else if (!s->is_shown[i] && t->n_values > 1)
+            return ks_fail(s->err, KS_EINVAL,
+                           "trait '%s' has several values but does not show: put {%s} in, or give "
+                           "the trait a suffix",
+                           t->name, t->name);
+    }
+    return 0;
+}
+
+static size_t longest(const struct ks_trait *t)
+{
+    size_t most = 0;
+
+    for (uint32_t i = 0; i < t->n_values; i++)
+        if (strlen(t->text[i]) > most)
+            most = strlen(t->text[i]);
+    return most;
+}
+
+int ks_name_parts(const struct ks_family *f, struct ks_name_part parts_out[KS_NAME_PARTS],
+                  size_t *n_out, struct ks_err *err)
+{
+    struct splitter s = { .f = f, .parts = parts_out, .err = err };
+    size_t length = 0;
+    int rc = split_pattern(&s);
+
+    if (rc == 0)
+        rc = add_suffixes(&s);
+    if (rc < 0)
+        return rc;
+    for (size_t i = 0; i < s.n; i++) {
+        length += parts_out[i].n_before + parts_out[i].n_after;
+        if (parts_out[i].i_trait >= 0)
+            length += longest(&f->traits[parts_out[i].i_trait]);
+    }
+    if (length >= KS_INSTANCE_NAME)
+        return ks_fail(err, KS_EINVAL, "names may become %zu characters long, the limit is %d",
+                       length, KS_INSTANCE_NAME - 1);
+    *n_out = s.n;
+    return 0;
+}

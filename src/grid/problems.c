@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: MIT */
+#include "grid/problems.h"
+
+#include "base/buf.h"
+#include "base/file.h"
+#include "base/hash.h"
+#include "base/opt.h"
+#include "grid/import.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* In the order of sniffing. */
+const struct ks_importer *const ks_importers[] = { &ks_import_csv, &ks_import_miopen, NULL };
+
+void ks_problem_set_init(struct ks_problem_set *s)
+{
+    *s = (struct ks_problem_set){ 0 };
+}
+
+void ks_problem_set_release(struct ks_problem_set *s)
+{
+    free(s->problems);
+    free(s->refusals);
+    free(s->slots);
+    *s = (struct ks_problem_set){ 0 };
+}
+
+/* The slot of an id: where it is, or where it would go. The table is never full. */
+static uint32_t find_slot(const struct ks_problem_set *s, uint64_t id)
+{
+    uint32_t mask = s->n_slots - 1, at = (uint32_t)ks_mix64(id) & mask;
+
+    while (s->slots[at] && s->problems[s->slots[at] - 1].id != id)
+        at = (at + 1) & mask;
+    return at;
+}
+
+static int rebuild_slots(struct ks_problem_set *s, uint32_t n_slots, struct ks_err *err)
+{
+    uint32_t *slots = calloc(n_slots, sizeof *slots);
+
+    if (!slots)
+        return ks_fail(err, KS_ENOMEM, "no memory for %u problems", n_slots);
+    free(s->slots);
+    s->slots = slots;
+    s->n_slots = n_slots;
+    for (uint32_t i = 0; i < s->n; i++)
+        s->slots[find_slot(s, s->problems[i].id)] = i + 1;
+    return 0;
+}
+
+static int reserve(struct ks_problem_set *s, struct ks_err *err)
+{
+    if (s->n == s->cap) {
+        uint32_t cap = s->cap ? 2 * s->cap : 64;
+        struct ks_problem *more;
+
+        if (cap > (uint32_t)1 << 28)
+            return ks_fail(err, KS_ENOMEM, "too many problems");
+        more = realloc(s->problems, cap * sizeof *more);
+        if (!more)
+            return ks_fail(err, KS_ENOMEM, "no memory for %u problems", cap);
+        s->problems = more;
+        s->cap = cap;
+    }
+    return 2 * (s->n + 1) > s->n_slots ? rebuild_slots(s, s->n_slots ? 2 * s->n_slots : 256, err)
+                                       : 0;
+}
+
+static bool is_same(const struct ks_problem *a, const struct ks_problem *b)
+{
+    return a->op == b->op && a->direction == b->direction && a->dtype == b->dtype &&
+           a->layout == b->layout && memcmp(a->dim, b->dim, sizeof a->dim) == 0;
+}
+
+static int merge(struct ks_problem *into, const struct ks_problem *p, struct ks_err *err)
+{
+    int64_t sum;
+
+    if (!is_same(into, p))
+        return ks_fail(err, KS_EFORMAT,
+                       "problems '%s' and '%s' differ but have the same id %016llx: leave one out",
+                       into->name, p->name, (unsigned long long)p->id);
+    if (__builtin_add_overflow(into->count, p->count, &sum))
+        return ks_fail(err, KS_EINVAL, "counts of problem '%s' add up to too much", p->name);
+    into->count = sum;
+    return 0;
+}
+
+int ks_problem_set_add(struct ks_problem_set *s, const struct ks_problem *p, struct ks_err *err)
+{
+    uint32_t at;
+    int rc = reserve(s, err);
+
+    if (rc < 0)
+        return rc;
+    at = find_slot(s, p->id);
+    if (s->slots[at]) {
+        rc = merge(&s->problems[s->slots[at] - 1], p, err);
+        if (rc < 0)
+            return rc;
+    } else {
+        s->problems[s->n++] = *p;
+        s->slots[at] = s->n;
+    }
+    s->n_problems_raw++;
+    return 0;
+}
+
+int ks_problem_set_refuse(struct ks_problem_set *s, const char *file, uint64_t line,
+                          const char *reason, struct ks_err *err)
+{
+    struct ks_refusal *r;
+
+    if (s->n_refusals == s->cap_refusals) {
+        uint32_t cap = s->cap_refusals ? 2 * s->cap_refusals : 16;
+        struct ks_refusal *more = realloc(s->refusals, cap * sizeof *more);
+
+        if (!more)
+            return ks_fail(err, KS_ENOMEM, "no memory for %u refusals", cap);
+        s->refusals = more;
+        s->cap_refusals = cap;
+    }
+    r = &s->refusals[s->n_refusals++];
+    *r = (struct ks_refusal){ .line = line };
+    snprintf(r->file, sizeof r->file, "%s", file);
+    snprintf(r->reason, sizeof r->reason, "%s", reason);
+    s->n_refused++;
+    return 0;
+}
+
+static void list_importers(char *out, size_t cap, const char **names_out)
+{
+    size_t used = 0, n = 0;
+
+    for (; ks_importers[n]; n++) {
+        used +=
+            (size_t)snprintf(out + used, cap - used, "%s%s", n ? ", " : "", ks_importers[n]->name);
+        names_out[n] = ks_importers[n]->name;
+    }
+    names_out[n] = NULL;
+}
+
+static int choose_importer(const char *from, const char *text, size_t len, const char *path,
+                           const struct ks_importer **out, struct ks_err *err)
+{
+    const char *names[16], *near;
+    char known[128];
+    bool is_auto = strcmp(from, "auto") == 0;
+
+    for (size_t i = 0; ks_importers[i]; i++)
+        if (is_auto ? ks_importers[i]->sniff(text, len)
+                    : strcmp(from, ks_importers[i]->name) == 0) {
+            *out = ks_importers[i];
+            return 0;
+        }
+    list_importers(known, sizeof known, names);
+    if (is_auto)
+        return ks_fail(err, KS_EFORMAT,
+                       "'%.300s' looks like no known problem list (%s): name its kind with --from",
+                       path, known);
+    near = ks_nearest(from, names);
+    return ks_fail(err, KS_EINVAL, "no importer '%.32s'%s%s%s; available: auto, %s", from,
+                   near ? ", did you mean '" : "", near ? near : "", near ? "'" : "", known);
+}
+
+int ks_problem_set_read(struct ks_problem_set *s, const char *path, const char *from, bool strict,
+                        struct ks_err *err)
+{
+    const struct ks_importer *importer = NULL;
+    struct ks_buf text;
+    int rc;
+
+    ks_buf_init(&text);
+    if (ks_path_is_dir(path))
+        rc = ks_fail(err, KS_EINVAL, "'%s' is a directory, a problem list is wanted", path);
+    else
+        rc = ks_file_read(path, &text, err);
+    if (rc == 0)
+        rc = choose_importer(from, ks_buf_text(&text), text.len, path, &importer, err);
+    if (rc == 0)
+        rc = importer->read(s, ks_buf_text(&text), text.len, path, strict, err);
+    ks_buf_release(&text);
+    return rc;
+}
+
+int ks_problem_set_sample(struct ks_problem_set *s, uint32_t n, uint64_t seed, struct ks_err *err)
+{
+    uint32_t kept = 0, total = s->n;
+
+    if (n >= total)
+        return 0;
+    /* Selection sampling: each is taken with probability wanted / left. Source: Knuth, TAOCP 2,
+     * algorithm 3.4.2 S. */
+    for (uint32_t i = 0; kept < n; i++)
+        if (ks_rng_below(&seed, total - i) < n - kept)
+            s->problems[kept++] = s->problems[i];
+    s->n = kept;
+    return rebuild_slots(s, s->n_slots, err);
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+/* Any bytes as a CSV list: counts add up, and what was taken reads back as the same set. */
+#include "grid/problems.h"
+#include "tests/fuzz/fuzz.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void demand(bool holds)
+{
+    if (!holds)
+        abort();
+}
+
+static int read_csv(struct ks_problem_set *set, const void *bytes, size_t n, bool strict,
+                    struct ks_err *err)
+{
+    ks_problem_set_init(set);
+    return ks_importers[0]->read(set, bytes, n, "f", strict, err);
+}
+
+static void check_again(const struct ks_problem_set *set)
+{
+    struct ks_problem_set again;
+    struct ks_err err = { 0 };
+    struct ks_buf b;
+
+    ks_buf_init(&b);
+    ks_problem_csv_header(set->problems[0].op, &b);
+    for (uint32_t i = 0; i < set->n; i++)
+        ks_problem_csv_row(&set->problems[i], &b);
+    if (ks_buf_ok(&b)) {
+        demand(read_csv(&again, b.data, b.len, true, &err) == 0);
+        demand(again.n == set->n);
+        for (uint32_t i = 0; i < set->n; i++)
+            demand(again.problems[i].id == set->problems[i].id &&
+                   again.problems[i].count == set->problems[i].count);
+        ks_problem_set_release(&again);
+    }
+    ks_buf_release(&b);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
+{
+    struct ks_problem_set set;
+    struct ks_err err = { 0 };
+    int rc = read_csv(&set, bytes, n, false, &err);
+
+    demand(set.n_commands == set.n_taken + set.n_refused);
+    demand(set.n_refused == set.n_refusals);
+    demand(rc == 0 || strstr(err.text, "f:"));
+    if (rc == 0)
+        demand(set.n_lines == set.n_commands + set.n_other);
+    if (rc == 0 && set.n > 0)
+        check_again(&set);
+    ks_problem_set_release(&set);
+    return 0;
+}

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT */
+/* Any text as an expression: refused with a column, or the same value twice. What the check lets
+ * pass fails in evaluation only by arithmetic. */
+#include "grid/expr.h"
+#include "tests/fuzz/fuzz.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void demand(bool holds)
+{
+    if (!holds)
+        abort();
+}
+
+static bool a_name(const void *ctx, const char *name, int64_t *value_out, const char **text_out)
+{
+    (void)ctx;
+    *value_out = (int64_t)strlen(name) - 2;
+    *text_out = name[0] == 'p' ? "packed" : NULL;
+    return name[0] != 'x';
+}
+
+static bool a_value(const void *ctx, const char *name, const char *text,
+                    const char *const **known_out)
+{
+    static const char *const known[] = { "packed", NULL };
+
+    (void)ctx;
+    (void)name;
+    *known_out = known;
+    return strcmp(text, "packed") == 0;
+}
+
+static bool has_place(const struct ks_err *err)
+{
+    return strstr(err->text, "column ") || strstr(err->text, "longer than");
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
+{
+    char *text = strndup((const char *)bytes, n);
+    struct ks_expr *e = NULL;
+    struct ks_err err = { 0 };
+    bool a = false, b = false;
+    int rc, checked, again;
+
+    demand(text != NULL);
+    rc = ks_expr_parse(text, &e, &err);
+    demand(rc == 0 || (rc == KS_EINVAL && !e && has_place(&err)));
+    if (rc == 0) {
+        checked = ks_expr_check(e, a_name, a_value, NULL, NULL, &err);
+        demand(checked == 0 || has_place(&err));
+        rc = ks_expr_test(e, a_name, NULL, &a, &err);
+        again = ks_expr_test(e, a_name, NULL, &b, &err);
+        demand(rc == again && a == b);
+        demand(rc == 0 || has_place(&err));
+        demand(checked < 0 || rc == 0 || strstr(err.text, "division") ||
+               strstr(err.text, "out of range"));
+    }
+    ks_expr_free(e);
+    free(text);
+    return 0;
+}

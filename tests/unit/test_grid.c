@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: MIT */
+/* The lazy grid: order, identity, what cannot run. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+/* cmocka.h wants the four above first. */
+#include <cmocka.h>
+
+#include "base/file.h"
+#include "base/hash.h"
+#include "grid/grid.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define DATA KS_SOURCE_DIR "/tests/data/grid/"
+#define HEAD "{\"name\": \"g\", \"operator\": \"grouped_conv\", "
+#define TINY "\"kernels\": [{\"config\": \"tiny.json\"}], "
+
+static int load(const char *text, struct ks_grid *g, struct ks_err *err)
+{
+    return ks_grid_load_text(text, DATA "g.json", g, err);
+}
+
+static void must_load(const char *text, struct ks_grid *g)
+{
+    struct ks_err err = { 0 };
+
+    if (load(text, g, &err) < 0)
+        fail_msg("%s", err.text);
+}
+
+static double work(const struct ks_problem *p)
+{
+    return (double)p->count * ks_problem_flops(p);
+}
+
+static void big_work_comes_first(void **state)
+{
+    struct ks_grid g;
+
+    (void)state;
+    must_load(HEAD TINY "\"problems\": [{\"file\": \"many.csv\"}]}", &g);
+    assert_int_equal(g.n_problems, 5);
+    assert_int_equal(g.n_instances, 9);
+    assert_int_equal(g.n_excluded, 3);
+    assert_int_equal(ks_grid_n_cells(&g), 45);
+    for (uint32_t i = 1; i < g.n_problems; i++) {
+        const struct ks_problem *a = &g.problems[i - 1], *b = &g.problems[i];
+
+        assert_true(work(a) > work(b) || (work(a) == work(b) && a->id < b->id));
+    }
+    assert_string_equal(g.problems[0].name, "often"); /* 9 x the work of "once" */
+    assert_string_equal(g.problems[1].name, "large");
+    assert_string_equal(g.problems[4].name, "small");
+    assert_true(work(&g.problems[2]) == work(&g.problems[3])); /* "once" and its mirror image */
+    ks_grid_release(&g);
+}
+
+static void ids_are_found(void **state)
+{
+    struct ks_grid g;
+
+    (void)state;
+    must_load(HEAD TINY "\"problems\": [{\"file\": \"many.csv\"}]}", &g);
+    for (uint32_t i = 0; i < g.n_problems; i++) {
+        assert_int_equal(ks_grid_problem(&g, g.problems[i].id), i);
+        assert_int_equal(ks_grid_problem(&g, g.problems[i].id + 1), -1);
+    }
+    for (uint32_t i = 0; i < g.n_instances; i++) {
+        assert_int_equal(ks_grid_instance(&g, g.instances[i].id), i);
+        assert_int_equal(ks_grid_instance(&g, g.instances[i].id - 1), -1);
+    }
+    assert_int_equal(ks_grid_problem(&g, 0), -1);
+    assert_int_equal(ks_grid_instance(&g, UINT64_MAX), -1);
+    ks_grid_release(&g);
+}
+
+static void the_digest_follows_the_content(void **state)
+{
+    static const struct {
+        const char *text;
+        bool is_same;
+    } rows[] = {
+        /* another order of lists, another limit: the same grid */
+        { HEAD "\"kernels\": [{\"config\": \"tiny.json\", \"filter\": \"tile_m > 1\"}, "
+               "{\"config\": \"tiny.json\", \"filter\": \"tile_m == 1\"}],"
+               "\"problems\": [{\"file\": \"many.csv\"}], \"measure\": {\"max_ms\": 7}}",
+          true },
+        { HEAD TINY "\"problems\": [{\"file\": \"many.csv\"}, {\"file\": \"many.csv\"}]}", true },
+        { HEAD TINY "\"problems\": [{\"file\": \"many.csv\"}], \"measure\": {\"cache\": "
+                    "\"cold\"}}",
+          false },
+        { HEAD TINY "\"problems\": [{\"file\": \"many.csv\", \"sample\": 4}]}", false },
+        { HEAD "\"kernels\": [{\"config\": \"tiny.json\", \"filter\": \"tile_m > 1\"}],"
+               "\"problems\": [{\"file\": \"many.csv\"}]}",
+          false },
+    };
+    struct ks_grid g;
+
+    (void)state;
+    must_load(HEAD TINY "\"problems\": [{\"file\": \"many.csv\"}]}", &g);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct ks_grid h;
+
+        must_load(rows[i].text, &h);
+        if ((h.digest == g.digest) != rows[i].is_same)
+            fail_msg("%s", rows[i].text);
+        ks_grid_release(&h);
+    }
+    ks_grid_release(&g);
+}
+
+static void lists_are_merged(void **state)
+{
+    struct ks_grid g;
+    int64_t count = 0;
+
+    (void)state;
+    must_load(HEAD TINY "\"problems\": [{\"file\": \"many.csv\"}, {\"file\": \"many.csv\"}]}", &g);
+    for (uint32_t i = 0; i < g.n_problems; i++)
+        count += g.problems[i].count;
+    assert_int_equal(g.n_problems, 5);
+    assert_int_equal(count, 26); /* 2 x (9 + 1 + 1 + 1 + 1) */
+    ks_grid_release(&g);
+}
+
+static void a_job_overrides_its_lists(void **state)
+{
+    struct ks_grid g;
+    uint32_t seen = 0;
+
+    (void)state;
+    must_load(HEAD TINY "\"problems\": [{\"file\": \"many.csv\", \"layout\": \"ngchw\", "
+                        "\"dtype\": \"fp16\", \"directions\": [\"forward\", "
+                        "\"backward_data\"], \"sample\": 7, \"seed\": 3}]}",
+              &g);
+    assert_int_equal(g.n_problems, 7); /* of 10 */
+    for (uint32_t i = 0; i < g.n_problems; i++) {
+        struct ks_problem p = g.problems[i];
+        struct ks_err err = { 0 };
+
+        assert_int_equal(p.layout, KS_NGCHW);
+        assert_int_equal(p.dtype, KS_FP16);
+        seen |= 1u << p.direction;
+        assert_int_equal(ks_problem_finish(&p, &err), 0);
+        assert_true(p.id == g.problems[i].id);
+    }
+    assert_int_equal(seen, 1 << KS_FORWARD | 1 << KS_BACKWARD_DATA);
+    ks_grid_release(&g);
+}
+
+static void the_condition_is_fixed(void **state)
+{
+    struct ks_grid g;
+    struct ks_buf b;
+
+    (void)state;
+    ks_buf_init(&b);
+    must_load(HEAD TINY "\"problems\": [{\"file\": \"many.csv\"}]}", &g);
+    ks_condition_canonical(&g.job, &b);
+    assert_string_equal(ks_buf_text(&b), "cache=warm data=exact+random clock=as_found protocol=1");
+    assert_true(g.condition == ks_id64(b.data, b.len));
+    assert_true(g.condition == 0x68692a028ba048c6);
+    ks_buf_release(&b);
+    ks_grid_release(&g);
+}
+
+/* Every instance of `name` over every problem: the one reason, or none. */
+static const char *reason(const struct ks_grid *g, const char *name, uint32_t i_problem)
+{
+    for (uint32_t i = 0; i < g->n_instances; i++)
+        if (strcmp(g->instances[i].name, name) == 0)
+            return ks_grid_unsupported(g, i_problem, i);
+    fail_msg("no instance '%s'", name);
+    return NULL;
+}
+
+static void what_cannot_run_says_why(void **state)
+{
+    struct ks_grid g;
+
+    (void)state;
+    assert_int_equal(setenv("KSWEEP_CPU_FLAGS", "fma", 1), 0);
+    must_load(HEAD TINY "\"problems\": [{\"file\": \"many.csv\"}]}", &g);
+    assert_null(reason(&g, "t_slow_m1", 0));
+    assert_null(reason(&g, "t_fast_m1", 0));
+    assert_string_equal(reason(&g, "t_slow_m14", 0), "needs avx512f, this CPU lacks it");
+    ks_grid_release(&g);
+
+    must_load(HEAD TINY "\"problems\": [{\"file\": \"many.csv\"}], \"device\": {\"arch\": "
+                        "\"x86-64-v2\"}}",
+              &g);
+    assert_string_equal(reason(&g, "t_fast_m1", 0), "needs fma, x86-64-v2 lacks it");
+    ks_grid_release(&g);
+
+    must_load(HEAD TINY "\"problems\": [{\"file\": \"many.csv\", \"dtype\": \"bf16\"}]}", &g);
+    assert_string_equal(reason(&g, "t_slow_m14", 0), "family is forward fp32 nhwgc");
+    ks_grid_release(&g);
+
+    must_load(HEAD TINY "\"problems\": [{\"file\": \"many.csv\"}], \"device\": {\"backend\": "
+                        "\"sim\"}}",
+              &g);
+    assert_null(reason(&g, "t_slow_m14", 0)); /* runs no code: lacks nothing */
+    ks_grid_release(&g);
+    assert_int_equal(unsetenv("KSWEEP_CPU_FLAGS"), 0);
+}
+
+static void mistakes_are_named(void **state)
+{
+    static const struct {
+        const char *text, *says;
+        int rc;
+    } rows[] = {
+        { HEAD TINY "\"problems\": [{\"file\": \"miopen-dirt.txt\"}]}",
+          "problems[0]: ", KS_EFORMAT },
+        { HEAD TINY "\"problems\": [{\"file\": \"miopen-dirt.txt\"}]}",
+          "miopen-dirt.txt:1: unknown flag '--fil_high'", KS_EFORMAT },
+        { HEAD TINY "\"problems\": [{\"file\": \"tiny.k\"}]}", "looks like no known problem list",
+          KS_EFORMAT },
+        { HEAD TINY "\"problems\": [{\"file\": \"empty.csv\"}]}", "hold no problem", KS_EINVAL },
+        { HEAD "\"kernels\": [{\"config\": \"tiny.json\", \"filter\": \"tile == 1\"}],"
+               "\"problems\": [{\"file\": \"many.csv\"}]}",
+          "kernels[0]: filter of '", KS_EINVAL },
+        { HEAD "\"kernels\": [{\"config\": \"tiny.json\"}, {\"config\": \"tiny.json\"}],"
+               "\"problems\": [{\"file\": \"many.csv\"}]}",
+          "kernels[1]: ", KS_EINVAL },
+        { HEAD TINY "\"problems\": [{\"file\": \"many.csv\"}], \"device\": {\"arch\": "
+                    "\"x86-64-v9\"}}",
+          "device.arch: unknown arch 'x86-64-v9'", KS_EINVAL },
+        { HEAD TINY "\"problems\": [{\"file\": \"many.csv\"}], \"measure\": {\"racing\": true}}",
+          "racing is not available yet", KS_EINVAL },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct ks_grid g = { .n_problems = 77 };
+        struct ks_err err = { 0 };
+        int rc = load(rows[i].text, &g, &err);
+
+        if (rc != rows[i].rc || !strstr(err.text, rows[i].says))
+            fail_msg("%s: %d '%s', want '%s'", rows[i].text, rc, err.text, rows[i].says);
+        assert_int_equal(g.n_problems, 77);
+    }
+}
+
+/* The job a run stores must give the same grid anywhere. */
+static void the_resolved_job_gives_the_same_grid(void **state)
+{
+    struct ks_grid g, h;
+    struct ks_err err = { 0 };
+    struct ks_buf b;
+
+    (void)state;
+    ks_buf_init(&b);
+    if (ks_grid_load(DATA "job.json", &g, &err) < 0)
+        fail_msg("%s", err.text);
+    assert_ptr_equal(g.job.device.arch, g.job.device.arch_text);
+    ks_job_print(&g.job, &b);
+    if (ks_grid_load_text(ks_buf_text(&b), "/nowhere/job.json", &h, &err) < 0)
+        fail_msg("%s", err.text);
+    assert_true(g.digest == h.digest);
+    assert_memory_equal(g.problems, h.problems, g.n_problems * sizeof *g.problems);
+    ks_buf_release(&b);
+    ks_grid_release(&g);
+    ks_grid_release(&h);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(big_work_comes_first),
+        cmocka_unit_test(ids_are_found),
+        cmocka_unit_test(the_digest_follows_the_content),
+        cmocka_unit_test(lists_are_merged),
+        cmocka_unit_test(a_job_overrides_its_lists),
+        cmocka_unit_test(the_condition_is_fixed),
+        cmocka_unit_test(what_cannot_run_says_why),
+        cmocka_unit_test(mistakes_are_named),
+        cmocka_unit_test(the_resolved_job_gives_the_same_grid),
+    };
+
+    return cmocka_run_group_tests_name("grid", tests, NULL, NULL);
+}

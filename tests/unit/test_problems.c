@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: MIT */
+/* Problem sets and the CSV importer. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+/* cmocka.h wants the four above first. */
+#include <cmocka.h>
+
+#include "grid/problems.h"
+#include "op/conv.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define DATA KS_SOURCE_DIR "/tests/data/grid/"
+#define HEAD "operator,direction,dtype,layout,c_total,k_total,di,hi,wi,z,y,x\n"
+#define ROW  "grouped_conv,forward,fp32,nhwgc,4,8,1,9,9,1,3,3\n"
+
+static int read_text(struct ks_problem_set *set, const char *text, bool strict, struct ks_err *err)
+{
+    ks_problem_set_init(set);
+    assert_string_equal(ks_importers[0]->name, "csv");
+    return ks_importers[0]->read(set, text, strlen(text), "f.csv", strict, err);
+}
+
+static void columns_by_name_in_any_order(void **state)
+{
+    struct ks_problem_set set;
+    struct ks_err err = { 0 };
+    const int64_t *d;
+
+    (void)state;
+    ks_problem_set_init(&set);
+    if (ks_problem_set_read(&set, DATA "good.csv", "auto", true, &err) < 0)
+        fail_msg("%s", err.text);
+    assert_int_equal(set.n_lines, 7);
+    assert_int_equal(set.n_other, 4);
+    assert_int_equal(set.n_commands, 3);
+    assert_int_equal(set.n_taken, 3);
+    assert_int_equal(set.n, 2);
+    d = set.problems[0].dim;
+    assert_string_equal(set.problems[0].name, "a \"quoted\", name");
+    assert_int_equal(set.problems[0].count, 4); /* 3 + the default 1 of its double */
+    assert_int_equal(d[KS_CONV_N], 2);
+    assert_int_equal(d[KS_CONV_C_TOTAL], 4);
+    assert_int_equal(d[KS_CONV_K_TOTAL], 8);
+    assert_int_equal(d[KS_CONV_PAD_H_LO], 1);
+    assert_int_equal(d[KS_CONV_PAD_H_HI], 1);
+    assert_int_equal(d[KS_CONV_PAD_W_HI], 0);
+    assert_int_equal(d[KS_CONV_STRIDE_H], 1);
+    assert_string_equal(set.problems[1].name, "spaced");
+    assert_int_equal(set.problems[1].direction, KS_BACKWARD_WEIGHT);
+    assert_int_equal(set.problems[1].dtype, KS_BF16);
+    assert_int_equal(set.problems[1].layout, KS_NGCHW);
+    ks_problem_set_release(&set);
+}
+
+static void errors_name_file_line_and_column(void **state)
+{
+    static const struct {
+        const char *text, *says;
+    } rows[] = {
+        { HEAD "grouped_conv,forward,fp32,nhwgc,4,8,1,9,12x,1,3,3\n",
+          "f.csv:2: column 9 (wi): '12x' is not a whole number" },
+        { HEAD "grouped_conv,forward,fp32,nhwgc,4,8,1,9,,1,3,3\n", "f.csv:2: wi is missing" },
+        { HEAD "grouped_conv,upward,fp32,nhwgc,4,8,1,9,9,1,3,3\n",
+          "f.csv:2: column 2 (direction): 'upward' is no known direction" },
+        { HEAD "grouped_conv,forward,fp31,nhwgc,4,8,1,9,9,1,3,3\n", "column 3 (dtype): 'fp31'" },
+        { HEAD "grouped_conv,forward,fp32,nchw,4,8,1,9,9,1,3,3\n", "column 4 (layout): 'nchw'" },
+        { HEAD "grouped_conv,forward,fp32,nhwgc,4,8,1,9,9,1,3\n",
+          "f.csv:2: 11 fields, the header has 12 columns" },
+        { HEAD "#\n\ngrouped_conv,forward,fp32,nhwgc,0,8,1,9,9,1,3,3\n", "f.csv:4: c_total = 0" },
+        { HEAD "gruoped_conv,forward,fp32,nhwgc,4,8,1,9,9,1,3,3\n",
+          "f.csv:2: column 1: no operator 'gruoped_conv'; known: grouped_conv" },
+        { HEAD ROW "gemm,forward,fp32,nhwgc,4,8,1,9,9,1,3,3\n",
+          "f.csv:3: column 1 (operator): 'gemm' is not the operator of this list" },
+        { "operator,direction,dtype,layout,c_totl\n" ROW,
+          "f.csv:1: column 5: unknown column 'c_totl', did you mean 'c_total'" },
+        { "operator,direction,dtype,layout,hi,hi\n" ROW, "f.csv:1: column 6: 'hi' stands twice" },
+        { "operator,direction,dtype,c_total\n" ROW, "f.csv:1: column 'layout' is missing" },
+        { "direction,operator\n" ROW, "f.csv:1: column 1: 'direction', but the first column must" },
+        { "# nothing\n", "f.csv: no header" },
+        { "", "f.csv: no header" },
+        { HEAD "\"grouped_conv,forward\n", "f.csv:2: quote is not closed" },
+        { HEAD "\"grouped_conv\"x,forward\n", "f.csv:2: text behind a closing quote" },
+        { "operator,direction,dtype,layout,hi,name\n"
+          "grouped_conv,forward,fp32,nhwgc,9,"
+          "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+          "aaaaaaaaaaaaaaa\n",
+          "f.csv:2: column 6 (name): 'aaaa" },
+        { "operator,direction,dtype,layout,count\ngrouped_conv,forward,fp32,nhwgc,0\n",
+          "f.csv:2: count = 0" },
+        { "operator,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,"
+          "a,a,a,a\n",
+          "f.csv:1: too many columns" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct ks_problem_set set;
+        struct ks_err err = { 0 };
+        int rc = read_text(&set, rows[i].text, true, &err);
+
+        if (rc != KS_EFORMAT || !strstr(err.text, rows[i].says))
+            fail_msg("row %zu: %d '%s', want '%s'", i, rc, err.text, rows[i].says);
+        ks_problem_set_release(&set);
+    }
+}
+
+static void bad_rows_are_refused_one_by_one(void **state)
+{
+    struct ks_problem_set set;
+    struct ks_err err = { 0 };
+
+    (void)state;
+    assert_int_equal(read_text(&set,
+                               HEAD ROW "grouped_conv,forward,fp32,nhwgc,4,8,1,9,9,1,99,3\n" ROW
+                                        "grouped_conv,forward\n",
+                               false, &err),
+                     0);
+    assert_int_equal(set.n_commands, 4);
+    assert_int_equal(set.n_taken, 2);
+    assert_int_equal(set.n_refused, 2);
+    assert_int_equal(set.n, 1);
+    assert_int_equal(set.problems[0].count, 2);
+    assert_int_equal(set.refusals[0].line, 3);
+    assert_int_equal(set.refusals[1].line, 5);
+    ks_problem_set_release(&set);
+}
+
+static void what_is_printed_reads_back(void **state)
+{
+    struct ks_problem_set set, again;
+    struct ks_err err = { 0 };
+    struct ks_buf b;
+
+    (void)state;
+    ks_problem_set_init(&set);
+    assert_int_equal(ks_problem_set_read(&set, DATA "good.csv", "csv", true, &err), 0);
+    ks_buf_init(&b);
+    ks_problem_csv_header(set.problems[0].op, &b);
+    for (uint32_t i = 0; i < set.n; i++)
+        ks_problem_csv_row(&set.problems[i], &b);
+    assert_int_equal(read_text(&again, ks_buf_text(&b), true, &err), 0);
+    assert_int_equal(again.n, set.n);
+    assert_memory_equal(again.problems, set.problems, set.n * sizeof *set.problems);
+    ks_buf_release(&b);
+    ks_problem_set_release(&set);
+    ks_problem_set_release(&again);
+}
+
+static struct ks_problem a_problem(int64_t n)
+{
+    struct ks_problem p = ks_problem_blank(0);
+    struct ks_err err = { 0 };
+
+    p.dim[KS_CONV_N] = n;
+    p.dim[KS_CONV_C_TOTAL] = p.dim[KS_CONV_K_TOTAL] = 4;
+    p.dim[KS_CONV_HI] = p.dim[KS_CONV_WI] = 5;
+    p.dim[KS_CONV_Y] = p.dim[KS_CONV_X] = 1;
+    if (ks_problem_finish(&p, &err) < 0)
+        fail_msg("%s", err.text);
+    return p;
+}
+
+static void collisions_and_overflow_are_refused(void **state)
+{
+    struct ks_problem_set set;
+    struct ks_problem p = a_problem(1), q = a_problem(2);
+    struct ks_err err = { 0 };
+
+    (void)state;
+    ks_problem_set_init(&set);
+    assert_int_equal(ks_problem_set_add(&set, &p, &err), 0);
+    q.id = p.id;
+    assert_int_equal(ks_problem_set_add(&set, &q, &err), KS_EFORMAT);
+    assert_non_null(strstr(err.text, "have the same id"));
+    p.count = INT64_MAX;
+    assert_int_equal(ks_problem_set_add(&set, &p, &err), KS_EINVAL);
+    assert_int_equal(set.n, 1);
+    assert_int_equal(set.problems[0].count, 1);
+    ks_problem_set_release(&set);
+}
+
+static void many_are_found_again(void **state)
+{
+    enum { N = 3000 };
+    struct ks_problem_set set;
+    struct ks_err err = { 0 };
+
+    (void)state;
+    ks_problem_set_init(&set);
+    for (int turn = 0; turn < 2; turn++)
+        for (int64_t i = 0; i < N; i++) {
+            struct ks_problem p = a_problem(i + 1);
+
+            assert_int_equal(ks_problem_set_add(&set, &p, &err), 0);
+        }
+    assert_int_equal(set.n, N);
+    assert_int_equal(set.n_problems_raw, 2 * N);
+    for (uint32_t i = 0; i < N; i++) {
+        assert_int_equal(set.problems[i].dim[KS_CONV_N], i + 1);
+        assert_int_equal(set.problems[i].count, 2);
+    }
+    ks_problem_set_release(&set);
+}
+
+static void sample(struct ks_problem_set *set, uint32_t n, uint64_t seed)
+{
+    struct ks_err err = { 0 };
+
+    ks_problem_set_init(set);
+    for (int64_t i = 1; i <= 100; i++) {
+        struct ks_problem p = a_problem(i);
+
+        assert_int_equal(ks_problem_set_add(set, &p, &err), 0);
+    }
+    assert_int_equal(ks_problem_set_sample(set, n, seed, &err), 0);
+}
+
+static void a_sample_is_seeded_and_ordered(void **state)
+{
+    struct ks_problem_set a, b, c, all;
+    int n_same = 0, hits[101] = { 0 };
+    struct ks_problem p;
+    struct ks_err err = { 0 };
+
+    (void)state;
+    sample(&a, 30, 1);
+    sample(&b, 30, 1);
+    sample(&c, 30, 2);
+    sample(&all, 100, 3);
+    assert_int_equal(a.n, 30);
+    assert_int_equal(all.n, 100);
+    assert_memory_equal(a.problems, b.problems, 30 * sizeof *a.problems);
+    for (uint32_t i = 0; i < 30; i++)
+        n_same += a.problems[i].id == c.problems[i].id;
+    assert_true(n_same < 30);
+    for (uint32_t i = 1; i < 30; i++)
+        assert_true(a.problems[i - 1].dim[KS_CONV_N] < a.problems[i].dim[KS_CONV_N]);
+    /* the set still merges what it kept */
+    p = a.problems[29];
+    assert_int_equal(ks_problem_set_add(&a, &p, &err), 0);
+    assert_int_equal(a.n, 30);
+    ks_problem_set_release(&a);
+    ks_problem_set_release(&b);
+    ks_problem_set_release(&c);
+    ks_problem_set_release(&all);
+    /* every problem is chosen about as often: 400 x 30 / 100 = 120, sigma 9 */
+    for (uint64_t seed = 0; seed < 400; seed++) {
+        sample(&a, 30, seed);
+        for (uint32_t i = 0; i < a.n; i++)
+            hits[a.problems[i].dim[KS_CONV_N]]++;
+        ks_problem_set_release(&a);
+    }
+    for (int i = 1; i <= 100; i++)
+        assert_in_range(hits[i], 120 - 5 * 9, 120 + 5 * 9);
+}
+
+static void files_that_cannot_be_read(void **state)
+{
+    static const struct {
+        const char *path, *from, *says;
+        int rc;
+    } rows[] = {
+        { DATA "absent.csv", "auto", "absent.csv", KS_ENOENT },
+        { DATA, "auto", "is a directory", KS_EINVAL },
+        { DATA "tiny.k", "auto", "looks like no known problem list (csv, miopen)", KS_EFORMAT },
+        { DATA "good.csv", "cvs", "no importer 'cvs', did you mean 'csv'; available: auto, csv",
+          KS_EINVAL },
+        { DATA "good.csv", "ck", "no importer 'ck'", KS_EINVAL },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct ks_problem_set set;
+        struct ks_err err = { 0 };
+        int rc;
+
+        ks_problem_set_init(&set);
+        rc = ks_problem_set_read(&set, rows[i].path, rows[i].from, false, &err);
+        if (rc != rows[i].rc || !strstr(err.text, rows[i].says))
+            fail_msg("%s: %d '%s'", rows[i].path, rc, err.text);
+        ks_problem_set_release(&set);
+    }
+}
+
+static void files_are_told_apart(void **state)
+{
+    static const struct {
+        const char *text;
+        const char *want; /* NULL: none */
+    } rows[] = {
+        { "operator,direction\n", "csv" },
+        { "\xef\xbb\xbf# x\r\n\r\n  \"operator\",direction\n", "csv" },
+        { "# operator\nMIOpenDriver conv\n", "miopen" },
+        { "x MIOpenDriver", "miopen" },
+        { "", NULL },
+        { "#", NULL },
+        { "n,c,h\n1,2,3\n", NULL },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        const char *got = NULL;
+
+        for (size_t k = 0; !got && ks_importers[k]; k++)
+            if (ks_importers[k]->sniff(rows[i].text, strlen(rows[i].text)))
+                got = ks_importers[k]->name;
+        if ((got == NULL) != (rows[i].want == NULL) || (got && strcmp(got, rows[i].want) != 0))
+            fail_msg("'%s': %s", rows[i].text, got ? got : "none");
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(columns_by_name_in_any_order),
+        cmocka_unit_test(errors_name_file_line_and_column),
+        cmocka_unit_test(bad_rows_are_refused_one_by_one),
+        cmocka_unit_test(what_is_printed_reads_back),
+        cmocka_unit_test(collisions_and_overflow_are_refused),
+        cmocka_unit_test(many_are_found_again),
+        cmocka_unit_test(a_sample_is_seeded_and_ordered),
+        cmocka_unit_test(files_that_cannot_be_read),
+        cmocka_unit_test(files_are_told_apart),
+    };
+
+    return cmocka_run_group_tests_name("problems", tests, NULL, NULL);
+}
