@@ -130,6 +130,8 @@ static uint64_t last_level_cache(int cpu)
 
         snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%d/cache/index%d/size", cpu, i);
         read_line(path, text, sizeof(text));
+        if (text[0] == '\0')
+            break;
         bytes = size_from(text);
         best = bytes > best ? bytes : best;
     }
