@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/* artefacts.h - kernel files a worker has open; each is checked against its digest once, before the
+ * loader sees it. */
+#ifndef KS_WORKER_ARTEFACTS_H
+#define KS_WORKER_ARTEFACTS_H
+
+#include "device/device.h"
+
+#include <stdint.h>
+
+struct ks_artefact;
+
+struct ks_artefacts {
+    struct ks_device *dev;    /* borrowed */
+    struct ks_artefact *list; /* owned */
+};
+
+/* ks_artefacts_entry() - the entry of an instance, loading its file when it is not open yet.
+ * @path [in] shared object; a virtual device reads no file
+ * @digest [in] SHA-256 of the file
+ * Returns 0; KS_ELOAD: missing, changed since it was built, not loadable, no such entry. */
+int ks_artefacts_entry(struct ks_artefacts *a, const char *path, const uint8_t digest[32],
+                       const char *name, const struct ks_abi_entry **entry_out, struct ks_err *err);
+void ks_artefacts_release(struct ks_artefacts *a);
+
+#endif

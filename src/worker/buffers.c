@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: MIT */
+#include "worker/buffers.h"
+
+#include "base/hash.h"
+#include "op/clones.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void fill(uint8_t *to, size_t n, uint32_t pattern)
+{
+    size_t whole = n / sizeof(pattern) * sizeof(pattern);
+
+    for (size_t i = 0; i < whole; i += sizeof(pattern))
+        memcpy(to + i, &pattern, sizeof(pattern));
+    memcpy(to + whole, &pattern, n - whole);
+}
+
+void ks_zone_mend(struct ks_zone *z)
+{
+    if (z->view == NULL)
+        return;
+    fill(z->view, KS_GUARD_BYTES, z->guard);
+    fill(z->view + KS_GUARD_BYTES + z->bytes, KS_GUARD_BYTES, z->guard);
+}
+
+void ks_zone_release(struct ks_device *dev, struct ks_zone *z)
+{
+    if (z->is_copy)
+        free(z->view);
+    if (z->mem != NULL)
+        dev->ops->free(dev, z->mem);
+    memset(z, 0, sizeof(*z));
+}
+
+static int zone_allocate(struct ks_device *dev, struct ks_zone *z, size_t bytes, struct ks_err *err)
+{
+    struct ks_zone n = { .cap = bytes };
+    size_t whole = bytes + 2 * KS_GUARD_BYTES;
+    void *mem = NULL;
+    int rc;
+
+    if (whole < bytes)
+        return ks_fail(err, KS_ENOMEM, "a buffer of %zu bytes", bytes);
+    ks_zone_release(dev, z);
+    rc = dev->ops->alloc(dev, whole, &mem, err);
+    if (rc < 0)
+        return rc;
+    n.mem = mem;
+    n.view = dev->ops->host_view(dev, mem);
+    if (n.view == NULL) {
+        n.view = malloc(whole);
+        n.is_copy = true;
+    }
+    if (n.view == NULL) {
+        ks_zone_release(dev, &n);
+        return ks_fail(err, KS_ENOMEM, "a copy of %zu bytes", whole);
+    }
+    *z = n;
+    return 0;
+}
+
+int ks_zone_resize(struct ks_device *dev, struct ks_zone *z, size_t bytes, uint32_t guard,
+                   struct ks_err *err)
+{
+    if (bytes == 0) {
+        ks_zone_release(dev, z);
+        return 0;
+    }
+    if (z->mem == NULL || z->cap < bytes) {
+        int rc = zone_allocate(dev, z, bytes, err);
+
+        if (rc < 0)
+            return rc;
+    }
+    z->bytes = bytes;
+    z->guard = guard;
+    ks_zone_mend(z);
+    return 0;
+}
+
+void *ks_zone_device(const struct ks_zone *z)
+{
+    return z->mem != NULL ? z->mem + KS_GUARD_BYTES : NULL;
+}
+
+void *ks_zone_host(const struct ks_zone *z)
+{
+    return z->view != NULL ? z->view + KS_GUARD_BYTES : NULL;
+}
+
+int ks_zone_push(struct ks_device *dev, struct ks_zone *z, struct ks_err *err)
+{
+    if (!z->is_copy)
+        return 0;
+    return dev->ops->upload(dev, z->mem, z->view, z->bytes + 2 * KS_GUARD_BYTES, err);
+}
+
+int ks_zone_pull(struct ks_device *dev, struct ks_zone *z, struct ks_err *err)
+{
+    if (!z->is_copy)
+        return 0;
+    return dev->ops->download(dev, z->view, z->mem, z->bytes + 2 * KS_GUARD_BYTES, err);
+}
+
+int ks_zone_fill(struct ks_device *dev, struct ks_zone *z, uint32_t pattern, struct ks_err *err)
+{
+    if (z->view == NULL)
+        return 0;
+    fill(ks_zone_host(z), z->bytes, pattern);
+    return ks_zone_push(dev, z, err);
+}
+
+static bool guard_is_intact(const uint8_t *at, uint32_t pattern, size_t *offset_out)
+{
+    uint8_t want[KS_GUARD_BYTES];
+
+    fill(want, sizeof(want), pattern);
+    if (memcmp(at, want, sizeof(want)) == 0)
+        return true;
+    *offset_out = 0;
+    while (at[*offset_out] == want[*offset_out])
+        (*offset_out)++;
+    return false;
+}
+
+bool ks_zone_is_intact(const struct ks_zone *z, int64_t *offset_out)
+{
+    size_t at = 0;
+
+    if (z->view == NULL)
+        return true;
+    if (!guard_is_intact(z->view, z->guard, &at)) {
+        *offset_out = (int64_t)at - (int64_t)KS_GUARD_BYTES;
+        return false;
+    }
+    if (!guard_is_intact(z->view + KS_GUARD_BYTES + z->bytes, z->guard, &at)) {
+        *offset_out = (int64_t)(z->bytes + at);
+        return false;
+    }
+    return true;
+}
+
+typedef uint32_t lanes __attribute__((vector_size(64), aligned(1), may_alias));
+
+KS_CLONES static void hash_lanes(const uint8_t *p, size_t n_blocks, uint32_t sum_out[16])
+{
+    lanes sum = { 0 };
+
+    /* Each step is a bijection of the sum, so a single changed word is never lost. */
+    for (size_t i = 0; i < n_blocks; i++)
+        sum = ((sum << 5) | (sum >> 27)) + *(const lanes *)(p + i * sizeof(lanes));
+    memcpy(sum_out, &sum, sizeof(sum));
+}
+
+uint64_t ks_quick_hash(const void *bytes, size_t n)
+{
+    const uint8_t *p = bytes;
+    size_t n_blocks = n / sizeof(lanes), done = n_blocks * sizeof(lanes);
+    uint32_t sum[16];
+    uint64_t h = n;
+
+    hash_lanes(p, n_blocks, sum);
+    for (size_t i = 0; i < 16; i++)
+        h = ks_mix64(h ^ sum[i]);
+    for (size_t i = done; i < n; i++)
+        h = ks_mix64(h ^ p[i]);
+    return h;
+}
+
+static uint64_t zone_hash(const struct ks_zone *z)
+{
+    return z->view != NULL ? ks_quick_hash(z->view, z->bytes + 2 * KS_GUARD_BYTES) : 0;
+}
+
+/* Write an input's data and guards, from the problem's seed alone. */
+static int make_input(struct ks_workset *set, size_t i, struct ks_err *err)
+{
+    enum ks_data data = i < KS_Z_REAL_A ? KS_DATA_EXACT : KS_DATA_RANDOM;
+    struct ks_zone *z = &set->zone[i];
+
+    ks_zone_mend(z);
+    ks_problem_inputs(&set->problem, data, i % 2 == 0 ? 'a' : 'b', ks_zone_host(z));
+    return ks_zone_push(set->dev, z, err);
+}
+
+static int allocate_operands(struct ks_workset *s, bool has_exact, struct ks_err *err)
+{
+    size_t bytes[2] = { (size_t)s->extents.a * s->element_bytes,
+                        (size_t)s->extents.b * s->element_bytes };
+    int rc = 0;
+
+    for (size_t i = has_exact ? KS_Z_EXACT_A : KS_Z_REAL_A; rc == 0 && i < KS_Z_INPUTS; i++) {
+        rc = ks_zone_resize(s->dev, &s->zone[i], bytes[i % 2], KS_PATTERN_NAN, err);
+        if (rc == 0)
+            rc = make_input(s, i, err);
+        if (rc == 0)
+            s->hash[i] = zone_hash(&s->zone[i]);
+    }
+    if (rc == 0)
+        rc = ks_zone_resize(s->dev, &s->zone[KS_Z_C], (size_t)s->extents.c * s->element_bytes,
+                            KS_PATTERN_EDGE, err);
+    return rc == 0 ? ks_zone_fill(s->dev, &s->zone[KS_Z_C], KS_PATTERN_NAN, err) : rc;
+}
+
+int ks_workset_create(struct ks_device *dev, const struct ks_problem *p, bool has_exact,
+                      struct ks_workset *set_out, struct ks_err *err)
+{
+    struct ks_workset s = { .dev = dev, .problem = *p, .op = ks_operators[p->op] };
+    int rc = 0;
+
+    s.op->to_abi(p, &s.abi);
+    s.extents = s.op->extents(p);
+    s.element_bytes = ks_dtype_bytes(p->dtype);
+    if (!dev->ops->is_virtual)
+        rc = allocate_operands(&s, has_exact, err);
+    if (rc < 0) {
+        ks_workset_release(&s);
+        return rc;
+    }
+    *set_out = s;
+    return 0;
+}
+
+void ks_workset_release(struct ks_workset *set)
+{
+    for (size_t i = 0; i < KS_Z_COUNT; i++)
+        ks_zone_release(set->dev, &set->zone[i]);
+    memset(set, 0, sizeof(*set));
+}
+
+struct ks_abi_buffers ks_workset_buffers(const struct ks_workset *set, enum ks_data data)
+{
+    size_t a = data == KS_DATA_EXACT ? KS_Z_EXACT_A : KS_Z_REAL_A;
+
+    return (struct ks_abi_buffers){ .a = ks_zone_device(&set->zone[a]),
+                                    .b = ks_zone_device(&set->zone[a + 1]),
+                                    .c = ks_zone_device(&set->zone[KS_Z_C]),
+                                    .workspace = ks_zone_device(&set->zone[KS_Z_WORKSPACE]) };
+}
+
+static int check_guard(struct ks_workset *set, size_t i, bool *is_intact, char *reason_out,
+                       size_t cap, struct ks_err *err)
+{
+    static const char *const name[KS_Z_COUNT] = {
+        [KS_Z_C] = "output", [KS_Z_WORKSPACE] = "workspace"
+    };
+    struct ks_zone *z = &set->zone[i];
+    int64_t at = 0;
+    int rc = ks_zone_pull(set->dev, z, err);
+
+    if (rc < 0 || ks_zone_is_intact(z, &at))
+        return rc;
+    if (*is_intact)
+        snprintf(reason_out, cap, "wrote at byte %lld of the %s of %zu bytes", (long long)at,
+                 name[i], z->bytes);
+    *is_intact = false;
+    ks_zone_mend(z);
+    return ks_zone_push(set->dev, z, err);
+}
+
+bool ks_workset_check_guards(struct ks_workset *set, char *reason_out, size_t cap, int *rc_out,
+                             struct ks_err *err)
+{
+    bool is_intact = true;
+
+    *rc_out = 0;
+    for (size_t i = KS_Z_C; *rc_out == 0 && i < KS_Z_COUNT; i++)
+        *rc_out = check_guard(set, i, &is_intact, reason_out, cap, err);
+    return is_intact && *rc_out == 0;
+}
+
+static int check_input(struct ks_workset *set, size_t i, bool *is_intact, char *reason_out,
+                       size_t cap, struct ks_err *err)
+{
+    struct ks_zone *z = &set->zone[i];
+    char letter = i % 2 == 0 ? 'a' : 'b';
+    int64_t at = 0;
+    int rc = ks_zone_pull(set->dev, z, err);
+
+    if (rc < 0 || zone_hash(z) == set->hash[i])
+        return rc;
+    if (*is_intact && ks_zone_is_intact(z, &at))
+        snprintf(reason_out, cap, "wrote its input %c", letter);
+    else if (*is_intact)
+        snprintf(reason_out, cap, "wrote at byte %lld of its input %c of %zu bytes", (long long)at,
+                 letter, z->bytes);
+    *is_intact = false;
+    return make_input(set, i, err);
+}
+
+bool ks_workset_check_inputs(struct ks_workset *set, char *reason_out, size_t cap, int *rc_out,
+                             struct ks_err *err)
+{
+    bool is_intact = true;
+
+    *rc_out = 0;
+    for (size_t i = 0; *rc_out == 0 && i < KS_Z_INPUTS; i++) {
+        if (set->zone[i].view != NULL)
+            *rc_out = check_input(set, i, &is_intact, reason_out, cap, err);
+    }
+    return is_intact && *rc_out == 0;
+}

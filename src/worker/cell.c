@@ -1,0 +1,438 @@
+/* SPDX-License-Identifier: MIT */
+/* cell.c - one cell through its phases: load, applicable, exact, warm-up, timing, verify. */
+#include "base/clock.h"
+#include "worker/cage.h"
+#include "worker/measure.h"
+#include "worker/sentinel.h"
+#include "worker/worker.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define ALLOWANCE_NS      10000000000ull /* loading, verification, everything that is no call */
+#define ALLOWANCE_BYTE_NS 20u
+#define CALLS_EXTRA       6u /* exact twice, warm-up's overshoot, the poisoned sample */
+
+struct cell {
+    struct ks_worker *w;
+    const struct ks_req_cell *req;
+    const struct ks_abi_entry *entry;
+    struct ks_run run;
+    struct ks_sentinel *sentinel; /* suspects' worker only */
+    uint32_t calls;
+    bool has_run; /* the kernel was launched: inputs must be looked at */
+};
+
+uint64_t ks_cell_budget_ns(const struct ks_measure *m, uint64_t bytes)
+{
+    uint64_t call = 1000000ull * m->kernel_timeout_ms;
+
+    if (call == 0)
+        return 0;
+    return call * (m->min_samples + CALLS_EXTRA) + 1000000ull * m->warmup_ms +
+           1000000ull * m->max_ms + ALLOWANCE_NS + ALLOWANCE_BYTE_NS * bytes;
+}
+
+/* Hooks of every launch: the kernel's own deadline stands before it starts. */
+static void before_call(void *ctx, double expected_ns)
+{
+    struct ks_worker *w = ctx;
+    uint64_t call = 1000000ull * w->setup.measure.kernel_timeout_ms;
+    uint64_t until = ks_now_ns() + call + (uint64_t)(10.0 * expected_ns);
+
+    if (call == 0)
+        return;
+    if (until > w->cell_deadline_ns)
+        until = w->cell_deadline_ns;
+    atomic_store_explicit(&w->status->deadline_ns, until, memory_order_release);
+}
+
+static void after_call(void *ctx)
+{
+    struct ks_worker *w = ctx;
+
+    if (ks_cage_after_kernel(&w->cage))
+        w->rec.flags |= KS_FL_FP_ENV_CHANGED;
+    atomic_store_explicit(&w->status->deadline_ns, w->cell_deadline_ns, memory_order_release);
+}
+
+/* The cell ends here. */
+static int end_as(struct cell *c, enum ks_outcome outcome, int32_t code, const char *reason)
+{
+    struct ks_record *r = &c->w->rec;
+
+    r->outcome = outcome;
+    r->code = code;
+    snprintf(r->reason, sizeof(r->reason), "%.*s", (int)sizeof(r->reason) - 1, reason);
+    return 1;
+}
+
+/* The outcome a failed operation stands for. */
+static int end_failed(struct cell *c, int rc, const struct ks_err *err)
+{
+    switch (rc) {
+    case KS_ELOAD:
+        return end_as(c, KS_O_LOAD_FAILED, 0, err->text);
+    case KS_ENOMEM:
+    case KS_EDEVMEM:
+        c->w->rec.peak_bytes = ks_cage_peak_bytes();
+        return end_as(c, KS_O_OUT_OF_MEMORY, 0, err->text);
+    case KS_EDEVICE:
+        if (c->run.kernel_rc != 0)
+            return end_as(c, KS_O_LAUNCH_FAILED, c->run.kernel_rc, err->text);
+        return end_as(c, KS_O_DEVICE_LOST, 0, err->text);
+    default:
+        return end_as(c, KS_O_LAUNCH_FAILED, 0, err->text);
+    }
+}
+
+static int step_load(struct cell *c, struct ks_err *err)
+{
+    return ks_artefacts_entry(&c->w->artefacts, c->req->artefact, c->req->digest, c->req->entry,
+                              &c->entry, err);
+}
+
+static int step_applicable(struct cell *c, struct ks_err *err)
+{
+    struct ks_worker *w = c->w;
+    const char *why = c->entry->unsupported(&w->set.abi);
+    struct ks_zone *ws = &w->set.zone[KS_Z_WORKSPACE];
+    int64_t bytes;
+    int rc;
+
+    if (why != NULL)
+        return end_as(c, KS_O_UNSUPPORTED, 0, why);
+    bytes = c->entry->workspace_bytes(&w->set.abi);
+    if (bytes < 0)
+        return end_as(c, KS_O_LAUNCH_FAILED, 0, "workspace_bytes() is negative");
+    w->rec.workspace_bytes = bytes;
+    if (w->dev->ops->is_virtual)
+        return 0;
+    rc = ks_zone_resize(w->dev, ws, (size_t)bytes, KS_PATTERN_EDGE, err);
+    if (rc == 0)
+        rc = ks_zone_fill(w->dev, ws, KS_PATTERN_NAN, err);
+    return rc < 0 ? ks_err_context(err, rc, "workspace") : 0;
+}
+
+static void prepare_run(struct cell *c, enum ks_data data)
+{
+    struct ks_worker *w = c->w;
+    size_t element = w->set.element_bytes;
+
+    c->run = (struct ks_run){ .dev = w->dev,
+                              .entry = c->entry,
+                              .problem = &w->set.abi,
+                              .buf = ks_workset_buffers(&w->set, data),
+                              .bytes_a = (size_t)w->set.extents.a * element,
+                              .bytes_b = (size_t)w->set.extents.b * element,
+                              .bytes_c = (size_t)w->set.extents.c * element,
+                              .clock_ns = w->props.clock_ns,
+                              .before = before_call,
+                              .after = after_call,
+                              .ctx = w };
+    c->has_run = true;
+}
+
+/* Guards of output and workspace, with the output's bytes in the host's view afterwards. */
+static int check_guards(struct cell *c, struct ks_err *err)
+{
+    char reason[160] = "";
+    int rc = 0;
+
+    if (ks_workset_check_guards(&c->w->set, reason, sizeof(reason), &rc, err))
+        return 0;
+    return rc < 0 ? rc : end_as(c, KS_O_OUT_OF_BOUNDS, 0, reason);
+}
+
+/* One launch into a poisoned output. */
+static int launch_exact(struct cell *c, struct ks_err *err)
+{
+    double ns = 0.0;
+    int rc = ks_zone_fill(c->w->dev, &c->w->set.zone[KS_Z_C], KS_PATTERN_NAN, err);
+
+    if (rc == 0)
+        rc = ks_run_calls(&c->run, 1, 0.0, &ns, err);
+    return rc == 0 ? check_guards(c, err) : rc;
+}
+
+static void compare_exact(const struct cell *c, struct ks_verdict *v)
+{
+    const struct ks_worker *w = c->w;
+
+    ks_verify_exact(ks_zone_host(&w->set.zone[KS_Z_C]), w->refs.exact, (size_t)w->set.extents.c,
+                    w->set.problem.dtype, &w->shape, v);
+}
+
+static uint64_t hash_output(const struct cell *c)
+{
+    const struct ks_zone *z = &c->w->set.zone[KS_Z_C];
+
+    return ks_quick_hash(ks_zone_host(z), z->bytes);
+}
+
+/* V1. Two launches that differ are nondeterministic, whichever of them is right; two that agree on
+ * something wrong are wrong. */
+static int step_exact(struct cell *c, struct ks_err *err)
+{
+    struct ks_worker *w = c->w;
+    struct ks_verdict first, second;
+    uint64_t hash;
+    bool differs;
+    int rc;
+
+    if (!w->setup.measure.verify_exact || w->dev->ops->is_virtual)
+        return 0;
+    prepare_run(c, KS_DATA_EXACT);
+    rc = launch_exact(c, err);
+    if (rc != 0)
+        return rc;
+    compare_exact(c, &first);
+    hash = hash_output(c);
+    rc = launch_exact(c, err);
+    if (rc != 0)
+        return rc;
+    differs = hash_output(c) != hash;
+    w->rec.n_elements = (uint64_t)w->set.extents.c;
+    w->rec.v1 = first.n_wrong == 0 && !differs ? 1 : 2;
+    if (w->rec.v1 == 1)
+        return 0;
+    if (differs && first.n_wrong == 0) {
+        compare_exact(c, &second);
+        ks_verdict_record(&second, &w->shape, &w->rec);
+        return end_as(c, KS_O_NONDETERMINISTIC, 0, "two launches on exact data differ");
+    }
+    ks_verdict_record(&first, &w->shape, &w->rec);
+    if (differs)
+        return end_as(c, KS_O_NONDETERMINISTIC, 0, "two launches on exact data differ");
+    return end_as(c, KS_O_WRONG_RESULT, 0, "wrong on exact data");
+}
+
+static int step_warm(struct cell *c, struct ks_err *err)
+{
+    prepare_run(c, KS_DATA_RANDOM);
+    return ks_measure_warm(&c->run, &c->w->setup.measure, &c->calls, err);
+}
+
+static bool verifies_real(const struct ks_worker *w)
+{
+    return w->setup.measure.verify_elementwise && !w->dev->ops->is_virtual;
+}
+
+static int step_timing(struct cell *c, struct ks_err *err)
+{
+    struct ks_worker *w = c->w;
+    double ns = 0.0;
+    int rc =
+        ks_measure_samples(&c->run, &w->setup.measure, c->calls, verifies_real(w), &w->rec, err);
+
+    if (rc == 0)
+        rc = w->dev->ops->canary(w->dev, &ns, err);
+    if (rc == 0 && w->canary_ns > 0)
+        w->rec.canary_ratio = ns / w->canary_ns;
+    return rc;
+}
+
+/* V2 on what the last sample wrote. */
+static int step_verify(struct cell *c, struct ks_err *err)
+{
+    struct ks_worker *w = c->w;
+    struct ks_zone *out = &w->set.zone[KS_Z_C];
+    struct ks_verdict v;
+    uint64_t hash;
+    int rc;
+
+    if (!verifies_real(w))
+        return w->dev->ops->is_virtual ? 0 : check_guards(c, err);
+    rc = check_guards(c, err);
+    if (rc != 0)
+        return rc;
+    hash = hash_output(c);
+    rc = ks_zone_fill(w->dev, out, KS_PATTERN_NAN, err);
+    if (rc == 0)
+        rc = ks_measure_poisoned(&c->run, &w->setup.measure, &w->rec, err);
+    if (rc == 0)
+        rc = check_guards(c, err);
+    if (rc != 0)
+        return rc;
+    w->rec.is_bitwise_stable = hash_output(c) == hash ? 1 : 2;
+    ks_verify_real(ks_zone_host(out), w->refs.real, w->refs.abs, (size_t)w->set.extents.c,
+                   w->set.problem.dtype, &w->tolerance, &w->shape, &v);
+    w->rec.v2 = v.n_wrong == 0 ? 1 : 2;
+    w->rec.max_error = v.max_error;
+    w->rec.n_zero = v.n_zero;
+    w->rec.n_elements = (uint64_t)w->set.extents.c;
+    if (v.n_wrong == 0)
+        return 0;
+    ks_verdict_record(&v, &w->shape, &w->rec);
+    return end_as(c, KS_O_WRONG_RESULT, 0, "off by more than the tolerance");
+}
+
+/* Timing must not be disturbed from the moment the caches are warmed to the last sample. */
+static bool is_quiet_phase(enum ks_phase phase)
+{
+    return phase == KS_PH_WARMUP || phase == KS_PH_TIMING || phase == KS_PH_VERIFY;
+}
+
+static const struct step {
+    enum ks_phase phase;
+    int (*run)(struct cell *c, struct ks_err *err); /* 0 go on, 1 the cell has ended, KS_E* */
+    size_t ns_at;                                   /* field of the record its time is added to */
+} steps[] = {
+    { KS_PH_LOAD, step_load, offsetof(struct ks_record, load_ns) },
+    { KS_PH_APPLICABLE, step_applicable, offsetof(struct ks_record, load_ns) },
+    { KS_PH_EXACT, step_exact, offsetof(struct ks_record, exact_ns) },
+    { KS_PH_WARMUP, step_warm, offsetof(struct ks_record, warmup_ns) },
+    { KS_PH_TIMING, step_timing, offsetof(struct ks_record, timing_ns) },
+    { KS_PH_VERIFY, step_verify, offsetof(struct ks_record, verify_ns) },
+};
+
+static void add_ns(struct ks_record *r, size_t at, uint64_t from)
+{
+    uint64_t v;
+
+    memcpy(&v, (char *)r + at, sizeof(v));
+    v += ks_now_ns() - from;
+    memcpy((char *)r + at, &v, sizeof(v));
+}
+
+static void run_steps(struct cell *c)
+{
+    struct ks_worker *w = c->w;
+
+    for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
+        uint64_t from = ks_now_ns();
+        struct ks_err err = { 0 };
+        int rc;
+
+        atomic_store(&w->status->is_measuring, is_quiet_phase(steps[i].phase) ? 1u : 0u);
+        ks_worker_enter(w, steps[i].phase, w->cell_deadline_ns);
+        rc = steps[i].run(c, &err);
+        add_ns(&w->rec, steps[i].ns_at, from);
+        if (rc < 0)
+            rc = end_failed(c, rc, &err);
+        if (rc != 0) {
+            w->rec.phase = steps[i].phase;
+            break;
+        }
+    }
+    atomic_store(&w->status->is_measuring, 0u);
+}
+
+static bool has_run_to_the_end(uint32_t outcome)
+{
+    return outcome == KS_O_NONE || outcome == KS_O_WRONG_RESULT || outcome == KS_O_NONDETERMINISTIC;
+}
+
+/* Whatever else a kernel did, its neighbours must find the inputs as they were made. */
+static void check_inputs(struct cell *c)
+{
+    struct ks_worker *w = c->w;
+    uint64_t from = ks_now_ns();
+    struct ks_err err = { 0 };
+    char reason[160] = "";
+    int rc = 0;
+
+    ks_worker_enter(w, KS_PH_VERIFY, w->cell_deadline_ns);
+    if (!ks_workset_check_inputs(&w->set, reason, sizeof(reason), &rc, &err)) {
+        if (rc < 0)
+            end_failed(c, rc, &err);
+        else if (has_run_to_the_end(w->rec.outcome))
+            end_as(c, KS_O_OUT_OF_BOUNDS, 0, reason);
+        w->rec.phase = KS_PH_VERIFY;
+    }
+    add_ns(&w->rec, offsetof(struct ks_record, verify_ns), from);
+}
+
+/* The suspects' procedure: chunks around the kernel's own in the heap, looked at afterwards. */
+static void check_sentinel(struct cell *c)
+{
+    struct ks_worker *w = c->w;
+
+    if (c->sentinel == NULL)
+        return;
+    ks_worker_enter(w, KS_PH_VERIFY, w->cell_deadline_ns);
+    if (!ks_sentinel_check(c->sentinel)) {
+        end_as(c, KS_O_CRASHED, 0, "heap_corruption");
+        w->rec.phase = KS_PH_VERIFY;
+        return; /* the heap is no longer to be used more than needed */
+    }
+    ks_sentinel_churn(c->sentinel);
+    ks_sentinel_destroy(c->sentinel);
+}
+
+static void begin_record(struct ks_worker *w, const struct ks_req_cell *req)
+{
+    struct ks_record *r = &w->rec;
+
+    ks_record_init(r);
+    r->cell = req->cell;
+    r->attempt = req->attempt;
+    r->round = req->round;
+    r->role = req->role;
+    r->lease_id = req->lease_id;
+    r->block_id = req->block_id;
+    r->position = req->position;
+    r->build_id = req->build_id;
+    r->code_id = req->code_id;
+    r->started_ns = ks_realtime_ns();
+    r->input_ns = w->input_ns;
+    r->reference_ns = w->reference_ns;
+    w->input_ns = w->reference_ns = 0;
+}
+
+static uint64_t operand_bytes(const struct ks_workset *s)
+{
+    return (uint64_t)(s->extents.a + s->extents.b + s->extents.c) * s->element_bytes;
+}
+
+/* i_cell, attempt and round stand before the first phase does. */
+static void announce(struct ks_worker *w, const struct ks_req_cell *req, uint64_t from)
+{
+    uint64_t budget = ks_cell_budget_ns(&w->setup.measure, operand_bytes(&w->set));
+
+    w->cell_deadline_ns = budget > 0 ? from + budget : 0;
+    atomic_store(&w->status->attempt, req->attempt);
+    atomic_store(&w->status->round, req->round);
+    atomic_store(&w->status->i_cell, req->i_cell);
+}
+
+static void run_cell(struct cell *c)
+{
+    struct ks_worker *w = c->w;
+
+    if (w->problem_outcome != KS_O_NONE) {
+        end_as(c, (enum ks_outcome)w->problem_outcome, 0, w->problem_reason);
+        w->rec.phase = KS_PH_REFERENCE;
+        return;
+    }
+    if (w->setup.is_sentinel)
+        c->sentinel = ks_sentinel_create();
+    run_steps(c);
+    if (c->has_run)
+        check_inputs(c);
+    check_sentinel(c);
+    if (w->rec.outcome == KS_O_NONE)
+        end_as(c, KS_O_OK, 0, "");
+}
+
+void ks_worker_cell(struct ks_worker *w, const struct ks_req_cell *req)
+{
+    struct cell c = { .w = w, .req = req };
+    uint64_t from = ks_now_ns();
+    uint32_t n_denied = atomic_load(&w->status->n_denied);
+
+    announce(w, req, from);
+    begin_record(w, req);
+    run_cell(&c);
+    ks_cage_after_cell(&w->cage);
+    fflush(NULL); /* what the kernel printed goes to its own cell */
+    w->rec.n_denied = atomic_load(&w->status->n_denied) - n_denied;
+    if (w->rec.n_denied > 0) {
+        w->rec.denied_call = atomic_load(&w->status->denied_call);
+        w->rec.flags |= KS_FL_DENIED_CALLS;
+    }
+    w->rec.wall_ns = ks_now_ns() - from + w->prepare_ns;
+    w->prepare_ns = 0;
+}

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT */
+/* main.c - ksweep-worker: measures for one agent, or describes a device. */
+#include "device/device.h"
+#include "record/request.h"
+#include "worker/worker.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#if defined(KSWEEP_SANITIZED)
+/* Deaths belong to the warden, and the leak check cannot work behind the filter. */
+const char *__asan_default_options(void);
+const char *__asan_default_options(void)
+{
+    return "detect_leaks=0:handle_segv=0:handle_sigbus=0:handle_sigfpe=0:handle_sigill=0:"
+           "handle_abort=0:allocator_may_return_null=1:use_sigaltstack=0";
+}
+#endif
+
+static int usage(FILE *to, int status)
+{
+    fputs("usage: ksweep-worker --probe BACKEND [LOCATOR]\n"
+          "       ksweep-worker\n"
+          "\n"
+          "Measures kernels for ksweep, which starts it; not meant to be run by hand.\n"
+          "  --probe BACKEND [LOCATOR]  describe a device (backends: ",
+          to);
+    for (size_t i = 0; ks_device_backends[i] != NULL; i++)
+        fprintf(to, "%s%s", i > 0 ? ", " : "", ks_device_backends[i]->name);
+    fputs(")\n"
+          "Without arguments: requests on descriptor 3, records on 4, status page on 5, references "
+          "on 6.\n",
+          to);
+    return status;
+}
+
+static void print_props(const struct ks_device_ops *ops, uint32_t n,
+                        const struct ks_device_props *p)
+{
+    printf("backend=%s\ncount=%u\nvirtual=%d\n", ops->name, n, ops->is_virtual ? 1 : 0);
+    printf("name=%s\narch=%s\nlocator=%s\nunique=%s\n", p->name, p->arch, p->locator, p->unique);
+    printf("memory_bytes=%llu\nunits=%u\ncache_bytes=%llu\nclock_ns=%.17g\n",
+           (unsigned long long)p->memory_bytes, p->n_units, (unsigned long long)p->cache_bytes,
+           p->clock_ns);
+}
+
+static int probe(const char *backend, const char *locator)
+{
+    const struct ks_device_ops *ops = ks_device_find(backend);
+    struct ks_device *dev = NULL;
+    struct ks_device_props p;
+    struct ks_err err = { 0 };
+    uint32_t n = 0;
+    int rc;
+
+    if (ops == NULL) {
+        fprintf(stderr, "ksweep-worker: no device backend is called '%s'\n", backend);
+        return usage(stderr, KS_WORKER_EXIT_SETUP);
+    }
+    rc = ops->count(&n, &err);
+    if (rc == 0)
+        rc = ops->open(locator, &dev, &err);
+    if (rc == 0)
+        rc = ops->props(dev, &p, &err);
+    if (rc == 0)
+        print_props(ops, n, &p);
+    else
+        fprintf(stderr, "ksweep-worker: probing '%s': %s\n", backend, err.text);
+    ops->close(dev);
+    return rc == 0 ? KS_WORKER_EXIT_OK : KS_WORKER_EXIT_SETUP;
+}
+
+int main(int argc, char **argv)
+{
+    struct ks_err err = { 0 };
+    int status;
+
+    if (argc >= 2 && strcmp(argv[1], "--help") == 0)
+        return usage(stdout, 0);
+    if ((argc == 3 || argc == 4) && strcmp(argv[1], "--probe") == 0)
+        return probe(argv[2], argc == 4 ? argv[3] : "");
+    if (argc != 1)
+        return usage(stderr, 2);
+    signal(SIGPIPE, SIG_IGN); /* a vanished agent is an error to handle, not a death */
+    status = ks_worker_serve(KS_FD_REQUEST, KS_FD_RECORD, KS_FD_STATUS, KS_FD_REFERENCE, &err);
+    if (status != KS_WORKER_EXIT_OK)
+        fprintf(stderr, "ksweep-worker: %s\n", err.text);
+    return status;
+}

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: MIT */
+/* prepare.c - take up a problem: operands, references, tolerances. */
+#include "base/clock.h"
+#include "worker/worker.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Generous: a limit for hangs, not a prediction. */
+#define PREPARE_NS         60000000000ull
+#define PREPARE_NS_FLOP    20.0
+#define PREPARE_NS_ELEMENT 200.0
+
+void ks_worker_drop_problem(struct ks_worker *w)
+{
+    ks_references_release(&w->refs);
+    if (w->has_problem)
+        ks_workset_release(&w->set);
+    w->has_problem = false;
+    w->problem_outcome = KS_O_NONE;
+    w->problem_reason[0] = '\0';
+    w->prepare_ns = w->input_ns = w->reference_ns = 0;
+}
+
+/* What every cell of this problem ends as. */
+static void give_up(struct ks_worker *w, enum ks_outcome outcome, const char *reason)
+{
+    w->problem_outcome = outcome;
+    snprintf(w->problem_reason, sizeof(w->problem_reason), "%.*s",
+             (int)sizeof(w->problem_reason) - 1, reason);
+}
+
+static uint32_t wanted_parts(const struct ks_worker *w)
+{
+    const struct ks_measure *m = &w->setup.measure;
+
+    if (w->dev->ops->is_virtual)
+        return 0;
+    return (m->verify_exact ? (uint32_t)KS_PART_EXACT : 0u) |
+           (m->verify_elementwise ? (uint32_t)KS_PART_REAL : 0u);
+}
+
+static uint64_t prepare_deadline(const struct ks_problem *p)
+{
+    struct ks_extents e = ks_operators[p->op]->extents(p);
+    double elements = (double)e.a + (double)e.b + (double)e.c;
+
+    return ks_now_ns() + PREPARE_NS +
+           (uint64_t)(PREPARE_NS_FLOP * ks_problem_flops(p) + PREPARE_NS_ELEMENT * elements);
+}
+
+static int get_references(struct ks_worker *w, uint32_t mode, uint32_t parts, struct ks_err *err)
+{
+    const struct ks_problem *p = &w->set.problem;
+    struct ks_reference_inputs in = { .exact_a = ks_zone_host(&w->set.zone[KS_Z_EXACT_A]),
+                                      .exact_b = ks_zone_host(&w->set.zone[KS_Z_EXACT_B]),
+                                      .real_a = ks_zone_host(&w->set.zone[KS_Z_REAL_A]),
+                                      .real_b = ks_zone_host(&w->set.zone[KS_Z_REAL_B]) };
+
+    /* A worker that died after sealing has done the work already. */
+    if (mode == 2 || (mode == 1 && ks_references_are_sealed(w->fd_reference)))
+        return ks_references_open(p, parts, w->fd_reference, &w->refs, err);
+    return ks_references_compute(p, &in, parts, mode == 1 ? w->fd_reference : -1, &w->refs, err);
+}
+
+/* Sort a failure into what ends the cells and what ends the worker. */
+static int settle(struct ks_worker *w, int rc, const struct ks_err *cause, struct ks_err *err)
+{
+    char text[sizeof(w->problem_reason)];
+
+    switch (rc) {
+    case 0:
+        return 0;
+    case KS_ENOMEM:
+    case KS_EDEVMEM:
+        give_up(w, KS_O_OUT_OF_MEMORY, cause->text);
+        return 0;
+    case KS_EUNSUPPORTED:
+        snprintf(text, sizeof(text), "no reference for %.120s", cause->text);
+        give_up(w, KS_O_SKIPPED, text);
+        return 0;
+    default:
+        *err = *cause;
+        return rc;
+    }
+}
+
+static int make_operands(struct ks_worker *w, const struct ks_problem *p, uint32_t parts,
+                         struct ks_err *err)
+{
+    uint64_t from = ks_now_ns();
+    int rc = ks_workset_create(w->dev, p, (parts & KS_PART_EXACT) != 0, &w->set, err);
+
+    w->input_ns = ks_now_ns() - from;
+    if (rc < 0) /* the identity alone, so that cells can be answered */
+        w->set = (struct ks_workset){ .dev = w->dev, .problem = *p, .op = ks_operators[p->op] };
+    w->has_problem = true;
+    w->tolerance = ks_tolerance_of(p->dtype, w->set.op->reduction(p), KS_U_ACC);
+    w->shape.n_dims = w->set.op->shape_c(p, w->shape.dim);
+    return rc;
+}
+
+static int make_references(struct ks_worker *w, uint32_t mode, uint32_t parts, struct ks_err *err)
+{
+    uint64_t from = ks_now_ns();
+    int rc = parts != 0 ? get_references(w, mode, parts, err) : 0;
+
+    w->reference_ns = ks_now_ns() - from;
+    return rc;
+}
+
+int ks_worker_prepare(struct ks_worker *w, const struct ks_req_problem *req, struct ks_err *err)
+{
+    uint64_t from = ks_now_ns();
+    struct ks_err cause = { 0 };
+    struct ks_problem p;
+    uint32_t parts = wanted_parts(w);
+    int rc;
+
+    if (w->has_problem && w->set.problem.id == req->problem)
+        return 0;
+    rc = ks_problem_parse(req->canonical, &p, &cause);
+    if (rc < 0)
+        return ks_fail(err, KS_EPROTO, "problem: %s", cause.text);
+    if (p.id != req->problem)
+        return ks_fail(err, KS_EPROTO, "problem %016llx is called %016llx",
+                       (unsigned long long)p.id, (unsigned long long)req->problem);
+    ks_worker_drop_problem(w);
+    ks_worker_enter(w, KS_PH_REFERENCE, prepare_deadline(&p));
+    rc = make_operands(w, &p, parts, &cause);
+    if (rc == 0)
+        rc = make_references(w, req->references, parts, &cause);
+    w->prepare_ns = ks_now_ns() - from;
+    rc = settle(w, rc, &cause, err);
+    ks_worker_enter(w, KS_PH_IDLE, 0);
+    return rc;
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+/* references.h - what a problem's outputs must be; computed once per problem, proved (V3), and
+ * shared by every worker of the rank through a sealed memfd.
+ *
+ * memfd layout, in the host's byte order (it never leaves the machine):
+ *   0    struct ks_reference_header, 64 bytes; crc = CRC-32C of the bytes before it
+ *   64   per part, each aligned to 64 bytes, in this order:
+ *        exact  [n] elements of dtype: the exact result rounded to dtype (parts & KS_PART_EXACT)
+ *        real   [n] double: R         (parts & KS_PART_REAL)
+ *        abs    [n] double: A         (parts & KS_PART_REAL) */
+#ifndef KS_WORKER_REFERENCES_H
+#define KS_WORKER_REFERENCES_H
+
+#include "op/op.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define KS_REFERENCE_MAGIC   0x3146455250454553ull /* "SEEPREF1" */
+#define KS_REFERENCE_SAMPLES 64                    /* of prove_real */
+
+enum { KS_PART_EXACT = 1, KS_PART_REAL = 2 };
+
+struct ks_reference_header {
+    uint64_t magic, problem, n_elements, total_bytes;
+    uint32_t parts, dtype, reserved[5], crc;
+};
+
+/* Mapped read-only: a wild kernel that writes here dies instead. */
+struct ks_references {
+    const void *exact;
+    const double *real, *abs;
+    uint32_t parts;
+    void *map; /* owned */
+    size_t map_bytes;
+};
+
+/* Operands for the host; a part that is not wanted may have NULL. */
+struct ks_reference_inputs {
+    const void *exact_a, *exact_b, *real_a, *real_b;
+};
+
+/* ks_references_compute() - compute, prove, keep.
+ * @parts  [in]  KS_PART_*
+ * @fd     [in]  empty or half-written memfd to fill and seal, or -1: private memory; borrowed
+ * Returns 0; KS_EUNSUPPORTED: the operator has no reference for this problem; KS_EDEVICE: a proof
+ * failed; KS_ENOMEM; KS_EIO. */
+int ks_references_compute(const struct ks_problem *p, const struct ks_reference_inputs *in,
+                          uint32_t parts, int fd, struct ks_references *out, struct ks_err *err);
+
+/* ks_references_open() - map what another worker computed.
+ * Returns 0; KS_EPROTO: not sealed, damaged, of another problem, or without a wanted part. */
+int ks_references_open(const struct ks_problem *p, uint32_t parts, int fd,
+                       struct ks_references *out, struct ks_err *err);
+
+/* Whether the memfd is finished. */
+bool ks_references_are_sealed(int fd);
+
+void ks_references_release(struct ks_references *r); /* a zeroed one is fine */
+
+#endif

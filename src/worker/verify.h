@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/* verify.h - compare an output with its reference, element by element. Pure. */
+#ifndef KS_WORKER_VERIFY_H
+#define KS_WORKER_VERIFY_H
+
+#include "op/op.h"
+#include "record/record.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Shape of the output, slowest dim first, for boxes. */
+struct ks_shape {
+    int n_dims; /* 0: no box wanted */
+    int64_t dim[6];
+};
+
+struct ks_verdict {
+    uint64_t n_wrong;
+    uint64_t n_zero;  /* elements equal to zero; V2 only */
+    double max_error; /* V2: largest |o - R| / tolerance of the finite elements */
+    uint32_t n_mismatches;
+    struct ks_mismatch mismatch[KS_MISMATCH_MAX]; /* the first wrong ones, by index */
+    int64_t box_lo[6], box_hi[6]; /* of all wrong ones, inclusive; valid when n_wrong > 0 */
+};
+
+/* ks_verify_exact() - V1: every element equals `want` bit for bit; zeros of either sign are equal,
+ * because an exact integer 0 has no sign.
+ * @got, @want [in] [n] elements of dtype; want holds the exact result rounded to dtype. */
+void ks_verify_exact(const void *got, const void *want, size_t n, uint32_t dtype,
+                     const struct ks_shape *shape, struct ks_verdict *out);
+
+/* tolerance(R, A) = u_out |R| + (1 + u_out) g A + tiny.
+ * Source: Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., section 3.1: a sum of L
+ * products in any order is off by at most g A, g = L u / (1 - L u); then one rounding to the output
+ * type. Infinite when L u >= 1. */
+struct ks_tolerance {
+    double u_out;   /* unit round-off of the output type */
+    double scale_a; /* (1 + u_out) g */
+    double tiny;    /* smallest subnormal of the output type */
+};
+/* @reduction L >= 1; @u_acc unit round-off of the accumulation, 2^-24 for fp32. */
+struct ks_tolerance ks_tolerance_of(uint32_t dtype, int64_t reduction, double u_acc);
+double ks_tolerance_at(const struct ks_tolerance *t, double r, double abs);
+
+/* ks_verify_real() - V2: every element o satisfies |o - R| <= tolerance(R, A); NaN and infinities
+ * do not.
+ * @r, @abs [in] [n] reference and sum of absolute products. */
+void ks_verify_real(const void *got, const double *r, const double *abs, size_t n, uint32_t dtype,
+                    const struct ks_tolerance *t, const struct ks_shape *shape,
+                    struct ks_verdict *out);
+
+/* Copies what a verdict says of wrong elements into a record. */
+void ks_verdict_record(const struct ks_verdict *v, const struct ks_shape *shape,
+                       struct ks_record *r);
+
+#endif

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT */
+/* worker.h - the state of ksweep-worker, shared by serve.c (requests), prepare.c (problems) and
+ * cell.c (cells). One thread, one device; free to die at any moment. */
+#ifndef KS_WORKER_H
+#define KS_WORKER_H
+
+#include "base/buf.h"
+#include "device/device.h"
+#include "record/record.h"
+#include "record/request.h"
+#include "record/status.h"
+#include "worker/artefacts.h"
+#include "worker/buffers.h"
+#include "worker/cage.h"
+#include "worker/references.h"
+#include "worker/verify.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define KS_U_ACC 0x1p-24 /* unit round-off of fp32 accumulation */
+
+struct ks_worker {
+    int fd_in, fd_out, fd_reference; /* borrowed */
+    struct ks_status *status;        /* mapped; shared with the warden and the agent */
+    struct ks_req_setup setup;
+    bool is_set_up, has_problem;
+    struct ks_device *dev;
+    struct ks_device_props props;
+    double canary_ns; /* idle baseline of the canary loop */
+    struct ks_cage cage;
+    struct ks_artefacts artefacts;
+
+    /* the problem in hand */
+    struct ks_workset set;
+    struct ks_references refs;
+    struct ks_shape shape;
+    struct ks_tolerance tolerance;
+    uint32_t problem_outcome; /* what all its cells end as; KS_O_NONE: they can run */
+    char problem_reason[160];
+    uint64_t prepare_ns, input_ns, reference_ns; /* for the next record, then 0 */
+
+    /* the cell in hand */
+    uint64_t cell_deadline_ns; /* CLOCK_MONOTONIC; 0 = none */
+    struct ks_record rec;
+    uint64_t seq; /* of the last record */
+
+    struct ks_buf body, frame; /* scratch of the writer */
+};
+
+/* Tell the readers of the status page where this worker is, before it goes there. deadline_ns:
+ * absolute, 0 = none. */
+void ks_worker_enter(struct ks_worker *w, enum ks_phase phase, uint64_t deadline_ns);
+
+/* ks_worker_prepare() - take up a problem: inputs, references. Nothing is done when it is the one
+ * in hand. A problem that cannot be run is no error: its cells end with w->problem_outcome. Returns
+ * 0; KS_EPROTO: bad text, wrong id, bad shared references; KS_EDEVICE: a proof failed. */
+int ks_worker_prepare(struct ks_worker *w, const struct ks_req_problem *req, struct ks_err *err);
+void ks_worker_drop_problem(struct ks_worker *w);
+
+/* ks_worker_cell() - measure one cell of the problem in hand; w->rec is complete but for its
+ * sequence number. Never fails: what goes wrong is the outcome. */
+void ks_worker_cell(struct ks_worker *w, const struct ks_req_cell *req);
+
+/* Longest time a cell may take, ns, when no single call may exceed kernel_timeout_ms; 0 = no limit.
+ * @bytes of all operands. Pure. */
+uint64_t ks_cell_budget_ns(const struct ks_measure *m, uint64_t bytes);
+
+/* ks_worker_serve() - serve requests until END or the pipe's end.
+ * @fd_in.. [in] see request.h; borrowed
+ * Returns the exit status for main (KS_WORKER_EXIT_*); the reason of a failure is in *err. Ends the
+ * process with KS_WORKER_EXIT_PIPE when a record cannot be written. */
+int ks_worker_serve(int fd_in, int fd_out, int fd_status, int fd_reference, struct ks_err *err);
+
+#endif

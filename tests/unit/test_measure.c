@@ -1,0 +1,407 @@
+/* SPDX-License-Identifier: MIT */
+/* Warm-up, samples and the stop rule, driven by prescribed times. */
+#include "device/backends.h"
+#include "device/device_fault.h"
+#include "worker/measure.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/* A run on a simulated device whose times are prescribed. */
+struct bench {
+    struct ks_device *sim, *dev;
+    struct ks_module *mod;
+    struct ks_abi_problem problem;
+    struct ks_run run;
+    struct ks_record *rec;
+    int n_before, n_after;
+};
+
+static void before(void *ctx, double expected_ns)
+{
+    struct bench *b = ctx;
+
+    (void)expected_ns;
+    assert_int_equal(b->n_before, b->n_after);
+    b->n_before++;
+}
+
+static void after(void *ctx)
+{
+    struct bench *b = ctx;
+
+    b->n_after++;
+    assert_int_equal(b->n_before, b->n_after);
+}
+
+static void open_bench(struct bench *b, const struct ks_fault_plan *plan)
+{
+    struct ks_err err = { 0 };
+
+    memset(b, 0, sizeof(*b));
+    b->problem.bytes = sizeof(b->problem);
+    assert_int_equal(ks_device_sim.open("", &b->sim, &err), 0);
+    assert_int_equal(ks_fault_wrap(b->sim, plan, &b->dev, &err), 0);
+    assert_int_equal(b->dev->ops->module_open(b->dev, "", &b->mod, &err), 0);
+    b->run = (struct ks_run){ .dev = b->dev,
+                              .problem = &b->problem,
+                              .clock_ns = 20.0,
+                              .before = before,
+                              .after = after,
+                              .ctx = b };
+    assert_int_equal(b->dev->ops->module_entry(b->dev, b->mod, "k", &b->run.entry, &err), 0);
+    b->rec = malloc(sizeof(*b->rec));
+    assert_non_null(b->rec);
+    ks_record_init(b->rec);
+}
+
+static void close_bench(struct bench *b)
+{
+    assert_int_equal(b->n_before, b->n_after);
+    free(b->rec);
+    b->dev->ops->module_close(b->dev, b->mod);
+    b->dev->ops->close(b->dev);
+    b->sim->ops->close(b->sim);
+}
+
+static const struct ks_measure usual = { .warmup_ms = 0,
+                                         .min_samples = 5,
+                                         .max_samples = 200,
+                                         .max_ms = 500,
+                                         .target_rse = 0.005,
+                                         .cache = KS_CACHE_WARM };
+
+static const struct {
+    uint32_t n;
+    double sum_ms, elapsed_ms, rse;
+    enum ks_stop want;
+} stop_rows[] = {
+    { 4, 1000, 1000, 0.0, KS_STOP_NONE },     /* never before min_samples */
+    { 5, 1000, 1000, 0.1, KS_STOP_MAX_TIME }, /* then max_ms counts */
+    { 5, 499, 499.9, 0.1, KS_STOP_NONE },
+    { 5, 100, 500, 0.1, KS_STOP_MAX_TIME }, /* with flushes */
+    { 5, 9.9, 9.9, 0.0, KS_STOP_NONE },     /* never before 10 ms of samples */
+    { 5, 10, 10, 0.005, KS_STOP_TARGET },
+    { 5, 10, 10, 0.0051, KS_STOP_NONE },
+    { 199, 20, 20, INFINITY, KS_STOP_NONE },
+    { 200, 1, 1, INFINITY, KS_STOP_MAX_SAMPLES }, /* the hard cap */
+    { 200, 20, 600, 0.0, KS_STOP_MAX_SAMPLES },
+};
+
+static void test_stop_rule(void **state)
+{
+    struct ks_measure all = usual;
+    struct ks_progress p = { .n = KS_SAMPLES_MAX, .rse = INFINITY };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(stop_rows) / sizeof(stop_rows[0]); i++) {
+        struct ks_progress q = { .n = stop_rows[i].n,
+                                 .sum_ns = 1e6 * stop_rows[i].sum_ms,
+                                 .elapsed_ns = 1e6 * stop_rows[i].elapsed_ms,
+                                 .rse = stop_rows[i].rse };
+
+        assert_int_equal(ks_stop_rule(&usual, &q), stop_rows[i].want);
+    }
+    all.max_samples = UINT32_MAX; /* what a record holds is a limit of its own */
+    assert_int_equal(ks_stop_rule(&all, &p), KS_STOP_MAX_SAMPLES);
+}
+
+static const struct {
+    double call_ns, clock_ns;
+    uint32_t min_sample_us, want;
+} calls_rows[] = {
+    { 50e3, 20, 0, 1 }, /* longer than the 20 us default */
+    { 20e3, 20, 0, 1 },
+    { 19.9e3, 20, 0, 2 },
+    { 1e3, 20, 0, 20 },
+    { 1e3, 1000, 0, 200 }, /* 200 ticks of a coarse clock */
+    { 1e3, 20, 100, 100 }, /* the job's own limit */
+    { 1e3, 20, 5, 5 },     /* also below the default */
+    { 1e3, 100, 5, 20 },   /* never below 200 ticks */
+    { 1e-6, 20, 0, KS_CALLS_MAX },
+    { 1e12, 20, 0, 1 },
+};
+
+static void test_calls_per_sample(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof(calls_rows) / sizeof(calls_rows[0]); i++) {
+        struct ks_measure m = { .min_sample_us = calls_rows[i].min_sample_us };
+        double target = ks_sample_target_ns(&m, calls_rows[i].clock_ns);
+
+        assert_int_equal(ks_calls_per_sample(calls_rows[i].call_ns, target), calls_rows[i].want);
+    }
+}
+
+static const struct {
+    double call_ns;
+    uint32_t cache, warmup_ms, want_calls, want_launches;
+} warm_rows[] = {
+    { 50e3, KS_CACHE_WARM, 0, 1, 1 }, /* one call is enough to know */
+    { 1e3, KS_CACHE_WARM, 0, 20, 2 }, /* one call, then a batch to be sure */
+    { 1e3, KS_CACHE_COLD, 0, 1, 1 },    { 50e3, KS_CACHE_WARM, 3, 1, 60 },
+    { 1e3, KS_CACHE_WARM, 3, 20, 151 }, /* 1 us, then batches of 20 us */
+};
+
+static void test_warm_up(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof(warm_rows) / sizeof(warm_rows[0]); i++) {
+        struct ks_fault_plan plan = { .times_ns = &warm_rows[i].call_ns, .n_times = 1 };
+        struct ks_measure m = usual;
+        struct ks_err err = { 0 };
+        uint32_t calls = 0;
+        struct bench b;
+
+        m.cache = warm_rows[i].cache;
+        m.warmup_ms = warm_rows[i].warmup_ms;
+        open_bench(&b, &plan);
+        assert_int_equal(ks_measure_warm(&b.run, &m, &calls, &err), 0);
+        assert_int_equal(calls, warm_rows[i].want_calls);
+        assert_true(ks_fault_calls(b.dev, KS_FAULT_TIME_CALLS) <= warm_rows[i].want_launches);
+        if (m.warmup_ms == 0)
+            assert_int_equal(ks_fault_calls(b.dev, KS_FAULT_TIME_CALLS),
+                             warm_rows[i].want_launches);
+        close_bench(&b);
+    }
+}
+
+/* The first, slow call (page faults, packing of caches) must not decide the number of calls. */
+static void test_warm_up_forgets_a_slow_start(void **state)
+{
+    static const double times[] = { 1e6, 1e3 };
+    struct ks_fault_plan plan = { .times_ns = times, .n_times = 2 };
+    struct ks_measure m = usual;
+    struct ks_err err = { 0 };
+    uint32_t calls = 0;
+    struct bench b;
+
+    (void)state;
+    m.warmup_ms = 2;
+    open_bench(&b, &plan);
+    assert_int_equal(ks_measure_warm(&b.run, &m, &calls, &err), 0);
+    assert_int_equal(calls, 20);
+    close_bench(&b);
+}
+
+static void test_samples_are_kept(void **state)
+{
+    static const double times[] = { 100e3, 101e3, 99e3, 0.0, -5.0, 102e3, 98e3, 100e3 };
+    static const double want[] = { 100e3, 101e3, 99e3, 102e3, 98e3, 100e3 };
+    struct ks_fault_plan plan = { .times_ns = times, .n_times = 8 };
+    struct ks_measure m = usual;
+    struct ks_err err = { 0 };
+    struct bench b;
+
+    (void)state;
+    m.max_samples = 6;
+    open_bench(&b, &plan);
+    assert_int_equal(ks_measure_samples(&b.run, &m, 3, false, b.rec, &err), 0);
+    assert_int_equal(b.rec->n_samples, 6);
+    assert_int_equal(b.rec->calls, 3);
+    assert_int_equal(b.rec->stop, KS_STOP_MAX_SAMPLES);
+    assert_true(b.rec->clock_ns == 20.0);
+    assert_true(b.rec->span_ns > 0);
+    for (int i = 0; i < 6; i++) /* per call; samples without a positive time are dropped */
+        assert_true(fabs(b.rec->sample_ns[i] - want[i]) < 1e-6);
+    assert_int_equal(b.n_before, 8);
+    close_bench(&b);
+}
+
+static void test_stops_at_the_target(void **state)
+{
+    static const double same[] = { 1e6 };
+    struct ks_fault_plan plan = { .times_ns = same, .n_times = 1 };
+    struct ks_err err = { 0 };
+    struct bench b;
+
+    (void)state;
+    open_bench(&b, &plan);
+    assert_int_equal(ks_measure_samples(&b.run, &usual, 1, false, b.rec, &err), 0);
+    assert_int_equal(b.rec->stop, KS_STOP_TARGET);
+    assert_int_equal(b.rec->n_samples, 10); /* 10 ms of samples of 1 ms */
+    close_bench(&b);
+}
+
+static void test_noise_goes_on_to_max_ms(void **state)
+{
+    static double noisy[400];
+    struct ks_fault_plan plan = { .times_ns = noisy, .n_times = 400 };
+    struct ks_measure m = usual;
+    struct ks_err err = { 0 };
+    struct bench b;
+
+    (void)state;
+    for (int i = 0; i < 400; i++)
+        noisy[i] = i % 2 == 0 ? 1e6 : 3e6;
+    m.max_ms = 60;
+    open_bench(&b, &plan);
+    assert_int_equal(ks_measure_samples(&b.run, &m, 1, false, b.rec, &err), 0);
+    assert_int_equal(b.rec->stop, KS_STOP_MAX_TIME);
+    assert_int_equal(b.rec->n_samples, 30);
+    close_bench(&b);
+}
+
+static void test_all_times_bad(void **state)
+{
+    static const double zero[] = { 0.0 };
+    struct ks_fault_plan plan = { .times_ns = zero, .n_times = 1 };
+    struct ks_err err = { 0 };
+    uint32_t calls = 77;
+    struct bench b;
+
+    (void)state;
+    open_bench(&b, &plan);
+    assert_int_equal(ks_measure_samples(&b.run, &usual, 1, false, b.rec, &err), KS_ETIMEOUT);
+    assert_int_equal(b.rec->stop, KS_STOP_FAILED);
+    assert_int_equal(b.rec->n_samples, 0);
+    assert_int_equal(b.n_before, KS_SAMPLES_FAILED + 1);
+    assert_int_equal(ks_measure_warm(&b.run, &usual, &calls, &err), KS_ETIMEOUT);
+    assert_int_equal(calls, 77);
+    close_bench(&b);
+}
+
+/* Whatever slot fails at whatever call: the code comes through, samples so far are kept. */
+static void test_failures_come_through(void **state)
+{
+    static const enum ks_fault_slot slots[] = { KS_FAULT_TIME_CALLS, KS_FAULT_FLUSH };
+
+    (void)state;
+    for (size_t s = 0; s < 2; s++) {
+        for (uint32_t n = 0; n < 7; n++) {
+            static const double same[] = { 1e6 };
+            struct ks_fault_plan plan = {
+                .slot = slots[s], .nth = n, .code = KS_EDEVMEM, .times_ns = same, .n_times = 1
+            };
+            struct ks_measure m = usual;
+            struct ks_err err = { 0 };
+            struct bench b;
+            int rc;
+
+            m.cache = KS_CACHE_COLD;
+            m.max_samples = 6;
+            open_bench(&b, &plan);
+            rc = ks_measure_samples(&b.run, &m, 1, false, b.rec, &err);
+            assert_int_equal(rc, n < 6 ? KS_EDEVMEM : 0);
+            assert_int_equal(b.rec->n_samples, n < 6 ? n : 6);
+            assert_int_equal(b.rec->stop, n < 6 ? KS_STOP_FAILED : KS_STOP_MAX_SAMPLES);
+            close_bench(&b);
+        }
+    }
+}
+
+static void test_cold_flushes_before_every_sample(void **state)
+{
+    static const double same[] = { 1e6 };
+    struct ks_fault_plan plan = { .times_ns = same, .n_times = 1 };
+    struct ks_measure m = usual;
+    struct ks_err err = { 0 };
+    struct bench b;
+
+    (void)state;
+    m.cache = KS_CACHE_COLD;
+    m.max_samples = 8;
+    open_bench(&b, &plan);
+    assert_int_equal(ks_measure_samples(&b.run, &m, 1, true, b.rec, &err), 0);
+    assert_int_equal(b.rec->n_samples, 7); /* room for the poisoned one */
+    assert_int_equal(ks_fault_calls(b.dev, KS_FAULT_FLUSH), 7);
+    assert_int_equal(ks_measure_poisoned(&b.run, &m, b.rec, &err), 0);
+    assert_int_equal(b.rec->n_samples, 8);
+    assert_int_equal(ks_fault_calls(b.dev, KS_FAULT_FLUSH), 8);
+    assert_int_equal(ks_fault_calls(b.dev, KS_FAULT_TOUCH), 0);
+    close_bench(&b);
+}
+
+static const struct {
+    double poisoned_ns;
+    bool want_effect;
+} poison_rows[] = {
+    { 100e3, false }, { 102.9e3, false }, { 103.1e3, true }, { 97.1e3, false }, { 96.9e3, true },
+};
+
+static void test_poison_effect(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof(poison_rows) / sizeof(poison_rows[0]); i++) {
+        /* The others spread less than 1 %: then 3 % is the limit. */
+        double times[8] = { 100e3, 100.1e3, 99.9e3, 100e3,
+                            100e3, 100e3,   100e3,  poison_rows[i].poisoned_ns };
+        struct ks_fault_plan plan = { .times_ns = times, .n_times = 8 };
+        struct ks_measure m = usual;
+        struct ks_err err = { 0 };
+        struct bench b;
+
+        m.max_samples = 8;
+        open_bench(&b, &plan);
+        assert_int_equal(ks_measure_samples(&b.run, &m, 2, true, b.rec, &err), 0);
+        assert_int_equal(b.rec->n_samples, 7);
+        assert_int_equal(ks_measure_poisoned(&b.run, &m, b.rec, &err), 0);
+        assert_int_equal(ks_fault_calls(b.dev, KS_FAULT_TOUCH), 3);
+        assert_int_equal(b.rec->n_samples, 8);
+        assert_true(b.rec->poison_sample_ns == poison_rows[i].poisoned_ns);
+        assert_true(b.rec->sample_ns[7] == poison_rows[i].poisoned_ns);
+        assert_int_equal((b.rec->flags & KS_FL_POISON_EFFECT) != 0, poison_rows[i].want_effect);
+        close_bench(&b);
+    }
+}
+
+static void test_poison_effect_floors(void **state)
+{
+    static const double spread[] = { 90, 95, 100, 105, 110 }; /* MAD 5 */
+    static const double tight[] = { 100, 100, 100, 100, 100 };
+
+    (void)state;
+    assert_false(ks_is_poison_effect(spread, 5, 114.9, 0.1, 1));
+    assert_true(ks_is_poison_effect(spread, 5, 115.1, 0.1, 1));
+    assert_false(ks_is_poison_effect(tight, 5, 102.9, 0.1, 1));
+    assert_true(ks_is_poison_effect(tight, 5, 103.1, 0.1, 1));
+    assert_false(ks_is_poison_effect(tight, 5, 159.0, 20.0, 1)); /* three ticks of the clock */
+    assert_true(ks_is_poison_effect(tight, 5, 159.0, 20.0, 2));
+    assert_false(ks_is_poison_effect(tight, 0, 159.0, 20.0, 2));
+}
+
+/* A poisoned sample without a time: the output counts, the sample does not. */
+static void test_poisoned_without_time(void **state)
+{
+    static const double times[] = { 1e5, 1e5, 1e5, 1e5, 1e5, 0.0 };
+    struct ks_fault_plan plan = { .times_ns = times, .n_times = 6 };
+    struct ks_measure m = usual;
+    struct ks_err err = { 0 };
+    struct bench b;
+
+    (void)state;
+    m.max_samples = 6;
+    open_bench(&b, &plan);
+    assert_int_equal(ks_measure_samples(&b.run, &m, 1, true, b.rec, &err), 0);
+    assert_int_equal(ks_measure_poisoned(&b.run, &m, b.rec, &err), 0);
+    assert_int_equal(b.rec->n_samples, 5);
+    assert_true(b.rec->poison_sample_ns < 0);
+    close_bench(&b);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_stop_rule),
+        cmocka_unit_test(test_calls_per_sample),
+        cmocka_unit_test(test_warm_up),
+        cmocka_unit_test(test_warm_up_forgets_a_slow_start),
+        cmocka_unit_test(test_samples_are_kept),
+        cmocka_unit_test(test_stops_at_the_target),
+        cmocka_unit_test(test_noise_goes_on_to_max_ms),
+        cmocka_unit_test(test_all_times_bad),
+        cmocka_unit_test(test_failures_come_through),
+        cmocka_unit_test(test_cold_flushes_before_every_sample),
+        cmocka_unit_test(test_poison_effect),
+        cmocka_unit_test(test_poison_effect_floors),
+        cmocka_unit_test(test_poisoned_without_time),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

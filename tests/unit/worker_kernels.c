@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: MIT */
+/* worker_kernels.c - a good kernel and many bad ones, for test_worker.c; compiled by it into one
+ * shared object. Forward fp32 NHWGC, 2-D, no dilation. */
+#include "kernels/abi.h"
+
+#include <fcntl.h>
+#include <fenv.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char *any(const struct ks_abi_problem *p)
+{
+    return p->dtype == KS_ABI_FP32 ? NULL : "fp32 only";
+}
+
+static const char *never(const struct ks_abi_problem *p)
+{
+    (void)p;
+    return "needs a blue moon";
+}
+
+static int64_t no_workspace(const struct ks_abi_problem *p)
+{
+    (void)p;
+    return 0;
+}
+
+static int64_t some_workspace(const struct ks_abi_problem *p)
+{
+    (void)p;
+    return 100;
+}
+
+static int64_t huge_workspace(const struct ks_abi_problem *p)
+{
+    (void)p;
+    return (int64_t)1 << 60;
+}
+
+static int64_t negative_workspace(const struct ks_abi_problem *p)
+{
+    (void)p;
+    return -1;
+}
+
+static int64_t n_out(const struct ks_abi_problem *p)
+{
+    return p->n * p->out[0] * p->out[1] * p->out[2] * p->g * p->k;
+}
+
+static float tap_sum(const struct ks_abi_problem *p, const float *x, const float *w, int64_t n,
+                     int64_t h, int64_t v, int64_t g)
+{
+    float sum = 0.0f;
+
+    for (int64_t y = 0; y < p->filter[1]; y++) {
+        for (int64_t z = 0; z < p->filter[2]; z++) {
+            int64_t ih = h * p->stride[1] - p->pad_lo[1] + y;
+            int64_t iw = v * p->stride[2] - p->pad_lo[2] + z;
+            const float *at = x + (((n * p->in[1] + ih) * p->in[2] + iw) * p->g + g) * p->c;
+            const float *tap = w + (y * p->filter[2] + z) * p->c;
+
+            if (ih < 0 || iw < 0 || ih >= p->in[1] || iw >= p->in[2])
+                continue;
+            for (int64_t c = 0; c < p->c; c++)
+                sum += at[c] * tap[c];
+        }
+    }
+    return sum;
+}
+
+static int conv(const struct ks_abi_problem *p, const struct ks_abi_buffers *b)
+{
+    int64_t taps = p->filter[1] * p->filter[2] * p->c;
+    float *out = b->c;
+
+    for (int64_t n = 0; n < p->n; n++)
+        for (int64_t h = 0; h < p->out[1]; h++)
+            for (int64_t v = 0; v < p->out[2]; v++)
+                for (int64_t g = 0; g < p->g; g++)
+                    for (int64_t k = 0; k < p->k; k++)
+                        *out++ = tap_sum(p, b->a, (const float *)b->b + (g * p->k + k) * taps, n, h,
+                                         v, g);
+    return 0;
+}
+
+static float *output(const struct ks_abi_buffers *b)
+{
+    return b->c;
+}
+
+static int one_wrong(const struct ks_abi_problem *p, const struct ks_abi_buffers *b)
+{
+    conv(p, b);
+    output(b)[17] += 1.0f;
+    return 0;
+}
+
+/* Right on integers only: V1 passes, V2 must not. */
+static int coarse(const struct ks_abi_problem *p, const struct ks_abi_buffers *b)
+{
+    conv(p, b);
+    for (int64_t i = 0; i < n_out(p); i++)
+        if (output(b)[i] != floorf(output(b)[i]))
+            output(b)[i] *= 1.0f + 0x1p-12f;
+    return 0;
+}
+
+static int unwritten(const struct ks_abi_problem *p, const struct ks_abi_buffers *b)
+{
+    float last = output(b)[n_out(p) - 1];
+
+    conv(p, b);
+    output(b)[n_out(p) - 1] = last;
+    return 0;
+}
+
+static int accumulate(const struct ks_abi_problem *p, const struct ks_abi_buffers *b)
+{
+    float old = output(b)[3];
+
+    conv(p, b);
+    output(b)[3] += old;
+    return 0;
+}
+
+static int write_before(const struct ks_abi_problem *p, const struct ks_abi_buffers *b)
+{
+    conv(p, b);
+    output(b)[-1] = 0.0f;
+    return 0;
+}
+
+static int write_after(const struct ks_abi_problem *p, const struct ks_abi_buffers *b)
+{
+    conv(p, b);
+    output(b)[n_out(p)] += 1.0f;
+    return 0;
+}
+
+static int write_after_workspace(const struct ks_abi_problem *p, const struct ks_abi_buffers *b)
+{
+    memset(b->workspace, 0, 101);
+    return conv(p, b);
+}
+
+/* Writes outside and is wrong, too: the first counts. */
+static int write_and_wrong(const struct ks_abi_problem *p, const struct ks_abi_buffers *b)
+{
+    one_wrong(p, b);
+    return write_before(p, b);
+}
+
+static int read_before(const struct ks_abi_problem *p, const struct ks_abi_buffers *b)
+{
+    conv(p, b);
+    output(b)[0] += 0.0f * ((const float *)b->a)[-1];
+    return 0;
+}
+
+static int read_after(const struct ks_abi_problem *p, const struct ks_abi_buffers *b)
+{
+    int64_t n = p->g * p->k * p->c * p->filter[0] * p->filter[1] * p->filter[2];
+
+    conv(p, b);
+    output(b)[0] += 0.0f * ((const float *)b->b)[n];
+    return 0;
+}
+
+static int write_input(const struct ks_abi_problem *p, const struct ks_abi_buffers *b)
+{
+    conv(p, b);
+    ((float *)(uintptr_t)b->b)[5] = 0.5f;
+    return 0;
+}
+
+static int write_before_input(const struct ks_abi_problem *p, const struct ks_abi_buffers *b)
+{
+    conv(p, b);
+    ((float *)(uintptr_t)b->a)[-2] = 0.5f;
+    return 0;
+}
+
+static int different(const struct ks_abi_problem *p, const struct ks_abi_buffers *b)
+{
+    static float count;
+
+    conv(p, b);
+    output(b)[9] += count++;
+    return 0;
+}
+
+static int always_different(const struct ks_abi_problem *p, const struct ks_abi_buffers *b)
+{
+    static float count;
+
+    conv(p, b);
+    output(b)[9] += ++count;
+    return 0;
+}
+
+static int fails(const struct ks_abi_problem *p, const struct ks_abi_buffers *b)
+{
+    (void)p;
+    (void)b;
+    return -77;
+}
+
+static int rounds_down(const struct ks_abi_problem *p, const struct ks_abi_buffers *b)
+{
+    fesetround(FE_DOWNWARD);
+    return conv(p, b);
+}
+
+static int forks(const struct ks_abi_problem *p, const struct ks_abi_buffers *b)
+{
+    if (fork() == 0)
+        _exit(0);
+    return conv(p, b);
+}
+
+static int prints(const struct ks_abi_problem *p, const struct ks_abi_buffers *b)
+{
+    printf("hello from a kernel\n");
+    return conv(p, b);
+}
+
+static int uses_workspace(const struct ks_abi_problem *p, const struct ks_abi_buffers *b)
+{
+    memset(b->workspace, 0, 100);
+    return conv(p, b);
+}
+
+static int exits(const struct ks_abi_problem *p, const struct ks_abi_buffers *b)
+{
+    (void)p;
+    (void)b;
+    exit(3);
+}
+
+static int segfaults(const struct ks_abi_problem *p, const struct ks_abi_buffers *b)
+{
+    (void)b;
+    *(volatile int *)(uintptr_t)p->n = 1;
+    return 0;
+}
+
+static int loops(const struct ks_abi_problem *p, const struct ks_abi_buffers *b)
+{
+    (void)p;
+    (void)b;
+    for (;;)
+        usleep(1000);
+}
+
+static int closes_all(const struct ks_abi_problem *p, const struct ks_abi_buffers *b)
+{
+    for (int i = 0; i < 64; i++)
+        close(i);
+    return conv(p, b);
+}
+
+/* Writes 8 bytes beyond a heap chunk. */
+static int overflows_heap(const struct ks_abi_problem *p, const struct ks_abi_buffers *b)
+{
+    volatile char *chunk = malloc(104);
+
+    for (int i = 0; i < 112; i++)
+        chunk[i] = 'x';
+    return conv(p, b);
+}
+
+static int nothing(const struct ks_abi_problem *p, const struct ks_abi_buffers *b)
+{
+    (void)p;
+    (void)b;
+    return 0;
+}
+
+#define GOOD(name_, run_)                                                                          \
+    {                                                                                              \
+        name_, any, no_workspace, run_                                                             \
+    }
+
+static const struct ks_abi_entry entries[] = {
+    GOOD("good", conv),
+    GOOD("nothing", nothing),
+    GOOD("one_wrong", one_wrong),
+    GOOD("coarse", coarse),
+    GOOD("unwritten", unwritten),
+    GOOD("accumulate", accumulate),
+    GOOD("write_before", write_before),
+    GOOD("write_after", write_after),
+    { "write_after_workspace", any, some_workspace, write_after_workspace },
+    GOOD("write_and_wrong", write_and_wrong),
+    GOOD("read_before", read_before),
+    GOOD("read_after", read_after),
+    GOOD("write_input", write_input),
+    GOOD("write_before_input", write_before_input),
+    GOOD("different", different),
+    GOOD("always_different", always_different),
+    GOOD("fails", fails),
+    GOOD("rounds_down", rounds_down),
+    GOOD("forks", forks),
+    GOOD("prints", prints),
+    { "uses_workspace", any, some_workspace, uses_workspace },
+    { "unsupported", never, no_workspace, exits },
+    { "huge_workspace", any, huge_workspace, conv },
+    { "negative_workspace", any, negative_workspace, conv },
+    GOOD("exits", exits),
+    GOOD("segfaults", segfaults),
+    GOOD("loops", loops),
+    GOOD("closes_all", closes_all),
+    GOOD("overflows_heap", overflows_heap),
+};
+
+const struct ks_abi_table ks_kernel_table = { KS_ABI_MAJOR, sizeof(entries) / sizeof(entries[0]),
+                                              entries };
