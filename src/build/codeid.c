@@ -13,7 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NODES_MAX 16384u
+#define NODES_MAX    16384u
+#define VECTOR_BYTES 64u
 
 enum node_kind { NODE_SECTION, NODE_ELEMENT, NODE_EXTERN, NODE_ABSOLUTE };
 
@@ -97,9 +98,72 @@ static void cut_element(const struct walk *w, const Elf64_Shdr *s, uint64_t at, 
     node->n = s->sh_entsize < s->sh_size - node->at ? s->sh_entsize : s->sh_size - node->at;
 }
 
-/* What symbol `sym` points to, and the offset of the symbol in it. */
-static int resolve(struct walk *w, const Elf64_Sym *sym, struct node *node, uint64_t *offset_out,
-                   struct ks_err *err)
+/* Constants too long for a mergeable section (a vector of 64 bytes) lie nameless side by side in
+ * ".rodata", those of all functions together. Everything with a name has a section of its own. */
+static bool is_pool(const struct walk *w, const Elf64_Shdr *s)
+{
+    return s->sh_type == SHT_PROGBITS && !(s->sh_flags & (SHF_MERGE | SHF_EXECINSTR | SHF_WRITE)) &&
+           strcmp(ks_object_section_name(&w->o, s), ".rodata") == 0;
+}
+
+/* Where in its section a relocation points, rounded down: the displacement of a relative one counts
+ * from the end of its four bytes, and an immediate may follow them. */
+static uint64_t pool_target(const Elf64_Sym *sym, const Elf64_Rela *r)
+{
+    const uint32_t type = (uint32_t)ELF64_R_TYPE(r->r_info);
+    const uint64_t skip = type == R_X86_64_64 || type == R_X86_64_32S ? 0 : 4;
+    return (sym->st_value + (uint64_t)r->r_addend + skip) & ~UINT64_C(15);
+}
+
+/* The nearest place behind `at` in the section that any relocation of the object points to. */
+static int next_target(const struct walk *w, uint32_t section, uint64_t at, uint64_t *next_io,
+                       struct ks_err *err)
+{
+    for (uint32_t i = 0; i < w->o.head.e_shnum; i++) {
+        Elf64_Shdr s;
+        Elf64_Rela r;
+        Elf64_Sym sym;
+        int rc = ks_object_section(&w->o, i, &s, err);
+        if (rc < 0)
+            return rc;
+        for (uint64_t k = 0; s.sh_type == SHT_RELA; k++) {
+            rc = ks_object_rela(&w->o, &s, k, &r, err);
+            if (rc == KS_ENOENT)
+                break;
+            if (rc == 0)
+                rc = ks_object_symbol(&w->o, (uint32_t)ELF64_R_SYM(r.r_info), &sym, err);
+            if (rc < 0)
+                return rc;
+            const uint64_t to = pool_target(&sym, &r);
+            if (sym.st_shndx == section && to > at && to < *next_io)
+                *next_io = to;
+        }
+    }
+    return 0;
+}
+
+/* The constant of a pool: up to the next that is pointed to, and at least a whole vector. */
+static int cut_constant(const struct walk *w, const Elf64_Shdr *s, const Elf64_Sym *sym,
+                        const Elf64_Rela *r, struct node *node, struct ks_err *err)
+{
+    const uint64_t at = pool_target(sym, r);
+    uint64_t end = s->sh_size;
+    if (at >= s->sh_size)
+        return 0; /* the whole section */
+    int rc = next_target(w, sym->st_shndx, at, &end, err);
+    if (rc < 0)
+        return rc;
+    if (end - at < VECTOR_BYTES)
+        end = s->sh_size - at < VECTOR_BYTES ? s->sh_size : at + VECTOR_BYTES;
+    node->kind = NODE_ELEMENT;
+    node->at = at;
+    node->n = end - at;
+    return 0;
+}
+
+/* What symbol `sym` points to, and the offset of the symbol in it. r: the relocation, or NULL. */
+static int resolve(struct walk *w, const Elf64_Sym *sym, const Elf64_Rela *r, struct node *node,
+                   uint64_t *offset_out, struct ks_err *err)
 {
     Elf64_Shdr s;
     *node = (struct node){ .kind = NODE_EXTERN, .name = ks_object_symbol_name(&w->o, sym) };
@@ -123,8 +187,10 @@ static int resolve(struct walk *w, const Elf64_Sym *sym, struct node *node, uint
     if ((s.sh_flags & SHF_MERGE) && s.sh_type != SHT_NOBITS && s.sh_entsize &&
         sym->st_value < s.sh_size && ELF64_ST_TYPE(sym->st_info) != STT_SECTION)
         cut_element(w, &s, sym->st_value, node);
+    else if (r && is_pool(w, &s))
+        rc = cut_constant(w, &s, sym, r, node, err);
     *offset_out = sym->st_value - node->at;
-    return 0;
+    return rc;
 }
 
 /* One relocation of a node whose bytes are in copy[0..n). */
@@ -145,7 +211,7 @@ static int follow(struct walk *w, const struct node *node, const Elf64_Rela *r, 
     memset(copy + (r->r_offset - node->at), 0, width);
     int rc = ks_object_symbol(&w->o, (uint32_t)ELF64_R_SYM(r->r_info), &sym, err);
     if (rc == 0)
-        rc = resolve(w, &sym, &to, &offset, err);
+        rc = resolve(w, &sym, r, &to, &offset, err);
     if (rc == 0)
         rc = number_node(w, &to, &i, err);
     if (rc < 0)
@@ -243,7 +309,7 @@ static int add_pointer(struct walk *w, const Elf64_Rela *r, struct ks_err *err)
         rc = is_code(w, &sym, &code, err);
     if (rc < 0 || !code)
         return rc;
-    rc = resolve(w, &sym, &to, &offset, err);
+    rc = resolve(w, &sym, r, &to, &offset, err);
     if (rc == 0)
         rc = number_node(w, &to, &i, err);
     if (rc < 0)
@@ -290,7 +356,7 @@ static int add_root(struct walk *w, const char *symbol, struct ks_err *err)
         return rc;
     if (!code)
         return add_pointers(w, &root, err);
-    rc = resolve(w, &root, &node, &offset, err);
+    rc = resolve(w, &root, NULL, &node, &offset, err);
     if (rc == 0)
         rc = number_node(w, &node, &i, err);
     if (rc == 0)

@@ -14,13 +14,15 @@
 
 #define VERSION_TIMEOUT_NS 60000000000ull
 
-/* No -ffast-math: labels must be comparable with references. -fno-ipa-icf: two instances with equal
- * code stay two functions, so that code does not depend on the company it is compiled in.
- * -Wfatal-errors: the first error is the only one. */
+/* No -ffast-math: labels must be comparable with references. -Wfatal-errors: the first error is the
+ * only one. */
 static const char compile_flags[] =
-    "-O3 -march=%s -ffp-contract=fast -fno-math-errno -fno-trapping-math -fno-ipa-icf -fPIC "
+    "-O3 -march=%s -ffp-contract=fast -fno-math-errno -fno-trapping-math -fPIC "
     "-fvisibility=hidden -ffunction-sections -fdata-sections -w -Wfatal-errors "
-    "-fno-diagnostics-show-caret -fdiagnostics-color=never";
+    "-fdiagnostics-color=never";
+/* Two instances with equal code stay two functions: code must not depend on the company it is
+ * compiled in. clang does not merge and does not know the flags. */
+static const char gcc_flags[] = " -fno-ipa-icf -fno-diagnostics-show-caret";
 static const char link_flags[] = "-shared -Wl,-z,defs -Wl,--build-id=none";
 
 static int add_words(struct ks_argv *a, const char *words, struct ks_err *err)
@@ -233,6 +235,8 @@ int ks_toolchain_find(const char *command, const char *arch, struct ks_warden *w
     const char *nl = memchr(end.tail, '\n', n);
     snprintf(t.version, sizeof(t.version), "%.*s", (int)(nl ? nl - end.tail : (ptrdiff_t)n),
              end.tail);
+    if (!strstr(t.version, "clang"))
+        strncat(t.flags, gcc_flags, sizeof(t.flags) - strlen(t.flags) - 1);
     rc = identify(&t, arch, &end, err);
     if (rc == 0)
         *out = t;

@@ -68,6 +68,12 @@ static const char source[] =
     "const struct entry e1 = {\"one\", same1, table1}, e2 = {\"two\", same2, table2},\n"
     "  e3 = {\"one\", table1, same1}, e4 = {\"one\", same1, table3};\n"
     "const struct entry e_written = {\"w\", same1, (fn)(void *)count};\n"
+    /* constants too long for a mergeable section */
+    "typedef int v16 __attribute__((vector_size(64)));\n"
+    "#define BIG(last) (v16){11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,last}\n"
+    "v16 big1(v16 x) { return x * BIG(26); }\n"
+    "v16 big2(v16 x) { return x * BIG(26); }\n"
+    "v16 big3(v16 x) { return x * BIG(27); }\n"
     "const int no_code = 3;\n";
 
 struct object {
@@ -85,7 +91,8 @@ static int setup(void **state)
     snprintf(path, sizeof(path), "%s/u.c", dir);
     assert_int_equal(ks_file_replace(path, source, sizeof(source) - 1, &err), 0);
     snprintf(command, sizeof(command),
-             "cc -O2 -fPIC -fcommon -fno-ipa-icf -fno-builtin -ffunction-sections -fdata-sections "
+             "cc -O2 -fPIC -fcommon -fno-ipa-icf -mavx512f -fno-builtin -ffunction-sections "
+             "-fdata-sections "
              "-w -c %s/u.c -o %s/u.o",
              dir, dir);
     assert_int_equal(system(command), 0);
@@ -129,6 +136,7 @@ static void test_equal_and_different(void **state)
         { "ext1", "ext2", false },    { "sw1", "sw2", true },
         { "e1", "e2", true },         { "e1", "e3", false },
         { "e1", "e4", false },        { "help1", "help2", true },
+        { "big1", "big2", true },     { "big1", "big3", false },
     };
     for (size_t i = 0; i < sizeof(row) / sizeof(*row); i++) {
         const struct ks_id128 a = id_of(*state, row[i].a), b = id_of(*state, row[i].b);

@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/clock.h"
+#include "build/build.h"
+#include "cmd/cmd_util.h"
+#include "json/json.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct config {
+    const char *cache, *compiler;
+    uint32_t jobs, unit_size, timeout_s;
+    bool trust_cache, json;
+};
+#define AT(member) offsetof(struct config, member)
+static const struct ks_opt opts[] = {
+    { .name = "jobs",
+      .letter = 'j',
+      .type = KS_OPT_U32,
+      .offset = AT(jobs),
+      .def = "0",
+      .min = 0,
+      .max = 1024,
+      .arg = "N",
+      .help = "compilers at a time; 0 = as many as CPUs" },
+    { .name = "unit-size",
+      .type = KS_OPT_U32,
+      .offset = AT(unit_size),
+      .def = "27",
+      .min = 1,
+      .max = 1000,
+      .arg = "N",
+      .help = "most instances in one compiler run" },
+    { .name = "timeout",
+      .type = KS_OPT_U32,
+      .offset = AT(timeout_s),
+      .def = "300",
+      .min = 1,
+      .max = 86400,
+      .arg = "S",
+      .help = "seconds that one compiler run may take" },
+    { .name = "compiler",
+      .type = KS_OPT_STR,
+      .offset = AT(compiler),
+      .arg = "CC",
+      .help = "C compiler; default $KSWEEP_CC, else cc" },
+    { .name = "cache",
+      .type = KS_OPT_STR,
+      .offset = AT(cache),
+      .arg = "DIR",
+      .help = "build cache; default $XDG_CACHE_HOME/ksweep" },
+    { .name = "trust-cache",
+      .type = KS_OPT_BOOL,
+      .offset = AT(trust_cache),
+      .def = "no",
+      .help = "use a build cache that others own or may write" },
+    { .name = "json", .type = KS_OPT_BOOL, .offset = AT(json), .def = "no", .help = "print JSON" },
+    KS_OPT_END
+};
+#undef AT
+
+/* What has become of the grid's instances. */
+struct tally {
+    uint32_t built, cached, failed, timeout, unsupported, missing;
+    uint64_t compile_ns; /* of this run */
+};
+
+static struct tally count(const struct ks_grid *g, const struct ks_build *b)
+{
+    struct tally t = { 0 };
+
+    for (uint32_t i = 0; i < g->n_instances; i++) {
+        const struct ks_artefact *a = ks_build_artefact(b, i);
+
+        t.cached += a->state == KS_ART_READY && a->is_cached;
+        t.built += a->state == KS_ART_READY && !a->is_cached;
+        t.failed += a->state == KS_ART_FAILED;
+        t.timeout += a->state == KS_ART_TIMEOUT;
+        t.unsupported += a->state == KS_ART_UNSUPPORTED;
+        t.missing += a->state == KS_ART_MISSING;
+        if (!a->is_cached)
+            t.compile_ns += a->compile_ns;
+    }
+    return t;
+}
+
+static void report_unit(const struct ks_cmd_ctx *ctx, const struct ks_grid *g,
+                        const struct ks_build *b, uint32_t i_unit, uint32_t n_done)
+{
+    const uint32_t *list;
+    const uint32_t n = ks_build_unit(b, i_unit, &list);
+    uint32_t n_ready = 0;
+
+    for (uint32_t i = 0; i < n; i++) {
+        const struct ks_artefact *a = ks_build_artefact(b, list[i]);
+
+        n_ready += a->state == KS_ART_READY;
+        if (a->state == KS_ART_FAILED || a->state == KS_ART_TIMEOUT)
+            ks_logf(&ctx->log, KS_WARN, "%s: %s", g->instances[list[i]].name, a->reason);
+    }
+    ks_logf(&ctx->log, KS_INFO, "unit %" PRIu32 "/%" PRIu32 ": %" PRIu32 " of %" PRIu32 " ready",
+            n_done, ks_build_n_units(b), n_ready, n);
+}
+
+static int take_ends(struct ks_build *b, struct ks_warden *w, struct ks_err *err)
+{
+    struct ks_child_end end;
+    struct pollfd fd = { .fd = ks_warden_fd(w), .events = POLLIN };
+    int rc;
+
+    if (poll(&fd, 1, 1000) < 0 && errno != EINTR)
+        return ks_fail_errno(err, "waiting for compilers");
+    while ((rc = ks_warden_next(w, &end, err)) == 1)
+        (void)ks_build_child_ended(b, &end);
+    return rc;
+}
+
+static int build_all(struct ks_cmd_ctx *ctx, const struct ks_grid *g, struct ks_build *b,
+                     uint32_t n_jobs)
+{
+    uint32_t n_done = 0;
+    int rc = 0;
+
+    for (uint32_t i = 0; rc == 0 && i < ks_build_n_units(b); i++)
+        rc = ks_build_start(b, i, &ctx->err);
+    while (rc == 0) {
+        int64_t i_unit;
+
+        rc = ks_build_step(b, n_jobs, &ctx->err);
+        while (rc == 0 && (i_unit = ks_build_finished(b)) >= 0)
+            report_unit(ctx, g, b, (uint32_t)i_unit, ++n_done);
+        if (rc < 0 || !ks_build_n_running(b))
+            break;
+        rc = take_ends(b, ctx->warden, &ctx->err);
+    }
+    return rc;
+}
+
+static void print_text(const struct ks_grid *g, const struct ks_build *b, double wall_s,
+                       struct ks_buf *out)
+{
+    const struct tally t = count(g, b);
+
+    ks_buf_printf(out, "compiler     %s\n", ks_build_compiler(b));
+    ks_buf_printf(out, "instances    %" PRIu32 "\n", g->n_instances);
+    ks_buf_printf(out, "built        %" PRIu32 "\n", t.built);
+    ks_buf_printf(out, "cached       %" PRIu32 "\n", t.cached);
+    ks_buf_printf(out, "unsupported  %" PRIu32 "\n", t.unsupported);
+    ks_buf_printf(out, "failed       %" PRIu32 "\n", t.failed);
+    ks_buf_printf(out, "timed out    %" PRIu32 "\n", t.timeout);
+    ks_buf_printf(out, "compiling    %.2f s in %" PRIu64 " compiler runs, %.2f s wall\n",
+                  (double)t.compile_ns * 1e-9, ks_build_n_compiles(b), wall_s);
+    for (uint32_t i = 0; i < g->n_instances; i++) {
+        const struct ks_artefact *a = ks_build_artefact(b, i);
+
+        if (a->state == KS_ART_FAILED || a->state == KS_ART_TIMEOUT)
+            ks_buf_printf(out, "  %s\n    %s\n", g->instances[i].name, a->reason);
+    }
+}
+
+static void print_instance(const struct ks_grid *g, const struct ks_build *b, uint32_t i,
+                           struct ks_jw *w)
+{
+    static const char *const states[] = { [KS_ART_MISSING] = "missing",
+                                          [KS_ART_READY] = "ready",
+                                          [KS_ART_FAILED] = "build_failed",
+                                          [KS_ART_TIMEOUT] = "build_timeout",
+                                          [KS_ART_UNSUPPORTED] = "unsupported" };
+    const struct ks_artefact *a = ks_build_artefact(b, i);
+    char hex[33];
+
+    ks_jw_open(w, NULL, '{');
+    ks_hex64(g->instances[i].id, hex);
+    ks_jw_str(w, "id", hex);
+    ks_jw_str(w, "name", g->instances[i].name);
+    ks_jw_str(w, "state", states[a->state]);
+    ks_jw_bool(w, "cached", a->is_cached);
+    ks_hex128(a->build_id, hex);
+    ks_jw_str(w, "build_id", hex);
+    ks_hex128(a->code_id, hex);
+    ks_jw_str(w, "code_id", hex);
+    ks_jw_u64(w, "compile_ns", a->compile_ns);
+    ks_jw_str(w, "path", a->path[0] ? a->path : NULL);
+    ks_jw_str(w, "reason", a->reason[0] ? a->reason : NULL);
+    ks_jw_close(w, '}');
+}
+
+static void print_json(const struct ks_grid *g, const struct ks_build *b, double wall_s,
+                       struct ks_buf *out)
+{
+    const struct tally t = count(g, b);
+    struct ks_jw w;
+
+    ks_jw_init(&w, out, true);
+    ks_jw_open(&w, NULL, '{');
+    ks_jw_str(&w, "compiler", ks_build_compiler(b));
+    ks_jw_u64(&w, "built", t.built);
+    ks_jw_u64(&w, "cached", t.cached);
+    ks_jw_u64(&w, "unsupported", t.unsupported);
+    ks_jw_u64(&w, "failed", t.failed);
+    ks_jw_u64(&w, "timed_out", t.timeout);
+    ks_jw_u64(&w, "compile_ns", t.compile_ns);
+    ks_jw_u64(&w, "compiler_runs", ks_build_n_compiles(b));
+    ks_jw_real(&w, "wall_s", wall_s);
+    ks_jw_open(&w, "instances", '[');
+    for (uint32_t i = 0; i < g->n_instances; i++)
+        print_instance(g, b, i, &w);
+    ks_jw_close(&w, ']');
+    ks_jw_close(&w, '}');
+    ks_buf_printf(out, "\n");
+}
+
+static uint32_t count_cpus(void)
+{
+    cpu_set_t set;
+
+    return sched_getaffinity(0, sizeof set, &set) < 0 ? 1 : (uint32_t)CPU_COUNT(&set);
+}
+
+static int build(struct ks_cmd_ctx *ctx, const struct config *cfg, const struct ks_grid *g,
+                 struct ks_build **b_out, double *wall_s_out)
+{
+    const struct ks_build_options opt = { .cache_dir = cfg->cache,
+                                          .trust_cache = cfg->trust_cache,
+                                          .unit_size = cfg->unit_size,
+                                          .timeout_s = cfg->timeout_s,
+                                          .compiler = cfg->compiler };
+    const uint64_t begin_ns = ks_now_ns();
+    int rc = ks_build_create(g, &opt, ctx->warden, b_out, &ctx->err);
+
+    if (rc == 0)
+        rc = build_all(ctx, g, *b_out, cfg->jobs ? cfg->jobs : count_cpus());
+    *wall_s_out = (double)(ks_now_ns() - begin_ns) * 1e-9;
+    return rc;
+}
+
+static int emit(const struct config *cfg, const struct ks_grid *g, const struct ks_build *b,
+                double wall_s, struct ks_err *err)
+{
+    struct ks_buf out;
+    int rc;
+
+    ks_buf_init(&out);
+    if (cfg->json)
+        print_json(g, b, wall_s, &out);
+    else
+        print_text(g, b, wall_s, &out);
+    rc = ks_cmd_emit(&out, NULL, err);
+    ks_buf_release(&out);
+    return rc;
+}
+
+static int run(struct ks_cmd_ctx *ctx, int argc, char **argv)
+{
+    const char **jobs = calloc((size_t)argc, sizeof *jobs);
+    struct ks_build *b = NULL;
+    struct ks_grid grid = { 0 };
+    struct config cfg = { 0 };
+    double wall_s = 0;
+    int n_jobs = 0, rc;
+
+    if (!jobs)
+        return ks_fail(&ctx->err, KS_ENOMEM, "out of memory");
+    rc = ks_cmd_parse(&ks_cmd_build, &cfg, argc, argv, jobs, 1, 1, &n_jobs, &ctx->err);
+    if (rc == 0)
+        rc = ks_grid_load(jobs[0], &grid, &ctx->err);
+    if (rc < 0)
+        goto out;
+    rc = build(ctx, &cfg, &grid, &b, &wall_s);
+    if (rc == 0)
+        rc = emit(&cfg, &grid, b, wall_s, &ctx->err);
+    if (rc == 0) {
+        const struct tally t = count(&grid, b);
+        rc = t.failed + t.timeout + t.missing > 0 ? KS_EXIT_LOOK : KS_EXIT_OK;
+    }
+    ks_build_destroy(b);
+    ks_grid_release(&grid);
+out:
+    free(jobs);
+    return rc;
+}
+
+const struct ks_command ks_cmd_build = {
+    .name = "build",
+    .summary = "Compile all instances of a job, in parallel, into the cache.",
+    .usage = "build JOB [--jobs N] [--unit-size N] [--timeout S] [--compiler CC] [--cache DIR] "
+             "[--trust-cache] [--json]",
+    .opts = opts,
+    .run = run,
+    .needs_warden = true,
+};
