@@ -45,9 +45,10 @@ int ks_cage_open(struct ks_cage *cage_out, struct ks_status *status, struct ks_e
  * CLONE_THREAD), no signal to others, no new session or group, no ptrace, no mount, no io_uring,
  * bpf or perf; on the host also no sockets and no removal, renaming or truncation of files. A
  * refused call returns EPERM to the kernel and is counted in n_denied, with its number in
- * denied_call; clone3 says ENOSYS uncounted, so that libc uses clone for threads. A kernel that
- * blocks SIGSYS and then makes such a call is killed by SIGSYS. Returns 0; KS_EUNSUPPORTED where
- * the kernel or a container does not allow filters. */
+ * denied_call; clone3 says ENOSYS uncounted, so that libc uses clone for threads, and what
+ * posix_spawn does fails with EPERM uncounted. A kernel that blocks SIGSYS and then makes such a
+ * call is killed by SIGSYS. Returns 0; KS_EUNSUPPORTED where the kernel or a container does not
+ * allow filters. */
 int ks_cage_close(const struct ks_cage *cage, struct ks_err *err);
 
 /* Name of a call that can be refused, for people; "?" when the number is not in the table. */
