@@ -3,17 +3,14 @@
 
 #include "op/clones.h"
 
-#include <float.h>
 #include <math.h>
 #include <string.h>
 
 /* Elements looked at together: they and their references stay in the first-level cache, so that a
  * chunk with a wrong element can be walked again one by one. */
 #define CHUNK 1024u
-#define LANES 8u
 
-typedef double lanes_f __attribute__((vector_size(64), aligned(8), may_alias));
-typedef int64_t lanes_i __attribute__((vector_size(64), aligned(8), may_alias));
+#define INFINITY_BITS 0x7ff0000000000000 /* of a double; NaN has more */
 
 static void add_to_box(const struct ks_shape *shape, int64_t index, struct ks_verdict *v)
 {
@@ -116,32 +113,37 @@ double ks_tolerance_at(const struct ks_tolerance *t, double r, double abs)
     return fabs(r) * t->u_out + abs * t->scale_a + t->tiny;
 }
 
-/* Partial results of LANES interleaved elements. */
 struct partial {
-    lanes_f max_error;
-    lanes_i n_wrong, n_zero;
+    int64_t n_wrong, n_zero;
+    int64_t max_error; /* the bits of a double >= 0, which are ordered like the numbers */
 };
 
-KS_CLONES static void check_lanes(const double *o, const double *r, const double *a, size_t n,
-                                  const struct ks_tolerance *t, struct partial *sum)
+static int64_t bits_of(double v)
 {
-    const lanes_i sign_off = { INT64_MAX, INT64_MAX, INT64_MAX, INT64_MAX,
-                               INT64_MAX, INT64_MAX, INT64_MAX, INT64_MAX };
-    struct partial s = *sum;
+    int64_t bits;
 
-    for (size_t i = 0; i < n; i += LANES) {
-        lanes_f vo = *(const lanes_f *)(o + i), vr = *(const lanes_f *)(r + i);
-        lanes_f off = (lanes_f)((lanes_i)(vo - vr) & sign_off);
-        lanes_f tol = (lanes_f)((lanes_i)vr & sign_off) * t->u_out +
-                      *(const lanes_f *)(a + i) * t->scale_a + t->tiny;
-        lanes_f error = off / tol;
-        lanes_i take = (error > s.max_error) & (off <= DBL_MAX);
+    memcpy(&bits, &v, sizeof(bits));
+    return bits;
+}
 
-        s.n_wrong += 1 + (off <= tol); /* a true comparison is -1; NaN compares false */
-        s.n_zero -= vo == 0.0;
-        s.max_error = (lanes_f)(((lanes_i)error & take) | ((lanes_i)s.max_error & ~take));
+/* Sums of integers and a maximum of integers: reductions the compiler may reorder. */
+KS_CLONES static void check_all(const double *o, const double *r, const double *a, size_t n,
+                                const struct ks_tolerance *t, struct partial *out)
+{
+    double u_out = t->u_out, scale_a = t->scale_a, tiny = t->tiny;
+    int64_t n_wrong = 0, n_zero = 0, max_error = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        double off = fabs(o[i] - r[i]);
+        double tol = fabs(r[i]) * u_out + a[i] * scale_a + tiny;
+        int64_t error = bits_of(off / tol);
+
+        error = bits_of(off) < INFINITY_BITS ? error : 0;
+        max_error = error > max_error ? error : max_error;
+        n_wrong += off <= tol ? 0 : 1; /* NaN compares false */
+        n_zero += o[i] == 0.0 ? 1 : 0;
     }
-    *sum = s;
+    *out = (struct partial){ n_wrong, n_zero, max_error };
 }
 
 KS_CLONES static void widen(const float *from, size_t n, double *to)
@@ -180,25 +182,14 @@ static void check_chunk(const double *o, const double *r, const double *a, size_
                         const struct ks_tolerance *t, const struct ks_shape *shape,
                         struct ks_verdict *v)
 {
-    double pad_o[LANES], pad_r[LANES], pad_a[LANES];
-    size_t whole = n / LANES * LANES, rest = n - whole;
-    struct partial s = { 0 };
-    int64_t n_wrong = 0, n_zero = 0;
+    struct partial s;
+    double max_error;
 
-    check_lanes(o, r, a, whole, t, &s);
-    for (size_t i = 0; i < LANES; i++) { /* the tail, filled up with elements without error */
-        pad_o[i] = i < rest ? o[whole + i] : 1.0;
-        pad_r[i] = i < rest ? r[whole + i] : 1.0;
-        pad_a[i] = i < rest ? a[whole + i] : 1.0;
-    }
-    check_lanes(pad_o, pad_r, pad_a, LANES, t, &s);
-    for (size_t i = 0; i < LANES; i++) {
-        n_wrong += s.n_wrong[i];
-        n_zero += s.n_zero[i];
-        v->max_error = s.max_error[i] > v->max_error ? s.max_error[i] : v->max_error;
-    }
-    v->n_zero += (uint64_t)n_zero;
-    if (n_wrong > 0)
+    check_all(o, r, a, n, t, &s);
+    memcpy(&max_error, &s.max_error, sizeof(max_error));
+    v->max_error = fmax(v->max_error, max_error);
+    v->n_zero += (uint64_t)s.n_zero;
+    if (s.n_wrong > 0)
         walk_chunk(o, r, a, from, n, t, shape, v);
 }
 

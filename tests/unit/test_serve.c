@@ -66,6 +66,25 @@ static void test_references_are_shared(void **state)
     close(fd);
 }
 
+/* What a worker that died while computing leaves behind: larger, not sealed, full of rubbish. */
+static void test_half_written_references(void **state)
+{
+    struct fixture *f = *state;
+    int fd = memfd_create("references", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    static const char rubbish[100000] = { 1, 2, 3 };
+    struct child c;
+
+    assert_int_equal(ks_write_all(fd, rubbish, sizeof(rubbish), NULL), 0);
+    start_host(&c, &quick, fd);
+    child_problem(&c, &f->problem, 1);
+    send_cell(&c, f, &f->problem, "good", 0);
+    assert_true(child_record(&c, &f->rec));
+    check_good(&f->rec, &quick);
+    assert_true(ks_references_are_sealed(fd));
+    child_end(&c, KS_WORKER_EXIT_OK);
+    close(fd);
+}
+
 static void test_bad_references_are_refused(void **state)
 {
     struct fixture *f = *state;
@@ -230,6 +249,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_problems_change),
         cmocka_unit_test(test_references_are_shared),
+        cmocka_unit_test(test_half_written_references),
         cmocka_unit_test(test_bad_references_are_refused),
         cmocka_unit_test(test_no_reference_skips),
         cmocka_unit_test(test_canary),
