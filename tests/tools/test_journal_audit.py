@@ -207,7 +207,8 @@ class AuditTest(unittest.TestCase):
 
     def test_malformed_records(self):
         for body in (b"\1", tag(1, 1) + b"\2\0\xff\0\0\0", cell(0) + tag(7, 0),
-                     cell(0) + tag(7, 99), cell(0, attempt=0) + tag(7, 1), cell(0) + tag(7, b"\1\0\0")):
+                     cell(0) + tag(7, 99), cell(0, attempt=0) + tag(7, 1),
+                     cell(0) + tag(7, b"\1\0\0")):
             self.write(1, segment(1), frame(10, body))
             self.assert_fails("malformed")
 

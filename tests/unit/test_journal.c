@@ -174,6 +174,38 @@ static void a_flipped_byte_costs_one_record_and_is_located(void **state)
     kit_dir_remove(&d);
 }
 
+/* A length that is wrong under a CRC that is right: what follows is found when the file ends. */
+static void a_huge_length_swallows_no_record(void **state)
+{
+    const struct kit_read *r;
+    struct ks_buf b, body;
+    struct kit_dir d;
+
+    (void)state;
+    kit_dir_make(&d);
+    ks_buf_init(&b);
+    ks_buf_init(&body);
+    ks_buf_put(&b, KS_FRAME_SYNC, 8);
+    ks_buf_u16(&b, KS_F_DONE);
+    ks_buf_u16(&b, KS_FRAME_VERSION);
+    ks_buf_u32(&b, KS_FRAME_BODY_MAX);
+    ks_buf_u32(&b, ks_crc32c(0, b.data, 16));
+    ks_buf_u32(&b, 0);
+    for (uint64_t i = 0; i < 3; i++) {
+        ks_buf_clear(&body);
+        kit_body(i, &body);
+        ks_frame_put(&b, KS_F_DONE, body.data, body.len);
+    }
+    kit_write_file(d.journal, "0001.ksj", &b);
+    r = kit_read(d.journal);
+    assert_int_equal(r->n, 3);
+    assert_int_equal(r->totals.n_damaged_places, 1);
+    assert_int_equal(r->damage.n_bytes, KS_FRAME_HEADER);
+    ks_buf_release(&b);
+    ks_buf_release(&body);
+    kit_dir_remove(&d);
+}
+
 static void a_torn_tail_is_reported_wherever_it_is_cut(void **state)
 {
     struct kit_dir d;
@@ -379,6 +411,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(the_header_says_who_writes),
         cmocka_unit_test(resume_goes_on_in_the_next_segment_of_the_same_run),
         cmocka_unit_test(a_flipped_byte_costs_one_record_and_is_located),
+        cmocka_unit_test(a_huge_length_swallows_no_record),
         cmocka_unit_test(a_torn_tail_is_reported_wherever_it_is_cut),
         cmocka_unit_test(unknown_types_and_versions_are_counted),
         cmocka_unit_test(other_files_are_no_segments),

@@ -437,6 +437,7 @@ static void the_old_owner_stops_when_a_higher_segment_appears(void **state)
     assert_int_equal(durable, before);
     assert_non_null(strstr(err.text, "taken over"));
     check_broken(old, KS_EOWNER, durable); /* and closes without writing */
+    assert_int_equal(kit_read(d.journal)->totals.n_late_bytes, 0);
     kit_append(young, 1);
     assert_int_equal(ks_journal_close(young, &err), 0);
     assert_int_equal(check_records(d.journal, 2), 2);

@@ -245,6 +245,50 @@ static void the_fence_reaches_past_many_torn_starts(void **state)
     kit_dir_remove(&d);
 }
 
+static void write_fence(const char *dir, uint32_t number, uint64_t n_bytes)
+{
+    struct ks_segment s = { .run_id = { 1, 2 }, .incarnation = number, .n_fences = 1 };
+    struct ks_buf b, body;
+    char name[32];
+
+    s.fences[0] = (struct ks_fence){ 1, n_bytes };
+    ks_buf_init(&b);
+    ks_buf_init(&body);
+    ks_segment_encode(&s, &body);
+    ks_frame_put(&b, KS_F_SEGMENT, body.data, body.len);
+    snprintf(name, sizeof(name), "%04u.ksj", number);
+    kit_write_file(dir, name, &b);
+    ks_buf_release(&b);
+    ks_buf_release(&body);
+}
+
+/* What the first heir did not count must not come back with the second. */
+static void the_lowest_fence_counts(void **state)
+{
+    struct ks_buf b, body;
+    struct kit_dir d;
+    uint64_t n_bytes;
+
+    (void)state;
+    kit_dir_make(&d);
+    kit_write_segment(d.journal, 0, 1);
+    ks_buf_init(&b);
+    ks_buf_init(&body);
+    kit_read_file(d.journal, "0001.ksj", &b);
+    n_bytes = b.len;
+    kit_body(1, &body);
+    ks_frame_put(&b, KS_F_DONE, body.data, body.len);
+    kit_write_file(d.journal, "0001.ksj", &b);
+    assert_int_equal(kit_read(d.journal)->n, 2);
+    write_fence(d.journal, 2, n_bytes);
+    write_fence(d.journal, 3, b.len);
+    assert_int_equal(kit_read(d.journal)->n, 1);
+    assert_int_equal(kit_read(d.journal)->totals.n_late_bytes, b.len - n_bytes);
+    ks_buf_release(&b);
+    ks_buf_release(&body);
+    kit_dir_remove(&d);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -252,6 +296,7 @@ int main(void)
         cmocka_unit_test(who_may_take_over),
         cmocka_unit_test(a_zombie_does_not_run),
         cmocka_unit_test(a_segment_without_a_header_has_no_owner),
+        cmocka_unit_test(the_lowest_fence_counts),
         cmocka_unit_test(the_fence_reaches_past_many_torn_starts),
     };
 
