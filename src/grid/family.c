@@ -66,8 +66,8 @@ static int read_values(const struct ks_json *doc, const struct ks_node *obj, str
 {
     bool is_name = t->kind == KS_TRAIT_NAME;
     const struct ks_node *list;
-    int rc =
-        ks_grid_field_node(doc, obj, "values", is_name ? KS_JSON_OBJECT : KS_JSON_ARRAY, &list, err);
+    int rc = ks_grid_field_node(doc, obj, "values", is_name ? KS_JSON_OBJECT : KS_JSON_ARRAY, &list,
+                                err);
 
     if (rc < 0)
         return rc;
@@ -325,7 +325,7 @@ static int read_pattern(const struct ks_json *doc, const struct ks_node *root, s
     char where[256];
     size_t n_parts;
     int rc = ks_grid_field_word(doc, root, "name_pattern", ANY_WORD "{}", f->name_pattern,
-                           sizeof f->name_pattern, err);
+                                sizeof f->name_pattern, err);
 
     if (rc < 0)
         return rc;
@@ -355,8 +355,8 @@ static int read_family(const struct ks_json *doc, struct ks_family *f, struct ks
     if (rc == 0)
         rc = ks_grid_field_text(doc, root, "why", "", why, sizeof why, err);
     if (rc == 0)
-        rc =
-            ks_grid_field_text(doc, root, "extra_flags", "", f->extra_flags, sizeof f->extra_flags, err);
+        rc = ks_grid_field_text(doc, root, "extra_flags", "", f->extra_flags, sizeof f->extra_flags,
+                                err);
     if (rc == 0)
         rc = read_kind(doc, root, f, err);
     if (rc == 0)

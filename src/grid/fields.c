@@ -19,7 +19,7 @@ void ks_grid_field_hint(const char *word, const char *const *names, char *out, s
 }
 
 int ks_grid_field_node(const struct ks_json *doc, const struct ks_node *obj, const char *key,
-                  enum ks_json_kind kind, const struct ks_node **out, struct ks_err *err)
+                       enum ks_json_kind kind, const struct ks_node **out, struct ks_err *err)
 {
     const struct ks_node *n = ks_node_at(obj, key);
 
@@ -33,7 +33,7 @@ int ks_grid_field_node(const struct ks_json *doc, const struct ks_node *obj, con
 }
 
 int ks_grid_field_text(const struct ks_json *doc, const struct ks_node *obj, const char *key,
-                  const char *otherwise, char *out, size_t cap, struct ks_err *err)
+                       const char *otherwise, char *out, size_t cap, struct ks_err *err)
 {
     const struct ks_node *n = ks_node_at(obj, key);
     const char *text = otherwise;
@@ -52,7 +52,7 @@ int ks_grid_field_text(const struct ks_json *doc, const struct ks_node *obj, con
 }
 
 int ks_grid_field_word(const struct ks_json *doc, const struct ks_node *obj, const char *key,
-                  const char *allowed, char *out, size_t cap, struct ks_err *err)
+                       const char *allowed, char *out, size_t cap, struct ks_err *err)
 {
     int rc = ks_grid_field_text(doc, obj, key, NULL, out, cap, err);
     const struct ks_node *n = ks_node_at(obj, key);
@@ -74,8 +74,8 @@ static void list_names(const char *const *names, char *out, size_t cap)
         used += (size_t)snprintf(out + used, cap - used, "%s%s", i ? ", " : "", names[i]);
 }
 
-int ks_grid_field_choice(const struct ks_json *doc, const struct ks_node *n, const char *const *names,
-                    int *out, struct ks_err *err)
+int ks_grid_field_choice(const struct ks_json *doc, const struct ks_node *n,
+                         const char *const *names, int *out, struct ks_err *err)
 {
     const char *text;
     char hint[64], all[160];

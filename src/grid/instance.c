@@ -2,7 +2,7 @@
 #include "base/hash.h"
 #include "grid/family.h"
 #include "grid/name_parts.h"
-#include "kernels/abi.h"
+#include "op/op.h"
 
 #include <string.h>
 

@@ -6,6 +6,7 @@
 /* cmocka.h wants the four above first. */
 #include <cmocka.h>
 
+#include "base/buf.h"
 #include "grid/expr.h"
 
 #include <stdio.h>
@@ -165,12 +166,10 @@ static void errors_name_the_column(void **state)
     }
 }
 
-static void repeat(char *to, const char *what, size_t n, const char *end)
+static void repeat(struct ks_buf *to, const char *what, size_t n)
 {
-    *to = '\0';
     for (size_t i = 0; i < n; i++)
-        strcat(to, what);
-    strcat(to, end);
+        ks_buf_printf(to, "%s", what);
 }
 
 static void depth_and_size_are_limited(void **state)
@@ -189,15 +188,18 @@ static void depth_and_size_are_limited(void **state)
         { "1111111111", "", "number out of range", 100, -1 },
         { "aaaaaaaaaa", "", "longer than", 500, -1 },
     };
-    static char text[8192];
 
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         struct ks_err err = { 0 };
+        struct ks_buf text;
         int got;
 
-        repeat(text, rows[i].what, rows[i].n, rows[i].end);
-        got = outcome(text, &err);
+        ks_buf_init(&text);
+        repeat(&text, rows[i].what, rows[i].n);
+        ks_buf_printf(&text, "%s", rows[i].end);
+        got = outcome(ks_buf_text(&text), &err);
+        ks_buf_release(&text);
         if (got != rows[i].want || !strstr(err.text, rows[i].says))
             fail_msg("%zu x '%s': got %d '%s'", rows[i].n, rows[i].what, got, err.text);
     }
@@ -207,14 +209,16 @@ static void depth_and_size_are_limited(void **state)
  * time (2^50 steps would not end). */
 static void nested_chains_are_linear(void **state)
 {
-    static char text[4096];
     struct ks_err err = { 0 };
+    struct ks_buf text;
 
     (void)state;
-    repeat(text, "1 <= (", 50, "1");
-    for (int i = 0; i < 50; i++)
-        strcat(text, ") <= 1");
-    assert_int_equal(outcome(text, &err), 1);
+    ks_buf_init(&text);
+    repeat(&text, "1 <= (", 50);
+    repeat(&text, "1", 1);
+    repeat(&text, ") <= 1", 50);
+    assert_int_equal(outcome(ks_buf_text(&text), &err), 1);
+    ks_buf_release(&text);
 }
 
 static bool a_value(const void *ctx, const char *name, const char *text,

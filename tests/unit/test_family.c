@@ -161,72 +161,72 @@ static int parse_changed(const struct fixture *x, const char *from, const char *
     return rc;
 }
 
+static const struct {
+    const char *from, *to, *says;
+    int rc;
+} mistakes[] = {
+    { "\"name\": \"tiny\",", "", "x.json:1: key 'name' is missing", KS_EINVAL },
+    { "\"tiny\"", "\"Tiny\"", "x.json:2: name: 'Tiny' must begin with a letter", KS_EINVAL },
+    { "\"tiny\"", "\"9tiny\"", "x.json:2: name: '9tiny' must begin", KS_EINVAL },
+    { "\"tiny\"", "7", "x.json:2: name", KS_EINVAL },
+    { "\"backend\"", "\"bakend\"", "backend", KS_EINVAL },
+    { "\"grouped_conv\"", "\"gemv\"", "x.json:4: operator: no operator 'gemv'", KS_EINVAL },
+    { "\"forward\"", "\"foreward\"", "did you mean 'forward'; known: forward, backward_data",
+      KS_EINVAL },
+    { "\"fp32\"", "\"fp64\"", "x.json:6: dtype: 'fp64' is not known", KS_EINVAL },
+    { "\"nhwgc\"", "\"nhwc\"", "did you mean 'nhwgc'", KS_EINVAL },
+    { "\"host\"", "\"cuda\"", "backend: 'cuda' is not known; known: host, sim", KS_EINVAL },
+    { "tiny.k", "tiny.c", "source: no file '", KS_EINVAL },
+    { "t_{pipe}_m{tile_m}", "t_{pip}_m{tile_m}", "'{pip}' is no trait, did you mean 'pipe'",
+      KS_EINVAL },
+    { "t_{pipe}_m{tile_m}", "t_{pipe}", "trait 'tile_m' has several values but does not show",
+      KS_EINVAL },
+    { "t_{pipe}_m{tile_m}", "t_{pipe}_m{tile_m}_{pipe}", "'{pipe}' stands twice", KS_EINVAL },
+    { "t_{pipe}_m{tile_m}", "t_{pipe}_m{tile_m}_{shift}", "'{shift}' has a suffix too", KS_EINVAL },
+    { "t_{pipe}_m{tile_m}", "t_{pipe_m{tile_m}", "brace without its partner", KS_EINVAL },
+    { "t_{pipe}_m{tile_m}", "t_{pipe}_m{tile_m}}", "brace without its partner", KS_EINVAL },
+    { "t_{pipe}_m{tile_m}", "{pipe}_m{tile_m}", "must begin with a letter", KS_EINVAL },
+    { "t_{pipe}_m{tile_m}", "t {pipe}_m{tile_m}", "name_pattern: 't {pipe}", KS_EINVAL },
+    { "\"_s{}x\"", "\"{}\"", "suffix: '{}' must be letters", KS_EINVAL },
+    { "\"_s{}x\"", "\"_s\"", "suffix: '_s' must be letters", KS_EINVAL },
+    { "\"name\": \"shift\"", "\"name\": \"pipe\"", "trait 'pipe' stands twice", KS_EINVAL },
+    { "\"name\": \"shift\"", "\"name\": \"in\"", "'in' is a word of the expression language",
+      KS_EINVAL },
+    { "\"TM\"", "\"PIPE\"", "macro 'PIPE' is that of trait 'pipe'", KS_EINVAL },
+    { "\"TM\"", "\"T M\"", "macro: 'T M' must begin", KS_EINVAL },
+    { "\"kind\": \"name\"", "\"kind\": \"nam\"", "'nam' is not known, did you mean 'name'",
+      KS_EINVAL },
+    { "[1, 2, 4, 14]", "[1, 2, 4, 2, 14]", "value 2 stands twice", KS_EINVAL },
+    { "[1, 2, 4, 14]", "[]", "at least one value", KS_EINVAL },
+    { "[1, 2, 4, 14]", "[1, 2.5, 4]", "traits[1].values[1]", KS_EINVAL },
+    { "[1, 2, 4, 14]", "{\"a\": 1}", "a list is wanted here, not an object", KS_EINVAL },
+    { "\"fast\": 3", "\"fast\": 0", "value 0 stands twice", KS_EINVAL },
+    { "\"fast\": 3", "\"FAST\": 3", "a value's name has", KS_EINVAL },
+    { "\"default\": 4", "\"default\": 5", "'5' is no value of trait 'tile_m'", KS_EINVAL },
+    { "\"default\": \"slow\"", "\"default\": \"slo\"", "did you mean 'slow'", KS_EINVAL },
+    { "\"default\": 4, ", "", "key 'default' is missing", KS_EINVAL },
+    { "tile_m > 4\"", "tile_n > 4\"",
+      "rules[0].when: column 20: unknown name 'tile_n', did you mean 'tile_m'", KS_EINVAL },
+    { "pipe == 'fast' and", "pipe == 'fst' and", "'fst' is no value of 'pipe'", KS_EINVAL },
+    { "tile_m == 14", "tile_m == ", "needs[0].when: column 11: unexpected end", KS_EINVAL },
+    { "\"why\": \"fast is small\"", "\"wy\": \"x\"", "rules[0]", KS_EINVAL },
+    { "\"avx512f\"", "\"avx 512\"", "needs[0].needs: 'avx 512'", KS_EINVAL },
+    { "\"rules\": [", "\"rules\": [,", "x.json:19", KS_EFORMAT },
+};
+
 static void mistakes_are_named(void **state)
 {
-    static const struct {
-        const char *from, *to, *says;
-        int rc;
-    } rows[] = {
-        { "\"name\": \"tiny\",", "", "x.json:1: key 'name' is missing", KS_EINVAL },
-        { "\"tiny\"", "\"Tiny\"", "x.json:2: name: 'Tiny' must begin with a letter", KS_EINVAL },
-        { "\"tiny\"", "\"9tiny\"", "x.json:2: name: '9tiny' must begin", KS_EINVAL },
-        { "\"tiny\"", "7", "x.json:2: name", KS_EINVAL },
-        { "\"backend\"", "\"bakend\"", "backend", KS_EINVAL },
-        { "\"grouped_conv\"", "\"gemv\"", "x.json:4: operator: no operator 'gemv'", KS_EINVAL },
-        { "\"forward\"", "\"foreward\"", "did you mean 'forward'; known: forward, backward_data",
-          KS_EINVAL },
-        { "\"fp32\"", "\"fp64\"", "x.json:6: dtype: 'fp64' is not known", KS_EINVAL },
-        { "\"nhwgc\"", "\"nhwc\"", "did you mean 'nhwgc'", KS_EINVAL },
-        { "\"host\"", "\"cuda\"", "backend: 'cuda' is not known; known: host, sim", KS_EINVAL },
-        { "tiny.k", "tiny.c", "source: no file '", KS_EINVAL },
-        { "t_{pipe}_m{tile_m}", "t_{pip}_m{tile_m}", "'{pip}' is no trait, did you mean 'pipe'",
-          KS_EINVAL },
-        { "t_{pipe}_m{tile_m}", "t_{pipe}", "trait 'tile_m' has several values but does not show",
-          KS_EINVAL },
-        { "t_{pipe}_m{tile_m}", "t_{pipe}_m{tile_m}_{pipe}", "'{pipe}' stands twice", KS_EINVAL },
-        { "t_{pipe}_m{tile_m}", "t_{pipe}_m{tile_m}_{shift}", "'{shift}' has a suffix too",
-          KS_EINVAL },
-        { "t_{pipe}_m{tile_m}", "t_{pipe_m{tile_m}", "brace without its partner", KS_EINVAL },
-        { "t_{pipe}_m{tile_m}", "t_{pipe}_m{tile_m}}", "brace without its partner", KS_EINVAL },
-        { "t_{pipe}_m{tile_m}", "{pipe}_m{tile_m}", "must begin with a letter", KS_EINVAL },
-        { "t_{pipe}_m{tile_m}", "t {pipe}_m{tile_m}", "name_pattern: 't {pipe}", KS_EINVAL },
-        { "\"_s{}x\"", "\"{}\"", "suffix: '{}' must be letters", KS_EINVAL },
-        { "\"_s{}x\"", "\"_s\"", "suffix: '_s' must be letters", KS_EINVAL },
-        { "\"name\": \"shift\"", "\"name\": \"pipe\"", "trait 'pipe' stands twice", KS_EINVAL },
-        { "\"name\": \"shift\"", "\"name\": \"in\"", "'in' is a word of the expression language",
-          KS_EINVAL },
-        { "\"TM\"", "\"PIPE\"", "macro 'PIPE' is that of trait 'pipe'", KS_EINVAL },
-        { "\"TM\"", "\"T M\"", "macro: 'T M' must begin", KS_EINVAL },
-        { "\"kind\": \"name\"", "\"kind\": \"nam\"", "'nam' is not known, did you mean 'name'",
-          KS_EINVAL },
-        { "[1, 2, 4, 14]", "[1, 2, 4, 2, 14]", "value 2 stands twice", KS_EINVAL },
-        { "[1, 2, 4, 14]", "[]", "at least one value", KS_EINVAL },
-        { "[1, 2, 4, 14]", "[1, 2.5, 4]", "traits[1].values[1]", KS_EINVAL },
-        { "[1, 2, 4, 14]", "{\"a\": 1}", "a list is wanted here, not an object", KS_EINVAL },
-        { "\"fast\": 3", "\"fast\": 0", "value 0 stands twice", KS_EINVAL },
-        { "\"fast\": 3", "\"FAST\": 3", "a value's name has", KS_EINVAL },
-        { "\"default\": 4", "\"default\": 5", "'5' is no value of trait 'tile_m'", KS_EINVAL },
-        { "\"default\": \"slow\"", "\"default\": \"slo\"", "did you mean 'slow'", KS_EINVAL },
-        { "\"default\": 4, ", "", "key 'default' is missing", KS_EINVAL },
-        { "tile_m > 4\"", "tile_n > 4\"",
-          "rules[0].when: column 20: unknown name 'tile_n', did you mean 'tile_m'", KS_EINVAL },
-        { "pipe == 'fast' and", "pipe == 'fst' and", "'fst' is no value of 'pipe'", KS_EINVAL },
-        { "tile_m == 14", "tile_m == ", "needs[0].when: column 11: unexpected end", KS_EINVAL },
-        { "\"why\": \"fast is small\"", "\"wy\": \"x\"", "rules[0]", KS_EINVAL },
-        { "\"avx512f\"", "\"avx 512\"", "needs[0].needs: 'avx 512'", KS_EINVAL },
-        { "\"rules\": [", "\"rules\": [,", "x.json:19", KS_EFORMAT },
-    };
     const struct fixture *x = *state;
     struct ks_family *f = calloc(1, sizeof *f);
 
     assert_non_null(f);
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    for (size_t i = 0; i < sizeof mistakes / sizeof mistakes[0]; i++) {
         struct ks_err err = { 0 };
-        int rc = parse_changed(x, rows[i].from, rows[i].to, f, &err);
+        int rc = parse_changed(x, mistakes[i].from, mistakes[i].to, f, &err);
 
-        if (rc != rows[i].rc || !strstr(err.text, rows[i].says))
-            fail_msg("%s -> %s: %d '%s', want '%s'", rows[i].from, rows[i].to, rc, err.text,
-                     rows[i].says);
+        if (rc != mistakes[i].rc || !strstr(err.text, mistakes[i].says))
+            fail_msg("%s -> %s: %d '%s', want '%s'", mistakes[i].from, mistakes[i].to, rc, err.text,
+                     mistakes[i].says);
     }
     free(f);
 }

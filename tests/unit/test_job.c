@@ -7,6 +7,7 @@
 /* cmocka.h wants the four above first. */
 #include <cmocka.h>
 
+#include "base/file.h"
 #include "grid/job.h"
 #include "grid/job_section.h"
 #include "op/op.h"
@@ -138,78 +139,78 @@ static void every_key_is_read(void **state)
     assert_true(j.verify.elementwise);
 }
 
+static const struct {
+    const char *text, *says;
+    int rc;
+} mistakes[] = {
+    { HEAD LISTS ", \"measure\": {\"warmup\": 1}}", "j.json:2: measure", KS_EINVAL },
+    { HEAD LISTS ", \"measure\": {\"warmup\": 1}}", "warmup_ms", KS_EINVAL },
+    { HEAD LISTS ",\n \"meassure\": {}}", "j.json:3: meassure", KS_EINVAL },
+    { HEAD LISTS ",\n \"measure\": {\"max_ms\": 0}}", "j.json:3: measure.max_ms: ", KS_EINVAL },
+    { HEAD LISTS ", \"measure\": {\"max_ms\": \"5\"}}", "a number is wanted", KS_EINVAL },
+    { HEAD LISTS ", \"measure\": {\"max_ms\": 1.5}}", "measure.max_ms", KS_EINVAL },
+    { HEAD LISTS ", \"measure\": {\"max_ms\": -1}}", "measure.max_ms", KS_EINVAL },
+    { HEAD LISTS ", \"measure\": {\"target_rse\": 2}}", "outside [0, 1]", KS_EINVAL },
+    { HEAD LISTS ", \"measure\": {\"cache\": \"hot\"}}", "measure.cache", KS_EINVAL },
+    { HEAD LISTS ", \"measure\": {\"cache\": true}}", "a text is wanted", KS_EINVAL },
+    { HEAD LISTS ", \"measure\": {\"max_samples\": 1001}}", "outside [1, 1000]", KS_EINVAL },
+    { HEAD LISTS ", \"measure\": {\"racing\": true}}",
+      "measure.racing: racing is not available yet", KS_EINVAL },
+    { HEAD LISTS ", \"measure\": {\"min_samples\": 9, \"max_samples\": 8}}",
+      "min_samples 9 is above max_samples 8", KS_EINVAL },
+    { HEAD LISTS ", \"measure\": []}", "an object { ... } is wanted", KS_EINVAL },
+    { HEAD LISTS ", \"measure\": {\"contention\": {\"stole\": 1}}}", "measure.contention.stole",
+      KS_EINVAL },
+    { HEAD LISTS ", \"contention\": {}}", "contention", KS_EINVAL },
+    { HEAD LISTS ", \"verify\": {\"exact\": 1}}", "true or false is wanted", KS_EINVAL },
+    { HEAD LISTS ", \"isolate\": {\"memory_mib\": 1}}", "isolate.memory_mib", KS_EINVAL },
+    { HEAD LISTS ", \"device\": {\"backend\": \"hip\"}}",
+      "device.backend: backend 'hip' is not available yet; available: host, sim", KS_EINVAL },
+    { HEAD LISTS ", \"device\": {\"backend\": \"cuda\"}}", "'cuda' is not available yet",
+      KS_EINVAL },
+    { HEAD LISTS ", \"device\": {\"backend\": \"gpu\"}}", "device.backend", KS_EINVAL },
+    { "{\"operator\": \"grouped_conv\", " LISTS "}", "key 'name' is missing", KS_EINVAL },
+    { "{\"name\": \"a/b\", \"operator\": \"grouped_conv\", " LISTS "}", "'a/b' must begin",
+      KS_EINVAL },
+    { "{\"name\": \"..\", \"operator\": \"grouped_conv\", " LISTS "}", "'..' must begin",
+      KS_EINVAL },
+    { "{\"name\": \"j\", " LISTS "}", "key 'operator' is missing", KS_EINVAL },
+    { "{\"name\": \"j\", \"operator\": \"conv\", " LISTS "}", "j.json:1: operator: no operator",
+      KS_EINVAL },
+    { HEAD "\"kernels\": [{\"config\": \"tiny.json\"}]}", "key 'problems' is missing", KS_EINVAL },
+    { HEAD "\"kernels\": [], \"problems\": []}", "1 to 32 entries", KS_EINVAL },
+    { HEAD "\"kernels\": [7], \"problems\": []}", "kernels[0]: an object", KS_EINVAL },
+    { HEAD "\"kernels\": [{\"config\": \"none.json\"}]}", "j.json:2: kernels[0].config: no file '",
+      KS_ENOENT },
+    { HEAD "\"kernels\": [{\"config\": \"/none.json\"}]}", "no file '/none.json'", KS_ENOENT },
+    { HEAD "\"kernels\": [{\"confg\": \"x\"}]}", "kernels[0]", KS_EINVAL },
+    { HEAD "\"kernels\": [{\"config\": \"tiny.json\"}], \"problems\": [{\"file\": "
+           "\"good.csv\", \"sample\": -1}]}",
+      "problems[0].sample: must be 0 or more", KS_EINVAL },
+    { HEAD "\"kernels\": [{\"config\": \"tiny.json\"}], \"problems\": [{\"file\": "
+           "\"good.csv\", \"layout\": \"nhwc\"}]}",
+      "problems[0].layout: 'nhwc' is not known, did you mean 'nhwgc'", KS_EINVAL },
+    { HEAD "\"kernels\": [{\"config\": \"tiny.json\"}], \"problems\": [{\"file\": "
+           "\"good.csv\", \"directions\": \"forward\"}]}",
+      "a list of directions is wanted", KS_EINVAL },
+    { HEAD "\"kernels\": [{\"config\": \"tiny.json\"}], \"problems\": [{\"file\": "
+           "\"good.csv\", \"directions\": [\"forward\", \"forward\"]}]}",
+      "directions[1]: 'forward' stands twice", KS_EINVAL },
+    { "[1]", "a job is an object", KS_EINVAL },
+    { "{", "j.json:1", KS_EFORMAT },
+};
+
 static void mistakes_are_named(void **state)
 {
-    static const struct {
-        const char *text, *says;
-        int rc;
-    } rows[] = {
-        { HEAD LISTS ", \"measure\": {\"warmup\": 1}}", "j.json:2: measure", KS_EINVAL },
-        { HEAD LISTS ", \"measure\": {\"warmup\": 1}}", "warmup_ms", KS_EINVAL },
-        { HEAD LISTS ",\n \"meassure\": {}}", "j.json:3: meassure", KS_EINVAL },
-        { HEAD LISTS ",\n \"measure\": {\"max_ms\": 0}}", "j.json:3: measure.max_ms: ", KS_EINVAL },
-        { HEAD LISTS ", \"measure\": {\"max_ms\": \"5\"}}", "a number is wanted", KS_EINVAL },
-        { HEAD LISTS ", \"measure\": {\"max_ms\": 1.5}}", "measure.max_ms", KS_EINVAL },
-        { HEAD LISTS ", \"measure\": {\"max_ms\": -1}}", "measure.max_ms", KS_EINVAL },
-        { HEAD LISTS ", \"measure\": {\"target_rse\": 2}}", "outside [0, 1]", KS_EINVAL },
-        { HEAD LISTS ", \"measure\": {\"cache\": \"hot\"}}", "measure.cache", KS_EINVAL },
-        { HEAD LISTS ", \"measure\": {\"cache\": true}}", "a text is wanted", KS_EINVAL },
-        { HEAD LISTS ", \"measure\": {\"max_samples\": 1001}}", "outside [1, 1000]", KS_EINVAL },
-        { HEAD LISTS ", \"measure\": {\"racing\": true}}",
-          "measure.racing: racing is not available yet", KS_EINVAL },
-        { HEAD LISTS ", \"measure\": {\"min_samples\": 9, \"max_samples\": 8}}",
-          "min_samples 9 is above max_samples 8", KS_EINVAL },
-        { HEAD LISTS ", \"measure\": []}", "an object { ... } is wanted", KS_EINVAL },
-        { HEAD LISTS ", \"measure\": {\"contention\": {\"stole\": 1}}}", "measure.contention.stole",
-          KS_EINVAL },
-        { HEAD LISTS ", \"contention\": {}}", "contention", KS_EINVAL },
-        { HEAD LISTS ", \"verify\": {\"exact\": 1}}", "true or false is wanted", KS_EINVAL },
-        { HEAD LISTS ", \"isolate\": {\"memory_mib\": 1}}", "isolate.memory_mib", KS_EINVAL },
-        { HEAD LISTS ", \"device\": {\"backend\": \"hip\"}}",
-          "device.backend: backend 'hip' is not available yet; available: host, sim", KS_EINVAL },
-        { HEAD LISTS ", \"device\": {\"backend\": \"cuda\"}}", "'cuda' is not available yet",
-          KS_EINVAL },
-        { HEAD LISTS ", \"device\": {\"backend\": \"gpu\"}}", "device.backend", KS_EINVAL },
-        { "{\"operator\": \"grouped_conv\", " LISTS "}", "key 'name' is missing", KS_EINVAL },
-        { "{\"name\": \"a/b\", \"operator\": \"grouped_conv\", " LISTS "}", "'a/b' must begin",
-          KS_EINVAL },
-        { "{\"name\": \"..\", \"operator\": \"grouped_conv\", " LISTS "}", "'..' must begin",
-          KS_EINVAL },
-        { "{\"name\": \"j\", " LISTS "}", "key 'operator' is missing", KS_EINVAL },
-        { "{\"name\": \"j\", \"operator\": \"conv\", " LISTS "}", "j.json:1: operator: no operator",
-          KS_EINVAL },
-        { HEAD "\"kernels\": [{\"config\": \"tiny.json\"}]}", "key 'problems' is missing",
-          KS_EINVAL },
-        { HEAD "\"kernels\": [], \"problems\": []}", "1 to 32 entries", KS_EINVAL },
-        { HEAD "\"kernels\": [7], \"problems\": []}", "kernels[0]: an object", KS_EINVAL },
-        { HEAD "\"kernels\": [{\"config\": \"none.json\"}]}",
-          "j.json:2: kernels[0].config: no file '", KS_ENOENT },
-        { HEAD "\"kernels\": [{\"config\": \"/none.json\"}]}", "no file '/none.json'", KS_ENOENT },
-        { HEAD "\"kernels\": [{\"confg\": \"x\"}]}", "kernels[0]", KS_EINVAL },
-        { HEAD "\"kernels\": [{\"config\": \"tiny.json\"}], \"problems\": [{\"file\": "
-               "\"good.csv\", \"sample\": -1}]}",
-          "problems[0].sample: must be 0 or more", KS_EINVAL },
-        { HEAD "\"kernels\": [{\"config\": \"tiny.json\"}], \"problems\": [{\"file\": "
-               "\"good.csv\", \"layout\": \"nhwc\"}]}",
-          "problems[0].layout: 'nhwc' is not known, did you mean 'nhwgc'", KS_EINVAL },
-        { HEAD "\"kernels\": [{\"config\": \"tiny.json\"}], \"problems\": [{\"file\": "
-               "\"good.csv\", \"directions\": \"forward\"}]}",
-          "a list of directions is wanted", KS_EINVAL },
-        { HEAD "\"kernels\": [{\"config\": \"tiny.json\"}], \"problems\": [{\"file\": "
-               "\"good.csv\", \"directions\": [\"forward\", \"forward\"]}]}",
-          "directions[1]: 'forward' stands twice", KS_EINVAL },
-        { "[1]", "a job is an object", KS_EINVAL },
-        { "{", "j.json:1", KS_EFORMAT },
-    };
 
     (void)state;
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    for (size_t i = 0; i < sizeof mistakes / sizeof mistakes[0]; i++) {
         struct ks_job j = { .n_kernels = 77 };
         struct ks_err err = { 0 };
-        int rc = parse(rows[i].text, &j, &err);
+        int rc = parse(mistakes[i].text, &j, &err);
 
-        if (rc != rows[i].rc || !strstr(err.text, rows[i].says))
-            fail_msg("%s: %d '%s', want '%s'", rows[i].text, rc, err.text, rows[i].says);
+        if (rc != mistakes[i].rc || !strstr(err.text, mistakes[i].says))
+            fail_msg("%s: %d '%s', want '%s'", mistakes[i].text, rc, err.text, mistakes[i].says);
         assert_int_equal(j.n_kernels, 77);
     }
 }
@@ -287,6 +288,36 @@ static void paths_fall_back_to_the_installed_data(void **state)
     assert_int_equal(unsetenv("KSWEEP_DATA_DIR"), 0);
 }
 
+/* docs/job-file.md has a row for every key, with its default and range as in the tables. */
+static void the_manual_agrees(void **state)
+{
+    struct ks_err err = { 0 };
+    struct ks_buf doc;
+    char row[160];
+
+    (void)state;
+    ks_buf_init(&doc);
+    assert_int_equal(ks_file_read(KS_SOURCE_DIR "/docs/job-file.md", &doc, &err), 0);
+    for (int i = 0; i < KS_JOB_N_SECTIONS; i++) {
+        const struct ks_job_section *s = &ks_job_sections[i];
+        const char *at;
+
+        snprintf(row, sizeof row, "## %s%s%s\n", s->parent ? s->parent : "", s->parent ? "." : "",
+                 s->name);
+        at = strstr(ks_buf_text(&doc), row);
+        for (const struct ks_opt *o = s->opts; at && o->name; o++) {
+            int n = snprintf(row, sizeof row, "| `%s` | %s |", o->name, o->def ? o->def : "native");
+
+            if (o->min != 0 || o->max != 0)
+                snprintf(row + n, sizeof row - (size_t)n, " %.12g to %.12g |", o->min, o->max);
+            at = strstr(at, row);
+        }
+        if (!at)
+            fail_msg("no '%s' in docs/job-file.md", row);
+    }
+    ks_buf_release(&doc);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -296,6 +327,7 @@ int main(void)
         cmocka_unit_test(mistakes_are_named),
         cmocka_unit_test(the_resolved_job_reads_back),
         cmocka_unit_test(differences_are_weighed),
+        cmocka_unit_test(the_manual_agrees),
         cmocka_unit_test(paths_fall_back_to_the_installed_data),
     };
 
