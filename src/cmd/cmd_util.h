@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/* cmd_util.h - what subcommands share: parsing, and where results go. */
+#ifndef KS_CMD_UTIL_H
+#define KS_CMD_UTIL_H
+
+#include "base/buf.h"
+#include "cmd/cmd.h"
+
+/* Defaults, then argv, through the command's option table. operands_out: [argc], owned by the
+ * caller. KS_EINVAL when there are fewer than n_min or more than n_max (0 = any) operands: the
+ * message shows the usage. */
+int ks_cmd_parse(const struct ks_command *cmd, void *cfg, int argc, char **argv,
+                 const char **operands_out, int n_min, int n_max, int *n_operands_out,
+                 struct ks_err *err);
+
+/* The result to a file (a plain one is replaced whole, a link, pipe or device is written through),
+ * or to stdout where `file` is NULL. */
+int ks_cmd_emit(const struct ks_buf *result, const char *file, struct ks_err *err);
+
+#endif
