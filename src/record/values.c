@@ -103,7 +103,7 @@ static const struct ks_def start_defs[] = {
     F(2, UINT, block_id, ),
     F(3, UINT, device_id, ),
     F(4, UINT, rank, ),
-    F(5, UINT, why, .lo = 0, .hi = 3),
+    F(5, UINT, why, ), /* a reason that a later version added is kept as a number */
     F(6, EACH, cells, COUNT(struct ks_start, n_cells), .each = &start_cell_fields),
 };
 #undef F

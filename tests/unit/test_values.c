@@ -171,7 +171,7 @@ ROUND_TRIP(ks_build_rec, ks_build_rec_encode, ks_build_rec_decode, .instance = 1
            .outcome = KS_O_BUILD_FAILED, .is_cached = 1, .build_id = { 1, 2 }, .code_id = { 3, 4 },
            .compile_ns = 5, .object_bytes = 6, .reason = "error: x", .compiler = "gcc 12")
 ROUND_TRIP(ks_start, ks_start_encode, ks_start_decode, .lease_id = 1, .block_id = 2, .device_id = 3,
-           .rank = 4, .why = 3, .n_cells = 2,
+           .rank = 4, .why = 4, .n_cells = 2,
            .cells = { { { 1, 2, 3 }, 4, 5 }, { { 6, 7, 8 }, 1, 0, KS_ROLE_ANCHOR } })
 ROUND_TRIP(ks_block, ks_block_encode, ks_block_decode, .block_id = 1, .problem = 2, .device_id = 3,
            .anchor = 4, .rank = 5, .n_cells = 6, .is_closed = 1, .open_ns = 7, .close_ns = -1,
