@@ -143,8 +143,7 @@ struct ks_start_cell {
 struct ks_start { /* KS_F_START */
     uint64_t lease_id, block_id, device_id;
     uint32_t rank;
-    uint32_t
-        why; /* 0 lease, 1 retry alone, 2 suspect, 3 contaminated, 4 void: its device was bad */
+    uint32_t why; /* 0 lease, 1 retry alone, 2 suspect, 3 contaminated, 4 device was bad */
     uint32_t n_cells;
     struct ks_start_cell cells[KS_START_MAX];
 };
