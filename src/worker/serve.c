@@ -214,8 +214,10 @@ static int read_more(struct ks_worker *w, struct ks_frame_reader *in, struct ks_
     do {
         n = read(w->fd_in, chunk, sizeof(chunk));
     } while (n < 0 && errno == EINTR);
-    if (n < 0)
+    if (n < 0) { /* a kernel closed the descriptor */
+        atomic_store(&w->status->pipe_broken, 1u);
         return ks_fail_errno(err, "reading requests");
+    }
     if (n == 0)
         return 0;
     rc = ks_frame_feed(in, chunk, (size_t)n, err);
@@ -272,10 +274,12 @@ static struct ks_status *map_status(int fd, struct ks_err *err)
     return s;
 }
 
-static int exit_status(int rc)
+static int exit_status(const struct ks_status *status, int rc)
 {
     if (rc == 0)
         return KS_WORKER_EXIT_OK;
+    if (atomic_load(&status->pipe_broken) != 0)
+        return KS_WORKER_EXIT_PIPE;
     return rc == KS_EPROTO || rc == KS_EFORMAT ? KS_WORKER_EXIT_PROTOCOL : KS_WORKER_EXIT_SETUP;
 }
 
@@ -316,5 +320,5 @@ int ks_worker_serve(int fd_in, int fd_out, int fd_status, int fd_reference, stru
     ks_worker_enter(w, KS_PH_EXIT, ks_now_ns() + EXIT_NS);
     ks_frame_reader_release(&in);
     close_worker(w);
-    return exit_status(rc);
+    return exit_status(status, rc);
 }

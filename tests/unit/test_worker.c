@@ -203,6 +203,26 @@ static void test_deaths_are_attributed(void **state)
     }
 }
 
+/* A worker that cannot read on says so: its cell is done, the next was never begun. */
+static void test_closed_requests(void **state)
+{
+    struct fixture *f = *state;
+    struct child c;
+    int status;
+
+    start_host(&c, &quick, -1);
+    child_problem(&c, &f->problem, 0);
+    send_cell(&c, f, &f->problem, "closes_requests", 0);
+    assert_true(child_record(&c, &f->rec));
+    assert_int_equal(f->rec.outcome, KS_O_OK);
+    status = child_wait(&c);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), KS_WORKER_EXIT_PIPE);
+    assert_int_equal(c.status->pipe_broken, 1);
+    assert_true(c.status->i_cell == UINT64_MAX);
+    child_release(&c);
+}
+
 static void test_deadline_stands_before_the_kernel(void **state)
 {
     struct fixture *f = *state;
@@ -321,6 +341,7 @@ int main(void)
         cmocka_unit_test(test_mismatches_are_kept),
         cmocka_unit_test(test_flags),
         cmocka_unit_test(test_deaths_are_attributed),
+        cmocka_unit_test(test_closed_requests),
         cmocka_unit_test(test_deadline_stands_before_the_kernel),
         cmocka_unit_test(test_artefact_is_checked),
         cmocka_unit_test(test_cold),

@@ -263,6 +263,12 @@ static int closes_all(const struct ks_abi_problem *p, const struct ks_abi_buffer
     return conv(p, b);
 }
 
+static int closes_requests(const struct ks_abi_problem *p, const struct ks_abi_buffers *b)
+{
+    close(3);
+    return conv(p, b);
+}
+
 /* Writes 8 bytes beyond a heap chunk. */
 static int overflows_heap(const struct ks_abi_problem *p, const struct ks_abi_buffers *b)
 {
@@ -314,6 +320,7 @@ static const struct ks_abi_entry entries[] = {
     GOOD("segfaults", segfaults),
     GOOD("loops", loops),
     GOOD("closes_all", closes_all),
+    GOOD("closes_requests", closes_requests),
     GOOD("overflows_heap", overflows_heap),
 };
 
