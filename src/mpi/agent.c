@@ -273,12 +273,20 @@ static bool judge_noise(const struct ks_agent *a, struct ks_record *r)
     return true;
 }
 
+/* One device has seen this failure; a second one has not (yet). */
+static void mark_unconfirmed(struct ks_record *r)
+{
+    if (ks_outcome_needs_look(r->outcome))
+        r->flags |= KS_FL_UNCONFIRMED;
+}
+
 int ks_agent_take(struct ks_agent *a, const struct work *w, struct ks_record *r, struct ks_err *err)
 {
     uint32_t i_problem = a->session.i_problem;
     if (w->role == KS_ROLE_ANCHOR)
         return take_anchor(a, w, r, err);
     a->block.rec.n_cells++;
+    mark_unconfirmed(r);
     bool is_dirty = judge_noise(a, r);
     if (is_dirty && w->n_dirty < a->c.grid->job.contention.retries && !a->is_draining) {
         struct work more = *w;

@@ -124,7 +124,7 @@ static void fill_record(const struct ks_agent *a, const struct work *w,
     r->position = a->block.position ? a->block.position - 1 : 0;
     r->lease_id = w->i_lease == NO_LEASE ? 0 : a->leases[w->i_lease].m.lease;
     r->seq = a->worker.seq + 1;
-    r->flags = a->c.is_oversubscribed ? KS_FL_OVERSUBSCRIBED : 0;
+    r->flags = KS_FL_UNCONFIRMED | (a->c.is_oversubscribed ? KS_FL_OVERSUBSCRIBED : 0);
     classify(a, end, r);
 }
 

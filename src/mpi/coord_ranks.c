@@ -26,6 +26,28 @@ uint32_t ks_coord_n_working(const struct ks_coord *c)
     return n;
 }
 
+/* Once all are known: the ranks without a seat, in one line. Rank 0 without one is by design. */
+static int name_idle_ranks(struct ks_coord *c, struct ks_err *err)
+{
+    char list[256] = "";
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < c->n_ranks; i++) {
+        if (c->ranks[i].state == RANK_AWAITED)
+            return 0;
+        if (i == 0 || c->ranks[i].measures)
+            continue;
+        size_t at = strlen(list);
+        snprintf(list + at, sizeof(list) - at, "%s%u", n++ ? ", " : "", i);
+    }
+    if (!n)
+        return 0;
+    ks_logf(c->c.log, KS_WARN,
+            "more ranks than core sets: rank%s %s only help%s building (--oversubscribe lets them "
+            "measure)",
+            n == 1 ? "" : "s", list, n == 1 ? "s" : "");
+    return ks_coord_event(c, KS_EV_IDLE_RANK, 0, err, "without a core set: %s", list);
+}
+
 int ks_coord_hello(struct ks_coord *c, uint32_t from, const struct ks_frame *f, struct ks_err *err)
 {
     struct ks_msg_hello m;
@@ -44,7 +66,7 @@ int ks_coord_hello(struct ks_coord *c, uint32_t from, const struct ks_frame *f, 
     r->pid = m.pid;
     r->last_good_ns = ks_realtime_ns();
     memcpy(r->host, m.host, sizeof(r->host));
-    return 0;
+    return name_idle_ranks(c, err);
 }
 
 /* The first rank of a host that is alive; it builds what a lost one left. */

@@ -112,6 +112,7 @@ static int read_old(struct ks_directory *d, const struct ks_run_options *o, stru
         return ks_fail(err, KS_ENOENT, "'%s': nothing to resume there", d->path);
     ks_ledger_destroy(d->ledger);
     d->ledger = NULL;
+    ks_buf_clear(&d->changes);
     int rc = ks_ledger_read(d->journal_dir, &d->ledger, count_damage, d, &totals, &n_bad, err);
     if (rc == KS_ENOENT) /* killed before its first segment */
         return ks_ledger_create(&d->ledger, err);
@@ -203,16 +204,18 @@ static int begin_segment(struct ks_directory *d, const struct ks_run_options *o,
     int rc = ks_mkdirs(d->path, 0777, err);
     if (rc == 0)
         rc = ks_journal_create(&jo, &d->journal, err);
+    if (rc == 0 && !is_new) /* what the last owner still wrote while it was being replaced */
+        rc = read_old(d, o, err);
+    if (rc == 0)
+        rc = ks_path_join(path, sizeof(path), d->path, "log", err);
+    if (rc == 0 && (d->log_file = fopen(path, "a")))
+        d->log->copy = d->log_file;
     if (rc == 0)
         rc = ks_path_join(path, sizeof(path), d->path, "job.json", err);
     if (rc == 0)
         rc = ks_file_replace(path, json.data, json.len, err);
     if (rc == 0)
         rc = write_job(d, &json, err);
-    if (rc == 0)
-        rc = ks_path_join(path, sizeof(path), d->path, "log", err);
-    if (rc == 0 && (d->log_file = fopen(path, "a")))
-        d->log->copy = d->log_file;
     ks_buf_release(&json);
     return rc;
 }

@@ -118,6 +118,15 @@ static double above_zero(double v)
     return v > 0 ? v : 0;
 }
 
+/* The most switches that a rate at the limit explains: a Poisson count stays below its mean + three
+ * standard deviations + 1. One switch within a 10 ms span is no proof of 100 a second. */
+static double most_switches(const struct ks_noise_limits *lim, double span_s)
+{
+    double mean = (lim->switches_per_s + above_zero(lim->idle_switches_per_s)) * span_s;
+
+    return mean + 3 * sqrt(mean) + 1;
+}
+
 bool ks_noise_is_contaminated(const struct ks_noise *n, const struct ks_noise_limits *lim,
                               const char **why_out)
 {
@@ -130,8 +139,7 @@ bool ks_noise_is_contaminated(const struct ks_noise *n, const struct ks_noise_li
     if (n->span_ns >= 1000000) {
         if (above_zero(1 - cpu_s / span_s) > lim->stolen + above_zero(lim->idle_stolen))
             why = "processor time taken by others";
-        if ((double)n->involuntary_switches / span_s >
-            lim->switches_per_s + above_zero(lim->idle_switches_per_s))
+        if ((double)n->involuntary_switches > most_switches(lim, span_s))
             why = "involuntary context switches";
     }
     if (why)

@@ -38,7 +38,8 @@ struct ks_noise {
     uint64_t involuntary_switches, cpu_ns, span_ns;
     double canary_ratio; /* 0 = not run */
 };
-/* true with a static reason when contaminated. Below 1 ms of span only the canary counts. */
+/* true with a static reason when contaminated. Below 1 ms of span only the canary counts. Switches
+ * count as a rate only beyond what Poisson scatter explains (mean + 3 sqrt(mean) + 1). */
 bool ks_noise_is_contaminated(const struct ks_noise *n, const struct ks_noise_limits *lim,
                               const char **why_out);
 

@@ -204,10 +204,13 @@ static void contamination(void **state)
         const char *why; /* NULL = clean */
     } rows[] = {
         { { 0, 100 * MS, 100 * MS, 0 }, -1, -1, NULL },
-        { { 5, 100 * MS, 100 * MS, 0 }, -1, -1, NULL }, /* 50 per second: at the limit */
-        { { 6, 100 * MS, 100 * MS, 0 }, -1, -1, "switches" },
-        { { 6, 100 * MS, 100 * MS, 0 }, 20, 0, NULL }, /* the idle host does 20 by itself */
-        { { 8, 100 * MS, 100 * MS, 0 }, 20, 0, "switches" },
+        /* at the limit of 50 a second 5 are expected, and up to 5 + 3 sqrt(5) + 1 explained */
+        { { 12, 100 * MS, 100 * MS, 0 }, -1, -1, NULL },
+        { { 13, 100 * MS, 100 * MS, 0 }, -1, -1, "switches" },
+        { { 15, 100 * MS, 100 * MS, 0 }, 20, 0, NULL }, /* the idle host does 20 by itself */
+        { { 16, 100 * MS, 100 * MS, 0 }, 20, 0, "switches" },
+        { { 1, 10 * MS, 10 * MS, 0 }, 0, 0, NULL }, /* one event is no rate */
+        { { 4, 10 * MS, 10 * MS, 0 }, 0, 0, "switches" },
         { { 0, 985 * MS, 1000 * MS, 0 }, 0, 0, NULL },
         { { 0, 975 * MS, 1000 * MS, 0 }, 0, 0, "taken" },
         { { 0, 975 * MS, 1000 * MS, 0 }, 0, 0.01, NULL },
