@@ -226,31 +226,35 @@ static int64_t find_id(const struct ks_grid *g, const uint32_t *order, uint32_t 
     return lo < n && id(g, order[lo]) == wanted ? (int64_t)order[lo] : -1;
 }
 
+static void digest_grid(const struct ks_grid *g, struct ks_buf *b)
+{
+    ks_buf_u64(b, g->condition);
+    ks_buf_u64(b, g->n_problems);
+    for (uint32_t i = 0; i < g->n_problems; i++)
+        ks_buf_u64(b, problem_id(g, g->by_problem_id[i]));
+    for (uint32_t i = 0; i < g->n_instances; i++)
+        ks_buf_u64(b, instance_id(g, g->by_instance_id[i]));
+}
+
 static int set_digests(struct ks_grid *g, struct ks_err *err)
 {
-    struct ks_buf b;
-    int rc = 0;
+    struct ks_buf condition, content;
+    bool is_ok;
 
     g->by_problem_id = sort_ids(g, g->n_problems, problem_id);
     g->by_instance_id = sort_ids(g, g->n_instances, instance_id);
     if (!g->by_problem_id || !g->by_instance_id)
         return ks_fail(err, KS_ENOMEM, "no memory for the index of a grid");
-    ks_buf_init(&b);
-    ks_condition_canonical(&g->job, &b);
-    g->condition = ks_id64(b.data, b.len);
-    ks_buf_clear(&b);
-    ks_buf_u64(&b, g->condition);
-    ks_buf_u64(&b, g->n_problems);
-    for (uint32_t i = 0; i < g->n_problems; i++)
-        ks_buf_u64(&b, problem_id(g, g->by_problem_id[i]));
-    for (uint32_t i = 0; i < g->n_instances; i++)
-        ks_buf_u64(&b, instance_id(g, g->by_instance_id[i]));
-    if (ks_buf_ok(&b))
-        g->digest = ks_id64(b.data, b.len);
-    else
-        rc = ks_fail(err, KS_ENOMEM, "no memory for the digest of a grid");
-    ks_buf_release(&b);
-    return rc;
+    ks_buf_init(&condition);
+    ks_buf_init(&content);
+    ks_condition_canonical(&g->job, &condition);
+    g->condition = ks_id64(condition.data, condition.len);
+    digest_grid(g, &content);
+    g->digest = ks_id64(content.data, content.len);
+    is_ok = ks_buf_ok(&condition) && ks_buf_ok(&content);
+    ks_buf_release(&condition);
+    ks_buf_release(&content);
+    return is_ok ? 0 : ks_fail(err, KS_ENOMEM, "no memory for the digest of a grid");
 }
 
 /* Fills what the job names; takes g->job as read. */

@@ -66,6 +66,13 @@ int ks_import_refuse(struct ks_import *im, const char *fmt, ...)
     return ks_problem_set_refuse(im->set, im->name, im->line, reason, im->err);
 }
 
+int ks_import_refuse_err(struct ks_import *im, const struct ks_err *why)
+{
+    if (why->code == KS_ENOMEM)
+        return ks_fail(im->err, KS_ENOMEM, "%s", why->text);
+    return ks_import_refuse(im, "%s", why->text);
+}
+
 int ks_import_take(struct ks_import *im, const struct ks_problem *p, size_t n)
 {
     int rc = 0;

@@ -34,6 +34,9 @@ int ks_import_line(struct ks_import *im);
 /* Counts the command on this line as refused. KS_EFORMAT when strict, else 0. */
 int ks_import_refuse(struct ks_import *im, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
+/* The same for an error that another function has worded; running out of memory is no fault of the
+ * line and stays an error. */
+int ks_import_refuse_err(struct ks_import *im, const struct ks_err *why);
 /* Counts it as taken and adds its n finished problems. */
 int ks_import_take(struct ks_import *im, const struct ks_problem *p, size_t n);
 

@@ -278,7 +278,7 @@ static int read_row(struct reader *r)
             return rc;
     }
     if (ks_problem_finish(&p, &why) < 0)
-        return ks_import_refuse(&r->im, "%s", why.text);
+        return ks_import_refuse_err(&r->im, &why);
     return ks_import_take(&r->im, &p, 1);
 }
 

@@ -229,7 +229,7 @@ static int take_command(struct command *c)
                  strrchr(c->im->name, '/') ? strrchr(c->im->name, '/') + 1 : c->im->name,
                  (unsigned long long)c->im->line);
         if (ks_problem_finish(&p[n], &why) < 0)
-            return ks_import_refuse(c->im, "%s", why.text);
+            return ks_import_refuse_err(c->im, &why);
         n++;
     }
     return ks_import_take(c->im, p, n);

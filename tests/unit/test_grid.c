@@ -9,6 +9,7 @@
 
 #include "base/file.h"
 #include "base/hash.h"
+#include "fault.h"
 #include "grid/grid.h"
 
 #include <stdio.h>
@@ -268,6 +269,31 @@ static void the_resolved_job_gives_the_same_grid(void **state)
     ks_grid_release(&h);
 }
 
+/* Every allocation fails once: an error each time, nothing half done, nothing left behind. */
+static void memory_may_run_out_anywhere(void **state)
+{
+    unsigned n = 0;
+    bool was_hit = true;
+
+    (void)state;
+    for (; was_hit; n++) {
+        struct ks_grid g = { .n_problems = 77 };
+        struct ks_err err = { 0 };
+        int rc;
+
+        fault_arm(n);
+        rc = ks_grid_load(DATA "job.json", &g, &err);
+        was_hit = fault_disarm();
+        if (was_hit && (rc >= 0 || g.n_problems != 77 || !err.text[0]))
+            fail_msg("allocation %u: %d '%s'", n, rc, err.text);
+        if (!was_hit)
+            assert_int_equal(rc, 0);
+        if (rc == 0)
+            ks_grid_release(&g);
+    }
+    assert_true(n > 50);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -279,6 +305,7 @@ int main(void)
         cmocka_unit_test(the_condition_is_fixed),
         cmocka_unit_test(what_cannot_run_says_why),
         cmocka_unit_test(mistakes_are_named),
+        cmocka_unit_test(memory_may_run_out_anywhere),
         cmocka_unit_test(the_resolved_job_gives_the_same_grid),
     };
 

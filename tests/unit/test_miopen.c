@@ -7,6 +7,7 @@
 /* cmocka.h wants the four above first. */
 #include <cmocka.h>
 
+#include "fault.h"
 #include "grid/problems.h"
 #include "op/conv.h"
 
@@ -350,6 +351,29 @@ static void lines(void **state)
     }
 }
 
+/* Every allocation fails once: an error, never a refusal of a good line. */
+static void memory_may_run_out_anywhere(void **state)
+{
+    unsigned n = 0;
+    bool was_hit = true;
+
+    (void)state;
+    for (; was_hit; n++) {
+        struct ks_problem_set set;
+        struct ks_err err = { 0 };
+        int rc;
+
+        ks_problem_set_init(&set);
+        fault_arm(n);
+        rc = ks_problem_set_read(&set, DATA "miopen-all.txt", "auto", false, &err);
+        was_hit = fault_disarm();
+        if (rc != (was_hit ? KS_ENOMEM : 0) || set.n_refused != 0)
+            fail_msg("allocation %u: %d '%s'", n, rc, err.text);
+        ks_problem_set_release(&set);
+    }
+    assert_true(n > 10);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -360,6 +384,7 @@ int main(void)
         cmocka_unit_test(dirt_is_refused_with_a_reason),
         cmocka_unit_test(strict_stops_at_the_first),
         cmocka_unit_test(lines),
+        cmocka_unit_test(memory_may_run_out_anywhere),
     };
 
     return cmocka_run_group_tests_name("miopen", tests, NULL, NULL);
