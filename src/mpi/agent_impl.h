@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* agent_impl.h - the agent's state, shared by agent.c (leases and blocks), agent_worker.c (the
- * process and its pipes) and agent_recover.c (abnormal ends). */
+/* agent_impl.h - the state of an agent, shared by agent.c (life and sessions), agent_lease.c (leases
+ * and blocks), agent_worker.c (the process and its pipes) and agent_recover.c (abnormal ends). */
 #ifndef KS_MPI_AGENT_IMPL_H
 #define KS_MPI_AGENT_IMPL_H
 
@@ -107,16 +107,25 @@ struct ks_agent {
     struct ks_buf body;       /* scratch */
 };
 
+/* agent_lease.c: the next cell. PICK_BLOCKED until a record comes, PICK_OTHER when the next lease
+ * is of another problem than i_problem (of the present session, UINT32_MAX: none), PICK_NONE: no
+ * lease. */
+enum ks_pick { PICK_WORK, PICK_BLOCKED, PICK_OTHER, PICK_NONE };
+int ks_agent_pick(struct ks_agent *a, uint32_t i_problem, struct work *out, enum ks_pick *pick,
+                  struct ks_err *err);
+int ks_agent_end_lease(struct ks_agent *a, uint32_t i, struct ks_err *err);
+/* A record of a normal session has come: judge noise, settle the lease, keep the block's books. */
+int ks_agent_take(struct ks_agent *a, const struct work *w, struct ks_record *r,
+                  struct ks_err *err);
+void ks_agent_settle(struct ks_agent *a, const struct work *w);
+
 /* agent.c */
+int ks_agent_emit(struct ks_agent *a, uint16_t type, struct ks_err *err); /* a->body */
 int ks_agent_emit_record(struct ks_agent *a, const struct ks_record *r, struct ks_err *err);
 int ks_agent_emit_start(struct ks_agent *a, const struct work *w, uint32_t i_problem, uint32_t why,
                         struct ks_err *err);
 int ks_agent_emit_event(struct ks_agent *a, uint32_t kind, struct ks_err *err, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
-/* A record of a normal session has come: judge noise, settle the lease, keep the block's books. */
-int ks_agent_take(struct ks_agent *a, const struct work *w, struct ks_record *r,
-                  struct ks_err *err);
-void ks_agent_settle(struct ks_agent *a, const struct work *w);
 struct ks_cell ks_agent_cell(const struct ks_agent *a, uint32_t i_problem, uint32_t i_instance);
 void ks_agent_break(struct ks_agent *a, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
