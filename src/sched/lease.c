@@ -2,7 +2,7 @@
 /* lease.c - which cells a device gets next. */
 #include "sched/sched_impl.h"
 
-#include <string.h>
+#include <math.h>
 
 #define NO_PROBLEM UINT32_MAX
 
@@ -49,22 +49,30 @@ static int open_next(struct ks_sched *s, uint32_t *i_out, struct ks_err *err)
     return 0;
 }
 
-/* An open problem with free cells: one whose device is gone first, else the one with most left,
- * if splitting it is worth a second block. */
+/* An open problem with free cells that no device works on: its device is gone, or the time left was
+ * too short for its next cell. Problems are completed one after another, so it comes before a new
+ * one; the first opened first. */
+static uint32_t find_orphan(struct ks_sched *s)
+{
+    uint32_t first = NO_PROBLEM;
+    for (uint32_t k = 0; k < s->n_open; k++) {
+        uint32_t i = s->open[k];
+        if (i < first && !s->problems[i].n_devices && n_ready(s, i))
+            first = i;
+    }
+    return first;
+}
+
+/* The open problem with most left, if splitting it is worth a second block. */
 static uint32_t join_open(struct ks_sched *s)
 {
     double best_s = ks_sched_remaining(s) / n_working(s) / 4;
     uint32_t best = NO_PROBLEM;
     for (uint32_t k = 0; k < s->n_open; k++) {
-        uint32_t i = s->open[k];
-        const struct problem *p = &s->problems[i];
-        uint32_t ready = n_ready(s, i);
-        if (!ready)
-            continue;
-        if (p->n_devices == 0)
-            return i;
-        if (p->cost_s * ready > best_s) {
-            best_s = p->cost_s * ready;
+        uint32_t i = s->open[k], ready = n_ready(s, i);
+        double ready_s = s->problems[i].cost_s * ready;
+        if (ready && ready_s >= best_s) {
+            best_s = ready_s;
             best = i;
         }
     }
@@ -80,8 +88,6 @@ static void leave_block(struct ks_sched *s, struct device *d)
 static void enter_block(struct ks_sched *s, struct device *d, uint32_t i_problem)
 {
     struct problem *p = &s->problems[i_problem];
-    if (d->block)
-        leave_block(s, d);
     if (p->n_devices && !p->is_split) {
         p->is_split = true;
         s->n_split++;
@@ -89,7 +95,6 @@ static void enter_block(struct ks_sched *s, struct device *d, uint32_t i_problem
     p->n_devices++;
     d->block = s->next_block++;
     d->i_problem = i_problem;
-    d->was_closed = false;
 }
 
 /* Batches shrink near the end, so that the devices finish together. */
@@ -102,7 +107,7 @@ static uint32_t batch_size(const struct ks_sched *s, const struct problem *p, do
     if (n < 1)
         n = 1;
     if (fit < n)
-        n = (uint32_t)fit;
+        n = fit > 0 ? (uint32_t)fit : 0;
     return n;
 }
 
@@ -155,17 +160,16 @@ static int give(struct ks_sched *s, struct device *d, struct ks_lease *l, struct
     p->n_free -= l->n;
     p->n_leased += l->n;
     s->n_leased += l->n;
-    d->was_closed = l->closes;
+    if (l->closes)
+        leave_block(s, d);
     return KS_SCHED_LEASE;
 }
 
-static int give_batch(struct ks_sched *s, struct device *d, bool opens, double time_left_s,
+static int give_batch(struct ks_sched *s, struct device *d, bool opens, uint32_t want,
                       struct ks_lease *out, struct ks_err *err)
 {
     struct ks_lease l = { .i_problem = d->i_problem, .opens = opens };
-    take_cells(s, &l, batch_size(s, &s->problems[d->i_problem], time_left_s));
-    if (!l.n)
-        return KS_SCHED_WAIT;
+    take_cells(s, &l, want);
     l.closes = n_ready(s, d->i_problem) == l.n;
     int rc = give(s, d, &l, err);
     if (rc == KS_SCHED_LEASE)
@@ -173,31 +177,39 @@ static int give_batch(struct ks_sched *s, struct device *d, bool opens, double t
     return rc;
 }
 
+/* A cell that waits for all others to be done, NULL when there is none. */
+static const struct loss *find_alone(const struct ks_sched *s)
+{
+    for (uint32_t i = 0; i < s->n_losses; i++) {
+        const struct loss *c = &s->losses[i];
+        const struct problem *p = &s->problems[c->i_problem];
+        if (c->n >= KS_LOSSES_ALONE && p->mark && p->mark[c->i_instance] == MARK_FREE)
+            return c;
+    }
+    return NULL;
+}
+
 /* Nothing else is left: the cells that were in flight at repeated losses, one by one, and never two
  * at a time. */
-static int give_alone(struct ks_sched *s, struct device *d, struct ks_lease *out,
-                      struct ks_err *err)
+static int give_alone(struct ks_sched *s, struct device *d, double time_left_s,
+                      struct ks_lease *out, struct ks_err *err)
 {
-    if (s->n_leased)
+    const struct loss *c = s->n_leased ? NULL : find_alone(s);
+    if (!c || !batch_size(s, &s->problems[c->i_problem], time_left_s))
         return KS_SCHED_WAIT;
-    for (uint32_t i = 0; i < s->n_losses; i++) {
-        struct loss *c = &s->losses[i];
-        const struct problem *p = &s->problems[c->i_problem];
-        if (!p->mark || p->mark[c->i_instance] != MARK_FREE)
-            continue;
-        enter_block(s, d, c->i_problem);
-        struct ks_lease l = { .i_problem = c->i_problem,
-                              .opens = true,
-                              .closes = true,
-                              .is_alone = true,
-                              .n = 1,
-                              .i_instance = { c->i_instance } };
-        int rc = give(s, d, &l, err);
-        if (rc == KS_SCHED_LEASE)
-            *out = l;
-        return rc;
-    }
-    return KS_SCHED_WAIT;
+    enter_block(s, d, c->i_problem);
+    struct ks_lease l = { .i_problem = c->i_problem,
+                          .opens = true,
+                          .closes = true,
+                          .is_alone = true,
+                          .n = 1,
+                          .i_instance = { c->i_instance } };
+    int rc = give(s, d, &l, err);
+    if (rc == KS_SCHED_LEASE)
+        *out = l;
+    else
+        leave_block(s, d);
+    return rc;
 }
 
 /* The block's problem went to others before its last lease could say so: let it be closed. */
@@ -205,15 +217,30 @@ static int give_close(struct ks_sched *s, struct device *d, struct ks_lease *out
                       struct ks_err *err)
 {
     struct ks_lease l = { .i_problem = d->i_problem, .closes = true };
-    l.id = s->next_lease++;
-    l.block = d->block;
-    l.device = d->number;
-    int rc = book(s, &l, err);
-    if (rc < 0)
-        return rc;
-    leave_block(s, d);
-    *out = l;
-    return KS_SCHED_LEASE;
+    int rc = give(s, d, &l, err);
+    if (rc == KS_SCHED_LEASE)
+        *out = l;
+    return rc;
+}
+
+static int continue_block(struct ks_sched *s, struct device *d, double time_left_s,
+                          struct ks_lease *out, struct ks_err *err)
+{
+    if (!n_ready(s, d->i_problem))
+        return give_close(s, d, out, err);
+    uint32_t want = batch_size(s, &s->problems[d->i_problem], time_left_s);
+    return want ? give_batch(s, d, false, want, out, err) : KS_SCHED_WAIT;
+}
+
+/* What the device has been given already comes first. */
+static double held_s(const struct ks_sched *s, const struct device *d)
+{
+    double sum = 0;
+    for (uint32_t i = 0; i < s->n_leases; i++)
+        if (s->leases[i].is_open && s->leases[i].lease.device == d->number)
+            sum += s->problems[s->leases[i].lease.i_problem].cost_s *
+                   ks_sched_n_in_flight(s, &s->leases[i].lease);
+    return sum;
 }
 
 int ks_sched_next(struct ks_sched *s, uint32_t device, double time_left_s, struct ks_lease *out,
@@ -222,25 +249,28 @@ int ks_sched_next(struct ks_sched *s, uint32_t device, double time_left_s, struc
     struct device *d = ks_sched_device(s, device);
     if (!d || d->is_drained)
         return KS_SCHED_WAIT;
-    if (d->block && !d->was_closed && n_ready(s, d->i_problem))
-        return give_batch(s, d, false, time_left_s, out, err);
-    if (d->block && !d->was_closed)
-        return give_close(s, d, out, err);
+    if (!isinf(time_left_s))
+        time_left_s -= held_s(s, d);
+    if (d->block)
+        return continue_block(s, d, time_left_s, out, err);
 
-    uint32_t i = NO_PROBLEM;
-    int rc = open_next(s, &i, err);
+    int rc = 0;
+    uint32_t i = find_orphan(s);
+    if (i == NO_PROBLEM)
+        rc = open_next(s, &i, err);
     if (rc < 0)
         return rc;
     if (i == NO_PROBLEM)
         i = join_open(s);
-    if (i != NO_PROBLEM) {
-        enter_block(s, d, i);
-        rc = give_batch(s, d, true, time_left_s, out, err);
-        if (rc != KS_SCHED_LEASE)
-            leave_block(s, d);
-        return rc;
-    }
-    if (s->n_complete == s->c.n_problems)
-        return KS_SCHED_OVER;
-    return give_alone(s, d, out, err);
+    if (i == NO_PROBLEM)
+        return s->n_complete == s->c.n_problems ? KS_SCHED_OVER
+                                                : give_alone(s, d, time_left_s, out, err);
+    uint32_t want = batch_size(s, &s->problems[i], time_left_s);
+    if (!want)
+        return KS_SCHED_WAIT;
+    enter_block(s, d, i);
+    rc = give_batch(s, d, true, want, out, err);
+    if (rc < 0)
+        leave_block(s, d);
+    return rc;
 }

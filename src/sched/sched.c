@@ -214,6 +214,14 @@ static bool is_in_flight(const struct ks_sched *s, const struct ks_lease *l, uin
     return p->mark && p->mark[l->i_instance[k]] == MARK_LEASED;
 }
 
+uint32_t ks_sched_n_in_flight(const struct ks_sched *s, const struct ks_lease *l)
+{
+    uint32_t n = 0;
+    for (uint32_t k = 0; k < l->n; k++)
+        n += is_in_flight(s, l, k);
+    return n;
+}
+
 uint32_t ks_sched_device_lost(struct ks_sched *s, uint32_t device, bool is_rank_loss,
                               uint32_t (*condemned_out)[2], uint32_t cap)
 {
@@ -284,6 +292,8 @@ void ks_sched_lease_end(struct ks_sched *s, uint64_t lease)
 int ks_sched_reopen(struct ks_sched *s, uint32_t i_problem, uint32_t i_instance, struct ks_err *err)
 {
     struct problem *p = &s->problems[i_problem];
+    if (!p->is_touched) /* cell_state will say it when the problem is opened */
+        return 0;
     if (!p->mark) {
         int rc = allocate_problem(s, i_problem, err);
         if (rc < 0)

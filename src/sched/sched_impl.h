@@ -24,9 +24,8 @@ struct problem {
 struct device {
     uint32_t number;
     bool is_open, is_drained;
-    uint64_t block;     /* 0 = no open block */
+    uint64_t block;     /* 0 = none, or its last lease closes it */
     uint32_t i_problem; /* of the open block */
-    bool was_closed;    /* its last lease already closed the block */
 };
 
 struct lease_book { /* one lease in flight */
@@ -63,6 +62,7 @@ int ks_sched_open_problem(struct ks_sched *s, uint32_t i, struct ks_err *err);
 void ks_sched_settle(struct ks_sched *s, uint32_t i); /* complete it if nothing is left */
 struct loss *ks_sched_loss(struct ks_sched *s, uint32_t i_problem, uint32_t i_instance);
 double ks_sched_remaining(const struct ks_sched *s);
+uint32_t ks_sched_n_in_flight(const struct ks_sched *s, const struct ks_lease *l); /* not done */
 
 /* Grow *array (elements of `size`) to hold n + 1. */
 int ks_sched_grow(void **array, uint32_t n, uint32_t *cap, size_t size, struct ks_err *err);

@@ -1,0 +1,447 @@
+/* SPDX-License-Identifier: MIT */
+/* The scheduler, step by step; test_sched_sim.c runs it with many devices. */
+#include "sched/sched.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include <string.h>
+
+enum { PROBLEMS = 12, INSTANCES = 50 };
+
+struct table { /* what cell_state answers, and how often it was asked */
+    uint8_t is_done[PROBLEMS][INSTANCES];
+    uint32_t n_asked[PROBLEMS];
+};
+
+static enum ks_cell_state state_of(void *ctx, uint32_t ip, uint32_t ii)
+{
+    struct table *t = ctx;
+    t->n_asked[ip]++;
+    return t->is_done[ip][ii] ? KS_CELL_DONE : KS_CELL_RUN;
+}
+
+static struct ks_sched *make(struct table *t, uint32_t n_problems, uint32_t n_instances,
+                             uint32_t batch, const double *cost)
+{
+    uint64_t seed[PROBLEMS];
+    struct ks_sched *s = NULL;
+    struct ks_err err;
+    for (uint32_t i = 0; i < n_problems; i++)
+        seed[i] = 1000 + i;
+    struct ks_sched_config c = { .n_problems = n_problems,
+                                 .n_instances = n_instances,
+                                 .cost_s = cost,
+                                 .seed = seed,
+                                 .batch = batch,
+                                 .cell_state = state_of,
+                                 .ctx = t };
+    if (ks_sched_create(&c, &s, &err) < 0)
+        fail_msg("%s", err.text);
+    return s;
+}
+
+static const double ones[PROBLEMS] = { 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1 };
+
+static void add(struct ks_sched *s, uint32_t device)
+{
+    assert_int_equal(ks_sched_device_add(s, device, NULL), 0);
+}
+
+static struct ks_lease must_lease(struct ks_sched *s, uint32_t device)
+{
+    struct ks_lease l = { 0 };
+    assert_int_equal(ks_sched_next(s, device, INFINITY, &l, NULL), KS_SCHED_LEASE);
+    return l;
+}
+
+static void must_not_lease(struct ks_sched *s, uint32_t device, double left, int want)
+{
+    struct ks_lease l;
+    memset(&l, 0x5a, sizeof(l));
+    struct ks_lease was;
+    memcpy(&was, &l, sizeof(l));
+    assert_int_equal(ks_sched_next(s, device, left, &l, NULL), want);
+    assert_memory_equal(&l, &was, sizeof(l));
+}
+
+static void finish(struct ks_sched *s, const struct ks_lease *l)
+{
+    for (uint32_t k = 0; k < l->n; k++)
+        ks_sched_done(s, l->i_problem, l->i_instance[k], 1);
+    ks_sched_lease_end(s, l->id);
+}
+
+static struct ks_sched_counts counts(const struct ks_sched *s)
+{
+    struct ks_sched_counts n;
+    ks_sched_counts(s, &n);
+    return n;
+}
+
+static void test_one_device_takes_problems_in_order(void **state)
+{
+    (void)state;
+    struct table t = { 0 };
+    struct ks_sched *s = make(&t, 3, 5, 2, ones);
+    add(s, 7);
+    uint64_t block = 0;
+    for (uint32_t ip = 0; ip < 3; ip++) {
+        uint32_t n = 0;
+        while (n < 5) {
+            double left = counts(s).remaining_s;
+            struct ks_lease l = must_lease(s, 7);
+            assert_int_equal(l.i_problem, ip);
+            assert_int_equal(l.device, 7);
+            assert_int_equal(l.opens, n == 0);
+            assert_int_equal(l.closes, l.n + n == 5);
+            assert_true(n == 0 ? l.block > block : l.block == block);
+            assert_float_equal(l.expected_s, l.n, 1e-9);
+            assert_true(l.n == 1 || l.n <= left / 2); /* batches shrink at the end */
+            block = l.block;
+            n += l.n;
+            finish(s, &l);
+        }
+        assert_int_equal(counts(s).n_complete, ip + 1);
+        assert_int_equal(counts(s).n_untouched, 2 - ip);
+        assert_int_equal(t.n_asked[ip], 5);
+    }
+    must_not_lease(s, 7, INFINITY, KS_SCHED_OVER);
+    assert_int_equal(counts(s).n_leases_open, 0);
+    assert_int_equal(counts(s).n_split, 0);
+    assert_float_equal(counts(s).remaining_s, 0, 1e-9);
+    ks_sched_destroy(s);
+}
+
+/* Both orders of the same seed are the same, and they are not the config's. */
+static void test_order_is_seeded(void **state)
+{
+    (void)state;
+    uint32_t order[2][40];
+    for (int run = 0; run < 2; run++) {
+        struct table t = { 0 };
+        struct ks_sched *s = make(&t, 2, 40, run ? 3 : 64, ones);
+        add(s, 1);
+        uint32_t n = 0;
+        while (n < 40) {
+            struct ks_lease l = must_lease(s, 1);
+            assert_int_equal(l.i_problem, 0);
+            memcpy(&order[run][n], l.i_instance, l.n * sizeof(order[0][0]));
+            n += l.n;
+        }
+        ks_sched_destroy(s);
+    }
+    assert_memory_equal(order[0], order[1], sizeof(order[0]));
+    uint32_t n_moved = 0;
+    uint64_t seen = 0;
+    for (uint32_t i = 0; i < 40; i++) {
+        n_moved += order[0][i] != i;
+        seen |= 1ull << order[0][i];
+    }
+    assert_true(n_moved > 20);
+    assert_true(seen == (1ull << 40) - 1);
+}
+
+static void test_split_only_when_worth_it(void **state)
+{
+    (void)state;
+    static const struct {
+        double cost[2];
+        bool is_split;
+    } rows[] = {
+        { { 1, 1 }, true },    /* 18 s left, 9 per device, a quarter is 2.25: 8 s is more */
+        { { 1, 30 }, false },  /* problem 1 alone is 300 s: 8 s are nothing beside it */
+        { { 1, 3.1 }, true },  /* 8 + 31 left, 19.5 per device, 4.9 */
+        { { 1, 7 }, false },   /* 8 + 70: 9.75 */
+        { { 1, 5.5 }, true },  /* 8 + 55: 7.9 */
+        { { 1, 5.7 }, false }, /* 8 + 57: 8.1 */
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct table t = { 0 };
+        struct ks_sched *s = make(&t, 2, 10, 2, rows[i].cost);
+        add(s, 0);
+        add(s, 1);
+        struct ks_lease a = must_lease(s, 0), b = must_lease(s, 1);
+        assert_int_equal(a.i_problem, 0);
+        assert_int_equal(b.i_problem, 1);
+        /* device 1 has taken the whole of problem 1 */
+        while (!b.closes)
+            b = must_lease(s, 1);
+        finish(s, &a);
+        struct ks_lease l;
+        int rc = ks_sched_next(s, 1, INFINITY, &l, NULL);
+        assert_int_equal(rc, rows[i].is_split ? KS_SCHED_LEASE : KS_SCHED_WAIT);
+        assert_int_equal(counts(s).n_split, rows[i].is_split);
+        if (rows[i].is_split) {
+            assert_int_equal(l.i_problem, 0);
+            assert_true(l.opens);
+            assert_true(l.block != a.block);
+        }
+        ks_sched_destroy(s);
+    }
+}
+
+/* A problem whose device is gone is completed before a new one is begun. */
+static void test_orphans_come_first(void **state)
+{
+    (void)state;
+    struct table t = { 0 };
+    uint32_t none[4][2];
+    struct ks_sched *s = make(&t, 4, 4, 2, ones);
+    add(s, 0);
+    struct ks_lease a = must_lease(s, 0);
+    assert_int_equal(ks_sched_device_lost(s, 0, true, none, 4), 0);
+    assert_int_equal(counts(s).n_leased, 0);
+    assert_int_equal(counts(s).n_leases_open, 0);
+    add(s, 1);
+    struct ks_lease b = must_lease(s, 1);
+    assert_int_equal(b.i_problem, a.i_problem);
+    assert_memory_equal(b.i_instance, a.i_instance, 2 * sizeof(a.i_instance[0]));
+    assert_true(b.opens && b.block != a.block && b.id != a.id);
+    assert_int_equal(counts(s).n_split, 0);
+    ks_sched_lease_end(s, a.id); /* late: nothing comes back twice */
+    assert_int_equal(counts(s).n_leased, 2);
+    ks_sched_destroy(s);
+}
+
+static void test_closing_lease_without_cells(void **state)
+{
+    (void)state;
+    struct table t = { 0 };
+    struct ks_sched *s = make(&t, 1, 8, 2, ones);
+    add(s, 0);
+    add(s, 1);
+    struct ks_lease a = must_lease(s, 0);
+    assert_false(a.closes);
+    struct ks_lease b = must_lease(s, 1);
+    while (!b.closes)
+        b = must_lease(s, 1);
+    struct ks_lease c = must_lease(s, 0);
+    assert_int_equal(c.n, 0);
+    assert_true(c.closes && !c.opens && c.block == a.block && c.i_problem == 0);
+    must_not_lease(s, 0, INFINITY, KS_SCHED_WAIT);
+    ks_sched_destroy(s);
+}
+
+static void test_time_left(void **state)
+{
+    (void)state;
+    static const double cost[PROBLEMS] = { 2, 1, 1 };
+    struct table t = { 0 };
+    struct ks_lease l;
+    struct ks_sched *s = make(&t, 3, 20, 10, cost);
+    add(s, 0);
+    add(s, 1);
+    assert_int_equal(ks_sched_next(s, 0, 9.5, &l, NULL), KS_SCHED_LEASE);
+    assert_int_equal(l.n, 4);
+    must_not_lease(s, 0, 9.5, KS_SCHED_WAIT); /* it holds 8 s already */
+    for (int k = 0; k < 5; k++)
+        must_not_lease(s, 1, 0.5, KS_SCHED_WAIT);
+    assert_int_equal(counts(s).n_untouched, 1); /* asking opens one problem, not one each time */
+    assert_int_equal(ks_sched_next(s, 1, 1.5, &l, NULL), KS_SCHED_LEASE);
+    assert_int_equal(l.n, 1);
+    assert_true(l.opens && l.i_problem == 1);
+    must_not_lease(s, 1, -1, KS_SCHED_WAIT);
+    assert_int_equal(counts(s).n_split, 0);
+    ks_sched_destroy(s);
+}
+
+static void test_costs_are_learnt(void **state)
+{
+    (void)state;
+    struct table t = { 0 };
+    struct ks_sched *s = make(&t, 1, 10, 1, ones);
+    add(s, 0);
+    assert_float_equal(counts(s).remaining_s, 10, 1e-9);
+    struct ks_lease l = must_lease(s, 0);
+    ks_sched_done(s, 0, l.i_instance[0], 5);
+    assert_float_equal(counts(s).remaining_s, 45, 1e-9);
+    ks_sched_done(s, 0, l.i_instance[0], 500); /* repeated: ignored */
+    assert_float_equal(counts(s).remaining_s, 45, 1e-9);
+    l = must_lease(s, 0);
+    ks_sched_done(s, 0, l.i_instance[0], 0); /* unknown */
+    assert_float_equal(counts(s).remaining_s, 40, 1e-9);
+    ks_sched_destroy(s);
+}
+
+static void test_repeated_losses(void **state)
+{
+    (void)state;
+    struct table t = { 0 };
+    uint32_t gone[8][2];
+    struct ks_sched *s = make(&t, 2, 4, 4, ones);
+    for (uint32_t d = 0; d < KS_LOSSES_ALONE; d++) {
+        add(s, d);
+        struct ks_lease l = must_lease(s, d);
+        assert_int_equal(l.i_problem, 0);
+        assert_int_equal(l.n, 4);
+        assert_int_equal(ks_sched_device_lost(s, d, true, gone, 8), 0);
+    }
+    add(s, 8);
+    struct ks_lease l = must_lease(s, 8); /* everything else comes first */
+    assert_int_equal(l.i_problem, 1);
+    assert_false(l.is_alone);
+    while (!l.closes) {
+        finish(s, &l);
+        l = must_lease(s, 8);
+    }
+    finish(s, &l);
+    add(s, 9);
+    for (uint32_t k = 0; k < 4; k++) {
+        must_not_lease(s, 8, 0.5, KS_SCHED_WAIT); /* one takes 1 s */
+        l = must_lease(s, 8);
+        assert_int_equal(l.i_problem, 0);
+        assert_int_equal(l.n, 1);
+        assert_true(l.is_alone && l.opens && l.closes);
+        must_not_lease(s, 9, INFINITY, KS_SCHED_WAIT); /* never two at a time */
+        must_not_lease(s, 8, INFINITY, KS_SCHED_WAIT);
+        if (k == 1) {
+            assert_int_equal(ks_sched_device_lost(s, 8, true, gone, 8), 1);
+            assert_int_equal(gone[0][0], 0);
+            assert_int_equal(gone[0][1], l.i_instance[0]);
+            ks_sched_done(s, 0, l.i_instance[0], 0);
+            add(s, 8);
+        } else {
+            finish(s, &l);
+        }
+    }
+    must_not_lease(s, 8, INFINITY, KS_SCHED_OVER);
+    ks_sched_destroy(s);
+}
+
+/* Leases that a broken or drained device gives back count no loss. */
+static void test_giving_back_is_no_loss(void **state)
+{
+    (void)state;
+    struct table t = { 0 };
+    uint32_t gone[8][2];
+    struct ks_sched *s = make(&t, 1, 4, 4, ones);
+    for (uint32_t d = 0; d < 6; d++) {
+        add(s, d);
+        struct ks_lease l = must_lease(s, d);
+        assert_int_equal(l.n, 2);
+        assert_false(l.is_alone);
+        if (d % 2) {
+            assert_int_equal(ks_sched_device_lost(s, d, false, gone, 8), 0);
+            continue;
+        }
+        ks_sched_device_drain(s, d);
+        must_not_lease(s, d, INFINITY, KS_SCHED_WAIT);
+        ks_sched_lease_end(s, l.id);
+        assert_int_equal(counts(s).n_leased, 0);
+        assert_int_equal(counts(s).n_leases_open, 0);
+    }
+    ks_sched_destroy(s);
+}
+
+static void test_resume(void **state)
+{
+    (void)state;
+    struct table t = { 0 };
+    memset(t.is_done[0], 1, sizeof(t.is_done[0]));
+    t.is_done[1][2] = t.is_done[1][3] = 1;
+    memset(t.is_done[2], 1, sizeof(t.is_done[2]));
+    struct ks_sched *s = make(&t, 3, 5, 8, ones);
+    add(s, 0);
+    uint32_t n = 0;
+    struct ks_lease l = { 0 };
+    while (!l.closes) {
+        l = must_lease(s, 0);
+        assert_int_equal(l.i_problem, 1);
+        for (uint32_t k = 0; k < l.n; k++)
+            assert_true(l.i_instance[k] != 2 && l.i_instance[k] != 3);
+        n += l.n;
+        finish(s, &l);
+    }
+    assert_int_equal(n, 3);
+    must_not_lease(s, 0, INFINITY, KS_SCHED_OVER);
+    assert_int_equal(counts(s).n_complete, 3);
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(t.n_asked[i], 5);
+    ks_sched_destroy(s);
+}
+
+static void test_reopen(void **state)
+{
+    (void)state;
+    struct table t = { 0 };
+    struct ks_sched *s = make(&t, 2, 2, 2, ones);
+    add(s, 0);
+    assert_int_equal(ks_sched_reopen(s, 1, 0, NULL), 0); /* not opened yet: nothing to do */
+    assert_int_equal(counts(s).n_untouched, 2);
+    struct ks_lease l = must_lease(s, 0);
+    finish(s, &l);
+    assert_int_equal(ks_sched_reopen(s, 0, 1, NULL), 0);
+    assert_int_equal(ks_sched_reopen(s, 0, 1, NULL), 0); /* it is free already */
+    assert_int_equal(counts(s).n_complete, 0);
+    assert_int_equal(counts(s).n_partial, 1);
+    l = must_lease(s, 0);
+    assert_int_equal(l.i_problem, 0);
+    assert_int_equal(l.n, 1);
+    assert_int_equal(l.i_instance[0], 1);
+    assert_true(l.opens && l.closes);
+    finish(s, &l);
+    assert_int_equal(counts(s).n_complete, 1);
+    do {
+        l = must_lease(s, 0);
+        finish(s, &l);
+    } while (!l.closes);
+    assert_int_equal(counts(s).n_complete, 2);
+    assert_int_equal(t.n_asked[1], 2);
+    must_not_lease(s, 0, INFINITY, KS_SCHED_OVER);
+    ks_sched_destroy(s);
+}
+
+static void test_edges(void **state)
+{
+    (void)state;
+    struct table t = { 0 };
+    struct ks_err err;
+    struct ks_sched *s = NULL;
+    struct ks_sched_config c = { .cell_state = state_of, .ctx = &t };
+    assert_int_equal(ks_sched_create(&c, &s, &err), KS_EINVAL);
+    c.batch = KS_LEASE_CELLS + 1;
+    assert_int_equal(ks_sched_create(&c, &s, &err), KS_EINVAL);
+    assert_null(s);
+    s = make(&t, 0, 5, 1, ones);
+    add(s, 3);
+    assert_int_equal(ks_sched_device_add(s, 3, &err), KS_EINVAL);
+    must_not_lease(s, 3, INFINITY, KS_SCHED_OVER);
+    must_not_lease(s, 4, INFINITY, KS_SCHED_WAIT); /* not a device */
+    ks_sched_lease_end(s, 99);
+    assert_int_equal(ks_sched_device_lost(s, 4, true, NULL, 0), 0);
+    ks_sched_destroy(s);
+    ks_sched_destroy(NULL);
+
+    static const double nothing[PROBLEMS] = { 0 }; /* a prior of zero must not make anyone wait */
+    s = make(&t, 1, 6, 2, nothing);
+    add(s, 0);
+    add(s, 1);
+    struct ks_lease l = must_lease(s, 0);
+    assert_int_equal(l.n, 2);
+    assert_int_equal(must_lease(s, 1).n, 2);
+    ks_sched_destroy(s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_one_device_takes_problems_in_order),
+        cmocka_unit_test(test_order_is_seeded),
+        cmocka_unit_test(test_split_only_when_worth_it),
+        cmocka_unit_test(test_orphans_come_first),
+        cmocka_unit_test(test_closing_lease_without_cells),
+        cmocka_unit_test(test_time_left),
+        cmocka_unit_test(test_costs_are_learnt),
+        cmocka_unit_test(test_repeated_losses),
+        cmocka_unit_test(test_giving_back_is_no_loss),
+        cmocka_unit_test(test_resume),
+        cmocka_unit_test(test_reopen),
+        cmocka_unit_test(test_edges),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
