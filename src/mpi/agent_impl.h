@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* agent_impl.h - the state of an agent, shared by agent.c (life and sessions), agent_lease.c (leases
- * and blocks), agent_worker.c (the process and its pipes) and agent_recover.c (abnormal ends). */
+/* agent_impl.h - the state of an agent, shared by agent.c (life and sessions), agent_lease.c
+ * (leases and blocks), agent_worker.c (the process and its pipes) and agent_recover.c (abnormal
+ * ends). */
 #ifndef KS_MPI_AGENT_IMPL_H
 #define KS_MPI_AGENT_IMPL_H
 

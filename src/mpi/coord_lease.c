@@ -175,7 +175,7 @@ int ks_coord_give_leases(struct ks_coord *c, uint64_t now_ns, struct ks_err *err
         c->is_complete = true;
         return 0;
     }
-    if (any_wait && !any && left < 60 && !n.n_leases_open && c->c.max_time_ns)
+    if (any_wait && !any && !n.n_leases_open && c->c.max_time_ns) /* nothing fits any more */
         return ks_coord_drain(c, "max-time", err);
     if (!ks_coord_n_working(c))
         return ks_coord_drain(c, "no rank is left to measure", err);

@@ -13,7 +13,8 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#define IDLE_SPIN_NS 20000000ull
+#define IDLE_SPIN_NS 5000000ull
+enum { IDLE_PROBES = 6 };
 
 static bool first_line(const char *path, char *out, size_t cap)
 {
@@ -95,22 +96,35 @@ void ks_provenance_device(const char *backend, const char *arch, uint32_t rank, 
     out->device_class = ks_id64(class_text, strlen(class_text));
 }
 
-void ks_provenance_idle(uint32_t cpu, double *switches_per_s_out, double *stolen_out)
+static void spin_once(double *switches_per_s_out, double *stolen_out)
 {
-    cpu_set_t was, one;
     struct rusage a, b;
-    CPU_ZERO(&one);
-    CPU_SET(cpu, &one);
-    if (sched_getaffinity(0, sizeof(was), &was) < 0 || sched_setaffinity(0, sizeof(one), &one) < 0)
-        return;
     getrusage(RUSAGE_THREAD, &a);
     uint64_t t0 = ks_now_ns(), c0 = ks_thread_cpu_ns(), t1 = t0;
     while (t1 - t0 < IDLE_SPIN_NS)
         t1 = ks_now_ns();
     uint64_t cpu_ns = ks_thread_cpu_ns() - c0;
     getrusage(RUSAGE_THREAD, &b);
-    sched_setaffinity(0, sizeof(was), &was);
     double wall = (double)(t1 - t0), used = (double)cpu_ns;
     *switches_per_s_out = (double)(b.ru_nivcsw - a.ru_nivcsw) / (wall * 1e-9);
     *stolen_out = used < wall ? (wall - used) / wall : 0;
+}
+
+void ks_provenance_idle(uint32_t cpu, double *switches_per_s_out, double *stolen_out)
+{
+    cpu_set_t was, one;
+    double switches = 0, stolen = 0;
+    CPU_ZERO(&one);
+    CPU_SET(cpu, &one);
+    if (sched_getaffinity(0, sizeof(was), &was) < 0 || sched_setaffinity(0, sizeof(one), &one) < 0)
+        return;
+    spin_once(switches_per_s_out, stolen_out);
+    for (int i = 1; i < IDLE_PROBES; i++) {
+        spin_once(&switches, &stolen);
+        if (switches < *switches_per_s_out)
+            *switches_per_s_out = switches;
+        if (stolen < *stolen_out)
+            *stolen_out = stolen;
+    }
+    sched_setaffinity(0, sizeof(was), &was);
 }

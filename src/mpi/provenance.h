@@ -20,8 +20,8 @@ void ks_provenance_host(const struct ks_net *net, const char *compiler, struct k
 void ks_provenance_device(const char *backend, const char *arch, uint32_t rank, uint32_t local_rank,
                           const struct ks_core_set *set, bool is_pinned, struct ks_device_rec *out);
 
-/* The host's idle baseline on one CPU: spin for a while pinned to it; involuntary switches a second
- * and stolen share of the time. Restores the affinity. */
+/* The host's idle baseline on one CPU: spin pinned to it a few times; the lowest involuntary
+ * switches a second and stolen share of the time seen. Restores the affinity. */
 void ks_provenance_idle(uint32_t cpu, double *switches_per_s_out, double *stolen_out);
 
 #endif

@@ -8,6 +8,7 @@
 #include "mpi/provenance.h"
 #include "topo/topo.h"
 
+#include <math.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -100,6 +101,7 @@ static int open_agent(struct ks_rank *r, struct ks_err *err)
     struct ks_device_rec *d = &r->device;
     if (!r->is_sim && r->seat != KS_SEAT_NONE)
         ks_provenance_idle(r->cores.cpu, &d->idle_switches_per_s, &d->idle_stolen);
+    /* a host that was busy while its baseline was taken must not excuse noise beyond the limits */
     struct ks_agent_config ac = {
         .grid = r->c.grid,
         .build = r->build,
@@ -113,8 +115,9 @@ static int open_agent(struct ks_rank *r, struct ks_err *err)
         .noise = { .switches_per_s = job->contention.switches_per_s,
                    .stolen = job->contention.stolen,
                    .canary = job->contention.canary,
-                   .idle_switches_per_s = d->idle_switches_per_s,
-                   .idle_stolen = d->idle_stolen },
+                   .idle_switches_per_s =
+                       fmin(d->idle_switches_per_s, job->contention.switches_per_s),
+                   .idle_stolen = fmin(d->idle_stolen, job->contention.stolen) },
         .emit = emit,
         .ctx = r,
     };
