@@ -105,24 +105,35 @@ static int unpack_strings(struct ks_launch *l, struct ks_err *err)
     return 0;
 }
 
+static size_t count_fds(const struct ks_wire_ask *ask)
+{
+    size_t n = 1u + ask->has_status; /* the payload, and these */
+
+    for (size_t i = 0; i < KS_SPAWN_FDS; i++)
+        n += ask->has_fd[i];
+    return n;
+}
+
 int ks_launch_unpack(const struct ks_wire_ask *ask, const int *fds, size_t n_fds,
                      struct ks_launch *out, struct ks_err *err)
 {
-    struct ks_launch l = { .ask = *ask, .status_fd = -1 };
+    struct ks_launch l = { .ask = *ask, .status_fd = -1, .fds = { -1, -1, -1, -1 } };
     size_t n = 1;
     int rc;
 
-    for (size_t i = 0; i < KS_SPAWN_FDS; i++)
-        l.fds[i] = ask->has_fd[i] && n < n_fds ? fds[n++] : -1;
-    if (ask->has_status && n < n_fds)
-        l.status_fd = fds[n++];
-    if (n_fds) {
-        l.payload = read_payload(fds[0], ask->n_payload);
-        close(fds[0]);
+    if (n_fds != count_fds(ask)) {
+        for (size_t i = 0; i < n_fds; i++)
+            close(fds[i]);
+        return ks_fail(err, KS_EPROTO, "spawn request with %zu descriptors instead of %zu", n_fds,
+                       count_fds(ask));
     }
-    if (n != n_fds)
-        rc = ks_fail(err, KS_EPROTO, "spawn request with %zu descriptors instead of %zu", n_fds, n);
-    else if (!l.payload)
+    for (size_t i = 0; i < KS_SPAWN_FDS; i++)
+        l.fds[i] = ask->has_fd[i] ? fds[n++] : -1;
+    if (ask->has_status)
+        l.status_fd = fds[n];
+    l.payload = read_payload(fds[0], ask->n_payload);
+    close(fds[0]);
+    if (!l.payload)
         rc = ks_fail(err, KS_EIO, "spawn request whose strings cannot be read");
     else
         rc = unpack_strings(&l, err);

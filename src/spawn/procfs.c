@@ -70,56 +70,49 @@ static void add_if_child(struct ks_buf *list, pid_t pid, pid_t self)
         ks_buf_put(list, &p, sizeof(p));
 }
 
-static int children_by_scan(struct ks_buf *list, struct ks_err *err)
+static int give_list(struct ks_buf *list, struct ks_proc **list_out, size_t *n_out,
+                     struct ks_err *err)
+{
+    if (!ks_buf_ok(list)) {
+        ks_buf_release(list);
+        return ks_fail(err, KS_ENOMEM, "out of memory listing processes");
+    }
+    *n_out = list->len / sizeof(struct ks_proc);
+    *list_out = (struct ks_proc *)(void *)list->data;
+    return 0;
+}
+
+int ks_proc_children_by_scan(struct ks_proc **list_out, size_t *n_out, struct ks_err *err)
 {
     DIR *dir = opendir("/proc");
     pid_t self = getpid();
     struct dirent *d;
+    struct ks_buf list;
 
     if (!dir)
         return ks_fail_errno(err, "/proc");
+    ks_buf_init(&list);
     while ((d = readdir(dir)))
-        add_if_child(list, (pid_t)strtol(d->d_name, NULL, 10), self);
+        add_if_child(&list, (pid_t)strtol(d->d_name, NULL, 10), self);
     closedir(dir);
-    return 0;
-}
-
-/* false where the kernel was built without CONFIG_PROC_CHILDREN. */
-static bool children_by_file(struct ks_buf *list)
-{
-    char path[64], *at, *end;
-    pid_t self = getpid();
-    struct ks_buf text;
-
-    snprintf(path, sizeof(path), "/proc/self/task/%d/children", (int)self);
-    ks_buf_init(&text);
-    if (ks_file_read(path, &text, NULL) < 0)
-        return false;
-    for (at = (char *)text.data; at && *at; at = end) {
-        add_if_child(list, (pid_t)strtol(at, &end, 10), self);
-        end += strspn(end, " \n");
-    }
-    ks_buf_release(&text);
-    return true;
+    return give_list(&list, list_out, n_out, err);
 }
 
 int ks_proc_children(struct ks_proc **list_out, size_t *n_out, struct ks_err *err)
 {
-    struct ks_buf list;
-    int rc = 0;
+    char path[64], *at, *end;
+    pid_t self = getpid();
+    struct ks_buf text, list;
 
+    snprintf(path, sizeof(path), "/proc/self/task/%d/children", (int)self);
+    ks_buf_init(&text);
     ks_buf_init(&list);
-    if (!children_by_file(&list))
-        rc = children_by_scan(&list, err);
-    if (rc == 0 && !ks_buf_ok(&list))
-        rc = ks_fail(err, KS_ENOMEM, "out of memory listing processes");
-    if (rc < 0) {
-        ks_buf_release(&list);
-        return rc;
-    }
-    *n_out = list.len / sizeof(struct ks_proc);
-    *list_out = (struct ks_proc *)(void *)list.data;
-    return 0;
+    if (ks_file_read(path, &text, NULL) < 0) /* built without CONFIG_PROC_CHILDREN */
+        return ks_proc_children_by_scan(list_out, n_out, err);
+    for (at = (char *)text.data; *at; at = end + strspn(end, " \n"))
+        add_if_child(&list, (pid_t)strtol(at, &end, 10), self);
+    ks_buf_release(&text);
+    return give_list(&list, list_out, n_out, err);
 }
 
 uint32_t ks_proc_mark(pid_t pid, pid_t warden)

@@ -24,8 +24,9 @@ int ks_proc_read(pid_t pid, struct ks_proc *out, struct ks_err *err);
 int ks_proc_memory(pid_t pid, struct ks_proc_memory *out, struct ks_err *err);
 
 /* Children of the calling (single-threaded) process, zombies included. *list_out [n] is owned by
- * the caller. Reads /proc/self/task/TID/children where the kernel has it, else all of /proc. */
+ * the caller. Reads /proc/self/task/TID/children; where the kernel has none, all of /proc. */
 int ks_proc_children(struct ks_proc **list_out, size_t *n_out, struct ks_err *err);
+int ks_proc_children_by_scan(struct ks_proc **list_out, size_t *n_out, struct ks_err *err);
 
 /* Every child carries KSWEEP_CHILD=<pid of its warden>:<id> in its environment, and so do its
  * descendants. */

@@ -116,11 +116,23 @@ uint64_t ks_cage_peak_bytes(void)
     return kib * 1024u;
 }
 
+/* Not safe in a handler, but only instrumented builds do it, and this is the last thing they do. */
+#if defined(KSWEEP_COVERAGE)
+void __gcov_dump(void);
+static void save_coverage(void)
+{
+    __gcov_dump();
+}
+#else
+static void save_coverage(void) {}
+#endif
+
 /* The signal is blocked until the handler returns, and kills then. */
 static void die_by(int sig)
 {
     struct sigaction dfl = { .sa_handler = SIG_DFL };
 
+    save_coverage();
     (void)sigaction(sig, &dfl, NULL);
     (void)syscall(SYS_tgkill, getpid(), (pid_t)syscall(SYS_gettid), sig);
 }

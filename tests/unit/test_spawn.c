@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /* One child of the warden: every way to end, what it starts with, what it prints. */
+#include "spawn/child.h"
 #include "spawn_util.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 /* ---- how a child ends ---- */
@@ -258,6 +262,96 @@ static void test_ring(void **state)
     free_page(page, what.status_fd);
 }
 
+/* ---- what the warden is made of ---- */
+
+/* Both ways to list children find the same ones. */
+static void test_procfs(void **state)
+{
+    struct ks_proc *list[2] = { NULL, NULL }, p;
+    struct ks_proc_memory m;
+    size_t n[2] = { 0, 0 };
+    struct ks_err err;
+    int status;
+
+    (void)state;
+    assert_int_equal(ks_proc_children(&list[0], &n[0], &err), 0);
+    assert_int_equal(n[0], 0);
+    free(list[0]);
+    pid_t living = fork(), dead = living ? fork() : -1;
+    if (living == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        pause();
+    }
+    if (living == 0 || dead == 0)
+        _exit(0);
+    ks_sleep_ns(100 * MS); /* the dead one is a zombie by now */
+    assert_int_equal(ks_proc_children(&list[0], &n[0], &err), 0);
+    assert_int_equal(ks_proc_children_by_scan(&list[1], &n[1], &err), 0);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(n[i], 2);
+        for (size_t k = 0; k < 2; k++) {
+            assert_int_equal(list[i][k].parent, getpid());
+            assert_int_equal(list[i][k].group, getpgrp());
+            assert_int_equal(list[i][k].state == 'Z', list[i][k].pid == dead);
+        }
+        free(list[i]);
+    }
+    assert_int_equal(ks_proc_memory(living, &m, &err), 0);
+    assert_true(m.peak_bytes > 1000000 && m.rss_bytes > 1000 && m.rss_bytes <= m.peak_bytes);
+    assert_int_equal(ks_proc_memory(dead, &m, &err), KS_ENOENT);
+    assert_int_equal(waitpid(dead, &status, 0), dead);
+    assert_int_equal(ks_proc_read(dead, &p, &err), KS_ENOENT);
+    assert_int_equal(ks_proc_mark(living, 1), 0);
+    assert_int_equal(ks_proc_mark(dead, 1), 0);
+    assert_int_equal(kill(living, SIGKILL), 0);
+    assert_int_equal(waitpid(living, &status, 0), living);
+}
+
+/* A request that does not fit together is refused, and its descriptors are closed. */
+static void test_unpack(void **state)
+{
+    static const struct {
+        struct ks_wire_ask ask;
+        size_t n_fds;
+        int rc;
+    } row[] = {
+        { { .n_argv = 2, .n_env = 1, .n_payload = 13 }, 1, 0 },
+        { { .n_argv = 1, .n_env = 1, .has_cwd = true, .n_payload = 13 }, 1, 0 },
+        { { .n_argv = 2, .n_env = 1, .n_payload = 13, .has_fd = { true } }, 2, 0 },
+        { { .n_argv = 0, .n_env = 1, .n_payload = 13 }, 1, KS_EPROTO },
+        { { .n_argv = KS_SPAWN_ARGS + 1, .n_payload = 13 }, 1, KS_EPROTO },
+        { { .n_argv = 4, .n_payload = 13 }, 1, KS_EPROTO },
+        { { .n_argv = 2, .n_payload = 13 }, 1, KS_EPROTO },
+        { { .n_argv = 2, .n_env = 1, .n_payload = 14 }, 1, KS_EIO },
+        { { .n_argv = 2, .n_env = 1, .n_payload = 13 }, 0, KS_EPROTO },
+        { { .n_argv = 2, .n_env = 1, .n_payload = 13 }, 2, KS_EPROTO },
+        { { .n_argv = 2, .n_env = 1, .n_payload = 13, .has_status = true }, 1, KS_EPROTO },
+    };
+    size_t before = count_fds(getpid());
+
+    (void)state;
+    for (size_t i = 0; i < N_ROWS(row); i++) {
+        int fds[2] = { memfd_create("payload", MFD_CLOEXEC), -1 };
+        struct ks_launch l = { .status_fd = 77 };
+        struct ks_err err;
+        assert_int_equal(write(fds[0], "echo\0one\0k=v", 13), 13);
+        if (row[i].n_fds == 0)
+            close(fds[0]);
+        if (row[i].n_fds == 2)
+            fds[1] = open("/dev/null", O_RDONLY | O_CLOEXEC);
+        int rc = ks_launch_unpack(&row[i].ask, fds, row[i].n_fds, &l, &err);
+        if (rc != row[i].rc)
+            fail_msg("row %zu: %d", i, rc);
+        if (rc < 0) {
+            assert_int_equal(l.status_fd, 77);
+        } else {
+            assert_string_equal(l.argv[0], "echo");
+            ks_launch_release(&l);
+        }
+        assert_int_equal(count_fds(getpid()), before);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -266,7 +360,8 @@ int main(void)
         cmocka_unit_test(test_end_text),  WITH_WARDEN(test_environment),
         WITH_WARDEN(test_descriptors),    WITH_WARDEN(test_limits),
         WITH_WARDEN(test_resident_limit), WITH_WARDEN(test_tail),
-        WITH_WARDEN(test_ring),
+        WITH_WARDEN(test_ring),           cmocka_unit_test(test_procfs),
+        cmocka_unit_test(test_unpack),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -265,6 +265,25 @@ static void test_out_of_descriptors(void **state)
     ks_warden_stop(w);
 }
 
+/* A warden that does not read (somebody stopped it) is an error within seconds, not a hang. */
+static void test_stopped_warden(void **state)
+{
+    const char *argv[] = { "/no/such/program", NULL };
+    struct ks_spawn what = spawn_of(argv);
+    uint64_t t0 = ks_now_ns();
+    struct ks_err err;
+    uint32_t child;
+    int rc = 0;
+
+    assert_int_equal(kill(ks_warden_pid(*state), SIGSTOP), 0);
+    for (int i = 0; i < 5000 && rc == 0; i++)
+        rc = ks_warden_spawn(*state, &what, &child, &err);
+    assert_int_equal(rc, KS_ECHILD);
+    assert_in_range(ks_now_ns() - t0, 1000 * MS, 10000 * MS);
+    assert_int_equal(kill(ks_warden_pid(*state), SIGCONT), 0);
+    must_end(*state, &(struct ks_child_end){ 0 });
+}
+
 /* ---- deaths above ---- */
 
 static void test_signals_to_warden(void **state)
@@ -432,12 +451,19 @@ static void test_abandoned(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        WITH_WARDEN(test_page_deadline),      WITH_WARDEN(test_page_deadline_moves),
-        WITH_WARDEN(test_leftovers),          WITH_WARDEN(test_leftover_of_another),
-        WITH_WARDEN(test_concurrent),         WITH_WARDEN(test_no_leak),
-        WITH_WARDEN(test_slow_rank),          cmocka_unit_test(test_out_of_descriptors),
-        WITH_WARDEN(test_signals_to_warden),  cmocka_unit_test(test_stop),
-        cmocka_unit_test(test_warden_killed), cmocka_unit_test(test_rank_dies),
+        WITH_WARDEN(test_page_deadline),
+        WITH_WARDEN(test_page_deadline_moves),
+        WITH_WARDEN(test_leftovers),
+        WITH_WARDEN(test_leftover_of_another),
+        WITH_WARDEN(test_concurrent),
+        WITH_WARDEN(test_no_leak),
+        WITH_WARDEN(test_slow_rank),
+        WITH_WARDEN(test_stopped_warden),
+        cmocka_unit_test(test_out_of_descriptors),
+        WITH_WARDEN(test_signals_to_warden),
+        cmocka_unit_test(test_stop),
+        cmocka_unit_test(test_warden_killed),
+        cmocka_unit_test(test_rank_dies),
         WITH_WARDEN(test_abandoned),
     };
 
