@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT */
+/* index.h - the first pass over the journals: every name, device, block and event, and for every
+ * record where it lies and what decides which one counts. About 100 bytes a record; samples are not
+ * held. The second pass (produce.h) makes the rows. Private to src/store. */
+#ifndef KS_STORE_INDEX_H
+#define KS_STORE_INDEX_H
+
+#include "journal/journal.h"
+#include "store/keys.h"
+#include "store/rows.h"
+#include "store/schema.h"
+
+#include <stdbool.h>
+
+#define KS_INDEX_COLUMNS 128 /* columns of the widest table, with room */
+
+struct ks_cell_info {
+    uint32_t first, last; /* its records; KS_NO_ROW = none */
+    uint32_t final;       /* the record of round 0 that decides; KS_NO_ROW = no outcome yet */
+    uint32_t n_attempts, n_rounds;
+    uint32_t max_started,
+        max_done; /* attempts; as resume sees it, a lost one is to be done again */
+};
+
+struct ks_record_ref {
+    uint64_t offset;
+    uint32_t segment, cell, next; /* next: record of the same cell */
+    struct ks_attempt key;
+};
+
+struct ks_index {
+    struct ks_list runs, hosts, devices, problems, kernels, traits, blocks, events;
+    struct ks_keys host_keys;     /* run, rank, digest of key and value */
+    struct ks_keys device_keys;   /* run, device, rank, digest of the boot id */
+    struct ks_keys problem_keys;  /* problem id */
+    struct ks_keys instance_keys; /* run, instance */
+    struct ks_list instance_row;  /* [instance_keys] uint32_t: its newest row of kernels */
+    struct ks_keys build_keys;    /* run, instance, build id */
+    struct ks_list build_row;     /* [build_keys] uint32_t: row of kernels */
+    struct ks_keys trait_keys;    /* instance: its traits are in */
+    struct ks_keys code_keys;     /* code id -> code_group */
+    struct ks_keys block_keys;    /* run, block */
+    struct ks_keys cell_keys;     /* run, problem, instance, condition */
+    struct ks_list cells;         /* [cell_keys] struct ks_cell_info */
+    struct ks_list records;       /* struct ks_record_ref, in journal order, run after run */
+    struct ks_list first_record;  /* [runs] uint32_t: of records */
+    /* the tables as this file has them: problems with a column per dimension */
+    struct ks_table_def defs[KS_T_COUNT];
+    struct ks_column problem_columns[KS_INDEX_COLUMNS];
+    uint32_t n_dims;
+    uint32_t text_len[KS_T_COUNT][KS_INDEX_COLUMNS];
+    size_t longest_reason, longest_outcome, longest_tail, longest_box;
+    uint64_t n_measurements, n_failures, n_mismatches, n_samples, n_journal_bytes, n_newer_frames;
+    struct ks_record *scratch; /* decoded here: 14 KB */
+    struct ks_start start;
+};
+
+/* How far to read a journal: frames behind this place are counted as newer. 0, 0 = everything. */
+struct ks_index_limit {
+    uint32_t segment;
+    uint64_t offset;
+};
+
+int ks_index_init(struct ks_index *x, struct ks_err *err);
+void ks_index_release(struct ks_index *x);
+
+/* Adds DIR/journal as the next run. KS_EEXIST when this run is already in. damage may be NULL. */
+int ks_index_add(struct ks_index *x, const char *dir, struct ks_index_limit limit,
+                 ks_journal_damage_fn damage, void *damage_ctx, struct ks_err *err);
+/* After the last add: outcomes, counts, column lengths. */
+int ks_index_finish(struct ks_index *x, struct ks_err *err);
+
+/* Rows by name; KS_NO_ROW when unknown. */
+uint32_t ks_index_problem(const struct ks_index *x, uint64_t problem);
+uint32_t ks_index_kernel(const struct ks_index *x, uint32_t run, uint64_t instance,
+                         struct ks_id128 build);
+uint32_t ks_index_block(const struct ks_index *x, uint32_t run, uint64_t block);
+uint32_t ks_index_device(const struct ks_index *x, uint32_t run, const struct ks_device_rec *d);
+
+/* ---- names.c, names_grid.c: frames that are not records ---- */
+
+/* Handles every such frame; other types are counted in the run's n_unknown_frames. */
+int ks_index_name_frame(struct ks_index *x, uint32_t run, const struct ks_journal_frame *f,
+                        struct ks_err *err);
+void ks_index_seen(struct ks_index *x, uint32_t run, uint64_t realtime_ns);
+int ks_index_on_problem(struct ks_index *x, uint32_t run, const struct ks_journal_frame *f,
+                        struct ks_err *err);
+int ks_index_on_instance(struct ks_index *x, uint32_t run, const struct ks_journal_frame *f,
+                         struct ks_err *err);
+int ks_index_on_build(struct ks_index *x, uint32_t run, const struct ks_journal_frame *f,
+                      struct ks_err *err);
+/* A record names its problem, instance and build: their rows exist afterwards, if only by id. */
+int ks_index_name_record(struct ks_index *x, uint32_t run, const struct ks_record *r,
+                         struct ks_err *err);
+void ks_index_finish_blocks(struct ks_index *x);
+int ks_index_group_codes(struct ks_index *x, struct ks_err *err);
+
+#endif

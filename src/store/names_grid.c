@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: MIT */
+/* First pass: what is measured - problems, instances and their builds. */
+#include "store/index.h"
+#include "store/text.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define TEXT_COPY(to, from) snprintf((to), sizeof(to), "%.*s", (int)sizeof(to) - 1, (from))
+
+static int grow(struct ks_list *l, void *row_out, struct ks_err *err)
+{
+    return ks_list_add(l, (void **)row_out, err);
+}
+
+/* ---- problems ---- */
+
+/* The column of a dimension; it is made when no earlier problem had it. */
+static int dim_column(struct ks_index *x, const char *name, uint32_t *i_out, struct ks_err *err)
+{
+    struct ks_table_def *def = &x->defs[KS_T_PROBLEMS];
+    uint32_t n_fixed = (uint32_t)def->n_columns - x->n_dims;
+    struct ks_column *c;
+
+    for (uint32_t i = 0; i < x->n_dims; i++) {
+        if (strcmp(x->problem_columns[n_fixed + i].name, name) == 0) {
+            *i_out = i;
+            return 0;
+        }
+    }
+    if (x->n_dims == KS_STORE_DIMS || def->n_columns == KS_INDEX_COLUMNS)
+        return ks_fail(err, KS_EUNSUPPORTED, "more than %d distinct dimensions", KS_STORE_DIMS);
+    c = &x->problem_columns[def->n_columns++];
+    *c = (struct ks_column){
+        .name = name, /* static: of the operator's table */
+        .type = KS_COL_I64,
+        .fill = KS_FILL_MISSING,
+        .offset = (uint32_t)(offsetof(struct ks_problem_row, dim) + x->n_dims * sizeof(int64_t)),
+        .missing = (double)KS_MISSING_DIM,
+        .units = "",
+    };
+    *i_out = x->n_dims++;
+    return 0;
+}
+
+static int fill_problem(struct ks_index *x, struct ks_problem_row *row, struct ks_err *err)
+{
+    const struct ks_problem *p = &row->problem;
+    const struct ks_operator *op = ks_operators[p->op];
+    struct ks_abi_problem abi;
+    int rc = 0;
+
+    TEXT_COPY(row->op, op->name);
+    TEXT_COPY(row->direction, ks_direction_name(p->direction));
+    TEXT_COPY(row->dtype, ks_dtype_name(p->dtype));
+    TEXT_COPY(row->layout, ks_layout_name(p->layout));
+    row->flops = ks_problem_flops(p);
+    row->min_bytes = ks_problem_min_bytes(p);
+    row->reduction = op->reduction(p);
+    for (uint32_t k = 0; rc == 0 && op->dim_names[k]; k++) {
+        uint32_t i = 0;
+
+        rc = dim_column(x, op->dim_names[k], &i, err);
+        if (rc == 0)
+            row->dim[i] = p->dim[k];
+    }
+    op->to_abi(p, &abi);
+    if (op->abi == KS_ABI_GROUPED_CONV) {
+        row->out_d = abi.out[0];
+        row->out_h = abi.out[1];
+        row->out_w = abi.out[2];
+    }
+    return rc;
+}
+
+static int problem_row(struct ks_index *x, uint64_t id, struct ks_problem_row **row_out,
+                       struct ks_err *err)
+{
+    struct ks_key key = { { id } };
+    struct ks_problem_row *row;
+    uint32_t i;
+    bool is_new;
+    int rc = ks_keys_add(&x->problem_keys, &key, &i, &is_new, err);
+
+    if (rc == 0 && is_new)
+        rc = grow(&x->problems, &row, err);
+    if (rc < 0)
+        return rc;
+    row = ks_list_at(&x->problems, i);
+    if (is_new) {
+        row->problem_id = id;
+        row->count = 1;
+        row->flops = row->min_bytes = KS_MISSING;
+        row->reduction = row->out_d = row->out_h = row->out_w = KS_MISSING_DIM;
+        for (size_t k = 0; k < KS_STORE_DIMS; k++)
+            row->dim[k] = KS_MISSING_DIM;
+    }
+    *row_out = row;
+    return 0;
+}
+
+int ks_index_on_problem(struct ks_index *x, uint32_t run, const struct ks_journal_frame *f,
+                        struct ks_err *err)
+{
+    struct ks_problem_row *row;
+    struct ks_name_rec n;
+    int rc = ks_name_rec_decode(f->body, f->n, &n, err);
+
+    (void)run;
+    if (rc == 0)
+        rc = problem_row(x, n.id, &row, err);
+    if (rc < 0 || row->canonical[0])
+        return rc;
+    ks_text_clean(n.name);
+    ks_text_clean(n.text);
+    TEXT_COPY(row->name, n.name);
+    TEXT_COPY(row->canonical, n.text);
+    row->count = n.count;
+    /* A text this program cannot read (a later operator) stays a text. */
+    if (ks_problem_parse(row->canonical, &row->problem, NULL) < 0)
+        return 0;
+    row->has_problem = 1;
+    row->problem.count = n.count;
+    TEXT_COPY(row->problem.name, n.name);
+    return fill_problem(x, row, err);
+}
+
+/* ---- instances and builds ---- */
+
+/* The newest row of an instance; an empty one is made when there is none. */
+static int instance_row(struct ks_index *x, uint32_t run, uint64_t instance, uint32_t *row_out,
+                        struct ks_err *err)
+{
+    struct ks_key key = { { run, instance } };
+    struct ks_kernel_row *row;
+    uint32_t i, *newest, before = KS_NO_ROW;
+    bool is_new;
+    int rc = ks_keys_add(&x->instance_keys, &key, &i, &is_new, err);
+
+    if (rc == 0 && is_new)
+        rc = grow(&x->instance_row, &newest, err);
+    if (rc == 0 && is_new)
+        rc = grow(&x->kernels, &row, err);
+    if (rc < 0)
+        return rc;
+    newest = ks_list_at(&x->instance_row, i);
+    if (is_new) {
+        *newest = (uint32_t)(x->kernels.n - 1);
+        /* Instances of a run are numbered in the order in which they were named. */
+        if (i > 0 && x->instance_keys.key[i - 1].part[0] == run)
+            before = *(uint32_t *)ks_list_at(&x->instance_row, i - 1);
+        row->run = run;
+        row->instance_id = instance;
+        row->code_group = KS_NO_ROW;
+        if (before != KS_NO_ROW)
+            row->i_instance =
+                ((struct ks_kernel_row *)ks_list_at(&x->kernels, before))->i_instance + 1;
+    }
+    *row_out = *newest;
+    return 0;
+}
+
+/* "family=host_gconv abi=1 tile_m=14 ...": one trait per word but the first two. */
+static int add_traits(struct ks_index *x, uint64_t instance, const char *family,
+                      const char *canonical, struct ks_err *err)
+{
+    for (const char *p = canonical; *p;) {
+        size_t n = strcspn(p, " ");
+        const char *eq = memchr(p, '=', n);
+        struct ks_trait_row *row;
+
+        if (eq && strncmp(p, "family=", 7) != 0 && strncmp(p, "abi=", 4) != 0) {
+            int rc = grow(&x->traits, &row, err);
+
+            if (rc < 0)
+                return rc;
+            row->instance_id = instance;
+            TEXT_COPY(row->family, family);
+            snprintf(row->key, sizeof(row->key), "%.*s", (int)(eq - p), p);
+            snprintf(row->value, sizeof(row->value), "%.*s", (int)(p + n - eq - 1), eq + 1);
+        }
+        p += n;
+        p += strspn(p, " ");
+    }
+    return 0;
+}
+
+int ks_index_on_instance(struct ks_index *x, uint32_t run, const struct ks_journal_frame *f,
+                         struct ks_err *err)
+{
+    struct ks_key key = { { 0 } };
+    struct ks_kernel_row *row;
+    struct ks_name_rec n;
+    const char *family;
+    uint32_t i;
+    bool is_new;
+    int rc = ks_name_rec_decode(f->body, f->n, &n, err);
+
+    if (rc == 0)
+        rc = instance_row(x, run, n.id, &i, err);
+    if (rc < 0)
+        return rc;
+    row = ks_list_at(&x->kernels, i);
+    ks_text_clean(n.name);
+    ks_text_clean(n.text);
+    TEXT_COPY(row->name, n.name);
+    TEXT_COPY(row->canonical, n.text);
+    family = strstr(row->canonical, "family=");
+    if (family)
+        snprintf(row->family, sizeof(row->family), "%.*s", (int)strcspn(family + 7, " "),
+                 family + 7);
+    key.part[0] = n.id;
+    rc = ks_keys_add(&x->trait_keys, &key, &i, &is_new, err);
+    if (rc == 0 && is_new)
+        rc = add_traits(x, n.id, row->family, row->canonical, err);
+    return rc;
+}
+
+static struct ks_key build_key(uint32_t run, uint64_t instance, struct ks_id128 build)
+{
+    return (struct ks_key){ { run, instance, build.hi, build.lo } };
+}
+
+/* The row of one build. The instance's empty row is taken by its first build; a rebuilt one gets a
+ * row of its own with the same names. */
+static int build_row(struct ks_index *x, uint32_t run, uint64_t instance, struct ks_id128 build,
+                     uint32_t *row_out, struct ks_err *err)
+{
+    struct ks_key key = build_key(run, instance, build);
+    struct ks_kernel_row *row, *added;
+    uint32_t i, newest, *at;
+    bool is_new;
+    int rc = instance_row(x, run, instance, &newest, err);
+
+    *row_out = newest;
+    if (rc < 0 || ks_id128_is_zero(build))
+        return rc;
+    rc = ks_keys_add(&x->build_keys, &key, &i, &is_new, err);
+    if (rc == 0 && is_new)
+        rc = grow(&x->build_row, &at, err);
+    if (rc < 0)
+        return rc;
+    at = ks_list_at(&x->build_row, i);
+    row = ks_list_at(&x->kernels, newest);
+    if (is_new && row->build_id[0]) {
+        rc = grow(&x->kernels, &added, err);
+        if (rc < 0)
+            return rc;
+        row = ks_list_at(&x->kernels, newest); /* may have moved */
+        *added = *row;
+        row = added;
+        row->outcome = row->is_cached = 0;
+        row->outcome_text[0] = row->reason[0] = row->compiler[0] = row->code_id[0] = '\0';
+        row->compile_ns = row->object_bytes = 0;
+        newest = (uint32_t)(x->kernels.n - 1);
+        i = ks_keys_find(&x->instance_keys, &(struct ks_key){ { run, instance } });
+        *(uint32_t *)ks_list_at(&x->instance_row, i) = newest;
+    }
+    if (is_new) {
+        ks_hex128(build, row->build_id);
+        *at = newest;
+    }
+    *row_out = *at;
+    return 0;
+}
+
+static void set_code(struct ks_kernel_row *row, struct ks_id128 code)
+{
+    if (!ks_id128_is_zero(code))
+        ks_hex128(code, row->code_id);
+}
+
+int ks_index_on_build(struct ks_index *x, uint32_t run, const struct ks_journal_frame *f,
+                      struct ks_err *err)
+{
+    struct ks_kernel_row *row;
+    struct ks_build_rec b;
+    uint32_t i;
+    int rc = ks_build_rec_decode(f->body, f->n, &b, err);
+
+    if (rc == 0)
+        rc = build_row(x, run, b.instance, b.build_id, &i, err);
+    if (rc < 0)
+        return rc;
+    row = ks_list_at(&x->kernels, i);
+    row->outcome = (uint8_t)b.outcome;
+    TEXT_COPY(row->outcome_text, ks_outcome_text(b.outcome));
+    row->is_cached = (uint8_t)b.is_cached;
+    row->compile_ns = b.compile_ns;
+    row->object_bytes = b.object_bytes;
+    ks_text_clean(b.reason);
+    ks_text_clean(b.compiler);
+    TEXT_COPY(row->reason, b.reason);
+    TEXT_COPY(row->compiler, b.compiler);
+    set_code(row, b.code_id);
+    return 0;
+}
+
+int ks_index_name_record(struct ks_index *x, uint32_t run, const struct ks_record *r,
+                         struct ks_err *err)
+{
+    struct ks_problem_row *problem;
+    struct ks_kernel_row *row;
+    uint32_t i;
+    int rc = problem_row(x, r->cell.problem, &problem, err);
+
+    if (rc == 0)
+        rc = build_row(x, run, r->cell.instance, r->build_id, &i, err);
+    if (rc < 0)
+        return rc;
+    row = ks_list_at(&x->kernels, i);
+    if (!row->code_id[0] && !ks_id128_is_zero(r->build_id))
+        set_code(row, r->code_id);
+    return 0;
+}
+
+/* Rows with equal code are one group. */
+int ks_index_group_codes(struct ks_index *x, struct ks_err *err)
+{
+    for (size_t i = 0; i < x->kernels.n; i++) {
+        struct ks_kernel_row *row = ks_list_at(&x->kernels, i);
+        struct ks_id128 code;
+        struct ks_key key = { { 0 } };
+        bool is_new;
+        int rc;
+
+        if (!ks_unhex128(row->code_id, &code))
+            continue;
+        key.part[0] = code.hi;
+        key.part[1] = code.lo;
+        rc = ks_keys_add(&x->code_keys, &key, &row->code_group, &is_new, err);
+        if (rc < 0)
+            return rc;
+    }
+    return 0;
+}
+
+uint32_t ks_index_problem(const struct ks_index *x, uint64_t problem)
+{
+    return ks_keys_find(&x->problem_keys, &(struct ks_key){ { problem } });
+}
+
+uint32_t ks_index_kernel(const struct ks_index *x, uint32_t run, uint64_t instance,
+                         struct ks_id128 build)
+{
+    struct ks_key key = build_key(run, instance, build);
+    uint32_t i = ks_keys_find(&x->build_keys, &key);
+
+    if (i != KS_NO_ROW)
+        return *(uint32_t *)ks_list_at(&x->build_row, i);
+    i = ks_keys_find(&x->instance_keys, &(struct ks_key){ { run, instance } });
+    return i == KS_NO_ROW ? i : *(uint32_t *)ks_list_at(&x->instance_row, i);
+}

@@ -1,0 +1,468 @@
+/* SPDX-License-Identifier: MIT */
+#include "store/produce.h"
+#include "store/text.h"
+
+#include <float.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A cell whose final attempt has several rounds waits here until all were seen. */
+struct open_cell {
+    uint32_t cell, n_left;
+    struct ks_row row; /* of round 0 */
+    double *sample_ns;
+    size_t n_samples, cap;
+};
+
+/* What is held while the journals are read once more. */
+struct pass {
+    const struct ks_index *x;
+    const struct ks_sink *sink;
+    uint32_t run, i_record, end_record; /* next record expected, end of the run's */
+    uint64_t n_attempt_rows, sample_offset;
+    struct ks_list device_now; /* uint32_t: rows of /devices seen last in this run */
+    struct ks_list open;       /* struct open_cell */
+    struct ks_record *rec;
+    float *sample_f32; /* [KS_SAMPLES_MAX] */
+    double *sorted;    /* scratch of ks_stats */
+    size_t sorted_cap;
+};
+
+bool ks_has_failure(const struct ks_record *r)
+{
+    return r->n_tail > 0 || r->n_box > 0 || r->fault_address || r->n_denied > 0 || r->n_wrong > 0;
+}
+
+size_t ks_box_text(const struct ks_record *r, char *out)
+{
+    size_t at = 0;
+
+    out[0] = '\0';
+    for (uint32_t i = 0; i < r->n_box && i < 6; i++)
+        at += (size_t)snprintf(out + at, KS_BOX_TEXT - at, "%s%" PRId64 "..%" PRId64, i ? "," : "",
+                               r->box_lo[i], r->box_hi[i]);
+    return at;
+}
+
+/* ---- one record -> one row ---- */
+
+/* Errors in tolerances are >= 0; an output with NaN or infinity has the largest float. */
+static double max_error_of(const struct ks_record *r)
+{
+    if (r->v2 == 0)
+        return KS_MISSING;
+    return isfinite(r->max_error) ? r->max_error : (double)FLT_MAX;
+}
+
+static void put_identity(const struct pass *p, const struct ks_record *r, struct ks_row *row)
+{
+    row->run = p->run;
+    row->problem_id = r->cell.problem;
+    row->instance_id = r->cell.instance;
+    row->condition_id = r->cell.condition;
+    row->problem = ks_index_problem(p->x, r->cell.problem);
+    row->kernel = ks_index_kernel(p->x, p->run, r->cell.instance, r->build_id);
+    row->block = r->block_id ? ks_index_block(p->x, p->run, r->block_id) : KS_NO_ROW;
+    row->attempt = r->attempt;
+    row->round = r->round;
+    row->role = (uint8_t)r->role;
+}
+
+/* The device as it was described last before this record. */
+static uint32_t device_of(const struct pass *p, const struct ks_record *r)
+{
+    for (size_t i = p->device_now.n; i-- > 0;) {
+        uint32_t k = *(uint32_t *)ks_list_at(&p->device_now, i);
+        const struct ks_device_row *d = ks_list_at(&p->x->devices, k);
+
+        if (d->rec.device_id == r->device_id && d->rec.rank == r->rank)
+            return k;
+    }
+    return KS_NO_ROW;
+}
+
+static void put_where(const struct pass *p, const struct ks_record *r, struct ks_row *row)
+{
+    /* A cell that no worker touched (unsupported, build_failed) has no place. */
+    bool was_run = r->device_id != 0;
+
+    row->device = was_run ? device_of(p, r) : KS_NO_ROW;
+    row->device_id = r->device_id;
+    row->lease_id = r->lease_id;
+    row->block_id = r->block_id;
+    row->position = was_run ? r->position : KS_NO_ROW;
+    row->rank = r->rank;
+    row->worker = r->worker.hi;
+    row->seq = r->seq;
+    row->pid = r->pid;
+    row->cpu = r->cpu;
+    row->started_ns = r->started_ns;
+}
+
+static bool has_code(uint32_t outcome)
+{
+    return outcome == KS_O_CRASHED || outcome == KS_O_EXITED || outcome == KS_O_LAUNCH_FAILED;
+}
+
+static void put_outcome(const struct ks_record *r, struct ks_row *row)
+{
+    row->outcome = (uint8_t)r->outcome;
+    snprintf(row->outcome_text, sizeof(row->outcome_text), "%s", ks_outcome_text(r->outcome));
+    snprintf(row->reason, sizeof(row->reason), "%s", r->reason);
+    ks_text_clean(row->reason);
+    row->code = has_code(r->outcome) ? r->code : KS_MISSING_CODE;
+    row->phase = (uint8_t)r->phase;
+    row->stop = (uint8_t)r->stop;
+}
+
+static void put_verification(const struct ks_record *r, struct ks_row *row)
+{
+    row->v1 = (uint8_t)r->v1;
+    row->v2 = (uint8_t)r->v2;
+    row->bitwise_stable = (uint8_t)r->is_bitwise_stable;
+    row->max_error = max_error_of(r);
+    row->n_wrong = r->n_wrong;
+    row->n_zero = r->n_zero;
+    row->n_elements = r->n_elements;
+}
+
+static void put_cost(const struct ks_record *r, struct ks_row *row)
+{
+    row->wall_ns = r->wall_ns;
+    row->input_ns = r->input_ns;
+    row->reference_ns = r->reference_ns;
+    row->load_ns = r->load_ns;
+    row->exact_ns = r->exact_ns;
+    row->warmup_ns = r->warmup_ns;
+    row->timing_ns = r->timing_ns;
+    row->verify_ns = r->verify_ns;
+    row->involuntary_switches = r->involuntary_switches;
+    row->cpu_ns = r->cpu_ns;
+    row->span_ns = r->span_ns;
+    row->canary_ratio = r->canary_ratio > 0 ? r->canary_ratio : KS_MISSING;
+    row->peak_bytes = r->peak_bytes;
+    row->workspace_bytes = r->workspace_bytes;
+}
+
+static int put_stats(struct pass *p, struct ks_row *row, const double *ns, size_t n,
+                     double clock_ns, struct ks_err *err)
+{
+    double *out[] = { &row->median_ns, &row->mad_ns, &row->se_ns,  &row->lo95_ns, &row->hi95_ns,
+                      &row->min_ns,    &row->max_ns, &row->p10_ns, &row->p90_ns,  &row->mean_ns };
+    struct ks_stats s;
+
+    for (size_t i = 0; i < sizeof(out) / sizeof(out[0]); i++)
+        *out[i] = KS_MISSING;
+    row->n_samples = (uint32_t)n;
+    if (n == 0)
+        return 0;
+    if (n > p->sorted_cap) {
+        double *sorted = realloc(p->sorted, n * sizeof(*sorted));
+
+        if (!sorted)
+            return ks_fail(err, KS_ENOMEM, "out of memory for %zu samples", n);
+        p->sorted = sorted;
+        p->sorted_cap = n;
+    }
+    ks_stats(ns, n, clock_ns, row->calls ? row->calls : 1, p->sorted, &s);
+    row->median_ns = s.median;
+    row->mad_ns = s.mad;
+    row->se_ns = s.se;
+    row->lo95_ns = s.lo95;
+    row->hi95_ns = s.hi95;
+    row->min_ns = s.min;
+    row->max_ns = s.max;
+    row->p10_ns = s.p10;
+    row->p90_ns = s.p90;
+    row->mean_ns = s.mean;
+    return 0;
+}
+
+static void put_anchor(const struct ks_index *x, struct ks_row *row)
+{
+    row->anchor_open_ns = row->anchor_close_ns = row->time_over_anchor = KS_MISSING;
+    if (row->block == KS_NO_ROW)
+        return;
+    const struct ks_block_row *b = ks_list_at(&x->blocks, row->block);
+
+    row->anchor_open_ns = b->rec.open_ns;
+    row->anchor_close_ns = b->rec.close_ns;
+    if (row->median_ns > 0 && b->anchor_ns > 0)
+        row->time_over_anchor = row->median_ns / b->anchor_ns;
+}
+
+static int make_row(struct pass *p, const struct ks_record_ref *ref, struct ks_row *row,
+                    struct ks_err *err)
+{
+    const struct ks_record *r = p->rec;
+    int rc;
+
+    memset(row, 0, sizeof(*row));
+    put_identity(p, r, row);
+    put_outcome(r, row);
+    put_where(p, r, row);
+    put_verification(r, row);
+    put_cost(r, row);
+    row->flags = r->flags;
+    row->confirmed = !(row->flags & KS_FL_UNCONFIRMED);
+    row->calls = r->calls;
+    row->poison_sample_ns = r->poison_sample_ns > 0 ? r->poison_sample_ns : KS_MISSING;
+    row->clock_ns = r->clock_ns > 0 ? r->clock_ns : KS_MISSING;
+    row->segment = ref->segment;
+    row->offset = ref->offset;
+    row->sample_offset = p->sample_offset;
+    row->attempt_row = p->n_attempt_rows;
+    rc = put_stats(p, row, r->sample_ns, r->n_samples, r->clock_ns, err);
+    put_anchor(p->x, row);
+    return rc;
+}
+
+/* ---- the tables a record goes to ---- */
+
+static int put_failure(struct pass *p, struct ks_err *err)
+{
+    const struct ks_record *r = p->rec;
+    struct ks_failure_row row = { .attempt_row = p->n_attempt_rows,
+                                  .fault_address = r->fault_address,
+                                  .n_denied = r->n_denied,
+                                  .denied_call = r->denied_call,
+                                  .n_wrong = r->n_wrong };
+    int rc = 0;
+
+    if (ks_has_failure(r)) {
+        ks_box_text(r, row.wrong_box);
+        ks_text_clean_bytes(r->tail, r->n_tail, row.tail);
+        rc = p->sink->row(p->sink->ctx, KS_T_FAILURES, &row, err);
+    }
+    for (uint32_t i = 0; rc == 0 && i < r->n_mismatches; i++) {
+        struct ks_mismatch_row m = { .attempt_row = p->n_attempt_rows,
+                                     .rank_in_attempt = i,
+                                     .index = r->mismatch[i].index,
+                                     .got = r->mismatch[i].got,
+                                     .want = r->mismatch[i].want,
+                                     .tolerance = r->mismatch[i].tolerance };
+
+        rc = p->sink->row(p->sink->ctx, KS_T_MISMATCHES, &m, err);
+    }
+    return rc;
+}
+
+static int put_samples(struct pass *p, struct ks_err *err)
+{
+    const struct ks_record *r = p->rec;
+
+    if (r->n_samples == 0)
+        return 0;
+    for (uint32_t i = 0; i < r->n_samples; i++)
+        p->sample_f32[i] = (float)r->sample_ns[i];
+    p->sample_offset += r->n_samples;
+    return p->sink->samples(p->sink->ctx, p->sample_f32, r->n_samples, err);
+}
+
+static int hold_samples(struct open_cell *o, const struct ks_record *r, struct ks_err *err)
+{
+    size_t n = o->n_samples + r->n_samples;
+
+    if (r->n_samples == 0)
+        return 0;
+    if (n > o->cap) {
+        double *held = realloc(o->sample_ns, n * 2 * sizeof(*held));
+
+        if (!held)
+            return ks_fail(err, KS_ENOMEM, "out of memory for %zu samples", n);
+        o->sample_ns = held;
+        o->cap = n * 2;
+    }
+    memcpy(o->sample_ns + o->n_samples, r->sample_ns, r->n_samples * sizeof(double));
+    o->n_samples = n;
+    return 0;
+}
+
+static int find_open(struct pass *p, uint32_t cell, uint32_t n_rounds, size_t *i_out,
+                     struct ks_err *err)
+{
+    struct open_cell *o;
+    void *added;
+    int rc;
+
+    for (*i_out = 0; *i_out < p->open.n; (*i_out)++)
+        if (((struct open_cell *)ks_list_at(&p->open, *i_out))->cell == cell)
+            return 0;
+    rc = ks_list_add(&p->open, &added, err);
+    if (rc < 0)
+        return rc;
+    o = added;
+    o->cell = cell;
+    o->n_left = n_rounds;
+    return 0;
+}
+
+/* One more round of a cell with several; the cell's row comes with the last one. */
+static int put_round(struct pass *p, const struct ks_record_ref *ref,
+                     const struct ks_cell_info *cell, const struct ks_row *row, struct ks_err *err)
+{
+    struct open_cell *o;
+    size_t i;
+    int rc = find_open(p, ref->cell, cell->n_rounds, &i, err);
+
+    if (rc < 0)
+        return rc;
+    o = ks_list_at(&p->open, i);
+    rc = hold_samples(o, p->rec, err);
+    if (rc < 0)
+        return rc;
+    if (p->i_record == cell->final)
+        o->row = *row;
+    if (--o->n_left > 0)
+        return 0;
+    rc = put_stats(p, &o->row, o->sample_ns, o->n_samples, o->row.clock_ns, err);
+    put_anchor(p->x, &o->row);
+    if (rc == 0)
+        rc = p->sink->row(p->sink->ctx, KS_T_MEASUREMENTS, &o->row, err);
+    free(o->sample_ns);
+    *o = *(struct open_cell *)ks_list_at(&p->open, p->open.n - 1);
+    p->open.n--;
+    return rc;
+}
+
+static bool is_of_final(const struct ks_index *x, const struct ks_record_ref *ref,
+                        const struct ks_cell_info *cell)
+{
+    const struct ks_record_ref *final;
+
+    if (cell->final == KS_NO_ROW || ref->key.role != KS_ROLE_CELL || (ref->key.flags & KS_FL_VOID))
+        return false;
+    final = ks_list_at(&x->records, cell->final);
+    return final->key.attempt == ref->key.attempt;
+}
+
+static int put_record(struct pass *p, const struct ks_record_ref *ref, struct ks_err *err)
+{
+    const struct ks_cell_info *cell = ks_list_at(&p->x->cells, ref->cell);
+    bool counts = is_of_final(p->x, ref, cell);
+    struct ks_row row;
+    int rc = make_row(p, ref, &row, err);
+
+    if (rc < 0)
+        return rc;
+    row.n_attempts = cell->n_attempts;
+    row.n_rounds = cell->n_rounds;
+    row.is_final = p->i_record == cell->final;
+    rc = p->sink->row(p->sink->ctx, KS_T_ATTEMPTS, &row, err);
+    if (rc == 0)
+        rc = put_samples(p, err);
+    if (rc == 0)
+        rc = put_failure(p, err);
+    if (rc == 0 && counts && cell->n_rounds > 1)
+        rc = put_round(p, ref, cell, &row, err);
+    else if (rc == 0 && row.is_final)
+        rc = p->sink->row(p->sink->ctx, KS_T_MEASUREMENTS, &row, err);
+    p->n_attempt_rows++;
+    return rc;
+}
+
+/* ---- reading ---- */
+
+static int on_device(struct pass *p, const struct ks_journal_frame *f, struct ks_err *err)
+{
+    struct ks_device_rec d;
+    uint32_t row;
+    void *added;
+    int rc;
+
+    if (ks_device_rec_decode(f->body, f->n, &d, NULL) < 0)
+        return 0; /* counted in the first pass */
+    row = ks_index_device(p->x, p->run, &d);
+    if (row == KS_NO_ROW)
+        return 0; /* newer than the index */
+    rc = ks_list_add(&p->device_now, &added, err);
+    if (rc == 0)
+        *(uint32_t *)added = row;
+    return rc;
+}
+
+static int on_frame(void *ctx, const struct ks_journal_frame *f, struct ks_err *err)
+{
+    struct pass *p = ctx;
+    const struct ks_record_ref *ref;
+    int rc;
+
+    if (f->type == KS_F_DEVICE)
+        return on_device(p, f, err);
+    if (f->type != KS_F_DONE || p->i_record == p->end_record)
+        return 0;
+    ref = ks_list_at(&p->x->records, p->i_record);
+    if (f->segment != ref->segment || f->offset != ref->offset)
+        return 0; /* unreadable, or appended since the first pass */
+    rc = ks_record_decode(f->body, f->n, p->rec, NULL, err);
+    if (rc == 0)
+        rc = put_record(p, ref, err);
+    p->i_record++;
+    return rc;
+}
+
+static int read_run(struct pass *p, uint32_t run, struct ks_err *err)
+{
+    const struct ks_index *x = p->x;
+    const struct ks_run_row *r = ks_list_at(&x->runs, run);
+    struct ks_journal_totals totals;
+    char journal[1100];
+    int rc;
+
+    p->run = run;
+    p->device_now.n = 0;
+    p->end_record = run + 1 < x->runs.n ? *(uint32_t *)ks_list_at(&x->first_record, run + 1)
+                                        : (uint32_t)x->records.n;
+    snprintf(journal, sizeof(journal), "%s/journal", r->path);
+    rc = ks_journal_read(journal, on_frame, NULL, p, &totals, err);
+    if (rc == 0 && p->i_record != p->end_record)
+        rc = ks_fail(err, KS_EFORMAT, "'%s' changed while it was read: %u records are gone",
+                     journal, p->end_record - p->i_record);
+    return rc;
+}
+
+static int put_small(const struct ks_index *x, const struct ks_sink *sink, struct ks_err *err)
+{
+    const struct {
+        enum ks_table_id table;
+        const struct ks_list *rows;
+    } small[] = {
+        { KS_T_RUNS, &x->runs },       { KS_T_HOSTS, &x->hosts },
+        { KS_T_DEVICES, &x->devices }, { KS_T_PROBLEMS, &x->problems },
+        { KS_T_KERNELS, &x->kernels }, { KS_T_TRAITS, &x->traits },
+        { KS_T_BLOCKS, &x->blocks },   { KS_T_EVENTS, &x->events },
+    };
+    int rc = 0;
+
+    for (size_t t = 0; t < sizeof(small) / sizeof(small[0]); t++)
+        for (size_t i = 0; rc == 0 && i < small[t].rows->n; i++)
+            rc = sink->row(sink->ctx, small[t].table, ks_list_at(small[t].rows, i), err);
+    return rc;
+}
+
+int ks_produce(const struct ks_index *x, const struct ks_sink *sink, struct ks_err *err)
+{
+    struct pass p = { .x = x,
+                      .sink = sink,
+                      .device_now = { .size = sizeof(uint32_t) },
+                      .open = { .size = sizeof(struct open_cell) } };
+    int rc = put_small(x, sink, err);
+
+    p.rec = malloc(sizeof(*p.rec));
+    p.sample_f32 = malloc(KS_SAMPLES_MAX * sizeof(*p.sample_f32));
+    if (rc == 0 && (!p.rec || !p.sample_f32))
+        rc = ks_fail(err, KS_ENOMEM, "out of memory");
+    for (uint32_t run = 0; rc == 0 && run < x->runs.n; run++)
+        rc = read_run(&p, run, err);
+    for (size_t i = 0; i < p.open.n; i++)
+        free(((struct open_cell *)ks_list_at(&p.open, i))->sample_ns);
+    ks_list_release(&p.open);
+    ks_list_release(&p.device_now);
+    free(p.sorted);
+    free(p.sample_f32);
+    free(p.rec);
+    return rc;
+}

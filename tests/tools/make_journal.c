@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/* make_journal DIR PROBLEMS INSTANCES SAMPLES [PENDING [SEED]] - a made-up run directory. */
+#include "tests/tools/store_kit.h"
+
+#include "base/file.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+int main(int argc, char **argv)
+{
+    struct ks_err err;
+
+    if (argc < 5 || ks_mkdirs(argv[1], 0777, &err) < 0) {
+        fprintf(stderr, "usage: make_journal DIR PROBLEMS INSTANCES SAMPLES [PENDING [SEED]]\n");
+        return 2;
+    }
+    skit_run(argv[1], argc > 6 ? strtoull(argv[6], NULL, 0) : 1,
+             (uint32_t)strtoul(argv[2], NULL, 0), (uint32_t)strtoul(argv[3], NULL, 0),
+             (uint32_t)strtoul(argv[4], NULL, 0), argc > 5 ? strtoull(argv[5], NULL, 0) : 0);
+    return 0;
+}

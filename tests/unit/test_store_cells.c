@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: MIT */
+/* Gather: which attempt counts, rounds, several runs, resumed runs. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+/* cmocka.h wants the four above first. */
+#include <cmocka.h>
+
+#include "store_place.h"
+#include "tests/tools/store_kit.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static void put_attempt(struct skit *k, uint32_t i, uint32_t number, uint32_t round,
+                        uint32_t outcome, uint32_t flags, uint32_t role)
+{
+    struct ks_record *r = skit_record(k, 0, i, 3);
+
+    r->attempt = number;
+    r->round = round;
+    r->outcome = outcome;
+    r->flags = flags;
+    r->role = role;
+    for (uint32_t s = 0; s < r->n_samples; s++)
+        r->sample_ns[s] = 1000 * number + 100 * round + s;
+    skit_put(k, r);
+}
+
+static void put_start(struct skit *k, uint32_t i, uint32_t number)
+{
+    struct ks_start s = { .n_cells = 1 };
+
+    s.cells[0].cell = (struct ks_cell){ k->problems[0].id, k->instances[i], SKIT_CONDITION };
+    s.cells[0].attempt = number;
+    ks_start_encode(&s, &k->body);
+    skit_frame(k, KS_F_START);
+}
+
+static void the_attempt_that_counts(void **state)
+{
+    static const struct {
+        uint32_t instance, attempt, n_attempts, outcome;
+    } want[] = {
+        { 0, 1, 2, KS_O_OK }, { 1, 2, 2, KS_O_OK }, { 2, 2, 2, KS_O_CRASHED }, { 3, 1, 2, KS_O_OK }
+    };
+    const struct place *p = *state;
+    struct ks_store_totals t;
+    struct ks_store_file *f;
+    struct skit k;
+
+    skit_open(&k, p->dir[0], 1, 1, 7);
+    skit_names(&k);
+    put_attempt(&k, 0, 1, 0, KS_O_OK, 0, KS_ROLE_CELL);
+    put_attempt(&k, 0, 2, 0, KS_O_OK, KS_FL_CONTAMINATED, KS_ROLE_CELL);
+    put_attempt(&k, 1, 1, 0, KS_O_CRASHED, 0, KS_ROLE_CELL);
+    put_attempt(&k, 1, 2, 0, KS_O_OK, 0, KS_ROLE_CELL);
+    put_attempt(&k, 2, 1, 0, KS_O_OK, 0, KS_ROLE_CELL);
+    put_attempt(&k, 2, 2, 0, KS_O_CRASHED, 0, KS_ROLE_CELL);
+    put_attempt(&k, 3, 1, 0, KS_O_OK, 0, KS_ROLE_CELL);
+    put_attempt(&k, 3, 2, 0, KS_O_TIMEOUT, KS_FL_VOID, KS_ROLE_CELL);
+    put_attempt(&k, 4, 1, 0, KS_O_OK, 0, KS_ROLE_ANCHOR); /* no outcome of the cell */
+    put_attempt(&k, 5, 1, 0, KS_O_TIMEOUT, KS_FL_VOID, KS_ROLE_CELL);
+    put_start(&k, 6, 1);
+    put_attempt(&k, 6, 1, 0, KS_O_OK, 0, KS_ROLE_CELL);
+    put_start(&k, 6, 2); /* lost on the way: to be measured again */
+    skit_abandon(&k);
+    place_gather(p, 1, &t);
+    assert_int_equal(t.n_attempts, 11);
+    assert_int_equal(t.n_done, 4);
+    assert_int_equal(t.n_pending, 3);
+    f = place_open(p);
+    assert_int_equal(ks_store_info(f)->n_measurements, 4);
+    for (uint32_t i = 0; i < 4; i++) {
+        bool is_found = false;
+
+        for (uint32_t m = 0; m < 4; m++) {
+            struct ks_row row = measurement(f, m);
+
+            if (row.kernel != want[i].instance)
+                continue;
+            is_found = true;
+            assert_int_equal(row.attempt, want[i].attempt);
+            assert_int_equal(row.n_attempts, want[i].n_attempts);
+            assert_int_equal(row.outcome, want[i].outcome);
+            assert_int_equal(row.n_rounds, 1);
+            same_f32(row.median_ns, 1000 * want[i].attempt + 1);
+            assert_int_equal(attempt(f, row.attempt_row).is_final, 1);
+            assert_int_equal(attempt(f, row.attempt_row).instance_id, row.instance_id);
+        }
+        assert_true(is_found);
+    }
+    assert_int_equal(attempt(f, 8).role, KS_ROLE_ANCHOR);
+    assert_int_equal(attempt(f, 8).is_final, 0);
+    ks_store_close(f);
+}
+
+static void rounds_are_one_row(void **state)
+{
+    const struct place *p = *state;
+    struct ks_store_file *f;
+    struct ks_row row;
+    struct skit k;
+
+    skit_open(&k, p->dir[0], 1, 1, 2);
+    skit_names(&k);
+    put_attempt(&k, 0, 1, 0, KS_O_OK, 0, KS_ROLE_CELL);
+    put_attempt(&k, 1, 1, 0, KS_O_OK, 0, KS_ROLE_CELL);
+    put_attempt(&k, 0, 1, 1, KS_O_OK, 0, KS_ROLE_CELL);
+    put_attempt(&k, 1, 1, 1, KS_O_OK, 0, KS_ROLE_CELL);
+    put_attempt(&k, 0, 1, 2, KS_O_OK, 0, KS_ROLE_CELL);
+    skit_close(&k);
+    place_gather(p, 1, NULL);
+    f = place_open(p);
+    assert_int_equal(ks_store_info(f)->n_measurements, 2);
+    assert_int_equal(ks_store_info(f)->n_attempts, 5);
+    row = measurement(f, 1); /* complete last */
+    assert_int_equal(row.kernel, 0);
+    assert_int_equal(row.n_rounds, 3);
+    assert_int_equal(row.n_attempts, 1);
+    assert_int_equal(row.n_samples, 9);
+    assert_int_equal(row.attempt_row, 0);
+    same_f32(row.min_ns, 1000);
+    same_f32(row.median_ns, 1101);
+    same_f32(row.max_ns, 1202);
+    row = measurement(f, 0);
+    assert_int_equal(row.kernel, 1);
+    assert_int_equal(row.n_samples, 6);
+    same_f32(row.median_ns, (1002.0 + 1100.0) / 2);
+    ks_store_close(f);
+}
+
+static void runs_are_merged_never_mixed(void **state)
+{
+    const struct place *p = *state;
+    const char *same[] = { p->dir[0], p->dir[0] };
+    struct ks_store_totals t;
+    struct ks_store_file *f;
+    struct ks_err err;
+
+    skit_run(p->dir[0], 1, 3, 4, 5, 0);
+    skit_run(p->dir[1], 2, 4, 4, 5, 2); /* instances are the same, some problems too */
+    place_gather(p, 2, &t);
+    assert_int_equal(t.n_runs, 2);
+    assert_int_equal(t.n_cells, 12 + 16);
+    assert_int_equal(t.n_pending, 2);
+    f = place_open(p);
+    assert_int_equal(ks_store_info(f)->n_runs, 2);
+    assert_int_equal(ks_store_info(f)->n_measurements, 12 + 14);
+    assert_int_equal(ks_store_info(f)->n_kernels, 8);
+    assert_string_not_equal(ks_store_run(f, 0)->run_id, ks_store_run(f, 1)->run_id);
+    for (uint64_t i = 0; i < 26; i++) {
+        struct ks_row row = measurement(f, i);
+
+        assert_int_equal(row.run, i >= 12);
+        assert_int_equal(ks_store_kernel(f, row.kernel)->run, row.run);
+        assert_int_equal(ks_store_kernel(f, row.kernel)->instance_id, row.instance_id);
+        assert_int_equal(ks_store_problem(f, row.problem)->problem_id, row.problem_id);
+    }
+    ks_store_close(f);
+    assert_int_equal(ks_store_gather(same, 2, p->file, NULL, NULL, &err), KS_EEXIST);
+}
+
+static void a_resumed_and_rebuilt_run(void **state)
+{
+    const struct place *p = *state;
+    struct ks_store_file *f;
+    struct ks_row row;
+    struct ks_build_rec b = { .outcome = KS_O_OK, .build_id = { 7, 7 }, .code_id = { 8, 8 } };
+    struct ks_record *r;
+    struct skit k;
+
+    skit_open(&k, p->dir[0], 1, 1, 2);
+    skit_names(&k);
+    skit_put(&k, skit_record(&k, 0, 0, 3));
+    skit_abandon(&k);
+    skit_open(&k, p->dir[0], 1, 1, 2);
+    b.instance = k.instances[1];
+    ks_build_rec_encode(&b, &k.body);
+    skit_frame(&k, KS_F_BUILD);
+    r = skit_record(&k, 0, 1, 3);
+    r->build_id = b.build_id;
+    r->code_id = b.code_id;
+    skit_put(&k, r);
+    skit_close(&k);
+    place_gather(p, 1, NULL);
+    f = place_open(p);
+    assert_int_equal(ks_store_run(f, 0)->n_segments, 2);
+    assert_int_equal(ks_store_info(f)->n_kernels, 3);
+    row = measurement(f, 1);
+    assert_int_equal(row.kernel, 2);
+    assert_string_equal(ks_store_kernel(f, 2)->build_id, "00000000000000070000000000000007");
+    assert_string_equal(ks_store_kernel(f, 2)->name, ks_store_kernel(f, 1)->name);
+    assert_int_equal(ks_store_kernel(f, 2)->i_instance, 1);
+    assert_int_equal(row.segment, 0); /* no column of this table */
+    assert_int_equal(attempt(f, 1).segment, 2);
+    ks_store_close(f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+#define TEST(f) cmocka_unit_test_setup_teardown(f, place_make, place_remove)
+        TEST(the_attempt_that_counts),
+        TEST(rounds_are_one_row),
+        TEST(runs_are_merged_never_mixed),
+        TEST(a_resumed_and_rebuilt_run),
+#undef TEST
+    };
+
+    cmocka_set_message_output(CM_OUTPUT_TAP);
+    return cmocka_run_group_tests_name("store_cells", tests, NULL, NULL);
+}
