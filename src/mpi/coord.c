@@ -144,7 +144,9 @@ static int take_numbers(struct ks_coord *c, uint32_t from, const struct ks_frame
         return ks_coord_build_end(c, from, (uint32_t)a, err);
     if (f->type == KS_F_MSG_BYE)
         return ks_coord_bye(c, from, a != 0, b != 0, err);
-    return 0; /* a beat */
+    if (a) /* a beat with good news */
+        ks_coord_canary_passed(c, from);
+    return 0;
 }
 
 int ks_coord_frame(struct ks_coord *c, uint32_t from, const struct ks_frame *f, struct ks_err *err)
@@ -210,7 +212,7 @@ int ks_coord_sync(struct ks_coord *c, struct ks_err *err)
 
 static int beat(struct ks_coord *c, uint64_t now_ns, struct ks_err *err)
 {
-    int rc = ks_journal_beat(c->c.journal, now_ns, err);
+    int rc = ks_journal_beat(c->c.journal, ks_realtime_ns(), err);
     if (rc == 0 && ks_journal_pending(c->c.journal) && !c->pending_since_ns)
         c->pending_since_ns = now_ns;
     if (now_ns - c->last_beat_ns < BEAT_NS)

@@ -21,8 +21,10 @@ enum rank_state {
 
 struct rank {
     enum rank_state state;
-    bool measures, is_broken, has_checked; /* checked: answered after its host's builds */
-    uint32_t n_leases, n_missing;
+    bool measures, is_broken;
+    bool has_built;   /* its first share of the units */
+    bool has_checked; /* answered after it was asked to look at the cache or to build */
+    uint32_t n_leases, n_missing, n_tries;
     uint64_t seen_ns;
     uint64_t n_records, n_acked; /* received; acknowledged */
     uint64_t n_cells;            /* with role cell */
@@ -78,6 +80,8 @@ int ks_coord_hello(struct ks_coord *c, uint32_t from, const struct ks_frame *f, 
 int ks_coord_build_end(struct ks_coord *c, uint32_t from, uint32_t n_missing, struct ks_err *err);
 int ks_coord_bye(struct ks_coord *c, uint32_t from, bool is_broken, bool is_quarantined,
                  struct ks_err *err);
+/* The failures of this rank so far are its kernels'. */
+void ks_coord_canary_passed(struct ks_coord *c, uint32_t from);
 int ks_coord_watch(struct ks_coord *c, uint64_t now_ns, struct ks_err *err);
 int ks_coord_dismiss(struct ks_coord *c, struct ks_err *err); /* tell everyone that it is over */
 uint32_t ks_coord_n_working(const struct ks_coord *c); /* ranks that can measure, now or soon */

@@ -25,6 +25,18 @@ static struct ks_cell cell_of(const struct ks_coord *c, uint32_t i_problem, uint
     return (struct ks_cell){ g->problems[i_problem].id, g->instances[i_instance].id, g->condition };
 }
 
+static int append_record(struct ks_coord *c, const struct ks_record *r, const void *body, size_t n,
+                         struct ks_err *err)
+{
+    if (!c->pending_since_ns)
+        c->pending_since_ns = ks_now_ns();
+    int rc = ks_journal_append(c->c.journal, KS_F_DONE, body, n, &c->position, err);
+    if (rc < 0)
+        return rc;
+    return ks_ledger_done(c->c.ledger, r, ks_journal_segment(c->c.journal)->incarnation,
+                          c->position - KS_FRAME_HEADER - n, err);
+}
+
 int ks_coord_write_outcome(struct ks_coord *c, uint32_t i_problem, uint32_t i_instance,
                            uint32_t outcome, const char *reason, struct ks_err *err)
 {
@@ -37,10 +49,9 @@ int ks_coord_write_outcome(struct ks_coord *c, uint32_t i_problem, uint32_t i_in
     snprintf(r->reason, sizeof(r->reason), "%.159s", reason);
     ks_buf_clear(&c->body);
     ks_record_encode(r, &c->body);
-    int rc = ks_coord_append(c, KS_F_DONE, err);
-    if (rc == 0)
-        rc = ks_ledger_done(c->c.ledger, r, 0, c->position, err);
-    return rc;
+    if (!ks_buf_ok(&c->body))
+        return ks_fail(err, KS_ENOMEM, "coordinator: out of memory");
+    return append_record(c, r, c->body.data, c->body.len, err);
 }
 
 /* An instance that cannot run here is settled without a worker. */
@@ -147,35 +158,43 @@ static double time_left_s(const struct ks_coord *c, uint64_t now_ns)
 }
 
 /* One lease to every rank that has room, round by round, so that all get their first before any
- * gets its second. */
-int ks_coord_give_leases(struct ks_coord *c, uint64_t now_ns, struct ks_err *err)
+ * gets its second. *waits_out: somebody asked in vain and nobody got one. */
+static int give_rounds(struct ks_coord *c, double left_s, bool *waits_out, struct ks_err *err)
 {
-    if (!c->is_measuring || c->is_draining || c->is_complete)
-        return 0;
-    double left = time_left_s(c, now_ns);
-    bool any_wait = false, any = false;
+    bool waits = false, any = false;
     for (uint32_t round = 1; round <= KS_AGENT_LEASES; round++)
         for (uint32_t i = 0; i < c->n_ranks; i++) {
             struct rank *r = &c->ranks[i];
             struct ks_lease l;
             if (r->state != RANK_READY || !r->measures || r->is_broken || r->n_leases >= round)
                 continue;
-            int rc = ks_sched_next(c->sched, i, left, &l, err);
-            any_wait |= rc == KS_SCHED_WAIT;
-            if (rc == KS_SCHED_LEASE) {
-                any = true;
+            int rc = ks_sched_next(c->sched, i, left_s, &l, err);
+            waits |= rc == KS_SCHED_WAIT;
+            any |= rc == KS_SCHED_LEASE;
+            if (rc == KS_SCHED_LEASE)
                 rc = send_lease(c, i, &l, err);
-            }
             if (rc < 0)
                 return rc;
         }
+    *waits_out = waits && !any;
+    return 0;
+}
+
+int ks_coord_give_leases(struct ks_coord *c, uint64_t now_ns, struct ks_err *err)
+{
     struct ks_sched_counts n;
+    bool waits = false;
+    if (c->is_draining || c->is_complete)
+        return 0;
+    int rc = c->is_measuring ? give_rounds(c, time_left_s(c, now_ns), &waits, err) : 0;
+    if (rc < 0)
+        return rc;
     ks_sched_counts(c->sched, &n);
     if (n.n_complete == c->c.grid->n_problems && !n.n_leases_open) {
         c->is_complete = true;
         return 0;
     }
-    if (any_wait && !any && !n.n_leases_open && c->c.max_time_ns) /* nothing fits any more */
+    if (waits && !n.n_leases_open && c->c.max_time_ns) /* nothing fits any more */
         return ks_coord_drain(c, "max-time", err);
     if (!ks_coord_n_working(c))
         return ks_coord_drain(c, "no rank is left to measure", err);
@@ -237,15 +256,12 @@ int ks_coord_take_record(struct ks_coord *c, uint32_t from, const struct ks_fram
         return ks_err_context(err, rc, "a record of rank %u", from);
     rank->n_records++;
     bool is_cell = r->role == KS_ROLE_CELL;
-    if (is_cell && ks_ledger_has(c->c.ledger, &r->cell, r->attempt, r->round))
+    if (is_cell && ks_ledger_has(c->c.ledger, &r->cell, r->attempt, r->round)) {
+        if (!c->pending_since_ns) /* it must be acknowledged all the same */
+            c->pending_since_ns = ks_now_ns();
         return 0; /* a lease that was given again: the first durable record wins */
-    uint64_t offset = c->position;
-    if (!c->pending_since_ns)
-        c->pending_since_ns = ks_now_ns();
-    rc = ks_journal_append(c->c.journal, KS_F_DONE, f->body, f->n, &c->position, err);
-    if (rc == 0)
-        rc = ks_ledger_done(c->c.ledger, r, ks_journal_segment(c->c.journal)->incarnation, offset,
-                            err);
+    }
+    rc = append_record(c, r, f->body, f->n, err);
     if (rc < 0 || !is_cell)
         return rc;
     note_acked(c, r);

@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#define BUILD_TRIES 2u /* builds of a rank, after its first share */
+
 static bool is_same_host(const struct rank *a, const struct rank *b)
 {
     return strcmp(a->host, b->host) == 0;
@@ -48,32 +50,18 @@ static int name_idle_ranks(struct ks_coord *c, struct ks_err *err)
     return ks_coord_event(c, KS_EV_IDLE_RANK, 0, err, "without a core set: %s", list);
 }
 
-int ks_coord_hello(struct ks_coord *c, uint32_t from, const struct ks_frame *f, struct ks_err *err)
+/* Rank k takes part in the builds of the host of rank i. */
+static bool builds_with(const struct ks_coord *c, uint32_t k, uint32_t i)
 {
-    struct ks_msg_hello m;
-    struct rank *r = &c->ranks[from];
-    int rc = ks_msg_hello_get(f->body, f->n, &m, err);
-    if (rc < 0)
-        return rc;
-    if (m.grid_digest != c->c.grid->digest)
-        return ks_fail(err, KS_EINVAL,
-                       "rank %u on %s reads another job: every node must see the same job file, "
-                       "problem lists and kernel configs",
-                       from, m.host);
-    r->state = RANK_BUILDING;
-    r->measures = m.measures;
-    r->n_missing = m.n_missing;
-    r->pid = m.pid;
-    r->last_good_ns = ks_realtime_ns();
-    memcpy(r->host, m.host, sizeof(r->host));
-    return name_idle_ranks(c, err);
+    const struct rank *r = &c->ranks[k];
+    return is_alive(r) && !r->is_broken && is_same_host(r, &c->ranks[i]);
 }
 
-/* The first rank of a host that is alive; it builds what a lost one left. */
+/* The first rank of a host that can build; it builds what others left. i when there is none. */
 static uint32_t first_of_host(const struct ks_coord *c, uint32_t i)
 {
     for (uint32_t k = 0; k < c->n_ranks; k++)
-        if (is_alive(&c->ranks[k]) && is_same_host(&c->ranks[k], &c->ranks[i]))
+        if (builds_with(c, k, i))
             return k;
     return i;
 }
@@ -112,74 +100,133 @@ static int start_measuring(struct ks_coord *c, uint32_t i, struct ks_err *err)
     return rc < 0 ? rc : ks_sched_device_add(c->sched, i, err);
 }
 
-static bool host_awaits(const struct ks_coord *c, uint32_t i)
+static bool has_built(const struct ks_coord *c, uint32_t first)
 {
-    for (uint32_t k = 0; k < c->n_ranks; k++) {
-        const struct rank *r = &c->ranks[k];
-        if (r->state == RANK_AWAITED) /* it might be of this host */
-            return true;
-        if (is_same_host(r, &c->ranks[i]) && r->state == RANK_BUILDING && r->n_missing)
-            return true;
-    }
-    return false;
+    for (uint32_t k = 0; k < c->n_ranks; k++)
+        if (builds_with(c, k, first) && !c->ranks[k].has_built)
+            return false;
+    return true;
+}
+
+static int ask_to_build(struct ks_coord *c, uint32_t k, bool is_all, struct ks_err *err)
+{
+    struct rank *r = &c->ranks[k];
+    r->has_checked = false;
+    r->n_tries += is_all;
+    return ks_coord_send(c, k, KS_F_MSG_BUILD, is_all, 0, err);
 }
 
 /* Every rank of a host has built its share: let them look at the cache again, and the first one
- * build what is still missing; nobody measures on a host where compilers run. */
-static int check_host(struct ks_coord *c, uint32_t i, struct ks_err *err)
+ * build what is still missing. */
+static int check_host(struct ks_coord *c, uint32_t first, struct ks_err *err)
 {
-    uint32_t first = first_of_host(c, i);
     int rc = 0;
     for (uint32_t k = 0; k < c->n_ranks && rc == 0; k++) {
-        struct rank *r = &c->ranks[k];
-        if (!is_alive(r) || !is_same_host(r, &c->ranks[i]) || r->state != RANK_BUILDING)
+        if (!builds_with(c, k, first) || c->ranks[k].state != RANK_BUILDING)
             continue;
-        r->state = RANK_CHECKING;
-        rc = ks_coord_send(c, k, KS_F_MSG_BUILD, k == first, 0, err);
+        c->ranks[k].state = RANK_CHECKING;
+        rc = ask_to_build(c, k, k == first, err);
     }
     return rc;
 }
 
-static bool host_is_checked(const struct ks_coord *c, uint32_t i)
+/* What a rank still misses after so many builds will be missing for ever: those cells are refused
+ * one by one. */
+static bool is_checked(const struct rank *r)
 {
-    for (uint32_t k = 0; k < c->n_ranks; k++) {
+    return r->has_checked && (!r->n_missing || r->n_tries >= BUILD_TRIES);
+}
+
+/* Whoever misses something after the first one has built has a cache of its own, or the first one
+ * is lost: it builds, too. Nobody measures on a host where compilers run. */
+static int check_further(struct ks_coord *c, uint32_t first, struct ks_err *err)
+{
+    bool is_over = true, may_build = true;
+    int rc = 0;
+    for (uint32_t k = first; k < c->n_ranks && rc == 0; k++) {
         const struct rank *r = &c->ranks[k];
-        if (is_same_host(r, &c->ranks[i]) &&
-            (r->state == RANK_BUILDING ||
-             (r->state == RANK_CHECKING && (r->n_missing || !r->has_checked))))
-            return false;
+        if (!builds_with(c, k, first) || is_checked(r))
+            continue;
+        if (may_build && r->has_checked)
+            rc = ask_to_build(c, k, true, err);
+        is_over = may_build = false;
     }
+    for (uint32_t k = first; is_over && k < c->n_ranks && rc == 0; k++)
+        if (builds_with(c, k, first) && c->ranks[k].state == RANK_CHECKING)
+            rc = start_measuring(c, k, err);
+    return rc;
+}
+
+/* One step of the builds of the host of rank i, if there is one to take. */
+static int advance_host(struct ks_coord *c, uint32_t i, struct ks_err *err)
+{
+    uint32_t first = first_of_host(c, i);
+    if (!builds_with(c, first, i))
+        return 0;
+    if (c->ranks[first].state == RANK_BUILDING && has_built(c, first))
+        return check_host(c, first, err);
+    return c->ranks[first].state == RANK_CHECKING ? check_further(c, first, err) : 0;
+}
+
+/* A rank that has not said hello might be of any host. */
+static bool all_are_known(const struct ks_coord *c)
+{
+    for (uint32_t i = 0; i < c->n_ranks; i++)
+        if (c->ranks[i].state == RANK_AWAITED)
+            return false;
     return true;
+}
+
+static int advance_all(struct ks_coord *c, struct ks_err *err)
+{
+    int rc = 0;
+    for (uint32_t i = 0; i < c->n_ranks && rc == 0; i++)
+        if (all_are_known(c) && builds_with(c, i, i) && first_of_host(c, i) == i)
+            rc = advance_host(c, i, err);
+    return rc;
+}
+
+int ks_coord_hello(struct ks_coord *c, uint32_t from, const struct ks_frame *f, struct ks_err *err)
+{
+    struct ks_msg_hello m;
+    struct rank *r = &c->ranks[from];
+    int rc = ks_msg_hello_get(f->body, f->n, &m, err);
+    if (rc < 0)
+        return rc;
+    if (m.grid_digest != c->c.grid->digest)
+        return ks_fail(err, KS_EINVAL,
+                       "rank %u on %s reads another job: every node must see the same job file, "
+                       "problem lists and kernel configs",
+                       from, m.host);
+    if (r->state == RANK_AWAITED)
+        r->state = RANK_BUILDING;
+    r->measures = m.measures;
+    r->n_missing = m.n_missing;
+    r->pid = m.pid;
+    r->last_good_ns = ks_realtime_ns();
+    memcpy(r->host, m.host, sizeof(r->host));
+    rc = name_idle_ranks(c, err);
+    return rc < 0 ? rc : advance_all(c, err);
 }
 
 int ks_coord_build_end(struct ks_coord *c, uint32_t from, uint32_t n_missing, struct ks_err *err)
 {
     struct rank *r = &c->ranks[from];
-    int rc = 0;
     r->n_missing = n_missing;
-    if (r->state == RANK_BUILDING) {
-        r->n_missing = 0;
-        if (host_awaits(c, from))
-            return 0;
-        return check_host(c, from, err);
-    }
-    if (r->state != RANK_CHECKING)
-        return 0;
-    r->has_checked = true;
-    uint32_t first = first_of_host(c, from);
-    if (n_missing && from != first &&
-        c->ranks[first].has_checked) /* another cache: its own build */
-        return ks_coord_send(c, from, KS_F_MSG_BUILD, 1, 0, err);
-    for (uint32_t k = 0; from == first && k < c->n_ranks && rc == 0; k++)
-        if (k != from && c->ranks[k].has_checked && c->ranks[k].n_missing &&
-            is_same_host(&c->ranks[k], r))
-            rc = ks_coord_send(c, k, KS_F_MSG_BUILD, 1, 0, err);
-    if (rc < 0 || !host_is_checked(c, from))
-        return rc;
-    for (uint32_t k = 0; k < c->n_ranks && rc == 0; k++)
-        if (c->ranks[k].state == RANK_CHECKING && is_same_host(&c->ranks[k], r))
-            rc = start_measuring(c, k, err);
-    return rc;
+    r->has_checked = r->state == RANK_CHECKING;
+    if (r->state == RANK_BUILDING)
+        r->has_built = true;
+    return r->state <= RANK_CHECKING && all_are_known(c) ? advance_host(c, from, err) : 0;
+}
+
+void ks_coord_canary_passed(struct ks_coord *c, uint32_t from)
+{
+    uint32_t keep = 0;
+    for (uint32_t k = 0; k < c->n_bad; k++)
+        if (c->bad[k].rank != from)
+            c->bad[keep++] = c->bad[k];
+    c->n_bad = keep;
+    c->ranks[from].last_good_ns = ks_realtime_ns();
 }
 
 /* A device that fails its canary twice may have spoiled every failure since its last good one:
@@ -222,6 +269,8 @@ static int release_device(struct ks_coord *c, uint32_t i, bool is_loss, struct k
     for (uint32_t k = 0; k < n && rc == 0; k++) {
         rc = ks_coord_write_outcome(c, condemned[k][0], condemned[k][1], KS_O_WORKER_LOST,
                                     "its rank was lost each time it ran", err);
+        if (rc == 0)
+            ks_coord_log_failure(c, c->record);
         ks_sched_done(c->sched, condemned[k][0], condemned[k][1], 0);
     }
     return rc;
@@ -239,7 +288,7 @@ int ks_coord_bye(struct ks_coord *c, uint32_t from, bool is_broken, bool is_quar
     int rc = release_device(c, from, false, err);
     if (rc == 0 && is_quarantined)
         rc = void_failures(c, from, err);
-    return rc;
+    return rc < 0 ? rc : advance_all(c, err);
 }
 
 static void note_lost_host(struct ks_coord *c, const char *host)
@@ -253,7 +302,6 @@ static void note_lost_host(struct ks_coord *c, const char *host)
 static int lose(struct ks_coord *c, uint32_t i, struct ks_err *err)
 {
     struct rank *r = &c->ranks[i];
-    bool was_building = r->state == RANK_BUILDING || r->state == RANK_CHECKING;
     ks_logf(c->c.log, KS_WARN, "rank %u on %s is lost (silent for %llu s); its cells go to others",
             i, r->host[0] ? r->host : "an unknown host",
             (unsigned long long)(c->c.lost_after_ns / 1000000000u));
@@ -264,12 +312,7 @@ static int lose(struct ks_coord *c, uint32_t i, struct ks_err *err)
     int rc = release_device(c, i, true, err);
     if (rc == 0)
         rc = ks_coord_event(c, KS_EV_RANK_LOST, i, err, "rank %u lost", i);
-    uint32_t heir = first_of_host(c, i);
-    if (rc == 0 && was_building && is_alive(&c->ranks[heir]) && !host_awaits(c, heir)) {
-        c->ranks[heir].state = RANK_CHECKING;
-        rc = ks_coord_send(c, heir, KS_F_MSG_BUILD, 1, 0, err);
-    }
-    return rc;
+    return rc < 0 ? rc : advance_all(c, err);
 }
 
 int ks_coord_watch(struct ks_coord *c, uint64_t now_ns, struct ks_err *err)
@@ -293,7 +336,7 @@ int ks_coord_dismiss(struct ks_coord *c, struct ks_err *err)
         if (!is_alive(r))
             continue;
         r->state = RANK_LEAVING;
-        rc = ks_coord_send(c, i, KS_F_MSG_DRAIN, 1, 0, err);
+        rc = ks_coord_send(c, i, KS_F_MSG_DRAIN, 1, c->n_lost > 0, err);
     }
     return rc;
 }

@@ -32,12 +32,13 @@ struct ks_msg_lease { /* KS_F_MSG_LEASE, 0 -> rank */
 /* The others are two numbers (a, b):
  *   KS_F_MSG_LEASE_END  rank -> 0   a = lease; all its records were sent before
  *   KS_F_MSG_ACK        0 -> rank   a = records of this rank that are on disk, cumulative
- *   KS_F_MSG_BEAT       both        alive
+ *   KS_F_MSG_BEAT       both        alive; from a rank a = 1: its canary has passed just now
  *   KS_F_MSG_BUILD      0 -> rank   a = 1: build whatever is missing; 0: look at the cache again
  *   KS_F_MSG_BUILD_END  rank -> 0   a = units still missing, b = compilers started
  *   KS_F_MSG_DRAIN      0 -> rank   finish the cell in flight, give the rest back; a = 1: and leave
- *   KS_F_MSG_BYE        rank -> 0   no more records; a = 1: cannot measure any more, b =
- * quarantined */
+ *                                   (b = 1: without MPI_Finalize, somebody is lost)
+ *   KS_F_MSG_BYE        rank -> 0   no more records; a = 1: it cannot measure or build any more
+ *                                   (b = 1: quarantined), but stays */
 void ks_msg_hello_put(const struct ks_msg_hello *m, struct ks_buf *body_out);
 int ks_msg_hello_get(const void *body, size_t n, struct ks_msg_hello *out, struct ks_err *err);
 void ks_msg_lease_put(const struct ks_msg_lease *m, struct ks_buf *body_out);
