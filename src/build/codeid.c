@@ -30,6 +30,9 @@ struct walk {
     struct ks_sha256 hash;
     struct node *nodes; /* owned */
     uint32_t n_nodes, cap;
+    uint32_t pool;     /* section that targets are of; 0: none yet */
+    uint64_t *targets; /* owned, ascending */
+    size_t n_targets, cap_targets;
     bool is_written; /* writable data was reached */
 };
 
@@ -115,44 +118,79 @@ static uint64_t pool_target(const Elf64_Sym *sym, const Elf64_Rela *r)
     return (sym->st_value + (uint64_t)r->r_addend + skip) & ~UINT64_C(15);
 }
 
-/* The nearest place behind `at` in the section that any relocation of the object points to. */
-static int next_target(const struct walk *w, uint32_t section, uint64_t at, uint64_t *next_io,
-                       struct ks_err *err)
+static int compare_u64(const void *a, const void *b)
 {
-    for (uint32_t i = 0; i < w->o.head.e_shnum; i++) {
-        Elf64_Shdr s;
-        Elf64_Rela r;
-        Elf64_Sym sym;
-        int rc = ks_object_section(&w->o, i, &s, err);
-        if (rc < 0)
-            return rc;
-        for (uint64_t k = 0; s.sh_type == SHT_RELA; k++) {
-            rc = ks_object_rela(&w->o, &s, k, &r, err);
-            if (rc == KS_ENOENT)
-                break;
-            if (rc == 0)
-                rc = ks_object_symbol(&w->o, (uint32_t)ELF64_R_SYM(r.r_info), &sym, err);
-            if (rc < 0)
-                return rc;
-            const uint64_t to = pool_target(&sym, &r);
-            if (sym.st_shndx == section && to > at && to < *next_io)
-                *next_io = to;
-        }
+    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+static int add_target(struct walk *w, const Elf64_Rela *r, struct ks_err *err)
+{
+    Elf64_Sym sym;
+    int rc = ks_object_symbol(&w->o, (uint32_t)ELF64_R_SYM(r->r_info), &sym, err);
+    if (rc < 0 || sym.st_shndx != w->pool)
+        return rc;
+    if (w->n_targets == w->cap_targets) {
+        const size_t cap = w->cap_targets ? 2 * w->cap_targets : 64;
+        uint64_t *more = realloc(w->targets, cap * sizeof(*more));
+        if (!more)
+            return ks_fail(err, KS_ENOMEM, "identity of code");
+        w->targets = more;
+        w->cap_targets = cap;
     }
+    w->targets[w->n_targets++] = pool_target(&sym, r);
     return 0;
 }
 
+/* All places of the pool that relocations of the object point to, in order. */
+static int find_targets(struct walk *w, uint32_t pool, struct ks_err *err)
+{
+    if (w->pool == pool)
+        return 0;
+    w->pool = pool;
+    w->n_targets = 0;
+    for (uint32_t i = 0; i < w->o.head.e_shnum; i++) {
+        Elf64_Shdr s;
+        Elf64_Rela r;
+        int rc = ks_object_section(&w->o, i, &s, err);
+        for (uint64_t k = 0; rc == 0 && s.sh_type == SHT_RELA; k++) {
+            rc = ks_object_rela(&w->o, &s, k, &r, err);
+            if (rc == 0)
+                rc = add_target(w, &r, err);
+        }
+        if (rc < 0 && rc != KS_ENOENT)
+            return rc;
+    }
+    if (w->n_targets)
+        qsort(w->targets, w->n_targets, sizeof(*w->targets), compare_u64);
+    return 0;
+}
+
+/* The nearest of them behind `at`, `end` when there is none. */
+static uint64_t next_target(const struct walk *w, uint64_t at, uint64_t end)
+{
+    size_t lo = 0, hi = w->n_targets;
+    while (lo < hi) {
+        const size_t mid = lo + (hi - lo) / 2;
+        if (w->targets[mid] > at)
+            hi = mid;
+        else
+            lo = mid + 1;
+    }
+    return lo < w->n_targets && w->targets[lo] < end ? w->targets[lo] : end;
+}
+
 /* The constant of a pool: up to the next that is pointed to, and at least a whole vector. */
-static int cut_constant(const struct walk *w, const Elf64_Shdr *s, const Elf64_Sym *sym,
+static int cut_constant(struct walk *w, const Elf64_Shdr *s, const Elf64_Sym *sym,
                         const Elf64_Rela *r, struct node *node, struct ks_err *err)
 {
     const uint64_t at = pool_target(sym, r);
-    uint64_t end = s->sh_size;
     if (at >= s->sh_size)
         return 0; /* the whole section */
-    int rc = next_target(w, sym->st_shndx, at, &end, err);
+    int rc = find_targets(w, sym->st_shndx, err);
     if (rc < 0)
         return rc;
+    uint64_t end = next_target(w, at, s->sh_size);
     if (end - at < VECTOR_BYTES)
         end = s->sh_size - at < VECTOR_BYTES ? s->sh_size : at + VECTOR_BYTES;
     node->kind = NODE_ELEMENT;
@@ -377,6 +415,7 @@ int ks_code_id(const void *object, size_t n, const char *symbol, struct ks_id128
     if (rc == 0)
         rc = hash_nodes(&w, err);
     free(w.nodes);
+    free(w.targets);
     if (rc < 0)
         return rc;
     const struct ks_id128 id = ks_sha256_id128(&w.hash);

@@ -12,8 +12,10 @@
 /* @object [in] an ELF64 relocatable x86-64 object compiled with -ffunction-sections -fdata-sections
  * @symbol [in] name of a function or of a data object (an entry: follows its function pointers)
  * Undefined external symbols (memcpy) enter by name. Writable data that is reached makes the result
- * zero (never aliased). Returns 0; KS_EFORMAT for anything malformed (never reads out of bounds);
- * KS_ENOENT when the symbol is not there. */
+ * zero (never aliased). Errs to one side only: equal code may get two ids (a constant that a
+ * compiler stored as part of a longer one of another function), different code never gets one.
+ * Returns 0; KS_EFORMAT for anything malformed (never reads out of bounds); KS_ENOENT when the
+ * symbol is not there. */
 int ks_code_id(const void *object, size_t n, const char *symbol, struct ks_id128 *out,
                struct ks_err *err);
 
