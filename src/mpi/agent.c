@@ -266,4 +266,6 @@ bool ks_agent_is_measuring(const struct ks_agent *a)
 void ks_agent_totals(const struct ks_agent *a, struct ks_agent_totals *out)
 {
     *out = a->totals;
+    if (!a->n_leases && a->idle_since_ns)
+        out->tail_ns = ks_now_ns() - a->idle_since_ns;
 }

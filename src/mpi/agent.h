@@ -80,6 +80,7 @@ struct ks_agent_totals {
     uint64_t n_records, n_cells, n_workers, n_deaths;
     uint64_t worker_ns; /* sum of the workers' wall times */
     uint64_t wait_ns;   /* idle between leases while not drained */
+    uint64_t tail_ns;   /* idle since the last lease ended, up to now */
 };
 void ks_agent_totals(const struct ks_agent *a, struct ks_agent_totals *out);
 

@@ -108,9 +108,9 @@ struct ks_agent {
     struct ks_buf body;       /* scratch */
 };
 
-/* agent_lease.c: the next cell. PICK_BLOCKED until a record comes, PICK_OTHER when the next lease
- * is of another problem than i_problem (of the present session, UINT32_MAX: none), PICK_NONE: no
- * lease. */
+/* agent_lease.c: the next cell. PICK_BLOCKED until a record comes, PICK_OTHER when the worker must
+ * end first: its block is over, or the next lease is of another problem than i_problem (of the
+ * present session, UINT32_MAX: none), PICK_NONE: no lease. */
 enum ks_pick { PICK_WORK, PICK_BLOCKED, PICK_OTHER, PICK_NONE };
 int ks_agent_pick(struct ks_agent *a, uint32_t i_problem, struct work *out, enum ks_pick *pick,
                   struct ks_err *err);
@@ -119,6 +119,8 @@ int ks_agent_end_lease(struct ks_agent *a, uint32_t i, struct ks_err *err);
 int ks_agent_take(struct ks_agent *a, const struct work *w, struct ks_record *r,
                   struct ks_err *err);
 void ks_agent_settle(struct ks_agent *a, const struct work *w);
+/* Set the flags that follow from the record itself. true: contaminated. */
+bool ks_agent_judge(const struct ks_agent *a, struct ks_record *r);
 
 /* agent.c */
 int ks_agent_emit(struct ks_agent *a, uint16_t type, struct ks_err *err); /* a->body */

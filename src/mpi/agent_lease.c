@@ -151,7 +151,7 @@ static int queue_again(struct ks_agent *a, const struct work *w, struct ks_err *
     return 0;
 }
 
-static bool judge_noise(const struct ks_agent *a, struct ks_record *r)
+bool ks_agent_judge(const struct ks_agent *a, struct ks_record *r)
 {
     const struct ks_noise n = {
         .involuntary_switches = r->involuntary_switches,
@@ -160,6 +160,8 @@ static bool judge_noise(const struct ks_agent *a, struct ks_record *r)
         .canary_ratio = r->canary_ratio,
     };
     const char *why = NULL;
+    if (ks_outcome_needs_look(r->outcome)) /* a second device has not seen it (yet) */
+        r->flags |= KS_FL_UNCONFIRMED;
     if (r->outcome != KS_O_OK || !ks_noise_is_contaminated(&n, &a->c.noise, &why))
         return false;
     r->flags |= KS_FL_CONTAMINATED;
@@ -168,21 +170,13 @@ static bool judge_noise(const struct ks_agent *a, struct ks_record *r)
     return true;
 }
 
-/* One device has seen this failure; a second one has not (yet). */
-static void mark_unconfirmed(struct ks_record *r)
-{
-    if (ks_outcome_needs_look(r->outcome))
-        r->flags |= KS_FL_UNCONFIRMED;
-}
-
 int ks_agent_take(struct ks_agent *a, const struct work *w, struct ks_record *r, struct ks_err *err)
 {
     uint32_t i_problem = a->session.i_problem;
     if (w->role == KS_ROLE_ANCHOR)
         return take_anchor(a, w, r, err);
     a->block.rec.n_cells++;
-    mark_unconfirmed(r);
-    bool is_dirty = judge_noise(a, r);
+    bool is_dirty = ks_agent_judge(a, r);
     if (is_dirty && w->n_dirty < a->c.grid->job.contention.retries && !a->is_draining) {
         struct work more = *w;
         more.attempt++;
@@ -212,6 +206,8 @@ static int refuse_cell(struct ks_agent *a, const struct work *w, uint32_t i_prob
     r->round = w->round;
     r->rank = a->c.rank;
     r->device_id = a->c.device_id;
+    r->lease_id = a->leases[w->i_lease].m.lease;
+    r->started_ns = ks_realtime_ns();
     r->outcome = KS_O_BUILD_FAILED;
     if (why || (art && art->state == KS_ART_UNSUPPORTED))
         r->outcome = KS_O_UNSUPPORTED;
@@ -273,8 +269,8 @@ static struct work anchor_work(uint32_t i_instance, uint32_t i_lease)
     };
 }
 
-/* One step of one lease: work to do, or a stage further (PICK_NONE with *is_over = the lease
- * ended), or PICK_BLOCKED until a record comes. */
+/* One step of one lease: work to do, or a stage further (PICK_NONE), or PICK_BLOCKED until a record
+ * comes, or PICK_OTHER until the worker has ended. Only the oldest lease goes beyond its cells. */
 static int pick_in_lease(struct ks_agent *a, uint32_t i, struct work *out, enum ks_pick *pick,
                          struct ks_err *err)
 {
@@ -301,7 +297,7 @@ static int pick_in_lease(struct ks_agent *a, uint32_t i, struct work *out, enum 
         rc = pick_cell(a, i, out, &is_found, err);
         if (is_found)
             *pick = PICK_WORK;
-        if (is_found || rc < 0 || l->n_open)
+        if (is_found || rc < 0 || l->n_open || i != a->order[0])
             return rc;
         l->stage = l->m.closes ? STAGE_CLOSE : STAGE_END;
         *pick = PICK_NONE;
@@ -319,6 +315,10 @@ static int pick_in_lease(struct ks_agent *a, uint32_t i, struct work *out, enum 
         *pick = PICK_NONE;
         return 0;
     case STAGE_END:
+        if (l->m.closes && a->worker.is_alive) { /* it may still die at its exit */
+            *pick = PICK_OTHER;
+            return 0;
+        }
         *pick = PICK_NONE;
         rc = l->m.closes && a->block.rec.block_id == l->m.block_id ? close_block(a, err) : 0;
         return rc < 0 ? rc : ks_agent_end_lease(a, i, err);
@@ -340,12 +340,13 @@ int ks_agent_pick(struct ks_agent *a, uint32_t i_problem, struct work *out, enum
             *pick = at ? PICK_BLOCKED : PICK_OTHER;
             return 0;
         }
-        if (at && (l->m.opens || l->m.block_id != a->block.rec.block_id)) {
-            *pick = PICK_BLOCKED; /* the block before it must close first */
+        if (at && (l->m.opens || l->m.block_id != a->block.rec.block_id ||
+                   a->leases[a->order[0]].stage == STAGE_OPEN)) {
+            *pick = PICK_BLOCKED; /* the block must have its anchor, the one before it be closed */
             return 0;
         }
         int rc = pick_in_lease(a, i, out, pick, err);
-        if (rc < 0 || *pick == PICK_WORK)
+        if (rc < 0 || *pick == PICK_WORK || *pick == PICK_OTHER)
             return rc;
         if (*pick == PICK_BLOCKED)
             at++;

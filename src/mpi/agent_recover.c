@@ -84,7 +84,8 @@ static void classify(const struct ks_agent *a, const struct ks_child_end *end, s
 {
     const struct ks_status *s = a->worker.status;
     uint64_t cap = (uint64_t)a->c.grid->job.isolate.memory_mib << 20;
-    r->phase = s->phase;
+    uint32_t phase = s->phase; /* a kernel may have written anything there */
+    r->phase = phase <= KS_PH_EXIT ? phase : KS_PH_IDLE;
     r->pid = end->pid;
     r->worker = a->worker.nonce;
     r->started_ns = ks_realtime_ns();
@@ -124,6 +125,11 @@ static void fill_record(const struct ks_agent *a, const struct work *w,
     r->position = a->block.position ? a->block.position - 1 : 0;
     r->lease_id = w->i_lease == NO_LEASE ? 0 : a->leases[w->i_lease].m.lease;
     r->seq = a->worker.seq + 1;
+    if (a->c.build) {
+        const struct ks_artefact *art = ks_build_artefact(a->c.build, w->i_instance);
+        r->build_id = art->build_id;
+        r->code_id = art->code_id;
+    }
     r->flags = KS_FL_UNCONFIRMED | (a->c.is_oversubscribed ? KS_FL_OVERSUBSCRIBED : 0);
     classify(a, end, r);
 }
@@ -155,30 +161,66 @@ static void note_completed(struct ks_agent *a)
             v->completed[v->n_completed++] = a->session.sent[k];
 }
 
-static void accuse(struct recovery *v)
+static uint32_t later(const struct work *w, uint32_t i_instance, uint32_t attempt)
 {
-    memcpy(v->suspects, v->completed, sizeof(v->suspects));
+    return w->i_instance == i_instance && w->attempt > attempt ? w->attempt : attempt;
+}
+
+/* The highest attempt of a cell that was announced so far; a contaminated one has several. */
+static uint32_t last_attempt(const struct ks_agent *a, uint32_t i_instance)
+{
+    const struct recovery *v = &a->recovery;
+    uint32_t n = later(&v->culprit, i_instance, 0);
+    for (uint32_t i = 0; i < v->n_completed; i++)
+        n = later(&v->completed[i], i_instance, n);
+    for (uint32_t i = 0; i < a->n_again; i++)
+        n = later(&a->again[i], i_instance, n);
+    return n;
+}
+
+static bool is_suspect(const struct recovery *v, uint32_t i_instance)
+{
+    for (uint32_t i = 0; i < v->n_suspects; i++)
+        if (v->suspects[i].i_instance == i_instance)
+            return true;
+    return false;
+}
+
+static void accuse(struct ks_agent *a)
+{
+    struct recovery *v = &a->recovery;
+    v->n_suspects = v->i_suspect = 0;
     for (uint32_t i = 0; i < v->n_completed; i++) {
-        v->suspects[i].attempt++;
-        v->suspects[i].i_lease = NO_LEASE;
+        struct work w = v->completed[i];
+        if (is_suspect(v, w.i_instance))
+            continue;
+        w.attempt = last_attempt(a, w.i_instance) + 1;
+        w.i_lease = NO_LEASE;
+        v->suspects[v->n_suspects++] = w;
     }
-    v->n_suspects = v->n_completed;
-    v->i_suspect = 0;
+}
+
+/* The worker had reported all it began. The page is trusted only that far: whatever happens before
+ * the first record is the first cell's. */
+static bool is_between_cells(const struct ks_agent *a)
+{
+    uint64_t i = a->worker.status->i_cell;
+    return a->session.n_done && !a->worker.is_lying && (i == UINT64_MAX || i < a->session.n_done);
 }
 
 static int death_in_normal(struct ks_agent *a, const struct ks_child_end *end, struct ks_err *err)
 {
     struct recovery *v = &a->recovery;
     struct session *s = &a->session;
-    bool has_culprit = s->n_done < s->n_sent;
+    bool has_culprit = s->n_done < s->n_sent && !is_between_cells(a);
     struct work w = has_culprit ? s->sent[s->n_done] : (struct work){ 0 };
     *v = (struct recovery){
         .is_on = true, .needs_canary = true, .i_problem = s->i_problem, .block_id = s->block_id
     };
     note_completed(a);
     if (!has_culprit) { /* it died between cells or at its exit */
-        accuse(v);
-        return 0;
+        accuse(a);
+        return requeue_unstarted(a, s->n_done, err);
     }
     int rc = requeue_unstarted(a, s->n_done + 1, err);
     if (rc < 0)
@@ -189,9 +231,10 @@ static int death_in_normal(struct ks_agent *a, const struct ks_child_end *end, s
         return rc;
     if (w.role == KS_ROLE_ANCHOR) {
         if (a->leases[w.i_lease].stage == STAGE_CLOSE)
-            accuse(v);
+            accuse(a);
         return ks_agent_take(a, &w, a->record, err);
     }
+    a->block.rec.n_cells++;
     if (w.n_deaths >= a->c.grid->job.isolate.retries) {
         rc = ks_agent_emit_record(a, a->record, err);
         if (rc == 0)
@@ -231,7 +274,7 @@ static int settle_retry(struct ks_agent *a, const struct ks_record *r, bool is_r
     }
     v->retry_is_due = v->has_culprit = false;
     if (!is_repeated)
-        accuse(v);
+        accuse(a);
     rc = ks_agent_emit_record(a, r, err);
     if (rc == 0)
         ks_agent_settle(a, &w);
@@ -251,6 +294,7 @@ static int canary_failed(struct ks_agent *a, struct ks_err *err)
     return rc;
 }
 
+/* Its heap was damaged, though it came to its end, or the allocator noticed. */
 static void convict(struct ks_record *r)
 {
     r->outcome = KS_O_CRASHED;
@@ -269,6 +313,8 @@ static int session_record(struct ks_agent *a, const struct ks_child_end *end, bo
         return 0;
     }
     fill_record(a, &a->session.sent[0], end, a->record);
+    if (a->session.kind == SESSION_SUSPECT && a->record->outcome == KS_O_CRASHED)
+        convict(a->record);
     v->verdicts[slot] = copy_record(a->record, err);
     return v->verdicts[slot] ? 0 : KS_ENOMEM;
 }
@@ -334,6 +380,9 @@ int ks_recover_record(struct ks_agent *a, const struct work *w, struct ks_record
     struct recovery *v = &a->recovery;
     uint32_t slot = a->session.kind == SESSION_SUSPECT ? v->i_suspect : 0;
     (void)w;
+    if (a->session.kind == SESSION_RETRY && v->needs_canary) /* said by a device that is wrong */
+        return 0;
+    (void)ks_agent_judge(a, r);
     v->verdicts[slot] = copy_record(r, err);
     return v->verdicts[slot] ? 0 : KS_ENOMEM;
 }
@@ -342,7 +391,9 @@ int ks_recover_canary(struct ks_agent *a, const struct ks_record *r, struct ks_e
 {
     if (r->outcome == KS_O_OK) {
         a->recovery.needs_canary = false;
-        return 0;
+        ks_buf_clear(&a->body);
+        ks_msg_numbers_put(1, 0, &a->body);
+        return ks_agent_emit(a, KS_F_MSG_BEAT, err);
     }
     return ks_warden_kill(a->c.warden, a->worker.child, err);
 }

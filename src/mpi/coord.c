@@ -106,8 +106,10 @@ static int take_event(struct ks_coord *c, const struct ks_frame *f, struct ks_er
     int rc = ks_event_decode(f->body, f->n, &e, err);
     if (rc < 0)
         return rc;
-    ks_logf(c->c.log, e.kind == KS_EV_INFO ? KS_INFO : KS_WARN, "rank %u on %s: %s", e.rank, e.host,
-            e.text);
+    enum ks_level level = e.kind == KS_EV_RANK_SUMMARY ? KS_DEBUG
+                          : e.kind == KS_EV_INFO       ? KS_INFO
+                                                       : KS_WARN;
+    ks_logf(c->c.log, level, "rank %u on %s: %s", e.rank, e.host, e.text);
     return append_bytes(c, f->type, f->body, f->n, err);
 }
 

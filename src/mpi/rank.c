@@ -8,8 +8,10 @@
 #include "mpi/provenance.h"
 #include "topo/topo.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <sched.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -360,21 +362,45 @@ static int step_build(struct ks_rank *r, struct ks_err *err)
                                  r->build ? ks_build_n_compiles(r->build) : 0, err);
 }
 
+static int send_event(struct ks_rank *r, uint32_t kind, struct ks_err *err, const char *fmt, ...)
+    __attribute__((format(printf, 4, 5)));
+
+static int send_event(struct ks_rank *r, uint32_t kind, struct ks_err *err, const char *fmt, ...)
+{
+    struct ks_event_rec e = { .kind = kind, .rank = r->rank, .realtime_ns = ks_realtime_ns() };
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(e.text, sizeof(e.text), fmt, ap);
+    va_end(ap);
+    memcpy(e.host, r->device.host, sizeof(e.host));
+    ks_buf_clear(&r->body);
+    ks_event_encode(&e, &r->body);
+    return send_body(r, KS_F_EVENT, err);
+}
+
+/* What this rank spent beside what its records say: the workers' lives and its own idleness. */
+static int send_summary(struct ks_rank *r, struct ks_err *err)
+{
+    struct ks_agent_totals t;
+    if (!r->agent)
+        return 0;
+    ks_agent_totals(r->agent, &t);
+    return send_event(r, KS_EV_RANK_SUMMARY, err,
+                      "worker_ns=%" PRIu64 " wait_ns=%" PRIu64 " tail_ns=%" PRIu64
+                      " workers=%" PRIu64 " deaths=%" PRIu64 " cells=%" PRIu64 " records=%" PRIu64,
+                      t.worker_ns, t.wait_ns, t.tail_ns, t.n_workers, t.n_deaths, t.n_cells,
+                      t.n_records);
+}
+
 /* A device that cannot go on: the leases went back already, the reason goes to the journal. */
 static int step_broken(struct ks_rank *r, struct ks_err *err)
 {
     const char *why = "";
-    struct ks_event_rec e = { .kind = KS_EV_QUARANTINE, .rank = r->rank };
     if (!r->agent || r->said_broken || !ks_agent_is_broken(r->agent, &why) ||
         !ks_agent_is_idle(r->agent))
         return 0;
     r->said_broken = true;
-    e.realtime_ns = ks_realtime_ns();
-    memcpy(e.host, r->device.host, sizeof(e.host));
-    snprintf(e.text, sizeof(e.text), "measures no more: %s", why);
-    ks_buf_clear(&r->body);
-    ks_event_encode(&e, &r->body);
-    int rc = send_body(r, KS_F_EVENT, err);
+    int rc = send_event(r, KS_EV_QUARANTINE, err, "measures no more: %s", why);
     return rc < 0 ? rc : send_numbers(r, KS_F_MSG_BYE, 1, strstr(why, "canary") != NULL, err);
 }
 
@@ -403,7 +429,9 @@ int ks_rank_step(struct ks_rank *r, uint64_t now_ns, struct ks_err *err)
     bool is_idle = !r->agent || ks_agent_is_idle(r->agent);
     if (rc == 0 && r->is_over && is_idle && !r->said_bye) {
         r->said_bye = true;
-        rc = send_numbers(r, KS_F_MSG_BYE, 0, 0, err);
+        rc = send_summary(r, err);
+        if (rc == 0)
+            rc = send_numbers(r, KS_F_MSG_BYE, 0, 0, err);
     }
     if (r->rank != 0 && now_ns > r->heard_ns && now_ns - r->heard_ns > r->c.lost_after_ns)
         r->is_abandoned = true;
