@@ -25,7 +25,8 @@
 
 struct ks_agent;
 
-/* One frame for the journal (types below 100) or for rank 0 (KS_F_MSG_LEASE_END). */
+/* One frame for the journal (types below 100) or for rank 0 (KS_F_MSG_LEASE_END, and KS_F_MSG_BEAT
+ * when the canary has passed). */
 typedef int (*ks_agent_emit_fn)(void *ctx, uint16_t type, const void *body, size_t n,
                                 struct ks_err *err);
 

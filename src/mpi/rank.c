@@ -28,7 +28,8 @@ struct ks_rank {
     struct ks_agent *agent; /* NULL without a seat */
     char worker_path[1024];
     uint32_t rank, n_jobs;
-    bool is_sim, is_building, builds_rest, is_settled;
+    bool is_sim, is_building, is_settled;
+    bool has_warden; /* it was alive when last asked */
     bool is_over, said_bye, is_clean, is_abandoned, said_broken, told_builds;
     uint64_t last_beat_ns, heard_ns;
     struct ks_buf body;
@@ -174,7 +175,7 @@ int ks_rank_create(const struct ks_rank_config *c, struct ks_rank **r_out, struc
     r->c = *c;
     r->rank = ks_net_rank(c->net);
     r->is_sim = strcmp(ks_job_backends[job->device.backend], "sim") == 0;
-    r->is_clean = r->is_building = true;
+    r->is_clean = r->is_building = r->has_warden = true;
     r->heard_ns = ks_now_ns();
     ks_buf_init(&r->body);
     int rc = ks_topo_read(&host, err);
@@ -274,6 +275,8 @@ static int tell_builds(struct ks_rank *r, struct ks_err *err)
 static int take_build(struct ks_rank *r, const struct ks_frame *f, struct ks_err *err)
 {
     uint64_t is_all = 0;
+    if (!r->has_warden)
+        return 0;
     int rc = ks_msg_numbers_get(f->body, f->n, &is_all, NULL, err);
     for (uint32_t i = 0; rc == 0 && r->build && i < ks_build_n_units(r->build); i++) {
         if (!ks_build_unit_is_missing(r->build, i))
@@ -289,6 +292,8 @@ static int take_build(struct ks_rank *r, const struct ks_frame *f, struct ks_err
 static int take_lease(struct ks_rank *r, const struct ks_frame *f, struct ks_err *err)
 {
     struct ks_msg_lease m;
+    if (!r->has_warden) /* sent before rank 0 heard of it, and back in its pool */
+        return 0;
     int rc = ks_msg_lease_get(f->body, f->n, &m, err);
     if (rc == 0 && !r->agent)
         rc = ks_fail(err, KS_EPROTO, "rank %u has no seat but got a lease", r->rank);
@@ -404,24 +409,32 @@ static int step_broken(struct ks_rank *r, struct ks_err *err)
     return rc < 0 ? rc : send_numbers(r, KS_F_MSG_BYE, 1, strstr(why, "canary") != NULL, err);
 }
 
-int ks_rank_step(struct ks_rank *r, uint64_t now_ns, struct ks_err *err)
+/* The warden was killed, and all it had started with it: this rank only watches from now on. */
+static int lose_warden(struct ks_rank *r, struct ks_err *err)
+{
+    r->has_warden = r->is_building = false;
+    r->said_broken = true;
+    ks_agent_destroy(r->agent);
+    r->agent = NULL;
+    int rc = send_event(r, KS_EV_WARDEN_LOST, err, "measures no more: its warden is gone");
+    return rc < 0 ? rc : send_numbers(r, KS_F_MSG_BYE, 1, 0, err);
+}
+
+static int step_work(struct ks_rank *r, struct ks_err *err)
 {
     int rc = take_children(r, err);
-    if (rc == KS_ECHILD && r->agent && !r->said_broken) { /* the warden was killed: drain */
-        r->said_broken = true;
-        ks_logf(r->c.log, KS_WARN, "the warden of rank %u is gone: it measures no more", r->rank);
-        ks_agent_destroy(r->agent);
-        r->agent = NULL;
-        rc = send_numbers(r, KS_F_MSG_BYE, 1, 0, err);
-    } else if (rc == KS_ECHILD) {
-        rc = 0;
-    }
     if (rc == 0)
         rc = step_build(r, err);
     if (rc == 0 && r->agent)
         rc = ks_agent_step(r->agent, err);
-    if (rc == 0)
-        rc = step_broken(r, err);
+    return rc < 0 ? rc : step_broken(r, err);
+}
+
+int ks_rank_step(struct ks_rank *r, uint64_t now_ns, struct ks_err *err)
+{
+    int rc = r->has_warden ? step_work(r, err) : 0;
+    if (rc == KS_ECHILD) /* noticed by whoever wants a child started or killed, too */
+        rc = lose_warden(r, err);
     if (rc == 0 && now_ns - r->last_beat_ns >= BEAT_NS) {
         r->last_beat_ns = now_ns;
         rc = send_numbers(r, KS_F_MSG_BEAT, 0, 0, err);
