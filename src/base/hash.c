@@ -34,6 +34,18 @@ static uint64_t load_be64(const uint8_t *p)
     return (uint64_t)load_be32(p) << 32 | load_be32(p + 4);
 }
 
+/* One round; the caller renames the eight words instead of moving them. */
+static inline void sha_round(uint32_t a, uint32_t b, uint32_t c, uint32_t *d, uint32_t e,
+                             uint32_t f, uint32_t g, uint32_t *h, uint32_t kw)
+{
+    uint32_t s1 = rotr(e, 6) ^ rotr(e, 11) ^ rotr(e, 25);
+    uint32_t s0 = rotr(a, 2) ^ rotr(a, 13) ^ rotr(a, 22);
+    uint32_t t1 = *h + s1 + (g ^ (e & (f ^ g))) + kw;
+
+    *d += t1;
+    *h = t1 + s0 + ((a & b) | (c & (a | b)));
+}
+
 static void sha_schedule(const uint8_t block[64], uint32_t w[64])
 {
     for (size_t i = 0; i < 16; i++)
@@ -48,23 +60,31 @@ static void sha_schedule(const uint8_t block[64], uint32_t w[64])
 
 static void sha_block(uint32_t state[8], const uint8_t block[64])
 {
-    uint32_t w[64], s[8];
+    uint32_t w[64];
+    uint32_t a = state[0], b = state[1], c = state[2], d = state[3];
+    uint32_t e = state[4], f = state[5], g = state[6], h = state[7];
 
     sha_schedule(block, w);
-    memcpy(s, state, sizeof(s));
-    for (size_t i = 0; i < 64; i++) {
-        uint32_t s1 = rotr(s[4], 6) ^ rotr(s[4], 11) ^ rotr(s[4], 25);
-        uint32_t ch = (s[4] & s[5]) ^ (~s[4] & s[6]);
-        uint32_t t1 = s[7] + s1 + ch + sha_k[i] + w[i];
-        uint32_t s0 = rotr(s[0], 2) ^ rotr(s[0], 13) ^ rotr(s[0], 22);
-        uint32_t maj = (s[0] & s[1]) ^ (s[0] & s[2]) ^ (s[1] & s[2]);
+    for (size_t i = 0; i < 64; i += 8) {
+        const uint32_t *k = sha_k + i, *x = w + i;
 
-        memmove(s + 1, s, 7 * sizeof(s[0]));
-        s[4] += t1;
-        s[0] = t1 + s0 + maj;
+        sha_round(a, b, c, &d, e, f, g, &h, k[0] + x[0]);
+        sha_round(h, a, b, &c, d, e, f, &g, k[1] + x[1]);
+        sha_round(g, h, a, &b, c, d, e, &f, k[2] + x[2]);
+        sha_round(f, g, h, &a, b, c, d, &e, k[3] + x[3]);
+        sha_round(e, f, g, &h, a, b, c, &d, k[4] + x[4]);
+        sha_round(d, e, f, &g, h, a, b, &c, k[5] + x[5]);
+        sha_round(c, d, e, &f, g, h, a, &b, k[6] + x[6]);
+        sha_round(b, c, d, &e, f, g, h, &a, k[7] + x[7]);
     }
-    for (size_t i = 0; i < 8; i++)
-        state[i] += s[i];
+    state[0] += a;
+    state[1] += b;
+    state[2] += c;
+    state[3] += d;
+    state[4] += e;
+    state[5] += f;
+    state[6] += g;
+    state[7] += h;
 }
 
 void ks_sha256_init(struct ks_sha256 *h)
