@@ -255,6 +255,72 @@ static void test_no_compiler(void **state)
     }
 }
 
+/* What is not the instance's fault is not remembered: the next run tries again. */
+static void test_other_failures_are_tried_again(void **state)
+{
+    static const struct {
+        const char *script, *reason;
+        bool is_kept;
+    } row[] = {
+        { "echo 'unit.c:1: error: no'; exit 1", "unit.c:1: error: no", true },
+        { "echo 'cc: fatal error: Killed signal terminated program cc1'; exit 1", "Killed", false },
+        { "echo '/tmp/x.s: error: No space left on device'; exit 1", "No space left", false },
+        { "exit 1", "without a word", true },
+        { "kill -SEGV $$", "the compiler died", false },
+    };
+    struct place *p = *state;
+    char path[600], script[400];
+    snprintf(path, sizeof(path), "%s/odd-cc", p->dir);
+    use_instances(p, "{\"index\": 1}");
+    for (size_t i = 0; i < sizeof(row) / sizeof(*row); i++) {
+        const struct ks_build_options opt = { .compiler = path };
+        snprintf(script, sizeof(script),
+                 "#!/bin/sh\nif [ \"$1\" = --version ]; then echo odd %zu; exit; fi\n%s\n", i,
+                 row[i].script);
+        put_file(p, "odd-cc", script);
+        assert_int_equal(chmod(path, 0700), 0);
+        plan(p, &opt);
+        assert_int_equal(build_all(p), 1);
+        assert_int_equal(artefact(p, "unit_1")->state, KS_ART_FAILED);
+        if (!strstr(artefact(p, "unit_1")->reason, row[i].reason))
+            fail_msg("row %zu: '%s'", i, artefact(p, "unit_1")->reason);
+        plan(p, &opt);
+        assert_int_equal(ks_build_n_missing(p->build), row[i].is_kept ? 0 : 1);
+        snprintf(script, sizeof(script), "odd %zu", i);
+        assert_string_equal(ks_build_compiler(p->build), script);
+    }
+}
+
+/* Our own trouble is an error of the step, not a verdict on an instance. */
+static void test_compiler_goes_away(void **state)
+{
+    struct place *p = *state;
+    struct ks_err err;
+    char path[600];
+    snprintf(path, sizeof(path), "%s/gone-cc", p->dir);
+    put_file(p, "gone-cc", "#!/bin/sh\nexec cc \"$@\"\n");
+    assert_int_equal(chmod(path, 0700), 0);
+    use_instances(p, "{\"index\": [1, 2]}");
+    const struct ks_build_options opt = { .compiler = path };
+    plan(p, &opt);
+    assert_int_equal(unlink(path), 0);
+    must(ks_build_start(p->build, 0, &err), &err);
+    int rc = 0;
+    while (rc == 0 && ks_build_n_running(p->build)) {
+        struct ks_child_end end;
+        rc = ks_build_step(p->build, 1, &err);
+        while (ks_warden_next(p->warden, &end, &err) == 1)
+            assert_true(ks_build_child_ended(p->build, &end));
+        ks_sleep_ns(1000000);
+    }
+    if (rc == 0)
+        rc = ks_build_step(p->build, 1, &err);
+    assert_int_equal(rc, KS_ENOENT);
+    assert_non_null(strstr(err.text, "gone-cc"));
+    assert_int_equal(count_state(p, KS_ART_MISSING), 2);
+    must(ks_build_step(p->build, 1, &err), &err); /* told once */
+}
+
 int main(void)
 {
     struct ks_warden *warden = NULL;
@@ -273,6 +339,8 @@ int main(void)
         T(test_sim_needs_no_compiler),
         T(test_identities),
         T(test_no_compiler),
+        T(test_other_failures_are_tried_again),
+        T(test_compiler_goes_away),
     };
     const int rc = cmocka_run_group_tests_name("build", tests, NULL, NULL);
     ks_warden_stop(warden);
