@@ -217,11 +217,11 @@ static int need_cell(struct ks_ledger *l, const struct ks_cell *c, struct ks_led
     bool is_new = false;
     if ((*out = find_cell(l, c)))
         return 0;
-    int rc = grow((void **)&l->cells, l->n_cells, &l->cap_cells, sizeof(*l->cells), err);
+    int rc = need_problem(l, c->problem, &p, err);
     if (rc == 0)
+        rc = grow((void **)&l->cells, l->n_cells, &l->cap_cells, sizeof(*l->cells), err);
+    if (rc == 0) /* last: it may empty the slots */
         rc = widen(&l->by_cell, l->n_cells, &is_new, err);
-    if (rc == 0)
-        rc = need_problem(l, c->problem, &p, err);
     if (rc < 0)
         return rc;
     for (uint32_t i = 0; is_new && i < l->n_cells; i++)
@@ -252,6 +252,8 @@ int ks_ledger_start(struct ks_ledger *l, const struct ks_start *s, struct ks_err
     l->counts.n_starts++;
     for (uint32_t i = 0; i < s->n_cells; i++) {
         struct ks_ledger_cell *c;
+        if (s->cells[i].role != KS_ROLE_CELL)
+            continue;
         int rc = need_cell(l, &s->cells[i].cell, &c, err);
         if (rc < 0)
             return rc;
@@ -271,10 +273,13 @@ static void choose(struct ks_ledger *l, struct ks_ledger_cell *c)
     uint32_t node[MOST_ATTEMPTS];
     size_t n = 0;
     for (uint32_t k = c->first; k != NONE && n < MOST_ATTEMPTS; k = l->nodes[k].next) {
+        if (l->nodes[k].a.round) /* round 0 decides */
+            continue;
         a[n] = l->nodes[k].a;
         node[n++] = k;
     }
     int best = ks_record_final(a, n);
+    c->outcome = c->flags = c->attempt = 0;
     if (best < 0)
         return;
     c->outcome = a[best].outcome;
