@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: MIT */
+/* ksweep-analyze - what a results.h5 says: tables for people and for training. */
+#include "analyze.h"
+#include "base/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const struct ks_analysis *const analyses[] = { &ks_analysis_table, &ks_analysis_report,
+                                                      NULL };
+
+static const struct ks_analysis *find(const char *name)
+{
+    for (size_t i = 0; analyses[i]; i++)
+        if (strcmp(analyses[i]->name, name) == 0)
+            return analyses[i];
+    return NULL;
+}
+
+/* A new file or an existing plain one. Renaming over anything else would destroy it: a link such as
+ * /dev/stdout, a pipe, a device. */
+static bool may_replace(const char *file)
+{
+    struct stat st;
+
+    return lstat(file, &st) < 0 ? errno == ENOENT : S_ISREG(st.st_mode);
+}
+
+static int write_through(const struct ks_buf *text, const char *file, struct ks_err *err)
+{
+    int fd = open(file, O_WRONLY | O_TRUNC | O_CLOEXEC), rc;
+
+    if (fd < 0)
+        return ks_fail_errno(err, "'%s'", file);
+    rc = ks_write_all(fd, text->data, text->len, err);
+    if (close(fd) < 0 && rc == 0)
+        rc = ks_fail_errno(err, "'%s'", file);
+    return rc;
+}
+
+int ks_analysis_emit(const struct ks_buf *text, const char *file, struct ks_err *err)
+{
+    if (!ks_buf_ok(text))
+        return ks_fail(err, KS_ENOMEM, "no memory for the result");
+    if (file && strcmp(file, "-") != 0)
+        return may_replace(file) ? ks_file_replace(file, text->data, text->len, err)
+                                 : write_through(text, file, err);
+    if (text->len > 0 && fwrite(text->data, 1, text->len, stdout) != text->len)
+        return ks_fail_errno(err, "standard output");
+    return 0;
+}
+
+static void print_overview(void)
+{
+    printf("usage: ksweep-analyze COMMAND [ARGUMENTS] [OPTIONS]\n\n"
+           "Reads what ksweep measured.\n\n");
+    for (size_t i = 0; analyses[i]; i++)
+        printf("  %-10s %s\n", analyses[i]->name, analyses[i]->summary);
+    printf("\nksweep-analyze COMMAND --help   options of one command\n"
+           "ksweep-analyze help --markdown  all of them as a manual\n"
+           "ksweep-analyze --version\n");
+}
+
+static void print_one(const struct ks_analysis *a)
+{
+    printf("usage: ksweep-analyze %s\n\n%s\n\n", a->usage, a->summary);
+    ks_opt_help(a->opts, stdout);
+}
+
+static void print_markdown(void)
+{
+    printf("# ksweep-analyze\n\nWritten by `ksweep-analyze help --markdown`.\n");
+    for (size_t i = 0; analyses[i]; i++) {
+        printf("\n## ksweep-analyze %s\n\n%s\n\n    ksweep-analyze %s\n\n", analyses[i]->name,
+               analyses[i]->summary, analyses[i]->usage);
+        ks_opt_markdown(analyses[i]->opts, stdout);
+    }
+}
+
+static int unknown(const char *name)
+{
+    const char *names[sizeof(analyses) / sizeof(analyses[0])] = { NULL };
+    const char *near;
+
+    for (size_t i = 0; analyses[i]; i++)
+        names[i] = analyses[i]->name;
+    near = ks_nearest(name, names);
+    fprintf(stderr, "ksweep-analyze: unknown command '%s'%s%s%s; see ksweep-analyze --help\n", name,
+            near ? ", did you mean '" : "", near ? near : "", near ? "'" : "");
+    return 2;
+}
+
+static int help(int argc, char **argv)
+{
+    const struct ks_analysis *a = argc > 1 ? find(argv[1]) : NULL;
+
+    if (argc > 1 && strcmp(argv[1], "--markdown") == 0)
+        print_markdown();
+    else if (a)
+        print_one(a);
+    else if (argc > 1)
+        return unknown(argv[1]);
+    else
+        print_overview();
+    return 0;
+}
+
+static int parse_and_run(const struct ks_analysis *a, int argc, char **argv, struct ks_err *err)
+{
+    const char **operands = calloc((size_t)argc + 1, sizeof(*operands));
+    void *cfg = calloc(1, a->cfg_size);
+    bool is_help = false;
+    int n = 0, rc = 0;
+
+    if (!operands || !cfg)
+        rc = ks_fail(err, KS_ENOMEM, "out of memory");
+    if (rc == 0)
+        rc = ks_opt_defaults(a->opts, cfg, err);
+    if (rc == 0)
+        rc = ks_opt_argv(a->opts, cfg, argc, argv, operands, &n, &is_help, err);
+    if (rc == 0 && is_help) {
+        print_one(a);
+    } else if (rc == 0 && (n < a->n_min || (a->n_max > 0 && n > a->n_max))) {
+        rc = ks_fail(err, KS_EINVAL, "%s argument; usage: ksweep-analyze %s",
+                     n < a->n_min ? "missing" : "too many", a->usage);
+    } else if (rc == 0) {
+        rc = a->run(cfg, operands, n, err);
+    }
+    free(operands);
+    free(cfg);
+    return rc;
+}
+
+static int dispatch(int argc, char **argv)
+{
+    const char *name = argc > 1 ? argv[1] : "--help";
+    const struct ks_analysis *a = find(name);
+    struct ks_err err = { 0 };
+    int rc;
+
+    if (argc < 2) {
+        fprintf(stderr, "ksweep-analyze: no command; see ksweep-analyze --help\n");
+        return 2;
+    }
+    if (strcmp(name, "--version") == 0) {
+        printf("ksweep-analyze %s\n", KSWEEP_VERSION);
+        return 0;
+    }
+    if (strcmp(name, "help") == 0 || strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0)
+        return help(argc - 1, argv + 1);
+    if (!a)
+        return unknown(name);
+    rc = parse_and_run(a, argc - 1, argv + 1, &err);
+    if (rc >= 0)
+        return rc;
+    fprintf(stderr, "ksweep-analyze %s: %s\n", a->name, err.text);
+    return ks_code_exit(rc);
+}
+
+int main(int argc, char **argv)
+{
+    int rc = dispatch(argc, argv);
+
+    if (fflush(stdout) != 0 || ferror(stdout)) {
+        fprintf(stderr, "ksweep-analyze: cannot write to standard output\n");
+        return 3;
+    }
+    return rc;
+}

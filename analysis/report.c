@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: MIT */
+#include "analyze.h"
+#include "base/hash.h"
+#include "summary.h"
+#include "json/json.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+struct config {
+    bool json;
+    unsigned merge;
+};
+#define AT(member) offsetof(struct config, member)
+static const struct ks_opt opts[] = {
+    { .name = "json", .type = KS_OPT_BOOL, .offset = AT(json), .def = "no", .help = "print JSON" },
+    { .name = "merge",
+      .type = KS_OPT_ENUM,
+      .offset = AT(merge),
+      .def = "newest",
+      .choices = ks_merge_names,
+      .arg = "HOW",
+      .help = "of several runs with the same cell: every row, that of the newest run, or the one "
+              "with the median time" },
+    KS_OPT_END
+};
+#undef AT
+
+/* ---- text ---- */
+
+/* At most `width` characters, padded to that. */
+static void put_padded(struct ks_buf *b, const char *text, int width)
+{
+    int n = 0;
+
+    for (const char *p = text; *p; p++) {
+        bool is_first = ((unsigned char)*p & 0xc0) != 0x80;
+
+        if (is_first && n == width)
+            break;
+        n += is_first;
+        ks_buf_u8(b, (uint8_t)*p);
+    }
+    ks_buf_printf(b, "%*s", width - n, "");
+}
+
+static const char *name_of(const struct ks_best *p)
+{
+    if (!p->problem)
+        return "(name lost)";
+    return p->problem->name[0] ? p->problem->name : p->problem->canonical;
+}
+
+static void print_problem(const struct ks_best *p, struct ks_buf *b)
+{
+    char speed[64] = "";
+
+    put_padded(b, name_of(p), 28);
+    if (!p->kernel) {
+        ks_buf_printf(b, "  no instance is ok (%" PRIu32 " rows)\n", p->n_rows);
+        return;
+    }
+    if (p->gflops > 0)
+        snprintf(speed, sizeof(speed), "%.4g +- %.2g", p->gflops, p->gflops_se);
+    ks_buf_printf(b, "  %-16s  ", speed);
+    put_padded(b, p->kernel->name, 44);
+    ks_buf_printf(b, "  %7.2f  %4" PRIu32 "  %4" PRIu32 "/%" PRIu32 "\n", p->worst_over_best,
+                  p->n_tied, p->n_ok, p->n_rows);
+}
+
+static void print_problems(const struct ks_summary *s, struct ks_buf *b)
+{
+    put_padded(b, "problem", 28);
+    ks_buf_printf(b, "  %-16s  ", "GFLOP/s");
+    put_padded(b, "best instance", 44);
+    ks_buf_printf(b, "  %7s  %4s  %s\n", "worst/", "tied", "ok/all");
+    put_padded(b, "", 92);
+    ks_buf_printf(b, "  %7s\n", "best");
+    for (size_t i = 0; i < s->n_problems; i++)
+        print_problem(&s->problems[i], b);
+}
+
+static void print_counts(const struct ks_summary *s, struct ks_buf *b)
+{
+    uint64_t n_rows = 0;
+
+    ks_buf_printf(b, "\ncells by outcome\n");
+    for (uint32_t o = 0; o < KS_O_LIMIT; o++) {
+        n_rows += s->outcome[o];
+        if (s->outcome[o])
+            ks_buf_printf(b, "  %-16s %10" PRIu64 "%s\n", ks_outcome_text(o), s->outcome[o],
+                          ks_outcome_needs_look(o) ? "  needs a look" : "");
+    }
+    if (s->n_pending)
+        ks_buf_printf(b, "  %-16s %10" PRIu64 "\n", "pending", s->n_pending);
+    if (s->n_dropped)
+        ks_buf_printf(b, "  %-16s %10" PRIu64 "\n", "of other runs", s->n_dropped);
+    ks_buf_printf(b, "  %-16s %10" PRIu64 "\n", "sum", n_rows + s->n_pending + s->n_dropped);
+    ks_buf_printf(b, "contaminated       %10" PRIu64 "\n", s->n_contaminated);
+}
+
+static void print_ranks(const struct ks_summary *s, struct ks_buf *b)
+{
+    ks_buf_printf(b, "\nmeasured by\n");
+    for (size_t i = 0; i < s->n_ranks; i++) {
+        const struct ks_device_rec *d = &s->ranks[i].device->rec;
+
+        ks_buf_printf(b, "  rank %-4" PRIu32 " %-16s %-24s %s%s%s %10" PRIu64 " cells\n", d->rank,
+                      d->host, d->model, d->core_set[0] ? "cores " : "", d->core_set,
+                      d->core_set[0] ? "" : d->text, s->ranks[i].n_cells);
+    }
+}
+
+static void print_summary(const struct ks_summary *s, struct ks_buf *b)
+{
+    ks_buf_printf(b,
+                  "\n%" PRIu32 " distinct codes; %" PRIu32 " instances are the best somewhere "
+                  "beyond ties",
+                  s->n_codes, s->n_winners);
+    if (s->median_worst_over_best > 0)
+        ks_buf_printf(b, "; median worst/best %.2f", s->median_worst_over_best);
+    if (s->fixed)
+        ks_buf_printf(b, "\nbest fixed instance: %s, %.1f %% of the best of each problem",
+                      s->fixed->name, 100 * s->fixed_share);
+    ks_buf_printf(b, "\n");
+}
+
+/* ---- JSON ---- */
+
+static void put_real(struct ks_jw *w, const char *key, double v)
+{
+    if (v >= 0)
+        ks_jw_real(w, key, v);
+    else
+        ks_jw_null(w, key);
+}
+
+static void put_id(struct ks_jw *w, const char *key, uint64_t id)
+{
+    char text[17];
+
+    ks_hex64(id, text);
+    ks_jw_str(w, key, text);
+}
+
+static void json_problem(struct ks_jw *w, const struct ks_best *p)
+{
+    ks_jw_open(w, NULL, '{');
+    if (p->problem)
+        put_id(w, "problem_id", p->problem->problem_id);
+    ks_jw_str(w, "name", name_of(p));
+    ks_jw_str(w, "best_instance", p->kernel ? p->kernel->name : NULL);
+    if (p->kernel)
+        put_id(w, "instance_id", p->kernel->instance_id);
+    put_real(w, "gflops", p->gflops);
+    put_real(w, "gflops_se", p->gflops_se);
+    put_real(w, "gflops_lo95", p->gflops_lo95);
+    put_real(w, "gflops_hi95", p->gflops_hi95);
+    put_real(w, "time_median_ns", p->median_ns);
+    put_real(w, "time_se_ns", p->se_ns);
+    put_real(w, "worst_over_best", p->worst_over_best);
+    ks_jw_u64(w, "n_tied", p->n_tied);
+    ks_jw_u64(w, "n_ok", p->n_ok);
+    ks_jw_u64(w, "n_rows", p->n_rows);
+    ks_jw_close(w, '}');
+}
+
+static void json_counts(struct ks_jw *w, const struct ks_summary *s)
+{
+    ks_jw_u64(w, "n_cells", s->n_cells);
+    ks_jw_u64(w, "n_pending", s->n_pending);
+    ks_jw_u64(w, "n_dropped", s->n_dropped);
+    ks_jw_u64(w, "n_contaminated", s->n_contaminated);
+    ks_jw_open(w, "outcomes", '{');
+    for (uint32_t o = 1; o < KS_O_LIMIT; o++)
+        if (s->outcome[o])
+            ks_jw_u64(w, ks_outcome_text(o), s->outcome[o]);
+    ks_jw_close(w, '}');
+}
+
+static void json_ranks(struct ks_jw *w, const struct ks_summary *s)
+{
+    ks_jw_open(w, "ranks", '[');
+    for (size_t i = 0; i < s->n_ranks; i++) {
+        const struct ks_device_rec *d = &s->ranks[i].device->rec;
+
+        ks_jw_open(w, NULL, '{');
+        ks_jw_u64(w, "rank", d->rank);
+        ks_jw_str(w, "host", d->host);
+        put_id(w, "device_id", d->device_id);
+        ks_jw_str(w, "model", d->model);
+        ks_jw_str(w, "core_set", d->core_set);
+        ks_jw_u64(w, "n_cells", s->ranks[i].n_cells);
+        ks_jw_close(w, '}');
+    }
+    ks_jw_close(w, ']');
+}
+
+static void print_json(const struct ks_summary *s, const char *file, struct ks_buf *b)
+{
+    struct ks_jw w;
+
+    ks_jw_init(&w, b, true);
+    ks_jw_open(&w, NULL, '{');
+    ks_jw_str(&w, "file", file);
+    json_counts(&w, s);
+    json_ranks(&w, s);
+    ks_jw_u64(&w, "n_codes", s->n_codes);
+    ks_jw_u64(&w, "n_winners", s->n_winners);
+    put_real(&w, "median_worst_over_best", s->median_worst_over_best);
+    ks_jw_str(&w, "fixed_instance", s->fixed ? s->fixed->name : NULL);
+    put_real(&w, "fixed_share", s->fixed ? s->fixed_share : KS_MISSING);
+    ks_jw_open(&w, "problems", '[');
+    for (size_t i = 0; i < s->n_problems; i++)
+        json_problem(&w, &s->problems[i]);
+    ks_jw_close(&w, ']');
+    ks_jw_close(&w, '}');
+    ks_buf_printf(b, "\n");
+}
+
+static int report(const void *cfg, const char *const *operands, int n, struct ks_err *err)
+{
+    const struct config *c = cfg;
+    struct ks_view *v = NULL;
+    struct ks_summary s = { 0 };
+    struct ks_buf b;
+    int rc;
+
+    (void)n;
+    ks_buf_init(&b);
+    rc = ks_view_open(operands[0], c->merge, &v, err);
+    if (rc == 0)
+        rc = ks_summary_make(v, &s, err);
+    if (rc == 0 && c->json) {
+        print_json(&s, operands[0], &b);
+    } else if (rc == 0) {
+        print_problems(&s, &b);
+        print_counts(&s, &b);
+        print_ranks(&s, &b);
+        print_summary(&s, &b);
+    }
+    if (rc == 0)
+        rc = ks_analysis_emit(&b, NULL, err);
+    ks_summary_release(&s);
+    ks_view_close(v);
+    ks_buf_release(&b);
+    return rc;
+}
+
+const struct ks_analysis ks_analysis_report = {
+    .name = "report",
+    .summary = "The best instance of every problem, every outcome counted, and who measured.",
+    .usage = "report FILE [--json] [--merge all|newest|median]",
+    .opts = opts,
+    .cfg_size = sizeof(struct config),
+    .n_min = 1,
+    .n_max = 1,
+    .run = report,
+};

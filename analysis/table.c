@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: MIT */
+#include "analyze.h"
+#include "ck_csv.h"
+#include "columns.h"
+#include "view.h"
+
+#include <stdio.h>
+
+enum format { FORMAT_CSV, FORMAT_CK };
+static const char *const formats[] = { "csv", "ck", NULL };
+
+struct config {
+    const char *output;
+    unsigned format, merge;
+};
+#define AT(member) offsetof(struct config, member)
+static const struct ks_opt opts[] = {
+    { .name = "output",
+      .letter = 'o',
+      .type = KS_OPT_STR,
+      .offset = AT(output),
+      .arg = "FILE",
+      .help = "write there, whole or not at all, instead of to standard output" },
+    { .name = "format",
+      .type = KS_OPT_ENUM,
+      .offset = AT(format),
+      .def = "csv",
+      .choices = formats,
+      .arg = "NAME",
+      .help = "csv: a row per cell, failures included; ck: Composable Kernel's 24 columns, ok "
+              "rows only" },
+    { .name = "merge",
+      .type = KS_OPT_ENUM,
+      .offset = AT(merge),
+      .def = "all",
+      .choices = ks_merge_names,
+      .arg = "HOW",
+      .help = "of several runs with the same cell: every row, that of the newest run, or the one "
+              "with the median time" },
+    KS_OPT_END
+};
+#undef AT
+
+static int put_csv(struct ks_view *v, struct ks_buf *out, struct ks_err *err)
+{
+    struct ks_columns *c = NULL;
+    const struct ks_row *rows;
+    size_t n;
+    int rc = ks_columns_create(ks_view_file(v), &c, err);
+
+    if (rc < 0)
+        return rc;
+    ks_columns_header(c, out);
+    while ((rc = ks_view_next(v, &rows, &n, err)) > 0)
+        for (size_t i = 0; i < n; i++)
+            ks_columns_row(c, &rows[i], out);
+    ks_columns_destroy(c);
+    return rc;
+}
+
+/* What is not in the table must be said: nobody would miss it. */
+static void report(const struct ks_view *v)
+{
+    const struct ks_store_info *info = ks_store_info(ks_view_file(v));
+
+    if (ks_view_n_dropped(v))
+        fprintf(stderr, "ksweep-analyze table: merging left out %llu of %llu rows\n",
+                (unsigned long long)ks_view_n_dropped(v),
+                (unsigned long long)(ks_view_n_dropped(v) + ks_view_n_rows(v)));
+    if (info->n_pending)
+        fprintf(stderr, "ksweep-analyze table: %llu of %llu cells have no outcome yet, so no row\n",
+                (unsigned long long)info->n_pending, (unsigned long long)info->n_cells);
+}
+
+static int table(const void *cfg, const char *const *operands, int n, struct ks_err *err)
+{
+    const struct config *c = cfg;
+    struct ks_view *v = NULL;
+    struct ks_buf out;
+    int rc;
+
+    (void)n;
+    ks_buf_init(&out);
+    rc = ks_view_open(operands[0], c->merge, &v, err);
+    if (rc == 0)
+        rc = c->format == FORMAT_CK ? ks_ck_csv(v, &out, err) : put_csv(v, &out, err);
+    if (rc == 0)
+        rc = ks_analysis_emit(&out, c->output, err);
+    if (rc == 0)
+        report(v);
+    ks_view_close(v);
+    ks_buf_release(&out);
+    return rc;
+}
+
+const struct ks_analysis ks_analysis_table = {
+    .name = "table",
+    .summary = "One row per cell of a results file, for training and for people.",
+    .usage = "table FILE [-o FILE] [--format csv|ck] [--merge all|newest|median]",
+    .opts = opts,
+    .cfg_size = sizeof(struct config),
+    .n_min = 1,
+    .n_max = 1,
+    .run = table,
+};
