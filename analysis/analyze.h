@@ -11,6 +11,13 @@
 #include "base/err.h"
 #include "base/opt.h"
 
+/* What a subcommand leaves to main: the result, where it goes (NULL or "-": stdout), and lines for
+ * stderr. */
+struct ks_analysis_out {
+    struct ks_buf text, notes;
+    const char *file;
+};
+
 /* run(): cfg was filled from the options; operands [n]. Returns an exit code >= 0 (0 fine, 1 done
  * but something needs a look) or KS_E* < 0 with err filled. */
 struct ks_analysis {
@@ -18,12 +25,10 @@ struct ks_analysis {
     const struct ks_opt *opts;
     size_t cfg_size;
     int n_min, n_max; /* operands; n_max 0 = any number */
-    int (*run)(const void *cfg, const char *const *operands, int n, struct ks_err *err);
+    int (*run)(const void *cfg, const char *const *operands, int n, struct ks_analysis_out *out,
+               struct ks_err *err);
 };
 
 extern const struct ks_analysis ks_analysis_table, ks_analysis_report;
-
-/* Text to `file`, whole or not at all; NULL or "-": to stdout. */
-int ks_analysis_emit(const struct ks_buf *text, const char *file, struct ks_err *err);
 
 #endif

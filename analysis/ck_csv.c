@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "ck_csv.h"
+#include "analysis/ck_csv.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 #ifndef KS_ANALYSIS_CK_CSV_H
 #define KS_ANALYSIS_CK_CSV_H
 
-#include "view.h"
+#include "analysis/view.h"
 
 /* The ok rows of a view. latency_ms = median; non_zero counted over the whole output; problem_idx =
  * order of first appearance among the rows written. KS_EUNSUPPORTED, naming the problem, for what

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "columns.h"
+#include "analysis/columns.h"
 #include "base/hash.h"
 
 #include <inttypes.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* ksweep-analyze - what a results.h5 says: tables for people and for training. */
-#include "analyze.h"
+#include "analysis/analyze.h"
 #include "base/file.h"
 
 #include <errno.h>
@@ -43,10 +43,14 @@ static int write_through(const struct ks_buf *text, const char *file, struct ks_
     return rc;
 }
 
-int ks_analysis_emit(const struct ks_buf *text, const char *file, struct ks_err *err)
+static int emit(const struct ks_analysis_out *out, struct ks_err *err)
 {
-    if (!ks_buf_ok(text))
+    const struct ks_buf *text = &out->text;
+    const char *file = out->file;
+
+    if (!ks_buf_ok(text) || !ks_buf_ok(&out->notes))
         return ks_fail(err, KS_ENOMEM, "no memory for the result");
+    fputs(ks_buf_text(&out->notes), stderr);
     if (file && strcmp(file, "-") != 0)
         return may_replace(file) ? ks_file_replace(file, text->data, text->len, err)
                                  : write_through(text, file, err);
@@ -114,8 +118,12 @@ static int parse_and_run(const struct ks_analysis *a, int argc, char **argv, str
 {
     const char **operands = calloc((size_t)argc + 1, sizeof(*operands));
     void *cfg = calloc(1, a->cfg_size);
+    struct ks_analysis_out out = { .file = NULL };
     bool is_help = false;
     int n = 0, rc = 0;
+
+    ks_buf_init(&out.text);
+    ks_buf_init(&out.notes);
 
     if (!operands || !cfg)
         rc = ks_fail(err, KS_ENOMEM, "out of memory");
@@ -129,8 +137,15 @@ static int parse_and_run(const struct ks_analysis *a, int argc, char **argv, str
         rc = ks_fail(err, KS_EINVAL, "%s argument; usage: ksweep-analyze %s",
                      n < a->n_min ? "missing" : "too many", a->usage);
     } else if (rc == 0) {
-        rc = a->run(cfg, operands, n, err);
+        rc = a->run(cfg, operands, n, &out, err);
+        if (rc >= 0) {
+            int failed = emit(&out, err);
+
+            rc = failed < 0 ? failed : rc;
+        }
     }
+    ks_buf_release(&out.text);
+    ks_buf_release(&out.notes);
     free(operands);
     free(cfg);
     return rc;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "analyze.h"
+#include "analysis/analyze.h"
+#include "analysis/summary.h"
 #include "base/hash.h"
-#include "summary.h"
 #include "json/json.h"
 
 #include <inttypes.h>
@@ -219,32 +219,29 @@ static void print_json(const struct ks_summary *s, const char *file, struct ks_b
     ks_buf_printf(b, "\n");
 }
 
-static int report(const void *cfg, const char *const *operands, int n, struct ks_err *err)
+static int report(const void *cfg, const char *const *operands, int n, struct ks_analysis_out *out,
+                  struct ks_err *err)
 {
     const struct config *c = cfg;
     struct ks_view *v = NULL;
     struct ks_summary s = { 0 };
-    struct ks_buf b;
+    struct ks_buf *b = &out->text;
     int rc;
 
     (void)n;
-    ks_buf_init(&b);
     rc = ks_view_open(operands[0], c->merge, &v, err);
     if (rc == 0)
         rc = ks_summary_make(v, &s, err);
     if (rc == 0 && c->json) {
-        print_json(&s, operands[0], &b);
+        print_json(&s, operands[0], b);
     } else if (rc == 0) {
-        print_problems(&s, &b);
-        print_counts(&s, &b);
-        print_ranks(&s, &b);
-        print_summary(&s, &b);
+        print_problems(&s, b);
+        print_counts(&s, b);
+        print_ranks(&s, b);
+        print_summary(&s, b);
     }
-    if (rc == 0)
-        rc = ks_analysis_emit(&b, NULL, err);
     ks_summary_release(&s);
     ks_view_close(v);
-    ks_buf_release(&b);
     return rc;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "summary.h"
+#include "analysis/summary.h"
 
 #include <math.h>
 #include <stdlib.h>

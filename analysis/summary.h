@@ -4,7 +4,7 @@
 #ifndef KS_ANALYSIS_SUMMARY_H
 #define KS_ANALYSIS_SUMMARY_H
 
-#include "view.h"
+#include "analysis/view.h"
 
 struct ks_best { /* of one problem */
     const struct ks_problem_row *problem;

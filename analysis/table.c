@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "analyze.h"
-#include "ck_csv.h"
-#include "columns.h"
-#include "view.h"
-
-#include <stdio.h>
+#include "analysis/analyze.h"
+#include "analysis/ck_csv.h"
+#include "analysis/columns.h"
+#include "analysis/view.h"
 
 enum format { FORMAT_CSV, FORMAT_CK };
 static const char *const formats[] = { "csv", "ck", NULL };
@@ -59,37 +57,35 @@ static int put_csv(struct ks_view *v, struct ks_buf *out, struct ks_err *err)
 }
 
 /* What is not in the table must be said: nobody would miss it. */
-static void report(const struct ks_view *v)
+static void note(const struct ks_view *v, struct ks_buf *notes)
 {
     const struct ks_store_info *info = ks_store_info(ks_view_file(v));
 
     if (ks_view_n_dropped(v))
-        fprintf(stderr, "ksweep-analyze table: merging left out %llu of %llu rows\n",
-                (unsigned long long)ks_view_n_dropped(v),
-                (unsigned long long)(ks_view_n_dropped(v) + ks_view_n_rows(v)));
+        ks_buf_printf(notes, "ksweep-analyze table: merging left out %llu of %llu rows\n",
+                      (unsigned long long)ks_view_n_dropped(v),
+                      (unsigned long long)(ks_view_n_dropped(v) + ks_view_n_rows(v)));
     if (info->n_pending)
-        fprintf(stderr, "ksweep-analyze table: %llu of %llu cells have no outcome yet, so no row\n",
-                (unsigned long long)info->n_pending, (unsigned long long)info->n_cells);
+        ks_buf_printf(notes,
+                      "ksweep-analyze table: %llu of %llu cells have no outcome yet, so no row\n",
+                      (unsigned long long)info->n_pending, (unsigned long long)info->n_cells);
 }
 
-static int table(const void *cfg, const char *const *operands, int n, struct ks_err *err)
+static int table(const void *cfg, const char *const *operands, int n, struct ks_analysis_out *out,
+                 struct ks_err *err)
 {
     const struct config *c = cfg;
     struct ks_view *v = NULL;
-    struct ks_buf out;
     int rc;
 
     (void)n;
-    ks_buf_init(&out);
     rc = ks_view_open(operands[0], c->merge, &v, err);
     if (rc == 0)
-        rc = c->format == FORMAT_CK ? ks_ck_csv(v, &out, err) : put_csv(v, &out, err);
+        rc = c->format == FORMAT_CK ? ks_ck_csv(v, &out->text, err) : put_csv(v, &out->text, err);
     if (rc == 0)
-        rc = ks_analysis_emit(&out, c->output, err);
-    if (rc == 0)
-        report(v);
+        note(v, &out->notes);
+    out->file = c->output;
     ks_view_close(v);
-    ks_buf_release(&out);
     return rc;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "view.h"
+#include "analysis/view.h"
 
 #include <stdlib.h>
 #include <string.h>
