@@ -11,6 +11,7 @@
 #include "topo/topo.h"
 
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -145,6 +146,7 @@ int ks_cell_run(struct ks_cell_view *v, const struct ks_cell_options *o, struct 
     struct ks_build *b = NULL;
     struct taken t = { .to = to };
     bool is_sim = strcmp(ks_job_backends[v->grid.job.device.backend], "sim") == 0;
+    signal(SIGPIPE, SIG_IGN); /* a dead worker is reported by the warden */
     int rc = is_sim ? 0 : open_build(v, o, warden, &b, err);
     if (rc == 0)
         rc = run_leased(v, b, warden, &t, err);

@@ -258,6 +258,12 @@ bool ks_agent_is_broken(const struct ks_agent *a, const char **why_out)
     return a->is_broken;
 }
 
+int ks_agent_wait_fd(const struct ks_agent *a)
+{
+    return a->worker.is_alive && a->session.n_sent - a->session.n_done <= 1 ? a->worker.record_fd
+                                                                            : -1;
+}
+
 bool ks_agent_is_measuring(const struct ks_agent *a)
 {
     return a->worker.is_alive;

@@ -64,13 +64,17 @@ int ks_agent_child_ended(struct ks_agent *a, const struct ks_child_end *end, str
 #define KS_AGENT_UNACKED 64u
 void ks_agent_acked(struct ks_agent *a, uint64_t n_durable);
 
-/* Finish the cell in flight (and a recovery under way), give everything else back. */
+/* Finish the cell in flight, give everything else back; of a recovery under way nothing is
+ * recorded. */
 void ks_agent_drain(struct ks_agent *a);
 /* Kill the worker now; the cell in flight is not recorded. */
 void ks_agent_stop(struct ks_agent *a);
 bool ks_agent_is_idle(const struct ks_agent *a); /* no worker, no leases, nothing held back */
 /* The device was quarantined (canary wrong twice), hung, or the worker cannot be started: `why`. */
 bool ks_agent_is_broken(const struct ks_agent *a, const char **why_out);
+/* Descriptor whose next byte ends a wait (the last cell sent is in flight), -1: nothing to wait
+ * for. */
+int ks_agent_wait_fd(const struct ks_agent *a);
 /* A worker is timing: coordination should wake rarely. */
 bool ks_agent_is_measuring(const struct ks_agent *a);
 

@@ -476,3 +476,8 @@ bool ks_rank_is_measuring(const struct ks_rank *r)
 {
     return r->agent && ks_agent_is_measuring(r->agent);
 }
+
+int ks_rank_wait_fd(const struct ks_rank *r)
+{
+    return r->agent ? ks_agent_wait_fd(r->agent) : -1;
+}

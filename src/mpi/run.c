@@ -119,13 +119,14 @@ static int take_frames(struct run *r, bool *any_out, struct ks_err *err)
 
 static void nap(struct run *r, bool is_busy)
 {
-    struct pollfd p[2] = { { .fd = r->signal_fd, .events = POLLIN },
-                           { .fd = ks_warden_fd(r->warden), .events = POLLIN } };
+    struct pollfd p[3] = { { .fd = r->signal_fd, .events = POLLIN },
+                           { .fd = ks_warden_fd(r->warden), .events = POLLIN },
+                           { .fd = ks_rank_wait_fd(r->rank), .events = POLLIN } };
     int ms = is_busy ? 0 : NAP_IDLE_MS;
     if (ks_rank_is_measuring(r->rank))
         ms = NAP_MEASURING_MS;
-    if (poll(p, 2, ms) > 0 && (p[1].revents & (POLLHUP | POLLERR)))
-        ks_sleep_ns(1000000); /* a dead warden must not make this loop spin */
+    if (poll(p, 3, ms) > 0 && ((p[1].revents | p[2].revents) & (POLLHUP | POLLERR)))
+        ks_sleep_ns(1000000); /* a dead warden or worker must not make this loop spin */
 }
 
 static void show_progress(struct run *r, uint64_t now)
