@@ -12,6 +12,7 @@
 #include "base/err.h"
 #include "base/hash.h"
 #include "base/log.h"
+#include "base/sha.h"
 #include "fault.h"
 
 #include <errno.h>
@@ -278,6 +279,25 @@ static void sha256_does_not_see_the_cuts(void **state)
     }
 }
 
+/* The CPU's instructions, where it has them, and plain C say the same. */
+static void sha256_with_and_without_instructions(void **state)
+{
+    uint8_t bytes[64 * 9];
+    uint64_t rng = 1;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(bytes); i++)
+        bytes[i] = (uint8_t)ks_rng_next(&rng);
+    for (size_t n = 0; n <= 9; n++) {
+        uint32_t a[8] = { 1, 2, 3, 4, 5, 6, 7, 0xffffffff }, b[8];
+
+        memcpy(b, a, sizeof(b));
+        ks_sha256_blocks(a, bytes, n);
+        ks_sha256_blocks_portable(b, bytes, n);
+        assert_memory_equal(a, b, sizeof(a));
+    }
+}
+
 static void ids_are_the_digest_s_beginning(void **state)
 {
     struct ks_id128 id = ks_id128("abc", 3), back = { 0 };
@@ -510,6 +530,7 @@ int main(void)
         cmocka_unit_test(f64_text_reads_back),
         cmocka_unit_test(sha256_known_answers),
         cmocka_unit_test(sha256_does_not_see_the_cuts),
+        cmocka_unit_test(sha256_with_and_without_instructions),
         cmocka_unit_test(ids_are_the_digest_s_beginning),
         cmocka_unit_test(unhex_refuses),
         cmocka_unit_test(random_ids_differ),
