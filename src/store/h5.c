@@ -167,10 +167,11 @@ static hid_t creation(size_t chunk)
     hsize_t dim = chunk ? chunk : 1;
     hid_t p = H5Pcreate(H5P_DATASET_CREATE);
 
-    /* No times in the file: the same journal gives the same bytes. */
+    /* No times in the file: the same journal gives the same bytes. All attributes in the object's
+     * header: the heap they would move to holds bytes that no reader looks at. */
     if (p < 0 || H5Pset_chunk(p, 1, &dim) < 0 || H5Pset_shuffle(p) < 0 ||
         H5Pset_deflate(p, 1) < 0 || H5Pset_fletcher32(p) < 0 ||
-        H5Pset_obj_track_times(p, false) < 0) {
+        H5Pset_obj_track_times(p, false) < 0 || H5Pset_attr_phase_change(p, 4096, 0) < 0) {
         ks_h5_close(p);
         return KS_H5_NONE;
     }
@@ -189,25 +190,42 @@ static hid_t access_uncached(void)
     return p;
 }
 
+/* The group a path lies in. Made here and not by HDF5 itself, which would note the time. */
+static int need_group(hid_t file, const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    char name[128];
+    hid_t create, group = KS_H5_NONE;
+
+    if (!slash || slash == path)
+        return 0;
+    snprintf(name, sizeof(name), "%.*s", (int)(slash - path), path);
+    if (H5Lexists(file, name, H5P_DEFAULT) > 0)
+        return 0;
+    create = H5Pcreate(H5P_GROUP_CREATE);
+    if (create >= 0 && H5Pset_obj_track_times(create, false) >= 0)
+        group = H5Gcreate2(file, name, H5P_DEFAULT, create, H5P_DEFAULT);
+    ks_h5_close(create);
+    ks_h5_close(group);
+    return group < 0 ? -1 : 0;
+}
+
 int ks_h5_dataset(hid_t file, const char *path, hid_t type, size_t chunk, hid_t *out,
                   struct ks_err *err)
 {
     hsize_t zero = 0, unlimited = H5S_UNLIMITED;
-    hid_t space = H5Screate_simple(1, &zero, &unlimited);
-    hid_t link = H5Pcreate(H5P_LINK_CREATE), made = KS_H5_NONE;
+    hid_t space = H5Screate_simple(1, &zero, &unlimited), made = KS_H5_NONE;
     hid_t create = creation(chunk), access = access_uncached();
     int rc = 0;
 
-    if (space >= 0 && link >= 0 && create >= 0 && access >= 0 &&
-        H5Pset_create_intermediate_group(link, 1) >= 0)
-        made = H5Dcreate2(file, path, type, space, link, create, access);
+    if (space >= 0 && create >= 0 && access >= 0 && need_group(file, path) == 0)
+        made = H5Dcreate2(file, path, type, space, H5P_DEFAULT, create, access);
     if (made < 0)
         rc = ks_h5_fail(err, "creating '%s'", path);
     else
         *out = made;
     ks_h5_close(access);
     ks_h5_close(create);
-    ks_h5_close(link);
     ks_h5_close(space);
     return rc;
 }

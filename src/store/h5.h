@@ -31,7 +31,8 @@ int ks_h5_put_u64(hid_t at, const char *name, uint64_t v, struct ks_err *err);
 int ks_h5_get_u64(hid_t at, const char *name, uint64_t *out, struct ks_err *err);
 bool ks_h5_get_text(hid_t at, const char *name, char *out, size_t cap); /* false: absent */
 
-/* Chunked, shuffle, deflate 1, fletcher32; extent 0, may grow. Missing groups are made. */
+/* Chunked, shuffle, deflate 1, fletcher32; extent 0, may grow. A missing group (one level) is
+ * made. No times are noted: the same rows give the same bytes. */
 int ks_h5_dataset(hid_t file, const char *path, hid_t type, size_t chunk, hid_t *out,
                   struct ks_err *err);
 /* Append n elements that lie at `from`; *extent_io grows. */

@@ -95,6 +95,7 @@ static void the_same_journal_gives_the_same_bytes(void **state)
     skit_run(p->dir[0], 1, 4, 9, 6, 5);
     assert_int_equal(gather_with(p, NULL, &err), 0);
     read_file(p->file, &a);
+    ks_sleep_ns(1010000000); /* times in the file would have whole seconds */
     assert_int_equal(gather_with(p, &named, &err), 0);
     read_file(p->file, &b);
     assert_int_equal(a.len, b.len);

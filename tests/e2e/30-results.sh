@@ -1,0 +1,135 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# asan: yes
+# results.h5, training.csv and the report, of made-up journals: opened with h5py, pandas, PyTables and
+# h5dump, and held against one another.
+. "$(dirname "$0")/tap.sh"
+need_program ksweep ksweep-analyze make_journal h5dump
+python=/usr/bin/python3 # Debian's, whose packages these are
+$python -c 'import h5py, pandas, tables' 2>/dev/null ||
+    skip_all "python3-h5py, python3-pandas or python3-tables is not installed"
+cd "$tap_tmp" || exit 1
+
+json() { # FILE KEY...
+    $python -c 'import json, sys
+v = json.load(open(sys.argv[1]))
+for k in sys.argv[2:]:
+    v = v[int(k) if k.isdigit() else k]
+print(v)' "$@"
+}
+lines() { wc -l <"$1"; }
+
+# --- one run, partly done
+ok "a made-up run of 12 problems x 30 instances, 17 cells pending" make_journal a 12 30 15 17 1
+rc_is 0 "gather" ksweep gather a
+like "$(cat out)" '343 of 360 cells, .* ok, .* 17 pending' "gather prints counts"
+rc_is 0 "check" ksweep check a
+like "$(cat out)" 'a: whole, .* rows of results.h5 agree with it' "check compares row by row"
+rc_is 0 "table" ksweep-analyze table a/results.h5 -o a/training.csv
+like "$(cat err)" '17 of 360 cells have no outcome yet' "what is not in the table is said"
+is "$(lines a/training.csv)" 344 "a row per cell with an outcome, and the header"
+$python "$KSWEEP_SOURCE_DIR/tests/tools/check_h5.py" a/results.h5 a/training.csv >h5.tap
+rc=$?
+[ $rc -eq 0 ]
+tap_report $? "$(grep -c '^ok' h5.tap) comparisons of file and table" || grep -A1 '^not ok' h5.tap | sed 's/^/# /'
+like "$(tail -n 1 h5.tap)" '^1\.\.1[0-9][0-9]$' "all comparisons were made"
+
+# --- the comparison can fail
+sed '5s/\(,3[0-9]*\.\)/,7\1/' a/training.csv >bad.csv
+sed -i '7s/,ok,/,crashed,/' bad.csv
+not_ok "a changed outcome is noticed" \
+    $python "$KSWEEP_SOURCE_DIR/tests/tools/check_h5.py" a/results.h5 bad.csv
+
+# --- the same again
+rc_is 0 "gather again, elsewhere" ksweep gather a -o again.h5
+ok "the same bytes" cmp a/results.h5 again.h5
+rc_is 0 "table to standard output" ksweep-analyze table a/results.h5
+cp out again.csv
+ok "the same table" cmp again.csv a/training.csv
+
+# --- report
+rc_is 0 "report" ksweep-analyze report a/results.h5
+like "$(cat out)" '^conv_1 ä × 3 ' "names of problems, UTF-8"
+like "$(cat out)" 'pending +17' "pending cells are counted"
+like "$(cat out)" 'sum +360' "outcomes add up to the grid"
+like "$(cat out)" 'rank 1 +node1 +Made Up 9000 +cores 2-3 +[0-9]+ cells' "who measured"
+rc_is 0 "report --json" ksweep-analyze report a/results.h5 --json
+cp out report.json
+is "$(json report.json n_cells)" 360 "cells"
+best=$($python - a/training.csv <<'PY'
+import csv, sys
+rows = [r for r in csv.DictReader(open(sys.argv[1])) if r["outcome"] == "ok"]
+first = [r for r in rows if r["problem_id"] == rows[0]["problem_id"]]
+times = sorted(first, key=lambda r: float(r["time_median_ns"]))
+print(times[0]["instance_name"], round(float(times[-1]["time_median_ns"]) / float(times[0]["time_median_ns"]), 6))
+PY
+)
+is "$(json report.json problems 0 best_instance) $($python -c 'import json; print(round(json.load(open("report.json"))["problems"][0]["worst_over_best"], 6))')" \
+    "$best" "the best instance and the ratio are those of the table"
+
+# --- Composable Kernel's columns
+rc_is 0 "table --format ck" ksweep-analyze table a/results.h5 --format ck -o ck.csv
+is "$(head -n 1 ck.csv)" "kernel,problem_idx,N,C,K,G,Di,Hi,Wi,Z,Y,X,stride_d,stride_h,stride_w,pad_d,pad_h,pad_w,dilation_d,dilation_h,dilation_w,latency_ms,tflops,non_zero" \
+    "the 24 columns"
+is "$(lines ck.csv)" "$(($(grep -c ',ok,' a/training.csv) + 1))" "the ok rows"
+$python - ck.csv a/training.csv <<'PY' >ck.out 2>&1
+import csv, sys
+ck = list(csv.DictReader(open(sys.argv[1])))
+ok = [r for r in csv.DictReader(open(sys.argv[2])) if r["outcome"] == "ok"]
+index, seen = 0, {}
+for a, b in zip(ck, ok):
+    seen.setdefault(b["problem_id"], len(seen))
+    assert int(a["problem_idx"]) == seen[b["problem_id"]], (a, b)
+    assert a["kernel"] == b["instance_name"]
+    for x, y in (("N", "n"), ("C", "c_total"), ("K", "k_total"), ("G", "g"), ("Hi", "hi"), ("Z", "z"),
+                 ("pad_h", "pad_h_lo"), ("pad_w", "pad_w_hi"), ("dilation_d", "dilation_d")):
+        assert a[x] == b[y], (x, a, b)
+    ms = float(b["time_median_ns"]) / 1e6
+    assert abs(float(a["latency_ms"]) - ms) <= 1e-6 * ms
+    assert abs(float(a["tflops"]) * 1000 - float(b["gflops"])) <= 1e-5 * float(b["gflops"])
+    assert int(a["non_zero"]) == int(b["n_elements"]) - int(b["n_zero"])
+print("fine", len(ck))
+PY
+like "$(cat ck.out)" '^fine [0-9]+$' "idx by first appearance, latency the median, non_zero of the whole output"
+
+# --- several runs
+ok "another run of the same grid" make_journal c 12 30 15 0 8
+rc_is 0 "gather both" ksweep gather a c -o both.h5
+like "$(cat out)" '703 of 720 cells.*; 2 runs' "the union"
+rc_is 2 "the same run twice is refused" ksweep gather a a -o twice.h5
+like "$(cat err)" 'holds run [0-9a-f]{32}, which another directory gave already' "and named"
+not_ok "nothing was written" test -e twice.h5
+rc_is 0 "check of a merged file" ksweep check both.h5
+rc_is 0 "table of both" ksweep-analyze table both.h5 -o both.csv
+is "$(lines both.csv)" 704 "all rows"
+$python "$KSWEEP_SOURCE_DIR/tests/tools/check_h5.py" both.h5 both.csv >h5.tap
+tap_report $? "$(grep -c '^ok' h5.tap) comparisons of the merged file" || grep -A1 '^not ok' h5.tap | sed 's/^/# /'
+for how in newest median; do
+    rc_is 0 "table --merge $how" ksweep-analyze table both.h5 --merge $how
+    is "$(lines out)" 361 "one row per cell"
+    like "$(cat err)" "merging left out 343 of 703 rows" "$how says what it left out"
+done
+
+# --- input that is no good
+rc_is 2 "no such file" ksweep-analyze table none.h5
+like "$(cat err)" "none.h5" "is named"
+echo text >text.h5
+rc_is 2 "not HDF5" ksweep-analyze report text.h5
+rc_is 2 "no operand" ksweep-analyze table
+rc_is 2 "unknown command" ksweep-analyze tabel
+like "$(cat err)" "did you mean 'table'" "suggests"
+rc_is 2 "nothing to gather" ksweep gather "$tap_tmp"
+rc_is 2 "nothing to check" ksweep check text.csv
+
+# --- damage
+head -c 20000 /dev/zero | dd of=a/results.h5 bs=1 seek=30000 conv=notrunc status=none
+rc_is 1 "damage in the file is found" ksweep check a
+like "$(cat out)" '^finding: .*a/results.h5' "and said where"
+size=$(stat -c %s a/journal/0001.ksj)
+printf 'X' | dd of=a/journal/0001.ksj bs=1 seek=$((size / 2)) conv=notrunc status=none
+rc_is 0 "gather of a damaged journal" ksweep gather a
+like "$(cat err)" '1 damaged places' "warns"
+rc_is 1 "check of it" ksweep check a
+like "$(cat out)" 'finding: a/journal/0001.ksj: [0-9]+ bytes at [0-9]+ are damaged' "locates the damage"
+unlike "$(cat out)" 'is not what the journal says' "the file is what the journal says now"
+done_testing
