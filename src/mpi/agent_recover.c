@@ -298,6 +298,7 @@ static int canary_failed(struct ks_agent *a, struct ks_err *err)
 static void convict(struct ks_record *r)
 {
     r->outcome = KS_O_CRASHED;
+    r->flags |= KS_FL_UNCONFIRMED;
     snprintf(r->reason, sizeof(r->reason), "heap_corruption");
 }
 

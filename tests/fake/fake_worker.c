@@ -1,0 +1,386 @@
+/* SPDX-License-Identifier: MIT */
+/* A worker that speaks the protocol of record/request.h and misbehaves on demand. What a cell does
+ * is the first word of its instance's name ("crash_b" crashes); what must happen once only leaves a
+ * file in $FAKE_DIR. $FAKE_CANARY: wrong, dead, wrong_once, dead_once. $FAKE_SETUP: fail. */
+#include "base/clock.h"
+#include "base/file.h"
+#include "record/frame.h"
+#include "record/request.h"
+#include "record/status.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+struct fake {
+    struct ks_req_setup setup;
+    struct ks_status *status;
+    struct ks_record r;
+    struct ks_req_cell cell;
+    uint64_t seq;
+    bool is_poisoned, dies_at_exit, dies_between;
+    struct ks_buf body, frame;
+};
+
+static void die(int signo)
+{
+    signal(signo, SIG_DFL);
+    raise(signo);
+    _exit(99);
+}
+
+/* true the first time it is asked in this directory. */
+static bool is_first(const char *what)
+{
+    char path[512];
+    const char *dir = getenv("FAKE_DIR");
+    snprintf(path, sizeof(path), "%s/%s", dir ? dir : "/nonexistent", what);
+    int fd = open(path, O_CREAT | O_EXCL | O_WRONLY, 0600);
+    if (fd >= 0)
+        close(fd);
+    return fd >= 0;
+}
+
+static void send_frame(struct fake *f, uint16_t type)
+{
+    ks_buf_clear(&f->frame);
+    ks_frame_put(&f->frame, type, f->body.data, f->body.len);
+    if (ks_write_all(KS_FD_RECORD, f->frame.data, f->frame.len, NULL) < 0) {
+        f->status->pipe_broken = 1;
+        _exit(KS_WORKER_EXIT_PIPE);
+    }
+}
+
+static void send_record(struct fake *f)
+{
+    f->r.worker = f->setup.nonce;
+    f->r.seq = ++f->seq;
+    f->r.started_ns = ks_realtime_ns();
+    ks_buf_clear(&f->body);
+    ks_record_encode(&f->r, &f->body);
+    send_frame(f, KS_F_DONE);
+}
+
+/* ---- what cells do; most end with a record that says ok ---- */
+
+static void do_ok(struct fake *f)
+{
+    (void)f;
+}
+
+static void do_crash(struct fake *f)
+{
+    (void)f;
+    die(SIGSEGV);
+}
+
+static void do_abort(struct fake *f)
+{
+    (void)f;
+    die(SIGABRT);
+}
+
+static void do_exit(struct fake *f)
+{
+    _exit((int)strtol(strchr(f->cell.entry, '_') + 1, NULL, 10));
+}
+
+static void do_hang(struct fake *f)
+{
+    f->status->deadline_ns = ks_now_ns() + 100000000u;
+    for (;;)
+        pause();
+}
+
+static void do_garbage(struct fake *f)
+{
+    (void)f;
+    (void)ks_write_all(KS_FD_RECORD, "this is not a frame, whatever it may look like", 46, NULL);
+}
+
+static void do_close(struct fake *f)
+{
+    (void)f;
+    for (int fd = 0; fd < 10; fd++)
+        close(fd);
+}
+
+static void do_mem(struct fake *f)
+{
+    f->status->peak_bytes = f->setup.memory_bytes;
+    die(SIGSEGV);
+}
+
+static void do_scribble(struct fake *f)
+{
+    f->status->phase = 0xffffu;
+    f->status->n_denied = 7;
+    f->status->denied_call = -5;
+    die(SIGSEGV);
+}
+
+static void do_nonce(struct fake *f)
+{
+    f->setup.nonce.lo++;
+}
+
+static void do_seq(struct fake *f)
+{
+    f->seq++;
+}
+
+static void do_other(struct fake *f)
+{
+    f->r.cell.instance++;
+}
+
+static void do_flaky(struct fake *f)
+{
+    if (is_first(f->cell.entry))
+        die(SIGSEGV);
+}
+
+static void do_poison(struct fake *f)
+{
+    f->is_poisoned = true;
+    if (f->setup.is_sentinel) {
+        f->r.outcome = KS_O_CRASHED;
+        snprintf(f->r.reason, sizeof(f->r.reason), "heap_corruption");
+    }
+}
+
+/* The allocator itself finds the damage: while the sentinels are checked. */
+static void do_venom(struct fake *f)
+{
+    f->is_poisoned = true;
+    if (f->setup.is_sentinel)
+        die(SIGABRT);
+}
+
+static void do_late(struct fake *f)
+{
+    f->dies_at_exit = true;
+}
+
+static void do_victim(struct fake *f)
+{
+    if (f->is_poisoned)
+        die(SIGSEGV);
+}
+
+static void do_between(struct fake *f)
+{
+    f->dies_between = is_first(f->cell.entry);
+}
+
+static void do_wrong(struct fake *f)
+{
+    f->r.outcome = KS_O_WRONG_RESULT;
+}
+
+static void do_refuse(struct fake *f)
+{
+    f->r.outcome = KS_O_UNSUPPORTED;
+}
+
+static void do_noisy(struct fake *f)
+{
+    if (f->cell.attempt == 1)
+        f->r.canary_ratio = 3;
+}
+
+static void do_noisyall(struct fake *f)
+{
+    f->r.canary_ratio = 3;
+}
+
+/* Disturbed at first; then it damages the heap of the next one. */
+static void do_noisypoison(struct fake *f)
+{
+    do_noisy(f);
+    do_poison(f);
+}
+
+static void do_slow(struct fake *f)
+{
+    (void)f;
+    ks_sleep_ns(30000000);
+}
+
+static void do_print(struct fake *f)
+{
+    char line[101];
+    (void)f;
+    memset(line, 'x', sizeof(line));
+    line[100] = '\n';
+    for (int i = 0; i < 700; i++)
+        (void)ks_write_all(i % 2 + 1, line, sizeof(line), NULL);
+    ks_sleep_ns(50000000); /* the warden has drained the pipe before the record comes */
+}
+
+static const struct {
+    const char *name;
+    void (*run)(struct fake *f);
+} acts[] = {
+    { "ok", do_ok },
+    { "crash", do_crash },
+    { "abort", do_abort },
+    { "exit", do_exit },
+    { "hang", do_hang },
+    { "garbage", do_garbage },
+    { "close", do_close },
+    { "mem", do_mem },
+    { "scribble", do_scribble },
+    { "nonce", do_nonce },
+    { "seq", do_seq },
+    { "other", do_other },
+    { "flaky", do_flaky },
+    { "poison", do_poison },
+    { "venom", do_venom },
+    { "late", do_late },
+    { "victim", do_victim },
+    { "between", do_between },
+    { "wrong", do_wrong },
+    { "refuse", do_refuse },
+    { "noisy", do_noisy },
+    { "slow", do_slow },
+    { "noisyall", do_noisyall },
+    { "print", do_print },
+    { "noisypoison", do_noisypoison },
+};
+
+static void act(struct fake *f)
+{
+    size_t len = strcspn(f->cell.entry, "_");
+    for (size_t i = 0; i < sizeof(acts) / sizeof(acts[0]); i++)
+        if (strlen(acts[i].name) == len && strncmp(acts[i].name, f->cell.entry, len) == 0) {
+            acts[i].run(f);
+            return;
+        }
+    _exit(98);
+}
+
+static void on_cell(struct fake *f, const struct ks_frame *q)
+{
+    struct ks_record *r = &f->r;
+    if (ks_req_cell_decode(q->body, q->n, &f->cell, NULL) < 0)
+        _exit(KS_WORKER_EXIT_PROTOCOL);
+    f->status->i_cell = f->cell.i_cell;
+    f->status->phase = KS_PH_TIMING;
+    ks_record_init(r);
+    r->cell = f->cell.cell;
+    r->attempt = f->cell.attempt;
+    r->round = f->cell.round;
+    r->role = f->cell.role;
+    r->position = f->cell.position;
+    r->lease_id = f->cell.lease_id;
+    r->block_id = f->cell.block_id;
+    r->outcome = KS_O_OK;
+    r->n_samples = 5;
+    r->calls = 1;
+    for (uint32_t i = 0; i < 5; i++)
+        r->sample_ns[i] = 1000 + i + 10 * f->cell.position;
+    act(f);
+    if (r->outcome != KS_O_OK)
+        r->n_samples = 0;
+    send_record(f);
+    f->status->phase = KS_PH_IDLE;
+    f->status->i_cell = UINT64_MAX;
+    if (f->dies_between)
+        die(SIGKILL);
+}
+
+static void on_canary(struct fake *f)
+{
+    const char *how = getenv("FAKE_CANARY");
+    bool is_bad = how && (!strstr(how, "once") || is_first("canary"));
+    f->status->phase = KS_PH_CANARY;
+    if (is_bad && strncmp(how, "dead", 4) == 0)
+        die(SIGABRT);
+    ks_record_init(&f->r);
+    f->r.role = KS_ROLE_CANARY;
+    f->r.outcome = is_bad ? KS_O_DEVICE_LOST : KS_O_OK;
+    send_record(f);
+}
+
+/* The first worker of a problem makes its references, the later ones find them. */
+static void on_problem(const struct ks_frame *q)
+{
+    static struct ks_req_problem p;
+    char byte = 0;
+    if (ks_req_problem_decode(q->body, q->n, &p, NULL) < 0)
+        _exit(KS_WORKER_EXIT_PROTOCOL);
+    int seals = fcntl(KS_FD_REFERENCE, F_GET_SEALS);
+    if (p.references == 2 &&
+        (!(seals & F_SEAL_WRITE) || pread(KS_FD_REFERENCE, &byte, 1, 0) != 1 || byte != 'r'))
+        _exit(97);
+    if (p.references == 1 && (seals || pwrite(KS_FD_REFERENCE, "r", 1, 0) != 1 ||
+                              fcntl(KS_FD_REFERENCE, F_ADD_SEALS, F_SEAL_WRITE) < 0))
+        _exit(96);
+}
+
+static void on_setup(struct fake *f, const struct ks_frame *q)
+{
+    const char *how = getenv("FAKE_SETUP");
+    if (ks_req_setup_decode(q->body, q->n, &f->setup, NULL) < 0)
+        _exit(KS_WORKER_EXIT_PROTOCOL);
+    if (how && strcmp(how, "fail") == 0)
+        _exit(KS_WORKER_EXIT_SETUP);
+    struct ks_ready ready = { .nonce = f->setup.nonce, .pid = getpid() };
+    ks_buf_clear(&f->body);
+    ks_ready_encode(&ready, &f->body);
+    send_frame(f, KS_F_READY);
+    f->status->deadline_ns = 0;
+}
+
+static void serve(struct fake *f, const struct ks_frame *q)
+{
+    switch (q->type) {
+    case KS_F_REQ_SETUP:
+        on_setup(f, q);
+        return;
+    case KS_F_REQ_PROBLEM:
+        on_problem(q);
+        return;
+    case KS_F_REQ_CELL:
+        on_cell(f, q);
+        return;
+    case KS_F_REQ_CANARY:
+        on_canary(f);
+        return;
+    case KS_F_REQ_END:
+        f->status->phase = KS_PH_EXIT;
+        if (f->dies_at_exit)
+            die(SIGABRT);
+        _exit(0);
+    default:
+        _exit(KS_WORKER_EXIT_PROTOCOL);
+    }
+}
+
+int main(void)
+{
+    static struct fake f;
+    struct ks_frame_reader in;
+    struct ks_frame q;
+    char bytes[4096];
+    ssize_t n;
+    signal(SIGPIPE, SIG_IGN);
+    ks_frame_reader_init(&in);
+    f.status = mmap(NULL, sizeof(*f.status), PROT_READ | PROT_WRITE, MAP_SHARED, KS_FD_STATUS, 0);
+    if (f.status == MAP_FAILED)
+        return KS_WORKER_EXIT_SETUP;
+    f.status->i_cell = UINT64_MAX;
+    while ((n = read(KS_FD_REQUEST, bytes, sizeof(bytes))) > 0) {
+        if (ks_frame_feed(&in, bytes, (size_t)n, NULL) < 0)
+            return KS_WORKER_EXIT_SETUP;
+        while (ks_frame_next(&in, &q) == 1)
+            serve(&f, &q);
+    }
+    _exit(n < 0 ? KS_WORKER_EXIT_PROTOCOL : KS_WORKER_EXIT_OK);
+}

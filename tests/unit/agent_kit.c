@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: MIT */
+#include "agent_kit.h"
+
+#include "mpi/msg.h"
+#include "op_cases.h"
+#include "record/frame.h"
+#include "record/record.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static uint32_t count_words(const char *s)
+{
+    uint32_t n = 0;
+    for (s += strspn(s, " "); *s; s += strspn(s, " ")) {
+        s += strcspn(s, " ");
+        n++;
+    }
+    return n;
+}
+
+static void fill_job(struct ks_job *job)
+{
+    job->isolate.batch = 20;
+    job->isolate.retries = 1;
+    job->isolate.kernel_timeout_s = 5;
+#ifdef KSWEEP_SANITIZED
+    job->isolate.memory_mib = 1u << 26; /* its shadow is address space, too */
+#else
+    job->isolate.memory_mib = 4096;
+#endif
+    job->contention.retries = 2;
+    job->measure.min_samples = 5;
+    job->measure.max_samples = 5;
+    job->measure.max_ms = 10;
+}
+
+static void fill_instances(struct ks_grid *g, const char *names)
+{
+    for (uint32_t i = 0; i < g->n_instances; i++) {
+        struct ks_instance *k = &g->instances[i];
+        names += strspn(names, " ");
+        size_t len = strcspn(names, " ");
+        snprintf(k->name, sizeof(k->name), "%.*s", (int)len, names);
+        k->id = 1000 + i;
+        if (strncmp(names, "lack", 4) == 0)
+            snprintf(k->missing, sizeof(k->missing), "needs avx9");
+        g->by_instance_id[i] = i;
+        names += len;
+    }
+}
+
+static void *zeroed(size_t n, size_t size)
+{
+    void *p = calloc(n, size);
+    assert_non_null(p);
+    return p;
+}
+
+struct ks_grid *kit_grid(const char *names, uint32_t n_problems)
+{
+    struct ks_grid *g = zeroed(1, sizeof(*g));
+    g->condition = 77;
+    g->digest = 4242;
+    g->n_problems = n_problems;
+    g->n_instances = count_words(names);
+    g->n_families = 1;
+    g->problems = zeroed(n_problems, sizeof(*g->problems));
+    g->instances = zeroed(g->n_instances, sizeof(*g->instances));
+    g->families = zeroed(1, sizeof(*g->families));
+    g->by_problem_id = zeroed(n_problems, sizeof(*g->by_problem_id));
+    g->by_instance_id = zeroed(g->n_instances, sizeof(*g->by_instance_id));
+    fill_job(&g->job);
+    fill_instances(g, names);
+    for (uint32_t i = 0; i < n_problems; i++) {
+        char fields[32];
+        snprintf(fields, sizeof(fields), "hi=%u", 5 + i);
+        assert_int_equal(op_case(fields, &g->problems[i], NULL), 0);
+        uint32_t at = i;
+        for (; at > 0 && g->problems[g->by_problem_id[at - 1]].id > g->problems[i].id; at--)
+            g->by_problem_id[at] = g->by_problem_id[at - 1];
+        g->by_problem_id[at] = i;
+    }
+    const struct ks_problem *p = &g->problems[0];
+    g->families[0] = (struct ks_family){ .i_op = p->op,
+                                         .direction = p->direction,
+                                         .dtype = p->dtype,
+                                         .layout = p->layout,
+                                         .backend = "host" };
+    return g;
+}
+
+void kit_grid_free(struct ks_grid *g)
+{
+    if (!g)
+        return;
+    free(g->problems);
+    free(g->instances);
+    free(g->families);
+    free(g->by_problem_id);
+    free(g->by_instance_id);
+    free(g);
+}
+
+uint32_t kit_instance(const struct ks_grid *g, const char *name)
+{
+    for (uint32_t i = 0; i < g->n_instances; i++)
+        if (strcmp(g->instances[i].name, name) == 0)
+            return i;
+    fail_msg("no instance is called '%s'", name);
+    return 0;
+}
+
+static const char *name_of(const struct ks_grid *g, uint64_t id)
+{
+    return id >= 1000 && id < 1000 + g->n_instances ? g->instances[id - 1000].name : "-";
+}
+
+static void put_record(const struct ks_grid *g, const struct ks_record *r, struct ks_buf *to)
+{
+    static const char *const roles[] = { "done", "anchor", "canary", "control" };
+    char flags[128];
+    bool is_ended = r->outcome == KS_O_CRASHED || r->outcome == KS_O_EXITED;
+    bool is_unconfirmed = r->flags & KS_FL_UNCONFIRMED;
+    ks_buf_printf(to, "%s %s", roles[r->role], name_of(g, r->cell.instance));
+    if (r->role != KS_ROLE_ANCHOR) {
+        assert_true(is_unconfirmed ? ks_outcome_needs_look(r->outcome)
+                                   : !ks_outcome_is_abnormal(r->outcome));
+        ks_buf_printf(to, " a%u", r->attempt);
+    }
+    ks_buf_printf(to, " %s", ks_outcome_text(r->outcome));
+    if (is_ended)
+        ks_buf_printf(to, "(%d)", r->code);
+    if (strcmp(r->reason, "heap_corruption") == 0)
+        ks_buf_printf(to, " heap");
+    ks_flags_text(r->flags & ~(uint32_t)KS_FL_UNCONFIRMED, flags, sizeof(flags));
+    ks_buf_printf(to, "%s%s\n", flags[0] ? " " : "", flags);
+}
+
+static void put_start(const struct ks_grid *g, const struct ks_start *s, struct ks_buf *to)
+{
+    static const char *const why[] = { "lease", "retry", "suspect", "noise", "void" };
+    for (uint32_t i = 0; i < s->n_cells; i++)
+        ks_buf_printf(to, "start %s a%u %s\n", name_of(g, s->cells[i].cell.instance),
+                      s->cells[i].attempt, why[s->why]);
+}
+
+void kit_line(const struct ks_grid *g, uint16_t type, const void *body, size_t n, struct ks_buf *to)
+{
+    static struct ks_record r;
+    static struct ks_start s;
+    struct ks_block b;
+    struct ks_event_rec e;
+    struct ks_output o;
+    const void *bytes;
+    size_t n_bytes;
+    uint64_t a = 0;
+    switch (type) {
+    case KS_F_DONE:
+        assert_int_equal(ks_record_decode(body, n, &r, NULL, NULL), 0);
+        put_record(g, &r, to);
+        return;
+    case KS_F_START:
+        assert_int_equal(ks_start_decode(body, n, &s, NULL), 0);
+        put_start(g, &s, to);
+        return;
+    case KS_F_BLOCK:
+        assert_int_equal(ks_block_decode(body, n, &b, NULL), 0);
+        assert_int_equal(b.is_closed != 0, b.closed_ns > 0);
+        ks_buf_printf(to, "block %u %s %s n%u\n", (unsigned)b.block_id,
+                      b.is_closed ? "close" : "open", name_of(g, b.anchor), b.n_cells);
+        return;
+    case KS_F_EVENT:
+        assert_int_equal(ks_event_decode(body, n, &e, NULL), 0);
+        ks_buf_printf(to, "event %s\n", ks_event_text(e.kind));
+        return;
+    case KS_F_OUTPUT:
+        assert_int_equal(ks_output_decode(body, n, &o, &bytes, &n_bytes, NULL), 0);
+        ks_buf_printf(to, "output %s a%u %u kept %zu\n", name_of(g, o.cell.instance), o.attempt,
+                      (unsigned)o.n_total, n_bytes);
+        return;
+    default:
+        assert_true(type == KS_F_MSG_LEASE_END || type == KS_F_MSG_BEAT);
+        assert_int_equal(ks_msg_numbers_get(body, n, &a, NULL, NULL), 0);
+        if (type == KS_F_MSG_BEAT)
+            ks_buf_printf(to, "canary passed\n");
+        else
+            ks_buf_printf(to, "end %u\n", (unsigned)a);
+    }
+}

@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: MIT */
+/* The agent with a real warden and a worker that misbehaves on demand: the exact sequence of what
+ * it emits. */
+#include "agent_bench.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define ANY        UINT32_MAX /* it depends on who is faster */
+#define N_ROWS(a)  (sizeof(a) / sizeof((a)[0]))
+#define OPEN       "anchor ok_a ok\nblock 7 open ok_a n0\n"
+#define CLOSE(n)   "anchor ok_a ok\nblock 7 close ok_a n" #n "\nend 1\n"
+#define DONE(name) "done " #name " a1 ok\n"
+
+struct row {
+    const char *name, *instances, *canary;
+    int retries; /* 0: as the kit has it, -1: none */
+    const char *want;
+    uint32_t n_workers, n_deaths;
+};
+
+static void run_row(const struct row *row)
+{
+    struct ks_agent_totals t;
+    struct bench b;
+    bench_open(&b, row->instances, 1, row->canary);
+    if (row->retries)
+        b.grid->job.isolate.retries = row->retries < 0 ? 0 : (uint32_t)row->retries;
+    bench_lease_all(&b, 1, 7, 0);
+    bench_run(&b);
+    if (strcmp(ks_buf_text(&b.log), row->want) != 0)
+        fail_msg("%s: have\n%s---- want\n%s", row->name, ks_buf_text(&b.log), row->want);
+    ks_agent_totals(b.agent, &t);
+    if (t.n_workers != row->n_workers || (row->n_deaths != ANY && t.n_deaths != row->n_deaths))
+        fail_msg("%s: %u workers, %u deaths", row->name, (unsigned)t.n_workers,
+                 (unsigned)t.n_deaths);
+    bench_close(&b);
+}
+
+static void run_rows(const struct row *rows, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        run_row(&rows[i]);
+}
+
+/* ---- cells that come to an end ---- */
+
+static void test_ordinary(void **state)
+{
+    (void)state;
+    static const struct row rows[] = {
+        { "all is well", "ok_a ok_b ok_c", NULL, 0, OPEN DONE(ok_a) DONE(ok_b) DONE(ok_c) CLOSE(3),
+          1, 0 },
+        { "not ok, but alive", "ok_a wrong refuse ok_b", NULL, 0,
+          OPEN DONE(ok_a) "done wrong a1 wrong_result\ndone refuse a1 unsupported\n" DONE(ok_b)
+              CLOSE(4),
+          1, 0 },
+        { "what the CPU lacks needs no worker", "lack_a lack_b", NULL, 0,
+          "block 7 open - n0\ndone lack_a a1 unsupported\ndone lack_b a1 unsupported\n"
+          "block 7 close - n0\nend 1\n",
+          0, 0 },
+        { "and stands in the way of nothing", "lack ok_a ok_b", NULL, 0,
+          OPEN "done lack a1 unsupported\n" DONE(ok_a) DONE(ok_b) CLOSE(2), 1, 0 },
+        { "contaminated once", "ok_a noisy ok_b", NULL, 0,
+          OPEN DONE(ok_a) "start noisy a2 noise\ndone noisy a1 ok contaminated\n" DONE(
+              ok_b) "done noisy a2 ok\n" CLOSE(4),
+          1, 0 },
+        { "contaminated for ever", "ok_a noisyall", NULL, 0,
+          OPEN DONE(ok_a) "start noisyall a2 noise\ndone noisyall a1 ok contaminated\n"
+                          "start noisyall a3 noise\ndone noisyall a2 ok contaminated\n"
+                          "done noisyall a3 ok contaminated\n" CLOSE(4),
+          1, 0 },
+    };
+    run_rows(rows, N_ROWS(rows));
+}
+
+/* What a kernel prints is filed under its cell, the last 64 KiB of it. */
+static void test_output(void **state)
+{
+    (void)state;
+    struct ks_msg_lease m = { .lease = 1,
+                              .block_id = 7,
+                              .opens = 1,
+                              .closes = 1,
+                              .n = 2,
+                              .cells = { { 1, 1, 0 }, { 0, 1, 0 } } };
+    struct bench b;
+    bench_open(&b, "ok_a print", 1, NULL);
+    bench_lease(&b, &m);
+    bench_run(&b);
+    assert_string_equal(ks_buf_text(&b.log),
+                        OPEN "output print a1 70700 kept 65536\n" DONE(print) DONE(ok_a) CLOSE(2));
+    bench_close(&b);
+}
+
+/* ---- deaths ---- */
+
+static void test_deaths_that_repeat(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *instance, *outcome;
+    } rows[] = {
+        { "crash", "crashed(11)" },
+        { "abort", "crashed(6)" },
+        { "exit_0", "exited(0)" },
+        { "exit_3", "exited(3)" },
+        { "hang", "timeout" },
+        { "garbage", "worker_lost" },
+        { "close", "worker_lost" },
+        { "nonce", "worker_lost" },
+        { "seq", "worker_lost" },
+        { "other", "worker_lost" },
+        { "mem", "out_of_memory" },
+        { "exit_97", "exited(97)" },
+        { "scribble", "crashed(11) denied_calls" },
+    };
+    for (size_t i = 0; i < N_ROWS(rows); i++) {
+        const char *n = rows[i].instance, *o = rows[i].outcome;
+        char names[64], want[512];
+        snprintf(names, sizeof(names), "ok_a %s ok_b ok_c", n);
+        snprintf(want, sizeof(want),
+                 OPEN DONE(ok_a) "canary passed\nstart %s a2 retry\ndone %s a1 %s\n"
+                                 "done %s a2 %s\n" DONE(ok_b) DONE(ok_c) CLOSE(4),
+                 n, n, o, n, o);
+        struct row row = { n, names, NULL, 0, want, 3, 2 };
+        run_row(&row);
+    }
+}
+
+static void test_deaths_and_retries(void **state)
+{
+    (void)state;
+    static const struct row rows[] = {
+        { "no retry", "ok_a crash ok_b", NULL, -1,
+          OPEN DONE(ok_a) "done crash a1 crashed(11)\ncanary passed\n" DONE(ok_b) CLOSE(3), 3, 1 },
+        { "two retries", "ok_a crash ok_b", NULL, 2,
+          OPEN DONE(ok_a) "canary passed\nstart crash a2 retry\ndone crash a1 crashed(11)\n"
+                          "start crash a3 retry\ndone crash a2 crashed(11)\n"
+                          "done crash a3 crashed(11)\n" DONE(ok_b) CLOSE(3),
+          4, 3 },
+        { "it was the last", "ok_a crash", NULL, 0,
+          OPEN DONE(ok_a) "canary passed\nstart crash a2 retry\ndone crash a1 crashed(11)\n"
+                          "done crash a2 crashed(11)\n" CLOSE(2),
+          3, 2 },
+        { "one after another", "ok_a crash abort ok_b", NULL, 0,
+          OPEN DONE(ok_a) "canary passed\nstart crash a2 retry\ndone crash a1 crashed(11)\n"
+                          "done crash a2 crashed(11)\n"
+                          "canary passed\nstart abort a2 retry\ndone abort a1 crashed(6)\n"
+                          "done abort a2 crashed(6)\n" DONE(ok_b) CLOSE(4),
+          5, 4 },
+    };
+    run_rows(rows, N_ROWS(rows));
+}
+
+/* ---- suspects ---- */
+
+static void test_suspects(void **state)
+{
+    (void)state;
+    static const struct row rows[] = {
+        { "nobody is convicted", "ok_a ok_b flaky ok_c", NULL, 0,
+          OPEN DONE(ok_a) DONE(ok_b) "canary passed\nstart flaky a2 retry\n"
+                                     "done flaky a1 crashed(11)\ndone flaky a2 ok\n"
+                                     "start ok_a a2 suspect\ndone ok_a a2 ok suspect\n"
+                                     "start ok_b a2 suspect\ndone ok_b a2 ok suspect\n" DONE(ok_c)
+                                         CLOSE(4),
+          5, 1 },
+        { "a sentinel is damaged", "ok_a poison ok_b victim ok_c", NULL, 0,
+          OPEN DONE(ok_a) DONE(poison)
+              DONE(ok_b) "canary passed\nstart victim a2 retry\ndone victim a1 crashed(11)\n"
+                         "done victim a2 ok\ncontrol ok_a a2 ok\nstart poison a2 suspect\n"
+                         "done poison a2 crashed(0) heap\ncontrol ok_b a2 ok\n" DONE(ok_c) CLOSE(5),
+          6, 1 },
+        { "the allocator aborts", "ok_a venom victim", NULL, 0,
+          OPEN DONE(ok_a)
+              DONE(venom) "canary passed\nstart victim a2 retry\ndone victim a1 crashed(11)\n"
+                          "done victim a2 ok\ncontrol ok_a a2 ok\nstart venom a2 suspect\n"
+                          "done venom a2 crashed(6) heap\n" CLOSE(3),
+          5, 2 },
+        { "seen at the exit only", "ok_a late", NULL, 0,
+          OPEN DONE(ok_a) DONE(late) "anchor ok_a ok\ncanary passed\ncontrol ok_a a2 ok\n"
+                                     "start late a2 suspect\ndone late a2 crashed(0) heap\n"
+                                     "block 7 close ok_a n2\nend 1\n",
+          4, 2 },
+        { "it dies alone, at its exit", "ok_a late crash", NULL, -1,
+          OPEN DONE(ok_a) DONE(late) "done crash a1 crashed(11)\ncanary passed\n" CLOSE(3), 3, 1 },
+        { "dead between two cells", "ok_a between ok_b ok_c", NULL, 0,
+          OPEN DONE(ok_a) DONE(between) "canary passed\nstart ok_a a2 suspect\n"
+                                        "done ok_a a2 ok suspect\nstart between a2 suspect\n"
+                                        "done between a2 ok suspect\n" DONE(ok_b) DONE(ok_c)
+                                            CLOSE(4),
+          5, 1 },
+        { "attempts of contaminated suspects", "ok_a noisypoison victim ok_b", NULL, 0,
+          OPEN DONE(
+              ok_a) "start noisypoison a2 noise\ndone noisypoison a1 ok contaminated\n"
+                    "canary passed\nstart victim a2 retry\ndone victim a1 crashed(11)\n"
+                    "done victim a2 ok\ncontrol ok_a a2 ok\n"
+                    "start noisypoison a3 suspect\ndone noisypoison a3 crashed(0) heap\n" DONE(
+                        ok_b) "done noisypoison a2 ok\n" CLOSE(5),
+          5, 1 },
+    };
+    run_rows(rows, N_ROWS(rows));
+}
+
+/* ---- the canary ---- */
+
+static void test_canary(void **state)
+{
+    (void)state;
+    static const struct row rows[] = {
+        { "wrong once", "ok_a crash ok_b", "wrong_once", 0,
+          OPEN DONE(ok_a) "event worker_death\ncanary passed\nstart crash a2 retry\n"
+                          "done crash a1 crashed(11)\ndone crash a2 crashed(11)\n" DONE(ok_b)
+                              CLOSE(3),
+          4, ANY },
+        { "dead once", "ok_a crash ok_b", "dead_once", 0,
+          OPEN DONE(ok_a) "event worker_death\ncanary passed\nstart crash a2 retry\n"
+                          "done crash a1 crashed(11)\ndone crash a2 crashed(11)\n" DONE(ok_b)
+                              CLOSE(3),
+          4, 3 },
+        { "wrong once, and the cell lives", "ok_a flaky", "wrong_once", 0,
+          OPEN DONE(ok_a) "event worker_death\ncanary passed\nstart flaky a2 retry\n"
+                          "done flaky a1 crashed(11)\ndone flaky a2 ok\n"
+                          "start ok_a a2 suspect\ndone ok_a a2 ok suspect\n" CLOSE(2),
+          5, ANY },
+        { "wrong twice", "ok_a crash ok_b", "wrong", 0,
+          OPEN DONE(ok_a) "event worker_death\nevent quarantine\nend 1\n", 3, ANY },
+        { "dead twice", "ok_a crash ok_b", "dead", 0,
+          OPEN DONE(ok_a) "event worker_death\nevent quarantine\nend 1\n", 3, 3 },
+    };
+    run_rows(rows, N_ROWS(rows));
+}
+
+static void test_quarantine_is_final(void **state)
+{
+    (void)state;
+    const char *why = NULL;
+    struct bench b;
+    bench_open(&b, "ok_a crash", 2, "wrong");
+    bench_lease_all(&b, 1, 7, 0);
+    bench_run(&b);
+    assert_true(ks_agent_is_broken(b.agent, &why));
+    assert_non_null(strstr(why, "canary"));
+    ks_buf_clear(&b.log);
+    bench_lease_all(&b, 2, 8, 1); /* on its way when rank 0 did not know yet */
+    bench_run(&b);
+    assert_string_equal(ks_buf_text(&b.log), "end 2\n");
+    assert_true(ks_agent_is_idle(b.agent));
+    bench_close(&b);
+}
+
+/* ---- anchors ---- */
+
+static void test_anchors(void **state)
+{
+    (void)state;
+    static const struct row rows[] = {
+        { "the first that works", "wrong crash ok_a", NULL, -1,
+          "anchor wrong wrong_result\nanchor crash crashed(11)\ncanary passed\n" OPEN
+          "done wrong a1 wrong_result\ndone crash a1 crashed(11)\ncanary passed\n" DONE(ok_a)
+              CLOSE(3),
+          5, 2 },
+        { "refusing one is no failure", "refuse_a refuse_b refuse_c refuse_d ok_a", NULL, 0,
+          "anchor refuse_a unsupported\nanchor refuse_b unsupported\n"
+          "anchor refuse_c unsupported\nanchor refuse_d unsupported\n" OPEN
+          "done refuse_a a1 unsupported\ndone refuse_b a1 unsupported\n"
+          "done refuse_c a1 unsupported\ndone refuse_d a1 unsupported\n" DONE(ok_a) CLOSE(5),
+          1, 0 },
+        { "after three failures without", "wrong_a wrong_b wrong_c ok_a", NULL, 0,
+          "anchor wrong_a wrong_result\nanchor wrong_b wrong_result\n"
+          "anchor wrong_c wrong_result\nblock 7 open - n0\n"
+          "done wrong_a a1 wrong_result\ndone wrong_b a1 wrong_result\n"
+          "done wrong_c a1 wrong_result\n" DONE(ok_a) "block 7 close - n4\nend 1\n",
+          1, 0 },
+    };
+    run_rows(rows, N_ROWS(rows));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_ordinary),
+        cmocka_unit_test(test_output),
+        cmocka_unit_test(test_deaths_that_repeat),
+        cmocka_unit_test(test_deaths_and_retries),
+        cmocka_unit_test(test_suspects),
+        cmocka_unit_test(test_canary),
+        cmocka_unit_test(test_quarantine_is_final),
+        cmocka_unit_test(test_anchors),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
