@@ -72,16 +72,6 @@ static int open_build(struct ks_cell_view *v, const struct ks_cell_options *o,
     return 0;
 }
 
-static int find_worker(char *path, size_t cap, struct ks_err *err)
-{
-    const char *named = getenv("KSWEEP_WORKER");
-    char dir[900];
-    if (named)
-        return ks_path_join(path, cap, ".", named, err);
-    int rc = ks_program_dir(dir, sizeof(dir), err);
-    return rc < 0 ? rc : ks_path_join(path, cap, dir, "ksweep-worker", err);
-}
-
 static int drive(struct ks_agent *a, struct ks_warden *warden, struct taken *t, struct ks_err *err)
 {
     int rc = 0;
@@ -117,7 +107,7 @@ static int run_leased(struct ks_cell_view *v, struct ks_build *b, struct ks_ward
     lease.cells[0].i_instance = v->i_instance;
     lease.cells[0].attempt = 1;
     bool is_sim = b == NULL;
-    int rc = find_worker(worker, sizeof(worker), err);
+    int rc = ks_agent_find_worker(worker, sizeof(worker), err);
     if (rc == 0 && !is_sim)
         rc = ks_topo_seat(0, 1, true, true, &seat, &c.cores, err);
     if (rc < 0)
@@ -221,7 +211,7 @@ int ks_cell_command(struct ks_cell_view *v, const struct ks_cell_options *o,
     ks_hex64(v->problem, p);
     ks_hex64(v->instance, i);
     snprintf(place, sizeof(place), "%.1000s/cells/%s-%s", v->dir, p, i);
-    int rc = find_worker(worker, sizeof(worker), err);
+    int rc = ks_agent_find_worker(worker, sizeof(worker), err);
     if (rc == 0)
         rc = open_build(v, o, warden, &b, err);
     if (rc == 0) {

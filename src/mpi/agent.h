@@ -21,6 +21,7 @@
 #include "topo/topo.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct ks_agent;
@@ -49,7 +50,7 @@ struct ks_agent_config {
 int ks_agent_create(const struct ks_agent_config *c, struct ks_agent **a_out, struct ks_err *err);
 void ks_agent_destroy(struct ks_agent *a); /* NULL is fine; kills the worker */
 
-#define KS_AGENT_LEASES 2u /* the one in work and the next */
+#define KS_AGENT_LEASES 4u /* the one in work and the next */
 /* KS_EINVAL when KS_AGENT_LEASES are held already. */
 int ks_agent_lease(struct ks_agent *a, const struct ks_msg_lease *lease, struct ks_err *err);
 uint32_t ks_agent_n_leases(const struct ks_agent *a);
@@ -78,6 +79,8 @@ int ks_agent_wait_fd(const struct ks_agent *a);
 /* A worker is timing: coordination should wake rarely. */
 bool ks_agent_is_measuring(const struct ks_agent *a);
 
+/* Path of ksweep-worker: $KSWEEP_WORKER, else beside this program. KS_ENOENT, KS_EIO. */
+int ks_agent_find_worker(char *out, size_t cap, struct ks_err *err);
 /* The job's measuring keys as a worker gets them. */
 void ks_agent_measure(const struct ks_job *job, struct ks_measure *m);
 

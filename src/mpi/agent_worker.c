@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* agent_worker.c - the worker process of a session: its descriptors, requests and records. */
 #include "base/clock.h"
+#include "base/file.h"
 #include "mpi/agent_impl.h"
 
 #include <errno.h>
@@ -18,6 +19,19 @@ bool ks_references_are_sealed(int fd)
 {
     int seals = fcntl(fd, F_GET_SEALS);
     return seals >= 0 && (seals & (F_SEAL_WRITE | F_SEAL_FUTURE_WRITE));
+}
+
+int ks_agent_find_worker(char *out, size_t cap, struct ks_err *err)
+{
+    const char *named = getenv("KSWEEP_WORKER");
+    char dir[900];
+    int rc =
+        named ? ks_path_join(out, cap, ".", named, err) : ks_program_dir(dir, sizeof(dir), err);
+    if (rc == 0 && !named)
+        rc = ks_path_join(out, cap, dir, "ksweep-worker", err);
+    if (rc == 0 && access(out, X_OK) < 0)
+        rc = ks_fail_errno(err, "worker program '%s'", out);
+    return rc;
 }
 
 static void close_fd(int *fd)

@@ -56,23 +56,6 @@ static int emit(void *ctx, uint16_t type, const void *body, size_t n, struct ks_
     return ks_net_send(r->c.net, 0, type, body, n, err);
 }
 
-/* ksweep-worker stands beside this program, or where KSWEEP_WORKER says. */
-static int find_worker(struct ks_rank *r, struct ks_err *err)
-{
-    const char *named = getenv("KSWEEP_WORKER");
-    char dir[900];
-    if (named) {
-        snprintf(r->worker_path, sizeof(r->worker_path), "%s", named);
-        return 0;
-    }
-    int rc = ks_program_dir(dir, sizeof(dir), err);
-    if (rc == 0)
-        rc = ks_path_join(r->worker_path, sizeof(r->worker_path), dir, "ksweep-worker", err);
-    if (rc == 0 && access(r->worker_path, X_OK) < 0)
-        rc = ks_fail_errno(err, "worker program '%s'", r->worker_path);
-    return rc;
-}
-
 static int take_seat(struct ks_rank *r, struct ks_err *err)
 {
     const struct ks_net *n = r->c.net;
@@ -183,7 +166,7 @@ int ks_rank_create(const struct ks_rank_config *c, struct ks_rank **r_out, struc
     if (r->n_jobs < 1)
         r->n_jobs = 1;
     if (rc == 0)
-        rc = find_worker(r, err);
+        rc = ks_agent_find_worker(r->worker_path, sizeof(r->worker_path), err);
     if (rc == 0)
         rc = take_seat(r, err);
     if (rc == 0)
