@@ -12,7 +12,7 @@
 
 #define NO_LEASE    UINT32_MAX
 #define MAX_SENT    160u /* cells of one session */
-#define MAX_RECOVER 200u
+#define MAX_AGAIN   (KS_AGENT_LEASES * KS_LEASE_CELLS)
 #define MAX_ANCHORS 3u /* failing candidates for the anchor before a block does without */
 
 struct work { /* one cell to run */
@@ -89,7 +89,7 @@ struct ks_agent {
     struct lease leases[KS_AGENT_LEASES];
     uint32_t order[KS_AGENT_LEASES]; /* held leases, oldest first */
     uint32_t n_leases;
-    struct work again[MAX_RECOVER]; /* cells to measure once more at the end of their lease */
+    struct work again[MAX_AGAIN]; /* cells to measure once more at the end of their lease */
     uint32_t n_again;
     struct session session;
     struct worker worker;

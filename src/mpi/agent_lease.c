@@ -145,8 +145,8 @@ static int close_block(struct ks_agent *a, struct ks_err *err)
 
 static int queue_again(struct ks_agent *a, const struct work *w, struct ks_err *err)
 {
-    if (a->n_again == MAX_RECOVER)
-        return ks_fail(err, KS_ENOMEM, "agent: more than %u cells to repeat", MAX_RECOVER);
+    if (a->n_again == MAX_AGAIN)
+        return ks_fail(err, KS_ENOMEM, "agent: more than %u cells to repeat", MAX_AGAIN);
     a->again[a->n_again++] = *w;
     return 0;
 }

@@ -145,8 +145,8 @@ static int requeue_unstarted(struct ks_agent *a, uint32_t from, struct ks_err *e
                 a->block.i_candidate--;
             continue;
         }
-        if (a->n_again == MAX_RECOVER)
-            return ks_fail(err, KS_ENOMEM, "agent: more than %u cells to repeat", MAX_RECOVER);
+        if (a->n_again == MAX_AGAIN)
+            return ks_fail(err, KS_ENOMEM, "agent: more than %u cells to repeat", MAX_AGAIN);
         a->again[a->n_again++] = s->sent[k];
     }
     return 0;
