@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# manual.sh BUILD_DIR - the option tables in docs/ are those that `PROGRAM help --markdown` prints: no
-# row is missing, none is left over.
+# manual.sh BUILD_DIR - the option tables in docs/manual.md are those that `PROGRAM help --markdown`
+# prints: no row is missing, none is left over.
 . "$(dirname "$0")/lib.sh"
 build=${1:-}
 [ -n "$build" ] || cannot "no build directory given"
@@ -21,8 +21,8 @@ trap 'rm -f "$printed" "$written"' EXIT
         fi
         rm -f "$printed.one"
     done
-    cat docs/*.md /dev/null | grep '^| `-' | sort -u >"$written"
+    cat docs/manual.md /dev/null 2>/dev/null | grep '^| `-' | sort -u >"$written"
     sort -u -o "$printed" "$printed"
-    comm -23 "$printed" "$written" | sed 's/^/docs:1: no such row: /'
-    comm -13 "$printed" "$written" | sed 's/^/docs:1: no program prints this row: /'
+    comm -23 "$printed" "$written" | sed 's|^|docs/manual.md:1: no such row: |'
+    comm -13 "$printed" "$written" | sed 's|^|docs/manual.md:1: no program prints this row: |'
 } | verdict

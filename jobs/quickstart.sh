@@ -1,0 +1,104 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# quickstart.sh - from a fresh clone to measured training data with one command (Debian 12).
+#
+# Installs what is missing (as root, or by sudo where it asks nothing), builds, measures
+# jobs/quickstart.json with two MPI ranks and prints what came out. What it writes lies in
+# build/quickstart.ksweep; a run that was interrupted goes on where it stopped, a finished one is
+# replaced by a new one. Ends with 0 when every cell has an outcome.
+set -u
+root=$(cd "$(dirname "$0")/.." && pwd)
+cd "$root" || exit 1
+
+packages="cmake ninja-build gcc g++ pkg-config libopenmpi-dev openmpi-bin libhdf5-dev libcjson-dev
+    libhwloc-dev zlib1g-dev"
+dir=$root/build/quickstart.ksweep
+job=jobs/quickstart.json
+
+say() { printf '%s\n' "$*" >&2; }
+
+missing_packages() {
+    local p
+    if ! command -v dpkg-query >/dev/null; then
+        say "quickstart: this is no Debian; docs/install.md lists what is needed"
+        return
+    fi
+    for p in $packages; do
+        [ "$(dpkg-query -W -f '${Status}' "$p" 2>/dev/null)" = "install ok installed" ] || echo "$p"
+    done
+}
+
+install_packages() {
+    local missing as_root=()
+    missing=$(missing_packages | paste -sd ' ' -)
+    [ -n "$missing" ] || return 0
+    if [ "$(id -u)" -ne 0 ]; then
+        if command -v sudo >/dev/null && sudo -n true 2>/dev/null; then
+            as_root=(sudo -n)
+        else
+            say "quickstart: these packages are missing. As root:"
+            say "    apt-get update && apt-get install -y $missing"
+            exit 2
+        fi
+    fi
+    say "quickstart: installing $missing"
+    # shellcheck disable=SC2086
+    ${as_root[@]+"${as_root[@]}"} apt-get update -qq &&
+        ${as_root[@]+"${as_root[@]}"} env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq \
+            --no-install-recommends $missing >&2 && return 0
+    say "quickstart: apt-get failed; install by hand: $missing"
+    exit 2
+}
+
+build() {
+    local log=$root/build/quickstart-build.log
+    mkdir -p build
+    say "quickstart: building (log: build/quickstart-build.log)"
+    cmake --preset release >"$log" 2>&1 &&
+        cmake --build build --target ksweep ksweep-worker ksweep-analyze >>"$log" 2>&1 && return 0
+    tail -n 30 "$log" >&2
+    say "quickstart: the build failed"
+    exit 1
+}
+
+# The options under which mpirun starts two ranks here, one per line.
+mpirun_options() {
+    printf '%s\n' -n 2 --bind-to none --enable-recovery
+    [ "$(id -u)" -eq 0 ] && echo --allow-run-as-root
+    [ "$(nproc)" -lt 2 ] && echo --oversubscribe
+    return 0
+}
+
+sweep() {
+    local -a options again=()
+    if [ -e "$dir" ]; then
+        build/bin/ksweep status "$dir" --exit-code >/dev/null 2>&1
+        case $? in
+        0 | 1) rm -rf "$dir" ;;
+        *) say "quickstart: going on with ${dir#"$root"/}"
+           again=(--resume) ;;
+        esac
+    fi
+    mapfile -t options < <(mpirun_options)
+    say "quickstart: mpirun ${options[*]} build/bin/ksweep run $job --out ${dir#"$root"/}"
+    mpirun "${options[@]}" build/bin/ksweep run "$job" --out "$dir" ${again[@]+"${again[@]}"}
+}
+
+install_packages
+build
+trap : INT TERM # mpirun gets them, too; the run stops by itself and says how to go on
+sweep >&2
+build/bin/ksweep status "$dir" --exit-code >/dev/null 2>&1
+rc=$?
+if [ $rc -gt 1 ]; then
+    say "quickstart: the sweep is not complete; ./jobs/quickstart.sh goes on with it." \
+        "To begin anew: rm -r ${dir#"$root"/}"
+    exit $rc
+fi
+build/bin/ksweep-analyze table "$dir/results.h5" -o "$dir/training.csv" || exit
+build/bin/ksweep-analyze report "$dir/results.h5" || exit
+echo
+[ $rc -eq 1 ] && echo "complete, but some cells need a look (see the outcomes and contaminated above)"
+echo "results:  ${dir#"$root"/}/results.h5"
+echo "training: ${dir#"$root"/}/training.csv"
+exit 0
