@@ -137,16 +137,25 @@ static int put_setup(struct ks_agent *a, struct ks_err *err)
     return 0;
 }
 
+#if defined(KSWEEP_SANITIZED)
+/* A sanitizer reserves terabytes of address space: what is resident counts there. */
+static const bool caps_address_space = false;
+#else
+static const bool caps_address_space = true;
+#endif
+
 static int spawn(struct ks_agent *a, const int request[2], const int record[2], struct ks_err *err)
 {
     const struct ks_job *job = &a->c.grid->job;
     struct worker *w = &a->worker;
     const char *argv[] = { a->c.worker_path, NULL };
+    uint64_t cap = (uint64_t)job->isolate.memory_mib << 20;
     struct ks_spawn what = {
         .argv = argv,
         .fds = { request[0], record[1], w->status_fd, a->reference_fd },
         .status_fd = w->status_fd,
-        .memory_bytes = (uint64_t)job->isolate.memory_mib << 20,
+        .memory_bytes = caps_address_space ? cap : 0,
+        .rss_bytes = caps_address_space ? 0 : cap,
         .n_processes = 512,
         .is_pinned = a->c.is_pinned,
     };
