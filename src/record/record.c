@@ -152,7 +152,8 @@ int ks_record_final(const struct ks_attempt *r, size_t n)
         if (is_clean_ok(&r[i]) && is_better(r, clean, i))
             clean = (int)i;
     }
-    if (last >= 0 && clean >= 0 && r[last].outcome == KS_O_OK)
+    /* A suspicion that stands must not be lost behind an earlier record that knew nothing of it. */
+    if (last >= 0 && clean >= 0 && r[last].outcome == KS_O_OK && !(r[last].flags & KS_FL_SUSPECT))
         return clean;
     return last;
 }

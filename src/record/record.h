@@ -217,9 +217,9 @@ int ks_name_rec_decode(const void *body, size_t n, struct ks_name_rec *out, stru
 
 /* ks_record_final() - which attempt of a cell counts; gather, resume and the table share it.
  * Among the records of one cell with role cell that are not void: the highest attempt; but when
- * that one is `ok` and contaminated and an earlier one is `ok` and not, the latest such earlier
- * one. An attempt is void when any of its records in round 0 says so: a record is taken back by
- * journalling it again with the flag.
+ * that one is `ok` and contaminated (and no suspect) and an earlier one is `ok` and not, the latest
+ * such earlier one. An attempt is void when any of its records in round 0 says so: a record is
+ * taken back by journalling it again with the flag.
  * @r [in] [n] any order, one cell, all attempts; only round 0 decides the outcome.
  * Returns the index, or -1 when there is none. */
 struct ks_attempt { /* the few fields the choice needs; kept per cell by the coordinator */

@@ -403,7 +403,13 @@ static void cells_have_a_total_order(void **state)
 
 static void the_final_attempt(void **state)
 {
-    enum { C = KS_ROLE_CELL, A = KS_ROLE_ANCHOR, NOISY = KS_FL_CONTAMINATED, BAD = KS_FL_VOID };
+    enum {
+        C = KS_ROLE_CELL,
+        A = KS_ROLE_ANCHOR,
+        NOISY = KS_FL_CONTAMINATED,
+        BAD = KS_FL_VOID,
+        SUSPECT = KS_FL_SUSPECT
+    };
     static const struct {
         struct ks_attempt r[4];
         size_t n;
@@ -429,6 +435,8 @@ static void the_final_attempt(void **state)
             { 9, 1, C, KS_O_OK, 0 } },
           4,
           1 },
+        { { { 1, 0, C, KS_O_OK, 0 }, { 2, 0, C, KS_O_OK, NOISY | SUSPECT } }, 2, 1 },
+        { { { 1, 0, C, KS_O_OK, 0 }, { 2, 0, C, KS_O_OK, SUSPECT } }, 2, 1 },
         { { { 1, 0, C, KS_O_WRONG_RESULT, 0 }, { 2, 0, C, KS_O_OK, NOISY } }, 2, 1 },
         { { { 1, 0, C, KS_O_OK, 0 }, { 2, 0, C, KS_O_WRONG_RESULT, NOISY } }, 2, 1 },
     };
