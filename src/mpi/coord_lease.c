@@ -138,8 +138,8 @@ static int send_lease(struct ks_coord *c, uint32_t rank, const struct ks_lease *
     }
     ks_buf_clear(&c->body);
     ks_start_encode(&s, &c->body);
-    int rc = l->n ? ks_coord_append(c, KS_F_START, err) : 0;
-    if (rc == 0)
+    int rc = l->n ? ks_coord_append(c, KS_F_START, err) : 0; /* else it only closes its block */
+    if (rc == 0 && l->n)
         rc = ks_ledger_start(c->c.ledger, &s, err);
     if (rc < 0)
         return rc;

@@ -220,7 +220,7 @@ static void do_print(struct fake *f)
     line[100] = '\n';
     for (int i = 0; i < 700; i++)
         (void)ks_write_all(i % 2 + 1, line, sizeof(line), NULL);
-    ks_sleep_ns(50000000); /* the warden has drained the pipe before the record comes */
+    ks_sleep_ns(200000000); /* the warden has drained the pipe before the record comes */
 }
 
 static const struct {

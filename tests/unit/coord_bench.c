@@ -1,0 +1,470 @@
+/* SPDX-License-Identifier: MIT */
+#include "coord_bench.h"
+
+#include "base/clock.h"
+#include "record/frame.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+uint64_t __wrap_ks_now_ns(void);
+
+static uint64_t *clock_now(void)
+{
+    static uint64_t now = 1000 * SIM_MS;
+    return &now;
+}
+
+uint64_t __wrap_ks_now_ns(void)
+{
+    return *clock_now();
+}
+
+uint64_t sim_now(void)
+{
+    return *clock_now();
+}
+
+/* ---- the coordinator's side of the net ---- */
+
+uint32_t ks_net_size(const struct ks_net *n)
+{
+    return n->size;
+}
+
+void ks_net_forget(struct ks_net *n, uint32_t rank)
+{
+    n->is_forgotten[rank] = true;
+}
+
+static bool host_compiles(const struct sim *m, uint32_t host)
+{
+    for (uint32_t i = 0; i < m->plan.n_ranks; i++) {
+        const struct sim_rank *r = &m->ranks[i];
+        if (r->state == SIM_HERE && !m->net.is_forgotten[i] && r->host == host && r->is_building &&
+            r->to_build)
+            return true;
+    }
+    return false;
+}
+
+/* The rank has this cell still before it, as far as the coordinator can know. */
+static bool holds(const struct sim *m, uint32_t i, uint32_t i_problem, uint32_t i_instance)
+{
+    const struct sim_rank *r = &m->ranks[i];
+    for (uint32_t k = 0; k < r->n_leases; k++)
+        for (uint32_t c = k ? 0 : r->at; c < r->leases[k].n; c++)
+            if (r->leases[k].i_problem == i_problem &&
+                r->leases[k].cells[c].i_instance == i_instance)
+                return !m->net.is_forgotten[i] && !r->is_broken;
+    return false;
+}
+
+static void check_lease(struct sim *m, uint32_t to, const struct ks_msg_lease *l)
+{
+    const struct ks_grid *g = m->grid;
+    assert_false(host_compiles(m, m->ranks[to].host));
+    for (uint32_t k = 0; k < l->n; k++) {
+        struct ks_cell c = { g->problems[l->i_problem].id, g->instances[l->cells[k].i_instance].id,
+                             g->condition };
+        const struct ks_ledger_cell *known = ks_ledger_find(m->ledger, &c);
+        assert_non_null(known); /* it was announced */
+        assert_int_equal(known->max_started, l->cells[k].attempt);
+        assert_false(ks_ledger_has(m->ledger, &c, l->cells[k].attempt, 0));
+        for (uint32_t i = 0; i < m->plan.n_ranks; i++)
+            assert_false(holds(m, i, l->i_problem, l->cells[k].i_instance));
+    }
+}
+
+static void take_lease(struct sim *m, uint32_t to, const void *body, size_t len)
+{
+    struct sim_rank *r = &m->ranks[to];
+    struct ks_msg_lease l;
+    assert_int_equal(ks_msg_lease_get(body, len, &l, NULL), 0);
+    check_lease(m, to, &l);
+    ks_buf_printf(&m->told, "lease %u\n", to);
+    if (r->is_broken || r->state != SIM_HERE)
+        return;
+    assert_true(r->n_leases < KS_AGENT_LEASES);
+    r->leases[r->n_leases++] = l;
+    r->n_leases_got++;
+    if (r->n_leases == 1)
+        r->ready_at = sim_now() + 5 * SIM_MS;
+}
+
+static void give_all_back(struct sim *m, uint32_t i)
+{
+    struct sim_rank *r = &m->ranks[i];
+    for (uint32_t k = 0; k < r->n_leases; k++)
+        assert_int_equal(sim_send(m, i, KS_F_MSG_LEASE_END, r->leases[k].lease, 0, NULL), 0);
+    r->n_leases = r->at = 0;
+}
+
+static uint32_t missing(const struct sim *m, const struct sim_rank *r)
+{
+    uint32_t all = (1u << SIM_UNITS) - 1;
+    return all & ~(r->has_own_cache ? r->own_cache : m->cache[r->host]);
+}
+
+static void begin_build(struct sim *m, struct sim_rank *r, uint32_t units)
+{
+    r->to_build = units & missing(m, r);
+    r->is_building = true;
+    r->built_at = sim_now() + (r->to_build ? 300 * SIM_MS : SIM_MS);
+}
+
+int ks_net_send(struct ks_net *n, uint32_t to, uint16_t type, const void *body, size_t len,
+                struct ks_err *err)
+{
+    struct sim *m = n->sim;
+    struct sim_rank *r = &m->ranks[to];
+    uint64_t a = 0, b = 0;
+    (void)err;
+    assert_true(to < n->size);
+    if (n->is_forgotten[to])
+        return 0;
+    if (r->state == SIM_HERE)
+        r->heard_at = sim_now();
+    if (type == KS_F_MSG_LEASE) {
+        take_lease(m, to, body, len);
+        return 0;
+    }
+    assert_int_equal(ks_msg_numbers_get(body, len, &a, &b, NULL), 0);
+    if (type == KS_F_MSG_ACK) {
+        assert_int_equal(ks_journal_pending(m->journal), 0); /* all of it is on disk */
+        assert_true(a <= r->n_sent && a > r->n_acked);
+        r->n_acked = a;
+    } else if (type == KS_F_MSG_BUILD) {
+        ks_buf_printf(&m->told, "build %u %u\n", to, (unsigned)a);
+        if (r->state == SIM_HERE && !r->is_broken)
+            begin_build(m, r, a ? UINT32_MAX : 0);
+    } else if (type == KS_F_MSG_DRAIN) {
+        ks_buf_printf(&m->told, "drain %u %u %u\n", to, (unsigned)a, (unsigned)b);
+        r->is_over |= a != 0;
+        r->is_clean = b == 0;
+        r->ready_at = a ? r->ready_at : sim_now();
+    } else {
+        assert_int_equal(type, KS_F_MSG_BEAT);
+    }
+    return 0;
+}
+
+/* ---- ranks ---- */
+
+static int put_frame(struct sim *m, uint32_t rank, uint16_t type, struct ks_buf *b,
+                     struct ks_err *err)
+{
+    struct ks_frame f = { .type = type, .body = b->data, .n = b->len };
+    assert_true(ks_buf_ok(b));
+    int rc = ks_coord_frame(m->coord, rank, &f, err);
+    ks_buf_release(b);
+    return rc;
+}
+
+int sim_send(struct sim *m, uint32_t rank, uint16_t type, uint64_t a, uint64_t b,
+             struct ks_err *err)
+{
+    struct ks_buf body;
+    ks_buf_init(&body);
+    ks_msg_numbers_put(a, b, &body);
+    return put_frame(m, rank, type, &body, err);
+}
+
+int sim_hello(struct sim *m, uint32_t rank, uint64_t digest, struct ks_err *err)
+{
+    const struct sim_rank *r = &m->ranks[rank];
+    struct ks_msg_hello h = { .rank = rank,
+                              .local_rank = r->local,
+                              .n_local = r->n_local,
+                              .measures = r->measures,
+                              .grid_digest = digest };
+    struct ks_buf body;
+    snprintf(h.host, sizeof(h.host), "host%u", r->host);
+    h.n_missing = (uint32_t)__builtin_popcount(missing(m, r));
+    ks_buf_init(&body);
+    ks_msg_hello_put(&h, &body);
+    return put_frame(m, rank, KS_F_MSG_HELLO, &body, err);
+}
+
+int sim_done(struct sim *m, uint32_t rank, uint64_t problem, uint64_t instance, uint32_t attempt,
+             uint32_t outcome, uint32_t flags, struct ks_err *err)
+{
+    static struct ks_record r;
+    struct ks_buf body;
+    ks_record_init(&r);
+    r.cell = (struct ks_cell){ problem, instance, m->grid->condition };
+    r.attempt = attempt;
+    r.outcome = outcome;
+    r.flags = flags;
+    r.rank = rank;
+    r.wall_ns = 5 * SIM_MS;
+    ks_buf_init(&body);
+    ks_record_encode(&r, &body);
+    m->ranks[rank].n_sent++;
+    return put_frame(m, rank, KS_F_DONE, &body, err);
+}
+
+static uint32_t dice(struct sim *m)
+{
+    return (uint32_t)ks_rng_below(&m->rng, 1000);
+}
+
+static void announce(struct sim *m, uint32_t i, uint64_t problem, uint64_t instance,
+                     uint32_t attempt)
+{
+    struct ks_start s = { .rank = i, .why = 3, .n_cells = 1 };
+    struct ks_buf body;
+    s.cells[0] = (struct ks_start_cell){ .cell = { problem, instance, m->grid->condition },
+                                         .attempt = attempt };
+    ks_buf_init(&body);
+    ks_start_encode(&s, &body);
+    assert_int_equal(put_frame(m, i, KS_F_START, &body, NULL), 0);
+}
+
+/* The cell in hand is done: its record, perhaps with the announcement of another attempt. */
+static void finish_cell(struct sim *m, uint32_t i)
+{
+    struct sim_rank *r = &m->ranks[i];
+    struct ks_msg_lease *l = &r->leases[0];
+    uint64_t p = m->grid->problems[l->i_problem].id;
+    uint64_t k = m->grid->instances[l->cells[r->at].i_instance].id;
+    uint32_t attempt = l->cells[r->at].attempt + r->is_again;
+    if (!r->is_again && dice(m) < m->plan.dirty) {
+        announce(m, i, p, k, attempt + 1);
+        assert_int_equal(sim_done(m, i, p, k, attempt, KS_O_OK, KS_FL_CONTAMINATED, NULL), 0);
+        r->is_again = true;
+        return;
+    }
+    uint32_t outcome = dice(m) < m->plan.bad ? KS_O_CRASHED : KS_O_OK;
+    assert_int_equal(sim_done(m, i, p, k, attempt, outcome, 0, NULL), 0);
+    r->is_again = false;
+    r->n_cells++;
+    r->at++;
+}
+
+static void measure(struct sim *m, uint32_t i)
+{
+    struct sim_rank *r = &m->ranks[i];
+    if (ks_coord_is_drained(m->coord))
+        give_all_back(m, i);
+    if (!r->n_leases || sim_now() < r->ready_at)
+        return;
+    if (r->at < r->leases[0].n)
+        finish_cell(m, i);
+    r->ready_at = sim_now() + 5 * SIM_MS;
+    if (r->at < r->leases[0].n)
+        return;
+    assert_int_equal(sim_send(m, i, KS_F_MSG_LEASE_END, r->leases[0].lease, 0, NULL), 0);
+    memmove(r->leases, r->leases + 1, (KS_AGENT_LEASES - 1) * sizeof(r->leases[0]));
+    r->n_leases--;
+    r->at = 0;
+}
+
+static void build(struct sim *m, uint32_t i)
+{
+    struct sim_rank *r = &m->ranks[i];
+    if (!r->is_building || sim_now() < r->built_at)
+        return;
+    r->is_building = false;
+    *(r->has_own_cache ? &r->own_cache : &m->cache[r->host]) |= r->to_build;
+    r->to_build = 0;
+    uint32_t n = (uint32_t)__builtin_popcount(missing(m, r));
+    assert_int_equal(sim_send(m, i, KS_F_MSG_BUILD_END, n, 0, NULL), 0);
+}
+
+static void go_wrong(struct sim *m, uint32_t i)
+{
+    struct sim_rank *r = &m->ranks[i];
+    const struct sim_plan *p = &m->plan;
+    uint32_t d = (uint32_t)ks_rng_below(&m->rng, 1000000); /* a turn is a thousandth of a second */
+    if (i >= p->first_safe)
+        return;
+    if (i > 0 && d < p->kill) {
+        r->state = SIM_DEAD;
+    } else if (i > 0 && d < p->kill + p->hang) {
+        r->state = SIM_SILENT;
+        r->wake_at = sim_now() + 3000 * SIM_MS + ks_rng_below(&m->rng, 6000) * SIM_MS;
+    } else if (!r->is_broken && d < p->kill + p->hang + p->widow) {
+        r->is_broken = true;
+        r->is_building = false;
+        r->n_leases = r->at = 0;
+        assert_int_equal(sim_send(m, i, KS_F_MSG_BYE, 1, 0, NULL), 0);
+    } else if (!r->is_broken && r->n_cells && d < p->kill + p->hang + p->widow + p->quarantine) {
+        give_all_back(m, i);
+        r->is_broken = true;
+        assert_int_equal(sim_send(m, i, KS_F_MSG_BYE, 1, 1, NULL), 0);
+    }
+}
+
+static void greet(struct sim *m, uint32_t i)
+{
+    struct sim_rank *r = &m->ranks[i];
+    uint32_t share = 0;
+    if (sim_now() < r->hello_at)
+        return;
+    r->state = SIM_HERE;
+    r->heard_at = sim_now();
+    assert_int_equal(sim_hello(m, i, m->grid->digest, NULL), 0);
+    for (uint32_t u = 0; u < SIM_UNITS; u++)
+        share |= u % r->n_local == r->local ? 1u << u : 0;
+    begin_build(m, r, share);
+}
+
+static void live(struct sim *m, uint32_t i)
+{
+    struct sim_rank *r = &m->ranks[i];
+    build(m, i);
+    if (r->measures && !r->is_broken)
+        measure(m, i);
+    if (sim_now() >= r->beat_at) {
+        r->beat_at = sim_now() + 1000 * SIM_MS;
+        assert_int_equal(sim_send(m, i, KS_F_MSG_BEAT, dice(m) < 100, 0, NULL), 0);
+    }
+    if (r->is_over && !r->n_leases) {
+        r->state = SIM_LEFT;
+        assert_int_equal(sim_send(m, i, KS_F_MSG_BYE, 0, 0, NULL), 0);
+    } else if (i > 0 && sim_now() - r->heard_at > SIM_LOST_NS) {
+        r->state = SIM_DEAD; /* nobody speaks to it any more */
+    } else {
+        go_wrong(m, i);
+    }
+}
+
+void sim_turn(struct sim *m)
+{
+    struct ks_err err = { 0 };
+    *clock_now() += SIM_MS;
+    for (uint32_t i = 0; i < m->plan.n_ranks; i++) {
+        struct sim_rank *r = &m->ranks[i];
+        if (r->state == SIM_ASLEEP)
+            greet(m, i);
+        else if (r->state == SIM_HERE)
+            live(m, i);
+        else if (r->state == SIM_SILENT && sim_now() >= r->wake_at)
+            r->state = SIM_HERE;
+    }
+    if (ks_coord_step(m->coord, sim_now(), &err) < 0)
+        fail_msg("%s", err.text);
+}
+
+void sim_run(struct sim *m, uint32_t n_s)
+{
+    uint64_t limit = sim_now() + n_s * 1000 * SIM_MS;
+    while (!ks_coord_is_over(m->coord)) {
+        if (sim_now() > limit)
+            fail_msg("not over; it said\n%s", ks_buf_text(&m->told));
+        sim_turn(m);
+    }
+}
+
+/* ---- begin and end ---- */
+
+static int no_sync(void *ctx, int fd)
+{
+    (void)ctx;
+    (void)fd;
+    return 0;
+}
+
+/* Thousands of group commits: the disk itself is not what is tested here. */
+static struct ks_journal *open_journal(const char *dir)
+{
+    static struct ks_journal_sys sys;
+    struct ks_journal_open how = { .dir = dir, .sys = &sys };
+    struct ks_journal *j = NULL;
+    struct ks_err err;
+    sys = ks_journal_sys_default;
+    sys.fdatasync = no_sync;
+    if (ks_journal_create(&how, &j, &err) < 0)
+        fail_msg("%s", err.text);
+    return j;
+}
+
+static void place_ranks(struct sim *m)
+{
+    uint32_t n_local[SIM_HOSTS] = { 0 };
+    memset(m->ranks, 0, sizeof(m->ranks));
+    memset(m->net.is_forgotten, 0, sizeof(m->net.is_forgotten));
+    for (uint32_t i = 0; i < m->plan.n_ranks; i++) {
+        struct sim_rank *r = &m->ranks[i];
+        r->host = (uint32_t)ks_rng_below(&m->rng, m->plan.n_hosts);
+        r->local = n_local[r->host]++;
+        r->measures = r->local > 0 || i > 0;
+        r->is_clean = true;
+        r->has_own_cache = m->plan.has_own_caches;
+        r->hello_at = sim_now() + (1 + ks_rng_below(&m->rng, 400)) * SIM_MS;
+    }
+    for (uint32_t i = 0; i < m->plan.n_ranks; i++)
+        m->ranks[i].n_local = n_local[m->ranks[i].host];
+    if (m->plan.n_ranks == 1)
+        m->ranks[0].measures = true;
+}
+
+void sim_coordinate(struct sim *m, const struct ks_coord_config *extra)
+{
+    struct ks_coord_config c = extra ? *extra : (struct ks_coord_config){ 0 };
+    struct ks_err err;
+    c.grid = m->grid;
+    c.net = &m->net;
+    c.journal = m->journal;
+    c.ledger = m->ledger;
+    c.log = &m->log;
+    c.dir = m->dir.root;
+    c.lost_after_ns = SIM_LOST_NS;
+    if (ks_coord_create(&c, &m->coord, &err) < 0)
+        fail_msg("%s", err.text);
+}
+
+void sim_open(struct sim *m, const struct sim_plan *plan, const char *names, uint32_t n_problems,
+              uint64_t seed)
+{
+    memset(m, 0, sizeof(*m));
+    m->plan = *plan;
+    m->rng = seed;
+    m->grid = kit_grid(names, n_problems);
+    m->net = (struct ks_net){ .sim = m, .size = plan->n_ranks };
+    m->log = (struct ks_log){ .to = fopen("/dev/null", "w") };
+    assert_non_null(m->log.to);
+    ks_buf_init(&m->told);
+    kit_dir_make(&m->dir);
+    m->journal = open_journal(m->dir.journal);
+    assert_int_equal(ks_ledger_create(&m->ledger, NULL), 0);
+    place_ranks(m);
+}
+
+static void end_coordinator(struct sim *m)
+{
+    ks_coord_destroy(m->coord);
+    m->coord = NULL;
+    assert_int_equal(ks_journal_close(m->journal, NULL), 0);
+    ks_ledger_destroy(m->ledger);
+}
+
+void sim_resume(struct sim *m, uint32_t retry)
+{
+    struct ks_coord_config c = { .retry = retry };
+    struct ks_err err;
+    end_coordinator(m);
+    m->journal = open_journal(m->dir.journal);
+    if (ks_ledger_read(m->dir.journal, &m->ledger, NULL, NULL, NULL, NULL, &err) < 0)
+        fail_msg("%s", err.text);
+    ks_buf_clear(&m->told);
+    place_ranks(m);
+    sim_coordinate(m, &c);
+}
+
+void sim_close(struct sim *m)
+{
+    end_coordinator(m);
+    kit_dir_remove(&m->dir);
+    kit_grid_free(m->grid);
+    ks_buf_release(&m->told);
+    fclose(m->log.to);
+}

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT */
+/* coord_bench.h - a coordinator with a real journal, and ranks that are simulated in virtual time:
+ * they greet, build, measure, fall silent, wake up late, lose their wardens. src/mpi/net.c is
+ * replaced. CMake: -Wl,--wrap=ks_now_ns. */
+#ifndef KS_TEST_COORD_BENCH_H
+#define KS_TEST_COORD_BENCH_H
+
+#include "agent_kit.h"
+#include "journal_kit.h"
+#include "mpi/agent.h"
+#include "mpi/coord.h"
+#include "mpi/msg.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { SIM_RANKS = 12, SIM_HOSTS = 4, SIM_UNITS = 24 };
+#define SIM_MS      1000000ull
+#define SIM_LOST_NS (5000 * SIM_MS)
+
+enum sim_state { SIM_ASLEEP, SIM_HERE, SIM_SILENT, SIM_DEAD, SIM_LEFT };
+
+struct sim_rank {
+    enum sim_state state;
+    uint32_t host, local, n_local;
+    bool measures, is_broken, is_over, is_clean, is_building, has_own_cache;
+    uint64_t hello_at, wake_at, beat_at, heard_at, built_at, ready_at;
+    uint32_t own_cache; /* units, one bit each */
+    uint32_t to_build;
+    struct ks_msg_lease leases[KS_AGENT_LEASES];
+    uint32_t n_leases, at;
+    bool is_again; /* the cell in hand was contaminated: once more */
+    uint64_t n_sent, n_acked;
+    uint32_t n_cells, n_leases_got;
+};
+
+struct sim_plan { /* what goes wrong, in thousandths per rank and second */
+    uint32_t n_ranks, n_hosts;
+    uint32_t kill, hang, widow, quarantine;
+    uint32_t first_safe; /* ranks from this one on never fail */
+    bool has_own_caches;
+    uint32_t bad; /* per mille of cells that crash */
+    uint32_t dirty;
+};
+
+struct ks_net { /* the coordinator's outbox */
+    struct sim *sim;
+    uint32_t size;
+    bool is_forgotten[SIM_RANKS];
+};
+
+struct sim {
+    struct sim_plan plan;
+    struct ks_grid *grid;
+    struct ks_net net;
+    struct ks_coord *coord;
+    struct ks_journal *journal;
+    struct ks_ledger *ledger;
+    struct ks_log log;
+    struct kit_dir dir;
+    struct sim_rank ranks[SIM_RANKS];
+    uint32_t cache[SIM_HOSTS]; /* units that are there */
+    uint64_t rng;
+    struct ks_buf told; /* what the coordinator sent: "build RANK ALL", "lease RANK", ... */
+};
+
+/* One problem in n_problems, `names` as in kit_grid. */
+void sim_open(struct sim *m, const struct sim_plan *plan, const char *names, uint32_t n_problems,
+              uint64_t seed);
+/* Another coordinator on the same journal; ranks begin anew. */
+void sim_resume(struct sim *m, uint32_t retry);
+void sim_coordinate(struct sim *m, const struct ks_coord_config *extra); /* NULL: defaults */
+void sim_turn(struct sim *m);                                            /* a millisecond */
+/* Until the coordinator says that it is over; fails after n_s seconds. */
+void sim_run(struct sim *m, uint32_t n_s);
+void sim_close(struct sim *m);
+
+uint64_t sim_now(void);
+/* A frame of two numbers from a rank. */
+int sim_send(struct sim *m, uint32_t rank, uint16_t type, uint64_t a, uint64_t b,
+             struct ks_err *err);
+int sim_hello(struct sim *m, uint32_t rank, uint64_t digest, struct ks_err *err);
+int sim_done(struct sim *m, uint32_t rank, uint64_t problem, uint64_t instance, uint32_t attempt,
+             uint32_t outcome, uint32_t flags, struct ks_err *err);
+
+#endif

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: MIT */
+/* The coordinator with many ranks in virtual time: whoever dies, hangs and wakes up again, loses
+ * its warden or is quarantined, while building or measuring: it ends, and every cell is there once.
+ */
+#include "coord_bench.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { PROBLEMS = 6, INSTANCES = 12, ATTEMPTS = 40 };
+static const char names[] = "ok_a ok_b ok_c ok_d ok_e ok_f ok_g ok_h ok_i ok_j ok_k lack_a";
+
+struct audit {
+    const struct ks_grid *grid;
+    uint8_t n_done[PROBLEMS][INSTANCES][ATTEMPTS];
+    uint32_t n_records;
+};
+
+static int count(void *ctx, const struct ks_journal_frame *f, struct ks_err *err)
+{
+    static struct ks_record r;
+    struct audit *a = ctx;
+    if (f->type != KS_F_DONE)
+        return 0;
+    assert_int_equal(ks_record_decode(f->body, f->n, &r, NULL, err), 0);
+    int64_t ip = ks_grid_problem(a->grid, r.cell.problem);
+    int64_t ii = ks_grid_instance(a->grid, r.cell.instance);
+    assert_true(ip >= 0 && ip < PROBLEMS && ii >= 0 && ii < INSTANCES && r.attempt < ATTEMPTS);
+    assert_int_equal(++a->n_done[ip][ii][r.attempt], 1);
+    a->n_records++;
+    return 0;
+}
+
+/* The journal itself, read anew, says that all is there. */
+static void check_journal(struct sim *m)
+{
+    static struct audit a;
+    struct ks_ledger *l = NULL;
+    struct ks_ledger_counts n, live;
+    struct ks_err err = { 0 };
+    memset(&a, 0, sizeof(a));
+    a.grid = m->grid;
+    if (ks_journal_read(m->dir.journal, count, NULL, &a, NULL, &err) < 0)
+        fail_msg("%s", err.text);
+    assert_int_equal(ks_ledger_read(m->dir.journal, &l, NULL, NULL, NULL, NULL, &err), 0);
+    ks_ledger_counts(l, &n);
+    ks_ledger_counts(m->ledger, &live);
+    assert_int_equal(n.n_final, PROBLEMS * INSTANCES);
+    assert_int_equal(n.n_records, a.n_records);
+    assert_memory_equal(&n, &live, sizeof(n));
+    for (size_t i = 0; i < ks_ledger_n_cells(l); i++) { /* also where each record stands */
+        const struct ks_ledger_cell *c = ks_ledger_cell(l, i);
+        const struct ks_ledger_cell *k = ks_ledger_find(m->ledger, &c->cell);
+        assert_int_equal(c->offset, k->offset);
+        assert_int_equal(c->segment, k->segment);
+        assert_int_equal(c->outcome, k->outcome);
+    }
+    ks_ledger_destroy(l);
+}
+
+static void test_whatever_happens(void **state)
+{
+    (void)state;
+    static const struct sim_plan plans[] = {
+        { .n_ranks = 1, .n_hosts = 1, .first_safe = 0 },
+        { .n_ranks = 5, .n_hosts = 2, .first_safe = 4, .bad = 50, .dirty = 100 },
+        { .n_ranks = 5, .n_hosts = 1, .first_safe = 4, .kill = 300 },
+        { .n_ranks = 6, .n_hosts = 2, .first_safe = 5, .hang = 400, .dirty = 200 },
+        { .n_ranks = 6, .n_hosts = 3, .first_safe = 5, .widow = 700 },
+        { .n_ranks = 5, .n_hosts = 1, .first_safe = 4, .quarantine = 1000, .bad = 300 },
+        { .n_ranks = 8, .n_hosts = 3, .first_safe = 7, .kill = 1500, .has_own_caches = true },
+        { .n_ranks = 12,
+          .n_hosts = 4,
+          .first_safe = 11,
+          .kill = 200,
+          .hang = 200,
+          .widow = 200,
+          .quarantine = 200,
+          .bad = 100,
+          .dirty = 100 },
+        { .n_ranks = 8,
+          .n_hosts = 2,
+          .first_safe = 7,
+          .kill = 100,
+          .hang = 1000,
+          .widow = 500,
+          .bad = 100,
+          .dirty = 300,
+          .has_own_caches = true },
+    };
+    struct sim *m = malloc(sizeof(*m));
+    uint32_t n_lost = 0;
+    assert_non_null(m);
+    for (size_t i = 0; i < sizeof(plans) / sizeof(plans[0]); i++)
+        for (uint64_t seed = 1; seed <= 25; seed++) {
+            sim_open(m, &plans[i], names, PROBLEMS, seed * 7919 + i);
+            sim_coordinate(m, NULL);
+            sim_run(m, 200);
+            assert_string_equal(ks_coord_reason(m->coord), "complete");
+            assert_int_equal(ks_coord_n_pending(m->coord), 0);
+            n_lost += ks_coord_lost_anyone(m->coord);
+            check_journal(m);
+            sim_close(m);
+        }
+    assert_true(n_lost > 50);
+    free(m);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_whatever_happens),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
