@@ -184,7 +184,7 @@ static int write_family(const struct ks_index *x, const char *name, hid_t file,
         rc = ks_list_add(digests, &added, err);
     if (rc == 0) {
         d = added;
-        *d = (struct ks_digest){ .n = w.n_rows, .crc = w.crc };
+        *d = (struct ks_digest){ .n = w.rows.n_rows, .crc = w.rows.crc };
         memcpy(d->path, f.path, sizeof(d->path));
     }
     ks_table_drop(&w);

@@ -18,12 +18,9 @@ struct gather {
     const struct ks_store_options *options;
     struct ks_index index;
     struct ks_temp temp;
-    hid_t file, samples;
+    hid_t file;
     struct ks_table_writer tables[KS_T_COUNT];
-    float *held; /* [SAMPLE_CHUNK] samples not yet written */
-    size_t n_held;
-    uint64_t n_samples;
-    uint32_t samples_crc;
+    struct ks_appender samples;
     struct ks_list digests; /* struct ks_digest: everything that must read back */
     struct ks_store_totals totals;
 };
@@ -47,35 +44,11 @@ static int put_row(void *ctx, enum ks_table_id table, const void *row, struct ks
     return ks_table_put(&g->tables[table], row, err);
 }
 
-static int flush_samples(struct gather *g, struct ks_err *err)
-{
-    int rc;
-
-    g->samples_crc = ks_crc32c(g->samples_crc, g->held, g->n_held * sizeof(float));
-    rc = ks_h5_append(g->samples, H5T_IEEE_F32LE, g->held, g->n_held, &g->n_samples, err);
-    g->n_held = 0;
-    return rc < 0 ? ks_err_context(err, rc, "'%s'", KS_SAMPLES_PATH) : 0;
-}
-
 static int put_samples(void *ctx, const float *ns, size_t n, struct ks_err *err)
 {
     struct gather *g = ctx;
 
-    while (n > 0) {
-        size_t room = SAMPLE_CHUNK - g->n_held;
-        size_t k = n < room ? n : room;
-        int rc = 0;
-
-        memcpy(g->held + g->n_held, ns, k * sizeof(*ns));
-        g->n_held += k;
-        ns += k;
-        n -= k;
-        if (g->n_held == SAMPLE_CHUNK)
-            rc = flush_samples(g, err);
-        if (rc < 0)
-            return rc;
-    }
-    return 0;
+    return ks_appender_put(&g->samples, ns, n, err);
 }
 
 /* ---- what the numbers in columns mean, as attributes ---- */
@@ -167,11 +140,11 @@ static int create_tables(struct gather *g, struct ks_err *err)
         rc = ks_table_create(&g->tables[t], g->file, &g->index.defs[t], g->index.text_len[t],
                              rows_of(&g->index, t), g->options->chunk_rows, err);
     if (rc == 0)
-        rc = describe_values(g->tables[KS_T_MEASUREMENTS].dataset, err);
+        rc = describe_values(g->tables[KS_T_MEASUREMENTS].rows.dataset, err);
     if (rc == 0)
-        rc = describe_values(g->tables[KS_T_ATTEMPTS].dataset, err);
+        rc = describe_values(g->tables[KS_T_ATTEMPTS].rows.dataset, err);
     if (rc == 0)
-        rc = ks_h5_put_text(g->tables[KS_T_ATTEMPTS].dataset, "role_values",
+        rc = ks_h5_put_text(g->tables[KS_T_ATTEMPTS].rows.dataset, "role_values",
                             "0=cell,1=anchor,2=canary,3=control", err);
     return rc;
 }
@@ -179,13 +152,14 @@ static int create_tables(struct gather *g, struct ks_err *err)
 static int create_samples(struct gather *g, struct ks_err *err)
 {
     uint64_t n = g->index.n_samples;
-    int rc = ks_h5_dataset(g->file, KS_SAMPLES_PATH, H5T_IEEE_F32LE,
-                           n < SAMPLE_CHUNK ? (size_t)n : SAMPLE_CHUNK, &g->samples, err);
+    size_t chunk = n < SAMPLE_CHUNK ? (size_t)n : SAMPLE_CHUNK;
+    int rc = ks_appender_create(&g->samples, g->file, KS_SAMPLES_PATH, H5Tcopy(H5T_IEEE_F32LE),
+                                chunk ? chunk : 1, err);
 
     if (rc == 0)
-        rc = ks_h5_put_text(g->samples, "units", "ns", err);
+        rc = ks_h5_put_text(g->samples.dataset, "units", "ns", err);
     if (rc == 0)
-        rc = ks_h5_put_text(g->samples, "TITLE", "every sample: time of one call", err);
+        rc = ks_h5_put_text(g->samples.dataset, "TITLE", "every sample: time of one call", err);
     return rc;
 }
 
@@ -228,22 +202,17 @@ static int add_digest(struct gather *g, const char *path, uint64_t n, uint32_t c
 
 static int finish_samples(struct gather *g, struct ks_err *err)
 {
-    int rc = flush_samples(g, err);
+    int rc = ks_appender_finish(&g->samples, err);
 
     if (rc == 0)
-        rc = ks_h5_put_u64(g->samples, "n_rows", g->n_samples, err);
-    if (rc == 0)
-        rc = ks_h5_put_u64(g->samples, "crc32c", g->samples_crc, err);
-    if (rc == 0)
-        rc = add_digest(g, KS_SAMPLES_PATH, g->n_samples, g->samples_crc, err);
-    ks_h5_close(g->samples);
-    g->samples = KS_H5_NONE;
+        rc = add_digest(g, KS_SAMPLES_PATH, g->samples.n_rows, g->samples.crc, err);
+    ks_appender_drop(&g->samples);
     return rc;
 }
 
 static int finish_tables(struct gather *g, struct ks_err *err)
 {
-    hid_t view = g->tables[KS_T_MEASUREMENTS].dataset;
+    hid_t view = g->tables[KS_T_MEASUREMENTS].rows.dataset;
     int rc = ks_h5_put_u64(view, "n_cells", g->totals.n_cells, err);
 
     if (rc == 0)
@@ -253,7 +222,7 @@ static int finish_tables(struct gather *g, struct ks_err *err)
 
         rc = ks_table_finish(w, err);
         if (rc == 0)
-            rc = add_digest(g, w->layout.def->path, w->n_rows, w->crc, err);
+            rc = add_digest(g, w->rows.path, w->rows.n_rows, w->rows.crc, err);
         ks_table_drop(w);
     }
     return rc;
@@ -294,12 +263,11 @@ static void release(struct gather *g)
 {
     for (unsigned t = 0; t < KS_T_COUNT; t++)
         ks_table_drop(&g->tables[t]);
-    ks_h5_close(g->samples);
+    ks_appender_drop(&g->samples);
     ks_h5_close(g->file);
     ks_temp_drop(&g->temp);
     ks_list_release(&g->digests);
     ks_index_release(&g->index);
-    free(g->held);
 }
 
 static void sum_totals(struct gather *g)
@@ -323,14 +291,30 @@ static void sum_totals(struct gather *g)
     }
 }
 
-static int write_file(struct gather *g, struct ks_err *err)
+/* Rows are made here while the writer compresses what was made before. */
+static int write_rows(struct gather *g, struct ks_err *err)
 {
     const struct ks_sink sink = { g, put_row, put_samples };
+    struct ks_writer *writer = NULL;
+    int rc = ks_writer_start(&writer, err), stopped;
+
+    if (rc < 0)
+        return rc;
+    for (unsigned t = 0; t < KS_T_COUNT; t++)
+        g->tables[t].rows.writer = writer;
+    g->samples.writer = writer;
+    rc = ks_produce(&g->index, &sink, err);
+    stopped = ks_writer_stop(writer, rc == 0 ? err : NULL);
+    return rc < 0 ? rc : stopped;
+}
+
+static int write_file(struct gather *g, struct ks_err *err)
+{
     struct stat st;
     int rc = create_file(g, err);
 
     if (rc == 0)
-        rc = ks_produce(&g->index, &sink, err);
+        rc = write_rows(g, err);
     if (rc == 0)
         rc = finish_samples(g, err);
     if (rc == 0)
@@ -362,15 +346,11 @@ int ks_store_gather(const char *const *dirs, size_t n_dirs, const char *out_path
     static const struct ks_store_options defaults = { 0 };
     struct gather g = { .options = options ? options : &defaults,
                         .file = KS_H5_NONE,
-                        .samples = KS_H5_NONE,
                         .temp = { .fd = -1 },
                         .digests = { .size = sizeof(struct ks_digest) } };
     int rc = n_dirs ? 0 : ks_fail(err, KS_EINVAL, "no directory to gather from");
 
     ks_h5_start();
-    g.held = malloc(SAMPLE_CHUNK * sizeof(*g.held));
-    if (rc == 0 && !g.held)
-        rc = ks_fail(err, KS_ENOMEM, "out of memory");
     if (rc == 0)
         rc = build_index(&g, dirs, n_dirs, err);
     if (rc == 0)

@@ -94,6 +94,20 @@ static int cell_of(struct ks_index *x, uint32_t run, const struct ks_cell *c, ui
     return rc;
 }
 
+static bool is_repeat(const struct ks_index *x, const struct ks_cell_info *cell,
+                      const struct ks_record *r)
+{
+    for (uint32_t i = cell->first; i != KS_NO_ROW;) {
+        const struct ks_record_ref *ref = ks_list_at(&x->records, i);
+
+        if (ref->key.attempt == r->attempt && ref->key.round == r->round &&
+            ref->key.role == KS_ROLE_CELL)
+            return true;
+        i = ref->next;
+    }
+    return false;
+}
+
 static int add_record(struct ks_index *x, uint32_t run, const struct ks_journal_frame *f,
                       const struct ks_record *r, struct ks_err *err)
 {
@@ -121,8 +135,11 @@ static int add_record(struct ks_index *x, uint32_t run, const struct ks_journal_
                                             .flags = r->flags } };
     at = (uint32_t)(x->records.n - 1);
     cell = ks_list_at(&x->cells, i_cell);
-    if (r->role == KS_ROLE_CELL && r->attempt > cell->max_done)
-        cell->max_done = r->attempt;
+    if (r->role == KS_ROLE_CELL) {
+        ref->is_repeat = is_repeat(x, cell, r);
+        if (r->attempt > cell->max_done)
+            cell->max_done = r->attempt;
+    }
     if (cell->last == KS_NO_ROW)
         cell->first = at;
     else
@@ -284,15 +301,18 @@ static int decide(struct ks_index *x, struct ks_cell_info *cell, struct ks_list 
     held->n = where->n = 0;
     for (uint32_t i = cell->first; rc == 0 && i != KS_NO_ROW;) {
         const struct ks_record_ref *r = ks_list_at(&x->records, i);
+        uint32_t at = i;
 
+        i = r->next;
+        if (r->is_repeat)
+            continue;
         rc = ks_list_add(held, &added, err);
         if (rc == 0)
             *(struct ks_attempt *)added = r->key;
         if (rc == 0)
             rc = ks_list_add(where, &added, err);
         if (rc == 0)
-            *(uint32_t *)added = i;
-        i = r->next;
+            *(uint32_t *)added = at;
     }
     if (rc < 0)
         return rc;
@@ -304,6 +324,7 @@ static int decide(struct ks_index *x, struct ks_cell_info *cell, struct ks_list 
     cell->n_rounds =
         count_rounds(held->at, held->n, ((struct ks_attempt *)held->at)[final].attempt);
     x->n_measurements++;
+    x->has_rounds = x->has_rounds || cell->n_rounds > 1;
     return 0;
 }
 

@@ -25,6 +25,7 @@ struct pass {
     uint64_t n_attempt_rows, sample_offset;
     struct ks_list device_now; /* uint32_t: rows of /devices seen last in this run */
     struct ks_list open;       /* struct open_cell */
+    uint32_t *open_of_cell;    /* [cells] number in open; NULL when no cell has rounds */
     struct ks_record *rec;
     float *sample_f32; /* [KS_SAMPLES_MAX] */
     double *sorted;    /* scratch of ks_stats */
@@ -281,23 +282,35 @@ static int hold_samples(struct open_cell *o, const struct ks_record *r, struct k
     return 0;
 }
 
-static int find_open(struct pass *p, uint32_t cell, uint32_t n_rounds, size_t *i_out,
+static int need_open(struct pass *p, uint32_t cell, uint32_t n_rounds, struct open_cell **o_out,
                      struct ks_err *err)
 {
-    struct open_cell *o;
     void *added;
     int rc;
 
-    for (*i_out = 0; *i_out < p->open.n; (*i_out)++)
-        if (((struct open_cell *)ks_list_at(&p->open, *i_out))->cell == cell)
-            return 0;
-    rc = ks_list_add(&p->open, &added, err);
-    if (rc < 0)
-        return rc;
-    o = added;
-    o->cell = cell;
-    o->n_left = n_rounds;
+    if (p->open_of_cell[cell] == KS_NO_ROW) {
+        rc = ks_list_add(&p->open, &added, err);
+        if (rc < 0)
+            return rc;
+        p->open_of_cell[cell] = (uint32_t)(p->open.n - 1);
+        ((struct open_cell *)added)->cell = cell;
+        ((struct open_cell *)added)->n_left = n_rounds;
+    }
+    *o_out = ks_list_at(&p->open, p->open_of_cell[cell]);
     return 0;
+}
+
+/* The last one takes its place. */
+static void close_open(struct pass *p, struct open_cell *o)
+{
+    uint32_t at = p->open_of_cell[o->cell];
+
+    free(o->sample_ns);
+    p->open_of_cell[o->cell] = KS_NO_ROW;
+    *o = *(struct open_cell *)ks_list_at(&p->open, p->open.n - 1);
+    if (at != p->open.n - 1)
+        p->open_of_cell[o->cell] = at;
+    p->open.n--;
 }
 
 /* One more round of a cell with several; the cell's row comes with the last one. */
@@ -305,12 +318,10 @@ static int put_round(struct pass *p, const struct ks_record_ref *ref,
                      const struct ks_cell_info *cell, const struct ks_row *row, struct ks_err *err)
 {
     struct open_cell *o;
-    size_t i;
-    int rc = find_open(p, ref->cell, cell->n_rounds, &i, err);
+    int rc = need_open(p, ref->cell, cell->n_rounds, &o, err);
 
     if (rc < 0)
         return rc;
-    o = ks_list_at(&p->open, i);
     rc = hold_samples(o, p->rec, err);
     if (rc < 0)
         return rc;
@@ -322,9 +333,7 @@ static int put_round(struct pass *p, const struct ks_record_ref *ref,
     put_anchor(p->x, &o->row);
     if (rc == 0)
         rc = p->sink->row(p->sink->ctx, KS_T_MEASUREMENTS, &o->row, err);
-    free(o->sample_ns);
-    *o = *(struct open_cell *)ks_list_at(&p->open, p->open.n - 1);
-    p->open.n--;
+    close_open(p, o);
     return rc;
 }
 
@@ -333,7 +342,8 @@ static bool is_of_final(const struct ks_index *x, const struct ks_record_ref *re
 {
     const struct ks_record_ref *final;
 
-    if (cell->final == KS_NO_ROW || ref->key.role != KS_ROLE_CELL || (ref->key.flags & KS_FL_VOID))
+    if (cell->final == KS_NO_ROW || ref->is_repeat || ref->key.role != KS_ROLE_CELL ||
+        (ref->key.flags & KS_FL_VOID))
         return false;
     final = ks_list_at(&x->records, cell->final);
     return final->key.attempt == ref->key.attempt;
@@ -443,6 +453,18 @@ static int put_small(const struct ks_index *x, const struct ks_sink *sink, struc
     return rc;
 }
 
+static int make_open_map(struct pass *p, struct ks_err *err)
+{
+    size_t n = p->x->cells.n;
+
+    p->open_of_cell = malloc(n * sizeof(*p->open_of_cell));
+    if (!p->open_of_cell)
+        return ks_fail(err, KS_ENOMEM, "out of memory for %zu cells", n);
+    for (size_t i = 0; i < n; i++)
+        p->open_of_cell[i] = KS_NO_ROW;
+    return 0;
+}
+
 int ks_produce(const struct ks_index *x, const struct ks_sink *sink, struct ks_err *err)
 {
     struct pass p = { .x = x,
@@ -455,8 +477,11 @@ int ks_produce(const struct ks_index *x, const struct ks_sink *sink, struct ks_e
     p.sample_f32 = malloc(KS_SAMPLES_MAX * sizeof(*p.sample_f32));
     if (rc == 0 && (!p.rec || !p.sample_f32))
         rc = ks_fail(err, KS_ENOMEM, "out of memory");
+    if (rc == 0 && x->has_rounds)
+        rc = make_open_map(&p, err);
     for (uint32_t run = 0; rc == 0 && run < x->runs.n; run++)
         rc = read_run(&p, run, err);
+    free(p.open_of_cell);
     for (size_t i = 0; i < p.open.n; i++)
         free(((struct open_cell *)ks_list_at(&p.open, i))->sample_ns);
     ks_list_release(&p.open);

@@ -2,7 +2,7 @@
 /* store.h - results.h5: made whole from journals, checked against them, read row by row. The only
  * module that knows HDF5; docs/results.md describes the file.
  *
- * HDF5 is not thread-safe as Debian builds it: use these functions from one thread. */
+ * HDF5 need not be thread-safe: use these functions from one thread. */
 #ifndef KS_STORE_H
 #define KS_STORE_H
 

@@ -297,63 +297,37 @@ int ks_table_create(struct ks_table_writer *w, hid_t file, const struct ks_table
                     const uint32_t *text_len, uint64_t n_rows, uint32_t chunk_rows,
                     struct ks_err *err)
 {
+    hid_t type = KS_H5_NONE;
     int rc;
 
-    *w = (struct ks_table_writer){ .dataset = KS_H5_NONE, .type = KS_H5_NONE };
+    *w = (struct ks_table_writer){ 0 };
     rc = layout_init(&w->layout, def, err);
     if (rc == 0)
-        rc = plan(&w->layout, text_len, &w->type, err);
-    if (rc == 0) {
-        w->chunk_rows = choose_chunk(w->layout.row_bytes, n_rows, chunk_rows);
-        w->held = malloc(w->chunk_rows * w->layout.row_bytes);
-        if (!w->held)
-            rc = ks_fail(err, KS_ENOMEM, "out of memory");
-    }
+        rc = plan(&w->layout, text_len, &type, err);
     if (rc == 0)
-        rc = ks_h5_dataset(file, def->path, w->type, w->chunk_rows, &w->dataset, err);
+        rc = ks_appender_create(&w->rows, file, def->path, type,
+                                choose_chunk(w->layout.row_bytes, n_rows, chunk_rows), err);
     if (rc == 0)
-        rc = describe(w->dataset, def, err);
+        rc = describe(w->rows.dataset, def, err);
     return rc < 0 ? ks_err_context(err, rc, "table '%s'", def->path) : 0;
-}
-
-static int flush(struct ks_table_writer *w, struct ks_err *err)
-{
-    int rc;
-
-    if (w->n_held == 0)
-        return 0;
-    w->crc = ks_crc32c(w->crc, w->held, w->n_held * w->layout.row_bytes);
-    rc = ks_h5_append(w->dataset, w->type, w->held, w->n_held, &w->n_rows, err);
-    w->n_held = 0;
-    return rc < 0 ? ks_err_context(err, rc, "table '%s'", w->layout.def->path) : 0;
 }
 
 int ks_table_put(struct ks_table_writer *w, const void *row, struct ks_err *err)
 {
-    ks_packing_pack(&w->layout, row, w->held + w->n_held * w->layout.row_bytes);
-    return ++w->n_held == w->chunk_rows ? flush(w, err) : 0;
+    ks_packing_pack(&w->layout, row, ks_appender_slot(&w->rows));
+    return ks_appender_commit(&w->rows, err);
 }
 
 int ks_table_finish(struct ks_table_writer *w, struct ks_err *err)
 {
-    int rc = flush(w, err);
-
-    if (rc == 0)
-        rc = ks_h5_put_u64(w->dataset, "n_rows", w->n_rows, err);
-    if (rc == 0)
-        rc = ks_h5_put_u64(w->dataset, "crc32c", w->crc, err);
-    return rc;
+    return ks_appender_finish(&w->rows, err);
 }
 
 void ks_table_drop(struct ks_table_writer *w)
 {
-    if (!w->layout.def)
-        return;
-    ks_h5_close(w->dataset);
-    ks_h5_close(w->type);
-    free(w->held);
-    layout_release(&w->layout);
-    *w = (struct ks_table_writer){ 0 };
+    ks_appender_drop(&w->rows);
+    if (w->layout.def)
+        layout_release(&w->layout);
 }
 
 /* ---- reading ---- */

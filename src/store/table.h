@@ -4,6 +4,7 @@
 #ifndef KS_STORE_TABLE_H
 #define KS_STORE_TABLE_H
 
+#include "store/appender.h"
 #include "store/h5.h"
 #include "store/schema.h"
 
@@ -29,15 +30,11 @@ int ks_packing_unpack(const struct ks_packing *l, const uint8_t *packed, void *r
 
 struct ks_table_writer {
     struct ks_packing layout;
-    hid_t dataset, type;
-    uint8_t *held; /* [chunk_rows] packed */
-    size_t n_held, chunk_rows;
-    uint64_t n_rows; /* on disk */
-    uint32_t crc;    /* CRC-32C of all packed rows */
+    struct ks_appender rows;
 };
 
-/* n_rows: how many will come, for the chunk size; chunk_rows 0 = about 1 MiB. The writer is safe to
- * close whether or not this succeeded, if it was zero-initialised. */
+/* n_rows: how many will come, for the chunk size; chunk_rows 0 = about 0.5 MiB. The writer is safe
+ * to drop whether or not this succeeded, if it was zero-initialised. */
 int ks_table_create(struct ks_table_writer *w, hid_t file, const struct ks_table_def *def,
                     const uint32_t *text_len, uint64_t n_rows, uint32_t chunk_rows,
                     struct ks_err *err);

@@ -129,7 +129,7 @@ static hid_t write_rows(int fd, const struct ks_table_def *def, const struct sam
     for (size_t i = 0; i < n; i++)
         assert_int_equal(ks_table_put(&w, &rows[i], NULL), 0);
     assert_int_equal(ks_table_finish(&w, NULL), 0);
-    assert_int_equal(w.n_rows, n);
+    assert_int_equal(w.rows.n_rows, n);
     ks_table_drop(&w);
     return file;
 }
