@@ -212,7 +212,8 @@ int ks_agent_step(struct ks_agent *a, struct ks_err *err)
             rc = ks_worker_read(a, err);
         if (rc == 0 && a->is_draining)
             return drain_worker(a, err);
-        if (rc == 0 && a->session.kind == SESSION_NORMAL && !a->worker.is_lying)
+        if (rc == 0 && a->session.kind == SESSION_NORMAL && !a->worker.is_lying &&
+            !a->worker.is_retired)
             rc = feed(a, err);
         return rc;
     }

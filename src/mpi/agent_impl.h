@@ -19,6 +19,7 @@ struct work { /* one cell to run */
     uint32_t i_instance, attempt, round, role;
     uint32_t n_deaths; /* abnormal ends so far, in this lease */
     uint32_t n_dirty;  /* contaminated measurements so far */
+    uint32_t position; /* in its block; given when it is sent */
     uint32_t i_lease;  /* index into leases, NO_LEASE when it belongs to none */
 };
 
@@ -53,10 +54,13 @@ struct worker {
     struct ks_buf out; /* requests not yet in the pipe */
     struct ks_frame_reader in;
     struct ks_id128 nonce;
-    uint64_t seq;  /* of the last record taken */
-    bool is_lying; /* something on the pipe was not from the worker */
+    uint64_t seq;         /* of the last record taken */
+    bool is_lying;        /* something on the pipe was not from the worker, or is missing */
+    bool has_lost_record; /* it reported a cell, but the record went elsewhere */
+    bool is_retired;      /* no record after the last one taken counts: ks_recover_doubt */
     uint64_t started_ns;
-    uint64_t printed; /* ring_bytes when the cell in flight began */
+    uint64_t printed;  /* ring_bytes when the cell in flight began */
+    uint32_t n_denied; /* refused calls that records have told of */
 };
 
 struct block {
@@ -64,6 +68,7 @@ struct block {
     uint32_t i_anchor;   /* instance, when has_anchor */
     bool has_anchor, is_waiting;
     uint32_t i_candidate, n_failed;
+    uint32_t n_dirty; /* contaminated measurements of the anchor at this end */
     uint32_t position;
 };
 
@@ -72,6 +77,7 @@ struct recovery {
     bool is_on;
     struct work culprit; /* valid when has_culprit */
     bool has_culprit, retry_is_due;
+    bool is_doubt; /* the culprit did not die, see ks_recover_doubt */
     bool needs_canary;
     uint32_t n_canary_deaths;
     uint32_t i_problem;
@@ -140,9 +146,10 @@ int ks_worker_send_end(struct ks_agent *a, struct ks_err *err);
 int ks_worker_flush(struct ks_agent *a, struct ks_err *err);
 int ks_worker_read(struct ks_agent *a, struct ks_err *err); /* takes every record that is there */
 void ks_worker_release(struct ks_agent *a);
-/* What was printed since the last call goes into the journal under this cell, the last 64 KiB. */
+/* What was printed from where the last call ended up to `end`, a value of ring_bytes, goes into the
+ * journal under this cell; the last 64 KiB, as far as they are still there. */
 int ks_worker_emit_output(struct ks_agent *a, const struct ks_cell *cell, const struct work *w,
-                          struct ks_err *err);
+                          uint64_t end, struct ks_err *err);
 bool ks_references_are_sealed(int fd);
 
 /* agent_recover.c */
@@ -150,6 +157,12 @@ bool ks_references_are_sealed(int fd);
 int ks_recover_record(struct ks_agent *a, const struct work *w, struct ks_record *r,
                       struct ks_err *err);
 int ks_recover_canary(struct ks_agent *a, const struct ks_record *r, struct ks_err *err);
+/* A failure that may be the doing of the cells before it in the worker, such as memory that they
+ * kept: it is held back, and the cell runs once more in a worker of its own. */
+bool ks_recover_is_doubtful(const struct ks_agent *a, const struct work *w,
+                            const struct ks_record *r);
+int ks_recover_doubt(struct ks_agent *a, const struct work *w, const struct ks_record *r,
+                     struct ks_err *err);
 /* The worker ended; culprit_end: how, when it was abnormal. */
 int ks_recover_death(struct ks_agent *a, const struct ks_child_end *end, struct ks_err *err);
 /* Prepare the next session of a recovery: true when there is one; false: recovery is over. */

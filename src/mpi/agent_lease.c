@@ -92,15 +92,23 @@ static void anchor_stats(const struct ks_record *r, double *median, double *lo, 
 
 /* The anchor is the first instance, in the config's order, that the problem accepts: the same on
  * every device. */
-static int take_anchor(struct ks_agent *a, const struct work *w, const struct ks_record *r,
+static int take_anchor(struct ks_agent *a, const struct work *w, struct ks_record *r,
                        struct ks_err *err)
 {
     struct block *b = &a->block;
     struct lease *l = &a->leases[w->i_lease];
     b->is_waiting = false;
+    bool is_dirty = ks_agent_judge(a, r);
     int rc = ks_agent_emit_record(a, r, err);
     if (rc < 0)
         return rc;
+    if (is_dirty && b->n_dirty < a->c.grid->job.contention.retries && !a->is_draining) {
+        b->n_dirty++; /* once more: the whole block is compared with it */
+        if (l->stage == STAGE_OPEN)
+            b->i_candidate = w->i_instance;
+        return 0;
+    }
+    b->n_dirty = 0;
     if (l->stage == STAGE_CLOSE) {
         anchor_stats(r, &b->rec.close_ns, &b->rec.close_lo_ns, &b->rec.close_hi_ns);
         l->stage = STAGE_END;
@@ -176,6 +184,8 @@ int ks_agent_take(struct ks_agent *a, const struct work *w, struct ks_record *r,
     if (w->role == KS_ROLE_ANCHOR)
         return take_anchor(a, w, r, err);
     a->block.rec.n_cells++;
+    if (ks_recover_is_doubtful(a, w, r))
+        return ks_recover_doubt(a, w, r, err);
     bool is_dirty = ks_agent_judge(a, r);
     if (is_dirty && w->n_dirty < a->c.grid->job.contention.retries && !a->is_draining) {
         struct work more = *w;
@@ -262,11 +272,12 @@ static int pick_cell(struct ks_agent *a, uint32_t i, struct work *out, bool *is_
     return 0;
 }
 
-static struct work anchor_work(uint32_t i_instance, uint32_t i_lease)
+static struct work anchor_work(const struct block *b, uint32_t i_instance, uint32_t i_lease)
 {
-    return (struct work){
-        .i_instance = i_instance, .attempt = 1, .role = KS_ROLE_ANCHOR, .i_lease = i_lease
-    };
+    return (struct work){ .i_instance = i_instance,
+                          .attempt = 1 + b->n_dirty,
+                          .role = KS_ROLE_ANCHOR,
+                          .i_lease = i_lease };
 }
 
 /* One step of one lease: work to do, or a stage further (PICK_NONE), or PICK_BLOCKED until a record
@@ -285,7 +296,7 @@ static int pick_in_lease(struct ks_agent *a, uint32_t i, struct work *out, enum 
         if (a->block.rec.block_id != l->m.block_id)
             open_block(a, &l->m);
         if (next_candidate(a, &l->m, &out->i_instance)) {
-            *out = anchor_work(out->i_instance, i);
+            *out = anchor_work(&a->block, out->i_instance, i);
             a->block.is_waiting = true;
             *pick = PICK_WORK;
             return 0;
@@ -306,7 +317,7 @@ static int pick_in_lease(struct ks_agent *a, uint32_t i, struct work *out, enum 
         if (a->block.is_waiting)
             return 0;
         if (a->block.has_anchor && a->block.rec.close_ns <= 0) {
-            *out = anchor_work(a->block.i_anchor, i);
+            *out = anchor_work(&a->block, a->block.i_anchor, i);
             a->block.is_waiting = true;
             *pick = PICK_WORK;
             return 0;

@@ -23,24 +23,33 @@ static struct ks_record *copy_record(const struct ks_record *r, struct ks_err *e
     return copy;
 }
 
-static void take_tail(const struct ks_status *s, struct ks_record *r)
+/* Of what was printed since the last record: the rest is another cell's. */
+static void take_tail(const struct worker *w, struct ks_record *r)
 {
-    uint64_t total = s->ring_bytes;
-    uint64_t n = total < KS_TAIL_MAX ? total : KS_TAIL_MAX;
+    const struct ks_status *s = w->status;
+    uint64_t total = s->ring_bytes, fresh = total > w->printed ? total - w->printed : 0;
+    uint64_t n = fresh < KS_TAIL_MAX ? fresh : KS_TAIL_MAX;
     for (uint64_t i = 0; i < n; i++)
         r->tail[i] = (char)s->ring[(total - n + i) % KS_STATUS_RING];
     r->n_tail = (uint32_t)n;
+}
+
+static bool is_at_cap(const struct ks_agent *a, uint64_t peak_bytes)
+{
+    uint64_t cap = (uint64_t)a->c.grid->job.isolate.memory_mib << 20;
+    return cap && peak_bytes >= cap / 100 * 95;
 }
 
 static void outcome_of_exit(const struct ks_agent *a, int code, struct ks_record *r)
 {
     r->outcome = KS_O_EXITED;
     r->code = code;
-    if (a->worker.status->pipe_broken || code == KS_WORKER_EXIT_PIPE ||
-        code == KS_WORKER_EXIT_PROTOCOL) {
+    bool is_kernels = r->phase >= KS_PH_LOAD && r->phase <= KS_PH_VERIFY; /* any status may be */
+    if (a->worker.status->pipe_broken ||
+        (!is_kernels && (code == KS_WORKER_EXIT_PIPE || code == KS_WORKER_EXIT_PROTOCOL))) {
         r->outcome = KS_O_WORKER_LOST;
         snprintf(r->reason, sizeof(r->reason), "the worker's descriptors were closed");
-    } else if (code == KS_WORKER_EXIT_SETUP) {
+    } else if (!is_kernels && code == KS_WORKER_EXIT_SETUP) {
         r->outcome = KS_O_WORKER_LOST;
         snprintf(r->reason, sizeof(r->reason), "the worker could not be set up");
     }
@@ -73,42 +82,53 @@ static void outcome_of_end(const struct ks_agent *a, const struct ks_child_end *
         return;
     default:
         r->outcome = KS_O_WORKER_LOST;
-        snprintf(r->reason, sizeof(r->reason), "%s",
-                 a->worker.is_lying ? "something else wrote into the record pipe"
-                                    : ks_end_text(end->how));
+        snprintf(r->reason, sizeof(r->reason), "%s", ks_end_text(end->how));
     }
+}
+
+static void set_outcome(const struct ks_agent *a, const struct ks_child_end *end,
+                        struct ks_record *r)
+{
+    if (a->worker.is_lying) {
+        r->outcome = KS_O_WORKER_LOST;
+        snprintf(r->reason, sizeof(r->reason), "%s",
+                 a->worker.has_lost_record ? "its record did not arrive"
+                                           : "something else wrote into the record pipe");
+        return;
+    }
+    outcome_of_end(a, end, r);
+    bool died = r->outcome == KS_O_CRASHED || r->outcome == KS_O_EXITED;
+    if (died && is_at_cap(a, r->peak_bytes)) {
+        r->outcome = KS_O_OUT_OF_MEMORY;
+        r->code = 0;
+        snprintf(r->reason, sizeof(r->reason), "reached its memory cap of %u MiB",
+                 a->c.grid->job.isolate.memory_mib);
+    }
+}
+
+static void take_phase(const struct ks_status *s, struct ks_record *r)
+{
+    uint32_t phase = s->phase; /* a kernel may have written anything there */
+    r->phase = phase <= KS_PH_EXIT ? phase : KS_PH_IDLE;
 }
 
 /* What a worker's end means for the cell in flight. */
 static void classify(const struct ks_agent *a, const struct ks_child_end *end, struct ks_record *r)
 {
     const struct ks_status *s = a->worker.status;
-    uint64_t cap = (uint64_t)a->c.grid->job.isolate.memory_mib << 20;
-    uint32_t phase = s->phase; /* a kernel may have written anything there */
-    r->phase = phase <= KS_PH_EXIT ? phase : KS_PH_IDLE;
+    take_phase(s, r);
     r->pid = end->pid;
     r->worker = a->worker.nonce;
     r->started_ns = ks_realtime_ns();
     r->fault_address = s->fault_address;
-    r->n_denied = s->n_denied;
-    r->denied_call = s->denied_call;
     r->peak_bytes = s->peak_bytes;
-    if (r->n_denied)
+    if (s->n_denied > a->worker.n_denied) { /* those before are in their own records */
+        r->n_denied = s->n_denied - a->worker.n_denied;
+        r->denied_call = s->denied_call;
         r->flags |= KS_FL_DENIED_CALLS;
-    take_tail(s, r);
-    if (a->worker.is_lying) {
-        r->outcome = KS_O_WORKER_LOST;
-        snprintf(r->reason, sizeof(r->reason), "something else wrote into the record pipe");
-        return;
     }
-    outcome_of_end(a, end, r);
-    bool died = r->outcome == KS_O_CRASHED || r->outcome == KS_O_EXITED;
-    if (died && cap && r->peak_bytes >= cap / 100 * 95) {
-        r->outcome = KS_O_OUT_OF_MEMORY;
-        r->code = 0;
-        snprintf(r->reason, sizeof(r->reason), "reached its memory cap of %u MiB",
-                 a->c.grid->job.isolate.memory_mib);
-    }
+    take_tail(&a->worker, r);
+    set_outcome(a, end, r);
 }
 
 static void fill_record(const struct ks_agent *a, const struct work *w,
@@ -122,7 +142,7 @@ static void fill_record(const struct ks_agent *a, const struct work *w,
     r->rank = a->c.rank;
     r->device_id = a->c.device_id;
     r->block_id = a->session.block_id;
-    r->position = a->block.position ? a->block.position - 1 : 0;
+    r->position = w->position;
     r->lease_id = w->i_lease == NO_LEASE ? 0 : a->leases[w->i_lease].m.lease;
     r->seq = a->worker.seq + 1;
     if (a->c.build) {
@@ -226,7 +246,7 @@ static int death_in_normal(struct ks_agent *a, const struct ks_child_end *end, s
     if (rc < 0)
         return rc;
     fill_record(a, &w, end, a->record);
-    rc = ks_worker_emit_output(a, &a->record->cell, &w, err);
+    rc = ks_worker_emit_output(a, &a->record->cell, &w, a->worker.status->ring_bytes, err);
     if (rc < 0)
         return rc;
     if (w.role == KS_ROLE_ANCHOR) {
@@ -251,6 +271,37 @@ static int death_in_normal(struct ks_agent *a, const struct ks_child_end *end, s
     return 0;
 }
 
+bool ks_recover_is_doubtful(const struct ks_agent *a, const struct work *w,
+                            const struct ks_record *r)
+{
+    bool is_first = a->session.n_done <= 1 || r->phase == KS_PH_REFERENCE; /* no kernel before it */
+    bool is_short = r->outcome == KS_O_OUT_OF_MEMORY || r->outcome == KS_O_LOAD_FAILED ||
+                    (r->outcome == KS_O_LAUNCH_FAILED && is_at_cap(a, r->peak_bytes));
+    return is_short && !is_first && !a->is_draining && w->n_deaths < a->c.grid->job.isolate.retries;
+}
+
+int ks_recover_doubt(struct ks_agent *a, const struct work *w, const struct ks_record *r,
+                     struct ks_err *err)
+{
+    struct recovery *v = &a->recovery;
+    struct ks_record *first = copy_record(r, err);
+    if (!first)
+        return KS_ENOMEM;
+    first->flags |= KS_FL_UNCONFIRMED;
+    *v = (struct recovery){ .is_on = true,
+                            .is_doubt = true,
+                            .has_culprit = true,
+                            .retry_is_due = true,
+                            .culprit = *w,
+                            .i_problem = a->session.i_problem,
+                            .block_id = a->session.block_id,
+                            .first = first };
+    v->culprit.attempt++;
+    v->culprit.n_deaths++;
+    a->worker.is_retired = true;
+    return ks_warden_kill(a->c.warden, a->worker.child, err);
+}
+
 /* Journal the death and then what its retry gave. */
 static int settle_retry(struct ks_agent *a, const struct ks_record *r, bool is_repeated,
                         struct ks_err *err)
@@ -273,7 +324,7 @@ static int settle_retry(struct ks_agent *a, const struct ks_record *r, bool is_r
         return 0;
     }
     v->retry_is_due = v->has_culprit = false;
-    if (!is_repeated)
+    if (!is_repeated && !v->is_doubt)
         accuse(a);
     rc = ks_agent_emit_record(a, r, err);
     if (rc == 0)
@@ -302,6 +353,21 @@ static void convict(struct ks_record *r)
     snprintf(r->reason, sizeof(r->reason), "heap_corruption");
 }
 
+/* Its worker reported the cell, and then did not end in order: only what the cell left behind can
+ * have done that. A signal comes from the allocator or from what was overwritten. */
+static void end_after_record(const struct ks_agent *a, const struct ks_child_end *end,
+                             struct ks_record *r)
+{
+    take_phase(a->worker.status, r);
+    take_tail(&a->worker, r);
+    if (end->how == KS_END_SIGNALED && !a->worker.is_lying) {
+        convict(r);
+        return;
+    }
+    r->flags |= KS_FL_UNCONFIRMED;
+    set_outcome(a, end, r);
+}
+
 /* The record of the one cell of a retry or suspect session: what its worker sent (kept in
  * verdicts[slot]), else what its end means. */
 static int session_record(struct ks_agent *a, const struct ks_child_end *end, bool is_abnormal,
@@ -310,7 +376,7 @@ static int session_record(struct ks_agent *a, const struct ks_child_end *end, bo
     struct recovery *v = &a->recovery;
     if (v->verdicts[slot]) {
         if (is_abnormal)
-            convict(v->verdicts[slot]);
+            end_after_record(a, end, v->verdicts[slot]);
         return 0;
     }
     fill_record(a, &a->session.sent[0], end, a->record);
@@ -348,6 +414,8 @@ int ks_recover_death(struct ks_agent *a, const struct ks_child_end *end, struct 
 {
     struct recovery *v = &a->recovery;
     bool is_abnormal = is_abnormal_end(a, end);
+    if (a->worker.is_retired && end->how != KS_END_ABANDONED)
+        return requeue_unstarted(a, a->session.n_done, err);
     if (is_abnormal)
         a->totals.n_deaths++;
     if (end->how == KS_END_NO_EXEC) {
@@ -357,7 +425,7 @@ int ks_recover_death(struct ks_agent *a, const struct ks_child_end *end, struct 
     if (end->how == KS_END_ABANDONED) {
         int rc = ks_agent_emit_event(a, KS_EV_ABANDONED, err,
                                      "worker %d hangs in the kernel and was abandoned", end->pid);
-        if (rc == 0 && a->session.kind == SESSION_NORMAL)
+        if (rc == 0 && a->session.kind == SESSION_NORMAL && !a->worker.is_retired)
             rc = death_in_normal(a, end, err);
         if (rc == 0 && v->first)
             rc = ks_agent_emit_record(a, v->first, err);
@@ -473,10 +541,11 @@ int ks_agent_child_ended(struct ks_agent *a, const struct ks_child_end *end, str
     a->totals.worker_ns += end->wall_ns;
     if (rc == 0 && !a->is_killed)
         rc = ks_recover_death(a, end, err);
-    if (rc == 0 && a->session.n_done && a->worker.status->ring_bytes > a->worker.printed) {
+    if (rc == 0 && a->session.n_done && !a->worker.is_retired &&
+        a->worker.status->ring_bytes > a->worker.printed) {
         const struct work *w = &a->session.sent[a->session.n_done - 1];
         struct ks_cell cell = ks_agent_cell(a, a->session.i_problem, w->i_instance);
-        rc = ks_worker_emit_output(a, &cell, w, err);
+        rc = ks_worker_emit_output(a, &cell, w, a->worker.status->ring_bytes, err);
     }
     a->is_killed = false;
     ks_worker_release(a);

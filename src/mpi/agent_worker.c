@@ -240,7 +240,7 @@ int ks_worker_send_cell(struct ks_agent *a, const struct work *w, struct ks_err 
         .attempt = w->attempt,
         .round = w->round,
         .role = w->role,
-        .position = a->block.position++,
+        .position = a->block.position,
         .block_id = s->block_id,
         .lease_id = w->i_lease == NO_LEASE ? 0 : a->leases[w->i_lease].m.lease,
     };
@@ -255,7 +255,8 @@ int ks_worker_send_cell(struct ks_agent *a, const struct work *w, struct ks_err 
     ks_buf_clear(&a->body);
     ks_req_cell_encode(&r, &a->body);
     put_request(a, KS_F_REQ_CELL);
-    s->sent[s->n_sent++] = *w;
+    s->sent[s->n_sent] = *w;
+    s->sent[s->n_sent++].position = a->block.position++;
     return ks_worker_flush(a, err);
 }
 
@@ -278,19 +279,22 @@ int ks_worker_send_end(struct ks_agent *a, struct ks_err *err)
 }
 
 int ks_worker_emit_output(struct ks_agent *a, const struct ks_cell *cell, const struct work *wk,
-                          struct ks_err *err)
+                          uint64_t end, struct ks_err *err)
 {
     struct worker *w = &a->worker;
-    uint64_t total = w->status->ring_bytes, fresh = total - w->printed;
-    w->printed = total;
-    if (!fresh || fresh > total)
+    uint64_t total = w->status->ring_bytes, from = w->printed;
+    uint64_t fresh = end - from;
+    if (end <= from || end > total)
         return 0;
-    uint64_t n = fresh < KS_OUTPUT_MAX ? fresh : KS_OUTPUT_MAX;
-    uint8_t *copy = malloc(n);
+    w->printed = end;
+    if (total - from > KS_STATUS_RING) /* overwritten */
+        from = total - KS_STATUS_RING;
+    uint64_t n = from < end ? end - from : 0;
+    uint8_t *copy = malloc(n + 1);
     if (!copy)
         return ks_fail(err, KS_ENOMEM, "output: out of memory");
     for (uint64_t i = 0; i < n; i++)
-        copy[i] = w->status->ring[(total - n + i) % KS_STATUS_RING];
+        copy[i] = w->status->ring[(from + i) % KS_STATUS_RING];
     struct ks_output o = {
         .cell = *cell, .attempt = wk->attempt, .round = wk->round, .n_total = fresh
     };
@@ -323,6 +327,7 @@ static int take_record(struct ks_agent *a, const struct ks_frame *f, struct ks_e
         return 0;
     }
     a->worker.seq++;
+    a->worker.n_denied += r->n_denied;
     r->rank = a->c.rank;
     r->device_id = a->c.device_id;
     if (a->c.is_oversubscribed)
@@ -330,7 +335,7 @@ static int take_record(struct ks_agent *a, const struct ks_frame *f, struct ks_e
     if (r->role == KS_ROLE_CANARY)
         return ks_recover_canary(a, r, err);
     struct work w = a->session.sent[a->session.n_done++];
-    int rc = ks_worker_emit_output(a, &r->cell, &w, err);
+    int rc = ks_worker_emit_output(a, &r->cell, &w, a->worker.printed + r->n_printed, err);
     if (rc < 0)
         return rc;
     return a->session.kind == SESSION_NORMAL ? ks_agent_take(a, &w, r, err)
@@ -343,7 +348,7 @@ static int take_frames(struct ks_agent *a, struct ks_err *err)
 {
     struct worker *w = &a->worker;
     struct ks_frame f;
-    while (!w->is_lying && ks_frame_next(&w->in, &f) == 1) {
+    while (!w->is_lying && !w->is_retired && ks_frame_next(&w->in, &f) == 1) {
         if (w->in.n_damaged_places)
             break;
         if (f.type == KS_F_READY)
@@ -365,7 +370,8 @@ int ks_worker_read(struct ks_agent *a, struct ks_err *err)
 {
     struct worker *w = &a->worker;
     uint8_t bytes[65536];
-    while (w->record_fd >= 0 && !w->is_lying) {
+    uint64_t n_reported = w->status ? w->status->n_done : 0; /* their records are in the pipe */
+    while (w->record_fd >= 0 && !w->is_lying && !w->is_retired) {
         ssize_t n = read(w->record_fd, bytes, sizeof(bytes));
         if (n < 0 && errno == EINTR)
             continue;
@@ -377,6 +383,8 @@ int ks_worker_read(struct ks_agent *a, struct ks_err *err)
         if (rc < 0)
             return rc;
     }
+    if (!w->is_lying && !w->is_retired && n_reported > a->session.n_done)
+        w->is_lying = w->has_lost_record = true;
     if (w->is_lying && w->is_alive)
         return ks_warden_kill(a->c.warden, w->child, err);
     return 0;

@@ -80,6 +80,7 @@ static const struct ks_def record_defs[] = {
     F(83, INT, denied_call, .def = -1),
     F(84, RAW, tail, COUNT(n_tail)),
     F(85, INT, workspace_bytes, ),
+    F(86, UINT, n_printed, ),
 };
 #undef F
 #undef COUNT

@@ -85,6 +85,7 @@ struct ks_record {
     uint32_t n_tail;
     char tail[KS_TAIL_MAX]; /* last bytes of stdout and stderr, not terminated */
     int64_t workspace_bytes;
+    uint64_t n_printed; /* bytes, by a cell that came to its end; they stand in KS_F_OUTPUT */
 };
 
 /* A record with every field at its "nothing known" value. ~14 KB: keep it off deep stacks. */

@@ -43,7 +43,8 @@ struct ks_worker {
     /* the cell in hand */
     uint64_t cell_deadline_ns; /* CLOCK_MONOTONIC; 0 = none */
     struct ks_record rec;
-    uint64_t seq; /* of the last record */
+    uint64_t seq;     /* of the last record */
+    uint64_t printed; /* ring_bytes when it was sent */
 
     struct ks_buf body, frame; /* scratch of the writer */
 };

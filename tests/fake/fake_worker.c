@@ -23,7 +23,9 @@ struct fake {
     struct ks_record r;
     struct ks_req_cell cell;
     uint64_t seq;
-    bool is_poisoned, dies_at_exit, dies_between;
+    bool is_poisoned, dies_at_exit, dies_between, is_hoarded;
+    bool is_deaf;
+    int exit_status;
     struct ks_buf body, frame;
 };
 
@@ -167,6 +169,65 @@ static void do_late(struct fake *f)
     f->dies_at_exit = true;
 }
 
+static void do_lateexit(struct fake *f)
+{
+    f->exit_status = 3;
+}
+
+/* Its record arrives, the next request does not. */
+static void do_unread(struct fake *f)
+{
+    f->is_deaf = true;
+}
+
+/* Its record goes elsewhere, and the worker waits for the next request. */
+static void do_lost(struct fake *f)
+{
+    int fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    (void)f;
+    (void)dup2(fd, KS_FD_RECORD);
+}
+
+static void do_denied(struct fake *f)
+{
+    f->status->n_denied += 2;
+    f->status->denied_call = 57;
+    f->r.n_denied = 2;
+    f->r.denied_call = 57;
+    f->r.flags = KS_FL_DENIED_CALLS;
+}
+
+/* Keeps all memory; then the next one that wants some gets none. */
+static void do_hoard(struct fake *f)
+{
+    f->is_hoarded = true;
+}
+
+static void do_needy(struct fake *f)
+{
+    if (f->is_hoarded)
+        f->r.outcome = KS_O_OUT_OF_MEMORY;
+}
+
+static void do_greedy(struct fake *f)
+{
+    f->r.outcome = KS_O_OUT_OF_MEMORY;
+}
+
+static void do_refused(struct fake *f)
+{
+    f->r.outcome = KS_O_LAUNCH_FAILED;
+    f->r.peak_bytes = f->is_hoarded ? f->setup.memory_bytes : 1;
+}
+
+/* Prints, and the warden has it before the record comes. */
+static void do_say(struct fake *f)
+{
+    (void)f;
+    (void)ks_write_all(1, f->cell.entry, strlen(f->cell.entry), NULL);
+    ks_sleep_ns(200000000);
+}
+
 static void do_victim(struct fake *f)
 {
     if (f->is_poisoned)
@@ -252,6 +313,15 @@ static const struct {
     { "noisyall", do_noisyall },
     { "print", do_print },
     { "noisypoison", do_noisypoison },
+    { "lateexit", do_lateexit },
+    { "unread", do_unread },
+    { "lost", do_lost },
+    { "denied", do_denied },
+    { "hoard", do_hoard },
+    { "needy", do_needy },
+    { "greedy", do_greedy },
+    { "refused", do_refused },
+    { "say", do_say },
 };
 
 static void act(struct fake *f)
@@ -285,10 +355,13 @@ static void on_cell(struct fake *f, const struct ks_frame *q)
     r->calls = 1;
     for (uint32_t i = 0; i < 5; i++)
         r->sample_ns[i] = 1000 + i + 10 * f->cell.position;
+    uint64_t printed = f->status->ring_bytes;
     act(f);
+    r->n_printed = f->status->ring_bytes - printed;
     if (r->outcome != KS_O_OK)
         r->n_samples = 0;
     send_record(f);
+    f->status->n_done++;
     f->status->phase = KS_PH_IDLE;
     f->status->i_cell = UINT64_MAX;
     if (f->dies_between)
@@ -340,6 +413,10 @@ static void on_setup(struct fake *f, const struct ks_frame *q)
 
 static void serve(struct fake *f, const struct ks_frame *q)
 {
+    if (f->is_deaf) {
+        f->status->pipe_broken = 1;
+        _exit(KS_WORKER_EXIT_PIPE);
+    }
     switch (q->type) {
     case KS_F_REQ_SETUP:
         on_setup(f, q);
@@ -357,7 +434,7 @@ static void serve(struct fake *f, const struct ks_frame *q)
         f->status->phase = KS_PH_EXIT;
         if (f->dies_at_exit)
             die(SIGABRT);
-        _exit(0);
+        _exit(f->exit_status);
     default:
         _exit(KS_WORKER_EXIT_PROTOCOL);
     }

@@ -18,7 +18,13 @@ static int emit(void *ctx, uint16_t type, const void *body, size_t n, struct ks_
 {
     struct bench *b = ctx;
     (void)err;
-    b->n_done += type == KS_F_DONE;
+    if (type == KS_F_DONE) {
+        static struct ks_record r;
+        b->n_done++;
+        assert_int_equal(ks_record_decode(body, n, &r, NULL, NULL), 0);
+        if (ks_outcome_is_abnormal(r.outcome))
+            *b->death = r;
+    }
     kit_line(b->grid, type, body, n, &b->log);
     return 0;
 }
@@ -34,6 +40,8 @@ void bench_open_with(struct bench *b, const char *instances, uint32_t n_problems
     assert_non_null(mkdtemp(b->dir));
     setenv("FAKE_DIR", b->dir, 1); /* the warden hands its environment on */
     b->grid = kit_grid(instances, n_problems);
+    b->death = calloc(1, sizeof(*b->death));
+    assert_non_null(b->death);
     ks_buf_init(&b->log);
     if (ks_warden_start(&b->warden, &err) < 0)
         fail_msg("%s", err.text);
@@ -130,6 +138,7 @@ void bench_close(struct bench *b)
     ks_agent_destroy(b->agent);
     ks_warden_stop(b->warden);
     kit_grid_free(b->grid);
+    free(b->death);
     ks_buf_release(&b->log);
     assert_int_equal(nftw(b->dir, remove_one, 8, FTW_DEPTH | FTW_PHYS), 0);
     assert_int_equal(count_fds(getpid()), b->n_fds);

@@ -13,10 +13,11 @@ struct bench {
     struct ks_grid *grid;
     struct ks_warden *warden;
     struct ks_agent *agent;
-    struct ks_buf log; /* lines of agent_kit.h */
-    char dir[64];      /* of the fake worker */
-    uint64_t n_done;   /* records emitted */
-    bool holds_acks;   /* else each record is acknowledged at once */
+    struct ks_buf log;       /* lines of agent_kit.h */
+    char dir[64];            /* of the fake worker */
+    uint64_t n_done;         /* records emitted */
+    struct ks_record *death; /* the last one of an abnormal end; outcome 0: none */
+    bool holds_acks;         /* else each record is acknowledged at once */
     size_t n_fds;
 };
 

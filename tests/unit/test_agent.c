@@ -121,6 +121,9 @@ static void test_deaths_that_repeat(void **state)
         { "other", "worker_lost" },
         { "mem", "out_of_memory" },
         { "exit_97", "exited(97)" },
+        { "exit_90", "exited(90)" }, /* what the worker itself says where no kernel runs */
+        { "exit_91", "exited(91)" },
+        { "lost", "worker_lost" },
         { "scribble", "crashed(11) denied_calls" },
     };
     for (size_t i = 0; i < N_ROWS(rows); i++) {
@@ -211,6 +214,76 @@ static void test_suspects(void **state)
     run_rows(rows, N_ROWS(rows));
 }
 
+/* ---- whose doing it was ---- */
+
+static void test_reported_then_ended_badly(void **state)
+{
+    (void)state;
+    static const struct row rows[] = {
+        { "closed the requests", "ok_a unread ok_b", NULL, 0,
+          OPEN DONE(ok_a) DONE(unread) "canary passed\ncontrol ok_a a2 ok\n"
+                                       "start unread a2 suspect\ndone unread a2 worker_lost\n" DONE(
+                                           ok_b) CLOSE(3),
+          5, 2 },
+        { "left an exit handler", "ok_a lateexit", NULL, 0,
+          OPEN DONE(ok_a) DONE(lateexit) "anchor ok_a ok\ncanary passed\ncontrol ok_a a2 ok\n"
+                                         "start lateexit a2 suspect\n"
+                                         "done lateexit a2 exited(3)\n"
+                                         "block 7 close ok_a n2\nend 1\n",
+          4, 2 },
+    };
+    run_rows(rows, N_ROWS(rows));
+}
+
+/* No memory is left because of a cell before: the one that found none is run once more, alone. */
+static void test_doubt(void **state)
+{
+    (void)state;
+    static const struct row rows[] = {
+        { "another one's doing", "ok_a hoard needy ok_b", NULL, 0,
+          OPEN DONE(ok_a) DONE(hoard) "start needy a2 retry\ndone needy a1 out_of_memory\n"
+                                      "done needy a2 ok\n" DONE(ok_b) CLOSE(4),
+          3, 0 },
+        { "its own", "ok_a greedy ok_b", NULL, 0,
+          OPEN DONE(ok_a) "start greedy a2 retry\ndone greedy a1 out_of_memory\n"
+                          "done greedy a2 out_of_memory\n" DONE(ok_b) CLOSE(3),
+          3, 0 },
+        { "a launch that fails is believed", "ok_a refused ok_b", NULL, 0,
+          OPEN DONE(ok_a) "done refused a1 launch_failed\n" DONE(ok_b) CLOSE(3), 1, 0 },
+        { "unless memory was short", "ok_a hoard refused ok_b", NULL, 0,
+          OPEN DONE(ok_a) DONE(hoard) "start refused a2 retry\ndone refused a1 launch_failed\n"
+                                      "done refused a2 launch_failed\n" DONE(ok_b) CLOSE(4),
+          3, 0 },
+        { "no retries", "ok_a hoard needy", NULL, -1,
+          OPEN DONE(ok_a) DONE(hoard) "done needy a1 out_of_memory\n" CLOSE(3), 1, 0 },
+    };
+    run_rows(rows, N_ROWS(rows));
+}
+
+/* The record of a death holds what is the cell's own, and nothing of the cells before it. */
+static void test_evidence(void **state)
+{
+    (void)state;
+    struct ks_msg_lease m = { .lease = 1, .block_id = 7, .opens = 1, .closes = 1, .n = 5 };
+    struct bench b;
+    bench_open(&b, "ok_a denied say crash ok_b", 1, NULL);
+    b.grid->job.isolate.retries = 0;
+    for (uint32_t i = 0; i < m.n; i++)
+        m.cells[i].i_instance = i, m.cells[i].attempt = 1;
+    bench_lease(&b, &m);
+    bench_run(&b);
+    assert_string_equal(
+        ks_buf_text(&b.log),
+        OPEN DONE(ok_a) "done denied a1 ok denied_calls\n"
+                        "output say a1 3 kept 3\n" DONE(
+                            say) "done crash a1 crashed(11)\ncanary passed\n" DONE(ok_b) CLOSE(5));
+    assert_int_equal(b.death->outcome, KS_O_CRASHED);
+    assert_int_equal(b.death->position, 4); /* the anchor is 0 */
+    assert_int_equal(b.death->n_denied, 0);
+    assert_int_equal(b.death->n_tail, 0);
+    bench_close(&b);
+}
+
 /* ---- the canary ---- */
 
 static void test_canary(void **state)
@@ -285,6 +358,31 @@ static void test_anchors(void **state)
     run_rows(rows, N_ROWS(rows));
 }
 
+/* A block is compared with its anchor: a disturbed one is measured again, at both ends. */
+static void test_noisy_anchors(void **state)
+{
+    (void)state;
+    static const struct row rows[] = {
+        { "once", "noisy ok_a", NULL, 0,
+          "anchor noisy ok contaminated\nanchor noisy ok\nblock 7 open noisy n0\n"
+          "start noisy a2 noise\ndone noisy a1 ok contaminated\n" DONE(
+              ok_a) "done noisy a2 ok\n"
+                    "anchor noisy ok contaminated\nanchor noisy ok\nblock 7 close noisy n3\nend "
+                    "1\n",
+          1, 0 },
+        { "for ever", "noisyall", NULL, 0,
+          "anchor noisyall ok contaminated\nanchor noisyall ok contaminated\n"
+          "anchor noisyall ok contaminated\nblock 7 open noisyall n0\n"
+          "start noisyall a2 noise\ndone noisyall a1 ok contaminated\n"
+          "start noisyall a3 noise\ndone noisyall a2 ok contaminated\n"
+          "done noisyall a3 ok contaminated\n"
+          "anchor noisyall ok contaminated\nanchor noisyall ok contaminated\n"
+          "anchor noisyall ok contaminated\nblock 7 close noisyall n3\nend 1\n",
+          1, 0 },
+    };
+    run_rows(rows, N_ROWS(rows));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -296,6 +394,10 @@ int main(void)
         cmocka_unit_test(test_canary),
         cmocka_unit_test(test_quarantine_is_final),
         cmocka_unit_test(test_anchors),
+        cmocka_unit_test(test_noisy_anchors),
+        cmocka_unit_test(test_reported_then_ended_badly),
+        cmocka_unit_test(test_doubt),
+        cmocka_unit_test(test_evidence),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
