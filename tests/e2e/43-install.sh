@@ -1,0 +1,32 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# An installed ksweep finds its worker, its kernels and its problem lists beside itself.
+. "$(dirname "$0")/tap.sh"
+need_program cmake cc
+build=$KSWEEP_BIN/..
+[ -f "$build/CMakeCache.txt" ] || skip_all "the programs do not stand in a build tree"
+cd "$tap_tmp" || exit 1
+
+ok 'cmake --install' cmake --install "$build" --prefix "$tap_tmp/there"
+for p in ksweep ksweep-worker ksweep-analyze; do
+    ok "bin/$p is there" test -x "there/bin/$p"
+done
+
+mkdir mine
+cp "$KSWEEP_SOURCE_DIR/tests/data/tiny.csv" mine
+sed 's|../../kernels|../kernels|' "$KSWEEP_SOURCE_DIR/tests/data/tiny.json" >mine/tiny.json
+ok 'it runs a job from anywhere' there/bin/ksweep run mine/tiny.json --out run --cache cache
+like "$(cat run/job.json)" "\"config\": \"$tap_tmp/there/share/ksweep/kernels/configs/" \
+    'with the kernels that were installed'
+ok 'and writes a table' there/bin/ksweep-analyze table run/results.h5 -o table.csv
+is "$(sed 1d table.csv | wc -l)" 15 'one row per cell'
+ok 'plan finds the installed job' there/bin/ksweep plan there/share/ksweep/jobs/quickstart.json
+
+# What a compute node needs: built without any of the libraries.
+ok 'the worker alone is configured' cmake -S "$KSWEEP_SOURCE_DIR" -B worker -G Ninja \
+    -DKSWEEP_WORKER_ONLY=ON -DCMAKE_DISABLE_FIND_PACKAGE_MPI=ON -DCMAKE_DISABLE_FIND_PACKAGE_HDF5=ON
+ok 'and built' cmake --build worker
+ok 'and works' worker/bin/ksweep-worker --probe host
+not_ok 'ksweep is not built then' test -e worker/bin/ksweep
+
+done_testing
