@@ -63,20 +63,18 @@ static void print_problem(const struct ks_best *p, struct ks_buf *b)
     }
     if (p->gflops > 0)
         snprintf(speed, sizeof(speed), "%.4g +- %.2g", p->gflops, p->gflops_se);
-    ks_buf_printf(b, "  %-16s  ", speed);
+    ks_buf_printf(b, "  %-20s  ", speed);
     put_padded(b, p->kernel->name, 44);
-    ks_buf_printf(b, "  %7.2f  %4" PRIu32 "  %4" PRIu32 "/%" PRIu32 "\n", p->worst_over_best,
+    ks_buf_printf(b, "  %10.2f  %4" PRIu32 "  %4" PRIu32 "/%" PRIu32 "\n", p->worst_over_best,
                   p->n_tied, p->n_ok, p->n_rows);
 }
 
 static void print_problems(const struct ks_summary *s, struct ks_buf *b)
 {
     put_padded(b, "problem", 28);
-    ks_buf_printf(b, "  %-16s  ", "GFLOP/s");
+    ks_buf_printf(b, "  %-20s  ", "GFLOP/s");
     put_padded(b, "best instance", 44);
-    ks_buf_printf(b, "  %7s  %4s  %s\n", "worst/", "tied", "ok/all");
-    put_padded(b, "", 92);
-    ks_buf_printf(b, "  %7s\n", "best");
+    ks_buf_printf(b, "  %10s  %4s  %s\n", "worst/best", "tied", "ok/all");
     for (size_t i = 0; i < s->n_problems; i++)
         print_problem(&s->problems[i], b);
 }
