@@ -25,6 +25,7 @@ struct fake {
     uint64_t seq;
     bool is_poisoned, dies_at_exit, dies_between, is_hoarded;
     bool is_deaf;
+    bool holds_back; /* the next frame goes out together with the one after it */
     int exit_status;
     struct ks_buf body, frame;
 };
@@ -50,12 +51,16 @@ static bool is_first(const char *what)
 
 static void send_frame(struct fake *f, uint16_t type)
 {
-    ks_buf_clear(&f->frame);
     ks_frame_put(&f->frame, type, f->body.data, f->body.len);
+    if (f->holds_back) {
+        f->holds_back = false;
+        return;
+    }
     if (ks_write_all(KS_FD_RECORD, f->frame.data, f->frame.len, NULL) < 0) {
         f->status->pipe_broken = 1;
         _exit(KS_WORKER_EXIT_PIPE);
     }
+    ks_buf_clear(&f->frame);
 }
 
 static void send_record(struct fake *f)
@@ -144,6 +149,14 @@ static void do_other(struct fake *f)
 static void do_flaky(struct fake *f)
 {
     if (is_first(f->cell.entry))
+        die(SIGSEGV);
+}
+
+/* Lives the second time only. */
+static void do_flip(struct fake *f)
+{
+    (void)f;
+    if (is_first("flip_1") || !is_first("flip_2"))
         die(SIGSEGV);
 }
 
@@ -312,6 +325,7 @@ static const struct {
     { "slow", do_slow },
     { "noisyall", do_noisyall },
     { "print", do_print },
+    { "flip", do_flip },
     { "noisypoison", do_noisypoison },
     { "lateexit", do_lateexit },
     { "unread", do_unread },
@@ -378,6 +392,7 @@ static void on_canary(struct fake *f)
     ks_record_init(&f->r);
     f->r.role = KS_ROLE_CANARY;
     f->r.outcome = is_bad ? KS_O_DEVICE_LOST : KS_O_OK;
+    f->holds_back = is_bad; /* its cell has run before the agent knows */
     send_record(f);
 }
 

@@ -305,6 +305,11 @@ static void test_canary(void **state)
                           "done flaky a1 crashed(11)\ndone flaky a2 ok\n"
                           "start ok_a a2 suspect\ndone ok_a a2 ok suspect\n" CLOSE(2),
           5, ANY },
+        { "what it said meanwhile is not believed", "ok_a flip ok_b", "wrong_once", 0,
+          OPEN DONE(ok_a) "event worker_death\ncanary passed\nstart flip a2 retry\n"
+                          "done flip a1 crashed(11)\ndone flip a2 crashed(11)\n" DONE(ok_b)
+                              CLOSE(3),
+          4, ANY },
         { "wrong twice", "ok_a crash ok_b", "wrong", 0,
           OPEN DONE(ok_a) "event worker_death\nevent quarantine\nend 1\n", 3, ANY },
         { "dead twice", "ok_a crash ok_b", "dead", 0,

@@ -2,6 +2,7 @@
 /* The coordinator, step by step; test_coord_sim.c runs it with many ranks. */
 #include "coord_bench.h"
 
+#include "base/clock.h"
 #include "record/frame.h"
 
 #include <setjmp.h>
@@ -210,6 +211,21 @@ static void test_acknowledgements(void **state)
     sim_close(m);
 }
 
+/* The journal's owner is alive by the wall clock, which other hosts can read, too. */
+static void test_heartbeats(void **state)
+{
+    (void)state;
+    struct ks_journal_owner o;
+    begin_by_hand("ok_a", 1, 1);
+    uint64_t from = ks_realtime_ns();
+    m->ranks[0].state = SIM_HERE;
+    turns(20);
+    assert_int_equal(ks_journal_owner(m->dir.journal, &o, NULL), 0);
+    assert_true(o.last_beat_ns <= ks_realtime_ns());
+    assert_true(o.last_beat_ns + 10000 * SIM_MS > from);
+    sim_close(m);
+}
+
 /* Every non-ok outcome of a quarantined device is void, but those before its last good canary. */
 static void test_quarantine(void **state)
 {
@@ -341,6 +357,7 @@ int main(void)
         cmocka_unit_test(test_nobody_is_lost),
         cmocka_unit_test(test_nobody_can_measure),
         cmocka_unit_test(test_acknowledgements),
+        cmocka_unit_test(test_heartbeats),
         cmocka_unit_test(test_quarantine),
         cmocka_unit_test(test_three_losses),
         cmocka_unit_test(test_drain_and_resume),
