@@ -254,7 +254,7 @@ def main():
                 counted[target] += 1
                 counted[phase] += 1
                 break
-            if sweep.acked() >= sweep.cells:  # complete: audit this one and begin another
+            if sweep.acked() >= 0.9 * sweep.cells:  # too little is left: audit it, begin another
                 sweep.clear()
                 failed |= not (finish(sweep, args) and audit(sweep, args))
                 sweep.log.close()
