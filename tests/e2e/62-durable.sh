@@ -67,6 +67,12 @@ if mount -t tmpfs -o size=64k tmpfs "$small" 2>/dev/null; then
     ksweep run "$tap_tmp/full.json" --resume --out "$small/full" >/dev/null 2>"$tap_tmp/err"
     is "$(cells "$small/full")" 80 "with room again it is completed"
     ok "and nothing is doubled" $audit "$small/full"
+    mount -o remount,ro "$small"
+    rc_is 3 "a read-only file system: exit 3" ksweep run "$tap_tmp/full.json" --retry ok \
+        --out "$small/full"
+    like "$(cat "$tap_tmp/err")" 'Read-only file system' "and the reason"
+    mount -o remount,rw "$small"
+    is "$(cells "$small/full")" 80 "and nothing was changed"
     umount "$small"
 else
     tap_note "no tmpfs can be mounted here: the full disk was not tried"
