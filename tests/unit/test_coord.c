@@ -211,18 +211,53 @@ static void test_acknowledgements(void **state)
     sim_close(m);
 }
 
+static int check_beat(void *ctx, const struct ks_journal_frame *f, struct ks_err *err)
+{
+    struct ks_cur body = ks_cur(f->body, f->n);
+    struct ks_field field;
+    bool is_bad = false;
+    (void)ctx;
+    (void)err;
+    while (f->type == KS_F_HEARTBEAT && ks_body_next(&body, &field, &is_bad))
+        assert_true(ks_field_u64(&field) > ks_realtime_ns() - 60000 * SIM_MS);
+    return 0;
+}
+
 /* The journal's owner is alive by the wall clock, which other hosts can read, too. */
 static void test_heartbeats(void **state)
 {
     (void)state;
-    struct ks_journal_owner o;
     begin_by_hand("ok_a", 1, 1);
-    uint64_t from = ks_realtime_ns();
     m->ranks[0].state = SIM_HERE;
     turns(20);
-    assert_int_equal(ks_journal_owner(m->dir.journal, &o, NULL), 0);
-    assert_true(o.last_beat_ns <= ks_realtime_ns());
-    assert_true(o.last_beat_ns + 10000 * SIM_MS > from);
+    assert_int_equal(ks_journal_read(m->dir.journal, check_beat, NULL, NULL, NULL, NULL), 0);
+    sim_close(m);
+}
+
+/* A rank that dies between a contaminated attempt and the one it announced. */
+static void test_announced_attempt_is_lost(void **state)
+{
+    (void)state;
+    struct ks_start s = { .rank = 1, .why = 3, .n_cells = 1 };
+    struct ks_buf b;
+    sim_open(m, &nothing, "ok_a ok_b ok_c ok_d", 1, 1);
+    sim_coordinate(m, NULL);
+    while (!m->ranks[1].n_leases)
+        sim_turn(m);
+    struct ks_msg_lease l = m->ranks[1].leases[0];
+    uint64_t instance = 1000 + l.cells[0].i_instance;
+    s.cells[0] = (struct ks_start_cell){ .cell = { problem(0), instance, 77 }, .attempt = 2 };
+    ks_buf_init(&b);
+    ks_start_encode(&s, &b);
+    struct ks_frame f = { .type = KS_F_START, .body = b.data, .n = b.len };
+    assert_int_equal(ks_coord_frame(m->coord, 1, &f, NULL), 0);
+    ks_buf_release(&b);
+    assert_int_equal(sim_done(m, 1, problem(0), instance, 1, KS_O_OK, KS_FL_CONTAMINATED, NULL), 0);
+    m->ranks[1].state = SIM_DEAD;
+    sim_run(m, 20);
+    assert_string_equal(ks_coord_reason(m->coord), "complete");
+    assert_int_equal(ks_coord_n_pending(m->coord), 0);
+    assert_int_equal(cell(0, l.cells[0].i_instance)->attempt, 2);
     sim_close(m);
 }
 
@@ -358,6 +393,7 @@ int main(void)
         cmocka_unit_test(test_nobody_can_measure),
         cmocka_unit_test(test_acknowledgements),
         cmocka_unit_test(test_heartbeats),
+        cmocka_unit_test(test_announced_attempt_is_lost),
         cmocka_unit_test(test_quarantine),
         cmocka_unit_test(test_three_losses),
         cmocka_unit_test(test_drain_and_resume),
