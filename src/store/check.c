@@ -162,7 +162,8 @@ static int check_file(struct check *c, struct ks_err *err)
 
 static bool is_volatile(enum ks_table_id t, const char *column)
 {
-    static const char *const names[] = { "dir", "n_damaged_places", "n_torn_tails" };
+    static const char *const names[] = { "dir", "n_damaged_places", "n_torn_tails",
+                                         "n_unknown_frames" };
 
     for (size_t i = 0; t == KS_T_RUNS && i < sizeof(names) / sizeof(names[0]); i++)
         if (strcmp(names[i], column) == 0)

@@ -267,6 +267,7 @@ int ks_index_add(struct ks_index *x, const char *dir, struct ks_index_limit limi
     run = ks_list_at(&x->runs, rd.run);
     run->n_damaged_places = totals.n_damaged_places;
     run->n_torn_tails = totals.n_torn_tails;
+    run->n_unknown_frames = totals.n_unknown_types; /* they are not handed on */
     x->n_journal_bytes += totals.n_bytes;
     return 0;
 }

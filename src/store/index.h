@@ -81,7 +81,7 @@ uint32_t ks_index_device(const struct ks_index *x, uint32_t run, const struct ks
 
 /* ---- names.c, names_grid.c: frames that are not records ---- */
 
-/* Handles every such frame; other types are counted in the run's n_unknown_frames. */
+/* Handles every such frame; one that does not decode is counted in the run's n_unreadable. */
 int ks_index_name_frame(struct ks_index *x, uint32_t run, const struct ks_journal_frame *f,
                         struct ks_err *err);
 void ks_index_seen(struct ks_index *x, uint32_t run, uint64_t realtime_ns);

@@ -256,17 +256,13 @@ int ks_index_name_frame(struct ks_index *x, uint32_t run, const struct ks_journa
         [KS_F_EVENT] = on_event,
         [KS_F_CLOSE] = NULL,
     };
-    struct ks_run_row *r = run_row(x, run);
     int rc = 0;
 
-    if (f->type > KS_F_CLOSE)
-        r->n_unknown_frames++;
-    else if (handlers[f->type])
+    if (f->type < sizeof(handlers) / sizeof(handlers[0]) && handlers[f->type])
         rc = handlers[f->type](x, run, f, err);
     /* Whole by its checksum, but not understood: written by a later version. */
     if (rc == KS_EFORMAT) {
-        r = run_row(x, run);
-        r->n_unreadable++;
+        run_row(x, run)->n_unreadable++;
         rc = 0;
     }
     return rc;

@@ -121,6 +121,28 @@ like "$(cat err)" "did you mean 'table'" "suggests"
 rc_is 2 "nothing to gather" ksweep gather "$tap_tmp"
 rc_is 2 "nothing to check" ksweep check text.csv
 
+# --- the program
+for help in --help help; do
+    rc_is 0 "ksweep-analyze $help" ksweep-analyze $help
+    like "$(cat out)" '^  table ' "lists the commands"
+done
+for a in table report; do
+    rc_is 0 "$a --help" ksweep-analyze $a --help
+    like "$(cat out)" "^usage: ksweep-analyze $a FILE" "shows how"
+    rc_is 0 "help $a" ksweep-analyze help $a
+done
+rc_is 2 "help of nothing" ksweep-analyze help nothing
+rc_is 2 "no command" ksweep-analyze
+rc_is 0 "the version" ksweep-analyze --version
+rc_is 0 "the manual" ksweep-analyze help --markdown
+like "$(cat out)" '^\| `--merge HOW`' "has option tables"
+rc_is 2 "an option that is none" ksweep-analyze report a/results.h5 --jsn
+rc_is 0 "written through a link, not over it" \
+    bash -c 'ln -s real.csv link.csv && touch real.csv && ksweep-analyze table a/results.h5 -o link.csv'
+ok "the link is still there" test -L link.csv
+ok "and what it leads to was written" cmp real.csv a/training.csv
+rc_is 3 "a full disk" ksweep-analyze table a/results.h5 -o /dev/full
+
 # --- damage
 head -c 20000 /dev/zero | dd of=a/results.h5 bs=1 seek=30000 conv=notrunc status=none
 rc_is 1 "damage in the file is found" ksweep check a

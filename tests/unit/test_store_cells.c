@@ -199,14 +199,62 @@ static void a_resumed_and_rebuilt_run(void **state)
     ks_store_close(f);
 }
 
+/* Whole by their checksums, but not what this program knows. */
+static void frames_of_a_later_version(void **state)
+{
+    const struct place *p = *state;
+    struct ks_store_totals t;
+    struct ks_store_check c;
+    struct ks_err err;
+    struct skit k;
+
+    skit_open(&k, p->dir[0], 1, 1, 2);
+    skit_names(&k);
+    skit_put(&k, skit_record(&k, 0, 0, 3));
+    ks_tag_u64(&k.body, 1, 5); /* a record without most of what it needs */
+    skit_frame(&k, KS_F_DONE);
+    ks_tag_text(&k.body, 1, "odd");
+    skit_frame(&k, KS_F_BLOCK);
+    ks_tag_u64(&k.body, 1, 5);
+    skit_frame(&k, 77);
+    skit_close(&k);
+    place_gather(p, 1, &t);
+    assert_int_equal(t.n_unreadable, 2);
+    assert_int_equal(t.n_unknown_frames, 1);
+    assert_int_equal(t.n_done, 1);
+    assert_int_equal(t.n_pending, 1);
+    assert_int_equal(ks_store_check(p->file, &c, &err), 0);
+    assert_int_equal(c.n_findings, 1);
+    assert_non_null(strstr(ks_buf_text(&c.findings), "2 frames are whole but hold values"));
+    assert_non_null(strstr(ks_buf_text(&c.notes), "1 frames of unknown types"));
+    assert_true(c.is_compared);
+    ks_buf_release(&c.findings);
+    ks_buf_release(&c.notes);
+}
+
+/* Segments of two runs in one directory, as copying files about makes them. */
+static void segments_of_two_runs(void **state)
+{
+    const struct place *p = *state;
+    const char *dirs[] = { p->dir[0] };
+    char from[128], to[128];
+    struct ks_err err = { 0 };
+
+    skit_run(p->dir[0], 1, 1, 2, 3, 0);
+    skit_run(p->dir[1], 9, 1, 2, 3, 0);
+    snprintf(from, sizeof(from), "%s/journal/0001.ksj", p->dir[1]);
+    snprintf(to, sizeof(to), "%s/journal/0002.ksj", p->dir[0]);
+    assert_int_equal(rename(from, to), 0);
+    assert_true(ks_store_gather(dirs, 1, p->file, NULL, NULL, &err) < 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, place_make, place_remove)
-        TEST(the_attempt_that_counts),
-        TEST(rounds_are_one_row),
-        TEST(runs_are_merged_never_mixed),
-        TEST(a_resumed_and_rebuilt_run),
+        TEST(the_attempt_that_counts),     TEST(rounds_are_one_row),
+        TEST(runs_are_merged_never_mixed), TEST(a_resumed_and_rebuilt_run),
+        TEST(frames_of_a_later_version),   TEST(segments_of_two_runs),
 #undef TEST
     };
 
