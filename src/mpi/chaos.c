@@ -6,7 +6,8 @@
 #include <string.h>
 
 static const char *const names[KS_CHAOS_N] = { "before_write", "before_fsync", "before_ack",
-                                               "gather", "rename" };
+                                               "gather",       "rename",       "start",
+                                               "end" };
 
 void ks_chaos(struct ks_chaos *c, enum ks_chaos_point point)
 {

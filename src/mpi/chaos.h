@@ -13,6 +13,8 @@ enum ks_chaos_point {
     KS_CHAOS_BEFORE_ACK,
     KS_CHAOS_GATHER,
     KS_CHAOS_RENAME,
+    KS_CHAOS_START, /* in MPI_Init's shadow: the ranks wait for each other */
+    KS_CHAOS_END,   /* between the goodbye and MPI_Finalize */
     KS_CHAOS_N
 };
 

@@ -2,13 +2,18 @@
 #include "mpi/net.h"
 
 #include "base/buf.h"
+#include "mpi/chaos.h"
 
 #include <assert.h>
 #include <mpi.h>
+#include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
 
 enum { TAG = 1 };
 
@@ -33,6 +38,7 @@ struct ks_net {
     uint32_t n_peers; /* rank 0: size; others: 1 (rank 0) */
     uint32_t i_next;  /* where ks_net_next continues, so that no rank starves */
     struct peer *peers;
+    struct ks_chaos chaos;
 };
 
 bool ks_net_is_launched(void)
@@ -69,8 +75,19 @@ static int exchange_cards(struct ks_net *n, MPI_Comm host, int rank, int n_local
     return 0;
 }
 
-static int start_mpi(struct ks_net *n, struct ks_err *err)
+static void give_up(int signo)
 {
+    static const char text[] = "ksweep: MPI did not start in time: a rank or a node is gone; start "
+                               "again (--lost-after gives it longer)\n";
+    (void)signo;
+    (void)!write(STDERR_FILENO, text, sizeof(text) - 1);
+    _exit(ks_code_exit(KS_ETIMEOUT));
+}
+
+static int start_mpi(struct ks_net *n, uint32_t start_ms, struct ks_err *err)
+{
+    signal(SIGALRM, give_up);
+    alarm((start_ms + 999) / 1000);
     setenv("OMPI_MCA_pml", "ob1", 0);
     setenv("OMPI_MCA_btl", "self,vader,tcp", 0);
     MPI_Init(NULL, NULL);
@@ -80,12 +97,16 @@ static int start_mpi(struct ks_net *n, struct ks_err *err)
     MPI_Comm host;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
+    n->chaos.rank = (uint32_t)rank;
+    ks_chaos(&n->chaos, KS_CHAOS_START);
     MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &host);
     MPI_Comm_rank(host, &local);
     MPI_Comm_size(host, &n_local);
     n->is_mpi = true;
     int rc = exchange_cards(n, host, rank, n_local, err);
     MPI_Comm_free(&host);
+    alarm(0);
+    signal(SIGALRM, SIG_DFL);
     n->rank = (uint32_t)rank;
     n->size = (uint32_t)size;
     n->local_rank = (uint32_t)local;
@@ -98,16 +119,17 @@ static int start_mpi(struct ks_net *n, struct ks_err *err)
     return rc;
 }
 
-int ks_net_open(struct ks_net **net_out, struct ks_err *err)
+int ks_net_open(uint32_t start_ms, struct ks_net **net_out, struct ks_err *err)
 {
     struct ks_net *n = calloc(1, sizeof(*n));
     if (!n)
         return ks_fail(err, KS_ENOMEM, "net: out of memory");
     n->size = n->n_local = 1;
     snprintf(n->text, sizeof(n->text), "none (one process)");
-    int rc = ks_net_is_launched() ? start_mpi(n, err) : exchange_cards(n, MPI_COMM_NULL, 0, 1, err);
+    int rc = ks_net_is_launched() ? start_mpi(n, start_ms, err)
+                                  : exchange_cards(n, MPI_COMM_NULL, 0, 1, err);
     if (rc < 0) {
-        ks_net_close(n, false);
+        ks_net_close(n, false, 0);
         return rc;
     }
     n->n_peers = n->rank == 0 ? n->size : 1;
@@ -123,7 +145,7 @@ int ks_net_open(struct ks_net **net_out, struct ks_err *err)
         bool is_self = n->rank == 0 && i == 0;
         p->slots = is_self ? NULL : calloc(KS_NET_OUTSTANDING, sizeof(*p->slots));
         if (!is_self && !p->slots) {
-            ks_net_close(n, false);
+            ks_net_close(n, false, 0);
             return ks_fail(err, KS_ENOMEM, "net: no memory for %u ranks", n->size);
         }
     }
@@ -298,12 +320,32 @@ bool ks_net_is_flushed(const struct ks_net *n)
     return true;
 }
 
-void ks_net_close(struct ks_net *n, bool is_clean)
+static void *finalize(void *ignored)
+{
+    MPI_Finalize();
+    return ignored;
+}
+
+/* In a thread of its own, which is left behind when it does not come back. */
+static bool finalize_within(uint32_t end_ms)
+{
+    pthread_t thread;
+    struct timespec until;
+    if (pthread_create(&thread, NULL, finalize, NULL) != 0)
+        return false;
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_sec += (time_t)(end_ms / 1000 + 1);
+    return pthread_clockjoin_np(thread, NULL, CLOCK_MONOTONIC, &until) == 0;
+}
+
+bool ks_net_close(struct ks_net *n, bool is_clean, uint32_t end_ms)
 {
     if (!n)
-        return;
-    if (n->is_mpi && is_clean)
-        MPI_Finalize();
+        return is_clean;
+    if (n->is_mpi && is_clean) {
+        ks_chaos(&n->chaos, KS_CHAOS_END);
+        is_clean = finalize_within(end_ms);
+    }
     for (uint32_t i = 0; n->peers && i < n->n_peers; i++) {
         ks_buf_release(&n->peers[i].out);
         ks_frame_reader_release(&n->peers[i].in);
@@ -313,4 +355,5 @@ void ks_net_close(struct ks_net *n, bool is_clean)
     free(n->peers);
     free(n->masks);
     free(n);
+    return is_clean;
 }

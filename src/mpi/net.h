@@ -24,9 +24,11 @@
 struct ks_net;
 
 /* MPI_Init only under a launcher (OMPI_COMM_WORLD_SIZE or PMIX_RANK is set), with pml=ob1 and
- * btl=self,vader,tcp unless the user chose otherwise; else one rank without MPI. */
+ * btl=self,vader,tcp unless the user chose otherwise; else one rank without MPI. A rank that dies
+ * while MPI starts holds the others there for ever, and nothing can call them back: whoever has not
+ * started after start_ms ends its process: exit 3. */
 bool ks_net_is_launched(void);
-int ks_net_open(struct ks_net **net_out, struct ks_err *err);
+int ks_net_open(uint32_t start_ms, struct ks_net **net_out, struct ks_err *err);
 uint32_t ks_net_rank(const struct ks_net *n);
 uint32_t ks_net_size(const struct ks_net *n);
 uint32_t ks_net_local_rank(const struct ks_net *n); /* among the ranks of this host */
@@ -48,8 +50,9 @@ int ks_net_next(struct ks_net *n, uint32_t *from_out, struct ks_frame *f_out);
 void ks_net_forget(struct ks_net *n, uint32_t rank);
 bool ks_net_is_flushed(const struct ks_net *n); /* everything queued has left this process */
 
-/* is_clean: nobody was lost: MPI_Finalize. Else only memory is released; the caller must end the
- * process by _exit. NULL is fine. */
-void ks_net_close(struct ks_net *n, bool is_clean);
+/* is_clean: nobody was lost: MPI_Finalize, for at most end_ms: a rank that freezes after its
+ * goodbye would hold the others in it for ever. Returns true when MPI is over; else only memory is
+ * released and the caller must end the process by _exit. NULL is fine. */
+bool ks_net_close(struct ks_net *n, bool is_clean, uint32_t end_ms);
 
 #endif

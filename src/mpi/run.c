@@ -19,6 +19,7 @@
 #define NAP_MEASURING_MS 5 /* beside a timing worker: nobody wakes more often (FACTS S8) */
 #define NAP_IDLE_MS      5
 #define PROGRESS_NS      5000000000ull
+#define START_LOSSES     4u /* MPI may take so many times --lost-after to start on all nodes */
 
 struct run {
     const struct ks_run_options *o;
@@ -218,7 +219,7 @@ static int open_all(struct run *r, struct ks_err *err)
     if (rc == 0)
         rc = block_signals(&r->signal_fd, err);
     if (rc == 0)
-        rc = ks_net_open(&r->net, err);
+        rc = ks_net_open(START_LOSSES * r->o->lost_after_ms, &r->net, err);
     if (rc < 0)
         return rc;
     r->log->rank = (int)ks_net_rank(r->net);
@@ -251,7 +252,6 @@ static void finish(struct run *r, int rc, struct ks_run_result *out)
     }
     bool is_clean = rc == 0 && ks_rank_is_clean(r->rank) && !ks_rank_is_abandoned(r->rank) &&
                     !(r->coord && ks_coord_lost_anyone(r->coord));
-    out->is_clean = is_clean;
     if (r->rank && rc == 0 && ks_rank_is_abandoned(r->rank)) {
         ks_logf(r->log, KS_ERROR, "rank 0 has been silent for %u ms: leaving", r->o->lost_after_ms);
         out->exit = 3;
@@ -259,7 +259,7 @@ static void finish(struct run *r, int rc, struct ks_run_result *out)
     ks_rank_destroy(r->rank);
     ks_coord_destroy(r->coord);
     ks_directory_destroy(r->dir);
-    ks_net_close(r->net, is_clean);
+    out->is_clean = ks_net_close(r->net, is_clean, r->o->lost_after_ms);
     ks_grid_release(&r->grid);
     if (r->signal_fd >= 0)
         close(r->signal_fd);
