@@ -19,6 +19,7 @@ all_names() {
     unit_names
     echo lint/run
     echo lint/selftest
+    echo lint/mutations
     for f in tests/tools/test_*.py; do [ -e "$f" ] && echo "tools/$(basename "$f" .py)"; done
     for f in tests/e2e/[0-9]*.sh; do
         [ -e "$f" ] || continue
@@ -153,6 +154,7 @@ run_lint() {
         case $name in
         run) run_tap lint 120 lint tests/lint/run.sh build ;;
         selftest) run_tap lint-selftest 120 lint tests/lint/selftest.sh ;;
+        mutations) run_tap mutations 60 lint tests/mutate.sh --check ;;
         esac
     done
 }
