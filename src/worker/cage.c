@@ -281,6 +281,7 @@ bool ks_cage_after_cell(const struct ks_cage *cage)
     bool is_changed = false;
 
     (void)ks_cage_after_kernel(cage);
+    (void)alarm(0); /* it would end a neighbour */
     for (size_t i = 0; i < N_SIGNALS; i++) {
         if (is_signal_ours(i))
             continue;

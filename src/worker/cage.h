@@ -43,7 +43,8 @@ int ks_cage_open(struct ks_cage *cage_out, struct ks_status *status, struct ks_e
 
 /* ks_cage_close() - from now on, for all threads: no new process (fork, vfork, exec, clone without
  * CLONE_THREAD), no signal to others, no new session or group, no ptrace, no mount, no io_uring,
- * bpf or perf; on the host also no sockets and no removal, renaming or truncation of files. A
+ * bpf or perf; on the host also no sockets, no removal, renaming or truncation of files, no other
+ * cores, priority or limits. A
  * refused call returns EPERM to the kernel and is counted in n_denied, with its number in
  * denied_call; clone3 says ENOSYS uncounted, so that libc uses clone for threads, and what
  * posix_spawn does fails with EPERM uncounted. A kernel that blocks SIGSYS and then makes such a
@@ -58,8 +59,8 @@ const char *ks_cage_call_name(int32_t number);
  * are again as ks_cage_open found them. One system call, some 0.2 us.
  * Returns true when the floating-point environment was different (KS_FL_FP_ENV_CHANGED). */
 bool ks_cage_after_kernel(const struct ks_cage *cage);
-/* ks_cage_after_cell() - once per cell, some 2 us: also handlers, ignored signals and alternate
- * stack; in between only the cell that changed them can suffer. Returns true when any was
+/* ks_cage_after_cell() - once per cell, some 2 us: also handlers, ignored signals, alternate stack
+ * and alarm; in between only the cell that changed them can suffer. Returns true when any was
  * different. */
 bool ks_cage_after_cell(const struct ks_cage *cage);
 

@@ -23,6 +23,7 @@ enum rule {
     NOT_A_THREAD, /* clone: unless CLONE_THREAD; CLONE_VFORK fails uncounted */
     NOT_SELF,     /* unless argument 0 is this process */
     NOT_SELF_0,   /* unless argument 0 is this process, or 0 for it */
+    LOOK_ONLY,    /* prlimit64: as before, and only when it sets nothing */
     NAMES_ONLY,   /* prctl: unless it names a thread or a mapping */
     MISSING       /* ENOSYS, not counted: the C library has another way */
 };
@@ -59,7 +60,8 @@ static const struct row table[] = {
     { CALL(rt_tgsigqueueinfo), BOTH, NOT_SELF },
     { CALL(pidfd_send_signal), BOTH, DENY },
     { CALL(pidfd_getfd), BOTH, DENY },
-    { CALL(prlimit64), BOTH, NOT_SELF_0 },
+    { CALL(prlimit64), KS_CAGE_GPU, NOT_SELF_0 },
+    { CALL(prlimit64), KS_CAGE_HOST, LOOK_ONLY },
     { CALL(ptrace), BOTH, DENY },
     { CALL(process_vm_writev), BOTH, DENY },
     /* ways around this filter */
@@ -83,6 +85,13 @@ static const struct row table[] = {
     { CALL(settimeofday), BOTH, DENY },
     { CALL(clock_settime), BOTH, DENY },
     { CALL(sethostname), BOTH, DENY },
+    /* what the neighbours would inherit: cores, priority, limits */
+    { CALL(sched_setaffinity), KS_CAGE_HOST, DENY },
+    { CALL(sched_setscheduler), KS_CAGE_HOST, DENY },
+    { CALL(sched_setparam), KS_CAGE_HOST, DENY },
+    { CALL(sched_setattr), KS_CAGE_HOST, DENY },
+    { CALL(setpriority), KS_CAGE_HOST, DENY },
+    { CALL(setrlimit), KS_CAGE_HOST, DENY },
     /* files and the network */
     { CALL(socket), KS_CAGE_HOST, DENY },
     { CALL(connect), KS_CAGE_HOST, DENY },
@@ -175,6 +184,15 @@ static void put_verdict(struct program *p, enum rule rule, pid_t self)
         put(p, BPF_JMP | BPF_JSET | BPF_K, CLONE_VFORK, 0, 1);
         put_return(p, SECCOMP_RET_ERRNO | EPERM);
         put_allow_or_trap(p, BPF_JSET, &thread, 1);
+        return;
+    case LOOK_ONLY:
+        for (size_t half = 0; half < 2; half++) { /* of a pointer */
+            put_load(p, offsetof(struct seccomp_data, args) + 2 * sizeof(uint64_t) + 4 * half);
+            put(p, BPF_JMP | BPF_JEQ | BPF_K, 0, 1, 0);
+            put_return(p, SECCOMP_RET_TRAP);
+        }
+        put_load_argument(p, 0);
+        put_allow_or_trap(p, BPF_JEQ, pids, 2);
         return;
     case NOT_SELF:
     case NOT_SELF_0:

@@ -72,12 +72,12 @@ static int end_as(struct cell *c, enum ks_outcome outcome, int32_t code, const c
 /* The outcome a failed operation stands for. */
 static int end_failed(struct cell *c, int rc, const struct ks_err *err)
 {
+    c->w->rec.peak_bytes = ks_cage_peak_bytes(); /* a kernel without memory may say anything */
     switch (rc) {
     case KS_ELOAD:
         return end_as(c, KS_O_LOAD_FAILED, 0, err->text);
     case KS_ENOMEM:
     case KS_EDEVMEM:
-        c->w->rec.peak_bytes = ks_cage_peak_bytes();
         return end_as(c, KS_O_OUT_OF_MEMORY, 0, err->text);
     case KS_EDEVICE:
         if (c->run.kernel_rc != 0)
@@ -345,16 +345,45 @@ static void check_inputs(struct cell *c)
     add_ns(&w->rec, offsetof(struct ks_record, verify_ns), from);
 }
 
+static void end_as_corrupter(struct cell *c, const struct ks_sentinel_hit *hit)
+{
+    char reason[160];
+
+    if (hit->offset < 0)
+        snprintf(
+            reason, sizeof(reason),
+            "heap_corruption: wrote beyond a chunk, into the allocator's word before the next, "
+            "of %zu bytes",
+            hit->chunk_bytes);
+    else
+        snprintf(reason, sizeof(reason),
+                 "heap_corruption: wrote beyond a chunk, first at byte %td of another of %zu bytes",
+                 hit->offset, hit->chunk_bytes);
+    end_as(c, KS_O_CRASHED, 0, reason);
+}
+
+/* Without sentinels nothing is learnt of a suspect. */
+static void stay_suspect(struct cell *c)
+{
+    struct ks_record *r = &c->w->rec;
+
+    r->flags |= KS_FL_SUSPECT;
+    if (r->reason[0] == '\0')
+        snprintf(r->reason, sizeof(r->reason), "suspect: no memory for sentinels in the heap");
+}
+
 /* The suspects' procedure: chunks around the kernel's own in the heap, looked at afterwards. */
 static void check_sentinel(struct cell *c)
 {
     struct ks_worker *w = c->w;
+    struct ks_sentinel_hit hit;
 
     if (c->sentinel == NULL)
         return;
     ks_worker_enter(w, KS_PH_VERIFY, w->cell_deadline_ns);
-    if (!ks_sentinel_check(c->sentinel)) {
-        end_as(c, KS_O_CRASHED, 0, "heap_corruption");
+    hit = ks_sentinel_find(c->sentinel);
+    if (hit.chunk != NULL) {
+        end_as_corrupter(c, &hit);
         w->rec.phase = KS_PH_VERIFY;
         return; /* the heap is no longer to be used more than needed */
     }
@@ -415,6 +444,8 @@ static void run_cell(struct cell *c)
     check_sentinel(c);
     if (w->rec.outcome == KS_O_NONE)
         end_as(c, KS_O_OK, 0, "");
+    if (w->setup.is_sentinel && c->sentinel == NULL)
+        stay_suspect(c);
 }
 
 void ks_worker_cell(struct ks_worker *w, const struct ks_req_cell *req)

@@ -21,7 +21,7 @@ struct ks_sentinel_hit {
     ptrdiff_t offset;   /* first damaged byte from its start; < 0: the allocator's word before it */
 };
 
-/* Some 9 MB of heap. NULL when out of memory. */
+/* Some 9 MB of heap. NULL when out of memory: then nothing is watched. */
 struct ks_sentinel *ks_sentinel_create(void);
 /* true: all are intact. */
 bool ks_sentinel_check(const struct ks_sentinel *s);

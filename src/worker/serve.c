@@ -111,6 +111,12 @@ static int open_device(struct ks_worker *w, struct ks_err *err)
     return rc;
 }
 
+/* Backends without a vendor's runtime, which opens sockets and files of its own. */
+static bool is_host(const char *backend)
+{
+    return strcmp(backend, "host") == 0 || strcmp(backend, "sim") == 0;
+}
+
 static void send_ready(struct ks_worker *w)
 {
     struct ks_ready ready = { .nonce = w->setup.nonce,
@@ -136,6 +142,8 @@ static int on_setup(struct ks_worker *w, const struct ks_frame *f, struct ks_err
         return ks_fail(err, KS_EPROTO, "a second set-up");
     ks_worker_enter(w, KS_PH_SETUP, ks_now_ns() + SETUP_NS);
     rc = open_device(w, err);
+    if (rc == 0 && !is_host(w->dev->ops->name))
+        w->cage.list = KS_CAGE_GPU;
     /* After the device, whose runtime may need what the filter denies; before the first kernel. */
     if (rc == 0)
         rc = ks_cage_close(&w->cage, err);

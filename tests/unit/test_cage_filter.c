@@ -55,6 +55,14 @@ static void test_denied(void **state)
         { SYS_rt_tgsigqueueinfo, { parent, parent, 0, 0 } },
         { SYS_pidfd_send_signal, { none, 0, 0, 0 } },
         { SYS_prlimit64, { parent, RLIMIT_CORE, 0, 0 } },
+        { SYS_prlimit64, { 0, RLIMIT_CORE, -1, 0 } },
+        { SYS_prlimit64, { 0, RLIMIT_CORE, 1l << 32, 0 } },
+        { SYS_setrlimit, { RLIMIT_CORE, 0 } },
+        { SYS_sched_setaffinity, { 0, 0, 0 } },
+        { SYS_sched_setscheduler, { 0, -1, 0 } },
+        { SYS_sched_setparam, { 0, 0 } },
+        { SYS_sched_setattr, { 0, 0, 0 } },
+        { SYS_setpriority, { 99, 0, 0 } },
         { SYS_ptrace, { 9999, 0, 0, 0 } },
         { SYS_process_vm_writev, { parent, 0, 0, 0, 0 } },
         { SYS_io_uring_setup, { 0, 0 } },
@@ -191,6 +199,8 @@ static void gpu_list(struct caged *c)
     (void)c;
     CHECK(c, syscall(SYS_ftruncate, -1, 0) == -1 && errno == EBADF);
     CHECK(c, syscall(SYS_socket, 9999, 0, 0) == -1 && errno != EPERM);
+    CHECK(c, syscall(SYS_sched_setaffinity, 0, 0, NULL) == -1 && errno != EPERM);
+    CHECK(c, syscall(SYS_prlimit64, 0, RLIMIT_CORE, -1, NULL) == -1 && errno == EFAULT);
     CHECK(c, page->n_denied == 0);
     CHECK(c, fork() == -1 && errno == EPERM);
     CHECK(c, page->n_denied == 1);

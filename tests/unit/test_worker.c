@@ -9,6 +9,7 @@
 #include <stdarg.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 
 #include <cmocka.h>
@@ -329,7 +330,34 @@ static void test_sentinel_convicts(void **state)
     assert_true(child_record(&c, &f->rec));
     assert_int_equal(f->rec.outcome, KS_O_CRASHED);
     assert_int_equal(f->rec.code, 0);
-    assert_string_equal(f->rec.reason, "heap_corruption");
+    assert_non_null(strstr(f->rec.reason, "heap_corruption: wrote beyond a chunk"));
+    child_release(&c);
+}
+
+/* No room for sentinels: nothing was learnt, and the record says so. */
+static void test_sentinel_without_memory(void **state)
+{
+    struct fixture *f = *state;
+    struct ks_req_setup s = host_setup(&quick);
+    struct ks_ready ready;
+    struct rlimit none = { 1, RLIM_INFINITY };
+    struct child c;
+
+    if (!has_plain_malloc)
+        skip();
+    s.is_sentinel = 1;
+    child_start(&c, -1);
+    child_setup(&c, &s, &ready);
+    child_problem(&c, &f->problem, 0);
+    send_cell(&c, f, &f->problem, "good", 0);
+    assert_true(child_record(&c, &f->rec));
+    assert_int_equal(f->rec.flags & KS_FL_SUSPECT, 0);
+    assert_int_equal(prlimit(c.pid, RLIMIT_AS, &none, NULL), 0);
+    send_cell(&c, f, &f->problem, "good", 1);
+    assert_true(child_record(&c, &f->rec));
+    assert_int_equal(f->rec.outcome, KS_O_OK);
+    assert_int_equal(f->rec.flags & KS_FL_SUSPECT, KS_FL_SUSPECT);
+    assert_non_null(strstr(f->rec.reason, "no memory for sentinels"));
     child_release(&c);
 }
 
@@ -347,6 +375,7 @@ int main(void)
         cmocka_unit_test(test_cold),
         cmocka_unit_test(test_verification_can_be_off),
         cmocka_unit_test(test_sentinel_convicts),
+        cmocka_unit_test(test_sentinel_without_memory),
     };
 
     return cmocka_run_group_tests(tests, fixture_setup, fixture_teardown);
