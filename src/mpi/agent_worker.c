@@ -10,9 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/sysinfo.h>
 #include <unistd.h>
 
-enum { PIPE_BYTES = 1 << 20 };
+enum { PIPE_BYTES = 1 << 20, MAX_TASKS = 512 };
 #define SETUP_LIMIT_NS 120000000000ull /* until the worker sets its own deadline */
 
 bool ks_references_are_sealed(int fd)
@@ -53,12 +54,14 @@ static int make_pipe(int p[2], int nonblocking_end, struct ks_err *err)
 
 static int make_status(struct worker *w, struct ks_err *err)
 {
-    w->status_fd = memfd_create("ksweep-status", MFD_CLOEXEC);
+    w->status_fd = memfd_create("ksweep-status", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     if (w->status_fd < 0 || ftruncate(w->status_fd, sizeof(*w->status)) < 0)
         return ks_fail_errno(err, "status page");
     void *p = mmap(NULL, sizeof(*w->status), PROT_READ | PROT_WRITE, MAP_SHARED, w->status_fd, 0);
     if (p == MAP_FAILED)
         return ks_fail_errno(err, "status page");
+    /* So that no kernel can cut it off below those who read it. */
+    (void)fcntl(w->status_fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW);
     w->status = p;
     w->status->magic = KS_STATUS_MAGIC;
     w->status->version = 1;
@@ -144,6 +147,14 @@ static const bool caps_address_space = false;
 static const bool caps_address_space = true;
 #endif
 
+/* The limit counts all tasks of the user, on a shared node those of other programs, too: a fixed
+ * number would refuse a kernel its threads there. This many more than there are now. */
+static uint32_t task_limit(void)
+{
+    struct sysinfo s;
+    return MAX_TASKS + (sysinfo(&s) == 0 ? s.procs : 0);
+}
+
 static int spawn(struct ks_agent *a, const int request[2], const int record[2], struct ks_err *err)
 {
     const struct ks_job *job = &a->c.grid->job;
@@ -156,7 +167,7 @@ static int spawn(struct ks_agent *a, const int request[2], const int record[2], 
         .status_fd = w->status_fd,
         .memory_bytes = caps_address_space ? cap : 0,
         .rss_bytes = caps_address_space ? 0 : cap,
-        .n_processes = 512,
+        .n_processes = task_limit(),
         .is_pinned = a->c.is_pinned,
     };
     if (a->c.is_pinned) {

@@ -173,13 +173,23 @@ static int limit_to(int what, uint64_t value)
     return setrlimit(what, &r);
 }
 
+/* A lower limit of the user's own holds already. */
+static int limit_processes(uint64_t n)
+{
+    struct rlimit now;
+
+    if (getrlimit(RLIMIT_NPROC, &now) == 0 && now.rlim_max < n)
+        n = now.rlim_max;
+    return limit_to(RLIMIT_NPROC, n);
+}
+
 static int set_limits(const struct ks_wire_ask *ask)
 {
     if (limit_to(RLIMIT_CORE, 0))
         return -1;
     if (ask->memory_bytes && limit_to(RLIMIT_AS, ask->memory_bytes))
         return -1;
-    if (ask->n_processes && limit_to(RLIMIT_NPROC, ask->n_processes))
+    if (ask->n_processes && limit_processes(ask->n_processes))
         return -1;
     if (ask->is_pinned && sched_setaffinity(0, sizeof(ask->cpus), &ask->cpus))
         return -1;

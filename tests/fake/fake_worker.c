@@ -210,6 +210,13 @@ static void do_denied(struct fake *f)
     f->r.flags = KS_FL_DENIED_CALLS;
 }
 
+static void do_truncate(struct fake *f)
+{
+    (void)f;
+    if (ftruncate(KS_FD_STATUS, 0) == 0)
+        _exit(95);
+}
+
 /* Keeps all memory; then the next one that wants some gets none. */
 static void do_hoard(struct fake *f)
 {
@@ -336,6 +343,7 @@ static const struct {
     { "greedy", do_greedy },
     { "refused", do_refused },
     { "say", do_say },
+    { "truncate", do_truncate },
 };
 
 static void act(struct fake *f)

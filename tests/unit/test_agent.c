@@ -69,6 +69,8 @@ static void test_ordinary(void **state)
           0, 0 },
         { "and stands in the way of nothing", "lack ok_a ok_b", NULL, 0,
           OPEN "done lack a1 unsupported\n" DONE(ok_a) DONE(ok_b) CLOSE(2), 1, 0 },
+        { "the status page cannot be cut off", "ok_a truncate", NULL, 0,
+          OPEN DONE(ok_a) DONE(truncate) CLOSE(2), 1, 0 },
         { "contaminated once", "ok_a noisy ok_b", NULL, 0,
           OPEN DONE(ok_a) "start noisy a2 noise\ndone noisy a1 ok contaminated\n" DONE(
               ok_b) "done noisy a2 ok\n" CLOSE(4),
