@@ -118,10 +118,13 @@ static bool may_start_cells(const struct ks_agent *a)
     return !a->is_draining && !a->is_broken && a->n_emitted - a->n_acked < KS_AGENT_UNACKED;
 }
 
-static uint32_t batch_limit(const struct ks_agent *a)
+/* Anchors do not count: the one that closes a block should not need a worker of its own. */
+static bool is_full(const struct ks_agent *a)
 {
-    uint32_t n = a->c.grid->job.isolate.batch;
-    return n < MAX_SENT ? n : MAX_SENT;
+    const struct session *s = &a->session;
+    if (s->n_sent == MAX_SENT)
+        return true;
+    return s->n_cells >= a->c.grid->job.isolate.batch && !ks_agent_is_closing(a);
 }
 
 static int feed(struct ks_agent *a, struct ks_err *err)
@@ -129,7 +132,7 @@ static int feed(struct ks_agent *a, struct ks_err *err)
     struct session *s = &a->session;
     enum ks_pick pick = PICK_BLOCKED;
     int rc = 0;
-    while (rc == 0 && may_start_cells(a) && !s->is_ended && s->n_sent < batch_limit(a)) {
+    while (rc == 0 && may_start_cells(a) && !s->is_ended && !is_full(a)) {
         struct work w = { 0 };
         rc = ks_agent_pick(a, s->i_problem, &w, &pick, err);
         if (rc < 0 || pick != PICK_WORK)
@@ -138,7 +141,7 @@ static int feed(struct ks_agent *a, struct ks_err *err)
             s->block_id = a->block.rec.block_id;
         rc = ks_worker_send_cell(a, &w, err);
     }
-    if (rc == 0 && !s->is_ended && (s->n_sent >= batch_limit(a) || pick == PICK_OTHER))
+    if (rc == 0 && !s->is_ended && (is_full(a) || pick == PICK_OTHER))
         rc = ks_worker_send_end(a, err);
     return rc;
 }
@@ -154,7 +157,10 @@ static int begin_normal(struct ks_agent *a, struct ks_err *err)
                                    .i_problem = a->leases[w.i_lease].m.i_problem,
                                    .block_id = a->block.rec.block_id };
     rc = ks_worker_start(a, err);
-    return rc < 0 ? rc : ks_worker_send_cell(a, &w, err);
+    if (rc == 0)
+        rc = ks_worker_send_cell(a, &w, err);
+    /* All it can have at once: this process may be kept from coming back by a slow disk. */
+    return rc < 0 ? rc : feed(a, err);
 }
 
 static int begin_recovery(struct ks_agent *a, struct ks_err *err)

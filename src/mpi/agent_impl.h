@@ -42,6 +42,7 @@ struct session { /* what the present worker is for */
     uint64_t block_id;
     bool needs_canary, canary_sent;
     uint32_t n_sent, n_done; /* sent[0..n_done) have records */
+    uint32_t n_cells;        /* of those sent, without anchors */
     bool is_ended;           /* KS_F_REQ_END was sent */
     struct work sent[MAX_SENT];
 };
@@ -120,6 +121,8 @@ struct ks_agent {
 enum ks_pick { PICK_WORK, PICK_BLOCKED, PICK_OTHER, PICK_NONE };
 int ks_agent_pick(struct ks_agent *a, uint32_t i_problem, struct work *out, enum ks_pick *pick,
                   struct ks_err *err);
+/* All cells of the block in work have been sent, only the anchor that closes it is left. */
+bool ks_agent_is_closing(const struct ks_agent *a);
 int ks_agent_end_lease(struct ks_agent *a, uint32_t i, struct ks_err *err);
 /* A record of a normal session has come: judge noise, settle the lease, keep the block's books. */
 int ks_agent_take(struct ks_agent *a, const struct work *w, struct ks_record *r,

@@ -337,6 +337,18 @@ static int pick_in_lease(struct ks_agent *a, uint32_t i, struct work *out, enum 
     return rc;
 }
 
+bool ks_agent_is_closing(const struct ks_agent *a)
+{
+    for (uint32_t k = 0; k < a->n_leases; k++) {
+        const struct lease *l = &a->leases[a->order[k]];
+        if (l->m.block_id != a->block.rec.block_id || l->i_next < l->m.n)
+            return false;
+        if (l->m.closes)
+            return a->block.has_anchor && !a->n_again;
+    }
+    return false;
+}
+
 /* i_problem: of the present session, or UINT32_MAX when there is none. */
 int ks_agent_pick(struct ks_agent *a, uint32_t i_problem, struct work *out, enum ks_pick *pick,
                   struct ks_err *err)

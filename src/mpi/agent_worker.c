@@ -268,6 +268,7 @@ int ks_worker_send_cell(struct ks_agent *a, const struct work *w, struct ks_err 
     put_request(a, KS_F_REQ_CELL);
     s->sent[s->n_sent] = *w;
     s->sent[s->n_sent++].position = a->block.position++;
+    s->n_cells += w->role == KS_ROLE_CELL;
     return ks_worker_flush(a, err);
 }
 
