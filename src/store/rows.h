@@ -45,7 +45,7 @@ struct ks_run_row {
 
 struct ks_host_row { /* provenance of a host, one row per value */
     uint32_t run, rank, segment;
-    char host[192], key[64], value[1024];
+    char host[192], key[64], value[2700]; /* the flags of a CPU are the longest */
 };
 
 struct ks_device_row {

@@ -289,6 +289,27 @@ static void provenance_reads_back(void **state)
     ks_store_close(f);
 }
 
+/* As long as the flags of a large CPU are. */
+static void long_provenance_is_not_cut(void **state)
+{
+    const struct place *p = *state;
+    struct ks_store_file *f;
+    struct skit k;
+    char text[2700];
+
+    memset(text, 'f', sizeof(text));
+    memcpy(text, "cpu_flags=", 10);
+    text[sizeof(text) - 1] = '\0';
+    skit_open(&k, p->dir[0], 1, 1, 1);
+    skit_name(&k, KS_F_HOST, 1, 0, "node1", text);
+    skit_close(&k);
+    place_gather(p, 1, NULL);
+    f = place_open(p);
+    assert_int_equal(ks_store_info(f)->n_hosts, 1);
+    assert_string_equal(ks_store_host(f, 0)->value, text + 10);
+    ks_store_close(f);
+}
+
 static void dirty_texts_and_numbers(void **state)
 {
     const struct place *p = *state;
@@ -375,15 +396,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, place_make, place_remove)
-        TEST(every_outcome_reads_back),
-        TEST(times_read_back),
-        TEST(a_measurement_reads_back),
-        TEST(an_attempt_reads_back),
-        TEST(problems_and_kernels_read_back),
-        TEST(provenance_reads_back),
-        TEST(dirty_texts_and_numbers),
-        TEST(names_that_were_lost),
-        TEST(nothing_to_gather),
+        TEST(every_outcome_reads_back),       TEST(times_read_back),
+        TEST(a_measurement_reads_back),       TEST(an_attempt_reads_back),
+        TEST(problems_and_kernels_read_back), TEST(provenance_reads_back),
+        TEST(long_provenance_is_not_cut),     TEST(dirty_texts_and_numbers),
+        TEST(names_that_were_lost),           TEST(nothing_to_gather),
 #undef TEST
     };
 
