@@ -97,18 +97,34 @@ static void enter_block(struct ks_sched *s, struct device *d, uint32_t i_problem
     d->i_problem = i_problem;
 }
 
-/* Batches shrink near the end, so that the devices finish together. */
-static uint32_t batch_size(const struct ks_sched *s, const struct problem *p, double time_left_s)
+/* Expected time of what the device has been given already. */
+static double held_s(const struct ks_sched *s, const struct device *d)
 {
-    double share = ks_sched_remaining(s) / n_working(s) / 2;
-    double cells = p->cost_s > 0 ? share / p->cost_s : s->c.batch;
-    double fit = p->cost_s > 0 ? time_left_s / p->cost_s : s->c.batch;
-    uint32_t n = cells < s->c.batch ? (uint32_t)cells : s->c.batch;
-    if (n < 1)
-        n = 1;
-    if (fit < n)
-        n = fit > 0 ? (uint32_t)fit : 0;
-    return n;
+    double sum = 0;
+    for (uint32_t i = 0; i < s->n_leases; i++)
+        if (s->leases[i].is_open && s->leases[i].lease.device == d->number)
+            sum += s->problems[s->leases[i].lease.i_problem].cost_s *
+                   ks_sched_n_in_flight(s, &s->leases[i].lease);
+    return sum;
+}
+
+/* Cells for the device: a batch, but no more than it can end in the time left, and near the end not
+ * more than half of its share of what is left, so that the devices finish together. One at least
+ * for a device that holds nothing, if there is time. */
+static uint32_t batch_size(const struct ks_sched *s, const struct device *d,
+                           const struct problem *p, double time_left_s)
+{
+    uint32_t n_devices = n_working(s);
+    double held = held_s(s, d);
+    double room = n_devices > 1 ? ks_sched_remaining(s) / n_devices / 2 - held : INFINITY;
+    double left = time_left_s - held;
+    if (held <= 0 && room < p->cost_s)
+        room = p->cost_s;
+    if (left < room)
+        room = left;
+    if (p->cost_s <= 0 || room >= p->cost_s * s->c.batch)
+        return s->c.batch;
+    return room > 0 ? (uint32_t)(room / p->cost_s) : 0;
 }
 
 static int book(struct ks_sched *s, const struct ks_lease *l, struct ks_err *err)
@@ -195,7 +211,7 @@ static int give_alone(struct ks_sched *s, struct device *d, double time_left_s,
                       struct ks_lease *out, struct ks_err *err)
 {
     const struct loss *c = s->n_leased ? NULL : find_alone(s);
-    if (!c || !batch_size(s, &s->problems[c->i_problem], time_left_s))
+    if (!c || !batch_size(s, d, &s->problems[c->i_problem], time_left_s))
         return KS_SCHED_WAIT;
     enter_block(s, d, c->i_problem);
     struct ks_lease l = { .i_problem = c->i_problem,
@@ -228,19 +244,8 @@ static int continue_block(struct ks_sched *s, struct device *d, double time_left
 {
     if (!n_ready(s, d->i_problem))
         return give_close(s, d, out, err);
-    uint32_t want = batch_size(s, &s->problems[d->i_problem], time_left_s);
+    uint32_t want = batch_size(s, d, &s->problems[d->i_problem], time_left_s);
     return want ? give_batch(s, d, false, want, out, err) : KS_SCHED_WAIT;
-}
-
-/* What the device has been given already comes first. */
-static double held_s(const struct ks_sched *s, const struct device *d)
-{
-    double sum = 0;
-    for (uint32_t i = 0; i < s->n_leases; i++)
-        if (s->leases[i].is_open && s->leases[i].lease.device == d->number)
-            sum += s->problems[s->leases[i].lease.i_problem].cost_s *
-                   ks_sched_n_in_flight(s, &s->leases[i].lease);
-    return sum;
 }
 
 int ks_sched_next(struct ks_sched *s, uint32_t device, double time_left_s, struct ks_lease *out,
@@ -249,8 +254,6 @@ int ks_sched_next(struct ks_sched *s, uint32_t device, double time_left_s, struc
     struct device *d = ks_sched_device(s, device);
     if (!d || d->is_drained)
         return KS_SCHED_WAIT;
-    if (!isinf(time_left_s))
-        time_left_s -= held_s(s, d);
     if (d->block)
         return continue_block(s, d, time_left_s, out, err);
 
@@ -265,7 +268,7 @@ int ks_sched_next(struct ks_sched *s, uint32_t device, double time_left_s, struc
     if (i == NO_PROBLEM)
         return s->n_complete == s->c.n_problems ? KS_SCHED_OVER
                                                 : give_alone(s, d, time_left_s, out, err);
-    uint32_t want = batch_size(s, &s->problems[i], time_left_s);
+    uint32_t want = batch_size(s, d, &s->problems[i], time_left_s);
     if (!want)
         return KS_SCHED_WAIT;
     enter_block(s, d, i);

@@ -93,7 +93,6 @@ static void test_one_device_takes_problems_in_order(void **state)
     for (uint32_t ip = 0; ip < 3; ip++) {
         uint32_t n = 0;
         while (n < 5) {
-            double left = counts(s).remaining_s;
             struct ks_lease l = must_lease(s, 7);
             assert_int_equal(l.i_problem, ip);
             assert_int_equal(l.device, 7);
@@ -101,7 +100,6 @@ static void test_one_device_takes_problems_in_order(void **state)
             assert_int_equal(l.closes, l.n + n == 5);
             assert_true(n == 0 ? l.block > block : l.block == block);
             assert_float_equal(l.expected_s, l.n, 1e-9);
-            assert_true(l.n == 1 || l.n <= left / 2); /* batches shrink at the end */
             block = l.block;
             n += l.n;
             finish(s, &l);
@@ -153,27 +151,31 @@ static void test_split_only_when_worth_it(void **state)
         double cost[2];
         bool is_split;
     } rows[] = {
-        { { 1, 1 }, true },    /* 18 s left, 9 per device, a quarter is 2.25: 8 s is more */
-        { { 1, 30 }, false },  /* problem 1 alone is 300 s: 8 s are nothing beside it */
-        { { 1, 3.1 }, true },  /* 8 + 31 left, 19.5 per device, 4.9 */
-        { { 1, 7 }, false },   /* 8 + 70: 9.75 */
-        { { 1, 5.5 }, true },  /* 8 + 55: 7.9 */
-        { { 1, 5.7 }, false }, /* 8 + 57: 8.1 */
+        { { 1, 10 }, true },   /* 8 + 10 s left, 6 per device, a quarter is 1.5: 8 s are more */
+        { { 1, 300 }, false }, /* 308 s: 8 are nothing beside it */
+        { { 1, 87 }, true },   /* 95 / 3 / 4 = 7.9 */
+        { { 1, 89 }, false },  /* 97 / 3 / 4 = 8.1 */
+        { { 10, 870 }, true }, /* the same in other units */
+        { { 10, 890 }, false },
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct table t = { 0 };
+        memset(&t.is_done[1][1], 1, 9); /* problem 1 has one cell left, which is soon given away */
         struct ks_sched *s = make(&t, 2, 10, 2, rows[i].cost);
         add(s, 0);
-        add(s, 1);
-        struct ks_lease a = must_lease(s, 0), b = must_lease(s, 1);
+        struct ks_lease a = must_lease(s, 0);
         assert_int_equal(a.i_problem, 0);
+        assert_int_equal(a.n, 2);
+        add(s, 1);
+        struct ks_lease b = must_lease(s, 1);
         assert_int_equal(b.i_problem, 1);
-        /* device 1 has taken the whole of problem 1 */
-        while (!b.closes)
-            b = must_lease(s, 1);
-        finish(s, &a);
+        assert_true(b.closes);
+        for (uint32_t k = 0; k < a.n; k++)
+            ks_sched_done(s, 0, a.i_instance[k], rows[i].cost[0]);
+        ks_sched_lease_end(s, a.id);
+        add(s, 2);
         struct ks_lease l;
-        int rc = ks_sched_next(s, 1, INFINITY, &l, NULL);
+        int rc = ks_sched_next(s, 2, INFINITY, &l, NULL);
         assert_int_equal(rc, rows[i].is_split ? KS_SCHED_LEASE : KS_SCHED_WAIT);
         assert_int_equal(counts(s).n_split, rows[i].is_split);
         if (rows[i].is_split) {
@@ -183,6 +185,38 @@ static void test_split_only_when_worth_it(void **state)
         }
         ks_sched_destroy(s);
     }
+}
+
+/* A device never holds more than half of its share of what is left, but one cell at least. */
+static void test_batches_shrink(void **state)
+{
+    (void)state;
+    struct table t = { 0 };
+    struct ks_sched *s = make(&t, 1, 40, 20, ones);
+    struct ks_lease l[2];
+    uint32_t left = 40;
+    add(s, 0);
+    add(s, 1);
+    while (left > 0) {
+        uint32_t want = left / 4 > 1 ? left / 4 : 1;
+        l[0] = must_lease(s, 0);
+        assert_int_equal(l[0].n, want);
+        must_not_lease(s, 0, INFINITY, KS_SCHED_WAIT);
+        left -= l[0].n;
+        if (left > 0) {
+            l[1] = must_lease(s, 1);
+            assert_int_equal(l[1].n, want < left ? want : left);
+            left -= l[1].n;
+            finish(s, &l[1]);
+        }
+        finish(s, &l[0]);
+    }
+    ks_sched_destroy(s);
+    s = make(&t, 1, 40, 20, ones); /* alone it need not wait for anyone */
+    add(s, 0);
+    assert_int_equal(must_lease(s, 0).n, 20);
+    assert_int_equal(must_lease(s, 0).n, 20);
+    ks_sched_destroy(s);
 }
 
 /* A problem whose device is gone is completed before a new one is begun. */
@@ -218,8 +252,10 @@ static void test_closing_lease_without_cells(void **state)
     struct ks_lease a = must_lease(s, 0);
     assert_false(a.closes);
     struct ks_lease b = must_lease(s, 1);
-    while (!b.closes)
+    while (!b.closes) {
+        finish(s, &b);
         b = must_lease(s, 1);
+    }
     struct ks_lease c = must_lease(s, 0);
     assert_int_equal(c.n, 0);
     assert_true(c.closes && !c.opens && c.block == a.block && c.i_problem == 0);
@@ -323,7 +359,7 @@ static void test_giving_back_is_no_loss(void **state)
     for (uint32_t d = 0; d < 6; d++) {
         add(s, d);
         struct ks_lease l = must_lease(s, d);
-        assert_int_equal(l.n, 2);
+        assert_int_equal(l.n, 4);
         assert_false(l.is_alone);
         if (d % 2) {
             assert_int_equal(ks_sched_device_lost(s, d, false, gone, 8), 0);
@@ -433,6 +469,7 @@ int main(void)
         cmocka_unit_test(test_one_device_takes_problems_in_order),
         cmocka_unit_test(test_order_is_seeded),
         cmocka_unit_test(test_split_only_when_worth_it),
+        cmocka_unit_test(test_batches_shrink),
         cmocka_unit_test(test_orphans_come_first),
         cmocka_unit_test(test_closing_lease_without_cells),
         cmocka_unit_test(test_time_left),

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PROBLEMS = 12, INSTANCES = 40, DEVICES = 400, HELD = 2, BLOCKS = 8000 };
+enum { PROBLEMS = 12, INSTANCES = 40, DEVICES = 400, HELD = 4, BLOCKS = 8000 };
 #define NEVER 1e300
 
 enum block_end { BLOCK_OPEN, BLOCK_CLOSED, BLOCK_LOST };
@@ -139,7 +139,8 @@ static void check_cells(struct sim *m, const struct ks_lease *l,
 {
     double share = before->remaining_s / n_working(m) / 2;
     assert_true(l->n <= m->plan.batch);
-    assert_true(l->n <= 1 || l->n <= share / m->cost[l->i_problem] * (1 + 1e-9));
+    assert_true(l->n <= 1 || n_working(m) == 1 ||
+                l->n <= share / m->cost[l->i_problem] * (1 + 1e-9));
     assert_true(l->n > 0 || (l->closes && !l->opens));
     for (uint32_t k = 0; k < l->n; k++) {
         assert_true(l->i_instance[k] < m->plan.n_instances);
@@ -415,8 +416,19 @@ static void test_everything_once(void **state)
     free(m);
 }
 
-/* Nobody is lost: at most one problem per device and those of closing leases is begun and not
- * complete, and the devices end about together. */
+static uint32_t n_begun(const struct sim *m)
+{
+    uint32_t n = 0;
+    for (uint32_t ip = 0; ip < PROBLEMS; ip++) {
+        uint32_t n_done = 0;
+        for (uint32_t ii = 0; ii < m->plan.n_instances; ii++)
+            n_done += m->n_done[ip][ii];
+        n += n_done > 0 && n_done < m->plan.n_instances;
+    }
+    return n;
+}
+
+/* Nobody is lost: few problems are begun and not complete, and the devices end about together. */
 static void test_problems_one_after_another(void **state)
 {
     (void)state;
@@ -431,17 +443,15 @@ static void test_problems_one_after_another(void **state)
             most = fmax(most, m->cost[ip]);
         }
         for (;;) {
-            struct ks_sched_counts n;
             give_all(m);
-            ks_sched_counts(m->s, &n);
-            assert_true(n.n_partial <= 2 * n_devices);
+            assert_true(n_begun(m) <= n_devices + 1);
             uint32_t i = next_device(m);
             if (i == DEVICES)
                 break;
             advance(m, i);
         }
         check_end(m);
-        assert_true(m->now <= 1.25 * work / n_devices + 2 * most);
+        assert_true(m->now <= work / n_devices + 2 * most);
         ks_sched_destroy(m->s);
     }
     free(m);
