@@ -395,7 +395,9 @@ int ks_worker_read(struct ks_agent *a, struct ks_err *err)
         if (rc < 0)
             return rc;
     }
-    if (!w->is_lying && !w->is_retired && n_reported > a->session.n_done)
+    /* A count of more cells than were sent is a kernel's scribble on the page, not the worker's. */
+    if (!w->is_lying && !w->is_retired && n_reported > a->session.n_done &&
+        n_reported <= a->session.n_sent)
         w->is_lying = w->has_lost_record = true;
     if (w->is_lying && w->is_alive)
         return ks_warden_kill(a->c.warden, w->child, err);

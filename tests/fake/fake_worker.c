@@ -217,6 +217,11 @@ static void do_truncate(struct fake *f)
         _exit(95);
 }
 
+static void do_overcount(struct fake *f)
+{
+    f->status->n_done = UINT64_MAX;
+}
+
 /* Keeps all memory; then the next one that wants some gets none. */
 static void do_hoard(struct fake *f)
 {
@@ -344,6 +349,7 @@ static const struct {
     { "refused", do_refused },
     { "say", do_say },
     { "truncate", do_truncate },
+    { "overcount", do_overcount },
 };
 
 static void act(struct fake *f)

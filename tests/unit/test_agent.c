@@ -71,6 +71,8 @@ static void test_ordinary(void **state)
           OPEN "done lack a1 unsupported\n" DONE(ok_a) DONE(ok_b) CLOSE(2), 1, 0 },
         { "the status page cannot be cut off", "ok_a truncate", NULL, 0,
           OPEN DONE(ok_a) DONE(truncate) CLOSE(2), 1, 0 },
+        { "nor its count be believed", "ok_a overcount ok_b", NULL, 0,
+          OPEN DONE(ok_a) DONE(overcount) DONE(ok_b) CLOSE(3), 1, 0 },
         { "contaminated once", "ok_a noisy ok_b", NULL, 0,
           OPEN DONE(ok_a) "start noisy a2 noise\ndone noisy a1 ok contaminated\n" DONE(
               ok_b) "done noisy a2 ok\n" CLOSE(4),
