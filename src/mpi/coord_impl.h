@@ -25,6 +25,7 @@ struct rank {
     bool has_built;   /* its first share of the units */
     bool has_checked; /* answered after it was asked to look at the cache or to build */
     uint32_t n_leases, n_missing, n_tries;
+    double lease_s; /* expected, of the lease given last */
     uint64_t seen_ns;
     uint64_t n_records, n_acked; /* received; acknowledged */
     uint64_t n_cells;            /* with role cell */

@@ -9,14 +9,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A first guess of a cell's time, until finished cells have taught better: samples of about max_ms
- * or 30 calls at 10 Gflop/s, and the warm-up. */
+/* More than two leases are for those that end while rank 0 waits for its disk; longer ones are
+ * better kept for whoever is free first. */
+#define SHORT_LEASE_S 0.1
+
+/* A first guess of a cell's time, until finished cells have taught better: samples of about max_ms,
+ * 30 calls at 10 Gflop/s or all that are allowed, and the warm-up. */
 static double first_cost_s(const struct ks_grid *g, uint32_t i)
 {
     const struct ks_job_measure *m = &g->job.measure;
     double call_s = ks_problem_flops(&g->problems[i]) / 10e9;
-    double timing = call_s * 30 + 0.010, most = m->max_ms * 1e-3 + call_s * m->min_samples;
-    return m->warmup_ms * 1e-3 + (timing < most ? timing : most) + 4 * call_s + 0.002;
+    double timing = fmin(call_s * 30 + 0.010, m->max_ms * 1e-3 + call_s * m->min_samples);
+    timing = fmin(timing, (call_s + 20e-6) * m->max_samples);
+    return m->warmup_ms * 1e-3 + timing + 4 * call_s + 0.002;
 }
 
 static struct ks_cell cell_of(const struct ks_coord *c, uint32_t i_problem, uint32_t i_instance)
@@ -146,6 +151,7 @@ static int send_lease(struct ks_coord *c, uint32_t rank, const struct ks_lease *
     ks_buf_clear(&c->body);
     ks_msg_lease_put(&m, &c->body);
     c->ranks[rank].n_leases++;
+    c->ranks[rank].lease_s = l->expected_s;
     return ks_net_send(c->c.net, rank, KS_F_MSG_LEASE, c->body.data, c->body.len, err);
 }
 
@@ -166,7 +172,8 @@ static int give_rounds(struct ks_coord *c, double left_s, bool *waits_out, struc
         for (uint32_t i = 0; i < c->n_ranks; i++) {
             struct rank *r = &c->ranks[i];
             struct ks_lease l;
-            if (r->state != RANK_READY || !r->measures || r->is_broken || r->n_leases >= round)
+            if (r->state != RANK_READY || !r->measures || r->is_broken || r->n_leases >= round ||
+                (round > 2 && r->lease_s > SHORT_LEASE_S))
                 continue;
             int rc = ks_sched_next(c->sched, i, left_s, &l, err);
             waits |= rc == KS_SCHED_WAIT;
