@@ -240,6 +240,15 @@ int ks_coord_drain(struct ks_coord *c, const char *why, struct ks_err *err)
     return rc < 0 ? rc : ks_coord_sync(c, err);
 }
 
+int ks_coord_hurry(struct ks_coord *c, struct ks_err *err)
+{
+    int rc = 0;
+    for (uint32_t i = 0; i < c->n_ranks && rc == 0; i++)
+        if (c->ranks[i].state < RANK_LEAVING)
+            rc = ks_coord_send(c, i, KS_F_MSG_DRAIN, 0, 1, err);
+    return rc;
+}
+
 static bool is_quiet(const struct ks_coord *c)
 {
     for (uint32_t i = 0; i < c->n_ranks; i++)

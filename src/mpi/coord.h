@@ -41,6 +41,8 @@ int ks_coord_frame(struct ks_coord *c, uint32_t from, const struct ks_frame *f, 
 int ks_coord_step(struct ks_coord *c, uint64_t now_ns, struct ks_err *err);
 /* No more leases: running cells are finished. why is shown in the status. */
 int ks_coord_drain(struct ks_coord *c, const char *why, struct ks_err *err);
+/* After a drain: there is no time for the running cells either, every rank kills its worker. */
+int ks_coord_hurry(struct ks_coord *c, struct ks_err *err);
 
 /* Everything is over: every rank said goodbye or is lost, everything is on disk. */
 bool ks_coord_is_over(const struct ks_coord *c);

@@ -303,8 +303,10 @@ int ks_rank_frame(struct ks_rank *r, const struct ks_frame *f, struct ks_err *er
         rc = ks_msg_numbers_get(f->body, f->n, &a, &b, err);
         if (r->agent)
             ks_agent_drain(r->agent);
+        if (r->agent && !a && b)
+            ks_agent_stop(r->agent);
         r->is_over |= a != 0;
-        r->is_clean = r->is_clean && b == 0;
+        r->is_clean = r->is_clean && (!a || !b);
         return rc;
     case KS_F_MSG_BEAT:
         return 0;
@@ -432,12 +434,6 @@ int ks_rank_step(struct ks_rank *r, uint64_t now_ns, struct ks_err *err)
     if (r->rank != 0 && now_ns > r->heard_ns && now_ns - r->heard_ns > r->c.lost_after_ns)
         r->is_abandoned = true;
     return rc;
-}
-
-void ks_rank_stop(struct ks_rank *r)
-{
-    if (r->agent)
-        ks_agent_stop(r->agent);
 }
 
 bool ks_rank_is_over(const struct ks_rank *r)

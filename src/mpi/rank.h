@@ -33,7 +33,6 @@ struct ks_build *ks_rank_build(struct ks_rank *r); /* NULL for the sim device; b
 /* A frame from rank 0. */
 int ks_rank_frame(struct ks_rank *r, const struct ks_frame *f, struct ks_err *err);
 int ks_rank_step(struct ks_rank *r, uint64_t now_ns, struct ks_err *err);
-void ks_rank_stop(struct ks_rank *r); /* kill the worker now */
 
 bool ks_rank_is_over(const struct ks_rank *r);      /* said goodbye and flushed */
 bool ks_rank_is_clean(const struct ks_rank *r);     /* nobody was lost as far as rank 0 knows */

@@ -70,11 +70,8 @@ static int on_signal(struct run *r, int signo, struct ks_err *err)
         return 0;
     snprintf(name, sizeof(name), "SIG%s", sigabbrev_np(signo));
     r->n_signals++;
-    if (ks_coord_is_drained(r->coord)) {
-        if (signo == SIGINT || r->n_signals > 2)
-            ks_rank_stop(r->rank);
-        return 0;
-    }
+    if (ks_coord_is_drained(r->coord))
+        return signo == SIGINT || r->n_signals > 2 ? ks_coord_hurry(r->coord, err) : 0;
     r->by_signal = signo != SIGINT;
     ks_logf(r->log, KS_WARN,
             "%s: finishing the cells in flight; resume with: ksweep run %s "
@@ -141,15 +138,15 @@ static void show_progress(struct run *r, uint64_t now)
 }
 
 /* After a signal everyone gets as long as one kernel call may take, then the workers are killed. */
-static void hurry(struct run *r, uint64_t now)
+static int hurry(struct run *r, uint64_t now, struct ks_err *err)
 {
     uint64_t limit = (uint64_t)r->grid.job.isolate.kernel_timeout_s * 1000000000u;
     if (r->by_signal && limit > 1000000000u)
         limit = 1000000000u;
-    if (r->drained_ns && now - r->drained_ns > limit) {
-        ks_rank_stop(r->rank);
-        r->drained_ns = 0;
-    }
+    if (!r->drained_ns || now < r->drained_ns + limit)
+        return 0;
+    r->drained_ns = 0;
+    return ks_coord_hurry(r->coord, err);
 }
 
 static int loop(struct run *r, struct ks_err *err)
@@ -165,9 +162,10 @@ static int loop(struct run *r, struct ks_err *err)
             rc = ks_rank_step(r->rank, now, err);
         if (rc == 0 && r->coord)
             rc = ks_coord_step(r->coord, now, err);
+        if (rc == 0)
+            rc = hurry(r, now, err);
         if (rc < 0)
             return rc;
-        hurry(r, now);
         show_progress(r, now);
         ks_net_progress(r->net);
         if (r->coord ? ks_coord_is_over(r->coord) && ks_net_is_flushed(r->net)
@@ -276,6 +274,8 @@ int ks_run(const struct ks_run_options *o, struct ks_warden *warden, struct ks_l
     out->rank = r.net ? ks_net_rank(r.net) : (uint32_t)log->rank;
     if (rc < 0 && r.net && ks_net_rank(r.net) == 0)
         send_away(&r);
+    else if (rc < 0 && r.net) /* the others need not have met the same */
+        ks_logf(log, KS_ERROR, "%s; this rank leaves", err->text);
     finish(&r, rc, out);
     return rc;
 }
