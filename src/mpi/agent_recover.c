@@ -276,7 +276,7 @@ bool ks_recover_is_doubtful(const struct ks_agent *a, const struct work *w,
 {
     bool is_first = a->session.n_done <= 1 || r->phase == KS_PH_REFERENCE; /* no kernel before it */
     bool is_short = r->outcome == KS_O_OUT_OF_MEMORY || r->outcome == KS_O_LOAD_FAILED ||
-                    (r->outcome == KS_O_LAUNCH_FAILED && is_at_cap(a, r->peak_bytes));
+                    r->outcome == KS_O_LAUNCH_FAILED; /* a kernel that got no memory says so, too */
     return is_short && !is_first && !a->is_draining && w->n_deaths < a->c.grid->job.isolate.retries;
 }
 

@@ -242,7 +242,6 @@ static void do_greedy(struct fake *f)
 static void do_refused(struct fake *f)
 {
     f->r.outcome = KS_O_LAUNCH_FAILED;
-    f->r.peak_bytes = f->is_hoarded ? f->setup.memory_bytes : 1;
 }
 
 /* Prints, and the warden has it before the record comes. */

@@ -252,12 +252,12 @@ static void test_doubt(void **state)
           OPEN DONE(ok_a) "start greedy a2 retry\ndone greedy a1 out_of_memory\n"
                           "done greedy a2 out_of_memory\n" DONE(ok_b) CLOSE(3),
           3, 0 },
-        { "a launch that fails is believed", "ok_a refused ok_b", NULL, 0,
-          OPEN DONE(ok_a) "done refused a1 launch_failed\n" DONE(ok_b) CLOSE(3), 1, 0 },
-        { "unless memory was short", "ok_a hoard refused ok_b", NULL, 0,
-          OPEN DONE(ok_a) DONE(hoard) "start refused a2 retry\ndone refused a1 launch_failed\n"
-                                      "done refused a2 launch_failed\n" DONE(ok_b) CLOSE(4),
-          3, 0 },
+        { "a launch that fails", "refused ok_a refused_b", NULL, 0,
+          "anchor refused launch_failed\n" OPEN "start refused a2 retry\n"
+          "done refused a1 launch_failed\ndone refused a2 launch_failed\n" DONE(
+              ok_a) "start refused_b a2 retry\n"
+                    "done refused_b a1 launch_failed\ndone refused_b a2 launch_failed\n" CLOSE(3),
+          5, 0 },
         { "no retries", "ok_a hoard needy", NULL, -1,
           OPEN DONE(ok_a) DONE(hoard) "done needy a1 out_of_memory\n" CLOSE(3), 1, 0 },
     };
