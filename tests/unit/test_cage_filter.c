@@ -30,6 +30,17 @@ static void make_call(struct caged *c)
     CHECK(c, getpid() > 1); /* and life goes on */
 }
 
+static void all_are_denied(const struct call *row, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        the_call = row[i];
+        must_pass(make_call);
+        if (page->n_denied != 1 || page->denied_call != row[i].number)
+            fail_msg("row %zu, %s: %u denied, the last %d", i,
+                     ks_cage_call_name((int32_t)row[i].number), page->n_denied, page->denied_call);
+    }
+}
+
 /* Arguments are such that nothing happens should a call come through. */
 static void test_denied(void **state)
 {
@@ -55,14 +66,6 @@ static void test_denied(void **state)
         { SYS_rt_tgsigqueueinfo, { parent, parent, 0, 0 } },
         { SYS_pidfd_send_signal, { none, 0, 0, 0 } },
         { SYS_prlimit64, { parent, RLIMIT_CORE, 0, 0 } },
-        { SYS_prlimit64, { 0, RLIMIT_CORE, -1, 0 } },
-        { SYS_prlimit64, { 0, RLIMIT_CORE, 1l << 32, 0 } },
-        { SYS_setrlimit, { RLIMIT_CORE, 0 } },
-        { SYS_sched_setaffinity, { 0, 0, 0 } },
-        { SYS_sched_setscheduler, { 0, -1, 0 } },
-        { SYS_sched_setparam, { 0, 0 } },
-        { SYS_sched_setattr, { 0, 0, 0 } },
-        { SYS_setpriority, { 99, 0, 0 } },
         { SYS_ptrace, { 9999, 0, 0, 0 } },
         { SYS_process_vm_writev, { parent, 0, 0, 0, 0 } },
         { SYS_io_uring_setup, { 0, 0 } },
@@ -85,13 +88,25 @@ static void test_denied(void **state)
     };
 
     (void)state;
-    for (size_t i = 0; i < N_ROWS(row); i++) {
-        the_call = row[i];
-        must_pass(make_call);
-        if (page->n_denied != 1 || page->denied_call != row[i].number)
-            fail_msg("row %zu, %s: %u denied, the last %d", i,
-                     ks_cage_call_name((int32_t)row[i].number), page->n_denied, page->denied_call);
-    }
+    all_are_denied(row, N_ROWS(row));
+}
+
+/* What would change where and how the cells after it are measured. */
+static void test_inherited(void **state)
+{
+    static const struct call row[] = {
+        { SYS_prlimit64, { 0, RLIMIT_CORE, -1, 0 } },
+        { SYS_prlimit64, { 0, RLIMIT_CORE, 1l << 32, 0 } },
+        { SYS_setrlimit, { RLIMIT_CORE, 0 } },
+        { SYS_sched_setaffinity, { 0, 0, 0 } },
+        { SYS_sched_setscheduler, { 0, -1, 0 } },
+        { SYS_sched_setparam, { 0, 0 } },
+        { SYS_sched_setattr, { 0, 0, 0 } },
+        { SYS_setpriority, { 99, 0, 0 } },
+    };
+
+    (void)state;
+    all_are_denied(row, N_ROWS(row));
 }
 
 static void libc_calls(struct caged *c)
@@ -275,10 +290,10 @@ static void test_kernels(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_denied),           cmocka_unit_test(test_libc_calls),
-        cmocka_unit_test(test_killed_by_filter), cmocka_unit_test(test_allowed),
-        cmocka_unit_test(test_gpu_list),         cmocka_unit_test(test_call_names),
-        cmocka_unit_test(test_kernels),
+        cmocka_unit_test(test_denied),     cmocka_unit_test(test_inherited),
+        cmocka_unit_test(test_libc_calls), cmocka_unit_test(test_killed_by_filter),
+        cmocka_unit_test(test_allowed),    cmocka_unit_test(test_gpu_list),
+        cmocka_unit_test(test_call_names), cmocka_unit_test(test_kernels),
     };
 
     if (cage_page_map() < 0)
