@@ -77,6 +77,9 @@ bool ks_agent_is_broken(const struct ks_agent *a, const char **why_out);
 /* Descriptor whose next byte ends a wait (the last cell sent is in flight), -1: nothing to wait
  * for. */
 int ks_agent_wait_fd(const struct ks_agent *a);
+/* How long coordination may sleep now, at most most_ms: until the last cell sent is about to end,
+ * when more is to be sent then. */
+int ks_agent_nap_ms(const struct ks_agent *a, int most_ms);
 /* A worker is timing: coordination should wake rarely. */
 bool ks_agent_is_measuring(const struct ks_agent *a);
 

@@ -460,3 +460,8 @@ int ks_rank_wait_fd(const struct ks_rank *r)
 {
     return r->agent ? ks_agent_wait_fd(r->agent) : -1;
 }
+
+int ks_rank_nap_ms(const struct ks_rank *r, int most_ms)
+{
+    return r->agent ? ks_agent_nap_ms(r->agent, most_ms) : most_ms;
+}

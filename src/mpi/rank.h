@@ -39,5 +39,6 @@ bool ks_rank_is_clean(const struct ks_rank *r);     /* nobody was lost as far as
 bool ks_rank_is_abandoned(const struct ks_rank *r); /* rank 0 has been silent for too long */
 bool ks_rank_is_measuring(const struct ks_rank *r);
 int ks_rank_wait_fd(const struct ks_rank *r); /* see ks_agent_wait_fd; -1: none */
+int ks_rank_nap_ms(const struct ks_rank *r, int most_ms);
 
 #endif

@@ -122,7 +122,7 @@ static void nap(struct run *r, bool is_busy)
                            { .fd = ks_rank_wait_fd(r->rank), .events = POLLIN } };
     int ms = is_busy ? 0 : NAP_IDLE_MS;
     if (ks_rank_is_measuring(r->rank))
-        ms = NAP_MEASURING_MS;
+        ms = ks_rank_nap_ms(r->rank, NAP_MEASURING_MS);
     if (poll(p, 3, ms) > 0 && ((p[1].revents | p[2].revents) & (POLLHUP | POLLERR)))
         ks_sleep_ns(1000000); /* a dead warden or worker must not make this loop spin */
 }
