@@ -24,11 +24,13 @@ bool ks_path_is_dir(const char *path)
 static int make_dir(const char *path, mode_t mode, struct ks_err *err)
 {
     /* Whoever made it first is welcome: several ranks may create one tree together. */
-    if (mkdir(path, mode) == 0 || (errno == EEXIST && ks_path_is_dir(path)))
+    if (mkdir(path, mode) == 0)
         return 0;
+    int why = errno;
     /* A read-only parent answers EROFS or EACCES even for a directory that is there. */
     if (ks_path_is_dir(path))
         return 0;
+    errno = why;
     return ks_fail_errno(err, "directory '%s'", path);
 }
 

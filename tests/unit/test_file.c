@@ -285,6 +285,9 @@ static void mkdirs_and_remove_tree(void **state)
     assert_false(ks_path_is_dir(file));
     assert_int_equal(ks_mkdirs(file, 0700, &err), KS_EEXIST);
     assert_int_equal(ks_mkdirs("", 0700, &err), KS_EINVAL);
+    /* the reason is that of mkdir, not that there is no such directory yet */
+    assert_int_equal(ks_mkdirs("/sys/ksweep-test", 0700, &err), KS_EIO);
+    assert_null(strstr(err.text, strerror(ENOENT)));
     /* A link is removed, not what it points to. */
     assert_int_equal(symlink("/usr/bin", link_path), 0);
     assert_int_equal(ks_remove_tree(top, &err), 0);
