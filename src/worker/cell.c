@@ -309,6 +309,8 @@ static void run_steps(struct cell *c)
         atomic_store(&w->status->is_measuring, is_quiet_phase(steps[i].phase) ? 1u : 0u);
         ks_worker_enter(w, steps[i].phase, w->cell_deadline_ns);
         rc = steps[i].run(c, &err);
+        if (ks_cage_after_kernel(&w->cage)) /* constructors and applicability are its code, too */
+            w->rec.flags |= KS_FL_FP_ENV_CHANGED;
         add_ns(&w->rec, steps[i].ns_at, from);
         if (rc < 0)
             rc = end_failed(c, rc, &err);

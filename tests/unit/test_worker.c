@@ -145,6 +145,10 @@ static void test_flags(void **state)
     assert_true(child_record(&c, r));
     assert_true((r->flags & KS_FL_FP_ENV_CHANGED) != 0);
     assert_int_equal(r->v1, 1); /* integers do not round */
+    send_cell(&c, f, &f->problem, "looks_upward", 4);
+    assert_true(child_record(&c, r));
+    assert_int_equal(r->outcome, KS_O_OK);
+    assert_true((r->flags & KS_FL_FP_ENV_CHANGED) != 0);
     send_cell(&c, f, &f->problem, "forks", 1);
     assert_true(child_record(&c, r));
     assert_int_equal(r->outcome, KS_O_OK);

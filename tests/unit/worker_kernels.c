@@ -215,6 +215,18 @@ static int rounds_down(const struct ks_abi_problem *p, const struct ks_abi_buffe
     return conv(p, b);
 }
 
+/* As what a constructor of the shared object leaves: -ffast-math brings one. */
+static const char *any_upward(const struct ks_abi_problem *p)
+{
+    fesetround(FE_UPWARD);
+    return any(p);
+}
+
+static int fails_unless_nearest(const struct ks_abi_problem *p, const struct ks_abi_buffers *b)
+{
+    return fegetround() == FE_TONEAREST ? conv(p, b) : 5;
+}
+
 static int forks(const struct ks_abi_problem *p, const struct ks_abi_buffers *b)
 {
     if (fork() == 0)
@@ -310,6 +322,7 @@ static const struct ks_abi_entry entries[] = {
     GOOD("always_different", always_different),
     GOOD("fails", fails),
     GOOD("rounds_down", rounds_down),
+    { "looks_upward", any_upward, no_workspace, fails_unless_nearest },
     GOOD("forks", forks),
     GOOD("prints", prints),
     { "uses_workspace", any, some_workspace, uses_workspace },
