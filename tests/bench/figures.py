@@ -1,0 +1,210 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Numbers of a bench run.
+
+usage: figures.py sweep DIR [LAUNCHED_NS]  "key value" lines of one sweep: where its workers' time went
+       figures.py table RAW                the table, from lines "bench run key value"
+
+LAUNCHED_NS: realtime at which the sweep was started; adds the time to its first cell.
+"""
+import json
+import statistics
+import sys
+
+NS = 1e-9
+
+
+def summaries(events):
+    """{key: sum over ranks} of the rank_summary events; n_ranks how many there are."""
+    total = {"n_ranks": 0}
+    for row in events:
+        if row["kind_text"] != b"rank_summary":
+            continue
+        total["n_ranks"] += 1
+        for word in row["text"].decode().split():
+            key, value = word.split("=")
+            total[key] = total.get(key, 0) + int(value)
+    return total
+
+
+def sampled_ns(rows, samples):
+    """Time inside samples, the poisoned ones included, and that of the poisoned ones alone."""
+    total = poisoned = 0.0
+    for r in rows:
+        n, at, calls = int(r["n_samples"]), int(r["sample_offset"]), int(r["calls_per_sample"])
+        if n:
+            total += float(samples[at:at + n].sum(dtype="f8")) * calls
+        if r["poison_sample_ns"] > 0:
+            poisoned += float(r["poison_sample_ns"]) * calls
+    return total, poisoned
+
+
+def sweep(directory, launched_ns):
+    import h5py
+
+    with h5py.File(directory + "/results.h5") as f:
+        rows, samples, events = f["attempts"][:], f["samples/time_ns"][:], f["events"][:]
+        job = json.loads(f["runs"][0]["job"].decode())
+        n_cells = len(f["measurements"])
+        n_ok = int((f["measurements"]["outcome_text"] == b"ok").sum())
+        n_code = len(set(f["kernels"]["code_id"]))
+    total, (sampled, poisoned) = summaries(events), sampled_ns(rows, samples)
+    warm = rows["warmup_ns"].astype("f8")
+    warm_limit = 1e6 * job["measure"]["warmup_ms"]
+    ns = lambda name: float(rows[name].sum(dtype="f8"))
+    worker, wanted = float(total["worker_ns"]), float(warm.clip(max=warm_limit).sum())
+    # The poisoned sample is taken in the verification: it counts once, as a sample.
+    verification = ns("exact_ns") + ns("verify_ns") + ns("reference_ns") - poisoned
+    out = {
+        "cells": n_cells, "cells_ok": n_ok, "records": len(rows), "code_ids": n_code,
+        "workers": total["workers"], "ranks": total["n_ranks"], "worker_s": worker * NS,
+        "warmup_s": wanted * NS, "samples_s": sampled * NS, "verification_s": verification * NS,
+        "inputs_s": ns("input_ns") * NS, "load_s": ns("load_ns") * NS,
+        "warmup_beyond_s": (float(warm.sum()) - wanted) * NS,
+        "sampling_loop_s": (ns("timing_ns") - sampled + poisoned) * NS,
+        "outside_cells_s": (worker - ns("wall_ns")) * NS,
+        "other_s": (worker - wanted - sampled - verification) * NS,
+        "harness_s": (worker - wanted - sampled - verification - ns("input_ns")) * NS,
+        "wait_s": total["wait_ns"] * NS, "tail_s": total["tail_ns"] * NS,
+        "median_call_us": float(statistics.median(rows["time_median_ns"].tolist())) / 1e3,
+    }
+    if launched_ns:
+        out["to_first_cell_s"] = (float(rows["started_ns"].min()) - launched_ns) * NS
+    for key, value in out.items():
+        print(key, f"{value:.6g}" if isinstance(value, float) else value)
+
+
+class Raw:
+    """The raw lines of all benches: lists of numbers by bench and key."""
+
+    def __init__(self, path):
+        self.of = {}
+        with open(path) as f:
+            for line in f:
+                w = line.split()
+                if len(w) == 4 and not line.startswith("#"):
+                    self.of.setdefault(w[0], {}).setdefault(w[2], []).append(float(w[3]))
+
+    def __contains__(self, bench):
+        return bench in self.of
+
+    def all(self, bench, key):
+        return self.of[bench][key]
+
+    def mid(self, bench, key):
+        return statistics.median(self.of[bench][key])
+
+    def mid_of(self, bench, formula):
+        """Median over the runs of formula(values of one run)."""
+        keys = self.of[bench]
+        n = min(len(v) for v in keys.values())
+        return statistics.median(formula({k: v[i] for k, v in keys.items()}) for i in range(n))
+
+    def n(self, bench, key):
+        return len(self.of[bench][key])
+
+
+def row(name, n, value, peer, ratio, goal, is_met):
+    return [name, str(n), value, peer, ratio, goal, "met" if is_met else "MISSED"]
+
+
+def rows_cold(raw, b):
+    sweep_s, best = raw.mid(b, "sweep_s"), min(raw.all(b, "compile_s"))
+    hello = raw.mid(b, "hello_s")
+    ratio = sweep_s / (best + hello)
+    yield row(b, raw.n(b, "sweep_s"), f"{sweep_s:.2f} s",
+              f"best compile {best:.2f} s + hello {hello:.2f} s", f"{ratio:.2f}", "<= 1.35",
+              ratio <= 1.35)
+
+
+def rows_warm(raw, b):
+    rate = raw.mid_of(b, lambda r: r["cells_ok"] / (r["sweep_s"] - r["hello_s"]))
+    yield row(b, raw.n(b, "sweep_s"), f"{rate:.0f} cells/s",
+              f"start-up: hello {raw.mid(b, 'hello_s'):.2f} s, first cell after "
+              f"{raw.mid(b, 'to_first_cell_s'):.2f} s", f"{rate / 1000:.2f}", ">= 1000 cells/s",
+              rate >= 1000)
+
+
+def rows_harness(raw, b):
+    cost = raw.mid_of(b, lambda r: 1e3 * r["harness_s"] / r["cells"])
+    whole = raw.mid_of(b, lambda r: 1e3 * r["worker_s"] / r["cells"])
+    yield row(b, raw.n(b, "cells"), f"{cost:.3f} ms/cell", f"worker wall {whole:.3f} ms/cell",
+              f"{cost / 0.2:.2f}", "<= 0.2 ms", cost <= 0.2)
+
+
+def rows_quickstart(raw, b):
+    worker = f"of {raw.mid(b, 'worker_s'):.1f} s worker wall"
+    part = lambda *keys: raw.mid_of(b, lambda r: sum(r[k] for k in keys) / r["worker_s"])
+    for name, keys, goal, is_met in (
+            ("other", ["other_s"], "<= 20 %", lambda x: x <= 0.20),
+            ("verification", ["verification_s"], "<= 15 %", lambda x: x <= 0.15),
+            ("samples", ["samples_s"], ">= 40 %", lambda x: x >= 0.40),
+            ("waiting", ["wait_s"], "<= 1 %", lambda x: x <= 0.01)):
+        x = part(*keys)
+        yield row(f"{b}: {name}", raw.n(b, "worker_s"), f"{100 * x:.1f} %", worker, "", goal,
+                  is_met(x))
+    for name, key in (("warm-up", "warmup_s"), ("inputs", "inputs_s"), ("loading", "load_s"),
+                      ("sampling loop", "sampling_loop_s"), ("warm-up beyond", "warmup_beyond_s"),
+                      ("outside cells", "outside_cells_s"), ("end of the last lease", "tail_s")):
+        yield [f"{b}: {name}", str(raw.n(b, "worker_s")), f"{100 * part(key):.1f} %", worker, "",
+               "", ""]
+
+
+def rows_journal(raw, b):
+    rate = raw.mid(b, "records_per_s")
+    yield row(b, 5, f"{rate:.0f} records/s",
+              f"write + fdatasync of the same bytes {raw.mid(b, 'plain_per_s'):.0f}/s",
+              f"{rate / raw.mid(b, 'plain_per_s'):.2f}", ">= 200000 /s", rate >= 200000)
+
+
+def rows_gather(raw, b):
+    part, rate = raw.mid(b, "of_raw"), raw.mid(b, "cells_per_s")
+    yield row(f"{b}: bytes", 5, f"{raw.mid(b, 'gather_s'):.3f} s",
+              f"H5Dwrite alone {raw.mid(b, 'raw_s'):.3f} s", f"{part:.2f}", ">= 0.4", part >= 0.4)
+    yield row(f"{b}: cells", 5, f"{rate:.0f} cells/s", f"{raw.mid(b, 'cells'):.0f} cells",
+              f"{rate / 60000:.2f}", ">= 60000 /s", rate >= 60000)
+
+
+def rows_oracle(raw, b):
+    get = lambda key: raw.mid(b, key)
+    limits = (("winners beyond ties", "winners", "{:.0f}", ">= 8", lambda x: x >= 8),
+              ("median worst / best", "spread", "{:.2f}", ">= 1.5", lambda x: x >= 1.5),
+              ("best fixed instance", "fixed", "{:.3f}", "<= 0.92 of the oracle",
+               lambda x: x <= 0.92),
+              ("distinct code_ids", "code_ids", "{:.0f}", ">= 24", lambda x: x >= 24))
+    for name, key, form, goal, is_met in limits:
+        yield row(f"{b}: {name}", 1, form.format(get(key)), f"{get('problems'):.0f} problems", "",
+                  goal, is_met(get(key)))
+
+
+TABLE = {"cold-tiny-gemm": rows_cold, "warm-20000": rows_warm, "harness-cost": rows_harness,
+         "quickstart-breakdown": rows_quickstart, "journal": rows_journal, "gather": rows_gather,
+         "oracle": rows_oracle}
+
+
+def table(path):
+    raw = Raw(path)
+    lines = [["bench", "n", "value", "beside it, in the same run", "ratio", "goal", ""]]
+    for bench, rows in TABLE.items():
+        if bench in raw:
+            lines += rows(raw, bench)
+    width = [max(len(line[i]) for line in lines) for i in range(7)]
+    for i, line in enumerate(lines):
+        print("| " + " | ".join(cell.ljust(width[k]) for k, cell in enumerate(line)) + " |")
+        if i == 0:
+            print("|" + "|".join("-" * (w + 2) for w in width) + "|")
+    return any(line[6] == "MISSED" for line in lines)
+
+
+def main(argv):
+    if len(argv) in (2, 3) and argv[0] == "sweep":
+        sweep(argv[1], int(argv[2]) if len(argv) == 3 else 0)
+        return 0
+    if len(argv) == 2 and argv[0] == "table":
+        return 1 if table(argv[1]) else 0
+    print(__doc__, file=sys.stderr)
+    return 2
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

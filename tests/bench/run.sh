@@ -1,0 +1,192 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# run.sh [--out DIR] [--build DIR] [--runs N] [NAME...] - measures and prints a table: value, what it
+# stands beside in the same run, ratio, goal, met or MISSED. docs/benchmarks.md says what each means.
+#
+#   cold-tiny-gemm warm-20000 harness-cost quickstart-breakdown journal gather   (all of these when
+#   no name is given)    oracle   (takes many minutes: only when named)
+#
+#   --out DIR     raw.txt and table.md; default build/bench
+#   --build DIR   a configured build tree; default build, made by the preset `release`
+#   --runs N      how often each is run; default 5, the value is the median
+#
+# Wants two cores with nothing else on them. Exit: 0 every goal met, 1 some missed, 2 wrong usage,
+# 3 a bench failed.
+set -u
+root=$(cd "$(dirname "$0")/../.." && pwd)
+here=$root/tests/bench
+usual=(cold-tiny-gemm warm-20000 harness-cost quickstart-breakdown journal gather)
+
+fail() { # STATUS MESSAGE
+    echo "run.sh: $2" >&2
+    exit "$1"
+}
+
+out=$root/build/bench build='' runs=5 names=()
+while [ $# -gt 0 ]; do
+    case $1 in
+    --out | --build | --runs)
+        [ $# -ge 2 ] || fail 2 "$1 needs a value"
+        case $1 in --out) out=$2 ;; --build) build=$2 ;; --runs) runs=$2 ;; esac
+        shift ;;
+    -h | --help) sed -n '3,/^set -u/{/^set -u/d;s/^# \{0,1\}//;p}' "$0"; exit 0 ;;
+    *) [[ " ${usual[*]} oracle " == *" $1 "* ]] || fail 2 "no bench '$1'; see run.sh --help"
+       names+=("$1") ;;
+    esac
+    shift
+done
+[ ${#names[@]} -gt 0 ] || names=("${usual[@]}")
+
+python=''
+for p in /usr/bin/python3 python3; do
+    "$p" -c 'import h5py' 2>/dev/null && python=$p && break
+done
+[ -n "$python" ] || fail 3 "python3 with h5py is needed (Debian: apt-get install python3-h5py)"
+
+# --- build
+
+targets=(ksweep ksweep-worker bench_hello bench_units bench_journal bench_gather)
+[[ " ${names[*]} " == *" oracle "* ]] && targets+=(ksweep-analyze)
+if [ -z "$build" ]; then
+    build=$root/build
+    (cd "$root" && cmake --preset release >/dev/null) || fail 3 "cmake --preset release fails"
+fi
+cmake --build "$build" --target "${targets[@]}" >/dev/null || fail 3 "the build fails"
+bin=$(cd "$build/bin" && pwd)
+PATH=$bin:$PATH
+
+tmp=$(mktemp -d) || exit 3
+trap 'rm -rf "$tmp"' EXIT
+export TMPDIR=$tmp # what mpirun keeps between its processes lies there, too
+mkdir -p "$out" || exit 3
+raw=$out/raw.txt
+
+# --- what a bench is made of
+
+launch=(mpirun -n 2 --bind-to none --enable-recovery)
+[ "$(id -u)" -eq 0 ] && launch+=(--allow-run-as-root)
+
+seconds() { # NAME COMMAND...: runs it quietly, leaves the wall time in $NAME
+    local -n took=$1
+    local from to
+    shift
+    from=$(date +%s%N)
+    "$@" >"$tmp/said" 2>&1 || {
+        tail -n 20 "$tmp/said" >&2
+        fail 3 "'$*' fails"
+    }
+    to=$(date +%s%N)
+    took=$(awk -v ns=$((to - from)) 'BEGIN { printf "%.4f", ns / 1e9 }')
+}
+
+say() { # BENCH RUN KEY VALUE
+    echo "$*" >>"$raw"
+}
+
+load() { # BENCH
+    echo "# $1: load $(cut -d ' ' -f 1-3 /proc/loadavg)" | tee -a "$raw" >&2
+}
+
+sweep() { # BENCH RUN JOB CACHE: one sweep by two ranks; its figures go to the raw file
+    local launched wall
+    rm -rf "$tmp/run"
+    launched=$(date +%s%N)
+    seconds wall "${launch[@]}" ksweep run "$3" --out "$tmp/run" --cache "$4"
+    say "$1" "$2" sweep_s "$wall"
+    "$python" "$here/figures.py" sweep "$tmp/run" "$launched" >"$tmp/figures" ||
+        fail 3 "no figures of $1"
+    while read -r key value; do say "$1" "$2" "$key" "$value"; done <"$tmp/figures"
+}
+
+hello() { # BENCH RUN
+    local wall
+    seconds wall "${launch[@]}" bench_hello
+    say "$1" "$2" hello_s "$wall"
+}
+
+# --- the benches
+
+compile_units() { # every unit in "$tmp/units", two at a time
+    rm -f "$tmp"/units/*/unit.o "$tmp"/units/*/kernels.so
+    printf '%s\n' "$tmp"/units/*/compile.sh | xargs -P 2 -n 1 sh
+}
+
+bench_cold_tiny_gemm() {
+    local job=$here/data/tiny_gemm_cold.json i wall
+    bench_units "$job" "$tmp/units" 27 >/dev/null || fail 3 "bench_units fails"
+    for ((i = 0; i < runs; i++)); do
+        rm -rf "$tmp/cold"
+        sweep "$1" $i "$job" "$tmp/cold"
+        seconds wall compile_units
+        say "$1" $i compile_s "$wall"
+        hello "$1" $i
+    done
+}
+
+bench_warm_20000() {
+    local job=$here/data/tiny_gemm_warm.json i wall
+    seconds wall ksweep build "$job" --cache "$tmp/cache"
+    for ((i = 0; i < runs; i++)); do
+        hello "$1" $i
+        sweep "$1" $i "$job" "$tmp/cache"
+    done
+}
+
+bench_harness_cost() {
+    local job=$here/data/null.json i wall
+    seconds wall ksweep build "$job" --cache "$tmp/cache"
+    for ((i = 0; i < runs; i++)); do sweep "$1" $i "$job" "$tmp/cache"; done
+}
+
+bench_quickstart_breakdown() {
+    local job=$root/jobs/quickstart.json i wall
+    seconds wall ksweep build "$job" --cache "$tmp/cache"
+    for ((i = 0; i < runs; i++)); do sweep "$1" $i "$job" "$tmp/cache"; done
+}
+
+bench_journal() {
+    "$bin/bench_journal" "$tmp" >"$tmp/said" || fail 3 "bench_journal fails"
+    sed 's/^/# /' "$tmp/said" >>"$raw"
+    awk -v b="$1" '/^plain write/ { k = "plain_per_s" } /^journal: encode/ { k = "records_per_s" }
+        k { sub(/ \/s.*/, ""); print b, 0, k, $NF; k = "" }' "$tmp/said" >>"$raw"
+}
+
+bench_gather() {
+    "$bin/bench_gather" "$tmp/gather" >"$tmp/said" || fail 3 "bench_gather fails"
+    grep '^#' "$tmp/said" >>"$raw"
+    awk -v b="$1" '!/^#/ { print b, 0, $1, $2 }' "$tmp/said" >>"$raw"
+}
+
+bench_oracle() {
+    sweep "$1" 0 "$here/data/oracle.json" "$tmp/cache"
+    ksweep-analyze table "$tmp/run/results.h5" -o "$out/oracle.csv" >/dev/null ||
+        fail 3 "ksweep-analyze table fails"
+    "$python" "$here/bench_oracle.py" "$out/oracle.csv" --json >"$tmp/oracle.json" ||
+        fail 3 "bench_oracle.py fails"
+    sed 's/^/# /' "$tmp/oracle.json" >>"$raw"
+    "$python" - "$tmp/oracle.json" >>"$raw" <<'END'
+import json, sys
+f = json.load(open(sys.argv[1]))
+print("oracle 0 problems", f["problems"])
+print("oracle 0 winners", len(f["winners_beyond_ties"]))
+print("oracle 0 spread", f["worst_over_best_median"])
+print("oracle 0 fixed", max(f["fixed_single"]["fraction"], f["fixed_pair"]["fraction"]))
+END
+}
+
+{
+    echo "# $(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1), $(nproc) cores"
+    echo "# $(sed -n 's/^flags[^:]*: //p' /proc/cpuinfo | head -n 1 | tr ' ' '\n' |
+        grep -E '^(avx|fma|sha)' | sort | paste -sd ' ')"
+    echo "# $(uname -sr), $(cc --version | head -n 1), $(mpirun --version | head -n 1)"
+    echo "# $(awk '/MemTotal/ { printf "%.0f GiB", $2 / 1048576 }' /proc/meminfo) of memory"
+    echo "# bench run key value"
+} >"$raw"
+for name in "${names[@]}"; do
+    load "$name"
+    "bench_${name//-/_}" "$name"
+done
+echo "# end: load $(cut -d ' ' -f 1-3 /proc/loadavg)" >>"$raw"
+
+"$python" "$here/figures.py" table "$raw" | tee "$out/table.md"
+exit "${PIPESTATUS[0]}"
