@@ -201,7 +201,8 @@ int ks_coord_give_leases(struct ks_coord *c, uint64_t now_ns, struct ks_err *err
         c->is_complete = true;
         return 0;
     }
-    if (waits && !n.n_leases_open && c->c.max_time_ns) /* nothing fits any more */
+    bool is_late = !c->is_measuring && time_left_s(c, now_ns) <= 0; /* it was spent on builds */
+    if (is_late || (waits && !n.n_leases_open && c->c.max_time_ns)) /* nothing fits any more */
         return ks_coord_drain(c, "max-time", err);
     if (!ks_coord_n_working(c))
         return ks_coord_drain(c, "no rank is left to measure", err);

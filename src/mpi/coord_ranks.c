@@ -293,9 +293,10 @@ int ks_coord_bye(struct ks_coord *c, uint32_t from, bool is_broken, bool is_quar
 
 static void note_lost_host(struct ks_coord *c, const char *host)
 {
-    if (strstr(c->lost_hosts, host))
-        return;
-    size_t at = strlen(c->lost_hosts);
+    size_t at = strlen(c->lost_hosts), n = strlen(host);
+    for (const char *p = c->lost_hosts; (p = strstr(p, host)); p += n)
+        if ((p == c->lost_hosts || p[-1] == ' ') && (p[n] == ' ' || !p[n]))
+            return;
     snprintf(c->lost_hosts + at, sizeof(c->lost_hosts) - at, "%s%s", at ? " " : "", host);
 }
 

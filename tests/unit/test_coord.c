@@ -383,6 +383,37 @@ static void test_max_time(void **state)
     sim_close(m);
 }
 
+/* Builds that take longer than there is time do not hold up the end. */
+static void test_max_time_is_over_before_anything_is_built(void **state)
+{
+    (void)state;
+    struct ks_coord_config c = { .max_time_ns = 1500 * SIM_MS };
+    sim_open(m, &nothing, "ok_a ok_b", 2, 1);
+    m->ranks[2].hello_at = UINT64_MAX; /* the others wait for it */
+    sim_coordinate(m, &c);
+    turns(1400);
+    assert_false(ks_coord_is_drained(m->coord));
+    turns(200);
+    assert_true(ks_coord_is_drained(m->coord));
+    assert_string_equal(ks_coord_reason(m->coord), "max-time");
+    sim_run(m, 10);
+    assert_int_equal(ks_coord_n_pending(m->coord), 4);
+    sim_close(m);
+}
+
+static void test_every_lost_host_is_named_once(void **state)
+{
+    (void)state;
+    begin_by_hand("ok_a ok_b", 1, 4);
+    for (uint32_t i = 1; i < 4; i++) {
+        m->ranks[i].host = i == 1 ? 10 : 1; /* one name is the start of the other */
+        assert_int_equal(sim_hello(m, i, m->grid->digest, NULL), 0);
+    }
+    turns(6000);
+    assert_string_equal(ks_coord_lost_hosts(m->coord), "host10 host1");
+    sim_close(m);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -398,6 +429,8 @@ int main(void)
         cmocka_unit_test(test_three_losses),
         cmocka_unit_test(test_drain_and_resume),
         cmocka_unit_test(test_max_time),
+        cmocka_unit_test(test_max_time_is_over_before_anything_is_built),
+        cmocka_unit_test(test_every_lost_host_is_named_once),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
