@@ -70,6 +70,26 @@ is "$(wc -l <"$tap_tmp/run0.acked")" $n_cells 'and measures nothing'
 is "$(/usr/bin/python3 "$KSWEEP_SOURCE_DIR/tests/tools/journal_audit.py" "$tap_tmp/run0" \
     --grid grid >/dev/null; echo $?)" 0 'and doubles nothing'
 
+# --- one core for four ranks
+
+cpu=$(taskset -cp $$ | sed 's/.*: *\([0-9]*\).*/\1/')
+narrow() { taskset -c "$cpu" mpirun "$@"; }
+ok_rows() { # DIR COLUMN: of the rows with outcome ok
+    ksweep-analyze table "$1/results.h5" |
+        awk -F, -v column="$2" 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
+                                $at["outcome"] == "ok" { print $at[column] }'
+}
+
+MPIRUN=narrow tiny 4 "$tap_tmp/narrow" >/dev/null 2>narrow.err
+is "$(exit_of narrow)" 0 'four ranks on one core: complete'
+is "$(ok_rows narrow rank | sort -u)" 1 'one rank measures, not the one that coordinates'
+is "$(grep -c 'ranks 2, 3 ' narrow.err)" 1 'one warning names the others'
+is "$(ok_rows narrow flags | grep -c oversubscribed)" 0 'and no row is flagged'
+MPIRUN=narrow tiny 4 "$tap_tmp/shared" --oversubscribe >/dev/null 2>shared.err
+is "$(exit_of shared)" 0 '--oversubscribe: complete'
+is "$(ok_rows shared flags | grep -c oversubscribed)" 10 'every row that was measured is flagged'
+unlike "$(cat shared.err)" 'only help building' 'and nobody is idle'
+
 mkdir default
 (cd default && ksweep run "$tiny_job" --cache "$tiny_cache" >../default.out 2>&1)
 is "$(exit_of default/tiny.ksweep)" 0 'without --out it is ./<job name>.ksweep'

@@ -2,7 +2,8 @@
 # shellcheck shell=bash
 # sweep.sh - sourced behind tap.sh by tests that run whole sweeps.
 #
-#   ranks N COMMAND...      under mpirun, as the manual says; more ranks than cores are allowed
+#   ranks N COMMAND...      under mpirun (or $MPIRUN), as the manual says; more ranks than cores are
+#                           allowed
 #   tiny RANKS DIR ARG...   the sweep of tests/data/tiny.json into DIR, RANKS 0 = without mpirun
 #   field DIR KEY           a number of `ksweep status DIR --json`: cells, done, pending, exit
 #   exit_of DIR             what `ksweep status DIR --exit-code` ends with
@@ -17,7 +18,7 @@ ranks() {
     local n=$1 root=()
     shift
     [ "$(id -u)" -eq 0 ] && root=(--allow-run-as-root)
-    mpirun -n "$n" --oversubscribe --bind-to none --enable-recovery ${root[@]+"${root[@]}"} "$@"
+    ${MPIRUN:-mpirun} -n "$n" --oversubscribe --bind-to none --enable-recovery ${root[@]+"${root[@]}"} "$@"
 }
 
 tiny() {
