@@ -11,6 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#define ALIVE_FRAMES 4096u /* some milliseconds */
+
 struct ks_directory {
     char path[1024], journal_dir[1100];
     const struct ks_grid *grid;
@@ -21,6 +23,9 @@ struct ks_directory {
     uint32_t retry;
     struct ks_buf changes; /* harmless differences to the journal's job */
     struct ks_buf body;
+    ks_directory_alive_fn alive;
+    void *ctx;
+    uint64_t n_frames, n_bad; /* read; not understood */
 };
 
 static int parse_retry(const char *text, uint32_t *mask_out, struct ks_err *err)
@@ -104,21 +109,32 @@ static int check_same_job(struct ks_directory *d, const struct ks_run_options *o
     return rc;
 }
 
+static int take_old(void *ctx, const struct ks_journal_frame *f, struct ks_err *err)
+{
+    struct ks_directory *d = ctx;
+    if (d->alive && ++d->n_frames % ALIVE_FRAMES == 0)
+        d->alive(d->ctx);
+    int rc = ks_ledger_apply(d->ledger, f, err);
+    d->n_bad += rc == KS_EFORMAT;
+    return rc == KS_EFORMAT ? 0 : rc;
+}
+
 static int read_old(struct ks_directory *d, const struct ks_run_options *o, struct ks_err *err)
 {
-    struct ks_journal_totals totals;
-    uint64_t n_bad = 0;
     if (!ks_path_is_dir(d->path))
         return ks_fail(err, KS_ENOENT, "'%s': nothing to resume there", d->path);
     ks_ledger_destroy(d->ledger);
     d->ledger = NULL;
+    d->n_bad = 0;
     ks_buf_clear(&d->changes);
-    int rc = ks_ledger_read(d->journal_dir, &d->ledger, count_damage, d, &totals, &n_bad, err);
+    int rc = ks_ledger_create(&d->ledger, err);
+    if (rc == 0)
+        rc = ks_journal_read(d->journal_dir, take_old, count_damage, d, NULL, err);
     if (rc == KS_ENOENT) /* killed before its first segment */
-        return ks_ledger_create(&d->ledger, err);
-    if (rc == 0 && n_bad)
+        return 0;
+    if (rc == 0 && d->n_bad)
         ks_logf(d->log, KS_WARN, "%s: %llu frames could not be read", d->journal_dir,
-                (unsigned long long)n_bad);
+                (unsigned long long)d->n_bad);
     return rc < 0 ? rc : check_same_job(d, o, err);
 }
 
@@ -232,7 +248,8 @@ static int open_paths(struct ks_directory *d, const struct ks_run_options *o, st
 }
 
 int ks_directory_open(const struct ks_run_options *o, const struct ks_grid *grid,
-                      struct ks_log *log, struct ks_directory **d_out, struct ks_err *err)
+                      struct ks_log *log, ks_directory_alive_fn alive, void *ctx,
+                      struct ks_directory **d_out, struct ks_err *err)
 {
     struct ks_directory *d = calloc(1, sizeof(*d));
     if (!d)
@@ -240,6 +257,8 @@ int ks_directory_open(const struct ks_run_options *o, const struct ks_grid *grid
     bool is_resume = o->resume || o->extend || o->retry;
     d->grid = grid;
     d->log = log;
+    d->alive = alive;
+    d->ctx = ctx;
     ks_buf_init(&d->changes);
     ks_buf_init(&d->body);
     int rc = open_paths(d, o, err);

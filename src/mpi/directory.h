@@ -18,9 +18,12 @@ struct ks_directory;
 /* New: DIR must not exist (KS_EEXIST). Resume: the journal's job must be this one (differences that
  * decide what is measured are refused with a list; others are logged and journalled), or a part of
  * it with --extend. KS_EOWNER: another rank 0 is alive. Nothing on disk is changed when it fails.
- */
+ * A long journal takes longer to read than the other ranks bear silence: alive (NULL: nobody else)
+ * is called now and then meanwhile. */
+typedef void (*ks_directory_alive_fn)(void *ctx);
 int ks_directory_open(const struct ks_run_options *o, const struct ks_grid *grid,
-                      struct ks_log *log, struct ks_directory **d_out, struct ks_err *err);
+                      struct ks_log *log, ks_directory_alive_fn alive, void *ctx,
+                      struct ks_directory **d_out, struct ks_err *err);
 struct ks_journal *ks_directory_journal(struct ks_directory *d);
 struct ks_ledger *ks_directory_ledger(struct ks_directory *d);
 const char *ks_directory_path(const struct ks_directory *d);

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/* DIR of a run; tests/e2e/41-resume.sh and 62-durable.sh have the rest. */
+#include "mpi/directory.h"
+
+#include "agent_kit.h"
+#include "journal_kit.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static void count(void *ctx)
+{
+    ++*(uint32_t *)ctx;
+}
+
+/* Whoever reads a long journal gives signs of life, more of them the longer it is. */
+static void test_signs_of_life(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t n_records;
+        uint32_t at_least, at_most;
+    } rows[] = { { 100, 0, 0 }, { 10000, 4, 8 }, { 100000, 40, 60 } };
+    for (size_t k = 0; k < sizeof(rows) / sizeof(*rows); k++) {
+        struct kit_dir dir;
+        struct ks_grid *grid = kit_grid("ok_a ok_b", 1);
+        struct ks_log log = { .to = fopen("/dev/null", "w"), .level = KS_ERROR };
+        struct ks_directory *d = NULL;
+        uint32_t n = 0;
+        kit_dir_make(&dir);
+        kit_write_segment(dir.journal, 0, rows[k].n_records);
+        struct ks_run_options o = { .dir = dir.root, .resume = true };
+        assert_int_equal(ks_directory_open(&o, grid, &log, count, &n, &d, NULL), 0);
+        assert_int_equal(ks_ledger_n_cells(ks_directory_ledger(d)), rows[k].n_records);
+        assert_in_range(n, rows[k].at_least, rows[k].at_most);
+        assert_int_equal(ks_directory_close(d, NULL), 0);
+        ks_directory_destroy(d);
+        fclose(log.to);
+        kit_grid_free(grid);
+        kit_dir_remove(&dir);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_signs_of_life),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
