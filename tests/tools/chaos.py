@@ -134,6 +134,8 @@ def kill_once(sweep, target, phase):
     if phase in POINTS:
         n = 1 if phase in ("gather", "rename") else random.randint(3, 12)
         extra = ["--max-time", "1500ms"] if phase in ("gather", "rename") else []
+        if sweep.proc and sweep.alive():  # goes on after the kill of a worker, warden or rank
+            sweep.clear()
         sweep.start(f"{POINTS[phase]}:{n}@0", extra)
         seen = None
         deadline = time.time() + 30
