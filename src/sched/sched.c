@@ -41,7 +41,7 @@ int ks_sched_create(const struct ks_sched_config *c, struct ks_sched **s_out, st
         return ks_fail(err, KS_ENOMEM, "scheduler: no memory for %u problems", c->n_problems);
     }
     for (uint32_t i = 0; i < c->n_problems; i++) {
-        p[i].cost_s = c->cost_s[i];
+        p[i].prior_s = p[i].cost_s = c->cost_s[i];
         p[i].seed = c->seed[i];
     }
     s->c = *c;
@@ -155,8 +155,10 @@ int ks_sched_open_problem(struct ks_sched *s, uint32_t i, struct ks_err *err)
         p->mark[k] = run ? MARK_FREE : MARK_DONE;
         p->n_free += run;
     }
-    if (!p->is_touched)
-        s->untouched_s -= p->cost_s * s->c.n_instances;
+    if (!p->is_touched) {
+        s->untouched_s -= p->prior_s * s->c.n_instances;
+        p->cost_s = p->prior_s * ks_sched_scale(s);
+    }
     p->is_touched = true;
     ks_sched_settle(s, i);
     return 0;
@@ -250,10 +252,17 @@ uint32_t ks_sched_device_lost(struct ks_sched *s, uint32_t device, bool is_rank_
     return n;
 }
 
-static void learn(struct problem *p, double elapsed_s)
+double ks_sched_scale(const struct ks_sched *s)
+{
+    return s->learnt_prior_s > 0 ? s->learnt_s / s->learnt_prior_s : 1;
+}
+
+static void learn(struct ks_sched *s, struct problem *p, double elapsed_s)
 {
     if (elapsed_s <= 0)
         return;
+    s->learnt_s += elapsed_s;
+    s->learnt_prior_s += p->prior_s;
     double weight = p->n_learnt < 7 ? 1.0 / (p->n_learnt + 1) : 0.125;
     p->cost_s += weight * (elapsed_s - p->cost_s);
     p->n_learnt++;
@@ -271,7 +280,7 @@ void ks_sched_done(struct ks_sched *s, uint32_t i_problem, uint32_t i_instance, 
         p->n_free--;
     }
     p->mark[i_instance] = MARK_DONE;
-    learn(p, elapsed_s);
+    learn(s, p, elapsed_s);
     ks_sched_settle(s, i_problem);
 }
 
@@ -313,7 +322,7 @@ int ks_sched_reopen(struct ks_sched *s, uint32_t i_problem, uint32_t i_instance,
 
 double ks_sched_remaining(const struct ks_sched *s)
 {
-    double sum = s->untouched_s > 0 ? s->untouched_s : 0;
+    double sum = s->untouched_s > 0 ? s->untouched_s * ks_sched_scale(s) : 0;
     for (uint32_t i = 0; i < s->n_open; i++) {
         const struct problem *p = &s->problems[s->open[i]];
         sum += p->cost_s * (p->n_free + p->n_leased);

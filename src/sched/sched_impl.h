@@ -16,7 +16,8 @@ struct problem {
     uint32_t n_free, n_leased;
     uint32_t n_devices; /* that have it as their current problem */
     bool is_complete, is_split, is_touched;
-    double cost_s; /* of one cell: prior, then learnt */
+    double prior_s; /* of one cell, as the caller guessed */
+    double cost_s;  /* of one cell: the guess corrected by what others taught, then learnt */
     uint32_t n_learnt;
     uint64_t seed;
 };
@@ -52,7 +53,8 @@ struct ks_sched {
     uint64_t next_lease, next_block;
     uint32_t n_complete, n_split;
     uint64_t n_leased;
-    double untouched_s; /* expected time of the problems never opened */
+    double untouched_s;              /* of the problems never opened, by the priors */
+    double learnt_s, learnt_prior_s; /* cells done: how long they took, and by the priors */
 };
 
 struct device *ks_sched_device(struct ks_sched *s, uint32_t number);
@@ -61,6 +63,7 @@ struct device *ks_sched_device(struct ks_sched *s, uint32_t number);
 int ks_sched_open_problem(struct ks_sched *s, uint32_t i, struct ks_err *err);
 void ks_sched_settle(struct ks_sched *s, uint32_t i); /* complete it if nothing is left */
 struct loss *ks_sched_loss(struct ks_sched *s, uint32_t i_problem, uint32_t i_instance);
+double ks_sched_scale(const struct ks_sched *s); /* how much longer than guessed cells take */
 double ks_sched_remaining(const struct ks_sched *s);
 uint32_t ks_sched_n_in_flight(const struct ks_sched *s, const struct ks_lease *l); /* not done */
 

@@ -286,6 +286,26 @@ static void test_time_left(void **state)
     ks_sched_destroy(s);
 }
 
+/* What the first cells teach holds for problems that nobody has begun, too. */
+static void test_guesses_are_corrected(void **state)
+{
+    (void)state;
+    static const double guess[PROBLEMS] = { 1, 4 };
+    struct table t = { 0 };
+    struct ks_sched *s = make(&t, 2, 10, 1, guess);
+    add(s, 0);
+    add(s, 1);
+    assert_float_equal(counts(s).remaining_s, 50, 1e-9);
+    struct ks_lease l = must_lease(s, 0);
+    ks_sched_done(s, 0, l.i_instance[0], 0.1);
+    assert_true(fabs(counts(s).remaining_s - (9 * 0.1 + 10 * 0.4)) < 1e-9);
+    l = must_lease(s, 1);
+    assert_int_equal(l.i_problem, 1);
+    assert_true(l.n > 0 && fabs(l.expected_s - 0.4 * l.n) < 1e-9);
+    assert_true(fabs(counts(s).remaining_s - (9 * 0.1 + 10 * 0.4)) < 1e-9);
+    ks_sched_destroy(s);
+}
+
 static void test_costs_are_learnt(void **state)
 {
     (void)state;
@@ -474,6 +494,7 @@ int main(void)
         cmocka_unit_test(test_closing_lease_without_cells),
         cmocka_unit_test(test_time_left),
         cmocka_unit_test(test_costs_are_learnt),
+        cmocka_unit_test(test_guesses_are_corrected),
         cmocka_unit_test(test_repeated_losses),
         cmocka_unit_test(test_giving_back_is_no_loss),
         cmocka_unit_test(test_resume),
