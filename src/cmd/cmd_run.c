@@ -101,12 +101,13 @@ static bool is_other_rank(void)
 }
 
 static int gather(struct ks_cmd_ctx *ctx, const struct ks_run_options *o,
-                  const struct ks_run_result *r, struct ks_chaos *chaos)
+                  const struct ks_run_result *r, struct ks_chaos *chaos, bool *done_out)
 {
     char path[1100];
     const char *dirs[1] = { r->dir };
     struct ks_err err;
     double expected_s = ks_store_predict_s(r->journal_bytes);
+    *done_out = false;
     if (r->by_signal && expected_s * 1000 > o->grace_ms) {
         ks_logf(&ctx->log, KS_WARN,
                 "results are not gathered (about %.0f s, more than the grace): ksweep gather %s",
@@ -117,13 +118,14 @@ static int gather(struct ks_cmd_ctx *ctx, const struct ks_run_options *o,
     int rc = ks_path_join(path, sizeof(path), r->dir, "results.h5", &err);
     if (rc == 0)
         rc = ks_store_gather(dirs, 1, path, NULL, NULL, &err);
+    *done_out = rc == 0;
     if (rc < 0)
         ks_logf(&ctx->log, KS_ERROR, "%s; the journal is whole: ksweep gather %s", err.text,
                 r->dir);
     return rc;
 }
 
-static void print_result(const struct ks_run_result *r)
+static void print_result(const struct ks_run_result *r, bool is_gathered)
 {
     printf("%s: %llu cells", r->reason, (unsigned long long)r->n_cells);
     for (uint32_t o = 1; o < KS_O_LIMIT; o++)
@@ -135,7 +137,9 @@ static void print_result(const struct ks_run_result *r)
         printf("; %llu contaminated", (unsigned long long)r->n_contaminated);
     if (r->lost_hosts[0])
         printf("; lost hosts: %s", r->lost_hosts);
-    printf("\n%s/results.h5\n", r->dir);
+    printf("\n");
+    if (is_gathered)
+        printf("%s/results.h5\n", r->dir);
 }
 
 static void on_status(void *arg, const struct ks_run_result *r)
@@ -150,12 +154,13 @@ static int end_rank0(struct ks_cmd_ctx *ctx, const struct ks_run_options *o,
                      struct ks_run_result *r)
 {
     struct ks_chaos chaos = { .rank = 0 };
-    int rc = gather(ctx, o, r, &chaos);
+    bool is_gathered;
+    int rc = gather(ctx, o, r, &chaos, &is_gathered);
     if (rc < 0 && r->exit == KS_EXIT_OK)
         r->exit = KS_EXIT_LOOK;
     ks_chaos(&chaos, KS_CHAOS_RENAME);
     rc = ks_status_write(r, &ctx->err);
-    print_result(r);
+    print_result(r, is_gathered);
     return rc < 0 ? rc : r->exit;
 }
 

@@ -52,7 +52,8 @@ is "$(exit_of "$dir")" 3 'INT: resumable'
 
 for signal in USR1 TERM; do
     dir=$tap_tmp/hang$signal
-    HANG_MARK=$dir tiny 2 "$dir" --oversubscribe >"$dir.out" 2>"$dir.err" &
+    grace=$([ $signal = TERM ] && echo 0s || echo 20s)
+    HANG_MARK=$dir tiny 2 "$dir" --oversubscribe --grace "$grace" >"$dir.out" 2>"$dir.err" &
     pid=$!
     ok "$signal: the kernels of both ranks hang" settles 20 both_hang "$dir"
     kill -s $signal "$(rank0_of "$dir")"
@@ -62,6 +63,10 @@ for signal in USR1 TERM; do
     is "$(exit_of "$dir")" 3 "$signal: resumable"
     unlike "$(ksweep status "$dir")" timeout "$signal: the cells in flight are not blamed"
 done
+
+like "$(cat "$tap_tmp/hangUSR1.out")" 'hangUSR1/results.h5' 'there was time to gather'
+unlike "$(cat "$tap_tmp/hangTERM.out")" 'results.h5' 'no grace: no results are promised'
+like "$(cat "$tap_tmp/hangTERM.err")" 'not gathered.*ksweep gather' 'and it says how to get them'
 
 # One rank of three may not use its cache. (No rank has to end the others.)
 mkdir "$tap_tmp/open"
