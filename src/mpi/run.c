@@ -125,7 +125,7 @@ static void nap(struct run *r, bool is_busy)
     if (ks_rank_is_measuring(r->rank))
         ms = ks_rank_nap_ms(r->rank, NAP_MEASURING_MS);
     if (poll(p, 3, ms) > 0 && ((p[1].revents | p[2].revents) & (POLLHUP | POLLERR)))
-        ks_sleep_ns(1000000); /* a dead warden or worker must not make this loop spin */
+        ks_sleep_ns(NAP_IDLE_MS * 1000000ull); /* a dead warden must not make this loop spin */
 }
 
 static void show_progress(struct run *r, uint64_t now)

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Nobody hangs where MPI itself waits for all: at its start and at its end.
+# Nobody hangs where MPI itself waits for all: at its start and at its end. Nobody spins who only
+# watches.
 # group: mpi
 . "$(dirname "$0")/tap.sh"
 need_program mpirun cc
@@ -42,5 +43,38 @@ ok 'end 2: journal and results.h5 agree' ksweep check "$tap_tmp/end2"
 is "$(exit_of "$tap_tmp/end0")" 3 'end 0: without rank 0 there is no status'
 tiny 0 "$tap_tmp/end0" --resume >"$dir.out" 2>"$dir.err"
 is "$(exit_of "$tap_tmp/end0")" 0 'end 0: and --resume has only to gather'
+
+# A rank whose warden died watches the others, and wakes no more often than they do.
+cat >"$tap_tmp/sim.json" <<EOF
+{ "name": "sim", "why": "cells that take a while", "operator": "grouped_conv",
+  "kernels": [ {"config": "$KSWEEP_SOURCE_DIR/tests/fake/bad_kernels.json",
+                "filter": "fault == 'good'"} ],
+  "problems": [ {"file": "$KSWEEP_SOURCE_DIR/tests/data/chaos.csv"} ],
+  "device": {"backend": "sim", "arch": "seed=1,ns=20000,sleep_us=200000"},
+  "verify": {"exact": false, "elementwise": false} }
+EOF
+rank_of() { # COMM RANK DIR
+    local p
+    for p in $(pgrep -f "ksweep run .* --out $3 "); do
+        [ "$(cat "/proc/$p/comm" 2>/dev/null)" = "$1" ] &&
+            tr '\0' '\n' <"/proc/$p/environ" | grep -q "^OMPI_COMM_WORLD_RANK=$2\$" && echo "$p"
+    done
+}
+switches() { sed -n 's/^voluntary_ctxt_switches:[^0-9]*//p' "/proc/$1/status"; }
+dir=$tap_tmp/watch
+TINY_JOB=$tap_tmp/sim.json tiny 2 "$dir" --grace 0s >"$dir.out" 2>"$dir.err" &
+ok 'watch: the sweep begins' settles 10 test -d "$dir/journal"
+sleep 0.5
+kill -KILL "$(rank_of ksweep-warden 1 "$dir")"
+sleep 0.5
+pid=$(rank_of ksweep 1 "$dir")
+before=$(switches "$pid")
+sleep 3
+n=$(($(switches "$pid") - before))
+tap_note "$n wake-ups in 3 s"
+is $((n > 30 && n < 1500)) 1 'watch: the rank without a warden lives and sleeps'
+kill -TERM "$(rank_of ksweep 0 "$dir")"
+wait
+is "$(exit_of "$dir")" 3 'watch: resumable'
 
 done_testing
