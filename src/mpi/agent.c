@@ -209,6 +209,23 @@ static int drain_worker(struct ks_agent *a, struct ks_err *err)
     return ks_warden_kill(a->c.warden, a->worker.child, err);
 }
 
+/* Between two cells a worker has no deadline of its own. One that leaves its requests alone for as
+ * long as a kernel may take (it was stopped, say, by a thread that a kernel left behind) gets one.
+ */
+static void watch_silence(struct ks_agent *a)
+{
+    struct worker *w = &a->worker;
+    const struct session *s = &a->session;
+    uint64_t now = ks_now_ns(), limit = a->c.grid->job.isolate.kernel_timeout_s * 1000000000ull;
+    if (!w->status || s->n_done >= s->n_sent || w->status->deadline_ns)
+        w->silent_since_ns = 0;
+    else if (!w->silent_since_ns || w->silent_at != s->n_done)
+        w->silent_since_ns = now;
+    else if (now - w->silent_since_ns > limit)
+        w->status->deadline_ns = now;
+    w->silent_at = s->n_done;
+}
+
 int ks_agent_step(struct ks_agent *a, struct ks_err *err)
 {
     int rc = 0;
@@ -216,6 +233,7 @@ int ks_agent_step(struct ks_agent *a, struct ks_err *err)
         rc = ks_worker_flush(a, err);
         if (rc == 0)
             rc = ks_worker_read(a, err);
+        watch_silence(a);
         if (rc == 0 && a->is_draining)
             return drain_worker(a, err);
         if (rc == 0 && a->session.kind == SESSION_NORMAL && !a->worker.is_lying &&

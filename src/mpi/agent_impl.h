@@ -60,8 +60,10 @@ struct worker {
     bool has_lost_record; /* it reported a cell, but the record went elsewhere */
     bool is_retired;      /* no record after the last one taken counts: ks_recover_doubt */
     uint64_t started_ns;
-    uint64_t printed;  /* ring_bytes when the cell in flight began */
-    uint32_t n_denied; /* refused calls that records have told of */
+    uint64_t silent_since_ns; /* without a deadline, though there is work; 0: not so */
+    uint32_t silent_at;       /* n_done then */
+    uint64_t printed;         /* ring_bytes when the cell in flight began */
+    uint32_t n_denied;        /* refused calls that records have told of */
 };
 
 struct block {

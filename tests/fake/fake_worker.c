@@ -23,7 +23,7 @@ struct fake {
     struct ks_record r;
     struct ks_req_cell cell;
     uint64_t seq;
-    bool is_poisoned, dies_at_exit, dies_between, is_hoarded;
+    bool is_poisoned, dies_at_exit, dies_between, stops_between, is_hoarded;
     bool is_deaf;
     bool holds_back; /* the next frame goes out together with the one after it */
     int exit_status;
@@ -263,6 +263,11 @@ static void do_between(struct fake *f)
     f->dies_between = is_first(f->cell.entry);
 }
 
+static void do_pause(struct fake *f)
+{
+    f->stops_between = is_first(f->cell.entry);
+}
+
 static void do_wrong(struct fake *f)
 {
     f->r.outcome = KS_O_WRONG_RESULT;
@@ -330,6 +335,7 @@ static const struct {
     { "late", do_late },
     { "victim", do_victim },
     { "between", do_between },
+    { "pause", do_pause },
     { "wrong", do_wrong },
     { "refuse", do_refuse },
     { "noisy", do_noisy },
@@ -393,6 +399,8 @@ static void on_cell(struct fake *f, const struct ks_frame *q)
     f->status->i_cell = UINT64_MAX;
     if (f->dies_between)
         die(SIGKILL);
+    if (f->stops_between)
+        raise(SIGSTOP);
 }
 
 static void on_canary(struct fake *f)

@@ -206,6 +206,11 @@ static void test_suspects(void **state)
                                         "done between a2 ok suspect\n" DONE(ok_b) DONE(ok_c)
                                             CLOSE(4),
           5, 1 },
+        { "stopped between two cells", "ok_a pause ok_b ok_c", NULL, 0,
+          OPEN DONE(ok_a) DONE(pause) "canary passed\nstart ok_a a2 suspect\n"
+                                      "done ok_a a2 ok suspect\nstart pause a2 suspect\n"
+                                      "done pause a2 ok suspect\n" DONE(ok_b) DONE(ok_c) CLOSE(4),
+          5, 1 },
         { "attempts of contaminated suspects", "ok_a noisypoison victim ok_b", NULL, 0,
           OPEN DONE(
               ok_a) "start noisypoison a2 noise\ndone noisypoison a1 ok contaminated\n"
