@@ -51,7 +51,10 @@ if [ -z "$build" ]; then
     build=$root/build
     (cd "$root" && cmake --preset release >/dev/null) || fail 3 "cmake --preset release fails"
 fi
-cmake --build "$build" --target "${targets[@]}" >/dev/null || fail 3 "the build fails"
+said=$(cmake --build "$build" --target "${targets[@]}" 2>&1) || {
+    tail -n 20 <<<"$said" >&2
+    fail 3 "the build fails"
+}
 bin=$(cd "$build/bin" && pwd)
 PATH=$bin:$PATH
 
