@@ -40,14 +40,24 @@ struct ks_err {
     char text[512];
 };
 
+/* Tells the compiler what is so by contract: an error code is negative. */
+static inline int ks_negative(int rc)
+{
+    if (rc >= 0)
+        __builtin_unreachable();
+    return rc;
+}
+
 /* Set *err (NULL allowed) and return `code`, so that `return ks_fail(...)` is one line. */
-#define ks_fail(err, code, ...) ks_fail_at((err), (code), __FILE__, __LINE__, __VA_ARGS__)
+#define ks_fail(err, code, ...)                                                                    \
+    ks_negative(ks_fail_at((err), (code), __FILE__, __LINE__, __VA_ARGS__))
 int ks_fail_at(struct ks_err *err, enum ks_code code, const char *file, int line, const char *fmt,
                ...) __attribute__((format(printf, 5, 6)));
 
 /* ks_fail_errno() - as ks_fail with ": strerror(errno)" appended; ENOSPC and EDQUOT become
  * KS_ENOSPC, ENOMEM KS_ENOMEM, ENOENT KS_ENOENT, EEXIST KS_EEXIST, everything else KS_EIO. */
-#define ks_fail_errno(err, ...) ks_fail_errno_at((err), __FILE__, __LINE__, __VA_ARGS__)
+#define ks_fail_errno(err, ...)                                                                    \
+    ks_negative(ks_fail_errno_at((err), __FILE__, __LINE__, __VA_ARGS__))
 int ks_fail_errno_at(struct ks_err *err, const char *file, int line, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
 

@@ -341,7 +341,7 @@ static int add_pointer(struct walk *w, const Elf64_Rela *r, struct ks_err *err)
     struct node to;
     uint64_t offset;
     uint32_t i;
-    bool code;
+    bool code = false;
     int rc = ks_object_symbol(&w->o, (uint32_t)ELF64_R_SYM(r->r_info), &sym, err);
     if (rc == 0)
         rc = is_code(w, &sym, &code, err);

@@ -141,7 +141,7 @@ static int eval_in(struct walk *w, const struct ks_expr_node *n, int64_t *out)
 
 static int eval_extreme(struct walk *w, const struct ks_expr_node *n, int64_t *out)
 {
-    int64_t best, v;
+    int64_t best = 0, v = 0;
     int rc = eval_int(w, n->a, &best);
 
     for (int32_t i = w->e->nodes[n->a].next; rc == 0 && i != KS_EXPR_NONE;
@@ -157,7 +157,7 @@ static int eval_extreme(struct walk *w, const struct ks_expr_node *n, int64_t *o
 
 static int eval_logic(struct walk *w, const struct ks_expr_node *n, int64_t *out)
 {
-    int64_t v;
+    int64_t v = 0;
     int rc = eval_int(w, n->a, &v);
 
     if (rc == 0 && n->op == KS_EXPR_NOT)
@@ -237,7 +237,7 @@ int ks_expr_test(const struct ks_expr *e, ks_expr_name_fn name, const void *ctx,
                  struct ks_err *err)
 {
     struct walk w;
-    int64_t v;
+    int64_t v = 0;
     int rc;
 
     w.e = e;

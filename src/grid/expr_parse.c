@@ -368,7 +368,7 @@ static int parse_compare(struct parser *p, int32_t *out)
                                            { "in", KS_EXPR_IN }, { "not", KS_EXPR_NOT },
                                            { NULL, KS_EXPR_INT } };
     const struct binary *b;
-    int32_t left, link, all = KS_EXPR_NONE;
+    int32_t left, link = KS_EXPR_NONE, all = KS_EXPR_NONE;
     int rc = parse_sum(p, &left);
 
     if (rc < 0)

@@ -228,7 +228,7 @@ static int build_row(struct ks_index *x, uint32_t run, uint64_t instance, struct
 {
     struct ks_key key = build_key(run, instance, build);
     struct ks_kernel_row *row, *added;
-    uint32_t i, newest, *at;
+    uint32_t i, newest = 0, *at;
     bool is_new;
     int rc = instance_row(x, run, instance, &newest, err);
 
