@@ -2,6 +2,7 @@
 #include "mpi/net.h"
 
 #include "base/buf.h"
+#include "base/clock.h"
 #include "mpi/chaos.h"
 
 #include <assert.h>
@@ -333,8 +334,8 @@ static bool finalize_within(uint32_t end_ms)
     struct timespec until;
     if (pthread_create(&thread, NULL, finalize, NULL) != 0)
         return false;
-    clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_sec += (time_t)(end_ms / 1000 + 1);
+    uint64_t end_ns = ks_now_ns() + (end_ms + 1000) * 1000000ull;
+    until = (struct timespec){ (time_t)(end_ns / 1000000000u), (long)(end_ns % 1000000000u) };
     return pthread_clockjoin_np(thread, NULL, CLOCK_MONOTONIC, &until) == 0;
 }
 
