@@ -80,8 +80,10 @@ sweep() {
         esac
     fi
     mapfile -t options < <(mpirun_options)
-    say "quickstart: mpirun ${options[*]} build/bin/ksweep run $job --out ${dir#"$root"/}"
-    mpirun "${options[@]}" build/bin/ksweep run "$job" --out "$dir" ${again[@]+"${again[@]}"}
+    local -a run=(mpirun "${options[@]}" build/bin/ksweep run "$job" --out "${dir#"$root"/}"
+        ${again[@]+"${again[@]}"})
+    say "quickstart: ${run[*]}"
+    "${run[@]}"
 }
 
 install_packages
