@@ -14,7 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { SIM_RANKS = 12, SIM_HOSTS = 4, SIM_UNITS = 24 };
+enum { SIM_RANKS = 12, SIM_HOSTS = 12, SIM_UNITS = 24 };
 #define SIM_MS      1000000ull
 #define SIM_LOST_NS (5000 * SIM_MS)
 
