@@ -326,14 +326,19 @@ void ks_coord_progress(const struct ks_coord *c, uint64_t now_ns, char *out, siz
     uint32_t working = ks_coord_n_working(c);
     double left = s.remaining_s / (working ? working : 1);
     size_t at = 0;
-    int w = snprintf(out, cap, "%llu of %llu cells, %.1f/s, about %.0f s left;",
-                     (unsigned long long)n.n_final, (unsigned long long)ks_grid_n_cells(c->c.grid),
-                     rate, left);
+    int w = snprintf(out, cap, "%llu of %llu cells", (unsigned long long)n.n_final,
+                     (unsigned long long)ks_grid_n_cells(c->c.grid));
     at = w > 0 ? (size_t)w : 0;
+    if (c->n_done_here && at < cap) { /* before that there is nothing to estimate from */
+        w = snprintf(out + at, cap - at, ", %.1f/s, about %.0f s left", rate, left);
+        at += w > 0 ? (size_t)w : 0;
+    }
+    const char *gap = "; ";
     for (uint32_t o = 1; o < KS_O_LIMIT && at < cap; o++)
         if (n.outcome[o]) {
-            w = snprintf(out + at, cap - at, " %s %llu", ks_outcome_text(o),
+            w = snprintf(out + at, cap - at, "%s%s %llu", gap, ks_outcome_text(o),
                          (unsigned long long)n.outcome[o]);
             at += w > 0 ? (size_t)w : 0;
+            gap = ", ";
         }
 }

@@ -161,7 +161,7 @@ static void test_nobody_is_lost(void **state)
     char line[512];
     ks_coord_progress(m->coord, sim_now(), line, sizeof(line));
     assert_non_null(strstr(line, "8 of 8 cells"));
-    assert_non_null(strstr(line, " ok 6 unsupported 2"));
+    assert_non_null(strstr(line, "; ok 6, unsupported 2"));
     sim_close(m);
 }
 
