@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #define SWEEP_MAX_BYTES ((size_t)64 << 20)
-#define CANARY_STEPS    3000u
+#define CANARY_STEPS    2000u
 
 /* One allocation. A page without rights stands on either side, so that a wild kernel dies there
  * instead of changing another buffer. */
@@ -325,7 +325,7 @@ static int host_touch(struct ks_device *dev, const void *ptr, size_t bytes, stru
     return 0;
 }
 
-/* The shortest of three loops of about 10 us: one interrupt cannot pass for a slow core. */
+/* The shortest of three loops of about 5 us: one interrupt cannot pass for a slow core. */
 static int host_canary(struct ks_device *dev, double *ns_out, struct ks_err *err)
 {
     struct host_device *h = host_of(dev);
