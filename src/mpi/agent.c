@@ -285,8 +285,10 @@ bool ks_agent_is_broken(const struct ks_agent *a, const char **why_out)
 
 int ks_agent_wait_fd(const struct ks_agent *a)
 {
-    return a->worker.is_alive && a->session.n_sent - a->session.n_done <= 1 ? a->worker.record_fd
-                                                                            : -1;
+    const struct worker *w = &a->worker;
+    bool is_last = a->session.n_sent - a->session.n_done <= 1;
+    bool may_speak = w->is_alive && !w->is_lying && !w->is_retired && !w->is_mute;
+    return is_last && may_speak ? w->record_fd : -1;
 }
 
 int ks_agent_nap_ms(const struct ks_agent *a, int most_ms)

@@ -57,6 +57,7 @@ struct worker {
     struct ks_id128 nonce;
     uint64_t seq;         /* of the last record taken */
     bool is_lying;        /* something on the pipe was not from the worker, or is missing */
+    bool is_mute;         /* the pipe's end: it has exited, or a kernel closed it */
     bool has_lost_record; /* it reported a cell, but the record went elsewhere */
     bool is_retired;      /* no record after the last one taken counts: ks_recover_doubt */
     uint64_t started_ns;

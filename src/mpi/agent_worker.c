@@ -387,6 +387,7 @@ int ks_worker_read(struct ks_agent *a, struct ks_err *err)
         ssize_t n = read(w->record_fd, bytes, sizeof(bytes));
         if (n < 0 && errno == EINTR)
             continue;
+        w->is_mute = n == 0;
         if (n <= 0)
             break;
         int rc = ks_frame_feed(&w->in, bytes, (size_t)n, err);

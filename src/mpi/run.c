@@ -124,7 +124,7 @@ static void nap(struct run *r, bool is_busy)
     int ms = is_busy ? 0 : NAP_IDLE_MS;
     if (ks_rank_is_measuring(r->rank))
         ms = ks_rank_nap_ms(r->rank, NAP_MEASURING_MS);
-    if (poll(p, 3, ms) > 0 && ((p[1].revents | p[2].revents) & (POLLHUP | POLLERR)))
+    if (poll(p, 3, ms) > 0 && (p[1].revents & (POLLHUP | POLLERR)))
         ks_sleep_ns(NAP_IDLE_MS * 1000000ull); /* a dead warden must not make this loop spin */
 }
 
