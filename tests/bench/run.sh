@@ -10,8 +10,8 @@
 #   --build DIR   a configured build tree; default build, made by the preset `release`
 #   --runs N      how often each is run; default 5, the value is the median
 #
-# Wants two cores with nothing else on them. Exit: 0 every goal met, 1 some missed, 2 wrong usage,
-# 3 a bench failed.
+# Wants two cores with nothing else on them: each run waits for that, half a minute at most.
+# Exit: 0 every goal met, 1 some missed, 2 wrong usage, 3 a bench failed.
 set -u
 root=$(cd "$(dirname "$0")/../.." && pwd)
 here=$root/tests/bench
@@ -90,9 +90,25 @@ load() { # BENCH
     echo "# $1: load $(cut -d ' ' -f 1-3 /proc/loadavg)" | tee -a "$raw" >&2
 }
 
+cpu_times() { # idle and all, in ticks
+    awk '$1 == "cpu" { print $5 + $6, $2 + $3 + $4 + $5 + $6 + $7 + $8 + $9; exit }' /proc/stat
+}
+
+settle() { # BENCH RUN: until nothing else has run for a second, for half a minute at most
+    local i idle all idle2 all2
+    for ((i = 0; i < 30; i++)); do
+        read -r idle all < <(cpu_times)
+        sleep 1
+        read -r idle2 all2 < <(cpu_times)
+        [ $((100 * (idle2 - idle))) -ge $((90 * (all2 - all))) ] && return
+    done
+    echo "# $1 run $2: the machine is not idle" >>"$raw"
+}
+
 sweep() { # BENCH RUN JOB CACHE: one sweep by two ranks; its figures go to the raw file
     local launched wall
     rm -rf "$tmp/run"
+    settle "$1" "$2"
     launched=$(date +%s%N)
     seconds wall "${launch[@]}" ksweep run "$3" --out "$tmp/run" --cache "$4"
     say "$1" "$2" sweep_s "$wall"
@@ -148,6 +164,7 @@ bench_quickstart_breakdown() {
 }
 
 bench_journal() {
+    settle "$1" 0
     "$bin/bench_journal" "$tmp" >"$tmp/said" || fail 3 "bench_journal fails"
     sed 's/^/# /' "$tmp/said" >>"$raw"
     awk -v b="$1" '/^plain write/ { k = "plain_per_s" } /^journal: encode/ { k = "records_per_s" }
@@ -155,6 +172,7 @@ bench_journal() {
 }
 
 bench_gather() {
+    settle "$1" 0
     "$bin/bench_gather" "$tmp/gather" >"$tmp/said" || fail 3 "bench_gather fails"
     grep '^#' "$tmp/said" >>"$raw"
     awk -v b="$1" '!/^#/ { print b, 0, $1, $2 }' "$tmp/said" >>"$raw"
