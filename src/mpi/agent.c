@@ -294,10 +294,11 @@ int ks_agent_wait_fd(const struct ks_agent *a)
 int ks_agent_nap_ms(const struct ks_agent *a, int most_ms)
 {
     const struct session *s = &a->session;
-    if (!a->worker.is_alive || s->is_ended || !s->n_done)
-        return most_ms;
+    uint32_t n_left = s->n_sent - s->n_done;
+    if (!a->worker.is_alive || s->is_ended || !s->n_done || n_left < 2)
+        return most_ms; /* of the last one the descriptor tells */
     double cell_ms = (double)(ks_now_ns() - a->worker.started_ns) * 1e-6 / s->n_done;
-    double left_ms = cell_ms * (s->n_sent - s->n_done);
+    double left_ms = cell_ms * (n_left - 1);
     return left_ms < 1 ? 1 : left_ms < most_ms ? (int)left_ms : most_ms;
 }
 

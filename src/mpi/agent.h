@@ -77,8 +77,8 @@ bool ks_agent_is_broken(const struct ks_agent *a, const char **why_out);
 /* Descriptor whose next byte ends a wait (the last cell sent is in flight), -1: nothing to wait
  * for. */
 int ks_agent_wait_fd(const struct ks_agent *a);
-/* How long coordination may sleep now, at most most_ms: until the last cell sent is about to end,
- * when more is to be sent then. */
+/* How long coordination may sleep now, at most most_ms: when more is to be sent after the cells in
+ * flight, until the last of them begins. */
 int ks_agent_nap_ms(const struct ks_agent *a, int most_ms);
 /* A worker is timing: coordination should wake rarely. */
 bool ks_agent_is_measuring(const struct ks_agent *a);

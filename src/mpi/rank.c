@@ -210,6 +210,8 @@ static void settle_down(struct ks_rank *r)
     r->is_settled = true;
     if (ks_topo_spare(ks_net_n_local(r->c.net), ks_net_has_coordinator(r->c.net), &spare, NULL) < 0)
         return;
+    if (r->seat != KS_SEAT_NONE && CPU_ISSET(r->cores.cpu, &spare)) /* none is left: only its own */
+        spare = r->cores.cpus;
     (void)sched_setaffinity(0, sizeof(spare), &spare);
     (void)sched_setaffinity(ks_warden_pid(r->c.warden), sizeof(spare), &spare);
 }
