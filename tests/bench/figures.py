@@ -177,9 +177,27 @@ def rows_oracle(raw, b):
                   goal, is_met(get(key)))
 
 
+ONEDNN_GOALS = {"forward-fp32": 0.85, "forward-bf16": 0.70, "backward-data-fp32": 0.60,
+                "backward-weight-fp32": 0.60}
+
+
+def rows_onednn(raw, b):
+    """Speed of ksweep's best instance / oneDNN's, geometric means over all problems and classes."""
+    keys = raw.of[b]
+    for name in sorted((k[:-6] for k in keys if k.endswith(".ratio")), key=lambda k: k != "all"):
+        ratio = raw.mid(b, name + ".ratio")
+        goal = ONEDNN_GOALS[b[len("onednn-"):]] if name == "all" else 0.40
+        yield row(f"{b}: {name}", 1, f"least {raw.mid(b, name + '.least'):.2f}",
+                  f"oneDNN, {raw.mid(b, name + '.n'):.0f} problems", f"{ratio:.3f}",
+                  f">= {goal:.2f}", ratio >= goal)
+    n = raw.mid(b, "without_instance")
+    yield row(f"{b}: problems without an instance", 1, f"{n:.0f}", "", "", "0", n == 0)
+
+
 TABLE = {"cold-tiny-gemm": rows_cold, "warm-20000": rows_warm, "harness-cost": rows_harness,
          "quickstart-breakdown": rows_quickstart, "journal": rows_journal, "gather": rows_gather,
          "oracle": rows_oracle}
+TABLE.update({"onednn-" + which: rows_onednn for which in ONEDNN_GOALS})
 
 
 def table(path):

@@ -4,7 +4,7 @@
 # stands beside in the same run, ratio, goal, met or MISSED. docs/benchmarks.md says what each means.
 #
 #   cold-tiny-gemm warm-20000 harness-cost quickstart-breakdown journal gather   (all of these when
-#   no name is given)    oracle   (takes many minutes: only when named)
+#   no name is given)    oracle onednn   (take many minutes: only when named)
 #
 #   --out DIR     raw.txt and table.md; default build/bench
 #   --build DIR   a configured build tree; default build, made by the preset `release`
@@ -30,7 +30,7 @@ while [ $# -gt 0 ]; do
         case $1 in --out) out=$2 ;; --build) build=$2 ;; --runs) runs=$2 ;; esac
         shift ;;
     -h | --help) sed -n '3,/^set -u/{/^set -u/d;s/^# \{0,1\}//;p}' "$0"; exit 0 ;;
-    *) [[ " ${usual[*]} oracle " == *" $1 "* ]] || fail 2 "no bench '$1'; see run.sh --help"
+    *) [[ " ${usual[*]} oracle onednn " == *" $1 "* ]] || fail 2 "no bench '$1'; see run.sh --help"
        names+=("$1") ;;
     esac
     shift
@@ -47,6 +47,7 @@ done
 
 targets=(ksweep ksweep-worker bench_hello bench_units bench_journal bench_gather)
 [[ " ${names[*]} " == *" oracle "* ]] && targets+=(ksweep-analyze)
+[[ " ${names[*]} " == *" onednn "* ]] && targets+=(bench_onednn)
 if [ -z "$build" ]; then
     build=$root/build
     (cd "$root" && cmake --preset release >/dev/null) || fail 3 "cmake --preset release fails"
@@ -193,6 +194,22 @@ print("oracle 0 winners", len(f["winners_beyond_ties"]))
 print("oracle 0 spread", f["worst_over_best_median"])
 print("oracle 0 fixed", max(f["fixed_single"]["fraction"], f["fixed_pair"]["fraction"]))
 END
+}
+
+bench_onednn() { # a comparison for each of data/onednn_*.json
+    local job which
+    for job in "$here"/data/onednn_*.json; do
+        which=$(basename "$job" .json)
+        which=${which//_/-}
+        ksweep build "$job" --cache "$tmp/cache" >/dev/null || fail 3 "ksweep build $job fails"
+        settle "$which" 0
+        OMP_NUM_THREADS=1 "$bin/bench_onednn" "$job" "$tmp/cache" >"$tmp/said" ||
+            fail 3 "bench_onednn fails"
+        sed "s/^/# $which /" "$tmp/said" >>"$raw"
+        awk -v b="$which" '$1 == "#" && $5 == "ratio" {
+            print b, 0, $2 ".n", $4; print b, 0, $2 ".ratio", $6; print b, 0, $2 ".least", $8 }
+            $2 == "without_instance" { print b, 0, "without_instance", $3 }' "$tmp/said" >>"$raw"
+    done
 }
 
 {
