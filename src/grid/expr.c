@@ -233,19 +233,25 @@ static int eval(struct walk *w, int32_t i, struct value *out)
     return 0;
 }
 
-int ks_expr_test(const struct ks_expr *e, ks_expr_name_fn name, const void *ctx, bool *out,
-                 struct ks_err *err)
+int ks_expr_value(const struct ks_expr *e, ks_expr_name_fn name, const void *ctx, int64_t *out,
+                  struct ks_err *err)
 {
     struct walk w;
-    int64_t v = 0;
-    int rc;
 
     w.e = e;
     w.name = name;
     w.ctx = ctx;
     w.err = err;
     memset(w.is_known, 0, (size_t)e->n_nodes * sizeof w.is_known[0]);
-    rc = eval_int(&w, e->root, &v);
+    return eval_int(&w, e->root, out);
+}
+
+int ks_expr_test(const struct ks_expr *e, ks_expr_name_fn name, const void *ctx, bool *out,
+                 struct ks_err *err)
+{
+    int64_t v = 0;
+    int rc = ks_expr_value(e, name, ctx, &v, err);
+
     if (rc < 0)
         return rc;
     *out = v != 0;

@@ -22,6 +22,9 @@ int ks_expr_parse(const char *text, struct ks_expr **e_out, struct ks_err *err);
  * by zero and overflow. What `and` and `or` need not look at is not evaluated. */
 int ks_expr_test(const struct ks_expr *e, ks_expr_name_fn name, const void *ctx, bool *out,
                  struct ks_err *err);
+/* As above; the number itself (a comparison is 0 or 1). A text is KS_EINVAL. */
+int ks_expr_value(const struct ks_expr *e, ks_expr_name_fn name, const void *ctx, int64_t *out,
+                  struct ks_err *err);
 
 /* Is `text` a possible value of the name? *known_out (NULL-terminated, borrowed): all of them. */
 typedef bool (*ks_expr_value_fn)(const void *ctx, const char *name, const char *text,
