@@ -15,14 +15,23 @@
 enum ks_abi_operator { KS_ABI_GROUPED_CONV = 1, KS_ABI_GEMM = 2 };
 enum ks_abi_direction { KS_ABI_FORWARD = 0, KS_ABI_BACKWARD_DATA = 1, KS_ABI_BACKWARD_WEIGHT = 2 };
 enum ks_abi_dtype { KS_ABI_FP32 = 0, KS_ABI_FP16 = 1, KS_ABI_BF16 = 2 };
+enum ks_abi_flags { KS_ABI_TRANS_A = 1, KS_ABI_TRANS_B = 2 };
 enum ks_abi_layout { KS_ABI_NHWGC = 0, KS_ABI_NGCHW = 1 };
 
 /* One problem. All convolutions are 3-D here: a 1-D or 2-D problem has leading ones (extent, filter,
- * stride, dilation 1; padding 0). Index 0 is depth, 1 height, 2 width. Layout NHWGC means:
- *   input  [n][d][h][w][g][c]   weights [g][k][z][y][x][c]   output [n][d][h][w][g][k]. */
+ * stride, dilation 1; padding 0). Index 0 is depth, 1 height, 2 width. The layouts mean:
+ *   NHWGC  input [n][d][h][w][g][c]  weights [g][k][z][y][x][c]  output [n][d][h][w][g][k]
+ *   NGCHW  input [n][g][c][d][h][w]  weights [g][k][c][z][y][x]  output [n][g][k][d][h][w]
+ *
+ * A gemm is C[b] = op(A[b]) op(B[b]) for each b of a batch, row major and dense:
+ *   n = batches, out[1] = rows of C, k = columns of C, c = length of the sums; g, all other extents
+ *   and all steps 1, paddings 0, direction forward, layout NHWGC.
+ *   a is [n][rows][c], or [n][c][rows] with KS_ABI_TRANS_A; b is [n][c][columns], or
+ *   [n][columns][c] with KS_ABI_TRANS_B; c is [n][rows][columns]. */
 struct ks_abi_problem {
     uint32_t bytes; /* sizeof(struct ks_abi_problem): later minors only append */
-    uint32_t op, direction, dtype, layout, reserved;
+    uint32_t op, direction, dtype, layout;
+    uint32_t flags; /* KS_ABI_TRANS_A and KS_ABI_TRANS_B; a convolution has none */
     int64_t n, g;
     int64_t c, k;       /* channels PER GROUP */
     int64_t in[3], filter[3], out[3];
