@@ -22,6 +22,7 @@ struct ks_job_measure {
     unsigned cache;         /* 0 warm, 1 cold */
     bool racing;            /* refused when true: rounds beyond 0 come later */
     uint32_t min_sample_us; /* a sample has as many calls as this needs; 0 = from the clock */
+    double alias_control;   /* share of the aliases that are measured all the same */
 };
 struct ks_job_contention {
     uint32_t retries;

@@ -70,6 +70,15 @@ const struct ks_opt ks_job_measure_opts[] = {
       .arg = "US",
       .help = "call the kernel several times per sample until it takes this long; 0 = what the "
               "clock needs" },
+    { .name = "alias_control",
+      .type = KS_OPT_F64,
+      .offset = AT(alias_control),
+      .def = "0.01",
+      .min = 0,
+      .max = 1,
+      .arg = "X",
+      .help = "share of the instances with another one's machine code that are measured all the "
+              "same, to be compared with it; 1 = all" },
     KS_OPT_END
 };
 #undef AT

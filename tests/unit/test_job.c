@@ -69,6 +69,7 @@ static void defaults(void **state)
     assert_int_equal(j.measure.cache, 0);
     assert_false(j.measure.racing);
     assert_int_equal(j.measure.min_sample_us, 0);
+    assert_true(j.measure.alias_control == 0.01);
     assert_int_equal(j.contention.retries, 2);
     assert_true(j.contention.switches_per_s == 50);
     assert_true(j.contention.stolen == 0.02);
@@ -98,6 +99,7 @@ static const char everything[] =
     "\"device\": {\"backend\": \"sim\", \"arch\": \"gfx942\"},\n"
     "\"measure\": {\"warmup_ms\": 0, \"min_samples\": 7, \"max_samples\": 8, \"target_rse\": 0.1,\n"
     "  \"max_ms\": 9, \"cache\": \"cold\", \"racing\": false, \"min_sample_us\": 11,\n"
+    "  \"alias_control\": 0.5,\n"
     "  \"contention\": {\"retries\": 3, \"switches_per_s\": 1.5, \"stolen\": 0.25, \"canary\": "
     "1}},\n"
     "\"isolate\": {\"batch\": 1, \"kernel_timeout_s\": 2, \"retries\": 0, \"memory_mib\": 64},\n"
@@ -127,6 +129,7 @@ static void every_key_is_read(void **state)
     assert_int_equal(j.measure.max_ms, 9);
     assert_int_equal(j.measure.cache, 1);
     assert_int_equal(j.measure.min_sample_us, 11);
+    assert_true(j.measure.alias_control == 0.5);
     assert_int_equal(j.contention.retries, 3);
     assert_true(j.contention.switches_per_s == 1.5);
     assert_true(j.contention.stolen == 0.25);
