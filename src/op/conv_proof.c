@@ -34,6 +34,14 @@ struct proof {
     int32_t *row;                /* [z y x][c]: weights of one output channel */
 };
 
+static int provable(const struct ks_problem *p, struct ks_err *err)
+{
+    if (p->direction != KS_FORWARD || p->layout != KS_NHWGC)
+        return ks_fail(err, KS_EUNSUPPORTED, "no proof for %s, %s yet",
+                       ks_direction_name(p->direction), ks_layout_name(p->layout));
+    return 0;
+}
+
 /* Input coordinate that an output and a tap meet along an axis; negative: in the padding. */
 static int64_t meet(const struct ks_abi_problem *q, int axis, int64_t out, int64_t tap)
 {
@@ -252,7 +260,7 @@ int ks_conv_prove_exact(const struct ks_problem *p, const void *a, const void *b
     struct ks_extents e = ks_operators[p->op]->extents(p);
     struct proof f = { .v = NULL };
     float *input = NULL, *weights = NULL;
-    int rc = ks_conv_referable(p, err);
+    int rc = provable(p, err);
 
     if (rc < 0)
         return rc;
@@ -264,9 +272,9 @@ int ks_conv_prove_exact(const struct ks_problem *p, const void *a, const void *b
         return ks_fail(err, KS_EUNSUPPORTED, "more than 2^30 channels cannot be proved");
     rc = proof_allocate(&f, err);
     if (rc == 0)
-        rc = ks_conv_floats(p, a, e.a, &input, &f.input, err);
+        rc = ks_operand_floats(a, e.a, p->dtype, &input, &f.input, err);
     if (rc == 0)
-        rc = ks_conv_floats(p, b, e.b, &weights, &f.weights, err);
+        rc = ks_operand_floats(b, e.b, p->dtype, &weights, &f.weights, err);
     if (rc == 0)
         rc = prove(&f, r, seed, err);
     proof_release(&f);
@@ -328,7 +336,7 @@ int ks_conv_prove_real(const struct ks_problem *p, const void *a, const void *b,
     /* Sums of L exact products: relative to sum |x||w| at most L u / (1 - L u), u = 2^-53 (Higham,
      * Accuracy and Stability, 4.2); L < 2^40, and long double adds less than the rest. */
     long double bound = 1.001L * 0x1p-53L * (long double)ks_operators[p->op]->reduction(p);
-    int rc = ks_conv_referable(p, err);
+    int rc = provable(p, err);
 
     if (rc < 0)
         return rc;

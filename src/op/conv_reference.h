@@ -13,11 +13,10 @@ int ks_conv_prove_exact(const struct ks_problem *p, const void *a, const void *b
 int ks_conv_prove_real(const struct ks_problem *p, const void *a, const void *b, const double *r,
                        const double *abs, uint64_t seed, int n_sample, struct ks_err *err);
 
-/* An operand of n elements as fp32: borrowed from src, or owned (caller frees; else NULL). */
-int ks_conv_floats(const struct ks_problem *p, const void *src, int64_t n, float **owned_out,
-                   const float **floats_out, struct ks_err *err);
-
-/* KS_EUNSUPPORTED, naming what is not there, unless references exist for this problem. */
-int ks_conv_referable(const struct ks_problem *p, struct ks_err *err);
+/* Parts of ks_conv_reference(): operands as fp32, abs NULL when not wanted. */
+int ks_conv_gather(const struct ks_abi_problem *q, const float *a, const float *b, double *r,
+                   double *abs, struct ks_err *err); /* forward and backward data */
+int ks_conv_weights(const struct ks_abi_problem *q, const float *input, const float *d_output,
+                    double *r, double *abs, struct ks_err *err); /* backward weight */
 
 #endif

@@ -2,6 +2,7 @@
 #include "op/op.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* An IEEE-like binary format of 16 or 32 bits. */
@@ -118,4 +119,20 @@ void ks_elements_to_floats(const void *base, int64_t n, uint32_t dtype, float *f
     else
         for (int64_t i = 0; i < n; i++)
             floats_out[i] = (float)ks_element_get(base, i, dtype);
+}
+
+int ks_operand_floats(const void *src, int64_t n, uint32_t dtype, float **owned_out,
+                      const float **floats_out, struct ks_err *err)
+{
+    float *floats = NULL;
+
+    if (dtype != KS_FP32) {
+        floats = malloc((size_t)n * sizeof(float));
+        if (!floats)
+            return ks_fail(err, KS_ENOMEM, "no memory for an operand of the reference");
+        ks_elements_to_floats(src, n, dtype, floats);
+    }
+    *owned_out = floats;
+    *floats_out = floats ? floats : src;
+    return 0;
 }

@@ -14,6 +14,8 @@ const struct ks_operator *const ks_operators[] = { &ks_operator_grouped_conv, NU
 static const char *const dtype_names[] = { "fp32", "fp16", "bf16", NULL };
 static const char *const direction_names[] = { "forward", "backward_data", "backward_weight",
                                                NULL };
+/* What else the directions are called; the same order. */
+static const char *const direction_aliases[] = { "fwd", "bwd_data", "bwd_weight", NULL };
 static const char *const layout_names[] = { "nhwgc", "ngchw", NULL };
 
 /* The fields before the operator's dims: one row each, in the order of the CSV columns. */
@@ -45,7 +47,9 @@ int ks_dtype_from(const char *name)
 
 int ks_direction_from(const char *name)
 {
-    return name_index(direction_names, name);
+    int i = name_index(direction_names, name);
+
+    return i >= 0 ? i : name_index(direction_aliases, name);
 }
 
 int ks_layout_from(const char *name)

@@ -81,7 +81,8 @@ int ks_operator_find(const char *name, uint32_t *op_out, struct ks_err *err);
 
 /* Indices into enum ks_dtype/direction/layout by name; -1 when unknown. */
 int ks_dtype_from(const char *name);     /* fp32 fp16 bf16 */
-int ks_direction_from(const char *name); /* forward backward_data backward_weight */
+int ks_direction_from(const char *name); /* forward backward_data backward_weight, or fwd bwd_data
+                                            bwd_weight; printed is always the long name */
 int ks_layout_from(const char *name);    /* nhwgc ngchw */
 const char *ks_dtype_name(uint32_t dtype);
 const char *ks_direction_name(uint32_t direction);
@@ -116,5 +117,8 @@ double ks_element_get(const void *base, int64_t i, uint32_t dtype);
 void ks_element_set(void *base, int64_t i, uint32_t dtype, double v);
 /* The first n elements as fp32; exact, every type here is a part of it. */
 void ks_elements_to_floats(const void *base, int64_t n, uint32_t dtype, float *floats_out);
+/* An operand of n elements as fp32: borrowed from src, or owned (caller frees; else NULL). */
+int ks_operand_floats(const void *src, int64_t n, uint32_t dtype, float **owned_out,
+                      const float **floats_out, struct ks_err *err);
 
 #endif

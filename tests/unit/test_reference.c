@@ -58,75 +58,121 @@ static void bench_release(struct bench *t)
     free(t->abs);
 }
 
-/* One tap of one output: the definition, with nothing shared with src/op but the element type. */
-static double term(const struct bench *t, const struct ks_abi_problem *q, const int64_t o[6],
-                   const int64_t tap[3], int64_t c)
+/* Element of an image at (n, g, channel, pos) or of the weights at (k, g, c, tap), written out from
+ * kernels/abi.h. */
+static int64_t image_index(const struct ks_abi_problem *q, int64_t channels, const int64_t e[3],
+                           const int64_t at[3], const int64_t n_g_c[3])
 {
-    int64_t at = o[0], in[3];
-
-    for (int axis = 0; axis < 3; axis++) {
-        in[axis] = o[1 + axis] * q->stride[axis] - q->pad_lo[axis] + tap[axis] * q->dilation[axis];
-        if (in[axis] < 0 || in[axis] >= q->in[axis])
-            return 0;
-        at = at * q->in[axis] + in[axis];
-    }
-    at = (at * q->g + o[4]) * q->c + c;
-    return ks_element_get(t->a, at, t->p.dtype) *
-           ks_element_get(
-               t->b,
-               ((((o[4] * q->k + o[5]) * q->filter[0] + tap[0]) * q->filter[1] + tap[1]) *
-                    q->filter[2] +
-                tap[2]) *
-                       q->c +
-                   c,
-               t->p.dtype);
+    if (q->layout == KS_ABI_NHWGC)
+        return ((((n_g_c[0] * e[0] + at[0]) * e[1] + at[1]) * e[2] + at[2]) * q->g + n_g_c[1]) *
+                   channels +
+               n_g_c[2];
+    return ((((n_g_c[0] * q->g + n_g_c[1]) * channels + n_g_c[2]) * e[0] + at[0]) * e[1] + at[1]) *
+               e[2] +
+           at[2];
 }
 
-static void naive(const struct bench *t, const struct ks_abi_problem *q, const int64_t o[6],
-                  double *r_out, double *abs_out)
+static int64_t weight_index(const struct ks_abi_problem *q, int64_t g, int64_t k, int64_t c,
+                            const int64_t tap[3])
 {
-    *r_out = *abs_out = 0;
-    for (int64_t i = 0; i < q->filter[0] * q->filter[1] * q->filter[2]; i++) {
-        int64_t tap[3] = { i / q->filter[2] / q->filter[1], i / q->filter[2] % q->filter[1],
-                           i % q->filter[2] };
+    const int64_t *e = q->filter;
 
-        for (int64_t c = 0; c < q->c; c++) {
-            double v = term(t, q, o, tap, c);
-
-            *r_out += v;
-            *abs_out += fabs(v);
-        }
-    }
+    if (q->layout == KS_ABI_NHWGC)
+        return ((((g * q->k + k) * e[0] + tap[0]) * e[1] + tap[1]) * e[2] + tap[2]) * q->c + c;
+    return ((((g * q->k + k) * q->c + c) * e[0] + tap[0]) * e[1] + tap[1]) * e[2] + tap[2];
 }
 
-/* Steps o = (n, d, h, w, g, k) like an odometer. */
-static void next(const int64_t shape[6], int64_t o[6])
+/* What the definition gives: every product of the convolution goes where the direction wants it. */
+struct naive {
+    const struct bench *t;
+    struct ks_abi_problem q;
+    double *r, *abs; /* [e.c] */
+};
+
+static void naive_add(struct naive *v, int64_t input, int64_t weight, int64_t output)
 {
-    for (int i = 5; i >= 0; i--) {
-        if (++o[i] < shape[i])
-            return;
-        o[i] = 0;
+    const int64_t at[KS_N_DIRECTIONS][3] = { [KS_FORWARD] = { input, weight, output },
+                                             [KS_BACKWARD_DATA] = { output, weight, input },
+                                             [KS_BACKWARD_WEIGHT] = { input, output, weight } };
+    const int64_t *i = at[v->q.direction];
+    double product =
+        ks_element_get(v->t->a, i[0], v->q.dtype) * ks_element_get(v->t->b, i[1], v->q.dtype);
+
+    v->r[i[2]] += product;
+    v->abs[i[2]] += fabs(product);
+}
+
+static void naive_channels(struct naive *v, int64_t n, const int64_t out[3], const int64_t tap[3],
+                           const int64_t in[3])
+{
+    const struct ks_abi_problem *q = &v->q;
+
+    for (int64_t g = 0; g < q->g; g++)
+        for (int64_t k = 0; k < q->k; k++)
+            for (int64_t c = 0; c < q->c; c++) {
+                const int64_t from[3] = { n, g, c }, to[3] = { n, g, k };
+
+                naive_add(v, image_index(q, q->c, q->in, in, from), weight_index(q, g, k, c, tap),
+                          image_index(q, q->k, q->out, out, to));
+            }
+}
+
+static bool meets(const struct ks_abi_problem *q, const int64_t out[3], const int64_t tap[3],
+                  int64_t in_out[3])
+{
+    bool is_inside = true;
+
+    for (int i = 0; i < 3; i++) {
+        in_out[i] = out[i] * q->stride[i] - q->pad_lo[i] + tap[i] * q->dilation[i];
+        is_inside = is_inside && in_out[i] >= 0 && in_out[i] < q->in[i];
     }
+    return is_inside;
+}
+
+/* Steps at = (x, y, z) like an odometer; false after the last. */
+static bool next(const int64_t shape[3], int64_t at[3])
+{
+    for (int i = 2; i >= 0; i--) {
+        if (++at[i] < shape[i])
+            return true;
+        at[i] = 0;
+    }
+    return false;
+}
+
+static struct naive naive_of(const struct bench *t)
+{
+    struct naive v = { .t = t };
+    int64_t out[3] = { 0 }, tap[3] = { 0 }, in[3];
+
+    t->op->to_abi(&t->p, &v.q);
+    v.r = calloc((size_t)t->e.c, sizeof(double));
+    v.abs = calloc((size_t)t->e.c, sizeof(double));
+    assert_true(v.r && v.abs);
+    for (int64_t n = 0; n < v.q.n; n++)
+        do {
+            do {
+                if (meets(&v.q, out, tap, in))
+                    naive_channels(&v, n, out, tap, in);
+            } while (next(v.q.filter, tap));
+        } while (next(v.q.out, out));
+    return v;
 }
 
 static void compare_with_naive(struct bench *t, bool is_exact)
 {
     double bound = is_exact ? 0 : 0x1p-52 * (double)t->op->reduction(&t->p);
-    int64_t shape[6], o[6] = { 0 };
-    struct ks_abi_problem q;
+    struct naive want = naive_of(t);
 
-    t->op->to_abi(&t->p, &q);
-    t->op->shape_c(&t->p, shape);
-    for (int64_t i = 0; i < t->e.c; i++, next(shape, o)) {
-        double r, magnitude;
-
-        naive(t, &q, o, &r, &magnitude);
-        if (!(fabs(t->r[i] - r) <= bound * magnitude))
-            fail_msg("R[%ld] is %.17g, must be %.17g", (long)i, t->r[i], r);
-        if (!is_exact && !(fabs(t->abs[i] - magnitude) <= bound * magnitude))
-            fail_msg("A[%ld] is %.17g, must be %.17g", (long)i, t->abs[i], magnitude);
+    for (int64_t i = 0; i < t->e.c; i++) {
+        if (!(fabs(t->r[i] - want.r[i]) <= bound * want.abs[i]))
+            fail_msg("R[%ld] is %.17g, must be %.17g", (long)i, t->r[i], want.r[i]);
+        if (!is_exact && !(fabs(t->abs[i] - want.abs[i]) <= bound * want.abs[i]))
+            fail_msg("A[%ld] is %.17g, must be %.17g", (long)i, t->abs[i], want.abs[i]);
     }
     assert_true(t->r[t->e.c] == GUARD && t->abs[t->e.c] == GUARD);
+    free(want.r);
+    free(want.abs);
 }
 
 static void check_both_kinds(const struct ks_problem *p)
@@ -141,6 +187,10 @@ static void check_both_kinds(const struct ks_problem *p)
         compare_with_naive(&t, is_exact);
         if (is_exact)
             assert_true(t.abs[0] == GUARD);
+        if (p->direction != KS_FORWARD || p->layout != KS_NHWGC) {
+            bench_release(&t);
+            continue;
+        }
         if ((is_exact ? t.op->prove_exact(p, t.a, t.b, t.r, 7, &err)
                       : t.op->prove_real(p, t.a, t.b, t.r, t.abs, 7, 100, &err)) < 0)
             fail_msg("%s", err.text);
@@ -168,6 +218,26 @@ static const char *const cases[] = {
     "dtype=bf16 g=2 c_total=8",
 };
 
+/* The same geometry the other way round. */
+static struct ks_problem turned(const struct ks_problem *p, uint32_t direction, uint32_t layout)
+{
+    struct ks_problem other = *p;
+
+    other.direction = direction;
+    other.layout = layout;
+    assert_int_equal(ks_problem_finish(&other, NULL), 0);
+    return other;
+}
+
+static void check_all_ways(const struct ks_problem *p)
+{
+    for (uint32_t i = 0; i < KS_N_DIRECTIONS * KS_N_LAYOUTS; i++) {
+        struct ks_problem other = turned(p, i % KS_N_DIRECTIONS, i / KS_N_DIRECTIONS);
+
+        check_both_kinds(&other);
+    }
+}
+
 static void chosen_cases(void **state)
 {
     (void)state;
@@ -177,7 +247,8 @@ static void chosen_cases(void **state)
 
         if (op_case(cases[i], &p, &err) < 0)
             fail_msg("'%s': %s", cases[i], err.text);
-        check_both_kinds(&p);
+        print_message("'%s'\n", cases[i]);
+        check_all_ways(&p);
     }
 }
 
@@ -186,10 +257,10 @@ static void random_cases(void **state)
     uint64_t rng = 4;
 
     (void)state;
-    for (uint32_t i = 0; i < 400; i++) {
-        struct ks_problem p = op_case_random(&rng, i % 8 == 7 ? i / 8 % KS_N_DTYPES : KS_FP32);
+    for (uint32_t i = 0; i < 200; i++) {
+        struct ks_problem p = op_case_random(&rng, i % 4 < 2 ? KS_FP32 : i / 4 % KS_N_DTYPES);
 
-        check_both_kinds(&p);
+        check_all_ways(&p);
     }
 }
 
@@ -378,9 +449,8 @@ static void says_what_is_not_there(void **state)
 
         assert_int_equal(op_case(fields[i], &p, NULL), 0);
         t = bench_of(&p, KS_DATA_EXACT);
-        assert_int_equal(compute(&t, true, &err), KS_EUNSUPPORTED);
-        assert_non_null(strstr(err.text, strchr(fields[i], '=') + 1));
         assert_int_equal(t.op->prove_exact(&p, t.a, t.b, t.r, 1, &err), KS_EUNSUPPORTED);
+        assert_non_null(strstr(err.text, strchr(fields[i], '=') + 1));
         assert_int_equal(t.op->prove_real(&p, t.a, t.b, t.r, NULL, 1, 1, &err), KS_EUNSUPPORTED);
         assert_true(t.r[0] == GUARD && t.abs[0] == GUARD);
         bench_release(&t);
