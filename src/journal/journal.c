@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/hash.h"
+#include "base/process.h"
 #include "journal/segment.h"
 
 #include <assert.h>
@@ -369,8 +370,8 @@ static void fill_identity(const struct ks_journal_here *here, struct ks_segment 
     s->pid = (int32_t)getpid();
     if (!ks_process_start(getpid(), &s->pid_start))
         s->pid_start = 0;
-    ks_segment_host(s->host, sizeof(s->host));
-    ks_segment_boot(s->boot_id, sizeof(s->boot_id));
+    ks_process_host(s->host, sizeof(s->host));
+    ks_process_boot(s->boot_id, sizeof(s->boot_id));
     if (here && here->host)
         snprintf(s->host, sizeof(s->host), "%s", here->host);
     if (here && here->boot_id)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/clock.h"
+#include "base/process.h"
 #include "journal/journal.h"
 #include "journal/segment.h"
 
@@ -31,7 +32,7 @@ static bool is_same_host(const struct ks_segment *s, const struct ks_journal_her
 {
     char host[sizeof(s->host)];
 
-    ks_segment_host(host, sizeof(host));
+    ks_process_host(host, sizeof(host));
     return strcmp(s->host, here && here->host ? here->host : host) == 0;
 }
 
@@ -39,7 +40,7 @@ static bool is_same_boot(const struct ks_segment *s, const struct ks_journal_her
 {
     char boot_id[sizeof(s->boot_id)];
 
-    ks_segment_boot(boot_id, sizeof(boot_id));
+    ks_process_boot(boot_id, sizeof(boot_id));
     return strcmp(s->boot_id, here && here->boot_id ? here->boot_id : boot_id) == 0;
 }
 

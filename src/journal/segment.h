@@ -42,11 +42,4 @@ int ks_segment_scan(const char *path, const struct ks_scan *how, uint64_t *n_byt
 int ks_segment_header(const char *path, struct ks_segment *out, struct ks_err *err);
 int ks_segment_size(const char *path, uint64_t *n_bytes_out, struct ks_err *err);
 
-/* This host and boot, cut to the room in struct ks_segment. "" when unknown. */
-void ks_segment_host(char *host, size_t cap);
-void ks_segment_boot(char *boot_id, size_t cap);
-/* Start time in clock ticks (field 22 of /proc/PID/stat); false when no such process runs. A zombie
- * does not run. */
-bool ks_process_start(pid_t pid, uint64_t *start_out);
-
 #endif

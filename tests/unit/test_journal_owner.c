@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "base/clock.h"
+#include "base/process.h"
 #include "journal/journal.h"
 #include "journal/segment.h"
 #include "journal_kit.h"
