@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/hash.h"
 #include "cmd/cmd_util.h"
-#include "grid/cpu_flags.h"
 #include "grid/family.h"
 #include "json/json.h"
 
@@ -21,7 +20,7 @@ static const struct ks_opt opts[] = {
       .offset = AT(arch),
       .arg = "ARCH",
       .help = "what instances may need: native (default), x86-64, x86-64-v2, x86-64-v3, "
-              "x86-64-v4" },
+              "x86-64-v4, or a GPU such as gfx942" },
     { .name = "filter",
       .type = KS_OPT_STR,
       .offset = AT(filter),
@@ -104,20 +103,20 @@ static void print_list_json(const struct ks_kernel_set *set, struct ks_buf *b)
     ks_buf_printf(b, "\n");
 }
 
-static void print_counts(const struct ks_kernel_set *set, uint32_t n_excluded, struct ks_buf *b)
+static void print_counts(const struct ks_kernel_set *set, uint64_t n_excluded, struct ks_buf *b)
 {
     ks_buf_printf(b, "families     %" PRIu32 "\n", set->n_families);
     ks_buf_printf(b, "instances    %" PRIu32 "\n", set->n_instances);
     ks_buf_printf(b, "can run      %" PRIu32 "\n", set->n_instances - count_missing(set));
-    ks_buf_printf(b, "excluded     %" PRIu32 "\n", n_excluded);
+    ks_buf_printf(b, "excluded     %" PRIu64 "\n", n_excluded);
     for (uint32_t i = 0; i < set->n_families; i++)
         for (uint32_t r = 0; r < set->families[i].n_rules; r++)
             if (set->families[i].rules[r].n_excluded)
-                ks_buf_printf(b, "  %10" PRIu32 "  %s: %s\n", set->families[i].rules[r].n_excluded,
+                ks_buf_printf(b, "  %10" PRIu64 "  %s: %s\n", set->families[i].rules[r].n_excluded,
                               set->families[i].name, set->families[i].rules[r].why);
 }
 
-static void print_counts_json(const struct ks_kernel_set *set, uint32_t n_excluded,
+static void print_counts_json(const struct ks_kernel_set *set, uint64_t n_excluded,
                               struct ks_buf *b)
 {
     struct ks_jw w;
@@ -194,7 +193,7 @@ static int print_csv(const struct ks_kernel_set *set, struct ks_buf *b, struct k
     return 0;
 }
 
-static int emit(const struct ks_kernel_set *set, const struct config *cfg, uint32_t n_excluded,
+static int emit(const struct ks_kernel_set *set, const struct config *cfg, uint64_t n_excluded,
                 struct ks_err *err)
 {
     struct ks_buf b;
@@ -218,12 +217,12 @@ static int emit(const struct ks_kernel_set *set, const struct config *cfg, uint3
 }
 
 static int add_all(struct ks_kernel_set *set, const struct config *cfg, const char **configs, int n,
-                   uint32_t *n_excluded_out, struct ks_err *err)
+                   uint64_t *n_excluded_out, struct ks_err *err)
 {
     int rc = 0;
 
     for (int i = 0; rc == 0 && i < n; i++) {
-        uint32_t n_excluded = 0;
+        uint64_t n_excluded = 0;
 
         rc = ks_kernel_set_add(set, configs[i], cfg->filter, &n_excluded, err);
         *n_excluded_out += n_excluded;
@@ -237,7 +236,7 @@ static int run(struct ks_cmd_ctx *ctx, int argc, char **argv)
     struct ks_kernel_set set = { 0 };
     struct config cfg = { 0 };
     struct ks_buf flags;
-    uint32_t n_excluded = 0;
+    uint64_t n_excluded = 0;
     int n_configs = 0, rc;
 
     ks_buf_init(&flags);
@@ -249,9 +248,7 @@ static int run(struct ks_cmd_ctx *ctx, int argc, char **argv)
     if (rc == 0 && cfg.list + cfg.count + (cfg.export != NULL) > 1)
         rc = ks_fail(&ctx->err, KS_EINVAL, "only one of --list, --count and --export");
     if (rc == 0)
-        rc = ks_cpu_flags_read(cfg.arch ? cfg.arch : "native", &flags, &ctx->err);
-    set.cpu_flags = ks_buf_text(&flags);
-    set.cpu_name = cfg.arch && strcmp(cfg.arch, "native") != 0 ? cfg.arch : NULL;
+        rc = ks_kernel_set_arch(&set, cfg.arch ? cfg.arch : "native", &flags, &ctx->err);
     if (rc == 0)
         rc = add_all(&set, &cfg, configs, n_configs, &n_excluded, &ctx->err);
     if (rc == 0)

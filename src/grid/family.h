@@ -2,10 +2,10 @@
 /* family.h - kernel families and instances.
  *
  * A family is one JSON file beside its source (kernels/host/gconv_fwd.family.json): it declares
- * each trait once - name, values, meaning, how it becomes a macro - and rules, which combinations
- * are valid and why not. A config (kernels/configs/x.json) names a family and lists value sets
- * whose products are the instances. To add a family: its source and its JSON; nothing in the
- * harness. */
+ * each trait once - name, values, meaning, role, how it becomes a macro or a flag - and rules,
+ * which combinations are valid and why not. A config (kernels/configs/x.json) names a family and
+ * lists value sets whose products are the instances. To add a family: its source and its JSON;
+ * nothing in the harness. */
 #ifndef KS_GRID_FAMILY_H
 #define KS_GRID_FAMILY_H
 
@@ -15,50 +15,115 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define KS_TRAITS_MAX       24
-#define KS_TRAIT_VALUES_MAX 64
+#define KS_TRAITS_MAX       32
+#define KS_TRAIT_VALUES_MAX 128
+#define KS_ATTRIBUTES_MAX   24
+#define KS_RULES_MAX        64
+#define KS_NEEDS_MAX        32
 #define KS_INSTANCE_NAME    192
+#define KS_VALUE_TEXT       32
+#define KS_EXPR_FIELD       512
 
 enum ks_trait_kind { KS_TRAIT_INT, KS_TRAIT_NAME };
 
+enum ks_trait_role {
+    KS_ROLE_NONE,
+    KS_ROLE_COMPILER, /* its value names the compiler */
+    KS_ROLE_FLAGS,    /* each value brings compile flags */
+    KS_ROLE_ARGUMENT, /* passed at run time: enters code_id beside the code */
+    KS_ROLE_NUMERICS  /* how results are rounded, so how they are verified: enum ks_numerics */
+};
+
+/* Values of the trait of role "numerics": what verification may demand (DESIGN section 7). */
+enum ks_numerics {
+    KS_NUMERICS_FP32,       /* "fp32": exact data bit for bit; u_acc = 2^-24 */
+    KS_NUMERICS_TRUNCATING, /* "truncating": exact data bit for bit; u_acc = 2^-22 */
+    KS_NUMERICS_V2_ONLY     /* "v2_only": exact data only shows that everything was written */
+};
+
+struct ks_trait_alias {
+    char text[KS_VALUE_TEXT]; /* "fwd": read as the value, never printed */
+    uint32_t i_value;
+};
 struct ks_trait {
     char name[32];  /* "vector_bytes" */
+    char key[32];   /* its name in Composable Kernel's configs and filters; "": the same */
     char macro[32]; /* "VB"; "" = not passed to the compiler */
     char help[256];
     enum ks_trait_kind kind;
+    enum ks_trait_role role;
     uint32_t n_values;
-    int64_t value[KS_TRAIT_VALUES_MAX]; /* what the macro becomes */
-    char text[KS_TRAIT_VALUES_MAX][24]; /* KS_TRAIT_NAME: the value's name; INT: decimal */
+    int64_t value[KS_TRAIT_VALUES_MAX];            /* what the macro becomes */
+    char text[KS_TRAIT_VALUES_MAX][KS_VALUE_TEXT]; /* KS_TRAIT_NAME: its name; INT: decimal */
+    uint16_t flags_at[KS_TRAIT_VALUES_MAX];        /* KS_ROLE_FLAGS: into ks_family.flags */
     uint32_t i_default;
-    char suffix[16]; /* "_pf{}": appended to the instance's name when the value is not the
-                        default; "": the trait stands in name_pattern or has one value only */
+    bool is_all_when_absent; /* a config of Composable Kernel that does not name it means all */
+    char suffix[16];         /* "_pf{}": appended to the instance's name when the value is not the
+                                default; "": the trait stands in name_pattern or has one value only */
+    struct ks_trait_alias aliases[8];
+    uint32_t n_aliases;
+};
+/* What a trait's value stands for: tile "16x64x64" has tile_m 16. A name in expressions and tables
+ * like a trait, but no part of the identity: it follows from the value. */
+struct ks_attribute {
+    char name[32];
+    uint32_t i_trait;
+    enum ks_trait_kind kind;
+    int64_t value[KS_TRAIT_VALUES_MAX]; /* KS_TRAIT_INT, by index of the trait's value */
+    char text[KS_TRAIT_VALUES_MAX][KS_VALUE_TEXT];
 };
 struct ks_rule {
-    char when[256]; /* expression over traits: true = the combination does not exist */
+    char when[KS_EXPR_FIELD]; /* expression over traits: true = the combination does not exist */
     char why[128];
-    uint32_t n_excluded; /* combinations it excluded in ks_kernel_set_add so far */
+    uint64_t n_excluded; /* combinations it excluded in ks_kernel_set_add so far */
 };
 struct ks_isa_need {
-    char when[256]; /* expression over traits */
-    char needs[32]; /* CPU flag as in /proc/cpuinfo: "avx512f" */
+    char when[KS_EXPR_FIELD]; /* expression over traits */
+    char needs[32];           /* CPU flag as in /proc/cpuinfo: "avx512f" */
 };
-struct ks_family {
-    char name[48];     /* "host_gconv_fwd" */
-    char path[1024];   /* of the family file */
-    char source[1024]; /* absolute path of the source that is included once per instance */
-    char extra_flags[256];
-    char op[32];
+/* The combination exists, but the device cannot run it. */
+struct ks_inability {
+    char when[KS_EXPR_FIELD]; /* expression over traits: true = unsupported */
+    char arch[128];           /* names separated by blanks, '*' at the end of one; "": any */
+    char why[128];
+};
+
+/* What an instance computes. KS_N_DIRECTIONS, KS_N_DTYPES, KS_N_LAYOUTS: none that ours has, as
+ * fp8. */
+struct ks_domain {
     uint32_t i_op; /* index into ks_operators */
     uint32_t direction, dtype, layout;
-    char backend[16];       /* "host" */
-    char domain[64];        /* "family is forward fp32 nhwgc": why another problem is unsupported */
-    char name_pattern[256]; /* "gconv_fwd_fp32_2d_{tile_m}x{tile_n}_{pipeline}_vb{vector_bytes}" */
+    uint32_t ndim; /* 1, 2, 3; 0: any */
+};
+
+struct ks_family {
+    char name[48];     /* "host_forward" */
+    char path[1024];   /* of the family file */
+    char source[1024]; /* absolute path of the source that is included once per instance; "": names
+                          and traits only, every cell is unsupported */
+    char why[1024];
+    char extra_flags[256];
+    char op[32];
+    uint32_t i_op;                           /* index into ks_operators */
+    uint32_t direction, dtype, layout, ndim; /* where fixed; use ks_instance_domain() */
+    uint8_t domain_trait[4]; /* of the four above: 1 + the trait's index; 0: fixed */
+    char backend[16];        /* "host" */
+    char archs[256];         /* those that `inabilities` know, separated by blanks; "": all */
+    char name_pattern[256];  /* "gconv_fwd_fp32_2d_{tile_m}x{tile_n}_{pipeline}_vb{vector_bytes}" */
+    char name_aliases[4][256]; /* patterns that are read, too; what they lack is the default */
+    uint32_t n_name_aliases;
     struct ks_trait traits[KS_TRAITS_MAX];
     uint32_t n_traits;
-    struct ks_rule rules[32];
+    struct ks_attribute attributes[KS_ATTRIBUTES_MAX];
+    uint32_t n_attributes;
+    char flags[2048]; /* texts of KS_ROLE_FLAGS, each NUL-terminated; the first is "" */
+    uint32_t n_flags;
+    struct ks_rule rules[KS_RULES_MAX];
     uint32_t n_rules;
-    struct ks_isa_need needs[16];
+    struct ks_isa_need needs[KS_NEEDS_MAX];
     uint32_t n_needs;
+    struct ks_inability inabilities[KS_NEEDS_MAX];
+    uint32_t n_inabilities;
 };
 
 /* One instance: indices of trait values. Same everywhere: the machine is not part of it. */
@@ -67,7 +132,8 @@ struct ks_instance {
     uint32_t i_family;
     uint8_t value[KS_TRAITS_MAX]; /* index into trait.value */
     char name[KS_INSTANCE_NAME];  /* unique within a grid */
-    char missing[64]; /* "" or what this CPU lacks: "needs avx512f, this CPU lacks it" */
+    char missing[160]; /* "" or why the job's device cannot run it: "needs avx512f, this CPU lacks
+                          it", "family ck has no kernel of its own: a plug-in supplies it" */
 };
 
 /* Reads and checks a family file: names, values, pattern, every expression. KS_ENOENT, KS_EFORMAT,
@@ -78,10 +144,28 @@ int ks_family_parse(const char *text, size_t len, const char *name, struct ks_fa
                     struct ks_err *err);
 /* Index of a trait, -1 when there is none of that name. */
 int ks_family_trait(const struct ks_family *f, const char *trait);
-/* Index of a value by its text ("packed", "14"), -1 when the trait has none such. */
+/* Index of the first trait of a role, -1 when there is none. */
+int ks_family_role(const struct ks_family *f, enum ks_trait_role role);
+/* Index of a value by its text or alias ("packed", "14"), -1 when the trait has none such. */
 int ks_trait_value(const struct ks_trait *t, const char *text);
 int64_t ks_instance_trait(const struct ks_family *f, const struct ks_instance *i,
                           const char *trait); /* INT64_MIN when it has none of that name */
+
+void ks_instance_domain(const struct ks_family *f, const struct ks_instance *i,
+                        struct ks_domain *out);
+/* "forward fp32 2d nhwgc", appended. */
+void ks_instance_domain_text(const struct ks_family *f, const struct ks_instance *i,
+                             struct ks_buf *text_out);
+/* The compiler that the instance asks for; borrowed from the family, NULL: it has no such trait. */
+const char *ks_instance_compiler(const struct ks_family *f, const struct ks_instance *i);
+/* Appended: the flags of its values, separated by blanks, without those of the whole family. */
+void ks_instance_flags(const struct ks_family *f, const struct ks_instance *i,
+                       struct ks_buf *text_out);
+/* Appended: "split_k=4 batch=2", every trait of role "argument" in the family's order. */
+void ks_instance_arguments(const struct ks_family *f, const struct ks_instance *i,
+                           struct ks_buf *text_out);
+enum ks_numerics ks_instance_numerics(const struct ks_family *f, const struct ks_instance *i);
+
 /* "family=host_gconv_fwd abi=1 pipeline=indirect tile_m=14 ..." : the text that is hashed */
 void ks_instance_canonical(const struct ks_family *f, const struct ks_instance *i,
                            struct ks_buf *text_out);
@@ -92,22 +176,28 @@ int ks_instance_finish(const struct ks_family *f, struct ks_instance *i, struct 
 int ks_instance_parse_name(const struct ks_family *f, const char *name, struct ks_instance *out,
                            struct ks_err *err);
 
-/* Zero-initialise, set cpu_flags if they are not this host's, add configs, release. */
+/* Zero-initialise, set what the device can, add configs, release. */
 struct ks_kernel_set {
     struct ks_family *families;
     uint32_t n_families;
     struct ks_instance *instances;
     uint32_t n_instances, cap_instances;
-    const char *cpu_flags; /* words as in /proc/cpuinfo, borrowed; NULL: nothing is missing */
+    const char *cpu_flags; /* words as in /proc/cpuinfo, borrowed; NULL: `needs` are not judged */
     const char *cpu_name;  /* for `missing`; NULL: "this CPU" */
+    const char *arch;      /* "gfx942", "native", borrowed; NULL: nothing is missing, as on sim */
 };
+/* Makes the set judge what a device of this arch can run: "native", a level of x86-64, or a GPU
+ * ("gfx942", "sm_90"), whose CPU needs are not judged. Borrows arch and flags, which it fills.
+ * KS_EINVAL for an unknown arch of a CPU. */
+int ks_kernel_set_arch(struct ks_kernel_set *set, const char *arch, struct ks_buf *flags,
+                       struct ks_err *err);
 /* All instances of a config file that pass `filter` (expression over trait names, "" = all),
  * appended in the config's order; the family is added unless it is there. KS_EINVAL: an instance
  * named twice (also by an earlier config), two instances of one name or id, a name that could be
  * read in two ways, nothing left. Combinations excluded by rules are counted in *n_excluded_out
  * (may be NULL) and in the rules. The set is unchanged on failure. */
 int ks_kernel_set_add(struct ks_kernel_set *set, const char *config_path, const char *filter,
-                      uint32_t *n_excluded_out, struct ks_err *err);
+                      uint64_t *n_excluded_out, struct ks_err *err);
 void ks_kernel_set_release(struct ks_kernel_set *set);
 
 #endif

@@ -4,70 +4,128 @@
 #include "grid/fields.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-/* Known words, NULL-terminated, for "did you mean". */
+enum { MOST_NAMES = 2 * KS_TRAITS_MAX + KS_ATTRIBUTES_MAX };
+
+/* What an expression is checked against. */
 struct words {
     const struct ks_family *f;
-    struct ks_instance first; /* any values: only kinds are asked for */
-    const char *trait[KS_TRAITS_MAX + 1];
-    const char *value[KS_TRAITS_MAX][KS_TRAIT_VALUES_MAX + 1];
+    struct ks_instance first;         /* any values: only kinds are asked for */
+    const char *name[MOST_NAMES + 1]; /* NULL-terminated, for "did you mean" */
+    const char **value; /* [KS_TRAIT_VALUES_MAX + 1] of the name that was asked for last */
 };
 
-bool ks_family_name(const void *scope, const char *name, int64_t *value_out, const char **text_out)
+/* A trait by its name or its key. */
+static int find_trait(const struct ks_family *f, const char *name)
+{
+    for (uint32_t t = 0; t < f->n_traits; t++)
+        if (strcmp(f->traits[t].name, name) == 0 || strcmp(f->traits[t].key, name) == 0)
+            return (int)t;
+    return -1;
+}
+
+static const struct ks_attribute *find_attribute(const struct ks_family *f, const char *name)
+{
+    for (uint32_t a = 0; a < f->n_attributes; a++)
+        if (strcmp(f->attributes[a].name, name) == 0)
+            return &f->attributes[a];
+    return NULL;
+}
+
+int ks_family_name_trait(const struct ks_family *f, const char *name)
+{
+    int t = find_trait(f, name);
+    const struct ks_attribute *a = t < 0 ? find_attribute(f, name) : NULL;
+
+    return a ? (int)a->i_trait : t;
+}
+
+bool ks_family_name(const void *scope, const char *name, struct ks_expr_value *out)
 {
     const struct ks_family_scope *s = scope;
-    int t = ks_family_trait(s->f, name);
+    int t = find_trait(s->f, name);
+    const struct ks_attribute *a = t < 0 ? find_attribute(s->f, name) : NULL;
+    enum ks_trait_kind kind;
+    uint32_t v;
 
-    if (t < 0)
+    if (t < 0 && !a)
         return false;
-    *value_out = s->f->traits[t].value[s->i->value[t]];
-    *text_out = s->f->traits[t].kind == KS_TRAIT_NAME ? s->f->traits[t].text[s->i->value[t]] : NULL;
+    kind = a ? a->kind : s->f->traits[t].kind;
+    v = s->i->value[a ? a->i_trait : (uint32_t)t];
+    *out =
+        (struct ks_expr_value){ .kind = kind == KS_TRAIT_NAME ? KS_EXPR_IS_TEXT : KS_EXPR_IS_INT };
+    if (kind == KS_TRAIT_NAME)
+        out->text = a ? a->text[v] : s->f->traits[t].text[v];
+    else
+        out->whole = a ? a->value[v] : s->f->traits[t].value[v];
     return true;
 }
 
-static bool name_of_words(const void *ctx, const char *name, int64_t *value_out,
-                          const char **text_out)
+static bool name_of_words(const void *ctx, const char *name, struct ks_expr_value *out)
 {
     const struct words *w = ctx;
     struct ks_family_scope scope = { w->f, &w->first };
 
-    return ks_family_name(&scope, name, value_out, text_out);
+    return ks_family_name(&scope, name, out);
 }
 
+static bool list_values(const char (*texts)[KS_VALUE_TEXT], uint32_t n, const char *text,
+                        const char **out)
+{
+    bool is_among = false;
+
+    for (uint32_t i = 0; i < n; i++) {
+        out[i] = texts[i];
+        is_among |= strcmp(texts[i], text) == 0;
+    }
+    out[n] = NULL;
+    return is_among;
+}
+
+/* Aliases are no values here: they never compare equal. */
 static bool value_of_words(const void *ctx, const char *name, const char *text,
                            const char *const **known_out)
 {
     const struct words *w = ctx;
-    int t = ks_family_trait(w->f, name);
+    int t = find_trait(w->f, name);
+    const struct ks_attribute *a = t < 0 ? find_attribute(w->f, name) : NULL;
+    uint32_t i_trait = a ? a->i_trait : (uint32_t)t;
 
-    if (t < 0)
+    if (t < 0 && !a)
         return true;
-    *known_out = w->value[t];
-    return ks_trait_value(&w->f->traits[t], text) >= 0;
+    *known_out = w->value;
+    return list_values(a ? a->text : w->f->traits[i_trait].text, w->f->traits[i_trait].n_values,
+                       text, w->value);
 }
 
-static void list_values(const struct ks_trait *t, const char **out)
+static void list_names(const struct ks_family *f, const char **out)
 {
-    for (uint32_t i = 0; i < t->n_values; i++)
-        out[i] = t->text[i];
-    out[t->n_values] = NULL;
+    size_t n = 0;
+
+    for (uint32_t t = 0; t < f->n_traits; t++) {
+        out[n++] = f->traits[t].name;
+        if (f->traits[t].key[0])
+            out[n++] = f->traits[t].key;
+    }
+    for (uint32_t a = 0; a < f->n_attributes; a++)
+        out[n++] = f->attributes[a].name;
+    out[n] = NULL;
 }
 
 int ks_family_expr(const struct ks_family *f, const char *text, struct ks_expr **e_out,
                    struct ks_err *err)
 {
-    struct words w = { .f = f };
+    const char *values[KS_TRAIT_VALUES_MAX + 1];
+    struct words w = { .f = f, .value = values };
     struct ks_expr *e;
     int rc = ks_expr_parse(text, &e, err);
 
     if (rc < 0)
         return rc;
-    for (uint32_t t = 0; t < f->n_traits; t++) {
-        w.trait[t] = f->traits[t].name;
-        list_values(&f->traits[t], w.value[t]);
-    }
-    rc = ks_expr_check(e, name_of_words, value_of_words, w.trait, &w, err);
+    list_names(f, w.name);
+    rc = ks_expr_check(e, name_of_words, value_of_words, w.name, &w, err);
     if (rc < 0) {
         ks_expr_free(e);
         return rc;
@@ -76,26 +134,44 @@ int ks_family_expr(const struct ks_family *f, const char *text, struct ks_expr *
     return 0;
 }
 
+/* The node as the text that a value has: 14, "packed"; true and false are the numbers 1 and 0. */
+static int value_text(const struct ks_json *doc, const struct ks_node *n, const struct ks_trait *t,
+                      char out[64], struct ks_err *err)
+{
+    const char *name;
+    int64_t v = 0;
+    bool is_true = false;
+    int rc;
+
+    if (t->kind == KS_TRAIT_NAME) {
+        rc = ks_node_str(doc, n, &name, err);
+        if (rc == 0)
+            snprintf(out, 64, "%.63s", name);
+        return rc;
+    }
+    if (n && ks_node_kind(n) == KS_JSON_BOOL) {
+        rc = ks_node_bool(doc, n, &is_true, err);
+        v = is_true;
+    } else {
+        rc = ks_node_int(doc, n, &v, err);
+    }
+    if (rc == 0)
+        snprintf(out, 64, "%lld", (long long)v);
+    return rc;
+}
+
 int ks_trait_value_node(const struct ks_json *doc, const struct ks_node *n,
                         const struct ks_trait *t, uint32_t *i_out, struct ks_err *err)
 {
     const char *known[KS_TRAIT_VALUES_MAX + 1];
-    const char *name = NULL;
     char text[64], hint[64];
-    int64_t v = 0;
-    int i;
-    int rc =
-        t->kind == KS_TRAIT_NAME ? ks_node_str(doc, n, &name, err) : ks_node_int(doc, n, &v, err);
+    int i, rc = value_text(doc, n, t, text, err);
 
     if (rc < 0)
         return rc;
-    if (name)
-        snprintf(text, sizeof text, "%.63s", name);
-    else
-        snprintf(text, sizeof text, "%lld", (long long)v);
     i = ks_trait_value(t, text);
     if (i < 0) {
-        list_values(t, known);
+        list_values(t->text, t->n_values, text, known);
         ks_grid_field_hint(text, known, hint, sizeof hint);
         return ks_node_fail(doc, n, err, "'%s' is no value of trait '%s'%s", text, t->name, hint);
     }

@@ -19,9 +19,12 @@ struct ks_family_scope {
 /* Parse, and check every name and value against the family. */
 int ks_family_expr(const struct ks_family *f, const char *text, struct ks_expr **e_out,
                    struct ks_err *err);
-/* ks_expr_name_fn over a struct ks_family_scope. */
-bool ks_family_name(const void *scope, const char *name, int64_t *value_out, const char **text_out);
-/* A scalar of a JSON file (14, "packed") as the index of a value; KS_EINVAL names the nearest. */
+/* ks_expr_name_fn over a struct ks_family_scope: traits by name or key, and attributes. */
+bool ks_family_name(const void *scope, const char *name, struct ks_expr_value *out);
+/* The trait on which a name of an expression depends, -1 for a name that is unknown. */
+int ks_family_name_trait(const struct ks_family *f, const char *name);
+/* A scalar of a JSON file (14, "packed", true for 1) as the index of a value; KS_EINVAL names the
+ * nearest. */
 int ks_trait_value_node(const struct ks_json *doc, const struct ks_node *n,
                         const struct ks_trait *t, uint32_t *i_out, struct ks_err *err);
 

@@ -2,7 +2,7 @@
 #include "grid/grid.h"
 
 #include "base/hash.h"
-#include "grid/cpu_flags.h"
+#include "grid/domains.h"
 #include "grid/problems.h"
 
 #include <stdlib.h>
@@ -140,14 +140,12 @@ static int load_kernels(struct ks_grid *g, struct ks_err *err)
 
     ks_buf_init(&flags);
     if (!is_sim(&g->job)) {
-        rc = ks_cpu_flags_read(arch, &flags, err);
-        set.cpu_flags = ks_buf_text(&flags);
-        set.cpu_name = strcmp(arch, "native") == 0 ? NULL : arch;
+        rc = ks_kernel_set_arch(&set, arch, &flags, err);
         if (rc < 0)
             ks_err_context(err, rc, "device.arch");
     }
     for (uint32_t i = 0; rc == 0 && i < g->job.n_kernels; i++) {
-        uint32_t n_excluded = 0;
+        uint64_t n_excluded = 0;
 
         rc = ks_kernel_set_add(&set, g->job.kernels[i].config, g->job.kernels[i].filter,
                                &n_excluded, err);
@@ -268,6 +266,8 @@ static int load(struct ks_grid *g, struct ks_grid *grid_out, struct ks_err *err)
         rc = load_problems(g, err);
     if (rc == 0)
         rc = set_digests(g, err);
+    if (rc == 0)
+        rc = ks_domains_create(g, &g->domains, err);
     if (rc < 0) {
         ks_err_context(err, rc, "job '%s'", g->job.path);
         ks_grid_release(g);
@@ -314,6 +314,7 @@ void ks_grid_release(struct ks_grid *g)
     free(g->instances);
     free(g->by_problem_id);
     free(g->by_instance_id);
+    ks_domains_free(g->domains);
     *g = (struct ks_grid){ 0 };
 }
 
@@ -340,11 +341,13 @@ const char *ks_grid_unsupported(const struct ks_grid *g, uint32_t i_problem, uin
 
     if (p->op != f->i_op)
         return "family is of another operator";
-    if (p->direction != f->direction || p->dtype != f->dtype || p->layout != f->layout)
-        return f->domain;
+    if (!ks_domain_fits(f, i, p))
+        return ks_domains_text(g->domains, i_problem, i_instance);
     if (is_sim(&g->job))
         return NULL;
+    if (i->missing[0])
+        return i->missing;
     if (strcmp(f->backend, ks_job_backends[g->job.device.backend]) != 0)
         return "family is for another backend than the job's device";
-    return i->missing[0] ? i->missing : NULL;
+    return NULL;
 }

@@ -24,8 +24,9 @@ struct ks_grid {
     uint32_t n_instances;
     uint64_t condition;  /* condition_id */
     uint64_t digest;     /* of condition, problem ids and instance ids in canonical order */
-    uint32_t n_excluded; /* combinations that rules of families exclude */
+    uint64_t n_excluded; /* combinations that rules of families exclude */
     uint32_t *by_problem_id, *by_instance_id; /* positions in the order of ids */
+    struct ks_domains *domains;               /* texts of ks_grid_unsupported() */
 };
 
 /* Load a job file and everything it names. Collisions of 64-bit ids are refused. KS_EINVAL,
@@ -42,9 +43,9 @@ int64_t ks_grid_problem(const struct ks_grid *g, uint64_t problem_id);
 int64_t ks_grid_instance(const struct ks_grid *g, uint64_t instance_id);
 
 /* Why this host cannot run an instance (static or grid-owned text), NULL when it can.
- * E.g. "needs avx512f, this CPU lacks it"; direction, dtype or layout of the problem not the
- * family's is "family is forward fp32 nhwgc". The sim device runs no code: it takes every family's
- * instances and lacks nothing. */
+ * E.g. "needs avx512f, this CPU lacks it"; where direction, dtype, layout or ndim differ, "instance
+ * is forward fp32 2d nhwgc, problem is forward bf16 2d nhwgc". The sim device runs no code: it
+ * takes every family's instances and lacks nothing. */
 const char *ks_grid_unsupported(const struct ks_grid *g, uint32_t i_problem, uint32_t i_instance);
 
 /* The condition's canonical text: cache mode, data profile, clock policy, protocol version. */

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_RULES = 32, MOST_NEEDS = 16, MOST_COMBINATIONS = 4000000 };
+enum { MOST_COMBINATIONS = 4000000 };
 
 /* One config on its way into the set. */
 struct adder {
@@ -20,9 +20,10 @@ struct adder {
     const struct ks_json *doc;
     uint32_t i_family;
     struct ks_expr *filter; /* NULL: all */
-    struct ks_expr *rules[MOST_RULES];
-    struct ks_expr *needs[MOST_NEEDS];
-    uint32_t n_excluded[MOST_RULES];
+    struct ks_expr *rules[KS_RULES_MAX];
+    struct ks_expr *needs[KS_NEEDS_MAX];
+    struct ks_expr *inabilities[KS_NEEDS_MAX];
+    uint64_t n_excluded[KS_RULES_MAX];
     uint64_t n_seen, n_filtered;
     struct ks_err *err;
 };
@@ -130,13 +131,14 @@ static int judge(struct adder *a, const struct ks_instance *i, bool *is_in_out)
     return rc < 0 ? ks_err_context(a->err, rc, "filter") : 0;
 }
 
-static int find_missing(const struct adder *a, struct ks_instance *i)
+/* What the CPU lacks. */
+static int judge_needs(const struct adder *a, struct ks_instance *i)
 {
     const struct ks_family *f = family_of(a);
     const struct ks_kernel_set *s = a->set;
     const char *cpu = s->cpu_name ? s->cpu_name : "this CPU";
 
-    for (uint32_t k = 0; s->cpu_flags && k < f->n_needs; k++) {
+    for (uint32_t k = 0; s->cpu_flags && !i->missing[0] && k < f->n_needs; k++) {
         bool is_needed;
         int rc;
 
@@ -146,12 +148,64 @@ static int find_missing(const struct adder *a, struct ks_instance *i)
         if (rc < 0)
             return ks_err_context(a->err, rc, "need '%s' of family '%s'", f->needs[k].needs,
                                   f->name);
-        if (!is_needed)
-            continue;
-        snprintf(i->missing, sizeof i->missing, "needs %s, %s lacks it", f->needs[k].needs, cpu);
-        return 0;
+        if (is_needed)
+            snprintf(i->missing, sizeof i->missing, "needs %s, %s lacks it", f->needs[k].needs,
+                     cpu);
     }
     return 0;
+}
+
+/* Is `arch` among names that are separated by blanks? */
+static bool is_arch_among(const char *arch, const char *names)
+{
+    while (*names) {
+        size_t n = strcspn(names, " ");
+        bool is_start = names[n - 1] == '*';
+
+        if (is_start ? strncmp(arch, names, n - 1) == 0
+                     : strlen(arch) == n && strncmp(arch, names, n) == 0)
+            return true;
+        names += n + (names[n] == ' ');
+    }
+    return false;
+}
+
+/* What the device of the set's arch cannot do. */
+static int judge_arch(const struct adder *a, struct ks_instance *i)
+{
+    const struct ks_family *f = family_of(a);
+    const char *arch = a->set->arch;
+
+    if (!a->set->cpu_flags && f->archs[0] && !is_arch_among(arch, f->archs))
+        snprintf(i->missing, sizeof i->missing, "family %s knows nothing of arch %.40s", f->name,
+                 arch);
+    for (uint32_t k = 0; !i->missing[0] && k < f->n_inabilities; k++) {
+        const struct ks_inability *r = &f->inabilities[k];
+        bool is_hit;
+        int rc;
+
+        if (r->arch[0] && !is_arch_among(arch, r->arch))
+            continue;
+        rc = test(a, a->inabilities[k], i, &is_hit);
+        if (rc < 0)
+            return ks_err_context(a->err, rc, "unsupported '%s' of family '%s'", r->why, f->name);
+        if (is_hit)
+            snprintf(i->missing, sizeof i->missing, "%s", r->why);
+    }
+    return 0;
+}
+
+static int find_missing(const struct adder *a, struct ks_instance *i)
+{
+    const struct ks_family *f = family_of(a);
+    int rc = judge_needs(a, i);
+
+    if (rc == 0 && a->set->arch)
+        rc = judge_arch(a, i);
+    if (rc == 0 && a->set->arch && !i->missing[0] && !f->source[0])
+        snprintf(i->missing, sizeof i->missing,
+                 "family %s has no kernel of its own: a plug-in supplies it", f->name);
+    return rc;
 }
 
 static int append(struct ks_kernel_set *s, const struct ks_instance *i, struct ks_err *err)
@@ -302,6 +356,8 @@ static int parse_expressions(struct adder *a, const char *filter)
         rc = ks_family_expr(f, f->rules[i].when, &a->rules[i], a->err);
     for (uint32_t i = 0; rc == 0 && i < f->n_needs; i++)
         rc = ks_family_expr(f, f->needs[i].when, &a->needs[i], a->err);
+    for (uint32_t i = 0; rc == 0 && i < f->n_inabilities; i++)
+        rc = ks_family_expr(f, f->inabilities[i].when, &a->inabilities[i], a->err);
     return rc;
 }
 
@@ -360,10 +416,10 @@ static int add_config(struct adder *a, const char *config_path, const char *filt
     return rc < 0 ? ks_err_context(a->err, rc, "%s", config_path) : 0;
 }
 
-static uint32_t book_excluded(struct adder *a)
+static uint64_t book_excluded(struct adder *a)
 {
     struct ks_family *f = &a->set->families[a->i_family];
-    uint32_t sum = 0;
+    uint64_t sum = 0;
 
     for (uint32_t r = 0; r < f->n_rules; r++) {
         f->rules[r].n_excluded += a->n_excluded[r];
@@ -373,10 +429,11 @@ static uint32_t book_excluded(struct adder *a)
 }
 
 int ks_kernel_set_add(struct ks_kernel_set *set, const char *config_path, const char *filter,
-                      uint32_t *n_excluded_out, struct ks_err *err)
+                      uint64_t *n_excluded_out, struct ks_err *err)
 {
     struct adder a = { .set = set, .err = err };
-    uint32_t n_families = set->n_families, n_instances = set->n_instances, n_excluded;
+    uint32_t n_families = set->n_families, n_instances = set->n_instances;
+    uint64_t n_excluded;
     struct ks_json *doc = NULL;
     int rc = ks_json_open(config_path, &doc, err);
 
@@ -392,10 +449,12 @@ int ks_kernel_set_add(struct ks_kernel_set *set, const char *config_path, const 
         set->n_instances = n_instances;
     }
     ks_expr_free(a.filter);
-    for (size_t i = 0; i < MOST_RULES; i++)
+    for (size_t i = 0; i < KS_RULES_MAX; i++)
         ks_expr_free(a.rules[i]);
-    for (size_t i = 0; i < MOST_NEEDS; i++)
+    for (size_t i = 0; i < KS_NEEDS_MAX; i++) {
         ks_expr_free(a.needs[i]);
+        ks_expr_free(a.inabilities[i]);
+    }
     ks_json_close(doc);
     return rc;
 }
@@ -404,5 +463,26 @@ void ks_kernel_set_release(struct ks_kernel_set *set)
 {
     free(set->families);
     free(set->instances);
-    *set = (struct ks_kernel_set){ .cpu_flags = set->cpu_flags, .cpu_name = set->cpu_name };
+    *set = (struct ks_kernel_set){ .cpu_flags = set->cpu_flags,
+                                   .cpu_name = set->cpu_name,
+                                   .arch = set->arch };
+}
+
+/* Names of GPUs; every other arch is a CPU's. */
+static bool is_gpu(const char *arch)
+{
+    return strncmp(arch, "gfx", 3) == 0 || strncmp(arch, "sm_", 3) == 0;
+}
+
+int ks_kernel_set_arch(struct ks_kernel_set *set, const char *arch, struct ks_buf *flags,
+                       struct ks_err *err)
+{
+    int rc = is_gpu(arch) ? 0 : ks_cpu_flags_read(arch, flags, err);
+
+    if (rc < 0)
+        return rc;
+    set->arch = arch;
+    set->cpu_flags = is_gpu(arch) ? NULL : ks_buf_text(flags);
+    set->cpu_name = strcmp(arch, "native") == 0 ? NULL : arch;
+    return 0;
 }

@@ -7,18 +7,11 @@
 
 struct splitter {
     const struct ks_family *f;
-    struct ks_name_part *parts;
-    size_t n;
+    bool is_alias;
+    struct ks_name_parts *to;
     bool is_shown[KS_TRAITS_MAX];
     struct ks_err *err;
 };
-
-void ks_name_value(const struct ks_trait *t, uint32_t i_value, char out[24])
-{
-    memcpy(out, t->text[i_value], sizeof t->text[i_value]);
-    if (out[0] == '-')
-        out[0] = 'm';
-}
 
 /* The word between braces, as a trait that has not stood before. */
 static int find_trait(struct splitter *s, const char *from, size_t n, int *out)
@@ -53,27 +46,28 @@ static int add_value(struct splitter *s, const char *from, size_t n)
     if (s->f->traits[i_trait].suffix[0])
         return ks_fail(s->err, KS_EINVAL, "'{%s}' has a suffix too", s->f->traits[i_trait].name);
     s->is_shown[i_trait] = true;
-    s->parts[s->n++] = (struct ks_name_part){ .i_trait = i_trait };
+    s->to->part[s->to->n++] = (struct ks_name_part){ .i_trait = i_trait, .has_value = true };
     return 0;
 }
 
-static int split_pattern(struct splitter *s)
+static int split_pattern(struct splitter *s, const char *pattern)
 {
-    const char *p = s->f->name_pattern;
+    const char *p = pattern;
 
     while (*p) {
         size_t n = strcspn(p, "{}");
         int rc;
 
         if (n > 0) {
-            s->parts[s->n++] = (struct ks_name_part){ .i_trait = -1, .before = p, .n_before = n };
+            s->to->part[s->to->n++] =
+                (struct ks_name_part){ .i_trait = -1, .before = p, .n_before = n };
             p += n;
             continue;
         }
         n = strcspn(p + 1, "{}");
         if (*p == '}' || p[1 + n] != '}')
             return ks_fail(s->err, KS_EINVAL, "brace without its partner at character %zu",
-                           (size_t)(p - s->f->name_pattern) + 1);
+                           (size_t)(p - pattern) + 1);
         rc = add_value(s, p + 1, n);
         if (rc < 0)
             return rc;
@@ -82,20 +76,27 @@ static int split_pattern(struct splitter *s)
     return 0;
 }
 
+static struct ks_name_part suffix_part(const struct ks_trait *t, uint32_t i_trait)
+{
+    const char *hole = strstr(t->suffix, "{}");
+    struct ks_name_part part = {
+        .i_trait = (int)i_trait, .is_suffix = true, .has_value = hole != NULL, .before = t->suffix
+    };
+
+    part.n_before = hole ? (size_t)(hole - t->suffix) : strlen(t->suffix);
+    part.after = hole ? hole + 2 : "";
+    part.n_after = strlen(part.after);
+    return part;
+}
+
 static int add_suffixes(struct splitter *s)
 {
     for (uint32_t i = 0; i < s->f->n_traits; i++) {
         const struct ks_trait *t = &s->f->traits[i];
-        const char *hole = strstr(t->suffix, "{}");
 
-        if (hole)
-            s->parts[s->n++] = (struct ks_name_part){ .i_trait = (int)i,
-                                                      .is_suffix = true,
-                                                      .before = t->suffix,
-                                                      .n_before = (size_t)(hole - t->suffix),
-                                                      .after = hole + 2,
-                                                      .n_after = strlen(hole + 2) };
-        else if (!s->is_shown[i] && t->n_values > 1)
+        if (t->suffix[0])
+            s->to->part[s->to->n++] = suffix_part(t, i);
+        else if (!s->is_alias && !s->is_shown[i] && t->n_values > 1)
             return ks_fail(s->err, KS_EINVAL,
                            "trait '%s' has several values but does not show: put {%s} in, or give "
                            "the trait a suffix",
@@ -114,25 +115,26 @@ static size_t longest(const struct ks_trait *t)
     return most;
 }
 
-int ks_name_parts(const struct ks_family *f, struct ks_name_part parts_out[KS_NAME_PARTS],
-                  size_t *n_out, struct ks_err *err)
+int ks_name_parts(const struct ks_family *f, const char *pattern, bool is_alias,
+                  struct ks_name_parts *out, struct ks_err *err)
 {
-    struct splitter s = { .f = f, .parts = parts_out, .err = err };
+    struct splitter s = { .f = f, .is_alias = is_alias, .to = out, .err = err };
     size_t length = 0;
-    int rc = split_pattern(&s);
+    int rc;
 
+    out->n = 0;
+    rc = split_pattern(&s, pattern);
     if (rc == 0)
         rc = add_suffixes(&s);
     if (rc < 0)
         return rc;
-    for (size_t i = 0; i < s.n; i++) {
-        length += parts_out[i].n_before + parts_out[i].n_after;
-        if (parts_out[i].i_trait >= 0)
-            length += longest(&f->traits[parts_out[i].i_trait]);
+    for (size_t i = 0; i < out->n; i++) {
+        length += out->part[i].n_before + out->part[i].n_after;
+        if (out->part[i].has_value)
+            length += longest(&f->traits[out->part[i].i_trait]);
     }
     if (length >= KS_INSTANCE_NAME)
         return ks_fail(err, KS_EINVAL, "names may become %zu characters long, the limit is %d",
                        length, KS_INSTANCE_NAME - 1);
-    *n_out = s.n;
     return 0;
 }

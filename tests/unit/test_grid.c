@@ -198,7 +198,8 @@ static void what_cannot_run_says_why(void **state)
     ks_grid_release(&g);
 
     must_load(HEAD TINY "\"problems\": [{\"file\": \"many.csv\", \"dtype\": \"bf16\"}]}", &g);
-    assert_string_equal(reason(&g, "t_slow_m14", 0), "family is forward fp32 nhwgc");
+    assert_string_equal(reason(&g, "t_slow_m14", 0),
+                        "instance is forward fp32 nhwgc, problem is forward bf16 2d nhwgc");
     ks_grid_release(&g);
 
     must_load(HEAD TINY "\"problems\": [{\"file\": \"many.csv\"}], \"device\": {\"backend\": "

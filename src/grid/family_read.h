@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/* family_read.h - the parts of a family file; between family.c, family_traits.c and
+ * family_rules.c. */
+#ifndef KS_GRID_FAMILY_READ_H
+#define KS_GRID_FAMILY_READ_H
+
+#include "base/err.h"
+#include "grid/family.h"
+#include "json/json.h"
+
+#define KS_LOWER    "abcdefghijklmnopqrstuvwxyz"
+#define KS_UPPER    "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+#define KS_DIGITS   "0123456789"
+#define KS_WORD     KS_LOWER KS_DIGITS "_"
+#define KS_ANY_WORD KS_LOWER KS_UPPER KS_DIGITS "_"
+
+int ks_family_read_traits(const struct ks_json *doc, const struct ks_node *root,
+                          struct ks_family *f, struct ks_err *err);
+/* operator, direction, dtype, layout, ndim; reads the traits that are there already. */
+int ks_family_read_domain(const struct ks_json *doc, const struct ks_node *root,
+                          struct ks_family *f, struct ks_err *err);
+/* rules, needs, archs, unsupported: all may be absent. */
+int ks_family_read_rules(const struct ks_json *doc, const struct ks_node *root, struct ks_family *f,
+                         struct ks_err *err);
+
+#endif
