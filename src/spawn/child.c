@@ -86,11 +86,9 @@ static void sample_memory(struct ks_child *c, uint64_t now_ns)
     struct ks_proc_memory m;
 
     c->sampled_ns = now_ns;
-    if (ks_proc_memory(c->pid, &m, NULL) < 0)
-        return;
-    if (c->page && m.peak_bytes > c->page->peak_bytes)
+    if (c->page && ks_proc_memory(c->pid, &m, NULL) == 0 && m.peak_bytes > c->page->peak_bytes)
         c->page->peak_bytes = m.peak_bytes;
-    if (c->rss_limit_bytes && m.rss_bytes > c->rss_limit_bytes)
+    if (c->rss_limit_bytes && ks_proc_tree_rss(c->pid) > c->rss_limit_bytes)
         ks_child_kill(c, KS_END_MEMORY, now_ns);
 }
 

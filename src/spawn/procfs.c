@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -60,6 +61,56 @@ int ks_proc_memory(pid_t pid, struct ks_proc_memory *out, struct ks_err *err)
     out->peak_bytes = kib_after(text, "VmPeak:");
     out->rss_bytes = kib_after(text, "VmRSS:");
     return 0;
+}
+
+/* Appends the children of a process; false when the kernel keeps no such list. */
+static bool add_children_of(pid_t pid, pid_t *list, size_t *n, size_t cap)
+{
+    char name[64], text[4096], *at = text, *end = text;
+
+    snprintf(name, sizeof(name), "task/%d/children", (int)pid);
+    if (read_small(pid, name, text, sizeof(text)) < 0)
+        return false;
+    while (*n < cap && *(at = end + strspn(end, " \n")))
+        list[(*n)++] = (pid_t)strtol(at, &end, 10);
+    return true;
+}
+
+uint64_t ks_proc_group_rss_by_scan(pid_t group)
+{
+    DIR *dir = opendir("/proc");
+    struct ks_proc_memory m;
+    struct ks_proc p;
+    struct dirent *d;
+    uint64_t sum = 0;
+
+    while (dir && (d = readdir(dir))) {
+        const pid_t pid = (pid_t)strtol(d->d_name, NULL, 10);
+
+        if (pid > 0 && ks_proc_read(pid, &p, NULL) == 0 && p.group == group &&
+            ks_proc_memory(pid, &m, NULL) == 0)
+            sum += m.rss_bytes;
+    }
+    if (dir)
+        closedir(dir);
+    return sum;
+}
+
+uint64_t ks_proc_tree_rss(pid_t pid)
+{
+    pid_t list[64] = { pid };
+    size_t n = 1;
+    struct ks_proc_memory m;
+    uint64_t sum = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        if (ks_proc_memory(list[i], &m, NULL) < 0) /* ended meanwhile */
+            continue;
+        sum += m.rss_bytes;
+        if (!add_children_of(list[i], list, &n, sizeof(list) / sizeof(*list)) && i == 0)
+            return ks_proc_group_rss_by_scan(pid); /* built without CONFIG_PROC_CHILDREN */
+    }
+    return sum;
 }
 
 static void add_if_child(struct ks_buf *list, pid_t pid, pid_t self)

@@ -23,6 +23,12 @@ int ks_proc_read(pid_t pid, struct ks_proc *out, struct ks_err *err);
 /* 0; KS_ENOENT when it is gone or a zombie (which has no memory). */
 int ks_proc_memory(pid_t pid, struct ks_proc_memory *out, struct ks_err *err);
 
+/* Resident bytes of a process and of all that descend from it, pages they share counted for each; 0
+ * when it is gone. The second counts a process group instead, by reading all of /proc: for kernels
+ * that keep no list of children. */
+uint64_t ks_proc_tree_rss(pid_t pid);
+uint64_t ks_proc_group_rss_by_scan(pid_t group);
+
 /* Children of the calling (single-threaded) process, zombies included. *list_out [n] is owned by
  * the caller. Reads /proc/self/task/TID/children; where the kernel has none, all of /proc. */
 int ks_proc_children(struct ks_proc **list_out, size_t *n_out, struct ks_err *err);

@@ -220,6 +220,13 @@ static void test_resident_limit(void **state)
     assert_int_equal(end.how, KS_END_MEMORY);
     assert_true(end.peak_rss_bytes > 40u << 20);
     assert_true(end.user_ns + end.system_ns > 0);
+
+    /* What it starts counts: none of the two is over the limit, both together are. */
+    what.deadline_ns = ks_now_ns() + 20000 * MS;
+    what.rss_bytes = 60u << 20;
+    run_script(*state, "cat /dev/zero | tail -c 40000000 & cat /dev/zero | tail -c 40000000", what,
+               &end);
+    assert_int_equal(end.how, KS_END_MEMORY);
 }
 
 /* ---- what it prints ---- */
@@ -298,7 +305,12 @@ static void test_procfs(void **state)
     }
     assert_int_equal(ks_proc_memory(living, &m, &err), 0);
     assert_true(m.peak_bytes > 1000000 && m.rss_bytes > 1000 && m.rss_bytes <= m.peak_bytes);
+    const uint64_t rss = m.rss_bytes;
     assert_int_equal(ks_proc_memory(dead, &m, &err), KS_ENOENT);
+    assert_true(ks_proc_tree_rss(living) == rss);
+    assert_true(ks_proc_tree_rss(getpid()) > rss);
+    assert_true(ks_proc_group_rss_by_scan(getpgrp()) > rss);
+    assert_true(ks_proc_tree_rss(dead) == 0);
     assert_int_equal(waitpid(dead, &status, 0), dead);
     assert_int_equal(ks_proc_read(dead, &p, &err), KS_ENOENT);
     assert_int_equal(ks_proc_mark(living, 1), 0);
