@@ -2,7 +2,10 @@
 #include "base/opt.h"
 #include "grid/expr_node.h"
 
+#include <stdio.h>
 #include <string.h>
+
+enum kind { NUMBER, TEXT, LIST, TUPLE };
 
 /* Nodes are appended after their operands, so that one pass from the first to the last sees every
  * operand's kind before it is used. */
@@ -13,29 +16,36 @@ struct checker {
     const char *const *nearest_of;
     const void *ctx;
     struct ks_err *err;
-    bool is_text[KS_EXPR_NODES];
+    uint8_t kind[KS_EXPR_NODES]; /* enum kind */
 };
 
-static int complain(const struct checker *c, unsigned column, const char *what)
+static int complain(const struct checker *c, const struct ks_expr_node *n, const char *what)
 {
-    return ks_fail(c->err, KS_EINVAL, "column %u: %s in expression \"%.200s\"", column, what,
-                   c->e->text);
+    return ks_expr_complain(c->e, n->at, c->err, "%s", what);
+}
+
+/* ", did you mean 'x'" or "". */
+static void hint(const char *word, const char *const *known, char out[64])
+{
+    const char *near = known ? ks_nearest(word, known) : NULL;
+
+    out[0] = '\0';
+    if (near)
+        snprintf(out, 64, ", did you mean '%.40s'", near);
 }
 
 static int check_name(struct checker *c, int32_t i)
 {
     const struct ks_expr_node *n = &c->e->nodes[i];
-    const char *text = NULL, *near;
-    int64_t v;
+    struct ks_expr_value v = { .kind = KS_EXPR_IS_INT };
+    char near[64];
 
-    if (c->name(c->ctx, n->text, &v, &text)) {
-        c->is_text[i] = text != NULL;
+    if (c->name(c->ctx, n->text, &v)) {
+        c->kind[i] = v.kind == KS_EXPR_IS_TEXT ? TEXT : NUMBER;
         return 0;
     }
-    near = c->nearest_of ? ks_nearest(n->text, c->nearest_of) : NULL;
-    return ks_fail(c->err, KS_EINVAL, "column %u: unknown name '%s'%s%s%s in expression \"%.200s\"",
-                   n->column, n->text, near ? ", did you mean '" : "", near ? near : "",
-                   near ? "'" : "", c->e->text);
+    hint(n->text, c->nearest_of, near);
+    return ks_expr_complain(c->e, n->at, c->err, "unknown name '%.40s'%s", n->text, near);
 }
 
 /* A text that the name can never have: the comparison would always give the same. */
@@ -43,70 +53,128 @@ static int check_value(const struct checker *c, int32_t i_name, int32_t i_text)
 {
     const struct ks_expr_node *name = &c->e->nodes[i_name], *text = &c->e->nodes[i_text];
     const char *const *known = NULL;
-    const char *near;
+    char near[64];
 
     if (!c->value || name->op != KS_EXPR_NAME || text->op != KS_EXPR_TEXT ||
         c->value(c->ctx, name->text, text->text, &known))
         return 0;
-    near = known ? ks_nearest(text->text, known) : NULL;
-    return ks_fail(c->err, KS_EINVAL,
-                   "column %u: '%s' is no value of '%s'%s%s%s in expression \"%.200s\"",
-                   text->column, text->text, name->text, near ? ", did you mean '" : "",
-                   near ? near : "", near ? "'" : "", c->e->text);
+    hint(text->text, known, near);
+    return ks_expr_complain(c->e, text->at, c->err, "'%.40s' is no value of '%.40s'%s", text->text,
+                            name->text, near);
 }
 
-static int check_pair(const struct checker *c, const struct ks_expr_node *n, int32_t a, int32_t b)
+static bool is_list(const struct checker *c, int32_t i)
 {
-    int rc;
+    return c->kind[i] == LIST || c->kind[i] == TUPLE;
+}
 
-    if (c->is_text[a] != c->is_text[b])
-        return complain(c, n->column, "a text is compared with a number");
-    if (n->op != KS_EXPR_EQ && n->op != KS_EXPR_NE && n->op != KS_EXPR_IN)
-        return c->is_text[a] ? complain(c, n->column, "texts have no order") : 0;
-    rc = check_value(c, a, b);
-    return rc < 0 ? rc : check_value(c, b, a);
+static int check_kinds(const struct checker *c, const struct ks_expr_node *n, int32_t a, int32_t b)
+{
+    if (c->kind[a] == c->kind[b])
+        return 0;
+    if (is_list(c, a) && is_list(c, b))
+        return complain(c, n, "a list [..] is compared with a tuple (..)");
+    if (is_list(c, a) || is_list(c, b))
+        return complain(c, n, "a list is compared with a single value");
+    return complain(c, n, "a text is compared with a number");
+}
+
+/* Can a and b be equal? Of lists only pairs of items are compared. */
+static int check_equal(const struct checker *c, const struct ks_expr_node *n, int32_t a, int32_t b)
+{
+    int rc = check_kinds(c, n, a, b);
+
+    if (rc == 0 && !is_list(c, a)) {
+        rc = check_value(c, a, b);
+        return rc < 0 ? rc : check_value(c, b, a);
+    }
+    if (rc < 0)
+        return rc;
+    a = c->e->nodes[a].a;
+    b = c->e->nodes[b].a;
+    while (rc == 0 && a != KS_EXPR_NONE && b != KS_EXPR_NONE) {
+        rc = check_equal(c, n, a, b);
+        a = c->e->nodes[a].next;
+        b = c->e->nodes[b].next;
+    }
+    return rc;
+}
+
+static int check_ordered(const struct checker *c, const struct ks_expr_node *n, int32_t a,
+                         int32_t b)
+{
+    int rc = check_kinds(c, n, a, b);
+
+    return rc == 0 && is_list(c, a) ? complain(c, n, "lists have no order here") : rc;
+}
+
+static int check_in(const struct checker *c, const struct ks_expr_node *n)
+{
+    int rc = 0;
+
+    if (c->kind[n->b] == NUMBER)
+        return complain(c, &c->e->nodes[n->b], "a list or a text is wanted behind 'in'");
+    if (c->kind[n->b] == TEXT)
+        return check_kinds(c, n, n->a, n->b);
+    for (int32_t i = c->e->nodes[n->b].a; rc == 0 && i != KS_EXPR_NONE; i = c->e->nodes[i].next)
+        rc = check_equal(c, n, n->a, i);
+    return rc;
+}
+
+static int check_extreme(struct checker *c, const struct ks_expr_node *n, int32_t i)
+{
+    int rc = 0;
+
+    c->kind[i] = c->kind[n->a];
+    for (int32_t k = c->e->nodes[n->a].next; rc == 0 && k != KS_EXPR_NONE; k = c->e->nodes[k].next)
+        rc = check_ordered(c, n, n->a, k);
+    return rc;
 }
 
 static int check_number(const struct checker *c, int32_t i)
 {
-    if (i != KS_EXPR_NONE && c->is_text[i])
-        return complain(c, c->e->nodes[i].column, "a number is wanted here, not a text");
-    return 0;
-}
-
-static int check_numbers(const struct checker *c, int32_t first)
-{
-    int rc = 0;
-
-    for (int32_t i = first; rc == 0 && i != KS_EXPR_NONE; i = c->e->nodes[i].next)
-        rc = check_number(c, i);
-    return rc;
+    if (i == KS_EXPR_NONE || c->kind[i] == NUMBER)
+        return 0;
+    return complain(c, &c->e->nodes[i],
+                    c->kind[i] == TEXT ? "a number is wanted here, not a text"
+                                       : "a number is wanted here, not a list");
 }
 
 static int check_node(struct checker *c, int32_t i)
 {
     const struct ks_expr_node *n = &c->e->nodes[i];
-    int rc = 0;
+    int rc;
 
-    if (n->op == KS_EXPR_INT)
+    switch (n->op) {
+    case KS_EXPR_INT:
+    case KS_EXPR_REAL:
         return 0;
-    if (n->op == KS_EXPR_NAME)
+    case KS_EXPR_NAME:
         return check_name(c, i);
-    if (n->op == KS_EXPR_TEXT) {
-        c->is_text[i] = true;
+    case KS_EXPR_TEXT:
+        c->kind[i] = TEXT;
         return 0;
+    case KS_EXPR_LIST:
+    case KS_EXPR_TUPLE:
+        c->kind[i] = n->op == KS_EXPR_LIST ? LIST : TUPLE;
+        return 0;
+    case KS_EXPR_MIN:
+    case KS_EXPR_MAX:
+        return check_extreme(c, n, i);
+    case KS_EXPR_IN:
+        return check_in(c, n);
+    case KS_EXPR_EQ:
+    case KS_EXPR_NE:
+        return check_equal(c, n, n->a, n->b);
+    case KS_EXPR_LT:
+    case KS_EXPR_LE:
+    case KS_EXPR_GT:
+    case KS_EXPR_GE:
+        return check_ordered(c, n, n->a, n->b);
+    default:
+        rc = check_number(c, n->a);
+        return rc < 0 ? rc : check_number(c, n->b);
     }
-    if (n->op == KS_EXPR_MIN || n->op == KS_EXPR_MAX)
-        return check_numbers(c, n->a);
-    if (n->op == KS_EXPR_IN) {
-        for (int32_t k = n->b; rc == 0 && k != KS_EXPR_NONE; k = c->e->nodes[k].next)
-            rc = check_pair(c, n, n->a, k);
-        return rc;
-    }
-    if (n->op >= KS_EXPR_EQ && n->op <= KS_EXPR_GE)
-        return check_pair(c, n, n->a, n->b);
-    rc = check_number(c, n->a);
-    return rc < 0 ? rc : check_number(c, n->b);
 }
 
 int ks_expr_check(const struct ks_expr *e, ks_expr_name_fn name, ks_expr_value_fn value,

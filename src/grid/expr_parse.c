@@ -1,207 +1,188 @@
 /* SPDX-License-Identifier: MIT */
-#include "grid/expr_node.h"
+#include "grid/expr_scan.h"
 
 #include <ctype.h>
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum token_kind { T_END, T_INT, T_TEXT, T_NAME, T_SIGN };
-
-struct token {
-    enum token_kind kind;
-    unsigned column;
-    int64_t value;
-    const char *text; /* in the pool */
-};
-
 struct parser {
     struct ks_expr *e;
-    size_t at, pool_used;
+    struct ks_expr_scanner scanner;
     int depth;
-    struct token now;
+    struct ks_expr_token now;
     struct ks_err *err;
 };
 
 static int parse_or(struct parser *p, int32_t *out);
 
-static int complain(struct parser *p, unsigned column, const char *what, const char *word)
+static int complain(struct parser *p, uint32_t at, const char *what)
 {
-    return ks_fail(p->err, KS_EINVAL, "column %u: %s%s%s%s in expression \"%.200s\"", column, what,
-                   word ? " '" : "", word ? word : "", word ? "'" : "", p->e->text);
+    return ks_expr_complain(p->e, at, p->err, "%s", what);
 }
 
 static int unexpected(struct parser *p)
 {
-    if (p->now.kind == T_END)
-        return complain(p, p->now.column, "unexpected end", NULL);
-    if (p->now.kind == T_SIGN && strcmp(p->now.text, "=") == 0)
-        return complain(p, p->now.column, "write == to compare, not", "=");
-    if (p->now.kind == T_SIGN && strchr("&|!", p->now.text[0]) && p->now.text[0])
-        return complain(p, p->now.column, "write and, or, not instead of", p->now.text);
-    return complain(p, p->now.column, "unexpected", p->now.text);
-}
-
-/* Room is certain: the pool is twice the text and every word has at least one character. */
-static const char *keep(struct parser *p, const char *from, size_t n)
-{
-    char *to = p->e->pool + p->pool_used;
-
-    memcpy(to, from, n);
-    to[n] = '\0';
-    p->pool_used += n + 1;
-    return to;
-}
-
-static int scan_number(struct parser *p, const char *s)
-{
-    char *end;
-
-    errno = 0;
-    p->now.value = strtoll(s, &end, 10);
-    p->now.kind = T_INT;
-    p->now.text = keep(p, s, (size_t)(end - s));
-    if (errno == ERANGE)
-        return complain(p, p->now.column, "number out of range", p->now.text);
-    if (*end == '.' || isalpha((unsigned char)*end) || *end == '_')
-        return complain(p, p->now.column, "only whole numbers are allowed, not",
-                        keep(p, s, (size_t)(end - s) + 1));
-    p->at += (size_t)(end - s);
-    return 0;
-}
-
-static int scan_text(struct parser *p, const char *s)
-{
-    const char *end = strchr(s + 1, s[0]);
-
-    if (!end)
-        return complain(p, p->now.column, "text without closing quote", NULL);
-    p->now.kind = T_TEXT;
-    p->now.text = keep(p, s + 1, (size_t)(end - s - 1));
-    p->at += (size_t)(end - s) + 1;
-    return 0;
-}
-
-static size_t word_length(const char *s)
-{
-    size_t n = 0;
-
-    while (isalnum((unsigned char)s[n]) || s[n] == '_')
-        n++;
-    return n;
-}
-
-/* A name; "c." before it means nothing. */
-static int scan_name(struct parser *p, const char *s)
-{
-    size_t n = word_length(s);
-
-    if (s[n] == '.') {
-        if (n != 1 || s[0] != 'c' || !word_length(s + 2) || isdigit((unsigned char)s[2]))
-            return complain(p, p->now.column, "only c. may stand before a name, not",
-                            keep(p, s, n + 1));
-        s += 2;
-        p->at += 2;
-        n = word_length(s);
-    }
-    p->now.kind = T_NAME;
-    p->now.text = keep(p, s, n);
-    p->at += n;
-    return 0;
-}
-
-static int scan_sign(struct parser *p, const char *s)
-{
-    size_t n = strchr("=!<>", s[0]) && s[1] == '=' ? 2 : 1;
-
-    p->now.kind = T_SIGN;
-    p->now.text = keep(p, s, n);
-    p->at += n;
-    if (!strchr("=!<>+-*/%()[],&|", s[0]))
-        return complain(p, p->now.column, "unexpected",
-                        isprint((unsigned char)s[0]) ? p->now.text : "byte that is no ASCII text");
-    return 0;
+    if (p->now.kind == KS_EXPR_T_END)
+        return complain(p, p->now.at, "unexpected end");
+    if (p->now.kind == KS_EXPR_T_SIGN && strcmp(p->now.text, "=") == 0)
+        return complain(p, p->now.at, "write == to compare, not '='");
+    return ks_expr_complain(p->e, p->now.at, p->err, "unexpected '%.40s'", p->now.text);
 }
 
 static int advance(struct parser *p)
 {
-    const char *s;
-
-    while (isspace((unsigned char)p->e->text[p->at]))
-        p->at++;
-    s = p->e->text + p->at;
-    p->now = (struct token){ .column = (unsigned)p->at + 1, .text = "" };
-    if (!*s)
-        return 0;
-    if (isdigit((unsigned char)*s))
-        return scan_number(p, s);
-    if (*s == '\'' || *s == '"')
-        return scan_text(p, s);
-    if (isalpha((unsigned char)*s) || *s == '_')
-        return scan_name(p, s);
-    return scan_sign(p, s);
+    return ks_expr_scan(&p->scanner, &p->now);
 }
 
-static bool is_at(const struct parser *p, enum token_kind kind, const char *text)
+static bool is_at(const struct parser *p, enum ks_expr_token_kind kind, const char *text)
 {
     return p->now.kind == kind && strcmp(p->now.text, text) == 0;
 }
 
-static int expect(struct parser *p, const char *sign)
+static bool is_sign(const struct parser *p, const char *sign)
 {
-    return is_at(p, T_SIGN, sign) ? advance(p) : unexpected(p);
+    return is_at(p, KS_EXPR_T_SIGN, sign);
 }
 
-static int add_node(struct parser *p, enum ks_expr_op op, int32_t a, int32_t b, unsigned column,
-                    int32_t *out)
+static int expect(struct parser *p, const char *sign)
+{
+    return is_sign(p, sign) ? advance(p) : unexpected(p);
+}
+
+static int add_node(struct parser *p, struct ks_expr_node node, int32_t *out)
 {
     struct ks_expr *e = p->e;
 
     if (e->n_nodes == KS_EXPR_NODES)
-        return complain(p, column, "too many terms", NULL);
-    e->nodes[e->n_nodes] =
-        (struct ks_expr_node){ .op = op, .a = a, .b = b, .next = KS_EXPR_NONE, .column = column };
+        return complain(p, node.at, "too many terms");
+    if (e->n_nodes == e->cap_nodes) {
+        int32_t cap = e->cap_nodes ? 2 * e->cap_nodes : 16;
+        struct ks_expr_node *more = realloc(e->nodes, (size_t)cap * sizeof *more);
+
+        if (!more)
+            return ks_fail(p->err, KS_ENOMEM, "no memory for an expression");
+        e->nodes = more;
+        e->cap_nodes = cap;
+    }
+    node.next = KS_EXPR_NONE;
+    e->nodes[e->n_nodes] = node;
     *out = e->n_nodes++;
     return 0;
 }
 
-/* "a, b, ..." up to `close`; at least one. */
-static int parse_items(struct parser *p, const char *close, int32_t *first_out)
+static int add_op(struct parser *p, enum ks_expr_op op, int32_t a, int32_t b, uint32_t at,
+                  int32_t *out)
+{
+    return add_node(p, (struct ks_expr_node){ .op = op, .a = a, .b = b, .at = at }, out);
+}
+
+struct items {
+    int32_t first, n;
+    bool has_comma; /* behind any of them */
+};
+
+/* "a, b, ..." up to `close`, also none; a comma may stand behind the last. */
+static int parse_items(struct parser *p, const char *close, struct items *out)
 {
     int32_t last = KS_EXPR_NONE, item;
-    int rc;
+    int rc = 0;
 
-    for (;;) {
+    *out = (struct items){ .first = KS_EXPR_NONE };
+    while (rc == 0 && !is_sign(p, close)) {
         rc = parse_or(p, &item);
         if (rc < 0)
             return rc;
         if (last == KS_EXPR_NONE)
-            *first_out = item;
+            out->first = item;
         else
             p->e->nodes[last].next = item;
         last = item;
-        if (!is_at(p, T_SIGN, ","))
-            return expect(p, close);
+        out->n++;
+        if (!is_sign(p, ","))
+            break;
+        out->has_comma = true;
         rc = advance(p);
-        if (rc < 0)
-            return rc;
     }
+    return rc < 0 ? rc : expect(p, close);
 }
 
-static int parse_call(struct parser *p, const struct token *name, int32_t *out)
+static int parse_list(struct parser *p, int32_t *out)
 {
-    bool is_min = strcmp(name->text, "min") == 0;
-    int32_t first = KS_EXPR_NONE;
-    int rc;
+    uint32_t at = p->now.at;
+    struct items items;
+    int rc = advance(p);
 
-    if (!is_min && strcmp(name->text, "max") != 0)
-        return complain(p, name->column, "unknown function", name->text);
-    rc = advance(p);
     if (rc == 0)
-        rc = parse_items(p, ")", &first);
+        rc = parse_items(p, "]", &items);
+    return rc < 0 ? rc : add_op(p, KS_EXPR_LIST, items.first, KS_EXPR_NONE, at, out);
+}
+
+/* (a) is a; (), (a,) and (a, b) are tuples. */
+static int parse_bracket(struct parser *p, int32_t *out)
+{
+    uint32_t at = p->now.at;
+    struct items items;
+    int rc = advance(p);
+
+    if (rc == 0)
+        rc = parse_items(p, ")", &items);
     if (rc < 0)
         return rc;
-    return add_node(p, is_min ? KS_EXPR_MIN : KS_EXPR_MAX, first, KS_EXPR_NONE, name->column, out);
+    if (items.n == 1 && !items.has_comma) {
+        *out = items.first;
+        return 0;
+    }
+    return add_op(p, KS_EXPR_TUPLE, items.first, KS_EXPR_NONE, at, out);
+}
+
+static bool is_list(const struct parser *p, int32_t i)
+{
+    enum ks_expr_op op = p->e->nodes[i].op;
+
+    return op == KS_EXPR_LIST || op == KS_EXPR_TUPLE;
+}
+
+/* min and max of one list or of two and more values, as in Python; abs of one. */
+static int check_arguments(struct parser *p, enum ks_expr_op op, const struct items *items,
+                           const struct ks_expr_token *name)
+{
+    if (op == KS_EXPR_ABS && items->n == 1)
+        return 0;
+    if (op == KS_EXPR_ABS)
+        return complain(p, name->at, "abs() takes one number");
+    if (items->n == 0 || (items->n == 1 && (!is_list(p, items->first) ||
+                                            p->e->nodes[items->first].a == KS_EXPR_NONE)))
+        return ks_expr_complain(p->e, name->at, p->err,
+                                "%s() takes two or more values, or one list that is not empty",
+                                name->text);
+    return 0;
+}
+
+static int parse_call(struct parser *p, const struct ks_expr_token *name, int32_t *out)
+{
+    static const struct {
+        const char *name;
+        enum ks_expr_op op;
+    } functions[] = { { "min", KS_EXPR_MIN }, { "max", KS_EXPR_MAX }, { "abs", KS_EXPR_ABS } };
+    struct items items;
+    size_t i = 0;
+    int rc;
+
+    while (i < 3 && strcmp(functions[i].name, name->text) != 0)
+        i++;
+    if (i == 3)
+        return ks_expr_complain(p->e, name->at, p->err,
+                                "unknown function '%.40s' (there are min, max, abs)", name->text);
+    rc = advance(p);
+    if (rc == 0)
+        rc = parse_items(p, ")", &items);
+    if (rc == 0)
+        rc = check_arguments(p, functions[i].op, &items, name);
+    if (rc < 0)
+        return rc;
+    if (items.n == 1 && functions[i].op != KS_EXPR_ABS)
+        items.first = p->e->nodes[items.first].a;
+    return add_op(p, functions[i].op, items.first, KS_EXPR_NONE, name->at, out);
 }
 
 static bool is_keyword(const char *word)
@@ -210,73 +191,103 @@ static bool is_keyword(const char *word)
            strcmp(word, "in") == 0;
 }
 
+/* -1: neither. */
+static int truth_of(const char *word)
+{
+    if (strcmp(word, "True") == 0 || strcmp(word, "true") == 0)
+        return 1;
+    return strcmp(word, "False") == 0 || strcmp(word, "false") == 0 ? 0 : -1;
+}
+
 static int parse_name(struct parser *p, int32_t *out)
 {
-    struct token name = p->now;
-    bool is_true = strcmp(name.text, "true") == 0;
-    int rc;
+    struct ks_expr_token name = p->now;
+    struct ks_expr_node node = { .op = KS_EXPR_NAME, .a = KS_EXPR_NONE, .b = KS_EXPR_NONE };
+    int truth = truth_of(name.text), rc;
 
     if (is_keyword(name.text))
         return unexpected(p);
     rc = advance(p);
     if (rc < 0)
         return rc;
-    if (is_at(p, T_SIGN, "("))
+    if (is_sign(p, "("))
         return parse_call(p, &name, out);
-    if (is_true || strcmp(name.text, "false") == 0) {
-        rc = add_node(p, KS_EXPR_INT, KS_EXPR_NONE, KS_EXPR_NONE, name.column, out);
-        if (rc == 0)
-            p->e->nodes[*out].value = is_true;
-        return rc;
-    }
-    rc = add_node(p, KS_EXPR_NAME, KS_EXPR_NONE, KS_EXPR_NONE, name.column, out);
-    if (rc == 0)
-        p->e->nodes[*out].text = name.text;
-    return rc;
+    node.op = truth < 0 ? KS_EXPR_NAME : KS_EXPR_INT;
+    node.value = truth;
+    node.text = name.text;
+    node.at = name.at;
+    return add_node(p, node, out);
 }
 
-static int parse_literal(struct parser *p, int32_t *out)
+static int parse_literal(struct parser *p, enum ks_expr_op op, int32_t *out)
 {
-    struct token t = p->now;
-    int rc = add_node(p, t.kind == T_INT ? KS_EXPR_INT : KS_EXPR_TEXT, KS_EXPR_NONE, KS_EXPR_NONE,
-                      t.column, out);
+    const struct ks_expr_token *t = &p->now;
+    int rc = add_node(p,
+                      (struct ks_expr_node){ .op = op,
+                                             .a = KS_EXPR_NONE,
+                                             .b = KS_EXPR_NONE,
+                                             .at = t->at,
+                                             .value = t->value,
+                                             .real = t->real,
+                                             .text = t->text },
+                      out);
 
-    if (rc < 0)
-        return rc;
-    p->e->nodes[*out].value = t.value;
-    p->e->nodes[*out].text = t.text;
-    return advance(p);
+    return rc < 0 ? rc : advance(p);
 }
 
 static int parse_primary(struct parser *p, int32_t *out)
 {
-    int rc;
-
-    if (p->now.kind == T_INT || p->now.kind == T_TEXT)
-        return parse_literal(p, out);
-    if (p->now.kind == T_NAME)
+    switch (p->now.kind) {
+    case KS_EXPR_T_INT:
+        return parse_literal(p, KS_EXPR_INT, out);
+    case KS_EXPR_T_REAL:
+        return parse_literal(p, KS_EXPR_REAL, out);
+    case KS_EXPR_T_TEXT:
+        return parse_literal(p, KS_EXPR_TEXT, out);
+    case KS_EXPR_T_MEMBER:
+        return parse_literal(p, KS_EXPR_NAME, out);
+    case KS_EXPR_T_NAME:
         return parse_name(p, out);
-    rc = expect(p, "(");
+    default:
+        if (is_sign(p, "["))
+            return parse_list(p, out);
+        return is_sign(p, "(") ? parse_bracket(p, out) : unexpected(p);
+    }
+}
+
+static int parse_unary(struct parser *p, int32_t *out);
+
+/* primary ** unary: binds more than a sign before it, less than one behind it. */
+static int parse_power(struct parser *p, int32_t *out)
+{
+    int rc = parse_primary(p, out);
+    uint32_t at = p->now.at;
+    int32_t right;
+
+    if (rc < 0 || !is_sign(p, "**"))
+        return rc;
+    rc = advance(p);
     if (rc == 0)
-        rc = parse_or(p, out);
-    return rc < 0 ? rc : expect(p, ")");
+        rc = parse_unary(p, &right);
+    return rc < 0 ? rc : add_op(p, KS_EXPR_POW, *out, right, at, out);
 }
 
 static int parse_unary(struct parser *p, int32_t *out)
 {
-    unsigned column = p->now.column;
+    bool is_minus = is_sign(p, "-"), is_signed = is_minus || is_sign(p, "+");
+    uint32_t at = p->now.at;
     int32_t inner;
     int rc;
 
-    if (!is_at(p, T_SIGN, "-"))
-        return parse_primary(p, out);
     if (++p->depth > KS_EXPR_DEPTH)
-        return complain(p, column, "nested too deeply", NULL);
-    rc = advance(p);
-    if (rc == 0)
+        return complain(p, at, "nested too deeply");
+    rc = is_signed ? advance(p) : parse_power(p, out);
+    if (rc == 0 && is_signed)
         rc = parse_unary(p, &inner);
     p->depth--;
-    return rc < 0 ? rc : add_node(p, KS_EXPR_NEG, inner, KS_EXPR_NONE, column, out);
+    if (rc < 0 || !is_signed)
+        return rc;
+    return add_op(p, is_minus ? KS_EXPR_NEG : KS_EXPR_PLUS, inner, KS_EXPR_NONE, at, out);
 }
 
 struct binary {
@@ -287,7 +298,8 @@ struct binary {
 static const struct binary *binary_at(const struct parser *p, const struct binary *table)
 {
     for (; table->sign; table++)
-        if (is_at(p, isalpha((unsigned char)table->sign[0]) ? T_NAME : T_SIGN, table->sign))
+        if (is_at(p, isalpha((unsigned char)table->sign[0]) ? KS_EXPR_T_NAME : KS_EXPR_T_SIGN,
+                  table->sign))
             return table;
     return NULL;
 }
@@ -300,23 +312,25 @@ static int parse_left(struct parser *p, const struct binary *table,
     int rc = operand(p, out);
 
     while (rc == 0 && (b = binary_at(p, table)) != NULL) {
-        unsigned column = p->now.column;
+        uint32_t at = p->now.at;
         int32_t right;
 
         rc = advance(p);
         if (rc == 0)
             rc = operand(p, &right);
         if (rc == 0)
-            rc = add_node(p, b->op, *out, right, column, out);
+            rc = add_op(p, b->op, *out, right, at, out);
     }
     return rc;
 }
 
 static int parse_term(struct parser *p, int32_t *out)
 {
-    static const struct binary table[] = {
-        { "*", KS_EXPR_MUL }, { "/", KS_EXPR_DIV }, { "%", KS_EXPR_MOD }, { NULL, KS_EXPR_INT }
-    };
+    static const struct binary table[] = { { "*", KS_EXPR_MUL },
+                                           { "/", KS_EXPR_DIV },
+                                           { "//", KS_EXPR_FLOOR },
+                                           { "%", KS_EXPR_MOD },
+                                           { NULL, KS_EXPR_INT } };
 
     return parse_left(p, table, parse_unary, out);
 }
@@ -330,32 +344,23 @@ static int parse_sum(struct parser *p, int32_t *out)
     return parse_left(p, table, parse_term, out);
 }
 
-/* One link behind `left`: "< sum", "in [..]" or "not in [..]". *right_out: what the next link of a
- * chain compares with, KS_EXPR_NONE behind a list. */
+/* One link behind `left`: "< sum", "in sum" or "not in sum"; *right_out: what the next link of a
+ * chain compares with. */
 static int parse_link(struct parser *p, const struct binary *b, int32_t left, int32_t *out,
                       int32_t *right_out)
 {
-    unsigned column = p->now.column;
+    uint32_t at = p->now.at;
     bool is_not = b->op == KS_EXPR_NOT;
-    int32_t right = KS_EXPR_NONE;
     int rc = advance(p);
 
-    *right_out = KS_EXPR_NONE;
-    if (rc == 0 && b->op != KS_EXPR_IN && !is_not) {
-        rc = parse_sum(p, &right);
-        *right_out = right;
-        return rc < 0 ? rc : add_node(p, b->op, left, right, column, out);
-    }
     if (rc == 0 && is_not)
-        rc = is_at(p, T_NAME, "in") ? advance(p) : unexpected(p);
+        rc = is_at(p, KS_EXPR_T_NAME, "in") ? advance(p) : unexpected(p);
     if (rc == 0)
-        rc = expect(p, "[");
+        rc = parse_sum(p, right_out);
     if (rc == 0)
-        rc = parse_items(p, "]", &right);
-    if (rc == 0)
-        rc = add_node(p, KS_EXPR_IN, left, right, column, out);
+        rc = add_op(p, is_not ? KS_EXPR_IN : b->op, left, *right_out, at, out);
     if (rc == 0 && is_not)
-        rc = add_node(p, KS_EXPR_NOT, *out, KS_EXPR_NONE, column, out);
+        rc = add_op(p, KS_EXPR_NOT, *out, KS_EXPR_NONE, at, out);
     return rc;
 }
 
@@ -368,44 +373,40 @@ static int parse_compare(struct parser *p, int32_t *out)
                                            { "in", KS_EXPR_IN }, { "not", KS_EXPR_NOT },
                                            { NULL, KS_EXPR_INT } };
     const struct binary *b;
-    int32_t left, link = KS_EXPR_NONE, all = KS_EXPR_NONE;
+    int32_t left, right, link, all = KS_EXPR_NONE;
     int rc = parse_sum(p, &left);
 
-    if (rc < 0)
-        return rc;
-    while ((b = binary_at(p, table)) != NULL) {
-        unsigned column = p->now.column;
-        int32_t right;
+    while (rc == 0 && (b = binary_at(p, table)) != NULL) {
+        uint32_t at = p->now.at;
 
-        if (left == KS_EXPR_NONE)
-            return unexpected(p);
         rc = parse_link(p, b, left, &link, &right);
         if (rc == 0 && all != KS_EXPR_NONE)
-            rc = add_node(p, KS_EXPR_AND, all, link, column, &link);
+            rc = add_op(p, KS_EXPR_AND, all, link, at, &link);
         if (rc < 0)
             return rc;
         all = link;
         left = right;
     }
-    *out = all == KS_EXPR_NONE ? left : all;
-    return 0;
+    if (rc == 0)
+        *out = all == KS_EXPR_NONE ? left : all;
+    return rc;
 }
 
 static int parse_not(struct parser *p, int32_t *out)
 {
-    unsigned column = p->now.column;
+    uint32_t at = p->now.at;
     int32_t inner;
     int rc;
 
-    if (!is_at(p, T_NAME, "not"))
+    if (!is_at(p, KS_EXPR_T_NAME, "not"))
         return parse_compare(p, out);
     if (++p->depth > KS_EXPR_DEPTH)
-        return complain(p, column, "nested too deeply", NULL);
+        return complain(p, at, "nested too deeply");
     rc = advance(p);
     if (rc == 0)
         rc = parse_not(p, &inner);
     p->depth--;
-    return rc < 0 ? rc : add_node(p, KS_EXPR_NOT, inner, KS_EXPR_NONE, column, out);
+    return rc < 0 ? rc : add_op(p, KS_EXPR_NOT, inner, KS_EXPR_NONE, at, out);
 }
 
 static int parse_and(struct parser *p, int32_t *out)
@@ -418,44 +419,62 @@ static int parse_and(struct parser *p, int32_t *out)
 static int parse_or(struct parser *p, int32_t *out)
 {
     static const struct binary table[] = { { "or", KS_EXPR_OR }, { NULL, KS_EXPR_INT } };
+
+    return parse_left(p, table, parse_and, out);
+}
+
+static int parse_all(struct ks_expr *e, struct ks_err *err)
+{
+    struct parser p = { .e = e, .scanner = { .e = e, .err = err }, .err = err };
+    int rc = advance(&p);
+
+    if (rc == 0)
+        rc = parse_or(&p, &e->root);
+    return rc == 0 && p.now.kind != KS_EXPR_T_END ? unexpected(&p) : rc;
+}
+
+int ks_expr_parse_at(const char *text, const struct ks_expr_place *place, struct ks_expr **e_out,
+                     struct ks_err *err)
+{
+    size_t n = strlen(text);
+    struct ks_expr *e = calloc(1, sizeof *e);
     int rc;
 
-    if (++p->depth > KS_EXPR_DEPTH)
-        return complain(p, p->now.column, "nested too deeply", NULL);
-    rc = parse_left(p, table, parse_and, out);
-    p->depth--;
-    return rc;
+    if (e) {
+        e->place = *place;
+        e->text = strdup(text);
+        e->pool = n <= KS_EXPR_TEXT_MAX ? malloc(4 * n + 4) : NULL;
+    }
+    if (e && e->text && n > KS_EXPR_TEXT_MAX)
+        rc = ks_expr_complain(e, 0, err, "longer than %d characters", KS_EXPR_TEXT_MAX);
+    else if (!e || !e->text || !e->pool)
+        rc = ks_fail(err, KS_ENOMEM, "no memory for an expression");
+    else
+        rc = parse_all(e, err);
+    if (rc < 0) {
+        ks_expr_free(e);
+        return rc;
+    }
+    *e_out = e;
+    return 0;
 }
 
 int ks_expr_parse(const char *text, struct ks_expr **e_out, struct ks_err *err)
 {
-    size_t n = strlen(text);
-    struct parser p = { .err = err };
-    int rc;
+    const struct ks_expr_place nowhere = { NULL, 1, 1 };
 
-    if (n > KS_EXPR_TEXT_MAX)
-        return ks_fail(err, KS_EINVAL, "expression longer than %d characters", KS_EXPR_TEXT_MAX);
-    p.e = calloc(1, sizeof *p.e);
-    if (p.e) {
-        p.e->text = strdup(text);
-        p.e->pool = malloc(4 * n + 4);
+    return ks_expr_parse_at(text, &nowhere, e_out, err);
+}
+
+const char *ks_expr_next_name(const struct ks_expr *e, int32_t *i_at)
+{
+    while (*i_at < e->n_nodes) {
+        const struct ks_expr_node *n = &e->nodes[(*i_at)++];
+
+        if (n->op == KS_EXPR_NAME)
+            return n->text;
     }
-    if (!p.e || !p.e->text || !p.e->pool) {
-        rc = ks_fail(err, KS_ENOMEM, "no memory for an expression");
-        goto out;
-    }
-    rc = advance(&p);
-    if (rc == 0)
-        rc = parse_or(&p, &p.e->root);
-    if (rc == 0 && p.now.kind != T_END)
-        rc = unexpected(&p);
-out:
-    if (rc < 0) {
-        ks_expr_free(p.e);
-        return rc;
-    }
-    *e_out = p.e;
-    return 0;
+    return NULL;
 }
 
 void ks_expr_free(struct ks_expr *e)
@@ -464,5 +483,6 @@ void ks_expr_free(struct ks_expr *e)
         return;
     free(e->text);
     free(e->pool);
+    free(e->nodes);
     free(e);
 }

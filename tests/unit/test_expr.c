@@ -12,22 +12,30 @@
 #include <stdio.h>
 #include <string.h>
 
-static bool a_name(const void *ctx, const char *name, int64_t *value_out, const char **text_out)
-{
-    static const struct {
-        const char *name;
-        int64_t value;
-        const char *text;
-    } rows[] = { { "m", 8, NULL },           { "n", -3, NULL },
-                 { "zero", 0, NULL },        { "big", INT64_MAX, NULL },
-                 { "low", INT64_MIN, NULL }, { "p", 1, "packed" },
-                 { "order", 2, NULL },       { "c", 5, NULL } };
+struct known_name {
+    const char *name;
+    struct ks_expr_value value;
+};
 
+static const struct known_name names[] = {
+    { "m", { .whole = 8 } },
+    { "n", { .whole = -3 } },
+    { "zero", { .whole = 0 } },
+    { "big", { .whole = INT64_MAX } },
+    { "low", { .whole = INT64_MIN } },
+    { "order", { .whole = 2 } },
+    { "c", { .whole = 5 } },
+    { "r", { .kind = KS_EXPR_IS_REAL, .real = 2.5 } },
+    { "p", { .kind = KS_EXPR_IS_TEXT, .text = "packed" } },
+    { "q", { .kind = KS_EXPR_IS_TEXT, .text = "dot" } },
+};
+
+static bool a_name(const void *ctx, const char *name, struct ks_expr_value *out)
+{
     (void)ctx;
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
-        if (strcmp(rows[i].name, name) == 0) {
-            *value_out = rows[i].value;
-            *text_out = rows[i].text;
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (strcmp(names[i].name, name) == 0) {
+            *out = names[i].value;
             return true;
         }
     return false;
@@ -81,11 +89,34 @@ static void values(void **state)
         { "(1 + 2) * 3 == 9", 1 },
         { "10 - 2 - 3 == 5", 1 },
         { "24 / 4 / 2 == 3", 1 },
-        { "-7 / 2 == -3 and -7 % 2 == -1", 1 },
+        { "-7 / 2 == -3.5 and 7 / 2 == 3.5", 1 },
+        { "7 // 2 == 3 and -7 // 2 == -4 and 7 // -2 == -4 and -7 // -2 == 3", 1 },
+        { "7 % 3 == 1 and -7 % 3 == 2 and 7 % -3 == -2 and -7 % -3 == -1", 1 },
+        { "-7.5 // 2 == -4 and -7.5 % 2 == 0.5 and 7.5 % -2 == -0.5", 1 },
+        { "KWG", -2 },
+        { "2 ** 10 == 1024 and -2 ** 2 == -4 and (-2) ** 2 == 4 and 2 ** -1 == 0.5", 1 },
+        { "2 ** 3 ** 2 == 512 and 0 ** 0 == 1 and (-1) ** 1000001 == -1", 1 },
+        { "(-2) ** 63 == low and 2 ** 62 * 2 - 1 > 0", -2 },
+        { "2 * 3 ** 2 == 18 and 2 ** 2 * 3 == 12 and 4 ** 0.5 == 2", 1 },
+        { "abs(-3) == 3 and abs(n) == 3 and abs(-2.5) == r and abs(2) == 2", 1 },
+        { "1 == 1.0 and 0.1 + 0.2 != 0.3 and 1e3 == 1000 and .5 == 5e-1 and 2. == 2", 1 },
+        { "9007199254740993 == 9007199254740992.0", 0 },
+        { "9007199254740993 > 9007199254740992.0 and big < 1e19 and low > -1e19", 1 },
+        { "True and not False and True == 1 and True + True == 2", 1 },
+        { "(m or 3) == 8 and (zero or 3) == 3 and (m and 3) == 3 and (zero and 3) == 0", 1 },
+        { "p < 'q' and q < p and min(p, q) == 'dot' and max('a', 'b') == 'b'", 1 },
+        { "'ack' in p and 'x' not in p and '' in q and p not in q", 1 },
+        { "m in (1, 8) and m in (8,) and m not in () and m not in []", 1 },
+        { "(m, p) in [(8, 'dot'), (8, 'packed')] and (m,) not in [(1, 2), ()]", 1 },
+        { "[1, 2] == [1, 2.0] and (1, 2) != (2, 1) and (1, (2, 3)) == (1, (2, 3))", 1 },
+        { "min([3, 1, 2]) == 1 and max((1, 2)) == 2 and max([n]) == n and min(1, 2,) == 1", 1 },
+        { "3 <= m <= 8 in [8] == [8]", 1 },
+        { "+m == 8 and - + -m == 8", 1 },
+        { "m == 8 # and 1 / 0", 1 },
         { "n == -3 and -n == 3 and - -n == n", 1 },
         { "min(m, 3, n) == -3", 1 },
-        { "max(m) == 8 and max(m, 3, n) == 8", 1 },
-        { "m * n % 5 == -4", 1 },
+        { "max(m, 3, n) == 8", 1 },
+        { "m * n % 5 == 1", 1 },
         { "zero and 1 / zero", 0 },
         { "m or 1 / zero", 1 },
         { "false or false and true", 0 },
@@ -121,37 +152,74 @@ static void errors_name_the_column(void **state)
         { "m == 8 && n", -1, "column 8: write and, or, not" },
         { "!m", -1, "column 1: write and, or, not" },
         { "m == 'x", -1, "column 6: text without closing quote" },
-        { "m == 1.5", -1, "column 6: only whole numbers" },
-        { "m == 12x", -1, "column 6: only whole numbers" },
+        { "m == 1.5.2", -1, "column 6: '1.5.2' is no decimal number" },
+        { "m == 12x", -1, "column 6: '12x' is no decimal number" },
+        { "m == 0x10", -1, "column 6: '0x10' is no decimal number" },
+        { "m == 1_000", -1, "column 6: '1_000' is no decimal number" },
+        { "m == 1e", -1, "column 6: '1e' is no decimal number" },
+        { "m == 007", -1, "column 6: number with a leading zero '007'" },
+        { "1e999", -1, "column 1: number out of range" },
+        { "p == 'a\\n'", -1, "column 8: no backslash" },
+        { "p == 'a\nb'", -1, "column 6: text without closing quote" },
         { "99999999999999999999", -1, "column 1: number out of range" },
         { "m m", -1, "column 3: unexpected 'm'" },
         { "(m", -1, "column 3: unexpected end" },
-        { "m in 8", -1, "column 6: unexpected '8'" },
-        { "m in []", -1, "column 7: unexpected ']'" },
+        { "m in 8", -2, "column 6: a list or a text is wanted behind 'in'" },
+        { "m in ['a'", -1, "column 10: unexpected end" },
+        { "m in [,]", -1, "column 7: unexpected ','" },
+        { "m, n", -1, "column 2: unexpected ','" },
         { "m in [1", -1, "column 8: unexpected end" },
-        { "m in [1] == 1", -1, "column 10: unexpected '=='" },
+        { "m in [8] == 1", -2, "column 10: a list is compared with a single value" },
         { "m not 8", -1, "column 7: unexpected '8'" },
         { "and", -1, "column 1: unexpected 'and'" },
         { "sqrt(m)", -1, "column 1: unknown function 'sqrt'" },
-        { "min()", -1, "column 5: unexpected ')'" },
+        { "min()", -1, "column 1: min() takes two or more values" },
+        { "m + max(m)", -1, "column 5: max() takes two or more values" },
+        { "max([])", -1, "column 1: max() takes two or more values" },
+        { "abs(1, 2)", -1, "column 1: abs() takes one number" },
+        { "__import__('os')", -1, "column 1: unknown function '__import__'" },
+        { "m.real", -1, "column 1: only c. may stand before a name, not 'm.'" },
+        { "m if n else 3", -1, "column 3: unexpected 'if'" },
+        { "lambda: 1", -1, "column 7: unexpected ':'" },
+        { "[m for m in [1]]", -1, "column 4: unexpected 'for'" },
+        { "m[0]", -1, "column 2: unexpected '['" },
+        { "m is 8", -1, "column 3: unexpected 'is'" },
+        { "m & 1", -1, "column 3: write and, or, not instead of '&'" },
+        { "c.and", -2, "column 1: unknown name 'and'" },
+        { "c.min(1, 2)", -1, "column 6: unexpected '('" },
         { "p.m == 1", -1, "column 1: only c. may stand before a name" },
         { "c.1", -1, "column 1: only c." },
         { "m ; n", -1, "column 3: unexpected ';'" },
-        { "m \xc3\xa4", -1, "column 3: unexpected 'byte that is no ASCII text'" },
+        { "m \xc3\xa4", -1, "column 3: unexpected byte that is no ASCII text" },
         { "m == 9 or x2 == 2", -2, "column 11: unknown name 'x2'" },
-        { "p > 'a'", -2, "column 3: texts have no order" },
+        { "p > 1", -2, "column 3: a text is compared with a number" },
+        { "[1] < [2]", -2, "column 5: lists have no order here" },
+        { "(1, 2) == [1, 2]", -2, "column 8: a list [..] is compared with a tuple (..)" },
+        { "min(m, [1])", -2, "column 1: a list is compared with a single value" },
+        { "[1]", -2, "column 1: a number is wanted here, not a list" },
         { "p == 1", -2, "column 3: a text is compared with a number" },
         { "m in ['a']", -2, "column 3: a text is compared with a number" },
         { "p and true", -2, "column 1: a number is wanted here" },
         { "p", -2, "column 1: a number is wanted here" },
         { "-p", -2, "column 2: a number is wanted here" },
-        { "min(m, p)", -2, "column 8: a number is wanted here" },
+        { "min(m, p)", -2, "column 1: a text is compared with a number" },
+        { "p + p", -2, "column 1: a number is wanted here" },
+        { "1 // zero", -2, "column 3: division by zero" },
+        { "1.5 // zero", -2, "column 5: division by zero" },
+        { "1 % 0.0", -2, "column 3: division by zero" },
+        { "zero ** -1", -2, "column 6: division by zero" },
+        { "(-8) ** 0.5", -2, "column 6: a negative number has no real power" },
+        { "10 ** 19", -2, "column 4: number out of range" },
+        { "10.0 ** 400", -2, "column 6: number out of range" },
+        { "1e308 * 10", -2, "column 7: number out of range" },
+        { "abs(low)", -2, "column 1: number out of range" },
+        { "big / 2", -2, "column 5: / takes whole numbers up to 2^53" },
         { "1 / zero", -2, "column 3: division by zero" },
         { "1 % zero", -2, "column 3: division by zero" },
         { "big + 1", -2, "column 5: number out of range" },
         { "low - 1", -2, "column 5: number out of range" },
         { "big * 2", -2, "column 5: number out of range" },
-        { "low / -1", -2, "column 5: number out of range" },
+        { "low // -1", -2, "column 5: number out of range" },
         { "-low", -2, "column 1: number out of range" },
     };
 
@@ -182,11 +250,14 @@ static void depth_and_size_are_limited(void **state)
         { "(", "1", "nested too deeply", 1000, -1 },
         { "-", "1", "nested too deeply", 1000, -1 },
         { "not ", "1", "nested too deeply", 500, -1 },
-        { "1+", "1", "too many terms", 1000, -1 },
+        { "1+", "1", "too many terms", 3000, -1 },
         { "1+", "1", "", 200, 1 },
         { "1 < (", "1", "nested too deeply", 100, -1 },
         { "1111111111", "", "number out of range", 100, -1 },
-        { "aaaaaaaaaa", "", "longer than", 500, -1 },
+        { "[", "1", "nested too deeply", 1000, -1 },
+        { "2**", "1", "nested too deeply", 1000, -1 },
+        { "min(1,", "1", "nested too deeply", 1000, -1 },
+        { "aaaaaaaaaa", "", "longer than", 2000, -1 },
     };
 
     (void)state;
@@ -234,7 +305,7 @@ static bool a_value(const void *ctx, const char *name, const char *text,
 
 static void check_sees_every_branch(void **state)
 {
-    static const char *const names[] = { "m", "n", "order", "p", NULL };
+    static const char *const words[] = { "m", "n", "order", "p", NULL };
     static const struct {
         const char *text;
         const char *says; /* NULL: passes */
@@ -247,9 +318,20 @@ static void check_sees_every_branch(void **state)
         { "false and 'x' != p", "column 11: 'x' is no value of 'p'" },
         { "p in ['packed', 'dott']", "column 17: 'dott' is no value of 'p'" },
         { "true or p == 1", "column 11: a text is compared with a number" },
-        { "true or p < 'packed'", "column 11: texts have no order" },
+        { "true or p < 3", "column 11: a text is compared with a number" },
+        { "p < 'zzz' or 'x' in p", NULL },
+        { "(m, p) in [(1, 'packed'), (2, 'indirect')] or r > 1.5", NULL },
+        { "(m, p) in [(1, 'packed'), (2, 'indirct')]",
+          "column 31: 'indirct' is no value of 'p', did you mean 'indirect'" },
+        { "(m, p) in [(1, 2)]", "column 8: a text is compared with a number" },
+        { "m in 3", "column 6: a list or a text is wanted" },
+        { "true or m in p", "column 11: a text is compared with a number" },
+        { "true or [1] < [2]", "column 13: lists have no order" },
+        { "true or (1,) == [1]", "column 14: a list [..] is compared with a tuple" },
+        { "true or max(1, [1])", "column 9: a list is compared with a single value" },
+        { "true or max(p, 'a') == 1", "column 21: a text is compared with a number" },
         { "true or m in [1, 'a']", "column 11: a text is compared with a number" },
-        { "true or min(1, p)", "column 16: a number is wanted" },
+        { "true or min(1, p)", "column 9: a text is compared with a number" },
         { "true or -p", "column 10: a number is wanted" },
         { "p", "column 1: a number is wanted" },
     };
@@ -261,11 +343,88 @@ static void check_sees_every_branch(void **state)
         int rc;
 
         assert_int_equal(ks_expr_parse(rows[i].text, &e, &err), 0);
-        rc = ks_expr_check(e, a_name, a_value, names, NULL, &err);
+        rc = ks_expr_check(e, a_name, a_value, words, NULL, &err);
         ks_expr_free(e);
         if (rc != (rows[i].says ? KS_EINVAL : 0) ||
             (rows[i].says && !strstr(err.text, rows[i].says)))
             fail_msg("'%s': %d '%s'", rows[i].text, rc, err.text);
+    }
+}
+
+static void places_in_files(void **state)
+{
+    static const struct {
+        const char *text, *says;
+    } rows[] = {
+        { "m ==\n  8 and\n  x2 == 1", "f.txt:5:3: unknown name 'x2'" },
+        { "m == )", "f.txt:3:12: unexpected ')'" },
+        { "m ==\n)", "f.txt:4:1: unexpected ')'" },
+        { "(m ==\n8", "f.txt:4:2: unexpected end" },
+    };
+    const struct ks_expr_place place = { "f.txt", 3, 7 };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct ks_err err = { 0 };
+        struct ks_expr *e = NULL;
+        bool is_true;
+        int rc = ks_expr_parse_at(rows[i].text, &place, &e, &err);
+
+        if (rc == 0)
+            rc = ks_expr_test(e, a_name, NULL, &is_true, &err);
+        ks_expr_free(e);
+        assert_int_equal(rc, KS_EINVAL);
+        assert_string_equal(err.text, rows[i].says);
+    }
+}
+
+static void names_are_listed(void **state)
+{
+    static const char *const want[] = { "m", "n", "p", "m", NULL };
+    struct ks_err err = { 0 };
+    struct ks_expr *e = NULL;
+    int32_t at = 0;
+
+    (void)state;
+    assert_int_equal(ks_expr_parse("min(m, n + 1) < 3 or 'x' in c.p and m in [1]", &e, &err), 0);
+    for (size_t i = 0; want[i]; i++)
+        assert_string_equal(ks_expr_next_name(e, &at), want[i]);
+    assert_null(ks_expr_next_name(e, &at));
+    ks_expr_free(e);
+}
+
+static void numbers(void **state)
+{
+    static const struct {
+        const char *text;
+        int rc;
+        int64_t want;
+        const char *says;
+    } rows[] = {
+        { "m * 3 - 1", 0, 23, NULL },
+        { "m / 2", 0, 4, NULL },
+        { "m > 3", 0, 1, NULL },
+        { "big", 0, INT64_MAX, NULL },
+        { "-2.0 ** 53", 0, -9007199254740992, NULL },
+        { "m / 3", KS_EINVAL, 0, "column 3: a whole number is wanted here" },
+        { "2.0 ** 54", KS_EINVAL, 0, "column 5: a whole number is wanted here" },
+        { "p", KS_EINVAL, 0, "column 1: a number is wanted here, not a text" },
+        { "m // zero", KS_EINVAL, 0, "column 3: division by zero" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct ks_err err = { 0 };
+        struct ks_expr *e = NULL;
+        int64_t v = 0;
+        int rc;
+
+        assert_int_equal(ks_expr_parse(rows[i].text, &e, &err), 0);
+        rc = ks_expr_value(e, a_name, NULL, &v, &err);
+        ks_expr_free(e);
+        if (rc != rows[i].rc || v != rows[i].want ||
+            (rows[i].says && !strstr(err.text, rows[i].says)))
+            fail_msg("'%s': %d %lld '%s'", rows[i].text, rc, (long long)v, err.text);
     }
 }
 
@@ -277,6 +436,9 @@ int main(void)
         cmocka_unit_test(depth_and_size_are_limited),
         cmocka_unit_test(nested_chains_are_linear),
         cmocka_unit_test(check_sees_every_branch),
+        cmocka_unit_test(numbers),
+        cmocka_unit_test(places_in_files),
+        cmocka_unit_test(names_are_listed),
     };
 
     return cmocka_run_group_tests_name("expr", tests, NULL, NULL);
