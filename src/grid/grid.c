@@ -3,7 +3,7 @@
 
 #include "base/hash.h"
 #include "grid/domains.h"
-#include "grid/problems.h"
+#include "grid/job_problems.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -21,56 +21,6 @@ void ks_condition_canonical(const struct ks_job *job, struct ks_buf *text_out)
 static bool is_sim(const struct ks_job *job)
 {
     return strcmp(ks_job_backends[job->device.backend], "sim") == 0;
-}
-
-/* One problem of a list in each wanted direction, with the job's layout and dtype. */
-static int add_overridden(const struct ks_job_problems *list, const struct ks_problem *from,
-                          struct ks_problem_set *to, struct ks_err *err)
-{
-    uint32_t mask = list->directions ? list->directions : (uint32_t)1 << from->direction;
-
-    for (uint32_t d = 0; d < KS_N_DIRECTIONS; d++) {
-        struct ks_problem p = *from;
-        int rc;
-
-        if (!(mask & (uint32_t)1 << d))
-            continue;
-        p.direction = d;
-        if (list->dtype >= 0)
-            p.dtype = (uint32_t)list->dtype;
-        if (list->layout >= 0)
-            p.layout = (uint32_t)list->layout;
-        rc = ks_problem_finish(&p, err);
-        if (rc == 0)
-            rc = ks_problem_set_add(to, &p, err);
-        if (rc < 0)
-            return ks_err_context(err, rc, "problem '%s' of '%s'", from->name, list->file);
-    }
-    return 0;
-}
-
-/* The list as the job wants it: overridden first, so that a sample counts distinct problems. */
-static int read_list(const struct ks_job *job, const struct ks_job_problems *list,
-                     struct ks_problem_set *out, struct ks_err *err)
-{
-    struct ks_problem_set raw;
-    int rc;
-
-    ks_problem_set_init(&raw);
-    rc = ks_problem_set_read(&raw, list->file, "auto", true, err);
-    for (uint32_t i = 0; rc == 0 && i < raw.n; i++) {
-        const char *op = ks_operators[raw.problems[i].op]->name;
-
-        if (strcmp(op, job->op) != 0)
-            rc = ks_fail(err, KS_EINVAL, "'%s' holds problems of operator %s, the job's is %s",
-                         list->file, op, job->op);
-        else
-            rc = add_overridden(list, &raw.problems[i], out, err);
-    }
-    if (rc == 0 && list->sample > 0 && list->sample < (int64_t)out->n)
-        rc = ks_problem_set_sample(out, (uint32_t)list->sample, list->seed, err);
-    ks_problem_set_release(&raw);
-    return rc;
 }
 
 struct ranked {
@@ -115,8 +65,11 @@ static int load_problems(struct ks_grid *g, struct ks_err *err)
 
     ks_problem_set_init(&all);
     for (uint32_t l = 0; rc == 0 && l < g->job.n_problems; l++) {
+        uint32_t n_left_out = 0;
+
         ks_problem_set_init(&one);
-        rc = read_list(&g->job, &g->job.problems[l], &one, err);
+        rc = ks_job_problems_read(&g->job, l, &one, &n_left_out, err);
+        g->n_left_out += n_left_out;
         for (uint32_t i = 0; rc == 0 && i < one.n; i++)
             rc = ks_problem_set_add(&all, &one.problems[i], err);
         ks_problem_set_release(&one);

@@ -78,7 +78,7 @@ int ks_import_take(struct ks_import *im, const struct ks_problem *p, size_t n)
     int rc = 0;
 
     for (size_t i = 0; rc == 0 && i < n; i++)
-        rc = ks_problem_set_add(im->set, &p[i], im->err);
+        rc = ks_problem_set_add_from(im->set, &p[i], im->name, im->line, im->err);
     if (rc < 0)
         return ks_err_context(im->err, rc, "%s:%llu", im->name, (unsigned long long)im->line);
     im->set->n_commands++;
@@ -86,18 +86,58 @@ int ks_import_take(struct ks_import *im, const struct ks_problem *p, size_t n)
     return 0;
 }
 
-bool ks_import_whole(const char *text, int64_t *out)
+const char *ks_import_number(const char *text, int64_t *out)
 {
     size_t sign = text[0] == '-' || text[0] == '+';
     char *end;
     long long v;
 
     if (!text[sign] || text[sign + strspn(text + sign, "0123456789")])
-        return false;
+        return "is not a whole number";
     errno = 0;
     v = strtoll(text, &end, 10);
     if (errno == ERANGE)
-        return false;
+        return "is out of range";
     *out = v;
-    return true;
+    return NULL;
+}
+
+bool ks_import_is_blank(const char *line)
+{
+    line += strspn(line, " \t");
+    return *line == '\0' || *line == '#';
+}
+
+const char *ks_import_first_line(const char *text, size_t len, size_t *n_out)
+{
+    size_t at = len >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
+
+    while (at < len) {
+        const char *end = memchr(text + at, '\n', len - at);
+        size_t n = end ? (size_t)(end - text) - at : len - at, skip = 0;
+
+        while (skip < n &&
+               (text[at + skip] == ' ' || text[at + skip] == '\t' || text[at + skip] == '\r'))
+            skip++;
+        if (skip < n && text[at + skip] != '#') {
+            *n_out = n - skip;
+            return text + at + skip;
+        }
+        at += n + 1;
+    }
+    return NULL;
+}
+
+int ks_import_blank_conv(const struct ks_import *im, struct ks_problem *p_out)
+{
+    const char *slash = strrchr(im->name, '/');
+    uint32_t conv;
+    int rc = ks_operator_find("grouped_conv", &conv, im->err);
+
+    if (rc < 0)
+        return rc;
+    *p_out = ks_problem_blank(conv);
+    snprintf(p_out->name, sizeof p_out->name, "%.70s:%llu", slash ? slash + 1 : im->name,
+             (unsigned long long)im->line);
+    return 0;
 }

@@ -11,7 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-extern const struct ks_importer ks_import_csv, ks_import_miopen;
+extern const struct ks_importer ks_import_csv, ks_import_miopen, ks_import_ck, ks_import_ckprofiler,
+    ks_import_fdb, ks_import_generator;
 
 /* One file on its way into a set, line by line. */
 struct ks_import {
@@ -40,7 +41,31 @@ int ks_import_refuse_err(struct ks_import *im, const struct ks_err *why);
 /* Counts it as taken and adds its n finished problems. */
 int ks_import_take(struct ks_import *im, const struct ks_problem *p, size_t n);
 
-/* A whole number with optional sign and nothing behind it. */
-bool ks_import_whole(const char *text, int64_t *out);
+/* A whole number with optional sign and nothing behind it: NULL, or what is wrong with the text
+ * ("is not a whole number"). */
+const char *ks_import_number(const char *text, int64_t *out);
+
+/* Splits a line of CSV in place (RFC 4180: "a, ""b""" is one field; blanks around a field do not
+ * count). NULL, or what is wrong. */
+const char *ks_import_split(char *line, const char **fields, size_t most, size_t *n_out);
+/* The first line that is neither blank nor a comment; NULL: none. Not NUL-terminated. */
+const char *ks_import_first_line(const char *text, size_t len, size_t *n_out);
+bool ks_import_is_blank(const char *line); /* empty, or a comment that begins with # */
+
+/* A blank grouped convolution that is named after its line, "list.txt:12". */
+int ks_import_blank_conv(const struct ks_import *im, struct ks_problem *p_out);
+
+/* One command of a shell script or log: the word behind the program's name and what follows. */
+struct ks_import_command {
+    char word[64];
+    char *args; /* NUL-terminated in place */
+};
+/* Finds the next "<program> word args" at or behind *at, wherever it stands in its line, whose word
+ * `is_mine` wants; *at moves behind it, or becomes NULL at the end. A command ends where a shell
+ * would end it: ; | & < > and a comment. A line that is a comment holds none. */
+bool ks_import_next_command(char **at, const char *program, bool (*is_mine)(const char *word),
+                            struct ks_import_command *out);
+/* The next word, NUL-terminated in place, or NULL. Quotes hold blanks. */
+char *ks_import_word(char **at);
 
 #endif

@@ -29,79 +29,29 @@ struct reader {
     const char *header[MOST_FIELDS]; /* into header_text */
     struct ks_buf header_text;
     uint64_t header_line;
-    bool has_operator; /* the first row has said which */
+    bool has_header, has_operator; /* the first row below a header says which */
     const char *field[MOST_FIELDS];
     size_t n_fields;
 };
 
-/* Splits the line in place (RFC 4180: "a, ""b""" is one field). NULL, or what is wrong. */
-static const char *split(char *line, const char **fields, size_t *n_out)
+/* A header: its first field is "operator". */
+static bool is_header(const char *line, size_t n)
 {
-    char *from = line, *to = line;
-    size_t n = 0;
+    static const char first[] = "operator";
+    size_t at = n > 0 && line[0] == '"';
 
-    for (;;) {
-        bool is_quoted;
-
-        if (n == MOST_FIELDS)
-            return "too many columns";
-        from += strspn(from, " \t");
-        fields[n++] = to;
-        is_quoted = *from == '"';
-        if (is_quoted) {
-            for (from++; *from && (*from != '"' || from[1] == '"'); from++) {
-                from += *from == '"';
-                *to++ = *from;
-            }
-            if (!*from++)
-                return "quote is not closed";
-            from += strspn(from, " \t");
-            if (*from && *from != ',')
-                return "text behind a closing quote";
-        } else {
-            const char *begin = to;
-
-            while (*from && *from != ',')
-                *to++ = *from++;
-            while (to > begin && (to[-1] == ' ' || to[-1] == '\t'))
-                to--;
-        }
-        if (!*from) {
-            *to = '\0';
-            break;
-        }
-        from++;
-        *to++ = '\0';
-    }
-    *n_out = n;
-    return NULL;
-}
-
-/* Comments and empty lines hold nothing. */
-static bool is_blank(const char *line)
-{
-    line += strspn(line, " \t");
-    return *line == '\0' || *line == '#';
+    if (n - at < sizeof first - 1 || memcmp(line + at, first, sizeof first - 1) != 0)
+        return false;
+    at += sizeof first - 1;
+    return at == n || strchr("\", \t\r", line[at]) != NULL;
 }
 
 static bool csv_sniff(const char *text, size_t len)
 {
-    static const char first[] = "operator";
-    size_t at = len >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
+    size_t n = 0;
+    const char *line = ks_import_first_line(text, len, &n);
 
-    while (at < len) {
-        const char *end = memchr(text + at, '\n', len - at);
-        size_t n = end ? (size_t)(end - text) - at : len - at;
-        size_t skip = 0;
-
-        while (skip < n && strchr(" \t\r\"", text[at + skip]) && text[at + skip])
-            skip++;
-        if (skip < n && text[at + skip] != '#')
-            return n - skip >= sizeof first - 1 &&
-                   memcmp(text + at + skip, first, sizeof first - 1) == 0;
-        at += n + 1;
-    }
-    return false;
+    return line && is_header(line, n);
 }
 
 static int fail_header(struct reader *r, size_t i, const char *fmt, const char *hint)
@@ -118,15 +68,18 @@ static int keep_header(struct reader *r)
     const char *wrong;
 
     r->header_line = r->im.line;
+    r->has_operator = false;
+    ks_buf_clear(&r->header_text);
     ks_buf_put(&r->header_text, ks_buf_text(&r->im.text), r->im.text.len);
     if (!ks_buf_ok(&r->header_text) || !r->header_text.data)
         return ks_fail(r->im.err, KS_ENOMEM, "no memory for a header");
-    wrong = split((char *)r->header_text.data, r->header, &r->n_columns);
+    wrong = ks_import_split((char *)r->header_text.data, r->header, MOST_FIELDS, &r->n_columns);
     if (wrong)
         return ks_fail(r->im.err, KS_EFORMAT, "%s:%" PRIu64 ": %s", r->im.name, r->header_line,
                        wrong);
     if (strcmp(r->header[0], "operator") != 0)
         return fail_header(r, 0, "'%s', but the first column must be 'operator'%s", "");
+    r->has_header = true;
     return 0;
 }
 
@@ -166,14 +119,11 @@ static bool has_column(const struct reader *r, int column)
     return false;
 }
 
-/* The first row names the operator, and with it the columns. */
-static int read_header(struct reader *r)
+/* The operator that the first row below a header names decides what its columns are. */
+static int read_columns(struct reader *r)
 {
-    int rc = ks_operator_find(r->field[0], &r->op, r->im.err);
+    int rc = 0;
 
-    if (rc < 0)
-        return ks_err_context(r->im.err, KS_EFORMAT, "%s:%" PRIu64 ": column 1", r->im.name,
-                              r->im.line);
     for (size_t i = 0; rc == 0 && i < r->n_columns; i++)
         rc = find_column(r, i);
     if (rc < 0)
@@ -210,11 +160,12 @@ static int set_choice(struct reader *r, size_t i, int index, uint32_t *out)
 
 static int set_number(struct reader *r, size_t i, int64_t *out)
 {
+    const char *wrong = ks_import_number(r->field[i], out);
     int rc;
 
-    if (ks_import_whole(r->field[i], out))
+    if (!wrong)
         return 1;
-    rc = refuse_field(r, i, "is not a whole number");
+    rc = refuse_field(r, i, wrong);
     return rc < 0 ? rc : 0;
 }
 
@@ -230,6 +181,19 @@ static int set_name(struct reader *r, size_t i, struct ks_problem *p)
     return rc < 0 ? rc : 0;
 }
 
+static int set_operator(struct reader *r, size_t i)
+{
+    char why[120];
+
+    if (strcmp(r->field[i], ks_operators[r->op]->name) == 0)
+        return 1;
+    snprintf(why, sizeof why,
+             "is not %s, the operator below the header in line %" PRIu64
+             ": another operator needs a header of its own",
+             ks_operators[r->op]->name, r->header_line);
+    return refuse_field(r, i, why);
+}
+
 /* An empty field is like an absent column. */
 static int set_field(struct reader *r, size_t i, struct ks_problem *p)
 {
@@ -237,9 +201,7 @@ static int set_field(struct reader *r, size_t i, struct ks_problem *p)
 
     switch (r->column[i]) {
     case COL_OPERATOR:
-        if (strcmp(text, ks_operators[r->op]->name) == 0)
-            return 1;
-        return refuse_field(r, i, "is not the operator of this list: one list, one operator");
+        return set_operator(r, i);
     case COL_DIRECTION:
         return set_choice(r, i, ks_direction_from(text), &p->direction);
     case COL_DTYPE:
@@ -255,25 +217,14 @@ static int set_field(struct reader *r, size_t i, struct ks_problem *p)
     }
 }
 
-static int read_row(struct reader *r)
+static int take_fields(struct reader *r)
 {
-    const char *wrong = split((char *)r->im.text.data, r->field, &r->n_fields);
-    struct ks_problem p;
+    struct ks_problem p = ks_problem_blank(r->op);
     struct ks_err why;
-    int rc = 0;
 
-    if (wrong)
-        return ks_import_refuse(&r->im, "%s", wrong);
-    if (!r->has_operator)
-        rc = read_header(r);
-    if (rc < 0)
-        return rc;
-    if (r->n_fields != r->n_columns)
-        return ks_import_refuse(&r->im, "%zu fields, the header has %zu columns", r->n_fields,
-                                r->n_columns);
-    p = ks_problem_blank(r->op);
     for (size_t i = 0; i < r->n_columns; i++) {
-        rc = set_field(r, i, &p);
+        int rc = set_field(r, i, &p);
+
         if (rc <= 0)
             return rc;
     }
@@ -282,22 +233,46 @@ static int read_row(struct reader *r)
     return ks_import_take(&r->im, &p, 1);
 }
 
+static int read_row(struct reader *r)
+{
+    const char *wrong =
+        ks_import_split((char *)r->im.text.data, r->field, MOST_FIELDS, &r->n_fields);
+    struct ks_err why;
+    int rc;
+
+    if (wrong)
+        return ks_import_refuse(&r->im, "%s", wrong);
+    if (!r->has_operator) {
+        if (ks_operator_find(r->field[0], &r->op, &why) < 0)
+            return ks_import_refuse(&r->im, "column 1: %s", why.text);
+        rc = read_columns(r);
+        if (rc < 0)
+            return rc;
+    }
+    if (r->n_fields != r->n_columns)
+        return ks_import_refuse(&r->im, "%zu fields, the header has %zu columns", r->n_fields,
+                                r->n_columns);
+    return take_fields(r);
+}
+
 static int read_lines(struct reader *r)
 {
-    bool has_header = false;
     int rc;
 
     while ((rc = ks_import_line(&r->im)) == 1) {
-        if (is_blank(ks_buf_text(&r->im.text)) || !has_header)
+        const char *line = ks_buf_text(&r->im.text), *first = line + strspn(line, " \t");
+        bool is_row = r->has_header && !is_header(first, strlen(first));
+
+        if (ks_import_is_blank(line)) {
             r->im.set->n_other++;
-        if (is_blank(ks_buf_text(&r->im.text)))
             continue;
-        rc = has_header ? read_row(r) : keep_header(r);
+        }
+        r->im.set->n_other += !is_row;
+        rc = is_row ? read_row(r) : keep_header(r);
         if (rc < 0)
             return rc;
-        has_header = true;
     }
-    if (rc == 0 && !has_header)
+    if (rc == 0 && !r->has_header)
         return ks_fail(r->im.err, KS_EFORMAT, "%s: no header (it begins with 'operator,')",
                        r->im.name);
     return rc;

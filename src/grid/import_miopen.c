@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { ALL_DIRECTIONS = 7, WORD_MAX = 64 };
+enum { ALL_DIRECTIONS = 7 };
 
 /* One command on its way: where the scan stands, and what the flags said. */
 struct command {
@@ -214,42 +214,22 @@ static int take_command(struct command *c)
     if (obstacle)
         return ks_import_refuse(c->im, "%s", obstacle);
     for (int bit = 0; bit < KS_N_DIRECTIONS; bit++) {
-        uint32_t conv;
+        int rc;
 
         if (!(mask & (int64_t)1 << bit))
             continue;
-        if (ks_operator_find("grouped_conv", &conv, c->im->err) < 0)
-            return KS_ENOENT;
-        p[n] = ks_problem_blank(conv);
+        rc = ks_import_blank_conv(c->im, &p[n]);
+        if (rc < 0)
+            return rc;
         p[n].direction = direction_of(c, bit);
         p[n].dtype = (uint32_t)c->dtype;
         p[n].layout = layout;
         set_dims(c, &p[n]);
-        snprintf(p[n].name, sizeof p[n].name, "%.80s:%llu",
-                 strrchr(c->im->name, '/') ? strrchr(c->im->name, '/') + 1 : c->im->name,
-                 (unsigned long long)c->im->line);
         if (ks_problem_finish(&p[n], &why) < 0)
             return ks_import_refuse_err(c->im, &why);
         n++;
     }
     return ks_import_take(c->im, p, n);
-}
-
-/* Ends the command at what a shell would take: ; | & < > and a comment. "-#" and "-$" are flags. */
-static size_t command_length(const char *text)
-{
-    size_t n = 0;
-
-    for (; text[n]; n++) {
-        bool is_word_start = n == 0 || text[n - 1] == ' ' || text[n - 1] == '\t';
-
-        if (strchr(";|&<>", text[n]) || (text[n] == '#' && is_word_start))
-            break;
-    }
-    /* The number of a redirected descriptor belongs to the shell: "2> log". */
-    if (text[n] == '>' && n > 1 && text[n - 1] >= '0' && text[n - 1] <= '9' && text[n - 2] == ' ')
-        n--;
-    return n;
 }
 
 static const struct base_name *find_base(const char *word)
@@ -276,50 +256,26 @@ static int read_command(struct ks_import *im, const char *base, char *args, bool
     return take_command(&c);
 }
 
-/* The word behind "MIOpenDriver" or "MIOpenDriver.exe"; NULL: the name is only part of a word. */
-static char *driver_word(char *behind, char word[WORD_MAX])
-{
-    size_t n;
-
-    if (strncmp(behind, ".exe", 4) == 0)
-        behind += 4;
-    behind += *behind == '"' || *behind == '\'';
-    if (*behind != ' ' && *behind != '\t')
-        return NULL;
-    behind += strspn(behind, " \t");
-    n = strcspn(behind, " \t;|&<>");
-    snprintf(word, WORD_MAX, "%.*s", (int)(n < WORD_MAX ? n : WORD_MAX - 1), behind);
-    return behind + n;
-}
-
 static bool is_log_line(const char *line)
 {
     return strstr(line, "[LogCmd") || strstr(line, "Algorithm:");
 }
 
+static bool is_conv(const char *word)
+{
+    return strncmp(word, "conv", 4) == 0;
+}
+
 static int read_line(struct ks_import *im)
 {
-    static const char driver[] = "MIOpenDriver";
-    char *line = (char *)im->text.data, *at = line;
-    bool is_log = line && is_log_line(line), has_command = false;
+    char *at = (char *)im->text.data;
+    bool is_log = at && is_log_line(at), has_command = false;
+    struct ks_import_command c;
     int rc = 0;
 
-    if (line && line[strspn(line, " \t")] == '#')
-        at = NULL;
-    while (rc == 0 && at && (at = strstr(at, driver)) != NULL) {
-        char word[WORD_MAX], *args, ended_by;
-        size_t n;
-
-        at += sizeof driver - 1;
-        args = driver_word(at, word);
-        if (!args || strncmp(word, "conv", 4) != 0)
-            continue;
-        n = command_length(args);
-        ended_by = args[n];
-        args[n] = '\0';
+    while (rc == 0 && ks_import_next_command(&at, "MIOpenDriver", is_conv, &c)) {
         has_command = true;
-        rc = read_command(im, word, args, is_log);
-        at = ended_by && ended_by != '#' ? args + n + 1 : NULL;
+        rc = read_command(im, c.word, c.args, is_log);
     }
     im->set->n_other += !has_command;
     return rc;

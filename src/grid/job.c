@@ -134,18 +134,24 @@ static int check_measure(const struct source *s, const struct ks_node *root, con
     return 0;
 }
 
-static int read_path(const struct source *s, const struct ks_node *obj, const char *key, char *out)
+/* The file that the document names at `n`. */
+static int find_path(const struct source *s, const struct ks_node *n, const char *name, char *out)
 {
-    char name[KS_PATH_MAX], where[256];
-    int rc = ks_grid_field_text(s->doc, obj, key, NULL, name, sizeof name, s->err);
+    char where[256];
+    int rc = ks_find_file(s->dir, name, out, KS_PATH_MAX, s->err);
 
-    if (rc < 0)
-        return rc;
-    rc = ks_find_file(s->dir, name, out, KS_PATH_MAX, s->err);
     if (rc == 0)
         return 0;
-    ks_node_where(s->doc, ks_node_at(obj, key), where, sizeof where);
+    ks_node_where(s->doc, n, where, sizeof where);
     return ks_err_context(s->err, rc, "%s", where);
+}
+
+static int read_path(const struct source *s, const struct ks_node *obj, const char *key, char *out)
+{
+    char name[KS_PATH_MAX];
+    int rc = ks_grid_field_text(s->doc, obj, key, NULL, name, sizeof name, s->err);
+
+    return rc < 0 ? rc : find_path(s, ks_node_at(obj, key), name, out);
 }
 
 static int read_kernels(const struct source *s, const struct ks_node *obj, struct ks_job *j)
@@ -211,27 +217,62 @@ static int read_directions(const struct source *s, const struct ks_node *obj, ui
     return rc;
 }
 
+static int read_excludes(const struct source *s, const struct ks_node *obj,
+                         struct ks_job_problems *p)
+{
+    const struct ks_node *list = ks_node_at(obj, "exclude");
+    int rc = 0;
+
+    if (list && (ks_node_kind(list) != KS_JSON_ARRAY || ks_node_size(list) > KS_JOB_EXCLUDES))
+        return ks_node_fail(s->doc, list, s->err, "a list of at most %d files is wanted",
+                            KS_JOB_EXCLUDES);
+    for (const struct ks_node *n = list ? ks_node_first(list) : NULL; rc == 0 && n;
+         n = ks_node_next(n)) {
+        const char *name;
+
+        rc = ks_node_str(s->doc, n, &name, s->err);
+        if (rc == 0)
+            rc = find_path(s, n, name, p->exclude[p->n_exclude]);
+        p->n_exclude += rc == 0;
+    }
+    return rc;
+}
+
+static int read_sample(const struct source *s, const struct ks_node *obj, struct ks_job_problems *p)
+{
+    const struct ks_node *stratified = ks_node_at(obj, "stratified");
+    int64_t seed = 0;
+    int rc = read_natural(s, obj, "sample", &p->sample);
+
+    if (rc == 0)
+        rc = read_natural(s, obj, "seed", &seed);
+    if (rc == 0 && stratified)
+        rc = ks_node_bool(s->doc, stratified, &p->is_stratified, s->err);
+    if (rc == 0 && p->is_stratified && p->sample == 0)
+        rc = ks_node_fail(s->doc, stratified, s->err, "stratified needs a sample");
+    p->seed = (uint64_t)seed;
+    return rc;
+}
+
 static int read_problems(const struct source *s, const struct ks_node *obj, struct ks_job *j)
 {
-    static const char *const keys[] = { "file",  "sample",     "seed", "layout",
-                                        "dtype", "directions", NULL };
+    static const char *const keys[] = { "file",       "sample",  "seed",  "stratified", "layout",
+                                        "directions", "exclude", "dtype", NULL };
     struct ks_job_problems *p = &j->problems[j->n_problems];
-    int64_t seed = 0;
     int rc = ks_node_only(s->doc, obj, keys, s->err);
 
     if (rc == 0)
         rc = read_path(s, obj, "file", p->file);
     if (rc == 0)
-        rc = read_natural(s, obj, "sample", &p->sample);
+        rc = read_sample(s, obj, p);
     if (rc == 0)
-        rc = read_natural(s, obj, "seed", &seed);
+        rc = read_excludes(s, obj, p);
     if (rc == 0)
         rc = read_name(s, obj, "layout", ks_layout_name, KS_N_LAYOUTS, &p->layout);
     if (rc == 0)
         rc = read_name(s, obj, "dtype", ks_dtype_name, KS_N_DTYPES, &p->dtype);
     if (rc == 0)
         rc = read_directions(s, obj, &p->directions);
-    p->seed = (uint64_t)seed;
     if (rc == 0)
         j->n_problems++;
     return rc;

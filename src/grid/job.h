@@ -13,8 +13,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define KS_PATH_MAX  1024
-#define KS_JOB_LISTS 32
+#define KS_PATH_MAX     1024
+#define KS_JOB_LISTS    32
+#define KS_JOB_EXCLUDES 8
 
 struct ks_job_measure {
     uint32_t warmup_ms, min_samples, max_samples, max_ms;
@@ -46,6 +47,9 @@ struct ks_job_problems {
     char file[KS_PATH_MAX]; /* absolute */
     int64_t sample;         /* 0 = all */
     uint64_t seed;
+    bool is_stratified;                         /* the sample is by shape class */
+    char exclude[KS_JOB_EXCLUDES][KS_PATH_MAX]; /* lists whose problems are left out; absolute */
+    uint32_t n_exclude;
     int layout, dtype;   /* -1 = as in the list */
     uint32_t directions; /* bit mask 1 << enum ks_direction; 0 = as in the list */
 };

@@ -70,6 +70,14 @@ static void print_problems(struct ks_jw *w, const struct ks_job_problems *p)
         ks_jw_int(w, "sample", p->sample);
     if (p->sample)
         ks_jw_u64(w, "seed", p->seed);
+    if (p->is_stratified)
+        ks_jw_bool(w, "stratified", true);
+    if (p->n_exclude) {
+        ks_jw_open(w, "exclude", '[');
+        for (uint32_t i = 0; i < p->n_exclude; i++)
+            ks_jw_str(w, NULL, p->exclude[i]);
+        ks_jw_close(w, ']');
+    }
     if (p->layout >= 0)
         ks_jw_str(w, "layout", ks_layout_name((uint32_t)p->layout));
     if (p->dtype >= 0)

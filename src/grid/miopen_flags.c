@@ -69,26 +69,6 @@ static const struct row rows[] = {
 };
 enum { N_ROWS = sizeof rows / sizeof rows[0] };
 
-/* The next word in place, quotes removed; NULL at the end. */
-static char *next_word(char **at)
-{
-    char *word = *at + strspn(*at, " \t"), *end;
-    char quote;
-
-    if (!*word)
-        return NULL;
-    quote = *word == '"' || *word == '\'' ? *word : '\0';
-    end = quote ? strchr(word + 1, quote) : NULL;
-    if (end) {
-        word++;
-    } else {
-        end = word + strcspn(word, " \t");
-    }
-    *at = *end ? end + 1 : end;
-    *end = '\0';
-    return word;
-}
-
 static const struct row *find_flag(const char *word, char *why, size_t cap)
 {
     const char *names[N_ROWS + 1] = { NULL }, *near;
@@ -118,6 +98,7 @@ static bool is_flag(const char *word)
 static bool store(const struct row *r, const char *value, struct ks_miopen_flags *out, char *why,
                   size_t cap)
 {
+    const char *wrong;
     int64_t v;
 
     if (r->flag == KS_MIO_N_USED)
@@ -130,8 +111,9 @@ static bool store(const struct row *r, const char *value, struct ks_miopen_flags
         memcpy(out->text[r->flag], value, strlen(value) + 1);
         return true;
     }
-    if (!ks_import_whole(value, &v)) {
-        snprintf(why, cap, "--%s: '%.40s' is not a whole number", r->name, value);
+    wrong = ks_import_number(value, &v);
+    if (wrong) {
+        snprintf(why, cap, "--%s: '%.40s' %s", r->name, value, wrong);
         return false;
     }
     if (v > INT32_MAX || v < INT32_MIN) {
@@ -160,9 +142,9 @@ bool ks_miopen_flags_parse(char *args, struct ks_miopen_flags *out, char *why_ou
     for (int i = 0; i < N_ROWS; i++)
         if (rows[i].def && !store(&rows[i], rows[i].def, &f, why_out, cap))
             return false;
-    while ((word = next_word(&args)) != NULL) {
+    while ((word = ks_import_word(&args)) != NULL) {
         const struct row *r = find_flag(word, why_out, cap);
-        char *value = r ? next_word(&args) : NULL;
+        char *value = r ? ks_import_word(&args) : NULL;
 
         if (r && (!value || is_flag(value)))
             snprintf(why_out, cap, "%.40s has no value", word);

@@ -12,7 +12,10 @@
 #include <string.h>
 
 /* In the order of sniffing. */
-const struct ks_importer *const ks_importers[] = { &ks_import_csv, &ks_import_miopen, NULL };
+const struct ks_importer *const ks_importers[] = {
+    &ks_import_csv, &ks_import_ck, &ks_import_generator, &ks_import_miopen, &ks_import_ckprofiler,
+    &ks_import_fdb, NULL
+};
 
 void ks_problem_set_init(struct ks_problem_set *s)
 {
@@ -21,7 +24,11 @@ void ks_problem_set_init(struct ks_problem_set *s)
 
 void ks_problem_set_release(struct ks_problem_set *s)
 {
+    for (uint32_t i = 0; i < s->n_files; i++)
+        free(s->files[i]);
+    free(s->files);
     free(s->problems);
+    free(s->origins);
     free(s->refusals);
     free(s->slots);
     *s = (struct ks_problem_set){ 0 };
@@ -51,22 +58,53 @@ static int rebuild_slots(struct ks_problem_set *s, uint32_t n_slots, struct ks_e
     return 0;
 }
 
+static int grow(struct ks_problem_set *s, uint32_t cap, struct ks_err *err)
+{
+    struct ks_problem *problems;
+    struct ks_origin *origins;
+
+    if (cap > (uint32_t)1 << 28)
+        return ks_fail(err, KS_ENOMEM, "too many problems");
+    problems = realloc(s->problems, cap * sizeof *problems);
+    if (!problems)
+        return ks_fail(err, KS_ENOMEM, "no memory for %u problems", cap);
+    s->problems = problems;
+    origins = realloc(s->origins, cap * sizeof *origins);
+    if (!origins)
+        return ks_fail(err, KS_ENOMEM, "no memory for %u problems", cap);
+    s->origins = origins;
+    s->cap = cap;
+    return 0;
+}
+
 static int reserve(struct ks_problem_set *s, struct ks_err *err)
 {
-    if (s->n == s->cap) {
-        uint32_t cap = s->cap ? 2 * s->cap : 64;
-        struct ks_problem *more;
+    int rc = s->n == s->cap ? grow(s, s->cap ? 2 * s->cap : 64, err) : 0;
 
-        if (cap > (uint32_t)1 << 28)
-            return ks_fail(err, KS_ENOMEM, "too many problems");
-        more = realloc(s->problems, cap * sizeof *more);
-        if (!more)
-            return ks_fail(err, KS_ENOMEM, "no memory for %u problems", cap);
-        s->problems = more;
-        s->cap = cap;
-    }
+    if (rc < 0)
+        return rc;
     return 2 * (s->n + 1) > s->n_slots ? rebuild_slots(s, s->n_slots ? 2 * s->n_slots : 256, err)
                                        : 0;
+}
+
+/* Files come one after the other: only the last can be the one. */
+static int intern_file(struct ks_problem_set *s, const char *file, uint32_t *out,
+                       struct ks_err *err)
+{
+    char **more;
+
+    if (s->n_files == 0 || strcmp(s->files[s->n_files - 1], file) != 0) {
+        more = realloc(s->files, (s->n_files + 1) * sizeof *more);
+        if (!more)
+            return ks_fail(err, KS_ENOMEM, "no memory for a file's name");
+        s->files = more;
+        s->files[s->n_files] = strdup(file);
+        if (!s->files[s->n_files])
+            return ks_fail(err, KS_ENOMEM, "no memory for a file's name");
+        s->n_files++;
+    }
+    *out = s->n_files;
+    return 0;
 }
 
 static bool is_same(const struct ks_problem *a, const struct ks_problem *b)
@@ -89,11 +127,15 @@ static int merge(struct ks_problem *into, const struct ks_problem *p, struct ks_
     return 0;
 }
 
-int ks_problem_set_add(struct ks_problem_set *s, const struct ks_problem *p, struct ks_err *err)
+int ks_problem_set_add_from(struct ks_problem_set *s, const struct ks_problem *p, const char *file,
+                            uint64_t line, struct ks_err *err)
 {
+    struct ks_origin origin = { .line = line };
     uint32_t at;
     int rc = reserve(s, err);
 
+    if (rc == 0 && file)
+        rc = intern_file(s, file, &origin.file, err);
     if (rc < 0)
         return rc;
     at = find_slot(s, p->id);
@@ -102,11 +144,30 @@ int ks_problem_set_add(struct ks_problem_set *s, const struct ks_problem *p, str
         if (rc < 0)
             return rc;
     } else {
+        s->origins[s->n] = origin;
         s->problems[s->n++] = *p;
         s->slots[at] = s->n;
     }
     s->n_problems_raw++;
     return 0;
+}
+
+int ks_problem_set_add(struct ks_problem_set *s, const struct ks_problem *p, struct ks_err *err)
+{
+    return ks_problem_set_add_from(s, p, NULL, 0, err);
+}
+
+const char *ks_problem_set_origin(const struct ks_problem_set *s, uint32_t i, uint64_t *line_out)
+{
+    const struct ks_origin *o = &s->origins[i];
+
+    *line_out = o->line;
+    return o->file ? s->files[o->file - 1] : "";
+}
+
+int64_t ks_problem_set_find(const struct ks_problem_set *s, uint64_t id)
+{
+    return s->n_slots ? (int64_t)s->slots[find_slot(s, id)] - 1 : -1;
 }
 
 int ks_problem_set_refuse(struct ks_problem_set *s, const char *file, uint64_t line,
@@ -186,17 +247,35 @@ int ks_problem_set_read(struct ks_problem_set *s, const char *path, const char *
     return rc;
 }
 
-int ks_problem_set_sample(struct ks_problem_set *s, uint32_t n, uint64_t seed, struct ks_err *err)
+int ks_problem_set_keep(struct ks_problem_set *s, const bool *is_kept, struct ks_err *err)
 {
-    uint32_t kept = 0, total = s->n;
+    uint32_t n = 0;
 
-    if (n >= total)
-        return 0;
-    /* Selection sampling: each is taken with probability wanted / left. Source: Knuth, TAOCP 2,
-     * algorithm 3.4.2 S. */
-    for (uint32_t i = 0; kept < n; i++)
-        if (ks_rng_below(&seed, total - i) < n - kept)
-            s->problems[kept++] = s->problems[i];
-    s->n = kept;
-    return rebuild_slots(s, s->n_slots, err);
+    for (uint32_t i = 0; i < s->n; i++)
+        if (is_kept[i]) {
+            s->problems[n] = s->problems[i];
+            s->origins[n++] = s->origins[i];
+        }
+    s->n = n;
+    return s->n_slots ? rebuild_slots(s, s->n_slots, err) : 0;
+}
+
+int ks_problem_set_exclude(struct ks_problem_set *s, const struct ks_problem_set *other,
+                           uint32_t *n_removed_out, struct ks_err *err)
+{
+    bool *is_kept = calloc((size_t)s->n + 1, sizeof *is_kept);
+    uint32_t n_removed = 0;
+    int rc;
+
+    if (!is_kept)
+        return ks_fail(err, KS_ENOMEM, "no memory for %u problems", s->n);
+    for (uint32_t i = 0; i < s->n; i++) {
+        is_kept[i] = ks_problem_set_find(other, s->problems[i].id) < 0;
+        n_removed += !is_kept[i];
+    }
+    rc = ks_problem_set_keep(s, is_kept, err);
+    free(is_kept);
+    if (rc == 0 && n_removed_out)
+        *n_removed_out = n_removed;
+    return rc;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* problems.h - problem sets: lists from files, canonical and distinct.
  *
- * To add an importer: one file import_<name>.c and one row in ks_importers[] (problems.c). */
+ * To add an importer: one file import_<name>.c, one row in ks_importers[] (problems.c), one
+ * unit test and one fuzz target. */
 #ifndef KS_GRID_PROBLEMS_H
 #define KS_GRID_PROBLEMS_H
 
@@ -16,10 +17,18 @@ struct ks_refusal {
     uint64_t line;
     char reason[160];
 };
+/* Where a problem was first read. */
+struct ks_origin {
+    uint32_t file; /* index into the set's files + 1; 0: not from a file */
+    uint64_t line;
+};
 struct ks_problem_set {
     struct ks_problem
-        *problems; /* [n] distinct by id, in order of first appearance; counts added */
+        *problems;             /* [n] distinct by id, in order of first appearance; counts added */
+    struct ks_origin *origins; /* [n] */
     uint32_t n, cap;
+    char **files; /* [n_files] */
+    uint32_t n_files;
     struct ks_refusal *refusals; /* [n_refusals] */
     uint32_t n_refusals, cap_refusals;
     /* n_commands = n_taken + n_refused; one command may give several problems (-F 0). n_other:
@@ -31,7 +40,7 @@ struct ks_problem_set {
 };
 
 struct ks_importer {
-    const char *name;                            /* "csv", "miopen" */
+    const char *name;                            /* as --from takes it */
     bool (*sniff)(const char *text, size_t len); /* does this file look like mine? */
     /* Adds what the text holds; bad lines become refusals, only an unreadable file is an error.
      * `name` is the file for messages. strict: the first refusal is an error (job files). */
@@ -45,6 +54,12 @@ void ks_problem_set_release(struct ks_problem_set *s);
 /* Takes one finished problem: appended, or merged into the one with the same id. Two different
  * canonical texts with one id are KS_EFORMAT (collision). */
 int ks_problem_set_add(struct ks_problem_set *s, const struct ks_problem *p, struct ks_err *err);
+/* The same for one that was read: ks_problem_set_origin() tells where. file NULL: from nowhere. */
+int ks_problem_set_add_from(struct ks_problem_set *s, const struct ks_problem *p, const char *file,
+                            uint64_t line, struct ks_err *err);
+/* The file (borrowed; "" for none) and line of problem i. */
+const char *ks_problem_set_origin(const struct ks_problem_set *s, uint32_t i, uint64_t *line_out);
+int64_t ks_problem_set_find(const struct ks_problem_set *s, uint64_t id); /* index; -1: absent */
 int ks_problem_set_refuse(struct ks_problem_set *s, const char *file, uint64_t line,
                           const char *reason, struct ks_err *err);
 /* from: importer name or "auto". */
@@ -52,7 +67,17 @@ int ks_problem_set_refuse(struct ks_problem_set *s, const char *file, uint64_t l
  * strict: KS_EFORMAT "file:line: reason" for the first bad line. */
 int ks_problem_set_read(struct ks_problem_set *s, const char *path, const char *from, bool strict,
                         struct ks_err *err);
+/* Keeps the problems i with is_kept[i], in their order. */
+int ks_problem_set_keep(struct ks_problem_set *s, const bool *is_kept, struct ks_err *err);
+/* Removes what `other` holds, by id; *n_removed_out (NULL: not wanted) says how many. */
+int ks_problem_set_exclude(struct ks_problem_set *s, const struct ks_problem_set *other,
+                           uint32_t *n_removed_out, struct ks_err *err);
 /* Seeded sample of n without replacement, kept in their order. */
 int ks_problem_set_sample(struct ks_problem_set *s, uint32_t n, uint64_t seed, struct ks_err *err);
+/* The same by shape class (problem_class.h): every class that occurs is there, at least once, and
+ * as near to its share as whole numbers allow (largest remainders). KS_EINVAL: n is smaller than
+ * the number of classes. */
+int ks_problem_set_stratify(struct ks_problem_set *s, uint32_t n, uint64_t seed,
+                            struct ks_err *err);
 
 #endif

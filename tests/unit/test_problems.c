@@ -74,7 +74,9 @@ static void errors_name_file_line_and_column(void **state)
         { HEAD "gruoped_conv,forward,fp32,nhwgc,4,8,1,9,9,1,3,3\n",
           "f.csv:2: column 1: no operator 'gruoped_conv'; known: grouped_conv" },
         { HEAD ROW "gemm,forward,fp32,nhwgc,4,8,1,9,9,1,3,3\n",
-          "f.csv:3: column 1 (operator): 'gemm' is not the operator of this list" },
+          "f.csv:3: column 1 (operator): 'gemm' is not grouped_conv, the operator below the header "
+          "in "
+          "line 1: another operator needs" },
         { "operator,direction,dtype,layout,c_totl\n" ROW,
           "f.csv:1: column 5: unknown column 'c_totl', did you mean 'c_total'" },
         { "operator,direction,dtype,layout,hi,hi\n" ROW, "f.csv:1: column 6: 'hi' stands twice" },
@@ -266,10 +268,13 @@ static void files_that_cannot_be_read(void **state)
     } rows[] = {
         { DATA "absent.csv", "auto", "absent.csv", KS_ENOENT },
         { DATA, "auto", "is a directory", KS_EINVAL },
-        { DATA "tiny.k", "auto", "looks like no known problem list (csv, miopen)", KS_EFORMAT },
+        { DATA "tiny.k", "auto",
+          "looks like no known problem list (csv, ck, generator, miopen, ckprofiler, "
+          "fdb)",
+          KS_EFORMAT },
         { DATA "good.csv", "cvs", "no importer 'cvs', did you mean 'csv'; available: auto, csv",
           KS_EINVAL },
-        { DATA "good.csv", "ck", "no importer 'ck'", KS_EINVAL },
+        { DATA "good.csv", "pytorch", "no importer 'pytorch'", KS_EINVAL },
     };
 
     (void)state;
@@ -299,6 +304,17 @@ static void files_are_told_apart(void **state)
         { "", NULL },
         { "#", NULL },
         { "n,c,h\n1,2,3\n", NULL },
+        { "operators,direction\n", NULL },
+        { "# x\nN,C,K,G,Hi,Wi,Y,X,direction\n", "ck" },
+        { "\xef\xbb\xbf\"X\",\"Y\",\"Wi\", Hi ,G,K,C,N\r\n", "ck" },
+        { "N,C,K,G,Hi,Wi,Y\n", NULL },
+        { " \n{ \"operator\": \"gemm\", \"sets\": [] }", "generator" },
+        { "{ \"name\": \"a job\" }", NULL },
+        { "[ \"sets\" ]", NULL },
+        { "$ ./bin/ckProfiler conv_fwd 1\n", "ckprofiler" },
+        { "1-2-3-3x3-4-5-6-7-0x0-1x1-1x1-0-NCHW-FP32-F=x\n", "fdb" },
+        { "1-2-3-3x3-4-5-6-7-0x0-1x1-1x1-0-NCHW-FP32-F\n", NULL },
+        { "1-2-3-3x3-4-5-6=x\n", NULL },
     };
 
     (void)state;
