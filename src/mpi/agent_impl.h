@@ -21,6 +21,7 @@ struct work { /* one cell to run */
     uint32_t n_dirty;  /* contaminated measurements so far */
     uint32_t position; /* in its block; given when it is sent */
     uint32_t i_lease;  /* index into leases, NO_LEASE when it belongs to none */
+    uint32_t alias;    /* 1 + the instance whose code it is, 0: its own */
 };
 
 enum stage { STAGE_OPEN, STAGE_CELLS, STAGE_CLOSE, STAGE_END };
@@ -131,6 +132,8 @@ int ks_agent_end_lease(struct ks_agent *a, uint32_t i, struct ks_err *err);
 int ks_agent_take(struct ks_agent *a, const struct work *w, struct ks_record *r,
                   struct ks_err *err);
 void ks_agent_settle(struct ks_agent *a, const struct work *w);
+/* A control: an alias that is measured all the same. */
+void ks_agent_mark_alias(const struct ks_agent *a, const struct work *w, struct ks_record *r);
 /* Set the flags that follow from the record itself. true: contaminated. */
 bool ks_agent_judge(const struct ks_agent *a, struct ks_record *r);
 

@@ -56,6 +56,19 @@ void ks_agent_settle(struct ks_agent *a, const struct work *w)
         a->leases[w->i_lease].n_open--;
 }
 
+void ks_agent_mark_alias(const struct ks_agent *a, const struct work *w, struct ks_record *r)
+{
+    if (!w->alias)
+        return;
+    uint32_t i_first = w->alias - 1;
+    if (a->c.build && /* the compiler of this host may see a difference */
+        !ks_id128_eq(ks_build_artefact(a->c.build, i_first)->code_id,
+                     ks_build_artefact(a->c.build, w->i_instance)->code_id))
+        return;
+    r->flags |= KS_FL_ALIASED;
+    r->alias = a->c.grid->instances[i_first].id;
+}
+
 /* Blocks ----------------------------------------------------------------------------------------
  */
 
@@ -191,7 +204,7 @@ int ks_agent_take(struct ks_agent *a, const struct work *w, struct ks_record *r,
         struct work more = *w;
         more.attempt++;
         more.n_dirty++;
-        int rc = ks_agent_emit_start(a, &more, i_problem, 3, err);
+        int rc = ks_agent_emit_start(a, &more, i_problem, KS_WHY_CONTAMINATED, err);
         if (rc == 0)
             rc = ks_agent_emit_record(a, r, err);
         return rc < 0 ? rc : queue_again(a, &more, err);
@@ -258,7 +271,8 @@ static int pick_cell(struct ks_agent *a, uint32_t i, struct work *out, bool *is_
         *out = (struct work){ .i_instance = l->m.cells[k].i_instance,
                               .attempt = l->m.cells[k].attempt,
                               .round = l->m.cells[k].round,
-                              .i_lease = i };
+                              .i_lease = i,
+                              .alias = l->m.cells[k].alias };
         l->n_open++;
         if (is_runnable(a, l->m.i_problem, out->i_instance)) {
             *is_found = true;

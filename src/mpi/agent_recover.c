@@ -151,6 +151,7 @@ static void fill_record(const struct ks_agent *a, const struct work *w,
         r->code_id = art->code_id;
     }
     r->flags = KS_FL_UNCONFIRMED | (a->c.is_oversubscribed ? KS_FL_OVERSUBSCRIBED : 0);
+    ks_agent_mark_alias(a, w, r);
     classify(a, end, r);
 }
 
@@ -308,7 +309,7 @@ static int settle_retry(struct ks_agent *a, const struct ks_record *r, bool is_r
 {
     struct recovery *v = &a->recovery;
     struct work w = v->culprit;
-    int rc = ks_agent_emit_start(a, &w, v->i_problem, 1, err);
+    int rc = ks_agent_emit_start(a, &w, v->i_problem, KS_WHY_RETRY, err);
     if (rc == 0)
         rc = ks_agent_emit_record(a, v->first, err);
     if (rc < 0)
@@ -489,7 +490,7 @@ static int pass_judgement(struct ks_agent *a, struct ks_err *err)
         if (!counts)
             r->role = KS_ROLE_CONTROL;
         if (counts)
-            rc = ks_agent_emit_start(a, &v->suspects[i], v->i_problem, 2, err);
+            rc = ks_agent_emit_start(a, &v->suspects[i], v->i_problem, KS_WHY_SUSPECT, err);
         if (rc == 0)
             rc = ks_agent_emit_record(a, r, err);
     }

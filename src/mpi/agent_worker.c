@@ -347,6 +347,7 @@ static int take_record(struct ks_agent *a, const struct ks_frame *f, struct ks_e
     if (r->role == KS_ROLE_CANARY)
         return ks_recover_canary(a, r, err);
     struct work w = a->session.sent[a->session.n_done++];
+    ks_agent_mark_alias(a, &w, r);
     int rc = ks_worker_emit_output(a, &r->cell, &w, a->worker.printed + r->n_printed, err);
     if (rc < 0)
         return rc;

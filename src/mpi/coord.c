@@ -37,6 +37,8 @@ int ks_coord_create(const struct ks_coord_config *cfg, struct ks_coord **c_out, 
     for (uint32_t i = 0; rc == 0 && i < c->n_ranks; i++)
         c->ranks[i].seen_ns = c->started_ns;
     if (rc == 0)
+        rc = ks_coord_alias_open(c, err);
+    if (rc == 0)
         rc = ks_coord_open_sched(c, err);
     if (rc < 0) {
         ks_coord_destroy(c);
@@ -51,6 +53,7 @@ void ks_coord_destroy(struct ks_coord *c)
     if (!c)
         return;
     ks_sched_destroy(c->sched);
+    ks_coord_alias_close(c);
     free(c->ranks);
     free(c->bad);
     free(c->record);
@@ -122,6 +125,12 @@ static int take_start(struct ks_coord *c, const struct ks_frame *f, struct ks_er
     return rc < 0 ? rc : append_bytes(c, f->type, f->body, f->n, err);
 }
 
+static int take_build(struct ks_coord *c, const struct ks_frame *f, struct ks_err *err)
+{
+    int rc = ks_coord_alias_told(c, f, err);
+    return rc < 0 ? rc : append_bytes(c, f->type, f->body, f->n, err);
+}
+
 static int take_lease_end(struct ks_coord *c, uint32_t from, const struct ks_frame *f,
                           struct ks_err *err)
 {
@@ -161,9 +170,10 @@ int ks_coord_frame(struct ks_coord *c, uint32_t from, const struct ks_frame *f, 
         return take_start(c, f, err);
     case KS_F_EVENT:
         return take_event(c, f, err);
+    case KS_F_BUILD:
+        return take_build(c, f, err);
     case KS_F_HOST:
     case KS_F_DEVICE:
-    case KS_F_BUILD:
     case KS_F_OUTPUT:
     case KS_F_BLOCK:
         return append_bytes(c, f->type, f->body, f->n, err);

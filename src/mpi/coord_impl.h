@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* coord_impl.h - the coordinator's state, shared by coord.c (frames, journal), coord_lease.c (cells
- * and leases) and coord_ranks.c (who is there). */
+ * and leases), coord_alias.c (instances that are the same code) and coord_ranks.c (who is there).
+ */
 #ifndef KS_MPI_COORD_IMPL_H
 #define KS_MPI_COORD_IMPL_H
 
+#include "mpi/alias.h"
 #include "mpi/chaos.h"
 #include "mpi/coord.h"
 #include "mpi/msg.h"
@@ -38,11 +40,22 @@ struct bad_cell { /* a non-ok outcome, void if its device turns out to be bad */
     uint32_t rank, i_problem, i_instance, attempt;
 };
 
+struct alias_choice { /* which instance of a group is measured */
+    uint32_t i_problem, i_instance;
+};
+struct alias_books {
+    struct ks_id128 *code, *build; /* [n_instances] as told before measuring began; zero: not */
+    bool *is_disputed;             /* [n_instances] told in two ways */
+    struct ks_aliases groups;
+    struct alias_choice *chosen; /* [groups.n_groups] the last that was asked for */
+};
+
 struct ks_coord {
     struct ks_coord_config c;
     struct rank *ranks; /* [n_ranks] */
     uint32_t n_ranks;
     struct ks_sched *sched;
+    struct alias_books alias;
     uint64_t block_base;
     uint64_t started_ns, measuring_ns, last_beat_ns, pending_since_ns;
     uint64_t position, durable; /* of the journal */
@@ -72,9 +85,36 @@ int ks_coord_open_sched(struct ks_coord *c, struct ks_err *err);
 int ks_coord_give_leases(struct ks_coord *c, uint64_t now_ns, struct ks_err *err);
 int ks_coord_take_record(struct ks_coord *c, uint32_t from, const struct ks_frame *f,
                          struct ks_err *err);
+struct ks_cell ks_coord_cell(const struct ks_coord *c, uint32_t i_problem, uint32_t i_instance);
+/* The outcome that a cell has without being run, KS_O_NONE: it is to be run. */
+uint32_t ks_coord_settled(const struct ks_coord *c, uint32_t i_problem, uint32_t i_instance,
+                          const char **why_out);
+/* A record that no rank made; its attempt and time are set here. */
+int ks_coord_write_record(struct ks_coord *c, struct ks_record *r, struct ks_err *err);
 int ks_coord_write_outcome(struct ks_coord *c, uint32_t i_problem, uint32_t i_instance,
                            uint32_t outcome, const char *reason, struct ks_err *err);
+/* The cell has (again) no final outcome until this attempt has one. */
+int ks_coord_announce(struct ks_coord *c, uint32_t i_problem, uint32_t i_instance, uint32_t attempt,
+                      uint32_t rank, enum ks_start_why why, struct ks_err *err);
 void ks_coord_log_failure(const struct ks_coord *c, const struct ks_record *r);
+
+/* coord_alias.c */
+int ks_coord_alias_open(struct ks_coord *c, struct ks_err *err);
+void ks_coord_alias_close(struct ks_coord *c);
+/* A KS_F_BUILD frame; those after measuring has begun change nothing. */
+int ks_coord_alias_told(struct ks_coord *c, const struct ks_frame *f, struct ks_err *err);
+int ks_coord_alias_begin(struct ks_coord *c, struct ks_err *err); /* once, before the first lease */
+/* The instance that is measured in place of this one; KS_NO_ALIAS: none, it is measured itself. */
+uint32_t ks_coord_alias_of(struct ks_coord *c, uint32_t i_problem, uint32_t i_instance);
+/* Of a cell that could be run and has no final outcome: KS_CELL_DONE when it is an alias, which has
+ * its outcome now or gets it as soon as the instance that is measured in its place has one. */
+enum ks_cell_state ks_coord_alias_state(struct ks_coord *c, uint32_t i_problem,
+                                        uint32_t i_instance);
+/* The outcome of a cell has become final: those that wait for it get theirs. When it cannot run,
+ * the next of its group is measured. code: what was measured, zero when nothing was. Uses
+ * c->record. */
+int ks_coord_alias_settle(struct ks_coord *c, uint32_t i_problem, uint32_t i_instance,
+                          struct ks_id128 code, struct ks_err *err);
 
 /* coord_ranks.c */
 int ks_coord_hello(struct ks_coord *c, uint32_t from, const struct ks_frame *f, struct ks_err *err);

@@ -24,7 +24,7 @@ static double first_cost_s(const struct ks_grid *g, uint32_t i)
     return m->warmup_ms * 1e-3 + timing + 4 * call_s + 0.002;
 }
 
-static struct ks_cell cell_of(const struct ks_coord *c, uint32_t i_problem, uint32_t i_instance)
+struct ks_cell ks_coord_cell(const struct ks_coord *c, uint32_t i_problem, uint32_t i_instance)
 {
     const struct ks_grid *g = c->c.grid;
     return (struct ks_cell){ g->problems[i_problem].id, g->instances[i_instance].id, g->condition };
@@ -42,26 +42,57 @@ static int append_record(struct ks_coord *c, const struct ks_record *r, const vo
                           c->position - KS_FRAME_HEADER - n, err);
 }
 
+static void note_acked(struct ks_coord *c, const struct ks_record *r)
+{
+    char p[17], i[17], d[17];
+    if (!c->c.ack_log)
+        return;
+    ks_hex64(r->cell.problem, p);
+    ks_hex64(r->cell.instance, i);
+    ks_hex64(r->cell.condition, d);
+    ks_buf_printf(&c->acked, "%s %s %s %u %u\n", p, i, d, r->attempt, r->round);
+}
+
+int ks_coord_write_record(struct ks_coord *c, struct ks_record *r, struct ks_err *err)
+{
+    r->attempt = ks_ledger_next_attempt(ks_ledger_find(c->c.ledger, &r->cell));
+    r->started_ns = ks_realtime_ns();
+    ks_buf_clear(&c->body);
+    ks_record_encode(r, &c->body);
+    if (!ks_buf_ok(&c->body))
+        return ks_fail(err, KS_ENOMEM, "coordinator: out of memory");
+    int rc = append_record(c, r, c->body.data, c->body.len, err);
+    if (rc == 0)
+        note_acked(c, r);
+    return rc;
+}
+
 int ks_coord_write_outcome(struct ks_coord *c, uint32_t i_problem, uint32_t i_instance,
                            uint32_t outcome, const char *reason, struct ks_err *err)
 {
     struct ks_record *r = c->record;
     ks_record_init(r);
-    r->cell = cell_of(c, i_problem, i_instance);
-    r->attempt = ks_ledger_next_attempt(ks_ledger_find(c->c.ledger, &r->cell));
+    r->cell = ks_coord_cell(c, i_problem, i_instance);
     r->outcome = outcome;
-    r->started_ns = ks_realtime_ns();
     snprintf(r->reason, sizeof(r->reason), "%.159s", reason);
+    return ks_coord_write_record(c, r, err);
+}
+
+int ks_coord_announce(struct ks_coord *c, uint32_t i_problem, uint32_t i_instance, uint32_t attempt,
+                      uint32_t rank, enum ks_start_why why, struct ks_err *err)
+{
+    struct ks_start s = { .rank = rank, .why = why, .n_cells = 1 };
+    s.cells[0] = (struct ks_start_cell){ .cell = ks_coord_cell(c, i_problem, i_instance),
+                                         .attempt = attempt };
     ks_buf_clear(&c->body);
-    ks_record_encode(r, &c->body);
-    if (!ks_buf_ok(&c->body))
-        return ks_fail(err, KS_ENOMEM, "coordinator: out of memory");
-    return append_record(c, r, c->body.data, c->body.len, err);
+    ks_start_encode(&s, &c->body);
+    int rc = ks_coord_append(c, KS_F_START, err);
+    return rc < 0 ? rc : ks_ledger_start(c->c.ledger, &s, err);
 }
 
 /* An instance that cannot run here is settled without a worker. */
-static uint32_t settled_outcome(const struct ks_coord *c, uint32_t i_problem, uint32_t i_instance,
-                                const char **why_out)
+uint32_t ks_coord_settled(const struct ks_coord *c, uint32_t i_problem, uint32_t i_instance,
+                          const char **why_out)
 {
     *why_out = ks_grid_unsupported(c->c.grid, i_problem, i_instance);
     if (*why_out)
@@ -78,14 +109,14 @@ static uint32_t settled_outcome(const struct ks_coord *c, uint32_t i_problem, ui
 static enum ks_cell_state cell_state(void *ctx, uint32_t i_problem, uint32_t i_instance)
 {
     struct ks_coord *c = ctx;
-    struct ks_cell cell = cell_of(c, i_problem, i_instance);
+    struct ks_cell cell = ks_coord_cell(c, i_problem, i_instance);
     const struct ks_ledger_cell *known = ks_ledger_find(c->c.ledger, &cell);
     if (ks_ledger_is_final(known) && !(c->c.retry & (1u << known->outcome)))
         return KS_CELL_DONE;
     const char *why;
-    uint32_t outcome = settled_outcome(c, i_problem, i_instance, &why);
+    uint32_t outcome = ks_coord_settled(c, i_problem, i_instance, &why);
     if (outcome == KS_O_NONE)
-        return KS_CELL_RUN;
+        return ks_coord_alias_state(c, i_problem, i_instance);
     if (ks_ledger_is_final(known) && known->outcome == outcome)
         return KS_CELL_DONE;
     /* memory may fail: then the rank says the same of this cell itself */
@@ -136,8 +167,10 @@ static int send_lease(struct ks_coord *c, uint32_t rank, const struct ks_lease *
         .lease_id = l->id, .block_id = m.block_id, .rank = rank, .n_cells = l->n
     };
     for (uint32_t k = 0; k < l->n; k++) {
-        struct ks_cell cell = cell_of(c, l->i_problem, l->i_instance[k]);
+        struct ks_cell cell = ks_coord_cell(c, l->i_problem, l->i_instance[k]);
+        uint32_t i_first = ks_coord_alias_of(c, l->i_problem, l->i_instance[k]);
         m.cells[k].i_instance = l->i_instance[k];
+        m.cells[k].alias = i_first == KS_NO_ALIAS ? 0 : i_first + 1;
         m.cells[k].attempt = ks_ledger_next_attempt(ks_ledger_find(c->c.ledger, &cell));
         s.cells[k] = (struct ks_start_cell){ .cell = cell, .attempt = m.cells[k].attempt };
     }
@@ -243,17 +276,6 @@ void ks_coord_log_failure(const struct ks_coord *c, const struct ks_record *r)
             r->reason[0] ? r->reason : "no reason given", r->attempt, c->c.dir, p, i);
 }
 
-static void note_acked(struct ks_coord *c, const struct ks_record *r)
-{
-    char p[17], i[17], d[17];
-    if (!c->c.ack_log)
-        return;
-    ks_hex64(r->cell.problem, p);
-    ks_hex64(r->cell.instance, i);
-    ks_hex64(r->cell.condition, d);
-    ks_buf_printf(&c->acked, "%s %s %s %u %u\n", p, i, d, r->attempt, r->round);
-}
-
 int ks_coord_take_record(struct ks_coord *c, uint32_t from, const struct ks_frame *f,
                          struct ks_err *err)
 {
@@ -283,7 +305,11 @@ int ks_coord_take_record(struct ks_coord *c, uint32_t from, const struct ks_fram
     if (!ks_ledger_is_final(known)) /* a further attempt was announced */
         return 0;
     c->n_done_here++;
-    ks_sched_done(c->sched, (uint32_t)ip, (uint32_t)ii,
-                  r->outcome == KS_O_OK ? (double)r->wall_ns * 1e-9 : 0);
-    return is_bad(r->outcome) ? note_bad(c, from, ip, ii, r->attempt, err) : 0;
+    if (is_bad(r->outcome))
+        rc = note_bad(c, from, ip, ii, r->attempt, err);
+    double elapsed_s = r->outcome == KS_O_OK ? (double)r->wall_ns * 1e-9 : 0;
+    if (rc == 0)
+        rc = ks_coord_alias_settle(c, (uint32_t)ip, (uint32_t)ii, r->code_id, err);
+    ks_sched_done(c->sched, (uint32_t)ip, (uint32_t)ii, elapsed_s);
+    return rc;
 }

@@ -94,6 +94,8 @@ static int start_measuring(struct ks_coord *c, uint32_t i, struct ks_err *err)
     if (!r->measures)
         return 0;
     int rc = c->is_measuring ? 0 : check_builds(c, err);
+    if (rc == 0 && !c->is_measuring)
+        rc = ks_coord_alias_begin(c, err);
     if (!c->is_measuring)
         c->measuring_ns = ks_now_ns();
     c->is_measuring = true;
@@ -241,17 +243,8 @@ static int void_failures(struct ks_coord *c, uint32_t rank, struct ks_err *err)
             c->bad[keep++] = b;
             continue;
         }
-        const struct ks_grid *g = c->c.grid;
-        struct ks_start s = { .rank = rank, .why = 4, .n_cells = 1 };
-        s.cells[0] = (struct ks_start_cell){
-            .cell = { g->problems[b.i_problem].id, g->instances[b.i_instance].id, g->condition },
-            .attempt = b.attempt + 1,
-        };
-        ks_buf_clear(&c->body);
-        ks_start_encode(&s, &c->body);
-        rc = ks_coord_append(c, KS_F_START, err);
-        if (rc == 0)
-            rc = ks_ledger_start(c->c.ledger, &s, err);
+        rc = ks_coord_announce(c, b.i_problem, b.i_instance, b.attempt + 1, rank, KS_WHY_BAD_DEVICE,
+                               err);
         if (rc == 0)
             rc = ks_sched_reopen(c->sched, b.i_problem, b.i_instance, err);
     }
@@ -271,6 +264,9 @@ static int release_device(struct ks_coord *c, uint32_t i, bool is_loss, struct k
                                     "its rank was lost each time it ran", err);
         if (rc == 0)
             ks_coord_log_failure(c, c->record);
+        if (rc == 0)
+            rc = ks_coord_alias_settle(c, condemned[k][0], condemned[k][1],
+                                       (struct ks_id128){ 0, 0 }, err);
         ks_sched_done(c->sched, condemned[k][0], condemned[k][1], 0);
     }
     return rc;

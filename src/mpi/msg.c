@@ -48,6 +48,7 @@ void ks_msg_lease_put(const struct ks_msg_lease *m, struct ks_buf *b)
         ks_buf_u32(b, m->cells[i].i_instance);
         ks_buf_u32(b, m->cells[i].attempt);
         ks_buf_u32(b, m->cells[i].round);
+        ks_buf_u32(b, m->cells[i].alias);
     }
 }
 
@@ -68,6 +69,7 @@ int ks_msg_lease_get(const void *body, size_t n, struct ks_msg_lease *out, struc
         m.cells[i].i_instance = ks_cur_u32(&c);
         m.cells[i].attempt = ks_cur_u32(&c);
         m.cells[i].round = ks_cur_u32(&c);
+        m.cells[i].alias = ks_cur_u32(&c);
     }
     if (c.failed)
         return ks_fail(err, KS_EPROTO, "a lease of %zu bytes is too short", n);

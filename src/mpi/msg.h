@@ -27,6 +27,7 @@ struct ks_msg_lease { /* KS_F_MSG_LEASE, 0 -> rank */
     uint32_t i_problem, opens, closes, is_alone, n;
     struct {
         uint32_t i_instance, attempt, round;
+        uint32_t alias; /* 1 + the instance whose code it is, 0: its own */
     } cells[KS_LEASE_CELLS];
 };
 /* The others are two numbers (a, b):

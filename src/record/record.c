@@ -31,6 +31,7 @@ static const struct ks_def record_defs[] = {
     F(10, UINT, phase, .lo = 0, .hi = KS_PH_EXIT),
     F(11, UINT, stop, .lo = 0, .hi = KS_STOP_FAILED),
     F(12, TEXT, reason, ),
+    F(13, UINT, alias, ),
     /* where and when */
     F(20, UINT, lease_id, ),
     F(21, UINT, block_id, ),

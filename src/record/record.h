@@ -42,6 +42,8 @@ struct ks_record {
     uint32_t phase;   /* where it ended when it did not reach the end */
     uint32_t stop;    /* enum ks_stop */
     char reason[160]; /* "heap_corruption", "c not divisible by 16", first error line */
+    uint64_t alias;   /* instance with the same machine code: of an aliased cell the one that is
+                         measured, of its control the one to compare with; 0 none */
 
     uint64_t lease_id, block_id;
     uint32_t position; /* in the block, from 0, anchors included */
@@ -141,10 +143,18 @@ struct ks_start_cell {
     uint32_t attempt, round;
     uint32_t role; /* enum ks_role */
 };
+enum ks_start_why {
+    KS_WHY_LEASE = 0,
+    KS_WHY_RETRY = 1, /* alone, after an abnormal end */
+    KS_WHY_SUSPECT = 2,
+    KS_WHY_CONTAMINATED = 3,
+    KS_WHY_BAD_DEVICE = 4, /* that measured it before */
+    KS_WHY_OTHER_CODE = 5  /* no alias after all: where it was measured its code was another */
+};
 struct ks_start { /* KS_F_START */
     uint64_t lease_id, block_id, device_id;
     uint32_t rank;
-    uint32_t why; /* 0 lease, 1 retry alone, 2 suspect, 3 contaminated, 4 device was bad */
+    uint32_t why; /* enum ks_start_why */
     uint32_t n_cells;
     struct ks_start_cell cells[KS_START_MAX];
 };

@@ -284,6 +284,12 @@ void ks_sched_done(struct ks_sched *s, uint32_t i_problem, uint32_t i_instance, 
     ks_sched_settle(s, i_problem);
 }
 
+bool ks_sched_is_done(const struct ks_sched *s, uint32_t i_problem, uint32_t i_instance)
+{
+    const struct problem *p = &s->problems[i_problem];
+    return p->is_complete || (p->mark && p->mark[i_instance] == MARK_DONE);
+}
+
 void ks_sched_lease_end(struct ks_sched *s, uint64_t lease)
 {
     for (uint32_t i = 0; i < s->n_leases; i++) {

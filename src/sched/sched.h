@@ -23,7 +23,7 @@ struct ks_sched;
 /* What the scheduler learns of a cell when its problem is opened. */
 enum ks_cell_state {
     KS_CELL_RUN, /* to be measured */
-    KS_CELL_DONE /* has its outcome (resumed, or settled by the caller during this very call) */
+    KS_CELL_DONE /* has its outcome, or gets it from the caller in time (of an alias) */
 };
 typedef enum ks_cell_state (*ks_cell_state_fn)(void *ctx, uint32_t i_problem, uint32_t i_instance);
 
@@ -71,6 +71,8 @@ int ks_sched_next(struct ks_sched *s, uint32_t device, double time_left_s, struc
 /* The cell has its durable outcome. Unknown or repeated calls are ignored. elapsed_s teaches the
  * cost model (<= 0: unknown). */
 void ks_sched_done(struct ks_sched *s, uint32_t i_problem, uint32_t i_instance, double elapsed_s);
+/* No lease has it or will get it, unless it is reopened. False before its problem is opened. */
+bool ks_sched_is_done(const struct ks_sched *s, uint32_t i_problem, uint32_t i_instance);
 /* The device reported the end of a lease: cells not done go back to the pool. */
 void ks_sched_lease_end(struct ks_sched *s, uint64_t lease);
 /* A done cell must be measured again (its device turned out to be bad). */

@@ -193,6 +193,39 @@ int sim_hello(struct sim *m, uint32_t rank, uint64_t digest, struct ks_err *err)
     return put_frame(m, rank, KS_F_MSG_HELLO, &body, err);
 }
 
+static struct ks_id128 code_of(const struct sim *m, uint32_t rank, uint64_t instance)
+{
+    int64_t i = ks_grid_instance(m->grid, instance);
+    bool is_own = i < 0 || !m->code[i];
+    return (struct ks_id128){ m->ranks[rank].has_other_code + 1u,
+                              is_own ? 1000000 + instance : m->code[i] };
+}
+
+void sim_tell_builds(struct sim *m, uint32_t rank)
+{
+    for (uint32_t i = 0; i < m->grid->n_instances; i++) {
+        struct ks_build_rec b = { .instance = m->grid->instances[i].id, .outcome = KS_O_OK };
+        struct ks_buf body;
+        b.build_id = (struct ks_id128){ 1, b.instance };
+        b.code_id = code_of(m, rank, b.instance);
+        ks_buf_init(&body);
+        ks_build_rec_encode(&b, &body);
+        assert_int_equal(put_frame(m, rank, KS_F_BUILD, &body, NULL), 0);
+    }
+}
+
+/* What the lease in hand says of the cell in hand. */
+static void put_alias(const struct sim *m, uint32_t rank, struct ks_record *r)
+{
+    const struct ks_msg_lease *l = &m->ranks[rank].leases[0];
+    uint32_t at = m->ranks[rank].at;
+    if (!m->ranks[rank].n_leases || at >= l->n || !l->cells[at].alias ||
+        m->grid->instances[l->cells[at].i_instance].id != r->cell.instance)
+        return;
+    r->flags |= KS_FL_ALIASED;
+    r->alias = m->grid->instances[l->cells[at].alias - 1].id;
+}
+
 int sim_done(struct sim *m, uint32_t rank, uint64_t problem, uint64_t instance, uint32_t attempt,
              uint32_t outcome, uint32_t flags, struct ks_err *err)
 {
@@ -200,9 +233,11 @@ int sim_done(struct sim *m, uint32_t rank, uint64_t problem, uint64_t instance, 
     struct ks_buf body;
     ks_record_init(&r);
     r.cell = (struct ks_cell){ problem, instance, m->grid->condition };
+    r.code_id = code_of(m, rank, instance);
+    put_alias(m, rank, &r);
     r.attempt = attempt;
     r.outcome = outcome;
-    r.flags = flags;
+    r.flags |= flags;
     r.rank = rank;
     r.wall_ns = 5 * SIM_MS;
     ks_buf_init(&body);
@@ -243,6 +278,8 @@ static void finish_cell(struct sim *m, uint32_t i)
         return;
     }
     uint32_t outcome = dice(m) < m->plan.bad ? KS_O_CRASHED : KS_O_OK;
+    if (m->refuses[l->cells[r->at].i_instance])
+        outcome = KS_O_UNSUPPORTED;
     assert_int_equal(sim_done(m, i, p, k, attempt, outcome, 0, NULL), 0);
     r->is_again = false;
     r->n_cells++;
@@ -276,6 +313,10 @@ static void build(struct sim *m, uint32_t i)
     *(r->has_own_cache ? &r->own_cache : &m->cache[r->host]) |= r->to_build;
     r->to_build = 0;
     uint32_t n = (uint32_t)__builtin_popcount(missing(m, r));
+    if (!n && !r->local && !r->told_builds) {
+        r->told_builds = true;
+        sim_tell_builds(m, i);
+    }
     assert_int_equal(sim_send(m, i, KS_F_MSG_BUILD_END, n, 0, NULL), 0);
 }
 
@@ -377,7 +418,8 @@ static int no_sync(void *ctx, int fd)
 static struct ks_journal *open_journal(const char *dir)
 {
     static struct ks_journal_sys sys;
-    struct ks_journal_open how = { .dir = dir, .sys = &sys };
+    /* the owner before it may have been cut off: it was this very process */
+    struct ks_journal_open how = { .dir = dir, .sys = &sys, .take_over = true };
     struct ks_journal *j = NULL;
     struct ks_err err;
     sys = ks_journal_sys_default;

@@ -14,7 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { SIM_RANKS = 12, SIM_HOSTS = 12, SIM_UNITS = 24 };
+enum { SIM_RANKS = 12, SIM_HOSTS = 12, SIM_UNITS = 24, SIM_INSTANCES = 256 };
 #define SIM_MS      1000000ull
 #define SIM_LOST_NS (5000 * SIM_MS)
 
@@ -29,7 +29,9 @@ struct sim_rank {
     uint32_t to_build;
     struct ks_msg_lease leases[KS_AGENT_LEASES];
     uint32_t n_leases, at;
-    bool is_again; /* the cell in hand was contaminated: once more */
+    bool is_again;       /* the cell in hand was contaminated: once more */
+    bool told_builds;    /* of its host, by the first rank there */
+    bool has_other_code; /* what its host measures is not what others made of it */
     uint64_t n_sent, n_acked;
     uint32_t n_cells, n_leases_got;
 };
@@ -61,6 +63,8 @@ struct sim {
     struct sim_rank ranks[SIM_RANKS];
     uint32_t cache[SIM_HOSTS]; /* units that are there */
     uint64_t rng;
+    uint8_t code[SIM_INSTANCES];    /* equal numbers: the same machine code; 0: its own */
+    uint8_t refuses[SIM_INSTANCES]; /* its own test says that it cannot run */
     struct ks_buf told; /* what the coordinator sent: "build RANK ALL", "lease RANK", ... */
 };
 
@@ -82,5 +86,7 @@ int sim_send(struct sim *m, uint32_t rank, uint16_t type, uint64_t a, uint64_t b
 int sim_hello(struct sim *m, uint32_t rank, uint64_t digest, struct ks_err *err);
 int sim_done(struct sim *m, uint32_t rank, uint64_t problem, uint64_t instance, uint32_t attempt,
              uint32_t outcome, uint32_t flags, struct ks_err *err);
+/* What the rank made of all instances. */
+void sim_tell_builds(struct sim *m, uint32_t rank);
 
 #endif

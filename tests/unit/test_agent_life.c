@@ -73,6 +73,29 @@ static void test_batches(void **state)
     bench_close(&b);
 }
 
+/* A lease says which of its cells are aliases: each of their records does, too, whoever made it. */
+static void test_controls(void **state)
+{
+    (void)state;
+    struct bench b;
+    bench_open(&b, "ok_a ok_b noisy crash ok_c", 1, NULL);
+    struct ks_msg_lease m = part(1, 0, 5, true, true);
+    for (uint32_t i = 1; i < 4; i++)
+        m.cells[i].alias = 1; /* of the first instance */
+    bench_lease(&b, &m);
+    bench_run(&b);
+    assert_int_equal(n_lines(&b, "done ok_a a1 ok\n"), 1);
+    assert_int_equal(n_lines(&b, "done ok_b a1 ok aliased\n"), 1);
+    assert_int_equal(n_lines(&b, "done noisy a1 ok contaminated|aliased\n"), 1);
+    assert_int_equal(n_lines(&b, "done noisy a2 ok aliased\n"), 1);
+    assert_int_equal(n_lines(&b, "done crash a1 crashed(11) aliased\n"), 1);
+    assert_int_equal(n_lines(&b, "done crash a2 crashed(11) aliased\n"), 1);
+    assert_int_equal(n_lines(&b, "done ok_c a1 ok\n"), 1);
+    assert_int_equal(b.death->alias, b.grid->instances[0].id);
+    assert_int_equal(n_lines(&b, "anchor ok_a ok\n"), 2);
+    bench_close(&b);
+}
+
 static void test_two_leases_of_a_block(void **state)
 {
     (void)state;
@@ -340,12 +363,19 @@ static void test_warden_dies(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_too_many_leases),   cmocka_unit_test(test_all_contaminated),
-        cmocka_unit_test(test_batches),           cmocka_unit_test(test_two_leases_of_a_block),
-        cmocka_unit_test(test_close_and_go_on),   cmocka_unit_test(test_drain),
-        cmocka_unit_test(test_drain_in_recovery), cmocka_unit_test(test_stop),
-        cmocka_unit_test(test_unacknowledged),    cmocka_unit_test(test_no_worker_program),
-        cmocka_unit_test(test_set_up_fails),      cmocka_unit_test(test_warden_dies),
+        cmocka_unit_test(test_too_many_leases),
+        cmocka_unit_test(test_all_contaminated),
+        cmocka_unit_test(test_batches),
+        cmocka_unit_test(test_controls),
+        cmocka_unit_test(test_two_leases_of_a_block),
+        cmocka_unit_test(test_close_and_go_on),
+        cmocka_unit_test(test_drain),
+        cmocka_unit_test(test_drain_in_recovery),
+        cmocka_unit_test(test_stop),
+        cmocka_unit_test(test_unacknowledged),
+        cmocka_unit_test(test_no_worker_program),
+        cmocka_unit_test(test_set_up_fails),
+        cmocka_unit_test(test_warden_dies),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

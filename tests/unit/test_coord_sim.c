@@ -19,7 +19,8 @@ static const char names[] = "ok_a ok_b ok_c ok_d ok_e ok_f ok_g ok_h ok_i ok_j o
 struct audit {
     const struct ks_grid *grid;
     uint8_t n_done[PROBLEMS][INSTANCES][ATTEMPTS];
-    uint32_t n_records;
+    uint64_t alias[PROBLEMS][INSTANCES]; /* of the newest record: the instance it points to */
+    uint32_t n_records, n_aliased;
 };
 
 static int count(void *ctx, const struct ks_journal_frame *f, struct ks_err *err)
@@ -33,12 +34,33 @@ static int count(void *ctx, const struct ks_journal_frame *f, struct ks_err *err
     int64_t ii = ks_grid_instance(a->grid, r.cell.instance);
     assert_true(ip >= 0 && ip < PROBLEMS && ii >= 0 && ii < INSTANCES && r.attempt < ATTEMPTS);
     assert_int_equal(++a->n_done[ip][ii][r.attempt], 1);
+    assert_true(r.outcome == KS_O_ALIASED || (r.alias != 0) == ((r.flags & KS_FL_ALIASED) != 0));
+    a->alias[ip][ii] = r.alias;
     a->n_records++;
     return 0;
 }
 
+/* What is not measured points to something that was, of the same code. */
+static void check_alias(const struct sim *m, struct audit *a, const struct ks_ledger_cell *c)
+{
+    int64_t ip = ks_grid_problem(m->grid, c->cell.problem);
+    int64_t ii = ks_grid_instance(m->grid, c->cell.instance);
+    struct ks_cell first = c->cell;
+    if (c->outcome != KS_O_ALIASED)
+        return;
+    first.instance = a->alias[ip][ii];
+    const struct ks_ledger_cell *f = ks_ledger_find(m->ledger, &first);
+    int64_t i_first = ks_grid_instance(m->grid, first.instance);
+    assert_true(i_first >= 0 && i_first != ii && m->code[ii]);
+    assert_int_equal(m->code[i_first], m->code[ii]);
+    assert_true(ks_ledger_is_final(f));
+    assert_int_not_equal(f->outcome, KS_O_ALIASED);
+    assert_int_not_equal(f->outcome, KS_O_UNSUPPORTED);
+    a->n_aliased++;
+}
+
 /* The journal itself, read anew, says that all is there. */
-static void check_journal(struct sim *m)
+static void check_journal(struct sim *m, uint32_t *n_aliased_io)
 {
     static struct audit a;
     struct ks_ledger *l = NULL;
@@ -60,8 +82,20 @@ static void check_journal(struct sim *m)
         assert_int_equal(c->offset, k->offset);
         assert_int_equal(c->segment, k->segment);
         assert_int_equal(c->outcome, k->outcome);
+        check_alias(m, &a, c);
     }
+    *n_aliased_io += a.n_aliased;
     ks_ledger_destroy(l);
+}
+
+/* In half of the runs many instances are the same code; some refuse by their own test. */
+static void make_twins(struct sim *m, uint64_t seed)
+{
+    m->grid->job.measure.alias_control = 0.2;
+    for (uint32_t i = 0; seed % 2 && i < INSTANCES; i++) {
+        m->code[i] = (uint8_t)(1 + ks_rng_below(&m->rng, 4));
+        m->refuses[i] = ks_rng_below(&m->rng, 8) == 0;
+    }
 }
 
 static void test_whatever_happens(void **state)
@@ -95,20 +129,22 @@ static void test_whatever_happens(void **state)
           .has_own_caches = true },
     };
     struct sim *m = malloc(sizeof(*m));
-    uint32_t n_lost = 0;
+    uint32_t n_lost = 0, n_aliased = 0;
     assert_non_null(m);
     for (size_t i = 0; i < sizeof(plans) / sizeof(plans[0]); i++)
         for (uint64_t seed = 1; seed <= 25; seed++) {
             sim_open(m, &plans[i], names, PROBLEMS, seed * 7919 + i);
+            make_twins(m, seed);
             sim_coordinate(m, NULL);
             sim_run(m, 200);
             assert_string_equal(ks_coord_reason(m->coord), "complete");
             assert_int_equal(ks_coord_n_pending(m->coord), 0);
             n_lost += ks_coord_lost_anyone(m->coord);
-            check_journal(m);
+            check_journal(m, &n_aliased);
             sim_close(m);
         }
     assert_true(n_lost > 50);
+    assert_true(n_aliased > 2000);
     free(m);
 }
 

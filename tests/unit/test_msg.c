@@ -81,6 +81,7 @@ static void test_lease(void **state)
             was.cells[i].i_instance = 1000 + i;
             was.cells[i].attempt = i + 1;
             was.cells[i].round = i % 3;
+            was.cells[i].alias = 3 * i;
         }
         ks_buf_clear(b);
         ks_msg_lease_put(&was, b);
@@ -97,7 +98,7 @@ static void test_lease_of_too_many(void **state)
     static struct ks_msg_lease m = { .lease = 1 };
     ks_msg_lease_put(&m, b);
     size_t at = b->len - 4; /* n is the last number before the cells */
-    for (uint32_t i = 0; i < 65 * 12; i++)
+    for (uint32_t i = 0; i < 65 * 16; i++)
         ks_buf_put(b, "\0", 1);
     uint8_t *bytes = b->data;
     bytes[at] = KS_LEASE_CELLS;

@@ -29,6 +29,7 @@ static void fill_record(struct ks_record *r)
     r->phase = KS_PH_TIMING;
     r->stop = KS_STOP_FAILED;
     snprintf(r->reason, sizeof(r->reason), "heap_corruption");
+    r->alias = UINT64_MAX - 2;
     r->lease_id = 9;
     r->block_id = UINT64_MAX;
     r->position = 4;
@@ -128,6 +129,7 @@ static void golden_bytes(void **state)
         7,  0, 1,  0, 0, 0, 13,                              /* outcome */
         8,  0, 1,  0, 0, 0, 11,                              /* code */
         12, 0, 2,  0, 0, 0, 'h',  'i',                       /* reason */
+        13, 0, 1,  0, 0, 0, 77,                              /* alias */
         25, 0, 16, 0, 0, 0, 1,    0,    0, 0, 0, 0, 0,    0,    2, 0, 0, 0, 0, 0, 0, 0, /* worker */
         41, 0, 8,  0, 0, 0, 0,    0,    0, 0, 0, 0, 0xf0, 0x3f, /* samples */
         61, 0, 7,  0, 0, 0, 1,    0,    1, 0, 0, 0, 9,          /* mismatch */
@@ -143,6 +145,7 @@ static void golden_bytes(void **state)
     r->outcome = KS_O_CRASHED;
     r->code = 11;
     snprintf(r->reason, sizeof(r->reason), "hi");
+    r->alias = 77;
     r->worker = (struct ks_id128){ 1, 2 };
     r->n_samples = 1;
     r->sample_ns[0] = 1;
@@ -296,7 +299,7 @@ static void unknown_tags_are_counted_and_skipped(void **state)
     ks_buf_init(&b);
     ks_tag_text(&b, 60000, "from a later version");
     put_valid(&b);
-    ks_tag_u64(&b, 13, 1);
+    ks_tag_u64(&b, 14, 1);
     ks_tag_bytes(&b, 61, "\x77\0\1\0\0\0x", 7); /* unknown inside an element: not counted */
     assert_int_equal(ks_record_decode(b.data, b.len, out, &n_unknown, &err), 0);
     assert_int_equal(n_unknown, 2);
