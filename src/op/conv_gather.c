@@ -34,18 +34,23 @@ struct gather {
     struct axis axis[3];
 };
 
+struct line {
+    int64_t id;     /* of the source line that it holds; -1: none */
+    double *at;     /* [n_columns][pitch] */
+    bool is_inside; /* false: nothing but padding, nothing loaded */
+};
+
 /* Scratch for one block of lanes of one group. Each (z, y) of the taps meets one source line. */
 struct block {
     int64_t g, first_lane, n_lanes, lanes; /* lanes: n_lanes rounded up to KS_SUM_LANES */
     int64_t first_result, n_results;       /* along the width */
     int64_t pitch, n_columns, n_lines, n_steps;
-    struct line {
-        int64_t id;     /* of the source line that it holds; -1: none */
-        double *at;     /* [n_columns][pitch] */
-        bool is_inside; /* false: nothing but padding, nothing loaded */
-    } * lines;          /* [z y] */
+    struct line *lines; /* [z y] */
     double *panel;      /* weights, [lanes / 8][z y x summed][8] */
     double *sums;       /* [2][KS_SUM_ROWS][lanes]: R, then A */
+    struct {
+        int64_t n_lines, n_steps, line;
+    } room; /* the most of any pass; line: doubles of one */
 };
 
 static void forward_axis(const struct ks_abi_problem *q, int axis, struct axis *out)
@@ -69,7 +74,8 @@ static int64_t gcd(int64_t a, int64_t b)
 static void backward_axis(const struct ks_abi_problem *q, int axis, int64_t phase, struct axis *out)
 {
     int64_t stride = q->stride[axis], dilation = q->dilation[axis];
-    int64_t apart = stride / gcd(stride, dilation), tap = 0, start = phase + q->pad_lo[axis];
+    int64_t apart = stride / gcd(stride, dilation), n_first = ks_min64(apart, q->filter[axis]);
+    int64_t tap = 0, start = phase + q->pad_lo[axis];
 
     *out = (struct axis){ .n_results = (q->in[axis] - phase + stride - 1) / stride,
                           .step = 1,
@@ -77,13 +83,26 @@ static void backward_axis(const struct ks_abi_problem *q, int axis, int64_t phas
                           .to_first = phase,
                           .to_step = stride,
                           .filter_step = -apart };
-    while (tap < apart && (start - tap * dilation) % stride)
+    while (tap < n_first && (start - tap * dilation) % stride)
         tap++;
-    if (tap == apart || tap >= q->filter[axis])
+    if (tap == n_first)
         return;
     out->n_taps = (q->filter[axis] - 1 - tap) / apart + 1;
     out->filter_first = tap + (out->n_taps - 1) * apart;
     out->first = (start - out->filter_first * dilation) / stride;
+}
+
+/* i counts the passes: the phases of all axes, n of each; one forward. */
+static void set_pass(struct gather *v, const struct ks_abi_problem *q, const int64_t n[3],
+                     int64_t i)
+{
+    const int64_t phase[3] = { i / n[2] / n[1], i / n[2] % n[1], i % n[2] };
+
+    for (int axis = 0; axis < 3; axis++)
+        if (q->direction == KS_ABI_FORWARD)
+            forward_axis(q, axis, &v->axis[axis]);
+        else
+            backward_axis(q, axis, phase[axis], &v->axis[axis]);
 }
 
 static int64_t columns_of(const struct axis *x, int64_t n_results)
@@ -244,17 +263,35 @@ static void do_block(const struct gather *v, struct block *b)
     }
 }
 
-static int block_allocate(const struct gather *v, struct block *b, struct ks_err *err)
+static void block_shape(const struct gather *v, struct block *b)
 {
-    int64_t line = columns_of(&v->axis[2], stretch_of(v, b)) * b->pitch;
+    b->lanes = ks_sum_lanes(ks_min64(v->n_lanes, LANE_BLOCK));
+    b->pitch = v->is_depthwise ? b->lanes : v->n_summed;
+    b->n_lines = v->axis[0].n_taps * v->axis[1].n_taps;
+    b->n_steps = b->n_lines * v->axis[2].n_taps * v->n_summed;
+    if (b->n_steps == 0) /* no tap leads here: zeros are stored */
+        b->n_lines = 0;
+}
+
+/* Room for the pass that v->axis describes. */
+static void block_grow(const struct gather *v, struct block *b)
+{
+    block_shape(v, b);
+    b->room.n_lines = ks_max64(b->room.n_lines, b->n_lines);
+    b->room.n_steps = ks_max64(b->room.n_steps, b->n_steps);
+    b->room.line = ks_max64(b->room.line, columns_of(&v->axis[2], stretch_of(v, b)) * b->pitch);
+}
+
+static int block_allocate(struct block *b, struct ks_err *err)
+{
     bool is_complete;
 
-    b->lines = ks_conv_array(b->n_lines, sizeof(*b->lines));
-    b->panel = ks_conv_array(b->lanes * b->n_steps, sizeof(double));
+    b->lines = ks_conv_array(b->room.n_lines, sizeof(*b->lines));
+    b->panel = ks_conv_array(b->lanes * b->room.n_steps, sizeof(double));
     b->sums = ks_conv_array(2 * KS_SUM_ROWS * b->lanes, sizeof(double));
     is_complete = b->lines && b->panel && b->sums;
-    for (int64_t i = 0; is_complete && i < b->n_lines; i++) {
-        b->lines[i].at = ks_conv_array(line, sizeof(double));
+    for (int64_t i = 0; is_complete && i < b->room.n_lines; i++) {
+        b->lines[i].at = ks_conv_array(b->room.line, sizeof(double));
         is_complete = b->lines[i].at != NULL;
     }
     return is_complete ? 0 : ks_fail(err, KS_ENOMEM, "no memory for the reference's scratch");
@@ -262,7 +299,7 @@ static int block_allocate(const struct gather *v, struct block *b, struct ks_err
 
 static void block_release(struct block *b)
 {
-    for (int64_t i = 0; b->lines && i < b->n_lines; i++)
+    for (int64_t i = 0; b->lines && i < b->room.n_lines; i++)
         free(b->lines[i].at);
     free(b->lines);
     free(b->panel);
@@ -270,48 +307,37 @@ static void block_release(struct block *b)
 }
 
 /* The inner convolution that v->axis describes. */
-static int do_pass(const struct gather *v, struct ks_err *err)
+static void do_pass(const struct gather *v, struct block *b)
 {
-    int64_t lanes = ks_sum_lanes(ks_min64(v->n_lanes, LANE_BLOCK));
-    struct block b = { .lanes = lanes,
-                       .pitch = v->is_depthwise ? lanes : v->n_summed,
-                       .n_lines = v->axis[0].n_taps * v->axis[1].n_taps };
+    block_shape(v, b);
+    for (b->g = 0; b->g < v->n_groups; b->g++)
+        for (b->first_lane = 0; b->first_lane < v->n_lanes; b->first_lane += LANE_BLOCK) {
+            b->n_lanes = ks_min64(LANE_BLOCK, v->n_lanes - b->first_lane);
+            b->lanes = ks_sum_lanes(b->n_lanes);
+            do_block(v, b);
+        }
+}
+
+/* Everything is allocated for the largest of the passes before the first one writes. */
+static int do_passes(struct gather *v, const struct ks_abi_problem *q, struct ks_err *err)
+{
+    struct block b = { .lanes = 0 };
+    int64_t n[3] = { 1, 1, 1 };
     int rc;
 
-    b.n_steps = b.n_lines * v->axis[2].n_taps * v->n_summed;
-    if (b.n_steps == 0) /* no tap leads here: zeros are stored */
-        b.n_lines = 0;
-    rc = block_allocate(v, &b, err);
-    for (b.g = 0; rc == 0 && b.g < v->n_groups; b.g++)
-        for (b.first_lane = 0; b.first_lane < v->n_lanes; b.first_lane += LANE_BLOCK) {
-            b.n_lanes = ks_min64(LANE_BLOCK, v->n_lanes - b.first_lane);
-            b.lanes = ks_sum_lanes(b.n_lanes);
-            do_block(v, &b);
-        }
-    block_release(&b);
-    return rc;
-}
-
-static int do_forward(struct gather *v, const struct ks_abi_problem *q, struct ks_err *err)
-{
     for (int axis = 0; axis < 3; axis++)
-        forward_axis(q, axis, &v->axis[axis]);
-    return do_pass(v, err);
-}
-
-static int do_backward(struct gather *v, const struct ks_abi_problem *q, struct ks_err *err)
-{
-    int64_t n[3];
-    int rc = 0;
-
-    for (int axis = 0; axis < 3; axis++) /* phases beyond the input have no inputs */
-        n[axis] = ks_min64(q->stride[axis], q->in[axis]);
-    for (int64_t i = 0; rc == 0 && i < n[0] * n[1] * n[2]; i++) {
-        backward_axis(q, 0, i / n[2] / n[1], &v->axis[0]);
-        backward_axis(q, 1, i / n[2] % n[1], &v->axis[1]);
-        backward_axis(q, 2, i % n[2], &v->axis[2]);
-        rc = do_pass(v, err);
+        if (q->direction != KS_ABI_FORWARD) /* phases beyond the input have no inputs */
+            n[axis] = ks_min64(q->stride[axis], q->in[axis]);
+    for (int64_t i = 0; i < n[0] * n[1] * n[2]; i++) {
+        set_pass(v, q, n, i);
+        block_grow(v, &b);
     }
+    rc = block_allocate(&b, err);
+    for (int64_t i = 0; rc == 0 && i < n[0] * n[1] * n[2]; i++) {
+        set_pass(v, q, n, i);
+        do_pass(v, &b);
+    }
+    block_release(&b);
     return rc;
 }
 
@@ -346,5 +372,5 @@ int ks_conv_gather(const struct ks_abi_problem *q, const float *a, const float *
     v.w_lane = is_forward ? v.weight_at.outer : v.weight_at.c;
     if (q->c == 1 && q->k == 1)
         merge_groups(&v);
-    return is_forward ? do_forward(&v, q, err) : do_backward(&v, q, err);
+    return do_passes(&v, q, err);
 }

@@ -42,4 +42,9 @@ static inline int64_t ks_min64(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
+static inline int64_t ks_max64(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
 #endif

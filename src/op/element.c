@@ -59,6 +59,16 @@ static uint32_t encode(const struct format *f, uint64_t bits)
     return (uint32_t)q;
 }
 
+/* A normal double. */
+static double power_of_two(int exponent)
+{
+    uint64_t bits = (uint64_t)(exponent + 1023) << 52;
+    double v;
+
+    memcpy(&v, &bits, sizeof(v));
+    return v;
+}
+
 static double decode(const struct format *f, uint32_t magnitude)
 {
     uint32_t exponent = magnitude >> f->mantissa_bits;
@@ -68,9 +78,9 @@ static double decode(const struct format *f, uint32_t magnitude)
     if (exponent == special)
         return fraction ? (double)NAN : (double)INFINITY;
     if (exponent == 0)
-        return ldexp(fraction, f->exponent_min - f->mantissa_bits);
+        return fraction * power_of_two(f->exponent_min - f->mantissa_bits);
     fraction |= 1u << f->mantissa_bits;
-    return ldexp(fraction, f->exponent_min - f->mantissa_bits + (int)exponent - 1);
+    return fraction * power_of_two(f->exponent_min - f->mantissa_bits + (int)exponent - 1);
 }
 
 double ks_element_get(const void *base, int64_t i, uint32_t dtype)
