@@ -51,6 +51,7 @@ struct ks_trait {
     char macro[32]; /* "VB"; "" = not passed to the compiler */
     char help[256];
     enum ks_trait_kind kind;
+    bool is_bool; /* KS_TRAIT_INT of 0 and 1: names say False and True, files also true and false */
     enum ks_trait_role role;
     uint32_t n_values;
     int64_t value[KS_TRAIT_VALUES_MAX];            /* what the macro becomes */

@@ -67,13 +67,19 @@ static int add_value(const struct reader *r, const struct ks_node *n)
     struct ks_trait *t = r->t;
     char text[KS_VALUE_TEXT];
     int64_t v = t->n_values;
+    bool is_true = false;
     int rc;
 
     if (t->n_values == KS_TRAIT_VALUES_MAX)
         return ks_node_fail(r->doc, n, r->err, "more than %d values", KS_TRAIT_VALUES_MAX);
-    rc = r->n_attributes ? add_attribute_values(r, n) : ks_node_int(r->doc, n, &v, r->err);
+    if (t->is_bool)
+        rc = ks_node_bool(r->doc, n, &is_true, r->err);
+    else
+        rc = r->n_attributes ? add_attribute_values(r, n) : ks_node_int(r->doc, n, &v, r->err);
     if (rc < 0)
         return rc;
+    if (t->is_bool)
+        v = is_true;
     snprintf(text, sizeof text, "%lld", (long long)v);
     if (key && !is_word(key, sizeof t->text[0]))
         return ks_node_fail(r->doc, n, r->err,
@@ -154,13 +160,26 @@ static int read_attributes(struct reader *r)
     return rc;
 }
 
+static void take_both(struct ks_trait *t)
+{
+    for (t->n_values = 0; t->n_values < 2; t->n_values++) {
+        t->value[t->n_values] = t->n_values;
+        snprintf(t->text[t->n_values], sizeof t->text[0], "%u", t->n_values);
+    }
+}
+
 static int read_values(const struct reader *r)
 {
     bool is_name = r->t->kind == KS_TRAIT_NAME;
     const struct ks_node *list;
-    int rc = ks_grid_field_node(r->doc, r->obj, "values", is_name ? KS_JSON_OBJECT : KS_JSON_ARRAY,
-                                &list, r->err);
+    int rc;
 
+    if (r->t->is_bool && !ks_node_at(r->obj, "values")) {
+        take_both(r->t);
+        return 0;
+    }
+    rc = ks_grid_field_node(r->doc, r->obj, "values", is_name ? KS_JSON_OBJECT : KS_JSON_ARRAY,
+                            &list, r->err);
     if (rc < 0)
         return rc;
     if (ks_node_size(list) == 0)
@@ -363,7 +382,7 @@ static int read_names(const struct reader *r)
 
 static int read_trait(struct reader *r)
 {
-    static const char *const kinds[] = { "int", "name", NULL };
+    static const char *const kinds[] = { "int", "name", "bool", NULL };
     const struct ks_node *n = NULL;
     int kind = 0;
     int rc = read_names(r);
@@ -372,7 +391,8 @@ static int read_trait(struct reader *r)
         rc = ks_grid_field_node(r->doc, r->obj, "kind", KS_JSON_STRING, &n, r->err);
     if (rc == 0)
         rc = ks_grid_field_choice(r->doc, n, kinds, &kind, r->err);
-    r->t->kind = kind == 0 ? KS_TRAIT_INT : KS_TRAIT_NAME;
+    r->t->kind = kind == 1 ? KS_TRAIT_NAME : KS_TRAIT_INT;
+    r->t->is_bool = kind == 2;
     if (rc == 0)
         rc = read_attributes(r);
     if (rc == 0)

@@ -107,7 +107,7 @@ static int add_suffixes(struct splitter *s)
 
 static size_t longest(const struct ks_trait *t)
 {
-    size_t most = 0;
+    size_t most = t->is_bool ? strlen("False") : 0;
 
     for (uint32_t i = 0; i < t->n_values; i++)
         if (strlen(t->text[i]) > most)

@@ -11,7 +11,14 @@ static size_t put(char *name, size_t used, const char *text, size_t n)
     return used + n;
 }
 
-/* The value as it stands in names, where a minus sign is written 'm'. */
+static const char *text_of(const struct ks_trait *t, uint32_t i_value)
+{
+    if (t->is_bool)
+        return t->value[i_value] ? "True" : "False";
+    return t->text[i_value];
+}
+
+/* A minus sign is written 'm'. */
 static size_t put_value(char *name, size_t used, const char *text)
 {
     size_t end = put(name, used, text, strlen(text));
@@ -34,7 +41,7 @@ void ks_name_print(const struct ks_family *f, const struct ks_name_parts *parts,
             continue;
         used = put(i->name, used, p->before, p->n_before);
         if (p->has_value)
-            used = put_value(i->name, used, t->text[i->value[p->i_trait]]);
+            used = put_value(i->name, used, text_of(t, i->value[p->i_trait]));
         used = put(i->name, used, p->after, p->n_after);
     }
     i->name[used] = '\0';
@@ -74,7 +81,7 @@ static bool has_value_at(const struct reader *r, const struct ks_trait *t, uint3
                          size_t at, size_t *end_out)
 {
     const char *text =
-        choice < t->n_values ? t->text[choice] : t->aliases[choice - t->n_values].text;
+        choice < t->n_values ? text_of(t, choice) : t->aliases[choice - t->n_values].text;
     size_t n = strlen(text);
 
     *end_out = at + n;

@@ -1,0 +1,349 @@
+/* SPDX-License-Identifier: MIT */
+/* Configs of Composable Kernel's tile engine, as they are: `variant` and `trait_config` of its
+ * grouped convolutions, `tile_config` and `trait_config` of its GEMMs. A key is a trait of our
+ * family of that kind; one that is absent means what the trait's "absent" says. */
+#include "grid/family_expr.h"
+#include "grid/fields.h"
+#include "grid/kernel_set_impl.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define CONVOLUTIONS "kernels/ck/grouped_conv.family.json"
+#define GEMMS        "kernels/ck/gemm.family.json"
+
+enum { MOST_KEYS = KS_TRAITS_MAX + KS_ATTRIBUTES_MAX, MOST_NUMBERS = 1024 };
+
+struct reader {
+    struct ks_adder *a;
+    uint32_t i_family;
+    const struct ks_family *f;
+    struct ks_product p;
+};
+struct numbers {
+    int64_t v[MOST_NUMBERS];
+    uint32_t n;
+};
+
+static const char *key_of(const struct ks_trait *t)
+{
+    return t->key[0] ? t->key : t->name;
+}
+
+/* What stands in tile_config; everything else stands in trait_config. */
+static bool is_of_tile(const char *name)
+{
+    return strncmp(name, "tile_", 5) == 0 || strncmp(name, "warp_", 5) == 0 ||
+           strncmp(name, "wave_", 5) == 0;
+}
+
+static uint32_t list_keys(const struct ks_family *f, bool is_tile, const char **out)
+{
+    uint32_t n = 0;
+
+    for (uint32_t t = 0; t < f->n_traits; t++)
+        if (is_of_tile(key_of(&f->traits[t])) == is_tile)
+            out[n++] = key_of(&f->traits[t]);
+    for (uint32_t i = 0; is_tile && i < f->n_attributes; i++)
+        if (is_of_tile(f->attributes[i].name))
+            out[n++] = f->attributes[i].name;
+    out[n] = NULL;
+    return n;
+}
+
+static bool is_among(const struct numbers *list, int64_t v)
+{
+    for (uint32_t i = 0; i < list->n; i++)
+        if (list->v[i] == v)
+            return true;
+    return false;
+}
+
+static int add_number(const struct reader *r, const struct ks_node *n, int64_t v,
+                      struct numbers *out)
+{
+    if (is_among(out, v))
+        return ks_node_fail(r->a->doc, n, r->a->err, "value '%lld' stands twice", (long long)v);
+    if (out->n == MOST_NUMBERS)
+        return ks_node_fail(r->a->doc, n, r->a->err, "more than %d values", MOST_NUMBERS);
+    out->v[out->n++] = v;
+    return 0;
+}
+
+static int read_list(const struct reader *r, const struct ks_node *list, struct numbers *out)
+{
+    int64_t v;
+    int rc = 0;
+
+    if (ks_node_kind(list) != KS_JSON_ARRAY)
+        return ks_node_fail(r->a->doc, list, r->a->err, "a list of whole numbers is wanted");
+    for (const struct ks_node *n = ks_node_first(list); rc == 0 && n; n = ks_node_next(n)) {
+        rc = ks_node_int(r->a->doc, n, &v, r->a->err);
+        if (rc == 0)
+            rc = add_number(r, n, v, out);
+    }
+    return rc;
+}
+
+/* min, min + step, .. up to max, without those of exclude. */
+static int read_range(const struct reader *r, const struct ks_node *spec, struct numbers *out)
+{
+    const struct ks_node *node[3];
+    static const char *const names[3] = { "min", "max", "step" };
+    struct numbers gaps = { .n = 0 };
+    int64_t v[3], n_hit = 0;
+    int rc = 0;
+
+    for (int k = 0; rc == 0 && k < 3; k++) {
+        rc = ks_grid_field_node(r->a->doc, spec, names[k], KS_JSON_INT, &node[k], r->a->err);
+        if (rc == 0)
+            rc = ks_node_int(r->a->doc, node[k], &v[k], r->a->err);
+    }
+    if (rc == 0 && ks_node_at(spec, "exclude"))
+        rc = read_list(r, ks_node_at(spec, "exclude"), &gaps);
+    if (rc < 0)
+        return rc;
+    if (v[0] < 0 || v[1] < v[0] || v[2] < 1 || v[1] > INT32_MAX)
+        return ks_node_fail(r->a->doc, spec, r->a->err,
+                            "0 <= min <= max < 2^31 and step > 0 are wanted");
+    for (int64_t x = v[0]; rc == 0 && x <= v[1]; x += v[2]) {
+        if (is_among(&gaps, x))
+            n_hit++;
+        else
+            rc = add_number(r, spec, x, out);
+    }
+    if (rc == 0 && n_hit < gaps.n)
+        return ks_node_fail(r->a->doc, ks_node_at(spec, "exclude"), r->a->err,
+                            "names a value that the range does not have");
+    return rc;
+}
+
+static int check_spec(const struct reader *r, const struct ks_node *spec, bool *is_range_out)
+{
+    static const char *const lists[] = { "values", NULL };
+    static const char *const ranges[] = { "min", "max", "step", "exclude", NULL };
+    static const char *const all[] = { "values", "min", "max", "step", "exclude", NULL };
+    int rc = ks_node_kind(spec) == KS_JSON_OBJECT
+                 ? ks_node_only(r->a->doc, spec, all, r->a->err)
+                 : ks_node_fail(r->a->doc, spec, r->a->err,
+                                "{ \"values\": [..] } or { \"min\", \"max\", \"step\" } is wanted");
+
+    if (rc < 0)
+        return rc;
+    *is_range_out = ks_node_at(spec, "values") == NULL;
+    return ks_node_only(r->a->doc, spec, *is_range_out ? ranges : lists, r->a->err);
+}
+
+static int read_trait(struct reader *r, const struct ks_node *spec, uint32_t t)
+{
+    const struct ks_trait *trait = &r->f->traits[t];
+    struct numbers list = { .n = 0 };
+    bool is_range;
+    int rc = check_spec(r, spec, &is_range);
+
+    if (rc < 0)
+        return rc;
+    if (!is_range)
+        return ks_adder_choices(r->a, r->i_family, ks_node_at(spec, "values"), t, &r->p);
+    rc = read_range(r, spec, &list);
+    for (uint32_t i = 0; rc == 0 && i < list.n; i++) {
+        char text[24];
+        int v;
+
+        snprintf(text, sizeof text, "%lld", (long long)list.v[i]);
+        v = ks_trait_value(trait, text);
+        if (v < 0)
+            return ks_node_fail(r->a->doc, spec, r->a->err, "'%s' is no value of trait '%s'", text,
+                                trait->name);
+        r->p.choice[t][r->p.n[t]++] = (uint8_t)v;
+    }
+    return rc;
+}
+
+/* Keeps the choices of the attribute's trait that have one of these numbers. */
+static int keep(struct reader *r, const struct ks_node *spec, const struct ks_attribute *a,
+                const struct numbers *list)
+{
+    uint8_t *choice = r->p.choice[a->i_trait];
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < list->n; i++) {
+        bool is_there = false;
+
+        for (uint32_t v = 0; v < r->f->traits[a->i_trait].n_values; v++)
+            is_there |= a->value[v] == list->v[i];
+        if (!is_there)
+            return ks_node_fail(r->a->doc, spec, r->a->err, "no %s has %s %lld",
+                                r->f->traits[a->i_trait].name, a->name, (long long)list->v[i]);
+    }
+    for (uint32_t i = 0; i < r->p.n[a->i_trait]; i++)
+        if (is_among(list, a->value[choice[i]]))
+            choice[n++] = choice[i];
+    r->p.n[a->i_trait] = n;
+    return n ? 0
+             : ks_node_fail(r->a->doc, spec, r->a->err, "leaves no %s",
+                            r->f->traits[a->i_trait].name);
+}
+
+static int read_attribute(struct reader *r, const struct ks_node *spec,
+                          const struct ks_attribute *a)
+{
+    struct numbers list = { .n = 0 };
+    bool is_range;
+    int rc = check_spec(r, spec, &is_range);
+
+    if (rc == 0)
+        rc =
+            is_range ? read_range(r, spec, &list) : read_list(r, ks_node_at(spec, "values"), &list);
+    return rc < 0 ? rc : keep(r, spec, a, &list);
+}
+
+static int read_section(struct reader *r, const struct ks_node *root, const char *name,
+                        bool is_tile)
+{
+    const char *keys[MOST_KEYS + 1];
+    const struct ks_node *section;
+    int rc;
+
+    if (!ks_node_at(root, name))
+        return 0;
+    rc = ks_grid_field_node(r->a->doc, root, name, KS_JSON_OBJECT, &section, r->a->err);
+    list_keys(r->f, is_tile, keys);
+    if (rc == 0)
+        rc = ks_node_only(r->a->doc, section, keys, r->a->err);
+    for (uint32_t t = 0; rc == 0 && t < r->f->n_traits; t++) {
+        const struct ks_node *spec = ks_node_at(section, key_of(&r->f->traits[t]));
+
+        if (spec)
+            rc = read_trait(r, spec, t);
+    }
+    return rc;
+}
+
+static void take_absent(struct reader *r)
+{
+    for (uint32_t t = 0; t < r->f->n_traits; t++) {
+        const struct ks_trait *trait = &r->f->traits[t];
+
+        if (r->p.n[t] > 0)
+            continue;
+        for (uint32_t v = 0; trait->is_all_when_absent && v < trait->n_values; v++)
+            r->p.choice[t][r->p.n[t]++] = (uint8_t)v;
+        if (r->p.n[t] == 0)
+            r->p.choice[t][r->p.n[t]++] = (uint8_t)trait->i_default;
+    }
+}
+
+static int read_attributes(struct reader *r, const struct ks_node *root)
+{
+    const struct ks_node *section = ks_node_at(root, "tile_config");
+    int rc = 0;
+
+    for (uint32_t i = 0; section && rc == 0 && i < r->f->n_attributes; i++) {
+        const struct ks_attribute *a = &r->f->attributes[i];
+        const struct ks_node *spec = is_of_tile(a->name) ? ks_node_at(section, a->name) : NULL;
+
+        if (spec)
+            rc = read_attribute(r, spec, a);
+    }
+    return rc;
+}
+
+/* "2d_fwd" says how many dimensions as well. */
+static int read_dimensions(struct reader *r, const struct ks_node *n, const char *word)
+{
+    int t = ks_family_trait(r->f, "ndim");
+    int v;
+
+    if (t < 0)
+        return 0;
+    v = ks_trait_value(&r->f->traits[t], (char[]){ word[0], '\0' });
+    if (v < 0 || (r->p.n[t] > 0 && (r->p.n[t] > 1 || r->p.choice[t][0] != v)))
+        return ks_node_fail(r->a->doc, n, r->a->err, "'%s' and %s differ", word,
+                            key_of(&r->f->traits[t]));
+    r->p.choice[t][0] = (uint8_t)v;
+    r->p.n[t] = 1;
+    return 0;
+}
+
+static int read_variant(struct reader *r, const struct ks_node *root)
+{
+    const struct ks_node *n = ks_node_at(root, "variant");
+    int t = ks_family_trait(r->f, "direction"), v, rc;
+    const char *word;
+
+    if (!n)
+        return t < 0
+                   ? 0
+                   : ks_node_fail(r->a->doc, root, r->a->err, "key 'variant' is missing (a text)");
+    rc = ks_node_str(r->a->doc, n, &word, r->a->err);
+    if (rc < 0)
+        return rc;
+    v = ks_trait_value(&r->f->traits[t], word);
+    if (v < 0 && word[0] && strchr("123", word[0]) && strncmp(word + 1, "d_", 2) == 0) {
+        v = ks_trait_value(&r->f->traits[t], word + 3);
+        rc = v < 0 ? 0 : read_dimensions(r, n, word);
+    }
+    if (rc < 0)
+        return rc;
+    if (v < 0)
+        return ks_adder_choices(r->a, r->i_family, n, (uint32_t)t, &r->p);
+    r->p.choice[t][r->p.n[t]++] = (uint8_t)v;
+    return 0;
+}
+
+static int read_block_per_cu(struct reader *r, const struct ks_node *root)
+{
+    const struct ks_node *n = ks_node_at(root, "k_block_per_cu");
+    int t = ks_family_name_trait(r->f, "k_block_per_cu");
+
+    if (!n)
+        return 0;
+    return ks_adder_choices(r->a, r->i_family, n, (uint32_t)t, &r->p);
+}
+
+static bool sniff(const struct ks_node *root)
+{
+    return ks_node_at(root, "variant") || ks_node_at(root, "trait_config") ||
+           ks_node_at(root, "tile_config");
+}
+
+static int read_all(struct reader *r, const struct ks_node *root)
+{
+    int rc = read_section(r, root, "tile_config", true);
+
+    if (rc == 0)
+        rc = read_section(r, root, "trait_config", false);
+    if (rc == 0)
+        rc = read_variant(r, root);
+    if (rc == 0)
+        rc = read_block_per_cu(r, root);
+    if (rc == 0) {
+        take_absent(r);
+        rc = read_attributes(r, root);
+    }
+    return rc < 0 ? rc : ks_adder_product(r->a, r->i_family, &r->p);
+}
+
+static int read(struct ks_adder *a, const struct ks_node *root)
+{
+    static const char *const conv_keys[] = { "variant", "trait_config", "tile_config", "why",
+                                             NULL };
+    static const char *const gemm_keys[] = { "tile_config", "trait_config", "k_block_per_cu", "why",
+                                             NULL };
+    bool is_conv = ks_node_at(root, "variant") || !ks_node_at(root, "tile_config");
+    struct reader r = { .a = a };
+    char why[1024];
+    int rc = ks_node_only(a->doc, root, is_conv ? conv_keys : gemm_keys, a->err);
+
+    if (rc == 0)
+        rc = ks_grid_field_text(a->doc, root, "why", "", why, sizeof why, a->err);
+    if (rc == 0)
+        rc = ks_adder_family_file(a, is_conv ? CONVOLUTIONS : GEMMS, &r.i_family);
+    if (rc < 0)
+        return rc;
+    r.f = &a->set->families[r.i_family];
+    return read_all(&r, root);
+}
+
+const struct ks_kernel_reader ks_read_ck_config = { sniff, read };
