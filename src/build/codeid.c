@@ -8,13 +8,13 @@
 #include "build/codeid.h"
 
 #include "build/object.h"
+#include "build/operand.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define NODES_MAX    16384u
-#define VECTOR_BYTES 64u
+#define NODES_MAX 16384u
 
 enum node_kind { NODE_SECTION, NODE_ELEMENT, NODE_EXTERN, NODE_ABSOLUTE };
 
@@ -30,9 +30,6 @@ struct walk {
     struct ks_sha256 hash;
     struct node *nodes; /* owned */
     uint32_t n_nodes, cap;
-    uint32_t pool;     /* section that targets are of; 0: none yet */
-    uint64_t *targets; /* owned, ascending */
-    size_t n_targets, cap_targets;
     bool is_written; /* writable data was reached */
 };
 
@@ -44,19 +41,43 @@ static void hash_u64(struct walk *w, uint64_t v)
     ks_sha256_add(&w->hash, bytes, sizeof(bytes));
 }
 
-static bool same_node(const struct node *a, const struct node *b)
+static bool has_relocations(const struct walk *w, uint32_t section)
+{
+    for (uint32_t i = 0; i < w->o.head.e_shnum; i++) {
+        Elf64_Shdr s;
+        if (ks_object_section(&w->o, i, &s, NULL) < 0 ||
+            ((s.sh_type == SHT_RELA || s.sh_type == SHT_REL) && s.sh_info == section))
+            return true;
+    }
+    return false;
+}
+
+/* Constants without a name are what they hold, wherever a compiler puts them. */
+static bool same_bytes(const struct walk *w, const struct node *a, const struct node *b)
+{
+    Elf64_Shdr sa, sb;
+    return a->n == b->n && ks_object_section(&w->o, a->section, &sa, NULL) == 0 &&
+           ks_object_section(&w->o, b->section, &sb, NULL) == 0 &&
+           memcmp(w->o.bytes + sa.sh_offset + a->at, w->o.bytes + sb.sh_offset + b->at, a->n) ==
+               0 &&
+           !has_relocations(w, a->section) && !has_relocations(w, b->section);
+}
+
+static bool same_node(const struct walk *w, const struct node *a, const struct node *b)
 {
     if (a->kind != b->kind)
         return false;
     if (a->kind == NODE_EXTERN)
         return strcmp(a->name, b->name) == 0;
-    return a->section == b->section && a->at == b->at && a->n == b->n;
+    if (a->section == b->section && a->at == b->at && a->n == b->n)
+        return true;
+    return a->kind == NODE_ELEMENT && same_bytes(w, a, b);
 }
 
 static int number_node(struct walk *w, const struct node *node, uint32_t *i_out, struct ks_err *err)
 {
     for (uint32_t i = 0; i < w->n_nodes; i++) {
-        if (same_node(&w->nodes[i], node)) {
+        if (same_node(w, &w->nodes[i], node)) {
             *i_out = i;
             return 0;
         }
@@ -109,99 +130,63 @@ static bool is_pool(const struct walk *w, const Elf64_Shdr *s)
            strcmp(ks_object_section_name(&w->o, s), ".rodata") == 0;
 }
 
-/* Where in its section a relocation points, rounded down: the displacement of a relative one counts
- * from the end of its four bytes, and an immediate may follow them. */
-static uint64_t pool_target(const Elf64_Sym *sym, const Elf64_Rela *r)
+/* The bytes that the instruction of a relocation reads of constants in s; false when that is not
+ * known. from: the section with the instruction. */
+static bool cut_operand(const struct walk *w, const Elf64_Shdr *from, const Elf64_Rela *r,
+                        const Elf64_Sym *sym, const Elf64_Shdr *s, struct node *node)
 {
-    const uint32_t type = (uint32_t)ELF64_R_TYPE(r->r_info);
-    const uint64_t skip = type == R_X86_64_64 || type == R_X86_64_32S ? 0 : 4;
-    return (sym->st_value + (uint64_t)r->r_addend + skip) & ~UINT64_C(15);
-}
-
-static int compare_u64(const void *a, const void *b)
-{
-    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return x < y ? -1 : x > y;
-}
-
-static int add_target(struct walk *w, const Elf64_Rela *r, struct ks_err *err)
-{
-    Elf64_Sym sym;
-    int rc = ks_object_symbol(&w->o, (uint32_t)ELF64_R_SYM(r->r_info), &sym, err);
-    if (rc < 0 || sym.st_shndx != w->pool)
-        return rc;
-    if (w->n_targets == w->cap_targets) {
-        const size_t cap = w->cap_targets ? 2 * w->cap_targets : 64;
-        uint64_t *more = realloc(w->targets, cap * sizeof(*more));
-        if (!more)
-            return ks_fail(err, KS_ENOMEM, "identity of code");
-        w->targets = more;
-        w->cap_targets = cap;
-    }
-    w->targets[w->n_targets++] = pool_target(&sym, r);
-    return 0;
-}
-
-/* All places of the pool that relocations of the object point to, in order. */
-static int find_targets(struct walk *w, uint32_t pool, struct ks_err *err)
-{
-    if (w->pool == pool)
-        return 0;
-    w->pool = pool;
-    w->n_targets = 0;
-    for (uint32_t i = 0; i < w->o.head.e_shnum; i++) {
-        Elf64_Shdr s;
-        Elf64_Rela r;
-        int rc = ks_object_section(&w->o, i, &s, err);
-        for (uint64_t k = 0; rc == 0 && s.sh_type == SHT_RELA; k++) {
-            rc = ks_object_rela(&w->o, &s, k, &r, err);
-            if (rc == 0)
-                rc = add_target(w, &r, err);
-        }
-        if (rc < 0 && rc != KS_ENOENT)
-            return rc;
-    }
-    if (w->n_targets)
-        qsort(w->targets, w->n_targets, sizeof(*w->targets), compare_u64);
-    return 0;
-}
-
-/* The nearest of them behind `at`, `end` when there is none. */
-static uint64_t next_target(const struct walk *w, uint64_t at, uint64_t end)
-{
-    size_t lo = 0, hi = w->n_targets;
-    while (lo < hi) {
-        const size_t mid = lo + (hi - lo) / 2;
-        if (w->targets[mid] > at)
-            hi = mid;
-        else
-            lo = mid + 1;
-    }
-    return lo < w->n_targets && w->targets[lo] < end ? w->targets[lo] : end;
-}
-
-/* The constant of a pool: up to the next that is pointed to, and at least a whole vector. */
-static int cut_constant(struct walk *w, const Elf64_Shdr *s, const Elf64_Sym *sym,
-                        const Elf64_Rela *r, struct node *node, struct ks_err *err)
-{
-    const uint64_t at = pool_target(sym, r);
+    struct ks_operand what;
+    if (!(from->sh_flags & SHF_EXECINSTR) || from->sh_type == SHT_NOBITS ||
+        r->r_offset > from->sh_size || ELF64_R_TYPE(r->r_info) != R_X86_64_PC32 ||
+        !ks_operand_at(w->o.bytes + from->sh_offset, r->r_offset, &what))
+        return false;
+    /* The displacement counts from the end of the instruction. */
+    const uint64_t at = sym->st_value + (uint64_t)r->r_addend + 4 + what.n_immediate;
     if (at >= s->sh_size)
-        return 0; /* the whole section */
-    int rc = find_targets(w, sym->st_shndx, err);
-    if (rc < 0)
-        return rc;
-    uint64_t end = next_target(w, at, s->sh_size);
-    if (end - at < VECTOR_BYTES)
-        end = s->sh_size - at < VECTOR_BYTES ? s->sh_size : at + VECTOR_BYTES;
+        return false;
+    uint64_t end = s->sh_size;
+    if (s->sh_flags & SHF_MERGE) /* no constant reaches beyond its element */
+        end = at - at % s->sh_entsize + s->sh_entsize;
+    if (end > s->sh_size)
+        end = s->sh_size;
     node->kind = NODE_ELEMENT;
     node->at = at;
-    node->n = end - at;
-    return 0;
+    node->n = what.n_bytes < end - at ? what.n_bytes : end - at;
+    return true;
 }
 
-/* What symbol `sym` points to, and the offset of the symbol in it. r: the relocation, or NULL. */
-static int resolve(struct walk *w, const Elf64_Sym *sym, const Elf64_Rela *r, struct node *node,
-                   uint64_t *offset_out, struct ks_err *err)
+static bool is_mergeable(const Elf64_Shdr *s)
+{
+    return (s->sh_flags & SHF_MERGE) && s->sh_type != SHT_NOBITS && s->sh_entsize;
+}
+
+/* The constant in section s that a relocation points to, where it can be told from its
+ * neighbours. */
+static void cut_constant(const struct walk *w, const Elf64_Shdr *from, const Elf64_Rela *r,
+                         const Elf64_Sym *sym, const Elf64_Shdr *s, struct node *node)
+{
+    uint64_t at = sym->st_value;
+    const uint64_t type = ELF64_R_TYPE(r->r_info);
+    const bool is_text = s->sh_flags & SHF_STRINGS;
+    if (!is_mergeable(s) && !is_pool(w, s))
+        return;
+    if (!is_text && cut_operand(w, from, r, sym, s, node))
+        return;
+    /* Assemblers keep a symbol for each element that is reached by a relative address; by the
+     * symbol of the section its place is known only to an absolute one. */
+    if (ELF64_ST_TYPE(sym->st_info) == STT_SECTION) {
+        if (type != R_X86_64_64 && type != R_X86_64_32 && type != R_X86_64_32S)
+            return;
+        at += (uint64_t)r->r_addend;
+    }
+    if (is_mergeable(s) && at < s->sh_size)
+        cut_element(w, s, at, node);
+}
+
+/* What symbol `sym` points to, and the offset of the symbol in it.
+ * from, r: the section with the relocation, and it; NULL: there is none */
+static int resolve(struct walk *w, const Elf64_Sym *sym, const Elf64_Shdr *from,
+                   const Elf64_Rela *r, struct node *node, uint64_t *offset_out, struct ks_err *err)
 {
     Elf64_Shdr s;
     *node = (struct node){ .kind = NODE_EXTERN, .name = ks_object_symbol_name(&w->o, sym) };
@@ -221,19 +206,15 @@ static int resolve(struct walk *w, const Elf64_Sym *sym, const Elf64_Rela *r, st
         return rc;
     w->is_written |= is_written(w, &s);
     *node = (struct node){ .kind = NODE_SECTION, .section = sym->st_shndx, .n = s.sh_size };
-    /* Assemblers keep a symbol for each element; by a section symbol the element is not known. */
-    if ((s.sh_flags & SHF_MERGE) && s.sh_type != SHT_NOBITS && s.sh_entsize &&
-        sym->st_value < s.sh_size && ELF64_ST_TYPE(sym->st_info) != STT_SECTION)
-        cut_element(w, &s, sym->st_value, node);
-    else if (r && is_pool(w, &s))
-        rc = cut_constant(w, &s, sym, r, node, err);
+    if (r)
+        cut_constant(w, from, r, sym, &s, node);
     *offset_out = sym->st_value - node->at;
-    return rc;
+    return 0;
 }
 
-/* One relocation of a node whose bytes are in copy[0..n). */
-static int follow(struct walk *w, const struct node *node, const Elf64_Rela *r, uint8_t *copy,
-                  struct ks_err *err)
+/* One relocation of a node in section s whose bytes are in copy[0..n). */
+static int follow(struct walk *w, const struct node *node, const Elf64_Shdr *s, const Elf64_Rela *r,
+                  uint8_t *copy, struct ks_err *err)
 {
     const uint32_t type = (uint32_t)ELF64_R_TYPE(r->r_info);
     const uint32_t width = ks_object_rela_bytes(type);
@@ -249,7 +230,7 @@ static int follow(struct walk *w, const struct node *node, const Elf64_Rela *r, 
     memset(copy + (r->r_offset - node->at), 0, width);
     int rc = ks_object_symbol(&w->o, (uint32_t)ELF64_R_SYM(r->r_info), &sym, err);
     if (rc == 0)
-        rc = resolve(w, &sym, r, &to, &offset, err);
+        rc = resolve(w, &sym, s, r, &to, &offset, err);
     if (rc == 0)
         rc = number_node(w, &to, &i, err);
     if (rc < 0)
@@ -261,8 +242,9 @@ static int follow(struct walk *w, const struct node *node, const Elf64_Rela *r, 
     return 0;
 }
 
-/* All relocations of a section, in the order of the file. */
-static int follow_all(struct walk *w, const struct node *node, uint8_t *copy, struct ks_err *err)
+/* All relocations of a node's section `of`, in the order of the file. */
+static int follow_all(struct walk *w, const struct node *node, const Elf64_Shdr *of, uint8_t *copy,
+                      struct ks_err *err)
 {
     for (uint32_t i = 0; i < w->o.head.e_shnum; i++) {
         Elf64_Shdr s;
@@ -275,7 +257,7 @@ static int follow_all(struct walk *w, const struct node *node, uint8_t *copy, st
         if (s.sh_type != SHT_RELA || s.sh_info != node->section)
             continue;
         for (uint64_t k = 0; (rc = ks_object_rela(&w->o, &s, k, &r, err)) == 0; k++) {
-            rc = follow(w, node, &r, copy, err);
+            rc = follow(w, node, of, &r, copy, err);
             if (rc < 0)
                 return rc;
         }
@@ -299,7 +281,7 @@ static int hash_bytes(struct walk *w, const struct node *node, struct ks_err *er
     if (!copy)
         return ks_fail(err, KS_ENOMEM, "identity of code");
     memcpy(copy, w->o.bytes + s.sh_offset + node->at, node->n);
-    rc = follow_all(w, node, copy, err);
+    rc = follow_all(w, node, &s, copy, err);
     ks_sha256_add(&w->hash, copy, node->n);
     free(copy);
     return rc;
@@ -347,7 +329,7 @@ static int add_pointer(struct walk *w, const Elf64_Rela *r, struct ks_err *err)
         rc = is_code(w, &sym, &code, err);
     if (rc < 0 || !code)
         return rc;
-    rc = resolve(w, &sym, r, &to, &offset, err);
+    rc = resolve(w, &sym, NULL, NULL, &to, &offset, err);
     if (rc == 0)
         rc = number_node(w, &to, &i, err);
     if (rc < 0)
@@ -394,7 +376,7 @@ static int add_root(struct walk *w, const char *symbol, struct ks_err *err)
         return rc;
     if (!code)
         return add_pointers(w, &root, err);
-    rc = resolve(w, &root, NULL, &node, &offset, err);
+    rc = resolve(w, &root, NULL, NULL, &node, &offset, err);
     if (rc == 0)
         rc = number_node(w, &node, &i, err);
     if (rc == 0)
@@ -415,7 +397,6 @@ int ks_code_id(const void *object, size_t n, const char *symbol, struct ks_id128
     if (rc == 0)
         rc = hash_nodes(&w, err);
     free(w.nodes);
-    free(w.targets);
     if (rc < 0)
         return rc;
     const struct ks_id128 id = ks_sha256_id128(&w.hash);
