@@ -20,7 +20,7 @@ static ssize_t read_small(pid_t pid, const char *name, char *text, size_t cap)
     ssize_t n;
     int fd;
 
-    snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
+    snprintf(path, sizeof(path), "/proc/%d/%.32s", (int)pid, name);
     fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return -1;
