@@ -156,8 +156,13 @@ static void put_requests(const struct ks_cell_view *v, const struct ks_artefact 
     const struct ks_problem *p = &v->grid.problems[v->i_problem];
     struct ks_req_setup s = { .nonce = ks_id128_random() };
     struct ks_req_problem q = { .problem = p->id };
+    const struct ks_instance *instance = &v->grid.instances[v->i_instance];
     struct ks_req_cell c = {
-        .cell = v->cell, .attempt = 1, .build_id = art->build_id, .code_id = art->code_id
+        .cell = v->cell,
+        .attempt = 1,
+        .numerics = ks_instance_numerics(&v->grid.families[instance->i_family], instance),
+        .build_id = art->build_id,
+        .code_id = art->code_id,
     };
     struct ks_buf body;
     ks_buf_init(&body);

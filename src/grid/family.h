@@ -11,6 +11,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "op/op.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -34,13 +35,6 @@ enum ks_trait_role {
     KS_ROLE_NUMERICS  /* how results are rounded, so how they are verified: enum ks_numerics */
 };
 
-/* Values of the trait of role "numerics": what verification may demand (DESIGN section 7). */
-enum ks_numerics {
-    KS_NUMERICS_FP32,       /* "fp32": exact data bit for bit; u_acc = 2^-24 */
-    KS_NUMERICS_TRUNCATING, /* "truncating": exact data bit for bit; u_acc = 2^-22 */
-    KS_NUMERICS_V2_ONLY     /* "v2_only": exact data only shows that everything was written */
-};
-
 struct ks_trait_alias {
     char text[KS_VALUE_TEXT]; /* "fwd": read as the value, never printed */
     uint32_t i_value;
@@ -52,6 +46,7 @@ struct ks_trait {
     char help[256];
     enum ks_trait_kind kind;
     bool is_bool; /* KS_TRAIT_INT of 0 and 1: names say False and True, files also true and false */
+    bool is_real; /* KS_TRAIT_NAME whose texts are real numbers: expressions compute with them */
     enum ks_trait_role role;
     uint32_t n_values;
     int64_t value[KS_TRAIT_VALUES_MAX];            /* what the macro becomes */
@@ -143,6 +138,9 @@ int ks_family_load(const char *path, struct ks_family *f_out, struct ks_err *err
 /* The same from text; `name` stands for the absolute path of the file. */
 int ks_family_parse(const char *text, size_t len, const char *name, struct ks_family *f_out,
                     struct ks_err *err);
+/* Markdown, appended: the traits with values, defaults, place in the name, macro or role and
+ * meaning, what values with attributes stand for, and every rule with its reason. */
+void ks_family_describe(const struct ks_family *f, struct ks_buf *markdown_out);
 /* Index of a trait, -1 when there is none of that name. */
 int ks_family_trait(const struct ks_family *f, const char *trait);
 /* Index of the first trait of a role, -1 when there is none. */
@@ -177,6 +175,8 @@ int ks_instance_finish(const struct ks_family *f, struct ks_instance *i, struct 
 int ks_instance_parse_name(const struct ks_family *f, const char *name, struct ks_instance *out,
                            struct ks_err *err);
 
+struct ks_filters;
+
 /* Zero-initialise, set what the device can, add configs, release. */
 struct ks_kernel_set {
     struct ks_family *families;
@@ -186,6 +186,8 @@ struct ks_kernel_set {
     const char *cpu_flags; /* words as in /proc/cpuinfo, borrowed; NULL: `needs` are not judged */
     const char *cpu_name;  /* for `missing`; NULL: "this CPU" */
     const char *arch;      /* "gfx942", "native", borrowed; NULL: nothing is missing, as on sim */
+    const struct ks_filters *filters; /* of a filter file, borrowed; NULL: none */
+    uint64_t n_filtered;              /* instances that filters have kept out so far */
 };
 /* Makes the set judge what a device of this arch can run: "native", a level of x86-64, or a GPU
  * ("gfx942", "sm_90"), whose CPU needs are not judged. Borrows arch and flags, which it fills.

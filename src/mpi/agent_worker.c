@@ -245,6 +245,7 @@ int ks_worker_send_cell(struct ks_agent *a, const struct work *w, struct ks_err 
     struct session *s = &a->session;
     const struct ks_artefact *art =
         a->c.build ? ks_build_artefact(a->c.build, w->i_instance) : NULL;
+    const struct ks_instance *instance = &a->c.grid->instances[w->i_instance];
     struct ks_req_cell r = {
         .cell = ks_agent_cell(a, s->i_problem, w->i_instance),
         .i_cell = s->n_sent,
@@ -252,10 +253,11 @@ int ks_worker_send_cell(struct ks_agent *a, const struct work *w, struct ks_err 
         .round = w->round,
         .role = w->role,
         .position = a->block.position,
+        .numerics = ks_instance_numerics(&a->c.grid->families[instance->i_family], instance),
         .block_id = s->block_id,
         .lease_id = w->i_lease == NO_LEASE ? 0 : a->leases[w->i_lease].m.lease,
     };
-    snprintf(r.entry, sizeof(r.entry), "%s", a->c.grid->instances[w->i_instance].name);
+    snprintf(r.entry, sizeof(r.entry), "%s", instance->name);
     if (art) {
         r.build_id = art->build_id;
         r.code_id = art->code_id;

@@ -42,6 +42,15 @@ enum ks_data {
     KS_DATA_RANDOM /* full-mantissa random values in +-[0.5, 1.5) (DESIGN V2) */
 };
 
+/* How an instance rounds, so what verification may demand of it: values of a family's trait of role
+ * "numerics", by these names in lower case. */
+enum ks_numerics {
+    KS_NUMERICS_FP32,       /* exact data bit for bit; u_acc = 2^-24 */
+    KS_NUMERICS_TRUNCATING, /* exact data bit for bit; u_acc = 2^-22 */
+    KS_NUMERICS_V2_ONLY,    /* exact data only shows that everything was written; u_acc = 2^-24 */
+    KS_N_NUMERICS
+};
+
 /* Contract of every slot: pure; p is valid; outputs only on success. */
 struct ks_operator {
     const char *name;             /* column 1 of the CSV */

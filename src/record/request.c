@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "record/request.h"
+#include "op/op.h"
 #include "record/fields.h"
 
 /* KS_F_REQ_SETUP */
@@ -56,6 +57,7 @@ static const struct ks_def cell_defs[] = {
     F(13, BYTES, digest, ),
     F(14, TEXT, artefact, ),
     F(15, TEXT, entry, ),
+    F(16, UINT, numerics, .lo = 0, .hi = KS_N_NUMERICS - 1),
 };
 #undef F
 static const struct ks_fields cell_fields =

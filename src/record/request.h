@@ -55,6 +55,7 @@ struct ks_req_cell {
     struct ks_cell cell;
     uint32_t i_cell; /* position in the batch, echoed in the status page */
     uint32_t attempt, round, role, position;
+    uint32_t numerics; /* enum ks_numerics of the instance */
     uint64_t lease_id, block_id;
     struct ks_id128 build_id, code_id;
     uint8_t digest[32]; /* SHA-256 of the artefact; re-checked before dlopen */

@@ -95,7 +95,6 @@ static int make_operands(struct ks_worker *w, const struct ks_problem *p, uint32
     if (rc < 0) /* the identity alone, so that cells can be answered */
         w->set = (struct ks_workset){ .dev = w->dev, .problem = *p, .op = ks_operators[p->op] };
     w->has_problem = true;
-    w->tolerance = ks_tolerance_of(p->dtype, w->set.op->reduction(p), KS_U_ACC);
     w->shape.n_dims = w->set.op->shape_c(p, w->shape.dim);
     return rc;
 }

@@ -92,6 +92,24 @@ void ks_verify_exact(const void *got, const void *want, size_t n, uint32_t dtype
     }
 }
 
+void ks_verify_written(const void *got, size_t n, uint32_t dtype, const struct ks_shape *shape,
+                       struct ks_verdict *out)
+{
+    verdict_init(shape, out);
+    for (size_t i = 0; i < n; i++) {
+        struct ks_mismatch m = { .index = (int64_t)i };
+
+        m.got = ks_element_get(got, m.index, dtype);
+        if (isnan(m.got))
+            add_wrong(shape, &m, out);
+    }
+}
+
+double ks_u_acc(uint32_t numerics)
+{
+    return numerics == KS_NUMERICS_TRUNCATING ? 0x1p-22 : 0x1p-24;
+}
+
 struct ks_tolerance ks_tolerance_of(uint32_t dtype, int64_t reduction, double u_acc)
 {
     static const double u_out[KS_N_DTYPES] = {

@@ -30,6 +30,14 @@ struct ks_verdict {
 void ks_verify_exact(const void *got, const void *want, size_t n, uint32_t dtype,
                      const struct ks_shape *shape, struct ks_verdict *out);
 
+/* V1 of instances that are not held to exact bits: every element was written over a NaN poison, and
+ * with a number. */
+void ks_verify_written(const void *got, size_t n, uint32_t dtype, const struct ks_shape *shape,
+                       struct ks_verdict *out);
+
+/* Unit round-off of the accumulation that enum ks_numerics declares. */
+double ks_u_acc(uint32_t numerics);
+
 /* tolerance(R, A) = u_out |R| + (1 + u_out) g A + tiny.
  * Source: Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., section 3.1: a sum of L
  * products in any order is off by at most g A, g = L u / (1 - L u); then one rounding to the output

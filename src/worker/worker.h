@@ -18,7 +18,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define KS_U_ACC 0x1p-24 /* unit round-off of fp32 accumulation */
 
 struct ks_worker {
     int fd_in, fd_out, fd_reference; /* borrowed */
@@ -35,7 +34,6 @@ struct ks_worker {
     struct ks_workset set;
     struct ks_references refs;
     struct ks_shape shape;
-    struct ks_tolerance tolerance;
     uint32_t problem_outcome; /* what all its cells end as; KS_O_NONE: they can run */
     char problem_reason[160];
     uint64_t prepare_ns, input_ns, reference_ns; /* for the next record, then 0 */

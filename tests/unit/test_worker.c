@@ -132,6 +132,41 @@ static void test_mismatches_are_kept(void **state)
     child_end(&c, KS_WORKER_EXIT_OK);
 }
 
+/* What an instance declares of its rounding is what it is held to, and no less. */
+static void test_numerics(void **state)
+{
+    static const struct {
+        const char *entry;
+        enum ks_numerics numerics;
+        uint32_t outcome;
+        const char *reason;
+    } rows[] = {
+        { "inexact", KS_NUMERICS_FP32, KS_O_WRONG_RESULT, "exact data" },
+        { "inexact", KS_NUMERICS_TRUNCATING, KS_O_WRONG_RESULT, "exact data" },
+        { "inexact", KS_NUMERICS_V2_ONLY, KS_O_OK, "" },
+        { "truncating", KS_NUMERICS_FP32, KS_O_WRONG_RESULT, "tolerance" },
+        { "truncating", KS_NUMERICS_V2_ONLY, KS_O_WRONG_RESULT, "tolerance" },
+        { "truncating", KS_NUMERICS_TRUNCATING, KS_O_OK, "" },
+        { "coarse", KS_NUMERICS_TRUNCATING, KS_O_WRONG_RESULT, "tolerance" },
+        { "unwritten", KS_NUMERICS_V2_ONLY, KS_O_WRONG_RESULT, "exact data" },
+        { "different", KS_NUMERICS_V2_ONLY, KS_O_NONDETERMINISTIC, "differ" },
+    };
+    struct fixture *f = *state;
+    struct child c;
+
+    start_host(&c, &quick, -1);
+    child_problem(&c, &f->problem, 0);
+    for (uint32_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        send_cell_of(&c, f, &f->problem, rows[i].entry, i, rows[i].numerics);
+        assert_true(child_record(&c, &f->rec));
+        if (f->rec.outcome != rows[i].outcome)
+            print_error("row %u: %s (%s)\n", i, ks_outcome_text(f->rec.outcome), f->rec.reason);
+        assert_int_equal(f->rec.outcome, rows[i].outcome);
+        assert_non_null(strstr(f->rec.reason, rows[i].reason));
+    }
+    child_end(&c, KS_WORKER_EXIT_OK);
+}
+
 static void test_flags(void **state)
 {
     struct fixture *f = *state;
@@ -371,6 +406,7 @@ int main(void)
         cmocka_unit_test(test_good_kernel),
         cmocka_unit_test(test_bad_kernels),
         cmocka_unit_test(test_mismatches_are_kept),
+        cmocka_unit_test(test_numerics),
         cmocka_unit_test(test_flags),
         cmocka_unit_test(test_deaths_are_attributed),
         cmocka_unit_test(test_closed_requests),

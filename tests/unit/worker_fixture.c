@@ -73,12 +73,19 @@ void start_host(struct child *c, const struct ks_measure *m, int fd_reference)
 void send_cell(struct child *c, const struct fixture *f, const struct ks_problem *p,
                const char *entry, uint32_t i_cell)
 {
+    send_cell_of(c, f, p, entry, i_cell, KS_NUMERICS_FP32);
+}
+
+void send_cell_of(struct child *c, const struct fixture *f, const struct ks_problem *p,
+                  const char *entry, uint32_t i_cell, enum ks_numerics numerics)
+{
     struct ks_req_cell req = { .cell = { p->id, 1000 + i_cell, 42 },
                                .i_cell = i_cell,
                                .attempt = 2,
                                .round = 1,
                                .role = KS_ROLE_ANCHOR,
                                .position = 10 + i_cell,
+                               .numerics = numerics,
                                .lease_id = 7,
                                .block_id = 8,
                                .build_id = { 1, 2 },

@@ -27,6 +27,9 @@ void start_host(struct child *c, const struct ks_measure *m, int fd_reference);
  * lease 7 and block 8. */
 void send_cell(struct child *c, const struct fixture *f, const struct ks_problem *p,
                const char *entry, uint32_t i_cell);
+/* The same of an instance that declares its rounding. */
+void send_cell_of(struct child *c, const struct fixture *f, const struct ks_problem *p,
+                  const char *entry, uint32_t i_cell, enum ks_numerics numerics);
 /* What every good cell's record of the fixture's first problem holds. */
 void check_good(const struct ks_record *r, const struct ks_measure *m);
 
