@@ -8,7 +8,7 @@
 
 #include "base/clock.h"
 #include "build/build.h"
-#include "grid/problems.h"
+#include "grid/problem_class.h"
 
 #include <dlfcn.h>
 #include <math.h>
@@ -20,7 +20,6 @@
 #define ROUNDS     200u
 #define ROUNDS_MIN 5u
 #define SAMPLE_NS  500000.0 /* short calls are repeated to that */
-#define N_CLASSES  16u
 
 struct runner {                       /* one side of the comparison: oneDNN, or an instance */
     const struct ks_abi_entry *entry; /* NULL: oneDNN */
@@ -41,7 +40,6 @@ struct contest { /* one problem */
 };
 
 struct class_mean {
-    const char *name;
     double sum_log, least;
     uint32_t n;
 };
@@ -51,7 +49,7 @@ struct bench {
     struct ks_build *build;
     const struct ks_abi_entry **entries; /* [n_instances]; NULL: not built */
     double ms;
-    struct class_mean classes[N_CLASSES], all;
+    struct class_mean classes[KS_N_PROBLEM_CLASSES], all;
     uint32_t n_without_peer, n_without_instance;
 };
 
@@ -262,23 +260,11 @@ static int compare(struct contest *c, const struct runner *r, struct ks_err *err
     return rc;
 }
 
-static void add_to(struct class_mean *m, const char *name, double ratio)
+static void add_to(struct class_mean *m, double ratio)
 {
-    m->name = name;
     m->sum_log += log(ratio);
     m->least = m->n == 0 || ratio < m->least ? ratio : m->least;
     m->n++;
-}
-
-static void book(struct bench *b, const struct ks_problem *p, double ratio)
-{
-    const char *name = ks_problem_class(p);
-    uint32_t i = 0;
-
-    while (i + 1 < N_CLASSES && b->classes[i].name && strcmp(b->classes[i].name, name) != 0)
-        i++;
-    add_to(&b->classes[i], name, ratio);
-    add_to(&b->all, "all", ratio);
 }
 
 static int finish(struct bench *b, struct contest *c, struct ks_err *err)
@@ -294,18 +280,20 @@ static int finish(struct bench *b, struct contest *c, struct ks_err *err)
             best = &c->runners[i], ours = ns;
     }
     if (!best) {
-        printf("%s,%s,%.1f,,,,%s\n", ks_problem_class(c->p), c->p->name, flops / theirs,
-               peer_implementation(c->peer));
+        printf("%s,%s,%.1f,,,,%s\n", ks_problem_class_name(ks_problem_class(c->p)), c->p->name,
+               flops / theirs, peer_implementation(c->peer));
         b->n_without_instance++;
         return 0;
     }
     rc = compare(c, best, err);
     if (rc < 0)
         return rc;
-    printf("%s,%s,%.1f,%.1f,%.3f,%s,%s\n", ks_problem_class(c->p), c->p->name, flops / theirs,
-           flops / ours, theirs / ours, best->entry->name, peer_implementation(c->peer));
+    printf("%s,%s,%.1f,%.1f,%.3f,%s,%s\n", ks_problem_class_name(ks_problem_class(c->p)),
+           c->p->name, flops / theirs, flops / ours, theirs / ours, best->entry->name,
+           peer_implementation(c->peer));
     fflush(stdout);
-    book(b, c->p, theirs / ours);
+    add_to(&b->classes[ks_problem_class(c->p)], theirs / ours);
+    add_to(&b->all, theirs / ours);
     return 0;
 }
 
@@ -346,10 +334,11 @@ static int run(struct bench *b, const char *job, const char *cache, struct ks_wa
     return rc;
 }
 
-static void put_mean(const struct class_mean *m)
+static void put_mean(const char *name, const struct class_mean *m)
 {
-    printf("# %s problems %u ratio %.3f least %.3f\n", m->name, m->n, exp(m->sum_log / m->n),
-           m->least);
+    if (m->n)
+        printf("# %s problems %u ratio %.3f least %.3f\n", name, m->n, exp(m->sum_log / m->n),
+               m->least);
 }
 
 int main(int argc, char **argv)
@@ -372,10 +361,9 @@ int main(int argc, char **argv)
         fprintf(stderr, "bench_onednn: %s\n", err.text);
         return 3;
     }
-    for (uint32_t i = 0; i < N_CLASSES && b.classes[i].name; i++)
-        put_mean(&b.classes[i]);
-    if (b.all.n)
-        put_mean(&b.all);
+    for (uint32_t i = 0; i < KS_N_PROBLEM_CLASSES; i++)
+        put_mean(ks_problem_class_name(i), &b.classes[i]);
+    put_mean("all", &b.all);
     printf("# without_instance %u without_peer %u\n", b.n_without_instance, b.n_without_peer);
     ks_build_destroy(b.build);
     ks_grid_release(&b.grid);
