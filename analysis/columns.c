@@ -10,6 +10,7 @@
 /* What a row refers to; NULL where the file does not know it. */
 struct joined {
     const struct ks_row *row;
+    const struct ks_row *code; /* the row itself, or the one an alias points to */
     const struct ks_run_row *run;
     const struct ks_problem_row *problem;
     const struct ks_kernel_row *kernel;
@@ -97,6 +98,34 @@ static void put_workspace(const struct joined *j, struct ks_buf *out)
 {
     if (j->row->device_id)
         ks_buf_printf(out, "%" PRId64, j->row->workspace_bytes);
+}
+
+/* How the machine code did, whichever instance it was measured as. */
+static void put_code_outcome(const struct joined *j, struct ks_buf *out)
+{
+    if (j->code)
+        ks_buf_printf(out, "%s", j->code->outcome_text);
+}
+
+static void put_f32(double v, struct ks_buf *out)
+{
+    char text[32];
+
+    ks_f32_text(v, text);
+    if (v > 0)
+        ks_buf_printf(out, "%s", text);
+}
+
+static void put_code_time(const struct joined *j, struct ks_buf *out)
+{
+    if (j->code)
+        put_f32(j->code->median_ns, out);
+}
+
+static void put_code_over_anchor(const struct joined *j, struct ks_buf *out)
+{
+    if (j->code)
+        put_f32(j->code->time_over_anchor, out);
 }
 
 #define COL(name_, source_, kind_, S, member)                                                      \
@@ -191,6 +220,10 @@ static const struct column after_traits[] = {
     OPT("wall_ms", ROW, MS, struct ks_row, wall_ns, 0),
     OPT("peak_bytes", ROW, U64, struct ks_row, peak_bytes, 0),
     DO("workspace_bytes", put_workspace),
+    OPT("alias_of", ROW, HEX, struct ks_row, alias_id, 0),
+    DO("code_outcome", put_code_outcome),
+    DO("code_time_ns", put_code_time),
+    DO("code_time_over_anchor", put_code_over_anchor),
     COL("code_id", KERNEL, TEXT, struct ks_kernel_row, code_id),
     COL("build_id", KERNEL, TEXT, struct ks_kernel_row, build_id),
     OPT("started_ns", ROW, U64, struct ks_row, started_ns, 0),
@@ -327,10 +360,11 @@ static void put_columns(const struct column *c, size_t n, const struct joined *j
         put_column(&c[i], j, out);
 }
 
-static struct joined join(const struct ks_store_file *f, const struct ks_row *row)
+static struct joined join(const struct ks_store_file *f, const struct ks_row *row,
+                          const struct ks_row *code)
 {
     const struct ks_store_info *n = ks_store_info(f);
-    struct joined j = { .row = row, .file = f };
+    struct joined j = { .row = row, .code = code, .file = f };
 
     j.run = row->run < n->n_runs ? ks_store_run(f, row->run) : NULL;
     j.problem = row->problem < n->n_problems ? ks_store_problem(f, row->problem) : NULL;
@@ -342,9 +376,10 @@ static struct joined join(const struct ks_store_file *f, const struct ks_row *ro
 
 #define N(a) (sizeof(a) / sizeof((a)[0]))
 
-void ks_columns_row(const struct ks_columns *c, const struct ks_row *row, struct ks_buf *out)
+void ks_columns_row(const struct ks_columns *c, const struct ks_row *row, const struct ks_row *code,
+                    struct ks_buf *out)
 {
-    struct joined j = join(c->file, row);
+    struct joined j = join(c->file, row, code);
 
     put_columns(before_dims, N(before_dims), &j, out);
     for (uint32_t i = 0; i < ks_store_info(c->file)->n_dims; i++) {

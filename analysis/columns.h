@@ -12,7 +12,9 @@ struct ks_columns;
 int ks_columns_create(const struct ks_store_file *f, struct ks_columns **c_out, struct ks_err *err);
 void ks_columns_destroy(struct ks_columns *c);                          /* NULL is fine */
 void ks_columns_header(const struct ks_columns *c, struct ks_buf *out); /* with newline */
-void ks_columns_row(const struct ks_columns *c, const struct ks_row *row, struct ks_buf *out);
+/* code: the row that says how this one's machine code did (join.h), NULL: none does. */
+void ks_columns_row(const struct ks_columns *c, const struct ks_row *row, const struct ks_row *code,
+                    struct ks_buf *out);
 
 /* The shortest decimal text that is this float again. */
 void ks_f32_text(double v, char text_out[32]);

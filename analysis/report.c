@@ -124,6 +124,50 @@ static void print_summary(const struct ks_summary *s, struct ks_buf *b)
     ks_buf_printf(b, "\n");
 }
 
+/* ---- instances that are the same code ---- */
+
+enum { GROUPS_SHOWN = 10, MEMBERS_SHOWN = 8 };
+
+static void print_controls(const struct ks_aliases_found *a, struct ks_buf *b)
+{
+    const char *problem = a->problem ? a->problem->name : "";
+
+    ks_buf_printf(b, "  controls: %" PRIu64 " aliases were measured all the same", a->n_controls);
+    if (a->n_other_outcome)
+        ks_buf_printf(b, "; %" PRIu64 " ENDED OTHERWISE than what stands for them",
+                      a->n_other_outcome);
+    if (a->n_compared)
+        ks_buf_printf(b,
+                      "; largest difference %.2f %% where noise explains %.2f %%, of %s in %s; "
+                      "%" PRIu64 " of %" PRIu64 " beyond noise",
+                      100 * a->difference, 100 * a->noise, a->control ? a->control->name : "?",
+                      problem[0] ? problem : "a problem without name", a->n_apart, a->n_compared);
+    ks_buf_printf(b, "\n");
+}
+
+static void print_group(const struct ks_code_group *g, struct ks_buf *b)
+{
+    ks_buf_printf(b, "  %4" PRIu32 " instances, %8" PRIu64 " cells aliased:\n", g->n, g->n_aliased);
+    for (uint32_t i = 0; i < g->n && i < MEMBERS_SHOWN; i++)
+        ks_buf_printf(b, "       %s\n", g->members[i]->name);
+    if (g->n > MEMBERS_SHOWN)
+        ks_buf_printf(b, "       ... and %" PRIu32 " more\n", g->n - MEMBERS_SHOWN);
+}
+
+static void print_aliases(const struct ks_aliases_found *a, struct ks_buf *b)
+{
+    if (!a->n_groups)
+        return;
+    ks_buf_printf(b, "\nsame machine code\n");
+    if (a->n_controls)
+        print_controls(a, b);
+    for (size_t i = 0; i < a->n_groups && i < GROUPS_SHOWN; i++)
+        print_group(&a->groups[i], b);
+    if (a->n_groups > GROUPS_SHOWN)
+        ks_buf_printf(b, "  ... and %zu more groups (--json has all)\n",
+                      a->n_groups - GROUPS_SHOWN);
+}
+
 /* ---- JSON ---- */
 
 static void put_real(struct ks_jw *w, const char *key, double v)
@@ -160,6 +204,7 @@ static void json_problem(struct ks_jw *w, const struct ks_best *p)
     put_real(w, "worst_over_best", p->worst_over_best);
     ks_jw_u64(w, "n_tied", p->n_tied);
     ks_jw_u64(w, "n_ok", p->n_ok);
+    ks_jw_u64(w, "n_codes", p->n_codes);
     ks_jw_u64(w, "n_rows", p->n_rows);
     ks_jw_close(w, '}');
 }
@@ -195,6 +240,43 @@ static void json_ranks(struct ks_jw *w, const struct ks_summary *s)
     ks_jw_close(w, ']');
 }
 
+static void json_controls(struct ks_jw *w, const struct ks_aliases_found *a)
+{
+    ks_jw_open(w, "controls", '{');
+    ks_jw_u64(w, "n", a->n_controls);
+    ks_jw_u64(w, "n_other_outcome", a->n_other_outcome);
+    ks_jw_u64(w, "n_compared", a->n_compared);
+    ks_jw_u64(w, "n_apart", a->n_apart);
+    if (a->n_compared) {
+        put_real(w, "difference", a->difference);
+        put_real(w, "noise", a->noise);
+        ks_jw_str(w, "problem", a->problem ? a->problem->name : NULL);
+        ks_jw_str(w, "instance", a->control ? a->control->name : NULL);
+        ks_jw_str(w, "alias_of", a->first ? a->first->name : NULL);
+    }
+    ks_jw_close(w, '}');
+}
+
+static void json_aliases(struct ks_jw *w, const struct ks_aliases_found *a)
+{
+    ks_jw_open(w, "aliases", '{');
+    ks_jw_u64(w, "n_aliased", a->n_aliased);
+    json_controls(w, a);
+    ks_jw_open(w, "groups", '[');
+    for (size_t i = 0; i < a->n_groups; i++) {
+        ks_jw_open(w, NULL, '{');
+        ks_jw_str(w, "code_id", a->groups[i].members[0]->code_id);
+        ks_jw_u64(w, "n_aliased", a->groups[i].n_aliased);
+        ks_jw_open(w, "instances", '[');
+        for (uint32_t k = 0; k < a->groups[i].n; k++)
+            ks_jw_str(w, NULL, a->groups[i].members[k]->name);
+        ks_jw_close(w, ']');
+        ks_jw_close(w, '}');
+    }
+    ks_jw_close(w, ']');
+    ks_jw_close(w, '}');
+}
+
 static void print_json(const struct ks_summary *s, const char *file, struct ks_buf *b)
 {
     struct ks_jw w;
@@ -209,6 +291,7 @@ static void print_json(const struct ks_summary *s, const char *file, struct ks_b
     put_real(&w, "median_worst_over_best", s->median_worst_over_best);
     ks_jw_str(&w, "fixed_instance", s->fixed ? s->fixed->name : NULL);
     put_real(&w, "fixed_share", s->fixed ? s->fixed_share : KS_MISSING);
+    json_aliases(&w, &s->aliases);
     ks_jw_open(&w, "problems", '[');
     for (size_t i = 0; i < s->n_problems; i++)
         json_problem(&w, &s->problems[i]);
@@ -237,6 +320,7 @@ static int report(const void *cfg, const char *const *operands, int n, struct ks
         print_counts(&s, b);
         print_ranks(&s, b);
         print_summary(&s, b);
+        print_aliases(&s.aliases, b);
     }
     ks_summary_release(&s);
     ks_view_close(v);

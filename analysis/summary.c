@@ -19,6 +19,7 @@ struct collect {
     size_t n_instances;
     uint64_t *cells_of_device; /* [n_devices] */
     bool *has_code;            /* [n_kernels + 1] by code_group */
+    struct ks_join join;       /* of the present problem */
     size_t n_with_ok;          /* problems with an ok instance */
 };
 
@@ -148,13 +149,38 @@ static void credit(struct collect *c, const struct timed *t, size_t n, const str
     }
 }
 
-static void judge(struct collect *c, struct ks_best *b, const struct timed *t, size_t n)
+/* The row that competes in place of this one, because it is the same code; NULL: itself. */
+static const struct ks_row *stands_for(const struct collect *c, const struct ks_row *row)
+{
+    const struct ks_row *first = ks_join_first(&c->join, row);
+
+    return first && is_ok(c, first) ? first : NULL;
+}
+
+/* Aliases are as fast as what stands for them. at: [n] of a row the number in t. */
+static void credit_aliases(struct collect *c, const struct ks_row *rows, size_t n,
+                           const struct timed *t, const uint32_t *at, double best_ns)
+{
+    for (size_t i = 0; i < n; i++) {
+        const struct ks_row *first = stands_for(c, &rows[i]);
+        struct instance *e = first ? instance_of(c, rows[i].instance_id) : NULL;
+        uint32_t k = first ? at[first - rows] : KS_NO_ROW;
+
+        if (!e || k == KS_NO_ROW)
+            continue;
+        e->log_share += log(best_ns / t[k].stats.median);
+        e->n_problems++;
+    }
+}
+
+/* Returns the time of the best, 0 when there is none. */
+static double judge(struct collect *c, struct ks_best *b, const struct timed *t, size_t n)
 {
     const struct timed *best = t, *worst = t;
 
-    b->n_ok = (uint32_t)n;
+    b->n_codes = (uint32_t)n;
     if (n == 0)
-        return;
+        return 0;
     for (size_t i = 1; i < n; i++) {
         best = t[i].stats.median < best->stats.median ? &t[i] : best;
         worst = t[i].stats.median > worst->stats.median ? &t[i] : worst;
@@ -165,6 +191,7 @@ static void judge(struct collect *c, struct ks_best *b, const struct timed *t, s
     fill_best(b, best, ks_store_kernel(c->file, best->row->kernel));
     credit(c, t, n, best, b->n_tied);
     c->n_with_ok++;
+    return best->stats.median;
 }
 
 static void count_row(struct collect *c, const struct ks_row *row)
@@ -183,24 +210,9 @@ static void count_row(struct collect *c, const struct ks_row *row)
     }
 }
 
-static int add_problem(struct collect *c, const struct ks_row *rows, size_t n, struct ks_err *err)
+static void init_best(struct ks_best *b, size_t n_rows)
 {
-    struct ks_best *grown =
-        realloc(c->s->problems, (c->s->n_problems + 1) * sizeof(*c->s->problems));
-    struct timed *t = calloc(n, sizeof(*t));
-    double reference_ns = 0;
-    bool split = is_split(c, rows, n);
-    struct ks_best *b;
-    size_t k = 0;
-
-    if (grown)
-        c->s->problems = grown;
-    if (!grown || !t) {
-        free(t);
-        return ks_fail(err, KS_ENOMEM, "out of memory");
-    }
-    b = &grown[c->s->n_problems++];
-    *b = (struct ks_best){ .n_rows = (uint32_t)n,
+    *b = (struct ks_best){ .n_rows = (uint32_t)n_rows,
                            .median_ns = KS_MISSING,
                            .se_ns = KS_MISSING,
                            .gflops = KS_MISSING,
@@ -208,19 +220,54 @@ static int add_problem(struct collect *c, const struct ks_row *rows, size_t n, s
                            .gflops_lo95 = KS_MISSING,
                            .gflops_hi95 = KS_MISSING,
                            .worst_over_best = KS_MISSING };
-    if (rows[0].problem < ks_store_info(c->file)->n_problems)
-        b->problem = ks_store_problem(c->file, rows[0].problem);
+}
+
+/* The rows that compete, with their times; at: [n] of a row its number among them. */
+static size_t list_times(struct collect *c, struct ks_best *b, const struct ks_row *rows, size_t n,
+                         struct timed *t, uint32_t *at)
+{
+    double reference_ns = 0;
+    bool split = is_split(c, rows, n);
+    uint32_t k = 0;
+
     for (size_t i = 0; i < n; i++) {
+        at[i] = KS_NO_ROW;
         count_row(c, &rows[i]);
-        if (!is_ok(c, &rows[i]))
+        b->n_ok += is_ok(c, &rows[i]);
+        if (!is_ok(c, &rows[i]) || stands_for(c, &rows[i]))
             continue;
         if (split && reference_ns <= 0)
             reference_ns = block_of(c, &rows[i])->anchor_ns;
-        t[k++] = time_of(c, &rows[i], reference_ns);
+        t[k] = time_of(c, &rows[i], reference_ns);
+        at[i] = k++;
     }
-    judge(c, b, t, k);
+    return k;
+}
+
+static int add_problem(struct collect *c, const struct ks_row *rows, size_t n, struct ks_err *err)
+{
+    struct ks_best *grown =
+        realloc(c->s->problems, (c->s->n_problems + 1) * sizeof(*c->s->problems));
+    struct timed *t = calloc(n, sizeof(*t));
+    uint32_t *at = calloc(n, sizeof(*at));
+    int rc = grown && t && at ? ks_join_problem(&c->join, rows, n, err)
+                              : ks_fail(err, KS_ENOMEM, "out of memory");
+
+    if (grown)
+        c->s->problems = grown;
+    if (rc == 0) {
+        struct ks_best *b = &grown[c->s->n_problems++];
+
+        init_best(b, n);
+        if (rows[0].problem < ks_store_info(c->file)->n_problems)
+            b->problem = ks_store_problem(c->file, rows[0].problem);
+        size_t n_timed = list_times(c, b, rows, n, t, at);
+        credit_aliases(c, rows, n, t, at, judge(c, b, t, n_timed));
+        ks_aliases_count(c->file, &c->join, rows, n, &c->s->aliases);
+    }
     free(t);
-    return 0;
+    free(at);
+    return rc;
 }
 
 /* ---- over all problems ---- */
@@ -240,7 +287,7 @@ static int median_ratio(struct ks_summary *s, struct ks_err *err)
     if (!ratio)
         return ks_fail(err, KS_ENOMEM, "out of memory");
     for (size_t i = 0; i < s->n_problems; i++)
-        if (s->problems[i].n_ok >= 2)
+        if (s->problems[i].n_codes >= 2)
             ratio[n++] = s->problems[i].worst_over_best;
     qsort(ratio, n, sizeof(*ratio), by_value);
     s->median_worst_over_best = KS_MISSING;
@@ -287,6 +334,8 @@ static int read_all(struct ks_view *v, struct collect *c, struct ks_err *err)
     size_t n;
     int rc = list_instances(c, err);
 
+    if (rc == 0)
+        rc = ks_aliases_find(c->file, &c->s->aliases, err);
     if (rc < 0)
         return rc;
     while ((rc = ks_view_next(v, &rows, &n, err)) > 0) {
@@ -311,6 +360,7 @@ int ks_summary_make(struct ks_view *v, struct ks_summary *out, struct ks_err *er
         rc = list_ranks(&c, err);
     if (rc == 0) {
         find_fixed(&c);
+        ks_aliases_sort(&s.aliases);
         *out = s;
     } else {
         ks_summary_release(&s);
@@ -318,6 +368,7 @@ int ks_summary_make(struct ks_view *v, struct ks_summary *out, struct ks_err *er
     free(c.instances);
     free(c.cells_of_device);
     free(c.has_code);
+    ks_join_release(&c.join);
     return rc;
 }
 
@@ -325,5 +376,6 @@ void ks_summary_release(struct ks_summary *s)
 {
     free(s->problems);
     free(s->ranks);
+    ks_aliases_free(&s->aliases);
     *s = (struct ks_summary){ 0 };
 }

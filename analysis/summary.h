@@ -4,6 +4,7 @@
 #ifndef KS_ANALYSIS_SUMMARY_H
 #define KS_ANALYSIS_SUMMARY_H
 
+#include "analysis/aliases.h"
 #include "analysis/view.h"
 
 struct ks_best { /* of one problem */
@@ -13,7 +14,9 @@ struct ks_best { /* of one problem */
     double gflops, gflops_se, gflops_lo95, gflops_hi95; /* KS_MISSING where flops are not known */
     double worst_over_best;
     uint32_t n_ok, n_rows;
-    uint32_t n_tied; /* other instances that cannot be told from the best (stats.h) */
+    uint32_t n_codes; /* of the n_ok those that compete */
+    uint32_t n_tied;  /* others that cannot be told from the best (stats.h), not counting those of
+                         the same code */
 };
 struct ks_rank_count {
     const struct ks_device_row *device;
@@ -25,15 +28,17 @@ struct ks_summary {
     size_t n_problems;
     struct ks_rank_count *ranks; /* [n_ranks] that measured a cell */
     size_t n_ranks;
-    double median_worst_over_best;     /* over problems with two ok instances or more; KS_MISSING */
+    double median_worst_over_best;     /* over problems with two ok codes or more; KS_MISSING */
     uint32_t n_winners;                /* instances that are best somewhere, untied */
     uint32_t n_codes;                  /* distinct code_ids among ok rows */
     const struct ks_kernel_row *fixed; /* ok everywhere and best on (geometric) average; or NULL */
     double fixed_share;                /* its speed relative to the best of each problem */
+    struct ks_aliases_found aliases;
 };
 
 /* Times are compared within a block; when a problem was split over blocks they are scaled by the
- * blocks' anchors. What is returned points into the view. */
+ * blocks' anchors. Instances that are the same code compete as one: the one that was measured; the
+ * others have its times. What is returned points into the view. */
 int ks_summary_make(struct ks_view *v, struct ks_summary *out, struct ks_err *err);
 void ks_summary_release(struct ks_summary *s);
 

@@ -2,6 +2,7 @@
 #include "analysis/analyze.h"
 #include "analysis/ck_csv.h"
 #include "analysis/columns.h"
+#include "analysis/join.h"
 #include "analysis/view.h"
 
 enum format { FORMAT_CSV, FORMAT_CK };
@@ -42,6 +43,7 @@ static const struct ks_opt opts[] = {
 static int put_csv(struct ks_view *v, struct ks_buf *out, struct ks_err *err)
 {
     struct ks_columns *c = NULL;
+    struct ks_join join = { 0 };
     const struct ks_row *rows;
     size_t n;
     int rc = ks_columns_create(ks_view_file(v), &c, err);
@@ -49,9 +51,14 @@ static int put_csv(struct ks_view *v, struct ks_buf *out, struct ks_err *err)
     if (rc < 0)
         return rc;
     ks_columns_header(c, out);
-    while ((rc = ks_view_next(v, &rows, &n, err)) > 0)
+    while ((rc = ks_view_next(v, &rows, &n, err)) > 0) {
+        rc = ks_join_problem(&join, rows, n, err);
+        if (rc < 0)
+            break;
         for (size_t i = 0; i < n; i++)
-            ks_columns_row(c, &rows[i], out);
+            ks_columns_row(c, &rows[i], ks_join_code(&join, &rows[i]), out);
+    }
+    ks_join_release(&join);
     ks_columns_destroy(c);
     return rc;
 }

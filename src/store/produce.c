@@ -117,6 +117,7 @@ static void put_outcome(const struct ks_record *r, struct ks_row *row)
     row->code = has_code(r->outcome) ? r->code : KS_MISSING_CODE;
     row->phase = (uint8_t)r->phase;
     row->stop = (uint8_t)r->stop;
+    row->alias_id = r->alias;
 }
 
 static void put_verification(const struct ks_record *r, struct ks_row *row)

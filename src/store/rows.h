@@ -105,6 +105,8 @@ struct ks_row {
     char outcome_text[24], reason[160];
     int32_t code;
     uint32_t flags;
+    uint64_t alias_id; /* instance with the same code: what an aliased cell points to, and what a
+                          control is compared with; 0 none */
     uint64_t lease_id, block_id, device_id, worker, seq;
     uint32_t position, rank;
     int32_t pid, cpu;

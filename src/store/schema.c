@@ -176,7 +176,7 @@ static const struct ks_column events[] = {
     NUM("outcome", S, outcome, U8, ""), TX("outcome_text", S, outcome_text),                       \
         OPT("code", S, code, I32, "", KS_MISSING_CODE), NUM("flags", S, flags, U32, ""),           \
         NUM("phase", S, phase, U8, ""), NUM("stop_reason", S, stop, U8, ""),                       \
-        TX("reason", S, reason)
+        TX("reason", S, reason), OPT("alias_instance_id", S, alias_id, U64, "", 0)
 #define WHERE                                                                                      \
     OPT("block_id", S, block_id, U64, "", 0), OPT("position", S, position, U32, "", ROW),          \
         NUM("rank", S, rank, U32, ""), OPT("device_id", S, device_id, U64, "", 0),                 \

@@ -67,11 +67,33 @@ PY
 is "$(json report.json problems 0 best_instance) $($python -c 'import json; print(round(json.load(open("report.json"))["problems"][0]["worst_over_best"], 6))')" \
     "$best" "the best instance and the ratio are those of the table"
 
+# --- aliases: times of their own they have none, those of their code stand beside
+is "$($python - a/training.csv <<'PY'
+import csv, sys
+rows = list(csv.DictReader(open(sys.argv[1])))
+by_cell = {(r["problem_id"], r["instance_id"]): r for r in rows}
+aliased = [r for r in rows if r["outcome"] == "aliased"]
+for r in rows:
+    code = by_cell.get((r["problem_id"], r["alias_of"])) if r in aliased else r
+    want = (code["outcome"], code["time_median_ns"], code["time_over_anchor"]) if code else ("", "", "")
+    assert want == (r["code_outcome"], r["code_time_ns"], r["code_time_over_anchor"]), r
+    assert r in aliased or not r["alias_of"]
+assert all(r["alias_of"] and not r["time_median_ns"] for r in aliased)
+print(len(aliased) > 3)
+PY
+)" True "an alias has the times of what it points to"
+is "$(json report.json aliases n_aliased)" "$(json report.json outcomes aliased)" \
+    "the report counts them"
+
 # --- Composable Kernel's columns
 rc_is 0 "table --format ck" ksweep-analyze table a/results.h5 --format ck -o ck.csv
 is "$(head -n 1 ck.csv)" "kernel,problem_idx,N,C,K,G,Di,Hi,Wi,Z,Y,X,stride_d,stride_h,stride_w,pad_d,pad_h,pad_w,dilation_d,dilation_h,dilation_w,latency_ms,tflops,non_zero" \
     "the 24 columns"
-is "$(lines ck.csv)" "$(($(grep -c ',ok,' a/training.csv) + 1))" "the ok rows"
+is "$(lines ck.csv)" "$(($($python - a/training.csv <<'PY'
+import csv, sys
+print(sum(r["outcome"] == "ok" for r in csv.DictReader(open(sys.argv[1]))))
+PY
+) + 1))" "the ok rows"
 $python - ck.csv a/training.csv <<'PY' >ck.out 2>&1
 import csv, sys
 ck = list(csv.DictReader(open(sys.argv[1])))

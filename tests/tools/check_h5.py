@@ -156,6 +156,19 @@ same([r["instance_name"] for r in rows], [text(kernels["name"][v["kernel"]]) for
      "instance names follow the row number")
 same([r["code_id"] for r in rows], [text(kernels["code_id"][v["kernel"]]) for v in mine],
      "code_id is that of the build")
+same([r["alias_of"] for r in rows],
+     [f"{v['alias_instance_id']:016x}" if v["alias_instance_id"] else "" for v in mine],
+     "alias_of is that of the file")
+row_of = {(v["run"], v["problem_id"], v["instance_id"], v["condition_id"]): v for v in m}
+code = [v if text(v["outcome_text"]) != "aliased" else
+        row_of.get((v["run"], v["problem_id"], v["alias_instance_id"], v["condition_id"]))
+        for v in mine]
+same([r["code_outcome"] for r in rows], [text(c["outcome_text"]) if c is not None else "" for c in code],
+     "code_outcome is that of the row an alias points to")
+for column, field in (("code_time_ns", "time_median_ns"), ("code_time_over_anchor", "time_over_anchor")):
+    same([r[column] and np.float32(r[column]) for r in rows],
+         [c[field] if c is not None and c[field] != -1 else "" for c in code],
+         f"{column} is {field} of the row an alias points to")
 fixed = set(["problem_id", "operator", "direction", "dtype", "layout", "name", "count", "flops",
              "min_bytes", "reduction", "canonical"])
 for dim in [n for n in problems.dtype.names if n not in fixed]:

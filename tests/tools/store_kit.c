@@ -362,7 +362,7 @@ static void spoil(struct ks_record *r, uint64_t how)
     r->v1 = r->v2 = 0;
     if (r->outcome == KS_O_UNSUPPORTED || r->outcome == KS_O_ALIASED) {
         r->device_id = r->block_id = 0;
-        r->build_id = (struct ks_id128){ 0, 0 };
+        r->build_id = r->outcome == KS_O_ALIASED ? r->build_id : (struct ks_id128){ 0, 0 };
     }
     if (r->outcome == KS_O_CRASHED)
         r->n_tail = (uint32_t)snprintf(r->tail, sizeof(r->tail), "boom\n");
@@ -387,6 +387,8 @@ void skit_run(const char *dir, uint64_t run_seed, uint32_t n_problems, uint32_t 
 
             if (how % 16 == 0)
                 spoil(r, how >> 8);
+            if (r->outcome == KS_O_ALIASED)
+                r->alias = k.instances[j ? 0 : n_instances - 1];
             skit_put(&k, r);
         }
         skit_block(&k, 1 + i, i, anchor, anchor * 1.004);

@@ -12,6 +12,7 @@
 #include "analysis/ck_csv.h"
 #include "analysis/columns.h"
 #include "analysis/summary.h"
+#include "analysis_kit.h"
 #include "base/file.h"
 #include "store_place.h"
 #include "tests/tools/store_kit.h"
@@ -20,29 +21,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static struct ks_view *view_of(const struct place *p, enum ks_merge how)
-{
-    struct ks_view *v = NULL;
-    struct ks_err err = { 0 };
-
-    if (ks_view_open(p->file, how, &v, &err) < 0)
-        fail_msg("%s", err.text);
-    return v;
-}
-
-/* Three samples around ns, the middle one exact. */
-static struct ks_record *timed(struct skit *k, uint32_t i_problem, uint32_t i_instance, double ns)
-{
-    struct ks_record *r = skit_record(k, i_problem, i_instance, 3);
-
-    r->calls = 1;
-    r->clock_ns = 0;
-    r->sample_ns[0] = ns * 0.99;
-    r->sample_ns[1] = ns;
-    r->sample_ns[2] = ns * 1.01;
-    return r;
-}
 
 /* One run with one block per problem; ns[problem][instance], 0 = the instance crashed. */
 static void put_run(const char *dir, uint64_t seed, uint32_t n_problems, uint32_t n_instances,
@@ -56,7 +34,7 @@ static void put_run(const char *dir, uint64_t seed, uint32_t n_problems, uint32_
         skit_block(&k, i + 1, i, 1000, 1000);
         for (uint32_t j = 0; j < n_instances; j++) {
             double t = ns[i * n_instances + j];
-            struct ks_record *r = timed(&k, i, j, t > 0 ? t : 1);
+            struct ks_record *r = akit_timed(&k, i, j, t > 0 ? t : 1);
 
             if (t <= 0) {
                 r->outcome = KS_O_CRASHED;
@@ -82,10 +60,10 @@ static void rows_come_in_order(void **state)
     skit_open(&k, p->dir[0], 1, 3, 4);
     skit_names(&k);
     for (uint32_t i = 0; i < 12; i++) /* measured in some other order */
-        skit_put(&k, timed(&k, (i * 5 % 12) / 4, (i * 5 % 12) % 4, 1000 + i));
+        skit_put(&k, akit_timed(&k, (i * 5 % 12) / 4, (i * 5 % 12) % 4, 1000 + i));
     skit_close(&k);
     place_gather(p, 1, NULL);
-    v = view_of(p, KS_MERGE_ALL);
+    v = akit_view(p, KS_MERGE_ALL);
     assert_int_equal(ks_view_n_rows(v), 12);
     while (ks_view_next(v, &rows, &n, NULL) > 0) {
         assert_int_equal(n, 4);
@@ -130,7 +108,7 @@ static void merging_chooses_whole_rows(void **state)
             fail_msg("%s", err.text);
         for (int h = 0; h < 3; h++) {
             double want = how[h] == KS_MERGE_NEWEST ? rows[i].newest : rows[i].median;
-            struct ks_view *v = view_of(p, how[h]);
+            struct ks_view *v = akit_view(p, how[h]);
             const struct ks_row *got;
             size_t n;
 
@@ -144,20 +122,6 @@ static void merging_chooses_whole_rows(void **state)
     }
 }
 
-static void summarise(const struct place *p, struct ks_view **v_out, struct ks_summary *s)
-{
-    struct ks_err err = { 0 };
-
-    *v_out = view_of(p, KS_MERGE_NEWEST);
-    if (ks_summary_make(*v_out, s, &err) < 0)
-        fail_msg("%s", err.text);
-}
-
-static bool near(double a, double b)
-{
-    return fabs(a - b) <= 1e-6 * fabs(b);
-}
-
 static void the_best_and_its_ties(void **state)
 {
     /* 1000 +- 10 and 1015 +- 10.15 overlap; 2000 does not */
@@ -169,20 +133,20 @@ static void the_best_and_its_ties(void **state)
 
     put_run(p->dir[0], 1, 2, 5, ns);
     place_gather(p, 1, NULL);
-    summarise(p, &v, &s);
+    akit_summarise(p, &v, &s);
     assert_int_equal(s.n_problems, 2);
     assert_int_equal(s.problems[0].n_ok, 4);
     assert_int_equal(s.problems[0].n_rows, 5);
     assert_int_equal(s.problems[0].n_tied, 1);
-    assert_true(near(s.problems[0].worst_over_best, 4));
+    assert_true(akit_near(s.problems[0].worst_over_best, 4));
     assert_string_equal(s.problems[0].kernel->name, ks_store_kernel(ks_view_file(v), 1)->name);
     flops = s.problems[0].problem->flops;
-    assert_true(near(s.problems[0].gflops, flops / 1000));
-    assert_true(near(s.problems[0].gflops_lo95, flops / 1010));
-    assert_true(near(s.problems[0].gflops_hi95, flops / 990));
+    assert_true(akit_near(s.problems[0].gflops, flops / 1000));
+    assert_true(akit_near(s.problems[0].gflops_lo95, flops / 1010));
+    assert_true(akit_near(s.problems[0].gflops_hi95, flops / 990));
     assert_int_equal(s.problems[1].n_tied, 0);
-    assert_true(near(s.problems[1].worst_over_best, 4));
-    assert_true(near(s.median_worst_over_best, 4));
+    assert_true(akit_near(s.problems[1].worst_over_best, 4));
+    assert_true(akit_near(s.median_worst_over_best, 4));
     assert_int_equal(s.outcome[KS_O_OK], 8);
     assert_int_equal(s.outcome[KS_O_CRASHED], 2);
     assert_int_equal(s.n_winners, 1); /* of problem 0 the best is tied */
@@ -191,14 +155,14 @@ static void the_best_and_its_ties(void **state)
     assert_int_equal(s.ranks[0].n_cells, 10);
     /* instance 0: sqrt(1000/2000 * 1); 1: sqrt(1 * 900/1800); 2: sqrt(1000/1015 * 900/1200) */
     assert_string_equal(s.fixed->name, ks_store_kernel(ks_view_file(v), 2)->name);
-    assert_true(near(s.fixed_share, sqrt(1000.0 / 1015 * 900 / 1200)));
+    assert_true(akit_near(s.fixed_share, sqrt(1000.0 / 1015 * 900 / 1200)));
     ks_summary_release(&s);
     ks_view_close(v);
 }
 
 static void put_in_block(struct skit *k, uint32_t instance, uint64_t block, double ns)
 {
-    struct ks_record *r = timed(k, 0, instance, ns);
+    struct ks_record *r = akit_timed(k, 0, instance, ns);
 
     r->block_id = block;
     skit_put(k, r);
@@ -222,10 +186,10 @@ static void blocks_are_compared_by_their_anchors(void **state)
     put_in_block(&k, 3, 2, 2030);
     skit_close(&k);
     place_gather(p, 1, NULL);
-    summarise(p, &v, &s);
+    akit_summarise(p, &v, &s);
     assert_string_equal(s.problems[0].kernel->name, ks_store_kernel(ks_view_file(v), 2)->name);
-    assert_true(near(s.problems[0].worst_over_best, 3000.0 / 800));
-    assert_true(near(s.problems[0].median_ns, 1600)); /* as it was measured */
+    assert_true(akit_near(s.problems[0].worst_over_best, 3000.0 / 800));
+    assert_true(akit_near(s.problems[0].median_ns, 1600)); /* as it was measured */
     assert_int_equal(s.problems[0].n_tied, 0);
     ks_summary_release(&s);
     ks_view_close(v);
@@ -247,7 +211,7 @@ static void drift_makes_ties(void **state)
     put_in_block(&k, 2, 1, 1110);
     skit_close(&k);
     place_gather(p, 1, NULL);
-    summarise(p, &v, &s);
+    akit_summarise(p, &v, &s);
     assert_int_equal(s.problems[0].n_tied, 1);
     ks_summary_release(&s);
     ks_view_close(v);
@@ -262,7 +226,7 @@ static void nothing_is_ok(void **state)
 
     put_run(p->dir[0], 1, 1, 2, ns);
     place_gather(p, 1, NULL);
-    summarise(p, &v, &s);
+    akit_summarise(p, &v, &s);
     assert_null(s.problems[0].kernel);
     assert_null(s.fixed);
     assert_true(s.median_worst_over_best == KS_MISSING);
@@ -271,54 +235,6 @@ static void nothing_is_ok(void **state)
 }
 
 /* ---- training.csv ---- */
-
-static void put_csv(const struct place *p, struct ks_buf *b)
-{
-    struct ks_view *v = view_of(p, KS_MERGE_ALL);
-    struct ks_columns *c;
-    const struct ks_row *rows;
-    size_t n;
-
-    ks_buf_init(b);
-    assert_int_equal(ks_columns_create(ks_view_file(v), &c, NULL), 0);
-    ks_columns_header(c, b);
-    while (ks_view_next(v, &rows, &n, NULL) > 0)
-        for (size_t i = 0; i < n; i++)
-            ks_columns_row(c, &rows[i], b);
-    ks_columns_destroy(c);
-    ks_view_close(v);
-}
-
-/* Behind the cell that begins at p. */
-static const char *behind(const char *p)
-{
-    bool is_quoted = *p == '"';
-
-    if (!is_quoted)
-        return p + strcspn(p, ",\n");
-    for (p++; *p != '"' || p[1] == '"'; p++)
-        p += *p == '"';
-    return p + 1;
-}
-
-/* Cell `column` of line `line`, as it stands there. */
-static void cell_of(const char *csv, int line, const char *column, char *out, size_t cap)
-{
-    const char *p = csv;
-    int at = 0;
-
-    while (behind(p) - p != (long)strlen(column) || strncmp(p, column, strlen(column)) != 0) {
-        p = behind(p);
-        if (*p++ == '\n')
-            fail_msg("no column '%s'", column);
-        at++;
-    }
-    for (p = csv; line > 0; line--)
-        p = strchr(p, '\n') + 1;
-    for (; at > 0; at--)
-        p = behind(p) + 1;
-    snprintf(out, cap, "%.*s", (int)(behind(p) - p), p);
-}
 
 static void missing_values_are_empty(void **state)
 {
@@ -360,15 +276,15 @@ static void missing_values_are_empty(void **state)
     skit_put(&k, r);
     skit_close(&k);
     place_gather(p, 1, NULL);
-    put_csv(p, &b);
+    akit_csv(p, &b);
     for (size_t i = 0; i < sizeof(empty) / sizeof(empty[0]); i++) {
-        cell_of(ks_buf_text(&b), 1, empty[i], cell, sizeof(cell));
+        akit_cell(ks_buf_text(&b), 1, empty[i], cell, sizeof(cell));
         if (cell[0])
             fail_msg("%s is '%s'", empty[i], cell);
     }
-    cell_of(ks_buf_text(&b), 1, "outcome", cell, sizeof(cell));
+    akit_cell(ks_buf_text(&b), 1, "outcome", cell, sizeof(cell));
     assert_string_equal(cell, "unsupported");
-    cell_of(ks_buf_text(&b), 1, "n_samples", cell, sizeof(cell));
+    akit_cell(ks_buf_text(&b), 1, "n_samples", cell, sizeof(cell));
     assert_string_equal(cell, "0");
     assert_non_null(strstr(ks_buf_text(&b), ",\"c = 3, not \"\"a multiple\"\" of 16\","));
     ks_buf_release(&b);
@@ -411,7 +327,7 @@ static void values_of_a_row(void **state)
     skit_open(&k, p->dir[0], 1, 1, 2);
     skit_names(&k);
     skit_block(&k, 1, 0, 1000, 1000);
-    r = timed(&k, 0, 1, 1000.5);
+    r = akit_timed(&k, 0, 1, 1000.5);
     r->outcome = KS_O_CRASHED;
     r->code = 11;
     r->flags = KS_FL_SUSPECT;
@@ -420,9 +336,9 @@ static void values_of_a_row(void **state)
     skit_put(&k, r);
     skit_close(&k);
     place_gather(p, 1, NULL);
-    put_csv(p, &b);
+    akit_csv(p, &b);
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        cell_of(ks_buf_text(&b), 1, rows[i].column, cell, sizeof(cell));
+        akit_cell(ks_buf_text(&b), 1, rows[i].column, cell, sizeof(cell));
         if (strcmp(cell, rows[i].want) != 0)
             fail_msg("%s: got '%s', want '%s'", rows[i].column, cell, rows[i].want);
     }
@@ -456,7 +372,7 @@ static void every_csv_column_is_documented(void **state)
 
     put_run(p->dir[0], 1, 1, 1, ns);
     place_gather(p, 1, NULL);
-    put_csv(p, &csv);
+    akit_csv(p, &csv);
     ks_buf_init(&doc);
     snprintf(path, sizeof(path), "%s/docs/results.md", root ? root : KS_SOURCE_DIR);
     if (ks_file_read(path, &doc, &err) < 0)
@@ -464,7 +380,7 @@ static void every_csv_column_is_documented(void **state)
     section = strstr(ks_buf_text(&doc), "\n# training.csv");
     assert_non_null(section);
     for (const char *c = ks_buf_text(&csv), *end = c; *end != '\n'; c = end + 1) {
-        end = behind(c);
+        end = akit_behind(c);
         snprintf(want, sizeof(want), "`%.*s`", (int)(end - c), c);
         if (strncmp(c, "trait_", 6) != 0 && !strstr(section, want))
             fail_msg("docs/results.md, training.csv: no column %s", want);
@@ -531,14 +447,14 @@ static void what_ck_cannot_say_is_refused(void **state)
         skit_open(&k, dir, 1, 2, 1);
         rows[i].make(&k);
         skit_names(&k);
-        skit_put(&k, timed(&k, 0, 0, 2e6));
-        r = timed(&k, 1, 0, 1e6);
+        skit_put(&k, akit_timed(&k, 0, 0, 2e6));
+        r = akit_timed(&k, 1, 0, 1e6);
         r->v2 = rows[i].v2;
         r->n_zero = 3;
         skit_put(&k, r);
         skit_close(&k);
         assert_int_equal(ks_store_gather(dirs, 1, p->file, NULL, NULL, &err), 0);
-        v = view_of(p, KS_MERGE_ALL);
+        v = akit_view(p, KS_MERGE_ALL);
         ks_buf_init(&b);
         assert_int_equal(ks_ck_csv(v, &b, &err), rows[i].want);
         assert_non_null(strstr(err.text, rows[i].text));

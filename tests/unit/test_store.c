@@ -27,13 +27,13 @@ static const struct ending {
     { KS_O_OUT_OF_BOUNDS, 0, 0, KS_MISSING_CODE, "wrote before c", 0 },
     { KS_O_NONDETERMINISTIC, 0, 0, KS_MISSING_CODE, "", 0 },
     { KS_O_UNSUPPORTED, 0, 0, KS_MISSING_CODE, "needs avx512f, this CPU lacks it", 0 },
-    { KS_O_ALIASED, KS_FL_ALIASED, 0, KS_MISSING_CODE, "", 0 },
+    { KS_O_ALIASED, 0, 0, KS_MISSING_CODE, "same code as another", 0 },
     { KS_O_BUILD_FAILED, 0, 0, KS_MISSING_CODE, "x.c:3: error: 'ä' undeclared", 0 },
     { KS_O_BUILD_TIMEOUT, 0, 0, KS_MISSING_CODE, "", 0 },
     { KS_O_LOAD_FAILED, 0, 0, KS_MISSING_CODE, "", 0 },
     { KS_O_LAUNCH_FAILED, 0, -7, -7, "", 0 },
     { KS_O_OUT_OF_MEMORY, 0, 0, KS_MISSING_CODE, "", 0 },
-    { KS_O_TIMEOUT, KS_FL_DENIED_CALLS, 0, KS_MISSING_CODE, "", 0 },
+    { KS_O_TIMEOUT, KS_FL_DENIED_CALLS | KS_FL_ALIASED, 0, KS_MISSING_CODE, "", 0 },
     { KS_O_CRASHED, KS_FL_SUSPECT, 11, 11, "heap_corruption", 0 },
     { KS_O_EXITED, 0, 0, 0, "", 0 },
     { KS_O_DEVICE_LOST, 0, 0, KS_MISSING_CODE, "", 0 },
@@ -41,6 +41,14 @@ static const struct ending {
     { KS_O_SKIPPED, 0, 0, KS_MISSING_CODE, "not asked for", 0 },
 };
 #define N_ENDINGS (uint32_t)(sizeof(endings) / sizeof(endings[0]))
+
+/* What points to another instance: an alias, and one that is measured all the same. */
+static uint64_t alias_of(uint32_t i)
+{
+    bool has_other = endings[i].outcome == KS_O_ALIASED || (endings[i].flags & KS_FL_ALIASED);
+
+    return has_other ? 0xfedcba9876543210 + i : 0;
+}
 
 static void put_endings(const struct place *p)
 {
@@ -55,6 +63,7 @@ static void put_endings(const struct place *p)
         r->outcome = endings[i].outcome;
         r->flags = endings[i].flags;
         r->code = endings[i].code;
+        r->alias = alias_of(i);
         snprintf(r->reason, sizeof(r->reason), "%s", endings[i].reason);
         if (endings[i].n_samples == 0)
             r->poison_sample_ns = -1;
@@ -90,6 +99,7 @@ static void every_outcome_reads_back(void **state)
         assert_int_equal(row.flags, endings[i].flags);
         assert_int_equal(row.confirmed, !(endings[i].flags & KS_FL_UNCONFIRMED));
         assert_int_equal(row.code, endings[i].want_code);
+        assert_int_equal(row.alias_id, alias_of(i));
         assert_string_equal(row.reason, endings[i].reason);
         assert_int_equal(row.n_samples, endings[i].n_samples);
         if (endings[i].n_samples == 0)

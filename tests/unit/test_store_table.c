@@ -282,6 +282,38 @@ static void the_schema_is_as_promised(void **state)
     ks_buf_release(&got);
 }
 
+/* Every line that an earlier minor version promised still stands, in the same order. */
+static void minor_versions_only_add(void **state)
+{
+    const char *root = getenv("KSWEEP_SOURCE_DIR");
+
+    (void)state;
+    for (int minor = 0; minor < KS_SCHEMA_MINOR; minor++) {
+        struct ks_buf text[2];
+
+        for (int i = 0; i < 2; i++) {
+            char path[1100];
+            struct ks_err err;
+
+            ks_buf_init(&text[i]);
+            snprintf(path, sizeof(path), "%s/tests/golden/schema-%d.%d.txt",
+                     root ? root : KS_SOURCE_DIR, KS_SCHEMA_MAJOR, minor + i);
+            if (ks_file_read(path, &text[i], &err) < 0)
+                fail_msg("%s", err.text);
+        }
+        const char *was = ks_buf_text(&text[0]), *now = ks_buf_text(&text[1]);
+        for (size_t n; *was; was += n) {
+            n = strcspn(was, "\n") + 1;
+            while (*now && strncmp(was, now, n) != 0)
+                now += strcspn(now, "\n") + 1;
+            if (!*now)
+                fail_msg("minor version %d lacks: %.*s", minor + 1, (int)n, was);
+        }
+        ks_buf_release(&text[0]);
+        ks_buf_release(&text[1]);
+    }
+}
+
 /* The section of docs/results.md about one dataset: from its heading to the next. */
 static void cut_section(const char *doc, const char *path, char *out, size_t cap)
 {
@@ -345,7 +377,7 @@ int main(void)
         TEST(keys_are_numbered_in_order), TEST(texts_become_utf8),
         TEST(every_type_reads_back),      TEST(columns_are_found_by_name),
         TEST(attributes_and_digests),     TEST(the_schema_is_as_promised),
-        TEST(every_column_is_documented),
+        TEST(every_column_is_documented), cmocka_unit_test(minor_versions_only_add),
 #undef TEST
     };
 
