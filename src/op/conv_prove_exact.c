@@ -54,22 +54,17 @@ static int64_t meet_pixel(const struct ks_abi_problem *q, int64_t out, int64_t t
     return w < 0 || h < 0 || d < 0 ? -1 : (d * q->in[1] + h) * q->in[2] + w;
 }
 
-static int not_exact(struct ks_err *err)
-{
-    return ks_fail(err, KS_EINVAL, "operands are not exact data: integers up to %d", KS_EXACT_MAX);
-}
-
 /* A matrix with the channels innermost, whatever the layout; where: [outer][channel]. */
 static int take_data(const struct proof *f, const float *src, int64_t outer, int64_t channels,
                      int32_t *to, struct ks_err *err)
 {
     bool is_turned = f->q.layout == KS_ABI_NGCHW;
 
-    if (!ks_exact_data(src, outer * channels, is_turned ? f->turned : to))
-        return not_exact(err);
-    if (is_turned)
+    int rc = ks_exact_data(src, outer * channels, is_turned ? f->turned : to, err);
+
+    if (rc == 0 && is_turned)
         ks_turn(f->turned, channels, outer, to);
-    return 0;
+    return rc;
 }
 
 /* The same for results; -1, or which of `to` cannot be one. */
@@ -89,11 +84,6 @@ static int64_t take_results(const struct proof *f, const double *src, int64_t ou
     return -1;
 }
 
-static uint64_t residue(const struct ks_residues *r, int64_t i)
-{
-    return (uint64_t)r->low[i] + ((uint64_t)r->high[i] << 31);
-}
-
 /* F of the forward direction: one group after another. */
 static int fold_outputs(struct proof *f, struct ks_err *err)
 {
@@ -106,7 +96,7 @@ static int fold_outputs(struct proof *f, struct ks_err *err)
         for (int64_t k = g * q->k; rc == 0 && k < (g + 1) * q->k; k++) {
             rc = take_data(f, f->b + k * length, f->n_taps, q->c, f->row, err);
             ks_residue_sums_reserve(&f->sums, KS_EXACT_MAX);
-            ks_residue_sums_add(&f->sums, f->row, residue(&f->v, k));
+            ks_residue_sums_add(&f->sums, f->row, ks_residue_get(&f->v, k));
         }
         for (int64_t i = 0; rc == 0 && i < length; i++)
             ks_residue_set(&f->f, i / q->c * f->c_total + g * q->c + i % q->c,
@@ -247,7 +237,7 @@ static int left_weights(const struct proof *f, struct ks_residue_sums *sums, str
             if (bad >= 0)
                 return wrong_weight(f, bad / q->c, g * q->c + bad % q->c, err);
             ks_residue_sums_reserve(sums, KS_RESULT_MAX);
-            ks_residue_sums_add(sums, f->row, residue(&f->v, k));
+            ks_residue_sums_add(sums, f->row, ks_residue_get(&f->v, k));
         }
         for (int64_t i = 0; i < sums->n; i++)
             f->left[i / q->c * f->c_total + g * q->c + i % q->c] = ks_residue_sums_get(sums, i);

@@ -35,50 +35,55 @@ void ks_residue_set(const struct ks_residues *r, int64_t i, uint64_t value)
     r->high[i] = (int32_t)(value >> LOW_BITS);
 }
 
+uint64_t ks_residue_get(const struct ks_residues *r, int64_t i)
+{
+    return (uint64_t)r->low[i] + ((uint64_t)r->high[i] << LOW_BITS);
+}
+
 void ks_residues_draw(const struct ks_residues *r, int64_t n, uint64_t *rng)
 {
     for (int64_t i = 0; i < n; i++)
         ks_residue_set(r, i, ks_rng_below(rng, KS_MODULUS));
 }
 
-KS_CLONES static int32_t count_inexact_data(const float *restrict src, int64_t n,
-                                            int32_t *restrict dst)
+KS_CLONES static bool is_exact_data(const float *restrict src, int64_t n, int32_t *restrict dst)
 {
-    int32_t n_bad = 0;
+    int32_t is_bad = 0;
 
     for (int64_t i = 0; i < n; i++) {
         int is_small = fabsf(src[i]) <= KS_EXACT_MAX;
         int32_t value = is_small ? (int32_t)src[i] : 0;
 
-        n_bad |= (float)value != src[i];
+        is_bad |= (float)value != src[i];
         dst[i] = value;
     }
-    return n_bad;
+    return is_bad == 0;
 }
 
-KS_CLONES static int32_t count_inexact_results(const double *restrict src, int64_t n,
-                                               int32_t *restrict dst)
+KS_CLONES static bool is_exact_result(const double *restrict src, int64_t n, int32_t *restrict dst)
 {
-    int32_t n_bad = 0;
+    int32_t is_bad = 0;
 
     for (int64_t i = 0; i < n; i++) {
         int is_small = fabs(src[i]) <= (double)KS_RESULT_MAX;
         int32_t value = is_small ? (int32_t)src[i] : 0;
 
-        n_bad |= (double)value != src[i];
+        is_bad |= (double)value != src[i];
         dst[i] = value;
     }
-    return n_bad;
+    return is_bad == 0;
 }
 
-bool ks_exact_data(const float *src, int64_t n, int32_t *dst)
+int ks_exact_data(const float *src, int64_t n, int32_t *dst, struct ks_err *err)
 {
-    return count_inexact_data(src, n, dst) == 0;
+    if (is_exact_data(src, n, dst))
+        return 0;
+    return ks_fail(err, KS_EINVAL, "operands are not exact data: integers up to %d", KS_EXACT_MAX);
 }
 
 bool ks_exact_results(const double *src, int64_t n, int32_t *dst)
 {
-    return count_inexact_results(src, n, dst) == 0;
+    return is_exact_result(src, n, dst);
 }
 
 void ks_turn(const int32_t *from, int64_t n_rows, int64_t n_columns, int32_t *to)

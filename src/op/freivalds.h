@@ -7,6 +7,8 @@
 #ifndef KS_OP_FREIVALDS_H
 #define KS_OP_FREIVALDS_H
 
+#include "base/err.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -26,11 +28,13 @@ struct ks_residue_sums {
 
 uint64_t ks_modulo(__int128 value);
 void ks_residue_set(const struct ks_residues *r, int64_t i, uint64_t value);
+uint64_t ks_residue_get(const struct ks_residues *r, int64_t i);
 /* n random ones. */
 void ks_residues_draw(const struct ks_residues *r, int64_t n, uint64_t *rng);
 
-/* False when one is no integer of magnitude at most KS_EXACT_MAX, KS_RESULT_MAX. */
-bool ks_exact_data(const float *src, int64_t n, int32_t *dst);
+/* KS_EINVAL when one is no integer of magnitude at most KS_EXACT_MAX. */
+int ks_exact_data(const float *src, int64_t n, int32_t *dst, struct ks_err *err);
+/* False when one is no integer of magnitude at most KS_RESULT_MAX. */
 bool ks_exact_results(const double *src, int64_t n, int32_t *dst);
 /* to[column][row] = from[row][column] */
 void ks_turn(const int32_t *from, int64_t n_rows, int64_t n_columns, int32_t *to);

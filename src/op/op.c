@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "op/op.h"
 #include "op/conv.h"
+#include "op/gemm.h"
 
 #include "base/hash.h"
 
@@ -9,7 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-const struct ks_operator *const ks_operators[] = { &ks_operator_grouped_conv, NULL };
+const struct ks_operator *const ks_operators[] = { &ks_operator_grouped_conv, &ks_operator_gemm,
+                                                   NULL };
 
 static const char *const dtype_names[] = { "fp32", "fp16", "bf16", NULL };
 static const char *const direction_names[] = { "forward", "backward_data", "backward_weight",

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "op/conv.h"
 #include "op/conv_reference.h"
+#include "op/dims.h"
 
 #include <inttypes.h>
 
-#define N_AXES       3
-#define DIM_MAX      INT32_MAX
-#define ELEMENTS_MAX ((int64_t)1 << 40)
-#define REQUIRED     INT64_MIN
+#define N_AXES   3
+#define REQUIRED KS_DIM_REQUIRED
 
 /* One row per dim: its column, what it is when nothing is said, and its least value. */
 #define DIM_LIST(X)                                                                                \
@@ -88,19 +87,6 @@ static int settle_unused_axis(struct ks_problem *p, int axis, struct ks_err *err
     return 0;
 }
 
-static int check_ranges(const struct ks_problem *p, struct ks_err *err)
-{
-    for (int i = 0; i < KS_CONV_N_DIMS; i++) {
-        if (p->dim[i] == REQUIRED)
-            return ks_fail(err, KS_EINVAL, "%s is missing", dim_names[i]);
-        if (p->dim[i] < dim_least[i] || p->dim[i] > DIM_MAX)
-            return ks_fail(err, KS_EINVAL,
-                           "%s = %" PRId64 ", must be between %" PRId64 " and %" PRId32,
-                           dim_names[i], p->dim[i], dim_least[i], DIM_MAX);
-    }
-    return 0;
-}
-
 static int check_groups(const struct ks_problem *p, struct ks_err *err)
 {
     static const int totals[] = { KS_CONV_C_TOTAL, KS_CONV_K_TOTAL };
@@ -128,26 +114,13 @@ static int check_output(const struct ks_problem *p, struct ks_err *err)
     return 0;
 }
 
-/* Product of n factors >= 1; anything above ELEMENTS_MAX comes back as ELEMENTS_MAX + 1. */
-static int64_t bounded_product(const int64_t *factors, int n)
-{
-    int64_t product = 1;
-
-    for (int i = 0; i < n; i++) {
-        if (factors[i] > ELEMENTS_MAX / product)
-            return ELEMENTS_MAX + 1;
-        product *= factors[i];
-    }
-    return product;
-}
-
 static int64_t input_elements(const struct ks_problem *p)
 {
     const int64_t *d = p->dim;
     int64_t factors[] = { d[KS_CONV_N], d[KS_CONV_C_TOTAL], d[KS_CONV_DI], d[KS_CONV_HI],
                           d[KS_CONV_WI] };
 
-    return bounded_product(factors, 5);
+    return ks_dims_product(factors, 5);
 }
 
 static int64_t weight_elements(const struct ks_problem *p)
@@ -156,7 +129,7 @@ static int64_t weight_elements(const struct ks_problem *p)
     int64_t factors[] = { d[KS_CONV_K_TOTAL], d[KS_CONV_C_TOTAL] / d[KS_CONV_G], d[KS_CONV_Z],
                           d[KS_CONV_Y], d[KS_CONV_X] };
 
-    return bounded_product(factors, 5);
+    return ks_dims_product(factors, 5);
 }
 
 static int64_t output_elements(const struct ks_problem *p)
@@ -164,23 +137,14 @@ static int64_t output_elements(const struct ks_problem *p)
     int64_t factors[] = { p->dim[KS_CONV_N], p->dim[KS_CONV_K_TOTAL], ks_conv_out(p, 0),
                           ks_conv_out(p, 1), ks_conv_out(p, 2) };
 
-    return bounded_product(factors, 5);
+    return ks_dims_product(factors, 5);
 }
 
-static int check_elements(const struct ks_problem *p, struct ks_err *err)
-{
-    const struct {
-        const char *operand;
-        int64_t n;
-    } rows[] = { { "input", input_elements(p) },
-                 { "weights", weight_elements(p) },
-                 { "output", output_elements(p) } };
-
-    for (int i = 0; i < 3; i++)
-        if (rows[i].n > ELEMENTS_MAX)
-            return ks_fail(err, KS_EINVAL, "%s: more than 2^40 elements", rows[i].operand);
-    return 0;
-}
+static const char *const operand_names[KS_N_DIRECTIONS][3] = {
+    [KS_FORWARD] = { "input", "weights", "output" },
+    [KS_BACKWARD_DATA] = { "output", "weights", "input" },
+    [KS_BACKWARD_WEIGHT] = { "input", "output", "weights" },
+};
 
 static int conv_check(struct ks_problem *p, struct ks_err *err)
 {
@@ -192,13 +156,13 @@ static int conv_check(struct ks_problem *p, struct ks_err *err)
     for (int axis = 0; rc == 0 && axis < N_AXES - (int)ndim; axis++)
         rc = settle_unused_axis(p, axis, err);
     if (rc == 0)
-        rc = check_ranges(p, err);
+        rc = ks_dims_check(p, dim_least, NULL, err);
     if (rc == 0)
         rc = check_groups(p, err);
     if (rc == 0)
         rc = check_output(p, err);
     if (rc == 0)
-        rc = check_elements(p, err);
+        rc = ks_dims_check_elements(p, operand_names[p->direction], err);
     return rc;
 }
 

@@ -30,7 +30,7 @@ INLINE void add_block(const struct ks_sums *m, int64_t lane, int64_t row, int n_
 
         memcpy(&factor, w, sizeof(factor));
         for (int i = 0; i < n_rows; i++) {
-            BLOCK other = (BLOCK){ 0 } + x[i * m->x_row];
+            BLOCK other = x[i * m->x_row] - (BLOCK){ 0 };
 
             if (has_lanes)
                 memcpy(&other, x + i * m->x_row, sizeof(other));

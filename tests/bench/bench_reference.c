@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Rates of input generation, reference and proofs over the shipped problem lists, one thread.
+/* Rates of input generation, reference and proofs over the shipped problem lists in all directions
+ * and layouts, one thread.
  *     bench_reference [-v]        -v: one line for each problem
  * GFLOP/s count 2 per multiply-add, R and A together once. */
 #include "tests/unit/problem_list.h"
@@ -70,7 +71,7 @@ static int time_problem(const struct ks_problem *p, struct times *t, struct ks_e
 
 static void print_line(const char *what, double flops, double elements, const struct times *t)
 {
-    printf("%-28s %9.1f %9.0f %9.1f %9.2f %9.2f %9.1f %9.3f\n", what, flops * 1e-6,
+    printf("%-36s %9.1f %9.0f %9.1f %9.2f %9.2f %9.1f %9.3f\n", what, flops * 1e-6,
            2 * elements / (t->s[INPUTS_EXACT] + t->s[INPUTS_REAL]) * 1e-6,
            flops / t->s[REF_EXACT] * 1e-9, flops / t->s[REF_REAL] * 1e-9,
            t->s[PROVE_EXACT] / t->s[REF_REAL] * 100, t->s[PROVE_REAL] / t->s[REF_REAL] * 100,
@@ -78,28 +79,48 @@ static void print_line(const char *what, double flops, double elements, const st
                t->s[PROVE_EXACT] + t->s[PROVE_REAL]);
 }
 
-static int bench_list(const char *name, bool verbose, struct ks_err *err)
+static int bench_list(const struct problem_list *list, const char *name, uint32_t direction,
+                      uint32_t layout, bool verbose, struct ks_err *err)
 {
     struct times total = { { 0 } };
-    struct problem_list list;
     double flops = 0, elements = 0;
-    int rc = problem_list_read(name, &list, err);
+    char what[64];
+    int rc = 0;
 
-    for (int i = 0; rc == 0 && i < list.n; i++) {
-        const struct ks_problem *p = &list.problems[i];
-        struct ks_extents e = op_of(p)->extents(p);
+    for (int i = 0; rc == 0 && i < list->n; i++) {
+        struct ks_problem p = list->problems[i];
+        struct ks_extents e;
         struct times t = { { 0 } };
 
-        rc = time_problem(p, &t, err);
+        p.direction = direction;
+        p.layout = layout;
+        rc = ks_problem_finish(&p, err);
+        if (rc == 0)
+            rc = time_problem(&p, &t, err);
+        if (rc < 0)
+            break;
+        e = op_of(&p)->extents(&p);
         for (int k = 0; k < N_PHASES; k++)
             total.s[k] += t.s[k];
-        flops += ks_problem_flops(p);
+        flops += ks_problem_flops(&p);
         elements += (double)(e.a + e.b);
-        if (rc == 0 && verbose)
-            print_line(p->name, ks_problem_flops(p), (double)(e.a + e.b), &t);
+        if (verbose)
+            print_line(p.name, ks_problem_flops(&p), (double)(e.a + e.b), &t);
     }
+    snprintf(what, sizeof(what), "%.10s %s %s", name, ks_direction_name(direction),
+             ks_layout_name(layout));
     if (rc == 0)
-        print_line(name, flops, elements, &total);
+        print_line(what, flops, elements, &total);
+    return rc;
+}
+
+static int bench_all(const char *name, bool verbose, struct ks_err *err)
+{
+    struct problem_list list;
+    int rc = problem_list_read(name, &list, err);
+
+    for (uint32_t i = 0; rc == 0 && i < KS_N_DIRECTIONS * KS_N_LAYOUTS; i++)
+        rc = bench_list(&list, name, i % KS_N_DIRECTIONS, i / KS_N_DIRECTIONS, verbose, err);
     return rc;
 }
 
@@ -109,12 +130,12 @@ int main(int argc, char **argv)
     bool verbose = argc > 1 && strcmp(argv[1], "-v") == 0;
     struct ks_err err;
 
-    printf("%-28s %9s %9s %9s %9s %9s %9s %9s\n", "", "MFLOP", "inputs", "R exact", "R and A",
+    printf("%-36s %9s %9s %9s %9s %9s %9s %9s\n", "", "MFLOP", "inputs", "R exact", "R and A",
            "proof V1", "proof V2", "total");
-    printf("%-28s %9s %9s %9s %9s %9s %9s %9s\n", "", "", "M/s", "GFLOP/s", "GFLOP/s", "% of R,A",
+    printf("%-36s %9s %9s %9s %9s %9s %9s %9s\n", "", "", "M/s", "GFLOP/s", "GFLOP/s", "% of R,A",
            "% of R,A", "s");
     for (int i = 0; i < 3; i++)
-        if (bench_list(names[i], verbose, &err) < 0) {
+        if (bench_all(names[i], verbose, &err) < 0) {
             fprintf(stderr, "bench_reference: %s\n", err.text);
             return 1;
         }

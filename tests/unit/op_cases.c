@@ -38,19 +38,33 @@ bool op_case_set(struct ks_problem *p, const char *fields)
     return *fields == '\0';
 }
 
-int op_case(const char *fields, struct ks_problem *p_out, struct ks_err *err)
+static int finish_case(struct ks_problem p, const char *basis, const char *fields,
+                       struct ks_problem *p_out, struct ks_err *err)
 {
-    struct ks_problem p = ks_problem_blank(0);
     int rc;
 
-    if (!op_case_set(&p, "ndim=2 c_total=4 k_total=4 hi=5 wi=6 y=3 x=3 pad_h_lo=1 pad_w_lo=1 "
-                         "pad_h_hi=1 pad_w_hi=1") ||
-        !op_case_set(&p, fields))
+    if (!op_case_set(&p, basis) || !op_case_set(&p, fields))
         return ks_fail(err, KS_EINVAL, "test case '%s' is no list of fields", fields);
     rc = ks_problem_finish(&p, err);
     if (rc == 0)
         *p_out = p;
     return rc;
+}
+
+int op_case(const char *fields, struct ks_problem *p_out, struct ks_err *err)
+{
+    return finish_case(ks_problem_blank(0),
+                       "ndim=2 c_total=4 k_total=4 hi=5 wi=6 y=3 x=3 pad_h_lo=1 pad_w_lo=1 "
+                       "pad_h_hi=1 pad_w_hi=1",
+                       fields, p_out, err);
+}
+
+int op_case_gemm(const char *fields, struct ks_problem *p_out, struct ks_err *err)
+{
+    uint32_t op;
+    int rc = ks_operator_find("gemm", &op, err);
+
+    return rc < 0 ? rc : finish_case(ks_problem_blank(op), "m=3 n=4 k=5", fields, p_out, err);
 }
 
 static int64_t pick(uint64_t *rng, int64_t low, int64_t high)
