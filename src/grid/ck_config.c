@@ -339,7 +339,7 @@ static int read(struct ks_adder *a, const struct ks_node *root)
     if (rc == 0)
         rc = ks_grid_field_text(a->doc, root, "why", "", why, sizeof why, a->err);
     if (rc == 0)
-        rc = ks_adder_family_file(a, is_conv ? CONVOLUTIONS : GEMMS, &r.i_family);
+        rc = ks_adder_family_file(a, is_conv ? CONVOLUTIONS : GEMMS, root, &r.i_family);
     if (rc < 0)
         return rc;
     r.f = &a->set->families[r.i_family];

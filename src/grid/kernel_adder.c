@@ -143,9 +143,10 @@ int ks_adder_family(struct ks_adder *a, const struct ks_family *f, uint32_t *i_f
     return take_family(a, i_family_out);
 }
 
-int ks_adder_family_file(struct ks_adder *a, const char *name, uint32_t *i_family_out)
+int ks_adder_family_file(struct ks_adder *a, const char *name, const struct ks_node *named_at,
+                         uint32_t *i_family_out)
 {
-    char dir[1024], path[1024];
+    char dir[1024], path[1024], where[256];
     struct ks_family *room = NULL;
     int rc;
 
@@ -155,7 +156,10 @@ int ks_adder_family_file(struct ks_adder *a, const char *name, uint32_t *i_famil
         rc = grow_families(a, &room);
     if (rc == 0)
         rc = ks_family_load(path, room, a->err);
-    return rc < 0 ? rc : take_family(a, i_family_out);
+    if (rc == 0)
+        return take_family(a, i_family_out);
+    ks_node_where(a->doc, named_at, where, sizeof where);
+    return ks_err_context(a->err, rc, "%s", where);
 }
 
 /* ---- values ---- */

@@ -45,16 +45,10 @@ static int add_entry(struct ks_adder *a, uint32_t i_family, const struct ks_node
 
 static int find_family(struct ks_adder *a, const struct ks_node *root, uint32_t *i_out)
 {
-    char name[1024], where[256];
+    char name[1024];
     int rc = ks_grid_field_text(a->doc, root, "family", NULL, name, sizeof name, a->err);
 
-    if (rc < 0)
-        return rc;
-    rc = ks_adder_family_file(a, name, i_out);
-    if (rc == 0)
-        return 0;
-    ks_node_where(a->doc, ks_node_at(root, "family"), where, sizeof where);
-    return ks_err_context(a->err, rc, "%s", where);
+    return rc < 0 ? rc : ks_adder_family_file(a, name, ks_node_at(root, "family"), i_out);
 }
 
 /* What is no other kind is meant to be ours: its mistakes are named by our keys. */

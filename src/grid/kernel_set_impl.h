@@ -42,8 +42,9 @@ struct ks_kernel_reader {
 extern const struct ks_kernel_reader ks_read_config, ks_read_ck_config;
 
 /* The family at `name`: as it is when absolute, else beside the file, else in the installed data.
- * It is added unless it is there. */
-int ks_adder_family_file(struct ks_adder *a, const char *name, uint32_t *i_family_out);
+ * It is added unless it is there. named_at: for messages. */
+int ks_adder_family_file(struct ks_adder *a, const char *name, const struct ks_node *named_at,
+                         uint32_t *i_family_out);
 /* A family that was made in memory (struct ks_family is copied); its path and name are its own. */
 int ks_adder_family(struct ks_adder *a, const struct ks_family *f, uint32_t *i_family_out);
 /* All combinations that no rule forbids and that pass the filter. A rule is judged as soon as the

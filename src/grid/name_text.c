@@ -2,6 +2,7 @@
 /* Names of instances, written and read. */
 #include "grid/name_parts.h"
 
+#include <ctype.h>
 #include <string.h>
 
 static size_t put(char *name, size_t used, const char *text, size_t n)
@@ -18,14 +19,22 @@ static const char *text_of(const struct ks_trait *t, uint32_t i_value)
     return t->text[i_value];
 }
 
-/* A minus sign is written 'm'. */
+/* A character of a value as it stands in names: minus signs, points of numbers, and what texts of
+ * other tools may hold. */
+static char name_char(char c)
+{
+    if (c == '-')
+        return 'm';
+    if (c == '.')
+        return 'p';
+    return isalnum((unsigned char)c) ? c : '_';
+}
+
 static size_t put_value(char *name, size_t used, const char *text)
 {
-    size_t end = put(name, used, text, strlen(text));
-
-    if (text[0] == '-')
-        name[used] = 'm';
-    return end;
+    for (; *text; text++)
+        name[used++] = name_char(*text);
+    return used;
 }
 
 void ks_name_print(const struct ks_family *f, const struct ks_name_parts *parts,
@@ -44,16 +53,17 @@ void ks_name_print(const struct ks_family *f, const struct ks_name_parts *parts,
             used = put_value(i->name, used, text_of(t, i->value[p->i_trait]));
         used = put(i->name, used, p->after, p->n_after);
     }
-    i->name[used] = '\0';
+    memset(i->name + used, 0, sizeof i->name - used);
 }
 
-/* How many ways lead to having read `at` characters with the first k parts; 2 stands for more. Only
- * [n_parts + 1][n + 1] of it are in use. */
+/* How many ways lead to having read `at` characters with the first k parts; 2 stands for more. Row
+ * k has zeros outside low[k] .. high[k] and nothing behind n. */
 struct reader {
     const struct ks_family *f;
     const struct ks_name_parts *parts;
     const char *name;
     size_t n;
+    size_t low[KS_NAME_PARTS + 1], high[KS_NAME_PARTS + 1];
     uint8_t ways[KS_NAME_PARTS + 1][KS_INSTANCE_NAME];
 };
 
@@ -82,12 +92,13 @@ static bool has_value_at(const struct reader *r, const struct ks_trait *t, uint3
 {
     const char *text =
         choice < t->n_values ? text_of(t, choice) : t->aliases[choice - t->n_values].text;
-    size_t n = strlen(text);
 
-    *end_out = at + n;
-    if (text[0] != '-')
-        return has_at(r, at, text, n);
-    return has_at(r, at, "m", 1) && has_at(r, at + 1, text + 1, n - 1);
+    while (*text && at < r->n && r->name[at] == name_char(*text)) {
+        text++;
+        at++;
+    }
+    *end_out = at;
+    return !*text;
 }
 
 /* Where part p ends that begins at `at` with this choice; false: it does not fit. */
@@ -120,18 +131,29 @@ static void count_part(struct reader *r, size_t k, size_t at)
             continue;
         sum = (unsigned)r->ways[k + 1][end] + r->ways[k][at];
         r->ways[k + 1][end] = (uint8_t)(sum > 2 ? 2 : sum);
+        r->low[k + 1] = end < r->low[k + 1] ? end : r->low[k + 1];
+        r->high[k + 1] = end > r->high[k + 1] ? end : r->high[k + 1];
     }
+}
+
+static void clear_row(struct reader *r, size_t k)
+{
+    memset(r->ways[k], 0, r->n + 1);
+    r->low[k] = r->n + 1;
+    r->high[k] = 0;
 }
 
 static void count_ways(struct reader *r)
 {
-    for (size_t k = 0; k <= r->parts->n; k++)
-        memset(r->ways[k], 0, r->n + 1);
+    clear_row(r, 0);
     r->ways[0][0] = 1;
-    for (size_t k = 0; k < r->parts->n; k++)
-        for (size_t at = 0; at <= r->n; at++)
+    r->low[0] = 0;
+    for (size_t k = 0; k < r->parts->n; k++) {
+        clear_row(r, k + 1);
+        for (size_t at = r->low[k]; at <= r->high[k]; at++)
             if (r->ways[k][at])
                 count_part(r, k, at);
+    }
 }
 
 /* The one choice of part k after which `end` characters are read; *at_out: where it begins. */
@@ -139,7 +161,7 @@ static uint32_t only_choice(const struct reader *r, size_t k, size_t end, size_t
 {
     const struct ks_name_part *p = &r->parts->part[k];
 
-    for (size_t at = 0; at <= end; at++)
+    for (size_t at = r->low[k]; at <= end && at <= r->high[k]; at++)
         for (uint32_t v = 0; r->ways[k][at] && v < n_choices(r, p); v++) {
             size_t e;
 
