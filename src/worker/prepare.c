@@ -66,18 +66,12 @@ static int get_references(struct ks_worker *w, uint32_t mode, uint32_t parts, st
 /* Sort a failure into what ends the cells and what ends the worker. */
 static int settle(struct ks_worker *w, int rc, const struct ks_err *cause, struct ks_err *err)
 {
-    char text[sizeof(w->problem_reason)];
-
     switch (rc) {
     case 0:
         return 0;
     case KS_ENOMEM:
     case KS_EDEVMEM:
         give_up(w, KS_O_OUT_OF_MEMORY, cause->text);
-        return 0;
-    case KS_EUNSUPPORTED:
-        snprintf(text, sizeof(text), "no reference for %.120s", cause->text);
-        give_up(w, KS_O_SKIPPED, text);
         return 0;
     default:
         *err = *cause;

@@ -44,8 +44,7 @@ struct ks_reference_inputs {
 /* ks_references_compute() - compute, prove, keep.
  * @parts  [in]  KS_PART_*
  * @fd     [in]  empty or half-written memfd to fill and seal, or -1: private memory; borrowed
- * Returns 0; KS_EUNSUPPORTED: the operator has no reference for this problem; KS_EDEVICE: a proof
- * failed; KS_ENOMEM; KS_EIO. */
+ * Returns 0; KS_EDEVICE: a proof failed; KS_ENOMEM; KS_EIO. */
 int ks_references_compute(const struct ks_problem *p, const struct ks_reference_inputs *in,
                           uint32_t parts, int fd, struct ks_references *out, struct ks_err *err);
 

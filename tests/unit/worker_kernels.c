@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* worker_kernels.c - a good kernel and many bad ones, for test_worker.c; compiled by it into one
- * shared object. Forward fp32 NHWGC, 2-D, no dilation. */
+ * shared object. Forward fp32 NHWGC, 2-D, no dilation; `ways` does every problem in fp32. */
 #include "kernels/abi.h"
 
 #include <fcntl.h>
@@ -333,6 +333,97 @@ static int overflows_heap(const struct ks_abi_problem *p, const struct ks_abi_bu
     return conv(p, b);
 }
 
+/* Where an element lies: n_g_c of an image, at with its extent. */
+static int64_t place(const struct ks_abi_problem *p, int64_t channels, const int64_t *extent,
+                     const int64_t *n_g_c, const int64_t *at)
+{
+    int64_t pixels = extent[0] * extent[1] * extent[2];
+    int64_t pixel = (at[0] * extent[1] + at[1]) * extent[2] + at[2];
+    int64_t channel = n_g_c[1] * channels + n_g_c[2];
+
+    if (p->layout == KS_ABI_NHWGC)
+        return (n_g_c[0] * pixels + pixel) * p->g * channels + channel;
+    return (n_g_c[0] * p->g * channels + channel) * pixels + pixel;
+}
+
+static int64_t digit(int64_t *rest, int64_t n)
+{
+    int64_t value = *rest % n;
+
+    *rest /= n;
+    return value;
+}
+
+/* Product i of the convolution goes where the direction wants it. */
+static void add_product(const struct ks_abi_problem *p, const struct ks_abi_buffers *b, int64_t i)
+{
+    const float *x = b->a, *y = b->b;
+    int64_t out[3], tap[3], in[3], c = digit(&i, p->c), k = digit(&i, p->k);
+    int64_t filter = p->filter[0] * p->filter[1] * p->filter[2], input, weight, output_at;
+
+    for (int axis = 2; axis >= 0; axis--) {
+        out[axis] = digit(&i, p->out[axis]);
+        tap[axis] = digit(&i, p->filter[axis]);
+        in[axis] = out[axis] * p->stride[axis] - p->pad_lo[axis] + tap[axis] * p->dilation[axis];
+        if (in[axis] < 0 || in[axis] >= p->in[axis])
+            return;
+    }
+    {
+        const int64_t g = digit(&i, p->g), from[3] = { i, g, c }, to[3] = { i, g, k };
+
+        weight = (tap[0] * p->filter[1] + tap[1]) * p->filter[2] + tap[2];
+        weight = (g * p->k + k) * p->c * filter +
+                 (p->layout == KS_ABI_NHWGC ? weight * p->c + c : c * filter + weight);
+        input = place(p, p->c, p->in, from, in);
+        output_at = place(p, p->k, p->out, to, out);
+    }
+    if (p->direction == KS_ABI_FORWARD)
+        output(b)[output_at] += x[input] * y[weight];
+    else if (p->direction == KS_ABI_BACKWARD_DATA)
+        output(b)[input] += x[output_at] * y[weight];
+    else
+        output(b)[weight] += x[input] * y[output_at];
+}
+
+static int gemm(const struct ks_abi_problem *p, const struct ks_abi_buffers *b)
+{
+    int64_t m = p->out[1], n = p->k, k = p->c;
+    const float *x = b->a, *y = b->b;
+
+    for (int64_t i = 0; i < p->n * m * n; i++) {
+        int64_t batch = i / n / m, row = i / n % m, column = i % n;
+        float sum = 0;
+
+        for (int64_t l = 0; l < k; l++)
+            sum += x[batch * m * k + (p->flags & KS_ABI_TRANS_A ? l * m + row : row * k + l)] *
+                   y[batch * k * n + (p->flags & KS_ABI_TRANS_B ? column * k + l : l * n + column)];
+        output(b)[i] = sum;
+    }
+    return 0;
+}
+
+static int ways(const struct ks_abi_problem *p, const struct ks_abi_buffers *b)
+{
+    int64_t in = p->n * p->in[0] * p->in[1] * p->in[2], out = p->n * p->out[0] * p->out[1];
+    int64_t taps = p->filter[0] * p->filter[1] * p->filter[2];
+    const int64_t n_c[] = { out * p->out[2] * p->g * p->k, in * p->g * p->c,
+                            p->g * p->k * p->c * taps };
+
+    if (p->op == KS_ABI_GEMM)
+        return gemm(p, b);
+    memset(b->c, 0, (size_t)n_c[p->direction] * sizeof(float));
+    for (int64_t i = 0; i < n_c[0] * p->c * taps; i++)
+        add_product(p, b, i);
+    return 0;
+}
+
+static int ways_wrong(const struct ks_abi_problem *p, const struct ks_abi_buffers *b)
+{
+    ways(p, b);
+    output(b)[7] += 1.0f;
+    return 0;
+}
+
 static int nothing(const struct ks_abi_problem *p, const struct ks_abi_buffers *b)
 {
     (void)p;
@@ -347,6 +438,8 @@ static int nothing(const struct ks_abi_problem *p, const struct ks_abi_buffers *
 
 static const struct ks_abi_entry entries[] = {
     GOOD("good", conv),
+    GOOD("ways", ways),
+    GOOD("ways_wrong", ways_wrong),
     GOOD("nothing", nothing),
     GOOD("one_wrong", one_wrong),
     GOOD("coarse", coarse),
