@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-#include "base/hash.h"
 #include "cmd/cmd_util.h"
-#include "grid/problems.h"
-#include "json/json.h"
+#include "cmd/problems_view.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { MOST_WARNINGS = 20 };
 
 struct config {
-    const char *from, *export;
+    const char *from, *export, *exclude, *leaks;
     uint64_t sample, seed;
-    bool list, count, json;
+    bool stratified, list, count, json;
 };
 #define AT(member) offsetof(struct config, member)
 static const struct ks_opt opts[] = {
@@ -21,7 +20,14 @@ static const struct ks_opt opts[] = {
       .type = KS_OPT_STR,
       .offset = AT(from),
       .arg = "KIND",
-      .help = "csv or miopen (command lists and logs); default auto: by the file's content" },
+      .help = "csv, ck (CSV of Composable Kernel), generator (JSON), miopen (command lists and "
+              "logs), ckprofiler (command lines) or fdb (find-db keys); default auto: by the "
+              "file's content" },
+    { .name = "exclude",
+      .type = KS_OPT_STR,
+      .offset = AT(exclude),
+      .arg = "FILE",
+      .help = "leave out the problems that this list holds; may be given several times" },
     { .name = "sample",
       .type = KS_OPT_U64,
       .offset = AT(sample),
@@ -36,6 +42,11 @@ static const struct ks_opt opts[] = {
       .def = "0",
       .arg = "S",
       .help = "of the choice" },
+    { .name = "stratified",
+      .type = KS_OPT_BOOL,
+      .offset = AT(stratified),
+      .def = "no",
+      .help = "every shape class has its share of the choice, and at least one problem" },
     { .name = "list",
       .type = KS_OPT_BOOL,
       .offset = AT(list),
@@ -51,102 +62,22 @@ static const struct ks_opt opts[] = {
       .offset = AT(export),
       .arg = "FILE",
       .help = "write the problems as CSV that ksweep reads" },
+    { .name = "leaks",
+      .type = KS_OPT_STR,
+      .offset = AT(leaks),
+      .arg = "FILE",
+      .help = "print which problems of this validation set are among them; exit 1 if any is" },
     { .name = "json", .type = KS_OPT_BOOL, .offset = AT(json), .def = "no", .help = "print JSON" },
     KS_OPT_END
 };
 #undef AT
 
-static void put_id(struct ks_buf *b, uint64_t id)
-{
-    char hex[17];
-
-    ks_hex64(id, hex);
-    ks_buf_printf(b, "%s", hex);
-}
-
-/* One header per run of problems of the same operator. */
-static void print_csv(const struct ks_problem_set *set, bool with_id, struct ks_buf *b)
-{
-    for (uint32_t i = 0; i < set->n; i++) {
-        const struct ks_problem *p = &set->problems[i];
-
-        if (i == 0 || set->problems[i - 1].op != p->op) {
-            ks_buf_printf(b, "%s", with_id ? "id," : "");
-            ks_problem_csv_header(p->op, b);
-        }
-        if (with_id) {
-            put_id(b, p->id);
-            ks_buf_printf(b, ",");
-        }
-        ks_problem_csv_row(p, b);
-    }
-}
-
-static void print_problems_json(const struct ks_problem_set *set, struct ks_buf *b)
-{
-    struct ks_jw w;
-    char hex[17];
-
-    ks_jw_init(&w, b, true);
-    ks_jw_open(&w, NULL, '[');
-    for (uint32_t i = 0; i < set->n; i++) {
-        const struct ks_problem *p = &set->problems[i];
-
-        ks_hex64(p->id, hex);
-        ks_jw_open(&w, NULL, '{');
-        ks_jw_str(&w, "id", hex);
-        ks_jw_str(&w, "operator", ks_operators[p->op]->name);
-        ks_jw_str(&w, "direction", ks_direction_name(p->direction));
-        ks_jw_str(&w, "dtype", ks_dtype_name(p->dtype));
-        ks_jw_str(&w, "layout", ks_layout_name(p->layout));
-        for (int d = 0; ks_operators[p->op]->dim_names[d]; d++)
-            ks_jw_int(&w, ks_operators[p->op]->dim_names[d], p->dim[d]);
-        ks_jw_int(&w, "count", p->count);
-        ks_jw_str(&w, "name", p->name);
-        ks_jw_close(&w, '}');
-    }
-    ks_jw_close(&w, ']');
-    ks_buf_printf(b, "\n");
-}
-
-static void print_counts_json(const struct ks_problem_set *set, int n_files, struct ks_buf *b)
-{
-    struct ks_jw w;
-
-    ks_jw_init(&w, b, true);
-    ks_jw_open(&w, NULL, '{');
-    ks_jw_int(&w, "files", n_files);
-    ks_jw_u64(&w, "lines", set->n_lines);
-    ks_jw_u64(&w, "other_lines", set->n_other);
-    ks_jw_u64(&w, "commands", set->n_commands);
-    ks_jw_u64(&w, "taken", set->n_taken);
-    ks_jw_u64(&w, "refused", set->n_refused);
-    ks_jw_u64(&w, "problems", set->n_problems_raw);
-    ks_jw_u64(&w, "distinct", set->n);
-    ks_jw_open(&w, "refusals", '[');
-    for (uint32_t i = 0; i < set->n_refusals; i++) {
-        ks_jw_open(&w, NULL, '{');
-        ks_jw_str(&w, "file", set->refusals[i].file);
-        ks_jw_u64(&w, "line", set->refusals[i].line);
-        ks_jw_str(&w, "reason", set->refusals[i].reason);
-        ks_jw_close(&w, '}');
-    }
-    ks_jw_close(&w, ']');
-    ks_jw_close(&w, '}');
-    ks_buf_printf(b, "\n");
-}
-
-static void print_counts(const struct ks_problem_set *set, int n_files, struct ks_buf *b)
-{
-    ks_buf_printf(b, "files        %d\n", n_files);
-    ks_buf_printf(b, "lines        %" PRIu64 " (%" PRIu64 " without a command)\n", set->n_lines,
-                  set->n_other);
-    ks_buf_printf(b, "commands     %" PRIu64 "\n", set->n_commands);
-    ks_buf_printf(b, "taken        %" PRIu64 "\n", set->n_taken);
-    ks_buf_printf(b, "refused      %" PRIu64 "\n", set->n_refused);
-    ks_buf_printf(b, "problems     %" PRIu64 "\n", set->n_problems_raw);
-    ks_buf_printf(b, "distinct     %" PRIu32 "\n", set->n);
-}
+/* What the command line names. */
+struct request {
+    struct config cfg;
+    const char **files, **excludes; /* [argc] each */
+    int n_files, n_excludes;
+};
 
 static void warn_refusals(const struct ks_problem_set *set)
 {
@@ -158,69 +89,169 @@ static void warn_refusals(const struct ks_problem_set *set)
                 set->n_refusals - MOST_WARNINGS);
 }
 
-static int read_all(struct ks_problem_set *set, const struct config *cfg, const char **files, int n,
-                    struct ks_err *err)
+static int read_files(struct ks_problem_set *set, const char *from, const char **files, int n,
+                      struct ks_err *err)
 {
     int rc = 0;
 
     for (int i = 0; rc == 0 && i < n; i++)
-        rc = ks_problem_set_read(set, files[i], cfg->from ? cfg->from : "auto", false, err);
+        rc = ks_problem_set_read(set, files[i], from ? from : "auto", false, err);
     if (rc == 0 && set->n_commands == 0)
         rc = ks_fail(err, KS_EINVAL, "no problem in '%s'%s", files[0],
                      n > 1 ? " and the others" : "");
-    if (rc == 0 && cfg->sample > 0 && cfg->sample < set->n)
-        rc = ks_problem_set_sample(set, (uint32_t)cfg->sample, cfg->seed, err);
     return rc;
 }
 
-static int emit(const struct ks_problem_set *set, const struct config *cfg, int n_files,
-                struct ks_err *err)
+/* Lists to be held against the set: what cannot be read of them must be known. */
+static int read_others(struct ks_problem_set *others, const char **files, int n,
+                       uint64_t *n_refused, struct ks_err *err)
+{
+    int rc = n > 0 ? read_files(others, NULL, files, n, err) : 0;
+
+    if (rc == 0) {
+        warn_refusals(others);
+        *n_refused += others->n_refused;
+    }
+    return rc;
+}
+
+static int exclude(struct ks_problem_set *set, const struct request *r,
+                   struct ks_problems_tally *tally, uint64_t *n_refused, struct ks_err *err)
+{
+    struct ks_problem_set others;
+    int rc;
+
+    ks_problem_set_init(&others);
+    rc = read_others(&others, r->excludes, r->n_excludes, n_refused, err);
+    if (rc == 0)
+        rc = ks_problem_set_exclude(set, &others, &tally->n_excluded, err);
+    ks_problem_set_release(&others);
+    return rc;
+}
+
+static int choose(struct ks_problem_set *set, const struct config *cfg, struct ks_err *err)
+{
+    if (cfg->stratified && cfg->sample == 0)
+        return ks_fail(err, KS_EINVAL, "--stratified needs --sample");
+    if (cfg->sample == 0 || cfg->sample >= set->n)
+        return 0;
+    return cfg->stratified ? ks_problem_set_stratify(set, (uint32_t)cfg->sample, cfg->seed, err)
+                           : ks_problem_set_sample(set, (uint32_t)cfg->sample, cfg->seed, err);
+}
+
+static int emit(const struct ks_problem_set *set, const struct config *cfg,
+                const struct ks_problems_tally *tally, struct ks_err *err)
 {
     struct ks_buf b;
     int rc;
 
     ks_buf_init(&b);
     if (cfg->export)
-        print_csv(set, false, &b);
+        ks_problems_csv(set, false, &b);
     else if (cfg->list && cfg->json)
-        print_problems_json(set, &b);
+        ks_problems_json(set, &b);
     else if (cfg->list)
-        print_csv(set, true, &b);
+        ks_problems_csv(set, true, &b);
     else if (cfg->json)
-        print_counts_json(set, n_files, &b);
+        ks_problems_counts_json(set, tally, &b);
     else
-        print_counts(set, n_files, &b);
+        ks_problems_counts(set, tally, &b);
     rc = ks_cmd_emit(&b, cfg->export, err);
     ks_buf_release(&b);
     return rc;
 }
 
-static int run(struct ks_cmd_ctx *ctx, int argc, char **argv)
+static int report_leaks(const struct ks_problem_set *set, const struct config *cfg,
+                        uint64_t *n_refused, uint32_t *n_leaks, struct ks_err *err)
 {
-    const char **files = calloc((size_t)argc, sizeof *files);
+    const char *file = cfg->leaks;
+    struct ks_problem_set validation;
+    struct ks_buf b;
+    int rc;
+
+    ks_problem_set_init(&validation);
+    ks_buf_init(&b);
+    rc = read_others(&validation, &file, 1, n_refused, err);
+    if (rc == 0) {
+        *n_leaks = ks_problems_leaks(set, &validation, cfg->json, &b);
+        rc = ks_cmd_emit(&b, NULL, err);
+    }
+    ks_buf_release(&b);
+    ks_problem_set_release(&validation);
+    return rc;
+}
+
+static int work(const struct request *r, struct ks_err *err)
+{
+    struct ks_problems_tally tally = { .n_files = r->n_files };
     struct ks_problem_set set;
-    struct config cfg = { 0 };
-    int n_files = 0, rc;
+    uint64_t n_refused = 0;
+    uint32_t n_leaks = 0;
+    int rc;
 
     ks_problem_set_init(&set);
-    if (!files) {
+    rc = read_files(&set, r->cfg.from, r->files, r->n_files, err);
+    tally.n_distinct = set.n;
+    if (rc == 0)
+        rc = exclude(&set, r, &tally, &n_refused, err);
+    if (rc == 0)
+        rc = choose(&set, &r->cfg, err);
+    if (rc == 0)
+        rc = r->cfg.leaks ? report_leaks(&set, &r->cfg, &n_refused, &n_leaks, err)
+                          : emit(&set, &r->cfg, &tally, err);
+    if (rc == 0) {
+        warn_refusals(&set);
+        rc = set.n_refused + n_refused + n_leaks ? KS_EXIT_LOOK : KS_EXIT_OK;
+    }
+    ks_problem_set_release(&set);
+    return rc;
+}
+
+/* Takes every "--exclude FILE" and "--exclude=FILE" out of argv [argc] into r->excludes: an option
+ * table keeps only the last of one name. The number of words left in rest_out [argc]. */
+static int take_excludes(int argc, char **argv, char **rest_out, struct request *r)
+{
+    static const char name[] = "--exclude";
+    bool is_over = false;
+    int n = 0;
+
+    for (int i = 0; i < argc; i++) {
+        bool is_name = !is_over && strncmp(argv[i], name, sizeof name - 1) == 0;
+        const char *behind = is_name ? argv[i] + sizeof name - 1 : "";
+
+        is_over = is_over || strcmp(argv[i], "--") == 0;
+        if (is_name && *behind == '=')
+            r->excludes[r->n_excludes++] = behind + 1;
+        else if (is_name && !*behind && i + 1 < argc)
+            r->excludes[r->n_excludes++] = argv[++i];
+        else
+            rest_out[n++] = argv[i];
+    }
+    return n;
+}
+
+static int run(struct ks_cmd_ctx *ctx, int argc, char **argv)
+{
+    char **rest = calloc((size_t)argc + 1, sizeof *rest);
+    struct request r = { 0 };
+    int rc;
+
+    r.files = calloc((size_t)argc, sizeof *r.files);
+    r.excludes = calloc((size_t)argc, sizeof *r.excludes);
+    if (!rest || !r.files || !r.excludes) {
         rc = ks_fail(&ctx->err, KS_ENOMEM, "out of memory");
         goto out;
     }
-    rc = ks_cmd_parse(&ks_cmd_problems, &cfg, argc, argv, files, 1, 0, &n_files, &ctx->err);
-    if (rc == 0 && cfg.list + cfg.count + (cfg.export != NULL) > 1)
-        rc = ks_fail(&ctx->err, KS_EINVAL, "only one of --list, --count and --export");
+    argc = take_excludes(argc, argv, rest, &r);
+    rc = ks_cmd_parse(&ks_cmd_problems, &r.cfg, argc, rest, r.files, 1, 0, &r.n_files, &ctx->err);
+    if (rc == 0 && r.cfg.list + r.cfg.count + (r.cfg.export != NULL) + (r.cfg.leaks != NULL) > 1)
+        rc = ks_fail(&ctx->err, KS_EINVAL, "only one of --list, --count, --export and --leaks");
     if (rc == 0)
-        rc = read_all(&set, &cfg, files, n_files, &ctx->err);
-    if (rc == 0)
-        rc = emit(&set, &cfg, n_files, &ctx->err);
-    if (rc == 0) {
-        warn_refusals(&set);
-        rc = set.n_refused ? KS_EXIT_LOOK : KS_EXIT_OK;
-    }
+        rc = work(&r, &ctx->err);
 out:
-    ks_problem_set_release(&set);
-    free(files);
+    free(rest);
+    free(r.files);
+    free(r.excludes);
     return rc;
 }
 
@@ -228,8 +259,8 @@ const struct ks_command ks_cmd_problems = {
     .name = "problems",
     .summary =
         "Read problem lists: what they hold, what is refused and why, canonical and distinct.",
-    .usage = "problems FILE... [--from KIND] [--sample N --seed S] [--list | --count | --export "
-             "FILE] [--json]",
+    .usage = "problems FILE... [--from KIND] [--exclude FILE]... [--sample N --seed S "
+             "[--stratified]] [--list | --count | --export FILE | --leaks FILE] [--json]",
     .opts = opts,
     .run = run,
 };

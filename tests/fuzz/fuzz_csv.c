@@ -26,9 +26,11 @@ static void check_again(const struct ks_problem_set *set)
     struct ks_buf b;
 
     ks_buf_init(&b);
-    ks_problem_csv_header(set->problems[0].op, &b);
-    for (uint32_t i = 0; i < set->n; i++)
+    for (uint32_t i = 0; i < set->n; i++) {
+        if (i == 0 || set->problems[i].op != set->problems[i - 1].op)
+            ks_problem_csv_header(set->problems[i].op, &b);
         ks_problem_csv_row(&set->problems[i], &b);
+    }
     if (ks_buf_ok(&b)) {
         demand(read_csv(&again, b.data, b.len, true, &err) == 0);
         demand(again.n == set->n);

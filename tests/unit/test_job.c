@@ -88,6 +88,8 @@ static void defaults(void **state)
     assert_int_equal(j.problems[0].dtype, -1);
     assert_int_equal(j.problems[0].directions, 0);
     assert_int_equal(j.problems[0].sample, 0);
+    assert_false(j.problems[0].is_stratified);
+    assert_int_equal(j.problems[0].n_exclude, 0);
 }
 
 static const char everything[] =
@@ -95,7 +97,8 @@ static const char everything[] =
     "\"kernels\": [{\"config\": \"tiny.json\", \"filter\": \"tile_m >= 2\"},\n"
     "              {\"config\": \"tiny.json\", \"filter\": \"tile_m == 1\"}],\n"
     "\"problems\": [{\"file\": \"good.csv\", \"sample\": 50, \"seed\": 9, \"layout\": \"ngchw\",\n"
-    "  \"dtype\": \"bf16\", \"directions\": [\"backward_weight\", \"forward\"]}],\n"
+    "  \"dtype\": \"bf16\", \"directions\": [\"backward_weight\", \"forward\"],\n"
+    "  \"stratified\": true, \"exclude\": [\"many.csv\", \"empty.csv\"]}],\n"
     "\"device\": {\"backend\": \"sim\", \"arch\": \"gfx942\"},\n"
     "\"measure\": {\"warmup_ms\": 0, \"min_samples\": 7, \"max_samples\": 8, \"target_rse\": 0.1,\n"
     "  \"max_ms\": 9, \"cache\": \"cold\", \"racing\": false, \"min_sample_us\": 11,\n"
@@ -117,6 +120,11 @@ static void every_key_is_read(void **state)
     assert_string_equal(j.kernels[1].filter, "tile_m == 1");
     assert_int_equal(j.problems[0].sample, 50);
     assert_int_equal(j.problems[0].seed, 9);
+    assert_true(j.problems[0].is_stratified);
+    assert_int_equal(j.problems[0].n_exclude, 2);
+    assert_true(j.problems[0].exclude[0][0] == '/');
+    assert_non_null(strstr(j.problems[0].exclude[0], "tests/data/grid/many.csv"));
+    assert_non_null(strstr(j.problems[0].exclude[1], "tests/data/grid/empty.csv"));
     assert_int_equal(j.problems[0].layout, KS_NGCHW);
     assert_int_equal(j.problems[0].dtype, KS_BF16);
     assert_int_equal(j.problems[0].directions, 1 << KS_FORWARD | 1 << KS_BACKWARD_WEIGHT);
@@ -199,6 +207,21 @@ static const struct {
     { HEAD "\"kernels\": [{\"config\": \"tiny.json\"}], \"problems\": [{\"file\": "
            "\"good.csv\", \"directions\": [\"forward\", \"forward\"]}]}",
       "directions[1]: 'forward' stands twice", KS_EINVAL },
+    { HEAD "\"kernels\": [{\"config\": \"tiny.json\"}], \"problems\": [{\"file\": "
+           "\"good.csv\", \"stratified\": true}]}",
+      "stratified: stratified needs a sample", KS_EINVAL },
+    { HEAD "\"kernels\": [{\"config\": \"tiny.json\"}], \"problems\": [{\"file\": "
+           "\"good.csv\", \"sample\": 3, \"stratified\": 1}]}",
+      "stratified", KS_EINVAL },
+    { HEAD "\"kernels\": [{\"config\": \"tiny.json\"}], \"problems\": [{\"file\": "
+           "\"good.csv\", \"exclude\": \"many.csv\"}]}",
+      "exclude: a list of at most 8 files", KS_EINVAL },
+    { HEAD "\"kernels\": [{\"config\": \"tiny.json\"}], \"problems\": [{\"file\": "
+           "\"good.csv\", \"exclude\": [3]}]}",
+      "exclude[0]", KS_EINVAL },
+    { HEAD "\"kernels\": [{\"config\": \"tiny.json\"}], \"problems\": [{\"file\": "
+           "\"good.csv\", \"exclude\": [\"absent.csv\"]}]}",
+      "exclude[0]", KS_ENOENT },
     { "[1]", "a job is an object", KS_EINVAL },
     { "{", "j.json:1", KS_EFORMAT },
 };

@@ -56,6 +56,9 @@ static void columns_by_name_in_any_order(void **state)
     ks_problem_set_release(&set);
 }
 
+#define GEMM_HEAD "operator,direction,dtype,layout,batch,m,n,k,trans_a,trans_b\n"
+#define GEMM_ROW  "gemm,forward,fp32,nhwgc,2,8,16,32,0,1\n"
+
 static void errors_name_file_line_and_column(void **state)
 {
     static const struct {
@@ -77,6 +80,18 @@ static void errors_name_file_line_and_column(void **state)
           "f.csv:3: column 1 (operator): 'gemm' is not grouped_conv, the operator below the header "
           "in "
           "line 1: another operator needs" },
+        { HEAD ROW GEMM_HEAD ROW, "f.csv:3: column 5: unknown column 'batch'" },
+        { HEAD "grouped_conv,forward,fp32,nhwgc,4,8,1,9,99999999999999999999,1,3,3\n",
+          "'99999999999999999999' is out of range" },
+        { HEAD "grouped_conv,forward,fp32,nhwgc,4,8,1,nan,9,1,3,3\n",
+          "'nan' is not a whole number" },
+        { HEAD "grouped_conv,forward,fp32,nhwgc,4,-8,1,9,9,1,3,3\n", "k_total = -8, must be" },
+        { HEAD "grouped_conv,forward,fp32,nhwgc,4,8,1,9,9,1,10,3\n", "no output: y = 10" },
+        { HEAD "grouped_conv,forward,fp32,nhwgc,2097152,8,1,1024,1024,1,3,3\n",
+          "input: more than 2^40 elements" },
+        { "operator,direction,dtype,layout,g,c_total,k_total,di,hi,wi,z,y,x\n"
+          "grouped_conv,forward,fp32,nhwgc,4,8,6,1,9,9,1,3,3\n",
+          "k_total = 6 is not divisible by g = 4" },
         { "operator,direction,dtype,layout,c_totl\n" ROW,
           "f.csv:1: column 5: unknown column 'c_totl', did you mean 'c_total'" },
         { "operator,direction,dtype,layout,hi,hi\n" ROW, "f.csv:1: column 6: 'hi' stands twice" },
@@ -147,6 +162,37 @@ static void what_is_printed_reads_back(void **state)
     assert_int_equal(read_text(&again, ks_buf_text(&b), true, &err), 0);
     assert_int_equal(again.n, set.n);
     assert_memory_equal(again.problems, set.problems, set.n * sizeof *set.problems);
+    ks_buf_release(&b);
+    ks_problem_set_release(&set);
+    ks_problem_set_release(&again);
+}
+
+/* Each operator below a header of its own; the columns of one mean nothing to the other. */
+static void several_operators_in_one_list(void **state)
+{
+    struct ks_problem_set set, again;
+    struct ks_err err = { 0 };
+    struct ks_buf b;
+
+    (void)state;
+    if (read_text(&set, HEAD ROW "# gemms\n" GEMM_HEAD GEMM_ROW GEMM_HEAD GEMM_ROW HEAD ROW, true,
+                  &err) < 0)
+        fail_msg("%s", err.text);
+    assert_int_equal(set.n_lines, 9);
+    assert_int_equal(set.n_other, 5);
+    assert_int_equal(set.n_taken, 4);
+    assert_int_equal(set.n, 2);
+    assert_string_equal(ks_operators[set.problems[1].op]->name, "gemm");
+    assert_int_equal(set.problems[1].dim[ks_problem_dim(set.problems[1].op, "k")], 32);
+    ks_buf_init(&b);
+    for (uint32_t i = 0; i < set.n; i++) {
+        ks_problem_csv_header(set.problems[i].op, &b);
+        ks_problem_csv_row(&set.problems[i], &b);
+    }
+    assert_int_equal(read_text(&again, ks_buf_text(&b), true, &err), 0);
+    assert_int_equal(again.n, 2);
+    for (uint32_t i = 0; i < 2; i++)
+        assert_int_equal(again.problems[i].id, set.problems[i].id);
     ks_buf_release(&b);
     ks_problem_set_release(&set);
     ks_problem_set_release(&again);
@@ -336,6 +382,7 @@ int main(void)
         cmocka_unit_test(errors_name_file_line_and_column),
         cmocka_unit_test(bad_rows_are_refused_one_by_one),
         cmocka_unit_test(what_is_printed_reads_back),
+        cmocka_unit_test(several_operators_in_one_list),
         cmocka_unit_test(collisions_and_overflow_are_refused),
         cmocka_unit_test(many_are_found_again),
         cmocka_unit_test(a_sample_is_seeded_and_ordered),

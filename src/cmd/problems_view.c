@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: MIT */
+#include "cmd/problems_view.h"
+
+#include "base/hash.h"
+#include "grid/problem_class.h"
+#include "json/json.h"
+
+#include <inttypes.h>
+
+static void put_id(struct ks_buf *b, uint64_t id)
+{
+    char hex[17];
+
+    ks_hex64(id, hex);
+    ks_buf_printf(b, "%s", hex);
+}
+
+/* One header per run of problems of the same operator. */
+void ks_problems_csv(const struct ks_problem_set *set, bool with_id, struct ks_buf *b)
+{
+    for (uint32_t i = 0; i < set->n; i++) {
+        const struct ks_problem *p = &set->problems[i];
+
+        if (i == 0 || set->problems[i - 1].op != p->op) {
+            ks_buf_printf(b, "%s", with_id ? "id," : "");
+            ks_problem_csv_header(p->op, b);
+        }
+        if (with_id) {
+            put_id(b, p->id);
+            ks_buf_printf(b, ",");
+        }
+        ks_problem_csv_row(p, b);
+    }
+}
+
+static void put_problem_json(struct ks_jw *w, const struct ks_problem *p)
+{
+    char hex[17];
+
+    ks_hex64(p->id, hex);
+    ks_jw_open(w, NULL, '{');
+    ks_jw_str(w, "id", hex);
+    ks_jw_str(w, "operator", ks_operators[p->op]->name);
+    ks_jw_str(w, "direction", ks_direction_name(p->direction));
+    ks_jw_str(w, "dtype", ks_dtype_name(p->dtype));
+    ks_jw_str(w, "layout", ks_layout_name(p->layout));
+    for (int d = 0; ks_operators[p->op]->dim_names[d]; d++)
+        ks_jw_int(w, ks_operators[p->op]->dim_names[d], p->dim[d]);
+    ks_jw_str(w, "class", ks_problem_class_name(ks_problem_class(p)));
+    ks_jw_int(w, "count", p->count);
+    ks_jw_str(w, "name", p->name);
+    ks_jw_close(w, '}');
+}
+
+void ks_problems_json(const struct ks_problem_set *set, struct ks_buf *b)
+{
+    struct ks_jw w;
+
+    ks_jw_init(&w, b, true);
+    ks_jw_open(&w, NULL, '[');
+    for (uint32_t i = 0; i < set->n; i++)
+        put_problem_json(&w, &set->problems[i]);
+    ks_jw_close(&w, ']');
+    ks_buf_printf(b, "\n");
+}
+
+static void count_classes(const struct ks_problem_set *set, uint32_t n_out[KS_N_PROBLEM_CLASSES])
+{
+    for (int c = 0; c < KS_N_PROBLEM_CLASSES; c++)
+        n_out[c] = 0;
+    for (uint32_t i = 0; i < set->n; i++)
+        n_out[ks_problem_class(&set->problems[i])]++;
+}
+
+static void put_refusals_json(struct ks_jw *w, const struct ks_problem_set *set)
+{
+    ks_jw_open(w, "refusals", '[');
+    for (uint32_t i = 0; i < set->n_refusals; i++) {
+        ks_jw_open(w, NULL, '{');
+        ks_jw_str(w, "file", set->refusals[i].file);
+        ks_jw_u64(w, "line", set->refusals[i].line);
+        ks_jw_str(w, "reason", set->refusals[i].reason);
+        ks_jw_close(w, '}');
+    }
+    ks_jw_close(w, ']');
+}
+
+void ks_problems_counts_json(const struct ks_problem_set *set, const struct ks_problems_tally *t,
+                             struct ks_buf *b)
+{
+    uint32_t n_of[KS_N_PROBLEM_CLASSES];
+    struct ks_jw w;
+
+    count_classes(set, n_of);
+    ks_jw_init(&w, b, true);
+    ks_jw_open(&w, NULL, '{');
+    ks_jw_int(&w, "files", t->n_files);
+    ks_jw_u64(&w, "lines", set->n_lines);
+    ks_jw_u64(&w, "other_lines", set->n_other);
+    ks_jw_u64(&w, "commands", set->n_commands);
+    ks_jw_u64(&w, "taken", set->n_taken);
+    ks_jw_u64(&w, "refused", set->n_refused);
+    ks_jw_u64(&w, "problems", set->n_problems_raw);
+    ks_jw_u64(&w, "distinct", t->n_distinct);
+    ks_jw_u64(&w, "excluded", t->n_excluded);
+    ks_jw_u64(&w, "kept", set->n);
+    ks_jw_open(&w, "classes", '{');
+    for (uint32_t c = 0; c < KS_N_PROBLEM_CLASSES; c++)
+        if (n_of[c])
+            ks_jw_u64(&w, ks_problem_class_name(c), n_of[c]);
+    ks_jw_close(&w, '}');
+    put_refusals_json(&w, set);
+    ks_jw_close(&w, '}');
+    ks_buf_printf(b, "\n");
+}
+
+void ks_problems_counts(const struct ks_problem_set *set, const struct ks_problems_tally *t,
+                        struct ks_buf *b)
+{
+    uint32_t n_of[KS_N_PROBLEM_CLASSES];
+
+    count_classes(set, n_of);
+    ks_buf_printf(b, "files        %d\n", t->n_files);
+    ks_buf_printf(b, "lines        %" PRIu64 " (%" PRIu64 " without a command)\n", set->n_lines,
+                  set->n_other);
+    ks_buf_printf(b, "commands     %" PRIu64 "\n", set->n_commands);
+    ks_buf_printf(b, "taken        %" PRIu64 "\n", set->n_taken);
+    ks_buf_printf(b, "refused      %" PRIu64 "\n", set->n_refused);
+    ks_buf_printf(b, "problems     %" PRIu64 "\n", set->n_problems_raw);
+    ks_buf_printf(b, "distinct     %" PRIu32 "\n", t->n_distinct);
+    ks_buf_printf(b, "excluded     %" PRIu32 "\n", t->n_excluded);
+    ks_buf_printf(b, "kept         %" PRIu32 "\n", set->n);
+    for (uint32_t c = 0; c < KS_N_PROBLEM_CLASSES; c++)
+        if (n_of[c])
+            ks_buf_printf(b, "  %-16s %" PRIu32 "\n", ks_problem_class_name(c), n_of[c]);
+}
+
+/* Writes one leak to whichever of the two is wanted. */
+static void put_leak(struct ks_jw *w, struct ks_buf *b, const struct ks_problem_set *training,
+                     uint32_t i_training, const struct ks_problem_set *validation,
+                     uint32_t i_validation)
+{
+    uint64_t line[2];
+    const char *file[2] = { ks_problem_set_origin(training, i_training, &line[0]),
+                            ks_problem_set_origin(validation, i_validation, &line[1]) };
+    char hex[17];
+
+    ks_hex64(validation->problems[i_validation].id, hex);
+    if (!w) {
+        ks_buf_printf(b, "leak         %s %s:%" PRIu64 " %s:%" PRIu64 "\n", hex, file[0], line[0],
+                      file[1], line[1]);
+        return;
+    }
+    ks_jw_open(w, NULL, '{');
+    ks_jw_str(w, "id", hex);
+    ks_jw_str(w, "training_file", file[0]);
+    ks_jw_u64(w, "training_line", line[0]);
+    ks_jw_str(w, "validation_file", file[1]);
+    ks_jw_u64(w, "validation_line", line[1]);
+    ks_jw_close(w, '}');
+}
+
+uint32_t ks_problems_leaks(const struct ks_problem_set *training,
+                           const struct ks_problem_set *validation, bool as_json, struct ks_buf *b)
+{
+    struct ks_jw w;
+    uint32_t n = 0;
+
+    ks_jw_init(&w, b, true);
+    if (as_json) {
+        ks_jw_open(&w, NULL, '{');
+        ks_jw_u64(&w, "training", training->n);
+        ks_jw_u64(&w, "validation", validation->n);
+        ks_jw_open(&w, "leaks", '[');
+    } else {
+        ks_buf_printf(b, "training     %" PRIu32 "\nvalidation   %" PRIu32 "\n", training->n,
+                      validation->n);
+    }
+    for (uint32_t i = 0; i < validation->n; i++) {
+        int64_t at = ks_problem_set_find(training, validation->problems[i].id);
+
+        if (at < 0)
+            continue;
+        put_leak(as_json ? &w : NULL, b, training, (uint32_t)at, validation, i);
+        n++;
+    }
+    if (as_json) {
+        ks_jw_close(&w, ']');
+        ks_jw_u64(&w, "n_leaks", n);
+        ks_jw_close(&w, '}');
+        ks_buf_printf(b, "\n");
+    } else {
+        ks_buf_printf(b, "leaks        %" PRIu32 "\n", n);
+    }
+    return n;
+}
