@@ -168,6 +168,10 @@ enum ks_numerics ks_instance_numerics(const struct ks_family *f, const struct ks
 /* "family=host_gconv_fwd abi=1 pipeline=indirect tile_m=14 ..." : the text that is hashed */
 void ks_instance_canonical(const struct ks_family *f, const struct ks_instance *i,
                            struct ks_buf *text_out);
+/* The same, and " | tile_m=16 tile_n=64" behind it when values have attributes: what a journal
+ * keeps, so that tables have a column for each. */
+void ks_instance_record_text(const struct ks_family *f, const struct ks_instance *i,
+                             struct ks_buf *text_out);
 /* Fills name and id from the values. KS_EINVAL when the name does not fit. */
 int ks_instance_finish(const struct ks_family *f, struct ks_instance *i, struct ks_err *err);
 /* parse(print(x)) == x: traits from an instance's name. KS_EINVAL when it is no name of the family,

@@ -69,6 +69,15 @@ void ks_instance_canonical(const struct ks_family *f, const struct ks_instance *
     }
 }
 
+void ks_instance_record_text(const struct ks_family *f, const struct ks_instance *i,
+                             struct ks_buf *text_out)
+{
+    ks_instance_canonical(f, i, text_out);
+    for (uint32_t a = 0; a < f->n_attributes; a++)
+        ks_buf_printf(text_out, "%s%s=%s", a ? " " : " | ", f->attributes[a].name,
+                      f->attributes[a].text[i->value[f->attributes[a].i_trait]]);
+}
+
 int ks_instance_name(const struct ks_family *f, const struct ks_name_parts *parts,
                      struct ks_instance *i, struct ks_err *err)
 {

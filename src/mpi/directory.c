@@ -166,7 +166,7 @@ static int write_names(struct ks_directory *d, struct ks_err *err)
         const struct ks_instance *in = &g->instances[i];
         struct ks_name_rec v = { .id = in->id };
         ks_buf_clear(&text);
-        ks_instance_canonical(&g->families[in->i_family], in, &text);
+        ks_instance_record_text(&g->families[in->i_family], in, &text);
         snprintf(v.name, sizeof(v.name), "%s", in->name);
         snprintf(v.text, sizeof(v.text), "%s", ks_buf_text(&text));
         ks_buf_clear(&d->body);

@@ -160,11 +160,12 @@ static int instance_row(struct ks_index *x, uint32_t run, uint64_t instance, uin
     return 0;
 }
 
-/* "family=host_gconv abi=1 tile_m=14 ...": one trait per word but the first two. */
-static int add_traits(struct ks_index *x, uint64_t instance, const char *family,
-                      const char *canonical, struct ks_err *err)
+/* "family=host_gconv abi=1 tile_m=14 ... | threads=256": one trait per word but the first two, then
+ * the attributes, which are columns like traits. */
+static int add_traits(struct ks_index *x, uint64_t instance, const char *family, const char *text,
+                      struct ks_err *err)
 {
-    for (const char *p = canonical; *p;) {
+    for (const char *p = text; *p;) {
         size_t n = strcspn(p, " ");
         const char *eq = memchr(p, '=', n);
         struct ks_trait_row *row;
@@ -183,6 +184,14 @@ static int add_traits(struct ks_index *x, uint64_t instance, const char *family,
         p += strspn(p, " ");
     }
     return 0;
+}
+
+/* Attributes follow from the traits: they are no part of the canonical text. */
+static size_t n_canonical(const char *text)
+{
+    const char *bar = strstr(text, " | ");
+
+    return bar ? (size_t)(bar - text) : strlen(text);
 }
 
 int ks_index_on_instance(struct ks_index *x, uint32_t run, const struct ks_journal_frame *f,
@@ -204,7 +213,7 @@ int ks_index_on_instance(struct ks_index *x, uint32_t run, const struct ks_journ
     ks_text_clean(n.name);
     ks_text_clean(n.text);
     TEXT_COPY(row->name, n.name);
-    TEXT_COPY(row->canonical, n.text);
+    snprintf(row->canonical, sizeof(row->canonical), "%.*s", (int)n_canonical(n.text), n.text);
     family = strstr(row->canonical, "family=");
     if (family)
         snprintf(row->family, sizeof(row->family), "%.*s", (int)strcspn(family + 7, " "),
@@ -212,7 +221,7 @@ int ks_index_on_instance(struct ks_index *x, uint32_t run, const struct ks_journ
     key.part[0] = n.id;
     rc = ks_keys_add(&x->trait_keys, &key, &i, &is_new, err);
     if (rc == 0 && is_new)
-        rc = add_traits(x, n.id, row->family, row->canonical, err);
+        rc = add_traits(x, n.id, row->family, n.text, err);
     return rc;
 }
 

@@ -169,6 +169,10 @@ static void identity_holds_traits_only(void **state)
                         "tile=4x8 padded=1 split=1 compiler=clang optimize=2 math=fast split_k=1 "
                         "numerics=fp32");
     assert_string_equal(i.name, "w_forward_fp32_2d_4x8_True_split_clang_fast");
+    ks_buf_clear(&b);
+    ks_instance_record_text(&x->f, &i, &b);
+    assert_non_null(
+        strstr(ks_buf_text(&b), " numerics=fp32 | bytes=4 tile_m=4 tile_n=8 shape=flat"));
     ks_buf_release(&b);
 }
 

@@ -276,6 +276,32 @@ static void problems_and_kernels_read_back(void **state)
     ks_store_close(f);
 }
 
+/* What a value stands for is a column of its family and no part of what is hashed. */
+static void attributes_are_columns(void **state)
+{
+    const struct place *p = *state;
+    struct ks_store_file *f;
+    struct skit k;
+
+    skit_open(&k, p->dir[0], 1, 2, 2);
+    skit_names(&k);
+    skit_name(&k, KS_F_INSTANCE, 77, 0, "ck_16x64",
+              "family=ck abi=1 tile=16x64 | tile_m=16 wave=a");
+    skit_name(&k, KS_F_INSTANCE, 78, 0, "ck_plain", "family=ck abi=1 tile=32x64");
+    skit_close(&k);
+    place_gather(p, 1, NULL);
+    f = place_open(p);
+    assert_string_equal(ks_store_kernel(f, 2)->canonical, "family=ck abi=1 tile=16x64");
+    assert_string_equal(ks_store_kernel(f, 3)->canonical, "family=ck abi=1 tile=32x64");
+    assert_string_equal(ks_store_trait_value(f, 77, "tile"), "16x64");
+    assert_string_equal(ks_store_trait_value(f, 77, "tile_m"), "16");
+    assert_string_equal(ks_store_trait_value(f, 77, "wave"), "a");
+    assert_null(ks_store_trait_value(f, 77, "|"));
+    assert_string_equal(ks_store_trait_value(f, 78, "tile"), "32x64");
+    assert_null(ks_store_trait_value(f, 78, "tile_m"));
+    ks_store_close(f);
+}
+
 static void provenance_reads_back(void **state)
 {
     const struct place *p = *state;
@@ -406,11 +432,17 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, place_make, place_remove)
-        TEST(every_outcome_reads_back),       TEST(times_read_back),
-        TEST(a_measurement_reads_back),       TEST(an_attempt_reads_back),
-        TEST(problems_and_kernels_read_back), TEST(provenance_reads_back),
-        TEST(long_provenance_is_not_cut),     TEST(dirty_texts_and_numbers),
-        TEST(names_that_were_lost),           TEST(nothing_to_gather),
+        TEST(every_outcome_reads_back),
+        TEST(times_read_back),
+        TEST(a_measurement_reads_back),
+        TEST(an_attempt_reads_back),
+        TEST(problems_and_kernels_read_back),
+        TEST(attributes_are_columns),
+        TEST(provenance_reads_back),
+        TEST(long_provenance_is_not_cut),
+        TEST(dirty_texts_and_numbers),
+        TEST(names_that_were_lost),
+        TEST(nothing_to_gather),
 #undef TEST
     };
 
