@@ -177,6 +177,17 @@ def rows_oracle(raw, b):
                   goal, is_met(get(key)))
 
 
+def rows_verification(raw, b):
+    get = lambda key: raw.mid(b, key)
+    yield row(f"{b}: power", 1, f"{get('faults'):.0f} faults, {get('correct_cells'):.0f} correct cells",
+              "a list of products, bounds in long double", "", "none missed, none wrongly refused",
+              get("status") == 0 and get("correct_cells") >= 10000 and get("faults") >= 4000)
+    share = get("verification_s") / get("worker_s")
+    yield row(f"{b}: share of a default sweep", 1, f"{100 * share:.1f} %",
+              f"of {get('worker_s'):.0f} s worker wall, {get('cells'):.0f} cells", "", "<= 15 %",
+              share <= 0.15)
+
+
 ONEDNN_GOALS = {"forward-fp32": 0.85, "forward-bf16": 0.70, "backward-data-fp32": 0.60,
                 "backward-weight-fp32": 0.60}
 
@@ -196,7 +207,7 @@ def rows_onednn(raw, b):
 
 TABLE = {"cold-tiny-gemm": rows_cold, "warm-20000": rows_warm, "harness-cost": rows_harness,
          "quickstart-breakdown": rows_quickstart, "journal": rows_journal, "gather": rows_gather,
-         "oracle": rows_oracle}
+         "oracle": rows_oracle, "verification": rows_verification}
 TABLE.update({"onednn-" + which: rows_onednn for which in ONEDNN_GOALS})
 
 

@@ -4,7 +4,7 @@
 # stands beside in the same run, ratio, goal, met or MISSED. docs/benchmarks.md says what each means.
 #
 #   cold-tiny-gemm warm-20000 harness-cost quickstart-breakdown journal gather   (all of these when
-#   no name is given)    oracle onednn   (take many minutes: only when named)
+#   no name is given)    oracle onednn verification   (take many minutes: only when named)
 #
 #   --out DIR     raw.txt and table.md; default build/bench
 #   --build DIR   a configured build tree; default build, made by the preset `release`
@@ -30,7 +30,7 @@ while [ $# -gt 0 ]; do
         case $1 in --out) out=$2 ;; --build) build=$2 ;; --runs) runs=$2 ;; esac
         shift ;;
     -h | --help) sed -n '3,/^set -u/{/^set -u/d;s/^# \{0,1\}//;p}' "$0"; exit 0 ;;
-    *) [[ " ${usual[*]} oracle onednn " == *" $1 "* ]] || fail 2 "no bench '$1'; see run.sh --help"
+    *) [[ " ${usual[*]} oracle onednn verification " == *" $1 "* ]] || fail 2 "no bench '$1'; see run.sh --help"
        names+=("$1") ;;
     esac
     shift
@@ -48,6 +48,7 @@ done
 targets=(ksweep ksweep-worker bench_hello bench_units bench_journal bench_gather)
 [[ " ${names[*]} " == *" oracle "* ]] && targets+=(ksweep-analyze)
 [[ " ${names[*]} " == *" onednn "* ]] && targets+=(bench_onednn)
+[[ " ${names[*]} " == *" verification "* ]] && targets+=(bench_verify)
 if [ -z "$build" ]; then
     build=$root/build
     (cd "$root" && cmake --preset release >/dev/null) || fail 3 "cmake --preset release fails"
@@ -194,6 +195,17 @@ print("oracle 0 winners", len(f["winners_beyond_ties"]))
 print("oracle 0 spread", f["worst_over_best_median"])
 print("oracle 0 fixed", max(f["fixed_single"]["fraction"], f["fixed_pair"]["fraction"]))
 END
+}
+
+bench_verification() { # what it sees, and what it costs in a sweep with the default settings
+    local job=$here/data/resnet50_default.json wall
+    "$bin/bench_verify" >"$tmp/said"
+    say "$1" 0 status $?
+    sed 's/^/# /' "$tmp/said" >>"$raw"
+    awk -v b="$1" '$1 == "correct" { sub(":", "", $3); print b, 0, "correct_cells", $3 }
+        $1 == "|" && $2 == "all" { print b, 0, "faults", $4 + $11 }' "$tmp/said" >>"$raw"
+    seconds wall ksweep build "$job" --cache "$tmp/cache"
+    sweep "$1" 0 "$job" "$tmp/cache"
 }
 
 bench_onednn() { # a comparison for each of data/onednn_*.json
