@@ -112,7 +112,11 @@ void ks_family_describe(const struct ks_family *f, struct ks_buf *markdown_out)
 {
     struct ks_buf *b = markdown_out;
 
-    ks_buf_printf(b, "## %s\n\n%s%s", f->name, f->why, f->why[0] ? ".\n\n" : "");
+    size_t n_why = strlen(f->why);
+
+    ks_buf_printf(b, "## %s\n\n", f->name);
+    if (n_why)
+        ks_buf_printf(b, "%s%s\n\n", f->why, f->why[n_why - 1] == '.' ? "" : ".");
     put_domain(f, b);
     ks_buf_printf(b, "\nNames: `%s`", f->name_pattern);
     for (uint32_t i = 0; i < f->n_name_aliases; i++)

@@ -87,6 +87,7 @@ static int load_problems(struct ks_grid *g, struct ks_err *err)
 static int load_kernels(struct ks_grid *g, struct ks_err *err)
 {
     const char *arch = g->job.device.arch_text;
+    const char *backend = ks_job_backends[g->job.device.backend];
     struct ks_kernel_set set = { 0 };
     struct ks_buf flags;
     int rc = 0;
@@ -94,6 +95,8 @@ static int load_kernels(struct ks_grid *g, struct ks_err *err)
     ks_buf_init(&flags);
     if (!is_sim(&g->job)) {
         rc = ks_kernel_set_arch(&set, arch, &flags, err);
+        if (rc == 0 && !set.cpu_flags && strcmp(backend, "host") == 0)
+            rc = ks_fail(err, KS_EINVAL, "'%s' is a GPU, the job's backend is host", arch);
         if (rc < 0)
             ks_err_context(err, rc, "device.arch");
     }

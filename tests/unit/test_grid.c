@@ -210,6 +210,81 @@ static void what_cannot_run_says_why(void **state)
     assert_int_equal(unsetenv("KSWEEP_CPU_FLAGS"), 0);
 }
 
+static void check_reasons(const char *job, const char *const (*rows)[2], size_t n)
+{
+    struct ks_grid g;
+
+    must_load(job, &g);
+    for (size_t k = 0; k < n; k++) {
+        const char *why = reason(&g, rows[k][0], 0);
+
+        if (why ? !rows[k][1] || strcmp(why, rows[k][1]) != 0 : rows[k][1] != NULL)
+            fail_msg("%s: '%s', want '%s'", rows[k][0], why ? why : "none",
+                     rows[k][1] ? rows[k][1] : "none");
+    }
+    ks_grid_release(&g);
+}
+
+/* Each of direction, dtype, layout and ndim decides alone, and both sides are named. */
+static void domains_are_compared(void **state)
+{
+#define IS  "instance is "
+#define FOR ", problem is forward fp32 2d nhwgc"
+    static const char *const rows[][2] = {
+        { "w_forward_fp32_2d_8x8_False", NULL },
+        { "w_forward_fp32_1d_8x8_False", IS "forward fp32 1d nhwgc" FOR },
+        { "w_forward_fp32_3d_8x8_False", IS "forward fp32 3d nhwgc" FOR },
+        { "w_bwd_data_fp32_2d_8x8_False", IS "backward_data fp32 2d nhwgc" FOR },
+        { "w_forward_bf16_2d_4x8_False", IS "forward bf16 2d nhwgc" FOR },
+        { "w_forward_fp8_2d_4x8_False", IS "forward fp8 2d nhwgc" FOR },
+        { "w_forward_fp32_2d_8x8_False_ngchw", IS "forward fp32 2d ngchw" FOR },
+    };
+    static const char *const bf16[][2] = {
+        { "w_forward_fp32_2d_8x8_False",
+          IS "forward fp32 2d nhwgc, problem is forward bf16 2d nhwgc" },
+        { "w_forward_bf16_2d_4x8_False", NULL },
+    };
+#define WIDE "\"kernels\": [{\"config\": \"wide.json\"}], "
+
+    (void)state;
+    check_reasons(HEAD WIDE "\"problems\": [{\"file\": \"many.csv\"}]}", rows,
+                  sizeof rows / sizeof rows[0]);
+    check_reasons(HEAD WIDE "\"problems\": [{\"file\": \"many.csv\"}], \"device\": {\"backend\": "
+                            "\"sim\"}}",
+                  rows, sizeof rows / sizeof rows[0]);
+    check_reasons(HEAD WIDE "\"problems\": [{\"file\": \"many.csv\", \"dtype\": \"bf16\"}]}", bf16,
+                  2);
+}
+
+#define CK   "\"kernels\": [{\"config\": \"../ck_forward_2d.json\"}], "
+#define BF16 "\"problems\": [{\"file\": \"many.csv\", \"dtype\": \"bf16\"}]"
+
+/* Names and traits without code: every cell says why, but for the simulated device. */
+static void a_family_may_have_no_kernel(void **state)
+{
+    static const char no_kernel[] = "family ck has no kernel of its own: a plug-in supplies it";
+    static const char *const small[][2] = {
+        { "grouped_conv_forward_bf16_2d_64x64x64_compv3_intrawave", no_kernel },
+        { "grouped_conv_forward_bf16_2d_128x128x64_compv3_intrawave_gm2", no_kernel },
+    };
+    static const char *const simulated[][2] = {
+        { "grouped_conv_forward_bf16_2d_64x64x64_compv3_intrawave", NULL },
+        { "grouped_conv_forward_bf16_2d_128x128x64_compv3_intrawave_gm2", NULL },
+    };
+    struct ks_grid g;
+
+    (void)state;
+    check_reasons(HEAD CK BF16 "}", small, 2);
+    check_reasons(HEAD CK BF16 ", \"device\": {\"backend\": \"sim\"}}", simulated, 2);
+    must_load(HEAD CK BF16 "}", &g);
+    assert_int_equal(g.n_instances, 1216);
+    assert_int_equal(g.n_excluded, 4 * 16); /* compv4 on its four other tiles */
+    for (uint32_t p = 0; p < g.n_problems; p++)
+        for (uint32_t i = 0; i < g.n_instances; i++)
+            assert_non_null(ks_grid_unsupported(&g, p, i));
+    ks_grid_release(&g);
+}
+
 static void mistakes_are_named(void **state)
 {
     static const struct {
@@ -232,6 +307,9 @@ static void mistakes_are_named(void **state)
         { HEAD TINY "\"problems\": [{\"file\": \"many.csv\"}], \"device\": {\"arch\": "
                     "\"x86-64-v9\"}}",
           "device.arch: unknown arch 'x86-64-v9'", KS_EINVAL },
+        { HEAD TINY "\"problems\": [{\"file\": \"many.csv\"}], \"device\": {\"arch\": "
+                    "\"gfx942\"}}",
+          "device.arch: 'gfx942' is a GPU, the job's backend is host", KS_EINVAL },
         { HEAD TINY "\"problems\": [{\"file\": \"many.csv\"}], \"measure\": {\"racing\": true}}",
           "racing is not available yet", KS_EINVAL },
     };
@@ -305,6 +383,8 @@ int main(void)
         cmocka_unit_test(a_job_overrides_its_lists),
         cmocka_unit_test(the_condition_is_fixed),
         cmocka_unit_test(what_cannot_run_says_why),
+        cmocka_unit_test(domains_are_compared),
+        cmocka_unit_test(a_family_may_have_no_kernel),
         cmocka_unit_test(mistakes_are_named),
         cmocka_unit_test(memory_may_run_out_anywhere),
         cmocka_unit_test(the_resolved_job_gives_the_same_grid),
