@@ -130,7 +130,8 @@ static int read_expr(struct ks_gen_set *s, const struct ks_node *n, struct ks_ex
     for (int i = 0; i < s->n_names; i++)
         known[k++] = s->names[i].name;
     for (int i = 0; ks_operators[s->op]->dim_names[i]; i++)
-        known[k++] = ks_operators[s->op]->dim_names[i];
+        if (ks_operators[s->op]->dim_defaults[i] != INT64_MIN)
+            known[k++] = ks_operators[s->op]->dim_names[i];
     known[k] = NULL;
     rc = ks_expr_parse(text, out, s->im->err);
     if (rc == 0)
@@ -239,6 +240,8 @@ static int run_set(struct ks_import *im, const struct ks_json *doc, uint32_t op,
     s->n_left = *n_left;
     im->line = ks_node_line(node);
     rc = read_set(s, ks_json_root(doc));
+    if (rc < 0 && s->name[0])
+        ks_err_context(im->err, rc, "set '%.40s'", s->name);
     if (rc == 0)
         rc = ks_gen_run(s);
     *n_left = s->n_left;

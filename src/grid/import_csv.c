@@ -181,27 +181,14 @@ static int set_name(struct reader *r, size_t i, struct ks_problem *p)
     return rc < 0 ? rc : 0;
 }
 
-static int set_operator(struct reader *r, size_t i)
-{
-    char why[120];
-
-    if (strcmp(r->field[i], ks_operators[r->op]->name) == 0)
-        return 1;
-    snprintf(why, sizeof why,
-             "is not %s, the operator below the header in line %" PRIu64
-             ": another operator needs a header of its own",
-             ks_operators[r->op]->name, r->header_line);
-    return refuse_field(r, i, why);
-}
-
 /* An empty field is like an absent column. */
 static int set_field(struct reader *r, size_t i, struct ks_problem *p)
 {
     const char *text = r->field[i];
 
     switch (r->column[i]) {
-    case COL_OPERATOR:
-        return set_operator(r, i);
+    case COL_OPERATOR: /* read_row() has seen to it */
+        return 1;
     case COL_DIRECTION:
         return set_choice(r, i, ks_direction_from(text), &p->direction);
     case COL_DTYPE:
@@ -249,6 +236,12 @@ static int read_row(struct reader *r)
         if (rc < 0)
             return rc;
     }
+    if (strcmp(r->field[0], ks_operators[r->op]->name) != 0)
+        return ks_import_refuse(&r->im,
+                                "column 1 (operator): '%.40s' is not %s, the operator below the "
+                                "header in line %" PRIu64
+                                ": another operator needs a header of its own",
+                                r->field[0], ks_operators[r->op]->name, r->header_line);
     if (r->n_fields != r->n_columns)
         return ks_import_refuse(&r->im, "%zu fields, the header has %zu columns", r->n_fields,
                                 r->n_columns);

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# The command lists of 66 networks and log lines as users post them: all read, and the numbers are
-# those that an independent reading of the text gives.
+# The command lists of 66 networks, log lines as users post them, Composable Kernel's problem sets and
+# MIOpen's find-dbs: all read, and the numbers are those that an independent reading of the text gives.
 . "$(dirname "$0")/tap.sh"
 need_program ksweep python3
 need_data miopen/perf_models
@@ -37,5 +37,85 @@ like "$(cat "$tap_tmp/out")" "refused +0" "none refused"
 is "$(awk '$1 == "commands" { print $2 }' "$tap_tmp/out")" \
     "$(grep -c 'MIOpenDriver conv' "$KSWEEP_TEST_DATA/miopen/miopen_logcmd_samples.log")" \
     "every driver line is a command"
+
+# --- Composable Kernel
+ck=$KSWEEP_TEST_DATA/ck
+lists=$KSWEEP_SOURCE_DIR/jobs/problems
+ids() { ksweep problems "$@" --list | sed 1d | cut -d, -f1 | sort; }
+json() { # KEY...: of the JSON in $tap_tmp/out
+    python3 -c 'import json, sys
+d = json.load(open(sys.argv[1]))
+print(*[d.get(k) for k in sys.argv[2:]])' "$tap_tmp/out" "$@"
+}
+while read -r name distinct; do
+    [ -e "$ck/problems_$name.csv" ] || continue
+    rc_is 0 "problems_$name.csv is read" ksweep problems "$ck/problems_$name.csv" --json
+    is "$(json taken refused distinct)" "$distinct 0 $distinct" "$distinct shapes, all distinct"
+    is "$(json lines other_lines)" "$((distinct + 1)) 1" "every line is a shape or the header"
+done <<'SETS'
+forward_2d 1614
+forward_3d 168
+bwd_data_2d 1394
+bwd_data_3d 168
+bwd_weight_2d 2069
+SETS
+for name in forward_2d forward_3d; do
+    [ -e "$ck/problems_$name.csv" ] || continue
+    ok "ck_$name.json generates the very set" \
+        cmp <(ids "$lists/ck_$name.json") <(ids "$ck/problems_$name.csv")
+done
+if [ -e "$ck/ck_validation_holdout_first65.csv" ]; then
+    rc_is 1 "the hold-out of the forward set" ksweep problems "$lists/ck_forward_2d.json" \
+        --leaks "$ck/ck_validation_holdout_first65.csv" --json
+    is "$(json validation n_leaks)" "65 65" "lies in the training set, 65 of 65"
+    rc_is 1 "the test set of backward data" ksweep problems "$ck/problems_bwd_data_2d.csv" \
+        --leaks "$ck/ck_bwd_data_test_validation.csv" --json
+    is "$(json validation n_leaks)" "10 10" "lies in the training set, 10 of 10"
+    rc_is 0 "rows of results" ksweep problems "$ck/ck_oracle_forward_bf16_gfx950_sample.csv" --json
+    is "$(json taken distinct)" "210 7" "are 210 measurements of 7 problems"
+    rc_is 2 "predictions" ksweep problems "$ck/ck_ml_predictions_sample.csv"
+    like "$(cat "$tap_tmp/err")" "column 'pad_h' is missing" "do not say what they predict for"
+fi
+
+# --- find-db
+python3 - "$KSWEEP_TEST_DATA/miopen_fdb" "$tap_tmp" <<'PY'
+# Unpacks, and writes how many keys no convolution has (its output does not follow from its input),
+# and how many are of a type that is not supported.
+import bz2, glob, os, re, sys
+
+def is_wrong(key):
+    p = key.split("-")
+    n = 2 if "x" in p[3] else 3
+    sides = [list(map(int, p[1:1 + n])), list(map(int, p[n + 3:2 * n + 3]))]
+    if p[-1][0] != "F":
+        sides.reverse()
+    f, pad, step, hole = (list(map(int, p[i].split("x"))) for i in (n + 1, 2 * n + 4, 2 * n + 5, 2 * n + 6))
+    return any((i + 2 * a - h * (k - 1) - 1) // s + 1 != o
+               for i, o, k, a, s, h in zip(*sides, f, pad, step, hole))
+
+for path in sorted(glob.glob(sys.argv[1] + "/*.fdb.txt*")):
+    text = (bz2.open if path.endswith("bz2") else open)(path, "rt").read()
+    name = re.sub(r"\.fdb\.txt.*", "", os.path.basename(path))
+    keys = [line.split("=")[0] for line in text.splitlines()]
+    with open("%s/%s.txt" % (sys.argv[2], name), "w") as to:
+        to.write(text)
+    with open("%s/%s.want" % (sys.argv[2], name), "w") as to:
+        to.write("%d %d %d\n" % (len(keys), sum(map(is_wrong, keys)), sum("-INT8-" in k for k in keys)))
+PY
+for want in "$tap_tmp"/gfx*.want; do
+    [ -e "$want" ] || continue
+    name=$(basename "$want" .want)
+    read -r keys wrong other <"$want"
+    ksweep problems "$tap_tmp/$name.txt" --json >"$tap_tmp/out" 2>"$tap_tmp/err"
+    is $? "$((wrong + other > 0))" "$name is read"
+    is "$(json lines commands taken refused distinct)" \
+        "$keys $keys $((keys - wrong - other)) $((wrong + other)) $((keys - wrong - other))" \
+        "$name: $keys keys, all distinct, $wrong inconsistent ones and $other of other types refused"
+    is "$(python3 -c 'import json, sys
+print(sum("data type" not in r["reason"] for r in json.load(open(sys.argv[1]))["refusals"]))' "$tap_tmp/out")" \
+        "$wrong" "$name: each with its reason"
+done
+is "$(cat "$tap_tmp/gfx90a68.HIP.want" 2>"/dev/null" || echo "193590 364 48")" "193590 364 48" \
+    "gfx90a68 has 364 inconsistent keys"
 
 done_testing

@@ -102,6 +102,25 @@ static void the_set_is_stronger_than_the_document(void **state)
            "1,1,7,7,9,3,3 forward bf16 1 a\n1,1,7,7,9,1,2 forward fp16 1 b\n");
 }
 
+static void another_operator(void **state)
+{
+    static const char text[] =
+        "{ \"operator\": \"gemm\", \"sets\": [ { \"name\": \"square\", \"for\": { \"m\": [8, 16],"
+        "  \"trans_a\": [0, 1] }, \"let\": { \"n\": \"m\", \"k\": \"2 * m\", \"layout\": \"nhwgc\" "
+        "} } ] }";
+    struct ks_problem_set set;
+    struct ks_err err = { 0 };
+
+    (void)state;
+    if (generate(&set, text, true, &err) < 0)
+        fail_msg("%s", err.text);
+    assert_int_equal(set.n, 4);
+    assert_string_equal(ks_operators[set.problems[3].op]->name, "gemm");
+    assert_int_equal(set.problems[3].dim[ks_problem_dim(set.problems[3].op, "k")], 32);
+    assert_int_equal(set.problems[3].dim[ks_problem_dim(set.problems[3].op, "trans_a")], 1);
+    ks_problem_set_release(&set);
+}
+
 static void errors_say_where(void **state)
 {
     static const struct {
@@ -135,7 +154,8 @@ static void errors_say_where(void **state)
         { DOC("{ \"name\": \"a\", \"for\": { \"hj\": [1] } }"),
           "'hj' is no dim of grouped_conv and no expression uses it, did you mean 'hi'" },
         { DOC("{ \"name\": \"a\", \"let\": { \"hj\": 1 } }"), "'hj' is no dim" },
-        { DOC("{ \"name\": \"a\", \"let\": { \"hi\": \"wj\" } }"), "unknown name 'wj'" },
+        { DOC("{ \"name\": \"a\", \"let\": { \"hi\": \"wj\" } }"),
+          "set 'a': f.json:2: sets[0].let.hi: column 1: unknown name 'wj'" },
         { DOC("{ \"name\": \"a\", \"let\": { \"hi\": \"wi\", \"wi\": 1 } }"), "unknown name 'wi'" },
         { DOC("{ \"name\": \"a\", \"let\": { \"hi\": \"1 +\" } }"), "unexpected end" },
         { DOC("{ \"name\": \"a\", \"let\": { \"dtype\": \"fp31\" } }"), "is no known dtype" },
@@ -295,6 +315,7 @@ int main(void)
         cmocka_unit_test(several_names_take_their_values_together),
         cmocka_unit_test(conditions_and_expressions),
         cmocka_unit_test(the_set_is_stronger_than_the_document),
+        cmocka_unit_test(another_operator),
         cmocka_unit_test(errors_say_where),
         cmocka_unit_test(invalid_combinations_are_refused),
         cmocka_unit_test(too_many_combinations_are_refused),
