@@ -315,6 +315,39 @@ static void an_arch_cannot_run_everything(void **state)
     }
 }
 
+/* Two instances may print alike: refused as soon as a config uses one of them. */
+static void a_config_needs_names_that_read_back(void **state)
+{
+#define INT(name)                                                                                  \
+    "{\"name\": \"" name                                                                           \
+    "\", \"kind\": \"int\", \"values\": [1, 11], \"default\": 1, \"help\": \"\"}"
+    static const char family[] =
+        "{\"name\": \"ab\", \"operator\": \"grouped_conv\", \"direction\": \"forward\", \"dtype\": "
+        "\"fp32\", \"layout\": \"nhwgc\", \"backend\": \"host\", \"name_pattern\": \"x{a}{b}\", "
+        "\"traits\": [" INT("a") ", " INT("b") "]}";
+    static const struct {
+        const char *entry;
+        int rc;
+    } rows[] = { { "{\"a\": 1, \"b\": 1}", 0 }, { "{\"a\": 11, \"b\": 1}", KS_EFORMAT } };
+    const struct fixture *x = *state;
+    char path[128], text[256];
+    struct ks_err err = { 0 };
+
+    snprintf(path, sizeof path, "%s/ab.json", x->dir);
+    assert_int_equal(ks_file_replace(path, family, strlen(family), &err), 0);
+    snprintf(path, sizeof path, "%s/c.json", x->dir);
+    for (size_t k = 0; k < sizeof rows / sizeof rows[0]; k++) {
+        struct ks_kernel_set set = { 0 };
+
+        snprintf(text, sizeof text, "{\"family\": \"ab.json\", \"instances\": [%s]}",
+                 rows[k].entry);
+        assert_int_equal(ks_file_replace(path, text, strlen(text), &err), 0);
+        assert_int_equal(ks_kernel_set_add(&set, path, "", NULL, &err), rows[k].rc);
+        ks_kernel_set_release(&set);
+    }
+    assert_non_null(strstr(err.text, "name 'x111' stands for several instances of family 'ab'"));
+}
+
 /* 663,552 combinations, of which the space's authors count 116,928 valid ones. */
 static void a_large_space_is_enumerated(void **state)
 {
@@ -436,6 +469,7 @@ int main(void)
         cmocka_unit_test(other_spellings_are_read),
         cmocka_unit_test(attributes_and_keys_are_names),
         cmocka_unit_test(an_arch_cannot_run_everything),
+        cmocka_unit_test(a_config_needs_names_that_read_back),
         cmocka_unit_test(a_large_space_is_enumerated),
         cmocka_unit_test(mistakes_are_named),
     };
