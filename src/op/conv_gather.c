@@ -12,7 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LANE_BLOCK   64        /* channels of the result at a time */
+#define LANES_LEAST  64 /* channels of the result at a time: */
+#define LANES_MOST   256
+#define PANEL        (1 << 17) /* as many as make a panel of about this many weights */
 #define ROW_ELEMENTS (1 << 14) /* of a stretch of one source line, about */
 
 /* One axis of the inner convolution: result i, tap t meet source first + i step + t tap_step. */
@@ -49,8 +51,8 @@ struct block {
     double *panel;      /* weights, [lanes / 8][z y x summed][8] */
     double *sums;       /* [2][KS_SUM_ROWS][lanes]: R, then A */
     struct {
-        int64_t n_lines, n_steps, line;
-    } room; /* the most of any pass; line: doubles of one */
+        int64_t n_lines, line, panel, lanes;
+    } room; /* the most of any pass; line, panel: doubles of one */
 };
 
 static void forward_axis(const struct ks_abi_problem *q, int axis, struct axis *out)
@@ -126,7 +128,8 @@ static void load_panel(const struct gather *v, const struct block *b)
                           .from_column = v->w_lane,
                           .n_rows = v->n_summed };
 
-    memset(b->panel, 0, (size_t)(b->lanes * b->n_steps) * sizeof(double));
+    if (b->n_lanes < b->lanes)
+        memset(b->panel, 0, (size_t)(b->lanes * b->n_steps) * sizeof(double));
     for (int64_t lane = 0; lane < b->n_lanes; lane += KS_SUM_LANES)
         for (int64_t i = 0; i < b->n_lines * x[2].n_taps; i++) {
             int64_t tap[3] = { i / x[2].n_taps / x[1].n_taps, i / x[2].n_taps % x[1].n_taps,
@@ -188,9 +191,9 @@ static void sum_results(const struct gather *v, const struct block *b, int64_t f
                             .w_block = b->n_steps * KS_SUM_LANES,
                             .n_rows = n,
                             .n_steps = x->n_taps * v->n_summed / (n_runs ? n_runs : 1),
-                            .n_lanes = b->lanes };
+                            .n_lanes = b->lanes,
+                            .is_first = true };
 
-    memset(b->sums, 0, (size_t)(2 * KS_SUM_ROWS * b->lanes) * sizeof(double));
     for (int64_t i = 0; i < b->n_lines * n_runs; i++) {
         const struct line *line = b->lines + i / n_runs;
         int64_t tap = i % n_runs;
@@ -203,7 +206,10 @@ static void sum_results(const struct gather *v, const struct block *b, int64_t f
             ks_sums_add_lanes(&sums);
         else
             ks_sums_add(&sums);
+        sums.is_first = false;
     }
+    if (sums.is_first) /* nothing but padding */
+        memset(b->sums, 0, (size_t)(2 * KS_SUM_ROWS * b->lanes) * sizeof(double));
 }
 
 /* to: offset of the first of n results along the width. */
@@ -265,10 +271,13 @@ static void do_block(const struct gather *v, struct block *b)
 
 static void block_shape(const struct gather *v, struct block *b)
 {
-    b->lanes = ks_sum_lanes(ks_min64(v->n_lanes, LANE_BLOCK));
-    b->pitch = v->is_depthwise ? b->lanes : v->n_summed;
+    int64_t lanes;
+
     b->n_lines = v->axis[0].n_taps * v->axis[1].n_taps;
     b->n_steps = b->n_lines * v->axis[2].n_taps * v->n_summed;
+    lanes = ks_min64(ks_max64(PANEL / ks_max64(b->n_steps, 1), LANES_LEAST), LANES_MOST);
+    b->lanes = ks_sum_lanes(ks_min64(v->n_lanes, lanes));
+    b->pitch = v->is_depthwise ? b->lanes : v->n_summed;
     if (b->n_steps == 0) /* no tap leads here: zeros are stored */
         b->n_lines = 0;
 }
@@ -278,7 +287,8 @@ static void block_grow(const struct gather *v, struct block *b)
 {
     block_shape(v, b);
     b->room.n_lines = ks_max64(b->room.n_lines, b->n_lines);
-    b->room.n_steps = ks_max64(b->room.n_steps, b->n_steps);
+    b->room.lanes = ks_max64(b->room.lanes, b->lanes);
+    b->room.panel = ks_max64(b->room.panel, b->lanes * b->n_steps);
     b->room.line = ks_max64(b->room.line, columns_of(&v->axis[2], stretch_of(v, b)) * b->pitch);
 }
 
@@ -287,8 +297,8 @@ static int block_allocate(struct block *b, struct ks_err *err)
     bool is_complete;
 
     b->lines = ks_conv_array(b->room.n_lines, sizeof(*b->lines));
-    b->panel = ks_conv_array(b->lanes * b->room.n_steps, sizeof(double));
-    b->sums = ks_conv_array(2 * KS_SUM_ROWS * b->lanes, sizeof(double));
+    b->panel = ks_conv_array(b->room.panel, sizeof(double));
+    b->sums = ks_conv_array(2 * KS_SUM_ROWS * b->room.lanes, sizeof(double));
     is_complete = b->lines && b->panel && b->sums;
     for (int64_t i = 0; is_complete && i < b->room.n_lines; i++) {
         b->lines[i].at = ks_conv_array(b->room.line, sizeof(double));
@@ -309,10 +319,13 @@ static void block_release(struct block *b)
 /* The inner convolution that v->axis describes. */
 static void do_pass(const struct gather *v, struct block *b)
 {
+    int64_t most;
+
     block_shape(v, b);
+    most = b->lanes;
     for (b->g = 0; b->g < v->n_groups; b->g++)
-        for (b->first_lane = 0; b->first_lane < v->n_lanes; b->first_lane += LANE_BLOCK) {
-            b->n_lanes = ks_min64(LANE_BLOCK, v->n_lanes - b->first_lane);
+        for (b->first_lane = 0; b->first_lane < v->n_lanes; b->first_lane += most) {
+            b->n_lanes = ks_min64(most, v->n_lanes - b->first_lane);
             b->lanes = ks_sum_lanes(b->n_lanes);
             do_block(v, b);
         }

@@ -13,7 +13,7 @@
 #include <string.h>
 
 #define LANE_BLOCK 64  /* output channels at a time */
-#define ROW_BLOCK  64  /* (x, input channel) at a time, about */
+#define ROW_BLOCK  256 /* (x, input channel) at a time, about */
 #define STRETCH    128 /* pixels of a line at a time */
 
 struct work {

@@ -46,30 +46,42 @@ void ks_residues_draw(const struct ks_residues *r, int64_t n, uint64_t *rng)
         ks_residue_set(r, i, ks_rng_below(rng, KS_MODULUS));
 }
 
+/* A whole number plus one of these has its value in the low mantissa bits; another does not come
+ * back when it is taken away. Nothing here branches, so that it vectorises. */
+#define SHIFT_FLOAT  0x1.8p23F
+#define SHIFT_DOUBLE 0x1.8p52
+
 KS_CLONES static bool is_exact_data(const float *restrict src, int64_t n, int32_t *restrict dst)
 {
-    int32_t is_bad = 0;
+    const float shift = SHIFT_FLOAT;
+    int32_t is_bad = 0, zero;
 
+    memcpy(&zero, &shift, sizeof(zero));
     for (int64_t i = 0; i < n; i++) {
-        int is_small = fabsf(src[i]) <= KS_EXACT_MAX;
-        int32_t value = is_small ? (int32_t)src[i] : 0;
+        float shifted = src[i] + shift;
+        int32_t bits;
 
-        is_bad |= (float)value != src[i];
-        dst[i] = value;
+        memcpy(&bits, &shifted, sizeof(bits));
+        dst[i] = bits - zero;
+        is_bad |= shifted - shift != src[i];
+        is_bad |= !(fabsf(src[i]) <= KS_EXACT_MAX);
     }
     return is_bad == 0;
 }
 
 KS_CLONES static bool is_exact_result(const double *restrict src, int64_t n, int32_t *restrict dst)
 {
-    int32_t is_bad = 0;
+    const double shift = SHIFT_DOUBLE;
+    int64_t is_bad = 0;
 
     for (int64_t i = 0; i < n; i++) {
-        int is_small = fabs(src[i]) <= (double)KS_RESULT_MAX;
-        int32_t value = is_small ? (int32_t)src[i] : 0;
+        double shifted = src[i] + shift;
+        uint64_t bits;
 
-        is_bad |= (double)value != src[i];
-        dst[i] = value;
+        memcpy(&bits, &shifted, sizeof(bits));
+        dst[i] = (int32_t)(uint32_t)bits; /* the low half of the shift is zero */
+        is_bad |= shifted - shift != src[i];
+        is_bad |= !(fabs(src[i]) <= (double)KS_RESULT_MAX);
     }
     return is_bad == 0;
 }

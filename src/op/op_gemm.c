@@ -126,7 +126,8 @@ static void load_columns(const struct product *v, int64_t first, int64_t n)
         .pitch = KS_SUM_LANES, .from_row = v->b_k, .from_column = v->b_column, .n_rows = v->k
     };
 
-    memset(v->panel, 0, (size_t)(ks_sum_lanes(n) * v->k) * sizeof(double));
+    if (n % KS_SUM_LANES)
+        memset(v->panel, 0, (size_t)(ks_sum_lanes(n) * v->k) * sizeof(double));
     for (int64_t i = 0; i < n; i += KS_SUM_LANES) {
         m.to = v->panel + i * v->k;
         m.from = v->b + (first + i) * v->b_column;
@@ -155,10 +156,10 @@ static void do_rows(const struct product *v, int64_t row, int64_t column, int64_
                                   .w_block = v->k * KS_SUM_LANES,
                                   .n_rows = n_rows,
                                   .n_steps = v->k,
-                                  .n_lanes = lanes };
+                                  .n_lanes = lanes,
+                                  .is_first = true };
 
     ks_widen(&m);
-    memset(v->sums, 0, (size_t)(2 * KS_SUM_ROWS * lanes) * sizeof(double));
     ks_sums_add(&sums);
     for (int64_t i = 0; i < n_rows; i++) {
         int64_t at = (row + i) * v->n + column;

@@ -6,8 +6,14 @@
 
 #define INLINE static inline __attribute__((always_inline))
 /* A block of lanes, and its bits. */
-#define BLOCK double __attribute__((vector_size(KS_SUM_LANES * 8)))
-#define BITS  int64_t __attribute__((vector_size(KS_SUM_LANES * 8)))
+#define BLOCK   double __attribute__((vector_size(KS_SUM_LANES * 8)))
+#define BITS    int64_t __attribute__((vector_size(KS_SUM_LANES * 8)))
+#define SINGLES float __attribute__((vector_size(KS_SUM_LANES * 4)))
+#ifdef __clang__
+#define PICK(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
+#else
+#define PICK(a, b, ...) __builtin_shuffle(a, b, (BITS){ __VA_ARGS__ })
+#endif
 
 /* Accumulators stay in registers while the steps go by; n_rows and both flags are constants where
  * it is inlined. */
@@ -21,6 +27,9 @@ INLINE void add_block(const struct ks_sums *m, int64_t lane, int64_t row, int n_
     BLOCK r[KS_SUM_ROWS], s[KS_SUM_ROWS];
 
     for (int i = 0; i < n_rows; i++) {
+        r[i] = s[i] = (BLOCK){ 0 };
+        if (m->is_first)
+            continue;
         memcpy(&r[i], m->r + at + i * m->n_lanes, sizeof(r[i]));
         if (wants_abs)
             memcpy(&s[i], m->s + at + i * m->n_lanes, sizeof(s[i]));
@@ -115,18 +124,74 @@ KS_CLONES static void widen_rows(const struct ks_widen *m)
     }
 }
 
-/* Whole cache lines of `to` at a time, from as many streams. */
+/* Transposes 8 x 8: pairs of rows swap single elements, then pairs, then halves. */
+INLINE void turn_block(BLOCK rows[8])
+{
+    for (int i = 0; i < 8; i += 2) {
+        BLOCK a = rows[i], b = rows[i + 1];
+
+        rows[i] = PICK(a, b, 0, 8, 2, 10, 4, 12, 6, 14);
+        rows[i + 1] = PICK(a, b, 1, 9, 3, 11, 5, 13, 7, 15);
+    }
+    for (int i = 0; i < 8; i += i % 4 == 1 ? 3 : 1) {
+        BLOCK a = rows[i], b = rows[i + 2];
+
+        rows[i] = PICK(a, b, 0, 1, 8, 9, 4, 5, 12, 13);
+        rows[i + 2] = PICK(a, b, 2, 3, 10, 11, 6, 7, 14, 15);
+    }
+    for (int i = 0; i < 4; i++) {
+        BLOCK a = rows[i], b = rows[i + 4];
+
+        rows[i] = PICK(a, b, 0, 1, 2, 3, 8, 9, 10, 11);
+        rows[i + 4] = PICK(a, b, 4, 5, 6, 7, 12, 13, 14, 15);
+    }
+}
+
+/* Elements one by one, whole cache lines of `to` at a time, from as many streams. */
+static void widen_few(const struct ks_widen *m)
+{
+    for (int64_t row = 0; row < m->n_rows; row++)
+        for (int64_t i = 0; i < m->n_columns; i++)
+            m->to[row * m->pitch + i] = (double)m->from[row * m->from_row + i * m->from_column];
+}
+
+/* Rows of `to` that lie side by side in `from`: 8 x 8 are turned at a time. */
+KS_CLONES static void widen_turned(const struct ks_widen *m, int64_t n_rows)
+{
+    for (int64_t row = 0; row < n_rows; row += KS_SUM_LANES) {
+        BLOCK block[KS_SUM_LANES];
+
+        for (int64_t i = 0; i < KS_SUM_LANES; i++) {
+            SINGLES few;
+
+            memcpy(&few, m->from + row + i * m->from_column, sizeof(few));
+            block[i] = __builtin_convertvector(few, BLOCK);
+        }
+        turn_block(block);
+        for (int64_t i = 0; i < KS_SUM_LANES; i++)
+            memcpy(m->to + (row + i) * m->pitch, &block[i], sizeof(block[i]));
+    }
+}
+
 static void widen_columns(const struct ks_widen *m)
 {
     for (int64_t first = 0; first < m->n_columns; first += KS_SUM_LANES) {
-        int64_t rest = m->n_columns - first;
-        int64_t n = rest < KS_SUM_LANES ? rest : KS_SUM_LANES;
-        const float *from = m->from + first * m->from_column;
+        struct ks_widen some = *m;
+        int64_t n_turned = 0;
 
-        for (int64_t row = 0; row < m->n_rows; row++)
-            for (int64_t i = 0; i < n; i++)
-                m->to[row * m->pitch + first + i] =
-                    (double)from[row * m->from_row + i * m->from_column];
+        some.to += first;
+        some.from += first * m->from_column;
+        if (m->n_columns - first >= KS_SUM_LANES) {
+            some.n_columns = KS_SUM_LANES;
+            n_turned = m->from_row == 1 ? m->n_rows / KS_SUM_LANES * KS_SUM_LANES : 0;
+            widen_turned(&some, n_turned);
+        } else {
+            some.n_columns = m->n_columns - first;
+        }
+        some.n_rows -= n_turned;
+        some.to += n_turned * m->pitch;
+        some.from += n_turned * m->from_row;
+        widen_few(&some);
     }
 }
 
@@ -145,12 +210,43 @@ void ks_widen(const struct ks_widen *m)
     widen_rows(&flat);
 }
 
+/* 8 rows that lie side by side in `to`, n_columns of them turned at a time. */
+KS_CLONES static void spread_turned(const struct ks_spread *m, int64_t n_columns)
+{
+    for (int64_t column = 0; column < n_columns; column += KS_SUM_LANES) {
+        BLOCK block[KS_SUM_LANES];
+
+        for (int64_t i = 0; i < KS_SUM_LANES; i++)
+            memcpy(&block[i], m->from + i * m->pitch + column, sizeof(block[i]));
+        turn_block(block);
+        for (int64_t i = 0; i < KS_SUM_LANES; i++)
+            memcpy(m->to + (column + i) * m->to_column, &block[i], sizeof(block[i]));
+    }
+}
+
+/* At most 8 rows. */
+static void spread_columns(const struct ks_spread *m)
+{
+    bool can_turn = m->to_row == 1 && m->n_rows == KS_SUM_LANES;
+    int64_t n_turned = can_turn ? m->n_columns / KS_SUM_LANES * KS_SUM_LANES : 0;
+
+    spread_turned(m, n_turned);
+    for (int64_t i = n_turned; i < m->n_columns; i++)
+        for (int64_t row = 0; row < m->n_rows; row++)
+            m->to[row * m->to_row + i * m->to_column] = m->from[row * m->pitch + i];
+}
+
 void ks_spread(const struct ks_spread *m)
 {
+    struct ks_spread some = *m;
+
     for (int64_t row = 0; m->to_column == 1 && row < m->n_rows; row++)
         memcpy(m->to + row * m->to_row, m->from + row * m->pitch,
                (size_t)m->n_columns * sizeof(double));
-    for (int64_t i = 0; m->to_column != 1 && i < m->n_columns; i++)
-        for (int64_t row = 0; row < m->n_rows; row++)
-            m->to[row * m->to_row + i * m->to_column] = m->from[row * m->pitch + i];
+    for (int64_t row = 0; m->to_column != 1 && row < m->n_rows; row += some.n_rows) {
+        some.to = m->to + row * m->to_row;
+        some.from = m->from + row * m->pitch;
+        some.n_rows = m->n_rows - row < KS_SUM_LANES ? m->n_rows - row : KS_SUM_LANES;
+        spread_columns(&some);
+    }
 }

@@ -22,6 +22,7 @@ struct ks_sums {
     const double *w;
     int64_t w_block;
     int64_t n_rows, n_steps, n_lanes; /* n_rows <= KS_SUM_ROWS */
+    bool is_first;                    /* r and s are set, not added to */
 };
 
 /* One x for all lanes: x[row * x_row + step * x_step]. */
