@@ -245,10 +245,16 @@ static int left_weights(const struct proof *f, struct ks_residue_sums *sums, str
     return 0;
 }
 
-/* U of one output pixel, for each input channel of its group. */
+/* U of one output pixel, for each input channel of its group. Where a group has one output channel
+ * there is nothing to fold: v is 1. */
 static void fold_pixel(const struct proof *f, const int32_t *pixel)
 {
     const struct ks_abi_problem *q = &f->q;
+
+    for (int64_t c = 0; q->k == 1 && c < f->c_total; c++)
+        f->f.low[c] = pixel[c / q->c];
+    if (q->k == 1)
+        return;
 
     for (int64_t g = 0; g < q->g; g++) {
         uint64_t u =
@@ -286,6 +292,8 @@ static int prove_weights(struct proof *f, struct ks_err *err)
     struct ks_residue_sums of_group = f->sums; /* borrowed before the right side needs them */
     int rc;
 
+    for (int64_t k = 0; f->q.k == 1 && k < f->k_total; k++)
+        ks_residue_set(&f->v, k, 1);
     of_group.n = f->n_taps * f->q.c;
     rc = left_weights(f, &of_group, err);
     ks_residue_sums_clear(&f->sums);

@@ -2,7 +2,6 @@
 #include "op/op.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* An IEEE-like binary format of 16 or 32 bits. */
@@ -109,40 +108,4 @@ void ks_element_set(void *base, int64_t i, uint32_t dtype, double v)
         memcpy((char *)base + 4 * i, &word, sizeof(word));
     else
         memcpy((char *)base + 2 * i, &half, sizeof(half));
-}
-
-static void floats_from_bf16(const uint16_t *src, int64_t n, float *dst)
-{
-    for (int64_t i = 0; i < n; i++) {
-        uint32_t word = (uint32_t)src[i] << 16;
-
-        memcpy(&dst[i], &word, sizeof(word));
-    }
-}
-
-void ks_elements_to_floats(const void *base, int64_t n, uint32_t dtype, float *floats_out)
-{
-    if (dtype == KS_FP32)
-        memcpy(floats_out, base, (size_t)n * sizeof(float));
-    else if (dtype == KS_BF16)
-        floats_from_bf16(base, n, floats_out);
-    else
-        for (int64_t i = 0; i < n; i++)
-            floats_out[i] = (float)ks_element_get(base, i, dtype);
-}
-
-int ks_operand_floats(const void *src, int64_t n, uint32_t dtype, float **owned_out,
-                      const float **floats_out, struct ks_err *err)
-{
-    float *floats = NULL;
-
-    if (dtype != KS_FP32) {
-        floats = malloc((size_t)n * sizeof(float));
-        if (!floats)
-            return ks_fail(err, KS_ENOMEM, "no memory for an operand of the reference");
-        ks_elements_to_floats(src, n, dtype, floats);
-    }
-    *owned_out = floats;
-    *floats_out = floats ? floats : src;
-    return 0;
 }

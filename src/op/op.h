@@ -126,6 +126,8 @@ double ks_element_get(const void *base, int64_t i, uint32_t dtype);
 void ks_element_set(void *base, int64_t i, uint32_t dtype, double v);
 /* The first n elements as fp32; exact, every type here is a part of it. */
 void ks_elements_to_floats(const void *base, int64_t n, uint32_t dtype, float *floats_out);
+/* ks_element_set() of n elements; quick where all are whole numbers up to 2^24. */
+void ks_elements_round(const double *src, int64_t n, uint32_t dtype, void *dst);
 /* An operand of n elements as fp32: borrowed from src, or owned (caller frees; else NULL). */
 int ks_operand_floats(const void *src, int64_t n, uint32_t dtype, float **owned_out,
                       const float **floats_out, struct ks_err *err);

@@ -84,8 +84,8 @@ static int compute_exact(const struct ks_problem *p, const struct ks_reference_i
     rc = op->reference(p, in->exact_a, in->exact_b, r, NULL, err);
     if (rc == 0)
         rc = op->prove_exact(p, in->exact_a, in->exact_b, r, p->id, err);
-    for (size_t i = 0; rc == 0 && i < n; i++)
-        ks_element_set(to, (int64_t)i, p->dtype, r[i]);
+    if (rc == 0)
+        ks_elements_round(r, (int64_t)n, p->dtype, to);
     free(r);
     return rc;
 }

@@ -170,14 +170,14 @@ KS_CLONES static void widen(const float *from, size_t n, double *to)
         to[i] = (double)from[i];
 }
 
+/* At most CHUNK elements. */
 static void load_chunk(const void *got, size_t from, size_t n, uint32_t dtype, double *to)
 {
-    if (dtype == KS_FP32) {
-        widen((const float *)got + from, n, to);
-        return;
-    }
-    for (size_t i = 0; i < n; i++)
-        to[i] = ks_element_get(got, (int64_t)(from + i), dtype);
+    float floats[CHUNK];
+
+    ks_elements_to_floats((const char *)got + from * ks_dtype_bytes(dtype), (int64_t)n, dtype,
+                          floats);
+    widen(floats, n, to);
 }
 
 /* The elements of a chunk with something wrong, one by one. */

@@ -103,6 +103,38 @@ static void rounding_is_to_the_nearest(void **state)
     }
 }
 
+/* All at once is the same as one by one, for whole numbers and for all others. */
+static void rounding_of_many(void **state)
+{
+    enum { N = 3000 };
+    static double v[2][N];
+    static uint32_t one[N], many[N + 1];
+    uint64_t rng = 9;
+
+    (void)state;
+    for (int i = 0; i < N; i++) {
+        double whole = (double)(int64_t)ks_rng_below(&rng, (uint64_t)1 << ks_rng_below(&rng, 25));
+
+        v[0][i] = i < 4 ? (i < 2 ? 0 : 0x1p24) * (i % 2 ? -1 : 1)
+                        : whole * (ks_rng_below(&rng, 2) ? 1 : -1);
+        v[1][i] = v[0][i];
+    }
+    v[1][5] = 0.5; /* the first chunk goes one by one, the others do not */
+    v[1][7] = 1e300;
+    v[1][9] = NAN;
+    v[1][11] = 0x1p24 + 1;
+    for (uint32_t k = 0; k < 2 * KS_N_DTYPES; k++) {
+        size_t bytes = ks_dtype_bytes(k / 2);
+
+        memset(many, 0x5a, sizeof(many));
+        ks_elements_round(v[k % 2], N, k / 2, many);
+        for (int i = 0; i < N; i++)
+            ks_element_set(one, i, k / 2, v[k % 2][i]);
+        assert_memory_equal(one, many, N * bytes);
+        assert_int_equal(((const unsigned char *)many)[N * bytes], 0x5a);
+    }
+}
+
 /* The generator by its definition. */
 static uint32_t input_word(const struct ks_problem *p, enum ks_data data, char operand, uint64_t i)
 {
@@ -235,6 +267,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(halves),
         cmocka_unit_test(rounding_is_to_the_nearest),
+        cmocka_unit_test(rounding_of_many),
         cmocka_unit_test(inputs_follow_their_definition),
         cmocka_unit_test(inputs_in_every_type),
         cmocka_unit_test(inputs_depend_on_problem_and_operand),
