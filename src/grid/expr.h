@@ -11,9 +11,11 @@
 #ifndef KS_GRID_EXPR_H
 #define KS_GRID_EXPR_H
 
+#include "base/buf.h"
 #include "base/err.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct ks_expr;
@@ -65,6 +67,20 @@ typedef bool (*ks_expr_value_fn)(const void *ctx, const char *name, const char *
  * compared with by ==, != or in. nearest_of: NULL, or the known names (NULL-terminated). */
 int ks_expr_check(const struct ks_expr *e, ks_expr_name_fn name, ks_expr_value_fn value,
                   const char *const *nearest_of, const void *ctx, struct ks_err *err);
+/* The items of an expression that is one list of literals, [16, -2.5, 'a', True], as it is in
+ * Python: True and False are whole numbers whose text says so, else only a text has a text.
+ * KS_EINVAL with the column for anything else, for more than cap items and for items that are
+ * equal. */
+int ks_expr_literals(const struct ks_expr *e, struct ks_expr_value *values_out, uint32_t cap,
+                     uint32_t *n_out, struct ks_err *err);
+/* What a name is called elsewhere; NULL: nothing. */
+typedef const char *(*ks_expr_rename_fn)(const void *ctx, const char *name);
+/* Appends the expression (is_negated: its opposite) with every bracket written out and only with
+ * what the T1 schema lists: `in` becomes comparisons, abs becomes max, a chain becomes `and`.
+ * false: a name or a part has no such form, or the text would be longer than most; a part may have
+ * been written then. */
+bool ks_expr_print_plain(const struct ks_expr *e, bool is_negated, ks_expr_rename_fn rename,
+                         const void *ctx, size_t most, struct ks_buf *text_out);
 /* The names that stand in an expression, as they are met, repeated ones too: the i-th, NULL behind
  * the last. *i_at: zero before the first call. */
 const char *ks_expr_next_name(const struct ks_expr *e, int32_t *i_at);

@@ -56,10 +56,12 @@ bool ks_family_name(const void *scope, const char *name, struct ks_expr_value *o
     v = s->i->value[a ? a->i_trait : (uint32_t)t];
     *out =
         (struct ks_expr_value){ .kind = kind == KS_TRAIT_NAME ? KS_EXPR_IS_TEXT : KS_EXPR_IS_INT };
-    if (kind == KS_TRAIT_NAME)
-        out->text = a ? a->text[v] : s->f->traits[t].text[v];
-    else
+    if (kind == KS_TRAIT_INT)
         out->whole = a ? a->value[v] : s->f->traits[t].value[v];
+    else
+        out->text = a ? a->text[v] : s->f->traits[t].text[v];
+    if (!a && s->f->traits[t].is_real)
+        *out = (struct ks_expr_value){ .kind = KS_EXPR_IS_REAL, .real = strtod(out->text, NULL) };
     return true;
 }
 
@@ -114,13 +116,13 @@ static void list_names(const struct ks_family *f, const char **out)
     out[n] = NULL;
 }
 
-int ks_family_expr(const struct ks_family *f, const char *text, struct ks_expr **e_out,
-                   struct ks_err *err)
+int ks_family_expr_at(const struct ks_family *f, const char *text,
+                      const struct ks_expr_place *place, struct ks_expr **e_out, struct ks_err *err)
 {
     const char *values[KS_TRAIT_VALUES_MAX + 1];
     struct words w = { .f = f, .value = values };
     struct ks_expr *e;
-    int rc = ks_expr_parse(text, &e, err);
+    int rc = ks_expr_parse_at(text, place, &e, err);
 
     if (rc < 0)
         return rc;
@@ -132,6 +134,14 @@ int ks_family_expr(const struct ks_family *f, const char *text, struct ks_expr *
     }
     *e_out = e;
     return 0;
+}
+
+int ks_family_expr(const struct ks_family *f, const char *text, struct ks_expr **e_out,
+                   struct ks_err *err)
+{
+    const struct ks_expr_place nowhere = { NULL, 1, 1 };
+
+    return ks_family_expr_at(f, text, &nowhere, e_out, err);
 }
 
 /* The node as the text that a value has: 14, "packed"; true and false are the numbers 1 and 0. */

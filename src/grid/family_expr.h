@@ -19,6 +19,10 @@ struct ks_family_scope {
 /* Parse, and check every name and value against the family. */
 int ks_family_expr(const struct ks_family *f, const char *text, struct ks_expr **e_out,
                    struct ks_err *err);
+/* The same of a text in a file; see ks_expr_parse_at(). */
+int ks_family_expr_at(const struct ks_family *f, const char *text,
+                      const struct ks_expr_place *place, struct ks_expr **e_out,
+                      struct ks_err *err);
 /* ks_expr_name_fn over a struct ks_family_scope: traits by name or key, and attributes. */
 bool ks_family_name(const void *scope, const char *name, struct ks_expr_value *out);
 /* The trait on which a name of an expression depends, -1 for a name that is unknown. */

@@ -2,6 +2,7 @@
 #include "base/file.h"
 #include "grid/expr.h"
 #include "grid/family_expr.h"
+#include "grid/filters.h"
 #include "grid/find.h"
 #include "grid/inability.h"
 #include "grid/instance.h"
@@ -14,7 +15,8 @@
 enum { MOST_INSTANCES = 1000000, MOST_STEPS = 50000000 };
 
 struct ks_judge {
-    struct ks_expr *filter; /* NULL: all */
+    struct ks_expr **filters; /* [n_filters] all must hold */
+    uint32_t n_filters;
     struct ks_expr *rules[KS_RULES_MAX];
     uint32_t level[KS_RULES_MAX]; /* the last trait that the rule names */
     uint64_t n_excluded[KS_RULES_MAX];
@@ -39,7 +41,9 @@ static void free_judge(struct ks_judge *j)
 {
     if (!j)
         return;
-    ks_expr_free(j->filter);
+    for (uint32_t i = 0; i < j->n_filters; i++)
+        ks_expr_free(j->filters[i]);
+    free(j->filters);
     for (size_t i = 0; i < KS_RULES_MAX; i++)
         ks_expr_free(j->rules[i]);
     ks_lacks_release(&j->lacks);
@@ -61,14 +65,30 @@ static uint32_t level_of(const struct ks_family *f, const struct ks_expr *e)
     return (uint32_t)most;
 }
 
-static int fill_judge(const struct ks_adder *a, const struct ks_family *f, struct ks_judge *j)
+/* The caller's filter, and those of the set's filter file. */
+static int fill_filters(const struct ks_adder *a, const struct ks_family *f, struct ks_judge *j)
 {
+    const struct ks_filters *file = a->set->filters;
+    uint32_t n = file ? file->n : 0;
     int rc = 0;
 
+    j->filters = calloc(n + 1, sizeof *j->filters);
+    if (!j->filters)
+        return ks_fail(a->err, KS_ENOMEM, "no memory for filters");
     if (a->filter[0])
-        rc = ks_family_expr(f, a->filter, &j->filter, a->err);
+        rc = ks_family_expr(f, a->filter, &j->filters[j->n_filters++], a->err);
     if (rc < 0)
         return ks_err_context(a->err, rc, "filter of '%s'", a->path);
+    for (uint32_t i = 0; rc == 0 && i < n; i++)
+        rc = ks_family_expr_at(f, file->list[i].text, &file->list[i].place,
+                               &j->filters[j->n_filters++], a->err);
+    return rc;
+}
+
+static int fill_judge(const struct ks_adder *a, const struct ks_family *f, struct ks_judge *j)
+{
+    int rc = fill_filters(a, f, j);
+
     for (uint32_t i = 0; rc == 0 && i < f->n_rules; i++) {
         rc = ks_family_expr(f, f->rules[i].when, &j->rules[i], a->err);
         if (rc == 0)
@@ -240,11 +260,10 @@ static int take(struct walk *w)
     bool is_in = true;
     int rc = 0;
 
-    if (w->j->filter) {
-        rc = test(w, w->j->filter, &is_in);
-        if (rc < 0)
-            return ks_err_context(w->a->err, rc, "filter");
-    }
+    for (uint32_t i = 0; rc == 0 && is_in && i < w->j->n_filters; i++)
+        rc = test(w, w->j->filters[i], &is_in);
+    if (rc < 0)
+        return ks_err_context(w->a->err, rc, "filter");
     if (!is_in) {
         w->a->n_filtered++;
         return 0;

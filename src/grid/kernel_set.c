@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 #include "grid/cpu_flags.h"
+#include "grid/kernel_export.h"
 #include "grid/kernel_set_impl.h"
+#include "grid/t1.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 /* The first whose sniff says yes. */
-static const struct ks_kernel_reader *const readers[] = { &ks_read_ck_config, &ks_read_config };
+static const struct ks_kernel_reader *const readers[] = { &ks_read_t1, &ks_read_export,
+                                                          &ks_read_ck_config, &ks_read_config };
 
 static int by_id(const void *a, const void *b)
 {
@@ -102,6 +105,7 @@ int ks_kernel_set_add(struct ks_kernel_set *set, const char *config_path, const 
     if (rc == 0) {
         uint64_t n_excluded = ks_adder_book_excluded(&a);
 
+        set->n_filtered += a.n_filtered;
         if (n_excluded_out)
             *n_excluded_out = n_excluded;
     } else {
