@@ -2,7 +2,7 @@
 /* op.h - operators: what a problem is, its geometry, cost, inputs and references.
  *
  * To add an operator: 1. one file op_<name>.c with a `const struct ks_operator`; 2. one row in
- * ks_operators[] (op.c); 3. its number in kernels/abi.h; 4. its cases in tests/unit/test_op.c. */
+ * ks_operators[] (op.c); 3. its number in kernels/abi.h; 4. tests/unit/test_<name>.c. */
 #ifndef KS_OP_H
 #define KS_OP_H
 
@@ -73,7 +73,8 @@ struct ks_operator {
                      double *abs_out, struct ks_err *err);
     /* V3. Freivalds' check modulo 2^61 - 1 of an exact-data reference: KS_EDEVICE when R is wrong.
      * KS_EINVAL when the operands are not exact data. seed chooses the random vector. Cost 1/K of
-     * the reference, K = output channels per group. */
+     * the reference, K = extent of the dim that is folded: output channels per group, input
+     * channels for backward data, columns of a gemm. */
     int (*prove_exact)(const struct ks_problem *p, const void *a, const void *b, const double *r,
                        uint64_t seed, struct ks_err *err);
     /* V3. Recomputes n_sample elements of R and A directly, element by element, in another order:
