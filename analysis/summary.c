@@ -307,7 +307,8 @@ static void find_fixed(struct collect *c)
         if (c->n_with_ok == 0 || e->n_problems != c->n_with_ok)
             continue;
         share = exp(e->log_share / (double)c->n_with_ok);
-        if (!c->s->fixed || share > c->s->fixed_share) {
+        if (!c->s->fixed || share > c->s->fixed_share ||
+            (share >= c->s->fixed_share && e->kernel->i_instance < c->s->fixed->i_instance)) {
             c->s->fixed = e->kernel;
             c->s->fixed_share = share;
         }

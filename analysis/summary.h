@@ -31,7 +31,8 @@ struct ks_summary {
     double median_worst_over_best;     /* over problems with two ok codes or more; KS_MISSING */
     uint32_t n_winners;                /* instances that are best somewhere, untied */
     uint32_t n_codes;                  /* distinct code_ids among ok rows */
-    const struct ks_kernel_row *fixed; /* ok everywhere and best on (geometric) average; or NULL */
+    const struct ks_kernel_row *fixed; /* ok everywhere and best on (geometric) average, of equal
+                                          ones the first in the configs; or NULL */
     double fixed_share;                /* its speed relative to the best of each problem */
     struct ks_aliases_found aliases;
 };

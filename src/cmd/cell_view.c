@@ -197,6 +197,10 @@ void ks_cell_print(const struct ks_record *r, struct ks_buf *to)
         ks_buf_printf(to, ": %s", r->reason);
     if (flags[0])
         ks_buf_printf(to, " [%s]", flags);
+    if (r->outcome == KS_O_ALIASED) { /* nothing was run */
+        ks_buf_printf(to, "\n");
+        return;
+    }
     ks_buf_printf(to, "\n  where     rank %u, pid %d, cpu %d, block %016llx position %u, %s\n",
                   r->rank, r->pid, r->cpu, (unsigned long long)r->block_id, r->position, when);
     if (ks_outcome_needs_look(r->outcome))

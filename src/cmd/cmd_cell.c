@@ -61,12 +61,33 @@ static void put_view(const struct ks_cell_view *v, struct ks_buf *to)
     ks_buf_release(&text);
 }
 
+/* Where the times of an alias are, or what a control is to be compared with. */
+static void put_alias(const struct ks_cell_view *v, struct ks_buf *to)
+{
+    const struct ks_record *r = v->n_records ? &v->records[v->n_records - 1] : NULL;
+    if (!r || !r->alias)
+        return;
+    int64_t i = ks_grid_instance(&v->grid, r->alias);
+    const char *name = i < 0 ? "an instance that is not in this job" : v->grid.instances[i].name;
+    ks_buf_printf(to, "same code as %s\n", name);
+    ks_buf_printf(to, "%s: ksweep cell %s %016llx:%016llx\n",
+                  r->outcome == KS_O_ALIASED ? "its times are there" : "to compare with", v->dir,
+                  (unsigned long long)v->problem, (unsigned long long)r->alias);
+    if (r->outcome == KS_O_ALIASED)
+        ks_buf_printf(
+            to,
+            "to record its own, and those of all aliases: ksweep run %s/job.json --out %s "
+            "--resume --retry aliased\n",
+            v->dir, v->dir);
+}
+
 static void put_records(const struct ks_cell_view *v, struct ks_buf *to)
 {
     for (uint32_t i = 0; i < v->n_records; i++)
         ks_cell_print(&v->records[i], to);
     if (!v->n_records)
         ks_buf_printf(to, "not measured yet\n");
+    put_alias(v, to);
     if (v->output.len)
         ks_buf_printf(to, "output, the last %zu bytes:\n%s\n", v->output.len,
                       ks_buf_text(&v->output));

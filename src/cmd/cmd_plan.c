@@ -1,15 +1,20 @@
 /* SPDX-License-Identifier: MIT */
+#include "base/file.h"
+#include "build/build.h"
 #include "cmd/cmd_util.h"
 #include "grid/grid.h"
+#include "mpi/alias.h"
 #include "topo/topo.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct config {
     uint32_t devices;
-    bool is_list;
+    bool is_list, trust_cache;
+    const char *cache_dir;
 };
 #define AT(member) offsetof(struct config, member)
 static const struct ks_opt opts[] = {
@@ -27,17 +32,112 @@ static const struct ks_opt opts[] = {
       .offset = AT(is_list),
       .def = "no",
       .help = "every problem, not only the first ten" },
+    { .name = "cache",
+      .type = KS_OPT_STR,
+      .offset = AT(cache_dir),
+      .arg = "DIR",
+      .help = "build cache, where it is seen which instances are the same code; default "
+              "$XDG_CACHE_HOME/ksweep" },
+    { .name = "trust-cache",
+      .type = KS_OPT_BOOL,
+      .offset = AT(trust_cache),
+      .def = "no",
+      .help = "use a build cache that others own or may write" },
     KS_OPT_END
 };
 #undef AT
 
-/* Cells that can run here, of one problem. */
-static uint32_t count_runnable(const struct ks_grid *g, uint32_t i)
+/* What is known of the instances' code. */
+struct codes {
+    struct ks_aliases aliases;
+    uint32_t n_built; /* instances whose code_id is in the cache */
+    bool is_sim;      /* it runs no code */
+    char why[200];    /* nothing is known; "": something is */
+};
+
+/* Cells of one problem that can run here, and how many of them have another one's outcome. */
+struct cells {
+    uint32_t n_runnable, n_aliased;
+};
+
+static uint32_t count_aliased(const struct ks_grid *g, const struct ks_aliases *a, uint32_t i,
+                              uint32_t group)
 {
     uint32_t n = 0;
-    for (uint32_t k = 0; k < g->n_instances; k++)
-        n += ks_grid_unsupported(g, i, k) == NULL;
+    bool has_first = false;
+    for (uint32_t k = a->first[group]; k < a->first[group + 1]; k++) {
+        uint32_t ii = a->member[k];
+        if (ks_grid_unsupported(g, i, ii))
+            continue;
+        n += has_first && !ks_alias_is_control(g->problems[i].id, g->instances[ii].id,
+                                               g->job.measure.alias_control);
+        has_first = true;
+    }
     return n;
+}
+
+static struct cells count_cells(const struct ks_grid *g, const struct ks_aliases *a, uint32_t i)
+{
+    struct cells n = { 0 };
+    for (uint32_t k = 0; k < g->n_instances; k++)
+        n.n_runnable += ks_grid_unsupported(g, i, k) == NULL;
+    for (uint32_t group = 0; group < a->n_groups; group++)
+        n.n_aliased += count_aliased(g, a, i, group);
+    return n;
+}
+
+static bool has_cache(const char *asked)
+{
+    const char *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+    char dir[1024];
+    if (asked)
+        snprintf(dir, sizeof(dir), "%s", asked);
+    else if (xdg && *xdg == '/')
+        snprintf(dir, sizeof(dir), "%.1000s/ksweep", xdg);
+    else
+        snprintf(dir, sizeof(dir), "%.1000s/.cache/ksweep", home ? home : "");
+    return ks_path_is_dir(dir);
+}
+
+static int find_aliases(const struct ks_grid *g, const struct ks_build *b, struct codes *out,
+                        struct ks_err *err)
+{
+    struct ks_id128 *code = calloc(g->n_instances + 1u, sizeof(*code));
+    if (!code)
+        return ks_fail(err, KS_ENOMEM, "out of memory");
+    for (uint32_t i = 0; i < g->n_instances; i++) {
+        const struct ks_artefact *art = ks_build_artefact(b, i);
+        out->n_built += art->state == KS_ART_READY;
+        if (art->state == KS_ART_READY)
+            code[i] = art->code_id;
+    }
+    int rc = ks_aliases_make(code, NULL, g->n_instances, &out->aliases, err);
+    free(code);
+    return rc;
+}
+
+/* Whatever stands in the way of knowing is no reason not to plan. */
+static void read_codes(const struct ks_grid *g, const struct config *c, struct ks_warden *warden,
+                       struct codes *out)
+{
+    struct ks_build_options o = { .cache_dir = c->cache_dir, .trust_cache = c->trust_cache };
+    struct ks_build *b = NULL;
+    struct ks_err err;
+    *out = (struct codes){ .is_sim = strcmp(ks_job_backends[g->job.device.backend], "sim") == 0 };
+    if (out->is_sim)
+        return;
+    if (!has_cache(c->cache_dir)) {
+        snprintf(out->why, sizeof(out->why), "nothing is built yet");
+        return;
+    }
+    int rc = ks_build_create(g, &o, warden, &b, &err);
+    if (rc == 0)
+        rc = find_aliases(g, b, out, &err);
+    if (rc < 0)
+        snprintf(out->why, sizeof(out->why), "%.190s", err.text);
+    else if (!out->n_built)
+        snprintf(out->why, sizeof(out->why), "nothing is built yet");
+    ks_build_destroy(b);
 }
 
 /* Seconds of one cell: warm-up, samples of about 30 calls at 10 Gflop/s within the job's limits,
@@ -61,14 +161,14 @@ static void print_seconds(const char *what, double s)
         printf("%s %.1f h", what, s / 3600);
 }
 
-static void print_problems(const struct ks_grid *g, bool is_all)
+static void print_problems(const struct ks_grid *g, const struct ks_aliases *a, bool is_all)
 {
     uint32_t n = is_all || g->n_problems < 10 ? g->n_problems : 10;
     printf("\n%5s  %-32s %9s %8s %9s\n", "order", "problem", "Gflop", "uses", "instances");
     for (uint32_t i = 0; i < n; i++) {
         const struct ks_problem *p = &g->problems[i];
         printf("%5u  %-32.32s %9.3f %8lld %9u\n", i + 1, p->name, ks_problem_flops(p) * 1e-9,
-               (long long)p->count, count_runnable(g, i));
+               (long long)p->count, count_cells(g, a, i).n_runnable);
     }
     if (n < g->n_problems)
         printf("       ... and %u more (--list)\n", g->n_problems - n);
@@ -80,31 +180,50 @@ static uint32_t default_devices(struct ks_err *err)
     return ks_topo_read(&host, err) == 0 ? host.n_cores : 1;
 }
 
-static void print_plan(const struct ks_grid *g, uint32_t devices, bool is_all)
+static void print_aliases(const struct ks_grid *g, const struct codes *k, uint64_t n_aliased)
 {
-    uint64_t runnable = 0;
+    if (k->is_sim)
+        return;
+    if (k->why[0]) {
+        printf("which of them are the same machine code is not known: %s\n", k->why);
+        return;
+    }
+    printf("%llu of them need not be measured: their machine code is another instance's (%u groups",
+           (unsigned long long)n_aliased, k->aliases.n_groups);
+    if (k->n_built < g->n_instances)
+        printf(" among the %u of %u instances that are built", k->n_built, g->n_instances);
+    printf(")\n");
+}
+
+static void print_plan(const struct ks_grid *g, const struct codes *k, uint32_t devices,
+                       bool is_all)
+{
+    uint64_t runnable = 0, aliased = 0;
     double work = 0;
     for (uint32_t i = 0; i < g->n_problems; i++) {
-        uint32_t n = count_runnable(g, i);
-        runnable += n;
-        work += (n + 2) * cell_s(g, i); /* two anchors */
+        struct cells n = count_cells(g, &k->aliases, i);
+        runnable += n.n_runnable;
+        aliased += n.n_aliased;
+        work += (n.n_runnable - n.n_aliased + 2) * cell_s(g, i); /* two anchors */
     }
     uint64_t cells = ks_grid_n_cells(g);
     printf("%s: %s\n", g->job.name, g->job.why);
     printf("%u problems x %u instances = %llu cells; %llu cannot run on this host\n", g->n_problems,
            g->n_instances, (unsigned long long)cells, (unsigned long long)(cells - runnable));
+    print_aliases(g, k, aliased);
     print_seconds("about", work);
     printf(" of device time;");
     print_seconds(" on", work / devices);
     printf(" with %u device%s, builds not counted\n", devices, devices == 1 ? "" : "s");
     printf("Problems go to devices one after another in the order below (uses x flop); a device "
            "keeps a problem to its end.\n");
-    print_problems(g, is_all);
+    print_problems(g, &k->aliases, is_all);
 }
 
 static int plan(struct ks_cmd_ctx *ctx, int argc, char **argv)
 {
     struct config c;
+    struct codes k;
     struct ks_grid g;
     const char *operands[64];
     int n = 0;
@@ -115,7 +234,9 @@ static int plan(struct ks_cmd_ctx *ctx, int argc, char **argv)
         rc = ks_grid_load(operands[0], &g, &ctx->err);
     if (rc < 0)
         return rc;
-    print_plan(&g, c.devices ? c.devices : default_devices(&ctx->err), c.is_list);
+    read_codes(&g, &c, ctx->warden, &k);
+    print_plan(&g, &k, c.devices ? c.devices : default_devices(&ctx->err), c.is_list);
+    ks_aliases_release(&k.aliases);
     ks_grid_release(&g);
     return KS_EXIT_OK;
 }
@@ -123,7 +244,8 @@ static int plan(struct ks_cmd_ctx *ctx, int argc, char **argv)
 const struct ks_command ks_cmd_plan = {
     .name = "plan",
     .summary = "What a job would do and how long it may take; touches nothing.",
-    .usage = "plan JOB [--devices N] [--list]",
+    .usage = "plan JOB [--devices N] [--list] [--cache DIR]",
     .opts = opts,
     .run = plan,
+    .needs_warden = true,
 };

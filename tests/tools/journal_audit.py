@@ -8,7 +8,9 @@ Reads DIR/journal/NNNN.ksj and checks that
   - no (cell, attempt, round) has two records,
   - none is started again after its record,
   - with --acked, every line "problem instance condition attempt round" has its record,
-  - with --grid, every line "problem,instance" has exactly one outcome and no other cell has one.
+  - with --grid, every line "problem,instance" has exactly one outcome and no other cell has one,
+  - every cell whose outcome is aliased points to another cell of its problem that was measured, and
+    (unless the journal is damaged) had its record first.
 Ids are hexadecimal, attempt and round decimal; empty lines and lines with # are skipped. Prints one
 JSON object. Exit status 0: all of it holds; 1: it does not; 2: usage.
 
@@ -25,7 +27,8 @@ The format, from src/record/frame.h, little-endian:
     type 9 start:   tag 6, repeated, is a cell: 1 problem, 2 instance, 3 condition, 4 attempt,
            5 round, 6 role (0 = a cell, others measure anchors and controls)
     type 10 done:   1 problem, 2 instance, 3 condition, 4 attempt, 5 round, 6 role, 7 outcome,
-           9 flags (bit 9 void: the attempt is taken back)
+           9 flags (bit 5 aliased: measured all the same; bit 9 void: the attempt is taken back),
+           13 the instance that an aliased one points to
     A number that is absent is 0. Version 1; frames of a higher one are not looked at.
 """
 
@@ -44,9 +47,11 @@ BODY_MAX = 1 << 20
 SEGMENT, START, DONE = 1, 9, 10
 ROLE_CELL = 0
 VOID = 1 << 9
+ALIASED = 6
 OUTCOMES = ("", "ok", "wrong_result", "out_of_bounds", "nondeterministic", "unsupported", "aliased",
             "build_failed", "build_timeout", "load_failed", "launch_failed", "out_of_memory",
             "timeout", "crashed", "exited", "device_lost", "worker_lost", "skipped")
+NOT_MEASURED = (0, 5, ALIASED, 7, 8)  # no outcome, unsupported, aliased, build_...
 MAX_LISTED = 20
 
 
@@ -198,12 +203,14 @@ class Audit:
         self.done = {}      # (cell, attempt, round) -> where
         self.void = set()   # the same keys, taken back
         self.attempts = {}  # cell -> [(attempt, outcome, flags)] of round 0
+        self.aliases = {}   # cell -> instance that its newest aliased record points to
+        self.early = []     # aliased records that came before what they point to
 
     def fail(self, kind, text):
         self.errors.append("%s: %s" % (kind, text))
 
     def add_done(self, body, where):
-        n = numbers(body, (1, 2, 3, 4, 5, 6, 7, 9))
+        n = numbers(body, (1, 2, 3, 4, 5, 6, 7, 9, 13))
         self.n_done += 1
         if not 1 <= n[7] < len(OUTCOMES) or n[4] < 1:
             raise ValueError("outcome %d, attempt %d" % (n[7], n[4]))
@@ -218,6 +225,10 @@ class Audit:
             self.fail("duplicate", "%s at %s, first at %s" % (key_text(key), where, self.done[key]))
             return
         self.done.setdefault(key, where)
+        if n[7] == ALIASED:
+            self.aliases[key[:3]] = n[13]
+            if (n[1], n[13], n[3]) not in self.attempts:
+                self.early.append("%s at %s" % (key_text(key), where))
 
     def add_start(self, body, where):
         self.n_starts += 1
@@ -251,6 +262,17 @@ class Audit:
     def outcomes(self):
         finals = {cell: self.final(cell) for cell in self.attempts}
         return {cell: outcome for cell, outcome in finals.items() if outcome}
+
+    def check_aliases(self, is_damaged):
+        for text in [] if is_damaged else self.early:
+            self.fail("alias before what it points to", text)
+        for cell, outcome in sorted(self.outcomes().items()):
+            if outcome != ALIASED:
+                continue
+            first = (cell[0], self.aliases[cell], cell[2])
+            if first == cell or (self.final(first) or 0) in NOT_MEASURED:
+                self.fail("alias of nothing", "%016x %016x, to %016x"
+                          % (cell[0], cell[1], self.aliases[cell]))
 
     def check_acked(self, keys):
         for key in keys:
@@ -329,6 +351,7 @@ def main(argv):
     if not journal.numbers:
         audit.fail("empty", "no segment in the journal")
     audit.check_acked(acked)
+    audit.check_aliases(any(not d["tail"] for d in journal.damage))
     if grid is not None:
         audit.check_grid(grid)
     print(json.dumps(summary(audit, journal)))

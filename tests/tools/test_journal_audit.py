@@ -16,7 +16,7 @@ import journal_audit as audit
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 FIXTURE = os.path.join(HERE, "..", "data", "journal-v1", "0001.ksj")
-OK, CRASHED = 1, 13
+OK, UNSUPPORTED, ALIASED, CRASHED = 1, 5, 6, 13
 
 
 def tag(number, value):
@@ -38,6 +38,10 @@ def cell(i, attempt=1, rnd=0, role=0):
 def done(i, attempt=1, rnd=0, role=0, outcome=OK, flags=0):
     body = cell(i, attempt, rnd, role) + tag(7, outcome) + tag(9, flags) + tag(41, bytes(8))
     return frame(10, body)
+
+
+def alias(i, of, attempt=1):
+    return frame(10, cell(i, attempt) + tag(7, ALIASED) + tag(13, of))
 
 
 def start(*cells):
@@ -113,6 +117,30 @@ class AuditTest(unittest.TestCase):
         self.assertTrue(self.run_audit(*self.grid(3))["ok"])
         self.write(1, segment(1), start(cell(0), cell(1), cell(2)), done(0), done(2))
         self.assert_fails("no outcome", *self.grid(3))
+
+    # ---- aliases ----
+
+    def test_alias_of_something(self):
+        self.write(1, segment(1), done(0), alias(1, 0), done(2, outcome=CRASHED), alias(3, 2))
+        self.assertTrue(self.run_audit(*self.grid(4))["ok"])
+        self.assertEqual(self.run_audit()["outcomes"], {"ok": 1, "aliased": 2, "crashed": 1})
+        self.write(1, segment(1), done(0), alias(1, 0), done(1, 2))  # measured later, on request
+        self.assertTrue(self.run_audit()["ok"])
+
+    def test_alias_of_nothing(self):
+        for first in (b"", done(0, outcome=UNSUPPORTED), done(2) + alias(0, 2), done(0, role=1)):
+            self.write(1, segment(1), first, alias(1, 0))
+            result = self.run_audit()
+            self.assertFalse(result["ok"])
+            self.assertTrue(result["errors"][-1].startswith("alias of nothing: "), result["errors"])
+        self.write(1, segment(1), done(1), alias(1, 1, 2))
+        self.assert_fails("alias of nothing")
+
+    def test_alias_came_first(self):
+        size = self.write(1, segment(1), alias(1, 0), done(0))
+        self.assert_fails("alias before what it points to")
+        self.write(1, segment(1), b"\0" * size, alias(1, 0), done(0))  # its record was there
+        self.assertTrue(self.run_audit()["ok"])
 
     # ---- attempts, rounds, roles ----
 

@@ -261,15 +261,17 @@ static void test_counts(void **state)
     for (uint64_t p = 1; p <= 10; p++)
         for (uint64_t i = 1; i <= 20; i++) {
             start(l, cell(p, i), 1);
+            uint32_t flags = i == 1 ? DIRTY : i == 2 ? KS_FL_ALIASED : 0;
             if (i <= p)
                 done(l, cell(p, i),
-                     (struct done){ 1, i % 2 ? KS_O_OK : KS_O_CRASHED, i == 1 ? DIRTY : 0, 0, 0 });
+                     (struct done){ 1, i % 2 ? KS_O_OK : KS_O_CRASHED, flags, 0, 0 });
         }
     ks_ledger_counts(l, &n);
     assert_int_equal(n.n_final, 55);
     assert_int_equal(n.outcome[KS_O_OK], 30);
     assert_int_equal(n.outcome[KS_O_CRASHED], 25);
     assert_int_equal(n.n_contaminated, 10);
+    assert_int_equal(n.n_controls, 9);
     assert_int_equal(n.n_starts, 200);
     assert_int_equal(ks_ledger_n_cells(l), 200);
     assert_int_equal(ks_ledger_n_problems(l), 10);
@@ -278,6 +280,10 @@ static void test_counts(void **state)
         assert_int_equal(p->n_final, p->id);
         assert_int_equal(p->n_touched, 20);
     }
+    start(l, cell(10, 2), 2);
+    ks_ledger_counts(l, &n);
+    assert_int_equal(n.n_controls, 8);
+    done(l, cell(10, 2), (struct done){ 2, KS_O_CRASHED, 0, 0, 0 });
     start(l, cell(10, 1), 2); /* opened again: out of all totals */
     ks_ledger_counts(l, &n);
     assert_int_equal(n.n_final, 54);
