@@ -18,7 +18,7 @@ struct ks_grid {
     struct ks_problem *problems; /* [n_problems] distinct, in order of priority: count x flops, big
                                     first, ties by id */
     uint32_t n_problems;
-    uint32_t n_left_out; /* problems that "exclude" took out of the job's lists */
+    uint32_t n_left_out;        /* problems that "exclude" took out of the job's lists */
     struct ks_family *families; /* [n_families] */
     uint32_t n_families;
     struct ks_instance *instances; /* [n_instances] distinct, in config order */

@@ -59,68 +59,67 @@ static void columns_by_name_in_any_order(void **state)
 #define GEMM_HEAD "operator,direction,dtype,layout,batch,m,n,k,trans_a,trans_b\n"
 #define GEMM_ROW  "gemm,forward,fp32,nhwgc,2,8,16,32,0,1\n"
 
+static const struct {
+    const char *text, *says;
+} mistakes[] = {
+    { HEAD "grouped_conv,forward,fp32,nhwgc,4,8,1,9,12x,1,3,3\n",
+      "f.csv:2: column 9 (wi): '12x' is not a whole number" },
+    { HEAD "grouped_conv,forward,fp32,nhwgc,4,8,1,9,,1,3,3\n", "f.csv:2: wi is missing" },
+    { HEAD "grouped_conv,upward,fp32,nhwgc,4,8,1,9,9,1,3,3\n",
+      "f.csv:2: column 2 (direction): 'upward' is no known direction" },
+    { HEAD "grouped_conv,forward,fp31,nhwgc,4,8,1,9,9,1,3,3\n", "column 3 (dtype): 'fp31'" },
+    { HEAD "grouped_conv,forward,fp32,nchw,4,8,1,9,9,1,3,3\n", "column 4 (layout): 'nchw'" },
+    { HEAD "grouped_conv,forward,fp32,nhwgc,4,8,1,9,9,1,3\n",
+      "f.csv:2: 11 fields, the header has 12 columns" },
+    { HEAD "#\n\ngrouped_conv,forward,fp32,nhwgc,0,8,1,9,9,1,3,3\n", "f.csv:4: c_total = 0" },
+    { HEAD "gruoped_conv,forward,fp32,nhwgc,4,8,1,9,9,1,3,3\n",
+      "f.csv:2: column 1: no operator 'gruoped_conv'; known: grouped_conv" },
+    { HEAD ROW "gemm,forward,fp32,nhwgc,4,8,1,9,9,1,3,3\n",
+      "f.csv:3: column 1 (operator): 'gemm' is not grouped_conv, the operator below the header "
+      "in "
+      "line 1: another operator needs" },
+    { HEAD ROW GEMM_HEAD ROW, "f.csv:3: column 5: unknown column 'batch'" },
+    { HEAD "grouped_conv,forward,fp32,nhwgc,4,8,1,9,99999999999999999999,1,3,3\n",
+      "'99999999999999999999' is out of range" },
+    { HEAD "grouped_conv,forward,fp32,nhwgc,4,8,1,nan,9,1,3,3\n", "'nan' is not a whole number" },
+    { HEAD "grouped_conv,forward,fp32,nhwgc,4,-8,1,9,9,1,3,3\n", "k_total = -8, must be" },
+    { HEAD "grouped_conv,forward,fp32,nhwgc,4,8,1,9,9,1,10,3\n", "no output: y = 10" },
+    { HEAD "grouped_conv,forward,fp32,nhwgc,2097152,8,1,1024,1024,1,3,3\n",
+      "input: more than 2^40 elements" },
+    { "operator,direction,dtype,layout,g,c_total,k_total,di,hi,wi,z,y,x\n"
+      "grouped_conv,forward,fp32,nhwgc,4,8,6,1,9,9,1,3,3\n",
+      "k_total = 6 is not divisible by g = 4" },
+    { "operator,direction,dtype,layout,c_totl\n" ROW,
+      "f.csv:1: column 5: unknown column 'c_totl', did you mean 'c_total'" },
+    { "operator,direction,dtype,layout,hi,hi\n" ROW, "f.csv:1: column 6: 'hi' stands twice" },
+    { "operator,direction,dtype,c_total\n" ROW, "f.csv:1: column 'layout' is missing" },
+    { "direction,operator\n" ROW, "f.csv:1: column 1: 'direction', but the first column must" },
+    { "# nothing\n", "f.csv: no header" },
+    { "", "f.csv: no header" },
+    { HEAD "\"grouped_conv,forward\n", "f.csv:2: quote is not closed" },
+    { HEAD "\"grouped_conv\"x,forward\n", "f.csv:2: text behind a closing quote" },
+    { "operator,direction,dtype,layout,hi,name\n"
+      "grouped_conv,forward,fp32,nhwgc,9,"
+      "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+      "aaaaaaaaaaaaaaa\n",
+      "f.csv:2: column 6 (name): 'aaaa" },
+    { "operator,direction,dtype,layout,count\ngrouped_conv,forward,fp32,nhwgc,0\n",
+      "f.csv:2: count = 0" },
+    { "operator,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,"
+      "a,a,a,a\n",
+      "f.csv:1: too many columns" },
+};
+
 static void errors_name_file_line_and_column(void **state)
 {
-    static const struct {
-        const char *text, *says;
-    } rows[] = {
-        { HEAD "grouped_conv,forward,fp32,nhwgc,4,8,1,9,12x,1,3,3\n",
-          "f.csv:2: column 9 (wi): '12x' is not a whole number" },
-        { HEAD "grouped_conv,forward,fp32,nhwgc,4,8,1,9,,1,3,3\n", "f.csv:2: wi is missing" },
-        { HEAD "grouped_conv,upward,fp32,nhwgc,4,8,1,9,9,1,3,3\n",
-          "f.csv:2: column 2 (direction): 'upward' is no known direction" },
-        { HEAD "grouped_conv,forward,fp31,nhwgc,4,8,1,9,9,1,3,3\n", "column 3 (dtype): 'fp31'" },
-        { HEAD "grouped_conv,forward,fp32,nchw,4,8,1,9,9,1,3,3\n", "column 4 (layout): 'nchw'" },
-        { HEAD "grouped_conv,forward,fp32,nhwgc,4,8,1,9,9,1,3\n",
-          "f.csv:2: 11 fields, the header has 12 columns" },
-        { HEAD "#\n\ngrouped_conv,forward,fp32,nhwgc,0,8,1,9,9,1,3,3\n", "f.csv:4: c_total = 0" },
-        { HEAD "gruoped_conv,forward,fp32,nhwgc,4,8,1,9,9,1,3,3\n",
-          "f.csv:2: column 1: no operator 'gruoped_conv'; known: grouped_conv" },
-        { HEAD ROW "gemm,forward,fp32,nhwgc,4,8,1,9,9,1,3,3\n",
-          "f.csv:3: column 1 (operator): 'gemm' is not grouped_conv, the operator below the header "
-          "in "
-          "line 1: another operator needs" },
-        { HEAD ROW GEMM_HEAD ROW, "f.csv:3: column 5: unknown column 'batch'" },
-        { HEAD "grouped_conv,forward,fp32,nhwgc,4,8,1,9,99999999999999999999,1,3,3\n",
-          "'99999999999999999999' is out of range" },
-        { HEAD "grouped_conv,forward,fp32,nhwgc,4,8,1,nan,9,1,3,3\n",
-          "'nan' is not a whole number" },
-        { HEAD "grouped_conv,forward,fp32,nhwgc,4,-8,1,9,9,1,3,3\n", "k_total = -8, must be" },
-        { HEAD "grouped_conv,forward,fp32,nhwgc,4,8,1,9,9,1,10,3\n", "no output: y = 10" },
-        { HEAD "grouped_conv,forward,fp32,nhwgc,2097152,8,1,1024,1024,1,3,3\n",
-          "input: more than 2^40 elements" },
-        { "operator,direction,dtype,layout,g,c_total,k_total,di,hi,wi,z,y,x\n"
-          "grouped_conv,forward,fp32,nhwgc,4,8,6,1,9,9,1,3,3\n",
-          "k_total = 6 is not divisible by g = 4" },
-        { "operator,direction,dtype,layout,c_totl\n" ROW,
-          "f.csv:1: column 5: unknown column 'c_totl', did you mean 'c_total'" },
-        { "operator,direction,dtype,layout,hi,hi\n" ROW, "f.csv:1: column 6: 'hi' stands twice" },
-        { "operator,direction,dtype,c_total\n" ROW, "f.csv:1: column 'layout' is missing" },
-        { "direction,operator\n" ROW, "f.csv:1: column 1: 'direction', but the first column must" },
-        { "# nothing\n", "f.csv: no header" },
-        { "", "f.csv: no header" },
-        { HEAD "\"grouped_conv,forward\n", "f.csv:2: quote is not closed" },
-        { HEAD "\"grouped_conv\"x,forward\n", "f.csv:2: text behind a closing quote" },
-        { "operator,direction,dtype,layout,hi,name\n"
-          "grouped_conv,forward,fp32,nhwgc,9,"
-          "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
-          "aaaaaaaaaaaaaaa\n",
-          "f.csv:2: column 6 (name): 'aaaa" },
-        { "operator,direction,dtype,layout,count\ngrouped_conv,forward,fp32,nhwgc,0\n",
-          "f.csv:2: count = 0" },
-        { "operator,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,"
-          "a,a,a,a\n",
-          "f.csv:1: too many columns" },
-    };
-
     (void)state;
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    for (size_t i = 0; i < sizeof mistakes / sizeof mistakes[0]; i++) {
         struct ks_problem_set set;
         struct ks_err err = { 0 };
-        int rc = read_text(&set, rows[i].text, true, &err);
+        int rc = read_text(&set, mistakes[i].text, true, &err);
 
-        if (rc != KS_EFORMAT || !strstr(err.text, rows[i].says))
-            fail_msg("row %zu: %d '%s', want '%s'", i, rc, err.text, rows[i].says);
+        if (rc != KS_EFORMAT || !strstr(err.text, mistakes[i].says))
+            fail_msg("row %zu: %d '%s', want '%s'", i, rc, err.text, mistakes[i].says);
         ks_problem_set_release(&set);
     }
 }
