@@ -210,6 +210,8 @@ static void print_plan(const struct ks_grid *g, const struct codes *k, uint32_t 
     printf("%s: %s\n", g->job.name, g->job.why);
     printf("%u problems x %u instances = %llu cells; %llu cannot run on this host\n", g->n_problems,
            g->n_instances, (unsigned long long)cells, (unsigned long long)(cells - runnable));
+    if (g->n_left_out > 0)
+        printf("%u problems of the lists are left out (exclude)\n", g->n_left_out);
     print_aliases(g, k, aliased);
     print_seconds("about", work);
     printf(" of device time;");

@@ -85,6 +85,21 @@ rc_is 1 "a line of the validation set that cannot be read" ksweep problems "$set
     --leaks "$tap_tmp/dirty.csv"
 like "$(cat "$tap_tmp/err")" "dirty.csv:2: .*'nan' is not a whole number" "is reported"
 
+# --- the same in a job
+cat >"$tap_tmp/job.json" <<JSON
+{ "name": "j", "operator": "grouped_conv", "device": { "backend": "sim" },
+  "kernels": [{ "config": "$KSWEEP_SOURCE_DIR/kernels/configs/host_forward.json" }],
+  "problems": [{ "file": "$set2d", "exclude": ["held.csv", "held3d.csv"], "sample": 20, "seed": 1,
+                 "stratified": true, "dtype": "fp32" }] }
+JSON
+rc_is 0 "a job with a stratified sample of what is left" ksweep plan "$tap_tmp/job.json" --list
+like "$(cat "$tap_tmp/out")" "^20 problems x" "plans as many problems"
+like "$(cat "$tap_tmp/out")" "^30 problems of the lists are left out" "and says how many are left out"
+is "$(grep -c ' depthwise ' "$tap_tmp/out")" 1 "every class is there"
+sed 's/"sample": 20/"sample": 0/' "$tap_tmp/job.json" >"$tap_tmp/bad.json"
+rc_is 2 "stratified without a sample in a job" ksweep plan "$tap_tmp/bad.json"
+like "$(cat "$tap_tmp/err")" "stratified needs a sample" "is an error"
+
 # --- several operators, and dirt that a spreadsheet adds
 printf '\xef\xbb\xbfoperator,direction,dtype,layout,c_total,k_total,di,hi,wi,z,y,x,n\r\n%s\r\n%s\r\n%s\r\n%s\r\n' \
     'grouped_conv,forward,bf16,nhwgc,64,64,1,8,8,1,1,1,' \
