@@ -271,69 +271,68 @@ static void what_is_absent_has_its_meaning(void **state)
     }
 }
 
+static const struct {
+    const char *text, *says;
+} mistakes[] = {
+    { "{\"variant\": \"forwards\"}", "c.json:1: variant: 'forwards' is no value of trait "
+                                     "'direction', did you mean 'forward'" },
+    { "{\"variant\": \"4d_fwd\"}", "'4d_fwd' is no value of trait 'direction'" },
+    { "{\"variant\": \"d_fwd\"}", "'d_fwd' is no value of trait 'direction'" },
+    { "{\"variant\": \"\"}", "'' is no value of trait 'direction'" },
+    { "{\"variant\": 1}", "variant" },
+    { "{\"trait_config\": {}}", "key 'variant' is missing" },
+    { "{\"variant\": \"forward\", \"trait_confg\": {}}", "trait_config" },
+    { "{\"variant\": \"forward\", \"k_block_per_cu\": 1}", "k_block_per_cu" },
+    { "{\"variant\": \"forward\", \"trait_config\": []}", "an object is wanted here" },
+    { "{\"variant\": \"3d_fwd\", \"trait_config\": {\"ndim_spatial\": {\"values\": [2]}}}",
+      "'3d_fwd' and ndim_spatial differ" },
+    { T("\"pipelines\": {\"values\": [\"mem\"]}"), "did you mean 'pipeline'" },
+    { T("\"wave_mode\": {\"values\": [\"intrawave\"]}"), "wave_mode" },
+    { T("\"tile_m\": {\"values\": [16]}"), "tile_m" },
+    { T("\"dtype\": {\"values\": [\"bf16\"]}"), "dtype" },
+    { T("\"pipeline\": [\"mem\"]"), "{ \"values\": [..] } or" },
+    { T("\"pipeline\": {\"values\": [\"compv33\"]}"),
+      "trait_config.pipeline.values[0]: 'compv33' is no value of trait 'pipeline', did you "
+      "mean" },
+    { T("\"pipeline\": {\"value\": [\"mem\"]}"), "did you mean 'values'" },
+    { T("\"pipeline\": {\"values\": []}"), "at least one value is wanted" },
+    { T("\"pipeline\": {\"values\": [\"mem\", \"mem\"]}"), "value 'mem' stands twice" },
+    { T("\"double_smem_buffer\": {\"values\": [2]}"), "'2' is no value of trait" },
+    { T("\"double_smem_buffer\": {\"values\": [\"no\"]}"), "double_smem_buffer.values[0]" },
+    { T("\"explicit_gemm\": {\"values\": [true]}"), "'1' is no value of trait 'explicit_gemm'" },
+    { T("\"two_stage\": {\"values\": [true]}"), "the rules exclude every combination" },
+    { T("\"num_groups_to_merge\": {\"values\": [1], \"min\": 1}"), "num_groups_to_merge.min" },
+    { T("\"num_groups_to_merge\": {\"min\": 1, \"max\": 3, \"step\": 1}"),
+      "'3' is no value of trait 'num_groups_to_merge'" },
+    { "{\"variant\": \"forward\", \"tile_config\": {\"tile_m\": {\"values\": [48]}}}",
+      "no tile has tile_m 48" },
+    { "{\"variant\": \"forward\", \"tile_config\": {\"tile_m\": {\"values\": [16]}, "
+      "\"tile_n\": "
+      "{\"values\": [128]}}}",
+      "leaves no tile" },
+    { "{\"variant\": \"forward\", \"tile_config\": {\"tile_mn\": {\"values\": [16]}}}",
+      "did you mean 'tile_m'" },
+    { G("\"tile_m\": {\"min\": 64, \"max\": 256}"), "key 'step' is missing" },
+    { G("\"tile_m\": {\"min\": 64, \"max\": 256, \"step\": 0}"), "step > 0" },
+    { G("\"tile_m\": {\"min\": 64, \"max\": 32, \"step\": 32}"), "min <= max" },
+    { G("\"tile_m\": {\"min\": 64, \"max\": 256, \"step\": 32, \"exclude\": [100]}"),
+      "tile_config.tile_m.exclude: names a value that the range does not have" },
+    { G("\"tile_m\": {\"min\": 60, \"max\": 64, \"step\": 1}"), "'60' is no value of trait" },
+    { G("\"tile_m\": {\"min\": 0, \"max\": 5000, \"step\": 1}"), "more than 1024 values" },
+    { "{\"tile_config\": {}, \"trait_config\": {\"pad_m\": {\"values\": [\"True\"]}}}",
+      "pad_m.values[0]" },
+    { "{\"tile_config\": {}, \"k_block_per_cu\": 9}", "'9' is no value of trait" },
+};
+
 static void mistakes_are_named(void **state)
 {
-    static const struct {
-        const char *text, *says;
-    } rows[] = {
-        { "{\"variant\": \"forwards\"}", "c.json:1: variant: 'forwards' is no value of trait "
-                                         "'direction', did you mean 'forward'" },
-        { "{\"variant\": \"4d_fwd\"}", "'4d_fwd' is no value of trait 'direction'" },
-        { "{\"variant\": \"d_fwd\"}", "'d_fwd' is no value of trait 'direction'" },
-        { "{\"variant\": \"\"}", "'' is no value of trait 'direction'" },
-        { "{\"variant\": 1}", "variant" },
-        { "{\"trait_config\": {}}", "key 'variant' is missing" },
-        { "{\"variant\": \"forward\", \"trait_confg\": {}}", "trait_config" },
-        { "{\"variant\": \"forward\", \"k_block_per_cu\": 1}", "k_block_per_cu" },
-        { "{\"variant\": \"forward\", \"trait_config\": []}", "an object is wanted here" },
-        { "{\"variant\": \"3d_fwd\", \"trait_config\": {\"ndim_spatial\": {\"values\": [2]}}}",
-          "'3d_fwd' and ndim_spatial differ" },
-        { T("\"pipelines\": {\"values\": [\"mem\"]}"), "did you mean 'pipeline'" },
-        { T("\"wave_mode\": {\"values\": [\"intrawave\"]}"), "wave_mode" },
-        { T("\"tile_m\": {\"values\": [16]}"), "tile_m" },
-        { T("\"dtype\": {\"values\": [\"bf16\"]}"), "dtype" },
-        { T("\"pipeline\": [\"mem\"]"), "{ \"values\": [..] } or" },
-        { T("\"pipeline\": {\"values\": [\"compv33\"]}"),
-          "trait_config.pipeline.values[0]: 'compv33' is no value of trait 'pipeline', did you "
-          "mean" },
-        { T("\"pipeline\": {\"value\": [\"mem\"]}"), "did you mean 'values'" },
-        { T("\"pipeline\": {\"values\": []}"), "at least one value is wanted" },
-        { T("\"pipeline\": {\"values\": [\"mem\", \"mem\"]}"), "value 'mem' stands twice" },
-        { T("\"double_smem_buffer\": {\"values\": [2]}"), "'2' is no value of trait" },
-        { T("\"double_smem_buffer\": {\"values\": [\"no\"]}"), "double_smem_buffer.values[0]" },
-        { T("\"explicit_gemm\": {\"values\": [true]}"),
-          "'1' is no value of trait 'explicit_gemm'" },
-        { T("\"two_stage\": {\"values\": [true]}"), "the rules exclude every combination" },
-        { T("\"num_groups_to_merge\": {\"values\": [1], \"min\": 1}"), "num_groups_to_merge.min" },
-        { T("\"num_groups_to_merge\": {\"min\": 1, \"max\": 3, \"step\": 1}"),
-          "'3' is no value of trait 'num_groups_to_merge'" },
-        { "{\"variant\": \"forward\", \"tile_config\": {\"tile_m\": {\"values\": [48]}}}",
-          "no tile has tile_m 48" },
-        { "{\"variant\": \"forward\", \"tile_config\": {\"tile_m\": {\"values\": [16]}, "
-          "\"tile_n\": "
-          "{\"values\": [128]}}}",
-          "leaves no tile" },
-        { "{\"variant\": \"forward\", \"tile_config\": {\"tile_mn\": {\"values\": [16]}}}",
-          "did you mean 'tile_m'" },
-        { G("\"tile_m\": {\"min\": 64, \"max\": 256}"), "key 'step' is missing" },
-        { G("\"tile_m\": {\"min\": 64, \"max\": 256, \"step\": 0}"), "step > 0" },
-        { G("\"tile_m\": {\"min\": 64, \"max\": 32, \"step\": 32}"), "min <= max" },
-        { G("\"tile_m\": {\"min\": 64, \"max\": 256, \"step\": 32, \"exclude\": [100]}"),
-          "tile_config.tile_m.exclude: names a value that the range does not have" },
-        { G("\"tile_m\": {\"min\": 60, \"max\": 64, \"step\": 1}"), "'60' is no value of trait" },
-        { G("\"tile_m\": {\"min\": 0, \"max\": 5000, \"step\": 1}"), "more than 1024 values" },
-        { "{\"tile_config\": {}, \"trait_config\": {\"pad_m\": {\"values\": [\"True\"]}}}",
-          "pad_m.values[0]" },
-        { "{\"tile_config\": {}, \"k_block_per_cu\": 9}", "'9' is no value of trait" },
-    };
-
-    for (size_t k = 0; k < sizeof rows / sizeof rows[0]; k++) {
+    for (size_t k = 0; k < sizeof mistakes / sizeof mistakes[0]; k++) {
         struct ks_kernel_set set = { 0 };
         struct ks_err err = { 0 };
-        int rc = add_text(*state, rows[k].text, "", &set, &err);
+        int rc = add_text(*state, mistakes[k].text, "", &set, &err);
 
-        if (rc >= 0 || !strstr(err.text, rows[k].says))
-            fail_msg("%s: %d '%s', want '%s'", rows[k].text, rc, err.text, rows[k].says);
+        if (rc >= 0 || !strstr(err.text, mistakes[k].says))
+            fail_msg("%s: %d '%s', want '%s'", mistakes[k].text, rc, err.text, mistakes[k].says);
         assert_int_equal(set.n_instances, 0);
         ks_kernel_set_release(&set);
     }

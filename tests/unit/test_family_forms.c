@@ -289,6 +289,7 @@ static void an_arch_cannot_run_everything(void **state)
         { "gfx942", "{\"tile\": \"8x8\"}", "" },
         { "gfx90a", "{\"tile\": \"4x8\"}", "" },
         { "gfx940", "{\"tile\": \"4x8\"}", "" },
+        { "gfx9421", "{\"tile\": \"4x8\"}", "" },
         { "gfx90", "{\"tile\": \"8x8\"}", "family wide knows nothing of arch gfx90" },
         { "sm_90", "{\"tile\": \"4x8\"}", "family wide knows nothing of arch sm_90" },
         { "x86-64", "{\"tile\": \"4x8\"}", "" },
