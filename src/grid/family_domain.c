@@ -24,8 +24,7 @@ static const struct part {
 };
 
 /* The numbers of a domain trait are those of kernels/abi.h. A text that is not ours has a number
- * that is not ours, either: such an instance fits no problem. Directions may be spelled otherwise
- * (bwd_data). */
+ * that is not ours, either: such an instance fits no problem. */
 static int check_trait(const struct ks_json *doc, const struct ks_node *root,
                        const struct ks_trait *t, const struct part *part, struct ks_err *err)
 {
@@ -39,7 +38,7 @@ static int check_trait(const struct ks_json *doc, const struct ks_node *root,
         else if (known >= 0)
             is_right = t->value[v] == known;
         else
-            is_right = !is_ours || part->from == ks_direction_from;
+            is_right = !is_ours;
         if (t->kind != (part->from ? KS_TRAIT_NAME : KS_TRAIT_INT) || !is_right)
             return ks_node_fail(doc, ks_node_at(root, "traits"), err,
                                 "value '%s' of trait '%s' does not stand for what it means in "

@@ -249,7 +249,7 @@ static void attributes_and_keys_are_names(void **state)
                                 "[true, false], \"split\": 1}";
     static const struct {
         const char *filter;
-        uint32_t n; /* of 18: 24 less 4 small elements in square tiles and 4 - 2 tall backwards */
+        uint32_t n; /* of 24: less 4 of small elements in square tiles and 4 tall backwards */
         const char *says;
     } rows[] = {
         { "", 16, NULL },
@@ -383,6 +383,8 @@ static const struct {
       "value 'nhwgc' of trait 'layout' does not stand for what it means" },
     { "\"forward\": 0, \"bwd_data\": 1", "\"forward\": 1, \"bwd_data\": 0",
       "value 'forward' of trait 'direction'" },
+    { "\"forward\": 0,", "\"forward\": 0, \"sideways\": 2,",
+      "value 'sideways' of trait 'direction'" },
     { "\"fp8\": [1]", "\"fp16\": [1]", "fp16" },
     { "\"fp16\": [2], \"bf16\": [2]", "\"bf16\": [2], \"fp16\": [2]",
       "value 'bf16' of trait 'dtype'" },
