@@ -1,19 +1,24 @@
 /* SPDX-License-Identifier: MIT */
-#include "base/hash.h"
 #include "cmd/cmd_util.h"
+#include "cmd/kernels_view.h"
 #include "grid/family.h"
-#include "json/json.h"
+#include "grid/filters.h"
+#include "grid/kernel_export.h"
+#include "grid/t1.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+enum format { AUTO, JSON, CSV, T1 };
+
 struct config {
-    const char *arch, *filter, *export;
+    const char *arch, *filter, *filter_file, *export;
     bool list, count, json;
+    unsigned format; /* enum format */
 };
 #define AT(member) offsetof(struct config, member)
+static const char *const formats[] = { "auto", "json", "csv", "t1", NULL };
 static const struct ks_opt opts[] = {
     { .name = "arch",
       .type = KS_OPT_STR,
@@ -26,6 +31,13 @@ static const struct ks_opt opts[] = {
       .offset = AT(filter),
       .arg = "EXPR",
       .help = "keep instances for which the expression over trait names holds" },
+    { .name = "filter-file",
+      .type = KS_OPT_STR,
+      .offset = AT(filter_file),
+      .arg = "FILE",
+      .help =
+          "one expression per line, all of which must hold, # for comments; or a Python filter: "
+          "def filter_config(c): return EXPR" },
     { .name = "list",
       .type = KS_OPT_BOOL,
       .offset = AT(list),
@@ -35,236 +47,157 @@ static const struct ks_opt opts[] = {
       .type = KS_OPT_BOOL,
       .offset = AT(count),
       .def = "no",
-      .help = "print how many there are, how many can run, and what the rules exclude" },
+      .help = "print how many there are, what rules and filters leave out, and what cannot run, "
+              "by reason" },
     { .name = "export",
       .type = KS_OPT_STR,
       .offset = AT(export),
       .arg = "FILE",
-      .help = "write a CSV with one column per trait" },
+      .help = "write all instances with all traits" },
+    { .name = "format",
+      .type = KS_OPT_ENUM,
+      .offset = AT(format),
+      .def = "auto",
+      .choices = formats,
+      .arg = "FORMAT",
+      .help =
+          "of the export: json (a config in itself), csv (one column per trait), t1 (values and "
+          "conditions); auto: csv for a name that ends in .csv, else json" },
     { .name = "json", .type = KS_OPT_BOOL, .offset = AT(json), .def = "no", .help = "print JSON" },
     KS_OPT_END
 };
 #undef AT
 
-static uint32_t count_missing(const struct ks_kernel_set *set)
-{
-    uint32_t n = 0;
+/* What the command works on. */
+struct work {
+    struct config cfg;
+    const char **configs; /* [n_configs], NULL-terminated */
+    int n_configs;
+    struct ks_kernel_set set;
+    struct ks_filters filters;
+    uint64_t n_excluded;
+};
 
-    for (uint32_t i = 0; i < set->n_instances; i++)
-        n += set->instances[i].missing[0] != '\0';
-    return n;
+static enum format format_of(const struct config *cfg)
+{
+    size_t n = strlen(cfg->export);
+
+    if (cfg->format != AUTO)
+        return (enum format)cfg->format;
+    return n >= 4 && strcmp(cfg->export + n - 4, ".csv") == 0 ? CSV : JSON;
 }
 
-static void print_list(const struct ks_kernel_set *set, struct ks_buf *b)
+/* With the filters, so that T1 can say them. */
+static int export_t1(const struct work *w, struct ks_buf *b, struct ks_err *err)
 {
-    for (uint32_t i = 0; i < set->n_instances; i++) {
-        const struct ks_instance *k = &set->instances[i];
-        char hex[17];
+    const char **filters = calloc(w->filters.n + 2, sizeof *filters);
+    size_t n = 0;
+    int rc;
 
-        ks_hex64(k->id, hex);
-        ks_buf_printf(b, "%s  %s%s%s\n", hex, k->name, k->missing[0] ? "  # " : "", k->missing);
-    }
-}
-
-static void print_traits_json(const struct ks_family *f, const struct ks_instance *k,
-                              struct ks_jw *w)
-{
-    ks_jw_open(w, "traits", '{');
-    for (uint32_t t = 0; t < f->n_traits; t++) {
-        if (f->traits[t].kind == KS_TRAIT_NAME)
-            ks_jw_str(w, f->traits[t].name, f->traits[t].text[k->value[t]]);
-        else
-            ks_jw_int(w, f->traits[t].name, f->traits[t].value[k->value[t]]);
-    }
-    ks_jw_close(w, '}');
-}
-
-static void print_list_json(const struct ks_kernel_set *set, struct ks_buf *b)
-{
-    struct ks_jw w;
-
-    ks_jw_init(&w, b, true);
-    ks_jw_open(&w, NULL, '[');
-    for (uint32_t i = 0; i < set->n_instances; i++) {
-        const struct ks_instance *k = &set->instances[i];
-        const struct ks_family *f = &set->families[k->i_family];
-        char hex[17];
-
-        ks_hex64(k->id, hex);
-        ks_jw_open(&w, NULL, '{');
-        ks_jw_str(&w, "id", hex);
-        ks_jw_str(&w, "family", f->name);
-        ks_jw_str(&w, "name", k->name);
-        print_traits_json(f, k, &w);
-        ks_jw_str(&w, "missing", k->missing[0] ? k->missing : NULL);
-        ks_jw_close(&w, '}');
-    }
-    ks_jw_close(&w, ']');
-    ks_buf_printf(b, "\n");
-}
-
-static void print_counts(const struct ks_kernel_set *set, uint64_t n_excluded, struct ks_buf *b)
-{
-    ks_buf_printf(b, "families     %" PRIu32 "\n", set->n_families);
-    ks_buf_printf(b, "instances    %" PRIu32 "\n", set->n_instances);
-    ks_buf_printf(b, "can run      %" PRIu32 "\n", set->n_instances - count_missing(set));
-    ks_buf_printf(b, "excluded     %" PRIu64 "\n", n_excluded);
-    for (uint32_t i = 0; i < set->n_families; i++)
-        for (uint32_t r = 0; r < set->families[i].n_rules; r++)
-            if (set->families[i].rules[r].n_excluded)
-                ks_buf_printf(b, "  %10" PRIu64 "  %s: %s\n", set->families[i].rules[r].n_excluded,
-                              set->families[i].name, set->families[i].rules[r].why);
-}
-
-static void print_counts_json(const struct ks_kernel_set *set, uint64_t n_excluded,
-                              struct ks_buf *b)
-{
-    struct ks_jw w;
-
-    ks_jw_init(&w, b, true);
-    ks_jw_open(&w, NULL, '{');
-    ks_jw_u64(&w, "families", set->n_families);
-    ks_jw_u64(&w, "instances", set->n_instances);
-    ks_jw_u64(&w, "can_run", set->n_instances - count_missing(set));
-    ks_jw_u64(&w, "excluded", n_excluded);
-    ks_jw_open(&w, "rules", '[');
-    for (uint32_t i = 0; i < set->n_families; i++)
-        for (uint32_t r = 0; r < set->families[i].n_rules; r++) {
-            ks_jw_open(&w, NULL, '{');
-            ks_jw_str(&w, "family", set->families[i].name);
-            ks_jw_str(&w, "when", set->families[i].rules[r].when);
-            ks_jw_str(&w, "why", set->families[i].rules[r].why);
-            ks_jw_u64(&w, "excluded", set->families[i].rules[r].n_excluded);
-            ks_jw_close(&w, '}');
-        }
-    ks_jw_close(&w, ']');
-    ks_jw_close(&w, '}');
-    ks_buf_printf(b, "\n");
-}
-
-/* The union of all families' traits, in the order in which they are met. */
-static uint32_t list_traits(const struct ks_kernel_set *set, const char **names, uint32_t cap)
-{
-    uint32_t n = 0;
-
-    for (uint32_t i = 0; i < set->n_families; i++)
-        for (uint32_t t = 0; t < set->families[i].n_traits; t++) {
-            uint32_t k = 0;
-
-            while (k < n && strcmp(names[k], set->families[i].traits[t].name) != 0)
-                k++;
-            if (k == n && n < cap)
-                names[n++] = set->families[i].traits[t].name;
-        }
-    return n;
-}
-
-static void print_row(const struct ks_kernel_set *set, const struct ks_instance *k,
-                      const char *const *names, uint32_t n_names, struct ks_buf *b)
-{
-    const struct ks_family *f = &set->families[k->i_family];
-    char hex[17];
-
-    ks_hex64(k->id, hex);
-    ks_buf_printf(b, "%s,%s,%s", hex, f->name, k->name);
-    for (uint32_t i = 0; i < n_names; i++) {
-        int t = ks_family_trait(f, names[i]);
-
-        ks_buf_printf(b, ",%s", t < 0 ? "" : f->traits[t].text[k->value[t]]);
-    }
-    ks_buf_printf(b, ",\"%s\"\n", k->missing);
-}
-
-static int print_csv(const struct ks_kernel_set *set, struct ks_buf *b, struct ks_err *err)
-{
-    uint32_t cap = set->n_families * KS_TRAITS_MAX, n;
-    const char **names = calloc(cap ? cap : 1, sizeof *names);
-
-    if (!names)
+    if (!filters)
         return ks_fail(err, KS_ENOMEM, "out of memory");
-    n = list_traits(set, names, cap);
-    ks_buf_printf(b, "id,family,name");
-    for (uint32_t i = 0; i < n; i++)
-        ks_buf_printf(b, ",%s", names[i]);
-    ks_buf_printf(b, ",missing\n");
-    for (uint32_t i = 0; i < set->n_instances; i++)
-        print_row(set, &set->instances[i], names, n, b);
-    free(names);
-    return 0;
+    if (w->cfg.filter)
+        filters[n++] = w->cfg.filter;
+    for (uint32_t i = 0; i < w->filters.n; i++)
+        filters[n++] = w->filters.list[i].text;
+    rc = ks_t1_export(&w->set, filters, b, err);
+    free(filters);
+    return rc;
 }
 
-static int emit(const struct ks_kernel_set *set, const struct config *cfg, uint64_t n_excluded,
-                struct ks_err *err)
+static int export(const struct work *w, struct ks_buf *b, struct ks_err *err)
+{
+    switch (format_of(&w->cfg)) {
+    case T1:
+        return export_t1(w, b, err);
+    case CSV:
+        ks_kernels_csv(&w->set, b);
+        return 0;
+    default:
+        return ks_kernel_export(&w->set, w->configs, w->cfg.arch ? w->cfg.arch : "native", b, err);
+    }
+}
+
+static int emit(const struct work *w, struct ks_err *err)
 {
     struct ks_buf b;
     int rc = 0;
 
     ks_buf_init(&b);
-    if (cfg->export)
-        rc = print_csv(set, &b, err);
-    else if (cfg->count && cfg->json)
-        print_counts_json(set, n_excluded, &b);
-    else if (cfg->count)
-        print_counts(set, n_excluded, &b);
-    else if (cfg->json)
-        print_list_json(set, &b);
+    if (w->cfg.export)
+        rc = export(w, &b, err);
+    else if (w->cfg.count && w->cfg.json)
+        ks_kernels_counts_json(&w->set, w->n_excluded, &b);
+    else if (w->cfg.count)
+        ks_kernels_counts(&w->set, w->n_excluded, &b);
+    else if (w->cfg.json)
+        ks_kernels_list_json(&w->set, &b);
     else
-        print_list(set, &b);
+        ks_kernels_list(&w->set, &b);
     if (rc == 0)
-        rc = ks_cmd_emit(&b, cfg->export, err);
+        rc = ks_cmd_emit(&b, w->cfg.export, err);
     ks_buf_release(&b);
     return rc;
 }
 
-static int add_all(struct ks_kernel_set *set, const struct config *cfg, const char **configs, int n,
-                   uint64_t *n_excluded_out, struct ks_err *err)
+static int add_all(struct work *w, struct ks_err *err)
 {
     int rc = 0;
 
-    for (int i = 0; rc == 0 && i < n; i++) {
+    if (w->cfg.filter_file) {
+        rc = ks_filters_open(w->cfg.filter_file, &w->filters, err);
+        w->set.filters = &w->filters;
+    }
+    for (int i = 0; rc == 0 && i < w->n_configs; i++) {
         uint64_t n_excluded = 0;
 
-        rc = ks_kernel_set_add(set, configs[i], cfg->filter, &n_excluded, err);
-        *n_excluded_out += n_excluded;
+        rc = ks_kernel_set_add(&w->set, w->configs[i], w->cfg.filter, &n_excluded, err);
+        w->n_excluded += n_excluded;
     }
+    return rc;
+}
+
+static int parse(struct work *w, int argc, char **argv, struct ks_err *err)
+{
+    int rc =
+        ks_cmd_parse(&ks_cmd_kernels, &w->cfg, argc, argv, w->configs, 1, 0, &w->n_configs, err);
+
+    if (rc == 0 && w->cfg.list + w->cfg.count + (w->cfg.export != NULL) > 1)
+        rc = ks_fail(err, KS_EINVAL, "only one of --list, --count and --export");
+    if (rc == 0 && w->cfg.format != AUTO && !w->cfg.export)
+        rc = ks_fail(err, KS_EINVAL, "--format is of an --export FILE");
     return rc;
 }
 
 static int run(struct ks_cmd_ctx *ctx, int argc, char **argv)
 {
-    const char **configs = calloc((size_t)argc, sizeof *configs);
-    struct ks_kernel_set set = { 0 };
-    struct config cfg = { 0 };
+    struct work w = { .configs = calloc((size_t)argc + 1, sizeof *w.configs) };
     struct ks_buf flags;
-    uint64_t n_excluded = 0;
-    int n_configs = 0, rc;
+    int rc = w.configs ? parse(&w, argc, argv, &ctx->err)
+                       : ks_fail(&ctx->err, KS_ENOMEM, "out of memory");
 
     ks_buf_init(&flags);
-    if (!configs) {
-        rc = ks_fail(&ctx->err, KS_ENOMEM, "out of memory");
-        goto out;
-    }
-    rc = ks_cmd_parse(&ks_cmd_kernels, &cfg, argc, argv, configs, 1, 0, &n_configs, &ctx->err);
-    if (rc == 0 && cfg.list + cfg.count + (cfg.export != NULL) > 1)
-        rc = ks_fail(&ctx->err, KS_EINVAL, "only one of --list, --count and --export");
     if (rc == 0)
-        rc = ks_kernel_set_arch(&set, cfg.arch ? cfg.arch : "native", &flags, &ctx->err);
+        rc = ks_kernel_set_arch(&w.set, w.cfg.arch ? w.cfg.arch : "native", &flags, &ctx->err);
     if (rc == 0)
-        rc = add_all(&set, &cfg, configs, n_configs, &n_excluded, &ctx->err);
+        rc = add_all(&w, &ctx->err);
     if (rc == 0)
-        rc = emit(&set, &cfg, n_excluded, &ctx->err);
-out:
-    ks_kernel_set_release(&set);
+        rc = emit(&w, &ctx->err);
+    ks_kernel_set_release(&w.set);
+    ks_filters_release(&w.filters);
     ks_buf_release(&flags);
-    free(configs);
+    free(w.configs);
     return rc;
 }
 
 const struct ks_command ks_cmd_kernels = {
     .name = "kernels",
-    .summary = "Expand kernel configs: the instances, what this CPU lacks, what the rules exclude.",
-    .usage = "kernels CONFIG... [--arch A] [--filter EXPR] [--list | --count | --export FILE] "
-             "[--json]",
+    .summary =
+        "Expand kernel configs (ours, Composable Kernel's, T1, exports): the instances, what "
+        "cannot run, what is left out.",
+    .usage =
+        "kernels CONFIG... [--arch A] [--filter EXPR] [--filter-file FILE] [--list | --count | "
+        "--export FILE [--format F]] [--json]",
     .opts = opts,
     .run = run,
 };

@@ -123,7 +123,8 @@ void ks_kernel_set_release(struct ks_kernel_set *set)
     free(set->instances);
     *set = (struct ks_kernel_set){ .cpu_flags = set->cpu_flags,
                                    .cpu_name = set->cpu_name,
-                                   .arch = set->arch };
+                                   .arch = set->arch,
+                                   .filters = set->filters };
 }
 
 /* Names of GPUs; every other arch is a CPU's. */

@@ -18,13 +18,19 @@ is "$(awk '$2 == "t_slow_m1" { print $1 }' "$tap_tmp/out")" \
 rc_is 0 "counts" ksweep kernels "$config" --count --json
 is "$(python3 -c 'import json, sys
 d = json.load(open(sys.argv[1]))
-print(d["families"], d["instances"], d["can_run"], d["excluded"], [r["excluded"] for r in d["rules"]])' \
-    "$tap_tmp/out")" "1 9 8 3 [1, 2]" "instances, those that can run, exclusions by rule"
+print(d["families"], d["combinations"], d["instances"], d["can_run"], d["excluded"], d["filtered"],
+      [r["excluded"] for r in d["rules"]], [(r["why"], r["instances"]) for r in d["cannot_run"]])' \
+    "$tap_tmp/out")" "1 12 9 8 3 0 [1, 2] [('needs avx512f, this CPU lacks it', 1)]" \
+    "instances, those that can run, exclusions by rule, reasons"
 rc_is 0 "another arch" ksweep kernels "$config" --arch x86-64-v4 --count
 like "$(cat "$tap_tmp/out")" "can run +9" "runs all"
 rc_is 0 "a filter" ksweep kernels "$config" --filter "pipe == 'fast' and c.tile_m in [2, 4]"
 is "$(wc -l <"$tap_tmp/out")" 1 "keeps one"
-rc_is 0 "export" ksweep kernels "$config" --export "$tap_tmp/k.csv"
+rc_is 0 "a count behind a filter" ksweep kernels "$config" --count --filter "tile_m < 3 and pipe == 'slow'"
+is "$(awk '{ print $1, $2, $3 }' "$tap_tmp/out" | tr '\n' ';')" \
+    "families 1 ;combinations 12 ;excluded 3 ;1 tiny: fast;2 tiny: nothing;filtered 5 ;instances 4 ;can run 4;cannot run 0;" \
+    "says what was there, excluded, filtered and left"
+rc_is 0 "an export as CSV" ksweep kernels "$config" --export "$tap_tmp/k.csv"
 is "$(python3 -c 'import csv, sys
 r = list(csv.DictReader(open(sys.argv[1])))
 print(len(r), r[5]["name"], r[5]["pipe"], r[5]["tile_m"], r[5]["shift"], r[5]["fixed"], r[2]["missing"])' \
@@ -45,6 +51,64 @@ rc_is 2 "a wrong value" ksweep kernels "$tap_tmp/bad.json"
 like "$(cat "$tap_tmp/err")" "bad.json:2: instances\[0\].tile_m: '5' is no value of trait 'tile_m'" \
     "is named with file, line and key"
 rc_is 2 "an unknown arch" ksweep kernels "$config" --arch x86-64-v5
+rc_is 2 "a format without an export" ksweep kernels "$config" --format t1
+rc_is 2 "an unknown format" ksweep kernels "$config" --export "$tap_tmp/k" --format t2
+rc_is 2 "two results at once" ksweep kernels "$config" --count --list
+
+# Filter files.
+printf '# small ones\ntile_m <= 2   # rows\n\nc.pipe == "slow"\n' >"$tap_tmp/lines"
+rc_is 0 "a filter file" ksweep kernels "$config" --filter-file "$tap_tmp/lines"
+is "$(awk '{ print $2 }' "$tap_tmp/out" | tr '\n' ' ')" \
+    "t_slow_m1 t_slow_m2 t_slow_m2_sm1x t_slow_m2_s1x " "all of whose lines must hold"
+rc_is 0 "a filter and a filter file" ksweep kernels "$config" --filter-file "$tap_tmp/lines" --filter "shift > 0"
+is "$(awk '{ print $2 }' "$tap_tmp/out")" t_slow_m2_s1x "must both hold"
+printf 'def filter_config(c):\n    return (c.tile_m in (1, 14) and  # ends\n            c.shift == 0)\n' \
+    >"$tap_tmp/filter.py"
+rc_is 0 "a Python filter" ksweep kernels "$config" --filter-file "$tap_tmp/filter.py"
+is "$(awk '{ print $2 }' "$tap_tmp/out" | tr '\n' ' ')" "t_slow_m1 t_slow_m14 t_fast_m1 " "filters"
+printf 'tile_m <= 2\npipe == "slwo"\n' >"$tap_tmp/lines"
+rc_is 2 "a mistake in a filter file" ksweep kernels "$config" --filter-file "$tap_tmp/lines"
+like "$(cat "$tap_tmp/err")" "$tap_tmp/lines:2:9: 'slwo' is no value of 'pipe', did you mean 'slow'" \
+    "is named with file, line and column"
+printf 'import os\ndef filter_config(c): return True\n' >"$tap_tmp/filter.py"
+rc_is 2 "any other Python" ksweep kernels "$config" --filter-file "$tap_tmp/filter.py"
+like "$(cat "$tap_tmp/err")" "filter.py:1:1: .*def filter_config\(c\): return EXPRESSION" "is told what is accepted"
+
+# An export is a config.
+for c in "$config" "$KSWEEP_SOURCE_DIR/kernels/configs/host_forward.json" \
+    "$KSWEEP_SOURCE_DIR/tests/data/ck_forward_2d.json" "$KSWEEP_SOURCE_DIR/tests/data/t1/small.json"; do
+    name=${c##*/}
+    rc_is 0 "$name is exported" ksweep kernels "$c" --export "$tap_tmp/1.json"
+    rc_is 0 "its export, too" ksweep kernels "$tap_tmp/1.json" --export "$tap_tmp/2.json"
+    ok "to the same bytes" cmp "$tap_tmp/1.json" "$tap_tmp/2.json"
+    ok "with the same list" cmp <(ksweep kernels "$c") <(ksweep kernels "$tap_tmp/1.json")
+done
+sed 's/"traits"/"trait"/' "$tap_tmp/1.json" >"$tap_tmp/2.json"
+rc_is 2 "a spoilt export" ksweep kernels "$tap_tmp/2.json"
+like "$(cat "$tap_tmp/err")" "2.json:[0-9]+: kernels\[0\].trait: unknown key 'trait'; did you mean 'traits'" \
+    "is refused with file, line and key"
+
+# T1: what Python finds in the two published search spaces, in the same order; there and back.
+for t in convolution gemm; do
+    file=$KSWEEP_SOURCE_DIR/tests/data/t1/${t}_milo_T1.json
+    rc_is 0 "$t: count" ksweep kernels "$file" --count --json
+    is "$(python3 -c 'import json, sys
+d = json.load(open(sys.argv[1]))
+print(d["combinations"], d["instances"], d["can_run"])' "$tap_tmp/out")" \
+        "$([ "$t" = gemm ] && echo 663552 116928 0 || echo 10240 4362 0)" "$t: combinations and what is left"
+    ok "$t: Python finds the same" cmp <(ksweep kernels "$file" | awk '{ print $2 }') \
+        <(python3 "$KSWEEP_SOURCE_DIR/tests/tools/t1_names.py" "$file")
+    rc_is 0 "$t: export as T1" ksweep kernels "$file" --export "$tap_tmp/t1.json" --format t1
+    ok "$t: comes back" cmp <(ksweep kernels "$file") <(ksweep kernels "$tap_tmp/t1.json")
+done
+rc_is 0 "any set as T1" ksweep kernels "$KSWEEP_SOURCE_DIR/kernels/configs/host_forward.json" \
+    --export "$tap_tmp/t1.json" --format t1 --filter "tile_m > 4"
+is "$(ksweep kernels "$tap_tmp/t1.json" --count | awk '/^instances/ { print $2 }')" \
+    "$(ksweep kernels "$KSWEEP_SOURCE_DIR/kernels/configs/host_forward.json" --count --filter "tile_m > 4" |
+        awk '/^instances/ { print $2 }')" "comes back complete"
+rc_is 2 "two families as T1" ksweep kernels "$config" "$KSWEEP_SOURCE_DIR/tests/data/ck_forward_2d.json" \
+    --export "$tap_tmp/t1.json" --format t1
+like "$(cat "$tap_tmp/err")" "a T1 file holds one kernel family" "are refused"
 rc_is 2 "an unknown command" ksweep kernel "$config"
 like "$(cat "$tap_tmp/err")" "did you mean 'kernels'" "names the nearest"
 
