@@ -126,7 +126,7 @@ static int bench_all(const char *name, bool verbose, struct ks_err *err)
 
 int main(int argc, char **argv)
 {
-    static const char *const names[] = { "resnet50", "resnext50_32x4d", "mobilenet_v2" };
+    static const char *const names[] = { "resnet50", "resnext50_32x4d", "mobilenet_v2", "r3d18" };
     bool verbose = argc > 1 && strcmp(argv[1], "-v") == 0;
     struct ks_err err;
 
@@ -134,7 +134,7 @@ int main(int argc, char **argv)
            "proof V1", "proof V2", "total");
     printf("%-36s %9s %9s %9s %9s %9s %9s %9s\n", "", "", "M/s", "GFLOP/s", "GFLOP/s", "% of R,A",
            "% of R,A", "s");
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < 4; i++)
         if (bench_all(names[i], verbose, &err) < 0) {
             fprintf(stderr, "bench_reference: %s\n", err.text);
             return 1;

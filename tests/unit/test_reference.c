@@ -222,6 +222,13 @@ static const char *const cases[] = {
     "hi=1 wi=1 c_total=40 k_total=33 y=1 x=1 pad_h_lo=0 pad_w_lo=0 pad_h_hi=0 pad_w_hi=0",
     "hi=2 wi=2 pad_h_lo=9 pad_w_lo=9 pad_h_hi=9 pad_w_hi=9", /* outputs of padding only */
     "hi=20 wi=1 y=3 x=1 pad_w_lo=0 pad_w_hi=7 stride_w=4",
+    /* Beyond one stretch of a line, one block of channels, one panel. */
+    "c_total=300 k_total=5 hi=1 wi=70 y=1 pad_h_lo=0 pad_h_hi=0",
+    "c_total=5 k_total=300 hi=1 wi=70 y=1 pad_h_lo=0 pad_h_hi=0 stride_w=2",
+    "c_total=2 k_total=3 hi=2 wi=300 dilation_w=2",
+    "c_total=240 k_total=66 hi=2 wi=2",
+    "c_total=300 k_total=9 hi=3 wi=3 y=1 x=1 pad_h_lo=0 pad_h_hi=0 pad_w_lo=0 pad_w_hi=0",
+    "g=300 c_total=300 k_total=300 hi=3 wi=70 stride_h=2",
     "dtype=fp16 k_total=11",
     "dtype=bf16 g=2 c_total=8",
 };
@@ -254,7 +261,7 @@ static void random_cases(void **state)
     uint64_t rng = 4;
 
     (void)state;
-    for (uint32_t i = 0; i < 200; i++) {
+    for (uint32_t i = 0; i < 144; i++) {
         struct ks_problem p = op_case_random(&rng, i % 4 < 2 ? KS_FP32 : i / 4 % KS_N_DTYPES);
 
         check_all_ways(&p);
