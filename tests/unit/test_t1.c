@@ -8,6 +8,7 @@
 
 #include "base/file.h"
 #include "grid/family.h"
+#include "grid/grid.h"
 #include "grid/t1.h"
 #include "tests/unit/fault.h"
 
@@ -123,74 +124,71 @@ static void write_changed(const char *from, const char *to, const char *path)
     ks_buf_release(&out);
 }
 
+static const struct {
+    const char *from, *to, *says;
+} mistakes[] = {
+    { "[32, 64, 128]", "[32, 64, 32]",
+      ":5: ConfigurationSpace.TuningParameters[0].Values: column 10: this value stands twice" },
+    { "[32, 64, 128]", "[32, 64, -1]", "a uint is not negative (uint), see value 3" },
+    { "[32, 64, 128]", "[32, 64.0]", "a value is not of the parameter's type (uint), see value 2" },
+    { "[32, 64, 128]", "[32, True]", "a value is not of the parameter's type (uint), see value 2" },
+    { "[32, 64, 128]", "[32, 64", "column 8: unexpected end" },
+    { "[32, 64, 128]", "32, 64", "column 3: unexpected ','" },
+    { "[32, 64, 128]", "(32, 64)", "column 1: a list [..] of literals is wanted" },
+    { "[32, 64, 128]", "[32, 2 ** 6]", "column 8: only literals may stand in this list" },
+    { "[32, 64, 128]", "[x for x in range(3)]", "column 4: unexpected 'for'" },
+    { "[32, 64, 128]", "[32, BLOCK]", "column 6: only literals may stand in this list" },
+    { "[32, 64, 128]", "[]", "at least one value is wanted" },
+    { "\"[32, 64, 128]\"", "[32, 64, 128]", "Values: a text is wanted here, not a list" },
+    { "[-1, 0]", "[-True, 0]", "column 2: a number is wanted behind '-'" },
+    { "[-1, 0]", "[99999999999999999999]", "number out of range" },
+    { "[0.5, 1, 2.5e-3]", "[1, 1.0]", "column 5: this value stands twice" },
+    { "[True, False]", "[true, False]", "column 2: write True or False" },
+    { "[True, False]", "[0, 2]", "a bool is True or False (bool), see value 2" },
+    { "'-O3'", "'-O3 -g'", "a text has no blanks" },
+    { "'-O3'", "'0123456789012345678901234567890123'", "a text has 1 to 31 characters" },
+    { "'-O3'", "3", "a value is not of the parameter's type (string), see value 3" },
+    { "\"uint\"", "\"unit\"", "TuningParameters[0].Type: 'unit'" },
+    { "\"Name\": \"shift\"", "\"Name\": \"BLOCK\"", "parameter 'BLOCK' stands twice" },
+    { "\"Name\": \"shift\"", "\"Name\": \"not\"", "'not' is a word of the expression language" },
+    { "\"Name\": \"shift\"", "\"Name\": \"a b\"", "TuningParameters[1].Name" },
+    { "\"Name\": \"shift\"", "\"name\": \"shift\"", "key 'Name' is missing" },
+    { "max(BLOCK, 64) ** 2 > 0", "max(BLOK, 64) > 0",
+      "column 29: unknown name 'BLOK', did you mean 'BLOCK'" },
+    { "max(BLOCK, 64) ** 2 > 0", "max(BLOCK, 64) > 0 && 1", "column 44: write and, or, not" },
+    { "max(BLOCK, 64) ** 2 > 0", "BLOCK > 0 # yes",
+      "Conditions[2].Expression: no comment in a condition" },
+    { "max(BLOCK, 64) ** 2 > 0", "vector > 0", "a text is compared with a number" },
+    { "max(BLOCK, 64) ** 2 > 0", "BLOCK % shift == 0", "division by zero" },
+    { "max(BLOCK, 64) ** 2 > 0", "BLOCK < 0", "the rules exclude every combination" },
+    { "\"padded\"] }", "\"paded\"] }", "'paded'" },
+    { "\"FormatVersion\": 1", "\"FormatVersion\": 2",
+      ":2: General.FormatVersion: format version 2, only 1 is known" },
+    { "\"HIP\"", "\"Fortran\"", "KernelSpecification.Language: 'Fortran'" },
+    { "\"KernelName\": \"small-Kernel\",", "", "key 'KernelName' is missing" },
+    { "\"KernelFile\"", "\"KernelFyle\"", "key 'KernelFile' is missing" },
+    { "\"LocalSize\"", "\"Local\"", "key 'LocalSize' is missing" },
+    { "\"GlobalSize\": {", "\"GlobalSize\": 1, \"x\": {", "GlobalSize: an object is wanted here" },
+    { "\"TuningParameters\"", "\"Parameters\"", "key 'TuningParameters' is missing" },
+    { "\"KernelSpecification\"", "\"Kernel\"", "key 'KernelSpecification' is missing" },
+};
+
 static void mistakes_are_named(void **state)
 {
-    static const struct {
-        const char *from, *to, *says;
-    } rows[] = {
-        { "[32, 64, 128]", "[32, 64, 32]",
-          ":5: ConfigurationSpace.TuningParameters[0].Values: column 10: this value stands twice" },
-        { "[32, 64, 128]", "[32, 64, -1]", "a uint is not negative (uint), see value 3" },
-        { "[32, 64, 128]", "[32, 64.0]",
-          "a value is not of the parameter's type (uint), see value 2" },
-        { "[32, 64, 128]", "[32, True]",
-          "a value is not of the parameter's type (uint), see value 2" },
-        { "[32, 64, 128]", "[32, 64", "column 8: unexpected end" },
-        { "[32, 64, 128]", "32, 64", "column 3: unexpected ','" },
-        { "[32, 64, 128]", "(32, 64)", "column 1: a list [..] of literals is wanted" },
-        { "[32, 64, 128]", "[32, 2 ** 6]", "column 8: only literals may stand in this list" },
-        { "[32, 64, 128]", "[x for x in range(3)]", "column 4: unexpected 'for'" },
-        { "[32, 64, 128]", "[32, BLOCK]", "column 6: only literals may stand in this list" },
-        { "[32, 64, 128]", "[]", "at least one value is wanted" },
-        { "\"[32, 64, 128]\"", "[32, 64, 128]", "Values: a text is wanted here, not a list" },
-        { "[-1, 0]", "[-True, 0]", "column 2: a number is wanted behind '-'" },
-        { "[-1, 0]", "[99999999999999999999]", "number out of range" },
-        { "[0.5, 1, 2.5e-3]", "[1, 1.0]", "column 5: this value stands twice" },
-        { "[True, False]", "[true, False]", "column 2: write True or False" },
-        { "[True, False]", "[0, 2]", "a bool is True or False (bool), see value 2" },
-        { "'-O3'", "'-O3 -g'", "a text has no blanks" },
-        { "'-O3'", "'0123456789012345678901234567890123'", "a text has 1 to 31 characters" },
-        { "'-O3'", "3", "a value is not of the parameter's type (string), see value 3" },
-        { "\"uint\"", "\"unit\"", "TuningParameters[0].Type: 'unit'" },
-        { "\"Name\": \"shift\"", "\"Name\": \"BLOCK\"", "parameter 'BLOCK' stands twice" },
-        { "\"Name\": \"shift\"", "\"Name\": \"not\"",
-          "'not' is a word of the expression language" },
-        { "\"Name\": \"shift\"", "\"Name\": \"a b\"", "TuningParameters[1].Name" },
-        { "\"Name\": \"shift\"", "\"name\": \"shift\"", "key 'Name' is missing" },
-        { "max(BLOCK, 64) ** 2 > 0", "max(BLOK, 64) > 0",
-          "column 29: unknown name 'BLOK', did you mean 'BLOCK'" },
-        { "max(BLOCK, 64) ** 2 > 0", "max(BLOCK, 64) > 0 && 1", "column 44: write and, or, not" },
-        { "max(BLOCK, 64) ** 2 > 0", "BLOCK > 0 # yes",
-          "Conditions[2].Expression: no comment in a condition" },
-        { "max(BLOCK, 64) ** 2 > 0", "vector > 0", "a text is compared with a number" },
-        { "max(BLOCK, 64) ** 2 > 0", "BLOCK % shift == 0", "division by zero" },
-        { "max(BLOCK, 64) ** 2 > 0", "BLOCK < 0", "the rules exclude every combination" },
-        { "\"padded\"] }", "\"paded\"] }", "'paded'" },
-        { "\"FormatVersion\": 1", "\"FormatVersion\": 2",
-          ":2: General.FormatVersion: format version 2, only 1 is known" },
-        { "\"HIP\"", "\"Fortran\"", "KernelSpecification.Language: 'Fortran'" },
-        { "\"KernelName\": \"small-Kernel\",", "", "key 'KernelName' is missing" },
-        { "\"KernelFile\"", "\"KernelFyle\"", "key 'KernelFile' is missing" },
-        { "\"LocalSize\"", "\"Local\"", "key 'LocalSize' is missing" },
-        { "\"GlobalSize\": {", "\"GlobalSize\": 1, \"x\": {",
-          "GlobalSize: an object is wanted here" },
-        { "\"TuningParameters\"", "\"Parameters\"", "key 'TuningParameters' is missing" },
-        { "\"KernelSpecification\"", "\"Kernel\"", "key 'KernelSpecification' is missing" },
-    };
     char dir[] = "/tmp/test_t1_XXXXXX", path[64];
 
     (void)state;
     assert_non_null(mkdtemp(dir));
     snprintf(path, sizeof path, "%s/t1.json", dir);
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    for (size_t i = 0; i < sizeof mistakes / sizeof mistakes[0]; i++) {
         struct ks_kernel_set set = { 0 };
         struct ks_err err = { 0 };
         int rc;
 
-        write_changed(rows[i].from, rows[i].to, path);
+        write_changed(mistakes[i].from, mistakes[i].to, path);
         rc = ks_kernel_set_add(&set, path, "", NULL, &err);
-        if (rc >= 0 || !strstr(err.text, rows[i].says) || !strstr(err.text, path))
-            fail_msg("%s: %d '%s', want '%s'", rows[i].to, rc, err.text, rows[i].says);
+        if (rc >= 0 || !strstr(err.text, mistakes[i].says) || !strstr(err.text, path))
+            fail_msg("%s: %d '%s', want '%s'", mistakes[i].to, rc, err.text, mistakes[i].says);
         assert_int_equal(set.n_instances, 0);
         ks_kernel_set_release(&set);
     }
@@ -349,6 +347,36 @@ static void any_set_comes_back(void **state)
     }
 }
 
+/* A job may name a T1 file: no cell of it can run, whatever the device. */
+static void its_cells_are_unsupported(void **state)
+{
+    static const char *const backends[] = { "host", "sim" };
+
+    (void)state;
+    for (size_t b = 0; b < 2; b++) {
+        struct ks_grid *g = calloc(1, sizeof *g);
+        struct ks_err err = { 0 };
+        struct ks_buf job;
+
+        assert_non_null(g);
+        ks_buf_init(&job);
+        ks_buf_printf(&job,
+                      "{ \"name\": \"t1\", \"operator\": \"grouped_conv\","
+                      "  \"kernels\": [ { \"config\": \"%ssmall.json\", \"filter\": \"padded\" } ],"
+                      "  \"problems\": [ { \"file\": \"%s\" } ],"
+                      "  \"device\": { \"backend\": \"%s\" } }",
+                      DATA, KS_SOURCE_DIR "/tests/data/tiny.csv", backends[b]);
+        if (ks_grid_load_text(ks_buf_text(&job), "/tmp/t1.json", g, &err) < 0)
+            fail_msg("%s", err.text);
+        assert_int_equal(g->n_instances, 32);
+        for (uint32_t i = 0; i < g->n_instances; i++)
+            assert_string_equal(ks_grid_unsupported(g, 0, i), "family is of another operator");
+        ks_grid_release(g);
+        ks_buf_release(&job);
+        free(g);
+    }
+}
+
 /* Every allocation fails once: an error, the set as before, no leak (seen by a sanitizer). */
 static void memory_may_run_out(void **state)
 {
@@ -382,6 +410,7 @@ int main(void)
         cmocka_unit_test(long_names_are_left_out),
         cmocka_unit_test(t1_files_come_back),
         cmocka_unit_test(any_set_comes_back),
+        cmocka_unit_test(its_cells_are_unsupported),
         cmocka_unit_test(memory_may_run_out),
     };
 
