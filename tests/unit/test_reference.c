@@ -226,7 +226,7 @@ static const char *const cases[] = {
     "c_total=300 k_total=5 hi=1 wi=70 y=1 pad_h_lo=0 pad_h_hi=0",
     "c_total=5 k_total=300 hi=1 wi=70 y=1 pad_h_lo=0 pad_h_hi=0 stride_w=2",
     "c_total=2 k_total=3 hi=2 wi=300 dilation_w=2",
-    "c_total=240 k_total=66 hi=2 wi=2",
+    "c_total=700 k_total=66 hi=1 wi=2 y=1 pad_h_lo=0 pad_h_hi=0",
     "c_total=300 k_total=9 hi=3 wi=3 y=1 x=1 pad_h_lo=0 pad_h_hi=0 pad_w_lo=0 pad_w_hi=0",
     "g=300 c_total=300 k_total=300 hi=3 wi=70 stride_h=2",
     "dtype=fp16 k_total=11",
