@@ -272,13 +272,37 @@ static int death_in_normal(struct ks_agent *a, const struct ks_child_end *end, s
     return 0;
 }
 
+/* A kernel that got no memory says launch_failed, too. */
+static bool is_shortage(const struct ks_record *r)
+{
+    return r->outcome == KS_O_OUT_OF_MEMORY || r->outcome == KS_O_LOAD_FAILED ||
+           r->outcome == KS_O_LAUNCH_FAILED;
+}
+
+static bool is_bad_data(const struct ks_record *r)
+{
+    return r->outcome == KS_O_WRONG_RESULT || r->outcome == KS_O_OUT_OF_BOUNDS ||
+           r->outcome == KS_O_NONDETERMINISTIC;
+}
+
 bool ks_recover_is_doubtful(const struct ks_agent *a, const struct work *w,
                             const struct ks_record *r)
 {
     bool is_first = a->session.n_done <= 1 || r->phase == KS_PH_REFERENCE; /* no kernel before it */
-    bool is_short = r->outcome == KS_O_OUT_OF_MEMORY || r->outcome == KS_O_LOAD_FAILED ||
-                    r->outcome == KS_O_LAUNCH_FAILED; /* a kernel that got no memory says so, too */
-    return is_short && !is_first && !a->is_draining && w->n_deaths < a->c.grid->job.isolate.retries;
+    return (is_shortage(r) || is_bad_data(r)) && !is_first && !a->is_draining &&
+           w->n_deaths < a->c.grid->job.isolate.retries;
+}
+
+/* Wrong behind other cells and right alone: they have spoiled it, or it is right at times only. No
+ * label comes of that. */
+static void weigh_doubt(const struct ks_record *first, struct ks_record *r)
+{
+    if (!is_bad_data(first) || r->outcome != KS_O_OK)
+        return;
+    r->outcome = KS_O_NONDETERMINISTIC;
+    r->flags = (r->flags | KS_FL_UNCONFIRMED) & ~(uint32_t)KS_FL_CONTAMINATED;
+    snprintf(r->reason, sizeof(r->reason), "%s behind other cells, right alone",
+             ks_outcome_text(first->outcome));
 }
 
 int ks_recover_doubt(struct ks_agent *a, const struct work *w, const struct ks_record *r,
@@ -406,6 +430,8 @@ static int end_of_retry(struct ks_agent *a, const struct ks_child_end *end, bool
         return rc;
     struct ks_record *r = v->verdicts[0];
     v->verdicts[0] = NULL;
+    if (v->is_doubt)
+        weigh_doubt(v->first, r);
     rc = settle_retry(a, r, is_abnormal, err);
     free(r);
     return rc;

@@ -234,6 +234,19 @@ static void do_needy(struct fake *f)
         f->r.outcome = KS_O_OUT_OF_MEMORY;
 }
 
+/* Its result is wrong once a cell before it has kept memory. */
+static void do_misled(struct fake *f)
+{
+    if (f->is_hoarded)
+        f->r.outcome = KS_O_WRONG_RESULT;
+}
+
+/* Writes where the one before it keeps its memory. */
+static void do_stray(struct fake *f)
+{
+    f->r.outcome = f->is_hoarded ? KS_O_OUT_OF_BOUNDS : KS_O_WRONG_RESULT;
+}
+
 static void do_greedy(struct fake *f)
 {
     f->r.outcome = KS_O_OUT_OF_MEMORY;
@@ -351,6 +364,8 @@ static const struct {
     { "hoard", do_hoard },
     { "needy", do_needy },
     { "greedy", do_greedy },
+    { "misled", do_misled },
+    { "stray", do_stray },
     { "refused", do_refused },
     { "say", do_say },
     { "truncate", do_truncate },

@@ -60,9 +60,10 @@ static void test_ordinary(void **state)
         { "all is well", "ok_a ok_b ok_c", NULL, 0, OPEN DONE(ok_a) DONE(ok_b) DONE(ok_c) CLOSE(3),
           1, 0 },
         { "not ok, but alive", "ok_a wrong refuse ok_b", NULL, 0,
-          OPEN DONE(ok_a) "done wrong a1 wrong_result\ndone refuse a1 unsupported\n" DONE(ok_b)
-              CLOSE(4),
-          1, 0 },
+          OPEN DONE(ok_a) "start wrong a2 retry\ndone wrong a1 wrong_result\n"
+                          "done wrong a2 wrong_result\ndone refuse a1 unsupported\n" DONE(ok_b)
+                              CLOSE(4),
+          3, 0 },
         { "what the CPU lacks needs no worker", "lack_a lack_b", NULL, 0,
           "block 7 open - n0\ndone lack_a a1 unsupported\ndone lack_b a1 unsupported\n"
           "block 7 close - n0\nend 1\n",
@@ -244,7 +245,8 @@ static void test_reported_then_ended_badly(void **state)
     run_rows(rows, N_ROWS(rows));
 }
 
-/* No memory is left because of a cell before: the one that found none is run once more, alone. */
+/* No memory is left because of a cell before, or its data was overwritten: the one that met it is
+ * run once more, alone. */
 static void test_doubt(void **state)
 {
     (void)state;
@@ -263,6 +265,18 @@ static void test_doubt(void **state)
               ok_a) "start refused_b a2 retry\n"
                     "done refused_b a1 launch_failed\ndone refused_b a2 launch_failed\n" CLOSE(3),
           5, 0 },
+        { "wrong behind others only", "ok_a hoard misled ok_b", NULL, 0,
+          OPEN DONE(ok_a) DONE(hoard) "start misled a2 retry\ndone misled a1 wrong_result\n"
+                                      "done misled a2 nondeterministic\n" DONE(ok_b) CLOSE(4),
+          3, 0 },
+        { "wrong in another way", "ok_a hoard stray ok_b", NULL, 0,
+          OPEN DONE(ok_a) DONE(hoard) "start stray a2 retry\ndone stray a1 out_of_bounds\n"
+                                      "done stray a2 wrong_result\n" DONE(ok_b) CLOSE(4),
+          3, 0 },
+        { "wrong without anybody before it", "wrong", NULL, 0,
+          "anchor wrong wrong_result\nblock 7 open - n0\nstart wrong a2 retry\n"
+          "done wrong a1 wrong_result\ndone wrong a2 wrong_result\nblock 7 close - n1\nend 1\n",
+          2, 0 },
         { "no retries", "ok_a hoard needy", NULL, -1,
           OPEN DONE(ok_a) DONE(hoard) "done needy a1 out_of_memory\n" CLOSE(3), 1, 0 },
     };
@@ -365,9 +379,11 @@ static void test_anchors(void **state)
         { "after three failures without", "wrong_a wrong_b wrong_c ok_a", NULL, 0,
           "anchor wrong_a wrong_result\nanchor wrong_b wrong_result\n"
           "anchor wrong_c wrong_result\nblock 7 open - n0\n"
-          "done wrong_a a1 wrong_result\ndone wrong_b a1 wrong_result\n"
-          "done wrong_c a1 wrong_result\n" DONE(ok_a) "block 7 close - n4\nend 1\n",
-          1, 0 },
+          "start wrong_a a2 retry\ndone wrong_a a1 wrong_result\ndone wrong_a a2 wrong_result\n"
+          "done wrong_b a1 wrong_result\n" /* the first of its worker */
+          "start wrong_c a2 retry\ndone wrong_c a1 wrong_result\ndone wrong_c a2 "
+          "wrong_result\n" DONE(ok_a) "block 7 close - n4\nend 1\n",
+          5, 0 },
     };
     run_rows(rows, N_ROWS(rows));
 }

@@ -115,7 +115,8 @@ static void test_two_leases_of_a_block(void **state)
           "anchor slow_a ok\nblock 7 close slow_a n3\nend 2\n" },
         { "wrong ok_a ok_b ok_c ok_d",
           "anchor wrong wrong_result\nanchor ok_a ok\nblock 7 open ok_a n0\n"
-          "done wrong a1 wrong_result\ndone ok_a a1 ok\ndone ok_b a1 ok\ndone ok_c a1 ok\n"
+          "start wrong a2 retry\ndone wrong a1 wrong_result\ndone wrong a2 wrong_result\n"
+          "done ok_a a1 ok\ndone ok_b a1 ok\ndone ok_c a1 ok\n"
           "done ok_d a1 ok\nend 1\nanchor ok_a ok\nblock 7 close ok_a n5\nend 2\n" },
         { "ok_a crash ok_b ok_c ok_d",
           "anchor ok_a ok\nblock 7 open ok_a n0\ndone ok_a a1 ok\ncanary passed\n"
