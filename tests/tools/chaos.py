@@ -204,21 +204,23 @@ def finish(sweep, args):
 
 def write_job(args):
     job = os.path.join(args.out, "chaos.json")
-    config = os.path.join(HERE, "..", "fake", "bad_kernels.json")
+    good, copies = (os.path.abspath(os.path.join(HERE, "..", "fake", name))
+                    for name in ("bad_kernels.json", "alias.json"))
     with open(job, "w") as f:
         json.dump({"name": "chaos", "why": "kills at random moments", "operator": "grouped_conv",
-                   "kernels": [{"config": os.path.abspath(config), "filter": "fault == 'good'"}],
+                   "kernels": [{"config": good, "filter": "fault == 'good'"},
+                               {"config": copies, "filter": "fault == 'none' and split_k == 1"}],
                    "problems": [{"file": os.path.abspath(os.path.join(HERE, "..", "data",
                                                                       "chaos.csv"))}],
                    "device": {"backend": "host"},
                    "measure": {"warmup_ms": 1, "max_ms": args.cell_ms, "max_samples": 1000,
-                               "target_rse": 0,
+                               "target_rse": 0, "alias_control": 0.1,
                                "contention": {"retries": 0, "switches_per_s": 1e6, "stolen": 1,
                                               "canary": 100}},
                    "isolate": {"kernel_timeout_s": 5}}, f)
     with open(os.path.join(HERE, "..", "data", "chaos.csv")) as f:
         problems = sum(1 for _ in f) - 1
-    return {"path": job, "cells": problems * 20}
+    return {"path": job, "cells": problems * (20 + 6)}  # four of the six are aliases
 
 
 def main():
