@@ -231,13 +231,13 @@ static const char *read_dtype(const struct form *f, int64_t code, uint32_t *dtyp
     return NULL;
 }
 
-/* Factors below 2^31 give products that fit; others come back as they are, for check() to refuse.
- */
+/* Factors below 2^31 give products that fit. Otherwise the channels of one group come back, for
+ * check() to refuse; a bad g is refused before them. */
 static int64_t total(int64_t groups, int64_t per_group)
 {
     bool is_small = groups > 0 && groups <= INT32_MAX && per_group > 0 && per_group <= INT32_MAX;
 
-    return is_small ? groups * per_group : per_group < groups ? per_group : groups;
+    return is_small ? groups * per_group : per_group;
 }
 
 static void set_dims(const struct form *f, const struct command *c, struct ks_problem *p)
