@@ -196,6 +196,17 @@ static int check_used(struct ks_gen_set *s)
     return 0;
 }
 
+/* Direction, dtype and layout must be said, as in the columns of a CSV: nothing is assumed. */
+static int check_words(struct ks_gen_set *s)
+{
+    for (int target = KS_GEN_DIRECTION; target <= KS_GEN_LAYOUT; target++)
+        if (!find_name(s, words[target - KS_GEN_DIRECTION]))
+            return ks_node_fail(s->doc, s->node, s->im->err,
+                                "'%s' is missing: say it in 'let' or 'for'",
+                                words[target - KS_GEN_DIRECTION]);
+    return 0;
+}
+
 static int read_set(struct ks_gen_set *s, const struct ks_node *root)
 {
     static const char *const keys[] = { "name", "why", "for", "let", "when", NULL };
@@ -222,7 +233,9 @@ static int read_set(struct ks_gen_set *s, const struct ks_node *root)
     s->when_node = ks_node_at(s->node, "when");
     if (rc == 0 && s->when_node)
         rc = read_expr(s, s->when_node, &s->when);
-    return rc < 0 ? rc : check_used(s);
+    if (rc == 0)
+        rc = check_used(s);
+    return rc < 0 ? rc : check_words(s);
 }
 
 static int run_set(struct ks_import *im, const struct ks_json *doc, uint32_t op,

@@ -26,8 +26,10 @@ static int generate(struct ks_problem_set *set, const char *text, bool strict, s
     return -1;
 }
 
-#define DOC(sets) "{ \"operator\": \"grouped_conv\", \"sets\": [\n" sets "\n] }\n"
-#define REST      "\"di\": 1, \"wi\": \"hi\", \"z\": 1, \"y\": 1, \"x\": \"y\", \"layout\": \"nhwgc\""
+#define WORDS                                                                                      \
+    "\"let\": { \"direction\": \"forward\", \"dtype\": \"fp32\", \"layout\": \"nhwgc\" }, "
+#define DOC(sets) "{ \"operator\": \"grouped_conv\", " WORDS "\"sets\": [\n" sets "\n] }\n"
+#define REST      "\"di\": 1, \"wi\": \"hi\", \"z\": 1, \"y\": 1, \"x\": \"y\""
 
 /* "n,g,c_total,k_total,hi,y,stride_h direction dtype count" of every problem. */
 static void expect(const char *text, const char *want)
@@ -93,8 +95,8 @@ static void the_set_is_stronger_than_the_document(void **state)
 {
     (void)state;
     expect("{ \"operator\": \"grouped_conv\", \"why\": \"x\",\n"
-           "  \"let\": { \"dtype\": \"bf16\", \"k_total\": \"c_total\", \"stride_h\": \"y\", " REST
-           " },\n"
+           "  \"let\": { \"direction\": \"forward\", \"dtype\": \"bf16\", \"layout\": \"nhwgc\","
+           "             \"k_total\": \"c_total\", \"stride_h\": \"y\", " REST " },\n"
            "  \"sets\": [ { \"name\": \"a\", \"why\": \"y\", \"for\": { \"hi\": [9] },"
            "    \"let\": { \"y\": 3, \"c_total\": 7 } },\n"
            "   { \"name\": \"b\", \"for\": { \"hi\": [9], \"stride_h\": [2] },"
@@ -105,9 +107,9 @@ static void the_set_is_stronger_than_the_document(void **state)
 static void another_operator(void **state)
 {
     static const char text[] =
-        "{ \"operator\": \"gemm\", \"sets\": [ { \"name\": \"square\", \"for\": { \"m\": [8, 16],"
-        "  \"trans_a\": [0, 1] }, \"let\": { \"n\": \"m\", \"k\": \"2 * m\", \"layout\": \"nhwgc\" "
-        "} } ] }";
+        "{ \"operator\": \"gemm\", " WORDS
+        "\"sets\": [ { \"name\": \"square\", \"for\": { \"m\": [8, 16],"
+        "  \"trans_a\": [0, 1] }, \"let\": { \"n\": \"m\", \"k\": \"2 * m\" } } ] }";
     struct ks_problem_set set;
     struct ks_err err = { 0 };
 
@@ -161,6 +163,15 @@ static void errors_say_where(void **state)
         { DOC("{ \"name\": \"a\", \"let\": { \"dtype\": \"fp31\" } }"), "is no known dtype" },
         { DOC("{ \"name\": \"a\", \"when\": \"hi ==\" }"), "when:" },
         { DOC("{ \"name\": \"a\", \"when\": 3 }"), "when:" },
+        { "{ \"operator\": \"gemm\", \"sets\": [\n{ \"name\": \"a\" } ] }",
+          "set 'a': f.json:2: sets[0]: 'direction' is missing: say it in 'let' or 'for'" },
+        { "{ \"operator\": \"gemm\", \"let\": { \"direction\": \"forward\", \"layout\": \"nhwgc\" "
+          "},"
+          " \"sets\": [ { \"name\": \"a\" } ] }",
+          "'dtype' is missing" },
+        { "{ \"operator\": \"gemm\", \"let\": { \"direction\": \"forward\", \"dtype\": \"fp32\" },"
+          " \"sets\": [ { \"name\": \"a\" } ] }",
+          "'layout' is missing" },
     };
 
     (void)state;
@@ -209,8 +220,8 @@ static void too_many_combinations_are_refused(void **state)
 
     (void)state;
     ks_buf_init(&b);
-    ks_buf_printf(&b,
-                  "{ \"operator\": \"grouped_conv\", \"sets\": [ { \"name\": \"a\", \"for\": {");
+    ks_buf_printf(&b, "{ \"operator\": \"grouped_conv\", " WORDS
+                      "\"sets\": [ { \"name\": \"a\", \"for\": {");
     for (int i = 0; i < 20; i++)
         ks_buf_printf(&b, "%s\"v%d\": [1, 2]", i ? ", " : "", i);
     ks_buf_printf(&b, " }, \"let\": { \"hi\": \"v0");
