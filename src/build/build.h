@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* build.h - from instances to artefacts: units, toolchain, content-addressed cache, code identity.
  *
- * Several instances share a translation unit (27 at a time cost a sixth of one at a time). A unit
- * that fails to compile is split until the culprit is alone. Results live in the cache as one
- * directory per unit, published by rename; a manifest beside each object names its instances. */
+ * Several instances of one family, compiler and flags share a translation unit (27 at a time cost a
+ * fraction of one at a time). A unit that fails to compile is split until the culprit is alone.
+ * Results live in the cache as one directory per unit, published by rename; a manifest beside each
+ * object names its instances. Any number of processes may build into one cache: what one claims the
+ * others leave alone until it is built or its builder is gone (docs/building.md). */
 #ifndef KS_BUILD_H
 #define KS_BUILD_H
 
+#include "base/buf.h"
 #include "base/err.h"
 #include "base/hash.h"
 #include "grid/grid.h"
@@ -20,36 +23,45 @@ enum ks_artefact_state {
     KS_ART_READY,
     KS_ART_FAILED,     /* build_failed */
     KS_ART_TIMEOUT,    /* build_timeout */
-    KS_ART_UNSUPPORTED /* this CPU lacks what it needs: never compiled */
+    KS_ART_UNSUPPORTED /* never compiled: the CPU or the compiler is not there, or no source is */
 };
+extern const char *const ks_artefact_states[]; /* "missing" "ready" "build_failed" ... */
+
 struct ks_artefact { /* of one instance */
     enum ks_artefact_state state;
     char path[768];     /* shared object */
     uint8_t digest[32]; /* SHA-256 of the shared object */
     char entry[KS_INSTANCE_NAME];
-    struct ks_id128 build_id, code_id;
-    uint64_t compile_ns; /* share of the unit's compile time */
-    uint64_t object_bytes;
-    bool is_cached;   /* nothing was compiled for it in this run */
-    char reason[256]; /* first error line of the compiler */
+    struct ks_id128 build_id;
+    struct ks_id128 code_id; /* of its code and run-time arguments; zero: equal to nothing */
+    uint64_t compile_ns;     /* share of the unit's compile time */
+    uint64_t object_bytes;   /* of the shared object, which others share */
+    uint64_t code_bytes;     /* of its own functions; 0: not known */
+    const char *compiler;    /* first line of --version; "": none; borrowed from the build */
+    bool is_cached;          /* nothing was compiled for it in this run */
+    char reason[256];        /* first error line of the compiler; why it is unsupported */
 };
 
 struct ks_build_options {
     const char *cache_dir; /* NULL = $XDG_CACHE_HOME/ksweep or ~/.cache/ksweep */
     bool trust_cache;      /* accept a cache of another owner or writable by others */
-    uint32_t unit_size;    /* instances per translation unit, 0 = 27 */
+    uint32_t unit_size;    /* most instances per translation unit, 0 = 27 */
+    uint32_t n_parallel;   /* compilers at a time, of all who build this together: the units are cut
+                              so that none of them is idle while others have much left; 0 = 1 */
     uint32_t timeout_s;    /* of one compiler run, 0 = 300 */
-    const char *compiler;  /* NULL = $KSWEEP_CC or "cc" */
+    uint32_t memory_mib;   /* of one compiler run and all it starts, 0 = 4096 */
+    const char *compiler;  /* for $KSWEEP_CC; NULL = that, else what the family says, else "cc" */
 };
 
 struct ks_build; /* the plan of a grid's units and what is known of each instance */
 
 /* Plans units and reads the cache. Starts nothing. KS_EINVAL when the cache directory is not ours
- * (owner, mode) and not trusted: the message names the path and the flag. The compiler's version is
- * found by running it once through the warden. */
+ * (owner, mode) and not trusted: the message names the path and the flag. The compilers' versions
+ * are found by running each once through the warden. */
 int ks_build_create(const struct ks_grid *grid, const struct ks_build_options *opt,
                     struct ks_warden *warden, struct ks_build **b_out, struct ks_err *err);
-void ks_build_destroy(struct ks_build *b); /* NULL is fine */
+/* Gives up what it has claimed; compilers that run go on until the warden ends. NULL is fine. */
+void ks_build_destroy(struct ks_build *b);
 
 uint32_t ks_build_n_units(const struct ks_build *b);
 bool ks_build_unit_is_missing(const struct ks_build *b, uint32_t i_unit);
@@ -57,15 +69,20 @@ uint32_t ks_build_n_missing(const struct ks_build *b); /* units */
 const struct ks_artefact *ks_build_artefact(const struct ks_build *b, uint32_t i_instance);
 /* Look again at the cache for one unit (another rank built it). */
 int ks_build_refresh(struct ks_build *b, uint32_t i_unit, struct ks_err *err);
-const char *ks_build_compiler(const struct ks_build *b); /* first line of --version */
+/* First lines of --version of all compilers, "; " between them. */
+const char *ks_build_compiler(const struct ks_build *b);
 
 /* Compiling. Up to n_jobs compilers at a time through the warden. */
-int ks_build_start(struct ks_build *b, uint32_t i_unit, struct ks_err *err); /* queue a unit */
-/* Start what fits; call after start and after every child end. */
+/* Want a unit: it is compiled when its turn comes, unless somebody else has claimed it; then it is
+ * waited for. */
+int ks_build_start(struct ks_build *b, uint32_t i_unit, struct ks_err *err);
+/* Start what fits, publish what is compiled, look what others have built; call after start, after
+ * every child end, and ten times a second while n_running says that something is wanted: it also
+ * tells the others that we are alive. */
 int ks_build_step(struct ks_build *b, uint32_t n_jobs, struct ks_err *err);
 /* true when the ended child was one of ours (then it has been dealt with). */
 bool ks_build_child_ended(struct ks_build *b, const struct ks_child_end *end);
-uint32_t ks_build_n_running(const struct ks_build *b); /* units queued or running */
+uint32_t ks_build_n_running(const struct ks_build *b); /* units wanted and not finished */
 /* The next unit that finished since the last call, -1 = none. */
 int64_t ks_build_finished(struct ks_build *b);
 /* Number of compiler processes started in this life: "a second run compiles nothing". */
@@ -73,5 +90,13 @@ uint64_t ks_build_n_compiles(const struct ks_build *b);
 
 /* Instances of a unit: indices into grid->instances. */
 uint32_t ks_build_unit(const struct ks_build *b, uint32_t i_unit, const uint32_t **instances_out);
+
+/* Everything that is known of every instance. JSON: the members "compilers" [{name, command,
+ * version, reason}] and "instances" [{id, name, family, compiler, state, reason, cached, build_id,
+ * code_id, digest, compile_ns, code_bytes, object_bytes, path}] of an object that the caller has
+ * open. CSV: the same of the instances, a header first. Times in ns, sizes in bytes. */
+struct ks_jw;
+void ks_build_print_json(const struct ks_build *b, struct ks_jw *w);
+void ks_build_print_csv(const struct ks_build *b, struct ks_buf *csv_out);
 
 #endif

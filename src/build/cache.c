@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* cache.c - where compiled units lie, whose they are, and how they get there. */
 #include "build/cache.h"
+#include "build/claim.h"
 
 #include "base/clock.h"
 #include "base/file.h"
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +16,7 @@
 #include <unistd.h>
 
 #define TEMP_PREFIX  ".tmp-"
-#define TEMP_AGE_S   86400 /* a temporary directory this old was left by a killed run */
+#define TEMP_AGE_S   86400 /* one that does not say whose it is, and is this old, is nobody's */
 #define OBJECTS_MODE 0600
 
 static int choose_dir(const char *asked, char *out, size_t cap, struct ks_err *err)
@@ -53,23 +55,42 @@ static int check_owner(const struct ks_cache *c, const char *path, struct ks_err
     return 0;
 }
 
-/* Leftovers of killed runs; failing to remove them harms nobody. */
-static void sweep_temps(const struct ks_cache *c)
+/* Was it left by someone who is gone? names: ".tmp-BUILDER-XXXXXX" */
+static bool is_left(const struct ks_cache *c, const char *path, const char *name)
 {
-    DIR *d = opendir(c->dir);
-    const uint64_t now_s = ks_realtime_ns() / 1000000000u;
+    char hex[33];
+    struct ks_id128 builder;
+    struct stat st;
+    if (strncmp(name, TEMP_PREFIX, strlen(TEMP_PREFIX)) != 0 || lstat(path, &st) < 0 ||
+        st.st_uid != geteuid())
+        return false;
+    snprintf(hex, sizeof(hex), "%s", name + strlen(TEMP_PREFIX));
+    if (ks_unhex128(hex, &builder))
+        return ks_builder_is_gone(c->me.dir, builder, NULL, 0);
+    return (uint64_t)st.st_mtime + TEMP_AGE_S < ks_realtime_ns() / 1000000000u;
+}
+
+/* Failing to remove a leftover harms nobody. */
+static void sweep_temps(const struct ks_cache *c, const char *dir)
+{
+    DIR *d = opendir(dir);
     struct dirent *e;
     while (d && (e = readdir(d))) {
-        char path[800];
-        struct stat st;
-        if (strncmp(e->d_name, TEMP_PREFIX, strlen(TEMP_PREFIX)) != 0 ||
-            ks_path_join(path, sizeof(path), c->dir, e->d_name, NULL) < 0 || lstat(path, &st) < 0)
-            continue;
-        if ((uint64_t)st.st_mtime + TEMP_AGE_S < now_s && st.st_uid == geteuid())
+        char path[900];
+        if (ks_path_join(path, sizeof(path), dir, e->d_name, NULL) == 0 &&
+            is_left(c, path, e->d_name))
             (void)ks_remove_tree(path, NULL);
     }
     if (d)
         closedir(d);
+}
+
+static void sweep(const struct ks_cache *c, const char *links)
+{
+    sweep_temps(c, c->dir);
+    sweep_temps(c, links);
+    ks_claim_sweep(c->dir);
+    ks_builder_sweep(c->me.dir); /* last: the others ask for them */
 }
 
 int ks_cache_open(const char *cache_dir, bool trust, struct ks_cache *out, struct ks_err *err)
@@ -91,9 +112,15 @@ int ks_cache_open(const char *cache_dir, bool trust, struct ks_cache *out, struc
         rc = check_owner(&c, links, err);
     if (rc < 0)
         return ks_err_context(err, rc, "build cache");
-    sweep_temps(&c);
+    ks_builder_init(&c.me, c.dir);
+    sweep(&c, links);
     *out = c;
     return 0;
+}
+
+void ks_cache_close(struct ks_cache *c)
+{
+    ks_builder_leave(&c->me);
 }
 
 static int link_path(const struct ks_cache *c, struct ks_id128 build_id, char *out, size_t cap)
@@ -186,10 +213,22 @@ int ks_manifest_read(const struct ks_cache *c, struct ks_id128 unit, struct ks_m
     return 0;
 }
 
-int ks_cache_temp(const struct ks_cache *c, char *dir_out, size_t cap, struct ks_err *err)
+/* A name for something that is not finished, see is_left. */
+static int temp_path(const struct ks_cache *c, const char *dir, const char *suffix, char *out,
+                     size_t cap, struct ks_err *err)
+{
+    char hex[33], name[96];
+    ks_hex128(c->me.id, hex);
+    snprintf(name, sizeof(name), TEMP_PREFIX "%s-%s", hex, suffix);
+    return ks_path_join(out, cap, dir, name, err);
+}
+
+int ks_cache_temp(struct ks_cache *c, char *dir_out, size_t cap, struct ks_err *err)
 {
     char dir[600];
-    int rc = ks_path_join(dir, sizeof(dir), c->dir, TEMP_PREFIX "XXXXXX", err);
+    int rc = ks_builder_beat(&c->me, ks_now_ns(), err);
+    if (rc == 0)
+        rc = temp_path(c, c->dir, "XXXXXX", dir, sizeof(dir), err);
     if (rc < 0)
         return rc;
     if (!mkdtemp(dir))
@@ -201,20 +240,37 @@ int ks_cache_temp(const struct ks_cache *c, char *dir_out, size_t cap, struct ks
 static int link_instance(const struct ks_cache *c, struct ks_id128 build_id, struct ks_id128 unit,
                          struct ks_err *err)
 {
-    char path[700], fresh[768], to[64] = "../", hex[33];
+    char path[700], fresh[768], dir[700], to[64] = "../";
     ks_hex128(unit, to + 3);
-    ks_hex128(ks_id128_random(), hex);
     if (link_path(c, build_id, path, sizeof(path)) < 0)
         return ks_fail(err, KS_EINVAL, "'%s': path is too long", c->dir);
-    snprintf(fresh, sizeof(fresh), "%s/instances/.%s", c->dir, hex);
+    ks_path_dir(dir, sizeof(dir), path);
+    int rc = temp_path(c, dir, ks_path_base(path), fresh, sizeof(fresh), err);
+    if (rc < 0)
+        return rc;
     if (symlink(to, fresh) < 0)
         return ks_fail_errno(err, "'%s'", fresh);
     if (rename(fresh, path) < 0) {
-        const int rc = ks_fail_errno(err, "'%s'", path);
+        rc = ks_fail_errno(err, "'%s'", path);
         (void)unlink(fresh);
-        return rc;
     }
-    return 0;
+    return rc;
+}
+
+/* Private, and on the disk. */
+static int seal_object(const char *temp, struct ks_err *err)
+{
+    char path[800];
+    int rc = ks_path_join(path, sizeof(path), temp, KS_UNIT_OBJECT, err);
+    if (rc < 0)
+        return rc;
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return ks_fail_errno(err, "'%s'", path);
+    if (fchmod(fd, OBJECTS_MODE) < 0 || fsync(fd) < 0)
+        rc = ks_fail_errno(err, "'%s'", path);
+    (void)close(fd);
+    return rc;
 }
 
 static int write_manifest(const char *temp, const struct ks_manifest *m, struct ks_err *err)
@@ -231,16 +287,28 @@ static int write_manifest(const char *temp, const struct ks_manifest *m, struct 
     if (rc == 0 && chmod(path, OBJECTS_MODE) < 0)
         rc = ks_fail_errno(err, "'%s'", path);
     ks_buf_release(&json);
-    if (rc < 0 || m->object_bytes == 0)
+    return rc;
+}
+
+/* What is in the way goes aside first: it may be in use, and must never look half there. */
+static int replace_unit(struct ks_cache *c, const char *dir, const char *temp, struct ks_err *err)
+{
+    char aside[700];
+    int rc = ks_cache_temp(c, aside, sizeof(aside), err);
+    if (rc < 0)
         return rc;
-    rc = ks_path_join(path, sizeof(path), temp, KS_UNIT_OBJECT, err);
-    if (rc == 0 && chmod(path, OBJECTS_MODE) < 0)
-        rc = ks_fail_errno(err, "'%s'", path);
+    if (rename(dir, aside) < 0 && errno != ENOENT)
+        rc = ks_fail_errno(err, "'%s'", dir);
+    /* Not empty any more: somebody was quicker, and as good. */
+    if (rc == 0 && rename(temp, dir) < 0)
+        rc = errno == ENOTEMPTY || errno == EEXIST ? ks_remove_tree(temp, err)
+                                                   : ks_fail_errno(err, "'%s'", dir);
+    (void)ks_remove_tree(aside, NULL);
     return rc;
 }
 
 /* temp becomes the unit's directory, or goes, when a sound one is there already. */
-static int move_in(const struct ks_cache *c, const char *temp, const struct ks_manifest *m,
+static int move_in(struct ks_cache *c, const char *temp, const struct ks_manifest *m,
                    struct ks_err *err)
 {
     char dir[600];
@@ -256,20 +324,26 @@ static int move_in(const struct ks_cache *c, const char *temp, const struct ks_m
         if (has_object)
             return ks_remove_tree(temp, err);
     }
-    rc = ks_remove_tree(dir, err);
-    if (rc == 0 && rename(temp, dir) < 0)
-        rc = ks_fail_errno(err, "'%s'", dir);
-    return rc;
+    return replace_unit(c, dir, temp, err);
 }
 
-int ks_cache_publish(const struct ks_cache *c, const char *temp, const struct ks_manifest *m,
+int ks_cache_publish(struct ks_cache *c, const char *temp, const struct ks_manifest *m,
                      struct ks_err *err)
 {
-    int rc = write_manifest(temp, m, err);
+    char links[600];
+    int rc = m->object_bytes ? seal_object(temp, err) : 0;
+    if (rc == 0)
+        rc = write_manifest(temp, m, err);
     if (rc == 0)
         rc = move_in(c, temp, m, err);
+    if (rc == 0)
+        rc = ks_file_sync_dir(c->dir, err);
     for (uint32_t i = 0; i < m->n_rows && rc == 0; i++)
         rc = link_instance(c, m->rows[i].build_id, m->unit, err);
+    if (rc == 0)
+        rc = ks_path_join(links, sizeof(links), c->dir, "instances", err);
+    if (rc == 0)
+        rc = ks_file_sync_dir(links, err);
     if (rc < 0)
         (void)ks_remove_tree(temp, NULL);
     return rc < 0 ? ks_err_context(err, rc, "build cache") : 0;

@@ -3,16 +3,20 @@
  *
  *     CACHE/host/UNIT/kernels.so manifest.json      published by renaming a temporary directory
  *     CACHE/host/instances/BUILD_ID -> ../UNIT      symbolic link: where an instance was compiled
+ *     CACHE/host/.tmp-BUILDER-XXXXXX/               a unit that BUILDER compiles (builder.h)
+ *     CACHE/host/builders/ claims/                  who builds what (builder.h, claim.h)
  *
  * UNIT is the digest of the build_ids in it. Failures are units without an object. So an instance
  * is found whatever unit it was compiled in, and a changed source, flag, compiler or CPU finds
- * nothing. */
+ * nothing. Whatever moment a process dies at, a reader finds a whole unit or none; what it left is
+ * swept when the cache is opened next. */
 #ifndef KS_BUILD_CACHE_H
 #define KS_BUILD_CACHE_H
 
 #include "base/err.h"
 #include "base/hash.h"
 #include "build/build.h"
+#include "build/builder.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -23,12 +27,21 @@
 struct ks_cache {
     char dir[512]; /* CACHE/host */
     bool is_trusted;
+    struct ks_builder me;
+};
+
+enum ks_holds { /* how long a failure does */
+                KS_HOLDS_ALWAYS,
+                KS_HOLDS_LIMITS, /* until more time or memory is given */
+                KS_HOLDS_RUN     /* for those who were building when it happened */
 };
 
 struct ks_manifest_row { /* of one instance */
     char name[KS_INSTANCE_NAME];
     struct ks_id128 build_id, code_id;
     enum ks_artefact_state state; /* READY, FAILED, TIMEOUT */
+    enum ks_holds holds;          /* FAILED, TIMEOUT */
+    uint64_t code_bytes;          /* of its functions */
     char reason[256];
 };
 struct ks_manifest {
@@ -38,14 +51,18 @@ struct ks_manifest {
     uint64_t object_bytes;        /* 0: no object */
     uint64_t compile_ns;          /* of the whole unit */
     uint32_t timeout_s;           /* that a compiler run was given */
+    uint32_t memory_mib;          /* and memory */
     uint64_t created_ns;          /* real time */
     struct ks_manifest_row *rows; /* [n_rows] owned */
     uint32_t n_rows;
 };
 
-/* Creates what is missing (mode 0700). NULL = $XDG_CACHE_HOME/ksweep, else ~/.cache/ksweep.
- * KS_EINVAL when it is another user's or writable by others, unless trusted. */
+/* Creates what is missing (mode 0700), sweeps what killed runs have left. NULL =
+ * $XDG_CACHE_HOME/ksweep, else ~/.cache/ksweep. KS_EINVAL when it is another user's or writable by
+ * others, unless trusted. */
 int ks_cache_open(const char *cache_dir, bool trust, struct ks_cache *out, struct ks_err *err);
+/* Nothing is built here any more. */
+void ks_cache_close(struct ks_cache *c);
 
 /* The unit that holds an instance; KS_ENOENT (err untouched) when the cache has none. */
 int ks_cache_find(const struct ks_cache *c, struct ks_id128 build_id, struct ks_id128 *unit_out);
@@ -60,11 +77,11 @@ void ks_manifest_release(struct ks_manifest *m);
 void ks_manifest_print(const struct ks_manifest *m, struct ks_buf *json_out);
 
 /* A new private directory below the cache, for ks_cache_publish. */
-int ks_cache_temp(const struct ks_cache *c, char *dir_out, size_t cap, struct ks_err *err);
+int ks_cache_temp(struct ks_cache *c, char *dir_out, size_t cap, struct ks_err *err);
 /* Writes the manifest into `temp` (which holds the object, unless it has none), makes it unit
- * m->unit and links its instances. A unit that another process published meanwhile is kept when it
- * is sound. temp is gone afterwards, on failure too. */
-int ks_cache_publish(const struct ks_cache *c, const char *temp, const struct ks_manifest *m,
+ * m->unit and links its instances; all of it is on the disk when it returns. A unit that another
+ * process published meanwhile is kept when it is sound. temp is gone afterwards, on failure too. */
+int ks_cache_publish(struct ks_cache *c, const char *temp, const struct ks_manifest *m,
                      struct ks_err *err);
 int ks_cache_object(const struct ks_cache *c, struct ks_id128 unit, char *path_out, size_t cap,
                     struct ks_err *err);

@@ -30,6 +30,7 @@ struct walk {
     struct ks_sha256 hash;
     struct node *nodes; /* owned */
     uint32_t n_nodes, cap;
+    uint64_t n_code; /* bytes of functions */
     bool is_written; /* writable data was reached */
 };
 
@@ -274,6 +275,8 @@ static int hash_bytes(struct walk *w, const struct node *node, struct ks_err *er
     if (rc < 0)
         return rc;
     hash_u64(w, s.sh_flags & SHF_EXECINSTR);
+    if (s.sh_flags & SHF_EXECINSTR)
+        w->n_code += node->n;
     hash_u64(w, node->n);
     if (s.sh_type == SHT_NOBITS)
         return 0;
@@ -385,7 +388,7 @@ static int add_root(struct walk *w, const char *symbol, struct ks_err *err)
 }
 
 int ks_code_id(const void *object, size_t n, const char *symbol, struct ks_id128 *out,
-               struct ks_err *err)
+               uint64_t *n_bytes_out, struct ks_err *err)
 {
     struct walk w = { 0 };
     ks_sha256_init(&w.hash);
@@ -401,5 +404,6 @@ int ks_code_id(const void *object, size_t n, const char *symbol, struct ks_id128
         return rc;
     const struct ks_id128 id = ks_sha256_id128(&w.hash);
     *out = w.is_written ? (struct ks_id128){ 0, 0 } : id;
+    *n_bytes_out = w.n_code;
     return 0;
 }

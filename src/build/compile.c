@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* compile.c - compiler runs: queue, start, split what fails, until each unit is done.
+/* compile.c - compiler runs: start, split what fails, until each instance has its verdict.
  *
- *     TO_COMPILE -> COMPILING -> TO_LINK -> LINKING -> published
+ *     TO_COMPILE -> COMPILING -> TO_LINK -> LINKING -> TO_PUBLISH -> published
  * A failure of several instances becomes two halves; of one, its verdict. */
 #include "build/plan.h"
 
@@ -42,47 +42,6 @@ int ks_compile_queue(struct ks_build *b, uint32_t i_unit, const uint32_t *instan
     return 0;
 }
 
-static void report_finished(struct ks_build *b, uint32_t i_unit)
-{
-    if (b->n_finished < b->n_units)
-        b->finished[(b->finished_at + b->n_finished++) % b->n_units] = i_unit;
-}
-
-/* Takes one compilation off the queue; the unit is finished with its last. */
-static void leave_queue(struct ks_build *b, uint32_t i)
-{
-    const uint32_t i_unit = b->compiles[i].i_unit;
-    ks_compile_release(&b->compiles[i]);
-    memmove(&b->compiles[i], &b->compiles[i + 1], (b->n_compiles - i - 1) * sizeof(*b->compiles));
-    b->n_compiles--;
-    if (--b->units[i_unit].n_pending == 0)
-        report_finished(b, i_unit);
-}
-
-int ks_build_start(struct ks_build *b, uint32_t i_unit, struct ks_err *err)
-{
-    const struct ks_unit *u = &b->units[i_unit];
-    if (u->n_pending)
-        return 0;
-    uint32_t *missing = calloc(u->n, sizeof(*missing));
-    uint32_t n = 0;
-    if (!missing)
-        return ks_fail(err, KS_ENOMEM, "unit of %u instances", u->n);
-    for (uint32_t i = 0; i < u->n; i++)
-        if (b->artefacts[b->order[u->first + i]].state == KS_ART_MISSING)
-            missing[n++] = b->order[u->first + i];
-    int rc = 0;
-    if (n)
-        rc = ks_compile_queue(b, i_unit, missing, n, err);
-    else
-        report_finished(b, i_unit);
-    free(missing);
-    return rc;
-}
-
-/* Starting
- * ----------------------------------------------------------------------------------------- */
-
 static const struct ks_family *family_of(const struct ks_build *b, const struct ks_compile *c)
 {
     return &b->grid->families[b->grid->instances[c->instances[0]].i_family];
@@ -108,14 +67,18 @@ static int write_unit(struct ks_build *b, struct ks_compile *c, struct ks_err *e
 static int spawn(struct ks_build *b, struct ks_compile *c, const struct ks_argv *a,
                  enum ks_compile_phase phase, struct ks_err *err)
 {
-    /* The reason of a failure is found by its English words. */
-    const char *const env[] = { "LC_ALL=C", NULL };
+    /* The reason of a failure is found by its English words; what a killed compiler leaves is swept
+     * with the directory. */
+    char tmpdir[620];
+    const char *const env[] = { "LC_ALL=C", tmpdir, NULL };
+    snprintf(tmpdir, sizeof(tmpdir), "TMPDIR=%s", c->dir);
     const struct ks_spawn s = { .argv = a->at,
                                 .env = env,
                                 .cwd = c->dir,
                                 .fds = { -1, -1, -1, -1 },
                                 .status_fd = -1,
                                 .deadline_ns = ks_now_ns() + b->timeout_s * 1000000000ull,
+                                .rss_bytes = (uint64_t)b->memory_mib << 20,
                                 .is_quiet = true };
     int rc = ks_warden_spawn(b->warden, &s, &c->child, err);
     if (rc < 0)
@@ -125,56 +88,28 @@ static int spawn(struct ks_build *b, struct ks_compile *c, const struct ks_argv 
     return 0;
 }
 
-static int start_one(struct ks_build *b, struct ks_compile *c, struct ks_err *err)
+int ks_compile_start(struct ks_build *b, struct ks_compile *c, struct ks_err *err)
 {
+    const struct ks_toolchain *t = ks_build_toolchain(b, c->instances[0]);
     struct ks_argv a;
+    struct ks_buf flags;
     int rc;
     if (c->phase == KS_TO_LINK) {
-        rc = ks_toolchain_link(&b->tool, &a, err);
+        rc = ks_toolchain_link(t, &a, err);
         return rc < 0 ? rc : spawn(b, c, &a, KS_LINKING, err);
     }
-    rc = write_unit(b, c, err);
+    ks_buf_init(&flags);
+    ks_build_flags(b, c->instances[0], &flags);
+    rc = ks_buf_ok(&flags) ? write_unit(b, c, err) : ks_fail(err, KS_ENOMEM, "compiler's flags");
     if (rc == 0)
-        rc = ks_toolchain_compile(&b->tool, family_of(b, c)->extra_flags, &a, err);
+        rc = ks_toolchain_compile(t, ks_buf_text(&flags), &a, err);
+    ks_buf_release(&flags);
     return rc < 0 ? rc : spawn(b, c, &a, KS_COMPILING, err);
 }
 
-static bool is_running(const struct ks_compile *c)
+bool ks_compile_is_running(const struct ks_compile *c)
 {
     return c->phase == KS_COMPILING || c->phase == KS_LINKING;
-}
-
-/* What is nearest to its end first. */
-static struct ks_compile *next_waiting(struct ks_build *b)
-{
-    struct ks_compile *found = NULL;
-    for (uint32_t i = 0; i < b->n_compiles; i++) {
-        struct ks_compile *c = &b->compiles[i];
-        if (!is_running(c) && (!found || (c->phase == KS_TO_LINK && found->phase != KS_TO_LINK)))
-            found = c;
-    }
-    return found;
-}
-
-int ks_build_step(struct ks_build *b, uint32_t n_jobs, struct ks_err *err)
-{
-    uint32_t n = 0;
-    if (b->pending.code) {
-        const struct ks_err why = b->pending;
-        b->pending.code = KS_OK;
-        return ks_fail(err, why.code, "%s", why.text);
-    }
-    for (uint32_t i = 0; i < b->n_compiles; i++)
-        n += is_running(&b->compiles[i]);
-    for (; n < n_jobs; n++) {
-        struct ks_compile *c = next_waiting(b);
-        if (!c)
-            return 0;
-        int rc = start_one(b, c, err);
-        if (rc < 0)
-            return ks_err_context(err, rc, "starting a compiler");
-    }
-    return 0;
 }
 
 /* Ending
@@ -190,13 +125,29 @@ static int split(struct ks_build *b, uint32_t i, struct ks_err *err)
     return rc;
 }
 
-/* Is it the instance's fault, to be remembered? A full disk or a compiler killed for memory is
- * not. */
-static bool is_final(const struct ks_child_end *end, const char *reason)
+/* Whose fault is it? A full disk, or a compiler killed for memory that others use, is not the
+ * instance's. */
+static enum ks_holds how_long(const struct ks_child_end *end, const char *reason)
 {
-    return (end->how == KS_END_EXITED && !strstr(reason, "No space left") &&
-            !strstr(reason, "Killed signal") && !strstr(reason, "out of memory")) ||
-           end->how == KS_END_DEADLINE;
+    if (end->how == KS_END_DEADLINE || end->how == KS_END_MEMORY)
+        return KS_HOLDS_LIMITS;
+    return end->how == KS_END_EXITED && !strstr(reason, "No space left") &&
+                   !strstr(reason, "Killed signal") && !strstr(reason, "out of memory")
+               ? KS_HOLDS_ALWAYS
+               : KS_HOLDS_RUN;
+}
+
+static void put_reason(const struct ks_build *b, const struct ks_child_end *end, char *out,
+                       size_t cap)
+{
+    if (end->how == KS_END_DEADLINE)
+        snprintf(out, cap, "the compiler ran longer than %u s", b->timeout_s);
+    else if (end->how == KS_END_MEMORY)
+        snprintf(out, cap, "the compiler exceeded %u MiB", b->memory_mib);
+    else if (end->how == KS_END_EXITED)
+        ks_toolchain_reason(end->tail, end->n_tail, out, cap);
+    else
+        snprintf(out, cap, "the compiler died: %s %d", ks_end_text(end->how), end->code);
 }
 
 static int deal_with_failure(struct ks_build *b, uint32_t i, const struct ks_child_end *end,
@@ -206,65 +157,26 @@ static int deal_with_failure(struct ks_build *b, uint32_t i, const struct ks_chi
     char reason[256];
     if (end->how == KS_END_NO_EXEC)
         return ks_fail(err, KS_ENOENT, "the compiler '%s' cannot be started any more",
-                       b->tool.command);
+                       ks_build_toolchain(b, c->instances[0])->command);
     if (end->how == KS_END_KILLED)
         return ks_fail(err, KS_EINTR, "the compiler was stopped");
     if (c->n > 1)
         return split(b, i, err);
-    if (end->how == KS_END_DEADLINE) {
-        snprintf(reason, sizeof(reason), "the compiler ran longer than %u s", b->timeout_s);
-        return ks_compile_fail(b, c, KS_ART_TIMEOUT, reason, true, err);
-    }
-    if (end->how == KS_END_SIGNALED || end->how == KS_END_ABANDONED)
-        snprintf(reason, sizeof(reason), "the compiler died: %s %d", ks_end_text(end->how),
-                 end->code);
-    else
-        ks_toolchain_reason(end->tail, end->n_tail, reason, sizeof(reason));
-    return ks_compile_fail(b, c, KS_ART_FAILED, reason, is_final(end, reason), err);
+    put_reason(b, end, reason, sizeof(reason));
+    return ks_compile_fail(b, c, end->how == KS_END_DEADLINE ? KS_ART_TIMEOUT : KS_ART_FAILED,
+                           how_long(end, reason), reason, err);
 }
 
-bool ks_build_child_ended(struct ks_build *b, const struct ks_child_end *end)
+bool ks_compile_ended(struct ks_build *b, uint32_t i, const struct ks_child_end *end, int *rc_out,
+                      struct ks_err *err)
 {
-    uint32_t i = 0;
-    while (i < b->n_compiles &&
-           !(is_running(&b->compiles[i]) && b->compiles[i].child == end->child))
-        i++;
-    if (i == b->n_compiles)
-        return false;
     struct ks_compile *c = &b->compiles[i];
-    const bool ok = end->how == KS_END_EXITED && end->code == 0;
     c->compile_ns += end->wall_ns;
-    if (ok && c->phase == KS_COMPILING) {
-        c->phase = KS_TO_LINK;
-        return true;
+    *rc_out = 0;
+    if (end->how == KS_END_EXITED && end->code == 0) {
+        c->phase = c->phase == KS_COMPILING ? KS_TO_LINK : KS_TO_PUBLISH;
+        return false;
     }
-    struct ks_err why = { .code = KS_OK };
-    const int rc = ok ? ks_compile_publish(b, c, &why) : deal_with_failure(b, i, end, &why);
-    if (rc < 0)
-        b->pending = why;
-    leave_queue(b, i);
+    *rc_out = deal_with_failure(b, i, end, err);
     return true;
-}
-
-uint32_t ks_build_n_running(const struct ks_build *b)
-{
-    uint32_t n = 0;
-    for (uint32_t i = 0; i < b->n_units; i++)
-        n += b->units[i].n_pending > 0;
-    return n;
-}
-
-int64_t ks_build_finished(struct ks_build *b)
-{
-    if (!b->n_finished)
-        return -1;
-    const uint32_t i_unit = b->finished[b->finished_at];
-    b->finished_at = (b->finished_at + 1) % b->n_units;
-    b->n_finished--;
-    return i_unit;
-}
-
-uint64_t ks_build_n_compiles(const struct ks_build *b)
-{
-    return b->n_started;
 }

@@ -7,10 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SCHEMA 1
+#define SCHEMA 2
 
 static const char *const state_names[] = {
     [KS_ART_READY] = "ready", [KS_ART_FAILED] = "build_failed", [KS_ART_TIMEOUT] = "build_timeout"
+};
+
+static const char *const holds_names[] = {
+    [KS_HOLDS_ALWAYS] = "always", [KS_HOLDS_LIMITS] = "limits", [KS_HOLDS_RUN] = "run"
 };
 
 void ks_manifest_release(struct ks_manifest *m)
@@ -41,6 +45,8 @@ static void put_row(struct ks_jw *w, const struct ks_manifest_row *r)
     put_id(w, "build_id", r->build_id);
     put_id(w, "code_id", r->code_id);
     ks_jw_str(w, "state", state_names[r->state]);
+    ks_jw_str(w, "holds", holds_names[r->holds]);
+    ks_jw_u64(w, "code_bytes", r->code_bytes);
     ks_jw_str(w, "reason", r->reason);
     ks_jw_close(w, '}');
 }
@@ -57,6 +63,7 @@ void ks_manifest_print(const struct ks_manifest *m, struct ks_buf *json_out)
     ks_jw_u64(&w, "object_bytes", m->object_bytes);
     ks_jw_u64(&w, "compile_ns", m->compile_ns);
     ks_jw_int(&w, "timeout_s", m->timeout_s);
+    ks_jw_int(&w, "memory_mib", m->memory_mib);
     ks_jw_u64(&w, "created_ns", m->created_ns);
     ks_jw_open(&w, "instances", '[');
     for (uint32_t i = 0; i < m->n_rows; i++)
@@ -133,18 +140,18 @@ static void get_digest(struct reader *r, const char *key, uint8_t digest[32])
     }
 }
 
-static void get_state(struct reader *r, enum ks_artefact_state *out)
+/* A text that is one of names[first..last]. */
+static int get_name(struct reader *r, const char *key, const char *const *names, int first,
+                    int last)
 {
     char text[24] = "";
-    get_text(r, "state", text, sizeof(text));
-    for (size_t i = KS_ART_READY; i <= KS_ART_TIMEOUT && r->rc == 0; i++) {
-        if (strcmp(text, state_names[i]) == 0) {
-            *out = (enum ks_artefact_state)i;
-            return;
-        }
-    }
+    get_text(r, key, text, sizeof(text));
+    for (int i = first; i <= last && r->rc == 0; i++)
+        if (strcmp(text, names[i]) == 0)
+            return i;
     if (r->rc == 0)
-        r->rc = ks_node_fail(r->doc, need(r, "state"), r->err, "no state is called '%s'", text);
+        r->rc = ks_node_fail(r->doc, need(r, key), r->err, "no %s is called '%s'", key, text);
+    return first;
 }
 
 static int read_rows(const struct ks_json *doc, const struct ks_node *list, struct ks_manifest *m,
@@ -162,7 +169,11 @@ static int read_rows(const struct ks_json *doc, const struct ks_node *list, stru
         get_text(&r, "name", row->name, sizeof(row->name));
         get_id(&r, "build_id", &row->build_id);
         get_id(&r, "code_id", &row->code_id);
-        get_state(&r, &row->state);
+        row->state = (enum ks_artefact_state)get_name(&r, "state", state_names, KS_ART_READY,
+                                                      KS_ART_TIMEOUT);
+        row->holds =
+            (enum ks_holds)get_name(&r, "holds", holds_names, KS_HOLDS_ALWAYS, KS_HOLDS_RUN);
+        get_u64(&r, "code_bytes", INT64_MAX, &row->code_bytes);
         get_text(&r, "reason", row->reason, sizeof(row->reason));
         if (r.rc < 0)
             return r.rc;
@@ -173,7 +184,7 @@ static int read_rows(const struct ks_json *doc, const struct ks_node *list, stru
 static int read_document(const struct ks_json *doc, struct ks_manifest *m, struct ks_err *err)
 {
     struct reader r = { doc, ks_json_root(doc), err, 0 };
-    uint64_t schema = 0, timeout_s = 0;
+    uint64_t schema = 0, timeout_s = 0, memory_mib = 0;
     if (ks_node_kind(r.obj) != KS_JSON_OBJECT)
         return ks_node_fail(doc, r.obj, err, "an object expected");
     get_u64(&r, "schema", INT64_MAX, &schema);
@@ -185,8 +196,10 @@ static int read_document(const struct ks_json *doc, struct ks_manifest *m, struc
     get_u64(&r, "object_bytes", INT64_MAX, &m->object_bytes);
     get_u64(&r, "compile_ns", INT64_MAX, &m->compile_ns);
     get_u64(&r, "timeout_s", UINT32_MAX, &timeout_s);
+    get_u64(&r, "memory_mib", UINT32_MAX, &memory_mib);
     get_u64(&r, "created_ns", INT64_MAX, &m->created_ns);
     m->timeout_s = (uint32_t)timeout_s;
+    m->memory_mib = (uint32_t)memory_mib;
     const struct ks_node *list = need(&r, "instances");
     return r.rc < 0 ? r.rc : read_rows(doc, list, m, err);
 }

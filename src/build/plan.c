@@ -2,15 +2,21 @@
 /* plan.c - units of a grid, and what the cache knows of each instance. */
 #include "build/plan.h"
 
-#include "base/file.h"
+#include "base/clock.h"
 #include "build/unit.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define UNIT_SIZE 27u
-#define TIMEOUT_S 300u
+#define TIMEOUT_S  300u
+#define MEMORY_MIB 4096u
+
+const char *const ks_artefact_states[] = { [KS_ART_MISSING] = "missing",
+                                           [KS_ART_READY] = "ready",
+                                           [KS_ART_FAILED] = "build_failed",
+                                           [KS_ART_TIMEOUT] = "build_timeout",
+                                           [KS_ART_UNSUPPORTED] = "unsupported" };
 
 /* Does the job's device run what we compile? A simulated one takes every instance as it is. */
 static bool is_compiled(const struct ks_build *b)
@@ -18,10 +24,17 @@ static bool is_compiled(const struct ks_build *b)
     return strcmp(ks_job_backends[b->grid->job.device.backend], "sim") != 0;
 }
 
-static bool is_buildable(const struct ks_build *b, uint32_t i_instance)
+const struct ks_toolchain *ks_build_toolchain(const struct ks_build *b, uint32_t i_instance)
 {
-    const enum ks_artefact_state s = b->artefacts[i_instance].state;
-    return is_compiled(b) && s != KS_ART_UNSUPPORTED;
+    return &b->tools.tools[b->tools.of[i_instance]].chain;
+}
+
+void ks_build_flags(const struct ks_build *b, uint32_t i_instance, struct ks_buf *text_out)
+{
+    const struct ks_instance *inst = &b->grid->instances[i_instance];
+    const struct ks_family *f = &b->grid->families[inst->i_family];
+    ks_buf_printf(text_out, "%s ", f->extra_flags);
+    ks_instance_flags(f, inst, text_out);
 }
 
 /* Identity ----------------------------------------------------------------------------------------
@@ -38,9 +51,10 @@ static int identify(struct ks_build *b, const struct ks_id128 *sources, uint32_t
     struct ks_buf text;
     ks_buf_init(&text);
     ks_hex128(sources[inst->i_family], sources_hex);
-    ks_hex128(b->tool.id, tool_hex);
-    ks_buf_printf(&text, "unit 1\nsources %s\ntoolchain %s\nflags %s\nname %s\n", sources_hex,
-                  tool_hex, f->extra_flags, inst->name);
+    ks_hex128(ks_build_toolchain(b, i)->id, tool_hex);
+    ks_buf_printf(&text, "unit 2\nsources %s\ntoolchain %s\nflags ", sources_hex, tool_hex);
+    ks_build_flags(b, i, &text);
+    ks_buf_printf(&text, "\nname %s\n", inst->name);
     ks_instance_canonical(f, inst, &text);
     ks_buf_printf(&text, "\n");
     ks_unit_macros(f, inst, &text);
@@ -56,10 +70,16 @@ static int identify_all(struct ks_build *b, struct ks_err *err)
     const struct ks_grid *g = b->grid;
     struct ks_id128 *sources = calloc(g->n_families + 1u, sizeof(*sources));
     int rc = sources ? 0 : ks_fail(err, KS_ENOMEM, "identities of %u families", g->n_families);
-    for (uint32_t f = 0; f < g->n_families && rc == 0; f++)
-        rc = ks_unit_sources(&g->families[f], b->tool.abi_path, &sources[f], err);
-    for (uint32_t i = 0; i < g->n_instances && rc == 0; i++)
-        rc = identify(b, sources, i, err);
+    for (uint32_t i = 0; i < g->n_instances && rc == 0; i++) {
+        const uint32_t f = g->instances[i].i_family;
+        if (b->artefacts[i].state == KS_ART_UNSUPPORTED)
+            continue;
+        if (ks_id128_is_zero(sources[f]))
+            rc = ks_unit_sources(&g->families[f], ks_build_toolchain(b, i)->abi_path, &sources[f],
+                                 err);
+        if (rc == 0)
+            rc = identify(b, sources, i, err);
+    }
     free(sources);
     return rc;
 }
@@ -75,16 +95,22 @@ static const struct ks_manifest_row *find_row(const struct ks_manifest *m, struc
     return NULL;
 }
 
-/* What the manifest says of an instance becomes its artefact. A timeout holds only for as long a
- * time as is given now. */
+static bool still_holds(const struct ks_build *b, const struct ks_manifest *m,
+                        const struct ks_manifest_row *row)
+{
+    if (row->holds == KS_HOLDS_LIMITS)
+        return m->timeout_s >= b->timeout_s && m->memory_mib >= b->memory_mib;
+    return row->holds == KS_HOLDS_ALWAYS || m->created_ns >= b->created_ns;
+}
+
+/* What the manifest says of an instance becomes its artefact. */
 static int take_row(struct ks_build *b, uint32_t i, const struct ks_manifest *m, bool is_cached,
                     struct ks_err *err)
 {
     struct ks_artefact *a = &b->artefacts[i];
     const struct ks_manifest_row *row = find_row(m, a->build_id);
     const bool is_ready = row && row->state == KS_ART_READY;
-    if (!row || (is_ready && m->object_bytes == 0) ||
-        (row->state == KS_ART_TIMEOUT && m->timeout_s < b->timeout_s))
+    if (!row || (is_ready && m->object_bytes == 0) || (!is_ready && !still_holds(b, m, row)))
         return 0;
     struct ks_artefact got = *a;
     if (is_ready) {
@@ -93,6 +119,7 @@ static int take_row(struct ks_build *b, uint32_t i, const struct ks_manifest *m,
             return rc;
         memcpy(got.digest, m->digest, sizeof(got.digest));
         got.code_id = row->code_id;
+        got.code_bytes = row->code_bytes;
         got.object_bytes = m->object_bytes;
     }
     got.state = row->state;
@@ -132,45 +159,8 @@ static int look_up(struct ks_build *b, const uint32_t *list, uint32_t n, bool is
     return rc;
 }
 
-/* Units
- * -------------------------------------------------------------------------------------------- */
-
-/* Consecutive instances of one family from order[at], and into how many units they go. */
-static uint32_t family_run(const struct ks_build *b, uint32_t at, uint32_t n_order)
-{
-    const struct ks_instance *inst = b->grid->instances;
-    uint32_t n = 1;
-    while (at + n < n_order && inst[b->order[at + n]].i_family == inst[b->order[at]].i_family)
-        n++;
-    return n;
-}
-
-/* Units of nearly equal size: compilers run side by side. */
-static void cut_units(struct ks_build *b, uint32_t n_order, uint32_t unit_size)
-{
-    uint32_t at = 0;
-    while (at < n_order) {
-        const uint32_t n = family_run(b, at, n_order);
-        const uint32_t pieces = (n + unit_size - 1) / unit_size;
-        for (uint32_t i = 0; i < pieces; i++) {
-            const uint32_t from = (uint32_t)((uint64_t)n * i / pieces);
-            const uint32_t to = (uint32_t)((uint64_t)n * (i + 1) / pieces);
-            b->units[b->n_units++] = (struct ks_unit){ .first = at + from, .n = to - from };
-        }
-        at += n;
-    }
-}
-
-/* By family, in the config's order: the same units on every rank. */
-static uint32_t sort_by_family(struct ks_build *b)
-{
-    uint32_t n = 0;
-    for (uint32_t f = 0; f < b->grid->n_families; f++)
-        for (uint32_t i = 0; i < b->grid->n_instances; i++)
-            if (b->grid->instances[i].i_family == f && is_buildable(b, i))
-                b->order[n++] = i;
-    return n;
-}
+/* The plan
+ * ---------------------------------------------------------------------------------------- */
 
 static int allocate(struct ks_build *b, struct ks_err *err)
 {
@@ -181,17 +171,53 @@ static int allocate(struct ks_build *b, struct ks_err *err)
     b->finished = calloc(n, sizeof(*b->finished));
     if (!b->artefacts || !b->order || !b->units || !b->finished)
         return ks_fail(err, KS_ENOMEM, "build plan of %u instances", b->grid->n_instances);
+    return 0;
+}
+
+/* What can be said of the instances without looking at the cache. */
+static void judge_instances(struct ks_build *b)
+{
     for (uint32_t i = 0; i < b->grid->n_instances; i++) {
         const struct ks_instance *inst = &b->grid->instances[i];
+        const struct ks_family *f = &b->grid->families[inst->i_family];
         struct ks_artefact *a = &b->artefacts[i];
+        const struct ks_tool *t =
+            b->tools.of && b->tools.of[i] != KS_NO_TOOL ? &b->tools.tools[b->tools.of[i]] : NULL;
+        a->compiler = t ? t->chain.version : "";
         snprintf(a->entry, sizeof(a->entry), "%s", inst->name);
         snprintf(a->reason, sizeof(a->reason), "%s", inst->missing);
-        if (inst->missing[0])
+        if (!inst->missing[0] && t)
+            snprintf(a->reason, sizeof(a->reason), "%s", t->missing);
+        if (!inst->missing[0] && !f->source[0] && is_compiled(b))
+            snprintf(a->reason, sizeof(a->reason),
+                     "family %s has no kernel of its own: a plug-in supplies it", f->name);
+        if (a->reason[0])
             a->state = KS_ART_UNSUPPORTED;
         else if (!is_compiled(b))
             a->state = KS_ART_READY;
     }
-    return 0;
+}
+
+static int make_plan(struct ks_build *b, const struct ks_build_options *opt, struct ks_err *err)
+{
+    int rc = allocate(b, err);
+    if (rc == 0 && is_compiled(b)) {
+        rc = ks_cache_open(opt->cache_dir, opt->trust_cache, &b->cache, err);
+        if (rc == 0)
+            rc = ks_toolset_find(b->grid, opt->compiler, b->warden, &b->tools, err);
+    }
+    if (rc < 0)
+        return rc;
+    judge_instances(b);
+    if (!is_compiled(b))
+        return 0;
+    rc = identify_all(b, err);
+    if (rc == 0)
+        rc = ks_units_cut(b, opt->unit_size, opt->n_parallel, err);
+    if (rc < 0 || !b->n_units)
+        return rc;
+    const struct ks_unit *last = &b->units[b->n_units - 1];
+    return look_up(b, b->order, last->first + last->n, true, err);
 }
 
 int ks_build_create(const struct ks_grid *grid, const struct ks_build_options *opt,
@@ -206,20 +232,9 @@ int ks_build_create(const struct ks_grid *grid, const struct ks_build_options *o
     b->grid = grid;
     b->warden = warden;
     b->timeout_s = opt->timeout_s ? opt->timeout_s : TIMEOUT_S;
-    int rc = allocate(b, err);
-    if (rc < 0 || !is_compiled(b))
-        goto out;
-    rc = ks_cache_open(opt->cache_dir, opt->trust_cache, &b->cache, err);
-    if (rc == 0)
-        rc = ks_toolchain_find(opt->compiler, grid->job.device.arch_text, warden, &b->tool, err);
-    if (rc == 0)
-        rc = identify_all(b, err);
-    if (rc < 0)
-        goto out;
-    const uint32_t n = sort_by_family(b);
-    cut_units(b, n, opt->unit_size ? opt->unit_size : UNIT_SIZE);
-    rc = look_up(b, b->order, n, true, err);
-out:
+    b->memory_mib = opt->memory_mib ? opt->memory_mib : MEMORY_MIB;
+    b->created_ns = ks_realtime_ns();
+    int rc = make_plan(b, opt, err);
     if (rc < 0) {
         ks_build_destroy(b);
         return rc;
@@ -234,6 +249,12 @@ void ks_build_destroy(struct ks_build *b)
         return;
     for (uint32_t i = 0; i < b->n_compiles; i++)
         ks_compile_release(&b->compiles[i]);
+    for (uint32_t i = 0; i < b->n_units; i++)
+        if (b->units[i].claim.generation)
+            ks_claim_release(b->cache.dir, &b->units[i].claim);
+    ks_cache_close(&b->cache);
+    ks_builder_watch_release(&b->watch);
+    ks_toolset_release(&b->tools);
     free(b->compiles);
     free(b->artefacts);
     free(b->order);
@@ -280,7 +301,7 @@ uint32_t ks_build_unit(const struct ks_build *b, uint32_t i_unit, const uint32_t
 
 const char *ks_build_compiler(const struct ks_build *b)
 {
-    return b->tool.version;
+    return b->tools.compilers;
 }
 
 int ks_build_refresh(struct ks_build *b, uint32_t i_unit, struct ks_err *err)

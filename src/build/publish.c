@@ -18,9 +18,11 @@ static int begin(const struct ks_build *b, const struct ks_compile *c, struct ks
     struct ks_sha256 h;
     *m = (struct ks_manifest){ .compile_ns = c->compile_ns,
                                .timeout_s = b->timeout_s,
+                               .memory_mib = b->memory_mib,
                                .created_ns = ks_realtime_ns(),
                                .n_rows = c->n };
-    snprintf(m->compiler, sizeof(m->compiler), "%s", b->tool.version);
+    snprintf(m->compiler, sizeof(m->compiler), "%s",
+             ks_build_toolchain(b, c->instances[0])->version);
     m->rows = calloc(c->n, sizeof(*m->rows));
     if (!m->rows)
         return ks_fail(err, KS_ENOMEM, "manifest of %u instances", c->n);
@@ -45,19 +47,44 @@ static int read_in(const char *dir, const char *name, struct ks_buf *out, struct
     return rc < 0 ? rc : ks_file_read(path, out, err);
 }
 
-static int identify_code(const struct ks_compile *c, struct ks_manifest *m, struct ks_err *err)
+/* The same code with other arguments, or held to other rounding, is another thing. */
+static int add_arguments(const struct ks_build *b, uint32_t i_instance, struct ks_id128 *code_id,
+                         struct ks_err *err)
+{
+    const struct ks_instance *inst = &b->grid->instances[i_instance];
+    const struct ks_family *f = &b->grid->families[inst->i_family];
+    const enum ks_numerics numerics = ks_instance_numerics(f, inst);
+    char hex[33];
+    struct ks_buf text;
+    ks_buf_init(&text);
+    ks_instance_arguments(f, inst, &text);
+    const bool is_plain = text.len == 0 && numerics == KS_NUMERICS_FP32;
+    ks_hex128(*code_id, hex);
+    ks_buf_printf(&text, " numerics %d code %s", (int)numerics, hex);
+    const bool ok = ks_buf_ok(&text);
+    if (ok && !is_plain && !ks_id128_is_zero(*code_id))
+        *code_id = ks_id128(text.data, text.len);
+    ks_buf_release(&text);
+    return ok ? 0 : ks_fail(err, KS_ENOMEM, "identity of code");
+}
+
+static int identify_code(const struct ks_build *b, const struct ks_compile *c,
+                         struct ks_manifest *m, struct ks_err *err)
 {
     struct ks_buf object;
     ks_buf_init(&object);
     int rc = read_in(c->dir, "unit.o", &object, err);
     for (uint32_t i = 0; i < m->n_rows && rc == 0; i++) {
+        struct ks_manifest_row *row = &m->rows[i];
         char symbol[32];
         ks_unit_symbol(i, symbol);
-        rc = ks_code_id(object.data, object.len, symbol, &m->rows[i].code_id, err);
+        rc = ks_code_id(object.data, object.len, symbol, &row->code_id, &row->code_bytes, err);
         if (rc == KS_EFORMAT)
             rc = 0; /* not understood: stays zero, like what is never aliased */
+        if (rc == 0)
+            rc = add_arguments(b, c->instances[i], &row->code_id, err);
         if (rc < 0)
-            rc = ks_err_context(err, rc, "code of '%s'", m->rows[i].name);
+            rc = ks_err_context(err, rc, "code of '%s'", row->name);
     }
     ks_buf_release(&object);
     return rc;
@@ -92,6 +119,7 @@ static int fill_artefacts(struct ks_build *b, const struct ks_compile *c,
         struct ks_artefact *a = &b->artefacts[c->instances[i]];
         a->state = m->rows[i].state;
         a->code_id = m->rows[i].code_id;
+        a->code_bytes = m->rows[i].code_bytes;
         a->compile_ns = m->compile_ns / m->n_rows;
         a->object_bytes = m->object_bytes;
         a->is_cached = false;
@@ -108,7 +136,7 @@ int ks_compile_publish(struct ks_build *b, struct ks_compile *c, struct ks_err *
     struct ks_manifest m;
     int rc = begin(b, c, &m, err);
     if (rc == 0)
-        rc = identify_code(c, &m, err);
+        rc = identify_code(b, c, &m, err);
     if (rc == 0)
         rc = digest_object(c, &m, err);
     if (rc == 0)
@@ -130,16 +158,16 @@ int ks_compile_publish(struct ks_build *b, struct ks_compile *c, struct ks_err *
 }
 
 int ks_compile_fail(struct ks_build *b, struct ks_compile *c, enum ks_artefact_state state,
-                    const char *reason, bool is_final, struct ks_err *err)
+                    enum ks_holds holds, const char *reason, struct ks_err *err)
 {
     struct ks_artefact *a = &b->artefacts[c->instances[0]];
     struct ks_manifest m;
     int rc = begin(b, c, &m, err);
     if (rc == 0) {
         m.rows[0].state = state;
+        m.rows[0].holds = holds;
         snprintf(m.rows[0].reason, sizeof(m.rows[0].reason), "%s", reason);
-        if (is_final)
-            rc = ks_cache_publish(&b->cache, c->dir, &m, err);
+        rc = ks_cache_publish(&b->cache, c->dir, &m, err);
     }
     ks_manifest_release(&m);
     if (rc < 0)

@@ -9,7 +9,6 @@
 #include <poll.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define VERSION_TIMEOUT_NS 60000000000ull
@@ -20,9 +19,12 @@ static const char compile_flags[] =
     "-O3 -march=%s -ffp-contract=fast -fno-math-errno -fno-trapping-math -fPIC "
     "-fvisibility=hidden -ffunction-sections -fdata-sections -w -Wfatal-errors "
     "-fdiagnostics-color=never";
-/* Two instances with equal code stay two functions: code must not depend on the company it is
- * compiled in. clang does not merge and does not know the flags. */
-static const char gcc_flags[] = " -fno-ipa-icf -fno-diagnostics-show-caret";
+/* An instance's code must not depend on the company it is compiled in: two functions of equal code
+ * stay two, and no limit on how a whole file may grow decides what is inlined. clang merges
+ * nothing, has no such limit and does not know the flags. */
+static const char gcc_flags[] =
+    " -fno-ipa-icf --param=large-unit-insns=1000000000 --param=ipa-cp-large-unit-insns=1000000000 "
+    "-fno-diagnostics-show-caret";
 static const char link_flags[] = "-shared -Wl,-z,defs -Wl,--build-id=none";
 
 static int add_words(struct ks_argv *a, const char *words, struct ks_err *err)
@@ -155,6 +157,14 @@ static int ask_version(const struct ks_toolchain *t, struct ks_warden *w, struct
     return 0;
 }
 
+/* What stands behind the compiler's name in the command: "gcc -m32", "ccache clang". */
+static const char *further_words(const char *command)
+{
+    command += strspn(command, " \t");
+    command += strcspn(command, " \t");
+    return command + strspn(command, " \t");
+}
+
 /* Lines of /proc/cpuinfo that -march=native looks at; the microcode's revision is not one. */
 static void put_cpu(const char *cpuinfo, struct ks_buf *out)
 {
@@ -194,8 +204,8 @@ static int identify(struct ks_toolchain *t, const char *arch, const struct ks_ch
 {
     struct ks_buf text;
     ks_buf_init(&text);
-    ks_buf_printf(&text, "compiler %.*s\nflags %s\nlink %s\n", (int)end->n_tail, end->tail,
-                  t->flags, link_flags);
+    ks_buf_printf(&text, "compiler %.*s\nwords %s\nflags %s\nlink %s\n", (int)end->n_tail,
+                  end->tail, further_words(t->command), t->flags, link_flags);
     int rc = put_target(arch, &text, err);
     if (rc == 0 && !ks_buf_ok(&text))
         rc = ks_fail(err, KS_ENOMEM, "identity of the compiler");
@@ -205,20 +215,11 @@ static int identify(struct ks_toolchain *t, const char *arch, const struct ks_ch
     return rc;
 }
 
-static const char *chosen_command(const char *command)
-{
-    if (command && *command)
-        return command;
-    command = getenv("KSWEEP_CC");
-    return command && *command ? command : "cc";
-}
-
 int ks_toolchain_find(const char *command, const char *arch, struct ks_warden *w,
                       struct ks_toolchain *out, struct ks_err *err)
 {
     struct ks_toolchain t = { .command = "" };
     struct ks_child_end end = { .n_tail = 0 };
-    command = chosen_command(command);
     if (strlen(command) >= sizeof(t.command) || strlen(arch) > 60 || strpbrk(arch, " \t%"))
         return ks_fail(err, KS_EINVAL, "compiler '%s' or architecture '%s': too long or not a name",
                        command, arch);

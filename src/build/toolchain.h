@@ -14,12 +14,12 @@ struct ks_toolchain {
     char command[512];     /* "cc", "ccache gcc-12": words split at blanks */
     char version[160];     /* first line of --version */
     char flags[512];       /* of a compilation, words split at blanks; part of every build_id */
-    struct ks_id128 id;    /* command's version text, flags, link flags, target CPU */
+    struct ks_id128 id;    /* its version text, flags, link flags, target CPU; not its path */
     char include_dir[768]; /* where abi.h lies */
     char abi_path[800];
 };
 
-/* @command [in] NULL: $KSWEEP_CC, else "cc"
+/* @command [in] words separated by blanks
  * @arch    [in] "native", or a name for -march=
  * Runs the compiler once, with --version, through the warden, and waits for it; nothing else may be
  * running under that warden. KS_ENOENT when there is no such compiler, with the fix. */

@@ -11,10 +11,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 struct config {
-    const char *cache, *compiler;
-    uint32_t jobs, unit_size, timeout_s;
+    const char *cache, *compiler, *manifest;
+    uint32_t jobs, unit_size, timeout_s, memory_mib;
     bool trust_cache, json;
 };
 #define AT(member) offsetof(struct config, member)
@@ -27,7 +28,7 @@ static const struct ks_opt opts[] = {
       .min = 0,
       .max = 1024,
       .arg = "N",
-      .help = "compilers at a time; 0 = as many as CPUs" },
+      .help = "compilers at a time, of each rank; 0 = its share of the CPUs" },
     { .name = "unit-size",
       .type = KS_OPT_U32,
       .offset = AT(unit_size),
@@ -35,7 +36,7 @@ static const struct ks_opt opts[] = {
       .min = 1,
       .max = 1000,
       .arg = "N",
-      .help = "most instances in one compiler run" },
+      .help = "most instances in one compiler run; fewer towards the end" },
     { .name = "timeout",
       .type = KS_OPT_U32,
       .offset = AT(timeout_s),
@@ -44,11 +45,26 @@ static const struct ks_opt opts[] = {
       .max = 86400,
       .arg = "S",
       .help = "seconds that one compiler run may take" },
+    { .name = "memory-mib",
+      .type = KS_OPT_U32,
+      .offset = AT(memory_mib),
+      .def = "4096",
+      .min = 1,
+      .max = 1 << 24,
+      .arg = "N",
+      .help = "MiB that one compiler run, with all it starts, may have resident" },
     { .name = "compiler",
       .type = KS_OPT_STR,
       .offset = AT(compiler),
       .arg = "CC",
-      .help = "C compiler; default $KSWEEP_CC, else cc" },
+      .help =
+          "C compiler where the family names none or its default; default $KSWEEP_CC, else that "
+          "name, else cc" },
+    { .name = "manifest",
+      .type = KS_OPT_STR,
+      .offset = AT(manifest),
+      .arg = "FILE",
+      .help = "write what became of every instance, as CSV where FILE ends so, else as JSON" },
     { .name = "cache",
       .type = KS_OPT_STR,
       .offset = AT(cache),
@@ -63,6 +79,54 @@ static const struct ks_opt opts[] = {
     KS_OPT_END
 };
 #undef AT
+
+/* How many build this together, under mpirun or srun: each on its own, through the cache. */
+struct crew {
+    uint32_t rank, size, n_local;
+};
+
+static uint32_t number_in(const char *const *variables, uint32_t otherwise)
+{
+    for (; *variables; variables++) {
+        const char *text = getenv(*variables);
+        char *end;
+        const unsigned long v = text ? strtoul(text, &end, 10) : 0;
+
+        if (text && end > text && v < UINT32_MAX)
+            return (uint32_t)v;
+    }
+    return otherwise;
+}
+
+static struct crew find_crew(void)
+{
+    static const char *const rank[] = { "OMPI_COMM_WORLD_RANK", "PMIX_RANK", NULL };
+    static const char *const size[] = { "OMPI_COMM_WORLD_SIZE", "SLURM_STEP_NUM_TASKS", NULL };
+    static const char *const local[] = { "OMPI_COMM_WORLD_LOCAL_SIZE", "SLURM_STEP_TASKS_PER_NODE",
+                                         NULL };
+    struct crew c = { .rank = number_in(rank, UINT32_MAX), .size = 1, .n_local = 1 };
+
+    if (c.rank == UINT32_MAX) /* no launcher */
+        return (struct crew){ .size = 1, .n_local = 1 };
+    c.size = number_in(size, 1);
+    c.n_local = number_in(local, 1);
+    return c.size && c.n_local ? c : (struct crew){ .rank = c.rank, .size = 1, .n_local = 1 };
+}
+
+/* A launcher may have bound us to some of the CPUs, or left them all to all ranks of the host. */
+static uint32_t count_jobs(const struct crew *c)
+{
+    cpu_set_t set;
+    const long all = sysconf(_SC_NPROCESSORS_ONLN);
+    const uint32_t share = all > 0 ? (uint32_t)all / c->n_local : 1;
+    uint32_t mine = share;
+
+    if (sched_getaffinity(0, sizeof set, &set) == 0)
+        mine = (uint32_t)CPU_COUNT(&set);
+    if (share < mine)
+        mine = share;
+    return mine > 0 ? mine : 1;
+}
 
 /* What has become of the grid's instances. */
 struct tally {
@@ -113,7 +177,7 @@ static int take_ends(struct ks_build *b, struct ks_warden *w, struct ks_err *err
     struct pollfd fd = { .fd = ks_warden_fd(w), .events = POLLIN };
     int rc;
 
-    if (poll(&fd, 1, 1000) < 0 && errno != EINTR)
+    if (poll(&fd, 1, 100) < 0 && errno != EINTR)
         return ks_fail_errno(err, "waiting for compilers");
     while ((rc = ks_warden_next(w, &end, err)) == 1)
         (void)ks_build_child_ended(b, &end);
@@ -163,33 +227,7 @@ static void print_text(const struct ks_grid *g, const struct ks_build *b, double
     }
 }
 
-static void print_instance(const struct ks_grid *g, const struct ks_build *b, uint32_t i,
-                           struct ks_jw *w)
-{
-    static const char *const states[] = { [KS_ART_MISSING] = "missing",
-                                          [KS_ART_READY] = "ready",
-                                          [KS_ART_FAILED] = "build_failed",
-                                          [KS_ART_TIMEOUT] = "build_timeout",
-                                          [KS_ART_UNSUPPORTED] = "unsupported" };
-    const struct ks_artefact *a = ks_build_artefact(b, i);
-    char hex[33];
-
-    ks_jw_open(w, NULL, '{');
-    ks_hex64(g->instances[i].id, hex);
-    ks_jw_str(w, "id", hex);
-    ks_jw_str(w, "name", g->instances[i].name);
-    ks_jw_str(w, "state", states[a->state]);
-    ks_jw_bool(w, "cached", a->is_cached);
-    ks_hex128(a->build_id, hex);
-    ks_jw_str(w, "build_id", hex);
-    ks_hex128(a->code_id, hex);
-    ks_jw_str(w, "code_id", hex);
-    ks_jw_u64(w, "compile_ns", a->compile_ns);
-    ks_jw_str(w, "path", a->path[0] ? a->path : NULL);
-    ks_jw_str(w, "reason", a->reason[0] ? a->reason : NULL);
-    ks_jw_close(w, '}');
-}
-
+/* Also the manifest, where it is not CSV. */
 static void print_json(const struct ks_grid *g, const struct ks_build *b, double wall_s,
                        struct ks_buf *out)
 {
@@ -198,45 +236,64 @@ static void print_json(const struct ks_grid *g, const struct ks_build *b, double
 
     ks_jw_init(&w, out, true);
     ks_jw_open(&w, NULL, '{');
+    ks_jw_int(&w, "schema", 1);
+    ks_jw_str(&w, "job", g->job.path);
     ks_jw_str(&w, "compiler", ks_build_compiler(b));
     ks_jw_u64(&w, "built", t.built);
     ks_jw_u64(&w, "cached", t.cached);
     ks_jw_u64(&w, "unsupported", t.unsupported);
     ks_jw_u64(&w, "failed", t.failed);
     ks_jw_u64(&w, "timed_out", t.timeout);
+    ks_jw_u64(&w, "missing", t.missing);
     ks_jw_u64(&w, "compile_ns", t.compile_ns);
     ks_jw_u64(&w, "compiler_runs", ks_build_n_compiles(b));
     ks_jw_real(&w, "wall_s", wall_s);
-    ks_jw_open(&w, "instances", '[');
-    for (uint32_t i = 0; i < g->n_instances; i++)
-        print_instance(g, b, i, &w);
-    ks_jw_close(&w, ']');
+    ks_build_print_json(b, &w);
     ks_jw_close(&w, '}');
     ks_buf_printf(out, "\n");
 }
 
-static uint32_t count_cpus(void)
+static int build(struct ks_cmd_ctx *ctx, const struct config *cfg, const struct crew *crew,
+                 const struct ks_grid *g, struct ks_build **b_out, double *wall_s_out)
 {
-    cpu_set_t set;
-
-    return sched_getaffinity(0, sizeof set, &set) < 0 ? 1 : (uint32_t)CPU_COUNT(&set);
-}
-
-static int build(struct ks_cmd_ctx *ctx, const struct config *cfg, const struct ks_grid *g,
-                 struct ks_build **b_out, double *wall_s_out)
-{
+    const uint32_t n_jobs = cfg->jobs ? cfg->jobs : count_jobs(crew);
     const struct ks_build_options opt = { .cache_dir = cfg->cache,
                                           .trust_cache = cfg->trust_cache,
                                           .unit_size = cfg->unit_size,
+                                          .n_parallel = n_jobs * crew->size,
                                           .timeout_s = cfg->timeout_s,
+                                          .memory_mib = cfg->memory_mib,
                                           .compiler = cfg->compiler };
     const uint64_t begin_ns = ks_now_ns();
     int rc = ks_build_create(g, &opt, ctx->warden, b_out, &ctx->err);
 
     if (rc == 0)
-        rc = build_all(ctx, g, *b_out, cfg->jobs ? cfg->jobs : count_cpus());
+        rc = build_all(ctx, g, *b_out, n_jobs);
     *wall_s_out = (double)(ks_now_ns() - begin_ns) * 1e-9;
     return rc;
+}
+
+static bool ends_in(const char *text, const char *end)
+{
+    const size_t n = strlen(text), m = strlen(end);
+
+    return n >= m && strcmp(text + n - m, end) == 0;
+}
+
+static int write_manifest(const struct config *cfg, const struct ks_grid *g,
+                          const struct ks_build *b, double wall_s, struct ks_err *err)
+{
+    struct ks_buf out;
+    int rc;
+
+    ks_buf_init(&out);
+    if (ends_in(cfg->manifest, ".csv"))
+        ks_build_print_csv(b, &out);
+    else
+        print_json(g, b, wall_s, &out);
+    rc = ks_cmd_emit(&out, cfg->manifest, err);
+    ks_buf_release(&out);
+    return rc < 0 ? ks_err_context(err, rc, "manifest") : 0;
 }
 
 static int emit(const struct config *cfg, const struct ks_grid *g, const struct ks_build *b,
@@ -255,9 +312,29 @@ static int emit(const struct config *cfg, const struct ks_grid *g, const struct 
     return rc;
 }
 
+/* Rank 0 has seen what all ranks have built, and speaks for them. A launcher ends all ranks when
+ * one of them fails, so a look that is worth taking is rank 0's to announce. */
+static int report(struct ks_cmd_ctx *ctx, const struct config *cfg, const struct crew *crew,
+                  const struct ks_grid *g, const struct ks_build *b, double wall_s)
+{
+    const struct tally t = count(g, b);
+    int rc = 0;
+
+    if (crew->rank != 0)
+        return KS_EXIT_OK;
+    if (cfg->manifest)
+        rc = write_manifest(cfg, g, b, wall_s, &ctx->err);
+    if (rc == 0)
+        rc = emit(cfg, g, b, wall_s, &ctx->err);
+    if (rc < 0)
+        return rc;
+    return t.failed + t.timeout + t.missing > 0 ? KS_EXIT_LOOK : KS_EXIT_OK;
+}
+
 static int run(struct ks_cmd_ctx *ctx, int argc, char **argv)
 {
     const char **jobs = calloc((size_t)argc, sizeof *jobs);
+    const struct crew crew = find_crew();
     struct ks_build *b = NULL;
     struct ks_grid grid = { 0 };
     struct config cfg = { 0 };
@@ -266,18 +343,18 @@ static int run(struct ks_cmd_ctx *ctx, int argc, char **argv)
 
     if (!jobs)
         return ks_fail(&ctx->err, KS_ENOMEM, "out of memory");
+    if (crew.rank != 0 && ctx->log.level > KS_ERROR)
+        ctx->log.level = KS_ERROR;
     rc = ks_cmd_parse(&ks_cmd_build, &cfg, argc, argv, jobs, 1, 1, &n_jobs, &ctx->err);
     if (rc == 0)
         rc = ks_grid_load(jobs[0], &grid, &ctx->err);
     if (rc < 0)
         goto out;
-    rc = build(ctx, &cfg, &grid, &b, &wall_s);
+    rc = build(ctx, &cfg, &crew, &grid, &b, &wall_s);
     if (rc == 0)
-        rc = emit(&cfg, &grid, b, wall_s, &ctx->err);
-    if (rc == 0) {
-        const struct tally t = count(&grid, b);
-        rc = t.failed + t.timeout + t.missing > 0 ? KS_EXIT_LOOK : KS_EXIT_OK;
-    }
+        rc = report(ctx, &cfg, &crew, &grid, b, wall_s);
+    else if (b && cfg.manifest && crew.rank == 0)
+        (void)write_manifest(&cfg, &grid, b, wall_s, NULL); /* of what there is */
     ks_build_destroy(b);
     ks_grid_release(&grid);
 out:
@@ -287,9 +364,11 @@ out:
 
 const struct ks_command ks_cmd_build = {
     .name = "build",
-    .summary = "Compile all instances of a job, in parallel, into the cache.",
-    .usage = "build JOB [--jobs N] [--unit-size N] [--timeout S] [--compiler CC] [--cache DIR] "
-             "[--trust-cache] [--json]",
+    .summary =
+        "Compile all instances of a job, in parallel, into the cache; under mpirun all ranks "
+        "share the work.",
+    .usage = "build JOB [--jobs N] [--unit-size N] [--timeout S] [--memory-mib N] [--compiler CC] "
+             "[--manifest FILE] [--cache DIR] [--trust-cache] [--json]",
     .opts = opts,
     .run = run,
     .needs_warden = true,

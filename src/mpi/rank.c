@@ -70,13 +70,15 @@ static int take_seat(struct ks_rank *r, struct ks_err *err)
 
 static int open_build(struct ks_rank *r, struct ks_err *err)
 {
-    struct ks_build_options o = { .cache_dir = r->c.cache_dir, .trust_cache = r->c.trust_cache };
+    struct ks_build_options o = { .cache_dir = r->c.cache_dir,
+                                  .trust_cache = r->c.trust_cache,
+                                  .n_parallel = r->n_jobs * ks_net_size(r->c.net) };
     if (r->is_sim)
         return 0;
+    /* Every rank wants every unit: those that share a cache share the work. */
     int rc = ks_build_create(r->c.grid, &o, r->c.warden, &r->build, err);
-    uint32_t n_local = ks_net_n_local(r->c.net), local = ks_net_local_rank(r->c.net);
     for (uint32_t i = 0; rc == 0 && i < ks_build_n_units(r->build); i++)
-        if (i % n_local == local && ks_build_unit_is_missing(r->build, i))
+        if (ks_build_unit_is_missing(r->build, i))
             rc = ks_build_start(r->build, i, err);
     return rc;
 }
@@ -249,7 +251,7 @@ static int tell_builds(struct ks_rank *r, struct ks_err *err)
             .object_bytes = a->object_bytes,
         };
         memcpy(b.reason, a->reason, sizeof(b.reason) - 1);
-        snprintf(b.compiler, sizeof(b.compiler), "%s", ks_build_compiler(r->build));
+        snprintf(b.compiler, sizeof(b.compiler), "%s", a->compiler);
         ks_buf_clear(&r->body);
         ks_build_rec_encode(&b, &r->body);
         rc = send_body(r, KS_F_BUILD, err);

@@ -77,6 +77,7 @@ static int put_units(const char *job, const char *to, uint32_t unit_size, struct
                      uint32_t *n_out, struct ks_err *err)
 {
     struct ks_grid g = { 0 };
+    const char *cc = getenv("KSWEEP_CC");
     struct ks_toolchain t;
     char dir[1100];
     int rc = ks_grid_load(job, &g, err);
@@ -85,7 +86,7 @@ static int put_units(const char *job, const char *to, uint32_t unit_size, struct
     if (rc == 0 && g.n_families != 1)
         rc = ks_fail(err, KS_EINVAL, "'%s' has %u families, not one", job, g.n_families);
     if (rc == 0)
-        rc = ks_toolchain_find(NULL, g.job.device.arch_text, w, &t, err);
+        rc = ks_toolchain_find(cc && *cc ? cc : "cc", g.job.device.arch_text, w, &t, err);
     for (uint32_t i = 0; rc == 0 && i < g.n_instances; i += unit_size) {
         uint32_t left = g.n_instances - i;
 

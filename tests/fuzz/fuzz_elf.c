@@ -20,10 +20,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
     for (size_t i = 0; i < sizeof(symbols) / sizeof(*symbols); i++) {
         struct ks_err err = { 0 };
         struct ks_id128 id = { 1, 2 }, again = { 3, 4 };
-        int rc = ks_code_id(bytes, n, symbols[i], &id, &err);
+        uint64_t n_code = 0;
+        int rc = ks_code_id(bytes, n, symbols[i], &id, &n_code, &err);
 
         demand(rc == 0 || rc == KS_EFORMAT || rc == KS_ENOENT);
-        demand(ks_code_id(bytes, n, symbols[i], &again, NULL) == rc);
+        demand(ks_code_id(bytes, n, symbols[i], &again, &n_code, NULL) == rc);
         if (rc < 0)
             demand((int)err.code == rc && err.text[0] && id.hi == 1 && again.hi == 3);
         else

@@ -17,8 +17,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include <cmocka.h>
+
+#include <dlfcn.h>
 
 struct place {                /* of one test */
     struct ks_warden *warden; /* of the program */
@@ -132,6 +135,23 @@ static inline bool turn(struct place *p, uint32_t n_jobs, int ms)
     return true;
 }
 
+/* $KSWEEP_CC stands for the default of a compiler trait: tests that have one set it themselves. */
+static inline void must_setenv(const char *name, const char *value)
+{
+    assert_int_equal(value ? setenv(name, value, 1) : unsetenv(name), 0);
+}
+
+/* A compiler of the test's own: a shell script in the place. */
+static inline void put_script(const struct place *p, const char *name, const char *script,
+                              char *path_out, size_t cap)
+{
+    char text[2000];
+    snprintf(text, sizeof(text), "#!/bin/sh\n%s\n", script);
+    put_file(p, name, text);
+    snprintf(path_out, cap, "%s/%s", p->dir, name);
+    assert_int_equal(chmod(path_out, 0700), 0);
+}
+
 /* Builds everything; each unit is reported exactly once. Returns the number of compiler runs. */
 static inline uint64_t build_all(struct place *p)
 {
@@ -189,6 +209,51 @@ static inline void close_place(struct place *p)
     forget_grid(p);
     must(ks_remove_tree(p->dir, &err), &err);
     free(p);
+}
+
+/* Each test begins with the fake family in a place of its own; the warden goes from one to the
+ * next. */
+static inline int open_units(void **state)
+{
+    struct place *p = open_place(*state);
+    copy_file(p, "tests/fake/unit.k", "unit.k");
+    copy_file(p, "tests/fake/unit.h", "unit.h");
+    copy_file(p, "tests/fake/unit.family.json", "unit.family.json");
+    *state = p;
+    return 0;
+}
+
+static inline int close_units(void **state)
+{
+    struct place *p = *state;
+    *state = p->warden;
+    close_place(p);
+    return 0;
+}
+
+/* Loads an artefact and runs it: what it writes. */
+static inline float run_artefact(const struct ks_artefact *a)
+{
+    float out = -1;
+    struct ks_abi_problem problem = { .bytes = sizeof(problem), .op = KS_ABI_GROUPED_CONV };
+    const struct ks_abi_buffers buf = { .c = &out };
+    void *so = dlopen(a->path, RTLD_NOW | RTLD_LOCAL);
+    if (!so)
+        fail_msg("%s", dlerror());
+    const struct ks_abi_table *table = dlsym(so, KS_ABI_SYMBOL);
+    assert_non_null(table);
+    assert_int_equal(table->abi_major, KS_ABI_MAJOR);
+    uint32_t n_found = 0;
+    for (uint32_t i = 0; i < table->n_entries; i++) {
+        if (strcmp(table->entries[i].name, a->entry) != 0)
+            continue;
+        n_found++;
+        assert_null(table->entries[i].unsupported(&problem));
+        assert_int_equal(table->entries[i].run(&problem, &buf), 0);
+    }
+    assert_int_equal(n_found, 1);
+    assert_int_equal(dlclose(so), 0);
+    return out;
 }
 
 #endif

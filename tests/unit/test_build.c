@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* From instances to loaded kernels with the real compiler: units, the cache, faults, resuming. */
+#include "build/plan.h"
 #include "build_util.h"
 
-#include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/time.h>
@@ -12,59 +12,17 @@
     "11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 25, 26, 27, 28, 29, 30, 31, 32, 33, 34, " \
     "35, 36, 37"
 
-static int setup(void **state)
-{
-    struct place *p = open_place(*state);
-    copy_file(p, "tests/fake/unit.k", "unit.k");
-    copy_file(p, "tests/fake/unit.h", "unit.h");
-    copy_file(p, "tests/fake/unit.family.json", "unit.family.json");
-    *state = p;
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    struct place *p = *state;
-    *state = p->warden; /* for the next test's setup */
-    close_place(p);
-    return 0;
-}
-
-/* Loads an artefact and runs it: what it writes. */
-static float run_artefact(const struct ks_artefact *a)
-{
-    float out = -1;
-    struct ks_abi_problem problem = { .bytes = sizeof(problem), .op = KS_ABI_GROUPED_CONV };
-    const struct ks_abi_buffers buf = { .c = &out };
-    void *so = dlopen(a->path, RTLD_NOW | RTLD_LOCAL);
-    if (!so)
-        fail_msg("%s", dlerror());
-    const struct ks_abi_table *table = dlsym(so, KS_ABI_SYMBOL);
-    assert_non_null(table);
-    assert_int_equal(table->abi_major, KS_ABI_MAJOR);
-    uint32_t n_found = 0;
-    for (uint32_t i = 0; i < table->n_entries; i++) {
-        if (strcmp(table->entries[i].name, a->entry) != 0)
-            continue;
-        n_found++;
-        assert_null(table->entries[i].unsupported(&problem));
-        assert_int_equal(table->entries[i].run(&problem, &buf), 0);
-    }
-    assert_int_equal(n_found, 1);
-    assert_int_equal(dlclose(so), 0);
-    return out;
-}
-
 static void test_builds_and_runs(void **state)
 {
     struct place *p = *state;
     const uint32_t *list;
     use_instances(p, "{\"index\": [" ELEVEN_TO_37 ", 1, 2, 3]}");
-    plan(p, NULL);
+    const struct ks_build_options two = { .n_parallel = 2 };
+    plan(p, &two);
     assert_int_equal(p->grid.n_instances, 29);
-    assert_int_equal(ks_build_n_units(p->build), 2); /* 27 at most, of nearly equal size */
-    assert_int_equal(ks_build_unit(p->build, 0, &list), 14);
-    assert_int_equal(ks_build_unit(p->build, 1, &list), 15);
+    assert_int_equal(ks_build_n_units(p->build), 2);
+    assert_int_equal(ks_build_unit(p->build, 0, &list), 15);
+    assert_int_equal(ks_build_unit(p->build, 1, &list), 14);
     assert_int_equal(ks_build_n_missing(p->build), 2);
     assert_int_equal(build_all(p), 4); /* compile and link, twice */
     for (uint32_t i = 0; i < p->grid.n_instances; i++) {
@@ -143,22 +101,13 @@ static void test_one_broken_instance_is_isolated(void **state)
     }
 }
 
-/* A compiler that never ends when a unit holds a slow instance. */
-static void put_slow_compiler(const struct place *p, char *path_out, size_t cap)
-{
-    put_file(p, "slow-cc",
-             "#!/bin/sh\n"
-             "if grep -q 'KT_FAULT 3' unit.c 2>/dev/null; then sleep 1000; fi\n"
-             "exec cc \"$@\"\n");
-    snprintf(path_out, cap, "%s/slow-cc", p->dir);
-    assert_int_equal(chmod(path_out, 0700), 0);
-}
-
 static void test_timeout(void **state)
 {
     struct place *p = *state;
     char compiler[600];
-    put_slow_compiler(p, compiler, sizeof(compiler));
+    put_script(p, "slow-cc",
+               "if grep -q 'KT_FAULT 3' unit.c 2>/dev/null; then sleep 1000; fi\nexec cc \"$@\"",
+               compiler, sizeof(compiler));
     use_instances(p, "{\"index\": 1}, {\"index\": 2, \"fault\": \"slow\"}");
     struct ks_build_options opt = { .compiler = compiler, .timeout_s = 2 };
     plan(p, &opt);
@@ -321,6 +270,66 @@ static void test_compiler_goes_away(void **state)
     must(ks_build_step(p->build, 1, &err), &err); /* told once */
 }
 
+/* Nobody is idle while others have much left, and nothing is cut smaller than that needs. */
+static void test_unit_sizes(void **state)
+{
+    static const struct {
+        uint32_t all, unit_size, n_parallel, n_units_least, n_units_most;
+    } row[] = {
+        { 1000, 27, 1, 38, 38 },    { 1000, 27, 2, 38, 42 },     { 1000, 27, 16, 48, 48 },
+        { 1000, 27, 64, 62, 64 },   { 1000, 27, 256, 250, 256 }, { 1000, 27, 5000, 1000, 1000 },
+        { 40, 27, 2, 2, 2 },        { 60, 27, 2, 4, 4 },         { 14, 27, 2, 2, 2 },
+        { 3, 27, 2, 2, 2 },         { 3, 27, 1, 1, 1 },          { 100000, 27, 64, 3704, 3900 },
+        { 1000, 1, 4, 1000, 1000 },
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(row) / sizeof(*row); i++) {
+        uint32_t left = row[i].all, n_units = 0, size = 0;
+        while (left) {
+            if (n_units++ % row[i].n_parallel == 0)
+                size = ks_units_size(left, row[i].unit_size, row[i].n_parallel);
+            assert_true(size >= 1 && size <= row[i].unit_size);
+            /* The last unit that is handed out is no longer than what was left for each. */
+            if (row[i].n_parallel > 1)
+                assert_true(size <= (left + row[i].n_parallel - 1) / row[i].n_parallel ||
+                            n_units % row[i].n_parallel != 1);
+            left -= size < left ? size : left;
+        }
+        if (n_units < row[i].n_units_least || n_units > row[i].n_units_most)
+            fail_msg("row %zu: %u units", i, n_units);
+    }
+}
+
+/* As many compilers run as may, until nothing is left to start. */
+static void test_all_jobs_are_busy(void **state)
+{
+    struct place *p = *state;
+    const struct ks_build_options opt = { .n_parallel = 4 };
+    struct ks_err err;
+    uint32_t n_full = 0;
+    use_instances(p, "{\"index\": [" ELEVEN_TO_37 ", 1, 2, 3]}");
+    plan(p, &opt);
+    assert_true(ks_build_n_units(p->build) >= 4);
+    for (uint32_t i = 0; i < ks_build_n_units(p->build); i++)
+        must(ks_build_start(p->build, i, &err), &err);
+    for (;;) {
+        uint32_t n_running = 0, n_waiting = 0;
+        must(ks_build_step(p->build, 4, &err), &err);
+        for (uint32_t i = 0; i < p->build->n_compiles; i++) {
+            n_running += ks_compile_is_running(&p->build->compiles[i]);
+            n_waiting += p->build->compiles[i].phase == KS_TO_COMPILE ||
+                         p->build->compiles[i].phase == KS_TO_LINK;
+        }
+        assert_true(n_running <= 4);
+        assert_true(n_running == 4 || n_waiting == 0);
+        n_full += n_running == 4;
+        if (!turn(p, 4, 20))
+            break;
+    }
+    assert_true(n_full > 0);
+    assert_int_equal(count_state(p, KS_ART_READY), 29);
+}
+
 int main(void)
 {
     struct ks_warden *warden = NULL;
@@ -329,12 +338,14 @@ int main(void)
         fprintf(stderr, "%s\n", err.text);
         return 1;
     }
-#define T(f) cmocka_unit_test_prestate_setup_teardown(f, setup, teardown, warden)
+#define T(f) cmocka_unit_test_prestate_setup_teardown(f, open_units, close_units, warden)
     const struct CMUnitTest tests[] = {
         T(test_builds_and_runs),
         T(test_second_run_compiles_nothing),
         T(test_one_broken_instance_is_isolated),
         T(test_timeout),
+        T(test_unit_sizes),
+        T(test_all_jobs_are_busy),
         T(test_unsupported_is_never_compiled),
         T(test_sim_needs_no_compiler),
         T(test_identities),

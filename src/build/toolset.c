@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: MIT */
+/* toolset.c - from the names of compilers in families to the compilers of this host. */
+#include "build/toolset.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define CLANG_NEWEST 30 /* names with a version, tried where the plain one is not there */
+#define CLANG_OLDEST 11
+
+static const char *environment(const char *name)
+{
+    const char *text = getenv(name);
+    return text && *text ? text : NULL;
+}
+
+static const char *variable_of(const char *name, char out[64])
+{
+    size_t n = (size_t)snprintf(out, 64, "KSWEEP_CC_%.40s", name);
+    for (size_t i = 0; i < n; i++)
+        out[i] = isalnum((unsigned char)out[i]) ? (char)toupper((unsigned char)out[i]) : '_';
+    return out;
+}
+
+/* The program as exec would find it; false when it would not. */
+static bool find_in_path(const char *program, char *out, size_t cap)
+{
+    const char *path = environment("PATH");
+    while (path && *path) {
+        const size_t n = strcspn(path, ":");
+        snprintf(out, cap, "%.*s/%s", n ? (int)n : 1, n ? path : ".", program);
+        if (access(out, X_OK) == 0)
+            return true;
+        path += n + (path[n] == ':');
+    }
+    return false;
+}
+
+/* The first of a name's spellings that is there, else the name itself. */
+static void find_spelling(const char *name, char *out, size_t cap)
+{
+    char versioned[KS_VALUE_TEXT + 16];
+    if (find_in_path(name, out, cap))
+        return;
+    for (int v = CLANG_NEWEST; strcmp(name, "clang") == 0 && v >= CLANG_OLDEST; v--) {
+        snprintf(versioned, sizeof(versioned), "%s-%d", name, v);
+        if (find_in_path(versioned, out, cap))
+            return;
+    }
+    snprintf(out, cap, "%s", name);
+}
+
+/* The command of a tool; true when the user chose it, or when there is no other choice. */
+static bool choose(const struct ks_tool *t, const char *compiler, char *out, size_t cap)
+{
+    char variable[64];
+    const bool has_name = t->name[0] != '\0';
+    const char *chosen = has_name ? environment(variable_of(t->name, variable)) : NULL;
+    if (!has_name || t->is_default)
+        chosen = compiler && *compiler ? compiler : environment("KSWEEP_CC");
+    if (chosen || !has_name)
+        snprintf(out, cap, "%s", chosen ? chosen : "cc");
+    else
+        find_spelling(t->name, out, cap);
+    return chosen || !has_name;
+}
+
+static int find_tool(struct ks_tool *t, const struct ks_grid *grid, const char *compiler,
+                     struct ks_warden *w, struct ks_err *err)
+{
+    char command[1024];
+    struct ks_err why;
+    const bool is_wanted = choose(t, compiler, command, sizeof(command));
+    int rc = ks_toolchain_find(command, grid->job.device.arch_text, w, &t->chain, &why);
+    if (rc == KS_ENOENT && !is_wanted)
+        snprintf(t->missing, sizeof(t->missing), "compiler %s is not installed", t->name);
+    else if (rc == KS_EINVAL && !is_wanted)
+        snprintf(t->missing, sizeof(t->missing), "compiler %s does not work: %.100s", t->name,
+                 why.text);
+    else if (rc < 0)
+        return ks_fail(err, why.code, "%s", why.text);
+    return 0;
+}
+
+static int add_tool(struct ks_toolset *s, const char *name, bool is_default, uint32_t *i_out,
+                    struct ks_err *err)
+{
+    for (uint32_t i = 0; i < s->n_tools; i++) {
+        if (strcmp(s->tools[i].name, name) == 0 && s->tools[i].is_default == is_default) {
+            *i_out = i;
+            return 0;
+        }
+    }
+    struct ks_tool *more = realloc(s->tools, (s->n_tools + 1u) * sizeof(*more));
+    if (!more)
+        return ks_fail(err, KS_ENOMEM, "compilers of a grid");
+    s->tools = more;
+    struct ks_tool *t = &more[s->n_tools];
+    *t = (struct ks_tool){ .is_default = is_default };
+    snprintf(t->name, sizeof(t->name), "%s", name);
+    *i_out = s->n_tools++;
+    return 0;
+}
+
+static int ask(struct ks_toolset *s, const struct ks_grid *g, uint32_t i, struct ks_err *err)
+{
+    const struct ks_instance *inst = &g->instances[i];
+    const struct ks_family *f = &g->families[inst->i_family];
+    const char *name = ks_instance_compiler(f, inst);
+    const int trait = ks_family_role(f, KS_ROLE_COMPILER);
+    s->of[i] = KS_NO_TOOL;
+    if (inst->missing[0] || !f->source[0])
+        return 0;
+    return add_tool(s, name ? name : "",
+                    trait < 0 || inst->value[trait] == f->traits[trait].i_default, &s->of[i], err);
+}
+
+static void name_compilers(struct ks_toolset *s)
+{
+    for (uint32_t i = 0; i < s->n_tools; i++) {
+        const size_t n = strlen(s->compilers);
+        const struct ks_tool *t = &s->tools[i];
+        if (!t->missing[0] && !strstr(s->compilers, t->chain.version))
+            snprintf(s->compilers + n, sizeof(s->compilers) - n, "%s%s", n ? "; " : "",
+                     t->chain.version);
+    }
+}
+
+int ks_toolset_find(const struct ks_grid *grid, const char *compiler, struct ks_warden *w,
+                    struct ks_toolset *out, struct ks_err *err)
+{
+    struct ks_toolset s = { .n_tools = 0 };
+    s.of = calloc(grid->n_instances + 1u, sizeof(*s.of));
+    int rc = s.of ? 0 : ks_fail(err, KS_ENOMEM, "compilers of a grid");
+    for (uint32_t i = 0; i < grid->n_instances && rc == 0; i++)
+        rc = ask(&s, grid, i, err);
+    for (uint32_t i = 0; i < s.n_tools && rc == 0; i++)
+        rc = find_tool(&s.tools[i], grid, compiler, w, err);
+    if (rc < 0) {
+        ks_toolset_release(&s);
+        return rc;
+    }
+    name_compilers(&s);
+    *out = s;
+    return 0;
+}
+
+void ks_toolset_release(struct ks_toolset *t)
+{
+    free(t->tools);
+    free(t->of);
+    *t = (struct ks_toolset){ .n_tools = 0 };
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/* toolset.h - private to src/build: the compilers that the instances of a grid ask for. */
+#ifndef KS_BUILD_TOOLSET_H
+#define KS_BUILD_TOOLSET_H
+
+#include "build/toolchain.h"
+#include "grid/grid.h"
+
+#define KS_NO_TOOL UINT32_MAX
+
+struct ks_tool {
+    char name[KS_VALUE_TEXT]; /* as the families call it; "": they do not say */
+    bool is_default;          /* of its trait: $KSWEEP_CC means it */
+    char missing[160];        /* "" or "compiler clang is not installed" */
+    struct ks_toolchain chain;
+};
+struct ks_toolset {
+    struct ks_tool *tools; /* [n_tools] owned */
+    uint32_t n_tools;
+    uint32_t *of;        /* [n_instances] owned: of each; KS_NO_TOOL: nothing is compiled for it */
+    char compilers[512]; /* versions of those that are there, "; " between */
+};
+
+/* One toolchain for each name that an instance which this device can run asks for:
+ *
+ *     no name                     `compiler`, else $KSWEEP_CC, else cc
+ *     the default of its trait    `compiler`, else $KSWEEP_CC, else the name
+ *     another name                $KSWEEP_CC_<NAME>, else the name, else clang-19, clang-18 ...
+ *
+ * One that is not there is missing when a family named it, KS_ENOENT when the user or nobody did.
+ * compiler: NULL = none. Runs each once, as ks_toolchain_find. Caller releases. */
+int ks_toolset_find(const struct ks_grid *grid, const char *compiler, struct ks_warden *w,
+                    struct ks_toolset *out, struct ks_err *err);
+void ks_toolset_release(struct ks_toolset *t);
+
+#endif

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: MIT */
+/* Compilers, flags and arguments as traits, and what a compiler may use. */
+#include "build_util.h"
+
+#include <unistd.h>
+
+/* One toolchain for each compiler, one unit for each compiler and set of flags. */
+static void test_compilers_and_flags(void **state)
+{
+    struct place *p = *state;
+    const uint32_t *list;
+    char first[600], second[640];
+    put_script(p, "my-gcc", "[ \"$1\" = --version ] && echo my gcc 1 && exit\nexec cc \"$@\"",
+               first, sizeof(first));
+    put_script(p, "my-clang", "[ \"$1\" = --version ] && echo my clang 2 && exit\nexec cc \"$@\"",
+               second, sizeof(second));
+    must_setenv("KSWEEP_CC", first);
+    must_setenv("KSWEEP_CC_CLANG", second);
+    use_instances(p, "{\"index\": [1, 2], \"compiler\": [\"gcc\", \"clang\", \"nocc\"], "
+                     "\"opt\": [\"o3\", \"o1\"]}");
+    plan(p, NULL);
+    assert_int_equal(p->grid.n_instances, 12);
+    assert_int_equal(count_state(p, KS_ART_UNSUPPORTED), 4);
+    assert_string_equal(artefact(p, "unit_1_nocc")->reason, "compiler nocc is not installed");
+    assert_string_equal(ks_build_compiler(p->build), "my gcc 1; my clang 2");
+    assert_int_equal(ks_build_n_units(p->build), 4);
+    for (uint32_t u = 0; u < 4; u++)
+        assert_int_equal(ks_build_unit(p->build, u, &list), 2);
+    assert_int_equal(build_all(p), 8);
+    assert_string_equal(artefact(p, "unit_1")->compiler, "my gcc 1");
+    assert_string_equal(artefact(p, "unit_2_clang_o1")->compiler, "my clang 2");
+    assert_true(run_artefact(artefact(p, "unit_2")) == 2.5f);
+    assert_true(run_artefact(artefact(p, "unit_2_o1")) == 102.5f);
+    assert_true(run_artefact(artefact(p, "unit_2_clang_o1")) == 102.5f);
+
+    /* Another compiler for one of them builds those again, and no other. */
+    put_script(p, "my-clang", "[ \"$1\" = --version ] && echo my clang 3 && exit\nexec cc \"$@\"",
+               second, sizeof(second));
+    plan(p, NULL);
+    assert_int_equal(count_state(p, KS_ART_READY), 4);
+    assert_int_equal(artefact(p, "unit_1_clang")->state, KS_ART_MISSING);
+    /* The words behind a compiler's name count, too. */
+    snprintf(second, sizeof(second), "%s -DUNIT_NOTHING", first);
+    must_setenv("KSWEEP_CC", second);
+    plan(p, NULL);
+    assert_int_equal(count_state(p, KS_ART_READY), 0);
+    must_setenv("KSWEEP_CC", NULL);
+    must_setenv("KSWEEP_CC_CLANG", NULL);
+}
+
+/* Where a compiler is looked for. */
+static void test_compiler_names(void **state)
+{
+    struct place *p = *state;
+    struct ks_err err;
+    char path[4400], was[4000], versioned[600];
+    const char *echo = "[ \"$1\" = --version ] && echo %s && exit\nexit 1";
+    char script[200];
+    snprintf(was, sizeof(was), "%s", getenv("PATH"));
+    snprintf(script, sizeof(script), echo, "clang of a version");
+    put_script(p, "clang-19", script, versioned, sizeof(versioned));
+    put_script(p, "clang-11", "exit 1", versioned, sizeof(versioned));
+    snprintf(script, sizeof(script), echo, "gcc of the path");
+    put_script(p, "gcc", script, versioned, sizeof(versioned));
+    use_instances(p, "{\"index\": 1, \"compiler\": [\"gcc\", \"clang\"]}");
+    must_setenv("PATH", p->dir); /* the scripts need nothing else */
+    plan(p, NULL);
+    must_setenv("PATH", was);
+    assert_string_equal(artefact(p, "unit_1")->compiler, "gcc of the path");
+    assert_string_equal(artefact(p, "unit_1_clang")->compiler, "clang of a version");
+
+    /* One that is there and does not work is as good as none; one that the user named is an error.
+     */
+    put_script(p, "clang", "exit 3", versioned, sizeof(versioned));
+    snprintf(path, sizeof(path), "%s:%s", p->dir, was);
+    must_setenv("PATH", path);
+    plan(p, NULL);
+    assert_int_equal(artefact(p, "unit_1_clang")->state, KS_ART_UNSUPPORTED);
+    assert_non_null(strstr(artefact(p, "unit_1_clang")->reason, "compiler clang does not work"));
+    must_setenv("KSWEEP_CC_CLANG", "/no/such/clang");
+    assert_int_equal(try_plan(p, NULL, &err), KS_ENOENT);
+    assert_non_null(strstr(err.text, "/no/such/clang"));
+    must_setenv("KSWEEP_CC_CLANG", NULL);
+    must_setenv("PATH", was);
+}
+
+/* Equal code at other addresses is an alias; with another argument it is not. */
+static void test_arguments_are_identity(void **state)
+{
+    struct place *p = *state;
+    use_instances(p, "{\"index\": [1, 2], \"twin\": [0, 1], \"split_k\": [1, 4]}");
+    plan(p, NULL);
+    assert_true(build_all(p) > 0);
+    const struct ks_id128 one = artefact(p, "unit_1")->code_id;
+    assert_false(ks_id128_is_zero(one));
+    assert_true(ks_id128_eq(artefact(p, "unit_1_t1")->code_id, one));
+    assert_false(ks_id128_eq(artefact(p, "unit_1_sk4")->code_id, one));
+    assert_true(
+        ks_id128_eq(artefact(p, "unit_1_sk4")->code_id, artefact(p, "unit_1_t1_sk4")->code_id));
+    assert_false(
+        ks_id128_eq(artefact(p, "unit_2_sk4")->code_id, artefact(p, "unit_1_sk4")->code_id));
+    assert_true(artefact(p, "unit_1")->code_bytes > 10);
+    /* The functions of the twins are two, at two places. */
+    void *so = dlopen(artefact(p, "unit_1")->path, RTLD_NOW | RTLD_LOCAL);
+    assert_non_null(so);
+    const struct ks_abi_table *table = dlsym(so, KS_ABI_SYMBOL);
+    assert_non_null(table);
+    for (uint32_t i = 0; i < table->n_entries; i++)
+        for (uint32_t k = 0; k < i; k++)
+            assert_true(table->entries[i].run != table->entries[k].run);
+    assert_int_equal(dlclose(so), 0);
+}
+
+/* The compiler proper is a child of what is started. What it may not have it is not given, and more
+ * memory is worth another try, more time, too. */
+static void test_memory(void **state)
+{
+    struct place *p = *state;
+    char compiler[600];
+    put_script(p, "big-cc",
+               "if grep -q 'KT_FAULT 3' unit.c 2>/dev/null; then tail /dev/zero; exit 1; fi\n"
+               "exec cc \"$@\"",
+               compiler, sizeof(compiler));
+    use_instances(p, "{\"index\": 1}, {\"index\": 2, \"fault\": \"slow\"}");
+    struct ks_build_options opt = { .compiler = compiler, .memory_mib = 200, .timeout_s = 60 };
+    plan(p, &opt);
+    assert_true(build_all(p) > 0);
+    assert_int_equal(artefact(p, "unit_1")->state, KS_ART_READY);
+    assert_int_equal(artefact(p, "unit_2_slow")->state, KS_ART_FAILED);
+    assert_string_equal(artefact(p, "unit_2_slow")->reason, "the compiler exceeded 200 MiB");
+    plan(p, &opt);
+    assert_int_equal(ks_build_n_missing(p->build), 0);
+    opt.memory_mib = 199;
+    plan(p, &opt);
+    assert_int_equal(ks_build_n_missing(p->build), 0);
+    opt.memory_mib = 201;
+    plan(p, &opt);
+    assert_int_equal(artefact(p, "unit_2_slow")->state, KS_ART_MISSING);
+    assert_int_equal(artefact(p, "unit_1")->state, KS_ART_READY);
+}
+
+/* A family without a source has nothing to compile, and asks for no compiler. */
+static void test_without_source(void **state)
+{
+    struct place *p = *state;
+    char text[8000], *source;
+    struct ks_buf family;
+    struct ks_err err;
+    ks_buf_init(&family);
+    snprintf(text, sizeof(text), "%s/unit.family.json", p->dir);
+    must(ks_file_read(text, &family, &err), &err);
+    snprintf(text, sizeof(text), "%s", ks_buf_text(&family));
+    ks_buf_release(&family);
+    source = strstr(text, "\"source\": \"unit.k\",");
+    assert_non_null(source);
+    memset(source, ' ', strlen("\"source\": \"unit.k\","));
+    put_file(p, "unit.family.json", text);
+    use_instances(p, "{\"index\": [1, 2]}");
+    must_setenv("KSWEEP_CC", "/no/such/cc");
+    plan(p, NULL);
+    must_setenv("KSWEEP_CC", NULL);
+    assert_int_equal(count_state(p, KS_ART_UNSUPPORTED), 2);
+    assert_int_equal(ks_build_n_units(p->build), 0);
+    assert_non_null(strstr(artefact(p, "unit_1")->reason, "no kernel of its own"));
+}
+
+int main(void)
+{
+    struct ks_warden *warden = NULL;
+    struct ks_err err;
+    if (ks_warden_start(&warden, &err) < 0) {
+        fprintf(stderr, "%s\n", err.text);
+        return 1;
+    }
+#define T(f) cmocka_unit_test_prestate_setup_teardown(f, open_units, close_units, warden)
+    const struct CMUnitTest tests[] = {
+        T(test_compilers_and_flags),    T(test_compiler_names),
+        T(test_arguments_are_identity), T(test_memory),
+        T(test_without_source),
+    };
+    const int rc = cmocka_run_group_tests_name("build_compilers", tests, NULL, NULL);
+    ks_warden_stop(warden);
+    return rc;
+}
