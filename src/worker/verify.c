@@ -3,6 +3,7 @@
 
 #include "op/clones.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -119,16 +120,25 @@ struct ks_tolerance ks_tolerance_of(uint32_t dtype, int64_t reduction, double u_
         [KS_FP32] = 0x1p-149, [KS_FP16] = 0x1p-24, [KS_BF16] = 0x1p-133
     };
     double lu = (double)reduction * u_acc;
-    double g = lu < 1.0 ? lu / (1.0 - lu) : (double)INFINITY;
+    /* Without a bound still a number, so that 0 A is 0. */
+    double g = lu < 1.0 ? lu / (1.0 - lu) : DBL_MAX / 2;
 
     return (struct ks_tolerance){ .u_out = u_out[dtype],
                                   .scale_a = (1.0 + u_out[dtype]) * g,
                                   .tiny = tiny[dtype] };
 }
 
+/* A number, so that infinities are off by more. */
+static double tolerance_of(double u_out, double scale_a, double tiny, double r, double abs)
+{
+    double tol = fabs(r) * u_out + abs * scale_a + tiny;
+
+    return tol < DBL_MAX ? tol : DBL_MAX;
+}
+
 double ks_tolerance_at(const struct ks_tolerance *t, double r, double abs)
 {
-    return fabs(r) * t->u_out + abs * t->scale_a + t->tiny;
+    return tolerance_of(t->u_out, t->scale_a, t->tiny, r, abs);
 }
 
 struct partial {
@@ -153,7 +163,7 @@ KS_CLONES static void check_all(const double *o, const double *r, const double *
 
     for (size_t i = 0; i < n; i++) {
         double off = fabs(o[i] - r[i]);
-        double tol = fabs(r[i]) * u_out + a[i] * scale_a + tiny;
+        double tol = tolerance_of(u_out, scale_a, tiny, r[i], a[i]);
         int64_t error = bits_of(off / tol);
 
         error = bits_of(off) < INFINITY_BITS ? error : 0;

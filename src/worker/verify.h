@@ -41,7 +41,7 @@ double ks_u_acc(uint32_t numerics);
 /* tolerance(R, A) = u_out |R| + (1 + u_out) g A + tiny.
  * Source: Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., section 3.1: a sum of L
  * products in any order is off by at most g A, g = L u / (1 - L u); then one rounding to the output
- * type. Infinite when L u >= 1. */
+ * type. From L u = 1 on there is no bound: where A > 0 every finite number is within it. */
 struct ks_tolerance {
     double u_out;   /* unit round-off of the output type */
     double scale_a; /* (1 + u_out) g */
@@ -52,7 +52,7 @@ struct ks_tolerance ks_tolerance_of(uint32_t dtype, int64_t reduction, double u_
 double ks_tolerance_at(const struct ks_tolerance *t, double r, double abs);
 
 /* ks_verify_real() - V2: every element o satisfies |o - R| <= tolerance(R, A); NaN and infinities
- * do not.
+ * do not, even where there is no bound.
  * @r, @abs [in] [n] reference and sum of absolute products. */
 void ks_verify_real(const void *got, const double *r, const double *abs, size_t n, uint32_t dtype,
                     const struct ks_tolerance *t, const struct ks_shape *shape,

@@ -101,7 +101,6 @@ static void test_tolerance(void **state)
     assert_true(ks_tolerance_of(KS_FP16, 1, 0x1p-24).tiny == 0x1p-24);
     assert_true(ks_tolerance_of(KS_BF16, 1, 0x1p-24).u_out == 0x1p-8);
     assert_true(ks_tolerance_of(KS_BF16, 1, 0x1p-24).tiny == 0x1p-133);
-    assert_true(isinf(ks_tolerance_of(KS_FP32, 1 << 24, 0x1p-24).scale_a));
     /* A wider unit round-off of the accumulation widens the tolerance. */
     assert_true(ks_tolerance_of(KS_FP32, 10, 0x1p-22).scale_a >
                 3.9 * ks_tolerance_of(KS_FP32, 10, 0x1p-24).scale_a);
@@ -167,6 +166,46 @@ static void test_real_not_finite(void **state)
         assert_int_equal(v.n_wrong, 1);
         assert_int_equal(v.mismatch[0].index, N - 1);
         assert_true(v.max_error == 0.0); /* of the finite ones */
+    }
+}
+
+/* Sums so long that nothing bounds their rounding: every number is within the tolerance, no more.
+ * An element without products must still be zero. */
+static void test_real_without_a_bound(void **state)
+{
+    static const struct {
+        float got;
+        double r, a;
+        uint64_t n_wrong;
+    } rows[] = {
+        { 1e30F, 7.0, 1e7, 0 }, { 0.0F, 7.0, 1e7, 0 },      { NAN, 7.0, 1e7, 1 },
+        { 0.0F, 0.0, 0.0, 0 },  { 1e-30F, 0.0, 0.0, 1 },    { INFINITY, 7.0, 1e7, 1 },
+        { NAN, 0.0, 0.0, 1 },   { -INFINITY, 0.0, 0.0, 1 }, { 1e-45F, 0.0, 0.0, 0 },
+    };
+
+    (void)state;
+    for (uint32_t dtype = 0; dtype < KS_N_DTYPES; dtype++) {
+        struct ks_tolerance t = ks_tolerance_of(dtype, 1 << 24, 0x1p-24);
+
+        assert_true(isfinite(t.scale_a) && ks_tolerance_at(&t, 7.0, 1e7) > 1e300);
+        assert_true(ks_tolerance_at(&t, 0.0, 0.0) == t.tiny);
+    }
+    for (size_t k = 0; k < sizeof(rows) / sizeof(rows[0]); k++) {
+        struct ks_tolerance t = ks_tolerance_of(KS_FP32, 1 << 24, 0x1p-24);
+        static float got[N];
+        static double r[N], a[N];
+        struct ks_verdict v;
+
+        for (int i = 0; i < N; i++) {
+            got[i] = 1.0f;
+            r[i] = a[i] = 1.0;
+        }
+        got[N - 1] = rows[k].got;
+        r[N - 1] = rows[k].r;
+        a[N - 1] = rows[k].a;
+        ks_verify_real(got, r, a, N, KS_FP32, &t, &no_shape, &v);
+        assert_int_equal(v.n_wrong, rows[k].n_wrong);
+        assert_int_equal(v.n_mismatches, rows[k].n_wrong);
     }
 }
 
@@ -256,6 +295,7 @@ int main(void)
         cmocka_unit_test(test_tolerance),
         cmocka_unit_test(test_real_boundary),
         cmocka_unit_test(test_real_not_finite),
+        cmocka_unit_test(test_real_without_a_bound),
         cmocka_unit_test(test_real_counts_zeros),
         cmocka_unit_test(test_box_and_first_mismatches),
         cmocka_unit_test(test_real_against_the_formula),
