@@ -18,7 +18,7 @@
 
 #define FINALISTS  3u
 #define ROUNDS     200u
-#define ROUNDS_MIN 5u
+#define ROUNDS_MIN 15u
 #define SAMPLE_NS  500000.0 /* short calls are repeated to that */
 
 struct runner {                       /* one side of the comparison: oneDNN, or an instance */
