@@ -5,6 +5,7 @@
 
 #include "base/hash.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -130,6 +131,8 @@ static int check_common(const struct ks_problem *p, struct ks_err *err)
         return ks_fail(err, KS_EINVAL, "count = %" PRId64 ", must be at least 1", p->count);
     if (!memchr(p->name, '\0', sizeof(p->name)))
         return ks_fail(err, KS_EINVAL, "name is longer than %d bytes", KS_NAME_MAX - 1);
+    if (strpbrk(p->name, "\r\n"))
+        return ks_fail(err, KS_EINVAL, "name has a line break: a line of CSV could not hold it");
     return 0;
 }
 
@@ -184,10 +187,14 @@ void ks_problem_csv_header(uint32_t op, struct ks_buf *text_out)
     ks_buf_printf(text_out, "count,name\n");
 }
 
-/* Quoted as in RFC 4180 where it must be. */
+/* Quoted as in RFC 4180 where it must be; blanks at the ends would be trimmed. */
 static void put_csv_text(struct ks_buf *b, const char *text)
 {
-    if (!strpbrk(text, ",\"\r\n")) {
+    size_t n = strlen(text);
+    bool has_blanks =
+        n > 0 && (isblank((unsigned char)text[0]) || isblank((unsigned char)text[n - 1]));
+
+    if (!strpbrk(text, ",\"") && !has_blanks) {
         ks_buf_printf(b, "%s", text);
         return;
     }

@@ -29,7 +29,7 @@ struct ks_problem {
     uint32_t direction, dtype, layout;
     int64_t dim[KS_MAX_DIMS];
     int64_t count;          /* how often the source uses it; merged duplicates are added up */
-    char name[KS_NAME_MAX]; /* free text for people */
+    char name[KS_NAME_MAX]; /* free text for people, one line */
 };
 
 /* Number of elements of the operands in the order of struct ks_abi_buffers. */

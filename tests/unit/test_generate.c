@@ -207,6 +207,15 @@ static void invalid_combinations_are_refused(void **state)
                         "set 'odd', g=2 c_total=3: c_total = 3 is not divisible by g = 2");
     assert_non_null(strstr(set.refusals[1].reason, "set 'odd': k_total: "));
     ks_problem_set_release(&set);
+    /* A name that no line of CSV can hold. */
+    assert_int_equal(generate(&set,
+                              DOC("{ \"name\": \"a\\nb\", \"for\": { \"hi\": [7] },"
+                                  "  \"let\": { \"c_total\": 1, \"k_total\": 1, " REST " } }"),
+                              false, &err),
+                     0);
+    assert_int_equal(set.n_refused, 1);
+    assert_non_null(strstr(set.refusals[0].reason, "name has a line break"));
+    ks_problem_set_release(&set);
     assert_int_equal(generate(&set, text, true, &err), KS_EFORMAT);
     assert_int_equal(strncmp(err.text, "f.json:2: set 'odd'", 19), 0);
     ks_problem_set_release(&set);

@@ -311,7 +311,7 @@ static void refuses_with_a_reason(void **state)
 static void refuses_broken_structs(void **state)
 {
     const struct ks_problem fine = good("");
-    struct ks_problem p[6];
+    struct ks_problem p[8];
     struct ks_err err;
 
     (void)state;
@@ -323,6 +323,8 @@ static void refuses_broken_structs(void **state)
     p[3].layout = KS_N_LAYOUTS;
     p[4].count = 0;
     memset(p[5].name, 'x', sizeof(p[5].name));
+    snprintf(p[6].name, sizeof(p[6].name), "a\nb");
+    snprintf(p[7].name, sizeof(p[7].name), "a\r");
     for (size_t i = 0; i < ARRAY_LEN(p); i++) {
         struct ks_problem before = p[i];
 

@@ -37,6 +37,8 @@ static void csv_text(void **state)
     ks_problem_csv_row(&p, &b);
     snprintf(p.name, sizeof(p.name), "a \"b\", c");
     ks_problem_csv_row(&p, &b);
+    snprintf(p.name, sizeof(p.name), "a ");
+    ks_problem_csv_row(&p, &b);
     assert_string_equal(
         ks_buf_text(&b),
         "operator,direction,dtype,layout,ndim,n,g,c_total,k_total,di,hi,wi,z,y,x,stride_d,stride_h,"
@@ -45,7 +47,8 @@ static void csv_text(void **state)
         "grouped_conv,forward,fp32,nhwgc,2,1,1,4,4,1,5,6,1,3,3,1,2,1,1,1,2,0,1,1,0,1,1,3,"
         "layer1.0.conv2\n"
         "grouped_conv,forward,fp32,nhwgc,2,1,1,4,4,1,5,6,1,3,3,1,2,1,1,1,2,0,1,1,0,1,1,3,"
-        "\"a \"\"b\"\", c\"\n");
+        "\"a \"\"b\"\", c\"\n"
+        "grouped_conv,forward,fp32,nhwgc,2,1,1,4,4,1,5,6,1,3,3,1,2,1,1,1,2,0,1,1,0,1,1,3,\"a \"\n");
     ks_buf_release(&b);
 }
 
