@@ -51,7 +51,8 @@ static const struct ks_opt opts[] = {
       .type = KS_OPT_BOOL,
       .offset = AT(list),
       .def = "no",
-      .help = "print the problems as CSV with their ids in front" },
+      .help = "print the problems as CSV; in front their ids, shape classes, products per output "
+              "element, operations and the bytes of their operands" },
     { .name = "count",
       .type = KS_OPT_BOOL,
       .offset = AT(count),
@@ -145,6 +146,8 @@ static int emit(const struct ks_problem_set *set, const struct config *cfg,
     struct ks_buf b;
     int rc;
 
+    if (cfg->export && set->n == 0)
+        return ks_fail(err, KS_EINVAL, "no problem is left: '%s' is not written", cfg->export);
     ks_buf_init(&b);
     if (cfg->export)
         ks_problems_csv(set, false, &b);
@@ -165,6 +168,7 @@ static int report_leaks(const struct ks_problem_set *set, const struct config *c
                         uint64_t *n_refused, uint32_t *n_leaks, struct ks_err *err)
 {
     const char *file = cfg->leaks;
+    struct ks_problems_leaks leaks = { 0 };
     struct ks_problem_set validation;
     struct ks_buf b;
     int rc;
@@ -172,10 +176,11 @@ static int report_leaks(const struct ks_problem_set *set, const struct config *c
     ks_problem_set_init(&validation);
     ks_buf_init(&b);
     rc = read_others(&validation, &file, 1, n_refused, err);
-    if (rc == 0) {
-        *n_leaks = ks_problems_leaks(set, &validation, cfg->json, &b);
+    if (rc == 0)
+        rc = ks_problems_leaks(set, &validation, cfg->json, &b, &leaks, err);
+    if (rc == 0)
         rc = ks_cmd_emit(&b, NULL, err);
-    }
+    *n_leaks = leaks.n;
     ks_buf_release(&b);
     ks_problem_set_release(&validation);
     return rc;
@@ -193,16 +198,16 @@ static int work(const struct request *r, struct ks_err *err)
     rc = read_files(&set, r->cfg.from, r->files, r->n_files, err);
     tally.n_distinct = set.n;
     if (rc == 0)
+        warn_refusals(&set);
+    if (rc == 0)
         rc = exclude(&set, r, &tally, &n_refused, err);
     if (rc == 0)
         rc = choose(&set, &r->cfg, err);
     if (rc == 0)
         rc = r->cfg.leaks ? report_leaks(&set, &r->cfg, &n_refused, &n_leaks, err)
                           : emit(&set, &r->cfg, &tally, err);
-    if (rc == 0) {
-        warn_refusals(&set);
+    if (rc == 0)
         rc = set.n_refused + n_refused + n_leaks ? KS_EXIT_LOOK : KS_EXIT_OK;
-    }
     ks_problem_set_release(&set);
     return rc;
 }

@@ -7,28 +7,29 @@
 
 #include <inttypes.h>
 
-static void put_id(struct ks_buf *b, uint64_t id)
+/* What ksweep derives from a problem stands in front of its columns. */
+static void put_derived(struct ks_buf *b, const struct ks_problem *p)
 {
     char hex[17];
 
-    ks_hex64(id, hex);
-    ks_buf_printf(b, "%s", hex);
+    ks_hex64(p->id, hex);
+    ks_buf_printf(b, "%s,%s,%" PRId64 ",%.0f,%.0f,", hex,
+                  ks_problem_class_name(ks_problem_class(p)), ks_operators[p->op]->reduction(p),
+                  ks_problem_flops(p), ks_problem_min_bytes(p));
 }
 
 /* One header per run of problems of the same operator. */
-void ks_problems_csv(const struct ks_problem_set *set, bool with_id, struct ks_buf *b)
+void ks_problems_csv(const struct ks_problem_set *set, bool is_listing, struct ks_buf *b)
 {
     for (uint32_t i = 0; i < set->n; i++) {
         const struct ks_problem *p = &set->problems[i];
 
         if (i == 0 || set->problems[i - 1].op != p->op) {
-            ks_buf_printf(b, "%s", with_id ? "id," : "");
+            ks_buf_printf(b, "%s", is_listing ? "id,class,reduction,flops,min_bytes," : "");
             ks_problem_csv_header(p->op, b);
         }
-        if (with_id) {
-            put_id(b, p->id);
-            ks_buf_printf(b, ",");
-        }
+        if (is_listing)
+            put_derived(b, p);
         ks_problem_csv_row(p, b);
     }
 }
@@ -46,9 +47,12 @@ static void put_problem_json(struct ks_jw *w, const struct ks_problem *p)
     ks_jw_str(w, "layout", ks_layout_name(p->layout));
     for (int d = 0; ks_operators[p->op]->dim_names[d]; d++)
         ks_jw_int(w, ks_operators[p->op]->dim_names[d], p->dim[d]);
-    ks_jw_str(w, "class", ks_problem_class_name(ks_problem_class(p)));
     ks_jw_int(w, "count", p->count);
     ks_jw_str(w, "name", p->name);
+    ks_jw_str(w, "class", ks_problem_class_name(ks_problem_class(p)));
+    ks_jw_int(w, "reduction", ks_operators[p->op]->reduction(p));
+    ks_jw_real(w, "flops", ks_problem_flops(p));
+    ks_jw_real(w, "min_bytes", ks_problem_min_bytes(p));
     ks_jw_close(w, '}');
 }
 
@@ -160,11 +164,49 @@ static void put_leak(struct ks_jw *w, struct ks_buf *b, const struct ks_problem_
     ks_jw_close(w, '}');
 }
 
-uint32_t ks_problems_leaks(const struct ks_problem_set *training,
-                           const struct ks_problem_set *validation, bool as_json, struct ks_buf *b)
+/* The problem that stands for all directions, dtypes and layouts of its shape. */
+static int shape_of(const struct ks_problem *p, struct ks_problem *shape_out, struct ks_err *err)
 {
+    *shape_out = *p;
+    shape_out->direction = shape_out->dtype = shape_out->layout = 0;
+    shape_out->count = 1;
+    return ks_problem_finish(shape_out, err);
+}
+
+static int put_leaks(struct ks_jw *w, struct ks_buf *b, const struct ks_problem_set *training,
+                     const struct ks_problem_set *validation, struct ks_problems_leaks *out,
+                     struct ks_err *err)
+{
+    struct ks_problem_set shapes;
+    struct ks_problem shape;
+    int rc = 0;
+
+    ks_problem_set_init(&shapes);
+    for (uint32_t i = 0; rc == 0 && i < training->n; i++) {
+        rc = shape_of(&training->problems[i], &shape, err);
+        if (rc == 0)
+            rc = ks_problem_set_add(&shapes, &shape, err);
+    }
+    for (uint32_t i = 0; rc == 0 && i < validation->n; i++) {
+        int64_t at = ks_problem_set_find(training, validation->problems[i].id);
+
+        rc = shape_of(&validation->problems[i], &shape, err);
+        if (rc == 0 && at >= 0)
+            put_leak(w, b, training, (uint32_t)at, validation, i);
+        out->n += at >= 0;
+        out->n_same_shape += at < 0 && ks_problem_set_find(&shapes, shape.id) >= 0;
+    }
+    ks_problem_set_release(&shapes);
+    return rc;
+}
+
+int ks_problems_leaks(const struct ks_problem_set *training,
+                      const struct ks_problem_set *validation, bool as_json, struct ks_buf *b,
+                      struct ks_problems_leaks *out, struct ks_err *err)
+{
+    struct ks_problems_leaks found = { 0 };
     struct ks_jw w;
-    uint32_t n = 0;
+    int rc;
 
     ks_jw_init(&w, b, true);
     if (as_json) {
@@ -176,21 +218,19 @@ uint32_t ks_problems_leaks(const struct ks_problem_set *training,
         ks_buf_printf(b, "training     %" PRIu32 "\nvalidation   %" PRIu32 "\n", training->n,
                       validation->n);
     }
-    for (uint32_t i = 0; i < validation->n; i++) {
-        int64_t at = ks_problem_set_find(training, validation->problems[i].id);
-
-        if (at < 0)
-            continue;
-        put_leak(as_json ? &w : NULL, b, training, (uint32_t)at, validation, i);
-        n++;
-    }
+    rc = put_leaks(as_json ? &w : NULL, b, training, validation, &found, err);
+    if (rc < 0)
+        return rc;
     if (as_json) {
         ks_jw_close(&w, ']');
-        ks_jw_u64(&w, "n_leaks", n);
+        ks_jw_u64(&w, "n_leaks", found.n);
+        ks_jw_u64(&w, "n_same_shape", found.n_same_shape);
         ks_jw_close(&w, '}');
         ks_buf_printf(b, "\n");
     } else {
-        ks_buf_printf(b, "leaks        %" PRIu32 "\n", n);
+        ks_buf_printf(b, "leaks        %" PRIu32 "\nsame shape   %" PRIu32 "\n", found.n,
+                      found.n_same_shape);
     }
-    return n;
+    *out = found;
+    return 0;
 }

@@ -59,12 +59,17 @@ for n, (_, training, held) in enumerate(leaks):
 PY
 is "$(cat "$tap_tmp/wrong")" "" "with both places"
 rc_is 1 "the same as JSON" ksweep problems "$set2d" --leaks "$tap_tmp/held.csv" --json
-is "$(json training validation n_leaks)" "1614 30 30" "counts"
+is "$(json training validation n_leaks n_same_shape)" "1614 30 30 0" "counts"
 is "$(python3 -c 'import json, sys
 print(" ".join(sorted(x["id"] for x in json.load(open(sys.argv[1]))["leaks"])))' "$tap_tmp/out")" \
     "$(ids "$tap_tmp/held.csv" | tr '\n' ' ' | sed 's/ $//')" "ids"
 rc_is 0 "no leak" ksweep problems "$set2d" --leaks "$tap_tmp/held3d.csv"
 is "$(sed -n 's/^leaks  *//p' "$tap_tmp/out")" 0 "is said, too"
+is "$(sed -n 's/^same shape  *//p' "$tap_tmp/out")" 0 "and that no shape is the same"
+sed 's/,forward,bf16,nhwgc,/,backward_data,fp16,ngchw,/' "$tap_tmp/held.csv" >"$tap_tmp/forms.csv"
+rc_is 0 "the held-out shapes in another direction, dtype and layout" ksweep problems "$set2d" \
+    --leaks "$tap_tmp/forms.csv" --json
+is "$(json validation n_leaks n_same_shape)" "30 0 30" "are no leaks, but it is said that shapes are the same"
 
 rc_is 0 "lists are left out" ksweep problems "$set2d" "$lists/ck_forward_3d.json" \
     --exclude "$tap_tmp/held.csv" --exclude="$tap_tmp/held3d.csv" --json

@@ -48,6 +48,35 @@ ksweep problems "$data"/miopen-{short,3d,trans,all}.txt --list >"$tap_tmp/a" 2>"
 ksweep problems "$tap_tmp/all.csv" --list >"$tap_tmp/b" 2>>"$tap_tmp/err"
 ok "what is exported reads back as the same problems" cmp "$tap_tmp/a" "$tap_tmp/b"
 
+# --- what is derived: the first layer of ResNet-50 by hand, 112 x 112 outputs. One output is a sum of
+# 3 x 7 x 7 products, one input of 64 x 4 x 4 (every second tap), one weight of 112 x 112. 2 x 147 x
+# 64 x 112 x 112 operations; 224 x 224 x 3 + 147 x 64 + 64 x 112 x 112 elements.
+head=operator,direction,dtype,layout,c_total,k_total,hi,wi,y,x,stride_h,stride_w,pad_h_lo,pad_w_lo,pad_h_hi,pad_w_hi
+conv=nhwgc,3,64,224,224,7,7,2,2,3,3,3,3
+printf '%s\n' "$head" "grouped_conv,forward,fp32,$conv" "grouped_conv,bwd_data,fp16,$conv" \
+    "grouped_conv,bwd_weight,bf16,$conv" operator,direction,dtype,layout,batch,m,n,k \
+    gemm,forward,bf16,nhwgc,2,3,4,5 >"$tap_tmp/hand.csv"
+rc_is 0 "what is derived is listed" ksweep problems "$tap_tmp/hand.csv" --list
+is "$(cut -d, -f2-7 "$tap_tmp/out")" "class,reduction,flops,min_bytes,operator,direction
+stem,147,236027904,3851008,grouped_conv,forward
+stem,1024,236027904,1925504,grouped_conv,backward_data
+stem,12544,236027904,1925504,grouped_conv,backward_weight
+class,reduction,flops,min_bytes,operator,direction
+other_operator,5,240,188,gemm,forward" "class, reduction, operations and bytes are those worked out by hand"
+rc_is 0 "and as JSON" ksweep problems "$tap_tmp/hand.csv" --list --json
+is "$(python3 -c 'import json, sys
+for p in json.load(open(sys.argv[1])):
+    print(p["class"], p["reduction"], int(p["flops"]), int(p["min_bytes"]))' "$tap_tmp/out")" \
+    "stem 147 236027904 3851008
+stem 1024 236027904 1925504
+stem 12544 236027904 1925504
+other_operator 5 240 188" "with the same numbers"
+
+rc_is 2 "an export of nothing" ksweep problems "$data/good.csv" --exclude "$data/good.csv" \
+    --export "$tap_tmp/nothing.csv"
+like "$(cat "$tap_tmp/err")" "no problem is left: '.*nothing.csv' is not written" "is an error"
+not_ok "and writes no file" test -e "$tap_tmp/nothing.csv"
+
 ln -s target "$tap_tmp/link"
 touch "$tap_tmp/target"
 rc_is 0 "export through a link" ksweep problems "$data/good.csv" --export "$tap_tmp/link"
