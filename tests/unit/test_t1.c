@@ -347,6 +347,34 @@ static void any_set_comes_back(void **state)
     }
 }
 
+/* The config's order of values is not the family's: the export has the config's. */
+static void the_order_of_a_config_stays(void **state)
+{
+    static const char *const none[] = { NULL };
+    char dir[] = "/tmp/test_t1_XXXXXX", path[64];
+    struct ks_kernel_set set = { 0 };
+    struct ks_err err = { 0 };
+    struct ks_buf text;
+
+    (void)state;
+    assert_non_null(mkdtemp(dir));
+    snprintf(path, sizeof path, "%s/config.json", dir);
+    ks_buf_init(&text);
+    ks_buf_printf(&text,
+                  "{ \"family\": \"%s\", \"instances\": [ { \"pipe\": [\"fast\", \"slow\"],"
+                  " \"tile_m\": [4, 1, 2], \"shift\": [1, 0, -1] } ] }",
+                  KS_SOURCE_DIR "/tests/data/grid/tiny.family.json");
+    assert_int_equal(ks_file_replace(path, text.data, text.len, &err), 0);
+    ks_buf_release(&text);
+    add(&set, path, "shift != 1 or tile_m != 4", NULL);
+    round_trip(&set, none, true, &text);
+    assert_non_null(strstr(ks_buf_text(&text), "\"Values\": \"['fast', 'slow']\""));
+    assert_non_null(strstr(ks_buf_text(&text), "\"Values\": \"[4, 1, 2]\""));
+    ks_buf_release(&text);
+    ks_kernel_set_release(&set);
+    assert_int_equal(ks_remove_tree(dir, NULL), 0);
+}
+
 /* A job may name a T1 file: no cell of it can run, whatever the device. */
 static void its_cells_are_unsupported(void **state)
 {
@@ -410,6 +438,7 @@ int main(void)
         cmocka_unit_test(long_names_are_left_out),
         cmocka_unit_test(t1_files_come_back),
         cmocka_unit_test(any_set_comes_back),
+        cmocka_unit_test(the_order_of_a_config_stays),
         cmocka_unit_test(its_cells_are_unsupported),
         cmocka_unit_test(memory_may_run_out),
     };
