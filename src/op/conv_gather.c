@@ -7,6 +7,7 @@
  * last tap. So there is one inner convolution: once forward, once for each phase backward. */
 #include "op/conv_reference.h"
 #include "op/conv_view.h"
+#include "op/dims.h"
 #include "op/sums.h"
 
 #include <stdlib.h>
@@ -66,17 +67,12 @@ static void forward_axis(const struct ks_abi_problem *q, int axis, struct axis *
                           .filter_step = 1 };
 }
 
-static int64_t gcd(int64_t a, int64_t b)
-{
-    return b ? gcd(b, a % b) : a;
-}
-
 /* Input i = phase + j stride meets tap t at output (i + pad - t dilation) / stride where that is
  * whole: for every apart-th tap, if for any. The last of them is the inner convolution's first. */
 static void backward_axis(const struct ks_abi_problem *q, int axis, int64_t phase, struct axis *out)
 {
     int64_t stride = q->stride[axis], dilation = q->dilation[axis];
-    int64_t apart = stride / gcd(stride, dilation), n_first = ks_min64(apart, q->filter[axis]);
+    int64_t apart = stride / ks_gcd64(stride, dilation), n_first = ks_min64(apart, q->filter[axis]);
     int64_t tap = 0, start = phase + q->pad_lo[axis];
 
     *out = (struct axis){ .n_results = (q->in[axis] - phase + stride - 1) / stride,

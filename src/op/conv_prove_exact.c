@@ -11,6 +11,7 @@
  *   backward weight  sum_k v[gk] R[gk][tap][c] = sum_n,out input[out + tap][gc] U[out][g],
  *                    U[out][g] = sum_k v[gk] d_output[out][gk] */
 #include "op/conv_reference.h"
+#include "op/dims.h"
 #include "op/freivalds.h"
 
 #include <inttypes.h>
@@ -305,15 +306,10 @@ static int prove_weights(struct proof *f, struct ks_err *err)
     return rc;
 }
 
-static int64_t max64(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
-
 /* What each array has room for follows from its use in the three directions. */
 static int proof_allocate(struct proof *f, struct ks_err *err)
 {
-    int64_t channels = max64(f->c_total, f->k_total);
+    int64_t channels = ks_max64(f->c_total, f->k_total);
     int64_t input = f->in_pixels * f->c_total, output = f->out_pixels * f->k_total;
     int64_t row = f->n_taps * f->q.c;
 
@@ -325,11 +321,11 @@ static int proof_allocate(struct proof *f, struct ks_err *err)
     f->sums.low = array(f->sums.n, sizeof(int64_t));
     f->sums.high = array(f->sums.n, sizeof(int64_t));
     f->left = array(f->n_taps * f->c_total, sizeof(*f->left));
-    f->right = array(max64(f->in_pixels, f->out_pixels), sizeof(*f->right));
+    f->right = array(ks_max64(f->in_pixels, f->out_pixels), sizeof(*f->right));
     f->input = array(input, sizeof(int32_t));
     f->output = array(output, sizeof(int32_t));
     f->row = array(row, sizeof(int32_t));
-    f->turned = array(max64(row, max64(input, output)), sizeof(int32_t));
+    f->turned = array(ks_max64(row, ks_max64(input, output)), sizeof(int32_t));
     if (!f->v.low || !f->v.high || !f->f.low || !f->f.high || !f->sums.low || !f->sums.high ||
         !f->left || !f->right || !f->input || !f->output || !f->row || !f->turned)
         return ks_fail(err, KS_ENOMEM, "no memory to prove the reference");
@@ -379,7 +375,7 @@ int ks_conv_prove_exact(const struct ks_problem *p, const void *a, const void *b
     if (rc == 0)
         rc = ks_operand_floats(b, e.b, p->dtype, &b_owned, &f.b, err);
     if (rc == 0) {
-        ks_residues_draw(&f.v, max64(f.c_total, f.k_total), &seed);
+        ks_residues_draw(&f.v, ks_max64(f.c_total, f.k_total), &seed);
         rc = p->direction == KS_BACKWARD_WEIGHT ? prove_weights(&f, err) : prove_images(&f, err);
     }
     proof_release(&f);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "op/conv_view.h"
+#include "op/dims.h"
 #include "op/sums.h"
 
 #include <stdlib.h>

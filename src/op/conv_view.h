@@ -37,14 +37,4 @@ void ks_conv_load(const struct ks_conv_image *image, const struct ks_conv_stretc
 /* calloc of n elements; NULL is no memory also for none. */
 void *ks_conv_array(int64_t n, size_t size);
 
-static inline int64_t ks_min64(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
-static inline int64_t ks_max64(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
-
 #endif

@@ -7,6 +7,7 @@
  */
 #include "op/conv_reference.h"
 #include "op/conv_view.h"
+#include "op/dims.h"
 #include "op/sums.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* dims.h - the checks that every operator makes of its dims. */
+/* dims.h - the checks that every operator makes of its dims, and arithmetic on them. */
 #ifndef KS_OP_DIMS_H
 #define KS_OP_DIMS_H
 
@@ -18,5 +18,27 @@ int64_t ks_dims_product(const int64_t *factors, int n);
 /* KS_EINVAL when one of the three operands has more than KS_ELEMENTS_MAX elements. */
 int ks_dims_check_elements(const struct ks_problem *p, const char *const names[3],
                            struct ks_err *err);
+
+static inline int64_t ks_min64(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+static inline int64_t ks_max64(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* Greatest common divisor of numbers >= 1. */
+static inline int64_t ks_gcd64(int64_t a, int64_t b)
+{
+    while (b) {
+        int64_t rest = a % b;
+
+        a = b;
+        b = rest;
+    }
+    return a;
+}
 
 #endif

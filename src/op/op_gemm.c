@@ -115,11 +115,6 @@ struct product {
     double *sums;                      /* [2][KS_SUM_ROWS][columns] */
 };
 
-static int64_t min64(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
 static void load_columns(const struct product *v, int64_t first, int64_t n)
 {
     struct ks_widen m = {
@@ -131,7 +126,7 @@ static void load_columns(const struct product *v, int64_t first, int64_t n)
     for (int64_t i = 0; i < n; i += KS_SUM_LANES) {
         m.to = v->panel + i * v->k;
         m.from = v->b + (first + i) * v->b_column;
-        m.n_columns = min64(KS_SUM_LANES, n - i);
+        m.n_columns = ks_min64(KS_SUM_LANES, n - i);
         ks_widen(&m);
     }
 }
@@ -139,7 +134,7 @@ static void load_columns(const struct product *v, int64_t first, int64_t n)
 /* The block of C from (row, column). */
 static void do_rows(const struct product *v, int64_t row, int64_t column, int64_t n_columns)
 {
-    int64_t n_rows = min64(KS_SUM_ROWS, v->m - row), lanes = ks_sum_lanes(n_columns);
+    int64_t n_rows = ks_min64(KS_SUM_ROWS, v->m - row), lanes = ks_sum_lanes(n_columns);
     const struct ks_widen m = { .to = v->rows,
                                 .pitch = v->k,
                                 .from = v->a + row * v->a_row,
@@ -174,7 +169,7 @@ static void do_rows(const struct product *v, int64_t row, int64_t column, int64_
 static void do_batch(const struct product *v)
 {
     for (int64_t column = 0; column < v->n; column += LANE_BLOCK) {
-        int64_t n = min64(LANE_BLOCK, v->n - column);
+        int64_t n = ks_min64(LANE_BLOCK, v->n - column);
 
         load_columns(v, column, n);
         for (int64_t row = 0; row < v->m; row += KS_SUM_ROWS)
@@ -187,7 +182,7 @@ static int do_batches(const struct ks_problem *p, const float *a, const float *b
 {
     const int64_t *d = p->dim;
     struct product v = { .m = d[KS_GEMM_M], .n = d[KS_GEMM_N], .k = d[KS_GEMM_K] };
-    int64_t lanes = ks_sum_lanes(min64(LANE_BLOCK, v.n));
+    int64_t lanes = ks_sum_lanes(ks_min64(LANE_BLOCK, v.n));
     int rc = 0;
 
     v.a_row = d[KS_GEMM_TRANS_A] ? 1 : v.k;
@@ -282,16 +277,11 @@ static int prove_batch(struct proof *f, int64_t batch, const float *a, const flo
     return 0;
 }
 
-static int64_t max64(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
-
 static int proof_allocate(struct proof *f, struct ks_err *err)
 {
-    size_t longest = (size_t)max64(f->m, f->k);
+    size_t longest = (size_t)ks_max64(f->m, f->k);
 
-    f->matrix = calloc((size_t)max64(max64(f->m * f->k, f->k * f->n), f->n), sizeof(int32_t));
+    f->matrix = calloc((size_t)ks_max64(ks_max64(f->m * f->k, f->k * f->n), f->n), sizeof(int32_t));
     f->v.low = calloc((size_t)f->n, sizeof(int32_t));
     f->v.high = calloc((size_t)f->n, sizeof(int32_t));
     f->middle.low = calloc((size_t)f->k, sizeof(int32_t));

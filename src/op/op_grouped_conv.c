@@ -49,17 +49,6 @@ static const int triples[] = { KS_CONV_DI,         KS_CONV_Z,        KS_CONV_STR
                                KS_CONV_DILATION_D, KS_CONV_PAD_D_LO, KS_CONV_PAD_D_HI };
 #define N_TRIPLES ((int)(sizeof(triples) / sizeof(triples[0])))
 
-static int64_t gcd(int64_t a, int64_t b)
-{
-    while (b) {
-        int64_t rest = a % b;
-
-        a = b;
-        b = rest;
-    }
-    return a;
-}
-
 int64_t ks_conv_out(const struct ks_problem *p, int axis)
 {
     const int64_t *d = p->dim + axis;
@@ -184,7 +173,7 @@ static struct ks_extents conv_extents(const struct ks_problem *p)
 static int64_t taps_per_input(const struct ks_problem *p, int axis)
 {
     const int64_t *d = p->dim + axis;
-    int64_t apart = d[KS_CONV_STRIDE_D] / gcd(d[KS_CONV_STRIDE_D], d[KS_CONV_DILATION_D]);
+    int64_t apart = d[KS_CONV_STRIDE_D] / ks_gcd64(d[KS_CONV_STRIDE_D], d[KS_CONV_DILATION_D]);
     int64_t taps = (d[KS_CONV_Z] + apart - 1) / apart;
     int64_t outputs = ks_conv_out(p, axis);
 

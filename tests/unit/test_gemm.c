@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "tests/unit/fault.h"
+#include "tests/unit/op_bench.h"
 #include "tests/unit/op_cases.h"
 
 #include "base/hash.h"
@@ -142,85 +143,6 @@ static void texts(void **state)
     ks_buf_release(&b);
 }
 
-/* A problem with its operands and the reference's answer. */
-struct bench {
-    struct ks_problem p;
-    struct ks_extents e;
-    void *a, *b;
-    double *r, *abs; /* [e.c + 1], the last one a guard */
-};
-#define GUARD 12345.0
-
-static struct bench bench_of(const struct ks_problem *p, enum ks_data data)
-{
-    struct bench t = { .p = *p, .e = ks_operator_gemm.extents(p) };
-    size_t bytes = ks_dtype_bytes(p->dtype);
-
-    t.a = malloc((size_t)t.e.a * bytes);
-    t.b = malloc((size_t)t.e.b * bytes);
-    t.r = malloc((size_t)(t.e.c + 1) * sizeof(double));
-    t.abs = malloc((size_t)(t.e.c + 1) * sizeof(double));
-    assert_true(t.a && t.b && t.r && t.abs);
-    for (int64_t i = 0; i <= t.e.c; i++)
-        t.r[i] = t.abs[i] = GUARD;
-    ks_problem_inputs(p, data, 'a', t.a);
-    ks_problem_inputs(p, data, 'b', t.b);
-    return t;
-}
-
-static void bench_release(struct bench *t)
-{
-    free(t->a);
-    free(t->b);
-    free(t->r);
-    free(t->abs);
-}
-
-static int compute(struct bench *t, bool wants_abs)
-{
-    return ks_operator_gemm.reference(&t->p, t->a, t->b, t->r, wants_abs ? t->abs : NULL, NULL);
-}
-
-static int prove_exact(const struct bench *t, uint64_t seed, struct ks_err *err)
-{
-    return ks_operator_gemm.prove_exact(&t->p, t->a, t->b, t->r, seed, err);
-}
-
-/* Element i of C by its definition. */
-static void naive(const struct bench *t, int64_t i, double *r_out, double *abs_out)
-{
-    const int64_t *d = t->p.dim;
-    int64_t m = d[KS_GEMM_M], n = d[KS_GEMM_N], k = d[KS_GEMM_K];
-    int64_t b = i / (m * n), row = i % (m * n) / n, column = i % n;
-
-    *r_out = *abs_out = 0;
-    for (int64_t l = 0; l < k; l++) {
-        int64_t at_a = b * m * k + (d[KS_GEMM_TRANS_A] ? l * m + row : row * k + l);
-        int64_t at_b = b * k * n + (d[KS_GEMM_TRANS_B] ? column * k + l : l * n + column);
-        double product =
-            ks_element_get(t->a, at_a, t->p.dtype) * ks_element_get(t->b, at_b, t->p.dtype);
-
-        *r_out += product;
-        *abs_out += fabs(product);
-    }
-}
-
-static void compare_with_naive(const struct bench *t, bool is_exact)
-{
-    double bound = is_exact ? 0 : 0x1p-52 * (double)t->p.dim[KS_GEMM_K];
-
-    for (int64_t i = 0; i < t->e.c; i++) {
-        double r, magnitude;
-
-        naive(t, i, &r, &magnitude);
-        if (!(fabs(t->r[i] - r) <= bound * magnitude))
-            fail_msg("R[%ld] is %.17g, must be %.17g", (long)i, t->r[i], r);
-        if (!is_exact && !(fabs(t->abs[i] - magnitude) <= bound * magnitude))
-            fail_msg("A[%ld] is %.17g, must be %.17g", (long)i, t->abs[i], magnitude);
-    }
-    assert_true(t->r[t->e.c] == GUARD && t->abs[t->e.c] == GUARD);
-}
-
 /* All four transpositions and all types go by. */
 static struct ks_problem random_case(uint64_t *rng, uint32_t i)
 {
@@ -242,21 +164,11 @@ static void reference_and_proofs(void **state)
     uint64_t rng = 1;
 
     (void)state;
-    for (uint32_t i = 0; i < 300; i++)
-        for (int data = 0; data < 2; data++) {
-            bool is_exact = data == KS_DATA_EXACT;
-            struct ks_problem p = random_case(&rng, i);
-            struct bench t = bench_of(&p, (enum ks_data)data);
-            struct ks_err err;
+    for (uint32_t i = 0; i < 300; i++) {
+        struct ks_problem p = random_case(&rng, i);
 
-            assert_int_equal(compute(&t, !is_exact), 0);
-            compare_with_naive(&t, is_exact);
-            if ((is_exact
-                     ? prove_exact(&t, 7, &err)
-                     : ks_operator_gemm.prove_real(&p, t.a, t.b, t.r, t.abs, 7, 100, &err)) < 0)
-                fail_msg("%s", err.text);
-            bench_release(&t);
-        }
+        bench_check(&p);
+    }
 }
 
 static void exact_proof_sees_every_element(void **state)
@@ -269,7 +181,7 @@ static void exact_proof_sees_every_element(void **state)
         struct ks_problem p = random_case(&rng, i);
         struct bench t = bench_of(&p, KS_DATA_EXACT);
 
-        assert_int_equal(compute(&t, false), 0);
+        assert_int_equal(bench_compute(&t, false, NULL), 0);
         for (size_t k = 0; k < 3 * ARRAY_LEN(errors); k++) {
             int64_t at = (int64_t)ks_rng_below(&rng, (uint64_t)t.e.c), n = p.dim[KS_GEMM_N];
             double right = t.r[at];
@@ -277,13 +189,13 @@ static void exact_proof_sees_every_element(void **state)
             struct ks_err err;
 
             t.r[at] += errors[k % ARRAY_LEN(errors)];
-            assert_int_equal(prove_exact(&t, ks_rng_next(&rng), &err), KS_EDEVICE);
+            assert_int_equal(bench_prove_exact(&t, ks_rng_next(&rng), &err), KS_EDEVICE);
             snprintf(where, sizeof(where), "is wrong at batch %ld, row %ld",
                      (long)(at / n / p.dim[KS_GEMM_M]), (long)(at / n % p.dim[KS_GEMM_M]));
             assert_non_null(strstr(err.text, where));
             t.r[at] = right;
         }
-        assert_int_equal(prove_exact(&t, 1, NULL), 0);
+        assert_int_equal(bench_prove_exact(&t, 1, NULL), 0);
         bench_release(&t);
     }
 }
@@ -295,15 +207,15 @@ static void exact_proof_refuses_other_data(void **state)
     struct ks_err err;
 
     (void)state;
-    assert_int_equal(compute(&t, false), 0);
+    assert_int_equal(bench_compute(&t, false, NULL), 0);
     for (int i = 0; i < 2; i++) {
         float *operand = i ? t.a : t.b, right = operand[11];
 
         operand[11] = 4;
-        assert_int_equal(prove_exact(&t, 1, &err), KS_EINVAL);
+        assert_int_equal(bench_prove_exact(&t, 1, &err), KS_EINVAL);
         assert_non_null(strstr(err.text, "not exact data"));
         operand[11] = -right;
-        assert_int_equal(prove_exact(&t, 1, &err), KS_EDEVICE);
+        assert_int_equal(bench_prove_exact(&t, 1, &err), KS_EDEVICE);
         operand[11] = right;
     }
     bench_release(&t);
@@ -321,10 +233,9 @@ static void real_proof_sees_sampled_elements(void **state)
         int64_t at = (int64_t)ks_rng_below(&rng, (uint64_t)t.e.c);
         int n_sample = 30 * (int)t.e.c;
 
-        assert_int_equal(compute(&t, true), 0);
+        assert_int_equal(bench_compute(&t, true, NULL), 0);
         broken[at] = i % 3 ? broken[at] + 1e-9 : NAN; /* tolerance below 1e-11 */
-        assert_int_equal(ks_operator_gemm.prove_real(&p, t.a, t.b, t.r, t.abs, 1, n_sample, NULL),
-                         KS_EDEVICE);
+        assert_int_equal(bench_prove_real(&t, n_sample, NULL), KS_EDEVICE);
         bench_release(&t);
     }
 }
@@ -344,11 +255,11 @@ static void survives_no_memory(void **state)
             int rc;
 
             fault_arm(n);
-            rc = is_proof ? prove_exact(&t, 1, NULL) : compute(&t, true);
+            rc = is_proof ? bench_prove_exact(&t, 1, NULL) : bench_compute(&t, true, NULL);
             is_done = !fault_disarm();
             assert_int_equal(rc, is_done ? 0 : KS_ENOMEM);
             if (!is_proof)
-                assert_true((t.r[0] == GUARD) == !is_done);
+                assert_true((t.r[0] == BENCH_GUARD) == !is_done);
         }
         assert_in_range(n, 5, 15);
     }

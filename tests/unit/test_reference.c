@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "tests/unit/fault.h"
+#include "tests/unit/op_bench.h"
 #include "tests/unit/op_cases.h"
 
 #include "base/hash.h"
@@ -16,164 +17,6 @@
 #include <string.h>
 
 #define ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
-
-/* A problem with its operands and the reference's answer. */
-struct bench {
-    struct ks_problem p;
-    const struct ks_operator *op;
-    struct ks_extents e;
-    void *a, *b;
-    double *r, *abs; /* [e.c + 1], the last one a guard */
-};
-#define GUARD 12345.0
-
-static int compute(struct bench *t, bool wants_abs, struct ks_err *err)
-{
-    return t->op->reference(&t->p, t->a, t->b, t->r, wants_abs ? t->abs : NULL, err);
-}
-
-static struct bench bench_of(const struct ks_problem *p, enum ks_data data)
-{
-    struct bench t = { .p = *p, .op = ks_operators[p->op] };
-    size_t bytes = ks_dtype_bytes(p->dtype);
-
-    t.e = t.op->extents(p);
-    t.a = malloc((size_t)t.e.a * bytes);
-    t.b = malloc((size_t)t.e.b * bytes);
-    t.r = malloc((size_t)(t.e.c + 1) * sizeof(double));
-    t.abs = malloc((size_t)(t.e.c + 1) * sizeof(double));
-    assert_true(t.a && t.b && t.r && t.abs);
-    for (int64_t i = 0; i <= t.e.c; i++)
-        t.r[i] = t.abs[i] = GUARD;
-    ks_problem_inputs(p, data, 'a', t.a);
-    ks_problem_inputs(p, data, 'b', t.b);
-    return t;
-}
-
-static void bench_release(struct bench *t)
-{
-    free(t->a);
-    free(t->b);
-    free(t->r);
-    free(t->abs);
-}
-
-/* Element of an image at (n, g, channel, pos) or of the weights at (k, g, c, tap), written out from
- * kernels/abi.h. */
-static int64_t image_index(const struct ks_abi_problem *q, int64_t channels, const int64_t e[3],
-                           const int64_t at[3], const int64_t n_g_c[3])
-{
-    if (q->layout == KS_ABI_NHWGC)
-        return ((((n_g_c[0] * e[0] + at[0]) * e[1] + at[1]) * e[2] + at[2]) * q->g + n_g_c[1]) *
-                   channels +
-               n_g_c[2];
-    return ((((n_g_c[0] * q->g + n_g_c[1]) * channels + n_g_c[2]) * e[0] + at[0]) * e[1] + at[1]) *
-               e[2] +
-           at[2];
-}
-
-static int64_t weight_index(const struct ks_abi_problem *q, int64_t g, int64_t k, int64_t c,
-                            const int64_t tap[3])
-{
-    const int64_t *e = q->filter;
-
-    if (q->layout == KS_ABI_NHWGC)
-        return ((((g * q->k + k) * e[0] + tap[0]) * e[1] + tap[1]) * e[2] + tap[2]) * q->c + c;
-    return ((((g * q->k + k) * q->c + c) * e[0] + tap[0]) * e[1] + tap[1]) * e[2] + tap[2];
-}
-
-/* What the definition gives: every product of the convolution goes where the direction wants it. */
-struct naive {
-    const struct bench *t;
-    struct ks_abi_problem q;
-    double *r, *abs; /* [e.c] */
-};
-
-static void naive_add(struct naive *v, int64_t input, int64_t weight, int64_t output)
-{
-    const int64_t at[KS_N_DIRECTIONS][3] = { [KS_FORWARD] = { input, weight, output },
-                                             [KS_BACKWARD_DATA] = { output, weight, input },
-                                             [KS_BACKWARD_WEIGHT] = { input, output, weight } };
-    const int64_t *i = at[v->q.direction];
-    double product =
-        ks_element_get(v->t->a, i[0], v->q.dtype) * ks_element_get(v->t->b, i[1], v->q.dtype);
-
-    v->r[i[2]] += product;
-    v->abs[i[2]] += fabs(product);
-}
-
-static void naive_channels(struct naive *v, int64_t n, const int64_t out[3], const int64_t tap[3],
-                           const int64_t in[3])
-{
-    const struct ks_abi_problem *q = &v->q;
-
-    for (int64_t g = 0; g < q->g; g++)
-        for (int64_t k = 0; k < q->k; k++)
-            for (int64_t c = 0; c < q->c; c++) {
-                const int64_t from[3] = { n, g, c }, to[3] = { n, g, k };
-
-                naive_add(v, image_index(q, q->c, q->in, in, from), weight_index(q, g, k, c, tap),
-                          image_index(q, q->k, q->out, out, to));
-            }
-}
-
-static bool meets(const struct ks_abi_problem *q, const int64_t out[3], const int64_t tap[3],
-                  int64_t in_out[3])
-{
-    bool is_inside = true;
-
-    for (int i = 0; i < 3; i++) {
-        in_out[i] = out[i] * q->stride[i] - q->pad_lo[i] + tap[i] * q->dilation[i];
-        is_inside = is_inside && in_out[i] >= 0 && in_out[i] < q->in[i];
-    }
-    return is_inside;
-}
-
-/* Steps at = (x, y, z) like an odometer; false after the last. */
-static bool next(const int64_t shape[3], int64_t at[3])
-{
-    for (int i = 2; i >= 0; i--) {
-        if (++at[i] < shape[i])
-            return true;
-        at[i] = 0;
-    }
-    return false;
-}
-
-static struct naive naive_of(const struct bench *t)
-{
-    struct naive v = { .t = t };
-    int64_t out[3] = { 0 }, tap[3] = { 0 }, in[3];
-
-    t->op->to_abi(&t->p, &v.q);
-    v.r = calloc((size_t)t->e.c, sizeof(double));
-    v.abs = calloc((size_t)t->e.c, sizeof(double));
-    assert_true(v.r && v.abs);
-    for (int64_t n = 0; n < v.q.n; n++)
-        do {
-            do {
-                if (meets(&v.q, out, tap, in))
-                    naive_channels(&v, n, out, tap, in);
-            } while (next(v.q.filter, tap));
-        } while (next(v.q.out, out));
-    return v;
-}
-
-static void compare_with_naive(struct bench *t, bool is_exact)
-{
-    double bound = is_exact ? 0 : 0x1p-52 * (double)t->op->reduction(&t->p);
-    struct naive want = naive_of(t);
-
-    for (int64_t i = 0; i < t->e.c; i++) {
-        if (!(fabs(t->r[i] - want.r[i]) <= bound * want.abs[i]))
-            fail_msg("R[%ld] is %.17g, must be %.17g", (long)i, t->r[i], want.r[i]);
-        if (!is_exact && !(fabs(t->abs[i] - want.abs[i]) <= bound * want.abs[i]))
-            fail_msg("A[%ld] is %.17g, must be %.17g", (long)i, t->abs[i], want.abs[i]);
-    }
-    assert_true(t->r[t->e.c] == GUARD && t->abs[t->e.c] == GUARD);
-    free(want.r);
-    free(want.abs);
-}
 
 /* The same geometry in one of all directions and layouts. */
 #define N_WAYS (KS_N_DIRECTIONS * KS_N_LAYOUTS)
@@ -185,25 +28,6 @@ static struct ks_problem turned(const struct ks_problem *p, uint32_t way)
     other.layout = way / KS_N_DIRECTIONS % KS_N_LAYOUTS;
     assert_int_equal(ks_problem_finish(&other, NULL), 0);
     return other;
-}
-
-static void check_both_kinds(const struct ks_problem *p)
-{
-    for (int data = 0; data < 2; data++) {
-        bool is_exact = data == KS_DATA_EXACT;
-        struct bench t = bench_of(p, (enum ks_data)data);
-        struct ks_err err;
-
-        if (compute(&t, !is_exact, &err) < 0)
-            fail_msg("%s", err.text);
-        compare_with_naive(&t, is_exact);
-        if (is_exact)
-            assert_true(t.abs[0] == GUARD);
-        if ((is_exact ? t.op->prove_exact(p, t.a, t.b, t.r, 7, &err)
-                      : t.op->prove_real(p, t.a, t.b, t.r, t.abs, 7, 100, &err)) < 0)
-            fail_msg("%s", err.text);
-        bench_release(&t);
-    }
 }
 
 static const char *const cases[] = {
@@ -238,7 +62,7 @@ static void check_all_ways(const struct ks_problem *p)
     for (uint32_t way = 0; way < N_WAYS; way++) {
         struct ks_problem other = turned(p, way);
 
-        check_both_kinds(&other);
+        bench_check(&other);
     }
 }
 
@@ -298,8 +122,7 @@ static void inject(struct bench *t, uint64_t *rng)
         t->r[at] = NAN;
     else /* half of them +-1 */
         t->r[at] += errors[kind % (kind < ARRAY_LEN(errors) ? ARRAY_LEN(errors) : 2)];
-    assert_int_equal(t->op->prove_exact(&t->p, t->a, t->b, t->r, ks_rng_next(rng), &err),
-                     KS_EDEVICE);
+    assert_int_equal(bench_prove_exact(t, ks_rng_next(rng), &err), KS_EDEVICE);
     assert_non_null(strstr(err.text, "the exact reference is wrong at "));
     t->r[at] = right;
 }
@@ -314,10 +137,10 @@ static void exact_proof_sees_every_element(void **state)
         struct ks_problem p = turned(&first, i);
         struct bench t = bench_of(&p, KS_DATA_EXACT);
 
-        assert_int_equal(compute(&t, false, NULL), 0);
+        assert_int_equal(bench_compute(&t, false, NULL), 0);
         for (int k = 0; k < 30; k++)
             inject(&t, &rng);
-        assert_int_equal(t.op->prove_exact(&p, t.a, t.b, t.r, 1, NULL), 0);
+        assert_int_equal(bench_prove_exact(&t, 1, NULL), 0);
         bench_release(&t);
     }
 }
@@ -332,17 +155,17 @@ static void exact_proof_sees_pairs(void **state)
     (void)state;
     assert_int_equal(op_case("k_total=16 n=2", &p, NULL), 0);
     t = bench_of(&p, KS_DATA_EXACT);
-    assert_int_equal(compute(&t, false, NULL), 0);
+    assert_int_equal(bench_compute(&t, false, NULL), 0);
     t.r[3] += 1;
     t.r[5] -= 1;
-    assert_int_equal(t.op->prove_exact(&p, t.a, t.b, t.r, 1, NULL), KS_EDEVICE);
+    assert_int_equal(bench_prove_exact(&t, 1, NULL), KS_EDEVICE);
     t.r[3] -= 1;
     t.r[5] += 1;
     first = t.r[0];
     assert_true(first != t.r[1]);
     t.r[0] = t.r[1];
     t.r[1] = first;
-    assert_int_equal(t.op->prove_exact(&p, t.a, t.b, t.r, 1, NULL), KS_EDEVICE);
+    assert_int_equal(bench_prove_exact(&t, 1, NULL), KS_EDEVICE);
     bench_release(&t);
 }
 
@@ -385,9 +208,9 @@ static void exact_proof_names_the_place(void **state)
 
         assert_int_equal(op_case(row->fields, &p, NULL), 0);
         t = bench_of(&p, KS_DATA_EXACT);
-        assert_int_equal(compute(&t, false, NULL), 0);
+        assert_int_equal(bench_compute(&t, false, NULL), 0);
         t.r[row->element] += wrong[i % ARRAY_LEN(wrong)];
-        assert_int_equal(t.op->prove_exact(&p, t.a, t.b, t.r, 1, &err), KS_EDEVICE);
+        assert_int_equal(bench_prove_exact(&t, 1, &err), KS_EDEVICE);
         if (!strstr(err.text, row->where))
             fail_msg("'%s' said '%s'", row->fields, err.text);
         bench_release(&t);
@@ -409,10 +232,10 @@ static void exact_proof_uses_all_operands(void **state)
         double *before = malloc((size_t)t.e.c * sizeof(double));
 
         assert_non_null(before);
-        assert_int_equal(compute(&t, false, NULL), 0);
+        assert_int_equal(bench_compute(&t, false, NULL), 0);
         memcpy(before, t.r, (size_t)t.e.c * sizeof(double));
         operand[at] += operand[at] > 0 ? -4 : 4; /* +-1 to -+3, ... */
-        assert_int_equal(compute(&t, false, NULL), 0);
+        assert_int_equal(bench_compute(&t, false, NULL), 0);
         /* One that meets padding only, or no tap, changes nothing. */
         assert_int_equal(t.op->prove_exact(&p, t.a, t.b, before, 1, NULL),
                          memcmp(before, t.r, (size_t)t.e.c * sizeof(double)) ? KS_EDEVICE : 0);
@@ -431,16 +254,16 @@ static void exact_proof_refuses_other_data(void **state)
     (void)state;
     assert_int_equal(op_case("", &p, NULL), 0);
     t = bench_of(&p, KS_DATA_EXACT);
-    assert_int_equal(compute(&t, false, NULL), 0);
+    assert_int_equal(bench_compute(&t, false, NULL), 0);
     for (size_t i = 0; i < 2 * ARRAY_LEN(bad); i++) {
         float *operand = i % 2 ? t.a : t.b, right = operand[11];
 
         operand[11] = bad[i / 2];
-        assert_int_equal(t.op->prove_exact(&p, t.a, t.b, t.r, 1, &err), KS_EINVAL);
+        assert_int_equal(bench_prove_exact(&t, 1, &err), KS_EINVAL);
         assert_non_null(strstr(err.text, "not exact data"));
         operand[11] = right;
     }
-    assert_int_equal(t.op->prove_exact(&p, t.a, t.b, t.r, 1, NULL), 0);
+    assert_int_equal(bench_prove_exact(&t, 1, NULL), 0);
     bench_release(&t);
 }
 
@@ -461,12 +284,12 @@ static void real_proof_sees_sampled_elements(void **state)
         first.dtype = i / 48 % KS_N_DTYPES;
         p = turned(&first, i / 8);
         t = bench_of(&p, KS_DATA_RANDOM);
-        assert_int_equal(compute(&t, true, NULL), 0);
-        assert_int_equal(t.op->prove_real(&p, t.a, t.b, t.r, t.abs, 1, 2000, NULL), 0);
+        assert_int_equal(bench_compute(&t, true, NULL), 0);
+        assert_int_equal(bench_prove_real(&t, 2000, NULL), 0);
         at = (int64_t)ks_rng_below(&rng, (uint64_t)t.e.c);
         broken = i % 2 ? t.r : t.abs;
         broken[at] = i % 4 < 2 ? broken[at] * (1 + 1e-13) + 0x1p-40 : i % 8 < 4 ? NAN : -5;
-        assert_int_equal(t.op->prove_real(&p, t.a, t.b, t.r, t.abs, 1, 2000, &err), KS_EDEVICE);
+        assert_int_equal(bench_prove_real(&t, 2000, &err), KS_EDEVICE);
         assert_non_null(strstr(err.text, i % 2 ? "the reference's R[" : "the reference's A["));
         assert_int_equal(t.op->prove_real(&p, t.a, t.b, t.r, NULL, 1, 2000, NULL),
                          i % 2 ? KS_EDEVICE : 0);
@@ -484,12 +307,11 @@ static void fail_each_allocation(struct bench *t, bool is_proof, unsigned least,
         int rc;
 
         fault_arm(n);
-        rc = is_proof ? t->op->prove_exact(&t->p, t->a, t->b, t->r, 1, NULL)
-                      : compute(t, true, NULL);
+        rc = is_proof ? bench_prove_exact(t, 1, NULL) : bench_compute(t, true, NULL);
         is_done = !fault_disarm();
         assert_int_equal(rc, is_done ? 0 : KS_ENOMEM);
         if (!is_proof && !is_done)
-            assert_true(t->r[0] == GUARD);
+            assert_true(t->r[0] == BENCH_GUARD);
     }
     assert_in_range(n, least, most);
 }
