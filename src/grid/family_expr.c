@@ -116,8 +116,9 @@ static void list_names(const struct ks_family *f, const char **out)
     out[n] = NULL;
 }
 
-int ks_family_expr_at(const struct ks_family *f, const char *text,
-                      const struct ks_expr_place *place, struct ks_expr **e_out, struct ks_err *err)
+static int parse_checked(const struct ks_family *f, const char *text,
+                         const struct ks_expr_place *place, ks_expr_value_fn value,
+                         struct ks_expr **e_out, struct ks_err *err)
 {
     const char *values[KS_TRAIT_VALUES_MAX + 1];
     struct words w = { .f = f, .value = values };
@@ -127,7 +128,7 @@ int ks_family_expr_at(const struct ks_family *f, const char *text,
     if (rc < 0)
         return rc;
     list_names(f, w.name);
-    rc = ks_expr_check(e, name_of_words, value_of_words, w.name, &w, err);
+    rc = ks_expr_check(e, name_of_words, value, w.name, &w, err);
     if (rc < 0) {
         ks_expr_free(e);
         return rc;
@@ -136,12 +137,34 @@ int ks_family_expr_at(const struct ks_family *f, const char *text,
     return 0;
 }
 
+int ks_family_expr_at(const struct ks_family *f, const char *text,
+                      const struct ks_expr_place *place, struct ks_expr **e_out, struct ks_err *err)
+{
+    return parse_checked(f, text, place, value_of_words, e_out, err);
+}
+
 int ks_family_expr(const struct ks_family *f, const char *text, struct ks_expr **e_out,
                    struct ks_err *err)
 {
     const struct ks_expr_place nowhere = { NULL, 1, 1 };
 
-    return ks_family_expr_at(f, text, &nowhere, e_out, err);
+    return parse_checked(f, text, &nowhere, value_of_words, e_out, err);
+}
+
+int ks_family_condition(const struct ks_family *f, const char *text, struct ks_expr **e_out,
+                        struct ks_err *err)
+{
+    const struct ks_expr_place nowhere = { NULL, 1, 1 };
+
+    return parse_checked(f, text, &nowhere, NULL, e_out, err);
+}
+
+int ks_family_rule(const struct ks_family *f, uint32_t i_rule, struct ks_expr **e_out,
+                   struct ks_err *err)
+{
+    bool is_ours = strcmp(f->op, "none") != 0;
+
+    return (is_ours ? ks_family_expr : ks_family_condition)(f, f->rules[i_rule].when, e_out, err);
 }
 
 /* The node as the text that a value has: 14, "packed"; true and false are the numbers 1 and 0. */

@@ -23,6 +23,13 @@ int ks_family_expr(const struct ks_family *f, const char *text, struct ks_expr *
 int ks_family_expr_at(const struct ks_family *f, const char *text,
                       const struct ks_expr_place *place, struct ks_expr **e_out,
                       struct ks_err *err);
+/* The same, but texts that no value has may stand in it: a condition of another tool, whose values
+ * may be a selection of those that it was written for. */
+int ks_family_condition(const struct ks_family *f, const char *text, struct ks_expr **e_out,
+                        struct ks_err *err);
+/* A rule of the family; it may be such a condition where the family is of another tool. */
+int ks_family_rule(const struct ks_family *f, uint32_t i_rule, struct ks_expr **e_out,
+                   struct ks_err *err);
 /* ks_expr_name_fn over a struct ks_family_scope: traits by name or key, and attributes. */
 bool ks_family_name(const void *scope, const char *name, struct ks_expr_value *out);
 /* The trait on which a name of an expression depends, -1 for a name that is unknown. */

@@ -90,7 +90,7 @@ static int fill_judge(const struct ks_adder *a, const struct ks_family *f, struc
     int rc = fill_filters(a, f, j);
 
     for (uint32_t i = 0; rc == 0 && i < f->n_rules; i++) {
-        rc = ks_family_expr(f, f->rules[i].when, &j->rules[i], a->err);
+        rc = ks_family_rule(f, i, &j->rules[i], a->err);
         if (rc == 0)
             j->level[i] = level_of(f, j->rules[i]);
     }

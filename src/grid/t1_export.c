@@ -102,7 +102,7 @@ static int put_names(const struct ks_t1_space *s, const char *text, struct ks_jw
     struct ks_expr *e = NULL;
     const char *name;
     int32_t at = 0;
-    int rc = ks_family_expr(s->f, text, &e, err);
+    int rc = ks_family_condition(s->f, text, &e, err);
 
     ks_jw_open(w, "Parameters", '[');
     while (rc == 0 && (name = ks_expr_next_name(e, &at)) != NULL) {

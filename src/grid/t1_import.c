@@ -206,7 +206,7 @@ static int read_condition(const struct ks_json *doc, const struct ks_node *obj, 
         rc = ks_node_fail(doc, ks_node_at(obj, "Expression"), err, "no comment in a condition");
     if (rc < 0)
         return rc;
-    rc = ks_family_expr(f, text, &e, err);
+    rc = ks_family_condition(f, text, &e, err);
     ks_expr_free(e);
     if (rc < 0)
         return at_node(doc, ks_node_at(obj, "Expression"), rc, err);

@@ -141,7 +141,8 @@ static int give(struct ks_t1_space *s, const char *text, bool is_rule, struct ks
 
     if (s->n_given == KS_RULES_MAX)
         return 0;
-    rc = ks_family_expr(s->f, text, &e, err);
+    rc = is_from_t1(s, is_rule) ? ks_family_condition(s->f, text, &e, err)
+                                : ks_family_expr(s->f, text, &e, err);
     if (rc < 0)
         return rc;
     if (!is_from_t1(s, is_rule) && !has_form(s, e, is_rule)) {

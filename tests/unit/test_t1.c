@@ -319,6 +319,7 @@ static void any_set_comes_back(void **state)
         { DATA "small.json", "shift == -1 or BLOCK == 32", false, true,
           "BLOCK == 32 or shift == -1", NULL },
         { DATA "small.json", "'flo' in vector and scale > 0.1 or padded", true, true, NULL, NULL },
+        { DATA "small.json", "vector == 'float'", true, true, "vector != 'float4' or", NULL },
         { DATA "convolution_milo_T1.json", "tile_size_x * tile_size_y != 6", false, true, NULL,
           NULL },
         { DATA "gemm_milo_T1.json", "MWG * NWG <= 1024 or SA == SB", true, true,
