@@ -42,7 +42,7 @@ static const struct ks_opt opts[] = {
       .type = KS_OPT_BOOL,
       .offset = AT(list),
       .def = "no",
-      .help = "print id, name and what is missing (the default)" },
+      .help = "print the names alone; without it id, name and what is missing" },
     { .name = "count",
       .type = KS_OPT_BOOL,
       .offset = AT(count),
@@ -132,6 +132,8 @@ static int emit(const struct work *w, struct ks_err *err)
         ks_kernels_counts(&w->set, w->n_excluded, &b);
     else if (w->cfg.json)
         ks_kernels_list_json(&w->set, &b);
+    else if (w->cfg.list)
+        ks_kernels_names(&w->set, &b);
     else
         ks_kernels_list(&w->set, &b);
     if (rc == 0)

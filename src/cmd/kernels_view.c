@@ -9,6 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+void ks_kernels_names(const struct ks_kernel_set *set, struct ks_buf *b)
+{
+    for (uint32_t i = 0; i < set->n_instances; i++)
+        ks_buf_printf(b, "%s\n", set->instances[i].name);
+}
+
 void ks_kernels_list(const struct ks_kernel_set *set, struct ks_buf *b)
 {
     for (uint32_t i = 0; i < set->n_instances; i++) {

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 /* All append; without memory the buffer is marked as failed. */
+void ks_kernels_names(const struct ks_kernel_set *set, struct ks_buf *b);
 void ks_kernels_list(const struct ks_kernel_set *set, struct ks_buf *b);
 void ks_kernels_list_json(const struct ks_kernel_set *set, struct ks_buf *b);
 /* All combinations, those that rules exclude (with the rules) and filters keep out, what is left,

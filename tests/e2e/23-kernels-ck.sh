@@ -6,10 +6,13 @@ need_program ksweep
 data=$KSWEEP_SOURCE_DIR/tests/data
 
 rc_is 0 "its forward config is listed" ksweep kernels "$data/ck_forward_2d.json" --list
-awk '{ print $2 }' "$tap_tmp/out" | LC_ALL=C sort >"$tap_tmp/names"
+LC_ALL=C sort "$tap_tmp/out" >"$tap_tmp/names"
 is "$(wc -l <"$tap_tmp/names")" 1216 "1,216 names"
 is "$(sha256sum <"$tap_tmp/names" | cut -d' ' -f1)" \
     df55ffc5afd6e14cb1c49a326ce8961a82e1dd44ddc46c5bb8fc59d3845f032c "the published ones"
+rc_is 0 "with ids and reasons" ksweep kernels "$data/ck_forward_2d.json"
+is "$(awk '{ print $2 }' "$tap_tmp/out" | LC_ALL=C sort | cmp - "$tap_tmp/names" && echo same)" same \
+    "the same names"
 is "$(awk '{ print $1 }' "$tap_tmp/out" | sort | uniq -d)" "" "no id twice"
 is "$(grep -c '# ' "$tap_tmp/out")" 1216 "each says why it cannot run here"
 
@@ -19,7 +22,7 @@ if [ -e "$published" ]; then
     is "$(cmp "$tap_tmp/names" "$tap_tmp/published" && echo same)" same "name by name"
 fi
 
-rc_is 0 "another arch" ksweep kernels "$data/ck_forward_2d.json" --arch gfx942 --list
+rc_is 0 "another arch" ksweep kernels "$data/ck_forward_2d.json" --arch gfx942
 is "$(grep -c '# gfx942 has no blocks of so many waves' "$tap_tmp/out")" 224 \
     "what gfx942 cannot run is kept, with its reason"
 rc_is 0 "a filter with its own names" ksweep kernels "$data/ck_forward_2d.json" \

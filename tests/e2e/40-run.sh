@@ -41,7 +41,7 @@ is "$(stat -c %a "$tiny_cache")" 700 "nobody else enters the cache"
 grid_of() { # all "problem,instance" of the tiny job
     local p i
     for p in $(ksweep problems --list "$KSWEEP_SOURCE_DIR/tests/data/tiny.csv" | sed '1d;s/,.*//'); do
-        for i in $(ksweep kernels --list --filter 'vector_bytes <= 32' \
+        for i in $(ksweep kernels --filter 'vector_bytes <= 32' \
             "$KSWEEP_SOURCE_DIR/kernels/configs/host_forward_quick.json" | sed 's/ .*//'); do
             echo "$p,$i"
         done

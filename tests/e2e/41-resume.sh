@@ -20,7 +20,7 @@ sed "s|../../kernels|$KSWEEP_SOURCE_DIR/kernels|; s|\"tiny.csv\"|\"$data/tiny.cs
 TINY_JOB=$tap_tmp/slow.json
 ksweep build slow.json --cache "$tiny_cache" >build.out 2>&1
 for p in $(ksweep problems --list "$data/tiny.csv" | sed '1d;s/,.*//'); do
-    for i in $(ksweep kernels --list --filter 'vector_bytes <= 32' \
+    for i in $(ksweep kernels --filter 'vector_bytes <= 32' \
         "$KSWEEP_SOURCE_DIR/kernels/configs/host_forward_quick.json" | sed 's/ .*//'); do
         echo "$p,$i"
     done
