@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: MIT */
+#include "kernel_case.h"
+
+#include <dlfcn.h>
+#include <sys/stat.h>
+
+#define GUARD     256  /* bytes before and after a buffer */
+#define MARK      0xa5 /* what a guard of an output holds */
+#define NAN_BYTES 0xff /* a NaN of every type */
+
+#ifdef KSWEEP_SANITIZED
+/* Guards of inputs are poisoned too: a read that changes nothing is seen. */
+void __asan_poison_memory_region(void const volatile *at, size_t n);
+void __asan_unpoison_memory_region(void const volatile *at, size_t n);
+#define POISON(at, n)   __asan_poison_memory_region(at, n)
+#define UNPOISON(at, n) __asan_unpoison_memory_region(at, n)
+#define IS_SANITIZED    true
+#define SANITIZE        " -O1 -fsanitize=address,undefined -fno-sanitize-recover=all"
+#else
+#define POISON(at, n)   ((void)(at), (void)(n))
+#define UNPOISON(at, n) ((void)(at), (void)(n))
+#define IS_SANITIZED    false
+#define SANITIZE        ""
+#endif
+
+/* The data begin on a page. */
+static struct guarded open_guarded(size_t n, uint8_t guard)
+{
+    struct guarded g = { .n = n, .guard = guard };
+    g.all = aligned_alloc(4096, (4096 + n + GUARD + 4095) / 4096 * 4096);
+    assert_non_null(g.all);
+    g.data = g.all + 4096;
+    memset(g.data - GUARD, guard, GUARD);
+    memset(g.data + n, guard, GUARD);
+    memset(g.data, NAN_BYTES, n);
+    return g;
+}
+
+static void close_guarded(struct guarded *g)
+{
+    if (g->all) {
+        UNPOISON(g->data - GUARD, GUARD);
+        UNPOISON(g->data + g->n, GUARD);
+    }
+    free(g->all);
+    *g = (struct guarded){ .n = 0 };
+}
+
+static bool is_intact(const struct guarded *g)
+{
+    for (size_t i = 0; i < GUARD; i++)
+        if (g->data[i - GUARD] != g->guard || g->data[g->n + i] != g->guard)
+            return false;
+    return true;
+}
+
+static struct guarded open_input(const struct ks_problem *p, enum ks_data data, char operand,
+                                 int64_t n)
+{
+    struct guarded g = open_guarded((size_t)n * ks_dtype_bytes(p->dtype), NAN_BYTES);
+    ks_problem_inputs(p, data, operand, g.data);
+    POISON(g.data - GUARD, GUARD);
+    POISON(g.data + g.n, GUARD);
+    return g;
+}
+
+void kernel_case_open(struct kernel_case *c, const struct ks_problem *p)
+{
+    const struct ks_operator *op = ks_operators[p->op];
+    struct ks_err err;
+    *c = (struct kernel_case){ .p = *p, .n = op->extents(p) };
+    const size_t n = (size_t)c->n.c;
+    op->to_abi(p, &c->abi);
+    for (int d = 0; d < 2; d++) {
+        c->a[d] = open_input(p, (enum ks_data)d, 'a', c->n.a);
+        c->b[d] = open_input(p, (enum ks_data)d, 'b', c->n.b);
+    }
+    c->want = malloc(n * ks_dtype_bytes(p->dtype));
+    c->real = malloc(n * sizeof(*c->real));
+    c->abs = malloc(n * sizeof(*c->abs));
+    assert_true(c->want && c->real && c->abs);
+    must(op->reference(p, c->a[KS_DATA_EXACT].data, c->b[KS_DATA_EXACT].data, c->real, NULL, &err),
+         &err);
+    for (size_t i = 0; i < n; i++)
+        ks_element_set(c->want, (int64_t)i, p->dtype, c->real[i]);
+    must(op->reference(p, c->a[KS_DATA_RANDOM].data, c->b[KS_DATA_RANDOM].data, c->real, c->abs,
+                       &err),
+         &err);
+}
+
+void kernel_case_close(struct kernel_case *c)
+{
+    for (int d = 0; d < 2; d++) {
+        close_guarded(&c->a[d]);
+        close_guarded(&c->b[d]);
+    }
+    free(c->want);
+    free(c->real);
+    free(c->abs);
+}
+
+static void fail_case(const struct kernel_case *c, const struct ks_abi_entry *e, const char *what)
+{
+    struct ks_buf text;
+    ks_buf_init(&text);
+    ks_problem_canonical(&c->p, &text);
+    fail_msg("%s: %s on %s", e->name, what, ks_buf_text(&text));
+}
+
+static void check_output(const struct kernel_case *c, const struct ks_abi_entry *e,
+                         enum ks_data data, const void *got)
+{
+    static const struct ks_shape no_shape = { .n_dims = 0 };
+    const size_t n = (size_t)c->n.c;
+    struct ks_verdict v;
+    char what[160];
+    if (data == KS_DATA_EXACT) {
+        ks_verify_exact(got, c->want, n, c->p.dtype, &no_shape, &v);
+    } else {
+        const struct ks_tolerance t = ks_tolerance_of(
+            c->p.dtype, ks_operators[c->p.op]->reduction(&c->p), ks_u_acc(KS_NUMERICS_FP32));
+        ks_verify_real(got, c->real, c->abs, n, c->p.dtype, &t, &no_shape, &v);
+    }
+    if (v.n_wrong == 0)
+        return;
+    snprintf(what, sizeof(what), "%s data: %llu of %zu wrong, element %lld is %g, not %g",
+             data == KS_DATA_EXACT ? "exact" : "random", (unsigned long long)v.n_wrong, n,
+             (long long)v.mismatch[0].index, v.mismatch[0].got, v.mismatch[0].want);
+    fail_case(c, e, what);
+}
+
+static void run_on(const struct kernel_case *c, const struct ks_abi_entry *e, enum ks_data data)
+{
+    const int64_t bytes = e->workspace_bytes(&c->abi);
+    assert_true(bytes >= 0);
+    struct guarded out = open_guarded((size_t)c->n.c * ks_dtype_bytes(c->p.dtype), MARK);
+    struct guarded ws = open_guarded((size_t)bytes, MARK);
+    const struct ks_abi_buffers buf = { c->a[data].data, c->b[data].data, out.data,
+                                        bytes ? ws.data : NULL, NULL };
+    if (e->run(&c->abi, &buf) != 0)
+        fail_case(c, e, "run() failed");
+    if (!is_intact(&out))
+        fail_case(c, e, "wrote outside the output");
+    if (!is_intact(&ws))
+        fail_case(c, e, "wrote outside the workspace");
+    check_output(c, e, data, out.data);
+    close_guarded(&ws);
+    close_guarded(&out);
+}
+
+void kernel_case_run(const struct kernel_case *c, const struct ks_abi_entry *e)
+{
+    run_on(c, e, KS_DATA_EXACT);
+    run_on(c, e, KS_DATA_RANDOM);
+}
+
+/* Compilers that add the sanitizers; -O1, because -O3 takes minutes then. One compiler for all:
+ * two run-time libraries do not live in one process. */
+static void sanitize(const struct place *p)
+{
+    char path[600];
+    if (!IS_SANITIZED)
+        return;
+    put_file(p, "sanitizing-cc", "#!/bin/sh\nexec gcc \"$@\"" SANITIZE "\n");
+    snprintf(path, sizeof(path), "%s/sanitizing-cc", p->dir);
+    assert_int_equal(chmod(path, 0700), 0);
+    assert_int_equal(setenv("KSWEEP_CC", path, 1), 0);
+    assert_int_equal(setenv("KSWEEP_CC_CLANG", path, 1), 0);
+}
+
+static void put_job(const struct place *p, const struct ks_problem *problem,
+                    const char *const *configs)
+{
+    struct ks_buf job, csv;
+    ks_buf_init(&job);
+    ks_buf_init(&csv);
+    ks_problem_csv_header(problem->op, &csv);
+    ks_problem_csv_row(problem, &csv);
+    put_file(p, "one.csv", ks_buf_text(&csv));
+    ks_buf_printf(&job, "{\"name\": \"t\", \"operator\": \"%s\", \"kernels\": [",
+                  ks_operators[problem->op]->name);
+    for (int i = 0; configs[i]; i++)
+        ks_buf_printf(&job, "%s{\"config\": \"%s/kernels/configs/%s\"}", i ? ", " : "",
+                      KS_SOURCE_DIR, configs[i]);
+    ks_buf_printf(&job, "], \"problems\": [{\"file\": \"one.csv\"}], "
+                        "\"device\": {\"backend\": \"host\"}}");
+    put_file(p, "job.json", ks_buf_text(&job));
+    ks_buf_release(&job);
+    ks_buf_release(&csv);
+}
+
+void kernel_build(struct place *p, const struct ks_problem *problem, const char *const *configs)
+{
+    char path[600];
+    struct ks_err err;
+    const struct ks_build_options opt = { .unit_size = 20 };
+    put_job(p, problem, configs);
+    must(ks_path_join(path, sizeof(path), p->dir, "job.json", &err), &err);
+    must(ks_grid_load(path, &p->grid, &err), &err);
+    p->has_grid = true;
+    sanitize(p);
+    plan(p, &opt);
+    (void)build_all(p);
+}
+
+const struct ks_abi_entry *kernel_entry(const struct place *p, uint32_t i)
+{
+    const struct ks_artefact *a = ks_build_artefact(p->build, i);
+    if (a->state == KS_ART_UNSUPPORTED)
+        return NULL;
+    if (a->state != KS_ART_READY)
+        fail_msg("%s: %s", p->grid.instances[i].name, a->reason);
+    void *so = dlopen(a->path, RTLD_NOW | RTLD_LOCAL);
+    if (!so)
+        fail_msg("%s", dlerror());
+    const struct ks_abi_table *t = dlsym(so, KS_ABI_SYMBOL);
+    assert_non_null(t);
+    for (uint32_t k = 0; k < t->n_entries; k++)
+        if (strcmp(t->entries[k].name, a->entry) == 0)
+            return &t->entries[k];
+    fail_msg("no entry '%s'", a->entry);
+    return NULL;
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/* kernel_case.h - one problem with its data and references, and kernels of the host families held
+ * to them: exact data bit for bit (V1), random data within the bound (V2), guards around every
+ * buffer. Built as in a job. */
+#ifndef KS_TEST_KERNEL_CASE_H
+#define KS_TEST_KERNEL_CASE_H
+
+#include "build_util.h"
+#include "op/op.h"
+#include "worker/verify.h"
+
+/* A buffer between guards; both filled with bytes. */
+struct guarded {
+    uint8_t *all, *data;
+    size_t n;
+    uint8_t guard;
+};
+
+struct kernel_case {
+    struct ks_problem p;
+    struct ks_abi_problem abi;
+    struct ks_extents n;
+    struct guarded a[2], b[2]; /* [enum ks_data]; guards are NaN */
+    void *want;                /* of exact data, rounded to the type */
+    double *real, *abs;        /* of random data */
+};
+
+/* Takes a finished problem. Fails the test on any error. */
+void kernel_case_open(struct kernel_case *c, const struct ks_problem *p);
+void kernel_case_close(struct kernel_case *c);
+
+/* Runs an entry that supports the problem on both kinds of data; fails the test with the entry's
+ * and the problem's name unless everything is right. */
+void kernel_case_run(const struct kernel_case *c, const struct ks_abi_entry *e);
+
+/* A grid over the configs (names in kernels/configs, up to 4, NULL ends) and one problem, built. In
+ * sanitized builds the kernels are, too. */
+void kernel_build(struct place *p, const struct ks_problem *problem, const char *const *configs);
+
+/* The entry of instance i of a built grid; NULL when this host cannot build or run it. Objects stay
+ * loaded until the program ends. */
+const struct ks_abi_entry *kernel_entry(const struct place *p, uint32_t i);
+
+#endif
