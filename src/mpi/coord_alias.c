@@ -158,9 +158,9 @@ enum ks_cell_state ks_coord_alias_state(struct ks_coord *c, uint32_t ip, uint32_
         return KS_CELL_RUN;
     const struct ks_ledger_cell *first = find(c, ip, i_first);
     if (!ks_ledger_is_final(first) || (c->c.retry & (1u << first->outcome)))
-        return KS_CELL_DONE; /* waits for it */
+        return KS_CELL_SETTLED; /* as soon as that is final */
     /* memory may fail: then it is measured */
-    return write_alias(c, ip, ii, i_first, NULL) < 0 ? KS_CELL_RUN : KS_CELL_DONE;
+    return write_alias(c, ip, ii, i_first, NULL) < 0 ? KS_CELL_RUN : KS_CELL_SETTLED;
 }
 
 /* The scheduler takes it for done, but nothing was ever said of it. */

@@ -106,8 +106,8 @@ int ks_coord_alias_told(struct ks_coord *c, const struct ks_frame *f, struct ks_
 int ks_coord_alias_begin(struct ks_coord *c, struct ks_err *err); /* once, before the first lease */
 /* The instance that is measured in place of this one; KS_NO_ALIAS: none, it is measured itself. */
 uint32_t ks_coord_alias_of(struct ks_coord *c, uint32_t i_problem, uint32_t i_instance);
-/* Of a cell that could be run and has no final outcome: KS_CELL_DONE when it is an alias, which has
- * its outcome now or gets it as soon as the instance that is measured in its place has one. */
+/* Of a cell that could be run and has no final outcome: KS_CELL_SETTLED when it is an alias, which
+ * has its outcome now or gets it as soon as the instance that is measured in its place has one. */
 enum ks_cell_state ks_coord_alias_state(struct ks_coord *c, uint32_t i_problem,
                                         uint32_t i_instance);
 /* The outcome of a cell has become final: those that wait for it get theirs. When it cannot run,

@@ -120,8 +120,8 @@ static enum ks_cell_state cell_state(void *ctx, uint32_t i_problem, uint32_t i_i
     if (ks_ledger_is_final(known) && known->outcome == outcome)
         return KS_CELL_DONE;
     /* memory may fail: then the rank says the same of this cell itself */
-    return ks_coord_write_outcome(c, i_problem, i_instance, outcome, why, NULL) < 0 ? KS_CELL_RUN
-                                                                                    : KS_CELL_DONE;
+    int rc = ks_coord_write_outcome(c, i_problem, i_instance, outcome, why, NULL);
+    return rc < 0 ? KS_CELL_RUN : KS_CELL_SETTLED;
 }
 
 int ks_coord_open_sched(struct ks_coord *c, struct ks_err *err)

@@ -151,10 +151,12 @@ int ks_sched_open_problem(struct ks_sched *s, uint32_t i, struct ks_err *err)
         return rc;
     p->n_free = p->n_leased = p->next = 0;
     for (uint32_t k = 0; k < s->c.n_instances; k++) {
-        bool run = s->c.cell_state(s->c.ctx, i, k) == KS_CELL_RUN;
-        p->mark[k] = run ? MARK_FREE : MARK_DONE;
-        p->n_free += run;
+        enum ks_cell_state state = s->c.cell_state(s->c.ctx, i, k);
+        p->mark[k] = state == KS_CELL_RUN ? MARK_FREE : MARK_DONE;
+        p->n_free += state == KS_CELL_RUN;
+        s->n_settled += state == KS_CELL_SETTLED;
     }
+    s->n_run += p->n_free;
     if (!p->is_touched) {
         s->untouched_s -= p->prior_s * s->c.n_instances;
         p->cost_s = p->prior_s * ks_sched_scale(s);
@@ -326,9 +328,16 @@ int ks_sched_reopen(struct ks_sched *s, uint32_t i_problem, uint32_t i_instance,
     return 0;
 }
 
+/* The part of a problem's cells that is run. */
+static double share_run(const struct ks_sched *s)
+{
+    uint64_t n = s->n_run + s->n_settled;
+    return n ? (double)s->n_run / (double)n : 1;
+}
+
 double ks_sched_remaining(const struct ks_sched *s)
 {
-    double sum = s->untouched_s > 0 ? s->untouched_s * ks_sched_scale(s) : 0;
+    double sum = s->untouched_s > 0 ? s->untouched_s * ks_sched_scale(s) * share_run(s) : 0;
     for (uint32_t i = 0; i < s->n_open; i++) {
         const struct problem *p = &s->problems[s->open[i]];
         sum += p->cost_s * (p->n_free + p->n_leased);

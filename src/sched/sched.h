@@ -22,8 +22,10 @@ struct ks_sched;
 
 /* What the scheduler learns of a cell when its problem is opened. */
 enum ks_cell_state {
-    KS_CELL_RUN, /* to be measured */
-    KS_CELL_DONE /* has its outcome, or gets it from the caller in time (of an alias) */
+    KS_CELL_RUN,    /* to be measured */
+    KS_CELL_DONE,   /* has its outcome (resumed) */
+    KS_CELL_SETTLED /* gets it without being run, now or later, from the caller; how many do is what
+                       is expected of the problems to come */
 };
 typedef enum ks_cell_state (*ks_cell_state_fn)(void *ctx, uint32_t i_problem, uint32_t i_instance);
 

@@ -53,7 +53,8 @@ struct ks_sched {
     uint64_t next_lease, next_block;
     uint32_t n_complete, n_split;
     uint64_t n_leased;
-    double untouched_s;              /* of the problems never opened, by the priors */
+    double untouched_s;              /* of the problems never opened, by the priors, if all runs */
+    uint64_t n_settled, n_run;       /* cells of opened problems that were not done before */
     double learnt_s, learnt_prior_s; /* cells done: how long they took, and by the priors */
 };
 
