@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* bench_units JOB DIR [UNIT_SIZE] - the translation units of a job as the product would compile
  * them, each in DIR/NNN with its source and compile.sh: the same sources, flags and linker call,
- * but nothing else that a build does. UNIT_SIZE instances a unit, default 27. Prints how many
- * units. */
+ * but nothing else that a build does. UNIT_SIZE instances a unit, default 27. DIR/Makefile does the
+ * same: "make objects" compiles, "make all" links, too. Prints how many units. */
 #include "base/file.h"
-#include "build/toolchain.h"
+#include "build/plan.h"
 #include "build/unit.h"
-#include "grid/grid.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,17 +27,30 @@ static void put_command(const struct ks_argv *a, struct ks_buf *script)
     ks_buf_printf(script, "\n");
 }
 
-static int put_script(const struct ks_toolchain *t, const struct ks_family *f, const char *dir,
-                      struct ks_err *err)
+/* unit: its directory's name, below that of the Makefile */
+static void put_rules(const struct ks_argv *compile, const struct ks_argv *link, const char *unit,
+                      struct ks_buf *rules)
+{
+    ks_buf_printf(rules, "objects: %s/unit.o\n%s/unit.o: %s/unit.c\n\t@cd %s && ", unit, unit, unit,
+                  unit);
+    put_command(compile, rules);
+    ks_buf_printf(rules, "all: %s/kernels.so\n%s/kernels.so: %s/unit.o\n\t@cd %s && ", unit, unit,
+                  unit, unit);
+    put_command(link, rules);
+}
+
+static int put_script(const struct ks_toolchain *t, const char *flags, const char *dir,
+                      struct ks_buf *rules, struct ks_err *err)
 {
     struct ks_argv compile, link;
     struct ks_buf script;
-    int rc = ks_toolchain_compile(t, f->extra_flags, &compile, err);
+    int rc = ks_toolchain_compile(t, flags, &compile, err);
 
     if (rc == 0)
         rc = ks_toolchain_link(t, &link, err);
     if (rc < 0)
         return rc;
+    put_rules(&compile, &link, ks_path_base(dir), rules);
     ks_buf_init(&script);
     ks_buf_printf(&script, "set -e\ncd '%s'\n", dir);
     put_command(&compile, &script);
@@ -48,69 +60,83 @@ static int put_script(const struct ks_toolchain *t, const struct ks_family *f, c
     return rc;
 }
 
-static int put_unit(const struct ks_grid *g, const struct ks_toolchain *t, uint32_t first,
-                    uint32_t n, const char *dir, struct ks_err *err)
+static int put_unit(const struct ks_build *b, uint32_t i_unit, const char *dir,
+                    struct ks_buf *rules, struct ks_err *err)
 {
-    const struct ks_family *f = &g->families[g->instances[first].i_family];
-    uint32_t *indices = calloc(n, sizeof(*indices));
-    struct ks_buf text;
-    int rc = indices ? 0 : ks_fail(err, KS_ENOMEM, "out of memory");
+    const uint32_t *list;
+    const uint32_t n = ks_build_unit(b, i_unit, &list);
+    const struct ks_family *f = &b->grid->families[b->grid->instances[list[0]].i_family];
+    struct ks_buf text, flags;
+    int rc;
 
     ks_buf_init(&text);
-    for (uint32_t i = 0; rc == 0 && i < n; i++)
-        indices[i] = first + i;
-    if (rc == 0)
-        rc = ks_unit_text(f, g->instances, indices, n, &text, err);
+    ks_buf_init(&flags);
+    ks_build_flags(b, list[0], &flags);
+    rc = ks_unit_text(f, b->grid->instances, list, n, &text, err);
     if (rc == 0)
         rc = ks_mkdirs(dir, 0777, err);
     if (rc == 0)
         rc = put_file(dir, "unit.c", &text, err);
     if (rc == 0)
-        rc = put_script(t, f, dir, err);
+        rc = put_script(ks_build_toolchain(b, list[0]), ks_buf_text(&flags), dir, rules, err);
     ks_buf_release(&text);
-    free(indices);
+    ks_buf_release(&flags);
     return rc;
 }
 
-/* One family only: units do not mix them. */
-static int put_units(const char *job, const char *to, uint32_t unit_size, struct ks_warden *w,
-                     uint32_t *n_out, struct ks_err *err)
+static int put_units(const struct ks_build *b, const char *to, struct ks_err *err)
 {
-    struct ks_grid g = { 0 };
-    const char *cc = getenv("KSWEEP_CC");
-    struct ks_toolchain t;
+    struct ks_buf rules;
     char dir[1100];
+    int rc = 0;
+
+    ks_buf_init(&rules);
+    ks_buf_printf(&rules, "all:\nobjects:\n.PHONY: all objects\n");
+    for (uint32_t u = 0; rc == 0 && u < ks_build_n_units(b); u++) {
+        snprintf(dir, sizeof(dir), "%.1000s/%03u", to, u);
+        rc = put_unit(b, u, dir, &rules, err);
+    }
+    if (rc == 0)
+        rc = put_file(to, "Makefile", &rules, err);
+    ks_buf_release(&rules);
+    return rc;
+}
+
+static int run(const char *job, const char *to, uint32_t unit_size, struct ks_warden *w,
+               uint32_t *n_out, struct ks_err *err)
+{
+    char cache[1100];
+    const struct ks_build_options opt = { .cache_dir = cache, .unit_size = unit_size };
+    struct ks_build *b = NULL;
+    struct ks_grid g = { 0 };
     int rc = ks_grid_load(job, &g, err);
 
-    *n_out = 0;
-    if (rc == 0 && g.n_families != 1)
-        rc = ks_fail(err, KS_EINVAL, "'%s' has %u families, not one", job, g.n_families);
+    snprintf(cache, sizeof(cache), "%.1000s/cache", to);
     if (rc == 0)
-        rc = ks_toolchain_find(cc && *cc ? cc : "cc", g.job.device.arch_text, w, &t, err);
-    for (uint32_t i = 0; rc == 0 && i < g.n_instances; i += unit_size) {
-        uint32_t left = g.n_instances - i;
-
-        snprintf(dir, sizeof(dir), "%.1000s/%03u", to, (*n_out)++);
-        rc = put_unit(&g, &t, i, left < unit_size ? left : unit_size, dir, err);
-    }
+        rc = ks_build_create(&g, &opt, w, &b, err);
+    if (rc == 0)
+        rc = put_units(b, to, err);
+    if (rc == 0)
+        *n_out = ks_build_n_units(b);
+    ks_build_destroy(b);
     ks_grid_release(&g);
     return rc;
 }
 
 int main(int argc, char **argv)
 {
-    uint32_t unit_size = argc > 3 ? (uint32_t)strtoul(argv[3], NULL, 10) : 27, n = 0;
+    uint32_t unit_size = argc > 3 ? (uint32_t)strtoul(argv[3], NULL, 10) : 0, n = 0;
     struct ks_warden *w = NULL;
     struct ks_err err;
     int rc;
 
-    if (argc < 3 || unit_size == 0) {
+    if (argc < 3) {
         fprintf(stderr, "usage: bench_units JOB DIR [UNIT_SIZE]\n");
         return 2;
     }
     rc = ks_warden_start(&w, &err);
     if (rc == 0)
-        rc = put_units(argv[1], argv[2], unit_size, w, &n, &err);
+        rc = run(argv[1], argv[2], unit_size, w, &n, &err);
     ks_warden_stop(w);
     if (rc < 0) {
         fprintf(stderr, "bench_units: %s\n", err.text);

@@ -1,12 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /* bench_verify [N_SUBJECTS [SEED]] - what the verification sees. Each subject is a random small
  * problem (all operators, directions, dtypes, layouts); its output is computed in N_WAYS legitimate
- * ways, which must all pass, and broken in N_FAULTS ways, each on exact and on random data. Status
- * 1: a correct output was refused, or a fault that is there was not seen. */
+ * ways, which must all pass, and broken in N_FAULTS ways, each on exact and on random data. Then
+ * one product is dropped from sums of growing length. Status 1: a correct output was refused, or a
+ * fault that is there was not seen. */
 #include "tests/unit/power.h"
+
+#include "base/hash.h"
+#include "op/gemm.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+
+#define N_DROPPED 20000
 
 static double share(uint32_t part, uint32_t of)
 {
@@ -58,6 +64,99 @@ static void put(const struct power *p, uint32_t n_subjects)
            p->n_missed_2, p->n_wrongly_2);
 }
 
+/* A matrix product with long sums, and its references: 32 x 32 elements, 2 x 2 of the longest. */
+struct long_sums {
+    struct ks_problem p;
+    float *a, *b;
+    double *r, *magnitude;
+    int64_t n; /* elements of the output */
+};
+
+static void must(bool is_well)
+{
+    if (!is_well)
+        abort();
+}
+
+static struct long_sums long_sums_of(uint32_t dtype, int64_t length, enum ks_data data)
+{
+    struct long_sums t;
+    struct ks_extents e;
+    uint32_t op;
+    void *a, *b;
+
+    must(ks_operator_find("gemm", &op, NULL) == 0);
+    t.p = ks_problem_blank(op);
+    t.p.dtype = dtype;
+    t.p.dim[KS_GEMM_M] = t.p.dim[KS_GEMM_N] = length < 1000000 ? 32 : 2;
+    t.p.dim[KS_GEMM_K] = length;
+    must(ks_problem_finish(&t.p, NULL) == 0);
+    e = ks_operators[op]->extents(&t.p);
+    a = malloc((size_t)e.a * sizeof(float));
+    b = malloc((size_t)e.b * sizeof(float));
+    t.a = malloc((size_t)e.a * sizeof(float));
+    t.b = malloc((size_t)e.b * sizeof(float));
+    t.r = malloc((size_t)e.c * sizeof(double));
+    t.magnitude = malloc((size_t)e.c * sizeof(double));
+    t.n = e.c;
+    must(a && b && t.a && t.b && t.r && t.magnitude);
+    ks_problem_inputs(&t.p, data, 'a', a);
+    ks_problem_inputs(&t.p, data, 'b', b);
+    must(ks_operators[op]->reference(&t.p, a, b, t.r, t.magnitude, NULL) == 0);
+    ks_elements_to_floats(a, e.a, dtype, t.a);
+    ks_elements_to_floats(b, e.b, dtype, t.b);
+    free(a);
+    free(b);
+    return t;
+}
+
+/* How many of N_DROPPED outputs that lack one product are seen by V1 (exact data) or V2. */
+static uint32_t count_dropped(uint32_t dtype, int64_t length, enum ks_data data, uint64_t *rng)
+{
+    const struct ks_shape shape = { .n_dims = 0 };
+    const struct ks_tolerance tolerance = ks_tolerance_of(dtype, length, 0x1p-24);
+    struct long_sums t = long_sums_of(dtype, length, data);
+    int64_t n = t.p.dim[KS_GEMM_N];
+    uint32_t n_seen = 0;
+
+    for (int i = 0; i < N_DROPPED; i++) {
+        int64_t at = (int64_t)ks_rng_below(rng, (uint64_t)t.n);
+        int64_t k = (int64_t)ks_rng_below(rng, (uint64_t)length);
+        double product = (double)t.a[at / n * length + k] * t.b[k * n + at % n];
+        struct ks_verdict v;
+        uint32_t got, want;
+
+        ks_element_set(&got, 0, dtype, t.r[at] - product);
+        ks_element_set(&want, 0, dtype, t.r[at]);
+        if (data == KS_DATA_EXACT)
+            ks_verify_exact(&got, &want, 1, dtype, &shape, &v);
+        else
+            ks_verify_real(&got, &t.r[at], &t.magnitude[at], 1, dtype, &tolerance, &shape, &v);
+        n_seen += v.n_wrong > 0;
+    }
+    free(t.a);
+    free(t.b);
+    free(t.r);
+    free(t.magnitude);
+    return n_seen;
+}
+
+static void put_lengths(uint64_t *rng)
+{
+    static const int64_t lengths[] = { 64, 576, 2304, 9216, 50176, 401408, 3211264, 12845056 };
+
+    printf("\none product dropped, seen by\n\n| products of a sum | fp32 V1 | V2 | fp16 V1 | V2 | "
+           "bf16 V1 | V2 |\n|---|---|---|---|---|---|---|\n");
+    for (size_t i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
+        printf("| %8lld ", (long long)lengths[i]);
+        for (uint32_t dtype = 0; dtype < KS_N_DTYPES; dtype++)
+            printf("| %5.1f %% | %5.1f %% ",
+                   share(count_dropped(dtype, lengths[i], KS_DATA_EXACT, rng), N_DROPPED),
+                   share(count_dropped(dtype, lengths[i], KS_DATA_RANDOM, rng), N_DROPPED));
+        printf("|\n");
+    }
+}
+
 int main(int argc, char **argv)
 {
     uint32_t n = argc > 1 ? (uint32_t)strtoul(argv[1], NULL, 10) : 1300;
@@ -72,5 +171,6 @@ int main(int argc, char **argv)
         subject_release(&s);
     }
     put(&p, n);
+    put_lengths(&rng);
     return p.n_false_1 || p.n_false_2 || p.n_missed_1 || p.n_missed_2 || p.n_wrongly_2;
 }

@@ -165,6 +165,24 @@ def rows_gather(raw, b):
               f"{rate / 60000:.2f}", ">= 60000 /s", rate >= 60000)
 
 
+def rows_build(raw, b):
+    n = lambda r: r["instances"]
+    ours = raw.mid_of(b, lambda r: n(r) / r["build_s"])
+    make = raw.mid_of(b, lambda r: n(r) / (r["objects_s"] + r["link_s"]))
+    objects = raw.mid_of(b, lambda r: n(r) / r["objects_s"])
+    ratio = raw.mid_of(b, lambda r: (r["objects_s"] + r["link_s"]) / r["build_s"])
+    runs = raw.n(b, "build_s")
+    yield row(b, runs, f"{ours:.1f} instances/s",
+              f"make, one a file: {make:.1f}/s, without linking {objects:.1f}/s", f"{ratio:.2f}",
+              ">= 1", ratio >= 1)
+    busy = raw.mid(b, "busy")
+    yield row(f"{b}: cores busy", runs, f"{100 * busy:.1f} %", "user and system time of all", "",
+              ">= 95 %", busy >= 0.95)
+    ranks = raw.mid_of(b, lambda r: r["build_s"] / r["ranks_s"])
+    yield row(f"{b}: two ranks", runs, f"{raw.mid_of(b, lambda r: n(r) / r['ranks_s']):.1f} instances/s",
+              f"one process {ours:.1f}/s", f"{ranks:.2f}", ">= 0.9", ranks >= 0.9)
+
+
 def rows_oracle(raw, b):
     get = lambda key: raw.mid(b, key)
     limits = (("winners beyond ties", "winners", "{:.0f}", ">= 8", lambda x: x >= 8),
@@ -207,7 +225,7 @@ def rows_onednn(raw, b):
 
 TABLE = {"cold-tiny-gemm": rows_cold, "warm-20000": rows_warm, "harness-cost": rows_harness,
          "quickstart-breakdown": rows_quickstart, "journal": rows_journal, "gather": rows_gather,
-         "oracle": rows_oracle, "verification": rows_verification}
+         "build-1000": rows_build, "build-shipped": rows_build, "oracle": rows_oracle, "verification": rows_verification}
 TABLE.update({"onednn-" + which: rows_onednn for which in ONEDNN_GOALS})
 
 

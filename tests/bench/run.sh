@@ -4,7 +4,7 @@
 # stands beside in the same run, ratio, goal, met or MISSED. docs/benchmarks.md says what each means.
 #
 #   cold-tiny-gemm warm-20000 harness-cost quickstart-breakdown journal gather   (all of these when
-#   no name is given)    oracle onednn verification   (take many minutes: only when named)
+#   no name is given)    oracle onednn verification build   (take many minutes: only when named)
 #
 #   --out DIR     raw.txt and table.md; default build/bench
 #   --build DIR   a configured build tree; default build, made by the preset `release`
@@ -30,7 +30,7 @@ while [ $# -gt 0 ]; do
         case $1 in --out) out=$2 ;; --build) build=$2 ;; --runs) runs=$2 ;; esac
         shift ;;
     -h | --help) sed -n '3,/^set -u/{/^set -u/d;s/^# \{0,1\}//;p}' "$0"; exit 0 ;;
-    *) [[ " ${usual[*]} oracle onednn verification " == *" $1 "* ]] || fail 2 "no bench '$1'; see run.sh --help"
+    *) [[ " ${usual[*]} oracle onednn verification build " == *" $1 "* ]] || fail 2 "no bench '$1'; see run.sh --help"
        names+=("$1") ;;
     esac
     shift
@@ -178,6 +178,45 @@ bench_gather() {
     "$bin/bench_gather" "$tmp/gather" >"$tmp/said" || fail 3 "bench_gather fails"
     grep '^#' "$tmp/said" >>"$raw"
     awk -v b="$1" '!/^#/ { print b, 0, $1, $2 }' "$tmp/said" >>"$raw"
+}
+
+build_beside_make() { # BENCH JOB: a build, make with one instance per file, and a build by two ranks
+    local job=$2 i wall user system
+    bench_units "$job" "$tmp/single" 1 >/dev/null || fail 3 "bench_units fails"
+    for ((i = 0; i < (runs + 1) / 2; i++)); do
+        rm -rf "$tmp/built"
+        settle "$1" $i
+        TIMEFORMAT='%R %U %S'
+        { time ksweep build "$job" --cache "$tmp/built" --json >"$tmp/json" 2>"$tmp/said"; } \
+            2>"$tmp/times"
+        read -r wall user system < <(tail -n 1 "$tmp/times")
+        say "$1" $i build_s "$wall"
+        say "$1" $i busy "$(awk -v w="$wall" -v c="$(nproc)" -v u="$user" -v s="$system" \
+            'BEGIN { print (u + s) / w / c }')"
+        "$python" - "$tmp/json" "$1" $i >>"$raw" <<'END' || fail 3 "'ksweep build' fails"
+import json, sys
+f = json.load(open(sys.argv[1]))
+if f["failed"] + f["timed_out"] + f["missing"]:
+    sys.exit("not everything was built")
+print(sys.argv[2], sys.argv[3], "instances", f["built"])
+END
+        find "$tmp/single" -name '*.o' -delete -o -name '*.so' -delete
+        settle "$1" $i
+        seconds wall make -s -C "$tmp/single" -j "$(nproc)" objects
+        say "$1" $i objects_s "$wall"
+        seconds wall make -s -C "$tmp/single" -j "$(nproc)" all
+        say "$1" $i link_s "$wall"
+        rm -rf "$tmp/built"
+        settle "$1" $i
+        seconds wall "${launch[@]}" ksweep build "$job" --cache "$tmp/built"
+        say "$1" $i ranks_s "$wall"
+    done
+    rm -rf "$tmp/single" "$tmp/built"
+}
+
+bench_build() {
+    build_beside_make "$1-1000" "$here/data/build.json"
+    build_beside_make "$1-shipped" "$here/data/build_shipped.json"
 }
 
 bench_oracle() {

@@ -73,7 +73,7 @@ print(len(rows), rows[5]["state"], "broken on purpose" in rows[5]["reason"], row
 
 cat >"$tap_tmp/greedy" <<'END'
 #!/bin/sh
-grep -q 'KT_FAULT 3' unit.c 2>/dev/null && { [ -n "$GREEDY_SLEEPS" ] && sleep 60; tail /dev/zero; }
+grep -q 'KT_FAULT 3' unit.c 2>/dev/null && { [ -n "$GREEDY_SLEEPS" ] && sleep 60; ulimit -v 1000000; tail /dev/zero; }
 exec cc "$@"
 END
 chmod +x "$tap_tmp/greedy"

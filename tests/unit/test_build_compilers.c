@@ -118,7 +118,8 @@ static void test_memory(void **state)
     struct place *p = *state;
     char compiler[600];
     put_script(p, "big-cc",
-               "if grep -q 'KT_FAULT 3' unit.c 2>/dev/null; then tail /dev/zero; exit 1; fi\n"
+               "if grep -q 'KT_FAULT 3' unit.c 2>/dev/null; then ulimit -v 1000000; tail "
+               "/dev/zero; exit 1; fi\n"
                "exec cc \"$@\"",
                compiler, sizeof(compiler));
     use_instances(p, "{\"index\": 1}, {\"index\": 2, \"fault\": \"slow\"}");
@@ -164,6 +165,41 @@ static void test_without_source(void **state)
     assert_non_null(strstr(artefact(p, "unit_1")->reason, "no kernel of its own"));
 }
 
+/* The shipped kernels of both compilers: what else is in the unit is not in their code. */
+static void test_company(void **state)
+{
+    static const char instances[] =
+        "{\"compiler\": [\"gcc\", \"clang\"], \"pipeline\": \"indirect\", \"vector_bytes\": 32, "
+        "\"tile_m\": 6, \"tile_n\": 2}, "
+        "{\"compiler\": [\"gcc\", \"clang\"], \"pipeline\": \"packed\", \"vector_bytes\": 16, "
+        "\"tile_m\": 4, \"tile_n\": 2}, "
+        "{\"compiler\": [\"gcc\", \"clang\"], \"pipeline\": \"pixels\", \"vector_bytes\": 64, "
+        "\"tile_m\": 6, \"tile_n\": 4}";
+    struct place *p = *state;
+    struct ks_id128 alone[6];
+    char config[1600];
+    const struct ks_build_options single = { .unit_size = 1 };
+    snprintf(config, sizeof(config), "{\"family\": \"%s\", \"instances\": [%s]}",
+             KS_SOURCE_DIR "/kernels/host/gconv_fwd.family.json", instances);
+    put_file(p, "config.json", config);
+    load_grid(p, "config.json", "host");
+    assert_int_equal(p->grid.n_instances, 6);
+    plan(p, &single);
+    (void)build_all(p);
+    assert_true(count_state(p, KS_ART_READY) > 0);
+    for (uint32_t i = 0; i < 6; i++)
+        alone[i] = ks_build_artefact(p->build, i)->code_id;
+    snprintf(p->cache, sizeof(p->cache), "%s/cache2", p->dir);
+    plan(p, NULL);
+    (void)build_all(p);
+    for (uint32_t i = 0; i < 6; i++) {
+        const struct ks_artefact *a = ks_build_artefact(p->build, i);
+        assert_int_equal(ks_id128_is_zero(a->code_id), a->state != KS_ART_READY);
+        if (!ks_id128_eq(a->code_id, alone[i]))
+            fail_msg("'%s' depends on its company", a->entry);
+    }
+}
+
 int main(void)
 {
     struct ks_warden *warden = NULL;
@@ -176,7 +212,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         T(test_compilers_and_flags),    T(test_compiler_names),
         T(test_arguments_are_identity), T(test_memory),
-        T(test_without_source),
+        T(test_without_source),         T(test_company),
     };
     const int rc = cmocka_run_group_tests_name("build_compilers", tests, NULL, NULL);
     ks_warden_stop(warden);

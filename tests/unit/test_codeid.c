@@ -207,7 +207,7 @@ static void test_company(void **state)
         snprintf(text[0], sizeof(text[0]), "#define LAST 16\n%s%s", before, mine);
         snprintf(text[1], sizeof(text[1]), "#define LAST 16\n%s%s%s", before, others, mine);
         snprintf(text[2], sizeof(text[2]), "#define LAST 16\n%s%s%s", before, mine, others);
-        snprintf(text[3], sizeof(text[3]), "#define LAST 17\n%s%s", before, mine);
+        snprintf(text[3], sizeof(text[3]), "#define LAST 0x10000010\n%s%s", before, mine);
         if (!compile(compilers[c], "c", text[0], &o[0]))
             continue;
         for (size_t k = 1; k < 4; k++)

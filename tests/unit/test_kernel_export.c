@@ -71,7 +71,7 @@ static void what_is_exported_comes_back(void **state)
         { SOURCE "kernels/configs/host_forward_quick.json", SOURCE "kernels/configs/host_gemm.json",
           SOURCE "tests/data/t1/small.json", NULL },
         { SOURCE "tests/data/ck_forward_2d.json", NULL },
-        { SOURCE "tests/data/t1/convolution_milo_T1.json", NULL },
+        { SOURCE "tests/data/t1/small.json", NULL },
     };
     const struct place *p = *state;
 
