@@ -123,65 +123,64 @@ static void another_operator(void **state)
     ks_problem_set_release(&set);
 }
 
+static const struct {
+    const char *text, *says;
+} mistakes[] = {
+    { "{", "f.json:" },
+    { "[]", "an object { ... } is wanted" },
+    { "{ \"operator\": \"gruoped_conv\", \"sets\": [] }", "f.json:1: operator: no operator" },
+    { "{ \"operator\": \"grouped_conv\" }", "key 'sets' is missing" },
+    { "{ \"operator\": \"grouped_conv\", \"sets\": [], \"wy\": 1 }", "did you mean 'why'" },
+    { DOC("3"), "f.json:2: sets[0]: an object" },
+    { DOC("{ \"for\": {} }"), "key 'name' is missing" },
+    { DOC("{ \"name\": \"a\", \"fro\": {} }"), "did you mean 'for'" },
+    { DOC("{ \"name\": \"a\", \"for\": [] }"), "for: an object" },
+    { DOC("{ \"name\": \"a\", \"let\": [] }"), "let: an object" },
+    { DOC("{ \"name\": \"a\", \"for\": { \"hi\": [] } }"), "hi: a list of values is wanted" },
+    { DOC("{ \"name\": \"a\", \"for\": { \"hi\": 3 } }"), "hi: a list of values is wanted" },
+    { DOC("{ \"name\": \"a\", \"for\": { \"hi\": [1.5] } }"), "hi[0]" },
+    { DOC("{ \"name\": \"a\", \"for\": { \"hi\": [\"x\"] } }"), "hi[0]" },
+    { DOC("{ \"name\": \"a\", \"for\": { \"dtype\": [\"fp31\"] } }"), "'fp31' is no known dtype" },
+    { DOC("{ \"name\": \"a\", \"for\": { \"dtype\": [3] } }"), "dtype[0]" },
+    { DOC("{ \"name\": \"a\", \"for\": { \"hi,wi\": [[1, 2], [3]] } }"),
+      "a list of 2 values is wanted" },
+    { DOC("{ \"name\": \"a\", \"for\": { \"hi,wi\": [1] } }"), "a list of 2 values" },
+    { DOC("{ \"name\": \"a\", \"for\": { \"hi,hi\": [[1, 2]] } }"), "'hi' stands twice" },
+    { DOC("{ \"name\": \"a\", \"for\": { \"hi\": [1] }, \"let\": { \"hi\": 2 } }"),
+      "'hi' stands twice" },
+    { DOC("{ \"name\": \"a\", \"for\": { \"Hi\": [1] } }"), "'Hi' is no name" },
+    { DOC("{ \"name\": \"a\", \"for\": { \"hi,\": [[1, 2]] } }"), "'' is no name" },
+    { DOC("{ \"name\": \"a\", \"for\": { \"hj\": [1] } }"),
+      "'hj' is no dim of grouped_conv and no expression uses it, did you mean 'hi'" },
+    { DOC("{ \"name\": \"a\", \"let\": { \"hj\": 1 } }"), "'hj' is no dim" },
+    { DOC("{ \"name\": \"a\", \"let\": { \"hi\": \"wj\" } }"),
+      "set 'a': f.json:2: sets[0].let.hi: column 1: unknown name 'wj'" },
+    { DOC("{ \"name\": \"a\", \"let\": { \"hi\": \"wi\", \"wi\": 1 } }"), "unknown name 'wi'" },
+    { DOC("{ \"name\": \"a\", \"let\": { \"hi\": \"1 +\" } }"), "unexpected end" },
+    { DOC("{ \"name\": \"a\", \"let\": { \"dtype\": \"fp31\" } }"), "is no known dtype" },
+    { DOC("{ \"name\": \"a\", \"when\": \"hi ==\" }"), "when:" },
+    { DOC("{ \"name\": \"a\", \"when\": 3 }"), "when:" },
+    { "{ \"operator\": \"gemm\", \"sets\": [\n{ \"name\": \"a\" } ] }",
+      "set 'a': f.json:2: sets[0]: 'direction' is missing: say it in 'let' or 'for'" },
+    { "{ \"operator\": \"gemm\", \"let\": { \"direction\": \"forward\", \"layout\": \"nhwgc\" "
+      "},"
+      " \"sets\": [ { \"name\": \"a\" } ] }",
+      "'dtype' is missing" },
+    { "{ \"operator\": \"gemm\", \"let\": { \"direction\": \"forward\", \"dtype\": \"fp32\" },"
+      " \"sets\": [ { \"name\": \"a\" } ] }",
+      "'layout' is missing" },
+};
+
 static void errors_say_where(void **state)
 {
-    static const struct {
-        const char *text, *says;
-    } rows[] = {
-        { "{", "f.json:" },
-        { "[]", "an object { ... } is wanted" },
-        { "{ \"operator\": \"gruoped_conv\", \"sets\": [] }", "f.json:1: operator: no operator" },
-        { "{ \"operator\": \"grouped_conv\" }", "key 'sets' is missing" },
-        { "{ \"operator\": \"grouped_conv\", \"sets\": [], \"wy\": 1 }", "did you mean 'why'" },
-        { DOC("3"), "f.json:2: sets[0]: an object" },
-        { DOC("{ \"for\": {} }"), "key 'name' is missing" },
-        { DOC("{ \"name\": \"a\", \"fro\": {} }"), "did you mean 'for'" },
-        { DOC("{ \"name\": \"a\", \"for\": [] }"), "for: an object" },
-        { DOC("{ \"name\": \"a\", \"let\": [] }"), "let: an object" },
-        { DOC("{ \"name\": \"a\", \"for\": { \"hi\": [] } }"), "hi: a list of values is wanted" },
-        { DOC("{ \"name\": \"a\", \"for\": { \"hi\": 3 } }"), "hi: a list of values is wanted" },
-        { DOC("{ \"name\": \"a\", \"for\": { \"hi\": [1.5] } }"), "hi[0]" },
-        { DOC("{ \"name\": \"a\", \"for\": { \"hi\": [\"x\"] } }"), "hi[0]" },
-        { DOC("{ \"name\": \"a\", \"for\": { \"dtype\": [\"fp31\"] } }"),
-          "'fp31' is no known dtype" },
-        { DOC("{ \"name\": \"a\", \"for\": { \"dtype\": [3] } }"), "dtype[0]" },
-        { DOC("{ \"name\": \"a\", \"for\": { \"hi,wi\": [[1, 2], [3]] } }"),
-          "a list of 2 values is wanted" },
-        { DOC("{ \"name\": \"a\", \"for\": { \"hi,wi\": [1] } }"), "a list of 2 values" },
-        { DOC("{ \"name\": \"a\", \"for\": { \"hi,hi\": [[1, 2]] } }"), "'hi' stands twice" },
-        { DOC("{ \"name\": \"a\", \"for\": { \"hi\": [1] }, \"let\": { \"hi\": 2 } }"),
-          "'hi' stands twice" },
-        { DOC("{ \"name\": \"a\", \"for\": { \"Hi\": [1] } }"), "'Hi' is no name" },
-        { DOC("{ \"name\": \"a\", \"for\": { \"hi,\": [[1, 2]] } }"), "'' is no name" },
-        { DOC("{ \"name\": \"a\", \"for\": { \"hj\": [1] } }"),
-          "'hj' is no dim of grouped_conv and no expression uses it, did you mean 'hi'" },
-        { DOC("{ \"name\": \"a\", \"let\": { \"hj\": 1 } }"), "'hj' is no dim" },
-        { DOC("{ \"name\": \"a\", \"let\": { \"hi\": \"wj\" } }"),
-          "set 'a': f.json:2: sets[0].let.hi: column 1: unknown name 'wj'" },
-        { DOC("{ \"name\": \"a\", \"let\": { \"hi\": \"wi\", \"wi\": 1 } }"), "unknown name 'wi'" },
-        { DOC("{ \"name\": \"a\", \"let\": { \"hi\": \"1 +\" } }"), "unexpected end" },
-        { DOC("{ \"name\": \"a\", \"let\": { \"dtype\": \"fp31\" } }"), "is no known dtype" },
-        { DOC("{ \"name\": \"a\", \"when\": \"hi ==\" }"), "when:" },
-        { DOC("{ \"name\": \"a\", \"when\": 3 }"), "when:" },
-        { "{ \"operator\": \"gemm\", \"sets\": [\n{ \"name\": \"a\" } ] }",
-          "set 'a': f.json:2: sets[0]: 'direction' is missing: say it in 'let' or 'for'" },
-        { "{ \"operator\": \"gemm\", \"let\": { \"direction\": \"forward\", \"layout\": \"nhwgc\" "
-          "},"
-          " \"sets\": [ { \"name\": \"a\" } ] }",
-          "'dtype' is missing" },
-        { "{ \"operator\": \"gemm\", \"let\": { \"direction\": \"forward\", \"dtype\": \"fp32\" },"
-          " \"sets\": [ { \"name\": \"a\" } ] }",
-          "'layout' is missing" },
-    };
-
     (void)state;
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    for (size_t i = 0; i < sizeof mistakes / sizeof mistakes[0]; i++) {
         struct ks_problem_set set;
         struct ks_err err = { 0 };
-        int rc = generate(&set, rows[i].text, false, &err);
+        int rc = generate(&set, mistakes[i].text, false, &err);
 
-        if ((rc != KS_EINVAL && rc != KS_EFORMAT) || !strstr(err.text, rows[i].says))
-            fail_msg("row %zu: %d '%s', want '%s'", i, rc, err.text, rows[i].says);
+        if ((rc != KS_EINVAL && rc != KS_EFORMAT) || !strstr(err.text, mistakes[i].says))
+            fail_msg("row %zu: %d '%s', want '%s'", i, rc, err.text, mistakes[i].says);
         ks_problem_set_release(&set);
     }
 }
