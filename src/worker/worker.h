@@ -18,7 +18,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-
 struct ks_worker {
     int fd_in, fd_out, fd_reference; /* borrowed */
     struct ks_status *status;        /* mapped; shared with the warden and the agent */
