@@ -87,7 +87,8 @@ is "$(grep -c 'ranks 2, 3 ' narrow.err)" 1 'one warning names the others'
 is "$(ok_rows narrow flags | grep -c oversubscribed)" 0 'and no row is flagged'
 MPIRUN=narrow tiny 4 "$tap_tmp/shared" --oversubscribe >/dev/null 2>shared.err
 is "$(exit_of shared)" 0 '--oversubscribe: complete'
-is "$(ok_rows shared flags | grep -c oversubscribed)" 10 'every row that was measured is flagged'
+like "$(field shared ok)" '^[1-9][0-9]*$' 'rows were measured'
+is "$(ok_rows shared flags | grep -c oversubscribed)" "$(field shared ok)" 'each of them is flagged'
 unlike "$(cat shared.err)" 'only help building' 'and nobody is idle'
 
 mkdir default
