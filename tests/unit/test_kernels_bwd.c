@@ -1,197 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /* Every instance of the host families of both backward directions, built as in a job, on problems
  * that are special and on random ones, in all types, layouts and dims. */
-#include "kernel_case.h"
-#include "op/conv.h"
-#include "op_cases.h"
-#include "problem_list.h"
-
-#define N_RANDOM   1500
-#define N_KINDS    6 /* types times layouts */
-#define NO_PADDING "pad_h_lo=0 pad_w_lo=0 pad_h_hi=0 pad_w_hi=0"
+#include "kernel_sweep.h"
 
 static const char *const data_configs[] = { "host_backward_data.json",
                                             "host_backward_data_variants.json", NULL };
 static const char *const weight_configs[] = { "host_backward_weight.json",
                                               "host_backward_weight_variants.json", NULL };
 
-/* Problems that are easily got wrong. */
-static const char *const special[] = {
-    /* pixels that no tap reaches */
-    "hi=9 wi=7 c_total=20 k_total=33 stride_h=4 stride_w=3 y=2 x=2",
-    "hi=7 wi=7 y=1 x=1 stride_h=2 stride_w=2 c_total=140 k_total=16 " NO_PADDING,
-    /* filters larger than the image, more padding than image, nothing but padding */
-    "hi=2 wi=3 y=5 x=7 pad_h_lo=2 pad_h_hi=3 pad_w_lo=4 pad_w_hi=2 c_total=17 k_total=18",
-    "hi=2 wi=2 pad_h_lo=4 pad_w_lo=4 pad_h_hi=3 pad_w_hi=5 c_total=16 k_total=32",
-    "hi=1 wi=1 y=1 x=1 stride_h=3 stride_w=3 pad_h_lo=2 pad_w_lo=5 pad_h_hi=0 pad_w_hi=0",
-    /* fully connected; a stem */
-    "n=3 hi=1 wi=1 y=1 x=1 c_total=300 k_total=70 " NO_PADDING,
-    "hi=21 wi=19 y=7 x=7 stride_h=2 stride_w=2 pad_h_lo=3 pad_w_lo=3 pad_h_hi=3 pad_w_hi=3 "
-    "c_total=3 k_total=64",
-    /* depthwise, also in 1 and 3 dims */
-    "g=96 c_total=96 k_total=96 hi=12 wi=11 stride_h=2 stride_w=2",
-    "g=70 c_total=70 k_total=70 hi=9 wi=13 y=5 x=5 dilation_h=2 dilation_w=2 pad_h_lo=4 pad_w_lo=4",
-    "g=130 c_total=130 k_total=130 hi=3 wi=4 stride_h=3 stride_w=4 y=2 x=3",
-    "ndim=1 g=64 c_total=64 k_total=64 hi=1 y=1 wi=30 pad_h_lo=0 pad_h_hi=0 x=4 stride_w=3",
-    "ndim=3 g=80 c_total=80 k_total=80 di=3 z=2 pad_d_lo=1",
-    /* groups that fit into vectors */
-    "g=32 c_total=128 k_total=128 hi=8 wi=9",
-    "g=16 c_total=32 k_total=32 hi=8 wi=9 stride_w=2 dilation_h=2",
-    "g=8 c_total=128 k_total=128 hi=8 wi=9 stride_h=2 stride_w=2",
-    "g=20 c_total=160 k_total=160 hi=5 wi=6 dilation_w=2 pad_w_hi=4",
-    "ndim=1 g=16 c_total=64 k_total=64 hi=1 y=1 wi=30 pad_h_lo=0 pad_h_hi=0 stride_w=2",
-    "ndim=3 g=16 c_total=64 k_total=64 di=4 z=3 stride_d=2",
-    "g=3 c_total=48 k_total=72 hi=10 wi=6 stride_h=3",
-    /* wide channels, several blocks of pixels, a long line, 3 dims */
-    "hi=7 wi=7 c_total=140 k_total=64",
-    "hi=30 wi=40 c_total=40 k_total=24",
-    "ndim=1 hi=1 wi=400 y=1 x=9 pad_h_lo=0 pad_h_hi=0 dilation_w=5 c_total=64 k_total=20",
-    "ndim=3 di=4 hi=5 wi=6 z=3 pad_d_lo=1 pad_d_hi=1 c_total=64 k_total=16",
-};
-#define N_SPECIAL (sizeof(special) / sizeof(*special))
-
-static void pick_channels(uint64_t *rng, struct ks_problem *p)
-{
-    const int64_t kind = (int64_t)ks_rng_below(rng, 7), one = (int64_t)ks_rng_below(rng, 90) + 1;
-    int64_t g = 1, c = one, k = (int64_t)ks_rng_below(rng, 90) + 1;
-    if (kind == 0)
-        g = one + 16, c = k = 1;
-    else if (kind <= 2)
-        c = k = 1 << (ks_rng_below(rng, 4) + 1), g = one % 24 + 5;
-    else if (kind == 3)
-        c = one % 4 + 1, k += 16;
-    else if (kind == 4)
-        c = 16 * (one % 5 + 1), k = 16 * (k % 5 + 1);
-    else if (kind == 5)
-        g = one % 4 + 2, c = one % 30 + 1, k = k % 30 + 1;
-    p->dim[KS_CONV_G] = g;
-    p->dim[KS_CONV_C_TOTAL] = g * c;
-    p->dim[KS_CONV_K_TOTAL] = g * k;
-}
-
-/* Problem i of a direction: the special ones in all types and layouts, then random ones, every
- * other of them in fp32 nhwgc. */
-static struct ks_problem make_problem(uint32_t direction, uint32_t i, uint64_t *rng)
-{
-    struct ks_problem p;
-    struct ks_err err;
-    uint32_t kind = i % N_KINDS;
-    if (i < N_SPECIAL * N_KINDS) {
-        must(op_case(special[i / N_KINDS], &p, &err), &err);
-    } else {
-        kind = i % 2 ? 0 : i / 2 % N_KINDS;
-        p = op_case_random(rng, KS_FP32);
-        pick_channels(rng, &p);
-    }
-    p.dtype = kind % 3;
-    p.layout = kind / 3;
-    p.direction = direction;
-    must(ks_problem_finish(&p, &err), &err);
-    return p;
-}
-
-/* Whether the domain of instance i is the problem's. */
-static bool is_of_domain(const struct place *place, uint32_t i, const struct ks_problem *p)
-{
-    const struct ks_instance *inst = &place->grid.instances[i];
-    struct ks_domain d;
-    ks_instance_domain(&place->grid.families[inst->i_family], inst, &d);
-    return d.dtype == p->dtype && d.layout == p->layout && d.ndim == p->dim[KS_CONV_NDIM];
-}
-
-static void check_all(struct place *place, uint32_t direction)
-{
-    const uint32_t n = place->grid.n_instances;
-    const struct ks_abi_entry **entries = calloc(n, sizeof(*entries));
-    uint32_t *n_run = calloc(n, sizeof(*n_run));
-    uint64_t rng = 20 + direction;
-    assert_true(entries && n_run);
-    for (uint32_t i = 0; i < n; i++)
-        entries[i] = kernel_entry(place, i);
-    for (uint32_t k = 0; k < N_SPECIAL * N_KINDS + N_RANDOM; k++) {
-        const struct ks_problem p = make_problem(direction, k, &rng);
-        struct kernel_case c;
-        kernel_case_open(&c, &p);
-        for (uint32_t i = 0; i < n; i++) {
-            if (!entries[i] || !is_of_domain(place, i, &p) || entries[i]->unsupported(&c.abi))
-                continue;
-            kernel_case_run(&c, entries[i]);
-            n_run[i]++;
-        }
-        kernel_case_close(&c);
-    }
-    for (uint32_t i = 0; i < n; i++)
-        if (entries[i] && n_run[i] < 2)
-            fail_msg("%s ran %u problems only", entries[i]->name, n_run[i]);
-    free(entries);
-    free(n_run);
-}
-
-/* What an instance cannot compute it refuses with a reason, before anything runs. */
-static void check_refusals(const struct place *place)
-{
-    const uint32_t direction = place->grid.problems[0].direction;
-    struct ks_problem p;
-    struct ks_err err;
-    must(op_case("c_total=64 k_total=64", &p, &err), &err);
-    p.direction = direction;
-    must(ks_problem_finish(&p, &err), &err);
-    for (uint32_t i = 0; i < place->grid.n_instances; i++) {
-        const struct ks_abi_entry *e = kernel_entry(place, i);
-        for (int what = 0; what < 6 && e; what++) {
-            struct ks_abi_problem q;
-            ks_operators[p.op]->to_abi(&p, &q);
-            q.op = what == 0 ? KS_ABI_GEMM : q.op;
-            q.direction = what == 1 ? KS_FORWARD : q.direction;
-            q.direction =
-                what == 2 ? KS_BACKWARD_DATA + KS_BACKWARD_WEIGHT - direction : q.direction;
-            q.dtype = what == 3 ? 3 : q.dtype;
-            q.layout = what == 4 ? 2 : q.layout;
-            q.bytes = what == 5 ? 16 : q.bytes;
-            const char *why = e->unsupported(&q);
-            if (!why || strlen(why) < 10)
-                fail_msg("%s accepts what it cannot compute (%d)", e->name, what);
-        }
-    }
-}
-
-/* Every problem of the networks has a choice of instances. */
-static void check_choice(const struct place *place)
-{
-    static const char *const lists[] = { "resnet50", "resnext50_32x4d", "mobilenet_v2" };
-    for (int l = 0; l < 3; l++) {
-        struct problem_list list;
-        struct ks_err err;
-        must(problem_list_read(lists[l], &list, &err), &err);
-        for (int k = 0; k < list.n; k++) {
-            struct ks_problem p = list.problems[k];
-            struct ks_abi_problem abi;
-            uint32_t n_able = 0;
-            p.direction = place->grid.problems[0].direction;
-            must(ks_problem_finish(&p, &err), &err);
-            ks_operators[p.op]->to_abi(&p, &abi);
-            for (uint32_t i = 0; i < place->grid.n_instances; i++) {
-                const struct ks_abi_entry *e = kernel_entry(place, i);
-                n_able += e && is_of_domain(place, i, &p) && !e->unsupported(&abi);
-            }
-            if (n_able < 3)
-                fail_msg("%s %s: %u instances", lists[l], p.name, n_able);
-        }
-    }
-}
-
 /* One build serves all checks of a direction. */
 static void check_direction(struct place *place, uint32_t direction, const char *const *configs)
 {
-    struct ks_problem p;
-    struct ks_err err;
-    must(op_case("", &p, &err), &err);
-    p.direction = direction;
-    must(ks_problem_finish(&p, &err), &err);
-    kernel_build(place, &p, configs);
-    check_refusals(place);
-    check_choice(place);
-    check_all(place, direction);
+    static const char *const lists[] = { "resnet50", "resnext50_32x4d", "mobilenet_v2", NULL };
+    kernel_sweep_open(place, direction, configs);
+    kernel_sweep_refusals(place);
+    kernel_sweep_choice(place, lists, 3);
+    kernel_sweep_run(place, direction);
 }
 
 static void test_backward_data(void **state)

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/* kernel_sweep.h - all instances of some configs of one direction, on problems that are easily got
+ * wrong and on random ones, in all types, layouts and dims, held to their references. */
+#ifndef KS_TEST_KERNEL_SWEEP_H
+#define KS_TEST_KERNEL_SWEEP_H
+
+#include "kernel_case.h"
+
+/* Builds the configs (names in kernels/configs, NULL ends), once for everything below. */
+void kernel_sweep_open(struct place *p, uint32_t direction, const char *const *configs);
+
+/* Whether the domain of instance i is the problem's. */
+bool kernel_sweep_is_of_domain(const struct place *p, uint32_t i, const struct ks_problem *problem);
+
+/* What an instance cannot compute it refuses with a reason, before anything runs. */
+void kernel_sweep_refusals(const struct place *p);
+
+/* Every row of the lists in jobs/problems (NULL ends) has at least `least` instances. */
+void kernel_sweep_choice(const struct place *p, const char *const *lists, uint32_t least);
+
+/* Runs everything. Each instance must have had at least two problems. */
+void kernel_sweep_run(struct place *p, uint32_t direction);
+
+#endif
