@@ -10,7 +10,7 @@ static void test_compilers_and_flags(void **state)
     struct place *p = *state;
     const uint32_t *list;
     char first[600], second[640];
-    put_script(p, "my-gcc", "[ \"$1\" = --version ] && echo my gcc 1 && exit\nexec cc \"$@\"",
+    put_script(p, "my-gcc", "case $* in *--version) echo my gcc 1; exit ;; esac\nexec cc \"$@\"",
                first, sizeof(first));
     put_script(p, "my-clang", "[ \"$1\" = --version ] && echo my clang 2 && exit\nexec cc \"$@\"",
                second, sizeof(second));
