@@ -48,6 +48,32 @@ static void check_refusals(const struct ks_problem_set *set, bool has_lines)
                (!has_lines || set->refusals[i].line <= set->n_lines));
 }
 
+/* The CSV of a set reads back as the same set. */
+static void check_csv(const struct ks_problem_set *set)
+{
+    struct ks_problem_set again;
+    struct ks_err err;
+    struct ks_buf b;
+
+    ks_buf_init(&b);
+    ks_problem_set_init(&again);
+    for (uint32_t i = 0; i < set->n; i++) {
+        if (i == 0 || set->problems[i - 1].op != set->problems[i].op)
+            ks_problem_csv_header(set->problems[i].op, &b);
+        ks_problem_csv_row(&set->problems[i], &b);
+    }
+    if (set->n > 0)
+        demand(find("csv")->read(&again, ks_buf_text(&b), b.len, "f", true, &err) == 0);
+    demand(again.n == set->n);
+    for (uint32_t i = 0; i < set->n; i++) {
+        demand(again.problems[i].id == set->problems[i].id);
+        demand(again.problems[i].count == set->problems[i].count);
+        demand(strcmp(again.problems[i].name, set->problems[i].name) == 0);
+    }
+    ks_problem_set_release(&again);
+    ks_buf_release(&b);
+}
+
 void list_check(const char *importer, enum list_kind kind, const uint8_t *bytes, size_t n)
 {
     struct ks_problem_set set;
@@ -60,6 +86,8 @@ void list_check(const char *importer, enum list_kind kind, const uint8_t *bytes,
     demand(rc == 0 || (err.text[0] && (rc == KS_EFORMAT || rc == KS_EINVAL)));
     check_refusals(&set, rc == 0);
     check_problems(&set);
+    if (set.n <= 1000)
+        check_csv(&set);
     if (kind == LIST_OF_COMMANDS)
         demand(set.n_problems_raw >= set.n_taken && set.n_problems_raw <= 3 * set.n_taken);
     else
