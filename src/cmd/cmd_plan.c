@@ -195,6 +195,14 @@ static void print_aliases(const struct ks_grid *g, const struct codes *k, uint64
     printf(")\n");
 }
 
+static bool has_exclude(const struct ks_job *job)
+{
+    for (uint32_t i = 0; i < job->n_problems; i++)
+        if (job->problems[i].n_exclude > 0)
+            return true;
+    return false;
+}
+
 static void print_plan(const struct ks_grid *g, const struct codes *k, uint32_t devices,
                        bool is_all)
 {
@@ -210,7 +218,7 @@ static void print_plan(const struct ks_grid *g, const struct codes *k, uint32_t 
     printf("%s: %s\n", g->job.name, g->job.why);
     printf("%u problems x %u instances = %llu cells; %llu cannot run on this host\n", g->n_problems,
            g->n_instances, (unsigned long long)cells, (unsigned long long)(cells - runnable));
-    if (g->n_left_out > 0)
+    if (has_exclude(&g->job)) /* none is news, too: of lists of another dtype or layout */
         printf("%u problems of the lists are left out (exclude)\n", g->n_left_out);
     print_aliases(g, k, aliased);
     print_seconds("about", work);
