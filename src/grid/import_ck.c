@@ -101,27 +101,17 @@ static const struct known_column *find_known(const char *name, size_t n)
     return NULL;
 }
 
-/* "forward", "bwd_data" .. as Composable Kernel spells them; -1: none of them. */
+/* As Composable Kernel spells them: as we do, or "bwdd" and "bwdw"; -1: none of them. */
 static int direction_from(const char *text, size_t n)
 {
-    static const struct {
-        const char *name;
-        int direction;
-    } rows[] = {
-        { "forward", KS_FORWARD },
-        { "fwd", KS_FORWARD },
-        { "bwd_data", KS_BACKWARD_DATA },
-        { "bwdd", KS_BACKWARD_DATA },
-        { "backward_data", KS_BACKWARD_DATA },
-        { "bwd_weight", KS_BACKWARD_WEIGHT },
-        { "bwdw", KS_BACKWARD_WEIGHT },
-        { "backward_weight", KS_BACKWARD_WEIGHT },
-    };
+    char word[32] = "";
 
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
-        if (strlen(rows[i].name) == n && memcmp(rows[i].name, text, n) == 0)
-            return rows[i].direction;
-    return -1;
+    if (n >= sizeof word)
+        return -1;
+    memcpy(word, text, n);
+    if (strcmp(word, "bwdd") == 0)
+        return KS_BACKWARD_DATA;
+    return strcmp(word, "bwdw") == 0 ? KS_BACKWARD_WEIGHT : ks_direction_from(word);
 }
 
 /* The next field of a header, without blanks and quotes around it; *line moves behind it. */
