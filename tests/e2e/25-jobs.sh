@@ -1,0 +1,19 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# The shipped jobs: each says why, plans without a word on stderr, and is what docs/jobs.md says.
+. "$(dirname "$0")/tap.sh"
+need_program ksweep
+page=$KSWEEP_SOURCE_DIR/docs/jobs.md
+
+for job in "$KSWEEP_SOURCE_DIR"/jobs/*.json; do
+    name=$(basename "$job" .json)
+    rc_is 0 "$name: plan" ksweep plan "$job"
+    is "$(cat "$tap_tmp/err")" "" "$name: nothing to complain of"
+    like "$(head -n 1 "$tap_tmp/out")" "^$name: .{30,}" "$name: says why it exists"
+    size=$(sed -n 's/^\([0-9]*\) problems x \([0-9]*\) instances = \([0-9]*\) cells.*/\1 | \2 | \3/p' \
+        "$tap_tmp/out")
+    like "$(grep -F "\`jobs/$name.json\`" "$page")" "\| $(sed 's/|/\\|/g' <<<"$size") \|" \
+        "$name: the page has its size, $size"
+done
+
+done_testing
