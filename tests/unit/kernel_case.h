@@ -34,7 +34,9 @@ void kernel_case_close(struct kernel_case *c);
 void kernel_case_run(const struct kernel_case *c, const struct ks_abi_entry *e);
 
 /* A grid over the configs (names in kernels/configs, up to 4, NULL ends) and one problem, built. In
- * sanitized builds the kernels are, too. */
+ * sanitized builds the kernels are, too, but only a part of them: kernel_build_is_complete() is
+ * false then, and what holds of all of them cannot be asked. */
+bool kernel_build_is_complete(void);
 void kernel_build(struct place *p, const struct ks_problem *problem, const char *const *configs);
 
 /* The entry of instance i of a built grid; NULL when this host cannot build or run it. Objects stay

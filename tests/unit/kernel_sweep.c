@@ -99,7 +99,7 @@ void kernel_sweep_refusals(const struct place *place)
 
 void kernel_sweep_choice(const struct place *place, const char *const *lists, uint32_t least)
 {
-    for (; *lists; lists++) {
+    for (; *lists && kernel_build_is_complete(); lists++) {
         struct problem_list list;
         struct ks_err err;
         must(problem_list_read(*lists, &list, &err), &err);

@@ -70,7 +70,7 @@ static void run_all(const struct ks_abi_entry *const *entries, uint32_t n, uint3
             n_run_out[i]++;
             n_able++;
         }
-        if (n_able == 0)
+        if (n_able == 0 && kernel_build_is_complete())
             fail_msg("no instance for %s", p.name);
         kernel_case_close(&c);
     }
