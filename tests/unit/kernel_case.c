@@ -237,3 +237,33 @@ const struct ks_abi_entry *kernel_entry(const struct place *p, uint32_t i)
     fail_msg("no entry '%s'", a->entry);
     return NULL;
 }
+
+static int setup(void **state)
+{
+    *state = open_place(*state);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    struct place *p = *state;
+    *state = p->warden;
+    close_place(p);
+    return 0;
+}
+
+int kernel_tests_run(const char *name, CMUnitTestFunction test)
+{
+    struct ks_warden *warden = NULL;
+    struct ks_err err;
+    if (ks_warden_start(&warden, &err) < 0) {
+        fprintf(stderr, "%s\n", err.text);
+        return 1;
+    }
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_prestate_setup_teardown(test, setup, teardown, warden),
+    };
+    const int rc = cmocka_run_group_tests_name(name, tests, NULL, NULL);
+    ks_warden_stop(warden);
+    return rc;
+}

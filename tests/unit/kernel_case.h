@@ -33,7 +33,7 @@ void kernel_case_close(struct kernel_case *c);
  * and the problem's name unless everything is right. */
 void kernel_case_run(const struct kernel_case *c, const struct ks_abi_entry *e);
 
-/* A grid over the configs (names in kernels/configs, up to 4, NULL ends) and one problem, built. In
+/* A grid over the configs (names in kernels/configs, NULL ends) and one problem, built. In
  * sanitized builds the kernels are, too, but only a part of them: kernel_build_is_complete() is
  * false then, and what holds of all of them cannot be asked. */
 bool kernel_build_is_complete(void);
@@ -42,5 +42,8 @@ void kernel_build(struct place *p, const struct ks_problem *problem, const char 
 /* The entry of instance i of a built grid; NULL when this host cannot build or run it. Objects stay
  * loaded until the program ends. */
 const struct ks_abi_entry *kernel_entry(const struct place *p, uint32_t i);
+
+/* All of a main: starts a warden and runs one test, whose state is an open place. */
+int kernel_tests_run(const char *name, CMUnitTestFunction test);
 
 #endif

@@ -195,3 +195,13 @@ void kernel_sweep_run(struct place *place, uint32_t direction)
     free(entries);
     free(n_run);
 }
+
+void kernel_sweep_all(struct place *p, uint32_t direction, const char *const *configs)
+{
+    static const char *const lists[] = { "resnet50", "resnext50_32x4d", "mobilenet_v2", "r3d18",
+                                         NULL };
+    kernel_sweep_open(p, direction, configs);
+    kernel_sweep_refusals(p);
+    kernel_sweep_choice(p, lists, 3);
+    kernel_sweep_run(p, direction);
+}

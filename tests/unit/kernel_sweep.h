@@ -21,4 +21,7 @@ void kernel_sweep_choice(const struct place *p, const char *const *lists, uint32
 /* Runs everything. Each instance must have had at least two problems. */
 void kernel_sweep_run(struct place *p, uint32_t direction);
 
+/* Opens, and does all of the above over the lists of the four networks with at least 3. */
+void kernel_sweep_all(struct place *p, uint32_t direction, const char *const *configs);
+
 #endif

@@ -81,13 +81,8 @@ static void check_quick(struct place *p)
 /* One build serves all checks. */
 static void test_forward(void **state)
 {
-    static const char *const lists[] = { "resnet50", "resnext50_32x4d", "mobilenet_v2", "r3d18",
-                                         NULL };
     struct place *p = *state;
-    kernel_sweep_open(p, KS_FORWARD, configs);
-    kernel_sweep_refusals(p);
-    kernel_sweep_choice(p, lists, 3);
-    kernel_sweep_run(p, KS_FORWARD);
+    kernel_sweep_all(p, KS_FORWARD, configs);
     if (!kernel_build_is_complete())
         return;
     check_matrix(p);
@@ -95,31 +90,7 @@ static void test_forward(void **state)
     check_quick(p);
 }
 
-static int setup(void **state)
-{
-    *state = open_place(*state);
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    struct place *p = *state;
-    *state = p->warden;
-    close_place(p);
-    return 0;
-}
-
 int main(void)
 {
-    struct ks_warden *warden = NULL;
-    struct ks_err err;
-    if (ks_warden_start(&warden, &err) < 0) {
-        fprintf(stderr, "%s\n", err.text);
-        return 1;
-    }
-#define T(f) cmocka_unit_test_prestate_setup_teardown(f, setup, teardown, warden)
-    const struct CMUnitTest tests[] = { T(test_forward) };
-    const int rc = cmocka_run_group_tests_name("kernels", tests, NULL, NULL);
-    ks_warden_stop(warden);
-    return rc;
+    return kernel_tests_run("kernels", test_forward);
 }

@@ -100,32 +100,7 @@ static void test_every_instance(void **state)
     free(n_run);
 }
 
-static int setup(void **state)
-{
-    *state = open_place(*state);
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    struct place *p = *state;
-    *state = p->warden;
-    close_place(p);
-    return 0;
-}
-
 int main(void)
 {
-    struct ks_warden *warden = NULL;
-    struct ks_err err;
-    if (ks_warden_start(&warden, &err) < 0) {
-        fprintf(stderr, "%s\n", err.text);
-        return 1;
-    }
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_prestate_setup_teardown(test_every_instance, setup, teardown, warden),
-    };
-    const int rc = cmocka_run_group_tests_name("kernels_gemm", tests, NULL, NULL);
-    ks_warden_stop(warden);
-    return rc;
+    return kernel_tests_run("kernels_gemm", test_every_instance);
 }
