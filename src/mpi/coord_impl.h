@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* coord_impl.h - the coordinator's state, shared by coord.c (frames, journal), coord_lease.c (cells
- * and leases), coord_alias.c (instances that are the same code) and coord_ranks.c (who is there).
+ * and leases), coord_alias.c (instances that are the same code), coord_build.c (who compiles) and
+ * coord_ranks.c (who is there).
  */
 #ifndef KS_MPI_COORD_IMPL_H
 #define KS_MPI_COORD_IMPL_H
@@ -116,9 +117,14 @@ enum ks_cell_state ks_coord_alias_state(struct ks_coord *c, uint32_t i_problem,
 int ks_coord_alias_settle(struct ks_coord *c, uint32_t i_problem, uint32_t i_instance,
                           struct ks_id128 code, struct ks_err *err);
 
-/* coord_ranks.c */
-int ks_coord_hello(struct ks_coord *c, uint32_t from, const struct ks_frame *f, struct ks_err *err);
+/* coord_build.c */
 int ks_coord_build_end(struct ks_coord *c, uint32_t from, uint32_t n_missing, struct ks_err *err);
+/* Whatever is next on every host: when a rank has come, has built, or is gone. */
+int ks_coord_advance_builds(struct ks_coord *c, struct ks_err *err);
+
+/* coord_ranks.c */
+bool ks_coord_is_alive(const struct rank *r); /* neither gone nor lost */
+int ks_coord_hello(struct ks_coord *c, uint32_t from, const struct ks_frame *f, struct ks_err *err);
 int ks_coord_bye(struct ks_coord *c, uint32_t from, bool is_broken, bool is_quarantined,
                  struct ks_err *err);
 /* The failures of this rank so far are its kernels'. */

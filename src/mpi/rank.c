@@ -6,6 +6,7 @@
 #include "mpi/agent.h"
 #include "mpi/msg.h"
 #include "mpi/provenance.h"
+#include "mpi/rank_impl.h"
 #include "topo/topo.h"
 
 #include <inttypes.h>
@@ -19,35 +20,19 @@
 
 #define BEAT_NS 1000000000ull
 
-struct ks_rank {
-    struct ks_rank_config c;
-    enum ks_seat seat;
-    struct ks_core_set cores;
-    struct ks_device_rec device;
-    struct ks_build *build; /* NULL for sim */
-    struct ks_agent *agent; /* NULL without a seat */
-    char worker_path[1024];
-    uint32_t rank, n_jobs;
-    bool is_sim, is_building, is_settled;
-    bool has_warden; /* it was alive when last asked */
-    bool is_over, said_bye, is_clean, is_abandoned, said_broken, told_builds;
-    uint64_t last_beat_ns, heard_ns;
-    struct ks_buf body;
-};
-
-static int send_body(struct ks_rank *r, uint16_t type, struct ks_err *err)
+int ks_rank_send_body(struct ks_rank *r, uint16_t type, struct ks_err *err)
 {
     if (!ks_buf_ok(&r->body))
         return ks_fail(err, KS_ENOMEM, "rank: out of memory");
     return ks_net_send(r->c.net, 0, type, r->body.data, r->body.len, err);
 }
 
-static int send_numbers(struct ks_rank *r, uint16_t type, uint64_t a, uint64_t b,
-                        struct ks_err *err)
+int ks_rank_send_numbers(struct ks_rank *r, uint16_t type, uint64_t a, uint64_t b,
+                         struct ks_err *err)
 {
     ks_buf_clear(&r->body);
     ks_msg_numbers_put(a, b, &r->body);
-    return send_body(r, type, err);
+    return ks_rank_send_body(r, type, err);
 }
 
 static int emit(void *ctx, uint16_t type, const void *body, size_t n, struct ks_err *err)
@@ -66,21 +51,6 @@ static int take_seat(struct ks_rank *r, struct ks_err *err)
     return ks_topo_seat_among(ks_net_local_rank(n), ks_net_n_local(n), ks_net_masks(n),
                               ks_net_has_coordinator(n), r->c.oversubscribe, &r->seat, &r->cores,
                               err);
-}
-
-static int open_build(struct ks_rank *r, struct ks_err *err)
-{
-    struct ks_build_options o = { .cache_dir = r->c.cache_dir,
-                                  .trust_cache = r->c.trust_cache,
-                                  .n_parallel = r->n_jobs * ks_net_size(r->c.net) };
-    if (r->is_sim)
-        return 0;
-    /* Every rank wants every unit: those that share a cache share the work. */
-    int rc = ks_build_create(r->c.grid, &o, r->c.warden, &r->build, err);
-    for (uint32_t i = 0; rc == 0 && i < ks_build_n_units(r->build); i++)
-        if (ks_build_unit_is_missing(r->build, i))
-            rc = ks_build_start(r->build, i, err);
-    return rc;
 }
 
 static int open_agent(struct ks_rank *r, struct ks_err *err)
@@ -129,7 +99,7 @@ static int greet(struct ks_rank *r, struct ks_err *err)
     memcpy(m.host, r->device.host, sizeof(m.host));
     ks_buf_clear(&r->body);
     ks_msg_hello_put(&m, &r->body);
-    int rc = send_body(r, KS_F_MSG_HELLO, err);
+    int rc = ks_rank_send_body(r, KS_F_MSG_HELLO, err);
     if (rc == 0 && m.local_rank == 0) {
         struct ks_name_rec h = { .id = r->rank };
         struct ks_buf text;
@@ -140,12 +110,12 @@ static int greet(struct ks_rank *r, struct ks_err *err)
         ks_buf_release(&text);
         ks_buf_clear(&r->body);
         ks_name_rec_encode(&h, &r->body);
-        rc = send_body(r, KS_F_HOST, err);
+        rc = ks_rank_send_body(r, KS_F_HOST, err);
     }
     if (rc == 0 && r->seat != KS_SEAT_NONE) {
         ks_buf_clear(&r->body);
         ks_device_rec_encode(&r->device, &r->body);
-        rc = send_body(r, KS_F_DEVICE, err);
+        rc = ks_rank_send_body(r, KS_F_DEVICE, err);
     }
     return rc;
 }
@@ -175,7 +145,7 @@ int ks_rank_create(const struct ks_rank_config *c, struct ks_rank **r_out, struc
         ks_provenance_device(ks_job_backends[job->device.backend], job->device.arch_text, r->rank,
                              ks_net_local_rank(c->net), &r->cores, !r->is_sim, &r->device);
     if (rc == 0)
-        rc = open_build(r, err);
+        rc = ks_rank_open_build(r, err);
     if (rc == 0 && r->seat != KS_SEAT_NONE)
         rc = open_agent(r, err);
     if (rc == 0)
@@ -218,64 +188,6 @@ static void settle_down(struct ks_rank *r)
     (void)sched_setaffinity(ks_warden_pid(r->c.warden), sizeof(spare), &spare);
 }
 
-static uint32_t outcome_of(enum ks_artefact_state s)
-{
-    switch (s) {
-    case KS_ART_READY:
-        return KS_O_OK;
-    case KS_ART_TIMEOUT:
-        return KS_O_BUILD_TIMEOUT;
-    case KS_ART_UNSUPPORTED:
-        return KS_O_UNSUPPORTED;
-    default:
-        return KS_O_BUILD_FAILED;
-    }
-}
-
-/* What each instance was built from, once a host, when all is built. */
-static int tell_builds(struct ks_rank *r, struct ks_err *err)
-{
-    int rc = 0;
-    if (r->told_builds || !r->build || ks_net_local_rank(r->c.net) != 0)
-        return 0;
-    r->told_builds = true;
-    for (uint32_t i = 0; rc == 0 && i < r->c.grid->n_instances; i++) {
-        const struct ks_artefact *a = ks_build_artefact(r->build, i);
-        struct ks_build_rec b = {
-            .instance = r->c.grid->instances[i].id,
-            .outcome = outcome_of(a->state),
-            .is_cached = a->is_cached,
-            .build_id = a->build_id,
-            .code_id = a->code_id,
-            .compile_ns = a->compile_ns,
-            .object_bytes = a->object_bytes,
-        };
-        memcpy(b.reason, a->reason, sizeof(b.reason) - 1);
-        snprintf(b.compiler, sizeof(b.compiler), "%s", a->compiler);
-        ks_buf_clear(&r->body);
-        ks_build_rec_encode(&b, &r->body);
-        rc = send_body(r, KS_F_BUILD, err);
-    }
-    return rc;
-}
-
-static int take_build(struct ks_rank *r, const struct ks_frame *f, struct ks_err *err)
-{
-    uint64_t is_all = 0;
-    if (!r->has_warden)
-        return 0;
-    int rc = ks_msg_numbers_get(f->body, f->n, &is_all, NULL, err);
-    for (uint32_t i = 0; rc == 0 && r->build && i < ks_build_n_units(r->build); i++) {
-        if (!ks_build_unit_is_missing(r->build, i))
-            continue;
-        rc = ks_build_refresh(r->build, i, err);
-        if (rc == 0 && is_all && ks_build_unit_is_missing(r->build, i))
-            rc = ks_build_start(r->build, i, err);
-    }
-    r->is_building = true;
-    return rc;
-}
-
 static int take_lease(struct ks_rank *r, const struct ks_frame *f, struct ks_err *err)
 {
     struct ks_msg_lease m;
@@ -297,7 +209,7 @@ int ks_rank_frame(struct ks_rank *r, const struct ks_frame *f, struct ks_err *er
     case KS_F_MSG_LEASE:
         return take_lease(r, f, err);
     case KS_F_MSG_BUILD:
-        return take_build(r, f, err);
+        return ks_rank_take_build(r, f, err);
     case KS_F_MSG_ACK:
         rc = ks_msg_numbers_get(f->body, f->n, &a, NULL, err);
         if (rc == 0 && r->agent)
@@ -335,27 +247,6 @@ static int take_children(struct ks_rank *r, struct ks_err *err)
     return rc;
 }
 
-static int step_build(struct ks_rank *r, struct ks_err *err)
-{
-    int rc = 0;
-    if (!r->is_building)
-        return 0;
-    if (r->build && !r->is_over) {
-        rc = ks_build_step(r->build, r->n_jobs, err);
-        while (rc == 0 && ks_build_finished(r->build) >= 0)
-            ;
-        if (rc < 0 || ks_build_n_running(r->build))
-            return rc;
-    }
-    r->is_building = false;
-    uint32_t missing = r->build ? ks_build_n_missing(r->build) : 0;
-    if (!missing)
-        rc = tell_builds(r, err);
-    return rc < 0 ? rc
-                  : send_numbers(r, KS_F_MSG_BUILD_END, missing,
-                                 r->build ? ks_build_n_compiles(r->build) : 0, err);
-}
-
 static int send_event(struct ks_rank *r, uint32_t kind, struct ks_err *err, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
 
@@ -369,7 +260,7 @@ static int send_event(struct ks_rank *r, uint32_t kind, struct ks_err *err, cons
     memcpy(e.host, r->device.host, sizeof(e.host));
     ks_buf_clear(&r->body);
     ks_event_encode(&e, &r->body);
-    return send_body(r, KS_F_EVENT, err);
+    return ks_rank_send_body(r, KS_F_EVENT, err);
 }
 
 /* What this rank spent beside what its records say: the workers' lives and its own idleness. */
@@ -395,7 +286,8 @@ static int step_broken(struct ks_rank *r, struct ks_err *err)
         return 0;
     r->said_broken = true;
     int rc = send_event(r, KS_EV_QUARANTINE, err, "measures no more: %s", why);
-    return rc < 0 ? rc : send_numbers(r, KS_F_MSG_BYE, 1, strstr(why, "canary") != NULL, err);
+    return rc < 0 ? rc
+                  : ks_rank_send_numbers(r, KS_F_MSG_BYE, 1, strstr(why, "canary") != NULL, err);
 }
 
 /* The warden was killed, and all it had started with it: this rank only watches from now on. */
@@ -406,14 +298,14 @@ static int lose_warden(struct ks_rank *r, struct ks_err *err)
     ks_agent_destroy(r->agent);
     r->agent = NULL;
     int rc = send_event(r, KS_EV_WARDEN_LOST, err, "measures no more: its warden is gone");
-    return rc < 0 ? rc : send_numbers(r, KS_F_MSG_BYE, 1, 0, err);
+    return rc < 0 ? rc : ks_rank_send_numbers(r, KS_F_MSG_BYE, 1, 0, err);
 }
 
 static int step_work(struct ks_rank *r, struct ks_err *err)
 {
     int rc = take_children(r, err);
     if (rc == 0)
-        rc = step_build(r, err);
+        rc = ks_rank_step_build(r, err);
     if (rc == 0 && r->agent)
         rc = ks_agent_step(r->agent, err);
     return rc < 0 ? rc : step_broken(r, err);
@@ -426,14 +318,14 @@ int ks_rank_step(struct ks_rank *r, uint64_t now_ns, struct ks_err *err)
         rc = lose_warden(r, err);
     if (rc == 0 && now_ns - r->last_beat_ns >= BEAT_NS) {
         r->last_beat_ns = now_ns;
-        rc = send_numbers(r, KS_F_MSG_BEAT, 0, 0, err);
+        rc = ks_rank_send_numbers(r, KS_F_MSG_BEAT, 0, 0, err);
     }
     bool is_idle = !r->agent || ks_agent_is_idle(r->agent);
     if (rc == 0 && r->is_over && is_idle && !r->said_bye) {
         r->said_bye = true;
         rc = send_summary(r, err);
         if (rc == 0)
-            rc = send_numbers(r, KS_F_MSG_BYE, 0, 0, err);
+            rc = ks_rank_send_numbers(r, KS_F_MSG_BYE, 0, 0, err);
     }
     if (r->rank != 0 && now_ns > r->heard_ns && now_ns - r->heard_ns > r->c.lost_after_ns)
         r->is_abandoned = true;

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/* rank_impl.h - the state of a rank, shared by rank.c (life, frames) and rank_build.c (its share of
+ * the builds). */
+#ifndef KS_MPI_RANK_IMPL_H
+#define KS_MPI_RANK_IMPL_H
+
+#include "base/buf.h"
+#include "mpi/agent.h"
+#include "mpi/rank.h"
+#include "topo/topo.h"
+
+struct ks_rank {
+    struct ks_rank_config c;
+    enum ks_seat seat;
+    struct ks_core_set cores;
+    struct ks_device_rec device;
+    struct ks_build *build; /* NULL for sim */
+    struct ks_agent *agent; /* NULL without a seat */
+    char worker_path[1024];
+    uint32_t rank, n_jobs;
+    bool is_sim, is_building, is_settled;
+    bool has_warden; /* it was alive when last asked */
+    bool is_over, said_bye, is_clean, is_abandoned, said_broken, told_builds;
+    uint64_t last_beat_ns, heard_ns;
+    struct ks_buf body;
+};
+
+/* rank.c: to rank 0. send_body sends r->body. */
+int ks_rank_send_body(struct ks_rank *r, uint16_t type, struct ks_err *err);
+int ks_rank_send_numbers(struct ks_rank *r, uint16_t type, uint64_t a, uint64_t b,
+                         struct ks_err *err);
+
+/* rank_build.c */
+int ks_rank_open_build(struct ks_rank *r, struct ks_err *err); /* and starts what is missing */
+int ks_rank_take_build(struct ks_rank *r, const struct ks_frame *f, struct ks_err *err);
+int ks_rank_step_build(struct ks_rank *r, struct ks_err *err);
+
+#endif
