@@ -42,8 +42,11 @@ class Sweep:
                "--enable-recovery"]
         if os.geteuid() == 0:
             cmd.append("--allow-run-as-root")
-        cmd += [os.path.join(self.args.bin, "ksweep"), "run", self.job["path"], "--out", self.out,
-                "--lost-after", "2s"]
+        return cmd + self.product(extra)
+
+    def product(self, extra):
+        cmd = [os.path.join(self.args.bin, "ksweep"), "run", self.job["path"], "--out", self.out,
+               "--lost-after", "2s"]
         if os.path.isdir(self.out):
             cmd.append("--resume")
         return cmd + extra
@@ -173,27 +176,38 @@ def kill_once(sweep, target, phase):
     return counts, left
 
 
-def audit(sweep, args):
+def audit_report(sweep):
+    """What journal_audit.py says, with its exit status as "rc"."""
     cmd = [sys.executable, os.path.join(HERE, "journal_audit.py"), sweep.out, "--acked", sweep.acks]
     res = subprocess.run(cmd, capture_output=True, text=True)
-    report = json.loads(res.stdout)
-    ok = res.returncode == 0 and report["cells"] == sweep.cells
-    if not ok:
-        print(res.stdout, res.stderr)
+    return dict(json.loads(res.stdout), rc=res.returncode)
+
+
+def check_findings(sweep, args):
+    """What `ksweep check` finds, "" when all is well."""
     check = subprocess.run([os.path.join(args.bin, "ksweep"), "check", sweep.out],
                            capture_output=True, text=True)
-    if check.returncode != 0:
-        print(check.stdout, check.stderr)
-    return ok and check.returncode == 0
+    return "" if check.returncode == 0 else check.stdout + check.stderr
 
 
-def finish(sweep, args):
+def audit(sweep, args):
+    report = audit_report(sweep)
+    ok = report["rc"] == 0 and report["cells"] == sweep.cells
+    if not ok:
+        print(report)
+    findings = check_findings(sweep, args)
+    print(findings, end="")
+    return ok and not findings
+
+
+def finish(sweep, args, seconds=120):
+    """Resumes until every cell has its outcome; True when that was reached."""
     for _ in range(12):
         sweep.start()
         try:
-            sweep.proc.wait(timeout=120)
+            sweep.proc.wait(timeout=seconds)
         except subprocess.TimeoutExpired:
-            print("not finished after 120 s")
+            print(f"not finished after {seconds} s")
         sweep.clear()
         code = subprocess.run([os.path.join(args.bin, "ksweep"), "status", sweep.out,
                                "--exit-code"]).returncode
@@ -282,4 +296,5 @@ def main():
     return 0 if ok and not missing and not failed else 1
 
 
-sys.exit(main())
+if __name__ == "__main__":
+    sys.exit(main())
