@@ -11,7 +11,8 @@
 
 /* More than two leases are for those that end while rank 0 waits for its disk; longer ones are
  * better kept for whoever is free first. */
-#define SHORT_LEASE_S 0.1
+#define SHORT_LEASE_S  0.1
+#define WORKER_START_S 0.05 /* a first guess */
 
 /* A first guess of a cell's time, until finished cells have taught better: samples of about max_ms,
  * 30 calls at 10 Gflop/s or all that are allowed, and the warm-up. */
@@ -141,6 +142,8 @@ int ks_coord_open_sched(struct ks_coord *c, struct ks_err *err)
         .cost_s = cost,
         .seed = seed,
         .batch = batch < KS_LEASE_CELLS ? batch : KS_LEASE_CELLS,
+        .overhead_s = WORKER_START_S,
+        .patience_s = (g->job.isolate.retries + 2) * (double)g->job.isolate.kernel_timeout_s,
         .cell_state = cell_state,
         .ctx = c,
     };
@@ -198,8 +201,9 @@ static double time_left_s(const struct ks_coord *c, uint64_t now_ns)
 
 /* One lease to every rank that has room, round by round, so that all get their first before any
  * gets its second. *waits_out: somebody asked in vain and nobody got one. */
-static int give_rounds(struct ks_coord *c, double left_s, bool *waits_out, struct ks_err *err)
+static int give_rounds(struct ks_coord *c, uint64_t now_ns, bool *waits_out, struct ks_err *err)
 {
+    double left_s = time_left_s(c, now_ns);
     bool waits = false, any = false;
     for (uint32_t round = 1; round <= KS_AGENT_LEASES; round++)
         for (uint32_t i = 0; i < c->n_ranks; i++) {
@@ -208,7 +212,7 @@ static int give_rounds(struct ks_coord *c, double left_s, bool *waits_out, struc
             if (r->state != RANK_READY || !r->measures || r->is_broken || r->n_leases >= round ||
                 (round > 2 && r->lease_s > SHORT_LEASE_S))
                 continue;
-            int rc = ks_sched_next(c->sched, i, left_s, &l, err);
+            int rc = ks_sched_next(c->sched, i, (double)now_ns * 1e-9, left_s, &l, err);
             waits |= rc == KS_SCHED_WAIT;
             any |= rc == KS_SCHED_LEASE;
             if (rc == KS_SCHED_LEASE)
@@ -226,7 +230,7 @@ int ks_coord_give_leases(struct ks_coord *c, uint64_t now_ns, struct ks_err *err
     bool waits = false;
     if (c->is_draining || c->is_complete)
         return 0;
-    int rc = c->is_measuring ? give_rounds(c, time_left_s(c, now_ns), &waits, err) : 0;
+    int rc = c->is_measuring ? give_rounds(c, now_ns, &waits, err) : 0;
     if (rc < 0)
         return rc;
     ks_sched_counts(c->sched, &n);
@@ -310,6 +314,6 @@ int ks_coord_take_record(struct ks_coord *c, uint32_t from, const struct ks_fram
     double elapsed_s = r->outcome == KS_O_OK ? (double)r->wall_ns * 1e-9 : 0;
     if (rc == 0)
         rc = ks_coord_alias_settle(c, (uint32_t)ip, (uint32_t)ii, r->code_id, err);
-    ks_sched_done(c->sched, (uint32_t)ip, (uint32_t)ii, elapsed_s);
+    ks_sched_done(c->sched, (uint32_t)ip, (uint32_t)ii, from, elapsed_s);
     return rc;
 }

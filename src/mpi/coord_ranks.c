@@ -112,7 +112,7 @@ static int release_device(struct ks_coord *c, uint32_t i, bool is_loss, struct k
         if (rc == 0)
             rc = ks_coord_alias_settle(c, condemned[k][0], condemned[k][1],
                                        (struct ks_id128){ 0, 0 }, err);
-        ks_sched_done(c->sched, condemned[k][0], condemned[k][1], 0);
+        ks_sched_done(c->sched, condemned[k][0], condemned[k][1], KS_NO_DEVICE, 0);
     }
     return rc;
 }

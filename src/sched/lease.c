@@ -10,7 +10,7 @@ static uint32_t n_working(const struct ks_sched *s)
 {
     uint32_t n = 0;
     for (uint32_t i = 0; i < s->n_devices; i++)
-        n += s->devices[i].is_open && !s->devices[i].is_drained;
+        n += ks_sched_is_working(&s->devices[i]);
     return n ? n : 1;
 }
 
@@ -167,13 +167,14 @@ static int give(struct ks_sched *s, struct device *d, struct ks_lease *l, struct
     l->block = d->block;
     l->device = d->number;
     l->expected_s = p->cost_s * l->n;
+    l->deadline_s = s->now_s + s->c.patience_s + 2 * (held_s(s, d) + l->expected_s);
     int rc = book(s, l, err);
     if (rc < 0)
         return rc;
     s->next_lease++;
     for (uint32_t k = 0; k < l->n; k++)
         p->mark[l->i_instance[k]] = MARK_LEASED;
-    p->n_free -= l->n;
+    p->n_free -= l->is_confirm ? 0 : l->n;
     p->n_leased += l->n;
     s->n_leased += l->n;
     if (l->closes)
@@ -190,6 +191,37 @@ static int give_batch(struct ks_sched *s, struct device *d, bool opens, uint32_t
     int rc = give(s, d, &l, err);
     if (rc == KS_SCHED_LEASE)
         *out = l;
+    return rc;
+}
+
+/* Confirmations of one problem that this device may run, when its own cells are all given away. */
+static int give_confirm(struct ks_sched *s, struct device *d, double time_left_s,
+                        struct ks_lease *out, struct ks_err *err)
+{
+    struct ks_lease l = { .opens = true, .closes = true, .is_confirm = true };
+    uint32_t want = 0;
+    for (uint32_t i = 0; i < s->n_confirms; i++) {
+        const struct confirm *c = &s->confirms[i];
+        const struct problem *p = &s->problems[c->i_problem];
+        bool is_fit = p->mark[c->i_instance] == MARK_CONFIRM && c->device != d->number;
+        if (!is_fit || (l.n ? c->i_problem != l.i_problem : n_ready(s, c->i_problem) > 0))
+            continue;
+        if (!l.n)
+            want = batch_size(s, d, p, time_left_s);
+        l.i_problem = c->i_problem;
+        if (l.n < want)
+            l.i_instance[l.n++] = c->i_instance;
+    }
+    if (!l.n)
+        return KS_SCHED_WAIT;
+    d->block = s->next_block++;
+    d->i_problem = l.i_problem;
+    s->problems[l.i_problem].n_devices++;
+    int rc = give(s, d, &l, err);
+    if (rc == KS_SCHED_LEASE)
+        *out = l;
+    else
+        leave_block(s, d);
     return rc;
 }
 
@@ -248,16 +280,27 @@ static int continue_block(struct ks_sched *s, struct device *d, double time_left
     return want ? give_batch(s, d, false, want, out, err) : KS_SCHED_WAIT;
 }
 
-int ks_sched_next(struct ks_sched *s, uint32_t device, double time_left_s, struct ks_lease *out,
-                  struct ks_err *err)
+static bool is_overdue(const struct ks_sched *s, uint32_t device)
+{
+    for (uint32_t i = 0; i < s->n_leases; i++)
+        if (s->leases[i].is_open && s->leases[i].is_overdue && s->leases[i].lease.device == device)
+            return true;
+    return false;
+}
+
+int ks_sched_next(struct ks_sched *s, uint32_t device, double now_s, double time_left_s,
+                  struct ks_lease *out, struct ks_err *err)
 {
     struct device *d = ks_sched_device(s, device);
-    if (!d || d->is_drained)
+    s->now_s = now_s > s->now_s ? now_s : s->now_s;
+    if (!d || !ks_sched_is_working(d) || is_overdue(s, device))
         return KS_SCHED_WAIT;
     if (d->block)
         return continue_block(s, d, time_left_s, out, err);
-
-    int rc = 0;
+    int rc = give_confirm(s, d, time_left_s, out, err);
+    if (rc != KS_SCHED_WAIT)
+        return rc;
+    rc = 0;
     uint32_t i = find_orphan(s);
     if (i == NO_PROBLEM)
         rc = open_next(s, &i, err);

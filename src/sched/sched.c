@@ -72,6 +72,7 @@ void ks_sched_destroy(struct ks_sched *s)
     free(s->devices);
     free(s->leases);
     free(s->losses);
+    free(s->confirms);
     free(s->open);
     free(s);
 }
@@ -112,6 +113,21 @@ void ks_sched_device_drain(struct ks_sched *s, uint32_t device)
     leave_block(s, d);
 }
 
+void ks_sched_device_pause(struct ks_sched *s, uint32_t device, bool is_paused)
+{
+    struct device *d = ks_sched_device(s, device);
+    if (!d || d->is_drained)
+        return;
+    d->is_paused = is_paused;
+    if (is_paused)
+        leave_block(s, d);
+}
+
+bool ks_sched_is_working(const struct device *d)
+{
+    return d->is_open && !d->is_drained && !d->is_paused;
+}
+
 /* Fisher-Yates from the problem's own seed, so that the order does not depend on the devices. */
 static void shuffle(uint32_t *order, uint32_t n, uint64_t seed)
 {
@@ -149,7 +165,7 @@ int ks_sched_open_problem(struct ks_sched *s, uint32_t i, struct ks_err *err)
     int rc = allocate_problem(s, i, err);
     if (rc < 0)
         return rc;
-    p->n_free = p->n_leased = p->next = 0;
+    p->n_free = p->n_leased = p->n_confirm = p->next = 0;
     for (uint32_t k = 0; k < s->c.n_instances; k++) {
         enum ks_cell_state state = s->c.cell_state(s->c.ctx, i, k);
         p->mark[k] = state == KS_CELL_RUN ? MARK_FREE : MARK_DONE;
@@ -166,10 +182,24 @@ int ks_sched_open_problem(struct ks_sched *s, uint32_t i, struct ks_err *err)
     return 0;
 }
 
+/* A complete problem, of which a cell is to be run again. */
+static int open_again(struct ks_sched *s, uint32_t i, struct ks_err *err)
+{
+    struct problem *p = &s->problems[i];
+    int rc = allocate_problem(s, i, err);
+    if (rc < 0)
+        return rc;
+    memset(p->mark, MARK_DONE, s->c.n_instances);
+    p->n_free = p->n_leased = p->n_confirm = 0;
+    s->n_complete -= p->is_complete;
+    p->is_complete = false;
+    return 0;
+}
+
 void ks_sched_settle(struct ks_sched *s, uint32_t i)
 {
     struct problem *p = &s->problems[i];
-    if (!p->mark || p->n_free || p->n_leased)
+    if (!p->mark || p->n_free || p->n_leased || p->n_confirm)
         return;
     close_problem(p);
     p->is_complete = true;
@@ -202,12 +232,22 @@ static uint32_t count_loss(struct ks_sched *s, uint32_t i_problem, uint32_t i_in
     return 1;
 }
 
+const struct confirm *ks_sched_confirm_of(const struct ks_sched *s, uint32_t i_problem,
+                                          uint32_t i_instance)
+{
+    for (uint32_t i = 0; i < s->n_confirms; i++)
+        if (s->confirms[i].i_problem == i_problem && s->confirms[i].i_instance == i_instance)
+            return &s->confirms[i];
+    return NULL;
+}
+
 static void give_back(struct ks_sched *s, uint32_t i_problem, uint32_t i_instance)
 {
     struct problem *p = &s->problems[i_problem];
-    p->mark[i_instance] = MARK_FREE;
+    bool is_confirm = ks_sched_confirm_of(s, i_problem, i_instance) != NULL;
+    p->mark[i_instance] = is_confirm ? MARK_CONFIRM : MARK_FREE;
     p->n_leased--;
-    p->n_free++;
+    p->n_free += !is_confirm;
     s->n_leased--;
     p->next = 0;
 }
@@ -240,7 +280,7 @@ uint32_t ks_sched_device_lost(struct ks_sched *s, uint32_t device, bool is_rank_
         if (!b->is_open || b->lease.device != device)
             continue;
         b->is_open = false;
-        for (uint32_t k = 0; k < b->lease.n; k++) {
+        for (uint32_t k = 0; !b->is_overdue && k < b->lease.n; k++) {
             if (!is_in_flight(s, &b->lease, k))
                 continue;
             uint32_t ip = b->lease.i_problem, ii = b->lease.i_instance[k];
@@ -270,7 +310,18 @@ static void learn(struct ks_sched *s, struct problem *p, double elapsed_s)
     p->n_learnt++;
 }
 
-void ks_sched_done(struct ks_sched *s, uint32_t i_problem, uint32_t i_instance, double elapsed_s)
+static void forget_confirm(struct ks_sched *s, uint32_t i_problem, uint32_t i_instance)
+{
+    for (uint32_t i = 0; i < s->n_confirms; i++)
+        if (s->confirms[i].i_problem == i_problem && s->confirms[i].i_instance == i_instance) {
+            s->confirms[i] = s->confirms[--s->n_confirms];
+            s->problems[i_problem].n_confirm--;
+            return;
+        }
+}
+
+void ks_sched_done(struct ks_sched *s, uint32_t i_problem, uint32_t i_instance, uint32_t device,
+                   double elapsed_s)
 {
     struct problem *p = &s->problems[i_problem];
     if (!p->mark || p->mark[i_instance] == MARK_DONE)
@@ -278,12 +329,83 @@ void ks_sched_done(struct ks_sched *s, uint32_t i_problem, uint32_t i_instance, 
     if (p->mark[i_instance] == MARK_LEASED) {
         p->n_leased--;
         s->n_leased--;
-    } else {
+    } else if (p->mark[i_instance] == MARK_FREE) {
         p->n_free--;
     }
+    forget_confirm(s, i_problem, i_instance);
     p->mark[i_instance] = MARK_DONE;
+    for (uint32_t i = 0; i < s->n_leases; i++)
+        if (s->leases[i].is_open && s->leases[i].lease.device == device)
+            s->leases[i].lease.deadline_s =
+                s->now_s + s->c.patience_s + 2 * s->leases[i].lease.expected_s;
     learn(s, p, elapsed_s);
     ks_sched_settle(s, i_problem);
+}
+
+uint32_t ks_sched_reissue(struct ks_sched *s, double now_s)
+{
+    uint32_t n = 0;
+    s->now_s = now_s > s->now_s ? now_s : s->now_s;
+    for (uint32_t i = 0; i < s->n_leases; i++) {
+        struct lease_book *b = &s->leases[i];
+        if (!b->is_open || b->is_overdue || now_s <= b->lease.deadline_s)
+            continue;
+        for (uint32_t k = 0; k < b->lease.n; k++)
+            if (is_in_flight(s, &b->lease, k)) {
+                give_back(s, b->lease.i_problem, b->lease.i_instance[k]);
+                n++;
+            }
+        b->is_overdue = true;
+        struct device *d = ks_sched_device(s, b->lease.device);
+        if (d)
+            leave_block(s, d);
+    }
+    return n;
+}
+
+static bool has_other_device(const struct ks_sched *s, uint32_t device)
+{
+    for (uint32_t i = 0; i < s->n_devices; i++)
+        if (ks_sched_is_working(&s->devices[i]) && s->devices[i].number != device)
+            return true;
+    return false;
+}
+
+int ks_sched_confirm(struct ks_sched *s, uint32_t i_problem, uint32_t i_instance, uint32_t device,
+                     struct ks_err *err)
+{
+    struct problem *p = &s->problems[i_problem];
+    if (!has_other_device(s, device))
+        return 0;
+    int rc = ks_sched_grow((void **)&s->confirms, s->n_confirms, &s->cap_confirms,
+                           sizeof(*s->confirms), err);
+    if (rc == 0 && !p->mark)
+        rc = open_again(s, i_problem, err);
+    if (rc < 0)
+        return rc;
+    if (p->mark[i_instance] != MARK_DONE)
+        return 1;
+    p->mark[i_instance] = MARK_CONFIRM;
+    p->n_confirm++;
+    s->confirms[s->n_confirms++] = (struct confirm){ i_problem, i_instance, device };
+    return 1;
+}
+
+uint32_t ks_sched_unconfirmable(struct ks_sched *s, uint32_t (*cells_out)[2], uint32_t cap)
+{
+    uint32_t n = 0;
+    for (uint32_t i = s->n_confirms; i-- > 0 && n < cap;) {
+        struct confirm c = s->confirms[i];
+        struct problem *p = &s->problems[c.i_problem];
+        if (p->mark[c.i_instance] != MARK_CONFIRM || has_other_device(s, c.device))
+            continue;
+        cells_out[n][0] = c.i_problem;
+        cells_out[n++][1] = c.i_instance;
+        p->mark[c.i_instance] = MARK_DONE;
+        forget_confirm(s, c.i_problem, c.i_instance);
+        ks_sched_settle(s, c.i_problem);
+    }
+    return n;
 }
 
 bool ks_sched_is_done(const struct ks_sched *s, uint32_t i_problem, uint32_t i_instance)
@@ -299,7 +421,7 @@ void ks_sched_lease_end(struct ks_sched *s, uint64_t lease)
         if (!b->is_open || b->lease.id != lease)
             continue;
         b->is_open = false;
-        for (uint32_t k = 0; k < b->lease.n; k++)
+        for (uint32_t k = 0; !b->is_overdue && k < b->lease.n; k++)
             if (is_in_flight(s, &b->lease, k))
                 give_back(s, b->lease.i_problem, b->lease.i_instance[k]);
         return;
@@ -311,15 +433,9 @@ int ks_sched_reopen(struct ks_sched *s, uint32_t i_problem, uint32_t i_instance,
     struct problem *p = &s->problems[i_problem];
     if (!p->is_touched) /* cell_state will say it when the problem is opened */
         return 0;
-    if (!p->mark) {
-        int rc = allocate_problem(s, i_problem, err);
-        if (rc < 0)
-            return rc;
-        memset(p->mark, MARK_DONE, s->c.n_instances);
-        p->n_free = p->n_leased = 0;
-        s->n_complete -= p->is_complete;
-        p->is_complete = false;
-    }
+    int rc = p->mark ? 0 : open_again(s, i_problem, err);
+    if (rc < 0)
+        return rc;
     if (p->mark[i_instance] != MARK_DONE)
         return 0;
     p->mark[i_instance] = MARK_FREE;

@@ -17,6 +17,7 @@
 #define KS_LEASE_CELLS  64u
 #define KS_LOSSES_ALONE 2u /* a cell in flight at so many losses is leased alone, last */
 #define KS_LOSSES_FINAL 3u /* and at so many its outcome is worker_lost */
+#define KS_NO_DEVICE    UINT32_MAX
 
 struct ks_sched;
 
@@ -31,9 +32,11 @@ typedef enum ks_cell_state (*ks_cell_state_fn)(void *ctx, uint32_t i_problem, ui
 
 struct ks_sched_config {
     uint32_t n_problems, n_instances;
-    const double *cost_s;        /* [n_problems] expected seconds of one cell; copied */
-    const uint64_t *seed;        /* [n_problems] of the random order of instances; copied */
-    uint32_t batch;              /* most cells a lease, 1..KS_LEASE_CELLS */
+    const double *cost_s; /* [n_problems] expected seconds of one cell; copied */
+    const uint64_t *seed; /* [n_problems] of the random order of instances; copied */
+    uint32_t batch;       /* most cells a lease, 1..KS_LEASE_CELLS */
+    double overhead_s;    /* of starting a lease: a worker, its share of the anchors */
+    double patience_s;    /* a lease is not overdue before so much silence: one cell at its worst */
     ks_cell_state_fn cell_state; /* called once per cell when its problem is opened */
     void *ctx;
 };
@@ -44,9 +47,11 @@ struct ks_lease {
     uint32_t device, i_problem;
     bool opens, closes; /* first and last lease of its block, as known when it was given */
     bool is_alone;      /* a cell that was in flight at losses: run it by itself */
+    bool is_confirm;    /* cells that are done, to be run once more on this other device */
     uint32_t n;         /* may be 0: only closes the block */
     uint32_t i_instance[KS_LEASE_CELLS];
     double expected_s;
+    double deadline_s; /* on the caller's clock, as known when it was given */
 };
 
 int ks_sched_create(const struct ks_sched_config *c, struct ks_sched **s_out, struct ks_err *err);
@@ -63,16 +68,35 @@ void ks_sched_device_drain(struct ks_sched *s, uint32_t device);
 uint32_t ks_sched_device_lost(struct ks_sched *s, uint32_t device, bool is_rank_loss,
                               uint32_t (*condemned_out)[2], uint32_t cap);
 
-/* KS_SCHED_LEASE: *out filled. KS_SCHED_WAIT: nothing now, ask again after an event.
- * KS_SCHED_OVER: every cell is done. KS_ENOMEM < 0. time_left_s: no lease is given that is not
- * expected to end within it, after all that the device holds already (infinity = no limit). */
-enum { KS_SCHED_OVER = 0, KS_SCHED_LEASE = 1, KS_SCHED_WAIT = 2 };
-int ks_sched_next(struct ks_sched *s, uint32_t device, double time_left_s, struct ks_lease *out,
-                  struct ks_err *err);
+/* No new leases while paused (the device is doubted); its running ones may end. It does not count
+ * as working. */
+void ks_sched_device_pause(struct ks_sched *s, uint32_t device, bool is_paused);
 
-/* The cell has its durable outcome. Unknown or repeated calls are ignored. elapsed_s teaches the
- * cost model (<= 0: unknown). */
-void ks_sched_done(struct ks_sched *s, uint32_t i_problem, uint32_t i_instance, double elapsed_s);
+/* KS_SCHED_LEASE: *out filled. KS_SCHED_WAIT: nothing now, ask again after an event.
+ * KS_SCHED_OVER: every cell is done. KS_ENOMEM < 0. now_s: the caller's clock, from any start,
+ * never backwards. time_left_s: no lease is given that is not expected to end within it, after all
+ * that the device holds already (infinity = no limit). */
+enum { KS_SCHED_OVER = 0, KS_SCHED_LEASE = 1, KS_SCHED_WAIT = 2 };
+int ks_sched_next(struct ks_sched *s, uint32_t device, double now_s, double time_left_s,
+                  struct ks_lease *out, struct ks_err *err);
+
+/* The cell has its durable outcome, whoever measured it (KS_NO_DEVICE: nobody), also when another
+ * device has it leased meanwhile. Unknown or repeated calls are ignored. elapsed_s teaches the cost
+ * model (<= 0: unknown). */
+void ks_sched_done(struct ks_sched *s, uint32_t i_problem, uint32_t i_instance, uint32_t device,
+                   double elapsed_s);
+/* Cells of leases whose deadline has passed are pooled again for other devices; their number. The
+ * deadline follows the lease's expected time and moves with its progress. The old lease stays
+ * known: what it still records counts, and its device gets no new lease before it ends. */
+uint32_t ks_sched_reissue(struct ks_sched *s, double now_s);
+/* A done cell is to be run once more on any device but this one: 1 = pooled. 0 = there is no other
+ * device (paused, drained and lost ones do not count); nothing has changed. It is not done until
+ * ks_sched_done says so again. KS_ENOMEM. */
+int ks_sched_confirm(struct ks_sched *s, uint32_t i_problem, uint32_t i_instance, uint32_t device,
+                     struct ks_err *err);
+/* Pending confirmations that no device is left for: they are done as they were, and appended to
+ * cells_out [cap] as (i_problem, i_instance) pairs. Their number; call again while it is cap. */
+uint32_t ks_sched_unconfirmable(struct ks_sched *s, uint32_t (*cells_out)[2], uint32_t cap);
 /* No lease has it or will get it, unless it is reopened. False before its problem is opened. */
 bool ks_sched_is_done(const struct ks_sched *s, uint32_t i_problem, uint32_t i_instance);
 /* The device reported the end of a lease: cells not done go back to the pool. */

@@ -7,13 +7,13 @@
 
 #include <stddef.h>
 
-enum cell_mark { MARK_FREE, MARK_LEASED, MARK_DONE };
+enum cell_mark { MARK_FREE, MARK_LEASED, MARK_DONE, MARK_CONFIRM };
 
 struct problem {
     uint8_t *mark;   /* [n_instances] enum cell_mark; NULL unless open */
     uint32_t *order; /* [n_instances] seeded random order; NULL unless open */
     uint32_t next;   /* where in order to look for a free cell */
-    uint32_t n_free, n_leased;
+    uint32_t n_free, n_leased, n_confirm;
     uint32_t n_devices; /* that have it as their current problem */
     bool is_complete, is_split, is_touched;
     double prior_s; /* of one cell, as the caller guessed */
@@ -24,14 +24,18 @@ struct problem {
 
 struct device {
     uint32_t number;
-    bool is_open, is_drained;
+    bool is_open, is_drained, is_paused;
     uint64_t block;     /* 0 = none, or its last lease closes it */
     uint32_t i_problem; /* of the open block */
 };
 
 struct lease_book { /* one lease in flight */
     struct ks_lease lease;
-    bool is_open;
+    bool is_open, is_overdue;
+};
+
+struct confirm { /* a done cell that waits for another device */
+    uint32_t i_problem, i_instance, device;
 };
 
 struct loss { /* a cell that was in flight when a rank was lost */
@@ -47,6 +51,9 @@ struct ks_sched {
     uint32_t n_leases, cap_leases;
     struct loss *losses;
     uint32_t n_losses, cap_losses;
+    struct confirm *confirms;
+    uint32_t n_confirms, cap_confirms;
+    double now_s;   /* the latest that was told */
     uint32_t first; /* problems before this one are complete or open */
     uint32_t *open; /* [n_open] indices of open problems */
     uint32_t n_open, cap_open;
@@ -67,6 +74,10 @@ struct loss *ks_sched_loss(struct ks_sched *s, uint32_t i_problem, uint32_t i_in
 double ks_sched_scale(const struct ks_sched *s); /* how much longer than guessed cells take */
 double ks_sched_remaining(const struct ks_sched *s);
 uint32_t ks_sched_n_in_flight(const struct ks_sched *s, const struct ks_lease *l); /* not done */
+
+const struct confirm *ks_sched_confirm_of(const struct ks_sched *s, uint32_t i_problem,
+                                          uint32_t i_instance);
+bool ks_sched_is_working(const struct device *d);
 
 /* Grow *array (elements of `size`) to hold n + 1. */
 int ks_sched_grow(void **array, uint32_t n, uint32_t *cap, size_t size, struct ks_err *err);

@@ -55,7 +55,7 @@ static void add(struct ks_sched *s, uint32_t device)
 static struct ks_lease must_lease(struct ks_sched *s, uint32_t device)
 {
     struct ks_lease l = { 0 };
-    assert_int_equal(ks_sched_next(s, device, INFINITY, &l, NULL), KS_SCHED_LEASE);
+    assert_int_equal(ks_sched_next(s, device, 0, INFINITY, &l, NULL), KS_SCHED_LEASE);
     return l;
 }
 
@@ -65,14 +65,14 @@ static void must_not_lease(struct ks_sched *s, uint32_t device, double left, int
     memset(&l, 0x5a, sizeof(l));
     struct ks_lease was;
     memcpy(&was, &l, sizeof(l));
-    assert_int_equal(ks_sched_next(s, device, left, &l, NULL), want);
+    assert_int_equal(ks_sched_next(s, device, 0, left, &l, NULL), want);
     assert_memory_equal(&l, &was, sizeof(l));
 }
 
 static void finish(struct ks_sched *s, const struct ks_lease *l)
 {
     for (uint32_t k = 0; k < l->n; k++)
-        ks_sched_done(s, l->i_problem, l->i_instance[k], 1);
+        ks_sched_done(s, l->i_problem, l->i_instance[k], KS_NO_DEVICE, 1);
     ks_sched_lease_end(s, l->id);
 }
 
@@ -171,11 +171,11 @@ static void test_split_only_when_worth_it(void **state)
         assert_int_equal(b.i_problem, 1);
         assert_true(b.closes);
         for (uint32_t k = 0; k < a.n; k++)
-            ks_sched_done(s, 0, a.i_instance[k], rows[i].cost[0]);
+            ks_sched_done(s, 0, a.i_instance[k], KS_NO_DEVICE, rows[i].cost[0]);
         ks_sched_lease_end(s, a.id);
         add(s, 2);
         struct ks_lease l;
-        int rc = ks_sched_next(s, 2, INFINITY, &l, NULL);
+        int rc = ks_sched_next(s, 2, 0, INFINITY, &l, NULL);
         assert_int_equal(rc, rows[i].is_split ? KS_SCHED_LEASE : KS_SCHED_WAIT);
         assert_int_equal(counts(s).n_split, rows[i].is_split);
         if (rows[i].is_split) {
@@ -272,13 +272,13 @@ static void test_time_left(void **state)
     struct ks_sched *s = make(&t, 3, 20, 10, cost);
     add(s, 0);
     add(s, 1);
-    assert_int_equal(ks_sched_next(s, 0, 9.5, &l, NULL), KS_SCHED_LEASE);
+    assert_int_equal(ks_sched_next(s, 0, 0, 9.5, &l, NULL), KS_SCHED_LEASE);
     assert_int_equal(l.n, 4);
     must_not_lease(s, 0, 9.5, KS_SCHED_WAIT); /* it holds 8 s already */
     for (int k = 0; k < 5; k++)
         must_not_lease(s, 1, 0.5, KS_SCHED_WAIT);
     assert_int_equal(counts(s).n_untouched, 1); /* asking opens one problem, not one each time */
-    assert_int_equal(ks_sched_next(s, 1, 1.5, &l, NULL), KS_SCHED_LEASE);
+    assert_int_equal(ks_sched_next(s, 1, 0, 1.5, &l, NULL), KS_SCHED_LEASE);
     assert_int_equal(l.n, 1);
     assert_true(l.opens && l.i_problem == 1);
     must_not_lease(s, 1, -1, KS_SCHED_WAIT);
@@ -297,7 +297,7 @@ static void test_guesses_are_corrected(void **state)
     add(s, 1);
     assert_float_equal(counts(s).remaining_s, 50, 1e-9);
     struct ks_lease l = must_lease(s, 0);
-    ks_sched_done(s, 0, l.i_instance[0], 0.1);
+    ks_sched_done(s, 0, l.i_instance[0], KS_NO_DEVICE, 0.1);
     assert_true(fabs(counts(s).remaining_s - (9 * 0.1 + 10 * 0.4)) < 1e-9);
     l = must_lease(s, 1);
     assert_int_equal(l.i_problem, 1);
@@ -344,12 +344,12 @@ static void test_costs_are_learnt(void **state)
     add(s, 0);
     assert_float_equal(counts(s).remaining_s, 10, 1e-9);
     struct ks_lease l = must_lease(s, 0);
-    ks_sched_done(s, 0, l.i_instance[0], 5);
+    ks_sched_done(s, 0, l.i_instance[0], KS_NO_DEVICE, 5);
     assert_float_equal(counts(s).remaining_s, 45, 1e-9);
-    ks_sched_done(s, 0, l.i_instance[0], 500); /* repeated: ignored */
+    ks_sched_done(s, 0, l.i_instance[0], KS_NO_DEVICE, 500); /* repeated: ignored */
     assert_float_equal(counts(s).remaining_s, 45, 1e-9);
     l = must_lease(s, 0);
-    ks_sched_done(s, 0, l.i_instance[0], 0); /* unknown */
+    ks_sched_done(s, 0, l.i_instance[0], KS_NO_DEVICE, 0); /* unknown */
     assert_float_equal(counts(s).remaining_s, 40, 1e-9);
     ks_sched_destroy(s);
 }
@@ -389,7 +389,7 @@ static void test_repeated_losses(void **state)
             assert_int_equal(ks_sched_device_lost(s, 8, true, gone, 8), 1);
             assert_int_equal(gone[0][0], 0);
             assert_int_equal(gone[0][1], l.i_instance[0]);
-            ks_sched_done(s, 0, l.i_instance[0], 0);
+            ks_sched_done(s, 0, l.i_instance[0], KS_NO_DEVICE, 0);
             add(s, 8);
         } else {
             finish(s, &l);

@@ -176,7 +176,7 @@ static bool give(struct sim *m, uint32_t i)
     ks_sched_counts(m->s, &before);
     for (uint32_t ip = 0; ip < PROBLEMS; ip++)
         ready[ip] = n_ready(m, ip);
-    int rc = ks_sched_next(m->s, i, INFINITY, &l, NULL);
+    int rc = ks_sched_next(m->s, i, m->now, INFINITY, &l, NULL);
     assert_true(rc >= 0);
     assert_int_equal(rc == KS_SCHED_OVER, m->n_left == 0);
     if (rc != KS_SCHED_LEASE)
@@ -199,7 +199,7 @@ static void settle(struct sim *m, uint32_t ip, uint32_t ii, double elapsed)
     m->cell[ip][ii] = DONE;
     m->n_done[ip][ii]++;
     m->n_left--;
-    ks_sched_done(m->s, ip, ii, elapsed);
+    ks_sched_done(m->s, ip, ii, KS_NO_DEVICE, elapsed);
 }
 
 static void drop_cells(struct sim *m, struct device *d, bool is_loss)
