@@ -27,7 +27,7 @@ int ks_device_check(const struct ks_device_ops *ops, struct ks_err *err)
         bool is_set;
     } slots[] = {
         { "name", ops->name != NULL },
-        { "count", ops->count != NULL },
+        { "list", ops->list != NULL },
         { "open", ops->open != NULL },
         { "close", ops->close != NULL },
         { "props", ops->props != NULL },

@@ -17,6 +17,13 @@
 struct ks_device; /* an open device; backends embed it as their first member */
 struct ks_module; /* a loaded artefact */
 
+/* One of the devices a process may see: enough to tell it from the others and to find its cores. */
+struct ks_device_id {
+    char unique[64]; /* as in ks_device_props, cut */
+    char pci[16];    /* "0000:c1:00.0", "" when it has none */
+};
+#define KS_DEVICES_MAX 64u /* of one process */
+
 struct ks_device_props {
     char name[64];    /* CPU model, GPU name */
     char arch[32];    /* "x86-64-v4", "gfx942", "sm_90" */
@@ -36,7 +43,10 @@ struct ks_device_ops {
     const char *name; /* "host", "sim", "hip", "cuda": the job's device.backend */
     bool is_virtual;  /* runs no kernels: results cannot be verified */
 
-    int (*count)(uint32_t *n_out, struct ks_err *err);
+    /* What this process sees, in its numbering, with *_VISIBLE_DEVICES already applied by the
+     * vendor's runtime. ids_out [KS_DEVICES_MAX]; *n_out may be 0. open() takes the first. */
+    int (*list)(const char *locator, struct ks_device_id *ids_out, uint32_t *n_out,
+                struct ks_err *err);
     int (*open)(const char *locator, struct ks_device **dev_out, struct ks_err *err);
     void (*close)(struct ks_device *dev); /* NULL is fine */
     int (*props)(struct ks_device *dev, struct ks_device_props *out, struct ks_err *err);
@@ -75,7 +85,7 @@ struct ks_device_ops {
     int (*self_test)(struct ks_device *dev, struct ks_err *err);
 };
 
-#define KS_DEVICE_ABI 1u
+#define KS_DEVICE_ABI 2u
 
 struct ks_device {
     const struct ks_device_ops *ops;

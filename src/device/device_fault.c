@@ -26,8 +26,11 @@ static int enter(struct ks_device *dev, enum ks_fault_slot slot, struct ks_err *
     return 0;
 }
 
-static int fault_count(uint32_t *n_out, struct ks_err *err)
+static int fault_list(const char *locator, struct ks_device_id *ids_out, uint32_t *n_out,
+                      struct ks_err *err)
 {
+    (void)locator;
+    (void)ids_out;
     (void)err;
     *n_out = 0;
     return 0;
@@ -168,7 +171,7 @@ static const struct ks_device_ops fault_ops = {
     .abi = KS_DEVICE_ABI,
     .name = "fault",
     .is_virtual = false,
-    .count = fault_count,
+    .list = fault_list,
     .open = fault_open,
     .close = fault_close,
     .props = fault_props,

@@ -60,9 +60,13 @@ static double measure_clock(void)
     return best == UINT64_MAX ? 1e3 : (double)best;
 }
 
-static int host_count(uint32_t *n_out, struct ks_err *err)
+/* Its devices are core sets, which the affinity of the process says. */
+static int host_list(const char *locator, struct ks_device_id *ids_out, uint32_t *n_out,
+                     struct ks_err *err)
 {
+    (void)locator;
     (void)err;
+    ids_out[0] = (struct ks_device_id){ .unique = "cpu" };
     *n_out = 1;
     return 0;
 }
@@ -395,7 +399,7 @@ const struct ks_device_ops ks_device_host = {
     .abi = KS_DEVICE_ABI,
     .name = "host",
     .is_virtual = false,
-    .count = host_count,
+    .list = host_list,
     .open = host_open,
     .close = host_close,
     .props = host_props,

@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "device/backends.h"
+#include "device/sim_visible.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -18,6 +19,8 @@ enum sim_fail { FAIL_NONE = 0, FAIL_RUN = 1, FAIL_SELF_TEST = 2, FAIL_ALL = 3 };
 struct sim_device {
     struct ks_device base; /* first: the public view */
     uint64_t seed, sleep_us, n_timed;
+    uint64_t n_devices; /* of this host; 0 = without limit, each process its own */
+    struct ks_device_id id;
     double mean_ns, now_ns;
     unsigned fail; /* enum sim_fail, bits */
 };
@@ -35,13 +38,6 @@ struct ks_module {
 static struct sim_device *sim_of(struct ks_device *dev)
 {
     return (struct sim_device *)(void *)dev;
-}
-
-static int sim_count(uint32_t *n_out, struct ks_err *err)
-{
-    (void)err;
-    *n_out = 64;
-    return 0;
 }
 
 static int whole_number(const char *text, uint64_t *out)
@@ -81,7 +77,10 @@ static int set_key(struct sim_device *s, const char *word, struct ks_err *err)
         rc = whole_number(word + 5, &s->seed);
     else if (strncmp(word, "sleep_us=", 9) == 0)
         rc = whole_number(word + 9, &s->sleep_us);
-    else if (strncmp(word, "fail=", 5) == 0)
+    else if (strncmp(word, "n_devices=", 10) == 0) {
+        rc = whole_number(word + 10, &s->n_devices);
+        rc = s->n_devices > KS_DEVICES_MAX ? -1 : rc;
+    } else if (strncmp(word, "fail=", 5) == 0)
         rc = fail_mode(word + 5, &s->fail);
     else if (strncmp(word, "ns=", 3) == 0) {
         rc = whole_number(word + 3, &v);
@@ -90,9 +89,9 @@ static int set_key(struct sim_device *s, const char *word, struct ks_err *err)
     }
     return rc == 0 ? 0
                    : ks_fail(err, KS_ENODEVICE,
-                             "simulated device: '%s' is not seed=N, ns=N, sleep_us=N or "
-                             "fail=none|run|self_test|all",
-                             word);
+                             "simulated device: '%s' is not seed=N, ns=N, sleep_us=N, "
+                             "n_devices=N (at most %u) or fail=none|run|self_test|all",
+                             word, KS_DEVICES_MAX);
 }
 
 static int parse_locator(struct sim_device *s, const char *locator, struct ks_err *err)
@@ -110,6 +109,45 @@ static int parse_locator(struct sim_device *s, const char *locator, struct ks_er
     return rc;
 }
 
+static uint32_t list_devices(const struct sim_device *s, struct ks_device_id *ids_out)
+{
+    uint32_t index[KS_DEVICES_MAX], n;
+
+    if (s->n_devices == 0) {
+        ids_out[0] = (struct ks_device_id){ .pci = "" };
+        snprintf(ids_out[0].unique, sizeof(ids_out[0].unique), "sim/%llu",
+                 (unsigned long long)s->seed);
+        return 1;
+    }
+    n = ks_sim_visible((uint32_t)s->n_devices, index);
+    for (uint32_t i = 0; i < n; i++)
+        ks_sim_id(index[i], &ids_out[i]);
+    return n;
+}
+
+static int sim_list(const char *locator, struct ks_device_id *ids_out, uint32_t *n_out,
+                    struct ks_err *err)
+{
+    struct sim_device s = { .n_devices = 0 };
+    int rc = parse_locator(&s, locator, err);
+
+    if (rc < 0)
+        return rc;
+    *n_out = list_devices(&s, ids_out);
+    return 0;
+}
+
+static int find_device(struct sim_device *s, struct ks_err *err)
+{
+    struct ks_device_id ids[KS_DEVICES_MAX];
+
+    if (list_devices(s, ids) == 0)
+        return ks_fail(err, KS_ENODEVICE, "simulated device: none of the %llu is visible",
+                       (unsigned long long)s->n_devices);
+    s->id = ids[0];
+    return 0;
+}
+
 static int sim_open(const char *locator, struct ks_device **dev_out, struct ks_err *err)
 {
     struct sim_device *s = calloc(1, sizeof(*s));
@@ -120,6 +158,8 @@ static int sim_open(const char *locator, struct ks_device **dev_out, struct ks_e
     s->base.ops = &ks_device_sim;
     s->mean_ns = 100e3;
     rc = parse_locator(s, locator, err);
+    if (rc == 0)
+        rc = find_device(s, err);
     if (rc < 0) {
         free(s);
         return rc;
@@ -143,8 +183,11 @@ static int sim_props(struct ks_device *dev, struct ks_device_props *out, struct 
                                  .clock_ns = 1.0 };
 
     (void)err;
-    snprintf(p.locator, sizeof(p.locator), "seed=%llu", (unsigned long long)sim_of(dev)->seed);
-    snprintf(p.unique, sizeof(p.unique), "sim/%llu", (unsigned long long)sim_of(dev)->seed);
+    if (sim_of(dev)->id.pci[0] != '\0')
+        snprintf(p.locator, sizeof(p.locator), "%s", sim_of(dev)->id.pci);
+    else
+        snprintf(p.locator, sizeof(p.locator), "seed=%llu", (unsigned long long)sim_of(dev)->seed);
+    snprintf(p.unique, sizeof(p.unique), "%s", sim_of(dev)->id.unique);
     *out = p;
     return 0;
 }
@@ -328,7 +371,7 @@ const struct ks_device_ops ks_device_sim = {
     .abi = KS_DEVICE_ABI,
     .name = "sim",
     .is_virtual = true,
-    .count = sim_count,
+    .list = sim_list,
     .open = sim_open,
     .close = sim_close,
     .props = sim_props,

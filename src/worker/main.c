@@ -24,7 +24,9 @@ static int usage(FILE *to, int status)
           "       ksweep-worker\n"
           "\n"
           "Measures kernels for ksweep, which starts it; not meant to be run by hand.\n"
-          "  --probe BACKEND [LOCATOR]  describe a device (backends: ",
+          "  --probe BACKEND [LOCATOR]  the devices this process sees, and the first of them in "
+          "full\n"
+          "                             (backends: ",
           to);
     for (size_t i = 0; ks_device_backends[i] != NULL; i++)
         fprintf(to, "%s%s", i > 0 ? ", " : "", ks_device_backends[i]->name);
@@ -35,10 +37,15 @@ static int usage(FILE *to, int status)
     return status;
 }
 
-static void print_props(const struct ks_device_ops *ops, uint32_t n,
-                        const struct ks_device_props *p)
+static void print_list(const struct ks_device_ops *ops, uint32_t n, const struct ks_device_id *ids)
 {
-    printf("backend=%s\ncount=%u\nvirtual=%d\n", ops->name, n, ops->is_virtual ? 1 : 0);
+    printf("backend=%s\nvirtual=%d\ncount=%u\n", ops->name, ops->is_virtual ? 1 : 0, n);
+    for (uint32_t i = 0; i < n; i++)
+        printf("device=%u %s %s\n", i, ids[i].pci[0] != '\0' ? ids[i].pci : "-", ids[i].unique);
+}
+
+static void print_props(const struct ks_device_props *p)
+{
     printf("name=%s\narch=%s\nlocator=%s\nunique=%s\n", p->name, p->arch, p->locator, p->unique);
     printf("memory_bytes=%llu\nunits=%u\ncache_bytes=%llu\nclock_ns=%.17g\n",
            (unsigned long long)p->memory_bytes, p->n_units, (unsigned long long)p->cache_bytes,
@@ -49,6 +56,7 @@ static int probe(const char *backend, const char *locator)
 {
     const struct ks_device_ops *ops = ks_device_find(backend);
     struct ks_device *dev = NULL;
+    struct ks_device_id ids[KS_DEVICES_MAX];
     struct ks_device_props p;
     struct ks_err err = { 0 };
     uint32_t n = 0;
@@ -58,14 +66,16 @@ static int probe(const char *backend, const char *locator)
         fprintf(stderr, "ksweep-worker: no device backend is called '%s'\n", backend);
         return usage(stderr, KS_WORKER_EXIT_SETUP);
     }
-    rc = ops->count(&n, &err);
+    rc = ops->list(locator, ids, &n, &err);
     if (rc == 0)
+        print_list(ops, n, ids);
+    if (rc == 0 && n > 0)
         rc = ops->open(locator, &dev, &err);
-    if (rc == 0)
+    if (rc == 0 && n > 0)
         rc = ops->props(dev, &p, &err);
-    if (rc == 0)
-        print_props(ops, n, &p);
-    else
+    if (rc == 0 && n > 0)
+        print_props(&p);
+    if (rc < 0)
         fprintf(stderr, "ksweep-worker: probing '%s': %s\n", backend, err.text);
     ops->close(dev);
     return rc == 0 ? KS_WORKER_EXIT_OK : KS_WORKER_EXIT_SETUP;

@@ -171,10 +171,11 @@ static void test_conformance(void **state)
         struct ks_device *bad = (struct ks_device *)&i;
         struct ks_fault_plan plan = { .slot = KS_FAULT_NONE };
         struct ks_err err = { 0 };
+        struct ks_device_id ids[KS_DEVICES_MAX];
         uint32_t n = 0;
 
-        assert_int_equal(ops->count(&n, &err), 0);
-        assert_true(n > 0);
+        assert_int_equal(ops->list("", ids, &n, &err), 0);
+        assert_true(n > 0 && ids[0].unique[0] != '\0');
         assert_int_equal(ops->open("no such=device", &bad, &err), KS_ENODEVICE);
         assert_ptr_equal(bad, &i);
         check_backend(dev, *state);
@@ -354,6 +355,56 @@ static void test_sim_fails_on_demand(void **state)
     }
 }
 
+/* A host of 4 simulated devices, seen through the lists: which of them, in which order. */
+static void test_sim_sees_what_is_visible(void **state)
+{
+    static const struct {
+        const char *rocr, *hip, *cuda, *want;
+    } rows[] = {
+        { NULL, NULL, NULL, "0 1 2 3 " }, { "0,1", NULL, NULL, "0 1 " },
+        { "3", NULL, NULL, "3 " },        { "2,0", "1", NULL, "0 " },
+        { NULL, "3,1", NULL, "3 1 " },    { NULL, NULL, "1,2", "1 2 " },
+        { NULL, "2", "1,2", "2 " },       { "0,7,1", NULL, NULL, "0 " },
+        { "", NULL, NULL, "" },           { "2,3", NULL, "2,3", "" }, /* filtered twice */
+        { "-1", NULL, NULL, "" },
+    };
+    static const char *const names[] = { "ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES",
+                                         "CUDA_VISIBLE_DEVICES" };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        const char *values[] = { rows[i].rocr, rows[i].hip, rows[i].cuda };
+        struct ks_device_id ids[KS_DEVICES_MAX];
+        struct ks_device *dev = NULL;
+        struct ks_device_props p;
+        struct ks_err err = { 0 };
+        char got[64] = "";
+        uint32_t n = 99;
+
+        for (size_t k = 0; k < 3; k++) {
+            unsetenv(names[k]);
+            if (values[k] != NULL)
+                setenv(names[k], values[k], 1);
+        }
+        assert_int_equal(ks_device_sim.list("n_devices=4", ids, &n, &err), 0);
+        for (uint32_t k = 0; k < n; k++) {
+            size_t at = strlen(got);
+
+            snprintf(got + at, sizeof(got) - at, "%ld ", strtol(ids[k].pci + 5, NULL, 16) - 16);
+        }
+        assert_string_equal(got, rows[i].want);
+        assert_int_equal(ks_device_sim.open("n_devices=4", &dev, &err), n ? 0 : KS_ENODEVICE);
+        if (n == 0)
+            continue;
+        assert_int_equal(dev->ops->props(dev, &p, &err), 0);
+        assert_string_equal(p.unique, ids[0].unique);
+        assert_string_equal(p.locator, ids[0].pci);
+        dev->ops->close(dev);
+    }
+    for (size_t k = 0; k < 3; k++)
+        unsetenv(names[k]);
+}
+
 static void test_fault_fails_once(void **state)
 {
     struct ks_fault_plan plan = { .slot = KS_FAULT_ALLOC, .nth = 1, .code = KS_ENOMEM };
@@ -456,6 +507,7 @@ int main(void)
         cmocka_unit_test(test_host_guards_its_blocks),
         cmocka_unit_test(test_sim_is_deterministic),
         cmocka_unit_test(test_sim_fails_on_demand),
+        cmocka_unit_test(test_sim_sees_what_is_visible),
         cmocka_unit_test(test_fault_fails_once),
         cmocka_unit_test(test_host_info),
         cmocka_unit_test(test_cold_evicts),
