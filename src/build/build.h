@@ -69,6 +69,26 @@ uint32_t ks_build_n_missing(const struct ks_build *b); /* units */
 const struct ks_artefact *ks_build_artefact(const struct ks_build *b, uint32_t i_instance);
 /* Look again at the cache for one unit (another rank built it). */
 int ks_build_refresh(struct ks_build *b, uint32_t i_unit, struct ks_err *err);
+/* The same for all who would build the same: digest of all build_ids. Zero: nothing is compiled. */
+struct ks_id128 ks_build_target(const struct ks_build *b);
+/* The same for all who share this cache, on whatever host; zero as above. Two caches may have one
+ * where one is a copy of the other that kept its file numbers: nothing may rely on it. */
+struct ks_id128 ks_build_cache(const struct ks_build *b);
+/* Cuts the units anew for so many compilers at a time (n_parallel of the options), while none has
+ * been started; else they stay as they are. KS_ENOMEM. */
+int ks_build_cut(struct ks_build *b, uint32_t n_parallel, struct ks_err *err);
+
+/* From cache to cache. A pack is a unit of the cache as bytes, its object and all that is known of
+ * it; what becomes of it elsewhere is the same as if it had been compiled there.
+ * export: the unit that holds this build, appended. KS_ENOENT: the cache has none, or only a
+ * failure that says nothing about another host.
+ * import: checks that the pack holds this build and is whole (unit, size and digest of the object;
+ * KS_EFORMAT), and publishes it like one that was compiled. See it with ks_build_refresh. */
+int ks_build_export(const struct ks_build *b, struct ks_id128 build_id, struct ks_buf *pack_out,
+                    struct ks_err *err);
+int ks_build_import(struct ks_build *b, struct ks_id128 build_id, const void *pack, size_t n,
+                    struct ks_err *err);
+
 /* First lines of --version of all compilers, "; " between them. */
 const char *ks_build_compiler(const struct ks_build *b);
 

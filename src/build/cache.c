@@ -93,6 +93,23 @@ static void sweep(const struct ks_cache *c, const char *links)
     ks_builder_sweep(c->me.dir); /* last: the others ask for them */
 }
 
+/* Which cache is this? Made by whoever comes first: a symbolic link is made whole or not at all, on
+ * NFS too. A copy of a cache has other file numbers. Where it cannot be made, nobody knows. */
+static struct ks_id128 identify(const struct ks_cache *c)
+{
+    char path[600], text[160], hex[33];
+    struct stat st;
+    snprintf(path, sizeof(path), "%s/id", c->dir);
+    ks_hex128(ks_id128_random(), hex);
+    if (lstat(path, &st) < 0 && symlink(hex, path) < 0 && errno != EEXIST)
+        return ks_id128_random();
+    const ssize_t n = readlink(path, text, 64);
+    if (n < 0 || lstat(path, &st) < 0)
+        return ks_id128_random();
+    const int len = snprintf(text + n, sizeof(text) - (size_t)n, " %ju", (uintmax_t)st.st_ino);
+    return ks_id128(text, (size_t)(n + len));
+}
+
 int ks_cache_open(const char *cache_dir, bool trust, struct ks_cache *out, struct ks_err *err)
 {
     struct ks_cache c = { .is_trusted = trust };
@@ -112,6 +129,7 @@ int ks_cache_open(const char *cache_dir, bool trust, struct ks_cache *out, struc
         rc = check_owner(&c, links, err);
     if (rc < 0)
         return ks_err_context(err, rc, "build cache");
+    c.id = identify(&c);
     ks_builder_init(&c.me, c.dir);
     sweep(&c, links);
     *out = c;

@@ -5,6 +5,7 @@
  *     CACHE/host/instances/BUILD_ID -> ../UNIT      symbolic link: where an instance was compiled
  *     CACHE/host/.tmp-BUILDER-XXXXXX/               a unit that BUILDER compiles (builder.h)
  *     CACHE/host/builders/ claims/                  who builds what (builder.h, claim.h)
+ *     CACHE/host/id -> RANDOM                       symbolic link to nowhere: which cache this is
  *
  * UNIT is the digest of the build_ids in it. Failures are units without an object. So an instance
  * is found whatever unit it was compiled in, and a changed source, flag, compiler or CPU finds
@@ -25,7 +26,8 @@
 #define KS_UNIT_MANIFEST "manifest.json"
 
 struct ks_cache {
-    char dir[512]; /* CACHE/host */
+    char dir[512];      /* CACHE/host */
+    struct ks_id128 id; /* whoever opens the same one finds the same */
     bool is_trusted;
     struct ks_builder me;
 };
@@ -71,6 +73,13 @@ int ks_cache_find(const struct ks_cache *c, struct ks_id128 build_id, struct ks_
  * object's digest (KS_EFORMAT or KS_ENOENT: it must be built again). Caller releases. */
 int ks_manifest_read(const struct ks_cache *c, struct ks_id128 unit, struct ks_manifest *out,
                      struct ks_err *err);
+const struct ks_manifest_row *ks_manifest_find(const struct ks_manifest *m,
+                                               struct ks_id128 build_id); /* NULL: not in it */
+/* The identity of a unit with these rows. */
+struct ks_id128 ks_manifest_unit(const struct ks_manifest *m);
+/* From memory; name: for messages. KS_EFORMAT as below. */
+int ks_manifest_parse(const char *text, size_t n, const char *name, struct ks_manifest *out,
+                      struct ks_err *err);
 /* Reads the file alone. KS_EFORMAT for anything that ks_manifest_print would not write. */
 int ks_manifest_load(const char *path, struct ks_manifest *out, struct ks_err *err);
 void ks_manifest_release(struct ks_manifest *m);

@@ -204,11 +204,31 @@ static int read_document(const struct ks_json *doc, struct ks_manifest *m, struc
     return r.rc < 0 ? r.rc : read_rows(doc, list, m, err);
 }
 
-int ks_manifest_load(const char *path, struct ks_manifest *out, struct ks_err *err)
+const struct ks_manifest_row *ks_manifest_find(const struct ks_manifest *m,
+                                               struct ks_id128 build_id)
 {
-    struct ks_json *doc = NULL;
+    for (uint32_t i = 0; i < m->n_rows; i++)
+        if (ks_id128_eq(m->rows[i].build_id, build_id))
+            return &m->rows[i];
+    return NULL;
+}
+
+struct ks_id128 ks_manifest_unit(const struct ks_manifest *m)
+{
+    struct ks_sha256 h;
+    ks_sha256_init(&h);
+    for (uint32_t i = 0; i < m->n_rows; i++) {
+        char hex[33];
+        ks_hex128(m->rows[i].build_id, hex);
+        ks_sha256_add(&h, hex, sizeof(hex));
+    }
+    return ks_sha256_id128(&h);
+}
+
+/* Takes doc. rc: of opening it. */
+static int take_document(int rc, struct ks_json *doc, struct ks_manifest *out, struct ks_err *err)
+{
     struct ks_manifest m = { .rows = NULL };
-    int rc = ks_json_open(path, &doc, err);
     if (rc == 0)
         rc = read_document(doc, &m, err);
     ks_json_close(doc);
@@ -223,4 +243,19 @@ int ks_manifest_load(const char *path, struct ks_manifest *out, struct ks_err *e
     }
     *out = m;
     return 0;
+}
+
+int ks_manifest_load(const char *path, struct ks_manifest *out, struct ks_err *err)
+{
+    struct ks_json *doc = NULL;
+    const int rc = ks_json_open(path, &doc, err);
+    return take_document(rc, doc, out, err);
+}
+
+int ks_manifest_parse(const char *text, size_t n, const char *name, struct ks_manifest *out,
+                      struct ks_err *err)
+{
+    struct ks_json *doc = NULL;
+    const int rc = ks_json_parse(text, n, name, &doc, err);
+    return take_document(rc, doc, out, err);
 }

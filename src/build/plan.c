@@ -87,14 +87,6 @@ static int identify_all(struct ks_build *b, struct ks_err *err)
 /* The cache
  * ---------------------------------------------------------------------------------------- */
 
-static const struct ks_manifest_row *find_row(const struct ks_manifest *m, struct ks_id128 build_id)
-{
-    for (uint32_t i = 0; i < m->n_rows; i++)
-        if (ks_id128_eq(m->rows[i].build_id, build_id))
-            return &m->rows[i];
-    return NULL;
-}
-
 static bool still_holds(const struct ks_build *b, const struct ks_manifest *m,
                         const struct ks_manifest_row *row)
 {
@@ -108,7 +100,7 @@ static int take_row(struct ks_build *b, uint32_t i, const struct ks_manifest *m,
                     struct ks_err *err)
 {
     struct ks_artefact *a = &b->artefacts[i];
-    const struct ks_manifest_row *row = find_row(m, a->build_id);
+    const struct ks_manifest_row *row = ks_manifest_find(m, a->build_id);
     const bool is_ready = row && row->state == KS_ART_READY;
     if (!row || (is_ready && m->object_bytes == 0) || (!is_ready && !still_holds(b, m, row)))
         return 0;
@@ -213,7 +205,7 @@ static int make_plan(struct ks_build *b, const struct ks_build_options *opt, str
         return 0;
     rc = identify_all(b, err);
     if (rc == 0)
-        rc = ks_units_cut(b, opt->unit_size, opt->n_parallel, err);
+        rc = ks_units_cut(b, b->unit_size, opt->n_parallel, err);
     if (rc < 0 || !b->n_units)
         return rc;
     const struct ks_unit *last = &b->units[b->n_units - 1];
@@ -233,6 +225,7 @@ int ks_build_create(const struct ks_grid *grid, const struct ks_build_options *o
     b->warden = warden;
     b->timeout_s = opt->timeout_s ? opt->timeout_s : TIMEOUT_S;
     b->memory_mib = opt->memory_mib ? opt->memory_mib : MEMORY_MIB;
+    b->unit_size = opt->unit_size;
     b->created_ns = ks_realtime_ns();
     int rc = make_plan(b, opt, err);
     if (rc < 0) {
@@ -297,6 +290,33 @@ uint32_t ks_build_unit(const struct ks_build *b, uint32_t i_unit, const uint32_t
 {
     *instances_out = b->order + b->units[i_unit].first;
     return b->units[i_unit].n;
+}
+
+struct ks_id128 ks_build_target(const struct ks_build *b)
+{
+    struct ks_sha256 h;
+    if (!b->n_units)
+        return (struct ks_id128){ 0, 0 };
+    ks_sha256_init(&h);
+    for (uint32_t i = 0; i < b->grid->n_instances; i++) {
+        char hex[33];
+        ks_hex128(b->artefacts[i].build_id, hex);
+        ks_sha256_add(&h, hex, sizeof(hex));
+    }
+    return ks_sha256_id128(&h);
+}
+
+struct ks_id128 ks_build_cache(const struct ks_build *b)
+{
+    return b->n_units ? b->cache.id : (struct ks_id128){ 0, 0 };
+}
+
+int ks_build_cut(struct ks_build *b, uint32_t n_parallel, struct ks_err *err)
+{
+    if (ks_build_n_running(b) || b->n_finished || b->n_started || !b->n_units)
+        return 0;
+    b->n_units = 0;
+    return ks_units_cut(b, b->unit_size, n_parallel, err);
 }
 
 const char *ks_build_compiler(const struct ks_build *b)

@@ -33,7 +33,7 @@ struct ks_build {
     struct ks_warden *warden;   /* borrowed */
     struct ks_toolset tools;
     struct ks_cache cache;
-    uint32_t timeout_s, memory_mib;
+    uint32_t timeout_s, memory_mib, unit_size;
     uint64_t created_ns;           /* real time */
     struct ks_artefact *artefacts; /* [grid->n_instances] */
     uint32_t *order;               /* instances, unit by unit */

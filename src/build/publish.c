@@ -15,7 +15,6 @@
 static int begin(const struct ks_build *b, const struct ks_compile *c, struct ks_manifest *m,
                  struct ks_err *err)
 {
-    struct ks_sha256 h;
     *m = (struct ks_manifest){ .compile_ns = c->compile_ns,
                                .timeout_s = b->timeout_s,
                                .memory_mib = b->memory_mib,
@@ -26,17 +25,13 @@ static int begin(const struct ks_build *b, const struct ks_compile *c, struct ks
     m->rows = calloc(c->n, sizeof(*m->rows));
     if (!m->rows)
         return ks_fail(err, KS_ENOMEM, "manifest of %u instances", c->n);
-    ks_sha256_init(&h);
     for (uint32_t i = 0; i < c->n; i++) {
         struct ks_manifest_row *row = &m->rows[i];
-        char hex[33];
         row->build_id = b->artefacts[c->instances[i]].build_id;
         row->state = KS_ART_READY;
         snprintf(row->name, sizeof(row->name), "%s", b->grid->instances[c->instances[i]].name);
-        ks_hex128(row->build_id, hex);
-        ks_sha256_add(&h, hex, sizeof(hex));
     }
-    m->unit = ks_sha256_id128(&h);
+    m->unit = ks_manifest_unit(m);
     return 0;
 }
 
