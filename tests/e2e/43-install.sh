@@ -21,6 +21,9 @@ like "$(cat run/job.json)" "\"config\": \"$tap_tmp/there/share/ksweep/kernels/co
 ok 'and writes a table' there/bin/ksweep-analyze table run/results.h5 -o table.csv
 is "$(sed 1d table.csv | wc -l)" 15 'one row per cell'
 ok 'plan finds the installed job' there/bin/ksweep plan there/share/ksweep/jobs/quickstart.json
+for f in common.sh one_node.sbatch many_nodes.sbatch array.sbatch chain.sbatch; do
+    ok "slurm/$f is there" test -r "there/share/ksweep/slurm/$f"
+done
 
 # What a compute node needs: built without any of the libraries.
 ok 'the worker alone is configured' cmake -S "$KSWEEP_SOURCE_DIR" -B worker -G Ninja \

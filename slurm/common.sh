@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: MIT
+# shellcheck shell=bash disable=SC2154
+# common.sh - sourced by the batch scripts beside it, which set
+#
+#   job      the job file
+#   out      the run's directory, on a file system that all nodes share
+#   ksweep   the program
+#   lead_s   seconds before the time limit at which Slurm sends USR1 (--signal=B:USR1@...): measuring
+#            ends before it, so that there is time to gather
+#   tries    give up when so many starts in a row bring no new outcome
+#   next     (chain) the id of the job that waits behind this one
+#
+# and call ks_main. What it ends with: 0 every cell has its outcome, 2 the job or the arguments are
+# wrong, 3 incomplete: submit again, it goes on where it stopped.
+
+ks_say() { echo "$(date +%FT%T) job $SLURM_JOB_ID: $*"; }
+ks_die() { ks_say "$2"; ks_drop_next; exit "$1"; }
+
+ks_seconds() { # [[D-]HH:]MM:SS; fails for anything else (UNLIMITED)
+    local days=0 text=$1 h m s
+    [[ $text =~ ^([0-9]+-)?[0-9:]+$ ]] || return 1
+    case $text in *-*) days=${text%%-*} text=${text#*-} ;; esac
+    IFS=: read -r h m s <<<"$text"
+    case $text in
+    *:*:*) ;;
+    *:*) s=$m m=$h h=0 ;;
+    *) return 1 ;;
+    esac
+    echo $((10#$days * 86400 + 10#$h * 3600 + 10#$m * 60 + 10#$s))
+}
+
+# Seconds until the time limit; nothing when there is none or nobody can say.
+ks_left_s() {
+    if [ -n "${SLURM_JOB_END_TIME:-}" ]; then
+        echo $((SLURM_JOB_END_TIME - $(date +%s)))
+    else
+        ks_seconds "$(timeout 60 squeue -h -j "$SLURM_JOB_ID" -o %L 2>/dev/null)"
+    fi
+}
+
+ks_check() {
+    ulimit -c 0 # workers may crash by the thousand
+    [ -r "$job" ] || ks_die 2 "no job file '$job'"
+    out=$(realpath -m -- "$out")
+    mkdir -p "$(dirname "$out")" || ks_die 2 "cannot make '$out'"
+    ks_memory=$(dirname "$out")/.$(basename "$out").tries
+    # srun no longer takes this from the batch job since Slurm 22.05.
+    [ -n "${SLURM_CPUS_PER_TASK:-}" ] && export SRUN_CPUS_PER_TASK=$SLURM_CPUS_PER_TASK
+    [ -z "${SLURM_GPUS_ON_NODE:-}" ] ||
+        [ "$SLURM_GPUS_ON_NODE" -eq "${SLURM_NTASKS_PER_NODE:-$SLURM_GPUS_ON_NODE}" ] ||
+        ks_say "$SLURM_NTASKS_PER_NODE ranks but $SLURM_GPUS_ON_NODE GPUs a node; one rank each is best"
+}
+
+# Nodes that failed are no longer the job's (--no-kill), but srun would still ask for them.
+ks_find_nodes() {
+    local n list
+    ks_nodes=()
+    read -r n list < <(timeout 60 squeue -h -j "$SLURM_JOB_ID" -o '%D %N' 2>/dev/null)
+    if [ -n "${list:-}" ] && [ "$n" -lt "$SLURM_JOB_NUM_NODES" ]; then
+        ks_say "$n of $SLURM_JOB_NUM_NODES nodes are left: $list"
+        ks_nodes=(--nodes="$n" --nodelist="$list"
+            --ntasks=$((SLURM_NTASKS * n / SLURM_JOB_NUM_NODES)))
+    fi
+}
+
+# One life of the sweep. Sets ks_rc; ks_signal when Slurm told us to end.
+ks_run() { # LEFT, "" = no limit
+    local -a args=("$job" --out "$out")
+    [ -d "$out" ] && args+=(--resume)
+    [ -n "$1" ] && args+=(--max-time "$(($1 - lead_s))s" --grace "$((lead_s / 2))s")
+    ks_find_nodes
+    ks_say "ksweep run ${args[*]}"
+    # Every rank binds its own worker, from what Slurm left it: cores near its device.
+    srun --mpi=pmix --no-kill --kill-on-bad-exit=0 --cpu-bind=none "${ks_nodes[@]}" \
+        "$ksweep" run "${args[@]}" &
+    ks_srun=$!
+    # TERM would make srun kill the ranks at once.
+    trap 'ks_signal=1; ks_say "told to end"; kill -USR1 "$ks_srun"' USR1 TERM
+    ks_rc=129
+    while [ "$ks_rc" -gt 128 ] && kill -0 "$ks_srun" 2>/dev/null; do
+        wait "$ks_srun"
+        ks_rc=$?
+    done
+}
+
+ks_status() { "$ksweep" status "$out" --exit-code >/dev/null 2>&1; }
+ks_stamp() { stat -c '%i %y' "$out/status.json" 2>/dev/null; }
+ks_done() { "$ksweep" status "$out" --json 2>/dev/null | sed -n 's/^ *"done": *\([0-9]*\).*/\1/p'; }
+ks_reason() { sed -n 's/^ *"reason": *"\(.*\)".*/\1/p' "$out/status.json" 2>/dev/null; }
+
+# Counts the starts without a new outcome, over all lives of the sweep; fails at $tries.
+ks_advances() {
+    local last=0 idle=0 now
+    now=$(ks_done)
+    [ -r "$ks_memory" ] && read -r last idle <"$ks_memory"
+    idle=$((${now:-0} > last ? 0 : idle + 1))
+    echo "${now:-0} $idle" >"$ks_memory"
+    [ $idle -lt "$tries" ]
+}
+
+ks_complete() {
+    # A run that had to hurry leaves this for later.
+    if [ ! -e "$out/results.h5" ] || [ -n "$(find "$out/journal" -newer "$out/results.h5")" ]; then
+        "$ksweep" gather "$out" || ks_die 3 "complete, but the results could not be gathered"
+    fi
+    rm -f "$ks_memory"
+    ks_drop_next
+    "$ksweep" status "$out"
+    ks_say "complete: $out/results.h5"
+    exit 0
+}
+
+ks_drop_next() { [ -z "${next:-}" ] || scancel "$next"; }
+
+# Later, in another allocation.
+ks_again() {
+    [ -z "${next:-}" ] || { ks_say "job $next goes on"; exit 3; }
+    for _ in 1 2 3 4 5; do
+        # A job that is being cancelled must not come back.
+        case $(squeue -h -j "$SLURM_JOB_ID" -o %T 2>/dev/null) in
+        RUNNING) ;;
+        '') sleep 10; continue ;; # the controller is away
+        *) exit 3 ;;
+        esac
+        ks_say "requeued"
+        scontrol requeue "$SLURM_JOB_ID" && sleep 300 && exit 3 # Slurm ends the sleep
+        ks_die 3 "cannot be requeued; submit it again (or chain.sbatch, which needs no requeue)"
+    done
+    ks_die 3 "the controller does not answer; submit again"
+}
+
+ks_main() {
+    local left stamp reason
+    ks_signal=0
+    ks_check
+    while :; do
+        left=$(ks_left_s)
+        [ -z "$left" ] || [ "$left" -gt "$lead_s" ] || ks_again
+        stamp=$(ks_stamp)
+        ks_run "$left"
+        reason=died
+        [ "$stamp" != "$(ks_stamp)" ] && reason=$(ks_reason)
+        [ "$ks_rc" -eq 2 ] && [ "$reason" = died ] && ks_die 2 "refused, see above"
+        ks_status
+        [ $? -le 1 ] && ks_complete
+        ks_say "incomplete ($reason), srun ended with $ks_rc"
+        ks_advances || ks_die 3 "$tries starts without a new outcome; giving up"
+        { [ $ks_signal -eq 1 ] || [ "$reason" = max-time ]; } && ks_again
+    done
+}
