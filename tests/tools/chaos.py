@@ -51,13 +51,17 @@ class Sweep:
             cmd.append("--resume")
         return cmd + extra
 
-    def start(self, chaos=None, extra=()):
+    def environment(self):
         env = dict(os.environ)
         key, value = self.mark.split("=")
         env[key] = value
         env["KSWEEP_ACK_LOG"] = self.acks
         env["OMPI_MCA_rmaps_base_oversubscribe"] = "1"
         env.pop("KSWEEP_CHAOS", None)
+        return env
+
+    def start(self, chaos=None, extra=()):
+        env = self.environment()
         if chaos:
             env["KSWEEP_CHAOS"] = chaos
         self.proc = subprocess.Popen(self.command(list(extra)), env=env, stdin=subprocess.DEVNULL,
