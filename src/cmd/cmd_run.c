@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "base/clock.h"
 #include "base/file.h"
 #include "cmd/cmd_util.h"
 #include "cmd/status_file.h"
@@ -41,7 +42,8 @@ static const struct ks_opt opts[] = {
       .min = 0,
       .max = 4e9,
       .arg = "TIME",
-      .help = "start nothing that would end later; 0 = no limit (30m, 8h)" },
+      .help = "start nothing that would end later (30m, 8h); 0 = what $SLURM_JOB_END_TIME leaves, "
+              "less the grace, else no limit" },
     { .name = "grace",
       .type = KS_OPT_DURATION_MS,
       .offset = AT(grace_ms),
@@ -86,6 +88,21 @@ static const struct ks_opt opts[] = {
     KS_OPT_END
 };
 #undef AT
+
+/* Until the end of the job that this runs in, as newer versions of Slurm tell it; 0: not told. The
+ * grace is for gathering. */
+static uint32_t slurm_time_ms(uint32_t grace_ms)
+{
+    const char *text = getenv("SLURM_JOB_END_TIME");
+    char *rest = NULL;
+    if (!text || *text < '0' || *text > '9')
+        return 0;
+    double end_ms = (double)strtoull(text, &rest, 10) * 1e3;
+    double left_ms = end_ms - (double)ks_realtime_ns() * 1e-6 - grace_ms;
+    if (*rest || left_ms > (double)UINT32_MAX)
+        return 0;
+    return left_ms < 1 ? 1 : (uint32_t)left_ms;
+}
 
 /* A rank that is not rank 0, known before MPI is: all ranks meet the same input error, one tells.
  */
@@ -167,6 +184,7 @@ static int end_rank0(struct ks_cmd_ctx *ctx, const struct ks_run_options *o,
 static int run(struct ks_cmd_ctx *ctx, int argc, char **argv)
 {
     struct ks_run_options o = { .on_status = on_status, .ctx = ctx };
+    uint64_t begun_ns = ks_now_ns();
     const char *operands[64];
     int n = 0;
     if (argc > 64)
@@ -178,6 +196,9 @@ static int run(struct ks_cmd_ctx *ctx, int argc, char **argv)
     if (!r)
         return ks_fail(&ctx->err, KS_ENOMEM, "out of memory");
     o.job = operands[0];
+    o.begun_ns = begun_ns;
+    if (!o.max_time_ms)
+        o.max_time_ms = slurm_time_ms(o.grace_ms);
     rc = ks_run(&o, ctx->warden, &ctx->log, r, &ctx->err);
     bool is_clean = r->is_clean, is_first = !is_other_rank();
     if (rc < 0 && !is_first)

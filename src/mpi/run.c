@@ -97,7 +97,7 @@ static int read_signals(struct run *r, struct ks_err *err)
 static bool is_for_rank(uint16_t type)
 {
     return type == KS_F_MSG_LEASE || type == KS_F_MSG_ACK || type == KS_F_MSG_BUILD ||
-           type == KS_F_MSG_DRAIN;
+           type == KS_F_MSG_DRAIN || type == KS_F_MSG_SEND || type == KS_F_MSG_PIECE;
 }
 
 /* On rank 0 both directions of the loop to itself meet: what only rank 0 sends is for the rank. */
@@ -189,6 +189,15 @@ static void say_alive(void *ctx)
     ks_net_progress(r->net);
 }
 
+/* Of the limit; 0 = there is none. MPI on many nodes and a long journal take their part of it. */
+static uint64_t time_left_ns(const struct ks_run_options *o)
+{
+    uint64_t limit = (uint64_t)o->max_time_ms * 1000000u, used = ks_now_ns() - o->begun_ns;
+    if (!limit)
+        return 0;
+    return used < limit ? limit - used : 1;
+}
+
 static int open_rank0(struct run *r, struct ks_err *err)
 {
     int rc = ks_directory_open(r->o, &r->grid, r->log, say_alive, r, &r->dir, err);
@@ -204,7 +213,7 @@ static int open_rank0(struct run *r, struct ks_err *err)
         .dir = ks_directory_path(r->dir),
         .retry = ks_directory_retry(r->dir),
         .accept_rebuild = r->o->accept_rebuild,
-        .max_time_ns = (uint64_t)r->o->max_time_ms * 1000000u,
+        .max_time_ns = time_left_ns(r->o),
         .lost_after_ns = (uint64_t)r->o->lost_after_ms * 1000000u,
         .ack_log = getenv("KSWEEP_ACK_LOG"),
     };

@@ -21,7 +21,8 @@ struct ks_run_options {
     const char *dir; /* NULL = ./<job name>.ksweep */
     bool resume, extend, take_over, accept_rebuild, oversubscribe, trust_cache;
     const char *retry;      /* outcome to measure again, NULL none */
-    uint32_t max_time_ms;   /* 0 = no limit */
+    uint32_t max_time_ms;   /* from begun_ns; 0 = no limit */
+    uint64_t begun_ns;      /* ks_now_ns() when the process began: before MPI started */
     uint32_t grace_ms;      /* for the gather after a signal */
     uint32_t lost_after_ms; /* silence after which a rank is lost */
     const char *cache_dir;  /* NULL = default */
