@@ -4,8 +4,6 @@ import collections
 import json
 import os
 
-import h5py
-
 import chaos
 
 CONFIG = os.path.abspath(os.path.join(chaos.HERE, "..", "fake", "bad_kernels.json"))
@@ -71,6 +69,7 @@ def text(value):
 
 def rows(path):
     """(problem, instance, name, outcome, code, alias) of /measurements."""
+    import h5py  # not at the top: what judges rows is tested where there is no h5py
     with h5py.File(path, "r") as f:
         names = [text(n) for n in f["kernels"]["name"]]
         return [(int(r["problem_id"]), int(r["instance_id"]), names[r["kernel"]],
