@@ -3,320 +3,287 @@
 #include "sched/sched_impl.h"
 
 #include <math.h>
+#include <stdlib.h>
 
-#define NO_PROBLEM UINT32_MAX
+/* A block costs its anchors: so many cells more. */
+#define ANCHORS 2
+/* The part of the work left in which the longest problems come first. */
+#define LAST_PART 0.25
+/* A problem is split only when it is at least this part of a device's share in what remains. */
+#define SPLIT_PART 0.25
 
-static uint32_t n_working(const struct ks_sched *s)
+/* --- which problem --- */
+
+/* Untouched problems, longest first: the order of the last quarter. Without memory the order stays
+ * that of the list. */
+struct by_prior {
+    double prior_s;
+    uint32_t i;
+};
+
+static int compare_prior(const void *x, const void *y)
 {
-    uint32_t n = 0;
-    for (uint32_t i = 0; i < s->n_devices; i++)
-        n += ks_sched_is_working(&s->devices[i]);
-    return n ? n : 1;
+    const struct by_prior *a = x, *b = y;
+    if (a->prior_s > b->prior_s || a->prior_s < b->prior_s)
+        return a->prior_s < b->prior_s ? 1 : -1;
+    return a->i < b->i ? -1 : 1;
 }
 
-/* Cells that were in flight at KS_LOSSES_ALONE losses wait until nothing else is left. */
-static uint32_t n_alone(struct ks_sched *s, uint32_t i_problem)
+static void sort_longest(struct ks_sched *s)
 {
-    uint32_t n = 0;
-    const struct problem *p = &s->problems[i_problem];
-    for (uint32_t i = 0; i < s->n_losses; i++)
-        n += s->losses[i].i_problem == i_problem && s->losses[i].n >= KS_LOSSES_ALONE &&
-             p->mark[s->losses[i].i_instance] == MARK_FREE;
-    return n;
+    uint32_t n = 0, cap = s->c.n_problems - s->n_touched;
+    struct by_prior *all = malloc((cap + 1u) * sizeof(*all));
+    s->longest = malloc((cap + 1u) * sizeof(*s->longest));
+    for (uint32_t i = s->first; all && s->longest && i < s->c.n_problems; i++)
+        if (!s->problems[i].is_touched)
+            all[n++] = (struct by_prior){ s->problems[i].prior_s, i };
+    if (n)
+        qsort(all, n, sizeof(*all), compare_prior);
+    for (uint32_t k = 0; k < n; k++)
+        s->longest[k] = all[k].i;
+    s->n_longest = n;
+    free(all);
 }
 
-static uint32_t n_ready(struct ks_sched *s, uint32_t i_problem)
+static uint32_t next_untouched(struct ks_sched *s)
 {
-    return s->problems[i_problem].mark ? s->problems[i_problem].n_free - n_alone(s, i_problem) : 0;
+    double remaining = ks_sched_remaining(s);
+    if (s->n_touched == s->c.n_problems)
+        return KS_NONE;
+    if (!s->longest && remaining <= LAST_PART * (remaining + s->spent_s))
+        sort_longest(s);
+    while (s->i_longest < s->n_longest) {
+        uint32_t i = s->longest[s->i_longest++];
+        if (!s->problems[i].is_touched)
+            return i;
+    }
+    while (s->problems[s->first].is_touched)
+        s->first++;
+    return s->first;
 }
 
 /* The next problem nobody has opened yet; opening may complete it at once (resume). */
-static int open_next(struct ks_sched *s, uint32_t *i_out, struct ks_err *err)
+static int open_next(struct ks_sched *s, struct active **a_out, struct ks_err *err)
 {
-    *i_out = NO_PROBLEM;
-    for (; s->first < s->c.n_problems; s->first++) {
-        struct problem *p = &s->problems[s->first];
-        if (p->is_touched)
-            continue;
-        int rc = ks_sched_open_problem(s, s->first, err);
-        if (rc < 0)
-            return rc;
-        if (p->is_complete)
-            continue;
-        *i_out = s->first++;
+    int rc = 0;
+    for (*a_out = NULL; rc == 0 && !*a_out;) {
+        uint32_t i = next_untouched(s);
+        if (i == KS_NONE)
+            return 0;
+        rc = ks_sched_open_problem(s, i, err);
+        *a_out = rc == 0 ? s->problems[i].a : NULL;
+    }
+    return rc;
+}
+
+/* The open problem whose devices have most left, if a further block there is worth its anchors: the
+ * whole ends sooner with it. */
+static struct active *find_split(const struct ks_sched *s)
+{
+    struct active *a = s->queue[QUEUE_WORKED].n ? s->queue[QUEUE_WORKED].v[0] : NULL;
+    if (!a)
+        return NULL;
+    double free_s = a->cost_s * a->n[CELL_FREE];
+    bool is_allowed = free_s >= SPLIT_PART * ks_sched_share_s(s);
+    return is_allowed && free_s / a->n_devices >= s->overhead_s + ANCHORS * a->cost_s ? a : NULL;
+}
+
+/* It would outlast all others, even if it had its devices for itself from now on. */
+static bool is_critical(const struct ks_sched *s, const struct active *a)
+{
+    return a->key > ks_sched_share_s(s);
+}
+
+/* A problem whose cells wait for confirmation by somebody else than its first device. */
+static struct active *find_confirm(const struct ks_sched *s, uint32_t device)
+{
+    for (uint32_t k = 0; k < s->n_confirming; k++)
+        if (ks_sched_may_confirm(s->confirming[k], device))
+            return s->confirming[k];
+    return NULL;
+}
+
+/* In this order: what others wait for; problems whose device is gone, because problems are
+ * completed one after another; what would be the last to end; the next problem; and when there is
+ * none, whatever can be shared. NULL: nothing now. */
+static int choose(struct ks_sched *s, uint32_t device, struct active **a_out, struct ks_err *err)
+{
+    *a_out = find_confirm(s, device);
+    if (*a_out)
+        return 0;
+    if (s->queue[QUEUE_ORPHANS].n) {
+        *a_out = s->queue[QUEUE_ORPHANS].v[0];
         return 0;
     }
-    return 0;
-}
-
-/* An open problem with free cells that no device works on: its device is gone, or the time left was
- * too short for its next cell. Problems are completed one after another, so it comes before a new
- * one; the first opened first. */
-static uint32_t find_orphan(struct ks_sched *s)
-{
-    uint32_t first = NO_PROBLEM;
-    for (uint32_t k = 0; k < s->n_open; k++) {
-        uint32_t i = s->open[k];
-        if (i < first && !s->problems[i].n_devices && n_ready(s, i))
-            first = i;
+    struct active *shared = find_split(s);
+    if (shared && is_critical(s, shared)) {
+        *a_out = shared;
+        return 0;
     }
-    return first;
+    int rc = open_next(s, a_out, err);
+    if (rc == 0 && !*a_out)
+        *a_out = find_split(s); /* opening may have changed what remains */
+    return rc;
 }
 
-/* The open problem with most left, if splitting it is worth a second block. */
-static uint32_t join_open(struct ks_sched *s)
-{
-    double best_s = ks_sched_remaining(s) / n_working(s) / 4;
-    uint32_t best = NO_PROBLEM;
-    for (uint32_t k = 0; k < s->n_open; k++) {
-        uint32_t i = s->open[k], ready = n_ready(s, i);
-        double ready_s = s->problems[i].cost_s * ready;
-        if (ready && ready_s >= best_s) {
-            best_s = ready_s;
-            best = i;
-        }
-    }
-    return best;
-}
-
-static void leave_block(struct ks_sched *s, struct device *d)
-{
-    s->problems[d->i_problem].n_devices--;
-    d->block = 0;
-}
-
-static void enter_block(struct ks_sched *s, struct device *d, uint32_t i_problem)
-{
-    struct problem *p = &s->problems[i_problem];
-    if (p->n_devices && !p->is_split) {
-        p->is_split = true;
-        s->n_split++;
-    }
-    p->n_devices++;
-    d->block = s->next_block++;
-    d->i_problem = i_problem;
-}
-
-/* Expected time of what the device has been given already. */
-static double held_s(const struct ks_sched *s, const struct device *d)
-{
-    double sum = 0;
-    for (uint32_t i = 0; i < s->n_leases; i++)
-        if (s->leases[i].is_open && s->leases[i].lease.device == d->number)
-            sum += s->problems[s->leases[i].lease.i_problem].cost_s *
-                   ks_sched_n_in_flight(s, &s->leases[i].lease);
-    return sum;
-}
+/* --- how many cells --- */
 
 /* Cells for the device: a batch, but no more than it can end in the time left, and near the end not
  * more than half of its share of what is left, so that the devices finish together. One at least
  * for a device that holds nothing, if there is time. */
-static uint32_t batch_size(const struct ks_sched *s, const struct device *d,
-                           const struct problem *p, double time_left_s)
+static uint32_t batch_size(const struct ks_sched *s, const struct device *d, const struct active *a,
+                           bool opens, double time_left_s)
 {
-    uint32_t n_devices = n_working(s);
-    double held = held_s(s, d);
-    double room = n_devices > 1 ? ks_sched_remaining(s) / n_devices / 2 - held : INFINITY;
-    double left = time_left_s - held;
-    if (held <= 0 && room < p->cost_s)
-        room = p->cost_s;
-    if (left < room)
-        room = left;
-    if (p->cost_s <= 0 || room >= p->cost_s * s->c.batch)
-        return s->c.batch;
-    return room > 0 ? (uint32_t)(room / p->cost_s) : 0;
+    double cell_s = a->cost_s * ks_sched_slowness(s, d);
+    double room = s->n_working > 1 ? ks_sched_share_s(s) / 2 - d->held_s : INFINITY;
+    double left = time_left_s - d->held_s - s->overhead_s - (opens ? ANCHORS : 1) * cell_s;
+    if (d->first == KS_NONE && room < cell_s)
+        room = cell_s;
+    room = fmin(room, left);
+    if (room < 0 || (cell_s > 0 && room < cell_s))
+        return 0;
+    return cell_s <= 0 || room >= cell_s * s->c.batch ? s->c.batch : (uint32_t)(room / cell_s);
 }
 
-static int book(struct ks_sched *s, const struct ks_lease *l, struct ks_err *err)
+/* --- giving --- */
+
+static void enter_block(struct ks_sched *s, struct device *d, struct active *a)
 {
-    for (uint32_t i = 0; i < s->n_leases; i++)
-        if (!s->leases[i].is_open) {
-            s->leases[i] = (struct lease_book){ .lease = *l, .is_open = true };
-            return 0;
-        }
-    int rc =
-        ks_sched_grow((void **)&s->leases, s->n_leases, &s->cap_leases, sizeof(*s->leases), err);
-    if (rc < 0)
-        return rc;
-    s->leases[s->n_leases++] = (struct lease_book){ .lease = *l, .is_open = true };
-    return 0;
+    struct problem *p = &s->problems[a->i_problem];
+    if (a->n_devices && a->n[CELL_FREE] && !p->is_split) { /* for its confirmations it is not */
+        p->is_split = true;
+        s->n_split++;
+    }
+    a->n_devices++;
+    d->block = s->next_block++;
+    d->at = a;
 }
 
-static bool waits_alone(struct ks_sched *s, uint32_t i_problem, uint32_t i_instance)
+static void take_cells(const struct ks_sched *s, struct active *a, struct ks_lease *l,
+                       uint32_t want)
 {
-    const struct loss *l = ks_sched_loss(s, i_problem, i_instance);
-    return l && l->n >= KS_LOSSES_ALONE;
-}
-
-static void take_cells(struct ks_sched *s, struct ks_lease *l, uint32_t want)
-{
-    struct problem *p = &s->problems[l->i_problem];
-    for (uint32_t k = p->next; k < s->c.n_instances && l->n < want; k++) {
-        uint32_t ii = p->order[k];
-        if (p->mark[ii] == MARK_FREE && !waits_alone(s, l->i_problem, ii))
+    for (uint32_t k = a->next; k < s->c.n_instances && l->n < want; k++) {
+        uint32_t ii = ks_sched_order(s, a, k);
+        bool is_free = ks_sched_state(a, ii) == CELL_FREE;
+        if (is_free)
             l->i_instance[l->n++] = ii;
-        if (p->mark[ii] != MARK_FREE && k == p->next)
-            p->next++;
+        else if (k == a->next)
+            a->next++;
     }
 }
 
-static int give(struct ks_sched *s, struct device *d, struct ks_lease *l, struct ks_err *err)
+static bool has_more(const struct active *a, uint32_t device)
 {
-    struct problem *p = &s->problems[l->i_problem];
-    l->id = s->next_lease;
+    return a->n[CELL_FREE] || ks_sched_may_confirm(a, device);
+}
+
+static int give(struct ks_sched *s, struct device *d, struct ks_lease *l, struct ks_lease *out,
+                struct ks_err *err)
+{
+    struct active *a = d->at;
+    double cell_s = a->cost_s * ks_sched_slowness(s, d);
     l->block = d->block;
-    l->device = d->number;
-    l->expected_s = p->cost_s * l->n;
-    l->deadline_s = s->now_s + s->c.patience_s + 2 * (held_s(s, d) + l->expected_s);
-    int rc = book(s, l, err);
+    enum cell_state was[KS_LEASE_CELLS];
+    for (uint32_t k = 0; k < l->n; k++) {
+        was[k] = ks_sched_state(a, l->i_instance[k]);
+        ks_sched_set_state(s, a, l->i_instance[k], CELL_LEASED);
+    }
+    l->closes = l->is_alone || !has_more(a, l->device);
+    l->expected_s = s->overhead_s + cell_s * (l->n + l->opens + l->closes);
+    int rc = ks_sched_book(s, d, l, cell_s, err);
+    for (uint32_t k = 0; rc < 0 && k < l->n; k++)
+        ks_sched_set_state(s, a, l->i_instance[k], was[k]);
+    ks_sched_update(s, a);
     if (rc < 0)
         return rc;
-    s->next_lease++;
-    for (uint32_t k = 0; k < l->n; k++)
-        p->mark[l->i_instance[k]] = MARK_LEASED;
-    p->n_free -= l->is_confirm ? 0 : l->n;
-    p->n_leased += l->n;
-    s->n_leased += l->n;
     if (l->closes)
-        leave_block(s, d);
+        ks_sched_leave_block(s, d);
+    *out = *l;
     return KS_SCHED_LEASE;
 }
 
-static int give_batch(struct ks_sched *s, struct device *d, bool opens, uint32_t want,
-                      struct ks_lease *out, struct ks_err *err)
+/* The next lease of the device's block; with no cell when there is none, to close it. */
+static int give_more(struct ks_sched *s, struct device *d, uint32_t device, bool opens,
+                     double time_left_s, struct ks_lease *out, struct ks_err *err)
 {
-    struct ks_lease l = { .i_problem = d->i_problem, .opens = opens };
-    take_cells(s, &l, want);
-    l.closes = n_ready(s, d->i_problem) == l.n;
-    int rc = give(s, d, &l, err);
-    if (rc == KS_SCHED_LEASE)
-        *out = l;
-    return rc;
-}
-
-/* Confirmations of one problem that this device may run, when its own cells are all given away. */
-static int give_confirm(struct ks_sched *s, struct device *d, double time_left_s,
-                        struct ks_lease *out, struct ks_err *err)
-{
-    struct ks_lease l = { .opens = true, .closes = true, .is_confirm = true };
-    uint32_t want = 0;
-    for (uint32_t i = 0; i < s->n_confirms; i++) {
-        const struct confirm *c = &s->confirms[i];
-        const struct problem *p = &s->problems[c->i_problem];
-        bool is_fit = p->mark[c->i_instance] == MARK_CONFIRM && c->device != d->number;
-        if (!is_fit || (l.n ? c->i_problem != l.i_problem : n_ready(s, c->i_problem) > 0))
-            continue;
-        if (!l.n)
-            want = batch_size(s, d, p, time_left_s);
-        l.i_problem = c->i_problem;
-        if (l.n < want)
-            l.i_instance[l.n++] = c->i_instance;
-    }
-    if (!l.n)
+    struct active *a = d->at;
+    struct ks_lease l = { .i_problem = a->i_problem, .device = device, .opens = opens };
+    bool may_confirm = ks_sched_may_confirm(a, device);
+    uint32_t want = has_more(a, device) ? batch_size(s, d, a, opens, time_left_s) : 0;
+    if (!want && has_more(a, device))
         return KS_SCHED_WAIT;
-    d->block = s->next_block++;
-    d->i_problem = l.i_problem;
-    s->problems[l.i_problem].n_devices++;
-    int rc = give(s, d, &l, err);
-    if (rc == KS_SCHED_LEASE)
-        *out = l;
+    if (may_confirm && (!a->n[CELL_FREE] || ks_sched_is_urgent(s, a)))
+        ks_sched_take_confirms(s, &l, want);
     else
-        leave_block(s, d);
+        take_cells(s, a, &l, want);
+    return give(s, d, &l, out, err);
+}
+
+static int give_first(struct ks_sched *s, struct device *d, uint32_t device, struct active *a,
+                      double time_left_s, struct ks_lease *out, struct ks_err *err)
+{
+    if (!batch_size(s, d, a, true, time_left_s))
+        return KS_SCHED_WAIT;
+    enter_block(s, d, a);
+    int rc = give_more(s, d, device, true, time_left_s, out, err);
+    if (rc != KS_SCHED_LEASE)
+        ks_sched_leave_block(s, d);
     return rc;
 }
 
-/* A cell that waits for all others to be done, NULL when there is none. */
-static const struct loss *find_alone(const struct ks_sched *s)
+/* A cell that waits for all others to be done and that this device may run. */
+static struct active *find_alone(const struct ks_sched *s, uint32_t device, uint32_t *ii_out)
 {
-    for (uint32_t i = 0; i < s->n_losses; i++) {
-        const struct loss *c = &s->losses[i];
-        const struct problem *p = &s->problems[c->i_problem];
-        if (c->n >= KS_LOSSES_ALONE && p->mark && p->mark[c->i_instance] == MARK_FREE)
-            return c;
+    for (uint32_t i = 0; i < s->n_open; i++) {
+        struct active *a = s->open[i];
+        for (uint32_t ii = 0; a->n[CELL_ALONE] && ii < s->c.n_instances; ii++)
+            if (ks_sched_state(a, ii) == CELL_ALONE && ks_sched_excluded(a, ii) != device) {
+                *ii_out = ii;
+                return a;
+            }
     }
     return NULL;
 }
 
 /* Nothing else is left: the cells that were in flight at repeated losses, one by one, and never two
  * at a time. */
-static int give_alone(struct ks_sched *s, struct device *d, double time_left_s,
+static int give_alone(struct ks_sched *s, struct device *d, uint32_t device, double time_left_s,
                       struct ks_lease *out, struct ks_err *err)
 {
-    const struct loss *c = s->n_leased ? NULL : find_alone(s);
-    if (!c || !batch_size(s, d, &s->problems[c->i_problem], time_left_s))
+    uint32_t ii = 0;
+    bool is_last = s->n[CELL_ALONE] && !s->n[CELL_LEASED] && !s->n[CELL_FREE];
+    struct active *a = is_last ? find_alone(s, device, &ii) : NULL;
+    if (!a || !batch_size(s, d, a, true, time_left_s))
         return KS_SCHED_WAIT;
-    enter_block(s, d, c->i_problem);
-    struct ks_lease l = { .i_problem = c->i_problem,
+    enter_block(s, d, a);
+    struct ks_lease l = { .i_problem = a->i_problem,
+                          .device = device,
                           .opens = true,
-                          .closes = true,
                           .is_alone = true,
+                          .is_confirm = ks_sched_excluded(a, ii) != KS_NO_DEVICE,
                           .n = 1,
-                          .i_instance = { c->i_instance } };
-    int rc = give(s, d, &l, err);
-    if (rc == KS_SCHED_LEASE)
-        *out = l;
-    else
-        leave_block(s, d);
+                          .i_instance = { ii } };
+    int rc = give(s, d, &l, out, err);
+    if (rc < 0)
+        ks_sched_leave_block(s, d);
     return rc;
-}
-
-/* The block's problem went to others before its last lease could say so: let it be closed. */
-static int give_close(struct ks_sched *s, struct device *d, struct ks_lease *out,
-                      struct ks_err *err)
-{
-    struct ks_lease l = { .i_problem = d->i_problem, .closes = true };
-    int rc = give(s, d, &l, err);
-    if (rc == KS_SCHED_LEASE)
-        *out = l;
-    return rc;
-}
-
-static int continue_block(struct ks_sched *s, struct device *d, double time_left_s,
-                          struct ks_lease *out, struct ks_err *err)
-{
-    if (!n_ready(s, d->i_problem))
-        return give_close(s, d, out, err);
-    uint32_t want = batch_size(s, d, &s->problems[d->i_problem], time_left_s);
-    return want ? give_batch(s, d, false, want, out, err) : KS_SCHED_WAIT;
-}
-
-static bool is_overdue(const struct ks_sched *s, uint32_t device)
-{
-    for (uint32_t i = 0; i < s->n_leases; i++)
-        if (s->leases[i].is_open && s->leases[i].is_overdue && s->leases[i].lease.device == device)
-            return true;
-    return false;
 }
 
 int ks_sched_next(struct ks_sched *s, uint32_t device, double now_s, double time_left_s,
                   struct ks_lease *out, struct ks_err *err)
 {
     struct device *d = ks_sched_device(s, device);
-    s->now_s = now_s > s->now_s ? now_s : s->now_s;
-    if (!d || !ks_sched_is_working(d) || is_overdue(s, device))
+    struct active *a = NULL;
+    s->now_s = fmax(s->now_s, now_s);
+    if (!d || !ks_sched_is_usable(d) || d->n_overdue)
         return KS_SCHED_WAIT;
     if (d->block)
-        return continue_block(s, d, time_left_s, out, err);
-    int rc = give_confirm(s, d, time_left_s, out, err);
-    if (rc != KS_SCHED_WAIT)
-        return rc;
-    rc = 0;
-    uint32_t i = find_orphan(s);
-    if (i == NO_PROBLEM)
-        rc = open_next(s, &i, err);
+        return give_more(s, d, device, false, time_left_s, out, err);
+    int rc = choose(s, device, &a, err);
     if (rc < 0)
         return rc;
-    if (i == NO_PROBLEM)
-        i = join_open(s);
-    if (i == NO_PROBLEM)
-        return s->n_complete == s->c.n_problems ? KS_SCHED_OVER
-                                                : give_alone(s, d, time_left_s, out, err);
-    uint32_t want = batch_size(s, d, &s->problems[i], time_left_s);
-    if (!want)
-        return KS_SCHED_WAIT;
-    enter_block(s, d, i);
-    rc = give_batch(s, d, true, want, out, err);
-    if (rc < 0)
-        leave_block(s, d);
-    return rc;
+    if (a)
+        return give_first(s, d, device, a, time_left_s, out, err);
+    return s->n_complete == s->c.n_problems ? KS_SCHED_OVER
+                                            : give_alone(s, d, device, time_left_s, out, err);
 }

@@ -4,7 +4,7 @@
 #include "base/hash.h"
 #include "sched/sched_impl.h"
 
-#include <assert.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -41,7 +41,7 @@ int ks_sched_create(const struct ks_sched_config *c, struct ks_sched **s_out, st
         return ks_fail(err, KS_ENOMEM, "scheduler: no memory for %u problems", c->n_problems);
     }
     for (uint32_t i = 0; i < c->n_problems; i++) {
-        p[i].prior_s = p[i].cost_s = c->cost_s[i];
+        p[i].prior_s = c->cost_s[i];
         p[i].seed = c->seed[i];
     }
     s->c = *c;
@@ -49,59 +49,104 @@ int ks_sched_create(const struct ks_sched_config *c, struct ks_sched **s_out, st
     s->c.seed = NULL;
     s->problems = p;
     s->next_lease = s->next_block = 1;
+    s->free_lease = KS_NONE;
+    s->overhead_s = c->overhead_s;
     s->untouched_s = prior_total(c);
+    s->check_s = INFINITY;
     *s_out = s;
     return 0;
 }
 
-static void close_problem(struct problem *p)
+static void close_problem(struct active *a)
 {
-    free(p->mark);
-    free(p->order);
-    p->mark = NULL;
-    p->order = NULL;
+    if (!a)
+        return;
+    free(a->mark);
+    free(a->order);
+    free(a->confirms);
+    free(a);
 }
 
 void ks_sched_destroy(struct ks_sched *s)
 {
     if (!s)
         return;
-    for (uint32_t i = 0; i < s->c.n_problems; i++)
-        close_problem(&s->problems[i]);
+    for (uint32_t i = 0; i < s->n_open; i++)
+        close_problem(s->open[i]);
+    for (uint32_t i = 0; i < N_QUEUES; i++)
+        free(s->queue[i].v);
     free(s->problems);
     free(s->devices);
     free(s->leases);
-    free(s->losses);
-    free(s->confirms);
+    free(s->bucket);
     free(s->open);
+    free(s->confirming);
+    free(s->longest);
     free(s);
 }
 
+/* --- devices --- */
+
 struct device *ks_sched_device(struct ks_sched *s, uint32_t number)
 {
-    for (uint32_t i = 0; i < s->n_devices; i++)
-        if (s->devices[i].is_open && s->devices[i].number == number)
-            return &s->devices[i];
-    return NULL;
+    return number < s->n_devices && s->devices[number].is_open ? &s->devices[number] : NULL;
+}
+
+bool ks_sched_is_usable(const struct device *d)
+{
+    return d->is_open && !d->is_drained && !d->is_paused;
+}
+
+/* Takes it out of the counts, or puts it back; between two calls with `sign` it may change. */
+static void count_device(struct ks_sched *s, const struct device *d, int sign)
+{
+    bool is_usable = ks_sched_is_usable(d);
+    s->n_usable += (uint32_t)(sign * is_usable);
+    s->n_working += (uint32_t)(sign * (is_usable && !d->n_overdue));
 }
 
 int ks_sched_device_add(struct ks_sched *s, uint32_t device, struct ks_err *err)
 {
+    int rc = 0;
     if (ks_sched_device(s, device))
         return ks_fail(err, KS_EINVAL, "device %u is known already", device);
-    int rc = ks_sched_grow((void **)&s->devices, s->n_devices, &s->cap_devices, sizeof(*s->devices),
+    while (rc == 0 && s->n_devices <= device) {
+        rc = ks_sched_grow((void **)&s->devices, s->n_devices, &s->cap_devices, sizeof(*s->devices),
                            err);
+        if (rc == 0)
+            s->devices[s->n_devices++] = (struct device){ .first = KS_NONE, .last = KS_NONE };
+    }
     if (rc < 0)
         return rc;
-    s->devices[s->n_devices++] = (struct device){ .number = device, .is_open = true };
+    s->devices[device] = (struct device){ .is_open = true, .first = KS_NONE, .last = KS_NONE };
+    count_device(s, &s->devices[device], 1);
     return 0;
 }
 
-static void leave_block(struct ks_sched *s, struct device *d)
+void ks_sched_change_device(struct ks_sched *s, struct device *d, enum device_change what, int by)
 {
-    if (d->block)
-        s->problems[d->i_problem].n_devices--;
+    count_device(s, d, -1);
+    if (what == DEVICE_GONE)
+        d->is_open = false;
+    else if (what == DEVICE_DRAINED)
+        d->is_drained = true;
+    else if (what == DEVICE_PAUSED)
+        d->is_paused = by > 0;
+    else
+        d->n_overdue += (uint32_t)by;
+    count_device(s, d, 1);
+}
+
+void ks_sched_leave_block(struct ks_sched *s, struct device *d)
+{
+    struct active *a = d->at;
+    if (!d->block)
+        return;
+    ks_sched_learn_block(s, d);
+    a->n_devices--;
     d->block = 0;
+    d->at = NULL;
+    ks_sched_update(s, a);
 }
 
 void ks_sched_device_drain(struct ks_sched *s, uint32_t device)
@@ -109,323 +154,188 @@ void ks_sched_device_drain(struct ks_sched *s, uint32_t device)
     struct device *d = ks_sched_device(s, device);
     if (!d)
         return;
-    d->is_drained = true;
-    leave_block(s, d);
+    ks_sched_change_device(s, d, DEVICE_DRAINED, 1);
+    ks_sched_leave_block(s, d);
 }
 
 void ks_sched_device_pause(struct ks_sched *s, uint32_t device, bool is_paused)
 {
     struct device *d = ks_sched_device(s, device);
-    if (!d || d->is_drained)
+    if (!d)
         return;
-    d->is_paused = is_paused;
+    ks_sched_change_device(s, d, DEVICE_PAUSED, is_paused);
     if (is_paused)
-        leave_block(s, d);
+        ks_sched_leave_block(s, d);
+    for (uint32_t i = 0; i < s->n_open; i++) /* confirmations may be urgent now */
+        ks_sched_list_confirms(s, s->open[i]);
 }
 
-bool ks_sched_is_working(const struct device *d)
+/* --- problems --- */
+
+enum cell_state ks_sched_state(const struct active *a, uint32_t i_instance)
 {
-    return d->is_open && !d->is_drained && !d->is_paused;
+    return (enum cell_state)(a->mark[i_instance] & MARK_STATE);
+}
+
+void ks_sched_set_state(struct ks_sched *s, struct active *a, uint32_t i_instance,
+                        enum cell_state to)
+{
+    enum cell_state from = ks_sched_state(a, i_instance);
+    a->mark[i_instance] = (uint8_t)((a->mark[i_instance] & ~MARK_STATE) | to);
+    a->n[from]--;
+    s->n[from]--;
+    a->n[to]++;
+    s->n[to]++;
+    if (to == CELL_FREE)
+        a->next = 0;
+}
+
+static bool is_short_order(const struct ks_sched *s)
+{
+    return s->c.n_instances <= UINT16_MAX;
+}
+
+uint32_t ks_sched_order(const struct ks_sched *s, const struct active *a, uint32_t k)
+{
+    return is_short_order(s) ? ((const uint16_t *)a->order)[k] : ((const uint32_t *)a->order)[k];
+}
+
+static void set_order(const struct ks_sched *s, struct active *a, uint32_t k, uint32_t i_instance)
+{
+    if (is_short_order(s))
+        ((uint16_t *)a->order)[k] = (uint16_t)i_instance;
+    else
+        ((uint32_t *)a->order)[k] = i_instance;
 }
 
 /* Fisher-Yates from the problem's own seed, so that the order does not depend on the devices. */
-static void shuffle(uint32_t *order, uint32_t n, uint64_t seed)
+static void shuffle(const struct ks_sched *s, struct active *a, uint64_t seed)
 {
+    uint32_t n = s->c.n_instances;
     for (uint32_t i = 0; i < n; i++)
-        order[i] = i;
+        set_order(s, a, i, i);
     for (uint32_t i = n; i > 1; i--) {
         uint32_t j = (uint32_t)ks_rng_below(&seed, i);
-        uint32_t t = order[i - 1];
-        order[i - 1] = order[j];
-        order[j] = t;
+        uint32_t t = ks_sched_order(s, a, i - 1);
+        set_order(s, a, i - 1, ks_sched_order(s, a, j));
+        set_order(s, a, j, t);
     }
 }
 
-static int allocate_problem(struct ks_sched *s, uint32_t i, struct ks_err *err)
+static int grow_lists(struct ks_sched *s, struct ks_err *err)
 {
-    struct problem *p = &s->problems[i];
-    uint32_t n = s->c.n_instances;
+    uint32_t cap = s->cap_open;
+    struct active ***list[] = { &s->queue[QUEUE_ORPHANS].v, &s->queue[QUEUE_WORKED].v,
+                                &s->confirming };
     int rc = ks_sched_grow((void **)&s->open, s->n_open, &s->cap_open, sizeof(*s->open), err);
+    for (size_t i = 0; rc == 0 && s->cap_open > cap && i < sizeof(list) / sizeof(list[0]); i++) {
+        void *p = realloc(*list[i], s->cap_open * sizeof(**list[i]));
+        rc = p ? 0 : ks_fail(err, KS_ENOMEM, "scheduler: no memory for %u problems", s->cap_open);
+        *list[i] = p ? p : *list[i];
+    }
+    if (rc < 0)
+        s->cap_open = cap; /* the next one tries again */
+    return rc;
+}
+
+int ks_sched_open_again(struct ks_sched *s, uint32_t i, struct ks_err *err)
+{
+    uint32_t n = s->c.n_instances;
+    int rc = grow_lists(s, err); /* now, so that moving it from one to another cannot fail */
     if (rc < 0)
         return rc;
-    p->mark = calloc(n, 1);
-    p->order = calloc(n, sizeof(*p->order));
-    if (!p->mark || !p->order) {
-        close_problem(p);
+    struct active *a = calloc(1, sizeof(*a));
+    if (a) {
+        a->mark = malloc(n);
+        a->order = calloc(n, is_short_order(s) ? sizeof(uint16_t) : sizeof(uint32_t));
+    }
+    if (!a || !a->mark || !a->order) {
+        close_problem(a);
         return ks_fail(err, KS_ENOMEM, "scheduler: no memory for %u cells", n);
     }
-    shuffle(p->order, n, p->seed);
-    s->open[s->n_open++] = i;
+    memset(a->mark, CELL_DONE, n);
+    shuffle(s, a, s->problems[i].seed);
+    a->i_problem = i;
+    a->cost_s = s->problems[i].prior_s * ks_sched_scale(s);
+    a->n[CELL_DONE] = n;
+    s->n[CELL_DONE] += n;
+    a->i_open = s->n_open;
+    a->i_confirming = KS_NONE;
+    a->queue = QUEUE_NONE;
+    s->open[s->n_open++] = a;
+    s->problems[i].a = a;
     return 0;
 }
 
 int ks_sched_open_problem(struct ks_sched *s, uint32_t i, struct ks_err *err)
 {
-    struct problem *p = &s->problems[i];
-    int rc = allocate_problem(s, i, err);
+    int rc = ks_sched_open_again(s, i, err);
     if (rc < 0)
         return rc;
-    p->n_free = p->n_leased = p->n_confirm = p->next = 0;
+    struct problem *p = &s->problems[i];
     for (uint32_t k = 0; k < s->c.n_instances; k++) {
         enum ks_cell_state state = s->c.cell_state(s->c.ctx, i, k);
-        p->mark[k] = state == KS_CELL_RUN ? MARK_FREE : MARK_DONE;
-        p->n_free += state == KS_CELL_RUN;
+        if (state == KS_CELL_RUN)
+            ks_sched_set_state(s, p->a, k, CELL_FREE);
         s->n_settled += state == KS_CELL_SETTLED;
     }
-    s->n_run += p->n_free;
-    if (!p->is_touched) {
-        s->untouched_s -= p->prior_s * s->c.n_instances;
-        p->cost_s = p->prior_s * ks_sched_scale(s);
-    }
+    s->n_run += p->a->n[CELL_FREE];
+    s->untouched_s -= p->prior_s * s->c.n_instances;
     p->is_touched = true;
-    ks_sched_settle(s, i);
+    s->n_touched++;
+    ks_sched_update(s, p->a);
     return 0;
 }
 
-/* A complete problem, of which a cell is to be run again. */
-static int open_again(struct ks_sched *s, uint32_t i, struct ks_err *err)
+/* Its place in the heap where its free cells are looked for. */
+static void place(struct ks_sched *s, struct active *a)
 {
-    struct problem *p = &s->problems[i];
-    int rc = allocate_problem(s, i, err);
-    if (rc < 0)
-        return rc;
-    memset(p->mark, MARK_DONE, s->c.n_instances);
-    p->n_free = p->n_leased = p->n_confirm = 0;
-    s->n_complete -= p->is_complete;
-    p->is_complete = false;
-    return 0;
+    enum ks_queue want = !a->n[CELL_FREE]    ? QUEUE_NONE
+                         : a->n_devices == 0 ? QUEUE_ORPHANS
+                                             : QUEUE_WORKED;
+    double key = want == QUEUE_WORKED ? a->left_s / a->n_devices : 0;
+    bool is_moved = a->queue != want;
+    bool has_changed = a->key < key || a->key > key;
+    if (is_moved && a->queue != QUEUE_NONE)
+        ks_queue_take(&s->queue[a->queue], a);
+    a->queue = want;
+    a->key = key;
+    if (is_moved && want != QUEUE_NONE)
+        ks_queue_put(&s->queue[want], a);
+    else if (has_changed && want != QUEUE_NONE)
+        ks_queue_moved(&s->queue[want], a);
 }
 
-void ks_sched_settle(struct ks_sched *s, uint32_t i)
+static void close_complete(struct ks_sched *s, struct active *a)
 {
-    struct problem *p = &s->problems[i];
-    if (!p->mark || p->n_free || p->n_leased || p->n_confirm)
-        return;
-    close_problem(p);
-    p->is_complete = true;
-    s->n_complete++;
-    for (uint32_t k = 0; k < s->n_open; k++)
-        if (s->open[k] == i) {
-            s->open[k] = s->open[--s->n_open];
-            break;
-        }
+    s->problems[a->i_problem].a = NULL;
+    s->n[CELL_DONE] -= a->n[CELL_DONE];
+    s->open[a->i_open] = s->open[--s->n_open];
+    s->open[a->i_open]->i_open = a->i_open;
+    close_problem(a);
 }
 
-struct loss *ks_sched_loss(struct ks_sched *s, uint32_t i_problem, uint32_t i_instance)
+void ks_sched_update(struct ks_sched *s, struct active *a)
 {
-    for (uint32_t i = 0; i < s->n_losses; i++)
-        if (s->losses[i].i_problem == i_problem && s->losses[i].i_instance == i_instance)
-            return &s->losses[i];
-    return NULL;
-}
-
-static uint32_t count_loss(struct ks_sched *s, uint32_t i_problem, uint32_t i_instance)
-{
-    struct loss *l = ks_sched_loss(s, i_problem, i_instance);
-    if (l)
-        return ++l->n;
-    if (ks_sched_grow((void **)&s->losses, s->n_losses, &s->cap_losses, sizeof(*s->losses), NULL) <
-        0)
-        return 1; /* without memory the cell is merely leased like any other */
-    s->losses[s->n_losses++] =
-        (struct loss){ .i_problem = i_problem, .i_instance = i_instance, .n = 1 };
-    return 1;
-}
-
-const struct confirm *ks_sched_confirm_of(const struct ks_sched *s, uint32_t i_problem,
-                                          uint32_t i_instance)
-{
-    for (uint32_t i = 0; i < s->n_confirms; i++)
-        if (s->confirms[i].i_problem == i_problem && s->confirms[i].i_instance == i_instance)
-            return &s->confirms[i];
-    return NULL;
-}
-
-static void give_back(struct ks_sched *s, uint32_t i_problem, uint32_t i_instance)
-{
-    struct problem *p = &s->problems[i_problem];
-    bool is_confirm = ks_sched_confirm_of(s, i_problem, i_instance) != NULL;
-    p->mark[i_instance] = is_confirm ? MARK_CONFIRM : MARK_FREE;
-    p->n_leased--;
-    p->n_free += !is_confirm;
-    s->n_leased--;
-    p->next = 0;
-}
-
-static bool is_in_flight(const struct ks_sched *s, const struct ks_lease *l, uint32_t k)
-{
-    const struct problem *p = &s->problems[l->i_problem];
-    return p->mark && p->mark[l->i_instance[k]] == MARK_LEASED;
-}
-
-uint32_t ks_sched_n_in_flight(const struct ks_sched *s, const struct ks_lease *l)
-{
-    uint32_t n = 0;
-    for (uint32_t k = 0; k < l->n; k++)
-        n += is_in_flight(s, l, k);
-    return n;
-}
-
-uint32_t ks_sched_device_lost(struct ks_sched *s, uint32_t device, bool is_rank_loss,
-                              uint32_t (*condemned_out)[2], uint32_t cap)
-{
-    uint32_t n = 0;
-    struct device *d = ks_sched_device(s, device);
-    if (!d)
-        return 0;
-    leave_block(s, d);
-    d->is_open = false;
-    for (uint32_t i = 0; i < s->n_leases; i++) {
-        struct lease_book *b = &s->leases[i];
-        if (!b->is_open || b->lease.device != device)
-            continue;
-        b->is_open = false;
-        for (uint32_t k = 0; !b->is_overdue && k < b->lease.n; k++) {
-            if (!is_in_flight(s, &b->lease, k))
-                continue;
-            uint32_t ip = b->lease.i_problem, ii = b->lease.i_instance[k];
-            give_back(s, ip, ii);
-            if (is_rank_loss && count_loss(s, ip, ii) >= KS_LOSSES_FINAL && n < cap) {
-                condemned_out[n][0] = ip;
-                condemned_out[n++][1] = ii;
-            }
-        }
+    struct problem *p = &s->problems[a->i_problem];
+    uint32_t n_left = s->c.n_instances - a->n[CELL_DONE];
+    double left_s = a->cost_s * n_left;
+    s->open_s += left_s - a->left_s;
+    a->left_s = left_s;
+    place(s, a);
+    ks_sched_list_confirms(s, a);
+    if (p->is_complete != (n_left == 0)) {
+        p->is_complete = n_left == 0;
+        s->n_complete += p->is_complete ? 1u : UINT32_MAX;
     }
-    return n;
-}
-
-double ks_sched_scale(const struct ks_sched *s)
-{
-    return s->learnt_prior_s > 0 ? s->learnt_s / s->learnt_prior_s : 1;
-}
-
-static void learn(struct ks_sched *s, struct problem *p, double elapsed_s)
-{
-    if (elapsed_s <= 0)
-        return;
-    s->learnt_s += elapsed_s;
-    s->learnt_prior_s += p->prior_s;
-    double weight = p->n_learnt < 7 ? 1.0 / (p->n_learnt + 1) : 0.125;
-    p->cost_s += weight * (elapsed_s - p->cost_s);
-    p->n_learnt++;
-}
-
-static void forget_confirm(struct ks_sched *s, uint32_t i_problem, uint32_t i_instance)
-{
-    for (uint32_t i = 0; i < s->n_confirms; i++)
-        if (s->confirms[i].i_problem == i_problem && s->confirms[i].i_instance == i_instance) {
-            s->confirms[i] = s->confirms[--s->n_confirms];
-            s->problems[i_problem].n_confirm--;
-            return;
-        }
-}
-
-void ks_sched_done(struct ks_sched *s, uint32_t i_problem, uint32_t i_instance, uint32_t device,
-                   double elapsed_s)
-{
-    struct problem *p = &s->problems[i_problem];
-    if (!p->mark || p->mark[i_instance] == MARK_DONE)
-        return;
-    if (p->mark[i_instance] == MARK_LEASED) {
-        p->n_leased--;
-        s->n_leased--;
-    } else if (p->mark[i_instance] == MARK_FREE) {
-        p->n_free--;
-    }
-    forget_confirm(s, i_problem, i_instance);
-    p->mark[i_instance] = MARK_DONE;
-    for (uint32_t i = 0; i < s->n_leases; i++)
-        if (s->leases[i].is_open && s->leases[i].lease.device == device)
-            s->leases[i].lease.deadline_s =
-                s->now_s + s->c.patience_s + 2 * s->leases[i].lease.expected_s;
-    learn(s, p, elapsed_s);
-    ks_sched_settle(s, i_problem);
-}
-
-uint32_t ks_sched_reissue(struct ks_sched *s, double now_s)
-{
-    uint32_t n = 0;
-    s->now_s = now_s > s->now_s ? now_s : s->now_s;
-    for (uint32_t i = 0; i < s->n_leases; i++) {
-        struct lease_book *b = &s->leases[i];
-        if (!b->is_open || b->is_overdue || now_s <= b->lease.deadline_s)
-            continue;
-        for (uint32_t k = 0; k < b->lease.n; k++)
-            if (is_in_flight(s, &b->lease, k)) {
-                give_back(s, b->lease.i_problem, b->lease.i_instance[k]);
-                n++;
-            }
-        b->is_overdue = true;
-        struct device *d = ks_sched_device(s, b->lease.device);
-        if (d)
-            leave_block(s, d);
-    }
-    return n;
-}
-
-static bool has_other_device(const struct ks_sched *s, uint32_t device)
-{
-    for (uint32_t i = 0; i < s->n_devices; i++)
-        if (ks_sched_is_working(&s->devices[i]) && s->devices[i].number != device)
-            return true;
-    return false;
-}
-
-int ks_sched_confirm(struct ks_sched *s, uint32_t i_problem, uint32_t i_instance, uint32_t device,
-                     struct ks_err *err)
-{
-    struct problem *p = &s->problems[i_problem];
-    if (!has_other_device(s, device))
-        return 0;
-    int rc = ks_sched_grow((void **)&s->confirms, s->n_confirms, &s->cap_confirms,
-                           sizeof(*s->confirms), err);
-    if (rc == 0 && !p->mark)
-        rc = open_again(s, i_problem, err);
-    if (rc < 0)
-        return rc;
-    if (p->mark[i_instance] != MARK_DONE)
-        return 1;
-    p->mark[i_instance] = MARK_CONFIRM;
-    p->n_confirm++;
-    s->confirms[s->n_confirms++] = (struct confirm){ i_problem, i_instance, device };
-    return 1;
-}
-
-uint32_t ks_sched_unconfirmable(struct ks_sched *s, uint32_t (*cells_out)[2], uint32_t cap)
-{
-    uint32_t n = 0;
-    for (uint32_t i = s->n_confirms; i-- > 0 && n < cap;) {
-        struct confirm c = s->confirms[i];
-        struct problem *p = &s->problems[c.i_problem];
-        if (p->mark[c.i_instance] != MARK_CONFIRM || has_other_device(s, c.device))
-            continue;
-        cells_out[n][0] = c.i_problem;
-        cells_out[n++][1] = c.i_instance;
-        p->mark[c.i_instance] = MARK_DONE;
-        forget_confirm(s, c.i_problem, c.i_instance);
-        ks_sched_settle(s, c.i_problem);
-    }
-    return n;
+    if (p->is_complete && !a->n_devices) /* else their blocks are to be closed */
+        close_complete(s, a);
 }
 
 bool ks_sched_is_done(const struct ks_sched *s, uint32_t i_problem, uint32_t i_instance)
 {
     const struct problem *p = &s->problems[i_problem];
-    return p->is_complete || (p->mark && p->mark[i_instance] == MARK_DONE);
-}
-
-void ks_sched_lease_end(struct ks_sched *s, uint64_t lease)
-{
-    for (uint32_t i = 0; i < s->n_leases; i++) {
-        struct lease_book *b = &s->leases[i];
-        if (!b->is_open || b->lease.id != lease)
-            continue;
-        b->is_open = false;
-        for (uint32_t k = 0; !b->is_overdue && k < b->lease.n; k++)
-            if (is_in_flight(s, &b->lease, k))
-                give_back(s, b->lease.i_problem, b->lease.i_instance[k]);
-        return;
-    }
+    return p->is_complete || (p->a && ks_sched_state(p->a, i_instance) == CELL_DONE);
 }
 
 int ks_sched_reopen(struct ks_sched *s, uint32_t i_problem, uint32_t i_instance, struct ks_err *err)
@@ -433,46 +343,26 @@ int ks_sched_reopen(struct ks_sched *s, uint32_t i_problem, uint32_t i_instance,
     struct problem *p = &s->problems[i_problem];
     if (!p->is_touched) /* cell_state will say it when the problem is opened */
         return 0;
-    int rc = p->mark ? 0 : open_again(s, i_problem, err);
+    int rc = p->a ? 0 : ks_sched_open_again(s, i_problem, err);
     if (rc < 0)
         return rc;
-    if (p->mark[i_instance] != MARK_DONE)
-        return 0;
-    p->mark[i_instance] = MARK_FREE;
-    p->n_free++;
-    p->next = 0;
+    enum cell_state state = ks_sched_state(p->a, i_instance);
+    ks_sched_forget_confirm(p->a, i_instance);
+    if (state == CELL_DONE || state == CELL_CONFIRM)
+        ks_sched_set_state(s, p->a, i_instance, CELL_FREE);
+    ks_sched_update(s, p->a);
     return 0;
-}
-
-/* The part of a problem's cells that is run. */
-static double share_run(const struct ks_sched *s)
-{
-    uint64_t n = s->n_run + s->n_settled;
-    return n ? (double)s->n_run / (double)n : 1;
-}
-
-double ks_sched_remaining(const struct ks_sched *s)
-{
-    double sum = s->untouched_s > 0 ? s->untouched_s * ks_sched_scale(s) * share_run(s) : 0;
-    for (uint32_t i = 0; i < s->n_open; i++) {
-        const struct problem *p = &s->problems[s->open[i]];
-        sum += p->cost_s * (p->n_free + p->n_leased);
-    }
-    return sum;
 }
 
 void ks_sched_counts(const struct ks_sched *s, struct ks_sched_counts *out)
 {
-    uint32_t n_leases = 0;
-    for (uint32_t i = 0; i < s->n_leases; i++)
-        n_leases += s->leases[i].is_open;
     *out = (struct ks_sched_counts){
         .n_complete = s->n_complete,
-        .n_partial = s->n_open,
-        .n_untouched = s->c.n_problems - s->n_complete - s->n_open,
-        .n_leased = s->n_leased,
+        .n_partial = s->n_touched - s->n_complete,
+        .n_untouched = s->c.n_problems - s->n_touched,
+        .n_leased = s->n[CELL_LEASED],
         .n_split = s->n_split,
-        .n_leases_open = n_leases,
+        .n_leases_open = s->n_leases_open,
         .remaining_s = ks_sched_remaining(s),
     };
 }

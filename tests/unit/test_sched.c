@@ -99,7 +99,7 @@ static void test_one_device_takes_problems_in_order(void **state)
             assert_int_equal(l.opens, n == 0);
             assert_int_equal(l.closes, l.n + n == 5);
             assert_true(n == 0 ? l.block > block : l.block == block);
-            assert_float_equal(l.expected_s, l.n, 1e-9);
+            assert_float_equal(l.expected_s, l.n + l.opens + l.closes, 1e-9);
             block = l.block;
             n += l.n;
             finish(s, &l);
@@ -272,13 +272,13 @@ static void test_time_left(void **state)
     struct ks_sched *s = make(&t, 3, 20, 10, cost);
     add(s, 0);
     add(s, 1);
-    assert_int_equal(ks_sched_next(s, 0, 0, 9.5, &l, NULL), KS_SCHED_LEASE);
-    assert_int_equal(l.n, 4);
-    must_not_lease(s, 0, 9.5, KS_SCHED_WAIT); /* it holds 8 s already */
+    assert_int_equal(ks_sched_next(s, 0, 0, 13.5, &l, NULL), KS_SCHED_LEASE);
+    assert_int_equal(l.n, 4);                  /* and both anchors */
+    must_not_lease(s, 0, 13.5, KS_SCHED_WAIT); /* it holds 10 s already, and 2 s close the block */
     for (int k = 0; k < 5; k++)
         must_not_lease(s, 1, 0.5, KS_SCHED_WAIT);
     assert_int_equal(counts(s).n_untouched, 1); /* asking opens one problem, not one each time */
-    assert_int_equal(ks_sched_next(s, 1, 0, 1.5, &l, NULL), KS_SCHED_LEASE);
+    assert_int_equal(ks_sched_next(s, 1, 0, 3.5, &l, NULL), KS_SCHED_LEASE);
     assert_int_equal(l.n, 1);
     assert_true(l.opens && l.i_problem == 1);
     must_not_lease(s, 1, -1, KS_SCHED_WAIT);
@@ -301,7 +301,7 @@ static void test_guesses_are_corrected(void **state)
     assert_true(fabs(counts(s).remaining_s - (9 * 0.1 + 10 * 0.4)) < 1e-9);
     l = must_lease(s, 1);
     assert_int_equal(l.i_problem, 1);
-    assert_true(l.n > 0 && fabs(l.expected_s - 0.4 * l.n) < 1e-9);
+    assert_true(l.n > 0 && fabs(l.expected_s - 0.4 * (l.n + 1 + l.closes)) < 1e-9);
     assert_true(fabs(counts(s).remaining_s - (9 * 0.1 + 10 * 0.4)) < 1e-9);
     ks_sched_destroy(s);
 }

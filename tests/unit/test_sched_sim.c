@@ -39,11 +39,10 @@ struct sim {
     struct ks_sched *s;
     struct device devices[DEVICES];
     uint32_t n_devices;
-    uint32_t last_opened; /* problem, by a device that begins one */
     struct block blocks[BLOCKS];
     uint8_t cell[PROBLEMS][INSTANCES], n_lost[PROBLEMS][INSTANCES];
     uint32_t n_done[PROBLEMS][INSTANCES], n_asked[PROBLEMS];
-    double cost[PROBLEMS], now;
+    double cost[PROBLEMS], now, spent;
     uint32_t n_left, n_condemned, n_losses;
     uint64_t rng;
 };
@@ -89,14 +88,22 @@ static uint32_t n_ready(const struct sim *m, uint32_t ip)
     return n;
 }
 
-static bool is_worked_on(const struct sim *m, uint32_t ip)
+static uint32_t n_undone(const struct sim *m, uint32_t ip)
 {
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < m->plan.n_instances; i++)
+        n += m->cell[ip][i] != DONE;
+    return n;
+}
+
+static uint32_t n_blocks(const struct sim *m, uint32_t ip)
+{
+    uint32_t n = 0;
     for (uint32_t i = 1; i < BLOCKS; i++) {
         const struct block *b = &m->blocks[i];
-        if (b->n_opens && b->end == BLOCK_OPEN && b->i_problem == ip)
-            return true;
+        n += b->n_opens && b->end == BLOCK_OPEN && b->i_problem == ip;
     }
-    return false;
+    return n;
 }
 
 /* A further block of a problem that another device has open must be worth it. */
@@ -104,16 +111,18 @@ static void check_opening(struct sim *m, const struct ks_lease *l,
                           const struct ks_sched_counts *before, uint32_t ready)
 {
     uint32_t ip = l->i_problem;
-    if (is_worked_on(m, ip)) {
-        double limit = before->remaining_s / n_working(m) / 4;
-        assert_true(m->cost[ip] * ready >= limit * (1 - 1e-9));
-        assert_int_equal(before->n_untouched, 0); /* new problems come first */
+    uint32_t n = n_blocks(m, ip);
+    if (n) {
+        double share = before->remaining_s / n_working(m);
+        assert_true(m->cost[ip] * ready >= share / 4 * (1 - 1e-9));
+        /* new problems come first, unless this one would outlast all */
+        assert_true(before->n_untouched == 0 ||
+                    m->cost[ip] * n_undone(m, ip) / n > share * (1 - 1e-9));
     }
-    if (ip > m->last_opened || m->n_asked[ip] == 0) {
-        for (uint32_t k = 0; k < ip; k++)
-            assert_true(m->n_asked[k] > 0); /* in order of priority */
-        m->last_opened = ip;
-    }
+    bool is_end = before->remaining_s <= (before->remaining_s + m->spent) / 4;
+    for (uint32_t k = 0; k < PROBLEMS; k++) /* by priority, at the end the longest first */
+        assert_true(m->n_asked[k] > 0 || (is_end ? m->cost[k] <= m->cost[ip] : k > ip) ||
+                    m->n_asked[ip] > 0);
 }
 
 static void check_block(struct sim *m, const struct ks_lease *l)
@@ -199,6 +208,7 @@ static void settle(struct sim *m, uint32_t ip, uint32_t ii, double elapsed)
     m->cell[ip][ii] = DONE;
     m->n_done[ip][ii]++;
     m->n_left--;
+    m->spent += elapsed;
     ks_sched_done(m->s, ip, ii, KS_NO_DEVICE, elapsed);
 }
 

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+#include "sched/cost.h"
+
+#include <math.h>
+#include <string.h>
+
+#define LEAST_TIMING_S 0.010 /* no cell stops sampling before */
+#define USUAL_CALLS    30    /* after so many the interval is usually narrow enough */
+#define USUAL_SAMPLE_S 20e-6
+#define VERIFY_CALLS   4 /* exact data twice, the poisoned sample, the pass that restores */
+#define HANDLING_S     0.002
+
+struct ks_cost_rates ks_cost_rates(const char *backend)
+{
+    if (strcmp(backend, "hip") == 0 || strcmp(backend, "cuda") == 0)
+        return (struct ks_cost_rates){ 10e12, 500e9, 10e-6 };
+    return (struct ks_cost_rates){ 10e9, 10e9, 1e-6 };
+}
+
+double ks_cost_call_s(const struct ks_cost_rates *r, double flops, double bytes)
+{
+    return fmax(flops / r->flops_per_s, bytes / r->bytes_per_s) + r->call_s;
+}
+
+double ks_cost_cell_s(const struct ks_job_measure *m, double call_s)
+{
+    double sample_s = m->min_sample_us > 0 ? m->min_sample_us * 1e-6 : USUAL_SAMPLE_S;
+    double timing =
+        fmin(call_s * USUAL_CALLS + LEAST_TIMING_S, m->max_ms * 1e-3 + call_s * m->min_samples);
+    timing = fmin(timing, fmax(call_s, sample_s) * m->max_samples);
+    return m->warmup_ms * 1e-3 + timing + VERIFY_CALLS * call_s + HANDLING_S;
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/* cost.h - how long a cell takes, guessed before anything has run: the operator's roofline and the
+ * job's measuring rules. Finished cells teach the scheduler better (model.c). */
+#ifndef KS_SCHED_COST_H
+#define KS_SCHED_COST_H
+
+#include "grid/job.h"
+
+/* What one device is assumed to reach; conservative, because most instances are far from best. */
+struct ks_cost_rates {
+    double flops_per_s, bytes_per_s;
+    double call_s; /* of a call that does nothing */
+};
+struct ks_cost_rates ks_cost_rates(const char *backend); /* a name of ks_job_backends */
+
+/* Seconds of one kernel call: whichever of arithmetic (FLOPs) and memory traffic (bytes) takes
+ * longer. Source: Williams, Waterman, Patterson 2009, "Roofline". */
+double ks_cost_call_s(const struct ks_cost_rates *r, double flops, double bytes);
+/* Seconds of one cell whose kernel takes call_s: warm-up, samples as the job asks for them,
+ * verification. */
+double ks_cost_cell_s(const struct ks_job_measure *m, double call_s);
+
+#endif
