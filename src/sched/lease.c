@@ -12,6 +12,9 @@
 /* A problem is split only when it is at least this part of a device's share in what remains. */
 #define SPLIT_PART 0.25
 
+#define HELD_PART 2
+#define FIRST_CELLS 2u
+
 /* --- which problem --- */
 
 /* Untouched problems, longest first: the order of the last quarter. Without memory the order stays
@@ -135,14 +138,17 @@ static uint32_t batch_size(const struct ks_sched *s, const struct device *d, con
                            bool opens, double time_left_s)
 {
     double cell_s = a->cost_s * ks_sched_slowness(s, d);
-    double room = s->n_working > 1 ? ks_sched_share_s(s) / 2 - d->held_s : INFINITY;
+    double room = s->n_working > 1 ? ks_sched_share_s(s) / HELD_PART - d->held_s : INFINITY;
     double left = time_left_s - d->held_s - s->overhead_s - (opens ? ANCHORS : 1) * cell_s;
+    uint32_t most = s->c.batch;
+    if (s->n_working > 1 && FIRST_CELLS * (1 + a->n_learnt) < most)
+        most = FIRST_CELLS * (1 + a->n_learnt);
     if (d->first == KS_NONE && room < cell_s)
         room = cell_s;
     room = fmin(room, left);
     if (room < 0 || (cell_s > 0 && room < cell_s))
         return 0;
-    return cell_s <= 0 || room >= cell_s * s->c.batch ? s->c.batch : (uint32_t)(room / cell_s);
+    return cell_s <= 0 || room >= cell_s * most ? most : (uint32_t)(room / cell_s);
 }
 
 /* --- giving --- */
