@@ -21,6 +21,7 @@ out=${KSWEEP_SOAK_DIR:-$(mktemp -d)}
 # Whatever the end: nothing stays mounted, frozen or running. A bad sweep's directory is kept.
 clean() {
     local d
+    [ -z "$pid" ] || { kill "$pid" && wait "$pid" || true; } 2>/dev/null
     for d in "$out"/*/disk; do
         mountpoint -q "$d" || continue
         fsfreeze -u "$d" 2>/dev/null || true
@@ -35,8 +36,14 @@ clean() {
         rm -rf "$out"
     fi
 }
+pid=
 trap clean EXIT
 trap 'exit 130' INT TERM
 export XDG_CACHE_HOME=$out/cache
 /usr/bin/python3 "$top/tests/tools/soak.py" --bin "${KSWEEP_BIN:-$top/build/bin}" --out "$out" \
-    --minutes "$minutes" --seed "$seed" "$@"
+    --minutes "$minutes" --seed "$seed" "$@" &
+pid=$!
+rc=0
+wait "$pid" || rc=$?
+pid=
+exit "$rc"

@@ -15,6 +15,7 @@ import collections
 import os
 import random
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -124,25 +125,37 @@ def episode(args, tally, number, kind):
         shutil.rmtree(base)
 
 
-def run_parts(args, tally):
-    parts = {p: p in args.only for p in PARTS}
-    notes = {}
-    if parts["scale"]:
-        notes["scale"] = soak_long.scale(args, tally, say)
-    args.end = time.time() + args.minutes * 60
-    sweep = soak_long.start(args, say) if parts["long"] else None
+def run_kinds(args, tally, notes):
+    """zoo and hosts, until the time is over."""
     reason = soak_hosts.unable()
-    if reason and parts["hosts"]:
+    if reason and "hosts" in args.only:
         say(f"no faults of hosts: {reason}")
-        notes["hosts"] = f"not tried: {reason}"
-    kinds = ["zoo"] * (2 * parts["zoo"]) + ["hosts"] * (parts["hosts"] and not reason)
+        notes["hosts"] = f"Not tried: {reason}."
+    kinds = ["zoo"] * (2 * ("zoo" in args.only))
+    if "hosts" in args.only and not reason:
+        kinds.append("hosts")
     number = 0
     while kinds and time.time() < args.end:
+        episode(args, tally, number + 1, kinds[number % len(kinds)])
         number += 1
-        episode(args, tally, number, kinds[number % len(kinds)])
-    if sweep:
-        notes["long"] = soak_long.finish(sweep, args, tally, say)
-    if parts["slurm"]:
+    while time.time() < args.end:
+        time.sleep(1)
+
+
+def run_parts(args, tally):
+    notes = {}
+    if "scale" in args.only:
+        notes["scale"] = soak_long.scale(args, tally, say)
+    args.end = time.time() + args.minutes * 60
+    sweep = soak_long.start(args, say) if "long" in args.only else None
+    try:
+        run_kinds(args, tally, notes)
+        if sweep:
+            notes["long"] = soak_long.finish(sweep, args, tally, say)
+    finally:
+        if sweep:
+            sweep.clear()
+    if "slurm" in args.only:
         notes["slurm"] = limit_kill(tally)
     return notes
 
@@ -150,14 +163,14 @@ def run_parts(args, tally):
 def limit_kill(tally):
     script = os.path.join(chaos.HERE, "..", "slurm.sh")
     if not os.path.exists(script):
-        return "not tried: there is no tests/slurm.sh"
+        return "Not tried: there is no tests/slurm.sh."
     res = subprocess.run(["bash", script, "limit-kill"], capture_output=True, text=True)
     print(res.stdout, res.stderr)
     if res.returncode == 77:
-        return "not tried: " + (res.stdout + res.stderr).strip().splitlines()[-1]
+        return "Not tried: " + (res.stdout + res.stderr).strip().splitlines()[-1]
     if res.returncode != 0:
         tally.findings.append("slurm: limit-kill failed")
-    return "passed" if res.returncode == 0 else "failed"
+    return f"`tests/slurm.sh limit-kill`: {'passed' if res.returncode == 0 else 'failed'}."
 
 
 def main():
@@ -172,6 +185,7 @@ def main():
     args = p.parse_args()
     args.bin, args.top = os.path.abspath(args.bin), os.path.abspath(args.out)
     random.seed(args.seed)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     os.makedirs(args.top, exist_ok=True)
     tally = Tally()
     notes = run_parts(args, tally)

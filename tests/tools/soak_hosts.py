@@ -36,7 +36,9 @@ def sweep_class(base):
             return dict(super().environment(), KSWEEP_HOSTS_DIR=self.hosts_dir)
 
         def hosts(self, *words):
-            return subprocess.run(["bash", HOSTS, *words], env=self.environment(),
+            """Without the sweep's mark: the hosts themselves are no part of it."""
+            return subprocess.run(["bash", HOSTS, *words],
+                                  env=dict(os.environ, KSWEEP_HOSTS_DIR=self.hosts_dir),
                                   stdin=subprocess.DEVNULL, stdout=self.log,
                                   stderr=self.log).returncode == 0
 
@@ -49,6 +51,10 @@ def sweep_class(base):
                 if not self.is_up:
                     raise RuntimeError("hosts.sh up failed")
             super().start(chaos, extra)
+
+        def clear(self):
+            """Launchers on a host that is cut off do not hear that mpirun died; the product must."""
+            return [p for p in super().clear() if p[0].startswith("ksweep")]
 
         def rebuild(self):
             """After a host was lost: everything ends; the next start makes new hosts."""

@@ -110,11 +110,13 @@ def scale(args, tally, say):
     sweep = SimSweep(args, job, "300s")
     began = time.time()
     sweep.start()
-    while sweep.alive():
-        sweep.sample()
-        time.sleep(1)
-    seconds = time.time() - began
-    sweep.orphans += sweep.clear()
+    try:
+        while sweep.alive():
+            sweep.sample()
+            time.sleep(1)
+        seconds = time.time() - began
+    finally:
+        sweep.orphans += sweep.clear()
     report = sweep.audit(tally, "scale")
     if report["cells"] != job["cells"]:
         tally.findings.append(f"scale: {report['cells']} of {job['cells']} cells")
