@@ -206,11 +206,8 @@ static int run(struct ks_cmd_ctx *ctx, int argc, char **argv)
     else if (rc == 0)
         rc = is_first ? end_rank0(ctx, &o, r) : r->exit;
     free(r);
-    if (rc >= 0 && !is_clean && ks_run_is_launched()) {
-        ks_warden_stop(ctx->warden);
-        ctx->warden = NULL;
-        ks_run_leave();
-    }
+    if (rc >= 0 && !is_clean && ks_run_is_launched())
+        ks_run_leave(); /* the warden notices, and ends a launcher that does not */
     return rc;
 }
 

@@ -301,9 +301,11 @@ static int lose_warden(struct ks_rank *r, struct ks_err *err)
     return rc < 0 ? rc : ks_rank_send_numbers(r, KS_F_MSG_BYE, 1, 0, err);
 }
 
-static int step_work(struct ks_rank *r, struct ks_err *err)
+static int step_work(struct ks_rank *r, uint64_t now_ns, struct ks_err *err)
 {
     int rc = take_children(r, err);
+    if (rc == 0)
+        rc = ks_warden_watch(r->c.warden, now_ns, r->c.lost_after_ns, err);
     if (rc == 0)
         rc = ks_rank_step_build(r, err);
     if (rc == 0 && r->agent)
@@ -313,7 +315,7 @@ static int step_work(struct ks_rank *r, struct ks_err *err)
 
 int ks_rank_step(struct ks_rank *r, uint64_t now_ns, struct ks_err *err)
 {
-    int rc = r->has_warden ? step_work(r, err) : 0;
+    int rc = r->has_warden ? step_work(r, now_ns, err) : 0;
     if (rc == KS_ECHILD) /* noticed by whoever wants a child started or killed, too */
         rc = lose_warden(r, err);
     if (rc == 0 && now_ns - r->last_beat_ns >= BEAT_NS) {

@@ -176,6 +176,14 @@ static int loop(struct run *r, struct ks_err *err)
     }
 }
 
+/* Open MPI's waits for ranks and daemons that are lost. */
+static int guard_launcher(struct run *r, struct ks_err *err)
+{
+    static const char *const names[] = { "mpirun",         "mpiexec",         "orterun",
+                                         "mpirun.openmpi", "mpiexec.openmpi", NULL };
+    return ks_net_is_launched() ? ks_warden_end_launcher(r->warden, names, err) : 0;
+}
+
 /* Rank 0 reads what was measured before, the others wait. */
 static void say_alive(void *ctx)
 {
@@ -255,6 +263,8 @@ static int open_all(struct run *r, struct ks_err *err)
         .lost_after_ns = (uint64_t)r->o->lost_after_ms * 1000000u,
     };
     rc = ks_rank_create(&c, &r->rank, err);
+    if (rc == 0 && ks_net_rank(r->net) == 0)
+        rc = guard_launcher(r, err);
     if (rc == 0 && ks_net_rank(r->net) == 0)
         rc = open_rank0(r, err);
     return rc;

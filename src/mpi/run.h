@@ -50,7 +50,8 @@ int ks_run(const struct ks_run_options *o, struct ks_warden *warden, struct ks_l
 /* Under mpirun, srun or another launcher. */
 bool ks_run_is_launched(void);
 /* After a loss: flush and end this process with status 0, without MPI_Finalize, which would wait
- * for the dead (FACTS S2). The status file is the proof, not the exit code. */
+ * for the dead, and without ks_warden_stop: that of rank 0 ends a launcher that waits for them. The
+ * status file is the proof, not the exit code. */
 void ks_run_leave(void) __attribute__((noreturn));
 
 #endif

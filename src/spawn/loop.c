@@ -2,6 +2,7 @@
 /* loop.c - the warden's process: one thread, one poll loop, no exec. */
 #include "spawn/loop.h"
 #include "base/clock.h"
+#include "spawn/launcher.h"
 #include "spawn/leave.h"
 #include "spawn/reap.h"
 
@@ -103,6 +104,23 @@ static void kill_by_id(struct ks_loop *l, uint32_t id)
             ks_child_kill(l->children[i], KS_END_KILLED, ks_now_ns());
 }
 
+static void obey(struct ks_loop *l, const struct ks_wire_ask *ask, const int *fds, size_t n_fds)
+{
+    switch (ask->kind) {
+    case KS_ASK_SPAWN:
+        spawn(l, ask, fds, n_fds);
+        break;
+    case KS_ASK_KILL:
+        kill_by_id(l, ask->child);
+        break;
+    case KS_ASK_PING:
+        ks_loop_post_end(l, &(struct ks_child_end){ 0 });
+        break;
+    default:
+        l->launcher = (pid_t)ask->child;
+    }
+}
+
 static void receive(struct ks_loop *l)
 {
     for (;;) {
@@ -122,10 +140,7 @@ static void receive(struct ks_loop *l)
             l->is_ending = true;
             return;
         }
-        if (ask.kind == KS_ASK_SPAWN)
-            spawn(l, &ask, fds, n_fds);
-        else
-            kill_by_id(l, ask.child);
+        obey(l, &ask, fds, n_fds);
     }
 }
 
@@ -250,6 +265,15 @@ static int begin(struct ks_loop *l)
     return has_room(l) ? 0 : -1;
 }
 
+/* It reads its ranks' stderr to the end before it counts them as gone. */
+static void end_launcher(const struct ks_loop *l)
+{
+    if (!l->launcher)
+        return;
+    (void)dup3(l->null_fd, STDERR_FILENO, O_CLOEXEC);
+    ks_launcher_end(l->launcher);
+}
+
 void ks_warden_serve(int sock, pid_t rank)
 {
     struct ks_loop l = { .sock = sock, .rank = rank };
@@ -259,5 +283,7 @@ void ks_warden_serve(int sock, pid_t rank)
         turn(&l);
     ks_loop_kill_all(&l);
     ks_dump_coverage();
+    if (rc == 0)
+        end_launcher(&l);
     _exit(rc == 0 ? 0 : 1);
 }

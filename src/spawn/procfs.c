@@ -6,12 +6,15 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#define SKIP_8 " %*s %*s %*s %*s %*s %*s %*s %*s "
 
 /* One read is enough: the kernel gives these files in one piece. Returns bytes, < 0 when gone. */
 static ssize_t read_small(pid_t pid, const char *name, char *text, size_t cap)
@@ -33,14 +36,18 @@ static ssize_t read_small(pid_t pid, const char *name, char *text, size_t cap)
 
 int ks_proc_read(pid_t pid, struct ks_proc *out, struct ks_err *err)
 {
-    char text[512], *after = NULL;
+    char text[1024], *after = NULL, *name = NULL;
     struct ks_proc p = { .pid = pid };
 
     /* The name may hold spaces and brackets: fields are counted from the last bracket. */
     if (read_small(pid, "stat", text, sizeof(text)) > 0)
         after = strrchr(text, ')');
-    if (!after || sscanf(after, ") %c %d %d", &p.state, &p.parent, &p.group) != 3)
+    if (after)
+        name = strchr(text, '(');
+    if (!name || sscanf(after, ") %c %d %d" SKIP_8 SKIP_8 "%" SCNu64, &p.state, &p.parent, &p.group,
+                        &p.started) != 4)
         return ks_fail(err, KS_ENOENT, "no process %d", (int)pid);
+    snprintf(p.name, sizeof(p.name), "%.*s", (int)(after - name - 1), name + 1);
     *out = p;
     return 0;
 }

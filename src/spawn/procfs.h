@@ -11,7 +11,9 @@
 
 struct ks_proc {
     pid_t pid, parent, group;
-    char state; /* R S D T Z X ... */
+    char state;       /* R S D T Z X ... */
+    char name[16];    /* cut to 15 bytes by the kernel */
+    uint64_t started; /* in ticks since boot: tells processes with the same number apart */
 };
 struct ks_proc_memory {
     uint64_t peak_bytes; /* VmPeak: most address space ever */

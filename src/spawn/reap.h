@@ -17,6 +17,7 @@ struct ks_loop {
     size_t n, cap;
     struct note *notes, *notes_last;
     bool is_ending;
+    pid_t launcher; /* to end when the rank is gone, 0: none */
 };
 
 /* Reap everything that died, kill leftovers of children that ended, and report each child whose

@@ -3,6 +3,7 @@
 #include "spawn/warden.h"
 #include "base/buf.h"
 #include "base/clock.h"
+#include "spawn/launcher.h"
 #include "spawn/loop.h"
 #include "spawn/procfs.h"
 #include "spawn/wire.h"
@@ -17,13 +18,16 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#define PING_NS      1000000000ull
 #define ASK_LIMIT_MS 2000 /* the warden reads within microseconds; longer means it is stopped */
 
 struct ks_warden {
     int sock;
     pid_t pid;
     uint32_t last_child;
-    bool is_dead;
+    bool is_dead, has_launcher;
+    uint64_t pinged_ns, asked_ns; /* last time; since then without an answer, 0: answered */
+    uint64_t watched_ns;
 };
 
 int ks_warden_start(struct ks_warden **w_out, struct ks_err *err)
@@ -59,21 +63,6 @@ int ks_warden_start(struct ks_warden **w_out, struct ks_err *err)
     w->sock = pair[0];
     *w_out = w;
     return 0;
-}
-
-void ks_warden_stop(struct ks_warden *w)
-{
-    uint64_t end_ns = ks_now_ns() + KS_REAP_LIMIT_NS + 1000000000u;
-
-    if (!w)
-        return;
-    close(w->sock); /* its order to kill all children and leave */
-    while (waitpid(w->pid, NULL, WNOHANG) == 0) {
-        if (ks_now_ns() > end_ns)
-            (void)kill(w->pid, SIGKILL);
-        ks_sleep_ns(200000);
-    }
-    free(w);
 }
 
 int ks_warden_fd(const struct ks_warden *w)
@@ -245,8 +234,69 @@ int ks_warden_next(struct ks_warden *w, struct ks_child_end *out, struct ks_err 
         return 0;
     if (n != (ssize_t)sizeof(end))
         return mourn(w, err);
+    if (!end.child) {
+        w->asked_ns = 0;
+        return ks_warden_next(w, out, err);
+    }
     *out = end;
     return 1;
+}
+
+static bool is_stopped(const struct ks_warden *w)
+{
+    struct ks_proc p;
+
+    return ks_proc_read(w->pid, &p, NULL) == 0 && (p.state == 'T' || p.state == 't');
+}
+
+int ks_warden_watch(struct ks_warden *w, uint64_t now_ns, uint64_t limit_ns, struct ks_err *err)
+{
+    struct ks_wire_ask ping = { .kind = KS_ASK_PING };
+
+    if (w->is_dead)
+        return ks_fail(err, KS_ECHILD, "the warden (pid %d) is dead", (int)w->pid);
+    if (w->asked_ns && now_ns - w->watched_ns > PING_NS)
+        w->asked_ns = now_ns;
+    w->watched_ns = now_ns;
+    if (!w->asked_ns) {
+        if (now_ns - w->pinged_ns < PING_NS)
+            return 0;
+        w->pinged_ns = w->asked_ns = now_ns;
+        return send_ask(w, &ping, NULL, 0, err);
+    }
+    uint64_t silence = now_ns - w->asked_ns;
+    if (silence < limit_ns || (silence < KS_WARDEN_STUCK_NS && !is_stopped(w)))
+        return 0;
+    (void)kill(w->pid, SIGKILL);
+    return mourn(w, err);
+}
+
+int ks_warden_end_launcher(struct ks_warden *w, const char *const *names, struct ks_err *err)
+{
+    struct ks_wire_ask ask = { .kind = KS_ASK_LAUNCHER,
+                               .child = (uint32_t)ks_launcher_find(names) };
+
+    w->has_launcher = ask.child != 0;
+    return w->has_launcher ? send_ask(w, &ask, NULL, 0, err) : 0;
+}
+
+/* ---- the end ---- */
+
+void ks_warden_stop(struct ks_warden *w)
+{
+    uint64_t end_ns = ks_now_ns() + KS_REAP_LIMIT_NS + 1000000000u;
+
+    if (!w)
+        return;
+    if (w->has_launcher)
+        (void)send_ask(w, &(struct ks_wire_ask){ .kind = KS_ASK_LAUNCHER }, NULL, 0, NULL);
+    close(w->sock); /* its order to kill all children and leave */
+    while (waitpid(w->pid, NULL, WNOHANG) == 0) {
+        if (ks_now_ns() > end_ns)
+            (void)kill(w->pid, SIGKILL);
+        ks_sleep_ns(200000);
+    }
+    free(w);
 }
 
 const char *ks_end_text(enum ks_end how)

@@ -65,10 +65,22 @@ struct ks_child_end {
  * rank (PR_SET_PDEATHSIG) and everything it started dies with it. It ignores USR1, USR2 and TERM
  * (Slurm signals every descendant), INT and HUP too. */
 int ks_warden_start(struct ks_warden **w_out, struct ks_err *err);
-/* Kills all children, ends the warden, reaps it. NULL is fine. */
+/* Kills all children, ends the warden, reaps it; the launcher is left alone. NULL is fine. */
 void ks_warden_stop(struct ks_warden *w);
 int ks_warden_fd(const struct ks_warden *w); /* readable when ks_warden_next has something */
 pid_t ks_warden_pid(const struct ks_warden *w);
+
+/* Asks once a second whether the warden is there; now_ns: CLOCK_MONOTONIC. KS_ECHILD when it has
+ * been stopped (SIGSTOP) for limit_ns, or silent for KS_WARDEN_STUCK_NS for another reason: then it
+ * is killed, and counts as gone. Its answers are taken by ks_warden_next. Time in which the caller
+ * did not ask does not count: it may have been stopped, too. */
+#define KS_WARDEN_STUCK_NS 600000000000ull /* starting a program from a stalled disk takes long */
+int ks_warden_watch(struct ks_warden *w, uint64_t now_ns, uint64_t limit_ns, struct ks_err *err);
+
+/* The nearest ancestor of this process with one of these names (NULL-terminated) is told to end
+ * (SIGTERM, twice) when this process has ended without ks_warden_stop and the ancestor has not by
+ * itself: mpirun waits for lost hosts for ever. Without such an ancestor nothing happens. */
+int ks_warden_end_launcher(struct ks_warden *w, const char *const *names, struct ks_err *err);
 
 /* Start a child. *child_out identifies it until its end is reported. Failure to exec is reported
  * through ks_warden_next, not here. KS_ECHILD when the warden is gone. */

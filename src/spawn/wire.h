@@ -11,7 +11,12 @@
 
 #define KS_WIRE_FDS (KS_SPAWN_FDS + 2) /* payload, the child's, status page */
 
-enum ks_wire_ask_kind { KS_ASK_SPAWN = 1, KS_ASK_KILL };
+enum ks_wire_ask_kind {
+    KS_ASK_SPAWN = 1,
+    KS_ASK_KILL,
+    KS_ASK_PING,    /* answered by an end of child 0, which nobody has */
+    KS_ASK_LAUNCHER /* child: the process to end after the rank's death; 0: none */
+};
 
 /* rank -> warden. A spawn has its strings (argv, env, cwd; each with its NUL) in a memfd, which is
  * the first descriptor of the packet: a packet has a size limit, an environment has not. */

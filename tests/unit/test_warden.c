@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -284,6 +285,47 @@ static void test_stopped_warden(void **state)
     must_end(*state, &(struct ks_child_end){ 0 });
 }
 
+static int watch_for(struct ks_warden *w, uint64_t ns, uint64_t limit_ns, struct ks_err *err)
+{
+    struct ks_child_end end;
+    int rc = 0;
+
+    for (uint64_t t0 = ks_now_ns(); rc == 0 && ks_now_ns() - t0 < ns; ks_sleep_ns(5 * MS)) {
+        rc = ks_warden_next(w, &end, err);
+        assert_int_not_equal(rc, 1); /* answers are no ends */
+        if (rc == 0)
+            rc = ks_warden_watch(w, ks_now_ns(), limit_ns, err);
+    }
+    return rc;
+}
+
+/* One that is stopped counts as gone after the limit, and is gone; neither one that answers does,
+ * nor one that was not asked while its rank was stopped, too. */
+static void test_watch(void **state)
+{
+    struct ks_warden *w;
+    struct ks_err err;
+    uint64_t t0;
+
+    (void)state;
+    assert_int_equal(ks_warden_start(&w, &err), 0);
+    assert_int_equal(watch_for(w, 1500 * MS, 300 * MS, &err), 0);
+    assert_int_equal(kill(ks_warden_pid(w), SIGSTOP), 0);
+    assert_int_equal(watch_for(w, 1100 * MS, 5000 * MS, &err), 0);
+    ks_sleep_ns(2000 * MS);
+    assert_int_equal(ks_warden_watch(w, ks_now_ns(), 1000 * MS, &err), 0);
+    assert_int_equal(kill(ks_warden_pid(w), SIGCONT), 0);
+    assert_int_equal(watch_for(w, 1500 * MS, 1000 * MS, &err), 0);
+
+    assert_int_equal(kill(ks_warden_pid(w), SIGSTOP), 0);
+    t0 = ks_now_ns();
+    assert_int_equal(watch_for(w, 20000 * MS, 1500 * MS, &err), KS_ECHILD);
+    assert_in_range(ks_now_ns() - t0, 1500 * MS, 10000 * MS);
+    assert_int_equal(ks_warden_watch(w, ks_now_ns(), 1500 * MS, &err), KS_ECHILD);
+    assert_gone_soon(ks_warden_pid(w));
+    ks_warden_stop(w);
+}
+
 /* ---- deaths above ---- */
 
 static void test_signals_to_warden(void **state)
@@ -403,6 +445,72 @@ static void test_rank_dies(void **state)
     }
 }
 
+/* ---- the launcher above ---- */
+
+enum rank_end { RANK_EXITS, RANK_KILLED, RANK_STOPS_ITS_WARDEN };
+
+/* A launcher that does not want to end at the first SIGTERM, as mpirun with a lost host, and its
+ * rank. Both write what they are. Returns how many SIGTERM came. */
+static void launcher_of_test(int out, enum rank_end how, const char *name)
+    __attribute__((noreturn));
+static void launcher_of_test(int out, enum rank_end how, const char *name)
+{
+    const char *const names[] = { "no such name", "launcher-test", NULL };
+    struct timespec limit = { .tv_sec = 8 };
+    struct ks_warden *w;
+    struct ks_err err;
+    sigset_t term;
+    int n = 0;
+
+    (void)prctl(PR_SET_NAME, name);
+    sigemptyset(&term);
+    sigaddset(&term, SIGTERM);
+    (void)sigprocmask(SIG_BLOCK, &term, NULL);
+    if (fork() == 0) {
+        (void)prctl(PR_SET_NAME, "rank-test");
+        if (ks_warden_start(&w, &err) < 0 || ks_warden_end_launcher(w, names, &err) < 0)
+            _exit(1);
+        if (how == RANK_STOPS_ITS_WARDEN)
+            ks_warden_stop(w);
+        if (how == RANK_KILLED)
+            (void)raise(SIGKILL);
+        _exit(0);
+    }
+    while (n < 2 && sigtimedwait(&term, NULL, &limit) == SIGTERM)
+        n++;
+    dprintf(out, "%d\n", n);
+    _exit(0);
+}
+
+static void test_launcher(void **state)
+{
+    static const struct {
+        enum rank_end how;
+        const char *name;
+        int n;
+    } row[] = {
+        { RANK_EXITS, "launcher-test", 2 },
+        { RANK_KILLED, "launcher-test", 2 },
+        { RANK_STOPS_ITS_WARDEN, "launcher-test", 0 },
+        { RANK_KILLED, "another-test", 0 },
+    };
+    struct talk t[sizeof(row) / sizeof(row[0])];
+    pid_t pid[sizeof(row) / sizeof(row[0])];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
+        (void)talk_open(&t[i], NULL);
+        pid[i] = fork();
+        if (pid[i] == 0)
+            launcher_of_test(t[i].from[1], row[i].how, row[i].name);
+    }
+    for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
+        assert_int_equal(talk_hear(&t[i]), row[i].n);
+        assert_int_equal(waitpid(pid[i], NULL, 0), pid[i]);
+        talk_close(&t[i]);
+    }
+}
+
 /* ---- a child that the kernel does not give back ---- */
 
 #define FREEZER "/sys/fs/cgroup/freezer"
@@ -451,20 +559,14 @@ static void test_abandoned(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        WITH_WARDEN(test_page_deadline),
-        WITH_WARDEN(test_page_deadline_moves),
-        WITH_WARDEN(test_leftovers),
-        WITH_WARDEN(test_leftover_of_another),
-        WITH_WARDEN(test_concurrent),
-        WITH_WARDEN(test_no_leak),
-        WITH_WARDEN(test_slow_rank),
-        WITH_WARDEN(test_stopped_warden),
-        cmocka_unit_test(test_out_of_descriptors),
-        WITH_WARDEN(test_signals_to_warden),
-        cmocka_unit_test(test_stop),
-        cmocka_unit_test(test_warden_killed),
-        cmocka_unit_test(test_rank_dies),
-        WITH_WARDEN(test_abandoned),
+        WITH_WARDEN(test_page_deadline),      WITH_WARDEN(test_page_deadline_moves),
+        WITH_WARDEN(test_leftovers),          WITH_WARDEN(test_leftover_of_another),
+        WITH_WARDEN(test_concurrent),         WITH_WARDEN(test_no_leak),
+        WITH_WARDEN(test_slow_rank),          WITH_WARDEN(test_stopped_warden),
+        cmocka_unit_test(test_watch),         cmocka_unit_test(test_out_of_descriptors),
+        WITH_WARDEN(test_signals_to_warden),  cmocka_unit_test(test_stop),
+        cmocka_unit_test(test_warden_killed), cmocka_unit_test(test_rank_dies),
+        cmocka_unit_test(test_launcher),      WITH_WARDEN(test_abandoned),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
