@@ -13,7 +13,7 @@ struct node {
     struct ks_attempt a;
     uint32_t next;
     uint32_t segment;
-    uint64_t offset;
+    uint64_t device, offset;
 };
 
 struct instance {
@@ -42,7 +42,6 @@ struct ks_ledger {
     struct ks_ledger_counts counts;
     struct ks_job_rec job;
     char *job_text;
-    struct ks_record *scratch;
 };
 
 bool ks_ledger_is_final(const struct ks_ledger_cell *c)
@@ -62,13 +61,8 @@ uint32_t ks_ledger_next_attempt(const struct ks_ledger_cell *c)
 int ks_ledger_create(struct ks_ledger **l_out, struct ks_err *err)
 {
     struct ks_ledger *l = calloc(1, sizeof(*l));
-    struct ks_record *r = malloc(sizeof(*r));
-    if (!l || !r) {
-        free(l);
-        free(r);
+    if (!l)
         return ks_fail(err, KS_ENOMEM, "ledger: out of memory");
-    }
-    l->scratch = r;
     *l_out = l;
     return 0;
 }
@@ -85,7 +79,6 @@ void ks_ledger_destroy(struct ks_ledger *l)
     free(l->instances);
     free(l->by_instance.slot);
     free(l->job_text);
-    free(l->scratch);
     free(l);
 }
 
@@ -137,13 +130,18 @@ static int widen(struct index *x, uint32_t n, bool *is_new_out, struct ks_err *e
     return 0;
 }
 
+static bool is_same(const struct ks_cell *a, const struct ks_cell *b)
+{
+    return a->problem == b->problem && a->instance == b->instance && a->condition == b->condition;
+}
+
 static struct ks_ledger_cell *find_cell(const struct ks_ledger *l, const struct ks_cell *c)
 {
     if (!l->by_cell.n_slots)
         return NULL;
     uint64_t k = cell_hash(c);
     for (uint32_t p; (p = at_slot(&l->by_cell, &k));)
-        if (!ks_cell_compare(&l->cells[p - 1].cell, c))
+        if (is_same(&l->cells[p - 1].cell, c))
             return &l->cells[p - 1];
     return NULL;
 }
@@ -282,16 +280,18 @@ static void choose(struct ks_ledger *l, struct ks_ledger_cell *c)
     }
     int best = ks_record_final(a, n);
     c->outcome = c->flags = c->attempt = 0;
+    c->device = 0;
     if (best < 0)
         return;
     c->outcome = a[best].outcome;
     c->flags = a[best].flags;
     c->attempt = a[best].attempt;
+    c->device = l->nodes[node[best]].device;
     c->segment = l->nodes[node[best]].segment;
     c->offset = l->nodes[node[best]].offset;
 }
 
-static void note_time(struct ks_ledger *l, const struct ks_record *r)
+static void note_time(struct ks_ledger *l, const struct ks_record_head *r)
 {
     uint64_t end = r->started_ns + r->wall_ns;
     if (!r->started_ns)
@@ -302,7 +302,7 @@ static void note_time(struct ks_ledger *l, const struct ks_record *r)
         l->counts.last_ns = end;
 }
 
-int ks_ledger_done(struct ks_ledger *l, const struct ks_record *r, uint32_t segment,
+int ks_ledger_done(struct ks_ledger *l, const struct ks_record_head *r, uint32_t segment,
                    uint64_t offset, struct ks_err *err)
 {
     struct ks_ledger_cell *c;
@@ -320,6 +320,7 @@ int ks_ledger_done(struct ks_ledger *l, const struct ks_record *r, uint32_t segm
         .a = { r->attempt, r->round, r->role, r->outcome, r->flags },
         .next = c->first,
         .segment = segment,
+        .device = r->device_id,
         .offset = offset,
     };
     c->first = l->n_nodes++;
@@ -331,10 +332,9 @@ int ks_ledger_done(struct ks_ledger *l, const struct ks_record *r, uint32_t segm
     return 0;
 }
 
-bool ks_ledger_has(const struct ks_ledger *l, const struct ks_cell *cell, uint32_t attempt,
+bool ks_ledger_has(const struct ks_ledger *l, const struct ks_ledger_cell *c, uint32_t attempt,
                    uint32_t round)
 {
-    const struct ks_ledger_cell *c = find_cell(l, cell);
     for (uint32_t k = c ? c->first : NONE; k != NONE; k = l->nodes[k].next)
         if (l->nodes[k].a.attempt == attempt && l->nodes[k].a.round == round)
             return true;
@@ -389,12 +389,13 @@ static int apply_job(struct ks_ledger *l, const struct ks_journal_frame *f, stru
 
 int ks_ledger_apply(struct ks_ledger *l, const struct ks_journal_frame *f, struct ks_err *err)
 {
+    struct ks_record_head r;
     struct ks_start s;
     int rc;
     switch (f->type) {
     case KS_F_DONE:
-        rc = ks_record_decode(f->body, f->n, l->scratch, NULL, err);
-        return rc < 0 ? rc : ks_ledger_done(l, l->scratch, f->segment, f->offset, err);
+        rc = ks_record_peek(f->body, f->n, &r, err);
+        return rc < 0 ? rc : ks_ledger_done(l, &r, f->segment, f->offset, err);
     case KS_F_START:
         rc = ks_start_decode(f->body, f->n, &s, err);
         return rc < 0 ? rc : ks_ledger_start(l, &s, err);

@@ -21,6 +21,7 @@ struct ks_ledger_cell {
     uint32_t attempt;        /* that attempt; 0 none */
     uint32_t n_attempts;     /* recorded, role cell */
     uint32_t max_started, max_done;
+    uint64_t device; /* that measured that attempt; 0 unknown */
     uint64_t offset; /* of the record that counts: in segment `segment` of the journal */
     uint32_t segment;
     uint32_t first; /* private: its attempts */
@@ -50,10 +51,11 @@ void ks_ledger_destroy(struct ks_ledger *l); /* NULL is fine */
 int ks_ledger_apply(struct ks_ledger *l, const struct ks_journal_frame *f, struct ks_err *err);
 /* The two that change cells, for values already decoded. KS_ENOMEM. */
 int ks_ledger_start(struct ks_ledger *l, const struct ks_start *s, struct ks_err *err);
-int ks_ledger_done(struct ks_ledger *l, const struct ks_record *r, uint32_t segment,
+int ks_ledger_done(struct ks_ledger *l, const struct ks_record_head *r, uint32_t segment,
                    uint64_t offset, struct ks_err *err);
-/* true when this very attempt and round has its record already: the first durable one wins. */
-bool ks_ledger_has(const struct ks_ledger *l, const struct ks_cell *cell, uint32_t attempt,
+/* true when this very attempt and round of a cell (NULL: of one without an entry) has its record
+ * already: the first durable one wins. */
+bool ks_ledger_has(const struct ks_ledger *l, const struct ks_ledger_cell *c, uint32_t attempt,
                    uint32_t round);
 
 const struct ks_ledger_cell *ks_ledger_find(const struct ks_ledger *l, const struct ks_cell *c);

@@ -73,9 +73,16 @@ int ks_agent_emit_record(struct ks_agent *a, const struct ks_record *r, struct k
 {
     ks_buf_clear(&a->body);
     ks_record_encode(r, &a->body);
-    a->n_emitted++;
+    if (!ks_buf_ok(&a->body))
+        return ks_fail(err, KS_ENOMEM, "agent: out of memory");
+    return ks_agent_emit_body(a, a->body.data, a->body.len, err);
+}
+
+int ks_agent_emit_body(struct ks_agent *a, const void *body, size_t n, struct ks_err *err)
+{
+    ks_acks_note(&a->acks);
     a->totals.n_records++;
-    return ks_agent_emit(a, KS_F_DONE, err);
+    return a->c.emit(a->c.ctx, KS_F_DONE, body, n, err);
 }
 
 int ks_agent_emit_start(struct ks_agent *a, const struct work *w, uint32_t i_problem, uint32_t why,
@@ -115,7 +122,7 @@ int ks_agent_emit_event(struct ks_agent *a, uint32_t kind, struct ks_err *err, c
 
 static bool may_start_cells(const struct ks_agent *a)
 {
-    return !a->is_draining && !a->is_broken && a->n_emitted - a->n_acked < KS_AGENT_UNACKED;
+    return !a->is_draining && !a->is_broken && ks_acks_may_go_on(&a->acks);
 }
 
 /* Anchors do not count: the one that closes a block should not need a worker of its own. */
@@ -143,7 +150,7 @@ static int feed(struct ks_agent *a, struct ks_err *err)
     }
     if (rc == 0 && !s->is_ended && (is_full(a) || pick == PICK_OTHER))
         rc = ks_worker_send_end(a, err);
-    return rc;
+    return rc < 0 ? rc : ks_worker_flush(a, err);
 }
 
 static int begin_normal(struct ks_agent *a, struct ks_err *err)
@@ -183,7 +190,9 @@ static int begin_recovery(struct ks_agent *a, struct ks_err *err)
     }
     if (rc == 0 && has_cell)
         rc = ks_worker_send_cell(a, &w, err);
-    return rc < 0 ? rc : ks_worker_send_end(a, err);
+    if (rc == 0)
+        rc = ks_worker_send_end(a, err);
+    return rc < 0 ? rc : ks_worker_flush(a, err);
 }
 
 static int give_back(struct ks_agent *a, struct ks_err *err)
@@ -252,8 +261,7 @@ int ks_agent_step(struct ks_agent *a, struct ks_err *err)
 
 void ks_agent_acked(struct ks_agent *a, uint64_t n_durable)
 {
-    if (n_durable > a->n_acked && n_durable <= a->n_emitted)
-        a->n_acked = n_durable;
+    ks_acks_take(&a->acks, n_durable);
 }
 
 void ks_agent_drain(struct ks_agent *a)
@@ -310,6 +318,7 @@ bool ks_agent_is_measuring(const struct ks_agent *a)
 void ks_agent_totals(const struct ks_agent *a, struct ks_agent_totals *out)
 {
     *out = a->totals;
+    out->ack_p99_us = ks_acks_p99_us(&a->acks);
     if (!a->n_leases && a->idle_since_ns)
         out->tail_ns = ks_now_ns() - a->idle_since_ns;
 }

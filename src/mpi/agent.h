@@ -50,8 +50,8 @@ struct ks_agent_config {
 int ks_agent_create(const struct ks_agent_config *c, struct ks_agent **a_out, struct ks_err *err);
 void ks_agent_destroy(struct ks_agent *a); /* NULL is fine; kills the worker */
 
-/* The one in work, and enough to outlast rank 0 waiting for its disk. */
-#define KS_AGENT_LEASES 4u
+/* The one in work, and enough to outlast rank 0 waiting for its disk, also when cells are short. */
+#define KS_AGENT_LEASES 16u
 /* KS_EINVAL when KS_AGENT_LEASES are held already. */
 int ks_agent_lease(struct ks_agent *a, const struct ks_msg_lease *lease, struct ks_err *err);
 uint32_t ks_agent_n_leases(const struct ks_agent *a);
@@ -62,8 +62,12 @@ int ks_agent_step(struct ks_agent *a, struct ks_err *err);
 /* 1 when the child was this agent's worker (then it has been dealt with), else 0. */
 int ks_agent_child_ended(struct ks_agent *a, const struct ks_child_end *end, struct ks_err *err);
 
-/* Records emitted minus records acknowledged: beyond KS_AGENT_UNACKED no new cell is started. */
-#define KS_AGENT_UNACKED 64u
+/* Records emitted and not yet acknowledged would be lost with this rank. With so many of them no new
+ * cell is started, unless the oldest is younger than KS_AGENT_UNACKED_NS: those of short cells are
+ * many before the disk has answered once. */
+#define KS_AGENT_UNACKED      64u
+#define KS_AGENT_UNACKED_NS   1000000000ull
+#define KS_AGENT_UNACKED_MOST 32768u
 void ks_agent_acked(struct ks_agent *a, uint64_t n_durable);
 
 /* Finish the cell in flight, give everything else back; of a recovery under way nothing is
@@ -93,6 +97,7 @@ struct ks_agent_totals {
     uint64_t worker_ns; /* sum of the workers' wall times */
     uint64_t wait_ns;   /* idle between leases while not drained */
     uint64_t tail_ns;   /* idle since the last lease ended, up to now */
+    uint64_t ack_p99_us; /* 99 of 100 records were acknowledged so long after they were emitted */
 };
 void ks_agent_totals(const struct ks_agent *a, struct ks_agent_totals *out);
 

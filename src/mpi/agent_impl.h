@@ -11,7 +11,7 @@
 #include "record/status.h"
 
 #define NO_LEASE    UINT32_MAX
-#define MAX_SENT    160u /* cells of one session */
+#define MAX_SENT    2048u /* cells of one session */
 #define MAX_AGAIN   (KS_AGENT_LEASES * KS_LEASE_CELLS)
 #define MAX_ANCHORS 3u /* failing candidates for the anchor before a block does without */
 
@@ -95,6 +95,22 @@ struct recovery {
     uint32_t n_completed;
 };
 
+/* agent_acks.c */
+enum { ACK_MARKS = 1024, ACK_MS = 1000 };
+struct ack_mark { /* record n and those before it were emitted, the first of them at ns */
+    uint64_t n, ns;
+};
+struct acks {
+    uint64_t n_emitted, n_acked; /* records */
+    struct ack_mark marks[ACK_MARKS];
+    uint32_t first, n_marks;
+    uint64_t n_counted, n_within_ms[ACK_MS + 1];
+};
+void ks_acks_note(struct acks *a); /* a record is emitted */
+void ks_acks_take(struct acks *a, uint64_t n_durable);
+bool ks_acks_may_go_on(const struct acks *a);
+uint64_t ks_acks_p99_us(const struct acks *a); /* rounded up to milliseconds; 0: none yet */
+
 struct ks_agent {
     struct ks_agent_config c;
     struct lease leases[KS_AGENT_LEASES];
@@ -108,7 +124,7 @@ struct ks_agent {
     struct recovery recovery;
     int reference_fd; /* memfd of reference_problem, -1 none */
     uint32_t reference_problem;
-    uint64_t n_emitted, n_acked; /* records */
+    struct acks acks;
     bool is_draining, is_broken;
     bool is_killed;    /* the worker, by a drain */
     uint32_t drain_at; /* records of the session after which a drain kills the worker */
@@ -131,6 +147,10 @@ int ks_agent_end_lease(struct ks_agent *a, uint32_t i, struct ks_err *err);
 /* A record of a normal session has come: judge noise, settle the lease, keep the block's books. */
 int ks_agent_take(struct ks_agent *a, const struct work *w, struct ks_record *r,
                   struct ks_err *err);
+/* The same for a record that is `ok` and goes on as the worker encoded it. */
+int ks_agent_pass(struct ks_agent *a, const struct work *w, const struct ks_frame *f,
+                  struct ks_err *err);
+bool ks_agent_is_noisy(const struct ks_agent *a, const struct ks_record_head *r);
 void ks_agent_settle(struct ks_agent *a, const struct work *w);
 /* A control: an alias that is measured all the same. */
 void ks_agent_mark_alias(const struct ks_agent *a, const struct work *w, struct ks_record *r);
@@ -140,6 +160,7 @@ bool ks_agent_judge(const struct ks_agent *a, struct ks_record *r);
 /* agent.c */
 int ks_agent_emit(struct ks_agent *a, uint16_t type, struct ks_err *err); /* a->body */
 int ks_agent_emit_record(struct ks_agent *a, const struct ks_record *r, struct ks_err *err);
+int ks_agent_emit_body(struct ks_agent *a, const void *body, size_t n, struct ks_err *err);
 int ks_agent_emit_start(struct ks_agent *a, const struct work *w, uint32_t i_problem, uint32_t why,
                         struct ks_err *err);
 int ks_agent_emit_event(struct ks_agent *a, uint32_t kind, struct ks_err *err, const char *fmt, ...)

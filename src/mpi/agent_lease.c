@@ -172,7 +172,8 @@ static int queue_again(struct ks_agent *a, const struct work *w, struct ks_err *
     return 0;
 }
 
-bool ks_agent_judge(const struct ks_agent *a, struct ks_record *r)
+static bool is_contaminated(const struct ks_agent *a, const struct ks_record_head *r,
+                            const char **why)
 {
     const struct ks_noise n = {
         .involuntary_switches = r->involuntary_switches,
@@ -180,15 +181,36 @@ bool ks_agent_judge(const struct ks_agent *a, struct ks_record *r)
         .span_ns = r->span_ns,
         .canary_ratio = r->canary_ratio,
     };
+    return ks_noise_is_contaminated(&n, &a->c.noise, why);
+}
+
+bool ks_agent_is_noisy(const struct ks_agent *a, const struct ks_record_head *r)
+{
+    const char *why;
+    return is_contaminated(a, r, &why);
+}
+
+bool ks_agent_judge(const struct ks_agent *a, struct ks_record *r)
+{
+    struct ks_record_head h;
     const char *why = NULL;
+    ks_record_head_of(r, &h);
     if (ks_outcome_needs_look(r->outcome)) /* a second device has not seen it (yet) */
         r->flags |= KS_FL_UNCONFIRMED;
-    if (r->outcome != KS_O_OK || !ks_noise_is_contaminated(&n, &a->c.noise, &why))
+    if (r->outcome != KS_O_OK || !is_contaminated(a, &h, &why))
         return false;
     r->flags |= KS_FL_CONTAMINATED;
     if (!r->reason[0])
         snprintf(r->reason, sizeof(r->reason), "contaminated: %s", why);
     return true;
+}
+
+int ks_agent_pass(struct ks_agent *a, const struct work *w, const struct ks_frame *f,
+                  struct ks_err *err)
+{
+    a->block.rec.n_cells++;
+    ks_agent_settle(a, w);
+    return ks_agent_emit_body(a, f->body, f->n, err);
 }
 
 int ks_agent_take(struct ks_agent *a, const struct work *w, struct ks_record *r, struct ks_err *err)

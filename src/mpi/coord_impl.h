@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* coord_impl.h - the coordinator's state, shared by coord.c (frames, journal), coord_lease.c (cells
- * and leases), coord_alias.c (instances that are the same code), coord_build.c (who compiles) and
- * coord_ranks.c (who is there).
+ * and leases), coord_record.c (records), coord_alias.c (instances that are the same code),
+ * coord_build.c (who compiles) and coord_ranks.c (who is there).
  */
 #ifndef KS_MPI_COORD_IMPL_H
 #define KS_MPI_COORD_IMPL_H
@@ -84,19 +84,21 @@ int ks_coord_sync(struct ks_coord *c, struct ks_err *err);
 /* coord_lease.c */
 int ks_coord_open_sched(struct ks_coord *c, struct ks_err *err);
 int ks_coord_give_leases(struct ks_coord *c, uint64_t now_ns, struct ks_err *err);
-int ks_coord_take_record(struct ks_coord *c, uint32_t from, const struct ks_frame *f,
-                         struct ks_err *err);
 struct ks_cell ks_coord_cell(const struct ks_coord *c, uint32_t i_problem, uint32_t i_instance);
 /* The outcome that a cell has without being run, KS_O_NONE: it is to be run. */
 uint32_t ks_coord_settled(const struct ks_coord *c, uint32_t i_problem, uint32_t i_instance,
                           const char **why_out);
+/* The cell has (again) no final outcome until this attempt has one. */
+int ks_coord_announce(struct ks_coord *c, uint32_t i_problem, uint32_t i_instance, uint32_t attempt,
+                      uint32_t rank, enum ks_start_why why, struct ks_err *err);
+
+/* coord_record.c */
+int ks_coord_take_record(struct ks_coord *c, uint32_t from, const struct ks_frame *f,
+                         struct ks_err *err);
 /* A record that no rank made; its attempt and time are set here. */
 int ks_coord_write_record(struct ks_coord *c, struct ks_record *r, struct ks_err *err);
 int ks_coord_write_outcome(struct ks_coord *c, uint32_t i_problem, uint32_t i_instance,
                            uint32_t outcome, const char *reason, struct ks_err *err);
-/* The cell has (again) no final outcome until this attempt has one. */
-int ks_coord_announce(struct ks_coord *c, uint32_t i_problem, uint32_t i_instance, uint32_t attempt,
-                      uint32_t rank, enum ks_start_why why, struct ks_err *err);
 void ks_coord_log_failure(const struct ks_coord *c, const struct ks_record *r);
 
 /* coord_alias.c */

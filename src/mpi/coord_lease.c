@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* coord_lease.c - cells: what still has to be measured, leases out, records in. */
+/* coord_lease.c - what still has to be measured: cells, leases. */
 #include "base/clock.h"
 #include "mpi/agent.h"
 #include "mpi/coord_impl.h"
@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* More than two leases are for those that end while rank 0 waits for its disk; longer ones are
- * better kept for whoever is free first. */
+/* A rank holds two leases, and more as long as they are expected to end within this time, while rank
+ * 0 waits for its disk; longer ones are better kept for whoever is free first. */
 #define SHORT_LEASE_S  0.1
 #define WORKER_START_S 0.05 /* a first guess */
 
@@ -29,54 +29,6 @@ struct ks_cell ks_coord_cell(const struct ks_coord *c, uint32_t i_problem, uint3
 {
     const struct ks_grid *g = c->c.grid;
     return (struct ks_cell){ g->problems[i_problem].id, g->instances[i_instance].id, g->condition };
-}
-
-static int append_record(struct ks_coord *c, const struct ks_record *r, const void *body, size_t n,
-                         struct ks_err *err)
-{
-    if (!c->pending_since_ns)
-        c->pending_since_ns = ks_now_ns();
-    int rc = ks_journal_append(c->c.journal, KS_F_DONE, body, n, &c->position, err);
-    if (rc < 0)
-        return rc;
-    return ks_ledger_done(c->c.ledger, r, ks_journal_segment(c->c.journal)->incarnation,
-                          c->position - KS_FRAME_HEADER - n, err);
-}
-
-static void note_acked(struct ks_coord *c, const struct ks_record *r)
-{
-    char p[17], i[17], d[17];
-    if (!c->c.ack_log)
-        return;
-    ks_hex64(r->cell.problem, p);
-    ks_hex64(r->cell.instance, i);
-    ks_hex64(r->cell.condition, d);
-    ks_buf_printf(&c->acked, "%s %s %s %u %u\n", p, i, d, r->attempt, r->round);
-}
-
-int ks_coord_write_record(struct ks_coord *c, struct ks_record *r, struct ks_err *err)
-{
-    r->attempt = ks_ledger_next_attempt(ks_ledger_find(c->c.ledger, &r->cell));
-    r->started_ns = ks_realtime_ns();
-    ks_buf_clear(&c->body);
-    ks_record_encode(r, &c->body);
-    if (!ks_buf_ok(&c->body))
-        return ks_fail(err, KS_ENOMEM, "coordinator: out of memory");
-    int rc = append_record(c, r, c->body.data, c->body.len, err);
-    if (rc == 0)
-        note_acked(c, r);
-    return rc;
-}
-
-int ks_coord_write_outcome(struct ks_coord *c, uint32_t i_problem, uint32_t i_instance,
-                           uint32_t outcome, const char *reason, struct ks_err *err)
-{
-    struct ks_record *r = c->record;
-    ks_record_init(r);
-    r->cell = ks_coord_cell(c, i_problem, i_instance);
-    r->outcome = outcome;
-    snprintf(r->reason, sizeof(r->reason), "%.159s", reason);
-    return ks_coord_write_record(c, r, err);
 }
 
 int ks_coord_announce(struct ks_coord *c, uint32_t i_problem, uint32_t i_instance, uint32_t attempt,
@@ -210,7 +162,7 @@ static int give_rounds(struct ks_coord *c, uint64_t now_ns, bool *waits_out, str
             struct rank *r = &c->ranks[i];
             struct ks_lease l;
             if (r->state != RANK_READY || !r->measures || r->is_broken || r->n_leases >= round ||
-                (round > 2 && r->lease_s > SHORT_LEASE_S))
+                (round > 2 && r->lease_s * r->n_leases > SHORT_LEASE_S))
                 continue;
             int rc = ks_sched_next(c->sched, i, (double)now_ns * 1e-9, left_s, &l, err);
             waits |= rc == KS_SCHED_WAIT;
@@ -244,76 +196,4 @@ int ks_coord_give_leases(struct ks_coord *c, uint64_t now_ns, struct ks_err *err
     if (!ks_coord_n_working(c))
         return ks_coord_drain(c, "no rank is left to measure", err);
     return 0;
-}
-
-static bool is_bad(uint32_t outcome)
-{
-    return ks_outcome_needs_look(outcome);
-}
-
-static int note_bad(struct ks_coord *c, uint32_t rank, int64_t ip, int64_t ii, uint32_t attempt,
-                    struct ks_err *err)
-{
-    if (c->n_bad == c->cap_bad) {
-        uint32_t want = c->cap_bad ? c->cap_bad * 2 : 64;
-        void *p = realloc(c->bad, want * sizeof(*c->bad));
-        if (!p)
-            return ks_fail(err, KS_ENOMEM, "coordinator: out of memory");
-        c->bad = p;
-        c->cap_bad = want;
-    }
-    c->bad[c->n_bad++] = (struct bad_cell){ rank, (uint32_t)ip, (uint32_t)ii, attempt };
-    return 0;
-}
-
-void ks_coord_log_failure(const struct ks_coord *c, const struct ks_record *r)
-{
-    char p[17], i[17], code[24] = "";
-    if (!ks_outcome_needs_look(r->outcome) || r->role != KS_ROLE_CELL)
-        return;
-    ks_hex64(r->cell.problem, p);
-    ks_hex64(r->cell.instance, i);
-    if (r->outcome == KS_O_CRASHED || r->outcome == KS_O_EXITED)
-        snprintf(code, sizeof(code), "(%d)", r->code);
-    ks_logf(c->c.log, KS_WARN, "%s%s in %s: %s; attempt %u; ksweep cell %s %s:%s --run",
-            ks_outcome_text(r->outcome), code, ks_phase_text(r->phase),
-            r->reason[0] ? r->reason : "no reason given", r->attempt, c->c.dir, p, i);
-}
-
-int ks_coord_take_record(struct ks_coord *c, uint32_t from, const struct ks_frame *f,
-                         struct ks_err *err)
-{
-    struct rank *rank = &c->ranks[from];
-    struct ks_record *r = c->record;
-    int rc = ks_record_decode(f->body, f->n, r, NULL, err);
-    if (rc < 0)
-        return ks_err_context(err, rc, "a record of rank %u", from);
-    rank->n_records++;
-    bool is_cell = r->role == KS_ROLE_CELL;
-    if (is_cell && ks_ledger_has(c->c.ledger, &r->cell, r->attempt, r->round)) {
-        if (!c->pending_since_ns) /* it must be acknowledged all the same */
-            c->pending_since_ns = ks_now_ns();
-        return 0; /* a lease that was given again: the first durable record wins */
-    }
-    rc = append_record(c, r, f->body, f->n, err);
-    if (rc < 0 || !is_cell)
-        return rc;
-    note_acked(c, r);
-    ks_coord_log_failure(c, r);
-    rank->n_cells++;
-    int64_t ip = ks_grid_problem(c->c.grid, r->cell.problem);
-    int64_t ii = ks_grid_instance(c->c.grid, r->cell.instance);
-    if (ip < 0 || ii < 0)
-        return ks_fail(err, KS_EPROTO, "rank %u measured a cell that is not in the grid", from);
-    const struct ks_ledger_cell *known = ks_ledger_find(c->c.ledger, &r->cell);
-    if (!ks_ledger_is_final(known)) /* a further attempt was announced */
-        return 0;
-    c->n_done_here++;
-    if (is_bad(r->outcome))
-        rc = note_bad(c, from, ip, ii, r->attempt, err);
-    double elapsed_s = r->outcome == KS_O_OK ? (double)r->wall_ns * 1e-9 : 0;
-    if (rc == 0)
-        rc = ks_coord_alias_settle(c, (uint32_t)ip, (uint32_t)ii, r->code_id, err);
-    ks_sched_done(c->sched, (uint32_t)ip, (uint32_t)ii, from, elapsed_s);
-    return rc;
 }

@@ -16,17 +16,18 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { TAG = 1 };
+enum { TAG = 1, MOST_PULLED = 2048 };
 
 struct slot {
     MPI_Request request;
-    bool is_busy;
     uint8_t bytes[KS_NET_MESSAGE_MAX];
 };
 
 struct peer {
     struct ks_buf out;
-    struct slot *slots; /* [KS_NET_OUTSTANDING]; NULL for the loop to oneself */
+    size_t at;          /* bytes of out that are on their way */
+    struct slot *slots; /* [n_slots]; NULL for the loop to oneself */
+    uint32_t n_slots, i_oldest, n_busy;
     struct ks_frame_reader in;
     bool is_forgotten;
 };
@@ -144,7 +145,8 @@ int ks_net_open(uint32_t start_ms, struct ks_net **net_out, struct ks_err *err)
         ks_buf_init(&p->out);
         ks_frame_reader_init(&p->in);
         bool is_self = n->rank == 0 && i == 0;
-        p->slots = is_self ? NULL : calloc(KS_NET_OUTSTANDING, sizeof(*p->slots));
+        p->n_slots = n->rank == 0 ? KS_NET_OUTSTANDING : KS_NET_REPORTING;
+        p->slots = is_self ? NULL : calloc(p->n_slots, sizeof(*p->slots));
         if (!is_self && !p->slots) {
             ks_net_close(n, false, 0);
             return ks_fail(err, KS_ENOMEM, "net: no memory for %u ranks", n->size);
@@ -205,19 +207,26 @@ int ks_net_send(struct ks_net *n, uint32_t to, uint16_t type, const void *body, 
     return 0;
 }
 
+/* Messages to one rank leave in order, so only the oldest is asked after: each test makes MPI go
+ * round all its transports. */
+static bool is_oldest_sent(struct peer *p)
+{
+    int done = 1;
+    if (!p->n_busy)
+        return false;
+    MPI_Test(&p->slots[p->i_oldest].request, &done, MPI_STATUS_IGNORE);
+    if (!done)
+        return false;
+    p->i_oldest = (p->i_oldest + 1) % p->n_slots;
+    p->n_busy--;
+    return true;
+}
+
 static struct slot *free_slot(struct peer *p)
 {
-    for (uint32_t i = 0; i < KS_NET_OUTSTANDING; i++) {
-        struct slot *s = &p->slots[i];
-        int done = 1;
-        if (s->is_busy)
-            MPI_Test(&s->request, &done, MPI_STATUS_IGNORE);
-        if (done) {
-            s->is_busy = false;
-            return s;
-        }
-    }
-    return NULL;
+    if (p->n_busy == p->n_slots && !is_oldest_sent(p))
+        return NULL;
+    return &p->slots[(p->i_oldest + p->n_busy) % p->n_slots];
 }
 
 static bool push(struct ks_net *n, struct peer *p, uint32_t rank)
@@ -231,19 +240,25 @@ static bool push(struct ks_net *n, struct peer *p, uint32_t rank)
         return moved;
     }
     (void)n;
-    while (p->out.len) {
+    while (p->at < p->out.len) {
         struct slot *s = free_slot(p);
         if (!s)
             break;
-        size_t len = p->out.len < KS_NET_MESSAGE_MAX ? p->out.len : KS_NET_MESSAGE_MAX;
+        size_t len = p->out.len - p->at;
+        if (len > KS_NET_MESSAGE_MAX)
+            len = KS_NET_MESSAGE_MAX;
+        memcpy(s->bytes, p->out.data + p->at, len);
         assert(len <= KS_NET_MESSAGE_MAX);
-        memcpy(s->bytes, p->out.data, len);
         if (MPI_Isend(s->bytes, (int)len, MPI_BYTE, (int)rank, TAG, MPI_COMM_WORLD, &s->request) !=
             MPI_SUCCESS)
             break;
-        s->is_busy = true;
-        ks_buf_drop(&p->out, len);
+        p->n_busy++;
+        p->at += len;
         moved = true;
+    }
+    if (p->at > p->out.len / 2) { /* what is moved is the smaller part */
+        ks_buf_drop(&p->out, p->at);
+        p->at = 0;
     }
     return moved;
 }
@@ -274,7 +289,7 @@ bool ks_net_progress(struct ks_net *n)
         if (!n->peers[i].is_forgotten)
             moved |= push(n, &n->peers[i], n->rank == 0 ? i : 0);
     if (n->is_mpi)
-        for (int k = 0; k < 256 && pull_one(n); k++)
+        for (int k = 0; k < MOST_PULLED && pull_one(n); k++)
             moved = true;
     return moved;
 }
@@ -300,23 +315,19 @@ void ks_net_forget(struct ks_net *n, uint32_t rank)
         return;
     p->is_forgotten = true;
     ks_buf_clear(&p->out);
+    p->at = 0;
 }
 
-bool ks_net_is_flushed(const struct ks_net *n)
+bool ks_net_is_flushed(struct ks_net *n)
 {
     for (uint32_t i = 0; i < n->n_peers; i++) {
-        const struct peer *p = &n->peers[i];
+        struct peer *p = &n->peers[i];
         if (p->is_forgotten)
             continue;
-        if (p->out.len)
+        while (is_oldest_sent(p))
+            ;
+        if (p->out.len || p->n_busy)
             return false;
-        for (uint32_t k = 0; p->slots && k < KS_NET_OUTSTANDING; k++) {
-            int done = 1;
-            if (p->slots[k].is_busy)
-                MPI_Request_get_status(p->slots[k].request, &done, MPI_STATUS_IGNORE);
-            if (!done)
-                return false;
-        }
     }
     return true;
 }

@@ -19,7 +19,9 @@
 /* 4,032 bytes and more go through rendezvous with shared memory and hang the receiver when the
  * sender dies; headers included, 3,968 are safe. Asserted at every send. */
 #define KS_NET_MESSAGE_MAX 3968u
-#define KS_NET_OUTSTANDING 4u /* messages in flight to one rank */
+#define KS_NET_OUTSTANDING 4u /* messages in flight from rank 0 to one rank */
+/* And from a rank to rank 0, which fetches them when it wakes: they bound what a rank can report. */
+#define KS_NET_REPORTING 128u
 
 struct ks_net;
 
@@ -48,7 +50,7 @@ bool ks_net_progress(struct ks_net *n);
 int ks_net_next(struct ks_net *n, uint32_t *from_out, struct ks_frame *f_out);
 /* Nothing more goes to this rank; what it still sends is delivered. */
 void ks_net_forget(struct ks_net *n, uint32_t rank);
-bool ks_net_is_flushed(const struct ks_net *n); /* everything queued has left this process */
+bool ks_net_is_flushed(struct ks_net *n); /* everything queued has left this process */
 
 /* is_clean: nobody was lost: MPI_Finalize, for at most end_ms: a rank that freezes after its
  * goodbye would hold the others in it for ever. Returns true when MPI is over; else only memory is

@@ -272,9 +272,10 @@ static int send_summary(struct ks_rank *r, struct ks_err *err)
     ks_agent_totals(r->agent, &t);
     return send_event(r, KS_EV_RANK_SUMMARY, err,
                       "worker_ns=%" PRIu64 " wait_ns=%" PRIu64 " tail_ns=%" PRIu64
-                      " workers=%" PRIu64 " deaths=%" PRIu64 " cells=%" PRIu64 " records=%" PRIu64,
+                      " workers=%" PRIu64 " deaths=%" PRIu64 " cells=%" PRIu64 " records=%" PRIu64
+                      " ack_p99_us=%" PRIu64,
                       t.worker_ns, t.wait_ns, t.tail_ns, t.n_workers, t.n_deaths, t.n_cells,
-                      t.n_records);
+                      t.n_records, t.ack_p99_us);
 }
 
 /* A device that cannot go on: the leases went back already, the reason goes to the journal. */

@@ -116,15 +116,17 @@ static int take_frames(struct run *r, bool *any_out, struct ks_err *err)
     return rc;
 }
 
-static void nap(struct run *r, bool is_busy)
+/* Beside a timing worker it is the period that counts: what is done between two naps, such as taking
+ * the records of short cells, must not add to it. */
+static void nap(struct run *r, bool is_busy, uint64_t woke_ns)
 {
     struct pollfd p[3] = { { .fd = r->signal_fd, .events = POLLIN },
                            { .fd = ks_warden_fd(r->warden), .events = POLLIN },
                            { .fd = ks_rank_wait_fd(r->rank), .events = POLLIN } };
     int ms = is_busy ? 0 : NAP_IDLE_MS;
     if (ks_rank_is_measuring(r->rank))
-        ms = ks_rank_nap_ms(r->rank, NAP_MEASURING_MS);
-    if (poll(p, 3, ms) > 0 && (p[1].revents & (POLLHUP | POLLERR)))
+        ms = ks_rank_nap_ms(r->rank, NAP_MEASURING_MS) - (int)((ks_now_ns() - woke_ns) / 1000000u);
+    if (poll(p, 3, ms > 0 ? ms : 0) > 0 && (p[1].revents & (POLLHUP | POLLERR)))
         ks_sleep_ns(NAP_IDLE_MS * 1000000ull); /* a dead warden must not make this loop spin */
 }
 
@@ -172,7 +174,7 @@ static int loop(struct run *r, struct ks_err *err)
         if (r->coord ? ks_coord_is_over(r->coord) && ks_net_is_flushed(r->net)
                      : ks_rank_is_over(r->rank) || ks_rank_is_abandoned(r->rank))
             return 0;
-        nap(r, any);
+        nap(r, any, now);
     }
 }
 

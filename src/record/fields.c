@@ -231,9 +231,12 @@ static const char *check_reals(const struct ks_def *d, const struct ks_field *f)
     if (d->rule == KS_ANY)
         return NULL;
     for (size_t i = 0; i < f->n; i += 8) {
-        struct ks_field one = { .bytes = f->bytes + i, .n = 8 };
-        double v = ks_field_f64(&one);
+        uint64_t bits = 0;
+        double v;
 
+        for (size_t k = 0; k < 8; k++) /* one load where the machine is little-endian */
+            bits |= (uint64_t)f->bytes[i + k] << (8 * k);
+        memcpy(&v, &bits, sizeof(v));
         if (!isfinite(v))
             return "is not finite";
         if (d->rule == KS_POSITIVE && v <= 0)
@@ -438,6 +441,31 @@ int ks_fields_decode(const struct ks_fields *t, const void *body, size_t n, void
     store_body(t, body, n, out);
     if (n_unknown)
         *n_unknown = unknown;
+    return 0;
+}
+
+int ks_fields_peek(const struct ks_fields *t, const struct ks_fields *part, const void *body,
+                   size_t n, void *out, struct ks_err *err)
+{
+    struct ks_cur cur = ks_cur(body, n);
+    struct ks_field f;
+    uint32_t unknown = 0;
+    uint16_t last = 0;
+    size_t k = 0;
+    bool bad = false;
+    int rc = check_body(t, body, n, &unknown, err);
+
+    if (rc < 0)
+        return rc;
+    ks_fields_init(part, out);
+    while (ks_body_next(&cur, &f, &bad)) {
+        k = f.tag < last ? 0 : k; /* another writer's order */
+        last = f.tag;
+        while (k < part->n && part->def[k].tag < f.tag)
+            k++;
+        if (k < part->n && part->def[k].tag == f.tag)
+            store_field(&part->def[k], &f, out);
+    }
     return 0;
 }
 

@@ -75,6 +75,10 @@ void ks_fields_encode(const struct ks_fields *t, const void *v, struct ks_buf *b
 /* KS_EFORMAT as ks_record_decode says; *out untouched on failure. n_unknown may be NULL. */
 int ks_fields_decode(const struct ks_fields *t, const void *body, size_t n, void *out,
                      uint32_t *n_unknown, struct ks_err *err);
+/* Checks everything as ks_fields_decode does, but stores only the members of `part`, whose tags and
+ * kinds are among those of t and stand in ascending order. */
+int ks_fields_peek(const struct ks_fields *t, const struct ks_fields *part, const void *body,
+                   size_t n, void *out, struct ks_err *err);
 /* The last field with this tag, for a payload that stands beside a struct. false when absent. */
 struct ks_field;
 bool ks_fields_find(const void *body, size_t n, uint16_t tag, struct ks_field *f_out);

@@ -103,6 +103,54 @@ int ks_record_decode(const void *body, size_t n, struct ks_record *r_out, uint32
     return ks_fields_decode(&record_fields, body, n, r_out, n_unknown, err);
 }
 
+/* In the order of the tags, which are those of record_defs. */
+#define F(tag, kind, member, ...) KS_DEF(struct ks_record_head, tag, kind, member, __VA_ARGS__)
+static const struct ks_def head_defs[] = {
+    F(1, UINT, cell.problem, ),   F(2, UINT, cell.instance, ),
+    F(3, UINT, cell.condition, ), F(4, UINT, attempt, .def = 1),
+    F(5, UINT, round, ),          F(6, UINT, role, ),
+    F(7, UINT, outcome, ),        F(9, UINT, flags, ),
+    F(23, UINT, rank, ),          F(24, UINT, device_id, ),
+    F(25, ID128, worker, ),       F(26, UINT, seq, ),
+    F(29, UINT, started_ns, ),    F(31, ID128, code_id, ),
+    F(44, UINT, wall_ns, ),       F(70, UINT, involuntary_switches, ),
+    F(71, UINT, cpu_ns, ),        F(72, UINT, span_ns, ),
+    F(73, REAL, canary_ratio, ),  F(82, UINT, n_denied, ),
+    F(86, UINT, n_printed, ),
+};
+#undef F
+static const struct ks_fields head_fields = KS_FIELDS(struct ks_record_head, "record", head_defs);
+
+int ks_record_peek(const void *body, size_t n, struct ks_record_head *out, struct ks_err *err)
+{
+    return ks_fields_peek(&record_fields, &head_fields, body, n, out, err);
+}
+
+void ks_record_head_of(const struct ks_record *r, struct ks_record_head *out)
+{
+    *out = (struct ks_record_head){
+        .cell = r->cell,
+        .attempt = r->attempt,
+        .round = r->round,
+        .role = r->role,
+        .outcome = r->outcome,
+        .flags = r->flags,
+        .rank = r->rank,
+        .device_id = r->device_id,
+        .worker = r->worker,
+        .seq = r->seq,
+        .started_ns = r->started_ns,
+        .code_id = r->code_id,
+        .wall_ns = r->wall_ns,
+        .involuntary_switches = r->involuntary_switches,
+        .cpu_ns = r->cpu_ns,
+        .span_ns = r->span_ns,
+        .canary_ratio = r->canary_ratio,
+        .n_denied = r->n_denied,
+        .n_printed = r->n_printed,
+    };
+}
+
 static int compare_u64(uint64_t a, uint64_t b)
 {
     return (a > b) - (a < b);

@@ -100,6 +100,25 @@ void ks_record_encode(const struct ks_record *r, struct ks_buf *body_out);
 int ks_record_decode(const void *body, size_t n, struct ks_record *r_out, uint32_t *n_unknown,
                      struct ks_err *err);
 
+/* What the ranks and rank 0 need of every record; it saves them the 14 KB. */
+struct ks_record_head {
+    struct ks_cell cell;
+    uint32_t attempt, round, role, outcome, flags;
+    uint32_t rank;
+    uint64_t device_id;
+    struct ks_id128 worker;
+    uint64_t seq, started_ns;
+    struct ks_id128 code_id;
+    uint64_t wall_ns;
+    uint64_t involuntary_switches, cpu_ns, span_ns;
+    double canary_ratio;
+    uint32_t n_denied;
+    uint64_t n_printed;
+};
+/* As ks_record_decode, with the same checks of the whole body. */
+int ks_record_peek(const void *body, size_t n, struct ks_record_head *out, struct ks_err *err);
+void ks_record_head_of(const struct ks_record *r, struct ks_record_head *out);
+
 #define KS_FENCES_MAX 16u
 struct ks_fence { /* an older segment counts only up to n_bytes, see journal.h */
     uint32_t segment;

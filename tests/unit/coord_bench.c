@@ -77,7 +77,7 @@ static void check_lease(struct sim *m, uint32_t to, const struct ks_msg_lease *l
         const struct ks_ledger_cell *known = ks_ledger_find(m->ledger, &c);
         assert_non_null(known); /* it was announced */
         assert_int_equal(known->max_started, l->cells[k].attempt);
-        assert_false(ks_ledger_has(m->ledger, &c, l->cells[k].attempt, 0));
+        assert_false(ks_ledger_has(m->ledger, known, l->cells[k].attempt, 0));
         for (uint32_t i = 0; i < m->plan.n_ranks; i++)
             assert_false(holds(m, i, l->i_problem, l->cells[k].i_instance));
     }

@@ -343,6 +343,57 @@ static void cut_bodies_are_safe(void **state)
 
 /* ---- outcomes, flags, the final attempt ---- */
 
+/* The same bytes, whatever order they stand in and however they are damaged. */
+static void assert_peek_agrees(const uint8_t *body, size_t n, struct ks_record *scratch)
+{
+    struct ks_record_head peeked = { .seq = 77 }, whole = { .seq = 77 };
+    int rc = ks_record_decode(body, n, scratch, NULL, NULL);
+
+    assert_int_equal(ks_record_peek(body, n, &peeked, NULL), rc);
+    if (rc < 0) {
+        assert_int_equal(peeked.seq, 77);
+        return;
+    }
+    ks_record_head_of(scratch, &whole);
+    assert_memory_equal(&peeked, &whole, sizeof(whole));
+}
+
+static void a_peek_sees_what_decoding_does(void **state)
+{
+    struct ks_record *r = new_record(), *scratch = new_record();
+    struct ks_buf b, back;
+    struct ks_field f;
+    struct ks_cur cur;
+    bool bad = false;
+
+    (void)state;
+    fill_record(r);
+    ks_buf_init(&b);
+    ks_buf_init(&back);
+    ks_record_encode(r, &b);
+    assert_peek_agrees(b.data, b.len, scratch);
+    for (size_t k = 0; k < b.len; k += 3) {
+        b.data[k] ^= 0x41;
+        assert_peek_agrees(b.data, b.len, scratch);
+        b.data[k] ^= 0x41;
+    }
+    for (cur = ks_cur(b.data, b.len); ks_body_next(&cur, &f, &bad);) { /* the other way round */
+        struct ks_buf more;
+
+        ks_buf_init(&more);
+        ks_tag_bytes(&more, f.tag, f.bytes, f.n);
+        ks_buf_put(&more, back.data, back.len);
+        ks_buf_release(&back);
+        back = more;
+    }
+    assert_peek_agrees(back.data, back.len, scratch);
+    assert_peek_agrees(b.data, b.len / 2, scratch);
+    ks_buf_release(&b);
+    ks_buf_release(&back);
+    free(r);
+    free(scratch);
+}
+
 static void outcome_texts_go_both_ways(void **state)
 {
     static const uint32_t abnormal[] = { KS_O_CRASHED,       KS_O_EXITED,      KS_O_TIMEOUT,
@@ -462,6 +513,7 @@ int main(void)
         cmocka_unit_test(a_tag_that_stands_twice_replaces_all_of_the_first),
         cmocka_unit_test(unknown_tags_are_counted_and_skipped),
         cmocka_unit_test(cut_bodies_are_safe),
+        cmocka_unit_test(a_peek_sees_what_decoding_does),
         cmocka_unit_test(outcome_texts_go_both_ways),
         cmocka_unit_test(small_texts),
         cmocka_unit_test(cells_have_a_total_order),
