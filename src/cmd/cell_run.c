@@ -102,20 +102,22 @@ static int run_leased(struct ks_cell_view *v, struct ks_build *b, struct ks_ward
                                  .worker_path = worker,
                                  .emit = on_emit,
                                  .ctx = t };
-    enum ks_seat seat = KS_SEAT_NONE;
+    struct ks_rank_seat seat;
     struct ks_msg_lease lease = { .lease = 1, .i_problem = v->i_problem, .is_alone = 1, .n = 1 };
     lease.cells[0].i_instance = v->i_instance;
     lease.cells[0].attempt = 1;
     bool is_sim = b == NULL;
     int rc = ks_agent_find_worker(worker, sizeof(worker), err);
-    if (rc == 0 && !is_sim)
-        rc = ks_topo_seat(0, 1, true, true, &seat, &c.cores, err);
+    if (rc == 0)
+        rc = ks_seat_alone(&v->grid.job, warden, &seat, err);
     if (rc < 0)
         return rc;
-    c.is_pinned = !is_sim;
+    c.is_pinned = seat.is_pinned;
+    c.cores = seat.bind.cores;
+    c.memory_nodes = seat.bind.nodes;
+    c.visible = seat.visible;
     c.noise = (struct ks_noise_limits){ .switches_per_s = 1e9, .stolen = 1, .canary = 1e9 };
-    ks_provenance_device(ks_job_backends[v->grid.job.device.backend], v->grid.job.device.arch_text,
-                         0, 0, &c.cores, c.is_pinned, &device);
+    ks_provenance_device(&v->grid.job, 0, 0, &seat, &device);
     c.device_id = device.device_id;
     snprintf(c.device, sizeof(c.device), "%s", is_sim ? v->grid.job.device.arch_text : "");
     rc = ks_agent_create(&c, &a, err);

@@ -2,6 +2,7 @@
 #include "base/file.h"
 #include "build/build.h"
 #include "cmd/cmd_util.h"
+#include "cmd/plan_binding.h"
 #include "grid/grid.h"
 #include "mpi/alias.h"
 #include "topo/topo.h"
@@ -13,7 +14,8 @@
 
 struct config {
     uint32_t devices;
-    bool is_list, trust_cache;
+    bool is_list, trust_cache, show_binding, oversubscribe, json;
+    unsigned host_domain;
     const char *cache_dir;
 };
 #define AT(member) offsetof(struct config, member)
@@ -43,6 +45,29 @@ static const struct ks_opt opts[] = {
       .offset = AT(trust_cache),
       .def = "no",
       .help = "use a build cache that others own or may write" },
+    { .name = "show-binding",
+      .type = KS_OPT_BOOL,
+      .offset = AT(show_binding),
+      .def = "no",
+      .help =
+          "only the map of ranks to devices, cores and memory; under mpirun or srun as the run" },
+    { .name = "oversubscribe",
+      .type = KS_OPT_BOOL,
+      .offset = AT(oversubscribe),
+      .def = "no",
+      .help = "with --show-binding: as of ksweep run" },
+    { .name = "host-domain",
+      .type = KS_OPT_ENUM,
+      .offset = AT(host_domain),
+      .def = "core",
+      .choices = ks_host_domains,
+      .arg = "DOMAIN",
+      .help = "with --show-binding: as of ksweep run" },
+    { .name = "json",
+      .type = KS_OPT_BOOL,
+      .offset = AT(json),
+      .def = "no",
+      .help = "with --show-binding: print JSON" },
     KS_OPT_END
 };
 #undef AT
@@ -244,6 +269,12 @@ static int plan(struct ks_cmd_ctx *ctx, int argc, char **argv)
         rc = ks_grid_load(operands[0], &g, &ctx->err);
     if (rc < 0)
         return rc;
+    if (c.show_binding) {
+        struct ks_seat_options o = { (enum ks_host_domain)c.host_domain, c.oversubscribe };
+        rc = ks_plan_binding(&g.job, &o, c.json, ctx->warden, &ctx->err);
+        ks_grid_release(&g);
+        return rc;
+    }
     read_codes(&g, &c, ctx->warden, &k);
     print_plan(&g, &k, c.devices ? c.devices : default_devices(&ctx->err), c.is_list);
     ks_aliases_release(&k.aliases);
@@ -254,7 +285,7 @@ static int plan(struct ks_cmd_ctx *ctx, int argc, char **argv)
 const struct ks_command ks_cmd_plan = {
     .name = "plan",
     .summary = "What a job would do and how long it may take; touches nothing.",
-    .usage = "plan JOB [--devices N] [--list] [--cache DIR]",
+    .usage = "plan JOB [--devices N] [--list] [--cache DIR] [--show-binding [--json]]",
     .opts = opts,
     .run = plan,
     .needs_warden = true,

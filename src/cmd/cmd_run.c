@@ -7,6 +7,7 @@
 #include "mpi/run.h"
 #include "spawn/warden.h"
 #include "store/store.h"
+#include "topo/bind.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -56,7 +57,16 @@ static const struct ks_opt opts[] = {
       .type = KS_OPT_BOOL,
       .offset = AT(oversubscribe),
       .def = "no",
-      .help = "let ranks without a core set of their own measure; flags every row" },
+      .help = "let ranks without a device or core of their own share one; flags their rows" },
+    { .name = "host-domain",
+      .type = KS_OPT_ENUM,
+      .offset = AT(host_domain),
+      .def = "core",
+      .choices = ks_host_domains,
+      .arg = "DOMAIN",
+      .help =
+          "host backend: one rank measures on every core, on every last-level cache (l3), or on "
+          "every socket" },
     { .name = "take-over",
       .type = KS_OPT_BOOL,
       .offset = AT(take_over),

@@ -18,7 +18,8 @@
 #include "record/request.h"
 #include "record/stats.h"
 #include "spawn/warden.h"
-#include "topo/topo.h"
+#include "topo/bind.h"
+#include "topo/visible.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -40,6 +41,9 @@ struct ks_agent_config {
     bool is_oversubscribed; /* flags every row */
     bool is_pinned;
     struct ks_core_set cores; /* when is_pinned */
+    uint64_t memory_nodes;    /* the worker's memory comes from these only; 0 = from anywhere */
+    struct ks_visible_env visible; /* added to the worker's environment */
+    char unique[64];               /* the device the worker must get; "" any */
     uint64_t device_id;
     char device[64]; /* locator for the worker's backend */
     struct ks_noise_limits noise;

@@ -125,7 +125,7 @@ struct ks_agent {
     int reference_fd; /* memfd of reference_problem, -1 none */
     uint32_t reference_problem;
     struct acks acks;
-    bool is_draining, is_broken;
+    bool is_draining, is_broken, said_memory;
     bool is_killed;    /* the worker, by a drain */
     uint32_t drain_at; /* records of the session after which a drain kills the worker */
     char why[200];

@@ -159,17 +159,21 @@ static int spawn(struct ks_agent *a, const int request[2], const int record[2], 
 {
     const struct ks_job *job = &a->c.grid->job;
     struct worker *w = &a->worker;
-    const char *argv[] = { a->c.worker_path, NULL };
+    const char *argv[] = { a->c.worker_path, NULL }, *env[KS_VISIBLE_N + 1] = { NULL };
     uint64_t cap = (uint64_t)job->isolate.memory_mib << 20;
     struct ks_spawn what = {
         .argv = argv,
+        .env = env,
         .fds = { request[0], record[1], w->status_fd, a->reference_fd },
         .status_fd = w->status_fd,
         .memory_bytes = caps_address_space ? cap : 0,
         .rss_bytes = caps_address_space ? 0 : cap,
         .n_processes = task_limit(),
         .is_pinned = a->c.is_pinned,
+        .memory_nodes = a->c.memory_nodes,
     };
+    for (uint32_t i = 0; i < a->c.visible.n; i++)
+        env[i] = a->c.visible.text[i];
     if (a->c.is_pinned) {
         CPU_ZERO(&what.cpus);
         CPU_SET(a->c.cores.cpu, &what.cpus);
@@ -372,6 +376,27 @@ static int take_record(struct ks_agent *a, const struct ks_frame *f, struct ks_e
                                              : ks_recover_record(a, &w, r, err);
 }
 
+/* What the worker got must be what this rank was given: two ranks on one device would time each
+ * other. */
+static int take_ready(struct ks_agent *a, const struct ks_frame *f, struct ks_err *err)
+{
+    struct ks_ready ready;
+    if (ks_ready_decode(f->body, f->n, &ready, NULL) < 0) {
+        a->worker.is_lying = true;
+        return 0;
+    }
+    if (a->c.unique[0] && strcmp(ready.device, a->c.unique) != 0) {
+        ks_agent_break(a, "the worker got device %.60s instead of %.60s", ready.device,
+                       a->c.unique);
+        return ks_warden_kill(a->c.warden, a->worker.child, err);
+    }
+    if (ready.memory_nodes == a->c.memory_nodes || a->said_memory)
+        return 0;
+    a->said_memory = true;
+    return ks_agent_emit_event(a, KS_EV_INFO, err,
+                               "the worker's memory is not bound to the nearest NUMA nodes");
+}
+
 /* The pipe belongs to the worker alone: one byte that is not its own and nothing after it counts.
  */
 static int take_frames(struct ks_agent *a, struct ks_err *err)
@@ -381,8 +406,12 @@ static int take_frames(struct ks_agent *a, struct ks_err *err)
     while (!w->is_lying && !w->is_retired && ks_frame_next(&w->in, &f) == 1) {
         if (w->in.n_damaged_places)
             break;
-        if (f.type == KS_F_READY)
+        if (f.type == KS_F_READY) {
+            int rc = take_ready(a, &f, err);
+            if (rc < 0)
+                return rc;
             continue;
+        }
         if (f.type != KS_F_DONE) {
             w->is_lying = true;
             break;

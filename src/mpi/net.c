@@ -8,7 +8,6 @@
 #include <assert.h>
 #include <mpi.h>
 #include <pthread.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,8 +33,8 @@ struct peer {
 
 struct ks_net {
     uint32_t rank, size, local_rank, n_local;
-    bool is_mpi, has_coordinator; /* rank 0 is on this host */
-    cpu_set_t *masks;             /* [n_local] inherited affinities */
+    bool is_mpi;
+    struct ks_bind_card *cards; /* [n_local] */
     char text[256];
     uint32_t n_peers; /* rank 0: size; others: 1 (rank 0) */
     uint32_t i_next;  /* where ks_net_next continues, so that no rank starves */
@@ -48,32 +47,21 @@ bool ks_net_is_launched(void)
     return getenv("OMPI_COMM_WORLD_SIZE") || getenv("PMIX_RANK");
 }
 
-/* What the ranks of one host must know of each other to share its cores. */
-struct card {
-    cpu_set_t mask;
-    int rank;
-};
-
-static int exchange_cards(struct ks_net *n, MPI_Comm host, int rank, int n_local,
+static int exchange_cards(struct ks_net *n, MPI_Comm host, const struct ks_bind_card *card,
                           struct ks_err *err)
 {
-    struct card mine = { .rank = rank };
-    struct card *all = calloc((size_t)n_local, sizeof(*all));
-    n->masks = calloc((size_t)n_local, sizeof(*n->masks));
-    sched_getaffinity(0, sizeof(mine.mask), &mine.mask);
-    if (!all || !n->masks) {
-        free(all);
+    struct ks_bind_card *mine = malloc(sizeof(*mine));
+    n->cards = calloc(n->n_local, sizeof(*n->cards));
+    if (!mine || !n->cards) {
+        free(mine);
         return ks_fail(err, KS_ENOMEM, "net: out of memory");
     }
+    *mine = *card;
+    mine->rank = n->rank;
+    n->cards[0] = *mine;
     if (n->is_mpi)
-        MPI_Allgather(&mine, sizeof(mine), MPI_BYTE, all, sizeof(mine), MPI_BYTE, host);
-    else
-        all[0] = mine;
-    for (int i = 0; i < n_local; i++) {
-        n->masks[i] = all[i].mask;
-        n->has_coordinator |= all[i].rank == 0;
-    }
-    free(all);
+        MPI_Allgather(mine, sizeof(*mine), MPI_BYTE, n->cards, sizeof(*mine), MPI_BYTE, host);
+    free(mine);
     return 0;
 }
 
@@ -86,7 +74,8 @@ static void give_up(int signo)
     _exit(ks_code_exit(KS_ETIMEOUT));
 }
 
-static int start_mpi(struct ks_net *n, uint32_t start_ms, struct ks_err *err)
+static int start_mpi(struct ks_net *n, uint32_t start_ms, const struct ks_bind_card *card,
+                     struct ks_err *err)
 {
     signal(SIGALRM, give_up);
     alarm((start_ms + 999) / 1000);
@@ -105,14 +94,12 @@ static int start_mpi(struct ks_net *n, uint32_t start_ms, struct ks_err *err)
     MPI_Comm_rank(host, &local);
     MPI_Comm_size(host, &n_local);
     n->is_mpi = true;
-    int rc = exchange_cards(n, host, rank, n_local, err);
-    MPI_Comm_free(&host);
-    alarm(0);
-    signal(SIGALRM, SIG_DFL);
     n->rank = (uint32_t)rank;
     n->size = (uint32_t)size;
     n->local_rank = (uint32_t)local;
     n->n_local = (uint32_t)n_local;
+    int rc = exchange_cards(n, host, card, err);
+    MPI_Comm_free(&host);
     char version[MPI_MAX_LIBRARY_VERSION_STRING];
     MPI_Get_library_version(version, &len);
     version[strcspn(version, ",")] = '\0';
@@ -121,15 +108,16 @@ static int start_mpi(struct ks_net *n, uint32_t start_ms, struct ks_err *err)
     return rc;
 }
 
-int ks_net_open(uint32_t start_ms, struct ks_net **net_out, struct ks_err *err)
+int ks_net_open(uint32_t start_ms, const struct ks_bind_card *card, struct ks_net **net_out,
+                struct ks_err *err)
 {
     struct ks_net *n = calloc(1, sizeof(*n));
     if (!n)
         return ks_fail(err, KS_ENOMEM, "net: out of memory");
     n->size = n->n_local = 1;
     snprintf(n->text, sizeof(n->text), "none (one process)");
-    int rc = ks_net_is_launched() ? start_mpi(n, start_ms, err)
-                                  : exchange_cards(n, MPI_COMM_NULL, 0, 1, err);
+    int rc = ks_net_is_launched() ? start_mpi(n, start_ms, card, err)
+                                  : exchange_cards(n, MPI_COMM_NULL, card, err);
     if (rc < 0) {
         ks_net_close(n, false, 0);
         return rc;
@@ -156,6 +144,35 @@ int ks_net_open(uint32_t start_ms, struct ks_net **net_out, struct ks_err *err)
     return 0;
 }
 
+int ks_net_agree(struct ks_net *n, int rc, struct ks_err *err)
+{
+    int mine[2] = { rc < 0 ? 0 : 1, (int)n->rank }, first[2];
+    struct {
+        int code;
+        char text[sizeof(err->text)];
+    } why = { .code = rc };
+    if (!n->is_mpi)
+        return rc;
+    MPI_Allreduce(mine, first, 1, MPI_2INT, MPI_MINLOC, MPI_COMM_WORLD);
+    if (first[0] == 0) {
+        if (rc < 0)
+            memcpy(why.text, err->text, sizeof(why.text));
+        MPI_Bcast(&why, sizeof(why), MPI_BYTE, first[1], MPI_COMM_WORLD);
+        rc = ks_fail(err, why.code, "%s", why.text);
+    }
+    alarm(0);
+    signal(SIGALRM, SIG_DFL);
+    return rc;
+}
+
+void ks_net_gather(struct ks_net *n, const void *mine, size_t bytes, void *all_out)
+{
+    if (n->is_mpi)
+        MPI_Gather(mine, (int)bytes, MPI_BYTE, all_out, (int)bytes, MPI_BYTE, 0, MPI_COMM_WORLD);
+    else
+        memcpy(all_out, mine, bytes);
+}
+
 uint32_t ks_net_rank(const struct ks_net *n)
 {
     return n->rank;
@@ -172,14 +189,9 @@ uint32_t ks_net_n_local(const struct ks_net *n)
 {
     return n->n_local;
 }
-const cpu_set_t *ks_net_masks(const struct ks_net *n)
+const struct ks_bind_card *ks_net_cards(const struct ks_net *n)
 {
-    return n->masks;
-}
-
-bool ks_net_has_coordinator(const struct ks_net *n)
-{
-    return n->has_coordinator;
+    return n->cards;
 }
 
 const char *ks_net_text(const struct ks_net *n)
@@ -365,7 +377,7 @@ bool ks_net_close(struct ks_net *n, bool is_clean, uint32_t end_ms)
             free(n->peers[i].slots);
     }
     free(n->peers);
-    free(n->masks);
+    free(n->cards);
     free(n);
     return is_clean;
 }

@@ -10,8 +10,8 @@
 
 #include "base/err.h"
 #include "record/frame.h"
+#include "topo/bind.h"
 
-#include <sched.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -28,15 +28,22 @@ struct ks_net;
 /* MPI_Init only under a launcher (OMPI_COMM_WORLD_SIZE or PMIX_RANK is set), with pml=ob1 and
  * btl=self,vader,tcp unless the user chose otherwise; else one rank without MPI. A rank that dies
  * while MPI starts holds the others there for ever, and nothing can call them back: whoever has not
- * started after start_ms ends its process: exit 3. */
+ * started and agreed after start_ms ends its process: exit 3.
+ * The ranks of a host exchange their cards; the rank in it is filled in here. */
 bool ks_net_is_launched(void);
-int ks_net_open(uint32_t start_ms, struct ks_net **net_out, struct ks_err *err);
+int ks_net_open(uint32_t start_ms, const struct ks_bind_card *card, struct ks_net **net_out,
+                struct ks_err *err);
+/* The end of the start-up, once, on every rank: rc of what this rank did so far. Where one failed,
+ * all return the code and the text of the lowest one that did. */
+int ks_net_agree(struct ks_net *n, int rc, struct ks_err *err);
+/* Before ks_net_agree(), on every rank: [bytes] of each, in the order of ranks, into all_out of
+ * rank 0. */
+void ks_net_gather(struct ks_net *n, const void *mine, size_t bytes, void *all_out);
 uint32_t ks_net_rank(const struct ks_net *n);
 uint32_t ks_net_size(const struct ks_net *n);
 uint32_t ks_net_local_rank(const struct ks_net *n); /* among the ranks of this host */
 uint32_t ks_net_n_local(const struct ks_net *n);
-const cpu_set_t *ks_net_masks(const struct ks_net *n); /* [n_local] affinities at start, borrowed */
-bool ks_net_has_coordinator(const struct ks_net *n);   /* rank 0 is on this host */
+const struct ks_bind_card *ks_net_cards(const struct ks_net *n); /* [n_local], borrowed */
 const char *ks_net_text(const struct ks_net *n); /* library version and transport, for people */
 
 /* Queue one frame. Rank 0 may send to any rank, the others only to 0. Frames to a forgotten rank

@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/hash.h"
+#include "topo/topo.h"
 
 #include <sched.h>
 #include <stdio.h>
@@ -71,29 +72,55 @@ void ks_provenance_host(const struct ks_net *net, const char *compiler, struct k
     ks_buf_printf(text, "ksweep=%s\nrevision=%s\nstarted=%s\n", KS_VERSION, KS_REVISION, now);
 }
 
-void ks_provenance_device(const char *backend, const char *arch, uint32_t rank, uint32_t local_rank,
-                          const struct ks_core_set *set, bool is_pinned, struct ks_device_rec *out)
+/* For people, and what the id is made of: nothing in here may change from run to run. */
+static void name_device(const struct ks_rank_seat *seat, struct ks_device_rec *out)
 {
     char machine[64] = "unknown-machine";
+    first_line("/etc/machine-id", machine, sizeof(machine));
+    if (seat->device.unique[0])
+        snprintf(out->text, sizeof(out->text), "%s %s", out->host, seat->device.unique);
+    else if (seat->is_pinned)
+        snprintf(out->text, sizeof(out->text), "%s %s cpu %u", out->host, machine,
+                 seat->bind.cores.cpu);
+    else
+        snprintf(out->text, sizeof(out->text), "%s %s rank %u", out->host, machine, out->rank);
+    out->device_id = ks_id64(out->text, strlen(out->text));
+}
+
+static void name_class(const struct ks_rank_seat *seat, struct ks_device_rec *out)
+{
+    char text[256];
+    snprintf(text, sizeof(text), "%s|%s|%s", out->backend, out->arch, out->model);
+    if (!seat->device.unique[0] && seat->domain != KS_DOMAIN_CORE) {
+        size_t n = strlen(text);
+        snprintf(text + n, sizeof(text) - n, "|%s", ks_host_domains[seat->domain]);
+    }
+    out->device_class = ks_id64(text, strlen(text));
+}
+
+void ks_provenance_device(const struct ks_job *job, uint32_t rank, uint32_t local_rank,
+                          const struct ks_rank_seat *seat, struct ks_device_rec *out)
+{
+    struct ks_topo_host host;
     *out = (struct ks_device_rec){
         .rank = rank, .local_rank = local_rank, .idle_switches_per_s = -1, .idle_stolen = -1
     };
     gethostname(out->host, sizeof(out->host) - 1);
-    first_line("/etc/machine-id", machine, sizeof(machine));
     first_line("/proc/sys/kernel/random/boot_id", out->boot_id, sizeof(out->boot_id));
-    snprintf(out->backend, sizeof(out->backend), "%s", backend);
-    snprintf(out->arch, sizeof(out->arch), "%s", arch);
-    if (is_pinned)
-        snprintf(out->core_set, sizeof(out->core_set), "%s", set->text);
-    snprintf(out->text, sizeof(out->text), "%s %s %s%u", out->host, machine,
-             is_pinned ? "cpu " : "rank ", is_pinned ? set->cpu : rank);
-    out->device_id = ks_id64(out->text, strlen(out->text));
-    struct ks_topo_host host;
+    snprintf(out->backend, sizeof(out->backend), "%s", ks_job_backends[job->device.backend]);
+    snprintf(out->arch, sizeof(out->arch), "%s", job->device.arch_text);
+    if (seat->is_pinned) {
+        snprintf(out->core_set, sizeof(out->core_set), "%s", seat->bind.cores.text);
+        snprintf(out->numa, sizeof(out->numa), "%s", seat->bind.numa);
+        out->n_neighbours = seat->bind.n_neighbours;
+    }
+    if (seat->is_pinned && !seat->device.unique[0])
+        snprintf(out->host_domain, sizeof(out->host_domain), "%s", ks_host_domains[seat->domain]);
+    snprintf(out->pci, sizeof(out->pci), "%s", seat->device.pci);
     if (ks_topo_read(&host, NULL) == 0)
         snprintf(out->model, sizeof(out->model), "%s", host.cpu_model);
-    char class_text[256];
-    snprintf(class_text, sizeof(class_text), "%s|%s|%s", backend, arch, out->model);
-    out->device_class = ks_id64(class_text, strlen(class_text));
+    name_device(seat, out);
+    name_class(seat, out);
 }
 
 static void spin_once(double *switches_per_s_out, double *stolen_out)

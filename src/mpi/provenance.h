@@ -6,8 +6,8 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "mpi/net.h"
+#include "mpi/seat.h"
 #include "record/record.h"
-#include "topo/topo.h"
 
 #include <stdint.h>
 
@@ -15,10 +15,11 @@
  * versions, revision, start time. What cannot be read is left out, never guessed. */
 void ks_provenance_host(const struct ks_net *net, const char *compiler, struct ks_buf *text_out);
 
-/* Identity of a rank's device on the host backend: machine-id + core set. is_pinned false: no core
- * set (sim, or unpinned): machine-id + rank. */
-void ks_provenance_device(const char *backend, const char *arch, uint32_t rank, uint32_t local_rank,
-                          const struct ks_core_set *set, bool is_pinned, struct ks_device_rec *out);
+/* Identity of what a rank measures on: host name + the device's unique name; without one machine-id
+ * + core set; without that, too (sim), machine-id + rank. Ranks that measure on less than every
+ * core are another class of device: their caches are shared by fewer. */
+void ks_provenance_device(const struct ks_job *job, uint32_t rank, uint32_t local_rank,
+                          const struct ks_rank_seat *seat, struct ks_device_rec *out);
 
 /* The host's idle baseline on one CPU: spin pinned to it a few times; the lowest involuntary
  * switches a second and stolen share of the time seen. Restores the affinity. */

@@ -41,24 +41,18 @@ static int emit(void *ctx, uint16_t type, const void *body, size_t n, struct ks_
     return ks_net_send(r->c.net, 0, type, body, n, err);
 }
 
-static int take_seat(struct ks_rank *r, struct ks_err *err)
+static bool measures(const struct ks_rank *r)
 {
-    const struct ks_net *n = r->c.net;
-    if (r->is_sim) { /* virtual devices are without limit */
-        r->seat = KS_SEAT_MEASURE;
-        return 0;
-    }
-    return ks_topo_seat_among(ks_net_local_rank(n), ks_net_n_local(n), ks_net_masks(n),
-                              ks_net_has_coordinator(n), r->c.oversubscribe, &r->seat, &r->cores,
-                              err);
+    return r->c.seat->bind.seat != KS_SEAT_NONE;
 }
 
 static int open_agent(struct ks_rank *r, struct ks_err *err)
 {
     const struct ks_job *job = &r->c.grid->job;
     struct ks_device_rec *d = &r->device;
-    if (!r->is_sim && r->seat != KS_SEAT_NONE)
-        ks_provenance_idle(r->cores.cpu, &d->idle_switches_per_s, &d->idle_stolen);
+    const struct ks_rank_seat *seat = r->c.seat;
+    if (seat->is_pinned)
+        ks_provenance_idle(seat->bind.cores.cpu, &d->idle_switches_per_s, &d->idle_stolen);
     /* a host that was busy while its baseline was taken must not excuse noise beyond the limits */
     struct ks_agent_config ac = {
         .grid = r->c.grid,
@@ -66,9 +60,11 @@ static int open_agent(struct ks_rank *r, struct ks_err *err)
         .warden = r->c.warden,
         .worker_path = r->worker_path,
         .rank = r->rank,
-        .is_oversubscribed = r->seat == KS_SEAT_SHARED,
-        .is_pinned = !r->is_sim,
-        .cores = r->cores,
+        .is_oversubscribed = seat->bind.seat == KS_SEAT_SHARED,
+        .is_pinned = seat->is_pinned,
+        .cores = seat->bind.cores,
+        .memory_nodes = seat->bind.nodes,
+        .visible = seat->visible,
         .device_id = d->device_id,
         .noise = { .switches_per_s = job->contention.switches_per_s,
                    .stolen = job->contention.stolen,
@@ -79,6 +75,7 @@ static int open_agent(struct ks_rank *r, struct ks_err *err)
         .emit = emit,
         .ctx = r,
     };
+    memcpy(ac.unique, seat->device.unique, sizeof(ac.unique));
     if (r->is_sim)
         snprintf(ac.device, sizeof(ac.device), "%s", job->device.arch_text);
     return ks_agent_create(&ac, &r->agent, err);
@@ -91,7 +88,7 @@ static int greet(struct ks_rank *r, struct ks_err *err)
         .rank = r->rank,
         .local_rank = ks_net_local_rank(n),
         .n_local = ks_net_n_local(n),
-        .measures = r->seat != KS_SEAT_NONE,
+        .measures = measures(r),
         .n_missing = r->build ? ks_build_n_missing(r->build) : 0,
         .grid_digest = r->c.grid->digest,
         .pid = (int32_t)getpid(),
@@ -112,7 +109,7 @@ static int greet(struct ks_rank *r, struct ks_err *err)
         ks_name_rec_encode(&h, &r->body);
         rc = ks_rank_send_body(r, KS_F_HOST, err);
     }
-    if (rc == 0 && r->seat != KS_SEAT_NONE) {
+    if (rc == 0 && measures(r)) {
         ks_buf_clear(&r->body);
         ks_device_rec_encode(&r->device, &r->body);
         rc = ks_rank_send_body(r, KS_F_DEVICE, err);
@@ -140,13 +137,10 @@ int ks_rank_create(const struct ks_rank_config *c, struct ks_rank **r_out, struc
     if (rc == 0)
         rc = ks_agent_find_worker(r->worker_path, sizeof(r->worker_path), err);
     if (rc == 0)
-        rc = take_seat(r, err);
-    if (rc == 0)
-        ks_provenance_device(ks_job_backends[job->device.backend], job->device.arch_text, r->rank,
-                             ks_net_local_rank(c->net), &r->cores, !r->is_sim, &r->device);
+        ks_provenance_device(job, r->rank, ks_net_local_rank(c->net), c->seat, &r->device);
     if (rc == 0)
         rc = ks_rank_open_build(r, err);
-    if (rc == 0 && r->seat != KS_SEAT_NONE)
+    if (rc == 0 && measures(r))
         rc = open_agent(r, err);
     if (rc == 0)
         rc = greet(r, err);
@@ -173,21 +167,6 @@ struct ks_build *ks_rank_build(struct ks_rank *r)
     return r->build;
 }
 
-/* The rank itself and its warden stay away from the cores that measure, where there are others. */
-static void settle_down(struct ks_rank *r)
-{
-    cpu_set_t spare;
-    if (r->is_settled || r->is_sim)
-        return;
-    r->is_settled = true;
-    if (ks_topo_spare(ks_net_n_local(r->c.net), ks_net_has_coordinator(r->c.net), &spare, NULL) < 0)
-        return;
-    if (r->seat != KS_SEAT_NONE && CPU_ISSET(r->cores.cpu, &spare)) /* none is left: only its own */
-        spare = r->cores.cpus;
-    (void)sched_setaffinity(0, sizeof(spare), &spare);
-    (void)sched_setaffinity(ks_warden_pid(r->c.warden), sizeof(spare), &spare);
-}
-
 static int take_lease(struct ks_rank *r, const struct ks_frame *f, struct ks_err *err)
 {
     struct ks_msg_lease m;
@@ -196,7 +175,9 @@ static int take_lease(struct ks_rank *r, const struct ks_frame *f, struct ks_err
     int rc = ks_msg_lease_get(f->body, f->n, &m, err);
     if (rc == 0 && !r->agent)
         rc = ks_fail(err, KS_EPROTO, "rank %u has no seat but got a lease", r->rank);
-    settle_down(r);
+    if (!r->is_settled)
+        ks_seat_settle(r->c.seat, r->c.warden);
+    r->is_settled = true;
     return rc < 0 ? rc : ks_agent_lease(r->agent, &m, err);
 }
 

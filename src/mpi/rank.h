@@ -8,6 +8,7 @@
 #include "build/build.h"
 #include "grid/grid.h"
 #include "mpi/net.h"
+#include "mpi/seat.h"
 #include "spawn/warden.h"
 
 #include <stdbool.h>
@@ -20,12 +21,13 @@ struct ks_rank_config {
     struct ks_net *net;
     struct ks_warden *warden;
     const struct ks_log *log;
-    bool oversubscribe, trust_cache;
+    const struct ks_rank_seat *seat;
+    bool trust_cache;
     const char *cache_dir;
     uint64_t lost_after_ns;
 };
 
-/* Takes a seat, reads the cache, greets rank 0 and starts building. KS_ENODEVICE: no core set. */
+/* Reads the cache, greets rank 0 and starts building. */
 int ks_rank_create(const struct ks_rank_config *c, struct ks_rank **r_out, struct ks_err *err);
 void ks_rank_destroy(struct ks_rank *r);           /* NULL is fine */
 struct ks_build *ks_rank_build(struct ks_rank *r); /* NULL for the sim device; borrowed */

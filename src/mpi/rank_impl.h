@@ -7,12 +7,9 @@
 #include "base/buf.h"
 #include "mpi/agent.h"
 #include "mpi/rank.h"
-#include "topo/topo.h"
 
 struct ks_rank {
     struct ks_rank_config c;
-    enum ks_seat seat;
-    struct ks_core_set cores;
     struct ks_device_rec device;
     struct ks_build *build; /* NULL for sim */
     struct ks_agent *agent; /* NULL without a seat */

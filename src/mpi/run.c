@@ -6,6 +6,7 @@
 #include "mpi/directory.h"
 #include "mpi/net.h"
 #include "mpi/rank.h"
+#include "mpi/seat.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -31,6 +32,8 @@ struct run {
     struct ks_directory *dir; /* rank 0 */
     struct ks_coord *coord;   /* rank 0 */
     struct ks_rank *rank;
+    struct ks_rank_seat seat;
+    bool is_refused; /* by all ranks: nobody waits for anybody */
     int signal_fd;
     uint32_t n_signals;
     bool by_signal;
@@ -244,22 +247,50 @@ static void send_away(struct run *r)
     }
 }
 
+static void name_unused(const struct run *r)
+{
+    if (r->seat.map.n_unused && ks_net_local_rank(r->net) == 0)
+        ks_logf(r->log, KS_WARN, "%u devices without a rank: %s", r->seat.map.n_unused,
+                r->seat.map.unused);
+}
+
+/* MPI starts, and every rank has a seat or all of them leave. */
+static int meet(struct run *r, struct ks_err *err)
+{
+    struct ks_seat_options o = { .domain = (enum ks_host_domain)r->o->host_domain,
+                                 .oversubscribe = r->o->oversubscribe };
+    struct ks_bind_card card;
+    int rc = ks_seat_card(&r->grid.job, r->warden, &card, err);
+    if (rc == 0)
+        rc = ks_net_open(START_LOSSES * r->o->lost_after_ms, &card, &r->net, err);
+    if (rc < 0)
+        return rc;
+    r->log->rank = (int)ks_net_rank(r->net);
+    rc = ks_seat_take(&r->grid.job, r->net, &o, &r->seat, err);
+    if (rc == 0)
+        rc = ks_seat_check(&r->seat, err);
+    rc = ks_net_agree(r->net, rc, err);
+    r->is_refused = rc < 0;
+    if (rc == 0)
+        name_unused(r);
+    return rc;
+}
+
 static int open_all(struct run *r, struct ks_err *err)
 {
     int rc = ks_grid_load(r->o->job, &r->grid, err);
     if (rc == 0)
         rc = block_signals(&r->signal_fd, err);
     if (rc == 0)
-        rc = ks_net_open(START_LOSSES * r->o->lost_after_ms, &r->net, err);
+        rc = meet(r, err);
     if (rc < 0)
         return rc;
-    r->log->rank = (int)ks_net_rank(r->net);
     struct ks_rank_config c = {
         .grid = &r->grid,
         .net = r->net,
         .warden = r->warden,
         .log = r->log,
-        .oversubscribe = r->o->oversubscribe,
+        .seat = &r->seat,
         .trust_cache = r->o->trust_cache,
         .cache_dir = r->o->cache_dir,
         .lost_after_ns = (uint64_t)r->o->lost_after_ms * 1000000u,
@@ -285,6 +316,7 @@ static void finish(struct run *r, int rc, struct ks_run_result *out)
     }
     bool is_clean = rc == 0 && ks_rank_is_clean(r->rank) && !ks_rank_is_abandoned(r->rank) &&
                     !(r->coord && ks_coord_lost_anyone(r->coord));
+    is_clean |= r->is_refused;
     if (r->rank && rc == 0 && ks_rank_is_abandoned(r->rank)) {
         ks_logf(r->log, KS_ERROR, "rank 0 has been silent for %u ms: leaving", r->o->lost_after_ms);
         out->exit = 3;
@@ -307,9 +339,9 @@ int ks_run(const struct ks_run_options *o, struct ks_warden *warden, struct ks_l
     if (rc == 0)
         rc = loop(&r, err);
     out->rank = r.net ? ks_net_rank(r.net) : (uint32_t)log->rank;
-    if (rc < 0 && r.net && ks_net_rank(r.net) == 0)
+    if (rc < 0 && !r.is_refused && r.net && ks_net_rank(r.net) == 0)
         send_away(&r);
-    else if (rc < 0 && r.net) /* the others need not have met the same */
+    else if (rc < 0 && !r.is_refused && r.net) /* the others need not have met the same */
         ks_logf(log, KS_ERROR, "%s; this rank leaves", err->text);
     finish(&r, rc, out);
     return rc;

@@ -20,6 +20,7 @@ struct ks_run_options {
     const char *job; /* path of the job file */
     const char *dir; /* NULL = ./<job name>.ksweep */
     bool resume, extend, take_over, accept_rebuild, oversubscribe, trust_cache;
+    uint32_t host_domain;   /* enum ks_host_domain */
     const char *retry;      /* outcome to measure again, NULL none */
     uint32_t max_time_ms;   /* from begun_ns; 0 = no limit */
     uint64_t begun_ns;      /* ks_now_ns() when the process began: before MPI started */

@@ -146,6 +146,10 @@ struct ks_device_rec { /* KS_F_DEVICE */
     char backend[16], arch[64], model[64], core_set[64];
     char boot_id[40];
     double idle_switches_per_s, idle_stolen; /* the host's idle baseline, < 0 unknown */
+    char pci[16];                            /* address of the device, "" none */
+    char numa[32];                           /* NUMA nodes nearest to its core: "0"; "" unknown */
+    char host_domain[16];  /* "core", "l3", "socket": what one rank measures on; "" a device */
+    uint32_t n_neighbours; /* ranks that measured under the same last-level cache, itself too */
 };
 struct ks_build_rec { /* KS_F_BUILD */
     uint64_t instance;

@@ -62,6 +62,10 @@ static const struct ks_def device_defs[] = {
     F(11, TEXT, boot_id, ),
     F(12, REAL, idle_switches_per_s, .rule = KS_FINITE),
     F(13, REAL, idle_stolen, .rule = KS_FINITE),
+    F(14, TEXT, pci, ),
+    F(15, TEXT, numa, ),
+    F(16, TEXT, host_domain, ),
+    F(17, UINT, n_neighbours, ),
 };
 #undef F
 static const struct ks_fields device_fields =

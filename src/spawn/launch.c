@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/mempolicy.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +18,8 @@
 #include <unistd.h>
 
 extern char **environ;
+
+#define NODE_BITS 65u /* the kernel reads one bit less than it is told */
 
 static char *read_payload(int fd, size_t n)
 {
@@ -193,6 +196,8 @@ static int set_limits(const struct ks_wire_ask *ask)
         return -1;
     if (ask->is_pinned && sched_setaffinity(0, sizeof(ask->cpus), &ask->cpus))
         return -1;
+    if (ask->memory_nodes) /* a container may forbid it: the child tells what it got */
+        (void)syscall(SYS_set_mempolicy, MPOL_BIND, &ask->memory_nodes, NODE_BITS);
     return ask->is_quiet ? setpriority(PRIO_PROCESS, 0, 10) : 0;
 }
 

@@ -176,7 +176,8 @@ int ks_warden_spawn(struct ks_warden *w, const struct ks_spawn *what, uint32_t *
                                .n_processes = what->n_processes,
                                .is_pinned = what->is_pinned,
                                .is_quiet = what->is_quiet,
-                               .cpus = what->cpus };
+                               .cpus = what->cpus,
+                               .memory_nodes = what->memory_nodes };
     int fds[KS_WIRE_FDS] = { -1 }, rc;
     struct ks_buf strings;
     size_t n_fds;

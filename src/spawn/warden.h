@@ -31,7 +31,9 @@ struct ks_spawn {
     uint32_t n_processes;    /* RLIMIT_NPROC, when not root; 0 = none */
     bool is_pinned;          /* use cpus */
     cpu_set_t cpus;
-    bool is_quiet; /* run at nice 10 (compilers), else as the rank does (workers) */
+    uint64_t memory_nodes; /* bits: its memory only from these NUMA nodes, where that is allowed; 0
+                              = any */
+    bool is_quiet;         /* run at nice 10 (compilers), else as the rank does (workers) */
 };
 
 /* How a child ended: the whole truth, no combination that cannot happen. */

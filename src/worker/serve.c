@@ -8,6 +8,7 @@
 #include "worker/worker.h"
 
 #include <errno.h>
+#include <linux/mempolicy.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +16,7 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #define CANARY_RUNS 5
@@ -95,11 +97,23 @@ static int measure_canary(struct ks_worker *w, struct ks_err *err)
     return rc;
 }
 
+/* The warden asked for it before exec; whether it may be had is seen here. */
+static uint64_t bound_nodes(void)
+{
+    unsigned long nodes[16] = { 0 };
+    int policy = 0;
+
+    if (syscall(SYS_get_mempolicy, &policy, nodes, sizeof(nodes) * 8, NULL, 0ul) < 0)
+        return 0;
+    return policy == MPOL_BIND ? nodes[0] : 0;
+}
+
 static int open_device(struct ks_worker *w, struct ks_err *err)
 {
     const struct ks_device_ops *ops = ks_device_find(w->setup.backend);
     int rc;
 
+    w->memory_nodes = bound_nodes();
     if (ops == NULL)
         return ks_fail(err, KS_ENODEVICE, "no device backend is called '%s'", w->setup.backend);
     rc = ops->open(w->setup.device, &w->dev, err);
@@ -123,7 +137,8 @@ static void send_ready(struct ks_worker *w)
                               .pid = (int32_t)getpid(),
                               .cpu = sched_getcpu(),
                               .clock_ns = w->props.clock_ns,
-                              .canary_ns = w->canary_ns };
+                              .canary_ns = w->canary_ns,
+                              .memory_nodes = w->memory_nodes };
 
     snprintf(ready.device, sizeof(ready.device), "%.*s", (int)sizeof(ready.device) - 1,
              w->props.unique);

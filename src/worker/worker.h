@@ -25,7 +25,8 @@ struct ks_worker {
     bool is_set_up, has_problem;
     struct ks_device *dev;
     struct ks_device_props props;
-    double canary_ns; /* idle baseline of the canary loop */
+    double canary_ns;      /* idle baseline of the canary loop */
+    uint64_t memory_nodes; /* bits: NUMA nodes that memory is bound to; 0 = it is not */
     struct ks_cage cage;
     struct ks_artefacts artefacts;
 

@@ -80,11 +80,11 @@ ok_rows() { # DIR COLUMN: of the rows with outcome ok
                                 $at["outcome"] == "ok" { print $at[column] }'
 }
 
-MPIRUN=narrow tiny 4 "$tap_tmp/narrow" >/dev/null 2>narrow.err
-is "$(exit_of narrow)" 0 'four ranks on one core: complete'
-is "$(ok_rows narrow rank | sort -u)" 1 'one rank measures, not the one that coordinates'
-is "$(grep -c 'ranks 2, 3 ' narrow.err)" 1 'one warning names the others'
-is "$(ok_rows narrow flags | grep -c oversubscribed)" 0 'and no row is flagged'
+MPIRUN=narrow tiny 2 "$tap_tmp/narrow" >/dev/null 2>narrow.err
+if [ "$(nproc)" -gt 1 ]; then
+    like "$(cat narrow.err)" "cores shared: rank 0 is bound to CPU $cpu" 'two ranks on one core are refused'
+    ok 'and nothing is left behind' test ! -e narrow
+fi
 MPIRUN=narrow tiny 4 "$tap_tmp/shared" --oversubscribe >/dev/null 2>shared.err
 is "$(exit_of shared)" 0 '--oversubscribe: complete'
 like "$(field shared ok)" '^[1-9][0-9]*$' 'rows were measured'

@@ -28,7 +28,6 @@
 struct ks_net {
     const struct ks_grid *grid;
     struct ks_buf log; /* lines of agent_kit.h, and the messages below */
-    cpu_set_t mask;
 };
 struct bench {
     struct ks_net net;
@@ -36,6 +35,7 @@ struct bench {
     struct ks_warden *warden;
     struct ks_rank *rank;
     struct ks_log to_nowhere;
+    struct ks_rank_seat seat;
     char dir[64];
 };
 
@@ -63,15 +63,10 @@ uint32_t ks_net_n_local(const struct ks_net *n)
     return 1;
 }
 
-const cpu_set_t *ks_net_masks(const struct ks_net *n)
-{
-    return &n->mask;
-}
-
-bool ks_net_has_coordinator(const struct ks_net *n)
+const struct ks_bind_card *ks_net_cards(const struct ks_net *n)
 {
     (void)n;
-    return false;
+    return NULL;
 }
 
 const char *ks_net_text(const struct ks_net *n)
@@ -142,10 +137,12 @@ static void begin(struct bench *b, const char *instances)
     b->to_nowhere = (struct ks_log){ .to = fopen("/dev/null", "w"), .rank = 3 };
     assert_non_null(b->to_nowhere.to);
     assert_int_equal(ks_warden_start(&b->warden, &err), 0);
+    b->seat.bind = (struct ks_bind_seat){ .seat = KS_SEAT_MEASURE, .i_device = -1 };
     struct ks_rank_config c = { .grid = b->grid,
                                 .net = &b->net,
                                 .warden = b->warden,
                                 .log = &b->to_nowhere,
+                                .seat = &b->seat,
                                 .lost_after_ns = LOST_NS };
     if (ks_rank_create(&c, &b->rank, &err) < 0)
         fail_msg("%s", err.text);

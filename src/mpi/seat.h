@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+/* seat.h - what a rank measures on: asked of a probe before MPI starts, shared with the other ranks
+ * of the host, decided by topo/bind.h. */
+#ifndef KS_MPI_SEAT_H
+#define KS_MPI_SEAT_H
+
+#include "base/err.h"
+#include "grid/job.h"
+#include "mpi/net.h"
+#include "spawn/warden.h"
+#include "topo/bind.h"
+#include "topo/visible.h"
+
+#include <stdbool.h>
+
+struct ks_seat_options {
+    enum ks_host_domain domain; /* host backend */
+    bool oversubscribe;
+};
+
+struct ks_rank_seat {
+    struct ks_bind_seat bind;
+    struct ks_bind_device device; /* unique "": a core, or a device without limit */
+    bool is_pinned;               /* the worker stays on bind.cores */
+    enum ks_host_domain domain;
+    struct ks_visible_env visible; /* for the worker: it sees its device only */
+    struct ks_bind_map map;        /* of the host; may be refused */
+};
+
+/* Ranks need a device or core each: not for simulated devices without number. */
+bool ks_seat_is_limited(const struct ks_job *job);
+
+/* ks_seat_card() - what this rank was started with and sees. Backends with devices are probed by
+ * ksweep-worker, which the warden starts; a probe that fails sees none, and says why. Before MPI.
+ * KS_ENOENT: no worker program; KS_ECHILD: the warden is gone. Blocks for as long as a runtime
+ * takes to start. */
+int ks_seat_card(const struct ks_job *job, struct ks_warden *warden, struct ks_bind_card *card_out,
+                 struct ks_err *err);
+
+/* This rank's seat. The net was opened with the card. 0 with out->map.refusal set: the host's map
+ * must not run. */
+int ks_seat_take(const struct ks_job *job, const struct ks_net *net,
+                 const struct ks_seat_options *o, struct ks_rank_seat *out, struct ks_err *err);
+/* KS_EINVAL when the map was refused, naming the host. */
+int ks_seat_check(const struct ks_rank_seat *s, struct ks_err *err);
+/* The seat of one rank alone, without a net. */
+int ks_seat_alone(const struct ks_job *job, struct ks_warden *warden, struct ks_rank_seat *out,
+                  struct ks_err *err);
+
+/* The rank itself and its warden, with the compilers it will start, stay away from cores that
+ * measure, where there are others. */
+void ks_seat_settle(const struct ks_rank_seat *s, struct ks_warden *warden);
+
+#endif
