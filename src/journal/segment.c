@@ -52,6 +52,15 @@ static int compare_numbers(const void *a, const void *b)
     return (*x > *y) - (*x < *y);
 }
 
+/* A network file system remembers the names in a directory for up to a minute: a new owner's
+ * segment would not be seen. This asks the server; elsewhere it costs nothing. */
+static int ask_server(DIR *d)
+{
+    struct statx now;
+
+    return statx(dirfd(d), "", AT_EMPTY_PATH | AT_STATX_FORCE_SYNC, STATX_BASIC_STATS, &now);
+}
+
 int ks_segment_list(const char *dir, struct ks_segment_list *out, struct ks_err *err)
 {
     struct ks_segment_list l = { .n = 0 };
@@ -61,6 +70,8 @@ int ks_segment_list(const char *dir, struct ks_segment_list *out, struct ks_err 
 
     if (!d)
         return ks_fail_errno(err, "journal '%s'", dir);
+    if (ask_server(d) < 0 && errno != ENOSYS)
+        rc = ks_fail_errno(err, "journal '%s'", dir);
     while (rc == 0 && (errno = 0, e = readdir(d))) {
         uint32_t number = number_of(e->d_name);
 

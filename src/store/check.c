@@ -142,7 +142,7 @@ static int check_file(struct check *c, struct ks_err *err)
         find(c->out, "%s", why.text);
         return 0;
     }
-    c->file = H5Fopen(c->path, H5F_ACC_RDONLY, H5P_DEFAULT);
+    c->file = ks_h5_open(c->path);
     if (c->file < 0 ||
         H5Ovisit2(c->file, H5_INDEX_NAME, H5_ITER_NATIVE, visit, c, H5O_INFO_BASIC) < 0) {
         find(c->out, "%s: the list of its datasets cannot be read", c->path);

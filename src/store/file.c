@@ -215,7 +215,7 @@ int ks_store_open(const char *path, struct ks_store_file **out, struct ks_err *e
     if (access(path, R_OK) < 0)
         rc = ks_fail_errno(err, "results file");
     if (rc == 0) {
-        f->file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
+        f->file = ks_h5_open(path);
         if (f->file < 0)
             rc = ks_fail(err, KS_EFORMAT, "is no HDF5 file, or a damaged one");
     }

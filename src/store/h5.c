@@ -12,6 +12,17 @@ void ks_h5_start(void)
     H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
 }
 
+hid_t ks_h5_open(const char *path)
+{
+    hid_t access = H5Pcreate(H5P_FILE_ACCESS), file = KS_H5_NONE;
+
+    if (access >= 0 && H5Pset_file_locking(access, false, true) >= 0)
+        file = H5Fopen(path, H5F_ACC_RDONLY, access);
+    if (access >= 0)
+        H5Pclose(access);
+    return file;
+}
+
 void ks_h5_close(hid_t id)
 {
     if (id < 0)

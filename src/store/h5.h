@@ -18,6 +18,9 @@
  * that a full disk refused (it loops, then complains). Idempotent; every entry point calls it. */
 void ks_h5_start(void);
 
+/* Opens a file for reading, without HDF5's lock on it: a network file system may have none, and
+ * what is there is whole (it was renamed into place). < 0 on failure. */
+hid_t ks_h5_open(const char *path);
 /* Closes any HDF5 object; < 0 is fine. */
 void ks_h5_close(hid_t id);
 

@@ -93,7 +93,7 @@ int ks_store_schema_text(const char *path, struct ks_buf *text_out, struct ks_er
     int rc = 0;
 
     ks_h5_start();
-    file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
+    file = ks_h5_open(path);
     if (file < 0)
         return ks_h5_fail(err, "opening '%s'", path);
     if (H5Ovisit2(file, H5_INDEX_NAME, H5_ITER_INC, visit, text_out, H5O_INFO_BASIC) < 0)
