@@ -81,6 +81,7 @@ ks_run() { # LEFT, "" = no limit
         wait "$ks_srun"
         ks_rc=$?
     done
+    trap 'ks_signal=1' USR1 TERM
 }
 
 ks_status() { "$ksweep" status "$out" --exit-code >/dev/null 2>&1; }
@@ -123,8 +124,10 @@ ks_again() {
         *) exit 3 ;;
         esac
         ks_say "requeued"
-        scontrol requeue "$SLURM_JOB_ID" && sleep 300 && exit 3 # Slurm ends the sleep
-        ks_die 3 "cannot be requeued; submit it again (or chain.sbatch, which needs no requeue)"
+        scontrol requeue "$SLURM_JOB_ID" ||
+            ks_die 3 "cannot be requeued; submit it again (or chain.sbatch, which needs no requeue)"
+        sleep 60 # Slurm ends this shell
+        exit 3
     done
     ks_die 3 "the controller does not answer; submit again"
 }

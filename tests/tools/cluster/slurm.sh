@@ -114,7 +114,8 @@ run_head() { # N: the first process of all; it only waits
     mount --bind "$dir/hosts" /etc/hosts
     ip link set lo up
     ip link add br0 type bridge && ip addr add 10.78.0.1/24 dev br0 && ip link set br0 up
-    munged --key-file="$dir/munge/key" --socket="$dir/munge/socket" --pid-file="$dir/munge/pid" \
+    # --force: the directories above, of a test, are its own, not everybody's to enter.
+    munged --force --key-file="$dir/munge/key" --socket="$dir/munge/socket" --pid-file="$dir/munge/pid" \
         --log-file="$dir/munge/log" --seed-file="$dir/munge/seed" --num-threads=2
     slurmctld -f "$dir/slurm.conf"
     for ((i = 1; i <= $1; i++)); do start_node "$i"; done
@@ -177,9 +178,10 @@ up() { # N OWNER
 }
 
 wait_idle() { # N
-    local i
-    for ((i = 0; i < 100; i++)); do
-        [ "$(inside sinfo -h -t idle -o %D 2>/dev/null)" = "$1" ] && return
+    local end=$((SECONDS + 20))
+    while [ $SECONDS -lt $end ]; do
+        [ "$(timeout 5 nsenter -t "$(head_pid)" --net --mount --uts --pid \
+            sinfo -h -t idle -o %D 2>/dev/null)" = "$1" ] && return
         sleep 0.1
     done
     return 1
@@ -211,7 +213,7 @@ fail() { # NODE
     pid=$(cat "$dir/$1.pid") || die "no such node '$1'"
     inside ip link set "v${1#node}" down
     inside kill -KILL "$pid"
-    inside ip link delete "v${1#node}"
+    inside ip link delete "v${1#node}" 2>/dev/null || true # it may be gone with the node
 }
 
 case ${1:-} in
