@@ -173,7 +173,8 @@ down() {
     kill -KILL "$(keeper)" 2>/dev/null || true
     # with its first process the kernel ends all of a namespace; the watcher waits for that
     for ((k = 0; k < 250; k++)); do
-        [ -e "$dir/watcher" ] && kill -0 "$pid" 2>/dev/null || break
+        [ -e "$dir/watcher" ] || break
+        kill -0 "$pid" 2>/dev/null || break
         sleep 0.02
     done
     kill -KILL "$pid" 2>/dev/null || true # one that never got a keeper
@@ -208,7 +209,7 @@ signal_all() { # SIGNAL STATES-TO-LEAVE-ALONE NAMESPACE...
         kill -s "$signal" $pids 2>/dev/null || true
         sleep 0.02
     done
-    say "processes do not take SIG$signal: $(echo $pids)"
+    say "processes do not take SIG$signal: ${pids//$'\n'/ }"
     return 1
 }
 
