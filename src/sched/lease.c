@@ -12,7 +12,7 @@
 /* A problem is split only when it is at least this part of a device's share in what remains. */
 #define SPLIT_PART 0.25
 
-#define HELD_PART 2
+#define HELD_PART 4
 #define FIRST_CELLS 2u
 
 /* --- which problem --- */

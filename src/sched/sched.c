@@ -149,6 +149,11 @@ void ks_sched_leave_block(struct ks_sched *s, struct device *d)
     ks_sched_update(s, a);
 }
 
+bool ks_sched_is_overdue(const struct ks_sched *s, uint32_t device)
+{
+    return device < s->n_devices && s->devices[device].is_open && s->devices[device].n_overdue;
+}
+
 void ks_sched_device_drain(struct ks_sched *s, uint32_t device)
 {
     struct device *d = ks_sched_device(s, device);

@@ -89,6 +89,8 @@ void ks_sched_done(struct ks_sched *s, uint32_t i_problem, uint32_t i_instance, 
  * deadline follows the lease's expected time and moves with its progress. The old lease stays
  * known: what it still records counts, and its device gets no new lease before it ends. */
 uint32_t ks_sched_reissue(struct ks_sched *s, double now_s);
+/* A lease of this device was given again and has not ended since. */
+bool ks_sched_is_overdue(const struct ks_sched *s, uint32_t device);
 /* A done cell is to be run once more on any device but this one: 1 = pooled. 0 = there is no other
  * device (paused, drained and lost ones do not count); nothing has changed. It is not done until
  * ks_sched_done says so again. KS_ENOMEM. */

@@ -9,10 +9,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What differs within the table tests/bench/data/costs.csv, read at many points. */
-enum { DRAWS = 65536 };
+/* The table tests/bench/data/costs.csv (see tests/tools/costs.py), read at many points. */
+enum { TENTHS = 10, DRAWS = 16384 };
 struct costs {
-    double call_s[DRAWS], spread[DRAWS], residual[DRAWS];
+    double call_s[TENTHS][DRAWS], spread[TENTHS][DRAWS], residual[TENTHS][DRAWS];
 };
 /* Exits with a message when the table cannot be read. */
 void costs_read(const char *path, struct costs *out);
@@ -29,6 +29,7 @@ struct work {
     double timeout_s;                          /* of a call */
     double overhead_s, latency_s, detection_s; /* of a lease; of a lease asked for; of a loss */
     double *call_s, *prior_s;                  /* [n_problems] truly; guessed, of a cell */
+    uint8_t *tenth;                            /* [n_problems] of the table */
     struct device_plan *device;                /* [n_devices] */
     double total_s, longest_s;                 /* of all cells on a usual device */
 };

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { ROWS = 200 };
+enum { ROWS = 64 }; /* of a tenth, at most */
 
 static void fail(const char *what, const char *path)
 {
@@ -32,25 +32,34 @@ static void fill(double *out, const double *q, const double *v, int n)
 
 void costs_read(const char *path, struct costs *out)
 {
-    double q[ROWS], v[3][ROWS];
+    double q[TENTHS][ROWS], v[3][TENTHS][ROWS], row[4];
+    int n[TENTHS] = { 0 }, t;
     char line[256];
-    int n = 0;
     FILE *f = fopen(path, "r");
     if (!f)
         fail("cannot read", path);
-    while (fgets(line, sizeof(line), f) && n < ROWS)
-        n += sscanf(line, "%lf,%lf,%lf,%lf", &q[n], &v[0][n], &v[1][n], &v[2][n]) == 4;
+    while (fgets(line, sizeof(line), f)) {
+        int got = sscanf(line, "%d,%lf,%lf,%lf,%lf", &t, &row[0], &row[1], &row[2], &row[3]);
+        if (got != 5 || t < 0 || t >= TENTHS || n[t] == ROWS)
+            continue;
+        q[t][n[t]] = row[0];
+        for (int k = 0; k < 3; k++)
+            v[k][t][n[t]] = row[k + 1];
+        n[t]++;
+    }
     fclose(f);
-    if (n < 3)
-        fail("no table in", path);
-    fill(out->call_s, q, v[0], n);
-    fill(out->spread, q, v[1], n);
-    fill(out->residual, q, v[2], n);
+    for (t = 0; t < TENTHS; t++) {
+        if (n[t] < 3)
+            fail("no table in", path);
+        fill(out->call_s[t], q[t], v[0][t], n[t]);
+        fill(out->spread[t], q[t], v[1][t], n[t]);
+        fill(out->residual[t], q[t], v[2][t], n[t]);
+    }
 }
 
 static double draw(const double *table, uint64_t number)
 {
-    return table[number & (DRAWS - 1)];
+    return table[number % DRAWS];
 }
 
 static double cell_s(const struct work *w, double call_s)
@@ -61,7 +70,7 @@ static double cell_s(const struct work *w, double call_s)
 double work_cell_s(const struct work *w, uint32_t i_problem, uint32_t i_instance)
 {
     uint64_t n = ks_mix64(w->seed ^ ((uint64_t)i_problem << 32 | i_instance));
-    return cell_s(w, w->call_s[i_problem] * draw(w->costs->spread, n >> 20));
+    return cell_s(w, w->call_s[i_problem] * draw(w->costs->spread[w->tenth[i_problem]], n >> 20));
 }
 
 double work_anchor_s(const struct work *w, uint32_t i_problem)
@@ -74,13 +83,15 @@ void work_make(struct work *w)
     uint64_t rng = w->seed;
     w->call_s = calloc(w->n_problems, sizeof(*w->call_s));
     w->prior_s = calloc(w->n_problems, sizeof(*w->prior_s));
+    w->tenth = calloc(w->n_problems, 1);
     w->device = calloc(w->n_devices, sizeof(*w->device));
-    if (!w->call_s || !w->prior_s || !w->device)
+    if (!w->call_s || !w->prior_s || !w->tenth || !w->device)
         fail("no memory for", "problems");
     w->total_s = w->longest_s = 0;
     for (uint32_t i = 0; i < w->n_problems; i++) {
-        w->call_s[i] = draw(w->costs->call_s, ks_rng_next(&rng));
-        double guess = w->call_s[i] / draw(w->costs->residual, ks_rng_next(&rng));
+        uint8_t t = w->tenth[i] = (uint8_t)ks_rng_below(&rng, TENTHS);
+        w->call_s[i] = draw(w->costs->call_s[t], ks_rng_next(&rng));
+        double guess = w->call_s[i] / draw(w->costs->residual[t], ks_rng_next(&rng));
         w->prior_s[i] = ks_cost_cell_s(&w->measure, guess);
         for (uint32_t k = 0; k < w->n_instances; k++) {
             double s = work_cell_s(w, i, k);
@@ -118,6 +129,7 @@ void work_free(struct work *w)
 {
     free(w->call_s);
     free(w->prior_s);
+    free(w->tenth);
     free(w->device);
 }
 

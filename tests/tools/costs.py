@@ -4,8 +4,10 @@
 
 Reads MIOpen find-db files (text, or text in bzip2) and prints the table that tests/bench/bench_sched
 draws from: how long kernel calls take, how much they differ within a problem, and how far a roofline
-guess is off. One row per quantile:
+guess is off. Problems are sorted by their median time into tenths, because neither spread nor error
+is the same for short and for long ones. One row per tenth and quantile within it:
 
+  tenth      0 (the shortest problems) to 9
   quantile   in [0, 1]
   call_s     a problem's median over its solvers, seconds of one call
   spread     a solver's time over its problem's median (problems with two solvers and more)
@@ -19,8 +21,8 @@ import sys
 
 FLOPS_PER_S, BYTES_PER_S, CALL_S = 10e12, 500e9, 10e-6  # ks_cost_rates("hip")
 SIZE = {"FP32": 4, "FP16": 2, "BF16": 2, "INT8": 1}
-QUANTILES = [0, 0.001, 0.003, 0.01, 0.02, 0.05] + [i / 20 for i in range(2, 19)] + [
-    0.95, 0.97, 0.98, 0.99, 0.995, 0.997, 0.999, 0.9995, 1]
+TENTHS = 10
+QUANTILES = [0, 0.01, 0.05] + [i / 10 for i in range(1, 10)] + [0.95, 0.98, 0.99, 0.995, 0.999, 1]
 
 
 def product(text):
@@ -60,7 +62,8 @@ def times_s(value):
     return [t for t in found if t > 0]
 
 
-def read(path, medians, spreads, residuals):
+def read(path, problems):
+    """Appends (median, spreads, residual) of each problem; returns how many lines make no sense."""
     n_bad = 0
     with (bz2.open if path.endswith(".bz2") else open)(path, "rt") as lines:
         for line in lines:
@@ -70,13 +73,10 @@ def read(path, medians, spreads, residuals):
             except (ValueError, IndexError, AttributeError, KeyError):
                 n_bad += 1
                 continue
-            if not times:
-                continue
-            median = statistics.median(times)
-            medians.append(median)
-            residuals.append(median / guess)
-            if len(times) > 1:
-                spreads += [t / median for t in times]
+            if times:
+                median = statistics.median_low(times)
+                spreads = [t / median for t in times] if len(times) > 1 else []
+                problems.append((median, spreads, median / guess))
     return n_bad
 
 
@@ -88,18 +88,19 @@ def main():
     if len(sys.argv) < 2 or sys.argv[1] in ("-h", "--help"):
         print(__doc__)
         return 0 if len(sys.argv) > 1 else 2
-    columns = [], [], []
-    n_bad = sum(read(path, *columns) for path in sys.argv[1:])
-    if not columns[1]:
-        print("costs.py: no times in these files", file=sys.stderr)
+    problems = []
+    n_bad = sum(read(path, problems) for path in sys.argv[1:])
+    print(f"costs.py: {len(problems)} problems, {n_bad} lines left out", file=sys.stderr)
+    if len(problems) < 100 * TENTHS:
+        print("costs.py: these are too few", file=sys.stderr)
         return 1
-    print(f"costs.py: {len(columns[0])} problems, {len(columns[1])} times, {n_bad} lines left out",
-          file=sys.stderr)
-    print("quantile,call_s,spread,residual")
-    for column in columns:
-        column.sort()
-    for q in QUANTILES:
-        print(f"{q:g}," + ",".join(f"{at(c, q):.4g}" for c in columns))
+    problems.sort()
+    print("tenth,quantile,call_s,spread,residual")
+    for tenth in range(TENTHS):
+        of = problems[tenth * len(problems) // TENTHS:(tenth + 1) * len(problems) // TENTHS]
+        columns = [p[0] for p in of], sorted(s for p in of for s in p[1]), sorted(p[2] for p in of)
+        for q in QUANTILES:
+            print(f"{tenth},{q:g}," + ",".join(f"{at(c, q):.4g}" for c in columns))
     return 0
 
 
