@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "mpi/coord_impl.h"
+#include "mpi/share.h"
 
 #include <fcntl.h>
 #include <stdarg.h>
@@ -35,7 +36,7 @@ int ks_coord_create(const struct ks_coord_config *cfg, struct ks_coord **c_out, 
     c->block_base = ks_mix64(seg->run_id.lo ^ seg->incarnation) << 24;
     int rc = c->ranks && c->record ? 0 : ks_fail(err, KS_ENOMEM, "coordinator: out of memory");
     for (uint32_t i = 0; rc == 0 && i < c->n_ranks; i++)
-        c->ranks[i].seen_ns = c->started_ns;
+        c->ranks[i] = (struct rank){ .seen_ns = c->started_ns, .source = KS_SHARE_NOBODY };
     if (rc == 0)
         rc = ks_coord_alias_open(c, err);
     if (rc == 0)
@@ -55,6 +56,8 @@ void ks_coord_destroy(struct ks_coord *c)
     ks_sched_destroy(c->sched);
     ks_coord_alias_close(c);
     free(c->ranks);
+    free(c->sites);
+    free(c->families);
     free(c->bad);
     free(c->record);
     ks_buf_release(&c->body);
@@ -179,6 +182,10 @@ int ks_coord_frame(struct ks_coord *c, uint32_t from, const struct ks_frame *f, 
         return append_bytes(c, f->type, f->body, f->n, err);
     case KS_F_MSG_HELLO:
         return ks_coord_hello(c, from, f, err);
+    case KS_F_MSG_FETCH:
+        return ks_coord_fetch(c, from, f, err);
+    case KS_F_MSG_SENT:
+        return ks_coord_sent(c, from, f, err);
     case KS_F_MSG_LEASE_END:
         return take_lease_end(c, from, f, err);
     case KS_F_MSG_BEAT:

@@ -12,10 +12,12 @@
 #include "mpi/msg.h"
 #include "sched/sched.h"
 
+/* What rank 0 holds of what they fetch is a window of each of them (share.h). */
+#define KS_COORD_FETCHING 16u
+
 enum rank_state {
-    RANK_AWAITED, /* has not said hello */
-    RANK_BUILDING,
-    RANK_CHECKING, /* looks at the cache again after all of its host have built */
+    RANK_AWAITED,  /* has not said hello */
+    RANK_BUILDING, /* or waits until others have built */
     RANK_READY,    /* may measure, or only watches */
     RANK_LEAVING,  /* was told that the job is over */
     RANK_GONE,     /* said goodbye */
@@ -25,10 +27,15 @@ enum rank_state {
 struct rank {
     enum rank_state state;
     bool measures, is_broken;
-    bool has_built;   /* its first share of the units */
-    bool has_checked; /* answered after it was asked to look at the cache or to build */
-    uint32_t n_leases, n_missing, n_tries;
-    double lease_s; /* expected, of the lease given last */
+    uint32_t n_leases;
+    struct ks_id128 target, cache; /* what it builds, into which cache (build/build.h) */
+    uint32_t i_site, i_family, i_host;
+    uint32_t n_jobs, n_missing, n_tries;
+    uint32_t n_orders; /* of coord_build.c without an answer; the last one is: */
+    bool is_compiling; /* to compile */
+    uint32_t source;   /* to fetch from this rank; KS_SHARE_NOBODY: it is not */
+    bool has_told, has_looked, has_fetched; /* n_missing; a full cache; less than it lacked */
+    double lease_s;                         /* expected, of the lease given last */
     uint64_t seen_ns;
     uint64_t n_records, n_acked; /* received; acknowledged */
     uint64_t n_cells;            /* with role cell */
@@ -55,6 +62,9 @@ struct ks_coord {
     struct ks_coord_config c;
     struct rank *ranks; /* [n_ranks] */
     uint32_t n_ranks;
+    struct ks_site *sites;   /* [2 n_ranks] scratch of coord_build.c, NULL until all are known */
+    struct ks_kin *families; /* [n_ranks] */
+    uint32_t n_fetching;     /* ranks, KS_COORD_FETCHING at most */
     struct ks_sched *sched;
     struct alias_books alias;
     uint64_t block_base;
@@ -120,9 +130,13 @@ int ks_coord_alias_settle(struct ks_coord *c, uint32_t i_problem, uint32_t i_ins
                           struct ks_id128 code, struct ks_err *err);
 
 /* coord_build.c */
+/* A rank has done what it was told, or says at first what it lacks. */
 int ks_coord_build_end(struct ks_coord *c, uint32_t from, uint32_t n_missing, struct ks_err *err);
 /* Whatever is next on every host: when a rank has come, has built, or is gone. */
 int ks_coord_advance_builds(struct ks_coord *c, struct ks_err *err);
+/* Packs on their way from rank to rank. */
+int ks_coord_fetch(struct ks_coord *c, uint32_t from, const struct ks_frame *f, struct ks_err *err);
+int ks_coord_sent(struct ks_coord *c, uint32_t from, const struct ks_frame *f, struct ks_err *err);
 
 /* coord_ranks.c */
 bool ks_coord_is_alive(const struct rank *r); /* neither gone nor lost */

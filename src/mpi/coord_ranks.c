@@ -58,7 +58,9 @@ int ks_coord_hello(struct ks_coord *c, uint32_t from, const struct ks_frame *f, 
     if (r->state == RANK_AWAITED)
         r->state = RANK_BUILDING;
     r->measures = m.measures;
-    r->n_missing = m.n_missing;
+    r->target = m.target;
+    r->cache = m.cache;
+    r->n_jobs = m.n_jobs;
     r->pid = m.pid;
     r->last_good_ns = ks_realtime_ns();
     memcpy(r->host, m.host, sizeof(r->host));

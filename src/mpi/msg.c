@@ -3,14 +3,29 @@
 
 #include <string.h>
 
+static void put_id(struct ks_buf *b, struct ks_id128 id)
+{
+    ks_buf_u64(b, id.hi);
+    ks_buf_u64(b, id.lo);
+}
+
+static struct ks_id128 get_id(struct ks_cur *c)
+{
+    struct ks_id128 id = { .hi = ks_cur_u64(c) };
+    id.lo = ks_cur_u64(c);
+    return id;
+}
+
 void ks_msg_hello_put(const struct ks_msg_hello *m, struct ks_buf *b)
 {
     ks_buf_u32(b, m->rank);
     ks_buf_u32(b, m->local_rank);
     ks_buf_u32(b, m->n_local);
     ks_buf_u32(b, m->measures);
-    ks_buf_u32(b, m->n_missing);
+    ks_buf_u32(b, m->n_jobs);
     ks_buf_u64(b, m->grid_digest);
+    put_id(b, m->target);
+    put_id(b, m->cache);
     ks_buf_u32(b, (uint32_t)m->pid);
     ks_buf_put(b, m->host, sizeof(m->host));
 }
@@ -23,8 +38,10 @@ int ks_msg_hello_get(const void *body, size_t n, struct ks_msg_hello *out, struc
     m.local_rank = ks_cur_u32(&c);
     m.n_local = ks_cur_u32(&c);
     m.measures = ks_cur_u32(&c);
-    m.n_missing = ks_cur_u32(&c);
+    m.n_jobs = ks_cur_u32(&c);
     m.grid_digest = ks_cur_u64(&c);
+    m.target = get_id(&c);
+    m.cache = get_id(&c);
     m.pid = (int32_t)ks_cur_u32(&c);
     const void *host = ks_cur_take(&c, sizeof(m.host));
     if (c.failed)

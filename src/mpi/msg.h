@@ -16,9 +16,10 @@
 
 struct ks_msg_hello { /* KS_F_MSG_HELLO, rank -> 0 */
     uint32_t rank, local_rank, n_local;
-    uint32_t measures;  /* 1 when it has a seat to measure on */
-    uint32_t n_missing; /* build units not in its cache */
+    uint32_t measures; /* 1 when it has a seat to measure on */
+    uint32_t n_jobs;   /* compilers that it runs at a time */
     uint64_t grid_digest;
+    struct ks_id128 target, cache; /* ks_build_target, ks_build_cache */
     int32_t pid;
     char host[64];
 };
@@ -34,13 +35,20 @@ struct ks_msg_lease { /* KS_F_MSG_LEASE, 0 -> rank */
  *   KS_F_MSG_LEASE_END  rank -> 0   a = lease; all its records were sent before
  *   KS_F_MSG_ACK        0 -> rank   a = records of this rank that are on disk, cumulative
  *   KS_F_MSG_BEAT       both        alive; from a rank a = 1: its canary has passed just now
- *   KS_F_MSG_BUILD      0 -> rank   a = 1: build whatever is missing; 0: look at the cache again
- *   KS_F_MSG_BUILD_END  rank -> 0   a = units still missing, b = compilers started
+ *   KS_F_MSG_BUILD      0 -> rank   a = enum ks_build_order, b: what it says there
+ *   KS_F_MSG_BUILD_END  rank -> 0   one for each order, and one unasked after the greeting:
+ *                                   a = units still missing, b = compilers started
  *   KS_F_MSG_DRAIN      0 -> rank   finish the cell in flight, give the rest back; a = 1: and leave
  *                                   (b = 1: without MPI_Finalize, somebody is lost);
  *                                   a = 0, b = 1: no more time, kill the worker
  *   KS_F_MSG_BYE        rank -> 0   no more records; a = 1: it cannot measure or build any more
  *                                   (b = 1: quarantined), but stays */
+/* KS_F_MSG_FETCH, SENT, SEND and PIECE: share.h. */
+enum ks_build_order {
+    KS_ORDER_LOOK,  /* at the cache again */
+    KS_ORDER_BUILD, /* whatever is missing; b = compilers at a time, of all who are told so */
+    KS_ORDER_FETCH  /* whatever is missing from rank b; KS_SHARE_NOBODY: stop that */
+};
 void ks_msg_hello_put(const struct ks_msg_hello *m, struct ks_buf *body_out);
 int ks_msg_hello_get(const void *body, size_t n, struct ks_msg_hello *out, struct ks_err *err);
 void ks_msg_lease_put(const struct ks_msg_lease *m, struct ks_buf *body_out);

@@ -89,10 +89,14 @@ static int greet(struct ks_rank *r, struct ks_err *err)
         .local_rank = ks_net_local_rank(n),
         .n_local = ks_net_n_local(n),
         .measures = measures(r),
-        .n_missing = r->build ? ks_build_n_missing(r->build) : 0,
+        .n_jobs = r->n_jobs,
         .grid_digest = r->c.grid->digest,
         .pid = (int32_t)getpid(),
     };
+    if (r->build) {
+        m.target = ks_build_target(r->build);
+        m.cache = ks_build_cache(r->build);
+    }
     memcpy(m.host, r->device.host, sizeof(m.host));
     ks_buf_clear(&r->body);
     ks_msg_hello_put(&m, &r->body);
@@ -127,7 +131,8 @@ int ks_rank_create(const struct ks_rank_config *c, struct ks_rank **r_out, struc
     r->c = *c;
     r->rank = ks_net_rank(c->net);
     r->is_sim = strcmp(ks_job_backends[job->device.backend], "sim") == 0;
-    r->is_clean = r->is_building = r->has_warden = true;
+    r->is_clean = r->has_warden = true;
+    r->n_owed = 1;
     r->heard_ns = ks_now_ns();
     ks_buf_init(&r->body);
     int rc = ks_topo_read(&host, err);
@@ -157,7 +162,7 @@ void ks_rank_destroy(struct ks_rank *r)
     if (!r)
         return;
     ks_agent_destroy(r->agent);
-    ks_build_destroy(r->build);
+    ks_rank_close_build(r);
     ks_buf_release(&r->body);
     free(r);
 }
@@ -191,6 +196,10 @@ int ks_rank_frame(struct ks_rank *r, const struct ks_frame *f, struct ks_err *er
         return take_lease(r, f, err);
     case KS_F_MSG_BUILD:
         return ks_rank_take_build(r, f, err);
+    case KS_F_MSG_SEND:
+        return ks_rank_send_pack(r, f, err);
+    case KS_F_MSG_PIECE:
+        return ks_rank_take_piece(r, f, err);
     case KS_F_MSG_ACK:
         rc = ks_msg_numbers_get(f->body, f->n, &a, NULL, err);
         if (rc == 0 && r->agent)
@@ -275,7 +284,7 @@ static int step_broken(struct ks_rank *r, struct ks_err *err)
 /* The warden was killed, and all it had started with it: this rank only watches from now on. */
 static int lose_warden(struct ks_rank *r, struct ks_err *err)
 {
-    r->has_warden = r->is_building = false;
+    r->has_warden = false;
     r->said_broken = true;
     ks_agent_destroy(r->agent);
     r->agent = NULL;

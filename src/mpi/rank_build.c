@@ -10,15 +10,15 @@ int ks_rank_open_build(struct ks_rank *r, struct ks_err *err)
 {
     struct ks_build_options o = { .cache_dir = r->c.cache_dir,
                                   .trust_cache = r->c.trust_cache,
-                                  .n_parallel = r->n_jobs * ks_net_size(r->c.net) };
-    if (r->is_sim)
-        return 0;
-    /* Every rank wants every unit: those that share a cache share the work. */
-    int rc = ks_build_create(r->c.grid, &o, r->c.warden, &r->build, err);
-    for (uint32_t i = 0; rc == 0 && i < ks_build_n_units(r->build); i++)
-        if (ks_build_unit_is_missing(r->build, i))
-            rc = ks_build_start(r->build, i, err);
-    return rc;
+                                  .n_parallel = r->n_jobs };
+    return r->is_sim ? 0 : ks_build_create(r->c.grid, &o, r->c.warden, &r->build, err);
+}
+
+void ks_rank_close_build(struct ks_rank *r)
+{
+    ks_share_in_release(&r->fetch.in);
+    ks_share_out_release(&r->packs);
+    ks_build_destroy(r->build);
 }
 
 static uint32_t outcome_of(enum ks_artefact_state s)
@@ -62,40 +62,67 @@ static int tell_builds(struct ks_rank *r, struct ks_err *err)
     return rc;
 }
 
+/* Every rank that builds wants every unit: those that share a cache share the work. */
+static int want_all(struct ks_rank *r, uint64_t n_parallel, struct ks_err *err)
+{
+    int rc = ks_build_cut(r->build, (uint32_t)n_parallel, err);
+    for (uint32_t i = 0; rc == 0 && i < ks_build_n_units(r->build); i++)
+        if (ks_build_unit_is_missing(r->build, i))
+            rc = ks_build_start(r->build, i, err);
+    return rc;
+}
+
+static int look_again(struct ks_rank *r, struct ks_err *err)
+{
+    int rc = 0;
+    for (uint32_t i = 0; rc == 0 && i < ks_build_n_units(r->build); i++)
+        if (ks_build_unit_is_missing(r->build, i))
+            rc = ks_build_refresh(r->build, i, err);
+    return rc;
+}
+
 int ks_rank_take_build(struct ks_rank *r, const struct ks_frame *f, struct ks_err *err)
 {
-    uint64_t is_all = 0;
-    if (!r->has_warden)
+    uint64_t what = 0, with = 0;
+    int rc = ks_msg_numbers_get(f->body, f->n, &what, &with, err);
+    if (rc < 0 || !r->has_warden)
+        return rc;
+    r->n_owed++;
+    r->fetch.is_on = false; /* only another order to fetch comes before it has ended */
+    if (!r->build)
         return 0;
-    int rc = ks_msg_numbers_get(f->body, f->n, &is_all, NULL, err);
-    for (uint32_t i = 0; rc == 0 && r->build && i < ks_build_n_units(r->build); i++) {
-        if (!ks_build_unit_is_missing(r->build, i))
-            continue;
-        rc = ks_build_refresh(r->build, i, err);
-        if (rc == 0 && is_all && ks_build_unit_is_missing(r->build, i))
-            rc = ks_build_start(r->build, i, err);
-    }
-    r->is_building = true;
-    return rc;
+    if (what == KS_ORDER_FETCH)
+        ks_rank_fetch(r, (uint32_t)with);
+    else
+        rc = look_again(r, err);
+    return rc < 0 || what != KS_ORDER_BUILD ? rc : want_all(r, with, err);
+}
+
+/* true: nothing that was ordered is left to do. */
+static bool has_ended(const struct ks_rank *r)
+{
+    return !r->build || r->is_over || (!r->fetch.is_on && !ks_build_n_running(r->build));
 }
 
 int ks_rank_step_build(struct ks_rank *r, struct ks_err *err)
 {
     int rc = 0;
-    if (!r->is_building)
+    if (!r->n_owed)
         return 0;
     if (r->build && !r->is_over) {
         rc = ks_build_step(r->build, r->n_jobs, err);
         while (rc == 0 && ks_build_finished(r->build) >= 0)
             ;
-        if (rc < 0 || ks_build_n_running(r->build))
-            return rc;
+        if (rc == 0)
+            rc = ks_rank_step_fetch(r, err);
     }
-    r->is_building = false;
-    uint32_t missing = r->build ? ks_build_n_missing(r->build) : 0;
+    if (rc < 0 || !has_ended(r))
+        return rc;
+    const uint32_t missing = r->build ? ks_build_n_missing(r->build) : 0;
     if (!missing)
         rc = tell_builds(r, err);
-    return rc < 0 ? rc
-                  : ks_rank_send_numbers(r, KS_F_MSG_BUILD_END, missing,
-                                         r->build ? ks_build_n_compiles(r->build) : 0, err);
+    for (; r->n_owed && rc == 0; r->n_owed--)
+        rc = ks_rank_send_numbers(r, KS_F_MSG_BUILD_END, missing,
+                                  r->build ? ks_build_n_compiles(r->build) : 0, err);
+    return rc;
 }

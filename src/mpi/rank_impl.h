@@ -7,6 +7,7 @@
 #include "base/buf.h"
 #include "mpi/agent.h"
 #include "mpi/rank.h"
+#include "mpi/share.h"
 
 struct ks_rank {
     struct ks_rank_config c;
@@ -15,8 +16,16 @@ struct ks_rank {
     struct ks_agent *agent; /* NULL without a seat */
     char worker_path[1024];
     uint32_t rank, n_jobs;
-    bool is_sim, is_building, is_settled;
-    bool has_warden; /* it was alive when last asked */
+    bool is_sim, is_settled;
+    uint32_t n_owed; /* orders to build, fetch or look that are not answered yet */
+    struct ks_rank_fetch {
+        bool is_on;
+        uint32_t source;
+        uint32_t i_unit, k; /* where it is: the next instance of a unit */
+        struct ks_share_in in;
+    } fetch;
+    struct ks_share_out packs; /* what this rank hands out */
+    bool has_warden;           /* it was alive when last asked */
     bool is_over, said_bye, is_clean, is_abandoned, said_broken, told_builds;
     uint64_t last_beat_ns, heard_ns;
     struct ks_buf body;
@@ -28,8 +37,15 @@ int ks_rank_send_numbers(struct ks_rank *r, uint16_t type, uint64_t a, uint64_t 
                          struct ks_err *err);
 
 /* rank_build.c */
-int ks_rank_open_build(struct ks_rank *r, struct ks_err *err); /* and starts what is missing */
+int ks_rank_open_build(struct ks_rank *r, struct ks_err *err);
+void ks_rank_close_build(struct ks_rank *r);
 int ks_rank_take_build(struct ks_rank *r, const struct ks_frame *f, struct ks_err *err);
 int ks_rank_step_build(struct ks_rank *r, struct ks_err *err);
+
+/* rank_share.c: what it gets from others, and hands out itself. */
+void ks_rank_fetch(struct ks_rank *r, uint32_t source);        /* all that is missing */
+int ks_rank_step_fetch(struct ks_rank *r, struct ks_err *err); /* r->fetch.is_on: not over yet */
+int ks_rank_take_piece(struct ks_rank *r, const struct ks_frame *f, struct ks_err *err);
+int ks_rank_send_pack(struct ks_rank *r, const struct ks_frame *f, struct ks_err *err);
 
 #endif

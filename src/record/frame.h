@@ -53,7 +53,11 @@
     X(KS_F_MSG_BUILD, 125)                                                                         \
     X(KS_F_MSG_BUILD_END, 126)                                                                     \
     X(KS_F_MSG_DRAIN, 127)                                                                         \
-    X(KS_F_MSG_BYE, 128)
+    X(KS_F_MSG_BYE, 128)                                                                           \
+    X(KS_F_MSG_FETCH, 129)                                                                         \
+    X(KS_F_MSG_SEND, 130)                                                                          \
+    X(KS_F_MSG_SENT, 131)                                                                          \
+    X(KS_F_MSG_PIECE, 132)
 
 enum ks_frame_type {
 #define X(name, value) name = value,

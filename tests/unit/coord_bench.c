@@ -107,10 +107,14 @@ static void give_all_back(struct sim *m, uint32_t i)
     r->n_leases = r->at = 0;
 }
 
-static uint32_t missing(const struct sim *m, const struct sim_rank *r)
+static uint32_t *cache_of(struct sim *m, struct sim_rank *r)
 {
-    uint32_t all = (1u << SIM_UNITS) - 1;
-    return all & ~(r->has_own_cache ? r->own_cache : m->cache[r->host]);
+    return r->has_own_cache ? &r->own_cache : &m->cache[r->host];
+}
+
+static uint32_t missing(struct sim *m, struct sim_rank *r)
+{
+    return ((1u << SIM_UNITS) - 1) & ~*cache_of(m, r);
 }
 
 static void begin_build(struct sim *m, struct sim_rank *r, uint32_t units)
@@ -118,6 +122,91 @@ static void begin_build(struct sim *m, struct sim_rank *r, uint32_t units)
     r->to_build = units & missing(m, r);
     r->is_building = true;
     r->built_at = sim_now() + (r->to_build ? 300 * SIM_MS : SIM_MS);
+}
+
+static void take_order(struct sim *m, uint32_t to, uint64_t what, uint64_t with)
+{
+    struct sim_rank *r = &m->ranks[to];
+    ks_buf_printf(&m->told, "build %u %u\n", to, (unsigned)what);
+    if ((r->state != SIM_HERE && r->state != SIM_SILENT) || r->is_broken)
+        return;
+    r->n_owed++;
+    begin_build(m, r, what == KS_ORDER_BUILD ? UINT32_MAX : 0);
+    r->fetch.is_on = what == KS_ORDER_FETCH && with != KS_SHARE_NOBODY;
+    r->fetch.in.is_open = false;
+    r->fetch.source = (uint32_t)with;
+    r->fetch.u = 0;
+}
+
+/* ---- from rank to rank ---- */
+
+static struct ks_id128 pack_id(uint32_t u)
+{
+    return (struct ks_id128){ 99, u };
+}
+
+static void put_pack(uint32_t u, struct ks_buf *out)
+{
+    for (uint32_t i = 0; i < 50 * u + 1; i++)
+        ks_buf_u64(out, ks_mix64(u * 1000u + i));
+}
+
+static int get_pack(void *ctx, struct ks_id128 what, struct ks_buf *pack_out, struct ks_err *err)
+{
+    const struct ks_net *n = ctx; /* the answering rank is in "size" */
+    struct sim *m = n->sim;
+    struct sim_rank *r = &m->ranks[n->size];
+    if (r->cannot_send || !(*cache_of(m, r) & 1u << what.lo))
+        return ks_fail(err, KS_ENOENT, "not here");
+    put_pack((uint32_t)what.lo, pack_out);
+    return 0;
+}
+
+static int put_piece(void *ctx, const struct ks_buf *body, struct ks_err *err)
+{
+    const struct ks_net *n = ctx;
+    const struct ks_frame f = { .type = KS_F_MSG_SENT, .body = body->data, .n = body->len };
+    return ks_coord_frame(n->sim->coord, n->size, &f, err);
+}
+
+static void answer_asks(struct sim *m, uint32_t i)
+{
+    struct sim_rank *r = &m->ranks[i];
+    struct ks_net from = { .sim = m, .size = i };
+    const struct ks_share_source s = { .get = get_pack, .send = put_piece, .ctx = &from };
+    for (uint32_t k = 0; k < r->n_asks; k++)
+        assert_int_equal(ks_share_answer(&r->packs, &s, &r->asks[k], NULL), 0);
+    r->n_asks = 0;
+}
+
+static void take_ask(struct sim *m, uint32_t to, const void *body, size_t len)
+{
+    struct sim_rank *r = &m->ranks[to];
+    struct ks_share_ask a;
+    assert_int_equal(ks_share_ask_get(body, len, &a, NULL), 0);
+    assert_false(r->is_broken);
+    assert_false(r->measures && r->n_leases); /* who hands out does not measure meanwhile */
+    assert_true(r->n_asks < SIM_ASKS);
+    r->asks[r->n_asks++] = a;
+}
+
+static void take_piece(struct sim *m, uint32_t to, const void *body, size_t len)
+{
+    struct sim_rank *r = &m->ranks[to];
+    struct sim_fetch *f = &r->fetch;
+    struct ks_share_piece p;
+    struct ks_buf was;
+    assert_int_equal(ks_share_piece_get(body, len, &p, NULL), 0);
+    if (!f->is_on || ks_share_take(&f->in, &p, sim_now(), NULL) != 1)
+        return;
+    const uint32_t u = (uint32_t)f->in.what.lo;
+    ks_buf_init(&was);
+    put_pack(u, &was);
+    assert_int_equal(f->in.pack.len, was.len);
+    assert_memory_equal(f->in.pack.data, was.data, was.len);
+    ks_buf_release(&was);
+    *cache_of(m, r) |= 1u << u;
+    m->n_fetched[u]++;
 }
 
 int ks_net_send(struct ks_net *n, uint32_t to, uint16_t type, const void *body, size_t len,
@@ -132,19 +221,21 @@ int ks_net_send(struct ks_net *n, uint32_t to, uint16_t type, const void *body, 
         return 0;
     if (r->state == SIM_HERE)
         r->heard_at = sim_now();
-    if (type == KS_F_MSG_LEASE) {
+    if (type == KS_F_MSG_LEASE)
         take_lease(m, to, body, len);
+    else if (type == KS_F_MSG_SEND)
+        take_ask(m, to, body, len);
+    else if (type == KS_F_MSG_PIECE)
+        take_piece(m, to, body, len);
+    if (type == KS_F_MSG_LEASE || type == KS_F_MSG_SEND || type == KS_F_MSG_PIECE)
         return 0;
-    }
     assert_int_equal(ks_msg_numbers_get(body, len, &a, &b, NULL), 0);
     if (type == KS_F_MSG_ACK) {
         assert_int_equal(ks_journal_pending(m->journal), 0); /* all of it is on disk */
         assert_true(a <= r->n_sent && a > r->n_acked);
         r->n_acked = a;
     } else if (type == KS_F_MSG_BUILD) {
-        ks_buf_printf(&m->told, "build %u %u\n", to, (unsigned)a);
-        if (r->state == SIM_HERE && !r->is_broken)
-            begin_build(m, r, a ? UINT32_MAX : 0);
+        take_order(m, to, a, b);
     } else if (type == KS_F_MSG_DRAIN) {
         ks_buf_printf(&m->told, "drain %u %u %u\n", to, (unsigned)a, (unsigned)b);
         r->is_over |= a != 0;
@@ -180,14 +271,17 @@ int sim_send(struct sim *m, uint32_t rank, uint16_t type, uint64_t a, uint64_t b
 int sim_hello(struct sim *m, uint32_t rank, uint64_t digest, struct ks_err *err)
 {
     const struct sim_rank *r = &m->ranks[rank];
+    const uint32_t n_targets = m->plan.n_targets ? m->plan.n_targets : 1;
     struct ks_msg_hello h = { .rank = rank,
                               .local_rank = r->local,
                               .n_local = r->n_local,
                               .measures = r->measures,
-                              .grid_digest = digest };
+                              .grid_digest = digest,
+                              .target = { 7, rank % n_targets },
+                              .cache = { r->has_own_cache, r->has_own_cache ? rank : r->host },
+                              .n_jobs = 1 };
     struct ks_buf body;
     snprintf(h.host, sizeof(h.host), "host%u", r->host);
-    h.n_missing = (uint32_t)__builtin_popcount(missing(m, r));
     ks_buf_init(&body);
     ks_msg_hello_put(&h, &body);
     return put_frame(m, rank, KS_F_MSG_HELLO, &body, err);
@@ -304,20 +398,54 @@ static void measure(struct sim *m, uint32_t i)
     r->at = 0;
 }
 
-static void build(struct sim *m, uint32_t i)
+static void finish_build(struct sim *m, uint32_t i)
 {
     struct sim_rank *r = &m->ranks[i];
-    if (!r->is_building || sim_now() < r->built_at)
-        return;
-    r->is_building = false;
-    *(r->has_own_cache ? &r->own_cache : &m->cache[r->host]) |= r->to_build;
+    uint32_t *cache = cache_of(m, r);
+    for (uint32_t u = 0; u < SIM_UNITS; u++) /* what others have built meanwhile, it has not */
+        m->n_compiled[u] += (r->to_build & ~*cache) >> u & 1;
+    *cache |= r->to_build;
     r->to_build = 0;
+    r->is_building = false;
     uint32_t n = (uint32_t)__builtin_popcount(missing(m, r));
     if (!n && !r->local && !r->told_builds) {
         r->told_builds = true;
         sim_tell_builds(m, i);
     }
-    assert_int_equal(sim_send(m, i, KS_F_MSG_BUILD_END, n, 0, NULL), 0);
+    const uint32_t n_owed = r->n_owed;
+    r->n_owed = 0; /* the next order may come as the answer */
+    for (uint32_t k = 0; k < n_owed; k++)
+        assert_int_equal(sim_send(m, i, KS_F_MSG_BUILD_END, n, 0, NULL), 0);
+}
+
+static void fetch(struct sim *m, uint32_t i)
+{
+    struct sim_fetch *f = &m->ranks[i].fetch;
+    struct ks_share_ask a;
+    while (!f->in.is_open && f->u < SIM_UNITS && !(missing(m, &m->ranks[i]) & 1u << f->u))
+        f->u++;
+    if (!f->in.is_open && f->u == SIM_UNITS) {
+        f->is_on = false;
+        return;
+    }
+    assert_false(ks_share_is_silent(&f->in, sim_now()));
+    if (!f->in.is_open)
+        ks_share_open(&f->in, f->source, pack_id(f->u++), sim_now());
+    while (ks_share_next(&f->in, &a)) {
+        struct ks_buf body;
+        ks_buf_init(&body);
+        ks_share_ask_put(&a, &body);
+        assert_int_equal(put_frame(m, i, KS_F_MSG_FETCH, &body, NULL), 0);
+    }
+}
+
+static void build(struct sim *m, uint32_t i)
+{
+    struct sim_rank *r = &m->ranks[i];
+    if (r->fetch.is_on)
+        fetch(m, i);
+    else if (r->is_building && sim_now() >= r->built_at)
+        finish_build(m, i);
 }
 
 static void go_wrong(struct sim *m, uint32_t i)
@@ -347,21 +475,21 @@ static void go_wrong(struct sim *m, uint32_t i)
 static void greet(struct sim *m, uint32_t i)
 {
     struct sim_rank *r = &m->ranks[i];
-    uint32_t share = 0;
     if (sim_now() < r->hello_at)
         return;
     r->state = SIM_HERE;
     r->heard_at = sim_now();
     assert_int_equal(sim_hello(m, i, m->grid->digest, NULL), 0);
-    for (uint32_t u = 0; u < SIM_UNITS; u++)
-        share |= u % r->n_local == r->local ? 1u << u : 0;
-    begin_build(m, r, share);
+    r->n_owed = 1;
+    begin_build(m, r, 0);
 }
 
 static void live(struct sim *m, uint32_t i)
 {
     struct sim_rank *r = &m->ranks[i];
-    build(m, i);
+    answer_asks(m, i);
+    if (!r->is_broken)
+        build(m, i);
     if (r->measures && !r->is_broken)
         measure(m, i);
     if (sim_now() >= r->beat_at) {
@@ -483,6 +611,10 @@ void sim_open(struct sim *m, const struct sim_plan *plan, const char *names, uin
 
 static void end_coordinator(struct sim *m)
 {
+    for (uint32_t i = 0; i < SIM_RANKS; i++) {
+        ks_share_in_release(&m->ranks[i].fetch.in);
+        ks_share_out_release(&m->ranks[i].packs);
+    }
     ks_coord_destroy(m->coord);
     m->coord = NULL;
     assert_int_equal(ks_journal_close(m->journal, NULL), 0);

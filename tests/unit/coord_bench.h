@@ -10,11 +10,12 @@
 #include "mpi/agent.h"
 #include "mpi/coord.h"
 #include "mpi/msg.h"
+#include "mpi/share.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { SIM_RANKS = 12, SIM_HOSTS = 12, SIM_UNITS = 24, SIM_INSTANCES = 256 };
+enum { SIM_RANKS = 12, SIM_HOSTS = 12, SIM_UNITS = 24, SIM_INSTANCES = 256, SIM_ASKS = 64 };
 #define SIM_MS      1000000ull
 #define SIM_LOST_NS (5000 * SIM_MS)
 
@@ -27,6 +28,16 @@ struct sim_rank {
     uint64_t hello_at, wake_at, beat_at, heard_at, built_at, ready_at;
     uint32_t own_cache; /* units, one bit each */
     uint32_t to_build;
+    uint32_t n_owed;   /* orders without an answer */
+    bool cannot_send;  /* says that it has nothing, whatever it has */
+    struct sim_fetch { /* from another rank, piece by piece */
+        bool is_on;
+        uint32_t source, u;
+        struct ks_share_in in;
+    } fetch;
+    struct ks_share_out packs;
+    struct ks_share_ask asks[SIM_ASKS];
+    uint32_t n_asks;
     struct ks_msg_lease leases[KS_AGENT_LEASES];
     uint32_t n_leases, at;
     bool is_again;       /* the cell in hand was contaminated: once more */
@@ -40,8 +51,9 @@ struct sim_plan { /* what goes wrong, in thousandths per rank and second */
     uint32_t n_ranks, n_hosts;
     uint32_t kill, hang, widow, quarantine;
     uint32_t first_safe; /* ranks from this one on never fail */
-    bool has_own_caches;
-    uint32_t bad; /* per mille of cells that crash */
+    bool has_own_caches; /* a rank each, else a host each */
+    uint32_t n_targets;  /* ranks of different ones build different things; 0: one */
+    uint32_t bad;        /* per mille of cells that crash */
     uint32_t dirty;
 };
 
@@ -62,10 +74,11 @@ struct sim {
     struct kit_dir dir;
     struct sim_rank ranks[SIM_RANKS];
     uint32_t cache[SIM_HOSTS]; /* units that are there */
+    uint32_t n_compiled[SIM_UNITS], n_fetched[SIM_UNITS];
     uint64_t rng;
     uint8_t code[SIM_INSTANCES];    /* equal numbers: the same machine code; 0: its own */
     uint8_t refuses[SIM_INSTANCES]; /* its own test says that it cannot run */
-    struct ks_buf told; /* what the coordinator sent: "build RANK ALL", "lease RANK", ... */
+    struct ks_buf told; /* what the coordinator sent: "build RANK ORDER", "lease RANK", ... */
 };
 
 /* One problem in n_problems, `names` as in kit_grid. */

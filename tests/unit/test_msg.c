@@ -31,8 +31,10 @@ static void test_hello(void **state)
                                 .local_rank = 1,
                                 .n_local = 4,
                                 .measures = 1,
-                                .n_missing = 17,
+                                .n_jobs = 17,
                                 .grid_digest = 0x123456789abcdef0u,
+                                .target = { 21, 22 },
+                                .cache = { 23, 24 },
                                 .pid = 4711,
                                 .host = "node7" };
     struct ks_msg_hello got;
@@ -43,8 +45,9 @@ static void test_hello(void **state)
     assert_int_equal(got.local_rank, 1);
     assert_int_equal(got.n_local, 4);
     assert_int_equal(got.measures, 1);
-    assert_int_equal(got.n_missing, 17);
+    assert_int_equal(got.n_jobs, 17);
     assert_true(got.grid_digest == was.grid_digest);
+    assert_true(ks_id128_eq(got.target, was.target) && ks_id128_eq(got.cache, was.cache));
     assert_int_equal(got.pid, 4711);
     assert_string_equal(got.host, "node7");
     memset(&got, 0x77, sizeof(got));

@@ -97,8 +97,8 @@ int ks_net_send(struct ks_net *n, uint32_t to, uint16_t type, const void *body, 
     switch (type) {
     case KS_F_MSG_HELLO:
         assert_int_equal(ks_msg_hello_get(body, len, &h, NULL), 0);
-        ks_buf_printf(&n->log, "hello %u measures %u missing %u\n", h.rank, h.measures,
-                      h.n_missing);
+        ks_buf_printf(&n->log, "hello %u measures %u jobs %u\n", h.rank, h.measures,
+                      h.n_jobs > 0);
         assert_true(h.grid_digest == n->grid->digest && h.host[0] && h.pid == getpid());
         return 0;
     case KS_F_HOST:
@@ -217,7 +217,7 @@ static void test_a_life(void **state)
     begin(&b, "ok_a ok_b");
     run_to(&b, "built 0 0\n");
     assert_string_equal(ks_buf_text(&b.net.log),
-                        "hello 3 measures 1 missing 0\nhost\ndevice\nbuilt 0 0\n");
+                        "hello 3 measures 1 jobs 1\nhost\ndevice\nbuilt 0 0\n");
     ks_buf_clear(&b.net.log);
     assert_int_equal(tell(&b, KS_F_MSG_BUILD, 1, 0), 0); /* there is nothing to build: an answer */
     run_to(&b, "built 0 0\n");
