@@ -42,6 +42,27 @@ static void warn(const struct ks_log *log, const struct ks_store_totals *t)
                 t->n_unreadable);
 }
 
+/* With several runs: how each of them stands. */
+static int print_runs(const char *file, struct ks_err *err)
+{
+    struct ks_store_file *f;
+    int rc = ks_store_open(file, &f, err);
+
+    if (rc < 0)
+        return rc;
+    for (uint32_t i = 0; i < ks_store_info(f)->n_runs; i++) {
+        const struct ks_run_row *r = ks_store_run(f, i);
+
+        printf("  %s: %s, %" PRIu64 " of %" PRIu64 " cells", r->dir, r->name, r->n_done,
+               r->n_cells);
+        if (r->n_damaged_places)
+            printf(", %" PRIu64 " damaged places", r->n_damaged_places);
+        printf("\n");
+    }
+    ks_store_close(f);
+    return 0;
+}
+
 static int gather(struct ks_cmd_ctx *ctx, int argc, char **argv)
 {
     const char **dirs = calloc((size_t)argc + 1, sizeof(*dirs));
@@ -63,7 +84,8 @@ static int gather(struct ks_cmd_ctx *ctx, int argc, char **argv)
         return rc;
     warn(&ctx->log, &totals);
     print_totals(c.file ? c.file : file, &totals);
-    return KS_EXIT_OK;
+    rc = totals.n_runs > 1 ? print_runs(c.file ? c.file : file, &ctx->err) : 0;
+    return rc < 0 ? rc : KS_EXIT_OK;
 }
 
 const struct ks_command ks_cmd_gather = {

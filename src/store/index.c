@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* First pass: records, and which of a cell's attempts counts. */
 #include "store/index.h"
+#include "base/file.h"
 #include "store/produce.h"
 #include "store/table.h"
 #include "store/text.h"
@@ -256,7 +257,11 @@ int ks_index_add(struct ks_index *x, const char *dir, struct ks_index_limit limi
     struct ks_journal_totals totals;
     struct ks_run_row *run;
     char journal[1100];
-    int rc = add_run(x, dir, err);
+    int rc = ks_path_is_dir(dir) ? add_run(x, dir, err)
+                                 : ks_fail(err, KS_ENOENT,
+                                           "'%s' is not a run's directory: results are gathered "
+                                           "from journals",
+                                           dir);
 
     if (rc < 0)
         return rc;

@@ -32,12 +32,16 @@ void ks_index_seen(struct ks_index *x, uint32_t run, uint64_t realtime_ns)
 
 /* ---- segment, job ---- */
 
-static bool is_taken(const struct ks_index *x, uint32_t run, const char *run_id)
+/* The directory that gave this run already; NULL: none. */
+static const char *taken_by(const struct ks_index *x, uint32_t run, const char *run_id)
 {
-    for (uint32_t i = 0; i < run; i++)
-        if (strcmp(((const struct ks_run_row *)ks_list_at(&x->runs, i))->run_id, run_id) == 0)
-            return true;
-    return false;
+    for (uint32_t i = 0; i < run; i++) {
+        const struct ks_run_row *r = ks_list_at(&x->runs, i);
+
+        if (strcmp(r->run_id, run_id) == 0)
+            return r->path;
+    }
+    return NULL;
 }
 
 static int on_segment(struct ks_index *x, uint32_t run, const struct ks_journal_frame *f,
@@ -45,6 +49,7 @@ static int on_segment(struct ks_index *x, uint32_t run, const struct ks_journal_
 {
     struct ks_run_row *r = run_row(x, run);
     struct ks_segment s;
+    const char *other;
     char id[33];
     int rc = ks_segment_decode(f->body, f->n, &s, err);
 
@@ -54,9 +59,11 @@ static int on_segment(struct ks_index *x, uint32_t run, const struct ks_journal_
     if (r->run_id[0] && strcmp(r->run_id, id) != 0)
         return ks_fail(err, KS_EOWNER, "'%s': segment %u is of run %s, earlier ones of %s", r->dir,
                        f->segment, id, r->run_id);
-    if (is_taken(x, run, id))
-        return ks_fail(err, KS_EEXIST, "'%s' holds run %s, which another directory gave already",
-                       r->dir, id);
+    other = taken_by(x, run, id);
+    if (other)
+        return ks_fail(err, KS_EEXIST,
+                       "'%s' and '%s' hold the same run %s: give only the one that went further",
+                       other, r->path, id);
     TEXT_COPY(r->run_id, id);
     TEXT_COPY(r->version, s.version);
     ks_text_clean(r->version);
