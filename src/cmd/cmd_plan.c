@@ -3,8 +3,10 @@
 #include "build/build.h"
 #include "cmd/cmd_util.h"
 #include "cmd/plan_binding.h"
+#include "cmd/plan_nodes.h"
 #include "grid/grid.h"
 #include "mpi/alias.h"
+#include "sched/cost.h"
 #include "topo/topo.h"
 
 #include <math.h>
@@ -13,7 +15,7 @@
 #include <string.h>
 
 struct config {
-    uint32_t devices;
+    uint32_t devices, per_node, walltime_ms;
     bool is_list, trust_cache, show_binding, oversubscribe, json;
     unsigned host_domain;
     const char *cache_dir;
@@ -29,6 +31,22 @@ static const struct ks_opt opts[] = {
       .max = 1e6,
       .arg = "N",
       .help = "devices that will measure; 0 = the cores of this host" },
+    { .name = "per-node",
+      .type = KS_OPT_U32,
+      .offset = AT(per_node),
+      .def = "0",
+      .min = 0,
+      .max = 1024,
+      .arg = "N",
+      .help = "how many nodes of N devices to request, and for how long" },
+    { .name = "walltime",
+      .type = KS_OPT_DURATION_MS,
+      .offset = AT(walltime_ms),
+      .def = "0",
+      .min = 0,
+      .max = 4e9,
+      .arg = "TIME",
+      .help = "with --per-node: the fewest nodes that are done within it (4h)" },
     { .name = "list",
       .type = KS_OPT_BOOL,
       .offset = AT(is_list),
@@ -67,7 +85,7 @@ static const struct ks_opt opts[] = {
       .type = KS_OPT_BOOL,
       .offset = AT(json),
       .def = "no",
-      .help = "with --show-binding: print JSON" },
+      .help = "print JSON: the map of --show-binding, else time and nodes" },
     KS_OPT_END
 };
 #undef AT
@@ -165,15 +183,37 @@ static void read_codes(const struct ks_grid *g, const struct config *c, struct k
     ks_build_destroy(b);
 }
 
-/* Seconds of one cell: warm-up, samples of about 30 calls at 10 Gflop/s within the job's limits,
- * verification. The kernel's own applicability test may refuse more. */
+/* The kernel's own applicability test may refuse more, and no instance is like another. */
 static double cell_s(const struct ks_grid *g, uint32_t i)
 {
-    const struct ks_job_measure *m = &g->job.measure;
-    double call = ks_problem_flops(&g->problems[i]) / 10e9;
-    double least = call * m->min_samples, most = m->max_ms * 1e-3;
-    double timing = fmin(fmax(fmax(0.010, call * 30), least), fmax(most, least));
-    return m->warmup_ms * 1e-3 + timing + 4 * call + 0.002;
+    const struct ks_problem *p = &g->problems[i];
+    struct ks_cost_rates r = ks_cost_rates(ks_job_backends[g->job.device.backend]);
+    return ks_cost_cell_s(&g->job.measure,
+                          ks_cost_call_s(&r, ks_problem_flops(p), ks_problem_min_bytes(p)));
+}
+
+struct totals {
+    uint64_t n_runnable, n_aliased;
+    struct ks_plan_work work;
+};
+
+static struct totals add_up(const struct ks_grid *g, const struct ks_aliases *a)
+{
+    struct totals t = { 0 };
+    for (uint32_t i = 0; i < g->n_problems; i++) {
+        struct cells n = count_cells(g, a, i);
+        double cell = cell_s(g, i);
+        double s = (n.n_runnable - n.n_aliased + 2) * cell; /* two anchors */
+        t.n_runnable += n.n_runnable;
+        t.n_aliased += n.n_aliased;
+        t.work.work_s += s;
+        t.work.longest_cell_s = fmax(t.work.longest_cell_s, cell);
+        if (s > t.work.longest_s) {
+            t.work.longest_s = s;
+            t.work.longest = g->problems[i].name;
+        }
+    }
+    return t;
 }
 
 static void print_seconds(const char *what, double s)
@@ -228,31 +268,44 @@ static bool has_exclude(const struct ks_job *job)
     return false;
 }
 
-static void print_plan(const struct ks_grid *g, const struct codes *k, uint32_t devices,
-                       bool is_all)
+static void print_plan(const struct ks_grid *g, const struct codes *k, const struct totals *t,
+                       uint32_t devices, bool is_all)
 {
-    uint64_t runnable = 0, aliased = 0;
-    double work = 0;
-    for (uint32_t i = 0; i < g->n_problems; i++) {
-        struct cells n = count_cells(g, &k->aliases, i);
-        runnable += n.n_runnable;
-        aliased += n.n_aliased;
-        work += (n.n_runnable - n.n_aliased + 2) * cell_s(g, i); /* two anchors */
-    }
     uint64_t cells = ks_grid_n_cells(g);
     printf("%s: %s\n", g->job.name, g->job.why);
     printf("%u problems x %u instances = %llu cells; %llu cannot run on this host\n", g->n_problems,
-           g->n_instances, (unsigned long long)cells, (unsigned long long)(cells - runnable));
+           g->n_instances, (unsigned long long)cells, (unsigned long long)(cells - t->n_runnable));
     if (has_exclude(&g->job)) /* none is news, too: of lists of another dtype or layout */
         printf("%u problems of the lists are left out (exclude)\n", g->n_left_out);
-    print_aliases(g, k, aliased);
-    print_seconds("about", work);
+    print_aliases(g, k, t->n_aliased);
+    print_seconds("about", t->work.work_s);
     printf(" of device time;");
-    print_seconds(" on", work / devices);
+    print_seconds(" on", t->work.work_s / devices);
     printf(" with %u device%s, builds not counted\n", devices, devices == 1 ? "" : "s");
     printf("Problems go to devices one after another in the order below (uses x flop); a device "
            "keeps a problem to its end.\n");
     print_problems(g, &k->aliases, is_all);
+}
+
+static int show(const struct ks_grid *g, const struct codes *k, const struct config *c,
+                struct ks_err *err)
+{
+    struct totals t = add_up(g, &k->aliases);
+    uint32_t devices = c->devices ? c->devices : default_devices(err);
+    uint32_t per_node = c->per_node ? c->per_node : devices;
+    struct ks_buf b;
+    ks_buf_init(&b);
+    if (c->json)
+        ks_plan_nodes_json(&t.work, per_node, c->walltime_ms * 1e-3, &b);
+    else
+        print_plan(g, k, &t, devices, c->is_list);
+    if (!c->json && (c->per_node || c->walltime_ms)) {
+        ks_buf_printf(&b, "\n");
+        ks_plan_nodes_text(&t.work, per_node, c->walltime_ms * 1e-3, &b);
+    }
+    int rc = ks_cmd_emit(&b, NULL, err);
+    ks_buf_release(&b);
+    return rc;
 }
 
 static int plan(struct ks_cmd_ctx *ctx, int argc, char **argv)
@@ -276,16 +329,17 @@ static int plan(struct ks_cmd_ctx *ctx, int argc, char **argv)
         return rc;
     }
     read_codes(&g, &c, ctx->warden, &k);
-    print_plan(&g, &k, c.devices ? c.devices : default_devices(&ctx->err), c.is_list);
+    rc = show(&g, &k, &c, &ctx->err);
     ks_aliases_release(&k.aliases);
     ks_grid_release(&g);
-    return KS_EXIT_OK;
+    return rc < 0 ? rc : KS_EXIT_OK;
 }
 
 const struct ks_command ks_cmd_plan = {
     .name = "plan",
     .summary = "What a job would do and how long it may take; touches nothing.",
-    .usage = "plan JOB [--devices N] [--list] [--cache DIR] [--show-binding [--json]]",
+    .usage = "plan JOB [--devices N] [--per-node N [--walltime TIME]] [--list] [--json] "
+             "[--cache DIR] [--show-binding]",
     .opts = opts,
     .run = plan,
     .needs_warden = true,
