@@ -26,6 +26,7 @@ all_names() {
         echo "e2e/$(basename "$f" .sh)"
         grep -q '^# asan: yes' "$f" && echo "e2e-asan/$(basename "$f" .sh)"
     done
+    for f in $(tests/slurm.sh --parts); do echo "slurm/$f"; done
     for f in tests/fuzz/fuzz_*.c; do f=${f##*/fuzz_}; echo "fuzz/${f%.c}"; done
     echo leftovers
 }
@@ -175,8 +176,27 @@ run_e2e() {
     done
 }
 
-limit_of() { # FILE: tests of a Slurm cluster get 90 s, the others 60 s
-    case " $(groups_of "$1") " in *' slurm '*) echo 90 ;; *) echo 60 ;; esac
+limit_of() { # FILE: tests of a cluster get 90 s, the others 60 s
+    case " $(groups_of "$1") " in *' slurm '* | *' netns '*) echo 90 ;; *) echo 60 ;; esac
+}
+
+# All parts at once, each with a cluster of its own: they wait for Slurm most of the time.
+run_slurm() {
+    local name rc seconds
+    [ $have_release -eq 1 ] || return
+    for name in $(chosen slurm); do
+        (
+            rc=0 start=$(now)
+            KSWEEP_BIN=$root/build/bin timeout -k 5 "$(limit_of tests/slurm.sh)" \
+                bash tests/slurm.sh "$name" >"$run_tmp/slurm.$name" 2>&1 </dev/null || rc=$?
+            echo "$rc $(since "$start")" >"$run_tmp/slurm.$name.rc"
+        ) &
+    done
+    wait
+    for name in $(chosen slurm); do
+        read -r rc seconds <"$run_tmp/slurm.$name.rc"
+        take_tap "slurm/$name" "$run_tmp/slurm.$name" "$rc" "$seconds" "$(groups_of tests/slurm.sh)"
+    done
 }
 
 # Python tests print TAP, or are unittest programs, which -v makes tell their tests' names.

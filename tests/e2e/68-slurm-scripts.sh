@@ -1,0 +1,150 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# What the batch scripts decide, without Slurm: srun, squeue, scontrol, scancel and sbatch are played
+# here. tests/slurm.sh runs the same scripts in a real one. And what `ksweep plan` says to request,
+# and the time limit that a newer Slurm tells.
+. "$(dirname "$0")/tap.sh"
+need_program cc
+. "$(dirname "$0")/sweep.sh"
+cd "$tap_tmp" || exit 1
+common=$KSWEEP_SOURCE_DIR/slurm/common.sh
+
+# --- the players: each writes down how it was called
+
+mkdir players
+cat >players/play <<'EOF2'
+#!/bin/sh
+name=${0##*/}
+echo "$name $*" >>"$TOLD"
+case $name in
+squeue)
+    case "$*" in
+    *%L*) echo "${LEFT:-10:00}" ;;
+    *%T*) echo "${STATE:-RUNNING}" ;;
+    *%D*) echo "${NODES:-2 node[1-2]}" ;;
+    esac ;;
+srun)
+    while [ "${1#-}" != "$1" ]; do shift; done
+    n=$(grep -c '^srun' "$TOLD")
+    eval "how=\${SRUN_$n:-$SRUN}"
+    case $how in
+    run) exec "$@" ;;
+    drained) "$@" --max-time 1ms ;;
+    *) exit "$how" ;;
+    esac ;;
+scontrol) case $1 in show) echo "JobState=${BEFORE:-COMPLETED}" ;; esac ;;
+sbatch) echo 77 ;;
+sleep) ;;
+esac
+EOF2
+chmod +x players/play
+for p in squeue srun scontrol scancel sbatch sleep; do ln -s play players/$p; done
+
+# batch SCRIPT NAME=VALUE...: as Slurm would start it, for the tiny job, into the directory "swept"
+batch() {
+    local script=$1
+    shift
+    rm -f told
+    env PATH="$tap_tmp/players:$PATH" TOLD="$tap_tmp/told" SLURM_JOB_ID=5 SLURM_JOB_NUM_NODES=2 \
+        SLURM_NTASKS=4 SLURM_SUBMIT_DIR="$KSWEEP_SOURCE_DIR/slurm" XDG_CACHE_HOME="$tap_tmp/cache" \
+        SRUN=run "$@" bash "$KSWEEP_SOURCE_DIR/slurm/$script" "$tiny_job" "$tap_tmp/swept" >said 2>&1
+}
+told() { grep -c "$1" told; }
+
+# --- time left
+
+for row in '5:07 307' '01:00:00 3600' '2-00:00:30 172830' '00:08 8' '08:09 489'; do
+    is "$(bash -c '. "$1"; ks_seconds "$2"' _ "$common" "${row% *}")" "${row#* }" "${row% *} is ${row#* } s"
+done
+for text in UNLIMITED INVALID '' 5; do
+    not_ok "'$text' is no time" bash -c '. "$1"; ks_seconds "$2"' _ "$common" "$text"
+done
+
+# --- complete at once
+
+batch many_nodes.sbatch LEFT=10:00
+is $? 0 'complete: 0'
+like "$(cat told)" 'srun .*--no-kill.* run .*--max-time 300s' 'srun survives lost nodes; the time left less 300 s'
+is "$(told '^scontrol requeue')" 0 'nothing is requeued'
+ok 'the results are there' test -s swept/results.h5
+is "$(find . -name '.swept.tries*')" '' 'and nothing of the script'
+rm swept/results.h5
+batch many_nodes.sbatch SRUN=0
+ok 'a run that could not gather: the script does' test -s swept/results.h5
+
+# --- later, again and never
+
+rm -rf swept
+batch many_nodes.sbatch SRUN=drained
+is "$(told '^srun') $(told '^scontrol requeue 5')" '1 1' 'no time left: requeued'
+batch many_nodes.sbatch LEFT=4:00
+is "$(told '^srun') $(told '^scontrol requeue 5')" '0 1' 'not enough to begin: requeued'
+rm -rf swept .swept.tries
+batch many_nodes.sbatch SRUN=drained STATE=COMPLETING
+is $? 3 'a job that is being cancelled: 3'
+is "$(told '^scontrol requeue')" 0 'and it does not come back'
+
+rm -rf swept .swept.tries
+batch many_nodes.sbatch SRUN_1=137 SRUN_2=run
+is "$? $(told '^srun')" '0 2' 'the step dies: the next begins at once'
+rm -rf swept
+batch many_nodes.sbatch SRUN=137
+is "$? $(told '^srun')" '3 3' 'always: given up after three'
+like "$(cat said)" '3 starts without a new outcome' 'and it says why'
+rm -rf swept .swept.tries
+batch many_nodes.sbatch SRUN_1=137 NODES='1 node2'
+like "$(cat told)" 'srun .*--nodes=1 --nodelist=node2 --ntasks=2' 'a node is lost: without it'
+
+rm -rf swept .swept.tries
+batch many_nodes.sbatch SRUN=2
+is "$? $(told '^srun') $(told 'requeue')" '2 1 0' 'refused: 2, once, not again'
+
+# --- a chain
+
+rm -rf swept
+batch chain.sbatch
+is "$? $(told '^sbatch .*--dependency=afterany:5') $(told '^scancel 77')" '0 1 1' \
+    'chain: complete, the successor is cancelled'
+rm -rf swept
+batch chain.sbatch SRUN=drained
+is "$? $(told '^scancel') $(told requeue)" '3 0 0' 'chain: incomplete, the successor goes on'
+batch chain.sbatch KSWEEP_AFTER=4 BEFORE=CANCELLED
+is "$? $(told '^sbatch') $(told '^srun')" '3 0 0' 'chain: cancelled, nothing follows'
+rm -rf swept .swept.tries
+batch chain.sbatch SRUN=2
+is "$? $(told '^scancel 77')" '2 1' 'chain: refused, nothing follows'
+
+# --- the limit that Slurm tells, and what to ask of it
+
+SLURM_JOB_END_TIME=$(($(date +%s) + 5)) ksweep run "$tiny_job" --out late --cache "$tiny_cache" >late.out 2>&1
+like "$(cat late.out)" '^max-time: .*15 pending' 'SLURM_JOB_END_TIME less the grace is the limit'
+SLURM_JOB_END_TIME=$(($(date +%s) + 5)) ksweep run "$tiny_job" --out late --resume --max-time 60s \
+    --cache "$tiny_cache" >late.out 2>&1
+is "$(exit_of late)" 0 '--max-time overrides it'
+
+request() { ksweep plan "$KSWEEP_SOURCE_DIR/jobs/forward.json" --json "$@"; }
+request --per-node 2 --walltime 10m >request.json
+/usr/bin/python3 - >verdict <<'END'
+import json, math
+r = json.load(open("request.json"))
+def expected(n):
+    return max(r["device_s"] / (n * r["per_node"]), r["longest_problem_s"])
+def request(n):
+    return math.ceil((1.25 * expected(n) + 300) / 300) * 300
+def seconds(text):
+    h, m, s = text.split(":")
+    return int(h) * 3600 + int(m) * 60 + int(s)
+for c in r["choices"] + [r["fit"]]:
+    assert abs(c["expected_s"] - expected(c["nodes"])) < 1e-6 * c["expected_s"], c
+    assert seconds(c["time"]) == request(c["nodes"]), c
+n = r["fit"]["nodes"]
+assert request(n) <= 600 and (n == 1 or request(n - 1) > 600), n
+assert r["choices"][-1]["expected_s"] <= 1.0001 * r["longest_problem_s"]
+print("right", n > 1)
+END
+is "$(cat verdict)" 'right True' 'plan: the fewest nodes for a walltime, and no more than are of use'
+like "$(ksweep plan "$KSWEEP_SOURCE_DIR/jobs/forward.json" --per-node 8)" \
+    'with 1 node x 8 devices: .*; request --nodes=1 --time=[0-9:]+$' 'plan: as sbatch wants it'
+like "$(ksweep plan "$KSWEEP_SOURCE_DIR/jobs/forward.json" --per-node 8 --walltime 6m)" \
+    'not in one job of 6 min: about [0-9]+ of them in a chain' 'plan: too long for one job'
+done_testing
