@@ -18,7 +18,7 @@
 struct row {
     uint32_t rank;
     char host[64];
-    enum ks_seat seat;
+    char role[16];
     bool is_far;
     char device[64], pci[16], cores[64], numa[32], spare[64];
     char visible[128]; /* what its worker will see */
@@ -26,16 +26,27 @@ struct row {
     char unused[128];
 };
 
+static const char *role_of(const struct ks_rank_seat *s, uint32_t rank)
+{
+    if (s->bind.seat == KS_SEAT_SHARED)
+        return "shares";
+    if (s->bind.seat == KS_SEAT_MEASURE)
+        return "measures";
+    if (s->map.refusal[0])
+        return "no seat";
+    return rank == 0 ? "coordinates" : "helps building";
+}
+
 static void fill(const struct ks_job *job, const struct ks_net *net, const struct ks_rank_seat *s,
                  struct row *r)
 {
     *r = (struct row){ .rank = ks_net_rank(net),
-                       .seat = s->bind.seat,
                        .is_far = s->bind.is_far,
                        .n_neighbours = s->bind.n_neighbours };
     gethostname(r->host, sizeof(r->host) - 1);
     if (ks_net_local_rank(net) == 0)
         memcpy(r->unused, s->map.unused, sizeof(r->unused));
+    snprintf(r->role, sizeof(r->role), "%s", role_of(s, r->rank));
     memcpy(r->spare, s->bind.spare_text, sizeof(r->spare));
     if (s->bind.seat == KS_SEAT_NONE)
         return;
@@ -55,13 +66,6 @@ static void fill(const struct ks_job *job, const struct ks_net *net, const struc
     }
 }
 
-static const char *role_of(const struct row *r)
-{
-    if (r->seat == KS_SEAT_NONE)
-        return r->rank == 0 ? "coordinates" : "helps building";
-    return r->seat == KS_SEAT_SHARED ? "shares" : "measures";
-}
-
 static const char *or_dash(const char *text)
 {
     return text[0] ? text : "-";
@@ -73,7 +77,7 @@ static void put_text(const struct row *rows, uint32_t n, struct ks_buf *to)
                   "cores", "memory", "spare cores");
     for (uint32_t i = 0; i < n; i++) {
         const struct row *r = &rows[i];
-        ks_buf_printf(to, "%4u  %-16s %-14s %-20s %-10s %-6s %s%s\n", r->rank, r->host, role_of(r),
+        ks_buf_printf(to, "%4u  %-16s %-14s %-20s %-10s %-6s %s%s\n", r->rank, r->host, r->role,
                       or_dash(r->pci[0] ? r->pci : r->device), or_dash(r->cores), or_dash(r->numa),
                       or_dash(r->spare), r->is_far ? "  (far from its device)" : "");
     }
@@ -92,7 +96,7 @@ static void put_json(const struct row *rows, uint32_t n, struct ks_buf *to)
         ks_jw_open(&w, NULL, '{');
         ks_jw_u64(&w, "rank", r->rank);
         ks_jw_str(&w, "host", r->host);
-        ks_jw_str(&w, "role", role_of(r));
+        ks_jw_str(&w, "role", r->role);
         ks_jw_str(&w, "device", r->device);
         ks_jw_str(&w, "pci", r->pci);
         ks_jw_str(&w, "cores", r->cores);

@@ -77,8 +77,8 @@ static void take_probe(const struct ks_child_end *end, struct ks_bind_card *card
 
     snprintf(text, sizeof(text), "%.*s", (int)end->n_tail, end->tail);
     if (!is_good)
-        snprintf(card->lists, sizeof(card->lists), "probe %s: %.90s", ks_end_text(end->how),
-                 text + (strncmp(text, "ksweep-worker: ", 15) == 0 ? 15 : 0));
+        snprintf(card->lists, sizeof(card->lists), "probe %s %d: %.90s", ks_end_text(end->how),
+                 end->code, text + (strncmp(text, "ksweep-worker: ", 15) == 0 ? 15 : 0));
     card->lists[strcspn(card->lists, "\n")] = '\0';
     while (is_good && (line = strsep(&rest, "\n"))) {
         if (strncmp(line, "count=", 6) == 0)

@@ -76,10 +76,13 @@ static uint32_t n_seated(const struct ks_bind *b)
 
 /* ---- devices ---- */
 
-/* Rank 0 may coordinate only, beside others. */
+/* Rank 0 may coordinate only, beside others. But one device named for it and for another rank alike
+ * is a slip of the launch. */
 static bool may_do_without(const struct ks_bind *b, uint32_t i)
 {
-    return b->cards[i].rank == 0 && b->n > 1;
+    const struct ks_bind_card *card = &b->cards[i];
+
+    return card->rank == 0 && b->n > 1 && (card->n_devices != 1 || !card->lists[0]);
 }
 
 static bool is_blind(const struct ks_bind *b, uint32_t i)

@@ -21,7 +21,7 @@ enum { RANKS = 160 };
 static const char *const mi300[] = { "0c", "1c", "2c", "3c", "4c", "5c", "6c", "7c" };
 static const char *const mi250[] = { "c1", "c6", "c9", "ce", "d1", "d6", "d9", "de" };
 
-enum { COORD = 1, OVER = 2, L3 = 4, SOCKET = 8, NO_PCI = 16 };
+enum { COORD = 1, OVER = 2, L3 = 4, SOCKET = 8, NO_PCI = 16, NO_LISTS = 32 };
 
 struct row {
     const char *machine; /* synthetic, or the name of a file */
@@ -78,7 +78,8 @@ static void see(const struct row *r, const char *digits, struct ks_bind_card *ca
         if (!(r->flags & NO_PCI))
             snprintf(d->pci, sizeof(d->pci), "0000:%s:00.0", bus[*digits - '0']);
     }
-    snprintf(card->lists, sizeof(card->lists), "ROCR_VISIBLE_DEVICES=%u", card->n_devices);
+    if (!(r->flags & NO_LISTS))
+        snprintf(card->lists, sizeof(card->lists), "ROCR_VISIBLE_DEVICES=%u", card->n_devices);
 }
 
 static void make_cards(const struct row *r, struct ks_bind_card *cards)
@@ -290,6 +291,8 @@ static void ranks_on_devices(void **state)
         { "mi300", 9, COORD, "*", "01234567",
           "-- 0@0.0 1@16.1 2@32.2 3@48.3 4@64.4 5@80.5 6@96.6 7@112.7 ", NULL },
         { "mi300", 2, COORD, "*", "- 3", "-- 3@48.3 ", NULL },
+        /* a node with one */
+        { "mi300", 2, COORD | NO_LISTS, "*", "0", "-- 0@0.0 ", NULL },
     };
 
     (void)state;
@@ -301,7 +304,7 @@ static void wrong_maps_of_devices(void **state)
 {
     static const struct row rows[] = {
         { "mi300", 3, COORD, "*", "0", "-- 0@0.0 -- ",
-          "two ranks on one device: rank 2 sees only 0000:0c:00.0|ROCR_VISIBLE_DEVICES=1|rank 1 "
+          "two ranks on one device: ranks 0, 2 see only 0000:0c:00.0|ROCR_VISIBLE_DEVICES=1|rank 1 "
           "measures|--gres=gpu:N|--gpus-per-task=1" },
         { "mi300", 3, 0, "*", "0 0 1", "0@0.0 -- 1@16.1 ", "one device: rank 2 sees only" },
         { "mi300", 4, COORD, "*", "01", "-- 0@0.0 1@16.1 -- ",

@@ -1,0 +1,173 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# group: mpi
+# asan: yes
+# Who measures where: the map of --show-binding, the maps that are refused, and what workers really
+# got, on this machine's cores and on simulated devices.
+. "$(dirname "$0")/tap.sh"
+need_program mpirun taskset cc
+. "$(dirname "$0")/sweep.sh"
+cd "$tap_tmp" || exit 1
+unset ROCR_VISIBLE_DEVICES HIP_VISIBLE_DEVICES CUDA_VISIBLE_DEVICES GPU_DEVICE_ORDINAL
+
+devices() { # N: a job whose hosts have N simulated devices each
+    cat <<EOT
+{ "name": "devices", "why": "devices of a host", "operator": "grouped_conv",
+  "kernels": [ {"config": "$KSWEEP_SOURCE_DIR/kernels/configs/host_forward_quick.json",
+                "filter": "vector_bytes <= 32"} ],
+  "problems": [ {"file": "$KSWEEP_SOURCE_DIR/tests/data/tiny.csv"} ],
+  "device": {"backend": "sim", "arch": "n_devices=$1,sleep_us=200"},
+  "measure": {"warmup_ms": 1, "min_samples": 3, "max_ms": 5,
+              "contention": {"retries": 0, "switches_per_s": 1e9, "stolen": 1, "canary": 100}},
+  "verify": {"exact": false, "elementwise": false} }
+EOT
+}
+devices 2 >two.json
+devices 1 >one.json
+
+n_cores=$(ksweep plan "$tiny_job" --cache "$tiny_cache" | sed -n 's/.* with \([0-9]*\) device.*/\1/p')
+first_cpu=$(taskset -cp $$ | sed 's/.*: *\([0-9]*\).*/\1/')
+map() { # RANKS JOB ARG...: the map without its head
+    local n=$1 job=$2
+    shift 2
+    ranks "$n" ksweep plan "$job" --show-binding "$@" >map.out 2>map.err
+    sed 1d map.out
+}
+column() { awk -v n="$1" '{ print $n }' map.out | sed 1d | paste -sd ' '; }
+# Everything but a rank's error is mpirun's; that a rank ended so it says, too.
+refusals() { grep -c '^ksweep plan: ' map.err; }
+
+# --- the host backend
+
+map 1 "$tiny_job" >/dev/null
+is "$(column 1) $(column 3)" '0 measures' 'one rank: it measures'
+like "$(ksweep plan "$tiny_job" --show-binding)" ' 0 .* measures +core ' 'without mpirun, too'
+map $((n_cores + 2)) "$tiny_job" >/dev/null
+is "$(column 1)" "$(seq 0 $((n_cores + 1)) | paste -sd ' ')" 'every rank has a line, in order'
+is "$(column 3 | tr ' ' '\n' | sort | uniq -c | awk '{ print $2 $1 }' | paste -sd ' ')" \
+    "coordinates1 helps1 measures$n_cores" 'ranks beyond the cores: one coordinates, one helps'
+is "$(grep measures map.out | awk '{ print $5 }' | sort -u | wc -l)" "$n_cores" 'no core twice'
+map $((n_cores + 1)) "$tiny_job" --oversubscribe >/dev/null
+is "$(grep -c ' shares ' map.out)" 2 '--oversubscribe: two share, and both say so'
+map $((n_cores + 1)) "$tiny_job" --host-domain socket >/dev/null
+is "$(grep -c ' measures *socket ' map.out)" \
+    "$(grep '^physical id' /proc/cpuinfo | sort -u | grep -c . | sed 's/^0$/1/')" \
+    '--host-domain socket: one on each'
+ok 'as JSON' /usr/bin/python3 - <<EOT
+import json, subprocess
+rows = json.loads(subprocess.run(["ksweep", "plan", "$tiny_job", "--show-binding", "--json"],
+                                 stdout=subprocess.PIPE, check=True).stdout)
+assert [r["rank"] for r in rows] == [0] and rows[0]["role"] == "measures"
+assert rows[0]["device"] == "core" and rows[0]["cores"] and rows[0]["memory_nodes"]
+EOT
+
+tiny $((n_cores + 2)) helpers >/dev/null 2>helpers.err
+is "$(exit_of helpers)" 0 'more ranks than cores: complete'
+is "$(grep -c "rank $((n_cores + 1)) only helps building" helpers.err)" 1 'one warning names the other'
+
+# --- all ranks on one core
+
+if [ "$n_cores" -gt 1 ]; then
+    MPIRUN="taskset -c $first_cpu mpirun" map 3 "$tiny_job" >/dev/null
+    is "$(column 3)" 'no measures no' 'bound to one core: one could measure'
+    like "$(cat map.err)" "ranks 0, 2 are bound to CPU $first_cpu,.*--bind-to none.*--cpu-bind=none" \
+        'refused, with the option that mends it'
+    is "$(refusals)" 1 'one rank says so'
+    MPIRUN="taskset -c $first_cpu mpirun" tiny 3 narrow >narrow.out 2>narrow.err
+    like "$(cat narrow.err)" '^ksweep run: .*cores shared: ranks 0, 2' 'the run is refused alike'
+    ok 'before anything was written' test ! -e narrow
+    is "$(grep -c 'ksweep run\|leaves' narrow.err)" 1 'in one line'
+    # as a launcher binds by itself
+    mpirun -n 2 --bind-to core --allow-run-as-root ksweep plan "$tiny_job" --show-binding >map.out
+    is "$(column 3) $(column 5 | tr ' ' '\n' | sort -u | wc -l)" 'measures measures 2' \
+        'bound to a core each: two cores'
+fi
+
+# --- devices
+
+worker_log=$tap_tmp/worker.log
+cat >worker.sh <<'EOT'
+#!/bin/sh
+# What a worker was given, then the worker. WRONG_DEVICE: it gets another one.
+if [ $# -eq 0 ]; then
+    echo "rocr=${ROCR_VISIBLE_DEVICES-} cuda=${CUDA_VISIBLE_DEVICES-} $(grep -o 'bind:[0-9,-]*' \
+        /proc/self/numa_maps | head -n 1) cpus=$(sed -n 's/^Cpus_allowed_list:\t//p' \
+        /proc/self/status)" >>"$WORKER_LOG"
+    ROCR_VISIBLE_DEVICES=${WRONG_DEVICE-$ROCR_VISIBLE_DEVICES}
+fi
+exec "$KSWEEP_BIN/ksweep-worker" "$@"
+EOT
+chmod +x worker.sh
+export WORKER_LOG=$worker_log
+device_run() { # DIR RANKS JOB ARG...
+    local dir=$1 n=$2 job=$3
+    shift 3
+    : >"$worker_log"
+    KSWEEP_WORKER=$tap_tmp/worker.sh ranks "$n" ksweep run "$job" --out "$dir" --cache "$tiny_cache" \
+        "$@" >"$dir.out" 2>"$dir.err"
+}
+
+may_bind() { # containers may deny it
+    /usr/bin/python3 -c 'import ctypes, sys
+nodes = ctypes.c_ulong(1)
+sys.exit(ctypes.CDLL(None).syscall(238, 2, ctypes.byref(nodes), 65) != 0)'
+}
+
+map 1 two.json >/dev/null
+like "$(cat map.out)" ' 0 .* measures +0000:10:00.0 ' 'a device, by its address'
+like "$(cat map.out)" ': no rank for 0000:11:00.0' 'the other one is missed'
+MPIRUN='mpirun -x ROCR_VISIBLE_DEVICES=1 -x CUDA_VISIBLE_DEVICES=1' map 1 two.json >/dev/null
+like "$(cat map.out)" '0000:11:00.0' 'of what is visible; the list that Slurm sets twice counts once'
+ranks 1 -x ROCR_VISIBLE_DEVICES= ksweep plan two.json --show-binding >map.out 2>map.err
+like "$(cat map.err)" 'rank 0: no device to be seen \(ROCR_VISIBLE_DEVICES=\)' 'none is visible'
+is "$(refusals)" 1 'one rank says so'
+KSWEEP_WORKER=/bin/false ksweep plan two.json --show-binding >map.out 2>map.err
+is $? 2 'the probe fails: exit 2'
+like "$(cat map.err)" 'probe exited 1' 'and it is said'
+
+if [ "$n_cores" -gt 1 ]; then
+    map 2 two.json >/dev/null
+    is "$(column 4)" '0000:10:00.0 0000:11:00.0' 'two ranks, all see all: a device each, in order'
+    is "$(column 5 | tr ' ' '\n' | sort -u | wc -l)" 2 'and a core each'
+    map 3 two.json >/dev/null
+    is "$(column 3)" 'coordinates measures measures' 'one rank more coordinates'
+    map 4 two.json >/dev/null
+    like "$(cat map.err)" 'no device for rank 3: 4 ranks .* 2 devices; .*--map-by ppr:2:node' \
+        'one rank too many'
+    map 4 two.json --oversubscribe >/dev/null
+    is "$(grep -c ' shares ' map.out)" 4 '--oversubscribe: four share'
+    MPIRUN='mpirun -x ROCR_VISIBLE_DEVICES=1' map 2 two.json >/dev/null
+    like "$(cat map.err)" 'two ranks on one device: rank 0 sees only 0000:11:00.0 \(ROCR_' \
+        'two ranks were given one device'
+    mpirun --bind-to none --allow-run-as-root \
+        -n 1 -x ROCR_VISIBLE_DEVICES=1 -x CUDA_VISIBLE_DEVICES=1 ksweep plan two.json --show-binding : \
+        -n 1 -x ROCR_VISIBLE_DEVICES=0 -x CUDA_VISIBLE_DEVICES=0 ksweep plan two.json --show-binding \
+        >map.out 2>map.err
+    is "$(column 4)" '0000:11:00.0 0000:10:00.0' 'each was given its own'
+
+    device_run both 2 two.json
+    is "$(exit_of both)" 0 'a run on two devices'
+    is "$(grep -o 'rocr=[0-9]' "$worker_log" | sort -u | paste -sd ' ')" 'rocr=0 rocr=1' \
+        'each worker sees its own'
+    is "$(grep -o 'cpus=.*' "$worker_log" | sort -u | wc -l)" 2 'on its own core'
+    if may_bind; then
+        is "$(grep -c bind: "$worker_log")" "$(wc -l <"$worker_log")" 'its memory is bound to a node'
+    fi
+    is "$(ksweep-analyze table both/results.h5 | awk -F, 'NR == 1 { for (i = 1; i <= NF; i++)
+        at[$i] = i; next } { print $at["device_id"] }' | sort -u | wc -l)" 2 'two device ids'
+fi
+
+WRONG_DEVICE=0 device_run wrong 1 one.json
+is "$(exit_of wrong)" 0 'the right device'
+cat >list.sh <<'EOT'
+#!/bin/sh
+[ $# -eq 0 ] && unset ROCR_VISIBLE_DEVICES
+exec "$KSWEEP_BIN/ksweep-worker" "$@"
+EOT
+chmod +x list.sh
+KSWEEP_WORKER=$tap_tmp/list.sh ROCR_VISIBLE_DEVICES=1 ksweep run two.json --out other >other.out 2>other.err
+is "$(exit_of other)" 3 'a worker that gets another device measures nothing'
+is "$(field other done)" 0 'no cell was measured there'
+like "$(cat other.err)" 'got device sim/0000:10:00.0 instead of sim/0000:11:00.0' 'and it is said'
+
+done_testing
