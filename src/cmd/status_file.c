@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "cmd/cmd.h"
+#include "store/store.h"
 #include "json/json.h"
 
 #include <dirent.h>
@@ -32,6 +33,7 @@ int ks_status_write(const struct ks_run_result *r, struct ks_err *err)
             ks_jw_u64(&w, ks_outcome_text(o), r->outcome[o]);
     ks_jw_close(&w, '}');
     ks_jw_str(&w, "lost_hosts", r->lost_hosts);
+    ks_jw_u64(&w, "journal_bytes", ks_store_journal_bytes(r->dir));
     ks_jw_close(&w, '}');
     ks_buf_printf(&b, "\n");
     int rc = ks_buf_ok(&b) ? 0 : ks_fail(err, KS_ENOMEM, "status: out of memory");
@@ -70,18 +72,28 @@ static bool newest_segment(const char *dir, struct timespec *out)
     return found;
 }
 
+/* Sizes survive a copy, times do not: they decide where a status says no size. */
+static bool is_newer_journal(const char *dir, const struct ks_json *doc, const struct stat *status)
+{
+    const struct ks_node *bytes = ks_node_at(ks_json_root(doc), "journal_bytes");
+    struct timespec journal = { 0 };
+    int64_t n = 0;
+    if (bytes)
+        return ks_node_int(doc, bytes, &n, NULL) < 0 || (uint64_t)n != ks_store_journal_bytes(dir);
+    return newest_segment(dir, &journal) && is_later(journal, status->st_mtim);
+}
+
 int ks_status_exit(const char *dir)
 {
     char path[1200];
     struct stat st;
-    struct timespec journal = { 0 };
     struct ks_json *doc = NULL;
     int64_t code = KS_EXIT_INCOMPLETE;
     snprintf(path, sizeof(path), "%.1100s/status.json", dir);
-    if (stat(path, &st) < 0 || (newest_segment(dir, &journal) && is_later(journal, st.st_mtim)) ||
-        ks_json_open(path, &doc, NULL) < 0)
+    if (stat(path, &st) < 0 || ks_json_open(path, &doc, NULL) < 0)
         return KS_EXIT_INCOMPLETE;
-    if (ks_node_int(doc, ks_node_at(ks_json_root(doc), "exit"), &code, NULL) < 0 || code < 0 ||
+    if (is_newer_journal(dir, doc, &st) ||
+        ks_node_int(doc, ks_node_at(ks_json_root(doc), "exit"), &code, NULL) < 0 || code < 0 ||
         code > KS_EXIT_INCOMPLETE)
         code = KS_EXIT_INCOMPLETE;
     ks_json_close(doc);

@@ -22,7 +22,7 @@ const struct ks_job_section ks_job_sections[KS_JOB_N_SECTIONS] = {
 /* What is being read. */
 struct source {
     const struct ks_json *doc;
-    char dir[KS_PATH_MAX]; /* where relative paths begin */
+    char dir[KS_PATH_MAX]; /* where relative paths begin; "" = paths are taken as they stand */
     struct ks_err *err;
 };
 
@@ -138,8 +138,13 @@ static int check_measure(const struct source *s, const struct ks_node *root, con
 static int find_path(const struct source *s, const struct ks_node *n, const char *name, char *out)
 {
     char where[256];
-    int rc = ks_find_file(s->dir, name, out, KS_PATH_MAX, s->err);
+    int rc;
 
+    if (!s->dir[0]) {
+        snprintf(out, KS_PATH_MAX, "%s", name);
+        return 0;
+    }
+    rc = ks_find_file(s->dir, name, out, KS_PATH_MAX, s->err);
     if (rc == 0)
         return 0;
     ks_node_where(s->doc, n, where, sizeof where);
@@ -336,8 +341,8 @@ static int read_job(const struct source *s, struct ks_job *j)
     return rc < 0 ? rc : read_list(s, root, "problems", read_problems, j);
 }
 
-static int read_document(const struct ks_json *doc, const char *path, struct ks_job *job_out,
-                         struct ks_err *err)
+static int read_document(const struct ks_json *doc, const char *path, bool is_resolved,
+                         struct ks_job *job_out, struct ks_err *err)
 {
     struct source *s = calloc(1, sizeof *s);
     struct ks_job *j = calloc(1, sizeof *j);
@@ -354,7 +359,8 @@ static int read_document(const struct ks_json *doc, const char *path, struct ks_
     memcpy(j->path, path, strlen(path) + 1);
     s->doc = doc;
     s->err = err;
-    ks_path_dir(s->dir, sizeof s->dir, path);
+    if (!is_resolved)
+        ks_path_dir(s->dir, sizeof s->dir, path);
     rc = read_job(s, j);
     if (rc < 0)
         goto out;
@@ -375,7 +381,19 @@ int ks_job_load(const char *path, struct ks_job *job_out, struct ks_err *err)
     if (rc == 0)
         rc = ks_find_absolute(path, absolute, sizeof absolute, err);
     if (rc == 0)
-        rc = read_document(doc, absolute, job_out, err);
+        rc = read_document(doc, absolute, false, job_out, err);
+    ks_json_close(doc);
+    return rc;
+}
+
+static int parse(const char *text, size_t len, const char *name, bool is_resolved,
+                 struct ks_job *job_out, struct ks_err *err)
+{
+    struct ks_json *doc = NULL;
+    int rc = ks_json_parse(text, len, name, &doc, err);
+
+    if (rc == 0)
+        rc = read_document(doc, name, is_resolved, job_out, err);
     ks_json_close(doc);
     return rc;
 }
@@ -383,11 +401,11 @@ int ks_job_load(const char *path, struct ks_job *job_out, struct ks_err *err)
 int ks_job_parse(const char *text, size_t len, const char *name, struct ks_job *job_out,
                  struct ks_err *err)
 {
-    struct ks_json *doc = NULL;
-    int rc = ks_json_parse(text, len, name, &doc, err);
+    return parse(text, len, name, false, job_out, err);
+}
 
-    if (rc == 0)
-        rc = read_document(doc, name, job_out, err);
-    ks_json_close(doc);
-    return rc;
+int ks_job_parse_resolved(const char *text, size_t len, const char *name, struct ks_job *job_out,
+                          struct ks_err *err)
+{
+    return parse(text, len, name, true, job_out, err);
 }

@@ -81,6 +81,9 @@ extern const struct ks_opt ks_job_measure_opts[], ks_job_contention_opts[], ks_j
 int ks_job_load(const char *path, struct ks_job *job_out, struct ks_err *err);
 int ks_job_parse(const char *text, size_t len, const char *name, struct ks_job *job_out,
                  struct ks_err *err);
+/* A job that ks_job_print printed, perhaps elsewhere: its files need not be here. */
+int ks_job_parse_resolved(const char *text, size_t len, const char *name, struct ks_job *job_out,
+                          struct ks_err *err);
 /* The resolved job as JSON (defaults filled in, paths absolute), loadable by ks_job_parse. */
 void ks_job_print(const struct ks_job *job, struct ks_buf *json_out);
 

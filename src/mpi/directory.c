@@ -87,7 +87,7 @@ static int check_same_job(struct ks_directory *d, const struct ks_run_options *o
     if (!was)
         return 0; /* killed before its job was on disk: nothing was measured */
     ks_buf_init(&fatal);
-    int rc = ks_job_parse(text, strlen(text), "job in the journal", &old, err);
+    int rc = ks_job_parse_resolved(text, strlen(text), "job in the journal", &old, err);
     int n_fatal = rc < 0 ? 0 : ks_job_diff(&old, &d->grid->job, &fatal, &d->changes);
     if (rc == 0 && (n_fatal || was->condition != d->grid->condition))
         rc = ks_fail(err, KS_EINVAL, "'%s' was measured under another job; differences:\n%.400s",

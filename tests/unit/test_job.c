@@ -314,6 +314,23 @@ static void paths_fall_back_to_the_installed_data(void **state)
     assert_int_equal(unsetenv("KSWEEP_DATA_DIR"), 0);
 }
 
+/* The job in a journal that was moved to where its files are not. */
+static void a_resolved_job_needs_no_files(void **state)
+{
+    static const char text[] = HEAD "\"kernels\": [{\"config\": \"/gone/config.json\"}],"
+                                    "\"problems\": [{\"file\": \"/gone/list.csv\"}]}";
+    struct ks_job j;
+    struct ks_err err = { 0 };
+
+    (void)state;
+    assert_int_equal(ks_job_parse(text, strlen(text), "j", &j, &err), KS_ENOENT);
+    if (ks_job_parse_resolved(text, strlen(text), "j", &j, &err) < 0)
+        fail_msg("%s", err.text);
+    assert_string_equal(j.kernels[0].config, "/gone/config.json");
+    assert_string_equal(j.problems[0].file, "/gone/list.csv");
+    assert_int_equal(ks_job_parse_resolved(text, strlen(text) - 1, "j", &j, &err), KS_EFORMAT);
+}
+
 /* docs/job-file.md has a row for every key, with its default and range as in the tables. */
 static void the_manual_agrees(void **state)
 {
@@ -355,6 +372,7 @@ int main(void)
         cmocka_unit_test(differences_are_weighed),
         cmocka_unit_test(the_manual_agrees),
         cmocka_unit_test(paths_fall_back_to_the_installed_data),
+        cmocka_unit_test(a_resolved_job_needs_no_files),
     };
 
     return cmocka_run_group_tests_name("job", tests, NULL, NULL);
