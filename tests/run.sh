@@ -7,11 +7,12 @@
 #   --list           the names, nothing is run
 #
 # Suites: unit (tests/unit, in both trees), e2e (tests/e2e/NN-*.sh), tools (tests/tools/test_*.py),
-# slurm (the parts of tests/slurm.sh), lint (tests/lint), fuzz (tests/fuzz, sanitizer tree), leftovers (processes and files left behind).
+# slurm (the parts of tests/slurm.sh), lint (tests/lint), fuzz (tests/fuzz, sanitizer tree),
+# leftovers (processes and files left behind).
 #
-# KSWEEP_REQUIRE="mpi hdf5py netns slurm cgroup asan ...": what must be testable here. A skip of a test
-# that declares one of these groups ("# group: mpi" in its file) is then a failure, and so is any
-# other skip that tests/expected-skips does not name. Without it every skip is only counted.
+# KSWEEP_REQUIRE="mpi hdf5py netns slurm cgroup asan ...": what must be testable here. A skip of a
+# test that declares one of these groups ("# group: mpi" in its file) is then a failure, and so is
+# any other skip that tests/expected-skips does not name. Without it every skip is only counted.
 # KSWEEP_TEST_SEED: seed of the fuzz tests (1). KSWEEP_TEST_DATA: real problem lists, see tap.sh.
 # All results, one line each, with times: build/test-results.txt.
 set -u
