@@ -78,6 +78,10 @@ static const struct ks_column devices[] = {
     TX("boot_id", S, rec.boot_id),
     OPT("idle_switches_per_s", S, rec.idle_switches_per_s, F64, "1/s", KS_MISSING),
     OPT("idle_stolen", S, rec.idle_stolen, F64, "1", KS_MISSING),
+    TX("pci", S, rec.pci),
+    TX("numa_nodes", S, rec.numa),
+    TX("host_domain", S, rec.host_domain),
+    OPT("cache_neighbours", S, rec.n_neighbours, U32, "", 0),
 };
 #undef S
 
