@@ -47,6 +47,17 @@ void ks_logf(const struct ks_log *log, enum ks_level level, const char *fmt, ...
     put_line(log->copy, line, n);
 }
 
+bool ks_log_often(const struct ks_log *log, struct ks_log_often *often, const char *what)
+{
+    uint64_t n = often->n++;
+
+    if (n == KS_LOG_OFTEN)
+        ks_logf(log, KS_WARN,
+                "that were %u %s; from here on one in %u is logged, the journal has all",
+                KS_LOG_OFTEN, what, KS_LOG_OFTEN);
+    return n < KS_LOG_OFTEN || n % KS_LOG_OFTEN == 0;
+}
+
 enum ks_level ks_level_from(const char *text, enum ks_level otherwise)
 {
     for (unsigned i = 0; text && i < N_LEVELS; i++)

@@ -494,6 +494,28 @@ static void log_lines(void **state)
     assert_int_equal(strchr(line, '\n') - line, strlen(line) - 1);
 }
 
+static void lines_that_come_often_become_few(void **state)
+{
+    char *text = NULL;
+    size_t n = 0, n_lines = 0;
+    struct ks_log log = ks_log_stderr(KS_WARN, 0);
+    struct ks_log_often often = { 0 };
+
+    (void)state;
+    log.to = open_memstream(&text, &n);
+    for (unsigned i = 0; i < 100 * KS_LOG_OFTEN; i++)
+        if (ks_log_often(&log, &often, "failures"))
+            ks_logf(&log, KS_WARN, "failure %u.", i);
+    fclose(log.to);
+    for (const char *p = text; (p = strchr(p, '\n')); p++)
+        n_lines++;
+    assert_int_equal(n_lines, KS_LOG_OFTEN + 1 + 99);
+    assert_non_null(strstr(text, "failure 999."));
+    assert_null(strstr(text, "failure 1001."));
+    assert_non_null(strstr(text, "that were 1000 failures; from here on one in 1000 is logged"));
+    assert_non_null(strstr(text, "failure 99000."));
+    free(text);
+}
 static void log_copy_and_levels(void **state)
 {
     char *first = NULL, *second = NULL;
@@ -541,6 +563,7 @@ int main(void)
         cmocka_unit_test(utc_text),
         cmocka_unit_test(sleep_outlasts_signals),
         cmocka_unit_test(log_lines),
+        cmocka_unit_test(lines_that_come_often_become_few),
         cmocka_unit_test(log_copy_and_levels),
     };
 
