@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/mempolicy.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +13,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -208,6 +210,23 @@ static void test_limits(void **state)
     assert_int_equal(end.code, EINVAL);
 }
 
+/* A container may deny it: then the child runs all the same. */
+static void test_memory_nodes(void **state)
+{
+    struct ks_spawn what = spawn_of(NULL);
+    struct ks_child_end end;
+    unsigned long node = 1;
+    bool may_bind = syscall(SYS_set_mempolicy, MPOL_BIND, &node, 65ul) == 0;
+
+    assert_true(!may_bind || syscall(SYS_set_mempolicy, MPOL_DEFAULT, NULL, 0ul) == 0);
+    what.memory_nodes = 1;
+    run_script(*state, "grep -o bind:0 /proc/self/numa_maps | sort -u; echo on", what, &end);
+    assert_tail(&end, may_bind ? "bind:0\non\n" : "on\n");
+    what.memory_nodes = UINT64_C(1) << 63; /* there is no such node */
+    run_script(*state, "echo on", what, &end);
+    assert_tail(&end, "on\n");
+}
+
 static void test_resident_limit(void **state)
 {
     struct ks_spawn what = spawn_of(NULL);
@@ -367,13 +386,13 @@ static void test_unpack(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        WITH_WARDEN(test_ends),           WITH_WARDEN(test_exec_failure),
-        WITH_WARDEN(test_kill),           WITH_WARDEN(test_bad_requests),
-        cmocka_unit_test(test_end_text),  WITH_WARDEN(test_environment),
-        WITH_WARDEN(test_descriptors),    WITH_WARDEN(test_limits),
-        WITH_WARDEN(test_resident_limit), WITH_WARDEN(test_tail),
-        WITH_WARDEN(test_ring),           cmocka_unit_test(test_procfs),
-        cmocka_unit_test(test_unpack),
+        WITH_WARDEN(test_ends),          WITH_WARDEN(test_exec_failure),
+        WITH_WARDEN(test_kill),          WITH_WARDEN(test_bad_requests),
+        cmocka_unit_test(test_end_text), WITH_WARDEN(test_environment),
+        WITH_WARDEN(test_descriptors),   WITH_WARDEN(test_limits),
+        WITH_WARDEN(test_memory_nodes),  WITH_WARDEN(test_resident_limit),
+        WITH_WARDEN(test_tail),          WITH_WARDEN(test_ring),
+        cmocka_unit_test(test_procfs),   cmocka_unit_test(test_unpack),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
