@@ -13,7 +13,11 @@
 # and call ks_main. What it ends with: 0 every cell has its outcome, 2 the job or the arguments are
 # wrong, 3 incomplete: submit again, it goes on where it stopped.
 
-ks_say() { echo "$(date +%FT%T) job $SLURM_JOB_ID: $*"; }
+# One task of an array has the id of the whole array: that would mean all of them.
+ks_id=${SLURM_ARRAY_JOB_ID:+${SLURM_ARRAY_JOB_ID}_$SLURM_ARRAY_TASK_ID}
+ks_id=${ks_id:-$SLURM_JOB_ID}
+
+ks_say() { echo "$(date +%FT%T) job $ks_id: $*"; }
 ks_die() { ks_say "$2"; ks_drop_next; exit "$1"; }
 
 ks_seconds() { # [[D-]HH:]MM:SS; fails for anything else (UNLIMITED)
@@ -34,7 +38,7 @@ ks_left_s() {
     if [ -n "${SLURM_JOB_END_TIME:-}" ]; then
         echo $((SLURM_JOB_END_TIME - $(date +%s)))
     else
-        ks_seconds "$(timeout 60 squeue -h -j "$SLURM_JOB_ID" -o %L 2>/dev/null)"
+        ks_seconds "$(timeout 60 squeue -h -j "$ks_id" -o %L 2>/dev/null)"
     fi
 }
 
@@ -55,7 +59,7 @@ ks_check() {
 ks_find_nodes() {
     local n list
     ks_nodes=()
-    read -r n list < <(timeout 60 squeue -h -j "$SLURM_JOB_ID" -o '%D %N' 2>/dev/null)
+    read -r n list < <(timeout 60 squeue -h -j "$ks_id" -o '%D %N' 2>/dev/null)
     if [ -n "${list:-}" ] && [ "$n" -lt "$SLURM_JOB_NUM_NODES" ]; then
         ks_say "$n of $SLURM_JOB_NUM_NODES nodes are left: $list"
         ks_nodes=(--nodes="$n" --nodelist="$list"
@@ -118,13 +122,13 @@ ks_again() {
     [ -z "${next:-}" ] || { ks_say "job $next goes on"; exit 3; }
     for _ in 1 2 3 4 5; do
         # A job that is being cancelled must not come back.
-        case $(squeue -h -j "$SLURM_JOB_ID" -o %T 2>/dev/null) in
+        case $(squeue -h -j "$ks_id" -o %T 2>/dev/null) in
         RUNNING) ;;
         '') sleep 10; continue ;; # the controller is away
         *) exit 3 ;;
         esac
         ks_say "requeued"
-        scontrol requeue "$SLURM_JOB_ID" ||
+        scontrol requeue "$ks_id" ||
             ks_die 3 "cannot be requeued; submit it again (or chain.sbatch, which needs no requeue)"
         sleep 60 # Slurm ends this shell
         exit 3

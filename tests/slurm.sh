@@ -137,6 +137,8 @@ part_finish() {
     ok 'array: the second ends' ends "${job}_1" 60
     is "$(state "${job}_0") $(state "${job}_1")" 'COMPLETED COMPLETED' 'array: both with 0' ||
         shows "ksweep-${job}_0.log"
+    is "$(cat "ksweep-${job}_"*.log | grep -c -e '--max-time 2[67][0-9]s')" 2 \
+        'array: both know the walltime left'
     complete sweeps/a.ksweep 1000 "ksweep-${job}_0.log" 'array 0'
     complete sweeps/tiny.ksweep 15 "ksweep-${job}_1.log" 'array 1'
     ok 'array: gathered into one file' ksweep gather sweeps/*.ksweep -o all.h5

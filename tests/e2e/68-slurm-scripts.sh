@@ -84,6 +84,10 @@ batch many_nodes.sbatch SRUN=drained STATE=COMPLETING
 is $? 3 'a job that is being cancelled: 3'
 is "$(told '^scontrol requeue')" 0 'and it does not come back'
 
+rm -rf swept
+batch many_nodes.sbatch SRUN=drained SLURM_ARRAY_JOB_ID=5 SLURM_ARRAY_TASK_ID=3
+is "$(told '^scontrol requeue 5_3$') $(told '^squeue .* -j 5_3 ')" '1 3' \
+    'a task of an array asks for itself, not for all of them'
 rm -rf swept .swept.tries
 batch many_nodes.sbatch SRUN_1=137 SRUN_2=run
 is "$? $(told '^srun')" '0 2' 'the step dies: the next begins at once'
