@@ -39,6 +39,8 @@ void ks_coord_destroy(struct ks_coord *c); /* NULL is fine */
 int ks_coord_frame(struct ks_coord *c, uint32_t from, const struct ks_frame *f, struct ks_err *err);
 /* Timers: leases, group commit, acknowledgements, beats, losses. */
 int ks_coord_step(struct ks_coord *c, uint64_t now_ns, struct ks_err *err);
+/* The caller was held up (by its disk) or stopped for so long: nobody could be heard meanwhile. */
+void ks_coord_was_away(struct ks_coord *c, uint64_t ns);
 /* No more leases: running cells are finished. why is shown in the status. */
 int ks_coord_drain(struct ks_coord *c, const char *why, struct ks_err *err);
 /* After a drain: there is no time for the running cells either, every rank kills its worker. */

@@ -159,6 +159,12 @@ static int lose(struct ks_coord *c, uint32_t i, struct ks_err *err)
     return rc < 0 ? rc : ks_coord_advance_builds(c, err);
 }
 
+void ks_coord_was_away(struct ks_coord *c, uint64_t ns)
+{
+    for (uint32_t i = 0; i < c->n_ranks; i++)
+        c->ranks[i].seen_ns += ns;
+}
+
 int ks_coord_watch(struct ks_coord *c, uint64_t now_ns, struct ks_err *err)
 {
     int rc = 0;

@@ -4,6 +4,7 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "mpi/chaos.h"
+#include "mpi/segment.h"
 
 #include <assert.h>
 #include <mpi.h>
@@ -14,6 +15,8 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
+
+#define AWAY_NS 750000000ull /* the loop turns every few milliseconds */
 
 enum { TAG = 1, MOST_PULLED = 2048 };
 
@@ -40,6 +43,10 @@ struct ks_net {
     uint32_t i_next;  /* where ks_net_next continues, so that no rank starves */
     struct peer *peers;
     struct ks_chaos chaos;
+    char segment[512];    /* see segment.h */
+    bool is_shareable;    /* two threads may call MPI, one at a time */
+    pthread_mutex_t lock; /* around MPI and peers[].out */
+    uint64_t progress_ns; /* last call of ks_net_progress */
 };
 
 bool ks_net_is_launched(void)
@@ -81,7 +88,9 @@ static int start_mpi(struct ks_net *n, uint32_t start_ms, const struct ks_bind_c
     alarm((start_ms + 999) / 1000);
     setenv("OMPI_MCA_pml", "ob1", 0);
     setenv("OMPI_MCA_btl", "self,vader,tcp", 0);
-    MPI_Init(NULL, NULL);
+    int level = MPI_THREAD_SINGLE;
+    MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, &level);
+    n->is_shareable = level >= MPI_THREAD_SERIALIZED;
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
     int rank = 0, size = 1, local = 0, n_local = 1, len = 0;
@@ -99,6 +108,7 @@ static int start_mpi(struct ks_net *n, uint32_t start_ms, const struct ks_bind_c
     n->local_rank = (uint32_t)local;
     n->n_local = (uint32_t)n_local;
     int rc = exchange_cards(n, host, card, err);
+    ks_segment_hide("/proc/self/maps", n->local_rank, n->segment, sizeof(n->segment));
     MPI_Comm_free(&host);
     char version[MPI_MAX_LIBRARY_VERSION_STRING];
     MPI_Get_library_version(version, &len);
@@ -114,6 +124,8 @@ int ks_net_open(uint32_t start_ms, const struct ks_bind_card *card, struct ks_ne
     struct ks_net *n = calloc(1, sizeof(*n));
     if (!n)
         return ks_fail(err, KS_ENOMEM, "net: out of memory");
+    pthread_mutex_init(&n->lock, NULL);
+    n->progress_ns = ks_now_ns();
     n->size = n->n_local = 1;
     snprintf(n->text, sizeof(n->text), "none (one process)");
     int rc = ks_net_is_launched() ? start_mpi(n, start_ms, card, err)
@@ -125,7 +137,7 @@ int ks_net_open(uint32_t start_ms, const struct ks_bind_card *card, struct ks_ne
     n->n_peers = n->rank == 0 ? n->size : 1;
     n->peers = calloc(n->n_peers, sizeof(*n->peers));
     if (!n->peers) {
-        free(n);
+        ks_net_close(n, false, 0);
         return ks_fail(err, KS_ENOMEM, "net: out of memory");
     }
     for (uint32_t i = 0; i < n->n_peers; i++) {
@@ -211,10 +223,12 @@ int ks_net_send(struct ks_net *n, uint32_t to, uint16_t type, const void *body, 
 {
     struct peer *p = peer_of(n, to);
     assert(p);
-    if (p->is_forgotten)
-        return 0;
-    ks_frame_put(&p->out, type, body, len);
-    if (!ks_buf_ok(&p->out))
+    pthread_mutex_lock(&n->lock);
+    if (!p->is_forgotten)
+        ks_frame_put(&p->out, type, body, len);
+    bool is_ok = ks_buf_ok(&p->out);
+    pthread_mutex_unlock(&n->lock);
+    if (!is_ok)
         return ks_fail(err, KS_ENOMEM, "net: no memory for a message to rank %u", to);
     return 0;
 }
@@ -297,13 +311,38 @@ static bool pull_one(struct ks_net *n)
 bool ks_net_progress(struct ks_net *n)
 {
     bool moved = false;
+    uint64_t now = ks_now_ns();
+    pthread_mutex_lock(&n->lock);
+    n->progress_ns = now;
     for (uint32_t i = 0; i < n->n_peers; i++)
         if (!n->peers[i].is_forgotten)
             moved |= push(n, &n->peers[i], n->rank == 0 ? i : 0);
     if (n->is_mpi)
         for (int k = 0; k < MOST_PULLED && pull_one(n); k++)
             moved = true;
+    pthread_mutex_unlock(&n->lock);
     return moved;
+}
+
+bool ks_net_can_beat(const struct ks_net *n)
+{
+    return n->is_mpi && n->is_shareable && n->size > 1;
+}
+
+void ks_net_beat(struct ks_net *n, uint64_t now_ns)
+{
+    static const uint8_t body[16] = { 0 };
+    pthread_mutex_lock(&n->lock);
+    bool is_away = now_ns > n->progress_ns + AWAY_NS && now_ns < n->progress_ns + KS_NET_STUCK_NS;
+    for (uint32_t i = 0; is_away && i < n->n_peers; i++) {
+        struct peer *p = &n->peers[i];
+        if (p->is_forgotten || !p->slots)
+            continue;
+        if (p->at == p->out.len) /* else something goes there anyway, as soon as it can */
+            ks_frame_put(&p->out, KS_F_MSG_BEAT, body, sizeof(body));
+        push(n, p, n->rank == 0 ? i : 0);
+    }
+    pthread_mutex_unlock(&n->lock);
 }
 
 int ks_net_next(struct ks_net *n, uint32_t *from_out, struct ks_frame *f_out)
@@ -325,23 +364,27 @@ void ks_net_forget(struct ks_net *n, uint32_t rank)
     struct peer *p = peer_of(n, rank);
     if (!p)
         return;
+    pthread_mutex_lock(&n->lock);
     p->is_forgotten = true;
     ks_buf_clear(&p->out);
     p->at = 0;
+    pthread_mutex_unlock(&n->lock);
 }
 
 bool ks_net_is_flushed(struct ks_net *n)
 {
-    for (uint32_t i = 0; i < n->n_peers; i++) {
+    bool is_flushed = true;
+    pthread_mutex_lock(&n->lock);
+    for (uint32_t i = 0; i < n->n_peers && is_flushed; i++) {
         struct peer *p = &n->peers[i];
         if (p->is_forgotten)
             continue;
         while (is_oldest_sent(p))
             ;
-        if (p->out.len || p->n_busy)
-            return false;
+        is_flushed = !p->out.len && !p->n_busy;
     }
-    return true;
+    pthread_mutex_unlock(&n->lock);
+    return is_flushed;
 }
 
 static void *finalize(void *ignored)
@@ -368,6 +411,7 @@ bool ks_net_close(struct ks_net *n, bool is_clean, uint32_t end_ms)
         return is_clean;
     if (n->is_mpi && is_clean) {
         ks_chaos(&n->chaos, KS_CHAOS_END);
+        ks_segment_show(n->segment);
         is_clean = finalize_within(end_ms);
     }
     for (uint32_t i = 0; n->peers && i < n->n_peers; i++) {

@@ -20,7 +20,8 @@
  * sender dies; headers included, 3,968 are safe. Asserted at every send. */
 #define KS_NET_MESSAGE_MAX 3968u
 #define KS_NET_OUTSTANDING 4u /* messages in flight from rank 0 to one rank */
-/* And from a rank to rank 0, which fetches them when it wakes: they bound what a rank can report. */
+/* And from a rank to rank 0, which fetches them when it wakes: they bound what a rank can report.
+ */
 #define KS_NET_REPORTING 128u
 
 struct ks_net;
@@ -55,6 +56,12 @@ bool ks_net_progress(struct ks_net *n);
 /* The next whole frame from any rank: 1 = *from_out and *f_out filled (borrowed until the next
  * call), 0 = none. */
 int ks_net_next(struct ks_net *n, uint32_t *from_out, struct ks_frame *f_out);
+/* From another thread than the one that uses all the others here: when ks_net_progress has not been
+ * called for a while, a KS_F_MSG_BEAT goes to every peer. It ends with KS_NET_STUCK_NS of silence:
+ * who is held up for longer counts as lost. */
+#define KS_NET_STUCK_NS 600000000000ull
+bool ks_net_can_beat(const struct ks_net *n); /* MPI allows it, and there are others */
+void ks_net_beat(struct ks_net *n, uint64_t now_ns);
 /* Nothing more goes to this rank; what it still sends is delivered. */
 void ks_net_forget(struct ks_net *n, uint32_t rank);
 bool ks_net_is_flushed(struct ks_net *n); /* everything queued has left this process */

@@ -325,6 +325,11 @@ int ks_rank_step(struct ks_rank *r, uint64_t now_ns, struct ks_err *err)
     return rc;
 }
 
+void ks_rank_was_away(struct ks_rank *r, uint64_t ns)
+{
+    r->heard_ns += ns;
+}
+
 bool ks_rank_is_over(const struct ks_rank *r)
 {
     return r->said_bye && ks_net_is_flushed(r->c.net);

@@ -36,6 +36,9 @@ struct ks_build *ks_rank_build(struct ks_rank *r); /* NULL for the sim device; b
 int ks_rank_frame(struct ks_rank *r, const struct ks_frame *f, struct ks_err *err);
 int ks_rank_step(struct ks_rank *r, uint64_t now_ns, struct ks_err *err);
 
+/* This process was held up or stopped for so long: rank 0 could not be heard meanwhile. */
+void ks_rank_was_away(struct ks_rank *r, uint64_t ns);
+
 bool ks_rank_is_over(const struct ks_rank *r);      /* said goodbye and flushed */
 bool ks_rank_is_clean(const struct ks_rank *r);     /* nobody was lost as far as rank 0 knows */
 bool ks_rank_is_abandoned(const struct ks_rank *r); /* rank 0 has been silent for too long */

@@ -5,6 +5,7 @@
 #include "mpi/coord.h"
 #include "mpi/directory.h"
 #include "mpi/net.h"
+#include "mpi/pulse.h"
 #include "mpi/rank.h"
 #include "mpi/seat.h"
 
@@ -19,8 +20,10 @@
 
 #define NAP_MEASURING_MS 5 /* beside a timing worker: nobody wakes more often (FACTS S8) */
 #define NAP_IDLE_MS      5
-#define PROGRESS_NS      5000000000ull
+#define AWAY_NS          1000000000ull /* the loop turns every few milliseconds */
 #define BEAT_NS          500000000ull
+#define TOLD_NS          5000000000ull
+#define PROGRESS_NS      5000000000ull
 #define START_LOSSES     4u /* MPI may take so many times --lost-after to start on all nodes */
 
 struct run {
@@ -29,6 +32,7 @@ struct run {
     struct ks_warden *warden;
     struct ks_grid grid;
     struct ks_net *net;
+    struct ks_pulse *pulse;
     struct ks_directory *dir; /* rank 0 */
     struct ks_coord *coord;   /* rank 0 */
     struct ks_rank *rank;
@@ -37,7 +41,7 @@ struct run {
     int signal_fd;
     uint32_t n_signals;
     bool by_signal;
-    uint64_t drained_ns, progress_ns, alive_ns;
+    uint64_t drained_ns, progress_ns, alive_ns, turned_ns;
 };
 
 /* Signals are read in the loop, never handled: block them before MPI starts its threads. */
@@ -119,8 +123,8 @@ static int take_frames(struct run *r, bool *any_out, struct ks_err *err)
     return rc;
 }
 
-/* Beside a timing worker it is the period that counts: what is done between two naps, such as taking
- * the records of short cells, must not add to it. */
+/* Beside a timing worker it is the period that counts: what is done between two naps, such as
+ * taking the records of short cells, must not add to it. */
 static void nap(struct run *r, bool is_busy, uint64_t woke_ns)
 {
     struct pollfd p[3] = { { .fd = r->signal_fd, .events = POLLIN },
@@ -155,12 +159,28 @@ static int hurry(struct run *r, uint64_t now, struct ks_err *err)
     return ks_coord_hurry(r->coord, err);
 }
 
+static void notice_absence(struct run *r, uint64_t now)
+{
+    uint64_t away = r->turned_ns ? now - r->turned_ns : 0;
+    r->turned_ns = now;
+    if (away < AWAY_NS)
+        return;
+    ks_rank_was_away(r->rank, away);
+    if (r->coord)
+        ks_coord_was_away(r->coord, away);
+    if (away >= TOLD_NS)
+        ks_logf(r->log, KS_WARN,
+                "this rank was held up for %.1f s: a stalled disk, or it was stopped",
+                (double)away * 1e-9);
+}
+
 static int loop(struct run *r, struct ks_err *err)
 {
     int rc = 0;
     for (;;) {
         bool any = ks_net_progress(r->net);
         uint64_t now = ks_now_ns();
+        notice_absence(r, now);
         rc = read_signals(r, err);
         if (rc == 0)
             rc = take_frames(r, &any, err);
@@ -283,6 +303,8 @@ static int open_all(struct run *r, struct ks_err *err)
         rc = block_signals(&r->signal_fd, err);
     if (rc == 0)
         rc = meet(r, err);
+    if (rc == 0)
+        rc = ks_pulse_start(r->net, &r->pulse, err);
     if (rc < 0)
         return rc;
     struct ks_rank_config c = {
@@ -324,6 +346,7 @@ static void finish(struct run *r, int rc, struct ks_run_result *out)
     ks_rank_destroy(r->rank);
     ks_coord_destroy(r->coord);
     ks_directory_destroy(r->dir);
+    ks_pulse_stop(r->pulse);
     out->is_clean = ks_net_close(r->net, is_clean, r->o->lost_after_ms);
     ks_grid_release(&r->grid);
     if (r->signal_fd >= 0)

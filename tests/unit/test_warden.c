@@ -456,7 +456,8 @@ static void launcher_of_test(int out, enum rank_end how, const char *name)
 static void launcher_of_test(int out, enum rank_end how, const char *name)
 {
     const char *const names[] = { "no such name", "launcher-test", NULL };
-    struct timespec limit = { .tv_sec = 8 };
+    struct timespec limit = { .tv_sec = 60 };
+    struct ks_child_end end;
     struct ks_warden *w;
     struct ks_err err;
     sigset_t term;
@@ -470,12 +471,15 @@ static void launcher_of_test(int out, enum rank_end how, const char *name)
         (void)prctl(PR_SET_NAME, "rank-test");
         if (ks_warden_start(&w, &err) < 0 || ks_warden_end_launcher(w, names, &err) < 0)
             _exit(1);
+        run_script(w, "exit 0", spawn_of(NULL), &end); /* what was asked before is known */
         if (how == RANK_STOPS_ITS_WARDEN)
             ks_warden_stop(w);
         if (how == RANK_KILLED)
             (void)raise(SIGKILL);
         _exit(0);
     }
+    if (how == RANK_STOPS_ITS_WARDEN || strcmp(name, names[1]) != 0)
+        limit.tv_sec = 6; /* twice the time after which it would come */
     while (n < 2 && sigtimedwait(&term, NULL, &limit) == SIGTERM)
         n++;
     dprintf(out, "%d\n", n);
