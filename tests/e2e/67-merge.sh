@@ -80,7 +80,7 @@ not_ok 'nothing was written' test -e twice.h5
 
 # --- a damaged one loses a record, its neighbours nothing
 size=$(stat -c %s cluster2/c/journal/0001.ksj)
-printf 'XXX' | dd of=cluster2/c/journal/0001.ksj bs=1 seek=$((size / 2)) conv=notrunc status=none
+printf '###' | dd of=cluster2/c/journal/0001.ksj bs=1 seek=$((size / 2)) conv=notrunc status=none
 head -c -10 cluster2/b/journal/0001.ksj >cut && cp cut cluster2/b/journal/0001.ksj
 rc_is 0 'a damaged one among them' ksweep gather cluster1/a cluster2/b cluster2/c -o hurt.h5
 like "$(cat out)" '^  .*/cluster2/c: .*, 1 damaged places' 'is named'

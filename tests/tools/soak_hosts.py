@@ -86,6 +86,14 @@ def host_killed(sweep, place, random):
     return True
 
 
+def first_host_killed(sweep, place, random):
+    """With rank 0 and mpirun on it."""
+    if not soak_faults.settle(sweep, random) or not sweep.hosts("kill", "h0"):
+        return False
+    sweep.rebuild()
+    return True
+
+
 def host_cut(low_s, high_s):
     def fault(sweep, place, random):
         host = other_host(random)
@@ -118,6 +126,7 @@ def host_frozen(low_s, high_s):
 
 FAULTS = [
     ("host killed", 3, host_killed),
+    ("host of rank 0 killed", 1, first_host_killed),
     ("host cut off for less than --lost-after", 2, host_cut(0.3, 1)),
     ("host cut off for longer, then back", 2, host_cut(3, 6)),
     ("host cut off for good", 2, host_cut_for_good),

@@ -20,8 +20,8 @@ LONG_RANKS = 4
 CELLS_A_MINUTE = 12_000  # more than the ranks of the long sweep can measure
 EVERY_S = 2
 N_ENDS = 10                # samples that stand for the beginning and for the end
-BYTES_A_CELL = 1024        # what rank 0 may hold of a cell that has an outcome
-BYTES_MORE = 24 << 20      # and what it may hold besides
+BYTES_A_CELL = 256         # what rank 0 may come to hold of a cell that has an outcome
+BYTES_MORE = 16 << 20      # and what besides
 
 
 def write_problems(path, n):
@@ -30,8 +30,8 @@ def write_problems(path, n):
     with open(path, "w") as f:
         f.write(head)
         for i in range(n):
-            c, x = 4 * (1 + i // 200), 4 + i % 200
-            f.write(f"grouped_conv,forward,fp32,nhwgc,2,1,1,{c},8,1,{x},{x},1,3,3,1,1,1,1,1,1,"
+            c, h, w = 4 * (1 + i // 400), 4 + i // 20 % 20, 4 + i % 20
+            f.write(f"grouped_conv,forward,fp32,nhwgc,2,1,1,{c},8,1,{h},{w},1,3,3,1,1,1,1,1,1,"
                     f"0,1,1,0,1,1,1,p {i}\n")
 
 
