@@ -47,7 +47,7 @@ batch() {
     rm -f told
     env PATH="$tap_tmp/players:$PATH" TOLD="$tap_tmp/told" SLURM_JOB_ID=5 SLURM_JOB_NUM_NODES=2 \
         SLURM_NTASKS=4 SLURM_SUBMIT_DIR="$KSWEEP_SOURCE_DIR/slurm" XDG_CACHE_HOME="$tap_tmp/cache" \
-        SRUN=run "$@" bash "$KSWEEP_SOURCE_DIR/slurm/$script" "$tiny_job" "$tap_tmp/swept" >said 2>&1
+        SRUN=run "$@" timeout 30 bash "$KSWEEP_SOURCE_DIR/slurm/$script" "$tiny_job" "$tap_tmp/swept" >said 2>&1
 }
 told() { grep -c "$1" told; }
 
