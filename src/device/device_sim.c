@@ -22,7 +22,8 @@ struct sim_device {
     uint64_t n_devices; /* of this host; 0 = without limit, each process its own */
     struct ks_device_id id;
     double mean_ns, now_ns;
-    unsigned fail; /* enum sim_fail, bits */
+    unsigned fail;       /* enum sim_fail, bits */
+    uint64_t rank, only; /* fail holds on this rank only; UINT64_MAX: on all */
 };
 
 /* An entry is made for every name that is asked for; they live as long as the module. */
@@ -82,6 +83,10 @@ static int set_key(struct sim_device *s, const char *word, struct ks_err *err)
         rc = s->n_devices > KS_DEVICES_MAX ? -1 : rc;
     } else if (strncmp(word, "fail=", 5) == 0)
         rc = fail_mode(word + 5, &s->fail);
+    else if (strncmp(word, "only=", 5) == 0)
+        rc = whole_number(word + 5, &s->only);
+    else if (strncmp(word, "rank=", 5) == 0)
+        rc = whole_number(word + 5, &s->rank);
     else if (strncmp(word, "ns=", 3) == 0) {
         rc = whole_number(word + 3, &v);
         rc = v == 0 ? -1 : rc;
@@ -90,7 +95,8 @@ static int set_key(struct sim_device *s, const char *word, struct ks_err *err)
     return rc == 0 ? 0
                    : ks_fail(err, KS_ENODEVICE,
                              "simulated device: '%s' is not seed=N, ns=N, sleep_us=N, "
-                             "n_devices=N (at most %u) or fail=none|run|self_test|all",
+                             "n_devices=N (at most %u), fail=none|run|self_test|all, only=RANK "
+                             "or rank=N",
                              word, KS_DEVICES_MAX);
 }
 
@@ -106,6 +112,8 @@ static int parse_locator(struct sim_device *s, const char *locator, struct ks_er
     snprintf(text, sizeof(text), "%s", locator);
     while (rc == 0 && rest != NULL && *rest != '\0')
         rc = set_key(s, strsep(&rest, ","), err);
+    if (s->only != UINT64_MAX && s->only != s->rank)
+        s->fail = FAIL_NONE;
     return rc;
 }
 
@@ -157,6 +165,7 @@ static int sim_open(const char *locator, struct ks_device **dev_out, struct ks_e
         return ks_fail(err, KS_ENOMEM, "opening the simulated device");
     s->base.ops = &ks_device_sim;
     s->mean_ns = 100e3;
+    s->only = UINT64_MAX;
     rc = parse_locator(s, locator, err);
     if (rc == 0)
         rc = find_device(s, err);

@@ -341,6 +341,19 @@ bool ks_ledger_has(const struct ks_ledger *l, const struct ks_ledger_cell *c, ui
     return false;
 }
 
+bool ks_ledger_failed_elsewhere(const struct ks_ledger *l, const struct ks_ledger_cell *c,
+                                uint32_t outcome, uint64_t device,
+                                bool (*is_trusted)(void *ctx, uint64_t device), void *ctx)
+{
+    for (uint32_t k = c && device ? c->first : NONE; k != NONE; k = l->nodes[k].next) {
+        const struct node *n = &l->nodes[k];
+        if (n->a.outcome == outcome && !(n->a.flags & KS_FL_VOID) && n->device &&
+            n->device != device && is_trusted(ctx, n->device))
+            return true;
+    }
+    return false;
+}
+
 static int apply_name(struct ks_ledger *l, const struct ks_journal_frame *f, struct ks_err *err)
 {
     struct ks_name_rec v;

@@ -58,6 +58,12 @@ int ks_ledger_done(struct ks_ledger *l, const struct ks_record_head *r, uint32_t
 bool ks_ledger_has(const struct ks_ledger *l, const struct ks_ledger_cell *c, uint32_t attempt,
                    uint32_t round);
 
+/* Another device than this one has recorded an attempt with the same outcome. Devices that are 0
+ * (unknown) or that is_trusted denies do not count. */
+bool ks_ledger_failed_elsewhere(const struct ks_ledger *l, const struct ks_ledger_cell *c,
+                                uint32_t outcome, uint64_t device,
+                                bool (*is_trusted)(void *ctx, uint64_t device), void *ctx);
+
 const struct ks_ledger_cell *ks_ledger_find(const struct ks_ledger *l, const struct ks_cell *c);
 size_t ks_ledger_n_cells(const struct ks_ledger *l);
 const struct ks_ledger_cell *ks_ledger_cell(const struct ks_ledger *l, size_t i);

@@ -300,7 +300,7 @@ static void weigh_doubt(const struct ks_record *first, struct ks_record *r)
     if (!is_bad_data(first) || r->outcome != KS_O_OK)
         return;
     r->outcome = KS_O_NONDETERMINISTIC;
-    r->flags = (r->flags | KS_FL_UNCONFIRMED) & ~(uint32_t)KS_FL_CONTAMINATED;
+    r->flags = (r->flags | KS_FL_UNCONFIRMED | KS_FL_INTERMITTENT) & ~(uint32_t)KS_FL_CONTAMINATED;
     snprintf(r->reason, sizeof(r->reason), "%s behind other cells, right alone",
              ks_outcome_text(first->outcome));
 }
@@ -511,7 +511,9 @@ static int pass_judgement(struct ks_agent *a, struct ks_err *err)
     for (uint32_t i = 0; i < v->n_suspects && rc == 0; i++) {
         struct ks_record *r = v->verdicts[i];
         bool counts = is_convicted(r) || !n_guilty;
-        if (!is_convicted(r) && !n_guilty)
+        if (is_convicted(r)) /* its first measurement had gone well */
+            r->flags |= KS_FL_INTERMITTENT;
+        else if (!n_guilty)
             r->flags |= KS_FL_SUSPECT;
         if (!counts)
             r->role = KS_ROLE_CONTROL;

@@ -65,8 +65,8 @@ void ks_coord_destroy(struct ks_coord *c)
     free(c);
 }
 
-static int append_bytes(struct ks_coord *c, uint16_t type, const void *body, size_t n,
-                        struct ks_err *err)
+int ks_coord_append_body(struct ks_coord *c, uint16_t type, const void *body, size_t n,
+                         struct ks_err *err)
 {
     if (!c->pending_since_ns)
         c->pending_since_ns = ks_now_ns();
@@ -77,7 +77,7 @@ int ks_coord_append(struct ks_coord *c, uint16_t type, struct ks_err *err)
 {
     if (!ks_buf_ok(&c->body))
         return ks_fail(err, KS_ENOMEM, "coordinator: out of memory");
-    return append_bytes(c, type, c->body.data, c->body.len, err);
+    return ks_coord_append_body(c, type, c->body.data, c->body.len, err);
 }
 
 int ks_coord_event(struct ks_coord *c, uint32_t kind, uint32_t rank, struct ks_err *err,
@@ -106,7 +106,7 @@ int ks_coord_send(struct ks_coord *c, uint32_t to, uint16_t type, uint64_t a, ui
     return rc;
 }
 
-static int take_event(struct ks_coord *c, const struct ks_frame *f, struct ks_err *err)
+int ks_coord_take_event(struct ks_coord *c, const struct ks_frame *f, struct ks_err *err)
 {
     struct ks_event_rec e;
     int rc = ks_event_decode(f->body, f->n, &e, err);
@@ -115,23 +115,40 @@ static int take_event(struct ks_coord *c, const struct ks_frame *f, struct ks_er
     enum ks_level level = e.kind == KS_EV_RANK_SUMMARY ? KS_DEBUG
                           : e.kind == KS_EV_INFO       ? KS_INFO
                                                        : KS_WARN;
-    ks_logf(c->c.log, level, "rank %u on %s: %s", e.rank, e.host, e.text);
-    return append_bytes(c, f->type, f->body, f->n, err);
+    if (e.kind != KS_EV_WORKER_DEATH || ks_log_often(c->c.log, &c->deaths, "worker deaths"))
+        ks_logf(c->c.log, level, "rank %u on %s: %s", e.rank, e.host, e.text);
+    return ks_coord_append_body(c, f->type, f->body, f->n, err);
 }
 
-static int take_start(struct ks_coord *c, const struct ks_frame *f, struct ks_err *err)
+/* A rank that announces a further attempt of a cell which another one has finished meanwhile is
+ * late with a lease that was given again: nothing is opened for it. */
+static int take_start(struct ks_coord *c, uint32_t from, const struct ks_frame *f,
+                      struct ks_err *err)
 {
     struct ks_start s;
     int rc = ks_start_decode(f->body, f->n, &s, err);
+    if (rc == 0 && s.n_cells && ks_coord_is_anothers(c, from, &s.cells[0].cell))
+        return 0;
     if (rc == 0)
         rc = ks_ledger_start(c->c.ledger, &s, err);
-    return rc < 0 ? rc : append_bytes(c, f->type, f->body, f->n, err);
+    return rc < 0 ? rc : ks_coord_append_body(c, f->type, f->body, f->n, err);
+}
+
+static int take_device(struct ks_coord *c, uint32_t from, const struct ks_frame *f,
+                       struct ks_err *err)
+{
+    struct ks_device_rec d;
+    int rc = ks_device_rec_decode(f->body, f->n, &d, err);
+    if (rc < 0)
+        return rc;
+    c->ranks[from].device_id = d.device_id;
+    return ks_coord_append_body(c, f->type, f->body, f->n, err);
 }
 
 static int take_build(struct ks_coord *c, const struct ks_frame *f, struct ks_err *err)
 {
     int rc = ks_coord_alias_told(c, f, err);
-    return rc < 0 ? rc : append_bytes(c, f->type, f->body, f->n, err);
+    return rc < 0 ? rc : ks_coord_append_body(c, f->type, f->body, f->n, err);
 }
 
 static int take_lease_end(struct ks_coord *c, uint32_t from, const struct ks_frame *f,
@@ -166,20 +183,23 @@ static int take_numbers(struct ks_coord *c, uint32_t from, const struct ks_frame
 int ks_coord_frame(struct ks_coord *c, uint32_t from, const struct ks_frame *f, struct ks_err *err)
 {
     c->ranks[from].seen_ns = ks_now_ns();
+    if (c->ranks[from].state == RANK_LOST || c->ranks[from].is_quarantined)
+        return ks_coord_late_frame(c, from, f, err);
     switch (f->type) {
     case KS_F_DONE:
         return ks_coord_take_record(c, from, f, err);
     case KS_F_START:
-        return take_start(c, f, err);
+        return take_start(c, from, f, err);
     case KS_F_EVENT:
-        return take_event(c, f, err);
+        return ks_coord_take_event(c, f, err);
     case KS_F_BUILD:
         return take_build(c, f, err);
-    case KS_F_HOST:
     case KS_F_DEVICE:
+        return take_device(c, from, f, err);
+    case KS_F_HOST:
     case KS_F_OUTPUT:
     case KS_F_BLOCK:
-        return append_bytes(c, f->type, f->body, f->n, err);
+        return ks_coord_append_body(c, f->type, f->body, f->n, err);
     case KS_F_MSG_HELLO:
         return ks_coord_hello(c, from, f, err);
     case KS_F_MSG_FETCH:

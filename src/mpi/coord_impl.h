@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* coord_impl.h - the coordinator's state, shared by coord.c (frames, journal), coord_lease.c (cells
- * and leases), coord_record.c (records), coord_alias.c (instances that are the same code),
- * coord_build.c (who compiles) and coord_ranks.c (who is there).
+ * and leases), coord_record.c (records), coord_confirm.c (failures), coord_alias.c (instances that
+ * are the same code), coord_build.c (who compiles) and coord_ranks.c (who is there).
  */
 #ifndef KS_MPI_COORD_IMPL_H
 #define KS_MPI_COORD_IMPL_H
@@ -27,6 +27,15 @@ enum rank_state {
 struct rank {
     enum rank_state state;
     bool measures, is_broken;
+    bool is_quarantined; /* nothing that it says counts any more */
+    bool is_doubted;     /* paused until its failures are confirmed or refuted elsewhere */
+    bool is_proven;      /* a record of it was ok */
+    bool has_returned;   /* after it was declared lost */
+    bool is_overdue;     /* and its lease was given again */
+    uint64_t device_id;
+    uint32_t n_row;                 /* failures since its last cell that was not one */
+    uint32_t n_asked;               /* failures that others are to run */
+    uint32_t n_refuted, n_measured; /* since one of its failures was confirmed */
     uint32_t n_leases;
     struct ks_id128 target, cache; /* what it builds, into which cache (build/build.h) */
     uint32_t i_site, i_family, i_host;
@@ -39,13 +48,16 @@ struct rank {
     uint64_t seen_ns;
     uint64_t n_records, n_acked; /* received; acknowledged */
     uint64_t n_cells;            /* with role cell */
-    uint64_t last_good_ns;       /* realtime of its last passed canary or start */
     int32_t pid;
     char host[64];
 };
 
-struct bad_cell { /* a non-ok outcome, void if its device turns out to be bad */
-    uint32_t rank, i_problem, i_instance, attempt;
+struct bad_cell { /* a failure that nobody has confirmed: void if its device turns out to be bad */
+    uint32_t rank, i_problem, i_instance, attempt; /* rank KS_NO_DEVICE: not here any more */
+    uint32_t n_asked;
+    bool is_asked;   /* another device is to run it */
+    bool is_due;     /* to be asked for as soon as may be */
+    bool is_vouched; /* the canary has passed since */
 };
 
 struct alias_choice { /* which instance of a group is measured */
@@ -75,16 +87,22 @@ struct ks_coord {
     char lost_hosts[512];
     uint32_t n_lost;
     struct bad_cell *bad;
+    bool has_due; /* of bad */
+    uint64_t reissued_ns;
     uint32_t n_bad, cap_bad;
-    struct ks_buf acked;      /* lines for ack_log, written after the next sync */
-    uint64_t n_done_here;     /* cells finished in this life, for the rate */
-    struct ks_record *record; /* scratch */
-    struct ks_buf body;       /* scratch */
+    struct ks_buf acked;                  /* lines for ack_log, written after the next sync */
+    uint64_t n_done_here;                 /* cells finished in this life, for the rate */
+    struct ks_log_often failures, deaths; /* lines of the log */
+    struct ks_record *record;             /* scratch */
+    struct ks_buf body;                   /* scratch */
     struct ks_chaos chaos;
 };
 
 /* coord.c */
 int ks_coord_append(struct ks_coord *c, uint16_t type, struct ks_err *err); /* c->body */
+int ks_coord_append_body(struct ks_coord *c, uint16_t type, const void *body, size_t n,
+                         struct ks_err *err);
+int ks_coord_take_event(struct ks_coord *c, const struct ks_frame *f, struct ks_err *err);
 int ks_coord_event(struct ks_coord *c, uint32_t kind, uint32_t rank, struct ks_err *err,
                    const char *fmt, ...) __attribute__((format(printf, 5, 6)));
 int ks_coord_send(struct ks_coord *c, uint32_t to, uint16_t type, uint64_t a, uint64_t b,
@@ -109,7 +127,10 @@ int ks_coord_take_record(struct ks_coord *c, uint32_t from, const struct ks_fram
 int ks_coord_write_record(struct ks_coord *c, struct ks_record *r, struct ks_err *err);
 int ks_coord_write_outcome(struct ks_coord *c, uint32_t i_problem, uint32_t i_instance,
                            uint32_t outcome, const char *reason, struct ks_err *err);
-void ks_coord_log_failure(const struct ks_coord *c, const struct ks_record *r);
+void ks_coord_log_failure(struct ks_coord *c, const struct ks_record *r);
+
+/* The cell's outcome is final and another device's. */
+bool ks_coord_is_anothers(const struct ks_coord *c, uint32_t from, const struct ks_cell *cell);
 
 /* coord_alias.c */
 int ks_coord_alias_open(struct ks_coord *c, struct ks_err *err);
@@ -129,6 +150,25 @@ enum ks_cell_state ks_coord_alias_state(struct ks_coord *c, uint32_t i_problem,
 int ks_coord_alias_settle(struct ks_coord *c, uint32_t i_problem, uint32_t i_instance,
                           struct ks_id128 code, struct ks_err *err);
 
+/* coord_confirm.c */
+/* Another device may say whether this failure is the kernel's. */
+bool ks_coord_is_confirmable(uint32_t outcome, uint32_t flags);
+uint32_t ks_coord_rank_of(const struct ks_coord *c, uint64_t device); /* KS_NO_DEVICE: none */
+/* A failure of a cell (known: before it) that another device has shown, too. */
+bool ks_coord_is_reproduced(struct ks_coord *c, const struct ks_ledger_cell *known,
+                            const struct ks_record_head *r);
+void ks_coord_went_well(struct ks_coord *c, uint32_t from); /* a cell, at the first attempt */
+/* A cell has its final outcome from this rank; the scheduler knows. */
+int ks_coord_weigh(struct ks_coord *c, uint32_t from, uint32_t i_problem, uint32_t i_instance,
+                   const struct ks_record_head *r, bool is_confirmed, struct ks_err *err);
+/* A failure of an earlier life, met while its problem is opened. */
+int ks_coord_ask_again(struct ks_coord *c, uint32_t i_problem, uint32_t i_instance,
+                       const struct ks_ledger_cell *known, struct ks_err *err);
+int ks_coord_step_confirm(struct ks_coord *c, struct ks_err *err);
+int ks_coord_void_failures(struct ks_coord *c, uint32_t rank, struct ks_err *err);
+/* The failures of this rank so far are its kernels'. */
+void ks_coord_canary_passed(struct ks_coord *c, uint32_t from);
+
 /* coord_build.c */
 /* A rank has done what it was told, or says at first what it lacks. */
 int ks_coord_build_end(struct ks_coord *c, uint32_t from, uint32_t n_missing, struct ks_err *err);
@@ -143,10 +183,13 @@ bool ks_coord_is_alive(const struct rank *r); /* neither gone nor lost */
 int ks_coord_hello(struct ks_coord *c, uint32_t from, const struct ks_frame *f, struct ks_err *err);
 int ks_coord_bye(struct ks_coord *c, uint32_t from, bool is_broken, bool is_quarantined,
                  struct ks_err *err);
-/* The failures of this rank so far are its kernels'. */
-void ks_coord_canary_passed(struct ks_coord *c, uint32_t from);
 int ks_coord_watch(struct ks_coord *c, uint64_t now_ns, struct ks_err *err);
 int ks_coord_dismiss(struct ks_coord *c, struct ks_err *err); /* tell everyone that it is over */
+/* Its leases go back; cells that were in flight at too many losses are over. */
+int ks_coord_release_device(struct ks_coord *c, uint32_t i, bool is_loss, struct ks_err *err);
+/* A frame of a rank that was declared lost, or was quarantined. */
+int ks_coord_late_frame(struct ks_coord *c, uint32_t from, const struct ks_frame *f,
+                        struct ks_err *err);
 uint32_t ks_coord_n_working(const struct ks_coord *c); /* ranks that can measure, now or soon */
 
 #endif

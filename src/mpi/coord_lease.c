@@ -9,9 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A rank holds two leases, and more as long as they are expected to end within this time, while rank
- * 0 waits for its disk; longer ones are better kept for whoever is free first. */
+/* A rank holds two leases, and more as long as they are expected to end within this time, while
+ * rank 0 waits for its disk; longer ones are better kept for whoever is free first. */
 #define SHORT_LEASE_S  0.1
+#define REISSUE_NS     1000000000ull
 #define WORKER_START_S 0.05 /* a first guess */
 
 /* A first guess of a cell's time, until finished cells have taught better: samples of about max_ms,
@@ -64,8 +65,11 @@ static enum ks_cell_state cell_state(void *ctx, uint32_t i_problem, uint32_t i_i
     struct ks_coord *c = ctx;
     struct ks_cell cell = ks_coord_cell(c, i_problem, i_instance);
     const struct ks_ledger_cell *known = ks_ledger_find(c->c.ledger, &cell);
-    if (ks_ledger_is_final(known) && !(c->c.retry & (1u << known->outcome)))
+    if (ks_ledger_is_final(known) && !(c->c.retry & (1u << known->outcome))) {
+        if (ks_coord_is_confirmable(known->outcome, known->flags))
+            (void)ks_coord_ask_again(c, i_problem, i_instance, known, NULL); /* else it stays so */
         return KS_CELL_DONE;
+    }
     const char *why;
     uint32_t outcome = ks_coord_settled(c, i_problem, i_instance, &why);
     if (outcome == KS_O_NONE)
@@ -119,7 +123,11 @@ static int send_lease(struct ks_coord *c, uint32_t rank, const struct ks_lease *
         .n = l->n,
     };
     struct ks_start s = {
-        .lease_id = l->id, .block_id = m.block_id, .rank = rank, .n_cells = l->n
+        .lease_id = l->id,
+        .block_id = m.block_id,
+        .rank = rank,
+        .why = l->is_confirm ? KS_WHY_CONFIRM : KS_WHY_LEASE,
+        .n_cells = l->n,
     };
     for (uint32_t k = 0; k < l->n; k++) {
         struct ks_cell cell = ks_coord_cell(c, l->i_problem, l->i_instance[k]);
@@ -162,7 +170,8 @@ static int give_rounds(struct ks_coord *c, uint64_t now_ns, bool *waits_out, str
             struct rank *r = &c->ranks[i];
             struct ks_lease l;
             if (r->state != RANK_READY || !r->measures || r->is_broken || r->n_leases >= round ||
-                (round > 2 && r->lease_s * r->n_leases > SHORT_LEASE_S))
+                (round > 2 && r->lease_s * r->n_leases > SHORT_LEASE_S) ||
+                (round > 1 && !r->is_proven)) /* what fails at once gets little */
                 continue;
             int rc = ks_sched_next(c->sched, i, (double)now_ns * 1e-9, left_s, &l, err);
             waits |= rc == KS_SCHED_WAIT;
@@ -176,17 +185,42 @@ static int give_rounds(struct ks_coord *c, uint64_t now_ns, bool *waits_out, str
     return 0;
 }
 
+/* Leases that are overdue go to others. */
+static int give_again(struct ks_coord *c, uint64_t now_ns, struct ks_err *err)
+{
+    int rc = 0;
+    if (now_ns - c->reissued_ns < REISSUE_NS)
+        return 0;
+    c->reissued_ns = now_ns;
+    uint32_t n = ks_sched_reissue(c->sched, (double)now_ns * 1e-9);
+    for (uint32_t i = 0; i < c->n_ranks && rc == 0; i++) {
+        struct rank *r = &c->ranks[i];
+        bool was_overdue = r->is_overdue;
+        r->is_overdue = ks_sched_is_overdue(c->sched, i);
+        if (!n || was_overdue || !r->is_overdue)
+            continue;
+        ks_logf(c->c.log, KS_WARN, "rank %u on %s is overdue: its cells go to others", i, r->host);
+        rc = ks_coord_event(c, KS_EV_OVERDUE, i, err,
+                            "rank %u on %s is overdue: its cells go to others", i, r->host);
+    }
+    return rc;
+}
+
 int ks_coord_give_leases(struct ks_coord *c, uint64_t now_ns, struct ks_err *err)
 {
     struct ks_sched_counts n;
     bool waits = false;
     if (c->is_draining || c->is_complete)
         return 0;
-    int rc = c->is_measuring ? give_rounds(c, now_ns, &waits, err) : 0;
+    int rc = c->is_measuring ? give_again(c, now_ns, err) : 0;
+    if (rc == 0 && c->is_measuring)
+        rc = give_rounds(c, now_ns, &waits, err);
+    if (rc == 0)
+        rc = ks_coord_step_confirm(c, err);
     if (rc < 0)
         return rc;
     ks_sched_counts(c->sched, &n);
-    if (n.n_complete == c->c.grid->n_problems && !n.n_leases_open) {
+    if (n.n_complete == c->c.grid->n_problems && !n.n_leases_open && !c->has_due) {
         c->is_complete = true;
         return 0;
     }

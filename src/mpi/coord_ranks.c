@@ -62,45 +62,12 @@ int ks_coord_hello(struct ks_coord *c, uint32_t from, const struct ks_frame *f, 
     r->cache = m.cache;
     r->n_jobs = m.n_jobs;
     r->pid = m.pid;
-    r->last_good_ns = ks_realtime_ns();
     memcpy(r->host, m.host, sizeof(r->host));
     rc = name_idle_ranks(c, err);
     return rc < 0 ? rc : ks_coord_advance_builds(c, err);
 }
 
-void ks_coord_canary_passed(struct ks_coord *c, uint32_t from)
-{
-    uint32_t keep = 0;
-    for (uint32_t k = 0; k < c->n_bad; k++)
-        if (c->bad[k].rank != from)
-            c->bad[keep++] = c->bad[k];
-    c->n_bad = keep;
-    c->ranks[from].last_good_ns = ks_realtime_ns();
-}
-
-/* A device that fails its canary twice may have spoiled every failure since its last good one:
- * those cells are opened again, with a further attempt. */
-static int void_failures(struct ks_coord *c, uint32_t rank, struct ks_err *err)
-{
-    uint32_t keep = 0;
-    int rc = 0;
-    for (uint32_t k = 0; k < c->n_bad && rc == 0; k++) {
-        struct bad_cell b = c->bad[k];
-        if (b.rank != rank) {
-            c->bad[keep++] = b;
-            continue;
-        }
-        rc = ks_coord_announce(c, b.i_problem, b.i_instance, b.attempt + 1, rank, KS_WHY_BAD_DEVICE,
-                               err);
-        if (rc == 0)
-            rc = ks_sched_reopen(c->sched, b.i_problem, b.i_instance, err);
-    }
-    c->n_bad = keep;
-    return rc;
-}
-
-/* Its leases go back; cells that were in flight at too many losses are over. */
-static int release_device(struct ks_coord *c, uint32_t i, bool is_loss, struct ks_err *err)
+int ks_coord_release_device(struct ks_coord *c, uint32_t i, bool is_loss, struct ks_err *err)
 {
     uint32_t condemned[KS_LEASE_CELLS][2];
     uint32_t n = ks_sched_device_lost(c->sched, i, is_loss, condemned, KS_LEASE_CELLS);
@@ -128,10 +95,46 @@ int ks_coord_bye(struct ks_coord *c, uint32_t from, bool is_broken, bool is_quar
         return 0;
     }
     r->is_broken = true;
-    int rc = release_device(c, from, false, err);
+    int rc = ks_coord_release_device(c, from, false, err);
     if (rc == 0 && is_quarantined)
-        rc = void_failures(c, from, err);
+        rc = ks_coord_void_failures(c, from, err);
     return rc < 0 ? rc : ks_coord_advance_builds(c, err);
+}
+
+/* It was frozen, or its network was cut. What it has measured counts like everybody's, once, as far
+ * as it was announced; but it measures no more: nobody knows whether it stays this time. */
+static int take_back(struct ks_coord *c, uint32_t from, struct ks_err *err)
+{
+    struct rank *r = &c->ranks[from];
+    r->has_returned = true;
+    ks_logf(c->c.log, KS_WARN, "rank %u on %s is back; it may deliver what it has and is to leave",
+            from, r->host);
+    ks_net_recall(c->c.net, from);
+    int rc = ks_coord_send(c, from, KS_F_MSG_DRAIN, 1, 1, err);
+    return rc < 0 ? rc
+                  : ks_coord_event(c, KS_EV_INFO, from, err,
+                                   "rank %u came back after it was declared lost, and was told to "
+                                   "leave",
+                                   from);
+}
+
+int ks_coord_late_frame(struct ks_coord *c, uint32_t from, const struct ks_frame *f,
+                        struct ks_err *err)
+{
+    struct rank *r = &c->ranks[from];
+    bool is_lost = r->state == RANK_LOST;
+    int rc = is_lost && !r->has_returned ? take_back(c, from, err) : 0;
+    if (rc < 0)
+        return rc;
+    if (f->type == KS_F_DONE)
+        return ks_coord_take_record(c, from, f, err);
+    if (f->type == KS_F_EVENT)
+        return ks_coord_take_event(c, f, err);
+    if (is_lost && (f->type == KS_F_OUTPUT || f->type == KS_F_BLOCK))
+        return ks_coord_append_body(c, f->type, f->body, f->n, err);
+    if (!is_lost && f->type == KS_F_MSG_BYE)
+        r->state = RANK_GONE;
+    return 0;
 }
 
 static void note_lost_host(struct ks_coord *c, const char *host)
@@ -153,7 +156,7 @@ static int lose(struct ks_coord *c, uint32_t i, struct ks_err *err)
     c->n_lost++;
     note_lost_host(c, r->host[0] ? r->host : "?");
     ks_net_forget(c->c.net, i);
-    int rc = release_device(c, i, true, err);
+    int rc = ks_coord_release_device(c, i, true, err);
     if (rc == 0)
         rc = ks_coord_event(c, KS_EV_RANK_LOST, i, err, "rank %u lost", i);
     return rc < 0 ? rc : ks_coord_advance_builds(c, err);

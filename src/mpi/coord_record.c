@@ -4,7 +4,6 @@
 #include "mpi/coord_impl.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
 static int append_record(struct ks_coord *c, const struct ks_record_head *r, const void *body,
                          size_t n, struct ks_err *err)
@@ -56,30 +55,11 @@ int ks_coord_write_outcome(struct ks_coord *c, uint32_t i_problem, uint32_t i_in
     return ks_coord_write_record(c, r, err);
 }
 
-static bool is_bad(uint32_t outcome)
-{
-    return ks_outcome_needs_look(outcome);
-}
-
-static int note_bad(struct ks_coord *c, uint32_t rank, int64_t ip, int64_t ii, uint32_t attempt,
-                    struct ks_err *err)
-{
-    if (c->n_bad == c->cap_bad) {
-        uint32_t want = c->cap_bad ? c->cap_bad * 2 : 64;
-        void *p = realloc(c->bad, want * sizeof(*c->bad));
-        if (!p)
-            return ks_fail(err, KS_ENOMEM, "coordinator: out of memory");
-        c->bad = p;
-        c->cap_bad = want;
-    }
-    c->bad[c->n_bad++] = (struct bad_cell){ rank, (uint32_t)ip, (uint32_t)ii, attempt };
-    return 0;
-}
-
-void ks_coord_log_failure(const struct ks_coord *c, const struct ks_record *r)
+void ks_coord_log_failure(struct ks_coord *c, const struct ks_record *r)
 {
     char p[17], i[17], code[24] = "";
-    if (!ks_outcome_needs_look(r->outcome) || r->role != KS_ROLE_CELL)
+    if (!ks_outcome_needs_look(r->outcome) || r->role != KS_ROLE_CELL ||
+        !ks_log_often(c->c.log, &c->failures, "failures"))
         return;
     ks_hex64(r->cell.problem, p);
     ks_hex64(r->cell.instance, i);
@@ -88,6 +68,69 @@ void ks_coord_log_failure(const struct ks_coord *c, const struct ks_record *r)
     ks_logf(c->c.log, KS_WARN, "%s%s in %s: %s; attempt %u; ksweep cell %s %s:%s --run",
             ks_outcome_text(r->outcome), code, ks_phase_text(r->phase),
             r->reason[0] ? r->reason : "no reason given", r->attempt, c->c.dir, p, i);
+}
+
+bool ks_coord_is_anothers(const struct ks_coord *c, uint32_t from, const struct ks_cell *cell)
+{
+    const struct ks_ledger_cell *known = ks_ledger_find(c->c.ledger, cell);
+    return ks_ledger_is_final(known) && known->device && known->device != c->ranks[from].device_id;
+}
+
+/* Of a lease that was given again the first durable record wins; and a further attempt that was not
+ * announced, because the cell was over or its rank lost by then, is none. */
+static bool is_too_late(const struct ks_coord *c, uint32_t from, const struct ks_ledger_cell *known,
+                        const struct ks_record_head *r)
+{
+    const struct rank *rank = &c->ranks[from];
+    if (rank->is_quarantined)
+        return true;
+    if (r->role != KS_ROLE_CELL)
+        return false;
+    if (ks_ledger_has(c->c.ledger, known, r->attempt, r->round))
+        return true;
+    bool is_announced = known && r->attempt <= known->max_started;
+    return !is_announced && (rank->state == RANK_LOST || ks_coord_is_anothers(c, from, &r->cell));
+}
+
+/* The record as it came, or without the flag that nobody else has seen its failure. */
+static int append_cell(struct ks_coord *c, const struct ks_frame *f, struct ks_record_head *r,
+                       bool is_confirmed, struct ks_err *err)
+{
+    if (!is_confirmed)
+        return append_record(c, r, f->body, f->n, err);
+    int rc = ks_record_decode(f->body, f->n, c->record, NULL, err);
+    if (rc < 0)
+        return rc;
+    c->record->flags &= ~(uint32_t)KS_FL_UNCONFIRMED;
+    r->flags = c->record->flags;
+    ks_buf_clear(&c->body);
+    ks_record_encode(c->record, &c->body);
+    if (!ks_buf_ok(&c->body))
+        return ks_fail(err, KS_ENOMEM, "coordinator: out of memory");
+    return append_record(c, r, c->body.data, c->body.len, err);
+}
+
+/* The record is in the journal. */
+static int settle_cell(struct ks_coord *c, uint32_t from, const struct ks_record_head *r,
+                       bool is_confirmed, struct ks_err *err)
+{
+    int64_t ip = ks_grid_problem(c->c.grid, r->cell.problem);
+    int64_t ii = ks_grid_instance(c->c.grid, r->cell.instance);
+    if (ip < 0 || ii < 0)
+        return ks_fail(err, KS_EPROTO, "rank %u measured a cell that is not in the grid", from);
+    const struct ks_ledger_cell *known = ks_ledger_find(c->c.ledger, &r->cell);
+    if (!ks_ledger_is_final(known)) /* a further attempt was announced */
+        return 0;
+    c->n_done_here++;
+    double elapsed_s = r->outcome == KS_O_OK ? (double)r->wall_ns * 1e-9 : 0;
+    int rc = ks_coord_alias_settle(c, (uint32_t)ip, (uint32_t)ii, r->code_id, err);
+    ks_sched_done(c->sched, (uint32_t)ip, (uint32_t)ii, from, elapsed_s);
+    bool is_plain = r->outcome == KS_O_OK && known->n_attempts == 1;
+    if (is_plain)
+        ks_coord_went_well(c, from);
+    return rc < 0 || is_plain
+               ? rc
+               : ks_coord_weigh(c, from, (uint32_t)ip, (uint32_t)ii, r, is_confirmed, err);
 }
 
 int ks_coord_take_record(struct ks_coord *c, uint32_t from, const struct ks_frame *f,
@@ -100,32 +143,22 @@ int ks_coord_take_record(struct ks_coord *c, uint32_t from, const struct ks_fram
         return ks_err_context(err, rc, "a record of rank %u", from);
     rank->n_records++;
     bool is_cell = r.role == KS_ROLE_CELL;
-    if (is_cell &&
-        ks_ledger_has(c->c.ledger, ks_ledger_find(c->c.ledger, &r.cell), r.attempt, r.round)) {
+    const struct ks_ledger_cell *known = is_cell ? ks_ledger_find(c->c.ledger, &r.cell) : NULL;
+    if (is_too_late(c, from, known, &r)) {
         if (!c->pending_since_ns) /* it must be acknowledged all the same */
             c->pending_since_ns = ks_now_ns();
-        return 0; /* a lease that was given again: the first durable record wins */
+        return 0;
     }
-    rc = append_record(c, &r, f->body, f->n, err);
+    rank->is_proven |= r.outcome == KS_O_OK;
+    rank->device_id = r.device_id;
+    bool is_confirmed = is_cell && ks_coord_is_reproduced(c, known, &r);
+    rc = append_cell(c, f, &r, is_confirmed, err);
     if (rc < 0 || !is_cell)
         return rc;
     note_acked(c, &r);
-    if (is_bad(r.outcome) && ks_record_decode(f->body, f->n, c->record, NULL, NULL) == 0)
+    if (ks_outcome_needs_look(r.outcome) &&
+        ks_record_decode(f->body, f->n, c->record, NULL, NULL) == 0)
         ks_coord_log_failure(c, c->record);
     rank->n_cells++;
-    int64_t ip = ks_grid_problem(c->c.grid, r.cell.problem);
-    int64_t ii = ks_grid_instance(c->c.grid, r.cell.instance);
-    if (ip < 0 || ii < 0)
-        return ks_fail(err, KS_EPROTO, "rank %u measured a cell that is not in the grid", from);
-    const struct ks_ledger_cell *known = ks_ledger_find(c->c.ledger, &r.cell);
-    if (!ks_ledger_is_final(known)) /* a further attempt was announced */
-        return 0;
-    c->n_done_here++;
-    if (is_bad(r.outcome))
-        rc = note_bad(c, from, ip, ii, r.attempt, err);
-    double elapsed_s = r.outcome == KS_O_OK ? (double)r.wall_ns * 1e-9 : 0;
-    if (rc == 0)
-        rc = ks_coord_alias_settle(c, (uint32_t)ip, (uint32_t)ii, r.code_id, err);
-    ks_sched_done(c->sched, (uint32_t)ip, (uint32_t)ii, from, elapsed_s);
-    return rc;
+    return settle_cell(c, from, &r, is_confirmed, err);
 }

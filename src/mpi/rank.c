@@ -76,8 +76,12 @@ static int open_agent(struct ks_rank *r, struct ks_err *err)
         .ctx = r,
     };
     memcpy(ac.unique, seat->device.unique, sizeof(ac.unique));
-    if (r->is_sim)
+    if (r->is_sim) { /* which rank it is matters to only=RANK */
+        size_t n = strlen(job->device.arch_text);
         snprintf(ac.device, sizeof(ac.device), "%s", job->device.arch_text);
+        if (strstr(ac.device, "only=") && n < sizeof(ac.device))
+            snprintf(ac.device + n, sizeof(ac.device) - n, ",rank=%u", r->rank);
+    }
     return ks_agent_create(&ac, &r->agent, err);
 }
 

@@ -52,7 +52,8 @@ bool ks_outcome_is_abnormal(uint32_t outcome);
     X(KS_FL_DENIED_CALLS, 6, "denied_calls")                                                       \
     X(KS_FL_FP_ENV_CHANGED, 7, "fp_env_changed")                                                   \
     X(KS_FL_REBUILT, 8, "rebuilt")                                                                 \
-    X(KS_FL_VOID, 9, "void") /* taken back: the device was bad; the cell is leased again */
+    X(KS_FL_VOID, 9, "void") /* taken back: the device was bad; the cell is leased again */        \
+    X(KS_FL_INTERMITTENT, 10, "intermittent") /* failed, but went well on the same device, too */
 
 enum ks_flag {
 #define X(name, bit, text) name = 1u << (bit),

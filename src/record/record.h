@@ -172,7 +172,8 @@ enum ks_start_why {
     KS_WHY_SUSPECT = 2,
     KS_WHY_CONTAMINATED = 3,
     KS_WHY_BAD_DEVICE = 4, /* that measured it before */
-    KS_WHY_OTHER_CODE = 5  /* no alias after all: where it was measured its code was another */
+    KS_WHY_OTHER_CODE = 5, /* no alias after all: where it was measured its code was another */
+    KS_WHY_CONFIRM = 6     /* of a failure, on another device */
 };
 struct ks_start { /* KS_F_START */
     uint64_t lease_id, block_id, device_id;
@@ -206,7 +207,8 @@ enum ks_event_kind {
     KS_EV_IDLE_RANK,
     KS_EV_ABANDONED,
     KS_EV_MAX_TIME,
-    KS_EV_RANK_SUMMARY
+    KS_EV_RANK_SUMMARY,
+    KS_EV_OVERDUE /* a lease was given again, its rank is still there */
 };
 const char *ks_event_text(uint32_t kind);
 struct ks_event_rec { /* KS_F_EVENT */

@@ -187,6 +187,7 @@ const char *ks_event_text(uint32_t kind)
         [KS_EV_ABANDONED] = "abandoned",
         [KS_EV_MAX_TIME] = "max_time",
         [KS_EV_RANK_SUMMARY] = "rank_summary",
+        [KS_EV_OVERDUE] = "overdue",
     };
 
     return kind < sizeof(texts) / sizeof(texts[0]) ? texts[kind] : "?";

@@ -146,7 +146,8 @@ static void put_record(const struct ks_grid *g, const struct ks_record *r, struc
 
 static void put_start(const struct ks_grid *g, const struct ks_start *s, struct ks_buf *to)
 {
-    static const char *const why[] = { "lease", "retry", "suspect", "noise", "void" };
+    static const char *const why[] = { "lease", "retry", "suspect", "noise",
+                                       "void",  "code",  "confirm" };
     for (uint32_t i = 0; i < s->n_cells; i++)
         ks_buf_printf(to, "start %s a%u %s\n", name_of(g, s->cells[i].cell.instance),
                       s->cells[i].attempt, why[s->why]);

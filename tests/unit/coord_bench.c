@@ -44,6 +44,11 @@ void ks_net_forget(struct ks_net *n, uint32_t rank)
     n->is_forgotten[rank] = true;
 }
 
+void ks_net_recall(struct ks_net *n, uint32_t rank)
+{
+    n->is_forgotten[rank] = false;
+}
+
 static bool host_compiles(const struct sim *m, uint32_t host)
 {
     for (uint32_t i = 0; i < m->plan.n_ranks; i++) {
@@ -63,7 +68,7 @@ static bool holds(const struct sim *m, uint32_t i, uint32_t i_problem, uint32_t 
         for (uint32_t c = k ? 0 : r->at; c < r->leases[k].n; c++)
             if (r->leases[k].i_problem == i_problem &&
                 r->leases[k].cells[c].i_instance == i_instance)
-                return !m->net.is_forgotten[i] && !r->is_broken;
+                return !m->net.is_forgotten[i] && !r->is_broken && !r->is_late && !r->is_sent_off;
     return false;
 }
 
@@ -240,6 +245,7 @@ int ks_net_send(struct ks_net *n, uint32_t to, uint16_t type, const void *body, 
         ks_buf_printf(&m->told, "drain %u %u %u\n", to, (unsigned)a, (unsigned)b);
         r->is_over |= a != 0;
         r->is_clean = b == 0;
+        r->is_sent_off |= !a && b;
         r->ready_at = a ? r->ready_at : sim_now();
     } else {
         assert_int_equal(type, KS_F_MSG_BEAT);
@@ -333,6 +339,7 @@ int sim_done(struct sim *m, uint32_t rank, uint64_t problem, uint64_t instance, 
     r.outcome = outcome;
     r.flags |= flags;
     r.rank = rank;
+    r.device_id = rank + 1;
     r.wall_ns = 5 * SIM_MS;
     ks_buf_init(&body);
     ks_record_encode(&r, &body);
@@ -371,10 +378,15 @@ static void finish_cell(struct sim *m, uint32_t i)
         r->is_again = true;
         return;
     }
-    uint32_t outcome = dice(m) < m->plan.bad ? KS_O_CRASHED : KS_O_OK;
-    if (m->refuses[l->cells[r->at].i_instance])
+    uint32_t ii = l->cells[r->at].i_instance, flags = 0;
+    uint32_t outcome = dice(m) < m->plan.bad || m->crashes[ii] ? KS_O_CRASHED : KS_O_OK;
+    if (m->refuses[ii])
         outcome = KS_O_UNSUPPORTED;
-    assert_int_equal(sim_done(m, i, p, k, attempt, outcome, 0, NULL), 0);
+    if (r->fails)
+        outcome = KS_O_DEVICE_LOST;
+    if (ks_outcome_needs_look(outcome))
+        flags = KS_FL_UNCONFIRMED | (uint32_t)m->flags[ii] << 8;
+    assert_int_equal(sim_done(m, i, p, k, attempt, outcome, flags, NULL), 0);
     r->is_again = false;
     r->n_cells++;
     r->at++;
@@ -383,13 +395,14 @@ static void finish_cell(struct sim *m, uint32_t i)
 static void measure(struct sim *m, uint32_t i)
 {
     struct sim_rank *r = &m->ranks[i];
-    if (ks_coord_is_drained(m->coord))
+    if (ks_coord_is_drained(m->coord) || r->is_sent_off)
         give_all_back(m, i);
-    if (!r->n_leases || sim_now() < r->ready_at)
+    r->is_late = r->n_leases && (r->is_late || r->hangs); /* they may be given again */
+    if (!r->n_leases || sim_now() < r->ready_at || r->hangs)
         return;
     if (r->at < r->leases[0].n)
         finish_cell(m, i);
-    r->ready_at = sim_now() + 5 * SIM_MS;
+    r->ready_at = sim_now() + (r->fails ? 0 : 5 * SIM_MS);
     if (r->at < r->leases[0].n)
         return;
     assert_int_equal(sim_send(m, i, KS_F_MSG_LEASE_END, r->leases[0].lease, 0, NULL), 0);
@@ -459,6 +472,7 @@ static void go_wrong(struct sim *m, uint32_t i)
         r->state = SIM_DEAD;
     } else if (i > 0 && d < p->kill + p->hang) {
         r->state = SIM_SILENT;
+        r->is_late = true;
         r->wake_at = sim_now() + 3000 * SIM_MS + ks_rng_below(&m->rng, 6000) * SIM_MS;
     } else if (!r->is_broken && d < p->kill + p->hang + p->widow) {
         r->is_broken = true;
@@ -531,114 +545,4 @@ void sim_run(struct sim *m, uint32_t n_s)
             fail_msg("not over; it said\n%s", ks_buf_text(&m->told));
         sim_turn(m);
     }
-}
-
-/* ---- begin and end ---- */
-
-static int no_sync(void *ctx, int fd)
-{
-    (void)ctx;
-    (void)fd;
-    return 0;
-}
-
-/* Thousands of group commits: the disk itself is not what is tested here. */
-static struct ks_journal *open_journal(const char *dir)
-{
-    static struct ks_journal_sys sys;
-    /* the owner before it may have been cut off: it was this very process */
-    struct ks_journal_open how = { .dir = dir, .sys = &sys, .take_over = true };
-    struct ks_journal *j = NULL;
-    struct ks_err err;
-    sys = ks_journal_sys_default;
-    sys.fdatasync = no_sync;
-    if (ks_journal_create(&how, &j, &err) < 0)
-        fail_msg("%s", err.text);
-    return j;
-}
-
-static void place_ranks(struct sim *m)
-{
-    uint32_t n_local[SIM_HOSTS] = { 0 };
-    memset(m->ranks, 0, sizeof(m->ranks));
-    memset(m->net.is_forgotten, 0, sizeof(m->net.is_forgotten));
-    for (uint32_t i = 0; i < m->plan.n_ranks; i++) {
-        struct sim_rank *r = &m->ranks[i];
-        r->host = (uint32_t)ks_rng_below(&m->rng, m->plan.n_hosts);
-        r->local = n_local[r->host]++;
-        r->measures = r->local > 0 || i > 0;
-        r->is_clean = true;
-        r->has_own_cache = m->plan.has_own_caches;
-        r->hello_at = sim_now() + (1 + ks_rng_below(&m->rng, 400)) * SIM_MS;
-    }
-    for (uint32_t i = 0; i < m->plan.n_ranks; i++)
-        m->ranks[i].n_local = n_local[m->ranks[i].host];
-    if (m->plan.n_ranks == 1)
-        m->ranks[0].measures = true;
-}
-
-void sim_coordinate(struct sim *m, const struct ks_coord_config *extra)
-{
-    struct ks_coord_config c = extra ? *extra : (struct ks_coord_config){ 0 };
-    struct ks_err err;
-    c.grid = m->grid;
-    c.net = &m->net;
-    c.journal = m->journal;
-    c.ledger = m->ledger;
-    c.log = &m->log;
-    c.dir = m->dir.root;
-    c.lost_after_ns = SIM_LOST_NS;
-    if (ks_coord_create(&c, &m->coord, &err) < 0)
-        fail_msg("%s", err.text);
-}
-
-void sim_open(struct sim *m, const struct sim_plan *plan, const char *names, uint32_t n_problems,
-              uint64_t seed)
-{
-    memset(m, 0, sizeof(*m));
-    m->plan = *plan;
-    m->rng = seed;
-    m->grid = kit_grid(names, n_problems);
-    m->net = (struct ks_net){ .sim = m, .size = plan->n_ranks };
-    m->log = (struct ks_log){ .to = fopen("/dev/null", "w") };
-    assert_non_null(m->log.to);
-    ks_buf_init(&m->told);
-    kit_dir_make(&m->dir);
-    m->journal = open_journal(m->dir.journal);
-    assert_int_equal(ks_ledger_create(&m->ledger, NULL), 0);
-    place_ranks(m);
-}
-
-static void end_coordinator(struct sim *m)
-{
-    for (uint32_t i = 0; i < SIM_RANKS; i++) {
-        ks_share_in_release(&m->ranks[i].fetch.in);
-        ks_share_out_release(&m->ranks[i].packs);
-    }
-    ks_coord_destroy(m->coord);
-    m->coord = NULL;
-    assert_int_equal(ks_journal_close(m->journal, NULL), 0);
-    ks_ledger_destroy(m->ledger);
-}
-
-void sim_resume(struct sim *m, uint32_t retry)
-{
-    struct ks_coord_config c = { .retry = retry };
-    struct ks_err err;
-    end_coordinator(m);
-    m->journal = open_journal(m->dir.journal);
-    if (ks_ledger_read(m->dir.journal, &m->ledger, NULL, NULL, NULL, NULL, &err) < 0)
-        fail_msg("%s", err.text);
-    ks_buf_clear(&m->told);
-    place_ranks(m);
-    sim_coordinate(m, &c);
-}
-
-void sim_close(struct sim *m)
-{
-    end_coordinator(m);
-    kit_dir_remove(&m->dir);
-    kit_grid_free(m->grid);
-    ks_buf_release(&m->told);
-    fclose(m->log.to);
 }

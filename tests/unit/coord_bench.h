@@ -45,6 +45,10 @@ struct sim_rank {
     bool has_other_code; /* what its host measures is not what others made of it */
     uint64_t n_sent, n_acked;
     uint32_t n_cells, n_leases_got;
+    bool fails;       /* everything, at once */
+    bool is_late;     /* has been silent with the leases it holds */
+    bool is_sent_off; /* quarantined */
+    bool hangs;       /* never comes to the end of the cell in hand, but beats */
 };
 
 struct sim_plan { /* what goes wrong, in thousandths per rank and second */
@@ -78,6 +82,8 @@ struct sim {
     uint64_t rng;
     uint8_t code[SIM_INSTANCES];    /* equal numbers: the same machine code; 0: its own */
     uint8_t refuses[SIM_INSTANCES]; /* its own test says that it cannot run */
+    uint8_t crashes[SIM_INSTANCES]; /* on every device */
+    uint8_t flags[SIM_INSTANCES];   /* of its failures, beside unconfirmed: shifted by 8 */
     struct ks_buf told; /* what the coordinator sent: "build RANK ORDER", "lease RANK", ... */
 };
 

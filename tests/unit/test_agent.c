@@ -183,21 +183,23 @@ static void test_suspects(void **state)
                                          CLOSE(4),
           5, 1 },
         { "a sentinel is damaged", "ok_a poison ok_b victim ok_c", NULL, 0,
-          OPEN DONE(ok_a) DONE(poison)
-              DONE(ok_b) "canary passed\nstart victim a2 retry\ndone victim a1 crashed(11)\n"
-                         "done victim a2 ok\ncontrol ok_a a2 ok\nstart poison a2 suspect\n"
-                         "done poison a2 crashed(0) heap\ncontrol ok_b a2 ok\n" DONE(ok_c) CLOSE(5),
+          OPEN DONE(ok_a) DONE(poison) DONE(
+              ok_b) "canary passed\nstart victim a2 retry\ndone victim a1 crashed(11)\n"
+                    "done victim a2 ok\ncontrol ok_a a2 ok\nstart poison a2 suspect\n"
+                    "done poison a2 crashed(0) heap intermittent\ncontrol ok_b a2 ok\n" DONE(ok_c)
+                        CLOSE(5),
           6, 1 },
         { "the allocator aborts", "ok_a venom victim", NULL, 0,
           OPEN DONE(ok_a)
               DONE(venom) "canary passed\nstart victim a2 retry\ndone victim a1 crashed(11)\n"
                           "done victim a2 ok\ncontrol ok_a a2 ok\nstart venom a2 suspect\n"
-                          "done venom a2 crashed(6) heap\n" CLOSE(3),
+                          "done venom a2 crashed(6) heap intermittent\n" CLOSE(3),
           5, 2 },
         { "seen at the exit only", "ok_a late", NULL, 0,
-          OPEN DONE(ok_a) DONE(late) "anchor ok_a ok\ncanary passed\ncontrol ok_a a2 ok\n"
-                                     "start late a2 suspect\ndone late a2 crashed(0) heap\n"
-                                     "block 7 close ok_a n2\nend 1\n",
+          OPEN DONE(ok_a)
+              DONE(late) "anchor ok_a ok\ncanary passed\ncontrol ok_a a2 ok\n"
+                         "start late a2 suspect\ndone late a2 crashed(0) heap intermittent\n"
+                         "block 7 close ok_a n2\nend 1\n",
           4, 2 },
         { "it dies alone, at its exit", "ok_a late crash", NULL, -1,
           OPEN DONE(ok_a) DONE(late) "done crash a1 crashed(11)\ncanary passed\n" CLOSE(3), 3, 1 },
@@ -213,12 +215,11 @@ static void test_suspects(void **state)
                                       "done pause a2 ok suspect\n" DONE(ok_b) DONE(ok_c) CLOSE(4),
           5, 1 },
         { "attempts of contaminated suspects", "ok_a noisypoison victim ok_b", NULL, 0,
-          OPEN DONE(
-              ok_a) "start noisypoison a2 noise\ndone noisypoison a1 ok contaminated\n"
-                    "canary passed\nstart victim a2 retry\ndone victim a1 crashed(11)\n"
-                    "done victim a2 ok\ncontrol ok_a a2 ok\n"
-                    "start noisypoison a3 suspect\ndone noisypoison a3 crashed(0) heap\n" DONE(
-                        ok_b) "done noisypoison a2 ok\n" CLOSE(5),
+          OPEN DONE(ok_a) "start noisypoison a2 noise\ndone noisypoison a1 ok contaminated\n"
+                          "canary passed\nstart victim a2 retry\ndone victim a1 crashed(11)\n"
+                          "done victim a2 ok\ncontrol ok_a a2 ok\n"
+                          "start noisypoison a3 suspect\ndone noisypoison a3 crashed(0) heap "
+                          "intermittent\n" DONE(ok_b) "done noisypoison a2 ok\n" CLOSE(5),
           5, 1 },
     };
     run_rows(rows, N_ROWS(rows));
@@ -231,14 +232,15 @@ static void test_reported_then_ended_badly(void **state)
     (void)state;
     static const struct row rows[] = {
         { "closed the requests", "ok_a unread ok_b", NULL, 0,
-          OPEN DONE(ok_a) DONE(unread) "canary passed\ncontrol ok_a a2 ok\n"
-                                       "start unread a2 suspect\ndone unread a2 worker_lost\n" DONE(
-                                           ok_b) CLOSE(3),
+          OPEN DONE(ok_a) DONE(
+              unread) "canary passed\ncontrol ok_a a2 ok\n"
+                      "start unread a2 suspect\ndone unread a2 worker_lost intermittent\n" DONE(
+                          ok_b) CLOSE(3),
           5, 2 },
         { "left an exit handler", "ok_a lateexit", NULL, 0,
           OPEN DONE(ok_a) DONE(lateexit) "anchor ok_a ok\ncanary passed\ncontrol ok_a a2 ok\n"
                                          "start lateexit a2 suspect\n"
-                                         "done lateexit a2 exited(3)\n"
+                                         "done lateexit a2 exited(3) intermittent\n"
                                          "block 7 close ok_a n2\nend 1\n",
           4, 2 },
     };
@@ -267,7 +269,8 @@ static void test_doubt(void **state)
           5, 0 },
         { "wrong behind others only", "ok_a hoard misled ok_b", NULL, 0,
           OPEN DONE(ok_a) DONE(hoard) "start misled a2 retry\ndone misled a1 wrong_result\n"
-                                      "done misled a2 nondeterministic\n" DONE(ok_b) CLOSE(4),
+                                      "done misled a2 nondeterministic intermittent\n" DONE(ok_b)
+                                          CLOSE(4),
           3, 0 },
         { "wrong in another way", "ok_a hoard stray ok_b", NULL, 0,
           OPEN DONE(ok_a) DONE(hoard) "start stray a2 retry\ndone stray a1 out_of_bounds\n"

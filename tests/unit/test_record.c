@@ -437,7 +437,8 @@ static void small_texts(void **state)
     assert_string_equal(ks_stop_text(KS_STOP_MAX_TIME), "max_time");
     assert_string_equal(ks_stop_text(5), "?");
     assert_string_equal(ks_event_text(KS_EV_RANK_SUMMARY), "rank_summary");
-    assert_string_equal(ks_event_text(KS_EV_RANK_SUMMARY + 1), "?");
+    assert_string_equal(ks_event_text(KS_EV_OVERDUE), "overdue");
+    assert_string_equal(ks_event_text(KS_EV_OVERDUE + 1), "?");
 }
 
 static void cells_have_a_total_order(void **state)
