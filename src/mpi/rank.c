@@ -157,6 +157,8 @@ int ks_rank_create(const struct ks_rank_config *c, struct ks_rank **r_out, struc
         ks_rank_destroy(r);
         return rc;
     }
+    if (!measures(r)) /* no lease will ever tell it to; its compilers may have all cores */
+        ks_seat_settle(c->seat, NULL);
     *r_out = r;
     return 0;
 }

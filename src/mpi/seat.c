@@ -222,5 +222,6 @@ void ks_seat_settle(const struct ks_rank_seat *s, struct ks_warden *warden)
     if (CPU_COUNT(&s->bind.spare) == 0) /* anywhere */
         return;
     (void)sched_setaffinity(0, sizeof(s->bind.spare), &s->bind.spare);
-    (void)sched_setaffinity(ks_warden_pid(warden), sizeof(s->bind.spare), &s->bind.spare);
+    if (warden)
+        (void)sched_setaffinity(ks_warden_pid(warden), sizeof(s->bind.spare), &s->bind.spare);
 }

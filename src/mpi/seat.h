@@ -47,8 +47,8 @@ int ks_seat_check(const struct ks_rank_seat *s, struct ks_err *err);
 int ks_seat_alone(const struct ks_job *job, struct ks_warden *warden, struct ks_rank_seat *out,
                   struct ks_err *err);
 
-/* The rank itself and its warden, with the compilers it will start, stay away from cores that
- * measure, where there are others. */
+/* The rank itself and its warden (NULL: only the rank), with the compilers it will start, stay away
+ * from cores that measure, where there are others. */
 void ks_seat_settle(const struct ks_rank_seat *s, struct ks_warden *warden);
 
 #endif

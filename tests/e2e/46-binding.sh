@@ -100,9 +100,14 @@ cat >worker.sh <<'EOT'
 #!/bin/sh
 # What a worker was given, then the worker. WRONG_DEVICE: it gets another one.
 if [ $# -eq 0 ]; then
+    cpus() { sed -n 's/^Cpus_allowed_list:\t//p' "$1/status"; }
+    for p in /proc/[0-9]*; do
+        [ "$(cat "$p/comm" 2>/dev/null)" = ksweep ] && grep -qzx OMPI_COMM_WORLD_RANK=0 "$p/environ" &&
+            grep -qzx "$RUN_DIR" "$p/cmdline" && echo "rank 0=$(cpus "$p")" >>"$WORKER_LOG"
+    done
+    echo "warden=$(cpus /proc/$PPID)" >>"$WORKER_LOG"
     echo "rocr=${ROCR_VISIBLE_DEVICES-} cuda=${CUDA_VISIBLE_DEVICES-} $(grep -o 'bind:[0-9,-]*' \
-        /proc/self/numa_maps | head -n 1) cpus=$(sed -n 's/^Cpus_allowed_list:\t//p' \
-        /proc/self/status)" >>"$WORKER_LOG"
+        /proc/self/numa_maps | head -n 1) cpus=$(cpus /proc/self)" >>"$WORKER_LOG"
     ROCR_VISIBLE_DEVICES=${WRONG_DEVICE-$ROCR_VISIBLE_DEVICES}
 fi
 exec "$KSWEEP_BIN/ksweep-worker" "$@"
@@ -113,7 +118,7 @@ device_run() { # DIR RANKS JOB ARG...
     local dir=$1 n=$2 job=$3
     shift 3
     : >"$worker_log"
-    KSWEEP_WORKER=$tap_tmp/worker.sh ranks "$n" ksweep run "$job" --out "$dir" --cache "$tiny_cache" \
+    RUN_DIR=$dir KSWEEP_WORKER=$tap_tmp/worker.sh ranks "$n" ksweep run "$job" --out "$dir" --cache "$tiny_cache" \
         "$@" >"$dir.out" 2>"$dir.err"
 }
 
@@ -161,12 +166,24 @@ if [ "$n_cores" -gt 1 ]; then
         'each worker sees its own'
     is "$(grep -o 'cpus=.*' "$worker_log" | sort -u | wc -l)" 2 'on its own core'
     if may_bind; then
-        is "$(grep -c bind: "$worker_log")" "$(wc -l <"$worker_log")" 'its memory is bound to a node'
+        is "$(grep -c bind: "$worker_log")" "$(grep -c rocr= "$worker_log")" 'its memory is bound to a node'
     fi
     is "$(ksweep-analyze table both/results.h5 | awk -F, 'NR == 1 { for (i = 1; i <= NF; i++)
         at[$i] = i; next } { print $at["device_id"] }' | sort -u | wc -l)" 2 'two device ids'
 fi
 
+if [ "$n_cores" -gt 1 ]; then
+    apart() { # WHOSE: none of its CPUs is the worker's
+        ! grep "^$1=" "$worker_log" | sed 's/.*=//' | tr ',' '\n' |
+            awk -F- -v cpu="$(sed -n 's/.*cpus=//p' "$worker_log" | head -n 1)" \
+                '{ if (cpu >= $1 && cpu <= ($2 == "" ? $1 : $2)) found = 1 } END { exit !found }'
+    }
+    device_run beside 2 one.json
+    is "$(exit_of beside)" 0 'a run on one device of two ranks'
+    like "$(cat "$worker_log")" '^rank 0=[0-9]' 'rank 0 only coordinates'
+    ok 'away from the core of the worker' apart 'rank 0'
+    ok 'and so is the warden of the rank that measures' apart warden
+fi
 WRONG_DEVICE=0 device_run wrong 1 one.json
 is "$(exit_of wrong)" 0 'the right device'
 cat >list.sh <<'EOT'
