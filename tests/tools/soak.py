@@ -156,15 +156,16 @@ def run_parts(args, tally):
         if sweep:
             sweep.clear()
     if "slurm" in args.only:
-        notes["slurm"] = limit_kill(tally)
+        notes["slurm"] = limit_kill(args, tally)
     return notes
 
 
-def limit_kill(tally):
+def limit_kill(args, tally):
     script = os.path.join(chaos.HERE, "..", "slurm.sh")
     if not os.path.exists(script):
         return "Not tried: there is no tests/slurm.sh."
-    res = subprocess.run(["bash", script, "limit-kill"], capture_output=True, text=True)
+    res = subprocess.run(["bash", script, "limit-kill"], capture_output=True, text=True,
+                         env=dict(os.environ, KSWEEP_BIN=args.bin))
     print(res.stdout, res.stderr)
     if res.returncode == 77:
         return "Not tried: " + (res.stdout + res.stderr).strip().splitlines()[-1]
