@@ -10,7 +10,7 @@
 #   rank         a rank killed: Slurm ends the step, the script starts the next one
 #   nodes        a node lost, the controller killed and started again: the job goes on
 #   cancel       scancel; then power-off of the node with rank 0: Slurm requeues, the sweep resumes
-#   limit-kill   a job that does not listen is killed at its time limit; the next one goes on
+#   limit-kill   a job that does not know its time limit is killed there; the next one goes on
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 parts='finish chain signal rank nodes cancel'
 
@@ -284,9 +284,11 @@ part_limit_kill() {
     local first
     export KSWEEP_ACK_LOG=$tap_tmp/acked
     cluster 1
-    script chain.sbatch -600 -e 's/--nodes=4/--nodes=1/;s/--time=[0-9:]*/--time=1/;s/--signal=[^ ]*//'
-    sim a 300000
+    script chain.sbatch 5 -e 's/--nodes=4/--nodes=1/;s/--time=[0-9:]*/--time=10/;s/--signal=[^ ]*//'
+    sim a 150000
     first=$(submit chain.sbatch a.json swept)
+    ok 'limit: the sweep begins' settles 30 has_done swept 10
+    S scontrol update jobid="$first" TimeLimit=1 # behind its back, and it gets no signal
     ok 'limit: Slurm kills the job' ends "$first" 140
     is "$(state "$first")" TIMEOUT 'limit: for its time' || shows "ksweep-$first.log"
     ok 'limit: the next one completes the sweep' settles 120 says_any 'complete: .*results.h5'
