@@ -39,6 +39,7 @@ rm "$dir.gate"
 ends_within 40 'disk: then it goes on'
 whole '' 'disk'
 like "$(cat "$dir.log")" 'held up for [0-9.]* s' 'disk: and it is told'
+unlike "$(cat "$dir.log")" 'system call|ORTE_ERROR_LOG' 'shared memory: Open MPI does not miss it'
 gone 'disk: nobody is left'
 
 local_begin warden 3
