@@ -146,6 +146,9 @@ part_finish() {
 
     sed 's/"max_ms"/"maxms"/' "$KSWEEP_SOURCE_DIR/tests/data/tiny.json" >bad.json
     job=$(submit -t 5 one_node.sbatch bad.json bad)
+    S srun -n 2 "$KSWEEP_BIN/ksweep" run a.json --out alone >alone.out 2>&1
+    is "$(grep -c 'srun --mpi=pmix' alone.out) $(ls alone 2>&1 | grep -c cannot)" '1 1' \
+        'srun without PMIx: refused, nothing is written'
     ok 'wrong job: it ends' ends "$job" 30
     is "$(show "$job" ExitCode)" 2:0 'wrong job: with 2, and does not come again'
     like "$(cat "ksweep-$job.log")" "did you mean 'max_ms'" 'wrong job: the log says what is wrong'
@@ -156,7 +159,7 @@ part_chain() {
     cluster 2
     # Each link has 60 s less 48.
     script chain.sbatch 48 -e 's/--nodes=4/--nodes=2/;s/--time=[0-9:]*/--time=1/;s/@300/@5/'
-    sim a 70000
+    sim a 45000
     first=$(submit chain.sbatch a.json chained)
     ok 'chain: the first link ends' ends "$first" 40
     is "$(state "$first") $(show "$first" ExitCode)" 'FAILED 3:0' 'chain: incomplete'

@@ -118,13 +118,23 @@ static uint32_t slurm_time_ms(uint32_t grace_ms)
  */
 static bool is_other_rank(void)
 {
-    const char *names[] = { "OMPI_COMM_WORLD_RANK", "PMIX_RANK" };
-    for (size_t i = 0; i < 2; i++) {
+    const char *names[] = { "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "SLURM_PROCID" };
+    for (size_t i = 0; i < 3; i++) {
         const char *v = getenv(names[i]);
         if (v)
             return strcmp(v, "0") != 0;
     }
     return false;
+}
+
+/* Tasks of srun that do not know of each other would take the directory from each other. */
+static int check_launch(struct ks_err *err)
+{
+    const char *n = getenv("SLURM_STEP_NUM_TASKS");
+    if (!n || strcmp(n, "1") == 0 || ks_run_is_launched())
+        return 0;
+    return ks_fail(err, KS_EINVAL,
+                   "srun started %s ranks that cannot find each other: srun --mpi=pmix", n);
 }
 
 static int gather(struct ks_cmd_ctx *ctx, const struct ks_run_options *o,
@@ -209,7 +219,9 @@ static int run(struct ks_cmd_ctx *ctx, int argc, char **argv)
     o.begun_ns = begun_ns;
     if (!o.max_time_ms)
         o.max_time_ms = slurm_time_ms(o.grace_ms);
-    rc = ks_run(&o, ctx->warden, &ctx->log, r, &ctx->err);
+    rc = check_launch(&ctx->err);
+    if (rc == 0)
+        rc = ks_run(&o, ctx->warden, &ctx->log, r, &ctx->err);
     bool is_clean = r->is_clean, is_first = !is_other_rank();
     if (rc < 0 && !is_first)
         rc = ks_code_exit(rc); /* rank 0 has said why */

@@ -126,6 +126,12 @@ SLURM_JOB_END_TIME=$(($(date +%s) + 5)) ksweep run "$tiny_job" --out late --resu
     --cache "$tiny_cache" >late.out 2>&1
 is "$(exit_of late)" 0 '--max-time overrides it'
 
+SLURM_STEP_NUM_TASKS=4 SLURM_PROCID=0 rc_is 2 'ranks that srun started without PMIx are refused' \
+    ksweep run "$tiny_job" --out alone
+like "$(cat "$tap_tmp/err")" 'srun --mpi=pmix' 'with the fix'
+SLURM_STEP_NUM_TASKS=4 SLURM_PROCID=3 rc_is 2 'every one of them' ksweep run "$tiny_job" --out alone
+is "$(cat "$tap_tmp/err")" '' 'but one tells'
+
 request() { ksweep plan "$KSWEEP_SOURCE_DIR/jobs/forward.json" --json "$@"; }
 request --per-node 2 --walltime 10m >request.json
 /usr/bin/python3 - >verdict <<'END'
