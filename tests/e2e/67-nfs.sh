@@ -15,7 +15,17 @@ mkdir "$tap_tmp/odd"
 odd() { # VARIABLE=VALUE... COMMAND...: under it
     env LD_PRELOAD="$shim" ODD_FS_DIR="$tap_tmp/odd" ODD_FS_LOG="$tap_tmp/refused" "$@"
 }
-ksweep build "$tiny_job" --cache "$tiny_cache" >"$tap_tmp/build.out" 2>&1
+cat >"$tap_tmp/sim.json" <<EOF
+{ "name": "sim", "why": "cells that take a while", "operator": "grouped_conv",
+  "kernels": [ {"config": "$KSWEEP_SOURCE_DIR/tests/fake/bad_kernels.json",
+                "filter": "fault == 'good'"} ],
+  "problems": [ {"file": "$KSWEEP_SOURCE_DIR/tests/data/chaos.csv", "sample": 10, "seed": 1} ],
+  "device": {"backend": "sim", "arch": "seed=1,ns=20000,sleep_us=5000"},
+  "measure": {"warmup_ms": 0, "max_ms": 10, "min_samples": 5, "max_samples": 5,
+              "contention": {"retries": 0, "switches_per_s": 1e6, "stolen": 1, "canary": 100}},
+  "verify": {"exact": false, "elementwise": false} }
+EOF
+export TINY_JOB=$tap_tmp/sim.json
 
 # --- the shim bites
 cat >"$tap_tmp/bite.py" <<'EOF'
@@ -42,7 +52,7 @@ rm -f "$tap_tmp/refused" "$tap_tmp/odd/x"
 nfs() { odd ODD_FS_NFS=1 "$@"; }
 dir=$tap_tmp/odd/run
 LD_PRELOAD=$shim ODD_FS_DIR=$tap_tmp/odd ODD_FS_LOG=$tap_tmp/refused ODD_FS_NFS=1 \
-    tiny 3 "$dir" --max-time 1s >"$dir.out" 2>"$dir.err"
+    tiny 3 "$dir" --max-time 2s >"$dir.out" 2>"$dir.err"
 LD_PRELOAD=$shim ODD_FS_DIR=$tap_tmp/odd ODD_FS_LOG=$tap_tmp/refused ODD_FS_NFS=1 \
     tiny 3 "$dir" --resume >"$dir.out" 2>"$dir.err"
 is "$(exit_of "$dir")" 0 'a sweep is completed there'
@@ -55,16 +65,6 @@ is "$(sort -u "$tap_tmp/refused" | paste -sd ' ')" O_TMPFILE \
 is "$(find "$dir" -name '.*' | wc -l)" 0 'which leaves nothing behind'
 
 # --- names that the client remembers
-cat >"$tap_tmp/sim.json" <<EOF
-{ "name": "sim", "why": "cells that take a while", "operator": "grouped_conv",
-  "kernels": [ {"config": "$KSWEEP_SOURCE_DIR/tests/fake/bad_kernels.json",
-                "filter": "fault == 'good'"} ],
-  "problems": [ {"file": "$KSWEEP_SOURCE_DIR/tests/data/chaos.csv", "sample": 10, "seed": 1} ],
-  "device": {"backend": "sim", "arch": "seed=1,ns=20000,sleep_us=5000"},
-  "measure": {"warmup_ms": 0, "max_ms": 10, "min_samples": 5, "max_samples": 5,
-              "contention": {"retries": 0, "switches_per_s": 1e6, "stolen": 1, "canary": 100}},
-  "verify": {"exact": false, "elementwise": false} }
-EOF
 n_acks() { grep -c . "$tap_tmp/acks" 2>"$tap_tmp/null"; }
 has_acks() { [ "$(n_acks)" -ge "$1" ]; }
 sim() { # NAME VARIABLE=VALUE OPTION...

@@ -7,7 +7,7 @@ need_program mpirun cc
 /usr/bin/python3 -c 'import h5py' 2>/dev/null || skip_all "no python3-h5py"
 
 export KSWEEP_SOAK_DIR=$tap_tmp/soak
-bash "$KSWEEP_SOURCE_DIR/tests/soak.sh" 0.05 "${KSWEEP_SOAK_SEED:-5}" --only zoo \
+bash "$KSWEEP_SOURCE_DIR/tests/soak.sh" 0.05 "${KSWEEP_SOAK_SEED:-5}" --only zoo --small \
     --report "$tap_tmp/report.md" >"$tap_tmp/soak.log" 2>&1
 rc=$?
 tap_note "$(grep '^[0-9][0-9]:' "$tap_tmp/soak.log")"

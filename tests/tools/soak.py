@@ -3,6 +3,7 @@
 """Sweeps of bad and good kernels for so many minutes while everything around them is broken.
 
 usage: soak.py --bin DIR --out DIR --minutes M [--seed S] [--report FILE] [--only PART,...]
+               [--small]
 
 Parts: scale (256 ranks, 200,000 cells), long (one sweep through the whole time, whose rank 0 is
 watched), zoo (one machine), hosts (network namespaces), slurm (a real limit kill). After every sweep
@@ -104,7 +105,7 @@ def episode(args, tally, number, kind):
     before = len(tally.findings)
     sweep = None
     try:
-        sweep = make(args, soak_count.write_job(base, random), place)
+        sweep = make(args, soak_count.write_job(base, random, args.small), place)
         say(f"{kind} {number}: {sweep.cells} cells on {place.kind}: {sweep.job['faults']}")
         is_whole = break_and_finish(sweep, table, tally, args.end)
         tally.add(f"{kind}-{number}", soak_count.count(sweep, is_whole, FINISH_S))
@@ -182,6 +183,7 @@ def main():
     p.add_argument("--seed", type=int, default=1)
     p.add_argument("--np", type=int, default=4)
     p.add_argument("--report")
+    p.add_argument("--small", action="store_true", help="few cells a sweep, none that takes long")
     p.add_argument("--only", default=",".join(PARTS), type=lambda text: text.split(","))
     args = p.parse_args()
     args.bin, args.top = os.path.abspath(args.bin), os.path.abspath(args.out)

@@ -32,9 +32,11 @@ FAT = ("malloc_endless", "malloc_segv")
 ALSO_RIGHT = {("heap_overflow", "ok")}
 
 
-def choose_faults(random):
+def choose_faults(random, is_small):
     fast = [f for f in RIGHT if f != "good" and f not in SLOW + FAT]
     faults = random.sample(fast, 6)
+    if is_small:
+        return faults
     if random.random() < 0.6:
         faults.append(random.choice(SLOW))
     if random.random() < 0.3:
@@ -42,9 +44,9 @@ def choose_faults(random):
     return faults
 
 
-def write_job(base, random):
-    faults = choose_faults(random)
-    n_good, n_problems = random.randint(12, 20), random.randint(8, 14)
+def write_job(base, random, is_small=False):
+    faults = choose_faults(random, is_small)
+    n_good, n_problems = random.randint(12, 20), 4 if is_small else random.randint(8, 14)
     which = " or ".join(f"fault == '{f}'" for f in faults)
     path = os.path.join(base, "soak.json")
     with open(path, "w") as f:
