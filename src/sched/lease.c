@@ -12,8 +12,16 @@
 /* A problem is split only when it is at least this part of a device's share in what remains. */
 #define SPLIT_PART 0.25
 
-#define HELD_PART 4
-#define FIRST_CELLS 2u
+/* A device holds at most this part of its share, so that the devices finish together. */
+#define HELD_PART 0.25
+/* What is said of costs may be wrong: a problem is shared so early that its devices need not hurry
+ * if cells take longer by so many standard deviations; its first lease has few cells, the next ones
+ * as many for each that is known; and no lease is longer than makes what it costs itself nothing.
+ */
+#define RISK         4
+#define FIRST_CELLS  2u
+#define LONG_LEASE   100 /* times what a lease costs beside its cells */
+#define LONG_LEASE_S 4.0 /* at least */
 
 /* --- which problem --- */
 
@@ -91,10 +99,10 @@ static struct active *find_split(const struct ks_sched *s)
     return is_allowed && free_s / a->n_devices >= s->overhead_s + ANCHORS * a->cost_s ? a : NULL;
 }
 
-/* It would outlast all others, even if it had its devices for itself from now on. */
+/* It would outlast all others with the devices that it has. */
 static bool is_critical(const struct ks_sched *s, const struct active *a)
 {
-    return a->key > ks_sched_share_s(s);
+    return a->key + RISK * sqrt(s->spread) * a->cost_s > ks_sched_share_s(s);
 }
 
 /* A problem whose cells wait for confirmation by somebody else than its first device. */
@@ -131,21 +139,28 @@ static int choose(struct ks_sched *s, uint32_t device, struct active **a_out, st
 
 /* --- how many cells --- */
 
-/* Cells for the device: a batch, but no more than it can end in the time left, and near the end not
- * more than half of its share of what is left, so that the devices finish together. One at least
- * for a device that holds nothing, if there is time. */
+/* Seconds of cells that the device may be given now, where others could take them, too. One cell at
+ * least for a device that holds nothing. */
+static double room_s(const struct ks_sched *s, const struct device *d, double cell_s)
+{
+    double share = HELD_PART * ks_sched_share_s(s) - d->held_s;
+    double room = fmin(share, fmax(LONG_LEASE_S, LONG_LEASE * s->overhead_s));
+    bool has_none = d->first == KS_NONE;
+    return room < cell_s && (has_none || share >= cell_s) ? cell_s : room;
+}
+
+/* Cells for the device: a batch, but no more than it can end in the time left, and not so many that
+ * others wait for it in the end. */
 static uint32_t batch_size(const struct ks_sched *s, const struct device *d, const struct active *a,
                            bool opens, double time_left_s)
 {
+    bool is_shared = s->n_working > 1;
     double cell_s = a->cost_s * ks_sched_slowness(s, d);
-    double room = s->n_working > 1 ? ks_sched_share_s(s) / HELD_PART - d->held_s : INFINITY;
     double left = time_left_s - d->held_s - s->overhead_s - (opens ? ANCHORS : 1) * cell_s;
+    double room = is_shared ? fmin(left, room_s(s, d, cell_s)) : left;
     uint32_t most = s->c.batch;
-    if (s->n_working > 1 && FIRST_CELLS * (1 + a->n_learnt) < most)
+    if (is_shared && a->n_learnt < most && FIRST_CELLS * (1 + a->n_learnt) < most)
         most = FIRST_CELLS * (1 + a->n_learnt);
-    if (d->first == KS_NONE && room < cell_s)
-        room = cell_s;
-    room = fmin(room, left);
     if (room < 0 || (cell_s > 0 && room < cell_s))
         return 0;
     return cell_s <= 0 || room >= cell_s * most ? most : (uint32_t)(room / cell_s);

@@ -8,15 +8,49 @@
 
 /* How many cells the corrected guess is worth beside those measured. */
 #define GUESS_CELLS 2.0
+/* And how many problems of a class the other classes. */
+#define CLASS_PROBLEMS 8.0
+#define SPREAD_WEIGHT  1e-3
 /* Devices of one class differ by so much (standard deviation of the log) before anything is known
  * of them; as a variance. */
 #define DEVICE_VARIANCE (0.3 * 0.3)
 #define LEAST_RESIDUALS 8u /* before that their variance means nothing */
 #define OVERHEAD_WEIGHT (1.0 / 32)
 
-double ks_sched_scale(const struct ks_sched *s)
+/* Guesses err differently for short and for long cells, so they are corrected by class: powers of
+ * four of a millisecond. */
+static uint32_t class_of(double prior_s)
 {
-    return s->learnt_prior_s > 0 ? s->learnt_s / s->learnt_prior_s : 1;
+    int power = prior_s > 0 ? ilogb(prior_s * 1e3) / 2 : 0;
+    return power < 0 ? 0 : power < KS_CLASSES ? (uint32_t)power : KS_CLASSES - 1;
+}
+
+/* Of what is known of all classes, a little belongs to each, so that it says something where
+ * nothing has been measured yet. */
+static double scale(const struct ks_sched *s, const struct prior_class *c)
+{
+    double all = s->known_prior_s > 0 ? s->known_s / s->known_prior_s : 1;
+    double little_s = CLASS_PROBLEMS * s->c.n_instances * c->prior_s;
+    return c->known_prior_s + little_s > 0
+               ? (c->known_s + little_s * all) / (c->known_prior_s + little_s)
+               : all;
+}
+
+double ks_sched_guess(const struct ks_sched *s, double prior_s)
+{
+    return prior_s * scale(s, &s->class[class_of(prior_s)]);
+}
+
+void ks_sched_count_prior(struct ks_sched *s, double prior_s)
+{
+    struct prior_class *c = &s->class[class_of(prior_s)];
+    c->untouched_s += prior_s * s->c.n_instances;
+    c->prior_s = fmax(c->prior_s, prior_s);
+}
+
+void ks_sched_touch_prior(struct ks_sched *s, double prior_s)
+{
+    s->class[class_of(prior_s)].untouched_s -= prior_s * s->c.n_instances;
 }
 
 /* The part of a problem's cells that is run. */
@@ -28,8 +62,11 @@ static double share_run(const struct ks_sched *s)
 
 double ks_sched_remaining(const struct ks_sched *s)
 {
-    double untouched = s->untouched_s > 0 ? s->untouched_s * ks_sched_scale(s) * share_run(s) : 0;
-    return untouched + (s->open_s > 0 ? s->open_s : 0);
+    double untouched_s = 0;
+    for (uint32_t i = 0; s->n_touched < s->c.n_problems && i < KS_CLASSES; i++)
+        if (s->class[i].untouched_s > 0)
+            untouched_s += s->class[i].untouched_s * scale(s, &s->class[i]);
+    return untouched_s * share_run(s) + (s->open_s > 0 ? s->open_s : 0);
 }
 
 double ks_sched_share_s(const struct ks_sched *s)
@@ -50,18 +87,35 @@ double ks_sched_slowness(const struct ks_sched *s, const struct device *d)
     return exp(sum / (d->n_residuals + fmax(variance, 0) / DEVICE_VARIANCE));
 }
 
+/* What a problem's cells are worth by its mean so far, whether they have run or not: else short
+ * problems, of which more has run, would count for more. */
+static void know(struct ks_sched *s, const struct active *a, double was_s)
+{
+    double prior_s = s->problems[a->i_problem].prior_s, n = s->c.n_instances;
+    struct prior_class *c = &s->class[class_of(prior_s)];
+    double more_s = (a->cost_s - (a->n_learnt > 1 ? was_s : 0)) * n;
+    double more_prior_s = a->n_learnt > 1 ? 0 : prior_s * n;
+    c->known_s += more_s;
+    s->known_s += more_s;
+    c->known_prior_s += more_prior_s;
+    s->known_prior_s += more_prior_s;
+}
+
 void ks_sched_learn_cell(struct ks_sched *s, struct device *d, struct active *a, double elapsed_s)
 {
-    s->spent_s += elapsed_s > 0 ? elapsed_s : 0;
     if (elapsed_s <= 0)
         return;
-    double prior_s = s->problems[a->i_problem].prior_s;
-    s->learnt_s += elapsed_s;
-    s->learnt_prior_s += prior_s;
-    a->learnt_s += d ? elapsed_s / ks_sched_slowness(s, d) : elapsed_s;
+    double usual_s = d ? elapsed_s / ks_sched_slowness(s, d) : elapsed_s, was_s = a->cost_s;
+    s->spent_s += elapsed_s;
+    a->learnt_s += usual_s;
     a->n_learnt++;
-    a->cost_s =
-        (GUESS_CELLS * prior_s * ks_sched_scale(s) + a->learnt_s) / (GUESS_CELLS + a->n_learnt);
+    double weight =
+        s->known_prior_s > 0 ? GUESS_CELLS : 0; /* one nobody corrected is worth nothing */
+    double guess_s = ks_sched_guess(s, s->problems[a->i_problem].prior_s);
+    a->cost_s = (weight * guess_s + a->learnt_s) / (weight + a->n_learnt);
+    know(s, a, was_s);
+    double off = was_s > 0 ? usual_s / was_s - 1 : 0;
+    s->spread += SPREAD_WEIGHT * (off * off - s->spread);
     if (d && d->block && d->at == a) {
         d->block_s += elapsed_s;
         d->n_block++;
@@ -70,7 +124,7 @@ void ks_sched_learn_cell(struct ks_sched *s, struct device *d, struct active *a,
 
 void ks_sched_learn_block(struct ks_sched *s, struct device *d)
 {
-    double guess_s = s->problems[d->at->i_problem].prior_s * ks_sched_scale(s);
+    double guess_s = ks_sched_guess(s, s->problems[d->at->i_problem].prior_s);
     if (d->n_block && guess_s > 0 && d->block_s > 0) {
         double residual = log(d->block_s / d->n_block / guess_s);
         d->residual += residual;

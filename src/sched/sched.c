@@ -21,14 +21,6 @@ int ks_sched_grow(void **array, uint32_t n, uint32_t *cap, size_t size, struct k
     return 0;
 }
 
-static double prior_total(const struct ks_sched_config *c)
-{
-    double sum = 0;
-    for (uint32_t i = 0; i < c->n_problems; i++)
-        sum += c->cost_s[i] * c->n_instances;
-    return sum;
-}
-
 int ks_sched_create(const struct ks_sched_config *c, struct ks_sched **s_out, struct ks_err *err)
 {
     if (c->batch < 1 || c->batch > KS_LEASE_CELLS)
@@ -51,7 +43,8 @@ int ks_sched_create(const struct ks_sched_config *c, struct ks_sched **s_out, st
     s->next_lease = s->next_block = 1;
     s->free_lease = KS_NONE;
     s->overhead_s = c->overhead_s;
-    s->untouched_s = prior_total(c);
+    for (uint32_t i = 0; i < c->n_problems; i++)
+        ks_sched_count_prior(s, c->cost_s[i]);
     s->check_s = INFINITY;
     *s_out = s;
     return 0;
@@ -261,7 +254,7 @@ int ks_sched_open_again(struct ks_sched *s, uint32_t i, struct ks_err *err)
     memset(a->mark, CELL_DONE, n);
     shuffle(s, a, s->problems[i].seed);
     a->i_problem = i;
-    a->cost_s = s->problems[i].prior_s * ks_sched_scale(s);
+    a->cost_s = ks_sched_guess(s, s->problems[i].prior_s);
     a->n[CELL_DONE] = n;
     s->n[CELL_DONE] += n;
     a->i_open = s->n_open;
@@ -285,7 +278,7 @@ int ks_sched_open_problem(struct ks_sched *s, uint32_t i, struct ks_err *err)
         s->n_settled += state == KS_CELL_SETTLED;
     }
     s->n_run += p->a->n[CELL_FREE];
-    s->untouched_s -= p->prior_s * s->c.n_instances;
+    ks_sched_touch_prior(s, p->prior_s);
     p->is_touched = true;
     s->n_touched++;
     ks_sched_update(s, p->a);

@@ -91,6 +91,14 @@ struct queue { /* has room for all that are open */
     uint32_t n;
 };
 
+enum { KS_CLASSES = 12 };
+struct prior_class {    /* problems whose cells were guessed to take about the same */
+    double prior_s;     /* of one cell, the greatest */
+    double untouched_s; /* of the problems never opened, by the guesses, if all runs */
+    double known_s,
+        known_prior_s; /* of problems with cells done: all their cells, and as guessed */
+};
+
 struct ks_sched {
     struct ks_sched_config c;
     struct problem *problems;
@@ -113,14 +121,15 @@ struct ks_sched {
     uint32_t n_touched, n_complete, n_split, n_leases_open;
     struct active **confirming; /* problems whose confirmations may be given now */
     uint32_t n_confirming;
-    uint64_t n[CELL_STATES];          /* of open problems */
-    double now_s;                     /* the latest that was told */
-    double untouched_s;               /* of the problems never opened, by the priors, if all runs */
-    double open_s;                    /* of the open ones, expected */
-    double spent_s;                   /* of cells done */
-    double overhead_s;                /* of a lease, learnt */
+    uint64_t n[CELL_STATES]; /* of open problems */
+    double now_s;            /* the latest that was told */
+    struct prior_class class[KS_CLASSES];
+    double known_s, known_prior_s; /* of all classes */
+    double spread;     /* a cell's deviation from what was expected, relative, squared: mean */
+    double open_s;     /* of the open ones, expected */
+    double spent_s;    /* of cells done */
+    double overhead_s; /* of a lease, learnt */
     uint64_t n_settled, n_run;        /* cells of opened problems that were not done before */
-    double learnt_s, learnt_prior_s;  /* cells done: how long they took, and by the priors */
     double residual, residual_square; /* of all devices' blocks */
     uint32_t n_residuals;
 };
@@ -151,7 +160,9 @@ int ks_sched_book(struct ks_sched *s, struct device *d, struct ks_lease *l, doub
                   struct ks_err *err);
 
 /* model.c */
-double ks_sched_scale(const struct ks_sched *s); /* how much longer than guessed cells take */
+void ks_sched_count_prior(struct ks_sched *s, double prior_s);   /* a problem that is untouched */
+void ks_sched_touch_prior(struct ks_sched *s, double prior_s);   /* it is so no more */
+double ks_sched_guess(const struct ks_sched *s, double prior_s); /* corrected by what was learnt */
 double ks_sched_remaining(const struct ks_sched *s);
 double ks_sched_share_s(const struct ks_sched *s); /* of one working device in what remains */
 double ks_sched_slowness(const struct ks_sched *s, const struct device *d); /* 1: as usual */

@@ -11,7 +11,7 @@
 
 #include <string.h>
 
-enum { PROBLEMS = 12, INSTANCES = 50 };
+enum { PROBLEMS = 12, INSTANCES = 50, FIRST = 2 /* cells in a problem's first lease */ };
 
 struct table { /* what cell_state answers (enum ks_cell_state), and how often it was asked */
     uint8_t is_done[PROBLEMS][INSTANCES];
@@ -25,8 +25,9 @@ static enum ks_cell_state state_of(void *ctx, uint32_t ip, uint32_t ii)
     return (enum ks_cell_state)t->is_done[ip][ii];
 }
 
-static struct ks_sched *make(struct table *t, uint32_t n_problems, uint32_t n_instances,
-                             uint32_t batch, const double *cost)
+static struct ks_sched *make_costly(struct table *t, uint32_t n_problems, uint32_t n_instances,
+                                    uint32_t batch, const double *cost, double overhead_s,
+                                    double patience_s)
 {
     uint64_t seed[PROBLEMS];
     struct ks_sched *s = NULL;
@@ -38,11 +39,19 @@ static struct ks_sched *make(struct table *t, uint32_t n_problems, uint32_t n_in
                                  .cost_s = cost,
                                  .seed = seed,
                                  .batch = batch,
+                                 .overhead_s = overhead_s,
+                                 .patience_s = patience_s,
                                  .cell_state = state_of,
                                  .ctx = t };
     if (ks_sched_create(&c, &s, &err) < 0)
         fail_msg("%s", err.text);
     return s;
+}
+
+static struct ks_sched *make(struct table *t, uint32_t n_problems, uint32_t n_instances,
+                             uint32_t batch, const double *cost)
+{
+    return make_costly(t, n_problems, n_instances, batch, cost, 0, 1e6);
 }
 
 static const double ones[PROBLEMS] = { 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1 };
@@ -187,36 +196,62 @@ static void test_split_only_when_worth_it(void **state)
     }
 }
 
-/* A device never holds more than half of its share of what is left, but one cell at least. */
+/* A device never holds more than a quarter of its share of what is left, but one cell at least. */
 static void test_batches_shrink(void **state)
 {
     (void)state;
+    static const double cost[PROBLEMS] = { 0.01 };
     struct table t = { 0 };
-    struct ks_sched *s = make(&t, 1, 40, 20, ones);
-    struct ks_lease l[2];
-    uint32_t left = 40;
+    struct ks_sched *s = make(&t, 1, 50, 20, cost);
+    struct ks_lease l[2] = { 0 };
+    uint32_t left = 50, n_full = 0;
     add(s, 0);
     add(s, 1);
-    while (left > 0) {
-        uint32_t want = left / 4 > 1 ? left / 4 : 1;
-        l[0] = must_lease(s, 0);
-        assert_int_equal(l[0].n, want);
-        must_not_lease(s, 0, INFINITY, KS_SCHED_WAIT);
-        left -= l[0].n;
-        if (left > 0) {
-            l[1] = must_lease(s, 1);
-            assert_int_equal(l[1].n, want < left ? want : left);
-            left -= l[1].n;
-            finish(s, &l[1]);
-        }
-        finish(s, &l[0]);
+    for (uint32_t i = 0; left > 0; i = !i) {
+        uint32_t known = FIRST * (1 + 50 - left), want = left / 8 > 1 ? left / 8 : 1;
+        l[i] = must_lease(s, i);
+        assert_int_equal(l[i].n, want < known ? want : known);
+        n_full += want <= known;
+        if (want <= known)
+            must_not_lease(s, i, INFINITY, KS_SCHED_WAIT);
+        left -= l[i].n;
+        for (uint32_t k = 0; k < l[i].n; k++)
+            ks_sched_done(s, 0, l[i].i_instance[k], i, 0.01);
+        ks_sched_lease_end(s, l[i].id);
     }
+    assert_true(n_full > 10);
     ks_sched_destroy(s);
     s = make(&t, 1, 40, 20, ones); /* alone it need not wait for anyone */
     add(s, 0);
     assert_int_equal(must_lease(s, 0).n, 20);
     assert_int_equal(must_lease(s, 0).n, 20);
     ks_sched_destroy(s);
+}
+
+/* Where a device could be caught in cells that take long, its leases are short. */
+static void test_leases_are_not_too_long(void **state)
+{
+    (void)state;
+    static const struct {
+        double cost, overhead;
+        uint32_t want;
+    } rows[] = { { 0.05, 0, 20 }, { 0.39, 0, 10 }, { 3, 0, 1 }, { 30, 0, 1 }, { 0.39, 0.06, 15 } };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct table t = { 0 };
+        double cost[PROBLEMS];
+        for (uint32_t k = 0; k < PROBLEMS; k++)
+            cost[k] = rows[i].cost;
+        struct ks_sched *s = make_costly(&t, PROBLEMS, 50, 20, cost, rows[i].overhead, 1e6);
+        add(s, 0);
+        add(s, 1);
+        uint32_t n_learnt = 0;
+        struct ks_lease l = must_lease(s, 0);
+        for (; n_learnt < 10; l = must_lease(s, 0))
+            for (uint32_t k = 0; k < l.n; k++, n_learnt++)
+                ks_sched_done(s, l.i_problem, l.i_instance[k], 0, rows[i].cost);
+        assert_in_range(l.n, rows[i].want, rows[i].want);
+        ks_sched_destroy(s);
+    }
 }
 
 /* A problem whose device is gone is completed before a new one is begun. */
@@ -271,10 +306,10 @@ static void test_time_left(void **state)
     struct ks_lease l;
     struct ks_sched *s = make(&t, 3, 20, 10, cost);
     add(s, 0);
-    add(s, 1);
     assert_int_equal(ks_sched_next(s, 0, 0, 13.5, &l, NULL), KS_SCHED_LEASE);
     assert_int_equal(l.n, 4);                  /* and both anchors */
     must_not_lease(s, 0, 13.5, KS_SCHED_WAIT); /* it holds 10 s already, and 2 s close the block */
+    add(s, 1);
     for (int k = 0; k < 5; k++)
         must_not_lease(s, 1, 0.5, KS_SCHED_WAIT);
     assert_int_equal(counts(s).n_untouched, 1); /* asking opens one problem, not one each time */
@@ -520,6 +555,7 @@ int main(void)
         cmocka_unit_test(test_order_is_seeded),
         cmocka_unit_test(test_split_only_when_worth_it),
         cmocka_unit_test(test_batches_shrink),
+        cmocka_unit_test(test_leases_are_not_too_long),
         cmocka_unit_test(test_orphans_come_first),
         cmocka_unit_test(test_closing_lease_without_cells),
         cmocka_unit_test(test_time_left),
