@@ -37,7 +37,7 @@ def choose_faults(random, is_small):
     faults = random.sample(fast, 6)
     if is_small:
         return faults
-    if random.random() < 0.6:
+    if random.random() < 0.4:
         faults.append(random.choice(SLOW))
     if random.random() < 0.3:
         faults.append(random.choice(FAT))
@@ -47,6 +47,8 @@ def choose_faults(random, is_small):
 def write_job(base, random, is_small=False):
     faults = choose_faults(random, is_small)
     n_good, n_problems = random.randint(12, 20), 4 if is_small else random.randint(8, 14)
+    if set(faults) & set(SLOW):
+        n_problems = min(n_problems, 9)
     which = " or ".join(f"fault == '{f}'" for f in faults)
     path = os.path.join(base, "soak.json")
     with open(path, "w") as f:
