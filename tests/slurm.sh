@@ -146,6 +146,10 @@ part_finish() {
 
     sed 's/"max_ms"/"maxms"/' "$KSWEEP_SOURCE_DIR/tests/data/tiny.json" >bad.json
     job=$(submit -t 5 one_node.sbatch bad.json bad)
+    S srun --mpi=pmix -N 2 --ntasks-per-node=2 "$KSWEEP_BIN/ksweep" plan --show-binding \
+        "$KSWEEP_SOURCE_DIR/tests/data/tiny.json" >map.out 2>&1
+    is "$(awk '$3 == "measures" { print $2, $5 }' map.out | sort -u | wc -l)" 4 \
+        'plan under srun: every rank of a node has a core of its own' || shows map.out
     S srun -n 2 "$KSWEEP_BIN/ksweep" run a.json --out alone >alone.out 2>&1
     is "$(grep -c 'srun --mpi=pmix' alone.out) $(ls alone 2>&1 | grep -c cannot)" '1 1' \
         'srun without PMIx: refused, nothing is written'
