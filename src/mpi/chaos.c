@@ -7,7 +7,7 @@
 
 static const char *const names[KS_CHAOS_N] = { "before_write", "before_fsync", "before_ack",
                                                "gather",       "rename",       "start",
-                                               "end" };
+                                               "end",          "send",         "fetch" };
 
 void ks_chaos(struct ks_chaos *c, enum ks_chaos_point point)
 {

@@ -15,6 +15,8 @@ enum ks_chaos_point {
     KS_CHAOS_RENAME,
     KS_CHAOS_START, /* in MPI_Init's shadow: the ranks wait for each other */
     KS_CHAOS_END,   /* between the goodbye and MPI_Finalize */
+    KS_CHAOS_SEND,  /* a rank is about to hand out a part of a pack */
+    KS_CHAOS_FETCH, /* a piece of a pack has come */
     KS_CHAOS_N
 };
 

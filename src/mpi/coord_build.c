@@ -22,13 +22,15 @@ struct ks_site {
     uint32_t n, n_busy, n_lacking; /* ranks: all that can build; that owe an answer; that miss */
     uint32_t first, n_jobs;        /* compilers at a time, of all */
     uint32_t n_tries;
-    bool is_whole; /* a rank of it misses nothing, so the cache has everything */
+    uint32_t least; /* units that the rank misses which misses the fewest */
+    bool is_whole;  /* a rank of it misses nothing, so the cache has everything */
     bool is_compiling, is_fetching, has_fetched;
     bool is_settled;
 };
 /* Of a family. */
 struct ks_kin {
     uint32_t source; /* a rank that has everything; KS_SHARE_NOBODY: none */
+    uint32_t least;  /* of its sites: the one that has most compiles the rest */
     bool is_compiling;
     bool is_hopeless;    /* one of its sites could not build everything: none waits for another */
     bool is_handing_out; /* or will: its ranks have no time to measure */
@@ -134,11 +136,12 @@ static void count_rank(struct ks_coord *c, uint32_t k)
     const struct rank *r = &c->ranks[k];
     struct ks_site *s = &c->sites[r->i_site];
     if (!s->n++)
-        s->first = k;
+        *s = (struct ks_site){ .n = 1, .first = k, .least = UINT32_MAX };
     s->n_busy += r->n_orders > 0;
     s->n_jobs += r->n_jobs;
     s->n_lacking += r->n_missing > 0;
-    s->is_whole |= r->n_missing == 0;
+    s->least = r->n_missing < s->least ? r->n_missing : s->least;
+    s->is_whole = s->least == 0;
     s->is_compiling |= r->n_orders && r->is_compiling;
     s->is_fetching |= r->n_orders && r->source != KS_SHARE_NOBODY;
     s->has_fetched |= r->has_fetched;
@@ -151,6 +154,7 @@ static void count_family(struct ks_coord *c, uint32_t k)
     const struct rank *r = &c->ranks[k];
     struct ks_kin *f = &c->families[r->i_family];
     const struct ks_site *s = &c->sites[r->i_site];
+    f->least = s->least < f->least ? s->least : f->least;
     f->is_compiling |= s->is_compiling;
     f->is_hopeless |= !s->is_whole && !s->n_busy && s->n_tries >= BUILD_TRIES;
     if (!r->n_missing &&
@@ -168,7 +172,7 @@ static void count_all(struct ks_coord *c)
 {
     memset(c->sites, 0, 2u * c->n_ranks * sizeof(*c->sites));
     for (uint32_t k = 0; k < c->n_ranks; k++)
-        c->families[k] = (struct ks_kin){ .source = KS_SHARE_NOBODY };
+        c->families[k] = (struct ks_kin){ .source = KS_SHARE_NOBODY, .least = UINT32_MAX };
     for (uint32_t k = 0; k < c->n_ranks; k++)
         if (can_build(&c->ranks[k]))
             count_rank(c, k);
@@ -225,6 +229,13 @@ static int order_look(struct ks_coord *c, uint32_t i_site, struct ks_err *err)
     return rc;
 }
 
+/* It lacks what another one compiles, or will. */
+static bool waits_for_another(const struct ks_site *s, const struct ks_kin *f)
+{
+    return (f->is_compiling || s->least > f->least) && !f->is_hopeless && !s->has_fetched &&
+           !s->n_tries;
+}
+
 static int advance_site(struct ks_coord *c, uint32_t i_site, struct ks_err *err)
 {
     struct ks_site *s = &c->sites[i_site];
@@ -242,7 +253,7 @@ static int advance_site(struct ks_coord *c, uint32_t i_site, struct ks_err *err)
         return order(c, s->first, KS_ORDER_FETCH, f->source, err);
     }
     s->is_settled = s->n_tries >= BUILD_TRIES;
-    if (s->is_settled || (f->is_compiling && !f->is_hopeless && !s->has_fetched && !s->n_tries))
+    if (s->is_settled || waits_for_another(s, f))
         return 0;
     return order_build(c, i_site, err);
 }

@@ -6,6 +6,7 @@
 
 #include "base/buf.h"
 #include "mpi/agent.h"
+#include "mpi/chaos.h"
 #include "mpi/rank.h"
 #include "mpi/share.h"
 
@@ -25,7 +26,8 @@ struct ks_rank {
         struct ks_share_in in;
     } fetch;
     struct ks_share_out packs; /* what this rank hands out */
-    bool has_warden;           /* it was alive when last asked */
+    struct ks_chaos chaos;
+    bool has_warden; /* it was alive when last asked */
     bool is_over, said_bye, is_clean, is_abandoned, said_broken, told_builds;
     uint64_t last_beat_ns, heard_ns;
     struct ks_buf body;

@@ -15,7 +15,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { SIM_RANKS = 12, SIM_HOSTS = 12, SIM_UNITS = 24, SIM_INSTANCES = 256, SIM_ASKS = 64 };
+enum { SIM_RANKS = 20, SIM_HOSTS = 12, SIM_UNITS = 24, SIM_INSTANCES = 256, SIM_ASKS = 64 };
 #define SIM_MS      1000000ull
 #define SIM_LOST_NS (5000 * SIM_MS)
 
@@ -29,6 +29,7 @@ struct sim_rank {
     uint32_t own_cache; /* units, one bit each */
     uint32_t to_build;
     uint32_t n_owed;   /* orders without an answer */
+    bool seems_shared; /* says that its cache is everybody's */
     bool cannot_send;  /* says that it has nothing, whatever it has */
     struct sim_fetch { /* from another rank, piece by piece */
         bool is_on;
