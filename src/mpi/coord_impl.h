@@ -44,7 +44,8 @@ struct rank {
     bool is_compiling; /* to compile */
     uint32_t source;   /* to fetch from this rank; KS_SHARE_NOBODY: it is not */
     bool has_told, has_looked, has_fetched; /* n_missing; a full cache; less than it lacked */
-    double lease_s;                         /* expected, of the lease given last */
+    double lease_n;                         /* cells of the lease given last */
+    double cell_s;                          /* wall time of its cells lately; 0: none yet */
     uint64_t seen_ns;
     uint64_t n_records, n_acked; /* received; acknowledged */
     uint64_t n_cells;            /* with role cell */

@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "mpi/agent.h"
 #include "mpi/coord_impl.h"
+#include "sched/cost.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -15,15 +16,13 @@
 #define REISSUE_NS     1000000000ull
 #define WORKER_START_S 0.05 /* a first guess */
 
-/* A first guess of a cell's time, until finished cells have taught better: samples of about max_ms,
- * 30 calls at 10 Gflop/s or all that are allowed, and the warm-up. */
+/* A first guess of a cell's time, until finished cells have taught better. */
 static double first_cost_s(const struct ks_grid *g, uint32_t i)
 {
-    const struct ks_job_measure *m = &g->job.measure;
-    double call_s = ks_problem_flops(&g->problems[i]) / 10e9;
-    double timing = fmin(call_s * 30 + 0.010, m->max_ms * 1e-3 + call_s * m->min_samples);
-    timing = fmin(timing, (call_s + 20e-6) * m->max_samples);
-    return m->warmup_ms * 1e-3 + timing + 4 * call_s + 0.002;
+    const struct ks_problem *p = &g->problems[i];
+    struct ks_cost_rates r = ks_cost_rates(ks_job_backends[g->job.device.backend]);
+    return ks_cost_cell_s(&g->job.measure,
+                          ks_cost_call_s(&r, ks_problem_flops(p), ks_problem_min_bytes(p)));
 }
 
 struct ks_cell ks_coord_cell(const struct ks_coord *c, uint32_t i_problem, uint32_t i_instance)
@@ -99,7 +98,7 @@ int ks_coord_open_sched(struct ks_coord *c, struct ks_err *err)
         .seed = seed,
         .batch = batch < KS_LEASE_CELLS ? batch : KS_LEASE_CELLS,
         .overhead_s = WORKER_START_S,
-        .patience_s = (g->job.isolate.retries + 2) * (double)g->job.isolate.kernel_timeout_s,
+        .patience_s = ks_cost_silence_s(&g->job.measure, &g->job.isolate),
         .cell_state = cell_state,
         .ctx = c,
     };
@@ -147,7 +146,7 @@ static int send_lease(struct ks_coord *c, uint32_t rank, const struct ks_lease *
     ks_buf_clear(&c->body);
     ks_msg_lease_put(&m, &c->body);
     c->ranks[rank].n_leases++;
-    c->ranks[rank].lease_s = l->expected_s;
+    c->ranks[rank].lease_n = l->n;
     return ks_net_send(c->c.net, rank, KS_F_MSG_LEASE, c->body.data, c->body.len, err);
 }
 
@@ -157,6 +156,11 @@ static double time_left_s(const struct ks_coord *c, uint64_t now_ns)
         return INFINITY;
     uint64_t used = now_ns - c->started_ns;
     return used < c->c.max_time_ns ? (double)(c->c.max_time_ns - used) * 1e-9 : 0;
+}
+
+static bool is_short_of_work(const struct rank *r)
+{
+    return r->cell_s > 0 && r->cell_s * r->lease_n * r->n_leases <= SHORT_LEASE_S;
 }
 
 /* One lease to every rank that has room, round by round, so that all get their first before any
@@ -170,7 +174,7 @@ static int give_rounds(struct ks_coord *c, uint64_t now_ns, bool *waits_out, str
             struct rank *r = &c->ranks[i];
             struct ks_lease l;
             if (r->state != RANK_READY || !r->measures || r->is_broken || r->n_leases >= round ||
-                (round > 2 && r->lease_s * r->n_leases > SHORT_LEASE_S) ||
+                (round > 2 && !is_short_of_work(r)) ||
                 (round > 1 && !r->is_proven)) /* what fails at once gets little */
                 continue;
             int rc = ks_sched_next(c->sched, i, (double)now_ns * 1e-9, left_s, &l, err);

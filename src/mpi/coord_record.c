@@ -160,5 +160,7 @@ int ks_coord_take_record(struct ks_coord *c, uint32_t from, const struct ks_fram
         ks_record_decode(f->body, f->n, c->record, NULL, NULL) == 0)
         ks_coord_log_failure(c, c->record);
     rank->n_cells++;
+    rank->cell_s += ((double)r.wall_ns * 1e-9 - rank->cell_s) /
+                    (rank->n_cells < 16 ? (double)rank->n_cells : 16);
     return settle_cell(c, from, &r, is_confirmed, err);
 }

@@ -206,6 +206,22 @@ def rows_verification(raw, b):
               share <= 0.15)
 
 
+def rows_dispatch(raw, b):
+    get, n = lambda key: raw.mid(b, key), raw.n(b, "cells_per_s")
+    rate, peer = get("cells_per_s"), get("futures_per_s")
+    yield row(f"{b}: rate", n, f"{rate:.0f} cells/s", f"mpi4py.futures {peer:.0f} tasks/s",
+              f"{rate / peer:.1f}", ">= 150000 /s", rate >= 150000)
+    limits = (("commit to acknowledgement, p99", "ack_p99_ms", 1, "ms", f"at {rate:.0f} cells/s", 50),
+              ("rank 0, share of a core", "rank0_core", 100, "%",
+               f"{get('offered_cells_per_s'):.0f} cells/s of 16000 offered", 30),
+              ("an idle rank, share of a core", "idle_core", 100, "%", "no lease for more than 1 s", 1),
+              ("waiting for a lease", "wait_share", 100, "%", "cells of 10 ms", 1))
+    for name, key, scale, unit, beside, most in limits:
+        value = scale * get(key)
+        yield row(f"{b}: {name}", n, f"{value:.2f} {unit}", beside, "", f"<= {most} {unit}",
+                  value <= most)
+
+
 ONEDNN_GOALS = {"forward-fp32": 0.85, "forward-bf16": 0.70, "backward-data-fp32": 0.60,
                 "backward-weight-fp32": 0.60}
 
@@ -224,7 +240,7 @@ def rows_onednn(raw, b):
 
 
 TABLE = {"cold-tiny-gemm": rows_cold, "warm-20000": rows_warm, "harness-cost": rows_harness,
-         "quickstart-breakdown": rows_quickstart, "journal": rows_journal, "gather": rows_gather,
+         "quickstart-breakdown": rows_quickstart, "dispatch": rows_dispatch, "journal": rows_journal, "gather": rows_gather,
          "build-1000": rows_build, "build-shipped": rows_build, "oracle": rows_oracle, "verification": rows_verification}
 TABLE.update({"onednn-" + which: rows_onednn for which in ONEDNN_GOALS})
 

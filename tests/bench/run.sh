@@ -4,7 +4,7 @@
 # stands beside in the same run, ratio, goal, met or MISSED. docs/benchmarks.md says what each means.
 #
 #   cold-tiny-gemm warm-20000 harness-cost quickstart-breakdown journal gather   (all of these when
-#   no name is given)    oracle onednn verification build   (take many minutes: only when named)
+#   no name is given)    dispatch oracle onednn verification build   (only when named)
 #
 #   --out DIR     raw.txt and table.md; default build/bench
 #   --build DIR   a configured build tree; default build, made by the preset `release`
@@ -30,7 +30,7 @@ while [ $# -gt 0 ]; do
         case $1 in --out) out=$2 ;; --build) build=$2 ;; --runs) runs=$2 ;; esac
         shift ;;
     -h | --help) sed -n '3,/^set -u/{/^set -u/d;s/^# \{0,1\}//;p}' "$0"; exit 0 ;;
-    *) [[ " ${usual[*]} oracle onednn verification build " == *" $1 "* ]] || fail 2 "no bench '$1'; see run.sh --help"
+    *) [[ " ${usual[*]} dispatch oracle onednn verification build " == *" $1 "* ]] || fail 2 "no bench '$1'; see run.sh --help"
        names+=("$1") ;;
     esac
     shift
@@ -47,6 +47,7 @@ done
 
 targets=(ksweep ksweep-worker bench_hello bench_units bench_journal bench_gather)
 [[ " ${names[*]} " == *" oracle "* ]] && targets+=(ksweep-analyze)
+[[ " ${names[*]} " == *" dispatch "* ]] && targets+=(dispatch_worker)
 [[ " ${names[*]} " == *" onednn "* ]] && targets+=(bench_onednn)
 [[ " ${names[*]} " == *" verification "* ]] && targets+=(bench_verify)
 if [ -z "$build" ]; then
@@ -163,6 +164,19 @@ bench_quickstart_breakdown() {
     local job=$root/jobs/quickstart.json i wall
     seconds wall ksweep build "$job" --cache "$tmp/cache"
     for ((i = 0; i < runs; i++)); do sweep "$1" $i "$job" "$tmp/cache"; done
+}
+
+bench_dispatch() {
+    local i
+    for ((i = 0; i < (runs + 1) / 2; i++)); do
+        rm -rf "$tmp/dispatch"
+        mkdir "$tmp/dispatch" || exit 3
+        settle "$1" $i
+        "$python" "$here/bench_dispatch.py" "$bin/ksweep" "$bin/dispatch_worker" "$tmp/dispatch" \
+            >"$tmp/figures" || fail 3 "bench_dispatch.py fails"
+        while read -r key value; do say "$1" "$i" "$key" "$value"; done <"$tmp/figures"
+    done
+    rm -rf "$tmp/dispatch"
 }
 
 bench_journal() {
