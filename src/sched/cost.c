@@ -9,6 +9,8 @@
 #define USUAL_SAMPLE_S 20e-6
 #define VERIFY_CALLS   4 /* exact data twice, the poisoned sample, the pass that restores */
 #define HANDLING_S     0.002
+#define CALLS_EXTRA    6  /* beside the samples, as the worker's own deadline has them */
+#define ALLOWANCE_S    10 /* likewise, for everything that is no call */
 
 struct ks_cost_rates ks_cost_rates(const char *backend)
 {
@@ -29,4 +31,11 @@ double ks_cost_cell_s(const struct ks_job_measure *m, double call_s)
         fmin(call_s * USUAL_CALLS + LEAST_TIMING_S, m->max_ms * 1e-3 + call_s * m->min_samples);
     timing = fmin(timing, fmax(call_s, sample_s) * m->max_samples);
     return m->warmup_ms * 1e-3 + timing + VERIFY_CALLS * call_s + HANDLING_S;
+}
+
+double ks_cost_silence_s(const struct ks_job_measure *m, const struct ks_job_isolate *isolate)
+{
+    double calls_s = (double)isolate->kernel_timeout_s * (m->min_samples + CALLS_EXTRA);
+    double cell_s = calls_s + (m->warmup_ms + m->max_ms) * 1e-3 + ALLOWANCE_S;
+    return (isolate->retries + 1) * cell_s;
 }

@@ -20,4 +20,8 @@ double ks_cost_call_s(const struct ks_cost_rates *r, double flops, double bytes)
  * verification. */
 double ks_cost_cell_s(const struct ks_job_measure *m, double call_s);
 
+/* For so long a device that works may be silent: a cell that runs into every deadline, and again at
+ * each retry. */
+double ks_cost_silence_s(const struct ks_job_measure *m, const struct ks_job_isolate *isolate);
+
 #endif
