@@ -33,13 +33,10 @@ ks_seconds() { # [[D-]HH:]MM:SS; fails for anything else (UNLIMITED)
     echo $((10#$days * 86400 + 10#$h * 3600 + 10#$m * 60 + 10#$s))
 }
 
-# Seconds until the time limit; nothing when there is none or nobody can say.
+# Seconds until the time limit, which may have been changed; nothing when there is none.
 ks_left_s() {
-    if [ -n "${SLURM_JOB_END_TIME:-}" ]; then
-        echo $((SLURM_JOB_END_TIME - $(date +%s)))
-    else
-        ks_seconds "$(timeout 60 squeue -h -j "$ks_id" -o %L 2>/dev/null)"
-    fi
+    ks_seconds "$(timeout 60 squeue -h -j "$ks_id" -o %L 2>/dev/null)" && return
+    [ -z "${SLURM_JOB_END_TIME:-}" ] || echo $((SLURM_JOB_END_TIME - $(date +%s)))
 }
 
 ks_check() {
@@ -103,6 +100,8 @@ ks_advances() {
     [ $idle -lt "$tries" ]
 }
 
+ks_give_up() { ks_die 3 "$tries starts without a new outcome; giving up"; }
+
 ks_complete() {
     # A run that had to hurry leaves this for later.
     if [ ! -e "$out/results.h5" ] || [ -n "$(find "$out/journal" -newer "$out/results.h5")" ]; then
@@ -117,7 +116,7 @@ ks_complete() {
 
 ks_drop_next() { [ -z "${next:-}" ] || scancel "$next"; }
 
-# Later, in another allocation.
+# Later, in another allocation; but not for ever.
 ks_again() {
     [ -z "${next:-}" ] || { ks_say "job $next goes on"; exit 3; }
     for _ in 1 2 3 4 5; do
@@ -142,7 +141,11 @@ ks_main() {
     ks_check
     while :; do
         left=$(ks_left_s)
-        [ -z "$left" ] || [ "$left" -gt "$lead_s" ] || ks_again
+        if [ -n "$left" ] && [ "$left" -le "$lead_s" ]; then
+            ks_say "$left s are too few to begin"
+            ks_advances || ks_give_up
+            ks_again
+        fi
         stamp=$(ks_stamp)
         ks_run "$left"
         reason=died
@@ -151,7 +154,7 @@ ks_main() {
         ks_status
         [ $? -le 1 ] && ks_complete
         ks_say "incomplete ($reason), srun ended with $ks_rc"
-        ks_advances || ks_die 3 "$tries starts without a new outcome; giving up"
-        { [ $ks_signal -eq 1 ] || [ "$reason" = max-time ]; } && ks_again
+        ks_advances || ks_give_up
+        case $ks_signal$reason in 1* | 0max-time | 0SIG*) ks_again ;; esac
     done
 }

@@ -30,6 +30,7 @@ srun)
     case $how in
     run) exec "$@" ;;
     drained) "$@" --max-time 1ms ;;
+    told) "$@" --max-time 1ms; sed -i 's/max-time/SIGTERM/' swept/status.json ;;
     *) exit "$how" ;;
     esac ;;
 scontrol) case $1 in show) echo "JobState=${BEFORE:-COMPLETED}" ;; esac ;;
@@ -79,6 +80,12 @@ batch many_nodes.sbatch SRUN=drained
 is "$(told '^srun') $(told '^scontrol requeue 5')" '1 1' 'no time left: requeued'
 batch many_nodes.sbatch LEFT=4:00
 is "$(told '^srun') $(told '^scontrol requeue 5')" '0 1' 'not enough to begin: requeued'
+rm -rf swept .swept.tries
+for i in 1 2 3; do batch many_nodes.sbatch LEFT=4:00; done
+is "$? $(told requeue)" '3 0' 'never enough: given up after three'
+rm -rf swept .swept.tries
+batch many_nodes.sbatch SRUN_1=told
+is "$(told '^srun') $(told '^scontrol requeue 5')" '1 1' 'told to end by Slurm itself: requeued'
 rm -rf swept .swept.tries
 batch many_nodes.sbatch SRUN=drained STATE=COMPLETING
 is $? 3 'a job that is being cancelled: 3'
