@@ -7,7 +7,6 @@
 #include "mpi/msg.h"
 #include "mpi/provenance.h"
 #include "mpi/rank_impl.h"
-#include "topo/topo.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -51,7 +50,8 @@ static int open_agent(struct ks_rank *r, struct ks_err *err)
     const struct ks_job *job = &r->c.grid->job;
     struct ks_device_rec *d = &r->device;
     const struct ks_rank_seat *seat = r->c.seat;
-    if (seat->is_pinned)
+    /* who shares its core would measure the others' baseline, one after another */
+    if (seat->is_pinned && seat->bind.seat != KS_SEAT_SHARED)
         ks_provenance_idle(seat->bind.cores.cpu, &d->idle_switches_per_s, &d->idle_stolen);
     /* a host that was busy while its baseline was taken must not excuse noise beyond the limits */
     struct ks_agent_config ac = {
@@ -125,11 +125,22 @@ static int greet(struct ks_rank *r, struct ks_err *err)
     return rc;
 }
 
+/* Compilers at a time: its share of the host's CPUs, or of those it was bound to at the start. */
+static uint32_t count_jobs(const struct ks_net *n)
+{
+    const long share = sysconf(_SC_NPROCESSORS_ONLN) / (long)ks_net_n_local(n);
+    cpu_set_t mine;
+    long jobs = share;
+    if (sched_getaffinity(0, sizeof(mine), &mine) == 0 && CPU_COUNT(&mine) < share)
+        jobs = CPU_COUNT(&mine);
+    return jobs > 0 ? (uint32_t)jobs : 1;
+}
+
 int ks_rank_create(const struct ks_rank_config *c, struct ks_rank **r_out, struct ks_err *err)
 {
     const struct ks_job *job = &c->grid->job;
     struct ks_rank *r = calloc(1, sizeof(*r));
-    struct ks_topo_host host = { .n_pus = 1 };
+    int rc = 0;
     if (!r)
         return ks_fail(err, KS_ENOMEM, "rank: out of memory");
     r->c = *c;
@@ -139,12 +150,8 @@ int ks_rank_create(const struct ks_rank_config *c, struct ks_rank **r_out, struc
     r->n_owed = 1;
     r->heard_ns = ks_now_ns();
     ks_buf_init(&r->body);
-    int rc = ks_topo_read(&host, err);
-    r->n_jobs = host.n_pus / ks_net_n_local(c->net);
-    if (r->n_jobs < 1)
-        r->n_jobs = 1;
-    if (rc == 0)
-        rc = ks_agent_find_worker(r->worker_path, sizeof(r->worker_path), err);
+    r->n_jobs = count_jobs(c->net);
+    rc = ks_agent_find_worker(r->worker_path, sizeof(r->worker_path), err);
     if (rc == 0)
         ks_provenance_device(job, r->rank, ks_net_local_rank(c->net), c->seat, &r->device);
     if (rc == 0)
