@@ -41,24 +41,31 @@ static hwloc_obj_type_t core_type(const struct ks_machine *m)
 
 static int find_cores(struct ks_machine *m, struct ks_err *err)
 {
-    hwloc_const_bitmap_t allowed = hwloc_topology_get_allowed_cpuset(m->topology);
     hwloc_obj_t c = NULL;
-    cpu_set_t may;
     int n = hwloc_get_nbobjs_by_type(m->topology, core_type(m));
 
     m->cores = calloc(n > 0 ? (size_t)n : 1u, sizeof(*m->cores));
     if (!m->cores)
         return ks_fail(err, KS_ENOMEM, "out of memory");
-    ks_machine_to_cpus(allowed, &may);
     while ((c = hwloc_get_next_obj_by_type(m->topology, core_type(m), c))) {
         struct ks_machine_core *k = &m->cores[m->n_cores];
 
         k->obj = c;
         ks_machine_to_cpus(c->cpuset, &k->cpus);
-        CPU_AND(&k->cpus, &k->cpus, &may);
         m->n_cores += CPU_COUNT(&k->cpus) > 0;
     }
     return m->n_cores ? 0 : ks_fail(err, KS_ENODEVICE, "no core of this host is allowed");
+}
+
+/* PCI devices only, from sysfs: what looks for the rest would start the vendors' runtimes here. */
+static void look_for_pci(hwloc_topology_t t)
+{
+    static const char *const without[] = { "pci",  "opencl", "cuda",     "nvml",
+                                           "rsmi", "gl",     "levelzero" };
+
+    hwloc_topology_set_type_filter(t, HWLOC_OBJ_PCI_DEVICE, HWLOC_TYPE_FILTER_KEEP_ALL);
+    for (size_t i = 0; i < sizeof(without) / sizeof(without[0]); i++)
+        hwloc_topology_set_components(t, HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST, without[i]);
 }
 
 int ks_machine_open(struct ks_machine *m, bool with_pci, struct ks_err *err)
@@ -69,7 +76,7 @@ int ks_machine_open(struct ks_machine *m, bool with_pci, struct ks_err *err)
     if (hwloc_topology_init(&m->topology) < 0)
         return ks_fail(err, KS_EIO, "hwloc cannot start");
     if (with_pci)
-        hwloc_topology_set_io_types_filter(m->topology, HWLOC_TYPE_FILTER_KEEP_ALL);
+        look_for_pci(m->topology);
     if (hwloc_topology_load(m->topology) < 0)
         rc = ks_fail(err, KS_EIO, "hwloc cannot read the topology of this host");
     if (rc == 0)

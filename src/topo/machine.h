@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What the control group leaves of this host. */
+/* This host; hwloc leaves out what a control group takes away. */
 struct ks_machine {
     hwloc_topology_t topology;
     uint32_t n_cores;
@@ -19,7 +19,7 @@ struct ks_machine {
 
 struct ks_machine_core {
     hwloc_obj_t obj;
-    cpu_set_t cpus; /* allowed ones */
+    cpu_set_t cpus;
 };
 
 /* with_pci: look for PCI devices, too, which takes longer. KS_EIO; KS_ENODEVICE: no core. */

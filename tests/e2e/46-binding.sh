@@ -1,7 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # group: mpi
-# asan: yes
 # Who measures where: the map of --show-binding, the maps that are refused, and what workers really
 # got, on this machine's cores and on simulated devices.
 . "$(dirname "$0")/tap.sh"
