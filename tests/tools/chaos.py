@@ -205,18 +205,23 @@ def audit(sweep, args):
 
 
 def finish(sweep, args, seconds=120):
-    """Resumes until every cell has its outcome; True when that was reached."""
+    """Resumes until every cell has its outcome; True when that was reached. A run that hangs is
+    given one more chance."""
+    n_hangs = 0
     for _ in range(12):
         sweep.start()
         try:
             sweep.proc.wait(timeout=seconds)
         except subprocess.TimeoutExpired:
             print(f"not finished after {seconds} s")
+            n_hangs += 1
         sweep.clear()
         code = subprocess.run([os.path.join(args.bin, "ksweep"), "status", sweep.out,
                                "--exit-code"]).returncode
         if code in (0, 1):
             return True
+        if n_hangs == 2:
+            return False
     return False
 
 
