@@ -5,7 +5,7 @@
 usage: figures.py sweep DIR [LAUNCHED_NS]  "key value" lines of one sweep: where its workers' time went
        figures.py table RAW                the table, from lines "bench run key value"
 
-LAUNCHED_NS: realtime at which the sweep was started; adds the time to its first cell.
+LAUNCHED_NS: realtime at which the sweep was started; adds the times to its first cell and sample.
 """
 import json
 import statistics
@@ -70,6 +70,9 @@ def sweep(directory, launched_ns):
     }
     if launched_ns:
         out["to_first_cell_s"] = (float(rows["started_ns"].min()) - launched_ns) * NS
+        sampled_at = sum(sign * rows[k].astype("i8") for k, sign in (
+            ("started_ns", 1), ("wall_ns", 1), ("timing_ns", -1), ("verify_ns", -1)))
+        out["to_first_sample_s"] = (float(sampled_at[rows["n_samples"] > 0].min()) - launched_ns) * NS
     for key, value in out.items():
         print(key, f"{value:.6g}" if isinstance(value, float) else value)
 
@@ -148,6 +151,13 @@ def rows_quickstart(raw, b):
                       ("outside cells", "outside_cells_s"), ("end of the last lease", "tail_s")):
         yield [f"{b}: {name}", str(raw.n(b, "worker_s")), f"{100 * part(key):.1f} %", worker, "",
                "", ""]
+
+
+def rows_startup(raw, b):
+    first, init = raw.mid(b, "to_first_sample_s"), raw.mid(b, "init_s")
+    beyond = raw.mid_of(b, lambda r: r["to_first_sample_s"] - r["init_s"])
+    yield row(b, raw.n(b, "init_s"), f"{first:.2f} s", f"8 ranks through MPI_Init after {init:.2f} s",
+              f"{first / init:.2f}", "<= 1 s beyond it", beyond <= 1)
 
 
 def rows_journal(raw, b):
@@ -240,7 +250,7 @@ def rows_onednn(raw, b):
 
 
 TABLE = {"cold-tiny-gemm": rows_cold, "warm-20000": rows_warm, "harness-cost": rows_harness,
-         "quickstart-breakdown": rows_quickstart, "dispatch": rows_dispatch, "journal": rows_journal, "gather": rows_gather,
+         "quickstart-breakdown": rows_quickstart, "startup": rows_startup, "dispatch": rows_dispatch, "journal": rows_journal, "gather": rows_gather,
          "build-1000": rows_build, "build-shipped": rows_build, "oracle": rows_oracle, "verification": rows_verification}
 TABLE.update({"onednn-" + which: rows_onednn for which in ONEDNN_GOALS})
 

@@ -3,8 +3,8 @@
 # run.sh [--out DIR] [--build DIR] [--runs N] [NAME...] - measures and prints a table: value, what it
 # stands beside in the same run, ratio, goal, met or MISSED. docs/benchmarks.md says what each means.
 #
-#   cold-tiny-gemm warm-20000 harness-cost quickstart-breakdown journal gather   (all of these when
-#   no name is given)    dispatch oracle onednn verification build   (only when named)
+#   cold-tiny-gemm warm-20000 harness-cost quickstart-breakdown startup journal gather   (all of these
+#   when no name is given)    dispatch oracle onednn verification build   (only when named)
 #
 #   --out DIR     raw.txt and table.md; default build/bench
 #   --build DIR   a configured build tree; default build, made by the preset `release`
@@ -15,7 +15,7 @@
 set -u
 root=$(cd "$(dirname "$0")/../.." && pwd)
 here=$root/tests/bench
-usual=(cold-tiny-gemm warm-20000 harness-cost quickstart-breakdown journal gather)
+usual=(cold-tiny-gemm warm-20000 harness-cost quickstart-breakdown startup journal gather)
 
 fail() { # STATUS MESSAGE
     echo "run.sh: $2" >&2
@@ -108,12 +108,12 @@ settle() { # BENCH RUN: until nothing else has run for a second, for half a minu
     echo "# $1 run $2: the machine is not idle" >>"$raw"
 }
 
-sweep() { # BENCH RUN JOB CACHE: one sweep by two ranks; its figures go to the raw file
+sweep() { # BENCH RUN JOB CACHE ARG...: one sweep by two ranks; its figures go to the raw file
     local launched wall
     rm -rf "$tmp/run"
     settle "$1" "$2"
     launched=$(date +%s%N)
-    seconds wall "${launch[@]}" ksweep run "$3" --out "$tmp/run" --cache "$4"
+    seconds wall "${launch[@]}" ksweep run "$3" --out "$tmp/run" --cache "$4" "${@:5}"
     say "$1" "$2" sweep_s "$wall"
     "$python" "$here/figures.py" sweep "$tmp/run" "$launched" >"$tmp/figures" ||
         fail 3 "no figures of $1"
@@ -177,6 +177,19 @@ bench_dispatch() {
         while read -r key value; do say "$1" "$i" "$key" "$value"; done <"$tmp/figures"
     done
     rm -rf "$tmp/dispatch"
+}
+
+bench_startup() { # eight ranks on whatever there is
+    local job=$here/data/startup.json i wall launched
+    local launch=("${launch[@]}" -n 8 --oversubscribe)
+    seconds wall ksweep build "$job" --cache "$tmp/cache"
+    for ((i = 0; i < runs; i++)); do
+        settle "$1" $i
+        launched=$(date +%s%N)
+        seconds wall "${launch[@]}" bench_hello
+        say "$1" $i init_s "$(awk -v ns="$launched" '$2 == "ranks" { printf "%.4f", ($4 - ns) / 1e9 }' "$tmp/said")"
+        sweep "$1" $i "$job" "$tmp/cache" --oversubscribe
+    done
 }
 
 bench_journal() {
