@@ -11,6 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#define SOON_NS 50000000ull
+
 int ks_agent_create(const struct ks_agent_config *c, struct ks_agent **a_out, struct ks_err *err)
 {
     struct ks_agent *a = calloc(1, sizeof(*a));
@@ -303,10 +305,12 @@ int ks_agent_nap_ms(const struct ks_agent *a, int most_ms)
 {
     const struct session *s = &a->session;
     uint32_t n_left = s->n_sent - s->n_done;
+    if (!a->n_leases && !a->is_draining && !n_left && a->idle_since_ns &&
+        ks_now_ns() - a->idle_since_ns < SOON_NS)
+        return 1; /* nothing is timed here, and the next lease is on its way */
     if (!a->worker.is_alive || s->is_ended || !s->n_done || n_left < 2)
         return most_ms; /* of the last one the descriptor tells */
-    double cell_ms = (double)(ks_now_ns() - a->worker.started_ns) * 1e-6 / s->n_done;
-    double left_ms = cell_ms * (n_left - 1);
+    double left_ms = a->worker.cell_ns * 1e-6 * (n_left - 1);
     return left_ms < 1 ? 1 : left_ms < most_ms ? (int)left_ms : most_ms;
 }
 

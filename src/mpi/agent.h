@@ -55,7 +55,7 @@ int ks_agent_create(const struct ks_agent_config *c, struct ks_agent **a_out, st
 void ks_agent_destroy(struct ks_agent *a); /* NULL is fine; kills the worker */
 
 /* The one in work, and enough to outlast rank 0 waiting for its disk, also when cells are short. */
-#define KS_AGENT_LEASES 16u
+#define KS_AGENT_LEASES 8u
 /* KS_EINVAL when KS_AGENT_LEASES are held already. */
 int ks_agent_lease(struct ks_agent *a, const struct ks_msg_lease *lease, struct ks_err *err);
 uint32_t ks_agent_n_leases(const struct ks_agent *a);

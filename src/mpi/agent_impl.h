@@ -64,6 +64,7 @@ struct worker {
     uint64_t started_ns;
     uint64_t silent_since_ns; /* without a deadline, though there is work; 0: not so */
     uint32_t silent_at;       /* n_done then */
+    double cell_ns;           /* wall time of its cells, lately */
     uint64_t printed;         /* ring_bytes when the cell in flight began */
     uint32_t n_denied;        /* refused calls that records have told of */
 };

@@ -355,6 +355,8 @@ static int take_record(struct ks_agent *a, const struct ks_frame *f, struct ks_e
         return 0;
     }
     a->worker.seq++;
+    a->worker.cell_ns +=
+        ((double)h.wall_ns - a->worker.cell_ns) / (a->worker.seq < 8 ? (double)a->worker.seq : 8);
     if (h.role == KS_ROLE_CELL && is_plain(a, &a->session.sent[a->session.n_done], &h))
         return ks_agent_pass(a, &a->session.sent[a->session.n_done++], f, err);
     int rc = ks_record_decode(f->body, f->n, r, NULL, err);

@@ -130,7 +130,7 @@ static void nap(struct run *r, bool is_busy, uint64_t woke_ns)
     struct pollfd p[3] = { { .fd = r->signal_fd, .events = POLLIN },
                            { .fd = ks_warden_fd(r->warden), .events = POLLIN },
                            { .fd = ks_rank_wait_fd(r->rank), .events = POLLIN } };
-    int ms = is_busy ? 0 : NAP_IDLE_MS;
+    int ms = is_busy ? 0 : ks_rank_nap_ms(r->rank, NAP_IDLE_MS);
     if (ks_rank_is_measuring(r->rank))
         ms = ks_rank_nap_ms(r->rank, NAP_MEASURING_MS) - (int)((ks_now_ns() - woke_ns) / 1000000u);
     if (poll(p, 3, ms > 0 ? ms : 0) > 0 && (p[1].revents & (POLLHUP | POLLERR)))
