@@ -34,7 +34,7 @@ srun)
     *) exit "$how" ;;
     esac ;;
 scontrol) case $1 in show) echo "JobState=${BEFORE:-COMPLETED}" ;; esac ;;
-sbatch) echo 77 ;;
+sbatch) echo '77;here' ;;
 sleep) ;;
 esac
 EOF2
@@ -114,7 +114,7 @@ is "$? $(told '^srun') $(told 'requeue')" '2 1 0' 'refused: 2, once, not again'
 
 rm -rf swept
 batch chain.sbatch
-is "$? $(told '^sbatch .*--dependency=afterany:5') $(told '^scancel 77')" '0 1 1' \
+is "$? $(told '^sbatch .*--dependency=afterany:5') $(told '^scancel 77$')" '0 1 1' \
     'chain: complete, the successor is cancelled'
 rm -rf swept
 batch chain.sbatch SRUN=drained
