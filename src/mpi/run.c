@@ -22,6 +22,7 @@
 #define NAP_IDLE_MS      5
 #define AWAY_NS          1000000000ull /* the loop turns every few milliseconds */
 #define BEAT_NS          500000000ull
+#define FLUSH_NS         1000000000ull
 #define TOLD_NS          5000000000ull
 #define PROGRESS_NS      5000000000ull
 #define START_LOSSES     4u /* MPI may take so many times --lost-after to start on all nodes */
@@ -41,7 +42,7 @@ struct run {
     int signal_fd;
     uint32_t n_signals;
     bool by_signal;
-    uint64_t drained_ns, progress_ns, alive_ns, turned_ns;
+    uint64_t drained_ns, progress_ns, alive_ns, turned_ns, over_ns;
 };
 
 /* Signals are read in the loop, never handled: block them before MPI starts its threads. */
@@ -174,6 +175,19 @@ static void notice_absence(struct run *r, uint64_t now)
                 (double)away * 1e-9);
 }
 
+/* Once all have said goodbye or are lost, nothing that still goes to them matters; to one that has
+ * died since, it never leaves. */
+static bool is_over(struct run *r, uint64_t now)
+{
+    if (!r->coord)
+        return ks_rank_is_over(r->rank) || ks_rank_is_abandoned(r->rank);
+    if (!ks_coord_is_over(r->coord))
+        return false;
+    if (!r->over_ns)
+        r->over_ns = now;
+    return ks_net_is_flushed(r->net) || now - r->over_ns > FLUSH_NS;
+}
+
 static int loop(struct run *r, struct ks_err *err)
 {
     int rc = 0;
@@ -194,8 +208,7 @@ static int loop(struct run *r, struct ks_err *err)
             return rc;
         show_progress(r, now);
         ks_net_progress(r->net);
-        if (r->coord ? ks_coord_is_over(r->coord) && ks_net_is_flushed(r->net)
-                     : ks_rank_is_over(r->rank) || ks_rank_is_abandoned(r->rank))
+        if (is_over(r, now))
             return 0;
         nap(r, any, now);
     }

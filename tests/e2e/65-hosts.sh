@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # group: mpi netns
-# Hosts that lose their power, or stand still for a while: one, two at once. The sweep goes on with
-# the others, and so does whoever waits for mpirun.
+# Hosts that lose their power or stand still: one, two at once. The sweep goes on with the others, and
+# so does whoever waits for mpirun.
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/sweep.sh"
 . "$(dirname "$0")/lost.sh"
@@ -25,13 +25,4 @@ ends_within 40 'two hosts: mpirun ends'
 whole 'h1 h2' 'two hosts'
 host thaw h2
 gone 'two hosts: nobody is left when the frozen one moves again'
-
-begin late h0:1,h2:1,h3:2
-ok 'late: the sweep begins' settles 20 acked 100
-host freeze h3
-sleep $((lost_after + 2))
-host thaw h3
-ends_within 40 'late: mpirun ends'
-whole h3 'late'
-gone 'late: those that were frozen leave by themselves'
 done_testing
