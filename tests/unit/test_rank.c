@@ -97,8 +97,7 @@ int ks_net_send(struct ks_net *n, uint32_t to, uint16_t type, const void *body, 
     switch (type) {
     case KS_F_MSG_HELLO:
         assert_int_equal(ks_msg_hello_get(body, len, &h, NULL), 0);
-        ks_buf_printf(&n->log, "hello %u measures %u jobs %u\n", h.rank, h.measures,
-                      h.n_jobs > 0);
+        ks_buf_printf(&n->log, "hello %u measures %u jobs %u\n", h.rank, h.measures, h.n_jobs > 0);
         assert_true(h.grid_digest == n->grid->digest && h.host[0] && h.pid == getpid());
         return 0;
     case KS_F_HOST:
@@ -119,7 +118,7 @@ int ks_net_send(struct ks_net *n, uint32_t to, uint16_t type, const void *body, 
     }
 }
 
-static void begin(struct bench *b, const char *instances)
+static void begin_on(struct bench *b, const char *instances, const char *unique, uint64_t nodes)
 {
     struct ks_err err = { 0 };
     memset(b, 0, sizeof(*b));
@@ -137,7 +136,8 @@ static void begin(struct bench *b, const char *instances)
     b->to_nowhere = (struct ks_log){ .to = fopen("/dev/null", "w"), .rank = 3 };
     assert_non_null(b->to_nowhere.to);
     assert_int_equal(ks_warden_start(&b->warden, &err), 0);
-    b->seat.bind = (struct ks_bind_seat){ .seat = KS_SEAT_MEASURE, .i_device = -1 };
+    b->seat.bind = (struct ks_bind_seat){ .seat = KS_SEAT_MEASURE, .i_device = -1, .nodes = nodes };
+    snprintf(b->seat.device.unique, sizeof(b->seat.device.unique), "%s", unique);
     struct ks_rank_config c = { .grid = b->grid,
                                 .net = &b->net,
                                 .warden = b->warden,
@@ -147,6 +147,11 @@ static void begin(struct bench *b, const char *instances)
     if (ks_rank_create(&c, &b->rank, &err) < 0)
         fail_msg("%s", err.text);
     assert_null(ks_rank_build(b->rank));
+}
+
+static void begin(struct bench *b, const char *instances)
+{
+    begin_on(b, instances, "", 0);
 }
 
 static void end(struct bench *b)
@@ -274,6 +279,35 @@ static void test_a_broken_device(void **state)
     end(&b);
 }
 
+/* The fake worker does not say that it got this device: nothing is measured on another. */
+static void test_another_device(void **state)
+{
+    (void)state;
+    struct bench b;
+    begin_on(&b, "ok_a ok_b", "GPU-1", 0);
+    assert_int_equal(lease(&b, 7), 0);
+    run_to(&b, "bye");
+    assert_true(has(&b, "end 7\nevent quarantine\nbye 1 0\n"));
+    assert_false(has(&b, "done"));
+    end(&b);
+}
+
+/* Nor that its memory is bound, as under a container's rules: said once, and no reason to stop. */
+static void test_memory_from_anywhere(void **state)
+{
+    (void)state;
+    struct bench b;
+    begin_on(&b, "ok_a ok_b ok_c", "", 1);
+    b.grid->job.isolate.batch = 1; /* a worker each */
+    assert_int_equal(lease(&b, 7), 0);
+    run_to(&b, "end 7\n");
+    assert_true(has(&b, "done ok_c a1 ok\n"));
+    const char *said = strstr(ks_buf_text(&b.net.log), "event info\n");
+    assert_non_null(said);
+    assert_null(strstr(said + 1, "event info\n"));
+    end(&b);
+}
+
 /* The warden is killed while a worker measures: the rank goes on watching. */
 static void test_the_warden_dies(void **state)
 {
@@ -316,6 +350,8 @@ int main(void)
         cmocka_unit_test(test_a_life),
         cmocka_unit_test(test_leaving_early),
         cmocka_unit_test(test_a_broken_device),
+        cmocka_unit_test(test_another_device),
+        cmocka_unit_test(test_memory_from_anywhere),
         cmocka_unit_test(test_the_warden_dies),
         cmocka_unit_test(test_rank_0_falls_silent),
     };
