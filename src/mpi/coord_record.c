@@ -121,11 +121,12 @@ static int settle_cell(struct ks_coord *c, uint32_t from, const struct ks_record
     const struct ks_ledger_cell *known = ks_ledger_find(c->c.ledger, &r->cell);
     if (!ks_ledger_is_final(known)) /* a further attempt was announced */
         return 0;
+    /* before the outcomes of its aliases grow the ledger */
+    const bool is_plain = r->outcome == KS_O_OK && known->n_attempts == 1;
     c->n_done_here++;
     double elapsed_s = r->outcome == KS_O_OK ? (double)r->wall_ns * 1e-9 : 0;
     int rc = ks_coord_alias_settle(c, (uint32_t)ip, (uint32_t)ii, r->code_id, err);
     ks_sched_done(c->sched, (uint32_t)ip, (uint32_t)ii, from, elapsed_s);
-    bool is_plain = r->outcome == KS_O_OK && known->n_attempts == 1;
     if (is_plain)
         ks_coord_went_well(c, from);
     return rc < 0 || is_plain
