@@ -58,7 +58,7 @@ def write_job(base, random, is_small=False):
                    "problems": [{"file": PROBLEMS, "sample": n_problems,
                                  "seed": random.randint(1, 1000)}],
                    "device": {"backend": "host"},
-                   "measure": {"warmup_ms": 1, "max_ms": random.choice([5, 10, 20, 50]),
+                   "measure": {"warmup_ms": 1, "max_ms": random.choice([10, 30, 60]),
                                "max_samples": 1000, "target_rse": 0, "contention": LAX},
                    "isolate": {"kernel_timeout_s": KERNEL_TIMEOUT_S, "memory_mib": 512,
                                "batch": random.choice([5, 20])}}, f, indent=1)
