@@ -166,7 +166,7 @@ void ks_sched_lease_end(struct ks_sched *s, uint64_t lease)
         return;
     struct device *d = &s->devices[s->leases[slot].lease.device];
     (void)pool(s, &s->leases[slot]);
-    ks_sched_learn_lease(s, &s->leases[slot]);
+    ks_sched_learn_lease(s, d, &s->leases[slot]);
     unlink_lease(s, d, slot);
     set_deadlines(s, d);
 }
@@ -276,6 +276,7 @@ static void get_on(struct ks_sched *s, struct device *d, uint32_t i_problem, uin
         d->held_s -= less;
         b->cells_s += elapsed_s;
         b->n_done++;
+        b->n_timed += elapsed_s > 0;
         break;
     }
     set_deadlines(s, d);

@@ -116,31 +116,33 @@ void ks_sched_learn_cell(struct ks_sched *s, struct device *d, struct active *a,
     know(s, a, was_s);
     double off = was_s > 0 ? usual_s / was_s - 1 : 0;
     s->spread += SPREAD_WEIGHT * (off * off - s->spread);
-    if (d && d->block && d->at == a) {
-        d->block_s += elapsed_s;
-        d->n_block++;
-    }
 }
 
-void ks_sched_learn_block(struct ks_sched *s, struct device *d)
+/* All that a device measured of one problem in a row says one thing about it. */
+static void learn_device(struct ks_sched *s, struct device *d)
 {
-    double guess_s = ks_sched_guess(s, s->problems[d->at->i_problem].prior_s);
-    if (d->n_block && guess_s > 0 && d->block_s > 0) {
-        double residual = log(d->block_s / d->n_block / guess_s);
+    double guess_s = d->n_run ? ks_sched_guess(s, s->problems[d->run_problem].prior_s) : 0;
+    if (guess_s > 0 && d->run_s > 0) {
+        double residual = log(d->run_s / d->n_run / guess_s);
         d->residual += residual;
         d->n_residuals++;
         s->residual += residual;
         s->residual_square += residual * residual;
         s->n_residuals++;
     }
-    d->block_s = 0;
-    d->n_block = 0;
+    d->run_s = 0;
+    d->n_run = 0;
 }
 
-void ks_sched_learn_lease(struct ks_sched *s, const struct lease_book *b)
+void ks_sched_learn_lease(struct ks_sched *s, struct device *d, const struct lease_book *b)
 {
     const struct ks_lease *l = &b->lease;
-    if (b->n_done < l->n || !l->n)
+    if (d->run_problem != l->i_problem)
+        learn_device(s, d);
+    d->run_problem = l->i_problem;
+    d->run_s += b->cells_s;
+    d->n_run += b->n_timed;
+    if (b->n_timed < l->n || !l->n)
         return;
     double beside_s = s->now_s - b->begun_s - b->cells_s - (l->opens + l->closes) * b->cell_s;
     s->overhead_s += OVERHEAD_WEIGHT * (fmax(beside_s, 0) - s->overhead_s);

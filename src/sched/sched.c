@@ -135,7 +135,6 @@ void ks_sched_leave_block(struct ks_sched *s, struct device *d)
     struct active *a = d->at;
     if (!d->block)
         return;
-    ks_sched_learn_block(s, d);
     a->n_devices--;
     d->block = 0;
     d->at = NULL;

@@ -70,20 +70,21 @@ struct device {
     struct active *at;    /* of the open block */
     uint32_t first, last; /* its leases, oldest first */
     double held_s;        /* expected, of all its leases */
-    double block_s;       /* cells of the block that are done: their time */
-    uint32_t n_block;
-    double residual; /* sum over blocks of log(time / expected before) */
+    uint32_t run_problem; /* the one it measured last, in leases that have ended: */
+    double run_s;         /* its cells' time and */
+    uint32_t n_run;       /* number */
+    double residual;      /* sum over problems of log(time / guessed) */
     uint32_t n_residuals;
 };
 
 struct lease_book { /* one lease in flight */
     struct ks_lease lease;
     bool is_open, is_overdue;
-    uint32_t next, previous; /* of the same device */
-    uint32_t next_in_bucket; /* or in the list of free ones */
-    double cell_s, left_s;   /* expected, on this device */
-    double begun_s, cells_s; /* begun: at the latest; time of its cells that are done */
-    uint32_t n_done;
+    uint32_t next, previous;  /* of the same device */
+    uint32_t next_in_bucket;  /* or in the list of free ones */
+    double cell_s, left_s;    /* expected, on this device */
+    double begun_s, cells_s;  /* begun: at the latest; time of its cells that are done */
+    uint32_t n_done, n_timed; /* timed: and it is known how long they took */
 };
 
 struct queue { /* has room for all that are open */
@@ -130,7 +131,7 @@ struct ks_sched {
     double spent_s;    /* of cells done */
     double overhead_s; /* of a lease, learnt */
     uint64_t n_settled, n_run;        /* cells of opened problems that were not done before */
-    double residual, residual_square; /* of all devices' blocks */
+    double residual, residual_square; /* of all devices */
     uint32_t n_residuals;
 };
 
@@ -167,8 +168,7 @@ double ks_sched_remaining(const struct ks_sched *s);
 double ks_sched_share_s(const struct ks_sched *s); /* of one working device in what remains */
 double ks_sched_slowness(const struct ks_sched *s, const struct device *d); /* 1: as usual */
 void ks_sched_learn_cell(struct ks_sched *s, struct device *d, struct active *a, double elapsed_s);
-void ks_sched_learn_block(struct ks_sched *s, struct device *d); /* it is left */
-void ks_sched_learn_lease(struct ks_sched *s, const struct lease_book *b);
+void ks_sched_learn_lease(struct ks_sched *s, struct device *d, const struct lease_book *b);
 
 /* confirm.c */
 bool ks_sched_may_confirm(const struct active *a, uint32_t device);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The scheduler, step by step; test_sched_sim.c runs it with many devices. */
-#include "sched/sched.h"
+#include "sched_kit.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -10,87 +10,6 @@
 #include <cmocka.h>
 
 #include <string.h>
-
-enum { PROBLEMS = 12, INSTANCES = 50, FIRST = 2 /* cells in a problem's first lease */ };
-
-struct table { /* what cell_state answers (enum ks_cell_state), and how often it was asked */
-    uint8_t is_done[PROBLEMS][INSTANCES];
-    uint32_t n_asked[PROBLEMS];
-};
-
-static enum ks_cell_state state_of(void *ctx, uint32_t ip, uint32_t ii)
-{
-    struct table *t = ctx;
-    t->n_asked[ip]++;
-    return (enum ks_cell_state)t->is_done[ip][ii];
-}
-
-static struct ks_sched *make_costly(struct table *t, uint32_t n_problems, uint32_t n_instances,
-                                    uint32_t batch, const double *cost, double overhead_s,
-                                    double patience_s)
-{
-    uint64_t seed[PROBLEMS];
-    struct ks_sched *s = NULL;
-    struct ks_err err;
-    for (uint32_t i = 0; i < n_problems; i++)
-        seed[i] = 1000 + i;
-    struct ks_sched_config c = { .n_problems = n_problems,
-                                 .n_instances = n_instances,
-                                 .cost_s = cost,
-                                 .seed = seed,
-                                 .batch = batch,
-                                 .overhead_s = overhead_s,
-                                 .patience_s = patience_s,
-                                 .cell_state = state_of,
-                                 .ctx = t };
-    if (ks_sched_create(&c, &s, &err) < 0)
-        fail_msg("%s", err.text);
-    return s;
-}
-
-static struct ks_sched *make(struct table *t, uint32_t n_problems, uint32_t n_instances,
-                             uint32_t batch, const double *cost)
-{
-    return make_costly(t, n_problems, n_instances, batch, cost, 0, 1e6);
-}
-
-static const double ones[PROBLEMS] = { 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1 };
-
-static void add(struct ks_sched *s, uint32_t device)
-{
-    assert_int_equal(ks_sched_device_add(s, device, NULL), 0);
-}
-
-static struct ks_lease must_lease(struct ks_sched *s, uint32_t device)
-{
-    struct ks_lease l = { 0 };
-    assert_int_equal(ks_sched_next(s, device, 0, INFINITY, &l, NULL), KS_SCHED_LEASE);
-    return l;
-}
-
-static void must_not_lease(struct ks_sched *s, uint32_t device, double left, int want)
-{
-    struct ks_lease l;
-    memset(&l, 0x5a, sizeof(l));
-    struct ks_lease was;
-    memcpy(&was, &l, sizeof(l));
-    assert_int_equal(ks_sched_next(s, device, 0, left, &l, NULL), want);
-    assert_memory_equal(&l, &was, sizeof(l));
-}
-
-static void finish(struct ks_sched *s, const struct ks_lease *l)
-{
-    for (uint32_t k = 0; k < l->n; k++)
-        ks_sched_done(s, l->i_problem, l->i_instance[k], KS_NO_DEVICE, 1);
-    ks_sched_lease_end(s, l->id);
-}
-
-static struct ks_sched_counts counts(const struct ks_sched *s)
-{
-    struct ks_sched_counts n;
-    ks_sched_counts(s, &n);
-    return n;
-}
 
 static void test_one_device_takes_problems_in_order(void **state)
 {
@@ -192,64 +111,6 @@ static void test_split_only_when_worth_it(void **state)
             assert_true(l.opens);
             assert_true(l.block != a.block);
         }
-        ks_sched_destroy(s);
-    }
-}
-
-/* A device never holds more than a quarter of its share of what is left, but one cell at least. */
-static void test_batches_shrink(void **state)
-{
-    (void)state;
-    static const double cost[PROBLEMS] = { 0.01 };
-    struct table t = { 0 };
-    struct ks_sched *s = make(&t, 1, 50, 20, cost);
-    struct ks_lease l[2] = { 0 };
-    uint32_t left = 50, n_full = 0;
-    add(s, 0);
-    add(s, 1);
-    for (uint32_t i = 0; left > 0; i = !i) {
-        uint32_t known = FIRST * (1 + 50 - left), want = left / 8 > 1 ? left / 8 : 1;
-        l[i] = must_lease(s, i);
-        assert_int_equal(l[i].n, want < known ? want : known);
-        n_full += want <= known;
-        if (want <= known)
-            must_not_lease(s, i, INFINITY, KS_SCHED_WAIT);
-        left -= l[i].n;
-        for (uint32_t k = 0; k < l[i].n; k++)
-            ks_sched_done(s, 0, l[i].i_instance[k], i, 0.01);
-        ks_sched_lease_end(s, l[i].id);
-    }
-    assert_true(n_full > 10);
-    ks_sched_destroy(s);
-    s = make(&t, 1, 40, 20, ones); /* alone it need not wait for anyone */
-    add(s, 0);
-    assert_int_equal(must_lease(s, 0).n, 20);
-    assert_int_equal(must_lease(s, 0).n, 20);
-    ks_sched_destroy(s);
-}
-
-/* Where a device could be caught in cells that take long, its leases are short. */
-static void test_leases_are_not_too_long(void **state)
-{
-    (void)state;
-    static const struct {
-        double cost, overhead;
-        uint32_t want;
-    } rows[] = { { 0.05, 0, 20 }, { 0.39, 0, 10 }, { 3, 0, 1 }, { 30, 0, 1 }, { 0.39, 0.06, 15 } };
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        struct table t = { 0 };
-        double cost[PROBLEMS];
-        for (uint32_t k = 0; k < PROBLEMS; k++)
-            cost[k] = rows[i].cost;
-        struct ks_sched *s = make_costly(&t, PROBLEMS, 50, 20, cost, rows[i].overhead, 1e6);
-        add(s, 0);
-        add(s, 1);
-        uint32_t n_learnt = 0;
-        struct ks_lease l = must_lease(s, 0);
-        for (; n_learnt < 10; l = must_lease(s, 0))
-            for (uint32_t k = 0; k < l.n; k++, n_learnt++)
-                ks_sched_done(s, l.i_problem, l.i_instance[k], 0, rows[i].cost);
-        assert_in_range(l.n, rows[i].want, rows[i].want);
         ks_sched_destroy(s);
     }
 }
@@ -554,8 +415,6 @@ int main(void)
         cmocka_unit_test(test_one_device_takes_problems_in_order),
         cmocka_unit_test(test_order_is_seeded),
         cmocka_unit_test(test_split_only_when_worth_it),
-        cmocka_unit_test(test_batches_shrink),
-        cmocka_unit_test(test_leases_are_not_too_long),
         cmocka_unit_test(test_orphans_come_first),
         cmocka_unit_test(test_closing_lease_without_cells),
         cmocka_unit_test(test_time_left),
