@@ -4,45 +4,9 @@
 # group: mpi
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/sweep.sh"
+. "$(dirname "$0")/own-caches.sh"
 need_program ksweep ksweep-worker python3 cc mpirun
-export COMPILED=$tap_tmp/compiled CACHES=$tap_tmp/caches
-n_instances=60 lost_after=3s
-
-mkdir "$tap_tmp/k"
-cp "$KSWEEP_SOURCE_DIR"/tests/fake/unit.{k,h,family.json} "$tap_tmp/k"
-head -n 2 "$KSWEEP_SOURCE_DIR/jobs/problems/resnet50.csv" >"$tap_tmp/k/one.csv"
-python3 - "$tap_tmp/k" $n_instances <<'END_OF_JOB'
-import json, sys
-json.dump({"family": "unit.family.json", "instances": [{"index": list(range(int(sys.argv[2])))}]},
-          open(sys.argv[1] + "/config.json", "w"))
-json.dump({"name": "many", "operator": "grouped_conv", "kernels": [{"config": "config.json"}],
-           "problems": [{"file": "one.csv"}], "device": {"backend": "host"},
-           "measure": {"warmup_ms": 0, "min_samples": 3, "max_samples": 3, "max_ms": 10,
-                       "contention": {"retries": 0, "switches_per_s": 1e9, "stolen": 1, "canary": 100}},
-           "verify": {"exact": False, "elementwise": False}},
-          open(sys.argv[1] + "/many.json", "w"))
-END_OF_JOB
-
-# A compiler that writes down what it compiles and for whom, and may kill that rank.
-cat >"$tap_tmp/cc" <<'END_OF_CC'
-#!/bin/sh
-if [ -f unit.c ] && [ ! -f unit.o ]; then
-    sed -n "s/^#define KS_NAME \"\(.*\)\"/$OMPI_COMM_WORLD_RANK \1/p" unit.c >>"$COMPILED"
-    [ "$OMPI_COMM_WORLD_RANK" = "$KILLED_BY_CC" ] && kill -9 "$(cat "$COMPILED.pid.$KILLED_BY_CC")"
-fi
-exec cc "$@"
-END_OF_CC
-# Each rank as on a host of its own: a cache, and perhaps another compiler ($OTHER_CC: of which).
-cat >"$tap_tmp/host" <<'END_OF_HOST'
-#!/bin/sh
-r=$OMPI_COMM_WORLD_RANK
-export XDG_CACHE_HOME="$CACHES/$r"
-[ "$r" = "$OTHER_CC" ] && export KSWEEP_CC="$KSWEEP_CC -DOTHER"
-echo $$ >"$COMPILED.pid.$r"
-exec "$@"
-END_OF_HOST
-chmod +x "$tap_tmp/cc" "$tap_tmp/host"
-export KSWEEP_CC=$tap_tmp/cc
+lost_after=3s
 
 sweep() { # RANKS: all of them measure, from caches as they are
     rm -rf "$tap_tmp/run" "$COMPILED"
@@ -55,29 +19,10 @@ sweep() { # RANKS: all of them measure, from caches as they are
 {
     echo '#!/usr/bin/env bash'
     declare -f ranks
-    echo "ranks \$1 '$tap_tmp/host' ksweep run '$tap_tmp/k/many.json' --out '$tap_tmp/run'" \
+    echo "ranks \$1 '$own_host' ksweep run '$own_job' --out '$tap_tmp/run'" \
         "--oversubscribe --lost-after $lost_after"
 } >"$tap_tmp/launch"
 chmod +x "$tap_tmp/launch"
-
-compiled() { # instances, and how many different ones
-    echo "$(wc -l <"$COMPILED") $(sort -u <(cut -d ' ' -f 2 "$COMPILED") | wc -l)"
-}
-compilers() { # ranks that compiled
-    cut -d ' ' -f 1 "$COMPILED" | sort -u | paste -sd ' '
-}
-has() { # RANK: how many instances its cache has
-    find "$CACHES/$1/ksweep/host/instances" -type l ! -name '.tmp-*' 2>/dev/null | wc -l
-}
-digests() { # RANK: of all objects that it has
-    sha256sum "$CACHES/$1"/ksweep/host/*/kernels.so | cut -c 1-64 | sort | sha256sum
-}
-complete() { # WHAT [RANK]: whose cache is left as it was when it died
-    is "$(field "$tap_tmp/run" cells) $(field "$tap_tmp/run" pending)" "$n_instances 0" \
-        "$1: every cell has its outcome"
-    rm -rf "$CACHES/${2:-none}"
-    is "$(find "$CACHES" -name '.tmp-*' -o -path '*/claims/*' | wc -l)" 0 "$1: nothing unfinished is left"
-}
 
 sweep 4
 complete "four caches"
@@ -89,7 +34,7 @@ is "$(digests 1) $(digests 3)" "$(digests 0) $(digests 0)" "to the byte"
 sweep 4
 is "$(wc -l <"$COMPILED")" 0 "the next sweep compiles nothing"
 
-rm -rf "$CACHES/0" "$CACHES/2"
+rm -rf "$own_caches/0" "$own_caches/2"
 sweep 4
 complete "two of them are lost"
 is "$(wc -l <"$COMPILED")" 0 "what some have is compiled by nobody"
@@ -97,7 +42,7 @@ is "$(has 0) $(has 2)" "$n_instances $n_instances" "and goes to the others"
 
 # --- other compilers are other builds
 
-rm -rf "$CACHES"
+rm -rf "$own_caches"
 OTHER_CC=2 sweep 4
 complete "another compiler"
 is "$(compilers)" "0 2" "who has it compiles for itself"
@@ -107,10 +52,10 @@ is "$(compiled)" "$((2 * n_instances)) $n_instances" "once, too"
 
 forget_but() { # RANK...: only these have anything
     local r
-    for r in 0 1 2 3; do [[ " $* " == *" $r "* ]] || rm -rf "${CACHES:?}/$r"; done
+    for r in 0 1 2 3; do [[ " $* " == *" $r "* ]] || rm -rf "${own_caches:?}/$r"; done
 }
 prepare() { # rank 1 alone has everything
-    rm -rf "$CACHES"
+    rm -rf "$own_caches"
     sweep 2
     forget_but 1
 }
@@ -128,7 +73,7 @@ complete "the sender stands still" 1
 is "$(compiled)" "$n_instances $n_instances" "that is compiled once, too"
 
 prepare
-cp -r "$CACHES/1" "$CACHES/2"
+cp -r "$own_caches/1" "$own_caches/2"
 KSWEEP_CHAOS=send:1@1 sweep 3
 complete "one of two senders is killed" 1
 is "$(wc -l <"$COMPILED")" 0 "the other hands it out"
@@ -138,7 +83,7 @@ KSWEEP_CHAOS=fetch:1@2 sweep 4
 complete "a receiver is killed" 2
 is "$(wc -l <"$COMPILED") $(has 3)" "0 $n_instances" "the others get everything"
 
-rm -rf "$CACHES"
+rm -rf "$own_caches"
 OTHER_CC=0 KILLED_BY_CC=1 sweep 3
 complete "who compiles is killed" 1
 is "$(compilers)" "0 1 2" "another one does it"
@@ -147,7 +92,7 @@ is "$(has 2)" "$n_instances" "all of it"
 # --- what arrives must be what left
 
 prepare
-python3 - "$CACHES/1/ksweep/host" <<'END_OF_DAMAGE'
+python3 - "$own_caches/1/ksweep/host" <<'END_OF_DAMAGE'
 import glob, json, sys
 for path in glob.glob(sys.argv[1] + "/*/manifest.json")[:1]:  # names nothing that is there
     m = json.load(open(path))
