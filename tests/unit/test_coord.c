@@ -166,6 +166,22 @@ static void test_nobody_is_lost(void **state)
     sim_close(m);
 }
 
+/* Rank 0 was held up, by its disk for example: it could not hear anybody. */
+static void test_rank_0_was_away(void **state)
+{
+    (void)state;
+    sim_open(m, &nothing, "ok_a", 2, 1);
+    sim_coordinate(m, NULL);
+    turns(20);
+    uint64_t now = sim_now();
+    ks_coord_was_away(m->coord, 3 * SIM_LOST_NS);
+    assert_int_equal(ks_coord_step(m->coord, now + 3 * SIM_LOST_NS, NULL), 0);
+    assert_false(ks_coord_lost_anyone(m->coord));
+    assert_int_equal(ks_coord_step(m->coord, now + 5 * SIM_LOST_NS, NULL), 0);
+    assert_true(ks_coord_lost_anyone(m->coord));
+    sim_close(m);
+}
+
 static void test_nobody_can_measure(void **state)
 {
     (void)state;
@@ -425,6 +441,7 @@ int main(void)
         cmocka_unit_test(test_one_host_builds),
         cmocka_unit_test(test_a_rank_never_greets),
         cmocka_unit_test(test_nobody_is_lost),
+        cmocka_unit_test(test_rank_0_was_away),
         cmocka_unit_test(test_nobody_can_measure),
         cmocka_unit_test(test_acknowledgements),
         cmocka_unit_test(test_heartbeats),

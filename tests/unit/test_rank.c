@@ -339,7 +339,10 @@ static void test_rank_0_falls_silent(void **state)
     uint64_t now = ks_now_ns();
     assert_int_equal(ks_rank_step(b.rank, now + LOST_NS / 2, NULL), 0);
     assert_false(ks_rank_is_abandoned(b.rank));
+    ks_rank_was_away(b.rank, LOST_NS * 2); /* its own silence */
     assert_int_equal(ks_rank_step(b.rank, now + LOST_NS * 2, NULL), 0);
+    assert_false(ks_rank_is_abandoned(b.rank));
+    assert_int_equal(ks_rank_step(b.rank, now + LOST_NS * 4, NULL), 0);
     assert_true(ks_rank_is_abandoned(b.rank));
     end(&b);
 }
