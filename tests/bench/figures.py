@@ -167,6 +167,27 @@ def rows_journal(raw, b):
               f"{rate / raw.mid(b, 'plain_per_s'):.2f}", ">= 200000 /s", rate >= 200000)
 
 
+def rows_sched(raw, b):
+    get = lambda key: raw.mid(b, key)
+    for name, key, goal in (("makespan / bound", "plain", 1.05),
+                            ("with losses and slow devices", "faulty", 1.12)):
+        yield row(f"{b}: {name}", 1, f"{get(key):.3f}", "20 problems a device and more, worst", "",
+                  f"<= {goal}", get(key) <= goal)
+    yield row(f"{b}: problems split", 1, f"{100 * get('split'):.1f} %",
+              "100 problems a device, worst", "", "<= 5 %", get("split") <= 0.05)
+    yield [f"{b}: few instances", "1", f"{get('few'):.3f}", "20 problems of 256 cells a device, worst",
+           "", "", ""]
+    yield [f"{b}: anchors", "1", f"{100 * get('anchors'):.2f} %", "of device time, likewise", "", "",
+           ""]
+
+
+def rows_lazy(raw, b):
+    n, cells = raw.n(b, "start_s"), f"{raw.mid(b, 'cells'):.3g} cells"
+    memory, start = raw.mid(b, "memory_mib"), raw.mid(b, "start_s")
+    yield row(f"{b}: memory", n, f"{memory:.0f} MiB", cells, "", "<= 256 MiB", memory <= 256)
+    yield row(f"{b}: until the first worker", n, f"{start:.2f} s", cells, "", "<= 2 s", start <= 2)
+
+
 def rows_gather(raw, b):
     part, rate = raw.mid(b, "of_raw"), raw.mid(b, "cells_per_s")
     yield row(f"{b}: bytes", 5, f"{raw.mid(b, 'gather_s'):.3f} s",
@@ -250,7 +271,8 @@ def rows_onednn(raw, b):
 
 
 TABLE = {"cold-tiny-gemm": rows_cold, "warm-20000": rows_warm, "harness-cost": rows_harness,
-         "quickstart-breakdown": rows_quickstart, "startup": rows_startup, "dispatch": rows_dispatch, "journal": rows_journal, "gather": rows_gather,
+         "quickstart-breakdown": rows_quickstart, "startup": rows_startup, "dispatch": rows_dispatch,
+         "sched": rows_sched, "lazy": rows_lazy, "journal": rows_journal, "gather": rows_gather,
          "build-1000": rows_build, "build-shipped": rows_build, "oracle": rows_oracle, "verification": rows_verification}
 TABLE.update({"onednn-" + which: rows_onednn for which in ONEDNN_GOALS})
 

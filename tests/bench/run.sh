@@ -4,7 +4,7 @@
 # stands beside in the same run, ratio, goal, met or MISSED. docs/benchmarks.md says what each means.
 #
 #   cold-tiny-gemm warm-20000 harness-cost quickstart-breakdown startup journal gather   (all of these
-#   when no name is given)    dispatch oracle onednn verification build   (only when named)
+#   when no name is given)    dispatch sched lazy oracle onednn verification build   (only when named)
 #
 #   --out DIR     raw.txt and table.md; default build/bench
 #   --build DIR   a configured build tree; default build, made by the preset `release`
@@ -30,7 +30,7 @@ while [ $# -gt 0 ]; do
         case $1 in --out) out=$2 ;; --build) build=$2 ;; --runs) runs=$2 ;; esac
         shift ;;
     -h | --help) sed -n '3,/^set -u/{/^set -u/d;s/^# \{0,1\}//;p}' "$0"; exit 0 ;;
-    *) [[ " ${usual[*]} dispatch oracle onednn verification build " == *" $1 "* ]] || fail 2 "no bench '$1'; see run.sh --help"
+    *) [[ " ${usual[*]} dispatch sched lazy oracle onednn verification build " == *" $1 "* ]] || fail 2 "no bench '$1'; see run.sh --help"
        names+=("$1") ;;
     esac
     shift
@@ -48,6 +48,7 @@ done
 targets=(ksweep ksweep-worker bench_hello bench_units bench_journal bench_gather)
 [[ " ${names[*]} " == *" oracle "* ]] && targets+=(ksweep-analyze)
 [[ " ${names[*]} " == *" dispatch "* ]] && targets+=(dispatch_worker)
+[[ " ${names[*]} " == *" sched "* ]] && targets+=(bench_sched)
 [[ " ${names[*]} " == *" onednn "* ]] && targets+=(bench_onednn)
 [[ " ${names[*]} " == *" verification "* ]] && targets+=(bench_verify)
 if [ -z "$build" ]; then
@@ -198,6 +199,24 @@ bench_journal() {
     sed 's/^/# /' "$tmp/said" >>"$raw"
     awk -v b="$1" '/^plain write/ { k = "plain_per_s" } /^journal: encode/ { k = "records_per_s" }
         k { sub(/ \/s.*/, ""); print b, 0, k, $NF; k = "" }' "$tmp/said" >>"$raw"
+}
+
+bench_sched() { # virtual time: it does not mind what else runs
+    "$bin/bench_sched" "$here/data/costs.csv" >"$tmp/said" || fail 3 "bench_sched fails"
+    grep '^#' "$tmp/said" >>"$raw"
+    awk -v b="$1" '!/^#/ { print b, 0, $1, $2 }' "$tmp/said" >>"$raw"
+}
+
+bench_lazy() { # 10^9 cells, of few and of many problems
+    local i
+    for ((i = 0; i < runs; i++)); do
+        settle "$1" $i
+        rm -rf "$tmp/lazy"
+        mkdir "$tmp/lazy"
+        "$python" "$here/lazy.py" "$tmp/lazy" 100000 16 16 40 >"$tmp/said" || fail 3 "lazy.py fails"
+        awk -v b="$1" -v r=$i '{ print b, r, $1, $2 }' "$tmp/said" >>"$raw"
+    done
+    rm -rf "$tmp/lazy"
 }
 
 bench_gather() {
