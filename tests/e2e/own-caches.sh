@@ -6,6 +6,8 @@
 #                         $own_caches/RANK, and perhaps with another compiler ($OTHER_CC: of which rank)
 #   $own_job              60 instances; each compilation is written down in $COMPILED: "rank instance"
 #                         ($KILLED_BY_CC: whom its first one kills)
+#   sweep RANKS           of $own_job into $tap_tmp/run: all of them measure, from caches as they are
+#   prepare               rank 1 alone has everything
 #   compiled              "instances different ones" that were compiled
 #   compilers             ranks that compiled
 #   has RANK              how many instances its cache has
@@ -53,6 +55,22 @@ exec "$@"
 END_OF_HOST
 chmod +x "$tap_tmp/cc" "$own_host"
 
+sweep() { # RANKS
+    rm -rf "$tap_tmp/run" "$COMPILED"
+    : >"$COMPILED"
+    timeout 60 "$tap_tmp/launch" "$1" >"$tap_tmp/said" 2>&1
+    rc=$?
+    [ $rc -ne 124 ] || sed 's/^/# /' "$tap_tmp/said"
+}
+# In a file of its own, so that `timeout` can start it.
+{
+    echo '#!/usr/bin/env bash'
+    declare -f ranks
+    echo "ranks \$1 '$own_host' ksweep run '$own_job' --out '$tap_tmp/run'" \
+        "--oversubscribe --lost-after 3s"
+} >"$tap_tmp/launch"
+chmod +x "$tap_tmp/launch"
+
 compiled() { # instances, and how many different ones
     echo "$(wc -l <"$COMPILED") $(sort -u <(cut -d ' ' -f 2 "$COMPILED") | wc -l)"
 }
@@ -70,4 +88,13 @@ complete() { # WHAT [RANK]: whose cache is left as it was when it died
         "$1: every cell has its outcome"
     rm -rf "$own_caches/${2:-none}"
     is "$(find "$own_caches" -name '.tmp-*' -o -path '*/claims/*' | wc -l)" 0 "$1: nothing unfinished is left"
+}
+prepare() {
+    if [ ! -d "$tap_tmp/full" ]; then
+        sweep 2
+        mv "$own_caches/1" "$tap_tmp/full"
+    fi
+    rm -rf "$own_caches"
+    mkdir "$own_caches"
+    cp -r "$tap_tmp/full" "$own_caches/1"
 }
