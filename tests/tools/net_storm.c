@@ -36,7 +36,8 @@ static void die_within(uint64_t ms, uint64_t seed)
         abort();
 }
 
-static int send_storm(struct ks_net *net)
+/* The end is set once the first messages have gone. */
+static int send_storm(struct ks_net *net, uint64_t ms, uint64_t seed)
 {
     uint8_t body[BODY] = { 0 };
     struct ks_err err;
@@ -47,6 +48,8 @@ static int send_storm(struct ks_net *net)
             return 1;
         while (n % IN_A_ROW == 0 && !ks_net_is_flushed(net))
             ks_net_progress(net);
+        if (n == IN_A_ROW)
+            die_within(ms, seed);
     }
 }
 
@@ -83,10 +86,8 @@ int main(int argc, char **argv)
         return 4;
     ks_net_agree(net, 0, &err);
     uint64_t seed = strtoull(argv[2], NULL, 10);
-    if (ks_net_rank(net)) {
-        die_within(strtoull(argv[1], NULL, 10), seed * MAX_RANK + ks_net_rank(net));
-        return send_storm(net);
-    }
+    if (ks_net_rank(net))
+        return send_storm(net, strtoull(argv[1], NULL, 10), seed * MAX_RANK + ks_net_rank(net));
     int rc = take_storm(net);
     fflush(stdout);
     _exit(rc);
