@@ -146,7 +146,7 @@ static void check_block(struct sim *m, const struct ks_lease *l)
 static void check_cells(struct sim *m, const struct ks_lease *l,
                         const struct ks_sched_counts *before)
 {
-    double share = before->remaining_s / n_working(m) / 2;
+    double share = before->remaining_s / n_working(m) / 4;
     assert_true(l->n <= m->plan.batch);
     assert_true(l->n <= 1 || n_working(m) == 1 ||
                 l->n <= share / m->cost[l->i_problem] * (1 + 1e-9));
