@@ -213,7 +213,8 @@ static void test_has(void **state)
     assert_false(ks_ledger_has(l, ks_ledger_find(l, &a), 2, 0));
     assert_false(ks_ledger_has(l, ks_ledger_find(l, &b), 1, 0));
     assert_true(ks_ledger_has(l, ks_ledger_find(l, &b), 2, 0));
-    assert_false(ks_ledger_has(l, ks_ledger_find(l, &c), 1, 0)); /* another condition is another cell */
+    assert_false(
+        ks_ledger_has(l, ks_ledger_find(l, &c), 1, 0)); /* another condition is another cell */
 }
 
 /* Anchors, canaries and controls are records, but no attempts of the cell. */
@@ -487,9 +488,46 @@ static void test_out_of_memory(void **state)
     }
 }
 
+static bool trusts(void *ctx, uint64_t device)
+{
+    return device != *(const uint64_t *)ctx;
+}
+
+/* Another known device, the same outcome, not taken back. */
+static void test_failed_elsewhere(void **state)
+{
+    static const struct {
+        struct ks_record_head r;
+        bool counts;
+    } seen[] = {
+        { { .attempt = 1, .outcome = KS_O_CRASHED, .device_id = 5 }, true },
+        { { .attempt = 1, .outcome = KS_O_CRASHED, .device_id = 7 }, false },
+        { { .attempt = 1, .outcome = KS_O_TIMEOUT, .device_id = 5 }, false },
+        { { .attempt = 1, .outcome = KS_O_CRASHED, .device_id = 0 }, false },
+        { { .attempt = 1, .outcome = KS_O_CRASHED, .device_id = 9 }, false },
+        { { .attempt = 1, .outcome = KS_O_CRASHED, .flags = KS_FL_VOID, .device_id = 5 }, false },
+    };
+    uint64_t bad = 9;
+    (void)state;
+    for (size_t i = 0; i < sizeof(seen) / sizeof(seen[0]); i++) {
+        struct ks_ledger *l = NULL;
+        struct ks_record_head r = seen[i].r;
+        r.cell = (struct ks_cell){ 1, 2, 3 };
+        assert_int_equal(ks_ledger_create(&l, NULL), 0);
+        assert_int_equal(ks_ledger_done(l, &r, 1, 1, NULL), 0);
+        const struct ks_ledger_cell *c = ks_ledger_find(l, &r.cell);
+        assert_int_equal(ks_ledger_failed_elsewhere(l, c, KS_O_CRASHED, 7, trusts, &bad),
+                         seen[i].counts);
+        assert_false(ks_ledger_failed_elsewhere(l, c, KS_O_CRASHED, 0, trusts, &bad));
+        assert_false(ks_ledger_failed_elsewhere(l, NULL, KS_O_CRASHED, 7, trusts, &bad));
+        ks_ledger_destroy(l);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_failed_elsewhere),
         cmocka_unit_test(test_one_cell),
         cmocka_unit_test_setup_teardown(test_unknown_cell, make, destroy),
         cmocka_unit_test_setup_teardown(test_has, make, destroy),
