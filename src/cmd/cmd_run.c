@@ -223,8 +223,10 @@ static int run(struct ks_cmd_ctx *ctx, int argc, char **argv)
     if (rc == 0)
         rc = ks_run(&o, ctx->warden, &ctx->log, r, &ctx->err);
     bool is_clean = r->is_clean, is_first = !is_other_rank();
+    /* Rank 0 says why. Where all ranks refused alike, its exit code is the job's: mpirun
+     * --enable-recovery would never end after that of a rank on another host. */
     if (rc < 0 && !is_first)
-        rc = ks_code_exit(rc); /* rank 0 has said why */
+        rc = is_clean ? KS_EXIT_OK : ks_code_exit(rc);
     else if (rc == 0)
         rc = is_first ? end_rank0(ctx, &o, r) : r->exit;
     free(r);

@@ -152,7 +152,7 @@ int ks_plan_binding(const struct ks_job *job, const struct ks_seat_options *o, b
             rc = printed < 0 ? printed : ks_seat_check(seat, err);
         rc = ks_net_agree(net, rc, err);
         if (rc < 0 && ks_net_rank(net) != 0)
-            rc = ks_code_exit(rc); /* rank 0 says why */
+            rc = 0; /* rank 0 says why, see cmd_run.c */
         ks_net_close(net, true, END_MS);
     }
     free(card);

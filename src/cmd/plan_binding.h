@@ -11,7 +11,7 @@
 #include <stdbool.h>
 
 /* Every rank of the launch calls this; rank 0 prints the map of all. Returns 0; KS_EINVAL where
- * `ksweep run` would refuse it, on rank 0: the others return the exit code. */
+ * `ksweep run` would refuse it, on rank 0 only. */
 int ks_plan_binding(const struct ks_job *job, const struct ks_seat_options *o, bool is_json,
                     struct ks_warden *warden, struct ks_err *err);
 

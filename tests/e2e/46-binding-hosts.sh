@@ -13,8 +13,9 @@ sed 's/"arch": "[^"]*"/"arch": "n_devices=2,sleep_us=200"/' "$lost_job" >"$devic
 map() { # HOSTS [MPIRUN-OPTION...]
     local hosts=$1
     shift
-    timeout 60 "$lost_kit/mpirun_hosts.sh" "$hosts" "$@" "$KSWEEP_BIN/ksweep" plan "$devices_job" \
+    timeout 20 "$lost_kit/mpirun_hosts.sh" "$hosts" "$@" "$KSWEEP_BIN/ksweep" plan "$devices_job" \
         --show-binding >"$tap_tmp/map" 2>"$tap_tmp/map.err" </dev/null
+    echo $? >"$tap_tmp/rc"
     awk '{ sub(/no seat/, "none") } $1 ~ /^[0-9]+$/ { print $1, $2, $4 }' "$tap_tmp/map" | paste -sd ';'
 }
 
@@ -25,9 +26,12 @@ is "$(map h0:2,h1:2 --map-by node)" "0 h0 $a;1 h1 $a;2 h0 $b;3 h1 $b" 'ranks dea
 is "$(map h0:1,h1:3)" "0 h0 $a;1 h1 $a;2 h1 $b;3 h1 -" 'one rank too many on one node'
 is "$(grep -c 'ksweep plan: h1: no device for rank 3' "$tap_tmp/map.err")" 1 'one line names node and rank'
 
+unlike "$(cat "$tap_tmp/rc")" 124 'and mpirun ends'
+
 dir=$tap_tmp/refused
-timeout 60 "$lost_kit/mpirun_hosts.sh" h0:1,h1:3 "$KSWEEP_BIN/ksweep" run "$devices_job" \
+timeout 20 "$lost_kit/mpirun_hosts.sh" h0:1,h1:3 "$KSWEEP_BIN/ksweep" run "$devices_job" \
     --out "$dir" </dev/null >"$dir.log" 2>&1
+unlike $? 124 'a refused run ends'
 like "$(cat "$dir.log")" 'ksweep run: h1: no device for rank 3' 'the run is refused by all ranks'
 is "$(grep -c 'no device for\|leaves\|lost' "$dir.log")" 1 'in one line'
 ok 'before anything was written' test ! -e "$dir"
