@@ -66,9 +66,9 @@ int ks_agent_step(struct ks_agent *a, struct ks_err *err);
 /* 1 when the child was this agent's worker (then it has been dealt with), else 0. */
 int ks_agent_child_ended(struct ks_agent *a, const struct ks_child_end *end, struct ks_err *err);
 
-/* Records emitted and not yet acknowledged would be lost with this rank. With so many of them no new
- * cell is started, unless the oldest is younger than KS_AGENT_UNACKED_NS: those of short cells are
- * many before the disk has answered once. */
+/* Records emitted and not yet acknowledged would be lost with this rank. With so many of them no
+ * new cell is started, unless the oldest is younger than KS_AGENT_UNACKED_NS: those of short cells
+ * are many before the disk has answered once. */
 #define KS_AGENT_UNACKED      64u
 #define KS_AGENT_UNACKED_NS   1000000000ull
 #define KS_AGENT_UNACKED_MOST 32768u
@@ -98,9 +98,9 @@ void ks_agent_measure(const struct ks_job *job, struct ks_measure *m);
 
 struct ks_agent_totals {
     uint64_t n_records, n_cells, n_workers, n_deaths;
-    uint64_t worker_ns; /* sum of the workers' wall times */
-    uint64_t wait_ns;   /* idle between leases while not drained */
-    uint64_t tail_ns;   /* idle since the last lease ended, up to now */
+    uint64_t worker_ns;  /* sum of the workers' wall times */
+    uint64_t wait_ns;    /* idle between leases while not drained */
+    uint64_t tail_ns;    /* idle since the last lease ended, up to now */
     uint64_t ack_p99_us; /* 99 of 100 records were acknowledged so long after they were emitted */
 };
 void ks_agent_totals(const struct ks_agent *a, struct ks_agent_totals *out);
