@@ -36,7 +36,10 @@ static hwloc_obj_t domain_of(const struct ks_bind *b, uint32_t core)
     if (b->rules->domain == KS_DOMAIN_CORE)
         return own;
     around = ks_machine_around(&b->m, core, types[b->rules->domain]);
-    return around ? around : own;
+    if (around)
+        return around;
+    /* Some virtual machines show no packages: then it is one. */
+    return b->rules->domain == KS_DOMAIN_SOCKET ? hwloc_get_root_obj(b->m.topology) : own;
 }
 
 /* The place of each core; neighbours stand together, so a new object is a new place. */
@@ -116,19 +119,23 @@ static void allow_domains(struct ks_bind *b)
                 ks_match_allow(&b->place, i, b->place_of_core[c]);
 }
 
-static void seat_on_places(struct ks_bind *b)
+static bool try_places(struct ks_bind *b, bool is_last)
 {
+    ks_match_clear(&b->place);
     if (b->rules->has_devices) {
         allow_devices(b, true);
-        (void)seat_all(b, &b->place, false);
+        (void)seat_all(b, &b->place, is_last);
         allow_devices(b, false);
     } else {
         allow_domains(b);
     }
-    if (!seat_all(b, &b->place, false)) {
-        ks_match_clear(&b->place);
-        (void)seat_all(b, &b->place, true);
-    }
+    return seat_all(b, &b->place, is_last);
+}
+
+static void seat_on_places(struct ks_bind *b)
+{
+    if (!try_places(b, false))
+        (void)try_places(b, true);
     for (uint32_t i = 0; b->rules->oversubscribe && i < b->n; i++)
         if (b->place.chair[i] < 0)
             ks_match_share(&b->place, i);

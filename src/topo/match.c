@@ -39,6 +39,7 @@ void ks_match_clear(struct ks_match *m)
     for (uint32_t i = 0; i < m->n_chairs; i++)
         m->guest[i] = -1;
     memset(m->n_on, 0, m->n_chairs * sizeof(*m->n_on));
+    memset(m->may, 0, (size_t)m->n_guests * m->n_chairs * sizeof(*m->may));
 }
 
 void ks_match_allow(struct ks_match *m, uint32_t guest, uint32_t chair)

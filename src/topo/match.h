@@ -20,7 +20,7 @@ struct ks_match {
 /* Nobody may sit anywhere yet. KS_ENOMEM. */
 int ks_match_init(struct ks_match *m, uint32_t n_guests, uint32_t n_chairs, struct ks_err *err);
 void ks_match_release(struct ks_match *m);
-void ks_match_clear(struct ks_match *m); /* all stand up; who may sit where stays */
+void ks_match_clear(struct ks_match *m); /* as after ks_match_init */
 void ks_match_allow(struct ks_match *m, uint32_t guest, uint32_t chair);
 
 /* ks_match_seat() - a chair of its own for a guest that has none: the first free one it may take,

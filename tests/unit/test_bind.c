@@ -255,6 +255,7 @@ static void domains(void **state)
         { FOUR_L3, 2, L3, "2 6-7", NULL, "@2.0 @6.0 ", NULL },
         { FOUR_L3, 3, SOCKET, "*", NULL, "@0.0 -- -- ", NULL },
         { TWO_BY_FOUR, 3, SOCKET | COORD, "*", NULL, "-- @0.0 @8.0 ", NULL },
+        { "core:4 pu:1", 3, SOCKET, "*", NULL, "@0.0 -- -- ", NULL },
         /* no cache is known: each core is on its own */
         { TWO_BY_FOUR, 3, L3, "*", NULL, "@0.0 @2.0 @4.0 ", NULL },
         { "package:1 l2:2 core:2 pu:1", 3, L3, "*", NULL, "@0.0 @2.0 -- ", NULL },
@@ -290,6 +291,8 @@ static void ranks_on_devices(void **state)
         /* nine ranks: rank 0 coordinates */
         { "mi300", 9, COORD, "*", "01234567",
           "-- 0@0.0 1@16.1 2@32.2 3@48.3 4@64.4 5@80.5 6@96.6 7@112.7 ", NULL },
+        { "mi300", 9, COORD, "* 112-127 96-111 80-95 64-79 48-63 32-47 16-31 0-15", "01234567",
+          "-- 7@112.7 6@96.6 5@80.5 4@64.4 3@48.3 2@32.2 1@16.1 0@0.0 ", NULL },
         { "mi300", 2, COORD, "*", "- 3", "-- 3@48.3 ", NULL },
         /* a node with one */
         { "mi300", 2, COORD | NO_LISTS, "*", "0", "-- 0@0.0 ", NULL },
