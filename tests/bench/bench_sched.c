@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { INSTANCES = 1024, FEW_INSTANCES = 256, BATCH = 20 };
+enum { INSTANCES = 1024, FEW_INSTANCES = 256 };
 
 struct row {
     uint32_t n_devices, per_device, n_instances;
@@ -31,27 +31,6 @@ struct worst {
     double anchors;       /* share of the device time, likewise */
     double next_small_ns, next_large_ns;
 };
-
-static struct work prepare(const struct row *r, const struct costs *costs)
-{
-    struct work w = {
-        .n_problems = r->n_devices * r->per_device,
-        .n_instances = r->n_instances,
-        .n_devices = r->n_devices,
-        .batch = BATCH,
-        .seed = 1,
-        .costs = costs,
-        .measure = { .warmup_ms = 20, .min_samples = 5, .max_samples = 200, .max_ms = 500 },
-        .timeout_s = 30,
-        .overhead_s = 0.020,
-        .latency_s = 0.005,
-        .detection_s = 15,
-    };
-    work_make(&w);
-    if (r->has_faults)
-        work_faults(&w, 0.10, 1.5, 0.01, w.total_s / w.n_devices);
-    return w;
-}
 
 static double ratio(const struct work *w, const struct result *r)
 {
@@ -77,7 +56,8 @@ static void note(const struct row *row, bool has_goal, const struct work *w, con
 static void measure(const struct row *row, bool has_goal, const struct costs *costs,
                     struct worst *worst)
 {
-    struct work w = prepare(row, costs);
+    struct work w =
+        work_usual(row->n_devices, row->per_device, row->n_instances, row->has_faults, costs);
     struct result sched = run_sched(&w), fixed = run_static(&w), fifo = run_fifo(&w);
     note(row, has_goal, &w, &sched, worst);
     printf("# %7u %8u %9u %-6s %9.0f %8.3f %7.1f%% %8.1f%% %7.0f %8.3f %8.3f %8.1f%%\n",
@@ -100,8 +80,7 @@ static int compare(const void *a, const void *b)
 static void print_cells(const struct costs *costs)
 {
     enum { PROBLEMS = 2000 };
-    static const struct row row = { 1, PROBLEMS, FEW_INSTANCES, false };
-    struct work w = prepare(&row, costs);
+    struct work w = work_usual(1, PROBLEMS, FEW_INSTANCES, false, costs);
     double *cell = malloc(sizeof(*cell) * PROBLEMS * FEW_INSTANCES);
     double *problem = calloc(PROBLEMS, sizeof(*problem));
     for (uint32_t i = 0; cell && problem && i < PROBLEMS * FEW_INSTANCES; i++) {

@@ -38,6 +38,9 @@ void work_make(struct work *w);
 /* Of n problems and n devices: slow ones, and losses at any time within span_s. */
 void work_faults(struct work *w, double share_slow, double slowness, double share_lost,
                  double span_s);
+/* What docs/benchmarks.md says; with faults 10 % of the devices are slow by 1.5, 1 % are lost. */
+struct work work_usual(uint32_t n_devices, uint32_t problems_per_device, uint32_t n_instances,
+                       bool has_faults, const struct costs *costs);
 void work_free(struct work *w);
 double work_cell_s(const struct work *w, uint32_t i_problem, uint32_t i_instance);
 double work_anchor_s(const struct work *w, uint32_t i_problem);

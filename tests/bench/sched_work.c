@@ -125,6 +125,28 @@ void work_faults(struct work *w, double share_slow, double slowness, double shar
     free(deck);
 }
 
+struct work work_usual(uint32_t n_devices, uint32_t problems_per_device, uint32_t n_instances,
+                       bool has_faults, const struct costs *costs)
+{
+    struct work w = {
+        .n_problems = n_devices * problems_per_device,
+        .n_instances = n_instances,
+        .n_devices = n_devices,
+        .batch = 20,
+        .seed = 1,
+        .costs = costs,
+        .measure = { .warmup_ms = 20, .min_samples = 5, .max_samples = 200, .max_ms = 500 },
+        .timeout_s = 30,
+        .overhead_s = 0.020,
+        .latency_s = 0.005,
+        .detection_s = 15,
+    };
+    work_make(&w);
+    if (has_faults)
+        work_faults(&w, 0.10, 1.5, 0.01, w.total_s / w.n_devices);
+    return w;
+}
+
 void work_free(struct work *w)
 {
     free(w->call_s);
