@@ -226,6 +226,7 @@ int ks_net_send(struct ks_net *n, uint32_t to, uint16_t type, const void *body, 
         return 0;
     if (r->state == SIM_HERE)
         r->heard_at = sim_now();
+    r->n_told++;
     if (type == KS_F_MSG_LEASE)
         take_lease(m, to, body, len);
     else if (type == KS_F_MSG_SEND)
@@ -537,6 +538,14 @@ void sim_turn(struct sim *m)
     }
     if (ks_coord_step(m->coord, sim_now(), &err) < 0)
         fail_msg("%s", err.text);
+}
+
+void sim_hold_up(struct sim *m, uint64_t ns)
+{
+    *clock_now() += ns;
+    for (uint32_t i = 0; i < m->plan.n_ranks; i++)
+        m->ranks[i].heard_at += ns; /* rank 0's pulse */
+    ks_coord_was_away(m->coord, ns);
 }
 
 void sim_run(struct sim *m, uint32_t n_s)

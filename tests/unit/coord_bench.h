@@ -46,6 +46,7 @@ struct sim_rank {
     bool has_other_code; /* what its host measures is not what others made of it */
     uint64_t n_sent, n_acked;
     uint32_t n_cells, n_leases_got;
+    uint32_t n_told;  /* frames, of whatever kind */
     bool fails;       /* everything, at once */
     bool is_late;     /* has been silent with the leases it holds */
     bool is_sent_off; /* quarantined */
@@ -97,6 +98,7 @@ void sim_coordinate(struct sim *m, const struct ks_coord_config *extra); /* NULL
 void sim_turn(struct sim *m);                                            /* a millisecond */
 /* Until the coordinator says that it is over; fails after n_s seconds. */
 void sim_run(struct sim *m, uint32_t n_s);
+void sim_hold_up(struct sim *m, uint64_t ns); /* rank 0, by its disk */
 void sim_close(struct sim *m);
 
 uint64_t sim_now(void);

@@ -228,6 +228,42 @@ static void test_acknowledgements(void **state)
     sim_close(m);
 }
 
+/* A rank holds its next lease before it ends the one in hand, and is told of leases, of what each
+ * group commit (10 ms) has put on disk, and next to nothing beside. */
+static void test_traffic(void **state)
+{
+    (void)state;
+    enum { TURNS = 3000 };
+    uint32_t n_leases = 0, n_told = 0;
+    sim_open(m, &nothing, "a b c d e f g h i j k l m n o p q r s t", 300, 1);
+    sim_coordinate(m, NULL);
+    while (m->ranks[1].n_cells < 40 || m->ranks[2].n_cells < 40)
+        sim_turn(m);
+    for (uint32_t i = 1; i < 3; i++) {
+        n_leases -= m->ranks[i].n_leases_got;
+        n_told -= m->ranks[i].n_told;
+    }
+    for (uint32_t k = 0; k < TURNS; k++) {
+        sim_turn(m);
+        assert_true(m->ranks[1].n_leases >= 2 && m->ranks[2].n_leases >= 2);
+    }
+    for (uint32_t i = 1; i < 3; i++) {
+        n_leases += m->ranks[i].n_leases_got;
+        n_told += m->ranks[i].n_told;
+    }
+    print_message("%u leases, %u messages\n", n_leases, n_told);
+    assert_true(n_leases > 0 && n_told - n_leases <= 2 * (TURNS / 10 + 10));
+
+    m->ranks[1].hangs = true; /* the other one does all else, and has nothing to do then */
+    while (ks_coord_n_pending(m->coord) > 200 || m->ranks[2].n_leases)
+        sim_turn(m);
+    n_told = m->ranks[2].n_told;
+    turns(TURNS);
+    assert_int_equal(m->ranks[2].n_leases, 0);
+    assert_true(m->ranks[2].n_told - n_told <= 10);
+    sim_close(m);
+}
+
 static int check_beat(void *ctx, const struct ks_journal_frame *f, struct ks_err *err)
 {
     struct ks_cur body = ks_cur(f->body, f->n);
@@ -444,6 +480,7 @@ int main(void)
         cmocka_unit_test(test_rank_0_was_away),
         cmocka_unit_test(test_nobody_can_measure),
         cmocka_unit_test(test_acknowledgements),
+        cmocka_unit_test(test_traffic),
         cmocka_unit_test(test_heartbeats),
         cmocka_unit_test(test_announced_attempt_is_lost),
         cmocka_unit_test(test_quarantine),
