@@ -16,6 +16,11 @@
 # One task of an array has the id of the whole array: that would mean all of them.
 ks_id=${SLURM_ARRAY_JOB_ID:+${SLURM_ARRAY_JOB_ID}_$SLURM_ARRAY_TASK_ID}
 ks_id=${ks_id:-$SLURM_JOB_ID}
+ks_signal=0
+trap 'ks_signal=1' USR1 TERM # from here on
+next= # the environment may have one
+
+ks_most_s=4000000 # ksweep's --max-time; whoever has more has no limit
 
 ks_say() { echo "$(date +%FT%T) job $ks_id: $*"; }
 ks_die() { ks_say "$2"; ks_drop_next; exit "$1"; }
@@ -68,7 +73,8 @@ ks_find_nodes() {
 ks_run() { # LEFT, "" = no limit
     local -a args=("$job" --out "$out")
     [ -d "$out" ] && args+=(--resume)
-    [ -n "$1" ] && args+=(--max-time "$(($1 - lead_s))s" --grace "$((lead_s / 2))s")
+    [ -n "$1" ] && [ "$1" -lt "$ks_most_s" ] &&
+        args+=(--max-time "$(($1 - lead_s))s" --grace "$((lead_s / 2))s")
     ks_find_nodes
     ks_say "ksweep run ${args[*]}"
     # Every rank binds its own worker, from what Slurm left it: cores near its device.
@@ -90,17 +96,19 @@ ks_stamp() { stat -c '%i %y' "$out/status.json" 2>/dev/null; }
 ks_done() { "$ksweep" status "$out" --json 2>/dev/null | sed -n 's/^ *"done": *\([0-9]*\).*/\1/p'; }
 ks_reason() { sed -n 's/^ *"reason": *"\(.*\)".*/\1/p' "$out/status.json" 2>/dev/null; }
 
-# Counts the starts without a new outcome, over all lives of the sweep; fails at $tries.
+# Sets ks_idle: the starts without a new outcome, over all lives of the sweep; fails at $tries.
 ks_advances() {
-    local last=0 idle=0 now
+    local last=0 now
     now=$(ks_done)
-    [ -r "$ks_memory" ] && read -r last idle <"$ks_memory"
-    idle=$((${now:-0} > last ? 0 : idle + 1))
-    echo "${now:-0} $idle" >"$ks_memory"
-    [ $idle -lt "$tries" ]
+    ks_idle=0
+    [ -r "$ks_memory" ] && read -r last ks_idle <"$ks_memory"
+    ks_idle=$((${now:-0} > last ? 0 : ks_idle + 1))
+    echo "${now:-0} $ks_idle" >"$ks_memory"
+    [ $ks_idle -lt "$tries" ]
 }
 
-ks_give_up() { ks_die 3 "$tries starts without a new outcome; giving up"; }
+# Whoever submits it again has mended something.
+ks_give_up() { rm -f "$ks_memory"; ks_die 3 "$tries starts without a new outcome; giving up"; }
 
 ks_complete() {
     # A run that had to hurry leaves this for later.
@@ -114,11 +122,11 @@ ks_complete() {
     exit 0
 }
 
-ks_drop_next() { [ -z "${next:-}" ] || scancel "$next"; }
+ks_drop_next() { [ -z "$next" ] || scancel "$next"; }
 
 # Later, in another allocation; but not for ever.
 ks_again() {
-    [ -z "${next:-}" ] || { ks_say "job $next goes on"; exit 3; }
+    [ -z "$next" ] || { ks_say "job $next goes on"; exit 3; }
     for _ in 1 2 3 4 5; do
         # A job that is being cancelled must not come back.
         case $(squeue -h -j "$ks_id" -o %T 2>/dev/null) in
@@ -137,12 +145,11 @@ ks_again() {
 
 ks_main() {
     local left stamp reason
-    ks_signal=0
     ks_check
     while :; do
         left=$(ks_left_s)
-        if [ -n "$left" ] && [ "$left" -le "$lead_s" ]; then
-            ks_say "$left s are too few to begin"
+        if [ "$ks_signal" -ne 0 ] || { [ -n "$left" ] && [ "$left" -le "$lead_s" ]; }; then
+            ks_say "${left:-no} s are too few to begin"
             ks_advances || ks_give_up
             ks_again
         fi
@@ -156,5 +163,8 @@ ks_main() {
         ks_say "incomplete ($reason), srun ended with $ks_rc"
         ks_advances || ks_give_up
         case $ks_signal$reason in 1* | 0max-time | 0SIG*) ks_again ;; esac
+        # What failed at once may have to be noticed first: a node, the controller.
+        sleep $((60 * ks_idle)) &
+        wait $!
     done
 }

@@ -15,7 +15,7 @@ mkdir players
 cat >players/play <<'EOF2'
 #!/bin/sh
 name=${0##*/}
-echo "$name $*" >>"$TOLD"
+echo "$name $*${SRUN_CPUS_PER_TASK:+ cpus=$SRUN_CPUS_PER_TASK}" >>"$TOLD"
 case $name in
 squeue)
     case "$*" in
@@ -33,13 +33,17 @@ srun)
     told) "$@" --max-time 1ms; sed -i 's/max-time/SIGTERM/' swept/status.json ;;
     *) exit "$how" ;;
     esac ;;
-scontrol) case $1 in show) echo "JobState=${BEFORE:-COMPLETED}" ;; esac ;;
+scontrol) case $1 in show)
+    [ -z "${WARNED:-}" ] || kill -USR1 "$(ps -o ppid= "$PPID" | tr -d ' ')"
+    [ "${BEFORE:-}" = forgotten ] || echo "JobState=${BEFORE:-COMPLETED}" ;;
+    esac ;;
+sacct) echo "${ACCOUNTED:-}" ;;
 sbatch) echo '77;here' ;;
 sleep) ;;
 esac
 EOF2
 chmod +x players/play
-for p in squeue srun scontrol scancel sbatch sleep; do ln -s play players/$p; done
+for p in squeue srun scontrol scancel sbatch sacct sleep; do ln -s play players/$p; done
 
 # batch SCRIPT NAME=VALUE...: as Slurm would start it, for the tiny job, into the directory "swept"
 batch() {
@@ -70,8 +74,17 @@ is "$(told '^scontrol requeue')" 0 'nothing is requeued'
 ok 'the results are there' test -s swept/results.h5
 is "$(find . -name '.swept.tries*')" '' 'and nothing of the script'
 rm swept/results.h5
-batch many_nodes.sbatch SRUN=0
+batch many_nodes.sbatch SRUN=0 LEFT=60-00:00:00
 ok 'a run that could not gather: the script does' test -s swept/results.h5
+is "$(told '^srun') $(told ' --max-time')" '1 0' 'two months left are no limit'
+
+rm -rf swept
+batch many_nodes.sbatch SLURM_CPUS_PER_TASK=3 SLURM_GPUS_ON_NODE=8 SLURM_NTASKS_PER_NODE=4
+like "$(cat told)" '^srun .*--cpu-bind=none .* cpus=3' 'srun gets the CPUs of a task, and binds nothing'
+like "$(cat said)" '4 ranks but 8 GPUs a node' 'another number of ranks than of GPUs is told'
+rm -rf swept
+batch one_node.sbatch SLURM_GPUS_ON_NODE=8 SLURM_NTASKS_PER_NODE=8
+unlike "$(cat said)" 'GPUs a node' 'and nothing where they agree'
 
 # --- later, again and never
 
@@ -102,6 +115,9 @@ rm -rf swept
 batch many_nodes.sbatch SRUN=137
 is "$? $(told '^srun')" '3 3' 'always: given up after three'
 like "$(cat said)" '3 starts without a new outcome' 'and it says why'
+is "$(grep -A1 '^srun' told | grep '^sleep' | tr '\n' ' ')" 'sleep 60 sleep 120 ' 'each after a longer pause'
+batch many_nodes.sbatch SRUN=drained
+is "$(told '^scontrol requeue')" 1 'submitted again after that: it counts from the beginning'
 rm -rf swept .swept.tries
 batch many_nodes.sbatch SRUN_1=137 NODES='1 node2'
 like "$(cat told)" 'srun .*--nodes=1 --nodelist=node2 --ntasks=2' 'a node is lost: without it'
@@ -121,6 +137,18 @@ batch chain.sbatch SRUN=drained
 is "$? $(told '^scancel') $(told requeue)" '3 0 0' 'chain: incomplete, the successor goes on'
 batch chain.sbatch KSWEEP_AFTER=4 BEFORE=CANCELLED
 is "$? $(told '^sbatch') $(told '^srun')" '3 0 0' 'chain: cancelled, nothing follows'
+batch chain.sbatch KSWEEP_AFTER=4 BEFORE=forgotten ACCOUNTED='CANCELLED by 1000'
+is "$? $(told '^sbatch') $(told '^srun')" '3 0 0' 'chain: cancelled long ago, nothing follows'
+rm -rf swept .swept.tries
+batch chain.sbatch KSWEEP_AFTER=4 BEFORE=forgotten ACCOUNTED=TIMEOUT
+is "$? $(told '^srun')" '0 1' 'chain: ended long ago, it goes on'
+rm -rf swept .swept.tries
+batch chain.sbatch KSWEEP_AFTER=4 WARNED=1
+is "$? $(told '^srun') $(told '^sbatch') $(told '^scancel')" '3 0 1 0' \
+    'chain: told to end before it began, the successor goes on'
+rm -rf swept .swept.tries
+batch many_nodes.sbatch next=99
+is "$? $(told '^scancel')" '0 0' 'no chain: nothing is cancelled, whatever the environment says'
 rm -rf swept .swept.tries
 batch chain.sbatch SRUN=2
 is "$? $(told '^scancel 77')" '2 1' 'chain: refused, nothing follows'
@@ -138,6 +166,9 @@ SLURM_STEP_NUM_TASKS=4 SLURM_PROCID=0 rc_is 2 'ranks that srun started without P
 like "$(cat "$tap_tmp/err")" 'srun --mpi=pmix' 'with the fix'
 SLURM_STEP_NUM_TASKS=4 SLURM_PROCID=3 rc_is 2 'every one of them' ksweep run "$tiny_job" --out alone
 is "$(cat "$tap_tmp/err")" '' 'but one tells'
+
+is "$(sed -n '/^    #SBATCH --job-name/,/^    tries=/s/^    //p' "$KSWEEP_SOURCE_DIR/docs/cluster.md")" \
+    "$(sed -n '3,10p' "$KSWEEP_SOURCE_DIR/slurm/many_nodes.sbatch")" 'docs/cluster.md shows the first ten lines'
 
 request() { ksweep plan "$KSWEEP_SOURCE_DIR/jobs/forward.json" --json "$@"; }
 request --per-node 2 --walltime 10m >request.json
