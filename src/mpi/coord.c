@@ -58,7 +58,7 @@ void ks_coord_destroy(struct ks_coord *c)
     free(c->ranks);
     free(c->sites);
     free(c->families);
-    free(c->bad);
+    ks_bad_release(&c->bad);
     free(c->record);
     ks_buf_release(&c->body);
     ks_buf_release(&c->acked);

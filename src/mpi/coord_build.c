@@ -73,7 +73,7 @@ static int start_measuring(struct ks_coord *c, uint32_t i, struct ks_err *err)
         rc = ks_coord_alias_begin(c, err);
     if (!c->is_measuring)
         c->measuring_ns = ks_now_ns();
-    c->is_measuring = true;
+    c->is_measuring = c->may_ask = true;
     return rc < 0 ? rc : ks_sched_device_add(c->sched, i, err);
 }
 

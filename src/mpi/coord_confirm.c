@@ -10,8 +10,6 @@
 #include "base/clock.h"
 #include "mpi/coord_impl.h"
 
-#include <stdlib.h>
-
 #define ROW_DOUBTED 3u /* failures in a row */
 #define REFUTED_MOST                                                                               \
     3u /* so many refuted failures are too many, if they are more than a quarter ... */
@@ -19,44 +17,21 @@
     4u /* ... of what it measured: kernels that fail at times must not take it along */
 #define MOST_ASKED 2u /* other devices per failure, when they do not agree */
 
-static struct bad_cell *find_bad(const struct ks_coord *c, uint32_t ip, uint32_t ii)
+/* It is never void, and nobody is to say more of it. */
+static bool is_settled(const struct ks_bad_cell *b)
 {
-    for (uint32_t k = 0; k < c->n_bad; k++)
-        if (c->bad[k].i_problem == ip && c->bad[k].i_instance == ii)
-            return &c->bad[k];
-    return NULL;
-}
-
-static void drop_bad(struct ks_coord *c, struct bad_cell *b)
-{
-    *b = c->bad[--c->n_bad];
-}
-
-static struct bad_cell *add_bad(struct ks_coord *c, uint32_t ip, uint32_t ii, struct ks_err *err)
-{
-    struct bad_cell *b;
-    if (c->n_bad == c->cap_bad) {
-        uint32_t want = c->cap_bad ? c->cap_bad * 2 : 64;
-        void *p = realloc(c->bad, want * sizeof(*c->bad));
-        if (!p) {
-            ks_fail(err, KS_ENOMEM, "coordinator: out of memory");
-            return NULL;
-        }
-        c->bad = p;
-        c->cap_bad = want;
-    }
-    b = &c->bad[c->n_bad++];
-    *b = (struct bad_cell){ .rank = KS_NO_DEVICE, .i_problem = ip, .i_instance = ii };
-    return b;
+    return b->is_vouched && !b->is_asked && !b->is_due;
 }
 
 void ks_coord_canary_passed(struct ks_coord *c, uint32_t from)
 {
-    for (uint32_t k = 0; k < c->n_bad; k++) {
-        struct bad_cell *b = &c->bad[k];
+    for (uint32_t k = 0; k < c->bad.n; k++) {
+        struct ks_bad_cell *b = &c->bad.v[k];
         b->is_vouched |= b->rank == from;
-        if (b->is_vouched && !b->is_asked && !b->is_due)
-            drop_bad(c, &c->bad[k--]);
+        if (is_settled(b)) {
+            ks_bad_drop(&c->bad, b);
+            k--;
+        }
     }
 }
 
@@ -99,6 +74,7 @@ static int doubt(struct ks_coord *c, uint32_t i, bool is_doubted, struct ks_err 
         return 0;
     r->is_doubted = is_doubted;
     r->n_row = 0;
+    c->may_ask = true;
     ks_sched_device_pause(c->sched, i, is_doubted);
     return ks_coord_event(c, KS_EV_INFO, i, err,
                           is_doubted ? "rank %u failed %u cells in a row: it waits until other "
@@ -112,13 +88,13 @@ static int doubt(struct ks_coord *c, uint32_t i, bool is_doubted, struct ks_err 
 int ks_coord_void_failures(struct ks_coord *c, uint32_t rank, struct ks_err *err)
 {
     int rc = 0;
-    for (uint32_t k = 0; k < c->n_bad && rc == 0;) {
-        struct bad_cell b = c->bad[k];
+    for (uint32_t k = 0; k < c->bad.n && rc == 0;) {
+        struct ks_bad_cell b = c->bad.v[k];
         if (b.rank != rank || b.is_asked || b.is_vouched) {
             k++;
             continue;
         }
-        drop_bad(c, &c->bad[k]);
+        ks_bad_drop(&c->bad, &c->bad.v[k]);
         rc = ks_coord_announce(c, b.i_problem, b.i_instance, b.attempt + 1, rank, KS_WHY_BAD_DEVICE,
                                err);
         if (rc == 0)
@@ -157,8 +133,8 @@ static int settle_doubt(struct ks_coord *c, uint32_t i, struct ks_err *err)
     return r->n_asked ? 0 : doubt(c, i, false, err);
 }
 
-static int judge(struct ks_coord *c, const struct bad_cell *b, uint32_t outcome, bool is_confirmed,
-                 struct ks_err *err)
+static int judge(struct ks_coord *c, const struct ks_bad_cell *b, uint32_t outcome,
+                 bool is_confirmed, struct ks_err *err)
 {
     struct rank *r = b->rank == KS_NO_DEVICE ? NULL : &c->ranks[b->rank];
     if (!r)
@@ -175,18 +151,16 @@ static int judge(struct ks_coord *c, const struct bad_cell *b, uint32_t outcome,
 /* Asking ----------------------------------------------------------------------------------------
  */
 
-/* It may be paused, but it will measure again. */
+/* It may be paused or compile, but it will measure. */
 static bool has_other_rank(const struct ks_coord *c, uint32_t rank)
 {
-    for (uint32_t i = 0; i < c->n_ranks; i++) {
-        const struct rank *r = &c->ranks[i];
-        if (i != rank && r->state == RANK_READY && r->measures && !r->is_broken)
+    for (uint32_t i = 0; i < c->n_ranks; i++)
+        if (i != rank && ks_coord_can_measure(&c->ranks[i]))
             return true;
-    }
     return false;
 }
 
-static int ask(struct ks_coord *c, struct bad_cell *b, struct ks_err *err)
+static int ask(struct ks_coord *c, struct ks_bad_cell *b, struct ks_err *err)
 {
     if (b->n_asked >= MOST_ASKED || c->is_complete || c->is_draining)
         return 0;
@@ -205,10 +179,10 @@ static int ask(struct ks_coord *c, struct bad_cell *b, struct ks_err *err)
 static int note_failure(struct ks_coord *c, uint32_t from, uint32_t ip, uint32_t ii,
                         const struct ks_record_head *r, struct ks_err *err)
 {
-    struct bad_cell *b = find_bad(c, ip, ii);
+    struct ks_bad_cell *b = ks_bad_find(&c->bad, ip, ii);
     int rc = 0;
     if (!b)
-        b = add_bad(c, ip, ii, err);
+        b = ks_bad_add(&c->bad, ip, ii, err);
     if (!b)
         return KS_ENOMEM;
     b->rank = from;
@@ -233,14 +207,14 @@ int ks_coord_weigh(struct ks_coord *c, uint32_t from, uint32_t ip, uint32_t ii,
                    const struct ks_record_head *r, bool is_confirmed, struct ks_err *err)
 {
     bool is_failure = ks_outcome_needs_look(r->outcome);
-    struct bad_cell *was = find_bad(c, ip, ii);
+    struct ks_bad_cell *was = ks_bad_find(&c->bad, ip, ii);
     int rc = 0;
     if (!is_failure || is_confirmed)
         ks_coord_went_well(c, from);
     else
         c->ranks[from].n_measured++;
     if (was && was->rank != from) {
-        struct bad_cell b = *was;
+        struct ks_bad_cell b = *was;
         was->is_asked = false;
         rc = judge(c, &b, r->outcome, is_confirmed, err);
     } else if (was && was->is_asked && was->rank != KS_NO_DEVICE) {
@@ -249,24 +223,34 @@ int ks_coord_weigh(struct ks_coord *c, uint32_t from, uint32_t ip, uint32_t ii,
     }
     if (rc == 0 && is_failure && !is_confirmed)
         return note_failure(c, from, ip, ii, r, err);
-    was = find_bad(c, ip, ii);
+    was = ks_bad_find(&c->bad, ip, ii);
     if (rc == 0 && was)
-        drop_bad(c, was);
+        ks_bad_drop(&c->bad, was);
     return rc;
+}
+
+int ks_coord_was_condemned(struct ks_coord *c, uint32_t ip, uint32_t ii, struct ks_err *err)
+{
+    struct ks_bad_cell *was = ks_bad_find(&c->bad, ip, ii);
+    if (!was)
+        return 0;
+    struct ks_bad_cell b = *was;
+    ks_bad_drop(&c->bad, was);
+    return judge(c, &b, KS_O_WORKER_LOST, false, err);
 }
 
 int ks_coord_ask_again(struct ks_coord *c, uint32_t ip, uint32_t ii,
                        const struct ks_ledger_cell *known, struct ks_err *err)
 {
-    if (find_bad(c, ip, ii))
+    if (ks_bad_find(&c->bad, ip, ii))
         return 0;
-    struct bad_cell *b = add_bad(c, ip, ii, err);
+    struct ks_bad_cell *b = ks_bad_add(&c->bad, ip, ii, err);
     if (!b)
         return KS_ENOMEM;
     b->rank = ks_coord_rank_of(c, known->device);
     b->attempt = known->attempt;
     b->is_vouched = true; /* of an earlier life: it is not taken back */
-    b->is_due = c->has_due = true;
+    b->is_due = c->has_due = c->may_ask = true;
     return 0;
 }
 
@@ -274,14 +258,20 @@ int ks_coord_ask_again(struct ks_coord *c, uint32_t ip, uint32_t ii,
 static int ask_due(struct ks_coord *c, struct ks_err *err)
 {
     int rc = 0;
-    if (!c->has_due)
+    if (!c->has_due || !c->may_ask)
         return 0;
-    c->has_due = false;
-    for (uint32_t k = 0; k < c->n_bad && rc == 0; k++)
-        if (c->bad[k].is_due) {
-            c->bad[k].is_due = false;
-            rc = ask(c, &c->bad[k], err);
+    c->has_due = c->may_ask = false;
+    for (uint32_t k = 0; k < c->bad.n && rc == 0; k++) {
+        struct ks_bad_cell *b = &c->bad.v[k];
+        if (!b->is_due)
+            continue;
+        b->is_due = false;
+        rc = ask(c, b, err);
+        if (is_settled(b)) {
+            ks_bad_drop(&c->bad, b);
+            k--;
         }
+    }
     return rc;
 }
 
@@ -290,7 +280,7 @@ static int ask_due(struct ks_coord *c, struct ks_err *err)
 static int give_up(struct ks_coord *c, uint32_t ip, uint32_t ii, struct ks_err *err)
 {
     struct ks_cell cell = ks_coord_cell(c, ip, ii);
-    struct bad_cell *b = find_bad(c, ip, ii);
+    struct ks_bad_cell *b = ks_bad_find(&c->bad, ip, ii);
     uint32_t rank = b ? b->rank : KS_NO_DEVICE;
     int rc = 0;
     if (b && b->is_asked) {
@@ -300,6 +290,7 @@ static int give_up(struct ks_coord *c, uint32_t ip, uint32_t ii, struct ks_err *
             c->ranks[rank].n_asked--;
         b->is_due = has_other_rank(c, rank);
         c->has_due |= b->is_due;
+        c->may_ask = true;
     }
     if (!ks_ledger_is_final(ks_ledger_find(c->c.ledger, &cell)))
         rc = ks_sched_reopen(c->sched, ip, ii, err);

@@ -7,6 +7,7 @@
 #define KS_MPI_COORD_IMPL_H
 
 #include "mpi/alias.h"
+#include "mpi/bad.h"
 #include "mpi/chaos.h"
 #include "mpi/coord.h"
 #include "mpi/msg.h"
@@ -53,14 +54,6 @@ struct rank {
     char host[64];
 };
 
-struct bad_cell { /* a failure that nobody has confirmed: void if its device turns out to be bad */
-    uint32_t rank, i_problem, i_instance, attempt; /* rank KS_NO_DEVICE: not here any more */
-    uint32_t n_asked;
-    bool is_asked;   /* another device is to run it */
-    bool is_due;     /* to be asked for as soon as may be */
-    bool is_vouched; /* the canary has passed since */
-};
-
 struct alias_choice { /* which instance of a group is measured */
     uint32_t i_problem, i_instance;
 };
@@ -82,15 +75,16 @@ struct ks_coord {
     struct alias_books alias;
     uint64_t block_base;
     uint64_t started_ns, measuring_ns, last_beat_ns, pending_since_ns;
+    uint64_t away_ns;           /* that rank 0 was held up, in all */
     uint64_t position, durable; /* of the journal */
     bool is_draining, is_over_sent, is_measuring, is_complete;
     char reason[160];
     char lost_hosts[512];
     uint32_t n_lost;
-    struct bad_cell *bad;
+    struct ks_bad bad;
     bool has_due; /* of bad */
+    bool may_ask; /* something has changed since nobody could be asked for them */
     uint64_t reissued_ns;
-    uint32_t n_bad, cap_bad;
     struct ks_buf acked;                  /* lines for ack_log, written after the next sync */
     uint64_t n_done_here;                 /* cells finished in this life, for the rate */
     struct ks_log_often failures, deaths; /* lines of the log */
@@ -162,6 +156,9 @@ void ks_coord_went_well(struct ks_coord *c, uint32_t from); /* a cell, at the fi
 /* A cell has its final outcome from this rank; the scheduler knows. */
 int ks_coord_weigh(struct ks_coord *c, uint32_t from, uint32_t i_problem, uint32_t i_instance,
                    const struct ks_record_head *r, bool is_confirmed, struct ks_err *err);
+/* It killed whoever was asked: nobody says more of the failure that it had before. */
+int ks_coord_was_condemned(struct ks_coord *c, uint32_t i_problem, uint32_t i_instance,
+                           struct ks_err *err);
 /* A failure of an earlier life, met while its problem is opened. */
 int ks_coord_ask_again(struct ks_coord *c, uint32_t i_problem, uint32_t i_instance,
                        const struct ks_ledger_cell *known, struct ks_err *err);
@@ -191,6 +188,7 @@ int ks_coord_release_device(struct ks_coord *c, uint32_t i, bool is_loss, struct
 /* A frame of a rank that was declared lost, or was quarantined. */
 int ks_coord_late_frame(struct ks_coord *c, uint32_t from, const struct ks_frame *f,
                         struct ks_err *err);
-uint32_t ks_coord_n_working(const struct ks_coord *c); /* ranks that can measure, now or soon */
+bool ks_coord_can_measure(const struct rank *r);       /* now or soon */
+uint32_t ks_coord_n_working(const struct ks_coord *c); /* ranks that can */
 
 #endif

@@ -150,6 +150,12 @@ static int send_lease(struct ks_coord *c, uint32_t rank, const struct ks_lease *
     return ks_net_send(c->c.net, rank, KS_F_MSG_LEASE, c->body.data, c->body.len, err);
 }
 
+/* The time while rank 0 was there: what it did not take in meanwhile makes nobody late. */
+static double sched_s(const struct ks_coord *c, uint64_t now_ns)
+{
+    return (double)(now_ns - c->away_ns) * 1e-9;
+}
+
 static double time_left_s(const struct ks_coord *c, uint64_t now_ns)
 {
     if (!c->c.max_time_ns)
@@ -177,7 +183,7 @@ static int give_rounds(struct ks_coord *c, uint64_t now_ns, bool *waits_out, str
                 (round > 2 && !is_short_of_work(r)) ||
                 (round > 1 && !r->is_proven)) /* what fails at once gets little */
                 continue;
-            int rc = ks_sched_next(c->sched, i, (double)now_ns * 1e-9, left_s, &l, err);
+            int rc = ks_sched_next(c->sched, i, sched_s(c, now_ns), left_s, &l, err);
             waits |= rc == KS_SCHED_WAIT;
             any |= rc == KS_SCHED_LEASE;
             if (rc == KS_SCHED_LEASE)
@@ -196,7 +202,7 @@ static int give_again(struct ks_coord *c, uint64_t now_ns, struct ks_err *err)
     if (now_ns - c->reissued_ns < REISSUE_NS)
         return 0;
     c->reissued_ns = now_ns;
-    uint32_t n = ks_sched_reissue(c->sched, (double)now_ns * 1e-9);
+    uint32_t n = ks_sched_reissue(c->sched, sched_s(c, now_ns));
     for (uint32_t i = 0; i < c->n_ranks && rc == 0; i++) {
         struct rank *r = &c->ranks[i];
         bool was_overdue = r->is_overdue;
@@ -217,10 +223,10 @@ int ks_coord_give_leases(struct ks_coord *c, uint64_t now_ns, struct ks_err *err
     if (c->is_draining || c->is_complete)
         return 0;
     int rc = c->is_measuring ? give_again(c, now_ns, err) : 0;
+    if (rc == 0) /* it may have work for those that would wait in vain */
+        rc = ks_coord_step_confirm(c, err);
     if (rc == 0 && c->is_measuring)
         rc = give_rounds(c, now_ns, &waits, err);
-    if (rc == 0)
-        rc = ks_coord_step_confirm(c, err);
     if (rc < 0)
         return rc;
     ks_sched_counts(c->sched, &n);
@@ -229,7 +235,8 @@ int ks_coord_give_leases(struct ks_coord *c, uint64_t now_ns, struct ks_err *err
         return 0;
     }
     bool is_late = !c->is_measuring && time_left_s(c, now_ns) <= 0; /* it was spent on builds */
-    if (is_late || (waits && !n.n_leases_open && c->c.max_time_ns)) /* nothing fits any more */
+    bool is_stuck = waits && !n.n_leases_open && !c->has_due;
+    if (is_late || (is_stuck && c->c.max_time_ns)) /* nothing fits any more */
         return ks_coord_drain(c, "max-time", err);
     if (!ks_coord_n_working(c))
         return ks_coord_drain(c, "no rank is left to measure", err);

@@ -11,13 +11,16 @@ bool ks_coord_is_alive(const struct rank *r)
     return r->state != RANK_GONE && r->state != RANK_LOST;
 }
 
+bool ks_coord_can_measure(const struct rank *r)
+{
+    return r->state == RANK_AWAITED || (r->state < RANK_LEAVING && r->measures && !r->is_broken);
+}
+
 uint32_t ks_coord_n_working(const struct ks_coord *c)
 {
     uint32_t n = 0;
-    for (uint32_t i = 0; i < c->n_ranks; i++) {
-        const struct rank *r = &c->ranks[i];
-        n += r->state == RANK_AWAITED || (r->state < RANK_LEAVING && r->measures && !r->is_broken);
-    }
+    for (uint32_t i = 0; i < c->n_ranks; i++)
+        n += ks_coord_can_measure(&c->ranks[i]);
     return n;
 }
 
@@ -73,6 +76,7 @@ int ks_coord_release_device(struct ks_coord *c, uint32_t i, bool is_loss, struct
     uint32_t n = ks_sched_device_lost(c->sched, i, is_loss, condemned, KS_LEASE_CELLS);
     int rc = 0;
     c->ranks[i].n_leases = 0;
+    c->may_ask = true;
     for (uint32_t k = 0; k < n && rc == 0; k++) {
         rc = ks_coord_write_outcome(c, condemned[k][0], condemned[k][1], KS_O_WORKER_LOST,
                                     "its rank was lost each time it ran", err);
@@ -82,6 +86,8 @@ int ks_coord_release_device(struct ks_coord *c, uint32_t i, bool is_loss, struct
             rc = ks_coord_alias_settle(c, condemned[k][0], condemned[k][1],
                                        (struct ks_id128){ 0, 0 }, err);
         ks_sched_done(c->sched, condemned[k][0], condemned[k][1], KS_NO_DEVICE, 0);
+        if (rc == 0)
+            rc = ks_coord_was_condemned(c, condemned[k][0], condemned[k][1], err);
     }
     return rc;
 }
@@ -123,6 +129,7 @@ int ks_coord_late_frame(struct ks_coord *c, uint32_t from, const struct ks_frame
 {
     struct rank *r = &c->ranks[from];
     bool is_lost = r->state == RANK_LOST;
+    uint64_t is_broken = 0;
     int rc = is_lost && !r->has_returned ? take_back(c, from, err) : 0;
     if (rc < 0)
         return rc;
@@ -132,9 +139,12 @@ int ks_coord_late_frame(struct ks_coord *c, uint32_t from, const struct ks_frame
         return ks_coord_take_event(c, f, err);
     if (is_lost && (f->type == KS_F_OUTPUT || f->type == KS_F_BLOCK))
         return ks_coord_append_body(c, f->type, f->body, f->n, err);
-    if (!is_lost && f->type == KS_F_MSG_BYE)
+    if (is_lost || f->type != KS_F_MSG_BYE)
+        return 0;
+    rc = ks_msg_numbers_get(f->body, f->n, &is_broken, NULL, err);
+    if (rc == 0 && !is_broken) /* else it says that its device is bad, and stays */
         r->state = RANK_GONE;
-    return 0;
+    return rc;
 }
 
 static void note_lost_host(struct ks_coord *c, const char *host)
@@ -164,6 +174,7 @@ static int lose(struct ks_coord *c, uint32_t i, struct ks_err *err)
 
 void ks_coord_was_away(struct ks_coord *c, uint64_t ns)
 {
+    c->away_ns += ns;
     for (uint32_t i = 0; i < c->n_ranks; i++)
         c->ranks[i].seen_ns += ns;
 }

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: MIT */
+/* Doubts and confirmations when devices come, go and stall meanwhile: nobody waits for ever,
+ * nothing ends before its time, no failure is judged by less than there is. */
+#include "coord_bench.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+static struct sim *m; /* too large for a stack */
+
+static int set_up(void **state)
+{
+    m = calloc(1, sizeof(*m));
+    *state = m;
+    return m ? 0 : -1;
+}
+
+static int tear_down(void **state)
+{
+    free(*state);
+    return 0;
+}
+
+static void begin(const struct sim_plan *p, const char *names, uint32_t n_problems,
+                  uint64_t max_time_ns)
+{
+    struct ks_coord_config c = { .max_time_ns = max_time_ns };
+    sim_open(m, p, names, n_problems, 7);
+    for (uint32_t i = 0; i < p->n_ranks; i++)
+        m->ranks[i].measures = true;
+    sim_coordinate(m, &c);
+}
+
+static const struct ks_ledger_cell *cell(uint32_t ip, uint32_t ii)
+{
+    struct ks_cell c = { m->grid->problems[ip].id, m->grid->instances[ii].id, m->grid->condition };
+    return ks_ledger_find(m->ledger, &c);
+}
+
+static void expect_complete(void)
+{
+    assert_string_equal(ks_coord_reason(m->coord), "complete");
+    assert_int_equal(ks_coord_n_pending(m->coord), 0);
+}
+
+static uint32_t count_told(const char *line)
+{
+    uint32_t n = 0;
+    for (const char *p = ks_buf_text(&m->told); (p = strstr(p, line)); p++)
+        n++;
+    return n;
+}
+
+static int look(void *ctx, const struct ks_journal_frame *f, struct ks_err *err)
+{
+    struct ks_event_rec e;
+    if (f->type == KS_F_EVENT && ks_event_decode(f->body, f->n, &e, err) == 0)
+        *(uint32_t *)ctx += e.kind == KS_EV_OVERDUE;
+    return 0;
+}
+
+static uint32_t count_overdue(void)
+{
+    uint32_t n = 0;
+    assert_int_equal(ks_journal_read(m->dir.journal, look, NULL, &n, NULL, NULL), 0);
+    return n;
+}
+
+/* Fails three cells in a row: it is doubted. */
+static void be_doubted(uint32_t i)
+{
+    m->ranks[i].fails = true;
+    while (m->ranks[i].n_cells < 3 || m->ranks[i].n_leases)
+        sim_turn(m);
+}
+
+/* The only one that could say whose fault it is leaves at this moment: the doubted one goes on, and
+ * a limit of time that is far away is not taken for reached. */
+static void test_the_last_judge_leaves(void **state)
+{
+    (void)state;
+    const struct sim_plan p = { .n_ranks = 2, .n_hosts = 1 };
+    begin(&p, "a b c d e f g h i j", 6, 3600000 * SIM_MS);
+    be_doubted(0);
+    m->ranks[1].is_broken = true;
+    m->ranks[1].n_leases = 0;
+    assert_int_equal(sim_send(m, 1, KS_F_MSG_BYE, 1, 0, NULL), 0);
+    m->ranks[0].fails = false;
+    sim_run(m, 60);
+    expect_complete();
+    sim_close(m);
+}
+
+/* What is asked of others kills each of them: that is its outcome at the third, and the device that
+ * waited for their verdict has nothing more to wait for. */
+static void test_who_was_asked_is_killed(void **state)
+{
+    (void)state;
+    const struct sim_plan p = { .n_ranks = 7, .n_hosts = 1 };
+    uint32_t n_killed = 0, n_lost = 0;
+    begin(&p, "a b c d e f g h", 6, 0);
+    be_doubted(0);
+    m->ranks[0].fails = false;
+    for (uint32_t k = 0; k < 120000 && !ks_coord_is_over(m->coord); k++) {
+        sim_turn(m);
+        for (uint32_t i = 1; i < 7; i++)
+            if (m->ranks[i].n_leases && m->ranks[i].leases[0].cells[0].attempt > 1 &&
+                m->ranks[i].state == SIM_HERE) {
+                m->ranks[i].state = SIM_DEAD;
+                n_killed++;
+            }
+    }
+    assert_int_equal(n_killed, 6);
+    assert_true(ks_coord_is_over(m->coord));
+    expect_complete();
+    for (uint32_t ip = 0; ip < 6; ip++)
+        for (uint32_t ii = 0; ii < 8; ii++)
+            n_lost += cell(ip, ii)->outcome == KS_O_WORKER_LOST;
+    assert_true(n_lost >= 1);
+    sim_close(m);
+}
+
+/* It says that it is broken after it was quarantined: it has still to be told when all is over. */
+static void test_quarantined_and_broken(void **state)
+{
+    (void)state;
+    const struct sim_plan p = { .n_ranks = 5, .n_hosts = 1 };
+    begin(&p, "a b c d e f g h i j k l m n o p q r s t", 40, 0);
+    m->ranks[4].fails = true;
+    while (!m->ranks[4].is_sent_off)
+        sim_turn(m);
+    assert_int_equal(sim_send(m, 4, KS_F_MSG_BYE, 1, 1, NULL), 0);
+    sim_run(m, 600);
+    assert_int_equal(count_told("drain 4 1 "), 1);
+    assert_int_equal(m->ranks[4].state, SIM_LEFT);
+    sim_close(m);
+}
+
+/* Others are still building when it fails: they are asked as soon as they can be. */
+static void test_failures_before_the_others_are_ready(void **state)
+{
+    (void)state;
+    const struct sim_plan p = {
+        .n_ranks = 2, .n_hosts = 2, .has_own_caches = true, .n_targets = 2
+    };
+    begin(&p, "ok_a bad ok_b", 2, 0);
+    m->crashes[1] = 1;
+    m->ranks[0].host = 0;
+    m->ranks[1].host = 1;
+    m->ranks[0].own_cache = (1u << SIM_UNITS) - 1;
+    while (m->ranks[0].n_cells < 6)
+        sim_turn(m);
+    assert_int_equal(m->ranks[1].n_leases_got, 0);
+    assert_true(ks_ledger_is_final(cell(1, 1)));
+    sim_run(m, 60);
+    for (uint32_t ip = 0; ip < 2; ip++) {
+        assert_int_equal(cell(ip, 1)->outcome, KS_O_CRASHED);
+        assert_false(cell(ip, 1)->flags & KS_FL_UNCONFIRMED);
+    }
+    sim_close(m);
+}
+
+/* Rank 0 stood still for an hour, and all others with it, because nothing was acknowledged: no
+ * lease is overdue for that. */
+static void test_rank_0_was_held_up(void **state)
+{
+    (void)state;
+    const struct sim_plan p = { .n_ranks = 4, .n_hosts = 1 };
+    begin(&p, "a b c d e f g h i j k l m n o p q r s t", 20, 0);
+    while (m->ranks[3].n_cells < 10)
+        sim_turn(m);
+    sim_hold_up(m, 3600000 * SIM_MS);
+    sim_run(m, 600);
+    expect_complete();
+    assert_int_equal(count_overdue(), 0);
+    sim_close(m);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_the_last_judge_leaves),  TEST(test_who_was_asked_is_killed),
+        TEST(test_quarantined_and_broken), TEST(test_failures_before_the_others_are_ready),
+        TEST(test_rank_0_was_held_up),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
