@@ -8,11 +8,12 @@
 #   chain        short jobs one behind the other until the sweep is complete; a cancelled chain
 #   signal       the signal before the time limit: drained, requeued, resumed
 #   rank         a rank killed: Slurm ends the step, the script starts the next one
+#   frozen       a rank stands still for longer than --lost-after, and comes back
 #   nodes        a node lost, the controller killed and started again: the job goes on
 #   cancel       scancel; then power-off of the node with rank 0: Slurm requeues, the sweep resumes
 #   limit-kill   a job that does not know its time limit is killed there; the next one goes on
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-parts='finish chain signal rank nodes cancel'
+parts='finish chain signal rank frozen nodes cancel'
 
 case ${1:-} in
 -h | --help) sed -n '3,/^here=/{/^here=/d;s/^# \{0,1\}//;p}' "$0"; exit 0 ;;
@@ -229,6 +230,27 @@ part_rank() {
     like "$(cat "$log")" 'incomplete \(died\), srun ended with 137' 'rank: its death ends the step'
     like "$(cat "$log")" 'ksweep run .*--resume' 'rank: the next step goes on at once'
     complete swept 1000 "$log" 'rank'
+}
+
+# Slurm may end the step when it leaves: then the script begins another one.
+part_frozen() {
+    local job log late
+    export KSWEEP_ACK_LOG=$tap_tmp/acked
+    cluster 2
+    script many_nodes.sbatch 20 -e 's/--nodes=4/--nodes=2/'
+    sim a 60000
+    job=$(submit -t 5 many_nodes.sbatch a.json swept)
+    log=ksweep-$job.log
+    ok 'frozen: the sweep begins' settles 30 has_done swept 20
+    late=$(rank_at node2)
+    S kill -STOP "$late"
+    ok 'frozen: a rank that stands still is given up' settles 30 says "$log" 'on node2 is lost'
+    S kill -CONT "$late"
+    ok 'frozen: the job ends' ends "$job" 60
+    is "$(state "$job") $(show "$job" Restarts)" 'COMPLETED 0' 'frozen: complete in one job' ||
+        shows "$log"
+    like "$(cat "$log")" 'on node2 is back' 'frozen: it comes back meanwhile'
+    complete swept 1000 "$log" 'frozen'
 }
 
 node_is() { S sinfo -h -n "$1" -o %T | grep -q "$2"; }
