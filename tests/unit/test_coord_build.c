@@ -148,7 +148,7 @@ static void test_losses(void **state)
 {
     (void)state;
     for (uint32_t who = 1; who < 4; who++)
-        for (uint32_t at = 1; at < 1200; at += at < 420 ? 37 : 3) {
+        for (uint32_t at = 1; at < 1200; at += at < 420 ? 37 : 11) {
             uint32_t n = 0;
             open_ranks(5, at % 2 ? 1 : 2);
             if (at % 3 == 0)
