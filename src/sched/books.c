@@ -138,6 +138,13 @@ static uint32_t n_losses(const struct active *a, uint32_t i_instance)
     return a->mark[i_instance] / MARK_LOSS;
 }
 
+enum cell_state ks_sched_pooled(const struct active *a, uint32_t i_instance)
+{
+    return n_losses(a, i_instance) >= KS_LOSSES_ALONE ? CELL_ALONE
+           : a->mark[i_instance] & MARK_CONFIRM       ? CELL_CONFIRM
+                                                      : CELL_FREE;
+}
+
 /* Its cells that are not done may be leased again; their number. */
 static uint32_t pool(struct ks_sched *s, const struct lease_book *b)
 {
@@ -149,10 +156,7 @@ static uint32_t pool(struct ks_sched *s, const struct lease_book *b)
         uint32_t ii = b->lease.i_instance[k];
         if (ks_sched_state(a, ii) != CELL_LEASED)
             continue;
-        ks_sched_set_state(s, a, ii,
-                           n_losses(a, ii) >= KS_LOSSES_ALONE ? CELL_ALONE
-                           : a->mark[ii] & MARK_CONFIRM       ? CELL_CONFIRM
-                                                              : CELL_FREE);
+        ks_sched_set_state(s, a, ii, ks_sched_pooled(a, ii));
         n++;
     }
     ks_sched_update(s, a);
@@ -171,14 +175,26 @@ void ks_sched_lease_end(struct ks_sched *s, uint64_t lease)
     set_deadlines(s, d);
 }
 
+void ks_sched_disown(struct ks_sched *s, uint32_t i_problem, uint32_t i_instance)
+{
+    for (uint32_t i = 0; i < s->n_leases; i++) {
+        struct ks_lease *l = &s->leases[i].lease;
+        for (uint32_t k = 0; l->i_problem == i_problem && k < l->n; k++)
+            if (l->i_instance[k] == i_instance)
+                l->i_instance[k--] = l->i_instance[--l->n];
+    }
+}
+
 /* --- losing --- */
 
+/* Leases that were given again may be lost together: only alone a cell can be convicted. */
 static void count_losses(struct ks_sched *s, const struct lease_book *b)
 {
     struct active *a = s->problems[b->lease.i_problem].a;
+    const uint32_t most = b->lease.is_alone ? KS_LOSSES_FINAL : KS_LOSSES_ALONE;
     for (uint32_t k = 0; a && k < b->lease.n; k++) {
         uint32_t ii = b->lease.i_instance[k];
-        if (ks_sched_state(a, ii) != CELL_DONE && n_losses(a, ii) < KS_LOSSES_FINAL)
+        if (ks_sched_state(a, ii) != CELL_DONE && n_losses(a, ii) < most)
             a->mark[ii] = (uint8_t)(a->mark[ii] + MARK_LOSS);
         if (n_losses(a, ii) >= KS_LOSSES_ALONE && ks_sched_state(a, ii) != CELL_LEASED &&
             ks_sched_state(a, ii) != CELL_DONE)

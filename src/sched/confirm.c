@@ -75,18 +75,6 @@ void ks_sched_forget_confirm(struct active *a, uint32_t i_instance)
     a->mark[i_instance] &= (uint8_t)~MARK_CONFIRM;
 }
 
-/* The lease in which the cell failed may still be open: at its end it must not take the cell for
- * its own, which is another's by then. */
-static void disown(struct ks_sched *s, uint32_t i_problem, uint32_t i_instance)
-{
-    for (uint32_t i = 0; i < s->n_leases; i++) {
-        struct ks_lease *l = &s->leases[i].lease;
-        for (uint32_t k = 0; l->i_problem == i_problem && k < l->n; k++)
-            if (l->i_instance[k] == i_instance)
-                l->i_instance[k--] = l->i_instance[--l->n];
-    }
-}
-
 int ks_sched_confirm(struct ks_sched *s, uint32_t i_problem, uint32_t i_instance, uint32_t device,
                      struct ks_err *err)
 {
@@ -103,7 +91,7 @@ int ks_sched_confirm(struct ks_sched *s, uint32_t i_problem, uint32_t i_instance
         a->confirms[a->n_confirms++] = (struct confirm){ i_instance, device };
         a->mark[i_instance] = MARK_CONFIRM | CELL_DONE; /* losses so far are the first device's */
         ks_sched_set_state(s, a, i_instance, CELL_CONFIRM);
-        disown(s, i_problem, i_instance);
+        ks_sched_disown(s, i_problem, i_instance);
         rc = 1;
     } else if (rc == 0) {
         rc = a->mark[i_instance] & MARK_CONFIRM ? 1 : 0;

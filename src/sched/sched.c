@@ -345,8 +345,10 @@ int ks_sched_reopen(struct ks_sched *s, uint32_t i_problem, uint32_t i_instance,
         return rc;
     enum cell_state state = ks_sched_state(p->a, i_instance);
     ks_sched_forget_confirm(p->a, i_instance);
-    if (state == CELL_DONE || state == CELL_CONFIRM)
-        ks_sched_set_state(s, p->a, i_instance, CELL_FREE);
+    if (state == CELL_DONE || state == CELL_CONFIRM) {
+        ks_sched_set_state(s, p->a, i_instance, ks_sched_pooled(p->a, i_instance));
+        ks_sched_disown(s, i_problem, i_instance);
+    }
     ks_sched_update(s, p->a);
     return 0;
 }

@@ -159,6 +159,11 @@ int ks_sched_grow(void **array, uint32_t n, uint32_t *cap, size_t size, struct k
 /* Fills id and deadline. */
 int ks_sched_book(struct ks_sched *s, struct device *d, struct ks_lease *l, double cell_s,
                   struct ks_err *err);
+/* Where a cell that is not done waits to be given. */
+enum cell_state ks_sched_pooled(const struct active *a, uint32_t i_instance);
+/* A cell that was done is open again. The lease in which it was done may be open, too: at its end
+ * it must not take the cell for its own, which is another's by then. */
+void ks_sched_disown(struct ks_sched *s, uint32_t i_problem, uint32_t i_instance);
 
 /* model.c */
 void ks_sched_count_prior(struct ks_sched *s, double prior_s);   /* a problem that is untouched */

@@ -186,8 +186,90 @@ static void test_trouble(void **state)
     assert_true(n_reissued > 500 && n_confirmed > 500 && n_given_up > 10 && n_late > 100);
 }
 
+/* A cell was done in a lease that is still open, and is open again: when another device has it, the
+ * end of the first lease does not give it to a third. */
+static void reopen_or_confirm(bool is_confirm)
+{
+    struct table t = { 0 };
+    struct ks_sched *s = make(&t, 1, 48, FIRST, ones);
+    struct ks_lease held[3];
+    for (uint32_t d = 0; d < 3; d++)
+        add(s, d);
+    held[0] = must_lease(s, 0);
+    assert_int_equal(held[0].n, FIRST);
+    uint32_t ii = held[0].i_instance[0];
+    ks_sched_done(s, 0, ii, 0, 1);
+    if (is_confirm) {
+        assert_int_equal(ks_sched_confirm(s, 0, ii, 0, NULL), 1);
+        ks_sched_device_pause(s, 0, true);
+        held[1] = must_lease(s, 1);
+        assert_true(held[1].is_confirm);
+    } else {
+        assert_int_equal(ks_sched_reopen(s, 0, ii, NULL), 0);
+        for (held[1] = must_lease(s, 1); held[1].i_instance[0] != ii && held[1].i_instance[1] != ii;
+             held[1] = must_lease(s, 1))
+            finish(s, &held[1]);
+    }
+    ks_sched_lease_end(s, held[0].id);
+    assert_int_equal(counts(s).n_leased, held[1].n);
+    while (ks_sched_next(s, 2, 0, INFINITY, &held[2], NULL) == KS_SCHED_LEASE) {
+        for (uint32_t k = 0; k < held[2].n; k++)
+            assert_true(held[2].i_instance[k] != ii);
+        finish(s, &held[2]);
+    }
+    finish(s, &held[1]);
+    ks_sched_destroy(s);
+}
+
+static void test_open_again_while_its_lease_is(void **state)
+{
+    (void)state;
+    reopen_or_confirm(true);
+    reopen_or_confirm(false);
+}
+
+/* One lease given to three devices in turn, each too slow, that are lost together: its cells have
+ * to be run one by one before any of them is said to kill its rank. And who has been lost twice
+ * stays alone when it is opened again. */
+static void test_lost_together(void **state)
+{
+    (void)state;
+    struct table t = { 0 };
+    struct ks_sched *s = make_costly(&t, 1, 4, 4, ones, 0, 10);
+    struct ks_lease l;
+    uint32_t condemned[8][2];
+    double now = 0;
+    add(s, 0);
+    for (uint32_t d = 0; d < 3; d++) {
+        assert_int_equal(ks_sched_next(s, d, now, INFINITY, &l, NULL), KS_SCHED_LEASE);
+        add(s, d + 1);
+        now = l.deadline_s + 1;
+        assert_int_equal(ks_sched_reissue(s, now), l.n);
+    }
+    for (uint32_t d = 0; d < 3; d++)
+        assert_int_equal(ks_sched_device_lost(s, d, true, condemned, 8), 0);
+    assert_int_equal(ks_sched_next(s, 3, now, INFINITY, &l, NULL), KS_SCHED_LEASE);
+    for (; l.n && !l.is_alone; now++) { /* what only one of them had */
+        finish(s, &l);
+        assert_int_equal(ks_sched_next(s, 3, now, INFINITY, &l, NULL), KS_SCHED_LEASE);
+    }
+    assert_true(l.is_alone);
+    assert_int_equal(l.n, 1);
+    finish(s, &l);
+    assert_int_equal(ks_sched_reopen(s, 0, l.i_instance[0], NULL), 0);
+    assert_int_equal(ks_sched_next(s, 3, now, INFINITY, &l, NULL), KS_SCHED_LEASE);
+    assert_true(l.is_alone);
+    assert_int_equal(ks_sched_device_lost(s, 3, true, condemned, 8), 1);
+    assert_int_equal(condemned[0][1], l.i_instance[0]);
+    ks_sched_destroy(s);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_trouble) };
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_trouble),
+        cmocka_unit_test(test_open_again_while_its_lease_is),
+        cmocka_unit_test(test_lost_together),
+    };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
