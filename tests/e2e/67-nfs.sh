@@ -82,6 +82,9 @@ like "$(cat "$tap_tmp/old.err")" 'taken over by another process' 'stale names: a
 ok 'stale names: nothing acknowledged is lost or measured again' \
     $audit "$tap_tmp/odd/stale" --acked "$tap_tmp/acks"
 
+rc_is 0 'a container that does not know the call to ask the server: nothing is refused' \
+    sim filtered ODD_FS_FILTER=1
+
 # --- it stands still
 gate=$tap_tmp/gate
 : >"$tap_tmp/acks"

@@ -7,6 +7,8 @@
  *   ODD_FS_STALE=1     the names of directories are those of the last time this process asked for
  *                      them with AT_STATX_FORCE_SYNC (first: of its start), as in the attribute
  *                      cache of a client; the names of *.ksj files, that is
+ *   ODD_FS_FILTER=1    AT_STATX_FORCE_SYNC is refused: EPERM, as by the filter of a container that is
+ *                      older than the call
  *
  * cc -shared -fPIC -O1 -o odd_fs.so odd_fs.c -ldl */
 #define _GNU_SOURCE
@@ -174,8 +176,13 @@ __attribute__((constructor)) static void begin(void)
 
 int statx(int dir, const char *path, int flags, unsigned mask, struct statx *out)
 {
-    int rc = REAL(statx)(dir, path, flags, mask, out);
+    int rc = 0;
 
+    if ((flags & AT_STATX_FORCE_SYNC) && getenv("ODD_FS_FILTER")) {
+        errno = EPERM;
+        return -1;
+    }
+    rc = REAL(statx)(dir, path, flags, mask, out);
     if ((flags & AT_STATX_FORCE_SYNC) && rc == 0 && (path[0] ? is_under(path) : is_ours(dir)))
         clock_gettime(CLOCK_REALTIME, &asked);
     return rc;
