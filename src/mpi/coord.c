@@ -17,7 +17,6 @@
 
 #define COMMIT_NS    10000000ull /* group commit: the oldest record waits this long at most */
 #define COMMIT_BYTES (256u << 10)
-#define BEAT_NS      1000000000ull
 
 int ks_coord_create(const struct ks_coord_config *cfg, struct ks_coord **c_out, struct ks_err *err)
 {
@@ -254,7 +253,7 @@ static int beat(struct ks_coord *c, uint64_t now_ns, struct ks_err *err)
     int rc = ks_journal_beat(c->c.journal, ks_realtime_ns(), err);
     if (rc == 0 && ks_journal_pending(c->c.journal) && !c->pending_since_ns)
         c->pending_since_ns = now_ns;
-    if (now_ns - c->last_beat_ns < BEAT_NS)
+    if (now_ns - c->last_beat_ns < ks_msg_beat_ns(c->c.lost_after_ns))
         return rc;
     c->last_beat_ns = now_ns;
     for (uint32_t i = 1; i < c->n_ranks && rc == 0; i++)

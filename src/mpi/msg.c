@@ -94,6 +94,11 @@ int ks_msg_lease_get(const void *body, size_t n, struct ks_msg_lease *out, struc
     return 0;
 }
 
+uint64_t ks_msg_beat_ns(uint64_t lost_after_ns)
+{
+    return lost_after_ns / 4 < 1000000000u ? lost_after_ns / 4 : 1000000000u;
+}
+
 void ks_msg_numbers_put(uint64_t a, uint64_t b, struct ks_buf *to)
 {
     ks_buf_u64(to, a);

@@ -43,6 +43,9 @@ struct ks_msg_lease { /* KS_F_MSG_LEASE, 0 -> rank */
  *                                   a = 0, b = 1: no more time, kill the worker
  *   KS_F_MSG_BYE        rank -> 0   no more records; a = 1: it cannot measure or build any more
  *                                   (b = 1: quarantined), but stays */
+/* How often both sides say that they live, where who is silent for so long counts as lost: every
+ * second, or more often where that is not four times in it. */
+uint64_t ks_msg_beat_ns(uint64_t lost_after_ns);
 /* KS_F_MSG_FETCH, SENT, SEND and PIECE: share.h. */
 enum ks_build_order {
     KS_ORDER_LOOK,  /* at the cache again */

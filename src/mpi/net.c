@@ -16,8 +16,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#define AWAY_NS 750000000ull /* the loop turns every few milliseconds */
-
 enum { TAG = 1, MOST_PULLED = 2048 };
 
 struct slot {
@@ -329,11 +327,11 @@ bool ks_net_can_beat(const struct ks_net *n)
     return n->is_mpi && n->is_shareable && n->size > 1;
 }
 
-void ks_net_beat(struct ks_net *n, uint64_t now_ns)
+void ks_net_beat(struct ks_net *n, uint64_t now_ns, uint64_t away_ns)
 {
     static const uint8_t body[16] = { 0 };
     pthread_mutex_lock(&n->lock);
-    bool is_away = now_ns > n->progress_ns + AWAY_NS && now_ns < n->progress_ns + KS_NET_STUCK_NS;
+    bool is_away = now_ns > n->progress_ns + away_ns && now_ns < n->progress_ns + KS_NET_STUCK_NS;
     for (uint32_t i = 0; is_away && i < n->n_peers; i++) {
         struct peer *p = &n->peers[i];
         if (p->is_forgotten || !p->slots)

@@ -8,10 +8,9 @@
 #include <stdlib.h>
 #include <time.h>
 
-#define PERIOD_NS 500000000ull
-
 struct ks_pulse {
     struct ks_net *net;
+    uint64_t beat_ns; /* of the loop; this thread looks twice as often */
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t ended; /* by CLOCK_MONOTONIC */
@@ -26,8 +25,8 @@ static void *beat(void *arg)
     while (!p->is_ending) {
         uint64_t now = ks_now_ns();
         if (now >= next) {
-            ks_net_beat(p->net, now);
-            next = now + PERIOD_NS;
+            ks_net_beat(p->net, now, p->beat_ns / 4 * 3);
+            next = now + p->beat_ns / 2;
         }
         struct timespec until = { (time_t)(next / 1000000000u), (long)(next % 1000000000u) };
         pthread_cond_timedwait(&p->ended, &p->lock, &until);
@@ -36,7 +35,8 @@ static void *beat(void *arg)
     return NULL;
 }
 
-int ks_pulse_start(struct ks_net *net, struct ks_pulse **p_out, struct ks_err *err)
+int ks_pulse_start(struct ks_net *net, uint64_t beat_ns, struct ks_pulse **p_out,
+                   struct ks_err *err)
 {
     *p_out = NULL;
     if (!ks_net_can_beat(net))
@@ -46,6 +46,7 @@ int ks_pulse_start(struct ks_net *net, struct ks_pulse **p_out, struct ks_err *e
     if (!p)
         return ks_fail(err, KS_ENOMEM, "pulse: out of memory");
     p->net = net;
+    p->beat_ns = beat_ns;
     pthread_condattr_init(&monotonic);
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
     pthread_mutex_init(&p->lock, NULL);

@@ -17,8 +17,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#define BEAT_NS 1000000000ull
-
 int ks_rank_send_body(struct ks_rank *r, uint16_t type, struct ks_err *err)
 {
     if (!ks_buf_ok(&r->body))
@@ -322,7 +320,7 @@ int ks_rank_step(struct ks_rank *r, uint64_t now_ns, struct ks_err *err)
     int rc = r->has_warden ? step_work(r, now_ns, err) : 0;
     if (rc == KS_ECHILD) /* noticed by whoever wants a child started or killed, too */
         rc = lose_warden(r, err);
-    if (rc == 0 && now_ns - r->last_beat_ns >= BEAT_NS) {
+    if (rc == 0 && now_ns - r->last_beat_ns >= ks_msg_beat_ns(r->c.lost_after_ns)) {
         r->last_beat_ns = now_ns;
         rc = ks_rank_send_numbers(r, KS_F_MSG_BEAT, 0, 0, err);
     }

@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "mpi/coord.h"
 #include "mpi/directory.h"
+#include "mpi/msg.h"
 #include "mpi/net.h"
 #include "mpi/pulse.h"
 #include "mpi/rank.h"
@@ -21,7 +22,6 @@
 #define NAP_MEASURING_MS 5 /* beside a timing worker: nobody wakes more often (FACTS S8) */
 #define NAP_IDLE_MS      5
 #define AWAY_NS          1000000000ull /* the loop turns every few milliseconds */
-#define BEAT_NS          500000000ull
 #define FLUSH_NS         1000000000ull
 #define TOLD_NS          5000000000ull
 #define PROGRESS_NS      5000000000ull
@@ -222,12 +222,17 @@ static int guard_launcher(struct run *r, struct ks_err *err)
     return ks_net_is_launched() ? ks_warden_end_launcher(r->warden, names, err) : 0;
 }
 
+static uint64_t beat_ns(const struct ks_run_options *o)
+{
+    return ks_msg_beat_ns((uint64_t)o->lost_after_ms * 1000000u);
+}
+
 /* Rank 0 reads what was measured before, the others wait. */
 static void say_alive(void *ctx)
 {
     struct run *r = ctx;
     uint64_t now = ks_now_ns();
-    if (now - r->alive_ns < BEAT_NS)
+    if (now - r->alive_ns < beat_ns(r->o))
         return;
     r->alive_ns = now;
     for (uint32_t i = 1; i < ks_net_size(r->net); i++)
@@ -317,7 +322,7 @@ static int open_all(struct run *r, struct ks_err *err)
     if (rc == 0)
         rc = meet(r, err);
     if (rc == 0)
-        rc = ks_pulse_start(r->net, &r->pulse, err);
+        rc = ks_pulse_start(r->net, beat_ns(r->o), &r->pulse, err);
     if (rc < 0)
         return rc;
     struct ks_rank_config c = {

@@ -6,7 +6,7 @@
 need_program mpirun cc python3
 . "$(dirname "$0")/sweep.sh"
 . "$(dirname "$0")/lost.sh"
-lost_after=1
+lost_after=2
 
 cat >"$tap_tmp/killer.json" <<EOF
 { "name": "killer", "why": "a kernel that sleeps, and whoever waits for it is killed",

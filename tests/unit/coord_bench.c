@@ -250,6 +250,7 @@ int ks_net_send(struct ks_net *n, uint32_t to, uint16_t type, const void *body, 
         r->ready_at = a ? r->ready_at : sim_now();
     } else {
         assert_int_equal(type, KS_F_MSG_BEAT);
+        r->n_beats++;
     }
     return 0;
 }

@@ -45,7 +45,7 @@ struct sim_rank {
     bool told_builds;    /* of its host, by the first rank there */
     bool has_other_code; /* what its host measures is not what others made of it */
     uint64_t n_sent, n_acked;
-    uint32_t n_cells, n_leases_got;
+    uint32_t n_cells, n_leases_got, n_beats;
     uint32_t n_told;  /* frames, of whatever kind */
     bool fails;       /* everything, at once */
     bool is_late;     /* has been silent with the leases it holds */

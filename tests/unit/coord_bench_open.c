@@ -66,7 +66,7 @@ void sim_coordinate(struct sim *m, const struct ks_coord_config *extra)
     c.ledger = m->ledger;
     c.log = &m->log;
     c.dir = m->dir.root;
-    c.lost_after_ns = SIM_LOST_NS;
+    c.lost_after_ns = c.lost_after_ns ? c.lost_after_ns : SIM_LOST_NS;
     if (ks_coord_create(&c, &m->coord, &err) < 0)
         fail_msg("%s", err.text);
 }

@@ -113,6 +113,14 @@ static void test_lease_of_too_many(void **state)
     assert_int_equal(ks_msg_lease_get(b->data, b->len, &m, NULL), KS_EPROTO);
 }
 
+static void test_beats(void **state)
+{
+    (void)state;
+    assert_true(ks_msg_beat_ns(3600000000000ull) == 1000000000ull);
+    assert_true(ks_msg_beat_ns(4000000000ull) == 1000000000ull);
+    assert_true(ks_msg_beat_ns(1000000000ull) == 250000000ull);
+}
+
 static void test_numbers(void **state)
 {
     struct ks_buf *b = *state;
@@ -135,6 +143,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_lease, start, stop),
         cmocka_unit_test_setup_teardown(test_lease_of_too_many, start, stop),
         cmocka_unit_test_setup_teardown(test_numbers, start, stop),
+        cmocka_unit_test(test_beats),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -28,6 +28,7 @@
 struct ks_net {
     const struct ks_grid *grid;
     struct ks_buf log; /* lines of agent_kit.h, and the messages below */
+    uint32_t n_beats;
 };
 struct bench {
     struct ks_net net;
@@ -111,6 +112,7 @@ int ks_net_send(struct ks_net *n, uint32_t to, uint16_t type, const void *body, 
         put_numbers(n, "bye", body, len);
         return 0;
     case KS_F_MSG_BEAT: /* as time goes by */
+        n->n_beats++;
         return 0;
     default:
         kit_line(n->grid, type, body, len, &n->log);
@@ -118,7 +120,8 @@ int ks_net_send(struct ks_net *n, uint32_t to, uint16_t type, const void *body, 
     }
 }
 
-static void begin_on(struct bench *b, const char *instances, const char *unique, uint64_t nodes)
+static void begin_on(struct bench *b, const char *instances, const char *unique, uint64_t nodes,
+                     uint64_t lost_after_ns)
 {
     struct ks_err err = { 0 };
     memset(b, 0, sizeof(*b));
@@ -143,7 +146,7 @@ static void begin_on(struct bench *b, const char *instances, const char *unique,
                                 .warden = b->warden,
                                 .log = &b->to_nowhere,
                                 .seat = &b->seat,
-                                .lost_after_ns = LOST_NS };
+                                .lost_after_ns = lost_after_ns };
     if (ks_rank_create(&c, &b->rank, &err) < 0)
         fail_msg("%s", err.text);
     assert_null(ks_rank_build(b->rank));
@@ -151,7 +154,7 @@ static void begin_on(struct bench *b, const char *instances, const char *unique,
 
 static void begin(struct bench *b, const char *instances)
 {
-    begin_on(b, instances, "", 0);
+    begin_on(b, instances, "", 0, LOST_NS);
 }
 
 static void end(struct bench *b)
@@ -284,7 +287,7 @@ static void test_another_device(void **state)
 {
     (void)state;
     struct bench b;
-    begin_on(&b, "ok_a ok_b", "GPU-1", 0);
+    begin_on(&b, "ok_a ok_b", "GPU-1", 0, LOST_NS);
     assert_int_equal(lease(&b, 7), 0);
     run_to(&b, "bye");
     assert_true(has(&b, "end 7\nevent quarantine\nbye 1 0\n"));
@@ -297,7 +300,7 @@ static void test_memory_from_anywhere(void **state)
 {
     (void)state;
     struct bench b;
-    begin_on(&b, "ok_a ok_b ok_c", "", 1);
+    begin_on(&b, "ok_a ok_b ok_c", "", 1, LOST_NS);
     b.grid->job.isolate.batch = 1; /* a worker each */
     assert_int_equal(lease(&b, 7), 0);
     run_to(&b, "end 7\n");
@@ -347,6 +350,19 @@ static void test_rank_0_falls_silent(void **state)
     end(&b);
 }
 
+/* Where silence is not borne for long, it is heard of often enough not to be missed. */
+static void test_beats(void **state)
+{
+    (void)state;
+    struct bench b;
+    begin_on(&b, "ok_a", "", 0, 1000000000u);
+    uint64_t now = ks_now_ns();
+    for (uint32_t ms = 0; ms < 900; ms++)
+        assert_int_equal(ks_rank_step(b.rank, now + ms * 1000000u, NULL), 0);
+    assert_in_range(b.net.n_beats, 3, 5);
+    end(&b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -357,6 +373,7 @@ int main(void)
         cmocka_unit_test(test_memory_from_anywhere),
         cmocka_unit_test(test_the_warden_dies),
         cmocka_unit_test(test_rank_0_falls_silent),
+        cmocka_unit_test(test_beats),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
