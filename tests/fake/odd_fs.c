@@ -7,8 +7,7 @@
  *   ODD_FS_STALE=1     the names of directories are those of the last time this process asked for
  *                      them with AT_STATX_FORCE_SYNC (first: of its start), as in the attribute
  *                      cache of a client; the names of *.ksj files, that is
- *   ODD_FS_FILTER=1    AT_STATX_FORCE_SYNC is refused: EPERM, as by the filter of a container that
- * is older than the call
+ *   ODD_FS_FILTER=1    AT_STATX_FORCE_SYNC is refused: EPERM, as by a container's filter
  *
  * cc -shared -fPIC -O1 -o odd_fs.so odd_fs.c -ldl */
 #define _GNU_SOURCE
