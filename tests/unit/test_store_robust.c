@@ -187,12 +187,23 @@ static void flip(const char *path, off_t at, uint8_t mask)
     close(fd);
 }
 
-/* The header of a heap's free space (78 bytes) matters to who writes: no reader looks at it. */
+/* What is free in a heap matters to who writes: no reader looks at it. A header of 82 bytes, which
+ * says at 54 where its list is, and at 70 how long (free-space manager of the format). */
 static bool is_for_writers(const struct ks_buf *b, size_t at)
 {
-    for (size_t back = 0; back < 78 && back <= at; back++)
-        if (at - back + 4 <= b->len && memcmp(b->data + at - back, "FSHD", 4) == 0)
+    for (size_t head = 0; head + 82 <= b->len; head++) {
+        struct ks_cur c = ks_cur(b->data + head, 82);
+        uint64_t list, n;
+
+        if (memcmp(b->data + head, "FSHD", 4) != 0)
+            continue;
+        (void)ks_cur_take(&c, 54);
+        list = ks_cur_u64(&c);
+        (void)ks_cur_take(&c, 8);
+        n = ks_cur_u64(&c);
+        if ((at >= head && at < head + 82) || (at >= list && at - list < n))
             return true;
+    }
     return false;
 }
 
