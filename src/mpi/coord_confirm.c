@@ -218,8 +218,9 @@ int ks_coord_weigh(struct ks_coord *c, uint32_t from, uint32_t ip, uint32_t ii,
         was->is_asked = false;
         rc = judge(c, &b, r->outcome, is_confirmed, err);
     } else if (was && was->is_asked && was->rank != KS_NO_DEVICE) {
-        c->ranks[from].n_asked--; /* it came first after all, with a lease that was given up */
+        c->ranks[from].n_asked--; /* its own further attempt was first, of a suspect, say */
         was->is_asked = false;
+        rc = settle_doubt(c, from, err);
     }
     if (rc == 0 && is_failure && !is_confirmed)
         return note_failure(c, from, ip, ii, r, err);

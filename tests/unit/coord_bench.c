@@ -356,8 +356,7 @@ static uint32_t dice(struct sim *m)
     return (uint32_t)ks_rng_below(&m->rng, 1000);
 }
 
-static void announce(struct sim *m, uint32_t i, uint64_t problem, uint64_t instance,
-                     uint32_t attempt)
+void sim_announce(struct sim *m, uint32_t i, uint64_t problem, uint64_t instance, uint32_t attempt)
 {
     struct ks_start s = { .rank = i, .why = 3, .n_cells = 1 };
     struct ks_buf body;
@@ -377,7 +376,7 @@ static void finish_cell(struct sim *m, uint32_t i)
     uint64_t k = m->grid->instances[l->cells[r->at].i_instance].id;
     uint32_t attempt = l->cells[r->at].attempt + r->is_again;
     if (!r->is_again && dice(m) < m->plan.dirty) {
-        announce(m, i, p, k, attempt + 1);
+        sim_announce(m, i, p, k, attempt + 1);
         assert_int_equal(sim_done(m, i, p, k, attempt, KS_O_OK, KS_FL_CONTAMINATED, NULL), 0);
         r->is_again = true;
         return;

@@ -97,6 +97,35 @@ static void test_the_last_judge_leaves(void **state)
     sim_close(m);
 }
 
+/* It runs its failures once more itself, as suspects, and they go well: it waits for nobody then.
+ */
+static void test_it_answers_itself(void **state)
+{
+    (void)state;
+    const struct sim_plan p = { .n_ranks = 2, .n_hosts = 1 };
+    begin(&p, "a b c d e f g h i j", 6, 0);
+    m->ranks[1].hangs = true; /* says nothing for now */
+    be_doubted(0);
+    m->ranks[0].fails = false;
+    uint32_t n = m->ranks[0].n_leases_got;
+    for (uint32_t ip = 0; ip < 6; ip++)
+        for (uint32_t ii = 0; ii < 10; ii++) {
+            struct ks_cell c = { m->grid->problems[ip].id, m->grid->instances[ii].id,
+                                 m->grid->condition };
+            if (!cell(ip, ii) || cell(ip, ii)->outcome != KS_O_DEVICE_LOST)
+                continue;
+            sim_announce(m, 0, c.problem, c.instance, 2);
+            assert_int_equal(sim_done(m, 0, c.problem, c.instance, 2, KS_O_OK, 0, NULL), 0);
+        }
+    for (uint32_t k = 0; k < 100; k++)
+        sim_turn(m);
+    assert_true(m->ranks[0].n_leases_got > n);
+    m->ranks[1].hangs = false;
+    sim_run(m, 60);
+    expect_complete();
+    sim_close(m);
+}
+
 /* What is asked of others kills each of them: that is its outcome at the third, and the device that
  * waited for their verdict has nothing more to wait for. */
 static void test_who_was_asked_is_killed(void **state)
@@ -204,9 +233,13 @@ static void test_beats(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_the_last_judge_leaves),  TEST(test_who_was_asked_is_killed),
-        TEST(test_quarantined_and_broken), TEST(test_failures_before_the_others_are_ready),
-        TEST(test_rank_0_was_held_up),     TEST(test_beats),
+        TEST(test_the_last_judge_leaves),
+        TEST(test_it_answers_itself),
+        TEST(test_who_was_asked_is_killed),
+        TEST(test_quarantined_and_broken),
+        TEST(test_failures_before_the_others_are_ready),
+        TEST(test_rank_0_was_held_up),
+        TEST(test_beats),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
