@@ -160,20 +160,48 @@ run_lint() {
     done
 }
 
+# Side by side: tests of whole runs wait most of the time.
+#
+#   pool WIDTH NAME FILE COMMAND...   starts it as soon as fewer than WIDTH run; FILE declares groups
+#   pool_end                          waits for all and takes their results, in the order of starting
+pool_names=() pool_files=()
+
+pool() {
+    local width=$1 name=$2 file=$3 limit out=$run_tmp/pool.${#pool_names[@]}
+    shift 3
+    limit=$(limit_of "$file")
+    pool_names+=("$name") pool_files+=("$file")
+    while [ "$(jobs -pr | wc -l)" -ge "$width" ]; do wait -n; done
+    (
+        rc=0 start=$(now)
+        timeout -k 5 "$limit" "$@" >"$out" 2>&1 </dev/null || rc=$?
+        echo "$rc $(since "$start")" >"$out.rc"
+    ) &
+}
+
+pool_end() {
+    local i rc seconds out
+    wait
+    for i in "${!pool_names[@]}"; do
+        out=$run_tmp/pool.$i
+        read -r rc seconds <"$out.rc"
+        take_tap "${pool_names[i]}" "$out" "$rc" "$seconds" "$(groups_of "${pool_files[i]}")"
+    done
+    pool_names=() pool_files=()
+}
+
 run_e2e() {
     local name f
     [ $have_release -eq 1 ] || return
     for name in $(chosen e2e); do
         f=tests/e2e/$name.sh
-        KSWEEP_BIN=$root/build/bin run_tap "e2e/$name" "$(limit_of "$f")" "$(groups_of "$f")" \
-            bash "$f"
+        pool "$jobs" "e2e/$name" "$f" env KSWEEP_BIN="$root/build/bin" bash "$f"
     done
-    [ $have_asan -eq 1 ] || return
-    for name in $(chosen e2e-asan); do
+    [ $have_asan -eq 1 ] && for name in $(chosen e2e-asan); do
         f=tests/e2e/$name.sh
-        KSWEEP_BIN=$root/build-asan/bin run_tap "e2e-asan/$name" "$(limit_of "$f")" \
-            "$(groups_of "$f")" bash "$f"
+        pool "$jobs" "e2e-asan/$name" "$f" env KSWEEP_BIN="$root/build-asan/bin" bash "$f"
     done
+    pool_end
 }
 
 limit_of() { # FILE: tests of a cluster get 90 s, the others 60 s
@@ -182,21 +210,13 @@ limit_of() { # FILE: tests of a cluster get 90 s, the others 60 s
 
 # All parts at once, each with a cluster of its own: they wait for Slurm most of the time.
 run_slurm() {
-    local name rc seconds
+    local name
     [ $have_release -eq 1 ] || return
     for name in $(chosen slurm); do
-        (
-            rc=0 start=$(now)
-            KSWEEP_BIN=$root/build/bin timeout -k 5 "$(limit_of tests/slurm.sh)" \
-                bash tests/slurm.sh "$name" >"$run_tmp/slurm.$name" 2>&1 </dev/null || rc=$?
-            echo "$rc $(since "$start")" >"$run_tmp/slurm.$name.rc"
-        ) &
+        pool 100 "slurm/$name" tests/slurm.sh env KSWEEP_BIN="$root/build/bin" bash tests/slurm.sh \
+            "$name"
     done
-    wait
-    for name in $(chosen slurm); do
-        read -r rc seconds <"$run_tmp/slurm.$name.rc"
-        take_tap "slurm/$name" "$run_tmp/slurm.$name" "$rc" "$seconds" "$(groups_of tests/slurm.sh)"
-    done
+    pool_end
 }
 
 # Python tests print TAP, or are unittest programs, which -v makes tell their tests' names.

@@ -11,7 +11,7 @@ PROBLEMS = os.path.abspath(os.path.join(chaos.HERE, "..", "data", "chaos.csv"))
 KERNEL_TIMEOUT_S = 4
 LAX = {"retries": 0, "switches_per_s": 1e6, "stolen": 1, "canary": 100}
 
-# fault: (outcome, code), None = any code; as tests/e2e/50-faults.sh has them
+# fault: (outcome, code), None = any code; as tests/e2e/50-faults.sh and 51-faults.sh have them
 RIGHT = {
     "good": ("ok", None), "slow": ("ok", None), "children_outlive": ("ok", None),
     "kill_parent": ("ok", None), "print_megabytes": ("ok", None), "rounding_mode": ("ok", None),

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: MIT
+# shellcheck shell=bash disable=SC2154
+# faults.sh - sourced behind tap.sh: one bad kernel in a batch with 19 good ones.
+#
+#   check FAULT OUTCOME CODE   it ends as one row, the others are ok and measured once
+#   cell FAULT [OPTION]        what ksweep cell says of its row
+cage=$KSWEEP_SOURCE_DIR/tests/tools/caged.sh
+rows="/usr/bin/python3 $KSWEEP_SOURCE_DIR/tests/tools/h5rows.py"
+bash "$cage" true 2>/dev/null || skip_all "no pids cgroup to cage a fork bomb in"
+/usr/bin/python3 -c 'import h5py' 2>/dev/null || skip_all "no python3-h5py"
+export XDG_CACHE_HOME=$tap_tmp/cache
+
+job() { # FAULT -> $tap_tmp/FAULT.json
+    local seconds=10 # filling the memory cap takes its time on a busy machine
+    case $1 in loop | sleep | stop | fork_endless) seconds=1 ;; esac
+    cat >"$tap_tmp/$1.json" <<EOF
+{ "name": "$1", "why": "one bad kernel among 19 good ones", "operator": "grouped_conv",
+  "kernels": [ {"config": "$KSWEEP_SOURCE_DIR/tests/fake/bad_kernels.json",
+                "filter": "(fault == 'good' and copy < 19) or fault == '$1'"} ],
+  "problems": [ {"file": "$KSWEEP_SOURCE_DIR/tests/data/small.csv"} ],
+  "device": {"backend": "host"},
+  "measure": {"warmup_ms": 0, "max_ms": 2, "max_samples": 10,
+              "contention": {"retries": 0, "switches_per_s": 1e6, "stolen": 1, "canary": 100}},
+  "isolate": {"kernel_timeout_s": $seconds, "memory_mib": 512} }
+EOF
+}
+
+check() { # FAULT OUTCOME CODE
+    local fault=$1 outcome=$2 code=$3 dir=$tap_tmp/$1.out
+    job "$fault"
+    bash "$cage" timeout 50 ksweep run "$tap_tmp/$fault.json" --out "$dir" \
+        >"$tap_tmp/out" 2>"$tap_tmp/err"
+    $rows "$dir/results.h5" measurements kernel_name outcome_text code attempt flags \
+        >"$tap_tmp/$fault.rows" 2>>"$tap_tmp/err" || { tap_show_output; }
+    is "$(grep -c "bad_good_.*	ok	" "$tap_tmp/$fault.rows")" 19 "$fault: the 19 others are ok"
+    is "$(grep -v bad_good_ "$tap_tmp/$fault.rows" | cut -f 2,3 | sed 's/-2147483648/-/')" \
+        "$(printf '%s\t%s' "$outcome" "$code")" "$fault: one row, $outcome $code"
+    [ "$fault" = heap_overflow ] && return
+    is "$($rows "$dir/results.h5" attempts kernel_name role | grep bad_good_ | grep -c '	0$')" 19 \
+        "$fault: each of the others was measured once"
+}
+
+cell() { # FAULT [OPTION]: what ksweep cell says of its row
+    local id
+    id=$($rows "$tap_tmp/$1.out/results.h5" measurements kernel_name problem_id instance_id |
+        grep -v bad_good_ | awk -F '\t' '{printf "%s:%s", $2, $3}')
+    ksweep cell "$tap_tmp/$1.out" "$id" ${2-}
+}
