@@ -216,6 +216,29 @@ static int give_again(struct ks_coord *c, uint64_t now_ns, struct ks_err *err)
     return rc;
 }
 
+/* A rank may be lost between the announcement of a further attempt of a cell that was done and its
+ * record: then the cell is open, but nobody has it. All are looked at, once, at the end. */
+static int finish(struct ks_coord *c, struct ks_err *err)
+{
+    const struct ks_grid *g = c->c.grid;
+    bool any = false;
+    int rc = 0;
+    size_t n = ks_coord_n_pending(c) ? ks_ledger_n_cells(c->c.ledger) : 0;
+    for (size_t k = 0; k < n && rc == 0; k++) {
+        const struct ks_ledger_cell *cell = ks_ledger_cell(c->c.ledger, k);
+        if (ks_ledger_is_final(cell) || cell->cell.condition != g->condition)
+            continue;
+        int64_t ip = ks_grid_problem(g, cell->cell.problem);
+        int64_t ii = ks_grid_instance(g, cell->cell.instance);
+        if (ip < 0 || ii < 0)
+            continue;
+        rc = ks_sched_reopen(c->sched, (uint32_t)ip, (uint32_t)ii, err);
+        any = true;
+    }
+    c->is_complete = rc == 0 && !any;
+    return rc;
+}
+
 int ks_coord_give_leases(struct ks_coord *c, uint64_t now_ns, struct ks_err *err)
 {
     struct ks_sched_counts n;
@@ -230,10 +253,8 @@ int ks_coord_give_leases(struct ks_coord *c, uint64_t now_ns, struct ks_err *err
     if (rc < 0)
         return rc;
     ks_sched_counts(c->sched, &n);
-    if (n.n_complete == c->c.grid->n_problems && !n.n_leases_open && !c->has_due) {
-        c->is_complete = true;
-        return 0;
-    }
+    if (n.n_complete == c->c.grid->n_problems && !n.n_leases_open && !c->has_due)
+        return finish(c, err);
     bool is_late = !c->is_measuring && time_left_s(c, now_ns) <= 0; /* it was spent on builds */
     bool is_stuck = waits && !n.n_leases_open && !c->has_due;
     if (is_late || (is_stuck && c->c.max_time_ns)) /* nothing fits any more */

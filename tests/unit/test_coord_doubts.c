@@ -126,6 +126,36 @@ static void test_it_answers_itself(void **state)
     sim_close(m);
 }
 
+/* It runs cells once more that are done, as suspects, and is lost with them: others do. */
+static void test_lost_with_suspects(void **state)
+{
+    (void)state;
+    for (uint32_t how = 0; how < 3; how++) {
+        const struct sim_plan p = { .n_ranks = 3, .n_hosts = 1 };
+        begin(&p, "a b c d e f g h i j", 20, 0);
+        while (m->ranks[1].n_cells < 20)
+            sim_turn(m);
+        uint32_t n = 0;
+        for (uint32_t ip = 0; ip < 20; ip++)
+            for (uint32_t ii = 0; ii < 10; ii++)
+                if (cell(ip, ii) && ks_ledger_is_final(cell(ip, ii)) && cell(ip, ii)->device == 2) {
+                    sim_announce(m, 1, m->grid->problems[ip].id, m->grid->instances[ii].id, 2);
+                    n++;
+                }
+        assert_true(n > 10);
+        if (how == 0) {
+            m->ranks[1].state = SIM_DEAD;
+        } else {
+            m->ranks[1].is_broken = true;
+            m->ranks[1].n_leases = 0;
+            assert_int_equal(sim_send(m, 1, KS_F_MSG_BYE, 1, how == 2, NULL), 0);
+        }
+        sim_run(m, 60);
+        expect_complete();
+        sim_close(m);
+    }
+}
+
 /* What is asked of others kills each of them: that is its outcome at the third, and the device that
  * waited for their verdict has nothing more to wait for. */
 static void test_who_was_asked_is_killed(void **state)
@@ -233,13 +263,10 @@ static void test_beats(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_the_last_judge_leaves),
-        TEST(test_it_answers_itself),
-        TEST(test_who_was_asked_is_killed),
-        TEST(test_quarantined_and_broken),
-        TEST(test_failures_before_the_others_are_ready),
-        TEST(test_rank_0_was_held_up),
-        TEST(test_beats),
+        TEST(test_the_last_judge_leaves),  TEST(test_it_answers_itself),
+        TEST(test_lost_with_suspects),     TEST(test_who_was_asked_is_killed),
+        TEST(test_quarantined_and_broken), TEST(test_failures_before_the_others_are_ready),
+        TEST(test_rank_0_was_held_up),     TEST(test_beats),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
