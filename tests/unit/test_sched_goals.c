@@ -36,8 +36,8 @@ struct row {
 static void test_goals(void **state)
 {
     static const struct row rows[] = {
-        { 8, 20, 1024, false }, { 8, 20, 1024, true },  { 64, 20, 1024, true },
-        { 8, 100, 256, false }, { 64, 100, 256, true },
+        { 8, 20, 1024, false }, { 8, 20, 1024, true },  { 16, 20, 1024, true },
+        { 8, 100, 256, false }, { 16, 100, 256, true },
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         const struct row *x = &rows[i];
