@@ -5,6 +5,7 @@
 #include "json/json.h"
 
 #include <assert.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -160,10 +161,14 @@ static int on_host(struct ks_index *x, uint32_t run, const struct ks_journal_fra
     return rc;
 }
 
+/* The same device is another row in another launch: of another domain, beside other ranks. */
 static struct ks_key device_key(uint32_t run, const struct ks_device_rec *d)
 {
-    return (
-        struct ks_key){ { run, d->device_id, d->rank, ks_id64(d->boot_id, strlen(d->boot_id)) } };
+    char launch[96];
+    int n = snprintf(launch, sizeof(launch), "%s %" PRIx64 " %u", d->boot_id, d->device_class,
+                     d->n_neighbours);
+
+    return (struct ks_key){ { run, d->device_id, d->rank, ks_id64(launch, (size_t)n) } };
 }
 
 static int on_device(struct ks_index *x, uint32_t run, const struct ks_journal_frame *f,
@@ -194,6 +199,9 @@ static int on_device(struct ks_index *x, uint32_t run, const struct ks_journal_f
     ks_text_clean(row->rec.model);
     ks_text_clean(row->rec.core_set);
     ks_text_clean(row->rec.boot_id);
+    ks_text_clean(row->rec.pci);
+    ks_text_clean(row->rec.numa);
+    ks_text_clean(row->rec.host_domain);
     if (d.idle_switches_per_s < 0)
         row->rec.idle_switches_per_s = KS_MISSING;
     if (d.idle_stolen < 0)

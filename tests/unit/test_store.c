@@ -325,6 +325,51 @@ static void provenance_reads_back(void **state)
     ks_store_close(f);
 }
 
+static void put_launch(struct skit *k, const char *domain, uint64_t class, uint32_t neighbours)
+{
+    struct ks_device_rec d = { .device_id = SKIT_DEVICE,
+                               .device_class = class,
+                               .rank = 1,
+                               .boot_id = "boot",
+                               .n_neighbours = neighbours };
+
+    snprintf(d.host_domain, sizeof(d.host_domain), "%s", domain);
+    ks_buf_clear(&k->body);
+    ks_device_rec_encode(&d, &k->body);
+    skit_frame(k, KS_F_DEVICE);
+}
+
+/* The same core: first beside another rank, then with a cache of its own. */
+static void each_launch_has_its_device(void **state)
+{
+    const struct place *p = *state;
+    struct ks_store_file *f;
+    struct skit k;
+    const struct {
+        const char *domain;
+        uint64_t class;
+        uint32_t neighbours;
+    } want[] = { { "core", 7, 2 }, { "core", 7, 1 }, { "l3\xff", 8, 1 } };
+
+    skit_open(&k, p->dir[0], 1, 1, 3);
+    for (uint32_t i = 0; i < 3; i++) {
+        put_launch(&k, want[i].domain, want[i].class, want[i].neighbours);
+        skit_put(&k, skit_record(&k, 0, i, 3));
+    }
+    skit_close(&k);
+    place_gather(p, 1, NULL);
+    f = place_open(p);
+    for (uint32_t i = 0; i < 3; i++) {
+        struct ks_row row = measurement(f, i);
+        const struct ks_device_rec *d = &ks_store_device(f, row.device)->rec;
+
+        assert_string_equal(d->host_domain, i < 2 ? want[i].domain : "l3?");
+        assert_int_equal(d->device_class, want[i].class);
+        assert_int_equal(d->n_neighbours, want[i].neighbours);
+    }
+    ks_store_close(f);
+}
+
 /* As long as the flags of a large CPU are. */
 static void long_provenance_is_not_cut(void **state)
 {
@@ -432,17 +477,12 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, place_make, place_remove)
-        TEST(every_outcome_reads_back),
-        TEST(times_read_back),
-        TEST(a_measurement_reads_back),
-        TEST(an_attempt_reads_back),
-        TEST(problems_and_kernels_read_back),
-        TEST(attributes_are_columns),
-        TEST(provenance_reads_back),
-        TEST(long_provenance_is_not_cut),
-        TEST(dirty_texts_and_numbers),
-        TEST(names_that_were_lost),
-        TEST(nothing_to_gather),
+        TEST(every_outcome_reads_back),       TEST(times_read_back),
+        TEST(a_measurement_reads_back),       TEST(an_attempt_reads_back),
+        TEST(problems_and_kernels_read_back), TEST(attributes_are_columns),
+        TEST(provenance_reads_back),          TEST(each_launch_has_its_device),
+        TEST(long_provenance_is_not_cut),     TEST(dirty_texts_and_numbers),
+        TEST(names_that_were_lost),           TEST(nothing_to_gather),
 #undef TEST
     };
 
