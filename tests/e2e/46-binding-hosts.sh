@@ -5,18 +5,19 @@
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/sweep.sh"
 . "$(dirname "$0")/lost.sh"
+. "$(dirname "$0")/binding.sh"
 need_hosts 3
 [ "$(nproc)" -ge 2 ] || skip_all 'one core'
 
-devices_job=$tap_tmp/devices.json
-sed 's/"arch": "[^"]*"/"arch": "n_devices=2,sleep_us=200"/' "$lost_job" >"$devices_job"
+job=$tap_tmp/devices.json
+sed 's/"arch": "[^"]*"/"arch": "n_devices=2,sleep_us=200"/' "$lost_job" >"$job"
 map() { # HOSTS [MPIRUN-OPTION...]
     local hosts=$1
     shift
-    timeout 20 "$lost_kit/mpirun_hosts.sh" "$hosts" "$@" "$KSWEEP_BIN/ksweep" plan "$devices_job" \
+    timeout 20 "$lost_kit/mpirun_hosts.sh" "$hosts" "$@" "$KSWEEP_BIN/ksweep" plan "$job" \
         --show-binding >"$tap_tmp/map" 2>"$tap_tmp/map.err" </dev/null
     echo $? >"$tap_tmp/rc"
-    awk '{ sub(/no seat/, "none") } $1 ~ /^[0-9]+$/ { print $1, $2, $4 }' "$tap_tmp/map" | paste -sd ';'
+    seats "$tap_tmp/map"
 }
 
 a=0000:10:00.0 b=0000:11:00.0
@@ -29,7 +30,7 @@ is "$(grep -c 'ksweep plan: h1: no device for rank 3' "$tap_tmp/map.err")" 1 'on
 unlike "$(cat "$tap_tmp/rc")" 124 'and mpirun ends'
 
 dir=$tap_tmp/refused
-timeout 20 "$lost_kit/mpirun_hosts.sh" h0:1,h1:3 "$KSWEEP_BIN/ksweep" run "$devices_job" \
+timeout 20 "$lost_kit/mpirun_hosts.sh" h0:1,h1:3 "$KSWEEP_BIN/ksweep" run "$job" \
     --out "$dir" </dev/null >"$dir.log" 2>&1
 unlike $? 124 'a refused run ends'
 like "$(cat "$dir.log")" 'ksweep run: h1: no device for rank 3' 'the run is refused by all ranks'
@@ -37,7 +38,7 @@ is "$(grep -c 'no device for\|leaves\|lost' "$dir.log")" 1 'in one line'
 ok 'before anything was written' test ! -e "$dir"
 gone 'nobody is left'
 
-LOST_JOB=$devices_job begin good h0:2,h1:2
+LOST_JOB=$job begin good h0:2,h1:2
 ok 'a sweep on two devices of two nodes' wait "$launcher"
 is "$(exit_of "$dir")" 0 'complete'
 is "$(ksweep-analyze table "$dir/results.h5" | awk -F, 'NR == 1 { for (i = 1; i <= NF; i++)

@@ -5,6 +5,7 @@
 # mpirun in a batch script; and what Slurm lets one ask for that would not measure.
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/sweep.sh"
+. "$(dirname "$0")/binding.sh"
 slurm=$KSWEEP_SOURCE_DIR/tests/tools/cluster/slurm.sh
 why=$("$slurm" can) || skip_all "$why"
 need_program mpirun
@@ -15,20 +16,12 @@ trap 'exit 130' INT TERM
 cd "$tap_tmp" || exit 1
 "$slurm" up 2 >up.out 2>&1 || { tap_note "$(tail -n 20 up.out)"; exit 1; }
 
-cat >devices.json <<EOT
-{ "name": "devices", "why": "devices of a host", "operator": "grouped_conv",
-  "kernels": [ {"config": "$KSWEEP_SOURCE_DIR/kernels/configs/host_forward_quick.json",
-                "filter": "vector_bytes <= 32"} ],
-  "problems": [ {"file": "$KSWEEP_SOURCE_DIR/tests/data/tiny.csv"} ],
-  "device": {"backend": "sim", "arch": "n_devices=2"},
-  "verify": {"exact": false, "elementwise": false} }
-EOT
+devices_job 2 >devices.json
 a=0000:10:00.0 b=0000:11:00.0
 plan=("$KSWEEP_BIN/ksweep" plan "$tap_tmp/devices.json" --show-binding)
-show() { awk '{ sub(/no seat/, "none") } $1 ~ /^[0-9]+$/ { print $1, $2, $4 }' map | paste -sd ';'; }
 step() { # SRUN-OPTION...
     timeout 60 "$slurm" exec srun --mpi=pmix --chdir="$tap_tmp" "$@" "${plan[@]}" >map 2>map.err </dev/null
-    show
+    seats map
 }
 every="0 node1 $a;1 node1 $b;2 node2 $a;3 node2 $b"
 
@@ -42,7 +35,7 @@ mpirun --allow-run-as-root --bind-to none ${plan[*]}
 EOT
 timeout 60 "$slurm" exec sbatch --wait -N 2 --ntasks-per-node=2 --gres=gpu:2 --chdir="$tap_tmp" \
     -o map -e map.err job.sh >/dev/null
-is "$(show)" "$every" 'mpirun in a batch script'
+is "$(seats map)" "$every" 'mpirun in a batch script'
 
 step -N 1 -n 2 --gres=gpu:1 >/dev/null
 like "$(cat map.err)" "two ranks on one device: rank 0 sees only $a .*--gpus-per-task=1" \

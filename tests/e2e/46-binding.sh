@@ -6,23 +6,12 @@
 . "$(dirname "$0")/tap.sh"
 need_program mpirun taskset cc
 . "$(dirname "$0")/sweep.sh"
+. "$(dirname "$0")/binding.sh"
 cd "$tap_tmp" || exit 1
 unset ROCR_VISIBLE_DEVICES HIP_VISIBLE_DEVICES CUDA_VISIBLE_DEVICES GPU_DEVICE_ORDINAL
 
-devices() { # N: a job whose hosts have N simulated devices each
-    cat <<EOT
-{ "name": "devices", "why": "devices of a host", "operator": "grouped_conv",
-  "kernels": [ {"config": "$KSWEEP_SOURCE_DIR/kernels/configs/host_forward_quick.json",
-                "filter": "vector_bytes <= 32"} ],
-  "problems": [ {"file": "$KSWEEP_SOURCE_DIR/tests/data/tiny.csv"} ],
-  "device": {"backend": "sim", "arch": "n_devices=$1,sleep_us=200"},
-  "measure": {"warmup_ms": 1, "min_samples": 3, "max_ms": 5,
-              "contention": {"retries": 0, "switches_per_s": 1e9, "stolen": 1, "canary": 100}},
-  "verify": {"exact": false, "elementwise": false} }
-EOT
-}
-devices 2 >two.json
-devices 1 >one.json
+devices_job 2 >two.json
+devices_job 1 >one.json
 
 n_cores=$(ksweep plan "$tiny_job" --cache "$tiny_cache" | sed -n 's/.* with \([0-9]*\) device.*/\1/p')
 first_cpu=$(taskset -cp $$ | sed 's/.*: *\([0-9]*\).*/\1/')
