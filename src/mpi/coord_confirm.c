@@ -165,7 +165,9 @@ static int ask(struct ks_coord *c, struct ks_bad_cell *b, struct ks_err *err)
     if (b->n_asked >= MOST_ASKED || c->is_complete || c->is_draining)
         return 0;
     int rc = ks_sched_confirm(c->sched, b->i_problem, b->i_instance, b->rank, err);
-    if (rc == 0 && has_other_rank(c, b->rank))
+    /* what is open again is measured anyway, and that record decides */
+    if (rc == 0 && has_other_rank(c, b->rank) &&
+        ks_sched_is_done(c->sched, b->i_problem, b->i_instance))
         b->is_due = c->has_due = true;
     if (rc != 1)
         return rc;
@@ -187,7 +189,7 @@ static int note_failure(struct ks_coord *c, uint32_t from, uint32_t ip, uint32_t
         return KS_ENOMEM;
     b->rank = from;
     b->attempt = r->attempt;
-    b->is_asked = b->is_vouched = false;
+    b->is_asked = b->is_due = b->is_vouched = false;
     if (ks_coord_is_confirmable(r->outcome, r->flags)) {
         c->ranks[from].n_row++;
         rc = ask(c, b, err);

@@ -83,7 +83,7 @@ struct ks_coord {
     uint32_t n_lost;
     struct ks_bad bad;
     bool has_due; /* of bad */
-    bool may_ask; /* something has changed since nobody could be asked for them */
+    bool may_ask; /* something may have changed since nobody could be asked for them */
     uint64_t reissued_ns;
     struct ks_buf acked;                  /* lines for ack_log, written after the next sync */
     uint64_t n_done_here;                 /* cells finished in this life, for the rate */

@@ -202,6 +202,7 @@ static int give_again(struct ks_coord *c, uint64_t now_ns, struct ks_err *err)
     if (now_ns - c->reissued_ns < REISSUE_NS)
         return 0;
     c->reissued_ns = now_ns;
+    c->may_ask = true; /* those that are due may have become fewer */
     uint32_t n = ks_sched_reissue(c->sched, sched_s(c, now_ns));
     for (uint32_t i = 0; i < c->n_ranks && rc == 0; i++) {
         struct rank *r = &c->ranks[i];

@@ -241,6 +241,46 @@ static void test_rank_0_was_held_up(void **state)
     sim_close(m);
 }
 
+/* Devices that fail at times or always, ranks that are lost, freeze, lose their wardens and come
+ * back: it ends before the limit of time, and who is left has measured everything. */
+static void test_storm(void **state)
+{
+    (void)state;
+    uint32_t n_complete = 0, n_quarantined = 0;
+    for (uint32_t seed = 1; seed <= 200; seed++) {
+        const struct sim_plan p = { .n_ranks = 2 + seed % 6,
+                                    .n_hosts = 1 + seed % 2,
+                                    .first_safe = 1 + seed % 6,
+                                    .kill = seed % 3 * 60,
+                                    .hang = seed % 4 * 100,
+                                    .widow = seed % 5 * 30,
+                                    .quarantine = seed % 2 * 40,
+                                    .bad = seed % 7 * 80,
+                                    .dirty = seed % 3 * 50 };
+        begin(&p, "a b c d e f g h i j k l", 12, 36000000 * SIM_MS);
+        m->rng = seed;
+        uint64_t limit = sim_now() + 600000 * SIM_MS;
+        while (!ks_coord_is_over(m->coord) && sim_now() < limit) {
+            struct sim_rank *r = &m->ranks[ks_rng_below(&m->rng, p.n_ranks)];
+            if (ks_rng_below(&m->rng, 1000) < 5)
+                r->fails = !r->fails && ks_rng_below(&m->rng, 3) == 0;
+            sim_turn(m);
+        }
+        if (!ks_coord_is_over(m->coord))
+            fail_msg("seed %u: not over, %u pending", seed, (unsigned)ks_coord_n_pending(m->coord));
+        bool is_complete = strcmp(ks_coord_reason(m->coord), "complete") == 0;
+        if (!is_complete)
+            assert_string_equal(ks_coord_reason(m->coord), "no rank is left to measure");
+        assert_true(!is_complete || !ks_coord_n_pending(m->coord));
+        n_complete += is_complete;
+        for (uint32_t i = 0; i < p.n_ranks; i++)
+            n_quarantined += m->ranks[i].is_sent_off;
+        sim_close(m);
+    }
+    print_message("%u complete, %u quarantined\n", n_complete, n_quarantined);
+    assert_true(n_complete > 60 && n_quarantined > 20);
+}
+
 /* Where silence is not borne for long, rank 0 is heard of often enough not to be missed. */
 static void test_beats(void **state)
 {
@@ -263,10 +303,15 @@ static void test_beats(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_the_last_judge_leaves),  TEST(test_it_answers_itself),
-        TEST(test_lost_with_suspects),     TEST(test_who_was_asked_is_killed),
-        TEST(test_quarantined_and_broken), TEST(test_failures_before_the_others_are_ready),
-        TEST(test_rank_0_was_held_up),     TEST(test_beats),
+        TEST(test_the_last_judge_leaves),
+        TEST(test_it_answers_itself),
+        TEST(test_lost_with_suspects),
+        TEST(test_who_was_asked_is_killed),
+        TEST(test_quarantined_and_broken),
+        TEST(test_failures_before_the_others_are_ready),
+        TEST(test_rank_0_was_held_up),
+        TEST(test_beats),
+        TEST(test_storm),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
