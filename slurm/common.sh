@@ -127,7 +127,7 @@ ks_drop_next() { [ -z "$next" ] || scancel "$next"; }
 # Later, in another allocation; but not for ever.
 ks_again() {
     [ -z "$next" ] || { ks_say "job $next goes on"; exit 3; }
-    for _ in 1 2 3 4 5; do
+    for _ in {1..30}; do
         # A job that is being cancelled must not come back.
         case $(squeue -h -j "$ks_id" -o %T 2>/dev/null) in
         RUNNING) ;;

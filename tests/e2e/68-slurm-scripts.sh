@@ -20,7 +20,7 @@ case $name in
 squeue)
     case "$*" in
     *%L*) echo "${LEFT:-10:00}" ;;
-    *%T*) echo "${STATE:-RUNNING}" ;;
+    *%T*) [ "$(grep -c '%T' "$TOLD")" -le "${AWAY:-0}" ] || echo "${STATE:-RUNNING}" ;;
     *%D*) echo "${NODES:-2 node[1-2]}" ;;
     esac ;;
 srun)
@@ -103,6 +103,10 @@ rm -rf swept .swept.tries
 batch many_nodes.sbatch SRUN=drained STATE=COMPLETING
 is $? 3 'a job that is being cancelled: 3'
 is "$(told '^scontrol requeue')" 0 'and it does not come back'
+
+rm -rf swept .swept.tries
+batch many_nodes.sbatch SRUN=drained AWAY=20
+is "$(told '^scontrol requeue')" 1 'the controller is away for minutes: requeued when it is back'
 
 rm -rf swept
 batch many_nodes.sbatch SRUN=drained SLURM_ARRAY_JOB_ID=5 SLURM_ARRAY_TASK_ID=3
