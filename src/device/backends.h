@@ -10,8 +10,9 @@ extern const struct ks_device_ops ks_device_host;
 
 /* No hardware: times are computed, virtual time passes without waiting. locator: comma-separated
  * "seed=N" "ns=MEAN" (of one call) "sleep_us=N" (real time per timed call, for tests)
- * "fail=none|run|self_test|all" "n_devices=N" (of this host, with PCI addresses, seen through
- * *_VISIBLE_DEVICES as AMD's runtimes see theirs; without it every process has one of its own). */
+ * "fail=none|run|self_test|all" "only=RANK" (fails on that one; the agent adds "rank=N")
+ * "n_devices=N" (of this host, with PCI addresses, seen through *_VISIBLE_DEVICES as AMD's runtimes
+ * see theirs; without it every process has one of its own). */
 extern const struct ks_device_ops ks_device_sim;
 
 #endif
