@@ -12,7 +12,7 @@ ok 'two ranks: the sweep begins' settles 20 acked 100
 kill -KILL "$(rank_of 3)"
 late=$(rank_of 1)
 kill -STOP "$late"
-sleep $((lost_after + 1))
+ok 'two ranks: the one that stands still is given up' settles 20 is_lost '1 on h1'
 kill -CONT "$late"
 ends_within 40 'two ranks: mpirun ends'
 whole 'h1 h2' 'one killed, one stopped for a while'

@@ -9,6 +9,7 @@
 #                             acknowledged cells in $dir.acks, words in $dir.log
 #   acked [N]                 cells acknowledged so far; with N: at least N are
 #   rank_of RANK [COMM]       its process (COMM: ksweep-warden, ksweep-worker) as numbered outside
+#   is_lost RANKS             rank 0 has given them up: "1 on h1", ". on h2" (a regular expression)
 #   ends_within SECONDS WHAT  the ranks of this host end, and the launcher with them or after a kill
 #   whole HOSTS WHAT          the sweep is complete, names HOSTS as lost, each cell counts once, and
 #                             nothing acknowledged was measured again
@@ -63,6 +64,7 @@ rank_of() { # RANK [COMM]
             tr '\0' '\n' 2>/dev/null <"/proc/$p/environ" | grep -q "^OMPI_COMM_WORLD_RANK=$1\$" && echo "$p"
     done
 }
+is_lost() { grep -q "rank $1 is lost" "$dir.log"; }
 lives() { kill -0 "$1" 2>/dev/null && ! grep -q '^State:.Z' "/proc/$1/status" 2>/dev/null; }
 has_ended() { ! lives "$1"; }
 
