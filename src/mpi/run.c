@@ -371,6 +371,27 @@ static void finish(struct run *r, int rc, struct ks_run_result *out)
         close(r->signal_fd);
 }
 
+/* The others need not have met the same. */
+static void leave_alone(const struct run *r, const struct ks_err *err)
+{
+    char host[64] = "";
+    gethostname(host, sizeof(host) - 1);
+    ks_logf(r->log, KS_ERROR, "%s: %s; this rank leaves", host, err->text);
+}
+
+/* What ends a rank before MPI is there, rank 0 meets mostly, too, and says so. But another host may
+ * lack what its own has: one rank of each tells. */
+static bool is_first_elsewhere(void)
+{
+    const char *rank = getenv("OMPI_COMM_WORLD_RANK"),
+               *local = getenv("OMPI_COMM_WORLD_LOCAL_RANK");
+    if (!rank) {
+        rank = getenv("SLURM_PROCID");
+        local = getenv("SLURM_LOCALID");
+    }
+    return rank && local && strcmp(rank, "0") != 0 && strcmp(local, "0") == 0;
+}
+
 int ks_run(const struct ks_run_options *o, struct ks_warden *warden, struct ks_log *log,
            struct ks_run_result *out, struct ks_err *err)
 {
@@ -382,8 +403,8 @@ int ks_run(const struct ks_run_options *o, struct ks_warden *warden, struct ks_l
     out->rank = r.net ? ks_net_rank(r.net) : (uint32_t)log->rank;
     if (rc < 0 && !r.is_refused && r.net && ks_net_rank(r.net) == 0)
         send_away(&r);
-    else if (rc < 0 && !r.is_refused && r.net) /* the others need not have met the same */
-        ks_logf(log, KS_ERROR, "%s; this rank leaves", err->text);
+    else if (rc < 0 && !r.is_refused && (r.net || is_first_elsewhere()))
+        leave_alone(&r, err);
     finish(&r, rc, out);
     return rc;
 }
