@@ -19,7 +19,8 @@
 
 extern char **environ;
 
-#define NODE_BITS 65u /* the kernel reads one bit less than it is told */
+#define NODE_BITS  65u /* the kernel reads one bit less than it is told */
+#define QUIET_NICE 10
 
 static char *read_payload(int fd, size_t n)
 {
@@ -186,6 +187,13 @@ static int limit_processes(uint64_t n)
     return limit_to(RLIMIT_NPROC, n);
 }
 
+/* A user may not raise a priority, so who is below already stays there. */
+static int step_back(void)
+{
+    int own = getpriority(PRIO_PROCESS, 0);
+    return own < QUIET_NICE ? setpriority(PRIO_PROCESS, 0, QUIET_NICE) : 0;
+}
+
 static int set_limits(const struct ks_wire_ask *ask)
 {
     if (limit_to(RLIMIT_CORE, 0))
@@ -198,7 +206,7 @@ static int set_limits(const struct ks_wire_ask *ask)
         return -1;
     if (ask->memory_nodes) /* a container may forbid it: the child tells what it got */
         (void)syscall(SYS_set_mempolicy, MPOL_BIND, &ask->memory_nodes, NODE_BITS);
-    return ask->is_quiet ? setpriority(PRIO_PROCESS, 0, 10) : 0;
+    return ask->is_quiet ? step_back() : 0;
 }
 
 /* Slurm signals every process of a step, compilers too: the ignored ones stay ignored over exec. */
