@@ -225,6 +225,34 @@ static void test_failures_before_the_others_are_ready(void **state)
     sim_close(m);
 }
 
+/* Others compile for hours, but what they were to be asked has answered itself: nobody waits. */
+static void test_nothing_is_due_any_more(void **state)
+{
+    (void)state;
+    const struct sim_plan p = {
+        .n_ranks = 2, .n_hosts = 2, .has_own_caches = true, .n_targets = 2
+    };
+    begin(&p, "ok_a bad ok_b", 1, 0);
+    m->crashes[1] = 1;
+    m->ranks[0].host = 0;
+    m->ranks[1].host = 1;
+    m->ranks[0].own_cache = (1u << SIM_UNITS) - 1;
+    while (m->ranks[0].n_cells < 3) {
+        if (m->ranks[1].to_build)
+            m->ranks[1].built_at = sim_now() + 36000000 * SIM_MS;
+        sim_turn(m);
+    }
+    for (uint32_t k = 0; k < 100; k++)
+        sim_turn(m);
+    assert_false(ks_coord_is_over(m->coord)); /* rank 1 is to be asked */
+    sim_announce(m, 0, m->grid->problems[0].id, m->grid->instances[1].id, 2);
+    assert_int_equal(
+        sim_done(m, 0, m->grid->problems[0].id, m->grid->instances[1].id, 2, KS_O_OK, 0, NULL), 0);
+    sim_run(m, 10);
+    expect_complete();
+    sim_close(m);
+}
+
 /* Rank 0 stood still for an hour, and all others with it, because nothing was acknowledged: no
  * lease is overdue for that. */
 static void test_rank_0_was_held_up(void **state)
@@ -309,6 +337,7 @@ int main(void)
         TEST(test_who_was_asked_is_killed),
         TEST(test_quarantined_and_broken),
         TEST(test_failures_before_the_others_are_ready),
+        TEST(test_nothing_is_due_any_more),
         TEST(test_rank_0_was_held_up),
         TEST(test_beats),
         TEST(test_storm),
