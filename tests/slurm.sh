@@ -232,7 +232,7 @@ part_rank() {
     complete swept 1000 "$log" 'rank'
 }
 
-# Slurm may end the step when it leaves: then the script begins another one.
+# It idles until the end: Slurm would end the step with the first process that leaves.
 part_frozen() {
     local job log late
     export KSWEEP_ACK_LOG=$tap_tmp/acked
@@ -250,6 +250,7 @@ part_frozen() {
     is "$(state "$job") $(show "$job" Restarts)" 'COMPLETED 0' 'frozen: complete in one job' ||
         shows "$log"
     like "$(cat "$log")" 'on node2 is back' 'frozen: it comes back meanwhile'
+    is "$(grep -c ': ksweep run ' "$log")" 1 'frozen: the step goes on without it'
     complete swept 1000 "$log" 'frozen'
 }
 

@@ -108,19 +108,21 @@ int ks_coord_bye(struct ks_coord *c, uint32_t from, bool is_broken, bool is_quar
 }
 
 /* It was frozen, or its network was cut. What it has measured counts like everybody's, once, as far
- * as it was announced; but it measures no more: nobody knows whether it stays this time. */
+ * as it was announced; but it measures no more: nobody knows whether it stays this time. It idles
+ * until the end, because a launcher may end the others with the first process that leaves. */
 static int take_back(struct ks_coord *c, uint32_t from, struct ks_err *err)
 {
     struct rank *r = &c->ranks[from];
     r->has_returned = true;
-    ks_logf(c->c.log, KS_WARN, "rank %u on %s is back; it may deliver what it has and is to leave",
-            from, r->host);
+    ks_logf(c->c.log, KS_WARN,
+            "rank %u on %s is back; it may deliver what it has, and measures no more", from,
+            r->host);
     ks_net_recall(c->c.net, from);
-    int rc = ks_coord_send(c, from, KS_F_MSG_DRAIN, 1, 1, err);
+    int rc = ks_coord_send(c, from, KS_F_MSG_DRAIN, c->is_over_sent, c->is_over_sent, err);
     return rc < 0 ? rc
                   : ks_coord_event(c, KS_EV_INFO, from, err,
-                                   "rank %u came back after it was declared lost, and was told to "
-                                   "leave",
+                                   "rank %u came back after it was declared lost; it measures no "
+                                   "more",
                                    from);
 }
 
@@ -197,9 +199,10 @@ int ks_coord_dismiss(struct ks_coord *c, struct ks_err *err)
     c->is_over_sent = true;
     for (uint32_t i = 0; i < c->n_ranks && rc == 0; i++) {
         struct rank *r = &c->ranks[i];
-        if (!ks_coord_is_alive(r))
+        if (!ks_coord_is_alive(r) && !r->has_returned)
             continue;
-        r->state = RANK_LEAVING;
+        if (ks_coord_is_alive(r)) /* nobody waits for one that was lost before */
+            r->state = RANK_LEAVING;
         rc = ks_coord_send(c, i, KS_F_MSG_DRAIN, 1, c->n_lost > 0, err);
     }
     return rc;
