@@ -92,6 +92,7 @@ struct recovery {
     struct work suspects[MAX_SENT];
     struct ks_record *verdicts[MAX_SENT]; /* their records from the sentinel workers */
     uint32_t n_suspects, i_suspect;
+    bool was_killed;                 /* the suspect in hand, from outside */
     struct work completed[MAX_SENT]; /* by the worker that died */
     uint32_t n_completed;
 };

@@ -437,6 +437,22 @@ static int end_of_retry(struct ks_agent *a, const struct ks_child_end *end, bool
     return rc;
 }
 
+/* SIGKILL comes from outside, from the OOM killer for one, and tells nothing of a suspect: it runs
+ * once more. */
+static int end_of_suspect(struct ks_agent *a, const struct ks_child_end *end, bool is_abnormal,
+                          struct ks_err *err)
+{
+    struct recovery *v = &a->recovery;
+    if (end->how == KS_END_SIGNALED && end->code == SIGKILL && !v->was_killed) {
+        v->was_killed = true;
+        free(v->verdicts[v->i_suspect]);
+        v->verdicts[v->i_suspect] = NULL;
+        return 0;
+    }
+    v->was_killed = false;
+    return session_record(a, end, is_abnormal, v->i_suspect++, err);
+}
+
 int ks_recover_death(struct ks_agent *a, const struct ks_child_end *end, struct ks_err *err)
 {
     struct recovery *v = &a->recovery;
@@ -465,7 +481,7 @@ int ks_recover_death(struct ks_agent *a, const struct ks_child_end *end, struct 
     case SESSION_RETRY:
         return end_of_retry(a, end, is_abnormal, err);
     case SESSION_SUSPECT:
-        return session_record(a, end, is_abnormal, v->i_suspect++, err);
+        return end_of_suspect(a, end, is_abnormal, err);
     }
     return 0;
 }

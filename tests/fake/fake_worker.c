@@ -177,6 +177,13 @@ static void do_venom(struct fake *f)
         die(SIGABRT);
 }
 
+/* Between the sentinels somebody else kills it, once. */
+static void do_shot(struct fake *f)
+{
+    if (f->setup.is_sentinel && is_first(f->cell.entry))
+        die(SIGKILL);
+}
+
 static void do_late(struct fake *f)
 {
     f->dies_at_exit = true;
@@ -346,6 +353,7 @@ static const struct {
     { "poison", do_poison },
     { "venom", do_venom },
     { "late", do_late },
+    { "shot", do_shot },
     { "victim", do_victim },
     { "between", do_between },
     { "pause", do_pause },

@@ -182,6 +182,13 @@ static void test_suspects(void **state)
                                      "start ok_b a2 suspect\ndone ok_b a2 ok suspect\n" DONE(ok_c)
                                          CLOSE(4),
           5, 1 },
+        { "a suspect is killed from outside", "ok_a shot flaky ok_c", NULL, 0,
+          OPEN DONE(ok_a) DONE(shot) "canary passed\nstart flaky a2 retry\n"
+                                     "done flaky a1 crashed(11)\ndone flaky a2 ok\n"
+                                     "start ok_a a2 suspect\ndone ok_a a2 ok suspect\n"
+                                     "start shot a2 suspect\ndone shot a2 ok suspect\n" DONE(ok_c)
+                                         CLOSE(4),
+          6, 2 },
         { "a sentinel is damaged", "ok_a poison ok_b victim ok_c", NULL, 0,
           OPEN DONE(ok_a) DONE(poison) DONE(
               ok_b) "canary passed\nstart victim a2 retry\ndone victim a1 crashed(11)\n"
