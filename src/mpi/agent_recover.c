@@ -211,6 +211,7 @@ static void accuse(struct ks_agent *a)
 {
     struct recovery *v = &a->recovery;
     v->n_suspects = v->i_suspect = 0;
+    v->was_killed = false;
     for (uint32_t i = 0; i < v->n_completed; i++) {
         struct work w = v->completed[i];
         if (is_suspect(v, w.i_instance))
@@ -443,14 +444,12 @@ static int end_of_suspect(struct ks_agent *a, const struct ks_child_end *end, bo
                           struct ks_err *err)
 {
     struct recovery *v = &a->recovery;
-    if (end->how == KS_END_SIGNALED && end->code == SIGKILL && !v->was_killed) {
-        v->was_killed = true;
-        free(v->verdicts[v->i_suspect]);
-        v->verdicts[v->i_suspect] = NULL;
-        return 0;
-    }
-    v->was_killed = false;
-    return session_record(a, end, is_abnormal, v->i_suspect++, err);
+    v->was_killed = end->how == KS_END_SIGNALED && end->code == SIGKILL && !v->was_killed;
+    if (!v->was_killed)
+        return session_record(a, end, is_abnormal, v->i_suspect++, err);
+    free(v->verdicts[v->i_suspect]);
+    v->verdicts[v->i_suspect] = NULL;
+    return 0;
 }
 
 int ks_recover_death(struct ks_agent *a, const struct ks_child_end *end, struct ks_err *err)

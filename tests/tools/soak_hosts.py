@@ -78,12 +78,15 @@ def go_on(sweep, seconds):
     chaos.wait_for_cells(sweep, min(sweep.cells, sweep.acked() + 15), seconds)
 
 
-def host_killed(sweep, place, random):
-    if not soak_faults.settle(sweep, random) or not sweep.hosts("kill", other_host(random)):
-        return False
-    go_on(sweep, 20)
-    sweep.rebuild()
-    return True
+def gone(verb):
+    """The others go on for a while; then everything ends and begins anew."""
+    def fault(sweep, place, random):
+        if not soak_faults.settle(sweep, random) or not sweep.hosts(verb, other_host(random)):
+            return False
+        go_on(sweep, 20)
+        sweep.rebuild()
+        return True
+    return fault
 
 
 def first_host_killed(sweep, place, random):
@@ -94,44 +97,26 @@ def first_host_killed(sweep, place, random):
     return True
 
 
-def host_cut(low_s, high_s):
+def away(verb, back, low_s, high_s):
+    """For so long."""
     def fault(sweep, place, random):
         host = other_host(random)
-        if not soak_faults.settle(sweep, random) or not sweep.hosts("cut", host):
+        if not soak_faults.settle(sweep, random) or not sweep.hosts(verb, host):
             return False
         time.sleep(random.uniform(low_s, high_s))
-        sweep.hosts("heal", host)
-        return True
-    return fault
-
-
-def host_cut_for_good(sweep, place, random):
-    if not soak_faults.settle(sweep, random) or not sweep.hosts("cut", other_host(random)):
-        return False
-    go_on(sweep, 20)
-    sweep.rebuild()
-    return True
-
-
-def host_frozen(low_s, high_s):
-    def fault(sweep, place, random):
-        host = other_host(random)
-        if not soak_faults.settle(sweep, random) or not sweep.hosts("freeze", host):
-            return False
-        time.sleep(random.uniform(low_s, high_s))
-        sweep.hosts("thaw", host)
+        sweep.hosts(back, host)
         return True
     return fault
 
 
 FAULTS = [
-    ("host killed", 3, host_killed),
+    ("host killed", 3, gone("kill")),
     ("host of rank 0 killed", 1, first_host_killed),
-    ("host cut off for less than --lost-after", 2, host_cut(0.3, 1)),
-    ("host cut off for longer, then back", 2, host_cut(3, 6)),
-    ("host cut off for good", 2, host_cut_for_good),
-    ("host frozen for less than --lost-after", 2, host_frozen(0.3, 1)),
-    ("host frozen for longer, then thawed", 2, host_frozen(3, 6)),
+    ("host cut off for less than --lost-after", 2, away("cut", "heal", 0.3, 1)),
+    ("host cut off for longer, then back", 2, away("cut", "heal", 3, 6)),
+    ("host cut off for good", 2, gone("cut")),
+    ("host frozen for less than --lost-after", 2, away("freeze", "thaw", 0.3, 1)),
+    ("host frozen for longer, then thawed", 2, away("freeze", "thaw", 3, 6)),
     ("rank on another host killed", 2, soak_faults.killer("rank")),
     ("worker on a host killed", 2, soak_faults.killer("worker")),
     ("file system frozen under hosts", 1, soak_faults.frozen_disk(1, 4)),

@@ -191,6 +191,18 @@ static inline uint32_t count_state(const struct place *p, enum ks_artefact_state
     return n;
 }
 
+/* For main: before any test. */
+static inline struct ks_warden *start_warden(void)
+{
+    struct ks_warden *warden = NULL;
+    struct ks_err err;
+    if (ks_warden_start(&warden, &err) < 0) {
+        fprintf(stderr, "%s\n", err.text);
+        exit(1);
+    }
+    return warden;
+}
+
 static inline struct place *open_place(struct ks_warden *warden)
 {
     struct place *p = calloc(1, sizeof(*p));

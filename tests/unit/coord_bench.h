@@ -89,6 +89,9 @@ struct sim {
     struct ks_buf told; /* what the coordinator sent: "build RANK ORDER", "lease RANK", ... */
 };
 
+/* For the set-up of tests: one is too large for a stack. Into *state, too; NULL: no memory. */
+struct sim *sim_allocate(void **state);
+int sim_free(void **state); /* for their tear-down */
 /* One problem in n_problems, `names` as in kit_grid. */
 void sim_open(struct sim *m, const struct sim_plan *plan, const char *names, uint32_t n_problems,
               uint64_t seed);

@@ -71,6 +71,18 @@ void sim_coordinate(struct sim *m, const struct ks_coord_config *extra)
         fail_msg("%s", err.text);
 }
 
+struct sim *sim_allocate(void **state)
+{
+    *state = calloc(1, sizeof(struct sim));
+    return *state;
+}
+
+int sim_free(void **state)
+{
+    free(*state);
+    return 0;
+}
+
 void sim_open(struct sim *m, const struct sim_plan *plan, const char *names, uint32_t n_problems,
               uint64_t seed)
 {

@@ -332,12 +332,7 @@ static void test_all_jobs_are_busy(void **state)
 
 int main(void)
 {
-    struct ks_warden *warden = NULL;
-    struct ks_err err;
-    if (ks_warden_start(&warden, &err) < 0) {
-        fprintf(stderr, "%s\n", err.text);
-        return 1;
-    }
+    struct ks_warden *warden = start_warden();
 #define T(f) cmocka_unit_test_prestate_setup_teardown(f, open_units, close_units, warden)
     const struct CMUnitTest tests[] = {
         T(test_builds_and_runs),

@@ -370,12 +370,7 @@ static void test_sweep(void **state)
 
 int main(void)
 {
-    struct ks_warden *warden = NULL;
-    struct ks_err err;
-    if (ks_warden_start(&warden, &err) < 0) {
-        fprintf(stderr, "%s\n", err.text);
-        return 1;
-    }
+    struct ks_warden *warden = start_warden();
 #define T(f) cmocka_unit_test_prestate_setup_teardown(f, open_units, close_units, warden)
     const struct CMUnitTest tests[] = {
         T(test_one_at_a_time), T(test_who_is_gone),    T(test_ancient),

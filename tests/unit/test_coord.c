@@ -14,20 +14,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct sim *m; /* too large for a stack */
+static struct sim *m;
 
 static int set_up(void **state)
 {
-    (void)state;
-    m = malloc(sizeof(*m));
+    m = sim_allocate(state);
     return m ? 0 : -1;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    free(m);
-    return 0;
 }
 
 static const struct sim_plan nothing = { .n_ranks = 3, .n_hosts = 1 };
@@ -122,29 +114,6 @@ static void test_one_host_builds(void **state)
     for (uint32_t u = 0; u < SIM_UNITS; u++)
         assert_true(m->n_compiled[u] == 1 && m->n_fetched[u] == 1);
     assert_string_equal(ks_coord_reason(m->coord), "complete");
-    sim_close(m);
-}
-
-/* It idles until the end: a launcher may end all with the first process that leaves. */
-static void test_a_lost_rank_is_back(void **state)
-{
-    (void)state;
-    begin_by_hand("ok_a ok_b", 8, 3);
-    for (uint32_t t = 0; t < 6000; t += 500) {
-        assert_int_equal(sim_send(m, 1, KS_F_MSG_BEAT, 0, 0, NULL), 0);
-        turns(500);
-    }
-    assert_true(ks_coord_lost_anyone(m->coord));
-    assert_null(strstr(ks_buf_text(&m->told), "drain 2"));
-    for (int i = 0; i < 2; i++)
-        assert_int_equal(sim_send(m, 2, KS_F_MSG_BEAT, 0, 0, NULL), 0);
-    assert_non_null(strstr(ks_buf_text(&m->told), "drain 2 0 0\n"));
-    assert_int_equal(ks_coord_drain(m->coord, "enough", NULL), 0);
-    for (uint32_t i = 0; i < 2; i++) /* its lease was the i-th */
-        assert_int_equal(sim_send(m, i, KS_F_MSG_LEASE_END, i + 1, 0, NULL), 0);
-    assert_null(strstr(ks_buf_text(&m->told), "drain 2 1"));
-    turns(20);
-    assert_non_null(strstr(ks_buf_text(&m->told), "drain 2 1 1\n"));
     sim_close(m);
 }
 
@@ -498,7 +467,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_frames_that_are_refused),
         cmocka_unit_test(test_one_host_builds),
-        cmocka_unit_test(test_a_lost_rank_is_back),
         cmocka_unit_test(test_a_rank_never_greets),
         cmocka_unit_test(test_nobody_is_lost),
         cmocka_unit_test(test_rank_0_was_away),
@@ -514,5 +482,5 @@ int main(void)
         cmocka_unit_test(test_max_time_is_over_before_anything_is_built),
         cmocka_unit_test(test_every_lost_host_is_named_once),
     };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return cmocka_run_group_tests(tests, set_up, sim_free);
 }

@@ -18,20 +18,12 @@
 
 enum { PROBLEMS_MAX = 8, INSTANCES_MAX = 128 };
 
-static struct sim *m; /* too large for a stack */
+static struct sim *m;
 
 static int set_up(void **state)
 {
-    (void)state;
-    m = malloc(sizeof(*m));
+    m = sim_allocate(state);
     return m ? 0 : -1;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    free(m);
-    return 0;
 }
 
 static uint64_t problem(uint32_t ip)
@@ -566,5 +558,5 @@ int main(void)
         cmocka_unit_test(test_disputed),
         cmocka_unit_test(test_measured_elsewhere),
     };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return cmocka_run_group_tests(tests, set_up, sim_free);
 }

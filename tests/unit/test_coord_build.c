@@ -15,20 +15,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct sim *m; /* too large for a stack */
+static struct sim *m;
 
 static int set_up(void **state)
 {
-    (void)state;
-    m = malloc(sizeof(*m));
+    m = sim_allocate(state);
     return m ? 0 : -1;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    free(m);
-    return 0;
 }
 
 static const uint32_t all_units = (1u << SIM_UNITS) - 1;
@@ -231,5 +223,5 @@ int main(void)
         cmocka_unit_test(test_losses),
         cmocka_unit_test(test_frames),
     };
-    return cmocka_run_group_tests_name("coord_build", tests, set_up, tear_down);
+    return cmocka_run_group_tests_name("coord_build", tests, set_up, sim_free);
 }

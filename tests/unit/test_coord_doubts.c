@@ -12,19 +12,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct sim *m; /* too large for a stack */
+static struct sim *m;
 
 static int set_up(void **state)
 {
-    m = calloc(1, sizeof(*m));
-    *state = m;
+    m = sim_allocate(state);
     return m ? 0 : -1;
-}
-
-static int tear_down(void **state)
-{
-    free(*state);
-    return 0;
 }
 
 static void begin(const struct sim_plan *p, const char *names, uint32_t n_problems,
@@ -326,7 +319,7 @@ static void test_beats(void **state)
     sim_close(m);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, sim_free)
 
 int main(void)
 {
