@@ -24,7 +24,8 @@
     X(KS_ENOENT, -14, "does not exist", 2)                                                         \
     X(KS_EOWNER, -15, "owned by another process", 3)                                               \
     X(KS_ENOSPC, -16, "no space left", 3)                                                          \
-    X(KS_EINTR, -17, "interrupted", 3)
+    X(KS_EINTR, -17, "interrupted", 3)                                                             \
+    X(KS_EDEVLOST, -18, "device lost to this process", 3)
 
 enum ks_code {
 #define X(name, value, text, exit_status) name = value,

@@ -20,6 +20,16 @@ const struct ks_device_ops *ks_device_find(const char *name)
     return NULL;
 }
 
+struct ks_telemetry ks_telemetry_unknown(void)
+{
+    return (struct ks_telemetry){ .clock_mhz = KS_TELEMETRY_UNKNOWN,
+                                  .memory_clock_mhz = KS_TELEMETRY_UNKNOWN,
+                                  .power_w = KS_TELEMETRY_UNKNOWN,
+                                  .temperature_c = KS_TELEMETRY_UNKNOWN,
+                                  .throttle = -1,
+                                  .busy = KS_TELEMETRY_UNKNOWN };
+}
+
 int ks_device_check(const struct ks_device_ops *ops, struct ks_err *err)
 {
     const struct {
@@ -39,11 +49,12 @@ int ks_device_check(const struct ks_device_ops *ops, struct ks_err *err)
         { "module_open", ops->module_open != NULL },
         { "module_close", ops->module_close != NULL },
         { "module_entry", ops->module_entry != NULL },
-        { "time_calls", ops->time_calls != NULL },
+        { "time_samples", ops->time_samples != NULL },
         { "flush", ops->flush != NULL },
         { "touch", ops->touch != NULL },
         { "canary", ops->canary != NULL },
         { "self_test", ops->self_test != NULL },
+        { "telemetry", ops->telemetry != NULL },
     };
 
     if (ops->abi != KS_DEVICE_ABI)

@@ -30,9 +30,31 @@ struct ks_device_props {
     char locator[64]; /* "cpu 3", PCI address */
     char unique[128]; /* serial, UUID; host: machine-id + core set */
     uint64_t memory_bytes;
-    uint32_t n_units;     /* cores, CUs or SMs */
-    uint64_t cache_bytes; /* last level */
-    double clock_ns;      /* resolution of a time stamp */
+    uint32_t n_units;      /* cores, CUs or SMs */
+    uint64_t cache_bytes;  /* last level */
+    uint64_t shared_bytes; /* most shared memory (LDS) of one block; 0: has none */
+    uint32_t wave;         /* lanes of a wave or warp; 0: has none */
+    char driver[32];       /* version; "" none */
+    double clock_ns;       /* resolution of a time stamp */
+};
+
+/* What to time: n_samples samples, each of `calls` calls of an entry back to back. */
+struct ks_timing {
+    const struct ks_abi_entry *entry;
+    const struct ks_abi_problem *problem;
+    const struct ks_abi_buffers *buf; /* the device fills in stream and gpu itself */
+    uint32_t calls, n_samples;
+    bool is_cold; /* before each sample, outside of its time, caches are flushed */
+};
+
+#define KS_TELEMETRY_UNKNOWN (-1.0)
+
+/* State of a device at a moment; what it does not tell is KS_TELEMETRY_UNKNOWN. */
+struct ks_telemetry {
+    double clock_mhz, memory_clock_mhz;
+    double power_w, temperature_c;
+    int64_t throttle; /* the vendor's reason bits; -1 unknown */
+    double busy;      /* share of the device in use, 0 to 1 */
 };
 
 /* Contract of every slot: 0 or KS_E* with *err filled; outputs only on success; nothing prints,
@@ -42,6 +64,7 @@ struct ks_device_ops {
     uint32_t abi;     /* KS_DEVICE_ABI */
     const char *name; /* "host", "sim", "hip", "cuda": the job's device.backend */
     bool is_virtual;  /* runs no kernels: results cannot be verified */
+    uint32_t queue;   /* samples worth asking for at once; 1: nothing is gained by more */
 
     /* What this process sees, in its numbering, with *_VISIBLE_DEVICES already applied by the
      * vendor's runtime. ids_out [KS_DEVICES_MAX]; *n_out may be 0. open() takes the first. */
@@ -62,18 +85,19 @@ struct ks_device_ops {
     void *(*host_view)(struct ks_device *dev, void *ptr);
 
     /* Artefacts. entry: found by instance name; KS_ELOAD when the file, its table, its ABI or the
-     * name is wrong. Entries live as long as the module. */
+     * name is wrong; KS_EUNSUPPORTED when it can never be launched here (more shared memory than a
+     * block has, not one block fits). Entries live as long as the module. */
     int (*module_open)(struct ks_device *dev, const char *path, struct ks_module **mod_out,
                        struct ks_err *err);
     void (*module_close)(struct ks_device *dev, struct ks_module *mod);
     int (*module_entry)(struct ks_device *dev, struct ks_module *mod, const char *name,
                         const struct ks_abi_entry **entry_out, struct ks_err *err);
 
-    /* Time `calls` calls back to back: *ns_out = time of all of them. rc of run() != 0 is
-     * KS_EDEVICE with *kernel_rc_out set. Blocks until done. */
-    int (*time_calls)(struct ks_device *dev, const struct ks_abi_entry *entry,
-                      const struct ks_abi_problem *p, const struct ks_abi_buffers *buf,
-                      uint32_t calls, double *ns_out, int *kernel_rc_out, struct ks_err *err);
+    /* ns_out [n_samples]: time of all calls of each. An event clock may say 0 or less: such a
+     * sample has failed, the caller counts it. rc of run() != 0 is KS_EDEVICE with *kernel_rc_out
+     * set; KS_EDEVLOST when nothing will run in this process any more. Blocks until done. */
+    int (*time_samples)(struct ks_device *dev, const struct ks_timing *t, double *ns_out,
+                        int *kernel_rc_out, struct ks_err *err);
     /* Bring caches into the state of the condition: cold = flush, else one pass of reads over the
      * buffers (and over the output without changing it). */
     int (*flush)(struct ks_device *dev, struct ks_err *err);
@@ -83,9 +107,13 @@ struct ks_device_ops {
     /* An exact calculation on exact data through alloc, upload, compute, download: KS_EDEVICE when
      * the result is wrong. Run in a fresh worker after an abnormal end. */
     int (*self_test)(struct ks_device *dev, struct ks_err *err);
+    /* Never fails: unknown is a value. */
+    void (*telemetry)(struct ks_device *dev, struct ks_telemetry *out);
 };
 
-#define KS_DEVICE_ABI 2u
+struct ks_telemetry ks_telemetry_unknown(void);
+
+#define KS_DEVICE_ABI 3u
 
 struct ks_device {
     const struct ks_device_ops *ops;

@@ -8,6 +8,7 @@ struct fault_device {
     struct ks_device *inner;
     struct ks_fault_plan plan;
     uint32_t calls[KS_FAULT_SLOTS];
+    uint32_t n_timed;
 };
 
 static struct fault_device *fault_of(struct ks_device *dev)
@@ -120,18 +121,26 @@ static int fault_module_entry(struct ks_device *dev, struct ks_module *mod, cons
     return rc < 0 ? rc : in->ops->module_entry(in, mod, name, entry_out, err);
 }
 
-static int fault_time_calls(struct ks_device *dev, const struct ks_abi_entry *entry,
-                            const struct ks_abi_problem *p, const struct ks_abi_buffers *buf,
-                            uint32_t calls, double *ns_out, int *kernel_rc_out, struct ks_err *err)
+static int fault_time_samples(struct ks_device *dev, const struct ks_timing *t, double *ns_out,
+                              int *kernel_rc_out, struct ks_err *err)
 {
     struct fault_device *f = fault_of(dev);
-    uint32_t i = f->calls[KS_FAULT_TIME_CALLS];
-    int rc = enter(dev, KS_FAULT_TIME_CALLS, err);
+    struct ks_timing one = *t;
+    int rc = enter(dev, KS_FAULT_TIME, err);
 
-    if (rc == 0)
-        rc = f->inner->ops->time_calls(f->inner, entry, p, buf, calls, ns_out, kernel_rc_out, err);
-    if (rc == 0 && f->plan.n_times > 0)
-        *ns_out = (double)calls * f->plan.times_ns[i < f->plan.n_times ? i : f->plan.n_times - 1];
+    one.n_samples = 1;
+    one.is_cold = false;
+    for (uint32_t i = 0; rc == 0 && i < t->n_samples; i++) {
+        uint32_t at = f->n_timed < f->plan.n_times ? f->n_timed : f->plan.n_times - 1;
+
+        if (t->is_cold)
+            rc = dev->ops->flush(dev, err);
+        if (rc == 0)
+            rc = f->inner->ops->time_samples(f->inner, &one, &ns_out[i], kernel_rc_out, err);
+        if (rc == 0 && f->plan.n_times > 0)
+            ns_out[i] = (double)t->calls * f->plan.times_ns[at];
+        f->n_timed++;
+    }
     return rc;
 }
 
@@ -167,10 +176,18 @@ static int fault_self_test(struct ks_device *dev, struct ks_err *err)
     return rc < 0 ? rc : in->ops->self_test(in, err);
 }
 
+static void fault_telemetry(struct ks_device *dev, struct ks_telemetry *out)
+{
+    struct ks_device *in = fault_of(dev)->inner;
+
+    in->ops->telemetry(in, out);
+}
+
 static const struct ks_device_ops fault_ops = {
     .abi = KS_DEVICE_ABI,
     .name = "fault",
     .is_virtual = false,
+    .queue = 1,
     .list = fault_list,
     .open = fault_open,
     .close = fault_close,
@@ -183,11 +200,12 @@ static const struct ks_device_ops fault_ops = {
     .module_open = fault_module_open,
     .module_close = fault_module_close,
     .module_entry = fault_module_entry,
-    .time_calls = fault_time_calls,
+    .time_samples = fault_time_samples,
     .flush = fault_flush,
     .touch = fault_touch,
     .canary = fault_canary,
     .self_test = fault_self_test,
+    .telemetry = fault_telemetry,
 };
 
 int ks_fault_wrap(struct ks_device *inner, const struct ks_fault_plan *plan,

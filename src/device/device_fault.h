@@ -14,7 +14,7 @@ enum ks_fault_slot {
     KS_FAULT_DOWNLOAD,
     KS_FAULT_MODULE_OPEN,
     KS_FAULT_MODULE_ENTRY,
-    KS_FAULT_TIME_CALLS,
+    KS_FAULT_TIME,
     KS_FAULT_FLUSH,
     KS_FAULT_TOUCH,
     KS_FAULT_CANARY,
@@ -27,7 +27,7 @@ struct ks_fault_plan {
     uint32_t nth;            /* from 0 */
     enum ks_code code;
     bool is_hidden; /* host_view returns NULL, as for a GPU */
-    /* time_calls runs the kernel, then reports calls * times_ns[i] for its i-th call; after the
+    /* time_samples runs the kernel, then reports calls * times_ns[i] for its i-th sample; after the
      * last the last is repeated. NULL: the real time. Borrowed. */
     const double *times_ns;
     uint32_t n_times;

@@ -285,15 +285,16 @@ static int host_module_entry(struct ks_device *dev, struct ks_module *mod, const
                    mod->table->n_entries);
 }
 
-static int host_time_calls(struct ks_device *dev, const struct ks_abi_entry *entry,
-                           const struct ks_abi_problem *p, const struct ks_abi_buffers *buf,
-                           uint32_t calls, double *ns_out, int *kernel_rc_out, struct ks_err *err)
+static int time_sample(const struct ks_timing *t, double *ns_out, int *kernel_rc_out,
+                       struct ks_err *err)
 {
-    int (*run)(const struct ks_abi_problem *, const struct ks_abi_buffers *) = entry->run;
+    int (*run)(const struct ks_abi_problem *, const struct ks_abi_buffers *) = t->entry->run;
+    const struct ks_abi_problem *p = t->problem;
+    const struct ks_abi_buffers *buf = t->buf;
+    uint32_t calls = t->calls;
     uint64_t from, to;
     int rc = 0;
 
-    (void)dev;
     from = ks_now_ns();
     for (uint32_t i = 0; i < calls && rc == 0; i++)
         rc = run(p, buf);
@@ -316,6 +317,20 @@ static int host_flush(struct ks_device *dev, struct ks_err *err)
     for (size_t i = 0; i < h->sweep_bytes; i += 64)
         h->sweep[i] = (uint8_t)(h->sweep[i] + 1u);
     return 0;
+}
+
+static int host_time_samples(struct ks_device *dev, const struct ks_timing *t, double *ns_out,
+                             int *kernel_rc_out, struct ks_err *err)
+{
+    int rc = 0;
+
+    for (uint32_t i = 0; i < t->n_samples && rc == 0; i++) {
+        if (t->is_cold)
+            rc = host_flush(dev, err);
+        if (rc == 0)
+            rc = time_sample(t, &ns_out[i], kernel_rc_out, err);
+    }
+    return rc;
 }
 
 static int host_touch(struct ks_device *dev, const void *ptr, size_t bytes, struct ks_err *err)
@@ -395,10 +410,17 @@ static int host_self_test(struct ks_device *dev, struct ks_err *err)
     return rc;
 }
 
+static void host_telemetry(struct ks_device *dev, struct ks_telemetry *out)
+{
+    (void)dev;
+    *out = ks_telemetry_unknown();
+}
+
 const struct ks_device_ops ks_device_host = {
     .abi = KS_DEVICE_ABI,
     .name = "host",
     .is_virtual = false,
+    .queue = 1,
     .list = host_list,
     .open = host_open,
     .close = host_close,
@@ -411,9 +433,10 @@ const struct ks_device_ops ks_device_host = {
     .module_open = host_module_open,
     .module_close = host_module_close,
     .module_entry = host_module_entry,
-    .time_calls = host_time_calls,
+    .time_samples = host_time_samples,
     .flush = host_flush,
     .touch = host_touch,
     .canary = host_canary,
     .self_test = host_self_test,
+    .telemetry = host_telemetry,
 };

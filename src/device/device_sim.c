@@ -326,23 +326,30 @@ static double call_ns(const struct sim_device *s, const struct ks_abi_problem *p
     return s->mean_ns * (0.5 + 1.5 * unit(h));
 }
 
-static int sim_time_calls(struct ks_device *dev, const struct ks_abi_entry *entry,
-                          const struct ks_abi_problem *p, const struct ks_abi_buffers *buf,
-                          uint32_t calls, double *ns_out, int *kernel_rc_out, struct ks_err *err)
+static int time_sample(struct sim_device *s, const struct ks_timing *t, double *ns_out,
+                       struct ks_err *err)
 {
-    struct sim_device *s = sim_of(dev);
     double noise;
 
-    (void)buf;
-    (void)kernel_rc_out;
     if (s->sleep_us > 0)
         ks_sleep_ns(s->sleep_us * 1000u);
     if ((s->fail & FAIL_RUN) != 0)
         return ks_fail(err, KS_EDEVICE, "simulated device failure");
     noise = NOISE * (2.0 * unit(ks_mix64(s->seed ^ ks_mix64(s->n_timed++))) - 1.0);
-    *ns_out = (double)calls * call_ns(s, p, entry->name) * (1.0 + noise);
+    *ns_out = (double)t->calls * call_ns(s, t->problem, t->entry->name) * (1.0 + noise);
     s->now_ns += *ns_out;
     return 0;
+}
+
+static int sim_time_samples(struct ks_device *dev, const struct ks_timing *t, double *ns_out,
+                            int *kernel_rc_out, struct ks_err *err)
+{
+    int rc = 0;
+
+    (void)kernel_rc_out;
+    for (uint32_t i = 0; i < t->n_samples && rc == 0; i++)
+        rc = time_sample(sim_of(dev), t, &ns_out[i], err);
+    return rc;
 }
 
 static int sim_flush(struct ks_device *dev, struct ks_err *err)
@@ -376,10 +383,17 @@ static int sim_self_test(struct ks_device *dev, struct ks_err *err)
     return 0;
 }
 
+static void sim_telemetry(struct ks_device *dev, struct ks_telemetry *out)
+{
+    (void)dev;
+    *out = ks_telemetry_unknown();
+}
+
 const struct ks_device_ops ks_device_sim = {
     .abi = KS_DEVICE_ABI,
     .name = "sim",
     .is_virtual = true,
+    .queue = 1,
     .list = sim_list,
     .open = sim_open,
     .close = sim_close,
@@ -392,9 +406,10 @@ const struct ks_device_ops ks_device_sim = {
     .module_open = sim_module_open,
     .module_close = sim_module_close,
     .module_entry = sim_module_entry,
-    .time_calls = sim_time_calls,
+    .time_samples = sim_time_samples,
     .flush = sim_flush,
     .touch = sim_touch,
     .canary = sim_canary,
     .self_test = sim_self_test,
+    .telemetry = sim_telemetry,
 };

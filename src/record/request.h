@@ -86,7 +86,9 @@ enum {
     KS_WORKER_EXIT_OK = 0,
     KS_WORKER_EXIT_PIPE = 90,
     KS_WORKER_EXIT_SETUP = 91,
-    KS_WORKER_EXIT_PROTOCOL = 92
+    KS_WORKER_EXIT_PROTOCOL = 92,
+    KS_WORKER_EXIT_DEVICE =
+        93 /* the device is lost to this process; the cell in hand was reported */
 };
 
 #endif

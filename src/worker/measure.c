@@ -7,16 +7,27 @@
 #include <math.h>
 #include <sys/resource.h>
 
-int ks_run_calls(struct ks_run *r, uint32_t calls, double expected_ns, double *ns_out,
-                 struct ks_err *err)
+static int run_sample(struct ks_run *r, uint32_t calls, bool is_cold, double expected_ns,
+                      double *ns_out, struct ks_err *err)
 {
+    const struct ks_timing t = { .entry = r->entry,
+                                 .problem = r->problem,
+                                 .buf = &r->buf,
+                                 .calls = calls,
+                                 .n_samples = 1,
+                                 .is_cold = is_cold };
     int rc;
 
     r->before(r->ctx, expected_ns);
-    rc = r->dev->ops->time_calls(r->dev, r->entry, r->problem, &r->buf, calls, ns_out,
-                                 &r->kernel_rc, err);
+    rc = r->dev->ops->time_samples(r->dev, &t, ns_out, &r->kernel_rc, err);
     r->after(r->ctx);
     return rc;
+}
+
+int ks_run_calls(struct ks_run *r, uint32_t calls, double expected_ns, double *ns_out,
+                 struct ks_err *err)
+{
+    return run_sample(r, calls, false, expected_ns, ns_out, err);
 }
 
 double ks_sample_target_ns(const struct ks_measure *m, double clock_ns)
@@ -107,13 +118,7 @@ static double relative_error(const struct ks_record *rec)
 static int one_sample(struct ks_run *r, const struct ks_measure *m, uint32_t calls,
                       double expected_ns, double *ns_out, struct ks_err *err)
 {
-    if (m->cache == KS_CACHE_COLD) {
-        int rc = r->dev->ops->flush(r->dev, err);
-
-        if (rc < 0)
-            return rc;
-    }
-    return ks_run_calls(r, calls, expected_ns, ns_out, err);
+    return run_sample(r, calls, m->cache == KS_CACHE_COLD, expected_ns, ns_out, err);
 }
 
 static int sample_loop(struct ks_run *r, const struct ks_measure *m, bool has_poisoned,

@@ -135,8 +135,9 @@ static void run_on(const struct kernel_case *c, const struct ks_abi_entry *e, en
     assert_true(bytes >= 0);
     struct guarded out = open_guarded((size_t)c->n.c * ks_dtype_bytes(c->p.dtype), MARK);
     struct guarded ws = open_guarded((size_t)bytes, MARK);
-    const struct ks_abi_buffers buf = { c->a[data].data, c->b[data].data, out.data,
-                                        bytes ? ws.data : NULL, NULL };
+    const struct ks_abi_buffers buf = {
+        c->a[data].data, c->b[data].data, out.data, bytes ? ws.data : NULL, NULL, NULL
+    };
     if (e->run(&c->abi, &buf) != 0)
         fail_case(c, e, "run() failed");
     if (!is_intact(&out))

@@ -164,9 +164,9 @@ static void test_warm_up(void **state)
         open_bench(&b, &plan);
         assert_int_equal(ks_measure_warm(&b.run, &m, &calls, &err), 0);
         assert_int_equal(calls, warm_rows[i].want_calls);
-        assert_true(ks_fault_calls(b.dev, KS_FAULT_TIME_CALLS) <= warm_rows[i].want_launches);
+        assert_true(ks_fault_calls(b.dev, KS_FAULT_TIME) <= warm_rows[i].want_launches);
         if (m.warmup_ms == 0)
-            assert_int_equal(ks_fault_calls(b.dev, KS_FAULT_TIME_CALLS),
+            assert_int_equal(ks_fault_calls(b.dev, KS_FAULT_TIME),
                              warm_rows[i].want_launches);
         close_bench(&b);
     }
@@ -270,7 +270,7 @@ static void test_all_times_bad(void **state)
 /* Whatever slot fails at whatever call: the code comes through, samples so far are kept. */
 static void test_failures_come_through(void **state)
 {
-    static const enum ks_fault_slot slots[] = { KS_FAULT_TIME_CALLS, KS_FAULT_FLUSH };
+    static const enum ks_fault_slot slots[] = { KS_FAULT_TIME, KS_FAULT_FLUSH };
 
     (void)state;
     for (size_t s = 0; s < 2; s++) {
