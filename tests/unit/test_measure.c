@@ -166,8 +166,7 @@ static void test_warm_up(void **state)
         assert_int_equal(calls, warm_rows[i].want_calls);
         assert_true(ks_fault_calls(b.dev, KS_FAULT_TIME) <= warm_rows[i].want_launches);
         if (m.warmup_ms == 0)
-            assert_int_equal(ks_fault_calls(b.dev, KS_FAULT_TIME),
-                             warm_rows[i].want_launches);
+            assert_int_equal(ks_fault_calls(b.dev, KS_FAULT_TIME), warm_rows[i].want_launches);
         close_bench(&b);
     }
 }
