@@ -44,15 +44,17 @@ static int tell_builds(struct ks_rank *r, struct ks_err *err)
     r->told_builds = true;
     for (uint32_t i = 0; rc == 0 && i < r->c.grid->n_instances; i++) {
         const struct ks_artefact *a = ks_build_artefact(r->build, i);
-        struct ks_build_rec b = {
-            .instance = r->c.grid->instances[i].id,
-            .outcome = outcome_of(a->state),
-            .is_cached = a->is_cached,
-            .build_id = a->build_id,
-            .code_id = a->code_id,
-            .compile_ns = a->compile_ns,
-            .object_bytes = a->object_bytes,
-        };
+        struct ks_build_rec b;
+        ks_build_rec_init(&b);
+        b.instance = r->c.grid->instances[i].id;
+        b.outcome = outcome_of(a->state);
+        b.is_cached = a->is_cached;
+        b.build_id = a->build_id;
+        b.code_id = a->code_id;
+        b.compile_ns = a->compile_ns;
+        b.object_bytes = a->object_bytes;
+        if (a->code_bytes)
+            b.code.code_bytes = (int64_t)a->code_bytes;
         memcpy(b.reason, a->reason, sizeof(b.reason) - 1);
         snprintf(b.compiler, sizeof(b.compiler), "%s", a->compiler);
         ks_buf_clear(&r->body);

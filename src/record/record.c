@@ -17,6 +17,12 @@ static const struct ks_fields mismatch_fields =
 /* KS_F_DONE. Units as in record.h: the name of the member says them. */
 #define F(tag, kind, member, ...) KS_DEF(struct ks_record, tag, kind, member, __VA_ARGS__)
 #define COUNT(member)             .count = offsetof(struct ks_record, member)
+#define READING(tag, at)                                                                           \
+    F(tag, REAL, at.clock_mhz, .rule = KS_FINITE, .def = -1),                                      \
+        F((tag) + 1, REAL, at.memory_clock_mhz, .rule = KS_FINITE, .def = -1),                     \
+        F((tag) + 2, REAL, at.power_w, .rule = KS_FINITE, .def = -1),                              \
+        F((tag) + 3, REAL, at.temperature_c, .rule = KS_FINITE, .def = -1),                        \
+        F((tag) + 4, REAL, at.busy, .rule = KS_FINITE, .def = -1)
 static const struct ks_def record_defs[] = {
     /* what */
     F(1, UINT, cell.problem, .required = true),
@@ -82,8 +88,15 @@ static const struct ks_def record_defs[] = {
     F(84, RAW, tail, COUNT(n_tail)),
     F(85, INT, workspace_bytes, ),
     F(86, UINT, n_printed, ),
+    /* the device */
+    READING(90, before),
+    READING(95, after),
+    F(100, REAL, min_clock_mhz, .rule = KS_FINITE, .def = -1),
+    F(101, REAL, max_power_w, .rule = KS_FINITE, .def = -1),
+    F(102, INT, throttle, .def = -1),
 };
 #undef F
+#undef READING
 #undef COUNT
 static const struct ks_fields record_fields = KS_FIELDS(struct ks_record, "record", record_defs);
 

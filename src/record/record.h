@@ -31,6 +31,14 @@ struct ks_mismatch {
     double got, want, tolerance;
 };
 
+#define KS_UNKNOWN (-1.0) /* of a reading; as KS_TELEMETRY_UNKNOWN of device.h */
+/* What a device said of itself at a moment; what it does not tell is KS_UNKNOWN. */
+struct ks_reading {
+    double clock_mhz, memory_clock_mhz;
+    double power_w, temperature_c;
+    double busy; /* share of the device in use, 0 to 1 */
+};
+
 struct ks_record {
     struct ks_cell cell;
     uint32_t attempt; /* from 1, also the initial value */
@@ -79,6 +87,12 @@ struct ks_record {
     /* noise while timing, this process */
     uint64_t involuntary_switches, cpu_ns, span_ns; /* over the timed samples */
     double canary_ratio; /* canary loop time / its idle baseline; 0 = not run */
+    /* the device while timing: before the first sample, after the last, and over all readings
+     * between batches of samples, those two among them */
+    struct ks_reading before, after;
+    double min_clock_mhz; /* lowest; KS_UNKNOWN */
+    double max_power_w;   /* highest; KS_UNKNOWN */
+    int64_t throttle;     /* the vendor's reason bits, all that were ever seen; -1 unknown */
 
     /* abnormal ends */
     uint64_t fault_address, peak_bytes;
@@ -151,6 +165,14 @@ struct ks_device_rec { /* KS_F_DEVICE */
     char host_domain[16];  /* "core", "l3", "socket": what one rank measures on; "" a device */
     uint32_t n_neighbours; /* ranks that measured under the same last-level cache, itself too */
 };
+/* What a GPU's kernel needs, as its code object says (build/code_object.h). -1: not recorded. */
+struct ks_code_rec {
+    char target[32]; /* "gfx942", "sm_90"; "": not a GPU's */
+    int32_t vgprs, agprs, sgprs;
+    int32_t vgpr_spills, sgpr_spills;
+    int32_t wave, max_threads;
+    int64_t lds_bytes, scratch_bytes, kernarg_bytes, code_bytes;
+};
 struct ks_build_rec { /* KS_F_BUILD */
     uint64_t instance;
     uint32_t outcome; /* KS_O_OK, KS_O_BUILD_FAILED, KS_O_BUILD_TIMEOUT, KS_O_UNSUPPORTED */
@@ -160,6 +182,7 @@ struct ks_build_rec { /* KS_F_BUILD */
     uint64_t object_bytes;
     char reason[256]; /* the compiler's first error line */
     char compiler[96];
+    struct ks_code_rec code;
 };
 struct ks_start_cell {
     struct ks_cell cell;
@@ -227,6 +250,7 @@ int ks_job_rec_decode(const void *body, size_t n, struct ks_job_rec *out, char *
                       struct ks_err *err);
 void ks_device_rec_encode(const struct ks_device_rec *v, struct ks_buf *body_out);
 int ks_device_rec_decode(const void *body, size_t n, struct ks_device_rec *out, struct ks_err *err);
+void ks_build_rec_init(struct ks_build_rec *v); /* every field at its "nothing known" value */
 void ks_build_rec_encode(const struct ks_build_rec *v, struct ks_buf *body_out);
 int ks_build_rec_decode(const void *body, size_t n, struct ks_build_rec *out, struct ks_err *err);
 void ks_start_encode(const struct ks_start *v, struct ks_buf *body_out);

@@ -83,6 +83,18 @@ static const struct ks_def build_defs[] = {
     F(7, UINT, object_bytes, ),
     F(8, TEXT, reason, ),
     F(9, TEXT, compiler, ),
+    F(20, TEXT, code.target, ),
+    F(21, INT, code.vgprs, .def = -1),
+    F(22, INT, code.agprs, .def = -1),
+    F(23, INT, code.sgprs, .def = -1),
+    F(24, INT, code.vgpr_spills, .def = -1),
+    F(25, INT, code.sgpr_spills, .def = -1),
+    F(26, INT, code.lds_bytes, .def = -1),
+    F(27, INT, code.scratch_bytes, .def = -1),
+    F(28, INT, code.kernarg_bytes, .def = -1),
+    F(29, INT, code.wave, .def = -1),
+    F(30, INT, code.max_threads, .def = -1),
+    F(31, INT, code.code_bytes, .def = -1),
 };
 #undef F
 static const struct ks_fields build_fields = KS_FIELDS(struct ks_build_rec, "build", build_defs);
@@ -240,6 +252,11 @@ void ks_device_rec_encode(const struct ks_device_rec *v, struct ks_buf *body_out
 int ks_device_rec_decode(const void *body, size_t n, struct ks_device_rec *out, struct ks_err *err)
 {
     return ks_fields_decode(&device_fields, body, n, out, NULL, err);
+}
+
+void ks_build_rec_init(struct ks_build_rec *v)
+{
+    ks_fields_init(&build_fields, v);
 }
 
 void ks_build_rec_encode(const struct ks_build_rec *v, struct ks_buf *body_out)

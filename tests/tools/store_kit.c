@@ -164,12 +164,14 @@ void skit_name(struct skit *k, uint16_t type, uint64_t id, int64_t count, const 
 
 void skit_build(struct skit *k, uint32_t i_instance, uint32_t outcome, const char *reason)
 {
-    struct ks_build_rec b = { .instance = k->instances[i_instance],
-                              .outcome = outcome,
-                              .compile_ns = 1000000u * (i_instance + 1),
-                              .object_bytes = 4096,
-                              .build_id = skit_build_id(i_instance) };
+    struct ks_build_rec b;
 
+    ks_build_rec_init(&b);
+    b.instance = k->instances[i_instance];
+    b.outcome = outcome;
+    b.compile_ns = 1000000u * (i_instance + 1);
+    b.object_bytes = 4096;
+    b.build_id = skit_build_id(i_instance);
     if (outcome == KS_O_OK)
         b.code_id = skit_code_id(i_instance);
     snprintf(b.reason, sizeof(b.reason), "%s", reason);

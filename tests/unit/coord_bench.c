@@ -308,8 +308,11 @@ static struct ks_id128 code_of(const struct sim *m, uint32_t rank, uint64_t inst
 void sim_tell_builds(struct sim *m, uint32_t rank)
 {
     for (uint32_t i = 0; i < m->grid->n_instances; i++) {
-        struct ks_build_rec b = { .instance = m->grid->instances[i].id, .outcome = KS_O_OK };
+        struct ks_build_rec b;
         struct ks_buf body;
+        ks_build_rec_init(&b);
+        b.instance = m->grid->instances[i].id;
+        b.outcome = KS_O_OK;
         b.build_id = (struct ks_id128){ 1, b.instance };
         b.code_id = code_of(m, rank, b.instance);
         ks_buf_init(&body);

@@ -57,6 +57,7 @@ static const struct ks_build_rec build = {
     .object_bytes = 65536,
     .reason = "error: 'x' undeclared",
     .compiler = "gcc 12.2.0",
+    .code = { "", -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1 }, /* version 1 knew nothing of it */
 };
 static const struct ks_start start = {
     .lease_id = 9,

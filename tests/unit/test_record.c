@@ -58,6 +58,11 @@ static void fill_record(struct ks_record *r)
         r->box_lo[i] = -i;
         r->box_hi[i] = (int64_t)i << 40;
     }
+    r->before = (struct ks_reading){ 1980, 2619, 412.5, 41, 0 };
+    r->after = (struct ks_reading){ 1755, KS_UNKNOWN, 699.75, -40, 1 };
+    r->min_clock_mhz = 1740;
+    r->max_power_w = 700;
+    r->throttle = INT64_MAX;
     r->denied_call = 0;
     r->n_tail = KS_TAIL_MAX;
     for (uint32_t i = 0; i < KS_TAIL_MAX; i++)
@@ -107,6 +112,11 @@ static void nothing_known_takes_no_room(void **state)
     assert_int_equal(r->denied_call, -1);
     assert_int_equal(r->cpu, -1);
     assert_true(r->poison_sample_ns < 0);
+    assert_true(r->before.clock_mhz == KS_UNKNOWN && r->before.memory_clock_mhz == KS_UNKNOWN);
+    assert_true(r->after.power_w == KS_UNKNOWN && r->after.temperature_c == KS_UNKNOWN);
+    assert_true(r->after.busy == KS_UNKNOWN);
+    assert_true(r->min_clock_mhz == KS_UNKNOWN && r->max_power_w == KS_UNKNOWN);
+    assert_int_equal(r->throttle, -1);
     assert_int_equal(r->outcome, KS_O_NONE);
     ks_buf_init(&b);
     r->outcome = KS_O_OK;
@@ -210,6 +220,9 @@ static const struct {
     { 62, zeros, 56, "more values than fit" },
     { 64, "\3", 1, "is_bitwise_stable" },
     { 84, zeros, KS_TAIL_MAX + 1, "tail is longer than fits" },
+    { 90, nan_and_inf, 8, "before.clock_mhz is not finite" },
+    { 99, one, 4, "after.busy is not a number" },
+    { 100, nan_and_inf + 8, 8, "min_clock_mhz is not finite" },
 };
 
 static void a_bad_field_is_refused_and_out_untouched(void **state)

@@ -168,7 +168,7 @@ static void a_resumed_and_rebuilt_run(void **state)
     const struct place *p = *state;
     struct ks_store_file *f;
     struct ks_row row;
-    struct ks_build_rec b = { .outcome = KS_O_OK, .build_id = { 7, 7 }, .code_id = { 8, 8 } };
+    struct ks_build_rec b;
     struct ks_record *r;
     struct skit k;
 
@@ -177,6 +177,10 @@ static void a_resumed_and_rebuilt_run(void **state)
     skit_put(&k, skit_record(&k, 0, 0, 3));
     skit_abandon(&k);
     skit_open(&k, p->dir[0], 1, 1, 2);
+    ks_build_rec_init(&b);
+    b.outcome = KS_O_OK;
+    b.build_id = (struct ks_id128){ 7, 7 };
+    b.code_id = (struct ks_id128){ 8, 8 };
     b.instance = k.instances[1];
     ks_build_rec_encode(&b, &k.body);
     skit_frame(&k, KS_F_BUILD);

@@ -106,7 +106,7 @@ static void every_member_is_encoded(void **state)
           .max = { KS_FENCES_MAX } },
         { ROW(ks_job_rec, 0, 0) },
         { ROW(ks_device_rec, 10, 4) },
-        { ROW(ks_build_rec, 2, 0) },
+        { ROW(ks_build_rec, 3, 4) },
         { ROW(ks_start, 0, 4 + 4 * KS_START_MAX), .count = { COUNT_AT(ks_start, n_cells) },
           .max = { KS_START_MAX } },
         { ROW(ks_output, 0, 0) },
@@ -170,7 +170,8 @@ ROUND_TRIP(ks_device_rec, ks_device_rec_encode, ks_device_rec_decode, .device_id
            .host_domain = "l3", .n_neighbours = 6)
 ROUND_TRIP(ks_build_rec, ks_build_rec_encode, ks_build_rec_decode, .instance = 1,
            .outcome = KS_O_BUILD_FAILED, .is_cached = 1, .build_id = { 1, 2 }, .code_id = { 3, 4 },
-           .compile_ns = 5, .object_bytes = 6, .reason = "error: x", .compiler = "gcc 12")
+           .compile_ns = 5, .object_bytes = 6, .reason = "error: x", .compiler = "gcc 12",
+           .code = { "gfx942", 128, 0, 40, -1, 3, 64, 256, 65536, 420, 88, INT64_MAX })
 ROUND_TRIP(ks_start, ks_start_encode, ks_start_decode, .lease_id = 1, .block_id = 2, .device_id = 3,
            .rank = 4, .why = 4, .n_cells = 2,
            .cells = { { { 1, 2, 3 }, 4, 5 }, { { 6, 7, 8 }, 1, 0, KS_ROLE_ANCHOR } })
