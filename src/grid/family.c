@@ -38,10 +38,17 @@ int ks_trait_value(const struct ks_trait *t, const char *text)
     return -1;
 }
 
+bool ks_family_serves(const struct ks_family *f, const char *backend)
+{
+    bool is_gpu = strcmp(backend, "hip") == 0 || strcmp(backend, "cuda") == 0;
+
+    return strcmp(f->backend, backend) == 0 || (is_gpu && strcmp(f->backend, "gpu") == 0);
+}
+
 static int read_backend(const struct ks_json *doc, const struct ks_node *root, struct ks_family *f,
                         struct ks_err *err)
 {
-    static const char *const backends[] = { "host", "hip", "cuda", "sim", NULL };
+    static const char *const backends[] = { "host", "gpu", "hip", "cuda", "sim", NULL };
     const struct ks_node *n;
     int choice = 0;
     int rc = ks_grid_field_node(doc, root, "backend", KS_JSON_STRING, &n, err);

@@ -103,8 +103,9 @@ struct ks_family {
     uint32_t i_op;                           /* index into ks_operators */
     uint32_t direction, dtype, layout, ndim; /* where fixed; use ks_instance_domain() */
     uint8_t domain_trait[4]; /* of the four above: 1 + the trait's index; 0: fixed */
-    char backend[16];        /* "host" */
-    char archs[256];         /* those that `inabilities` know, separated by blanks; "": all */
+    char backend[16];        /* "host"; "gpu": hip and cuda */
+    char archs[256];         /* those that `inabilities` know, separated by blanks; "": all; the
+                                emulator needs not be among them */
     char name_pattern[256];  /* "gconv_fwd_fp32_2d_{tile_m}x{tile_n}_{pipeline}_vb{vector_bytes}" */
     char name_aliases[4][256]; /* patterns that are read, too; what they lack is the default */
     uint32_t n_name_aliases;
@@ -141,6 +142,8 @@ int ks_family_parse(const char *text, size_t len, const char *name, struct ks_fa
 /* Markdown, appended: the traits with values, defaults, place in the name, macro or role and
  * meaning, what values with attributes stand for, and every rule with its reason. */
 void ks_family_describe(const struct ks_family *f, struct ks_buf *markdown_out);
+/* Are its instances for a job of this backend (a name of ks_job_backends)? */
+bool ks_family_serves(const struct ks_family *f, const char *backend);
 /* Index of a trait, -1 when there is none of that name. */
 int ks_family_trait(const struct ks_family *f, const char *trait);
 /* Index of the first trait of a role, -1 when there is none. */
@@ -193,8 +196,8 @@ struct ks_kernel_set {
     const struct ks_filters *filters; /* of a filter file, borrowed; NULL: none */
     uint64_t n_filtered;              /* instances that filters have kept out so far */
 };
-/* Makes the set judge what a device of this arch can run: "native", a level of x86-64, or a GPU
- * ("gfx942", "sm_90"), whose CPU needs are not judged. Borrows arch and flags, which it fills.
+/* Makes the set judge what a device of this arch can run: "native" of a CPU, a level of x86-64, or a
+ * GPU ("gfx942", "sm_90", "emu"), whose CPU needs are not judged. Borrows arch and flags, which it fills.
  * KS_EINVAL for an unknown arch of a CPU. */
 int ks_kernel_set_arch(struct ks_kernel_set *set, const char *arch, struct ks_buf *flags,
                        struct ks_err *err);

@@ -2,6 +2,7 @@
 #include "grid/grid.h"
 
 #include "base/hash.h"
+#include "grid/arch.h"
 #include "grid/domains.h"
 #include "grid/job_problems.h"
 
@@ -84,6 +85,16 @@ static int load_problems(struct ks_grid *g, struct ks_err *err)
     return rc;
 }
 
+/* What a GPU's "native" is must be found out before: instances are judged by it. */
+static int check_arch(const char *backend, const char *arch, struct ks_err *err)
+{
+    if (strcmp(backend, "host") != 0 && strcmp(arch, KS_ARCH_NATIVE) == 0)
+        return ks_fail(err, KS_EINVAL,
+                       "no device says here what 'native' is for backend %s: name one, such as %s",
+                       backend, strcmp(backend, "hip") == 0 ? "gfx942, or emu" : "sm_90");
+    return ks_arch_check(backend, arch, err);
+}
+
 static int load_kernels(struct ks_grid *g, struct ks_err *err)
 {
     const char *arch = g->job.device.arch_text;
@@ -94,9 +105,9 @@ static int load_kernels(struct ks_grid *g, struct ks_err *err)
 
     ks_buf_init(&flags);
     if (!is_sim(&g->job)) {
-        rc = ks_kernel_set_arch(&set, arch, &flags, err);
-        if (rc == 0 && !set.cpu_flags && strcmp(backend, "host") == 0)
-            rc = ks_fail(err, KS_EINVAL, "'%s' is a GPU, the job's backend is host", arch);
+        rc = check_arch(backend, arch, err);
+        if (rc == 0)
+            rc = ks_kernel_set_arch(&set, arch, &flags, err);
         if (rc < 0)
             ks_err_context(err, rc, "device.arch");
     }
@@ -303,7 +314,7 @@ const char *ks_grid_unsupported(const struct ks_grid *g, uint32_t i_problem, uin
         return NULL;
     if (i->missing[0])
         return i->missing;
-    if (strcmp(f->backend, ks_job_backends[g->job.device.backend]) != 0)
+    if (!ks_family_serves(f, ks_job_backends[g->job.device.backend]))
         return "family is for another backend than the job's device";
     return NULL;
 }

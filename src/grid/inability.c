@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "grid/inability.h"
 
+#include "grid/arch.h"
 #include "grid/cpu_flags.h"
 #include "grid/family_expr.h"
 
@@ -77,7 +78,8 @@ static int judge_arch(const struct ks_lacks *l, const struct ks_kernel_set *s,
 {
     const char *arch = s->arch;
 
-    if (!s->cpu_flags && f->archs[0] && !is_arch_among(arch, f->archs))
+    if (!s->cpu_flags && f->archs[0] && !ks_arch_is_emulator(arch) &&
+        !is_arch_among(arch, f->archs))
         snprintf(i->missing, sizeof i->missing, "family %s knows nothing of arch %.40s", f->name,
                  arch);
     for (uint32_t k = 0; !i->missing[0] && k < f->n_inabilities; k++) {

@@ -106,11 +106,7 @@ static int read_device(const struct source *s, const struct ks_node *root, struc
 {
     struct ks_job_device *d = &j->device;
     const struct ks_node *obj = ks_node_at(root, "device");
-    const char *backend = ks_job_backends[d->backend];
 
-    if (strcmp(backend, "host") != 0 && strcmp(backend, "sim") != 0)
-        return ks_node_fail(s->doc, ks_node_at(obj, "backend"), s->err,
-                            "backend '%s' is not available yet; available: host, sim", backend);
     if (!d->arch)
         d->arch = "native";
     if (strlen(d->arch) >= sizeof d->arch_text)

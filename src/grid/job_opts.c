@@ -183,14 +183,16 @@ const struct ks_opt ks_job_device_opts[] = {
       .def = "host",
       .choices = ks_job_backends,
       .arg = "NAME",
-      .help = "what measures: host (this CPU), sim (virtual time, runs nothing); hip and cuda come "
-              "later" },
+      .help = "what measures: host (this CPU), hip (AMD's GPUs, or the emulator), cuda (NVIDIA's "
+              "GPUs), sim (virtual time, runs nothing)" },
     { .name = "arch",
       .type = KS_OPT_STR,
       .offset = AT(arch),
       .arg = "ARCH",
-      .help = "native, or for host x86-64, x86-64-v2, x86-64-v3, x86-64-v4: what instances may "
-              "need (default native)" },
+      .help =
+          "what instances are built for and may need: native (default), for host x86-64, "
+          "x86-64-v2, x86-64-v3, x86-64-v4, for hip gfx90a, gfx942, ... or emu, for cuda sm_80, "
+          "sm_90, ..." },
     KS_OPT_END
 };
 #undef AT

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "grid/arch.h"
 #include "grid/cpu_flags.h"
 #include "grid/kernel_export.h"
 #include "grid/kernel_set_impl.h"
@@ -127,21 +128,15 @@ void ks_kernel_set_release(struct ks_kernel_set *set)
                                    .filters = set->filters };
 }
 
-/* Names of GPUs; every other arch is a CPU's. */
-static bool is_gpu(const char *arch)
-{
-    return strncmp(arch, "gfx", 3) == 0 || strncmp(arch, "sm_", 3) == 0;
-}
-
 int ks_kernel_set_arch(struct ks_kernel_set *set, const char *arch, struct ks_buf *flags,
                        struct ks_err *err)
 {
-    int rc = is_gpu(arch) ? 0 : ks_cpu_flags_read(arch, flags, err);
+    int rc = ks_arch_is_gpu(arch) ? 0 : ks_cpu_flags_read(arch, flags, err);
 
     if (rc < 0)
         return rc;
     set->arch = arch;
-    set->cpu_flags = is_gpu(arch) ? NULL : ks_buf_text(flags);
+    set->cpu_flags = ks_arch_is_gpu(arch) ? NULL : ks_buf_text(flags);
     set->cpu_name = strcmp(arch, "native") == 0 ? NULL : arch;
     return 0;
 }

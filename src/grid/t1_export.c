@@ -152,7 +152,7 @@ static void put_size(const char *key, struct ks_jw *w)
 /* Ours launches its kernels itself: the sizes say nothing. */
 static void put_kernel(const struct ks_family *f, struct ks_jw *w)
 {
-    bool is_hip = strcmp(f->backend, "hip") == 0, is_cuda = strcmp(f->backend, "cuda") == 0;
+    bool is_hip = ks_family_serves(f, "hip"), is_cuda = ks_family_serves(f, "cuda");
 
     ks_jw_open(w, "KernelSpecification", '{');
     ks_jw_str(w, "Language", is_hip ? "HIP" : is_cuda ? "CUDA" : "C");

@@ -292,6 +292,8 @@ static void an_arch_cannot_run_everything(void **state)
         { "gfx9421", "{\"tile\": \"4x8\"}", "" },
         { "gfx90", "{\"tile\": \"8x8\"}", "family wide knows nothing of arch gfx90" },
         { "sm_90", "{\"tile\": \"4x8\"}", "family wide knows nothing of arch sm_90" },
+        { "emu", "{\"tile\": \"4x8\"}", "" },
+        { "emu", "{\"split\": true, \"ndim\": 1}", thin },
         { "x86-64", "{\"tile\": \"4x8\"}", "" },
         { "x86-64", "{\"split\": true, \"ndim\": 1}", thin },
         { "gfx90a", "{\"split\": true, \"ndim\": 1}", thin },

@@ -256,6 +256,36 @@ static void domains_are_compared(void **state)
                   2);
 }
 
+/* One family for the GPUs of both makers, and for their emulator, which lacks nothing. */
+static void a_family_of_gpus_serves_both(void **state)
+{
+#define GPU(backend, arch)                                                                         \
+    HEAD "\"kernels\": [{\"config\": \"gpu.json\"}], \"problems\": [{\"file\": \"many.csv\"}], "   \
+         "\"device\": {\"backend\": \"" backend "\", \"arch\": \"" arch "\"}}"
+    static const struct {
+        const char *job;
+        const char *const want[3][2];
+    } rows[] = {
+        { GPU("hip", "gfx942"),
+          { { "g_simt", NULL }, { "g_mfma", NULL }, { "g_mma", "matrix instruction of NVIDIA" } } },
+        { GPU("cuda", "sm_90"),
+          { { "g_simt", NULL }, { "g_mfma", "matrix instruction of AMD" }, { "g_mma", NULL } } },
+        { GPU("hip", "emu"), { { "g_simt", NULL }, { "g_mfma", NULL }, { "g_mma", NULL } } },
+        { GPU("hip", "gfx1100"),
+          { { "g_simt", "family gpu knows nothing of arch gfx1100" },
+            { "g_mfma", "family gpu knows nothing of arch gfx1100" },
+            { "g_mma", "family gpu knows nothing of arch gfx1100" } } },
+        { GPU("host", "x86-64"),
+          { { "g_simt", "family is for another backend than the job's device" },
+            { "g_mfma", "family is for another backend than the job's device" },
+            { "g_mma", "family is for another backend than the job's device" } } },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        check_reasons(rows[i].job, rows[i].want, 3);
+}
+
 #define CK   "\"kernels\": [{\"config\": \"../ck_forward_2d.json\"}], "
 #define BF16 "\"problems\": [{\"file\": \"many.csv\", \"dtype\": \"bf16\"}]"
 
@@ -310,6 +340,17 @@ static void mistakes_are_named(void **state)
         { HEAD TINY "\"problems\": [{\"file\": \"many.csv\"}], \"device\": {\"arch\": "
                     "\"gfx942\"}}",
           "device.arch: 'gfx942' is a GPU, the job's backend is host", KS_EINVAL },
+        { HEAD TINY "\"problems\": [{\"file\": \"many.csv\"}], \"device\": {\"backend\": "
+                    "\"hip\"}}",
+          "device.arch: no device says here what 'native' is for backend hip: name one, such as "
+          "gfx942",
+          KS_EINVAL },
+        { HEAD TINY "\"problems\": [{\"file\": \"many.csv\"}], \"device\": {\"backend\": "
+                    "\"hip\", \"arch\": \"sm_90\"}}",
+          "device.arch: 'sm_90' is no GPU of backend hip", KS_EINVAL },
+        { HEAD TINY "\"problems\": [{\"file\": \"many.csv\"}], \"device\": {\"backend\": "
+                    "\"cuda\", \"arch\": \"emu\"}}",
+          "device.arch: 'emu' is no GPU of backend cuda", KS_EINVAL },
         { HEAD TINY "\"problems\": [{\"file\": \"many.csv\"}], \"measure\": {\"racing\": true}}",
           "racing is not available yet", KS_EINVAL },
     };
@@ -384,6 +425,7 @@ int main(void)
         cmocka_unit_test(the_condition_is_fixed),
         cmocka_unit_test(what_cannot_run_says_why),
         cmocka_unit_test(domains_are_compared),
+        cmocka_unit_test(a_family_of_gpus_serves_both),
         cmocka_unit_test(a_family_may_have_no_kernel),
         cmocka_unit_test(mistakes_are_named),
         cmocka_unit_test(memory_may_run_out_anywhere),
