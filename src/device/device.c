@@ -45,6 +45,7 @@ int ks_device_check(const struct ks_device_ops *ops, struct ks_err *err)
         { "free", ops->free != NULL },
         { "upload", ops->upload != NULL },
         { "download", ops->download != NULL },
+        { "fill", ops->fill != NULL },
         { "host_view", ops->host_view != NULL },
         { "module_open", ops->module_open != NULL },
         { "module_close", ops->module_close != NULL },

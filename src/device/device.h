@@ -81,6 +81,9 @@ struct ks_device_ops {
                   struct ks_err *err);
     int (*download)(struct ks_device *dev, void *dst, const void *src, size_t bytes,
                     struct ks_err *err);
+    /* `bytes` of device memory become copies of a 4-byte pattern; ptr and bytes: multiples of 4. */
+    int (*fill)(struct ks_device *dev, void *ptr, uint32_t pattern, size_t bytes,
+                struct ks_err *err);
     /* Pointer through which the host may read and write device memory directly, or NULL. */
     void *(*host_view)(struct ks_device *dev, void *ptr);
 

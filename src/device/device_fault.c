@@ -4,11 +4,12 @@
 #include <stdlib.h>
 
 struct fault_device {
-    struct ks_device base; /* first: the public view */
+    struct ks_device base;    /* first: the public view */
+    struct ks_device_ops ops; /* as fault_ops, but for the plan's queue */
     struct ks_device *inner;
     struct ks_fault_plan plan;
     uint32_t calls[KS_FAULT_SLOTS];
-    uint32_t n_timed;
+    uint32_t n_timed, n_looks;
 };
 
 static struct fault_device *fault_of(struct ks_device *dev)
@@ -87,6 +88,15 @@ static int fault_download(struct ks_device *dev, void *dst, const void *src, siz
     int rc = enter(dev, KS_FAULT_DOWNLOAD, err);
 
     return rc < 0 ? rc : in->ops->download(in, dst, src, bytes, err);
+}
+
+static int fault_fill(struct ks_device *dev, void *ptr, uint32_t pattern, size_t bytes,
+                      struct ks_err *err)
+{
+    struct ks_device *in = fault_of(dev)->inner;
+    int rc = enter(dev, KS_FAULT_FILL, err);
+
+    return rc < 0 ? rc : in->ops->fill(in, ptr, pattern, bytes, err);
 }
 
 static void *fault_host_view(struct ks_device *dev, void *ptr)
@@ -178,9 +188,13 @@ static int fault_self_test(struct ks_device *dev, struct ks_err *err)
 
 static void fault_telemetry(struct ks_device *dev, struct ks_telemetry *out)
 {
-    struct ks_device *in = fault_of(dev)->inner;
+    struct fault_device *f = fault_of(dev);
+    uint32_t at = f->n_looks < f->plan.n_clocks ? f->n_looks : f->plan.n_clocks - 1;
 
-    in->ops->telemetry(in, out);
+    f->inner->ops->telemetry(f->inner, out);
+    if (f->plan.n_clocks > 0)
+        out->clock_mhz = f->plan.clocks_mhz[at];
+    f->n_looks++;
 }
 
 static const struct ks_device_ops fault_ops = {
@@ -196,6 +210,7 @@ static const struct ks_device_ops fault_ops = {
     .free = fault_free,
     .upload = fault_upload,
     .download = fault_download,
+    .fill = fault_fill,
     .host_view = fault_host_view,
     .module_open = fault_module_open,
     .module_close = fault_module_close,
@@ -215,7 +230,9 @@ int ks_fault_wrap(struct ks_device *inner, const struct ks_fault_plan *plan,
 
     if (f == NULL)
         return ks_fail(err, KS_ENOMEM, "wrapping a device");
-    f->base.ops = &fault_ops;
+    f->ops = fault_ops;
+    f->ops.queue = plan->queue > 1 ? plan->queue : 1;
+    f->base.ops = &f->ops;
     f->inner = inner;
     f->plan = *plan;
     *dev_out = &f->base;

@@ -12,6 +12,7 @@ enum ks_fault_slot {
     KS_FAULT_ALLOC,
     KS_FAULT_UPLOAD,
     KS_FAULT_DOWNLOAD,
+    KS_FAULT_FILL,
     KS_FAULT_MODULE_OPEN,
     KS_FAULT_MODULE_ENTRY,
     KS_FAULT_TIME,
@@ -27,10 +28,15 @@ struct ks_fault_plan {
     uint32_t nth;            /* from 0 */
     enum ks_code code;
     bool is_hidden; /* host_view returns NULL, as for a GPU */
+    uint32_t queue; /* samples worth asking for at once; 0: 1 */
     /* time_samples runs the kernel, then reports calls * times_ns[i] for its i-th sample; after the
      * last the last is repeated. NULL: the real time. Borrowed. */
     const double *times_ns;
     uint32_t n_times;
+    /* The clock that the i-th look at the telemetry finds; the last is repeated. NULL: as the inner
+     * device says. Borrowed. */
+    const double *clocks_mhz;
+    uint32_t n_clocks;
 };
 
 /* Takes nothing: `inner` is borrowed and must live longer. */

@@ -197,6 +197,18 @@ static void host_free(struct ks_device *dev, void *ptr)
     free(b);
 }
 
+static int host_fill(struct ks_device *dev, void *ptr, uint32_t pattern, size_t bytes,
+                     struct ks_err *err)
+{
+    uint32_t *words = ptr;
+
+    (void)dev;
+    (void)err;
+    for (size_t i = 0; i < bytes / sizeof(*words); i++)
+        words[i] = pattern;
+    return 0;
+}
+
 static int host_copy(struct ks_device *dev, void *dst, const void *src, size_t bytes,
                      struct ks_err *err)
 {
@@ -429,6 +441,7 @@ const struct ks_device_ops ks_device_host = {
     .free = host_free,
     .upload = host_copy,
     .download = host_copy,
+    .fill = host_fill,
     .host_view = host_view,
     .module_open = host_module_open,
     .module_close = host_module_close,

@@ -229,6 +229,18 @@ static int sim_copy(struct ks_device *dev, void *dst, const void *src, size_t by
     return 0;
 }
 
+static int sim_fill(struct ks_device *dev, void *ptr, uint32_t pattern, size_t bytes,
+                    struct ks_err *err)
+{
+    uint32_t *words = ptr;
+
+    (void)dev;
+    (void)err;
+    for (size_t i = 0; i < bytes / sizeof(*words); i++)
+        words[i] = pattern;
+    return 0;
+}
+
 /* Memory like a GPU's, which the host cannot see: callers must upload and download. */
 static void *sim_host_view(struct ks_device *dev, void *ptr)
 {
@@ -402,6 +414,7 @@ const struct ks_device_ops ks_device_sim = {
     .free = sim_free,
     .upload = sim_copy,
     .download = sim_copy,
+    .fill = sim_fill,
     .host_view = sim_host_view,
     .module_open = sim_module_open,
     .module_close = sim_module_close,

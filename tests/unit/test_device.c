@@ -121,6 +121,11 @@ static void check_memory(struct ks_device *dev)
     assert_memory_equal(in, out, sizeof(in));
     if (dev->ops->host_view(dev, p) != NULL)
         assert_memory_equal(dev->ops->host_view(dev, p), in, sizeof(in));
+    for (size_t i = 0; i < 8; i++)
+        in[100 + i] = (uint8_t)(i % 4 + 1);
+    assert_int_equal(dev->ops->fill(dev, (uint8_t *)p + 100, 0x04030201u, 8, &err), 0);
+    assert_int_equal(dev->ops->download(dev, out, p, sizeof(out), &err), 0);
+    assert_memory_equal(in, out, sizeof(in));
     dev->ops->free(dev, p);
     dev->ops->free(dev, q);
     dev->ops->free(dev, NULL);
