@@ -1,0 +1,516 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include "simt_warp.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#define PAGE_BYTES   ((size_t)4096)
+#define STACK_BYTES  ((size_t)256 << 10) /* of a fibre, without its guard page */
+#define STACK_STRIDE (STACK_BYTES + PAGE_BYTES)
+#define MAX_COPIES   64 /* of a thread at a time; what goes beyond lands at once */
+
+/* --- Switching between stacks: 20 instructions on x86-64, else ucontext, which asks the kernel. */
+
+#if defined(__x86_64__) && !defined(SIMT_UCONTEXT)
+typedef void *context;
+void ks_simt_switch(context *save, context to);
+/* .pushsection: without it what the compiler writes next would land in .text. */
+__asm__(".pushsection .text\n"
+        ".globl ks_simt_switch\n.hidden ks_simt_switch\n.type ks_simt_switch,@function\n"
+        "ks_simt_switch:\n"
+        "push %rbp\npush %rbx\npush %r12\npush %r13\npush %r14\npush %r15\n"
+        "mov %rsp,(%rdi)\nmov %rsi,%rsp\n"
+        "pop %r15\npop %r14\npop %r13\npop %r12\npop %rbx\npop %rbp\nret\n"
+        ".size ks_simt_switch,.-ks_simt_switch\n.popsection\n");
+
+static void context_switch(context *from, context *to)
+{
+    ks_simt_switch(from, *to);
+}
+
+static void context_make(context *c, char *stack, void (*start)(void))
+{
+    void **sp = (void **)(void *)(stack + STACK_BYTES);
+
+    *--sp = NULL; /* the return address of start(), which keeps its stack aligned */
+    memcpy(--sp, &start, sizeof start);
+    for (int i = 0; i < 6; i++)
+        *--sp = NULL;
+    *c = sp;
+}
+#else
+#include <ucontext.h>
+typedef ucontext_t context;
+
+static void context_switch(context *from, context *to)
+{
+    swapcontext(from, to);
+}
+
+static void context_make(context *c, char *stack, void (*start)(void))
+{
+    getcontext(c);
+    c->uc_stack.ss_sp = stack;
+    c->uc_stack.ss_size = STACK_BYTES;
+    c->uc_link = NULL;
+    makecontext(c, start, 0);
+}
+#endif
+
+/* --- The address sanitizer wants to know which stack is in use. */
+
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define IS_ADDRESS_SANITIZED 1
+#endif
+#elif defined(__SANITIZE_ADDRESS__)
+#define IS_ADDRESS_SANITIZED 1
+#endif
+#ifdef IS_ADDRESS_SANITIZED
+void __sanitizer_start_switch_fiber(void **fake, const void *bottom, size_t bytes);
+void __sanitizer_finish_switch_fiber(void *fake, const void **bottom_out, size_t *bytes_out);
+void __asan_unpoison_memory_region(void const volatile *p, size_t bytes);
+void __asan_poison_memory_region(void const volatile *p, size_t bytes);
+#define stack_leave  __sanitizer_start_switch_fiber
+#define stack_enter  __sanitizer_finish_switch_fiber
+#define memory_open  __asan_unpoison_memory_region
+#define memory_close __asan_poison_memory_region
+#else
+static void stack_leave(void **fake, const void *bottom, size_t bytes)
+{
+    (void)fake, (void)bottom, (void)bytes;
+}
+static void stack_enter(void *fake, const void **bottom, size_t *bytes)
+{
+    (void)fake, (void)bottom, (void)bytes;
+}
+static void memory_open(void const volatile *p, size_t bytes)
+{
+    (void)p, (void)bytes;
+}
+#define memory_close memory_open
+#endif
+
+/* --- State of a launch */
+
+enum state { READY, AT_BLOCK, AT_WARP, DONE };
+
+struct copy {
+    void *dst;
+    const void *src;
+    size_t bytes;
+    unsigned group;
+};
+
+struct fibre {
+    context ctx;
+    char *stack;
+    void *fake; /* the sanitizer's */
+    enum state state;
+    unsigned n_copies, n_groups;
+    struct copy copies[MAX_COPIES];
+};
+
+struct ks_simt_run {
+    context host;
+    void *host_fake;
+    const void *host_stack;
+    size_t host_stack_bytes;
+    ks_simt_body body;
+    void **args;
+    int warp, order, n_threads;
+    int status;
+    uint64_t random;
+    char *stacks;
+    char *shared; /* KS_SIMT_MAX_SHARED, then a page that cannot be touched */
+    size_t shared_bytes;
+    bool is_shared_set;
+    struct ks_simt_maps maps;
+    struct ks_simt_op *ops; /* [n_threads] what a lane that is AT_WARP wants */
+    struct fibre fibres[];
+};
+
+_Thread_local struct ks_simt_cta ks_simt_cta;
+
+const char *ks_simt_status_text(int status)
+{
+    static const char *const texts[] = {
+        [KS_SIMT_OK] = "ok",
+        [KS_SIMT_DIVERGED] = "threads wait at a barrier that others of the block never reach",
+        [KS_SIMT_SPLIT_WARP] = "an operation of the whole warp by a part of it",
+        [KS_SIMT_BAD_WARP] = "a matrix instruction in a warp of another size",
+        [KS_SIMT_BAD_SHARED] = "shared memory over the limit or of two sizes",
+        [KS_SIMT_BAD_LAUNCH] = "a launch with sizes that no device takes",
+        [KS_SIMT_NOMEM] = "no memory for the threads' stacks",
+    };
+
+    if (status < 0 || (size_t)status >= sizeof texts / sizeof *texts)
+        return "unknown";
+    return texts[status];
+}
+
+static uint64_t draw(struct ks_simt_run *run)
+{
+    run->random ^= run->random << 13;
+    run->random ^= run->random >> 7;
+    run->random ^= run->random << 17;
+    return run->random >> 16;
+}
+
+/* The first n numbers in the launch's order. */
+static void permute(struct ks_simt_run *run, uint16_t *out, int n)
+{
+    for (int i = 0; i < n; i++)
+        out[i] = (uint16_t)(run->order == KS_SIMT_REVERSE ? n - 1 - i : i);
+    for (int i = n - 1; run->order == KS_SIMT_SHUFFLE && i > 0; i--) {
+        int j = (int)(draw(run) % ((uint64_t)i + 1));
+        uint16_t t = out[i];
+
+        out[i] = out[j];
+        out[j] = t;
+    }
+}
+
+/* --- On a fibre's side */
+
+static struct fibre *current(void)
+{
+    return &ks_simt_cta.run->fibres[ks_simt_cta.tid];
+}
+
+static struct ks_simt_op *wanted(void)
+{
+    return &ks_simt_cta.run->ops[ks_simt_cta.tid];
+}
+
+static void to_host(bool is_last)
+{
+    struct ks_simt_run *run = ks_simt_cta.run;
+    struct fibre *f = current();
+
+    stack_leave(is_last ? NULL : &f->fake, run->host_stack, run->host_stack_bytes);
+    context_switch(&f->ctx, &run->host);
+    stack_enter(f->fake, NULL, NULL);
+}
+
+static void fibre_main(void)
+{
+    struct ks_simt_run *run = ks_simt_cta.run;
+
+    stack_enter(NULL, &run->host_stack, &run->host_stack_bytes);
+    run->body(run->args);
+    current()->state = DONE;
+    to_host(true);
+}
+
+static void park(enum state s)
+{
+    current()->state = s;
+    to_host(false);
+}
+
+/* The launch is over; this fibre is never resumed. */
+static void fail(int status)
+{
+    ks_simt_cta.run->status = status;
+    park(DONE);
+}
+
+void ks_simt_barrier(void)
+{
+    park(AT_BLOCK);
+}
+
+void ks_simt_warp_barrier(void)
+{
+    *wanted() = (struct ks_simt_op){ .what = KS_SIMT_OP_BARRIER };
+    park(AT_WARP);
+}
+
+void ks_simt_mma(float *c, const void *a, const void *b, int kind, int dtype)
+{
+    *wanted() = (struct ks_simt_op){
+        .what = KS_SIMT_OP_MATRIX, .kind = kind, .form = dtype, .out = c, .a = a, .b = b
+    };
+    park(AT_WARP);
+}
+
+uint32_t ks_simt_shuffle(uint32_t value, int lane)
+{
+    uint32_t got = 0;
+
+    *wanted() =
+        (struct ks_simt_op){ .what = KS_SIMT_OP_SHUFFLE, .out = &got, .a = &value, .lane = lane };
+    park(AT_WARP);
+    return got;
+}
+
+void ks_simt_ldmatrix(uint32_t *regs_out, const void *row, int n, int is_turned)
+{
+    *wanted() = (struct ks_simt_op){
+        .what = KS_SIMT_OP_LDMATRIX, .kind = n, .form = is_turned, .out = regs_out, .a = row
+    };
+    park(AT_WARP);
+}
+
+void *ks_simt_shared(size_t bytes)
+{
+    struct ks_simt_run *run = ks_simt_cta.run;
+    size_t whole = (bytes + 15) & ~(size_t)15;
+    char *p = run->shared + KS_SIMT_MAX_SHARED - (whole < KS_SIMT_MAX_SHARED ? whole : 0);
+
+    if (whole > KS_SIMT_MAX_SHARED || (run->shared_bytes && run->shared_bytes != whole))
+        fail(KS_SIMT_BAD_SHARED);
+    if (!run->is_shared_set) {
+        if (!run->shared_bytes)
+            memory_close(run->shared, KS_SIMT_MAX_SHARED - whole);
+        memset(p, 0xff, whole);
+        run->shared_bytes = whole;
+        run->is_shared_set = true;
+    }
+    return p;
+}
+
+/* --- Copies that land late */
+
+static void land(struct copy *c)
+{
+    memcpy(c->dst, c->src, c->bytes);
+}
+
+void ks_simt_copy_async(void *dst, const void *src, size_t bytes)
+{
+    struct ks_simt_run *run = ks_simt_cta.run;
+    struct fibre *f = current();
+    struct copy c = { dst, src, bytes, f->n_groups };
+    bool is_late =
+        run->order == KS_SIMT_REVERSE || (run->order == KS_SIMT_SHUFFLE && (draw(run) & 1));
+
+    if (is_late && f->n_copies < MAX_COPIES)
+        f->copies[f->n_copies++] = c;
+    else
+        land(&c);
+}
+
+void ks_simt_copy_commit(void)
+{
+    current()->n_groups++;
+}
+
+void ks_simt_copy_wait(int n_pending)
+{
+    struct fibre *f = current();
+    unsigned kept = 0;
+
+    for (unsigned i = 0; i < f->n_copies; i++) {
+        if (f->copies[i].group + (unsigned)n_pending < f->n_groups)
+            land(&f->copies[i]);
+        else
+            f->copies[kept++] = f->copies[i];
+    }
+    f->n_copies = kept;
+}
+
+/* --- The scheduler */
+
+static void resume(struct ks_simt_run *run, int i)
+{
+    struct fibre *f = &run->fibres[i];
+
+    ks_simt_cta.tid = i;
+    stack_leave(&run->host_fake, f->stack, STACK_BYTES);
+    context_switch(&run->host, &f->ctx);
+    stack_enter(run->host_fake, NULL, NULL);
+}
+
+/* Runs one warp until every lane waits for the block or is done. */
+static int run_warp(struct ks_simt_run *run, int first, int n_lanes)
+{
+    uint16_t lanes[KS_SIMT_MAX_THREADS];
+
+    for (;;) {
+        int n_waiting = 0, rc;
+
+        permute(run, lanes, n_lanes);
+        for (int j = 0; j < n_lanes && !run->status; j++)
+            if (run->fibres[first + lanes[j]].state == READY)
+                resume(run, first + lanes[j]);
+        if (run->status)
+            return run->status;
+        for (int i = first; i < first + n_lanes; i++)
+            n_waiting += run->fibres[i].state == AT_WARP;
+        if (!n_waiting)
+            return KS_SIMT_OK;
+        rc = n_waiting == n_lanes
+                 ? ks_simt_do_warp(&run->maps, &run->ops[first], n_lanes, run->warp)
+                 : KS_SIMT_SPLIT_WARP;
+        if (rc != KS_SIMT_OK)
+            return rc;
+        for (int i = first; i < first + n_lanes; i++)
+            run->fibres[i].state = READY;
+    }
+}
+
+static void start_block(struct ks_simt_run *run)
+{
+    for (int i = 0; i < run->n_threads; i++) {
+        struct fibre *f = &run->fibres[i];
+
+        /* What a thread of the block before left there, which never returned. */
+        memory_open(f->stack + STACK_BYTES - PAGE_BYTES, PAGE_BYTES);
+        context_make(&f->ctx, f->stack, fibre_main);
+        f->state = READY;
+        f->n_copies = f->n_groups = 0;
+    }
+    run->is_shared_set = false;
+}
+
+static int run_block(struct ks_simt_run *run)
+{
+    int n_warps = (run->n_threads + run->warp - 1) / run->warp;
+    uint16_t warps[KS_SIMT_MAX_THREADS];
+
+    start_block(run);
+    for (;;) {
+        int n_waiting = 0;
+
+        permute(run, warps, n_warps);
+        for (int w = 0; w < n_warps; w++) {
+            int first = warps[w] * run->warp, left = run->n_threads - first;
+            int rc = run_warp(run, first, left < run->warp ? left : run->warp);
+
+            if (rc != KS_SIMT_OK)
+                return rc;
+        }
+        for (int i = 0; i < run->n_threads; i++)
+            n_waiting += run->fibres[i].state == AT_BLOCK;
+        if (!n_waiting)
+            return KS_SIMT_OK;
+        if (n_waiting != run->n_threads)
+            return KS_SIMT_DIVERGED;
+        for (int i = 0; i < run->n_threads; i++)
+            run->fibres[i].state = READY;
+    }
+}
+
+/* Blocks, too, come in the launch's order: shuffled means by steps that meet each block once. */
+static int64_t block_step(const struct ks_simt_run *run, int64_t n_blocks)
+{
+    int64_t step = run->order == KS_SIMT_SHUFFLE ? n_blocks * 5 / 8 + 1 : 1;
+
+    for (;; step++) {
+        int64_t a = n_blocks, b = step % n_blocks;
+
+        while (b) {
+            int64_t t = a % b;
+
+            a = b;
+            b = t;
+        }
+        if (a == 1)
+            return step;
+    }
+}
+
+static int run_grid(struct ks_simt_run *run)
+{
+    const int *g = ks_simt_cta.gdim;
+    int64_t n = (int64_t)g[0] * g[1] * g[2], step = block_step(run, n), at = 0;
+    int rc = KS_SIMT_OK;
+
+    for (int64_t i = 0; i < n && rc == KS_SIMT_OK; i++, at = (at + step) % n) {
+        int64_t b = run->order == KS_SIMT_REVERSE ? n - 1 - at : at;
+
+        ks_simt_cta.bid[0] = (int)(b % g[0]);
+        ks_simt_cta.bid[1] = (int)(b / g[0] % g[1]);
+        ks_simt_cta.bid[2] = (int)(b / g[0] / g[1]);
+        rc = run_block(run);
+    }
+    return rc;
+}
+
+/* --- A launch */
+
+static size_t stacks_bytes(const struct ks_simt_run *run)
+{
+    return (size_t)run->n_threads * STACK_STRIDE + PAGE_BYTES + KS_SIMT_MAX_SHARED + PAGE_BYTES;
+}
+
+static void run_destroy(struct ks_simt_run *run)
+{
+    if (run->stacks) {
+        memory_open(run->stacks, stacks_bytes(run));
+        munmap(run->stacks, stacks_bytes(run));
+    }
+    free(run->ops);
+    free(run);
+}
+
+/* A page that cannot be touched lies before each stack, and around the shared memory. */
+static struct ks_simt_run *run_create(int n_threads)
+{
+    struct ks_simt_run *run = calloc(1, sizeof *run + (size_t)n_threads * sizeof(struct fibre));
+    bool is_open = true;
+
+    if (!run)
+        return NULL;
+    run->n_threads = n_threads;
+    run->ops = calloc((size_t)n_threads, sizeof *run->ops);
+    run->stacks = mmap(NULL, stacks_bytes(run), PROT_NONE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (run->stacks == MAP_FAILED)
+        run->stacks = NULL;
+    if (!run->ops || !run->stacks) {
+        run_destroy(run);
+        return NULL;
+    }
+    for (int i = 0; i < n_threads; i++) {
+        run->fibres[i].stack = run->stacks + (size_t)i * STACK_STRIDE + PAGE_BYTES;
+        is_open &= mprotect(run->fibres[i].stack, STACK_BYTES, PROT_READ | PROT_WRITE) == 0;
+    }
+    run->shared = run->stacks + (size_t)n_threads * STACK_STRIDE + PAGE_BYTES;
+    is_open &= mprotect(run->shared, KS_SIMT_MAX_SHARED, PROT_READ | PROT_WRITE) == 0;
+    if (!is_open) {
+        run_destroy(run);
+        return NULL;
+    }
+    return run;
+}
+
+int ks_simt_launch(ks_simt_body body, void **args, const int grid[3], const int block[3], int warp,
+                   int order)
+{
+    struct ks_simt_cta outer = ks_simt_cta;
+    struct ks_simt_run *run;
+    int64_t n_threads = 1;
+    int rc;
+
+    for (int i = 0; i < 3; i++) {
+        if (grid[i] < 1 || block[i] < 1 || block[i] > KS_SIMT_MAX_THREADS)
+            return KS_SIMT_BAD_LAUNCH;
+        n_threads *= block[i];
+    }
+    if (n_threads > KS_SIMT_MAX_THREADS || warp < 1 || warp > KS_SIMT_MAX_THREADS || order < 0 ||
+        order >= KS_SIMT_N_ORDERS)
+        return KS_SIMT_BAD_LAUNCH;
+    run = run_create((int)n_threads);
+    if (!run)
+        return KS_SIMT_NOMEM;
+    run->body = body;
+    run->args = args;
+    run->warp = warp;
+    run->order = order;
+    run->random = 88172645463325252u;
+    memcpy(ks_simt_cta.gdim, grid, sizeof ks_simt_cta.gdim);
+    memcpy(ks_simt_cta.bdim, block, sizeof ks_simt_cta.bdim);
+    ks_simt_cta.run = run;
+    rc = run_grid(run);
+    ks_simt_cta = outer;
+    run_destroy(run);
+    return rc;
+}

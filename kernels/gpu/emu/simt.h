@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: MIT */
+/* simt.h - runs a GPU kernel's source on the CPU, one fibre for each thread of a block.
+ *
+ * Blocks run one after another, the warps of a block in turn up to the next barrier, the lanes of a
+ * warp in turn up to the next operation of the whole warp. Nothing runs in parallel, so a result
+ * that depends on the order (enum ks_simt_order) shows a race, and what a GPU leaves undefined is
+ * an error here: a barrier that part of a block never reaches, an operation that part of a warp
+ * does not take part in. */
+#ifndef KS_SIMT_H
+#define KS_SIMT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define KS_SIMT_MAX_THREADS 1024                /* of a block */
+#define KS_SIMT_MAX_SHARED  ((size_t)256 << 10) /* of a block; more than any GPU here has */
+
+enum ks_simt_status {
+    KS_SIMT_OK = 0,
+    KS_SIMT_DIVERGED,   /* threads wait at a barrier that others of the block never reach */
+    KS_SIMT_SPLIT_WARP, /* lanes do an operation of the warp that others of it do not */
+    KS_SIMT_BAD_WARP,   /* a matrix instruction in a warp of another size, or in a part of one */
+    KS_SIMT_BAD_SHARED, /* shared memory over the limit, or asked for in two sizes */
+    KS_SIMT_BAD_LAUNCH, /* no thread, more than KS_SIMT_MAX_THREADS, or an unknown order */
+    KS_SIMT_NOMEM,
+};
+const char *ks_simt_status_text(int status);
+
+/* In which order blocks, warps and lanes run. All of them must give the same bits. */
+enum ks_simt_order { KS_SIMT_FORWARD, KS_SIMT_REVERSE, KS_SIMT_SHUFFLE, KS_SIMT_N_ORDERS };
+
+/* Numbered as in kernels/abi.h. */
+enum ks_simt_dtype { KS_SIMT_FP32, KS_SIMT_FP16, KS_SIMT_BF16 };
+
+/* Matrix instructions, C += A B with C in fp32: name, number, shape, lanes that work together,
+ * elements of A, B and C in each lane. */
+#define KS_SIMT_MATRIX(X)                                                                          \
+    /*  name, kind,               m, n, k, lanes, na, nb, nc */                                    \
+    X(MFMA_32X32X8, 1, 32, 32, 8, 64, 4, 4, 16)    /* fp16; bf16 from gfx90a on */                 \
+    X(MFMA_16X16X16, 2, 16, 16, 16, 64, 4, 4, 4)   /* fp16; bf16 from gfx90a on */                 \
+    X(WMMA_16X16X16, 3, 16, 16, 16, 32, 16, 16, 8) /* gfx11, wave 32; fp16, bf16 */                \
+    X(MMA_M16N8K16, 4, 16, 8, 16, 32, 8, 4, 4)     /* mma.sync, sm_80; fp16, bf16 */               \
+    X(MFMA_32X32X2, 5, 32, 32, 2, 64, 1, 1, 16)    /* fp32 */                                      \
+    X(MFMA_16X16X4, 6, 16, 16, 4, 64, 1, 1, 4)     /* fp32 */                                      \
+    X(MFMA_32X32X4, 7, 32, 32, 4, 64, 2, 2, 16)    /* bf16 on gfx908 */                            \
+    X(MFMA_16X16X8, 8, 16, 16, 8, 64, 2, 2, 4)     /* bf16 on gfx908 */                            \
+    X(MFMA_32X32X16, 9, 32, 32, 16, 64, 8, 8, 16)  /* gfx950; fp16, bf16 */                        \
+    X(MFMA_16X16X32, 10, 16, 16, 32, 64, 8, 8, 4)  /* gfx950; fp16, bf16 */                        \
+    X(MMA_M16N8K8, 11, 16, 8, 8, 32, 4, 2, 4)      /* mma.sync, sm_80; fp16, bf16 */
+enum ks_simt_matrix {
+#define X(name, kind, m, n, k, lanes, na, nb, nc) KS_SIMT_##name = kind,
+    KS_SIMT_MATRIX(X)
+#undef X
+};
+
+/* The block that runs, and the thread of it. */
+struct ks_simt_cta {
+    int bid[3], gdim[3]; /* blocks: this one, and how many */
+    int bdim[3];         /* threads */
+    int tid;             /* of the thread that runs, x fastest */
+    struct ks_simt_run *run;
+};
+extern _Thread_local struct ks_simt_cta ks_simt_cta;
+
+typedef void (*ks_simt_body)(void **args);
+
+/* ks_simt_launch() - runs a kernel to its end.
+ * @body   [in] one thread's work; @args are the kernel's, handed on
+ * @grid   [in] [3] blocks   @block [in] [3] threads of a block
+ * @warp   lanes of a warp, 1 to KS_SIMT_MAX_THREADS; the last warp of a block may be a part
+ * @order  enum ks_simt_order
+ * Returns enum ks_simt_status; after an error the kernel's results are void.
+ * Any thread of the host may launch; each runs its own. Kernels do not launch kernels. */
+int ks_simt_launch(ks_simt_body body, void **args, const int grid[3], const int block[3], int warp,
+                   int order);
+
+/* What follows is for kernels. */
+static inline int ks_simt_tid(void)
+{
+    return ks_simt_cta.tid;
+}
+
+void ks_simt_barrier(void);      /* all threads of the block */
+void ks_simt_warp_barrier(void); /* all lanes of the warp; orders memory among them */
+
+/* The block's shared memory, `bytes` of it, 16-byte aligned. Its bytes are 0xff (NaN) when a block
+ * starts, and what lies behind it cannot be touched. */
+void *ks_simt_shared(size_t bytes);
+
+/* A matrix instruction by all `lanes` lanes: this lane's elements, in registers' order. */
+void ks_simt_mma(float *c, const void *a, const void *b, int kind, int dtype);
+
+/* This lane gets the value that lane `lane` of its warp brought; a lane that does not exist: 0. */
+uint32_t ks_simt_shuffle(uint32_t value, int lane);
+
+/* NVIDIA's ldmatrix .x<n>, n = 1, 2, 4, 8x8 elements of 16 bits: `row` is the 16 bytes that this
+ * lane brings (lanes under 8 n), regs_out [n]. Trans: each matrix is turned. */
+void ks_simt_ldmatrix(uint32_t *regs_out, const void *row, int n, int is_turned);
+
+/* Copies to shared memory that may land late, until they are waited for: by order of the launch
+ * at once, at the wait, or either. Groups as with cp.async: wait(n) leaves the last n pending. */
+void ks_simt_copy_async(void *dst, const void *src, size_t bytes);
+void ks_simt_copy_commit(void);
+void ks_simt_copy_wait(int n_pending);
+
+/* Fibres of one host thread: nothing comes between read and write. */
+static inline float ks_simt_atomic_add(float *p, float v)
+{
+    float old = *p;
+    *p = old + v;
+    return old;
+}
+
+#endif

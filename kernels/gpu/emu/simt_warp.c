@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: MIT */
+#include "simt_warp.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+/* --- Matrix instructions. Which lane and slot holds an element, from the vendors' tables; kernels
+ * have the inverse, which element a lane and slot holds, so that a slip in either shows. */
+
+struct matrix {
+    int kind, m, n, k, lanes, na, nb, nc;
+};
+struct place {
+    int lane, slot;
+};
+
+static const struct matrix *find_matrix(int kind)
+{
+    static const struct matrix all[] = {
+#define X(name, kind_, m_, n_, k_, lanes_, na_, nb_, nc_)                                          \
+    { kind_, m_, n_, k_, lanes_, na_, nb_, nc_ },
+        KS_SIMT_MATRIX(X)
+#undef X
+    };
+
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        if (all[i].kind == kind)
+            return &all[i];
+    return NULL;
+}
+
+static bool is_mma_sync(const struct matrix *x)
+{
+    return x->kind == KS_SIMT_MMA_M16N8K16 || x->kind == KS_SIMT_MMA_M16N8K8;
+}
+
+static struct place place_a(const struct matrix *x, int i, int k)
+{
+    if (is_mma_sync(x))
+        return (struct place){ i % 8 * 4 + k % 8 / 2, k % 2 + (i / 8) * 2 + (k / 8) * 4 };
+    if (x->kind == KS_SIMT_WMMA_16X16X16) /* both halves of the wave hold all of it */
+        return (struct place){ i + 16 * (k & 1), k };
+    return (struct place){ i + x->m * (k / x->na), k % x->na };
+}
+
+static struct place place_b(const struct matrix *x, int j, int k)
+{
+    if (is_mma_sync(x))
+        return (struct place){ j * 4 + k % 8 / 2, k % 2 + (k / 8) * 2 };
+    if (x->kind == KS_SIMT_WMMA_16X16X16)
+        return (struct place){ j + 16 * (k >> 3), k };
+    return (struct place){ j + x->n * (k / x->nb), k % x->nb };
+}
+
+static struct place place_c(const struct matrix *x, int i, int j)
+{
+    if (is_mma_sync(x))
+        return (struct place){ i % 8 * 4 + j / 2, j % 2 + (i / 8) * 2 };
+    if (x->kind == KS_SIMT_WMMA_16X16X16)
+        return (struct place){ j + 16 * (i % 2), i / 2 };
+    if (x->m == 32)
+        return (struct place){ j + 32 * (i / 4 % 2), i / 8 * 4 + i % 4 };
+    return (struct place){ j + 16 * (i / 4), i % 4 };
+}
+
+static void map_matrix(struct ks_simt_maps *maps, const struct matrix *x)
+{
+    for (int i = 0; i < x->m; i++) {
+        for (int k = 0; k < x->k; k++) {
+            struct place p = place_a(x, i, k);
+            maps->at_a[i * x->k + k] = (uint16_t)(p.lane * x->na + p.slot);
+        }
+        for (int j = 0; j < x->n; j++) {
+            struct place p = place_c(x, i, j);
+            maps->at_c[i * x->n + j] = (uint16_t)(p.lane * x->nc + p.slot);
+        }
+    }
+    for (int k = 0; k < x->k; k++)
+        for (int j = 0; j < x->n; j++) {
+            struct place p = place_b(x, j, k);
+            maps->at_b[k * x->n + j] = (uint16_t)(p.lane * x->nb + p.slot);
+        }
+    maps->kind = x->kind;
+}
+
+static float half_to_float(uint16_t h)
+{
+    uint32_t sign = (uint32_t)(h & 0x8000) << 16, e = h >> 10 & 31, m = h & 1023, u;
+    float f;
+
+    if (e == 0) { /* zero or subnormal: m 2^-24 */
+        f = (float)m / 16777216.0f;
+        return sign ? -f : f;
+    }
+    u = sign | (e == 31 ? 255u : e + 112u) << 23 | m << 13;
+    memcpy(&f, &u, sizeof f);
+    return f;
+}
+
+static float element(const void *p, int i, int dtype)
+{
+    uint16_t h;
+    uint32_t u;
+    float f;
+
+    if (dtype == KS_SIMT_FP32) {
+        memcpy(&f, (const char *)p + 4 * i, sizeof f);
+        return f;
+    }
+    memcpy(&h, (const char *)p + 2 * i, sizeof h);
+    if (dtype == KS_SIMT_FP16)
+        return half_to_float(h);
+    u = (uint32_t)h << 16;
+    memcpy(&f, &u, sizeof f);
+    return f;
+}
+
+static int do_matrix(struct ks_simt_maps *maps, const struct ks_simt_op *lanes, int n_lanes,
+                     int warp)
+{
+    const struct matrix *x = find_matrix(lanes[0].kind);
+    int dtype = lanes[0].form;
+    float a[KS_SIMT_MAX_ELEMENTS], b[KS_SIMT_MAX_ELEMENTS], row[32];
+
+    if (!x || n_lanes != x->lanes || warp != x->lanes)
+        return KS_SIMT_BAD_WARP;
+    if (maps->kind != x->kind)
+        map_matrix(maps, x);
+    for (int e = 0; e < x->m * x->k; e++)
+        a[e] = element(lanes[maps->at_a[e] / x->na].a, maps->at_a[e] % x->na, dtype);
+    for (int e = 0; e < x->n * x->k; e++)
+        b[e] = element(lanes[maps->at_b[e] / x->nb].b, maps->at_b[e] % x->nb, dtype);
+    for (int i = 0; i < x->m; i++) {
+        const uint16_t *at = &maps->at_c[i * x->n];
+
+        for (int j = 0; j < x->n; j++)
+            row[j] = ((const float *)lanes[at[j] / x->nc].out)[at[j] % x->nc];
+        for (int k = 0; k < x->k; k++)
+            for (int j = 0; j < x->n; j++)
+                row[j] += a[i * x->k + k] * b[k * x->n + j];
+        for (int j = 0; j < x->n; j++)
+            ((float *)lanes[at[j] / x->nc].out)[at[j] % x->nc] = row[j];
+    }
+    return KS_SIMT_OK;
+}
+
+/* --- The other operations of a warp */
+
+static void do_shuffle(const struct ks_simt_op *lanes, int n_lanes)
+{
+    for (int i = 0; i < n_lanes; i++) {
+        int from = lanes[i].lane;
+
+        if (from >= 0 && from < n_lanes)
+            memcpy(lanes[i].out, lanes[from].a, sizeof(uint32_t));
+    }
+}
+
+/* Lane l gets of matrix j elements (l / 4, 2 (l % 4)) and the next, turned (2 (l % 4), l / 4). */
+static int do_ldmatrix(const struct ks_simt_op *lanes, int n_lanes, int warp)
+{
+    int n = lanes[0].kind, is_turned = lanes[0].form;
+
+    if (n_lanes != 32 || warp != 32 || (n != 1 && n != 2 && n != 4))
+        return KS_SIMT_BAD_WARP;
+    for (int l = 0; l < n_lanes; l++)
+        for (int j = 0; j < n; j++)
+            for (int e = 0; e < 2; e++) {
+                int row = is_turned ? l % 4 * 2 + e : l / 4,
+                    col = is_turned ? l / 4 : l % 4 * 2 + e;
+                const char *from = lanes[j * 8 + row].a;
+
+                memcpy((char *)lanes[l].out + 4 * j + 2 * e, from + 2 * col, 2);
+            }
+    return KS_SIMT_OK;
+}
+
+int ks_simt_do_warp(struct ks_simt_maps *maps, const struct ks_simt_op *lanes, int n_lanes,
+                    int warp)
+{
+    for (int i = 1; i < n_lanes; i++)
+        if (lanes[i].what != lanes[0].what || lanes[i].kind != lanes[0].kind ||
+            lanes[i].form != lanes[0].form)
+            return KS_SIMT_SPLIT_WARP;
+    switch (lanes[0].what) {
+    case KS_SIMT_OP_MATRIX:
+        return do_matrix(maps, lanes, n_lanes, warp);
+    case KS_SIMT_OP_LDMATRIX:
+        return do_ldmatrix(lanes, n_lanes, warp);
+    case KS_SIMT_OP_SHUFFLE:
+        do_shuffle(lanes, n_lanes);
+        break;
+    case KS_SIMT_OP_BARRIER:
+        break;
+    }
+    return KS_SIMT_OK;
+}
