@@ -7,19 +7,29 @@
 #include <math.h>
 #include <sys/resource.h>
 
-static int run_sample(struct ks_run *r, uint32_t calls, bool is_cold, double expected_ns,
-                      double *ns_out, struct ks_err *err)
+struct chunk {
+    uint32_t calls, n;
+    bool is_cold;
+    double expected_ns; /* of all of it; 0 = not known */
+    double ns[KS_CHUNK_MAX];
+    double cost_ns; /* of one sample, on the wall, with all that is around it */
+};
+
+static int run_chunk(struct ks_run *r, struct chunk *c, struct ks_err *err)
 {
     const struct ks_timing t = { .entry = r->entry,
                                  .problem = r->problem,
                                  .buf = &r->buf,
-                                 .calls = calls,
-                                 .n_samples = 1,
-                                 .is_cold = is_cold };
+                                 .calls = c->calls,
+                                 .n_samples = c->n,
+                                 .is_cold = c->is_cold };
+    uint64_t from;
     int rc;
 
-    r->before(r->ctx, expected_ns);
-    rc = r->dev->ops->time_samples(r->dev, &t, ns_out, &r->kernel_rc, err);
+    r->before(r->ctx, c->expected_ns);
+    from = ks_now_ns();
+    rc = r->dev->ops->time_samples(r->dev, &t, c->ns, &r->kernel_rc, err);
+    c->cost_ns = (double)(ks_now_ns() - from) / c->n;
     r->after(r->ctx);
     return rc;
 }
@@ -27,7 +37,12 @@ static int run_sample(struct ks_run *r, uint32_t calls, bool is_cold, double exp
 int ks_run_calls(struct ks_run *r, uint32_t calls, double expected_ns, double *ns_out,
                  struct ks_err *err)
 {
-    return run_sample(r, calls, false, expected_ns, ns_out, err);
+    struct chunk c = { .calls = calls, .n = 1, .expected_ns = expected_ns };
+    int rc = run_chunk(r, &c, err);
+
+    if (rc == 0)
+        *ns_out = c.ns[0];
+    return rc;
 }
 
 double ks_sample_target_ns(const struct ks_measure *m, double clock_ns)
@@ -64,32 +79,118 @@ static double elapsed_ns(uint64_t from, double device_ns)
     return fmax((double)(ks_now_ns() - from), device_ns);
 }
 
+uint32_t ks_chunk_samples(uint32_t queue, double sample_ns, uint32_t room)
+{
+    uint32_t most = queue < KS_CHUNK_MAX ? queue : KS_CHUNK_MAX;
+    double n = sample_ns > 0.0 ? KS_CHUNK_NS / sample_ns : 1.0;
+
+    most = most < room ? most : room;
+    if (n >= most)
+        return most;
+    return n > 1.0 ? (uint32_t)n : 1;
+}
+
+/* Samples without a positive time are taken out; how many are left. */
+static uint32_t keep_good(struct chunk *c)
+{
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < c->n; i++)
+        if (is_time(c->ns[i]))
+            c->ns[n++] = c->ns[i];
+    return n;
+}
+
+/* The last chunks of a warm-up: the median call of each, and the clock afterwards. */
+struct steady {
+    double call_ns[KS_STEADY_CHUNKS], clock_mhz[KS_STEADY_CHUNKS];
+    uint32_t n;
+};
+
+static bool agree(const double *v, uint32_t n)
+{
+    double lo = v[0], hi = v[0];
+
+    for (uint32_t i = 1; i < n; i++) {
+        lo = fmin(lo, v[i]);
+        hi = fmax(hi, v[i]);
+    }
+    return hi - lo <= KS_STEADY * fabs(hi); /* an unknown clock is the same number every time */
+}
+
+static void steady_add(struct steady *s, struct ks_run *r, const struct chunk *c, uint32_t n_good)
+{
+    double scratch[KS_CHUNK_MAX];
+    uint32_t at = s->n++ % KS_STEADY_CHUNKS;
+    struct ks_telemetry t;
+    struct ks_stats stats;
+
+    ks_stats(c->ns, n_good, r->clock_ns, c->calls, scratch, &stats);
+    r->dev->ops->telemetry(r->dev, &t);
+    s->call_ns[at] = stats.median / c->calls;
+    s->clock_mhz[at] = t.clock_mhz;
+}
+
+static bool is_steady(const struct steady *s)
+{
+    return s->n >= KS_STEADY_CHUNKS && agree(s->call_ns, KS_STEADY_CHUNKS) &&
+           agree(s->clock_mhz, KS_STEADY_CHUNKS);
+}
+
+struct warming {
+    double target_ns, best_ns, sum_ns; /* best: of one call */
+    uint32_t n_failed;
+    bool is_cold, is_known; /* how many calls make a sample */
+    struct steady steady;
+};
+
+/* One chunk of a warm-up; c->calls and c->n for the next. */
+static int warm_chunk(struct ks_run *r, struct warming *w, struct chunk *c, struct ks_err *err)
+{
+    uint32_t n_good, queue = r->dev->ops->queue;
+    double shortest = INFINITY;
+    int rc = run_chunk(r, c, err);
+
+    if (rc < 0)
+        return rc;
+    n_good = keep_good(c);
+    w->n_failed += c->n - n_good;
+    if (n_good == 0)
+        return too_many_failed(w->n_failed, err);
+    for (uint32_t i = 0; i < n_good; i++) {
+        w->sum_ns += c->ns[i];
+        shortest = fmin(shortest, c->ns[i]);
+    }
+    w->best_ns = fmin(w->best_ns, shortest / c->calls);
+    if (queue > 1 && w->is_known)
+        steady_add(&w->steady, r, c, n_good);
+    /* A batch much shorter than a sample says little about one call: try a longer one. */
+    w->is_known = w->is_cold || shortest >= w->target_ns / 2 || c->calls == KS_CALLS_MAX;
+    if (!w->is_cold)
+        c->calls = ks_calls_per_sample(w->best_ns, w->target_ns);
+    c->n = w->is_known ? ks_chunk_samples(queue, w->best_ns * c->calls, KS_CHUNK_MAX) : 1;
+    c->expected_ns = w->best_ns * c->calls * c->n;
+    return 0;
+}
+
 int ks_measure_warm(struct ks_run *r, const struct ks_measure *m, uint32_t *calls_out,
                     struct ks_err *err)
 {
-    double target = ks_sample_target_ns(m, r->clock_ns);
-    double best = INFINITY, sum = 0.0, ns = 0.0, until = 1e6 * m->warmup_ms;
+    struct warming w = { .target_ns = ks_sample_target_ns(m, r->clock_ns),
+                         .best_ns = INFINITY,
+                         .is_cold = m->cache == KS_CACHE_COLD };
+    struct chunk c = { .calls = 1, .n = 1 };
     uint64_t from = ks_now_ns();
-    uint32_t calls = 1, n_failed = 0;
-    bool is_known = false;
 
     do {
-        int rc = ks_run_calls(r, calls, isfinite(best) ? best * calls : 0.0, &ns, err);
+        int rc = warm_chunk(r, &w, &c, err);
 
-        if (rc == 0 && !is_time(ns))
-            rc = too_many_failed(++n_failed, err);
         if (rc < 0)
             return rc;
-        if (!is_time(ns))
-            continue;
-        sum += ns;
-        best = fmin(best, ns / calls);
-        /* A batch much shorter than a sample says little about one call: try a longer one. */
-        is_known = m->cache == KS_CACHE_COLD || ns >= target / 2 || calls == KS_CALLS_MAX;
-        if (m->cache != KS_CACHE_COLD)
-            calls = ks_calls_per_sample(best, target);
-    } while (!is_known || elapsed_ns(from, sum) < until);
-    *calls_out = calls;
+    } while (!w.is_known ||
+             (!is_steady(&w.steady) && elapsed_ns(from, w.sum_ns) < 1e6 * m->warmup_ms));
+    r->call_ns = w.best_ns;
+    *calls_out = c.calls;
     return 0;
 }
 
@@ -115,38 +216,105 @@ static double relative_error(const struct ks_record *rec)
     return s.se / s.median;
 }
 
-static int one_sample(struct ks_run *r, const struct ks_measure *m, uint32_t calls,
-                      double expected_ns, double *ns_out, struct ks_err *err)
+static double lower(double known, double v)
 {
-    return run_sample(r, calls, m->cache == KS_CACHE_COLD, expected_ns, ns_out, err);
+    return v < 0.0 || (known >= 0.0 && known < v) ? known : v;
+}
+
+/* What the device says of itself now, and the extremes of all that it said. */
+static void look(struct ks_run *r, struct ks_record *rec, struct ks_reading *out)
+{
+    struct ks_telemetry t;
+
+    r->dev->ops->telemetry(r->dev, &t);
+    *out = (struct ks_reading){ .clock_mhz = t.clock_mhz,
+                                .memory_clock_mhz = t.memory_clock_mhz,
+                                .power_w = t.power_w,
+                                .temperature_c = t.temperature_c,
+                                .busy = t.busy };
+    rec->min_clock_mhz = lower(rec->min_clock_mhz, t.clock_mhz);
+    rec->max_power_w = fmax(rec->max_power_w, t.power_w);
+    if (t.throttle >= 0)
+        rec->throttle = rec->throttle < 0 ? t.throttle : rec->throttle | t.throttle;
+}
+
+struct sampling {
+    struct ks_progress p;
+    uint32_t n_reserved; /* the poisoned sample */
+    uint32_t n_failed, next_look;
+    uint64_t from_ns, looked_ns;
+    double sample_ns, cost_ns; /* of the last chunk, a sample; 0 = not known */
+};
+
+/* What is left of a round's samples. */
+static uint32_t room_for(const struct ks_measure *m, const struct sampling *s, uint32_t n_samples)
+{
+    uint32_t most = m->max_samples < KS_SAMPLES_MAX ? m->max_samples : KS_SAMPLES_MAX;
+    uint32_t used = n_samples + s->n_reserved;
+
+    return used < most ? most - used : 1;
+}
+
+static int take_chunk(struct ks_run *r, const struct ks_measure *m, struct sampling *s,
+                      struct ks_record *rec, struct ks_err *err)
+{
+    struct chunk c = { .calls = rec->calls, .is_cold = m->cache == KS_CACHE_COLD };
+    double sum = 0.0;
+    uint32_t n_good;
+    int rc;
+
+    c.n = ks_chunk_samples(r->dev->ops->queue, s->cost_ns, room_for(m, s, rec->n_samples));
+    c.expected_ns = s->sample_ns * c.n;
+    rc = run_chunk(r, &c, err);
+    if (rc < 0)
+        return rc;
+    n_good = keep_good(&c);
+    s->n_failed += c.n - n_good;
+    if (n_good == 0)
+        return too_many_failed(s->n_failed, err);
+    for (uint32_t i = 0; i < n_good; i++) {
+        sum += c.ns[i];
+        rec->sample_ns[rec->n_samples++] = c.ns[i] / rec->calls;
+    }
+    s->sample_ns = sum / n_good;
+    s->cost_ns = fmax(s->sample_ns, c.cost_ns);
+    s->p.sum_ns += sum;
+    s->p.n = rec->n_samples + s->n_reserved;
+    s->p.elapsed_ns = elapsed_ns(s->from_ns, s->p.sum_ns);
+    return 0;
+}
+
+static void look_between(struct ks_run *r, struct sampling *s, struct ks_record *rec)
+{
+    struct ks_reading between;
+
+    if (r->dev->ops->queue <= 1 || ks_now_ns() - s->looked_ns < KS_LOOK_NS)
+        return;
+    look(r, rec, &between);
+    s->looked_ns = ks_now_ns();
 }
 
 static int sample_loop(struct ks_run *r, const struct ks_measure *m, bool has_poisoned,
                        struct ks_record *rec, struct ks_err *err)
 {
-    struct ks_progress p = { .rse = INFINITY };
-    uint32_t n_failed = 0, next_look = 0;
-    uint64_t from = ks_now_ns();
-    double ns = 0.0;
+    struct sampling s = { .p.rse = INFINITY,
+                          .n_reserved = has_poisoned ? 1 : 0,
+                          .from_ns = ks_now_ns(),
+                          .looked_ns = ks_now_ns(),
+                          .cost_ns = r->call_ns * rec->calls,
+                          .sample_ns = r->call_ns * rec->calls };
 
     while (rec->stop == KS_STOP_NONE) {
-        int rc = one_sample(r, m, rec->calls, ns, &ns, err);
+        int rc = take_chunk(r, m, &s, rec, err);
 
-        if (rc == 0 && !is_time(ns))
-            rc = too_many_failed(++n_failed, err);
         if (rc < 0)
             return rc;
-        if (!is_time(ns))
-            continue;
-        rec->sample_ns[rec->n_samples++] = ns / rec->calls;
-        p.n = rec->n_samples + (has_poisoned ? 1 : 0);
-        p.sum_ns += ns;
-        p.elapsed_ns = elapsed_ns(from, p.sum_ns);
-        if (p.n >= m->min_samples && p.sum_ns >= KS_TIMED_MIN_NS && p.n >= next_look) {
-            p.rse = relative_error(rec); /* sorts: so look rarely as samples become many */
-            next_look = p.n + 1 + p.n / 8;
+        if (s.p.n >= m->min_samples && s.p.sum_ns >= KS_TIMED_MIN_NS && s.p.n >= s.next_look) {
+            s.p.rse = relative_error(rec); /* sorts: so look rarely as samples become many */
+            s.next_look = s.p.n + 1 + s.p.n / 8;
         }
-        rec->stop = ks_stop_rule(m, &p);
+        rec->stop = ks_stop_rule(m, &s.p);
+        look_between(r, &s, rec);
     }
     return 0;
 }
@@ -162,6 +330,7 @@ int ks_measure_samples(struct ks_run *r, const struct ks_measure *m, uint32_t ca
     rec->clock_ns = r->clock_ns;
     rec->n_samples = 0;
     rec->stop = KS_STOP_NONE;
+    look(r, rec, &rec->before);
     getrusage(RUSAGE_THREAD, &before);
     cpu = ks_thread_cpu_ns();
     span = ks_now_ns();
@@ -170,6 +339,7 @@ int ks_measure_samples(struct ks_run *r, const struct ks_measure *m, uint32_t ca
     rec->cpu_ns = ks_thread_cpu_ns() - cpu;
     getrusage(RUSAGE_THREAD, &after);
     rec->involuntary_switches = (uint64_t)(after.ru_nivcsw - before.ru_nivcsw);
+    look(r, rec, &rec->after);
     if (rc < 0)
         rec->stop = KS_STOP_FAILED;
     return rc;
@@ -195,7 +365,7 @@ static int restore_condition(struct ks_run *r, const struct ks_measure *m, struc
     int rc;
 
     if (m->cache == KS_CACHE_COLD)
-        return 0; /* one_sample flushes */
+        return 0; /* the sample flushes */
     rc = ops->touch(r->dev, r->buf.a, r->bytes_a, err);
     if (rc == 0)
         rc = ops->touch(r->dev, r->buf.b, r->bytes_b, err);
@@ -207,15 +377,18 @@ static int restore_condition(struct ks_run *r, const struct ks_measure *m, struc
 int ks_measure_poisoned(struct ks_run *r, const struct ks_measure *m, struct ks_record *rec,
                         struct ks_err *err)
 {
-    double expected = rec->n_samples > 0 ? rec->sample_ns[0] * rec->calls : 0.0;
-    double ns = 0.0;
+    struct chunk c = { .calls = rec->calls,
+                       .n = 1,
+                       .is_cold = m->cache == KS_CACHE_COLD,
+                       .expected_ns = rec->n_samples > 0 ? rec->sample_ns[0] * rec->calls : 0.0 };
+    double ns;
     int rc = restore_condition(r, m, err);
 
     if (rc == 0)
-        rc = one_sample(r, m, rec->calls, expected, &ns, err);
-    if (rc < 0 || !is_time(ns))
+        rc = run_chunk(r, &c, err);
+    if (rc < 0 || !is_time(c.ns[0]))
         return rc;
-    ns /= rec->calls;
+    ns = c.ns[0] / rec->calls;
     if (ks_is_poison_effect(rec->sample_ns, rec->n_samples, ns, rec->clock_ns, rec->calls))
         rec->flags |= KS_FL_POISON_EFFECT;
     rec->poison_sample_ns = ns;

@@ -16,6 +16,14 @@
 #define KS_TIMED_MIN_NS   10e6  /* target_rse never stops before so much was sampled */
 #define KS_CALLS_MAX      1000000u
 #define KS_SAMPLES_FAILED 16u /* samples without a positive time before the cell fails */
+/* Where a device has a queue, samples are asked for in chunks of about this length, so that it
+ * never runs dry, and the stop rule and the deadline still hold; at most KS_CHUNK_MAX at once. */
+#define KS_CHUNK_NS  4e6
+#define KS_CHUNK_MAX 256u
+/* Its clock is steady when so many chunks of the warm-up agree to within so much. */
+#define KS_STEADY_CHUNKS 3u
+#define KS_STEADY        0.01
+#define KS_LOOK_NS       20000000ull /* between two looks at the telemetry while timing */
 
 /* One instance on one problem, ready to be launched. Everything is borrowed. */
 struct ks_run {
@@ -25,7 +33,9 @@ struct ks_run {
     struct ks_abi_buffers buf;
     size_t bytes_a, bytes_b, bytes_c;
     double clock_ns;
-    /* Called around every launch, outside the timed span; expected_ns 0 = not known. */
+    double call_ns; /* shortest call of the warm-up; 0 = not known */
+    /* Called around every chunk, outside the timed spans; expected_ns of all of it, 0 = not known.
+     */
     void (*before)(void *ctx, double expected_ns);
     void (*after)(void *ctx);
     void *ctx;
@@ -42,8 +52,13 @@ double ks_sample_target_ns(const struct ks_measure *m, double clock_ns);
 /* Calls that make such a sample from calls of call_ns (> 0); 1 .. KS_CALLS_MAX. */
 uint32_t ks_calls_per_sample(double call_ns, double target_ns);
 
-/* ks_measure_warm() - run for warmup_ms and find how many calls make a sample; at least one call.
- * Cold cache: *calls_out is 1. */
+/* Samples to ask for at once, when `room` more are wanted and one takes sample_ns with all that is
+ * around it (0: not known). 1 .. room. */
+uint32_t ks_chunk_samples(uint32_t queue, double sample_ns, uint32_t room);
+
+/* ks_measure_warm() - run for warmup_ms and find how many calls make a sample; at least one call. A
+ * device with a queue is warm as soon as its clock and its times are steady, after warmup_ms at the
+ * latest. Sets r->call_ns. Cold cache: *calls_out is 1. */
 int ks_measure_warm(struct ks_run *r, const struct ks_measure *m, uint32_t *calls_out,
                     struct ks_err *err);
 
@@ -57,8 +72,9 @@ struct ks_progress {
 enum ks_stop ks_stop_rule(const struct ks_measure *m, const struct ks_progress *p);
 
 /* ks_measure_samples() - one round. Leaves room for a poisoned sample when has_poisoned (it counts
- * for min_samples and max_samples). Fills sample_ns, n_samples, calls, clock_ns, stop and the noise
- * counters of *rec; on failure they hold what was measured until then, stop is KS_STOP_FAILED. */
+ * for min_samples and max_samples). Fills sample_ns, n_samples, calls, clock_ns, stop, the noise
+ * counters and the telemetry of *rec; on failure they hold what was measured until then, stop is
+ * KS_STOP_FAILED. */
 int ks_measure_samples(struct ks_run *r, const struct ks_measure *m, uint32_t calls,
                        bool has_poisoned, struct ks_record *rec, struct ks_err *err);
 

@@ -384,6 +384,190 @@ static void test_poisoned_without_time(void **state)
     close_bench(&b);
 }
 
+/* ---- a device with a queue ---- */
+
+static const struct {
+    uint32_t queue;
+    double sample_ns;
+    uint32_t room, want;
+} chunk_rows[] = {
+    { 1, 1e3, 100, 1 },     /* nothing is gained by more */
+    { 64, 0.0, 100, 1 },    /* of an unknown length: one, to learn it */
+    { 64, 100e3, 100, 40 }, /* 4 ms */
+    { 64, 20e3, 1000, 64 }, /* what fits the queue */
+    { 64, 100e3, 7, 7 },    /* what is wanted */
+    { 64, 3.9e6, 100, 1 },  /* longer than half a chunk */
+    { 64, 1e9, 100, 1 },    /* never none */
+    { 100000, 1e3, 100000, KS_CHUNK_MAX },
+};
+
+static void test_chunks(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof(chunk_rows) / sizeof(chunk_rows[0]); i++)
+        assert_int_equal(
+            ks_chunk_samples(chunk_rows[i].queue, chunk_rows[i].sample_ns, chunk_rows[i].room),
+            chunk_rows[i].want);
+}
+
+static void test_queue_is_kept_full(void **state)
+{
+    static const double same[] = { 100e3 };
+    struct ks_fault_plan plan = { .times_ns = same, .n_times = 1, .queue = 64 };
+    struct ks_err err = { 0 };
+    struct bench b;
+
+    (void)state;
+    open_bench(&b, &plan);
+    b.run.call_ns = 100e3;
+    assert_int_equal(ks_measure_samples(&b.run, &usual, 1, true, b.rec, &err), 0);
+    assert_int_equal(b.rec->stop, KS_STOP_TARGET);
+    assert_int_equal(b.rec->n_samples, 120); /* chunks of 4 ms, more than 10 ms */
+    assert_int_equal(ks_fault_calls(b.dev, KS_FAULT_TIME), 3);
+    assert_int_equal(b.n_before, 3); /* the deadline is set for each */
+    close_bench(&b);
+}
+
+static void test_chunks_end_at_max_samples(void **state)
+{
+    static const double same[] = { 1e3 };
+    struct ks_fault_plan plan = { .times_ns = same, .n_times = 1, .queue = 64 };
+    struct ks_measure m = usual;
+    struct ks_err err = { 0 };
+    struct bench b;
+
+    (void)state;
+    m.max_samples = 100;
+    m.cache = KS_CACHE_COLD;
+    open_bench(&b, &plan);
+    b.run.call_ns = 1e3;
+    assert_int_equal(ks_measure_samples(&b.run, &m, 1, true, b.rec, &err), 0);
+    assert_int_equal(b.rec->stop, KS_STOP_MAX_SAMPLES);
+    assert_int_equal(b.rec->n_samples, 99); /* room for the poisoned one */
+    assert_int_equal(ks_fault_calls(b.dev, KS_FAULT_FLUSH), 99);
+    assert_int_equal(ks_measure_poisoned(&b.run, &m, b.rec, &err), 0);
+    assert_int_equal(b.rec->n_samples, 100);
+    assert_int_equal(ks_fault_calls(b.dev, KS_FAULT_FLUSH), 100);
+    close_bench(&b);
+}
+
+static void test_failed_samples_of_a_chunk(void **state)
+{
+    static const double times[] = { 1e5, 0.0, 2e5, -1e5, 3e5 };
+    struct ks_fault_plan plan = { .times_ns = times, .n_times = 5, .queue = 8 };
+    struct ks_measure m = usual;
+    struct ks_err err = { 0 };
+    struct bench b;
+
+    (void)state;
+    m.max_samples = 5;
+    open_bench(&b, &plan);
+    b.run.call_ns = 1e5;
+    assert_int_equal(ks_measure_samples(&b.run, &m, 2, false, b.rec, &err), 0);
+    assert_int_equal(b.rec->n_samples, 5);
+    assert_int_equal(ks_fault_calls(b.dev, KS_FAULT_TIME), 2); /* the two that failed, again */
+    assert_true(b.rec->sample_ns[0] == 1e5 && b.rec->sample_ns[1] == 2e5);
+    assert_true(b.rec->sample_ns[2] == 3e5 && b.rec->sample_ns[4] == 3e5);
+    close_bench(&b);
+}
+
+static void test_no_time_in_any_chunk(void **state)
+{
+    static const double none[] = { -1.0 };
+    struct ks_fault_plan plan = { .times_ns = none, .n_times = 1, .queue = 8 };
+    struct ks_err err = { 0 };
+    uint32_t calls = 77;
+    struct bench b;
+
+    (void)state;
+    open_bench(&b, &plan);
+    b.run.call_ns = 1e3;
+    assert_int_equal(ks_measure_samples(&b.run, &usual, 1, false, b.rec, &err), KS_ETIMEOUT);
+    assert_int_equal(b.rec->n_samples, 0);
+    assert_int_equal(ks_measure_warm(&b.run, &usual, &calls, &err), KS_ETIMEOUT);
+    assert_int_equal(calls, 77);
+    close_bench(&b);
+}
+
+static const struct {
+    double clocks[8];
+    uint32_t n_clocks;
+    double times[8];
+    uint32_t n_times, queue, warmup_ms;
+    uint32_t min_chunks, max_chunks;
+} steady_rows[] = {
+    /* One call to learn its length, then chunks until three agree. */
+    { { 1500 }, 1, { 2.5e6 }, 1, 16, 1000, 4, 4 },
+    { { -1 }, 1, { 2.5e6 }, 1, 16, 1000, 4, 4 },                  /* a clock that is not told */
+    { { 900, 1200, 1500 }, 3, { 2.5e6 }, 1, 16, 1000, 6, 6 },     /* it rises */
+    { { 1500 }, 1, { 9e6, 6e6, 5e6, 2.5e6 }, 4, 16, 1000, 6, 6 }, /* so do the times */
+    { { 1500 }, 1, { 2.5e6 }, 1, 16, 5, 2, 2 },                   /* capped */
+    { { 1500 }, 1, { 2.5e6 }, 1, 1, 1000, 400, 400 },             /* no queue: all of it */
+};
+
+static void test_warm_up_ends_when_steady(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof(steady_rows) / sizeof(steady_rows[0]); i++) {
+        struct ks_fault_plan plan = { .times_ns = steady_rows[i].times,
+                                      .n_times = steady_rows[i].n_times,
+                                      .clocks_mhz = steady_rows[i].clocks,
+                                      .n_clocks = steady_rows[i].n_clocks,
+                                      .queue = steady_rows[i].queue };
+        struct ks_measure m = usual;
+        struct ks_err err = { 0 };
+        uint32_t calls = 0, n;
+        struct bench b;
+
+        m.warmup_ms = steady_rows[i].warmup_ms;
+        open_bench(&b, &plan);
+        assert_int_equal(ks_measure_warm(&b.run, &m, &calls, &err), 0);
+        assert_int_equal(calls, 1);
+        assert_true(b.run.call_ns == 2.5e6);
+        n = ks_fault_calls(b.dev, KS_FAULT_TIME);
+        assert_in_range(n, steady_rows[i].min_chunks, steady_rows[i].max_chunks);
+        close_bench(&b);
+    }
+}
+
+/* What the clock cannot tell apart is not timed alone, queue or not. */
+static void test_calls_of_a_coarse_clock(void **state)
+{
+    static const double same[] = { 2e3 };
+    struct ks_fault_plan plan = { .times_ns = same, .n_times = 1, .queue = 64 };
+    struct ks_measure m = usual;
+    struct ks_err err = { 0 };
+    uint32_t calls = 0;
+    struct bench b;
+
+    (void)state;
+    m.warmup_ms = 20;
+    open_bench(&b, &plan);
+    b.run.clock_ns = 500.0; /* of an event */
+    assert_int_equal(ks_measure_warm(&b.run, &m, &calls, &err), 0);
+    assert_int_equal(calls, 50); /* 200 ticks */
+    close_bench(&b);
+}
+
+static void test_telemetry_is_recorded(void **state)
+{
+    static const double same[] = { 1e6 }, clocks[] = { 1400, 1300 };
+    struct ks_fault_plan plan = {
+        .times_ns = same, .n_times = 1, .queue = 4, .clocks_mhz = clocks, .n_clocks = 2
+    };
+    struct ks_err err = { 0 };
+    struct bench b;
+
+    (void)state;
+    open_bench(&b, &plan);
+    assert_int_equal(ks_measure_samples(&b.run, &usual, 1, false, b.rec, &err), 0);
+    assert_true(b.rec->before.clock_mhz == 1400 && b.rec->after.clock_mhz == 1300);
+    assert_true(b.rec->min_clock_mhz == 1300);
+    assert_true(b.rec->before.power_w == KS_UNKNOWN && b.rec->max_power_w == KS_UNKNOWN);
+    assert_int_equal(b.rec->throttle, -1);
+    close_bench(&b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -400,6 +584,14 @@ int main(void)
         cmocka_unit_test(test_poison_effect),
         cmocka_unit_test(test_poison_effect_floors),
         cmocka_unit_test(test_poisoned_without_time),
+        cmocka_unit_test(test_chunks),
+        cmocka_unit_test(test_queue_is_kept_full),
+        cmocka_unit_test(test_chunks_end_at_max_samples),
+        cmocka_unit_test(test_failed_samples_of_a_chunk),
+        cmocka_unit_test(test_no_time_in_any_chunk),
+        cmocka_unit_test(test_warm_up_ends_when_steady),
+        cmocka_unit_test(test_calls_of_a_coarse_clock),
+        cmocka_unit_test(test_telemetry_is_recorded),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
