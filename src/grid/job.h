@@ -87,6 +87,8 @@ int ks_job_parse_resolved(const char *text, size_t len, const char *name, struct
 /* The resolved job as JSON (defaults filled in, paths absolute), loadable by ks_job_parse. */
 void ks_job_print(const struct ks_job *job, struct ks_buf *json_out);
 
+bool ks_job_is_gpu(const struct ks_job *job); /* backend hip or cuda */
+
 /* What differs between two resolved jobs, one line per key "measure.max_ms: 500 -> 100" appended to
  * fatal_out (keys that decide what is measured: measure, verify, device, condition) or to
  * harmless_out (isolation, scheduling, contention limits, name, why). Lists are compared by the

@@ -3,8 +3,17 @@
 #include "grid/job.h"
 
 #include <stddef.h>
+#include <string.h>
 
 const char *const ks_job_backends[] = { "host", "hip", "cuda", "sim", NULL };
+
+bool ks_job_is_gpu(const struct ks_job *job)
+{
+    const char *backend = ks_job_backends[job->device.backend];
+
+    return strcmp(backend, "hip") == 0 || strcmp(backend, "cuda") == 0;
+}
+
 static const char *const caches[] = { "warm", "cold", NULL };
 
 #define AT(member) offsetof(struct ks_job_measure, member)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* agent_impl.h - the state of an agent, shared by agent.c (life and sessions), agent_lease.c
- * (leases and blocks), agent_worker.c (the process and its pipes) and agent_recover.c (abnormal
- * ends). */
+ * (leases and blocks), agent_worker.c (the process and its pipes), agent_recover.c (abnormal ends)
+ * and agent_suspect.c (who may have caused one). */
 #ifndef KS_MPI_AGENT_IMPL_H
 #define KS_MPI_AGENT_IMPL_H
 
@@ -190,7 +190,8 @@ int ks_recover_record(struct ks_agent *a, const struct work *w, struct ks_record
                       struct ks_err *err);
 int ks_recover_canary(struct ks_agent *a, const struct ks_record *r, struct ks_err *err);
 /* A failure that may be the doing of the cells before it in the worker, such as memory that they
- * kept or overwrote: it is held back, and the cell runs once more in a worker of its own. */
+ * kept or overwrote: it is held back, and the cell runs once more in a worker of its own, on a GPU
+ * behind the canary, as it may be lost. */
 bool ks_recover_is_doubtful(const struct ks_agent *a, const struct work *w,
                             const struct ks_record *r);
 int ks_recover_doubt(struct ks_agent *a, const struct work *w, const struct ks_record *r,
@@ -200,5 +201,14 @@ int ks_recover_death(struct ks_agent *a, const struct ks_child_end *end, struct 
 /* Prepare the next session of a recovery: true when there is one; false: recovery is over. */
 int ks_recover_next(struct ks_agent *a, bool *is_ready_out, struct ks_err *err);
 void ks_recover_forget(struct ks_agent *a); /* a drain: what was held back is not recorded */
+
+/* agent_suspect.c */
+/* The cells that the dead worker had completed run once more, each alone between sentinels. */
+void ks_suspects_accuse(struct ks_agent *a);
+/* Its heap was damaged, though it came to its end, or the allocator noticed. */
+void ks_suspects_convict(struct ks_record *r);
+/* All of them have run. One guilty: its record counts, the others' stand as evidence beside their
+ * first. None guilty: the suspicion stays on all, as a flag. */
+int ks_suspects_judge(struct ks_agent *a, struct ks_err *err);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* agent_recover.c - abnormal ends: attribution, the canary, the retry alone, the suspects.
+/* agent_recover.c - abnormal ends: attribution, the canary, the retry alone.
  *
  * The record of a death is held back until its retry has ended, so that the journal never holds one
  * without the other. A suspect is convicted by a violated sentinel or by dying in its sentinel
@@ -52,6 +52,9 @@ static void outcome_of_exit(const struct ks_agent *a, int code, struct ks_record
     } else if (!is_kernels && code == KS_WORKER_EXIT_SETUP) {
         r->outcome = KS_O_WORKER_LOST;
         snprintf(r->reason, sizeof(r->reason), "the worker could not be set up");
+    } else if (!is_kernels && code == KS_WORKER_EXIT_DEVICE) {
+        r->outcome = KS_O_DEVICE_LOST;
+        snprintf(r->reason, sizeof(r->reason), "the device was lost to the worker");
     }
 }
 
@@ -182,52 +185,30 @@ static void note_completed(struct ks_agent *a)
             v->completed[v->n_completed++] = a->session.sent[k];
 }
 
-static uint32_t later(const struct work *w, uint32_t i_instance, uint32_t attempt)
-{
-    return w->i_instance == i_instance && w->attempt > attempt ? w->attempt : attempt;
-}
-
-/* The highest attempt of a cell that was announced so far; a contaminated one has several. */
-static uint32_t last_attempt(const struct ks_agent *a, uint32_t i_instance)
-{
-    const struct recovery *v = &a->recovery;
-    uint32_t n = later(&v->culprit, i_instance, 0);
-    for (uint32_t i = 0; i < v->n_completed; i++)
-        n = later(&v->completed[i], i_instance, n);
-    for (uint32_t i = 0; i < a->n_again; i++)
-        n = later(&a->again[i], i_instance, n);
-    return n;
-}
-
-static bool is_suspect(const struct recovery *v, uint32_t i_instance)
-{
-    for (uint32_t i = 0; i < v->n_suspects; i++)
-        if (v->suspects[i].i_instance == i_instance)
-            return true;
-    return false;
-}
-
-static void accuse(struct ks_agent *a)
-{
-    struct recovery *v = &a->recovery;
-    v->n_suspects = v->i_suspect = 0;
-    v->was_killed = false;
-    for (uint32_t i = 0; i < v->n_completed; i++) {
-        struct work w = v->completed[i];
-        if (is_suspect(v, w.i_instance))
-            continue;
-        w.attempt = last_attempt(a, w.i_instance) + 1;
-        w.i_lease = NO_LEASE;
-        v->suspects[v->n_suspects++] = w;
-    }
-}
-
 /* The worker had reported all it began. The page is trusted only that far: whatever happens before
  * the first record is the first cell's. */
 static bool is_between_cells(const struct ks_agent *a)
 {
     uint64_t i = a->worker.status->i_cell;
     return a->session.n_done && !a->worker.is_lying && (i == UINT64_MAX || i < a->session.n_done);
+}
+
+/* A GPU that a kernel has wronged is lost to the process, and to that one only: the worker reports
+ * the cell, ends and says so. It tells nothing of the cells before. */
+static bool has_left_device(const struct ks_agent *a, const struct ks_child_end *end)
+{
+    return ks_job_is_gpu(&a->c.grid->job) && end->how == KS_END_EXITED &&
+           end->code == KS_WORKER_EXIT_DEVICE && is_between_cells(a);
+}
+
+/* The next worker opens the device anew, and tests it before it is given another cell. */
+static int device_left_in_normal(struct ks_agent *a, struct ks_err *err)
+{
+    const struct session *s = &a->session;
+    a->recovery = (struct recovery){
+        .is_on = true, .needs_canary = true, .i_problem = s->i_problem, .block_id = s->block_id
+    };
+    return requeue_unstarted(a, s->n_done, err);
 }
 
 static int death_in_normal(struct ks_agent *a, const struct ks_child_end *end, struct ks_err *err)
@@ -241,7 +222,7 @@ static int death_in_normal(struct ks_agent *a, const struct ks_child_end *end, s
     };
     note_completed(a);
     if (!has_culprit) { /* it died between cells or at its exit */
-        accuse(a);
+        ks_suspects_accuse(a);
         return requeue_unstarted(a, s->n_done, err);
     }
     int rc = requeue_unstarted(a, s->n_done + 1, err);
@@ -253,7 +234,7 @@ static int death_in_normal(struct ks_agent *a, const struct ks_child_end *end, s
         return rc;
     if (w.role == KS_ROLE_ANCHOR) {
         if (a->leases[w.i_lease].stage == STAGE_CLOSE)
-            accuse(a);
+            ks_suspects_accuse(a);
         return ks_agent_take(a, &w, a->record, err);
     }
     a->block.rec.n_cells++;
@@ -318,6 +299,7 @@ int ks_recover_doubt(struct ks_agent *a, const struct work *w, const struct ks_r
                             .is_doubt = true,
                             .has_culprit = true,
                             .retry_is_due = true,
+                            .needs_canary = ks_job_is_gpu(&a->c.grid->job),
                             .culprit = *w,
                             .i_problem = a->session.i_problem,
                             .block_id = a->session.block_id,
@@ -351,7 +333,7 @@ static int settle_retry(struct ks_agent *a, const struct ks_record *r, bool is_r
     }
     v->retry_is_due = v->has_culprit = false;
     if (!is_repeated && !v->is_doubt)
-        accuse(a);
+        ks_suspects_accuse(a);
     rc = ks_agent_emit_record(a, r, err);
     if (rc == 0)
         ks_agent_settle(a, &w);
@@ -371,14 +353,6 @@ static int canary_failed(struct ks_agent *a, struct ks_err *err)
     return rc;
 }
 
-/* Its heap was damaged, though it came to its end, or the allocator noticed. */
-static void convict(struct ks_record *r)
-{
-    r->outcome = KS_O_CRASHED;
-    r->flags |= KS_FL_UNCONFIRMED;
-    snprintf(r->reason, sizeof(r->reason), "heap_corruption");
-}
-
 /* Its worker reported the cell, and then did not end in order: only what the cell left behind can
  * have done that. A signal comes from the allocator or from what was overwritten. */
 static void end_after_record(const struct ks_agent *a, const struct ks_child_end *end,
@@ -387,7 +361,7 @@ static void end_after_record(const struct ks_agent *a, const struct ks_child_end
     take_phase(a->worker.status, r);
     take_tail(&a->worker, r);
     if (end->how == KS_END_SIGNALED && !a->worker.is_lying) {
-        convict(r);
+        ks_suspects_convict(r);
         return;
     }
     r->flags |= KS_FL_UNCONFIRMED;
@@ -407,7 +381,7 @@ static int session_record(struct ks_agent *a, const struct ks_child_end *end, bo
     }
     fill_record(a, &a->session.sent[0], end, a->record);
     if (a->session.kind == SESSION_SUSPECT && a->record->outcome == KS_O_CRASHED)
-        convict(a->record);
+        ks_suspects_convict(a->record);
     v->verdicts[slot] = copy_record(a->record, err);
     return v->verdicts[slot] ? 0 : KS_ENOMEM;
 }
@@ -426,7 +400,8 @@ static int end_of_retry(struct ks_agent *a, const struct ks_child_end *end, bool
         return canary_failed(a, err);
     if (!a->session.n_sent)
         return 0;
-    int rc = session_record(a, end, is_abnormal, 0, err);
+    v->needs_canary = has_left_device(a, end);
+    int rc = session_record(a, end, is_abnormal && !v->needs_canary, 0, err);
     if (rc < 0)
         return rc;
     struct ks_record *r = v->verdicts[0];
@@ -445,8 +420,9 @@ static int end_of_suspect(struct ks_agent *a, const struct ks_child_end *end, bo
 {
     struct recovery *v = &a->recovery;
     v->was_killed = end->how == KS_END_SIGNALED && end->code == SIGKILL && !v->was_killed;
+    v->needs_canary = has_left_device(a, end);
     if (!v->was_killed)
-        return session_record(a, end, is_abnormal, v->i_suspect++, err);
+        return session_record(a, end, is_abnormal && !v->needs_canary, v->i_suspect++, err);
     free(v->verdicts[v->i_suspect]);
     v->verdicts[v->i_suspect] = NULL;
     return 0;
@@ -476,6 +452,8 @@ int ks_recover_death(struct ks_agent *a, const struct ks_child_end *end, struct 
     }
     switch (a->session.kind) {
     case SESSION_NORMAL:
+        if (has_left_device(a, end))
+            return device_left_in_normal(a, err);
         return is_abnormal ? death_in_normal(a, end, err) : 0;
     case SESSION_RETRY:
         return end_of_retry(a, end, is_abnormal, err);
@@ -509,42 +487,6 @@ int ks_recover_canary(struct ks_agent *a, const struct ks_record *r, struct ks_e
     return ks_warden_kill(a->c.warden, a->worker.child, err);
 }
 
-static bool is_convicted(const struct ks_record *r)
-{
-    return ks_outcome_is_abnormal(r->outcome);
-}
-
-/* One guilty: its record counts, the others' stand as evidence beside their first. None guilty: the
- * suspicion stays on all, as a flag. */
-static int pass_judgement(struct ks_agent *a, struct ks_err *err)
-{
-    struct recovery *v = &a->recovery;
-    uint32_t n_guilty = 0;
-    int rc = 0;
-    for (uint32_t i = 0; i < v->n_suspects; i++)
-        n_guilty += is_convicted(v->verdicts[i]);
-    for (uint32_t i = 0; i < v->n_suspects && rc == 0; i++) {
-        struct ks_record *r = v->verdicts[i];
-        bool counts = is_convicted(r) || !n_guilty;
-        if (is_convicted(r)) /* its first measurement had gone well */
-            r->flags |= KS_FL_INTERMITTENT;
-        else if (!n_guilty)
-            r->flags |= KS_FL_SUSPECT;
-        if (!counts)
-            r->role = KS_ROLE_CONTROL;
-        if (counts)
-            rc = ks_agent_emit_start(a, &v->suspects[i], v->i_problem, KS_WHY_SUSPECT, err);
-        if (rc == 0)
-            rc = ks_agent_emit_record(a, r, err);
-    }
-    for (uint32_t i = 0; i < v->n_suspects; i++) {
-        free(v->verdicts[i]);
-        v->verdicts[i] = NULL;
-    }
-    v->n_suspects = 0;
-    return rc;
-}
-
 int ks_recover_next(struct ks_agent *a, bool *is_ready_out, struct ks_err *err)
 {
     struct recovery *v = &a->recovery;
@@ -561,7 +503,7 @@ int ks_recover_next(struct ks_agent *a, bool *is_ready_out, struct ks_err *err)
     }
     *is_ready_out = false;
     v->is_on = false;
-    return pass_judgement(a, err);
+    return ks_suspects_judge(a, err);
 }
 
 void ks_recover_forget(struct ks_agent *a)

@@ -141,11 +141,17 @@ static int put_setup(struct ks_agent *a, struct ks_err *err)
 }
 
 #if defined(KSWEEP_SANITIZED)
-/* A sanitizer reserves terabytes of address space: what is resident counts there. */
-static const bool caps_address_space = false;
+static const bool is_sanitized = true;
 #else
-static const bool caps_address_space = true;
+static const bool is_sanitized = false;
 #endif
+
+/* The runtime of a GPU reserves terabytes of address space, a sanitizer too: what is resident
+ * counts there. */
+static bool caps_address_space(const struct ks_job *job)
+{
+    return !is_sanitized && !ks_job_is_gpu(job);
+}
 
 /* The limit counts all tasks of the user, on a shared node those of other programs, too: a fixed
  * number would refuse a kernel its threads there. This many more than there are now. */
@@ -166,8 +172,8 @@ static int spawn(struct ks_agent *a, const int request[2], const int record[2], 
         .env = env,
         .fds = { request[0], record[1], w->status_fd, a->reference_fd },
         .status_fd = w->status_fd,
-        .memory_bytes = caps_address_space ? cap : 0,
-        .rss_bytes = caps_address_space ? 0 : cap,
+        .memory_bytes = caps_address_space(job) ? cap : 0,
+        .rss_bytes = caps_address_space(job) ? 0 : cap,
         .n_processes = task_limit(),
         .is_pinned = a->c.is_pinned,
         .memory_nodes = a->c.memory_nodes,

@@ -24,7 +24,7 @@ struct fake {
     struct ks_req_cell cell;
     uint64_t seq;
     bool is_poisoned, dies_at_exit, dies_between, stops_between, is_hoarded;
-    bool is_deaf;
+    bool is_deaf, leaves_device;
     bool holds_back; /* the next frame goes out together with the one after it */
     int exit_status;
     struct ks_buf body, frame;
@@ -229,6 +229,20 @@ static void do_overcount(struct fake *f)
     f->status->n_done = UINT64_MAX;
 }
 
+/* Loses the device, as a GPU's kernel does: says so, and the worker ends. */
+static void do_sticky(struct fake *f)
+{
+    f->r.outcome = KS_O_LAUNCH_FAILED;
+    f->leaves_device = true;
+}
+
+/* The same once: alone it is well. */
+static void do_unlucky(struct fake *f)
+{
+    if (is_first(f->cell.entry))
+        do_sticky(f);
+}
+
 /* Keeps all memory; then the next one that wants some gets none. */
 static void do_hoard(struct fake *f)
 {
@@ -378,6 +392,8 @@ static const struct {
     { "say", do_say },
     { "truncate", do_truncate },
     { "overcount", do_overcount },
+    { "sticky", do_sticky },
+    { "unlucky", do_unlucky },
 };
 
 static void act(struct fake *f)
@@ -420,6 +436,8 @@ static void on_cell(struct fake *f, const struct ks_frame *q)
     f->status->n_done++;
     f->status->phase = KS_PH_IDLE;
     f->status->i_cell = UINT64_MAX;
+    if (f->leaves_device)
+        _exit(KS_WORKER_EXIT_DEVICE);
     if (f->dies_between)
         die(SIGKILL);
     if (f->stops_between)

@@ -27,13 +27,16 @@ struct row {
     uint32_t n_workers, n_deaths;
 };
 
-static void run_row(const struct row *row)
+static void run_row(const struct row *row, const char *backend)
 {
     struct ks_agent_totals t;
     struct bench b;
     bench_open(&b, row->instances, 1, row->canary);
     if (row->retries)
         b.grid->job.isolate.retries = row->retries < 0 ? 0 : (uint32_t)row->retries;
+    while (strcmp(ks_job_backends[b.grid->job.device.backend], backend) != 0)
+        b.grid->job.device.backend++;
+    snprintf(b.grid->families[0].backend, sizeof(b.grid->families[0].backend), "%s", backend);
     bench_lease_all(&b, 1, 7, 0);
     bench_run(&b);
     if (strcmp(ks_buf_text(&b.log), row->want) != 0)
@@ -48,7 +51,7 @@ static void run_row(const struct row *row)
 static void run_rows(const struct row *rows, size_t n)
 {
     for (size_t i = 0; i < n; i++)
-        run_row(&rows[i]);
+        run_row(&rows[i], "host");
 }
 
 /* ---- cells that come to an end ---- */
@@ -140,7 +143,7 @@ static void test_deaths_that_repeat(void **state)
                                  "done %s a2 %s\n" DONE(ok_b) DONE(ok_c) CLOSE(4),
                  n, n, o, n, o);
         struct row row = { n, names, NULL, 0, want, 3, 2 };
-        run_row(&row);
+        run_row(&row, "host");
     }
 }
 
@@ -293,6 +296,38 @@ static void test_doubt(void **state)
     run_rows(rows, N_ROWS(rows));
 }
 
+/* A GPU that a kernel has wronged is lost to the worker: it ends, and nobody is suspected. The next
+ * one tests the device before it is given a cell. */
+static void test_lost_devices(void **state)
+{
+    (void)state;
+    static const struct row rows[] = {
+        { "alone, too", "ok_a sticky ok_b", NULL, 0,
+          OPEN DONE(ok_a) "canary passed\nstart sticky a2 retry\ndone sticky a1 launch_failed\n"
+                          "done sticky a2 launch_failed\ncanary passed\n" DONE(ok_b) CLOSE(3),
+          4, ANY },
+        { "behind others only", "ok_a unlucky ok_b", NULL, 0,
+          OPEN DONE(ok_a) "canary passed\nstart unlucky a2 retry\ndone unlucky a1 launch_failed\n"
+                          "done unlucky a2 ok\n" DONE(ok_b) CLOSE(3),
+          3, 0 },
+        { "no retries", "ok_a sticky ok_b", NULL, -1,
+          OPEN DONE(ok_a) "done sticky a1 launch_failed\ncanary passed\n" DONE(ok_b) CLOSE(3), 3,
+          1 },
+        { "the anchor", "sticky ok_a", NULL, -1,
+          "anchor sticky launch_failed\ncanary passed\n" OPEN
+          "done sticky a1 launch_failed\ncanary passed\n" DONE(ok_a) CLOSE(2),
+          5, 2 },
+        { "for ever", "ok_a sticky ok_b", "wrong", -1,
+          OPEN DONE(ok_a) "done sticky a1 launch_failed\nevent worker_death\nevent quarantine\n"
+                          "end 1\n",
+          3, ANY },
+        { "a status that a kernel has of its own", "ok_a exit_93 ok_b", NULL, -1,
+          OPEN DONE(ok_a) "done exit_93 a1 exited(93)\ncanary passed\n" DONE(ok_b) CLOSE(3), 3, 1 },
+    };
+    for (size_t i = 0; i < N_ROWS(rows); i++)
+        run_row(&rows[i], i % 2 ? "cuda" : "hip");
+}
+
 /* The record of a death holds what is the cell's own, and nothing of the cells before it. */
 static void test_evidence(void **state)
 {
@@ -438,6 +473,7 @@ int main(void)
         cmocka_unit_test(test_reported_then_ended_badly),
         cmocka_unit_test(test_doubt),
         cmocka_unit_test(test_evidence),
+        cmocka_unit_test(test_lost_devices),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
