@@ -127,6 +127,7 @@ struct ks_family {
 struct ks_instance {
     uint64_t id; /* digest of family + traits + ABI major */
     uint32_t i_family;
+    uint32_t i_kernels;           /* entry of the job's `kernels` that names it */
     uint8_t value[KS_TRAITS_MAX]; /* index into trait.value */
     char name[KS_INSTANCE_NAME];  /* unique within a grid */
     char missing[160]; /* "" or why the job's device cannot run it: "needs avx512f, this CPU lacks
@@ -193,12 +194,13 @@ struct ks_kernel_set {
     const char *cpu_flags; /* words as in /proc/cpuinfo, borrowed; NULL: `needs` are not judged */
     const char *cpu_name;  /* for `missing`; NULL: "this CPU" */
     const char *arch;      /* "gfx942", "native", borrowed; NULL: nothing is missing, as on sim */
+    bool has_plugin; /* of what is added: kernels come from elsewhere than the family's source */
     const struct ks_filters *filters; /* of a filter file, borrowed; NULL: none */
     uint64_t n_filtered;              /* instances that filters have kept out so far */
 };
-/* Makes the set judge what a device of this arch can run: "native" of a CPU, a level of x86-64, or a
- * GPU ("gfx942", "sm_90", "emu"), whose CPU needs are not judged. Borrows arch and flags, which it fills.
- * KS_EINVAL for an unknown arch of a CPU. */
+/* Makes the set judge what a device of this arch can run: "native" of a CPU, a level of x86-64, or
+ * a GPU ("gfx942", "sm_90", "emu"), whose CPU needs are not judged. Borrows arch and flags, which
+ * it fills. KS_EINVAL for an unknown arch of a CPU. */
 int ks_kernel_set_arch(struct ks_kernel_set *set, const char *arch, struct ks_buf *flags,
                        struct ks_err *err);
 /* All instances of a config file that pass `filter` (expression over trait names, "" = all),

@@ -112,11 +112,15 @@ static int load_kernels(struct ks_grid *g, struct ks_err *err)
             ks_err_context(err, rc, "device.arch");
     }
     for (uint32_t i = 0; rc == 0 && i < g->job.n_kernels; i++) {
+        uint32_t from = set.n_instances;
         uint64_t n_excluded = 0;
 
+        set.has_plugin = g->job.kernels[i].plugin[0] != '\0';
         rc = ks_kernel_set_add(&set, g->job.kernels[i].config, g->job.kernels[i].filter,
                                &n_excluded, err);
         g->n_excluded += n_excluded;
+        for (uint32_t k = from; k < set.n_instances; k++)
+            set.instances[k].i_kernels = i;
         if (rc < 0)
             ks_err_context(err, rc, "kernels[%u]", i);
     }
@@ -130,6 +134,11 @@ static int load_kernels(struct ks_grid *g, struct ks_err *err)
     g->instances = set.instances;
     g->n_instances = set.n_instances;
     return 0;
+}
+
+const char *ks_grid_plugin(const struct ks_grid *g, uint32_t i_instance)
+{
+    return g->job.kernels[g->instances[i_instance].i_kernels].plugin;
 }
 
 /* An id and where it stands, to be sorted. */

@@ -43,6 +43,9 @@ uint64_t ks_grid_n_cells(const struct ks_grid *g);
 int64_t ks_grid_problem(const struct ks_grid *g, uint64_t problem_id);
 int64_t ks_grid_instance(const struct ks_grid *g, uint64_t instance_id);
 
+/* The plug-in that brings an instance's kernel, absolute; "": it is compiled. */
+const char *ks_grid_plugin(const struct ks_grid *g, uint32_t i_instance);
+
 /* Why this host cannot run an instance (static or grid-owned text), NULL when it can.
  * E.g. "needs avx512f, this CPU lacks it"; where direction, dtype, layout or ndim differ, "instance
  * is forward fp32 2d nhwgc, problem is forward bf16 2d nhwgc". The sim device runs no code: it

@@ -108,7 +108,7 @@ int ks_lacks_find(const struct ks_lacks *l, const struct ks_kernel_set *set,
     if (rc < 0 || !set->arch)
         return rc;
     rc = judge_arch(l, set, f, i, err);
-    if (rc == 0 && !i->missing[0] && !f->source[0])
+    if (rc == 0 && !i->missing[0] && !f->source[0] && !set->has_plugin)
         snprintf(i->missing, sizeof i->missing,
                  "family %s has no kernel of its own: a plug-in supplies it", f->name);
     return rc;

@@ -157,7 +157,7 @@ static int read_path(const struct source *s, const struct ks_node *obj, const ch
 
 static int read_kernels(const struct source *s, const struct ks_node *obj, struct ks_job *j)
 {
-    static const char *const keys[] = { "config", "filter", NULL };
+    static const char *const keys[] = { "config", "filter", "plugin", NULL };
     struct ks_job_kernels *k = &j->kernels[j->n_kernels];
     int rc = ks_node_only(s->doc, obj, keys, s->err);
 
@@ -165,6 +165,8 @@ static int read_kernels(const struct source *s, const struct ks_node *obj, struc
         rc = read_path(s, obj, "config", k->config);
     if (rc == 0)
         rc = ks_grid_field_text(s->doc, obj, "filter", "", k->filter, sizeof k->filter, s->err);
+    if (rc == 0 && ks_node_at(obj, "plugin"))
+        rc = read_path(s, obj, "plugin", k->plugin);
     if (rc == 0)
         j->n_kernels++;
     return rc;

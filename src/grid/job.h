@@ -56,6 +56,8 @@ struct ks_job_problems {
 struct ks_job_kernels {
     char config[KS_PATH_MAX]; /* absolute */
     char filter[512];         /* expression, "" = all */
+    char plugin[KS_PATH_MAX]; /* shared object with the kernels of the config's instances, absolute;
+                                 "": they are compiled */
 };
 
 struct ks_job {

@@ -106,6 +106,8 @@ void ks_job_print(const struct ks_job *job, struct ks_buf *json_out)
         ks_jw_open(&w, NULL, '{');
         ks_jw_str(&w, "config", job->kernels[i].config);
         ks_jw_str(&w, "filter", job->kernels[i].filter);
+        if (job->kernels[i].plugin[0])
+            ks_jw_str(&w, "plugin", job->kernels[i].plugin);
         ks_jw_close(&w, '}');
     }
     ks_jw_close(&w, ']');

@@ -95,7 +95,8 @@ static void defaults(void **state)
 static const char everything[] =
     "{\"name\": \"all-1.x\", \"why\": \"because \\\"so\\\"\", \"operator\": \"grouped_conv\",\n"
     "\"kernels\": [{\"config\": \"tiny.json\", \"filter\": \"tile_m >= 2\"},\n"
-    "              {\"config\": \"tiny.json\", \"filter\": \"tile_m == 1\"}],\n"
+    "              {\"config\": \"tiny.json\", \"filter\": \"tile_m == 1\",\n"
+    "               \"plugin\": \"good.csv\"}],\n"
     "\"problems\": [{\"file\": \"good.csv\", \"sample\": 50, \"seed\": 9, \"layout\": \"ngchw\",\n"
     "  \"dtype\": \"bf16\", \"directions\": [\"backward_weight\", \"forward\"],\n"
     "  \"stratified\": true, \"exclude\": [\"many.csv\", \"empty.csv\"]}],\n"
@@ -118,6 +119,9 @@ static void every_key_is_read(void **state)
     assert_string_equal(j.why, "because \"so\"");
     assert_int_equal(j.n_kernels, 2);
     assert_string_equal(j.kernels[1].filter, "tile_m == 1");
+    assert_string_equal(j.kernels[0].plugin, "");
+    assert_true(j.kernels[1].plugin[0] == '/');
+    assert_non_null(strstr(j.kernels[1].plugin, "tests/data/grid/good.csv"));
     assert_int_equal(j.problems[0].sample, 50);
     assert_int_equal(j.problems[0].seed, 9);
     assert_true(j.problems[0].is_stratified);
