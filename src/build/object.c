@@ -48,22 +48,21 @@ static int read_head(const void *bytes, size_t n, struct ks_object *o, struct ks
     if (memcmp(id, ELFMAG, SELFMAG) != 0 || id[EI_CLASS] != ELFCLASS64 ||
         id[EI_DATA] != ELFDATA2LSB)
         return ks_fail(err, KS_EFORMAT, "not a 64-bit little-endian ELF file");
-    if (o->head.e_type != ET_REL || o->head.e_machine != EM_X86_64)
-        return ks_fail(err, KS_EFORMAT, "not a relocatable x86-64 object");
     if (o->head.e_shentsize != sizeof(Elf64_Shdr) ||
         !is_inside(o, o->head.e_shoff, (uint64_t)o->head.e_shnum * sizeof(Elf64_Shdr)))
         return ks_fail(err, KS_EFORMAT, "section table is not inside the object");
     return 0;
 }
 
-static int find_symbols(struct ks_object *o, struct ks_err *err)
+/* The first table of this type; KS_ENOENT when there is none. */
+static int find_symbols(struct ks_object *o, uint32_t type, struct ks_err *err)
 {
     for (uint32_t i = 0; i < o->head.e_shnum; i++) {
         Elf64_Shdr s;
         int rc = ks_object_section(o, i, &s, err);
         if (rc < 0)
             return rc;
-        if (s.sh_type != SHT_SYMTAB)
+        if (s.sh_type != type)
             continue;
         if (s.sh_entsize != sizeof(Elf64_Sym) || s.sh_size / sizeof(Elf64_Sym) > UINT32_MAX)
             return ks_fail(err, KS_EFORMAT, "symbol table of odd size");
@@ -71,16 +70,34 @@ static int find_symbols(struct ks_object *o, struct ks_err *err)
         o->n_symbols = (uint32_t)(s.sh_size / sizeof(Elf64_Sym));
         return ks_object_section(o, s.sh_link, &o->strtab, err);
     }
-    return ks_fail(err, KS_EFORMAT, "object has no symbol table");
+    return ks_fail(err, KS_ENOENT, "object has no symbol table");
 }
 
 int ks_object_open(const void *bytes, size_t n, struct ks_object *out, struct ks_err *err)
 {
     struct ks_object o = { .bytes = bytes, .n = n };
     int rc = read_head(bytes, n, &o, err);
+    if (rc == 0 && (o.head.e_type != ET_REL || o.head.e_machine != EM_X86_64))
+        rc = ks_fail(err, KS_EFORMAT, "not a relocatable x86-64 object");
     if (rc == 0)
-        rc = find_symbols(&o, err);
+        rc = find_symbols(&o, SHT_SYMTAB, err);
+    if (rc == KS_ENOENT)
+        rc = ks_fail(err, KS_EFORMAT, "object has no symbol table");
     if (rc < 0)
+        return rc;
+    *out = o;
+    return 0;
+}
+
+int ks_object_open_image(const void *bytes, size_t n, struct ks_object *out, struct ks_err *err)
+{
+    struct ks_object o = { .bytes = bytes, .n = n };
+    int rc = read_head(bytes, n, &o, err);
+    if (rc == 0)
+        rc = find_symbols(&o, SHT_SYMTAB, err);
+    if (rc == KS_ENOENT)
+        rc = find_symbols(&o, SHT_DYNSYM, err);
+    if (rc < 0 && rc != KS_ENOENT)
         return rc;
     *out = o;
     return 0;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* object.h - private to src/build: a bounds-checked view of an ELF64 relocatable x86-64 object.
+/* object.h - private to src/build: a bounds-checked view of an ELF64 file: a relocatable x86-64
+ * object, or a linked image of any machine.
  * Nothing is trusted: every offset, size and index is checked before it is used, and values are
  * copied out, so that alignment does not matter. Source: System V ABI, chapters 4 and 5; x86-64
  * psABI 4.4 (relocation types). */
@@ -16,12 +17,16 @@ struct ks_object {
     const uint8_t *bytes; /* borrowed */
     size_t n;
     Elf64_Ehdr head;
-    Elf64_Shdr symtab, strtab; /* of symbol names */
+    Elf64_Shdr symtab, strtab; /* of symbol names; zero: an image without symbols */
     uint32_t n_symbols;
 };
 
 /* KS_EFORMAT for anything but a well-formed relocatable object. */
 int ks_object_open(const void *bytes, size_t n, struct ks_object *out, struct ks_err *err);
+
+/* The same of an image: what a linker or a GPU's compiler made. Its symbols are those of .symtab,
+ * else of .dynsym, else none. */
+int ks_object_open_image(const void *bytes, size_t n, struct ks_object *out, struct ks_err *err);
 
 /* Section header i; its bytes are inside the object unless it is SHT_NOBITS. */
 int ks_object_section(const struct ks_object *o, uint32_t i, Elf64_Shdr *out, struct ks_err *err);
