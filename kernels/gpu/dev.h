@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: MIT */
+/* dev.h - the one shim between the device half of a kernel source and its compilers.
+ *
+ *   KS_GPU_TARGET 1  AMD: clang -x hip --cuda-device-only, builtins only: no HIP header, no library
+ *                 2  NVIDIA: nvcc -x cu or nvrtc, no CUDA header
+ *                 3  the host's compiler over the emulator (emu/simt.h)
+ *
+ * Device halves are written in the common subset of C and C++. Each instance defines KS_PREFIX and
+ * its traits (KT_...), includes the source, and names all it defines through KS_FN; what stands here
+ * is shared by the instances of a unit. */
+#ifndef KS_GPU_DEV_H
+#define KS_GPU_DEV_H
+
+#include "args.h"
+
+#if KS_GPU_TARGET == 1 /* AMD */
+
+#define KS_DEV      static __attribute__((device, always_inline, unused)) inline
+#define KS_RESTRICT __restrict__
+#define KS_UNROLL   _Pragma("unroll")
+#define KS_SHARED(name, bytes)                                                                     \
+    static __attribute__((shared, aligned(16))) unsigned char name[bytes]
+#define KS_KERNEL(x, block, lds, warp)                                                             \
+    extern "C" __attribute__((global, amdgpu_flat_work_group_size(block, block))) void KS_FN(x)(   \
+        const void *KS_RESTRICT a, const void *KS_RESTRICT b, void *KS_RESTRICT c, const KS_ARGS p)
+
+KS_DEV int ks_tid(void) { return (int)__builtin_amdgcn_workitem_id_x(); }
+KS_DEV int ks_block_x(void) { return (int)__builtin_amdgcn_workgroup_id_x(); }
+KS_DEV int ks_block_y(void) { return (int)__builtin_amdgcn_workgroup_id_y(); }
+KS_DEV int ks_block_z(void) { return (int)__builtin_amdgcn_workgroup_id_z(); }
+KS_DEV void ks_sync(void)
+{
+    __builtin_amdgcn_fence(__ATOMIC_RELEASE, "workgroup");
+    __builtin_amdgcn_s_barrier();
+    __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "workgroup");
+}
+/* Whether this wave goes first among those of its unit. The level must be a constant. */
+#define ks_urgent(level) __builtin_amdgcn_s_setprio(level)
+
+#elif KS_GPU_TARGET == 2 /* NVIDIA */
+
+#define KS_DEV      static __device__ __forceinline__
+#define KS_RESTRICT __restrict__
+#define KS_UNROLL   _Pragma("unroll")
+/* Static shared memory ends at 48 KiB here: the launch says how much. */
+#define KS_SHARED(name, bytes) extern __shared__ __align__(16) unsigned char name[]
+#define KS_KERNEL(x, block, lds, warp)                                                             \
+    extern "C" __global__ void __launch_bounds__(block)                                            \
+        KS_FN(x)(const void *KS_RESTRICT a, const void *KS_RESTRICT b, void *KS_RESTRICT c,        \
+                 const KS_ARGS p)
+
+KS_DEV int ks_tid(void) { return (int)threadIdx.x; }
+KS_DEV int ks_block_x(void) { return (int)blockIdx.x; }
+KS_DEV int ks_block_y(void) { return (int)blockIdx.y; }
+KS_DEV int ks_block_z(void) { return (int)blockIdx.z; }
+KS_DEV void ks_sync(void) { __syncthreads(); }
+#define ks_urgent(level) ((void)0)
+
+#elif KS_GPU_TARGET == 3 /* the emulator */
+
+#include "emu/simt.h"
+
+#define KS_DEV      static inline __attribute__((always_inline, unused))
+#define KS_RESTRICT restrict
+#define KS_UNROLL
+#define KS_SHARED(name, bytes) unsigned char *const name = (unsigned char *)ks_simt_shared(bytes)
+/* Beside the kernel what the emulator has to know of it. */
+#define KS_KERNEL(x, block, lds, warp)                                                             \
+    static void KS_FN(x)(const void *a, const void *b, void *c, const KS_ARGS p);                  \
+    extern const int KS_FN(x##_block), KS_FN(x##_lds), KS_FN(x##_warp), KS_FN(x##_args)[];         \
+    const int KS_FN(x##_block) = (block), KS_FN(x##_lds) = (int)(lds), KS_FN(x##_warp) = (warp);   \
+    const int KS_FN(x##_args)[] = { 8, 8, 8, (int)sizeof(KS_ARGS), 0 };                            \
+    void KS_FN(x##_entry)(void **args);                                                            \
+    void KS_FN(x##_entry)(void **args)                                                             \
+    {                                                                                              \
+        KS_FN(x)(*(const void **)args[0], *(const void **)args[1], *(void **)args[2],              \
+                 *(const KS_ARGS *)args[3]);                                                       \
+    }                                                                                              \
+    static void KS_FN(x)(const void *a, const void *b, void *c, const KS_ARGS p)
+
+KS_DEV int ks_tid(void) { return ks_simt_tid(); }
+KS_DEV int ks_block_x(void) { return ks_simt_cta.bid[0]; }
+KS_DEV int ks_block_y(void) { return ks_simt_cta.bid[1]; }
+KS_DEV int ks_block_z(void) { return ks_simt_cta.bid[2]; }
+KS_DEV void ks_sync(void) { ks_simt_barrier(); }
+#define ks_urgent(level) ((void)0)
+
+#else
+#error "KS_GPU_TARGET names no target"
+#endif
+
+/* Elements, by the numbers of abi.h: 0 fp32, 1 fp16, 2 bf16. 16-bit ones travel as raw bits; all
+ * arithmetic is fp32. */
+typedef float ks_el_0;
+typedef unsigned short ks_el_1;
+typedef unsigned short ks_el_2;
+
+/* Vectors of elements: one assignment is one load or store of all of it. clang must see real
+ * vectors: it copies structs with memcpy, which pins them in scratch (or, by promote-alloca, in
+ * LDS). nvcc has none. */
+#if KS_GPU_TARGET == 2
+#define KS_VECTOR(d, n)                                                                            \
+    typedef struct __align__(sizeof(ks_el_##d) * n)                                                \
+    {                                                                                              \
+        ks_el_##d v[n];                                                                            \
+    }                                                                                              \
+    ks_vec_##d##_##n;
+#define KS_V(x, i) ((x).v[i])
+#else
+#define KS_VECTOR(d, n)                                                                            \
+    typedef ks_el_##d ks_vec_##d##_##n                                                             \
+        __attribute__((vector_size(sizeof(ks_el_##d) * n), may_alias));
+#define KS_V(x, i) ((x)[i])
+#endif
+KS_VECTOR(0, 1) KS_VECTOR(0, 2) KS_VECTOR(0, 4) KS_VECTOR(0, 8) KS_VECTOR(0, 16)
+KS_VECTOR(1, 1) KS_VECTOR(1, 2) KS_VECTOR(1, 4) KS_VECTOR(1, 8) KS_VECTOR(1, 16)
+KS_VECTOR(2, 1) KS_VECTOR(2, 2) KS_VECTOR(2, 4) KS_VECTOR(2, 8) KS_VECTOR(2, 16)
+
+/* Type of an element, of a vector of n of them. */
+#define KS_ELEMENT(dtype) KS_JOIN(ks_el_, dtype, , )
+#define KS_VEC(dtype, n)  KS_JOIN(ks_vec_, dtype, _, n)
+#define KS_TO_F32(dtype)  KS_JOIN(ks_to_f32_, dtype, , )
+#define KS_OF_F32(dtype)  KS_JOIN(ks_of_f32_, dtype, , )
+
+#if KS_GPU_TARGET == 2
+KS_DEV float ks_float_of(unsigned u) { return __uint_as_float(u); }
+KS_DEV unsigned ks_bits_of(float f) { return __float_as_uint(f); }
+KS_DEV float ks_to_f32_1(ks_el_1 e)
+{
+    float f;
+    asm("cvt.f32.f16 %0, %1;" : "=f"(f) : "h"(e));
+    return f;
+}
+KS_DEV ks_el_1 ks_of_f32_1(float f)
+{
+    unsigned short e;
+    asm("cvt.rn.f16.f32 %0, %1;" : "=h"(e) : "f"(f));
+    return e;
+}
+#else
+KS_DEV float ks_float_of(unsigned u)
+{
+    float f;
+    __builtin_memcpy(&f, &u, 4);
+    return f;
+}
+KS_DEV unsigned ks_bits_of(float f)
+{
+    unsigned u;
+    __builtin_memcpy(&u, &f, 4);
+    return u;
+}
+KS_DEV float ks_to_f32_1(ks_el_1 e)
+{
+    _Float16 h;
+    __builtin_memcpy(&h, &e, 2);
+    return (float)h;
+}
+KS_DEV ks_el_1 ks_of_f32_1(float f)
+{
+    const _Float16 h = (_Float16)f;
+    ks_el_1 e;
+    __builtin_memcpy(&e, &h, 2);
+    return e;
+}
+#endif
+KS_DEV float ks_to_f32_0(ks_el_0 e) { return e; }
+KS_DEV ks_el_0 ks_of_f32_0(float f) { return f; }
+KS_DEV float ks_to_f32_2(ks_el_2 e) { return ks_float_of((unsigned)e << 16); }
+/* To nearest, ties to even; a NaN stays one. */
+KS_DEV ks_el_2 ks_of_f32_2(float f)
+{
+    const unsigned u = ks_bits_of(f);
+    const unsigned rounded = (u + 0x7fffu + (u >> 16 & 1)) >> 16;
+    return (ks_el_2)((u & 0x7fffffffu) > 0x7f800000u ? u >> 16 | 0x40u : rounded);
+}
+
+/* n / d for 0 <= n < 2^31, by a multiplication: see ks_magic() in args.h. */
+KS_DEV int ks_div(int n, struct ks_magic d)
+{
+    const unsigned high = (unsigned)((unsigned long long)(unsigned)n * d.factor >> 32);
+    return (int)((high + (unsigned)n) >> d.shift);
+}
+
+#endif

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: MIT */
+/* mma.h - matrix instructions: shapes, and which lane and slot holds which element.
+ *
+ * A is M x K, B is N x K, C is M x N. Of each lane l: slot i of A is element (a_row, a_k), of B
+ * (b_col, b_k), of C (c_row, c_col). KS_MMAn_RUN slots of A and B lie side by side along K. n is
+ * KT_MMA; the numbers are those of emu/simt.h:
+ *   1 MFMA 32x32x8    2 MFMA 16x16x16    9 MFMA 32x32x16    10 MFMA 16x16x32
+ *   3 WMMA 16x16x16 (gfx11, wave 32)     4 mma.sync m16n8k16 (sm_80)
+ * Where the device has only shorter MFMAs (fp32; bf16 of gfx908; 9 and 10 before gfx950) several
+ * make one: each takes a part of a lane's slots, and since A and B give the same k to the same slot,
+ * the order of the sum is all that changes. */
+#ifndef KS_GPU_MMA_H
+#define KS_GPU_MMA_H
+
+#include "args.h"
+
+#define KS_MMA(what) KS_JOIN(KS_MMA, KT_MMA, _, what)
+
+#define KS_MMA1_M           32
+#define KS_MMA1_N           32
+#define KS_MMA1_K           8
+#define KS_MMA1_LANES       64
+#define KS_MMA1_NA          4
+#define KS_MMA1_NB          4
+#define KS_MMA1_NC          16
+#define KS_MMA1_RUN         4
+#define KS_MMA1_a_row(l, i) ((l) & 31)
+#define KS_MMA1_a_k(l, i)   (((l) >> 5) * 4 + (i))
+#define KS_MMA1_b_col(l, i) ((l) & 31)
+#define KS_MMA1_b_k(l, i)   (((l) >> 5) * 4 + (i))
+#define KS_MMA1_c_row(l, i) (((i) >> 2) * 8 + ((l) >> 5) * 4 + ((i) & 3))
+#define KS_MMA1_c_col(l, i) ((l) & 31)
+
+#define KS_MMA2_M           16
+#define KS_MMA2_N           16
+#define KS_MMA2_K           16
+#define KS_MMA2_LANES       64
+#define KS_MMA2_NA          4
+#define KS_MMA2_NB          4
+#define KS_MMA2_NC          4
+#define KS_MMA2_RUN         4
+#define KS_MMA2_a_row(l, i) ((l) & 15)
+#define KS_MMA2_a_k(l, i)   (((l) >> 4) * 4 + (i))
+#define KS_MMA2_b_col(l, i) ((l) & 15)
+#define KS_MMA2_b_k(l, i)   (((l) >> 4) * 4 + (i))
+#define KS_MMA2_c_row(l, i) (((l) >> 4) * 4 + (i))
+#define KS_MMA2_c_col(l, i) ((l) & 15)
+
+#define KS_MMA3_M           16
+#define KS_MMA3_N           16
+#define KS_MMA3_K           16
+#define KS_MMA3_LANES       32
+#define KS_MMA3_NA          16
+#define KS_MMA3_NB          16
+#define KS_MMA3_NC          8
+#define KS_MMA3_RUN         8
+#define KS_MMA3_a_row(l, i) ((l) & 15)
+#define KS_MMA3_a_k(l, i)   (i)
+#define KS_MMA3_b_col(l, i) ((l) & 15)
+#define KS_MMA3_b_k(l, i)   (i)
+#define KS_MMA3_c_row(l, i) ((i) * 2 + ((l) >> 4))
+#define KS_MMA3_c_col(l, i) ((l) & 15)
+
+#define KS_MMA4_M           16
+#define KS_MMA4_N           8
+#define KS_MMA4_K           16
+#define KS_MMA4_LANES       32
+#define KS_MMA4_NA          8
+#define KS_MMA4_NB          4
+#define KS_MMA4_NC          4
+#define KS_MMA4_RUN         2
+#define KS_MMA4_a_row(l, i) (((l) >> 2) + ((i) >> 1 & 1) * 8)
+#define KS_MMA4_a_k(l, i)   (((l) & 3) * 2 + ((i) & 1) + ((i) >> 2) * 8)
+#define KS_MMA4_b_col(l, i) ((l) >> 2)
+#define KS_MMA4_b_k(l, i)   (((l) & 3) * 2 + ((i) & 1) + ((i) >> 1) * 8)
+#define KS_MMA4_c_row(l, i) (((l) >> 2) + ((i) >> 1) * 8)
+#define KS_MMA4_c_col(l, i) (((l) & 3) * 2 + ((i) & 1))
+
+#define KS_MMA9_M           32
+#define KS_MMA9_N           32
+#define KS_MMA9_K           16
+#define KS_MMA9_LANES       64
+#define KS_MMA9_NA          8
+#define KS_MMA9_NB          8
+#define KS_MMA9_NC          16
+#define KS_MMA9_RUN         8
+#define KS_MMA9_a_row(l, i) ((l) & 31)
+#define KS_MMA9_a_k(l, i)   (((l) >> 5) * 8 + (i))
+#define KS_MMA9_b_col(l, i) ((l) & 31)
+#define KS_MMA9_b_k(l, i)   (((l) >> 5) * 8 + (i))
+#define KS_MMA9_c_row(l, i) KS_MMA1_c_row(l, i)
+#define KS_MMA9_c_col(l, i) KS_MMA1_c_col(l, i)
+
+#define KS_MMA10_M           16
+#define KS_MMA10_N           16
+#define KS_MMA10_K           32
+#define KS_MMA10_LANES       64
+#define KS_MMA10_NA          8
+#define KS_MMA10_NB          8
+#define KS_MMA10_NC          4
+#define KS_MMA10_RUN         8
+#define KS_MMA10_a_row(l, i) ((l) & 15)
+#define KS_MMA10_a_k(l, i)   (((l) >> 4) * 8 + (i))
+#define KS_MMA10_b_col(l, i) ((l) & 15)
+#define KS_MMA10_b_k(l, i)   (((l) >> 4) * 8 + (i))
+#define KS_MMA10_c_row(l, i) KS_MMA2_c_row(l, i)
+#define KS_MMA10_c_col(l, i) KS_MMA2_c_col(l, i)
+
+#endif

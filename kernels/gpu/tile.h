@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+/* tile.h - sizes that follow from the traits of engine.k; both halves use them. */
+#ifndef KS_GPU_TILE_H
+#define KS_GPU_TILE_H
+
+#include "mma.h"
+
+#define KS_EL KS_FN(el)
+#ifndef KS_C_DTYPE
+#define KS_C_DTYPE KT_DTYPE
+#endif
+
+/* Bytes of an element, as a number for #if. */
+#define KS_BYTES_0      4
+#define KS_BYTES_1      2
+#define KS_BYTES_2      2
+#define KS_BYTES_(d)    KS_BYTES__(d)
+#define KS_BYTES__(d)   KS_BYTES_##d
+#define KS_EL_BYTES     KS_BYTES_(KT_DTYPE)
+
+#define KS_IF_MMA(yes, no) KS_JOIN(KS_IF_MMA_, KT_MMA, , )(yes, no)
+#define KS_IF_MMA_0(yes, no)  no
+#define KS_IF_MMA_1(yes, no)  yes
+#define KS_IF_MMA_2(yes, no)  yes
+#define KS_IF_MMA_3(yes, no)  yes
+#define KS_IF_MMA_4(yes, no)  yes
+#define KS_IF_MMA_9(yes, no)  yes
+#define KS_IF_MMA_10(yes, no) yes
+
+/* Threads of a block, lanes of a wave where it matters. */
+#define KS_BLOCK                                                                                   \
+    KS_IF_MMA(KT_WAVE_M * KT_WAVE_N * KS_MMA(LANES),                                               \
+              (KT_TILE_M / KT_THREAD_M) * (KT_TILE_N / KT_THREAD_N))
+#define KS_WARP KS_IF_MMA(KS_MMA(LANES), 32)
+
+/* Elements from row to row in LDS; of a buffer, which is A's tile and behind it B's. */
+#define KS_LD        (KT_TILE_K + KT_LDS_PAD / KS_EL_BYTES)
+#define KS_BUFFER    ((KT_TILE_M + KT_TILE_N) * KS_LD)
+#define KS_N_BUFFERS (KT_PIPE == 2 ? 2 : 1)
+
+/* C on its way through LDS, where KT_VC > 1: rows of results that each wave, or each thread, has
+ * one of. */
+#define KS_C_ROWS  KS_IF_MMA(KT_WAVE_M *KS_MMA(M), (KT_TILE_M / KT_THREAD_M))
+#define KS_C_LD    (KT_TILE_N + 16 / KS_BYTES_(KS_C_DTYPE))
+#define KS_C_BYTES (KT_VC > 1 ? KS_C_ROWS * KS_C_LD * KS_BYTES_(KS_C_DTYPE) : 0)
+
+#define KS_AB_BYTES (KS_N_BUFFERS * KS_BUFFER * KS_EL_BYTES)
+#define KS_LDS_BYTES (KS_AB_BYTES > KS_C_BYTES ? KS_AB_BYTES : KS_C_BYTES)
+/* What a launch asks for: only NVIDIA's is dynamic. */
+#define KS_LDS_LAUNCH (KS_GPU_TARGET == 2 ? KS_LDS_BYTES : 0)
+
+/* The place of a block: first row and column of its tile, and its part of the sum. */
+struct ks_place {
+    int m, n;
+    int y, z;           /* of the grid: group (batch), part of the sum */
+    int k_begin, k_end; /* whole steps but for the end of the sum */
+};
+
+#endif
