@@ -33,6 +33,7 @@ struct ks_fault_plan {
      * last the last is repeated. NULL: the real time. Borrowed. */
     const double *times_ns;
     uint32_t n_times;
+    uint32_t skip; /* this call of time_samples, from 1, runs no kernel and says nothing; 0 none */
     /* The clock that the i-th look at the telemetry finds; the last is repeated. NULL: as the inner
      * device says. Borrowed. */
     const double *clocks_mhz;

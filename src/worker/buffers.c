@@ -61,25 +61,6 @@ static int zone_allocate(struct ks_device *dev, struct ks_zone *z, size_t bytes,
     return 0;
 }
 
-int ks_zone_resize(struct ks_device *dev, struct ks_zone *z, size_t bytes, uint32_t guard,
-                   struct ks_err *err)
-{
-    if (bytes == 0) {
-        ks_zone_release(dev, z);
-        return 0;
-    }
-    if (z->mem == NULL || z->cap < bytes) {
-        int rc = zone_allocate(dev, z, bytes, err);
-
-        if (rc < 0)
-            return rc;
-    }
-    z->bytes = bytes;
-    z->guard = guard;
-    ks_zone_mend(z);
-    return 0;
-}
-
 void *ks_zone_device(const struct ks_zone *z)
 {
     return z->mem != NULL ? z->mem + KS_GUARD_BYTES : NULL;
@@ -104,12 +85,81 @@ int ks_zone_pull(struct ks_device *dev, struct ks_zone *z, struct ks_err *err)
     return dev->ops->download(dev, z->view, z->mem, z->bytes + 2 * KS_GUARD_BYTES, err);
 }
 
+typedef int (*transfer_fn)(struct ks_device *dev, struct ks_zone *z, size_t from, size_t n,
+                           struct ks_err *err);
+
+static int upload(struct ks_device *dev, struct ks_zone *z, size_t from, size_t n,
+                  struct ks_err *err)
+{
+    return dev->ops->upload(dev, z->mem + from, z->view + from, n, err);
+}
+
+static int download(struct ks_device *dev, struct ks_zone *z, size_t from, size_t n,
+                    struct ks_err *err)
+{
+    return dev->ops->download(dev, z->view + from, z->mem + from, n, err);
+}
+
+static int transfer_guards(struct ks_device *dev, struct ks_zone *z, transfer_fn transfer,
+                           struct ks_err *err)
+{
+    int rc;
+
+    if (!z->is_copy)
+        return 0;
+    rc = transfer(dev, z, 0, KS_GUARD_BYTES, err);
+    return rc == 0 ? transfer(dev, z, KS_GUARD_BYTES + z->bytes, KS_GUARD_BYTES, err) : rc;
+}
+
+int ks_zone_push_guards(struct ks_device *dev, struct ks_zone *z, struct ks_err *err)
+{
+    return transfer_guards(dev, z, upload, err);
+}
+
+int ks_zone_pull_guards(struct ks_device *dev, struct ks_zone *z, struct ks_err *err)
+{
+    return transfer_guards(dev, z, download, err);
+}
+
+int ks_zone_resize(struct ks_device *dev, struct ks_zone *z, size_t bytes, uint32_t guard,
+                   struct ks_err *err)
+{
+    int rc;
+
+    if (bytes == 0) {
+        ks_zone_release(dev, z);
+        return 0;
+    }
+    if (z->mem == NULL || z->cap < bytes) {
+        rc = zone_allocate(dev, z, bytes, err);
+        if (rc < 0)
+            return rc;
+    }
+    z->bytes = bytes;
+    z->guard = guard;
+    ks_zone_mend(z);
+    rc = ks_zone_push_guards(dev, z, err);
+    if (rc < 0)
+        ks_zone_release(dev, z);
+    return rc;
+}
+
 int ks_zone_fill(struct ks_device *dev, struct ks_zone *z, uint32_t pattern, struct ks_err *err)
 {
+    size_t whole = z->bytes / sizeof(pattern) * sizeof(pattern);
+    int rc;
+
     if (z->view == NULL)
         return 0;
-    fill(ks_zone_host(z), z->bytes, pattern);
-    return ks_zone_push(dev, z, err);
+    if (!z->is_copy) {
+        fill(ks_zone_host(z), z->bytes, pattern);
+        return 0;
+    }
+    rc = whole > 0 ? dev->ops->fill(dev, ks_zone_device(z), pattern, whole, err) : 0;
+    if (rc < 0 || whole == z->bytes)
+        return rc;
+    fill(z->view + KS_GUARD_BYTES + whole, z->bytes - whole, pattern);
+    return upload(dev, z, KS_GUARD_BYTES + whole, z->bytes - whole, err);
 }
 
 static bool guard_is_intact(const uint8_t *at, uint32_t pattern, size_t *offset_out)
@@ -248,7 +298,7 @@ static int check_guard(struct ks_workset *set, size_t i, bool *is_intact, char *
     };
     struct ks_zone *z = &set->zone[i];
     int64_t at = 0;
-    int rc = ks_zone_pull(set->dev, z, err);
+    int rc = i == KS_Z_C ? ks_zone_pull(set->dev, z, err) : ks_zone_pull_guards(set->dev, z, err);
 
     if (rc < 0 || ks_zone_is_intact(z, &at))
         return rc;
@@ -257,7 +307,7 @@ static int check_guard(struct ks_workset *set, size_t i, bool *is_intact, char *
                  name[i], z->bytes);
     *is_intact = false;
     ks_zone_mend(z);
-    return ks_zone_push(set->dev, z, err);
+    return ks_zone_push_guards(set->dev, z, err);
 }
 
 bool ks_workset_check_guards(struct ks_workset *set, char *reason_out, size_t cap, int *rc_out,
@@ -269,6 +319,23 @@ bool ks_workset_check_guards(struct ks_workset *set, char *reason_out, size_t ca
     for (size_t i = KS_Z_C; *rc_out == 0 && i < KS_Z_COUNT; i++)
         *rc_out = check_guard(set, i, &is_intact, reason_out, cap, err);
     return is_intact && *rc_out == 0;
+}
+
+bool ks_workset_is_hidden(const struct ks_workset *set)
+{
+    return set->zone[KS_Z_C].is_copy;
+}
+
+/* Where the guards tell the damage, all is pulled, so that what is made again is known to be. */
+static int look_at_guards(struct ks_workset *set, struct ks_zone *z, bool *is_intact,
+                          struct ks_err *err)
+{
+    int64_t at = 0;
+    int rc = ks_zone_pull_guards(set->dev, z, err);
+
+    if (rc == 0)
+        *is_intact = ks_zone_is_intact(z, &at);
+    return rc;
 }
 
 static int check_input(struct ks_workset *set, size_t i, bool *is_intact, char *reason_out,
@@ -290,14 +357,21 @@ static int check_input(struct ks_workset *set, size_t i, bool *is_intact, char *
     return make_input(set, i, err);
 }
 
-bool ks_workset_check_inputs(struct ks_workset *set, char *reason_out, size_t cap, int *rc_out,
-                             struct ks_err *err)
+bool ks_workset_check_inputs(struct ks_workset *set, bool is_full, char *reason_out, size_t cap,
+                             int *rc_out, struct ks_err *err)
 {
     bool is_intact = true;
 
     *rc_out = 0;
     for (size_t i = 0; *rc_out == 0 && i < KS_Z_INPUTS; i++) {
-        if (set->zone[i].view != NULL)
+        struct ks_zone *z = &set->zone[i];
+        bool is_enough = false;
+
+        if (z->view == NULL)
+            continue;
+        if (!is_full && z->is_copy)
+            *rc_out = look_at_guards(set, z, &is_enough, err);
+        if (*rc_out == 0 && !is_enough)
             *rc_out = check_input(set, i, &is_intact, reason_out, cap, err);
     }
     return is_intact && *rc_out == 0;

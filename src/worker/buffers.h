@@ -28,8 +28,8 @@ struct ks_zone {
 };
 
 /* Set the payload's size, keeping the memory when it fits; writes both guards, the payload is
- * undefined. Starts from a zeroed struct. bytes 0 releases. KS_ENOMEM, KS_EDEVMEM: the zone is then
- * empty. */
+ * undefined. Starts from a zeroed struct. bytes 0 releases. KS_ENOMEM, KS_EDEVMEM and what the
+ * device returns: the zone is then empty. */
 int ks_zone_resize(struct ks_device *dev, struct ks_zone *z, size_t bytes, uint32_t guard,
                    struct ks_err *err);
 void ks_zone_release(struct ks_device *dev, struct ks_zone *z);
@@ -41,8 +41,11 @@ void *ks_zone_host(const struct ks_zone *z);   /* payload for the host; NULL whe
  */
 int ks_zone_push(struct ks_device *dev, struct ks_zone *z, struct ks_err *err);
 int ks_zone_pull(struct ks_device *dev, struct ks_zone *z, struct ks_err *err);
+int ks_zone_push_guards(struct ks_device *dev, struct ks_zone *z, struct ks_err *err);
+int ks_zone_pull_guards(struct ks_device *dev, struct ks_zone *z, struct ks_err *err);
 
-/* Fill the payload with a 4-byte pattern and push. */
+/* Fill the payload that the device sees with a 4-byte pattern. The host's view holds it only where
+ * they share memory. */
 int ks_zone_fill(struct ks_device *dev, struct ks_zone *z, uint32_t pattern, struct ks_err *err);
 
 /* Whether both guards of the host's view hold their pattern; else the offset of the first changed
@@ -92,8 +95,12 @@ struct ks_abi_buffers ks_workset_buffers(const struct ks_workset *set, enum ks_d
  * failed. */
 bool ks_workset_check_guards(struct ks_workset *set, char *reason_out, size_t cap, int *rc_out,
                              struct ks_err *err);
-/* Inputs and their guards are as they were made; what is not is made again. Returns as above. */
-bool ks_workset_check_inputs(struct ks_workset *set, char *reason_out, size_t cap, int *rc_out,
-                             struct ks_err *err);
+/* Inputs and their guards are as they were made; what is not is made again. Returns as above.
+ * @is_full [in] else only the guards of inputs that the host does not see are looked at: 8 KiB over
+ *               the bus instead of all of them */
+bool ks_workset_check_inputs(struct ks_workset *set, bool is_full, char *reason_out, size_t cap,
+                             int *rc_out, struct ks_err *err);
+/* Whether the host sees only copies of what the device holds. */
+bool ks_workset_is_hidden(const struct ks_workset *set);
 
 #endif

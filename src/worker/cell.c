@@ -79,6 +79,11 @@ static int end_failed(struct cell *c, int rc, const struct ks_err *err)
     case KS_ENOMEM:
     case KS_EDEVMEM:
         return end_as(c, KS_O_OUT_OF_MEMORY, 0, err->text);
+    case KS_EUNSUPPORTED:
+        return end_as(c, KS_O_SKIPPED, 0, err->text);
+    case KS_EDEVLOST: /* to this process: the next worker finds out whether to all */
+        c->w->is_lost = true;
+        return end_as(c, KS_O_LAUNCH_FAILED, c->run.kernel_rc, err->text);
     case KS_EDEVICE:
         if (c->run.kernel_rc != 0)
             return end_as(c, KS_O_LAUNCH_FAILED, c->run.kernel_rc, err->text);
@@ -334,24 +339,54 @@ static bool has_run_to_the_end(uint32_t outcome)
     return outcome == KS_O_NONE || outcome == KS_O_WRONG_RESULT || outcome == KS_O_NONDETERMINISTIC;
 }
 
+/* All inputs of a GPU over the bus cost as much as a cell of moderate size. So the first cell of a
+ * worker, one in INPUTS_EVERY, and whatever went wrong are looked at in full; the others' turn
+ * comes with the next such cell, or before the worker leaves the problem. */
+#define INPUTS_EVERY 8u
+
+static bool wants_all_inputs(const struct ks_worker *w)
+{
+    return !ks_workset_is_hidden(&w->set) || w->setup.is_sentinel || !w->has_checked ||
+           w->n_unchecked + 1 >= INPUTS_EVERY || w->rec.outcome != KS_O_NONE;
+}
+
 /* Whatever else a kernel did, its neighbours must find the inputs as they were made. */
 static void check_inputs(struct cell *c)
 {
     struct ks_worker *w = c->w;
+    bool is_full = wants_all_inputs(w);
     uint64_t from = ks_now_ns();
     struct ks_err err = { 0 };
     char reason[160] = "";
     int rc = 0;
 
     ks_worker_enter(w, KS_PH_VERIFY, w->cell_deadline_ns);
-    if (!ks_workset_check_inputs(&w->set, reason, sizeof(reason), &rc, &err)) {
+    if (!ks_workset_check_inputs(&w->set, is_full, reason, sizeof(reason), &rc, &err)) {
+        w->is_spoilt = rc == 0 && is_full && w->n_unchecked > 0;
         if (rc < 0)
             end_failed(c, rc, &err);
         else if (has_run_to_the_end(w->rec.outcome))
             end_as(c, KS_O_OUT_OF_BOUNDS, 0, reason);
         w->rec.phase = KS_PH_VERIFY;
     }
+    w->n_unchecked = is_full ? 0 : w->n_unchecked + 1;
+    w->has_checked = true;
     add_ns(&w->rec, offsetof(struct ks_record, verify_ns), from);
+}
+
+int ks_worker_check_late(struct ks_worker *w, struct ks_err *err)
+{
+    char reason[160] = "";
+    uint32_t n = w->n_unchecked;
+    int rc = 0;
+
+    w->n_unchecked = 0;
+    if (n == 0 || ks_workset_check_inputs(&w->set, true, reason, sizeof(reason), &rc, err))
+        return 0;
+    if (rc < 0)
+        return rc;
+    w->is_spoilt = true;
+    return ks_fail(err, KS_EDEVICE, "one of the last %u cells %s", n, reason);
 }
 
 static void end_as_corrupter(struct cell *c, const struct ks_sentinel_hit *hit)
@@ -448,7 +483,7 @@ static void run_cell(struct cell *c)
     if (w->setup.is_sentinel)
         c->sentinel = ks_sentinel_create();
     run_steps(c);
-    if (c->has_run)
+    if (c->has_run && !w->is_lost)
         check_inputs(c);
     check_sentinel(c);
     if (w->rec.outcome == KS_O_NONE)

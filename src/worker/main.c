@@ -2,6 +2,7 @@
 /* main.c - ksweep-worker: measures for one agent, or describes a device. */
 #include "device/device.h"
 #include "record/request.h"
+#include "worker/leave.h"
 #include "worker/worker.h"
 
 #include <signal.h>
@@ -96,5 +97,7 @@ int main(int argc, char **argv)
     status = ks_worker_serve(KS_FD_REQUEST, KS_FD_RECORD, KS_FD_STATUS, KS_FD_REFERENCE, &err);
     if (status != KS_WORKER_EXIT_OK)
         fprintf(stderr, "ksweep-worker: %s\n", err.text);
+    if (status == KS_WORKER_EXIT_DEVICE) /* what its runtime does at exit might wait for ever */
+        ks_worker_leave(status);
     return status;
 }

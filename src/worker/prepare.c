@@ -20,6 +20,7 @@ void ks_worker_drop_problem(struct ks_worker *w)
     w->problem_outcome = KS_O_NONE;
     w->problem_reason[0] = '\0';
     w->prepare_ns = w->input_ns = w->reference_ns = 0;
+    w->n_unchecked = 0;
 }
 
 /* What every cell of this problem ends as. */
@@ -118,6 +119,9 @@ int ks_worker_prepare(struct ks_worker *w, const struct ks_req_problem *req, str
     if (p.id != req->problem)
         return ks_fail(err, KS_EPROTO, "problem %016llx is called %016llx",
                        (unsigned long long)p.id, (unsigned long long)req->problem);
+    rc = ks_worker_check_late(w, err);
+    if (rc < 0)
+        return rc;
     ks_worker_drop_problem(w);
     ks_worker_enter(w, KS_PH_REFERENCE, prepare_deadline(&p));
     rc = make_operands(w, &p, parts, &cause);

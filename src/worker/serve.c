@@ -189,11 +189,13 @@ static int on_cell(struct ks_worker *w, const struct ks_frame *f, struct ks_err 
         return ks_fail(err, KS_EPROTO, "a cell of problem %016llx, which is not the one in hand",
                        (unsigned long long)req.cell.problem);
     ks_worker_cell(w, &req);
+    if (w->is_spoilt) /* this cell may be the one that suffered: it is run again, alone */
+        return ks_fail(err, KS_EDEVICE, "this cell or one of the last before it %s", w->rec.reason);
     send_record(w);
     atomic_fetch_add(&w->status->n_done, 1u);
     ks_worker_enter(w, KS_PH_IDLE, 0);
     atomic_store(&w->status->i_cell, UINT64_MAX);
-    return 0;
+    return w->is_lost ? ks_fail(err, KS_EDEVLOST, "%s", w->rec.reason) : 0;
 }
 
 static int on_canary(struct ks_worker *w, const struct ks_frame *f, struct ks_err *err)
@@ -278,7 +280,7 @@ static int serve_all(struct ks_worker *w, struct ks_frame_reader *in, struct ks_
     while (rc > 0) {
         while (ks_frame_next(in, &f) > 0) {
             if (f.type == KS_F_REQ_END)
-                return 0;
+                return ks_worker_check_late(w, err);
             rc = serve_one(w, &f, err);
             if (rc < 0)
                 return rc;
@@ -319,12 +321,16 @@ static struct ks_status *map_status(int fd, struct ks_err *err)
     return s;
 }
 
-static int exit_status(const struct ks_status *status, int rc)
+static int exit_status(const struct ks_worker *w, int rc)
 {
     if (rc == 0)
         return KS_WORKER_EXIT_OK;
-    if (atomic_load(&status->pipe_broken) != 0)
+    if (atomic_load(&w->status->pipe_broken) != 0)
         return KS_WORKER_EXIT_PIPE;
+    if (w->is_spoilt)
+        return KS_WORKER_EXIT_SPOILT;
+    if (rc == KS_EDEVLOST)
+        return KS_WORKER_EXIT_DEVICE;
     return rc == KS_EPROTO || rc == KS_EFORMAT ? KS_WORKER_EXIT_PROTOCOL : KS_WORKER_EXIT_SETUP;
 }
 
@@ -345,7 +351,7 @@ int ks_worker_serve(int fd_in, int fd_out, int fd_status, int fd_reference, stru
     struct ks_status *status = map_status(fd_status, err);
     struct ks_frame_reader in;
     struct ks_worker *w;
-    int rc;
+    int rc, exit;
 
     if (status == NULL)
         return KS_WORKER_EXIT_SETUP;
@@ -364,6 +370,8 @@ int ks_worker_serve(int fd_in, int fd_out, int fd_status, int fd_reference, stru
         rc = serve_all(w, &in, err);
     ks_worker_enter(w, KS_PH_EXIT, ks_now_ns() + EXIT_NS);
     ks_frame_reader_release(&in);
-    close_worker(w);
-    return exit_status(status, rc);
+    exit = exit_status(w, rc);
+    if (exit != KS_WORKER_EXIT_DEVICE) /* its runtime might wait for ever */
+        close_worker(w);
+    return exit;
 }

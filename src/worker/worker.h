@@ -37,6 +37,12 @@ struct ks_worker {
     uint32_t problem_outcome; /* what all its cells end as; KS_O_NONE: they can run */
     char problem_reason[160];
     uint64_t prepare_ns, input_ns, reference_ns; /* for the next record, then 0 */
+    uint32_t n_unchecked; /* cells since all inputs were seen to be as they were made */
+    bool has_checked;     /* after the first cell */
+
+    /* why it can serve no more */
+    bool is_lost;   /* the device, to this process */
+    bool is_spoilt; /* inputs were changed, by one of several cells */
 
     /* the cell in hand */
     uint64_t cell_deadline_ns; /* CLOCK_MONOTONIC; 0 = none */
@@ -60,6 +66,11 @@ void ks_worker_drop_problem(struct ks_worker *w);
 /* ks_worker_cell() - measure one cell of the problem in hand; w->rec is complete but for its
  * sequence number. Never fails: what goes wrong is the outcome. */
 void ks_worker_cell(struct ks_worker *w, const struct ks_req_cell *req);
+
+/* ks_worker_check_late() - before the problem is left: nobody may have changed inputs that were not
+ * looked at in full since. Returns 0; KS_EDEVICE with w->is_spoilt: somebody has; what the device
+ * returns. */
+int ks_worker_check_late(struct ks_worker *w, struct ks_err *err);
 
 /* Longest time a cell may take, ns, when no single call may exceed kernel_timeout_ms; 0 = no limit.
  * @bytes of all operands. Pure. */

@@ -73,6 +73,9 @@ static void test_zone(void **state)
             assert_int_equal((uintptr_t)ks_zone_device(&z) % 64, 0);
             assert_int_equal(ks_zone_device(&z) != ks_zone_host(&z), hidden);
             assert_int_equal(ks_zone_fill(r.dev, &z, KS_PATTERN_NAN, &err), 0);
+            assert_int_equal(ks_zone_pull(r.dev, &z, &err), 0);
+            for (size_t j = 0; j < sizes[i]; j++)
+                assert_int_equal(((const uint8_t *)ks_zone_host(&z))[j], j % 2 == 0 ? 0xff : 0x7f);
             assert_true(ks_zone_is_intact(&z, &at));
             assert_int_equal(at, 12345);
             poke(&r, &z, (int64_t)sizes[i], 0); /* the byte right behind the payload */
@@ -186,7 +189,7 @@ static void test_workset(void **state)
         assert_true(isnan(((const float *)exact.a)[s.extents.a]));
         assert_true(isnan(((float *)exact.c)[0]));
         assert_true(ks_workset_check_guards(&s, reason, sizeof(reason), &rc, &err));
-        assert_true(ks_workset_check_inputs(&s, reason, sizeof(reason), &rc, &err));
+        assert_true(ks_workset_check_inputs(&s, true, reason, sizeof(reason), &rc, &err));
         assert_int_equal(rc, 0);
         ks_workset_release(&s);
         ks_workset_release(&s);
@@ -238,12 +241,12 @@ static void test_damage_is_found_and_repaired(void **state)
             assert_int_equal(ks_workset_check_guards(&s, reason, sizeof(reason), &rc, &err),
                              is_input);
             assert_int_equal(rc, 0);
-            assert_int_equal(ks_workset_check_inputs(&s, reason, sizeof(reason), &rc, &err),
+            assert_int_equal(ks_workset_check_inputs(&s, true, reason, sizeof(reason), &rc, &err),
                              !is_input);
             assert_int_equal(rc, 0);
             assert_non_null(strstr(reason, damage_rows[i].want));
             assert_true(ks_workset_check_guards(&s, reason, sizeof(reason), &rc, &err));
-            assert_true(ks_workset_check_inputs(&s, reason, sizeof(reason), &rc, &err));
+            assert_true(ks_workset_check_inputs(&s, true, reason, sizeof(reason), &rc, &err));
         }
         ks_workset_release(&s);
         close_rig(&r);
@@ -254,16 +257,21 @@ static void test_damage_is_found_and_repaired(void **state)
  */
 static void test_failures(void **state)
 {
-    static const enum ks_fault_slot slots[] = { KS_FAULT_ALLOC, KS_FAULT_UPLOAD };
+    static const struct {
+        enum ks_fault_slot slot;
+        uint32_t n; /* of four inputs and the output */
+    } rows[] = { { KS_FAULT_ALLOC, 5 },
+                 { KS_FAULT_UPLOAD, 4 * (2 + 1) + 2 },
+                 { KS_FAULT_FILL, 1 } };
 
     (void)state;
-    for (size_t k = 0; k < 2; k++) {
+    for (size_t k = 0; k < sizeof(rows) / sizeof(rows[0]); k++) {
         uint32_t n = 0;
         int rc;
 
         do {
             struct ks_fault_plan plan = {
-                .slot = slots[k], .nth = n, .code = KS_EDEVMEM, .is_hidden = true
+                .slot = rows[k].slot, .nth = n, .code = KS_EDEVMEM, .is_hidden = true
             };
             struct ks_problem p = make_problem(KS_FP16);
             struct ks_workset s, untouched;
@@ -284,8 +292,78 @@ static void test_failures(void **state)
             close_rig(&r);
             n++;
         } while (rc < 0);
-        assert_int_equal(n, 5 + 1); /* four inputs and the output, then success */
+        assert_int_equal(n, rows[k].n + 1); /* then success */
     }
+}
+
+/* What the guards show is found with 8 KiB of each input pulled; what they do not only in full. */
+static void test_a_short_look_at_inputs(void **state)
+{
+    static const struct {
+        int64_t offset;
+        bool is_seen;
+    } rows[] = { { -1, true }, { -4096, true }, { 0, false } };
+
+    (void)state;
+    for (int hidden = 0; hidden < 2; hidden++) {
+        struct ks_fault_plan plan = { .is_hidden = hidden };
+        struct ks_problem p = make_problem(KS_FP32);
+        struct ks_err err = { 0 };
+        struct ks_workset s;
+        char reason[160];
+        struct rig r;
+        int rc = -1;
+
+        open_rig(&r, &plan);
+        assert_int_equal(ks_workset_create(r.dev, &p, true, &s, &err), 0);
+        assert_int_equal(ks_workset_is_hidden(&s), hidden);
+        for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+            uint32_t from = ks_fault_calls(r.dev, KS_FAULT_DOWNLOAD);
+            bool is_seen = rows[i].is_seen || !hidden;
+
+            poke(&r, &s.zone[KS_Z_REAL_B], rows[i].offset, 0x5a);
+            assert_int_equal(ks_workset_check_inputs(&s, false, reason, sizeof(reason), &rc, &err),
+                             !is_seen);
+            assert_int_equal(rc, 0);
+            assert_int_equal(ks_fault_calls(r.dev, KS_FAULT_DOWNLOAD) - from,
+                             hidden ? 4 * 2 + (is_seen ? 1 : 0) : 0);
+            assert_int_equal(ks_workset_check_inputs(&s, true, reason, sizeof(reason), &rc, &err),
+                             is_seen);
+            assert_true(ks_workset_check_inputs(&s, true, reason, sizeof(reason), &rc, &err));
+        }
+        ks_workset_release(&s);
+        close_rig(&r);
+    }
+}
+
+/* The output travels once, poison and a workspace not at all. */
+static void test_hidden_memory_travels_little(void **state)
+{
+    struct ks_fault_plan plan = { .is_hidden = true };
+    struct ks_problem p = make_problem(KS_FP16); /* an odd number of elements */
+    struct ks_err err = { 0 };
+    struct ks_workset s;
+    uint32_t up, down;
+    char reason[160];
+    struct rig r;
+    int rc = -1;
+
+    (void)state;
+    open_rig(&r, &plan);
+    assert_int_equal(ks_workset_create(r.dev, &p, true, &s, &err), 0);
+    assert_int_equal(ks_zone_resize(r.dev, &s.zone[KS_Z_WORKSPACE], 4096, KS_PATTERN_EDGE, &err),
+                     0);
+    up = ks_fault_calls(r.dev, KS_FAULT_UPLOAD);
+    down = ks_fault_calls(r.dev, KS_FAULT_DOWNLOAD);
+    assert_int_equal(ks_zone_fill(r.dev, &s.zone[KS_Z_C], KS_PATTERN_NAN, &err), 0);
+    assert_int_equal(ks_zone_fill(r.dev, &s.zone[KS_Z_WORKSPACE], KS_PATTERN_NAN, &err), 0);
+    assert_int_equal(ks_fault_calls(r.dev, KS_FAULT_UPLOAD) - up, s.zone[KS_Z_C].bytes % 4 != 0);
+    assert_true(ks_workset_check_guards(&s, reason, sizeof(reason), &rc, &err));
+    assert_int_equal(ks_fault_calls(r.dev, KS_FAULT_DOWNLOAD) - down, 1 + 2);
+    for (int64_t i = 0; i < s.extents.c; i++)
+        assert_true(isnan(ks_element_get(ks_zone_host(&s.zone[KS_Z_C]), i, KS_FP16)));
+    ks_workset_release(&s);
+    close_rig(&r);
 }
 
 static void test_virtual_has_no_operands(void **state)
@@ -308,10 +386,16 @@ static void test_virtual_has_no_operands(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_zone),     cmocka_unit_test(test_zone_keeps_its_memory),
-        cmocka_unit_test(test_patterns), cmocka_unit_test(test_hash_sees_every_byte),
-        cmocka_unit_test(test_workset),  cmocka_unit_test(test_damage_is_found_and_repaired),
-        cmocka_unit_test(test_failures), cmocka_unit_test(test_virtual_has_no_operands),
+        cmocka_unit_test(test_zone),
+        cmocka_unit_test(test_zone_keeps_its_memory),
+        cmocka_unit_test(test_patterns),
+        cmocka_unit_test(test_hash_sees_every_byte),
+        cmocka_unit_test(test_workset),
+        cmocka_unit_test(test_damage_is_found_and_repaired),
+        cmocka_unit_test(test_failures),
+        cmocka_unit_test(test_virtual_has_no_operands),
+        cmocka_unit_test(test_a_short_look_at_inputs),
+        cmocka_unit_test(test_hidden_memory_travels_little),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

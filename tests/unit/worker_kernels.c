@@ -219,6 +219,23 @@ static int write_input(const struct ks_abi_problem *p, const struct ks_abi_buffe
     return 0;
 }
 
+/* Changes an input behind its last use and takes that back before the next: its own results are
+ * right. */
+static int spoils_quietly(const struct ks_abi_problem *p, const struct ks_abi_buffers *b)
+{
+    static const void *of;
+    static float was;
+    float *input = (float *)(uintptr_t)b->b;
+
+    if (of == input)
+        input[5] = was;
+    of = input;
+    was = input[5];
+    conv(p, b);
+    input[5] = 0.5f;
+    return 0;
+}
+
 static int write_before_input(const struct ks_abi_problem *p, const struct ks_abi_buffers *b)
 {
     conv(p, b);
@@ -454,6 +471,7 @@ static const struct ks_abi_entry entries[] = {
     GOOD("read_before", read_before),
     GOOD("read_after", read_after),
     GOOD("write_input", write_input),
+    GOOD("spoils_quietly", spoils_quietly),
     GOOD("write_before_input", write_before_input),
     GOOD("different", different),
     GOOD("always_different", always_different),

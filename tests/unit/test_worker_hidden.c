@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: MIT */
+/* Cells on a device like a GPU: memory that the host does not see, a queue, errors that stay. */
+#include "device/backends.h"
+#include "device/device_fault.h"
+#include "tests/unit/worker_fixture.h"
+#include "worker/worker.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/* The cage is opened once in a process. */
+struct shared {
+    struct fixture *f;
+    struct ks_cage cage;
+    struct ks_status status;
+};
+
+/* A worker in this process, its device behind a plan. */
+struct rig {
+    struct ks_device *host;
+    struct ks_worker *w;
+};
+
+static void open_rig(struct rig *r, struct shared *s, const struct ks_fault_plan *plan)
+{
+    struct ks_fault_plan p = *plan;
+    struct ks_err err = { 0 };
+
+    p.is_hidden = true;
+    p.queue = 16;
+    assert_int_equal(ks_device_host.open("", &r->host, &err), 0);
+    r->w = calloc(1, sizeof(*r->w));
+    assert_non_null(r->w);
+    r->w->status = &s->status;
+    r->w->cage = s->cage;
+    r->w->fd_reference = -1;
+    r->w->setup = host_setup(&quick);
+    assert_int_equal(ks_fault_wrap(r->host, &p, &r->w->dev, &err), 0);
+    assert_int_equal(r->w->dev->ops->props(r->w->dev, &r->w->props, &err), 0);
+    r->w->artefacts.dev = r->w->dev;
+    r->w->canary_ns = 1.0;
+}
+
+static void close_rig(struct rig *r)
+{
+    ks_worker_drop_problem(r->w);
+    ks_artefacts_release(&r->w->artefacts);
+    r->w->dev->ops->close(r->w->dev);
+    r->host->ops->close(r->host);
+    free(r->w);
+}
+
+static int take_problem(struct rig *r, const struct ks_problem *p, struct ks_err *err)
+{
+    struct ks_req_problem req = { .problem = p->id };
+    struct ks_buf text = { 0 };
+    int rc;
+
+    ks_problem_canonical(p, &text);
+    memcpy(req.canonical, ks_buf_text(&text), text.len);
+    rc = ks_worker_prepare(r->w, &req, err);
+    ks_buf_release(&text);
+    return rc;
+}
+
+static struct ks_record *run(struct rig *r, const struct fixture *f, const char *entry)
+{
+    struct ks_req_cell req = { .cell = { f->problem.id, 1, 2 },
+                               .attempt = 1,
+                               .numerics = KS_NUMERICS_FP32 };
+
+    snprintf(req.artefact, sizeof(req.artefact), "%s", f->so);
+    snprintf(req.entry, sizeof(req.entry), "%s", entry);
+    memcpy(req.digest, f->digest, sizeof(req.digest));
+    ks_worker_cell(r->w, &req);
+    return &r->w->rec;
+}
+
+static const struct {
+    const char *entry;
+    uint32_t outcome;
+    const char *reason;
+} cell_rows[] = {
+    { "good", KS_O_OK, "" },
+    { "uses_workspace", KS_O_OK, "" },
+    { "one_wrong", KS_O_WRONG_RESULT, "exact data" },
+    { "coarse", KS_O_WRONG_RESULT, "tolerance" },
+    { "unwritten", KS_O_WRONG_RESULT, "exact data" },
+    { "nothing", KS_O_WRONG_RESULT, "exact data" },
+    { "write_before", KS_O_OUT_OF_BOUNDS, "byte -4 of the output" },
+    { "write_after", KS_O_OUT_OF_BOUNDS, "byte 1440 of the output" },
+    { "write_after_workspace", KS_O_OUT_OF_BOUNDS, "byte 100 of the workspace" },
+    { "read_before", KS_O_WRONG_RESULT, "exact data" },
+    { "always_different", KS_O_NONDETERMINISTIC, "differ" },
+    { "fails", KS_O_LAUNCH_FAILED, "returned -77" },
+    { "huge_workspace", KS_O_OUT_OF_MEMORY, "workspace" },
+    { "unsupported", KS_O_UNSUPPORTED, "blue moon" },
+};
+
+/* What is caught in memory that both see is caught in a GPU's, and costs its own cell only. */
+static void test_cells(void **state)
+{
+    struct ks_fault_plan plan = { .slot = KS_FAULT_NONE };
+    struct shared *s = *state;
+    struct fixture *f = s->f;
+    struct ks_err err = { 0 };
+    struct rig r;
+
+    open_rig(&r, s, &plan);
+    assert_int_equal(take_problem(&r, &f->problem, &err), 0);
+    for (size_t i = 0; i < sizeof(cell_rows) / sizeof(cell_rows[0]); i++) {
+        const struct ks_record *rec = run(&r, f, cell_rows[i].entry);
+
+        if (rec->outcome != cell_rows[i].outcome)
+            print_error("%s: %u (%s)\n", cell_rows[i].entry, rec->outcome, rec->reason);
+        assert_int_equal(rec->outcome, cell_rows[i].outcome);
+        assert_non_null(strstr(rec->reason, cell_rows[i].reason));
+        check_good(run(&r, f, "good"), &quick);
+    }
+    assert_int_equal(ks_worker_check_late(r.w, &err), 0);
+    assert_false(r.w->is_spoilt || r.w->is_lost);
+    close_rig(&r);
+}
+
+/* A launch that was left out without a word leaves poison behind, whichever launch it was. */
+static void test_skipped_launch(void **state)
+{
+    struct shared *s = *state;
+    struct fixture *f = s->f;
+    uint32_t n_timed;
+    struct rig r;
+
+    for (uint32_t skip = 0; skip < 3; skip++) {
+        struct ks_fault_plan plan = { .skip = skip };
+        struct ks_err err = { 0 };
+
+        open_rig(&r, s, &plan);
+        assert_int_equal(take_problem(&r, &f->problem, &err), 0);
+        assert_int_equal(run(&r, f, "good")->outcome, skip == 0 ? KS_O_OK : KS_O_NONDETERMINISTIC);
+        n_timed = skip == 0 ? ks_fault_calls(r.w->dev, KS_FAULT_TIME) : n_timed;
+        close_rig(&r);
+    }
+    assert_true(n_timed > 4);
+}
+
+/* The verified sample is a timed one: it is the last call of a cell. How many there are before it
+ * depends on the machine's own clock, so times are prescribed. */
+static void test_skipped_timed_launch(void **state)
+{
+    static const double same[] = { 1e6 };
+    struct shared *s = *state;
+    struct fixture *f = s->f;
+    uint32_t n_timed = 0;
+
+    for (int turn = 0; turn < 2; turn++) {
+        struct ks_fault_plan plan = { .times_ns = same, .n_times = 1, .skip = n_timed };
+        struct ks_err err = { 0 };
+        struct rig r;
+
+        open_rig(&r, s, &plan);
+        r.w->setup.measure.warmup_ms = 0;
+        r.w->setup.measure.max_ms = 100000;
+        assert_int_equal(take_problem(&r, &f->problem, &err), 0);
+        run(&r, f, "good");
+        assert_int_equal(r.w->rec.outcome, turn == 0 ? KS_O_OK : KS_O_WRONG_RESULT);
+        assert_int_equal(r.w->rec.v1, 1);
+        assert_int_equal(r.w->rec.v2, turn == 0 ? 1 : 2);
+        if (turn == 1)
+            assert_int_equal(r.w->rec.n_wrong, r.w->rec.n_elements);
+        n_timed = ks_fault_calls(r.w->dev, KS_FAULT_TIME);
+        close_rig(&r);
+    }
+}
+
+/* Who changes an input without leaving a trace in its own results is found out late: then all who
+ * shared it are doubted. Alone, or first in a worker, it is found out at once. */
+static const struct {
+    const char *entries[10];
+    bool is_sentinel;
+    uint32_t last_outcome;
+    bool is_spoilt_in_cell, is_spoilt_late;
+} spoil_rows[] = {
+    { { "spoils_quietly" }, false, KS_O_OUT_OF_BOUNDS, false, false },
+    { { "good", "spoils_quietly" }, true, KS_O_OUT_OF_BOUNDS, false, false },
+    { { "good", "good", "spoils_quietly" }, false, KS_O_OK, false, true },
+    { { "good", "spoils_quietly", "good" }, false, KS_O_OUT_OF_BOUNDS, true, false }, /* a victim */
+    { { "good", "good", "good", "good", "good", "good", "good", "good", "spoils_quietly" },
+      false,
+      KS_O_OUT_OF_BOUNDS,
+      true,
+      false },
+    { { "good", "good", "good", "good" }, false, KS_O_OK, false, false },
+};
+
+static void test_spoilt_inputs(void **state)
+{
+    struct shared *s = *state;
+    struct fixture *f = s->f;
+
+    for (size_t i = 0; i < sizeof(spoil_rows) / sizeof(spoil_rows[0]); i++) {
+        struct ks_fault_plan plan = { .slot = KS_FAULT_NONE };
+        struct ks_err err = { 0 };
+        struct rig r;
+
+        open_rig(&r, s, &plan);
+        r.w->setup.is_sentinel = spoil_rows[i].is_sentinel;
+        assert_int_equal(take_problem(&r, &f->problem, &err), 0);
+        for (const char *const *e = spoil_rows[i].entries; *e != NULL && !r.w->is_spoilt; e++)
+            run(&r, f, *e);
+        if (r.w->rec.outcome != spoil_rows[i].last_outcome)
+            print_error("row %zu: %u (%s)\n", i, r.w->rec.outcome, r.w->rec.reason);
+        assert_int_equal(r.w->rec.outcome, spoil_rows[i].last_outcome);
+        assert_int_equal(r.w->is_spoilt, spoil_rows[i].is_spoilt_in_cell);
+        assert_int_equal(take_problem(&r, &f->other, &err),
+                         spoil_rows[i].is_spoilt_late ? KS_EDEVICE : 0);
+        assert_int_equal(r.w->is_spoilt,
+                         spoil_rows[i].is_spoilt_in_cell || spoil_rows[i].is_spoilt_late);
+        close_rig(&r);
+    }
+}
+
+static const struct {
+    enum ks_fault_slot slot;
+    enum ks_code code;
+    uint32_t outcome;
+    bool is_lost;
+} end_rows[] = {
+    { KS_FAULT_MODULE_ENTRY, KS_EUNSUPPORTED, KS_O_SKIPPED, false },
+    { KS_FAULT_MODULE_ENTRY, KS_ELOAD, KS_O_LOAD_FAILED, false },
+    { KS_FAULT_MODULE_OPEN, KS_ELOAD, KS_O_LOAD_FAILED, false },
+    { KS_FAULT_TIME, KS_EDEVLOST, KS_O_LAUNCH_FAILED, true },
+    { KS_FAULT_DOWNLOAD, KS_EDEVLOST, KS_O_LAUNCH_FAILED, true },
+    { KS_FAULT_FILL, KS_EDEVLOST, KS_O_LAUNCH_FAILED, true },
+    { KS_FAULT_TOUCH, KS_EDEVLOST, KS_O_LAUNCH_FAILED, true },
+    { KS_FAULT_CANARY, KS_EDEVLOST, KS_O_LAUNCH_FAILED, true },
+    { KS_FAULT_TIME, KS_EDEVMEM, KS_O_OUT_OF_MEMORY, false },
+};
+
+/* The first call of the cell fails: what it ends as, with the device's own words. After an error
+ * that stays nothing more is asked of the device. */
+static void test_device_errors(void **state)
+{
+    struct shared *s = *state;
+    struct fixture *f = s->f;
+
+    for (size_t i = 0; i < sizeof(end_rows) / sizeof(end_rows[0]); i++) {
+        /* The poison of a fresh output is the one fill before the cell. */
+        struct ks_fault_plan plan = { .slot = end_rows[i].slot,
+                                      .nth = end_rows[i].slot == KS_FAULT_FILL ? 1 : 0,
+                                      .code = end_rows[i].code };
+        struct ks_err err = { 0 };
+        uint32_t n_down;
+        struct rig r;
+
+        open_rig(&r, s, &plan);
+        assert_int_equal(take_problem(&r, &f->problem, &err), 0);
+        run(&r, f, "good");
+        assert_int_equal(r.w->rec.outcome, end_rows[i].outcome);
+        assert_non_null(strstr(r.w->rec.reason, "planned failure"));
+        assert_int_equal(r.w->is_lost, end_rows[i].is_lost);
+        n_down = ks_fault_calls(r.w->dev, KS_FAULT_DOWNLOAD);
+        if (end_rows[i].is_lost && end_rows[i].slot == KS_FAULT_DOWNLOAD)
+            assert_int_equal(n_down, 1);
+        if (end_rows[i].is_lost && end_rows[i].slot == KS_FAULT_FILL)
+            assert_int_equal(n_down, 0);
+        if (!end_rows[i].is_lost)
+            check_good(run(&r, f, "good"), &quick);
+        close_rig(&r);
+    }
+}
+
+/* Whatever call fails, whenever: the cell ends as what that stands for, and says why. */
+static void test_any_call_may_fail(void **state)
+{
+    static const enum ks_fault_slot slots[] = { KS_FAULT_UPLOAD, KS_FAULT_DOWNLOAD, KS_FAULT_FILL,
+                                                KS_FAULT_ALLOC };
+    struct shared *s = *state;
+    struct fixture *f = s->f;
+
+    for (size_t k = 0; k < sizeof(slots) / sizeof(slots[0]); k++) {
+        uint32_t outcome = KS_O_NONE;
+
+        for (uint32_t n = 0; outcome != KS_O_OK; n++) {
+            struct ks_fault_plan plan = { .slot = slots[k], .nth = n, .code = KS_EDEVMEM };
+            struct ks_err err = { 0 };
+            struct rig r;
+
+            open_rig(&r, s, &plan);
+            assert_int_equal(take_problem(&r, &f->problem, &err), 0);
+            outcome = run(&r, f, "uses_workspace")->outcome;
+            assert_true(outcome == KS_O_OK || outcome == KS_O_OUT_OF_MEMORY);
+            assert_int_equal(strstr(r.w->rec.reason, "planned") != NULL, outcome != KS_O_OK);
+            close_rig(&r);
+        }
+    }
+}
+
+static int setup(void **state)
+{
+    struct shared *s = calloc(1, sizeof(*s));
+    struct ks_err err = { 0 };
+    void *f = NULL;
+
+    assert_non_null(s);
+    assert_int_equal(fixture_setup(&f), 0);
+    assert_int_equal(ks_cage_open(&s->cage, &s->status, &err), 0);
+    s->f = f;
+    *state = s;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    struct shared *s = *state;
+    void *f = s->f;
+
+    fixture_teardown(&f);
+    free(s);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_cells),
+        cmocka_unit_test(test_skipped_launch),
+        cmocka_unit_test(test_skipped_timed_launch),
+        cmocka_unit_test(test_spoilt_inputs),
+        cmocka_unit_test(test_device_errors),
+        cmocka_unit_test(test_any_call_may_fail),
+    };
+
+    return cmocka_run_group_tests(tests, setup, teardown);
+}
