@@ -33,20 +33,18 @@ enum ks_simt_order { KS_SIMT_FORWARD, KS_SIMT_REVERSE, KS_SIMT_SHUFFLE, KS_SIMT_
 enum ks_simt_dtype { KS_SIMT_FP32, KS_SIMT_FP16, KS_SIMT_BF16 };
 
 /* Matrix instructions, C += A B with C in fp32: name, number, shape, lanes that work together,
- * elements of A, B and C in each lane. */
+ * elements of A, B and C in each lane. Elements are fp16, bf16 or fp32: what a device has in
+ * shorter steps is one instruction here. */
 #define KS_SIMT_MATRIX(X)                                                                          \
-    /*  name, kind,               m, n, k, lanes, na, nb, nc */                                    \
-    X(MFMA_32X32X8, 1, 32, 32, 8, 64, 4, 4, 16)    /* fp16; bf16 from gfx90a on */                 \
-    X(MFMA_16X16X16, 2, 16, 16, 16, 64, 4, 4, 4)   /* fp16; bf16 from gfx90a on */                 \
+    /* name, kind, m, n, k, lanes, na, nb, nc */                                                   \
+    X(MFMA_32X32X8, 1, 32, 32, 8, 64, 4, 4, 16)    /* fp16, bf16 */                                \
+    X(MFMA_16X16X16, 2, 16, 16, 16, 64, 4, 4, 4)   /* fp16, bf16 */                                \
     X(WMMA_16X16X16, 3, 16, 16, 16, 32, 16, 16, 8) /* gfx11, wave 32; fp16, bf16 */                \
     X(MMA_M16N8K16, 4, 16, 8, 16, 32, 8, 4, 4)     /* mma.sync, sm_80; fp16, bf16 */               \
     X(MFMA_32X32X2, 5, 32, 32, 2, 64, 1, 1, 16)    /* fp32 */                                      \
     X(MFMA_16X16X4, 6, 16, 16, 4, 64, 1, 1, 4)     /* fp32 */                                      \
-    X(MFMA_32X32X4, 7, 32, 32, 4, 64, 2, 2, 16)    /* bf16 on gfx908 */                            \
-    X(MFMA_16X16X8, 8, 16, 16, 8, 64, 2, 2, 4)     /* bf16 on gfx908 */                            \
     X(MFMA_32X32X16, 9, 32, 32, 16, 64, 8, 8, 16)  /* gfx950; fp16, bf16 */                        \
-    X(MFMA_16X16X32, 10, 16, 16, 32, 64, 8, 8, 4)  /* gfx950; fp16, bf16 */                        \
-    X(MMA_M16N8K8, 11, 16, 8, 8, 32, 4, 2, 4)      /* mma.sync, sm_80; fp16, bf16 */
+    X(MFMA_16X16X32, 10, 16, 16, 32, 64, 8, 8, 4)  /* gfx950; fp16, bf16 */
 enum ks_simt_matrix {
 #define X(name, kind, m, n, k, lanes, na, nb, nc) KS_SIMT_##name = kind,
     KS_SIMT_MATRIX(X)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "simt_warp.h"
 
-#include <stdbool.h>
 #include <string.h>
 
 /* --- Matrix instructions. Which lane and slot holds an element, from the vendors' tables; kernels
@@ -29,14 +28,9 @@ static const struct matrix *find_matrix(int kind)
     return NULL;
 }
 
-static bool is_mma_sync(const struct matrix *x)
-{
-    return x->kind == KS_SIMT_MMA_M16N8K16 || x->kind == KS_SIMT_MMA_M16N8K8;
-}
-
 static struct place place_a(const struct matrix *x, int i, int k)
 {
-    if (is_mma_sync(x))
+    if (x->kind == KS_SIMT_MMA_M16N8K16)
         return (struct place){ i % 8 * 4 + k % 8 / 2, k % 2 + (i / 8) * 2 + (k / 8) * 4 };
     if (x->kind == KS_SIMT_WMMA_16X16X16) /* both halves of the wave hold all of it */
         return (struct place){ i + 16 * (k & 1), k };
@@ -45,7 +39,7 @@ static struct place place_a(const struct matrix *x, int i, int k)
 
 static struct place place_b(const struct matrix *x, int j, int k)
 {
-    if (is_mma_sync(x))
+    if (x->kind == KS_SIMT_MMA_M16N8K16)
         return (struct place){ j * 4 + k % 8 / 2, k % 2 + (k / 8) * 2 };
     if (x->kind == KS_SIMT_WMMA_16X16X16)
         return (struct place){ j + 16 * (k >> 3), k };
@@ -54,7 +48,7 @@ static struct place place_b(const struct matrix *x, int j, int k)
 
 static struct place place_c(const struct matrix *x, int i, int j)
 {
-    if (is_mma_sync(x))
+    if (x->kind == KS_SIMT_MMA_M16N8K16)
         return (struct place){ i % 8 * 4 + j / 2, j % 2 + (i / 8) * 2 };
     if (x->kind == KS_SIMT_WMMA_16X16X16)
         return (struct place){ j + 16 * (i % 2), i / 2 };
