@@ -23,6 +23,7 @@
 #include <stdint.h>
 
 #define KS_UNIT_OBJECT   "kernels.so"
+#define KS_UNIT_IMAGE    "device.img" /* of a GPU: only while it is built, kernels.so carries it */
 #define KS_UNIT_MANIFEST "manifest.json"
 
 struct ks_cache {

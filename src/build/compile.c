@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* compile.c - compiler runs: start, split what fails, until each instance has its verdict.
  *
+ *     TO_COMPILE_DEVICE -> COMPILING_DEVICE                 of a GPU, before
  *     TO_COMPILE -> COMPILING -> TO_LINK -> LINKING -> TO_PUBLISH -> published
  * A failure of several instances becomes two halves; of one, its verdict. */
 #include "build/plan.h"
@@ -12,12 +13,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 void ks_compile_release(struct ks_compile *c)
 {
     if (c->dir[0])
         (void)ks_remove_tree(c->dir, NULL);
     free(c->instances);
+    free(c->device_of);
     *c = (struct ks_compile){ .n = 0 };
 }
 
@@ -32,34 +35,85 @@ int ks_compile_queue(struct ks_build *b, uint32_t i_unit, const uint32_t *instan
         b->compiles = more;
         b->cap_compiles = cap;
     }
-    struct ks_compile c = { .i_unit = i_unit, .n = n };
+    const bool is_gpu = ks_build_gpu_chain(b, instances[0])->target != KS_GPU_NONE;
+    struct ks_compile c = { .i_unit = i_unit,
+                            .n = n,
+                            .phase = is_gpu ? KS_TO_COMPILE_DEVICE : KS_TO_COMPILE };
     c.instances = calloc(n, sizeof(*c.instances));
-    if (!c.instances)
+    c.device_of = is_gpu ? calloc(n, sizeof(*c.device_of)) : NULL;
+    if (!c.instances || (is_gpu && !c.device_of)) {
+        ks_compile_release(&c);
         return ks_fail(err, KS_ENOMEM, "queue of compilations");
+    }
     memcpy(c.instances, instances, n * sizeof(*instances));
     b->compiles[b->n_compiles++] = c;
     b->units[i_unit].n_pending++;
     return 0;
 }
 
-static const struct ks_family *family_of(const struct ks_build *b, const struct ks_compile *c)
+static struct ks_unit_members members_of(const struct ks_build *b, const struct ks_compile *c)
 {
-    return &b->grid->families[b->grid->instances[c->instances[0]].i_family];
+    return (struct ks_unit_members){
+        .f = &b->grid->families[b->grid->instances[c->instances[0]].i_family],
+        .all = b->grid->instances,
+        .at = c->instances,
+        .n = c->n
+    };
+}
+
+static int write_text(const struct ks_compile *c, const char *name, const struct ks_buf *text,
+                      struct ks_err *err)
+{
+    char path[700];
+    const int rc = ks_path_join(path, sizeof(path), c->dir, name, err);
+    return rc < 0 ? rc : ks_file_replace(path, text->data, text->len, err);
+}
+
+static int write_device(struct ks_build *b, struct ks_compile *c, struct ks_err *err)
+{
+    const struct ks_unit_members m = members_of(b, c);
+    const int target = (int)ks_build_gpu_chain(b, c->instances[0])->target;
+    struct ks_buf text;
+    int rc = ks_cache_temp(&b->cache, c->dir, sizeof(c->dir), err);
+    if (rc < 0)
+        return rc;
+    ks_buf_init(&text);
+    rc = ks_unit_devices(&m, c->device_of, err);
+    if (rc == 0)
+        rc = ks_unit_device_text(&m, c->device_of, target, &text, err);
+    if (rc == 0)
+        rc = write_text(c, "device.c", &text, err);
+    ks_buf_release(&text);
+    return rc;
+}
+
+/* The host's half around the image. */
+static int put_host_text(struct ks_build *b, struct ks_compile *c, struct ks_buf *text,
+                         struct ks_err *err)
+{
+    const struct ks_unit_members m = members_of(b, c);
+    char path[700];
+    struct stat st;
+    int rc = ks_path_join(path, sizeof(path), c->dir, KS_UNIT_IMAGE, err);
+    if (rc < 0)
+        return rc;
+    if (stat(path, &st) < 0)
+        return ks_fail_errno(err, "'%s'", path);
+    return ks_unit_host_text(&m, c->device_of, (int)ks_build_gpu_chain(b, c->instances[0])->target,
+                             (uint64_t)st.st_size, text, err);
 }
 
 static int write_unit(struct ks_build *b, struct ks_compile *c, struct ks_err *err)
 {
-    char path[700];
+    const struct ks_unit_members m = members_of(b, c);
     struct ks_buf text;
-    int rc = ks_cache_temp(&b->cache, c->dir, sizeof(c->dir), err);
-    if (rc == 0)
-        rc = ks_path_join(path, sizeof(path), c->dir, "unit.c", err);
+    int rc = c->device_of ? 0 : ks_cache_temp(&b->cache, c->dir, sizeof(c->dir), err);
     if (rc < 0)
         return rc;
     ks_buf_init(&text);
-    rc = ks_unit_text(family_of(b, c), b->grid->instances, c->instances, c->n, &text, err);
+    rc = c->device_of ? put_host_text(b, c, &text, err) : ks_unit_text(&m, &text, err);
     if (rc == 0)
-        rc = ks_file_replace(path, text.data, text.len, err);
+        rc = write_text(c, "unit.c", &text, err);
     ks_buf_release(&text);
     return rc;
 }
@@ -88,28 +142,46 @@ static int spawn(struct ks_build *b, struct ks_compile *c, const struct ks_argv 
     return 0;
 }
 
-int ks_compile_start(struct ks_build *b, struct ks_compile *c, struct ks_err *err)
+/* Writes what is to be compiled, and how. */
+static int prepare(struct ks_build *b, struct ks_compile *c, struct ks_argv *a, struct ks_err *err)
 {
     const struct ks_toolchain *t = ks_build_toolchain(b, c->instances[0]);
-    struct ks_argv a;
+    const bool is_device = c->phase == KS_TO_COMPILE_DEVICE;
     struct ks_buf flags;
-    int rc;
-    if (c->phase == KS_TO_LINK) {
-        rc = ks_toolchain_link(t, &a, err);
-        return rc < 0 ? rc : spawn(b, c, &a, KS_LINKING, err);
-    }
+    if (c->phase == KS_TO_LINK)
+        return ks_toolchain_link(t, a, err);
+    int rc = is_device ? write_device(b, c, err) : write_unit(b, c, err);
+    if (rc < 0)
+        return rc;
     ks_buf_init(&flags);
-    ks_build_flags(b, c->instances[0], &flags);
-    rc = ks_buf_ok(&flags) ? write_unit(b, c, err) : ks_fail(err, KS_ENOMEM, "compiler's flags");
-    if (rc == 0)
-        rc = ks_toolchain_compile(t, ks_buf_text(&flags), &a, err);
+    if (is_device || !c->device_of) /* a family's flags are those of what runs on the device */
+        ks_build_flags(b, c->instances[0], &flags);
+    if (!ks_buf_ok(&flags))
+        rc = ks_fail(err, KS_ENOMEM, "compiler's flags");
+    else if (is_device)
+        rc = ks_gpu_chain_compile(ks_build_gpu_chain(b, c->instances[0]), ks_buf_text(&flags), a,
+                                  err);
+    else
+        rc = ks_toolchain_compile(t, ks_buf_text(&flags), a, err);
     ks_buf_release(&flags);
-    return rc < 0 ? rc : spawn(b, c, &a, KS_COMPILING, err);
+    return rc;
+}
+
+int ks_compile_start(struct ks_build *b, struct ks_compile *c, struct ks_err *err)
+{
+    struct ks_argv a;
+    const int rc = prepare(b, c, &a, err);
+    return rc < 0 ? rc : spawn(b, c, &a, c->phase + 1, err);
+}
+
+bool ks_compile_is_waiting(const struct ks_compile *c)
+{
+    return c->phase == KS_TO_COMPILE_DEVICE || c->phase == KS_TO_COMPILE || c->phase == KS_TO_LINK;
 }
 
 bool ks_compile_is_running(const struct ks_compile *c)
 {
-    return c->phase == KS_COMPILING || c->phase == KS_LINKING;
+    return c->phase == KS_COMPILING_DEVICE || c->phase == KS_COMPILING || c->phase == KS_LINKING;
 }
 
 /* Ending
@@ -157,7 +229,9 @@ static int deal_with_failure(struct ks_build *b, uint32_t i, const struct ks_chi
     char reason[256];
     if (end->how == KS_END_NO_EXEC)
         return ks_fail(err, KS_ENOENT, "the compiler '%s' cannot be started any more",
-                       ks_build_toolchain(b, c->instances[0])->command);
+                       c->phase == KS_COMPILING_DEVICE
+                           ? ks_build_gpu_chain(b, c->instances[0])->command
+                           : ks_build_toolchain(b, c->instances[0])->command);
     if (end->how == KS_END_KILLED)
         return ks_fail(err, KS_EINTR, "the compiler was stopped");
     if (c->n > 1)
@@ -174,7 +248,7 @@ bool ks_compile_ended(struct ks_build *b, uint32_t i, const struct ks_child_end 
     c->compile_ns += end->wall_ns;
     *rc_out = 0;
     if (end->how == KS_END_EXITED && end->code == 0) {
-        c->phase = c->phase == KS_COMPILING ? KS_TO_LINK : KS_TO_PUBLISH;
+        c->phase++;
         return false;
     }
     *rc_out = deal_with_failure(b, i, end, err);

@@ -29,6 +29,17 @@ const struct ks_toolchain *ks_build_toolchain(const struct ks_build *b, uint32_t
     return &b->tools.tools[b->tools.of[i_instance]].chain;
 }
 
+const struct ks_gpu_chain *ks_build_gpu_chain(const struct ks_build *b, uint32_t i_instance)
+{
+    return &b->tools.tools[b->tools.of[i_instance]].gpu;
+}
+
+const char *ks_build_version(const struct ks_build *b, uint32_t i_instance)
+{
+    const struct ks_tool *t = &b->tools.tools[b->tools.of[i_instance]];
+    return t->gpu.target != KS_GPU_NONE ? t->gpu.version : t->chain.version;
+}
+
 void ks_build_flags(const struct ks_build *b, uint32_t i_instance, struct ks_buf *text_out)
 {
     const struct ks_instance *inst = &b->grid->instances[i_instance];
@@ -41,18 +52,23 @@ void ks_build_flags(const struct ks_build *b, uint32_t i_instance, struct ks_buf
  */
 
 /* build_id: sources, compiler, flags, target and traits of one instance; not of its unit. */
-static int identify(struct ks_build *b, const struct ks_id128 *sources, uint32_t i,
-                    struct ks_err *err)
+static int identify(struct ks_build *b, uint32_t i, struct ks_err *err)
 {
     const struct ks_instance *inst = &b->grid->instances[i];
     const struct ks_family *f = &b->grid->families[inst->i_family];
     struct ks_artefact *a = &b->artefacts[i];
+    const struct ks_gpu_chain *gpu = ks_build_gpu_chain(b, i);
     char sources_hex[33], tool_hex[33];
     struct ks_buf text;
     ks_buf_init(&text);
-    ks_hex128(sources[inst->i_family], sources_hex);
+    ks_hex128(b->sources[inst->i_family], sources_hex);
     ks_hex128(ks_build_toolchain(b, i)->id, tool_hex);
-    ks_buf_printf(&text, "unit 2\nsources %s\ntoolchain %s\nflags ", sources_hex, tool_hex);
+    ks_buf_printf(&text, "unit 2\nsources %s\ntoolchain %s\n", sources_hex, tool_hex);
+    if (gpu->target != KS_GPU_NONE) {
+        ks_hex128(gpu->id, tool_hex);
+        ks_buf_printf(&text, "device %s %s\n", tool_hex, b->grid->job.device.arch_text);
+    }
+    ks_buf_printf(&text, "flags ");
     ks_build_flags(b, i, &text);
     ks_buf_printf(&text, "\nname %s\n", inst->name);
     ks_instance_canonical(f, inst, &text);
@@ -68,19 +84,18 @@ static int identify(struct ks_build *b, const struct ks_id128 *sources, uint32_t
 static int identify_all(struct ks_build *b, struct ks_err *err)
 {
     const struct ks_grid *g = b->grid;
-    struct ks_id128 *sources = calloc(g->n_families + 1u, sizeof(*sources));
-    int rc = sources ? 0 : ks_fail(err, KS_ENOMEM, "identities of %u families", g->n_families);
+    int rc = 0;
     for (uint32_t i = 0; i < g->n_instances && rc == 0; i++) {
         const uint32_t f = g->instances[i].i_family;
         if (b->artefacts[i].state == KS_ART_UNSUPPORTED)
             continue;
-        if (ks_id128_is_zero(sources[f]))
-            rc = ks_unit_sources(&g->families[f], ks_build_toolchain(b, i)->abi_path, &sources[f],
+        if (ks_id128_is_zero(b->sources[f]))
+            rc = ks_unit_sources(&g->families[f], ks_build_toolchain(b, i)->abi_path,
+                                 ks_build_gpu_chain(b, i)->target != KS_GPU_NONE, &b->sources[f],
                                  err);
         if (rc == 0)
-            rc = identify(b, sources, i, err);
+            rc = identify(b, i, err);
     }
-    free(sources);
     return rc;
 }
 
@@ -161,7 +176,8 @@ static int allocate(struct ks_build *b, struct ks_err *err)
     b->order = calloc(n, sizeof(*b->order));
     b->units = calloc(n, sizeof(*b->units));
     b->finished = calloc(n, sizeof(*b->finished));
-    if (!b->artefacts || !b->order || !b->units || !b->finished)
+    b->sources = calloc(b->grid->n_families + 1u, sizeof(*b->sources));
+    if (!b->artefacts || !b->sources || !b->order || !b->units || !b->finished)
         return ks_fail(err, KS_ENOMEM, "build plan of %u instances", b->grid->n_instances);
     return 0;
 }
@@ -175,11 +191,15 @@ static void judge_instances(struct ks_build *b)
         struct ks_artefact *a = &b->artefacts[i];
         const struct ks_tool *t =
             b->tools.of && b->tools.of[i] != KS_NO_TOOL ? &b->tools.tools[b->tools.of[i]] : NULL;
-        a->compiler = t ? t->chain.version : "";
+        a->compiler = t ? ks_build_version(b, i) : "";
         snprintf(a->entry, sizeof(a->entry), "%s", inst->name);
         snprintf(a->reason, sizeof(a->reason), "%s", inst->missing);
         if (!inst->missing[0] && t)
             snprintf(a->reason, sizeof(a->reason), "%s", t->missing);
+        if (!inst->missing[0] && is_compiled(b) &&
+            !ks_family_serves(f, ks_job_backends[b->grid->job.device.backend]))
+            snprintf(a->reason, sizeof(a->reason), "family %s is for backend %s", f->name,
+                     f->backend);
         if (!inst->missing[0] && !f->source[0] && is_compiled(b))
             snprintf(a->reason, sizeof(a->reason),
                      "family %s has no kernel of its own: a plug-in supplies it", f->name);
@@ -250,6 +270,7 @@ void ks_build_destroy(struct ks_build *b)
     ks_toolset_release(&b->tools);
     free(b->compiles);
     free(b->artefacts);
+    free(b->sources);
     free(b->order);
     free(b->units);
     free(b->finished);

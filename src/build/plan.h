@@ -18,12 +18,21 @@ struct ks_unit {
     struct ks_claim claim; /* generation 0: not ours */
 };
 
-enum ks_compile_phase { KS_TO_COMPILE, KS_COMPILING, KS_TO_LINK, KS_LINKING, KS_TO_PUBLISH };
+enum ks_compile_phase { /* in the order of time */
+                        KS_TO_COMPILE_DEVICE, /* units of a GPU begin here */
+                        KS_COMPILING_DEVICE,
+                        KS_TO_COMPILE, /* others here */
+                        KS_COMPILING,
+                        KS_TO_LINK,
+                        KS_LINKING,
+                        KS_TO_PUBLISH
+};
 struct ks_compile { /* some instances of one unit, in one compiler run */
     uint32_t i_unit, n;
     uint32_t *instances; /* [n] owned */
+    uint32_t *device_of; /* [n] owned: see ks_unit_devices(); NULL: not of a GPU */
     enum ks_compile_phase phase;
-    uint32_t child;      /* COMPILING, LINKING */
+    uint32_t child;      /* of the compiler that runs */
     uint64_t compile_ns; /* so far */
     char dir[600];       /* temporary; "" before the first run */
 };
@@ -33,6 +42,7 @@ struct ks_build {
     struct ks_warden *warden;   /* borrowed */
     struct ks_toolset tools;
     struct ks_cache cache;
+    struct ks_id128 *sources; /* [n_families] digest of what each may include; zero: none asked */
     uint32_t timeout_s, memory_mib, unit_size;
     uint64_t created_ns;           /* real time */
     struct ks_artefact *artefacts; /* [grid->n_instances] */
@@ -52,6 +62,10 @@ struct ks_build {
 /* The flags of an instance beside its toolchain's, appended. */
 void ks_build_flags(const struct ks_build *b, uint32_t i_instance, struct ks_buf *text_out);
 const struct ks_toolchain *ks_build_toolchain(const struct ks_build *b, uint32_t i_instance);
+/* Target KS_GPU_NONE where the instance is not for a GPU. */
+const struct ks_gpu_chain *ks_build_gpu_chain(const struct ks_build *b, uint32_t i_instance);
+/* First line of --version of the compiler that made what runs on the device. */
+const char *ks_build_version(const struct ks_build *b, uint32_t i_instance);
 
 /* Fills order and units with the instances that are to be compiled. */
 int ks_units_cut(struct ks_build *b, uint32_t unit_size, uint32_t n_parallel, struct ks_err *err);
@@ -62,6 +76,7 @@ uint32_t ks_units_size(uint32_t left, uint32_t unit_size, uint32_t n_parallel);
 int ks_compile_queue(struct ks_build *b, uint32_t i_unit, const uint32_t *instances, uint32_t n,
                      struct ks_err *err);
 void ks_compile_release(struct ks_compile *c); /* also removes its temporary directory */
+bool ks_compile_is_waiting(const struct ks_compile *c); /* for a compiler to be started */
 bool ks_compile_is_running(const struct ks_compile *c);
 /* The next compiler run of it. */
 int ks_compile_start(struct ks_build *b, struct ks_compile *c, struct ks_err *err);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* publish.c - from a finished compiler run to a unit of the cache and its artefacts. */
 #include "build/codeid.h"
+#include "build/gpu_code.h"
 #include "build/plan.h"
 
 #include "base/clock.h"
@@ -20,8 +21,7 @@ static int begin(const struct ks_build *b, const struct ks_compile *c, struct ks
                                .memory_mib = b->memory_mib,
                                .created_ns = ks_realtime_ns(),
                                .n_rows = c->n };
-    snprintf(m->compiler, sizeof(m->compiler), "%s",
-             ks_build_toolchain(b, c->instances[0])->version);
+    snprintf(m->compiler, sizeof(m->compiler), "%s", ks_build_version(b, c->instances[0]));
     m->rows = calloc(c->n, sizeof(*m->rows));
     if (!m->rows)
         return ks_fail(err, KS_ENOMEM, "manifest of %u instances", c->n);
@@ -63,25 +63,92 @@ static int add_arguments(const struct ks_build *b, uint32_t i_instance, struct k
     return ok ? 0 : ks_fail(err, KS_ENOMEM, "identity of code");
 }
 
+/* The files that a compiler run left. */
+struct outputs {
+    struct ks_buf object; /* of the host's code */
+    struct ks_buf image;  /* of a GPU's; empty: there is none */
+};
+
+static int read_outputs(const struct ks_compile *c, struct outputs *out, struct ks_err *err)
+{
+    int rc = read_in(c->dir, "unit.o", &out->object, err);
+    if (rc == 0 && c->device_of)
+        rc = read_in(c->dir, KS_UNIT_IMAGE, &out->image, err);
+    return rc;
+}
+
+/* What the device runs: by its code, or for the emulator by all that its code is made of. */
+static int identify_device(const struct ks_build *b, const struct ks_compile *c, uint32_t i,
+                           const struct ks_buf *image, struct ks_id128 *out, uint64_t *n_bytes_out,
+                           struct ks_err *err)
+{
+    const struct ks_gpu_chain *gpu = ks_build_gpu_chain(b, c->instances[i]);
+    const struct ks_instance *inst = &b->grid->instances[c->instances[i]];
+    char sources[33], tool[33];
+    struct ks_buf text;
+    int rc = ks_gpu_code(image->data, image->len, c->device_of[i], out, n_bytes_out, err);
+    if (rc < 0 || gpu->target != KS_GPU_EMULATOR)
+        return rc;
+    ks_buf_init(&text);
+    ks_hex128(b->sources[inst->i_family], sources);
+    ks_hex128(gpu->id, tool);
+    ks_buf_printf(&text, "emulated %s by %s\n", sources, tool);
+    ks_unit_device_macros(&b->grid->families[inst->i_family], inst, &text);
+    if (ks_buf_ok(&text))
+        *out = ks_id128(text.data, text.len);
+    else
+        rc = ks_fail(err, KS_ENOMEM, "identity of code");
+    ks_buf_release(&text);
+    return rc;
+}
+
+/* Both halves: what the device runs, and how it is launched. */
+static int add_device(const struct ks_build *b, const struct ks_compile *c, uint32_t i,
+                      const struct ks_buf *image, struct ks_manifest_row *row, struct ks_err *err)
+{
+    struct ks_id128 device = { 0, 0 };
+    char host_hex[33], device_hex[33], text[100];
+    int rc = identify_device(b, c, i, image, &device, &row->code_bytes, err);
+    if (rc < 0 && rc != KS_EFORMAT && rc != KS_ENOENT)
+        return rc; /* not understood: never aliased */
+    ks_hex128(row->code_id, host_hex);
+    ks_hex128(device, device_hex);
+    const int n = snprintf(text, sizeof(text), "host %s device %s", host_hex, device_hex);
+    if (ks_id128_is_zero(device) || ks_id128_is_zero(row->code_id))
+        row->code_id = (struct ks_id128){ 0, 0 };
+    else
+        row->code_id = ks_id128(text, (size_t)n);
+    return 0;
+}
+
+static int identify_one(const struct ks_build *b, const struct ks_compile *c, uint32_t i,
+                        const struct outputs *from, struct ks_manifest_row *row, struct ks_err *err)
+{
+    char symbol[32];
+    ks_unit_symbol(i, symbol);
+    int rc = ks_code_id(from->object.data, from->object.len, symbol, &row->code_id,
+                        &row->code_bytes, err);
+    if (rc == KS_EFORMAT)
+        rc = 0; /* not understood: stays zero, like what is never aliased */
+    if (rc == 0 && c->device_of)
+        rc = add_device(b, c, i, &from->image, row, err);
+    return rc < 0 ? rc : add_arguments(b, c->instances[i], &row->code_id, err);
+}
+
 static int identify_code(const struct ks_build *b, const struct ks_compile *c,
                          struct ks_manifest *m, struct ks_err *err)
 {
-    struct ks_buf object;
-    ks_buf_init(&object);
-    int rc = read_in(c->dir, "unit.o", &object, err);
+    struct outputs from;
+    ks_buf_init(&from.object);
+    ks_buf_init(&from.image);
+    int rc = read_outputs(c, &from, err);
     for (uint32_t i = 0; i < m->n_rows && rc == 0; i++) {
-        struct ks_manifest_row *row = &m->rows[i];
-        char symbol[32];
-        ks_unit_symbol(i, symbol);
-        rc = ks_code_id(object.data, object.len, symbol, &row->code_id, &row->code_bytes, err);
-        if (rc == KS_EFORMAT)
-            rc = 0; /* not understood: stays zero, like what is never aliased */
-        if (rc == 0)
-            rc = add_arguments(b, c->instances[i], &row->code_id, err);
+        rc = identify_one(b, c, i, &from, &m->rows[i], err);
         if (rc < 0)
-            rc = ks_err_context(err, rc, "code of '%s'", row->name);
+            rc = ks_err_context(err, rc, "code of '%s'", m->rows[i].name);
     }
-    ks_buf_release(&object);
+    ks_buf_release(&from.object);
+    ks_buf_release(&from.image);
     return rc;
 }
 
@@ -125,19 +192,24 @@ static int fill_artefacts(struct ks_build *b, const struct ks_compile *c,
     return 0;
 }
 
+/* Of no use any more. */
+static void drop(const struct ks_compile *c, const char *name)
+{
+    char path[700];
+    if (ks_path_join(path, sizeof(path), c->dir, name, NULL) == 0)
+        (void)unlink(path);
+}
+
 int ks_compile_publish(struct ks_build *b, struct ks_compile *c, struct ks_err *err)
 {
-    char object[700];
     struct ks_manifest m;
     int rc = begin(b, c, &m, err);
     if (rc == 0)
         rc = identify_code(b, c, &m, err);
     if (rc == 0)
         rc = digest_object(c, &m, err);
-    if (rc == 0)
-        rc = ks_path_join(object, sizeof(object), c->dir, "unit.o", err);
-    if (rc == 0)
-        (void)unlink(object);
+    drop(c, "unit.o");
+    drop(c, KS_UNIT_IMAGE);
     if (rc == 0)
         rc = ks_cache_publish(&b->cache, c->dir, &m, err);
     /* Another process may have published the unit first: its object counts. */

@@ -157,9 +157,7 @@ static struct ks_compile *next_waiting(struct ks_build *b)
     struct ks_compile *found = NULL;
     for (uint32_t i = 0; i < b->n_compiles; i++) {
         struct ks_compile *c = &b->compiles[i];
-        if (c->phase == KS_TO_LINK)
-            return c;
-        if (c->phase == KS_TO_COMPILE && !found)
+        if (ks_compile_is_waiting(c) && (!found || c->phase > found->phase))
             found = c;
     }
     return found;

@@ -6,6 +6,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/hash.h"
+#include "build/command.h"
 #include "spawn/warden.h"
 
 #include <stddef.h>
@@ -20,19 +21,12 @@ struct ks_toolchain {
 };
 
 /* @command [in] words separated by blanks
- * @arch    [in] "native", or a name for -march=
+ * @arch    [in] "native", or a name for -march=; "": code for every CPU of this kind
  * Runs the compiler once, with --version, through the warden, and waits for it; nothing else may be
  * running under that warden. KS_ENOENT when there is no such compiler, with the fix. */
 int ks_toolchain_find(const char *command, const char *arch, struct ks_warden *w,
                       struct ks_toolchain *out, struct ks_err *err);
 
-/* argv of a compiler run; strings live in `text`. */
-struct ks_argv {
-    const char *at[KS_SPAWN_ARGS];
-    size_t n;
-    char text[4096];
-    size_t used;
-};
 /* unit.c -> unit.o and unit.o -> kernels.so, both in the directory that the child starts in. */
 int ks_toolchain_compile(const struct ks_toolchain *t, const char *extra_flags, struct ks_argv *out,
                          struct ks_err *err);
@@ -41,5 +35,9 @@ int ks_toolchain_link(const struct ks_toolchain *t, struct ks_argv *out, struct 
 /* The line a person wants to see of a failed compiler's output: the first with "undefined
  * reference", else the first with "error:", else the first that is not empty. */
 void ks_toolchain_reason(const char *output, size_t n, char *reason_out, size_t cap);
+/* First line of text[0..n) that holds `what`; NULL when none does. */
+const char *ks_toolchain_line(const char *text, size_t n, const char *what, size_t *len_out);
+/* What stands behind the compiler's name in a command: "gcc -m32", "ccache clang". */
+const char *ks_toolchain_words(const char *command);
 
 #endif

@@ -2,20 +2,15 @@
 /* toolset.c - from the names of compilers in families to the compilers of this host. */
 #include "build/toolset.h"
 
+#include "grid/arch.h"
+
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #define CLANG_NEWEST 30 /* names with a version, tried where the plain one is not there */
 #define CLANG_OLDEST 11
-
-static const char *environment(const char *name)
-{
-    const char *text = getenv(name);
-    return text && *text ? text : NULL;
-}
 
 static const char *variable_of(const char *name, char out[64])
 {
@@ -25,29 +20,15 @@ static const char *variable_of(const char *name, char out[64])
     return out;
 }
 
-/* The program as exec would find it; false when it would not. */
-static bool find_in_path(const char *program, char *out, size_t cap)
-{
-    const char *path = environment("PATH");
-    while (path && *path) {
-        const size_t n = strcspn(path, ":");
-        snprintf(out, cap, "%.*s/%s", n ? (int)n : 1, n ? path : ".", program);
-        if (access(out, X_OK) == 0)
-            return true;
-        path += n + (path[n] == ':');
-    }
-    return false;
-}
-
 /* The first of a name's spellings that is there, else the name itself. */
 static void find_spelling(const char *name, char *out, size_t cap)
 {
     char versioned[KS_VALUE_TEXT + 16];
-    if (find_in_path(name, out, cap))
+    if (ks_command_find(name, out, cap))
         return;
     for (int v = CLANG_NEWEST; strcmp(name, "clang") == 0 && v >= CLANG_OLDEST; v--) {
         snprintf(versioned, sizeof(versioned), "%s-%d", name, v);
-        if (find_in_path(versioned, out, cap))
+        if (ks_command_find(versioned, out, cap))
             return;
     }
     snprintf(out, cap, "%s", name);
@@ -58,9 +39,9 @@ static bool choose(const struct ks_tool *t, const char *compiler, char *out, siz
 {
     char variable[64];
     const bool has_name = t->name[0] != '\0';
-    const char *chosen = has_name ? environment(variable_of(t->name, variable)) : NULL;
+    const char *chosen = has_name ? ks_command_variable(variable_of(t->name, variable)) : NULL;
     if (!has_name || t->is_default)
-        chosen = compiler && *compiler ? compiler : environment("KSWEEP_CC");
+        chosen = compiler && *compiler ? compiler : ks_command_variable("KSWEEP_CC");
     if (chosen || !has_name)
         snprintf(out, cap, "%s", chosen ? chosen : "cc");
     else
@@ -68,13 +49,23 @@ static bool choose(const struct ks_tool *t, const char *compiler, char *out, siz
     return chosen || !has_name;
 }
 
+/* What the host's code is compiled for: that beside a GPU runs wherever the GPU is found, the
+ * emulator here. */
+static const char *host_arch(const char *arch)
+{
+    if (ks_arch_is_emulator(arch))
+        return KS_ARCH_NATIVE;
+    return ks_arch_is_gpu(arch) ? "" : arch;
+}
+
 static int find_tool(struct ks_tool *t, const struct ks_grid *grid, const char *compiler,
                      struct ks_warden *w, struct ks_err *err)
 {
     char command[1024];
     struct ks_err why;
+    const char *arch = grid->job.device.arch_text;
     const bool is_wanted = choose(t, compiler, command, sizeof(command));
-    int rc = ks_toolchain_find(command, grid->job.device.arch_text, w, &t->chain, &why);
+    int rc = ks_toolchain_find(command, host_arch(arch), w, &t->chain, &why);
     if (rc == KS_ENOENT && !is_wanted)
         snprintf(t->missing, sizeof(t->missing), "compiler %s is not installed", t->name);
     else if (rc == KS_EINVAL && !is_wanted)
@@ -82,7 +73,9 @@ static int find_tool(struct ks_tool *t, const struct ks_grid *grid, const char *
                  why.text);
     else if (rc < 0)
         return ks_fail(err, why.code, "%s", why.text);
-    return 0;
+    if (rc < 0 || !ks_arch_is_gpu(arch))
+        return 0;
+    return ks_gpu_chain_find(arch, &t->chain, w, &t->gpu, t->missing, sizeof(t->missing), err);
 }
 
 static int add_tool(struct ks_toolset *s, const char *name, bool is_default, uint32_t *i_out,
@@ -110,22 +103,30 @@ static int ask(struct ks_toolset *s, const struct ks_grid *g, uint32_t i, struct
     const struct ks_instance *inst = &g->instances[i];
     const struct ks_family *f = &g->families[inst->i_family];
     const char *name = ks_instance_compiler(f, inst);
+    const char *backend = ks_job_backends[g->job.device.backend];
     const int trait = ks_family_role(f, KS_ROLE_COMPILER);
     s->of[i] = KS_NO_TOOL;
-    if (inst->missing[0] || !f->source[0])
+    if (inst->missing[0] || !f->source[0] || !ks_family_serves(f, backend))
         return 0;
     return add_tool(s, name ? name : "",
                     trait < 0 || inst->value[trait] == f->traits[trait].i_default, &s->of[i], err);
 }
 
+static void name_compiler(struct ks_toolset *s, const char *version)
+{
+    const size_t n = strlen(s->compilers);
+    if (!strstr(s->compilers, version))
+        snprintf(s->compilers + n, sizeof(s->compilers) - n, "%s%s", n ? "; " : "", version);
+}
+
 static void name_compilers(struct ks_toolset *s)
 {
     for (uint32_t i = 0; i < s->n_tools; i++) {
-        const size_t n = strlen(s->compilers);
         const struct ks_tool *t = &s->tools[i];
-        if (!t->missing[0] && !strstr(s->compilers, t->chain.version))
-            snprintf(s->compilers + n, sizeof(s->compilers) - n, "%s%s", n ? "; " : "",
-                     t->chain.version);
+        if (t->missing[0])
+            continue;
+        name_compiler(s, t->chain.version);
+        name_compiler(s, t->gpu.version);
     }
 }
 

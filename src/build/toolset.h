@@ -3,6 +3,7 @@
 #ifndef KS_BUILD_TOOLSET_H
 #define KS_BUILD_TOOLSET_H
 
+#include "build/gpu_chain.h"
 #include "build/toolchain.h"
 #include "grid/grid.h"
 
@@ -11,8 +12,9 @@
 struct ks_tool {
     char name[KS_VALUE_TEXT]; /* as the families call it; "": they do not say */
     bool is_default;          /* of its trait: $KSWEEP_CC means it */
-    char missing[160];        /* "" or "compiler clang is not installed" */
+    char missing[256];        /* "" or "compiler clang is not installed" */
     struct ks_toolchain chain;
+    struct ks_gpu_chain gpu; /* of the device's half; target KS_GPU_NONE: the job has no GPU */
 };
 struct ks_toolset {
     struct ks_tool *tools; /* [n_tools] owned */
@@ -27,6 +29,7 @@ struct ks_toolset {
  *     the default of its trait    `compiler`, else $KSWEEP_CC, else the name
  *     another name                $KSWEEP_CC_<NAME>, else the name, else clang-19, clang-18 ...
  *
+ * For a GPU, that is the compiler of the host's half, and gpu_chain.h finds that of the device's.
  * One that is not there is missing when a family named it, KS_ENOENT when the user or nobody did.
  * compiler: NULL = none. Runs each once, as ks_toolchain_find. Caller releases. */
 int ks_toolset_find(const struct ks_grid *grid, const char *compiler, struct ks_warden *w,

@@ -65,14 +65,18 @@ static int put_unit(const struct ks_build *b, uint32_t i_unit, const char *dir,
 {
     const uint32_t *list;
     const uint32_t n = ks_build_unit(b, i_unit, &list);
-    const struct ks_family *f = &b->grid->families[b->grid->instances[list[0]].i_family];
+    const struct ks_unit_members m = { .f =
+                                           &b->grid->families[b->grid->instances[list[0]].i_family],
+                                       .all = b->grid->instances,
+                                       .at = list,
+                                       .n = n };
     struct ks_buf text, flags;
     int rc;
 
     ks_buf_init(&text);
     ks_buf_init(&flags);
     ks_build_flags(b, list[0], &flags);
-    rc = ks_unit_text(f, b->grid->instances, list, n, &text, err);
+    rc = ks_unit_text(&m, &text, err);
     if (rc == 0)
         rc = ks_mkdirs(dir, 0777, err);
     if (rc == 0)

@@ -69,7 +69,8 @@ static inline void forget_grid(struct place *p)
 }
 
 /* A job over one problem and the config of that name, relative to the place or absolute. */
-static inline void load_grid(struct place *p, const char *config, const char *backend)
+static inline void load_device_grid(struct place *p, const char *config, const char *backend,
+                                    const char *arch)
 {
     char job[1200], path[600];
     struct ks_err err;
@@ -83,12 +84,18 @@ static inline void load_grid(struct place *p, const char *config, const char *ba
     snprintf(
         job, sizeof(job),
         "{\"name\": \"t\", \"operator\": \"grouped_conv\", \"kernels\": [{\"config\": \"%s\"}], "
-        "\"problems\": [{\"file\": \"one.csv\"}], \"device\": {\"backend\": \"%s\"}}",
-        config, backend);
+        "\"problems\": [{\"file\": \"one.csv\"}], \"device\": {\"backend\": \"%s\", \"arch\": "
+        "\"%s\"}}",
+        config, backend, arch);
     put_file(p, "job.json", job);
     must(ks_path_join(path, sizeof(path), p->dir, "job.json", &err), &err);
     must(ks_grid_load(path, &p->grid, &err), &err);
     p->has_grid = true;
+}
+
+static inline void load_grid(struct place *p, const char *config, const char *backend)
+{
+    load_device_grid(p, config, backend, "native");
 }
 
 /* The family of tests/fake in the place, and a job over `instances` (the config's list). */

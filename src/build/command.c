@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT */
+/* command.c - command lines of compilers, and running one for its answer. */
+#include "build/command.h"
+
+#include "base/clock.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define TIMEOUT_NS 60000000000ull
+
+int ks_argv_words(struct ks_argv *a, const char *words, struct ks_err *err)
+{
+    while (*(words += strspn(words, " \t"))) {
+        const size_t n = strcspn(words, " \t");
+        if (a->n + 1 >= KS_SPAWN_ARGS || n + 1 > sizeof(a->text) - a->used)
+            return ks_fail(err, KS_EINVAL, "compiler command line is too long");
+        char *word = a->text + a->used;
+        memcpy(word, words, n);
+        word[n] = '\0';
+        a->at[a->n++] = word;
+        a->at[a->n] = NULL;
+        a->used += n + 1;
+        words += n;
+    }
+    return 0;
+}
+
+int ks_argv_word(struct ks_argv *a, const char *word, struct ks_err *err)
+{
+    if (a->n + 1 >= KS_SPAWN_ARGS)
+        return ks_fail(err, KS_EINVAL, "compiler command line is too long");
+    a->at[a->n++] = word;
+    a->at[a->n] = NULL;
+    return 0;
+}
+
+static int wait_child(struct ks_warden *w, uint32_t child, struct ks_child_end *end,
+                      struct ks_err *err)
+{
+    for (;;) {
+        struct pollfd fd = { .fd = ks_warden_fd(w), .events = POLLIN };
+        const int rc = ks_warden_next(w, end, err);
+        if (rc < 0 || (rc == 1 && end->child == child))
+            return rc < 0 ? rc : 0;
+        if (rc == 0 && poll(&fd, 1, 1000) < 0 && errno != EINTR)
+            return ks_fail_errno(err, "waiting for the compiler");
+    }
+}
+
+int ks_command_run(const struct ks_argv *a, const char *dir, struct ks_warden *w,
+                   struct ks_child_end *end, struct ks_err *err)
+{
+    char tmpdir[620];
+    const char *const env[] = { "LC_ALL=C", dir ? tmpdir : NULL, NULL };
+    snprintf(tmpdir, sizeof(tmpdir), "TMPDIR=%.600s", dir ? dir : "");
+    const struct ks_spawn s = { .argv = a->at,
+                                .env = env,
+                                .cwd = dir,
+                                .fds = { -1, -1, -1, -1 },
+                                .status_fd = -1,
+                                .deadline_ns = ks_now_ns() + TIMEOUT_NS };
+    uint32_t child;
+    const int rc = ks_warden_spawn(w, &s, &child, err);
+    return rc < 0 ? rc : wait_child(w, child, end, err);
+}
+
+const char *ks_command_variable(const char *name)
+{
+    const char *text = getenv(name);
+    return text && *text ? text : NULL;
+}
+
+bool ks_command_find(const char *program, char *out, size_t cap)
+{
+    const char *path = ks_command_variable("PATH");
+    while (path && *path) {
+        const size_t n = strcspn(path, ":");
+        snprintf(out, cap, "%.*s/%s", n ? (int)n : 1, n ? path : ".", program);
+        if (access(out, X_OK) == 0)
+            return true;
+        path += n + (path[n] == ':');
+    }
+    return false;
+}
