@@ -6,9 +6,7 @@
 #include <string.h>
 
 const struct ks_device_ops *const ks_device_backends[] = {
-    &ks_device_host,
-    &ks_device_sim,
-    NULL,
+    &ks_device_host, &ks_device_hip, &ks_device_cuda, &ks_device_sim, NULL,
 };
 
 const struct ks_device_ops *ks_device_find(const char *name)

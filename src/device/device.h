@@ -30,12 +30,13 @@ struct ks_device_props {
     char locator[64]; /* "cpu 3", PCI address */
     char unique[128]; /* serial, UUID; host: machine-id + core set */
     uint64_t memory_bytes;
-    uint32_t n_units;      /* cores, CUs or SMs */
-    uint64_t cache_bytes;  /* last level */
-    uint64_t shared_bytes; /* most shared memory (LDS) of one block; 0: has none */
-    uint32_t wave;         /* lanes of a wave or warp; 0: has none */
-    char driver[32];       /* version; "" none */
-    double clock_ns;       /* resolution of a time stamp */
+    uint32_t n_units;                     /* cores, CUs or SMs */
+    uint64_t cache_bytes;                 /* last level */
+    uint64_t shared_bytes;                /* most shared memory (LDS) of one block; 0: has none */
+    uint32_t wave;                        /* lanes of a wave or warp; 0: has none */
+    uint32_t clock_mhz, memory_clock_mhz; /* the highest; 0 unknown */
+    char driver[32];                      /* version; "" none */
+    double clock_ns;                      /* resolution of a time stamp */
 };
 
 /* What to time: n_samples samples, each of `calls` calls of an entry back to back. */
@@ -97,8 +98,10 @@ struct ks_device_ops {
                         const struct ks_abi_entry **entry_out, struct ks_err *err);
 
     /* ns_out [n_samples]: time of all calls of each. An event clock may say 0 or less: such a
-     * sample has failed, the caller counts it. rc of run() != 0 is KS_EDEVICE with *kernel_rc_out
-     * set; KS_EDEVLOST when nothing will run in this process any more. Blocks until done. */
+     * sample has failed, the caller counts it. `entry` comes from module_entry. rc of run() != 0 is
+     * KS_EDEVICE with *kernel_rc_out set; KS_EUNSUPPORTED when it asks for more than a block can
+     * ever have, which is known at a launch; KS_EDEVLOST when nothing will run in this process any
+     * more. Blocks until done. */
     int (*time_samples)(struct ks_device *dev, const struct ks_timing *t, double *ns_out,
                         int *kernel_rc_out, struct ks_err *err);
     /* Bring caches into the state of the condition: cold = flush, else one pass of reads over the

@@ -4,8 +4,8 @@
 #include "device/backends.h"
 #include "device/cold.h"
 #include "device/host_info.h"
+#include "device/so_table.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,8 +36,7 @@ struct host_device {
 };
 
 struct ks_module {
-    void *handle;
-    const struct ks_abi_table *table; /* lives in the shared object */
+    struct ks_so_table so;
 };
 
 static struct host_device *host_of(struct ks_device *dev)
@@ -224,49 +223,21 @@ static void *host_view(struct ks_device *dev, void *ptr)
     return ptr;
 }
 
-/* The table must be usable before anything in it is called. */
-static int check_table(const struct ks_abi_table *t, const char *path, struct ks_err *err)
-{
-    if (t->abi_major != KS_ABI_MAJOR)
-        return ks_fail(err, KS_ELOAD, "'%s' has ABI %u, this program needs %u", path, t->abi_major,
-                       KS_ABI_MAJOR);
-    if (t->n_entries == 0 || t->entries == NULL)
-        return ks_fail(err, KS_ELOAD, "'%s' has an empty " KS_ABI_SYMBOL, path);
-    for (uint32_t i = 0; i < t->n_entries; i++) {
-        const struct ks_abi_entry *e = &t->entries[i];
-
-        if (e->name == NULL || e->unsupported == NULL || e->workspace_bytes == NULL ||
-            e->run == NULL)
-            return ks_fail(err, KS_ELOAD, "'%s': entry %u of " KS_ABI_SYMBOL " is not complete",
-                           path, i);
-    }
-    return 0;
-}
-
 static int host_module_open(struct ks_device *dev, const char *path, struct ks_module **mod_out,
                             struct ks_err *err)
 {
     struct ks_module *m = calloc(1, sizeof(*m));
-    int rc = 0;
+    int rc;
 
     (void)dev;
     if (m == NULL)
         return ks_fail(err, KS_ENOMEM, "loading '%s'", path);
-    m->handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    if (m->handle == NULL) {
-        rc = ks_fail(err, KS_ELOAD, "%s", dlerror());
-        goto out;
+    rc = ks_so_table_open(path, &m->so, err);
+    if (rc == 0 && m->so.image != NULL) {
+        ks_so_table_close(&m->so);
+        rc = ks_fail(err, KS_ELOAD, "'%s' holds kernels of a GPU", path);
     }
-    m->table = dlsym(m->handle, KS_ABI_SYMBOL);
-    if (m->table == NULL) {
-        rc = ks_fail(err, KS_ELOAD, "'%s' does not export " KS_ABI_SYMBOL, path);
-        goto out;
-    }
-    rc = check_table(m->table, path, err);
-out:
     if (rc < 0) {
-        if (m->handle != NULL)
-            dlclose(m->handle);
         free(m);
         return rc;
     }
@@ -279,22 +250,20 @@ static void host_module_close(struct ks_device *dev, struct ks_module *mod)
     (void)dev;
     if (mod == NULL)
         return;
-    dlclose(mod->handle);
+    ks_so_table_close(&mod->so);
     free(mod);
 }
 
 static int host_module_entry(struct ks_device *dev, struct ks_module *mod, const char *name,
                              const struct ks_abi_entry **entry_out, struct ks_err *err)
 {
+    uint32_t i = 0;
+    int rc = ks_so_table_find(&mod->so, name, &i, err);
+
     (void)dev;
-    for (uint32_t i = 0; i < mod->table->n_entries; i++) {
-        if (strcmp(mod->table->entries[i].name, name) == 0) {
-            *entry_out = &mod->table->entries[i];
-            return 0;
-        }
-    }
-    return ks_fail(err, KS_ELOAD, "no entry '%s' among the %u of the artefact", name,
-                   mod->table->n_entries);
+    if (rc == 0)
+        *entry_out = &mod->so.table->entries[i];
+    return rc;
 }
 
 static int time_sample(const struct ks_timing *t, double *ns_out, int *kernel_rc_out,

@@ -6,6 +6,7 @@
 #include "device/device.h"
 #include "device/device_fault.h"
 #include "device/host_info.h"
+#include "tests/unit/gpu_stub.h"
 #include "tests/unit/so.h"
 
 #include <setjmp.h>
@@ -50,6 +51,12 @@ static int setup(void **state)
     assert_non_null(f);
     so_dir_make(f->dir, sizeof(f->dir));
     so_build(f->dir, "good", good_source, f->good, sizeof(f->good));
+    for (int is_cuda = 0; is_cuda < 2; is_cuda++) {
+        char path[512];
+
+        (void)stub_build(f->dir, is_cuda ? "cuda" : "hip", is_cuda, "", path, sizeof(path));
+        setenv(is_cuda ? "KSWEEP_CUDA_LIBRARY" : "KSWEEP_HIP_LIBRARY", path, 1);
+    }
     *state = f;
     return 0;
 }

@@ -1,0 +1,351 @@
+/* SPDX-License-Identifier: MIT */
+/* device_gpu_time.c - timing with events: samples are enqueued ahead of the device, so that it
+ * never waits for the host between the two events of one. */
+#include "device/gpu_device.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define SCRATCH_BYTES ((size_t)8 << 20)
+#define TOUCH_BYTES   ((size_t)2 << 20) /* stays in every cache beside what is touched */
+#define SWEEP_MIN     ((size_t)32 << 20)
+#define GATE_STEPS    200u /* of 20 us: a stream is never held back for long */
+#define GATE_LAUNCHES 256u /* a runtime's queue takes more than these without waiting */
+#define CANARY_ROUNDS 3
+#define SELF_WORDS    4096u
+#define SELF_PATTERN  0x3c96a55au
+
+/* --- the gate: the stream waits until enough work stands behind it */
+
+static void gate_wait(void *device)
+{
+    const struct ks_gpu_device *g = device;
+    const struct timespec step = { .tv_nsec = 20000 };
+
+    for (unsigned i = 0; i < GATE_STEPS && !atomic_load(&g->gate_open); i++)
+        nanosleep(&step, NULL);
+}
+
+/* Starts the runtime's thread for it too: later, new threads may be forbidden. */
+int ks_gpu_gate_try(struct ks_gpu_device *g, struct ks_err *err)
+{
+    atomic_store(&g->gate_open, true);
+    if (g->api.host_func == NULL)
+        return 0;
+    g->has_gate = g->api.host_func(g->stream, gate_wait, g) == KS_GPU_OK;
+    return ks_gpu_sync(g, KS_EDEVICE, err, "first use of the stream");
+}
+
+static void gate_shut(struct ks_gpu_device *g)
+{
+    atomic_store(&g->gate_open, false);
+    if (!g->has_gate || g->api.host_func(g->stream, gate_wait, g) != KS_GPU_OK)
+        atomic_store(&g->gate_open, true);
+}
+
+/* --- samples */
+
+struct sampling {
+    struct ks_gpu_device *g;
+    const struct ks_timing *t;
+    struct ks_abi_buffers buf;
+    struct ks_gpu_run run;
+    struct ks_gpu_launcher launcher;
+    uint32_t depth, n_launched;
+    int *kernel_rc_out;
+};
+
+static int make_events(struct ks_gpu_device *g, uint32_t n, struct ks_err *err)
+{
+    int rc = 0;
+
+    while (rc == 0 && g->n_events < n) {
+        void *start = NULL, *stop = NULL;
+
+        rc = ks_gpu_status(g, g->api.event_create(&start, 0), KS_EDEVICE, err, "making an event");
+        if (rc == 0)
+            rc =
+                ks_gpu_status(g, g->api.event_create(&stop, 0), KS_EDEVICE, err, "making an event");
+        if (rc < 0 && start != NULL && g->lost == 0)
+            g->api.event_destroy(start);
+        if (rc < 0)
+            break;
+        g->starts[g->n_events] = start;
+        g->stops[g->n_events++] = stop;
+    }
+    return rc;
+}
+
+static int record(struct ks_gpu_device *g, void *event, struct ks_err *err)
+{
+    return ks_gpu_status(g, g->api.event_record(event, g->stream), KS_EDEVICE, err,
+                         "recording an event");
+}
+
+static int elapsed(struct ks_gpu_device *g, uint32_t i, double *ns_out, struct ks_err *err)
+{
+    float ms = 0;
+    int rc =
+        ks_gpu_status(g, g->api.event_sync(g->stops[i]), KS_EDEVICE, err, "waiting for the kernel");
+
+    if (rc == 0)
+        rc = ks_gpu_status(g, g->api.event_ms(&ms, g->starts[i], g->stops[i]), KS_EDEVICE, err,
+                           "reading the events' clock");
+    if (rc == 0)
+        *ns_out = (double)ms * 1e6;
+    return rc;
+}
+
+/* A plug-in's launch may have broken the device without saying so in its own numbers. */
+static int run_failed(struct sampling *s, int kernel_rc, struct ks_err *err)
+{
+    int rc;
+
+    *s->kernel_rc_out = kernel_rc;
+    if (s->run.rc < 0) {
+        if (err != NULL)
+            *err = s->run.err;
+        return s->run.rc;
+    }
+    rc = ks_gpu_sync(s->g, KS_EDEVICE, err, "the kernel");
+    return rc < 0 ? rc : ks_fail(err, KS_EDEVICE, "the kernel returned %d", kernel_rc);
+}
+
+static int run_calls(struct sampling *s, struct ks_err *err)
+{
+    for (uint32_t i = 0; i < s->t->calls; i++) {
+        int kernel_rc = s->run.entry->abi.run(s->t->problem, &s->buf);
+
+        if (kernel_rc != 0 || s->run.rc < 0)
+            return run_failed(s, kernel_rc, err);
+        if (++s->n_launched == GATE_LAUNCHES)
+            atomic_store(&s->g->gate_open, true);
+    }
+    return 0;
+}
+
+static int enqueue(struct sampling *s, uint32_t i, struct ks_err *err)
+{
+    uint32_t at = i % s->depth;
+    int rc = s->t->is_cold ? ks_gpu_sweep(s->g, err) : 0;
+
+    if (rc == 0)
+        rc = record(s->g, s->g->starts[at], err);
+    if (rc == 0)
+        rc = run_calls(s, err);
+    if (rc == 0)
+        rc = record(s->g, s->g->stops[at], err);
+    return rc;
+}
+
+/* A ring: a sample is collected when its events are needed again. */
+static int sample_all(struct sampling *s, double *ns, struct ks_err *err)
+{
+    uint32_t n = s->t->n_samples;
+    int rc = 0;
+
+    for (uint32_t i = 0; rc == 0 && i < n; i++) {
+        if (i >= s->depth) {
+            atomic_store(&s->g->gate_open, true);
+            rc = elapsed(s->g, i % s->depth, &ns[i - s->depth], err);
+        }
+        if (rc == 0)
+            rc = enqueue(s, i, err);
+    }
+    atomic_store(&s->g->gate_open, true);
+    for (uint32_t i = n > s->depth ? n - s->depth : 0; rc == 0 && i < n; i++)
+        rc = elapsed(s->g, i % s->depth, &ns[i], err);
+    return rc;
+}
+
+int ks_gpu_time_samples(struct ks_device *dev, const struct ks_timing *t, double *ns_out,
+                        int *kernel_rc_out, struct ks_err *err)
+{
+    struct ks_gpu_device *g = ks_gpu_of(dev);
+    struct sampling s = { .g = g, .t = t, .kernel_rc_out = kernel_rc_out };
+    double *ns;
+    int rc = ks_gpu_ready(g, err);
+
+    s.depth = t->n_samples < KS_GPU_QUEUE ? t->n_samples : KS_GPU_QUEUE;
+    if (rc == 0)
+        rc = make_events(g, s.depth, err);
+    if (rc < 0 || t->n_samples == 0)
+        return rc;
+    ns = calloc(t->n_samples, sizeof(*ns));
+    if (ns == NULL)
+        return ks_fail(err, KS_ENOMEM, "%u samples", t->n_samples);
+    s.buf = *t->buf;
+    s.buf.stream = g->stream;
+    /* module_entry gave the first member of one of ours */
+    s.run.entry = (struct ks_gpu_entry *)(uintptr_t)t->entry;
+    s.launcher = ks_gpu_launcher_of(&s.run);
+    s.buf.gpu = s.run.entry->prefix != NULL ? &s.launcher.base : NULL;
+    gate_shut(g);
+    rc = sample_all(&s, ns, err);
+    if (rc == 0)
+        memcpy(ns_out, ns, t->n_samples * sizeof(*ns));
+    else if (g->lost == 0)
+        (void)ks_gpu_sync(g, KS_EDEVICE, NULL, ""); /* nothing of it runs on after us */
+    free(ns);
+    return rc;
+}
+
+/* --- caches */
+
+static int need_scratch(struct ks_gpu_device *g, struct ks_err *err)
+{
+    if (g->scratch != 0)
+        return 0;
+    return ks_gpu_status(g, g->api.mem_alloc(&g->scratch, SCRATCH_BYTES), KS_EDEVICE, err,
+                         "memory of its own");
+}
+
+/* Twice the last-level cache, as long as that is a small part of the memory. */
+static int need_sweep(struct ks_gpu_device *g, struct ks_err *err)
+{
+    size_t bytes = 2 * (size_t)g->props.cache_bytes, most = g->props.memory_bytes / 16;
+    int rc;
+
+    if (g->sweep != 0)
+        return 0;
+    bytes = bytes < SWEEP_MIN ? SWEEP_MIN : bytes;
+    bytes = bytes > most ? most / 4096 * 4096 : bytes;
+    rc = ks_gpu_status(g, g->api.mem_alloc(&g->sweep, bytes), KS_EDEVICE, err,
+                       "memory for flushing caches");
+    if (rc == 0)
+        g->sweep_bytes = bytes;
+    return rc;
+}
+
+int ks_gpu_sweep(struct ks_gpu_device *g, struct ks_err *err)
+{
+    int rc = need_sweep(g, err);
+
+    if (rc == 0)
+        rc = ks_gpu_status(g, g->api.set32(g->sweep, SELF_PATTERN, g->sweep_bytes / 4, g->stream),
+                           KS_EDEVICE, err, "flushing caches");
+    return rc;
+}
+
+int ks_gpu_flush(struct ks_device *dev, struct ks_err *err)
+{
+    struct ks_gpu_device *g = ks_gpu_of(dev);
+    int rc = ks_gpu_ready(g, err);
+
+    if (rc == 0)
+        rc = ks_gpu_sweep(g, err);
+    if (rc == 0)
+        rc = ks_gpu_sync(g, KS_EDEVICE, err, "flushing caches");
+    return rc;
+}
+
+/* Reading is copying to a place so small that it displaces nothing. */
+int ks_gpu_touch(struct ks_device *dev, const void *ptr, size_t bytes, struct ks_err *err)
+{
+    struct ks_gpu_device *g = ks_gpu_of(dev);
+    ks_gpu_ptr from = (uintptr_t)ptr;
+    int rc = ks_gpu_ready(g, err);
+
+    if (rc == 0)
+        rc = need_scratch(g, err);
+    for (size_t at = 0; rc == 0 && at < bytes; at += TOUCH_BYTES) {
+        size_t n = bytes - at < TOUCH_BYTES ? bytes - at : TOUCH_BYTES;
+
+        rc = ks_gpu_status(g, g->api.d2d(g->scratch, from + at, n, g->stream), KS_EDEVICE, err,
+                           "reading a buffer");
+    }
+    if (rc == 0)
+        rc = ks_gpu_sync(g, KS_EDEVICE, err, "reading a buffer");
+    return rc;
+}
+
+/* --- is it well? */
+
+static int canary_once(struct ks_gpu_device *g, double *ns_out, struct ks_err *err)
+{
+    int rc;
+
+    gate_shut(g);
+    rc = record(g, g->starts[0], err);
+    if (rc == 0)
+        rc = ks_gpu_status(g, g->api.set32(g->scratch, SELF_PATTERN, SCRATCH_BYTES / 4, g->stream),
+                           KS_EDEVICE, err, "canary");
+    if (rc == 0)
+        rc = record(g, g->stops[0], err);
+    atomic_store(&g->gate_open, true);
+    return rc < 0 ? rc : elapsed(g, 0, ns_out, err);
+}
+
+/* The shortest of a few fills of a fixed block. */
+int ks_gpu_canary(struct ks_device *dev, double *ns_out, struct ks_err *err)
+{
+    struct ks_gpu_device *g = ks_gpu_of(dev);
+    double best = 0;
+    int rc = ks_gpu_ready(g, err);
+
+    if (rc == 0)
+        rc = need_scratch(g, err);
+    if (rc == 0)
+        rc = make_events(g, 1, err);
+    for (int i = 0; rc == 0 && i < CANARY_ROUNDS; i++) {
+        double ns = 0;
+
+        rc = canary_once(g, &ns, err);
+        if (rc == 0 && ns > 0 && (best <= 0 || ns < best))
+            best = ns;
+    }
+    if (rc == 0 && best <= 0)
+        rc = ks_fail(err, KS_EDEVICE, "the events' clock stood still over %d fills of %zu bytes",
+                     CANARY_ROUNDS, SCRATCH_BYTES);
+    if (rc == 0)
+        *ns_out = best;
+    return rc;
+}
+
+/* Three equal parts: what was sent, a pattern, and a copy of the first two's seam. */
+static int self_exchange(struct ks_gpu_device *g, void *mem, uint32_t *words, struct ks_err *err)
+{
+    const size_t bytes = SELF_WORDS * sizeof(*words);
+    ks_gpu_ptr at = (uintptr_t)mem;
+    int rc = g->base.ops->upload(&g->base, mem, words, 3 * bytes, err);
+
+    if (rc == 0)
+        rc = g->base.ops->fill(&g->base, (char *)mem + bytes, SELF_PATTERN, bytes, err);
+    if (rc == 0)
+        rc = ks_gpu_status(g, g->api.d2d(at + 2 * bytes, at + bytes / 2, bytes, g->stream),
+                           KS_EDEVICE, err, "self test");
+    memset(words, 0, 3 * bytes);
+    return rc < 0 ? rc : g->base.ops->download(&g->base, words, mem, 3 * bytes, err);
+}
+
+static uint32_t self_word(uint32_t i)
+{
+    if (i >= 2 * SELF_WORDS)
+        return self_word(i - 2 * SELF_WORDS + SELF_WORDS / 2);
+    return i >= SELF_WORDS ? SELF_PATTERN : i * 2654435761u + 12345u;
+}
+
+int ks_gpu_self_test(struct ks_device *dev, struct ks_err *err)
+{
+    const size_t bytes = 3 * SELF_WORDS * sizeof(uint32_t);
+    uint32_t *words = malloc(bytes);
+    void *mem = NULL;
+    int rc;
+
+    if (words == NULL)
+        return ks_fail(err, KS_ENOMEM, "self test");
+    rc = dev->ops->alloc(dev, bytes, &mem, err);
+    for (uint32_t i = 0; i < 3 * SELF_WORDS; i++)
+        words[i] = i < SELF_WORDS ? self_word(i) : ~i;
+    if (rc == 0)
+        rc = self_exchange(ks_gpu_of(dev), mem, words, err);
+    for (uint32_t i = 0; rc == 0 && i < 3 * SELF_WORDS; i++) {
+        if (words[i] != self_word(i))
+            rc = ks_fail(err, KS_EDEVICE, "self test: word %u is %08x, not %08x", i, words[i],
+                         self_word(i));
+    }
+    dev->ops->free(dev, mem);
+    free(words);
+    return rc;
+}
