@@ -32,7 +32,6 @@ if(NOT KSWEEP_WORKER_ONLY)
   find_package(MPI REQUIRED COMPONENTS C)
   find_package(HDF5 REQUIRED COMPONENTS C HL)
   find_package(ZLIB REQUIRED)
-  pkg_check_modules(CJSON REQUIRED IMPORTED_TARGET libcjson)
   pkg_check_modules(HWLOC REQUIRED IMPORTED_TARGET hwloc)
 endif()
 

@@ -3,13 +3,11 @@
 #include "base/file.h"
 #include "json/scan.h"
 
-#include <cjson/cJSON.h>
 #include <stdlib.h>
 #include <string.h>
 
 struct ks_json {
     char *name;
-    cJSON *tree;
     struct ks_nodes nodes;
 };
 
@@ -17,30 +15,17 @@ void ks_json_close(struct ks_json *doc)
 {
     if (!doc)
         return;
-    cJSON_Delete(doc->tree);
     free(doc->nodes.at);
+    free(doc->nodes.strings);
     free(doc->name);
     free(doc);
-}
-
-/* Hand each node its item of the tree, in document order; the scan bounds the depth. */
-static size_t attach(struct ks_nodes *nodes, size_t i, const cJSON *item)
-{
-    const cJSON *child;
-
-    if (i >= nodes->n)
-        return i;
-    nodes->at[i++].item = item;
-    for (child = item->child; child; child = child->next)
-        i = attach(nodes, i, child);
-    return i;
 }
 
 static int by_key(const void *a, const void *b)
 {
     const struct ks_node *x = *(const struct ks_node *const *)a;
     const struct ks_node *y = *(const struct ks_node *const *)b;
-    int order = strcmp(x->item->string, y->item->string);
+    int order = strcmp(x->key, y->key);
 
     /* Equal keys stay in document order, so that the message names the second one. */
     return order ? order : (x > y) - (x < y);
@@ -61,9 +46,9 @@ static int unique_keys(const struct ks_json *doc, const struct ks_node *obj, str
         sorted[n++] = c;
     qsort(sorted, n, sizeof(*sorted), by_key);
     for (size_t i = 1; i < n && rc == 0; i++)
-        if (!strcmp(sorted[i - 1]->item->string, sorted[i]->item->string))
+        if (!strcmp(sorted[i - 1]->key, sorted[i]->key))
             rc = ks_fail(err, KS_EFORMAT, "%s:%u: key '%s' stands twice, first in line %u",
-                         doc->name, sorted[i]->line, sorted[i]->item->string, sorted[i - 1]->line);
+                         doc->name, sorted[i]->line, sorted[i]->key, sorted[i - 1]->line);
     free(sorted);
     return rc;
 }
@@ -74,12 +59,6 @@ static int build(struct ks_json *doc, const char *text, size_t len, struct ks_er
 
     if (rc < 0)
         return rc;
-    doc->tree = cJSON_ParseWithLength(text, len);
-    /* The grammar has been checked: what is left to fail is memory. */
-    if (!doc->tree)
-        return ks_fail(err, KS_ENOMEM, "%s: out of memory", doc->name);
-    if (attach(&doc->nodes, 0, doc->tree) != doc->nodes.n)
-        return ks_fail(err, KS_EFORMAT, "%s: the two readings of the text differ", doc->name);
     for (size_t i = 0; i < doc->nodes.n && rc == 0; i++)
         rc = unique_keys(doc, &doc->nodes.at[i], err);
     return rc;
@@ -135,7 +114,7 @@ enum ks_json_kind ks_node_kind(const struct ks_node *n)
 
 const char *ks_node_key(const struct ks_node *n)
 {
-    return n ? n->item->string : NULL;
+    return n ? n->key : NULL;
 }
 
 size_t ks_node_size(const struct ks_node *n)
@@ -168,7 +147,7 @@ const struct ks_node *ks_node_at(const struct ks_node *obj, const char *key)
     if (!obj || obj->kind != KS_JSON_OBJECT)
         return NULL;
     for (const struct ks_node *c = ks_node_first(obj); c; c = ks_node_next(c))
-        if (!strcmp(c->item->string, key))
+        if (!strcmp(c->key, key))
             return c;
     return NULL;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* json.h - strict JSON: the only place that knows cJSON. Keys are case-sensitive, duplicate keys,
+/* json.h - strict JSON. Keys are case-sensitive, duplicate keys,
  * trailing garbage, numbers that are no exact int64 or finite double are refused, every error names
  * the file and line. No measurement ever travels as JSON text. */
 #ifndef KS_JSON_H

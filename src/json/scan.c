@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Long enough for every double written out exactly enough; cJSON itself reads 63. */
+/* Long enough for every double written out exactly enough. */
 enum { MAX_NUMBER = 60 };
 
 struct scan {
@@ -18,6 +18,7 @@ struct scan {
     uint32_t line;
     unsigned depth;
     struct ks_nodes *nodes;
+    char *to; /* where the next decoded string goes: none is longer than its text with its quotes */
     struct ks_err *err;
 };
 
@@ -126,6 +127,17 @@ static int hex4(struct scan *s, unsigned *out)
     return 0;
 }
 
+static void put_utf8(struct scan *s, unsigned c)
+{
+    static const unsigned char lead[5] = { 0, 0, 0xc0, 0xe0, 0xf0 };
+    int n = c < 0x80 ? 1 : c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
+
+    for (int i = n - 1; i > 0; i--, c >>= 6)
+        s->to[i] = (char)(0x80 | (c & 0x3f));
+    s->to[0] = (char)(n == 1 ? c : lead[n] | c);
+    s->to += n;
+}
+
 /* Behind "\u". */
 static int unicode_escape(struct scan *s)
 {
@@ -136,33 +148,44 @@ static int unicode_escape(struct scan *s)
         return rc;
     if (first == 0)
         return bad(s, "a string holds the character \\u0000");
-    if (first < 0xd800 || first > 0xdfff)
+    if (first < 0xd800 || first > 0xdfff) {
+        put_utf8(s, first);
         return 0;
+    }
     if (first > 0xdbff || s->end - s->p < 2 || s->p[0] != '\\' || s->p[1] != 'u')
         return bad(s, "\\u%04x is half of a surrogate pair", first);
     s->p += 2;
     rc = hex4(s, &second);
     if (rc == 0 && (second < 0xdc00 || second > 0xdfff))
         rc = bad(s, "\\u%04x\\u%04x is no surrogate pair", first, second);
+    if (rc == 0)
+        put_utf8(s, 0x10000 + ((first - 0xd800) << 10) + (second - 0xdc00));
     return rc;
 }
 
 static int escape(struct scan *s)
 {
+    static const char from[] = "\"\\/bfnrt", as[] = "\"\\/\b\f\n\r\t";
+    const char *at;
+
     s->p++;
     if (s->p < s->end && *s->p == 'u') {
         s->p++;
         return unicode_escape(s);
     }
-    if (s->p == s->end || !memchr("\"\\/bfnrt", *s->p, 8))
+    at = s->p < s->end ? memchr(from, *s->p, sizeof(from) - 1) : NULL;
+    if (!at)
         return expected(s, "one of \"\\/bfnrtu after a backslash");
+    *s->to++ = as[at - from];
     s->p++;
     return 0;
 }
 
 /* From the opening quote to behind the closing one. */
-static int string(struct scan *s)
+static int string(struct scan *s, const char **text_out)
 {
+    const char *text = s->to;
+
     s->p++;
     while (s->p < s->end && *s->p != '"') {
         size_t n = ks_utf8_next((const unsigned char *)s->p, (size_t)(s->end - s->p));
@@ -178,11 +201,15 @@ static int string(struct scan *s)
                 return rc;
             continue;
         }
+        memcpy(s->to, s->p, n);
+        s->to += n;
         s->p += n;
     }
     if (s->p == s->end)
         return bad(s, "a string has no closing quote");
     s->p++;
+    *s->to++ = '\0';
+    *text_out = text;
     return 0;
 }
 
@@ -285,14 +312,14 @@ static int literal(struct scan *s, size_t parent)
     return expected(s, "a value");
 }
 
-static int member_key(struct scan *s)
+static int member_key(struct scan *s, const char **key_out)
 {
     int rc;
 
     skip_space(s);
     if (s->p == s->end || *s->p != '"')
         return expected(s, "a key in double quotes");
-    rc = string(s);
+    rc = string(s, key_out);
     if (rc == 0 && !take(s, ':'))
         rc = expected(s, "':' after a key");
     return rc;
@@ -311,12 +338,16 @@ static int container(struct scan *s, size_t parent, bool is_object)
     s->p++;
     if (!take(s, close)) {
         do {
+            const char *key = NULL;
+            size_t at = s->nodes->n;
+
             if (is_object)
-                rc = member_key(s);
+                rc = member_key(s, &key);
             if (rc == 0)
                 rc = value(s, i);
             if (rc < 0)
                 return rc;
+            s->nodes->at[at].key = key;
         } while (take(s, ','));
         if (!take(s, close))
             return expected(s, is_object ? "',' or '}'" : "',' or ']'");
@@ -326,11 +357,21 @@ static int container(struct scan *s, size_t parent, bool is_object)
     return 0;
 }
 
+static int string_value(struct scan *s, size_t parent)
+{
+    const char *text = NULL;
+    size_t i = 0;
+    int rc = add_node(s, parent, KS_JSON_STRING, &i);
+
+    if (rc == 0)
+        rc = string(s, &text);
+    if (rc == 0)
+        s->nodes->at[i].text = text;
+    return rc;
+}
+
 static int value(struct scan *s, size_t parent)
 {
-    size_t i = 0;
-    int rc;
-
     skip_space(s);
     switch (s->p < s->end ? *s->p : '\0') {
     case '{':
@@ -338,8 +379,7 @@ static int value(struct scan *s, size_t parent)
     case '[':
         return container(s, parent, false);
     case '"':
-        rc = add_node(s, parent, KS_JSON_STRING, &i);
-        return rc < 0 ? rc : string(s);
+        return string_value(s, parent);
     case '-':
     case '0':
     case '1':
@@ -364,6 +404,9 @@ int ks_json_scan(const char *text, size_t len, const char *name, struct ks_nodes
     int rc;
 
     s.nodes = nodes_out;
+    s.to = nodes_out->strings = malloc(len + 1);
+    if (!s.to)
+        return ks_fail(err, KS_ENOMEM, "%s: out of memory", name);
     rc = value(&s, 0);
     if (rc < 0)
         return rc;

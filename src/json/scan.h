@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* scan.h - private to src/json: the strict grammar. cJSON builds the strings and the tree, but it
- * takes trailing garbage, control characters, lone surrogates and long integers without a word and
- * knows no lines; so every text passes here first. */
+/* scan.h - private to src/json: the strict grammar, and the nodes it makes. */
 #ifndef KS_JSON_SCAN_H
 #define KS_JSON_SCAN_H
 
@@ -13,8 +11,6 @@
 
 enum { KS_JSON_MAX_DEPTH = 64 };
 
-struct cJSON;
-
 /* Nodes lie in document order, so the first child of node i is node i + 1 and its next sibling is
  * node i + span. */
 struct ks_node {
@@ -24,7 +20,8 @@ struct ks_node {
     uint32_t span;       /* nodes of this subtree, itself included */
     uint32_t n_children; /* of an array or object */
     bool is_true;
-    const struct cJSON *item; /* key and string; borrowed from the document's tree */
+    const char *key;  /* of a member, else NULL; lies in ks_nodes.strings */
+    const char *text; /* of a string, else NULL; likewise */
     union {
         int64_t i;
         double d;
@@ -34,10 +31,11 @@ struct ks_node {
 struct ks_nodes {
     struct ks_node *at; /* owned */
     size_t n, cap;
+    char *strings; /* owned: all keys and strings, decoded, each terminated */
 };
 
-/* Checks the whole text and fills nodes_out with everything but `item`; the caller frees
- * nodes_out->at, also after a failure. KS_EFORMAT "name:line: cause"; KS_ENOMEM. */
+/* Checks the whole text and fills nodes_out; the caller frees nodes_out->at and ->strings, also
+ * after a failure. KS_EFORMAT "name:line: cause"; KS_ENOMEM. */
 int ks_json_scan(const char *text, size_t len, const char *name, struct ks_nodes *nodes_out,
                  struct ks_err *err);
 

@@ -2,7 +2,6 @@
 #include "json/json.h"
 #include "json/scan.h"
 
-#include <cjson/cJSON.h>
 #include <math.h>
 #include <string.h>
 
@@ -159,7 +158,7 @@ void ks_jw_node(struct ks_jw *w, const char *key, const struct ks_node *n)
         ks_jw_real(w, key, n->v.d);
         return;
     case KS_JSON_STRING:
-        ks_jw_str(w, key, n->item->valuestring);
+        ks_jw_str(w, key, n->text);
         return;
     case KS_JSON_ARRAY:
     case KS_JSON_OBJECT:

@@ -17,7 +17,7 @@
  * links with -fsanitize=fuzzer and without this driver. By hand:
  *
  *     gcc -g -fsanitize=address,undefined -Isrc tests/fuzz/fuzz_json.c tests/fuzz/driver.c \
- *         src/json/(all).c src/base/(all).c -lcjson -lm
+ *         src/json/(all).c src/base/(all).c -lm
  */
 #include "base/clock.h"
 #include "base/file.h"

@@ -5,7 +5,7 @@
 need gcc xargs
 
 # Packages whose headers do not lie in /usr/include; a missing one shows as an error below.
-flags="$(pkg-config --cflags libcjson hwloc hdf5 2>/dev/null) $(mpicc --showme:compile 2>/dev/null)"
+flags="$(pkg-config --cflags hwloc hdf5 2>/dev/null) $(mpicc --showme:compile 2>/dev/null)"
 export flags
 
 compile_alone() {

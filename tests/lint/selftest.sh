@@ -37,7 +37,7 @@ good_tree() {
     put src/base/a.c '#include "base/a.h"' '' '#include <string.h>' '' \
         'static const char *const words[] = { "printf(", "//" };' '' 'int a_of(int x)' '{' \
         '    return x + (int)strlen(words[0]);' '}'
-    put src/json/j.c '#include "base/a.h"' '' '#include <cjson/cJSON.h>'
+    put src/topo/j.c '#include "base/a.h"' '' '#include <hwloc.h>'
     put src/mpi/m.c '#include "base/a.h"' '' '#include <mpi.h>'
     put src/op/o.c '#include "kernels/abi.h"'
     put src/cmd/cmd_x.c '#include <stdio.h>' '#include <stdlib.h>' '' 'void stop(void)' '{' \
@@ -95,8 +95,6 @@ layers() {
     catches layers 'src/base/b.c:2: base may not include <mpi.h>' 'mpi.h outside src/mpi'
     put src/grid/b.h '#include <hdf5_hl.h>'
     catches layers 'src/grid/b.h:2: grid may not include <hdf5_hl.h>' 'HDF5 outside src/store'
-    put analysis/b.c '#include <cJSON.h>'
-    catches layers 'analysis/b.c:2: analysis may not include <cJSON.h>' 'cJSON outside src/json'
     put src/mpi/b.c '#include <hwloc/bitmap.h>'
     catches layers 'mpi may not include <hwloc/bitmap.h>' 'hwloc outside src/topo'
     put src/sched/b.c '#include "kernels/abi.h"'
@@ -240,7 +238,7 @@ links() {
     good_programs
     program ksweep libcuda.so.1
     catches links 'bin/ksweep:1: needs libcuda.so.1' 'ksweep with the CUDA driver'
-    for lib in libmpi.so.40 libhdf5_serial.so.103 libcjson.so.1 libhwloc.so.15; do
+    for lib in libmpi.so.40 libhdf5_serial.so.103 libhwloc.so.15; do
         good_programs
         program ksweep-worker "$lib"
         catches links "bin/ksweep-worker:1: needs $lib" "ksweep-worker with $lib"

@@ -9,7 +9,6 @@
 #include "fault.h"
 #include "json/json.h"
 
-#include <cjson/cJSON.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -469,15 +468,13 @@ static void opens_files(void **state)
     assert_int_equal(ks_json_open(path, &doc, &err), KS_ENOENT);
 }
 
-/* Every allocation of ours and of cJSON fails once; the sanitizer build sees any leak. */
+/* Every allocation fails once; the sanitizer build sees any leak. */
 static void survives_no_memory(void **state)
 {
-    cJSON_Hooks hooks = { .malloc_fn = fault_malloc, .free_fn = free };
     bool is_done = false;
     unsigned n;
 
     (void)state;
-    cJSON_InitHooks(&hooks);
     for (n = 0; !is_done; n++) {
         struct ks_json *doc = NULL;
         struct ks_err err = { 0 };
@@ -490,9 +487,8 @@ static void survives_no_memory(void **state)
         assert_true(is_done == (doc != NULL));
         ks_json_close(doc);
     }
-    cJSON_InitHooks(NULL);
-    /* Document, name, nodes, tree items with keys and strings, and the sorted keys. */
-    assert_true(n > 30);
+    /* Document, name, strings, nodes, and the sorted keys of each object. */
+    assert_true(n > 5);
 }
 
 int main(void)
