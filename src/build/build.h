@@ -12,6 +12,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/hash.h"
+#include "build/code_object.h"
 #include "grid/grid.h"
 #include "spawn/warden.h"
 
@@ -33,13 +34,14 @@ struct ks_artefact { /* of one instance */
     uint8_t digest[32]; /* SHA-256 of the shared object */
     char entry[KS_INSTANCE_NAME];
     struct ks_id128 build_id;
-    struct ks_id128 code_id; /* of its code and run-time arguments; zero: equal to nothing */
-    uint64_t compile_ns;     /* share of the unit's compile time */
-    uint64_t object_bytes;   /* of the shared object, which others share */
-    uint64_t code_bytes;     /* of its own functions; 0: not known */
-    const char *compiler;    /* first line of --version; "": none; borrowed from the build */
-    bool is_cached;          /* nothing was compiled for it in this run */
-    char reason[256];        /* first error line of the compiler; why it is unsupported */
+    struct ks_id128 code_id;    /* of its code and run-time arguments; zero: equal to nothing */
+    uint64_t compile_ns;        /* share of the unit's compile time */
+    uint64_t object_bytes;      /* of the shared object, which others share */
+    uint64_t code_bytes;        /* of its own functions; 0: not known */
+    struct ks_code_object code; /* of a GPU: what its kernel0 needs; unknown numbers are -1 */
+    const char *compiler;       /* first line of --version; "": none; borrowed from the build */
+    bool is_cached;             /* nothing was compiled for it in this run */
+    char reason[256];           /* first error line of the compiler; why it is unsupported */
 };
 
 struct ks_build_options {

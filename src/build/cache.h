@@ -45,6 +45,7 @@ struct ks_manifest_row { /* of one instance */
     enum ks_artefact_state state; /* READY, FAILED, TIMEOUT */
     enum ks_holds holds;          /* FAILED, TIMEOUT */
     uint64_t code_bytes;          /* of its functions */
+    struct ks_code_object code;   /* of a GPU */
     char reason[256];
 };
 struct ks_manifest {

@@ -16,7 +16,7 @@
 #define EMULATOR_DIR "kernels/gpu/emu"
 
 /* Code object version 4 is what runtimes from ROCm 4.5 on load. Without a bundle no bundler is
- * needed; without a compilation unit's id no variable is made of the file's name. */
+ * needed; without an id of the unit no name in it is made of the file's. */
 static const char amd_flags[] =
     "-x hip --cuda-device-only --offload-arch=%s -nogpulib -nogpuinc --no-gpu-bundle-output "
     "-mcode-object-version=4 -fuse-cuid=none -O3 -ffp-contract=fast -w -Wfatal-errors "

@@ -163,6 +163,20 @@ static bool is_loaders(const struct identity *d, const Elf64_Shdr *s)
            strcmp(ks_object_section_name(&d->o, s), ".relro_padding") == 0;
 }
 
+/* clang marks each object of HIP with a byte that no code uses. */
+static bool is_mark(const struct identity *d, uint32_t section, const Elf64_Shdr *s)
+{
+    static const char mark[] = "__hip_cuid_";
+    uint64_t n = 0;
+    for (uint32_t i = 0; i < d->o.n_symbols; i++) {
+        Elf64_Sym sym;
+        if (ks_object_symbol(&d->o, i, &sym, NULL) == 0 && sym.st_shndx == section &&
+            strncmp(ks_object_symbol_name(&d->o, &sym), mark, sizeof(mark) - 1) == 0)
+            n += sym.st_size;
+    }
+    return n == s->sh_size;
+}
+
 /* All of the object that is in memory beside kernels. */
 static int add_amd_rest(struct identity *d, bool *is_placed, struct ks_err *err)
 {
@@ -173,7 +187,7 @@ static int add_amd_rest(struct identity *d, bool *is_placed, struct ks_err *err)
         if (rc < 0 || !(s.sh_flags & SHF_ALLOC) || s.sh_size == 0 || is_loaders(d, &s))
             continue;
         if ((s.sh_flags & SHF_WRITE) || s.sh_type != SHT_PROGBITS)
-            d->is_unknown = true;
+            d->is_unknown |= !is_mark(d, i, &s);
         else
             rc = add_amd_section(d, i, &s, is_placed, err);
     }

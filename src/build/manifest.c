@@ -17,6 +17,23 @@ static const char *const holds_names[] = {
     [KS_HOLDS_ALWAYS] = "always", [KS_HOLDS_LIMITS] = "limits", [KS_HOLDS_RUN] = "run"
 };
 
+/* Numbers of struct ks_code_object, as they are called in it. */
+#define NUMBER(name)                                                                               \
+    {                                                                                              \
+#name, offsetof(struct ks_code_object, name),                                              \
+            sizeof(((struct ks_code_object *)0)->name) == sizeof(int64_t)                          \
+    }
+static const struct {
+    const char *key;
+    size_t at;
+    bool is_long;
+} numbers[] = { NUMBER(vgprs),         NUMBER(agprs),         NUMBER(sgprs),
+                NUMBER(vgpr_spills),   NUMBER(sgpr_spills),   NUMBER(lds_bytes),
+                NUMBER(scratch_bytes), NUMBER(kernarg_bytes), NUMBER(wave),
+                NUMBER(max_threads),   NUMBER(code_bytes) };
+#undef NUMBER
+enum { N_NUMBERS = sizeof(numbers) / sizeof(*numbers) };
+
 void ks_manifest_release(struct ks_manifest *m)
 {
     free(m->rows);
@@ -38,6 +55,31 @@ static void put_digest(struct ks_jw *w, const char *key, const uint8_t digest[32
     ks_jw_str(w, key, hex);
 }
 
+static int64_t number_of(const struct ks_code_object *c, size_t i)
+{
+    const char *at = (const char *)c + numbers[i].at;
+    int64_t v = 0;
+    int32_t w = 0;
+    if (numbers[i].is_long) {
+        memcpy(&v, at, sizeof(v));
+        return v;
+    }
+    memcpy(&w, at, sizeof(w));
+    return w;
+}
+
+static void put_code(struct ks_jw *w, const struct ks_code_object *c)
+{
+    if (!c->target[0])
+        return;
+    ks_jw_open(w, "code", '{');
+    ks_jw_str(w, "name", c->name);
+    ks_jw_str(w, "target", c->target);
+    for (size_t i = 0; i < N_NUMBERS; i++)
+        ks_jw_int(w, numbers[i].key, number_of(c, i));
+    ks_jw_close(w, '}');
+}
+
 static void put_row(struct ks_jw *w, const struct ks_manifest_row *r)
 {
     ks_jw_open(w, NULL, '{');
@@ -48,6 +90,7 @@ static void put_row(struct ks_jw *w, const struct ks_manifest_row *r)
     ks_jw_str(w, "holds", holds_names[r->holds]);
     ks_jw_u64(w, "code_bytes", r->code_bytes);
     ks_jw_str(w, "reason", r->reason);
+    put_code(w, &r->code);
     ks_jw_close(w, '}');
 }
 
@@ -102,15 +145,23 @@ static void get_text(struct reader *r, const char *key, char *out, size_t cap)
         snprintf(out, cap, "%s", text);
 }
 
-static void get_u64(struct reader *r, const char *key, uint64_t max, uint64_t *out)
+static void get_int(struct reader *r, const char *key, int64_t min, int64_t max, int64_t *out)
 {
     int64_t v;
     const struct ks_node *n = need(r, key);
     if (!n)
         return;
     r->rc = ks_node_int(r->doc, n, &v, r->err);
-    if (r->rc == 0 && (v < 0 || (uint64_t)v > max))
+    if (r->rc == 0 && (v < min || v > max))
         r->rc = ks_node_fail(r->doc, n, r->err, "out of range");
+    if (r->rc == 0)
+        *out = v;
+}
+
+static void get_u64(struct reader *r, const char *key, int64_t max, uint64_t *out)
+{
+    int64_t v = 0;
+    get_int(r, key, 0, max, &v);
     if (r->rc == 0)
         *out = (uint64_t)v;
 }
@@ -154,6 +205,29 @@ static int get_name(struct reader *r, const char *key, const char *const *names,
     return first;
 }
 
+/* Only a unit of a GPU has it. */
+static void get_code(struct reader *of, struct ks_code_object *c)
+{
+    const struct ks_node *n = ks_node_at(of->obj, "code");
+    struct reader r = { of->doc, n, of->err, of->rc };
+    ks_code_object_init(c);
+    if (!n || of->rc < 0)
+        return;
+    get_text(&r, "name", c->name, sizeof(c->name));
+    get_text(&r, "target", c->target, sizeof(c->target));
+    for (size_t i = 0; i < N_NUMBERS && r.rc == 0; i++) {
+        char *at = (char *)c + numbers[i].at;
+        int64_t v = -1;
+        get_int(&r, numbers[i].key, -1, numbers[i].is_long ? INT64_MAX : INT32_MAX, &v);
+        const int32_t narrow = (int32_t)v;
+        if (numbers[i].is_long)
+            memcpy(at, &v, sizeof(v));
+        else
+            memcpy(at, &narrow, sizeof(narrow));
+    }
+    of->rc = r.rc;
+}
+
 static int read_rows(const struct ks_json *doc, const struct ks_node *list, struct ks_manifest *m,
                      struct ks_err *err)
 {
@@ -175,6 +249,7 @@ static int read_rows(const struct ks_json *doc, const struct ks_node *list, stru
             (enum ks_holds)get_name(&r, "holds", holds_names, KS_HOLDS_ALWAYS, KS_HOLDS_RUN);
         get_u64(&r, "code_bytes", INT64_MAX, &row->code_bytes);
         get_text(&r, "reason", row->reason, sizeof(row->reason));
+        get_code(&r, &row->code);
         if (r.rc < 0)
             return r.rc;
     }

@@ -3,6 +3,7 @@
 #include "build/plan.h"
 
 #include "base/clock.h"
+#include "build/plugin.h"
 #include "build/unit.h"
 
 #include <stdio.h>
@@ -87,7 +88,7 @@ static int identify_all(struct ks_build *b, struct ks_err *err)
     int rc = 0;
     for (uint32_t i = 0; i < g->n_instances && rc == 0; i++) {
         const uint32_t f = g->instances[i].i_family;
-        if (b->artefacts[i].state == KS_ART_UNSUPPORTED)
+        if (b->tools.of[i] == KS_NO_TOOL || b->artefacts[i].state == KS_ART_UNSUPPORTED)
             continue;
         if (ks_id128_is_zero(b->sources[f]))
             rc = ks_unit_sources(&g->families[f], ks_build_toolchain(b, i)->abi_path,
@@ -127,6 +128,7 @@ static int take_row(struct ks_build *b, uint32_t i, const struct ks_manifest *m,
         memcpy(got.digest, m->digest, sizeof(got.digest));
         got.code_id = row->code_id;
         got.code_bytes = row->code_bytes;
+        got.code = row->code;
         got.object_bytes = m->object_bytes;
     }
     got.state = row->state;
@@ -193,6 +195,7 @@ static void judge_instances(struct ks_build *b)
             b->tools.of && b->tools.of[i] != KS_NO_TOOL ? &b->tools.tools[b->tools.of[i]] : NULL;
         a->compiler = t ? ks_build_version(b, i) : "";
         snprintf(a->entry, sizeof(a->entry), "%s", inst->name);
+        ks_code_object_init(&a->code);
         snprintf(a->reason, sizeof(a->reason), "%s", inst->missing);
         if (!inst->missing[0] && t)
             snprintf(a->reason, sizeof(a->reason), "%s", t->missing);
@@ -200,7 +203,7 @@ static void judge_instances(struct ks_build *b)
             !ks_family_serves(f, ks_job_backends[b->grid->job.device.backend]))
             snprintf(a->reason, sizeof(a->reason), "family %s is for backend %s", f->name,
                      f->backend);
-        if (!inst->missing[0] && !f->source[0] && is_compiled(b))
+        if (!inst->missing[0] && !f->source[0] && !ks_grid_plugin(b->grid, i)[0] && is_compiled(b))
             snprintf(a->reason, sizeof(a->reason),
                      "family %s has no kernel of its own: a plug-in supplies it", f->name);
         if (a->reason[0])
@@ -223,7 +226,9 @@ static int make_plan(struct ks_build *b, const struct ks_build_options *opt, str
     judge_instances(b);
     if (!is_compiled(b))
         return 0;
-    rc = identify_all(b, err);
+    rc = ks_plugins_take(b->grid, b->artefacts, err);
+    if (rc == 0)
+        rc = identify_all(b, err);
     if (rc == 0)
         rc = ks_units_cut(b, b->unit_size, opt->n_parallel, err);
     if (rc < 0 || !b->n_units)

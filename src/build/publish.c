@@ -29,6 +29,7 @@ static int begin(const struct ks_build *b, const struct ks_compile *c, struct ks
         struct ks_manifest_row *row = &m->rows[i];
         row->build_id = b->artefacts[c->instances[i]].build_id;
         row->state = KS_ART_READY;
+        ks_code_object_init(&row->code);
         snprintf(row->name, sizeof(row->name), "%s", b->grid->instances[c->instances[i]].name);
     }
     m->unit = ks_manifest_unit(m);
@@ -102,6 +103,15 @@ static int identify_device(const struct ks_build *b, const struct ks_compile *c,
     return rc;
 }
 
+/* A code object that cannot be read says nothing; it may run all the same. */
+static void measure_device(const struct ks_compile *c, uint32_t i, const struct ks_buf *image,
+                           struct ks_manifest_row *row)
+{
+    char kernel[32];
+    ks_unit_kernel(c->device_of[i], 0, kernel);
+    (void)ks_code_object_read(image->data, image->len, kernel, &row->code, NULL);
+}
+
 /* Both halves: what the device runs, and how it is launched. */
 static int add_device(const struct ks_build *b, const struct ks_compile *c, uint32_t i,
                       const struct ks_buf *image, struct ks_manifest_row *row, struct ks_err *err)
@@ -111,6 +121,7 @@ static int add_device(const struct ks_build *b, const struct ks_compile *c, uint
     int rc = identify_device(b, c, i, image, &device, &row->code_bytes, err);
     if (rc < 0 && rc != KS_EFORMAT && rc != KS_ENOENT)
         return rc; /* not understood: never aliased */
+    measure_device(c, i, image, row);
     ks_hex128(row->code_id, host_hex);
     ks_hex128(device, device_hex);
     const int n = snprintf(text, sizeof(text), "host %s device %s", host_hex, device_hex);
@@ -182,6 +193,7 @@ static int fill_artefacts(struct ks_build *b, const struct ks_compile *c,
         a->state = m->rows[i].state;
         a->code_id = m->rows[i].code_id;
         a->code_bytes = m->rows[i].code_bytes;
+        a->code = m->rows[i].code;
         a->compile_ns = m->compile_ns / m->n_rows;
         a->object_bytes = m->object_bytes;
         a->is_cached = false;

@@ -113,8 +113,75 @@ static void test_emulator(void **state)
         assert_int_equal(g.block, index == 9 ? 128 : 64);
         assert_true(a->code_bytes > 0);
     }
+    const struct ks_code_object before = ks_build_artefact(p->build, 6)->code;
+    assert_string_equal(before.target, "emu");
+    assert_int_equal(before.wave, 64);
     plan(p, NULL);
     assert_int_equal(build_all(p), 0);
+    assert_memory_equal(&ks_build_artefact(p->build, 6)->code, &before, sizeof(before));
+}
+
+static void need_compiler(const char *name)
+{
+    char command[100];
+    snprintf(command, sizeof(command), "%s --version >/dev/null 2>&1", name);
+    if (system(command) == 0)
+        return;
+    print_message("%s is not installed\n", name);
+    skip();
+}
+
+static bool is_alias(const struct place *p, const char *a, const char *b)
+{
+    const struct ks_id128 one = artefact(p, a)->code_id, other = artefact(p, b)->code_id;
+    assert_int_equal(artefact(p, a)->state, KS_ART_READY);
+    assert_int_equal(artefact(p, b)->state, KS_ART_READY);
+    return !ks_id128_is_zero(one) && ks_id128_eq(one, other);
+}
+
+/* Same code is one kernel; another constant, argument, launch or half makes another. */
+static void check_identities(struct place *p, const char *arch)
+{
+    static const struct {
+        const char *a, *b;
+        bool is_alias;
+    } row[] = {
+        { "gpu_unit_1", "gpu_unit_1_t1", true },
+        { "gpu_unit_1", "gpu_unit_2", false },
+        { "gpu_unit_1", "gpu_unit_1_sk4", false },
+        { "gpu_unit_1", "gpu_unit_1_b128", false },
+        { "gpu_unit_3_table", "gpu_unit_3_table_t1", true },
+        { "gpu_unit_3_table", "gpu_unit_4_table", false },
+        { "gpu_unit_5", "gpu_unit_5_twice", false },
+    };
+    use_gpu(p, arch,
+            "{\"index\": 1, \"twin\": [0, 1]}, {\"index\": 2}, {\"index\": 1, \"split_k\": 4}, "
+            "{\"index\": 1, \"block\": 128}, {\"index\": 3, \"pipeline\": \"table\", \"twin\": [0, "
+            "1]}, {\"index\": 4, \"pipeline\": \"table\"}, {\"index\": 5, \"pipeline\": [\"none\", "
+            "\"twice\"]}");
+    plan(p, NULL);
+    (void)build_all(p);
+    for (size_t i = 0; i < sizeof(row) / sizeof(*row); i++)
+        if (is_alias(p, row[i].a, row[i].b) != row[i].is_alias)
+            fail_msg("%s: %s and %s %s", arch, row[i].a, row[i].b,
+                     row[i].is_alias ? "differ" : "are equal");
+}
+
+static void test_identities_emulator(void **state)
+{
+    check_identities(*state, "emu");
+}
+
+static void test_identities_amd(void **state)
+{
+    need_compiler("clang-19");
+    check_identities(*state, "gfx90a");
+}
+
+static void test_identities_nvidia(void **state)
+{
+    need_compiler("nvcc");
+    check_identities(*state, "sm_90");
 }
 
 int main(void)
@@ -123,6 +190,9 @@ int main(void)
 #define T(f) cmocka_unit_test_prestate_setup_teardown(f, open_gpu_units, close_units, warden)
     const struct CMUnitTest tests[] = {
         T(test_emulator),
+        T(test_identities_emulator),
+        T(test_identities_amd),
+        T(test_identities_nvidia),
     };
     const int rc = cmocka_run_group_tests_name("build_gpu", tests, NULL, NULL);
     ks_warden_stop(warden);
