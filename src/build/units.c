@@ -23,7 +23,8 @@ uint32_t ks_units_size(uint32_t left, uint32_t unit_size, uint32_t n_parallel)
 
 static bool is_buildable(const struct ks_build *b, uint32_t i_instance)
 {
-    return b->artefacts[i_instance].state != KS_ART_UNSUPPORTED;
+    return b->artefacts[i_instance].state != KS_ART_UNSUPPORTED &&
+           b->tools.of[i_instance] != KS_NO_TOOL;
 }
 
 /* Instances that may share a unit have the same. */
