@@ -73,6 +73,7 @@ static const struct ks_def ready_defs[] = {
     F(5, REAL, clock_ns, .rule = KS_FINITE),
     F(6, REAL, canary_ns, .rule = KS_FINITE),
     F(7, UINT, memory_nodes, ),
+    F(8, TEXT, locator, ),
 };
 #undef F
 static const struct ks_fields ready_fields = KS_FIELDS(struct ks_ready, "ready", ready_defs);

@@ -68,6 +68,7 @@ struct ks_ready { /* KS_F_READY */
     char device[64]; /* what the backend says it got */
     double clock_ns, canary_ns;
     uint64_t memory_nodes; /* bits: NUMA nodes its memory is bound to; 0 = it is not */
+    char locator[64];      /* where that device is: its PCI address */
 };
 
 void ks_req_setup_encode(const struct ks_req_setup *v, struct ks_buf *body_out);

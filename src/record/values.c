@@ -66,6 +66,9 @@ static const struct ks_def device_defs[] = {
     F(15, TEXT, numa, ),
     F(16, TEXT, host_domain, ),
     F(17, UINT, n_neighbours, ),
+    F(18, UINT, n_units, ),
+    F(19, UINT, memory_bytes, ),
+    F(20, TEXT, driver, ),
 };
 #undef F
 static const struct ks_fields device_fields =

@@ -202,6 +202,7 @@ static int on_device(struct ks_index *x, uint32_t run, const struct ks_journal_f
     ks_text_clean(row->rec.pci);
     ks_text_clean(row->rec.numa);
     ks_text_clean(row->rec.host_domain);
+    ks_text_clean(row->rec.driver);
     if (d.idle_switches_per_s < 0)
         row->rec.idle_switches_per_s = KS_MISSING;
     if (d.idle_stolen < 0)

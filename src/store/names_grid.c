@@ -127,6 +127,14 @@ int ks_index_on_problem(struct ks_index *x, uint32_t run, const struct ks_journa
 
 /* ---- instances and builds ---- */
 
+static struct ks_code_rec unknown_code(void)
+{
+    struct ks_build_rec nothing;
+
+    ks_build_rec_init(&nothing);
+    return nothing.code;
+}
+
 /* The newest row of an instance; an empty one is made when there is none. */
 static int instance_row(struct ks_index *x, uint32_t run, uint64_t instance, uint32_t *row_out,
                         struct ks_err *err)
@@ -152,6 +160,7 @@ static int instance_row(struct ks_index *x, uint32_t run, uint64_t instance, uin
         row->run = run;
         row->instance_id = instance;
         row->code_group = KS_NO_ROW;
+        row->code = unknown_code();
         if (before != KS_NO_ROW)
             row->i_instance =
                 ((struct ks_kernel_row *)ks_list_at(&x->kernels, before))->i_instance + 1;
@@ -261,6 +270,7 @@ static int build_row(struct ks_index *x, uint32_t run, uint64_t instance, struct
         row->outcome = row->is_cached = 0;
         row->outcome_text[0] = row->reason[0] = row->compiler[0] = row->code_id[0] = '\0';
         row->compile_ns = row->object_bytes = 0;
+        row->code = unknown_code();
         newest = (uint32_t)(x->kernels.n - 1);
         i = ks_keys_find(&x->instance_keys, &(struct ks_key){ { run, instance } });
         *(uint32_t *)ks_list_at(&x->instance_row, i) = newest;
@@ -297,6 +307,8 @@ int ks_index_on_build(struct ks_index *x, uint32_t run, const struct ks_journal_
     row->is_cached = (uint8_t)b.is_cached;
     row->compile_ns = b.compile_ns;
     row->object_bytes = b.object_bytes;
+    row->code = b.code;
+    ks_text_clean(row->code.target);
     ks_text_clean(b.reason);
     ks_text_clean(b.compiler);
     TEXT_COPY(row->reason, b.reason);

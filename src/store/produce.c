@@ -149,6 +149,15 @@ static void put_cost(const struct ks_record *r, struct ks_row *row)
     row->workspace_bytes = r->workspace_bytes;
 }
 
+static void put_device(const struct ks_record *r, struct ks_row *row)
+{
+    row->before = r->before;
+    row->after = r->after;
+    row->min_clock_mhz = r->min_clock_mhz;
+    row->max_power_w = r->max_power_w;
+    row->throttle = r->throttle;
+}
+
 static int put_stats(struct pass *p, struct ks_row *row, const double *ns, size_t n,
                      double clock_ns, struct ks_err *err)
 {
@@ -208,6 +217,7 @@ static int make_row(struct pass *p, const struct ks_record_ref *ref, struct ks_r
     put_where(p, r, row);
     put_verification(r, row);
     put_cost(r, row);
+    put_device(r, row);
     row->flags = r->flags;
     row->confirmed = !(row->flags & KS_FL_UNCONFIRMED);
     row->calls = r->calls;

@@ -76,6 +76,7 @@ struct ks_kernel_row { /* one instance as built in one run; several rows when it
     char build_id[33], code_id[33]; /* 32 hex digits, "" = none */
     uint32_t code_group;            /* rows with the same code_id */
     uint64_t compile_ns, object_bytes;
+    struct ks_code_rec code; /* what is not known is -1 */
 };
 
 struct ks_trait_row {
@@ -122,6 +123,9 @@ struct ks_row {
     uint64_t n_wrong, n_zero, n_elements;
     uint64_t involuntary_switches, cpu_ns, span_ns;
     double canary_ratio;
+    struct ks_reading before, after; /* of the device, as in ks_record: unknown is KS_MISSING */
+    double min_clock_mhz, max_power_w;
+    int64_t throttle;
     uint64_t peak_bytes;
     int64_t workspace_bytes;
     uint64_t attempt_row; /* /measurements: the row of /attempts it stands for */

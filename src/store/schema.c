@@ -82,6 +82,9 @@ static const struct ks_column devices[] = {
     TX("numa_nodes", S, rec.numa),
     TX("host_domain", S, rec.host_domain),
     OPT("cache_neighbours", S, rec.n_neighbours, U32, "", 0),
+    OPT("units", S, rec.n_units, U32, "", 0),
+    OPT("memory_bytes", S, rec.memory_bytes, U64, "bytes", 0),
+    TX("driver", S, rec.driver),
 };
 #undef S
 
@@ -122,6 +125,18 @@ static const struct ks_column kernels[] = {
     NUM("object_bytes", S, object_bytes, U64, "bytes"),
     TX("compiler", S, compiler),
     TX("canonical", S, canonical),
+    TX("target", S, code.target),
+    OPT("vgprs", S, code.vgprs, I32, "", -1),
+    OPT("agprs", S, code.agprs, I32, "", -1),
+    OPT("sgprs", S, code.sgprs, I32, "", -1),
+    OPT("vgpr_spills", S, code.vgpr_spills, I32, "", -1),
+    OPT("sgpr_spills", S, code.sgpr_spills, I32, "", -1),
+    OPT("lds_bytes", S, code.lds_bytes, I64, "bytes", -1),
+    OPT("scratch_bytes", S, code.scratch_bytes, I64, "bytes", -1),
+    OPT("kernarg_bytes", S, code.kernarg_bytes, I64, "bytes", -1),
+    OPT("wave", S, code.wave, I32, "", -1),
+    OPT("max_threads", S, code.max_threads, I32, "", -1),
+    OPT("code_bytes", S, code.code_bytes, I64, "bytes", -1),
 };
 #undef S
 
@@ -206,6 +221,14 @@ static const struct ks_column events[] = {
     NUM("involuntary_switches", S, involuntary_switches, U64, ""),                                 \
         NUM("cpu_ns", S, cpu_ns, U64, "ns"), NUM("span_ns", S, span_ns, U64, "ns"),                \
         OPT("canary_ratio", S, canary_ratio, F32, "1", KS_MISSING)
+#define DEVICE                                                                                     \
+    OPT("clock_before_mhz", S, before.clock_mhz, F32, "MHz", KS_MISSING),                          \
+        OPT("clock_after_mhz", S, after.clock_mhz, F32, "MHz", KS_MISSING),                        \
+        OPT("clock_min_mhz", S, min_clock_mhz, F32, "MHz", KS_MISSING),                            \
+        OPT("power_max_w", S, max_power_w, F32, "W", KS_MISSING),                                  \
+        OPT("temperature_after_c", S, after.temperature_c, F32, "Celsius", KS_MISSING),            \
+        OPT("busy_before", S, before.busy, F32, "1", KS_MISSING),                                  \
+        OPT("throttle", S, throttle, I64, "", -1)
 
 static const struct ks_column measurements[] = {
     IDENTITY,
@@ -231,6 +254,7 @@ static const struct ks_column measurements[] = {
     COST,
     NOISE,
     NUM("attempt_row", S, attempt_row, U64, ""),
+    DEVICE,
 };
 
 static const struct ks_column attempts[] = {
@@ -257,6 +281,13 @@ static const struct ks_column attempts[] = {
     NOISE,
     NUM("journal_segment", S, segment, U32, ""),
     NUM("journal_offset", S, offset, U64, "bytes"),
+    DEVICE,
+    OPT("memory_clock_before_mhz", S, before.memory_clock_mhz, F32, "MHz", KS_MISSING),
+    OPT("memory_clock_after_mhz", S, after.memory_clock_mhz, F32, "MHz", KS_MISSING),
+    OPT("power_before_w", S, before.power_w, F32, "W", KS_MISSING),
+    OPT("power_after_w", S, after.power_w, F32, "W", KS_MISSING),
+    OPT("temperature_before_c", S, before.temperature_c, F32, "Celsius", KS_MISSING),
+    OPT("busy_after", S, after.busy, F32, "1", KS_MISSING),
 };
 #undef S
 

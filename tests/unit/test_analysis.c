@@ -317,6 +317,14 @@ static void values_of_a_row(void **state)
         { "warmup_ms", "20" },
         { "anchor_drift", "0" },
         { "max_error", "3.4028235e+38" },
+        { "vgprs", "101" },
+        { "sgpr_spills", "0" },
+        { "code_bytes", "5000000000" },
+        { "clock_before_mhz", "1900" },
+        { "clock_min_mhz", "1700" },
+        { "power_max_w", "400" },
+        { "temperature_after_c", "61" },
+        { "throttle", "5" },
     };
     const struct place *p = *state;
     struct ks_record *r;
@@ -341,6 +349,29 @@ static void values_of_a_row(void **state)
         akit_cell(ks_buf_text(&b), 1, rows[i].column, cell, sizeof(cell));
         if (strcmp(cell, rows[i].want) != 0)
             fail_msg("%s: got '%s', want '%s'", rows[i].column, cell, rows[i].want);
+    }
+    ks_buf_release(&b);
+}
+
+static void what_nobody_knows_is_empty(void **state)
+{
+    static const char *const columns[] = { "vgprs",       "vgpr_spills",      "lds_bytes",
+                                           "code_bytes",  "clock_before_mhz", "clock_min_mhz",
+                                           "power_max_w", "busy_before",      "throttle" };
+    const struct place *p = *state;
+    struct ks_buf b;
+    struct skit k;
+    char cell[64];
+
+    skit_open(&k, p->dir[0], 1, 1, 2);
+    skit_names(&k);
+    skit_put(&k, skit_record(&k, 0, 0, 3));
+    skit_close(&k);
+    place_gather(p, 1, NULL);
+    akit_csv(p, &b);
+    for (size_t i = 0; i < sizeof(columns) / sizeof(columns[0]); i++) {
+        akit_cell(ks_buf_text(&b), 1, columns[i], cell, sizeof(cell));
+        assert_string_equal(cell, "");
     }
     ks_buf_release(&b);
 }
@@ -489,6 +520,7 @@ int main(void)
         TEST(nothing_is_ok),
         TEST(missing_values_are_empty),
         TEST(values_of_a_row),
+        TEST(what_nobody_knows_is_empty),
         TEST(floats_are_short_and_exact),
         TEST(every_csv_column_is_documented),
         TEST(what_ck_cannot_say_is_refused),

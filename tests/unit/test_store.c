@@ -203,6 +203,15 @@ static void a_measurement_reads_back(void **state)
     assert_int_equal(row.workspace_bytes, want.workspace_bytes);
     assert_int_equal(row.involuntary_switches, 3);
     assert_int_equal(row.attempt_row, 1);
+    same_f32(row.before.clock_mhz, 1900);
+    same_f32(row.after.clock_mhz, 1800);
+    same_f32(row.min_clock_mhz, 1700);
+    same_f32(row.max_power_w, 400);
+    same_f32(row.after.temperature_c, 61);
+    same_f32(row.before.busy, 0.25);
+    assert_int_equal(row.throttle, 5);
+    assert_int_equal(measurement(f, 0).throttle, -1);
+    same_f32(measurement(f, 0).min_clock_mhz, KS_MISSING);
     ks_store_close(f);
 }
 
@@ -224,6 +233,14 @@ static void an_attempt_reads_back(void **state)
     assert_int_equal(row.verify_ns, want.verify_ns);
     assert_int_equal(row.exact_ns, want.exact_ns);
     assert_int_equal(row.load_ns, want.load_ns);
+    same_f32(row.before.clock_mhz, 1900);
+    same_f32(row.before.memory_clock_mhz, 2600);
+    same_f32(row.before.power_w, 300);
+    same_f32(row.before.temperature_c, 40);
+    same_f32(row.before.busy, 0.25);
+    same_f32(row.after.memory_clock_mhz, 2500);
+    same_f32(row.after.power_w, 350);
+    same_f32(row.after.busy, 1);
     ks_store_close(f);
 }
 
@@ -267,6 +284,21 @@ static void problems_and_kernels_read_back(void **state)
     assert_int_equal(kernel->code_group, ks_store_kernel(f, 2)->code_group);
     assert_int_not_equal(kernel->code_group, ks_store_kernel(f, 1)->code_group);
     assert_int_equal(kernel->compile_ns, 4000000);
+    assert_string_equal(kernel->code.target, "gfx942");
+    assert_int_equal(kernel->code.vgprs, 103);
+    assert_int_equal(kernel->code.agprs, 8);
+    assert_int_equal(kernel->code.sgprs, 40);
+    assert_int_equal(kernel->code.vgpr_spills, 3);
+    assert_int_equal(kernel->code.sgpr_spills, 0);
+    assert_int_equal(kernel->code.wave, 64);
+    assert_int_equal(kernel->code.max_threads, 256);
+    assert_int_equal(kernel->code.lds_bytes, 65536);
+    assert_int_equal(kernel->code.scratch_bytes, 420);
+    assert_int_equal(kernel->code.kernarg_bytes, 88);
+    assert_int_equal(kernel->code.code_bytes, 5000000000);
+    assert_string_equal(ks_store_kernel(f, 2)->code.target, "");
+    assert_int_equal(ks_store_kernel(f, 2)->code.vgprs, -1);
+    assert_int_equal(ks_store_kernel(f, 2)->code.code_bytes, -1);
     assert_string_equal(ks_store_trait_value(f, kernel->instance_id, "tile_m"), "7");
     assert_string_equal(ks_store_trait_value(f, kernel->instance_id, "pipeline"), "indirect");
     assert_null(ks_store_trait_value(f, kernel->instance_id, "family"));
@@ -451,6 +483,8 @@ static void names_that_were_lost(void **state)
     assert_int_equal(ks_store_problem(f, 0)->has_problem, 0);
     assert_true(ks_store_problem(f, 0)->flops == KS_MISSING);
     assert_int_equal(ks_store_problem(f, 0)->out_h, KS_MISSING_DIM);
+    assert_int_equal(ks_store_kernel(f, 0)->code.vgprs, -1);
+    assert_int_equal(ks_store_kernel(f, 0)->code.scratch_bytes, -1);
     ks_store_close(f);
 }
 

@@ -105,7 +105,7 @@ static void every_member_is_encoded(void **state)
         { ROW(ks_segment, 3, 4 + 4 * KS_FENCES_MAX), .count = { COUNT_AT(ks_segment, n_fences) },
           .max = { KS_FENCES_MAX } },
         { ROW(ks_job_rec, 0, 0) },
-        { ROW(ks_device_rec, 10, 4) },
+        { ROW(ks_device_rec, 11, 0) },
         { ROW(ks_build_rec, 3, 4) },
         { ROW(ks_start, 0, 4 + 4 * KS_START_MAX), .count = { COUNT_AT(ks_start, n_cells) },
           .max = { KS_START_MAX } },
@@ -116,7 +116,7 @@ static void every_member_is_encoded(void **state)
         { ROW(ks_req_setup, 2, 12) },
         { ROW(ks_req_problem, 1, 4) },
         { ROW(ks_req_cell, 2, 0) },
-        { ROW(ks_ready, 1, 0) },
+        { ROW(ks_ready, 2, 0) },
     };
 
     (void)state;
@@ -167,7 +167,8 @@ ROUND_TRIP(ks_device_rec, ks_device_rec_encode, ks_device_rec_decode, .device_id
            .device_class = 2, .rank = 3, .local_rank = 4, .host = "h", .text = "t",
            .backend = "host", .arch = "a", .model = "m", .core_set = "0-1", .boot_id = "b",
            .idle_switches_per_s = -1, .idle_stolen = 0.5, .pci = "0000:c1:00.0", .numa = "0,4",
-           .host_domain = "l3", .n_neighbours = 6)
+           .host_domain = "l3", .n_neighbours = 6, .n_units = 304, .memory_bytes = 206141652992,
+           .driver = "7.0.1")
 ROUND_TRIP(ks_build_rec, ks_build_rec_encode, ks_build_rec_decode, .instance = 1,
            .outcome = KS_O_BUILD_FAILED, .is_cached = 1, .build_id = { 1, 2 }, .code_id = { 3, 4 },
            .compile_ns = 5, .object_bytes = 6, .reason = "error: x", .compiler = "gcc 12",
@@ -194,7 +195,8 @@ ROUND_TRIP(ks_req_cell, ks_req_cell_encode, ks_req_cell_decode, .cell = { 1, 2, 
            .numerics = 2, .block_id = 9, .build_id = { 1, 2 }, .code_id = { 3, 4 },
            .digest = { 1, 2, 3 }, .artefact = "/cache/x.so", .entry = "packed_8x6")
 ROUND_TRIP(ks_ready, ks_ready_encode, ks_ready_decode, .nonce = { 1, 2 }, .pid = 3, .cpu = -1,
-           .device = "cpu 1", .clock_ns = 25, .canary_ns = 1000)
+           .device = "GPU-1", .clock_ns = 25, .canary_ns = 1000, .memory_nodes = 3,
+           .locator = "0000:c1:00.0")
 
 static void a_job_keeps_its_text(void **state)
 {
