@@ -116,6 +116,8 @@ static int run_leased(struct ks_cell_view *v, struct ks_build *b, struct ks_ward
     c.cores = seat.bind.cores;
     c.memory_nodes = seat.bind.nodes;
     c.visible = seat.visible;
+    memcpy(c.unique, seat.device.unique, sizeof(c.unique));
+    memcpy(c.pci, seat.device.pci, sizeof(c.pci));
     c.noise = (struct ks_noise_limits){ .switches_per_s = 1e9, .stolen = 1, .canary = 1e9 };
     ks_provenance_device(&v->grid.job, 0, 0, &seat, &device);
     c.device_id = device.device_id;

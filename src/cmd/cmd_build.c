@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 struct config {
-    const char *cache, *compiler, *manifest;
+    const char *cache, *compiler, *manifest, *backend, *arch;
     uint32_t jobs, unit_size, timeout_s, memory_mib;
     bool trust_cache, json;
 };
@@ -60,6 +60,16 @@ static const struct ks_opt opts[] = {
       .help =
           "C compiler where the family names none or its default; default $KSWEEP_CC, else that "
           "name, else cc" },
+    { .name = "backend",
+      .type = KS_OPT_STR,
+      .offset = AT(backend),
+      .arg = "NAME",
+      .help = "build for host, hip or cuda instead of the job's device" },
+    { .name = "arch",
+      .type = KS_OPT_STR,
+      .offset = AT(arch),
+      .arg = "ARCH",
+      .help = "for this arch instead of the job's: native, gfx942, sm_90, x86-64-v3, ..." },
     { .name = "manifest",
       .type = KS_OPT_STR,
       .offset = AT(manifest),
@@ -347,7 +357,7 @@ static int run(struct ks_cmd_ctx *ctx, int argc, char **argv)
         ctx->log.level = KS_ERROR;
     rc = ks_cmd_parse(&ks_cmd_build, &cfg, argc, argv, jobs, 1, 1, &n_jobs, &ctx->err);
     if (rc == 0)
-        rc = ks_grid_load(jobs[0], &grid, &ctx->err);
+        rc = ks_cmd_grid(ctx, jobs[0], cfg.backend, cfg.arch, &grid);
     if (rc < 0)
         goto out;
     rc = build(ctx, &cfg, &crew, &grid, &b, &wall_s);

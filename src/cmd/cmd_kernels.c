@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "cmd/cmd_util.h"
 #include "cmd/kernels_view.h"
+#include "grid/arch.h"
 #include "grid/family.h"
 #include "grid/filters.h"
 #include "grid/kernel_export.h"
@@ -24,8 +25,8 @@ static const struct ks_opt opts[] = {
       .type = KS_OPT_STR,
       .offset = AT(arch),
       .arg = "ARCH",
-      .help = "what instances may need: native (default), x86-64, x86-64-v2, x86-64-v3, "
-              "x86-64-v4, or a GPU such as gfx942" },
+      .help = "what instances may need: native (this CPU; default), x86-64, x86-64-v2, x86-64-v3, "
+              "x86-64-v4, or a GPU such as gfx942, sm_90, emu" },
     { .name = "filter",
       .type = KS_OPT_STR,
       .offset = AT(filter),
@@ -171,6 +172,23 @@ static int parse(struct work *w, int argc, char **argv, struct ks_err *err)
     return rc;
 }
 
+/* Native is this CPU. Of a GPU only a probe knows, and to list what there is needs none. */
+static int check_native(const struct work *w, struct ks_err *err)
+{
+    if (!w->cfg.arch || strcmp(w->cfg.arch, KS_ARCH_NATIVE) != 0)
+        return 0;
+    for (uint32_t i = 0; i < w->set.n_families; i++) {
+        const struct ks_family *f = &w->set.families[i];
+
+        if (ks_family_serves(f, "hip") || ks_family_serves(f, "cuda"))
+            return ks_fail(err, KS_EINVAL,
+                           "--arch native is this CPU, family %s is for GPUs: name one, such as "
+                           "--arch %s",
+                           f->name, ks_family_serves(f, "hip") ? "gfx942" : "sm_90");
+    }
+    return 0;
+}
+
 static int run(struct ks_cmd_ctx *ctx, int argc, char **argv)
 {
     struct work w = { .configs = calloc((size_t)argc + 1, sizeof *w.configs) };
@@ -183,6 +201,8 @@ static int run(struct ks_cmd_ctx *ctx, int argc, char **argv)
         rc = ks_kernel_set_arch(&w.set, w.cfg.arch ? w.cfg.arch : "native", &flags, &ctx->err);
     if (rc == 0)
         rc = add_all(&w, &ctx->err);
+    if (rc == 0)
+        rc = check_native(&w, &ctx->err);
     if (rc == 0)
         rc = emit(&w, &ctx->err);
     ks_kernel_set_release(&w.set);

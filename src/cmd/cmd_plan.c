@@ -18,7 +18,7 @@ struct config {
     uint32_t devices, per_node, walltime_ms;
     bool is_list, trust_cache, show_binding, oversubscribe, json;
     unsigned host_domain;
-    const char *cache_dir;
+    const char *cache_dir, *backend, *arch;
 };
 #define AT(member) offsetof(struct config, member)
 static const struct ks_opt opts[] = {
@@ -30,7 +30,7 @@ static const struct ks_opt opts[] = {
       .min = 0,
       .max = 1e6,
       .arg = "N",
-      .help = "devices that will measure; 0 = the cores of this host" },
+      .help = "devices that will measure; 0 = the cores of this host, of GPUs one" },
     { .name = "per-node",
       .type = KS_OPT_U32,
       .offset = AT(per_node),
@@ -52,6 +52,16 @@ static const struct ks_opt opts[] = {
       .offset = AT(is_list),
       .def = "no",
       .help = "every problem, not only the first ten" },
+    { .name = "backend",
+      .type = KS_OPT_STR,
+      .offset = AT(backend),
+      .arg = "NAME",
+      .help = "as if to measure on host, hip, cuda or sim instead of the job's device" },
+    { .name = "arch",
+      .type = KS_OPT_STR,
+      .offset = AT(arch),
+      .arg = "ARCH",
+      .help = "for this arch instead of the job's: native, gfx942, sm_90, x86-64-v3, ..." },
     { .name = "cache",
       .type = KS_OPT_STR,
       .offset = AT(cache_dir),
@@ -239,10 +249,11 @@ static void print_problems(const struct ks_grid *g, const struct ks_aliases *a, 
         printf("       ... and %u more (--list)\n", g->n_problems - n);
 }
 
-static uint32_t default_devices(struct ks_err *err)
+/* GPUs are on other hosts, mostly. */
+static uint32_t default_devices(const struct ks_job *job, struct ks_err *err)
 {
     struct ks_topo_host host;
-    return ks_topo_read(&host, err) == 0 ? host.n_cores : 1;
+    return !ks_job_is_gpu(job) && ks_topo_read(&host, err) == 0 ? host.n_cores : 1;
 }
 
 static void print_aliases(const struct ks_grid *g, const struct codes *k, uint64_t n_aliased)
@@ -291,7 +302,7 @@ static int show(const struct ks_grid *g, const struct codes *k, const struct con
                 struct ks_err *err)
 {
     struct totals t = add_up(g, &k->aliases);
-    uint32_t devices = c->devices ? c->devices : default_devices(err);
+    uint32_t devices = c->devices ? c->devices : default_devices(&g->job, err);
     uint32_t per_node = c->per_node ? c->per_node : devices;
     struct ks_buf b;
     ks_buf_init(&b);
@@ -319,7 +330,7 @@ static int plan(struct ks_cmd_ctx *ctx, int argc, char **argv)
         return ks_fail(&ctx->err, KS_EINVAL, "too many arguments");
     int rc = ks_cmd_parse(&ks_cmd_plan, &c, argc, argv, operands, 1, 1, &n, &ctx->err);
     if (rc == 0)
-        rc = ks_grid_load(operands[0], &g, &ctx->err);
+        rc = ks_cmd_grid(ctx, operands[0], c.backend, c.arch, &g);
     if (rc < 0)
         return rc;
     if (c.show_binding) {

@@ -2,10 +2,12 @@
 #include "cmd/cmd_util.h"
 
 #include "base/file.h"
+#include "mpi/seat.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -24,6 +26,32 @@ int ks_cmd_parse(const struct ks_command *cmd, void *cfg, int argc, char **argv,
         return ks_fail(err, KS_EINVAL, "%s argument; usage: ksweep %s",
                        *n_operands_out < n_min ? "missing" : "too many", cmd->usage);
     return 0;
+}
+
+static int open_grid(struct ks_cmd_ctx *ctx, const char *path, const char *backend,
+                     const char *arch, struct ks_job *job, struct ks_grid *grid_out)
+{
+    struct ks_bind_card card;
+    int rc = ks_job_load(path, job, &ctx->err);
+
+    if (rc == 0)
+        rc = ks_job_choose(job, backend, arch, &ctx->err);
+    if (rc == 0 && ks_seat_is_asked(job))
+        rc = ks_seat_card(job, ctx->warden, &card, &ctx->err);
+    if (rc == 0)
+        rc = ks_seat_native(job, &card, &ctx->err);
+    return rc < 0 ? rc : ks_grid_load_job(job, grid_out, &ctx->err);
+}
+
+int ks_cmd_grid(struct ks_cmd_ctx *ctx, const char *path, const char *backend, const char *arch,
+                struct ks_grid *grid_out)
+{
+    struct ks_job *job = malloc(sizeof *job);
+    int rc = job ? open_grid(ctx, path, backend, arch, job, grid_out)
+                 : ks_fail(&ctx->err, KS_ENOMEM, "out of memory");
+
+    free(job);
+    return rc;
 }
 
 /* A new file or an existing plain one. Renaming over anything else would destroy it: a link such as

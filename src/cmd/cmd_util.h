@@ -5,6 +5,7 @@
 
 #include "base/buf.h"
 #include "cmd/cmd.h"
+#include "grid/grid.h"
 
 /* Defaults, then argv, through the command's option table. operands_out: [argc], owned by the
  * caller. KS_EINVAL when there are fewer than n_min or more than n_max (0 = any) operands: the
@@ -12,6 +13,11 @@
 int ks_cmd_parse(const struct ks_command *cmd, void *cfg, int argc, char **argv,
                  const char **operands_out, int n_min, int n_max, int *n_operands_out,
                  struct ks_err *err);
+
+/* The grid of a job file, on another backend or for another arch where these are not NULL. A GPU's
+ * "native" is asked of a device here: the command needs a warden. */
+int ks_cmd_grid(struct ks_cmd_ctx *ctx, const char *path, const char *backend, const char *arch,
+                struct ks_grid *grid_out);
 
 /* The result to a file (a plain one is replaced whole, a link, pipe or device is written through),
  * or to stdout where `file` is NULL. */

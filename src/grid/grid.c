@@ -268,6 +268,19 @@ int ks_grid_load(const char *job_path, struct ks_grid *grid_out, struct ks_err *
     return rc;
 }
 
+int ks_grid_load_job(const struct ks_job *job, struct ks_grid *grid_out, struct ks_err *err)
+{
+    struct ks_grid *g = calloc(1, sizeof *g);
+    int rc;
+
+    if (!g)
+        return ks_fail(err, KS_ENOMEM, "no memory for a grid");
+    g->job = *job;
+    rc = load(g, grid_out, err);
+    free(g);
+    return rc;
+}
+
 int ks_grid_load_text(const char *text, const char *name, struct ks_grid *grid_out,
                       struct ks_err *err)
 {

@@ -90,6 +90,9 @@ int ks_job_parse_resolved(const char *text, size_t len, const char *name, struct
 void ks_job_print(const struct ks_job *job, struct ks_buf *json_out);
 
 bool ks_job_is_gpu(const struct ks_job *job); /* backend hip or cuda */
+/* The job on another device: a name of ks_job_backends, and an arch, which is "native" where only
+ * the backend is given and is another; NULL: as it is. KS_EINVAL. */
+int ks_job_choose(struct ks_job *job, const char *backend, const char *arch, struct ks_err *err);
 
 /* What differs between two resolved jobs, one line per key "measure.max_ms: 500 -> 100" appended to
  * fatal_out (keys that decide what is measured: measure, verify, device, condition) or to

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* The sections of a job file as option tables: key, default, range and meaning stand only here. */
+#include "grid/arch.h"
 #include "grid/job.h"
 
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 const char *const ks_job_backends[] = { "host", "hip", "cuda", "sim", NULL };
@@ -12,6 +14,27 @@ bool ks_job_is_gpu(const struct ks_job *job)
     const char *backend = ks_job_backends[job->device.backend];
 
     return strcmp(backend, "hip") == 0 || strcmp(backend, "cuda") == 0;
+}
+
+int ks_job_choose(struct ks_job *job, const char *backend, const char *arch, struct ks_err *err)
+{
+    struct ks_job_device d = { .backend = job->device.backend };
+    int rc = 0;
+
+    snprintf(d.arch_text, sizeof d.arch_text, "%s", job->device.arch_text);
+    if (backend)
+        rc = ks_opt_set(ks_job_device_opts, &d, "backend", backend, err);
+    if (rc == 0 && d.backend != job->device.backend)
+        snprintf(d.arch_text, sizeof d.arch_text, KS_ARCH_NATIVE);
+    if (rc == 0 && arch && strlen(arch) >= sizeof d.arch_text)
+        rc = ks_fail(err, KS_EINVAL, "--arch: longer than %zu characters", sizeof d.arch_text - 1);
+    if (rc == 0 && arch)
+        snprintf(d.arch_text, sizeof d.arch_text, "%s", arch);
+    if (rc < 0)
+        return rc;
+    job->device = d;
+    job->device.arch = job->device.arch_text;
+    return 0;
 }
 
 static const char *const caches[] = { "warm", "cold", NULL };

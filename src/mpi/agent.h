@@ -43,7 +43,7 @@ struct ks_agent_config {
     struct ks_core_set cores; /* when is_pinned */
     uint64_t memory_nodes;    /* the worker's memory comes from these only; 0 = from anywhere */
     struct ks_visible_env visible; /* added to the worker's environment */
-    char unique[64];               /* the device the worker must get; "" any */
+    char unique[64], pci[16];      /* the device the worker must get; "" any */
     uint64_t device_id;
     char device[64]; /* locator for the worker's backend */
     struct ks_noise_limits noise;

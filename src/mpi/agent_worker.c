@@ -384,6 +384,12 @@ static int take_record(struct ks_agent *a, const struct ks_frame *f, struct ks_e
                                              : ks_recover_record(a, &w, r, err);
 }
 
+static bool is_own_device(const struct ks_agent *a, const struct ks_ready *r)
+{
+    return !a->c.unique[0] || (strcmp(r->device, a->c.unique) == 0 &&
+                               (!a->c.pci[0] || strcmp(r->locator, a->c.pci) == 0));
+}
+
 /* What the worker got must be what this rank was given: two ranks on one device would time each
  * other. */
 static int take_ready(struct ks_agent *a, const struct ks_frame *f, struct ks_err *err)
@@ -393,9 +399,9 @@ static int take_ready(struct ks_agent *a, const struct ks_frame *f, struct ks_er
         a->worker.is_lying = true;
         return 0;
     }
-    if (a->c.unique[0] && strcmp(ready.device, a->c.unique) != 0) {
-        ks_agent_break(a, "the worker got device %.60s instead of %.60s", ready.device,
-                       a->c.unique);
+    if (!is_own_device(a, &ready)) {
+        ks_agent_break(a, "the worker got device %.60s at %.15s instead of %.60s at %.15s",
+                       ready.device, ready.locator, a->c.unique, a->c.pci);
         return ks_warden_kill(a->c.warden, a->worker.child, err);
     }
     if (ready.memory_nodes == a->c.memory_nodes || a->said_memory)

@@ -87,15 +87,29 @@ static void name_device(const struct ks_rank_seat *seat, struct ks_device_rec *o
     out->device_id = ks_id64(out->text, strlen(out->text));
 }
 
-static void name_class(const struct ks_rank_seat *seat, struct ks_device_rec *out)
+/* Devices whose times may be compared. */
+static void name_class(const struct ks_job *job, const struct ks_rank_seat *seat,
+                       struct ks_device_rec *out)
 {
     char text[256];
     snprintf(text, sizeof(text), "%s|%s|%s", out->backend, out->arch, out->model);
-    if (!seat->device.unique[0] && seat->domain != KS_DOMAIN_CORE) {
+    if (ks_job_is_gpu(job)) {
+        size_t n = strlen(text);
+        snprintf(text + n, sizeof(text) - n, "|%u|%llu|%s", seat->own.n_units,
+                 (unsigned long long)seat->own.memory_bytes, seat->own.driver);
+    } else if (!seat->device.unique[0] && seat->domain != KS_DOMAIN_CORE) {
         size_t n = strlen(text);
         snprintf(text + n, sizeof(text) - n, "|%s", ks_host_domains[seat->domain]);
     }
     out->device_class = ks_id64(text, strlen(text));
+}
+
+static void describe_gpu(const struct ks_rank_seat *seat, struct ks_device_rec *out)
+{
+    snprintf(out->model, sizeof(out->model), "%s", seat->own.name);
+    snprintf(out->driver, sizeof(out->driver), "%s", seat->own.driver);
+    out->memory_bytes = seat->own.memory_bytes;
+    out->n_units = seat->own.n_units;
 }
 
 void ks_provenance_device(const struct ks_job *job, uint32_t rank, uint32_t local_rank,
@@ -117,10 +131,12 @@ void ks_provenance_device(const struct ks_job *job, uint32_t rank, uint32_t loca
     if (seat->is_pinned && !seat->device.unique[0])
         snprintf(out->host_domain, sizeof(out->host_domain), "%s", ks_host_domains[seat->domain]);
     snprintf(out->pci, sizeof(out->pci), "%s", seat->device.pci);
-    if (ks_topo_read(&host, NULL) == 0)
+    if (ks_job_is_gpu(job))
+        describe_gpu(seat, out);
+    else if (ks_topo_read(&host, NULL) == 0)
         snprintf(out->model, sizeof(out->model), "%s", host.cpu_model);
     name_device(seat, out);
-    name_class(seat, out);
+    name_class(job, seat, out);
 }
 
 static void spin_once(double *switches_per_s_out, double *stolen_out)

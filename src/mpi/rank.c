@@ -74,6 +74,7 @@ static int open_agent(struct ks_rank *r, struct ks_err *err)
         .ctx = r,
     };
     memcpy(ac.unique, seat->device.unique, sizeof(ac.unique));
+    memcpy(ac.pci, seat->device.pci, sizeof(ac.pci));
     if (r->is_sim) { /* which rank it is matters to only=RANK */
         size_t n = strlen(job->device.arch_text);
         snprintf(ac.device, sizeof(ac.device), "%s", job->device.arch_text);

@@ -32,6 +32,7 @@ struct run {
     struct ks_log *log;
     struct ks_warden *warden;
     struct ks_grid grid;
+    struct ks_bind_card card;
     struct ks_net *net;
     struct ks_pulse *pulse;
     struct ks_directory *dir; /* rank 0 */
@@ -292,31 +293,73 @@ static void name_unused(const struct run *r)
                 r->seat.map.unused);
 }
 
-/* MPI starts, and every rank has a seat or all of them leave. */
+/* What a device says of itself may differ where every rank asks its own. */
+static int check_archs(struct run *r, struct ks_err *err)
+{
+    struct {
+        char host[64], pci[16], arch[64];
+    } mine = { .host = "" }, *all = NULL;
+    const bool is_first = ks_net_rank(r->net) == 0;
+    int rc = 0;
+    gethostname(mine.host, sizeof(mine.host) - 1);
+    memcpy(mine.pci, r->seat.device.pci, sizeof(mine.pci));
+    memcpy(mine.arch, r->grid.job.device.arch_text, sizeof(mine.arch));
+    all = calloc(is_first ? ks_net_size(r->net) : 1, sizeof(*all));
+    if (!all) /* the others wait for this one until their alarm */
+        return ks_fail(err, KS_ENOMEM, "out of memory");
+    ks_net_gather(r->net, &mine, sizeof(mine), all);
+    for (uint32_t i = 1; is_first && rc == 0 && i < ks_net_size(r->net); i++)
+        if (strcmp(all[i].arch, mine.arch) != 0)
+            rc = ks_fail(
+                err, KS_EINVAL,
+                "%s: the device at %s is %s, that of rank 0 on %s is %s: name the arch to "
+                "measure (--arch), and leave the other hosts out; one sweep is for one arch",
+                all[i].host, all[i].pci, all[i].arch, mine.host, mine.arch);
+    free(all);
+    return rc;
+}
+
+/* MPI starts, and every rank has a seat, and the device that belongs to it, or all of them leave.
+ */
 static int meet(struct run *r, struct ks_err *err)
 {
     struct ks_seat_options o = { .domain = (enum ks_host_domain)r->o->host_domain,
                                  .oversubscribe = r->o->oversubscribe };
-    struct ks_bind_card card;
-    int rc = ks_seat_card(&r->grid.job, r->warden, &card, err);
-    if (rc == 0)
-        rc = ks_net_open(START_LOSSES * r->o->lost_after_ms, &card, &r->net, err);
+    struct ks_err other;
+    int rc = ks_net_open(START_LOSSES * r->o->lost_after_ms, &r->card, &r->net, err);
     if (rc < 0)
         return rc;
     r->log->rank = (int)ks_net_rank(r->net);
     rc = ks_seat_take(&r->grid.job, r->net, &o, &r->seat, err);
     if (rc == 0)
         rc = ks_seat_check(&r->seat, err);
-    rc = ks_net_agree(r->net, rc, err);
+    if (rc == 0)
+        rc = ks_seat_identify(&r->grid.job, r->warden, &r->seat, err);
+    const int same = check_archs(r, rc == 0 ? err : &other);
+    rc = ks_net_agree(r->net, rc == 0 ? same : rc, err);
     r->is_refused = rc < 0;
     if (rc == 0)
         name_unused(r);
     return rc;
 }
 
+static int open_job(struct run *r, struct ks_job *job, struct ks_err *err)
+{
+    int rc = ks_job_load(r->o->job, job, err);
+    if (rc == 0)
+        rc = ks_job_choose(job, r->o->backend, r->o->arch, err);
+    if (rc == 0)
+        rc = ks_seat_card(job, r->warden, &r->card, err);
+    if (rc == 0)
+        rc = ks_seat_native(job, &r->card, err);
+    return rc < 0 ? rc : ks_grid_load_job(job, &r->grid, err);
+}
+
 static int open_all(struct run *r, struct ks_err *err)
 {
-    int rc = ks_grid_load(r->o->job, &r->grid, err);
+    struct ks_job *job = malloc(sizeof(*job));
+    int rc = job ? open_job(r, job, err) : ks_fail(err, KS_ENOMEM, "out of memory");
+    free(job);
     if (rc == 0)
         rc = block_signals(&r->signal_fd, err);
     if (rc == 0)

@@ -1,18 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "mpi/seat.h"
 
-#include "base/clock.h"
-#include "mpi/agent.h"
+#include "grid/arch.h"
 
-#include <errno.h>
-#include <poll.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#define PROBE_NS 60000000000ull /* GPU runtimes take seconds */
 
 static const char *backend_of(const struct ks_job *job)
 {
@@ -38,91 +33,24 @@ static void own_lists(const char *lists[KS_VISIBLE_N])
         lists[i] = getenv(ks_visible_names[i]);
 }
 
-static int await_end(struct ks_warden *w, uint32_t child, struct ks_child_end *end_out,
-                     struct ks_err *err)
+/* What a child sees that is given as much as this process was. */
+static int see(const struct ks_job *job, struct ks_warden *warden, struct ks_bind_card *card,
+               struct ks_err *err)
 {
-    int rc;
-
-    while ((rc = ks_warden_next(w, end_out, err)) >= 0) {
-        struct pollfd p = { .fd = ks_warden_fd(w), .events = POLLIN };
-        if (rc == 1 && end_out->child == child)
-            return 0;
-        if (rc == 0 && poll(&p, 1, -1) < 0 && errno != EINTR)
-            return ks_fail_errno(err, "waiting for a probe");
-    }
-    return rc;
-}
-
-/* "device=3 0000:c1:00.0 GPU-1234" */
-static bool take_line(const char *line, struct ks_bind_card *card)
-{
-    struct ks_bind_device d;
-    unsigned i = 0;
-
-    if (sscanf(line, "device=%u %15s %63s", &i, d.pci, d.unique) != 3 || i != card->n_devices ||
-        i >= KS_BIND_DEVICES)
-        return false;
-    if (strcmp(d.pci, "-") == 0)
-        d.pci[0] = '\0';
-    card->devices[card->n_devices++] = d;
-    return true;
-}
-
-/* What the probe printed; else why it is of no use goes where the lists would stand. */
-static void take_probe(const struct ks_child_end *end, struct ks_bind_card *card)
-{
-    char text[sizeof(end->tail) + 1], *rest = text, *line;
-    unsigned n = 0;
-    bool is_good = end->how == KS_END_EXITED && end->code == 0;
-
-    snprintf(text, sizeof(text), "%.*s", (int)end->n_tail, end->tail);
-    if (!is_good)
-        snprintf(card->lists, sizeof(card->lists), "probe %s %d: %.90s", ks_end_text(end->how),
-                 end->code, text + (strncmp(text, "ksweep-worker: ", 15) == 0 ? 15 : 0));
-    card->lists[strcspn(card->lists, "\n")] = '\0';
-    while (is_good && (line = strsep(&rest, "\n"))) {
-        if (strncmp(line, "count=", 6) == 0)
-            n = (unsigned)strtoul(line + 6, NULL, 10);
-        else if (strncmp(line, "device=", 7) == 0)
-            is_good = take_line(line, card);
-    }
-    if (is_good && card->n_devices == n)
-        return;
-    card->n_devices = 0;
-    if (is_good)
-        snprintf(card->lists, sizeof(card->lists), "the probe listed less than %u devices", n);
-}
-
-static int probe(const struct ks_job *job, struct ks_warden *warden, struct ks_bind_card *card,
-                 struct ks_err *err)
-{
-    const char *lists[KS_VISIBLE_N], *env[KS_VISIBLE_N + 1] = { NULL };
-    bool is_sim = strcmp(backend_of(job), "sim") == 0;
+    const char *lists[KS_VISIBLE_N];
     struct ks_visible_env visible;
-    struct ks_child_end end;
-    char worker[1024];
-    uint32_t child;
-    int rc = ks_agent_find_worker(worker, sizeof(worker), err);
+    struct ks_probe p;
 
-    if (rc < 0)
-        return rc;
     own_lists(lists);
     ks_visible_env(backend_of(job), lists, -1, &visible);
-    for (uint32_t i = 0; i < visible.n; i++)
-        env[i] = visible.text[i];
-    const char *argv[] = { worker, "--probe", backend_of(job), is_sim ? job->device.arch_text : "",
-                           NULL };
-    struct ks_spawn what = { .argv = argv,
-                             .env = env,
-                             .fds = { -1, -1, -1, -1 },
-                             .status_fd = -1,
-                             .deadline_ns = ks_now_ns() + PROBE_NS };
-    rc = ks_warden_spawn(warden, &what, &child, err);
-    if (rc == 0)
-        rc = await_end(warden, child, &end, err);
-    if (rc == 0)
-        take_probe(&end, card);
-    return rc;
+    int rc = ks_probe(job, &visible, warden, &p, err);
+    if (rc < 0)
+        return rc;
+    card->n_devices = p.n_devices;
+    memcpy(card->devices, p.devices, sizeof(card->devices));
+    memcpy(card->arch, p.first.arch, sizeof(card->arch));
+    memcpy(card->why, p.why, sizeof(card->why));
+    return 0;
 }
 
 int ks_seat_card(const struct ks_job *job, struct ks_warden *warden, struct ks_bind_card *card_out,
@@ -137,10 +65,35 @@ int ks_seat_card(const struct ks_job *job, struct ks_warden *warden, struct ks_b
     own_lists(lists);
     ks_visible_text(lists, card.lists, sizeof(card.lists));
     if (has_devices(job))
-        rc = probe(job, warden, &card, err);
+        rc = see(job, warden, &card, err);
     if (rc == 0)
         *card_out = card;
     return rc;
+}
+
+bool ks_seat_is_asked(const struct ks_job *job)
+{
+    return ks_job_is_gpu(job) && strcmp(job->device.arch_text, KS_ARCH_NATIVE) == 0;
+}
+
+int ks_seat_native(struct ks_job *job, const struct ks_bind_card *card, struct ks_err *err)
+{
+    const char *example = strcmp(backend_of(job), "hip") == 0 ? "gfx942" : "sm_90";
+
+    if (!ks_seat_is_asked(job))
+        return 0;
+    if (card->n_devices && card->arch[0]) {
+        snprintf(job->device.arch_text, sizeof(job->device.arch_text), "%s", card->arch);
+        job->device.arch = job->device.arch_text;
+        return 0;
+    }
+    return ks_fail(err, KS_EINVAL,
+                   "device.arch: 'native' is what a device says, and none is to be seen here (%s); "
+                   "name it, such as %s: \"arch\" in the job's device, or --arch",
+                   card->why[0]     ? card->why
+                   : card->lists[0] ? card->lists
+                                    : "no *_VISIBLE_DEVICES",
+                   example);
 }
 
 static void describe(const struct ks_job *job, const struct ks_bind_card *card,
@@ -198,6 +151,47 @@ int ks_seat_check(const struct ks_rank_seat *s, struct ks_err *err)
     return ks_fail(err, KS_EINVAL, "%s: %s", host, s->map.refusal);
 }
 
+/* The worker of this rank is to get the device that the map gave it, and no other. */
+static int check_device(const struct ks_job *job, const struct ks_rank_seat *s,
+                        const struct ks_probe *p, struct ks_err *err)
+{
+    const struct ks_bind_device *want = &s->device, *have = &p->devices[0];
+    const char *arch = job->device.arch_text;
+
+    if (p->n_devices != 1)
+        return ks_fail(err, KS_ENODEVICE, "a worker told to see %s (%s) only sees %u devices%s%s",
+                       want->pci, s->visible.text[0], p->n_devices, p->why[0] ? ": " : "", p->why);
+    if (strcmp(have->unique, want->unique) != 0 || strcmp(have->pci, want->pci) != 0)
+        return ks_fail(err, KS_ENODEVICE,
+                       "a worker told to see %s at %s (%s) sees %s at %s: two ranks would share it",
+                       want->unique, want->pci, s->visible.text[0], have->unique, have->pci);
+    if (ks_job_is_gpu(job) && strcmp(p->first.arch, arch) != 0)
+        return ks_fail(err, KS_EINVAL,
+                       "the device at %s (%s) is %s, the job is for %s: name %s (--arch), or leave "
+                       "this host out; one sweep is for one arch",
+                       want->pci, p->first.name, p->first.arch, arch, p->first.arch);
+    return 0;
+}
+
+int ks_seat_identify(const struct ks_job *job, struct ks_warden *warden, struct ks_rank_seat *s,
+                     struct ks_err *err)
+{
+    char host[64] = "";
+    struct ks_probe p;
+
+    if (s->bind.seat == KS_SEAT_NONE || !s->device.unique[0])
+        return 0;
+    int rc = ks_probe(job, &s->visible, warden, &p, err);
+    if (rc == 0)
+        rc = check_device(job, s, &p, err);
+    if (rc < 0) {
+        gethostname(host, sizeof(host) - 1);
+        return ks_err_context(err, rc, "%s", host);
+    }
+    s->own = p.first;
+    return 0;
+}
+
 int ks_seat_alone(const struct ks_job *job, struct ks_warden *warden, struct ks_rank_seat *out,
                   struct ks_err *err)
 {
@@ -212,6 +206,8 @@ int ks_seat_alone(const struct ks_job *job, struct ks_warden *warden, struct ks_
         rc = take(job, &card, 1, 0, &o, &s, err);
     if (rc == 0)
         rc = ks_seat_check(&s, err);
+    if (rc == 0)
+        rc = ks_seat_identify(job, warden, &s, err);
     if (rc == 0)
         *out = s;
     return rc;

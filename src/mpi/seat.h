@@ -7,6 +7,7 @@
 #include "base/err.h"
 #include "grid/job.h"
 #include "mpi/net.h"
+#include "mpi/probe.h"
 #include "spawn/warden.h"
 #include "topo/bind.h"
 #include "topo/visible.h"
@@ -21,6 +22,7 @@ struct ks_seat_options {
 struct ks_rank_seat {
     struct ks_bind_seat bind;
     struct ks_bind_device device; /* unique "": a core, or a device without limit */
+    struct ks_probe_device own;   /* the same in full, as the worker will see it */
     bool is_pinned;               /* the worker stays on bind.cores */
     enum ks_host_domain domain;
     struct ks_visible_env visible; /* for the worker: it sees its device only */
@@ -37,13 +39,24 @@ bool ks_seat_is_limited(const struct ks_job *job);
 int ks_seat_card(const struct ks_job *job, struct ks_warden *warden, struct ks_bind_card *card_out,
                  struct ks_err *err);
 
+/* The arch of this job is to be asked of a device: "native" on a GPU. */
+bool ks_seat_is_asked(const struct ks_job *job);
+/* Then it becomes that of the first device on the card, and instances can be judged. KS_EINVAL:
+ * there is none; says why, and what to write instead. */
+int ks_seat_native(struct ks_job *job, const struct ks_bind_card *card, struct ks_err *err);
+
 /* This rank's seat. The net was opened with the card. 0 with out->map.refusal set: the host's map
  * must not run. */
 int ks_seat_take(const struct ks_job *job, const struct ks_net *net,
                  const struct ks_seat_options *o, struct ks_rank_seat *out, struct ks_err *err);
 /* KS_EINVAL when the map was refused, naming the host. */
 int ks_seat_check(const struct ks_rank_seat *s, struct ks_err *err);
-/* The seat of one rank alone, without a net. */
+/* Asks once more as this rank's worker will: fills own. KS_ENODEVICE: it would get another device
+ * than the map gave it, with the addresses of both; KS_EINVAL: of another arch than the job's, with
+ * host, address and both archs. */
+int ks_seat_identify(const struct ks_job *job, struct ks_warden *warden, struct ks_rank_seat *s,
+                     struct ks_err *err);
+/* The seat of one rank alone, without a net; identified. */
 int ks_seat_alone(const struct ks_job *job, struct ks_warden *warden, struct ks_rank_seat *out,
                   struct ks_err *err);
 

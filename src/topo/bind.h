@@ -30,6 +30,8 @@ struct ks_bind_card {
     uint32_t n_devices; /* that it sees, in its own numbering */
     struct ks_bind_device devices[KS_BIND_DEVICES];
     char lists[128]; /* *_VISIBLE_DEVICES it was started with, for people; "" none */
+    char arch[32];   /* of the first device; "" unknown */
+    char why[320];   /* it could not look for devices: what is missing */
 };
 
 struct ks_bind_rules {
@@ -68,7 +70,7 @@ struct ks_bind_seat {
 struct ks_bind_map {
     uint32_t n_unused; /* devices that were seen and nobody measures on */
     char unused[128];  /* "0000:c1:00.0 0000:c6:00.0" */
-    char refusal[480]; /* why this must not run, and the option that mends it; "" = it may */
+    char refusal[640]; /* why this must not run, and the option that mends it; "" = it may */
 };
 
 /* ks_bind() - seats for the ranks of one host.

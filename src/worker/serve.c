@@ -142,6 +142,7 @@ static void send_ready(struct ks_worker *w)
 
     snprintf(ready.device, sizeof(ready.device), "%.*s", (int)sizeof(ready.device) - 1,
              w->props.unique);
+    snprintf(ready.locator, sizeof(ready.locator), "%s", w->props.locator);
     ks_buf_clear(&w->body);
     ks_ready_encode(&ready, &w->body);
     send_frame(w, KS_F_READY);
