@@ -28,8 +28,8 @@ struct ks_conv_args {
 
 /* C[b] = op(A[b]) op(B[b]); see abi.h. */
 struct ks_gemm_args {
-    int batch, gm, gn, gk;
-    int tiles_n, n_splits, split_k;
+    int gm, gn, gk;
+    int tiles_n;
     struct ks_magic by_tiles_n;
 };
 

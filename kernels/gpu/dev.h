@@ -56,6 +56,42 @@ KS_DEV int ks_block_z(void) { return (int)blockIdx.z; }
 KS_DEV void ks_sync(void) { __syncthreads(); }
 #define ks_urgent(level) ((void)0)
 
+/* Copies 4, 8 or 16 bytes to shared memory, or zeros, without waiting (sm_80). */
+KS_DEV void ks_copy_async(void *to, const void *from, int bytes, int is_there)
+{
+    const unsigned at = (unsigned)__cvta_generic_to_shared(to);
+    const int n = is_there ? bytes : 0;
+    if (bytes == 16)
+        asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(at), "l"(from), "r"(n)
+                     : "memory");
+    else if (bytes == 8)
+        asm volatile("cp.async.ca.shared.global [%0], [%1], 8, %2;" ::"r"(at), "l"(from), "r"(n)
+                     : "memory");
+    else
+        asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(at), "l"(from), "r"(n)
+                     : "memory");
+}
+KS_DEV void ks_copy_commit(void) { asm volatile("cp.async.commit_group;" ::: "memory"); }
+/* Until at most n groups of this thread's copies are under way; n must be a constant. */
+#define ks_copy_wait(n) asm volatile("cp.async.wait_group %0;" ::"n"(n) : "memory")
+
+/* Four 8x8 matrices of 16-bit elements; lane l brings the address of row l % 8 of matrix l / 8 and
+ * gets of each two elements of row l / 4, or of column l / 4 where it is turned (sm_75). */
+KS_DEV void ks_ldmatrix_x4(unsigned *w, const void *row, int is_turned)
+{
+    const unsigned at = (unsigned)__cvta_generic_to_shared(row);
+    if (is_turned)
+        asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0,%1,%2,%3}, [%4];"
+                     : "=r"(w[0]), "=r"(w[1]), "=r"(w[2]), "=r"(w[3])
+                     : "r"(at)
+                     : "memory");
+    else
+        asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];"
+                     : "=r"(w[0]), "=r"(w[1]), "=r"(w[2]), "=r"(w[3])
+                     : "r"(at)
+                     : "memory");
+}
+
 #elif KS_GPU_TARGET == 3 /* the emulator */
 
 #include "emu/simt.h"
@@ -84,6 +120,18 @@ KS_DEV int ks_block_y(void) { return ks_simt_cta.bid[1]; }
 KS_DEV int ks_block_z(void) { return ks_simt_cta.bid[2]; }
 KS_DEV void ks_sync(void) { ks_simt_barrier(); }
 #define ks_urgent(level) ((void)0)
+
+KS_DEV void ks_copy_async(void *to, const void *from, int bytes, int is_there)
+{
+    static const uint64_t zeros[2];
+    ks_simt_copy_async(to, is_there ? from : zeros, (size_t)bytes);
+}
+KS_DEV void ks_copy_commit(void) { ks_simt_copy_commit(); }
+#define ks_copy_wait(n) ks_simt_copy_wait(n)
+KS_DEV void ks_ldmatrix_x4(unsigned *w, const void *row, int is_turned)
+{
+    ks_simt_ldmatrix(w, row, 4, is_turned);
+}
 
 #else
 #error "KS_GPU_TARGET names no target"

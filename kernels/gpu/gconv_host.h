@@ -77,12 +77,4 @@ KS_HOST struct ks_abi_launch ks_gpu_conv_tiles(struct ks_conv_args *a, int64_t g
     return l;
 }
 
-/* Why no grid has that many tiles and groups, or NULL. HIP wants fewer than 2^32 threads along x. */
-KS_HOST const char *ks_gpu_grid_over(int64_t tiles, int64_t groups, int block)
-{
-    if (tiles * block >= INT64_C(1) << 31)
-        return "more tiles than a grid holds";
-    return groups > KS_GPU_GRID_Y_MAX ? "more groups than a grid holds" : NULL;
-}
-
 #endif

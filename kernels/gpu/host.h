@@ -47,6 +47,15 @@ KS_HOST const char *ks_gpu_foreign(const struct ks_abi_problem *p, uint32_t op, 
     return p->layout != KS_ABI_NHWGC ? "computes another layout" : NULL;
 }
 
+/* Why no grid has that many tiles (x), groups or batches (y, z), or NULL. HIP wants fewer than 2^32
+ * threads along x. */
+KS_HOST const char *ks_gpu_grid_over(int64_t tiles, int64_t groups, int block)
+{
+    if (tiles * block >= INT64_C(1) << 31)
+        return "more tiles than a grid holds";
+    return groups > KS_GPU_GRID_Y_MAX ? "more groups or batches than a grid holds" : NULL;
+}
+
 /* Starts the main kernel; args is the kernel's struct, by value its last argument. */
 KS_HOST int ks_gpu_start(const struct ks_abi_buffers *buf, struct ks_abi_launch l, const void *a,
                          const void *b, void *c, void *args)

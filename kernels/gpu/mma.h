@@ -3,10 +3,10 @@
  *
  * A is M x K, B is N x K, C is M x N. Of each lane l: slot i of A is element (a_row, a_k), of B
  * (b_col, b_k), of C (c_row, c_col). KS_MMAn_RUN slots of A and B lie side by side along K. n is
- * KT_MMA; the numbers are those of emu/simt.h:
- *   1 MFMA 32x32x8    2 MFMA 16x16x16    9 MFMA 32x32x16    10 MFMA 16x16x32
+ * KT_MMA:
+ *   1 MFMA 32x32x8    2 MFMA 16x16x16    5 MFMA 32x32x16    6 MFMA 16x16x32
  *   3 WMMA 16x16x16 (gfx11, wave 32)     4 mma.sync m16n8k16 (sm_80)
- * Where the device has only shorter MFMAs (fp32; bf16 of gfx908; 9 and 10 before gfx950) several
+ * Where the device has only shorter MFMAs (fp32; bf16 of gfx908; 5 and 6 before gfx950) several
  * make one: each takes a part of a lane's slots, and since A and B give the same k to the same slot,
  * the order of the sum is all that changes. */
 #ifndef KS_GPU_MMA_H
@@ -76,34 +76,34 @@
 #define KS_MMA4_c_row(l, i) (((l) >> 2) + ((i) >> 1) * 8)
 #define KS_MMA4_c_col(l, i) (((l) & 3) * 2 + ((i) & 1))
 
-#define KS_MMA9_M           32
-#define KS_MMA9_N           32
-#define KS_MMA9_K           16
-#define KS_MMA9_LANES       64
-#define KS_MMA9_NA          8
-#define KS_MMA9_NB          8
-#define KS_MMA9_NC          16
-#define KS_MMA9_RUN         8
-#define KS_MMA9_a_row(l, i) ((l) & 31)
-#define KS_MMA9_a_k(l, i)   (((l) >> 5) * 8 + (i))
-#define KS_MMA9_b_col(l, i) ((l) & 31)
-#define KS_MMA9_b_k(l, i)   (((l) >> 5) * 8 + (i))
-#define KS_MMA9_c_row(l, i) KS_MMA1_c_row(l, i)
-#define KS_MMA9_c_col(l, i) KS_MMA1_c_col(l, i)
+#define KS_MMA5_M           32
+#define KS_MMA5_N           32
+#define KS_MMA5_K           16
+#define KS_MMA5_LANES       64
+#define KS_MMA5_NA          8
+#define KS_MMA5_NB          8
+#define KS_MMA5_NC          16
+#define KS_MMA5_RUN         8
+#define KS_MMA5_a_row(l, i) ((l) & 31)
+#define KS_MMA5_a_k(l, i)   (((l) >> 5) * 8 + (i))
+#define KS_MMA5_b_col(l, i) ((l) & 31)
+#define KS_MMA5_b_k(l, i)   (((l) >> 5) * 8 + (i))
+#define KS_MMA5_c_row(l, i) KS_MMA1_c_row(l, i)
+#define KS_MMA5_c_col(l, i) KS_MMA1_c_col(l, i)
 
-#define KS_MMA10_M           16
-#define KS_MMA10_N           16
-#define KS_MMA10_K           32
-#define KS_MMA10_LANES       64
-#define KS_MMA10_NA          8
-#define KS_MMA10_NB          8
-#define KS_MMA10_NC          4
-#define KS_MMA10_RUN         8
-#define KS_MMA10_a_row(l, i) ((l) & 15)
-#define KS_MMA10_a_k(l, i)   (((l) >> 4) * 8 + (i))
-#define KS_MMA10_b_col(l, i) ((l) & 15)
-#define KS_MMA10_b_k(l, i)   (((l) >> 4) * 8 + (i))
-#define KS_MMA10_c_row(l, i) KS_MMA2_c_row(l, i)
-#define KS_MMA10_c_col(l, i) KS_MMA2_c_col(l, i)
+#define KS_MMA6_M           16
+#define KS_MMA6_N           16
+#define KS_MMA6_K           32
+#define KS_MMA6_LANES       64
+#define KS_MMA6_NA          8
+#define KS_MMA6_NB          8
+#define KS_MMA6_NC          4
+#define KS_MMA6_RUN         8
+#define KS_MMA6_a_row(l, i) ((l) & 15)
+#define KS_MMA6_a_k(l, i)   (((l) >> 4) * 8 + (i))
+#define KS_MMA6_b_col(l, i) ((l) & 15)
+#define KS_MMA6_b_k(l, i)   (((l) >> 4) * 8 + (i))
+#define KS_MMA6_c_row(l, i) KS_MMA2_c_row(l, i)
+#define KS_MMA6_c_col(l, i) KS_MMA2_c_col(l, i)
 
 #endif

@@ -24,8 +24,8 @@
 #define KS_IF_MMA_2(yes, no)  yes
 #define KS_IF_MMA_3(yes, no)  yes
 #define KS_IF_MMA_4(yes, no)  yes
-#define KS_IF_MMA_9(yes, no)  yes
-#define KS_IF_MMA_10(yes, no) yes
+#define KS_IF_MMA_5(yes, no) yes
+#define KS_IF_MMA_6(yes, no) yes
 
 /* Threads of a block, lanes of a wave where it matters. */
 #define KS_BLOCK                                                                                   \
@@ -33,10 +33,19 @@
               (KT_TILE_M / KT_THREAD_M) * (KT_TILE_N / KT_THREAD_N))
 #define KS_WARP KS_IF_MMA(KS_MMA(LANES), 32)
 
-/* Elements from row to row in LDS; of a buffer, which is A's tile and behind it B's. */
-#define KS_LD        (KT_TILE_K + KT_LDS_PAD / KS_EL_BYTES)
-#define KS_BUFFER    ((KT_TILE_M + KT_TILE_N) * KS_LD)
-#define KS_N_BUFFERS (KT_PIPE == 2 ? 2 : 1)
+/* Where element (row, k) of an operand is in a buffer of LDS: k runs along rows, but where copies
+ * are asynchronous (KT_PIPE 4) it lies as in memory. B's tile is behind A's. */
+#define KS_A_IS_TURNED  (KT_PIPE == 4 && KS_A_ORDER == 1)
+#define KS_B_IS_TURNED  (KT_PIPE == 4 && KS_B_ORDER == 1)
+#define KS_PAD          (KT_LDS_PAD / KS_EL_BYTES)
+#define KS_A_LD         ((KS_A_IS_TURNED ? KT_TILE_M : KT_TILE_K) + KS_PAD)
+#define KS_B_LD         ((KS_B_IS_TURNED ? KT_TILE_N : KT_TILE_K) + KS_PAD)
+#define KS_A_AT(row, k) (KS_A_IS_TURNED ? (k)*KS_A_LD + (row) : (row)*KS_A_LD + (k))
+#define KS_B_AT(row, k) (KS_A_SIZE + (KS_B_IS_TURNED ? (k)*KS_B_LD + (row) : (row)*KS_B_LD + (k)))
+#define KS_A_SIZE       (KS_A_LD * (KS_A_IS_TURNED ? KT_TILE_K : KT_TILE_M))
+#define KS_B_SIZE       (KS_B_LD * (KS_B_IS_TURNED ? KT_TILE_K : KT_TILE_N))
+#define KS_BUFFER       (KS_A_SIZE + KS_B_SIZE)
+#define KS_N_BUFFERS    (KT_PIPE == 4 ? KT_PREFETCH : KT_PIPE == 2 ? 2 : 1)
 
 /* C on its way through LDS, where KT_VC > 1: rows of results that each wave, or each thread, has
  * one of. */
