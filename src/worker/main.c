@@ -51,14 +51,36 @@ static void print_props(const struct ks_device_props *p)
     printf("memory_bytes=%llu\nunits=%u\ncache_bytes=%llu\nclock_ns=%.17g\n",
            (unsigned long long)p->memory_bytes, p->n_units, (unsigned long long)p->cache_bytes,
            p->clock_ns);
+    printf("shared_bytes=%llu\nwave=%u\nclock_mhz=%u\nmemory_clock_mhz=%u\ndriver=%s\n",
+           (unsigned long long)p->shared_bytes, p->wave, p->clock_mhz, p->memory_clock_mhz,
+           p->driver);
+}
+
+/* The first device in full, or why there is none: a runtime without devices is no error. */
+static int print_first(const struct ks_device_ops *ops, const char *locator, uint32_t n,
+                       struct ks_err *err)
+{
+    struct ks_device *dev = NULL;
+    struct ks_device_props p;
+    struct ks_err why = { 0 };
+    int rc = ops->open(locator, &dev, n > 0 ? err : &why);
+
+    if (rc < 0 && n == 0) {
+        printf("why=%s\n", why.text);
+        return 0;
+    }
+    if (rc == 0)
+        rc = ops->props(dev, &p, err);
+    if (rc == 0)
+        print_props(&p);
+    ops->close(dev);
+    return rc;
 }
 
 static int probe(const char *backend, const char *locator)
 {
     const struct ks_device_ops *ops = ks_device_find(backend);
-    struct ks_device *dev = NULL;
     struct ks_device_id ids[KS_DEVICES_MAX];
-    struct ks_device_props p;
     struct ks_err err = { 0 };
     uint32_t n = 0;
     int rc;
@@ -68,17 +90,12 @@ static int probe(const char *backend, const char *locator)
         return usage(stderr, KS_WORKER_EXIT_SETUP);
     }
     rc = ops->list(locator, ids, &n, &err);
-    if (rc == 0)
+    if (rc == 0) {
         print_list(ops, n, ids);
-    if (rc == 0 && n > 0)
-        rc = ops->open(locator, &dev, &err);
-    if (rc == 0 && n > 0)
-        rc = ops->props(dev, &p, &err);
-    if (rc == 0 && n > 0)
-        print_props(&p);
+        rc = print_first(ops, locator, n, &err);
+    }
     if (rc < 0)
         fprintf(stderr, "ksweep-worker: probing '%s': %s\n", backend, err.text);
-    ops->close(dev);
     return rc == 0 ? KS_WORKER_EXIT_OK : KS_WORKER_EXIT_SETUP;
 }
 
