@@ -65,6 +65,8 @@ static bool take_line(char *line, unsigned *count_out, struct ks_probe *p)
     *value++ = '\0';
     if (strcmp(line, "device") == 0)
         return take_device(value, p);
+    if (strcmp(line, "why") == 0)
+        snprintf(p->why, sizeof(p->why), "%s", value);
     if (strcmp(line, "count") == 0)
         *count_out = (unsigned)strtoul(value, NULL, 10);
     else
@@ -95,7 +97,7 @@ void ks_probe_read(const char *text, const struct ks_child_end *end, struct ks_p
 {
     bool is_good = end->how == KS_END_EXITED && end->code == 0;
     char *copy = is_good ? strdup(text) : NULL, *rest = copy, *line;
-    struct ks_probe p = { .n_devices = 0 };
+    struct ks_probe p = { .has_looked = true };
     unsigned n = UINT32_MAX;
 
     while (rest && is_good && (line = strsep(&rest, "\n")))

@@ -10,7 +10,7 @@
 #include "topo/bind.h"
 #include "topo/visible.h"
 
-#include <stddef.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 /* One device in full. Plain data; what is not known is "" or 0. */
@@ -26,7 +26,8 @@ struct ks_probe {
     uint32_t n_devices;
     struct ks_bind_device devices[KS_BIND_DEVICES];
     struct ks_probe_device first; /* of them */
-    char why[320];                /* it could not look: what is missing, and where it looked */
+    bool has_looked;              /* there is a runtime, which may see no device */
+    char why[400];                /* no devices: what is missing, and where it looked */
 };
 
 /* visible is added to the environment; it may be empty. A probe that fails has no devices, and says

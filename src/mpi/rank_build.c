@@ -35,6 +35,26 @@ static uint32_t outcome_of(enum ks_artefact_state s)
     }
 }
 
+static struct ks_code_rec code_of(const struct ks_artefact *a)
+{
+    const struct ks_code_object *c = &a->code;
+    struct ks_code_rec r = { .vgprs = c->vgprs,
+                             .agprs = c->agprs,
+                             .sgprs = c->sgprs,
+                             .vgpr_spills = c->vgpr_spills,
+                             .sgpr_spills = c->sgpr_spills,
+                             .wave = c->wave,
+                             .max_threads = c->max_threads,
+                             .lds_bytes = c->lds_bytes,
+                             .scratch_bytes = c->scratch_bytes,
+                             .kernarg_bytes = c->kernarg_bytes,
+                             .code_bytes = c->code_bytes };
+    memcpy(r.target, c->target, sizeof(r.target));
+    if (r.code_bytes < 0 && a->code_bytes) /* a host's object does not say it itself */
+        r.code_bytes = (int64_t)a->code_bytes;
+    return r;
+}
+
 /* What each instance was built from, once a host, when all is built. */
 static int tell_builds(struct ks_rank *r, struct ks_err *err)
 {
@@ -53,8 +73,7 @@ static int tell_builds(struct ks_rank *r, struct ks_err *err)
         b.code_id = a->code_id;
         b.compile_ns = a->compile_ns;
         b.object_bytes = a->object_bytes;
-        if (a->code_bytes)
-            b.code.code_bytes = (int64_t)a->code_bytes;
+        b.code = code_of(a);
         memcpy(b.reason, a->reason, sizeof(b.reason) - 1);
         snprintf(b.compiler, sizeof(b.compiler), "%s", a->compiler);
         ks_buf_clear(&r->body);

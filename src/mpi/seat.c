@@ -50,6 +50,7 @@ static int see(const struct ks_job *job, struct ks_warden *warden, struct ks_bin
     memcpy(card->devices, p.devices, sizeof(card->devices));
     memcpy(card->arch, p.first.arch, sizeof(card->arch));
     memcpy(card->why, p.why, sizeof(card->why));
+    card->is_unable = !p.has_looked;
     return 0;
 }
 
@@ -88,12 +89,12 @@ int ks_seat_native(struct ks_job *job, const struct ks_bind_card *card, struct k
         return 0;
     }
     return ks_fail(err, KS_EINVAL,
-                   "device.arch: 'native' is what a device says, and none is to be seen here (%s); "
-                   "name it, such as %s: \"arch\" in the job's device, or --arch",
+                   "device.arch: name one, such as %s (the job's \"arch\", or --arch): 'native' is "
+                   "what a device says, and none is to be seen here: %s",
+                   example,
                    card->why[0]     ? card->why
                    : card->lists[0] ? card->lists
-                                    : "no *_VISIBLE_DEVICES",
-                   example);
+                                    : "no *_VISIBLE_DEVICES");
 }
 
 static void describe(const struct ks_job *job, const struct ks_bind_card *card,

@@ -31,7 +31,8 @@ struct ks_bind_card {
     struct ks_bind_device devices[KS_BIND_DEVICES];
     char lists[128]; /* *_VISIBLE_DEVICES it was started with, for people; "" none */
     char arch[32];   /* of the first device; "" unknown */
-    char why[320];   /* it could not look for devices: what is missing */
+    char why[400];   /* it sees no device: what is missing; "" not told */
+    bool is_unable;  /* there is nothing that devices could be seen through */
 };
 
 struct ks_bind_rules {

@@ -141,15 +141,14 @@ static void judge_devices(const struct ks_bind *b, struct ks_bind_map *map)
 
     if (mark_ranks(b, is_blind, names, sizeof(names))) {
         const struct ks_bind_card *card = &b->cards[first_such(b, is_blind)];
-        const char *lists = card->lists;
-        if (card->why[0])
+        const char *lists = card->lists[0] ? card->lists : "no *_VISIBLE_DEVICES";
+        if (card->is_unable)
             refuse(map, "%s: no device: %s", names, card->why);
         else
-            refuse(
-                map,
-                "%s: no device to be seen (%.60s); srun --gpus-per-task=1 or --gres=gpu:N asks for "
-                "them, under mpirun *_VISIBLE_DEVICES must name some",
-                names, lists[0] ? lists : "no *_VISIBLE_DEVICES");
+            refuse(map,
+                   "%s: no device to be seen (%.60s); srun --gpus-per-task=1 or --gres=gpu:N asks "
+                   "for them, under mpirun *_VISIBLE_DEVICES must name some%s%.300s",
+                   names, lists, card->why[0] ? "; " : "", card->why);
     } else if (mark_ranks(b, has_no_device, names, sizeof(names))) {
         if (is_short_sighted(b, first_such(b, has_no_device)))
             refuse_doubles(b, names, map);

@@ -361,6 +361,44 @@ static void the_manual_agrees(void **state)
     ks_buf_release(&doc);
 }
 
+static void another_device_is_chosen(void **state)
+{
+    static const struct {
+        const char *job, *backend, *arch, *want_backend, *want_arch; /* NULL: refused */
+    } rows[] = {
+        { "\"hip\", \"arch\": \"gfx942\"", NULL, NULL, "hip", "gfx942" },
+        { "\"hip\", \"arch\": \"gfx942\"", "hip", NULL, "hip", "gfx942" },
+        { "\"hip\", \"arch\": \"gfx942\"", "cuda", NULL, "cuda", "native" },
+        { "\"hip\", \"arch\": \"gfx942\"", NULL, "emu", "hip", "emu" },
+        { "\"host\"", "cuda", "sm_90", "cuda", "sm_90" },
+        { "\"host\"", "hpi", NULL, NULL, NULL },
+        { "\"host\"", NULL,
+          "sixty-four characters and more are too many for the name of an architecture", NULL,
+          NULL },
+    };
+    struct ks_job *j = calloc(1, sizeof *j);
+    char text[1024];
+
+    (void)state;
+    assert_non_null(j);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct ks_err err = { 0 };
+        int rc;
+
+        snprintf(text, sizeof text, HEAD LISTS ", \"device\": {\"backend\": %s}}", rows[i].job);
+        if (ks_job_parse(text, strlen(text), "j.json", j, &err) < 0)
+            fail_msg("%s", err.text);
+        rc = ks_job_choose(j, rows[i].backend, rows[i].arch, &err);
+        assert_int_equal(rc, rows[i].want_arch ? 0 : KS_EINVAL);
+        if (!rows[i].want_arch)
+            continue;
+        assert_string_equal(ks_job_backends[j->device.backend], rows[i].want_backend);
+        assert_string_equal(j->device.arch, rows[i].want_arch);
+        assert_ptr_equal(j->device.arch, j->device.arch_text);
+    }
+    free(j);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -373,6 +411,7 @@ int main(void)
         cmocka_unit_test(the_manual_agrees),
         cmocka_unit_test(paths_fall_back_to_the_installed_data),
         cmocka_unit_test(a_resolved_job_needs_no_files),
+        cmocka_unit_test(another_device_is_chosen),
     };
 
     return cmocka_run_group_tests_name("job", tests, NULL, NULL);
