@@ -386,7 +386,7 @@ static void another_device_is_chosen(void **state)
         int rc;
 
         snprintf(text, sizeof text, HEAD LISTS ", \"device\": {\"backend\": %s}}", rows[i].job);
-        if (ks_job_parse(text, strlen(text), "j.json", j, &err) < 0)
+        if (ks_job_parse(text, strlen(text), DATA "j.json", j, &err) < 0)
             fail_msg("%s", err.text);
         rc = ks_job_choose(j, rows[i].backend, rows[i].arch, &err);
         assert_int_equal(rc, rows[i].want_arch ? 0 : KS_EINVAL);
