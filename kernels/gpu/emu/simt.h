@@ -33,8 +33,7 @@ enum ks_simt_order { KS_SIMT_FORWARD, KS_SIMT_REVERSE, KS_SIMT_SHUFFLE, KS_SIMT_
 enum ks_simt_dtype { KS_SIMT_FP32, KS_SIMT_FP16, KS_SIMT_BF16 };
 
 /* Matrix instructions, C += A B with C in fp32: name, number, shape, lanes that work together,
- * elements of A, B and C in each lane. Elements are fp16, bf16 or fp32: what a device has in
- * shorter steps is one instruction here. */
+ * elements of A, B and C in each lane. Here all take elements of all types. */
 #define KS_SIMT_MATRIX(X)                                                                          \
     /* name, kind, m, n, k, lanes, na, nb, nc */                                                   \
     X(MFMA_32X32X8, 1, 32, 32, 8, 64, 4, 4, 16)    /* fp16, bf16 */                                \

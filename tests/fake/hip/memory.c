@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: MIT */
+#include "fake.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#define PAGE ((size_t)4096)
+
+int fake_memory_alloc(struct fake_device *d, size_t bytes, void **p_out)
+{
+    size_t mapped = (bytes + PAGE - 1) / PAGE * PAGE;
+    struct fake_memory *m = calloc(1, sizeof *m);
+    char *base;
+
+    pthread_mutex_lock(&d->pages);
+    if (!m || d->used + mapped > d->fake->config.mem_bytes) {
+        pthread_mutex_unlock(&d->pages);
+        free(m);
+        return KS_GPU_EMEMORY;
+    }
+    base = mmap(NULL, mapped + 2 * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1,
+                0);
+    if (base == MAP_FAILED ||
+        mprotect(base + PAGE, mapped, PROT_READ | PROT_WRITE) != 0) { /* a page before and after */
+        pthread_mutex_unlock(&d->pages);
+        free(m);
+        return KS_GPU_EMEMORY;
+    }
+    *m = (struct fake_memory){ base + PAGE, bytes, mapped, d->memory };
+    memset(m->p, 0xa5, mapped); /* never zeros by luck */
+    if (d->n_open == 0)
+        mprotect(m->p, mapped, PROT_NONE);
+    d->memory = m;
+    d->used += mapped;
+    pthread_mutex_unlock(&d->pages);
+    *p_out = m->p;
+    return KS_GPU_OK;
+}
+
+int fake_memory_free(struct fake_device *d, void *p)
+{
+    struct fake_memory **at = &d->memory, *m;
+
+    pthread_mutex_lock(&d->pages);
+    while (*at && (*at)->p != p)
+        at = &(*at)->next;
+    m = *at;
+    if (m) {
+        *at = m->next;
+        d->used -= m->mapped;
+        munmap(m->p - PAGE, m->mapped + 2 * PAGE);
+        free(m);
+    }
+    pthread_mutex_unlock(&d->pages);
+    return m ? KS_GPU_OK : KS_GPU_EINVALID;
+}
+
+static void protect_all(struct fake_device *d, int protection)
+{
+    for (struct fake_memory *m = d->memory; m; m = m->next)
+        mprotect(m->p, m->mapped, protection);
+}
+
+void fake_memory_show(struct fake_device *d)
+{
+    pthread_mutex_lock(&d->pages);
+    if (d->n_open++ == 0)
+        protect_all(d, PROT_READ | PROT_WRITE);
+    pthread_mutex_unlock(&d->pages);
+}
+
+void fake_memory_hide(struct fake_device *d)
+{
+    pthread_mutex_lock(&d->pages);
+    if (--d->n_open == 0)
+        protect_all(d, PROT_NONE);
+    pthread_mutex_unlock(&d->pages);
+}
+
+bool fake_memory_owns(struct fake_device *d, const void *p, size_t bytes)
+{
+    const char *q = p;
+    bool found = false;
+
+    pthread_mutex_lock(&d->pages);
+    for (struct fake_memory *m = d->memory; m && !found; m = m->next)
+        found = q >= m->p && q <= m->p + m->bytes && bytes <= (size_t)(m->p + m->bytes - q);
+    pthread_mutex_unlock(&d->pages);
+    return found;
+}
