@@ -47,7 +47,7 @@ suite() {
 
 # The groups that a test's file declares: "# group: mpi hdf5py", "/* group: cgroup */".
 groups_of() { # FILE
-    sed -n 's|^[#/* ]*group: *\([a-z0-9 ]*\).*|\1|p' "$1" 2>/dev/null | tr '\n' ' '
+    sed -n 's|^[#/* ]*group: *\([a-z0-9 -]*\).*|\1|p' "$1" 2>/dev/null | tr '\n' ' '
 }
 
 is_expected_skip() { # NAME REASON
