@@ -13,6 +13,11 @@
 
 #include "args.h"
 
+/* Blocks that should fit a compute unit at a time: a limit of registers. */
+#ifndef KT_BLOCKS_PER_CU
+#define KT_BLOCKS_PER_CU 1
+#endif
+
 #if KS_GPU_TARGET == 1 /* AMD */
 
 #define KS_DEV      static __attribute__((device, always_inline, unused)) inline
@@ -21,8 +26,10 @@
 #define KS_SHARED(name, bytes)                                                                     \
     static __attribute__((shared, aligned(16))) unsigned char name[bytes]
 #define KS_KERNEL(x, block, lds, warp)                                                             \
-    extern "C" __attribute__((global, amdgpu_flat_work_group_size(block, block))) void KS_FN(x)(   \
-        const void *KS_RESTRICT a, const void *KS_RESTRICT b, void *KS_RESTRICT c, const KS_ARGS p)
+    extern "C" __attribute__((global, amdgpu_flat_work_group_size(block, block),                   \
+                              amdgpu_waves_per_eu(((block)*KT_BLOCKS_PER_CU + 255) / 256))) void   \
+    KS_FN(x)(const void *KS_RESTRICT a, const void *KS_RESTRICT b, void *KS_RESTRICT c,            \
+             const KS_ARGS p)
 
 KS_DEV int ks_tid(void) { return (int)__builtin_amdgcn_workitem_id_x(); }
 KS_DEV int ks_block_x(void) { return (int)__builtin_amdgcn_workgroup_id_x(); }
@@ -45,7 +52,7 @@ KS_DEV void ks_sync(void)
 /* Static shared memory ends at 48 KiB here: the launch says how much. */
 #define KS_SHARED(name, bytes) extern __shared__ __align__(16) unsigned char name[]
 #define KS_KERNEL(x, block, lds, warp)                                                             \
-    extern "C" __global__ void __launch_bounds__(block)                                            \
+    extern "C" __global__ void __launch_bounds__(block, KT_BLOCKS_PER_CU)                          \
         KS_FN(x)(const void *KS_RESTRICT a, const void *KS_RESTRICT b, void *KS_RESTRICT c,        \
                  const KS_ARGS p)
 
