@@ -6,6 +6,7 @@
 #include "cmd/plan_nodes.h"
 #include "grid/grid.h"
 #include "mpi/alias.h"
+#include "mpi/prune.h"
 #include "sched/cost.h"
 #include "topo/topo.h"
 
@@ -17,7 +18,7 @@
 struct config {
     uint32_t devices, per_node, walltime_ms;
     bool is_list, trust_cache, show_binding, oversubscribe, json;
-    unsigned host_domain;
+    unsigned host_domain, prune;
     const char *cache_dir, *backend, *arch;
 };
 #define AT(member) offsetof(struct config, member)
@@ -62,6 +63,13 @@ static const struct ks_opt opts[] = {
       .offset = AT(arch),
       .arg = "ARCH",
       .help = "for this arch instead of the job's: native, gfx942, sm_90, x86-64-v3, ..." },
+    { .name = "prune",
+      .type = KS_OPT_ENUM,
+      .offset = AT(prune),
+      .def = "job",
+      .choices = ks_prune_choices,
+      .arg = "WHAT",
+      .help = "as of ksweep run" },
     { .name = "cache",
       .type = KS_OPT_STR,
       .offset = AT(cache_dir),
@@ -103,24 +111,33 @@ static const struct ks_opt opts[] = {
 /* What is known of the instances' code. */
 struct codes {
     struct ks_aliases aliases;
+    bool *spills;     /* [n_instances]; NULL: not known */
     uint32_t n_built; /* instances whose code_id is in the cache */
     bool is_sim;      /* it runs no code */
     char why[200];    /* nothing is known; "": something is */
 };
 
-/* Cells of one problem that can run here, and how many of them have another one's outcome. */
+/* Cells of one problem that can run here, how many of them are left out, and how many have another
+ * one's outcome. */
 struct cells {
-    uint32_t n_runnable, n_aliased;
+    uint32_t n_runnable, n_pruned, n_aliased;
 };
 
-static uint32_t count_aliased(const struct ks_grid *g, const struct ks_aliases *a, uint32_t i,
+static bool is_left_out(const struct ks_grid *g, const struct codes *k, uint32_t i, uint32_t ii)
+{
+    return g->job.prune.by == KS_PRUNE_SPILL && k->spills && k->spills[ii] &&
+           !ks_prune_is_control(g->problems[i].id, g->instances[ii].id, g->job.prune.control);
+}
+
+static uint32_t count_aliased(const struct ks_grid *g, const struct codes *codes, uint32_t i,
                               uint32_t group)
 {
+    const struct ks_aliases *a = &codes->aliases;
     uint32_t n = 0;
     bool has_first = false;
     for (uint32_t k = a->first[group]; k < a->first[group + 1]; k++) {
         uint32_t ii = a->member[k];
-        if (ks_grid_unsupported(g, i, ii))
+        if (ks_grid_unsupported(g, i, ii) || is_left_out(g, codes, i, ii))
             continue;
         n += has_first && !ks_alias_is_control(g->problems[i].id, g->instances[ii].id,
                                                g->job.measure.alias_control);
@@ -129,13 +146,17 @@ static uint32_t count_aliased(const struct ks_grid *g, const struct ks_aliases *
     return n;
 }
 
-static struct cells count_cells(const struct ks_grid *g, const struct ks_aliases *a, uint32_t i)
+static struct cells count_cells(const struct ks_grid *g, const struct codes *codes, uint32_t i)
 {
     struct cells n = { 0 };
-    for (uint32_t k = 0; k < g->n_instances; k++)
-        n.n_runnable += ks_grid_unsupported(g, i, k) == NULL;
-    for (uint32_t group = 0; group < a->n_groups; group++)
-        n.n_aliased += count_aliased(g, a, i, group);
+    for (uint32_t k = 0; k < g->n_instances; k++) {
+        if (ks_grid_unsupported(g, i, k))
+            continue;
+        n.n_runnable++;
+        n.n_pruned += is_left_out(g, codes, i, k);
+    }
+    for (uint32_t group = 0; group < codes->aliases.n_groups; group++)
+        n.n_aliased += count_aliased(g, codes, i, group);
     return n;
 }
 
@@ -152,17 +173,23 @@ static bool has_cache(const char *asked)
     return ks_path_is_dir(dir);
 }
 
-static int find_aliases(const struct ks_grid *g, const struct ks_build *b, struct codes *out,
-                        struct ks_err *err)
+static int find_codes(const struct ks_grid *g, const struct ks_build *b, struct codes *out,
+                      struct ks_err *err)
 {
     struct ks_id128 *code = calloc(g->n_instances + 1u, sizeof(*code));
-    if (!code)
+    out->spills = calloc(g->n_instances + 1u, sizeof(*out->spills));
+    if (!code || !out->spills) {
+        free(code);
         return ks_fail(err, KS_ENOMEM, "out of memory");
+    }
     for (uint32_t i = 0; i < g->n_instances; i++) {
         const struct ks_artefact *art = ks_build_artefact(b, i);
-        out->n_built += art->state == KS_ART_READY;
-        if (art->state == KS_ART_READY)
-            code[i] = art->code_id;
+        char why[KS_PRUNE_WHY];
+        if (art->state != KS_ART_READY)
+            continue;
+        out->n_built++;
+        code[i] = art->code_id;
+        out->spills[i] = ks_prune_spills(art->code.vgpr_spills, art->code.scratch_bytes, why);
     }
     int rc = ks_aliases_make(code, NULL, g->n_instances, &out->aliases, err);
     free(code);
@@ -185,7 +212,7 @@ static void read_codes(const struct ks_grid *g, const struct config *c, struct k
     }
     int rc = ks_build_create(g, &o, warden, &b, &err);
     if (rc == 0)
-        rc = find_aliases(g, b, out, &err);
+        rc = find_codes(g, b, out, &err);
     if (rc < 0)
         snprintf(out->why, sizeof(out->why), "%.190s", err.text);
     else if (!out->n_built)
@@ -203,18 +230,19 @@ static double cell_s(const struct ks_grid *g, uint32_t i)
 }
 
 struct totals {
-    uint64_t n_runnable, n_aliased;
+    uint64_t n_runnable, n_pruned, n_aliased;
     struct ks_plan_work work;
 };
 
-static struct totals add_up(const struct ks_grid *g, const struct ks_aliases *a)
+static struct totals add_up(const struct ks_grid *g, const struct codes *k)
 {
     struct totals t = { 0 };
     for (uint32_t i = 0; i < g->n_problems; i++) {
-        struct cells n = count_cells(g, a, i);
+        struct cells n = count_cells(g, k, i);
         double cell = cell_s(g, i);
-        double s = (n.n_runnable - n.n_aliased + 2) * cell; /* two anchors */
+        double s = (n.n_runnable - n.n_pruned - n.n_aliased + 2) * cell; /* two anchors */
         t.n_runnable += n.n_runnable;
+        t.n_pruned += n.n_pruned;
         t.n_aliased += n.n_aliased;
         t.work.work_s += s;
         t.work.longest_cell_s = fmax(t.work.longest_cell_s, cell);
@@ -236,14 +264,14 @@ static void print_seconds(const char *what, double s)
         printf("%s %.1f h", what, s / 3600);
 }
 
-static void print_problems(const struct ks_grid *g, const struct ks_aliases *a, bool is_all)
+static void print_problems(const struct ks_grid *g, const struct codes *k, bool is_all)
 {
     uint32_t n = is_all || g->n_problems < 10 ? g->n_problems : 10;
     printf("\n%5s  %-32s %9s %8s %9s\n", "order", "problem", "Gflop", "uses", "instances");
     for (uint32_t i = 0; i < n; i++) {
         const struct ks_problem *p = &g->problems[i];
         printf("%5u  %-32.32s %9.3f %8lld %9u\n", i + 1, p->name, ks_problem_flops(p) * 1e-9,
-               (long long)p->count, count_cells(g, a, i).n_runnable);
+               (long long)p->count, count_cells(g, k, i).n_runnable);
     }
     if (n < g->n_problems)
         printf("       ... and %u more (--list)\n", g->n_problems - n);
@@ -271,6 +299,17 @@ static void print_aliases(const struct ks_grid *g, const struct codes *k, uint64
     printf(")\n");
 }
 
+static void print_pruned(const struct ks_grid *g, const struct codes *k, uint64_t n_pruned)
+{
+    if (g->job.prune.by != KS_PRUNE_SPILL)
+        return;
+    if (k->why[0] || k->is_sim)
+        printf("cells of kernels that spill are left out; which these are is not known yet\n");
+    else
+        printf("%llu are left out: their kernels spill (a share of %g is measured as control)\n",
+               (unsigned long long)n_pruned, g->job.prune.control);
+}
+
 static bool has_exclude(const struct ks_job *job)
 {
     for (uint32_t i = 0; i < job->n_problems; i++)
@@ -288,6 +327,7 @@ static void print_plan(const struct ks_grid *g, const struct codes *k, const str
            g->n_instances, (unsigned long long)cells, (unsigned long long)(cells - t->n_runnable));
     if (has_exclude(&g->job)) /* none is news, too: of lists of another dtype or layout */
         printf("%u problems of the lists are left out (exclude)\n", g->n_left_out);
+    print_pruned(g, k, t->n_pruned);
     print_aliases(g, k, t->n_aliased);
     print_seconds("about", t->work.work_s);
     printf(" of device time;");
@@ -295,13 +335,13 @@ static void print_plan(const struct ks_grid *g, const struct codes *k, const str
     printf(" with %u device%s, builds not counted\n", devices, devices == 1 ? "" : "s");
     printf("Problems go to devices one after another in the order below (uses x flop); a device "
            "keeps a problem to its end.\n");
-    print_problems(g, &k->aliases, is_all);
+    print_problems(g, k, is_all);
 }
 
 static int show(const struct ks_grid *g, const struct codes *k, const struct config *c,
                 struct ks_err *err)
 {
-    struct totals t = add_up(g, &k->aliases);
+    struct totals t = add_up(g, k);
     uint32_t devices = c->devices ? c->devices : default_devices(&g->job, err);
     uint32_t per_node = c->per_node ? c->per_node : devices;
     struct ks_buf b;
@@ -333,6 +373,7 @@ static int plan(struct ks_cmd_ctx *ctx, int argc, char **argv)
         rc = ks_cmd_grid(ctx, operands[0], c.backend, c.arch, &g);
     if (rc < 0)
         return rc;
+    ks_prune_choose(c.prune, &g.job.prune.by);
     if (c.show_binding) {
         struct ks_seat_options o = { (enum ks_host_domain)c.host_domain, c.oversubscribe };
         rc = ks_plan_binding(&g.job, &o, c.json, ctx->warden, &ctx->err);
@@ -342,6 +383,7 @@ static int plan(struct ks_cmd_ctx *ctx, int argc, char **argv)
     read_codes(&g, &c, ctx->warden, &k);
     rc = show(&g, &k, &c, &ctx->err);
     ks_aliases_release(&k.aliases);
+    free(k.spills);
     ks_grid_release(&g);
     return rc < 0 ? rc : KS_EXIT_OK;
 }

@@ -4,6 +4,7 @@
 #include "cmd/cmd_util.h"
 #include "cmd/status_file.h"
 #include "mpi/chaos.h"
+#include "mpi/prune.h"
 #include "mpi/run.h"
 #include "spawn/warden.h"
 #include "store/store.h"
@@ -97,6 +98,14 @@ static const struct ks_opt opts[] = {
       .offset = AT(arch),
       .arg = "ARCH",
       .help = "for this arch instead of the job's: native, gfx942, sm_90, x86-64-v3, ..." },
+    { .name = "prune",
+      .type = KS_OPT_ENUM,
+      .offset = AT(prune),
+      .def = "job",
+      .choices = ks_prune_choices,
+      .arg = "WHAT",
+      .help = "spill: leave out instances that spill registers or use scratch memory, but for a "
+              "share of their cells as control; none: measure all; job: as the job says" },
     { .name = "lost-after",
       .type = KS_OPT_DURATION_MS,
       .offset = AT(lost_after_ms),

@@ -98,6 +98,9 @@ static void print_text(const struct view *v)
     if (v->n.n_controls)
         printf("controls  %llu aliases were measured all the same\n",
                (unsigned long long)v->n.n_controls);
+    if (v->n.n_prune_controls)
+        printf("controls  %llu cells that pruning leaves out were measured all the same\n",
+               (unsigned long long)v->n.n_prune_controls);
     printf("journal   %u segments, %llu frames, %u damaged places, %u torn tails\n",
            v->totals.n_segments, (unsigned long long)v->totals.n_frames, v->totals.n_damaged_places,
            v->totals.n_torn_tails);
@@ -120,6 +123,7 @@ static int print_json(const struct view *v, struct ks_err *err)
     ks_jw_u64(&w, "pending", v->n_pending);
     ks_jw_u64(&w, "contaminated", v->n.n_contaminated);
     ks_jw_u64(&w, "controls", v->n.n_controls);
+    ks_jw_u64(&w, "prune_controls", v->n.n_prune_controls);
     ks_jw_open(&w, "problems", '{');
     ks_jw_u64(&w, "complete", v->n_complete);
     ks_jw_u64(&w, "partial", v->n_partial);

@@ -15,6 +15,7 @@ const struct ks_job_section ks_job_sections[KS_JOB_N_SECTIONS] = {
     { "device", NULL, ks_job_device_opts, offsetof(struct ks_job, device), true },
     { "measure", NULL, ks_job_measure_opts, offsetof(struct ks_job, measure), true },
     { "contention", "measure", ks_job_contention_opts, offsetof(struct ks_job, contention), false },
+    { "prune", NULL, ks_job_prune_opts, offsetof(struct ks_job, prune), false },
     { "isolate", NULL, ks_job_isolate_opts, offsetof(struct ks_job, isolate), false },
     { "verify", NULL, ks_job_verify_opts, offsetof(struct ks_job, verify), true },
 };
@@ -313,8 +314,9 @@ static int read_operator(const struct source *s, const struct ks_node *root, str
 
 static int read_job(const struct source *s, struct ks_job *j)
 {
-    static const char *const keys[] = { "name",   "why",     "operator", "kernels", "problems",
-                                        "device", "measure", "isolate",  "verify",  NULL };
+    static const char *const keys[] = { "name",     "why",    "operator", "kernels",
+                                        "problems", "device", "measure",  "prune",
+                                        "isolate",  "verify", NULL };
     static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
                                   "_-.";
     const struct ks_node *root = ks_json_root(s->doc);

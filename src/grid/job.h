@@ -29,6 +29,11 @@ struct ks_job_contention {
     uint32_t retries;
     double switches_per_s, stolen, canary;
 };
+extern const char *const ks_job_prunings[]; /* "none", "spill" */
+struct ks_job_prune {
+    unsigned by;    /* index into ks_job_prunings */
+    double control; /* share of the pruned cells that are measured all the same */
+};
 struct ks_job_isolate {
     uint32_t batch, kernel_timeout_s, retries, memory_mib;
 };
@@ -71,13 +76,14 @@ struct ks_job {
     struct ks_job_device device;
     struct ks_job_measure measure;
     struct ks_job_contention contention;
+    struct ks_job_prune prune;
     struct ks_job_isolate isolate;
     struct ks_job_verify verify;
 };
 
 /* Option tables of the sections, for --help, docs and tests; offsets into the section's struct. */
-extern const struct ks_opt ks_job_measure_opts[], ks_job_contention_opts[], ks_job_isolate_opts[],
-    ks_job_verify_opts[], ks_job_device_opts[];
+extern const struct ks_opt ks_job_measure_opts[], ks_job_contention_opts[], ks_job_prune_opts[],
+    ks_job_isolate_opts[], ks_job_verify_opts[], ks_job_device_opts[];
 
 /* Paths are absolute, else relative to the job file, else to the installed data. */
 int ks_job_load(const char *path, struct ks_job *job_out, struct ks_err *err);

@@ -153,6 +153,30 @@ const struct ks_opt ks_job_contention_opts[] = {
 };
 #undef AT
 
+const char *const ks_job_prunings[] = { "none", "spill", NULL };
+
+#define AT(member) offsetof(struct ks_job_prune, member)
+const struct ks_opt ks_job_prune_opts[] = {
+    { .name = "by",
+      .type = KS_OPT_ENUM,
+      .offset = AT(by),
+      .def = "none",
+      .choices = ks_job_prunings,
+      .arg = "WHAT",
+      .help = "leave out instances whose code object says that they spill registers or use scratch "
+              "memory (spill), or none" },
+    { .name = "control",
+      .type = KS_OPT_F64,
+      .offset = AT(control),
+      .def = "0.05",
+      .min = 0,
+      .max = 1,
+      .arg = "X",
+      .help = "share of the cells left out that are measured all the same; 1 = all" },
+    KS_OPT_END
+};
+#undef AT
+
 #define AT(member) offsetof(struct ks_job_isolate, member)
 const struct ks_opt ks_job_isolate_opts[] = {
     { .name = "batch",

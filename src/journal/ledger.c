@@ -243,6 +243,8 @@ static void count(struct ks_ledger *l, const struct ks_ledger_cell *c, int sign)
         l->counts.n_contaminated += one;
     if (c->flags & KS_FL_ALIASED)
         l->counts.n_controls += one;
+    if (c->flags & KS_FL_PRUNED)
+        l->counts.n_prune_controls += one;
     struct ks_ledger_problem *p = find_problem(l, c->cell.problem);
     p->n_final += (uint32_t)sign;
 }

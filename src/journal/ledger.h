@@ -40,6 +40,7 @@ struct ks_ledger_counts {
     uint64_t outcome[KS_O_LIMIT]; /* final cells by outcome */
     uint64_t n_final, n_contaminated, n_records, n_starts;
     uint64_t n_controls;        /* final cells that are aliases and were measured all the same */
+    uint64_t n_prune_controls;  /* the same of those that pruning would have left out */
     uint64_t first_ns, last_ns; /* realtime of the oldest and newest record; 0 none */
 };
 

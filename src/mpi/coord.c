@@ -39,6 +39,8 @@ int ks_coord_create(const struct ks_coord_config *cfg, struct ks_coord **c_out, 
     if (rc == 0)
         rc = ks_coord_alias_open(c, err);
     if (rc == 0)
+        rc = ks_coord_prune_open(c, err);
+    if (rc == 0)
         rc = ks_coord_open_sched(c, err);
     if (rc < 0) {
         ks_coord_destroy(c);
@@ -54,6 +56,7 @@ void ks_coord_destroy(struct ks_coord *c)
         return;
     ks_sched_destroy(c->sched);
     ks_coord_alias_close(c);
+    ks_coord_prune_close(c);
     free(c->ranks);
     free(c->sites);
     free(c->families);

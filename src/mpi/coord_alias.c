@@ -49,6 +49,7 @@ int ks_coord_alias_told(struct ks_coord *c, const struct ks_frame *f, struct ks_
         a->is_disputed[i] = true; /* hosts whose compilers differ */
     a->code[i] = b.code_id;
     a->build[i] = b.build_id;
+    ks_coord_prune_told(c, (uint32_t)i, &b.code);
     return 0;
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* coord_impl.h - the coordinator's state, shared by coord.c (frames, journal), coord_lease.c (cells
  * and leases), coord_record.c (records), coord_confirm.c (failures), coord_alias.c (instances that
- * are the same code), coord_build.c (who compiles) and coord_ranks.c (who is there).
+ * are the same code), coord_prune.c (cells that nobody measures), coord_build.c (who compiles) and
+ * coord_ranks.c (who is there).
  */
 #ifndef KS_MPI_COORD_IMPL_H
 #define KS_MPI_COORD_IMPL_H
@@ -11,6 +12,7 @@
 #include "mpi/chaos.h"
 #include "mpi/coord.h"
 #include "mpi/msg.h"
+#include "mpi/prune.h"
 #include "sched/sched.h"
 
 /* What rank 0 holds of what they fetch is a window of each of them (share.h). */
@@ -64,6 +66,11 @@ struct alias_books {
     struct alias_choice *chosen; /* [groups.n_groups] the last that was asked for */
 };
 
+struct prune_books {
+    char (*why)[KS_PRUNE_WHY]; /* [n_instances] as told before measuring began; "": measured */
+    bool *is_told;             /* [n_instances] */
+};
+
 struct ks_coord {
     struct ks_coord_config c;
     struct rank *ranks; /* [n_ranks] */
@@ -73,6 +80,7 @@ struct ks_coord {
     uint32_t n_fetching;     /* ranks, KS_COORD_FETCHING at most */
     struct ks_sched *sched;
     struct alias_books alias;
+    struct prune_books prune;
     uint64_t block_base;
     uint64_t started_ns, measuring_ns, last_beat_ns, pending_since_ns;
     uint64_t away_ns;           /* that rank 0 was held up, in all */
@@ -144,6 +152,16 @@ enum ks_cell_state ks_coord_alias_state(struct ks_coord *c, uint32_t i_problem,
  * c->record. */
 int ks_coord_alias_settle(struct ks_coord *c, uint32_t i_problem, uint32_t i_instance,
                           struct ks_id128 code, struct ks_err *err);
+
+/* coord_prune.c */
+int ks_coord_prune_open(struct ks_coord *c, struct ks_err *err);
+void ks_coord_prune_close(struct ks_coord *c);
+/* What a host's build of an instance needs, before measuring has begun. */
+void ks_coord_prune_told(struct ks_coord *c, uint32_t i_instance, const struct ks_code_rec *code);
+/* Why the cell is not measured; NULL: it is. Borrowed. */
+const char *ks_coord_pruned(const struct ks_coord *c, uint32_t i_problem, uint32_t i_instance);
+/* It is measured only to see what is left out. */
+bool ks_coord_is_prune_control(const struct ks_coord *c, const struct ks_cell *cell);
 
 /* coord_confirm.c */
 /* Another device may say whether this failure is the kernel's. */

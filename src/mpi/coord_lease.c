@@ -43,7 +43,8 @@ int ks_coord_announce(struct ks_coord *c, uint32_t i_problem, uint32_t i_instanc
     return rc < 0 ? rc : ks_ledger_start(c->c.ledger, &s, err);
 }
 
-/* An instance that cannot run here is settled without a worker. */
+/* An instance that cannot run here, or that nobody wants to see run, is settled without a worker.
+ */
 uint32_t ks_coord_settled(const struct ks_coord *c, uint32_t i_problem, uint32_t i_instance,
                           const char **why_out)
 {
@@ -51,8 +52,10 @@ uint32_t ks_coord_settled(const struct ks_coord *c, uint32_t i_problem, uint32_t
     if (*why_out)
         return KS_O_UNSUPPORTED;
     const struct ks_artefact *a = c->c.build ? ks_build_artefact(c->c.build, i_instance) : NULL;
-    if (!a || a->state == KS_ART_READY || a->state == KS_ART_MISSING)
-        return KS_O_NONE;
+    if (!a || a->state == KS_ART_READY || a->state == KS_ART_MISSING) {
+        *why_out = ks_coord_pruned(c, i_problem, i_instance);
+        return *why_out ? KS_O_SKIPPED : KS_O_NONE;
+    }
     *why_out = a->reason;
     if (a->state == KS_ART_UNSUPPORTED)
         return KS_O_UNSUPPORTED;

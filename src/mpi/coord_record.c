@@ -92,16 +92,21 @@ static bool is_too_late(const struct ks_coord *c, uint32_t from, const struct ks
     return !is_announced && (rank->state == RANK_LOST || ks_coord_is_anothers(c, from, &r->cell));
 }
 
-/* The record as it came, or without the flag that nobody else has seen its failure. */
+/* The record as it came, or with what the rank could not know: that somebody else has seen its
+ * failure, too, or that the cell is a control. */
 static int append_cell(struct ks_coord *c, const struct ks_frame *f, struct ks_record_head *r,
                        bool is_confirmed, struct ks_err *err)
 {
-    if (!is_confirmed)
+    const bool is_control = r->role == KS_ROLE_CELL && ks_coord_is_prune_control(c, &r->cell);
+    if (!is_confirmed && !is_control)
         return append_record(c, r, f->body, f->n, err);
     int rc = ks_record_decode(f->body, f->n, c->record, NULL, err);
     if (rc < 0)
         return rc;
-    c->record->flags &= ~(uint32_t)KS_FL_UNCONFIRMED;
+    if (is_confirmed)
+        c->record->flags &= ~(uint32_t)KS_FL_UNCONFIRMED;
+    if (is_control)
+        c->record->flags |= KS_FL_PRUNED;
     r->flags = c->record->flags;
     ks_buf_clear(&c->body);
     ks_record_encode(c->record, &c->body);

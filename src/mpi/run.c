@@ -6,6 +6,7 @@
 #include "mpi/directory.h"
 #include "mpi/msg.h"
 #include "mpi/net.h"
+#include "mpi/prune.h"
 #include "mpi/pulse.h"
 #include "mpi/rank.h"
 #include "mpi/seat.h"
@@ -348,6 +349,7 @@ static int open_job(struct run *r, struct ks_job *job, struct ks_err *err)
     int rc = ks_job_load(r->o->job, job, err);
     if (rc == 0)
         rc = ks_job_choose(job, r->o->backend, r->o->arch, err);
+    ks_prune_choose(r->o->prune, &job->prune.by);
     if (rc == 0)
         rc = ks_seat_card(job, r->warden, &r->card, err);
     if (rc == 0)

@@ -20,6 +20,7 @@ struct ks_run_options {
     const char *job;            /* path of the job file */
     const char *dir;            /* NULL = ./<job name>.ksweep */
     const char *backend, *arch; /* instead of the job's; NULL: the job's */
+    uint32_t prune;             /* index into ks_prune_choices */
     bool resume, extend, take_over, accept_rebuild, oversubscribe, trust_cache;
     uint32_t host_domain;   /* enum ks_host_domain */
     const char *retry;      /* outcome to measure again, NULL none */

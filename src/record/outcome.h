@@ -53,7 +53,8 @@ bool ks_outcome_is_abnormal(uint32_t outcome);
     X(KS_FL_FP_ENV_CHANGED, 7, "fp_env_changed")                                                   \
     X(KS_FL_REBUILT, 8, "rebuilt")                                                                 \
     X(KS_FL_VOID, 9, "void") /* taken back: the device was bad; the cell is leased again */        \
-    X(KS_FL_INTERMITTENT, 10, "intermittent") /* failed, but went well on the same device, too */
+    X(KS_FL_INTERMITTENT, 10, "intermittent") /* failed, but went well on the same device, too */  \
+    X(KS_FL_PRUNED, 11, "pruned")             /* measured only to see what pruning leaves out */
 
 enum ks_flag {
 #define X(name, bit, text) name = 1u << (bit),

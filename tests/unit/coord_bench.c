@@ -315,6 +315,8 @@ void sim_tell_builds(struct sim *m, uint32_t rank)
         b.outcome = KS_O_OK;
         b.build_id = (struct ks_id128){ 1, b.instance };
         b.code_id = code_of(m, rank, b.instance);
+        b.code.vgpr_spills = m->spills[i];
+        b.code.scratch_bytes = 4 * m->spills[i];
         ks_buf_init(&body);
         ks_build_rec_encode(&b, &body);
         assert_int_equal(put_frame(m, rank, KS_F_BUILD, &body, NULL), 0);

@@ -74,6 +74,8 @@ static void defaults(void **state)
     assert_true(j.contention.switches_per_s == 50);
     assert_true(j.contention.stolen == 0.02);
     assert_true(j.contention.canary == 0.03);
+    assert_int_equal(j.prune.by, 0);
+    assert_true(j.prune.control == 0.05);
     assert_int_equal(j.isolate.batch, 20);
     assert_int_equal(j.isolate.kernel_timeout_s, 30);
     assert_int_equal(j.isolate.retries, 1);
@@ -106,6 +108,7 @@ static const char everything[] =
     "  \"alias_control\": 0.5,\n"
     "  \"contention\": {\"retries\": 3, \"switches_per_s\": 1.5, \"stolen\": 0.25, \"canary\": "
     "1}},\n"
+    "\"prune\": {\"by\": \"spill\", \"control\": 0.25},\n"
     "\"isolate\": {\"batch\": 1, \"kernel_timeout_s\": 2, \"retries\": 0, \"memory_mib\": 64},\n"
     "\"verify\": {\"exact\": false, \"elementwise\": true}}";
 
@@ -142,6 +145,8 @@ static void every_key_is_read(void **state)
     assert_int_equal(j.measure.cache, 1);
     assert_int_equal(j.measure.min_sample_us, 11);
     assert_true(j.measure.alias_control == 0.5);
+    assert_string_equal(ks_job_prunings[j.prune.by], "spill");
+    assert_true(j.prune.control == 0.25);
     assert_int_equal(j.contention.retries, 3);
     assert_true(j.contention.switches_per_s == 1.5);
     assert_true(j.contention.stolen == 0.25);
