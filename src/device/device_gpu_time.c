@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* device_gpu_time.c - timing with events: samples are enqueued ahead of the device, so that it
  * never waits for the host between the two events of one. */
+#include "base/clock.h"
 #include "device/gpu_device.h"
 
 #include <stdlib.h>
@@ -10,8 +11,8 @@
 #define SCRATCH_BYTES ((size_t)8 << 20)
 #define TOUCH_BYTES   ((size_t)2 << 20) /* stays in every cache beside what is touched */
 #define SWEEP_MIN     ((size_t)32 << 20)
-#define GATE_STEPS    200u /* of 20 us: a stream is never held back for long */
-#define GATE_LAUNCHES 256u /* a runtime's queue takes more than these without waiting */
+#define GATE_NS       5000000u /* a stream is never held back for longer */
+#define GATE_LAUNCHES 256u     /* a runtime's queue takes more than these without waiting */
 #define CANARY_ROUNDS 3
 #define SELF_WORDS    4096u
 #define SELF_PATTERN  0x3c96a55au
@@ -22,8 +23,9 @@ static void gate_wait(void *device)
 {
     const struct ks_gpu_device *g = device;
     const struct timespec step = { .tv_nsec = 20000 };
+    uint64_t until = ks_now_ns() + GATE_NS;
 
-    for (unsigned i = 0; i < GATE_STEPS && !atomic_load(&g->gate_open); i++)
+    while (!atomic_load(&g->gate_open) && ks_now_ns() < until)
         nanosleep(&step, NULL);
 }
 
@@ -181,7 +183,9 @@ int ks_gpu_time_samples(struct ks_device *dev, const struct ks_timing *t, double
     s.run.entry = (struct ks_gpu_entry *)(uintptr_t)t->entry;
     s.launcher = ks_gpu_launcher_of(&s.run);
     s.buf.gpu = s.run.entry->prefix != NULL ? &s.launcher.base : NULL;
-    gate_shut(g);
+    /* A runtime may load a kernel at its first launch, and wait for the device to do so. */
+    if (s.run.entry->prefix == NULL || s.run.entry->kernels[0].block != 0)
+        gate_shut(g);
     rc = sample_all(&s, ns, err);
     if (rc == 0)
         memcpy(ns_out, ns, t->n_samples * sizeof(*ns));

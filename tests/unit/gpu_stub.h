@@ -17,6 +17,7 @@ struct stub {
     int sticky;       /* what every call says from now on */
     double ns_launch; /* of a kernel; may be negative */
     double ns_per_byte;
+    int is_eager;        /* functions of the host are called at once, not when their turn comes */
     size_t memory, used; /* bytes */
     int max_threads, static_shared, occupancy, shared_limit, shared_plain, registers;
     const char *arch;

@@ -305,6 +305,8 @@ int N(hipLaunchHostFunc, cuLaunchHostFunc)(void *s, void (*fn)(void *), void *p)
     (void)s;
     ENTER(hipLaunchHostFunc, cuLaunchHostFunc);
     stub.n_gates++;
+    if (stub.is_eager)
+        fn(p);
     push((struct op){ .kind = 'g', .fn = fn, .p = p });
     return 0;
 }

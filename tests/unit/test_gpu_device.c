@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A GPU's device over a runtime whose clock is virtual: launches, samples, refusals, deaths. */
+#include "base/clock.h"
 #include "device/backends.h"
 #include "tests/unit/gpu_stub.h"
 #include "tests/unit/so.h"
@@ -181,6 +182,9 @@ static void test_samples(void **state)
         struct bench b;
 
         bench_open(f, i, f->kernels, "one", &b);
+        assert_int_equal(sample(&b, 1, 1, false, ns), 0);
+        assert_memory_equal(b.stub->log, "grlr", 4); /* the gate of open(); none before */
+        b.c[0] = 0;
         b.stub->n_log = 0;
         assert_int_equal(sample(&b, 3, 2, false, ns), 0);
         assert_memory_equal(b.stub->log, "grlllrrlllr", 11);
@@ -201,6 +205,25 @@ static void test_samples(void **state)
         assert_int_equal(b.stub->n_pending, 0);
         bench_close(&b);
     }
+}
+
+/* The stream is held back until the work stands behind it, but never for long: a runtime that waits
+ * for the device before it takes the work would wait for ever. */
+static void test_gate_gives_up(void **state)
+{
+    const struct fixture *f = *state;
+    uint64_t start, took;
+    struct bench b;
+    double ns[1];
+
+    bench_open(f, 0, f->kernels, "one", &b);
+    assert_int_equal(sample(&b, 1, 1, false, ns), 0);
+    b.stub->is_eager = 1;
+    start = ks_now_ns();
+    assert_int_equal(sample(&b, 1, 1, false, ns), 0);
+    took = ks_now_ns() - start;
+    assert_true(took > 4000000 && took < 10000000000);
+    bench_close(&b);
 }
 
 /* A clock that stands still or runs backwards is the caller's business. */
@@ -230,7 +253,7 @@ static void test_cold(void **state)
     bench_open(f, 1, f->kernels, "one", &b);
     b.stub->n_log = 0;
     assert_int_equal(sample(&b, 2, 2, true, ns), 0);
-    assert_memory_equal(b.stub->log, "gfrllrfrllr", 11);
+    assert_memory_equal(b.stub->log, "frllrfrllr", 10);
     assert_int_equal(b.stub->n_sweeps, 2);
     assert_true(ns[0] > 4004 && ns[1] < 4006);
     assert_int_equal(b.dev->ops->flush(b.dev, &b.err), 0);
@@ -492,6 +515,7 @@ int main(void)
         cmocka_unit_test(test_hidden_cache),
         cmocka_unit_test(test_samples),
         cmocka_unit_test(test_odd_times_pass),
+        cmocka_unit_test(test_gate_gives_up),
         cmocka_unit_test(test_cold),
         cmocka_unit_test(test_touch),
         cmocka_unit_test(test_gateless_runtime),
