@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# usage: tests/soak.sh MINUTES [SEED] [--report FILE] [--only scale,long,zoo,hosts,slurm]
+# usage: tests/soak.sh MINUTES [SEED] [--report FILE] [--only scale,long,zoo,hosts,slurm,emulator]
 # Sweeps under faults of every kind for so long (see tests/tools/soak.py), then the count. MINUTES
-# are those of the parts long, zoo and hosts; scale and slurm come on top.
+# are those of the parts long, zoo and hosts; scale, slurm and emulator come on top.
 set -eu
 usage() {
     sed -n '3,5s/^# //p' "$0" >&2

@@ -6,7 +6,8 @@ usage: soak.py --bin DIR --out DIR --minutes M [--seed S] [--report FILE] [--onl
                [--small]
 
 Parts: scale (256 ranks, 200,000 cells), long (one sweep through the whole time, whose rank 0 is
-watched), zoo (one machine), hosts (network namespaces), slurm (a real limit kill). After every sweep
+watched), zoo (one machine), hosts (network namespaces), slurm (a real limit kill), emulator (every
+instance of the GPU families against the reference, without faults). After every sweep
 of zoo and hosts: the audit of its journal, `ksweep check`, and a count of the rows of results.h5 of
 its own. Exit 1 when a cell was lost, duplicated or wrong, when a process survived or when rank 0
 grew; the directory of such a sweep is kept.
@@ -29,7 +30,7 @@ import soak_hosts
 import soak_long
 from soak_place import Place
 
-PARTS = ("scale", "long", "zoo", "hosts", "slurm")
+PARTS = ("scale", "long", "zoo", "hosts", "slurm", "emulator")
 FAULTS_A_SWEEP = (4, 9)
 FINISH_S = 900
 
@@ -158,7 +159,19 @@ def run_parts(args, tally):
             sweep.clear()
     if "slurm" in args.only:
         notes["slurm"] = limit_kill(args, tally)
+    if "emulator" in args.only:
+        notes["emulator"] = emulator(args, tally)
     return notes
+
+
+def emulator(args, tally):
+    script = os.path.join(chaos.HERE, "..", "gpu", "emulate.sh")
+    res = subprocess.run(["bash", script, os.path.dirname(args.bin)], capture_output=True, text=True)
+    print(res.stdout, res.stderr)
+    if res.returncode != 0:
+        tally.findings.append("emulator: " + res.stdout.strip().replace("\n", "; "))
+    return "`tests/gpu/emulate.sh`:\n\n" + "".join(
+        f"    {line}\n" for line in res.stdout.splitlines() if not line.startswith(" "))
 
 
 def limit_kill(args, tally):

@@ -184,7 +184,8 @@ def report(args, tally, notes):
              table_of(("fault", "injected"), sorted(tally.faults.items()) +
                       [("**all**", total)]), ""]
     for key, title in (("long", "Rank 0 through a long sweep"), ("scale", "Many ranks"),
-                       ("hosts", "Hosts"), ("slurm", "Limit kill by Slurm")):
+                       ("hosts", "Hosts"), ("slurm", "Limit kill by Slurm"),
+                       ("emulator", "GPU kernels on the emulator")):
         if key in notes:
             parts += [f"## {title}", "", notes[key], ""]
     if tally.findings:

@@ -99,7 +99,7 @@ void kernel_case_close(struct kernel_case *c)
     free(c->abs);
 }
 
-static void fail_case(const struct kernel_case *c, const struct ks_abi_entry *e, const char *what)
+void kernel_case_fail(const struct kernel_case *c, const struct ks_abi_entry *e, const char *what)
 {
     struct ks_buf text;
     ks_buf_init(&text);
@@ -126,33 +126,40 @@ static void check_output(const struct kernel_case *c, const struct ks_abi_entry 
     snprintf(what, sizeof(what), "%s data: %llu of %zu wrong, element %lld is %g, not %g",
              data == KS_DATA_EXACT ? "exact" : "random", (unsigned long long)v.n_wrong, n,
              (long long)v.mismatch[0].index, v.mismatch[0].got, v.mismatch[0].want);
-    fail_case(c, e, what);
+    kernel_case_fail(c, e, what);
 }
 
-static void run_on(const struct kernel_case *c, const struct ks_abi_entry *e, enum ks_data data)
+void kernel_case_run_on(const struct kernel_case *c, const struct ks_abi_entry *e,
+                        const struct ks_abi_gpu *gpu, enum ks_data data, void *got_out)
 {
     const int64_t bytes = e->workspace_bytes(&c->abi);
     assert_true(bytes >= 0);
     struct guarded out = open_guarded((size_t)c->n.c * ks_dtype_bytes(c->p.dtype), MARK);
     struct guarded ws = open_guarded((size_t)bytes, MARK);
     const struct ks_abi_buffers buf = {
-        c->a[data].data, c->b[data].data, out.data, bytes ? ws.data : NULL, NULL, NULL
+        c->a[data].data, c->b[data].data, out.data, bytes ? ws.data : NULL, NULL, gpu
     };
-    if (e->run(&c->abi, &buf) != 0)
-        fail_case(c, e, "run() failed");
+    const int rc = e->run(&c->abi, &buf);
+    if (rc != 0) {
+        char what[60];
+        snprintf(what, sizeof(what), "run() returned %d", rc);
+        kernel_case_fail(c, e, what);
+    }
     if (!is_intact(&out))
-        fail_case(c, e, "wrote outside the output");
+        kernel_case_fail(c, e, "wrote outside the output");
     if (!is_intact(&ws))
-        fail_case(c, e, "wrote outside the workspace");
+        kernel_case_fail(c, e, "wrote outside the workspace");
     check_output(c, e, data, out.data);
+    if (got_out)
+        memcpy(got_out, out.data, out.n);
     close_guarded(&ws);
     close_guarded(&out);
 }
 
 void kernel_case_run(const struct kernel_case *c, const struct ks_abi_entry *e)
 {
-    run_on(c, e, KS_DATA_EXACT);
-    run_on(c, e, KS_DATA_RANDOM);
+    kernel_case_run_on(c, e, NULL, KS_DATA_EXACT, NULL);
+    kernel_case_run_on(c, e, NULL, KS_DATA_RANDOM, NULL);
 }
 
 /* Compilers that add the sanitizers; -O1, because -O3 takes minutes then. One compiler for all:

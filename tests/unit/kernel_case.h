@@ -33,6 +33,14 @@ void kernel_case_close(struct kernel_case *c);
  * and the problem's name unless everything is right. */
 void kernel_case_run(const struct kernel_case *c, const struct ks_abi_entry *e);
 
+/* One kind of data, its launches through `gpu` (NULL: a host's entry). The output goes to got_out,
+ * too, unless NULL: as many elements as the problem's c. */
+void kernel_case_run_on(const struct kernel_case *c, const struct ks_abi_entry *e,
+                        const struct ks_abi_gpu *gpu, enum ks_data data, void *got_out);
+
+/* Fails the test and names the entry, what is wrong, and the problem. */
+void kernel_case_fail(const struct kernel_case *c, const struct ks_abi_entry *e, const char *what);
+
 /* A grid over the configs (names in kernels/configs, NULL ends) and one problem, built. In
  * sanitized builds the kernels are, too, but only a part of them: kernel_build_is_complete() is
  * false then, and what holds of all of them cannot be asked. */

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/* gpu_case.h - instances of the GPU families on the CPU: both halves of each are compiled with the
+ * emulator of kernels/gpu/emu, several instances in one object, and held to the reference as host
+ * kernels are (kernel_case.h), in three orders of threads that must agree bit for bit. */
+#ifndef KS_TEST_GPU_CASE_H
+#define KS_TEST_GPU_CASE_H
+
+#include "grid/family.h"
+#include "kernel_case.h"
+
+struct gpu_instance {
+    const struct ks_instance *traits;
+    const struct ks_abi_entry *entry;
+    struct ks_domain domain;
+    void *so;
+    uint32_t place; /* in its object: its kernels are k<place>_kernel<j> */
+    uint32_t n_run; /* problems it ran */
+};
+
+struct gpu_set {
+    char dir[256];     /* temporary: sources and objects */
+    char kernels[512]; /* directory of the kernels' sources */
+    struct ks_kernel_set all;
+    struct gpu_instance *instances; /* [n] the chosen ones, built */
+    uint32_t n;
+};
+
+/* What to take of a config and from where. */
+struct gpu_choice {
+    const char *kernels; /* a copy of kernels/; NULL: the source tree's */
+    const char *config;  /* its name in configs/ */
+    const char *filter;  /* over traits; "": all */
+    uint32_t n;          /* so many of them, chosen so that soon each value of each trait occurs */
+    uint64_t seed;
+};
+
+/* Compiles the chosen instances. Fails the test where a source does not compile. Objects stay
+ * loaded until the program ends. */
+void gpu_set_open(struct gpu_set *s, const struct gpu_choice *choice);
+void gpu_set_close(struct gpu_set *s);
+
+/* Runs an instance that supports the problem on both kinds of data, random data in three orders of
+ * threads; fails the test unless everything is right. */
+void gpu_case_run(struct gpu_instance *i, const struct kernel_case *c);
+
+/* Whether an instance is of the problem's operator, direction, type, layout and dims. */
+bool gpu_is_of_domain(const struct gpu_instance *i, const struct ks_problem *p);
+
+/* Every instance of a set on problems of its operator and direction that are easily got wrong; each
+ * must run at least two. */
+void gpu_sweep(struct gpu_set *s);
+
+/* All of a main of a test over one config: as many instances as $KSWEEP_GPU_SAMPLE says (a number
+ * or "all"; 10), chosen by $KSWEEP_TEST_SEED. */
+int gpu_tests_run(const char *name, const char *config);
+
+#endif

@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/hash.h"
+#include "gpu_case.h"
+#include "kernels/gpu/emu/simt.h"
+#include "op/conv.h"
+#include "op_cases.h"
+
+#include <dlfcn.h>
+
+#define N_SAMPLE 10
+#define LEAST    2 /* problems that each instance runs */
+
+/* --- launches on the emulator */
+
+typedef int (*launch_fn)(ks_simt_body body, void **args, const int grid[3], const int block[3],
+                         int warp, int order);
+
+struct emulator {
+    struct ks_abi_gpu gpu; /* first: launch() and fill() get its address */
+    const struct gpu_instance *at;
+    int order;
+    bool is_launched;
+};
+
+/* What the device's half exports for a kernel. */
+static const void *kernel_symbol(const struct gpu_instance *i, uint32_t kernel, const char *what)
+{
+    char name[64];
+    snprintf(name, sizeof(name), "k%u_kernel%u_%s", i->place, kernel, what);
+    const void *at = dlsym(i->so, name);
+    if (!at)
+        fail_msg("%s: no symbol %s", i->entry->name, name);
+    return at;
+}
+
+static void *function_at(const void *at)
+{
+    return (void *)(uintptr_t)at;
+}
+
+static int emulate(const struct ks_abi_gpu *gpu, const struct ks_abi_launch *l)
+{
+    struct emulator *e = (struct emulator *)(uintptr_t)gpu;
+    const struct gpu_instance *i = e->at;
+    const int threads = *(const int *)kernel_symbol(i, l->kernel, "block");
+    const int warp = *(const int *)kernel_symbol(i, l->kernel, "warp");
+    const int grid[3] = { (int)l->grid[0], (int)l->grid[1], (int)l->grid[2] };
+    const int block[3] = { (int)l->block, 1, 1 };
+    launch_fn launch;
+    ks_simt_body body;
+    void *at = function_at(kernel_symbol(i, l->kernel, "entry"));
+    memcpy(&body, &at, sizeof(body));
+    at = dlsym(i->so, "ks_simt_launch");
+    assert_non_null(at);
+    memcpy(&launch, &at, sizeof(launch));
+    if ((int)l->block != threads || l->shared_bytes != 0)
+        fail_msg("%s: kernel %u is launched with %u threads and %u bytes, is made for %d",
+                 i->entry->name, l->kernel, l->block, l->shared_bytes, threads);
+    e->is_launched = true;
+    return launch(body, l->args, grid, block, warp, e->order);
+}
+
+static int fill(const struct ks_abi_gpu *gpu, void *ptr, uint32_t pattern, uint64_t bytes)
+{
+    (void)gpu;
+    assert_true(bytes % 4 == 0);
+    for (uint64_t i = 0; i < bytes; i += 4)
+        memcpy((char *)ptr + i, &pattern, 4);
+    return 0;
+}
+
+void gpu_case_run(struct gpu_instance *i, const struct kernel_case *c)
+{
+    const size_t bytes = (size_t)c->n.c * ks_dtype_bytes(c->p.dtype);
+    struct emulator e = { .gpu = { emulate, fill }, .at = i, .order = KS_SIMT_FORWARD };
+    char *first = malloc(bytes), *got = malloc(bytes);
+    assert_true(first && got);
+    kernel_case_run_on(c, i->entry, &e.gpu, KS_DATA_EXACT, NULL);
+    assert_true(e.is_launched);
+    for (e.order = 0; e.order < KS_SIMT_N_ORDERS; e.order++) {
+        kernel_case_run_on(c, i->entry, &e.gpu, KS_DATA_RANDOM, e.order ? got : first);
+        if (e.order && memcmp(first, got, bytes) != 0)
+            kernel_case_fail(c, i->entry, "orders of threads give different bits");
+    }
+    free(first);
+    free(got);
+    i->n_run++;
+}
+
+/* --- problems */
+
+#define NO_PADDING "pad_h_lo=0 pad_w_lo=0 pad_h_hi=0 pad_w_hi=0"
+
+static const char *const convolutions[] = {
+    "hi=14 wi=14 c_total=64 k_total=64",
+    "n=2 g=4 hi=9 wi=11 stride_h=2 stride_w=2 c_total=64 k_total=96",
+    /* ragged matrices: rows, columns and sums that fill no tile */
+    "n=2 hi=8 wi=8 y=1 x=1 c_total=40 k_total=72 " NO_PADDING,
+    "n=2 hi=6 wi=5 c_total=8 k_total=136",
+    "hi=9 wi=15 y=1 x=1 c_total=136 k_total=24 " NO_PADDING,
+    "n=3 hi=1 wi=1 y=1 x=1 c_total=304 k_total=80 " NO_PADDING,
+    "n=2 hi=6 wi=5 c_total=7 k_total=5",
+    "hi=13 wi=17 c_total=48 k_total=36 dilation_h=2 dilation_w=3 pad_w_lo=3",
+    /* pixels that no tap reaches, a larger filter than the image, more padding than image */
+    "hi=9 wi=7 c_total=24 k_total=32 stride_h=4 stride_w=3 y=2 x=2",
+    "hi=9 wi=7 y=1 x=1 stride_h=2 stride_w=2 c_total=16 k_total=24 " NO_PADDING,
+    "hi=2 wi=3 y=5 x=7 pad_h_lo=2 pad_h_hi=3 pad_w_lo=4 pad_w_hi=2 c_total=16 k_total=24",
+    "hi=2 wi=2 pad_h_lo=4 pad_w_lo=4 pad_h_hi=3 pad_w_hi=5 c_total=16 k_total=32",
+    "hi=11 wi=12 stride_h=2 stride_w=3 dilation_h=3 dilation_w=2 pad_h_lo=3 pad_w_hi=2 c_total=32 "
+    "k_total=40",
+    /* stem, depthwise, small groups */
+    "hi=21 wi=19 y=7 x=7 stride_h=2 stride_w=2 pad_h_lo=3 pad_w_lo=3 pad_h_hi=3 pad_w_hi=3 "
+    "c_total=3 k_total=64",
+    "g=40 c_total=40 k_total=40 hi=8 wi=11 stride_h=2 stride_w=2",
+    "g=16 c_total=64 k_total=64 hi=8 wi=9 stride_w=2 dilation_h=2",
+    "g=8 c_total=64 k_total=32 hi=5 wi=7 pad_w_hi=3",
+    "g=32 c_total=128 k_total=128 hi=5 wi=6",
+    "g=32 c_total=256 k_total=256 hi=6 wi=5 stride_h=2 dilation_w=2",
+    "g=6 c_total=48 k_total=48 hi=6 wi=10 y=2 stride_w=2",
+    /* 1 and 3 dims */
+    "ndim=1 n=2 g=3 hi=1 wi=50 y=1 x=4 dilation_w=2 pad_h_lo=0 pad_h_hi=0 c_total=24 k_total=120",
+    "ndim=1 hi=1 wi=150 y=1 x=9 pad_h_lo=0 pad_h_hi=0 dilation_w=5 c_total=64 k_total=24",
+    "ndim=1 hi=1 wi=40 y=1 x=3 stride_w=2 pad_h_lo=0 pad_h_hi=0 c_total=16 k_total=16",
+    "ndim=3 g=2 di=5 hi=6 wi=7 z=3 pad_d_lo=1 pad_d_hi=1 c_total=32 k_total=64",
+    "ndim=3 di=4 hi=9 wi=8 z=3 stride_d=2 stride_h=2 dilation_w=2 pad_d_lo=1 pad_w_lo=2 c_total=16 "
+    "k_total=40",
+    "ndim=3 n=2 di=4 hi=5 wi=6 z=1 y=1 x=1 c_total=32 k_total=16 " NO_PADDING,
+};
+
+static const char *const products[] = {
+    "m=64 n=96 k=128",
+    "m=1 n=200 k=304",
+    "m=1 n=72 k=136 trans_b=1",
+    "m=136 n=1 k=17 trans_a=1",
+    "batch=3 m=29 n=33 k=7",
+    "batch=2 m=16 n=64 k=9 trans_a=1 trans_b=1",
+    "batch=2 m=72 n=40 k=48 trans_b=1",
+    "batch=2 m=40 n=136 k=24 trans_a=1",
+    "m=150 n=270 k=40",
+    "m=33 n=48 k=600 trans_b=1",
+    "m=130 n=129 k=33 trans_a=1 trans_b=1",
+};
+
+bool gpu_is_of_domain(const struct gpu_instance *i, const struct ks_problem *p)
+{
+    const struct ks_domain *d = &i->domain;
+    return d->i_op == p->op && d->direction == p->direction && d->dtype == p->dtype &&
+           d->layout == p->layout &&
+           (strcmp(ks_operators[p->op]->name, "gemm") == 0 || d->ndim == 0 ||
+            d->ndim == (uint32_t)p->dim[KS_CONV_NDIM]);
+}
+
+static struct ks_problem make_problem(const struct ks_domain *d, uint32_t k, uint32_t dtype)
+{
+    const bool is_gemm = strcmp(ks_operators[d->i_op]->name, "gemm") == 0;
+    struct ks_problem p;
+    struct ks_err err;
+    must(is_gemm ? op_case_gemm(products[k], &p, &err) : op_case(convolutions[k], &p, &err), &err);
+    p.direction = d->direction;
+    p.dtype = dtype;
+    must(ks_problem_finish(&p, &err), &err);
+    return p;
+}
+
+static uint32_t n_problems(const struct ks_domain *d)
+{
+    const bool is_gemm = strcmp(ks_operators[d->i_op]->name, "gemm") == 0;
+    return is_gemm ? sizeof(products) / sizeof(*products)
+                   : sizeof(convolutions) / sizeof(*convolutions);
+}
+
+static void run_problem(struct gpu_set *s, const struct ks_problem *p)
+{
+    struct kernel_case c;
+    kernel_case_open(&c, p);
+    for (uint32_t i = 0; i < s->n; i++) {
+        struct gpu_instance *inst = &s->instances[i];
+        if (gpu_is_of_domain(inst, p) && !inst->entry->unsupported(&c.abi))
+            gpu_case_run(inst, &c);
+    }
+    kernel_case_close(&c);
+}
+
+/* What an instance is not made for it refuses, with a reason. */
+static void check_refusals(const struct gpu_instance *i)
+{
+    const struct ks_problem p = make_problem(&i->domain, 0, i->domain.dtype);
+    for (int what = 0; what < 6; what++) {
+        struct ks_abi_problem q;
+        ks_operators[p.op]->to_abi(&p, &q);
+        q.op = what == 0 ? KS_ABI_GROUPED_CONV + KS_ABI_GEMM - q.op : q.op;
+        q.direction = what == 1 ? (q.direction + 1) % KS_N_DIRECTIONS : q.direction;
+        q.direction = what == 2 ? (q.direction + 2) % KS_N_DIRECTIONS : q.direction;
+        q.dtype = what == 3 ? (q.dtype + 1) % KS_N_DTYPES : q.dtype;
+        q.layout = what == 4 ? KS_ABI_NGCHW : q.layout;
+        q.bytes = what == 5 ? 16 : q.bytes;
+        const char *why = i->entry->unsupported(&q);
+        if (!why || strlen(why) < 10)
+            fail_msg("%s accepts what it cannot compute (%d)", i->entry->name, what);
+    }
+}
+
+void gpu_sweep(struct gpu_set *s)
+{
+    const struct ks_domain *d = &s->instances[0].domain;
+    for (uint32_t i = 0; i < s->n; i++)
+        check_refusals(&s->instances[i]);
+    for (uint32_t k = 0; k < n_problems(d); k++)
+        for (uint32_t dtype = 0; dtype < KS_N_DTYPES; dtype++) {
+            const struct ks_problem p = make_problem(d, k, dtype);
+            run_problem(s, &p);
+        }
+    for (uint32_t i = 0; i < s->n; i++)
+        if (s->instances[i].n_run < LEAST)
+            fail_msg("%s ran %u problems only", s->instances[i].entry->name, s->instances[i].n_run);
+}
+
+/* --- a test program */
+
+static void test_sample(void **state)
+{
+    const char *sample = getenv("KSWEEP_GPU_SAMPLE"), *seed = getenv("KSWEEP_TEST_SEED");
+    const struct gpu_choice choice = {
+        .config = *state,
+        .filter = "",
+        .n = !sample                      ? N_SAMPLE
+             : strcmp(sample, "all") == 0 ? UINT32_MAX
+                                          : (uint32_t)strtoul(sample, NULL, 10),
+        .seed = seed ? strtoull(seed, NULL, 10) : 1,
+    };
+    struct gpu_set s;
+    gpu_set_open(&s, &choice);
+    gpu_sweep(&s);
+    print_message("# %u of %u instances of %s\n", s.n, s.all.n_instances, choice.config);
+    gpu_set_close(&s);
+}
+
+int gpu_tests_run(const char *name, const char *config)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_prestate(test_sample, (void *)(uintptr_t)config),
+    };
+    return cmocka_run_group_tests_name(name, tests, NULL, NULL);
+}
