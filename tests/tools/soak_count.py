@@ -32,20 +32,21 @@ FAT = ("malloc_endless", "malloc_segv")
 ALSO_RIGHT = {("heap_overflow", "ok")}
 
 
-def choose_faults(random, is_small):
+def choose_faults(random, is_small, without=()):
     fast = [f for f in RIGHT if f != "good" and f not in SLOW + FAT]
+    slow = [f for f in SLOW if f not in without]
     faults = random.sample(fast, 6)
     if is_small:
         return faults
     if random.random() < 0.4:
-        faults.append(random.choice(SLOW))
+        faults.append(random.choice(slow))
     if random.random() < 0.3:
         faults.append(random.choice(FAT))
     return faults
 
 
-def write_job(base, random, is_small=False):
-    faults = choose_faults(random, is_small)
+def write_job(base, random, is_small=False, without=()):
+    faults = choose_faults(random, is_small, without)
     n_good, n_problems = random.randint(12, 20), 4 if is_small else random.randint(8, 14)
     if set(faults) & set(SLOW):
         n_problems = min(n_problems, 9)
