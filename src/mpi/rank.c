@@ -43,15 +43,30 @@ static bool measures(const struct ks_rank *r)
     return r->c.seat->bind.seat != KS_SEAT_NONE;
 }
 
+/* A host that was busy while its baseline was taken must not excuse noise beyond the limits. A GPU
+ * times itself, and its worker sleeps meanwhile: what becomes of the core says nothing of it. */
+static struct ks_noise_limits limits_of(const struct ks_job *job, const struct ks_device_rec *d)
+{
+    const struct ks_job_contention *c = &job->contention;
+    if (ks_job_is_gpu(job))
+        return (struct ks_noise_limits){ .switches_per_s = 1e15, .stolen = 1, .canary = c->canary };
+    return (struct ks_noise_limits){
+        .switches_per_s = c->switches_per_s,
+        .stolen = c->stolen,
+        .canary = c->canary,
+        .idle_switches_per_s = fmin(d->idle_switches_per_s, c->switches_per_s),
+        .idle_stolen = fmin(d->idle_stolen, c->stolen),
+    };
+}
+
 static int open_agent(struct ks_rank *r, struct ks_err *err)
 {
     const struct ks_job *job = &r->c.grid->job;
     struct ks_device_rec *d = &r->device;
     const struct ks_rank_seat *seat = r->c.seat;
     /* who shares its core would measure the others' baseline, one after another */
-    if (seat->is_pinned && seat->bind.seat != KS_SEAT_SHARED)
+    if (seat->is_pinned && seat->bind.seat != KS_SEAT_SHARED && !ks_job_is_gpu(job))
         ks_provenance_idle(seat->bind.cores.cpu, &d->idle_switches_per_s, &d->idle_stolen);
-    /* a host that was busy while its baseline was taken must not excuse noise beyond the limits */
     struct ks_agent_config ac = {
         .grid = r->c.grid,
         .build = r->build,
@@ -64,12 +79,7 @@ static int open_agent(struct ks_rank *r, struct ks_err *err)
         .memory_nodes = seat->bind.nodes,
         .visible = seat->visible,
         .device_id = d->device_id,
-        .noise = { .switches_per_s = job->contention.switches_per_s,
-                   .stolen = job->contention.stolen,
-                   .canary = job->contention.canary,
-                   .idle_switches_per_s =
-                       fmin(d->idle_switches_per_s, job->contention.switches_per_s),
-                   .idle_stolen = fmin(d->idle_stolen, job->contention.stolen) },
+        .noise = limits_of(job, d),
         .emit = emit,
         .ctx = r,
     };

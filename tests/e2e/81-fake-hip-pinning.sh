@@ -22,7 +22,7 @@ cat >job.json <<EOT
   "problems": [ {"file": "$KSWEEP_SOURCE_DIR/tests/data/tiny.csv"} ],
   "device": {"backend": "hip"},
   "measure": {"warmup_ms": 0, "min_samples": 3, "max_samples": 3, "alias_control": 1,
-              "contention": {"retries": 0, "switches_per_s": 1e9, "stolen": 1, "canary": 100}} }
+              "contention": {"retries": 0, "canary": 100}} }
 EOT
 host=$(uname -n)
 n_cores=$(nproc)
