@@ -114,11 +114,18 @@ uint64_t ks_build_n_compiles(const struct ks_build *b);
 uint32_t ks_build_unit(const struct ks_build *b, uint32_t i_unit, const uint32_t **instances_out);
 
 /* Everything that is known of every instance. JSON: the members "compilers" [{name, command,
- * version, reason}] and "instances" [{id, name, family, compiler, state, reason, cached, build_id,
+ * version, reason}], "kernels" [{family, direction, dtype, pipeline, ready, distinct}] and
+ * "instances"
+ * [{id, name, family, compiler, state, reason, cached, build_id,
  * code_id, digest, compile_ns, code_bytes, object_bytes, path}] of an object that the caller has
  * open. CSV: the same of the instances, a header first. Times in ns, sizes in bytes. */
 struct ks_jw;
 void ks_build_print_json(const struct ks_build *b, struct ks_jw *w);
 void ks_build_print_csv(const struct ks_build *b, struct ks_buf *csv_out);
+/* For people: for each family, direction, dtype and value of the trait `pipeline` how many
+ * instances are built and how many kernels (code_ids) they are, one line each; and the reasons of
+ * those that are unsupported, with their numbers. */
+void ks_build_print_codes(const struct ks_build *b, struct ks_buf *text_out);
+void ks_build_print_unsupported(const struct ks_build *b, struct ks_buf *text_out);
 
 #endif

@@ -178,8 +178,9 @@ static int allocate(struct ks_build *b, struct ks_err *err)
     b->order = calloc(n, sizeof(*b->order));
     b->units = calloc(n, sizeof(*b->units));
     b->finished = calloc(n, sizeof(*b->finished));
+    b->items = calloc(n, sizeof(*b->items));
     b->sources = calloc(b->grid->n_families + 1u, sizeof(*b->sources));
-    if (!b->artefacts || !b->sources || !b->order || !b->units || !b->finished)
+    if (!b->artefacts || !b->sources || !b->order || !b->units || !b->finished || !b->items)
         return ks_fail(err, KS_ENOMEM, "build plan of %u instances", b->grid->n_instances);
     return 0;
 }
@@ -277,6 +278,7 @@ void ks_build_destroy(struct ks_build *b)
     free(b->artefacts);
     free(b->sources);
     free(b->order);
+    free(b->items);
     free(b->units);
     free(b->finished);
     free(b);

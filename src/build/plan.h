@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* plan.h - private to src/build: what struct ks_build holds. plan.c decides what must be compiled
  * and reads the cache; units.c cuts units; queue.c decides what is compiled next, and by whom;
- * compile.c runs compilers; publish.c makes their results known. */
+ * compile.c runs compilers; publish.c makes their results known; counts.c and
+ * report.c tell of them. */
 #ifndef KS_BUILD_PLAN_H
 #define KS_BUILD_PLAN_H
 
@@ -18,7 +19,7 @@ struct ks_unit {
     struct ks_claim claim; /* generation 0: not ours */
 };
 
-enum ks_compile_phase { /* in the order of time */
+enum ks_compile_phase {                       /* in the order of time */
                         KS_TO_COMPILE_DEVICE, /* units of a GPU begin here */
                         KS_COMPILING_DEVICE,
                         KS_TO_COMPILE, /* others here */
@@ -37,6 +38,12 @@ struct ks_compile { /* some instances of one unit, in one compiler run */
     char dir[600];       /* temporary; "" before the first run */
 };
 
+struct ks_build_item { /* of an instance that is built, while they are counted */
+    struct ks_domain domain;
+    const char *family, *pipeline;
+    struct ks_id128 code_id;
+};
+
 struct ks_build {
     const struct ks_grid *grid; /* borrowed */
     struct ks_warden *warden;   /* borrowed */
@@ -47,6 +54,7 @@ struct ks_build {
     uint64_t created_ns;           /* real time */
     struct ks_artefact *artefacts; /* [grid->n_instances] */
     uint32_t *order;               /* instances, unit by unit */
+    struct ks_build_item *items;   /* [grid->n_instances] room for counts.c */
     struct ks_unit *units;
     uint32_t n_units;
     struct ks_compile *compiles; /* queued or running, oldest first */
@@ -75,7 +83,7 @@ uint32_t ks_units_size(uint32_t left, uint32_t unit_size, uint32_t n_parallel);
 /* Compile some instances of a unit; copies the list. */
 int ks_compile_queue(struct ks_build *b, uint32_t i_unit, const uint32_t *instances, uint32_t n,
                      struct ks_err *err);
-void ks_compile_release(struct ks_compile *c); /* also removes its temporary directory */
+void ks_compile_release(struct ks_compile *c);          /* also removes its temporary directory */
 bool ks_compile_is_waiting(const struct ks_compile *c); /* for a compiler to be started */
 bool ks_compile_is_running(const struct ks_compile *c);
 /* The next compiler run of it. */
@@ -89,5 +97,8 @@ int ks_compile_publish(struct ks_build *b, struct ks_compile *c, struct ks_err *
 /* Failed, and alone: remembered in the cache. */
 int ks_compile_fail(struct ks_build *b, struct ks_compile *c, enum ks_artefact_state state,
                     enum ks_holds holds, const char *reason, struct ks_err *err);
+
+/* The member "kernels" of ks_build_print_json(). */
+void ks_build_print_counts(const struct ks_build *b, struct ks_jw *w);
 
 #endif

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* report.c - what is known of every instance, for people and scripts. */
 #include "build/plan.h"
+
+#include "grid/arch.h"
 #include "json/json.h"
 
 #include <inttypes.h>
@@ -57,23 +59,36 @@ static void put_instance(struct ks_jw *w, const struct row *r)
     ks_jw_close(w, '}');
 }
 
-static void put_compiler(struct ks_jw *w, const struct ks_tool *t)
+static void put_compiler(struct ks_jw *w, const char *name, const char *command,
+                         const char *version, const char *flags, const char *missing)
 {
     ks_jw_open(w, NULL, '{');
-    put_text(w, "name", t->name);
-    put_text(w, "command", t->chain.command);
-    put_text(w, "version", t->chain.version);
-    put_text(w, "flags", t->chain.flags);
-    put_text(w, "reason", t->missing);
+    put_text(w, "name", name);
+    put_text(w, "command", command);
+    put_text(w, "version", version);
+    put_text(w, "flags", flags);
+    put_text(w, "reason", missing);
     ks_jw_close(w, '}');
+}
+
+/* Of a GPU both: the host's half, and under the arch's name the device's. */
+static void put_tool(const struct ks_build *b, struct ks_jw *w, const struct ks_tool *t)
+{
+    const char *arch = b->grid->job.device.arch_text;
+    const bool is_gpu = ks_arch_is_gpu(arch);
+    put_compiler(w, t->name, t->chain.command, t->chain.version, t->chain.flags,
+                 is_gpu && t->chain.version[0] ? "" : t->missing);
+    if (is_gpu && t->chain.version[0])
+        put_compiler(w, arch, t->gpu.command, t->gpu.version, t->gpu.flags, t->missing);
 }
 
 void ks_build_print_json(const struct ks_build *b, struct ks_jw *w)
 {
     ks_jw_open(w, "compilers", '[');
     for (uint32_t i = 0; i < b->tools.n_tools; i++)
-        put_compiler(w, &b->tools.tools[i]);
+        put_tool(b, w, &b->tools.tools[i]);
     ks_jw_close(w, ']');
+    ks_build_print_counts(b, w);
     ks_jw_open(w, "instances", '[');
     for (uint32_t i = 0; i < b->grid->n_instances; i++) {
         struct row r;

@@ -225,10 +225,12 @@ static void print_text(const struct ks_grid *g, const struct ks_build *b, double
     ks_buf_printf(out, "built        %" PRIu32 "\n", t.built);
     ks_buf_printf(out, "cached       %" PRIu32 "\n", t.cached);
     ks_buf_printf(out, "unsupported  %" PRIu32 "\n", t.unsupported);
+    ks_build_print_unsupported(b, out);
     ks_buf_printf(out, "failed       %" PRIu32 "\n", t.failed);
     ks_buf_printf(out, "timed out    %" PRIu32 "\n", t.timeout);
     ks_buf_printf(out, "compiling    %.2f s in %" PRIu64 " compiler runs, %.2f s wall\n",
                   (double)t.compile_ns * 1e-9, ks_build_n_compiles(b), wall_s);
+    ks_build_print_codes(b, out);
     for (uint32_t i = 0; i < g->n_instances; i++) {
         const struct ks_artefact *a = ks_build_artefact(b, i);
 
@@ -338,6 +340,8 @@ static int report(struct ks_cmd_ctx *ctx, const struct config *cfg, const struct
         rc = emit(cfg, g, b, wall_s, &ctx->err);
     if (rc < 0)
         return rc;
+    if (g->n_instances > 0 && t.built + t.cached == 0)
+        return KS_EXIT_LOOK; /* nothing can be measured: a compiler that is not there, perhaps */
     return t.failed + t.timeout + t.missing > 0 ? KS_EXIT_LOOK : KS_EXIT_OK;
 }
 
