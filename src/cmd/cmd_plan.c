@@ -224,7 +224,7 @@ static void read_codes(const struct ks_grid *g, const struct config *c, struct k
 static double cell_s(const struct ks_grid *g, uint32_t i)
 {
     const struct ks_problem *p = &g->problems[i];
-    struct ks_cost_rates r = ks_cost_rates(ks_job_backends[g->job.device.backend]);
+    struct ks_cost_rates r = ks_cost_rates(&g->job);
     return ks_cost_cell_s(&g->job.measure,
                           ks_cost_call_s(&r, ks_problem_flops(p), ks_problem_min_bytes(p)));
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "sched/cost.h"
 
+#include "grid/arch.h"
+
 #include <math.h>
-#include <string.h>
 
 #define LEAST_TIMING_S 0.010 /* no cell stops sampling before */
 #define USUAL_CALLS    30    /* after so many the interval is usually narrow enough */
@@ -12,9 +13,11 @@
 #define CALLS_EXTRA    6  /* beside the samples, as the worker's own deadline has them */
 #define ALLOWANCE_S    10 /* likewise, for everything that is no call */
 
-struct ks_cost_rates ks_cost_rates(const char *backend)
+struct ks_cost_rates ks_cost_rates(const struct ks_job *job)
 {
-    if (strcmp(backend, "hip") == 0 || strcmp(backend, "cuda") == 0)
+    if (ks_job_is_gpu(job) && ks_arch_is_emulator(job->device.arch_text))
+        return (struct ks_cost_rates){ 0.2e9, 1e9, 1e-3 };
+    if (ks_job_is_gpu(job))
         return (struct ks_cost_rates){ 10e12, 500e9, 10e-6 };
     return (struct ks_cost_rates){ 10e9, 10e9, 1e-6 };
 }

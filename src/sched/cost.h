@@ -11,7 +11,7 @@ struct ks_cost_rates {
     double flops_per_s, bytes_per_s;
     double call_s; /* of a call that does nothing */
 };
-struct ks_cost_rates ks_cost_rates(const char *backend); /* a name of ks_job_backends */
+struct ks_cost_rates ks_cost_rates(const struct ks_job *job);
 
 /* Seconds of one kernel call: whichever of arithmetic (FLOPs) and memory traffic (bytes) takes
  * longer. Source: Williams, Waterman, Patterson 2009, "Roofline". */

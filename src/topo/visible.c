@@ -12,7 +12,7 @@ enum { TOKEN = 96 };
 
 static void add(struct ks_visible_env *e, int which, const char *value)
 {
-    snprintf(e->text[e->n], sizeof(e->text[e->n]), "%s=%.100s", ks_visible_names[which], value);
+    snprintf(e->text[e->n], sizeof(e->text[e->n]), "%s=%.220s", ks_visible_names[which], value);
     e->n++;
 }
 
@@ -81,7 +81,7 @@ static void amd_one(const char *const *lists, const char *inner, uint32_t i,
 static void amd_env(const char *const *lists, int32_t i_device, struct ks_visible_env *out)
 {
     const char *outer = lists[KS_VISIBLE_ROCR], *inner = lists[KS_VISIBLE_HIP];
-    char all[112];
+    char all[200];
 
     if (!inner || !*inner)
         inner = lists[KS_VISIBLE_CUDA];

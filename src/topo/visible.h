@@ -15,7 +15,7 @@ extern const char *const ks_visible_names[KS_VISIBLE_N]; /* "ROCR_VISIBLE_DEVICE
 
 struct ks_visible_env {
     uint32_t n;
-    char text[KS_VISIBLE_N][128]; /* "NAME=VALUE" */
+    char text[KS_VISIBLE_N][256]; /* "NAME=VALUE", of 64 devices by number, too */
 };
 
 /* ks_visible_env() - what to add to a child's environment.

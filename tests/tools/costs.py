@@ -19,7 +19,7 @@ import re
 import statistics
 import sys
 
-FLOPS_PER_S, BYTES_PER_S, CALL_S = 10e12, 500e9, 10e-6  # ks_cost_rates("hip")
+FLOPS_PER_S, BYTES_PER_S, CALL_S = 10e12, 500e9, 10e-6  # ks_cost_rates of a GPU
 SIZE = {"FP32": 4, "FP16": 2, "BF16": 2, "INT8": 1}
 TENTHS = 10
 QUANTILES = [0, 0.01, 0.05] + [i / 10 for i in range(1, 10)] + [0.95, 0.98, 0.99, 0.995, 0.999, 1]

@@ -11,6 +11,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#define TEN(t) t "0," t "1," t "2," t "3," t "4," t "5," t "6," t "7," t "8," t "9,"
+#define ALL    TEN("") TEN("1") TEN("2") TEN("3") TEN("4") TEN("5") "60,61,62,63"
+
 static const struct {
     const char *backend;
     const char *lists[KS_VISIBLE_N]; /* ROCR, HIP, CUDA, GPU_DEVICE_ORDINAL */
@@ -44,6 +47,9 @@ static const struct {
       { "1", NULL, "1", "1" },
       0,
       "ROCR_VISIBLE_DEVICES=1 CUDA_VISIBLE_DEVICES=0 GPU_DEVICE_ORDINAL=0 " },
+    /* a node of eight GPUs in eight partitions each */
+    { "hip", { ALL, NULL, ALL, NULL }, -1, "CUDA_VISIBLE_DEVICES=" ALL " " },
+    { "hip", { ALL, NULL, ALL, NULL }, 63, "ROCR_VISIBLE_DEVICES=63 CUDA_VISIBLE_DEVICES=0 " },
     { "cuda", { "7", NULL, "2,3", NULL }, -1, "" },
     { "cuda", { "7", NULL, "2,3", NULL }, 1, "CUDA_VISIBLE_DEVICES=3 " },
     { "cuda", { NULL }, 2, "CUDA_VISIBLE_DEVICES=2 " },
