@@ -168,6 +168,24 @@ static void print_aliases(const struct ks_aliases_found *a, struct ks_buf *b)
                       a->n_groups - GROUPS_SHOWN);
 }
 
+static void print_pruned(const struct ks_pruned_found *p, struct ks_buf *b)
+{
+    if (!p->n_left_out && !p->n_controls)
+        return;
+    ks_buf_printf(b,
+                  "\nleft out because they spill\n  %" PRIu64 " cells; controls: %" PRIu64
+                  " were measured all the same",
+                  p->n_left_out, p->n_controls);
+    if (p->n_compared)
+        ks_buf_printf(b,
+                      "; %" PRIu64 " of %" PRIu64 " are faster than all that was kept, the best "
+                      "reaches %.1f %% of that: %s in %s",
+                      p->n_better, p->n_compared, 100 * p->ratio, p->control->name,
+                      p->problem && p->problem->name[0] ? p->problem->name
+                                                        : "a problem without name");
+    ks_buf_printf(b, "\n");
+}
+
 /* ---- JSON ---- */
 
 static void put_real(struct ks_jw *w, const char *key, double v)
@@ -277,6 +295,21 @@ static void json_aliases(struct ks_jw *w, const struct ks_aliases_found *a)
     ks_jw_close(w, '}');
 }
 
+static void json_pruned(struct ks_jw *w, const struct ks_pruned_found *p)
+{
+    ks_jw_open(w, "pruned", '{');
+    ks_jw_u64(w, "n_left_out", p->n_left_out);
+    ks_jw_u64(w, "n_controls", p->n_controls);
+    ks_jw_u64(w, "n_compared", p->n_compared);
+    ks_jw_u64(w, "n_better", p->n_better);
+    if (p->n_compared) {
+        put_real(w, "ratio", p->ratio);
+        ks_jw_str(w, "problem", p->problem ? p->problem->name : NULL);
+        ks_jw_str(w, "instance", p->control->name);
+    }
+    ks_jw_close(w, '}');
+}
+
 static void print_json(const struct ks_summary *s, const char *file, struct ks_buf *b)
 {
     struct ks_jw w;
@@ -292,6 +325,7 @@ static void print_json(const struct ks_summary *s, const char *file, struct ks_b
     ks_jw_str(&w, "fixed_instance", s->fixed ? s->fixed->name : NULL);
     put_real(&w, "fixed_share", s->fixed ? s->fixed_share : KS_MISSING);
     json_aliases(&w, &s->aliases);
+    json_pruned(&w, &s->pruned);
     ks_jw_open(&w, "problems", '[');
     for (size_t i = 0; i < s->n_problems; i++)
         json_problem(&w, &s->problems[i]);
@@ -321,6 +355,7 @@ static int report(const void *cfg, const char *const *operands, int n, struct ks
         print_ranks(&s, b);
         print_summary(&s, b);
         print_aliases(&s.aliases, b);
+        print_pruned(&s.pruned, b);
     }
     ks_summary_release(&s);
     ks_view_close(v);

@@ -173,6 +173,35 @@ static void credit_aliases(struct collect *c, const struct ks_row *rows, size_t 
     }
 }
 
+static bool is_control(const struct timed *t)
+{
+    return (t->row->flags & KS_FL_PRUNED) != 0;
+}
+
+/* The controls of pruning against the best of those that it keeps. */
+static void weigh_controls(struct collect *c, const struct ks_best *b, const struct timed *t,
+                           size_t n)
+{
+    struct ks_pruned_found *p = &c->s->pruned;
+    const struct timed *kept = NULL;
+
+    for (size_t i = 0; i < n; i++)
+        if (!is_control(&t[i]) && (!kept || t[i].stats.median < kept->stats.median))
+            kept = &t[i];
+    for (size_t i = 0; kept && i < n; i++) {
+        double ratio = kept->stats.median / t[i].stats.median;
+
+        if (!is_control(&t[i]))
+            continue;
+        p->n_better += ratio > 1 && !is_tied(&t[i], kept);
+        if (p->n_compared++ && ratio <= p->ratio)
+            continue;
+        p->ratio = ratio;
+        p->problem = b->problem;
+        p->control = ks_store_kernel(c->file, t[i].row->kernel);
+    }
+}
+
 /* Returns the time of the best, 0 when there is none. */
 static double judge(struct collect *c, struct ks_best *b, const struct timed *t, size_t n)
 {
@@ -190,6 +219,7 @@ static double judge(struct collect *c, struct ks_best *b, const struct timed *t,
     b->worst_over_best = worst->stats.median / best->stats.median;
     fill_best(b, best, ks_store_kernel(c->file, best->row->kernel));
     credit(c, t, n, best, b->n_tied);
+    weigh_controls(c, b, t, n);
     c->n_with_ok++;
     return best->stats.median;
 }
@@ -200,6 +230,9 @@ static void count_row(struct collect *c, const struct ks_row *row)
 
     c->s->outcome[row->outcome < KS_O_LIMIT ? row->outcome : 0]++;
     c->s->n_contaminated += (row->flags & KS_FL_CONTAMINATED) != 0;
+    c->s->pruned.n_controls += (row->flags & KS_FL_PRUNED) != 0;
+    c->s->pruned.n_left_out +=
+        row->outcome == KS_O_SKIPPED && strncmp(row->reason, "spills", 6) == 0;
     if (row->device < info->n_devices)
         c->cells_of_device[row->device]++;
     if (is_ok(c, row) && ks_store_kernel(c->file, row->kernel)->code_group < info->n_kernels) {

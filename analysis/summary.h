@@ -18,6 +18,17 @@ struct ks_best { /* of one problem */
     uint32_t n_tied;  /* others that cannot be told from the best (stats.h), not counting those of
                          the same code */
 };
+/* What pruning left out, by what its controls say. */
+struct ks_pruned_found {
+    uint64_t n_left_out; /* cells */
+    uint64_t n_controls; /* cells that were measured all the same */
+    uint64_t n_compared; /* of them: ok, and so is a kept one of the problem */
+    uint64_t n_better;   /* of them: faster than every kept one, beyond a tie */
+    /* of the n_compared the one that does best: time of the best kept one / its own */
+    double ratio;
+    const struct ks_problem_row *problem;
+    const struct ks_kernel_row *control;
+};
 struct ks_rank_count {
     const struct ks_device_row *device;
     uint64_t n_cells;
@@ -35,6 +46,7 @@ struct ks_summary {
                                           ones the first in the configs; or NULL */
     double fixed_share;                /* its speed relative to the best of each problem */
     struct ks_aliases_found aliases;
+    struct ks_pruned_found pruned;
 };
 
 /* Times are compared within a block; when a problem was split over blocks they are scaled by the

@@ -285,14 +285,66 @@ static void controls_of_other_blocks(void **state)
     }
 }
 
+/* ---- what pruning left out ---- */
+
+/* p: left out; C: a control of that; o: kept. */
+static void put_pruned(struct skit *k, uint32_t i, uint32_t j, char how, double ns)
+{
+    struct ks_record *r = akit_timed(k, i, j, ns > 0 ? ns : 1);
+
+    if (how == 'p') {
+        r->outcome = KS_O_SKIPPED;
+        r->n_samples = 0;
+        r->device_id = r->block_id = 0;
+        snprintf(r->reason, sizeof(r->reason), "spills 9 vector registers");
+    }
+    r->flags = how == 'C' ? KS_FL_PRUNED : 0;
+    skit_put(k, r);
+}
+
+static void controls_of_pruning(void **state)
+{
+    static const char *const hows[] = { "opp", "oCp", "oCC", "pCp" };
+    static const double ns[] = { 1000, 0, 0, 1000, 1250, 0, 1000, 1008, 500, 0, 10, 0 };
+    const struct place *p = *state;
+    struct ks_summary s;
+    struct ks_view *v;
+    struct skit k;
+
+    skit_open(&k, p->dir[0], 1, 4, 3);
+    skit_names(&k);
+    for (uint32_t i = 0; i < 4; i++) {
+        skit_block(&k, i + 1, i, 1000, 1000);
+        for (uint32_t j = 0; j < 3; j++)
+            put_pruned(&k, i, j, hows[i][j], ns[3 * i + j]);
+    }
+    skit_close(&k);
+    place_gather(p, 1, NULL);
+    akit_summarise(p, &v, &s);
+    assert_int_equal(s.pruned.n_left_out, 5);
+    assert_int_equal(s.pruned.n_controls, 4);
+    assert_int_equal(s.pruned.n_compared, 3); /* of the last problem nothing was kept */
+    assert_int_equal(s.pruned.n_better, 1);
+    assert_true(akit_near(s.pruned.ratio, 2));
+    assert_string_equal(s.pruned.problem->name, ks_store_problem(ks_view_file(v), 2)->name);
+    assert_string_equal(s.pruned.control->name, name_of(v, 2));
+    ks_summary_release(&s);
+    ks_view_close(v);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, place_make, place_remove)
-        TEST(tables_tell_code_from_instance), TEST(nothing_to_point_to),
-        TEST(runs_are_joined_apart),          TEST(aliases_do_not_compete),
-        TEST(an_alias_may_be_the_best_fixed), TEST(groups_are_listed),
-        TEST(controls_are_compared),          TEST(controls_of_other_blocks),
+        TEST(tables_tell_code_from_instance),
+        TEST(nothing_to_point_to),
+        TEST(runs_are_joined_apart),
+        TEST(aliases_do_not_compete),
+        TEST(an_alias_may_be_the_best_fixed),
+        TEST(groups_are_listed),
+        TEST(controls_are_compared),
+        TEST(controls_of_other_blocks),
+        TEST(controls_of_pruning),
 #undef TEST
     };
 

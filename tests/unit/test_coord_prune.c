@@ -205,6 +205,20 @@ static void test_all_are_controls(void **state)
     sim_close(m);
 }
 
+/* The mark takes nothing away: here nobody else can confirm a failure. */
+static void test_other_flags_stay(void **state)
+{
+    static const struct sim_plan one = { .n_ranks = 2, .n_hosts = 1 };
+    (void)state;
+    open_sim(&one, "ok_a ok_b", "07", 1, KS_PRUNE_SPILL, 1);
+    m->crashes[1] = 1;
+    sim_coordinate(m, NULL);
+    sim_run(m, 60);
+    assert_int_equal(cell(0, 1)->flags & (KS_FL_PRUNED | KS_FL_UNCONFIRMED),
+                     KS_FL_PRUNED | KS_FL_UNCONFIRMED);
+    sim_close(m);
+}
+
 /* The journal stays when the mind is changed: cells that have an outcome keep it, unless they are
  * asked for. */
 static void test_resume(void **state)
@@ -334,6 +348,7 @@ int main(void)
         TEST(test_what_spills_is_left_out),
         TEST(test_controls),
         TEST(test_all_are_controls),
+        TEST(test_other_flags_stay),
         TEST(test_resume),
         TEST(test_aliases_of_what_is_left_out),
         TEST(test_hosts_that_differ),
