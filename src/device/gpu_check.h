@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* gpu_check.h - holds gpu_table.h against one vendor's header, which its includer has included and
- * for which it has defined the G_* types, KS_GPU_PICK(hip, cuda). A wrong line
- * of the table does not compile; nothing here runs. */
+ * for which it has defined the G_* types (but G_HSRC) and KS_GPU_PICK(hip, cuda). A wrong line of
+ * the table does not compile; nothing here runs. */
 #ifndef KS_DEVICE_GPU_CHECK_H
 #define KS_DEVICE_GPU_CHECK_H
 
@@ -9,6 +9,8 @@
 
 #include <stddef.h>
 #include <stdint.h>
+
+#ifdef KS_GPU_PICK /* without a vendor there is nothing to hold it against */
 
 #define SAME_TYPE(function, result, args)                                                          \
     __builtin_types_compatible_p(__typeof__(&(function)), result(*) args)
@@ -53,4 +55,5 @@ KS_GPU_STICKY(X)
 KS_GPU_NUMBERS(X)
 #undef X
 
+#endif
 #endif
