@@ -42,6 +42,12 @@ static bool parse_filter(const char *s, struct fake_fault *f)
         return f->block > 0;
     if (sscanf(s, "device=%d%c", &f->device, &end) == 1)
         return f->device >= 0;
+    if (strncmp(s, "image=", 6) == 0 && isxdigit((unsigned char)s[6])) {
+        char *rest = NULL;
+
+        f->image = strtoull(s + 6, &rest, 16);
+        return *rest == '\0' && f->image != 0;
+    }
     if (strncmp(s, "bytes=", 6) == 0 && parse_size(s + 6, &v)) {
         f->bytes = v;
         return true;

@@ -49,7 +49,7 @@ struct fake_site {
     int device; /* the machine's number */
     const char *name;
     unsigned grid[3], block;
-    uint64_t bytes;
+    uint64_t bytes, image;
 };
 
 struct fake_fault {
@@ -59,6 +59,7 @@ struct fake_fault {
     int device;        /* -1: any */
     unsigned grid[3], block;
     uint64_t bytes; /* at least */
+    uint64_t image; /* 0: any */
     char name[64];
     unsigned long n_seen;
 };

@@ -17,6 +17,8 @@ static bool matches(const struct fake_fault *f, const struct fake_site *site)
         return false;
     if (f->grid[0] > 0 && memcmp(f->grid, site->grid, sizeof f->grid) != 0)
         return false;
+    if (f->image != 0 && f->image != site->image)
+        return false;
     return (f->block == 0 || f->block == site->block) && site->bytes >= f->bytes;
 }
 

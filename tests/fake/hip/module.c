@@ -12,6 +12,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#define DIGEST_SEED 14695981039346656037u /* FNV-1a */
+
 static uint64_t digest(uint64_t h, const void *p, size_t n)
 {
     const unsigned char *s = p;
@@ -49,7 +51,6 @@ static int load(struct fake_module *m, const void *image)
             return FAKE_EUNKNOWN;
         at += (size_t)w;
     }
-    m->digest = digest(14695981039346656037u, image, n);
     snprintf(path, sizeof path, "/proc/self/fd/%d", m->fd);
     m->handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (!m->handle) {
@@ -78,21 +79,25 @@ int hipModuleLoadData(void **out, const void *image)
 {
     struct fake_device *d = fake_current();
     const Elf64_Ehdr *e = image;
+    struct fake_site site = { .device = d->index };
     struct fake_module *m;
     int rc = fake_state(d);
 
     if (rc != 0)
         return rc;
-    if (fake_fires(d->fake, FAKE_LOAD, &(struct fake_site){ .device = d->index }))
-        return FAKE_ENOBINARY;
     if (memcmp(e->e_ident, ELFMAG, SELFMAG) != 0 || e->e_ident[EI_CLASS] != ELFCLASS64)
         return FAKE_EIMAGE;
     if (e->e_machine != EM_X86_64 && e->e_machine != EM_AARCH64)
         return FAKE_ENOBINARY;
+    site.image = digest(DIGEST_SEED, image, image_bytes(e));
+    fake_log(d->fake, "%d %d load %016llx\n", (int)getpid(), d->index,
+             (unsigned long long)site.image);
+    if (fake_fires(d->fake, FAKE_LOAD, &site))
+        return FAKE_ENOBINARY;
     m = calloc(1, sizeof *m);
     if (!m)
         return KS_GPU_EMEMORY;
-    m->fd = -1;
+    *m = (struct fake_module){ .fd = -1, .digest = site.image };
     rc = load(m, image);
     if (rc != 0) {
         unload(m);
@@ -202,7 +207,7 @@ static double model_ns(struct fake_op *op)
     struct fake_function *f = op->function;
     uint64_t h = digest(f->module->digest, f->name, strlen(f->name));
     uint64_t n_blocks = (uint64_t)op->grid[0] * (uint64_t)op->grid[1] * (uint64_t)op->grid[2];
-    double waves = (double)((n_blocks + 103) / 104), ns = 4000 + (double)(h % 16000);
+    double waves = (double)((n_blocks + 103) / 104), ns = 30000 + (double)(h % 120000);
 
     h = digest(h, &f->n_launches, sizeof f->n_launches);
     return (4000 + ns * waves) * (1 + (double)(h >> 40) / (double)(1 << 24) * 0.01);
@@ -250,7 +255,11 @@ int hipModuleLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz,
     struct fake_stream *s = stream;
     struct fake_device *d = s ? s->dev : fake_current();
     struct fake_function *f = function;
-    struct fake_site site = { d->index, f->name, { gx, gy, gz }, bx * by * bz, 0 };
+    struct fake_site site = { .device = d->index,
+                              .name = f->name,
+                              .grid = { gx, gy, gz },
+                              .block = bx * by * bz,
+                              .image = f->module->digest };
     struct fake_op *op;
     int rc = fake_state(d);
 

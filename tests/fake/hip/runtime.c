@@ -210,6 +210,7 @@ int hipMalloc(ks_gpu_ptr *out, size_t bytes)
     rc = fake_memory_alloc(d, bytes, &p);
     if (rc == 0)
         *out = (ks_gpu_ptr)(uintptr_t)p;
+    fake_log(d->fake, "%d %d alloc %zu\n", (int)getpid(), d->index, bytes);
     return rc;
 }
 
