@@ -319,11 +319,8 @@ static void values_of_a_row(void **state)
         { "max_error", "3.4028235e+38" },
         { "vgprs", "101" },
         { "sgpr_spills", "0" },
-        { "code_bytes", "5000000000" },
-        { "clock_before_mhz", "1900" },
         { "clock_min_mhz", "1700" },
         { "power_max_w", "400" },
-        { "temperature_after_c", "61" },
         { "throttle", "5" },
     };
     const struct place *p = *state;
