@@ -1,31 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Units of a GPU: two halves, the emulator's run here, AMD's and NVIDIA's where their compilers
- * are. */
-/* group: clang19 nvcc */
-#include "build/plan.h"
-#include "build_util.h"
+/* Units of a GPU: two halves, and who compiles them. The emulator's are run here. */
+#include "build_gpu_util.h"
 
 #include <sys/mman.h>
 #include <unistd.h>
-
-static int open_gpu_units(void **state)
-{
-    struct place *p = open_place(*state);
-    copy_file(p, "tests/fake/gpu_unit.k", "gpu_unit.k");
-    copy_file(p, "tests/fake/gpu_unit.h", "gpu_unit.h");
-    copy_file(p, "tests/fake/gpu_unit.family.json", "gpu_unit.family.json");
-    *state = p;
-    return 0;
-}
-
-static void use_gpu(struct place *p, const char *arch, const char *instances)
-{
-    char config[2000];
-    snprintf(config, sizeof(config), "{\"family\": \"gpu_unit.family.json\", \"instances\": [%s]}",
-             instances);
-    put_file(p, "config.json", config);
-    load_device_grid(p, "config.json", strncmp(arch, "sm_", 3) == 0 ? "cuda" : "hip", arch);
-}
 
 /* What a fake device does with an image of the emulator. */
 struct fake_gpu {
@@ -121,67 +99,145 @@ static void test_emulator(void **state)
     assert_memory_equal(&ks_build_artefact(p->build, 6)->code, &before, sizeof(before));
 }
 
-static void need_compiler(const char *name)
-{
-    char command[100];
-    snprintf(command, sizeof(command), "%s --version >/dev/null 2>&1", name);
-    if (system(command) == 0)
-        return;
-    print_message("%s is not installed\n", name);
-    skip();
-}
-
-static bool is_alias(const struct place *p, const char *a, const char *b)
-{
-    const struct ks_id128 one = artefact(p, a)->code_id, other = artefact(p, b)->code_id;
-    assert_int_equal(artefact(p, a)->state, KS_ART_READY);
-    assert_int_equal(artefact(p, b)->state, KS_ART_READY);
-    return !ks_id128_is_zero(one) && ks_id128_eq(one, other);
-}
-
-/* Same code is one kernel; another constant, argument, launch or half makes another. */
-static void check_identities(struct place *p, const char *arch)
-{
-    static const struct {
-        const char *a, *b;
-        bool is_alias;
-    } row[] = {
-        { "gpu_unit_1", "gpu_unit_1_t1", true },
-        { "gpu_unit_1", "gpu_unit_2", false },
-        { "gpu_unit_1", "gpu_unit_1_sk4", false },
-        { "gpu_unit_1", "gpu_unit_1_b128", false },
-        { "gpu_unit_3_table", "gpu_unit_3_table_t1", true },
-        { "gpu_unit_3_table", "gpu_unit_4_table", false },
-        { "gpu_unit_5", "gpu_unit_5_twice", false },
-    };
-    use_gpu(p, arch,
-            "{\"index\": 1, \"twin\": [0, 1]}, {\"index\": 2}, {\"index\": 1, \"split_k\": 4}, "
-            "{\"index\": 1, \"block\": 128}, {\"index\": 3, \"pipeline\": \"table\", \"twin\": [0, "
-            "1]}, {\"index\": 4, \"pipeline\": \"table\"}, {\"index\": 5, \"pipeline\": [\"none\", "
-            "\"twice\"]}");
-    plan(p, NULL);
-    (void)build_all(p);
-    for (size_t i = 0; i < sizeof(row) / sizeof(*row); i++)
-        if (is_alias(p, row[i].a, row[i].b) != row[i].is_alias)
-            fail_msg("%s: %s and %s %s", arch, row[i].a, row[i].b,
-                     row[i].is_alias ? "differ" : "are equal");
-}
-
 static void test_identities_emulator(void **state)
 {
     check_identities(*state, "emu");
 }
 
-static void test_identities_amd(void **state)
+/* Whichever half does not compile: the others of the unit do not suffer. */
+static void test_broken_halves(void **state)
 {
-    need_compiler("clang-19");
-    check_identities(*state, "gfx90a");
+    static const struct {
+        const char *name, *reason;
+    } row[] = {
+        { "gpu_unit_2_device", "this device half is broken on purpose" },
+        { "gpu_unit_2_host", "this host half is broken on purpose" },
+    };
+    struct place *p = *state;
+    struct fake_gpu g;
+    float out[2];
+    use_gpu(p, "emu", "{\"index\": [1, 2, 3]}, {\"index\": 2, \"fault\": [\"device\", \"host\"]}");
+    plan(p, NULL);
+    (void)build_all(p);
+    assert_int_equal(count_state(p, KS_ART_READY), 3);
+    for (size_t i = 0; i < sizeof(row) / sizeof(*row); i++) {
+        const struct ks_artefact *a = artefact(p, row[i].name);
+        assert_int_equal(a->state, KS_ART_FAILED);
+        if (!strstr(a->reason, row[i].reason))
+            fail_msg("reason is '%s'", a->reason);
+    }
+    run_gpu_artefact(artefact(p, "gpu_unit_3"), out, &g);
+    assert_true(out[0] == 13.5f);
+    plan(p, NULL);
+    assert_int_equal(build_all(p), 0); /* failures are remembered */
 }
 
-static void test_identities_nvidia(void **state)
+/* Everything the device's half is made of is part of the build_id; other things are not. */
+static void test_build_ids(void **state)
 {
-    need_compiler("nvcc");
-    check_identities(*state, "sm_90");
+    struct place *p = *state;
+    struct ks_id128 first;
+    use_gpu(p, "emu", "{\"index\": 1}");
+    plan(p, NULL);
+    first = artefact(p, "gpu_unit_1")->build_id;
+    copy_file(p, "tests/fake/gpu_unit.k", "other.txt");
+    plan(p, NULL);
+    assert_true(ks_id128_eq(artefact(p, "gpu_unit_1")->build_id, first));
+    put_file(p, "more.h", "");
+    plan(p, NULL);
+    assert_false(ks_id128_eq(artefact(p, "gpu_unit_1")->build_id, first));
+}
+
+/* A tree of data of the test's own: kernels/gpu and abi.h as links, so that one can be changed. */
+static void test_engine_is_identity(void **state)
+{
+    static const char *const files[] = { "kernels/gpu/engine.k", "kernels/gpu/emu/simt.c" };
+    struct place *p = *state;
+    char data[300], command[900];
+    struct ks_id128 ids[3];
+    snprintf(data, sizeof(data), "%s/data", p->dir);
+    snprintf(command, sizeof(command), "mkdir '%s' && cp -r '%s/kernels' '%s'", data, KS_SOURCE_DIR,
+             data);
+    assert_int_equal(system(command), 0);
+    must_setenv("KSWEEP_DATA_DIR", data);
+    use_gpu(p, "emu", "{\"index\": 1}");
+    for (size_t i = 0; i < 3; i++) {
+        plan(p, NULL);
+        ids[i] = artefact(p, "gpu_unit_1")->build_id;
+        snprintf(command, sizeof(command), "echo >> '%s/%s'", data, i < 2 ? files[i] : "more");
+        assert_int_equal(system(command), 0);
+    }
+    must_setenv("KSWEEP_DATA_DIR", NULL);
+    assert_false(ks_id128_eq(ids[0], ids[1]));
+    assert_false(ks_id128_eq(ids[1], ids[2]));
+}
+
+/* No compiler of a GPU: its instances are unsupported, which says what was looked for. */
+static void test_no_compiler(void **state)
+{
+    static const struct {
+        const char *arch, *texts[4];
+    } row[] = {
+        { "gfx942",
+          { "compiler for gfx942 is not installed", "amdclang, clang-20, clang-19, clang, hipcc",
+            "/nowhere/bin", "KSWEEP_HIPCC" } },
+        { "sm_90",
+          { "compiler for sm_90 is not installed", "looked for nvcc in PATH", "/nowhere/bin",
+            "KSWEEP_NVCC" } },
+    };
+    struct place *p = *state;
+    char path[4096], cc[600];
+    snprintf(path, sizeof(path), "%s", getenv("PATH"));
+    put_script(p, "my-cc", "exec /usr/bin/cc \"$@\"", cc, sizeof(cc));
+    must_setenv("ROCM_PATH", "/nowhere");
+    must_setenv("CUDA_HOME", "/nowhere");
+    for (size_t i = 0; i < sizeof(row) / sizeof(*row); i++) {
+        const struct ks_build_options opt = { .compiler = cc };
+        use_gpu(p, row[i].arch, "{\"index\": [1, 2]}");
+        must_setenv("PATH", p->dir);
+        plan(p, &opt);
+        must_setenv("PATH", path);
+        assert_int_equal(count_state(p, KS_ART_UNSUPPORTED), 2);
+        assert_int_equal(ks_build_n_units(p->build), 0);
+        for (size_t k = 0; k < 4; k++)
+            if (!strstr(artefact(p, "gpu_unit_1")->reason, row[i].texts[k]))
+                fail_msg("'%s' is not in '%s'", row[i].texts[k], artefact(p, "gpu_unit_1")->reason);
+    }
+    must_setenv("ROCM_PATH", NULL);
+    must_setenv("CUDA_HOME", NULL);
+}
+
+/* Compilers that are scripts: which one is taken, and what becomes of those that do not do. */
+static void test_choice_of_compiler(void **state)
+{
+    static const char no_arch[] =
+        "case \"$*\" in *--version*) echo 'old clang version 1'; exit;; esac\n"
+        "echo \"clang: error: invalid target ID 'gfx950'\" >&2; exit 1";
+    static const char good[] =
+        "case \"$*\" in *--version*) echo 'new clang version 99'; exit;; esac\n"
+        ": > probe.img";
+    struct place *p = *state;
+    struct ks_err err;
+    char path[4096], with[4500], first[600], second[600];
+    snprintf(path, sizeof(path), "%s", getenv("PATH"));
+    snprintf(with, sizeof(with), "%s:/usr/bin:/bin", p->dir);
+    put_script(p, "amdclang", no_arch, first, sizeof(first));
+    use_gpu(p, "gfx950", "{\"index\": 1}");
+    must_setenv("KSWEEP_HIPCC", first);
+    assert_int_equal(try_plan(p, NULL, &err), KS_EINVAL);
+    assert_non_null(strstr(err.text, "KSWEEP_HIPCC names does not build for gfx950: amdclang: "));
+    assert_non_null(strstr(err.text, "invalid target ID"));
+    must_setenv("KSWEEP_HIPCC", "/no/such/hipcc");
+    assert_int_equal(try_plan(p, NULL, &err), KS_EINVAL);
+    assert_non_null(strstr(err.text, "hipcc: cannot be started"));
+    must_setenv("KSWEEP_HIPCC", NULL);
+    put_script(p, "clang-20", good, second, sizeof(second));
+    must_setenv("PATH", with);
+    plan(p, NULL);
+    must_setenv("PATH", path);
+    assert_int_equal(artefact(p, "gpu_unit_1")->state, KS_ART_MISSING);
+    assert_string_equal(artefact(p, "gpu_unit_1")->compiler, "new clang version 99");
+    assert_non_null(strstr(ks_build_compiler(p->build), "new clang version 99"));
 }
 
 int main(void)
@@ -189,10 +245,9 @@ int main(void)
     struct ks_warden *warden = start_warden();
 #define T(f) cmocka_unit_test_prestate_setup_teardown(f, open_gpu_units, close_units, warden)
     const struct CMUnitTest tests[] = {
-        T(test_emulator),
-        T(test_identities_emulator),
-        T(test_identities_amd),
-        T(test_identities_nvidia),
+        T(test_emulator),           T(test_identities_emulator), T(test_broken_halves),
+        T(test_build_ids),          T(test_engine_is_identity),  T(test_no_compiler),
+        T(test_choice_of_compiler),
     };
     const int rc = cmocka_run_group_tests_name("build_gpu", tests, NULL, NULL);
     ks_warden_stop(warden);
