@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# A plug-in's kernels are measured like others; the example of the docs is built and, behind the fake
-# HIP runtime, run.
+# A plug-in's kernels are measured like others.
 # group: mpi
 . "$(dirname "$0")/tap.sh"
 need_program mpirun cc
@@ -67,17 +66,4 @@ job none '{"config": "plug.json"}'
 ok 'without a plug-in' ksweep plan none.json --cache "$tiny_cache"
 like "$(cat out)" '15 cannot run' 'a family without kernels cannot be run'
 
-# --- the example
-
-fake=$(dirname "$KSWEEP_BIN")/lib/libamdhip64.so
-if [ -f "$fake" ] && [ -f /usr/include/hip/hip_runtime_api.h ]; then
-    cp -r "$KSWEEP_SOURCE_DIR/examples/plugin" example
-    ok 'the example is built for the emulator' env HIP_LIB="$fake" \
-        "$KSWEEP_SOURCE_DIR/examples/plugin/build.sh" emu example
-    KSWEEP_HIP_LIBRARY=$fake ksweep run example/job.json --out example.run >example.out 2>example.err
-    is $? 0 'and runs behind the fake HIP runtime'
-    is "$(field example.run ok) $(field example.run cells)" '6 6' 'every cell of it is ok'
-else
-    tap_note 'the example was not tried: no HIP header or no fake runtime'
-fi
 done_testing
