@@ -1,0 +1,61 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# ksweep build for GPUs without one: the emulator's kernels, and what is said where no compiler is.
+. "$(dirname "$0")/tap.sh"
+need_program ksweep python3 cc
+unset KSWEEP_CC KSWEEP_HIPCC KSWEEP_NVCC
+export XDG_CACHE_HOME=$tap_tmp/xdg ROCM_PATH=$tap_tmp/rocm CUDA_HOME=$tap_tmp/cuda
+
+mkdir "$tap_tmp/k" "$tap_tmp/bin"
+cp "$KSWEEP_SOURCE_DIR"/tests/fake/gpu_unit.{k,h,family.json} "$tap_tmp/k"
+head -n 2 "$KSWEEP_SOURCE_DIR/jobs/problems/resnet50.csv" >"$tap_tmp/k/one.csv"
+
+job() { # NAME BACKEND ARCH INSTANCES: a job over the fake family
+    echo "{\"family\": \"gpu_unit.family.json\", \"instances\": [$4]}" >"$tap_tmp/k/$1.config.json"
+    echo "{\"name\": \"$1\", \"operator\": \"grouped_conv\",
+           \"kernels\": [{\"config\": \"$1.config.json\"}], \"problems\": [{\"file\": \"one.csv\"}],
+           \"device\": {\"backend\": \"$2\", \"arch\": \"$3\"}}" >"$tap_tmp/k/$1.json"
+}
+field() { # EXPRESSION over the summary d in $tap_tmp/out
+    python3 -c 'import json, sys; d = json.load(open(sys.argv[1])); print(eval(sys.argv[2]))' \
+        "$tap_tmp/out" "$1"
+}
+# Programs of this host without the compilers of GPUs.
+for p in cc gcc as ld ld.bfd python3 sh cat grep; do
+    path=$(command -v $p) && ln -s "$path" "$tap_tmp/bin/$p"
+done
+
+# --- the emulator: whole units by the host's compiler
+
+job emu hip emu '{"index": [1, 2], "twin": [0, 1], "pipeline": ["none", "twice"]}, {"index": 3, "split_k": [1, 4]}'
+rc_is 0 "kernels for the emulator" env PATH="$tap_tmp/bin" "$(command -v ksweep)" build "$tap_tmp/k/emu.json" -j 1
+like "$(cat "$tap_tmp/out")" "built +10" "are built without any compiler of a GPU"
+like "$(cat "$tap_tmp/out")" "kernels +fake_gpu_unit forward fp32 none: 4 distinct of 6" \
+    "twins are one kernel, arguments are not, for each pipeline"
+like "$(cat "$tap_tmp/out")" "kernels +fake_gpu_unit forward fp32 twice: 2 distinct of 4" "and the other"
+rc_is 0 "and again" ksweep build "$tap_tmp/k/emu.json" --json
+is "$(field 'd["compiler_runs"], d["cached"]')" "(0, 10)" "nothing is compiled"
+is "$(field 'sorted((k["pipeline"], k["ready"], k["distinct"]) for k in d["kernels"])')" \
+    "[('none', 6, 4), ('twice', 4, 2)]" "the counts stand in JSON too"
+is "$(field '[c["name"] for c in d["compilers"]]')" "[None, 'emu']" "with both compilers"
+
+# --- no compiler
+
+job amd hip gfx942 '{"index": [1, 2, 3]}'
+rc_is 1 "no compiler for AMD" env PATH="$tap_tmp/bin" "$(command -v ksweep)" build "$tap_tmp/k/amd.json"
+like "$(cat "$tap_tmp/out")" "3: compiler for gfx942 is not installed; looked for amdclang, clang-20, clang-19, clang, hipcc in PATH and $tap_tmp/rocm/bin: .*KSWEEP_HIPCC" \
+    "says what was looked for and where"
+job nv cuda sm_90 '{"index": [1, 2, 3]}'
+rc_is 1 "no compiler for NVIDIA" env PATH="$tap_tmp/bin" "$(command -v ksweep)" build "$tap_tmp/k/nv.json"
+like "$(cat "$tap_tmp/out")" "3: compiler for sm_90 is not installed; looked for nvcc in PATH and $tap_tmp/cuda/bin" \
+    "says so"
+rc_is 2 "a compiler that the user names" env KSWEEP_HIPCC=/no/such/clang ksweep build "$tap_tmp/k/amd.json"
+like "$(cat "$tap_tmp/err")" "KSWEEP_HIPCC.*clang: cannot be started" "must be there"
+job native hip native '{"index": 1}'
+rc_is 2 "an arch that nobody knows" env KSWEEP_HIP_LIBRARY=/no/such ksweep build "$tap_tmp/k/native.json"
+like "$(cat "$tap_tmp/err")" "name one, such as gfx942" "is to be named"
+job mixed host native '{"index": 1}'
+rc_is 1 "kernels of a GPU on the host" ksweep build "$tap_tmp/k/mixed.json"
+like "$(cat "$tap_tmp/out")" "1: family fake_gpu_unit is for backend gpu" "are unsupported"
+
+done_testing
