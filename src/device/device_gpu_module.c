@@ -135,7 +135,7 @@ static int launch(const struct ks_abi_gpu *gpu, const struct ks_abi_launch *l)
                          l->block, 1, 1, l->shared_bytes, g->stream, l->args, NULL);
     if (code == KS_GPU_OK)
         return 0;
-    snprintf(what, sizeof(what), "launching '%s_kernel%u', grid %u x %u x %u of %u threads",
+    snprintf(what, sizeof(what), "launching '%s_kernel%u' with %u x %u x %u blocks of %u threads",
              r->entry->prefix, l->kernel, l->grid[0], l->grid[1], l->grid[2], l->block);
     r->rc = ks_gpu_status(g, code, KS_EDEVICE, &r->err, what);
     return code;

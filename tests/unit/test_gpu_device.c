@@ -404,7 +404,7 @@ static const struct {
     int nth, code, want;
     const char *text;
 } fault_rows[] = {
-    { "LaunchKernel", 0, 701, KS_EDEVICE, "launching 'k0_kernel0', grid 3 x 2 x 1 of 256" },
+    { "LaunchKernel", 0, 701, KS_EDEVICE, "launching 'k0_kernel0' with 3 x 2 x 1 blocks of 256" },
     { "LaunchKernel", 5, 701, KS_EDEVICE, "hipErrorOther (701)" },
     { "LaunchKernel", 3, 719, KS_EDEVLOST, "hipErrorLaunchFailure (719)" },
     { "EventRecord", 2, 1, KS_EDEVICE, "recording an event" },
