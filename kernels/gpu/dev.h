@@ -43,15 +43,22 @@ KS_DEV void ks_sync(void)
 }
 /* Whether this wave goes first among those of its unit. The level must be a constant. */
 #define ks_urgent(level) __builtin_amdgcn_s_setprio(level)
+/* The compiler moves nothing across: else it reads all of a tile first, into registers that are
+ * needed elsewhere. */
+#define ks_in_order() __builtin_amdgcn_sched_barrier(0)
+/* The value is computed here, and no memory is read ahead of it. */
+#define ks_compute_now(x) asm volatile("" : "+v"(x) : : "memory")
 
 #elif KS_GPU_TARGET == 2 /* NVIDIA */
 
 #define KS_DEV      static __device__ __forceinline__
 #define KS_RESTRICT __restrict__
 #define KS_UNROLL   _Pragma("unroll")
-/* Static shared memory ends at 48 KiB here: the launch says how much. */
+/* Static shared memory ends at 48 KiB here: the launch says how much, and a constant beside the
+ * kernel tells those who read the code object. */
 #define KS_SHARED(name, bytes) extern __shared__ __align__(16) unsigned char name[]
 #define KS_KERNEL(x, block, lds, warp)                                                             \
+    extern "C" __constant__ const int KS_FN(x##_lds) = (int)(lds);                                 \
     extern "C" __global__ void __launch_bounds__(block, KT_BLOCKS_PER_CU)                          \
         KS_FN(x)(const void *KS_RESTRICT a, const void *KS_RESTRICT b, void *KS_RESTRICT c,        \
                  const KS_ARGS p)
@@ -61,7 +68,9 @@ KS_DEV int ks_block_x(void) { return (int)blockIdx.x; }
 KS_DEV int ks_block_y(void) { return (int)blockIdx.y; }
 KS_DEV int ks_block_z(void) { return (int)blockIdx.z; }
 KS_DEV void ks_sync(void) { __syncthreads(); }
-#define ks_urgent(level) ((void)0)
+#define ks_urgent(level)  ((void)0)
+#define ks_in_order()     ((void)0)
+#define ks_compute_now(x) ((void)0)
 
 /* Copies 4, 8 or 16 bytes to shared memory, or zeros, without waiting (sm_80). */
 KS_DEV void ks_copy_async(void *to, const void *from, int bytes, int is_there)
@@ -126,7 +135,9 @@ KS_DEV int ks_block_x(void) { return ks_simt_cta.bid[0]; }
 KS_DEV int ks_block_y(void) { return ks_simt_cta.bid[1]; }
 KS_DEV int ks_block_z(void) { return ks_simt_cta.bid[2]; }
 KS_DEV void ks_sync(void) { ks_simt_barrier(); }
-#define ks_urgent(level) ((void)0)
+#define ks_urgent(level)  ((void)0)
+#define ks_in_order()     ((void)0)
+#define ks_compute_now(x) ((void)0)
 
 KS_DEV void ks_copy_async(void *to, const void *from, int bytes, int is_there)
 {
