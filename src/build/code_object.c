@@ -5,6 +5,7 @@
 #include "base/buf.h"
 
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 
 #define BUNDLE_MAGIC     "__CLANG_OFFLOAD_BUNDLE__"
@@ -29,6 +30,22 @@ void ks_code_copy_text(char *out, size_t room, const char *text, size_t n)
     n = n < room ? n : room - 1;
     memcpy(out, text, n);
     out[n] = '\0';
+}
+
+int32_t ks_code_constant(const struct ks_object *o, const char *name, const char *what)
+{
+    char symbol[512];
+    Elf64_Sym s;
+    Elf64_Shdr home;
+    const int n = snprintf(symbol, sizeof(symbol), "%s%s", name, what);
+    if (n < 0 || (size_t)n >= sizeof(symbol) || ks_object_find(o, symbol, &s, NULL) < 0 ||
+        ks_object_section(o, s.st_shndx, &home, NULL) < 0 || home.sh_type == SHT_NOBITS ||
+        s.st_value < home.sh_addr || s.st_value - home.sh_addr > home.sh_size)
+        return -1;
+    const uint64_t at = s.st_value - home.sh_addr;
+    struct ks_cur c = ks_cur(o->bytes + home.sh_offset + at, (size_t)(home.sh_size - at));
+    const uint32_t v = ks_cur_u32(&c);
+    return c.failed || v > INT32_MAX ? -1 : (int32_t)v;
 }
 
 static bool begins_with(const void *image, size_t n, const char *magic)

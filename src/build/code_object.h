@@ -17,7 +17,7 @@ struct ks_code_object {
     int32_t agprs;   /* of them accumulators */
     int32_t sgprs;   /* of a wave */
     int32_t vgpr_spills, sgpr_spills; /* registers that went to memory */
-    int64_t lds_bytes;                /* of a block, as far as static */
+    int64_t lds_bytes;                /* of a block; what a launch adds only where it is told */
     int64_t scratch_bytes;            /* of a lane: stack and spills */
     int64_t kernarg_bytes;            /* of a launch */
     int32_t wave;                     /* lanes */

@@ -90,15 +90,18 @@ static int read_info(const struct ks_object *o, const char *name, const Elf64_Sh
     return c.failed ? ks_fail(err, KS_EFORMAT, "cubin: .nv.info is malformed") : 0;
 }
 
+/* Static, and what the launch adds where the kernel says so beside it (kernels/gpu/dev.h). */
 static int64_t shared_bytes(const struct ks_object *o, const char *name, uint32_t sm)
 {
+    const int32_t added = ks_code_constant(o, name, "_lds");
+    int64_t n = added > 0 ? added : 0;
     Elf64_Shdr s;
     if (!find_section(o, ".nv.shared.", name, &s))
-        return 0;
+        return n;
     if (s.sh_size > INT32_MAX)
         return -1;
-    return (int64_t)s.sh_size -
-           (sm >= RESERVED_SM && s.sh_size >= RESERVED_BYTES ? RESERVED_BYTES : 0);
+    n += (int64_t)s.sh_size;
+    return sm >= RESERVED_SM && s.sh_size >= RESERVED_BYTES ? n - RESERVED_BYTES : n;
 }
 
 int ks_code_read_cuda(const struct ks_object *o, const char *name, struct ks_code_object *out,

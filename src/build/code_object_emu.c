@@ -3,8 +3,6 @@
  * exports what a launch needs. Of registers it knows nothing. */
 #include "build/code_object_impl.h"
 
-#include "base/buf.h"
-
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -29,23 +27,6 @@ static bool find_first(const struct ks_object *o, char *out, size_t room)
     return false;
 }
 
-/* `const int NAME_what`; -1: it is not there. */
-static int32_t constant(const struct ks_object *o, const char *name, const char *what)
-{
-    char symbol[512];
-    Elf64_Sym s;
-    Elf64_Shdr home;
-    const int n = snprintf(symbol, sizeof(symbol), "%s%s", name, what);
-    if (n < 0 || (size_t)n >= sizeof(symbol) || ks_object_find(o, symbol, &s, NULL) < 0 ||
-        ks_object_section(o, s.st_shndx, &home, NULL) < 0 || home.sh_type == SHT_NOBITS ||
-        s.st_value < home.sh_addr || s.st_value - home.sh_addr > home.sh_size)
-        return -1;
-    const uint64_t at = s.st_value - home.sh_addr;
-    struct ks_cur c = ks_cur(o->bytes + home.sh_offset + at, (size_t)(home.sh_size - at));
-    const uint32_t v = ks_cur_u32(&c);
-    return c.failed || v > INT32_MAX ? -1 : (int32_t)v;
-}
-
 int ks_code_read_emulator(const struct ks_object *o, const char *name, struct ks_code_object *out,
                           struct ks_err *err)
 {
@@ -60,8 +41,8 @@ int ks_code_read_emulator(const struct ks_object *o, const char *name, struct ks
         return ks_code_no_kernel(kernel, err);
     ks_code_copy_text(out->name, sizeof(out->name), kernel, strlen(kernel));
     snprintf(out->target, sizeof(out->target), "emu");
-    out->lds_bytes = constant(o, kernel, "_lds");
-    out->wave = constant(o, kernel, "_warp");
-    out->max_threads = constant(o, kernel, "_block");
+    out->lds_bytes = ks_code_constant(o, kernel, "_lds");
+    out->wave = ks_code_constant(o, kernel, "_warp");
+    out->max_threads = ks_code_constant(o, kernel, "_block");
     return 0;
 }

@@ -19,6 +19,8 @@ int ks_code_read_emulator(const struct ks_object *o, const char *name, struct ks
 
 /* KS_ENOENT that names the kernel, or says that there is none. */
 int ks_code_no_kernel(const char *name, struct ks_err *err);
+/* `const int NAMEwhat` of the image, not negative; -1: it is not there. */
+int32_t ks_code_constant(const struct ks_object *o, const char *name, const char *what);
 /* A text of n bytes, not terminated; cut to what fits. */
 void ks_code_copy_text(char *out, size_t room, const char *text, size_t n);
 

@@ -234,6 +234,7 @@ static void make_cuda(struct ks_buf *out, uint8_t osabi, uint32_t flags, uint64_
     symbols = add_symbols(&im, SHT_SYMTAB);
     add_symbol(&im, symbols, "two", STT_FUNC, 8, 0, 64);
     add_symbol(&im, symbols, "one", STT_FUNC, 7, 0, 128);
+    add_symbol(&im, symbols, "two_lds", STT_OBJECT, 9, 4, 4);
     info = add(&im, ".nv.info", SHT_LOPROC);
     put_pair(info, 0x2f, 1, 255);
     put_pair(info, 0x2f, 2, 40);
@@ -254,6 +255,9 @@ static void make_cuda(struct ks_buf *out, uint8_t osabi, uint32_t flags, uint64_
         ks_buf_put(i ? &im.s[im.n - 1].bytes : add(&im, ".text.one", SHT_PROGBITS),
                    "0123456789abcdef", 16);
     ks_buf_put(add(&im, ".text.two", SHT_PROGBITS), "0123456789abcdef", 16);
+    info = add(&im, ".nv.constant3", SHT_PROGBITS);
+    ks_buf_u32(info, 7);
+    ks_buf_u32(info, 49152);
     put_image(&im, out);
 }
 

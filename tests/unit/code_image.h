@@ -13,7 +13,7 @@ enum code_image {
      */
     CODE_AMD,
     /* "one": sm_90, 40 registers, frame 16, shared 256, parameters 28, max_threads 256, 128 bytes
-     * of code; "two": 255 registers, frame 0, no shared memory. */
+     * of code; "two": 255 registers, frame 0, 49152 bytes that the launch adds. */
     CODE_CUDA,
     CODE_CUDA_OLD, /* the same for sm_80, as before CUDA 13 */
     CODE_EMULATOR, /* "k0_kernel0": LDS 4096, wave 64, max_threads 128 */
