@@ -10,7 +10,7 @@
 # slurm (the parts of tests/slurm.sh), lint (tests/lint), fuzz (tests/fuzz, sanitizer tree),
 # leftovers (processes and files left behind).
 #
-# KSWEEP_REQUIRE="mpi hdf5py netns slurm cgroup asan ...": what must be testable here. A skip of a
+# KSWEEP_REQUIRE="mpi hdf5py netns slurm cgroup asan clang19 hip-headers ...": what must be testable here. A skip of a
 # test that declares one of these groups ("# group: mpi" in its file) is then a failure, and so is
 # any other skip that tests/expected-skips does not name. Without it every skip is only counted.
 # KSWEEP_TEST_SEED: seed of the fuzz tests (1). KSWEEP_TEST_DATA: real problem lists, see tap.sh.

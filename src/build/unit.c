@@ -165,7 +165,7 @@ int ks_unit_device_text(const struct ks_unit_members *m, const uint32_t *device_
 static void put_image(const struct ks_unit_members *m, const uint32_t *device_of,
                       uint64_t image_bytes, struct ks_buf *b)
 {
-    ks_buf_printf(b, "\n__asm__(\".pushsection .rodata.ks_image,\\\"a\\\"\\n.balign 4096\\n\"\n"
+    ks_buf_printf(b, "\n__asm__(\".pushsection .rodata.ks_image,\\\"a\\\"\\n.balign 64\\n\"\n"
                      "        \"ks_image_bytes: .incbin \\\"device.img\\\"\\n.popsection\");\n"
                      "extern const unsigned char ks_image_bytes[] "
                      "__attribute__((visibility(\"hidden\")));\n"

@@ -27,36 +27,94 @@ static void put_command(const struct ks_argv *a, struct ks_buf *script)
     ks_buf_printf(script, "\n");
 }
 
-/* unit: its directory's name, below that of the Makefile */
-static void put_rules(const struct ks_argv *compile, const struct ks_argv *link, const char *unit,
-                      struct ks_buf *rules)
+struct commands {          /* of one unit */
+    struct ks_argv device; /* of a GPU; n 0: there is none */
+    struct ks_argv compile, link;
+};
+
+static void put_rule(const char *goal, const char *to, const char *from, const char *unit,
+                     const struct ks_argv *a, struct ks_buf *rules)
 {
-    ks_buf_printf(rules, "objects: %s/unit.o\n%s/unit.o: %s/unit.c\n\t@cd %s && ", unit, unit, unit,
-                  unit);
-    put_command(compile, rules);
-    ks_buf_printf(rules, "all: %s/kernels.so\n%s/kernels.so: %s/unit.o\n\t@cd %s && ", unit, unit,
-                  unit, unit);
-    put_command(link, rules);
+    ks_buf_printf(rules, "%s: %s/%s\n%s/%s: %s/%s\n\t@cd %s && ", goal, unit, to, unit, to, unit,
+                  from, unit);
+    put_command(a, rules);
 }
 
-static int put_script(const struct ks_toolchain *t, const char *flags, const char *dir,
-                      struct ks_buf *rules, struct ks_err *err)
+/* unit: its directory's name, below that of the Makefile */
+static void put_rules(const struct commands *c, const char *unit, struct ks_buf *rules)
 {
-    struct ks_argv compile, link;
-    struct ks_buf script;
-    int rc = ks_toolchain_compile(t, flags, &compile, err);
+    if (c->device.n) {
+        put_rule("objects", KS_UNIT_IMAGE, "device.c", unit, &c->device, rules);
+        put_rule("objects", "unit.o", KS_UNIT_IMAGE, unit, &c->compile, rules);
+    } else {
+        put_rule("objects", "unit.o", "unit.c", unit, &c->compile, rules);
+    }
+    put_rule("all", "kernels.so", "unit.o", unit, &c->link, rules);
+}
 
+static int find_commands(const struct ks_build *b, uint32_t i_instance, struct commands *c,
+                         struct ks_err *err)
+{
+    const struct ks_gpu_chain *gpu = ks_build_gpu_chain(b, i_instance);
+    const struct ks_toolchain *t = ks_build_toolchain(b, i_instance);
+    const bool is_gpu = gpu->target != KS_GPU_NONE;
+    struct ks_buf flags;
+    int rc;
+
+    ks_buf_init(&flags);
+    ks_build_flags(b, i_instance, &flags);
+    rc = ks_toolchain_compile(t, is_gpu ? "" : ks_buf_text(&flags), &c->compile, err);
     if (rc == 0)
-        rc = ks_toolchain_link(t, &link, err);
-    if (rc < 0)
-        return rc;
-    put_rules(&compile, &link, ks_path_base(dir), rules);
+        rc = ks_toolchain_link(t, &c->link, err);
+    if (rc == 0 && is_gpu)
+        rc = ks_gpu_chain_compile(gpu, ks_buf_text(&flags), &c->device, err);
+    ks_buf_release(&flags);
+    return rc;
+}
+
+static int put_script(const struct commands *c, const char *dir, struct ks_err *err)
+{
+    struct ks_buf script;
+    int rc;
+
     ks_buf_init(&script);
     ks_buf_printf(&script, "set -e\ncd '%s'\n", dir);
-    put_command(&compile, &script);
-    put_command(&link, &script);
+    if (c->device.n)
+        put_command(&c->device, &script);
+    put_command(&c->compile, &script);
+    put_command(&c->link, &script);
     rc = put_file(dir, "compile.sh", &script, err);
     ks_buf_release(&script);
+    return rc;
+}
+
+/* The size of an image is not known before it is there: none is run here, so it is 0. */
+static int put_texts(const struct ks_build *b, const struct ks_unit_members *m, const char *dir,
+                     struct ks_err *err)
+{
+    const int target = (int)ks_build_gpu_chain(b, m->at[0])->target;
+    uint32_t *device_of = calloc(m->n, sizeof(*device_of));
+    struct ks_buf unit, device;
+    int rc = device_of ? 0 : ks_fail(err, KS_ENOMEM, "units");
+
+    ks_buf_init(&unit);
+    ks_buf_init(&device);
+    if (rc == 0 && target == KS_GPU_NONE) {
+        rc = ks_unit_text(m, &unit, err);
+    } else if (rc == 0) {
+        rc = ks_unit_devices(m, device_of, err);
+        if (rc == 0)
+            rc = ks_unit_device_text(m, device_of, target, &device, err);
+        if (rc == 0)
+            rc = ks_unit_host_text(m, device_of, target, 0, &unit, err);
+        if (rc == 0)
+            rc = put_file(dir, "device.c", &device, err);
+    }
+    if (rc == 0)
+        rc = put_file(dir, "unit.c", &unit, err);
+    ks_buf_release(&unit);
+    ks_buf_release(&device);
+    free(device_of);
     return rc;
 }
 
@@ -70,21 +128,17 @@ static int put_unit(const struct ks_build *b, uint32_t i_unit, const char *dir,
                                        .all = b->grid->instances,
                                        .at = list,
                                        .n = n };
-    struct ks_buf text, flags;
-    int rc;
+    struct commands c = { .device = { .n = 0 } };
+    int rc = find_commands(b, list[0], &c, err);
 
-    ks_buf_init(&text);
-    ks_buf_init(&flags);
-    ks_build_flags(b, list[0], &flags);
-    rc = ks_unit_text(&m, &text, err);
     if (rc == 0)
         rc = ks_mkdirs(dir, 0777, err);
     if (rc == 0)
-        rc = put_file(dir, "unit.c", &text, err);
+        rc = put_texts(b, &m, dir, err);
     if (rc == 0)
-        rc = put_script(ks_build_toolchain(b, list[0]), ks_buf_text(&flags), dir, rules, err);
-    ks_buf_release(&text);
-    ks_buf_release(&flags);
+        rc = put_script(&c, dir, err);
+    if (rc == 0)
+        put_rules(&c, ks_path_base(dir), rules);
     return rc;
 }
 

@@ -273,7 +273,8 @@ def rows_onednn(raw, b):
 TABLE = {"cold-tiny-gemm": rows_cold, "warm-20000": rows_warm, "harness-cost": rows_harness,
          "quickstart-breakdown": rows_quickstart, "startup": rows_startup, "dispatch": rows_dispatch,
          "sched": rows_sched, "lazy": rows_lazy, "journal": rows_journal, "gather": rows_gather,
-         "build-1000": rows_build, "build-shipped": rows_build, "oracle": rows_oracle, "verification": rows_verification}
+         "build-1000": rows_build, "build-shipped": rows_build, "build-gpu": rows_build,
+         "oracle": rows_oracle, "verification": rows_verification}
 TABLE.update({"onednn-" + which: rows_onednn for which in ONEDNN_GOALS})
 
 

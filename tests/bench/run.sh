@@ -4,7 +4,7 @@
 # stands beside in the same run, ratio, goal, met or MISSED. docs/benchmarks.md says what each means.
 #
 #   cold-tiny-gemm warm-20000 harness-cost quickstart-breakdown startup journal gather   (all of these
-#   when no name is given)    dispatch sched lazy oracle onednn verification build   (only when named)
+#   when no name is given)    dispatch sched lazy oracle onednn verification build build-gpu   (only when named)
 #
 #   --out DIR     raw.txt and table.md; default build/bench
 #   --build DIR   a configured build tree; default build, made by the preset `release`
@@ -30,7 +30,7 @@ while [ $# -gt 0 ]; do
         case $1 in --out) out=$2 ;; --build) build=$2 ;; --runs) runs=$2 ;; esac
         shift ;;
     -h | --help) sed -n '3,/^set -u/{/^set -u/d;s/^# \{0,1\}//;p}' "$0"; exit 0 ;;
-    *) [[ " ${usual[*]} dispatch sched lazy oracle onednn verification build " == *" $1 "* ]] || fail 2 "no bench '$1'; see run.sh --help"
+    *) [[ " ${usual[*]} dispatch sched lazy oracle onednn verification build build-gpu " == *" $1 "* ]] || fail 2 "no bench '$1'; see run.sh --help"
        names+=("$1") ;;
     esac
     shift
@@ -246,7 +246,7 @@ if f["failed"] + f["timed_out"] + f["missing"]:
     sys.exit("not everything was built")
 print(sys.argv[2], sys.argv[3], "instances", f["built"])
 END
-        find "$tmp/single" -name '*.o' -delete -o -name '*.so' -delete
+        find "$tmp/single" -name '*.o' -delete -o -name '*.so' -delete -o -name '*.img' -delete
         settle "$1" $i
         seconds wall make -s -C "$tmp/single" -j "$(nproc)" objects
         say "$1" $i objects_s "$wall"
@@ -263,6 +263,13 @@ END
 bench_build() {
     build_beside_make "$1-1000" "$here/data/build.json"
     build_beside_make "$1-shipped" "$here/data/build_shipped.json"
+}
+
+bench_build_gpu() { # code objects for a GPU that need not be here
+    command -v clang-19 >/dev/null || fail 3 "build-gpu needs clang-19 (Debian: apt-get install clang-19 lld-19)"
+    export KSWEEP_HIPCC=clang-19
+    build_beside_make "$1" "$here/data/build_gpu.json"
+    unset KSWEEP_HIPCC
 }
 
 bench_oracle() {
