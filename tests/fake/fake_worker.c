@@ -243,6 +243,23 @@ static void do_unlucky(struct fake *f)
         do_sticky(f);
 }
 
+/* Reserves more addresses than any limit on them would allow, as the runtime of a GPU does. */
+static void do_vast(struct fake *f)
+{
+    if (mmap(NULL, 1ull << 40, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0) ==
+        MAP_FAILED)
+        f->r.outcome = KS_O_OUT_OF_MEMORY;
+}
+
+/* Has twice its limit resident, and stays. */
+static void do_fat(struct fake *f)
+{
+    (void)mmap(NULL, 2 * f->setup.memory_bytes, PROT_READ | PROT_WRITE,
+               MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+    for (;;)
+        pause();
+}
+
 /* Keeps all memory; then the next one that wants some gets none. */
 static void do_hoard(struct fake *f)
 {
@@ -394,6 +411,8 @@ static const struct {
     { "overcount", do_overcount },
     { "sticky", do_sticky },
     { "unlucky", do_unlucky },
+    { "vast", do_vast },
+    { "fat", do_fat },
 };
 
 static void act(struct fake *f)

@@ -328,6 +328,25 @@ static void test_lost_devices(void **state)
         run_row(&rows[i], i % 2 ? "cuda" : "hip");
 }
 
+/* What a GPU's worker has resident is counted, not what its runtime reserves. */
+static void test_memory_of_gpus(void **state)
+{
+    (void)state;
+    struct bench b;
+    bench_open(&b, "ok_a vast fat ok_b", 1, NULL);
+    b.grid->job.isolate.retries = 0;
+    b.grid->job.isolate.memory_mib = 64;
+    while (strcmp(ks_job_backends[b.grid->job.device.backend], "hip") != 0)
+        b.grid->job.device.backend++;
+    snprintf(b.grid->families[0].backend, sizeof(b.grid->families[0].backend), "gpu");
+    bench_lease_all(&b, 1, 7, 0);
+    bench_run(&b);
+    assert_string_equal(ks_buf_text(&b.log),
+                        OPEN DONE(ok_a) DONE(vast) "done fat a1 out_of_memory\n"
+                                                   "canary passed\n" DONE(ok_b) CLOSE(4));
+    bench_close(&b);
+}
+
 /* The record of a death holds what is the cell's own, and nothing of the cells before it. */
 static void test_evidence(void **state)
 {
@@ -474,6 +493,7 @@ int main(void)
         cmocka_unit_test(test_doubt),
         cmocka_unit_test(test_evidence),
         cmocka_unit_test(test_lost_devices),
+        cmocka_unit_test(test_memory_of_gpus),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
