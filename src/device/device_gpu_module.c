@@ -210,7 +210,9 @@ void ks_gpu_module_close(struct ks_device *dev, struct ks_module *mod)
 
     if (mod == NULL)
         return;
-    if (mod->image != NULL && g->lost == 0 && ks_gpu_sync(g, KS_EDEVICE, NULL, "") == 0)
+    if (mod->image != NULL && g->lost == 0)
+        (void)ks_gpu_sync(g, KS_EDEVICE, NULL, ""); /* it may tell that the device is lost */
+    if (mod->image != NULL && g->lost == 0)
         (void)ks_gpu_status(g, g->api.module_unload(mod->image), KS_EDEVICE, NULL, "");
     /* A plug-in has kernels of its own registered with the runtime, which may keep pointing there.
      */

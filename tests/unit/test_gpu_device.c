@@ -2,6 +2,7 @@
 /* A GPU's device over a runtime whose clock is virtual: launches, samples, refusals, deaths. */
 #include "base/clock.h"
 #include "device/backends.h"
+#include "tests/unit/fault.h"
 #include "tests/unit/gpu_stub.h"
 #include "tests/unit/so.h"
 
@@ -508,6 +509,79 @@ static void test_open_fails(void **state)
     }
 }
 
+/* Everything once; the first error ends it, and whatever was made is given back. */
+static int whole_way(const struct fixture *f, const struct ks_device_ops *ops, struct ks_err *err)
+{
+    struct ks_abi_problem p = { .bytes = sizeof(p), .n = 2, .c = 64 };
+    struct ks_abi_buffers buf = { 0 };
+    struct ks_timing t = {
+        .problem = &p, .buf = &buf, .calls = 1, .n_samples = 3, .is_cold = true
+    };
+    struct ks_device *dev = NULL;
+    struct ks_module *mod = NULL;
+    double ns[3];
+    int krc = 0;
+    int rc = ops->open("", &dev, err);
+
+    if (rc == 0)
+        rc = ops->self_test(dev, err);
+    if (rc == 0)
+        rc = ops->canary(dev, ns, err);
+    if (rc == 0)
+        rc = ops->alloc(dev, 64, &buf.c, err);
+    if (rc == 0)
+        rc = ops->touch(dev, buf.c, 64, err);
+    if (rc == 0)
+        rc = ops->module_open(dev, f->kernels, &mod, err);
+    if (rc == 0)
+        rc = ops->module_entry(dev, mod, "one", &t.entry, err);
+    if (rc == 0)
+        rc = ops->time_samples(dev, &t, ns, &krc, err);
+    if (dev != NULL)
+        ops->module_close(dev, mod);
+    ops->close(dev);
+    return rc;
+}
+
+/* From the n-th on, all calls of the runtime fail; then the n-th allocation of our own. */
+static void test_every_call_fails(void **state)
+{
+    const struct fixture *f = *state;
+    struct stub *s = f->stubs[1];
+    bool armed = true;
+    int rc = -1, n = 0, n_without = 0;
+
+    for (n = 0; rc < 0; n++) {
+        struct ks_err err = { 0 };
+
+        stub_reset(s);
+        s->fail_name = "";
+        s->fail_nth = n;
+        s->fail_code = 1;
+        rc = whole_way(f, &ks_device_cuda, &err);
+        assert_true(rc == 0 || rc == KS_EDEVICE || rc == KS_ELOAD);
+        assert_int_equal(err.code, rc);
+        assert_int_equal(s->n_blocks, 0);
+        assert_int_equal(s->n_loaded, 0);
+        assert_true(n < 200);
+    }
+    assert_true(n > 40);
+    for (n = 0; armed; n++) {
+        struct ks_err err = { 0 };
+
+        stub_reset(s);
+        fault_arm((unsigned)n);
+        rc = whole_way(f, &ks_device_cuda, &err);
+        armed = fault_disarm();
+        assert_true(rc == 0 || (rc == KS_ENOMEM && armed));
+        n_without += armed && rc == 0;
+        assert_int_equal(err.code, rc);
+        assert_int_equal(s->n_blocks + s->n_loaded, 0);
+    }
+    assert_true(n > 5);
+    assert_int_equal(n_without, 1); /* a monitor is not needed */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -526,6 +600,7 @@ int main(void)
         cmocka_unit_test(test_lost),
         cmocka_unit_test(test_memory_runs_out),
         cmocka_unit_test(test_open_fails),
+        cmocka_unit_test(test_every_call_fails),
     };
 
     return cmocka_run_group_tests(tests, setup, teardown);
