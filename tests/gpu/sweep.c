@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define BATCH      20u /* cells of a worker */
+#define BATCH      64u /* cells of a worker: each costs a start of the runtime */
 #define FRUITLESS  3u  /* workers in a row that end without having begun a cell */
 #define WAIT_MS    100
 #define TAIL_BYTES 1000u

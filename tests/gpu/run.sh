@@ -1,0 +1,157 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# run.sh PART.. - the harness on a real GPU, with a compiler and the vendor's toolkit and nothing else.
+#
+#   conformance  the device keeps the contract of src/device/device.h
+#   verify       every instance that the device can run computes the right thing
+#   sweep        30 instances x 20 layers in bf16: outcomes, spread, share of time in kernels
+#   repeat       the sweep twice, in another order: do they choose the same winners
+#   peer         the best instances beside cuDNN, where there is one
+#
+# Each takes at most 8 minutes. Reports: $OUT/PART.txt, else ./gpu-report/PART.txt; rows as CSV beside
+# them. Exit: 0 all as it should be, 1 not, 2 usage, 77 there is no GPU or no toolkit.
+# KSWEEP_GPU_BACKEND, KSWEEP_GPU_ARCH: instead of what the probe finds. KSWEEP_GPU_BUILD: a build
+# folder that has ksweep-gpu and ksweep-worker already. KSWEEP_GPU_INPUTS: a folder with other job
+# files. KSWEEP_CUDNN: libcudnn.so.9 or its folder. CMAKE: cmake; where there is none, cc does.
+set -u
+here=$(cd "$(dirname "$0")" && pwd)
+root=$(cd "$here/../.." && pwd)
+out=${OUT:-./gpu-report}
+build=${KSWEEP_GPU_BUILD:-}
+inputs=${KSWEEP_GPU_INPUTS:-$here}
+cmake=${CMAKE:-cmake}
+limit=${KSWEEP_GPU_LIMIT:-480}
+
+say() { printf '%s\n' "$*" >&2; }
+
+usage() {
+    sed -n '3,17s/^# \{0,1\}//p' "$0" >&2
+    exit 2
+}
+
+# With cmake where it is; the sources need nothing that a compiler alone does not find.
+compile() {
+    [ -n "$build" ] && return
+    build=$out/build
+    mkdir -p "$build/bin"
+    if command -v "$cmake" >/dev/null; then
+        "$cmake" -S "$root" -B "$build" -DKSWEEP_WORKER_ONLY=ON -DKSWEEP_WERROR=OFF >"$out/build.log" 2>&1 &&
+            "$cmake" --build "$build" -j "$(nproc)" >>"$out/build.log" 2>&1 && return
+    else
+        compile_plainly >"$out/build.log" 2>&1 && return
+    fi
+    tail -n 20 "$out/build.log" >&2
+    say "run.sh: ksweep-gpu does not build; see $out/build.log"
+    exit 1
+}
+
+compile_plainly() {
+    local flags="-std=c11 -D_GNU_SOURCE -DKS_SOURCE_DIR=\"$root\" -O2 -g -fno-strict-aliasing -I$root/src -I$root"
+    local -a common=() worker=()
+    local m f
+    for m in base json op grid record spawn build device; do
+        for f in "$root/src/$m"/*.c; do
+            case $f in */gpu_check_*) ;; *) common+=("$f") ;; esac
+        done
+    done
+    for f in "$root"/src/worker/*.c; do
+        worker+=("$f")
+    done
+    # shellcheck disable=SC2086
+    ${CC:-cc} $flags -O3 -o "$build/bin/ksweep-worker" "${worker[@]}" "${common[@]}" -lm -ldl -lpthread &&
+        ${CC:-cc} $flags -o "$build/bin/ksweep-gpu" "$here"/*.c "${common[@]}" -lm -ldl -lpthread
+}
+
+probe() { # backend
+    timeout 60 "$build/bin/ksweep-worker" --probe "$1" 2>&1
+}
+
+find_device() {
+    local b text
+    backend=${KSWEEP_GPU_BACKEND:-} arch=${KSWEEP_GPU_ARCH:-}
+    for b in ${backend:-cuda hip}; do
+        text=$(probe "$b")
+        if grep -q '^arch=' <<<"$text"; then
+            backend=$b
+            arch=${arch:-$(sed -n 's/^arch=//p' <<<"$text")}
+            printf '%s\n' "$text" >"$out/device.txt"
+            return
+        fi
+        say "run.sh: $b: $(tail -n 1 <<<"$text")"
+    done
+    say "run.sh: no GPU"
+    exit 77
+}
+
+gpu() { # command..: with a limit of its own, so that the report is written
+    timeout "$limit" "$build/bin/ksweep-gpu" "$@" --backend "$backend" --arch "$arch" \
+        --cache "$out/cache" --limit $((limit * 8 / 10 / passes))
+}
+
+part_conformance() { gpu conformance "$inputs/conformance.json"; }
+
+part_verify() {
+    local status=0 d
+    for d in forward backward_data backward_weight; do
+        echo "== $d"
+        gpu sweep "$inputs/verify_$d.json" --out "$out/verify_$d.csv" || status=1
+    done
+    return $status
+}
+
+part_sweep() { gpu sweep "$inputs/sweep.json" --out "$out/sweep.csv"; }
+
+part_repeat() {
+    local status=0 i
+    for i in 1 2; do
+        echo "== sweep $i"
+        gpu sweep "$inputs/sweep.json" --seed "$i" --out "$out/repeat$i.csv" || status=1
+    done
+    echo "== winners"
+    gpu compare "$out/repeat1.csv" "$out/repeat2.csv" || status=1
+    return $status
+}
+
+# The folder of the Python package, where pip has put one.
+find_cudnn() {
+    [ -n "${KSWEEP_CUDNN:-}" ] && return
+    local dir
+    dir=$(python3 -c 'import nvidia.cudnn as c; print(list(c.__path__)[0] + "/lib")' 2>/dev/null) &&
+        export KSWEEP_CUDNN=$dir
+}
+
+part_peer() {
+    local status=0
+    find_cudnn
+    gpu sweep "$inputs/peer.json" --out "$out/peer.csv" || status=1
+    echo "== beside the vendor's library"
+    gpu peer "$inputs/peer.json" "$out/peer.csv" || status=1
+    return $status
+}
+
+passes_of() {
+    case $1 in verify) echo 3 ;; repeat) echo 2 ;; *) echo 1 ;; esac
+}
+
+[ $# -gt 0 ] || usage
+for part; do
+    case $part in conformance | verify | sweep | repeat | peer) ;; *) usage ;; esac
+done
+mkdir -p "$out/cache" && chmod 700 "$out/cache" && out=$(cd "$out" && pwd) || exit 2
+compile
+find_device
+result=0
+for part; do
+    passes=$(passes_of "$part")
+    from=$SECONDS
+    {
+        echo "$part on $(sed -n 's/^name=//p' "$out/device.txt"), $backend $arch," \
+            "$(sed -n 's/^driver=//p' "$out/device.txt")"
+        "part_$part"
+        status=$?
+        echo "$part: exit $status after $((SECONDS - from)) s"
+        exit $status
+    } 2>&1 | tee "$out/$part.txt"
+    [ "${PIPESTATUS[0]}" -eq 0 ] || result=1
+done
+exit $result
