@@ -3,12 +3,17 @@
 #include "gpu_case.h"
 #include "kernels/gpu/emu/simt.h"
 #include "op/conv.h"
+#include "op/gemm.h"
 #include "op_cases.h"
 
 #include <dlfcn.h>
 
+#ifdef KSWEEP_SANITIZED
+#define N_SAMPLE 4 /* takes eight times as long */
+#else
 #define N_SAMPLE 10
-#define LEAST    2 /* problems that each instance runs */
+#endif
+#define LEAST 2 /* problems that each instance runs */
 
 /* --- launches on the emulator */
 
@@ -127,18 +132,10 @@ static const char *const convolutions[] = {
     "ndim=3 n=2 di=4 hi=5 wi=6 z=1 y=1 x=1 c_total=32 k_total=16 " NO_PADDING,
 };
 
+/* Each with and without transposed operands. */
 static const char *const products[] = {
-    "m=64 n=96 k=128",
-    "m=1 n=200 k=304",
-    "m=1 n=72 k=136 trans_b=1",
-    "m=136 n=1 k=17 trans_a=1",
-    "batch=3 m=29 n=33 k=7",
-    "batch=2 m=16 n=64 k=9 trans_a=1 trans_b=1",
-    "batch=2 m=72 n=40 k=48 trans_b=1",
-    "batch=2 m=40 n=136 k=24 trans_a=1",
-    "m=150 n=270 k=40",
-    "m=33 n=48 k=600 trans_b=1",
-    "m=130 n=129 k=33 trans_a=1 trans_b=1",
+    "m=64 n=96 k=128",  "batch=2 m=72 n=40 k=48", "batch=3 m=29 n=33 k=7",
+    "m=136 n=264 k=40", "m=8 n=24 k=600",         "m=1 n=72 k=16",
 };
 
 bool gpu_is_of_domain(const struct gpu_instance *i, const struct ks_problem *p)
@@ -155,7 +152,12 @@ static struct ks_problem make_problem(const struct ks_domain *d, uint32_t k, uin
     const bool is_gemm = strcmp(ks_operators[d->i_op]->name, "gemm") == 0;
     struct ks_problem p;
     struct ks_err err;
-    must(is_gemm ? op_case_gemm(products[k], &p, &err) : op_case(convolutions[k], &p, &err), &err);
+    must(is_gemm ? op_case_gemm(products[k / 4], &p, &err) : op_case(convolutions[k], &p, &err),
+         &err);
+    if (is_gemm) {
+        p.dim[KS_GEMM_TRANS_A] = k % 4 / 2;
+        p.dim[KS_GEMM_TRANS_B] = k % 2;
+    }
     p.direction = d->direction;
     p.dtype = dtype;
     must(ks_problem_finish(&p, &err), &err);
@@ -165,7 +167,7 @@ static struct ks_problem make_problem(const struct ks_domain *d, uint32_t k, uin
 static uint32_t n_problems(const struct ks_domain *d)
 {
     const bool is_gemm = strcmp(ks_operators[d->i_op]->name, "gemm") == 0;
-    return is_gemm ? sizeof(products) / sizeof(*products)
+    return is_gemm ? 4 * sizeof(products) / sizeof(*products)
                    : sizeof(convolutions) / sizeof(*convolutions);
 }
 
