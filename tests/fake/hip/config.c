@@ -31,9 +31,19 @@ static bool parse_size(const char *s, uint64_t *out)
     return true;
 }
 
-static bool parse_filter(const char *s, struct fake_fault *f)
+/* LEAST or LEAST-MOST */
+static bool parse_range(char *s, uint64_t *least_out, uint64_t *most_out)
 {
-    uint64_t v = 0;
+    char *most = strchr(s, '-');
+
+    *most_out = UINT64_MAX;
+    if (most)
+        *most++ = '\0';
+    return parse_size(s, least_out) && (!most || parse_size(most, most_out));
+}
+
+static bool parse_filter(char *s, struct fake_fault *f)
+{
     char end;
 
     if (sscanf(s, "grid=%ux%ux%u%c", &f->grid[0], &f->grid[1], &f->grid[2], &end) == 3)
@@ -48,10 +58,8 @@ static bool parse_filter(const char *s, struct fake_fault *f)
         f->image = strtoull(s + 6, &rest, 16);
         return *rest == '\0' && f->image != 0;
     }
-    if (strncmp(s, "bytes=", 6) == 0 && parse_size(s + 6, &v)) {
-        f->bytes = v;
-        return true;
-    }
+    if (strncmp(s, "bytes=", 6) == 0)
+        return parse_range(s + 6, &f->bytes, &f->bytes_end);
     if (strncmp(s, "name=", 5) == 0 && strlen(s + 5) < sizeof f->name) {
         memcpy(f->name, s + 5, strlen(s + 5) + 1);
         return true;
@@ -78,7 +86,7 @@ static bool parse_kind(const char *s, enum fake_kind *out)
 /* KIND@N[-][:FILTER]... */
 static bool parse_fault(char *s, struct fake_fault *out)
 {
-    struct fake_fault f = { .device = -1 };
+    struct fake_fault f = { .device = -1, .bytes_end = UINT64_MAX };
     char *filters = strchr(s, ':'), *at = strchr(s, '@'), *end = NULL;
 
     if (filters)

@@ -58,8 +58,8 @@ struct fake_fault {
     bool is_onward;    /* and all after it */
     int device;        /* -1: any */
     unsigned grid[3], block;
-    uint64_t bytes; /* at least */
-    uint64_t image; /* 0: any */
+    uint64_t bytes, bytes_end; /* at least, at most */
+    uint64_t image;            /* 0: any */
     char name[64];
     unsigned long n_seen;
 };
@@ -93,6 +93,7 @@ struct fake_event {
     long seq; /* of the record in its queue */
     double at_ns;
     bool is_recorded, is_timed;
+    struct fake_site site; /* of the launch before; without its name */
 };
 
 struct fake_stream {
@@ -149,6 +150,7 @@ struct fake_device {
     bool is_started;
     struct fake_op *head, **tail;
     long n_queued, n_retired;
+    struct fake_site last; /* launch that was queued; without its name */
     atomic_int sticky;
     double clock_ns;
     pthread_mutex_t pages; /* the rest */

@@ -19,7 +19,9 @@ static bool matches(const struct fake_fault *f, const struct fake_site *site)
         return false;
     if (f->image != 0 && f->image != site->image)
         return false;
-    return (f->block == 0 || f->block == site->block) && site->bytes >= f->bytes;
+    if (site->bytes < f->bytes || site->bytes > f->bytes_end)
+        return false;
+    return f->block == 0 || f->block == site->block;
 }
 
 /* Of all processes that come here with the i-th fault the first; true when there is no token. */

@@ -243,6 +243,10 @@ static int start_launch(struct fake_device *d, struct fake_op *op, const struct 
     strike(d, op, site);
     op->ns = model_ns(op);
     f->n_launches++;
+    pthread_mutex_lock(&d->lock);
+    d->last = *site;
+    d->last.name = NULL;
+    pthread_mutex_unlock(&d->lock);
     fake_log(d->fake, "%d %d launch %s %ux%ux%u %u\n", (int)getpid(), d->index, f->name,
              site->grid[0], site->grid[1], site->grid[2], site->block);
     return KS_GPU_OK;

@@ -145,6 +145,7 @@ int fake_push(struct fake_device *d, struct fake_op *op)
         op->event->dev = d;
         op->event->seq = d->n_queued;
         op->event->is_recorded = true;
+        op->event->site = d->last;
     }
     pthread_cond_broadcast(&d->change);
     pthread_mutex_unlock(&d->lock);

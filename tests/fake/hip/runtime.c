@@ -403,7 +403,7 @@ int hipEventElapsedTime(float *ms, void *start, void *stop)
     if (!is_done(a) || !is_done(b))
         return FAKE_ENOTREADY;
     *ms = (float)((b->at_ns - a->at_ns) * 1e-6);
-    if (fake_fires(b->dev->fake, FAKE_BACKWARDS, &(struct fake_site){ .device = b->dev->index }))
+    if (fake_fires(b->dev->fake, FAKE_BACKWARDS, &b->site))
         *ms = -*ms;
     return KS_GPU_OK;
 }

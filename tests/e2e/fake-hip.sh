@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: MIT
+# shellcheck shell=bash disable=SC2154
+# fake-hip.sh - sourced behind tap.sh: sweeps over the HIP runtime of tests/fake/hip.
+#
+#   gpu_job PROBLEMS FILTER [CONFIG]   a job for the emulator, on stdout: the first PROBLEMS of
+#                             jobs/problems/emulator.csv, the instances that FILTER leaves
+#   gpu_run RANKS DIR JOB CONFIG ARG...   the sweep under mpirun, RANKS 0 = without;
+#                             KSWEEP_FAKE_HIP is log=DIR.log and CONFIG
+#   ended DIR                 name, outcome and code of each cell, sorted
+#   attempts DIR              name and outcome of each attempt that is no anchor's, in their order
+#   column DIR NAME           a column of the table, a line for each cell
+. "$KSWEEP_SOURCE_DIR/tests/e2e/sweep.sh"
+library=$(dirname "$KSWEEP_BIN")/lib/libamdhip64.so.6
+[ -e "$library" ] || skip_all "no $library: ninja fake_hip"
+/usr/bin/python3 -c 'import h5py' 2>/dev/null || skip_all "no python3-h5py"
+h5rows="/usr/bin/python3 $KSWEEP_SOURCE_DIR/tests/tools/h5rows.py"
+unset ROCR_VISIBLE_DEVICES HIP_VISIBLE_DEVICES CUDA_VISIBLE_DEVICES GPU_DEVICE_ORDINAL
+export KSWEEP_HIP_LIBRARY=$library
+
+gpu_job() {
+    local config=${3-$KSWEEP_SOURCE_DIR/kernels/configs/gpu_forward_small.json}
+    local list=$tap_tmp/problems.$1.csv
+    head -n $(($1 + 1)) "$KSWEEP_SOURCE_DIR/jobs/problems/emulator.csv" >"$list"
+    cat <<EOT
+{ "name": "fake", "why": "a GPU without one", "operator": "grouped_conv",
+  "kernels": [ {"config": "$config", "filter": "$2"} ], "problems": [ {"file": "$list"} ],
+  "device": {"backend": "hip", "arch": "emu"},
+  "measure": {"warmup_ms": 0, "min_samples": 5, "max_samples": 10, "max_ms": 5, "target_rse": 0,
+              "alias_control": 1,
+              "contention": {"retries": 0, "switches_per_s": 1e9, "stolen": 1, "canary": 100}},
+  "isolate": {"kernel_timeout_s": ${TIMEOUT-20}} }
+EOT
+}
+
+gpu_run() {
+    local n=$1 dir=$2 job=$3 config=$4
+    local -a run=(ksweep run "$job" --out "$dir" --cache "$tiny_cache")
+    shift 4
+    [ "$n" -gt 0 ] && run=(ranks "$n" "${run[@]}")
+    KSWEEP_FAKE_HIP=log=$tap_tmp/${dir##*/}.log${config:+,$config} MPIRUN="timeout 100 mpirun" \
+        "${run[@]}" "$@" >"$dir.out" 2>"$dir.err"
+    [ -e "$dir/results.h5" ] || tap_note "$(tail -n 20 "$dir.err")"
+}
+
+short() { sed 's/^grouped_conv_\([a-z_]*\)_\(bf16\|fp32\)_2d_//'; }
+ended() {
+    $h5rows "$1/results.h5" measurements kernel_name outcome_text code 2>&1 | short |
+        sed 's/-2147483648/-/' | tr '\t' ' ' | sort
+}
+attempts() {
+    $h5rows "$1/results.h5" attempts kernel_name outcome_text role 2>&1 | short | awk -F '\t' '$3 == 0 { print $1, $2 }'
+}
+column() {
+    ksweep-analyze table "$1/results.h5" -o "$1.csv" 2>"$1.table" || tap_note "$(cat "$1.table")"
+    awk -F, -v name="$2" 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == name) at = i; next } { print $at }' "$1.csv"
+}
