@@ -284,6 +284,33 @@ static int find_symbol_number(const struct identity *d, const char *name, uint32
     return ks_fail(err, KS_ENOENT, "code object has no kernel '%s'", name);
 }
 
+/* "k3_kernel0_lds" tells readers of the code object how much shared memory a launch adds; no code
+ * reads it. */
+static bool is_note(const struct identity *d, const Elf64_Sym *s)
+{
+    static const char suffix[] = "_lds";
+    char kernel[64];
+    uint32_t symbol;
+    const char *name = ks_object_symbol_name(&d->o, s);
+    const size_t n = strlen(name), m = sizeof(suffix) - 1;
+    if (n <= m || n >= sizeof(kernel) || strcmp(name + n - m, suffix) != 0)
+        return false;
+    snprintf(kernel, sizeof(kernel), "%.*s", (int)(n - m), name);
+    return find_symbol_number(d, kernel, &symbol, NULL) == 0;
+}
+
+/* Bytes of a section that are notes. */
+static uint64_t count_notes(const struct identity *d, uint32_t section)
+{
+    uint64_t n = 0;
+    for (uint32_t i = 0; i < d->o.n_symbols; i++) {
+        Elf64_Sym s;
+        if (ks_object_symbol(&d->o, i, &s, NULL) == 0 && s.st_shndx == section && is_note(d, &s))
+            n += s.st_size;
+    }
+    return n;
+}
+
 static int add_cuda_kernel(struct identity *d, const char *kernel, struct ks_err *err)
 {
     uint32_t symbol;
@@ -328,7 +355,8 @@ static int add_cuda_rest(struct identity *d, struct ks_err *err)
             d->is_unknown |= !has_kernel(d, i);
         else if (strncmp(name, ".nv.global", 10) == 0)
             d->is_unknown = true;
-        else if (strncmp(name, ".nv.constant", 12) == 0 && !strchr(name + 12, '.'))
+        else if (strncmp(name, ".nv.constant", 12) == 0 && !strchr(name + 12, '.') &&
+                 count_notes(d, i) != s.sh_size)
             hash_bytes(d, d->o.bytes + s.sh_offset, s.sh_type == SHT_NOBITS ? 0 : s.sh_size);
     }
     return 0;
