@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "base/buf.h"
+#include "mpi/provenance.h"
 #include "mpi/seat.h"
 
 #include <signal.h>
@@ -233,6 +234,66 @@ static void a_seat_has_its_device_and_no_other(void **state)
     free(seat);
 }
 
+/* Times may be compared within a class; a device is itself wherever it is plugged in. */
+static void a_gpu_has_an_identity_and_a_class(void **state)
+{
+    static const struct {
+        const char *what, *unique, *pci;
+        struct ks_probe_device own;
+        bool is_same_device, is_same_class;
+    } rows[] = {
+#define OWN(...) { .name = "big", .arch = "gfx942", .driver = "7.0", __VA_ARGS__ }
+        { "itself", "GPU-1", "0000:01:00.0", OWN(.memory_bytes = 64, .n_units = 304), true, true },
+        { "moved", "GPU-1", "0000:02:00.0", OWN(.memory_bytes = 64, .n_units = 304), true, true },
+        { "another", "GPU-2", "0000:01:00.0", OWN(.memory_bytes = 64, .n_units = 304), false,
+          true },
+        { "less memory", "GPU-2", "0000:01:00.0", OWN(.memory_bytes = 32, .n_units = 304), false,
+          false },
+        { "a part", "GPU-2", "0000:01:00.0", OWN(.memory_bytes = 64, .n_units = 38), false, false },
+        { "another driver",
+          "GPU-1",
+          "0000:01:00.0",
+          { .name = "big", .arch = "gfx942", .driver = "7.1", .memory_bytes = 64, .n_units = 304 },
+          true,
+          false },
+        { "another name",
+          "GPU-1",
+          "0000:01:00.0",
+          { .name = "bigger",
+            .arch = "gfx942",
+            .driver = "7.0",
+            .memory_bytes = 64,
+            .n_units = 304 },
+          true,
+          false },
+    };
+    struct ks_rank_seat *seat = calloc(1, sizeof *seat);
+    struct ks_job *job = calloc(1, sizeof *job);
+    struct ks_device_rec first = { .rank = 0 }, d;
+
+    (void)state;
+    assert_true(seat && job);
+    job->device.backend = 1;
+    snprintf(job->device.arch_text, sizeof job->device.arch_text, "gfx942");
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        snprintf(seat->device.unique, sizeof seat->device.unique, "%s", rows[i].unique);
+        snprintf(seat->device.pci, sizeof seat->device.pci, "%s", rows[i].pci);
+        seat->own = rows[i].own;
+        ks_provenance_device(job, 3, 1, seat, &d);
+        if (i == 0)
+            first = d;
+        if ((d.device_id == first.device_id) != rows[i].is_same_device ||
+            (d.device_class == first.device_class) != rows[i].is_same_class)
+            fail_msg("%s", rows[i].what);
+        assert_string_equal(d.model, rows[i].own.name);
+        assert_string_equal(d.driver, rows[i].own.driver);
+        assert_string_equal(d.pci, rows[i].pci);
+        assert_true(d.n_units == rows[i].own.n_units && d.memory_bytes == rows[i].own.memory_bytes);
+    }
+    free(seat);
+    free(job);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -241,6 +302,7 @@ int main(void)
         cmocka_unit_test(sixty_four_devices_have_room),
         cmocka_unit_test(native_is_what_the_device_says),
         cmocka_unit_test(a_seat_has_its_device_and_no_other),
+        cmocka_unit_test(a_gpu_has_an_identity_and_a_class),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
