@@ -11,6 +11,7 @@ struct fake_gpu {
     void *image;           /* of dlopen */
     const char *kernel;    /* "k3" */
     uint32_t n_launches, block;
+    uint32_t n_kernels; /* of all instances in the image */
 };
 
 static int fake_launch(const struct ks_abi_gpu *ops, const struct ks_abi_launch *l)
@@ -62,6 +63,11 @@ static void run_gpu_artefact(const struct ks_artefact *a, float out[2], struct f
         assert_int_equal(table->entries[i].run(&problem, &buf), 0);
     }
     assert_non_null(dlsym(g->image, "ks_simt_launch"));
+    for (uint32_t i = 0; i < table->n_entries; i++) {
+        char name[64];
+        snprintf(name, sizeof(name), "k%u_kernel0_entry", i);
+        g->n_kernels += dlsym(g->image, name) != NULL;
+    }
     assert_int_equal(dlclose(g->image), 0);
     assert_int_equal(dlclose(so), 0);
 }
@@ -89,6 +95,7 @@ static void test_emulator(void **state)
         assert_true(out[1] == (index == 9 ? 8.0f : 0.0f));
         assert_int_equal(g.n_launches, index == 9 ? 2 : 1);
         assert_int_equal(g.block, index == 9 ? 128 : 64);
+        assert_int_equal(g.n_kernels, 4); /* of 7 instances: arguments need no other */
         assert_true(a->code_bytes > 0);
     }
     const struct ks_code_object before = ks_build_artefact(p->build, 6)->code;
@@ -207,6 +214,31 @@ static void test_no_compiler(void **state)
     must_setenv("CUDA_HOME", NULL);
 }
 
+/* Another compiler, another arch: another build. */
+static struct ks_id128 build_id_by(struct place *p, const char *arch, const char *version)
+{
+    char script[300], path[600];
+    struct ks_id128 id;
+    snprintf(script, sizeof(script), "echo 'clang version %s'; : > probe.img", version);
+    put_script(p, "my-clang", script, path, sizeof(path));
+    use_gpu(p, arch, "{\"index\": 1}");
+    must_setenv("KSWEEP_HIPCC", path);
+    plan(p, NULL);
+    must_setenv("KSWEEP_HIPCC", NULL);
+    id = artefact(p, "gpu_unit_1")->build_id;
+    assert_false(ks_id128_is_zero(id));
+    return id;
+}
+
+static void test_compiler_is_identity(void **state)
+{
+    struct place *p = *state;
+    const struct ks_id128 id = build_id_by(p, "gfx942", "99");
+    assert_true(ks_id128_eq(id, build_id_by(p, "gfx942", "99")));
+    assert_false(ks_id128_eq(id, build_id_by(p, "gfx942", "100")));
+    assert_false(ks_id128_eq(id, build_id_by(p, "gfx90a", "99")));
+}
+
 /* Compilers that are scripts: which one is taken, and what becomes of those that do not do. */
 static void test_choice_of_compiler(void **state)
 {
@@ -245,9 +277,9 @@ int main(void)
     struct ks_warden *warden = start_warden();
 #define T(f) cmocka_unit_test_prestate_setup_teardown(f, open_gpu_units, close_units, warden)
     const struct CMUnitTest tests[] = {
-        T(test_emulator),           T(test_identities_emulator), T(test_broken_halves),
-        T(test_build_ids),          T(test_engine_is_identity),  T(test_no_compiler),
-        T(test_choice_of_compiler),
+        T(test_emulator),           T(test_identities_emulator),  T(test_broken_halves),
+        T(test_build_ids),          T(test_engine_is_identity),   T(test_no_compiler),
+        T(test_choice_of_compiler), T(test_compiler_is_identity),
     };
     const int rc = cmocka_run_group_tests_name("build_gpu", tests, NULL, NULL);
     ks_warden_stop(warden);
