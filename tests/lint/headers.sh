@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Every header compiles alone, and twice.
+# Every header compiles alone, and twice; those of kernels as their units do, for the emulator.
 . "$(dirname "$0")/lib.sh"
 need gcc xargs
 
@@ -13,7 +13,7 @@ compile_alone() {
     # shellcheck disable=SC2086
     out=$(printf '#include "%s"\n#include "%s"\n' "$name" "$name" |
         gcc -x c -std=c11 -D_GNU_SOURCE -Wall -Wextra -Wstrict-prototypes -Werror -fsyntax-only \
-            -Isrc -I. $flags - 2>&1) || printf '%s:1: %s\n' "$1" "$(grep -m1 error <<<"$out")"
+            -Isrc -I. -Ikernels -DKS_GPU_TARGET=3 $flags - 2>&1) || printf '%s:1: %s\n' "$1" "$(grep -m1 error <<<"$out")"
 }
 export -f compile_alone
 
