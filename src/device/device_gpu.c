@@ -65,7 +65,7 @@ static void describe_driver(struct ks_gpu_device *g)
         snprintf(g->props.driver, sizeof(g->props.driver), "HIP %d.%d.%d", v / 10000000,
                  v / 100000 % 100, v % 100000);
     else
-        snprintf(g->props.driver, sizeof(g->props.driver), "%.15s%sCUDA %d.%d", own,
+        snprintf(g->props.driver, sizeof(g->props.driver), "%.14s%sCUDA %d.%d", own,
                  own[0] != '\0' ? " " : "", v / 1000, v % 1000 / 10);
 }
 
