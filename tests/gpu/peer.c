@@ -15,7 +15,7 @@ static void print_row(const struct ks_problem *p, const struct row *best, const 
         printf(" %33s", "no instance is ok");
     if (peer_ns > 0)
         printf(" %9.1f us %8.2f TFLOP/s", 1e-3 * peer_ns, flops / peer_ns);
-    else
+    else if (why[0] != '\0')
         printf("  no peer: %s", why);
     if (peer_ns > 0 && best != NULL)
         printf("  %5.2f", peer_ns / best->median_ns);
@@ -43,7 +43,7 @@ int peer_run(const struct ks_grid *g, const struct table *t, struct ks_err *err)
         ks_operators[p->op]->to_abi(p, &abi);
         if (c != NULL && cudnn_forward(c, &abi, &ns, &why) < 0)
             ns = 0;
-        print_row(p, best, k >= 0 ? g->instances[k].name : "", ns, why.text);
+        print_row(p, best, k >= 0 ? g->instances[k].name : "", ns, c != NULL ? why.text : "");
     }
     cudnn_close(c);
     return rc < 0 ? 1 : 0;

@@ -46,7 +46,7 @@ compile() {
 }
 
 compile_plainly() {
-    local flags="-std=c11 -D_GNU_SOURCE -DKS_SOURCE_DIR=\"$root\" -O2 -g -fno-strict-aliasing -I$root/src -I$root"
+    local flags="-std=c11 -D_GNU_SOURCE -DKS_SOURCE_DIR=\"$root\" -fno-strict-aliasing -I$root/src -I$root"
     local -a common=() worker=()
     local m f
     for m in base json op grid record spawn build device; do
@@ -58,8 +58,8 @@ compile_plainly() {
         worker+=("$f")
     done
     # shellcheck disable=SC2086
-    ${CC:-cc} $flags -O3 -o "$build/bin/ksweep-worker" "${worker[@]}" "${common[@]}" -lm -ldl -lpthread &&
-        ${CC:-cc} $flags -o "$build/bin/ksweep-gpu" "$here"/*.c "${common[@]}" -lm -ldl -lpthread
+    ${CC:-cc} $flags ${CFLAGS:--O3} -o "$build/bin/ksweep-worker" "${worker[@]}" "${common[@]}" -lm -ldl -lpthread &&
+        ${CC:-cc} $flags ${CFLAGS:--O3} -o "$build/bin/ksweep-gpu" "$here"/*.c "${common[@]}" -lm -ldl -lpthread
 }
 
 probe() { # backend

@@ -8,6 +8,9 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <spawn.h>
+#include <sys/eventfd.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -208,10 +211,30 @@ static void test_allowed(void **state)
     assert_int_equal(waitpid(pid, &s, 0), pid);
 }
 
+static void *in_a_thread(void *arg)
+{
+    return arg;
+}
+
+/* What every runtime does while it runs: talks to its driver, maps memory, has threads and waits
+ * for events. */
+static void runtime_calls(struct caged *c)
+{
+    pthread_t thread;
+    void *mem = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    int fd = eventfd(0, EFD_CLOEXEC);
+
+    CHECK(c, mem != MAP_FAILED && munmap(mem, 4096) == 0);
+    CHECK(c, fd >= 0 && close(fd) == 0);
+    CHECK(c, ioctl(-1, 0xc0304627ul, NULL) == -1 && errno == EBADF);
+    CHECK(c, pthread_create(&thread, NULL, in_a_thread, NULL) == 0);
+    CHECK(c, pthread_join(thread, NULL) == 0);
+}
+
 /* A GPU's runtime may do what a host kernel may not; neither may make processes. */
 static void gpu_list(struct caged *c)
 {
-    (void)c;
+    runtime_calls(c);
     CHECK(c, syscall(SYS_ftruncate, -1, 0) == -1 && errno == EBADF);
     CHECK(c, syscall(SYS_socket, 9999, 0, 0) == -1 && errno != EPERM);
     CHECK(c, syscall(SYS_sched_setaffinity, 0, 0, NULL) == -1 && errno != EPERM);

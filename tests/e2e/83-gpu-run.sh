@@ -1,0 +1,90 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# tests/gpu/run.sh over the fake HIP runtime: it builds the worker and ksweep-gpu from libc alone, and
+# every part says what it should, of a device that is well and of one that is not.
+. "$(dirname "$0")/tap.sh"
+need_program cmake cc
+. "$(dirname "$0")/fake-hip.sh"
+cd "$tap_tmp" || exit 1
+
+export CMAKE_C_COMPILER_LAUNCHER=
+command -v ccache >/dev/null && CMAKE_C_COMPILER_LAUNCHER=ccache
+mkdir in
+for part in conformance verify_forward verify_backward_data verify_backward_weight sweep peer; do
+    problems=1
+    [ "$part" = sweep ] && problems=2
+    gpu_job "$problems" "tile_n == 32" >"in/$part.json"
+done
+export KSWEEP_GPU_INPUTS=$tap_tmp/in KSWEEP_GPU_BACKEND=hip XDG_CACHE_HOME=$tap_tmp/cache
+unset KSWEEP_GPU_BUILD KSWEEP_CUDNN
+run() { # STATUS WHAT DIR PART..
+    local status=$1 what=$2 dir=$3
+    shift 3
+    rc_is "$status" "$what" env OUT="$tap_tmp/$dir" timeout 300 "$KSWEEP_SOURCE_DIR/tests/gpu/run.sh" "$@"
+}
+
+# --- a device that is well
+
+run 0 'conformance, verify and repeat' good conformance verify repeat
+like "$(cat good/conformance.txt)" '^0 of [0-9]+ bad$' 'every row of the contract holds'
+like "$(cat good/conformance.txt)" '^ok [0-9]+ - 3 instances were launched' 'kernels were launched for it'
+unlike "$(ldd good/build/bin/ksweep-worker good/build/bin/ksweep-gpu)" 'mpi|hdf5|hwloc|json|amdhip|cuda' \
+    'both programs need libc alone'
+is "$(grep -c '^ok  ' good/verify.txt)" 3 'all three directions'
+like "$(cat good/verify.txt)" '^1 problems x 4 instances = 4 cells$' 'every cell has a row'
+is "$(cut -d, -f3 good/verify_forward.csv | tail -n +2 | sort | uniq -c | awk '{ print $2 "=" $1 }' | paste -sd ' ')" \
+    'ok=4' 'and is ok'
+like "$(cat good/repeat.txt)" '^winner regret at P90: 0.000 %, limit 0.500 %: within$' 'two sweeps agree'
+like "$(cat good/repeat.txt)" '^share of device time in samples and warm-up: [0-9.]+ %$' 'the share of time is told'
+like "$(cat good/device.txt)" '^arch=emu$' 'the device is named'
+export KSWEEP_GPU_BUILD=$tap_tmp/good/build
+
+# --- a compiler and nothing else
+
+KSWEEP_GPU_BUILD='' CMAKE=no-such-cmake CFLAGS=-O0 run 0 'without cmake' plain conformance
+
+# --- a device that is not
+
+KSWEEP_FAKE_HIP=fault=wrong@2 run 1 'wrong results' wrong verify
+like "$(cat wrong/verify.txt)" '^wrong_result +[0-9]+  wrong on exact data' 'are counted, with the reason'
+KSWEEP_FAKE_HIP=fault=abort@9 run 1 'workers that abort' abort sweep
+like "$(cat abort/sweep.txt)" '^crashed +[0-9]+ ' 'cost the cell in hand'
+is "$(tail -n +2 abort/sweep.csv | cut -d, -f3 | grep -cE '^(ok|crashed)$')" 8 'and no other'
+KSWEEP_FAKE_HIP=fault=fault@9,once=$tap_tmp/token run 1 'a device that faults' fault sweep
+is "$(tail -n +2 fault/sweep.csv | cut -d, -f3 | sort | uniq -c | awk '{ print $2 "=" $1 }' | paste -sd ' ')" \
+    'launch_failed=1 ok=7' 'one cell is launch_failed'
+like "$(cat fault/sweep.txt)" 'exited, code 93' 'and a fresh worker goes on'
+KSWEEP_FAKE_HIP=mem=4M run 1 'a device that is too small' small conformance
+like "$(cat small/conformance.txt)" '^not ok 8 - alloc' 'does not keep the contract'
+
+# --- regret
+
+rows() { # MEDIAN..
+    echo 'problem,instance,outcome,n_samples,calls,median_ns,mad_ns,lo95_ns,hi95_ns,sampled_ns,max_error,wall_ns,load_ns,exact_ns,warmup_ns,timing_ns,verify_ns,clock_mhz,min_clock_mhz,max_power_w,temperature_c,throttle,flags,reason'
+    local i=0 t
+    for t; do
+        i=$((i + 1))
+        echo "0000000000000001,000000000000000$i,ok,9,1,$t,0,0,0,0,0,0,0,0,0,0,0,-1,-1,-1,-1,-1,0,"
+    done
+}
+rows 100 103 >a.csv
+rows 104 100 >b.csv
+rows 100.2 100 >c.csv
+gpu=$tap_tmp/good/build/bin/ksweep-gpu
+rc_is 1 'another winner that costs 4 %' "$gpu" compare a.csv b.csv
+like "$(cat out)" 'regret of the other.s winner +n +2  P50 4.000 %  P90 4.000 %  max 4.000 %' 'is told'
+rc_is 1 'one that costs 3 % in the other direction only' "$gpu" compare a.csv c.csv
+rc_is 0 'a limit of ones own' "$gpu" compare a.csv c.csv --regret 0.05
+sed 's/,ok,/,crashed,/' a.csv >d.csv
+rc_is 1 'other outcomes' "$gpu" compare a.csv d.csv
+like "$(cat out)" 'outcomes that differ: 2' 'are counted'
+
+# --- nothing to run on, nothing to compare with
+
+KSWEEP_HIP_LIBRARY=$tap_tmp/none.so run 77 'no GPU' none conformance
+like "$(cat err)" 'none.so' 'it says where it looked'
+run 2 'no such part' none everything
+KSWEEP_CUDNN=$tap_tmp run 1 'without cuDNN' peer peer
+like "$(cat peer/peer.txt)" "^no peer: no libcudnn.so in $tap_tmp" 'no peer is no pass'
+like "$(cat peer/peer.txt)" '^ragged 3x3 .*TFLOP/s' 'our own best are told'
+done_testing
