@@ -20,9 +20,10 @@
 
 #if KS_GPU_TARGET == 1 /* AMD */
 
-#define KS_DEV      static __attribute__((device, always_inline, unused)) inline
-#define KS_RESTRICT __restrict__
-#define KS_UNROLL   _Pragma("unroll")
+#define KS_DEV       static __attribute__((device, always_inline, unused)) inline
+#define KS_RESTRICT  __restrict__
+#define KS_UNROLL    _Pragma("unroll")
+#define KS_NO_UNROLL _Pragma("unroll 1")
 #define KS_SHARED(name, bytes)                                                                     \
     static __attribute__((shared, aligned(16))) unsigned char name[bytes]
 #define KS_KERNEL(x, block, lds, warp)                                                             \
@@ -51,9 +52,10 @@ KS_DEV void ks_sync(void)
 
 #elif KS_GPU_TARGET == 2 /* NVIDIA */
 
-#define KS_DEV      static __device__ __forceinline__
-#define KS_RESTRICT __restrict__
-#define KS_UNROLL   _Pragma("unroll")
+#define KS_DEV       static __device__ __forceinline__
+#define KS_RESTRICT  __restrict__
+#define KS_UNROLL    _Pragma("unroll")
+#define KS_NO_UNROLL _Pragma("unroll 1")
 /* Static shared memory ends at 48 KiB here: the launch says how much, and a constant beside the
  * kernel tells those who read the code object. */
 #define KS_SHARED(name, bytes) extern __shared__ __align__(16) unsigned char name[]
@@ -112,9 +114,10 @@ KS_DEV void ks_ldmatrix_x4(unsigned *w, const void *row, int is_turned)
 
 #include "emu/simt.h"
 
-#define KS_DEV      static inline __attribute__((always_inline, unused))
-#define KS_RESTRICT restrict
+#define KS_DEV       static inline __attribute__((always_inline, unused))
+#define KS_RESTRICT  restrict
 #define KS_UNROLL
+#define KS_NO_UNROLL
 #define KS_SHARED(name, bytes) unsigned char *const name = (unsigned char *)ks_simt_shared(bytes)
 /* Beside the kernel what the emulator has to know of it. */
 #define KS_KERNEL(x, block, lds, warp)                                                             \
