@@ -8,12 +8,13 @@
 #include <string.h>
 #include <time.h>
 
-#define SCRATCH_BYTES ((size_t)8 << 20)
-#define TOUCH_BYTES   ((size_t)2 << 20) /* stays in every cache beside what is touched */
+#define SCRATCH_BYTES ((size_t)2 << 20) /* stays in every cache beside what is touched */
 #define SWEEP_MIN     ((size_t)32 << 20)
 #define GATE_NS       5000000u /* a stream is never held back for longer */
 #define GATE_LAUNCHES 256u     /* a runtime's queue takes more than these without waiting */
 #define CANARY_ROUNDS 3
+#define CANARY_FILLS  64u /* so many that the resolution of events is less than 1 % of them */
+#define CANARY_BYTES  ((size_t)1 << 20)
 #define SELF_WORDS    4096u
 #define SELF_PATTERN  0x3c96a55au
 
@@ -253,8 +254,8 @@ int ks_gpu_touch(struct ks_device *dev, const void *ptr, size_t bytes, struct ks
 
     if (rc == 0)
         rc = need_scratch(g, err);
-    for (size_t at = 0; rc == 0 && at < bytes; at += TOUCH_BYTES) {
-        size_t n = bytes - at < TOUCH_BYTES ? bytes - at : TOUCH_BYTES;
+    for (size_t at = 0; rc == 0 && at < bytes; at += SCRATCH_BYTES) {
+        size_t n = bytes - at < SCRATCH_BYTES ? bytes - at : SCRATCH_BYTES;
 
         rc = ks_gpu_status(g, g->api.d2d(g->scratch, from + at, n, g->stream), KS_EDEVICE, err,
                            "reading a buffer");
@@ -272,8 +273,8 @@ static int canary_once(struct ks_gpu_device *g, double *ns_out, struct ks_err *e
 
     gate_shut(g);
     rc = record(g, g->starts[0], err);
-    if (rc == 0)
-        rc = ks_gpu_status(g, g->api.set32(g->scratch, SELF_PATTERN, SCRATCH_BYTES / 4, g->stream),
+    for (unsigned i = 0; rc == 0 && i < CANARY_FILLS; i++)
+        rc = ks_gpu_status(g, g->api.set32(g->scratch, SELF_PATTERN, CANARY_BYTES / 4, g->stream),
                            KS_EDEVICE, err, "canary");
     if (rc == 0)
         rc = record(g, g->stops[0], err);
@@ -281,7 +282,7 @@ static int canary_once(struct ks_gpu_device *g, double *ns_out, struct ks_err *e
     return rc < 0 ? rc : elapsed(g, 0, ns_out, err);
 }
 
-/* The shortest of a few fills of a fixed block. */
+/* The shortest of a few series of fills of a fixed block. */
 int ks_gpu_canary(struct ks_device *dev, double *ns_out, struct ks_err *err)
 {
     struct ks_gpu_device *g = ks_gpu_of(dev);
@@ -300,8 +301,8 @@ int ks_gpu_canary(struct ks_device *dev, double *ns_out, struct ks_err *err)
             best = ns;
     }
     if (rc == 0 && best <= 0)
-        rc = ks_fail(err, KS_EDEVICE, "the events' clock stood still over %d fills of %zu bytes",
-                     CANARY_ROUNDS, SCRATCH_BYTES);
+        rc = ks_fail(err, KS_EDEVICE, "the events' clock stood still over %u fills of %zu bytes",
+                     CANARY_FILLS, CANARY_BYTES);
     if (rc == 0)
         *ns_out = best;
     return rc;

@@ -184,10 +184,10 @@ static void test_gateless_runtime(void **state)
     setenv("KSWEEP_HIP_LIBRARY", path, 1);
     assert_int_equal(ks_device_hip.open("", &dev, &err), 0);
     assert_int_equal(dev->ops->canary(dev, &ns, &err), 0);
-    assert_true(ns > 8e4 && ns < 9e4 && s->n_gates == 0);
+    assert_true(ns > 6.7e5 && ns < 6.8e5 && s->n_gates == 0);
     s->ns_per_byte = -1; /* the clock stands still: no baseline to compare with */
     assert_int_equal(dev->ops->canary(dev, &ns, &err), KS_EDEVICE);
-    assert_true(ns > 8e4);
+    assert_true(ns > 6.7e5);
     dev->ops->close(dev);
     setenv("KSWEEP_HIP_LIBRARY", f->library[0], 1);
 }
