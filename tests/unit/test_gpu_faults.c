@@ -153,6 +153,7 @@ static void test_every_call_fails(void **state)
         struct ks_err err = { 0 };
 
         stub_reset(s);
+        s->memory = (size_t)32 << 20; /* a sweep of 2 MiB is soon done */
         s->fail_name = "";
         s->fail_nth = n;
         s->fail_code = 1;
@@ -168,6 +169,7 @@ static void test_every_call_fails(void **state)
         struct ks_err err = { 0 };
 
         stub_reset(s);
+        s->memory = (size_t)32 << 20;
         fault_arm((unsigned)n);
         rc = whole_way(f, &ks_device_cuda, &err);
         armed = fault_disarm();
