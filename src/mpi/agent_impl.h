@@ -171,6 +171,8 @@ struct ks_cell ks_agent_cell(const struct ks_agent *a, uint32_t i_problem, uint3
 void ks_agent_break(struct ks_agent *a, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* agent_worker.c */
+/* Whether isolate.memory_mib limits a worker's address space, else what it has resident. */
+bool ks_worker_caps_address_space(const struct ks_job *job);
 int ks_worker_start(struct ks_agent *a, struct ks_err *err); /* for a->session */
 int ks_worker_send_cell(struct ks_agent *a, const struct work *w, struct ks_err *err);
 int ks_worker_send_canary(struct ks_agent *a, struct ks_err *err);

@@ -34,10 +34,12 @@ static void take_tail(const struct worker *w, struct ks_record *r)
     r->n_tail = (uint32_t)n;
 }
 
+/* Address space, which is what the peak is of, says nothing where it has no cap. */
 static bool is_at_cap(const struct ks_agent *a, uint64_t peak_bytes)
 {
-    uint64_t cap = (uint64_t)a->c.grid->job.isolate.memory_mib << 20;
-    return cap && peak_bytes >= cap / 100 * 95;
+    const struct ks_job *job = &a->c.grid->job;
+    uint64_t cap = (uint64_t)job->isolate.memory_mib << 20;
+    return cap && ks_worker_caps_address_space(job) && peak_bytes >= cap / 100 * 95;
 }
 
 static void outcome_of_exit(const struct ks_agent *a, int code, struct ks_record *r)

@@ -148,7 +148,7 @@ static const bool is_sanitized = false;
 
 /* The runtime of a GPU reserves terabytes of address space, a sanitizer too: what is resident
  * counts there. */
-static bool caps_address_space(const struct ks_job *job)
+bool ks_worker_caps_address_space(const struct ks_job *job)
 {
     return !is_sanitized && !ks_job_is_gpu(job);
 }
@@ -172,8 +172,8 @@ static int spawn(struct ks_agent *a, const int request[2], const int record[2], 
         .env = env,
         .fds = { request[0], record[1], w->status_fd, a->reference_fd },
         .status_fd = w->status_fd,
-        .memory_bytes = caps_address_space(job) ? cap : 0,
-        .rss_bytes = caps_address_space(job) ? 0 : cap,
+        .memory_bytes = ks_worker_caps_address_space(job) ? cap : 0,
+        .rss_bytes = ks_worker_caps_address_space(job) ? 0 : cap,
         .n_processes = task_limit(),
         .is_pinned = a->c.is_pinned,
         .memory_nodes = a->c.memory_nodes,

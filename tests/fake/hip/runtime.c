@@ -5,10 +5,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 static struct fake the_fake; /* a runtime is one of a process */
 static _Thread_local int current_device;
+
+/* As ROCm does: who limits or judges a process by its address space is wrong. */
+#define RESERVED_BYTES ((size_t)1 << 40)
 
 static void create(void)
 {
@@ -28,6 +32,7 @@ static void create(void)
         f->n_visible = fake_choose(outer, f->visible, f->n_visible);
     if (inner)
         f->n_visible = fake_choose(inner, f->visible, f->n_visible);
+    mmap(NULL, RESERVED_BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     pthread_mutex_init(&f->fault_lock, NULL);
     for (int i = 0; i < FAKE_MAX_DEVICES; i++) {
         struct fake_device *d = &f->devices[i];
