@@ -106,7 +106,8 @@ static void test_open_fails(void **state)
     }
 }
 
-/* Everything once; the first error ends it, and whatever was made is given back. */
+/* Everything but the canary, which is long, once; the first error ends it, and whatever was made is
+ * given back. */
 static int whole_way(const struct gpu_fixture *f, const struct ks_device_ops *ops,
                      struct ks_err *err)
 {
@@ -123,8 +124,6 @@ static int whole_way(const struct gpu_fixture *f, const struct ks_device_ops *op
 
     if (rc == 0)
         rc = ops->self_test(dev, err);
-    if (rc == 0)
-        rc = ops->canary(dev, ns, err);
     if (rc == 0)
         rc = ops->alloc(dev, 64, &buf.c, err);
     if (rc == 0)
@@ -162,7 +161,7 @@ static void test_every_call_fails(void **state)
         assert_int_equal(err.code, rc);
         assert_int_equal(s->n_blocks, 0);
         assert_int_equal(s->n_loaded, 0);
-        assert_true(n < 1000);
+        assert_true(n < 200);
     }
     assert_true(n > 40);
     for (n = 0; armed; n++) {
