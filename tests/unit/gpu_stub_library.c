@@ -14,12 +14,7 @@
 #else
 #define N(hip, cuda) hip
 #endif
-#define ENTER(hip, cuda)                                                                           \
-    do {                                                                                           \
-        int planned = enter(STUB_CUDA ? #cuda : #hip);                                             \
-        if (planned)                                                                               \
-            return planned;                                                                        \
-    } while (0)
+#define NAMED(hip, cuda) (STUB_CUDA ? #cuda : #hip)
 
 struct stub stub;
 
@@ -110,38 +105,48 @@ int N(hipInit, cuInit)(unsigned flags)
     (void)flags;
     return stub.init_code;
 }
+
 int N(hipDriverGetVersion, cuDriverGetVersion)(int *v)
 {
     *v = STUB_CUDA ? 13010 : 50221153;
     return 0;
 }
+
 int N(hipGetDeviceCount, cuDeviceGetCount)(int *n)
 {
-    ENTER(hipGetDeviceCount, cuDeviceGetCount);
+    int planned = enter(NAMED(hipGetDeviceCount, cuDeviceGetCount));
+
+    if (planned)
+        return planned;
     *n = stub.n_devices;
     return 0;
 }
+
 int N(hipDeviceGet, cuDeviceGet)(int *d, int i)
 {
     *d = i;
     return i < stub.n_devices ? 0 : 101;
 }
+
 int N(hipDeviceGetName, cuDeviceGetName)(char *s, int n, int d)
 {
     snprintf(s, (size_t)n, "Stub %d", d);
     return 0;
 }
+
 int N(hipDeviceTotalMem, cuDeviceTotalMem_v2)(size_t *n, int d)
 {
     (void)d;
     *n = stub.memory;
     return 0;
 }
+
 int N(hipDeviceGetPCIBusId, cuDeviceGetPCIBusId)(char *s, int n, int d)
 {
     snprintf(s, (size_t)n, STUB_CUDA ? "00000000:%02X:00.0" : "0000:%02x:00.0", 0xc1 + d);
     return 0;
 }
+
 #ifndef STUB_LACKS_UUID
 int N(hipDeviceGetUuid, cuDeviceGetUuid_v2)(char *uuid, int d)
 {
@@ -182,18 +187,23 @@ int N(hipDeviceSynchronize, cuCtxSynchronize)(void)
     drain();
     return stub.sticky;
 }
+
 int N(hipMemGetInfo, cuMemGetInfo_v2)(size_t *f, size_t *t)
 {
     *t = stub.memory;
     *f = stub.memory - stub.used;
     return 0;
 }
+
 /* Aligned as badly as CUDA may: a header of 256 bytes before each block. */
 int N(hipMalloc, cuMemAlloc_v2)(uint64_t *p, size_t n)
 {
     char *b;
 
-    ENTER(hipMalloc, cuMemAlloc_v2);
+    int planned = enter(NAMED(hipMalloc, cuMemAlloc_v2));
+
+    if (planned)
+        return planned;
     if (n > stub.memory - stub.used)
         return 2;
     b = keep(aligned_alloc(4096, (n + 256 + 4095) / 4096 * 4096));
@@ -203,6 +213,7 @@ int N(hipMalloc, cuMemAlloc_v2)(uint64_t *p, size_t n)
     *p = (uintptr_t)(b + 256);
     return 0;
 }
+
 int N(hipFree, cuMemFree_v2)(uint64_t p)
 {
     char *b = (char *)(uintptr_t)p - 256;
@@ -215,95 +226,132 @@ int N(hipFree, cuMemFree_v2)(uint64_t p)
     free(b);
     return stub.sticky;
 }
+
 int N(hipMemcpyHtoD, cuMemcpyHtoD_v2)(uint64_t d, const void *s, size_t n)
 {
-    ENTER(hipMemcpyHtoD, cuMemcpyHtoD_v2);
+    int planned = enter(NAMED(hipMemcpyHtoD, cuMemcpyHtoD_v2));
+
+    if (planned)
+        return planned;
     memcpy((void *)(uintptr_t)d, s, n);
     return 0;
 }
+
 #ifndef STUB_LACKS_COPY
 int N(hipMemcpyDtoH, cuMemcpyDtoH_v2)(void *d, uint64_t s, size_t n)
 {
-    ENTER(hipMemcpyDtoH, cuMemcpyDtoH_v2);
+    int planned = enter(NAMED(hipMemcpyDtoH, cuMemcpyDtoH_v2));
+
+    if (planned)
+        return planned;
     memcpy(d, (void *)(uintptr_t)s, n);
     return 0;
 }
 #endif
 int N(hipMemcpyDtoDAsync, cuMemcpyDtoDAsync_v2)(uint64_t d, uint64_t s, size_t n, void *st)
 {
+    int planned = enter(NAMED(hipMemcpyDtoDAsync, cuMemcpyDtoDAsync_v2));
+
     (void)st;
-    ENTER(hipMemcpyDtoDAsync, cuMemcpyDtoDAsync_v2);
+    if (planned)
+        return planned;
     push((struct op){ .kind = 'c', .p = (void *)(uintptr_t)d, .q = (void *)(uintptr_t)s, .n = n });
     return 0;
 }
+
 int N(hipMemsetD32Async, cuMemsetD32Async)(uint64_t d, unsigned v, size_t n, void *st)
 {
+    int planned = enter(NAMED(hipMemsetD32Async, cuMemsetD32Async));
+
     (void)st;
-    ENTER(hipMemsetD32Async, cuMemsetD32Async);
+    if (planned)
+        return planned;
     stub.n_sweeps += n >= ((size_t)16 << 20) / 4;
     push((struct op){ .kind = 'f', .p = (void *)(uintptr_t)d, .value = v, .n = n });
     return 0;
 }
+
 int N(hipStreamCreateWithFlags, cuStreamCreate)(void **s, unsigned f)
 {
-    ENTER(hipStreamCreateWithFlags, cuStreamCreate);
+    int planned = enter(NAMED(hipStreamCreateWithFlags, cuStreamCreate));
+
+    if (planned)
+        return planned;
     *s = keep(malloc(1));
     return f == 1 ? 0 : 1;
 }
+
 int N(hipStreamDestroy, cuStreamDestroy_v2)(void *s)
 {
     free(s);
     return 0;
 }
+
 int N(hipStreamSynchronize, cuStreamSynchronize)(void *s)
 {
     (void)s;
     drain();
-    ENTER(hipStreamSynchronize, cuStreamSynchronize);
-    return 0;
+    return enter(NAMED(hipStreamSynchronize, cuStreamSynchronize));
 }
+
 int N(hipEventCreateWithFlags, cuEventCreate)(void **e, unsigned f)
 {
+    int planned = enter(NAMED(hipEventCreateWithFlags, cuEventCreate));
+
     (void)f;
-    ENTER(hipEventCreateWithFlags, cuEventCreate);
+    if (planned)
+        return planned;
     *e = keep(calloc(1, sizeof(struct event)));
     return 0;
 }
+
 int N(hipEventDestroy, cuEventDestroy_v2)(void *e)
 {
     free(e);
     return 0;
 }
+
 int N(hipEventRecord, cuEventRecord)(void *e, void *s)
 {
+    int planned = enter(NAMED(hipEventRecord, cuEventRecord));
+
     (void)s;
-    ENTER(hipEventRecord, cuEventRecord);
+    if (planned)
+        return planned;
     push((struct op){ .kind = 'r', .p = e });
     return 0;
 }
+
 int N(hipEventSynchronize, cuEventSynchronize)(void *e)
 {
     (void)e;
     drain();
-    ENTER(hipEventSynchronize, cuEventSynchronize);
-    return 0;
+    return enter(NAMED(hipEventSynchronize, cuEventSynchronize));
 }
+
 static int between(float *ms, struct event *a, struct event *b)
 {
     *ms = (float)((b->at - a->at) * 1e-6);
     return 0;
 }
+
 int N(hipEventElapsedTime, cuEventElapsedTime)(float *ms, void *a, void *b)
 {
-    ENTER(hipEventElapsedTime, cuEventElapsedTime);
+    int planned = enter(NAMED(hipEventElapsedTime, cuEventElapsedTime));
+
+    if (planned)
+        return planned;
     return between(ms, a, b);
 }
 
 #ifndef STUB_LACKS_GATE
 int N(hipLaunchHostFunc, cuLaunchHostFunc)(void *s, void (*fn)(void *), void *p)
 {
+    int planned = enter(NAMED(hipLaunchHostFunc, cuLaunchHostFunc));
+
     (void)s;
-    ENTER(hipLaunchHostFunc, cuLaunchHostFunc);
+    if (planned)
+        return planned;
     stub.n_gates++;
     if (stub.is_eager)
         fn(p);
@@ -315,29 +363,39 @@ int N(hipLaunchHostFunc, cuLaunchHostFunc)(void *s, void (*fn)(void *), void *p)
 /* An image is a text; a kernel of it is any name the text contains. */
 int N(hipModuleLoadData, cuModuleLoadData)(void **m, const void *image)
 {
-    ENTER(hipModuleLoadData, cuModuleLoadData);
+    int planned = enter(NAMED(hipModuleLoadData, cuModuleLoadData));
+
+    if (planned)
+        return planned;
     *m = keep(strdup(image));
     stub.n_loaded++;
     return 0;
 }
+
 int N(hipModuleUnload, cuModuleUnload)(void *m)
 {
     free(m);
     stub.n_loaded--;
     return 0;
 }
+
 int N(hipModuleGetFunction, cuModuleGetFunction)(void **f, void *m, const char *name)
 {
-    ENTER(hipModuleGetFunction, cuModuleGetFunction);
+    int planned = enter(NAMED(hipModuleGetFunction, cuModuleGetFunction));
+
+    if (planned)
+        return planned;
     *f = strstr(m, name);
     return *f ? 0 : 500;
 }
+
 int N(hipFuncGetAttribute, cuFuncGetAttribute)(int *v, int a, void *f)
 {
     (void)f;
     *v = a == 0 ? stub.max_threads : a == 1 ? stub.static_shared : a == 4 ? stub.registers : 0;
     return 0;
 }
+
 int N(hipModuleOccupancyMaxActiveBlocksPerMultiprocessor,
       cuOccupancyMaxActiveBlocksPerMultiprocessor)(int *n, void *f, int b, size_t s)
 {
@@ -347,16 +405,20 @@ int N(hipModuleOccupancyMaxActiveBlocksPerMultiprocessor,
     *n = stub.occupancy;
     return 0;
 }
+
 int N(hipModuleLaunchKernel, cuLaunchKernel)(void *f, unsigned gx, unsigned gy, unsigned gz,
                                              unsigned bx, unsigned by, unsigned bz, unsigned sh,
                                              void *st, void **args, void **extra)
 {
+    int planned = enter(NAMED(hipModuleLaunchKernel, cuLaunchKernel));
+
     (void)f;
     (void)by;
     (void)bz;
     (void)st;
     (void)extra;
-    ENTER(hipModuleLaunchKernel, cuLaunchKernel);
+    if (planned)
+        return planned;
     stub.last_grid[0] = gx, stub.last_grid[1] = gy, stub.last_grid[2] = gz;
     stub.last_block = bx, stub.last_shared = sh;
     stub.n_launches++;
@@ -370,22 +432,26 @@ int cuDevicePrimaryCtxRetain(void **c, int d)
     *c = (void *)(uintptr_t)(d + 1);
     return 0;
 }
+
 int cuDevicePrimaryCtxRelease_v2(int d)
 {
     (void)d;
     return 0;
 }
+
 int cuCtxSetCurrent(void *c)
 {
     (void)c;
     return enter("cuCtxSetCurrent");
 }
+
 int cuFuncSetAttribute(void *f, int a, int v)
 {
     (void)f;
     stub.dynamic_shared = a == 8 ? v : -1;
     return 0;
 }
+
 int cuGetErrorName(int e, const char **s)
 {
     *s = e == 719 ? "CUDA_ERROR_LAUNCH_FAILED"
@@ -393,6 +459,7 @@ int cuGetErrorName(int e, const char **s)
                   : "CUDA_ERROR_OTHER";
     return e == 4242 ? 1 : 0;
 }
+
 #ifdef STUB_EVENT_V2
 int cuEventElapsedTime_v2(float *ms, void *a, void *b)
 {
@@ -405,6 +472,7 @@ int hipSetDevice(int d)
     (void)d;
     return enter("hipSetDevice");
 }
+
 const char *hipGetErrorName(int e)
 {
     return e == 719    ? "hipErrorLaunchFailure"
@@ -412,6 +480,7 @@ const char *hipGetErrorName(int e)
            : e == 4242 ? NULL
                        : "hipErrorOther";
 }
+
 #ifdef STUB_R0600
 int hipGetDevicePropertiesR0600(char *p, int d)
 {
