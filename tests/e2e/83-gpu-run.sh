@@ -15,12 +15,13 @@ for part in conformance verify_forward verify_backward_data verify_backward_weig
     [ "$part" = sweep ] && problems=2
     gpu_job "$problems" "tile_n == 32" >"in/$part.json"
 done
+export KSWEEP_GPU_LIMIT=2400 # on a busy machine
 export KSWEEP_GPU_INPUTS=$tap_tmp/in KSWEEP_GPU_BACKEND=hip XDG_CACHE_HOME=$tap_tmp/cache
 unset KSWEEP_GPU_BUILD KSWEEP_CUDNN
 run() { # STATUS WHAT DIR PART..
     local status=$1 what=$2 dir=$3
     shift 3
-    rc_is "$status" "$what" env OUT="$tap_tmp/$dir" timeout 300 "$KSWEEP_SOURCE_DIR/tests/gpu/run.sh" "$@"
+    rc_is "$status" "$what" env OUT="$tap_tmp/$dir" timeout 900 "$KSWEEP_SOURCE_DIR/tests/gpu/run.sh" "$@"
 }
 
 # --- a device that is well
@@ -57,6 +58,16 @@ like "$(cat fault/sweep.txt)" 'exited, code 93' 'and a fresh worker goes on'
 KSWEEP_FAKE_HIP=mem=4M run 1 'a device that is too small' small conformance
 like "$(cat small/conformance.txt)" '^not ok 8 - alloc' 'does not keep the contract'
 
+# --- a device that hangs: its time is not ours
+
+gpu=$tap_tmp/good/build/bin/ksweep-gpu
+TIMEOUT=2 gpu_job 2 "tile_n == 32" >in/hang.json
+KSWEEP_FAKE_HIP=fault=hang@1 rc_is 1 'a kernel that never ends, and no time left then' \
+    "$gpu" sweep in/hang.json --limit 1 --cache good/cache --out hang.csv
+like "$(cat out)" '^timeout +1 ' 'is ended'
+like "$(cat out)" '^no time was left for 7 of them$' 'and what was not measured is no pass'
+is "$(tail -n +2 hang.csv | wc -l)" 8 'every cell has a row all the same'
+
 # --- regret
 
 rows() { # MEDIAN..
@@ -70,7 +81,6 @@ rows() { # MEDIAN..
 rows 100 103 >a.csv
 rows 104 100 >b.csv
 rows 100.2 100 >c.csv
-gpu=$tap_tmp/good/build/bin/ksweep-gpu
 rc_is 1 'another winner that costs 4 %' "$gpu" compare a.csv b.csv
 like "$(cat out)" 'regret of the other.s winner +n +2  P50 4.000 %  P90 4.000 %  max 4.000 %' 'is told'
 rc_is 1 'one that costs 3 % in the other direction only' "$gpu" compare a.csv c.csv

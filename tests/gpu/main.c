@@ -52,7 +52,7 @@ static const struct ks_opt opts[] = {
       .def = "0",
       .max = 86400,
       .arg = "S",
-      .help = "seconds after which no further worker is started; 0 = none" },
+      .help = "seconds from now after which no worker is started; 0 = none" },
     { .name = "seed",
       .type = KS_OPT_U64,
       .offset = AT(seed),
@@ -150,6 +150,7 @@ struct context {
     const struct ks_grid *grid;
     struct ks_build *build;
     struct ks_warden *warden;
+    uint64_t until_ns; /* 0 = no limit */
 };
 
 static int write_rows(const struct context *c, const struct row *rows, const struct totals *t,
@@ -173,7 +174,7 @@ static int write_rows(const struct context *c, const struct row *rows, const str
 static int cmd_sweep(const struct context *c, struct ks_err *err)
 {
     uint64_t n = ks_grid_n_cells(c->grid);
-    struct sweep_options opt = { .seed = c->cfg->seed, .limit_s = c->cfg->limit_s };
+    struct sweep_options opt = { .seed = c->cfg->seed, .until_ns = c->until_ns };
     struct row *rows = calloc(n + 1, sizeof(*rows));
     struct totals totals = { 0 };
     char worker[1024];
@@ -186,7 +187,7 @@ static int cmd_sweep(const struct context *c, struct ks_err *err)
     if (rc == 0)
         rc = write_rows(c, rows, &totals, err);
     if (rc == 0)
-        rc = rows_n_bad(rows, n) > 0 || totals.n_spoilt > 0 ? 1 : 0;
+        rc = rows_n_bad(rows, n) + totals.n_spoilt + totals.n_left > 0 ? 1 : 0;
     free(rows);
     return rc;
 }
@@ -208,6 +209,8 @@ static int run_job(const struct config *cfg, const struct command *cmd, const ch
     struct context c = { .cfg = cfg, .grid = g, .warden = w };
     int rc = g != NULL ? load(cfg, job, g, err) : ks_fail(err, KS_ENOMEM, "a grid");
 
+    if (cfg->limit_s > 0)
+        c.until_ns = ks_now_ns() + 1000000000ull * cfg->limit_s;
     if (rc == 0) {
         rc = build_all(cfg, g, w, &c.build, err);
         if (rc == 0)

@@ -196,6 +196,8 @@ void rows_summary(const struct ks_grid *g, const struct row *rows, const struct 
     ks_buf_printf(out, "%" PRIu32 " problems x %" PRIu32 " instances = %" PRIu64 " cells\n",
                   g->n_problems, g->n_instances, n);
     put_outcomes(rows, n, out);
+    if (t->n_left > 0)
+        ks_buf_printf(out, "no time was left for %" PRIu32 " of them\n", t->n_left);
     put_spread(rows, n, out);
     put_time(rows, n, t, out);
     put_best(g, rows, out);

@@ -84,8 +84,8 @@ find_device() {
 }
 
 gpu() { # command..: with a limit of its own, so that the report is written
-    timeout "$limit" "$build/bin/ksweep-gpu" "$@" --backend "$backend" --arch "$arch" \
-        --cache "$out/cache" --limit $((limit * 8 / 10 / passes))
+    timeout $((limit / passes)) "$build/bin/ksweep-gpu" "$@" --backend "$backend" --arch "$arch" \
+        --cache "$out/cache" --limit $((limit * 9 / 10 / passes))
 }
 
 part_conformance() { gpu conformance "$inputs/conformance.json"; }

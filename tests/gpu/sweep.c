@@ -27,7 +27,6 @@ struct sweep {
     struct totals *totals;
     struct ks_measure measure;
     struct references refs;
-    uint64_t until_ns; /* 0 = no limit */
     struct ks_record rec;
 
     /* of the problem in hand */
@@ -38,7 +37,6 @@ struct sweep {
     /* the worker in hand */
     struct link link;
     uint32_t sent[BATCH], n_sent, n_done;
-    bool is_ready;
 };
 
 static struct row *row_of(struct sweep *s, uint32_t i_instance)
@@ -82,7 +80,6 @@ static int start_worker(struct sweep *s, struct ks_err *err)
     int rc = link_start(&s->link, s->warden, s->opt->program, backend, &s->measure, fd, err);
 
     s->n_sent = s->n_done = 0;
-    s->is_ready = false;
     if (rc == 0)
         rc = link_problem(&s->link, p, 2, err);
     for (uint32_t i = 0; rc == 0 && i < BATCH && s->n_left > 0; i++)
@@ -112,9 +109,7 @@ static int take_frames(struct sweep *s, struct ks_err *err)
     int rc = link_read(&s->link, err);
 
     while (rc >= 0 && ks_frame_next(&s->link.in, &f) > 0) {
-        if (f.type == KS_F_READY)
-            s->is_ready = true;
-        else
+        if (f.type != KS_F_READY)
             rc = take_record(s, &f, err);
     }
     return rc < 0 ? rc : 0;
@@ -245,6 +240,11 @@ static int wait_for_references(struct sweep *s, struct ks_err *err)
     return rc;
 }
 
+static bool has_time(const struct sweep *s)
+{
+    return s->opt->until_ns == 0 || ks_now_ns() < s->opt->until_ns;
+}
+
 static int run_problem(struct sweep *s, struct ks_err *err)
 {
     uint32_t n_fruitless = 0;
@@ -253,7 +253,7 @@ static int run_problem(struct sweep *s, struct ks_err *err)
     list_instances(s);
     if (s->n_left > 0)
         rc = wait_for_references(s, err);
-    while (rc == 0 && s->n_left > 0 && (s->until_ns == 0 || ks_now_ns() < s->until_ns)) {
+    while (rc == 0 && s->n_left > 0 && has_time(s)) {
         uint32_t before = s->n_left;
 
         rc = run_worker(s, err);
@@ -261,7 +261,7 @@ static int run_problem(struct sweep *s, struct ks_err *err)
         if (rc == 0 && n_fruitless == FRUITLESS)
             rc = ks_fail(err, KS_ECHILD, "%u workers ended before their first cell", FRUITLESS);
     }
-    while (rc == 0 && s->n_left > 0)
+    for (; rc == 0 && s->n_left > 0; s->totals->n_left++)
         end_row(s, s->left[--s->n_left], KS_O_SKIPPED, "no time was left");
     references_drop(&s->refs, s->i_problem);
     return rc;
@@ -315,8 +315,6 @@ int sweep_run(const struct ks_grid *g, const struct ks_build *b, struct ks_warde
                              .rows = rows_out,
                              .totals = totals_out,
                              .measure = measure_of(&g->job),
-                             .until_ns =
-                                 opt->limit_s > 0 ? ks_now_ns() + 1000000000ull * opt->limit_s : 0,
                              .left = left,
                              .link = { .to = -1, .from = -1, .status_fd = -1 } };
         signal(SIGPIPE, SIG_IGN); /* a dead worker shows in its end */

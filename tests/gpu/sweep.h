@@ -10,7 +10,8 @@
 struct sweep_options {
     const char *program; /* ksweep-worker */
     uint64_t seed;       /* of the order of instances */
-    uint32_t limit_s;    /* cells that have not begun by then are skipped(reason); 0 = none */
+    uint64_t until_ns;   /* no worker is started after that (CLOCK_MONOTONIC); 0 = no limit: cells
+                            that are left then are skipped(reason) and counted as n_left */
 };
 
 /* rows_out: [cells of the grid], all known afterwards. KS_ECHILD: workers end before their first
