@@ -106,6 +106,33 @@ static void test_emulator(void **state)
     assert_memory_equal(&ks_build_artefact(p->build, 6)->code, &before, sizeof(before));
 }
 
+/* What one host has built is as good on another, with all that is known of it. */
+static void test_pack(void **state)
+{
+    struct place *p = *state;
+    struct ks_buf pack;
+    struct ks_err err;
+    struct fake_gpu g;
+    float out[2];
+    ks_buf_init(&pack);
+    use_gpu(p, "emu", "{\"index\": 7}");
+    plan(p, NULL);
+    (void)build_all(p);
+    const struct ks_artefact here = *artefact(p, "gpu_unit_7");
+    must(ks_build_export(p->build, here.build_id, &pack, &err), &err);
+    snprintf(p->cache, sizeof(p->cache), "%s/cache2", p->dir);
+    plan(p, NULL);
+    assert_int_equal(artefact(p, "gpu_unit_7")->state, KS_ART_MISSING);
+    must(ks_build_import(p->build, here.build_id, pack.data, pack.len, &err), &err);
+    must(ks_build_refresh(p->build, 0, &err), &err);
+    const struct ks_artefact *there = artefact(p, "gpu_unit_7");
+    assert_true(ks_id128_eq(there->code_id, here.code_id));
+    assert_memory_equal(&there->code, &here.code, sizeof(here.code));
+    run_gpu_artefact(there, out, &g);
+    assert_true(out[0] == 17.5f);
+    ks_buf_release(&pack);
+}
+
 static void test_identities_emulator(void **state)
 {
     check_identities(*state, "emu");
@@ -277,9 +304,9 @@ int main(void)
     struct ks_warden *warden = start_warden();
 #define T(f) cmocka_unit_test_prestate_setup_teardown(f, open_gpu_units, close_units, warden)
     const struct CMUnitTest tests[] = {
-        T(test_emulator),           T(test_identities_emulator),  T(test_broken_halves),
-        T(test_build_ids),          T(test_engine_is_identity),   T(test_no_compiler),
-        T(test_choice_of_compiler), T(test_compiler_is_identity),
+        T(test_emulator),      T(test_identities_emulator), T(test_pack),
+        T(test_broken_halves), T(test_build_ids),           T(test_engine_is_identity),
+        T(test_no_compiler),   T(test_choice_of_compiler),  T(test_compiler_is_identity),
     };
     const int rc = cmocka_run_group_tests_name("build_gpu", tests, NULL, NULL);
     ks_warden_stop(warden);
