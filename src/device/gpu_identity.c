@@ -4,9 +4,11 @@
 #include "device/gpu_telemetry.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 void ks_gpu_pci(const char *text, char *out, size_t cap)
 {
@@ -119,28 +121,44 @@ int ks_gpu_list(const struct ks_gpu_api *api, const char *locator, struct ks_dev
     return 0;
 }
 
-int ks_gpu_first(const struct ks_gpu_api *api, const char *locator, struct ks_device_id *id_out,
-                 int *number_out, struct ks_err *err)
+static void add(char *said, size_t cap, const char *what, const char *is, const char *text)
+{
+    size_t at = strlen(said);
+
+    snprintf(said + at, cap - at, ", %s%s%s", what, is, text);
+}
+
+/* What may hide the devices: lists of visible ones, a driver that is not there or not ours. */
+static int no_device(const struct ks_gpu_api *api, struct ks_err *err)
 {
     static const char *const lists[] = { "ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES",
                                          "CUDA_VISIBLE_DEVICES" };
+    static const char *const nodes[] = {
+        [KS_GPU_HIP] = "/dev/kfd", [KS_GPU_CUDA] = "/dev/nvidiactl"
+    };
+    char said[256] = "";
+
+    for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
+        if (getenv(lists[i]) != NULL)
+            add(said, sizeof(said), lists[i], "=", getenv(lists[i]));
+    }
+    if (access(nodes[api->vendor], R_OK | W_OK) < 0)
+        add(said, sizeof(said), nodes[api->vendor], ": ", strerror(errno));
+    return ks_fail(err, KS_ENODEVICE, "%s shows no device%s", api->library, said);
+}
+
+int ks_gpu_first(const struct ks_gpu_api *api, const char *locator, struct ks_device_id *id_out,
+                 int *number_out, struct ks_err *err)
+{
     struct ks_device_id ids[KS_DEVICES_MAX];
     int numbers[KS_DEVICES_MAX];
-    char said[192] = "";
     uint32_t n = 0;
     int rc = ks_gpu_list(api, locator, ids, numbers, &n, err);
 
     if (rc < 0)
         return rc;
-    for (size_t i = 0; n == 0 && i < sizeof(lists) / sizeof(lists[0]); i++) {
-        const char *value = getenv(lists[i]);
-        size_t at = strlen(said);
-
-        if (value != NULL)
-            snprintf(said + at, sizeof(said) - at, ", %s='%s'", lists[i], value);
-    }
     if (n == 0)
-        return ks_fail(err, KS_ENODEVICE, "%s shows no device%s", api->library, said);
+        return no_device(api, err);
     *id_out = ids[0];
     *number_out = numbers[0];
     return 0;

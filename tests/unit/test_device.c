@@ -237,6 +237,15 @@ static void test_host_runs_every_call(void **state)
     dev->ops->close(dev);
 }
 
+#define TABLE_OF_ONE                                                                               \
+    "#include \"kernels/abi.h\"\n"                                                                 \
+    "static const char *un(const struct ks_abi_problem *p) { (void)p; return 0; }\n"               \
+    "static int64_t ws(const struct ks_abi_problem *p) { return p->c; }\n"                         \
+    "static int run(const struct ks_abi_problem *p, const struct ks_abi_buffers *b)\n"             \
+    "{ (void)p; (void)b; return 0; }\n"                                                            \
+    "static const struct ks_abi_entry e = { \"x\", un, ws, run };\n"                               \
+    "const struct ks_abi_table ks_kernel_table = { 1, 1, &e };\n"
+
 static const struct bad_artefact {
     const char *name, *source, *want;
 } bad_artefacts[] = {
@@ -251,6 +260,18 @@ static const struct bad_artefact {
       "#include \"kernels/abi.h\"\nstatic const struct ks_abi_entry e = { \"x\" };\n"
       "const struct ks_abi_table ks_kernel_table = { 1, 1, &e };",
       "entry 0" },
+    { "image_for_a_gpu",
+      TABLE_OF_ONE "static const char *const k[] = { \"k0\" };\n"
+                   "const struct ks_abi_image ks_kernel_image = { \"image\", 5, k };",
+      "holds kernels of a GPU" },
+    { "image_empty",
+      TABLE_OF_ONE "static const char *const k[] = { \"k0\" };\n"
+                   "const struct ks_abi_image ks_kernel_image = { \"image\", 0, k };",
+      "empty ks_kernel_image" },
+    { "image_nameless",
+      TABLE_OF_ONE "static const char *const k[] = { 0 };\n"
+                   "const struct ks_abi_image ks_kernel_image = { \"image\", 5, k };",
+      "names no kernel 0" },
     { "undefined", "extern int not_there(void); int x(void) { return not_there(); }", "not_there" },
 };
 

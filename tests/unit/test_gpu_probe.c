@@ -64,7 +64,7 @@ static const struct {
     { FAKE " ROCR_VISIBLE_DEVICES=9",
       "hip",
       0,
-      { "count=0\nwhy=", "libamdhip64.so.6 shows no device, ROCR_VISIBLE_DEVICES='9'" } },
+      { "count=0\nwhy=", "libamdhip64.so.6 shows no device, ROCR_VISIBLE_DEVICES=9" } },
     { FAKE, "hip 0000:07:00.0", 91, { "none of them at '0000:07:00.0'" } },
     { FAKE " KSWEEP_FAKE_HIP=devices=x", "hip", 91, { "starting ", "hipError" } },
 };
