@@ -241,6 +241,30 @@ static void test_no_compiler(void **state)
     must_setenv("CUDA_HOME", NULL);
 }
 
+/* The chip's own name where the compiler knows it, else the one that all know. */
+static void test_own_name(void **state)
+{
+    static const struct {
+        const char *script, *flag;
+    } row[] = {
+        { "echo 'tools, release 13.0'", " -arch=sm_90a " },
+        { "case \"$*\" in *sm_90a*) echo 'nvcc fatal   : Unsupported gpu'; exit 1;; esac\n"
+          "echo 'tools, release 11.7'",
+          " -arch=sm_90 " },
+    };
+    struct place *p = *state;
+    char path[600];
+    use_gpu(p, "sm_90", "{\"index\": 1}");
+    for (size_t i = 0; i < sizeof(row) / sizeof(*row); i++) {
+        put_script(p, "my-nvcc", row[i].script, path, sizeof(path));
+        must_setenv("KSWEEP_NVCC", path);
+        plan(p, NULL);
+        must_setenv("KSWEEP_NVCC", NULL);
+        assert_non_null(strstr(ks_build_gpu_chain(p->build, 0)->flags, row[i].flag));
+        assert_non_null(strstr(artefact(p, "gpu_unit_1")->compiler, "release 1"));
+    }
+}
+
 /* Another compiler, another arch: another build. */
 static struct ks_id128 build_id_by(struct place *p, const char *arch, const char *version)
 {
@@ -304,9 +328,11 @@ int main(void)
     struct ks_warden *warden = start_warden();
 #define T(f) cmocka_unit_test_prestate_setup_teardown(f, open_gpu_units, close_units, warden)
     const struct CMUnitTest tests[] = {
-        T(test_emulator),      T(test_identities_emulator), T(test_pack),
-        T(test_broken_halves), T(test_build_ids),           T(test_engine_is_identity),
-        T(test_no_compiler),   T(test_choice_of_compiler),  T(test_compiler_is_identity),
+        T(test_emulator),    T(test_identities_emulator),
+        T(test_pack),        T(test_broken_halves),
+        T(test_build_ids),   T(test_engine_is_identity),
+        T(test_no_compiler), T(test_choice_of_compiler),
+        T(test_own_name),    T(test_compiler_is_identity),
     };
     const int rc = cmocka_run_group_tests_name("build_gpu", tests, NULL, NULL);
     ks_warden_stop(warden);
