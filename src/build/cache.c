@@ -19,11 +19,22 @@
 #define TEMP_AGE_S   86400 /* one that does not say whose it is, and is this old, is nobody's */
 #define OBJECTS_MODE 0600
 
+/* Compilers run in directories of the cache, and are told of them. */
+static int make_absolute(const char *path, char *out, size_t cap, struct ks_err *err)
+{
+    char here[600];
+    if (*path == '/')
+        return ks_path_join(out, cap, "", path, err);
+    if (!getcwd(here, sizeof(here)))
+        return ks_fail_errno(err, "the present directory");
+    return ks_path_join(out, cap, here, path, err);
+}
+
 static int choose_dir(const char *asked, char *out, size_t cap, struct ks_err *err)
 {
     const char *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
     if (asked && *asked)
-        return ks_path_join(out, cap, "", asked, err);
+        return make_absolute(asked, out, cap, err);
     if (xdg && *xdg == '/')
         return ks_path_join(out, cap, xdg, "ksweep", err);
     if (home && *home == '/')

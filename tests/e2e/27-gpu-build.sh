@@ -39,6 +39,11 @@ is "$(field 'sorted((k["pipeline"], k["ready"], k["distinct"]) for k in d["kerne
     "[('none', 6, 4), ('twice', 4, 2)]" "the counts stand in JSON too"
 is "$(field '[c["name"] for c in d["compilers"]]')" "[None, 'emu']" "with both compilers"
 
+cd "$tap_tmp" || exit 1
+rc_is 0 "a cache by a relative name" ksweep build k/emu.json --cache near --json
+is "$(field 'all(i["path"].startswith("/") for i in d["instances"])')" True \
+    "is the same from wherever a compiler or a worker runs"
+
 # --- no compiler
 
 job amd hip gfx942 '{"index": [1, 2, 3]}'
