@@ -101,10 +101,12 @@ static uint32_t keep_good(struct chunk *c)
     return n;
 }
 
-/* The last chunks of a warm-up: the median call of each, and the clock afterwards. */
+/* The median calls of the last chunks of a warm-up. */
 struct steady {
-    double call_ns[KS_STEADY_CHUNKS], clock_mhz[KS_STEADY_CHUNKS];
+    double call_ns[KS_STEADY_CHUNKS];
     uint32_t n;
+    double clock_mhz; /* when they last agreed; 0 = they did not */
+    bool is_steady;
 };
 
 static bool agree(const double *v, uint32_t n)
@@ -115,26 +117,25 @@ static bool agree(const double *v, uint32_t n)
         lo = fmin(lo, v[i]);
         hi = fmax(hi, v[i]);
     }
-    return hi - lo <= KS_STEADY * fabs(hi); /* an unknown clock is the same number every time */
+    return hi - lo <= KS_STEADY * hi;
 }
 
+/* A look at the telemetry costs as much as many launches: the times must agree first. */
 static void steady_add(struct steady *s, struct ks_run *r, const struct chunk *c, uint32_t n_good)
 {
-    double scratch[KS_CHUNK_MAX];
-    uint32_t at = s->n++ % KS_STEADY_CHUNKS;
+    double scratch[KS_CHUNK_MAX], clocks[2] = { s->clock_mhz };
     struct ks_telemetry t;
     struct ks_stats stats;
 
     ks_stats(c->ns, n_good, r->clock_ns, c->calls, scratch, &stats);
+    s->call_ns[s->n++ % KS_STEADY_CHUNKS] = stats.median / c->calls;
+    s->clock_mhz = 0.0;
+    if (s->n < KS_STEADY_CHUNKS || !agree(s->call_ns, KS_STEADY_CHUNKS))
+        return;
     r->dev->ops->telemetry(r->dev, &t);
-    s->call_ns[at] = stats.median / c->calls;
-    s->clock_mhz[at] = t.clock_mhz;
-}
-
-static bool is_steady(const struct steady *s)
-{
-    return s->n >= KS_STEADY_CHUNKS && agree(s->call_ns, KS_STEADY_CHUNKS) &&
-           agree(s->clock_mhz, KS_STEADY_CHUNKS);
+    clocks[1] = t.clock_mhz;
+    s->is_steady = t.clock_mhz < 0.0 || (clocks[0] > 0.0 && agree(clocks, 2));
+    s->clock_mhz = t.clock_mhz;
 }
 
 struct warming {
@@ -188,7 +189,7 @@ int ks_measure_warm(struct ks_run *r, const struct ks_measure *m, uint32_t *call
         if (rc < 0)
             return rc;
     } while (!w.is_known ||
-             (!is_steady(&w.steady) && elapsed_ns(from, w.sum_ns) < 1e6 * m->warmup_ms));
+             (!w.steady.is_steady && elapsed_ns(from, w.sum_ns) < 1e6 * m->warmup_ms));
     r->call_ns = w.best_ns;
     *calls_out = c.calls;
     return 0;

@@ -20,10 +20,11 @@
  * never runs dry, and the stop rule and the deadline still hold; at most KS_CHUNK_MAX at once. */
 #define KS_CHUNK_NS  4e6
 #define KS_CHUNK_MAX 256u
-/* Its clock is steady when so many chunks of the warm-up agree to within so much. */
+/* It is steady when so many chunks of the warm-up agree to within so much, and its clock after the
+ * last two of them does. */
 #define KS_STEADY_CHUNKS 3u
 #define KS_STEADY        0.01
-#define KS_LOOK_NS       20000000ull /* between two looks at the telemetry while timing */
+#define KS_LOOK_NS       100000000ull /* between two looks at the telemetry while timing */
 
 /* One instance on one problem, ready to be launched. Everything is borrowed. */
 struct ks_run {
