@@ -101,20 +101,30 @@ static int add_amd_kernel(struct identity *d, const char *name, struct ks_err *e
     return 0;
 }
 
+/* "k3_kernel0" with `suffix` behind it? */
+static bool is_kernels(const char *name, const char *suffix)
+{
+    static const char middle[] = "_kernel", digits[] = "0123456789";
+    if (*name++ != 'k' || !strspn(name, digits))
+        return false;
+    name += strspn(name, digits);
+    if (strncmp(name, middle, sizeof(middle) - 1) != 0)
+        return false;
+    name += sizeof(middle) - 1;
+    return strspn(name, digits) && strcmp(name + strspn(name, digits), suffix) == 0;
+}
+
 /* Marks what kernels and their descriptors have of a section: covered[0..size). */
 static void cover(const struct identity *d, uint32_t section, const Elf64_Shdr *s, uint8_t *covered)
 {
     for (uint32_t i = 0; i < d->o.n_symbols; i++) {
-        Elf64_Sym sym, other;
+        Elf64_Sym sym;
         if (ks_object_symbol(&d->o, i, &sym, NULL) < 0 || sym.st_shndx != section ||
             sym.st_value < s->sh_addr || sym.st_value - s->sh_addr > s->sh_size ||
             sym.st_size > s->sh_size - (sym.st_value - s->sh_addr))
             continue;
         const char *name = ks_object_symbol_name(&d->o, &sym);
-        const char *end = strrchr(name, '.');
-        const bool is_head = end && strcmp(end, ".kd") == 0 && sym.st_size == DESCRIPTOR_BYTES;
-        if (is_head ||
-            (ELF64_ST_TYPE(sym.st_info) == STT_FUNC && find_descriptor(d, name, &other) == 0))
+        if (is_kernels(name, ELF64_ST_TYPE(sym.st_info) == STT_FUNC ? "" : ".kd"))
             memset(covered + (sym.st_value - s->sh_addr), 1, sym.st_size);
     }
 }
@@ -284,28 +294,15 @@ static int find_symbol_number(const struct identity *d, const char *name, uint32
     return ks_fail(err, KS_ENOENT, "code object has no kernel '%s'", name);
 }
 
-/* "k3_kernel0_lds" tells readers of the code object how much shared memory a launch adds; no code
- * reads it. */
-static bool is_note(const struct identity *d, const Elf64_Sym *s)
-{
-    static const char suffix[] = "_lds";
-    char kernel[64];
-    uint32_t symbol;
-    const char *name = ks_object_symbol_name(&d->o, s);
-    const size_t n = strlen(name), m = sizeof(suffix) - 1;
-    if (n <= m || n >= sizeof(kernel) || strcmp(name + n - m, suffix) != 0)
-        return false;
-    snprintf(kernel, sizeof(kernel), "%.*s", (int)(n - m), name);
-    return find_symbol_number(d, kernel, &symbol, NULL) == 0;
-}
-
-/* Bytes of a section that are notes. */
+/* Bytes of a section that are notes: "k3_kernel0_lds" tells readers of the code object how much
+ * shared memory a launch adds; no code reads it. */
 static uint64_t count_notes(const struct identity *d, uint32_t section)
 {
     uint64_t n = 0;
     for (uint32_t i = 0; i < d->o.n_symbols; i++) {
         Elf64_Sym s;
-        if (ks_object_symbol(&d->o, i, &s, NULL) == 0 && s.st_shndx == section && is_note(d, &s))
+        if (ks_object_symbol(&d->o, i, &s, NULL) == 0 && s.st_shndx == section &&
+            is_kernels(ks_object_symbol_name(&d->o, &s), "_lds"))
             n += s.st_size;
     }
     return n;
