@@ -74,11 +74,13 @@ KS_DEV void ks_sync(void) { __syncthreads(); }
 #define ks_in_order()     ((void)0)
 #define ks_compute_now(x) ((void)0)
 
-/* Copies 4, 8 or 16 bytes to shared memory, or zeros, without waiting (sm_80). */
-KS_DEV void ks_copy_async(void *to, const void *from, int bytes, int is_there)
+/* Copies 4, 8 or 16 bytes at an offset (in bytes) to shared memory without waiting, zeros where the
+ * offset is negative (sm_80). What is not copied is not touched, whatever its address. */
+KS_DEV void ks_copy_async(void *to, const void *base, long offset, int bytes)
 {
     const unsigned at = (unsigned)__cvta_generic_to_shared(to);
-    const int n = is_there ? bytes : 0;
+    const char *const from = (const char *)base + offset;
+    const int n = offset < 0 ? 0 : bytes;
     if (bytes == 16)
         asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(at), "l"(from), "r"(n)
                      : "memory");
@@ -142,10 +144,11 @@ KS_DEV void ks_sync(void) { ks_simt_barrier(); }
 #define ks_in_order()     ((void)0)
 #define ks_compute_now(x) ((void)0)
 
-KS_DEV void ks_copy_async(void *to, const void *from, int bytes, int is_there)
+KS_DEV void ks_copy_async(void *to, const void *base, long offset, int bytes)
 {
     static const uint64_t zeros[2];
-    ks_simt_copy_async(to, is_there ? from : zeros, (size_t)bytes);
+    ks_simt_copy_async(to, offset < 0 ? (const void *)zeros : (const char *)base + offset,
+                       (size_t)bytes);
 }
 KS_DEV void ks_copy_commit(void) { ks_simt_copy_commit(); }
 #define ks_copy_wait(n) ks_simt_copy_wait(n)
