@@ -46,7 +46,7 @@ KSWEEP_GPU_BUILD='' CMAKE=no-such-cmake CFLAGS=-O0 run 0 'without cmake' plain c
 
 # --- a device that is not
 
-KSWEEP_FAKE_HIP=fault=wrong@2 run 1 'wrong results' wrong verify
+KSWEEP_FAKE_HIP=fault=wrong@1- run 1 'wrong results' wrong verify
 like "$(cat wrong/verify.txt)" '^wrong_result +[0-9]+  wrong on exact data' 'are counted, with the reason'
 KSWEEP_FAKE_HIP=fault=abort@9 run 1 'workers that abort' abort sweep
 like "$(cat abort/sweep.txt)" '^crashed +[0-9]+ ' 'cost the cell in hand'
