@@ -15,7 +15,7 @@ for part in conformance verify_forward verify_backward_data verify_backward_weig
     [ "$part" = sweep ] && problems=2
     gpu_job "$problems" "tile_n == 32" >"in/$part.json"
 done
-export KSWEEP_GPU_LIMIT=2400 # on a busy machine
+export KSWEEP_GPU_LIMIT=2400 KSWEEP_GPU_SHARE=0 # on a busy machine, behind an emulator
 export KSWEEP_GPU_INPUTS=$tap_tmp/in KSWEEP_GPU_BACKEND=hip XDG_CACHE_HOME=$tap_tmp/cache
 unset KSWEEP_GPU_BUILD KSWEEP_CUDNN
 run() { # STATUS WHAT DIR PART..
@@ -39,6 +39,10 @@ like "$(cat good/repeat.txt)" '^winner regret at P90: 0.000 %, limit 0.500 %: wi
 like "$(cat good/repeat.txt)" '^share of device time in samples and warm-up: [0-9.]+ %$' 'the share of time is told'
 like "$(cat good/device.txt)" '^arch=emu$' 'the device is named'
 export KSWEEP_GPU_BUILD=$tap_tmp/good/build
+
+KSWEEP_GPU_SHARE=1 run 1 'a share of time that is not reached' share sweep
+like "$(cat share/sweep.txt)" '^that share is BELOW the limit of 100.0 %$' 'is told'
+is "$(tail -n +2 share/sweep.csv | cut -d, -f3 | sort -u)" ok 'though every cell is ok'
 
 # --- a compiler and nothing else
 

@@ -17,7 +17,7 @@ struct config {
     const char *backend, *arch, *cache, *worker, *out;
     uint32_t limit_s;
     uint64_t seed;
-    double regret;
+    double regret, share;
 };
 #define AT(member) offsetof(struct config, member)
 static const struct ks_opt opts[] = {
@@ -66,6 +66,13 @@ static const struct ks_opt opts[] = {
       .max = 1,
       .arg = "R",
       .help = "greatest regret at P90 that compare accepts" },
+    { .name = "share",
+      .type = KS_OPT_F64,
+      .offset = AT(share),
+      .def = "0",
+      .max = 1,
+      .arg = "R",
+      .help = "least share of the device's time in samples and warm-up that sweep accepts" },
     KS_OPT_END
 };
 #undef AT
@@ -171,6 +178,16 @@ static int write_rows(const struct context *c, const struct row *rows, const str
     return rc;
 }
 
+static bool is_as_it_should(const struct config *cfg, const struct row *rows, uint64_t n,
+                            const struct totals *t)
+{
+    bool has_share = rows_share(rows, n, t) >= cfg->share;
+
+    if (!has_share)
+        printf("that share is BELOW the limit of %.1f %%\n", 100 * cfg->share);
+    return has_share && rows_n_bad(rows, n) + t->n_spoilt + t->n_left == 0;
+}
+
 static int cmd_sweep(const struct context *c, struct ks_err *err)
 {
     uint64_t n = ks_grid_n_cells(c->grid);
@@ -187,7 +204,7 @@ static int cmd_sweep(const struct context *c, struct ks_err *err)
     if (rc == 0)
         rc = write_rows(c, rows, &totals, err);
     if (rc == 0)
-        rc = rows_n_bad(rows, n) + totals.n_spoilt + totals.n_left > 0 ? 1 : 0;
+        rc = is_as_it_should(c->cfg, rows, n, &totals) ? 0 : 1;
     free(rows);
     return rc;
 }

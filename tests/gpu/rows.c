@@ -145,13 +145,30 @@ static void put_spread(const struct row *rows, uint64_t n, struct ks_buf *out)
     free(v);
 }
 
+static void sum_up(const struct row *rows, uint64_t n, const struct totals *t, double *sampled_out,
+                   double *warm_out)
+{
+    *sampled_out = *warm_out = 0;
+    for (uint64_t i = 0; i < n; i++) {
+        *sampled_out += rows[i].sampled_ns;
+        *warm_out += fmin((double)rows[i].warmup_ns, t->warmup_cap_ns);
+    }
+}
+
+double rows_share(const struct row *rows, uint64_t n, const struct totals *t)
+{
+    double sampled, warm;
+
+    sum_up(rows, n, t, &sampled, &warm);
+    return t->device_ns > 0 ? (sampled + warm) / (double)t->device_ns : 0.0;
+}
+
 static void put_time(const struct row *rows, uint64_t n, const struct totals *t, struct ks_buf *out)
 {
-    double sampled = 0, warm = 0, exact = 0, verify = 0, timing = 0, load = 0;
+    double sampled, warm, exact = 0, verify = 0, timing = 0, load = 0;
 
+    sum_up(rows, n, t, &sampled, &warm);
     for (uint64_t i = 0; i < n; i++) {
-        sampled += rows[i].sampled_ns;
-        warm += fmin((double)rows[i].warmup_ns, t->warmup_cap_ns);
         exact += (double)rows[i].exact_ns;
         verify += (double)rows[i].verify_ns;
         timing += (double)rows[i].timing_ns;
@@ -164,9 +181,8 @@ static void put_time(const struct row *rows, uint64_t n, const struct totals *t,
                   1e-9 * (double)t->device_ns, t->n_workers, t->n_deaths, t->n_spoilt,
                   1e-9 * sampled, 1e-9 * warm, 1e-9 * fmax(0, timing - sampled), 1e-9 * exact,
                   1e-9 * verify, 1e-9 * load);
-    if (t->device_ns > 0)
-        ks_buf_printf(out, "share of device time in samples and warm-up: %.1f %%\n",
-                      100 * (sampled + warm) / (double)t->device_ns);
+    ks_buf_printf(out, "share of device time in samples and warm-up: %.1f %%\n",
+                  100 * rows_share(rows, n, t));
 }
 
 static void put_best(const struct ks_grid *g, const struct row *rows, struct ks_buf *out)

@@ -21,6 +21,7 @@ build=${KSWEEP_GPU_BUILD:-}
 inputs=${KSWEEP_GPU_INPUTS:-$here}
 cmake=${CMAKE:-cmake}
 limit=${KSWEEP_GPU_LIMIT:-480}
+share=${KSWEEP_GPU_SHARE:-0.75} # of the device's time in samples and warm-up
 
 say() { printf '%s\n' "$*" >&2; }
 
@@ -99,7 +100,7 @@ part_verify() {
     return $status
 }
 
-part_sweep() { gpu sweep "$inputs/sweep.json" --out "$out/sweep.csv"; }
+part_sweep() { gpu sweep "$inputs/sweep.json" --out "$out/sweep.csv" --share "$share"; }
 
 part_repeat() {
     local status=0 i
