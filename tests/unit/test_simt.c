@@ -137,16 +137,16 @@ static void fault_body(void **args)
     uint32_t regs[4];
 
     if (f == DIVERGE && tid % 2)
-        ks_simt_warp_barrier();
+        ks_simt_mma(c, a, b, KS_SIMT_MFMA_32X32X8, KS_SIMT_BF16);
     if (f == DIVERGE || (f == LEAVE_EARLY && tid < 32))
         ks_simt_barrier();
     if (f == HALF_A_WARP && tid % 64 < 32)
         ks_simt_mma(c, a, b, KS_SIMT_MFMA_32X32X8, KS_SIMT_BF16);
     if (f == MIXED_OPERATIONS) {
         if (tid % 2)
-            ks_simt_warp_barrier();
+            ks_simt_ldmatrix(regs, a, 1, 0);
         else
-            ks_simt_shuffle(0, 0);
+            ks_simt_mma(c, a, b, 1, 0); /* numbers that the other has, too */
     }
     if (f == MIXED_SHAPES)
         ks_simt_mma(c, a, b, tid % 2 ? KS_SIMT_MFMA_32X32X8 : KS_SIMT_MFMA_16X16X16, KS_SIMT_FP16);
@@ -491,29 +491,6 @@ static void test_halves(void **state)
     assert_true(out[7] == 0);
 }
 
-static void shuffle_body(void **args)
-{
-    uint32_t *out = args[0];
-    int tid = ks_simt_tid(), lane = tid % 32;
-
-    out[tid] = ks_simt_shuffle((uint32_t)tid, lane == 31 ? 99 : lane ^ 1);
-    out[96 + tid] =
-        ks_simt_shuffle(7, lane) + (uint32_t)ks_simt_atomic_add((float *)args[0] + 192, 1);
-}
-
-static void test_shuffles_and_atomics(void **state)
-{
-    uint32_t out[193] = { 0 };
-    float sum;
-
-    (void)state;
-    assert_int_equal(run(shuffle_body, out, 1, 96, 32, KS_SIMT_SHUFFLE), KS_SIMT_OK);
-    for (uint32_t i = 0; i < 96; i++)
-        assert_int_equal(out[i], i % 32 == 31 ? 0 : i ^ 1);
-    memcpy(&sum, &out[192], sizeof sum);
-    assert_float_equal(sum, 96, 0);
-}
-
 struct ldmatrix {
     int is_turned;
     uint16_t rows[32][8];
@@ -591,7 +568,6 @@ int main(void)
         cmocka_unit_test(test_matrix_instructions),
         cmocka_unit_test(test_matrix_instructions_of_fp32),
         cmocka_unit_test(test_halves),
-        cmocka_unit_test(test_shuffles_and_atomics),
         cmocka_unit_test(test_ldmatrix),
         cmocka_unit_test(test_threads_of_the_host_launch_apart),
     };

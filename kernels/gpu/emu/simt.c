@@ -226,28 +226,12 @@ void ks_simt_barrier(void)
     park(AT_BLOCK);
 }
 
-void ks_simt_warp_barrier(void)
-{
-    *wanted() = (struct ks_simt_op){ .what = KS_SIMT_OP_BARRIER };
-    park(AT_WARP);
-}
-
 void ks_simt_mma(float *c, const void *a, const void *b, int kind, int dtype)
 {
     *wanted() = (struct ks_simt_op){
         .what = KS_SIMT_OP_MATRIX, .kind = kind, .form = dtype, .out = c, .a = a, .b = b
     };
     park(AT_WARP);
-}
-
-uint32_t ks_simt_shuffle(uint32_t value, int lane)
-{
-    uint32_t got = 0;
-
-    *wanted() =
-        (struct ks_simt_op){ .what = KS_SIMT_OP_SHUFFLE, .out = &got, .a = &value, .lane = lane };
-    park(AT_WARP);
-    return got;
 }
 
 void ks_simt_ldmatrix(uint32_t *regs_out, const void *row, int n, int is_turned)

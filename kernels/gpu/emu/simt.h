@@ -77,8 +77,7 @@ static inline int ks_simt_tid(void)
     return ks_simt_cta.tid;
 }
 
-void ks_simt_barrier(void);      /* all threads of the block */
-void ks_simt_warp_barrier(void); /* all lanes of the warp; orders memory among them */
+void ks_simt_barrier(void); /* all threads of the block */
 
 /* The block's shared memory, `bytes` of it, 16-byte aligned. Its bytes are 0xff (NaN) when a block
  * starts, and what lies behind it cannot be touched. */
@@ -86,9 +85,6 @@ void *ks_simt_shared(size_t bytes);
 
 /* A matrix instruction by all `lanes` lanes: this lane's elements, in registers' order. */
 void ks_simt_mma(float *c, const void *a, const void *b, int kind, int dtype);
-
-/* This lane gets the value that lane `lane` of its warp brought; a lane that does not exist: 0. */
-uint32_t ks_simt_shuffle(uint32_t value, int lane);
 
 /* NVIDIA's ldmatrix .x<n>, n = 1, 2, 4, 8x8 elements of 16 bits: `row` is the 16 bytes that this
  * lane brings (lanes under 8 n), regs_out [n]. Trans: each matrix is turned. */
@@ -99,13 +95,5 @@ void ks_simt_ldmatrix(uint32_t *regs_out, const void *row, int n, int is_turned)
 void ks_simt_copy_async(void *dst, const void *src, size_t bytes);
 void ks_simt_copy_commit(void);
 void ks_simt_copy_wait(int n_pending);
-
-/* Fibres of one host thread: nothing comes between read and write. */
-static inline float ks_simt_atomic_add(float *p, float v)
-{
-    float old = *p;
-    *p = old + v;
-    return old;
-}
 
 #endif

@@ -140,16 +140,6 @@ static int do_matrix(struct ks_simt_maps *maps, const struct ks_simt_op *lanes, 
 
 /* --- The other operations of a warp */
 
-static void do_shuffle(const struct ks_simt_op *lanes, int n_lanes)
-{
-    for (int i = 0; i < n_lanes; i++) {
-        int from = lanes[i].lane;
-
-        if (from >= 0 && from < n_lanes)
-            memcpy(lanes[i].out, lanes[from].a, sizeof(uint32_t));
-    }
-}
-
 /* Lane l gets of matrix j elements (l / 4, 2 (l % 4)) and the next, turned (2 (l % 4), l / 4). */
 static int do_ldmatrix(const struct ks_simt_op *lanes, int n_lanes, int warp)
 {
@@ -176,16 +166,7 @@ int ks_simt_do_warp(struct ks_simt_maps *maps, const struct ks_simt_op *lanes, i
         if (lanes[i].what != lanes[0].what || lanes[i].kind != lanes[0].kind ||
             lanes[i].form != lanes[0].form)
             return KS_SIMT_SPLIT_WARP;
-    switch (lanes[0].what) {
-    case KS_SIMT_OP_MATRIX:
-        return do_matrix(maps, lanes, n_lanes, warp);
-    case KS_SIMT_OP_LDMATRIX:
+    if (lanes[0].what == KS_SIMT_OP_LDMATRIX)
         return do_ldmatrix(lanes, n_lanes, warp);
-    case KS_SIMT_OP_SHUFFLE:
-        do_shuffle(lanes, n_lanes);
-        break;
-    case KS_SIMT_OP_BARRIER:
-        break;
-    }
-    return KS_SIMT_OK;
+    return do_matrix(maps, lanes, n_lanes, warp);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* simt_warp.h - what the lanes of a warp do together: matrix instructions, shuffles, ldmatrix. Part
- * of the emulator; kernels see simt.h only. */
+/* simt_warp.h - what the lanes of a warp do together: matrix instructions and ldmatrix. Part of
+ * the emulator; kernels see simt.h only. */
 #ifndef KS_SIMT_WARP_H
 #define KS_SIMT_WARP_H
 
@@ -10,11 +10,10 @@
 
 /* What a lane wants of its warp. */
 struct ks_simt_op {
-    enum { KS_SIMT_OP_BARRIER, KS_SIMT_OP_MATRIX, KS_SIMT_OP_SHUFFLE, KS_SIMT_OP_LDMATRIX } what;
+    enum { KS_SIMT_OP_MATRIX, KS_SIMT_OP_LDMATRIX } what;
     int kind, form; /* matrix: instruction, dtype; ldmatrix: count, turned; the same in all lanes */
     void *out;
     const void *a, *b;
-    int lane; /* shuffle: whose value */
 };
 
 /* Where an instruction keeps its elements: lane * elements of a lane + slot. All zero: none yet. */
