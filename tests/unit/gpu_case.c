@@ -2,6 +2,8 @@
 #include "gpu_case.h"
 
 #include "base/hash.h"
+#include "build/gpu_chain.h"
+#include "build/unit.h"
 
 #include <dlfcn.h>
 #include <glob.h>
@@ -63,109 +65,100 @@ static void choose(const struct ks_kernel_set *all, uint32_t n, uint32_t *order)
 
 /* --- building */
 
-static void put_macros(const struct ks_family *f, const struct gpu_instance *i, bool is_host,
-                       struct ks_buf *b)
+static int run(const char *const *argv)
 {
-    for (uint32_t t = 0; t < f->n_traits; t++)
-        if (f->traits[t].macro[0] && (is_host || f->traits[t].role != KS_ROLE_ARGUMENT))
-            ks_buf_printf(b, "#define %s %lld\n", f->traits[t].macro,
-                          (long long)f->traits[t].value[i->traits->value[t]]);
+    pid_t pid;
+    int status = -1;
+    assert_int_equal(
+        posix_spawnp(&pid, argv[0], NULL, NULL, (char *const *)(uintptr_t)argv, environ), 0);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    return status;
 }
 
-/* One half of n instances, as a build of a job writes it. */
-static void put_half(const struct gpu_set *s, const struct gpu_instance *first, uint32_t n,
-                     bool is_host, struct ks_buf *b)
+/* A half of a unit, as a job's build writes it, to a shared object. The device's half is linked
+ * with the emulator; the host's finds device.img in `dir`. */
+static void compile(const struct gpu_set *s, const char *dir, const char *source,
+                    const char *object, bool is_device)
 {
-    const struct ks_family *f = &s->all.families[0];
-    ks_buf_printf(b,
-                  "%s#define KS_GPU_PASS %d\n#define KS_PASTE_(a, b) a##_##b\n"
-                  "#define KS_PASTE(a, b) KS_PASTE_(a, b)\n"
-                  "#define KS_FN(x) KS_PASTE(KS_PREFIX, x)\n",
-                  is_host ? "#include \"abi.h\"\n" : "", !is_host);
-    for (uint32_t i = 0; i < n; i++) {
-        ks_buf_printf(b, "\n#define KS_PREFIX k%u\n#define KS_NAME \"%s\"\n", i,
-                      first[i].traits->name);
-        put_macros(f, &first[i], is_host, b);
-        ks_buf_printf(b, "#include \"%s\"\n", f->source);
-        for (uint32_t t = 0; t < f->n_traits; t++)
-            if (f->traits[t].macro[0])
-                ks_buf_printf(b, "#undef %s\n", f->traits[t].macro);
-        ks_buf_printf(b, "#undef KS_PREFIX\n#undef KS_NAME\n");
-    }
-    ks_buf_printf(b, is_host ? "\nconst struct ks_abi_entry *const entries[] = {" : "\n");
-    for (uint32_t i = 0; is_host && i < n; i++)
-        ks_buf_printf(b, " &k%u_entry,", i);
-    ks_buf_printf(b, is_host ? " };\n" : "");
-}
-
-static void write_half(const struct gpu_set *s, const struct gpu_instance *first, uint32_t n,
-                       bool is_host, const char *path)
-{
-    struct ks_buf b;
-    struct ks_err err;
-    ks_buf_init(&b);
-    put_half(s, first, n, is_host, &b);
-    must(ks_file_replace(path, ks_buf_text(&b), b.len, &err), &err);
-    ks_buf_release(&b);
-}
-
-/* Sources of the emulator and both halves to one object. */
-static void compile(const struct gpu_set *s, const char *device, const char *host,
-                    const char *object)
-{
-    char emulator[600], with[600];
-    const char *argv[64] = { "cc",
-                             "-std=gnu11",
-                             "-w",
-                             "-shared",
-                             "-fPIC",
-                             "-fno-strict-aliasing",
-                             "-DKS_GPU_TARGET=3",
-                             with,
-                             "-o",
-                             object,
-                             device,
-                             host,
-                             FLAGS,
+    char emulator[600], with[600], where[600];
+    const char *argv[64] = { "cc", "-std=gnu11", "-w", "-shared", "-fPIC", "-fno-strict-aliasing",
+                             with, where,        "-o", object,    source,  FLAGS,
                              NULL };
     size_t n = 0;
     glob_t found;
-    pid_t pid;
-    int status = -1;
-    snprintf(emulator, sizeof(emulator), "%s/gpu/emu/*.c", s->kernels);
     snprintf(with, sizeof(with), "-I%s", s->kernels);
+    snprintf(where, sizeof(where), "-Wa,-I,%s", dir);
+    snprintf(emulator, sizeof(emulator), "%s/gpu/emu/*.c", s->kernels);
     assert_int_equal(glob(emulator, 0, NULL, &found), 0);
     while (argv[n])
         n++;
-    for (size_t i = 0; i < found.gl_pathc && n < 62; i++)
+    for (size_t i = 0; is_device && i < found.gl_pathc && n < 62; i++)
         argv[n++] = found.gl_pathv[i];
     argv[n] = "-lm";
-    assert_int_equal(posix_spawnp(&pid, "cc", NULL, NULL, (char *const *)(uintptr_t)argv, environ),
-                     0);
-    assert_int_equal(waitpid(pid, &status, 0), pid);
+    const int status = run(argv);
     globfree(&found);
     if (status != 0)
-        fail_msg("%s does not compile", device);
+        fail_msg("%s does not compile", source);
 }
 
-static void build_unit(struct gpu_set *s, uint32_t first, uint32_t n)
+static void write_text(const char *path, struct ks_buf *text)
 {
-    char device[300], host[300], object[300];
-    snprintf(device, sizeof(device), "%s/device%u.c", s->dir, first);
-    snprintf(host, sizeof(host), "%s/host%u.c", s->dir, first);
-    snprintf(object, sizeof(object), "%s/unit%u.so", s->dir, first);
-    write_half(s, s->instances + first, n, false, device);
-    write_half(s, s->instances + first, n, true, host);
-    compile(s, device, host, object);
-    void *so = dlopen(object, RTLD_NOW | RTLD_LOCAL);
+    struct ks_err err;
+    must(ks_file_replace(path, ks_buf_text(text), text->len, &err), &err);
+    ks_buf_clear(text);
+}
+
+static void build_halves(const struct gpu_set *s, const char *dir, const struct ks_unit_members *m)
+{
+    char device[400], image[400], host[400], object[400];
+    uint32_t device_of[UNIT_SIZE];
+    struct stat st;
+    struct ks_buf text;
+    struct ks_err err;
+    ks_buf_init(&text);
+    snprintf(device, sizeof(device), "%s/device.c", dir);
+    snprintf(image, sizeof(image), "%s/device.img", dir);
+    snprintf(host, sizeof(host), "%s/host.c", dir);
+    snprintf(object, sizeof(object), "%s/host.so", dir);
+    must(ks_unit_devices(m, device_of, &err), &err);
+    must(ks_unit_device_text(m, device_of, KS_GPU_EMULATOR, &text, &err), &err);
+    write_text(device, &text);
+    compile(s, dir, device, image, true);
+    assert_int_equal(stat(image, &st), 0);
+    must(ks_unit_host_text(m, device_of, KS_GPU_EMULATOR, (uint64_t)st.st_size, &text, &err), &err);
+    write_text(host, &text);
+    compile(s, dir, host, object, false);
+    ks_buf_release(&text);
+}
+
+static void *load(const char *dir, const char *name)
+{
+    char path[400];
+    snprintf(path, sizeof(path), "%s/%s", dir, name);
+    void *so = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (!so)
         fail_msg("%s", dlerror());
-    const struct ks_abi_entry *const *entries = dlsym(so, "entries");
-    assert_non_null(entries);
+    return so;
+}
+
+static void build_unit(struct gpu_set *s, const uint32_t *at, uint32_t first, uint32_t n)
+{
+    const struct ks_unit_members m = { s->all.families, s->all.instances, at + first, n };
+    char dir[300];
+    snprintf(dir, sizeof(dir), "%s/unit%u", s->dir, first);
+    assert_int_equal(mkdir(dir, 0700), 0);
+    build_halves(s, dir, &m);
+    void *device = load(dir, "device.img"), *host = load(dir, "host.so");
+    const struct ks_abi_table *table = dlsym(host, KS_ABI_SYMBOL);
+    const struct ks_abi_image *image = dlsym(host, KS_ABI_IMAGE_SYMBOL);
+    assert_true(table && image && table->n_entries == n);
     for (uint32_t i = 0; i < n; i++) {
-        s->instances[first + i].so = so;
-        s->instances[first + i].entry = entries[i];
-        s->instances[first + i].place = i;
+        struct gpu_instance *inst = &s->instances[first + i];
+        inst->traits = &s->all.instances[at[first + i]];
+        inst->device = device;
+        inst->entry = &table->entries[i];
+        inst->kernels = image->kernels[i];
+        ks_instance_domain(&s->all.families[0], inst->traits, &inst->domain);
     }
 }
 
@@ -188,13 +181,9 @@ void gpu_set_open(struct gpu_set *s, const struct gpu_choice *choice)
     assert_true(order && s->instances);
     shuffle(order, s->all.n_instances, choice->seed);
     choose(&s->all, s->n, order);
-    for (uint32_t i = 0; i < s->n; i++) {
-        s->instances[i].traits = &s->all.instances[order[i]];
-        ks_instance_domain(&s->all.families[0], s->instances[i].traits, &s->instances[i].domain);
-    }
-    free(order);
     for (uint32_t i = 0; i < s->n; i += UNIT_SIZE)
-        build_unit(s, i, s->n - i < UNIT_SIZE ? s->n - i : UNIT_SIZE);
+        build_unit(s, order, i, s->n - i < UNIT_SIZE ? s->n - i : UNIT_SIZE);
+    free(order);
 }
 
 void gpu_set_close(struct gpu_set *s)

@@ -12,9 +12,9 @@ struct gpu_instance {
     const struct ks_instance *traits;
     const struct ks_abi_entry *entry;
     struct ks_domain domain;
-    void *so;
-    uint32_t place; /* in its object: its kernels are k<place>_kernel<j> */
-    uint32_t n_run; /* problems it ran */
+    void *device;        /* the loaded image of its unit */
+    const char *kernels; /* in it: <kernels>_kernel<j> */
+    uint32_t n_run;      /* problems it ran */
 };
 
 struct gpu_set {
@@ -51,7 +51,7 @@ bool gpu_is_of_domain(const struct gpu_instance *i, const struct ks_problem *p);
 void gpu_sweep(struct gpu_set *s);
 
 /* All of a main of a test over one config: as many instances as $KSWEEP_GPU_SAMPLE says (a number
- * or "all"; 10), chosen by $KSWEEP_TEST_SEED. */
+ * or "all"; 10, of sanitized ones 4), chosen by $KSWEEP_TEST_SEED. */
 int gpu_tests_run(const char *name, const char *config);
 
 #endif

@@ -31,8 +31,8 @@ struct emulator {
 static const void *kernel_symbol(const struct gpu_instance *i, uint32_t kernel, const char *what)
 {
     char name[64];
-    snprintf(name, sizeof(name), "k%u_kernel%u_%s", i->place, kernel, what);
-    const void *at = dlsym(i->so, name);
+    snprintf(name, sizeof(name), "%s_kernel%u_%s", i->kernels, kernel, what);
+    const void *at = dlsym(i->device, name);
     if (!at)
         fail_msg("%s: no symbol %s", i->entry->name, name);
     return at;
@@ -55,7 +55,7 @@ static int emulate(const struct ks_abi_gpu *gpu, const struct ks_abi_launch *l)
     ks_simt_body body;
     void *at = function_at(kernel_symbol(i, l->kernel, "entry"));
     memcpy(&body, &at, sizeof(body));
-    at = dlsym(i->so, "ks_simt_launch");
+    at = dlsym(i->device, "ks_simt_launch");
     assert_non_null(at);
     memcpy(&launch, &at, sizeof(launch));
     if ((int)l->block != threads || l->shared_bytes != 0)
