@@ -12,7 +12,7 @@
 # them. Exit: 0 all as it should be, 1 not, 2 usage, 77 there is no GPU or no toolkit.
 # KSWEEP_GPU_BACKEND, KSWEEP_GPU_ARCH: instead of what the probe finds. KSWEEP_GPU_BUILD: a build
 # folder that has ksweep-gpu and ksweep-worker already. KSWEEP_GPU_INPUTS: a folder with other job
-# files. KSWEEP_CUDNN: libcudnn.so.9 or its folder. CMAKE: cmake; where there is none, cc does.
+# files. KSWEEP_GPU_CACHE: for kernels, default under the reports. KSWEEP_CUDNN: libcudnn.so.9 or its folder. CMAKE: cmake; where there is none, cc does.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
@@ -86,7 +86,7 @@ find_device() {
 
 gpu() { # command..: with a limit of its own, so that the report is written
     timeout $((limit / passes)) "$build/bin/ksweep-gpu" "$@" --backend "$backend" --arch "$arch" \
-        --cache "$out/cache" --limit $((limit * 9 / 10 / passes))
+        --cache "$cache" --limit $((limit * 9 / 10 / passes))
 }
 
 part_conformance() { gpu conformance "$inputs/conformance.json"; }
@@ -138,7 +138,9 @@ passes_of() {
 for part; do
     case $part in conformance | verify | sweep | repeat | peer) ;; *) usage ;; esac
 done
-mkdir -p "$out/cache" && chmod 700 "$out/cache" && out=$(cd "$out" && pwd) || exit 2
+mkdir -p "$out" && out=$(cd "$out" && pwd) || exit 2
+cache=${KSWEEP_GPU_CACHE:-$out/cache}
+mkdir -p "$cache" && chmod 700 "$cache" || exit 2
 compile
 find_device
 result=0
