@@ -354,6 +354,8 @@ static int check_input(struct ks_workset *set, size_t i, bool *is_intact, char *
         snprintf(reason_out, cap, "wrote at byte %lld of its input %c of %zu bytes", (long long)at,
                  letter, z->bytes);
     *is_intact = false;
+    ks_zone_mend(z);
+    set->is_input_changed |= zone_hash(z) != set->hash[i];
     return make_input(set, i, err);
 }
 
@@ -363,6 +365,7 @@ bool ks_workset_check_inputs(struct ks_workset *set, bool is_full, char *reason_
     bool is_intact = true;
 
     *rc_out = 0;
+    set->is_input_changed = false;
     for (size_t i = 0; *rc_out == 0 && i < KS_Z_INPUTS; i++) {
         struct ks_zone *z = &set->zone[i];
         bool is_enough = false;

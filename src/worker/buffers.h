@@ -78,6 +78,7 @@ struct ks_workset {
     size_t element_bytes;
     struct ks_zone zone[KS_Z_COUNT];
     uint64_t hash[KS_Z_INPUTS];
+    bool is_input_changed; /* the last check of inputs found more than guards to be changed */
 };
 
 /* Allocates and fills the inputs of both data kinds (only random ones when !has_exact), and the

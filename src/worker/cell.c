@@ -362,7 +362,8 @@ static void check_inputs(struct cell *c)
 
     ks_worker_enter(w, KS_PH_VERIFY, w->cell_deadline_ns);
     if (!ks_workset_check_inputs(&w->set, is_full, reason, sizeof(reason), &rc, &err)) {
-        w->is_spoilt = rc == 0 && is_full && w->n_unchecked > 0;
+        /* Guards were whole before this cell; the rest may have been changed by an earlier one. */
+        w->is_spoilt = rc == 0 && w->set.is_input_changed && w->n_unchecked > 0;
         if (rc < 0)
             end_failed(c, rc, &err);
         else if (has_run_to_the_end(w->rec.outcome))

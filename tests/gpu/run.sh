@@ -9,10 +9,11 @@
 #   peer         the best instances beside cuDNN, where there is one
 #
 # Each takes at most 8 minutes. Reports: $OUT/PART.txt, else ./gpu-report/PART.txt; rows as CSV beside
-# them. Exit: 0 all as it should be, 1 not, 2 usage, 77 there is no GPU or no toolkit.
+# them. Exit: 0 all as it should be, 1 not, 2 usage, 77 there is no GPU.
 # KSWEEP_GPU_BACKEND, KSWEEP_GPU_ARCH: instead of what the probe finds. KSWEEP_GPU_BUILD: a build
 # folder that has ksweep-gpu and ksweep-worker already. KSWEEP_GPU_INPUTS: a folder with other job
-# files. KSWEEP_GPU_CACHE: for kernels, default under the reports. KSWEEP_CUDNN: libcudnn.so.9 or its folder. CMAKE: cmake; where there is none, cc does.
+# files. KSWEEP_GPU_CACHE: for kernels, default under the reports. KSWEEP_CUDNN: libcudnn.so.9 or its
+# folder. CMAKE: cmake; where there is none, cc does.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
@@ -26,7 +27,7 @@ share=${KSWEEP_GPU_SHARE:-0.75} # of the device's time in samples and warm-up
 say() { printf '%s\n' "$*" >&2; }
 
 usage() {
-    sed -n '3,17s/^# \{0,1\}//p' "$0" >&2
+    sed -n '3,18s/^# \{0,1\}//p' "$0" >&2
     exit 2
 }
 

@@ -196,6 +196,8 @@ static const struct {
       true,
       false },
     { { "good", "good", "good", "good" }, false, KS_O_OK, false, false },
+    /* Guards are looked at after every cell: it is this one. */
+    { { "good", "good", "write_before_input" }, false, KS_O_OUT_OF_BOUNDS, false, false },
 };
 
 static void test_spoilt_inputs(void **state)
