@@ -52,6 +52,7 @@ struct ks_gpu_entry {
     struct ks_module *mod;
     const char *prefix; /* of its kernels' names; NULL: a plug-in launches by itself */
     struct ks_gpu_kernel kernels[KS_GPU_KERNELS];
+    double host_ns, device_ns; /* a call's launch and its time when it was last timed; 0: not yet */
 };
 
 struct ks_module {
@@ -90,7 +91,8 @@ int ks_gpu_module_entry(struct ks_device *dev, struct ks_module *mod, const char
                         const struct ks_abi_entry **entry_out, struct ks_err *err);
 struct ks_gpu_launcher ks_gpu_launcher_of(struct ks_gpu_run *run);
 
-/* Whether the runtime can hold a stream back until the host lets go; asked once, at open. */
+/* Whether the runtime can hold a stream back until the host lets go, and takes work meanwhile;
+ * asked once, at open. */
 int ks_gpu_gate_try(struct ks_gpu_device *g, struct ks_err *err);
 int ks_gpu_time_samples(struct ks_device *dev, const struct ks_timing *t, double *ns_out,
                         int *kernel_rc_out, struct ks_err *err);

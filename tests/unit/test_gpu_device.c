@@ -70,7 +70,7 @@ static void test_samples(void **state)
 
         gpu_bench_open(f, i, f->kernels, "one", &b);
         assert_int_equal(gpu_sample(&b, 1, 1, false, ns), 0);
-        assert_memory_equal(b.stub->log, "grlr", 4); /* the gate of open(); none before */
+        assert_memory_equal(b.stub->log, "ggrrlr", 6); /* the gates of open(); none before */
         b.c[0] = 0;
         b.stub->n_log = 0;
         assert_int_equal(gpu_sample(&b, 3, 2, false, ns), 0);
@@ -110,6 +110,52 @@ static void test_gate_gives_up(void **state)
     assert_int_equal(gpu_sample(&b, 1, 1, false, ns), 0);
     took = ks_now_ns() - start;
     assert_true(took > 4000000 && took < 10000000000);
+    gpu_bench_close(&b);
+}
+
+/* A runtime that takes nothing behind the gate until it is open would hold back the host as well,
+ * in every batch. */
+static void test_gate_that_blocks(void **state)
+{
+    const struct gpu_fixture *f = *state;
+    struct stub *s = f->stubs[0];
+    struct ks_device *dev = NULL;
+    struct ks_err err = { 0 };
+    double ns;
+
+    stub_reset(s);
+    s->is_eager = 1;
+    assert_int_equal(ks_device_hip.open("", &dev, &err), 0);
+    s->n_gates = 0;
+    assert_int_equal(dev->ops->canary(dev, &ns, &err), 0);
+    assert_int_equal(s->n_gates, 0);
+    dev->ops->close(dev);
+}
+
+/* A device that is done sooner than the host would wait for it between launches: as many calls as
+ * the gate holds back are timed together. One that is slower never waits. */
+static void test_fast_kernels(void **state)
+{
+    const struct gpu_fixture *f = *state;
+    struct gpu_bench b;
+    double ns[10];
+
+    gpu_bench_open(f, 1, f->kernels, "one", &b);
+    b.stub->ns_launch = 1;
+    assert_int_equal(gpu_sample(&b, 1, 1, false, ns), 0);
+    b.stub->n_gates = b.stub->max_pending = 0;
+    assert_int_equal(gpu_sample(&b, 100, 10, false, ns), 0);
+    assert_int_equal(b.stub->n_gates, 5);
+    assert_int_equal(b.stub->max_pending, 1 + 2 * 102);
+    for (int k = 0; k < 10; k++)
+        assert_true(ns[k] > 104 && ns[k] < 106);
+    assert_int_equal(gpu_sample(&b, 300, 3, false, ns), 0); /* more than it holds */
+    assert_int_equal(b.stub->n_gates, 8);
+    b.stub->ns_launch = 1e9;
+    assert_int_equal(gpu_sample(&b, 1, 1, false, ns), 0);
+    b.stub->n_gates = 0;
+    assert_int_equal(gpu_sample(&b, 100, 10, false, ns), 0);
+    assert_int_equal(b.stub->n_gates, 1);
     gpu_bench_close(&b);
 }
 
@@ -307,6 +353,8 @@ int main(void)
         cmocka_unit_test(test_samples),
         cmocka_unit_test(test_odd_times_pass),
         cmocka_unit_test(test_gate_gives_up),
+        cmocka_unit_test(test_gate_that_blocks),
+        cmocka_unit_test(test_fast_kernels),
         cmocka_unit_test(test_cold),
         cmocka_unit_test(test_touch),
         cmocka_unit_test(test_gateless_runtime),
