@@ -390,6 +390,23 @@ static int add_kernel(struct identity *d, const char *name, struct ks_err *err)
     }
 }
 
+/* Has the instance a kernel numbered j or more? Behind a gap it is code that nobody looked at. */
+static bool has_more(const struct identity *d, uint32_t j)
+{
+    char stem[32];
+    ks_unit_kernel(d->instance, 0, stem);
+    const size_t n = strlen(stem) - 1; /* without the number */
+    for (uint32_t i = 0; i < d->o.n_symbols; i++) {
+        Elf64_Sym s;
+        if (ks_object_symbol(&d->o, i, &s, NULL) < 0)
+            continue;
+        const char *name = ks_object_symbol_name(&d->o, &s);
+        if (strncmp(name, stem, n) == 0 && strtoul(name + n, NULL, 10) >= j)
+            return true;
+    }
+    return false;
+}
+
 /* KS_ENOENT beyond the last of the instance. */
 static int add_kernels(struct identity *d,
                        int (*add)(struct identity *, const char *, struct ks_err *),
@@ -399,8 +416,10 @@ static int add_kernels(struct identity *d,
     for (uint32_t j = 0;; j++) {
         ks_unit_kernel(d->instance, j, name);
         const int rc = add(d, name, err);
-        if (rc == KS_ENOENT && j > 0)
+        if (rc == KS_ENOENT && j > 0) {
+            d->is_unknown |= has_more(d, j);
             return 0;
+        }
         if (rc < 0)
             return rc;
         hash_u64(d, j);
