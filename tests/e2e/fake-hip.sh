@@ -9,6 +9,7 @@
 #   ended DIR                 name, outcome and code of each cell, sorted
 #   attempts DIR              name and outcome of each attempt that is no anchor's, in their order
 #   column DIR NAME           a column of the table, a line for each cell
+#   struck NAME FAULT OUTCOME CODE REASON [JOB]   a sweep of seven cells, where only $cell ends so
 . "$KSWEEP_SOURCE_DIR/tests/e2e/sweep.sh"
 library=$(dirname "$KSWEEP_BIN")/lib/libamdhip64.so.6
 [ -e "$library" ] || skip_all "no $library: ninja fake_hip"
@@ -53,4 +54,13 @@ attempts() {
 column() {
     ksweep-analyze table "$1/results.h5" -o "$1.csv" 2>"$1.table" || tap_note "$(cat "$1.table")"
     awk -F, -v name="$2" 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == name) at = i; next } { print $at }' "$1.csv"
+}
+struck() {
+    local dir=$1 fault=$2 outcome=$3 code=$4 reason=$5 job=${6-job.json}
+    gpu_run 1 "$dir" "$job" "fault=$fault"
+    is "$(exit_of "$dir")" 1 "$dir: complete, with failures"
+    like "$(ended "$dir" | grep -v ' ok -$')" "^$cell $outcome $code\$" "$dir: one cell is $outcome"
+    is "$(ended "$dir" | grep -c ' ok -$')" 6 "$dir: the others are ok"
+    is "$(attempts "$dir" | grep -c ' ok$')" 6 "$dir: and measured once"
+    like "$($h5rows "$dir/results.h5" measurements reason | grep .)" "$reason" "$dir: the reason is kept"
 }
