@@ -35,6 +35,7 @@ struct vendor {
                              does not know */
     const char *names[6]; /* in order of preference */
     const char *root_variable, *root; /* whose bin/ is looked into after PATH */
+    const char *adding[2];            /* variables with flags that the compiler takes by itself */
     const char *fix;
 };
 static const struct vendor amd = {
@@ -45,6 +46,7 @@ static const struct vendor amd = {
     .names = { "amdclang", "clang-20", "clang-19", "clang", "hipcc" },
     .root_variable = "ROCM_PATH",
     .root = "/opt/rocm",
+    .adding = { "CCC_OVERRIDE_OPTIONS", "HIPCC_COMPILE_FLAGS_APPEND" },
     .fix = "install one (Debian: clang-19 and lld-19)",
 };
 static const struct vendor nvidia = {
@@ -55,6 +57,7 @@ static const struct vendor nvidia = {
     .names = { "nvcc" },
     .root_variable = "CUDA_HOME",
     .root = "/usr/local/cuda",
+    .adding = { "NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS" },
     .fix = "install the CUDA toolkit",
 };
 
@@ -137,6 +140,15 @@ static void keep_version(const struct ks_child_end *end, char *out, size_t cap)
     snprintf(out, cap, "%.*s", (int)n, line ? line : "");
 }
 
+static void put_added(const struct vendor *v, struct ks_buf *text)
+{
+    for (size_t i = 0; i < sizeof(v->adding) / sizeof(*v->adding); i++) {
+        const char *flags = ks_command_variable(v->adding[i]);
+        if (flags)
+            ks_buf_printf(text, "%s %s\n", v->adding[i], flags);
+    }
+}
+
 /* 1: it builds for `name`, and *t is whole. */
 static int try_name(struct search *s, const char *name, const struct ks_child_end *version,
                     struct ks_gpu_chain *t, struct ks_err *err)
@@ -150,6 +162,7 @@ static int try_name(struct search *s, const char *name, const struct ks_child_en
     ks_buf_init(&text);
     ks_buf_printf(&text, "compiler %.*s\nwords %s\nflags %s\n", (int)text_of(version),
                   version->tail, ks_toolchain_words(t->command), t->flags);
+    put_added(s->vendor, &text);
     if (ks_buf_ok(&text))
         t->id = ks_id128(text.data, text.len);
     else

@@ -265,7 +265,7 @@ static void test_own_name(void **state)
     }
 }
 
-/* Another compiler, another arch: another build. */
+/* Another compiler, another arch, other flags: another build. */
 static struct ks_id128 build_id_by(struct place *p, const char *arch, const char *version)
 {
     char script[300], path[600];
@@ -288,6 +288,9 @@ static void test_compiler_is_identity(void **state)
     assert_true(ks_id128_eq(id, build_id_by(p, "gfx942", "99")));
     assert_false(ks_id128_eq(id, build_id_by(p, "gfx942", "100")));
     assert_false(ks_id128_eq(id, build_id_by(p, "gfx90a", "99")));
+    must_setenv("CCC_OVERRIDE_OPTIONS", "+-O1"); /* clang adds it without being told */
+    assert_false(ks_id128_eq(id, build_id_by(p, "gfx942", "99")));
+    must_setenv("CCC_OVERRIDE_OPTIONS", NULL);
 }
 
 /* Compilers that are scripts: which one is taken, and what becomes of those that do not do. */
