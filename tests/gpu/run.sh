@@ -13,7 +13,7 @@
 # KSWEEP_GPU_BACKEND, KSWEEP_GPU_ARCH: instead of what the probe finds. KSWEEP_GPU_BUILD: a build
 # folder that has ksweep-gpu and ksweep-worker already. KSWEEP_GPU_INPUTS: a folder with other job
 # files. KSWEEP_GPU_CACHE: for kernels, default under the reports. KSWEEP_CUDNN: libcudnn.so.9 or its
-# folder. CMAKE: cmake; where there is none, cc does.
+# folder. CMAKE: cmake; where it is missing or fails, cc does.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
@@ -31,20 +31,23 @@ usage() {
     exit 2
 }
 
-# With cmake where it is; the sources need nothing that a compiler alone does not find.
+# With cmake; where there is none, or it is too old, or a vendor's header is other than our table of calls
+# says, a compiler alone does as well, and what the device answers decides.
 compile() {
     [ -n "$build" ] && return
     build=$out/build
     mkdir -p "$build/bin"
-    if command -v "$cmake" >/dev/null; then
-        "$cmake" -S "$root" -B "$build" -DKSWEEP_WORKER_ONLY=ON -DKSWEEP_WERROR=OFF >"$out/build.log" 2>&1 &&
-            "$cmake" --build "$build" -j "$(nproc)" >>"$out/build.log" 2>&1 && return
-    else
-        compile_plainly >"$out/build.log" 2>&1 && return
-    fi
+    compile_with_cmake >"$out/build.log" 2>&1 && return
+    say "run.sh: not with $cmake: $(tail -n 1 "$out/build.log")"
+    compile_plainly >>"$out/build.log" 2>&1 && return
     tail -n 20 "$out/build.log" >&2
     say "run.sh: ksweep-gpu does not build; see $out/build.log"
     exit 1
+}
+
+compile_with_cmake() {
+    "$cmake" -S "$root" -B "$build" -DKSWEEP_WORKER_ONLY=ON -DKSWEEP_WERROR=OFF &&
+        "$cmake" --build "$build" -j "$(nproc)"
 }
 
 compile_plainly() {

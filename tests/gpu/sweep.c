@@ -13,8 +13,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#define BATCH      64u /* cells of a worker: each costs a start of the runtime */
-#define FRUITLESS  3u  /* workers in a row that end without having begun a cell */
+#define BATCH      128u /* cells of a worker: each costs a start of the runtime, a second or two */
+#define FRUITLESS  3u   /* workers in a row that end without having begun a cell */
 #define WAIT_MS    100
 #define TAIL_BYTES 1000u
 
