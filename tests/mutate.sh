@@ -117,7 +117,7 @@ copy_tree() { # TO
 targets_of() { # TEST
     case $1 in
     unit.*) echo "test_${1#unit.} ksweep-worker" ;;
-    *) echo "ksweep ksweep-worker ksweep-analyze make_journal" ;;
+    *) echo "ksweep ksweep-worker ksweep-analyze make_journal ksweep-gpu fake_hip" ;;
     esac
 }
 
