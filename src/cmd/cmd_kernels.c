@@ -172,21 +172,32 @@ static int parse(struct work *w, int argc, char **argv, struct ks_err *err)
     return rc;
 }
 
-/* Native is this CPU. Of a GPU only a probe knows, and to list what there is needs none. */
-static int check_native(const struct work *w, struct ks_err *err)
+/* An arch is a CPU or a GPU, and so is what a family is for. Native is this CPU: of a GPU only a
+ * probe knows, and to list what there is needs none. */
+static int check_arch(const struct ks_family *f, const char *arch, struct ks_err *err)
 {
-    if (!w->cfg.arch || strcmp(w->cfg.arch, KS_ARCH_NATIVE) != 0)
-        return 0;
-    for (uint32_t i = 0; i < w->set.n_families; i++) {
-        const struct ks_family *f = &w->set.families[i];
+    bool is_gpu = ks_family_serves(f, "hip") || ks_family_serves(f, "cuda");
 
-        if (ks_family_serves(f, "hip") || ks_family_serves(f, "cuda"))
-            return ks_fail(err, KS_EINVAL,
-                           "--arch native is this CPU, family %s is for GPUs: name one, such as "
-                           "--arch %s",
-                           f->name, ks_family_serves(f, "hip") ? "gfx942" : "sm_90");
-    }
+    if (is_gpu && !ks_arch_is_gpu(arch))
+        return ks_fail(err, KS_EINVAL,
+                       "--arch %s is %s CPU, family %s is for GPUs: name one, such as --arch %s",
+                       arch, strcmp(arch, KS_ARCH_NATIVE) == 0 ? "this" : "a", f->name,
+                       ks_family_serves(f, "hip") ? "gfx942" : "sm_90");
+    if (ks_family_serves(f, "host") && ks_arch_is_gpu(arch))
+        return ks_fail(err, KS_EINVAL,
+                       "--arch %s is a GPU, family %s is for CPUs: name one, such as --arch "
+                       "x86-64-v3",
+                       arch, f->name);
     return 0;
+}
+
+static int check_archs(const struct work *w, struct ks_err *err)
+{
+    int rc = 0;
+
+    for (uint32_t i = 0; rc == 0 && w->cfg.arch && i < w->set.n_families; i++)
+        rc = check_arch(&w->set.families[i], w->cfg.arch, err);
+    return rc;
 }
 
 static int run(struct ks_cmd_ctx *ctx, int argc, char **argv)
@@ -202,7 +213,7 @@ static int run(struct ks_cmd_ctx *ctx, int argc, char **argv)
     if (rc == 0)
         rc = add_all(&w, &ctx->err);
     if (rc == 0)
-        rc = check_native(&w, &ctx->err);
+        rc = check_archs(&w, &ctx->err);
     if (rc == 0)
         rc = emit(&w, &ctx->err);
     ks_kernel_set_release(&w.set);

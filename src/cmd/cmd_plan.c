@@ -4,6 +4,7 @@
 #include "cmd/cmd_util.h"
 #include "cmd/plan_binding.h"
 #include "cmd/plan_nodes.h"
+#include "grid/domains.h"
 #include "grid/grid.h"
 #include "mpi/alias.h"
 #include "mpi/prune.h"
@@ -318,13 +319,29 @@ static bool has_exclude(const struct ks_job *job)
     return false;
 }
 
+/* Of a grid in which nothing can run: what an instance says of a problem that it is for, if any. */
+static const char *first_reason(const struct ks_grid *g)
+{
+    for (uint32_t ip = 0; ip < g->n_problems; ip++)
+        for (uint32_t ii = 0; ii < g->n_instances; ii++) {
+            const struct ks_instance *inst = &g->instances[ii];
+            const struct ks_family *f = &g->families[inst->i_family];
+            if (g->problems[ip].op == f->i_op && ks_domain_fits(f, inst, &g->problems[ip]))
+                return ks_grid_unsupported(g, ip, ii);
+        }
+    return ks_grid_unsupported(g, 0, 0);
+}
+
 static void print_plan(const struct ks_grid *g, const struct codes *k, const struct totals *t,
                        uint32_t devices, bool is_all)
 {
     uint64_t cells = ks_grid_n_cells(g);
     printf("%s: %s\n", g->job.name, g->job.why);
-    printf("%u problems x %u instances = %llu cells; %llu cannot run on this host\n", g->n_problems,
-           g->n_instances, (unsigned long long)cells, (unsigned long long)(cells - t->n_runnable));
+    printf("%u problems x %u instances = %llu cells; %llu cannot run on %s\n", g->n_problems,
+           g->n_instances, (unsigned long long)cells, (unsigned long long)(cells - t->n_runnable),
+           ks_job_is_gpu(&g->job) ? g->job.device.arch : "this host");
+    if (cells && !t->n_runnable)
+        printf("for instance: %s\n", first_reason(g));
     if (has_exclude(&g->job)) /* none is news, too: of lists of another dtype or layout */
         printf("%u problems of the lists are left out (exclude)\n", g->n_left_out);
     print_pruned(g, k, t->n_pruned);
@@ -391,8 +408,9 @@ static int plan(struct ks_cmd_ctx *ctx, int argc, char **argv)
 const struct ks_command ks_cmd_plan = {
     .name = "plan",
     .summary = "What a job would do and how long it may take; touches nothing.",
-    .usage = "plan JOB [--devices N] [--per-node N [--walltime TIME]] [--list] [--json] "
-             "[--cache DIR] [--show-binding]",
+    .usage =
+        "plan JOB [--backend NAME] [--arch ARCH] [--devices N] [--per-node N [--walltime TIME]] "
+        "[--list] [--json] [--cache DIR] [--show-binding]",
     .opts = opts,
     .run = plan,
     .needs_warden = true,

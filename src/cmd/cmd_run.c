@@ -258,7 +258,8 @@ const struct ks_command ks_cmd_run = {
     .name = "run",
     .summary = "Measure every cell of a job's grid, verified and journalled; also under mpirun and "
                "srun.",
-    .usage = "run JOB [--out DIR] [--resume] [--extend] [--retry OUTCOME] [--max-time TIME]",
+    .usage = "run JOB [--backend NAME] [--arch ARCH] [--out DIR] [--resume] [--extend] "
+             "[--retry OUTCOME] [--max-time TIME]",
     .opts = opts,
     .run = run,
     .needs_warden = true,

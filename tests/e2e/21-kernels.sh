@@ -51,6 +51,13 @@ rc_is 2 "a wrong value" ksweep kernels "$tap_tmp/bad.json"
 like "$(cat "$tap_tmp/err")" "bad.json:2: instances\[0\].tile_m: '5' is no value of trait 'tile_m'" \
     "is named with file, line and key"
 rc_is 2 "an unknown arch" ksweep kernels "$config" --arch x86-64-v5
+rc_is 2 "an arch of a GPU" ksweep kernels "$config" --arch gfx942 --count
+like "$(cat "$tap_tmp/err")" "gfx942 is a GPU, family tiny is for CPUs" "is none of a family for CPUs"
+for arch in x86-64-v4 native; do
+    rc_is 2 "$arch" ksweep kernels "$KSWEEP_SOURCE_DIR/tests/data/grid/gpu.json" --arch "$arch" --count
+    like "$(cat "$tap_tmp/err")" "is (a|this) CPU, family gpu is for GPUs: .*--arch gfx942" \
+        "is none of a family for GPUs"
+done
 rc_is 2 "a format without an export" ksweep kernels "$config" --format t1
 rc_is 2 "an unknown format" ksweep kernels "$config" --export "$tap_tmp/k" --format t2
 rc_is 2 "two results at once" ksweep kernels "$config" --count --list
