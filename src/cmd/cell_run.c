@@ -113,7 +113,7 @@ static int run_leased(struct ks_cell_view *v, struct ks_build *b, struct ks_ward
     if (rc < 0)
         return rc;
     c.is_pinned = seat.is_pinned;
-    c.cores = seat.bind.cores;
+    c.cpus = ks_seat_cpus(&seat, ks_job_is_gpu(&v->grid.job));
     c.memory_nodes = seat.bind.nodes;
     c.visible = seat.visible;
     memcpy(c.unique, seat.device.unique, sizeof(c.unique));

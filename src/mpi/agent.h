@@ -40,8 +40,8 @@ struct ks_agent_config {
     uint32_t rank;
     bool is_oversubscribed; /* flags every row */
     bool is_pinned;
-    struct ks_core_set cores; /* when is_pinned */
-    uint64_t memory_nodes;    /* the worker's memory comes from these only; 0 = from anywhere */
+    cpu_set_t cpus;        /* of the worker, when is_pinned */
+    uint64_t memory_nodes; /* the worker's memory comes from these only; 0 = from anywhere */
     struct ks_visible_env visible; /* added to the worker's environment */
     char unique[64], pci[16];      /* the device the worker must get; "" any */
     uint64_t device_id;

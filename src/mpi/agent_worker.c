@@ -180,10 +180,8 @@ static int spawn(struct ks_agent *a, const int request[2], const int record[2], 
     };
     for (uint32_t i = 0; i < a->c.visible.n; i++)
         env[i] = a->c.visible.text[i];
-    if (a->c.is_pinned) {
-        CPU_ZERO(&what.cpus);
-        CPU_SET(a->c.cores.cpu, &what.cpus);
-    }
+    if (a->c.is_pinned)
+        what.cpus = a->c.cpus;
     return ks_warden_spawn(a->c.warden, &what, &w->child, err);
 }
 

@@ -75,7 +75,7 @@ static int open_agent(struct ks_rank *r, struct ks_err *err)
         .rank = r->rank,
         .is_oversubscribed = seat->bind.seat == KS_SEAT_SHARED,
         .is_pinned = seat->is_pinned,
-        .cores = seat->bind.cores,
+        .cpus = ks_seat_cpus(seat, ks_job_is_gpu(job)),
         .memory_nodes = seat->bind.nodes,
         .visible = seat->visible,
         .device_id = d->device_id,

@@ -214,6 +214,18 @@ int ks_seat_alone(const struct ks_job *job, struct ks_warden *warden, struct ks_
     return rc;
 }
 
+cpu_set_t ks_seat_cpus(const struct ks_rank_seat *s, bool is_gpu)
+{
+    cpu_set_t cpus;
+
+    CPU_ZERO(&cpus);
+    if (is_gpu)
+        CPU_OR(&cpus, &s->bind.cores.cpus, &s->bind.spare);
+    else
+        CPU_SET(s->bind.cores.cpu, &cpus);
+    return cpus;
+}
+
 void ks_seat_settle(const struct ks_rank_seat *s, struct ks_warden *warden)
 {
     if (CPU_COUNT(&s->bind.spare) == 0) /* anywhere */

@@ -234,6 +234,27 @@ static void a_seat_has_its_device_and_no_other(void **state)
     free(seat);
 }
 
+/* The runtime of a GPU needs more than the CPU that the worker's own thread keeps busy. */
+static void a_runtime_has_room(void **state)
+{
+    struct ks_rank_seat *seat = calloc(1, sizeof *seat);
+    cpu_set_t cpus;
+
+    (void)state;
+    assert_non_null(seat);
+    seat->bind.cores.cpu = 3;
+    CPU_SET(3, &seat->bind.cores.cpus);
+    CPU_SET(67, &seat->bind.cores.cpus);
+    CPU_SET(9, &seat->bind.spare);
+    cpus = ks_seat_cpus(seat, true);
+    assert_true(CPU_ISSET(3, &cpus) && CPU_ISSET(67, &cpus) && CPU_ISSET(9, &cpus));
+    assert_int_equal(CPU_COUNT(&cpus), 3);
+    cpus = ks_seat_cpus(seat, false);
+    assert_true(CPU_ISSET(3, &cpus));
+    assert_int_equal(CPU_COUNT(&cpus), 1);
+    free(seat);
+}
+
 /* Times may be compared within a class; a device is itself wherever it is plugged in. */
 static void a_gpu_has_an_identity_and_a_class(void **state)
 {
@@ -302,6 +323,7 @@ int main(void)
         cmocka_unit_test(sixty_four_devices_have_room),
         cmocka_unit_test(native_is_what_the_device_says),
         cmocka_unit_test(a_seat_has_its_device_and_no_other),
+        cmocka_unit_test(a_runtime_has_room),
         cmocka_unit_test(a_gpu_has_an_identity_and_a_class),
     };
 
