@@ -146,6 +146,36 @@ static void print_times(const struct ks_record *r, struct ks_buf *to)
                   ks_stop_text(r->stop));
 }
 
+/* What the device said of itself while it was timed, as far as it says anything. */
+static void print_device(const struct ks_record *r, struct ks_buf *to)
+{
+    static const char first[] = "  device    ", next[] = ", ";
+    const char *between = first;
+    if (r->before.clock_mhz >= 0 && r->after.clock_mhz >= 0) {
+        ks_buf_printf(to, "%sclock %.0f MHz before, %.0f after", between, r->before.clock_mhz,
+                      r->after.clock_mhz);
+        between = next;
+    }
+    if (r->min_clock_mhz >= 0) {
+        ks_buf_printf(to, "%slowest %.0f MHz", between, r->min_clock_mhz);
+        between = next;
+    }
+    if (r->max_power_w >= 0) {
+        ks_buf_printf(to, "%sup to %.0f W", between, r->max_power_w);
+        between = next;
+    }
+    if (r->after.temperature_c >= 0) {
+        ks_buf_printf(to, "%s%.0f degrees", between, r->after.temperature_c);
+        between = next;
+    }
+    if (r->throttle > 0) {
+        ks_buf_printf(to, "%sheld back (reasons 0x%llx)", between, (unsigned long long)r->throttle);
+        between = next;
+    }
+    if (between != first)
+        ks_buf_printf(to, "\n");
+}
+
 static const char *verdict(uint32_t v)
 {
     static const char *const text[] = { "not run", "passed", "failed" };
@@ -206,6 +236,7 @@ void ks_cell_print(const struct ks_record *r, struct ks_buf *to)
     if (ks_outcome_needs_look(r->outcome))
         ks_buf_printf(to, "  phase     %s\n", ks_phase_text(r->phase));
     print_times(r, to);
+    print_device(r, to);
     print_verification(r, to);
     print_death(r, to);
 }

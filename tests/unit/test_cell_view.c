@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+/* What `ksweep cell` prints of a record. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+/* cmocka.h wants the four above first. */
+#include <cmocka.h>
+
+#include "cmd/cell.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static struct ks_record *record(void)
+{
+    struct ks_record *r = malloc(sizeof(*r));
+    assert_non_null(r);
+    ks_record_init(r);
+    r->outcome = KS_O_OK;
+    return r;
+}
+
+static void check_line(const struct ks_record *r, const char *want)
+{
+    static const char head[] = "  device ";
+    struct ks_buf text;
+    ks_buf_init(&text);
+    ks_cell_print(r, &text);
+    const char *at = strstr(ks_buf_text(&text), head);
+    if (want) {
+        assert_non_null(at);
+        char *line = strndup(at, strcspn(at, "\n"));
+        assert_string_equal(line, want);
+        free(line);
+    } else {
+        assert_null(at);
+    }
+    ks_buf_release(&text);
+}
+
+/* What a device does not tell is left out, the whole line where it tells nothing. */
+static void test_device(void **state)
+{
+    struct ks_record *r = record();
+    (void)state;
+    check_line(r, NULL);
+    r->throttle = 0; /* it says that nothing holds it back */
+    check_line(r, NULL);
+    r->max_power_w = 400.4;
+    check_line(r, "  device    up to 400 W");
+    r->before.clock_mhz = 1900;
+    r->after.clock_mhz = 1800;
+    r->min_clock_mhz = 1700;
+    r->after.temperature_c = 61;
+    r->throttle = 5;
+    check_line(r, "  device    clock 1900 MHz before, 1800 after, lowest 1700 MHz, up to 400 W, "
+                  "61 degrees, held back (reasons 0x5)");
+    free(r);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_device) };
+    return cmocka_run_group_tests_name("cell_view", tests, NULL, NULL);
+}
