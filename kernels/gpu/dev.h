@@ -74,12 +74,13 @@ KS_DEV void ks_sync(void) { __syncthreads(); }
 #define ks_in_order()     ((void)0)
 #define ks_compute_now(x) ((void)0)
 
-/* Copies 4, 8 or 16 bytes at an offset (in bytes) to shared memory without waiting, zeros where the
- * offset is negative (sm_80). What is not copied is not touched, whatever its address. */
+/* Copies 4, 8 or 16 bytes at an offset (in bytes, a multiple of them) to shared memory without
+ * waiting, zeros where the offset is negative (sm_80). What is not copied is not touched, but its
+ * address, too, has to be aligned: PTX leaves open what becomes of another. */
 KS_DEV void ks_copy_async(void *to, const void *base, long offset, int bytes)
 {
     const unsigned at = (unsigned)__cvta_generic_to_shared(to);
-    const char *const from = (const char *)base + offset;
+    const char *const from = (const char *)base + (offset & -(long)bytes);
     const int n = offset < 0 ? 0 : bytes;
     if (bytes == 16)
         asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(at), "l"(from), "r"(n)
