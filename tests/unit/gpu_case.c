@@ -171,9 +171,9 @@ void gpu_set_open(struct gpu_set *s, const struct gpu_choice *choice)
     snprintf(s->kernels, sizeof(s->kernels), "%s",
              choice->kernels ? choice->kernels : KS_SOURCE_DIR "/kernels");
     snprintf(config, sizeof(config), "%s/configs/%s", s->kernels, choice->config);
+    must(ks_kernel_set_add(&s->all, config, choice->filter, NULL, &err), &err);
     snprintf(s->dir, sizeof(s->dir), "%s/ks_gpu_XXXXXX", tmp ? tmp : "/tmp");
     assert_non_null(mkdtemp(s->dir));
-    must(ks_kernel_set_add(&s->all, config, choice->filter, NULL, &err), &err);
     if (s->n > s->all.n_instances)
         s->n = s->all.n_instances;
     uint32_t *order = calloc(s->all.n_instances, sizeof(*order));
@@ -189,7 +189,9 @@ void gpu_set_open(struct gpu_set *s, const struct gpu_choice *choice)
 void gpu_set_close(struct gpu_set *s)
 {
     struct ks_err err;
-    must(ks_remove_tree(s->dir, &err), &err);
+    if (s->dir[0])
+        must(ks_remove_tree(s->dir, &err), &err);
     free(s->instances);
     ks_kernel_set_release(&s->all);
+    *s = (struct gpu_set){ .n = 0 };
 }

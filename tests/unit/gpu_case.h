@@ -37,6 +37,7 @@ struct gpu_choice {
 /* Compiles the chosen instances. Fails the test where a source does not compile. Objects stay
  * loaded until the program ends. */
 void gpu_set_open(struct gpu_set *s, const struct gpu_choice *choice);
+/* Also of one that is zero, or whose opening failed. */
 void gpu_set_close(struct gpu_set *s);
 
 /* Runs an instance that supports the problem on both kinds of data, random data in three orders of

@@ -219,28 +219,40 @@ void gpu_sweep(struct gpu_set *s)
 
 /* --- a test program */
 
+struct program {
+    const char *config;
+    struct gpu_set set;
+};
+
 static void test_sample(void **state)
 {
     const char *sample = getenv("KSWEEP_GPU_SAMPLE"), *seed = getenv("KSWEEP_TEST_SEED");
+    struct program *p = *state;
     const struct gpu_choice choice = {
-        .config = *state,
+        .config = p->config,
         .filter = "",
         .n = !sample                      ? N_SAMPLE
              : strcmp(sample, "all") == 0 ? UINT32_MAX
                                           : (uint32_t)strtoul(sample, NULL, 10),
         .seed = seed ? strtoull(seed, NULL, 10) : 1,
     };
-    struct gpu_set s;
-    gpu_set_open(&s, &choice);
-    gpu_sweep(&s);
-    print_message("# %u of %u instances of %s\n", s.n, s.all.n_instances, choice.config);
-    gpu_set_close(&s);
+    gpu_set_open(&p->set, &choice);
+    gpu_sweep(&p->set);
+    print_message("# %u of %u instances of %s\n", p->set.n, p->set.all.n_instances, choice.config);
+}
+
+static int close_set(void **state)
+{
+    struct program *p = *state;
+    gpu_set_close(&p->set);
+    return 0;
 }
 
 int gpu_tests_run(const char *name, const char *config)
 {
+    struct program p = { .config = config };
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_prestate(test_sample, (void *)(uintptr_t)config),
+        cmocka_unit_test_prestate_setup_teardown(test_sample, NULL, close_set, &p),
     };
     return cmocka_run_group_tests_name(name, tests, NULL, NULL);
 }

@@ -146,6 +146,7 @@ static void test_breaks_are_found(void **state)
     (void)state;
     snprintf(dir, sizeof(dir), "%s/ks_gpu_XXXXXX", tmp ? tmp : "/tmp");
     assert_non_null(mkdtemp(dir));
+    assert_int_equal(setenv("TMPDIR", dir, 1), 0); /* broken children leave theirs */
     snprintf(kernels, sizeof(kernels), "%s/kernels", dir);
     snprintf(log, sizeof(log), "%s/log", dir);
     const char *const copy[] = { "cp", "-R", KS_SOURCE_DIR "/kernels/.", kernels, NULL };
