@@ -18,6 +18,10 @@
 #define KT_BLOCKS_PER_CU 1
 #endif
 
+/* Offset of an asynchronous copy of so many bytes, which it is a multiple of; any where it is
+ * negative and nothing is copied, but PTX wants that address aligned, too. */
+#define ks_copy_offset(offset, bytes) ((offset) & -(long)(bytes))
+
 #if KS_GPU_TARGET == 1 /* AMD */
 
 #define KS_DEV       static __attribute__((device, always_inline, unused)) inline
@@ -75,12 +79,11 @@ KS_DEV void ks_sync(void) { __syncthreads(); }
 #define ks_compute_now(x) ((void)0)
 
 /* Copies 4, 8 or 16 bytes at an offset (in bytes, a multiple of them) to shared memory without
- * waiting, zeros where the offset is negative (sm_80). What is not copied is not touched, but its
- * address, too, has to be aligned: PTX leaves open what becomes of another. */
+ * waiting, zeros where the offset is negative (sm_80). */
 KS_DEV void ks_copy_async(void *to, const void *base, long offset, int bytes)
 {
     const unsigned at = (unsigned)__cvta_generic_to_shared(to);
-    const char *const from = (const char *)base + (offset & -(long)bytes);
+    const char *const from = (const char *)base + ks_copy_offset(offset, bytes);
     const int n = offset < 0 ? 0 : bytes;
     if (bytes == 16)
         asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(at), "l"(from), "r"(n)
@@ -147,9 +150,8 @@ KS_DEV void ks_sync(void) { ks_simt_barrier(); }
 
 KS_DEV void ks_copy_async(void *to, const void *base, long offset, int bytes)
 {
-    static const uint64_t zeros[2];
-    ks_simt_copy_async(to, offset < 0 ? (const void *)zeros : (const char *)base + offset,
-                       (size_t)bytes);
+    ks_simt_copy_async(to, (const char *)base + ks_copy_offset(offset, bytes), (size_t)bytes,
+                       offset < 0);
 }
 KS_DEV void ks_copy_commit(void) { ks_simt_copy_commit(); }
 #define ks_copy_wait(n) ks_simt_copy_wait(n)

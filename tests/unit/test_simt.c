@@ -126,6 +126,9 @@ enum fault {
     UNKNOWN_MATRIX,
     MATRIX_IN_SMALL_WARP,
     LDMATRIX_IN_WIDE_WARP,
+    CROOKED_ROW,
+    CROOKED_SOURCE,
+    CROOKED_TARGET,
 };
 
 static void fault_body(void **args)
@@ -133,7 +136,8 @@ static void fault_body(void **args)
     enum fault f = *(enum fault *)args[0];
     int tid = ks_simt_tid();
     float c[16] = { 0 };
-    uint16_t a[16] = { 0 }, b[16] = { 0 };
+    _Alignas(16) uint16_t a[16] = { 0 };
+    uint16_t b[16] = { 0 };
     uint32_t regs[4];
 
     if (f == DIVERGE && tid % 2)
@@ -160,6 +164,12 @@ static void fault_body(void **args)
         ks_simt_mma(c, a, b, KS_SIMT_MMA_M16N8K16, KS_SIMT_FP16);
     if (f == LDMATRIX_IN_WIDE_WARP)
         ks_simt_ldmatrix(regs, a, 1, 0);
+    if (f == CROOKED_ROW)
+        ks_simt_ldmatrix(regs, a + 4, 4, 0);
+    if (f == CROOKED_SOURCE) /* although nothing is read */
+        ks_simt_copy_async(a, a + 1, 8, 1);
+    if (f == CROOKED_TARGET)
+        ks_simt_copy_async(a + 2, a, 8, 0);
 }
 
 static void test_faults_are_errors(void **state)
@@ -178,6 +188,9 @@ static void test_faults_are_errors(void **state)
         { UNKNOWN_MATRIX, 128, KS_SIMT_BAD_WARP },
         { MATRIX_IN_SMALL_WARP, 128, KS_SIMT_BAD_WARP },
         { LDMATRIX_IN_WIDE_WARP, 128, KS_SIMT_BAD_WARP },
+        { CROOKED_ROW, 128, KS_SIMT_BAD_ALIGN },
+        { CROOKED_SOURCE, 128, KS_SIMT_BAD_ALIGN },
+        { CROOKED_TARGET, 128, KS_SIMT_BAD_ALIGN },
         { HALF_A_WARP, 32, KS_SIMT_BAD_WARP }, /* the block is only half a warp */
     };
 
@@ -292,7 +305,7 @@ static void late_body(void **args)
     int tid = ks_simt_tid();
 
     for (int i = 0; i < 2; i++) {
-        ks_simt_copy_async(&shared[64 * i + tid], &l->from[64 * i + tid], sizeof(float));
+        ks_simt_copy_async(&shared[64 * i + tid], &l->from[64 * i + tid], sizeof(float), 0);
         ks_simt_copy_commit();
     }
     if (l->n_pending >= 0)
@@ -493,7 +506,7 @@ static void test_halves(void **state)
 
 struct ldmatrix {
     int is_turned;
-    uint16_t rows[32][8];
+    _Alignas(16) uint16_t rows[32][8];
     uint16_t out[32][8];
 };
 

@@ -145,6 +145,7 @@ const char *ks_simt_status_text(int status)
         [KS_SIMT_SPLIT_WARP] = "an operation of the whole warp by a part of it",
         [KS_SIMT_BAD_WARP] = "a matrix instruction in a warp of another size",
         [KS_SIMT_BAD_SHARED] = "shared memory over the limit or of two sizes",
+        [KS_SIMT_BAD_ALIGN] = "a copy or a row of a matrix that is not aligned to its size",
         [KS_SIMT_BAD_LAUNCH] = "a launch with sizes that no device takes",
         [KS_SIMT_NOMEM] = "no memory for the threads' stacks",
     };
@@ -234,8 +235,15 @@ void ks_simt_mma(float *c, const void *a, const void *b, int kind, int dtype)
     park(AT_WARP);
 }
 
+static void need_aligned(const void *p, size_t bytes)
+{
+    if ((uintptr_t)p % bytes != 0)
+        fail(KS_SIMT_BAD_ALIGN);
+}
+
 void ks_simt_ldmatrix(uint32_t *regs_out, const void *row, int n, int is_turned)
 {
+    need_aligned(row, 16);
     *wanted() = (struct ks_simt_op){
         .what = KS_SIMT_OP_LDMATRIX, .kind = n, .form = is_turned, .out = regs_out, .a = row
     };
@@ -267,14 +275,17 @@ static void land(struct copy *c)
     memcpy(c->dst, c->src, c->bytes);
 }
 
-void ks_simt_copy_async(void *dst, const void *src, size_t bytes)
+void ks_simt_copy_async(void *dst, const void *src, size_t bytes, int is_zero)
 {
+    static const char zeros[16];
     struct ks_simt_run *run = ks_simt_cta.run;
     struct fibre *f = current();
-    struct copy c = { dst, src, bytes, f->n_groups };
+    struct copy c = { dst, is_zero ? zeros : src, bytes, f->n_groups };
     bool is_late =
         run->order == KS_SIMT_REVERSE || (run->order == KS_SIMT_SHUFFLE && (draw(run) & 1));
 
+    need_aligned(dst, bytes);
+    need_aligned(src, bytes);
     if (is_late && f->n_copies < MAX_COPIES)
         f->copies[f->n_copies++] = c;
     else

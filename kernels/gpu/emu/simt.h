@@ -21,6 +21,8 @@ enum ks_simt_status {
     KS_SIMT_SPLIT_WARP, /* lanes do an operation of the warp that others of it do not */
     KS_SIMT_BAD_WARP,   /* a matrix instruction in a warp of another size, or in a part of one */
     KS_SIMT_BAD_SHARED, /* shared memory over the limit, or asked for in two sizes */
+    KS_SIMT_BAD_ALIGN,  /* an asynchronous copy or a row of ldmatrix that is not aligned to its size
+                         */
     KS_SIMT_BAD_LAUNCH, /* no thread, more than KS_SIMT_MAX_THREADS, or an unknown order */
     KS_SIMT_NOMEM,
 };
@@ -91,8 +93,9 @@ void ks_simt_mma(float *c, const void *a, const void *b, int kind, int dtype);
 void ks_simt_ldmatrix(uint32_t *regs_out, const void *row, int n, int is_turned);
 
 /* Copies to shared memory that may land late, until they are waited for: by order of the launch
- * at once, at the wait, or either. Groups as with cp.async: wait(n) leaves the last n pending. */
-void ks_simt_copy_async(void *dst, const void *src, size_t bytes);
+ * at once, at the wait, or either. Groups as with cp.async: wait(n) leaves the last n pending.
+ * Zeros instead of src where is_zero; it is not touched then. */
+void ks_simt_copy_async(void *dst, const void *src, size_t bytes, int is_zero);
 void ks_simt_copy_commit(void);
 void ks_simt_copy_wait(int n_pending);
 
