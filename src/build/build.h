@@ -93,6 +93,8 @@ int ks_build_import(struct ks_build *b, struct ks_id128 build_id, const void *pa
 
 /* First lines of --version of all compilers, "; " between them. */
 const char *ks_build_compiler(const struct ks_build *b);
+/* Why no instance at all can be had here, where that is for want of a compiler; else NULL. */
+const char *ks_build_obstacle(const struct ks_build *b);
 
 /* Compiling. Up to n_jobs compilers at a time through the warden. */
 /* Want a unit: it is compiled when its turn comes, unless somebody else has claimed it; then it is

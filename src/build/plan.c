@@ -352,6 +352,18 @@ const char *ks_build_compiler(const struct ks_build *b)
     return b->tools.compilers;
 }
 
+const char *ks_build_obstacle(const struct ks_build *b)
+{
+    const char *why = NULL;
+    for (uint32_t i = 0; i < b->grid->n_instances; i++) {
+        if (b->artefacts[i].state != KS_ART_UNSUPPORTED)
+            return NULL;
+        if (!why && b->tools.of[i] != KS_NO_TOOL) /* the rest would compile */
+            why = b->artefacts[i].reason;
+    }
+    return why;
+}
+
 int ks_build_refresh(struct ks_build *b, uint32_t i_unit, struct ks_err *err)
 {
     const struct ks_unit *u = &b->units[i_unit];

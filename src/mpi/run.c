@@ -251,9 +251,19 @@ static uint64_t time_left_ns(const struct ks_run_options *o)
     return used < limit ? limit - used : 1;
 }
 
+/* Every cell would be unsupported for ever, and a compiler is soon installed or named. */
+static int check_compilers(const struct run *r, struct ks_err *err)
+{
+    const struct ks_build *b = ks_rank_build(r->rank);
+    const char *why = b ? ks_build_obstacle(b) : NULL;
+    return why ? ks_fail(err, KS_EINVAL, "nothing can be measured: %s", why) : 0;
+}
+
 static int open_rank0(struct run *r, struct ks_err *err)
 {
-    int rc = ks_directory_open(r->o, &r->grid, r->log, say_alive, r, &r->dir, err);
+    int rc = check_compilers(r, err);
+    if (rc == 0)
+        rc = ks_directory_open(r->o, &r->grid, r->log, say_alive, r, &r->dir, err);
     if (rc < 0)
         return rc;
     struct ks_coord_config c = {

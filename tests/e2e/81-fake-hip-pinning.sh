@@ -64,6 +64,8 @@ cat >other.sh <<'EOT'
 exec "$KSWEEP_BIN/ksweep-worker" "$@"
 EOT
 chmod +x other.sh
+mkdir bin # with a compiler for the host only
+ln -s "$(command -v cc)" bin/cc
 untouched=$(ls)
 
 # --- what is refused
@@ -95,6 +97,9 @@ KSWEEP_HIP_LIBRARY=$tap_tmp/none.so refused 'no runtime, and an arch that has a 
     'rank 0: no device: .*no HIP runtime .*none.so: cannot open' ksweep run job.json --arch gfx942
 KSWEEP_CUDA_LIBRARY=$tap_tmp/none.so refused 'the other backend' "no CUDA runtime .*none.so: cannot open" \
     ksweep run job.json --backend cuda
+KSWEEP_FAKE_HIP=arch=gfx942 refused 'no compiler' \
+    'nothing can be measured: compiler for gfx942 is not installed; looked for .*KSWEEP_HIPCC' \
+    env PATH="$tap_tmp/bin" ROCM_PATH="$tap_tmp/rocm" "$KSWEEP_BIN/ksweep" run job.json --out sweep --cache bin/cache
 export KSWEEP_HIP_LIBRARY=$tap_tmp/none.so
 rc_is 0 'a named arch is planned without a GPU' ksweep plan job.json --arch gfx942
 like "$(cat "$tap_tmp/out")" 'cells; [0-9]+ cannot run on gfx942' 'for that arch, not for this host'
