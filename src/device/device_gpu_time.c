@@ -14,6 +14,8 @@
 #define GATE_LAUNCHES 256u     /* a runtime's queue takes more than these without waiting */
 #define GATE_TRIES    3
 #define HOST_LEAD     1.5 /* so much longer than its launch must a call be to be ahead of it */
+#define AHEAD_NS      1e6 /* work in the queue of such a device before it begins: the host may pause */
+#define AHEAD_MIN     8u
 #define CANARY_ROUNDS 3
 #define CANARY_FILLS  64u /* so many that the resolution of events is less than 1 % of them */
 #define CANARY_BYTES  ((size_t)1 << 20)
@@ -47,7 +49,7 @@ struct sampling {
     struct ks_abi_buffers buf;
     struct ks_gpu_run run;
     struct ks_gpu_launcher launcher;
-    uint32_t depth, n_launched;
+    uint32_t depth, ahead, n_launched;
     uint64_t host_ns; /* spent on launching */
     int *kernel_rc_out;
 };
@@ -148,7 +150,7 @@ static int run_calls(struct sampling *s, struct ks_err *err)
 
         if (kernel_rc != 0 || s->run.rc < 0)
             return run_failed(s, kernel_rc, err);
-        if (++s->n_launched == GATE_LAUNCHES)
+        if (++s->n_launched == s->ahead)
             atomic_store(&s->g->gate_open, true);
     }
     return 0;
@@ -192,6 +194,20 @@ static int sample_batch(struct sampling *s, uint32_t n, double *ns, struct ks_er
     return rc;
 }
 
+static bool is_behind(double device_ns, double host_ns)
+{
+    return device_ns > HOST_LEAD * host_ns;
+}
+
+uint32_t ks_gpu_ahead(double device_ns, double host_ns)
+{
+    double n = is_behind(device_ns, host_ns) ? AHEAD_NS / device_ns : GATE_LAUNCHES;
+
+    if (n >= GATE_LAUNCHES)
+        return GATE_LAUNCHES;
+    return n > AHEAD_MIN ? (uint32_t)n : AHEAD_MIN;
+}
+
 /* Where a call is over sooner than the next is launched, the device would catch up with the host,
  * and the samples would be of its pace: no more calls there than wait behind the gate. */
 static uint32_t batch_of(const struct sampling *s)
@@ -199,7 +215,7 @@ static uint32_t batch_of(const struct sampling *s)
     const struct ks_gpu_entry *e = s->run.entry;
     uint32_t n = GATE_LAUNCHES / s->t->calls;
 
-    if (n >= s->depth || e->device_ns > HOST_LEAD * e->host_ns)
+    if (n >= s->depth || is_behind(e->device_ns, e->host_ns))
         return s->depth;
     return n > 0 ? n : 1;
 }
@@ -211,6 +227,7 @@ static int sample_all(struct sampling *s, double *ns, struct ks_err *err)
     double sum_ns = 0, n_calls = (double)n * s->t->calls;
     int rc = 0;
 
+    s->ahead = ks_gpu_ahead(e->device_ns, e->host_ns);
     for (uint32_t i = 0; rc == 0 && i < n; i += batch)
         rc = sample_batch(s, n - i < batch ? n - i : batch, ns + i, err);
     for (uint32_t i = 0; rc == 0 && i < n; i++)

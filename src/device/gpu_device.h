@@ -96,6 +96,10 @@ struct ks_gpu_launcher ks_gpu_launcher_of(struct ks_gpu_run *run);
 int ks_gpu_gate_try(struct ks_gpu_device *g, struct ks_err *err);
 int ks_gpu_time_samples(struct ks_device *dev, const struct ks_timing *t, double *ns_out,
                         int *kernel_rc_out, struct ks_err *err);
+/* Calls to stand in the queue before the device is let go, when one takes device_ns there and its
+ * launch host_ns (0: not known): as many as the queue takes unless the host is faster anyway, since
+ * the device waits meanwhile. */
+uint32_t ks_gpu_ahead(double device_ns, double host_ns);
 /* Enqueues a pass of writes over a buffer of twice the last-level cache. */
 int ks_gpu_sweep(struct ks_gpu_device *g, struct ks_err *err);
 int ks_gpu_flush(struct ks_device *dev, struct ks_err *err);

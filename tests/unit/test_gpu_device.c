@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A GPU's device over a runtime whose clock is virtual: launches, samples, refusals. */
 #include "base/clock.h"
+#include "device/gpu_device.h"
 #include "tests/unit/gpu_kit.h"
 #include "tests/unit/so.h"
 
@@ -157,6 +158,22 @@ static void test_fast_kernels(void **state)
     assert_int_equal(gpu_sample(&b, 100, 10, false, ns), 0);
     assert_int_equal(b.stub->n_gates, 1);
     gpu_bench_close(&b);
+}
+
+/* A slow device is let go early, and never waits later: the host is faster. */
+static void test_ahead(void **state)
+{
+    static const struct {
+        double device_ns, host_ns;
+        uint32_t want;
+    } rows[] = {
+        { 0, 0, 256 },      { 2000, 2500, 256 }, { 3000, 2500, 256 }, { 4000, 2500, 250 },
+        { 20e3, 2500, 50 }, { 20e3, 15e3, 256 }, { 1e6, 2500, 8 },    { 1e9, 2500, 8 },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+        assert_int_equal(ks_gpu_ahead(rows[i].device_ns, rows[i].host_ns), rows[i].want);
 }
 
 /* A clock that stands still or runs backwards is the caller's business. */
@@ -355,6 +372,7 @@ int main(void)
         cmocka_unit_test(test_gate_gives_up),
         cmocka_unit_test(test_gate_that_blocks),
         cmocka_unit_test(test_fast_kernels),
+        cmocka_unit_test(test_ahead),
         cmocka_unit_test(test_cold),
         cmocka_unit_test(test_touch),
         cmocka_unit_test(test_gateless_runtime),
