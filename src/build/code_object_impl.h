@@ -8,8 +8,6 @@
 #include "build/code_object.h"
 #include "build/object.h"
 
-#define KS_EM_AMDGPU 224 /* e_machine; older elf.h lack it */
-
 int ks_code_read_amd(const struct ks_object *o, const char *name, struct ks_code_object *out,
                      struct ks_err *err);
 int ks_code_read_cuda(const struct ks_object *o, const char *name, struct ks_code_object *out,

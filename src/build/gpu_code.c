@@ -15,9 +15,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MACHINE_AMD  224 /* EM_AMDGPU */
-#define MACHINE_CUDA 190 /* EM_CUDA */
-
 #define DESCRIPTOR_BYTES 64
 #define DESCRIPTOR_ENTRY 16 /* distance to the code, 8 bytes */
 
@@ -378,9 +375,9 @@ static int add_emulated(struct identity *d, const char *kernel, struct ks_err *e
 static int add_kernel(struct identity *d, const char *name, struct ks_err *err)
 {
     switch (d->o.head.e_machine) {
-    case MACHINE_AMD:
+    case KS_EM_AMDGPU:
         return add_amd_kernel(d, name, err);
-    case MACHINE_CUDA:
+    case EM_CUDA:
         return add_cuda_kernel(d, name, err);
     case EM_X86_64:
     case EM_AARCH64:
@@ -430,9 +427,9 @@ static int add_rest(struct identity *d, struct ks_err *err)
 {
     bool is_placed = false;
     int rc = 0;
-    if (d->o.head.e_machine == MACHINE_CUDA)
+    if (d->o.head.e_machine == EM_CUDA)
         return add_cuda_rest(d, err);
-    if (d->o.head.e_machine == MACHINE_AMD)
+    if (d->o.head.e_machine == KS_EM_AMDGPU)
         rc = add_amd_rest(d, &is_placed, err);
     return rc < 0 || !is_placed ? rc : add_kernels(d, add_place, err);
 }

@@ -13,6 +13,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define KS_EM_AMDGPU 224 /* e_machine; older elf.h lack it */
+
 struct ks_object {
     const uint8_t *bytes; /* borrowed */
     size_t n;
