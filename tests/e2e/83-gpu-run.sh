@@ -9,9 +9,8 @@ cd "$tap_tmp" || exit 1
 
 mkdir in
 filter="tile_n == 32"
-for part in conformance verify_forward verify_backward_data verify_backward_weight sweep peer; do
-    problems=1
-    [ "$part" = sweep ] && problems=2
+for part in conformance verify_forward verify_backward_data verify_backward_weight peer sweep repeat; do
+    case $part in sweep | repeat) problems=2 ;; *) problems=1 ;; esac
     gpu_job "$problems" "$filter" >"in/$part.json"
 done
 export KSWEEP_GPU_LIMIT=2400 KSWEEP_GPU_SHARE=0 # on a busy machine, behind an emulator

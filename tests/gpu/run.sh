@@ -5,7 +5,7 @@
 #   conformance  the device keeps the contract of src/device/device.h
 #   verify       every instance that the device can run computes the right thing
 #   sweep        30 instances x 20 layers in bf16: outcomes, spread, share of time in kernels
-#   repeat       the sweep twice, in another order: do they choose the same winners
+#   repeat       a shorter one twice, in another order: do they choose the same winners
 #   peer         the best instances beside cuDNN, where there is one
 #
 # Each takes at most 8 minutes. Reports: $OUT/PART.txt, else ./gpu-report/PART.txt; rows as CSV beside
@@ -110,7 +110,7 @@ part_repeat() {
     local status=0 i
     for i in 1 2; do
         echo "== sweep $i"
-        gpu sweep "$inputs/sweep.json" --seed "$i" --out "$out/repeat$i.csv" || status=1
+        gpu sweep "$inputs/repeat.json" --seed "$i" --out "$out/repeat$i.csv" || status=1
     done
     echo "== winners"
     gpu compare "$out/repeat1.csv" "$out/repeat2.csv" || status=1
