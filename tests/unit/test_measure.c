@@ -496,8 +496,7 @@ static const struct {
     double clocks[8];
     uint32_t n_clocks;
     double times[8];
-    uint32_t n_times, queue, warmup_ms;
-    uint32_t min_chunks, max_chunks;
+    uint32_t n_times, queue, warmup_ms, min_chunks, max_chunks;
 } steady_rows[] = {
     /* One call to learn its length, chunks until three agree, one more for the clock. */
     { { 1500 }, 1, { 2.5e6 }, 1, 16, 1000, 5, 5 },
@@ -519,7 +518,7 @@ static void test_warm_up_ends_when_steady(void **state)
                                       .queue = steady_rows[i].queue };
         struct ks_measure m = usual;
         struct ks_err err = { 0 };
-        uint32_t calls = 0, n;
+        uint32_t calls = 0;
         struct bench b;
 
         m.warmup_ms = steady_rows[i].warmup_ms;
@@ -527,8 +526,8 @@ static void test_warm_up_ends_when_steady(void **state)
         assert_int_equal(ks_measure_warm(&b.run, &m, &calls, &err), 0);
         assert_int_equal(calls, 1);
         assert_true(b.run.call_ns == 2.5e6);
-        n = ks_fault_calls(b.dev, KS_FAULT_TIME);
-        assert_in_range(n, steady_rows[i].min_chunks, steady_rows[i].max_chunks);
+        assert_in_range(ks_fault_calls(b.dev, KS_FAULT_TIME), steady_rows[i].min_chunks,
+                        steady_rows[i].max_chunks);
         close_bench(&b);
     }
 }
