@@ -7,7 +7,9 @@ page=$KSWEEP_SOURCE_DIR/docs/jobs.md
 
 for job in "$KSWEEP_SOURCE_DIR"/jobs/*.json; do
     name=$(basename "$job" .json)
-    rc_is 0 "$name: plan" ksweep plan "$job"
+    arch=()
+    case $name in gpu_*) arch=(--arch gfx942) ;; esac # native: asked of a GPU
+    rc_is 0 "$name: plan" ksweep plan "$job" "${arch[@]}"
     is "$(cat "$tap_tmp/err")" "" "$name: nothing to complain of"
     like "$(head -n 1 "$tap_tmp/out")" "^$name: .{30,}" "$name: says why it exists"
     size=$(sed -n 's/^\([0-9]*\) problems x \([0-9]*\) instances = \([0-9]*\) cells.*/\1 | \2 | \3/p' \
