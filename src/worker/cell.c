@@ -87,7 +87,10 @@ static int end_failed(struct cell *c, int rc, const struct ks_err *err)
     case KS_EDEVICE:
         if (c->run.kernel_rc != 0)
             return end_as(c, KS_O_LAUNCH_FAILED, c->run.kernel_rc, err->text);
-        return end_as(c, KS_O_DEVICE_LOST, 0, err->text);
+        /* A GPU that fails without a launch that did has an error that stays and
+         * that we do not know: the next cells must not bear it. */
+        c->w->is_lost = ks_workset_is_hidden(&c->w->set);
+        return end_as(c, c->w->is_lost ? KS_O_LAUNCH_FAILED : KS_O_DEVICE_LOST, 0, err->text);
     default:
         return end_as(c, KS_O_LAUNCH_FAILED, 0, err->text);
     }
