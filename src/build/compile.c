@@ -241,13 +241,24 @@ static int deal_with_failure(struct ks_build *b, uint32_t i, const struct ks_chi
                            how_long(end, reason), reason, err);
 }
 
+/* A compiler may say that all went well and have written nothing. */
+static bool has_written(const struct ks_compile *c)
+{
+    char path[700];
+    struct stat st;
+    if (c->phase != KS_COMPILING_DEVICE)
+        return true;
+    return ks_path_join(path, sizeof(path), c->dir, KS_UNIT_IMAGE, NULL) == 0 &&
+           stat(path, &st) == 0 && st.st_size > 0;
+}
+
 bool ks_compile_ended(struct ks_build *b, uint32_t i, const struct ks_child_end *end, int *rc_out,
                       struct ks_err *err)
 {
     struct ks_compile *c = &b->compiles[i];
     c->compile_ns += end->wall_ns;
     *rc_out = 0;
-    if (end->how == KS_END_EXITED && end->code == 0) {
+    if (end->how == KS_END_EXITED && end->code == 0 && has_written(c)) {
         c->phase++;
         return false;
     }

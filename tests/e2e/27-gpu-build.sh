@@ -56,6 +56,11 @@ like "$(cat "$tap_tmp/out")" "3: compiler for sm_90 is not installed; looked for
     "says so"
 rc_is 2 "a compiler that the user names" env KSWEEP_HIPCC=/no/such/clang ksweep build "$tap_tmp/k/amd.json"
 like "$(cat "$tap_tmp/err")" "KSWEEP_HIPCC.*clang: cannot be started" "must be there"
+printf '#!/bin/sh\necho clang version 99\nexit 0\n' >"$tap_tmp/silent"
+chmod +x "$tap_tmp/silent"
+rc_is 1 "a compiler that writes nothing" env KSWEEP_HIPCC="$tap_tmp/silent" ksweep build "$tap_tmp/k/amd.json" --json
+is "$(field 'sorted(i["state"] for i in d["instances"])')" \
+    "['build_failed', 'build_failed', 'build_failed']" "has failed each kernel, not the build"
 job native hip native '{"index": 1}'
 rc_is 2 "an arch that nobody knows" env KSWEEP_HIP_LIBRARY=/no/such ksweep build "$tap_tmp/k/native.json"
 like "$(cat "$tap_tmp/err")" "name one, such as gfx942" "is to be named"
