@@ -125,3 +125,16 @@ int ks_file_replace(const char *path, const void *bytes, size_t n, struct ks_err
     ks_path_dir(dir, sizeof(dir), path);
     return ks_file_sync_dir(dir, err);
 }
+
+void ks_file_first_line(const char *path, char *out, size_t cap)
+{
+    FILE *f = fopen(path, "re");
+
+    out[0] = '\0';
+    if (f == NULL)
+        return;
+    if (fgets(out, (int)cap, f) == NULL)
+        out[0] = '\0';
+    out[strcspn(out, "\n")] = '\0';
+    fclose(f);
+}

@@ -16,6 +16,8 @@ int ks_file_read(const char *path, struct ks_buf *buf_out, struct ks_err *err);
 /* Temporary file beside `path`, write, fsync, rename, fsync of the directory: readers see the old
  * or the new content, never a part. The temporary is removed on failure. */
 int ks_file_replace(const char *path, const void *bytes, size_t n, struct ks_err *err);
+/* Of a file of /proc or /sys: without the newline, cut at cap; "" when it cannot be read. */
+void ks_file_first_line(const char *path, char *out, size_t cap);
 int ks_file_sync_dir(const char *dir, struct ks_err *err);
 
 int ks_write_all(int fd, const void *bytes, size_t n, struct ks_err *err); /* resumes after EINTR */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "device/gpu_telemetry.h"
 
+#include "base/file.h"
+
 #include <dirent.h>
 #include <dlfcn.h>
 #include <stdio.h>
@@ -9,26 +11,13 @@
 
 enum { PATH_MAX_BYTES = 512 };
 
-static void first_line(const char *path, char *out, size_t cap)
-{
-    FILE *f = fopen(path, "re");
-
-    out[0] = '\0';
-    if (f == NULL)
-        return;
-    if (fgets(out, (int)cap, f) == NULL)
-        out[0] = '\0';
-    out[strcspn(out, "\n")] = '\0';
-    fclose(f);
-}
-
 void ks_gpu_sysfs_text(const char *root, const char *pci, const char *name, char *out, size_t cap)
 {
     char path[PATH_MAX_BYTES];
 
     out[0] = '\0';
     if (snprintf(path, sizeof(path), "%s/%s/%s", root, pci, name) < (int)sizeof(path))
-        first_line(path, out, cap);
+        ks_file_first_line(path, out, cap);
 }
 
 /* A number in DIR/NAME times a scale; whether there is one. */
@@ -40,7 +29,7 @@ static bool number(const char *dir, const char *name, double scale, double *out)
 
     if (snprintf(path, sizeof(path), "%s/%s", dir, name) >= (int)sizeof(path))
         return false;
-    first_line(path, text, sizeof(text));
+    ks_file_first_line(path, text, sizeof(text));
     v = strtod(text, &end);
     if (end == text)
         return false;

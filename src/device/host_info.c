@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "device/host_info.h"
 
+#include "base/file.h"
+
 #include <ctype.h>
 #include <fcntl.h>
 #include <stdbool.h>
@@ -95,20 +97,6 @@ void ks_host_cpu_list(const cpu_set_t *set, char *out, size_t cap)
     }
 }
 
-/* First line of a small file; "" when it cannot be read. */
-static void read_line(const char *path, char *out, size_t cap)
-{
-    FILE *f = fopen(path, "re");
-
-    out[0] = '\0';
-    if (f == NULL)
-        return;
-    if (fgets(out, (int)cap, f) == NULL)
-        out[0] = '\0';
-    out[strcspn(out, "\n")] = '\0';
-    fclose(f);
-}
-
 /* "2048K", "32M" to bytes. */
 static uint64_t size_from(const char *text)
 {
@@ -129,7 +117,7 @@ static uint64_t last_level_cache(int cpu)
         uint64_t bytes;
 
         snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%d/cache/index%d/size", cpu, i);
-        read_line(path, text, sizeof(text));
+        ks_file_first_line(path, text, sizeof(text));
         if (text[0] == '\0')
             break;
         bytes = size_from(text);
@@ -166,6 +154,6 @@ void ks_host_info_read(int cpu, struct ks_host_info *out)
     ks_host_cpuinfo_value(cpuinfo, "flags", flags, sizeof(flags));
     snprintf(out->arch, sizeof(out->arch), "%.31s",
              strcmp(u.machine, "x86_64") == 0 ? ks_host_arch_level(flags) : u.machine);
-    read_line("/etc/machine-id", out->machine_id, sizeof(out->machine_id));
+    ks_file_first_line("/etc/machine-id", out->machine_id, sizeof(out->machine_id));
     out->cache_bytes = last_level_cache(cpu);
 }

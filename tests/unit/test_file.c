@@ -268,6 +268,29 @@ static void read_of_a_kernel_file(void **state)
     ks_buf_release(&b);
 }
 
+static void first_line_of_a_file(void **state)
+{
+    static const struct {
+        const char *text, *want;
+    } rows[] = { { "one\ntwo\n", "one" },
+                 { "no end", "no end" },
+                 { "\n", "" },
+                 { "", "" },
+                 { "longer than it\n", "longer " } };
+    struct ks_err err = { 0 };
+    char path[256], line[8];
+
+    in(state, "line", path);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        assert_int_equal(ks_file_replace(path, rows[i].text, strlen(rows[i].text), &err), 0);
+        ks_file_first_line(path, line, sizeof(line));
+        assert_string_equal(line, rows[i].want);
+    }
+    in(state, "no/such/file", path);
+    ks_file_first_line(path, line, sizeof(line));
+    assert_string_equal(line, "");
+}
+
 static void mkdirs_and_remove_tree(void **state)
 {
     char deep[256], file[256], top[256], link_path[256];
@@ -363,6 +386,7 @@ int main(void)
         IN_TEMP(missing_places),
         IN_TEMP(read_survives_no_memory),
         IN_TEMP(read_of_a_kernel_file),
+        IN_TEMP(first_line_of_a_file),
         IN_TEMP(mkdirs_and_remove_tree),
         IN_TEMP(joins_and_parts),
         IN_TEMP(program_and_data),
