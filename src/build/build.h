@@ -106,6 +106,9 @@ int ks_build_start(struct ks_build *b, uint32_t i_unit, struct ks_err *err);
 int ks_build_step(struct ks_build *b, uint32_t n_jobs, struct ks_err *err);
 /* true when the ended child was one of ours (then it has been dealt with). */
 bool ks_build_child_ended(struct ks_build *b, const struct ks_child_end *end);
+/* For who does nothing else meanwhile: waits a tenth of a second at most for compilers to end, and
+ * deals with those that did. KS_EIO and what the warden returns. */
+int ks_build_wait(struct ks_build *b, struct ks_err *err);
 uint32_t ks_build_n_running(const struct ks_build *b); /* units wanted and not finished */
 /* The next unit that finished since the last call, -1 = none. */
 int64_t ks_build_finished(struct ks_build *b);

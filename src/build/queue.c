@@ -9,6 +9,8 @@
 #include "base/clock.h"
 
 #include <dirent.h>
+#include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -229,6 +231,18 @@ bool ks_build_child_ended(struct ks_build *b, const struct ks_child_end *end)
     if (is_over)
         leave_queue(b, i);
     return true;
+}
+
+int ks_build_wait(struct ks_build *b, struct ks_err *err)
+{
+    struct ks_child_end end;
+    struct pollfd fd = { .fd = ks_warden_fd(b->warden), .events = POLLIN };
+    int rc;
+    if (poll(&fd, 1, 100) < 0 && errno != EINTR)
+        return ks_fail_errno(err, "waiting for compilers");
+    while ((rc = ks_warden_next(b->warden, &end, err)) == 1)
+        (void)ks_build_child_ended(b, &end);
+    return rc;
 }
 
 uint32_t ks_build_n_running(const struct ks_build *b)

@@ -4,9 +4,7 @@
 #include "cmd/cmd_util.h"
 #include "json/json.h"
 
-#include <errno.h>
 #include <inttypes.h>
-#include <poll.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -181,19 +179,6 @@ static void report_unit(const struct ks_cmd_ctx *ctx, const struct ks_grid *g,
             n_done, ks_build_n_units(b), n_ready, n);
 }
 
-static int take_ends(struct ks_build *b, struct ks_warden *w, struct ks_err *err)
-{
-    struct ks_child_end end;
-    struct pollfd fd = { .fd = ks_warden_fd(w), .events = POLLIN };
-    int rc;
-
-    if (poll(&fd, 1, 100) < 0 && errno != EINTR)
-        return ks_fail_errno(err, "waiting for compilers");
-    while ((rc = ks_warden_next(w, &end, err)) == 1)
-        (void)ks_build_child_ended(b, &end);
-    return rc;
-}
-
 static int build_all(struct ks_cmd_ctx *ctx, const struct ks_grid *g, struct ks_build *b,
                      uint32_t n_jobs)
 {
@@ -210,7 +195,7 @@ static int build_all(struct ks_cmd_ctx *ctx, const struct ks_grid *g, struct ks_
             report_unit(ctx, g, b, (uint32_t)i_unit, ++n_done);
         if (rc < 0 || !ks_build_n_running(b))
             break;
-        rc = take_ends(b, ctx->warden, &ctx->err);
+        rc = ks_build_wait(b, &ctx->err);
     }
     return rc;
 }

@@ -6,8 +6,6 @@
 #include "tests/gpu/parts.h"
 #include "tests/gpu/sweep.h"
 
-#include <errno.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -101,20 +99,7 @@ static int load(const struct config *cfg, const char *path, struct ks_grid *g, s
 
 /* ---- compiling ---- */
 
-static int take_ends(struct ks_build *b, struct ks_warden *w, struct ks_err *err)
-{
-    struct ks_child_end end;
-    struct pollfd fd = { .fd = ks_warden_fd(w), .events = POLLIN };
-    int rc;
-
-    if (poll(&fd, 1, 100) < 0 && errno != EINTR)
-        return ks_fail_errno(err, "waiting for compilers");
-    while ((rc = ks_warden_next(w, &end, err)) == 1)
-        (void)ks_build_child_ended(b, &end);
-    return rc;
-}
-
-static int compile(struct ks_build *b, struct ks_warden *w, uint32_t n_jobs, struct ks_err *err)
+static int compile(struct ks_build *b, uint32_t n_jobs, struct ks_err *err)
 {
     int rc = 0;
 
@@ -124,7 +109,7 @@ static int compile(struct ks_build *b, struct ks_warden *w, uint32_t n_jobs, str
         rc = ks_build_step(b, n_jobs, err);
         if (rc < 0 || ks_build_n_running(b) == 0)
             break;
-        rc = take_ends(b, w, err);
+        rc = ks_build_wait(b, err);
     }
     return rc;
 }
@@ -140,7 +125,7 @@ static int build_all(const struct config *cfg, const struct ks_grid *g, struct k
     int rc = ks_build_create(g, &opt, w, b_out, err);
 
     if (rc == 0)
-        rc = compile(*b_out, w, opt.n_parallel, err);
+        rc = compile(*b_out, opt.n_parallel, err);
     if (rc < 0)
         return rc;
     for (uint32_t i = 0; i < g->n_instances; i++)

@@ -27,6 +27,25 @@ void so_dir_remove(const char *dir)
     assert_int_equal(ks_remove_tree(dir, NULL), 0);
 }
 
+int so_place_setup(void **state)
+{
+    struct so_place *p = calloc(1, sizeof(*p));
+
+    assert_non_null(p);
+    so_dir_make(p->dir, sizeof(p->dir));
+    *state = p;
+    return 0;
+}
+
+int so_place_teardown(void **state)
+{
+    struct so_place *p = *state;
+
+    so_dir_remove(p->dir);
+    free(p);
+    return 0;
+}
+
 void so_build(const char *dir, const char *name, const char *source, char *out, size_t cap)
 {
     char c_path[512];

@@ -15,35 +15,12 @@
 
 #include <cmocka.h>
 
-struct fixture {
-    char dir[256];
-};
-
-static int setup(void **state)
-{
-    struct fixture *f = calloc(1, sizeof(*f));
-
-    assert_non_null(f);
-    so_dir_make(f->dir, sizeof(f->dir));
-    *state = f;
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    struct fixture *f = *state;
-
-    so_dir_remove(f->dir);
-    free(f);
-    return 0;
-}
-
 static void use(int is_cuda, const char *path)
 {
     setenv(is_cuda ? "KSWEEP_CUDA_LIBRARY" : "KSWEEP_HIP_LIBRARY", path, 1);
 }
 
-static struct stub *load(const struct fixture *f, const char *name, int is_cuda,
+static struct stub *load(const struct so_place *f, const char *name, int is_cuda,
                          const char *defines, struct ks_gpu_api *api)
 {
     struct ks_err err = { 0 };
@@ -111,7 +88,7 @@ static void test_missing_library(void **state)
 
 static void test_old_libraries(void **state)
 {
-    const struct fixture *f = *state;
+    const struct so_place *f = *state;
     struct ks_gpu_api api;
     struct ks_err err = { 0 };
     char path[512];
@@ -289,5 +266,5 @@ int main(void)
         cmocka_unit_test(test_no_device),
     };
 
-    return cmocka_run_group_tests(tests, setup, teardown);
+    return cmocka_run_group_tests(tests, so_place_setup, so_place_teardown);
 }

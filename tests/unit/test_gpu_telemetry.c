@@ -42,29 +42,6 @@ static const char nvml_source[] =
     "{ (void)d; (void)r; return 3; }\n"
     "#endif\n";
 
-struct fixture {
-    char dir[256];
-};
-
-static int setup(void **state)
-{
-    struct fixture *f = calloc(1, sizeof(*f));
-
-    assert_non_null(f);
-    so_dir_make(f->dir, sizeof(f->dir));
-    *state = f;
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    struct fixture *f = *state;
-
-    so_dir_remove(f->dir);
-    free(f);
-    return 0;
-}
-
 /* ROOT/PCI/NAME holds a line. */
 static void put(const char *root, const char *name, const char *text)
 {
@@ -80,7 +57,7 @@ static void put(const char *root, const char *name, const char *text)
     assert_int_equal(ks_file_replace(path, text, strlen(text), NULL), 0);
 }
 
-static void root_of(const struct fixture *f, const char *name, char out[300])
+static void root_of(const struct so_place *f, const char *name, char out[300])
 {
     assert_true(snprintf(out, 300, "%s/%s", f->dir, name) < 300);
     assert_int_equal(mkdir(out, 0700), 0);
@@ -142,7 +119,7 @@ static void test_sysfs_lacks(void **state)
     assert_unknown(&t);
 }
 
-static void build_nvml(const struct fixture *f, const char *name, const char *defines, char *out,
+static void build_nvml(const struct so_place *f, const char *name, const char *defines, char *out,
                        size_t cap)
 {
     char source[4096];
@@ -190,7 +167,7 @@ static void test_nvml_lacks(void **state)
     assert_null(ks_nvml_open("/nowhere/libnvidia-ml.so.1", PCI));
     build_nvml(*state, "dead_nvml", "#define INIT 9", path, sizeof(path));
     assert_null(ks_nvml_open(path, PCI));
-    so_build(((struct fixture *)*state)->dir, "no_nvml", "int nothing;", path, sizeof(path));
+    so_build(((struct so_place *)*state)->dir, "no_nvml", "int nothing;", path, sizeof(path));
     assert_null(ks_nvml_open(path, PCI));
 }
 
@@ -203,5 +180,5 @@ int main(void)
         cmocka_unit_test(test_nvml_lacks),
     };
 
-    return cmocka_run_group_tests(tests, setup, teardown);
+    return cmocka_run_group_tests(tests, so_place_setup, so_place_teardown);
 }
