@@ -21,8 +21,9 @@ struct ks_grid {
     uint32_t n_left_out;        /* problems that "exclude" took out of the job's lists */
     struct ks_family *families; /* [n_families] */
     uint32_t n_families;
-    struct ks_instance *instances; /* [n_instances] distinct, in config order */
+    struct ks_instance *instances; /* [n_instances + n_helpers] distinct, in config order */
     uint32_t n_instances;
+    uint32_t n_helpers;  /* behind them: built like them, never measured; of a GPU the judges */
     uint64_t condition;  /* condition_id */
     uint64_t digest;     /* of condition, problem ids and instance ids in canonical order */
     uint64_t n_excluded; /* combinations that rules of families exclude */

@@ -34,6 +34,9 @@ static const struct ks_def problem_defs[] = {
     F(1, UINT, problem, .required = true),
     F(2, TEXT, canonical, .required = true),
     F(3, UINT, references, .lo = 0, .hi = 2),
+    F(4, BYTES, judge_digest, ),
+    F(5, TEXT, judge_artefact, ),
+    F(6, TEXT, judge_entry, ),
 };
 #undef F
 static const struct ks_fields problem_fields =

@@ -50,6 +50,10 @@ struct ks_req_problem {
     /* 1: descriptor 6 is an empty memfd: compute the references, write them there, seal them.
      * 2: it holds them: map read-only. 0: keep them in private memory. */
     uint32_t references;
+    /* Who verifies on the device (kernels/judge.h), as for a cell; "": the host does. */
+    uint8_t judge_digest[32];
+    char judge_artefact[768];
+    char judge_entry[192];
 };
 struct ks_req_cell {
     struct ks_cell cell;

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+/* judge.h - between the worker and the kernels that verify others where they ran.
+ *
+ * On a GPU an output is compared where it is: bringing it to the host costs more than most kernels
+ * take. The judge is the family `gpu_judge`, one instance per element type, an artefact like any
+ * other (abi.h); what it is asked is a struct ks_judge_call that it is given as its problem. It is
+ * held to the host's arithmetic bit for bit, and nothing that it makes is used unproved (V3). */
+#ifndef KS_KERNELS_JUDGE_H
+#define KS_KERNELS_JUDGE_H
+
+#include "abi.h"
+
+#define KS_JUDGE_PARTS 1024u /* partial results of a call, at most: one of a block */
+#define KS_JUDGE_NONE  UINT64_MAX
+
+enum ks_judge_task {
+    /* a, b: operands of the problem -> r[n]: the exact sums in double, and abs[n]: the sums of
+     * |a||b|; abs NULL: not wanted. Each sum in an order that depends on the problem alone. */
+    KS_JUDGE_REFERENCE,
+    /* r[n] -> c: elements, rounded to nearest, ties to even */
+    KS_JUDGE_ROUND,
+    /* a, b: n elements each; wrong is what differs in its bits, but for zeros of either sign */
+    KS_JUDGE_EXACT,
+    /* a: n elements; wrong is what is not within u_out |r| + scale_a abs + tiny of r: the same
+     * operations in the same order as worker/verify.c, none of them fused */
+    KS_JUDGE_REAL,
+    /* a: n elements; wrong is a NaN */
+    KS_JUDGE_WRITTEN,
+    /* a: n BYTES, 4-byte aligned; see ks_judge_part.digest */
+    KS_JUDGE_DIGEST,
+    KS_JUDGE_N_TASKS
+};
+
+/* A block's share of the answer, in the workspace of the call: [n_parts]. */
+struct ks_judge_part {
+    uint64_t n_wrong, first; /* the lowest index that is wrong; KS_JUDGE_NONE: none */
+    uint64_t n_zero;         /* REAL: elements equal to zero */
+    /* DIGEST: sum modulo 2^64 of mix(i << 32 | w) over the 4-byte words w, i = 0, 1..; missing
+     * bytes of the last are zeros; mix is ks_mix64 of base/hash.h, so one changed word always shows
+     */
+    uint64_t digest;
+    double max_error; /* REAL: largest |o - r| / tolerance where |o - r| is a finite number */
+};
+
+/* problem.bytes is sizeof(struct ks_judge_call); unsupported() gives a reason for problems whose
+ * references it does not compute, run() fails when it is not asked as said here. */
+struct ks_judge_call {
+    struct ks_abi_problem problem; /* first */
+    uint32_t task;                 /* enum ks_judge_task */
+    uint32_t n_parts; /* blocks of all tasks but REFERENCE and ROUND: 1..KS_JUDGE_PARTS */
+    uint64_t n;       /* see the tasks; REFERENCE: elements of the output */
+    double *r, *abs;  /* device memory */
+    double u_out, scale_a, tiny; /* REAL */
+};
+
+#endif
