@@ -147,7 +147,7 @@ bool ks_gpu_is_sticky(enum ks_gpu_vendor vendor, int code)
     };
 #define X(name, number, constant) number,
     static const int hip[] = { KS_GPU_STICKY_HIP(X) };
-    static const int cuda[] = { KS_GPU_STICKY_CUDA(X) };
+    static const int cuda[] = { KS_GPU_STICKY_CUDA(X) KS_GPU_STICKY_CUDA_LATER(X) };
 #undef X
     const int *own = vendor == KS_GPU_HIP ? hip : cuda;
     size_t n_own = vendor == KS_GPU_HIP ? sizeof(hip) / sizeof(int) : sizeof(cuda) / sizeof(int);

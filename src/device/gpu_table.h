@@ -114,6 +114,14 @@
     X(MISALIGNED, 716, CUDA_ERROR_MISALIGNED_ADDRESS)                                              \
     X(ADDRESS_SPACE, 717, CUDA_ERROR_INVALID_ADDRESS_SPACE)                                        \
     X(PC, 718, CUDA_ERROR_INVALID_PC)
+/* As above, but unknown to the headers of older releases: held against those of 12.9 and later. Of
+ * all these cuda.h says that the process must be terminated and relaunched. Not so of the failure
+ * of a call to an MPS server (806), nor of the update of a graph (910). */
+#define KS_GPU_STICKY_CUDA_LATER(X)                                                                \
+    X(CONTAINED, 226, CUDA_ERROR_CONTAINED)                                                        \
+    X(TENSOR_MEMORY, 721, CUDA_ERROR_TENSOR_MEMORY_LEAK)                                           \
+    X(MPS_CLIENT, 810, CUDA_ERROR_MPS_CLIENT_TERMINATED)                                           \
+    X(EXTERNAL, 911, CUDA_ERROR_EXTERNAL_DEVICE)
 #define KS_GPU_STICKY_HIP(X)                                                                       \
     X(RUNTIME_MEMORY, 1052, hipErrorRuntimeMemory)                                                 \
     X(RUNTIME_OTHER, 1053, hipErrorRuntimeOther)
