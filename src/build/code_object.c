@@ -75,13 +75,13 @@ static int open_bundle(const void **image, size_t *n, struct ks_err *err)
 static int read_image(const struct ks_object *o, const char *name, struct ks_code_object *out,
                       struct ks_err *err)
 {
+    if (ks_object_is_hosts(o))
+        return ks_code_read_emulator(o, name, out, err);
     switch (o->head.e_machine) {
     case KS_EM_AMDGPU:
         return ks_code_read_amd(o, name, out, err);
     case EM_CUDA:
         return ks_code_read_cuda(o, name, out, err);
-    case EM_X86_64:
-        return ks_code_read_emulator(o, name, out, err);
     default:
         return ks_fail(err, KS_EFORMAT, "ELF file for machine %u is no GPU's code object",
                        o->head.e_machine);

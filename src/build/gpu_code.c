@@ -374,14 +374,13 @@ static int add_emulated(struct identity *d, const char *kernel, struct ks_err *e
 
 static int add_kernel(struct identity *d, const char *name, struct ks_err *err)
 {
+    if (ks_object_is_hosts(&d->o))
+        return add_emulated(d, name, err);
     switch (d->o.head.e_machine) {
     case KS_EM_AMDGPU:
         return add_amd_kernel(d, name, err);
     case EM_CUDA:
         return add_cuda_kernel(d, name, err);
-    case EM_X86_64:
-    case EM_AARCH64:
-        return add_emulated(d, name, err);
     default:
         return ks_fail(err, KS_EFORMAT, "code object for machine %u", d->o.head.e_machine);
     }

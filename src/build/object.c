@@ -2,8 +2,10 @@
 /* object.c - reading an ELF object without trusting it. */
 #include "build/object.h"
 
-#include <stdbool.h>
 #include <string.h>
+
+/* Of the running program; every linker of ELF files defines it. */
+extern const Elf64_Ehdr __ehdr_start __attribute__((visibility("hidden")));
 
 static bool is_inside(const struct ks_object *o, uint64_t offset, uint64_t size)
 {
@@ -17,6 +19,11 @@ static const char *text_at(const struct ks_object *o, const Elf64_Shdr *table, u
         return "";
     const char *text = (const char *)o->bytes + table->sh_offset + at;
     return memchr(text, '\0', table->sh_size - at) ? text : "";
+}
+
+bool ks_object_is_hosts(const struct ks_object *o)
+{
+    return o->head.e_machine == __ehdr_start.e_machine;
 }
 
 int ks_object_section(const struct ks_object *o, uint32_t i, Elf64_Shdr *out, struct ks_err *err)

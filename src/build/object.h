@@ -10,6 +10,7 @@
 #include "base/err.h"
 
 #include <elf.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -29,6 +30,9 @@ int ks_object_open(const void *bytes, size_t n, struct ks_object *out, struct ks
 /* The same of an image: what a linker or a GPU's compiler made. Its symbols are those of .symtab,
  * else of .dynsym, else none. */
 int ks_object_open_image(const void *bytes, size_t n, struct ks_object *out, struct ks_err *err);
+
+/* Whether it is for the machine that this program is for, whichever that is. */
+bool ks_object_is_hosts(const struct ks_object *o);
 
 /* Section header i; its bytes are inside the object unless it is SHT_NOBITS. */
 int ks_object_section(const struct ks_object *o, uint32_t i, Elf64_Shdr *out, struct ks_err *err);

@@ -2,6 +2,7 @@
 #include "tests/unit/code_image.h"
 
 #include <elf.h>
+#include <stdio.h>
 #include <string.h>
 
 #define MAX_SECTIONS 12u
@@ -261,9 +262,22 @@ static void make_cuda(struct ks_buf *out, uint8_t osabi, uint32_t flags, uint64_
     put_image(&im, out);
 }
 
+/* Of the program that runs: the emulator's images are for the same. 0 when it cannot be read. */
+static uint16_t own_machine(void)
+{
+    Elf64_Ehdr head = { .e_machine = EM_NONE };
+    FILE *f = fopen("/proc/self/exe", "rb");
+    if (f) {
+        if (fread(&head, sizeof(head), 1, f) != 1)
+            head.e_machine = EM_NONE;
+        fclose(f);
+    }
+    return head.e_machine;
+}
+
 static void make_emulator(struct ks_buf *out)
 {
-    struct image im = { .machine = EM_X86_64 };
+    struct image im = { .machine = own_machine() };
     struct ks_buf *constants, *symbols;
     add(&im, "", SHT_NULL);
     constants = add(&im, ".rodata", SHT_PROGBITS);

@@ -133,9 +133,10 @@ static void test_refusals(void **state)
         { CODE_CUDA, "three", "no kernel 'three'", 0, 0, KS_ENOENT },
         { CODE_EMULATOR, "some", "no kernel 'some'", 0, 0, KS_ENOENT },
         { CODE_EMULATOR, "k0_kernel", "no kernel", 0, 0, KS_ENOENT },
-        { CODE_AMD, NULL, "ELF", 4, 1, KS_EFORMAT },          /* 32 bits */
-        { CODE_AMD, NULL, "machine 40", 18, 40, KS_EFORMAT }, /* Arm's */
-        { CODE_BUNDLE, NULL, "bundle", 24, 1, KS_EFORMAT },   /* only the host's entry */
+        { CODE_AMD, NULL, "ELF", 4, 1, KS_EFORMAT },            /* 32 bits */
+        { CODE_AMD, NULL, "machine 40", 18, 40, KS_EFORMAT },   /* Arm's */
+        { CODE_BUNDLE, NULL, "bundle", 24, 1, KS_EFORMAT },     /* only the host's entry */
+        { CODE_EMULATOR, NULL, "machine", 18, 22, KS_EFORMAT }, /* another host's */
     };
     (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
