@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: MIT */
+/* judge_dev.h - what the judge's kernels of all types share: doubles by the host's arithmetic, the
+ * digest's mix, and a block's share of an answer. */
+#ifndef KS_GPU_JUDGE_DEV_H
+#define KS_GPU_JUDGE_DEV_H
+
+#include "dev.h"
+#include "judge_args.h"
+
+typedef unsigned long long ks_u64;
+
+#define KS_JUDGE_NOWHERE (~0ull)                /* KS_JUDGE_NONE */
+#define KS_DOUBLE_MAX    0x1.fffffffffffffp1023 /* DBL_MAX */
+#define KS_DOUBLE_INF    0x7ff0000000000000ull  /* bits of infinity; NaN has more */
+
+/* Two doubles in one load. */
+#if KS_GPU_TARGET == 2
+typedef struct __align__(16)
+{
+    double v[2];
+}
+ks_two_doubles;
+typedef struct __align__(16)
+{
+    unsigned v[4];
+}
+ks_four_words;
+#else
+typedef double ks_two_doubles __attribute__((vector_size(16), may_alias));
+typedef unsigned ks_four_words __attribute__((vector_size(16), may_alias));
+#endif
+
+/* No product is fused with a sum: compilers are told to fuse wherever they can, and where -- they
+ * do not heed a pragma then -- they must not see through. */
+#if KS_GPU_TARGET == 2
+KS_DEV double ks_mul_f64(double a, double b)
+{
+    return __dmul_rn(a, b);
+}
+KS_DEV double ks_add_f64(double a, double b)
+{
+    return __dadd_rn(a, b);
+}
+KS_DEV double ks_div_f64(double a, double b)
+{
+    return __ddiv_rn(a, b);
+}
+KS_DEV ks_u64 ks_bits_of_f64(double v)
+{
+    return (ks_u64)__double_as_longlong(v);
+}
+#else
+KS_DEV double ks_mul_f64(double a, double b)
+{
+    double v = a * b;
+#if KS_GPU_TARGET == 1
+    asm("" : "+v"(v));
+#else
+    __asm__("" : "+m"(v));
+#endif
+    return v;
+}
+KS_DEV double ks_add_f64(double a, double b)
+{
+    return a + b;
+}
+KS_DEV double ks_div_f64(double a, double b)
+{
+    return a / b;
+}
+KS_DEV ks_u64 ks_bits_of_f64(double v)
+{
+    ks_u64 bits;
+    __builtin_memcpy(&bits, &v, 8);
+    return bits;
+}
+#endif
+KS_DEV double ks_abs_f64(double v)
+{
+    return __builtin_fabs(v);
+}
+
+/* Whether a vector of so many bytes may be loaded from there. */
+KS_DEV int ks_is_aligned(const void *at, int bytes)
+{
+    return ((unsigned long)at & (unsigned long)(bytes - 1)) == 0;
+}
+
+/* The next digit of an index. */
+KS_DEV int ks_judge_take(ks_u64 *rest, int extent)
+{
+    const ks_u64 n = *rest;
+    if (extent == 1)
+        return 0;
+    *rest = n >> 32 ? n / (unsigned)extent : (unsigned)n / (unsigned)extent;
+    return (int)(n - *rest * (unsigned)extent);
+}
+
+/* Of an element of the output: offsets that its digits lead to, and its pixel (tap), x first. */
+struct ks_judge_place {
+    long a, b;
+    int to[3];
+};
+
+KS_DEV struct ks_judge_place ks_judge_place(const struct ks_judge_sums *p, long element)
+{
+    struct ks_judge_place at = { 0 };
+    ks_u64 rest = (ks_u64)element;
+    KS_UNROLL
+    for (int i = 0; i < KS_JUDGE_DIGITS; i++) {
+        const int digit = ks_judge_take(&rest, p->digit[i].extent);
+        at.a += digit * p->digit[i].a;
+        at.b += digit * p->digit[i].b;
+        if (i >= KS_JUDGE_X && i < KS_JUDGE_X + 3)
+            at.to[i - KS_JUDGE_X] = digit;
+    }
+    return at;
+}
+
+/* A double's encoding in a type of `mantissa` stored bits whose smallest normal number has the
+ * exponent `least`, to nearest, ties to even: encode() of src/op/element.c. On integers, so that a
+ * double is rounded once. */
+KS_DEV unsigned ks_judge_encode(ks_u64 bits, int mantissa, int least)
+{
+    const int exponent = (int)(bits >> 52 & 0x7ff) - 1023, most = 1 - least;
+    const unsigned infinity = (unsigned)(most - least + 2) << mantissa;
+    const ks_u64 fraction = (bits & 0xfffffffffffffull) | 1ull << 52;
+    const int shift = 52 - mantissa + (exponent < least ? least - exponent : 0);
+    if (exponent == 1024)
+        return fraction != 1ull << 52 ? infinity | 1u << (mantissa - 1) : infinity;
+    if (exponent > most)
+        return infinity;
+    if (shift > 53) /* below half of the smallest subnormal */
+        return 0;
+    const ks_u64 rest = fraction & ((1ull << shift) - 1), half = 1ull << (shift - 1);
+    ks_u64 q = fraction >> shift;
+    q += rest > half || (rest == half && (q & 1));
+    /* A carry out of the mantissa steps the exponent, up to infinity. */
+    if (exponent >= least)
+        q += (ks_u64)(exponent - least) << mantissa;
+    return (unsigned)q;
+}
+
+/* ks_mix64() of src/base/hash.h, of word i. */
+KS_DEV ks_u64 ks_judge_mix(ks_u64 i, unsigned word)
+{
+    ks_u64 x = (i << 32 | word) + 0x9e3779b97f4a7c15ull;
+    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
+    x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
+    return x ^ (x >> 31);
+}
+
+KS_DEV struct ks_judge_share ks_judge_share_of_none(void)
+{
+    const struct ks_judge_share none = { 0, KS_JUDGE_NOWHERE, 0, 0, 0 };
+    return none;
+}
+
+KS_DEV void ks_judge_wrong(struct ks_judge_share *s, int is_wrong, ks_u64 i)
+{
+    if (!is_wrong)
+        return;
+    s->n_wrong++;
+    s->first = i < s->first ? i : s->first;
+}
+
+KS_DEV void ks_judge_join(struct ks_judge_share *s, const struct ks_judge_share *t)
+{
+    s->n_wrong += t->n_wrong;
+    s->first = t->first < s->first ? t->first : s->first;
+    s->n_zero += t->n_zero;
+    s->digest += t->digest;
+    s->max_error = t->max_error > s->max_error ? t->max_error : s->max_error;
+}
+
+/* The shares of a block's threads become one, in out[block]. */
+KS_DEV void ks_judge_reduce(struct ks_judge_share mine, void *lds, void *out)
+{
+    struct ks_judge_share *const all = (struct ks_judge_share *)lds;
+    const int tid = ks_tid();
+    all[tid] = mine;
+    for (int half = KS_JUDGE_BLOCK / 2; half > 0; half /= 2) {
+        ks_sync();
+        if (tid < half) {
+            const struct ks_judge_share other = all[tid + half];
+            ks_judge_join(&mine, &other);
+            all[tid] = mine;
+        }
+    }
+    if (tid == 0)
+        ((struct ks_judge_share *)out)[ks_block_x()] = mine;
+}
+
+#endif

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT */
+#include "tests/unit/gpu_emulator.h"
+
+#include "kernels/gpu/emu/simt.h"
+
+#include <dlfcn.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+typedef int (*launch_fn)(ks_simt_body body, void **args, const int grid[3], const int block[3],
+                         int warp, int order);
+
+/* What the device's half exports for a kernel. */
+static const void *kernel_symbol(const struct gpu_emulator *e, uint32_t kernel, const char *what)
+{
+    char name[64];
+    const void *at;
+
+    snprintf(name, sizeof(name), "%s_kernel%u_%s", e->kernels, kernel, what);
+    at = dlsym(e->device, name);
+    if (!at)
+        fail_msg("no symbol %s", name);
+    return at;
+}
+
+static int number(const struct gpu_emulator *e, uint32_t kernel, const char *what)
+{
+    return *(const int *)kernel_symbol(e, kernel, what);
+}
+
+static int emulate(const struct ks_abi_gpu *gpu, const struct ks_abi_launch *l)
+{
+    struct gpu_emulator *e = (struct gpu_emulator *)(uintptr_t)gpu;
+    const int grid[3] = { (int)l->grid[0], (int)l->grid[1], (int)l->grid[2] };
+    const int block[3] = { (int)l->block, 1, 1 };
+    const void *entry = kernel_symbol(e, l->kernel, "entry");
+    void *starter = dlsym(e->device, "ks_simt_launch");
+    launch_fn launch;
+    ks_simt_body body;
+
+    assert_non_null(starter);
+    memcpy(&body, &entry, sizeof(body));
+    memcpy(&launch, &starter, sizeof(launch));
+    if ((int)l->block != number(e, l->kernel, "block") || l->shared_bytes != 0)
+        fail_msg("%s: kernel %u is launched with %u threads and %u bytes", e->kernels, l->kernel,
+                 l->block, l->shared_bytes);
+    e->n_launched++;
+    return launch(body, l->args, grid, block, number(e, l->kernel, "warp"), e->order);
+}
+
+static int fill(const struct ks_abi_gpu *gpu, void *ptr, uint32_t pattern, uint64_t bytes)
+{
+    (void)gpu;
+    assert_true(bytes % 4 == 0);
+    for (uint64_t i = 0; i < bytes; i += 4)
+        memcpy((char *)ptr + i, &pattern, 4);
+    return 0;
+}
+
+struct gpu_emulator gpu_emulator_of(void *device, const char *kernels)
+{
+    return (struct gpu_emulator){ .gpu = { emulate, fill }, .device = device, .kernels = kernels };
+}
