@@ -231,8 +231,7 @@ static void count_row(struct collect *c, const struct ks_row *row)
     c->s->outcome[row->outcome < KS_O_LIMIT ? row->outcome : 0]++;
     c->s->n_contaminated += (row->flags & KS_FL_CONTAMINATED) != 0;
     c->s->pruned.n_controls += (row->flags & KS_FL_PRUNED) != 0;
-    c->s->pruned.n_left_out +=
-        row->outcome == KS_O_SKIPPED && strncmp(row->reason, "spills", 6) == 0;
+    c->s->pruned.n_left_out += ks_outcome_is_pruned(row->outcome, row->reason);
     if (row->device < info->n_devices)
         c->cells_of_device[row->device]++;
     if (is_ok(c, row) && ks_store_kernel(c->file, row->kernel)->code_group < info->n_kernels) {

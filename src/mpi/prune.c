@@ -3,6 +3,7 @@
 
 #include "base/hash.h"
 #include "mpi/alias.h"
+#include "record/outcome.h"
 
 #include <stdio.h>
 
@@ -17,10 +18,12 @@ void ks_prune_choose(unsigned choice, unsigned *by_io)
 bool ks_prune_spills(int32_t vgpr_spills, int64_t scratch_bytes, char why_out[KS_PRUNE_WHY])
 {
     if (vgpr_spills > 0)
-        snprintf(why_out, KS_PRUNE_WHY, "spills %d vector registers, %lld bytes of scratch",
-                 vgpr_spills, (long long)scratch_bytes);
+        snprintf(why_out, KS_PRUNE_WHY,
+                 KS_PRUNED_SPILLS " %d vector registers, %lld bytes of scratch", vgpr_spills,
+                 (long long)scratch_bytes);
     else if (scratch_bytes > 0) /* a cubin does not say more */
-        snprintf(why_out, KS_PRUNE_WHY, "spills: %lld bytes of scratch", (long long)scratch_bytes);
+        snprintf(why_out, KS_PRUNE_WHY, KS_PRUNED_SPILLS ": %lld bytes of scratch",
+                 (long long)scratch_bytes);
     return vgpr_spills > 0 || scratch_bytes > 0;
 }
 

@@ -49,6 +49,12 @@ bool ks_outcome_is_abnormal(uint32_t outcome)
     }
 }
 
+bool ks_outcome_is_pruned(uint32_t outcome, const char *reason)
+{
+    return outcome == KS_O_SKIPPED &&
+           strncmp(reason, KS_PRUNED_SPILLS, strlen(KS_PRUNED_SPILLS)) == 0;
+}
+
 static const struct {
     uint32_t flag;
     const char *text;

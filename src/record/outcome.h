@@ -41,6 +41,11 @@ bool ks_outcome_needs_look(uint32_t outcome);
 /* crashed, exited, timeout, out_of_memory, worker_lost, device_lost: a process ended. */
 bool ks_outcome_is_abnormal(uint32_t outcome);
 
+/* Why pruning left a cell out begins so, in journals and HDF5 files of every release. */
+#define KS_PRUNED_SPILLS "spills"
+/* Whether it is a cell that pruning left out, and not one skipped for another reason. */
+bool ks_outcome_is_pruned(uint32_t outcome, const char *reason);
+
 /* Flags are apart from outcomes. */
 #define KS_FLAG_LIST(X)                                                                            \
     X(KS_FL_CONTAMINATED, 0, "contaminated")                                                       \

@@ -301,7 +301,12 @@ static void test_what_spills_means(void **state)
         assert_int_equal(ks_prune_spills(rows[i].vgprs, rows[i].scratch, why),
                          rows[i].want != NULL);
         assert_string_equal(why, rows[i].want ? rows[i].want : "untouched");
+        /* whoever reads a table knows it by this again */
+        assert_int_equal(ks_outcome_is_pruned(KS_O_SKIPPED, why), rows[i].want != NULL);
+        assert_false(ks_outcome_is_pruned(KS_O_OK, why));
     }
+    assert_false(ks_outcome_is_pruned(KS_O_SKIPPED, "a block may have 49152 bytes, it asks more"));
+    assert_false(ks_outcome_is_pruned(KS_O_SKIPPED, ""));
 }
 
 /* The list of a command line is that of the job, one further. */
