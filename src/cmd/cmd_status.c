@@ -35,7 +35,7 @@ struct view {
     struct ks_journal_owner owner;
     double rate, eta_s; /* < 0: unknown */
     int exit_code;
-    const char *state;
+    const char *state, *lost_hosts;
 };
 
 static void count_problems(const struct ks_ledger *l, const struct ks_job_rec *job, struct view *v)
@@ -71,6 +71,7 @@ static int look(const char *dir, struct ks_ledger *l, struct view *v, struct ks_
     count_problems(l, job, v);
     estimate(v);
     v->exit_code = ks_status_exit(dir);
+    v->lost_hosts = ks_ledger_lost_hosts(l);
     v->state = v->n_pending ? "stopped, resumable" : "complete";
     if (v->owner.is_alive && !v->owner.is_closed)
         v->state = "running";
@@ -101,6 +102,8 @@ static void print_text(const struct view *v)
     if (v->n.n_prune_controls)
         printf("controls  %llu cells that pruning leaves out were measured all the same\n",
                (unsigned long long)v->n.n_prune_controls);
+    if (v->lost_hosts[0])
+        printf("lost      %s\n", v->lost_hosts);
     printf("journal   %u segments, %llu frames, %u damaged places, %u torn tails\n",
            v->totals.n_segments, (unsigned long long)v->totals.n_frames, v->totals.n_damaged_places,
            v->totals.n_torn_tails);
@@ -134,6 +137,7 @@ static int print_json(const struct view *v, struct ks_err *err)
         if (v->n.outcome[o])
             ks_jw_u64(&w, ks_outcome_text(o), v->n.outcome[o]);
     ks_jw_close(&w, '}');
+    ks_jw_str(&w, "lost_hosts", v->lost_hosts);
     ks_jw_u64(&w, "segments", v->totals.n_segments);
     ks_jw_u64(&w, "damaged_places", v->totals.n_damaged_places);
     ks_jw_u64(&w, "torn_tails", v->totals.n_torn_tails);

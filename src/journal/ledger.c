@@ -3,6 +3,7 @@
 
 #include "base/hash.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -42,6 +43,7 @@ struct ks_ledger {
     struct ks_ledger_counts counts;
     struct ks_job_rec job;
     char *job_text;
+    char lost_hosts[512];
 };
 
 bool ks_ledger_is_final(const struct ks_ledger_cell *c)
@@ -402,6 +404,27 @@ static int apply_job(struct ks_ledger *l, const struct ks_journal_frame *f, stru
     return 0;
 }
 
+void ks_ledger_lost_host(struct ks_ledger *l, const char *host)
+{
+    if (!*host)
+        host = "?";
+    const size_t at = strlen(l->lost_hosts), n = strlen(host);
+    for (const char *p = l->lost_hosts; (p = strstr(p, host)); p += n)
+        if ((p == l->lost_hosts || p[-1] == ' ') && (p[n] == ' ' || !p[n]))
+            return;
+    if (at + 1 + n < sizeof(l->lost_hosts))
+        snprintf(l->lost_hosts + at, sizeof(l->lost_hosts) - at, "%s%s", at ? " " : "", host);
+}
+
+static int apply_event(struct ks_ledger *l, const struct ks_journal_frame *f, struct ks_err *err)
+{
+    struct ks_event_rec e;
+    int rc = ks_event_decode(f->body, f->n, &e, err);
+    if (rc == 0 && e.kind == KS_EV_RANK_LOST)
+        ks_ledger_lost_host(l, e.host);
+    return rc;
+}
+
 int ks_ledger_apply(struct ks_ledger *l, const struct ks_journal_frame *f, struct ks_err *err)
 {
     struct ks_record_head r;
@@ -421,6 +444,8 @@ int ks_ledger_apply(struct ks_ledger *l, const struct ks_journal_frame *f, struc
         return apply_build(l, f, err);
     case KS_F_JOB:
         return apply_job(l, f, err);
+    case KS_F_EVENT:
+        return apply_event(l, f, err);
     default:
         return 0;
     }
@@ -481,6 +506,11 @@ struct ks_id128 ks_ledger_build(const struct ks_ledger *l, uint64_t instance)
 {
     const struct instance *i = find_instance(l, instance);
     return i ? i->build_id : (struct ks_id128){ 0, 0 };
+}
+
+const char *ks_ledger_lost_hosts(const struct ks_ledger *l)
+{
+    return l->lost_hosts;
 }
 
 const char *ks_ledger_instance_name(const struct ks_ledger *l, uint64_t instance)

@@ -80,6 +80,10 @@ uint64_t ks_ledger_instance(const struct ks_ledger *l, size_t i); /* id */
 const struct ks_job_rec *ks_ledger_job(const struct ks_ledger *l, const char **text_out);
 /* build_id of an instance by the newest KS_F_BUILD that was ready; zero when unknown. */
 struct ks_id128 ks_ledger_build(const struct ks_ledger *l, uint64_t instance);
+/* Hosts that the run lost in any of its lives, each once: "node3 node7", "" none. At most 511
+ * bytes; a name that has no place any more is left out (the events have all). */
+const char *ks_ledger_lost_hosts(const struct ks_ledger *l);
+void ks_ledger_lost_host(struct ks_ledger *l, const char *host); /* "": one that nobody knew */
 /* Name of an instance (KS_F_INSTANCE), NULL when unknown. */
 const char *ks_ledger_instance_name(const struct ks_ledger *l, uint64_t instance);
 

@@ -341,11 +341,6 @@ bool ks_coord_lost_anyone(const struct ks_coord *c)
     return c->n_lost > 0;
 }
 
-const char *ks_coord_lost_hosts(const struct ks_coord *c)
-{
-    return c->lost_hosts;
-}
-
 uint64_t ks_coord_n_pending(const struct ks_coord *c)
 {
     struct ks_ledger_counts n;

@@ -52,8 +52,6 @@ bool ks_coord_is_drained(const struct ks_coord *c); /* a drain was asked for */
 /* "complete", or why it was drained. */
 const char *ks_coord_reason(const struct ks_coord *c);
 bool ks_coord_lost_anyone(const struct ks_coord *c);
-/* "node3 node7", "" none. */
-const char *ks_coord_lost_hosts(const struct ks_coord *c);
 uint64_t ks_coord_n_pending(const struct ks_coord *c); /* cells without an outcome */
 /* One line for people: cells, rate, outcomes, time left. */
 void ks_coord_progress(const struct ks_coord *c, uint64_t now_ns, char *out, size_t cap);

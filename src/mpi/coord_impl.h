@@ -87,7 +87,6 @@ struct ks_coord {
     uint64_t position, durable; /* of the journal */
     bool is_draining, is_over_sent, is_measuring, is_complete;
     char reason[160];
-    char lost_hosts[512];
     uint32_t n_lost;
     struct ks_bad bad;
     bool has_due; /* of bad */

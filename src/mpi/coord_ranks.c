@@ -149,15 +149,6 @@ int ks_coord_late_frame(struct ks_coord *c, uint32_t from, const struct ks_frame
     return rc;
 }
 
-static void note_lost_host(struct ks_coord *c, const char *host)
-{
-    size_t at = strlen(c->lost_hosts), n = strlen(host);
-    for (const char *p = c->lost_hosts; (p = strstr(p, host)); p += n)
-        if ((p == c->lost_hosts || p[-1] == ' ') && (p[n] == ' ' || !p[n]))
-            return;
-    snprintf(c->lost_hosts + at, sizeof(c->lost_hosts) - at, "%s%s", at ? " " : "", host);
-}
-
 static int lose(struct ks_coord *c, uint32_t i, struct ks_err *err)
 {
     struct rank *r = &c->ranks[i];
@@ -166,7 +157,7 @@ static int lose(struct ks_coord *c, uint32_t i, struct ks_err *err)
             (unsigned long long)(c->c.lost_after_ns / 1000000000u));
     r->state = RANK_LOST;
     c->n_lost++;
-    note_lost_host(c, r->host[0] ? r->host : "?");
+    ks_ledger_lost_host(c->c.ledger, r->host);
     ks_net_forget(c->c.net, i);
     int rc = ks_coord_release_device(c, i, true, err);
     if (rc == 0)

@@ -325,7 +325,7 @@ void ks_directory_result(const struct ks_directory *d, const struct ks_coord *c,
     out->journal_bytes = directory_bytes(d);
     snprintf(out->dir, sizeof(out->dir), "%s", d->path);
     snprintf(out->reason, sizeof(out->reason), "%s", ks_coord_reason(c));
-    snprintf(out->lost_hosts, sizeof(out->lost_hosts), "%s", ks_coord_lost_hosts(c));
+    snprintf(out->lost_hosts, sizeof(out->lost_hosts), "%s", ks_ledger_lost_hosts(d->ledger));
     out->exit = out->n_contaminated ? 1 : 0;
     for (uint32_t o = 1; o < KS_O_LIMIT; o++)
         if (n.outcome[o] && ks_outcome_needs_look(o))

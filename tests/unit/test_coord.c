@@ -128,7 +128,7 @@ static void test_a_rank_never_greets(void **state)
     sim_run(m, 10);
     assert_string_equal(ks_coord_reason(m->coord), "complete");
     assert_true(ks_coord_lost_anyone(m->coord));
-    assert_string_equal(ks_coord_lost_hosts(m->coord), "?");
+    assert_string_equal(ks_ledger_lost_hosts(m->ledger), "?");
     assert_false(m->ranks[1].is_clean); /* nobody may finalize MPI */
     sim_close(m);
 }
@@ -458,7 +458,7 @@ static void test_every_lost_host_is_named_once(void **state)
         assert_int_equal(sim_hello(m, i, m->grid->digest, NULL), 0);
     }
     turns(6000);
-    assert_string_equal(ks_coord_lost_hosts(m->coord), "host10 host1");
+    assert_string_equal(ks_ledger_lost_hosts(m->ledger), "host10 host1");
     sim_close(m);
 }
 

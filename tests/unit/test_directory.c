@@ -48,10 +48,54 @@ static void test_signs_of_life(void **state)
     }
 }
 
+static void add_event(struct ks_journal *j, uint32_t kind, const char *host)
+{
+    struct ks_event_rec e = { .kind = kind };
+    struct ks_buf body;
+    uint64_t at;
+    snprintf(e.host, sizeof(e.host), "%s", host);
+    ks_buf_init(&body);
+    ks_event_encode(&e, &body);
+    assert_int_equal(ks_journal_append(j, KS_F_EVENT, body.data, body.len, &at, NULL), 0);
+    ks_buf_release(&body);
+}
+
+/* A host that is lost in this life joins those of the lives before. */
+static void test_hosts_lost_in_all_lives(void **state)
+{
+    (void)state;
+    static const char *const lives[][3] = { { "h10", "h2" }, { "h2", "h1", "h10" } };
+    struct ks_grid *grid = kit_grid("ok_a ok_b", 1);
+    struct ks_log log = { .to = fopen("/dev/null", "w"), .level = KS_ERROR };
+    struct ks_directory *d = NULL;
+    struct kit_dir dir;
+    kit_dir_make(&dir);
+    struct ks_run_options o = { .dir = dir.root, .resume = true };
+    for (size_t k = 0; k < 2; k++) {
+        struct ks_journal *j = kit_open_journal(dir.journal);
+        for (size_t i = 0; i < 3 && lives[k][i]; i++)
+            add_event(j, KS_EV_RANK_LOST, lives[k][i]);
+        add_event(j, KS_EV_QUARANTINE, "h7"); /* not lost */
+        assert_int_equal(ks_journal_close(j, NULL), 0);
+    }
+    assert_int_equal(ks_directory_open(&o, grid, &log, NULL, NULL, &d, NULL), 0);
+    struct ks_ledger *l = ks_directory_ledger(d);
+    assert_string_equal(ks_ledger_lost_hosts(l), "h10 h2 h1");
+    ks_ledger_lost_host(l, "h1");
+    ks_ledger_lost_host(l, "");
+    assert_string_equal(ks_ledger_lost_hosts(l), "h10 h2 h1 ?");
+    assert_int_equal(ks_directory_close(d, NULL), 0);
+    ks_directory_destroy(d);
+    fclose(log.to);
+    kit_grid_free(grid);
+    kit_dir_remove(&dir);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_signs_of_life),
+        cmocka_unit_test(test_hosts_lost_in_all_lives),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
