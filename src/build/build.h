@@ -96,6 +96,10 @@ const char *ks_build_compiler(const struct ks_build *b);
 /* Why no instance at all can be had here, where that is for want of a compiler; else NULL. */
 const char *ks_build_obstacle(const struct ks_build *b);
 
+/* For want of compiler k of those that the grid asks for: how many instances are not built here (0:
+ * it is there), and why, in the words of their reasons (borrowed). -1: there are no more. */
+int64_t ks_build_lacking(const struct ks_build *b, uint32_t k, const char **why_out);
+
 /* Compiling. Up to n_jobs compilers at a time through the warden. */
 /* Want a unit: it is compiled when its turn comes, unless somebody else has claimed it; then it is
  * waited for. */

@@ -364,6 +364,22 @@ const char *ks_build_obstacle(const struct ks_build *b)
     return why;
 }
 
+int64_t ks_build_lacking(const struct ks_build *b, uint32_t k, const char **why_out)
+{
+    if (k >= b->tools.n_tools)
+        return -1;
+    const char *why = b->tools.tools[k].missing;
+    int64_t n = 0;
+    for (uint32_t i = 0; i < k; i++)
+        if (strcmp(b->tools.tools[i].missing, why) == 0)
+            return 0; /* said of that one: what a GPU's compiler lacks, all of its job do */
+    for (uint32_t i = 0; why[0] && i < b->grid->n_instances; i++)
+        n += b->tools.of[i] != KS_NO_TOOL && b->artefacts[i].state == KS_ART_UNSUPPORTED &&
+             strcmp(b->artefacts[i].reason, why) == 0;
+    *why_out = why;
+    return n;
+}
+
 int ks_build_refresh(struct ks_build *b, uint32_t i_unit, struct ks_err *err)
 {
     const struct ks_unit *u = &b->units[i_unit];

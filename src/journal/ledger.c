@@ -14,6 +14,7 @@ struct node {
     struct ks_attempt a;
     uint32_t next;
     uint32_t segment;
+    bool is_from_worker;
     uint64_t device, offset;
 };
 
@@ -324,6 +325,7 @@ int ks_ledger_done(struct ks_ledger *l, const struct ks_record_head *r, uint32_t
         .a = { r->attempt, r->round, r->role, r->outcome, r->flags },
         .next = c->first,
         .segment = segment,
+        .is_from_worker = !ks_id128_is_zero(r->worker),
         .device = r->device_id,
         .offset = offset,
     };
@@ -341,6 +343,14 @@ bool ks_ledger_has(const struct ks_ledger *l, const struct ks_ledger_cell *c, ui
 {
     for (uint32_t k = c ? c->first : NONE; k != NONE; k = l->nodes[k].next)
         if (l->nodes[k].a.attempt == attempt && l->nodes[k].a.round == round)
+            return true;
+    return false;
+}
+
+bool ks_ledger_is_from_worker(const struct ks_ledger *l, const struct ks_ledger_cell *c)
+{
+    for (uint32_t k = c->first; k != NONE; k = l->nodes[k].next)
+        if (l->nodes[k].a.attempt == c->attempt && l->nodes[k].is_from_worker)
             return true;
     return false;
 }

@@ -59,6 +59,9 @@ int ks_ledger_done(struct ks_ledger *l, const struct ks_record_head *r, uint32_t
 bool ks_ledger_has(const struct ks_ledger *l, const struct ks_ledger_cell *c, uint32_t attempt,
                    uint32_t round);
 
+/* The attempt that counts came from a worker; else the cell was settled without one. */
+bool ks_ledger_is_from_worker(const struct ks_ledger *l, const struct ks_ledger_cell *c);
+
 /* Another device than this one has recorded an attempt with the same outcome. Devices that are 0
  * (unknown) or that is_trusted denies do not count. */
 bool ks_ledger_failed_elsewhere(const struct ks_ledger *l, const struct ks_ledger_cell *c,

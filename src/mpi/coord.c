@@ -147,9 +147,10 @@ static int take_device(struct ks_coord *c, uint32_t from, const struct ks_frame 
     return ks_coord_append_body(c, f->type, f->body, f->n, err);
 }
 
-static int take_build(struct ks_coord *c, const struct ks_frame *f, struct ks_err *err)
+static int take_build(struct ks_coord *c, uint32_t from, const struct ks_frame *f,
+                      struct ks_err *err)
 {
-    int rc = ks_coord_alias_told(c, f, err);
+    int rc = ks_coord_alias_told(c, from, f, err);
     return rc < 0 ? rc : ks_coord_append_body(c, f->type, f->body, f->n, err);
 }
 
@@ -195,7 +196,7 @@ int ks_coord_frame(struct ks_coord *c, uint32_t from, const struct ks_frame *f, 
     case KS_F_EVENT:
         return ks_coord_take_event(c, f, err);
     case KS_F_BUILD:
-        return take_build(c, f, err);
+        return take_build(c, from, f, err);
     case KS_F_DEVICE:
         return take_device(c, from, f, err);
     case KS_F_HOST:

@@ -37,12 +37,27 @@ void ks_coord_alias_close(struct ks_coord *c)
     free(a->chosen);
 }
 
-int ks_coord_alias_told(struct ks_coord *c, const struct ks_frame *f, struct ks_err *err)
+/* Labels of these would depend on who is given them. */
+static void note_lacking(struct ks_coord *c, uint32_t from, uint32_t i, const char *why)
+{
+    const struct ks_artefact *a = c->c.build ? ks_build_artefact(c->c.build, i) : NULL;
+    if (!a || a->state == KS_ART_UNSUPPORTED || c->ranks[from].n_lacking++)
+        return;
+    ks_logf(c->c.log, KS_WARN,
+            "%s: '%s' cannot be built there, and on rank 0 it can: %s; cells of such instances are "
+            "unsupported where that host gets them",
+            c->ranks[from].host, c->c.grid->instances[i].name, why);
+}
+
+int ks_coord_alias_told(struct ks_coord *c, uint32_t from, const struct ks_frame *f,
+                        struct ks_err *err)
 {
     struct alias_books *a = &c->alias;
     struct ks_build_rec b;
     int rc = c->is_measuring ? 0 : ks_build_rec_decode(f->body, f->n, &b, err);
     int64_t i = rc < 0 || c->is_measuring ? -1 : ks_grid_instance(c->c.grid, b.instance);
+    if (i >= 0 && b.outcome == KS_O_UNSUPPORTED)
+        note_lacking(c, from, (uint32_t)i, b.reason);
     if (i < 0 || b.outcome != KS_O_OK)
         return rc;
     if (!ks_id128_is_zero(a->build[i]) && !ks_id128_eq(a->code[i], b.code_id))
@@ -89,12 +104,6 @@ int ks_coord_alias_begin(struct ks_coord *c, struct ks_err *err)
     return 0;
 }
 
-static const struct ks_ledger_cell *find(const struct ks_coord *c, uint32_t ip, uint32_t ii)
-{
-    struct ks_cell cell = ks_coord_cell(c, ip, ii);
-    return ks_ledger_find(c->c.ledger, &cell);
-}
-
 static bool is_group(const struct ks_coord *c, uint32_t ii)
 {
     return c->alias.groups.group && c->alias.groups.group[ii] != KS_NO_ALIAS;
@@ -105,7 +114,7 @@ static bool is_group(const struct ks_coord *c, uint32_t ii)
 static bool can_run(const struct ks_coord *c, uint32_t ip, uint32_t ii)
 {
     const char *why;
-    const struct ks_ledger_cell *known = find(c, ip, ii);
+    const struct ks_ledger_cell *known = ks_coord_known(c, ip, ii);
     bool is_refused = ks_ledger_is_final(known) && known->outcome == KS_O_UNSUPPORTED;
     return !is_refused && ks_coord_settled(c, ip, ii, &why) == KS_O_NONE;
 }
@@ -153,11 +162,12 @@ enum ks_cell_state ks_coord_alias_state(struct ks_coord *c, uint32_t ip, uint32_
 {
     const struct ks_grid *g = c->c.grid;
     uint32_t i_first = ks_coord_alias_of(c, ip, ii);
-    if (i_first == KS_NO_ALIAS || find(c, ip, ii)) /* what was begun is brought to its end */
+    if (i_first == KS_NO_ALIAS ||
+        ks_coord_known(c, ip, ii)) /* what was begun is brought to its end */
         return KS_CELL_RUN;
     if (ks_alias_is_control(g->problems[ip].id, g->instances[ii].id, g->job.measure.alias_control))
         return KS_CELL_RUN;
-    const struct ks_ledger_cell *first = find(c, ip, i_first);
+    const struct ks_ledger_cell *first = ks_coord_known(c, ip, i_first);
     if (!ks_ledger_is_final(first) || (c->c.retry & (1u << first->outcome)))
         return KS_CELL_SETTLED; /* as soon as that is final */
     /* memory may fail: then it is measured */
@@ -167,14 +177,16 @@ enum ks_cell_state ks_coord_alias_state(struct ks_coord *c, uint32_t ip, uint32_
 /* The scheduler takes it for done, but nothing was ever said of it. */
 static bool waits(const struct ks_coord *c, uint32_t ip, uint32_t ii)
 {
-    return ks_sched_is_done(c->sched, ip, ii) && !find(c, ip, ii);
+    return ks_sched_is_done(c->sched, ip, ii) && !ks_coord_known(c, ip, ii);
 }
 
 /* Measured on a host that made other code of it: what is true of the one need not be of the others.
  * The announcement tells a later life that they are to be measured. */
 static int measure_after_all(struct ks_coord *c, uint32_t ip, uint32_t ii, struct ks_err *err)
 {
-    int rc = ks_coord_announce(c, ip, ii, 1, 0, KS_WHY_OTHER_CODE, err);
+    struct ks_cell cell = ks_coord_cell(c, ip, ii);
+    uint32_t attempt = ks_ledger_next_attempt(ks_ledger_find(c->c.ledger, &cell));
+    int rc = ks_coord_announce(c, ip, ii, attempt, 0, KS_WHY_OTHER_CODE, err);
     return rc < 0 ? rc : ks_sched_reopen(c->sched, ip, ii, err);
 }
 
@@ -200,13 +212,14 @@ int ks_coord_alias_settle(struct ks_coord *c, uint32_t ip, uint32_t ii, struct k
     if (!is_group(c, ii))
         return 0;
     uint32_t g = c->alias.groups.group[ii];
-    bool is_refused = find(c, ip, ii)->outcome == KS_O_UNSUPPORTED;
+    const struct ks_ledger_cell *known = ks_coord_known(c, ip, ii);
+    bool is_refused = known && known->outcome == KS_O_UNSUPPORTED;
     if (is_refused)
         c->alias.chosen[g].i_problem = NO_PROBLEM;
     uint32_t i_first = representative(c, ip, g);
     if (i_first == KS_NO_ALIAS || (i_first != ii && !is_refused))
         return 0;
-    if (ks_ledger_is_final(find(c, ip, i_first))) {
+    if (ks_ledger_is_final(ks_coord_known(c, ip, i_first))) {
         bool is_same = is_refused || ks_id128_is_zero(code) || ks_id128_eq(code, c->alias.code[ii]);
         return settle_group(c, ip, i_first, is_same, err);
     }

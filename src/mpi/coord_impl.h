@@ -43,9 +43,10 @@ struct rank {
     struct ks_id128 target, cache; /* what it builds, into which cache (build/build.h) */
     uint32_t i_site, i_family, i_host;
     uint32_t n_jobs, n_missing, n_tries;
-    uint32_t n_orders; /* of coord_build.c without an answer; the last one is: */
-    bool is_compiling; /* to compile */
-    uint32_t source;   /* to fetch from this rank; KS_SHARE_NOBODY: it is not */
+    uint32_t n_lacking; /* instances that it has no compiler for, where rank 0 has one */
+    uint32_t n_orders;  /* of coord_build.c without an answer; the last one is: */
+    bool is_compiling;  /* to compile */
+    uint32_t source;    /* to fetch from this rank; KS_SHARE_NOBODY: it is not */
     bool has_told, has_looked, has_fetched; /* n_missing; a full cache; less than it lacked */
     double lease_n;                         /* cells of the lease given last */
     double cell_s;                          /* wall time of its cells lately; 0: none yet */
@@ -118,6 +119,9 @@ struct ks_cell ks_coord_cell(const struct ks_coord *c, uint32_t i_problem, uint3
 /* The outcome that a cell has without being run, KS_O_NONE: it is to be run. */
 uint32_t ks_coord_settled(const struct ks_coord *c, uint32_t i_problem, uint32_t i_instance,
                           const char **why_out);
+/* What the journal knows of a cell; NULL: nothing that counts. */
+const struct ks_ledger_cell *ks_coord_known(const struct ks_coord *c, uint32_t i_problem,
+                                            uint32_t i_instance);
 /* The cell has (again) no final outcome until this attempt has one. */
 int ks_coord_announce(struct ks_coord *c, uint32_t i_problem, uint32_t i_instance, uint32_t attempt,
                       uint32_t rank, enum ks_start_why why, struct ks_err *err);
@@ -138,7 +142,8 @@ bool ks_coord_is_anothers(const struct ks_coord *c, uint32_t from, const struct 
 int ks_coord_alias_open(struct ks_coord *c, struct ks_err *err);
 void ks_coord_alias_close(struct ks_coord *c);
 /* A KS_F_BUILD frame; those after measuring has begun change nothing. */
-int ks_coord_alias_told(struct ks_coord *c, const struct ks_frame *f, struct ks_err *err);
+int ks_coord_alias_told(struct ks_coord *c, uint32_t from, const struct ks_frame *f,
+                        struct ks_err *err);
 int ks_coord_alias_begin(struct ks_coord *c, struct ks_err *err); /* once, before the first lease */
 /* The instance that is measured in place of this one; KS_NO_ALIAS: none, it is measured itself. */
 uint32_t ks_coord_alias_of(struct ks_coord *c, uint32_t i_problem, uint32_t i_instance);

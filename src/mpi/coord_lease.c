@@ -62,11 +62,46 @@ uint32_t ks_coord_settled(const struct ks_coord *c, uint32_t i_problem, uint32_t
     return a->state == KS_ART_TIMEOUT ? KS_O_BUILD_TIMEOUT : KS_O_BUILD_FAILED;
 }
 
+/* In an earlier life it was unsupported for want of what is there now, as a rule a compiler. What
+ * the instance's own test says, in a worker, is true for ever. */
+static bool is_lifted(const struct ks_coord *c, const struct ks_ledger_cell *known,
+                      uint32_t i_problem, uint32_t i_instance)
+{
+    const char *why;
+    return ks_ledger_is_final(known) && known->outcome == KS_O_UNSUPPORTED &&
+           known->segment < ks_journal_segment(c->c.journal)->incarnation &&
+           !ks_ledger_is_from_worker(c->c.ledger, known) &&
+           ks_coord_settled(c, i_problem, i_instance, &why) != KS_O_UNSUPPORTED;
+}
+
+const struct ks_ledger_cell *ks_coord_known(const struct ks_coord *c, uint32_t i_problem,
+                                            uint32_t i_instance)
+{
+    struct ks_cell cell = ks_coord_cell(c, i_problem, i_instance);
+    const struct ks_ledger_cell *known = ks_ledger_find(c->c.ledger, &cell);
+    return is_lifted(c, known, i_problem, i_instance) ? NULL : known;
+}
+
+static void tell_lifted(const struct ks_coord *c)
+{
+    uint64_t n = 0;
+    for (size_t k = 0; k < ks_ledger_n_cells(c->c.ledger); k++) {
+        const struct ks_ledger_cell *known = ks_ledger_cell(c->c.ledger, k);
+        int64_t ip = ks_grid_problem(c->c.grid, known->cell.problem);
+        int64_t ii = ks_grid_instance(c->c.grid, known->cell.instance);
+        n += ip >= 0 && ii >= 0 && is_lifted(c, known, (uint32_t)ip, (uint32_t)ii);
+    }
+    if (n)
+        ks_logf(c->c.log, KS_INFO,
+                "%llu cells were unsupported for want of a compiler, or of something else that is "
+                "there now: they are measured",
+                (unsigned long long)n);
+}
+
 static enum ks_cell_state cell_state(void *ctx, uint32_t i_problem, uint32_t i_instance)
 {
     struct ks_coord *c = ctx;
-    struct ks_cell cell = ks_coord_cell(c, i_problem, i_instance);
-    const struct ks_ledger_cell *known = ks_ledger_find(c->c.ledger, &cell);
+    const struct ks_ledger_cell *known = ks_coord_known(c, i_problem, i_instance);
     if (ks_ledger_is_final(known) && !(c->c.retry & (1u << known->outcome))) {
         if (ks_coord_is_confirmable(known->outcome, known->flags))
             (void)ks_coord_ask_again(c, i_problem, i_instance, known, NULL); /* else it stays so */
@@ -105,6 +140,8 @@ int ks_coord_open_sched(struct ks_coord *c, struct ks_err *err)
         .cell_state = cell_state,
         .ctx = c,
     };
+    if (rc == 0)
+        tell_lifted(c);
     if (rc == 0)
         rc = ks_sched_create(&sc, &c->sched, err);
     free(cost);

@@ -251,12 +251,31 @@ static uint64_t time_left_ns(const struct ks_run_options *o)
     return used < limit ? limit - used : 1;
 }
 
-/* Every cell would be unsupported for ever, and a compiler is soon installed or named. */
+/* Every cell would be unsupported, and a compiler is soon installed or named. */
 static int check_compilers(const struct run *r, struct ks_err *err)
 {
     const struct ks_build *b = ks_rank_build(r->rank);
     const char *why = b ? ks_build_obstacle(b) : NULL;
     return why ? ks_fail(err, KS_EINVAL, "nothing can be measured: %s", why) : 0;
+}
+
+/* At the start and again at the end, when whoever started it looks. */
+static void tell_lacking(const struct run *r, bool is_end)
+{
+    const struct ks_build *b = ks_rank_build(r->rank);
+    const char *why;
+    int64_t n;
+    for (uint32_t k = 0; b && (n = ks_build_lacking(b, k, &why)) >= 0; k++) {
+        if (n && is_end)
+            ks_logf(r->log, KS_WARN,
+                    "%lld of %u instances were not built: %s; when it is there, their cells are "
+                    "measured by: ksweep run %s --resume --out %s",
+                    (long long)n, r->grid.n_instances, why, r->o->job, ks_directory_path(r->dir));
+        else if (n)
+            ks_logf(r->log, KS_WARN,
+                    "%lld of %u instances cannot be built: %s; their cells will be unsupported",
+                    (long long)n, r->grid.n_instances, why);
+    }
 }
 
 static int open_rank0(struct run *r, struct ks_err *err)
@@ -280,6 +299,7 @@ static int open_rank0(struct run *r, struct ks_err *err)
         .lost_after_ns = (uint64_t)r->o->lost_after_ms * 1000000u,
         .ack_log = getenv("KSWEEP_ACK_LOG"),
     };
+    tell_lacking(r, false);
     return ks_coord_create(&c, &r->coord, err);
 }
 
@@ -401,6 +421,7 @@ static int open_all(struct run *r, struct ks_err *err)
 static void finish(struct run *r, int rc, struct ks_run_result *out)
 {
     if (r->coord && rc == 0) {
+        tell_lacking(r, true);
         ks_directory_result(r->dir, r->coord, out);
         out->by_signal = r->by_signal;
         struct ks_err err;

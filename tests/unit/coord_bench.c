@@ -349,6 +349,7 @@ int sim_done(struct sim *m, uint32_t rank, uint64_t problem, uint64_t instance, 
     r.flags |= flags;
     r.rank = rank;
     r.device_id = rank + 1;
+    r.worker = (struct ks_id128){ 1, rank + 1 };
     r.wall_ns = 5 * SIM_MS;
     ks_buf_init(&body);
     ks_record_encode(&r, &body);

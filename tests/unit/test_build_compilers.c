@@ -9,6 +9,7 @@ static void test_compilers_and_flags(void **state)
 {
     struct place *p = *state;
     const uint32_t *list;
+    const char *why;
     char first[600], second[640];
     put_script(p, "my-gcc", "case $* in *--version) echo my gcc 1; exit ;; esac\nexec cc \"$@\"",
                first, sizeof(first));
@@ -22,6 +23,11 @@ static void test_compilers_and_flags(void **state)
     assert_int_equal(p->grid.n_instances, 12);
     assert_int_equal(count_state(p, KS_ART_UNSUPPORTED), 4);
     assert_string_equal(artefact(p, "unit_1_nocc")->reason, "compiler nocc is not installed");
+    assert_int_equal(ks_build_lacking(p->build, 0, &why), 0);
+    assert_int_equal(ks_build_lacking(p->build, 1, &why), 0);
+    assert_int_equal(ks_build_lacking(p->build, 2, &why), 4);
+    assert_string_equal(why, "compiler nocc is not installed");
+    assert_int_equal(ks_build_lacking(p->build, 3, &why), -1);
     assert_string_equal(ks_build_compiler(p->build), "my gcc 1; my clang 2");
     assert_int_equal(ks_build_n_units(p->build), 4);
     for (uint32_t u = 0; u < 4; u++)
