@@ -162,8 +162,8 @@ enum ks_cell_state ks_coord_alias_state(struct ks_coord *c, uint32_t ip, uint32_
 {
     const struct ks_grid *g = c->c.grid;
     uint32_t i_first = ks_coord_alias_of(c, ip, ii);
-    if (i_first == KS_NO_ALIAS ||
-        ks_coord_known(c, ip, ii)) /* what was begun is brought to its end */
+    /* what was begun is brought to its end */
+    if (i_first == KS_NO_ALIAS || ks_coord_known(c, ip, ii))
         return KS_CELL_RUN;
     if (ks_alias_is_control(g->problems[ip].id, g->instances[ii].id, g->job.measure.alias_control))
         return KS_CELL_RUN;
