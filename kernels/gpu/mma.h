@@ -6,6 +6,8 @@
  * KT_MMA:
  *   1 MFMA 32x32x8    2 MFMA 16x16x16    5 MFMA 32x32x16    6 MFMA 16x16x32
  *   3 WMMA 16x16x16 (gfx11, wave 32)     4 mma.sync m16n8k16 (sm_80)
+ *   7 wgmma m64n64k16   8 wgmma m64n128k16   9 wgmma m64n256k16 (sm_90a): a wave is a group of four
+ *     warps, A and B are in LDS
  * Where the device has only shorter MFMAs (fp32; bf16 of gfx908; 5 and 6 before gfx950) several
  * make one: each takes a part of a lane's slots, and since A and B give the same k to the same slot,
  * the order of the sum is all that changes. */
@@ -105,5 +107,29 @@
 #define KS_MMA6_b_k(l, i)   (((l) >> 4) * 8 + (i))
 #define KS_MMA6_c_row(l, i) KS_MMA2_c_row(l, i)
 #define KS_MMA6_c_col(l, i) KS_MMA2_c_col(l, i)
+
+#define KS_MMA7_M           64
+#define KS_MMA7_N           64
+#define KS_MMA7_K           16
+#define KS_MMA7_LANES       128
+#define KS_MMA7_NC          32
+#define KS_MMA7_c_row(l, i) (((l) >> 5) * 16 + ((l) >> 2 & 7) + ((i) >> 1 & 1) * 8)
+#define KS_MMA7_c_col(l, i) (((i) >> 2) * 8 + ((l) & 3) * 2 + ((i) & 1))
+
+#define KS_MMA8_M           64
+#define KS_MMA8_N           128
+#define KS_MMA8_K           16
+#define KS_MMA8_LANES       128
+#define KS_MMA8_NC          64
+#define KS_MMA8_c_row(l, i) KS_MMA7_c_row(l, i)
+#define KS_MMA8_c_col(l, i) KS_MMA7_c_col(l, i)
+
+#define KS_MMA9_M           64
+#define KS_MMA9_N           256
+#define KS_MMA9_K           16
+#define KS_MMA9_LANES       128
+#define KS_MMA9_NC          128
+#define KS_MMA9_c_row(l, i) KS_MMA7_c_row(l, i)
+#define KS_MMA9_c_col(l, i) KS_MMA7_c_col(l, i)
 
 #endif

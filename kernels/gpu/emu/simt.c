@@ -2,7 +2,9 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
+#include "simt_async.h"
 #include "simt_warp.h"
+#include "simt_wgmma.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
@@ -12,7 +14,6 @@
 #define PAGE_BYTES   ((size_t)4096)
 #define STACK_BYTES  ((size_t)256 << 10) /* of a fibre, without its guard page */
 #define STACK_STRIDE (STACK_BYTES + PAGE_BYTES)
-#define MAX_COPIES   64 /* of a thread at a time; what goes beyond lands at once */
 
 /* --- Switching between stacks: 20 instructions on x86-64, else ucontext, which asks the kernel. */
 
@@ -100,20 +101,12 @@ static void memory_open(void const volatile *p, size_t bytes)
 
 enum state { READY, AT_BLOCK, AT_WARP, DONE };
 
-struct copy {
-    void *dst;
-    const void *src;
-    size_t bytes;
-    unsigned group;
-};
-
 struct fibre {
     context ctx;
     char *stack;
     void *fake; /* the sanitizer's */
     enum state state;
-    unsigned n_copies, n_groups;
-    struct copy copies[MAX_COPIES];
+    struct ks_simt_copies copies;
 };
 
 struct ks_simt_run {
@@ -127,9 +120,9 @@ struct ks_simt_run {
     int status;
     uint64_t random;
     char *stacks;
-    char *shared; /* KS_SIMT_MAX_SHARED, then a page that cannot be touched */
-    size_t shared_bytes;
+    struct ks_simt_memory shared; /* a page that cannot be touched behind each image */
     bool is_shared_set;
+    struct ks_simt_wgmma *wgmma;
     struct ks_simt_maps maps;
     struct ks_simt_op *ops; /* [n_threads] what a lane that is AT_WARP wants */
     struct fibre fibres[];
@@ -144,10 +137,15 @@ const char *ks_simt_status_text(int status)
         [KS_SIMT_DIVERGED] = "threads wait at a barrier that others of the block never reach",
         [KS_SIMT_SPLIT_WARP] = "an operation of the whole warp by a part of it",
         [KS_SIMT_BAD_WARP] = "a matrix instruction in a warp of another size",
-        [KS_SIMT_BAD_SHARED] = "shared memory over the limit or of two sizes",
+        [KS_SIMT_BAD_SHARED] = "shared memory over the limit, of two sizes, or none",
         [KS_SIMT_BAD_ALIGN] = "a copy or a row of a matrix that is not aligned to its size",
         [KS_SIMT_BAD_LAUNCH] = "a launch with sizes that no device takes",
         [KS_SIMT_NOMEM] = "no memory for the threads' stacks",
+        [KS_SIMT_SPLIT_GROUP] = "the warps of a group do different wgmma",
+        [KS_SIMT_BAD_DESCRIPTOR] = "a descriptor of no matrix in shared memory",
+        [KS_SIMT_NO_FENCE] = "wgmma on registers that are not fenced",
+        [KS_SIMT_CHANGED] = "operands or sums of wgmma changed while it was under way",
+        [KS_SIMT_UNDER_WAY] = "wgmma that is never waited for, or too many at a time",
     };
 
     if (status < 0 || (size_t)status >= sizeof texts / sizeof *texts)
@@ -253,62 +251,90 @@ void ks_simt_ldmatrix(uint32_t *regs_out, const void *row, int n, int is_turned)
 void *ks_simt_shared(size_t bytes)
 {
     struct ks_simt_run *run = ks_simt_cta.run;
+    struct ks_simt_memory *m = &run->shared;
     size_t whole = (bytes + 15) & ~(size_t)15;
-    char *p = run->shared + KS_SIMT_MAX_SHARED - (whole < KS_SIMT_MAX_SHARED ? whole : 0);
+    size_t first = KS_SIMT_MAX_SHARED - (whole < KS_SIMT_MAX_SHARED ? whole : 0);
 
-    if (whole > KS_SIMT_MAX_SHARED || (run->shared_bytes && run->shared_bytes != whole))
+    if (whole > KS_SIMT_MAX_SHARED || (m->bytes && m->bytes != whole))
         fail(KS_SIMT_BAD_SHARED);
     if (!run->is_shared_set) {
-        if (!run->shared_bytes)
-            memory_close(run->shared, KS_SIMT_MAX_SHARED - whole);
-        memset(p, 0xff, whole);
-        run->shared_bytes = whole;
+        if (!m->bytes)
+            memory_close(m->seen, first);
+        memset(m->seen + first, 0xff, whole);
+        memset(m->async + first, 0xff, whole);
+        m->bytes = whole;
         run->is_shared_set = true;
     }
-    return p;
+    return m->seen + first;
+}
+
+uint32_t ks_simt_address(const void *p)
+{
+    const struct ks_simt_memory *m = &ks_simt_cta.run->shared;
+    ptrdiff_t at = (const char *)p - m->seen;
+
+    if (at < (ptrdiff_t)(KS_SIMT_MAX_SHARED - m->bytes) || at >= (ptrdiff_t)KS_SIMT_MAX_SHARED)
+        fail(KS_SIMT_BAD_SHARED);
+    return (uint32_t)at;
+}
+
+/* --- wgmma */
+
+static void want(struct ks_simt_op op)
+{
+    *wanted() = op;
+    park(AT_WARP);
+}
+
+void ks_simt_wgmma(float *d, uint64_t a, uint64_t b, int n, int form)
+{
+    want((struct ks_simt_op){
+        .what = KS_SIMT_OP_WGMMA, .kind = n, .form = form, .out = d, .descriptor = { a, b } });
+}
+
+void ks_simt_wgmma_fence(void)
+{
+    want((struct ks_simt_op){ .what = KS_SIMT_OP_WGMMA_FENCE });
+}
+
+void ks_simt_wgmma_commit(void)
+{
+    want((struct ks_simt_op){ .what = KS_SIMT_OP_WGMMA_COMMIT });
+}
+
+void ks_simt_wgmma_wait(int n_pending)
+{
+    want((struct ks_simt_op){ .what = KS_SIMT_OP_WGMMA_WAIT, .kind = n_pending });
 }
 
 /* --- Copies that land late */
-
-static void land(struct copy *c)
-{
-    memcpy(c->dst, c->src, c->bytes);
-}
 
 void ks_simt_copy_async(void *dst, const void *src, size_t bytes, int is_zero)
 {
     static const char zeros[16];
     struct ks_simt_run *run = ks_simt_cta.run;
-    struct fibre *f = current();
-    struct copy c = { dst, is_zero ? zeros : src, bytes, f->n_groups };
     bool is_late =
         run->order == KS_SIMT_REVERSE || (run->order == KS_SIMT_SHUFFLE && (draw(run) & 1));
 
     need_aligned(dst, bytes);
     need_aligned(src, bytes);
-    if (is_late && f->n_copies < MAX_COPIES)
-        f->copies[f->n_copies++] = c;
-    else
-        land(&c);
+    ks_simt_copies_begin(&current()->copies, &run->shared, ks_simt_address(dst),
+                         is_zero ? zeros : src, (uint32_t)bytes, is_late);
 }
 
 void ks_simt_copy_commit(void)
 {
-    current()->n_groups++;
+    current()->copies.n_groups++;
 }
 
 void ks_simt_copy_wait(int n_pending)
 {
-    struct fibre *f = current();
-    unsigned kept = 0;
+    ks_simt_copies_wait(&current()->copies, &ks_simt_cta.run->shared, n_pending);
+}
 
-    for (unsigned i = 0; i < f->n_copies; i++) {
-        if (f->copies[i].group + (unsigned)n_pending < f->n_groups)
-            land(&f->copies[i]);
-        else
-            f->copies[kept++] = f->copies[i];
-    }
-    f->n_copies = kept;
+void ks_simt_show_copies(void)
+{
+    ks_simt_copies_show(&current()->copies, &ks_simt_cta.run->shared);
 }
 
 /* --- The scheduler */
@@ -321,6 +347,20 @@ static void resume(struct ks_simt_run *run, int i)
     stack_leave(&run->host_fake, f->stack, STACK_BYTES);
     context_switch(&run->host, &f->ctx);
     stack_enter(run->host_fake, NULL, NULL);
+}
+
+/* Does what a warp waits for, of which n_waiting lanes are there. */
+static int do_op(struct ks_simt_run *run, int first, int n_waiting, int n_lanes)
+{
+    const struct ks_simt_op *ops = &run->ops[first];
+
+    if (n_waiting != n_lanes || !ks_simt_is_one_op(ops, n_lanes))
+        return KS_SIMT_SPLIT_WARP;
+    if (ops->what < KS_SIMT_OP_WGMMA)
+        return ks_simt_do_warp(&run->maps, ops, n_lanes, run->warp);
+    if (run->warp != 32 || n_lanes != 32)
+        return KS_SIMT_BAD_WARP;
+    return ks_simt_wgmma_do(run->wgmma, first / 32, ops, &run->shared);
 }
 
 /* Runs one warp until every lane waits for the block or is done. */
@@ -341,9 +381,7 @@ static int run_warp(struct ks_simt_run *run, int first, int n_lanes)
             n_waiting += run->fibres[i].state == AT_WARP;
         if (!n_waiting)
             return KS_SIMT_OK;
-        rc = n_waiting == n_lanes
-                 ? ks_simt_do_warp(&run->maps, &run->ops[first], n_lanes, run->warp)
-                 : KS_SIMT_SPLIT_WARP;
+        rc = do_op(run, first, n_waiting, n_lanes);
         if (rc != KS_SIMT_OK)
             return rc;
         for (int i = first; i < first + n_lanes; i++)
@@ -360,9 +398,11 @@ static void start_block(struct ks_simt_run *run)
         memory_open(f->stack + STACK_BYTES - PAGE_BYTES, PAGE_BYTES);
         context_make(&f->ctx, f->stack, fibre_main);
         f->state = READY;
-        f->n_copies = f->n_groups = 0;
+        f->copies.n = f->copies.n_groups = 0;
+        f->copies.n_written = 0;
     }
     run->is_shared_set = false;
+    ks_simt_wgmma_start(run->wgmma);
 }
 
 static int run_block(struct ks_simt_run *run)
@@ -372,22 +412,23 @@ static int run_block(struct ks_simt_run *run)
 
     start_block(run);
     for (;;) {
-        int n_waiting = 0;
+        int n_waiting = 0, rc;
 
         permute(run, warps, n_warps);
         for (int w = 0; w < n_warps; w++) {
             int first = warps[w] * run->warp, left = run->n_threads - first;
-            int rc = run_warp(run, first, left < run->warp ? left : run->warp);
 
+            rc = run_warp(run, first, left < run->warp ? left : run->warp);
             if (rc != KS_SIMT_OK)
                 return rc;
         }
         for (int i = 0; i < run->n_threads; i++)
             n_waiting += run->fibres[i].state == AT_BLOCK;
-        if (!n_waiting)
-            return KS_SIMT_OK;
-        if (n_waiting != run->n_threads)
+        if (n_waiting && n_waiting != run->n_threads)
             return KS_SIMT_DIVERGED;
+        rc = ks_simt_wgmma_check(run->wgmma, n_waiting == 0);
+        if (rc != KS_SIMT_OK || !n_waiting)
+            return rc;
         for (int i = 0; i < run->n_threads; i++)
             run->fibres[i].state = READY;
     }
@@ -433,7 +474,8 @@ static int run_grid(struct ks_simt_run *run)
 
 static size_t stacks_bytes(const struct ks_simt_run *run)
 {
-    return (size_t)run->n_threads * STACK_STRIDE + PAGE_BYTES + KS_SIMT_MAX_SHARED + PAGE_BYTES;
+    return (size_t)run->n_threads * STACK_STRIDE + PAGE_BYTES +
+           2 * (KS_SIMT_MAX_SHARED + PAGE_BYTES);
 }
 
 static void run_destroy(struct ks_simt_run *run)
@@ -442,6 +484,7 @@ static void run_destroy(struct ks_simt_run *run)
         memory_open(run->stacks, stacks_bytes(run));
         munmap(run->stacks, stacks_bytes(run));
     }
+    ks_simt_wgmma_destroy(run->wgmma);
     free(run->ops);
     free(run);
 }
@@ -456,11 +499,12 @@ static struct ks_simt_run *run_create(int n_threads)
         return NULL;
     run->n_threads = n_threads;
     run->ops = calloc((size_t)n_threads, sizeof *run->ops);
+    run->wgmma = ks_simt_wgmma_create(n_threads);
     run->stacks = mmap(NULL, stacks_bytes(run), PROT_NONE,
                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (run->stacks == MAP_FAILED)
         run->stacks = NULL;
-    if (!run->ops || !run->stacks) {
+    if (!run->ops || !run->wgmma || !run->stacks) {
         run_destroy(run);
         return NULL;
     }
@@ -468,8 +512,10 @@ static struct ks_simt_run *run_create(int n_threads)
         run->fibres[i].stack = run->stacks + (size_t)i * STACK_STRIDE + PAGE_BYTES;
         is_open &= mprotect(run->fibres[i].stack, STACK_BYTES, PROT_READ | PROT_WRITE) == 0;
     }
-    run->shared = run->stacks + (size_t)n_threads * STACK_STRIDE + PAGE_BYTES;
-    is_open &= mprotect(run->shared, KS_SIMT_MAX_SHARED, PROT_READ | PROT_WRITE) == 0;
+    run->shared.seen = run->stacks + (size_t)n_threads * STACK_STRIDE + PAGE_BYTES;
+    run->shared.async = run->shared.seen + KS_SIMT_MAX_SHARED + PAGE_BYTES;
+    is_open &= mprotect(run->shared.seen, KS_SIMT_MAX_SHARED, PROT_READ | PROT_WRITE) == 0;
+    is_open &= mprotect(run->shared.async, KS_SIMT_MAX_SHARED, PROT_READ | PROT_WRITE) == 0;
     if (!is_open) {
         run_destroy(run);
         return NULL;

@@ -20,11 +20,18 @@ enum ks_simt_status {
     KS_SIMT_DIVERGED,   /* threads wait at a barrier that others of the block never reach */
     KS_SIMT_SPLIT_WARP, /* lanes do an operation of the warp that others of it do not */
     KS_SIMT_BAD_WARP,   /* a matrix instruction in a warp of another size, or in a part of one */
-    KS_SIMT_BAD_SHARED, /* shared memory over the limit, or asked for in two sizes */
+    KS_SIMT_BAD_SHARED, /* shared memory over the limit, or asked for in two sizes, or a copy to
+                           what is none of it */
     KS_SIMT_BAD_ALIGN,  /* an asynchronous copy or a row of ldmatrix that is not aligned to its size
                          */
     KS_SIMT_BAD_LAUNCH, /* no thread, more than KS_SIMT_MAX_THREADS, or an unknown order */
     KS_SIMT_NOMEM,
+    /* of wgmma */
+    KS_SIMT_SPLIT_GROUP,    /* the lanes or warps of a group do not do the same */
+    KS_SIMT_BAD_DESCRIPTOR, /* of no matrix in the block's shared memory, or crookedly aligned */
+    KS_SIMT_NO_FENCE,       /* registers that ordinary code may have written last */
+    KS_SIMT_CHANGED,        /* operands or sums that changed while it was under way */
+    KS_SIMT_UNDER_WAY,      /* never waited for when its thread ends, or too many at a time */
 };
 const char *ks_simt_status_text(int status);
 
@@ -92,9 +99,24 @@ void ks_simt_mma(float *c, const void *a, const void *b, int kind, int dtype);
  * lane brings (lanes under 8 n), regs_out [n]. Trans: each matrix is turned. */
 void ks_simt_ldmatrix(uint32_t *regs_out, const void *row, int n, int is_turned);
 
+/* NVIDIA's wgmma.mma_async, D += A B by four warps from one that is a multiple of four: M = 64,
+ * K = 16, n columns (8 to 256). d: this lane's n / 2 results, which ordinary code must leave alone
+ * until they are waited for. Descriptors as of the PTX ISA, addresses as of ks_simt_address().
+ * form: fp16 or bf16, and what lies along its rows instead of along k. */
+#define KS_SIMT_WGMMA_TURN_A 4
+#define KS_SIMT_WGMMA_TURN_B 8
+void ks_simt_wgmma(float *d, uint64_t a, uint64_t b, int n, int form);
+void ks_simt_wgmma_fence(void);         /* registers are as ordinary code left them */
+void ks_simt_wgmma_commit(void);        /* a group ends */
+void ks_simt_wgmma_wait(int n_pending); /* until at most so many groups are under way */
+void ks_simt_show_copies(void);         /* fence.proxy.async: to wgmma, what this thread copied */
+uint32_t
+ks_simt_address(const void *p); /* of shared memory, 18 bits; the block's end at the last */
+
 /* Copies to shared memory that may land late, until they are waited for: by order of the launch
  * at once, at the wait, or either. Groups as with cp.async: wait(n) leaves the last n pending.
- * Zeros instead of src where is_zero; it is not touched then. */
+ * Zeros instead of src where is_zero; it is not touched then. What is not waited for, or not yet
+ * shown to wgmma, is 0xff. */
 void ks_simt_copy_async(void *dst, const void *src, size_t bytes, int is_zero);
 void ks_simt_copy_commit(void);
 void ks_simt_copy_wait(int n_pending);

@@ -91,7 +91,7 @@ static float half_to_float(uint16_t h)
     return f;
 }
 
-static float element(const void *p, int i, int dtype)
+float ks_simt_element(const void *p, int i, int dtype)
 {
     uint16_t h;
     uint32_t u;
@@ -121,9 +121,9 @@ static int do_matrix(struct ks_simt_maps *maps, const struct ks_simt_op *lanes, 
     if (maps->kind != x->kind)
         map_matrix(maps, x);
     for (int e = 0; e < x->m * x->k; e++)
-        a[e] = element(lanes[maps->at_a[e] / x->na].a, maps->at_a[e] % x->na, dtype);
+        a[e] = ks_simt_element(lanes[maps->at_a[e] / x->na].a, maps->at_a[e] % x->na, dtype);
     for (int e = 0; e < x->n * x->k; e++)
-        b[e] = element(lanes[maps->at_b[e] / x->nb].b, maps->at_b[e] % x->nb, dtype);
+        b[e] = ks_simt_element(lanes[maps->at_b[e] / x->nb].b, maps->at_b[e] % x->nb, dtype);
     for (int i = 0; i < x->m; i++) {
         const uint16_t *at = &maps->at_c[i * x->n];
 
@@ -159,13 +159,18 @@ static int do_ldmatrix(const struct ks_simt_op *lanes, int n_lanes, int warp)
     return KS_SIMT_OK;
 }
 
-int ks_simt_do_warp(struct ks_simt_maps *maps, const struct ks_simt_op *lanes, int n_lanes,
-                    int warp)
+bool ks_simt_is_one_op(const struct ks_simt_op *lanes, int n_lanes)
 {
     for (int i = 1; i < n_lanes; i++)
         if (lanes[i].what != lanes[0].what || lanes[i].kind != lanes[0].kind ||
             lanes[i].form != lanes[0].form)
-            return KS_SIMT_SPLIT_WARP;
+            return false;
+    return true;
+}
+
+int ks_simt_do_warp(struct ks_simt_maps *maps, const struct ks_simt_op *lanes, int n_lanes,
+                    int warp)
+{
     if (lanes[0].what == KS_SIMT_OP_LDMATRIX)
         return do_ldmatrix(lanes, n_lanes, warp);
     return do_matrix(maps, lanes, n_lanes, warp);
