@@ -41,7 +41,7 @@ struct ks_cell_options {
 int ks_cell_run(struct ks_cell_view *v, const struct ks_cell_options *o, struct ks_warden *warden,
                 struct ks_buf *to, struct ks_err *err);
 /* The files a bare worker needs for it, in DIR/cells/PROBLEM-INSTANCE, and the shell command that
- * runs it with them (prefix "" or "gdb --args "). */
+ * runs it with them (prefix "" or "gdb --args "), on the GPU it ran on where that is to be seen. */
 int ks_cell_command(struct ks_cell_view *v, const struct ks_cell_options *o,
                     struct ks_warden *warden, const char *prefix, struct ks_buf *to,
                     struct ks_err *err);

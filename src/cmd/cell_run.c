@@ -90,6 +90,28 @@ static int drive(struct ks_agent *a, struct ks_warden *warden, struct taken *t, 
     return rc;
 }
 
+/* That of the record that counts; 0: nothing was run, or its device is not known. */
+static uint64_t device_of(const struct ks_cell_view *v)
+{
+    uint64_t id = 0;
+    for (uint32_t i = 0; i < v->n_records; i++)
+        id = v->records[i].device_id ? v->records[i].device_id : id;
+    return id;
+}
+
+/* On the device it ran on, else on another one; then a line of a shell's comment says so. */
+static int find_seat(const struct ks_cell_view *v, struct ks_warden *warden,
+                     struct ks_rank_seat *out, struct ks_buf *to, struct ks_err *err)
+{
+    struct ks_err why;
+    int rc = ks_seat_alone(&v->grid.job, device_of(v), warden, out, &why);
+    if (rc == KS_ENODEVICE && device_of(v)) {
+        ks_buf_printf(to, "# not where it ran: %s\n", why.text);
+        rc = ks_seat_alone(&v->grid.job, 0, warden, out, &why);
+    }
+    return rc < 0 ? ks_fail(err, rc, "%s", why.text) : 0;
+}
+
 static int run_leased(struct ks_cell_view *v, struct ks_build *b, struct ks_warden *warden,
                       struct taken *t, struct ks_err *err)
 {
@@ -109,7 +131,7 @@ static int run_leased(struct ks_cell_view *v, struct ks_build *b, struct ks_ward
     bool is_sim = b == NULL;
     int rc = ks_agent_find_worker(worker, sizeof(worker), err);
     if (rc == 0)
-        rc = ks_seat_alone(&v->grid.job, warden, &seat, err);
+        rc = find_seat(v, warden, &seat, t->to, err);
     if (rc < 0)
         return rc;
     c.is_pinned = seat.is_pinned;
@@ -153,12 +175,33 @@ static void put_frame(struct ks_buf *to, uint16_t type, const struct ks_buf *bod
     ks_frame_put(to, type, body->data, body->len);
 }
 
+/* What makes a bare worker see one GPU, before its command: "ROCR_VISIBLE_DEVICES='1' ". Where
+ * there is none to be seen, the command is for another place, and its reader is told. */
+static void put_environment(const struct ks_cell_view *v, struct ks_warden *warden,
+                            struct ks_buf *to)
+{
+    struct ks_rank_seat seat;
+    struct ks_err err;
+    if (!ks_job_is_gpu(&v->grid.job))
+        return;
+    if (find_seat(v, warden, &seat, to, &err) < 0) {
+        ks_buf_printf(to, "# for a host with its GPU; here: %.*s\n", (int)strcspn(err.text, "\n"),
+                      err.text);
+        return;
+    }
+    for (uint32_t i = 0; i < seat.visible.n; i++) {
+        const char *text = seat.visible.text[i];
+        const int n = (int)strcspn(text, "=");
+        ks_buf_printf(to, "%.*s='%s' ", n, text, text + n + 1);
+    }
+}
+
 /* Set-up, problem, the cell and the end, as a worker reads them on descriptor 3. */
 static void put_requests(const struct ks_cell_view *v, const struct ks_artefact *art,
                          struct ks_buf *to)
 {
     const struct ks_problem *p = &v->grid.problems[v->i_problem];
-    struct ks_req_setup s = { .nonce = ks_id128_random() };
+    struct ks_req_setup s = { .nonce = ks_id128_random(), .device_id = device_of(v) };
     struct ks_req_problem q = { .problem = p->id };
     const struct ks_instance *instance = &v->grid.instances[v->i_instance];
     struct ks_req_cell c = {
@@ -232,6 +275,8 @@ int ks_cell_command(struct ks_cell_view *v, const struct ks_cell_options *o,
     }
     if (rc == 0)
         rc = write_files(place, &requests, err);
+    if (rc == 0)
+        put_environment(v, warden, to);
     if (rc == 0)
         ks_buf_printf(to, "%s'%s' 3<'%s/requests' 4>'%s/record' 5<>'%s/status' 6</dev/null\n",
                       prefix, worker, place, place, place);

@@ -72,13 +72,26 @@ void ks_provenance_host(const struct ks_net *net, const char *compiler, struct k
     ks_buf_printf(text, "ksweep=%s\nrevision=%s\nstarted=%s\n", KS_VERSION, KS_REVISION, now);
 }
 
+static void text_of_gpu(const char *host, const char *unique, char *out, size_t cap)
+{
+    snprintf(out, cap, "%s %s", host, unique);
+}
+
+uint64_t ks_provenance_gpu(const char *unique)
+{
+    char host[64] = "", text[256];
+    gethostname(host, sizeof(host) - 1);
+    text_of_gpu(host, unique, text, sizeof(text));
+    return ks_id64(text, strlen(text));
+}
+
 /* For people, and what the id is made of: nothing in here may change from run to run. */
 static void name_device(const struct ks_rank_seat *seat, struct ks_device_rec *out)
 {
     char machine[64] = "unknown-machine";
     first_line("/etc/machine-id", machine, sizeof(machine));
     if (seat->device.unique[0])
-        snprintf(out->text, sizeof(out->text), "%s %s", out->host, seat->device.unique);
+        text_of_gpu(out->host, seat->device.unique, out->text, sizeof(out->text));
     else if (seat->is_pinned)
         snprintf(out->text, sizeof(out->text), "%s %s cpu %u", out->host, machine,
                  seat->bind.cores.cpu);

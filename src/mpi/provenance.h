@@ -20,6 +20,8 @@ void ks_provenance_host(const struct ks_net *net, const char *compiler, struct k
  * core are another class of device: their caches are shared by fewer. */
 void ks_provenance_device(const struct ks_job *job, uint32_t rank, uint32_t local_rank,
                           const struct ks_rank_seat *seat, struct ks_device_rec *out);
+/* The device_id that a GPU of this host has by its name (ks_bind_device.unique). */
+uint64_t ks_provenance_gpu(const char *unique);
 
 /* The host's idle baseline on one CPU: spin pinned to it a few times; the lowest involuntary
  * switches a second and stolen share of the time seen. Restores the affinity. */

@@ -2,6 +2,7 @@
 #include "mpi/seat.h"
 
 #include "grid/arch.h"
+#include "mpi/provenance.h"
 
 #include <sched.h>
 #include <stdio.h>
@@ -193,18 +194,50 @@ int ks_seat_identify(const struct ks_job *job, struct ks_warden *warden, struct 
     return 0;
 }
 
-int ks_seat_alone(const struct ks_job *job, struct ks_warden *warden, struct ks_rank_seat *out,
-                  struct ks_err *err)
+/* Leaves only this device on the card; its number on the whole one. */
+static int keep_device(struct ks_bind_card *card, uint64_t device_id, int32_t *i_out,
+                       struct ks_err *err)
+{
+    for (uint32_t i = 0; i < card->n_devices; i++)
+        if (ks_provenance_gpu(card->devices[i].unique) == device_id) {
+            card->devices[0] = card->devices[i];
+            card->n_devices = 1;
+            *i_out = (int32_t)i;
+            return 0;
+        }
+    return ks_fail(err, KS_ENODEVICE, "its GPU is none of the %u that are to be seen here%s%s%s",
+                   card->n_devices, card->lists[0] ? " (" : "", card->lists,
+                   card->lists[0] ? ")" : "");
+}
+
+static int take_alone(const struct ks_job *job, uint64_t device_id, struct ks_warden *warden,
+                      struct ks_rank_seat *out, struct ks_err *err)
 {
     struct ks_seat_options o = { .oversubscribe = true };
-    struct ks_bind_card card;
-    struct ks_rank_seat s = { .bind = { .seat = KS_SEAT_MEASURE, .i_device = -1 } };
-    int rc = 0;
+    struct ks_bind_card card, one;
+    int32_t i_device = 0;
+    int rc = ks_seat_card(job, warden, &card, err);
+    if (rc < 0)
+        return rc;
+    one = card;
+    const bool is_chosen = device_id && ks_job_is_gpu(job) && card.n_devices;
+    if (is_chosen)
+        rc = keep_device(&one, device_id, &i_device, err);
+    if (rc == 0)
+        rc = take(job, &one, 1, 0, &o, out, err);
+    if (rc == 0 && is_chosen) {
+        out->bind.i_device = i_device;
+        describe(job, &card, out);
+    }
+    return rc;
+}
 
-    if (ks_seat_is_limited(job))
-        rc = ks_seat_card(job, warden, &card, err);
-    if (rc == 0 && ks_seat_is_limited(job))
-        rc = take(job, &card, 1, 0, &o, &s, err);
+int ks_seat_alone(const struct ks_job *job, uint64_t device_id, struct ks_warden *warden,
+                  struct ks_rank_seat *out, struct ks_err *err)
+{
+    struct ks_rank_seat s = { .bind = { .seat = KS_SEAT_MEASURE, .i_device = -1 } };
+    int rc = ks_seat_is_limited(job) ? take_alone(job, device_id, warden, &s, err) : 0;
+
     if (rc == 0)
         rc = ks_seat_check(&s, err);
     if (rc == 0)

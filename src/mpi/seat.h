@@ -56,9 +56,10 @@ int ks_seat_check(const struct ks_rank_seat *s, struct ks_err *err);
  * host, address and both archs. */
 int ks_seat_identify(const struct ks_job *job, struct ks_warden *warden, struct ks_rank_seat *s,
                      struct ks_err *err);
-/* The seat of one rank alone, without a net; identified. */
-int ks_seat_alone(const struct ks_job *job, struct ks_warden *warden, struct ks_rank_seat *out,
-                  struct ks_err *err);
+/* The seat of one rank alone, without a net; identified. device_id: on this GPU of a journal
+ * (KS_ENODEVICE: it is not to be seen here); 0: on the first. A host's core is always any. */
+int ks_seat_alone(const struct ks_job *job, uint64_t device_id, struct ks_warden *warden,
+                  struct ks_rank_seat *out, struct ks_err *err);
 
 /* Where the worker runs, when it is pinned. A kernel of the host has one CPU and the rest of its
  * core idle. A GPU's runtime has threads beside the one that waits for the device, perhaps without

@@ -223,7 +223,7 @@ static void a_seat_has_its_device_and_no_other(void **state)
                  "if [ \"$ROCR_VISIBLE_DEVICES\" ]; then %s; else %secho arch=gfx942; fi\n",
                  rows[i].one, TWO);
         say_text(&b, script);
-        rc = ks_seat_alone(b.job, b.warden, seat, &err);
+        rc = ks_seat_alone(b.job, 0, b.warden, seat, &err);
         if (rows[i].want ? rc == 0 || !strstr(err.text, rows[i].want) || !strstr(err.text, host)
                          : rc < 0)
             fail_msg("%s: %d %s", rows[i].name, rc, err.text);
@@ -231,6 +231,43 @@ static void a_seat_has_its_device_and_no_other(void **state)
             assert_int_equal(seat->own.n_units, 7);
         end(&b);
     }
+    free(seat);
+}
+
+/* A cell again: on the device of its record, by the number that the process's own lists give it. */
+static void a_device_is_found_again(void **state)
+{
+    static const struct {
+        const char *unique, *want; /* NULL: it is not to be seen */
+    } rows[] = { { "A", "ROCR_VISIBLE_DEVICES=3" },
+                 { "B", "ROCR_VISIBLE_DEVICES=5" },
+                 { "C", NULL } };
+    struct ks_rank_seat *seat = calloc(1, sizeof *seat);
+    struct bench b;
+
+    (void)state;
+    assert_non_null(seat);
+    setenv("ROCR_VISIBLE_DEVICES", "3,5", 1);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct ks_err err = { 0 };
+
+        begin(&b, "hip", "gfx942");
+        say_text(&b, "case $ROCR_VISIBLE_DEVICES in 3) " ONE(
+                         "0000:01:00.0",
+                         "A") "echo arch=gfx942 ;; 5) " ONE("0000:02:00.0",
+                                                            "B") "echo arch=gfx942 ;; *) " TWO
+                                                                 "echo arch=gfx942 ;; esac\n");
+        int rc = ks_seat_alone(b.job, ks_provenance_gpu(rows[i].unique), b.warden, seat, &err);
+        assert_int_equal(rc, rows[i].want ? 0 : KS_ENODEVICE);
+        if (rows[i].want) {
+            assert_int_equal(seat->visible.n, 1);
+            assert_string_equal(seat->visible.text[0], rows[i].want);
+        } else {
+            assert_non_null(strstr(err.text, "none of the 2 that are to be seen here (ROCR_V"));
+        }
+        end(&b);
+    }
+    unsetenv("ROCR_VISIBLE_DEVICES");
     free(seat);
 }
 
@@ -323,6 +360,7 @@ int main(void)
         cmocka_unit_test(sixty_four_devices_have_room),
         cmocka_unit_test(native_is_what_the_device_says),
         cmocka_unit_test(a_seat_has_its_device_and_no_other),
+        cmocka_unit_test(a_device_is_found_again),
         cmocka_unit_test(a_runtime_has_room),
         cmocka_unit_test(a_gpu_has_an_identity_and_a_class),
     };
