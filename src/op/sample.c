@@ -33,6 +33,11 @@ static int compare(const char *what, int64_t element, double got, long double wa
                    what, element, got, want, tolerance);
 }
 
+int64_t ks_sample_draw(uint64_t *seed, uint64_t n)
+{
+    return (int64_t)ks_rng_below(seed, n);
+}
+
 int ks_sample_compare(const struct ks_problem *p, const double *r, const double *abs, uint64_t seed,
                       int n_sample, ks_sample_fn sum, const void *ctx, struct ks_err *err)
 {
@@ -43,7 +48,7 @@ int ks_sample_compare(const struct ks_problem *p, const double *r, const double 
     int rc = 0;
 
     for (int i = 0; rc == 0 && i < n_sample; i++) {
-        int64_t element = (int64_t)ks_rng_below(&seed, n);
+        int64_t element = ks_sample_draw(&seed, n);
         struct ks_sample want = { 0, 0 };
 
         sum(ctx, element, &want);

@@ -11,6 +11,9 @@ struct ks_sample {
 };
 typedef void (*ks_sample_fn)(const void *ctx, int64_t element, struct ks_sample *out);
 
+/* The next element that is looked at, of n > 0. */
+int64_t ks_sample_draw(uint64_t *seed, uint64_t n);
+
 /* Compares n_sample elements of r, and of abs unless it is NULL, with what `sum` gives for them.
  * Returns 0; KS_EDEVICE naming the first that differs by more than double rounding allows. */
 int ks_sample_compare(const struct ks_problem *p, const double *r, const double *abs, uint64_t seed,

@@ -93,8 +93,7 @@ enum {
     KS_WORKER_EXIT_SETUP = 91,
     KS_WORKER_EXIT_PROTOCOL = 92,
     KS_WORKER_EXIT_DEVICE =
-        93, /* the device is lost to this process; the cell in hand was reported */
-    KS_WORKER_EXIT_SPOILT = 94 /* one of the last cells changed inputs that the others shared */
+        93 /* the device is lost to this process; the cell in hand was reported */
 };
 
 #endif

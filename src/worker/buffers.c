@@ -290,15 +290,15 @@ struct ks_abi_buffers ks_workset_buffers(const struct ks_workset *set, enum ks_d
                                     .workspace = ks_zone_device(&set->zone[KS_Z_WORKSPACE]) };
 }
 
-static int check_guard(struct ks_workset *set, size_t i, bool *is_intact, char *reason_out,
-                       size_t cap, struct ks_err *err)
+static int check_guard(struct ks_workset *set, size_t i, bool is_whole, bool *is_intact,
+                       char *reason_out, size_t cap, struct ks_err *err)
 {
     static const char *const name[KS_Z_COUNT] = {
         [KS_Z_C] = "output", [KS_Z_WORKSPACE] = "workspace"
     };
     struct ks_zone *z = &set->zone[i];
     int64_t at = 0;
-    int rc = i == KS_Z_C ? ks_zone_pull(set->dev, z, err) : ks_zone_pull_guards(set->dev, z, err);
+    int rc = is_whole ? ks_zone_pull(set->dev, z, err) : ks_zone_pull_guards(set->dev, z, err);
 
     if (rc < 0 || ks_zone_is_intact(z, &at))
         return rc;
@@ -310,14 +310,14 @@ static int check_guard(struct ks_workset *set, size_t i, bool *is_intact, char *
     return ks_zone_push_guards(set->dev, z, err);
 }
 
-bool ks_workset_check_guards(struct ks_workset *set, char *reason_out, size_t cap, int *rc_out,
-                             struct ks_err *err)
+bool ks_workset_check_guards(struct ks_workset *set, bool has_output, char *reason_out, size_t cap,
+                             int *rc_out, struct ks_err *err)
 {
     bool is_intact = true;
 
     *rc_out = 0;
     for (size_t i = KS_Z_C; *rc_out == 0 && i < KS_Z_COUNT; i++)
-        *rc_out = check_guard(set, i, &is_intact, reason_out, cap, err);
+        *rc_out = check_guard(set, i, i == KS_Z_C && has_output, &is_intact, reason_out, cap, err);
     return is_intact && *rc_out == 0;
 }
 
@@ -326,56 +326,41 @@ bool ks_workset_is_hidden(const struct ks_workset *set)
     return set->zone[KS_Z_C].is_copy;
 }
 
-/* Where the guards tell the damage, all is pulled, so that what is made again is known to be. */
-static int look_at_guards(struct ks_workset *set, struct ks_zone *z, bool *is_intact,
-                          struct ks_err *err)
+bool ks_workset_check_input(struct ks_workset *set, size_t i_zone, char *reason_out, size_t cap,
+                            int *rc_out, struct ks_err *err)
 {
+    struct ks_zone *z = &set->zone[i_zone];
+    char letter = i_zone % 2 == 0 ? 'a' : 'b';
     int64_t at = 0;
-    int rc = ks_zone_pull_guards(set->dev, z, err);
 
-    if (rc == 0)
-        *is_intact = ks_zone_is_intact(z, &at);
-    return rc;
-}
-
-static int check_input(struct ks_workset *set, size_t i, bool *is_intact, char *reason_out,
-                       size_t cap, struct ks_err *err)
-{
-    struct ks_zone *z = &set->zone[i];
-    char letter = i % 2 == 0 ? 'a' : 'b';
-    int64_t at = 0;
-    int rc = ks_zone_pull(set->dev, z, err);
-
-    if (rc < 0 || zone_hash(z) == set->hash[i])
-        return rc;
-    if (*is_intact && ks_zone_is_intact(z, &at))
+    *rc_out = z->view != NULL ? ks_zone_pull(set->dev, z, err) : 0;
+    if (*rc_out < 0)
+        return false;
+    if (zone_hash(z) == set->hash[i_zone])
+        return true;
+    if (ks_zone_is_intact(z, &at))
         snprintf(reason_out, cap, "wrote its input %c", letter);
-    else if (*is_intact)
+    else
         snprintf(reason_out, cap, "wrote at byte %lld of its input %c of %zu bytes", (long long)at,
                  letter, z->bytes);
-    *is_intact = false;
-    ks_zone_mend(z);
-    set->is_input_changed |= zone_hash(z) != set->hash[i];
-    return make_input(set, i, err);
+    *rc_out = make_input(set, i_zone, err);
+    return false;
 }
 
-bool ks_workset_check_inputs(struct ks_workset *set, bool is_full, char *reason_out, size_t cap,
-                             int *rc_out, struct ks_err *err)
+bool ks_workset_check_inputs(struct ks_workset *set, char *reason_out, size_t cap, int *rc_out,
+                             struct ks_err *err)
 {
     bool is_intact = true;
 
     *rc_out = 0;
-    set->is_input_changed = false;
     for (size_t i = 0; *rc_out == 0 && i < KS_Z_INPUTS; i++) {
-        struct ks_zone *z = &set->zone[i];
-        bool is_enough = false;
+        char reason[160] = "";
 
-        if (z->view == NULL)
+        if (ks_workset_check_input(set, i, reason, sizeof(reason), rc_out, err))
             continue;
-        if (!is_full && z->is_copy)
-            *rc_out = look_at_guards(set, z, &is_enough, err);
-        if (*rc_out == 0 && !is_enough)
-            *rc_out = check_input(set, i, &is_intact, reason_out, cap, err);
+        if (is_intact)
+            snprintf(reason_out, cap, "%s", reason);
+        is_intact = false;
     }
     return is_intact && *rc_out == 0;
 }

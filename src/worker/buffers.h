@@ -78,7 +78,6 @@ struct ks_workset {
     size_t element_bytes;
     struct ks_zone zone[KS_Z_COUNT];
     uint64_t hash[KS_Z_INPUTS];
-    bool is_input_changed; /* the last check of inputs found more than guards to be changed */
 };
 
 /* Allocates and fills the inputs of both data kinds (only random ones when !has_exact), and the
@@ -93,14 +92,17 @@ struct ks_abi_buffers ks_workset_buffers(const struct ks_workset *set, enum ks_d
 
 /* Output and workspace guards, all damage repaired. Returns true when they were intact; else
  * *rc_out is 0 and reason_out [cap] says which and where, or *rc_out is KS_E* and *err says what
- * failed. */
-bool ks_workset_check_guards(struct ks_workset *set, char *reason_out, size_t cap, int *rc_out,
-                             struct ks_err *err);
-/* Inputs and their guards are as they were made; what is not is made again. Returns as above.
- * @is_full [in] else only the guards of inputs that the host does not see are looked at: 8 KiB over
- *               the bus instead of all of them */
-bool ks_workset_check_inputs(struct ks_workset *set, bool is_full, char *reason_out, size_t cap,
+ * failed.
+ * @has_output [in] the host's view holds the output's payload afterwards, too */
+bool ks_workset_check_guards(struct ks_workset *set, bool has_output, char *reason_out, size_t cap,
                              int *rc_out, struct ks_err *err);
+/* Inputs and their guards are as they were made; what is not is made again. Returns as above. All
+ * of what the host does not see travels. */
+bool ks_workset_check_inputs(struct ks_workset *set, char *reason_out, size_t cap, int *rc_out,
+                             struct ks_err *err);
+/* The same for one of them. */
+bool ks_workset_check_input(struct ks_workset *set, size_t i_zone, char *reason_out, size_t cap,
+                            int *rc_out, struct ks_err *err);
 /* Whether the host sees only copies of what the device holds. */
 bool ks_workset_is_hidden(const struct ks_workset *set);
 

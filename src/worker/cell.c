@@ -143,13 +143,13 @@ static void prepare_run(struct cell *c, enum ks_data data)
     c->has_run = true;
 }
 
-/* Guards of output and workspace, with the output's bytes in the host's view afterwards. */
+/* Guards of output and workspace; the output can be looked at afterwards. */
 static int check_guards(struct cell *c, struct ks_err *err)
 {
     char reason[160] = "";
     int rc = 0;
 
-    if (ks_workset_check_guards(&c->w->set, reason, sizeof(reason), &rc, err))
+    if (c->w->inspector->guards(c->w, reason, sizeof(reason), &rc, err))
         return 0;
     return rc < 0 ? rc : end_as(c, KS_O_OUT_OF_BOUNDS, 0, reason);
 }
@@ -165,23 +165,19 @@ static int launch_exact(struct cell *c, struct ks_err *err)
     return rc == 0 ? check_guards(c, err) : rc;
 }
 
-static void compare_exact(const struct cell *c, struct ks_verdict *v)
+static int compare_exact(const struct cell *c, struct ks_verdict *v, struct ks_err *err)
 {
-    const struct ks_worker *w = c->w;
-    const void *got = ks_zone_host(&w->set.zone[KS_Z_C]);
-    size_t n = (size_t)w->set.extents.c;
+    const struct ks_inspector *i = c->w->inspector;
 
     if (c->req->numerics == KS_NUMERICS_V2_ONLY)
-        ks_verify_written(got, n, w->set.problem.dtype, &w->shape, v);
-    else
-        ks_verify_exact(got, w->refs.exact, n, w->set.problem.dtype, &w->shape, v);
+        return i->written(c->w, v, err);
+    return i->exact(c->w, v, err);
 }
 
-static uint64_t hash_output(const struct cell *c)
+static int end_nondeterministic(struct cell *c, const struct ks_verdict *v)
 {
-    const struct ks_zone *z = &c->w->set.zone[KS_Z_C];
-
-    return ks_quick_hash(ks_zone_host(z), z->bytes);
+    ks_verdict_record(v, &c->w->shape, &c->w->rec);
+    return end_as(c, KS_O_NONDETERMINISTIC, 0, "two launches on exact data differ");
 }
 
 /* V1. Two launches that differ are nondeterministic, whichever of them is right; two that agree on
@@ -189,35 +185,35 @@ static uint64_t hash_output(const struct cell *c)
 static int step_exact(struct cell *c, struct ks_err *err)
 {
     struct ks_worker *w = c->w;
-    struct ks_verdict first, second;
-    uint64_t hash;
-    bool differs;
+    struct ks_verdict v;
+    uint64_t first = 0, second = 0;
     int rc;
 
     if (!w->setup.measure.verify_exact || w->dev->ops->is_virtual)
         return 0;
     prepare_run(c, KS_DATA_EXACT);
     rc = launch_exact(c, err);
+    if (rc == 0)
+        rc = compare_exact(c, &v, err);
+    if (rc == 0)
+        rc = w->inspector->hash(w, &first, err);
+    if (rc == 0)
+        rc = launch_exact(c, err);
+    if (rc == 0)
+        rc = w->inspector->hash(w, &second, err);
     if (rc != 0)
         return rc;
-    compare_exact(c, &first);
-    hash = hash_output(c);
-    rc = launch_exact(c, err);
-    if (rc != 0)
-        return rc;
-    differs = hash_output(c) != hash;
     w->rec.n_elements = (uint64_t)w->set.extents.c;
-    w->rec.v1 = first.n_wrong == 0 && !differs ? 1 : 2;
+    w->rec.v1 = v.n_wrong == 0 && first == second ? 1 : 2;
     if (w->rec.v1 == 1)
         return 0;
-    if (differs && first.n_wrong == 0) {
-        compare_exact(c, &second);
-        ks_verdict_record(&second, &w->shape, &w->rec);
-        return end_as(c, KS_O_NONDETERMINISTIC, 0, "two launches on exact data differ");
-    }
-    ks_verdict_record(&first, &w->shape, &w->rec);
-    if (differs)
-        return end_as(c, KS_O_NONDETERMINISTIC, 0, "two launches on exact data differ");
+    if (first != second && v.n_wrong == 0)
+        rc = compare_exact(c, &v, err);
+    if (rc == 0 && first != second)
+        return end_nondeterministic(c, &v);
+    if (rc < 0)
+        return rc;
+    ks_verdict_record(&v, &w->shape, &w->rec);
     return end_as(c, KS_O_WRONG_RESULT, 0, "wrong on exact data");
 }
 
@@ -246,34 +242,45 @@ static int step_timing(struct cell *c, struct ks_err *err)
     return rc;
 }
 
+/* The last sample, into a poisoned output; whether it wrote the bits of the one before it. */
+static int launch_poisoned(struct cell *c, struct ks_err *err)
+{
+    struct ks_worker *w = c->w;
+    uint64_t before = 0, after = 0;
+    int rc = w->inspector->hash(w, &before, err);
+
+    if (rc == 0)
+        rc = ks_zone_fill(w->dev, &w->set.zone[KS_Z_C], KS_PATTERN_NAN, err);
+    if (rc == 0)
+        rc = ks_measure_poisoned(&c->run, &w->setup.measure, &w->rec, err);
+    if (rc == 0)
+        rc = check_guards(c, err);
+    if (rc == 0)
+        rc = w->inspector->hash(w, &after, err);
+    if (rc == 0)
+        w->rec.is_bitwise_stable = before == after ? 1 : 2;
+    return rc;
+}
+
 /* V2 on what the last sample wrote. */
 static int step_verify(struct cell *c, struct ks_err *err)
 {
     struct ks_worker *w = c->w;
-    struct ks_zone *out = &w->set.zone[KS_Z_C];
     const struct ks_problem *p = &w->set.problem;
     struct ks_tolerance tolerance =
         ks_tolerance_of(p->dtype, w->set.op->reduction(p), ks_u_acc(c->req->numerics));
     struct ks_verdict v;
-    uint64_t hash;
     int rc;
 
     if (!verifies_real(w))
         return w->dev->ops->is_virtual ? 0 : check_guards(c, err);
     rc = check_guards(c, err);
+    if (rc == 0)
+        rc = launch_poisoned(c, err);
+    if (rc == 0)
+        rc = w->inspector->real(w, &tolerance, &v, err);
     if (rc != 0)
         return rc;
-    hash = hash_output(c);
-    rc = ks_zone_fill(w->dev, out, KS_PATTERN_NAN, err);
-    if (rc == 0)
-        rc = ks_measure_poisoned(&c->run, &w->setup.measure, &w->rec, err);
-    if (rc == 0)
-        rc = check_guards(c, err);
-    if (rc != 0)
-        return rc;
-    w->rec.is_bitwise_stable = hash_output(c) == hash ? 1 : 2;
-    ks_verify_real(ks_zone_host(out), w->refs.real, w->refs.abs, (size_t)w->set.extents.c, p->dtype,
-                   &tolerance, &w->shape, &v);
     w->rec.v2 = v.n_wrong == 0 ? 1 : 2;
     w->rec.max_error = v.max_error;
     w->rec.n_zero = v.n_zero;
@@ -342,55 +349,24 @@ static bool has_run_to_the_end(uint32_t outcome)
     return outcome == KS_O_NONE || outcome == KS_O_WRONG_RESULT || outcome == KS_O_NONDETERMINISTIC;
 }
 
-/* All inputs of a GPU over the bus cost as much as a cell of moderate size. So the first cell of a
- * worker, one in INPUTS_EVERY, and whatever went wrong are looked at in full; the others' turn
- * comes with the next such cell, or before the worker leaves the problem. */
-#define INPUTS_EVERY 8u
-
-static bool wants_all_inputs(const struct ks_worker *w)
-{
-    return !ks_workset_is_hidden(&w->set) || w->setup.is_sentinel || !w->has_checked ||
-           w->n_unchecked + 1 >= INPUTS_EVERY || w->rec.outcome != KS_O_NONE;
-}
-
-/* Whatever else a kernel did, its neighbours must find the inputs as they were made. */
+/* Whatever else a kernel did, its neighbours must find what they share as it was made. */
 static void check_inputs(struct cell *c)
 {
     struct ks_worker *w = c->w;
-    bool is_full = wants_all_inputs(w);
     uint64_t from = ks_now_ns();
     struct ks_err err = { 0 };
     char reason[160] = "";
     int rc = 0;
 
     ks_worker_enter(w, KS_PH_VERIFY, w->cell_deadline_ns);
-    if (!ks_workset_check_inputs(&w->set, is_full, reason, sizeof(reason), &rc, &err)) {
-        /* Guards were whole before this cell; the rest may have been changed by an earlier one. */
-        w->is_spoilt = rc == 0 && w->set.is_input_changed && w->n_unchecked > 0;
+    if (!w->inspector->inputs(w, reason, sizeof(reason), &rc, &err)) {
         if (rc < 0)
             end_failed(c, rc, &err);
         else if (has_run_to_the_end(w->rec.outcome))
             end_as(c, KS_O_OUT_OF_BOUNDS, 0, reason);
         w->rec.phase = KS_PH_VERIFY;
     }
-    w->n_unchecked = is_full ? 0 : w->n_unchecked + 1;
-    w->has_checked = true;
     add_ns(&w->rec, offsetof(struct ks_record, verify_ns), from);
-}
-
-int ks_worker_check_late(struct ks_worker *w, struct ks_err *err)
-{
-    char reason[160] = "";
-    uint32_t n = w->n_unchecked;
-    int rc = 0;
-
-    w->n_unchecked = 0;
-    if (n == 0 || ks_workset_check_inputs(&w->set, true, reason, sizeof(reason), &rc, err))
-        return 0;
-    if (rc < 0)
-        return rc;
-    w->is_spoilt = true;
-    return ks_fail(err, KS_EDEVICE, "one of the last %u cells %s", n, reason);
 }
 
 static void end_as_corrupter(struct cell *c, const struct ks_sentinel_hit *hit)

@@ -12,6 +12,7 @@
 #include "device/device.h"
 #include "kernels/judge.h"
 #include "worker/buffers.h"
+#include "worker/references.h"
 #include "worker/verify.h"
 
 #include <stdbool.h>
@@ -20,5 +21,71 @@
 
 /* The same number as KS_JUDGE_DIGEST, by the host. */
 uint64_t ks_judge_digest_host(const void *bytes, size_t n);
+/* That of n bytes that follow `before` others, to be added up. before: a multiple of 4. */
+uint64_t ks_judge_digest_part(const void *bytes, size_t n, size_t before);
+
+/* The judge of the problem in hand; all zeros: the host verifies. References lie in device memory
+ * that a wild kernel can reach, without guards: their digests tell. */
+struct ks_judge {
+    struct ks_device *dev;            /* borrowed; NULL: the host verifies */
+    const struct ks_abi_entry *entry; /* borrowed */
+    struct ks_judge_call call;        /* what is the same in all calls */
+    struct ks_zone answers;           /* [KS_JUDGE_PARTS] struct ks_judge_part */
+    uint32_t parts;                   /* KS_PART_*: what is verified */
+    size_t n, element_bytes;          /* of the output */
+    void *exact;                      /* owned, [n] elements; as the next, NULL: not wanted */
+    double *r, *abs;                  /* owned, [n] each */
+    uint64_t inputs[KS_Z_INPUTS];     /* digests, with guards, as made */
+    struct ks_reference_digests references;
+    bool is_proved; /* taken up: from now on it must not fail */
+};
+
+/* All parts of an answer together, as in struct ks_judge_part. */
+struct ks_judged {
+    uint64_t n_wrong, first, n_zero, digest;
+    double max_error;
+};
+
+/* Whether an error of opening or taking up means that the host can do it instead: no memory on the
+ * device for the references, a problem or a device that the judge is not made for, not loadable. */
+bool ks_judge_is_refusal(int rc);
+
+/* ks_judge_open() - buffers for a problem.
+ * @entry [in] the judge of the problem's element type; must live longer
+ * @set   [in] the problem, operands in hidden memory
+ * @parts [in] KS_PART_*
+ * Returns 0; KS_EUNSUPPORTED: entry->unsupported() says why; KS_EDEVMEM; what the device returns.
+ * *judge_out untouched then. */
+int ks_judge_open(const struct ks_abi_entry *entry, const struct ks_workset *set, uint32_t parts,
+                  struct ks_judge *judge_out, struct ks_err *err);
+void ks_judge_close(struct ks_judge *j); /* a zeroed one is fine */
+
+/* ks_judge_take_up() - inputs are on the device as made; references are computed there, and the
+ * judge finds what is planted and nothing else. The output serves as scratch.
+ * @known [in] digests that the references must have; NULL: the host proves them
+ * Returns 0 with j->inputs and j->references; KS_EDEVICE: a proof failed, or the judge lies. */
+int ks_judge_take_up(struct ks_judge *j, struct ks_workset *set,
+                     const struct ks_reference_digests *known, struct ks_err *err);
+
+/* Digests now. Inputs: [KS_Z_INPUTS], guards included, 0 where there is none; references: 0 what is
+ * not wanted. */
+int ks_judge_digest_inputs(struct ks_judge *j, const struct ks_workset *set, uint64_t *digests_out,
+                           struct ks_err *err);
+int ks_judge_digest_references(struct ks_judge *j, struct ks_reference_digests *out,
+                               struct ks_err *err);
+
+/* One launch each; KS_EDEVICE also when the answer is none: not written, not possible, or written
+ * where none belongs. Pointers are the device's. */
+int ks_judge_exact(struct ks_judge *j, const void *output, struct ks_judged *out,
+                   struct ks_err *err);
+int ks_judge_written(struct ks_judge *j, const void *output, struct ks_judged *out,
+                     struct ks_err *err);
+int ks_judge_real(struct ks_judge *j, const void *output, const struct ks_tolerance *t,
+                  struct ks_judged *out, struct ks_err *err);
+int ks_judge_digest(struct ks_judge *j, const void *bytes, size_t n, uint64_t *digest_out,
+                    struct ks_err *err);
+/* Operands -> r and abs; r -> elements. */
+int ks_judge_reference(struct ks_judge *j, const void *a, const void *b, struct ks_err *err);
+int ks_judge_round(struct ks_judge *j, void *elements, struct ks_err *err);
 
 #endif

@@ -99,6 +99,11 @@ static int probe(const char *backend, const char *locator)
     return rc == 0 ? KS_WORKER_EXIT_OK : KS_WORKER_EXIT_SETUP;
 }
 
+static void say(const char *text)
+{
+    fprintf(stderr, "ksweep-worker: %s\n", text);
+}
+
 int main(int argc, char **argv)
 {
     struct ks_err err = { 0 };
@@ -111,7 +116,7 @@ int main(int argc, char **argv)
     if (argc != 1)
         return usage(stderr, 2);
     signal(SIGPIPE, SIG_IGN); /* a vanished agent is an error to handle, not a death */
-    status = ks_worker_serve(KS_FD_REQUEST, KS_FD_RECORD, KS_FD_STATUS, KS_FD_REFERENCE, &err);
+    status = ks_worker_serve(KS_FD_REQUEST, KS_FD_RECORD, KS_FD_STATUS, KS_FD_REFERENCE, say, &err);
     if (status != KS_WORKER_EXIT_OK)
         fprintf(stderr, "ksweep-worker: %s\n", err.text);
     if (status == KS_WORKER_EXIT_DEVICE) /* what its runtime does at exit might wait for ever */

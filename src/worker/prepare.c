@@ -14,13 +14,14 @@
 void ks_worker_drop_problem(struct ks_worker *w)
 {
     ks_references_release(&w->refs);
+    ks_judge_close(&w->judge);
     if (w->has_problem)
         ks_workset_release(&w->set);
     w->has_problem = false;
     w->problem_outcome = KS_O_NONE;
     w->problem_reason[0] = '\0';
     w->prepare_ns = w->input_ns = w->reference_ns = 0;
-    w->n_unchecked = 0;
+    w->no_judge[0] = '\0';
 }
 
 /* What every cell of this problem ends as. */
@@ -41,7 +42,7 @@ static uint32_t wanted_parts(const struct ks_worker *w)
            (m->verify_elementwise ? (uint32_t)KS_PART_REAL : 0u);
 }
 
-static uint64_t prepare_deadline(const struct ks_problem *p)
+uint64_t ks_prepare_deadline(const struct ks_problem *p)
 {
     struct ks_extents e = ks_operators[p->op]->extents(p);
     double elements = (double)e.a + (double)e.b + (double)e.c;
@@ -50,18 +51,95 @@ static uint64_t prepare_deadline(const struct ks_problem *p)
            (uint64_t)(PREPARE_NS_FLOP * ks_problem_flops(p) + PREPARE_NS_ELEMENT * elements);
 }
 
-static int get_references(struct ks_worker *w, uint32_t mode, uint32_t parts, struct ks_err *err)
+/* A worker before this one filled the memfd; one that died after sealing has done the work, too. */
+static bool has_shared(const struct ks_worker *w, uint32_t mode)
+{
+    return mode == 2 || (mode == 1 && ks_references_are_sealed(w->fd_reference));
+}
+
+/* Made by a judge: only what identifies them is there. */
+static bool has_digests(const struct ks_worker *w, uint32_t mode)
+{
+    return has_shared(w, mode) && (ks_references_parts(w->fd_reference) & KS_PART_DIGESTS) != 0;
+}
+
+static int host_references(struct ks_worker *w, uint32_t mode, uint32_t parts, struct ks_err *err)
 {
     const struct ks_problem *p = &w->set.problem;
     struct ks_reference_inputs in = { .exact_a = ks_zone_host(&w->set.zone[KS_Z_EXACT_A]),
                                       .exact_b = ks_zone_host(&w->set.zone[KS_Z_EXACT_B]),
                                       .real_a = ks_zone_host(&w->set.zone[KS_Z_REAL_A]),
                                       .real_b = ks_zone_host(&w->set.zone[KS_Z_REAL_B]) };
+    bool is_private = mode == 0 || has_digests(w, mode);
 
-    /* A worker that died after sealing has done the work already. */
-    if (mode == 2 || (mode == 1 && ks_references_are_sealed(w->fd_reference)))
+    if (has_shared(w, mode) && !is_private)
         return ks_references_open(p, parts, w->fd_reference, &w->refs, err);
-    return ks_references_compute(p, &in, parts, mode == 1 ? w->fd_reference : -1, &w->refs, err);
+    return ks_references_compute(p, &in, parts, is_private ? -1 : w->fd_reference, &w->refs, err);
+}
+
+static int judge_references(struct ks_worker *w, uint32_t mode, uint32_t parts, struct ks_err *err)
+{
+    const struct ks_problem *p = &w->set.problem;
+    struct ks_reference_digests known;
+    bool is_known = parts != 0 && has_shared(w, mode);
+    int rc = 0;
+
+    if (is_known)
+        rc = ks_references_open_digests(p, parts, w->fd_reference, &known, err);
+    if (rc == 0)
+        rc = ks_judge_take_up(&w->judge, &w->set, is_known ? &known : NULL, err);
+    if (rc == 0 && parts != 0 && mode == 1 && !is_known)
+        rc = ks_references_keep_digests(p, parts, w->fd_reference, &w->judge.references, err);
+    return rc;
+}
+
+/* Whether a judge is to be asked: a kernel's output is not where the host sees it, and the host has
+ * not made the references of the workers before. */
+static bool wants_judge(struct ks_worker *w, const struct ks_req_problem *req, uint32_t parts)
+{
+    if (req->judge_entry[0] == '\0' || !ks_workset_is_hidden(&w->set))
+        return false;
+    if (parts == 0 || !has_shared(w, req->references) || has_digests(w, req->references))
+        return true;
+    snprintf(w->no_judge, sizeof(w->no_judge), "it did for the worker before");
+    return false;
+}
+
+static int take_judge(struct ks_worker *w, const struct ks_req_problem *req, uint32_t parts,
+                      struct ks_err *err)
+{
+    const struct ks_abi_entry *entry = NULL;
+    int rc = ks_artefacts_entry(&w->artefacts, req->judge_artefact, req->judge_digest,
+                                req->judge_entry, &entry, err);
+
+    if (rc == 0)
+        rc = ks_judge_open(entry, &w->set, parts, &w->judge, err);
+    if (rc == 0)
+        rc = judge_references(w, req->references, parts, err);
+    (void)ks_cage_after_kernel(&w->cage); /* constructors may do as kernels do */
+    if (rc == 0)
+        w->inspector = &ks_inspector_judge;
+    else
+        ks_judge_close(&w->judge);
+    return rc;
+}
+
+/* The judge's, else the host's. */
+static int get_references(struct ks_worker *w, const struct ks_req_problem *req, uint32_t parts,
+                          struct ks_err *err)
+{
+    struct ks_err why = { 0 };
+    int rc;
+
+    if (wants_judge(w, req, parts)) {
+        rc = take_judge(w, req, parts, &why);
+        if (rc < 0 && !ks_judge_is_refusal(rc))
+            *err = why;
+        if (rc == 0 || !ks_judge_is_refusal(rc))
+            return rc;
+        snprintf(w->no_judge, sizeof(w->no_judge), "%.*s", (int)sizeof(w->no_judge) - 1, why.text);
+    }
+    return parts != 0 ? host_references(w, req->references, parts, err) : 0;
 }
 
 /* Sort a failure into what ends the cells and what ends the worker. */
@@ -90,14 +168,16 @@ static int make_operands(struct ks_worker *w, const struct ks_problem *p, uint32
     if (rc < 0) /* the identity alone, so that cells can be answered */
         w->set = (struct ks_workset){ .dev = w->dev, .problem = *p, .op = ks_operators[p->op] };
     w->has_problem = true;
+    w->inspector = &ks_inspector_host;
     w->shape.n_dims = w->set.op->shape_c(p, w->shape.dim);
     return rc;
 }
 
-static int make_references(struct ks_worker *w, uint32_t mode, uint32_t parts, struct ks_err *err)
+static int make_references(struct ks_worker *w, const struct ks_req_problem *req, uint32_t parts,
+                           struct ks_err *err)
 {
     uint64_t from = ks_now_ns();
-    int rc = parts != 0 ? get_references(w, mode, parts, err) : 0;
+    int rc = get_references(w, req, parts, err);
 
     w->reference_ns = ks_now_ns() - from;
     return rc;
@@ -119,14 +199,11 @@ int ks_worker_prepare(struct ks_worker *w, const struct ks_req_problem *req, str
     if (p.id != req->problem)
         return ks_fail(err, KS_EPROTO, "problem %016llx is called %016llx",
                        (unsigned long long)p.id, (unsigned long long)req->problem);
-    rc = ks_worker_check_late(w, err);
-    if (rc < 0)
-        return rc;
     ks_worker_drop_problem(w);
-    ks_worker_enter(w, KS_PH_REFERENCE, prepare_deadline(&p));
+    ks_worker_enter(w, KS_PH_REFERENCE, ks_prepare_deadline(&p));
     rc = make_operands(w, &p, parts, &cause);
     if (rc == 0)
-        rc = make_references(w, req->references, parts, &cause);
+        rc = make_references(w, req, parts, &cause);
     w->prepare_ns = ks_now_ns() - from;
     rc = settle(w, rc, &cause, err);
     ks_worker_enter(w, KS_PH_IDLE, 0);

@@ -15,6 +15,7 @@
 #define SEALS_DONE (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL)
 
 _Static_assert(sizeof(struct ks_reference_header) == ALIGN, "layout of the memfd");
+_Static_assert(sizeof(struct ks_reference_digests) <= ALIGN, "layout of the memfd");
 
 struct layout {
     size_t exact_at, real_at, abs_at, total;
@@ -31,6 +32,8 @@ static struct layout layout_of(size_t n, uint32_t dtype, uint32_t parts)
     size_t real = (parts & KS_PART_REAL) != 0 ? n * sizeof(double) : 0;
     struct layout l = { .exact_at = ALIGN };
 
+    if ((parts & KS_PART_DIGESTS) != 0)
+        return (struct layout){ .exact_at = ALIGN, .total = 2 * ALIGN };
     l.real_at = l.exact_at + aligned(exact);
     l.abs_at = l.real_at + aligned(real);
     l.total = l.abs_at + aligned(real);
@@ -124,32 +127,89 @@ bool ks_references_are_sealed(int fd)
     return seals >= 0 && (seals & F_SEAL_WRITE) != 0;
 }
 
-int ks_references_open(const struct ks_problem *p, uint32_t parts, int fd,
-                       struct ks_references *out, struct ks_err *err)
+static bool read_header(int fd, struct ks_reference_header *out)
 {
-    struct ks_reference_header h = { 0 }, want;
+    return pread(fd, out, sizeof(*out), 0) == (ssize_t)sizeof(*out) &&
+           out->magic == KS_REFERENCE_MAGIC &&
+           out->crc == ks_crc32c(0, out, offsetof(struct ks_reference_header, crc));
+}
+
+uint32_t ks_references_parts(int fd)
+{
+    struct ks_reference_header h = { 0 };
+
+    return ks_references_are_sealed(fd) && read_header(fd, &h) ? h.parts : 0;
+}
+
+/* A finished memfd of the problem that has all of `parts`, digests or the references themselves. */
+static int check_header(const struct ks_problem *p, uint32_t parts, int fd,
+                        struct ks_reference_header *out, struct ks_err *err)
+{
+    struct ks_reference_header want;
     struct stat st;
-    void *map;
 
     if (!ks_references_are_sealed(fd))
         return ks_fail(err, KS_EPROTO, "references: descriptor %d is no sealed memfd", fd);
-    if (pread(fd, &h, sizeof(h), 0) != (ssize_t)sizeof(h) || h.magic != KS_REFERENCE_MAGIC ||
-        h.crc != ks_crc32c(0, &h, offsetof(struct ks_reference_header, crc)))
+    if (!read_header(fd, out))
         return ks_fail(err, KS_EPROTO, "references: the header is damaged");
-    if (h.problem != p->id)
+    if (out->problem != p->id)
         return ks_fail(err, KS_EPROTO, "references are of problem %016llx, not %016llx",
-                       (unsigned long long)h.problem, (unsigned long long)p->id);
-    want = header_of(p, h.parts);
-    if ((h.parts & parts) != parts || memcmp(&h, &want, sizeof(h)) != 0)
-        return ks_fail(err, KS_EPROTO, "references: parts %u, wanted %u", h.parts, parts);
-    if (fstat(fd, &st) < 0 || (uint64_t)st.st_size < h.total_bytes)
+                       (unsigned long long)out->problem, (unsigned long long)p->id);
+    want = header_of(p, out->parts);
+    if ((out->parts & parts) != parts || ((out->parts ^ parts) & KS_PART_DIGESTS) != 0 ||
+        memcmp(out, &want, sizeof(want)) != 0)
+        return ks_fail(err, KS_EPROTO, "references: parts %u, wanted %u", out->parts, parts);
+    if (fstat(fd, &st) < 0 || (uint64_t)st.st_size < out->total_bytes)
         return ks_fail(err, KS_EPROTO, "references: shorter than their header says");
+    return 0;
+}
+
+int ks_references_open(const struct ks_problem *p, uint32_t parts, int fd,
+                       struct ks_references *out, struct ks_err *err)
+{
+    struct ks_reference_header h = { 0 };
+    void *map;
+    int rc = check_header(p, parts, fd, &h, err);
+
+    if (rc < 0)
+        return rc;
     /* Private: kernels before Linux 6.7 refuse shared mappings of a sealed file even to readers.
      * Pages are shared all the same, nobody writes. */
     map = mmap(NULL, (size_t)h.total_bytes, PROT_READ, MAP_PRIVATE, fd, 0);
     if (map == MAP_FAILED)
         return ks_fail_errno(err, "mapping references");
     *out = view_of(p, h.parts, map);
+    return 0;
+}
+
+int ks_references_open_digests(const struct ks_problem *p, uint32_t parts, int fd,
+                               struct ks_reference_digests *out, struct ks_err *err)
+{
+    struct ks_reference_header h = { 0 };
+    int rc = check_header(p, parts | KS_PART_DIGESTS, fd, &h, err);
+
+    if (rc < 0)
+        return rc;
+    if (pread(fd, out, sizeof(*out), ALIGN) != (ssize_t)sizeof(*out))
+        return ks_fail_errno(err, "reading digests of references");
+    if ((parts & KS_PART_EXACT) == 0)
+        out->exact = 0;
+    if ((parts & KS_PART_REAL) == 0)
+        out->real = out->abs = 0;
+    return 0;
+}
+
+int ks_references_keep_digests(const struct ks_problem *p, uint32_t parts, int fd,
+                               const struct ks_reference_digests *d, struct ks_err *err)
+{
+    struct ks_reference_header h = header_of(p, parts | KS_PART_DIGESTS);
+
+    if (ftruncate(fd, 0) < 0 || ftruncate(fd, (off_t)h.total_bytes) < 0 ||
+        pwrite(fd, d, sizeof(*d), ALIGN) != (ssize_t)sizeof(*d) ||
+        pwrite(fd, &h, sizeof(h), 0) != (ssize_t)sizeof(h))
+        return ks_fail_errno(err, "keeping digests of references");
+    if (fcntl(fd, F_ADD_SEALS, SEALS_DONE) < 0)
+        return ks_fail_errno(err, "sealing references");
     return 0;
 }
 

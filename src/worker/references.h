@@ -7,7 +7,9 @@
  *   64   per part, each aligned to 64 bytes, in this order:
  *        exact  [n] elements of dtype: the exact result rounded to dtype (parts & KS_PART_EXACT)
  *        real   [n] double: R         (parts & KS_PART_REAL)
- *        abs    [n] double: A         (parts & KS_PART_REAL) */
+ *        abs    [n] double: A         (parts & KS_PART_REAL)
+ * Where the references lie on devices (judge.h) only what identifies them does (parts &
+ * KS_PART_DIGESTS): struct ks_reference_digests. */
 #ifndef KS_WORKER_REFERENCES_H
 #define KS_WORKER_REFERENCES_H
 
@@ -20,7 +22,12 @@
 #define KS_REFERENCE_MAGIC   0x3146455250454553ull /* "SEEPREF1" */
 #define KS_REFERENCE_SAMPLES 64                    /* of prove_real */
 
-enum { KS_PART_EXACT = 1, KS_PART_REAL = 2 };
+enum { KS_PART_EXACT = 1, KS_PART_REAL = 2, KS_PART_DIGESTS = 4 };
+
+/* Of proved references that no host keeps: ks_judge_digest_host() of each; 0 what is not wanted. */
+struct ks_reference_digests {
+    uint64_t exact, real, abs;
+};
 
 struct ks_reference_header {
     uint64_t magic, problem, n_elements, total_bytes;
@@ -53,6 +60,15 @@ int ks_references_compute(const struct ks_problem *p, const struct ks_reference_
 int ks_references_open(const struct ks_problem *p, uint32_t parts, int fd,
                        struct ks_references *out, struct ks_err *err);
 
+/* The same for digests instead of what they are of. parts [in] without KS_PART_DIGESTS. Keeping:
+ * KS_EIO, KS_ENOSPC; opening: KS_EPROTO as above. */
+int ks_references_keep_digests(const struct ks_problem *p, uint32_t parts, int fd,
+                               const struct ks_reference_digests *d, struct ks_err *err);
+int ks_references_open_digests(const struct ks_problem *p, uint32_t parts, int fd,
+                               struct ks_reference_digests *out, struct ks_err *err);
+
+/* What a finished memfd holds, KS_PART_*; 0: it is not finished or damaged. */
+uint32_t ks_references_parts(int fd);
 /* Whether the memfd is finished. */
 bool ks_references_are_sealed(int fd);
 

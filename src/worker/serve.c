@@ -171,12 +171,29 @@ static int on_setup(struct ks_worker *w, const struct ks_frame *f, struct ks_err
     return 0;
 }
 
+/* It is the worker's own word and no cell's. */
+static void say_who_verifies(struct ks_worker *w)
+{
+    char text[256];
+
+    if (w->no_judge[0] == '\0' || w->has_said_so)
+        return;
+    snprintf(text, sizeof(text), "the host verifies what the device computes: %s", w->no_judge);
+    w->say(text);
+    w->has_said_so = true;
+    (void)take_printed(w);
+}
+
 static int on_problem(struct ks_worker *w, const struct ks_frame *f, struct ks_err *err)
 {
     struct ks_req_problem req;
     int rc = ks_req_problem_decode(f->body, f->n, &req, err);
 
-    return rc < 0 ? rc : ks_worker_prepare(w, &req, err);
+    if (rc == 0)
+        rc = ks_worker_prepare(w, &req, err);
+    if (rc == 0)
+        say_who_verifies(w);
+    return rc;
 }
 
 static int on_cell(struct ks_worker *w, const struct ks_frame *f, struct ks_err *err)
@@ -190,8 +207,6 @@ static int on_cell(struct ks_worker *w, const struct ks_frame *f, struct ks_err 
         return ks_fail(err, KS_EPROTO, "a cell of problem %016llx, which is not the one in hand",
                        (unsigned long long)req.cell.problem);
     ks_worker_cell(w, &req);
-    if (w->is_spoilt) /* this cell may be the one that suffered: it is run again, alone */
-        return ks_fail(err, KS_EDEVICE, "this cell or one of the last before it %s", w->rec.reason);
     send_record(w);
     atomic_fetch_add(&w->status->n_done, 1u);
     ks_worker_enter(w, KS_PH_IDLE, 0);
@@ -281,7 +296,7 @@ static int serve_all(struct ks_worker *w, struct ks_frame_reader *in, struct ks_
     while (rc > 0) {
         while (ks_frame_next(in, &f) > 0) {
             if (f.type == KS_F_REQ_END)
-                return ks_worker_check_late(w, err);
+                return 0;
             rc = serve_one(w, &f, err);
             if (rc < 0)
                 return rc;
@@ -328,8 +343,6 @@ static int exit_status(const struct ks_worker *w, int rc)
         return KS_WORKER_EXIT_OK;
     if (atomic_load(&w->status->pipe_broken) != 0)
         return KS_WORKER_EXIT_PIPE;
-    if (w->is_spoilt)
-        return KS_WORKER_EXIT_SPOILT;
     if (rc == KS_EDEVLOST)
         return KS_WORKER_EXIT_DEVICE;
     return rc == KS_EPROTO || rc == KS_EFORMAT ? KS_WORKER_EXIT_PROTOCOL : KS_WORKER_EXIT_SETUP;
@@ -347,7 +360,8 @@ static void close_worker(struct ks_worker *w)
     free(w);
 }
 
-int ks_worker_serve(int fd_in, int fd_out, int fd_status, int fd_reference, struct ks_err *err)
+int ks_worker_serve(int fd_in, int fd_out, int fd_status, int fd_reference,
+                    void (*say)(const char *text), struct ks_err *err)
 {
     struct ks_status *status = map_status(fd_status, err);
     struct ks_frame_reader in;
@@ -365,6 +379,7 @@ int ks_worker_serve(int fd_in, int fd_out, int fd_status, int fd_reference, stru
     w->fd_out = fd_out;
     w->fd_reference = fd_reference;
     w->status = status;
+    w->say = say;
     ks_frame_reader_init(&in);
     rc = ks_cage_open(&w->cage, status, err);
     if (rc == 0)

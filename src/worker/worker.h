@@ -12,6 +12,8 @@
 #include "worker/artefacts.h"
 #include "worker/buffers.h"
 #include "worker/cage.h"
+#include "worker/inspect.h"
+#include "worker/judge.h"
 #include "worker/references.h"
 #include "worker/verify.h"
 
@@ -32,17 +34,19 @@ struct ks_worker {
 
     /* the problem in hand */
     struct ks_workset set;
-    struct ks_references refs;
+    const struct ks_inspector *inspector; /* who looks at it */
+    struct ks_references refs;            /* the host's, where it verifies */
+    struct ks_judge judge;                /* else the device's */
     struct ks_shape shape;
     uint32_t problem_outcome; /* what all its cells end as; KS_O_NONE: they can run */
     char problem_reason[160];
     uint64_t prepare_ns, input_ns, reference_ns; /* for the next record, then 0 */
-    uint32_t n_unchecked; /* cells since all inputs were seen to be as they were made */
-    bool has_checked;     /* after the first cell */
 
-    /* why it can serve no more */
-    bool is_lost;   /* the device, to this process */
-    bool is_spoilt; /* inputs were changed, by one of several cells */
+    char no_judge[160]; /* why the host verifies where a judge was named; "": it does not */
+    bool has_said_so;   /* once */
+    void (*say)(const char *text);
+
+    bool is_lost; /* the device, to this process: it can serve no more */
 
     /* the cell in hand */
     uint64_t cell_deadline_ns; /* CLOCK_MONOTONIC; 0 = none */
@@ -58,8 +62,9 @@ struct ks_worker {
 void ks_worker_enter(struct ks_worker *w, enum ks_phase phase, uint64_t deadline_ns);
 
 /* ks_worker_prepare() - take up a problem: inputs, references. Nothing is done when it is the one
- * in hand. A problem that cannot be run is no error: its cells end with w->problem_outcome. Returns
- * 0; KS_EPROTO: bad text, wrong id, bad shared references; KS_EDEVICE: a proof failed. */
+ * in hand. A problem that cannot be run is no error: its cells end with w->problem_outcome; nor is
+ * a judge that cannot be had: the host verifies, w->no_judge says why. Returns 0; KS_EPROTO: bad
+ * text, wrong id, bad shared references; KS_EDEVICE: a proof failed. */
 int ks_worker_prepare(struct ks_worker *w, const struct ks_req_problem *req, struct ks_err *err);
 void ks_worker_drop_problem(struct ks_worker *w);
 
@@ -67,10 +72,8 @@ void ks_worker_drop_problem(struct ks_worker *w);
  * sequence number. Never fails: what goes wrong is the outcome. */
 void ks_worker_cell(struct ks_worker *w, const struct ks_req_cell *req);
 
-/* ks_worker_check_late() - before the problem is left: nobody may have changed inputs that were not
- * looked at in full since. Returns 0; KS_EDEVICE with w->is_spoilt: somebody has; what the device
- * returns. */
-int ks_worker_check_late(struct ks_worker *w, struct ks_err *err);
+/* When taking up a problem that begins now must have ended: a limit for hangs. CLOCK_MONOTONIC. */
+uint64_t ks_prepare_deadline(const struct ks_problem *p);
 
 /* Longest time a cell may take, ns, when no single call may exceed kernel_timeout_ms; 0 = no limit.
  * @bytes of all operands. Pure. */
@@ -78,8 +81,10 @@ uint64_t ks_cell_budget_ns(const struct ks_measure *m, uint64_t bytes);
 
 /* ks_worker_serve() - serve requests until END or the pipe's end.
  * @fd_in.. [in] see request.h; borrowed
+ * @say [in] prints a line for people
  * Returns the exit status for main (KS_WORKER_EXIT_*); the reason of a failure is in *err. Ends the
  * process with KS_WORKER_EXIT_PIPE when a record cannot be written. */
-int ks_worker_serve(int fd_in, int fd_out, int fd_status, int fd_reference, struct ks_err *err);
+int ks_worker_serve(int fd_in, int fd_out, int fd_status, int fd_reference,
+                    void (*say)(const char *text), struct ks_err *err);
 
 #endif

@@ -170,7 +170,7 @@ static bool is_as_it_should(const struct config *cfg, const struct row *rows, ui
 
     if (!has_share)
         printf("that share is BELOW the limit of %.1f %%\n", 100 * cfg->share);
-    return has_share && rows_n_bad(rows, n) + t->n_spoilt + t->n_left == 0;
+    return has_share && rows_n_bad(rows, n) + t->n_left == 0;
 }
 
 static int cmd_sweep(const struct context *c, struct ks_err *err)

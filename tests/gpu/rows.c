@@ -175,12 +175,12 @@ static void put_time(const struct row *rows, uint64_t n, const struct totals *t,
         load += (double)rows[i].load_ns;
     }
     ks_buf_printf(out,
-                  "device time %.1f s in %" PRIu32 " workers (%" PRIu32 " deaths, %" PRIu32
-                  " spoilt): samples %.1f s, warm-up %.1f s, the rest of timing %.1f s, exact "
+                  "device time %.1f s in %" PRIu32 " workers (%" PRIu32
+                  " deaths): samples %.1f s, warm-up %.1f s, the rest of timing %.1f s, exact "
                   "%.1f s, verify %.1f s, load %.1f s\n",
-                  1e-9 * (double)t->device_ns, t->n_workers, t->n_deaths, t->n_spoilt,
-                  1e-9 * sampled, 1e-9 * warm, 1e-9 * fmax(0, timing - sampled), 1e-9 * exact,
-                  1e-9 * verify, 1e-9 * load);
+                  1e-9 * (double)t->device_ns, t->n_workers, t->n_deaths, 1e-9 * sampled,
+                  1e-9 * warm, 1e-9 * fmax(0, timing - sampled), 1e-9 * exact, 1e-9 * verify,
+                  1e-9 * load);
     ks_buf_printf(out, "share of device time in samples and warm-up: %.1f %%\n",
                   100 * rows_share(rows, n, t));
 }

@@ -27,7 +27,7 @@ struct row {
 
 struct totals {         /* of a sweep */
     uint64_t device_ns; /* workers on the device, from start to end */
-    uint32_t n_workers, n_deaths, n_spoilt;
+    uint32_t n_workers, n_deaths;
     uint32_t n_left;      /* cells for which no time was left */
     double warmup_cap_ns; /* of one cell */
 };

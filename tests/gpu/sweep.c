@@ -164,8 +164,6 @@ static void take_death(struct sweep *s)
     bool is_in_cell = i_cell != UINT64_MAX && i_cell >= s->n_done && s->n_done < s->n_sent;
     char reason[160];
 
-    if (end->how == KS_END_EXITED && end->code == KS_WORKER_EXIT_SPOILT)
-        s->totals->n_spoilt++;
     s->totals->n_deaths++;
     fprintf(stderr, "ksweep-gpu: worker %d: %s, code %d, after %" PRIu32 " of %" PRIu32 " cells\n",
             end->pid, ks_end_text(end->how), end->code, s->n_done, s->n_sent);
