@@ -339,7 +339,7 @@ static void print_plan(const struct ks_grid *g, const struct codes *k, const str
     printf("%s: %s\n", g->job.name, g->job.why);
     printf("%u problems x %u instances = %llu cells; %llu cannot run on %s\n", g->n_problems,
            g->n_instances, (unsigned long long)cells, (unsigned long long)(cells - t->n_runnable),
-           ks_job_is_gpu(&g->job) ? g->job.device.arch : "this host");
+           strcmp(g->job.device.arch, "native") ? g->job.device.arch : "this host");
     if (cells && !t->n_runnable)
         printf("for instance: %s\n", first_reason(g));
     if (has_exclude(&g->job)) /* none is news, too: of lists of another dtype or layout */

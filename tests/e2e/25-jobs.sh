@@ -16,6 +16,11 @@ for job in "$KSWEEP_SOURCE_DIR"/jobs/*.json; do
         "$tap_tmp/out")
     like "$(grep -F "\`jobs/$name.json\`" "$page")" "\| $(sed 's/|/\\|/g' <<<"$size") \|" \
         "$name: the page has its size, $size"
+    [ ${#arch[@]} -gt 0 ] || [ "$name" = fake_hip ] && continue
+    ok "$name: plan for a CPU with AVX2" ksweep plan "$job" --arch x86-64-v3 --list
+    like "$(cat "$tap_tmp/out")" '[0-9] cannot run on x86-64-v3' "$name: not for this host"
+    least=$(awk 'is_row { print $NF } /^order /{ is_row = 1 }' "$tap_tmp/out" | sort -n | head -n 1)
+    ok "$name: there each problem has three instances or more, at least $least" test "$least" -ge 3
 done
 
 done_testing

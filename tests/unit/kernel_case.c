@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "kernel_case.h"
 
+#include "grid/cpu_flags.h"
+
 #include <dlfcn.h>
 #include <sys/stat.h>
 
@@ -225,6 +227,24 @@ void kernel_build(struct place *p, const struct ks_problem *problem, const char 
     sanitize(p);
     plan(p, &opt);
     (void)build_all(p);
+}
+
+bool kernel_cpu_has_choice(const char *what)
+{
+    struct ks_buf level, here;
+    struct ks_err err;
+    bool has_all = true;
+    ks_buf_init(&level);
+    ks_buf_init(&here);
+    must(ks_cpu_flags_read("x86-64-v3", &level, &err), &err);
+    must(ks_cpu_flags_read("native", &here, &err), &err);
+    for (char *rest = (char *)level.data, *word; (word = strsep(&rest, " "));)
+        has_all = has_all && ks_cpu_flags_has(ks_buf_text(&here), word);
+    if (!has_all)
+        print_message("# this CPU is no x86-64-v3: not checked: %s\n", what);
+    ks_buf_release(&here);
+    ks_buf_release(&level);
+    return has_all;
 }
 
 const struct ks_abi_entry *kernel_entry(const struct place *p, uint32_t i)

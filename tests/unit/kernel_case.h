@@ -47,6 +47,10 @@ void kernel_case_fail(const struct kernel_case *c, const struct ks_abi_entry *e,
 bool kernel_build_is_complete(void);
 void kernel_build(struct place *p, const struct ks_problem *problem, const char *const *configs);
 
+/* Whether this CPU can run what the configs promise a choice on: x86-64-v3 (AVX2, FMA, F16C).
+ * False is said once for each `what`. */
+bool kernel_cpu_has_choice(const char *what);
+
 /* The entry of instance i of a built grid; NULL when this host cannot build or run it. Objects stay
  * loaded until the program ends. */
 const struct ks_abi_entry *kernel_entry(const struct place *p, uint32_t i);

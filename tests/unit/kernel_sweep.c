@@ -97,26 +97,92 @@ void kernel_sweep_refusals(const struct place *place)
     }
 }
 
-void kernel_sweep_choice(const struct place *place, const char *const *lists, uint32_t least)
+/* What an x86-64-v3 has of the instances, also where this CPU can do more. */
+struct choice {
+    const struct place *place;
+    bool is_v3[1024]; /* of the grid's instances */
+};
+
+/* False, and said, where this CPU cannot run them. */
+static bool open_choice(const struct place *place, const char *const *configs, struct choice *c_out)
 {
-    for (; *lists && kernel_build_is_complete(); lists++) {
+    struct ks_kernel_set set = { .n_families = 0 };
+    struct ks_buf flags;
+    struct ks_err err;
+    if (!kernel_build_is_complete() || !kernel_cpu_has_choice("how many instances a problem has"))
+        return false;
+    *c_out = (struct choice){ .place = place };
+    ks_buf_init(&flags);
+    must(ks_kernel_set_arch(&set, "x86-64-v3", &flags, &err), &err);
+    for (; *configs; configs++) {
+        char path[600];
+        snprintf(path, sizeof(path), "%s/kernels/configs/%s", KS_SOURCE_DIR, *configs);
+        must(ks_kernel_set_add(&set, path, "", NULL, &err), &err);
+    }
+    assert_int_equal(set.n_instances, place->grid.n_instances);
+    assert_true(set.n_instances <= 1024);
+    for (uint32_t i = 0; i < set.n_instances; i++) {
+        assert_true(set.instances[i].id == place->grid.instances[i].id);
+        c_out->is_v3[i] = !set.instances[i].missing[0];
+    }
+    ks_kernel_set_release(&set);
+    ks_buf_release(&flags);
+    return true;
+}
+
+/* Kinds are types times layouts. */
+static void must_have(const struct choice *c, struct ks_problem p, uint32_t kind, uint32_t least)
+{
+    const struct ks_grid *g = &c->place->grid;
+    struct ks_abi_problem abi;
+    struct ks_err err;
+    uint32_t n = 0;
+    p.dtype = kind % 3;
+    p.layout = kind / 3;
+    p.direction = g->problems[0].direction;
+    must(ks_problem_finish(&p, &err), &err);
+    ks_operators[p.op]->to_abi(&p, &abi);
+    for (uint32_t i = 0; i < g->n_instances; i++) {
+        if (!c->is_v3[i] || !kernel_sweep_is_of_domain(c->place, i, &p))
+            continue;
+        const struct ks_abi_entry *e = kernel_entry(c->place, i);
+        n += e && !e->unsupported(&abi);
+    }
+    if (n < least)
+        fail_msg("%s, type %u, layout %u, %lld dims: %u instances, not %u", p.name, p.dtype,
+                 p.layout, (long long)p.dim[KS_CONV_NDIM], n, least);
+}
+
+void kernel_sweep_choice(const struct place *place, const char *const *configs,
+                         const char *const *lists, uint32_t least)
+{
+    struct choice c;
+    if (!open_choice(place, configs, &c))
+        return;
+    for (; *lists; lists++) {
         struct problem_list list;
         struct ks_err err;
         must(problem_list_read(*lists, &list, &err), &err);
-        for (int k = 0; k < list.n; k++) {
-            struct ks_problem p = list.problems[k];
-            struct ks_abi_problem abi;
-            uint32_t n_able = 0;
-            p.direction = place->grid.problems[0].direction;
-            must(ks_problem_finish(&p, &err), &err);
-            ks_operators[p.op]->to_abi(&p, &abi);
-            for (uint32_t i = 0; i < place->grid.n_instances; i++) {
-                const struct ks_abi_entry *e = kernel_entry(place, i);
-                n_able += e && kernel_sweep_is_of_domain(place, i, &p) && !e->unsupported(&abi);
-            }
-            if (n_able < least)
-                fail_msg("%s %s: %u instances", *lists, p.name, n_able);
-        }
+        for (int k = 0; k < list.n * N_KINDS; k++)
+            must_have(&c, list.problems[k / N_KINDS], (uint32_t)(k % N_KINDS), least);
+    }
+}
+
+void kernel_sweep_matrix(const struct place *place, const char *const *configs)
+{
+    static const char *const shapes[] = { "ndim=1 hi=1 y=1 pad_h_lo=0 pad_h_hi=0", "",
+                                          "ndim=3 di=3 z=2" };
+    struct choice c;
+    if (!open_choice(place, configs, &c))
+        return;
+    for (uint32_t k = 0; k < 3 * N_KINDS; k++) {
+        struct ks_problem p;
+        struct ks_err err;
+        must(op_case(shapes[k / N_KINDS], &p, &err), &err);
+        must(op_case_set(&p, "g=3 c_total=21 k_total=15 stride_w=2 dilation_w=2") ? 0 : KS_EINVAL,
+             &err);
+        snprintf(p.name, sizeof(p.name), "groups and odd channels");
+        must_have(&c, p, k % N_KINDS, 1);
     }
 }
 
@@ -202,6 +268,7 @@ void kernel_sweep_all(struct place *p, uint32_t direction, const char *const *co
                                          NULL };
     kernel_sweep_open(p, direction, configs);
     kernel_sweep_refusals(p);
-    kernel_sweep_choice(p, lists, 3);
+    kernel_sweep_choice(p, configs, lists, 3);
+    kernel_sweep_matrix(p, configs);
     kernel_sweep_run(p, direction);
 }

@@ -15,8 +15,15 @@ bool kernel_sweep_is_of_domain(const struct place *p, uint32_t i, const struct k
 /* What an instance cannot compute it refuses with a reason, before anything runs. */
 void kernel_sweep_refusals(const struct place *p);
 
-/* Every row of the lists in jobs/problems (NULL ends) has at least `least` instances. */
-void kernel_sweep_choice(const struct place *p, const char *const *lists, uint32_t least);
+/* Every row of the lists in jobs/problems (NULL ends), in every type and layout, has at least
+ * `least` of the instances that an x86-64-v3 can run: nobody needs AVX-512 for a choice. On a CPU
+ * below that level nothing is demanded. */
+void kernel_sweep_choice(const struct place *p, const char *const *configs,
+                         const char *const *lists, uint32_t least);
+
+/* Each type and layout in 1, 2 and 3 dims has an instance for groups, odd channels, padding and
+ * strides at once; CPUs as above. */
+void kernel_sweep_matrix(const struct place *p, const char *const *configs);
 
 /* Runs everything. Each instance must have had at least two problems. */
 void kernel_sweep_run(struct place *p, uint32_t direction);

@@ -2,7 +2,6 @@
 /* Every instance of the forward configs, built as in a job: held to the references, refusing what
  * it cannot compute, code of its own. */
 #include "kernel_sweep.h"
-#include "op_cases.h"
 
 static const char *const configs[] = { "host_forward.json",        "host_forward_3d.json",
                                        "host_forward_bf16.json",   "host_forward_fp16.json",
@@ -34,32 +33,6 @@ static void check_code_ids(const struct place *p)
     }
 }
 
-/* Each type and layout in 1, 2 and 3 dims: groups, odd channels, padding and strides at once. */
-static void check_matrix(const struct place *p)
-{
-    static const char *const shapes[] = { "ndim=1 hi=1 y=1 pad_h_lo=0 pad_h_hi=0", "",
-                                          "ndim=3 di=3 z=2" };
-    for (uint32_t kind = 0; kind < 18; kind++) {
-        struct ks_problem q = p->grid.problems[0];
-        struct ks_abi_problem abi;
-        struct ks_err err;
-        uint32_t n_able = 0;
-        must(op_case(shapes[kind / 6], &q, &err), &err);
-        must(op_case_set(&q, "g=3 c_total=21 k_total=15 stride_w=2 dilation_w=2") ? 0 : KS_EINVAL,
-             &err);
-        q.dtype = kind % 3, q.layout = kind / 3 % 2;
-        must(ks_problem_finish(&q, &err), &err);
-        ks_operators[q.op]->to_abi(&q, &abi);
-        for (uint32_t i = 0; i < p->grid.n_instances; i++) {
-            const struct ks_abi_entry *e = kernel_entry(p, i);
-            n_able += e && kernel_sweep_is_of_domain(p, i, &q) && !e->unsupported(&abi);
-        }
-        if (n_able < 1)
-            fail_msg("no instance for type %u, layout %u, %u dims", q.dtype, q.layout,
-                     kind / 6 + 1);
-    }
-}
-
 /* The small choice is a part of the large one: what holds of this holds of that. */
 static void check_quick(struct place *p)
 {
@@ -85,7 +58,6 @@ static void test_forward(void **state)
     kernel_sweep_all(p, KS_FORWARD, configs);
     if (!kernel_build_is_complete())
         return;
-    check_matrix(p);
     check_code_ids(p);
     check_quick(p);
 }
