@@ -150,18 +150,42 @@ KS_DEV ks_u64 ks_judge_mix(ks_u64 i, unsigned word)
     return x ^ (x >> 31);
 }
 
+/* Of the words of 16 bytes, of which there are v before. */
+KS_DEV ks_u64 ks_judge_mix_four(ks_four_words w, long v)
+{
+    ks_u64 sum = 0;
+    KS_UNROLL
+    for (int i = 0; i < 4; i++)
+        sum += ks_judge_mix((ks_u64)(4 * v + i), KS_V(w, i));
+    return sum;
+}
+
+/* Of word i, of which there are n bytes, 1 to 3; the others are zeros. */
+KS_DEV ks_u64 ks_judge_mix_last(const unsigned char *bytes, long i, long n)
+{
+    unsigned word = bytes[0];
+    if (n > 1)
+        word |= (unsigned)bytes[1] << 8;
+    if (n > 2)
+        word |= (unsigned)bytes[2] << 16;
+    return ks_judge_mix((ks_u64)i, word);
+}
+
 KS_DEV struct ks_judge_share ks_judge_share_of_none(void)
 {
     const struct ks_judge_share none = { 0, KS_JUDGE_NOWHERE, 0, 0, 0 };
     return none;
 }
 
-KS_DEV void ks_judge_wrong(struct ks_judge_share *s, int is_wrong, ks_u64 i)
+/* Bit i of `wrong`: element first + i is. */
+KS_DEV void ks_judge_wrong(struct ks_judge_share *s, unsigned wrong, long first)
 {
-    if (!is_wrong)
-        return;
-    s->n_wrong++;
-    s->first = i < s->first ? i : s->first;
+    KS_NO_UNROLL
+    for (ks_u64 i = (ks_u64)first; wrong; wrong >>= 1, i++)
+        if (wrong & 1) {
+            s->n_wrong++;
+            s->first = i < s->first ? i : s->first;
+        }
 }
 
 KS_DEV void ks_judge_join(struct ks_judge_share *s, const struct ks_judge_share *t)

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/hash.h"
 #include "gpu_case.h"
+#include "gpu_emulator.h"
 #include "kernels/gpu/emu/simt.h"
 #include "op/conv.h"
 #include "op/gemm.h"
 #include "op_cases.h"
-
-#include <dlfcn.h>
 
 #ifdef KSWEEP_SANITIZED
 #define N_SAMPLE 4 /* takes eight times as long */
@@ -15,73 +14,14 @@
 #endif
 #define LEAST 2 /* problems that each instance runs */
 
-/* --- launches on the emulator */
-
-typedef int (*launch_fn)(ks_simt_body body, void **args, const int grid[3], const int block[3],
-                         int warp, int order);
-
-struct emulator {
-    struct ks_abi_gpu gpu; /* first: launch() and fill() get its address */
-    const struct gpu_instance *at;
-    int order;
-    bool is_launched;
-};
-
-/* What the device's half exports for a kernel. */
-static const void *kernel_symbol(const struct gpu_instance *i, uint32_t kernel, const char *what)
-{
-    char name[64];
-    snprintf(name, sizeof(name), "%s_kernel%u_%s", i->kernels, kernel, what);
-    const void *at = dlsym(i->device, name);
-    if (!at)
-        fail_msg("%s: no symbol %s", i->entry->name, name);
-    return at;
-}
-
-static void *function_at(const void *at)
-{
-    return (void *)(uintptr_t)at;
-}
-
-static int emulate(const struct ks_abi_gpu *gpu, const struct ks_abi_launch *l)
-{
-    struct emulator *e = (struct emulator *)(uintptr_t)gpu;
-    const struct gpu_instance *i = e->at;
-    const int threads = *(const int *)kernel_symbol(i, l->kernel, "block");
-    const int warp = *(const int *)kernel_symbol(i, l->kernel, "warp");
-    const int grid[3] = { (int)l->grid[0], (int)l->grid[1], (int)l->grid[2] };
-    const int block[3] = { (int)l->block, 1, 1 };
-    launch_fn launch;
-    ks_simt_body body;
-    void *at = function_at(kernel_symbol(i, l->kernel, "entry"));
-    memcpy(&body, &at, sizeof(body));
-    at = dlsym(i->device, "ks_simt_launch");
-    assert_non_null(at);
-    memcpy(&launch, &at, sizeof(launch));
-    if ((int)l->block != threads || l->shared_bytes != 0)
-        fail_msg("%s: kernel %u is launched with %u threads and %u bytes, is made for %d",
-                 i->entry->name, l->kernel, l->block, l->shared_bytes, threads);
-    e->is_launched = true;
-    return launch(body, l->args, grid, block, warp, e->order);
-}
-
-static int fill(const struct ks_abi_gpu *gpu, void *ptr, uint32_t pattern, uint64_t bytes)
-{
-    (void)gpu;
-    assert_true(bytes % 4 == 0);
-    for (uint64_t i = 0; i < bytes; i += 4)
-        memcpy((char *)ptr + i, &pattern, 4);
-    return 0;
-}
-
 void gpu_case_run(struct gpu_instance *i, const struct kernel_case *c)
 {
     const size_t bytes = (size_t)c->n.c * ks_dtype_bytes(c->p.dtype);
-    struct emulator e = { .gpu = { emulate, fill }, .at = i, .order = KS_SIMT_FORWARD };
+    struct gpu_emulator e = gpu_emulator_of(i->device, i->kernels);
     char *first = malloc(bytes), *got = malloc(bytes);
     assert_true(first && got);
     kernel_case_run_on(c, i->entry, &e.gpu, KS_DATA_EXACT, NULL);
-    assert_true(e.is_launched);
+    assert_true(e.n_launched > 0);
     for (e.order = 0; e.order < KS_SIMT_N_ORDERS; e.order++) {
         kernel_case_run_on(c, i->entry, &e.gpu, KS_DATA_RANDOM, e.order ? got : first);
         if (e.order && memcmp(first, got, bytes) != 0)
