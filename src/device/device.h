@@ -113,7 +113,10 @@ struct ks_device_ops {
     /* An exact calculation on exact data through alloc, upload, compute, download: KS_EDEVICE when
      * the result is wrong. Run in a fresh worker after an abnormal end. */
     int (*self_test)(struct ks_device *dev, struct ks_err *err);
-    /* Never fails: unknown is a value. */
+    /* Never fails: unknown is a value. May take milliseconds, or as long as others hold the driver:
+     * a vendor's library asks it once a number. So it is asked only while nothing is queued, which
+     * is always so outside of time_samples, and under the cell's deadline: no sample's time has
+     * anything of it. */
     void (*telemetry)(struct ks_device *dev, struct ks_telemetry *out);
 };
 
