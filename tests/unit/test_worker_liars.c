@@ -105,6 +105,22 @@ static void test_turncoat(void **state)
     close_rig(&r);
 }
 
+/* Nor are those that come out otherwise than the ones that were proved, were it by one bit. */
+static void test_remade_otherwise(void **state)
+{
+    const struct shared *s = *state;
+    struct rig r;
+
+    open_rig(&r, s, &no_fault);
+    take(&r, &s->f->problem, "drifts");
+    check_good(run(&r, "good"), &quick);
+    r.scribble = r.w->judge.exact;
+    assert_int_equal(run(&r, "good")->outcome, KS_O_LAUNCH_FAILED);
+    assert_non_null(strstr(r.w->rec.reason, "digests differ"));
+    assert_true(r.w->is_lost);
+    close_rig(&r);
+}
+
 /* Whatever launch of the judge is left out without a word, at taking up or in a cell. */
 static void test_silent_launches(void **state)
 {
@@ -179,11 +195,9 @@ static void test_failing_launches(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_liars),
-        cmocka_unit_test(test_turncoat),
-        cmocka_unit_test(test_remaking_fails),
-        cmocka_unit_test(test_silent_launches),
-        cmocka_unit_test(test_failing_launches),
+        cmocka_unit_test(test_liars),           cmocka_unit_test(test_turncoat),
+        cmocka_unit_test(test_remaking_fails),  cmocka_unit_test(test_remade_otherwise),
+        cmocka_unit_test(test_silent_launches), cmocka_unit_test(test_failing_launches),
     };
 
     return cmocka_run_group_tests(tests, shared_setup, shared_teardown);

@@ -303,6 +303,18 @@ static int turncoat(const struct ks_abi_problem *p, const struct ks_abi_buffers 
     return rc;
 }
 
+/* Sums in another order from the third problem's data on: off by the last bit. */
+static int drifts(const struct ks_abi_problem *p, const struct ks_abi_buffers *b)
+{
+    static int n_sums;
+    const struct ks_judge_call *c = (const struct ks_judge_call *)p;
+    int rc = judge(p, b);
+
+    if (c->task == KS_JUDGE_REFERENCE && ++n_sums > 2 && !is_exact_data(b))
+        c->r[0] = nextafter(c->r[0], DBL_MAX);
+    return rc;
+}
+
 #define JUDGE(name_, run_)                                                                         \
     {                                                                                              \
         name_, any, answers, run_                                                                  \
@@ -343,6 +355,7 @@ static const struct ks_abi_entry entries[] = {
     ALSO(impossible_error),
     ALSO(fails),
     ALSO(turncoat),
+    ALSO(drifts),
 };
 
 const struct ks_abi_table ks_kernel_table = { KS_ABI_MAJOR, sizeof(entries) / sizeof(entries[0]),

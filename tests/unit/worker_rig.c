@@ -41,16 +41,33 @@ static int spy_upload(struct ks_device *dev, void *dst, const void *src, size_t 
     return rig_of(dev)->inner->upload(dev, dst, src, bytes, err);
 }
 
+static int spy_module_entry(struct ks_device *dev, struct ks_module *mod, const char *name,
+                            const struct ks_abi_entry **entry_out, struct ks_err *err)
+{
+    struct rig *r = rig_of(dev);
+
+    for (size_t i = 0; r->extra != NULL && r->extra[i] != NULL; i++)
+        if (strcmp(r->extra[i]->name, name) == 0) {
+            *entry_out = r->extra[i];
+            return 0;
+        }
+    return r->inner->module_entry(dev, mod, name, entry_out, err);
+}
+
 static int judge_launch(struct rig *r, struct ks_device *dev, const struct ks_timing *t,
                         double *ns_out, int *kernel_rc_out, struct ks_err *err)
 {
+    struct ks_abi_buffers buf = *t->buf;
+    struct ks_timing on = *t;
     uint32_t task = ((const struct ks_judge_call *)(const void *)t->problem)->task;
 
+    buf.gpu = r->gpu;
+    on.buf = &buf;
     r->n_tasks[task]++;
     r->has_no_deadline |= atomic_load(&r->w->status->deadline_ns) == 0;
     if (r->judge_fault.nth == 0 || r->judge_fault.task != task ||
         r->judge_fault.nth != r->n_tasks[task])
-        return r->inner->time_samples(dev, t, ns_out, kernel_rc_out, err);
+        return r->inner->time_samples(dev, &on, ns_out, kernel_rc_out, err);
     ns_out[0] = 1e3;
     return r->judge_fault.rc == 0
                ? 0
@@ -80,6 +97,7 @@ static void spy_on(struct rig *r, struct ks_device *dev)
     r->ops.download = spy_download;
     r->ops.upload = spy_upload;
     r->ops.time_samples = spy_time_samples;
+    r->ops.module_entry = spy_module_entry;
     dev->ops = &r->ops;
 }
 

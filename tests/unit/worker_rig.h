@@ -40,7 +40,9 @@ struct rig {
         uint32_t task, nth; /* from 1; 0: nothing */
         int rc;             /* 0: nothing runs and nothing is said */
     } judge_fault;
-    uint8_t *scribble; /* the next kernel changes this byte, too; then NULL */
+    const struct ks_abi_gpu *gpu; /* on which a judge is launched; NULL: it is a host's */
+    const struct ks_abi_entry *const *extra; /* found before those of files; NULL-terminated */
+    uint8_t *scribble;                       /* the next kernel changes this byte, too; then NULL */
 };
 
 void open_rig(struct rig *r, const struct shared *s, const struct ks_fault_plan *plan);
