@@ -2,10 +2,17 @@
 /* References of the judge on the emulator, held to the host's: exact data bit for bit, random data
  * within double rounding and in three orders of threads. */
 #include "base/hash.h"
+#include "gpu_emulator.h"
 #include "gpu_judge_kit.h"
 #include "op_cases.h"
 
 #include <math.h>
+
+/* The host's half, with launches of little work: a problem takes several. */
+#define KS_GPU_TARGET            3
+#define KS_JUDGE_LAUNCH_PRODUCTS 3000
+#define KS_JUDGE_LAUNCH_BLOCKS   4
+#include "gpu/judge_host.h"
 
 static const char *const convolutions[] = {
     "n=2 hi=6 wi=5 c_total=7 k_total=5",
@@ -202,13 +209,51 @@ static void test_large(void **state)
     check_problem(*state, p);
 }
 
+/* A launch does no more than it may, a problem of more work takes several. */
+static void check_launches(const struct judges *j, const char *fields, int n_wanted)
+{
+    struct ks_problem p;
+    struct ks_err err;
+    struct sums s;
+
+    must(op_case(fields, &p, &err), &err);
+    sums_open(&s, &p, KS_DATA_EXACT);
+    struct gpu_emulator e = gpu_emulator_of(j->of[KS_FP32]->device, j->of[KS_FP32]->kernels);
+    const struct ks_abi_buffers buf = { .a = s.a, .b = s.b, .gpu = &e.gpu };
+    struct ks_judge_call call = {
+        .task = KS_JUDGE_REFERENCE, .n = (uint64_t)s.n.c, .r = s.r, .abs = s.abs
+    };
+
+    ks_operators[p.op]->to_abi(&p, &call.problem);
+    call.problem.bytes = sizeof(call);
+    memset(s.r, 0xff, (size_t)s.n.c * sizeof(double));
+    assert_int_equal(ks_judge_run(&call.problem, &buf, KS_FP32), 0);
+    for (int64_t i = 0; i < s.n.c; i++)
+        if (s.r[i] != s.want_r[i] || s.abs[i] != s.want_abs[i])
+            fail_at(&s, "several launches", i);
+    assert_int_equal(e.n_launched, n_wanted);
+    sums_close(&s);
+}
+
+static void test_launches(void **state)
+{
+    const char *point = "y=1 x=1 pad_h_lo=0 pad_w_lo=0 pad_h_hi=0 pad_w_hi=0 n=2 hi=32 wi=32 "
+                        "c_total=1 k_total=1";
+
+    /* 2048 elements of one product and one lane: 8 blocks, and 4 may be launched at a time */
+    check_launches(*state, point, 2);
+    /* 120 elements of 36 products, in 8 lanes: 4 blocks, of which 2 have 3000 products */
+    check_launches(*state, "", 2);
+    /* 9 elements of 5000 products, in 256 lanes: one a launch, though that is too much */
+    check_launches(*state, "direction=backward_weight n=50 hi=10 wi=10 c_total=1 k_total=1", 9);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_convolutions),
-        cmocka_unit_test(test_random_convolutions),
-        cmocka_unit_test(test_gemms),
-        cmocka_unit_test(test_large),
+        cmocka_unit_test(test_convolutions), cmocka_unit_test(test_random_convolutions),
+        cmocka_unit_test(test_gemms),        cmocka_unit_test(test_large),
+        cmocka_unit_test(test_launches),
     };
 
     return cmocka_run_group_tests_name("gpu_judge", tests, judges_open, judges_close);
