@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* counts.c - how many kernels the instances really are, and why some are none. */
+#include "build/fit.h"
 #include "build/plan.h"
 #include "json/json.h"
 
@@ -16,7 +17,8 @@ static const char *pipeline_of(const struct ks_family *f, const struct ks_instan
 
 struct ks_build_count { /* of a group */
     const char *family, *direction, *dtype, *pipeline;
-    uint32_t n_ready, n_distinct;
+    uint32_t n_ready, n_distinct; /* that can be launched */
+    uint32_t n_unfit;             /* ready, but no block of it fits */
 };
 
 static int order(uint64_t a, uint64_t b)
@@ -55,7 +57,9 @@ static uint32_t collect(const struct ks_build *b)
             continue;
         *item = (struct ks_build_item){ .family = f->name,
                                         .pipeline = pipeline_of(f, inst),
-                                        .code_id = b->artefacts[i].code_id };
+                                        .code_id = b->artefacts[i].code_id,
+                                        .is_unfit =
+                                            ks_code_object_unfit(&b->artefacts[i].code) != NULL };
         ks_instance_domain(f, inst, &item->domain);
         n++;
     }
@@ -73,6 +77,10 @@ static struct ks_build_count take_group(const struct ks_build_item *items, uint3
     c.direction = ks_direction_name(first->domain.direction);
     c.dtype = ks_dtype_name(first->domain.dtype);
     for (; *at < n && compare_groups(first, &items[*at]) == 0; ++*at) {
+        if (items[*at].is_unfit) {
+            c.n_unfit++;
+            continue;
+        }
         c.n_ready++;
         c.n_distinct += *at == begin || ks_id128_is_zero(items[*at].code_id) ||
                         !ks_id128_eq(items[*at].code_id, items[*at - 1].code_id);
@@ -85,9 +93,12 @@ void ks_build_print_codes(const struct ks_build *b, struct ks_buf *text_out)
     const uint32_t n = collect(b);
     for (uint32_t at = 0; at < n;) {
         const struct ks_build_count c = take_group(b->items, n, &at);
-        ks_buf_printf(text_out, "kernels      %s %s %s%s%s: %" PRIu32 " distinct of %" PRIu32 "\n",
+        ks_buf_printf(text_out, "kernels      %s %s %s%s%s: %" PRIu32 " distinct of %" PRIu32,
                       c.family, c.direction, c.dtype, c.pipeline[0] ? " " : "", c.pipeline,
                       c.n_distinct, c.n_ready);
+        if (c.n_unfit > 0)
+            ks_buf_printf(text_out, ", %" PRIu32 " cannot be launched", c.n_unfit);
+        ks_buf_printf(text_out, "\n");
     }
 }
 
@@ -104,6 +115,7 @@ void ks_build_print_counts(const struct ks_build *b, struct ks_jw *w)
         ks_jw_str(w, "pipeline", c.pipeline[0] ? c.pipeline : NULL);
         ks_jw_u64(w, "ready", c.n_ready);
         ks_jw_u64(w, "distinct", c.n_distinct);
+        ks_jw_u64(w, "unfit", c.n_unfit);
         ks_jw_close(w, '}');
     }
     ks_jw_close(w, ']');

@@ -42,6 +42,7 @@ struct ks_build_item { /* of an instance that is built, while they are counted *
     struct ks_domain domain;
     const char *family, *pipeline;
     struct ks_id128 code_id;
+    bool is_unfit; /* no block of its kernel fits the target */
 };
 
 struct ks_build {

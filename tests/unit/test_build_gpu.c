@@ -106,6 +106,26 @@ static void test_emulator(void **state)
     assert_memory_equal(&ks_build_artefact(p->build, 6)->code, &before, sizeof(before));
 }
 
+/* What can be launched on its target counts, what cannot is said. */
+static void test_counts(void **state)
+{
+    struct place *p = *state;
+    struct ks_buf text;
+    ks_buf_init(&text);
+    use_gpu(p, "emu", "{\"index\": [2, 3, 4]}");
+    plan(p, NULL);
+    (void)build_all(p);
+    ks_build_print_codes(p->build, &text);
+    assert_non_null(strstr(ks_buf_text(&text), ": 3 distinct of 3\n"));
+    ks_buf_clear(&text);
+    struct ks_artefact *a = (struct ks_artefact *)(uintptr_t)ks_build_artefact(p->build, 1);
+    snprintf(a->code.target, sizeof(a->code.target), "gfx942");
+    a->code.lds_bytes = 65537;
+    ks_build_print_codes(p->build, &text);
+    assert_non_null(strstr(ks_buf_text(&text), ": 2 distinct of 2, 1 cannot be launched\n"));
+    ks_buf_release(&text);
+}
+
 /* What one host has built is as good on another, with all that is known of it. */
 static void test_pack(void **state)
 {
@@ -336,6 +356,7 @@ int main(void)
         T(test_build_ids),   T(test_engine_is_identity),
         T(test_no_compiler), T(test_choice_of_compiler),
         T(test_own_name),    T(test_compiler_is_identity),
+        T(test_counts),
     };
     const int rc = cmocka_run_group_tests_name("build_gpu", tests, NULL, NULL);
     ks_warden_stop(warden);
