@@ -53,6 +53,16 @@ KS_DEV void ks_sync(void)
 #define ks_in_order() __builtin_amdgcn_sched_barrier(0)
 /* The value is computed here, and no memory is read ahead of it. */
 #define ks_compute_now(x) asm volatile("" : "+v"(x) : : "memory")
+/* *to += x, indivisibly among all blocks; only for memory of the device. clang has no builtin for
+ * gfx908's instruction. */
+KS_DEV void ks_add_f32(float *to, float x)
+{
+#ifdef __gfx908__
+    (void)__hip_atomic_fetch_add(to, x, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
+#else
+    (void)__builtin_amdgcn_global_atomic_fadd_f32((__attribute__((address_space(1))) float *)to, x);
+#endif
+}
 
 #elif KS_GPU_TARGET == 2 /* NVIDIA */
 
@@ -77,6 +87,8 @@ KS_DEV void ks_sync(void) { __syncthreads(); }
 #define ks_urgent(level)  ((void)0)
 #define ks_in_order()     ((void)0)
 #define ks_compute_now(x) ((void)0)
+/* *to += x, indivisibly among all blocks. */
+KS_DEV void ks_add_f32(float *to, float x) { atomicAdd(to, x); }
 
 /* Copies 4, 8 or 16 bytes at an offset (in bytes, a multiple of them) to shared memory without
  * waiting, zeros where the offset is negative (sm_80). */
@@ -147,6 +159,8 @@ KS_DEV void ks_sync(void) { ks_simt_barrier(); }
 #define ks_urgent(level)  ((void)0)
 #define ks_in_order()     ((void)0)
 #define ks_compute_now(x) ((void)0)
+/* Nothing runs in parallel here; the order of blocks is that of the launch. */
+KS_DEV void ks_add_f32(float *to, float x) { *to += x; }
 
 KS_DEV void ks_copy_async(void *to, const void *base, long offset, int bytes)
 {

@@ -37,8 +37,13 @@ KS_HOST int ks_gpu_is_filter1x1_pad0(const struct ks_abi_problem *p)
     return is_so;
 }
 
-/* The problem's numbers; a block computes `merged` groups together. gm, gn, gk and what follows from
- * the tiling are the direction's: ks_gpu_conv_tiles(). */
+KS_HOST int ks_gpu_is_stride1(const struct ks_abi_problem *p)
+{
+    return p->stride[0] == 1 && p->stride[1] == 1 && p->stride[2] == 1;
+}
+
+/* The problem's numbers; a block computes `merged` groups together. gm, gn, gk and what follows
+ * from the tiling are the direction's: ks_gpu_conv_tiles(). */
 KS_HOST struct ks_conv_args ks_gpu_conv_args(const struct ks_abi_problem *p, int merged)
 {
     struct ks_conv_args a = { .n = (int)p->n, .g = (int)p->g, .k = (int)p->k, .c = (int)p->c };

@@ -9,6 +9,13 @@
 #ifndef KS_C_DTYPE
 #define KS_C_DTYPE KT_DTYPE
 #endif
+/* Whether an element of C is stored, and how (store.k). */
+#ifndef KS_C_IS_OWN
+#define KS_C_IS_OWN(p, m, n) 1
+#endif
+#ifndef KS_C_PUT
+#define KS_C_PUT(to, x) (*(to) = (x))
+#endif
 
 /* Bytes of an element, as a number for #if. */
 #define KS_BYTES_0      4

@@ -141,6 +141,12 @@ static void *load(const char *dir, const char *name)
     return so;
 }
 
+static bool is_unordered(const struct ks_family *f, const struct ks_instance *i)
+{
+    const int t = ks_family_trait(f, "memory_operation");
+    return t >= 0 && strcmp(f->traits[t].text[i->value[t]], "atomic_add") == 0;
+}
+
 static void build_unit(struct gpu_set *s, const uint32_t *at, uint32_t first, uint32_t n)
 {
     const struct ks_unit_members m = { s->all.families, s->all.instances, at + first, n };
@@ -158,6 +164,7 @@ static void build_unit(struct gpu_set *s, const uint32_t *at, uint32_t first, ui
         inst->device = device;
         inst->entry = &table->entries[i];
         inst->kernels = image->kernels[i];
+        inst->is_unordered = is_unordered(&s->all.families[0], inst->traits);
         ks_instance_domain(&s->all.families[0], inst->traits, &inst->domain);
     }
 }
@@ -184,6 +191,11 @@ void gpu_set_open(struct gpu_set *s, const struct gpu_choice *choice)
     for (uint32_t i = 0; i < s->n; i += UNIT_SIZE)
         build_unit(s, order, i, s->n - i < UNIT_SIZE ? s->n - i : UNIT_SIZE);
     free(order);
+}
+
+int gpu_trait(const struct gpu_set *s, const struct gpu_instance *i, const char *name)
+{
+    return (int)ks_instance_trait(&s->all.families[0], i->traits, name);
 }
 
 void gpu_set_close(struct gpu_set *s)

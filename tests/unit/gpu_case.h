@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* gpu_case.h - instances of the GPU families on the CPU: both halves of each are compiled with the
  * emulator of kernels/gpu/emu, several instances in one object, and held to the reference as host
- * kernels are (kernel_case.h), in three orders of threads that must agree bit for bit. */
+ * kernels are (kernel_case.h), in three orders of threads that must agree bit for bit unless they
+ * add atomically. */
 #ifndef KS_TEST_GPU_CASE_H
 #define KS_TEST_GPU_CASE_H
 
@@ -14,6 +15,7 @@ struct gpu_instance {
     struct ks_domain domain;
     void *device;        /* the loaded image of its unit */
     const char *kernels; /* in it: <kernels>_kernel<j> */
+    bool is_unordered;   /* sums in the order of blocks, so other bits in another one */
     uint32_t n_run;      /* problems it ran */
 };
 
@@ -39,6 +41,9 @@ struct gpu_choice {
 void gpu_set_open(struct gpu_set *s, const struct gpu_choice *choice);
 /* Also of one that is zero, or whose opening failed. */
 void gpu_set_close(struct gpu_set *s);
+
+/* Value of a trait of kind int of an instance. */
+int gpu_trait(const struct gpu_set *s, const struct gpu_instance *i, const char *name);
 
 /* Runs an instance that supports the problem on both kinds of data, random data in three orders of
  * threads; fails the test unless everything is right. */

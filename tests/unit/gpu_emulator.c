@@ -34,10 +34,16 @@ static int number(const struct gpu_emulator *e, uint32_t kernel, const char *wha
     return *(const int *)kernel_symbol(e, kernel, what);
 }
 
+static int first_of(uint32_t n, uint32_t most)
+{
+    return (int)(most > 0 && most < n ? most : n);
+}
+
 static int emulate(const struct ks_abi_gpu *gpu, const struct ks_abi_launch *l)
 {
     struct gpu_emulator *e = (struct gpu_emulator *)(uintptr_t)gpu;
-    const int grid[3] = { (int)l->grid[0], (int)l->grid[1], (int)l->grid[2] };
+    const int grid[3] = { first_of(l->grid[0], l->kernel > 0 ? e->helper_x_most : 0),
+                          first_of(l->grid[1], e->y_most), (int)l->grid[2] };
     const int block[3] = { (int)l->block, 1, 1 };
     const void *entry = kernel_symbol(e, l->kernel, "entry");
     void *starter = dlsym(e->device, "ks_simt_launch");

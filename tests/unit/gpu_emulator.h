@@ -10,6 +10,8 @@ struct gpu_emulator {
     void *device;          /* the loaded image */
     const char *kernels;   /* in it: <kernels>_kernel<j> */
     int order;             /* enum ks_simt_order */
+    /* So many blocks of a launch, the first ones: along y, and along x of helpers; 0: all. */
+    uint32_t y_most, helper_x_most;
     int n_launched;
 };
 

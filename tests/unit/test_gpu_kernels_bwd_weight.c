@@ -1,8 +1,88 @@
 /* SPDX-License-Identifier: MIT */
-/* A sample of the GPU family of convolution backward weight on the emulator. */
+/* The GPU family of convolution backward weight on the emulator: a sample of all, and of those
+ * whose stores are special. */
 #include "gpu_case.h"
+#include "op/op.h"
+#include "op_cases.h"
+
+#define CONFIG "gpu_backward_weight.json"
+
+#ifdef KSWEEP_SANITIZED
+#define N_EACH 1
+#else
+#define N_EACH 3
+#endif
+
+static void open_some(struct gpu_set *s, const char *filter)
+{
+    const char *seed = getenv("KSWEEP_TEST_SEED");
+    const struct gpu_choice choice = {
+        .config = CONFIG, .filter = filter, .n = N_EACH, .seed = seed ? strtoull(seed, NULL, 10) : 1
+    };
+    gpu_set_open(s, &choice);
+}
+
+static int close_set(void **state)
+{
+    gpu_set_close(*state);
+    return 0;
+}
+
+/* Groups of four channels, one of them more or fewer than what a block computes together. */
+static void check_groups(const struct gpu_set *s, const struct gpu_instance *i)
+{
+    const int merged = gpu_trait(s, i, "merged_groups");
+    for (int g = merged - 1; g <= merged + 1; g++) {
+        char fields[160];
+        struct ks_abi_problem abi;
+        struct ks_problem p;
+        struct ks_err err;
+        snprintf(fields, sizeof(fields), "direction=backward_weight g=%d c_total=%d k_total=%d", g,
+                 4 * g, 4 * g);
+        must(op_case(fields, &p, &err), &err);
+        p.dtype = i->domain.dtype;
+        must(ks_problem_finish(&p, &err), &err);
+        ks_operators[p.op]->to_abi(&p, &abi);
+        const char *why = i->entry->unsupported(&abi);
+        if (g == merged ? why != NULL : !why || !strstr(why, "merged_groups"))
+            fail_msg("%s, %d groups: %s", i->entry->name, g, why ? why : "accepted");
+    }
+}
+
+static void test_merged_groups(void **state)
+{
+    struct gpu_set *s = *state;
+    open_some(s, "merged_groups > 1 and ndim == 2");
+    for (uint32_t i = 0; i < s->n; i++)
+        check_groups(s, &s->instances[i]);
+    gpu_sweep(s);
+}
+
+static void test_merged_vectors(void **state)
+{
+    struct gpu_set *s = *state;
+    open_some(s, "merged_groups > 1 and vector_c > 1");
+    gpu_sweep(s);
+}
+
+/* Their sums are in any order: right in all, but other bits perhaps. */
+static void test_atomic_adds(void **state)
+{
+    struct gpu_set *s = *state;
+    open_some(s, "memory_operation == 'atomic_add'");
+    for (uint32_t i = 0; i < s->n; i++)
+        assert_true(s->instances[i].is_unordered);
+    gpu_sweep(s);
+}
 
 int main(void)
 {
-    return gpu_tests_run("gpu_kernels_bwd_weight", "gpu_backward_weight.json");
+    struct gpu_set s = { .n = 0 };
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_prestate_setup_teardown(test_merged_groups, NULL, close_set, &s),
+        cmocka_unit_test_prestate_setup_teardown(test_merged_vectors, NULL, close_set, &s),
+        cmocka_unit_test_prestate_setup_teardown(test_atomic_adds, NULL, close_set, &s),
+    };
+    const int failed = cmocka_run_group_tests_name("gpu_backward_weight_stores", tests, NULL, NULL);
+    return gpu_tests_run("gpu_kernels_bwd_weight", CONFIG) + failed;
 }
