@@ -41,6 +41,10 @@ KS_DEV double ks_add_f64(double a, double b)
 {
     return __dadd_rn(a, b);
 }
+KS_DEV double ks_abs_f64(double v)
+{
+    return fabs(v);
+}
 KS_DEV double ks_div_f64(double a, double b)
 {
     return __ddiv_rn(a, b);
@@ -64,6 +68,10 @@ KS_DEV double ks_add_f64(double a, double b)
 {
     return a + b;
 }
+KS_DEV double ks_abs_f64(double v)
+{
+    return __builtin_fabs(v);
+}
 KS_DEV double ks_div_f64(double a, double b)
 {
     return a / b;
@@ -75,10 +83,6 @@ KS_DEV ks_u64 ks_bits_of_f64(double v)
     return bits;
 }
 #endif
-KS_DEV double ks_abs_f64(double v)
-{
-    return __builtin_fabs(v);
-}
 
 /* Whether a vector of so many bytes may be loaded from there. */
 KS_DEV int ks_is_aligned(const void *at, int bytes)
