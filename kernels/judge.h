@@ -31,7 +31,8 @@ enum ks_judge_task {
     KS_JUDGE_N_TASKS
 };
 
-/* A block's share of the answer, in the workspace of the call: [n_parts]. */
+/* A block's share of the answer, in the workspace of the call: [n_parts]. All of it is written; what
+ * a task does not say is zero, `first` KS_JUDGE_NONE. */
 struct ks_judge_part {
     uint64_t n_wrong, first; /* the lowest index that is wrong; KS_JUDGE_NONE: none */
     uint64_t n_zero;         /* REAL: elements equal to zero */

@@ -192,6 +192,16 @@ static void check_scribble(struct rig *r, uint8_t *at, const char *what)
     check_good(run(r, "good"), &quick);
 }
 
+static void check_scribble_sign(struct rig *r, uint8_t *at)
+{
+    r->scribble = at;
+    r->scribble_bits = 0x80;
+    assert_int_equal(run(r, "good")->outcome, KS_O_OUT_OF_BOUNDS);
+    assert_false(r->w->is_lost);
+    r->scribble_bits = 0;
+    check_good(run(r, "good"), &quick);
+}
+
 static void test_what_a_wild_kernel_reaches(void **state)
 {
     const struct shared *s = *state;
@@ -211,8 +221,12 @@ static void test_what_a_wild_kernel_reaches(void **state)
     check_scribble(&r, (uint8_t *)r.w->judge.r + 8 * r.w->judge.n - 1, "the reference");
     check_scribble(&r, (uint8_t *)r.w->judge.abs + 77, "bound");
     /* What answers are written to holds nothing between two launches. */
-    r.scribble = r.w->judge.answers.mem + KS_GUARD_BYTES;
-    check_good(run(&r, "good"), &quick);
+    for (size_t at = 0; at <= KS_GUARD_BYTES; at += KS_GUARD_BYTES) {
+        r.scribble = r.w->judge.answers.mem + at;
+        check_good(run(&r, "good"), &quick);
+    }
+    /* A bound below zero refuses everything, and that is no judge's fault. */
+    check_scribble_sign(&r, (uint8_t *)r.w->judge.abs + 7);
     assert_false(r.has_no_deadline);
     close_rig(&r);
 }
@@ -308,6 +322,21 @@ static void test_parts(void **state)
     }
 }
 
+/* A suspect is looked at in the same way. */
+static void test_suspects(void **state)
+{
+    const struct shared *s = *state;
+    struct rig r;
+
+    open_rig(&r, s, &no_fault);
+    r.w->setup.is_sentinel = 1;
+    take(&r, &s->f->problem, "judge");
+    check_good(run(&r, "good"), &quick);
+    assert_int_equal(run(&r, "spoils_quietly")->outcome, KS_O_OUT_OF_BOUNDS);
+    assert_int_equal(run(&r, "one_wrong")->outcome, KS_O_WRONG_RESULT);
+    close_rig(&r);
+}
+
 /* ---- several workers of one problem ---- */
 
 static int new_memfd(void)
@@ -353,6 +382,35 @@ static void test_later_workers(void **state)
         check_good(run(&r, "good"), &quick);
         close_rig(&r);
     }
+    close(fd);
+}
+
+/* Digests are no references, nor the reverse, nor those of another problem. */
+static void test_damaged_memfds(void **state)
+{
+    const struct shared *s = *state;
+    const struct ks_problem *p = &s->f->problem;
+    const uint32_t both = KS_PART_EXACT | KS_PART_REAL;
+    const struct ks_reference_digests d = { 1, 2, 3 };
+    struct ks_reference_digests got = { 0 };
+    struct ks_references refs = { 0 };
+    struct ks_err err = { 0 };
+    int fd = new_memfd();
+
+    assert_int_equal(ks_references_parts(fd), 0);
+    assert_int_equal(ftruncate(fd, 100000), 0); /* one before died while it wrote */
+    assert_int_equal(ks_references_open_digests(p, both, fd, &got, &err), KS_EPROTO);
+    assert_int_equal(ks_references_keep_digests(p, both, fd, &d, &err), 0);
+    assert_int_equal(ks_references_open_digests(p, both, fd, &got, &err), 0);
+    assert_memory_equal(&got, &d, sizeof(d));
+    assert_int_equal(ks_references_open_digests(p, KS_PART_REAL, fd, &got, &err), 0);
+    assert_true(got.exact == 0 && got.real == 2 && got.abs == 3);
+    assert_int_equal(ks_references_open(p, both, fd, &refs, &err), KS_EPROTO);
+    assert_int_equal(ks_references_open_digests(&s->f->other, both, fd, &got, &err), KS_EPROTO);
+    close(fd);
+    fd = new_memfd();
+    assert_int_equal(ks_references_keep_digests(p, KS_PART_EXACT, fd, &d, &err), 0);
+    assert_int_equal(ks_references_open_digests(p, both, fd, &got, &err), KS_EPROTO);
     close(fd);
 }
 
@@ -425,6 +483,8 @@ int main(void)
         cmocka_unit_test(test_any_call_may_fail),
         cmocka_unit_test(test_no_judge),
         cmocka_unit_test(test_parts),
+        cmocka_unit_test(test_suspects),
+        cmocka_unit_test(test_damaged_memfds),
         cmocka_unit_test(test_later_workers),
         cmocka_unit_test(test_other_digests),
         cmocka_unit_test(test_references_of_the_host),

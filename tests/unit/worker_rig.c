@@ -85,7 +85,7 @@ static int spy_time_samples(struct ks_device *dev, const struct ks_timing *t, do
     r->n_kernels++;
     rc = r->inner->time_samples(dev, t, ns_out, kernel_rc_out, err);
     if (r->scribble != NULL)
-        *r->scribble ^= 0x10u;
+        *r->scribble ^= r->scribble_bits != 0 ? r->scribble_bits : 0x10u;
     r->scribble = NULL;
     return rc;
 }

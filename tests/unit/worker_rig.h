@@ -43,6 +43,7 @@ struct rig {
     const struct ks_abi_gpu *gpu; /* on which a judge is launched; NULL: it is a host's */
     const struct ks_abi_entry *const *extra; /* found before those of files; NULL-terminated */
     uint8_t *scribble;                       /* the next kernel changes this byte, too; then NULL */
+    uint8_t scribble_bits;                   /* of it; 0: one of them */
 };
 
 void open_rig(struct rig *r, const struct shared *s, const struct ks_fault_plan *plan);
