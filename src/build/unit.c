@@ -204,6 +204,11 @@ static int is_source(const struct dirent *e)
     return ends_in(e->d_name, ".k") || ends_in(e->d_name, ".h");
 }
 
+static int is_header(const struct dirent *e)
+{
+    return ends_in(e->d_name, ".h");
+}
+
 static int is_any(const struct dirent *e)
 {
     return e->d_name[0] != '.';
@@ -261,7 +266,7 @@ static int add_list(struct ks_sha256 *h, const char *dir, int (*select)(const st
         if (rc == 0)
             rc = ks_path_join(path, sizeof(path), dir, names[i]->d_name, err);
         if (rc == 0)
-            rc = select == is_source ? add_file(h, path, err) : add_entry(h, path, err);
+            rc = select == is_any ? add_entry(h, path, err) : add_file(h, path, err);
         free(names[i]);
     }
     free(names);
@@ -284,8 +289,9 @@ int ks_unit_sources(const struct ks_family *f, const char *abi_path, bool is_gpu
     /* The source itself may have another suffix. */
     if (rc == 0)
         rc = add_file(&h, f->source, err);
+    ks_path_dir(dir, sizeof(dir), abi_path);
     if (rc == 0)
-        rc = add_file(&h, abi_path, err);
+        rc = add_list(&h, dir, is_header, err);
     if (rc == 0 && is_gpu)
         rc = ks_data_path(dir, sizeof(dir), GPU_DIR, err);
     if (rc == 0 && is_gpu)

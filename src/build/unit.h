@@ -52,8 +52,8 @@ void ks_unit_symbol(uint32_t i, char symbol_out[32]);
 void ks_unit_kernel(uint32_t i, uint32_t j, char symbol_out[32]);
 
 /* Digest of everything that a family's source may include: all .k and .h files of its directory, in
- * the order of their names, and `abi_path`. For a GPU also all .k, .h and .c files of kernels/gpu
- * and below: engine and emulator. KS_ENOENT, KS_EIO. */
+ * the order of their names, and all .h files beside `abi_path`. For a GPU also all .k, .h and .c
+ * files of kernels/gpu and below: engine and emulator. KS_ENOENT, KS_EIO. */
 int ks_unit_sources(const struct ks_family *f, const char *abi_path, bool is_gpu,
                     struct ks_id128 *out, struct ks_err *err);
 

@@ -205,25 +205,27 @@ static void test_build_ids(void **state)
 /* A tree of data of the test's own: kernels/gpu and abi.h as links, so that one can be changed. */
 static void test_engine_is_identity(void **state)
 {
-    static const char *const files[] = { "kernels/gpu/engine.k", "kernels/gpu/emu/simt.c" };
+    static const char *const files[] = { "kernels/gpu/engine.k", "kernels/gpu/emu/simt.c",
+                                         "kernels/judge.h" };
     struct place *p = *state;
     char data[300], command[900];
-    struct ks_id128 ids[3];
+    struct ks_id128 ids[4];
     snprintf(data, sizeof(data), "%s/data", p->dir);
     snprintf(command, sizeof(command), "mkdir '%s' && cp -r '%s/kernels' '%s'", data, KS_SOURCE_DIR,
              data);
     assert_int_equal(system(command), 0);
     must_setenv("KSWEEP_DATA_DIR", data);
     use_gpu(p, "emu", "{\"index\": 1}");
-    for (size_t i = 0; i < 3; i++) {
+    for (size_t i = 0; i < 4; i++) {
         plan(p, NULL);
         ids[i] = artefact(p, "gpu_unit_1")->build_id;
-        snprintf(command, sizeof(command), "echo >> '%s/%s'", data, i < 2 ? files[i] : "more");
+        snprintf(command, sizeof(command), "echo >> '%s/%s'", data, i < 3 ? files[i] : "more");
         assert_int_equal(system(command), 0);
     }
     must_setenv("KSWEEP_DATA_DIR", NULL);
     assert_false(ks_id128_eq(ids[0], ids[1]));
     assert_false(ks_id128_eq(ids[1], ids[2]));
+    assert_false(ks_id128_eq(ids[2], ids[3]));
 }
 
 /* No compiler of a GPU: its instances are unsupported, which says what was looked for. */
