@@ -38,23 +38,43 @@ static int by_priority(const void *a, const void *b)
     return x->p->id < y->p->id ? -1 : x->p->id > y->p->id;
 }
 
-static int take_sorted(const struct ks_problem_set *set, struct ks_grid *g, struct ks_err *err)
+/* v[i] becomes what order[i] points to, cycle by cycle: millions of problems have no room twice. */
+static void put_in_order(struct ks_problem *v, struct ranked *order, uint32_t n)
 {
-    struct ranked *order = calloc(set->n + 1, sizeof *order);
+    for (uint32_t i = 0; i < n; i++) {
+        const struct ks_problem first = v[i];
+        size_t at = i, from;
 
-    g->problems = calloc(set->n + 1, sizeof *g->problems);
-    if (!order || !g->problems) {
-        free(order);
-        return ks_fail(err, KS_ENOMEM, "no memory for %u problems", set->n);
+        if (!order[i].p)
+            continue;
+        while ((from = (size_t)(order[at].p - v)) != i) {
+            v[at] = v[from];
+            order[at].p = NULL;
+            at = from;
+        }
+        v[at] = first;
+        order[at].p = NULL;
     }
-    for (uint32_t i = 0; i < set->n; i++) {
-        order[i].p = &set->problems[i];
+}
+
+/* The set is empty afterwards. */
+static int take_sorted(struct ks_problem_set *set, struct ks_grid *g, struct ks_err *err)
+{
+    struct ranked *order;
+
+    g->problems = set->problems;
+    g->n_problems = set->n;
+    set->problems = NULL;
+    ks_problem_set_release(set);
+    order = calloc(g->n_problems, sizeof *order);
+    if (!order)
+        return ks_fail(err, KS_ENOMEM, "no memory for %u problems", g->n_problems);
+    for (uint32_t i = 0; i < g->n_problems; i++) {
+        order[i].p = &g->problems[i];
         order[i].work = (double)order[i].p->count * ks_problem_flops(order[i].p);
     }
-    qsort(order, set->n, sizeof *order, by_priority);
-    for (uint32_t i = 0; i < set->n; i++)
-        g->problems[i] = *order[i].p;
-    g->n_problems = set->n;
+    qsort(order, g->n_problems, sizeof *order, by_priority);
+    put_in_order(g->problems, order, g->n_problems);
     free(order);
     return 0;
 }
@@ -71,8 +91,8 @@ static int load_problems(struct ks_grid *g, struct ks_err *err)
         ks_problem_set_init(&one);
         rc = ks_job_problems_read(&g->job, l, &one, &n_left_out, err);
         g->n_left_out += n_left_out;
-        for (uint32_t i = 0; rc == 0 && i < one.n; i++)
-            rc = ks_problem_set_add(&all, &one.problems[i], err);
+        if (rc == 0)
+            rc = ks_problem_set_take(&all, &one, err);
         ks_problem_set_release(&one);
         if (rc < 0)
             ks_err_context(err, rc, "problems[%u]", l);

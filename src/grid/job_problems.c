@@ -33,6 +33,7 @@ static int add_overridden(const struct ks_job_problems *list, const struct ks_pr
 static int read_file(const struct ks_job *job, const struct ks_job_problems *list, const char *file,
                      struct ks_problem_set *out, struct ks_err *err)
 {
+    const bool is_changed = list->directions || list->dtype >= 0 || list->layout >= 0;
     struct ks_problem_set raw;
     int rc;
 
@@ -44,9 +45,11 @@ static int read_file(const struct ks_job *job, const struct ks_job_problems *lis
         if (strcmp(op, job->op) != 0)
             rc = ks_fail(err, KS_EINVAL, "'%s' holds problems of operator %s, the job's is %s",
                          file, op, job->op);
-        else
+        else if (is_changed)
             rc = add_overridden(list, &raw.problems[i], out, err);
     }
+    if (rc == 0 && !is_changed)
+        rc = ks_problem_set_take(out, &raw, err);
     ks_problem_set_release(&raw);
     return rc;
 }

@@ -157,6 +157,35 @@ int ks_problem_set_add(struct ks_problem_set *s, const struct ks_problem *p, str
     return ks_problem_set_add_from(s, p, NULL, 0, err);
 }
 
+int ks_problem_set_take(struct ks_problem_set *s, struct ks_problem_set *from, struct ks_err *err)
+{
+    int rc = 0;
+
+    if (s->n == 0) {
+        struct ks_problem_set none = *s;
+
+        s->problems = from->problems;
+        s->origins = from->origins;
+        s->slots = from->slots;
+        s->files = from->files;
+        s->n = from->n;
+        s->cap = from->cap;
+        s->n_slots = from->n_slots;
+        s->n_files = from->n_files;
+        s->n_problems_raw += from->n;
+        from->problems = none.problems;
+        from->origins = none.origins;
+        from->slots = none.slots;
+        from->files = none.files;
+        from->n_files = none.n_files;
+    } else {
+        for (uint32_t i = 0; rc == 0 && i < from->n; i++)
+            rc = ks_problem_set_add(s, &from->problems[i], err);
+    }
+    ks_problem_set_release(from);
+    return rc;
+}
+
 const char *ks_problem_set_origin(const struct ks_problem_set *s, uint32_t i, uint64_t *line_out)
 {
     const struct ks_origin *o = &s->origins[i];

@@ -57,6 +57,8 @@ int ks_problem_set_add(struct ks_problem_set *s, const struct ks_problem *p, str
 /* The same for one that was read: ks_problem_set_origin() tells where. file NULL: from nowhere. */
 int ks_problem_set_add_from(struct ks_problem_set *s, const struct ks_problem *p, const char *file,
                             uint64_t line, struct ks_err *err);
+/* Adds all of another set, which is released: as it is, without a copy, where `s` has none yet. */
+int ks_problem_set_take(struct ks_problem_set *s, struct ks_problem_set *from, struct ks_err *err);
 /* The file (borrowed; "" for none) and line of problem i. */
 const char *ks_problem_set_origin(const struct ks_problem_set *s, uint32_t i, uint64_t *line_out);
 int64_t ks_problem_set_find(const struct ks_problem_set *s, uint64_t id); /* index; -1: absent */

@@ -11,7 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define ALIVE_FRAMES 4096u /* some milliseconds */
+#define ALIVE_FRAMES 4096u        /* some milliseconds */
+#define NAMES_BYTES  (8ull << 20) /* those of a million problems take 0.3 GiB */
 
 struct ks_directory {
     char path[1024], journal_dir[1100];
@@ -143,7 +144,12 @@ static int append(struct ks_directory *d, uint16_t type, struct ks_err *err)
     uint64_t position;
     if (!ks_buf_ok(&d->body))
         return ks_fail(err, KS_ENOMEM, "journal: out of memory");
-    return ks_journal_append(d->journal, type, d->body.data, d->body.len, &position, err);
+    int rc = ks_journal_append(d->journal, type, d->body.data, d->body.len, &position, err);
+    if (rc < 0 || ks_journal_pending(d->journal) < NAMES_BYTES)
+        return rc;
+    if (d->alive)
+        d->alive(d->ctx);
+    return ks_journal_sync(d->journal, NULL, err);
 }
 
 static int write_names(struct ks_directory *d, struct ks_err *err)

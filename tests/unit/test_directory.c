@@ -48,6 +48,35 @@ static void test_signs_of_life(void **state)
     }
 }
 
+/* The names of many problems are written while they are made, and the others hear of it. */
+static void test_names_of_many_problems(void **state)
+{
+    (void)state;
+    struct ks_grid *grid = kit_grid("ok_a", 30000);
+    struct ks_log log = { .to = fopen("/dev/null", "w"), .level = KS_ERROR };
+    struct ks_directory *d = NULL;
+    struct kit_dir dir;
+    char path[300];
+    uint32_t n = 0;
+    kit_dir_make(&dir);
+    snprintf(path, sizeof(path), "%s/run", dir.root);
+    struct ks_run_options o = { .dir = path };
+    assert_int_equal(ks_directory_open(&o, grid, &log, count, &n, &d, NULL), 0);
+    assert_in_range(n, 1, 10);
+    assert_int_equal(ks_journal_pending(ks_directory_journal(d)), 0);
+    assert_int_equal(ks_directory_close(d, NULL), 0);
+    ks_directory_destroy(d);
+    snprintf(path, sizeof(path), "%s/run/journal", dir.root);
+    struct ks_ledger *l = NULL;
+    struct ks_journal_totals totals;
+    assert_int_equal(ks_ledger_read(path, &l, NULL, NULL, &totals, NULL, NULL), 0);
+    assert_int_equal(ks_ledger_n_problems(l), 30000);
+    ks_ledger_destroy(l);
+    fclose(log.to);
+    kit_grid_free(grid);
+    kit_dir_remove(&dir);
+}
+
 static void add_event(struct ks_journal *j, uint32_t kind, const char *host)
 {
     struct ks_event_rec e = { .kind = kind };
@@ -95,6 +124,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_signs_of_life),
+        cmocka_unit_test(test_names_of_many_problems),
         cmocka_unit_test(test_hosts_lost_in_all_lives),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -253,6 +253,36 @@ static void many_are_found_again(void **state)
     ks_problem_set_release(&set);
 }
 
+/* A set without any takes over the other's memory: of millions there is one copy. */
+static void a_set_is_taken_over(void **state)
+{
+    struct ks_problem_set to, from;
+    struct ks_err err;
+    uint64_t line = 0;
+    (void)state;
+    ks_problem_set_init(&to);
+    for (int round = 0; round < 2; round++) {
+        assert_int_equal(
+            read_text(&from, HEAD ROW "grouped_conv,forward,fp32,nhwgc,4,8,1,9,7,1,3,3
+", true, &err),
+            0);
+        const struct ks_problem *were = from.problems;
+        assert_int_equal(ks_problem_set_take(&to, &from, &err), 0);
+        assert_int_equal(to.problems == were, round == 0);
+        assert_null(from.problems);
+        assert_int_equal(from.n + from.n_files, 0);
+        assert_int_equal(to.n, 2);
+        assert_int_equal(to.n_problems_raw, 2 + 2 * round);
+        for (uint32_t i = 0; i < 2; i++) {
+            assert_int_equal(ks_problem_set_find(&to, to.problems[i].id), i);
+            assert_int_equal(to.problems[i].count, 1 + round);
+            assert_string_equal(ks_problem_set_origin(&to, i, &line), "f.csv");
+            assert_int_equal(line, 2 + i);
+        }
+    }
+    ks_problem_set_release(&to);
+}
+
 static void sample(struct ks_problem_set *set, uint32_t n, uint64_t seed)
 {
     struct ks_err err = { 0 };
@@ -384,6 +414,7 @@ int main(void)
         cmocka_unit_test(several_operators_in_one_list),
         cmocka_unit_test(collisions_and_overflow_are_refused),
         cmocka_unit_test(many_are_found_again),
+        cmocka_unit_test(a_set_is_taken_over),
         cmocka_unit_test(a_sample_is_seeded_and_ordered),
         cmocka_unit_test(files_that_cannot_be_read),
         cmocka_unit_test(files_are_told_apart),
