@@ -6,6 +6,7 @@
 #include "mpi/agent_impl.h"
 
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -228,12 +229,13 @@ static void watch_silence(struct ks_agent *a)
     struct worker *w = &a->worker;
     const struct session *s = &a->session;
     uint64_t now = ks_now_ns(), limit = a->c.grid->job.isolate.kernel_timeout_s * 1000000000ull;
+    uint64_t none = 0;
     if (!w->status || s->n_done >= s->n_sent || w->status->deadline_ns)
         w->silent_since_ns = 0;
     else if (!w->silent_since_ns || w->silent_at != s->n_done)
         w->silent_since_ns = now;
-    else if (now - w->silent_since_ns > limit)
-        w->status->deadline_ns = now;
+    else if (now - w->silent_since_ns > limit) /* unless it begins a cell this very moment */
+        (void)atomic_compare_exchange_strong(&w->status->deadline_ns, &none, now);
     w->silent_at = s->n_done;
 }
 
