@@ -256,16 +256,14 @@ static void many_are_found_again(void **state)
 /* A set without any takes over the other's memory: of millions there is one copy. */
 static void a_set_is_taken_over(void **state)
 {
+    static const char list[] = HEAD ROW "grouped_conv,forward,fp32,nhwgc,4,8,1,9,7,1,3,3\n";
     struct ks_problem_set to, from;
     struct ks_err err;
     uint64_t line = 0;
     (void)state;
     ks_problem_set_init(&to);
     for (int round = 0; round < 2; round++) {
-        assert_int_equal(
-            read_text(&from, HEAD ROW "grouped_conv,forward,fp32,nhwgc,4,8,1,9,7,1,3,3
-", true, &err),
-            0);
+        assert_int_equal(read_text(&from, list, true, &err), 0);
         const struct ks_problem *were = from.problems;
         assert_int_equal(ks_problem_set_take(&to, &from, &err), 0);
         assert_int_equal(to.problems == were, round == 0);
