@@ -73,11 +73,15 @@ static int launch(struct ks_judge *j, const struct ks_judge_call *call, const vo
         .entry = j->entry, .problem = &call->problem, .buf = &buf, .calls = 1, .n_samples = 1
     };
     double ns = 0.0;
-    int kernel_rc = 0, rc = j->dev->ops->time_samples(j->dev, &t, &ns, &kernel_rc, err);
+    struct ks_err why = { 0 };
+    int kernel_rc = 0, rc = j->dev->ops->time_samples(j->dev, &t, &ns, &kernel_rc, &why);
 
-    if (rc < 0 && j->is_proved && ks_judge_is_refusal(rc)) /* no word on the kernel in hand */
-        err->code = rc = KS_EDEVICE;
-    return rc < 0 ? ks_err_context(err, rc, "the judge, task %s", task_names[call->task]) : 0;
+    if (rc == 0)
+        return 0;
+    if (j->is_proved && ks_judge_is_refusal(rc)) /* no word on the kernel in hand */
+        rc = KS_EDEVICE;
+    return ks_fail(err, (enum ks_code)rc, "the judge, task %s: %s", task_names[call->task],
+                   why.text);
 }
 
 static uint32_t parts_for(uint64_t n)
