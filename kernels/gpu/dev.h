@@ -73,6 +73,10 @@ KS_DEV void ks_add_f32(float *to, float x)
 /* Static shared memory ends at 48 KiB here: the launch says how much, and a constant beside the
  * kernel tells those who read the code object. */
 #define KS_SHARED(name, bytes) extern __shared__ __align__(16) unsigned char name[]
+/* Another array: all of one name have one alignment. */
+#define KS_SHARED_1024(name, bytes)                                                                \
+    extern __shared__ __align__(1024) unsigned char name##_1024[];                                 \
+    unsigned char *const name = name##_1024
 #define KS_KERNEL(x, block, lds, warp)                                                             \
     extern "C" __constant__ const int KS_FN(x##_lds) = (int)(lds);                                 \
     extern "C" __global__ void __launch_bounds__(block, KT_BLOCKS_PER_CU)                          \
@@ -137,6 +141,8 @@ KS_DEV void ks_ldmatrix_x4(unsigned *w, const void *row, int is_turned)
 #define KS_UNROLL
 #define KS_NO_UNROLL
 #define KS_SHARED(name, bytes) unsigned char *const name = (unsigned char *)ks_simt_shared(bytes)
+/* The emulator's shared memory ends at a multiple of 1024. */
+#define KS_SHARED_1024(name, bytes) KS_SHARED(name, bytes)
 /* Beside the kernel what the emulator has to know of it. */
 #define KS_KERNEL(x, block, lds, warp)                                                             \
     static void KS_FN(x)(const void *a, const void *b, void *c, const KS_ARGS p);                  \

@@ -33,12 +33,28 @@
 #define KS_IF_MMA_4(yes, no)  yes
 #define KS_IF_MMA_5(yes, no) yes
 #define KS_IF_MMA_6(yes, no) yes
+#define KS_IF_MMA_7(yes, no) yes
+#define KS_IF_MMA_8(yes, no) yes
+#define KS_IF_MMA_9(yes, no) yes
+/* Whether groups of four warps multiply, from LDS (wgmma.h). */
+#define KS_IS_WGMMA          (KT_MMA >= 7)
+#define KS_IF_WGMMA(yes, no) KS_JOIN(KS_IF_WGMMA_, KT_MMA, , )(yes, no)
+#define KS_IF_WGMMA_0(yes, no) no
+#define KS_IF_WGMMA_1(yes, no) no
+#define KS_IF_WGMMA_2(yes, no) no
+#define KS_IF_WGMMA_3(yes, no) no
+#define KS_IF_WGMMA_4(yes, no) no
+#define KS_IF_WGMMA_5(yes, no) no
+#define KS_IF_WGMMA_6(yes, no) no
+#define KS_IF_WGMMA_7(yes, no) yes
+#define KS_IF_WGMMA_8(yes, no) yes
+#define KS_IF_WGMMA_9(yes, no) yes
 
 /* Threads of a block, lanes of a wave where it matters. */
 #define KS_BLOCK                                                                                   \
     KS_IF_MMA(KT_WAVE_M * KT_WAVE_N * KS_MMA(LANES),                                               \
               (KT_TILE_M / KT_THREAD_M) * (KT_TILE_N / KT_THREAD_N))
-#define KS_WARP KS_IF_MMA(KS_MMA(LANES), 32)
+#define KS_WARP (KS_IS_WGMMA ? 32 : KS_IF_MMA(KS_MMA(LANES), 32))
 
 /* Where element (row, k) of an operand is in a buffer of LDS: k runs along rows, but where copies
  * are asynchronous (KT_PIPE 4) it lies as in memory. B's tile is behind A's. */
@@ -47,12 +63,25 @@
 #define KS_PAD          (KT_LDS_PAD / KS_EL_BYTES)
 #define KS_A_LD         ((KS_A_IS_TURNED ? KT_TILE_M : KT_TILE_K) + KS_PAD)
 #define KS_B_LD         ((KS_B_IS_TURNED ? KT_TILE_N : KT_TILE_K) + KS_PAD)
-#define KS_A_AT(row, k) (KS_A_IS_TURNED ? (k)*KS_A_LD + (row) : (row)*KS_A_LD + (k))
-#define KS_B_AT(row, k) (KS_A_SIZE + (KS_B_IS_TURNED ? (k)*KS_B_LD + (row) : (row)*KS_B_LD + (k)))
+#define KS_A_AT(row, k)                                                                            \
+    KS_IF_WGMMA(                                                                                   \
+        (KS_A_IS_TURNED ? KS_PANEL_AT(KT_TILE_K, k, row) : KS_PANEL_AT(KT_TILE_M, row, k)),        \
+        (KS_A_IS_TURNED ? (k)*KS_A_LD + (row) : (row)*KS_A_LD + (k)))
+#define KS_B_AT(row, k)                                                                            \
+    (KS_A_SIZE +                                                                                   \
+     KS_IF_WGMMA(                                                                                  \
+         (KS_B_IS_TURNED ? KS_PANEL_AT(KT_TILE_K, k, row) : KS_PANEL_AT(KT_TILE_N, row, k)),       \
+         (KS_B_IS_TURNED ? (k)*KS_B_LD + (row) : (row)*KS_B_LD + (k))))
 #define KS_A_SIZE       (KS_A_LD * (KS_A_IS_TURNED ? KT_TILE_K : KT_TILE_M))
 #define KS_B_SIZE       (KS_B_LD * (KS_B_IS_TURNED ? KT_TILE_K : KT_TILE_N))
 #define KS_BUFFER       (KS_A_SIZE + KS_B_SIZE)
 #define KS_N_BUFFERS    (KT_PIPE == 4 ? KT_PREFETCH : KT_PIPE == 2 ? 2 : 1)
+
+/* Of wgmma: panels of lines of 64 elements, one panel behind the other; eight elements stay side by
+ * side, and which place of its line they have depends on the line: see wgmma.h. */
+#define KS_PANEL_AT(n_lines, line, at)                                                             \
+    ((at) / 64 * (n_lines)*64 + (line)*64 + (((at) / 8 ^ (line)) & 7) * 8 + (at) % 8)
+#define KS_PANEL_BYTES (KT_TILE_K * 128) /* of an operand that is turned */
 
 /* C on its way through LDS, where KT_VC > 1: rows of results that each wave, or each thread, has
  * one of. */
@@ -61,7 +90,10 @@
 #define KS_C_BYTES (KT_VC > 1 ? KS_C_ROWS * KS_C_LD * KS_BYTES_(KS_C_DTYPE) : 0)
 
 #define KS_AB_BYTES (KS_N_BUFFERS * KS_BUFFER * KS_EL_BYTES)
-#define KS_LDS_BYTES (KS_AB_BYTES > KS_C_BYTES ? KS_AB_BYTES : KS_C_BYTES)
+#define KS_ABC_BYTES (KS_AB_BYTES > KS_C_BYTES ? KS_AB_BYTES : KS_C_BYTES)
+#define KS_LDS_BYTES KS_IF_WGMMA((KS_ABC_BYTES + 1023) / 1024 * 1024, KS_ABC_BYTES)
+#define KS_TILE_LDS(name)                                                                          \
+    KS_IF_WGMMA(KS_SHARED_1024, KS_SHARED)(name, KS_LDS_BYTES)
 /* What a launch asks for: only NVIDIA's is dynamic. */
 #define KS_LDS_LAUNCH (KS_GPU_TARGET == 2 ? KS_LDS_BYTES : 0)
 

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT */
+/* Instances with matrix instructions of warp groups on the emulator: some of each family, whatever
+ * the samples of the families choose. */
+#include "gpu_case.h"
+
+#define WGMMA "lanes == 128"
+
+#ifdef KSWEEP_SANITIZED
+#define N_SAMPLE 2
+#else
+#define N_SAMPLE 4
+#endif
+
+static void sweep(const char *config, const char *filter, uint32_t n)
+{
+    const char *seed = getenv("KSWEEP_TEST_SEED");
+    const struct gpu_choice choice = {
+        .config = config, .filter = filter, .n = n, .seed = seed ? strtoull(seed, NULL, 10) : 1
+    };
+    struct gpu_set s = { .n = 0 };
+    gpu_set_open(&s, &choice);
+    gpu_sweep(&s);
+    print_message("# %u of %u instances of %s\n", s.n, s.all.n_instances, config);
+    gpu_set_close(&s);
+}
+
+static void test_forward(void **state)
+{
+    (void)state;
+    sweep("gpu_forward.json", WGMMA, N_SAMPLE);
+}
+
+/* Operands that lie along their rows. */
+static void test_backward_data(void **state)
+{
+    (void)state;
+    sweep("gpu_backward_data.json", WGMMA, N_SAMPLE);
+}
+
+static void test_gemm(void **state)
+{
+    (void)state;
+    sweep("gpu_gemm.json", WGMMA " and operands == 'crr'", N_SAMPLE / 2);
+    sweep("gpu_gemm.json", WGMMA " and operands != 'crr'", N_SAMPLE / 2);
+}
+
+/* Compute capability 9.0 and the emulator; elsewhere with a reason. */
+static void test_who_has_it(void **state)
+{
+    static const struct {
+        const char *arch;
+        bool has_it;
+    } rows[] = { { "sm_90", true },   { "sm_90a", true },  { "emu", true },
+                 { "sm_80", false },  { "sm_89", false },  { "sm_100", false },
+                 { "sm_120", false }, { "gfx942", false }, { "gfx1100", false } };
+    static const char *const configs[] = { "gpu_forward.json", "gpu_backward_data.json",
+                                           "gpu_gemm.json" };
+    (void)state;
+    for (size_t r = 0; r < sizeof(rows) / sizeof(*rows); r++) {
+        struct ks_kernel_set set = { 0 };
+        struct ks_buf flags;
+        struct ks_err err;
+        ks_buf_init(&flags);
+        must(ks_kernel_set_arch(&set, rows[r].arch, &flags, &err), &err);
+        for (size_t c = 0; c < sizeof(configs) / sizeof(*configs); c++) {
+            char path[600];
+            snprintf(path, sizeof(path), KS_SOURCE_DIR "/kernels/configs/%s", configs[c]);
+            must(ks_kernel_set_add(&set, path, WGMMA, NULL, &err), &err);
+        }
+        for (uint32_t i = 0; i < set.n_instances; i++) {
+            const char *missing = set.instances[i].missing;
+            if (rows[r].has_it ? missing[0] != '\0' : !strstr(missing, "capability 9.0"))
+                fail_msg("%s on %s: '%s'", set.instances[i].name, rows[r].arch, missing);
+        }
+        ks_kernel_set_release(&set);
+        ks_buf_release(&flags);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_who_has_it),
+        cmocka_unit_test(test_forward),
+        cmocka_unit_test(test_backward_data),
+        cmocka_unit_test(test_gemm),
+    };
+    return cmocka_run_group_tests_name("gpu_wgmma", tests, NULL, NULL);
+}
