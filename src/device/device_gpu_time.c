@@ -19,6 +19,7 @@
 #define CANARY_ROUNDS 3
 #define CANARY_FILLS  64u /* so many that the resolution of events is less than 1 % of them */
 #define CANARY_BYTES  ((size_t)1 << 20)
+#define CANARY_LONG   8u /* fills of SWEEP_MIN */
 #define SELF_WORDS    4096u
 #define SELF_PATTERN  0x3c96a55au
 
@@ -360,13 +361,14 @@ static int canary_once(struct ks_gpu_device *g, double *ns_out, struct ks_err *e
 {
     ks_gpu_ptr at = 0;
     size_t bytes = 0;
+    const unsigned n = g->has_gate ? CANARY_FILLS : CANARY_LONG;
     int rc = canary_block(g, &at, &bytes, err);
 
     if (rc < 0)
         return rc;
     gate_shut(g);
     rc = record(g, g->starts[0], err);
-    for (unsigned i = 0; rc == 0 && i < CANARY_FILLS; i++)
+    for (unsigned i = 0; rc == 0 && i < n; i++)
         rc = ks_gpu_status(g, g->api.set32(at, SELF_PATTERN, bytes / 4, g->stream), KS_EDEVICE, err,
                            "canary");
     if (rc == 0)
@@ -392,8 +394,7 @@ int ks_gpu_canary(struct ks_device *dev, double *ns_out, struct ks_err *err)
             best = ns;
     }
     if (rc == 0 && best <= 0)
-        rc = ks_fail(err, KS_EDEVICE, "the events' clock stood still over %u fills of a block",
-                     CANARY_FILLS);
+        rc = ks_fail(err, KS_EDEVICE, "the events' clock stood still over the canary's fills");
     if (rc == 0)
         *ns_out = best;
     return rc;
