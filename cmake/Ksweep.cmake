@@ -64,8 +64,19 @@ function(ks_test name)
   target_compile_definitions(test_${name} PRIVATE
     KS_SOURCE_DIR="${CMAKE_SOURCE_DIR}" KS_BINARY_DIR="${CMAKE_BINARY_DIR}")
   add_test(NAME unit.${name} COMMAND test_${name} ${A_ARGS})
-  set_tests_properties(unit.${name} PROPERTIES LABELS unit TIMEOUT 60
-    ENVIRONMENT "KSWEEP_SOURCE_DIR=${CMAKE_SOURCE_DIR}")
+  # Two of ctest's places, but one where the test's file says that it waits most of the time:
+  # tests/run.sh gives ctest one place more than its CPUs take. The longest begin first.
+  file(STRINGS ${CMAKE_SOURCE_DIR}/tests/unit/test_${name}.c waits REGEX "^/\\* waits: yes")
+  set(places 2)
+  set(cost 0)
+  if(waits)
+    set(places 1)
+    set(cost 2)
+  elseif(name MATCHES "kernels|gpu_breaks")
+    set(cost 1)
+  endif()
+  set_tests_properties(unit.${name} PROPERTIES LABELS unit TIMEOUT 60 PROCESSORS ${places}
+    COST ${cost} ENVIRONMENT "KSWEEP_SOURCE_DIR=${CMAKE_SOURCE_DIR}")
 endfunction()
 
 # ks_test_faults(name [function..]): the allocations of test_<name> can be made to fail one by one

@@ -8,7 +8,8 @@
 #
 # Suites: unit (tests/unit, in both trees), e2e (tests/e2e/NN-*.sh), tools (tests/tools/test_*.py),
 # slurm (the parts of tests/slurm.sh), lint (tests/lint), fuzz (tests/fuzz, sanitizer tree),
-# leftovers (processes and files left behind).
+# leftovers (processes and files left behind). As many tests at a time as there are CPUs, and beside
+# them those whose file says "waits: yes": they wait for time to pass, and need little of a CPU.
 #
 # KSWEEP_REQUIRE="mpi hdf5py netns slurm cgroup asan clang19 hip-headers ...": what must be testable here. A skip of a
 # test that declares one of these groups ("# group: mpi" in its file) is then a failure, and so is
@@ -51,7 +52,6 @@ suite unit-asan run_unit build-asan unit-asan
 suite lint run_lint
 suite tools run_tools
 suite e2e run_e2e
-suite slurm run_slurm
-suite fuzz run_fuzz
+suite slurm,fuzz run_slurm_and_fuzz
 suite leftovers run_leftovers
 end_results

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
+# waits: yes
 # Hosts without a common cache: what one has compiled goes to the others through the network, also
 # when the host that hands it out, or the one that compiles, loses its power.
 # group: mpi netns

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
+# waits: yes
 # Ranks without a common cache: who compiles, hands out or receives dies or stands still.
 # group: mpi
 . "$(dirname "$0")/tap.sh"

@@ -25,9 +25,12 @@ for f in common.sh one_node.sbatch many_nodes.sbatch array.sbatch chain.sbatch; 
     ok "slurm/$f is there" test -r "there/share/ksweep/slurm/$f"
 done
 
-# What a compute node needs: built without any of the libraries.
+# What a compute node needs: built without any of the libraries, by the flags of the release tree,
+# whose objects the compiler cache has.
+launcher=()
+command -v ccache >/dev/null && launcher=(-DCMAKE_C_COMPILER_LAUNCHER=ccache)
 ok 'the worker alone is configured' cmake -S "$KSWEEP_SOURCE_DIR" -B worker -G Ninja \
-    -DKSWEEP_WORKER_ONLY=ON -DCMAKE_DISABLE_FIND_PACKAGE_MPI=ON -DCMAKE_DISABLE_FIND_PACKAGE_HDF5=ON
+    -DCMAKE_BUILD_TYPE=RelWithDebInfo ${launcher[@]+"${launcher[@]}"} -DKSWEEP_WORKER_ONLY=ON -DCMAKE_DISABLE_FIND_PACKAGE_MPI=ON -DCMAKE_DISABLE_FIND_PACKAGE_HDF5=ON
 ok 'and built' cmake --build worker
 ok 'and works' worker/bin/ksweep-worker --probe host
 not_ok 'ksweep is not built then' test -e worker/bin/ksweep

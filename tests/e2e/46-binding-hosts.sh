@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
+# waits: yes
 # group: mpi netns
 # The map over several hosts: every host on its own, refused by all when one of them is wrong.
 . "$(dirname "$0")/tap.sh"

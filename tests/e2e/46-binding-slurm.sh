@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
+# waits: yes
 # group: slurm netns
 # The map as a real Slurm hands out its (fake) GPUs: each rank its own, all ranks all of them, through
 # mpirun in a batch script; and what Slurm lets one ask for that would not measure.

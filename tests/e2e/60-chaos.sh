@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
+# waits: yes
 # group: mpi
 # Eleven kills at random moments, every target and phase among them; then every cell is there once.
 . "$(dirname "$0")/tap.sh"

@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
+# waits: yes
 # group: mpi
 # What can happen to a directory: damage, a full disk, no permission, a second owner, another job.
 . "$(dirname "$0")/tap.sh"

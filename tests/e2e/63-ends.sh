@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
+# waits: yes
 # Nobody hangs where MPI itself waits for all: at its start and at its end. Nobody spins who only
 # watches.
 # group: mpi

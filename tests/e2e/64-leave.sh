@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
+# waits: yes
 # Leaving in a hurry: kernels that hang on several ranks do not hold up a run that was told to end,
 # and a rank that cannot take part says why.
 # group: mpi

@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
+# waits: yes
 # group: mpi netns
 # The host of rank 0 and mpirun stands still: the others leave, another host takes the sweep over, and
 # what comes back does no harm.

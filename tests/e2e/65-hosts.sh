@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
+# waits: yes
 # group: mpi netns
 # Hosts that lose their power or stand still: one, two at once. The sweep goes on with the others, and
 # so does whoever waits for mpirun.

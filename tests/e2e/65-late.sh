@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
+# waits: yes
 # group: mpi netns
 # A host that stands still for longer than --lost-after and comes back while the sweep goes on.
 . "$(dirname "$0")/tap.sh"

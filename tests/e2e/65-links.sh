@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
+# waits: yes
 # group: mpi netns
 # A network cut between hosts: shorter than --lost-after, longer, and for good.
 . "$(dirname "$0")/tap.sh"

@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
+# waits: yes
 # group: mpi
 # A cell whose rank dies each time it runs: it costs three ranks, not all of them.
 . "$(dirname "$0")/tap.sh"

@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
+# waits: yes
 # group: mpi
 # Ranks that are killed at any instruction while they send messages of exactly the largest size:
 # rank 0 never hangs, over shared memory and over TCP.

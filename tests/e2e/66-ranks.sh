@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
+# waits: yes
 # group: mpi netns
 # Ranks that are killed or stand still, rank 0 and mpirun among them, between hosts.
 . "$(dirname "$0")/tap.sh"

@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
+# waits: yes
 # group: mpi
 # What stands still without being dead: the disk of rank 0 for longer than --lost-after, a warden.
 # The segments of shared memory have no names that a killed rank could leave behind.

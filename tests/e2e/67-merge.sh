@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
+# waits: yes
 # One results.h5 of many runs: overlapping, unfinished, damaged, of an earlier version, given twice.
 . "$(dirname "$0")/tap.sh"
 need_program ksweep ksweep-analyze make_journal

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
+# waits: yes
 # A run's directory is moved, copied while it is written, watched and gathered from without being
 # touched.
 # group: mpi

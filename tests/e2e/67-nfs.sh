@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
+# waits: yes
 # group: mpi
 # A run's directory on a file system that is not like the local one (tests/fake/odd_fs.c): no shared
 # mappings, no locks, no links, no files without a name, names remembered by the client, and one that

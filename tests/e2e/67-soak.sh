@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
+# waits: yes
 # group: mpi
 # One short turn of the soak (tests/soak.sh).
 . "$(dirname "$0")/tap.sh"

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
+# waits: yes
 # What the batch scripts decide, without Slurm: srun, squeue, scontrol, scancel and sbatch are played
 # here. tests/slurm.sh runs the same scripts in a real one. And what `ksweep plan` says to request,
 # and the time limit that a newer Slurm tells.

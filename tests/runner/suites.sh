@@ -88,7 +88,8 @@ run_unit() { # DIRECTORY PREFIX
     list=$(chosen "$prefix" | paste -sd '|' -)
     [ -n "$list" ] || return
     rm -f "$xml"
-    CMOCKA_MESSAGE_OUTPUT=TAP ctest --test-dir "$1" -L unit -R "^unit\.($list)\$" -j "$jobs" \
+    # A test takes two places, one that waits takes one: see ks_test() in cmake/Ksweep.cmake.
+    CMOCKA_MESSAGE_OUTPUT=TAP ctest --test-dir "$1" -L unit -R "^unit\.($list)\$" -j $((2 * jobs + 1)) \
         --output-junit "$xml" --test-output-size-passed 4000000 \
         --test-output-size-failed 4000000 >"$run_tmp/ctest.log" 2>&1
     take_junit "$prefix" "$xml"
@@ -139,84 +140,101 @@ take_junit() { # PREFIX XML: splits the file by test and takes each
 
 # --- programs that print TAP
 
-# run_tap NAME LIMIT GROUPS COMMAND...: one test program under a time limit, in a session of its
-# own so that the limit ends all of it.
-run_tap() {
-    local name=$1 limit=$2 groups=$3 start rc=0 out=$run_tmp/tap.out
-    shift 3
-    start=$(now)
-    timeout -k 5 "$limit" "$@" >"$out" 2>&1 </dev/null || rc=$?
-    take_tap "$name" "$out" $rc "$(since "$start")" "$groups"
+# Side by side, in lanes: `work` has as many at a time as there are CPUs, `wait` as many again of
+# tests that wait most of the time ("# waits: yes" in their file), `slurm` all at once.
+#
+#   pool LANE LIMIT NAME GROUPS COMMAND...   puts it in the queue; LIMIT in seconds
+#   pool_run                                 runs all, takes the results in the order of the queue
+declare -A lane_width=([work]=$jobs [wait]=$jobs [slurm]=100)
+pool_lanes=() pool_limits=() pool_names=() pool_groups=() pool_commands=()
+
+pool() {
+    pool_lanes+=("$1") pool_limits+=("$2") pool_names+=("$3") pool_groups+=("$4")
+    shift 4
+    pool_commands+=("$(printf '%q ' "$@")")
+}
+
+# One of the queue in the background, in a session of its own so that the limit ends all of it.
+pool_start() { # INDEX
+    local out=$run_tmp/pool.$1 rc=0 start
+    (
+        start=$(now)
+        eval "timeout -k 5 ${pool_limits[$1]} ${pool_commands[$1]}" >"$out" 2>&1 </dev/null || rc=$?
+        echo "$rc $(since "$start")" >"$out.rc"
+    ) &
+}
+
+pool_run() {
+    local i lane pid rc seconds n_left=${#pool_names[@]}
+    local -A n_in=([work]=0 [wait]=0 [slurm]=0) lane_of=()
+    local -a waiting=("${!pool_names[@]}")
+    while [ "$n_left" -gt 0 ]; do
+        for i in ${waiting[@]+"${waiting[@]}"}; do
+            lane=${pool_lanes[i]}
+            [ "${n_in[$lane]}" -lt "${lane_width[$lane]}" ] || continue
+            pool_start "$i"
+            lane_of[$!]=$lane
+            n_in[$lane]=$((n_in[$lane] + 1))
+            unset "waiting[i]"
+        done
+        wait -n -p pid
+        lane=${lane_of[$pid]}
+        n_in[$lane]=$((n_in[$lane] - 1)) n_left=$((n_left - 1))
+    done
+    for i in "${!pool_names[@]}"; do
+        read -r rc seconds <"$run_tmp/pool.$i.rc"
+        take_tap "${pool_names[i]}" "$run_tmp/pool.$i" "$rc" "$seconds" "${pool_groups[i]}"
+    done
+    pool_lanes=() pool_limits=() pool_names=() pool_groups=() pool_commands=()
 }
 
 run_lint() {
     local name
     for name in $(chosen lint); do
         case $name in
-        run) run_tap lint 120 lint tests/lint/run.sh build ;;
-        selftest) run_tap lint-selftest 120 lint tests/lint/selftest.sh ;;
-        mutations) run_tap mutations 60 lint tests/mutate.sh --check ;;
+        run) pool work 120 lint lint tests/lint/run.sh build ;;
+        selftest) pool work 120 lint-selftest lint tests/lint/selftest.sh ;;
+        mutations) pool work 60 mutations lint tests/mutate.sh --check ;;
         esac
     done
+    pool_run
 }
 
-# Side by side: tests of whole runs wait most of the time.
-#
-#   pool WIDTH NAME FILE COMMAND...   starts it as soon as fewer than WIDTH run; FILE declares groups
-#   pool_end                          waits for all and takes their results, in the order of starting
-pool_names=() pool_files=()
-
-pool() {
-    local width=$1 name=$2 file=$3 limit out=$run_tmp/pool.${#pool_names[@]}
-    shift 3
-    limit=$(limit_of "$file")
-    pool_names+=("$name") pool_files+=("$file")
-    while [ "$(jobs -pr | wc -l)" -ge "$width" ]; do wait -n; done
-    (
-        rc=0 start=$(now)
-        timeout -k 5 "$limit" "$@" >"$out" 2>&1 </dev/null || rc=$?
-        echo "$rc $(since "$start")" >"$out.rc"
-    ) &
-}
-
-pool_end() {
-    local i rc seconds out
-    wait
-    for i in "${!pool_names[@]}"; do
-        out=$run_tmp/pool.$i
-        read -r rc seconds <"$out.rc"
-        take_tap "${pool_names[i]}" "$out" "$rc" "$seconds" "$(groups_of "${pool_files[i]}")"
+pool_e2e() { # PREFIX BUILD
+    local name f lane limit groups
+    for name in $(chosen "$1"); do
+        f=tests/e2e/$name.sh lane=work limit=60
+        grep -q '^# waits: yes' "$f" && lane=wait
+        groups=$(groups_of "$f")
+        case " $groups " in *' slurm '* | *' netns '*) limit=90 ;; esac # those of a cluster
+        pool $lane $limit "$1/$name" "$groups" env KSWEEP_BIN="$root/$2/bin" bash "$f"
     done
-    pool_names=() pool_files=()
 }
 
 run_e2e() {
-    local name f
     [ $have_release -eq 1 ] || return
-    for name in $(chosen e2e); do
-        f=tests/e2e/$name.sh
-        pool "$jobs" "e2e/$name" "$f" env KSWEEP_BIN="$root/build/bin" bash "$f"
-    done
-    [ $have_asan -eq 1 ] && for name in $(chosen e2e-asan); do
-        f=tests/e2e/$name.sh
-        pool "$jobs" "e2e-asan/$name" "$f" env KSWEEP_BIN="$root/build-asan/bin" bash "$f"
-    done
-    pool_end
+    [ $have_asan -eq 1 ] && pool_e2e e2e-asan build-asan
+    pool_e2e e2e build
+    pool_run
 }
 
-limit_of() { # FILE: tests of a cluster get 90 s, the others 60 s
-    case " $(groups_of "$1") " in *' slurm '* | *' netns '*) echo 90 ;; *) echo 60 ;; esac
-}
-
-# All parts at once, each with a cluster of its own: they wait for Slurm most of the time.
-run_slurm() {
-    local name
-    [ $have_release -eq 1 ] || return
-    for name in $(chosen slurm); do
-        pool 100 "slurm/$name" tests/slurm.sh env KSWEEP_BIN="$root/build/bin" bash tests/slurm.sh \
-            "$name"
+# All parts of tests/slurm.sh at once, each with a cluster of its own: they wait for Slurm most of
+# the time, and the fuzz tests, which only compute, give way to them.
+run_slurm_and_fuzz() {
+    local name seed=${KSWEEP_TEST_SEED:-1}
+    [ $have_release -eq 1 ] && for name in $(chosen slurm); do
+        pool slurm 90 "slurm/$name" "$(groups_of tests/slurm.sh)" \
+            env KSWEEP_BIN="$root/build/bin" bash tests/slurm.sh "$name"
     done
-    pool_end
+    [ $have_asan -eq 1 ] && for name in $(chosen fuzz); do
+        if [ ! -x "build-asan/bin/fuzz_$name" ]; then
+            record "fuzz/$name" fail 0 "tests/fuzz/fuzz_$name.c is in no CMakeLists.txt"
+            continue
+        fi
+        pool work 60 "fuzz/$name" asan nice -n 19 "build-asan/bin/fuzz_$name" -t 3 -n 1000000000 \
+            -s "$seed" "tests/fuzz/corpus/$name"
+    done
+    pool_run
 }
 
 # Python tests print TAP, or are unittest programs, which -v makes tell their tests' names.
@@ -229,22 +247,11 @@ run_tools() {
             record "tools/$name" skip 0 "/usr/bin/python3 is not installed" "$(groups_of "$f")"
             continue
         fi
-        KSWEEP_BIN=$root/build/bin KSWEEP_SOURCE_DIR=$root run_tap "tools/$name" 60 \
-            "$(groups_of "$f")" /usr/bin/python3 tests/runner/python_tap.py "$f"
+        pool work 60 "tools/$name" "$(groups_of "$f")" \
+            env KSWEEP_BIN="$root/build/bin" KSWEEP_SOURCE_DIR="$root" \
+            /usr/bin/python3 tests/runner/python_tap.py "$f"
     done
-}
-
-run_fuzz() {
-    local name seed=${KSWEEP_TEST_SEED:-1}
-    [ $have_asan -eq 1 ] || return
-    for name in $(chosen fuzz); do
-        if [ ! -x "build-asan/bin/fuzz_$name" ]; then
-            record "fuzz/$name" fail 0 "tests/fuzz/fuzz_$name.c is in no CMakeLists.txt"
-            continue
-        fi
-        run_tap "fuzz/$name" 60 asan "build-asan/bin/fuzz_$name" -t 3 -n 1000000000 -s "$seed" \
-            "tests/fuzz/corpus/$name"
-    done
+    pool_run
 }
 
 # --- what tests must not leave behind

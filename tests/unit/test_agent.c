@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* waits: yes */
 /* The agent with a real warden and a worker that misbehaves on demand: the exact sequence of what
  * it emits. */
 #include "agent_bench.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* waits: yes */
 /* The agent over several leases and workers: order, draining, acknowledgements, a missing worker, a
  * dead warden. */
 #include "agent_bench.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* waits: yes */
 /* One child of the warden: every way to end, what it starts with, what it prints. */
 #include "spawn/child.h"
 #include "spawn_util.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* waits: yes */
 /* The warden itself: deadlines of the status page, leftovers, many children, and deaths above it.
  */
 #include "spawn_util.h"
