@@ -68,7 +68,13 @@ void ks_build_destroy(struct ks_build *b);
 uint32_t ks_build_n_units(const struct ks_build *b);
 bool ks_build_unit_is_missing(const struct ks_build *b, uint32_t i_unit);
 uint32_t ks_build_n_missing(const struct ks_build *b); /* units */
+/* i_instance: of a helper, too (grid.h). */
 const struct ks_artefact *ks_build_artefact(const struct ks_build *b, uint32_t i_instance);
+/* Who verifies outputs of this element type on the job's GPU (kernels/judge.h); NULL: the host. */
+const struct ks_artefact *ks_build_judge(const struct ks_build *b, uint32_t dtype);
+/* true: a GPU's outputs are verified on the host for want of a judge. Appended: the types that it
+ * concerns, of the grid's problems, and why: "fp32, bf16: compiler for gfx942 is not installed". */
+bool ks_build_lacks_judge(const struct ks_build *b, struct ks_buf *text_out);
 /* Look again at the cache for one unit (another rank built it). */
 int ks_build_refresh(struct ks_build *b, uint32_t i_unit, struct ks_err *err);
 /* The same for all who would build the same: digest of all build_ids. Zero: nothing is compiled. */
@@ -93,7 +99,8 @@ int ks_build_import(struct ks_build *b, struct ks_id128 build_id, const void *pa
 
 /* First lines of --version of all compilers, "; " between them. */
 const char *ks_build_compiler(const struct ks_build *b);
-/* Why no instance at all can be had here, where that is for want of a compiler; else NULL. */
+/* Why no instance at all can be had here, where that is for want of a compiler; else NULL. A judge
+ * alone would be of no use. */
 const char *ks_build_obstacle(const struct ks_build *b);
 
 /* For want of compiler k of those that the grid asks for: how many instances are not built here (0:
@@ -119,7 +126,7 @@ int64_t ks_build_finished(struct ks_build *b);
 /* Number of compiler processes started in this life: "a second run compiles nothing". */
 uint64_t ks_build_n_compiles(const struct ks_build *b);
 
-/* Instances of a unit: indices into grid->instances. */
+/* Instances of a unit: indices into grid->instances, helpers among them. */
 uint32_t ks_build_unit(const struct ks_build *b, uint32_t i_unit, const uint32_t **instances_out);
 
 /* Everything that is known of every instance. JSON: the members "compilers" [{name, command,
@@ -127,7 +134,8 @@ uint32_t ks_build_unit(const struct ks_build *b, uint32_t i_unit, const uint32_t
  * "instances"
  * [{id, name, family, compiler, state, reason, cached, build_id,
  * code_id, digest, compile_ns, code_bytes, object_bytes, path}] of an object that the caller has
- * open. CSV: the same of the instances, a header first. Times in ns, sizes in bytes. */
+ * open, and "judge" with the same of a GPU's helpers. CSV: the same of the instances, a header
+ * first. Times in ns, sizes in bytes. */
 struct ks_jw;
 void ks_build_print_json(const struct ks_build *b, struct ks_jw *w);
 void ks_build_print_csv(const struct ks_build *b, struct ks_buf *csv_out);
@@ -136,5 +144,7 @@ void ks_build_print_csv(const struct ks_build *b, struct ks_buf *csv_out);
  * those that are unsupported, with their numbers. */
 void ks_build_print_codes(const struct ks_build *b, struct ks_buf *text_out);
 void ks_build_print_unsupported(const struct ks_build *b, struct ks_buf *text_out);
+/* Of a GPU: the element types that have a judge, and why others have none; a line. */
+void ks_build_print_judge(const struct ks_build *b, struct ks_buf *text_out);
 
 #endif

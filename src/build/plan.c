@@ -86,7 +86,7 @@ static int identify_all(struct ks_build *b, struct ks_err *err)
 {
     const struct ks_grid *g = b->grid;
     int rc = 0;
-    for (uint32_t i = 0; i < g->n_instances && rc == 0; i++) {
+    for (uint32_t i = 0; i < ks_grid_n_built(g) && rc == 0; i++) {
         const uint32_t f = g->instances[i].i_family;
         if (b->tools.of[i] == KS_NO_TOOL || b->artefacts[i].state == KS_ART_UNSUPPORTED)
             continue;
@@ -173,7 +173,7 @@ static int look_up(struct ks_build *b, const uint32_t *list, uint32_t n, bool is
 
 static int allocate(struct ks_build *b, struct ks_err *err)
 {
-    const size_t n = b->grid->n_instances + 1u;
+    const size_t n = ks_grid_n_built(b->grid) + 1u;
     b->artefacts = calloc(n, sizeof(*b->artefacts));
     b->order = calloc(n, sizeof(*b->order));
     b->units = calloc(n, sizeof(*b->units));
@@ -181,14 +181,14 @@ static int allocate(struct ks_build *b, struct ks_err *err)
     b->items = calloc(n, sizeof(*b->items));
     b->sources = calloc(b->grid->n_families + 1u, sizeof(*b->sources));
     if (!b->artefacts || !b->sources || !b->order || !b->units || !b->finished || !b->items)
-        return ks_fail(err, KS_ENOMEM, "build plan of %u instances", b->grid->n_instances);
+        return ks_fail(err, KS_ENOMEM, "build plan of %u instances", ks_grid_n_built(b->grid));
     return 0;
 }
 
 /* What can be said of the instances without looking at the cache. */
 static void judge_instances(struct ks_build *b)
 {
-    for (uint32_t i = 0; i < b->grid->n_instances; i++) {
+    for (uint32_t i = 0; i < ks_grid_n_built(b->grid); i++) {
         const struct ks_instance *inst = &b->grid->instances[i];
         const struct ks_family *f = &b->grid->families[inst->i_family];
         struct ks_artefact *a = &b->artefacts[i];
@@ -326,7 +326,7 @@ struct ks_id128 ks_build_target(const struct ks_build *b)
     if (!b->n_units)
         return (struct ks_id128){ 0, 0 };
     ks_sha256_init(&h);
-    for (uint32_t i = 0; i < b->grid->n_instances; i++) {
+    for (uint32_t i = 0; i < ks_grid_n_built(b->grid); i++) {
         char hex[33];
         ks_hex128(b->artefacts[i].build_id, hex);
         ks_sha256_add(&h, hex, sizeof(hex));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* plan.h - private to src/build: what struct ks_build holds. plan.c decides what must be compiled
  * and reads the cache; units.c cuts units; queue.c decides what is compiled next, and by whom;
- * compile.c runs compilers; publish.c makes their results known; counts.c and
+ * compile.c runs compilers; publish.c makes their results known; counts.c, judge.c and
  * report.c tell of them. */
 #ifndef KS_BUILD_PLAN_H
 #define KS_BUILD_PLAN_H
@@ -53,7 +53,7 @@ struct ks_build {
     struct ks_id128 *sources; /* [n_families] digest of what each may include; zero: none asked */
     uint32_t timeout_s, memory_mib, unit_size;
     uint64_t created_ns;           /* real time */
-    struct ks_artefact *artefacts; /* [grid->n_instances] */
+    struct ks_artefact *artefacts; /* [ks_grid_n_built()] */
     uint32_t *order;               /* instances, unit by unit */
     struct ks_build_item *items;   /* [grid->n_instances] room for counts.c */
     struct ks_unit *units;

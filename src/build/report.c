@@ -82,6 +82,18 @@ static void put_tool(const struct ks_build *b, struct ks_jw *w, const struct ks_
         put_compiler(w, arch, t->gpu.command, t->gpu.version, t->gpu.flags, t->missing);
 }
 
+static void put_instances(const struct ks_build *b, struct ks_jw *w, const char *key, uint32_t from,
+                          uint32_t to)
+{
+    ks_jw_open(w, key, '[');
+    for (uint32_t i = from; i < to; i++) {
+        struct row r;
+        fill_row(b, i, &r);
+        put_instance(w, &r);
+    }
+    ks_jw_close(w, ']');
+}
+
 void ks_build_print_json(const struct ks_build *b, struct ks_jw *w)
 {
     ks_jw_open(w, "compilers", '[');
@@ -89,13 +101,9 @@ void ks_build_print_json(const struct ks_build *b, struct ks_jw *w)
         put_tool(b, w, &b->tools.tools[i]);
     ks_jw_close(w, ']');
     ks_build_print_counts(b, w);
-    ks_jw_open(w, "instances", '[');
-    for (uint32_t i = 0; i < b->grid->n_instances; i++) {
-        struct row r;
-        fill_row(b, i, &r);
-        put_instance(w, &r);
-    }
-    ks_jw_close(w, ']');
+    put_instances(b, w, "instances", 0, b->grid->n_instances);
+    if (b->grid->n_helpers)
+        put_instances(b, w, "judge", b->grid->n_instances, ks_grid_n_built(b->grid));
 }
 
 /* Quoted when it must be (RFC 4180). */

@@ -78,6 +78,19 @@ static int find_tool(struct ks_tool *t, const struct ks_grid *grid, const char *
     return ks_gpu_chain_find(arch, &t->chain, w, &t->gpu, t->missing, sizeof(t->missing), err);
 }
 
+/* The same for a tool without which all can be measured. */
+static int try_tool(struct ks_tool *t, const struct ks_grid *grid, const char *compiler,
+                    struct ks_warden *w, struct ks_err *err)
+{
+    struct ks_err why;
+    const int rc = find_tool(t, grid, compiler, w, &why);
+    if (rc == KS_ENOENT || rc == KS_EINVAL)
+        snprintf(t->missing, sizeof(t->missing), "%.250s", why.text);
+    else if (rc < 0)
+        return ks_fail(err, why.code, "%s", why.text);
+    return 0;
+}
+
 static int add_tool(struct ks_toolset *s, const char *name, bool is_default, uint32_t *i_out,
                     struct ks_err *err)
 {
@@ -135,12 +148,17 @@ int ks_toolset_find(const struct ks_grid *grid, const char *compiler, struct ks_
                     struct ks_toolset *out, struct ks_err *err)
 {
     struct ks_toolset s = { .n_tools = 0 };
-    s.of = calloc(grid->n_instances + 1u, sizeof(*s.of));
+    uint32_t n_needed = 0; /* tools; those behind them only helpers ask for */
+    s.of = calloc(ks_grid_n_built(grid) + 1u, sizeof(*s.of));
     int rc = s.of ? 0 : ks_fail(err, KS_ENOMEM, "compilers of a grid");
-    for (uint32_t i = 0; i < grid->n_instances && rc == 0; i++)
+    for (uint32_t i = 0; i < ks_grid_n_built(grid) && rc == 0; i++) {
         rc = ask(&s, grid, i, err);
+        if (i < grid->n_instances)
+            n_needed = s.n_tools;
+    }
     for (uint32_t i = 0; i < s.n_tools && rc == 0; i++)
-        rc = find_tool(&s.tools[i], grid, compiler, w, err);
+        rc = i < n_needed ? find_tool(&s.tools[i], grid, compiler, w, err)
+                          : try_tool(&s.tools[i], grid, compiler, w, err);
     if (rc < 0) {
         ks_toolset_release(&s);
         return rc;

@@ -19,7 +19,8 @@ struct ks_tool {
 struct ks_toolset {
     struct ks_tool *tools; /* [n_tools] owned */
     uint32_t n_tools;
-    uint32_t *of;        /* [n_instances] owned: of each; KS_NO_TOOL: nothing is compiled for it */
+    uint32_t *of;        /* [ks_grid_n_built()] owned: of each; KS_NO_TOOL: nothing is compiled for
+                            it */
     char compilers[512]; /* versions of those that are there, "; " between */
 };
 
@@ -30,7 +31,8 @@ struct ks_toolset {
  *     another name                $KSWEEP_CC_<NAME>, else the name, else clang-19, clang-18 ...
  *
  * For a GPU, that is the compiler of the host's half, and gpu_chain.h finds that of the device's.
- * One that is not there is missing when a family named it, KS_ENOENT when the user or nobody did.
+ * One that is not there is missing when a family named it or only helpers ask for it, KS_ENOENT
+ * when the user or nobody did.
  * compiler: NULL = none. Runs each once, as ks_toolchain_find. Caller releases. */
 int ks_toolset_find(const struct ks_grid *grid, const char *compiler, struct ks_warden *w,
                     struct ks_toolset *out, struct ks_err *err);

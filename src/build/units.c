@@ -36,16 +36,16 @@ static int group_of(const struct ks_build *b, uint32_t i, struct ks_buf *out, st
     return ks_buf_ok(out) ? 0 : ks_fail(err, KS_ENOMEM, "units of a build");
 }
 
-/* i_group: [n_instances] numbers in the order of the first of each. */
+/* i_group: [ks_grid_n_built()] numbers in the order of the first of each. */
 static int find_groups(const struct ks_build *b, uint32_t *i_group, uint32_t *n_out,
                        struct ks_err *err)
 {
     struct ks_buf mine, other;
-    uint32_t n_groups = 0, *first = calloc(b->grid->n_instances + 1u, sizeof(*first));
+    uint32_t n_groups = 0, *first = calloc(ks_grid_n_built(b->grid) + 1u, sizeof(*first));
     int rc = first ? 0 : ks_fail(err, KS_ENOMEM, "units of a build");
     ks_buf_init(&mine);
     ks_buf_init(&other);
-    for (uint32_t i = 0; i < b->grid->n_instances && rc == 0; i++) {
+    for (uint32_t i = 0; i < ks_grid_n_built(b->grid) && rc == 0; i++) {
         uint32_t g = 0;
         if (!is_buildable(b, i))
             continue;
@@ -102,7 +102,7 @@ static void cut_group(struct ks_build *b, struct cutter *c, uint32_t at, uint32_
 /* By family, compiler and flags, in the config's order: the same units for all who build it. */
 int ks_units_cut(struct ks_build *b, uint32_t unit_size, uint32_t n_parallel, struct ks_err *err)
 {
-    const uint32_t n = b->grid->n_instances;
+    const uint32_t n = ks_grid_n_built(b->grid);
     struct cutter c = { .n_parallel = n_parallel ? n_parallel : 1,
                         .unit_size = unit_size ? unit_size : UNIT_SIZE };
     uint32_t n_groups = 0, n_order = 0, *i_group = calloc(n + 1u, sizeof(*i_group));

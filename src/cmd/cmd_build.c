@@ -155,9 +155,10 @@ static struct tally count(const struct ks_grid *g, const struct ks_build *b)
         t.timeout += a->state == KS_ART_TIMEOUT;
         t.unsupported += a->state == KS_ART_UNSUPPORTED;
         t.missing += a->state == KS_ART_MISSING;
-        if (!a->is_cached)
-            t.compile_ns += a->compile_ns;
     }
+    for (uint32_t i = 0; i < ks_grid_n_built(g); i++)
+        if (!ks_build_artefact(b, i)->is_cached)
+            t.compile_ns += ks_build_artefact(b, i)->compile_ns;
     return t;
 }
 
@@ -215,6 +216,7 @@ static void print_text(const struct ks_grid *g, const struct ks_build *b, double
     ks_buf_printf(out, "timed out    %" PRIu32 "\n", t.timeout);
     ks_buf_printf(out, "compiling    %.2f s in %" PRIu64 " compiler runs, %.2f s wall\n",
                   (double)t.compile_ns * 1e-9, ks_build_n_compiles(b), wall_s);
+    ks_build_print_judge(b, out);
     ks_build_print_codes(b, out);
     for (uint32_t i = 0; i < g->n_instances; i++) {
         const struct ks_artefact *a = ks_build_artefact(b, i);

@@ -352,6 +352,8 @@ static void print_plan(const struct ks_grid *g, const struct codes *k, const str
     printf(" with %u device%s, builds not counted\n", devices, devices == 1 ? "" : "s");
     printf("Problems go to devices one after another in the order below (uses x flop); a device "
            "keeps a problem to its end.\n");
+    printf("A worker measures at most %u cells, then a fresh one takes over (isolate.batch).\n",
+           g->job.isolate.batch);
     print_problems(g, k, is_all);
 }
 

@@ -127,7 +127,8 @@ struct ks_family {
 struct ks_instance {
     uint64_t id; /* digest of family + traits + ABI major */
     uint32_t i_family;
-    uint32_t i_kernels;           /* entry of the job's `kernels` that names it */
+    uint32_t
+        i_kernels; /* entry of the job's `kernels` that names it; KS_NO_KERNELS (helpers.h): none */
     uint8_t value[KS_TRAITS_MAX]; /* index into trait.value */
     char name[KS_INSTANCE_NAME];  /* unique within a grid */
     char missing[160]; /* "" or why the job's device cannot run it: "needs avx512f, this CPU lacks

@@ -4,6 +4,7 @@
 #include "base/hash.h"
 #include "grid/arch.h"
 #include "grid/domains.h"
+#include "grid/helpers.h"
 #include "grid/job_problems.h"
 
 #include <stdlib.h>
@@ -144,6 +145,9 @@ static int load_kernels(struct ks_grid *g, struct ks_err *err)
         if (rc < 0)
             ks_err_context(err, rc, "kernels[%u]", i);
     }
+    g->n_instances = set.n_instances;
+    if (rc == 0)
+        rc = ks_helpers_add(&set, &g->job, err);
     ks_buf_release(&flags);
     if (rc < 0) {
         ks_kernel_set_release(&set);
@@ -152,13 +156,15 @@ static int load_kernels(struct ks_grid *g, struct ks_err *err)
     g->families = set.families;
     g->n_families = set.n_families;
     g->instances = set.instances;
-    g->n_instances = set.n_instances;
+    g->n_helpers = set.n_instances - g->n_instances;
     return 0;
 }
 
 const char *ks_grid_plugin(const struct ks_grid *g, uint32_t i_instance)
 {
-    return g->job.kernels[g->instances[i_instance].i_kernels].plugin;
+    uint32_t i = g->instances[i_instance].i_kernels;
+
+    return i == KS_NO_KERNELS ? "" : g->job.kernels[i].plugin;
 }
 
 /* An id and where it stands, to be sorted. */
@@ -257,6 +263,7 @@ static int load(struct ks_grid *g, struct ks_grid *grid_out, struct ks_err *err)
     int rc;
 
     g->job.device.arch = g->job.device.arch_text;
+    g->job.isolate.batch = ks_job_batch(&g->job);
     rc = load_kernels(g, err);
     if (rc == 0)
         rc = load_problems(g, err);
@@ -330,6 +337,11 @@ void ks_grid_release(struct ks_grid *g)
 uint64_t ks_grid_n_cells(const struct ks_grid *g)
 {
     return (uint64_t)g->n_problems * g->n_instances;
+}
+
+uint32_t ks_grid_n_built(const struct ks_grid *g)
+{
+    return g->n_instances + g->n_helpers;
 }
 
 int64_t ks_grid_problem(const struct ks_grid *g, uint64_t id)

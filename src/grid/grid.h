@@ -43,6 +43,8 @@ int ks_grid_load_text(const char *text, const char *name, struct ks_grid *grid_o
 void ks_grid_release(struct ks_grid *g);
 
 uint64_t ks_grid_n_cells(const struct ks_grid *g);
+/* What is built: the instances, and the helpers behind them. */
+uint32_t ks_grid_n_built(const struct ks_grid *g);
 /* -1 when absent. Binary search over ids. */
 int64_t ks_grid_problem(const struct ks_grid *g, uint64_t problem_id);
 int64_t ks_grid_instance(const struct ks_grid *g, uint64_t instance_id);

@@ -35,7 +35,8 @@ struct ks_job_prune {
     double control; /* share of the pruned cells that are measured all the same */
 };
 struct ks_job_isolate {
-    uint32_t batch, kernel_timeout_s, retries, memory_mib;
+    uint32_t batch; /* 0: see ks_job_batch() */
+    uint32_t kernel_timeout_s, retries, memory_mib;
 };
 struct ks_job_verify {
     bool exact, elementwise;
@@ -96,6 +97,8 @@ int ks_job_parse_resolved(const char *text, size_t len, const char *name, struct
 void ks_job_print(const struct ks_job *job, struct ks_buf *json_out);
 
 bool ks_job_is_gpu(const struct ks_job *job); /* backend hip or cuda */
+/* Cells that a worker measures: what the job says, else what suits its device. */
+uint32_t ks_job_batch(const struct ks_job *job);
 /* The job on another device: a name of ks_job_backends, and an arch, which is "native" where only
  * the backend is given and is another; NULL: as it is. KS_EINVAL. */
 int ks_job_choose(struct ks_job *job, const char *backend, const char *arch, struct ks_err *err);

@@ -16,6 +16,20 @@ bool ks_job_is_gpu(const struct ks_job *job)
     return strcmp(backend, "hip") == 0 || strcmp(backend, "cuda") == 0;
 }
 
+/* A worker's death makes suspects of all that it has measured, each of which runs again in a worker
+ * of its own: that speaks for few. On a GPU a start costs as much as ten cells (runtime, context,
+ * inputs and references on the device), and what kernels do wrong there is mostly the device's
+ * fault, which makes nobody a suspect: more are right as long as less than one cell in a thousand
+ * kills its worker and does not do so again when it is alone. */
+enum { BATCH = 20, BATCH_GPU = 100 };
+
+uint32_t ks_job_batch(const struct ks_job *job)
+{
+    if (job->isolate.batch)
+        return job->isolate.batch;
+    return ks_job_is_gpu(job) ? BATCH_GPU : BATCH;
+}
+
 int ks_job_choose(struct ks_job *job, const char *backend, const char *arch, struct ks_err *err)
 {
     struct ks_job_device d = { .backend = job->device.backend };
@@ -182,11 +196,12 @@ const struct ks_opt ks_job_isolate_opts[] = {
     { .name = "batch",
       .type = KS_OPT_U32,
       .offset = AT(batch),
-      .def = "20",
-      .min = 1,
+      .def = "0",
+      .min = 0,
       .max = 10000,
       .arg = "N",
-      .help = "cells that one worker process measures before a fresh one takes over" },
+      .help = "cells that one worker process measures before a fresh one takes over; 0 = 20, on a "
+              "GPU 100" },
     { .name = "kernel_timeout_s",
       .type = KS_OPT_U32,
       .offset = AT(kernel_timeout_s),

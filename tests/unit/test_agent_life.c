@@ -74,6 +74,29 @@ static void test_batches(void **state)
     bench_close(&b);
 }
 
+/* What a lease holds is less than a worker may measure: the next one is streamed into it. */
+static void test_batch_of_leases(void **state)
+{
+    (void)state;
+    const uint32_t n = 150, first = KS_LEASE_CELLS, rest = n - 2 * first;
+    struct ks_agent_totals t;
+    struct bench b;
+    char names[150 * 8];
+    many_names(names, sizeof(names), "ok", n);
+    bench_open(&b, names, 1, NULL);
+    b.grid->job.isolate.batch = 100;
+    const struct ks_msg_lease m[] = { part(1, 0, first, true, false),
+                                      part(2, first, first, false, false),
+                                      part(3, 2 * first, rest, false, true) };
+    for (size_t i = 0; i < sizeof(m) / sizeof(*m); i++)
+        bench_lease(&b, &m[i]);
+    bench_run(&b);
+    ks_agent_totals(b.agent, &t);
+    assert_int_equal(t.n_cells, n);
+    assert_int_equal(t.n_workers, 2);
+    bench_close(&b);
+}
+
 /* A lease says which of its cells are aliases: each of their records does, too, whoever made it. */
 static void test_controls(void **state)
 {
@@ -367,19 +390,13 @@ static void test_warden_dies(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_too_many_leases),
-        cmocka_unit_test(test_all_contaminated),
-        cmocka_unit_test(test_batches),
-        cmocka_unit_test(test_controls),
-        cmocka_unit_test(test_two_leases_of_a_block),
-        cmocka_unit_test(test_close_and_go_on),
-        cmocka_unit_test(test_drain),
-        cmocka_unit_test(test_drain_in_recovery),
-        cmocka_unit_test(test_stop),
-        cmocka_unit_test(test_unacknowledged),
-        cmocka_unit_test(test_no_worker_program),
-        cmocka_unit_test(test_set_up_fails),
-        cmocka_unit_test(test_warden_dies),
+        cmocka_unit_test(test_too_many_leases),   cmocka_unit_test(test_all_contaminated),
+        cmocka_unit_test(test_batches),           cmocka_unit_test(test_batch_of_leases),
+        cmocka_unit_test(test_controls),          cmocka_unit_test(test_two_leases_of_a_block),
+        cmocka_unit_test(test_close_and_go_on),   cmocka_unit_test(test_drain),
+        cmocka_unit_test(test_drain_in_recovery), cmocka_unit_test(test_stop),
+        cmocka_unit_test(test_unacknowledged),    cmocka_unit_test(test_no_worker_program),
+        cmocka_unit_test(test_set_up_fails),      cmocka_unit_test(test_warden_dies),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -315,6 +315,61 @@ static void a_family_may_have_no_kernel(void **state)
     ks_grid_release(&g);
 }
 
+/* What verifies on a GPU is built with the instances, and no part of the grid. */
+static void helpers_are_no_instances(void **state)
+{
+    static const char *const names[] = { "judge_fp32", "judge_fp16", "judge_bf16" };
+    struct ks_grid host, g;
+
+    (void)state;
+    must_load(GPU("host", "x86-64"), &host);
+    assert_int_equal(host.n_helpers, 0);
+    assert_int_equal(host.job.isolate.batch, 20);
+    must_load(GPU("hip", "emu"), &g);
+    assert_int_equal(g.n_instances, 3);
+    assert_int_equal(g.n_helpers, 3);
+    assert_int_equal(ks_grid_n_built(&g), 6);
+    assert_int_equal(ks_grid_n_cells(&g), 3 * g.n_problems);
+    assert_true(g.digest == host.digest);
+    assert_int_equal(g.job.isolate.batch, 100);
+    snprintf(g.job.kernels[0].plugin, sizeof g.job.kernels[0].plugin, "/a/plug-in.so");
+    assert_string_equal(ks_grid_plugin(&g, 0), "/a/plug-in.so");
+    for (uint32_t i = 0; i < 3; i++) {
+        const struct ks_instance *helper = &g.instances[g.n_instances + i];
+
+        assert_string_equal(helper->name, names[i]);
+        assert_string_equal(helper->missing, "");
+        assert_int_equal(ks_grid_instance(&g, helper->id), -1);
+        assert_string_equal(ks_grid_plugin(&g, g.n_instances + i), "");
+    }
+    ks_grid_release(&g);
+    ks_grid_release(&host);
+}
+
+/* An installation without it is none for GPUs; the host needs nothing of it. */
+static void helpers_are_installed(void **state)
+{
+    struct ks_grid g = { .n_problems = 77 };
+    struct ks_err err = { 0 };
+
+    (void)state;
+    assert_int_equal(setenv("KSWEEP_DATA_DIR", DATA, 1), 0);
+    assert_int_equal(load(GPU("hip", "gfx942"), &g, &err), KS_ENOENT);
+    if (!strstr(err.text, "kernels that verify on a GPU: '" DATA "kernels/configs/gpu_judge.json"))
+        fail_msg("%s", err.text);
+    assert_int_equal(g.n_problems, 77);
+    must_load(GPU("host", "x86-64"), &g);
+    ks_grid_release(&g);
+    assert_int_equal(unsetenv("KSWEEP_DATA_DIR"), 0);
+    assert_int_equal(load(HEAD "\"kernels\": [{\"config\": \"../../../kernels/configs/"
+                               "gpu_judge.json\"}], \"problems\": [{\"file\": \"many.csv\"}], "
+                               "\"device\": {\"backend\": \"cuda\", \"arch\": \"sm_90\"}}",
+                          &g, &err),
+                     KS_EINVAL);
+    if (!strstr(err.text, "instance 'judge_") || !strstr(err.text, "is named twice"))
+        fail_msg("%s", err.text);
+}
+
 static void mistakes_are_named(void **state)
 {
     static const struct {
@@ -390,19 +445,18 @@ static void the_resolved_job_gives_the_same_grid(void **state)
 }
 
 /* Every allocation fails once: an error each time, nothing half done, nothing left behind. */
-static void memory_may_run_out_anywhere(void **state)
+static void memory_may_run_out(const char *job) /* NULL: of a file */
 {
     unsigned n = 0;
     bool was_hit = true;
 
-    (void)state;
     for (; was_hit; n++) {
         struct ks_grid g = { .n_problems = 77 };
         struct ks_err err = { 0 };
         int rc;
 
         fault_arm(n);
-        rc = ks_grid_load(DATA "job.json", &g, &err);
+        rc = job ? load(job, &g, &err) : ks_grid_load(DATA "job.json", &g, &err);
         was_hit = fault_disarm();
         if (was_hit && (rc >= 0 || g.n_problems != 77 || !err.text[0]))
             fail_msg("allocation %u: %d '%s'", n, rc, err.text);
@@ -412,6 +466,13 @@ static void memory_may_run_out_anywhere(void **state)
             ks_grid_release(&g);
     }
     assert_true(n > 50);
+}
+
+static void memory_may_run_out_anywhere(void **state)
+{
+    (void)state;
+    memory_may_run_out(NULL);
+    memory_may_run_out(GPU("cuda", "sm_90"));
 }
 
 int main(void)
@@ -427,6 +488,8 @@ int main(void)
         cmocka_unit_test(domains_are_compared),
         cmocka_unit_test(a_family_of_gpus_serves_both),
         cmocka_unit_test(a_family_may_have_no_kernel),
+        cmocka_unit_test(helpers_are_no_instances),
+        cmocka_unit_test(helpers_are_installed),
         cmocka_unit_test(mistakes_are_named),
         cmocka_unit_test(memory_may_run_out_anywhere),
         cmocka_unit_test(the_resolved_job_gives_the_same_grid),

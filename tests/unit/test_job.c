@@ -76,7 +76,7 @@ static void defaults(void **state)
     assert_true(j.contention.canary == 0.03);
     assert_int_equal(j.prune.by, 0);
     assert_true(j.prune.control == 0.05);
-    assert_int_equal(j.isolate.batch, 20);
+    assert_int_equal(j.isolate.batch, 0);
     assert_int_equal(j.isolate.kernel_timeout_s, 30);
     assert_int_equal(j.isolate.retries, 1);
     assert_int_equal(j.isolate.memory_mib, 4096);
@@ -297,7 +297,7 @@ static void differences_are_weighed(void **state)
                                              "verify.exact: yes -> no\n");
     assert_string_equal(ks_buf_text(&harmless), "name: j -> k\n"
                                                 "measure.contention.stolen: 0.02 -> 0.5\n"
-                                                "isolate.batch: 20 -> 5\n");
+                                                "isolate.batch: 0 -> 5\n");
     ks_buf_release(&fatal);
     ks_buf_release(&harmless);
 }
@@ -376,6 +376,7 @@ static void another_device_is_chosen(void **state)
         { "\"hip\", \"arch\": \"gfx942\"", "cuda", NULL, "cuda", "native" },
         { "\"hip\", \"arch\": \"gfx942\"", NULL, "emu", "hip", "emu" },
         { "\"host\"", "cuda", "sm_90", "cuda", "sm_90" },
+        { "\"cuda\"", "host", NULL, "host", "native" },
         { "\"host\"", "hpi", NULL, NULL, NULL },
         { "\"host\"", NULL,
           "sixty-four characters and more are too many for the name of an architecture", NULL,
@@ -400,6 +401,9 @@ static void another_device_is_chosen(void **state)
         assert_string_equal(ks_job_backends[j->device.backend], rows[i].want_backend);
         assert_string_equal(j->device.arch, rows[i].want_arch);
         assert_ptr_equal(j->device.arch, j->device.arch_text);
+        assert_int_equal(ks_job_batch(j), strcmp(rows[i].want_backend, "host") == 0 ? 20 : 100);
+        j->isolate.batch = 7;
+        assert_int_equal(ks_job_batch(j), 7);
     }
     free(j);
 }
