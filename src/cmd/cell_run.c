@@ -42,6 +42,12 @@ static int on_emit(void *ctx, uint16_t type, const void *body, size_t n, struct 
     return rc;
 }
 
+/* The instance itself, and who verifies it on a GPU. */
+static bool is_needed(const struct ks_cell_view *v, uint32_t i)
+{
+    return i == v->i_instance || i >= v->grid.n_instances;
+}
+
 /* The artefact must be the cache's: built now when it is not there any more. */
 static int open_build(struct ks_cell_view *v, const struct ks_cell_options *o,
                       struct ks_warden *warden, struct ks_build **b_out, struct ks_err *err)
@@ -53,7 +59,7 @@ static int open_build(struct ks_cell_view *v, const struct ks_cell_options *o,
         const uint32_t *members;
         uint32_t n = ks_build_unit(b, u, &members);
         for (uint32_t k = 0; k < n && rc == 0; k++)
-            if (members[k] == v->i_instance && ks_build_unit_is_missing(b, u))
+            if (is_needed(v, members[k]) && ks_build_unit_is_missing(b, u))
                 rc = ks_build_start(b, u, err);
     }
     while (rc == 0 && ks_build_n_running(b)) {
@@ -197,9 +203,9 @@ static void put_environment(const struct ks_cell_view *v, struct ks_warden *ward
 }
 
 /* Set-up, problem, the cell and the end, as a worker reads them on descriptor 3. */
-static void put_requests(const struct ks_cell_view *v, const struct ks_artefact *art,
-                         struct ks_buf *to)
+static void put_requests(const struct ks_cell_view *v, const struct ks_build *b, struct ks_buf *to)
 {
+    const struct ks_artefact *art = ks_build_artefact(b, v->i_instance);
     const struct ks_problem *p = &v->grid.problems[v->i_problem];
     struct ks_req_setup s = { .nonce = ks_id128_random(), .device_id = device_of(v) };
     struct ks_req_problem q = { .problem = p->id };
@@ -213,6 +219,7 @@ static void put_requests(const struct ks_cell_view *v, const struct ks_artefact 
     };
     struct ks_buf body;
     ks_buf_init(&body);
+    ks_agent_name_judge(b, p, &q);
     snprintf(s.backend, sizeof(s.backend), "%s", ks_job_backends[v->grid.job.device.backend]);
     ks_agent_measure(&v->grid.job, &s.measure);
     ks_req_setup_encode(&s, &body);
@@ -271,7 +278,7 @@ int ks_cell_command(struct ks_cell_view *v, const struct ks_cell_options *o,
         if (art->state != KS_ART_READY)
             rc = ks_fail(err, KS_EINVAL, "the instance has no artefact to run: %s", art->reason);
         else
-            put_requests(v, art, &requests);
+            put_requests(v, b, &requests);
     }
     if (rc == 0)
         rc = write_files(place, &requests, err);

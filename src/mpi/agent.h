@@ -93,6 +93,9 @@ bool ks_agent_is_measuring(const struct ks_agent *a);
 
 /* Path of ksweep-worker: $KSWEEP_WORKER, else beside this program. KS_ENOENT, KS_EIO. */
 int ks_agent_find_worker(char *out, size_t cap, struct ks_err *err);
+/* Names the judge of problem p, if b has one, in what a worker is told of the problem. */
+void ks_agent_name_judge(const struct ks_build *b, const struct ks_problem *p,
+                         struct ks_req_problem *req);
 /* The job's measuring keys as a worker gets them. */
 void ks_agent_measure(const struct ks_job *job, struct ks_measure *m);
 

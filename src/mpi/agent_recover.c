@@ -342,16 +342,33 @@ static int settle_retry(struct ks_agent *a, const struct ks_record *r, bool is_r
     return rc;
 }
 
+/* ": " and the last line that the worker printed; "" when it said nothing. */
+static void put_last_words(struct ks_agent *a, char *out, size_t cap)
+{
+    const struct ks_record *r = a->record;
+    take_tail(&a->worker, a->record);
+    uint32_t end = r->n_tail;
+    while (end && r->tail[end - 1] == '\n')
+        end--;
+    uint32_t from = end;
+    while (from && r->tail[from - 1] != '\n')
+        from--;
+    snprintf(out, cap, "%s%.*s", end ? ": " : "", (int)(end - from), r->tail + from);
+}
+
+/* Its worker opens the device and takes up the problem first: what stops it there says why. */
 static int canary_failed(struct ks_agent *a, struct ks_err *err)
 {
     struct recovery *v = &a->recovery;
+    char said[160];
     v->needs_canary = true;
+    put_last_words(a, said, sizeof(said));
     if (++v->n_canary_deaths < 2)
         return ks_agent_emit_event(a, KS_EV_WORKER_DEATH, err,
-                                   "canary failed once after an abnormal end");
+                                   "canary failed once after an abnormal end%s", said);
     int rc = ks_agent_emit_event(a, KS_EV_QUARANTINE, err,
-                                 "canary wrong or dead twice: device quarantined");
-    ks_agent_break(a, "canary wrong or dead twice");
+                                 "canary wrong or dead twice: device quarantined%s", said);
+    ks_agent_break(a, "canary wrong or dead twice%s", said);
     return rc;
 }
 

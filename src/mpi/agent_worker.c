@@ -110,6 +110,17 @@ void ks_agent_measure(const struct ks_job *job, struct ks_measure *m)
     };
 }
 
+void ks_agent_name_judge(const struct ks_build *b, const struct ks_problem *p,
+                         struct ks_req_problem *req)
+{
+    const struct ks_artefact *judge = b ? ks_build_judge(b, p->dtype) : NULL;
+    if (!judge)
+        return;
+    memcpy(req->judge_digest, judge->digest, sizeof(req->judge_digest));
+    snprintf(req->judge_artefact, sizeof(req->judge_artefact), "%s", judge->path);
+    snprintf(req->judge_entry, sizeof(req->judge_entry), "%s", judge->entry);
+}
+
 static int put_setup(struct ks_agent *a, struct ks_err *err)
 {
     const struct ks_job *job = &a->c.grid->job;
@@ -133,6 +144,7 @@ static int put_setup(struct ks_agent *a, struct ks_err *err)
     const struct ks_problem *problem = &a->c.grid->problems[a->session.i_problem];
     ks_problem_canonical(problem, &text);
     p.problem = problem->id;
+    ks_agent_name_judge(a->c.build, problem, &p);
     snprintf(p.canonical, sizeof(p.canonical), "%s", ks_buf_text(&text));
     ks_buf_release(&text);
     ks_buf_clear(&a->body);

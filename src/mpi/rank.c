@@ -259,10 +259,7 @@ static int take_children(struct ks_rank *r, struct ks_err *err)
     return rc;
 }
 
-static int send_event(struct ks_rank *r, uint32_t kind, struct ks_err *err, const char *fmt, ...)
-    __attribute__((format(printf, 4, 5)));
-
-static int send_event(struct ks_rank *r, uint32_t kind, struct ks_err *err, const char *fmt, ...)
+int ks_rank_send_event(struct ks_rank *r, uint32_t kind, struct ks_err *err, const char *fmt, ...)
 {
     struct ks_event_rec e = { .kind = kind, .rank = r->rank, .realtime_ns = ks_realtime_ns() };
     va_list ap;
@@ -282,12 +279,12 @@ static int send_summary(struct ks_rank *r, struct ks_err *err)
     if (!r->agent)
         return 0;
     ks_agent_totals(r->agent, &t);
-    return send_event(r, KS_EV_RANK_SUMMARY, err,
-                      "worker_ns=%" PRIu64 " wait_ns=%" PRIu64 " tail_ns=%" PRIu64
-                      " workers=%" PRIu64 " deaths=%" PRIu64 " cells=%" PRIu64 " records=%" PRIu64
-                      " ack_p99_us=%" PRIu64,
-                      t.worker_ns, t.wait_ns, t.tail_ns, t.n_workers, t.n_deaths, t.n_cells,
-                      t.n_records, t.ack_p99_us);
+    return ks_rank_send_event(r, KS_EV_RANK_SUMMARY, err,
+                              "worker_ns=%" PRIu64 " wait_ns=%" PRIu64 " tail_ns=%" PRIu64
+                              " workers=%" PRIu64 " deaths=%" PRIu64 " cells=%" PRIu64
+                              " records=%" PRIu64 " ack_p99_us=%" PRIu64,
+                              t.worker_ns, t.wait_ns, t.tail_ns, t.n_workers, t.n_deaths, t.n_cells,
+                              t.n_records, t.ack_p99_us);
 }
 
 /* A device that cannot go on: the leases went back already, the reason goes to the journal. */
@@ -298,7 +295,7 @@ static int step_broken(struct ks_rank *r, struct ks_err *err)
         !ks_agent_is_idle(r->agent))
         return 0;
     r->said_broken = true;
-    int rc = send_event(r, KS_EV_QUARANTINE, err, "measures no more: %s", why);
+    int rc = ks_rank_send_event(r, KS_EV_QUARANTINE, err, "measures no more: %s", why);
     return rc < 0 ? rc
                   : ks_rank_send_numbers(r, KS_F_MSG_BYE, 1, strstr(why, "canary") != NULL, err);
 }
@@ -310,7 +307,7 @@ static int lose_warden(struct ks_rank *r, struct ks_err *err)
     r->said_broken = true;
     ks_agent_destroy(r->agent);
     r->agent = NULL;
-    int rc = send_event(r, KS_EV_WARDEN_LOST, err, "measures no more: its warden is gone");
+    int rc = ks_rank_send_event(r, KS_EV_WARDEN_LOST, err, "measures no more: its warden is gone");
     return rc < 0 ? rc : ks_rank_send_numbers(r, KS_F_MSG_BYE, 1, 0, err);
 }
 

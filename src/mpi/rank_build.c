@@ -55,13 +55,26 @@ static struct ks_code_rec code_of(const struct ks_artefact *a)
     return r;
 }
 
+/* A sweep of a GPU goes on without judges, but most of its time is the host's then. */
+static int tell_judge(struct ks_rank *r, struct ks_err *err)
+{
+    const struct ks_job_verify *v = &r->c.grid->job.verify;
+    struct ks_buf text;
+    int rc = 0;
+    ks_buf_init(&text);
+    if ((v->exact || v->elementwise) && ks_build_lacks_judge(r->build, &text))
+        rc = ks_rank_send_event(r, KS_EV_INFO, err, "the host verifies %.400s", ks_buf_text(&text));
+    ks_buf_release(&text);
+    return rc;
+}
+
 /* What each instance was built from, once a host, when all is built. */
 static int tell_builds(struct ks_rank *r, struct ks_err *err)
 {
-    int rc = 0;
     if (r->told_builds || !r->build || ks_net_local_rank(r->c.net) != 0)
         return 0;
     r->told_builds = true;
+    int rc = tell_judge(r, err);
     for (uint32_t i = 0; rc == 0 && i < r->c.grid->n_instances; i++) {
         const struct ks_artefact *a = ks_build_artefact(r->build, i);
         struct ks_build_rec b;

@@ -37,6 +37,8 @@ struct ks_rank {
 int ks_rank_send_body(struct ks_rank *r, uint16_t type, struct ks_err *err);
 int ks_rank_send_numbers(struct ks_rank *r, uint16_t type, uint64_t a, uint64_t b,
                          struct ks_err *err);
+int ks_rank_send_event(struct ks_rank *r, uint32_t kind, struct ks_err *err, const char *fmt, ...)
+    __attribute__((format(printf, 4, 5)));
 
 /* rank_build.c */
 int ks_rank_open_build(struct ks_rank *r, struct ks_err *err);

@@ -11,7 +11,7 @@ cd "$tap_tmp" || exit 1
 gpu_job 1 True >job.json
 TIMEOUT=3 gpu_job 1 True >short.json
 cell=16x64x16_basic_v1_intrawave_wmma16x16x16_wn2
-here=grid=7x1x1 # only this cell has so many blocks
+here=grid=7x1x1:block=64 # only this cell has so many blocks, and the judge blocks of 256
 
 # --- nothing happens
 
@@ -19,6 +19,7 @@ gpu_run 0 clean job.json ""
 is "$(exit_of clean)" 0 'seven instances of every inner loop and pipeline: complete'
 is "$(ended clean | awk '{ print $2 }' | sort | uniq -c | awk '{ print $1 $2 }')" 7ok 'all are ok'
 is "$(column clean v1 | sort -u) $(column clean v2 | sort -u)" 'passed passed' 'all are verified'
+is "$(judged clean)" '0 1 2 3 4 5' 'on the device: its references, both comparisons, digests'
 is "$(column clean arch | sort -u)" emu 'on the emulator'
 is "$(column clean n_samples | sort -u)" 10 'every sample is there'
 [ "$(column clean calls_per_sample | sort -n | head -n 1)" -gt 1 ]

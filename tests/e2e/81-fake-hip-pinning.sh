@@ -118,6 +118,7 @@ is "$(exit_of shared)" 0 'four ranks on two GPUs'
 like "$(cat run.out)" '^complete: ' 'complete'
 is "$(field shared done)" "$(field shared cells)" 'every cell has its outcome'
 is "$(awk '{ print $2 }' "$launches" | sort -u | paste -sd ' ')" '0 1' 'both GPUs worked'
+is "$(awk '$3 == "launch" && $6 == 256 { print $2 }' "$launches" | sort -u | paste -sd ' ')" '0 1' 'and verified there'
 is "$(awk '{ print $1, $2 }' "$launches" | sort -u | awk '{ print $1 }' | uniq -d | wc -l)" 0 \
     'no worker on more than one'
 is "$(column shared device_id | grep . | sort -u | wc -l)" 2 'two device ids'

@@ -64,7 +64,7 @@ like "$(cat lost.err)" 'rank 0 on .*: measures no more' 'its rank says so'
 is "$(awk '$2 == 0 && $3 == "launch" { print $1 }' lost.log | sort -u | wc -l)" 1 \
     'no other worker launches anything there'
 
-gpu_run 0 all two.json "lost=$tap_tmp/lost-all,fault=lost@60"
+gpu_run 0 all two.json "lost=$tap_tmp/lost-all,fault=lost@60:block=64"
 is "$(exit_of all)" 3 'the only device is lost: incomplete'
 like "$(cat all.err all.out)" 'no rank is left to measure' 'and it is said why'
 n_done=$(field all "done")

@@ -26,7 +26,8 @@ run() { # STATUS WHAT DIR PART..
 
 # --- a device that is well
 
-run 0 'conformance, verify and repeat' good conformance verify repeat
+KSWEEP_FAKE_HIP=log=$tap_tmp/good.log run 0 'conformance, verify and repeat' good conformance verify repeat
+is "$(judged good)" '0 1 2 3 4 5' 'what is measured is verified on the device'
 like "$(cat good/conformance.txt)" '^0 of [0-9]+ bad$' 'every row of the contract holds'
 like "$(cat good/conformance.txt)" '^ok [0-9]+ - 3 instances were launched' 'kernels were launched for it'
 is "$(grep -c '^ok  ' good/verify.txt)" 3 'all three directions'
@@ -36,18 +37,22 @@ is "$(cut -d, -f3 good/verify_forward.csv | tail -n +2 | sort | uniq -c | awk '{
 like "$(cat good/repeat.txt)" '^winner regret at P90: 0.000 %, limit 0.500 %: within$' 'two sweeps agree'
 like "$(cat good/repeat.txt)" '^share of device time in samples and warm-up: [0-9.]+ %$' 'the share of time is told'
 like "$(cat good/device.txt)" '^arch=emu$' 'the device is named'
+like "$(cat good/repeat.txt)" '^judge +fp32, fp16, bf16$' 'who verifies on the device'
+like "$(cat good/repeat.txt)" ' inputs [0-9.]+ s, references [0-9.]+ s, exact [0-9.]+ s, verify [0-9.]+ s' 'and what that took'
 KSWEEP_GPU_SHARE=1 run 1 'a share of time that is not reached' share sweep
 like "$(cat share/sweep.txt)" '^that share is BELOW the limit of 100.0 %$' 'is told'
 is "$(tail -n +2 share/sweep.csv | cut -d, -f3 | sort -u)" ok 'though every cell is ok'
 
 # --- a device that is not
 
-KSWEEP_FAKE_HIP=fault=wrong@1- run 1 'wrong results' wrong verify
+here=block=64 # the judge has others
+
+KSWEEP_FAKE_HIP=fault=wrong@1-:$here run 1 'wrong results' wrong verify
 like "$(cat wrong/verify.txt)" '^wrong_result +[0-9]+  wrong on exact data' 'are counted, with the reason'
-KSWEEP_FAKE_HIP=fault=abort@9 run 1 'workers that abort' abort sweep
+KSWEEP_FAKE_HIP=fault=abort@9:$here run 1 'workers that abort' abort sweep
 like "$(cat abort/sweep.txt)" '^crashed +[0-9]+ ' 'cost the cell in hand'
 is "$(tail -n +2 abort/sweep.csv | cut -d, -f3 | grep -cE '^(ok|crashed)$')" 8 'and no other'
-KSWEEP_FAKE_HIP=fault=fault@9,once=$tap_tmp/token run 1 'a device that faults' fault sweep
+KSWEEP_FAKE_HIP=fault=fault@9:$here,once=$tap_tmp/token run 1 'a device that faults' fault sweep
 is "$(tail -n +2 fault/sweep.csv | cut -d, -f3 | sort | uniq -c | awk '{ print $2 "=" $1 }' | paste -sd ' ')" \
     'launch_failed=1 ok=7' 'one cell is launch_failed'
 like "$(cat fault/sweep.txt)" 'exited, code 93' 'and a fresh worker goes on'
@@ -57,7 +62,7 @@ like "$(cat small/conformance.txt)" '^not ok 8 - alloc' 'does not keep the contr
 # --- a device that hangs: its time is not ours
 
 TIMEOUT=2 gpu_job 2 "$filter" >in/hang.json
-KSWEEP_FAKE_HIP=fault=hang@1 rc_is 1 'a kernel that never ends, and no time left then' \
+KSWEEP_FAKE_HIP=fault=hang@1:$here rc_is 1 'a kernel that never ends, and no time left then' \
     "$gpu" sweep in/hang.json --limit 1 --cache cache --out hang.csv
 like "$(cat out)" '^timeout +1 ' 'is ended'
 like "$(cat out)" '^no time was left for 7 of them$' 'and what was not measured is no pass'
@@ -66,11 +71,11 @@ is "$(tail -n +2 hang.csv | wc -l)" 8 'every cell has a row all the same'
 # --- regret
 
 rows() { # MEDIAN..
-    echo 'problem,instance,outcome,n_samples,calls,median_ns,mad_ns,lo95_ns,hi95_ns,sampled_ns,max_error,wall_ns,load_ns,exact_ns,warmup_ns,timing_ns,verify_ns,clock_mhz,min_clock_mhz,max_power_w,temperature_c,throttle,flags,reason'
+    echo 'problem,instance,outcome,n_samples,calls,median_ns,mad_ns,lo95_ns,hi95_ns,sampled_ns,max_error,wall_ns,input_ns,reference_ns,load_ns,exact_ns,warmup_ns,timing_ns,verify_ns,clock_mhz,min_clock_mhz,max_power_w,temperature_c,throttle,flags,reason'
     local i=0 t
     for t; do
         i=$((i + 1))
-        echo "0000000000000001,000000000000000$i,ok,9,1,$t,0,0,0,0,0,0,0,0,0,0,0,-1,-1,-1,-1,-1,0,"
+        echo "0000000000000001,000000000000000$i,ok,9,1,$t,0,0,0,0,0,0,0,0,0,0,0,0,0,-1,-1,-1,-1,-1,0,"
     done
 }
 rows 100 103 >a.csv

@@ -13,6 +13,7 @@ backward() { # DIRECTION FILTER
     gpu_run 0 "$1" "$1.json" ""
     is "$(exit_of "$1")" 0 "backward $1: complete"
     is "$(column "$1" v1 | sort -u) $(column "$1" v2 | sort -u)" 'passed passed' "backward $1: all are verified"
+    is "$(judged "$1")" '0 1 2 3 4 5' "backward $1: on the device"
 }
 
 bf16="dtype == 'bf16' and ndim == 2 and"
@@ -20,7 +21,7 @@ backward data "$bf16 tile_m == 64 and tile_n == 64 and warp_tile == 'simt' and p
 is "$(ended data | awk '{ print $2 }' | sort | uniq -c | awk '{ print $1 $2 }')" 4ok 'both problems on both instances'
 
 # Two, eight and 32 parts are one device code, launched in three ways.
-backward weight "$bf16 tile_m == 64 and tile_n == 64 and warp_tile == 'mfma16x16x16' and stages == 2"
+backward weight "$bf16 tile_m == 64 and tile_n == 64 and warp_tile == 'mfma16x16x16' and stages == 2 and merged_groups == 1 and memory_operation == 'set'"
 is "$(ended weight | awk '{ print $2 }' | sort | uniq -c | awk '{ print $1 $2 }')" 6ok 'both problems in all parts, none an alias'
 is "$(ended weight | grep -o '_sk[0-9]*' | sort -u | tr '\n' ' ')" '_sk2 _sk32 _sk8 ' 'in two, eight and 32 parts'
 is "$(column weight code_bytes | sort -u | wc -l)" 1 'and one code'

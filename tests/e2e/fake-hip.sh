@@ -9,6 +9,7 @@
 #   ended DIR                 name, outcome and code of each cell, sorted
 #   attempts DIR              name and outcome of each attempt that is no anchor's, in their order
 #   column DIR NAME           a column of the table, a line for each cell
+#   judged DIR                the tasks of kernels/judge.h that its workers had the device do
 #   struck NAME FAULT OUTCOME CODE REASON [JOB]   a sweep of seven cells, where only $cell ends so
 . "$KSWEEP_SOURCE_DIR/tests/e2e/sweep.sh"
 library=$(dirname "$KSWEEP_BIN")/lib/libamdhip64.so.6
@@ -55,6 +56,7 @@ column() {
     ksweep-analyze table "$1/results.h5" -o "$1.csv" 2>"$1.table" || tap_note "$(cat "$1.table")"
     awk -F, -v name="$2" 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == name) at = i; next } { print $at }' "$1.csv"
 }
+judged() { awk '$3 == "launch" && $6 == 256 { sub(/.*_kernel/, "", $4); print $4 }' "$1.log" | sort -u | paste -sd ' '; }
 struck() {
     local dir=$1 fault=$2 outcome=$3 code=$4 reason=$5 job=${6-job.json}
     gpu_run 1 "$dir" "$job" "fault=$fault"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* A worker that speaks the protocol of record/request.h and misbehaves on demand. What a cell does
  * is the first word of its instance's name ("crash_b" crashes); what must happen once only leaves a
- * file in $FAKE_DIR. $FAKE_CANARY: wrong, dead, wrong_once, dead_once. $FAKE_SETUP: fail. */
+ * file in $FAKE_DIR. $FAKE_CANARY: wrong, dead, wrong_once, dead_once, dead_loud. $FAKE_SETUP:
+ * fail. */
 #include "base/clock.h"
 #include "base/file.h"
 #include "record/frame.h"
@@ -468,6 +469,8 @@ static void on_canary(struct fake *f)
     const char *how = getenv("FAKE_CANARY");
     bool is_bad = how && (!strstr(how, "once") || is_first("canary"));
     f->status->phase = KS_PH_CANARY;
+    if (is_bad && strstr(how, "loud"))
+        fprintf(stderr, "before\nthe canary is silent\n");
     if (is_bad && strncmp(how, "dead", 4) == 0)
         die(SIGABRT);
     ks_record_init(&f->r);

@@ -31,6 +31,18 @@ int link_references(int *fd_out, struct ks_err *err)
     return 0;
 }
 
+void link_drop_references(int *fd)
+{
+    close_fd(fd);
+}
+
+static bool is_sealed(int fd)
+{
+    int seals = fcntl(fd, F_GET_SEALS);
+
+    return seals >= 0 && (seals & (F_SEAL_WRITE | F_SEAL_FUTURE_WRITE)) != 0;
+}
+
 static int make_status(struct link *l, struct ks_err *err)
 {
     void *p;
@@ -95,6 +107,7 @@ int link_start(struct link *l, struct ks_warden *warden, const char *program, co
 
     *l = (struct link){ .warden = warden, .to = -1, .from = -1, .status_fd = -1 };
     l->nonce = ks_id128_random();
+    l->has_references = is_sealed(reference_fd);
     ks_buf_init(&l->out);
     ks_frame_reader_init(&l->in);
     rc = make_status(l, err);
@@ -116,13 +129,18 @@ int link_start(struct link *l, struct ks_warden *warden, const char *program, co
     return rc;
 }
 
-int link_problem(struct link *l, const struct ks_problem *p, uint32_t references,
+int link_problem(struct link *l, const struct ks_problem *p, const struct ks_artefact *judge,
                  struct ks_err *err)
 {
-    struct ks_req_problem req = { .problem = p->id, .references = references };
+    struct ks_req_problem req = { .problem = p->id, .references = l->has_references ? 2 : 1 };
     struct ks_buf text = { 0 }, body = { 0 };
     int rc;
 
+    if (judge != NULL) {
+        memcpy(req.judge_digest, judge->digest, sizeof(req.judge_digest));
+        snprintf(req.judge_artefact, sizeof(req.judge_artefact), "%s", judge->path);
+        snprintf(req.judge_entry, sizeof(req.judge_entry), "%s", judge->entry);
+    }
     ks_problem_canonical(p, &text);
     snprintf(req.canonical, sizeof(req.canonical), "%s", ks_buf_text(&text));
     ks_req_problem_encode(&req, &body);

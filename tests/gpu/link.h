@@ -4,6 +4,7 @@
 #define KS_TEST_GPU_LINK_H
 
 #include "base/buf.h"
+#include "build/build.h"
 #include "op/op.h"
 #include "record/frame.h"
 #include "record/request.h"
@@ -24,17 +25,19 @@ struct link {
     struct ks_id128 nonce;
     struct ks_buf out; /* scratch of requests */
     struct ks_frame_reader in;
+    bool has_references; /* the memfd that it was given holds them already */
 };
 
-/* A memfd for the references of a problem. */
+/* A memfd for the references of a problem: its first worker makes them and seals it. */
 int link_references(int *fd_out, struct ks_err *err);
+void link_drop_references(int *fd);
 
 /* Starts a worker on a backend; reference_fd: borrowed, or -1. Everything is released on failure.
  */
 int link_start(struct link *l, struct ks_warden *warden, const char *program, const char *backend,
                const struct ks_measure *m, int reference_fd, struct ks_err *err);
-/* References: see struct ks_req_problem. */
-int link_problem(struct link *l, const struct ks_problem *p, uint32_t references,
+/* judge: who verifies on the device; NULL: the host does. */
+int link_problem(struct link *l, const struct ks_problem *p, const struct ks_artefact *judge,
                  struct ks_err *err);
 int link_cell(struct link *l, const struct ks_req_cell *req, struct ks_err *err);
 int link_finish(struct link *l, struct ks_err *err); /* nothing more will be asked */

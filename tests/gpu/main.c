@@ -121,6 +121,7 @@ static int build_all(const struct config *cfg, const struct ks_grid *g, struct k
     const struct ks_build_options opt = { .cache_dir = cfg->cache,
                                           .n_parallel = cpus > 0 ? (uint32_t)cpus : 1 };
     uint64_t from = ks_now_ns();
+    struct ks_buf judge = { 0 };
     uint32_t n_ready = 0;
     int rc = ks_build_create(g, &opt, w, b_out, err);
 
@@ -132,6 +133,9 @@ static int build_all(const struct config *cfg, const struct ks_grid *g, struct k
         n_ready += ks_build_artefact(*b_out, i)->state == KS_ART_READY ? 1 : 0;
     printf("built %u of %u instances in %.1f s with %s\n", n_ready, g->n_instances,
            1e-9 * (double)(ks_now_ns() - from), ks_build_compiler(*b_out));
+    ks_build_print_judge(*b_out, &judge);
+    fputs(ks_buf_text(&judge), stdout);
+    ks_buf_release(&judge);
     return 0;
 }
 

@@ -12,7 +12,8 @@
 
 static const char header[] =
     "problem,instance,outcome,n_samples,calls,median_ns,mad_ns,lo95_ns,hi95_ns,sampled_ns,"
-    "max_error,wall_ns,load_ns,exact_ns,warmup_ns,timing_ns,verify_ns,clock_mhz,min_clock_mhz,"
+    "max_error,wall_ns,input_ns,reference_ns,load_ns,exact_ns,warmup_ns,timing_ns,verify_ns,clock_"
+    "mhz,min_clock_mhz,"
     "max_power_w,temperature_c,throttle,flags,reason\n";
 
 void row_take(struct row *row, const struct ks_record *r)
@@ -34,6 +35,8 @@ void row_take(struct row *row, const struct ks_record *r)
                          .hi95_ns = s.hi95,
                          .max_error = r->max_error,
                          .wall_ns = r->wall_ns,
+                         .input_ns = r->input_ns,
+                         .reference_ns = r->reference_ns,
                          .load_ns = r->load_ns,
                          .exact_ns = r->exact_ns,
                          .warmup_ns = r->warmup_ns,
@@ -79,11 +82,11 @@ static void put_row(const struct row *r, struct ks_buf *out)
                   instance, ks_outcome_text(r->outcome), r->n_samples, r->calls, r->median_ns,
                   r->mad_ns, r->lo95_ns, r->hi95_ns, r->sampled_ns, r->max_error);
     ks_buf_printf(out,
-                  "%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64
-                  ",%.6g,%.6g,%.6g,%.6g,%" PRId64 ",%" PRIu32 ",%s\n",
-                  r->wall_ns, r->load_ns, r->exact_ns, r->warmup_ns, r->timing_ns, r->verify_ns,
-                  r->clock_mhz, r->min_clock_mhz, r->max_power_w, r->temperature_c, r->throttle,
-                  r->flags, reason);
+                  "%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64
+                  ",%" PRIu64 ",%.6g,%.6g,%.6g,%.6g,%" PRId64 ",%" PRIu32 ",%s\n",
+                  r->wall_ns, r->input_ns, r->reference_ns, r->load_ns, r->exact_ns, r->warmup_ns,
+                  r->timing_ns, r->verify_ns, r->clock_mhz, r->min_clock_mhz, r->max_power_w,
+                  r->temperature_c, r->throttle, r->flags, reason);
 }
 
 void rows_csv(const struct row *rows, uint64_t n, struct ks_buf *out)
@@ -165,10 +168,12 @@ double rows_share(const struct row *rows, uint64_t n, const struct totals *t)
 
 static void put_time(const struct row *rows, uint64_t n, const struct totals *t, struct ks_buf *out)
 {
-    double sampled, warm, exact = 0, verify = 0, timing = 0, load = 0;
+    double sampled, warm, input = 0, reference = 0, exact = 0, verify = 0, timing = 0, load = 0;
 
     sum_up(rows, n, t, &sampled, &warm);
     for (uint64_t i = 0; i < n; i++) {
+        input += (double)rows[i].input_ns;
+        reference += (double)rows[i].reference_ns;
         exact += (double)rows[i].exact_ns;
         verify += (double)rows[i].verify_ns;
         timing += (double)rows[i].timing_ns;
@@ -176,11 +181,11 @@ static void put_time(const struct row *rows, uint64_t n, const struct totals *t,
     }
     ks_buf_printf(out,
                   "device time %.1f s in %" PRIu32 " workers (%" PRIu32
-                  " deaths): samples %.1f s, warm-up %.1f s, the rest of timing %.1f s, exact "
-                  "%.1f s, verify %.1f s, load %.1f s\n",
+                  " deaths): samples %.1f s, warm-up %.1f s, the rest of timing %.1f s, inputs "
+                  "%.1f s, references %.1f s, exact %.1f s, verify %.1f s, load %.1f s\n",
                   1e-9 * (double)t->device_ns, t->n_workers, t->n_deaths, 1e-9 * sampled,
-                  1e-9 * warm, 1e-9 * fmax(0, timing - sampled), 1e-9 * exact, 1e-9 * verify,
-                  1e-9 * load);
+                  1e-9 * warm, 1e-9 * fmax(0, timing - sampled), 1e-9 * input, 1e-9 * reference,
+                  1e-9 * exact, 1e-9 * verify, 1e-9 * load);
     ks_buf_printf(out, "share of device time in samples and warm-up: %.1f %%\n",
                   100 * rows_share(rows, n, t));
 }

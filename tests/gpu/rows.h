@@ -18,7 +18,7 @@ struct row {
     double median_ns, mad_ns, lo95_ns, hi95_ns;
     double sampled_ns; /* all samples together */
     double max_error;
-    uint64_t wall_ns, load_ns, exact_ns, warmup_ns, timing_ns, verify_ns;
+    uint64_t wall_ns, input_ns, reference_ns, load_ns, exact_ns, warmup_ns, timing_ns, verify_ns;
     double clock_mhz, min_clock_mhz, max_power_w, temperature_c;
     int64_t throttle;
     uint32_t flags;

@@ -2,7 +2,7 @@
 #include "tests/gpu/sweep.h"
 
 #include "base/clock.h"
-#include "tests/gpu/references.h"
+#include "tests/gpu/link.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -11,7 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #define BATCH      128u /* cells of a worker: each costs a start of the runtime, a second or two */
 #define FRUITLESS  3u   /* workers in a row that end without having begun a cell */
@@ -26,12 +25,12 @@ struct sweep {
     struct row *rows;
     struct totals *totals;
     struct ks_measure measure;
-    struct references refs;
     struct ks_record rec;
 
     /* of the problem in hand */
     uint32_t i_problem;
-    uint32_t *left; /* instances still to be measured, the next one last */
+    int reference_fd; /* owned: its first worker fills it; -1 none */
+    uint32_t *left;   /* instances still to be measured, the next one last */
     uint32_t n_left;
 
     /* the worker in hand */
@@ -76,12 +75,12 @@ static int start_worker(struct sweep *s, struct ks_err *err)
 {
     const struct ks_problem *p = &s->grid->problems[s->i_problem];
     const char *backend = ks_job_backends[s->grid->job.device.backend];
-    int fd = s->refs.of[s->i_problem].fd;
-    int rc = link_start(&s->link, s->warden, s->opt->program, backend, &s->measure, fd, err);
+    int rc = link_start(&s->link, s->warden, s->opt->program, backend, &s->measure, s->reference_fd,
+                        err);
 
     s->n_sent = s->n_done = 0;
     if (rc == 0)
-        rc = link_problem(&s->link, p, 2, err);
+        rc = link_problem(&s->link, p, ks_build_judge(s->build, p->dtype), err);
     for (uint32_t i = 0; rc == 0 && i < BATCH && s->n_left > 0; i++)
         rc = send_cell(s, s->left[--s->n_left], err);
     s->totals->n_workers++;
@@ -129,13 +128,13 @@ static int step(struct sweep *s, struct ks_err *err)
         rc = take_frames(s, err);
     while (rc == 0 && (rc = ks_warden_next(s->warden, &end, err)) == 1) {
         rc = 0;
-        if (references_ended(&s->refs, &end) || !s->link.is_alive || s->link.child != end.child)
+        if (!s->link.is_alive || s->link.child != end.child)
             continue;
         s->link.is_alive = false;
         s->link.end = end;
         rc = take_frames(s, err);
     }
-    return rc == 0 ? references_want(&s->refs, s->i_problem, err) : rc;
+    return rc;
 }
 
 static uint32_t outcome_of(const struct ks_child_end *end)
@@ -226,18 +225,6 @@ static void list_instances(struct sweep *s)
     }
 }
 
-static int wait_for_references(struct sweep *s, struct ks_err *err)
-{
-    int rc = references_want(&s->refs, s->i_problem, err);
-
-    while (rc == 0 && s->refs.of[s->i_problem].state == REFERENCE_RUNNING)
-        rc = step(s, err);
-    if (rc == 0 && s->refs.of[s->i_problem].state != REFERENCE_READY)
-        rc = ks_fail(err, KS_ECHILD, "no references of problem '%s'",
-                     s->grid->problems[s->i_problem].name);
-    return rc;
-}
-
 static bool has_time(const struct sweep *s)
 {
     return s->opt->until_ns == 0 || ks_now_ns() < s->opt->until_ns;
@@ -250,7 +237,7 @@ static int run_problem(struct sweep *s, struct ks_err *err)
 
     list_instances(s);
     if (s->n_left > 0)
-        rc = wait_for_references(s, err);
+        rc = link_references(&s->reference_fd, err);
     while (rc == 0 && s->n_left > 0 && has_time(s)) {
         uint32_t before = s->n_left;
 
@@ -261,7 +248,7 @@ static int run_problem(struct sweep *s, struct ks_err *err)
     }
     for (; rc == 0 && s->n_left > 0; s->totals->n_left++)
         end_row(s, s->left[--s->n_left], KS_O_SKIPPED, "no time was left");
-    references_drop(&s->refs, s->i_problem);
+    link_drop_references(&s->reference_fd);
     return rc;
 }
 
@@ -281,18 +268,10 @@ static struct ks_measure measure_of(const struct ks_job *job)
 
 static int run_problems(struct sweep *s, struct ks_err *err)
 {
-    const long cpus = sysconf(_SC_NPROCESSORS_ONLN);
-    int rc;
+    int rc = 0;
 
-    s->refs = (struct references){ .grid = s->grid,
-                                   .warden = s->warden,
-                                   .program = s->opt->program,
-                                   .measure = &s->measure,
-                                   .n_parallel = cpus > 2 ? (uint32_t)cpus - 2 : 1 };
-    rc = references_init(&s->refs, err);
     for (s->i_problem = 0; rc == 0 && s->i_problem < s->grid->n_problems; s->i_problem++)
         rc = run_problem(s, err);
-    references_release(&s->refs);
     return rc;
 }
 
@@ -314,6 +293,7 @@ int sweep_run(const struct ks_grid *g, const struct ks_build *b, struct ks_warde
                              .totals = totals_out,
                              .measure = measure_of(&g->job),
                              .left = left,
+                             .reference_fd = -1,
                              .link = { .to = -1, .from = -1, .status_fd = -1 } };
         signal(SIGPIPE, SIG_IGN); /* a dead worker shows in its end */
         rc = run_problems(s, err);

@@ -418,11 +418,11 @@ static void test_quarantine_is_final(void **state)
     (void)state;
     const char *why = NULL;
     struct bench b;
-    bench_open(&b, "ok_a crash", 2, "wrong");
+    bench_open(&b, "ok_a crash", 2, "dead_loud");
     bench_lease_all(&b, 1, 7, 0);
     bench_run(&b);
     assert_true(ks_agent_is_broken(b.agent, &why));
-    assert_non_null(strstr(why, "canary"));
+    assert_string_equal(why, "canary wrong or dead twice: the canary is silent");
     ks_buf_clear(&b.log);
     bench_lease_all(&b, 2, 8, 1); /* on its way when rank 0 did not know yet */
     bench_run(&b);
