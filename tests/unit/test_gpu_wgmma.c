@@ -1,47 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Instances with matrix instructions of warp groups on the emulator: some of each family, whatever
- * the samples of the families choose. */
-#include "gpu_case.h"
-
-#define WGMMA "lanes == 128"
-
-#ifdef KSWEEP_SANITIZED
-#define N_SAMPLE 2
-#else
-#define N_SAMPLE 4
-#endif
-
-static void sweep(const char *config, const char *filter, uint32_t n)
-{
-    const char *seed = getenv("KSWEEP_TEST_SEED");
-    const struct gpu_choice choice = {
-        .config = config, .filter = filter, .n = n, .seed = seed ? strtoull(seed, NULL, 10) : 1
-    };
-    struct gpu_set s = { .n = 0 };
-    gpu_set_open(&s, &choice);
-    gpu_sweep(&s);
-    print_message("# %u of %u instances of %s\n", s.n, s.all.n_instances, config);
-    gpu_set_close(&s);
-}
+/* Instances with matrix instructions of warp groups on the emulator: forward, and who
+ * has them. */
+#include "gpu_wgmma.h"
 
 static void test_forward(void **state)
 {
     (void)state;
-    sweep("gpu_forward.json", WGMMA, N_SAMPLE);
-}
-
-/* Operands that lie along their rows. */
-static void test_backward_data(void **state)
-{
-    (void)state;
-    sweep("gpu_backward_data.json", WGMMA, N_SAMPLE);
-}
-
-static void test_gemm(void **state)
-{
-    (void)state;
-    sweep("gpu_gemm.json", WGMMA " and operands == 'crr'", N_SAMPLE / 2);
-    sweep("gpu_gemm.json", WGMMA " and operands != 'crr'", N_SAMPLE / 2);
+    gpu_wgmma_sweep("gpu_forward.json", WGMMA);
 }
 
 /* Compute capability 9.0 and the emulator; elsewhere with a reason. */
@@ -82,8 +47,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_who_has_it),
         cmocka_unit_test(test_forward),
-        cmocka_unit_test(test_backward_data),
-        cmocka_unit_test(test_gemm),
     };
     return cmocka_run_group_tests_name("gpu_wgmma", tests, NULL, NULL);
 }

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/* Instances with matrix instructions of warp groups on the emulator: backward data, where one
+ * operand lies along its rows. */
+#include "gpu_wgmma.h"
+
+static void test_sample(void **state)
+{
+    (void)state;
+    gpu_wgmma_sweep("gpu_backward_data.json", WGMMA);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_sample) };
+    return cmocka_run_group_tests_name("gpu_wgmma_bwd_data", tests, NULL, NULL);
+}

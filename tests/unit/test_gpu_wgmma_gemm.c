@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/* Instances with matrix instructions of warp groups on the emulator: gemm, with operands
+ * along their rows. */
+#include "gpu_wgmma.h"
+
+static void test_sample(void **state)
+{
+    (void)state;
+    gpu_wgmma_sweep("gpu_gemm.json", WGMMA " and operands != 'rcr'");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_sample) };
+    return cmocka_run_group_tests_name("gpu_wgmma_gemm", tests, NULL, NULL);
+}
