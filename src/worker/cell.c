@@ -22,7 +22,7 @@ struct cell {
     struct ks_run run;
     struct ks_sentinel *sentinel; /* suspects' worker only */
     uint32_t calls;
-    bool has_run; /* the kernel was launched: inputs must be looked at */
+    bool has_run; /* the kernel was launched: what it shares must be looked at */
 };
 
 uint64_t ks_cell_budget_ns(const struct ks_measure *m, uint64_t bytes)
@@ -349,8 +349,22 @@ static bool has_run_to_the_end(uint32_t outcome)
     return outcome == KS_O_NONE || outcome == KS_O_WRONG_RESULT || outcome == KS_O_NONDETERMINISTIC;
 }
 
-/* Whatever else a kernel did, its neighbours must find what they share as it was made. */
-static void check_inputs(struct cell *c)
+/* Guards of output and workspace are looked at after the launches of a cell, but for one that
+ * failed. */
+static bool is_as_made(struct cell *c, char *reason_out, size_t cap, int *rc_out,
+                       struct ks_err *err)
+{
+    struct ks_worker *w = c->w;
+
+    if (!has_run_to_the_end(w->rec.outcome) &&
+        !w->inspector->guards(w, reason_out, cap, rc_out, err) && *rc_out < 0)
+        return false;
+    return w->inspector->inputs(w, reason_out, cap, rc_out, err);
+}
+
+/* Whatever else a kernel did, its neighbours must find what they share as it was made: where that
+ * cannot be said, this worker has none. */
+static void check_shared(struct cell *c)
 {
     struct ks_worker *w = c->w;
     uint64_t from = ks_now_ns();
@@ -359,11 +373,12 @@ static void check_inputs(struct cell *c)
     int rc = 0;
 
     ks_worker_enter(w, KS_PH_VERIFY, w->cell_deadline_ns);
-    if (!w->inspector->inputs(w, reason, sizeof(reason), &rc, &err)) {
+    if (!is_as_made(c, reason, sizeof(reason), &rc, &err)) {
         if (rc < 0)
             end_failed(c, rc, &err);
         else if (has_run_to_the_end(w->rec.outcome))
             end_as(c, KS_O_OUT_OF_BOUNDS, 0, reason);
+        w->is_lost |= rc < 0;
         w->rec.phase = KS_PH_VERIFY;
     }
     add_ns(&w->rec, offsetof(struct ks_record, verify_ns), from);
@@ -464,7 +479,7 @@ static void run_cell(struct cell *c)
         c->sentinel = ks_sentinel_create();
     run_steps(c);
     if (c->has_run && !w->is_lost)
-        check_inputs(c);
+        check_shared(c);
     check_sentinel(c);
     if (w->rec.outcome == KS_O_NONE)
         end_as(c, KS_O_OK, 0, "");

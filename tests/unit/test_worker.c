@@ -69,6 +69,7 @@ static const struct bad_row {
     { "different", KS_O_NONDETERMINISTIC, 0, "differ", KS_PH_EXACT },
     { "always_different", KS_O_NONDETERMINISTIC, 0, "differ", KS_PH_EXACT },
     { "fails", KS_O_LAUNCH_FAILED, -77, "returned -77", KS_PH_EXACT },
+    { "writes_and_fails", KS_O_LAUNCH_FAILED, -78, "returned -78", KS_PH_EXACT },
     { "unsupported", KS_O_UNSUPPORTED, 0, "needs a blue moon", KS_PH_APPLICABLE },
     { "huge_workspace", KS_O_OUT_OF_MEMORY, 0, "workspace", KS_PH_APPLICABLE },
     { "negative_workspace", KS_O_LAUNCH_FAILED, 0, "negative", KS_PH_APPLICABLE },

@@ -28,6 +28,7 @@ static const struct {
     { "read_before", KS_O_WRONG_RESULT, "exact data" },
     { "always_different", KS_O_NONDETERMINISTIC, "differ" },
     { "fails", KS_O_LAUNCH_FAILED, "returned -77" },
+    { "writes_and_fails", KS_O_LAUNCH_FAILED, "returned -78" },
     { "huge_workspace", KS_O_OUT_OF_MEMORY, "workspace" },
     { "unsupported", KS_O_UNSUPPORTED, "blue moon" },
 };

@@ -50,6 +50,7 @@ static const struct {
     { "different", KS_NUMERICS_FP32 },
     { "always_different", KS_NUMERICS_FP32 },
     { "fails", KS_NUMERICS_FP32 },
+    { "writes_and_fails", KS_NUMERICS_FP32 },
     { "rounds_down", KS_NUMERICS_FP32 },
     { "unsupported", KS_NUMERICS_FP32 },
     { "huge_workspace", KS_NUMERICS_FP32 },

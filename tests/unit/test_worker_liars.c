@@ -192,12 +192,45 @@ static void test_failing_launches(void **state)
         }
 }
 
+static const struct {
+    const char *entry;
+    uint32_t n_before; /* digests of its outputs */
+    int rc;
+    uint32_t outcome;
+} unseen_rows[] = {
+    { "good", 4, KS_EDEVICE, KS_O_LAUNCH_FAILED },
+    { "good", 4, KS_ENOMEM, KS_O_OUT_OF_MEMORY },
+    { "one_wrong", 2, KS_ENOMEM, KS_O_OUT_OF_MEMORY },
+    { "fails", 0, KS_EDEVICE, KS_O_LAUNCH_FAILED },
+};
+
+/* Whatever keeps the judge from looking at what cells share, the next cell is another worker's. */
+static void test_unseen_inputs(void **state)
+{
+    const struct shared *s = *state;
+
+    for (size_t i = 0; i < sizeof(unseen_rows) / sizeof(unseen_rows[0]); i++) {
+        struct rig r;
+
+        open_rig(&r, s, &no_fault);
+        take(&r, &s->f->problem, "judge");
+        r.judge_fault.task = KS_JUDGE_DIGEST;
+        r.judge_fault.nth = r.n_tasks[KS_JUDGE_DIGEST] + unseen_rows[i].n_before + 1;
+        r.judge_fault.rc = unseen_rows[i].rc;
+        assert_int_equal(run(&r, unseen_rows[i].entry)->outcome, unseen_rows[i].outcome);
+        assert_non_null(strstr(r.w->rec.reason, "planned failure"));
+        assert_true(r.w->is_lost);
+        close_rig(&r);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_liars),           cmocka_unit_test(test_turncoat),
         cmocka_unit_test(test_remaking_fails),  cmocka_unit_test(test_remade_otherwise),
         cmocka_unit_test(test_silent_launches), cmocka_unit_test(test_failing_launches),
+        cmocka_unit_test(test_unseen_inputs),
     };
 
     return cmocka_run_group_tests(tests, shared_setup, shared_teardown);

@@ -268,6 +268,12 @@ static int fails(const struct ks_abi_problem *p, const struct ks_abi_buffers *b)
     return -77;
 }
 
+static int writes_and_fails(const struct ks_abi_problem *p, const struct ks_abi_buffers *b)
+{
+    write_after(p, b);
+    return -78;
+}
+
 static int rounds_down(const struct ks_abi_problem *p, const struct ks_abi_buffers *b)
 {
     fesetround(FE_DOWNWARD);
@@ -476,6 +482,7 @@ static const struct ks_abi_entry entries[] = {
     GOOD("different", different),
     GOOD("always_different", always_different),
     GOOD("fails", fails),
+    GOOD("writes_and_fails", writes_and_fails),
     GOOD("rounds_down", rounds_down),
     { "looks_upward", any_upward, no_workspace, fails_unless_nearest },
     GOOD("forks", forks),
