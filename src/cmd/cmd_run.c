@@ -189,6 +189,8 @@ static void print_result(const struct ks_run_result *r, bool is_gathered)
             printf(", %llu %s", (unsigned long long)r->outcome[o], ks_outcome_text(o));
     if (r->n_pending)
         printf(", %llu pending", (unsigned long long)r->n_pending);
+    if (r->n_again)
+        printf(", %llu not yet measured again", (unsigned long long)r->n_again);
     if (r->n_contaminated)
         printf("; %llu contaminated", (unsigned long long)r->n_contaminated);
     if (r->lost_hosts[0])

@@ -26,6 +26,7 @@ int ks_status_write(const struct ks_run_result *r, struct ks_err *err)
     ks_jw_str(&w, "written", now);
     ks_jw_u64(&w, "cells", r->n_cells);
     ks_jw_u64(&w, "pending", r->n_pending);
+    ks_jw_u64(&w, "again", r->n_again);
     ks_jw_u64(&w, "contaminated", r->n_contaminated);
     ks_jw_open(&w, "outcomes", '{');
     for (uint32_t o = 1; o < KS_O_LIMIT; o++)

@@ -53,6 +53,9 @@ bool ks_coord_is_drained(const struct ks_coord *c); /* a drain was asked for */
 const char *ks_coord_reason(const struct ks_coord *c);
 bool ks_coord_lost_anyone(const struct ks_coord *c);
 uint64_t ks_coord_n_pending(const struct ks_coord *c); /* cells without an outcome */
+/* Cells with an outcome that this life was to replace (--retry; unsupported for want of what is
+ * there now), and has not begun to. Looks at all of the journal. */
+uint64_t ks_coord_n_again(const struct ks_coord *c);
 /* One line for people: cells, rate, outcomes, time left. */
 void ks_coord_progress(const struct ks_coord *c, uint64_t now_ns, char *out, size_t cap);
 

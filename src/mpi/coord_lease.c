@@ -82,20 +82,45 @@ const struct ks_ledger_cell *ks_coord_known(const struct ks_coord *c, uint32_t i
     return is_lifted(c, known, i_problem, i_instance) ? NULL : known;
 }
 
+/* Where a cell of the journal is in the grid; false: it is not. */
+static bool is_in_grid(const struct ks_coord *c, const struct ks_ledger_cell *known, uint32_t *ip,
+                       uint32_t *ii)
+{
+    const struct ks_grid *g = c->c.grid;
+    int64_t p = ks_grid_problem(g, known->cell.problem);
+    int64_t i = ks_grid_instance(g, known->cell.instance);
+    *ip = (uint32_t)p;
+    *ii = (uint32_t)i;
+    return p >= 0 && i >= 0 && known->cell.condition == g->condition;
+}
+
 static void tell_lifted(const struct ks_coord *c)
 {
     uint64_t n = 0;
     for (size_t k = 0; k < ks_ledger_n_cells(c->c.ledger); k++) {
         const struct ks_ledger_cell *known = ks_ledger_cell(c->c.ledger, k);
-        int64_t ip = ks_grid_problem(c->c.grid, known->cell.problem);
-        int64_t ii = ks_grid_instance(c->c.grid, known->cell.instance);
-        n += ip >= 0 && ii >= 0 && is_lifted(c, known, (uint32_t)ip, (uint32_t)ii);
+        uint32_t ip, ii;
+        n += is_in_grid(c, known, &ip, &ii) && is_lifted(c, known, ip, ii);
     }
     if (n)
         ks_logf(c->c.log, KS_INFO,
                 "%llu cells were unsupported for want of a compiler, or of something else that is "
                 "there now: they are measured",
                 (unsigned long long)n);
+}
+
+uint64_t ks_coord_n_again(const struct ks_coord *c)
+{
+    uint64_t n = 0;
+    for (size_t k = 0; k < ks_ledger_n_cells(c->c.ledger); k++) {
+        const struct ks_ledger_cell *known = ks_ledger_cell(c->c.ledger, k);
+        uint32_t ip, ii;
+        if (!ks_ledger_is_final(known) || !is_in_grid(c, known, &ip, &ii) ||
+            ks_sched_is_done(c->sched, ip, ii))
+            continue;
+        n += (c->c.retry & (1u << known->outcome)) || is_lifted(c, known, ip, ii);
+    }
+    return n;
 }
 
 static enum ks_cell_state cell_state(void *ctx, uint32_t i_problem, uint32_t i_instance)
@@ -261,19 +286,15 @@ static int give_again(struct ks_coord *c, uint64_t now_ns, struct ks_err *err)
  * record: then the cell is open, but nobody has it. All are looked at, once, at the end. */
 static int finish(struct ks_coord *c, struct ks_err *err)
 {
-    const struct ks_grid *g = c->c.grid;
     bool any = false;
     int rc = 0;
     size_t n = ks_coord_n_pending(c) ? ks_ledger_n_cells(c->c.ledger) : 0;
     for (size_t k = 0; k < n && rc == 0; k++) {
         const struct ks_ledger_cell *cell = ks_ledger_cell(c->c.ledger, k);
-        if (ks_ledger_is_final(cell) || cell->cell.condition != g->condition)
+        uint32_t ip, ii;
+        if (ks_ledger_is_final(cell) || !is_in_grid(c, cell, &ip, &ii))
             continue;
-        int64_t ip = ks_grid_problem(g, cell->cell.problem);
-        int64_t ii = ks_grid_instance(g, cell->cell.instance);
-        if (ip < 0 || ii < 0)
-            continue;
-        rc = ks_sched_reopen(c->sched, (uint32_t)ip, (uint32_t)ii, err);
+        rc = ks_sched_reopen(c->sched, ip, ii, err);
         any = true;
     }
     c->is_complete = rc == 0 && !any;

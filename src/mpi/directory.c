@@ -327,6 +327,7 @@ void ks_directory_result(const struct ks_directory *d, const struct ks_coord *c,
     memcpy(out->outcome, n.outcome, sizeof(out->outcome));
     out->n_cells = ks_grid_n_cells(d->grid);
     out->n_pending = ks_coord_n_pending(c);
+    out->n_again = ks_coord_n_again(c);
     out->n_contaminated = n.n_contaminated;
     out->journal_bytes = directory_bytes(d);
     snprintf(out->dir, sizeof(out->dir), "%s", d->path);
@@ -336,7 +337,7 @@ void ks_directory_result(const struct ks_directory *d, const struct ks_coord *c,
     for (uint32_t o = 1; o < KS_O_LIMIT; o++)
         if (n.outcome[o] && ks_outcome_needs_look(o))
             out->exit = 1;
-    if (out->n_pending)
+    if (out->n_pending || out->n_again)
         out->exit = 3;
 }
 

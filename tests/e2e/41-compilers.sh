@@ -30,6 +30,11 @@ sweep --resume
 is "$(of unsupported)" 2 'without it a resume changes nothing'
 unlike "$(cat err)" 'cells were unsupported' 'and promises nothing'
 
+KSWEEP_CC_NOCC='cc -DOTHER' sweep --resume --max-time 1ms
+is "$? $(exit_of dir) $(of pending) $(grep -c '"again": 2' dir/status.json)" '3 3 0 1' \
+    'a life too short for it is not complete'
+like "$(cat out)" '2 unsupported, 2 not yet measured again' 'and says what is left'
+
 KSWEEP_CC_NOCC='cc -DOTHER' sweep --resume
 is "$(of unsupported) $(of pending)" ' 0' 'with it they are measured, without --retry'
 like "$(cat err)" '2 cells were unsupported for want of a compiler' 'it says so'

@@ -118,12 +118,47 @@ static void test_refused_after_all(void **state)
     sim_close(m);
 }
 
+/* Another life that is to end before it has begun; how many cells it still owes. */
+static uint64_t drained(uint32_t retry)
+{
+    struct ks_err err;
+    sim_resume(m, retry);
+    assert_int_equal(ks_coord_drain(m->coord, "asked to", &err), 0);
+    sim_run(m, 30);
+    assert_int_equal(ks_coord_n_pending(m->coord), 0);
+    return ks_coord_n_again(m->coord);
+}
+
+/* Whoever started it is not told that all is done. */
+static void test_owed(void **state)
+{
+    (void)state;
+    sim_open(m, &three, "ok_a ok_b ok_c", 4, 1);
+    lacks(1, "compiler clang is not installed");
+    m->refuses[2] = 1;
+    sim_coordinate(m, NULL);
+    sim_run(m, 30);
+    assert_int_equal(ks_coord_n_again(m->coord), 0);
+    assert_int_equal(drained(0), 0);
+    assert_int_equal(drained(1u << KS_O_OK), 4);
+    assert_int_equal(drained(1u << KS_O_UNSUPPORTED), 8);
+    lacks(1, "");
+    assert_int_equal(drained(0), 4);
+    assert_int_equal(drained(1u << KS_O_OK), 8);
+    sim_resume(m, 1u << KS_O_OK);
+    sim_run(m, 30);
+    assert_int_equal(ks_coord_n_again(m->coord), 0);
+    is_like(0, "o2 o2 u1");
+    sim_close(m);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_compiler_comes, set_up, sim_free),
         cmocka_unit_test_setup_teardown(test_aliases, set_up, sim_free),
         cmocka_unit_test_setup_teardown(test_refused_after_all, set_up, sim_free),
+        cmocka_unit_test_setup_teardown(test_owed, set_up, sim_free),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
