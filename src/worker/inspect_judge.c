@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define LOOK_ELEMENTS ((size_t)1 << 18) /* of a reference, on the host at a time */
+
 static void *output(const struct ks_worker *w)
 {
     return ks_zone_device(&w->set.zone[KS_Z_C]);
@@ -38,29 +40,63 @@ static int agree(const struct ks_judged *j, const struct ks_verdict *v, struct k
                    (unsigned long long)v->n_wrong, (long long)first);
 }
 
-/* A copy of device memory; the caller frees it. */
-static int copy_down(struct ks_worker *w, const void *from, size_t bytes, void **out,
-                     struct ks_err *err)
+static int no_room(struct ks_err *err)
 {
-    void *to = malloc(bytes);
-    int rc;
+    return ks_fail(err, KS_ENOMEM, "%zu elements of a reference, to look at a wrong output",
+                   LOOK_ELEMENTS);
+}
 
-    if (to == NULL)
-        return ks_fail(err, KS_ENOMEM, "%zu bytes to look at a wrong output", bytes);
-    rc = w->dev->ops->download(w->dev, to, from, bytes, err);
-    if (rc == 0)
-        *out = to;
-    else
-        free(to);
+/* References come in pieces: all of them would be five times the
+ * output, and a worker's memory has a cap. */
+static int look_again_exact(struct ks_worker *w, struct ks_verdict *out, struct ks_err *err)
+{
+    const struct ks_judge *j = &w->judge;
+    const size_t bytes = j->element_bytes;
+    const uint8_t *got = ks_zone_host(&w->set.zone[KS_Z_C]), *exact = j->exact;
+    void *want = malloc(LOOK_ELEMENTS * bytes);
+    int rc = want != NULL ? 0 : no_room(err);
+
+    ks_verify_begin(&w->shape, out);
+    for (size_t from = 0; rc == 0 && from < j->n; from += LOOK_ELEMENTS) {
+        size_t n = j->n - from < LOOK_ELEMENTS ? j->n - from : LOOK_ELEMENTS;
+
+        rc = w->dev->ops->download(w->dev, want, exact + from * bytes, n * bytes, err);
+        if (rc == 0)
+            ks_verify_exact_more(got + from * bytes, want, from, n, w->set.problem.dtype, &w->shape,
+                                 out);
+    }
+    free(want);
+    return rc;
+}
+
+static int look_again_real(struct ks_worker *w, const struct ks_tolerance *t,
+                           struct ks_verdict *out, struct ks_err *err)
+{
+    const struct ks_judge *j = &w->judge;
+    const uint8_t *got = ks_zone_host(&w->set.zone[KS_Z_C]);
+    double *r = malloc(2 * LOOK_ELEMENTS * sizeof(*r));
+    double *abs = r != NULL ? r + LOOK_ELEMENTS : NULL;
+    int rc = r != NULL ? 0 : no_room(err);
+
+    ks_verify_begin(&w->shape, out);
+    for (size_t from = 0; rc == 0 && from < j->n; from += LOOK_ELEMENTS) {
+        size_t n = j->n - from < LOOK_ELEMENTS ? j->n - from : LOOK_ELEMENTS;
+
+        rc = w->dev->ops->download(w->dev, r, j->r + from, n * sizeof(*r), err);
+        if (rc == 0)
+            rc = w->dev->ops->download(w->dev, abs, j->abs + from, n * sizeof(*abs), err);
+        if (rc == 0)
+            ks_verify_real_more(got + from * j->element_bytes, r, abs, from, n,
+                                w->set.problem.dtype, t, &w->shape, out);
+    }
+    free(r);
     return rc;
 }
 
 static int judge_exact(struct ks_worker *w, struct ks_verdict *out, struct ks_err *err)
 {
-    struct ks_judge *j = &w->judge;
     struct ks_judged said;
-    void *want = NULL;
-    int rc = ks_judge_exact(j, output(w), &said, err);
+    int rc = ks_judge_exact(&w->judge, output(w), &said, err);
 
     if (rc < 0)
         return rc;
@@ -69,14 +105,8 @@ static int judge_exact(struct ks_worker *w, struct ks_verdict *out, struct ks_er
         return 0;
     rc = ks_zone_pull(w->dev, &w->set.zone[KS_Z_C], err);
     if (rc == 0)
-        rc = copy_down(w, j->exact, j->n * j->element_bytes, &want, err);
-    if (rc == 0) {
-        ks_verify_exact(ks_zone_host(&w->set.zone[KS_Z_C]), want, j->n, w->set.problem.dtype,
-                        &w->shape, out);
-        rc = agree(&said, out, err);
-    }
-    free(want);
-    return rc;
+        rc = look_again_exact(w, out, err);
+    return rc == 0 ? agree(&said, out, err) : rc;
 }
 
 static int judge_written(struct ks_worker *w, struct ks_verdict *out, struct ks_err *err)
@@ -100,11 +130,8 @@ static int judge_written(struct ks_worker *w, struct ks_verdict *out, struct ks_
 static int judge_real(struct ks_worker *w, const struct ks_tolerance *t, struct ks_verdict *out,
                       struct ks_err *err)
 {
-    struct ks_judge *j = &w->judge;
-    size_t bytes = j->n * sizeof(double);
     struct ks_judged said;
-    void *r = NULL, *abs = NULL;
-    int rc = ks_judge_real(j, output(w), t, &said, err);
+    int rc = ks_judge_real(&w->judge, output(w), t, &said, err);
 
     if (rc < 0)
         return rc;
@@ -113,17 +140,8 @@ static int judge_real(struct ks_worker *w, const struct ks_tolerance *t, struct 
         return 0;
     rc = ks_zone_pull(w->dev, &w->set.zone[KS_Z_C], err);
     if (rc == 0)
-        rc = copy_down(w, j->r, bytes, &r, err);
-    if (rc == 0)
-        rc = copy_down(w, j->abs, bytes, &abs, err);
-    if (rc == 0) {
-        ks_verify_real(ks_zone_host(&w->set.zone[KS_Z_C]), r, abs, j->n, w->set.problem.dtype, t,
-                       &w->shape, out);
-        rc = agree(&said, out, err);
-    }
-    free(r);
-    free(abs);
-    return rc;
+        rc = look_again_real(w, t, out, err);
+    return rc == 0 ? agree(&said, out, err) : rc;
 }
 
 static int judge_hash(struct ks_worker *w, uint64_t *hash_out, struct ks_err *err)

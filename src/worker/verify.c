@@ -33,12 +33,12 @@ static void add_wrong(const struct ks_shape *shape, const struct ks_mismatch *m,
     add_to_box(shape, m->index, v);
 }
 
-static void verdict_init(const struct ks_shape *shape, struct ks_verdict *v)
+void ks_verify_begin(const struct ks_shape *shape, struct ks_verdict *out)
 {
-    memset(v, 0, sizeof(*v));
+    memset(out, 0, sizeof(*out));
     for (int d = 0; d < shape->n_dims; d++) {
-        v->box_lo[d] = shape->dim[d] - 1;
-        v->box_hi[d] = 0;
+        out->box_lo[d] = shape->dim[d] - 1;
+        out->box_hi[d] = 0;
     }
 }
 
@@ -69,34 +69,40 @@ static bool same_chunk(const uint8_t *got, const uint8_t *want, size_t n, size_t
     return same_16((const uint16_t *)(const void *)got, (const uint16_t *)(const void *)want, n);
 }
 
-void ks_verify_exact(const void *got, const void *want, size_t n, uint32_t dtype,
-                     const struct ks_shape *shape, struct ks_verdict *out)
+void ks_verify_exact_more(const void *got, const void *want, size_t first, size_t n, uint32_t dtype,
+                          const struct ks_shape *shape, struct ks_verdict *sum)
 {
     size_t bytes = ks_dtype_bytes(dtype);
     const uint8_t *g = got, *w = want;
 
-    verdict_init(shape, out);
     for (size_t from = 0; from < n; from += CHUNK) {
         size_t end = from + CHUNK < n ? from + CHUNK : n;
 
         if (same_chunk(g + from * bytes, w + from * bytes, end - from, bytes))
             continue;
         for (size_t i = from; i < end; i++) {
-            struct ks_mismatch m = { .index = (int64_t)i };
+            struct ks_mismatch m = { .index = (int64_t)(first + i) };
 
             if (same_chunk(g + i * bytes, w + i * bytes, 1, bytes))
                 continue;
-            m.got = ks_element_get(got, m.index, dtype);
-            m.want = ks_element_get(want, m.index, dtype);
-            add_wrong(shape, &m, out);
+            m.got = ks_element_get(got, (int64_t)i, dtype);
+            m.want = ks_element_get(want, (int64_t)i, dtype);
+            add_wrong(shape, &m, sum);
         }
     }
+}
+
+void ks_verify_exact(const void *got, const void *want, size_t n, uint32_t dtype,
+                     const struct ks_shape *shape, struct ks_verdict *out)
+{
+    ks_verify_begin(shape, out);
+    ks_verify_exact_more(got, want, 0, n, dtype, shape, out);
 }
 
 void ks_verify_written(const void *got, size_t n, uint32_t dtype, const struct ks_shape *shape,
                        struct ks_verdict *out)
 {
-    verdict_init(shape, out);
+    ks_verify_begin(shape, out);
     for (size_t i = 0; i < n; i++) {
         struct ks_mismatch m = { .index = (int64_t)i };
 
@@ -221,19 +227,26 @@ static void check_chunk(const double *o, const double *r, const double *a, size_
         walk_chunk(o, r, a, from, n, t, shape, v);
 }
 
-void ks_verify_real(const void *got, const double *r, const double *abs, size_t n, uint32_t dtype,
-                    const struct ks_tolerance *t, const struct ks_shape *shape,
-                    struct ks_verdict *out)
+void ks_verify_real_more(const void *got, const double *r, const double *abs, size_t first,
+                         size_t n, uint32_t dtype, const struct ks_tolerance *t,
+                         const struct ks_shape *shape, struct ks_verdict *sum)
 {
     double o[CHUNK];
 
-    verdict_init(shape, out);
     for (size_t from = 0; from < n; from += CHUNK) {
         size_t m = n - from < CHUNK ? n - from : CHUNK;
 
         load_chunk(got, from, m, dtype, o);
-        check_chunk(o, r + from, abs + from, from, m, t, shape, out);
+        check_chunk(o, r + from, abs + from, first + from, m, t, shape, sum);
     }
+}
+
+void ks_verify_real(const void *got, const double *r, const double *abs, size_t n, uint32_t dtype,
+                    const struct ks_tolerance *t, const struct ks_shape *shape,
+                    struct ks_verdict *out)
+{
+    ks_verify_begin(shape, out);
+    ks_verify_real_more(got, r, abs, 0, n, dtype, t, shape, out);
 }
 
 void ks_verdict_record(const struct ks_verdict *v, const struct ks_shape *shape,

@@ -58,6 +58,15 @@ void ks_verify_real(const void *got, const double *r, const double *abs, size_t 
                     const struct ks_tolerance *t, const struct ks_shape *shape,
                     struct ks_verdict *out);
 
+/* The same piece by piece, for references that are not all in memory: a verdict is begun, then
+ * added to. got, want, r and abs point to element `first` of n. */
+void ks_verify_begin(const struct ks_shape *shape, struct ks_verdict *out);
+void ks_verify_exact_more(const void *got, const void *want, size_t first, size_t n, uint32_t dtype,
+                          const struct ks_shape *shape, struct ks_verdict *sum);
+void ks_verify_real_more(const void *got, const double *r, const double *abs, size_t first,
+                         size_t n, uint32_t dtype, const struct ks_tolerance *t,
+                         const struct ks_shape *shape, struct ks_verdict *sum);
+
 /* Copies what a verdict says of wrong elements into a record. */
 void ks_verdict_record(const struct ks_verdict *v, const struct ks_shape *shape,
                        struct ks_record *r);

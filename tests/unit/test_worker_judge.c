@@ -174,6 +174,38 @@ static void test_a_right_output_stays(void **state)
     close_rig(&r);
 }
 
+static const char *const wrong_entries[] = { "nothing", "coarse", "unwritten" };
+
+/* Nor are the references of one that is wrong ever on the host as a whole: a worker that the cap on
+ * its memory ends has said nothing of the kernel. */
+static void test_references_come_in_pieces(void **state)
+{
+    const struct shared *s = *state;
+    struct ks_err err = { 0 };
+    struct ks_problem p;
+
+    assert_int_equal(op_case("hi=550 wi=960 y=1 x=1 pad_h_lo=0 pad_w_lo=0 pad_h_hi=0 pad_w_hi=0 "
+                             "c_total=1 k_total=1",
+                             &p, &err),
+                     0);
+    for (size_t i = 0; i < sizeof(wrong_entries) / sizeof(wrong_entries[0]); i++) {
+        struct rig r;
+
+        open_rig(&r, s, &no_fault);
+        take(&r, &p, NULL);
+        s->f->rec = *run(&r, wrong_entries[i]);
+        close_rig(&r);
+        open_rig(&r, s, &no_fault);
+        take(&r, &p, "judge");
+        r.largest_down = 0;
+        run(&r, wrong_entries[i]);
+        assert_int_equal(r.w->rec.outcome, KS_O_WRONG_RESULT);
+        check_same(&s->f->rec, &r.w->rec);
+        assert_in_range(r.largest_down, 1, r.w->judge.n * sizeof(double) / 2);
+        close_rig(&r);
+    }
+}
+
 /* ---- what a wild kernel reaches ---- */
 
 /* One byte of whatever kernels share, changed by somebody: that cell is out of bounds, and all is
@@ -480,6 +512,7 @@ int main(void)
         cmocka_unit_test(test_same_as_the_host),
         cmocka_unit_test(test_cells),
         cmocka_unit_test(test_a_right_output_stays),
+        cmocka_unit_test(test_references_come_in_pieces),
         cmocka_unit_test(test_what_a_wild_kernel_reaches),
         cmocka_unit_test(test_any_call_may_fail),
         cmocka_unit_test(test_no_judge),

@@ -31,6 +31,8 @@ static int spy_download(struct ks_device *dev, void *dst, const void *src, size_
     r->bytes_down += bytes;
     if (payload != NULL && from < payload + z->bytes && from + bytes > payload)
         r->n_output_down++;
+    else if (bytes > r->largest_down)
+        r->largest_down = bytes;
     return r->inner->download(dev, dst, src, bytes, err);
 }
 

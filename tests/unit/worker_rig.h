@@ -30,6 +30,7 @@ struct rig {
 
     /* what was seen */
     uint64_t bytes_down, bytes_up;
+    size_t largest_down;    /* of a single download, but for the output's */
     uint32_t n_output_down; /* downloads of anything of the output's payload */
     uint32_t n_kernels;     /* calls of time_samples for kernels */
     uint32_t n_tasks[KS_JUDGE_N_TASKS];
