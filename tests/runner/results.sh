@@ -11,7 +11,7 @@ begin_results() {
     # Everything that tests leave is found by this directory and this mark.
     run_tmp=$(mktemp -d "${TMPDIR:-/tmp}/kst.XXXXXX") || exit 1
     trap 'rm -rf "$run_tmp"' EXIT
-    trap 'echo "run.sh: interrupted" >&2; exit 130' INT TERM
+    trap 'echo "run.sh: interrupted" >&2; stop_tests; exit 130' HUP INT TERM
     mkdir -p "$root/build" "$run_tmp/tmp" "$run_tmp/cache"
     chmod 755 "$run_tmp" "$run_tmp/tmp" # some tests give up root
     # What the compiler cache keeps outlives this run; what the tests build does not.

@@ -165,10 +165,10 @@ pool_start() { # INDEX
 }
 
 pool_run() {
-    local i lane pid rc seconds n_left=${#pool_names[@]}
+    local i lane pid rc seconds
     local -A n_in=([work]=0 [wait]=0 [slurm]=0) lane_of=()
     local -a waiting=("${!pool_names[@]}")
-    while [ "$n_left" -gt 0 ]; do
+    while :; do
         for i in ${waiting[@]+"${waiting[@]}"}; do
             lane=${pool_lanes[i]}
             [ "${n_in[$lane]}" -lt "${lane_width[$lane]}" ] || continue
@@ -178,13 +178,21 @@ pool_run() {
             unset "waiting[i]"
         done
         wait -n -p pid
-        lane=${lane_of[$pid]}
-        n_in[$lane]=$((n_in[$lane] - 1)) n_left=$((n_left - 1))
+        if [ -n "${pid:-}" ]; then
+            lane=${lane_of[$pid]:-}
+            [ -n "$lane" ] && n_in[$lane]=$((n_in[$lane] - 1))
+        elif [ ${#waiting[@]} -eq 0 ]; then # nobody runs
+            break
+        else # the end of one that was killed is not always told
+            n_in=([work]=0 [wait]=0 [slurm]=0)
+        fi
     done
     for i in "${!pool_names[@]}"; do
-        read -r rc seconds <"$run_tmp/pool.$i.rc"
+        rc=1 seconds=0 # where whoever waited for it was killed
+        [ -s "$run_tmp/pool.$i.rc" ] && read -r rc seconds <"$run_tmp/pool.$i.rc"
         take_tap "${pool_names[i]}" "$run_tmp/pool.$i" "$rc" "$seconds" "${pool_groups[i]}"
     done
+    rm -f "$run_tmp"/pool.*
     pool_lanes=() pool_limits=() pool_names=() pool_groups=() pool_commands=()
 }
 
@@ -276,6 +284,15 @@ left_processes() {
             case $exe in "$root"/build/bin/* | "$root"/build-asan/bin/*) echo "$pid $exe" ;; esac
         fi
     done
+}
+
+# What runs beside us does not hear a Ctrl-C. A test that is told to end cleans up; its `timeout`
+# gives it 5 s for that.
+stop_tests() {
+    exec 2>/dev/null # the shell would name each
+    left_processes | awk '{ print $1 }' | xargs -r kill -TERM
+    wait
+    left_processes | awk '{ print $1 }' | xargs -r kill -KILL
 }
 
 run_leftovers() {
