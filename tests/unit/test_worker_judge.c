@@ -298,6 +298,38 @@ static void test_any_call_may_fail(void **state)
     }
 }
 
+/* And whatever its kernel wrote where it must not, the next cell finds all as it was made, or is
+ * another worker's. */
+static void test_any_repair_may_fail(void **state)
+{
+    static const enum ks_fault_slot slots[] = { KS_FAULT_UPLOAD, KS_FAULT_DOWNLOAD, KS_FAULT_FILL };
+    static const char *const entries[] = { "spoils_quietly", "write_after", "writes_and_fails" };
+    const struct shared *s = *state;
+
+    for (size_t k = 0; k < 9; k++) {
+        uint32_t n_failed = 0, n_lost = 0;
+
+        for (uint32_t n = 0, is_over = 0; is_over == 0; n++) {
+            struct ks_fault_plan plan = { .slot = slots[k / 3], .nth = n, .code = KS_EDEVMEM };
+            struct rig r;
+
+            open_rig(&r, s, &plan);
+            assert_int_equal(take_problem(&r, &s->f->problem, "judge", 0, NULL), 0);
+            if (r.w->inspector == &ks_inspector_judge) {
+                run(&r, entries[k % 3]);
+                is_over = strstr(r.w->rec.reason, "planned") == NULL;
+                n_failed += is_over == 0;
+                n_lost += r.w->is_lost;
+                if (is_over == 0 && !r.w->is_lost)
+                    check_good(run(&r, "good"), &quick);
+            }
+            close_rig(&r);
+        }
+        assert_true(n_failed > 0);
+        assert_true(n_lost > 0 || entries[k % 3] != entries[0]);
+    }
+}
+
 static const struct {
     const char *entry, *why;
 } absent_rows[] = {
@@ -515,6 +547,7 @@ int main(void)
         cmocka_unit_test(test_references_come_in_pieces),
         cmocka_unit_test(test_what_a_wild_kernel_reaches),
         cmocka_unit_test(test_any_call_may_fail),
+        cmocka_unit_test(test_any_repair_may_fail),
         cmocka_unit_test(test_no_judge),
         cmocka_unit_test(test_parts),
         cmocka_unit_test(test_suspects),
