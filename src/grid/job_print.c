@@ -128,8 +128,15 @@ static int diff_text(const char *key, const char *was, const char *now, struct k
     return 1;
 }
 
+/* Who compares says nothing of what is measured, and a judge that fails is put aside on resume. */
+static bool is_fatal(const struct ks_job_section *s, const char *key)
+{
+    return s->is_fatal && strcmp(key, "verify.judge") != 0;
+}
+
+/* The number of those that are fatal. */
 static int diff_section(const struct ks_job_section *s, const struct ks_job *was,
-                        const struct ks_job *now, struct ks_buf *out)
+                        const struct ks_job *now, struct ks_buf *fatal, struct ks_buf *harmless)
 {
     int n = 0;
 
@@ -140,7 +147,10 @@ static int diff_section(const struct ks_job_section *s, const struct ks_job *was
                  s->name, o->name);
         ks_opt_print(o, (const char *)was + s->offset, a, sizeof a);
         ks_opt_print(o, (const char *)now + s->offset, b, sizeof b);
-        n += diff_text(key, a, b, out);
+        if (is_fatal(s, key))
+            n += diff_text(key, a, b, fatal);
+        else
+            diff_text(key, a, b, harmless);
     }
     return n;
 }
@@ -152,11 +162,7 @@ int ks_job_diff(const struct ks_job *was, const struct ks_job *now, struct ks_bu
 
     diff_text("name", was->name, now->name, harmless_out);
     diff_text("why", was->why, now->why, harmless_out);
-    for (int i = 0; i < KS_JOB_N_SECTIONS; i++) {
-        const struct ks_job_section *s = &ks_job_sections[i];
-        int n = diff_section(s, was, now, s->is_fatal ? fatal_out : harmless_out);
-
-        n_fatal += s->is_fatal ? n : 0;
-    }
+    for (int i = 0; i < KS_JOB_N_SECTIONS; i++)
+        n_fatal += diff_section(&ks_job_sections[i], was, now, fatal_out, harmless_out);
     return n_fatal;
 }
