@@ -41,6 +41,7 @@ is "$(of t/ends)" 'fail: ended with 3' 'one that is well but for its end'
 is "$(of t/skips)" 'skip: no mpi' 'one that is skipped'
 like "$(cat out)" '    # why' 'a failure is shown'
 export KSWEEP_REQUIRE=mpi
+rm go
 drive all
 is "$? $(tail -n 1 out)" '1 5 passed, 5 failed, 0 skipped' 'what is required must not be skipped'
 
@@ -59,7 +60,7 @@ pool wait 100 t/deaf "" sh -c 'trap "" TERM; echo $$ >pid2; while :; do sleep 1;
 EOF
 bash drive long >out 2>err &
 run=$!
-until [ -s pid1 ] && [ -s pid2 ]; do sleep 0.05; done
+for _ in {1..400}; do [ -s pid1 ] && [ -s pid2 ] && break; sleep 0.05; done
 kill -TERM $run
 wait $run
 is "$? $(cat err)" '130 run.sh: interrupted' 'interrupted'
