@@ -11,8 +11,9 @@
 #define KS_NO_KERNELS UINT32_MAX
 
 /* Appends to the set what the job's device needs: of a GPU the judges, which verify results where
- * they are (kernels/judge.h), from the installed data. KS_ENOENT: the installation lacks them;
- * KS_EINVAL: the job measures one of them; else as ks_kernel_set_add(). */
+ * they are (kernels/judge.h), from the installed data, unless the job leaves that to the host.
+ * KS_ENOENT: the installation lacks them; KS_EINVAL: the job measures one of them; else as
+ * ks_kernel_set_add(). */
 int ks_helpers_add(struct ks_kernel_set *set, const struct ks_job *job, struct ks_err *err);
 
 #endif

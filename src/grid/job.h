@@ -40,6 +40,7 @@ struct ks_job_isolate {
 };
 struct ks_job_verify {
     bool exact, elementwise;
+    bool judge; /* on a GPU: its own kernels compare (kernels/judge.h), else the host */
 };
 struct ks_job_device {
     unsigned backend; /* index into ks_job_backends */

@@ -242,6 +242,12 @@ const struct ks_opt ks_job_verify_opts[] = {
       .offset = AT(elementwise),
       .def = "yes",
       .help = "compare every element of the last sample with the reference" },
+    { .name = "judge",
+      .type = KS_OPT_BOOL,
+      .offset = AT(judge),
+      .def = "yes",
+      .help = "outputs of a GPU are compared where they are, by kernels that are proved first; no: "
+              "by the host, which takes longer than most kernels" },
     KS_OPT_END
 };
 #undef AT

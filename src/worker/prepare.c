@@ -133,8 +133,10 @@ static int get_references(struct ks_worker *w, const struct ks_req_problem *req,
 
     if (wants_judge(w, req, parts)) {
         rc = take_judge(w, req, parts, &why);
-        if (rc < 0 && !ks_judge_is_refusal(rc))
+        if (rc < 0 && !ks_judge_is_refusal(rc)) {
             *err = why;
+            ks_err_context(err, rc, "verify.judge"); /* what switches it off */
+        }
         if (rc == 0 || !ks_judge_is_refusal(rc))
             return rc;
         snprintf(w->no_judge, sizeof(w->no_judge), "%.*s", (int)sizeof(w->no_judge) - 1, why.text);

@@ -41,6 +41,11 @@ is "$(exit_of always)" 3 'one that is always wrong: incomplete'
 like "$(cat always.err)" 'measures no more: canary wrong or dead twice: .*the judge, task' 'and it is said why'
 is "$(field always "done")" 0 'nothing was believed'
 
+gpu_job 1 True | sed '1s/{/{ "verify": { "judge": false },/' >without.json
+gpu_run 1 off without.json "fault=wrong@1-:$judge"
+is "$(exit_of off) $(summary off)" '0 7ok' 'the job has the host verify: all are ok'
+is "$(judged off) $(grep -c 'the host verifies bf16: the job says so' off.err)" ' 1' 'nobody asks the judge, and it is said'
+
 # --- no memory for it: the host verifies that problem
 
 bytes=$(awk '$3 == "load" { exit } $3 == "alloc" { print $4 }' clean.log | sort -u >before

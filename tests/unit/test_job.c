@@ -80,7 +80,7 @@ static void defaults(void **state)
     assert_int_equal(j.isolate.kernel_timeout_s, 30);
     assert_int_equal(j.isolate.retries, 1);
     assert_int_equal(j.isolate.memory_mib, 4096);
-    assert_true(j.verify.exact && j.verify.elementwise);
+    assert_true(j.verify.exact && j.verify.elementwise && j.verify.judge);
     assert_int_equal(j.n_kernels, 1);
     assert_int_equal(j.n_problems, 1);
     assert_true(j.kernels[0].config[0] == '/');
@@ -110,7 +110,7 @@ static const char everything[] =
     "1}},\n"
     "\"prune\": {\"by\": \"spill\", \"control\": 0.25},\n"
     "\"isolate\": {\"batch\": 1, \"kernel_timeout_s\": 2, \"retries\": 0, \"memory_mib\": 64},\n"
-    "\"verify\": {\"exact\": false, \"elementwise\": true}}";
+    "\"verify\": {\"exact\": false, \"elementwise\": true, \"judge\": false}}";
 
 static void every_key_is_read(void **state)
 {
@@ -157,6 +157,7 @@ static void every_key_is_read(void **state)
     assert_int_equal(j.isolate.memory_mib, 64);
     assert_false(j.verify.exact);
     assert_true(j.verify.elementwise);
+    assert_false(j.verify.judge);
 }
 
 static const struct {
@@ -287,8 +288,8 @@ static void differences_are_weighed(void **state)
     must_parse(HEAD LISTS "}", &was);
     must_parse("{\"name\": \"k\", \"operator\": \"grouped_conv\", " LISTS
                ", \"measure\": {\"max_ms\": 100, \"cache\": \"cold\", \"contention\": "
-               "{\"stolen\": 0.5}}, \"isolate\": {\"batch\": 5}, \"verify\": {\"exact\": false},"
-               "\"device\": {\"arch\": \"x86-64-v3\"}}",
+               "{\"stolen\": 0.5}}, \"isolate\": {\"batch\": 5}, \"verify\": {\"exact\": false, "
+               "\"judge\": false}, \"device\": {\"arch\": \"x86-64-v3\"}}",
                &now);
     assert_int_equal(ks_job_diff(&was, &now, &fatal, &harmless), 4);
     assert_string_equal(ks_buf_text(&fatal), "device.arch: native -> x86-64-v3\n"
@@ -297,7 +298,8 @@ static void differences_are_weighed(void **state)
                                              "verify.exact: yes -> no\n");
     assert_string_equal(ks_buf_text(&harmless), "name: j -> k\n"
                                                 "measure.contention.stolen: 0.02 -> 0.5\n"
-                                                "isolate.batch: 0 -> 5\n");
+                                                "isolate.batch: 0 -> 5\n"
+                                                "verify.judge: yes -> no\n");
     ks_buf_release(&fatal);
     ks_buf_release(&harmless);
 }

@@ -24,8 +24,7 @@ static const struct ks_req_setup on_hip = { .backend = "hip",
 static const char job[] =
     "{\"name\": \"t\", \"operator\": \"grouped_conv\", \"kernels\": ["
     "{\"config\": \"" KS_SOURCE_DIR "/kernels/configs/gpu_forward_small.json\", \"filter\": "
-    "\"pipeline == \\\"basic_v1\\\"\"}, "
-    "{\"config\": \"" KS_SOURCE_DIR "/kernels/configs/gpu_judge.json\"}], \"problems\": "
+    "\"pipeline == \\\"basic_v1\\\"\"}], \"problems\": "
     "[{\"file\": \"one.csv\"}], \"device\": {\"backend\": \"hip\", \"arch\": \"emu\"}}";
 
 /* Every kernel of the job, built. */
@@ -35,7 +34,7 @@ static int open_job(void **state)
     char path[600];
     struct ks_err err;
 
-    load_device_grid(p, KS_SOURCE_DIR "/kernels/configs/gpu_judge.json", "hip", "emu");
+    load_device_grid(p, KS_SOURCE_DIR "/kernels/configs/gpu_forward_small.json", "hip", "emu");
     forget_grid(p);
     put_file(p, "job.json", job);
     must(ks_path_join(path, sizeof(path), p->dir, "job.json", &err), &err);
@@ -65,7 +64,7 @@ struct session {
 
 static void begin(struct session *s, const struct place *p, const char *faults)
 {
-    const struct ks_artefact *judge = artefact(p, "judge_bf16");
+    const struct ks_artefact *judge = ks_build_judge(p->build, KS_BF16);
     struct ks_req_problem q = { .references = 1 };
     struct ks_buf text = { 0 }, body = { 0 };
     struct ks_ready ready;
