@@ -111,12 +111,14 @@ static void tell_lifted(const struct ks_coord *c)
 
 uint64_t ks_coord_n_again(const struct ks_coord *c)
 {
+    const uint32_t asked = c->c.retry | 1u << KS_O_UNSUPPORTED;
     uint64_t n = 0;
-    for (size_t k = 0; k < ks_ledger_n_cells(c->c.ledger); k++) {
+    size_t n_cells = c->is_complete ? 0 : ks_ledger_n_cells(c->c.ledger);
+    for (size_t k = 0; k < n_cells; k++) {
         const struct ks_ledger_cell *known = ks_ledger_cell(c->c.ledger, k);
         uint32_t ip, ii;
-        if (!ks_ledger_is_final(known) || !is_in_grid(c, known, &ip, &ii) ||
-            ks_sched_is_done(c->sched, ip, ii))
+        if (!ks_ledger_is_final(known) || !(asked & 1u << known->outcome) ||
+            !is_in_grid(c, known, &ip, &ii) || ks_sched_is_done(c->sched, ip, ii))
             continue;
         n += (c->c.retry & (1u << known->outcome)) || is_lifted(c, known, ip, ii);
     }
