@@ -14,7 +14,7 @@
 #include <cmocka.h>
 
 typedef int (*launch_fn)(ks_simt_body body, void **args, const int grid[3], const int block[3],
-                         int warp, int order);
+                         int warp, int order, struct ks_simt_pool *pool);
 
 /* What the device's half exports for a kernel. */
 static const void *kernel_symbol(const struct gpu_emulator *e, uint32_t kernel, const char *what)
@@ -57,7 +57,7 @@ static int emulate(const struct ks_abi_gpu *gpu, const struct ks_abi_launch *l)
         fail_msg("%s: kernel %u is launched with %u threads and %u bytes", e->kernels, l->kernel,
                  l->block, l->shared_bytes);
     e->n_launched++;
-    return launch(body, l->args, grid, block, number(e, l->kernel, "warp"), e->order);
+    return launch(body, l->args, grid, block, number(e, l->kernel, "warp"), e->order, NULL);
 }
 
 static int fill(const struct ks_abi_gpu *gpu, void *ptr, uint32_t pattern, uint64_t bytes)

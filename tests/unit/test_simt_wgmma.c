@@ -202,7 +202,7 @@ static int run(struct product *p, int n_threads, int warp, int order)
 {
     void *args[] = { p };
     const int grid[3] = { 2, 1, 1 }, block[3] = { n_threads, 1, 1 };
-    return ks_simt_launch(product_body, args, grid, block, warp, order);
+    return ks_simt_launch(product_body, args, grid, block, warp, order, NULL);
 }
 
 static int n_wrong(const struct product *p, int n_groups)
@@ -328,7 +328,8 @@ static void test_groups_are_waited_for_in_order(void **state)
     for (int what = 0; what < 6; what++) {
         struct chain x = { .n_pending = what % 3, .is_same = what / 3 };
         args[0] = &x;
-        assert_int_equal(ks_simt_launch(chain_body, args, grid, block, WARP, what % 3), KS_SIMT_OK);
+        assert_int_equal(ks_simt_launch(chain_body, args, grid, block, WARP, what % 3, NULL),
+                         KS_SIMT_OK);
         for (int t = 0; t < GROUP; t++) {
             const bool is_first_there = x.is_same ? x.n_pending == 0 : x.n_pending <= 1;
             if (is_first_there)

@@ -523,8 +523,38 @@ static struct ks_simt_run *run_create(int n_threads)
     return run;
 }
 
+void ks_simt_pool_release(struct ks_simt_pool *pool)
+{
+    if (pool->run)
+        run_destroy(pool->run);
+    pool->run = NULL;
+}
+
+static struct ks_simt_run *run_take(struct ks_simt_pool *pool, int n_threads)
+{
+    struct ks_simt_run *run = pool ? pool->run : NULL;
+
+    if (!run || run->n_threads != n_threads)
+        return run_create(n_threads);
+    pool->run = NULL;
+    memory_open(run->shared.seen, KS_SIMT_MAX_SHARED); /* the next kernel's may be larger */
+    run->shared.bytes = 0;
+    return run;
+}
+
+/* After an error its threads stand wherever they were. */
+static void run_give(struct ks_simt_pool *pool, struct ks_simt_run *run, int rc)
+{
+    if (!pool || rc != KS_SIMT_OK) {
+        run_destroy(run);
+        return;
+    }
+    ks_simt_pool_release(pool);
+    pool->run = run;
+}
+
 int ks_simt_launch(ks_simt_body body, void **args, const int grid[3], const int block[3], int warp,
-                   int order)
+                   int order, struct ks_simt_pool *pool)
 {
     struct ks_simt_cta outer = ks_simt_cta;
     struct ks_simt_run *run;
@@ -539,7 +569,7 @@ int ks_simt_launch(ks_simt_body body, void **args, const int grid[3], const int 
     if (n_threads > KS_SIMT_MAX_THREADS || warp < 1 || warp > KS_SIMT_MAX_THREADS || order < 0 ||
         order >= KS_SIMT_N_ORDERS)
         return KS_SIMT_BAD_LAUNCH;
-    run = run_create((int)n_threads);
+    run = run_take(pool, (int)n_threads);
     if (!run)
         return KS_SIMT_NOMEM;
     run->body = body;
@@ -552,6 +582,6 @@ int ks_simt_launch(ks_simt_body body, void **args, const int grid[3], const int 
     ks_simt_cta.run = run;
     rc = run_grid(run);
     ks_simt_cta = outer;
-    run_destroy(run);
+    run_give(pool, run, rc);
     return rc;
 }

@@ -70,15 +70,23 @@ extern _Thread_local struct ks_simt_cta ks_simt_cta;
 
 typedef void (*ks_simt_body)(void **args);
 
+/* Stacks and shared memory that a launch leaves to the next of as many threads: mapping them costs
+ * more than most kernels. Zero-initialise, release. */
+struct ks_simt_pool {
+    struct ks_simt_run *run; /* owned; NULL: nothing is kept */
+};
+void ks_simt_pool_release(struct ks_simt_pool *pool);
+
 /* ks_simt_launch() - runs a kernel to its end.
  * @body   [in] one thread's work; @args are the kernel's, handed on
  * @grid   [in] [3] blocks   @block [in] [3] threads of a block
  * @warp   lanes of a warp, 1 to KS_SIMT_MAX_THREADS; the last warp of a block may be a part
  * @order  enum ks_simt_order
+ * @pool   of one launch at a time; NULL: nothing is kept
  * Returns enum ks_simt_status; after an error the kernel's results are void.
  * Any thread of the host may launch; each runs its own. Kernels do not launch kernels. */
 int ks_simt_launch(ks_simt_body body, void **args, const int grid[3], const int block[3], int warp,
-                   int order);
+                   int order, struct ks_simt_pool *pool);
 
 /* What follows is for kernels. */
 static inline int ks_simt_tid(void)

@@ -100,15 +100,21 @@ struct fake_stream {
     struct fake_device *dev;
 };
 
+struct ks_simt_run;
+struct fake_pool { /* struct ks_simt_pool of kernels/gpu/emu/simt.h */
+    struct ks_simt_run *run;
+};
+
 struct fake_module {
     void *handle;
-    int fd; /* of the image; open as long as it is loaded */
+    struct fake_pool pool; /* of the one device that runs its kernels */
+    int fd;                /* of the image; open as long as it is loaded */
     uint64_t digest;
     struct fake_function *functions;
 };
 
 typedef int (*fake_launch_fn)(void (*body)(void **), void **args, const int *grid, const int *block,
-                              int warp, int order);
+                              int warp, int order, struct fake_pool *pool);
 
 struct fake_function {
     struct fake_module *module;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* module.c - images, functions and launches. An image is a shared object made of a kernel's source
  * and the emulator; of a kernel NAME it has NAME_entry, NAME_block, NAME_lds, NAME_warp and
- * NAME_args, and once ks_simt_launch. */
+ * NAME_args, and once ks_simt_launch and ks_simt_pool_release. */
 #include "fake.h"
 
 #include <dlfcn.h>
@@ -60,8 +60,20 @@ static int load(struct fake_module *m, const void *image)
     return KS_GPU_OK;
 }
 
+static void release_pool(struct fake_module *m)
+{
+    void *symbol = m->pool.run ? dlsym(m->handle, "ks_simt_pool_release") : NULL;
+    void (*release)(struct fake_pool * pool);
+
+    if (!symbol)
+        return;
+    memcpy(&release, &symbol, sizeof release);
+    release(&m->pool);
+}
+
 static void unload(struct fake_module *m)
 {
+    release_pool(m);
     while (m->functions) {
         struct fake_function *f = m->functions;
 

@@ -29,7 +29,7 @@ static void spoil(struct fake_device *d, const struct fake_op *op)
 static void run_kernel(struct fake_device *d, struct fake_op *op)
 {
     struct fake_function *f = op->function;
-    int rc = f->launch(f->entry, op->args, op->grid, op->block, f->warp, 0);
+    int rc = f->launch(f->entry, op->args, op->grid, op->block, f->warp, 0, &f->module->pool);
 
     if (rc != 0) {
         fprintf(stderr, "fake hip: %s: the emulator's status %d\n", f->name, rc);
