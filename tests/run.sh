@@ -9,7 +9,8 @@
 # Suites: unit (tests/unit, in both trees), e2e (tests/e2e/NN-*.sh), tools (tests/tools/test_*.py),
 # slurm (the parts of tests/slurm.sh), lint (tests/lint), fuzz (tests/fuzz, sanitizer tree),
 # leftovers (processes and files left behind). As many tests at a time as there are CPUs, and beside
-# them those whose file says "waits: yes": they wait for time to pass, and need little of a CPU.
+# them those whose file says "waits: yes": they wait for time to pass, and need little of a CPU. A unit test
+# whose file says "sanitized: no" is in the release tree only.
 #
 # KSWEEP_REQUIRE="mpi hdf5py netns slurm cgroup asan clang19 hip-headers ...": what must be testable here. A skip of a
 # test that declares one of these groups ("# group: mpi" in its file) is then a failure, and so is

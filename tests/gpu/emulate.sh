@@ -3,20 +3,24 @@
 # emulate.sh [BUILD_DIR] [SAMPLE] - every instance of the GPU families on the emulator, held to the
 # reference (tests/unit/gpu_case.h): each family one test program, one after another. SAMPLE is a
 # number of instances of each family instead of all. The build is build/, or build-asan/ for
-# sanitized kernels. Prints one line for each family; ends with 1 when one failed.
+# sanitized kernels. Then every break of tests/unit/test_gpu_breaks.c. Prints one line for each; ends
+# with 1 when one failed.
 set -u
 root=$(cd "$(dirname "$0")/../.." && pwd)
 bin=${1:-$root/build}/bin
+sample=${2:-all}
 log=$(mktemp)
 bad=0
 trap 'rm -f "$log"' EXIT
-for family in fwd gemm bwd_data bwd_weight; do
-    if KSWEEP_GPU_SAMPLE=${2:-all} "$bin/test_gpu_kernels_$family" >"$log" 2>&1; then
-        echo "ok $family: $(sed -n 's/^# \(.* instances of\)/\1/p' "$log" | head -n 1)"
+run() { # NAME PROGRAM
+    if KSWEEP_GPU_SAMPLE=$sample "$bin/test_$2" >"$log" 2>&1; then
+        echo "ok $1: $(sed -n 's/^# \(.* instances of\)/\1/p' "$log" | head -n 1)"
     else
         bad=1
-        echo "not ok $family"
+        echo "not ok $1"
         sed 's/^/  /' "$log"
     fi
-done
+}
+for family in fwd gemm bwd_data bwd_weight; do run "$family" "gpu_kernels_$family"; done
+run breaks gpu_breaks
 exit $bad

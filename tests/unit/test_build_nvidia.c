@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* sanitized: no; build_amd is, which runs the same code of ours. */
 /* Units for NVIDIA by nvcc, where it is installed: their code is identified, nothing is run. */
 #include "build/code_object.h"
 #include "build/unit.h"

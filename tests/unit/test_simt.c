@@ -78,45 +78,6 @@ static void test_orders_differ(void **state)
     assert_memory_not_equal(&t[1], &t[KS_SIMT_SHUFFLE], sizeof t[0]);
 }
 
-/* What one launch leaves in shared memory and on stacks is not there for the next. */
-static void stain_body(void **args)
-{
-    unsigned char *shared = ks_simt_shared(*(size_t *)args[1]);
-
-    ((int *)args[0])[ks_simt_tid()] += shared[ks_simt_tid()];
-    shared[ks_simt_tid()] = 1;
-}
-
-static void test_a_pool_changes_nothing(void **state)
-{
-    static const int grid[3] = { 1, 1, 1 }, n_threads[] = { 64, 64, 32, 32, 64 };
-    struct ks_simt_pool pool = { NULL };
-    const struct ks_simt_run *first = NULL;
-
-    (void)state;
-    for (size_t i = 0; i < sizeof n_threads / sizeof n_threads[0]; i++) {
-        const int block[3] = { n_threads[i], 1, 1 };
-        struct trace t = { 0 };
-        int seen[64] = { 0 };
-        size_t bytes = i % 2 == 0 ? 64 : 4096;
-        void *stain[] = { seen, &bytes }, *trace[] = { &t };
-
-        assert_int_equal(ks_simt_launch(stain_body, stain, grid, block, 16, KS_SIMT_FORWARD, &pool),
-                         KS_SIMT_OK);
-        first = i == 0 ? pool.run : first;
-        if (i == 1)
-            assert_ptr_equal(pool.run, first);
-        assert_int_equal(ks_simt_launch(trace_body, trace, grid, block, 16, KS_SIMT_REVERSE, &pool),
-                         KS_SIMT_OK);
-        for (int k = 0; k < n_threads[i]; k++) {
-            assert_int_equal(seen[k], 0xff);
-            assert_int_equal(t.at[k], n_threads[i] - 1 - k);
-        }
-    }
-    ks_simt_pool_release(&pool);
-    assert_null(pool.run);
-}
-
 /* --- Barriers and shared memory */
 
 struct turn {
@@ -612,7 +573,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_thread_runs_once),
         cmocka_unit_test(test_orders_differ),
-        cmocka_unit_test(test_a_pool_changes_nothing),
         cmocka_unit_test(test_a_missing_barrier_shows),
         cmocka_unit_test(test_faults_are_errors),
         cmocka_unit_test(test_launches_that_are_refused),

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* sanitized: no; worker_judge and worker_gpu_judge are. */
 /* ksweep-worker on the HIP runtime of tests/fake/hip, whose memory it cannot touch, with the judge
  * of kernels/gpu: built as a job builds them, asked over its pipes. */
 #include "build_util.h"
