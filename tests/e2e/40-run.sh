@@ -134,8 +134,8 @@ bad_job 's/"max_ms"/"maxms"/'
 refused 'unknown key' "bad.json:7.*maxms.*did you mean 'max_ms'" ksweep run ../bad.json
 bad_job 's/"warmup_ms": 1/"warmup_ms": "soon"/'
 refused 'value of another kind' 'bad.json:7.*warmup_ms.*number' ksweep run ../bad.json
-bad_job 's/"batch": 4/"batch": 0/'
-refused 'value out of range' 'bad.json:9.*batch.*1' ksweep run ../bad.json
+bad_job 's/"batch": 4/"batch": 20000/'
+refused 'value out of range' 'bad.json:9.*batch.*10000' ksweep run ../bad.json
 bad_job 's/tiny.csv/gone.csv/'
 refused 'missing file' 'bad.json:6.*gone.csv' ksweep run ../bad.json
 bad_job 's/vector_bytes/vektor_bytes/'

@@ -35,20 +35,5 @@ is "$(column again instance_id) $(column again time_median_ns)" \
 struck launch "launch@1-:$here" launch_failed 701 'hipErrorLaunchOutOfResources'
 struck fault "fault@1-:$here" launch_failed '(0|719)' 'hipErrorLaunchFailure \(719\)'
 struck hang "hang@1-:$here" timeout - 'deadline passed in phase exact' short.json
-struck abort "abort@1-:$here" crashed 6 Abort
-struck wrong "wrong@1-:$here" wrong_result - 'wrong on exact data'
-struck skip "skip@1-:$here" wrong_result - 'wrong on exact data'
-
-# --- what strikes once over all processes is measured again
-
-gpu_run 1 once short.json "fault=hang@2:$here,once=$tap_tmp/once"
-is "$(exit_of once)" 0 'a kernel that hung once: complete, without failures'
-is "$(attempts once | grep "$cell" | paste -sd ' ')" "$cell timeout $cell ok" 'its cell was measured again'
-ok 'the fault did strike' test -e once.0
-gpu_run 1 fault-once job.json "fault=fault@2:$here,once=$tap_tmp/once-fault"
-is "$(exit_of fault-once)" 0 'a device that faulted once: complete, without failures'
-is "$(attempts fault-once | grep "$cell" | paste -sd ' ')" "$cell launch_failed $cell ok" \
-    'its cell was measured again'
-is "$(attempts fault-once | wc -l)" 8 'and no other'
 
 done_testing

@@ -51,20 +51,41 @@ compile_with_cmake() {
 }
 
 compile_plainly() {
-    local flags="-std=c11 -D_GNU_SOURCE -DKS_SOURCE_DIR=\"$root\" -fno-strict-aliasing -I$root/src -I$root"
-    local -a common=() worker=()
+    local -a common=() worker=("$root"/src/worker/*.c) gpu=("$here"/*.c)
     local m f
     for m in base json op grid record spawn build device; do
         for f in "$root/src/$m"/*.c; do
             case $f in */gpu_check_*) ;; *) common+=("$f") ;; esac
         done
     done
-    for f in "$root"/src/worker/*.c; do
-        worker+=("$f")
+    mkdir -p "$build/objects"
+    compile_all "${common[@]}" "${worker[@]}" "${gpu[@]}" && link_all ksweep-worker "${worker[@]}" "${common[@]}" &&
+        link_all ksweep-gpu "${gpu[@]}" "${common[@]}"
+}
+
+object() { # FILE
+    local name=${1#"$root"/}
+    printf '%s\n' "$build/objects/${name//\//_}.o"
+}
+
+compile_all() { # FILE..: as many at a time as there are CPUs
+    local flags="-std=c11 -D_GNU_SOURCE -DKS_SOURCE_DIR=\"$root\" -fno-strict-aliasing -I$root/src -I$root"
+    local f n=0
+    for f; do
+        [ $n -lt "$(nproc)" ] || { wait -n || return 1; n=$((n - 1)); }
+        # shellcheck disable=SC2086
+        ${CC:-cc} $flags ${CFLAGS:--O3} -c -o "$(object "$f")" "$f" &
+        n=$((n + 1))
     done
-    # shellcheck disable=SC2086
-    ${CC:-cc} $flags ${CFLAGS:--O3} -o "$build/bin/ksweep-worker" "${worker[@]}" "${common[@]}" -lm -ldl -lpthread &&
-        ${CC:-cc} $flags ${CFLAGS:--O3} -o "$build/bin/ksweep-gpu" "$here"/*.c "${common[@]}" -lm -ldl -lpthread
+    for (( ; n > 0; n--)); do wait -n || return 1; done
+}
+
+link_all() { # PROGRAM FILE..
+    local program=$1 f
+    local -a objects=()
+    shift
+    for f; do objects+=("$(object "$f")"); done
+    ${CC:-cc} -o "$build/bin/$program" "${objects[@]}" -lm -ldl -lpthread
 }
 
 probe() { # backend
