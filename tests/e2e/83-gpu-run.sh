@@ -4,24 +4,7 @@
 . "$(dirname "$0")/tap.sh"
 need_program ksweep-gpu cc
 . "$(dirname "$0")/fake-hip.sh"
-cd "$tap_tmp" || exit 1
-
-mkdir in
-filter="tile_n == 32"
-for part in conformance verify_forward verify_backward_data verify_backward_weight peer sweep repeat; do
-    case $part in sweep | repeat) problems=2 ;; *) problems=1 ;; esac
-    gpu_job "$problems" "$filter" >"in/$part.json"
-done
-export KSWEEP_GPU_LIMIT=2400 KSWEEP_GPU_SHARE=0 # on a busy machine, behind an emulator
-export KSWEEP_GPU_INPUTS=$tap_tmp/in KSWEEP_GPU_BACKEND=hip KSWEEP_GPU_CACHE=$tap_tmp/cache
-export KSWEEP_GPU_BUILD=${KSWEEP_BIN%/bin}
-unset KSWEEP_CUDNN
-gpu=$KSWEEP_BIN/ksweep-gpu
-run() { # STATUS WHAT DIR PART..
-    local status=$1 what=$2 dir=$3
-    shift 3
-    rc_is "$status" "$what" env OUT="$tap_tmp/$dir" timeout 900 "$KSWEEP_SOURCE_DIR/tests/gpu/run.sh" "$@"
-}
+. "$(dirname "$0")/gpu-parts.sh"
 
 # --- a device that is well
 

@@ -5,16 +5,8 @@
 . "$(dirname "$0")/tap.sh"
 need_program mpirun cc
 . "$(dirname "$0")/fake-hip.sh"
-cd "$tap_tmp" || exit 1
+. "$(dirname "$0")/judged.sh"
 
-gpu_job 1 True >job.json
-cell=16x64x16_basic_v1_intrawave_wmma16x16x16_wn2
-here=grid=7x1x1:block=64 # of that cell
-judge=block=256          # and of the judge
-summary() { ended "$1" | awk '{ print $2 }' | sort | uniq -c | awk '{ print $1 $2 }' | paste -sd ' '; }
-
-gpu_run 0 clean job.json ""
-is "$(exit_of clean) $(summary clean) $(judged clean)" '0 7ok 0 1 2 3 4 5' 'as the device does'
 gpu_job 1 True | sed '1s/{/{ "verify": { "judge": false },/' >without.json
 gpu_run 1 off without.json "fault=wrong@1-:$judge"
 is "$(exit_of off) $(summary off)" '0 7ok' 'the job has the host verify: all are ok'

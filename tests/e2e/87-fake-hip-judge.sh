@@ -1,38 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # group: mpi
-# Who verifies on a GPU: what strikes the judge costs no cell its outcome.
+# Who verifies on a GPU: what strikes the judge once costs no cell its outcome.
 . "$(dirname "$0")/tap.sh"
 need_program mpirun cc
 . "$(dirname "$0")/fake-hip.sh"
-cd "$tap_tmp" || exit 1
+. "$(dirname "$0")/judged.sh"
 
-gpu_job 1 True >job.json
-TIMEOUT=3 gpu_job 1 True >short.json
-cell=16x64x16_basic_v1_intrawave_wmma16x16x16_wn2
-here=grid=7x1x1:block=64 # of that cell
-judge=block=256          # and of the judge
-summary() { ended "$1" | awk '{ print $2 }' | sort | uniq -c | awk '{ print $1 $2 }' | paste -sd ' '; }
-
-gpu_run 0 clean job.json ""
-is "$(exit_of clean) $(summary clean) $(judged clean)" '0 7ok 0 1 2 3 4 5' 'all cells are verified on the device'
-unlike "$(cat clean.err)" 'the host verifies' 'which is nothing to be said'
-# Launches of the judge in the first worker before it measures anything, and a few of its first cells.
-first=$(awk '$3 == "launch" { print $1; exit }' clean.log)
-n_before=$(awk -v pid="$first" '$1 == pid && $3 == "launch" { if ($6 != 256) exit; n++ } END { print n }' clean.log)
-ok 'it is tried before it is believed' test "$n_before" -gt 10
-later=$((n_before + 20))
-
-# --- what strikes it once: the worker ends, another goes on, the device is none the worse for it
-
-n=0
-for fault in "skip@$((n_before / 2))" "wrong@$later" "skip@$later"; do
-    n=$((n + 1))
-    gpu_run 1 "once$n" short.json "fault=$fault:$judge,once=$tap_tmp/token$n"
-    is "$(exit_of once$n) $(summary once$n)" '0 7ok' "$fault: every cell is ok in the end"
-    ok "$fault: it did strike" test -e "token$n.0"
-done
+struck_once "skip@$((n_before / 2))" "wrong@$later" "skip@$later"
 like "$($h5rows once2/results.h5 attempts outcome_text reason)" 'launch_failed	the judge, task [a-z]+: ' \
     'what was not judged has no other outcome'
-
 done_testing
