@@ -14,6 +14,7 @@ for btl in self,vader self,tcp; do
     n=0
     killed=0
     for ((seed = 1; seed <= rounds; seed++)); do
+        : >"$tap_tmp/out" # of the round before; who runs beside us does it too late
         OMPI_MCA_btl=$btl ranks 6 timeout -s KILL 30 "$KSWEEP_BIN/net_storm" 300 $seed \
             >"$tap_tmp/out" 2>"$tap_tmp/err" &
         pid=$!
