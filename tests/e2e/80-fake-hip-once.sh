@@ -10,9 +10,6 @@ cd "$tap_tmp" || exit 1
 
 gpu_job 1 True >job.json
 TIMEOUT=3 gpu_job 1 True >short.json
-cell=16x64x16_basic_v1_intrawave_wmma16x16x16_wn2
-here=grid=7x1x1:block=64 # only this cell has so many blocks, and the judge blocks of 256
-
 
 gpu_run 1 once short.json "fault=hang@2:$here,once=$tap_tmp/once"
 is "$(exit_of once)" 0 'a kernel that hung once: complete, without failures'

@@ -8,8 +8,6 @@ need_program mpirun cc
 cd "$tap_tmp" || exit 1
 
 gpu_job 1 True >job.json
-cell=16x64x16_basic_v1_intrawave_wmma16x16x16_wn2
-here=grid=7x1x1:block=64 # only this cell has so many blocks, and the judge blocks of 256
 gpu_run 0 clean job.json ""
 is "$(exit_of clean)" 0 'without a fault: complete'
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# shellcheck shell=bash disable=SC2154
+# shellcheck shell=bash disable=SC2034,SC2154
 # fake-hip.sh - sourced behind tap.sh: sweeps over the HIP runtime of tests/fake/hip.
 #
 #   gpu_job PROBLEMS FILTER [CONFIG]   a job for the emulator, on stdout: the first PROBLEMS of
@@ -10,6 +10,8 @@
 #   attempts DIR              name and outcome of each attempt that is no anchor's, in their order
 #   column DIR NAME           a column of the table, a line for each cell
 #   judged DIR                the tasks of kernels/judge.h that its workers had the device do
+#   $cell, $here             one of the seven cells of `gpu_job 1 True`; the filter of its launches in a
+#                             fault: only it has so many blocks, and the judge blocks of 256
 #   struck NAME FAULT OUTCOME CODE REASON [JOB]   a sweep of seven cells, where only $cell ends so
 . "$KSWEEP_SOURCE_DIR/tests/e2e/sweep.sh"
 library=$(dirname "$KSWEEP_BIN")/lib/libamdhip64.so.6
@@ -18,6 +20,8 @@ library=$(dirname "$KSWEEP_BIN")/lib/libamdhip64.so.6
 h5rows="/usr/bin/python3 $KSWEEP_SOURCE_DIR/tests/tools/h5rows.py"
 unset ROCR_VISIBLE_DEVICES HIP_VISIBLE_DEVICES CUDA_VISIBLE_DEVICES GPU_DEVICE_ORDINAL
 export KSWEEP_HIP_LIBRARY=$library
+cell=16x64x16_basic_v1_intrawave_wmma16x16x16_wn2
+here=grid=7x1x1:block=64
 
 gpu_job() {
     local config=${3-$KSWEEP_SOURCE_DIR/kernels/configs/gpu_forward_small.json}

@@ -3,16 +3,14 @@
 # judged.sh - sourced behind fake-hip.sh: a sweep of seven cells, verified on the device, is in clean;
 # its job in job.json.
 #
-#   $judge, $cell, $here      filters of faults: the judge's launches; a cell, and its launches
+#   $judge                    filter of a fault: the judge's launches
 #   $n_before, $later         launches of the judge before a worker measures; in one of its first cells
 #   summary DIR               outcomes and how many: "7ok"
 #   struck_once FAULT..       a sweep each, where that strikes the judge once: in once1, once2 ...
 cd "$tap_tmp" || exit 1
 
 gpu_job 1 True >job.json
-cell=16x64x16_basic_v1_intrawave_wmma16x16x16_wn2
-here=grid=7x1x1:block=64 # of that cell
-judge=block=256          # and of the judge
+judge=block=256
 summary() { ended "$1" | awk '{ print $2 }' | sort | uniq -c | awk '{ print $1 $2 }' | paste -sd ' '; }
 
 gpu_run 0 clean job.json ""
