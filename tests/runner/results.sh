@@ -15,8 +15,10 @@ begin_results() {
     mkdir -p "$root/build" "$run_tmp/tmp" "$run_tmp/cache"
     chmod 755 "$run_tmp" "$run_tmp/tmp" # some tests give up root
     # What the compiler cache keeps outlives this run; what the tests build does not.
-    # What one tree has compiled another takes, wherever it stands.
+    # What one tree has compiled another takes, wherever it stands; nothing is preprocessed only to
+    # be looked for.
     export CCACHE_DIR=${CCACHE_DIR:-${XDG_CACHE_HOME:-$HOME/.cache}/ccache} CCACHE_NOHASHDIR=1
+    export CCACHE_BASEDIR=$root CCACHE_DEPEND=1
     export TMPDIR=$run_tmp/tmp XDG_CACHE_HOME=$run_tmp/cache
     export KSWEEP_TEST_MARK=${run_tmp##*/}
     unset KSWEEP_LOG KSWEEP_CC KSWEEP_WORKER KSWEEP_CHAOS KSWEEP_DATA_DIR KSWEEP_CPU_FLAGS \
