@@ -9,8 +9,9 @@
 # Suites: unit (tests/unit, in both trees), e2e (tests/e2e/NN-*.sh), tools (tests/tools/test_*.py),
 # slurm (the parts of tests/slurm.sh), lint (tests/lint), fuzz (tests/fuzz, sanitizer tree),
 # leftovers (processes and files left behind). As many tests at a time as there are CPUs, and beside
-# them those whose file says "waits: yes": they wait for time to pass, and need little of a CPU. A unit test
-# whose file says "sanitized: no" is in the release tree only.
+# them those whose file says "waits: yes" and those of slurm: they wait for time to pass, and need
+# little of a CPU. All but build and unit are one queue; what takes long ("seconds: 40" in its file)
+# begins first. A unit test whose file says "sanitized: no" is in the release tree only.
 #
 # KSWEEP_REQUIRE="mpi hdf5py netns slurm cgroup asan clang19 hip-headers ...": what must be testable here. A skip of a
 # test that declares one of these groups ("# group: mpi" in its file) is then a failure, and so is
@@ -35,6 +36,7 @@ done
 
 . tests/runner/results.sh
 . tests/runner/suites.sh
+. tests/runner/pool.sh
 
 names=$(all_names | selected)
 if [ $list -eq 1 ]; then
@@ -50,9 +52,6 @@ begin_results
 suite build run_builds
 suite unit run_unit build unit
 suite unit-asan run_unit build-asan unit-asan
-suite lint run_lint
-suite tools run_tools
-suite e2e run_e2e
-suite slurm,fuzz run_slurm_and_fuzz
+suite lint,tools,e2e,slurm,fuzz run_programs
 suite leftovers run_leftovers
 end_results

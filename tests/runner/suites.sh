@@ -141,125 +141,75 @@ take_junit() { # PREFIX XML: splits the file by test and takes each
 
 # --- programs that print TAP
 
-# Side by side, in lanes: `work` has as many at a time as there are CPUs, `wait` as many again of
-# tests that wait most of the time ("# waits: yes" in their file), `slurm` all at once.
-#
-#   pool LANE LIMIT NAME GROUPS COMMAND...   puts it in the queue; LIMIT in seconds
-#   pool_run                                 runs all, takes the results in the order of the queue
-declare -A lane_width=([work]=$jobs [wait]=$jobs [slurm]=100)
-pool_lanes=() pool_limits=() pool_names=() pool_groups=() pool_commands=()
-
-pool() {
-    pool_lanes+=("$1") pool_limits+=("$2") pool_names+=("$3") pool_groups+=("$4")
-    shift 4
-    pool_commands+=("$(printf '%q ' "$@")")
-}
-
-# One of the queue in the background, in a session of its own so that the limit ends all of it.
-pool_start() { # INDEX
-    local out=$run_tmp/pool.$1 rc=0 start
-    (
-        start=$(now)
-        eval "timeout -k 5 ${pool_limits[$1]} ${pool_commands[$1]}" >"$out" 2>&1 </dev/null || rc=$?
-        echo "$rc $(since "$start")" >"$out.rc"
-    ) &
-}
-
-pool_run() {
-    local i lane pid rc seconds
-    local -A n_in=([work]=0 [wait]=0 [slurm]=0) lane_of=()
-    local -a waiting=("${!pool_names[@]}")
-    while :; do
-        for i in ${waiting[@]+"${waiting[@]}"}; do
-            lane=${pool_lanes[i]}
-            [ "${n_in[$lane]}" -lt "${lane_width[$lane]}" ] || continue
-            pool_start "$i"
-            lane_of[$!]=$lane
-            n_in[$lane]=$((n_in[$lane] + 1))
-            unset "waiting[i]"
-        done
-        wait -n -p pid
-        if [ -n "${pid:-}" ]; then
-            lane=${lane_of[$pid]:-}
-            [ -n "$lane" ] && n_in[$lane]=$((n_in[$lane] - 1))
-        elif [ ${#waiting[@]} -eq 0 ]; then # nobody runs
-            break
-        else # the end of one that was killed is not always told
-            n_in=([work]=0 [wait]=0 [slurm]=0)
-        fi
-    done
-    for i in "${!pool_names[@]}"; do
-        rc=1 seconds=0 # where whoever waited for it was killed
-        [ -s "$run_tmp/pool.$i.rc" ] && read -r rc seconds <"$run_tmp/pool.$i.rc"
-        take_tap "${pool_names[i]}" "$run_tmp/pool.$i" "$rc" "$seconds" "${pool_groups[i]}"
-    done
-    rm -f "$run_tmp"/pool.*
-    pool_lanes=() pool_limits=() pool_names=() pool_groups=() pool_commands=()
-}
-
-run_lint() {
+pool_lint() {
     local name
     for name in $(chosen lint); do
         case $name in
-        run) pool work 120 lint lint tests/lint/run.sh build ;;
-        selftest) pool work 120 lint-selftest lint tests/lint/selftest.sh ;;
-        mutations) pool work 60 mutations lint tests/mutate.sh --check ;;
+        run) pool work 120 15 lint lint tests/lint/run.sh build ;;
+        selftest) pool work 120 15 lint-selftest lint tests/lint/selftest.sh ;;
+        mutations) pool work 60 0 mutations lint tests/mutate.sh --check ;;
         esac
     done
-    pool_run
 }
 
 pool_e2e() { # PREFIX BUILD
     local name f lane limit groups
     for name in $(chosen "$1"); do
-        f=tests/e2e/$name.sh lane=work limit=60
+        f=tests/e2e/$name.sh lane=work limit=90
         grep -q '^# waits: yes' "$f" && lane=wait
         groups=$(groups_of "$f")
-        case " $groups " in *' slurm '* | *' netns '*) limit=90 ;; esac # those of a cluster
-        pool $lane $limit "$1/$name" "$groups" env KSWEEP_BIN="$root/$2/bin" bash "$f"
+        case " $groups " in *' slurm '* | *' netns '*) limit=120 ;; esac # those of a cluster
+        pool $lane $limit "$(seconds_of "$f")" "$1/$name" "$groups" \
+            env KSWEEP_BIN="$root/$2/bin" bash "$f"
     done
 }
 
-run_e2e() {
-    [ $have_release -eq 1 ] || return
-    [ $have_asan -eq 1 ] && pool_e2e e2e-asan build-asan
-    pool_e2e e2e build
-    pool_run
-}
-
-# All parts of tests/slurm.sh at once, each with a cluster of its own: they wait for Slurm most of
-# the time, and the fuzz tests, which only compute, give way to them.
-run_slurm_and_fuzz() {
-    local name seed=${KSWEEP_TEST_SEED:-1}
-    [ $have_release -eq 1 ] && for name in $(chosen slurm); do
-        pool slurm 90 "slurm/$name" "$(groups_of tests/slurm.sh)" \
+# Each part of tests/slurm.sh has a cluster of its own.
+pool_slurm() {
+    local name
+    for name in $(chosen slurm); do
+        pool slurm 180 0 "slurm/$name" "$(groups_of tests/slurm.sh)" \
             env KSWEEP_BIN="$root/build/bin" bash tests/slurm.sh "$name"
     done
-    [ $have_asan -eq 1 ] && for name in $(chosen fuzz); do
+}
+
+pool_fuzz() {
+    local name seed=${KSWEEP_TEST_SEED:-1}
+    for name in $(chosen fuzz); do
         if [ ! -x "build-asan/bin/fuzz_$name" ]; then
             record "fuzz/$name" fail 0 "tests/fuzz/fuzz_$name.c is in no CMakeLists.txt"
             continue
         fi
-        pool work 60 "fuzz/$name" asan nice -n 19 "build-asan/bin/fuzz_$name" -t 3 -n 1000000000 \
+        pool work 60 0 "fuzz/$name" asan nice -n 19 "build-asan/bin/fuzz_$name" -t 3 -n 1000000000 \
             -s "$seed" "tests/fuzz/corpus/$name"
     done
-    pool_run
 }
 
 # Python tests print TAP, or are unittest programs, which -v makes tell their tests' names.
-run_tools() {
+pool_tools() {
     local name f
-    [ $have_release -eq 1 ] || return
     for name in $(chosen tools); do
         f=tests/tools/$name.py
         if [ ! -x /usr/bin/python3 ]; then
             record "tools/$name" skip 0 "/usr/bin/python3 is not installed" "$(groups_of "$f")"
             continue
         fi
-        pool work 60 "tools/$name" "$(groups_of "$f")" \
+        pool work 60 0 "tools/$name" "$(groups_of "$f")" \
             env KSWEEP_BIN="$root/build/bin" KSWEEP_SOURCE_DIR="$root" \
             /usr/bin/python3 tests/runner/python_tap.py "$f"
     done
+}
+
+# All that are programs of their own: what waits is there whenever something computes.
+run_programs() {
+    pool_lint
+    [ $have_asan -eq 1 ] && pool_e2e e2e-asan build-asan
+    if [ $have_release -eq 1 ]; then
+        pool_e2e e2e build
+        pool_slurm
+        pool_tools
+    fi
+    [ $have_asan -eq 1 ] && pool_fuzz
     pool_run
 }
 
