@@ -29,7 +29,7 @@ static const struct ks_opt opts[] = {
 struct view {
     const char *dir;
     struct ks_ledger_counts n;
-    uint64_t n_cells, n_pending;
+    uint64_t n_cells, n_pending, n_again;
     uint32_t n_complete, n_partial, n_untouched;
     struct ks_journal_totals totals;
     struct ks_journal_owner owner;
@@ -70,9 +70,9 @@ static int look(const char *dir, struct ks_ledger *l, struct view *v, struct ks_
     v->n_pending = v->n_cells > v->n.n_final ? v->n_cells - v->n.n_final : 0;
     count_problems(l, job, v);
     estimate(v);
-    v->exit_code = ks_status_exit(dir);
+    v->exit_code = ks_status_exit(dir, &v->n_again);
     v->lost_hosts = ks_ledger_lost_hosts(l);
-    v->state = v->n_pending ? "stopped, resumable" : "complete";
+    v->state = v->n_pending || v->n_again ? "stopped, resumable" : "complete";
     if (v->owner.is_alive && !v->owner.is_closed)
         v->state = "running";
     return 0;
@@ -94,6 +94,9 @@ static void print_text(const struct view *v)
             printf("  %-16s %llu\n", ks_outcome_text(o), (unsigned long long)v->n.outcome[o]);
     if (v->n_pending)
         printf("  %-16s %llu\n", "pending", (unsigned long long)v->n_pending);
+    if (v->n_again)
+        printf("again     %llu of these are still to be measured again\n",
+               (unsigned long long)v->n_again);
     if (v->n.n_contaminated)
         printf("contaminated %llu\n", (unsigned long long)v->n.n_contaminated);
     if (v->n.n_controls)
@@ -124,6 +127,7 @@ static int print_json(const struct view *v, struct ks_err *err)
     ks_jw_u64(&w, "cells", v->n_cells);
     ks_jw_u64(&w, "done", v->n.n_final);
     ks_jw_u64(&w, "pending", v->n_pending);
+    ks_jw_u64(&w, "again", v->n_again);
     ks_jw_u64(&w, "contaminated", v->n.n_contaminated);
     ks_jw_u64(&w, "controls", v->n.n_controls);
     ks_jw_u64(&w, "prune_controls", v->n.n_prune_controls);
@@ -184,11 +188,11 @@ static int status(struct ks_cmd_ctx *ctx, int argc, char **argv)
     if (rc < 0)
         return rc;
     if (c.exit_code && !c.json)
-        return ks_status_exit(operands[0]);
+        return ks_status_exit(operands[0], NULL);
     rc = show(operands[0], c.json, &ctx->err);
     if (rc < 0)
         return rc;
-    return c.exit_code ? ks_status_exit(operands[0]) : KS_EXIT_OK;
+    return c.exit_code ? ks_status_exit(operands[0], NULL) : KS_EXIT_OK;
 }
 
 const struct ks_command ks_cmd_status = {

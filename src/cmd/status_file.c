@@ -84,19 +84,25 @@ static bool is_newer_journal(const char *dir, const struct ks_json *doc, const s
     return newest_segment(dir, &journal) && is_later(journal, status->st_mtim);
 }
 
-int ks_status_exit(const char *dir)
+int ks_status_exit(const char *dir, uint64_t *n_again_out)
 {
     char path[1200];
     struct stat st;
     struct ks_json *doc = NULL;
-    int64_t code = KS_EXIT_INCOMPLETE;
+    int64_t code = KS_EXIT_INCOMPLETE, n_again = 0;
+    if (n_again_out)
+        *n_again_out = 0;
     snprintf(path, sizeof(path), "%.1100s/status.json", dir);
     if (stat(path, &st) < 0 || ks_json_open(path, &doc, NULL) < 0)
         return KS_EXIT_INCOMPLETE;
+    const struct ks_node *root = ks_json_root(doc);
     if (is_newer_journal(dir, doc, &st) ||
-        ks_node_int(doc, ks_node_at(ks_json_root(doc), "exit"), &code, NULL) < 0 || code < 0 ||
+        ks_node_int(doc, ks_node_at(root, "exit"), &code, NULL) < 0 || code < 0 ||
         code > KS_EXIT_INCOMPLETE)
         code = KS_EXIT_INCOMPLETE;
+    else if (n_again_out && ks_node_int(doc, ks_node_at(root, "again"), &n_again, NULL) == 0 &&
+             n_again > 0)
+        *n_again_out = (uint64_t)n_again;
     ks_json_close(doc);
     return (int)code;
 }

@@ -7,11 +7,14 @@
 #include "base/err.h"
 #include "mpi/run.h"
 
+#include <stdint.h>
+
 /* By temporary file, fsync and rename. */
 int ks_status_write(const struct ks_run_result *r, struct ks_err *err);
 
 /* The exit code in it; KS_EXIT_INCOMPLETE when it is missing, unreadable or older than the journal.
- */
-int ks_status_exit(const char *dir);
+ * n_again_out, if not NULL: cells with an outcome that are still to be measured again, as it says;
+ * 0 where it is not to be trusted. */
+int ks_status_exit(const char *dir, uint64_t *n_again_out);
 
 #endif

@@ -34,9 +34,13 @@ KSWEEP_CC_NOCC='cc -DOTHER' sweep --resume --max-time 1ms
 is "$? $(exit_of dir) $(of pending) $(grep -c '"again": 2' dir/status.json)" '3 3 0 1' \
     'a life too short for it is not complete'
 like "$(cat out)" '2 unsupported, 2 not yet measured again' 'and says what is left'
+is "$(ksweep status dir | grep -c -e ': stopped, resumable (exit 3)' -e '^again *2 of these')" 2 \
+    'as ksweep status does'
+is "$(of again)" 2 'as JSON too'
 
 KSWEEP_CC_NOCC='cc -DOTHER' sweep --resume
 is "$(of unsupported) $(of pending)" ' 0' 'with it they are measured, without --retry'
 like "$(cat err)" '2 cells were unsupported for want of a compiler' 'it says so'
 unlike "$(cat err)" 'not built' 'and lacks nothing any more'
+is "$(ksweep status dir | grep -c -e ': complete' -e '^again') $(of again)" '1 0' 'complete, says ksweep status'
 done_testing
