@@ -63,7 +63,8 @@ int ks_gen_assign(const struct ks_gen_set *s, struct ks_gen_name *name, const st
 /* Names that have a value or a default, for expressions. */
 bool ks_gen_lookup(const void *set, const char *name, struct ks_expr_value *out);
 
-/* Every combination of the loops, the first loop slowest: taken, refused, or left out by `when`. */
+/* Every combination of the loops, the first loop slowest: taken, refused, or left out by `when`.
+ * KS_EINVAL, and none is looked at, when there are more than the document may still have. */
 int ks_gen_run(struct ks_gen_set *s);
 
 #endif

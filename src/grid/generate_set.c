@@ -33,7 +33,7 @@ int ks_gen_assign(const struct ks_gen_set *s, struct ks_gen_name *name, const st
 bool ks_gen_lookup(const void *set, const char *name, struct ks_expr_value *out)
 {
     const struct ks_gen_set *s = set;
-    int dim = ks_problem_dim(s->op, name);
+    int dim;
 
     for (int i = 0; i < s->n_names; i++)
         if (s->names[i].is_set && strcmp(s->names[i].name, name) == 0) {
@@ -42,6 +42,7 @@ bool ks_gen_lookup(const void *set, const char *name, struct ks_expr_value *out)
             out->text = s->names[i].text;
             return true;
         }
+    dim = ks_problem_dim(s->op, name);
     if (dim < 0 || ks_operators[s->op]->dim_defaults[dim] == INT64_MIN)
         return false;
     out->kind = KS_EXPR_IS_INT;
@@ -160,16 +161,31 @@ static bool advance(struct ks_gen_set *s)
     return false;
 }
 
+/* Combinations of the loops, at most `most` + 1: that many are not counted. */
+static uint64_t count_combinations(const struct ks_gen_set *s, uint64_t most)
+{
+    uint64_t n = 1;
+
+    for (int i = 0; i < s->n_loops; i++) {
+        const uint64_t n_rows = ks_node_size(s->loops[i].list);
+
+        n = n_rows > most / n ? most + 1 : n * n_rows;
+    }
+    return n;
+}
+
 int ks_gen_run(struct ks_gen_set *s)
 {
+    const uint64_t n = count_combinations(s, s->n_left);
     int rc = 0;
 
+    if (n > s->n_left)
+        return ks_node_fail(s->doc, s->node, s->im->err,
+                            "the document has more than %d combinations", KS_GEN_MOST);
+    s->n_left -= n;
     for (int i = 0; i < s->n_loops; i++)
         s->loops[i].row = ks_node_first(s->loops[i].list);
     do {
-        if (s->n_left-- == 0)
-            return ks_node_fail(s->doc, s->node, s->im->err,
-                                "the document has more than %d combinations", KS_GEN_MOST);
         for (int i = 0; i < s->n_names; i++)
             s->names[i].is_set = false;
         for (int i = 0; rc == 0 && i < s->n_loops; i++)

@@ -220,6 +220,41 @@ static void invalid_combinations_are_refused(void **state)
     ks_problem_set_release(&set);
 }
 
+/* "name": [1, 2, ... n] */
+static void put_list(struct ks_buf *b, const char *name, int n)
+{
+    ks_buf_printf(b, "\"%s\": [1", name);
+    for (int i = 2; i <= n; i++)
+        ks_buf_printf(b, ", %d", i);
+    ks_buf_printf(b, "]");
+}
+
+/* All sets of a document count, and none of the one that is too many is looked at. */
+static void too_many_combinations_of_all_sets(void **state)
+{
+    static const char rest[] = " }, \"let\": { \"c_total\": 1, \"k_total\": 1, " REST " } }";
+    struct ks_problem_set set;
+    struct ks_err err = { 0 };
+    struct ks_buf b;
+
+    (void)state;
+    ks_buf_init(&b);
+    ks_buf_printf(&b, "{ \"operator\": \"grouped_conv\", " WORDS "\"sets\": [ { \"name\": \"a\", "
+                      "\"for\": {");
+    put_list(&b, "hi", 2);
+    ks_buf_printf(&b, "%s,\n{ \"name\": \"b\", \"for\": {", rest);
+    put_list(&b, "hi", 999); /* 999 * 1001 + 2 is one too many */
+    ks_buf_printf(&b, ", ");
+    put_list(&b, "n", 1001);
+    ks_buf_printf(&b, "%s ] }", rest);
+    assert_int_equal(generate(&set, ks_buf_text(&b), false, &err), KS_EINVAL);
+    if (!strstr(err.text, "f.json:2: sets[1]: the document has more than 1000000 combinations"))
+        fail_msg("%s", err.text);
+    assert_int_equal(set.n_taken, 2);
+    ks_problem_set_release(&set);
+    ks_buf_release(&b);
+}
+
 static void too_many_combinations_are_refused(void **state)
 {
     struct ks_problem_set set;
@@ -338,6 +373,7 @@ int main(void)
         cmocka_unit_test(errors_say_where),
         cmocka_unit_test(invalid_combinations_are_refused),
         cmocka_unit_test(too_many_combinations_are_refused),
+        cmocka_unit_test(too_many_combinations_of_all_sets),
         cmocka_unit_test(composable_kernels_forward_sets),
         cmocka_unit_test(memory_may_run_out_anywhere),
     };
