@@ -32,8 +32,11 @@ static bool is_sanitized(void)
     return IS_SANITIZED;
 }
 
-/* How a child ended that does body(size, n): its status, or minus the signal. */
-static int in_child(int (*body)(size_t size, size_t n), size_t size, size_t n)
+/* What a child does; its parent has planted `s`. */
+typedef int (*body_fn)(struct ks_sentinel *s, size_t size, size_t n);
+
+/* How a child ended that does body(s, size, n): its status, or minus the signal. */
+static int in_child_with(struct ks_sentinel *s, body_fn body, size_t size, size_t n)
 {
     struct rlimit none = { 0, 0 };
     int status = 0;
@@ -47,11 +50,22 @@ static int in_child(int (*body)(size_t size, size_t n), size_t size, size_t n)
         (void)signal(SIGBUS, SIG_DFL);
         if (!freopen("/dev/null", "w", stderr)) /* the allocator's last words */
             ks_worker_leave(1);
-        ks_worker_leave(body(size, n));
+        ks_worker_leave(body(s, size, n));
     }
     assert_true(pid > 0);
     assert_int_equal(waitpid(pid, &status, 0), pid);
     return WIFSIGNALED(status) ? -WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+static int in_child(body_fn body, size_t size, size_t n)
+{
+    struct ks_sentinel *s = ks_sentinel_create();
+    int end;
+
+    assert_non_null(s);
+    end = in_child_with(s, body, size, n);
+    ks_sentinel_destroy(s);
+    return end;
 }
 
 /* A kernel's allocations, with work between them. */
@@ -85,12 +99,11 @@ static void test_clean(void **state)
     ks_sentinel_destroy(NULL);
 }
 
-static int overflow(size_t size, size_t n)
+static int overflow(struct ks_sentinel *s, size_t size, size_t n)
 {
-    struct ks_sentinel *s = ks_sentinel_create();
     volatile char *p = malloc(size);
 
-    if (!s || !p)
+    if (!p)
         return NO_SENTINEL;
     for (size_t i = 0; i < n; i++)
         p[size + i] = 0x5b;
@@ -102,41 +115,43 @@ static void test_overflow(void **state)
 {
     static const size_t size[] = { 24,   40,   56,   72,   120,  136,  248,  520,   984,  1032,
                                    1048, 1496, 2040, 3000, 4088, 4104, 8200, 16392, 65544 };
+    struct ks_sentinel *s;
 
     (void)state;
     if (is_sanitized())
         skip();
+    s = ks_sentinel_create(); /* once for all children: that is most of their time */
+    assert_non_null(s);
     for (size_t i = 0; i < N_ROWS(size); i++)
         for (size_t n = 1; n <= 32; n++) {
-            int end = in_child(overflow, size[i], n);
+            int end = in_child_with(s, overflow, size[i], n);
             if (end != FOUND)
                 fail_msg("%zu bytes beyond a chunk of %zu: %d", n, size[i], end);
         }
     for (size_t i = 0; i < N_ROWS(size); i++)
-        assert_int_equal(in_child(overflow, size[i], 0), NOT_FOUND);
+        assert_int_equal(in_child_with(s, overflow, size[i], 0), NOT_FOUND);
+    ks_sentinel_destroy(s);
 }
 
 /* The first seven of a class have sentinels as neighbours. */
-static int overflow_seventh(size_t size, size_t n)
+static int overflow_seventh(struct ks_sentinel *s, size_t size, size_t n)
 {
-    struct ks_sentinel *s = ks_sentinel_create();
     volatile char *p = NULL;
 
     for (int i = 0; i < 7; i++)
         p = malloc(size);
-    if (!s || !p)
+    if (!p)
         return NO_SENTINEL;
     p[size + n] = 0x5b;
     return ks_sentinel_check(s) ? NOT_FOUND : FOUND;
 }
 
-static int where(size_t size, size_t offset)
+static int where(struct ks_sentinel *s, size_t size, size_t offset)
 {
-    struct ks_sentinel *s = ks_sentinel_create();
     volatile char *p = malloc(size);
     struct ks_sentinel_hit hit;
 
-    if (!s || !p)
+    if (!p)
         return NO_SENTINEL;
     p[size + offset] = 0x5b;
     hit = ks_sentinel_find(s);
@@ -159,13 +174,12 @@ static void test_where(void **state)
 }
 
 /* Damage that no sentinel sees is met by the allocator when it is churned. */
-static int damage_freed(size_t size, size_t n)
+static int damage_freed(struct ks_sentinel *s, size_t size, size_t n)
 {
-    struct ks_sentinel *s = ks_sentinel_create();
     char *a = malloc(size), *b = malloc(size);
 
     (void)n;
-    if (!s || !a || !b)
+    if (!a || !b)
         return NO_SENTINEL;
     volatile uintptr_t freed = (uintptr_t)b; /* as a stale pointer of a kernel */
     free(a);
@@ -191,7 +205,7 @@ static void test_churn(void **state)
     }
 }
 
-static int run_kernel(size_t fault, size_t n_calls)
+static int run_kernel(struct ks_sentinel *s, size_t fault, size_t n_calls)
 {
     const struct ks_abi_problem p = { .bytes = sizeof(p),
                                       .n = 1,
@@ -206,9 +220,8 @@ static int run_kernel(size_t fault, size_t n_calls)
     float a = 3.0f, b = 5.0f, c = 0.0f;
     struct ks_abi_buffers buf = { .a = &a, .b = &b, .c = &c };
     struct bad_state state = { 0 };
-    struct ks_sentinel *s = ks_sentinel_create();
 
-    if (!s || bad_unsupported(&p, BAD_UNSUPPORTED) == NULL)
+    if (bad_unsupported(&p, BAD_UNSUPPORTED) == NULL)
         return NO_SENTINEL;
     for (size_t i = 0; i < n_calls; i++)
         if (bad_run(&p, &buf, (int)fault, 0, &state) != 0 || c != 15.0f)
