@@ -64,6 +64,13 @@ static void *zeroed(size_t n, size_t size)
     return p;
 }
 
+static int by_id(const void *a, const void *b, void *problems)
+{
+    const struct ks_problem *p = problems;
+    const uint64_t x = p[*(const uint32_t *)a].id, y = p[*(const uint32_t *)b].id;
+    return x < y ? -1 : x > y;
+}
+
 struct ks_grid *kit_grid(const char *names, uint32_t n_problems)
 {
     struct ks_grid *g = zeroed(1, sizeof(*g));
@@ -83,11 +90,9 @@ struct ks_grid *kit_grid(const char *names, uint32_t n_problems)
         char fields[32];
         snprintf(fields, sizeof(fields), "hi=%u", 5 + i);
         assert_int_equal(op_case(fields, &g->problems[i], NULL), 0);
-        uint32_t at = i;
-        for (; at > 0 && g->problems[g->by_problem_id[at - 1]].id > g->problems[i].id; at--)
-            g->by_problem_id[at] = g->by_problem_id[at - 1];
-        g->by_problem_id[at] = i;
+        g->by_problem_id[i] = i;
     }
+    qsort_r(g->by_problem_id, n_problems, sizeof(*g->by_problem_id), by_id, g->problems);
     const struct ks_problem *p = &g->problems[0];
     g->families[0] = (struct ks_family){ .i_op = p->op,
                                          .direction = p->direction,
