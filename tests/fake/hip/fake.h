@@ -85,6 +85,7 @@ unsigned fake_choose(const char *list, unsigned *index, unsigned n);
 struct fake_memory {
     char *p;
     size_t bytes, mapped;
+    int n_open; /* who has it in sight */
     struct fake_memory *next;
 };
 
@@ -147,22 +148,31 @@ struct fake_op {
     void *host_arg;
 };
 
+struct fake_fill {
+    const void *p;
+    size_t n;
+    unsigned pattern;
+};
+
 struct fake_device {
     struct fake *fake;
     int index; /* the machine's number */
     pthread_mutex_t lock;
-    pthread_cond_t change;
+    pthread_cond_t pushed, retired;
     pthread_t thread;
     bool is_started;
     struct fake_op *head, **tail;
     long n_queued, n_retired;
+    long wanted;           /* the least that somebody waits for */
     struct fake_site last; /* launch that was queued; without its name */
     atomic_int sticky;
-    double clock_ns;
-    pthread_mutex_t pages; /* the rest */
+    double clock_ns; /* with the next two: of the device's thread */
+    bool is_shown;
+    struct fake_fill filled; /* by the last operation; none: p NULL */
+    pthread_mutex_t pages;   /* the rest */
     struct fake_memory *memory;
     size_t used;
-    int n_open;
+    int n_open; /* who has all of it in sight */
 };
 
 struct fake {
@@ -185,11 +195,11 @@ int fake_state(struct fake_device *d);
 void fake_lose(struct fake_device *d);
 void fake_log(struct fake *f, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Device memory is PROT_NONE but between show and hide. */
+/* Device memory is PROT_NONE but between show and hide: the block that p points into; NULL: all. */
 int fake_memory_alloc(struct fake_device *d, size_t bytes, void **p_out);
 int fake_memory_free(struct fake_device *d, void *p);
-void fake_memory_show(struct fake_device *d);
-void fake_memory_hide(struct fake_device *d);
+void fake_memory_show(struct fake_device *d, const void *p);
+void fake_memory_hide(struct fake_device *d, const void *p);
 bool fake_memory_owns(struct fake_device *d, const void *p, size_t bytes);
 
 /* Takes op. */

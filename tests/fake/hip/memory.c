@@ -36,7 +36,7 @@ int fake_memory_alloc(struct fake_device *d, size_t bytes, void **p_out)
         free(m);
         return KS_GPU_EMEMORY;
     }
-    *m = (struct fake_memory){ base + PAGE, bytes, mapped, d->memory };
+    *m = (struct fake_memory){ base + PAGE, bytes, mapped, d->n_open, d->memory };
     memset(m->p, 0xa5, mapped); /* never zeros by luck */
     if (d->n_open == 0)
         protect(m, PROT_NONE);
@@ -65,36 +65,50 @@ int fake_memory_free(struct fake_device *d, void *p)
     return m ? KS_GPU_OK : KS_GPU_EINVALID;
 }
 
-static void protect_all(struct fake_device *d, int protection)
+static bool is_in(const struct fake_memory *m, const void *at, size_t bytes)
 {
-    for (struct fake_memory *m = d->memory; m; m = m->next)
-        protect(m, protection);
+    const char *q = at;
+
+    return q >= m->p && q <= m->p + m->bytes && bytes <= (size_t)(m->p + m->bytes - q);
 }
 
-void fake_memory_show(struct fake_device *d)
+/* Counts: several threads may want the same block, and a launch wants all of them. */
+static void count(struct fake_device *d, const void *p, int by)
 {
     pthread_mutex_lock(&d->pages);
-    if (d->n_open++ == 0)
-        protect_all(d, PROT_READ | PROT_WRITE);
+    if (!p)
+        d->n_open += by;
+    for (struct fake_memory *m = d->memory; m; m = m->next) {
+        const int was = m->n_open;
+
+        if (p && !is_in(m, p, 0))
+            continue;
+        m->n_open += by;
+        if (was == 0)
+            protect(m, PROT_READ | PROT_WRITE);
+        if (m->n_open == 0)
+            protect(m, PROT_NONE);
+    }
     pthread_mutex_unlock(&d->pages);
 }
 
-void fake_memory_hide(struct fake_device *d)
+void fake_memory_show(struct fake_device *d, const void *p)
 {
-    pthread_mutex_lock(&d->pages);
-    if (--d->n_open == 0)
-        protect_all(d, PROT_NONE);
-    pthread_mutex_unlock(&d->pages);
+    count(d, p, 1);
+}
+
+void fake_memory_hide(struct fake_device *d, const void *p)
+{
+    count(d, p, -1);
 }
 
 bool fake_memory_owns(struct fake_device *d, const void *p, size_t bytes)
 {
-    const char *q = p;
     bool found = false;
 
     pthread_mutex_lock(&d->pages);
     for (struct fake_memory *m = d->memory; m && !found; m = m->next)
-        found = q >= m->p && q <= m->p + m->bytes && bytes <= (size_t)(m->p + m->bytes - q);
+        found = is_in(m, p, bytes);
     pthread_mutex_unlock(&d->pages);
     return found;
 }

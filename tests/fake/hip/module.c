@@ -213,13 +213,14 @@ static int copy_args(struct fake_op *op, void **params)
     return KS_GPU_OK;
 }
 
-/* A stand-in for a GPU: waves of blocks over its units, a little spread from launch to launch. */
+/* A stand-in for a GPU: waves of blocks over its units, a little spread from launch to launch. Two
+ * calls of one wave are a sample: each is emulated. */
 static double model_ns(struct fake_op *op)
 {
     struct fake_function *f = op->function;
     uint64_t h = digest(f->module->digest, f->name, strlen(f->name));
     uint64_t n_blocks = (uint64_t)op->grid[0] * (uint64_t)op->grid[1] * (uint64_t)op->grid[2];
-    double waves = (double)((n_blocks + 103) / 104), ns = 30000 + (double)(h % 120000);
+    double waves = (double)((n_blocks + 103) / 104), ns = 100000 + (double)(h % 90000);
 
     h = digest(h, &f->n_launches, sizeof f->n_launches);
     return (4000 + ns * waves) * (1 + (double)(h >> 40) / (double)(1 << 24) * 0.01);

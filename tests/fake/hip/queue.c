@@ -39,22 +39,41 @@ static void run_kernel(struct fake_device *d, struct fake_op *op)
         spoil(d, op);
 }
 
-static void fill(uint32_t *p, uint32_t pattern, size_t n)
+/* The same again directly behind it, as a canary has it, changes nothing. */
+static void fill(struct fake_device *d, const struct fake_op *op)
 {
-    for (size_t i = 0; i < n; i++)
-        p[i] = pattern;
+    const struct fake_fill now = { op->dst, op->n, op->pattern };
+    uint32_t *p = op->dst;
+
+    if (now.p == d->filled.p && now.n == d->filled.n && now.pattern == d->filled.pattern)
+        return;
+    for (size_t i = 0; i < op->n; i++)
+        p[i] = op->pattern;
+    d->filled = now;
+}
+
+/* Memory stays in sight of the device until its queue is empty, or the host is called from it. */
+static void show(struct fake_device *d, bool is_shown)
+{
+    if (is_shown && !d->is_shown)
+        fake_memory_show(d, NULL);
+    if (!is_shown && d->is_shown)
+        fake_memory_hide(d, NULL);
+    d->is_shown = is_shown;
 }
 
 static void work(struct fake_device *d, struct fake_op *op)
 {
-    fake_memory_show(d);
+    if (op->what != OP_RECORD)
+        show(d, op->what != OP_HOST);
+    if (op->what != OP_FILL && op->what != OP_RECORD)
+        d->filled = (struct fake_fill){ 0 };
     if (op->what == OP_LAUNCH && !op->fires[FAKE_SKIP])
         run_kernel(d, op);
     if (op->what == OP_FILL)
-        fill(op->dst, op->pattern, op->n);
+        fill(d, op);
     if (op->what == OP_COPY)
         memmove(op->dst, op->src, op->n);
-    fake_memory_hide(d);
     if (op->what == OP_HOST)
         op->host(op->host_arg);
     d->clock_ns += op->ns * (op->fires[FAKE_SLOW] ? 50 : 1);
@@ -83,6 +102,25 @@ void fake_execute(struct fake_device *d, struct fake_op *op)
         op->event->at_ns = d->clock_ns;
 }
 
+/* Whoever waits is woken when it is over, not at each step. */
+static void retire(struct fake_device *d, struct fake_op *op)
+{
+    pthread_mutex_lock(&d->lock);
+    d->head = op->next;
+    if (!d->head) {
+        d->tail = &d->head;
+        show(d, false);
+        d->filled = (struct fake_fill){ 0 }; /* the host may write there now */
+    }
+    d->n_retired++;
+    if (d->n_retired >= d->wanted) {
+        d->wanted = LONG_MAX;
+        pthread_cond_broadcast(&d->retired);
+    }
+    pthread_mutex_unlock(&d->lock);
+    free(op);
+}
+
 static void *device_main(void *arg)
 {
     struct fake_device *d = arg;
@@ -92,18 +130,11 @@ static void *device_main(void *arg)
 
         pthread_mutex_lock(&d->lock);
         while (!d->head)
-            pthread_cond_wait(&d->change, &d->lock);
+            pthread_cond_wait(&d->pushed, &d->lock);
         op = d->head;
         pthread_mutex_unlock(&d->lock);
         fake_execute(d, op);
-        pthread_mutex_lock(&d->lock);
-        d->head = op->next;
-        if (!d->head)
-            d->tail = &d->head;
-        d->n_retired++;
-        pthread_cond_broadcast(&d->change);
-        pthread_mutex_unlock(&d->lock);
-        free(op);
+        retire(d, op);
     }
     return NULL;
 }
@@ -147,7 +178,7 @@ int fake_push(struct fake_device *d, struct fake_op *op)
         op->event->is_recorded = true;
         op->event->site = d->last;
     }
-    pthread_cond_broadcast(&d->change);
+    pthread_cond_signal(&d->pushed);
     pthread_mutex_unlock(&d->lock);
     return KS_GPU_OK;
 }
@@ -155,8 +186,11 @@ int fake_push(struct fake_device *d, struct fake_op *op)
 int fake_wait(struct fake_device *d, long seq)
 {
     pthread_mutex_lock(&d->lock);
-    while (d->n_retired < seq)
-        pthread_cond_wait(&d->change, &d->lock);
+    while (d->n_retired < seq) {
+        if (d->wanted > seq)
+            d->wanted = seq;
+        pthread_cond_wait(&d->retired, &d->lock);
+    }
     pthread_mutex_unlock(&d->lock);
     return fake_state(d);
 }

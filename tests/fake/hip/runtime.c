@@ -40,9 +40,11 @@ static void create(void)
         d->fake = f;
         d->index = i;
         d->tail = &d->head;
+        d->wanted = LONG_MAX;
         pthread_mutex_init(&d->lock, NULL);
         pthread_mutex_init(&d->pages, NULL);
-        pthread_cond_init(&d->change, NULL);
+        pthread_cond_init(&d->pushed, NULL);
+        pthread_cond_init(&d->retired, NULL);
     }
 }
 
@@ -238,9 +240,9 @@ int hipMemcpyHtoD(ks_gpu_ptr dst, const void *src, size_t bytes)
         return rc;
     if (!fake_memory_owns(d, pointer(dst), bytes))
         return KS_GPU_EINVALID;
-    fake_memory_show(d);
+    fake_memory_show(d, pointer(dst));
     memcpy(pointer(dst), src, bytes);
-    fake_memory_hide(d);
+    fake_memory_hide(d, pointer(dst));
     return KS_GPU_OK;
 }
 
@@ -253,9 +255,9 @@ int hipMemcpyDtoH(void *dst, ks_gpu_ptr src, size_t bytes)
         return rc;
     if (!fake_memory_owns(d, pointer(src), bytes))
         return KS_GPU_EINVALID;
-    fake_memory_show(d);
+    fake_memory_show(d, pointer(src));
     memcpy(dst, pointer(src), bytes);
-    fake_memory_hide(d);
+    fake_memory_hide(d, pointer(src));
     return KS_GPU_OK;
 }
 
