@@ -1,8 +1,9 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""Print columns of a table of results.h5 as tab-separated lines, for shell tests.
+"""Print columns of tables of results.h5 as tab-separated lines, for shell tests.
 
-usage: h5rows.py FILE TABLE COLUMN... (COLUMN 'kernel_name' joins /kernels by the row's kernel)
+usage: h5rows.py FILE TABLE COLUMN... [-- TABLE COLUMN...]   (COLUMN 'kernel_name' joins /kernels by
+the row's kernel; an empty line stands between tables)
 """
 import sys
 
@@ -15,14 +16,23 @@ def text(value, column=""):
     return value.decode() if isinstance(value, bytes) else str(value)
 
 
+def table(f, name, columns):
+    rows = f[name][:]
+    names = [text(n) for n in f["kernels"]["name"]]
+    for row in rows:
+        print("\t".join(names[row["kernel"]] if c == "kernel_name" else text(row[c], c)
+                        for c in columns))
+
+
 def main():
-    path, table, columns = sys.argv[1], sys.argv[2], sys.argv[3:]
-    with h5py.File(path, "r") as f:
-        rows = f[table][:]
-        names = [text(n) for n in f["kernels"]["name"]]
-        for row in rows:
-            print("\t".join(names[row["kernel"]] if c == "kernel_name" else text(row[c], c)
-                            for c in columns))
+    words = sys.argv[2:]
+    with h5py.File(sys.argv[1], "r") as f:
+        while words:
+            end = words.index("--") if "--" in words else len(words)
+            table(f, words[0], words[1:end])
+            words = words[end + 1:]
+            if words:
+                print()
 
 
 main()
