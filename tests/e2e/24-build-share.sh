@@ -18,7 +18,9 @@ import json, sys
 json.dump({"family": "unit.family.json", "instances": [{"index": list(range(60))}]},
           open(sys.argv[1] + "/config.json", "w"))
 json.dump({"name": "many", "operator": "grouped_conv", "kernels": [{"config": "config.json"}],
-           "problems": [{"file": "one.csv"}], "device": {"backend": "host"}},
+           "problems": [{"file": "one.csv"}], "device": {"backend": "host"},
+           "measure": {"warmup_ms": 0, "min_samples": 3, "max_samples": 3, "max_ms": 10},
+           "verify": {"exact": False, "elementwise": False}},
           open(sys.argv[1] + "/many.json", "w"))
 END
 job=$tap_tmp/k/many.json

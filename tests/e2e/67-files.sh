@@ -26,7 +26,7 @@ files() { (cd "$1" && find . -type f | sort | paste -sd ' '); }
 
 # --- ranks
 job sim '"backend": "sim", "arch": "seed=1,ns=20000,sleep_us=500"' "fault == 'good'" 50
-for n in 2 48; do
+for n in 2 24; do
     TINY_JOB=$tap_tmp/sim.json tiny $n "$tap_tmp/ranks$n" --lost-after 120s \
         >"$tap_tmp/out" 2>"$tap_tmp/ranks$n.err"
     is "$(exit_of "$tap_tmp/ranks$n")" 0 "$n ranks: complete"
@@ -34,11 +34,11 @@ for n in 2 48; do
         './job.json ./journal/0001.ksj ./log ./results.h5 ./status.json' "$n ranks: five files"
 done
 lines() { wc -l <"$tap_tmp/ranks$1/log"; }
-tap_note "lines of the log: $(lines 2) with 2 ranks, $(lines 48) with 48"
-is $(($(lines 48) <= $(lines 2) + 48)) 1 'a line for a rank at most'
+tap_note "lines of the log: $(lines 2) with 2 ranks, $(lines 24) with 24"
+is $(($(lines 24) <= $(lines 2) + 24)) 1 'a line for a rank at most'
 size() { stat -c %s "$tap_tmp/ranks$1/journal/0001.ksj"; }
-tap_note "bytes of the journal: $(size 2) with 2 ranks, $(size 48) with 48"
-is $(($(size 48) < $(size 2) + 48 * 16384 + 1000000)) 1 'and some KB of the journal'
+tap_note "bytes of the journal: $(size 2) with 2 ranks, $(size 24) with 24"
+is $(($(size 24) < $(size 2) + 24 * 16384 + 1000000)) 1 'and some KB of the journal'
 
 # --- failures: 1,200 cells, some attempts each
 job fail '"backend": "host"' "fault == 'launch_fails' and copy < 24" 50

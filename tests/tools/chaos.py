@@ -3,6 +3,7 @@
 """Kill parts of a sweep with SIGKILL at random moments until it is complete, then audit it.
 
 usage: chaos.py --bin DIR --out DIR [--seed S] [--kills N] [--plan TARGET/PHASE,...] [--np N]
+                [--problems N]
 
 One sweep, many kills: after each kill that ends the run it is resumed. A kill counts only if its
 target was alive and some cells were acknowledged and some not. Prints one line a kill (seed, target,
@@ -229,21 +230,24 @@ def write_job(args):
     job = os.path.join(args.out, "chaos.json")
     good, copies = (os.path.abspath(os.path.join(HERE, "..", "fake", name))
                     for name in ("bad_kernels.json", "alias.json"))
+    problems = os.path.abspath(os.path.join(HERE, "..", "data", "chaos.csv"))
+    with open(problems) as f:
+        lines = f.readlines()
+    n = min(args.problems, len(lines) - 1)
+    with open(os.path.join(args.out, "problems.csv"), "w") as f:
+        f.writelines(lines[:n + 1])
     with open(job, "w") as f:
         json.dump({"name": "chaos", "why": "kills at random moments", "operator": "grouped_conv",
                    "kernels": [{"config": good, "filter": "fault == 'good'"},
                                {"config": copies, "filter": "fault == 'none' and split_k == 1"}],
-                   "problems": [{"file": os.path.abspath(os.path.join(HERE, "..", "data",
-                                                                      "chaos.csv"))}],
+                   "problems": [{"file": "problems.csv"}],
                    "device": {"backend": "host"},
                    "measure": {"warmup_ms": 1, "max_ms": args.cell_ms, "max_samples": 1000,
                                "target_rse": 0, "alias_control": 0.1,
                                "contention": {"retries": 0, "switches_per_s": 1e6, "stolen": 1,
                                               "canary": 100}},
                    "isolate": {"kernel_timeout_s": 5}}, f)
-    with open(os.path.join(HERE, "..", "data", "chaos.csv")) as f:
-        problems = sum(1 for _ in f) - 1
-    return {"path": job, "cells": problems * (20 + 6)}  # four of the six are aliases
+    return {"path": job, "cells": n * (20 + 6)}  # four of the six are aliases
 
 
 def main():
@@ -254,6 +258,7 @@ def main():
     p.add_argument("--kills", type=int, default=0)
     p.add_argument("--plan", default="")
     p.add_argument("--np", type=int, default=4)
+    p.add_argument("--problems", type=int, default=50)
     p.add_argument("--cell-ms", type=int, default=8)
     args = p.parse_args()
     random.seed(args.seed)
