@@ -11,9 +11,10 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#define PAGE_BYTES   ((size_t)4096)
-#define STACK_BYTES  ((size_t)256 << 10) /* of a fibre, without its guard page */
-#define STACK_STRIDE (STACK_BYTES + PAGE_BYTES)
+#define PAGE_BYTES     ((size_t)4096)
+#define STACK_BYTES    ((size_t)256 << 10) /* of a fibre, without its guard page */
+#define STACK_STRIDE   (STACK_BYTES + PAGE_BYTES)
+#define STACK_SHIFT(i) ((size_t)(i) % 16 * 256) /* else all want the same lines of a cache */
 
 /* --- Switching between stacks: 20 instructions on x86-64, else ucontext, which asks the kernel. */
 
@@ -34,9 +35,9 @@ static void context_switch(context *from, context *to)
     ks_simt_switch(from, *to);
 }
 
-static void context_make(context *c, char *stack, void (*start)(void))
+static void context_make(context *c, char *stack, size_t bytes, void (*start)(void))
 {
-    void **sp = (void **)(void *)(stack + STACK_BYTES);
+    void **sp = (void **)(void *)(stack + bytes);
 
     *--sp = NULL; /* the return address of start(), which keeps its stack aligned */
     memcpy(--sp, &start, sizeof start);
@@ -53,11 +54,11 @@ static void context_switch(context *from, context *to)
     swapcontext(from, to);
 }
 
-static void context_make(context *c, char *stack, void (*start)(void))
+static void context_make(context *c, char *stack, size_t bytes, void (*start)(void))
 {
     getcontext(c);
     c->uc_stack.ss_sp = stack;
-    c->uc_stack.ss_size = STACK_BYTES;
+    c->uc_stack.ss_size = bytes;
     c->uc_link = NULL;
     makecontext(c, start, 0);
 }
@@ -106,7 +107,7 @@ struct fibre {
     char *stack;
     void *fake; /* the sanitizer's */
     enum state state;
-    struct ks_simt_copies copies;
+    bool has_copied; /* in this block */
 };
 
 struct ks_simt_run {
@@ -124,7 +125,8 @@ struct ks_simt_run {
     bool is_shared_set;
     struct ks_simt_wgmma *wgmma;
     struct ks_simt_maps maps;
-    struct ks_simt_op *ops; /* [n_threads] what a lane that is AT_WARP wants */
+    struct ks_simt_op *ops;        /* [n_threads] what a lane that is AT_WARP wants */
+    struct ks_simt_copies *copies; /* [n_threads] of those that have copied in this block */
     struct fibre fibres[];
 };
 
@@ -180,6 +182,16 @@ static void permute(struct ks_simt_run *run, uint16_t *out, int n)
 static struct fibre *current(void)
 {
     return &ks_simt_cta.run->fibres[ks_simt_cta.tid];
+}
+
+static struct ks_simt_copies *copies(void)
+{
+    struct ks_simt_copies *c = &ks_simt_cta.run->copies[ks_simt_cta.tid];
+
+    if (!current()->has_copied)
+        c->n_written = c->n = c->n_groups = 0;
+    current()->has_copied = true;
+    return c;
 }
 
 static struct ks_simt_op *wanted(void)
@@ -318,23 +330,23 @@ void ks_simt_copy_async(void *dst, const void *src, size_t bytes, int is_zero)
 
     need_aligned(dst, bytes);
     need_aligned(src, bytes);
-    ks_simt_copies_begin(&current()->copies, &run->shared, ks_simt_address(dst),
-                         is_zero ? zeros : src, (uint32_t)bytes, is_late);
+    ks_simt_copies_begin(copies(), &run->shared, ks_simt_address(dst), is_zero ? zeros : src,
+                         (uint32_t)bytes, is_late);
 }
 
 void ks_simt_copy_commit(void)
 {
-    current()->copies.n_groups++;
+    copies()->n_groups++;
 }
 
 void ks_simt_copy_wait(int n_pending)
 {
-    ks_simt_copies_wait(&current()->copies, &ks_simt_cta.run->shared, n_pending);
+    ks_simt_copies_wait(copies(), &ks_simt_cta.run->shared, n_pending);
 }
 
 void ks_simt_show_copies(void)
 {
-    ks_simt_copies_show(&current()->copies, &ks_simt_cta.run->shared);
+    ks_simt_copies_show(copies(), &ks_simt_cta.run->shared);
 }
 
 /* --- The scheduler */
@@ -395,11 +407,10 @@ static void start_block(struct ks_simt_run *run)
         struct fibre *f = &run->fibres[i];
 
         /* What a thread of the block before left there, which never returned. */
-        memory_open(f->stack + STACK_BYTES - PAGE_BYTES, PAGE_BYTES);
-        context_make(&f->ctx, f->stack, fibre_main);
+        memory_open(f->stack + STACK_BYTES - 2 * PAGE_BYTES, 2 * PAGE_BYTES);
+        context_make(&f->ctx, f->stack, STACK_BYTES - STACK_SHIFT(i), fibre_main);
         f->state = READY;
-        f->copies.n = f->copies.n_groups = 0;
-        f->copies.n_written = 0;
+        f->has_copied = false;
     }
     run->is_shared_set = false;
     ks_simt_wgmma_start(run->wgmma);
@@ -486,6 +497,7 @@ static void run_destroy(struct ks_simt_run *run)
     }
     ks_simt_wgmma_destroy(run->wgmma);
     free(run->ops);
+    free(run->copies);
     free(run);
 }
 
@@ -499,12 +511,13 @@ static struct ks_simt_run *run_create(int n_threads)
         return NULL;
     run->n_threads = n_threads;
     run->ops = calloc((size_t)n_threads, sizeof *run->ops);
+    run->copies = calloc((size_t)n_threads, sizeof *run->copies);
     run->wgmma = ks_simt_wgmma_create(n_threads);
     run->stacks = mmap(NULL, stacks_bytes(run), PROT_NONE,
                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (run->stacks == MAP_FAILED)
         run->stacks = NULL;
-    if (!run->ops || !run->wgmma || !run->stacks) {
+    if (!run->ops || !run->copies || !run->wgmma || !run->stacks) {
         run_destroy(run);
         return NULL;
     }

@@ -9,9 +9,6 @@
 struct matrix {
     int kind, m, n, k, lanes, na, nb, nc;
 };
-struct place {
-    int lane, slot;
-};
 
 static const struct matrix *find_matrix(int kind)
 {
@@ -28,52 +25,51 @@ static const struct matrix *find_matrix(int kind)
     return NULL;
 }
 
-static struct place place_a(const struct matrix *x, int i, int k)
+static struct ks_simt_place place(int lane, int slot)
+{
+    return (struct ks_simt_place){ (uint8_t)lane, (uint8_t)slot };
+}
+
+static struct ks_simt_place place_a(const struct matrix *x, int i, int k)
 {
     if (x->kind == KS_SIMT_MMA_M16N8K16)
-        return (struct place){ i % 8 * 4 + k % 8 / 2, k % 2 + (i / 8) * 2 + (k / 8) * 4 };
+        return place(i % 8 * 4 + k % 8 / 2, k % 2 + (i / 8) * 2 + (k / 8) * 4);
     if (x->kind == KS_SIMT_WMMA_16X16X16) /* both halves of the wave hold all of it */
-        return (struct place){ i + 16 * (k & 1), k };
-    return (struct place){ i + x->m * (k / x->na), k % x->na };
+        return place(i + 16 * (k & 1), k);
+    return place(i + x->m * (k / x->na), k % x->na);
 }
 
-static struct place place_b(const struct matrix *x, int j, int k)
+static struct ks_simt_place place_b(const struct matrix *x, int j, int k)
 {
     if (x->kind == KS_SIMT_MMA_M16N8K16)
-        return (struct place){ j * 4 + k % 8 / 2, k % 2 + (k / 8) * 2 };
+        return place(j * 4 + k % 8 / 2, k % 2 + (k / 8) * 2);
     if (x->kind == KS_SIMT_WMMA_16X16X16)
-        return (struct place){ j + 16 * (k >> 3), k };
-    return (struct place){ j + x->n * (k / x->nb), k % x->nb };
+        return place(j + 16 * (k >> 3), k);
+    return place(j + x->n * (k / x->nb), k % x->nb);
 }
 
-static struct place place_c(const struct matrix *x, int i, int j)
+static struct ks_simt_place place_c(const struct matrix *x, int i, int j)
 {
     if (x->kind == KS_SIMT_MMA_M16N8K16)
-        return (struct place){ i % 8 * 4 + j / 2, j % 2 + (i / 8) * 2 };
+        return place(i % 8 * 4 + j / 2, j % 2 + (i / 8) * 2);
     if (x->kind == KS_SIMT_WMMA_16X16X16)
-        return (struct place){ j + 16 * (i % 2), i / 2 };
+        return place(j + 16 * (i % 2), i / 2);
     if (x->m == 32)
-        return (struct place){ j + 32 * (i / 4 % 2), i / 8 * 4 + i % 4 };
-    return (struct place){ j + 16 * (i / 4), i % 4 };
+        return place(j + 32 * (i / 4 % 2), i / 8 * 4 + i % 4);
+    return place(j + 16 * (i / 4), i % 4);
 }
 
 static void map_matrix(struct ks_simt_maps *maps, const struct matrix *x)
 {
     for (int i = 0; i < x->m; i++) {
-        for (int k = 0; k < x->k; k++) {
-            struct place p = place_a(x, i, k);
-            maps->at_a[i * x->k + k] = (uint16_t)(p.lane * x->na + p.slot);
-        }
-        for (int j = 0; j < x->n; j++) {
-            struct place p = place_c(x, i, j);
-            maps->at_c[i * x->n + j] = (uint16_t)(p.lane * x->nc + p.slot);
-        }
+        for (int k = 0; k < x->k; k++)
+            maps->at_a[i * x->k + k] = place_a(x, i, k);
+        for (int j = 0; j < x->n; j++)
+            maps->at_c[i * x->n + j] = place_c(x, i, j);
     }
     for (int k = 0; k < x->k; k++)
-        for (int j = 0; j < x->n; j++) {
-            struct place p = place_b(x, j, k);
-            maps->at_b[k * x->n + j] = (uint16_t)(p.lane * x->nb + p.slot);
-        }
+        for (int j = 0; j < x->n; j++)
+            maps->at_b[k * x->n + j] = place_b(x, j, k);
     maps->kind = x->kind;
 }
 
@@ -109,6 +105,15 @@ float ks_simt_element(const void *p, int i, int dtype)
     return f;
 }
 
+/* row[n] += a b[n]; eight at a time, which every n here is a multiple of and compilers know how to
+ * do at once. */
+static void add_products(float *restrict row, float a, const float *restrict b, int n)
+{
+    for (int j = 0; j < n; j += 8)
+        for (int e = 0; e < 8; e++)
+            row[j + e] += a * b[j + e];
+}
+
 static int do_matrix(struct ks_simt_maps *maps, const struct ks_simt_op *lanes, int n_lanes,
                      int warp)
 {
@@ -121,19 +126,18 @@ static int do_matrix(struct ks_simt_maps *maps, const struct ks_simt_op *lanes, 
     if (maps->kind != x->kind)
         map_matrix(maps, x);
     for (int e = 0; e < x->m * x->k; e++)
-        a[e] = ks_simt_element(lanes[maps->at_a[e] / x->na].a, maps->at_a[e] % x->na, dtype);
+        a[e] = ks_simt_element(lanes[maps->at_a[e].lane].a, maps->at_a[e].slot, dtype);
     for (int e = 0; e < x->n * x->k; e++)
-        b[e] = ks_simt_element(lanes[maps->at_b[e] / x->nb].b, maps->at_b[e] % x->nb, dtype);
+        b[e] = ks_simt_element(lanes[maps->at_b[e].lane].b, maps->at_b[e].slot, dtype);
     for (int i = 0; i < x->m; i++) {
-        const uint16_t *at = &maps->at_c[i * x->n];
+        const struct ks_simt_place *at = &maps->at_c[i * x->n];
 
         for (int j = 0; j < x->n; j++)
-            row[j] = ((const float *)lanes[at[j] / x->nc].out)[at[j] % x->nc];
+            row[j] = ((const float *)lanes[at[j].lane].out)[at[j].slot];
         for (int k = 0; k < x->k; k++)
-            for (int j = 0; j < x->n; j++)
-                row[j] += a[i * x->k + k] * b[k * x->n + j];
+            add_products(row, a[i * x->k + k], &b[k * x->n], x->n);
         for (int j = 0; j < x->n; j++)
-            ((float *)lanes[at[j] / x->nc].out)[at[j] % x->nc] = row[j];
+            ((float *)lanes[at[j].lane].out)[at[j].slot] = row[j];
     }
     return KS_SIMT_OK;
 }

@@ -28,12 +28,14 @@ struct ks_simt_op {
     uint64_t descriptor[2]; /* wgmma: of A, of B */
 };
 
-/* Where an instruction keeps its elements: lane * elements of a lane + slot. All zero: none yet. */
+/* Where an instruction keeps its elements. All zero: none yet. */
 struct ks_simt_maps {
     int kind;
-    uint16_t at_a[KS_SIMT_MAX_ELEMENTS]; /* [m][k] */
-    uint16_t at_b[KS_SIMT_MAX_ELEMENTS]; /* [k][n] */
-    uint16_t at_c[KS_SIMT_MAX_ELEMENTS]; /* [m][n] */
+    struct ks_simt_place {
+        uint8_t lane, slot;
+    } at_a[KS_SIMT_MAX_ELEMENTS],   /* [m][k] */
+        at_b[KS_SIMT_MAX_ELEMENTS], /* [k][n] */
+        at_c[KS_SIMT_MAX_ELEMENTS]; /* [m][n] */
 };
 
 /* An element of p, as a number. */

@@ -208,8 +208,9 @@ static void multiply(struct sum *s, const struct operands *o, int n, int dtype)
         for (int k = 0; k < K; k++) {
             float a = ks_simt_element(&o->a[i][k], 0, dtype);
 
-            for (int j = 0; j < n; j++)
-                row[j] += a * b[k][j];
+            for (int j = 0; j < n; j += 8) /* at once */
+                for (int e = 0; e < 8; e++)
+                    row[j + e] += a * b[k][j + e];
         }
         for (int j = 0; j < n; j++)
             s->v[lane_of(i, j)][slot_of(i, j)] = row[j];
