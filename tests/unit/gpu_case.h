@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* gpu_case.h - instances of the GPU families on the CPU: both halves of each are compiled with the
+/* gpu_case.h - instances of the GPU families on the CPU: both halves of each are compiled for the
  * emulator of kernels/gpu/emu, several instances in one object, and held to the reference as host
  * kernels are (kernel_case.h), in three orders of threads that must agree bit for bit unless they
  * add atomically. */
@@ -8,15 +8,17 @@
 
 #include "grid/family.h"
 #include "kernel_case.h"
+#include "kernels/gpu/emu/simt.h"
 
 struct gpu_instance {
     const struct ks_instance *traits;
     const struct ks_abi_entry *entry;
     struct ks_domain domain;
-    void *device;        /* the loaded image of its unit */
-    const char *kernels; /* in it: <kernels>_kernel<j> */
-    bool is_unordered;   /* sums in the order of blocks, so other bits in another one */
-    uint32_t n_run;      /* problems it ran */
+    void *device;              /* the loaded image of its unit */
+    const char *kernels;       /* in it: <kernels>_kernel<j> */
+    struct ks_simt_pool *pool; /* its set's */
+    bool is_unordered;         /* sums in the order of blocks, so other bits in another one */
+    uint32_t n_run;            /* problems it ran */
 };
 
 struct gpu_set {
@@ -25,6 +27,7 @@ struct gpu_set {
     struct ks_kernel_set all;
     struct gpu_instance *instances; /* [n] the chosen ones, built */
     uint32_t n;
+    struct ks_simt_pool *pool; /* from launch to launch of all of them; owned */
 };
 
 /* What to take of a config and from where. */
@@ -46,7 +49,7 @@ void gpu_set_close(struct gpu_set *s);
 int gpu_trait(const struct gpu_set *s, const struct gpu_instance *i, const char *name);
 
 /* Runs an instance that supports the problem on both kinds of data, random data in three orders of
- * threads; fails the test unless everything is right. */
+ * threads; sanitized, once, in each order by turns. Fails the test unless everything is right. */
 void gpu_case_run(struct gpu_instance *i, const struct kernel_case *c);
 
 /* Whether an instance is of the problem's operator, direction, type, layout and dims. */

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "tests/unit/gpu_emulator.h"
 
-#include "kernels/gpu/emu/simt.h"
-
 #include <dlfcn.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,9 +10,6 @@
 #include <string.h>
 
 #include <cmocka.h>
-
-typedef int (*launch_fn)(ks_simt_body body, void **args, const int grid[3], const int block[3],
-                         int warp, int order, struct ks_simt_pool *pool);
 
 /* What the device's half exports for a kernel. */
 static const void *kernel_symbol(const struct gpu_emulator *e, uint32_t kernel, const char *what)
@@ -46,18 +41,15 @@ static int emulate(const struct ks_abi_gpu *gpu, const struct ks_abi_launch *l)
                           first_of(l->grid[1], e->y_most), (int)l->grid[2] };
     const int block[3] = { (int)l->block, 1, 1 };
     const void *entry = kernel_symbol(e, l->kernel, "entry");
-    void *starter = dlsym(e->device, "ks_simt_launch");
-    launch_fn launch;
     ks_simt_body body;
 
-    assert_non_null(starter);
     memcpy(&body, &entry, sizeof(body));
-    memcpy(&launch, &starter, sizeof(launch));
     if ((int)l->block != number(e, l->kernel, "block") || l->shared_bytes != 0)
         fail_msg("%s: kernel %u is launched with %u threads and %u bytes", e->kernels, l->kernel,
                  l->block, l->shared_bytes);
     e->n_launched++;
-    return launch(body, l->args, grid, block, number(e, l->kernel, "warp"), e->order, NULL);
+    return ks_simt_launch(body, l->args, grid, block, number(e, l->kernel, "warp"), e->order,
+                          e->pool);
 }
 
 static int fill(const struct ks_abi_gpu *gpu, void *ptr, uint32_t pattern, uint64_t bytes)
@@ -69,7 +61,9 @@ static int fill(const struct ks_abi_gpu *gpu, void *ptr, uint32_t pattern, uint6
     return 0;
 }
 
-struct gpu_emulator gpu_emulator_of(void *device, const char *kernels)
+struct gpu_emulator gpu_emulator_of(void *device, const char *kernels, struct ks_simt_pool *pool)
 {
-    return (struct gpu_emulator){ .gpu = { emulate, fill }, .device = device, .kernels = kernels };
+    return (struct gpu_emulator){
+        .gpu = { emulate, fill }, .device = device, .kernels = kernels, .pool = pool
+    };
 }

@@ -9,7 +9,7 @@
 int try_ask(const struct judges *j, const struct ask *q, struct ks_judge_part *parts)
 {
     const struct gpu_instance *i = j->of[q->call.problem.dtype];
-    struct gpu_emulator e = gpu_emulator_of(i->device, i->kernels);
+    struct gpu_emulator e = gpu_emulator_of(i->device, i->kernels, i->pool);
     const struct ks_abi_buffers buf = {
         .a = q->a, .b = q->b, .c = q->c, .workspace = parts, .gpu = &e.gpu
     };

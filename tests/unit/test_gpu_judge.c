@@ -218,7 +218,8 @@ static void check_launches(const struct judges *j, const char *fields, int n_wan
 
     must(op_case(fields, &p, &err), &err);
     sums_open(&s, &p, KS_DATA_EXACT);
-    struct gpu_emulator e = gpu_emulator_of(j->of[KS_FP32]->device, j->of[KS_FP32]->kernels);
+    struct gpu_emulator e =
+        gpu_emulator_of(j->of[KS_FP32]->device, j->of[KS_FP32]->kernels, j->of[KS_FP32]->pool);
     const struct ks_abi_buffers buf = { .a = s.a, .b = s.b, .gpu = &e.gpu };
     struct ks_judge_call call = {
         .task = KS_JUDGE_REFERENCE, .n = (uint64_t)s.n.c, .r = s.r, .abs = s.abs

@@ -101,7 +101,7 @@ static void make_problem(uint32_t direction, size_t groups, struct ks_abi_proble
 static void run_first(const struct gpu_instance *i, const struct ks_abi_problem *p,
                       struct tensors *t, size_t groups)
 {
-    struct gpu_emulator e = gpu_emulator_of(i->device, i->kernels);
+    struct gpu_emulator e = gpu_emulator_of(i->device, i->kernels, i->pool);
     const char *why = i->entry->unsupported(p);
     if (why)
         fail_msg("%s: %s", i->entry->name, why);
@@ -209,7 +209,8 @@ static void test_strides_beyond_the_image(void **state)
     struct gpu_set s;
     (void)state;
     gpu_set_open(&s, &choice);
-    struct gpu_emulator e = gpu_emulator_of(s.instances[0].device, s.instances[0].kernels);
+    struct gpu_emulator e =
+        gpu_emulator_of(s.instances[0].device, s.instances[0].kernels, s.instances[0].pool);
     const struct ks_abi_buffers buf = { a, b, c, NULL, NULL, &e.gpu };
     memset(c, 0xff, sizeof(c));
     stride_problem("hi=3 wi=5 y=1 x=1 stride_h=100000000 stride_w=200000000 pad_h_lo=1 pad_w_lo=2 "

@@ -124,7 +124,7 @@ static void make_problem(size_t i, struct ks_problem *out)
 static void run_one(const struct bench *b, const struct ks_problem *p, const char *kernel,
                     const struct gpu_instance *judge, struct ks_record *out)
 {
-    struct gpu_emulator e = gpu_emulator_of(judge->device, judge->kernels);
+    struct gpu_emulator e = gpu_emulator_of(judge->device, judge->kernels, judge->pool);
     const struct ks_abi_entry *extra[N_KERNELS + 2] = { judge->entry };
     struct rig r;
 
