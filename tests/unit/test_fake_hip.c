@@ -1,106 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* The fake HIP runtime: what the harness's tests rely on. A runtime reads its environment once, so
- * each case is a process of its own. */
-#include "device/gpu_api.h"
+/* The fake HIP runtime: what the harness's tests rely on; its memory: test_fake_hip_memory.c. */
+#include "fake_hip_kit.h"
 
-#include <fcntl.h>
 #include <semaphore.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <sys/resource.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include <cmocka.h>
-
-enum { N = 1000, BLOCKS = 16 };
-
-/* A process that has opened device 0 and holds three vectors there, a = i, b = 2 i, c poisoned. */
-struct host {
-    struct ks_gpu_api api;
-    void *stream, *module, *add;
-    ks_gpu_ptr a, b, c;
-    float out[N];
-};
-
-#define must(x)                                                                                    \
-    do {                                                                                           \
-        if (!(x)) {                                                                                \
-            fprintf(stderr, "line %d: %s\n", __LINE__, #x);                                        \
-            _exit(1);                                                                              \
-        }                                                                                          \
-    } while (0)
-
-static const void *image(size_t *bytes_out)
-{
-    int fd = open(KS_BINARY_DIR "/lib/fake_hip_image.so", O_RDONLY | O_CLOEXEC);
-    struct stat st;
-    void *p;
-
-    must(fd >= 0 && fstat(fd, &st) == 0);
-    p = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-    must(p != MAP_FAILED);
-    close(fd);
-    if (bytes_out)
-        *bytes_out = (size_t)st.st_size;
-    return p;
-}
-
-static void host_open(struct host *h)
-{
-    struct ks_err err = { 0 };
-
-    must(ks_gpu_load(KS_GPU_HIP, &h->api, &err) == 0);
-    must(h->api.init(0) == 0);
-    must(h->api.set_device(0) == 0);
-}
-
-static void host_prepare(struct host *h)
-{
-    float a[N], b[N];
-
-    for (int i = 0; i < N; i++) {
-        a[i] = (float)i;
-        b[i] = (float)(2 * i);
-    }
-    must(h->api.stream_create(&h->stream, KS_GPU_STREAM_NON_BLOCKING) == 0);
-    must(h->api.mem_alloc(&h->a, sizeof a) == 0);
-    must(h->api.mem_alloc(&h->b, sizeof b) == 0);
-    must(h->api.mem_alloc(&h->c, sizeof a) == 0);
-    must(h->api.h2d(h->a, a, sizeof a) == 0);
-    must(h->api.h2d(h->b, b, sizeof b) == 0);
-    must(h->api.set32(h->c, 0xdeadbeef, N, h->stream) == 0);
-    must(h->api.module_load(&h->module, image(NULL)) == 0);
-    must(h->api.module_func(&h->add, h->module, "add") == 0);
-}
-
-static int launch(struct host *h)
-{
-    int n = N;
-    void *args[] = { &h->a, &h->b, &h->c, &n };
-    int rc = h->api.launch(h->add, BLOCKS, 1, 1, 64, 1, 1, 0, h->stream, args, NULL);
-
-    n = 0; /* arguments are read before launch() returns */
-    return rc;
-}
-
-/* How many elements of c are not a + b; -1: cannot be read. */
-static int n_wrong(struct host *h)
-{
-    int n = 0;
-
-    if (h->api.stream_sync(h->stream) != 0 || h->api.d2h(h->out, h->c, sizeof h->out) != 0)
-        return -1;
-    for (int i = 0; i < N; i++)
-        n += h->out[i] != (float)(3 * i);
-    return n;
-}
 
 /* The time of a launch by its events. */
 static float timed(struct host *h)
@@ -110,7 +13,7 @@ static float timed(struct host *h)
 
     must(h->api.event_create(&start, 0) == 0 && h->api.event_create(&stop, 0) == 0);
     must(h->api.event_record(start, h->stream) == 0);
-    must(launch(h) == 0);
+    must(host_launch(h) == 0);
     must(h->api.event_record(stop, h->stream) == 0);
     must(h->api.event_sync(stop) == 0);
     must(h->api.event_ms(&ms, start, stop) == 0);
@@ -119,27 +22,6 @@ static float timed(struct host *h)
 }
 
 /* --- Cases */
-
-static void does_what_it_should(struct host *h)
-{
-    size_t free_bytes, total;
-    ks_gpu_ptr d;
-
-    host_prepare(h);
-    must(launch(h) == 0);
-    must(n_wrong(h) == 0);
-    must(h->api.mem_info(&free_bytes, &total) == 0);
-    must(total == (size_t)1 << 30 && free_bytes == total - 3 * 4096);
-    must(h->api.mem_alloc(&d, N * 4) == 0);
-    must(h->api.d2d(d, h->c, N * 4, h->stream) == 0);
-    must(h->api.ctx_sync() == 0);
-    must(h->api.mem_free(h->c) == 0);
-    h->c = d;
-    must(n_wrong(h) == 0);
-    must(h->api.mem_free(h->c) == 0);
-    must(h->api.module_unload(h->module) == 0);
-    must(h->api.stream_destroy(h->stream) == 0);
-}
 
 static void wait_for_post(void *arg)
 {
@@ -158,94 +40,19 @@ static void launch_returns_before_it_ran(struct host *h)
     must(h->api.event_create(&start, 0) == 0 && h->api.event_create(&stop, 0) == 0);
     must(h->api.event_record(start, h->stream) == 0);
     must(h->api.host_func(h->stream, wait_for_post, &go) == 0);
-    must(launch(h) == 0);
+    must(host_launch(h) == 0);
     must(h->api.event_record(stop, h->stream) == 0);
     must(h->api.event_ms(&ms, start, stop) == 600); /* not ready */
     sem_post(&go);
     must(h->api.event_sync(stop) == 0);
     must(h->api.event_ms(&ms, start, stop) == 0 && ms > 0);
-    must(n_wrong(h) == 0);
-}
-
-static void host_access_dies(struct host *h)
-{
-    host_prepare(h);
-    must(launch(h) == 0);
-    must(n_wrong(h) == 0);
-    h->out[0] = *(volatile float *)(uintptr_t)h->c;
-}
-
-struct stop {
-    sem_t reached, go;
-};
-
-static void wait_at(void *arg)
-{
-    struct stop *s = arg;
-
-    sem_post(&s->reached);
-    sem_wait(&s->go);
-}
-
-/* The device stands in a call of the host behind a launch: its memory is hidden there, too. */
-static void host_access_dies_while_the_host_is_called(struct host *h)
-{
-    struct stop stop[2];
-
-    host_prepare(h);
-    for (int i = 0; i < 2; i++) {
-        sem_init(&stop[i].reached, 0, 0);
-        sem_init(&stop[i].go, 0, 0);
-    }
-    must(h->api.host_func(h->stream, wait_at, &stop[0]) == 0);
-    must(launch(h) == 0);
-    must(h->api.host_func(h->stream, wait_at, &stop[1]) == 0);
-    sem_post(&stop[0].go);
-    sem_wait(&stop[1].reached);
-    h->out[0] = *(volatile float *)(uintptr_t)h->c;
-}
-
-static int n_filled(struct host *h, float pattern)
-{
-    int n = 0;
-
-    must(h->api.stream_sync(h->stream) == 0);
-    must(h->api.d2h(h->out, h->c, sizeof h->out) == 0);
-    for (int i = 0; i < N; i++)
-        n += h->out[i] == pattern;
-    return n;
-}
-
-/* A fill is done again where anything came between it and the same before. */
-static void fills_fill(struct host *h)
-{
-    const unsigned one = 0x3f800000, two = 0x40000000;
-    struct stop stop;
-
-    host_prepare(h);
-    sem_init(&stop.reached, 0, 0);
-    sem_init(&stop.go, 0, 0);
-    for (int i = 0; i < 3; i++) {
-        must(h->api.host_func(h->stream, wait_at, &stop) == 0); /* the rest stands in the queue */
-        must(h->api.set32(h->c, one, N, h->stream) == 0);
-        must(i != 0 || h->api.set32(h->c, two, N, h->stream) == 0);
-        must(i != 1 || launch(h) == 0);
-        must(i != 2 || h->api.d2d(h->c, h->a, N * 4, h->stream) == 0);
-        must(h->api.set32(h->c, one, N, h->stream) == 0);
-        sem_post(&stop.go);
-        must(n_filled(h, 1) == N);
-        for (int k = 0; k < N; k++)
-            h->out[k] = 5;
-        must(h->api.h2d(h->c, h->out, sizeof h->out) == 0);
-        must(h->api.set32(h->c, one, N, h->stream) == 0);
-        must(n_filled(h, 1) == N);
-    }
+    must(host_n_wrong(h) == 0);
 }
 
 static void images_and_functions(struct host *h)
 {
     size_t bytes;
-    const void *good = image(&bytes);
+    const void *good = host_image(&bytes);
     char *bad = malloc(bytes);
     void *m, *f;
     int v = -1;
@@ -273,62 +80,29 @@ static void images_and_functions(struct host *h)
     must(h->api.ctx_sync() == 719); /* the emulator refuses what the kernel does */
 }
 
-static void what_is_not_the_devices_is_refused(struct host *h)
-{
-    ks_gpu_ptr here = (ks_gpu_ptr)(uintptr_t)h->out;
-
-    host_prepare(h);
-    must(h->api.h2d(h->a + 4000, h->out, 4) == 1);
-    must(h->api.d2h(h->out, h->a + 3996, 8) == 1);
-    must(h->api.d2d(h->a, here, 4, NULL) == 1);
-    must(h->api.set32(here, 0, 1, NULL) == 1);
-    must(h->api.mem_free(h->a + 8) == 1);
-}
-
-static void oom_on_the_second(struct host *h)
-{
-    ks_gpu_ptr p;
-
-    must(h->api.mem_alloc(&p, 100) == 0);
-    must(h->api.mem_alloc(&p, 1 << 20) == 0); /* too small to count */
-    must(h->api.mem_alloc(&p, 1 << 21) == 0);
-    must(h->api.mem_alloc(&p, 1 << 21) == 2);
-    must(h->api.mem_alloc(&p, 1 << 21) == 0);
-}
-
-static void memory_ends(struct host *h)
-{
-    ks_gpu_ptr p, q;
-
-    must(h->api.mem_alloc(&p, 600 << 10) == 0);
-    must(h->api.mem_alloc(&q, 600 << 10) == 2);
-    must(h->api.mem_free(p) == 0);
-    must(h->api.mem_alloc(&q, 600 << 10) == 0);
-}
-
 static void load_fails_once(struct host *h)
 {
     void *m;
 
-    must(h->api.module_load(&m, image(NULL)) == 209);
-    must(h->api.module_load(&m, image(NULL)) == 0);
+    must(h->api.module_load(&m, host_image(NULL)) == 209);
+    must(h->api.module_load(&m, host_image(NULL)) == 0);
 }
 
 static void launches_fail_from_the_second(struct host *h)
 {
     host_prepare(h);
-    must(launch(h) == 0);
-    must(launch(h) == 701);
-    must(launch(h) == 701);
-    must(n_wrong(h) == 0);
+    must(host_launch(h) == 0);
+    must(host_launch(h) == 701);
+    must(host_launch(h) == 701);
+    must(host_n_wrong(h) == 0);
 }
 
 static void launch_fails_once(struct host *h)
 {
     host_prepare(h);
-    must(launch(h) == 701);
-    must(launch(h) == 0);
-    must(n_wrong(h) == 0);
+    must(host_launch(h) == 701);
+    must(host_launch(h) == 0);
+    must(host_n_wrong(h) == 0);
 }
 
 static void a_fault_sticks(struct host *h)
@@ -336,13 +110,13 @@ static void a_fault_sticks(struct host *h)
     ks_gpu_ptr p;
 
     host_prepare(h);
-    must(launch(h) == 0);
-    must(n_wrong(h) == 0);
-    must(launch(h) == 0);
+    must(host_launch(h) == 0);
+    must(host_n_wrong(h) == 0);
+    must(host_launch(h) == 0);
     must(h->api.stream_sync(h->stream) == 719);
     must(ks_gpu_is_sticky(KS_GPU_HIP, 719));
     must(strcmp(ks_gpu_error_name(&h->api, 719), "hipErrorLaunchFailure") == 0);
-    must(launch(h) == 719);
+    must(host_launch(h) == 719);
     must(h->api.mem_alloc(&p, 4) == 719);
     must(h->api.d2h(h->out, h->c, 4) == 719);
 }
@@ -350,9 +124,9 @@ static void a_fault_sticks(struct host *h)
 static void sync_comes_back(struct host *h)
 {
     host_prepare(h);
-    must(launch(h) == 0);
+    must(host_launch(h) == 0);
     alarm(1);
-    must(n_wrong(h) == 0);
+    must(host_n_wrong(h) == 0);
 }
 
 static void slow_is_slow(struct host *h)
@@ -364,23 +138,23 @@ static void slow_is_slow(struct host *h)
     must(ms > 0.104f && ms < 0.196f);
     must(timed(h) > 49 * ms);
     must(timed(h) < 1.02f * ms);
-    must(n_wrong(h) == 0);
+    must(host_n_wrong(h) == 0);
 }
 
 static void a_skipped_launch_says_nothing(struct host *h)
 {
     host_prepare(h);
-    must(launch(h) == 0);
-    must(n_wrong(h) == N);
-    must(launch(h) == 0);
-    must(n_wrong(h) == 0);
+    must(host_launch(h) == 0);
+    must(host_n_wrong(h) == N);
+    must(host_launch(h) == 0);
+    must(host_n_wrong(h) == 0);
 }
 
 static void one_word_is_wrong(struct host *h)
 {
     host_prepare(h);
-    must(launch(h) == 0);
-    must(n_wrong(h) == 1);
+    must(host_launch(h) == 0);
+    must(host_n_wrong(h) == 1);
 }
 
 static void time_goes_backwards(struct host *h)
@@ -395,8 +169,8 @@ static void the_device_is_lost(struct host *h)
     ks_gpu_ptr p;
 
     host_prepare(h);
-    must(launch(h) == 0);
-    must(n_wrong(h) == -1);
+    must(host_launch(h) == 0);
+    must(host_n_wrong(h) == -1);
     must(h->api.mem_alloc(&p, 4) == 999);
     must(h->api.set_device(1) == 0);
     must(h->api.mem_alloc(&p, 4) == 0); /* the other one is there */
@@ -435,47 +209,11 @@ static void tells_what_it_is(struct host *h)
 
 /* --- Processes */
 
-/* How a child ends that has this configuration. */
-static int end_of(const char *config, void (*body)(struct host *), bool is_open)
-{
-    const struct rlimit none = { 0, 0 };
-    int status = 0;
-    pid_t pid = fork();
-
-    if (pid == 0) {
-        struct host *h = calloc(1, sizeof *h);
-
-        must(h != NULL);
-        setrlimit(RLIMIT_CORE, &none);
-        signal(SIGSEGV, SIG_DFL);
-        alarm(20);
-        setenv("KSWEEP_HIP_LIBRARY", KS_BINARY_DIR "/lib/libamdhip64.so.6", 1);
-        setenv("KSWEEP_FAKE_HIP", config, 1);
-        if (is_open)
-            host_open(h);
-        body(h);
-        _exit(0);
-    }
-    assert_int_equal(waitpid(pid, &status, 0), pid);
-    return status;
-}
-
 static void test_cases(void **state)
 {
-    static const struct {
-        const char *config;
-        void (*body)(struct host *);
-        int signal;
-    } rows[] = {
-        { "", does_what_it_should, 0 },
+    static const struct host_case cases[] = {
         { "", launch_returns_before_it_ran, 0 },
-        { "", host_access_dies, SIGSEGV },
-        { "", host_access_dies_while_the_host_is_called, SIGSEGV },
-        { "", fills_fill, 0 },
         { "", images_and_functions, 0 },
-        { "", what_is_not_the_devices_is_refused, 0 },
-        { "fault=oom@2:bytes=2M+oom@1-:bytes=101-1000K", oom_on_the_second, 0 },
-        { "mem=1M", memory_ends, 0 },
         { "fault=load@1", load_fails_once, 0 },
         { "fault=launch@1", launch_fails_once, 0 },
         { "fault=launch@2-", launches_fail_from_the_second, 0 },
@@ -498,12 +236,7 @@ static void test_cases(void **state)
     };
 
     (void)state;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        int s = end_of(rows[i].config, rows[i].body, true);
-
-        if (rows[i].signal ? !WIFSIGNALED(s) || WTERMSIG(s) != rows[i].signal : s != 0)
-            fail_msg("row %zu (%s): wait status %#x", i, rows[i].config, (unsigned)s);
-    }
+    check_cases(cases, sizeof cases / sizeof *cases);
 }
 
 static void test_what_lasts_over_processes(void **state)
