@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* sanitized: no; build_amd is, which runs the same code of ours. */
+/* sanitized: no; build_gpu, code_object_cuda and the fuzz tests are, which run the same code of
+ * ours. */
 /* Units for NVIDIA by nvcc, where it is installed: their code is identified, nothing is run. */
 #include "build/code_object.h"
 #include "build/unit.h"
