@@ -52,6 +52,54 @@ static int close_judged(void **state)
     return close_units(state);
 }
 
+/* What reports on instances knows nothing of it; JSON has it apart. */
+static void check_reports(struct place *p)
+{
+    struct ks_buf text;
+    struct ks_jw w;
+    ks_buf_init(&text);
+    ks_build_print_csv(p->build, &text);
+    ks_build_print_codes(p->build, &text);
+    ks_build_print_unsupported(p->build, &text);
+    assert_null(strstr(ks_buf_text(&text), "judge"));
+    assert_non_null(strstr(ks_buf_text(&text), ": 2 distinct of 2\n"));
+    ks_buf_clear(&text);
+    ks_jw_init(&w, &text, true);
+    ks_jw_open(&w, NULL, '{');
+    ks_build_print_json(p->build, &w);
+    ks_jw_close(&w, '}');
+    const char *instances = strstr(ks_buf_text(&text), "\"instances\": [");
+    const char *judge = strstr(ks_buf_text(&text), "\"judge\": [");
+    const char *name = strstr(ks_buf_text(&text), "\"judge_fp32\"");
+    assert_true(instances && judge && name && instances < judge && judge < name);
+    ks_buf_release(&text);
+}
+
+/* It travels between caches like the rest, and those who lack it are known to build the same. */
+static void check_shared(struct place *p)
+{
+    struct ks_buf pack;
+    struct ks_err err;
+    ks_buf_init(&pack);
+    const struct ks_artefact here = *ks_build_judge(p->build, KS_FP16);
+    const struct ks_id128 target = ks_build_target(p->build);
+    must(ks_build_export(p->build, here.build_id, &pack, &err), &err);
+    snprintf(p->cache, sizeof(p->cache), "%s/cache2", p->dir);
+    plan(p, NULL);
+    assert_true(ks_id128_eq(ks_build_target(p->build), target));
+    assert_int_equal(ks_build_n_missing(p->build), 2);
+    must(ks_build_import(p->build, here.build_id, pack.data, pack.len, &err), &err);
+    for (uint32_t i = 0; i < ks_build_n_units(p->build); i++)
+        must(ks_build_refresh(p->build, i, &err), &err);
+    assert_int_equal(ks_build_n_missing(p->build), 1);
+    assert_memory_equal(ks_build_judge(p->build, KS_FP16)->digest, here.digest, 32);
+    p->grid.n_helpers = 0;
+    plan(p, NULL);
+    assert_false(ks_id128_eq(ks_build_target(p->build), target));
+    ks_buf_release(&pack);
+}
+
+/* One build for all that is asked of it. */
 static void test_built(void **state)
 {
     struct place *p = *state;
@@ -80,33 +128,8 @@ static void test_built(void **state)
     assert_int_equal(build_all(p), 0);
     assert_non_null(ks_build_judge(p->build, KS_BF16)); /* from the cache */
     ks_buf_release(&text);
-}
-
-/* What reports on instances knows nothing of it; JSON has it apart. */
-static void test_reports(void **state)
-{
-    struct place *p = *state;
-    struct ks_buf text;
-    struct ks_jw w;
-    use_judged(p, "emu", ALL, "{\"index\": [1, 2]}");
-    plan(p, NULL);
-    (void)build_all(p);
-    ks_buf_init(&text);
-    ks_build_print_csv(p->build, &text);
-    ks_build_print_codes(p->build, &text);
-    ks_build_print_unsupported(p->build, &text);
-    assert_null(strstr(ks_buf_text(&text), "judge"));
-    assert_non_null(strstr(ks_buf_text(&text), ": 2 distinct of 2\n"));
-    ks_buf_clear(&text);
-    ks_jw_init(&w, &text, true);
-    ks_jw_open(&w, NULL, '{');
-    ks_build_print_json(p->build, &w);
-    ks_jw_close(&w, '}');
-    const char *instances = strstr(ks_buf_text(&text), "\"instances\": [");
-    const char *judge = strstr(ks_buf_text(&text), "\"judge\": [");
-    const char *name = strstr(ks_buf_text(&text), "\"judge_fp32\"");
-    assert_true(instances && judge && name && instances < judge && judge < name);
-    ks_buf_release(&text);
+    check_reports(p);
+    check_shared(p);
 }
 
 /* A judge that does not compile costs its type the judge, and nothing else. */
@@ -160,40 +183,14 @@ static void test_plugin(void **state)
     ks_buf_release(&text);
 }
 
-/* It travels between caches like the rest, and those who lack it are known to build the same. */
-static void test_shared(void **state)
-{
-    struct place *p = *state;
-    struct ks_buf pack;
-    struct ks_err err;
-    ks_buf_init(&pack);
-    use_judged(p, "emu", ALL, "{\"index\": 1}");
-    plan(p, NULL);
-    (void)build_all(p);
-    const struct ks_artefact here = *ks_build_judge(p->build, KS_FP16);
-    const struct ks_id128 target = ks_build_target(p->build);
-    must(ks_build_export(p->build, here.build_id, &pack, &err), &err);
-    snprintf(p->cache, sizeof(p->cache), "%s/cache2", p->dir);
-    plan(p, NULL);
-    assert_true(ks_id128_eq(ks_build_target(p->build), target));
-    assert_int_equal(ks_build_n_missing(p->build), 2);
-    must(ks_build_import(p->build, here.build_id, pack.data, pack.len, &err), &err);
-    for (uint32_t i = 0; i < ks_build_n_units(p->build); i++)
-        must(ks_build_refresh(p->build, i, &err), &err);
-    assert_int_equal(ks_build_n_missing(p->build), 1);
-    assert_memory_equal(ks_build_judge(p->build, KS_FP16)->digest, here.digest, 32);
-    p->grid.n_helpers = 0;
-    plan(p, NULL);
-    assert_false(ks_id128_eq(ks_build_target(p->build), target));
-    ks_buf_release(&pack);
-}
-
 int main(void)
 {
     struct ks_warden *warden = start_warden();
 #define T(f) cmocka_unit_test_prestate_setup_teardown(f, open_gpu_units, close_judged, warden)
     const struct CMUnitTest tests[] = {
-        T(test_built), T(test_reports), T(test_broken), T(test_plugin), T(test_shared),
+        T(test_built),
+        T(test_broken),
+        T(test_plugin),
     };
     const int rc = cmocka_run_group_tests_name("build_judge", tests, NULL, NULL);
     ks_warden_stop(warden);
