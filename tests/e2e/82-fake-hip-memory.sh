@@ -26,7 +26,7 @@ bytes=$(comm -13 <(allocated one) <(allocated two) | head -n 1) # only the secon
 gpu_run 1 unfit two.json "fault=oom@1-:bytes=$bytes-$bytes"
 is "$(summary unfit)" '7 ok;7 out_of_memory' 'a problem that does not fit: all of its cells'
 is "$($h5rows unfit/results.h5 measurements problem_id outcome_text | sort -u | wc -l)" 2 'and no others'
-like "$($h5rows unfit/results.h5 measurements reason)" 'hipErrorOutOfMemory' 'and it is said why'
+like "$(reasons unfit)" 'hipErrorOutOfMemory' 'and it is said why'
 
 cat >parts.json <<EOT
 { "family": "$KSWEEP_SOURCE_DIR/kernels/gpu/gconv_bwd_weight.family.json", "why": "with a workspace and without",
@@ -52,6 +52,6 @@ is "$(summary loads)" '2 ok;2 unsupported' 'two families'
 image=$(awk '$3 == "load" { print $4 }' loads.log | uniq | sed -n 2p)
 gpu_run 1 load pair.json "fault=load@1-:image=$image"
 is "$(summary load)" '1 load_failed;1 ok;2 unsupported' 'an image that cannot be loaded: its cell'
-like "$($h5rows load/results.h5 measurements reason)" 'hipErrorNoBinaryForGpu' 'and it is said why'
+like "$(reasons load)" 'hipErrorNoBinaryForGpu' 'and it is said why'
 
 done_testing

@@ -2,18 +2,22 @@
 # shellcheck shell=bash disable=SC2034,SC2154
 # fake-hip.sh - sourced behind tap.sh: sweeps over the HIP runtime of tests/fake/hip.
 #
+# Where KSWEEP_TEST_CACHE names a cache of kernels, it is used; what is in the cache is no matter of theirs.
+#
 #   gpu_job PROBLEMS FILTER [CONFIG]   a job for the emulator, on stdout: the first PROBLEMS of
 #                             jobs/problems/emulator.csv, the instances that FILTER leaves
 #   gpu_run RANKS DIR JOB CONFIG ARG...   the sweep under mpirun, RANKS 0 = without;
 #                             KSWEEP_FAKE_HIP is log=DIR.log and CONFIG
 #   ended DIR                 name, outcome and code of each cell, sorted
 #   attempts DIR              name and outcome of each attempt that is no anchor's, in their order
+#   reasons DIR               of its cells that have one
 #   column DIR NAME           a column of the table, a line for each cell
 #   judged DIR                the tasks of kernels/judge.h that its workers had the device do
 #   $cell, $here             one of the seven cells of `gpu_job 1 True`; the filter of its launches in a
 #                             fault: only it has so many blocks, and the judge blocks of 256
 #   struck NAME FAULT OUTCOME CODE REASON [JOB]   a sweep of seven cells, where only $cell ends so
 . "$KSWEEP_SOURCE_DIR/tests/e2e/sweep.sh"
+tiny_cache=${KSWEEP_TEST_CACHE:-$tiny_cache} # all of a run of tests/run.sh have the same kernels
 library=$(dirname "$KSWEEP_BIN")/lib/libamdhip64.so.6
 [ -e "$library" ] || skip_all "no $library: ninja fake_hip"
 /usr/bin/python3 -c 'import h5py' 2>/dev/null || skip_all "no python3-h5py"
@@ -31,7 +35,7 @@ gpu_job() {
 { "name": "fake", "why": "a GPU without one", "operator": "grouped_conv",
   "kernels": [ {"config": "$config", "filter": "$2"} ], "problems": [ {"file": "$list"} ],
   "device": {"backend": "hip", "arch": "emu"},
-  "measure": {"warmup_ms": 0, "min_samples": 5, "max_samples": 10, "max_ms": 5, "target_rse": 0,
+  "measure": {"warmup_ms": 0, "min_samples": 3, "max_samples": 5, "max_ms": 5, "target_rse": 0,
               "alias_control": 1,
               "contention": {"retries": 0, "switches_per_s": 1e9, "stolen": 1, "canary": 100}},
   "isolate": {"kernel_timeout_s": ${TIMEOUT-20}} }
@@ -49,13 +53,15 @@ gpu_run() {
 }
 
 short() { sed 's/^grouped_conv_\([a-z_]*\)_\(bf16\|fp32\)_2d_//'; }
-ended() {
-    $h5rows "$1/results.h5" measurements kernel_name outcome_text code 2>&1 | short |
-        sed 's/-2147483648/-/' | tr '\t' ' ' | sort
+rows() { # DIR: its cells, an empty line, its attempts; read once for each sweep
+    [ "$1.rows" -nt "$1/results.h5" ] ||
+        $h5rows "$1/results.h5" measurements kernel_name outcome_text code reason -- \
+            attempts kernel_name outcome_text role >"$1.rows" 2>&1
+    cat "$1.rows"
 }
-attempts() {
-    $h5rows "$1/results.h5" attempts kernel_name outcome_text role 2>&1 | short | awk -F '\t' '$3 == 0 { print $1, $2 }'
-}
+ended() { rows "$1" | awk -F '\t' 'NF == 0 { exit } { print $1, $2, $3 }' | short | sed 's/-2147483648/-/' | sort; }
+reasons() { rows "$1" | awk -F '\t' 'NF == 0 { exit } $4 != "" { print $4 }'; }
+attempts() { rows "$1" | awk -F '\t' 'on && $3 == 0 { print $1, $2 } NF == 0 { on = 1 }' | short; }
 column() {
     ksweep-analyze table "$1/results.h5" -o "$1.csv" 2>"$1.table" || tap_note "$(cat "$1.table")"
     awk -F, -v name="$2" 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == name) at = i; next } { print $at }' "$1.csv"
@@ -68,5 +74,5 @@ struck() {
     like "$(ended "$dir" | grep -v ' ok -$')" "^$cell $outcome $code\$" "$dir: one cell is $outcome"
     is "$(ended "$dir" | grep -c ' ok -$')" 6 "$dir: the others are ok"
     is "$(attempts "$dir" | grep -c ' ok$')" 6 "$dir: and measured once"
-    like "$($h5rows "$dir/results.h5" measurements reason | grep .)" "$reason" "$dir: the reason is kept"
+    like "$(reasons "$dir")" "$reason" "$dir: the reason is kept"
 }

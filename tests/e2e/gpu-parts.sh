@@ -12,7 +12,7 @@ for part in conformance verify_forward verify_backward_data verify_backward_weig
     gpu_job "$problems" "$filter" >"in/$part.json"
 done
 export KSWEEP_GPU_LIMIT=2400 KSWEEP_GPU_SHARE=0 # on a busy machine, behind an emulator
-export KSWEEP_GPU_INPUTS=$tap_tmp/in KSWEEP_GPU_BACKEND=hip KSWEEP_GPU_CACHE=$tap_tmp/cache
+export KSWEEP_GPU_INPUTS=$tap_tmp/in KSWEEP_GPU_BACKEND=hip KSWEEP_GPU_CACHE=$tiny_cache
 export KSWEEP_GPU_BUILD=${KSWEEP_BIN%/bin}
 unset KSWEEP_CUDNN
 gpu=$KSWEEP_BIN/ksweep-gpu

@@ -20,6 +20,8 @@ begin_results() {
     export CCACHE_DIR=${CCACHE_DIR:-${XDG_CACHE_HOME:-$HOME/.cache}/ccache} CCACHE_NOHASHDIR=1
     export CCACHE_BASEDIR=$root CCACHE_DEPEND=1
     export TMPDIR=$run_tmp/tmp XDG_CACHE_HOME=$run_tmp/cache
+    # Kernels that several tests build, and none of them for the sake of building: once.
+    export KSWEEP_TEST_CACHE=$run_tmp/kernels
     # Where python3 is a script that looks for the interpreter, it looks once, not for each start.
     local python
     python=$(python3 -c 'import sys; print(sys.executable)' 2>/dev/null) && PATH=${python%/*}:$PATH
