@@ -127,15 +127,15 @@ part_finish() {
     script one_node.sbatch 30
     sim a 2000
     job=$(submit -t 5 one_node.sbatch "$KSWEEP_SOURCE_DIR/tests/data/tiny.json" one)
-    ok 'one node: the job ends' ends "$job" 60
+    ok 'one node: the job ends' ends "$job" 90
     is "$(state "$job")" COMPLETED 'one node: with 0' || shows "ksweep-$job.log"
     complete one 15 "ksweep-$job.log" 'one node'
     like "$(cat "ksweep-$job.log")" '--max-time 2[67][0-9]s' 'one node: the walltime left is known'
 
     script array.sbatch 30 -e "s|^jobs=.*|jobs=($tap_tmp/a.json $KSWEEP_SOURCE_DIR/tests/data/tiny.json)|"
     job=$(submit -t 5 array.sbatch)
-    ok 'array: the first ends' ends "${job}_0" 60
-    ok 'array: the second ends' ends "${job}_1" 60
+    ok 'array: the first ends' ends "${job}_0" 90
+    ok 'array: the second ends' ends "${job}_1" 90
     is "$(state "${job}_0") $(state "${job}_1")" 'COMPLETED COMPLETED' 'array: both with 0' ||
         shows "ksweep-${job}_0.log"
     is "$(cat "ksweep-${job}_"*.log | grep -c -e '--max-time 2[67][0-9]s')" 2 \
@@ -154,7 +154,7 @@ part_finish() {
     S srun -n 2 "$KSWEEP_BIN/ksweep" run a.json --out alone >alone.out 2>&1
     is "$(grep -c 'srun --mpi=pmix' alone.out) $(ls alone 2>&1 | grep -c cannot)" '1 1' \
         'srun without PMIx: refused, nothing is written'
-    ok 'wrong job: it ends' ends "$job" 30
+    ok 'wrong job: it ends' ends "$job" 60
     is "$(show "$job" ExitCode)" 2:0 'wrong job: with 2, and does not come again'
     like "$(cat "ksweep-$job.log")" "did you mean 'max_ms'" 'wrong job: the log says what is wrong'
 }
@@ -166,18 +166,18 @@ part_chain() {
     script chain.sbatch 48 -e 's/--nodes=4/--nodes=2/;s/--time=[0-9:]*/--time=1/;s/@300/@5/'
     sim a 45000
     first=$(submit chain.sbatch a.json chained)
-    ok 'chain: the first link ends' ends "$first" 40
+    ok 'chain: the first link ends' ends "$first" 70
     is "$(state "$first") $(show "$first" ExitCode)" 'FAILED 3:0' 'chain: incomplete'
     like "$(cat chained/status.json)" '"reason": "max-time"' 'chain: it started nothing too long' ||
         shows "ksweep-$first.log"
-    ok 'chain: the last link completes the sweep' settles 60 says_any 'complete: .*results.h5'
+    ok 'chain: the last link completes the sweep' settles 90 says_any 'complete: .*results.h5'
     ok 'chain: and cancels its successor' settles 10 queue_is_empty
     complete chained 1000 "ksweep-$first.log" 'chain'
     last=$(grep -l 'complete: ' ksweep-*.log)
     is "$(state "${last//[!0-9]/}")" COMPLETED 'chain: the last link ends with 0'
 
     first=$(submit chain.sbatch a.json cut)
-    ok 'cut chain: begins' settles 30 has_done cut 10
+    ok 'cut chain: begins' settles 60 has_done cut 10
     S scancel "$first"
     ok 'cut chain: the chain ends with the link that was cancelled' settles 20 queue_is_empty
     like "$(cat ksweep-*.log)" "job $first of this chain was cancelled" 'cut chain: and says so'
@@ -193,8 +193,8 @@ part_signal() {
     sim a 75000
     job=$(submit many_nodes.sbatch a.json swept)
     log=ksweep-$job.log
-    ok 'signal: it arrives before the limit' settles 50 says "$log" 'told to end'
-    ok 'signal: the job requeues itself' settles 20 says "$log" 'requeued' || shows "$log"
+    ok 'signal: it arrives before the limit' settles 80 says "$log" 'told to end'
+    ok 'signal: the job requeues itself' settles 40 says "$log" 'requeued' || shows "$log"
     like "$(cat swept/status.json)" '"reason": "SIGUSR1"' 'signal: rank 0 drained'
     is "$(exit_of swept)" 3 'signal: resumable'
     ok 'signal: what there is was gathered' test -s swept/results.h5
@@ -222,9 +222,9 @@ part_rank() {
     sim a 15000
     job=$(submit -t 5 many_nodes.sbatch a.json swept)
     log=ksweep-$job.log
-    ok 'rank: the sweep begins' settles 30 has_done swept 60
+    ok 'rank: the sweep begins' settles 60 has_done swept 60
     S kill -KILL "$(rank_at node2)"
-    ok 'rank: the job ends' ends "$job" 60
+    ok 'rank: the job ends' ends "$job" 90
     is "$(state "$job") $(show "$job" Restarts)" 'COMPLETED 0' 'rank: complete in one job' ||
         shows "$log"
     like "$(cat "$log")" 'incomplete \(died\), srun ended with 137' 'rank: its death ends the step'
@@ -241,12 +241,12 @@ part_frozen() {
     sim a 60000
     job=$(submit -t 5 many_nodes.sbatch a.json swept)
     log=ksweep-$job.log
-    ok 'frozen: the sweep begins' settles 30 has_done swept 20
+    ok 'frozen: the sweep begins' settles 60 has_done swept 20
     late=$(rank_at node2)
     S kill -STOP "$late"
-    ok 'frozen: a rank that stands still is given up' settles 30 says "$log" 'on node2 is lost'
+    ok 'frozen: a rank that stands still is given up' settles 60 says "$log" 'on node2 is lost'
     S kill -CONT "$late"
-    ok 'frozen: the job ends' ends "$job" 60
+    ok 'frozen: the job ends' ends "$job" 90
     is "$(state "$job") $(show "$job" Restarts)" 'COMPLETED 0' 'frozen: complete in one job' ||
         shows "$log"
     like "$(cat "$log")" 'on node2 is back' 'frozen: it comes back meanwhile'
@@ -264,7 +264,7 @@ part_nodes() {
     sim a 90000
     job=$(submit -t 5 many_nodes.sbatch a.json swept)
     log=ksweep-$job.log
-    ok 'nodes: the sweep begins' settles 30 has_done swept 40
+    ok 'nodes: the sweep begins' settles 60 has_done swept 40
     "$slurm" fail node3
     ok 'nodes: Slurm sees that node3 is gone' settles 45 node_is node3 down
     is "$(state "$job")" RUNNING 'nodes: the job goes on' || shows "$log"
@@ -272,7 +272,7 @@ part_nodes() {
     sleep 1
     "$slurm" start-controller >controller.out 2>&1
     ok 'nodes: the controller is back and knows the job' settles 20 is_in "$job" RUNNING
-    ok 'nodes: until it ends' ends "$job" 60
+    ok 'nodes: until it ends' ends "$job" 90
     is "$(state "$job") $(show "$job" Restarts)" 'COMPLETED 0' 'nodes: complete in one life' ||
         shows "$log"
     is "$(grep -c 'ksweep run ' "$log")" 1 'nodes: with one start' || shows "$log"
@@ -288,7 +288,7 @@ part_cancel() {
     script one_node.sbatch 20
     sim a 10000
     job=$(submit -t 5 one_node.sbatch a.json swept)
-    ok 'cancel: the sweep begins' settles 30 has_done swept 20
+    ok 'cancel: the sweep begins' settles 60 has_done swept 20
     S scancel "$job"
     ok 'cancel: nothing is left' settles 15 none_runs
     ok 'cancel: the job ends' ends "$job" 15
@@ -298,14 +298,14 @@ part_cancel() {
 
     job=$(submit -t 5 one_node.sbatch a.json swept)
     log=ksweep-$job.log
-    ok 'power-off: submitted again, it goes on' settles 30 says "$log" 'ksweep run .*--resume'
+    ok 'power-off: submitted again, it goes on' settles 60 says "$log" 'ksweep run .*--resume'
     settles 10 ranks_of >/dev/null
     sleep 3
     "$slurm" fail node1
     ok 'power-off: Slurm sees it' settles 45 node_is node1 down
     "$slurm" up-again node1
     ok 'power-off: Slurm requeues the job' restart "$job"
-    ok 'power-off: it ends' ends "$job" 60
+    ok 'power-off: it ends' ends "$job" 90
     is "$(state "$job")" COMPLETED 'power-off: complete' || shows "$log"
     complete swept 1000 "$log" 'power-off'
 }
@@ -317,7 +317,7 @@ part_limit_kill() {
     script chain.sbatch 5 -e 's/--nodes=4/--nodes=1/;s/--time=[0-9:]*/--time=10/;s/--signal=[^ ]*//'
     sim a 150000
     first=$(submit chain.sbatch a.json swept)
-    ok 'limit: the sweep begins' settles 30 has_done swept 10
+    ok 'limit: the sweep begins' settles 60 has_done swept 10
     S scontrol update jobid="$first" TimeLimit=1 # behind its back, and it gets no signal
     ok 'limit: Slurm kills the job' ends "$first" 140
     is "$(state "$first")" TIMEOUT 'limit: for its time' || shows "ksweep-$first.log"

@@ -24,13 +24,13 @@ drive() { bash drive "$1" >out 2>err; }
 of() { awk -F '\t' -v n="$1" '$2 == n { print $3 ": " $5 }' tree/build/test-results.txt; }
 
 cat >all <<'EOF'
-pool work 20 0 t/slow "" sh -c 'until [ -e go ]; do sleep 0.05; done; echo "ok 1 - a"; echo 1..1'
-pool work 20 0 t/bad "" sh -c 'echo "ok 1 - a"; echo "not ok 2 - b"; echo "# why"; echo 1..2; exit 1'
-pool wait 1 0 t/hangs "" sh -c 'sleep 300'
-pool wait 20 0 t/good "" sh -c 'touch go; echo "ok 1 - a"; echo 1..1'
-pool wait 20 0 t/short "" sh -c 'echo "ok 1 - a"; echo 1..2'
-pool slurm 20 0 t/ends "" sh -c 'echo "ok 1 - a"; echo 1..1; exit 3'
-pool slurm 20 0 t/skips mpi sh -c 'echo "1..0 # SKIP no mpi"; exit 77'
+pool work 20 t/slow "" sh -c 'until [ -e go ]; do sleep 0.05; done; echo "ok 1 - a"; echo 1..1'
+pool work 20 t/bad "" sh -c 'echo "ok 1 - a"; echo "not ok 2 - b"; echo "# why"; echo 1..2; exit 1'
+pool wait 1 t/hangs "" sh -c 'sleep 300'
+pool wait 20 t/good "" sh -c 'touch go; echo "ok 1 - a"; echo 1..1'
+pool wait 20 t/short "" sh -c 'echo "ok 1 - a"; echo 1..2'
+pool slurm 20 t/ends "" sh -c 'echo "ok 1 - a"; echo 1..1; exit 3'
+pool slurm 20 t/skips mpi sh -c 'echo "1..0 # SKIP no mpi"; exit 77'
 EOF
 unset KSWEEP_REQUIRE
 drive all
@@ -47,31 +47,31 @@ drive all
 is "$? $(tail -n 1 out)" '1 5 passed, 5 failed, 0 skipped' 'what is required must not be skipped'
 
 # In each lane the longest begin first, whatever the others do.
-printf '# seconds: 30\n' >half-a-minute
+printf '%s\n' t/work-c t/wait-d t/work-b t/wait-a >longest
 cat >order <<'EOF'
-for lane in work wait; do
-    pool $lane 20 "$(seconds_of order)" t/$lane-0 "" sh -c "echo 0 >>began-$lane"
-    pool $lane 20 4 t/$lane-4 "" sh -c "echo 4 >>began-$lane"
-    pool $lane 20 0 t/$lane-1 "" sh -c "echo 1 >>began-$lane"
-    pool $lane 20 "$(seconds_of half-a-minute)" t/$lane-30 "" sh -c "echo 30 >>began-$lane"
+longest=$PWD/longest
+for name in a b c d; do
+    for lane in work wait; do pool $lane 20 t/$lane-$name "" sh -c "echo $name >>began-$lane"; done
 done
 EOF
 drive order
-is "$(paste -sd ' ' began-work), $(paste -sd ' ' began-wait)" '30 4 0 1, 30 4 0 1' \
+is "$(paste -sd ' ' began-work), $(paste -sd ' ' began-wait)" 'c b a d, d a b c' \
     'the longest begin first, then as they were put'
+is "$("$KSWEEP_SOURCE_DIR/tests/run.sh" --list | sort | comm -13 - <(sort "$KSWEEP_SOURCE_DIR/tests/runner/longest"))" \
+    '' 'they are tests that there are'
 
 # Whoever waits for a test is killed, by the kernel, say.
 cat >killed <<'EOF'
-pool work 20 0 t/first "" sh -c 'kill -KILL $(awk "{ print \$4 }" /proc/$PPID/stat)'
-pool work 20 0 t/next "" sh -c 'echo "ok 1 - a"; echo 1..1'
+pool work 20 t/first "" sh -c 'kill -KILL $(awk "{ print \$4 }" /proc/$PPID/stat)'
+pool work 20 t/next "" sh -c 'echo "ok 1 - a"; echo 1..1'
 EOF
 drive killed
 is "$? $(tail -n 1 out)" '1 1 passed, 1 failed, 0 skipped' 'one that is lost is a failure, the others go on'
 is "$(of t/first)" 'fail: ended with 1' 'and has a name'
 
 cat >long <<'EOF'
-pool work 100 0 t/long "" sh -c 'echo $$ >pid1; exec sleep 300'
-pool wait 100 0 t/deaf "" sh -c 'trap "" TERM; echo $$ >pid2; while :; do sleep 1; done'
+pool work 100 t/long "" sh -c 'echo $$ >pid1; exec sleep 300'
+pool wait 100 t/deaf "" sh -c 'trap "" TERM; echo $$ >pid2; while :; do sleep 1; done'
 EOF
 bash drive long >out 2>err &
 run=$!

@@ -20,7 +20,7 @@ sweep() { # [HOST AFTER]: a rank on each host; HOST loses its power when AFTER s
         </dev/null >"$tap_tmp/said" 2>&1 &
     launcher=$!
     if [ $# -gt 0 ]; then
-        settles 20 "${@:2}"
+        settles 60 "${@:2}"
         host kill "$1"
     fi
     wait $launcher

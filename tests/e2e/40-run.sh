@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
+# waits: yes
 # A whole sweep with 0 (no mpirun), 1, 2 and 4 ranks, and what a user meets before it begins.
 # group: mpi
 # asan: yes

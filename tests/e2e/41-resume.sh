@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
+# waits: yes
 # A run that is interrupted in the middle ends with 3, says how to go on, and is completed by
 # --resume: every cell once, nothing that was acknowledged measured again. And what may change in
 # between.
@@ -47,7 +48,7 @@ interrupt() {
     export KSWEEP_ACK_LOG=$dir.acked
     tiny "$n" "$dir" >"$dir.out" 2>"$dir.err" &
     pid=$!
-    ok "$what: some cells are acknowledged" settles 20 acked "$dir" 3
+    ok "$what: some cells are acknowledged" settles 60 acked "$dir" 3
     # The function runs in a subshell whose child is the program.
     [ "$(cat "/proc/$pid/comm")" = bash ] && pid=$(pgrep -P "$pid" | head -n 1)
     victim=$pid
@@ -89,7 +90,7 @@ TINY_JOB=$tap_tmp/slow.json
 dir=$tap_tmp/killed
 KSWEEP_ACK_LOG=$dir.acked tiny 0 "$dir" >/dev/null 2>&1 &
 pid=$!
-ok 'killed: some cells are acknowledged' settles 20 acked "$dir" 3
+ok 'killed: some cells are acknowledged' settles 60 acked "$dir" 3
 [ "$(cat /proc/$pid/comm)" = bash ] && pid=$(pgrep -P $pid | head -n 1)
 kill -s KILL "$pid"
 wait 2>/dev/null

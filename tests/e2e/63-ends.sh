@@ -34,7 +34,7 @@ is "$(exit_of "$dir")" 0 'start: the next try completes'
 for stopped in 2 0; do
     dir=$tap_tmp/end$stopped
     KSWEEP_CHAOS=end:1:stop@$stopped tiny 3 "$dir" --lost-after 1s >"$dir.out" 2>"$dir.err" &
-    ok "end $stopped: the sweep begins" settles 10 test -d "$dir/journal"
+    ok "end $stopped: the sweep begins" settles 60 test -d "$dir/journal"
     ok "end $stopped: the others leave although rank $stopped froze" settles 15 none_is_alive "$dir"
     kill -KILL $(pgrep -f "ksweep run .* --out $dir ")
     wait
@@ -64,7 +64,7 @@ rank_of() { # COMM RANK DIR
 switches() { sed -n 's/^voluntary_ctxt_switches:[^0-9]*//p' "/proc/$1/status"; }
 dir=$tap_tmp/watch
 TINY_JOB=$tap_tmp/sim.json tiny 2 "$dir" --grace 0s >"$dir.out" 2>"$dir.err" &
-ok 'watch: the sweep begins' settles 10 test -d "$dir/journal"
+ok 'watch: the sweep begins' settles 60 test -d "$dir/journal"
 sleep 0.5
 kill -KILL "$(rank_of ksweep-warden 1 "$dir")"
 sleep 0.5

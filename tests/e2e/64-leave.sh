@@ -41,7 +41,7 @@ both_hang() { # MARK
 dir=$tap_tmp/patient
 HANG_MARK=$dir tiny 2 "$dir" --oversubscribe >"$dir.out" 2>"$dir.err" &
 pid=$!
-ok 'INT: the kernels of both ranks hang' settles 20 both_hang "$dir"
+ok 'INT: the kernels of both ranks hang' settles 60 both_hang "$dir"
 kill -s INT "$(rank0_of "$dir")"
 sleep 2
 ok 'INT: their cells get the time they have' both_hang "$dir"
@@ -56,7 +56,7 @@ for signal in USR1 TERM; do
     grace=$([ $signal = TERM ] && echo 0s || echo 20s)
     HANG_MARK=$dir tiny 2 "$dir" --oversubscribe --grace "$grace" >"$dir.out" 2>"$dir.err" &
     pid=$!
-    ok "$signal: the kernels of both ranks hang" settles 20 both_hang "$dir"
+    ok "$signal: the kernels of both ranks hang" settles 60 both_hang "$dir"
     kill -s $signal "$(rank0_of "$dir")"
     ok "$signal: all ranks end long before the kernels' time is over" settles 15 is_gone $pid
     is_gone $pid || kill -KILL $(pgrep -f "ksweep run .* --out $dir ")

@@ -10,7 +10,7 @@
 need_hosts 3
 
 begin head h0:1,h1:1,h2:1
-ok 'the sweep begins' settles 20 acked 100
+ok 'the sweep begins' settles 60 acked 100
 host freeze h0
 none_but_0() { [ -z "$(rank_of 1)$(rank_of 2)" ]; }
 ok 'the ranks of the other hosts leave' settles $((3 * lost_after + 10)) none_but_0

@@ -10,7 +10,7 @@
 need_hosts 4
 
 begin off h0:1,h1:1,h2:1,h3:1
-ok 'power off: the sweep begins' settles 20 acked 100
+ok 'power off: the sweep begins' settles 60 acked 100
 host kill h1
 ends_within 40 'power off: mpirun ends, though it waits for the lost host'
 whole h1 'power off'
@@ -19,7 +19,7 @@ gone 'power off: nobody is left'
 host down
 host up 4
 begin two h0:1,h1:1,h2:1,h3:1
-ok 'two hosts: the sweep begins' settles 20 acked 100
+ok 'two hosts: the sweep begins' settles 60 acked 100
 host kill h1
 host freeze h2
 ends_within 40 'two hosts: mpirun ends'

@@ -16,7 +16,7 @@ for btl in self,vader self,tcp; do
         --out "$dir" --lost-after ${lost_after}s </dev/null >"$dir.log" 2>&1 &
     launcher=$!
     for rank in 2 3 4 5; do
-        settles 20 acked $((20 * rank))
+        settles 60 acked $((20 * rank))
         kill -KILL "$(rank_of $rank)"
     done
     ends_within 40 "$btl: mpirun ends"

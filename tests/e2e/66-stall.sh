@@ -28,7 +28,7 @@ named_segments() { # of those that the ranks of this run have mapped
 }
 
 local_begin disk 3
-ok 'disk: the sweep begins' settles 20 acked 100
+ok 'disk: the sweep begins' settles 60 acked 100
 like "$(named_segments)" 'vader_segment.*deleted' 'shared memory: in use'
 unlike "$(named_segments)" 'vader_segment[^ ]*$' 'shared memory: without a name'
 : >"$dir.gate"
@@ -44,7 +44,7 @@ unlike "$(cat "$dir.log")" 'system call|ORTE_ERROR_LOG' 'shared memory: Open MPI
 gone 'disk: nobody is left'
 
 local_begin warden 3
-ok 'warden: the sweep begins' settles 20 acked 100
+ok 'warden: the sweep begins' settles 60 acked 100
 warden=$(rank_of 1 ksweep-warden)
 kill -STOP "$warden"
 ends_within 40 'warden: one that is stopped does not hold up the end'

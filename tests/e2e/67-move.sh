@@ -36,7 +36,7 @@ has_acks() { [ "$(n_acks)" -ge "$1" ]; }
 one=$tap_tmp/cluster1/run
 exec=exec run "$one" >"$tap_tmp/run.out" 2>"$tap_tmp/run.err" &
 pid=$!
-ok 'it measures' settles 20 has_acks 30
+ok 'it measures' settles 60 has_acks 30
 for i in 1 2 3; do
     cp -r "$one" "$tap_tmp/copy$i"
     rc_is 0 "copy $i while it is written: nothing but a torn tail" ksweep check "$tap_tmp/copy$i"
@@ -55,7 +55,7 @@ rc_is 0 'gathered elsewhere while it runs' ksweep gather "$one" -o "$tap_tmp/els
 not_ok 'nothing is made in it' test -e "$one/results.h5"
 rc_is 3 'a copy is not resumed beside the living original' run "$one" --resume
 like "$(cat "$tap_tmp/err")" "belongs to process $pid" 'which is named'
-ok 'and which goes on undisturbed' settles 20 has_acks $((before + 10))
+ok 'and which goes on undisturbed' settles 60 has_acks $((before + 10))
 kill -TERM "$pid"
 wait "$pid"
 is "$?" 3 'it is ended'

@@ -74,7 +74,7 @@ sim() { # NAME VARIABLE=VALUE OPTION...
 }
 sim stale ODD_FS_STALE=1 >"$tap_tmp/old.out" 2>"$tap_tmp/old.err" &
 old=$!
-ok 'stale names: the first owner measures' settles 20 has_acks 20
+ok 'stale names: the first owner measures' settles 60 has_acks 20
 rc_is 0 'stale names: another one takes over and completes it' \
     sim stale ODD_FS_STALE=1 --resume --take-over
 wait "$old"
@@ -91,7 +91,7 @@ gate=$tap_tmp/gate
 : >"$tap_tmp/acks"
 sim still ODD_FS_STALL="$gate" --lost-after 1s >"$tap_tmp/still.out" 2>"$tap_tmp/still.err" &
 pid=$!
-ok 'frozen: it measures' settles 20 has_acks 20
+ok 'frozen: it measures' settles 60 has_acks 20
 : >"$gate"
 sleep 0.5
 n=$(n_acks)

@@ -2,32 +2,26 @@
 # shellcheck shell=bash
 # pool.sh - sourced by tests/run.sh: programs that print TAP, side by side.
 #
-# In lanes: `work` has as many at a time as there are CPUs, `wait` twice as many of tests that wait
-# most of the time ("# waits: yes" in their file), `slurm` as many as CPUs of those that bring a
-# cluster of daemons. In each lane those that take long begin first.
+# In lanes: `work` has half as many again at a time as there are CPUs, because a test that computes also
+# waits for a launcher or a disk now and then; `wait` twice as many of those that wait most of the
+# time ("# waits: yes" in their file); `slurm` as many of those that bring a cluster of daemons.
 #
-#   pool LANE LIMIT LONG NAME GROUPS COMMAND...   puts it in the queue; LIMIT in seconds, LONG: about
-#                                                 how many it takes (only for the order)
-#   pool_run                                      runs all, takes the results in the order of the queue
-declare -A lane_width=([work]=$jobs [wait]=$((2 * jobs)) [slurm]=$jobs)
-pool_lanes=() pool_limits=() pool_long=() pool_names=() pool_groups=() pool_commands=()
+#   pool LANE LIMIT NAME GROUPS COMMAND...   puts it in the queue; LIMIT in seconds
+#   pool_run                                 runs all, takes the results in the order of the queue
+declare -A lane_width=([work]=$((jobs + (jobs + 1) / 2)) [wait]=$((2 * jobs)) [slurm]=$jobs)
+longest=tests/runner/longest # names, in the order in which they begin; all others follow
+pool_lanes=() pool_limits=() pool_names=() pool_groups=() pool_commands=()
 
 pool() {
-    pool_lanes+=("$1") pool_limits+=("$2") pool_long+=("$3") pool_names+=("$4") pool_groups+=("$5")
-    shift 5
+    pool_lanes+=("$1") pool_limits+=("$2") pool_names+=("$3") pool_groups+=("$4")
+    shift 4
     pool_commands+=("$(printf '%q ' "$@")")
 }
 
-# About how long a test takes, as its file says: "# seconds: 40". Without that it is short.
-seconds_of() { # FILE
-    local n
-    n=$(sed -n 's/^# seconds: *\([0-9]*\)$/\1/p' "$1")
-    echo "${n:-0}"
-}
-
-pool_order() { # indices, the longest first, else as they were put
-    local i
-    for i in "${!pool_names[@]}"; do echo "${pool_long[i]} $i"; done | sort -s -k 1,1nr | cut -d ' ' -f 2
+pool_order() { # indices of the queue, as they begin
+    printf '%s\n' "${pool_names[@]}" | awk -v list="$longest" '
+        BEGIN { while ((getline name <list) > 0) at[name] = ++n }
+        { print ($0 in at ? at[$0] : n + 1) "\t" NR - 1 }' | sort -s -k 1,1n | cut -f 2
 }
 
 # One of the queue in the background, in a session of its own so that the limit ends all of it.
@@ -48,13 +42,14 @@ pool_take() { # the results of all
         take_tap "${pool_names[i]}" "$run_tmp/pool.$i" "$rc" "$seconds" "${pool_groups[i]}"
     done
     rm -f "$run_tmp"/pool.*
-    pool_lanes=() pool_limits=() pool_long=() pool_names=() pool_groups=() pool_commands=()
+    pool_lanes=() pool_limits=() pool_names=() pool_groups=() pool_commands=()
 }
 
 pool_run() {
     local i lane pid
     local -A n_in=([work]=0 [wait]=0 [slurm]=0) lane_of=()
     local -a waiting
+    [ ${#pool_names[@]} -gt 0 ] || return 0
     mapfile -t waiting < <(pool_order)
     while :; do
         for i in "${!waiting[@]}"; do

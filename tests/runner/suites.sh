@@ -145,9 +145,9 @@ pool_lint() {
     local name
     for name in $(chosen lint); do
         case $name in
-        run) pool work 120 15 lint lint tests/lint/run.sh build ;;
-        selftest) pool work 120 15 lint-selftest lint tests/lint/selftest.sh ;;
-        mutations) pool work 60 0 mutations lint tests/mutate.sh --check ;;
+        run) pool work 120 lint lint tests/lint/run.sh build ;;
+        selftest) pool work 120 lint-selftest lint tests/lint/selftest.sh ;;
+        mutations) pool work 60 mutations lint tests/mutate.sh --check ;;
         esac
     done
 }
@@ -159,8 +159,7 @@ pool_e2e() { # PREFIX BUILD
         grep -q '^# waits: yes' "$f" && lane=wait
         groups=$(groups_of "$f")
         case " $groups " in *' slurm '* | *' netns '*) limit=120 ;; esac # those of a cluster
-        pool $lane $limit "$(seconds_of "$f")" "$1/$name" "$groups" \
-            env KSWEEP_BIN="$root/$2/bin" bash "$f"
+        pool $lane $limit "$1/$name" "$groups" env KSWEEP_BIN="$root/$2/bin" bash "$f"
     done
 }
 
@@ -168,7 +167,7 @@ pool_e2e() { # PREFIX BUILD
 pool_slurm() {
     local name
     for name in $(chosen slurm); do
-        pool slurm 180 0 "slurm/$name" "$(groups_of tests/slurm.sh)" \
+        pool slurm 180 "slurm/$name" "$(groups_of tests/slurm.sh)" \
             env KSWEEP_BIN="$root/build/bin" bash tests/slurm.sh "$name"
     done
 }
@@ -180,7 +179,7 @@ pool_fuzz() {
             record "fuzz/$name" fail 0 "tests/fuzz/fuzz_$name.c is in no CMakeLists.txt"
             continue
         fi
-        pool work 60 0 "fuzz/$name" asan nice -n 19 "build-asan/bin/fuzz_$name" -t 3 -n 1000000000 \
+        pool work 60 "fuzz/$name" asan nice -n 19 "build-asan/bin/fuzz_$name" -t 3 -n 1000000000 \
             -s "$seed" "tests/fuzz/corpus/$name"
     done
 }
@@ -194,7 +193,7 @@ pool_tools() {
             record "tools/$name" skip 0 "/usr/bin/python3 is not installed" "$(groups_of "$f")"
             continue
         fi
-        pool work 60 0 "tools/$name" "$(groups_of "$f")" \
+        pool work 60 "tools/$name" "$(groups_of "$f")" \
             env KSWEEP_BIN="$root/build/bin" KSWEEP_SOURCE_DIR="$root" \
             /usr/bin/python3 tests/runner/python_tap.py "$f"
     done
