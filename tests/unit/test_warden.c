@@ -3,6 +3,7 @@
 /* The warden itself: deadlines of the status page, leftovers, many children, and deaths above it.
  */
 #include "spawn_util.h"
+#include "warden_waits.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -11,7 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -446,132 +446,29 @@ static void test_rank_dies(void **state)
     }
 }
 
-/* ---- the launcher above ---- */
-
-enum rank_end { RANK_EXITS, RANK_KILLED, RANK_STOPS_ITS_WARDEN };
-
-/* A launcher that does not want to end at the first SIGTERM, as mpirun with a lost host, and its
- * rank. Both write what they are. Returns how many SIGTERM came. */
-static void launcher_of_test(int out, enum rank_end how, const char *name)
-    __attribute__((noreturn));
-static void launcher_of_test(int out, enum rank_end how, const char *name)
-{
-    const char *const names[] = { "no such name", "launcher-test", NULL };
-    struct timespec limit = { .tv_sec = 60 };
-    struct ks_child_end end;
-    struct ks_warden *w;
-    struct ks_err err;
-    sigset_t term;
-    int n = 0;
-
-    (void)prctl(PR_SET_NAME, name);
-    sigemptyset(&term);
-    sigaddset(&term, SIGTERM);
-    (void)sigprocmask(SIG_BLOCK, &term, NULL);
-    if (fork() == 0) {
-        (void)prctl(PR_SET_NAME, "rank-test");
-        if (ks_warden_start(&w, &err) < 0 || ks_warden_end_launcher(w, names, &err) < 0)
-            _exit(1);
-        run_script(w, "exit 0", spawn_of(NULL), &end); /* what was asked before is known */
-        if (how == RANK_STOPS_ITS_WARDEN)
-            ks_warden_stop(w);
-        if (how == RANK_KILLED)
-            (void)raise(SIGKILL);
-        _exit(0);
-    }
-    if (how == RANK_STOPS_ITS_WARDEN || strcmp(name, names[1]) != 0)
-        limit.tv_sec = 6; /* twice the time after which it would come */
-    while (n < 2 && sigtimedwait(&term, NULL, &limit) == SIGTERM)
-        n++;
-    dprintf(out, "%d\n", n);
-    _exit(0);
-}
-
-static void test_launcher(void **state)
-{
-    static const struct {
-        enum rank_end how;
-        const char *name;
-        int n;
-    } row[] = {
-        { RANK_EXITS, "launcher-test", 2 },
-        { RANK_KILLED, "launcher-test", 2 },
-        { RANK_STOPS_ITS_WARDEN, "launcher-test", 0 },
-        { RANK_KILLED, "another-test", 0 },
-    };
-    struct talk t[sizeof(row) / sizeof(row[0])];
-    pid_t pid[sizeof(row) / sizeof(row[0])];
-
-    (void)state;
-    for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
-        (void)talk_open(&t[i], NULL);
-        pid[i] = fork();
-        if (pid[i] == 0)
-            launcher_of_test(t[i].from[1], row[i].how, row[i].name);
-    }
-    for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
-        assert_int_equal(talk_hear(&t[i]), row[i].n);
-        assert_int_equal(waitpid(pid[i], NULL, 0), pid[i]);
-        talk_close(&t[i]);
-    }
-}
-
-/* ---- a child that the kernel does not give back ---- */
-
-#define FREEZER "/sys/fs/cgroup/freezer"
-
-static bool write_text(const char *path, const char *text)
-{
-    int fd = open(path, O_WRONLY | O_CLOEXEC);
-    bool is_done = fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text);
-
-    if (fd >= 0)
-        close(fd);
-    return is_done;
-}
-
-static void test_abandoned(void **state)
-{
-    char dir[] = FREEZER "/ksweep-test-XXXXXX", path[96];
-    const char *script = "echo $$ >$0/cgroup.procs && echo 1 >&3 && exec sleep 300";
-    const char *argv[] = { "sh", "-c", script, dir, NULL };
-    struct ks_child_end end;
-    struct ks_spawn what;
-    struct talk t;
-
-    if (access(FREEZER "/cgroup.procs", W_OK) != 0 || !mkdtemp(dir)) {
-        print_message("# skipped: no writable freezer cgroup on this machine\n");
-        skip();
-    }
-    what = talk_open(&t, argv);
-    must_spawn(*state, &what);
-    assert_int_equal(talk_hear(&t), 1);
-    snprintf(path, sizeof(path), "%s/freezer.state", dir);
-    assert_true(write_text(path, "FROZEN"));
-    assert_int_equal(ks_warden_kill(*state, 1, &(struct ks_err){ 0 }), 0);
-    must_end(*state, &end);
-    assert_int_equal(end.how, KS_END_ABANDONED);
-    assert_in_range(end.wall_ns, KS_REAP_LIMIT_NS, KS_REAP_LIMIT_NS + 3000 * MS);
-    assert_true(write_text(path, "THAWED"));
-    assert_gone_soon(end.pid); /* and its late end is not reported twice: */
-    run_script(*state, "exit 0", spawn_of(NULL), &end);
-    assert_int_equal(end.n_leftover, 0);
-    while (rmdir(dir) < 0 && errno == EBUSY)
-        ks_sleep_ns(MS);
-    talk_close(&t);
-}
-
 int main(void)
 {
+    struct warden_waits waits = { .dir = "" };
+#define WAITING(f) cmocka_unit_test_prestate(f, &waits)
     const struct CMUnitTest tests[] = {
-        WITH_WARDEN(test_page_deadline),      WITH_WARDEN(test_page_deadline_moves),
-        WITH_WARDEN(test_leftovers),          WITH_WARDEN(test_leftover_of_another),
-        WITH_WARDEN(test_concurrent),         WITH_WARDEN(test_no_leak),
-        WITH_WARDEN(test_slow_rank),          WITH_WARDEN(test_stopped_warden),
-        cmocka_unit_test(test_watch),         cmocka_unit_test(test_out_of_descriptors),
-        WITH_WARDEN(test_signals_to_warden),  cmocka_unit_test(test_stop),
-        cmocka_unit_test(test_warden_killed), cmocka_unit_test(test_rank_dies),
-        cmocka_unit_test(test_launcher),      WITH_WARDEN(test_abandoned),
+        WAITING(warden_launcher_begins),
+        WAITING(warden_abandoned_begins),
+        WITH_WARDEN(test_page_deadline),
+        WITH_WARDEN(test_page_deadline_moves),
+        WITH_WARDEN(test_leftovers),
+        WITH_WARDEN(test_leftover_of_another),
+        WITH_WARDEN(test_concurrent),
+        WITH_WARDEN(test_no_leak),
+        WITH_WARDEN(test_slow_rank),
+        WITH_WARDEN(test_stopped_warden),
+        cmocka_unit_test(test_watch),
+        cmocka_unit_test(test_out_of_descriptors),
+        WITH_WARDEN(test_signals_to_warden),
+        cmocka_unit_test(test_stop),
+        cmocka_unit_test(test_warden_killed),
+        cmocka_unit_test(test_rank_dies),
+        WAITING(warden_launcher),
+        WAITING(warden_abandoned),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
