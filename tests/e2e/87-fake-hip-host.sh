@@ -24,7 +24,10 @@ unlike "$(judged memory)" '[0-4]' 'verified by the host'
 
 mkdir data
 cp -r "$KSWEEP_SOURCE_DIR/kernels" data
-echo '#error "no judge today"' >data/kernels/gpu/judge.k
+mkdir data/kernels/broken # not beside the kernels, which would be built again
+cp data/kernels/gpu/judge.family.json data/kernels/broken
+echo '#error "no judge today"' >data/kernels/broken/judge.k
+sed -i 's#\.\./gpu/#../broken/#' data/kernels/configs/gpu_judge.json
 export KSWEEP_DATA_DIR=$tap_tmp/data
 gpu_run 0 host job.json ""
 is "$(exit_of host) $(summary host)" '0 7ok' 'a judge that does not compile: all are ok'
