@@ -78,6 +78,9 @@ resume() { # WHAT RANKS
 
 interrupt alone-int 0 INT rank0
 interrupt alone-term 0 TERM rank0
+# Two ranks are twice as fast, and whoever interrupts them may be slow.
+sed 's/"max_ms": 200/"max_ms": 400/; s/_us": 1000/_us": 2000/' slow.json >two.json
+TINY_JOB=$tap_tmp/two.json
 interrupt two-usr1 2 USR1 rank0
 # mpirun passes a TERM on after a second, and kills one second later.
 sed 's/"max_ms": 200/"max_ms": 800/; s/_us": 1000/_us": 4000/' slow.json >slower.json
