@@ -79,7 +79,7 @@ static const char *const convolutions[] = {
     "g=40 c_total=40 k_total=40 hi=8 wi=11 stride_h=2 stride_w=2",
     "g=16 c_total=64 k_total=64 hi=8 wi=9 stride_w=2 dilation_h=2",
     "g=8 c_total=64 k_total=32 hi=5 wi=7 pad_w_hi=3",
-    "g=32 c_total=128 k_total=128 hi=5 wi=6 y=2 x=2", /* of few taps: most instances run these */
+    "g=32 c_total=128 k_total=128 hi=9 wi=8 y=1 x=2", /* of few taps: most instances run these */
     "g=32 c_total=256 k_total=256 hi=6 wi=5 y=1 x=2 stride_h=2 dilation_w=2",
     "g=6 c_total=48 k_total=48 hi=6 wi=10 y=2 stride_w=2",
     "n=2 g=24 c_total=72 k_total=120 hi=4 wi=5",

@@ -7,19 +7,18 @@
 
 #define CONFIG "gpu_backward_weight.json"
 
-/* The sample of all has merged groups and atomic adds among it: of sanitized ones it will do. */
+/* Of sanitized ones the sample of all will do. */
 #ifdef KSWEEP_SANITIZED
 #define IS_SANITIZED 1
 #else
 #define IS_SANITIZED 0
 #endif
-#define N_EACH 2
 
-static void open_some(struct gpu_set *s, const char *filter)
+static void open_some(struct gpu_set *s, const char *filter, uint32_t n)
 {
     const char *seed = getenv("KSWEEP_TEST_SEED");
     const struct gpu_choice choice = {
-        .config = CONFIG, .filter = filter, .n = N_EACH, .seed = seed ? strtoull(seed, NULL, 10) : 1
+        .config = CONFIG, .filter = filter, .n = n, .seed = seed ? strtoull(seed, NULL, 10) : 1
     };
     gpu_set_open(s, &choice);
 }
@@ -54,7 +53,7 @@ static void check_groups(const struct gpu_set *s, const struct gpu_instance *i)
 static void test_merged_groups(void **state)
 {
     struct gpu_set *s = *state;
-    open_some(s, "merged_groups > 1 and ndim == 2");
+    open_some(s, "merged_groups > 1 and ndim == 2", 2);
     for (uint32_t i = 0; i < s->n; i++)
         check_groups(s, &s->instances[i]);
     gpu_sweep(s);
@@ -63,18 +62,26 @@ static void test_merged_groups(void **state)
 static void test_merged_vectors(void **state)
 {
     struct gpu_set *s = *state;
-    open_some(s, "merged_groups > 1 and vector_c > 1");
+    open_some(s, "merged_groups > 1 and vector_c > 1", 2);
     gpu_sweep(s);
 }
 
 /* Their sums are in any order: right in all, but other bits perhaps. */
+static void check_atomic_adds(struct gpu_set *s, const char *filter)
+{
+    open_some(s, filter, 1);
+    assert_true(s->n == 1 && s->instances[0].is_unordered);
+    gpu_sweep(s);
+}
+
 static void test_atomic_adds(void **state)
 {
-    struct gpu_set *s = *state;
-    open_some(s, "memory_operation == 'atomic_add'");
-    for (uint32_t i = 0; i < s->n; i++)
-        assert_true(s->instances[i].is_unordered);
-    gpu_sweep(s);
+    check_atomic_adds(*state, "memory_operation == 'atomic_add' and stages == 1");
+}
+
+static void test_atomic_adds_in_two_stages(void **state)
+{
+    check_atomic_adds(*state, "memory_operation == 'atomic_add' and stages == 2");
 }
 
 int main(void)
@@ -84,6 +91,8 @@ int main(void)
         cmocka_unit_test_prestate_setup_teardown(test_merged_groups, NULL, close_set, &s),
         cmocka_unit_test_prestate_setup_teardown(test_merged_vectors, NULL, close_set, &s),
         cmocka_unit_test_prestate_setup_teardown(test_atomic_adds, NULL, close_set, &s),
+        cmocka_unit_test_prestate_setup_teardown(test_atomic_adds_in_two_stages, NULL, close_set,
+                                                 &s),
     };
     const int failed =
         IS_SANITIZED ? 0
