@@ -77,6 +77,9 @@ ks_run() { # LEFT, "" = no limit
         args+=(--max-time "$(($1 - lead_s))s" --grace "$((lead_s / 2))s")
     ks_find_nodes
     ks_say "ksweep run ${args[*]}"
+    # With its other way Slurm 22.05 lets ranks out of MPI's start while some of a node are still in
+    # it, and their first message kills those: docs/cluster.md.
+    export SLURM_PMIX_FENCE=${SLURM_PMIX_FENCE:-ring}
     # Every rank binds its own worker, from what Slurm left it: cores near its device.
     srun --mpi=pmix --no-kill --kill-on-bad-exit=0 --cpu-bind=none "${ks_nodes[@]}" \
         "$ksweep" run "${args[@]}" &

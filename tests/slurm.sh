@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # slurm.sh [PART...] - the batch scripts of slurm/ through sbatch, in a private Slurm of several
-# nodes; TAP. Without arguments all parts at once, but not limit-kill, which tests/soak.sh runs.
+# nodes; TAP. Without arguments all parts at once, but not starts and limit-kill, which tests/soak.sh
+# runs.
 # group: slurm netns
 #
 #   finish       one node, an array over two jobs and their gathering
@@ -11,6 +12,7 @@
 #   frozen       a rank stands still for longer than --lost-after, and comes back
 #   nodes        a node lost, the controller killed and started again: the job goes on
 #   cancel       scancel; then power-off of the node with rank 0: Slurm requeues, the sweep resumes
+#   starts       100 starts of four ranks beside busy processes: none dies in MPI's start; tests/soak.sh
 #   limit-kill   a job that does not know its time limit is killed there; the next one goes on
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 parts='finish chain signal rank frozen nodes cancel'
@@ -147,7 +149,7 @@ part_finish() {
 
     sed 's/"max_ms"/"maxms"/' "$KSWEEP_SOURCE_DIR/tests/data/tiny.json" >bad.json
     job=$(submit -t 5 one_node.sbatch bad.json bad)
-    S srun --mpi=pmix -N 2 --ntasks-per-node=2 "$KSWEEP_BIN/ksweep" plan --show-binding \
+    S env SLURM_PMIX_FENCE=ring srun --mpi=pmix -N 2 --ntasks-per-node=2 "$KSWEEP_BIN/ksweep" plan --show-binding \
         "$KSWEEP_SOURCE_DIR/tests/data/tiny.json" >map.out 2>&1
     is "$(awk '$3 == "measures" { print $2, $5 }' map.out | sort -u | wc -l)" 4 \
         'plan under srun: every rank of a node has a core of its own' || shows map.out
@@ -308,6 +310,22 @@ part_cancel() {
     ok 'power-off: it ends' ends "$job" 90
     is "$(state "$job")" COMPLETED 'power-off: complete' || shows "$log"
     complete swept 1000 "$log" 'power-off'
+}
+
+part_starts() {
+    local i busy=() bad=0
+    cluster 2
+    for i in 1 2 3; do
+        timeout 300 sh -c 'while :; do :; done' &
+        busy+=($!)
+    done
+    for ((i = 0; i < 100; i++)); do
+        S env SLURM_PMIX_FENCE="${SLURM_PMIX_FENCE:-ring}" srun --mpi=pmix -N 2 --ntasks-per-node=2 \
+            "$KSWEEP_BIN/ksweep" plan --show-binding "$KSWEEP_SOURCE_DIR/tests/data/tiny.json" \
+            >map.out 2>&1 || { bad=$((bad + 1)); shows map.out; }
+    done
+    kill "${busy[@]}"
+    is $bad 0 'starts: of a hundred, none dies'
 }
 
 part_limit_kill() {

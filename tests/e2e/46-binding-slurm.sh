@@ -21,7 +21,7 @@ devices_job 2 >devices.json
 a=0000:10:00.0 b=0000:11:00.0
 plan=("$KSWEEP_BIN/ksweep" plan "$tap_tmp/devices.json" --show-binding)
 step() { # SRUN-OPTION...
-    timeout 60 "$slurm" exec srun --mpi=pmix --chdir="$tap_tmp" "$@" "${plan[@]}" >map 2>map.err </dev/null
+    timeout 60 "$slurm" exec env SLURM_PMIX_FENCE=ring srun --mpi=pmix --chdir="$tap_tmp" "$@" "${plan[@]}" >map 2>map.err </dev/null
     seats map
 }
 every="0 node1 $a;1 node1 $b;2 node2 $a;3 node2 $b"

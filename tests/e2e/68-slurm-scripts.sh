@@ -16,7 +16,8 @@ mkdir players
 cat >players/play <<'EOF2'
 #!/bin/sh
 name=${0##*/}
-echo "$name $*${SRUN_CPUS_PER_TASK:+ cpus=$SRUN_CPUS_PER_TASK}" >>"$TOLD"
+[ $name = srun ] && fence=" fence=${SLURM_PMIX_FENCE:-}"
+echo "$name $*${SRUN_CPUS_PER_TASK:+ cpus=$SRUN_CPUS_PER_TASK}${fence:-}" >>"$TOLD"
 case $name in
 squeue)
     case "$*" in
@@ -82,6 +83,7 @@ is "$(told '^srun') $(told ' --max-time')" '1 0' 'two months left are no limit'
 rm -rf swept
 batch many_nodes.sbatch SLURM_CPUS_PER_TASK=3 SLURM_GPUS_ON_NODE=8 SLURM_NTASKS_PER_NODE=4
 like "$(cat told)" '^srun .*--cpu-bind=none .* cpus=3' 'srun gets the CPUs of a task, and binds nothing'
+like "$(cat told)" '^srun .* fence=ring$' 'and the fence that keeps all in the start of MPI until all are there'
 like "$(cat said)" '4 ranks but 8 GPUs a node' 'another number of ranks than of GPUs is told'
 rm -rf swept
 batch one_node.sbatch SLURM_GPUS_ON_NODE=8 SLURM_NTASKS_PER_NODE=8

@@ -160,7 +160,7 @@ def run_parts(args, tally):
         if sweep:
             sweep.clear()
     if "slurm" in args.only:
-        notes["slurm"] = limit_kill(args, tally)
+        notes["slurm"] = slurm_parts(args, tally)
     if "emulator" in args.only:
         notes["emulator"] = emulator(args, tally)
     return notes
@@ -176,18 +176,18 @@ def emulator(args, tally):
         f"    {line}\n" for line in res.stdout.splitlines() if not line.startswith(" "))
 
 
-def limit_kill(args, tally):
+def slurm_parts(args, tally):
     script = os.path.join(chaos.HERE, "..", "slurm.sh")
     if not os.path.exists(script):
         return "Not tried: there is no tests/slurm.sh."
-    res = subprocess.run(["bash", script, "limit-kill"], capture_output=True, text=True,
+    res = subprocess.run(["bash", script, "starts", "limit-kill"], capture_output=True, text=True,
                          env=dict(os.environ, KSWEEP_BIN=args.bin))
     print(res.stdout, res.stderr)
     if res.returncode == 77:
         return "Not tried: " + (res.stdout + res.stderr).strip().splitlines()[-1]
     if res.returncode != 0:
-        tally.findings.append("slurm: limit-kill failed")
-    return f"`tests/slurm.sh limit-kill`: {'passed' if res.returncode == 0 else 'failed'}."
+        tally.findings.append("slurm: starts or limit-kill failed")
+    return f"`tests/slurm.sh starts limit-kill`: {'passed' if res.returncode == 0 else 'failed'}."
 
 
 def main():
