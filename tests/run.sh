@@ -8,10 +8,10 @@
 #
 # Suites: unit (tests/unit, in both trees), e2e (tests/e2e/NN-*.sh), tools (tests/tools/test_*.py),
 # slurm (the parts of tests/slurm.sh), lint (tests/lint), fuzz (tests/fuzz, sanitizer tree),
-# leftovers (processes and files left behind). A few more tests at a time than there are CPUs, and beside
-# them those whose file says "waits: yes" and those of slurm: they wait for time to pass, and need
-# little of a CPU. All but build and unit are one queue; what takes long
-# (tests/runner/longest) begins first. A unit test whose file says "sanitized: no" is in the release tree only.
+# leftovers (processes and files left behind). As many tests at a time as there are CPUs, and beside
+# them a few of those whose file says "waits: yes" and of slurm: they wait for time to pass, and need
+# little of a CPU. All but build and unit are one queue; what takes long (tests/runner/longest)
+# begins first. A unit test whose file says "sanitized: no" is in the release tree only.
 #
 # KSWEEP_REQUIRE="mpi hdf5py netns slurm cgroup asan clang19 hip-headers ...": what must be testable here. A skip of a
 # test that declares one of these groups ("# group: mpi" in its file) is then a failure, and so is

@@ -6,7 +6,6 @@
 need_program mpirun cc
 . "$(dirname "$0")/fake-hip.sh"
 cd "$tap_tmp" || exit 1
-summary() { ended "$1" | awk '{ print $2 }' | sort | uniq -c | awk '{ print $1, $2 }' | paste -sd ';'; }
 
 # --- a device is lost
 

@@ -6,14 +6,6 @@
 need_program mpirun cc
 . "$(dirname "$0")/fake-hip.sh"
 cd "$tap_tmp" || exit 1
-summary() { ended "$1" | awk '{ print $2 }' | sort | uniq -c | awk '{ print $1, $2 }' | paste -sd ';'; }
-
-# --- the shipped job
-
-gpu_run 1 shipped "$KSWEEP_SOURCE_DIR/jobs/fake_hip.json" devices=1
-is "$(exit_of shipped)" 0 'jobs/fake_hip.json: complete'
-is "$(summary shipped)" \
-    '22 ok;6 unsupported' 'every cell that can run is ok'
 
 # --- memory
 

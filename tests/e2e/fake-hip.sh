@@ -12,6 +12,7 @@
 #   attempts DIR              name and outcome of each attempt that is no anchor's, in their order
 #   reasons DIR               of its cells that have one
 #   column DIR NAME           a column of the table, a line for each cell
+#   summary DIR               how many of each outcome: "7 ok;1 timeout"
 #   judged DIR                the tasks of kernels/judge.h that its workers had the device do
 #   $cell, $here             one of the seven cells of `gpu_job 1 True`; the filter of its launches in a
 #                             fault: only it has so many blocks, and the judge blocks of 256
@@ -61,6 +62,7 @@ rows() { # DIR: its cells, an empty line, its attempts; read once for each sweep
 }
 ended() { rows "$1" | awk -F '\t' 'NF == 0 { exit } { print $1, $2, $3 }' | short | sed 's/-2147483648/-/' | sort; }
 reasons() { rows "$1" | awk -F '\t' 'NF == 0 { exit } $4 != "" { print $4 }'; }
+summary() { ended "$1" | awk '{ print $2 }' | sort | uniq -c | awk '{ print $1, $2 }' | paste -sd ';'; }
 attempts() { rows "$1" | awk -F '\t' 'on && $3 == 0 { print $1, $2 } NF == 0 { on = 1 }' | short; }
 column() {
     ksweep-analyze table "$1/results.h5" -o "$1.csv" 2>"$1.table" || tap_note "$(cat "$1.table")"

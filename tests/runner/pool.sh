@@ -2,13 +2,14 @@
 # shellcheck shell=bash
 # pool.sh - sourced by tests/run.sh: programs that print TAP, side by side.
 #
-# In lanes: `work` has half as many again at a time as there are CPUs, because a test that computes also
-# waits for a launcher or a disk now and then; `wait` twice as many of those that wait most of the
-# time ("# waits: yes" in their file); `slurm` as many of those that bring a cluster of daemons.
+# In lanes: `work` has as many at a time as there are CPUs; `wait` half as many again of those that
+# wait most of the time ("# waits: yes" in their file); `slurm` as many of those that bring a
+# cluster of daemons. Whoever waits goes before those that compute, when its wait is over.
 #
 #   pool LANE LIMIT NAME GROUPS COMMAND...   puts it in the queue; LIMIT in seconds
 #   pool_run                                 runs all, takes the results in the order of the queue
-declare -A lane_width=([work]=$((jobs + (jobs + 1) / 2)) [wait]=$((2 * jobs)) [slurm]=$jobs)
+declare -A lane_width=([work]=$jobs [wait]=$((jobs + (jobs + 1) / 2)) [slurm]=$jobs)
+declare -A lane_nice=([work]=5 [wait]=0 [slurm]=0)
 longest=tests/runner/longest # names, in the order in which they begin; all others follow
 pool_lanes=() pool_limits=() pool_names=() pool_groups=() pool_commands=()
 
@@ -29,7 +30,7 @@ pool_start() { # INDEX
     local out=$run_tmp/pool.$1 rc=0 start
     (
         start=$(now)
-        eval "timeout -k 5 ${pool_limits[$1]} ${pool_commands[$1]}" >"$out" 2>&1 </dev/null || rc=$?
+        eval "nice -n ${lane_nice[${pool_lanes[$1]}]} timeout -k 5 ${pool_limits[$1]} ${pool_commands[$1]}" >"$out" 2>&1 </dev/null || rc=$?
         echo "$rc $(since "$start")" >"$out.rc"
     ) &
 }

@@ -7,13 +7,12 @@
 #include "op_cases.h"
 
 #ifdef KSWEEP_SANITIZED
-#define N_SAMPLE     4 /* takes long */
 #define IS_SANITIZED 1
 #else
-#define N_SAMPLE     10
 #define IS_SANITIZED 0
 #endif
-#define LEAST 2 /* problems that each instance runs */
+#define N_SAMPLE 10 /* of each family */
+#define LEAST    2  /* problems that each instance runs */
 
 /* What sanitizers look for depends on neither the data nor the order of threads. */
 static void run_once(const struct gpu_instance *i, const struct kernel_case *c,
