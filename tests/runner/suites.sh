@@ -159,7 +159,7 @@ pool_e2e() { # PREFIX BUILD
         f=tests/e2e/$name.sh lane=work
         grep -q '^# waits: yes' "$f" && lane=wait
         groups=$(groups_of "$f")
-        pool $lane 120 "$1/$name" "$groups" env KSWEEP_BIN="$root/$2/bin" bash "$f"
+        pool $lane 180 "$1/$name" "$groups" env KSWEEP_BIN="$root/$2/bin" bash "$f"
     done
 }
 
@@ -167,7 +167,7 @@ pool_e2e() { # PREFIX BUILD
 pool_slurm() {
     local name
     for name in $(chosen slurm); do
-        pool slurm 120 "slurm/$name" "$(groups_of tests/slurm.sh)" \
+        pool slurm 180 "slurm/$name" "$(groups_of tests/slurm.sh)" \
             env KSWEEP_BIN="$root/build/bin" bash tests/slurm.sh "$name"
     done
 }
