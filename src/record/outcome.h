@@ -25,14 +25,15 @@
     X(KS_O_EXITED, 14, "exited", true)                                                             \
     X(KS_O_DEVICE_LOST, 15, "device_lost", true)                                                   \
     X(KS_O_WORKER_LOST, 16, "worker_lost", true)                                                   \
-    X(KS_O_SKIPPED, 17, "skipped", false)
+    X(KS_O_SKIPPED, 17, "skipped", false)                                                          \
+    X(KS_O_UNTRUSTED, 18, "untrusted", true)
 
 enum ks_outcome {
     KS_O_NONE = 0, /* never recorded */
 #define X(name, value, text, look) name = value,
     KS_OUTCOME_LIST(X)
 #undef X
-        KS_O_LIMIT = 18
+        KS_O_LIMIT = 19
 };
 
 const char *ks_outcome_text(uint32_t outcome); /* "ok"; "?" when unknown */

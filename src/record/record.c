@@ -75,11 +75,15 @@ static const struct ks_def record_defs[] = {
     F(62, INTS, box_lo, COUNT(n_box)),
     F(63, INTS, box_hi, COUNT(n_box)),
     F(64, UINT, is_bitwise_stable, .lo = 0, .hi = 2),
+    F(65, UINT, n_checked, ),
+    F(66, REAL, verified_over_timed, .rule = KS_FINITE, .def = -1),
+    F(67, REAL, floor_ns, .rule = KS_FINITE, .def = -1),
     /* noise */
     F(70, UINT, involuntary_switches, ),
     F(71, UINT, cpu_ns, ),
     F(72, UINT, span_ns, ),
     F(73, REAL, canary_ratio, .rule = KS_FINITE),
+    F(74, REAL, disturbance, .rule = KS_FINITE, .def = -1),
     /* abnormal ends */
     F(80, UINT, fault_address, ),
     F(81, UINT, peak_bytes, ),
@@ -128,8 +132,8 @@ static const struct ks_def head_defs[] = {
     F(29, UINT, started_ns, ),    F(31, ID128, code_id, ),
     F(44, UINT, wall_ns, ),       F(70, UINT, involuntary_switches, ),
     F(71, UINT, cpu_ns, ),        F(72, UINT, span_ns, ),
-    F(73, REAL, canary_ratio, ),  F(82, UINT, n_denied, ),
-    F(86, UINT, n_printed, ),
+    F(73, REAL, canary_ratio, ),  F(74, REAL, disturbance, .def = -1),
+    F(82, UINT, n_denied, ),      F(86, UINT, n_printed, ),
 };
 #undef F
 static const struct ks_fields head_fields = KS_FIELDS(struct ks_record_head, "record", head_defs);
@@ -159,6 +163,7 @@ void ks_record_head_of(const struct ks_record *r, struct ks_record_head *out)
         .cpu_ns = r->cpu_ns,
         .span_ns = r->span_ns,
         .canary_ratio = r->canary_ratio,
+        .disturbance = r->disturbance,
         .n_denied = r->n_denied,
         .n_printed = r->n_printed,
     };

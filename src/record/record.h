@@ -83,10 +83,16 @@ struct ks_record {
     uint32_t n_box;               /* dims of the output shape; 0 = no box */
     int64_t box_lo[6], box_hi[6]; /* bounding box of all wrong elements, inclusive */
     uint32_t is_bitwise_stable;   /* V2 data, two launches: 1 same bits, 2 differ, 0 not known */
+    uint32_t n_checked;           /* timed launches whose whole output was checked */
+    double verified_over_timed;   /* median time of verified samples over that of the others; < 0:
+                                     not known */
+    double floor_ns;              /* least time in which a call can do the work; < 0: not known */
 
     /* noise while timing, this process */
     uint64_t involuntary_switches, cpu_ns, span_ns; /* over the timed samples */
     double canary_ratio; /* canary loop time / its idle baseline; 0 = not run */
+    double disturbance;  /* largest of (indicator - idle baseline) / limit; > 1: contaminated; < 0:
+                            not known */
     /* the device while timing: before the first sample, after the last, and over all readings
      * between batches of samples, those two among them */
     struct ks_reading before, after;
@@ -125,7 +131,7 @@ struct ks_record_head {
     struct ks_id128 code_id;
     uint64_t wall_ns;
     uint64_t involuntary_switches, cpu_ns, span_ns;
-    double canary_ratio;
+    double canary_ratio, disturbance;
     uint32_t n_denied;
     uint64_t n_printed;
 };

@@ -127,6 +127,11 @@ static double most_switches(const struct ks_noise_limits *lim, double span_s)
     return mean + 3 * sqrt(mean) + 1;
 }
 
+double ks_wrong_share_hi95(uint32_t n_checked)
+{
+    return 1.0 - pow(0.05, 1.0 / n_checked);
+}
+
 bool ks_noise_is_contaminated(const struct ks_noise *n, const struct ks_noise_limits *lim,
                               const char **why_out)
 {

@@ -29,6 +29,10 @@ void ks_order_interval(size_t n, double level, size_t *lo_out, size_t *hi_out);
 /* Tie: the 95 % intervals overlap, or |a - b| is at most `drift` (same unit). */
 bool ks_stats_tie(const struct ks_stats *a, const struct ks_stats *b, double drift);
 
+/* Upper 95 % confidence bound on the share of launches with a wrong output when n_checked >= 1
+ * launches were checked and none was wrong: 1 - 0.05^(1 / n_checked). */
+double ks_wrong_share_hi95(uint32_t n_checked);
+
 /* Contamination, judged against limits of the job and the idle baseline; pure. */
 struct ks_noise_limits {
     double switches_per_s, stolen, canary;   /* limits above the baseline */

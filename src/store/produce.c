@@ -158,6 +158,15 @@ static void put_device(const struct ks_record *r, struct ks_row *row)
     row->throttle = r->throttle;
 }
 
+static void put_trust(const struct ks_record *r, struct ks_row *row)
+{
+    row->n_checked = r->n_checked;
+    row->wrong_share_hi95 = r->n_checked > 0 ? ks_wrong_share_hi95(r->n_checked) : KS_MISSING;
+    row->verified_over_timed = r->verified_over_timed > 0 ? r->verified_over_timed : KS_MISSING;
+    row->floor_ns = r->floor_ns > 0 ? r->floor_ns : KS_MISSING;
+    row->disturbance = r->disturbance >= 0 ? r->disturbance : KS_MISSING;
+}
+
 static int put_stats(struct pass *p, struct ks_row *row, const double *ns, size_t n,
                      double clock_ns, struct ks_err *err)
 {
@@ -218,6 +227,7 @@ static int make_row(struct pass *p, const struct ks_record_ref *ref, struct ks_r
     put_verification(r, row);
     put_cost(r, row);
     put_device(r, row);
+    put_trust(r, row);
     row->flags = r->flags;
     row->confirmed = !(row->flags & KS_FL_UNCONFIRMED);
     row->calls = r->calls;

@@ -121,8 +121,10 @@ struct ks_row {
     uint8_t v1, v2, bitwise_stable;
     double max_error;
     uint64_t n_wrong, n_zero, n_elements;
+    uint32_t n_checked;
+    double wrong_share_hi95, verified_over_timed, floor_ns;
     uint64_t involuntary_switches, cpu_ns, span_ns;
-    double canary_ratio;
+    double canary_ratio, disturbance;
     struct ks_reading before, after; /* of the device, as in ks_record: unknown is KS_MISSING */
     double min_clock_mhz, max_power_w;
     int64_t throttle;

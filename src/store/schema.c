@@ -229,6 +229,12 @@ static const struct ks_column events[] = {
         OPT("temperature_after_c", S, after.temperature_c, F32, "Celsius", KS_MISSING),            \
         OPT("busy_before", S, before.busy, F32, "1", KS_MISSING),                                  \
         OPT("throttle", S, throttle, I64, "", -1)
+#define TRUST                                                                                      \
+    OPT("n_checked", S, n_checked, U32, "", 0),                                                    \
+        OPT("wrong_share_hi95", S, wrong_share_hi95, F32, "1", KS_MISSING),                        \
+        OPT("verified_over_timed", S, verified_over_timed, F32, "1", KS_MISSING),                  \
+        OPT("floor_ns", S, floor_ns, F32, "ns", KS_MISSING),                                       \
+        OPT("disturbance", S, disturbance, F32, "1", KS_MISSING)
 
 static const struct ks_column measurements[] = {
     IDENTITY,
@@ -255,6 +261,7 @@ static const struct ks_column measurements[] = {
     NOISE,
     NUM("attempt_row", S, attempt_row, U64, ""),
     DEVICE,
+    TRUST,
 };
 
 static const struct ks_column attempts[] = {
@@ -282,6 +289,7 @@ static const struct ks_column attempts[] = {
     NUM("journal_segment", S, segment, U32, ""),
     NUM("journal_offset", S, offset, U64, "bytes"),
     DEVICE,
+    TRUST,
     OPT("memory_clock_before_mhz", S, before.memory_clock_mhz, F32, "MHz", KS_MISSING),
     OPT("memory_clock_after_mhz", S, after.memory_clock_mhz, F32, "MHz", KS_MISSING),
     OPT("power_before_w", S, before.power_w, F32, "W", KS_MISSING),

@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 #define KS_SCHEMA_MAJOR 1
-#define KS_SCHEMA_MINOR 3
+#define KS_SCHEMA_MINOR 4
 
 /* ---- gather ---- */
 

@@ -47,6 +47,10 @@ static void fill_record(struct ks_record *r)
     for (uint32_t i = 0; i < KS_SAMPLES_MAX; i++)
         r->sample_ns[i] = 1000.5 + i / 3.0;
     r->poison_sample_ns = 1001;
+    r->n_checked = 59;
+    r->verified_over_timed = 1.25;
+    r->floor_ns = 0;
+    r->disturbance = 0.5;
     r->max_error = (double)INFINITY;
     r->v1 = 1;
     r->v2 = 2;
@@ -197,7 +201,7 @@ static const struct {
     { 5, "\0\0\0\0\1\0\0\0", 8, "32 bits" },
     { 6, "\4", 1, "role is out of range" },
     { 7, zeros, 1, "outcome is out of range" },
-    { 7, "\x12", 1, "outcome is out of range" },
+    { 7, "\x13", 1, "outcome is out of range" },
     { 8, "\0\0\0\x80\0\0\0\0", 8, "32 bits" },
     { 10, "\x0c", 1, "phase" },
     { 11, "\5", 1, "stop" },
@@ -219,6 +223,7 @@ static const struct {
     { 62, pair, 16, "differ in length" },
     { 62, zeros, 56, "more values than fit" },
     { 64, "\3", 1, "is_bitwise_stable" },
+    { 67, nan_and_inf, 8, "floor_ns is not finite" },
     { 84, zeros, KS_TAIL_MAX + 1, "tail is longer than fits" },
     { 90, nan_and_inf, 8, "before.clock_mhz is not finite" },
     { 99, one, 4, "after.busy is not a number" },

@@ -126,6 +126,10 @@ static void put_two(const struct place *p, struct ks_record *want_out)
     skit_block(&k, 2, 1, 40000, 42000);
     *want_out = *skit_record(&k, 1, 3, 31);
     want_out->n_zero = 12;
+    want_out->n_checked = 59;
+    want_out->verified_over_timed = 1.0625;
+    want_out->floor_ns = 2500.5;
+    want_out->disturbance = 0;
     want_out->involuntary_switches = 3;
     skit_put(&k, want_out);
     skit_close(&k);
@@ -157,6 +161,11 @@ static void times_read_back(void **state)
     same_f32(row.anchor_close_ns, 42000);
     same_f32(row.time_over_anchor, sorted[15] / 41000);
     same_f32(row.poison_sample_ns, want.poison_sample_ns);
+    assert_int_equal(row.n_checked, 59);
+    assert_true(fabs(row.wrong_share_hi95 - 0.04951) < 1e-4); /* the rule of three: 3 / n */
+    same_f32(row.verified_over_timed, want.verified_over_timed);
+    same_f32(row.floor_ns, want.floor_ns);
+    same_f32(row.disturbance, want.disturbance);
     same_f32(row.clock_ns, 20);
     assert_int_equal(row.calls, want.calls);
     assert_int_equal(attempt(f, 1).sample_offset, 7);
