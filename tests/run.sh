@@ -1,17 +1,21 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# run.sh [--only PATTERN]... [--list] - builds the release and the sanitizer tree and runs every
+# run.sh [--quick] [--only PATTERN]... [--list] - builds the release and the sanitizer tree and runs every
 # test; the last line is "N passed, N failed, N skipped", the exit status 1 when something failed.
 #
+#   --quick          the developer's loop, two minutes: the release build only, lint, and the unit and
+#                    end-to-end tests that are short
 #   --only PATTERN   only what matches (shell pattern, anywhere in the name): unit/journal, e2e/41
 #   --list           the names, nothing is run
 #
 # Suites: unit (tests/unit, in both trees), e2e (tests/e2e/NN-*.sh), tools (tests/tools/test_*.py),
 # slurm (the parts of tests/slurm.sh), lint (tests/lint), fuzz (tests/fuzz, sanitizer tree),
-# leftovers (processes and files left behind). As many tests at a time as there are CPUs, and beside
-# them a few of those whose file says "waits: yes" and of slurm: they wait for time to pass, and need
-# little of a CPU. All but build and unit are one queue; what takes long (tests/runner/longest)
-# begins first. A unit test whose file says "sanitized: no" is in the release tree only.
+# leftovers (processes and files left behind). After the builds all tests are one queue: as many at a
+# time as there are CPUs, and beside them a few of those whose file says "waits: yes" and of slurm,
+# which need little CPU time. The longest (tests/runner/longest) start first. The seconds of a suite
+# are the sum over its tests. A unit test whose file says "sanitized: no" is in the release tree
+# only; "quick: no" in a unit test and "quick: yes" in an end-to-end test decide about --quick.
+# Sanitized kernels and kernels on the GPU emulator are samples here: tests/kernels.sh runs all.
 #
 # KSWEEP_REQUIRE="mpi hdf5py netns slurm cgroup asan clang19 hip-headers ...": what must be testable here. A skip of a
 # test that declares one of these groups ("# group: mpi" in its file) is then a failure, and so is
@@ -22,12 +26,13 @@ set -u
 root=$(cd "$(dirname "$0")/.." && pwd)
 cd "$root" || exit 1
 
-only=() list=0
+only=() list=0 quick=0
 while [ $# -gt 0 ]; do
     case $1 in
     --only) [ $# -ge 2 ] || { echo "run.sh: --only needs a pattern" >&2; exit 2; }
             only+=("$2"); shift ;;
     --list) list=1 ;;
+    --quick) quick=1 ;;
     -h | --help) sed -n '3,/^set -u/{/^set -u/d;s/^# \{0,1\}//;p}' "$0"; exit 0 ;;
     *) echo "run.sh: unknown argument '$1'; see tests/run.sh --help" >&2; exit 2 ;;
     esac
@@ -49,9 +54,7 @@ if [ -z "$names" ]; then
 fi
 
 begin_results
-suite build run_builds
-suite unit run_unit build unit
-suite unit-asan run_unit build-asan unit-asan
-suite lint,tools,e2e,slurm,fuzz run_programs
-suite leftovers run_leftovers
+run_builds
+run_programs
+run_leftovers
 end_results

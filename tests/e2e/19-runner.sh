@@ -16,8 +16,9 @@ root=$PWD/tree only=() names= queue=$1
 . tree/tests/runner/pool.sh
 lane_width=([work]=1 [wait]=1 [slurm]=100)
 begin_results
-fill() { . "$queue"; pool_run; }
-suite pool fill
+quick=0
+. "$queue"
+pool_run
 end_results
 EOF
 drive() { bash drive "$1" >out 2>err; }

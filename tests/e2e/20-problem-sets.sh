@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # ksweep problems: generators, lists of several operators, samples by class, what is left out, leaks.
+# quick: yes
 . "$(dirname "$0")/tap.sh"
 need_program ksweep python3
 lists=$KSWEEP_SOURCE_DIR/jobs/problems

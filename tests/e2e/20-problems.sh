@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # ksweep problems: counts that add up, reasons, lists that read back, exit codes.
+# quick: yes
 . "$(dirname "$0")/tap.sh"
 need_program ksweep python3
 data=$KSWEEP_SOURCE_DIR/tests/data/grid

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # ksweep kernels: instances of a config, what rules exclude, what a CPU lacks, filters, errors.
+# quick: yes
 . "$(dirname "$0")/tap.sh"
 need_program ksweep python3
 config=$KSWEEP_SOURCE_DIR/tests/data/grid/tiny.json

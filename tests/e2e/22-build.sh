@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # ksweep build: what is built, cached, failed and unsupported; a second run compiles nothing.
+# quick: yes
 . "$(dirname "$0")/tap.sh"
 need_program ksweep python3 cc
 unset KSWEEP_CC

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # The shipped jobs: each says why, plans without a word on stderr, and is what docs/jobs.md says.
+# quick: yes
 . "$(dirname "$0")/tap.sh"
 need_program ksweep
 page=$KSWEEP_SOURCE_DIR/docs/jobs.md

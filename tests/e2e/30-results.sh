@@ -3,6 +3,7 @@
 # asan: yes
 # results.h5, training.csv and the report, of made-up journals: opened with h5py, pandas, PyTables and
 # h5dump, and held against one another.
+# quick: yes
 . "$(dirname "$0")/tap.sh"
 need_program ksweep ksweep-analyze make_journal h5dump
 python=/usr/bin/python3 # Debian's, whose packages these are

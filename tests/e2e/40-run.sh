@@ -4,6 +4,7 @@
 # A whole sweep with 0 (no mpirun), 1, 2 and 4 ranks, and what a user meets before it begins.
 # group: mpi
 # asan: yes
+# quick: yes
 . "$(dirname "$0")/tap.sh"
 need_program mpirun cc
 . "$(dirname "$0")/sweep.sh"

@@ -3,6 +3,7 @@
 # group: mpi
 # Who measures where: the map of --show-binding, the maps that are refused, and what workers really
 # got, on this machine's cores and on simulated devices.
+# quick: yes
 . "$(dirname "$0")/tap.sh"
 need_program mpirun taskset cc
 . "$(dirname "$0")/sweep.sh"

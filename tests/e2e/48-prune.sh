@@ -4,6 +4,7 @@
 # cache to the table, with controls, and when the mind is changed. What the code objects say is
 # written into the cache's manifests here: kernels of the host have none.
 # group: mpi
+# quick: yes
 . "$(dirname "$0")/tap.sh"
 need_program mpirun cc
 . "$(dirname "$0")/sweep.sh"

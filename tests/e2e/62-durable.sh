@@ -3,6 +3,7 @@
 # waits: yes
 # group: mpi
 # What can happen to a directory: damage, a full disk, no permission, a second owner, another job.
+# quick: yes
 . "$(dirname "$0")/tap.sh"
 
 need_program mpirun python3

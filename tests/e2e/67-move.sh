@@ -4,6 +4,7 @@
 # A run's directory is moved, copied while it is written, watched and gathered from without being
 # touched.
 # group: mpi
+# quick: yes
 . "$(dirname "$0")/tap.sh"
 need_program mpirun cc python3 strace
 . "$(dirname "$0")/sweep.sh"

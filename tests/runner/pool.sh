@@ -7,7 +7,7 @@
 # cluster of daemons. Whoever waits goes before those that compute, when its wait is over.
 #
 #   pool LANE LIMIT NAME GROUPS COMMAND...   puts it in the queue; LIMIT in seconds
-#   pool_run                                 runs all, takes the results in the order of the queue
+#   pool_run                                 runs all, takes each result when it comes
 declare -A lane_width=([work]=$jobs [wait]=$((jobs + (jobs + 1) / 2)) [slurm]=$jobs)
 declare -A lane_nice=([work]=5 [wait]=0 [slurm]=0)
 longest=tests/runner/longest # names, in the order in which they begin; all others follow
@@ -35,20 +35,18 @@ pool_start() { # INDEX
     ) &
 }
 
-pool_take() { # the results of all
-    local i rc seconds
-    for i in "${!pool_names[@]}"; do
-        rc=1 seconds=0 # where whoever waited for it was killed
-        [ -s "$run_tmp/pool.$i.rc" ] && read -r rc seconds <"$run_tmp/pool.$i.rc"
-        take_tap "${pool_names[i]}" "$run_tmp/pool.$i" "$rc" "$seconds" "${pool_groups[i]}"
-    done
-    rm -f "$run_tmp"/pool.*
-    pool_lanes=() pool_limits=() pool_names=() pool_groups=() pool_commands=()
+# The result of one; a second time there is nothing to take.
+pool_take() { # INDEX
+    local rc=1 seconds=0 out=$run_tmp/pool.$1 # where whoever waited for it was killed
+    [ -e "$out.taken" ] && return
+    [ -s "$out.rc" ] && read -r rc seconds <"$out.rc"
+    take_tap "${pool_names[$1]}" "$out" "$rc" "$seconds" "${pool_groups[$1]}"
+    : >"$out.taken"
 }
 
 pool_run() {
     local i lane pid
-    local -A n_in=([work]=0 [wait]=0 [slurm]=0) lane_of=()
+    local -A n_in=([work]=0 [wait]=0 [slurm]=0) lane_of=() index_of=()
     local -a waiting
     [ ${#pool_names[@]} -gt 0 ] || return 0
     mapfile -t waiting < <(pool_order)
@@ -57,7 +55,7 @@ pool_run() {
             lane=${pool_lanes[waiting[i]]}
             [ "${n_in[$lane]}" -lt "${lane_width[$lane]}" ] || continue
             pool_start "${waiting[i]}"
-            lane_of[$!]=$lane
+            lane_of[$!]=$lane index_of[$!]=${waiting[i]}
             n_in[$lane]=$((n_in[$lane] + 1))
             unset "waiting[i]"
         done
@@ -65,11 +63,16 @@ pool_run() {
         if [ -n "${pid:-}" ]; then
             lane=${lane_of[$pid]:-}
             [ -n "$lane" ] && n_in[$lane]=$((n_in[$lane] - 1))
+            [ -n "${index_of[$pid]:-}" ] && pool_take "${index_of[$pid]}"
         elif [ ${#waiting[@]} -eq 0 ]; then # nobody runs
             break
         else # the end of one that was killed is not always told
             n_in=([work]=0 [wait]=0 [slurm]=0)
         fi
     done
-    pool_take
+    for i in "${!pool_names[@]}"; do
+        pool_take "$i"
+    done
+    rm -f "$run_tmp"/pool.*
+    pool_lanes=() pool_limits=() pool_names=() pool_groups=() pool_commands=()
 }

@@ -32,8 +32,33 @@ begin_results() {
     run_started=$(now)
 }
 
+# Sets cpu to the user and system seconds of this shell and all its children. Not in a subshell,
+# whose times are its own.
+cpu_seconds() {
+    times >"$run_tmp/times"
+    cpu=$(awk '{
+        for (i = 1; i <= 2; i++) { split($i, t, "m"); sum += t[1] * 60 + t[2] }
+    } END { print sum }' "$run_tmp/times")
+}
+
+# Tests run side by side, so the seconds of a suite are those of its tests added up.
+print_suites() {
+    awk -F '\t' '
+        !($1 in seconds) { order[++n] = $1 }
+        { seconds[$1] += $4; count[$1, $3]++ }
+        END {
+            for (i = 1; i <= n; i++)
+                printf "%-12s %5d passed %4d failed %4d skipped %7.1f s\n", order[i],
+                    count[order[i], "pass"], count[order[i], "fail"], count[order[i], "skip"],
+                    seconds[order[i]]
+        }' "$results"
+}
+
 end_results() {
-    printf 'total %.0f s, results in %s\n' "$(since "$run_started")" "${results#"$root"/}"
+    print_suites
+    cpu_seconds
+    printf 'total %.0f s, %.0f s of CPU time, results in %s\n' "$(since "$run_started")" \
+        "$cpu" "${results#"$root"/}"
     echo "$passed passed, $failed failed, $skipped skipped"
     [ "$failed" -eq 0 ]
     exit
@@ -41,17 +66,6 @@ end_results() {
 
 now() { echo "${EPOCHREALTIME/,/.}"; }
 since() { awk -v a="$1" -v b="$(now)" 'BEGIN { printf "%.2f", b - a }'; }
-
-# suite NAME FUNCTION ARGUMENT...: runs it unless nothing of it is selected, prints one line.
-suite() {
-    local name=$1 start p=$passed f=$failed s=$skipped
-    shift
-    start=$(now)
-    "$@"
-    [ $((passed + failed + skipped)) -eq $((p + f + s)) ] && return
-    printf '%-12s %5d passed %4d failed %4d skipped %7.1f s\n' "$name" $((passed - p)) \
-        $((failed - f)) $((skipped - s)) "$(since "$start")"
-}
 
 # The groups that a test's file declares: "# group: mpi hdf5py", "/* group: cgroup */".
 groups_of() { # FILE
@@ -92,7 +106,7 @@ record() { # NAME pass|fail|skip SECONDS REASON GROUPS
     fail) failed=$((failed + 1)) ;;
     esac
     [ "$status" = fail ] && echo "FAILED $name${reason:+: $reason}"
-    printf '%s\t%s\t%s\t%s\t%s\n' "${name%%/*}" "$name" "$status" "$3" "$reason" >>"$results"
+    printf '%s\t%s\t%s\t%s\t%s\n' "${name%%[:/]*}" "$name" "$status" "$3" "$reason" >>"$results"
 }
 
 # The tests of one TAP text on stdin, one line each: status, description, reason. Nothing else.

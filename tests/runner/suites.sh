@@ -21,7 +21,8 @@ all_names() {
     echo lint/run
     echo lint/selftest
     echo lint/mutations
-    for f in tests/tools/test_*.py; do [ -e "$f" ] && echo "tools/$(basename "$f" .py)"; done
+    for f in tests/tools/test_*.py; do echo "tools/$(basename "$f" .py)"; done
+    echo tools/make_problem_lists
     for f in tests/e2e/[0-9]*.sh; do
         [ -e "$f" ] || continue
         echo "e2e/$(basename "$f" .sh)"
@@ -32,10 +33,22 @@ all_names() {
     echo leftovers
 }
 
-# Names on stdin that a pattern of --only matches; all without one.
+# Whether --quick runs it: the release build, lint, and unit and end-to-end tests that are short.
+is_quick() { # NAME
+    local name=${1#*/}
+    case $1 in
+    build/release | lint/run | leftovers) ;;
+    unit/*) ! grep -q '^/\* quick: no' "tests/unit/test_$name.c" ;;
+    e2e/*) grep -q '^# quick: yes' "tests/e2e/$name.sh" ;;
+    *) false ;;
+    esac
+}
+
+# Names on stdin that --quick and a pattern of --only choose; all without them.
 selected() {
     local name p
     while read -r name; do
+        [ "$quick" -eq 0 ] || is_quick "$name" || continue
         [ ${#only[@]} -eq 0 ] && echo "$name"
         for p in ${only[@]+"${only[@]}"}; do
             # shellcheck disable=SC2053
@@ -81,65 +94,23 @@ run_builds() {
     fi
 }
 
-# --- unit tests
-
-run_unit() { # DIRECTORY PREFIX
-    local prefix=$2 list name xml=$run_tmp/junit.xml
-    case $1 in build) [ $have_release -eq 1 ] ;; *) [ $have_asan -eq 1 ] ;; esac || return
-    list=$(chosen "$prefix" | paste -sd '|' -)
-    [ -n "$list" ] || return
-    rm -f "$xml"
-    # A test takes two places, one that waits takes one: see ks_test() in cmake/Ksweep.cmake.
-    CMOCKA_MESSAGE_OUTPUT=TAP ctest --test-dir "$1" -L unit -R "^unit\.($list)\$" -j $((2 * jobs + 1)) \
-        --output-junit "$xml" --test-output-size-passed 4000000 \
-        --test-output-size-failed 4000000 >"$run_tmp/ctest.log" 2>&1
-    take_junit "$prefix" "$xml"
-    chosen "$prefix" | while read -r name; do
-        grep -q "testcase name=\"unit\.$name\"" "$xml" || echo "$name"
-    done >"$run_tmp/missing"
-    while read -r name; do
-        is_registered_elsewhere "$name" ||
-            record "$prefix/$name" fail 0 "tests/unit/test_$name.c is in no CMakeLists.txt"
-    done <"$run_tmp/missing"
-}
-
-# A test program that another suite runs.
-is_registered_elsewhere() { # NAME
-    grep -rqs "add_test(NAME [a-z]*\.$1 " src analysis tests --include=CMakeLists.txt
-}
-
-take_junit() { # PREFIX XML: splits the file by test and takes each
-    local prefix=$1 name seconds status rc
-    rm -rf "$run_tmp/cases"
-    mkdir "$run_tmp/cases"
-    [ -s "$2" ] || { record "$prefix" fail 0 "ctest: $(tail -n 1 "$run_tmp/ctest.log")"; return; }
-    awk -v dir="$run_tmp/cases" '
-        /^[ \t]*<testcase / {
-            name = $0; sub(/.*<testcase name="unit\./, "", name); sub(/".*/, "", name)
-            t = $0; sub(/.* time="/, "", t); sub(/".*/, "", t)
-            s = $0; sub(/.* status="/, "", s); sub(/".*/, "", s)
-            print name "\t" t "\t" s >(dir "/index")
-            next
-        }
-        /^[ \t]*<failure message="[^"]*Timeout/ { print name >(dir "/timeouts") }
-        /^[ \t]*<(\/system-out|\/testcase|properties|failure|\/testsuite)/ { next }
-        name == "" { next }
-        {
-            sub(/^[ \t]*<system-out>/, "")
-            gsub(/&lt;/, "<"); gsub(/&gt;/, ">"); gsub(/&quot;/, "\""); gsub(/&amp;/, "\\&")
-            print >(dir "/" name)
-        }' "$2"
-    while IFS=$'\t' read -r name seconds status; do
-        rc=0
-        [ "$status" = run ] || rc=1
-        grep -qsx "$name" "$run_tmp/cases/timeouts" && rc=124
-        touch "$run_tmp/cases/$name"
-        take_tap "$prefix/$name" "$run_tmp/cases/$name" $rc "$seconds" \
-            "$(groups_of "tests/unit/test_$name.c")"
-    done <"$run_tmp/cases/index"
-}
-
 # --- programs that print TAP
+
+# Unit tests of one build tree. The limit is for tests that hang: on an idle machine those that compile
+# all host kernels take a minute, the others seconds.
+pool_unit() { # PREFIX BUILD
+    local name f lane
+    for name in $(chosen "$1"); do
+        f=tests/unit/test_$name.c lane=work
+        grep -q '^/\* waits: yes' "$f" && lane=wait
+        if [ ! -x "$2/bin/test_$name" ]; then
+            record "$1/$name" fail 0 "$f is in no CMakeLists.txt"
+            continue
+        fi
+        pool $lane 300 "$1/$name" "$(groups_of "$f")" \
+            env CMOCKA_MESSAGE_OUTPUT=TAP KSWEEP_SOURCE_DIR="$root" "$root/$2/bin/test_$name"
+    done
+}
 
 pool_lint() {
     local name
@@ -184,11 +155,15 @@ pool_fuzz() {
     done
 }
 
-# Python tests print TAP, or are unittest programs, which -v makes tell their tests' names.
+# Python tests print TAP, or are unittest programs, whose results python_tap.py prints.
 pool_tools() {
     local name f
     for name in $(chosen tools); do
         f=tests/tools/$name.py
+        if [ "$name" = make_problem_lists ]; then
+            pool work 60 "tools/$name" "" python3 "$f" --check jobs/problems
+            continue
+        fi
         if [ ! -x /usr/bin/python3 ]; then
             record "tools/$name" skip 0 "/usr/bin/python3 is not installed" "$(groups_of "$f")"
             continue
@@ -199,11 +174,15 @@ pool_tools() {
     done
 }
 
-# All that are programs of their own: what waits is there whenever something computes.
+# One queue for all suites, so that tests that wait overlap with tests that compute.
 run_programs() {
+    if [ $have_asan -eq 1 ]; then
+        pool_unit unit-asan build-asan
+        pool_e2e e2e-asan build-asan
+    fi
     pool_lint
-    [ $have_asan -eq 1 ] && pool_e2e e2e-asan build-asan
     if [ $have_release -eq 1 ]; then
+        pool_unit unit build
         pool_e2e e2e build
         pool_slurm
         pool_tools

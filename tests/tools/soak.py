@@ -167,12 +167,13 @@ def run_parts(args, tally):
 
 
 def emulator(args, tally):
-    script = os.path.join(chaos.HERE, "..", "gpu", "emulate.sh")
-    res = subprocess.run(["bash", script, os.path.dirname(args.bin)], capture_output=True, text=True)
+    script = os.path.join(chaos.HERE, "..", "kernels.sh")
+    res = subprocess.run(["bash", script, "--build", os.path.dirname(args.bin), "gpu"],
+                         capture_output=True, text=True)
     print(res.stdout, res.stderr)
     if res.returncode != 0:
         tally.findings.append("emulator: " + res.stdout.strip().replace("\n", "; "))
-    return "`tests/gpu/emulate.sh`:\n\n" + "".join(
+    return "`tests/kernels.sh gpu`:\n\n" + "".join(
         f"    {line}\n" for line in res.stdout.splitlines() if not line.startswith(" "))
 
 

@@ -59,8 +59,8 @@ bool gpu_is_of_domain(const struct gpu_instance *i, const struct ks_problem *p);
  * must run at least two. */
 void gpu_sweep(struct gpu_set *s);
 
-/* All of a main of a test over one config: as many instances as $KSWEEP_GPU_SAMPLE says (a number
- * or "all"; 10, of sanitized ones 4), chosen by $KSWEEP_TEST_SEED. */
+/* All of a main of a test over one config: as many instances as $KSWEEP_KERNEL_SAMPLE says (a
+ * number or "all"; 10, of sanitized ones 3), chosen by $KSWEEP_TEST_SEED. */
 int gpu_tests_run(const char *name, const char *config);
 
 #endif

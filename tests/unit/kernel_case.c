@@ -10,6 +10,8 @@
 #define MARK      0xa5 /* what a guard of an output holds */
 #define NAN_BYTES 0xff /* a NaN of every type */
 
+#define SANITIZED_SAMPLE 8 /* instances of a program's configs */
+
 #ifdef KSWEEP_SANITIZED
 /* Guards of inputs are poisoned too: a read that changes nothing is seen. */
 void __asan_poison_memory_region(void const volatile *at, size_t n);
@@ -199,6 +201,12 @@ static void put_job(const struct place *p, const struct ks_problem *problem,
     ks_buf_release(&csv);
 }
 
+bool kernel_tests_are_whole(void)
+{
+    const char *sample = getenv("KSWEEP_KERNEL_SAMPLE");
+    return sample && strcmp(sample, "all") == 0;
+}
+
 bool kernel_build_is_complete(void)
 {
     return !IS_SANITIZED;
@@ -219,13 +227,32 @@ static bool has_news(const struct ks_grid *g, const struct ks_instance *one, uin
 }
 
 /* Each value of each trait once: all instances take minutes with sanitizers. */
-static void thin_out(struct ks_grid *g)
+static void keep_every_value(struct ks_grid *g)
 {
     uint32_t n = 0;
     for (uint32_t i = 0; i < g->n_instances; i++)
         if (has_news(g, &g->instances[i], n))
             g->instances[n++] = g->instances[i];
     g->n_instances = n;
+}
+
+/* At most `most`, evenly spread. */
+static void keep_some(struct ks_grid *g, uint32_t most)
+{
+    const uint32_t all = g->n_instances;
+    if (all <= most)
+        return;
+    for (uint32_t i = 0; i < most; i++)
+        g->instances[i] = g->instances[i * all / most];
+    g->n_instances = most;
+}
+
+/* What sanitizers find depends on the source more than on its traits. */
+static void thin_out(struct ks_grid *g)
+{
+    keep_every_value(g);
+    if (!kernel_tests_are_whole())
+        keep_some(g, SANITIZED_SAMPLE);
 }
 
 void kernel_build(struct place *p, const struct ks_problem *problem, const char *const *configs)

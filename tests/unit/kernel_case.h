@@ -45,6 +45,8 @@ void kernel_case_fail(const struct kernel_case *c, const struct ks_abi_entry *e,
  * sanitized builds the kernels are, too, but only a part of them: kernel_build_is_complete() is
  * false then, and what holds of all of them cannot be asked. */
 bool kernel_build_is_complete(void);
+/* $KSWEEP_KERNEL_SAMPLE is "all" (tests/kernels.sh); else sanitized builds take a few instances. */
+bool kernel_tests_are_whole(void);
 void kernel_build(struct place *p, const struct ks_problem *problem, const char *const *configs);
 
 /* Whether this CPU can run what the configs promise a choice on: x86-64-v3 (AVX2, FMA, F16C).

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* sanitized: no; build_gpu, code_object_cuda and the fuzz tests are, which run the same code of
  * ours. */
+/* quick: no */
 /* Units for NVIDIA by nvcc, where it is installed: their code is identified, nothing is run. */
 #include "build/code_object.h"
 #include "build/unit.h"

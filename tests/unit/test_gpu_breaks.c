@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* sanitized: no; what is broken shows in results, or where guards are. */
+/* quick: no */
 /* Breaks planted in a copy of the GPU kernels' sources: what holds kernels to the reference must
  * find each. The kernels run in a child, because a broken one may take it along. */
 #include "gpu_case.h"
@@ -168,11 +169,10 @@ static void check_break(const char *dir, const char *kernels, const struct plant
     ks_buf_release(&text);
 }
 
-/* Some, or all where all instances are run, too: see tests/gpu/emulate.sh. */
+/* Some, or all where all instances are run, too: see tests/kernels.sh. */
 static size_t step(void)
 {
-    const char *sample = getenv("KSWEEP_GPU_SAMPLE");
-    return sample && !strcmp(sample, "all") ? 1 : STEP;
+    return kernel_tests_are_whole() ? 1 : STEP;
 }
 
 static void test_breaks_are_found(void **state)

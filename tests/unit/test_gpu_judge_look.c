@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Rounding, comparisons and digests of the judge on the emulator, held to the host's bit for bit.
  */
+/* quick: no */
 #include "base/hash.h"
 #include "gpu_judge_kit.h"
 

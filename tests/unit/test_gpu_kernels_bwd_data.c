@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A sample of the GPU family of convolution backward data on the emulator. */
+/* quick: no */
 #include "gpu_case.h"
 
 int main(void)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The GPU family of convolution backward weight on the emulator: a sample of all, and of those
  * whose stores are special. */
+/* quick: no */
 #include "gpu_case.h"
 #include "op/op.h"
 #include "op_cases.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Instances with matrix instructions of warp groups on the emulator: forward, and who
  * has them. */
+/* quick: no */
 #include "gpu_wgmma.h"
 
 static void test_forward(void **state)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Instances with matrix instructions of warp groups on the emulator: gemm, with operands
  * along their rows. */
+/* quick: no */
 #include "gpu_wgmma.h"
 
 static void test_sample(void **state)

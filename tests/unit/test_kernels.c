@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Every instance of the forward configs, built as in a job: held to the references, refusing what
  * it cannot compute, code of its own. */
+/* quick: no */
 #include "kernel_sweep.h"
 
 static const char *const configs[] = { "host_forward.json",        "host_forward_3d.json",

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Every instance of the host family of backward weight, built as in a job, on problems that are
  * special and on random ones, in all types, layouts and dims. */
+/* quick: no */
 #include "kernel_sweep.h"
 
 static void test_every_instance(void **state)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Every instance of the host family of matrix products, built as in a job, on problems that are
  * special and on random ones: all types, all four transpose combinations, batches. */
+/* quick: no */
 #include "kernel_case.h"
 #include "op_cases.h"
 
