@@ -384,6 +384,21 @@ static void check_shared(struct cell *c)
     add_ns(&w->rec, offsetof(struct ks_record, verify_ns), from);
 }
 
+/* Nor may they find its results, before they have any of their own. */
+static void poison_results(struct cell *c)
+{
+    struct ks_worker *w = c->w;
+    uint64_t from = ks_now_ns();
+    struct ks_err err = { 0 };
+    int rc = ks_workset_poison(&w->set, &err);
+
+    if (rc < 0) {
+        end_failed(c, rc, &err);
+        w->is_lost = true;
+    }
+    add_ns(&w->rec, offsetof(struct ks_record, verify_ns), from);
+}
+
 static void end_as_corrupter(struct cell *c, const struct ks_sentinel_hit *hit)
 {
     char reason[160];
@@ -480,6 +495,8 @@ static void run_cell(struct cell *c)
     run_steps(c);
     if (c->has_run && !w->is_lost)
         check_shared(c);
+    if (c->has_run && !w->is_lost)
+        poison_results(c);
     check_sentinel(c);
     if (w->rec.outcome == KS_O_NONE)
         end_as(c, KS_O_OK, 0, "");
