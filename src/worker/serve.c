@@ -196,7 +196,7 @@ static int on_problem(struct ks_worker *w, const struct ks_frame *f, struct ks_e
 
     if (rc == 0)
         rc = ks_worker_prepare(w, &req, err);
-    ks_vault_scrub_stack(); /* decoding and encoding a key leaves copies, too */
+    ks_vault_scrub(); /* decoding left copies of the key */
     if (rc == 0)
         say_who_verifies(w);
     return rc;

@@ -41,8 +41,9 @@ int ks_vault_put(const struct ks_vault *v, struct ks_id128 *key, struct ks_err *
     ssize_t n;
 
     explicit_bzero(key, sizeof(*key));
-    while (receive(v, &old, sizeof(old), 0) >= 0)
-        ;
+    do {
+        n = receive(v, &old, sizeof(old), 0);
+    } while (n >= 0);
     n = send(v->fd[0], &mask, sizeof(mask), MSG_NOSIGNAL);
     explicit_bzero(&old, sizeof(old));
     ks_vault_forget(&mask);
@@ -63,16 +64,36 @@ int ks_vault_take(const struct ks_vault *v, struct ks_mask *mask_out, struct ks_
     return 0;
 }
 
+/* Calls through a table that is filled lazily save vector registers on the stack, and the registers
+ * themselves outlast a function that had the key in them. */
+#if defined(__x86_64__)
+#define ZERO(n) "vpxorq %%zmm" #n ", %%zmm" #n ", %%zmm" #n "\n\t"
+__attribute__((noinline)) static void clear_registers(void)
+{
+    if (__builtin_cpu_supports("avx512f"))
+        __asm__ volatile(ZERO(16) ZERO(17) ZERO(18) ZERO(19) ZERO(20) ZERO(21) ZERO(22) ZERO(
+            23) ZERO(24) ZERO(25) ZERO(26) ZERO(27) ZERO(28) ZERO(29) ZERO(30) ZERO(31)::);
+    if (__builtin_cpu_supports("avx"))
+        __asm__ volatile("vzeroall" ::
+                             : "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7",
+                               "xmm8", "xmm9", "xmm10", "xmm11", "xmm12", "xmm13", "xmm14",
+                               "xmm15");
+}
+#else
+static void clear_registers(void) {}
+#endif
+
 /* As large as the frames of the calls before it, which lay where this one does. */
-__attribute__((noinline)) void ks_vault_scrub_stack(void)
+__attribute__((noinline)) void ks_vault_scrub(void)
 {
     unsigned char below[STACK_BYTES];
 
+    clear_registers();
     explicit_bzero(below, sizeof(below));
 }
 
 void ks_vault_forget(struct ks_mask *mask)
 {
     explicit_bzero(mask, sizeof(*mask));
-    ks_vault_scrub_stack();
+    ks_vault_scrub();
 }

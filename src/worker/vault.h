@@ -31,9 +31,10 @@ int ks_vault_put(const struct ks_vault *v, struct ks_id128 *key, struct ks_err *
 /* ks_vault_take() - a copy of the key; the caller gives it to ks_vault_forget() before anything of
  * a kernel runs. KS_EDEVLOST: there is none any more, this process can verify nothing. */
 int ks_vault_take(const struct ks_vault *v, struct ks_mask *mask_out, struct ks_err *err);
-/* Erases the copy, and what calls since have left on the stack below the caller. */
+/* Erases the copy, and what calls since have left in vector registers and on the stack below the
+ * caller. */
 void ks_vault_forget(struct ks_mask *mask);
 /* The latter alone. */
-void ks_vault_scrub_stack(void);
+void ks_vault_scrub(void);
 
 #endif
