@@ -24,8 +24,8 @@ struct ks_zone {
     bool is_copy;
     bool has_pulled; /* the copy holds what a kernel wrote */
     size_t bytes;    /* payload */
-    size_t cap;     /* payload that fits without a new allocation */
-    uint32_t guard; /* pattern of the guards */
+    size_t cap;      /* payload that fits without a new allocation */
+    uint32_t guard;  /* pattern of the guards */
 };
 
 /* Set the payload's size, keeping the memory when it fits; writes both guards, the payload is

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* cell.c - one cell through its phases: load, applicable, exact, warm-up, timing, verify. */
 #include "base/clock.h"
+#include "record/stats.h"
 #include "worker/cage.h"
+#include "worker/floor.h"
 #include "worker/measure.h"
 #include "worker/sentinel.h"
 #include "worker/worker.h"
@@ -362,6 +364,27 @@ static bool is_as_made(struct cell *c, char *reason_out, size_t cap, int *rc_out
     return w->inspector->inputs(w, reason_out, cap, rc_out, err);
 }
 
+/* A result may be right and its time still not that of the work. */
+static void judge_time(struct cell *c)
+{
+    struct ks_worker *w = c->w;
+    struct ks_record *r = &w->rec;
+    struct ks_floor f = ks_floor_of(&w->work, w->set.element_bytes, c->req->numerics, &w->limits);
+    double scratch[KS_SAMPLES_MAX];
+    char reason[160];
+    struct ks_stats s;
+
+    if (r->n_samples == 0)
+        return;
+    r->floor_ns = f.ns;
+    ks_stats(r->sample_ns, r->n_samples, r->clock_ns, r->calls, scratch, &s);
+    if (r->outcome != KS_O_NONE || !ks_floor_is_broken(&f, s.median))
+        return;
+    ks_floor_reason(&f, s.median, reason, sizeof(reason));
+    end_as(c, KS_O_UNTRUSTED, 0, reason);
+    r->phase = KS_PH_VERIFY;
+}
+
 /* Whatever else a kernel did, its neighbours must find what they share as it was made: where that
  * cannot be said, this worker has none. */
 static void check_shared(struct cell *c)
@@ -498,6 +521,7 @@ static void run_cell(struct cell *c)
     if (c->has_run && !w->is_lost)
         poison_results(c);
     check_sentinel(c);
+    judge_time(c);
     if (w->rec.outcome == KS_O_NONE)
         end_as(c, KS_O_OK, 0, "");
     if (w->setup.is_sentinel && c->sentinel == NULL)

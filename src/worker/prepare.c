@@ -182,6 +182,7 @@ static int make_operands(struct ks_worker *w, const struct ks_problem *p, uint32
     w->has_problem = true;
     w->inspector = &ks_inspector_host;
     w->shape.n_dims = w->set.op->shape_c(p, w->shape.dim);
+    w->work = w->set.op->work(p);
     return rc;
 }
 

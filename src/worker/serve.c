@@ -126,6 +126,8 @@ static int open_device(struct ks_worker *w, struct ks_err *err)
         rc = ops->props(w->dev, &w->props, err);
     if (rc == 0)
         rc = measure_canary(w, err);
+    if (rc == 0)
+        w->dev->ops->limits(w->dev, &w->limits);
     w->artefacts.dev = w->dev;
     return rc;
 }

@@ -30,6 +30,7 @@ struct ks_worker {
     bool is_set_up, has_problem;
     struct ks_device *dev;
     struct ks_device_props props;
+    struct ks_device_limits limits;
     double canary_ns;      /* idle baseline of the canary loop */
     uint64_t memory_nodes; /* bits: NUMA nodes that memory is bound to; 0 = it is not */
     struct ks_cage cage;
@@ -41,6 +42,7 @@ struct ks_worker {
     struct ks_references refs;            /* the host's, where it verifies */
     struct ks_judge judge;                /* else the device's */
     struct ks_shape shape;
+    struct ks_work work;      /* that a call must do */
     uint32_t problem_outcome; /* what all its cells end as; KS_O_NONE: they can run */
     char problem_reason[160];
     uint64_t prepare_ns, input_ns, reference_ns; /* for the next record, then 0 */

@@ -128,6 +128,30 @@ static void test_nothing_to_find(void **state)
         }
 }
 
+/* Right in both checks, and no time at all in between. */
+static void test_hasty(void **state)
+{
+    struct fixture *f = &((struct place *)*state)->thieves;
+    struct ks_problem p;
+    struct child c;
+
+    assert_int_equal(op_case("n=16 g=2 c_total=8 k_total=32", &p, NULL), 0);
+    start_host(&c, &quick, -1);
+    child_problem(&c, &p, 0);
+    send_cell(&c, f, &p, "good", 0);
+    assert_true(child_record(&c, &f->rec));
+    assert_int_equal(f->rec.outcome, KS_O_OK);
+    if (f->rec.floor_ns < 0) {
+        child_release(&c);
+        print_message("# skipped: nothing is known of this CPU's peak\n");
+        skip();
+    }
+    send_cell(&c, f, &p, "hasty", 1);
+    assert_true(child_record(&c, &f->rec));
+    assert_int_equal(f->rec.outcome, KS_O_UNTRUSTED);
+    child_end(&c, KS_WORKER_EXIT_OK);
+}
+
 /* ---- the key ---- */
 
 /* How often either half of the key is in the memory that the process can read. */
@@ -198,6 +222,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_nothing_to_find),
+        cmocka_unit_test(test_hasty),
         cmocka_unit_test(test_key_is_not_in_memory),
     };
 
