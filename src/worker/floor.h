@@ -11,7 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define KS_FLOOR_FAST 4.0   /* fast algorithms (Winograd's, ..) need a quarter of the direct FLOPs \
+#define KS_FLOOR_FAST                                                                              \
+    4.0                     /* fast algorithms (Winograd's, ..) need a quarter of the direct FLOPs \
                              */
 #define KS_FLOOR_BROKEN 0.5 /* a time below so much of the floor is refused */
 
