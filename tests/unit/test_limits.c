@@ -74,7 +74,7 @@ static void put_cache(const char *dir, int cpu, int index, const char *level_typ
 static void put_cpus(const char *dir)
 {
     for (int cpu = 0; cpu < 4; cpu++) {
-        char own[8], name[60];
+        char own[16], name[60];
         const char *l1[4] = { "1\n", "Data\n", "32K\n", own };
         const char *code[4] = { "1\n", "Instruction\n", "64K\n", own };
         const char *l2[4] = { "2\n", "Unified\n", "1024K\n", cpu < 2 ? "0-1\n" : "2-3\n" };
