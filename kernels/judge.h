@@ -13,16 +13,33 @@
 #define KS_JUDGE_PARTS 1024u /* partial results of a call, at most: one of a block */
 #define KS_JUDGE_NONE  UINT64_MAX
 
+/* References are masked where they lie in device memory, since any kernel can read it: XORed with
+ * 64-bit words that depend on struct ks_judge_call.mask and their number alone. Word i of the
+ * stream
+ *
+ *     x = mask[0] + i * 0x9e3779b97f4a7c15
+ *     x = (x ^ x >> 32) * 0xbf58476d1ce4e5b9 ^ mask[1]
+ *     x = (x ^ x >> 29) * 0x94d049bb133111eb
+ *     x ^ x >> 32
+ *
+ * (worker/mask.h) masks bytes 8 (i - base) .. of an array, in the order of a little-endian machine.
+ * mask {0, 0}: nothing is masked. */
+#define KS_JUDGE_MASK_EXACT UINT64_C(0) /* base of the rounded exact reference */
+#define KS_JUDGE_MASK_R     (UINT64_C(1) << 48)
+#define KS_JUDGE_MASK_ABS   (UINT64_C(2) << 48)
+
 enum ks_judge_task {
     /* a, b: operands of the problem -> r[n]: the exact sums in double, and abs[n]: the sums of
-     * |a||b|; abs NULL: not wanted. Each sum in an order that depends on the problem alone. */
+     * |a||b|; abs NULL: not wanted. Each sum in an order that depends on the problem alone. Both
+     * are masked. */
     KS_JUDGE_REFERENCE,
-    /* r[n] -> c: elements, rounded to nearest, ties to even */
+    /* r[n], masked -> c: elements, rounded to nearest, ties to even; masked where is_c_masked */
     KS_JUDGE_ROUND,
-    /* a, b: n elements each; wrong is what differs in its bits, but for zeros of either sign */
+    /* a, b: n elements each, b masked; wrong is what differs in its bits, but for zeros of either
+     * sign */
     KS_JUDGE_EXACT,
-    /* a: n elements; wrong is what is not within u_out |r| + scale_a abs + tiny of r: the same
-     * operations in the same order as worker/verify.c, none of them fused */
+    /* a: n elements; wrong is what is not within u_out |r| + scale_a abs + tiny of r, both masked:
+     * the same operations in the same order as worker/verify.c, none of them fused */
     KS_JUDGE_REAL,
     /* a: n elements; wrong is a NaN */
     KS_JUDGE_WRITTEN,
@@ -31,8 +48,8 @@ enum ks_judge_task {
     KS_JUDGE_N_TASKS
 };
 
-/* A block's share of the answer, in the workspace of the call: [n_parts]. All of it is written; what
- * a task does not say is zero, `first` KS_JUDGE_NONE. */
+/* A block's share of the answer, in the workspace of the call: [n_parts]. All of it is written;
+ * what a task does not say is zero, `first` KS_JUDGE_NONE. */
 struct ks_judge_part {
     uint64_t n_wrong, first; /* the lowest index that is wrong; KS_JUDGE_NONE: none */
     uint64_t n_zero;         /* REAL: elements equal to zero */
@@ -52,6 +69,8 @@ struct ks_judge_call {
     uint64_t n;       /* see the tasks; REFERENCE: elements of the output */
     double *r, *abs;  /* device memory */
     double u_out, scale_a, tiny; /* REAL */
+    uint64_t mask[2];            /* key of the mask; both 0: none */
+    uint32_t is_c_masked;        /* ROUND */
 };
 
 #endif

@@ -11,6 +11,9 @@
 #define KS_JUDGE_DIGITS 8   /* of an element of the output */
 #define KS_JUDGE_X      2   /* the digit that is x; y and z follow */
 #define KS_JUDGE_RUN    64  /* products of a run, at most */
+/* First words of masks: KS_JUDGE_MASK_R, KS_JUDGE_MASK_ABS. */
+#define KS_JUDGE_BASE_R   (1ull << 48)
+#define KS_JUDGE_BASE_ABS (2ull << 48)
 /* Bytes of LDS: the sums of all threads, or what they counted. */
 #define KS_JUDGE_SUMS_LDS (KS_JUDGE_BLOCK * 2 * 8)
 #define KS_JUDGE_LOOK_LDS (KS_JUDGE_BLOCK * 5 * 8)
@@ -37,7 +40,8 @@ struct ks_judge_axis {
  * in turn and each lane adds its own in their order; last, the lanes are added as a tree. All of it
  * depends on the problem alone. */
 struct ks_judge_sums {
-    double *abs;   /* NULL: not wanted */
+    double *abs; /* NULL: not wanted */
+    unsigned long long mask[2];
     long n, first; /* elements; the first of this launch */
     struct ks_judge_digit digit[KS_JUDGE_DIGITS];
     struct ks_judge_axis axis[3];
@@ -57,9 +61,11 @@ struct ks_judge_sums {
 /* All the others; what they do not need is zero. */
 struct ks_judge_look {
     const double *abs;
+    unsigned long long mask[2];
     long n;
     long stride; /* threads of the grid */
     double u_out, scale_a, tiny;
+    int is_c_masked;
 };
 
 /* struct ks_judge_part; max_error by its bits. */

@@ -53,6 +53,10 @@ KS_DEV ks_u64 ks_bits_of_f64(double v)
 {
     return (ks_u64)__double_as_longlong(v);
 }
+KS_DEV double ks_f64_of(ks_u64 bits)
+{
+    return __longlong_as_double((long long)bits);
+}
 #else
 KS_DEV double ks_mul_f64(double a, double b)
 {
@@ -82,7 +86,31 @@ KS_DEV ks_u64 ks_bits_of_f64(double v)
     __builtin_memcpy(&bits, &v, 8);
     return bits;
 }
+KS_DEV double ks_f64_of(ks_u64 bits)
+{
+    double v;
+    __builtin_memcpy(&v, &bits, 8);
+    return v;
+}
 #endif
+
+/* Word i of the mask: judge.h says which. */
+KS_DEV ks_u64 ks_judge_mask(const ks_u64 *key, ks_u64 i)
+{
+    ks_u64 x = key[0] + i * 0x9e3779b97f4a7c15ull;
+    if ((key[0] | key[1]) == 0)
+        return 0;
+    x = ((x ^ (x >> 32)) * 0xbf58476d1ce4e5b9ull) ^ key[1];
+    x = (x ^ (x >> 29)) * 0x94d049bb133111ebull;
+    return x ^ (x >> 32);
+}
+
+/* Number i of a masked array: what to store for v, or what it was that is stored as v. A double may
+ * have any bits then; moving it changes none. */
+KS_DEV double ks_judge_turn(const ks_u64 *key, ks_u64 base, double v, long i)
+{
+    return ks_f64_of(ks_bits_of_f64(v) ^ ks_judge_mask(key, base + (ks_u64)i));
+}
 
 /* Whether a vector of so many bytes may be loaded from there. */
 KS_DEV int ks_is_aligned(const void *at, int bytes)

@@ -23,6 +23,9 @@ _Static_assert(
         offsetof(struct ks_judge_share, digest) == offsetof(struct ks_judge_part, digest) &&
         offsetof(struct ks_judge_share, max_error) == offsetof(struct ks_judge_part, max_error),
     "both halves mean the same by a part");
+_Static_assert(KS_JUDGE_BASE_R == KS_JUDGE_MASK_R && KS_JUDGE_BASE_ABS == KS_JUDGE_MASK_ABS &&
+                   KS_JUDGE_MASK_EXACT == 0,
+               "both halves mean the same by a mask");
 
 /* --- What it computes */
 
@@ -82,6 +85,8 @@ KS_HOST int ks_judge_reference(const struct ks_judge_call *call, const struct ks
     int64_t blocks = KS_JUDGE_LAUNCH_PRODUCTS / ks_judge_reduction(p) >> s.log2_outputs;
     blocks = blocks < 1 ? 1 : blocks < KS_JUDGE_LAUNCH_BLOCKS ? blocks : KS_JUDGE_LAUNCH_BLOCKS;
     s.abs = call->abs;
+    s.mask[0] = call->mask[0];
+    s.mask[1] = call->mask[1];
     for (; s.first < s.n; s.first += blocks << s.log2_outputs) {
         const int64_t left = ks_up(s.n - s.first, INT64_C(1) << s.log2_outputs);
         const int rc = ks_gpu_start(
@@ -102,7 +107,8 @@ KS_HOST int ks_judge_look(const struct ks_judge_call *call, const struct ks_abi_
                                   .stride = (long)call->n_parts * KS_JUDGE_BLOCK,
                                   .u_out = call->u_out,
                                   .scale_a = call->scale_a,
-                                  .tiny = call->tiny };
+                                  .tiny = call->tiny,
+                                  .mask = { call->mask[0], call->mask[1] } };
     return ks_gpu_start(buf, ks_judge_launch(call->task, call->n_parts, KS_JUDGE_LOOK_LDS), buf->a,
                         is_real ? call->r : buf->b, buf->workspace, &look);
 }
@@ -113,7 +119,10 @@ KS_HOST int ks_judge_round(const struct ks_judge_call *call, const struct ks_abi
         return 0;
     const int64_t wanted = ks_up((int64_t)call->n, KS_JUDGE_BLOCK);
     const int64_t blocks = wanted < KS_JUDGE_PARTS ? wanted : KS_JUDGE_PARTS;
-    struct ks_judge_look look = { .n = (long)call->n, .stride = blocks * KS_JUDGE_BLOCK };
+    struct ks_judge_look look = { .n = (long)call->n,
+                                  .stride = blocks * KS_JUDGE_BLOCK,
+                                  .mask = { call->mask[0], call->mask[1] },
+                                  .is_c_masked = call->is_c_masked != 0 };
     return ks_gpu_start(buf, ks_judge_launch(KS_JUDGE_ROUND, blocks, 0), call->r, NULL, buf->c,
                         &look);
 }

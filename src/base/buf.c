@@ -30,8 +30,8 @@ bool ks_buf_ok(const struct ks_buf *b)
     return !b->failed;
 }
 
-/* Room for n more bytes and the final NUL; false and sticky when there is none. */
-static bool reserve(struct ks_buf *b, size_t n)
+/* The final NUL has its room, too. */
+bool ks_buf_reserve(struct ks_buf *b, size_t n)
 {
     size_t cap = b->cap ? b->cap : 64;
     uint8_t *p;
@@ -58,7 +58,7 @@ static bool reserve(struct ks_buf *b, size_t n)
 
 void ks_buf_put(struct ks_buf *b, const void *bytes, size_t n)
 {
-    if (!reserve(b, n))
+    if (!ks_buf_reserve(b, n))
         return;
     if (n)
         memcpy(b->data + b->len, bytes, n);
@@ -115,7 +115,7 @@ void ks_buf_printf(struct ks_buf *b, const char *fmt, ...)
         b->failed = true;
         return;
     }
-    if (!reserve(b, (size_t)n))
+    if (!ks_buf_reserve(b, (size_t)n))
         return;
     va_start(ap, fmt);
     vsnprintf((char *)b->data + b->len, (size_t)n + 1, fmt, ap);

@@ -21,6 +21,8 @@ void ks_buf_release(struct ks_buf *b);
 void ks_buf_clear(struct ks_buf *b); /* len = 0, keeps the memory, resets failed */
 bool ks_buf_ok(const struct ks_buf *b);
 
+/* Room for n more bytes, so that putting them moves nothing; false and sticky without memory. */
+bool ks_buf_reserve(struct ks_buf *b, size_t n);
 void ks_buf_put(struct ks_buf *b, const void *bytes, size_t n);
 void ks_buf_u8(struct ks_buf *b, uint8_t v);
 void ks_buf_u16(struct ks_buf *b, uint16_t v);

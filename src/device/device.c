@@ -54,6 +54,7 @@ int ks_device_check(const struct ks_device_ops *ops, struct ks_err *err)
         { "canary", ops->canary != NULL },
         { "self_test", ops->self_test != NULL },
         { "telemetry", ops->telemetry != NULL },
+        { "limits", ops->limits != NULL },
     };
 
     if (ops->abi != KS_DEVICE_ABI)

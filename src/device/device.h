@@ -58,6 +58,20 @@ struct ks_telemetry {
     double busy;      /* share of the device in use, 0 to 1 */
 };
 
+/* What no kernel on a device surpasses: upper bounds, on purpose generous. One rate holds for all
+ * element types: whatever passes the verification may compute with the fastest instructions, fp32
+ * for example in parts of 16 bits. */
+#define KS_MEMORY_LEVELS 5u
+struct ks_memory_level {
+    uint64_t bytes;     /* that all units together can keep there; UINT64_MAX: everything */
+    double bytes_per_s; /* of all units together; 0: not known, bounds nothing */
+};
+struct ks_device_limits {
+    double flops_per_s;                             /* 2 per multiply-add; 0: not known */
+    uint32_t n_levels;                              /* 0: not known */
+    struct ks_memory_level level[KS_MEMORY_LEVELS]; /* the nearest first */
+};
+
 /* Contract of every slot: 0 or KS_E* with *err filled; outputs only on success; nothing prints,
  * exits or touches a global. All slots are required; a backend without a feature returns
  * KS_EUNSUPPORTED, never a NULL slot. One in-order queue per device. */
@@ -118,11 +132,13 @@ struct ks_device_ops {
      * is always so outside of time_samples, and under the cell's deadline: no sample's time has
      * anything of it. */
     void (*telemetry)(struct ks_device *dev, struct ks_telemetry *out);
+    /* Never fails: unknown is a value. May take 10 ms. */
+    void (*limits)(struct ks_device *dev, struct ks_device_limits *out);
 };
 
 struct ks_telemetry ks_telemetry_unknown(void);
 
-#define KS_DEVICE_ABI 3u
+#define KS_DEVICE_ABI 4u
 
 struct ks_device {
     const struct ks_device_ops *ops;

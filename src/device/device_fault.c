@@ -198,6 +198,13 @@ static void fault_telemetry(struct ks_device *dev, struct ks_telemetry *out)
     f->n_looks++;
 }
 
+static void fault_limits(struct ks_device *dev, struct ks_device_limits *out)
+{
+    struct ks_device *in = fault_of(dev)->inner;
+
+    in->ops->limits(in, out);
+}
+
 static const struct ks_device_ops fault_ops = {
     .abi = KS_DEVICE_ABI,
     .name = "fault",
@@ -222,6 +229,7 @@ static const struct ks_device_ops fault_ops = {
     .canary = fault_canary,
     .self_test = fault_self_test,
     .telemetry = fault_telemetry,
+    .limits = fault_limits,
 };
 
 int ks_fault_wrap(struct ks_device *inner, const struct ks_fault_plan *plan,

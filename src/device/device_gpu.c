@@ -3,6 +3,7 @@
 #include "device/backends.h"
 #include "device/gpu_device.h"
 #include "device/gpu_identity.h"
+#include "device/gpu_limits.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -367,6 +368,11 @@ static void gpu_telemetry(struct ks_device *dev, struct ks_telemetry *out)
         *out = ks_telemetry_unknown();
 }
 
+static void gpu_limits(struct ks_device *dev, struct ks_device_limits *out)
+{
+    ks_gpu_limits_of(&ks_gpu_of(dev)->props, out);
+}
+
 /* What differs between the two: their names and how they are found. */
 static int hip_list(const char *locator, struct ks_device_id *ids_out, uint32_t *n_out,
                     struct ks_err *err)
@@ -397,7 +403,7 @@ static int cuda_open(const char *locator, struct ks_device **dev_out, struct ks_
     .module_open = ks_gpu_module_open, .module_close = ks_gpu_module_close,                        \
     .module_entry = ks_gpu_module_entry, .time_samples = ks_gpu_time_samples,                      \
     .flush = ks_gpu_flush, .touch = ks_gpu_touch, .canary = ks_gpu_canary,                         \
-    .self_test = ks_gpu_self_test, .telemetry = gpu_telemetry
+    .self_test = ks_gpu_self_test, .telemetry = gpu_telemetry, .limits = gpu_limits
 
 const struct ks_device_ops ks_device_hip = { COMMON, .name = "hip", .list = hip_list,
                                              .open = hip_open };

@@ -4,6 +4,7 @@
 #include "device/backends.h"
 #include "device/cold.h"
 #include "device/host_info.h"
+#include "device/host_limits.h"
 #include "device/so_table.h"
 
 #include <errno.h>
@@ -397,6 +398,12 @@ static void host_telemetry(struct ks_device *dev, struct ks_telemetry *out)
     *out = ks_telemetry_unknown();
 }
 
+static void host_limits(struct ks_device *dev, struct ks_device_limits *out)
+{
+    (void)dev;
+    ks_host_limits_read(out);
+}
+
 const struct ks_device_ops ks_device_host = {
     .abi = KS_DEVICE_ABI,
     .name = "host",
@@ -421,4 +428,5 @@ const struct ks_device_ops ks_device_host = {
     .canary = host_canary,
     .self_test = host_self_test,
     .telemetry = host_telemetry,
+    .limits = host_limits,
 };

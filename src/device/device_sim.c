@@ -401,6 +401,13 @@ static void sim_telemetry(struct ks_device *dev, struct ks_telemetry *out)
     *out = ks_telemetry_unknown();
 }
 
+/* It computes nothing, so nothing bounds it. */
+static void sim_limits(struct ks_device *dev, struct ks_device_limits *out)
+{
+    (void)dev;
+    *out = (struct ks_device_limits){ .n_levels = 0 };
+}
+
 const struct ks_device_ops ks_device_sim = {
     .abi = KS_DEVICE_ABI,
     .name = "sim",
@@ -425,4 +432,5 @@ const struct ks_device_ops ks_device_sim = {
     .canary = sim_canary,
     .self_test = sim_self_test,
     .telemetry = sim_telemetry,
+    .limits = sim_limits,
 };

@@ -5,14 +5,13 @@
 
 #include <ctype.h>
 #include <fcntl.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
-static bool has_word(const char *text, const char *word)
+bool ks_host_has_word(const char *text, const char *word)
 {
     size_t n = strlen(word);
 
@@ -26,7 +25,7 @@ static bool has_word(const char *text, const char *word)
 static bool has_all(const char *text, const char *const *words)
 {
     for (; *words != NULL; words++) {
-        if (!has_word(text, *words))
+        if (!ks_host_has_word(text, *words))
             return false;
     }
     return true;
@@ -97,8 +96,7 @@ void ks_host_cpu_list(const cpu_set_t *set, char *out, size_t cap)
     }
 }
 
-/* "2048K", "32M" to bytes. */
-static uint64_t size_from(const char *text)
+uint64_t ks_host_size_from(const char *text)
 {
     char *end = NULL;
     unsigned long long v = strtoull(text, &end, 10);
@@ -120,16 +118,16 @@ static uint64_t last_level_cache(int cpu)
         ks_file_first_line(path, text, sizeof(text));
         if (text[0] == '\0')
             break;
-        bytes = size_from(text);
+        bytes = ks_host_size_from(text);
         best = bytes > best ? bytes : best;
     }
     return best;
 }
 
-/* The first processors' blocks are enough, and the kernel makes only what is read. */
-static void read_head(const char *path, char *out, size_t cap)
+/* The kernel makes only what is read. */
+void ks_host_cpuinfo_read(char *out, size_t cap)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    int fd = open("/proc/cpuinfo", O_RDONLY | O_CLOEXEC);
     size_t used = 0;
     ssize_t n = 0;
 
@@ -149,7 +147,7 @@ void ks_host_info_read(int cpu, struct ks_host_info *out)
 
     memset(out, 0, sizeof(*out));
     uname(&u);
-    read_head("/proc/cpuinfo", cpuinfo, sizeof(cpuinfo));
+    ks_host_cpuinfo_read(cpuinfo, sizeof(cpuinfo));
     ks_host_cpuinfo_value(cpuinfo, "model name", out->model, sizeof(out->model));
     ks_host_cpuinfo_value(cpuinfo, "flags", flags, sizeof(flags));
     snprintf(out->arch, sizeof(out->arch), "%.31s",

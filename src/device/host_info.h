@@ -4,6 +4,7 @@
 #define KS_DEVICE_HOST_INFO_H
 
 #include <sched.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -11,8 +12,17 @@
  * grants. Source: x86-64 psABI 1.0, table 3.1. */
 const char *ks_host_arch_level(const char *flags);
 
+/* Whether a list of words separated by blanks has that one. */
+bool ks_host_has_word(const char *text, const char *word);
+
+/* The beginning of /proc/cpuinfo, as much as fits: the first processors' blocks are enough. "" when
+ * it cannot be read. */
+void ks_host_cpuinfo_read(char *out, size_t cap);
+
 /* The value of the first line `key : value` of a /proc/cpuinfo text; "" when there is none. */
 void ks_host_cpuinfo_value(const char *cpuinfo, const char *key, char *out, size_t cap);
+
+uint64_t ks_host_size_from(const char *text); /* "2048K", "32M": bytes */
 
 /* "0-3,8": the CPUs of a set in the kernel's list format, cut at cap. */
 void ks_host_cpu_list(const cpu_set_t *set, char *out, size_t cap);

@@ -124,7 +124,8 @@ struct ks_agent {
     struct worker worker;
     struct block block;
     struct recovery recovery;
-    int reference_fd; /* memfd of reference_problem, -1 none */
+    int reference_fd;              /* memfd of reference_problem, -1 none */
+    struct ks_id128 reference_key; /* that its workers mask it with */
     uint32_t reference_problem;
     struct acks acks;
     bool is_draining, is_broken, said_memory;

@@ -83,6 +83,7 @@ static int need_references(struct ks_agent *a, uint32_t i_problem, struct ks_err
     if (a->reference_fd < 0)
         return ks_fail_errno(err, "reference memory");
     a->reference_problem = i_problem;
+    a->reference_key = ks_id128_random();
     return 0;
 }
 
@@ -138,7 +139,8 @@ static int put_setup(struct ks_agent *a, struct ks_err *err)
     ks_req_setup_encode(&s, &a->body);
     int rc = put_request(a, KS_F_REQ_SETUP, err);
 
-    struct ks_req_problem p = { .references = ks_references_are_sealed(a->reference_fd) ? 2 : 1 };
+    struct ks_req_problem p = { .references = ks_references_are_sealed(a->reference_fd) ? 2 : 1,
+                                .key = a->reference_key };
     struct ks_buf text;
     ks_buf_init(&text);
     const struct ks_problem *problem = &a->c.grid->problems[a->session.i_problem];

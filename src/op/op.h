@@ -37,6 +37,14 @@ struct ks_extents {
     int64_t a, b, c;
 };
 
+/* What no direct kernel can leave out. An element takes part in the result when it meets another in
+ * a product; taps that lie in the padding for every output do not. */
+struct ks_work {
+    double flops; /* 2 per product of elements that exist */
+    double a, b;  /* elements that take part */
+    double c;     /* elements of the output, all of which are written */
+};
+
 enum ks_data {
     KS_DATA_EXACT, /* non-zero integers +-1..+-q: every partial sum is exact in fp32 (DESIGN V1) */
     KS_DATA_RANDOM /* full-mantissa random values in +-[0.5, 1.5) (DESIGN V2) */
@@ -64,6 +72,7 @@ struct ks_operator {
     struct ks_extents (*extents)(const struct ks_problem *p);
     int64_t (*reduction)(const struct ks_problem *p); /* L: products per output element, at most */
     double (*flops)(const struct ks_problem *p);      /* 2 per multiply-add, padding taps counted */
+    struct ks_work (*work)(const struct ks_problem *p);
     void (*to_abi)(const struct ks_problem *p, struct ks_abi_problem *out);
     /* Output extents as up to 6 dims, slowest first, for mismatch boxes; returns how many. */
     int (*shape_c)(const struct ks_problem *p, int64_t shape_out[6]);

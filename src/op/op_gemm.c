@@ -74,6 +74,15 @@ static double gemm_flops(const struct ks_problem *p)
            (double)d[KS_GEMM_K];
 }
 
+static struct ks_work gemm_work(const struct ks_problem *p)
+{
+    struct ks_extents e = gemm_extents(p);
+
+    return (struct ks_work){
+        .flops = gemm_flops(p), .a = (double)e.a, .b = (double)e.b, .c = (double)e.c
+    };
+}
+
 static void gemm_to_abi(const struct ks_problem *p, struct ks_abi_problem *out)
 {
     const int64_t *d = p->dim;
@@ -380,6 +389,7 @@ const struct ks_operator ks_operator_gemm = {
     .extents = gemm_extents,
     .reduction = gemm_reduction,
     .flops = gemm_flops,
+    .work = gemm_work,
     .to_abi = gemm_to_abi,
     .shape_c = gemm_shape_c,
     .reference = gemm_reference,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "op/conv.h"
 #include "op/conv_reference.h"
+#include "op/conv_work.h"
 #include "op/dims.h"
 
 #include <inttypes.h>
@@ -276,6 +277,7 @@ const struct ks_operator ks_operator_grouped_conv = {
     .extents = conv_extents,
     .reduction = conv_reduction,
     .flops = conv_flops,
+    .work = ks_conv_work,
     .to_abi = conv_to_abi,
     .shape_c = conv_shape_c,
     .reference = ks_conv_reference,

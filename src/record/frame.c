@@ -259,6 +259,14 @@ int ks_frame_next(struct ks_frame_reader *r, struct ks_frame *f_out)
     return 0;
 }
 
+void ks_frame_erase(struct ks_frame_reader *r, const struct ks_frame *f)
+{
+    size_t at = (size_t)(f->offset - r->base), n = KS_FRAME_HEADER + f->n;
+
+    explicit_bzero(r->in.data + at, n);
+    explicit_bzero(r->in.data + r->in.len, r->in.cap - r->in.len);
+}
+
 size_t ks_frame_left(const struct ks_frame_reader *r)
 {
     return r->in.len - r->at;

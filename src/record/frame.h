@@ -111,6 +111,9 @@ void ks_frame_reader_release(struct ks_frame_reader *r);
 int ks_frame_feed(struct ks_frame_reader *r, const void *bytes, size_t n, struct ks_err *err);
 /* 1 = a frame, 0 = more bytes are needed. Damage never stops it; see the counters. */
 int ks_frame_next(struct ks_frame_reader *r, struct ks_frame *f_out);
+/* Erases a frame that was just taken, and all memory of the reader that holds nothing: what the
+ * frame said is then nowhere in it, unless the reader's memory was moved (ks_buf_reserve). */
+void ks_frame_erase(struct ks_frame_reader *r, const struct ks_frame *f);
 /* Bytes fed but not yet consumed: a torn tail when the stream has ended. */
 size_t ks_frame_left(const struct ks_frame_reader *r);
 /* The stream has ended: treat the rest as data to resynchronise in, so that frames after a damaged

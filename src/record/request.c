@@ -37,6 +37,7 @@ static const struct ks_def problem_defs[] = {
     F(4, BYTES, judge_digest, ),
     F(5, TEXT, judge_artefact, ),
     F(6, TEXT, judge_entry, ),
+    F(7, ID128, key, ),
 };
 #undef F
 static const struct ks_fields problem_fields =

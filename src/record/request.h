@@ -4,8 +4,8 @@
  *
  * Descriptors a worker inherits: 0 /dev/null, 1 and 2 the output pipe drained by the warden,
  * 3 requests (read), 4 records (write), 5 struct ks_status (memfd, shared), 6 references (memfd or
- * -1, see struct ks_req_problem). Every record carries the nonce of the set-up and a sequence
- * number from 1. */
+ * -1, see struct ks_req_problem; closed before the first kernel runs). Every record carries the
+ * nonce of the set-up and a sequence number from 1. */
 #ifndef KS_RECORD_REQUEST_H
 #define KS_RECORD_REQUEST_H
 
@@ -50,6 +50,9 @@ struct ks_req_problem {
     /* 1: descriptor 6 is an empty memfd: compute the references, write them there, seal them.
      * 2: it holds them: map read-only. 0: keep them in private memory. */
     uint32_t references;
+    /* That they are masked with: not zero, and the same for all workers that share them. Only the
+     * first problem of a worker can be shared. Private ones get a key of the worker's own. */
+    struct ks_id128 key;
     /* Who verifies on the device (kernels/judge.h), as for a cell; "": the host does. */
     uint8_t judge_digest[32];
     char judge_artefact[768];

@@ -82,6 +82,7 @@ int ks_zone_pull(struct ks_device *dev, struct ks_zone *z, struct ks_err *err)
 {
     if (!z->is_copy)
         return 0;
+    z->has_pulled = true;
     return dev->ops->download(dev, z->view, z->mem, z->bytes + 2 * KS_GUARD_BYTES, err);
 }
 
@@ -319,6 +320,21 @@ bool ks_workset_check_guards(struct ks_workset *set, bool has_output, char *reas
     for (size_t i = KS_Z_C; *rc_out == 0 && i < KS_Z_COUNT; i++)
         *rc_out = check_guard(set, i, i == KS_Z_C && has_output, &is_intact, reason_out, cap, err);
     return is_intact && *rc_out == 0;
+}
+
+int ks_workset_poison(struct ks_workset *set, struct ks_err *err)
+{
+    int rc = 0;
+
+    for (size_t i = KS_Z_C; rc == 0 && i < KS_Z_COUNT; i++) {
+        struct ks_zone *z = &set->zone[i];
+
+        rc = ks_zone_fill(set->dev, z, KS_PATTERN_NAN, err);
+        if (z->has_pulled)
+            fill(ks_zone_host(z), z->bytes, KS_PATTERN_NAN);
+        z->has_pulled = false;
+    }
+    return rc;
 }
 
 bool ks_workset_is_hidden(const struct ks_workset *set)

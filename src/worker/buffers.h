@@ -22,9 +22,10 @@ struct ks_zone {
     uint8_t *mem;  /* owned device memory: guard, payload, guard; NULL = empty zone */
     uint8_t *view; /* the same bytes for the host: mem itself, or an owned copy */
     bool is_copy;
-    size_t bytes;   /* payload */
-    size_t cap;     /* payload that fits without a new allocation */
-    uint32_t guard; /* pattern of the guards */
+    bool has_pulled; /* the copy holds what a kernel wrote */
+    size_t bytes;    /* payload */
+    size_t cap;      /* payload that fits without a new allocation */
+    uint32_t guard;  /* pattern of the guards */
 };
 
 /* Set the payload's size, keeping the memory when it fits; writes both guards, the payload is
@@ -103,6 +104,9 @@ bool ks_workset_check_inputs(struct ks_workset *set, char *reason_out, size_t ca
 /* The same for one of them. */
 bool ks_workset_check_input(struct ks_workset *set, size_t i_zone, char *reason_out, size_t cap,
                             int *rc_out, struct ks_err *err);
+/* Output and workspace, on the device and in the host's copies, hold nothing of what a kernel wrote
+ * there: the next one cannot have its result from them. What the device returns. */
+int ks_workset_poison(struct ks_workset *set, struct ks_err *err);
 /* Whether the host sees only copies of what the device holds. */
 bool ks_workset_is_hidden(const struct ks_workset *set);
 

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* cell.c - one cell through its phases: load, applicable, exact, warm-up, timing, verify. */
 #include "base/clock.h"
+#include "record/stats.h"
 #include "worker/cage.h"
+#include "worker/floor.h"
 #include "worker/measure.h"
 #include "worker/sentinel.h"
 #include "worker/worker.h"
@@ -362,6 +364,27 @@ static bool is_as_made(struct cell *c, char *reason_out, size_t cap, int *rc_out
     return w->inspector->inputs(w, reason_out, cap, rc_out, err);
 }
 
+/* A result may be right and its time still not that of the work. */
+static void judge_time(struct cell *c)
+{
+    struct ks_worker *w = c->w;
+    struct ks_record *r = &w->rec;
+    struct ks_floor f = ks_floor_of(&w->work, w->set.element_bytes, c->req->numerics, &w->limits);
+    double scratch[KS_SAMPLES_MAX];
+    char reason[160];
+    struct ks_stats s;
+
+    if (r->n_samples == 0)
+        return;
+    r->floor_ns = f.ns;
+    ks_stats(r->sample_ns, r->n_samples, r->clock_ns, r->calls, scratch, &s);
+    if (r->outcome != KS_O_NONE || !ks_floor_is_broken(&f, s.median))
+        return;
+    ks_floor_reason(&f, s.median, reason, sizeof(reason));
+    end_as(c, KS_O_UNTRUSTED, 0, reason);
+    r->phase = KS_PH_VERIFY;
+}
+
 /* Whatever else a kernel did, its neighbours must find what they share as it was made: where that
  * cannot be said, this worker has none. */
 static void check_shared(struct cell *c)
@@ -380,6 +403,21 @@ static void check_shared(struct cell *c)
             end_as(c, KS_O_OUT_OF_BOUNDS, 0, reason);
         w->is_lost |= rc < 0;
         w->rec.phase = KS_PH_VERIFY;
+    }
+    add_ns(&w->rec, offsetof(struct ks_record, verify_ns), from);
+}
+
+/* Nor may they find its results, before they have any of their own. */
+static void poison_results(struct cell *c)
+{
+    struct ks_worker *w = c->w;
+    uint64_t from = ks_now_ns();
+    struct ks_err err = { 0 };
+    int rc = ks_workset_poison(&w->set, &err);
+
+    if (rc < 0) {
+        end_failed(c, rc, &err);
+        w->is_lost = true;
     }
     add_ns(&w->rec, offsetof(struct ks_record, verify_ns), from);
 }
@@ -480,7 +518,10 @@ static void run_cell(struct cell *c)
     run_steps(c);
     if (c->has_run && !w->is_lost)
         check_shared(c);
+    if (c->has_run && !w->is_lost)
+        poison_results(c);
     check_sentinel(c);
+    judge_time(c);
     if (w->rec.outcome == KS_O_NONE)
         end_as(c, KS_O_OK, 0, "");
     if (w->setup.is_sentinel && c->sentinel == NULL)

@@ -46,50 +46,82 @@ static int no_room(struct ks_err *err)
                    LOOK_ELEMENTS);
 }
 
+/* A piece of a reference, as it lies on the device, and how it is masked. */
+static int fetch_piece(struct ks_worker *w, const void *array, size_t from, size_t bytes, void *to,
+                       const struct ks_mask *mask, struct ks_masked *piece_out, struct ks_err *err)
+{
+    const struct ks_judge *j = &w->judge;
+
+    *piece_out = ks_judge_masked(j, array, from, to, mask);
+    return j->dev->ops->download(j->dev, to, (const uint8_t *)array + from, bytes, err);
+}
+
 /* References come in pieces: all of them would be five times the
  * output, and a worker's memory has a cap. */
-static int look_again_exact(struct ks_worker *w, struct ks_verdict *out, struct ks_err *err)
+static int look_again_exact(struct ks_worker *w, const struct ks_mask *mask, struct ks_verdict *out,
+                            struct ks_err *err)
 {
     const struct ks_judge *j = &w->judge;
     const size_t bytes = j->element_bytes;
-    const uint8_t *got = ks_zone_host(&w->set.zone[KS_Z_C]), *exact = j->exact;
-    void *want = malloc(LOOK_ELEMENTS * bytes);
-    int rc = want != NULL ? 0 : no_room(err);
+    const uint8_t *got = ks_zone_host(&w->set.zone[KS_Z_C]);
+    struct ks_masked want;
+    void *room = malloc(LOOK_ELEMENTS * bytes);
+    int rc = room != NULL ? 0 : no_room(err);
 
     ks_verify_begin(&w->shape, out);
     for (size_t from = 0; rc == 0 && from < j->n; from += LOOK_ELEMENTS) {
         size_t n = j->n - from < LOOK_ELEMENTS ? j->n - from : LOOK_ELEMENTS;
 
-        rc = w->dev->ops->download(w->dev, want, exact + from * bytes, n * bytes, err);
+        rc = fetch_piece(w, j->exact, from * bytes, n * bytes, room, mask, &want, err);
         if (rc == 0)
-            ks_verify_exact_more(got + from * bytes, want, from, n, w->set.problem.dtype, &w->shape,
-                                 out);
+            ks_verify_exact_more(got + from * bytes, &want, from, n, w->set.problem.dtype,
+                                 &w->shape, out);
     }
-    free(want);
+    free(room);
     return rc;
 }
 
 static int look_again_real(struct ks_worker *w, const struct ks_tolerance *t,
-                           struct ks_verdict *out, struct ks_err *err)
+                           const struct ks_mask *mask, struct ks_verdict *out, struct ks_err *err)
 {
     const struct ks_judge *j = &w->judge;
     const uint8_t *got = ks_zone_host(&w->set.zone[KS_Z_C]);
-    double *r = malloc(2 * LOOK_ELEMENTS * sizeof(*r));
-    double *abs = r != NULL ? r + LOOK_ELEMENTS : NULL;
-    int rc = r != NULL ? 0 : no_room(err);
+    struct ks_masked r, abs;
+    double *room = malloc(2 * LOOK_ELEMENTS * sizeof(*room));
+    int rc = room != NULL ? 0 : no_room(err);
 
     ks_verify_begin(&w->shape, out);
     for (size_t from = 0; rc == 0 && from < j->n; from += LOOK_ELEMENTS) {
         size_t n = j->n - from < LOOK_ELEMENTS ? j->n - from : LOOK_ELEMENTS;
+        size_t at = from * sizeof(*room), bytes = n * sizeof(*room);
 
-        rc = w->dev->ops->download(w->dev, r, j->r + from, n * sizeof(*r), err);
+        rc = fetch_piece(w, j->r, at, bytes, room, mask, &r, err);
         if (rc == 0)
-            rc = w->dev->ops->download(w->dev, abs, j->abs + from, n * sizeof(*abs), err);
+            rc = fetch_piece(w, j->abs, at, bytes, room + LOOK_ELEMENTS, mask, &abs, err);
         if (rc == 0)
-            ks_verify_real_more(got + from * j->element_bytes, r, abs, from, n,
+            ks_verify_real_more(got + from * j->element_bytes, &r, &abs, from, n,
                                 w->set.problem.dtype, t, &w->shape, out);
     }
-    free(r);
+    free(room);
+    return rc;
+}
+
+/* The host's comparison; t NULL: of exact data. */
+static int look_again(struct ks_worker *w, const struct ks_tolerance *t, struct ks_verdict *out,
+                      struct ks_err *err)
+{
+    struct ks_mask mask;
+    int rc = ks_zone_pull(w->dev, &w->set.zone[KS_Z_C], err);
+
+    if (rc == 0)
+        rc = ks_vault_take(&w->vault, &mask, err);
+    if (rc < 0)
+        return rc;
+    if (t != NULL)
+        rc = look_again_real(w, t, &mask, out, err);
+    else
+        rc = look_again_exact(w, &mask, out, err);
+    ks_vault_forget(&mask);
     return rc;
 }
 
@@ -103,9 +135,7 @@ static int judge_exact(struct ks_worker *w, struct ks_verdict *out, struct ks_er
     *out = clean(&said);
     if (said.n_wrong == 0)
         return 0;
-    rc = ks_zone_pull(w->dev, &w->set.zone[KS_Z_C], err);
-    if (rc == 0)
-        rc = look_again_exact(w, out, err);
+    rc = look_again(w, NULL, out, err);
     return rc == 0 ? agree(&said, out, err) : rc;
 }
 
@@ -138,9 +168,7 @@ static int judge_real(struct ks_worker *w, const struct ks_tolerance *t, struct 
     *out = clean(&said);
     if (said.n_wrong == 0)
         return 0;
-    rc = ks_zone_pull(w->dev, &w->set.zone[KS_Z_C], err);
-    if (rc == 0)
-        rc = look_again_real(w, t, out, err);
+    rc = look_again(w, t, out, err);
     return rc == 0 ? agree(&said, out, err) : rc;
 }
 

@@ -63,8 +63,33 @@ static const char *const task_names[KS_JUDGE_N_TASKS] = {
     [KS_JUDGE_REAL] = "real",           [KS_JUDGE_WRITTEN] = "written", [KS_JUDGE_DIGEST] = "digest"
 };
 
-static int launch(struct ks_judge *j, const struct ks_judge_call *call, const void *a,
-                  const void *b, void *c, struct ks_err *err)
+static bool needs_key(uint32_t task)
+{
+    return task != KS_JUDGE_WRITTEN && task != KS_JUDGE_DIGEST;
+}
+
+/* The key is in *call while the judge runs. */
+static int launch_with_key(struct ks_judge *j, struct ks_judge_call *call,
+                           const struct ks_timing *t, int *kernel_rc, struct ks_err *err)
+{
+    double ns = 0.0;
+    struct ks_mask mask;
+    int rc;
+
+    if (!needs_key(call->task))
+        return j->dev->ops->time_samples(j->dev, t, &ns, kernel_rc, err);
+    rc = ks_vault_take(j->vault, &mask, err);
+    if (rc < 0)
+        return rc;
+    memcpy(call->mask, mask.key, sizeof(call->mask));
+    rc = j->dev->ops->time_samples(j->dev, t, &ns, kernel_rc, err);
+    explicit_bzero(call->mask, sizeof(call->mask));
+    ks_vault_forget(&mask);
+    return rc;
+}
+
+static int launch(struct ks_judge *j, struct ks_judge_call *call, const void *a, const void *b,
+                  void *c, struct ks_err *err)
 {
     const struct ks_abi_buffers buf = {
         .a = a, .b = b, .c = c, .workspace = ks_zone_device(&j->answers)
@@ -72,9 +97,8 @@ static int launch(struct ks_judge *j, const struct ks_judge_call *call, const vo
     const struct ks_timing t = {
         .entry = j->entry, .problem = &call->problem, .buf = &buf, .calls = 1, .n_samples = 1
     };
-    double ns = 0.0;
     struct ks_err why = { 0 };
-    int kernel_rc = 0, rc = j->dev->ops->time_samples(j->dev, &t, &ns, &kernel_rc, &why);
+    int kernel_rc = 0, rc = launch_with_key(j, call, &t, &kernel_rc, &why);
 
     if (rc == 0)
         return 0;
@@ -228,7 +252,37 @@ int ks_judge_round(struct ks_judge *j, void *elements, struct ks_err *err)
     int rc = whole > 0 ? j->dev->ops->fill(j->dev, elements, KS_PATTERN_NAN, whole, err) : 0;
 
     call.task = KS_JUDGE_ROUND;
+    call.is_c_masked = elements == j->exact;
     return rc == 0 ? launch(j, &call, NULL, NULL, elements, err) : rc;
+}
+
+/* ---- references on the host ---- */
+
+struct ks_masked ks_judge_masked(const struct ks_judge *j, const void *array, size_t byte,
+                                 const void *copy, const struct ks_mask *mask)
+{
+    uint64_t base = array == j->r     ? KS_JUDGE_MASK_R
+                    : array == j->abs ? KS_JUDGE_MASK_ABS
+                                      : KS_JUDGE_MASK_EXACT;
+
+    return (struct ks_masked){ .at = copy, .word = base + byte / sizeof(uint64_t), .mask = mask };
+}
+
+int ks_judge_fetch(struct ks_judge *j, const double *array, size_t first, size_t n, double *to,
+                   struct ks_err *err)
+{
+    struct ks_masked d;
+    struct ks_mask mask;
+    int rc = j->dev->ops->download(j->dev, to, array + first, n * sizeof(*to), err);
+
+    if (rc == 0)
+        rc = ks_vault_take(j->vault, &mask, err);
+    if (rc < 0)
+        return rc;
+    d = ks_judge_masked(j, array, first * sizeof(*to), to, &mask);
+    ks_mask_apply(&mask, d.word, to, to, n * sizeof(*to));
+    ks_vault_forget(&mask);
+    return 0;
 }
 
 /* ---- buffers ---- */
@@ -263,9 +317,10 @@ static int allocate(struct ks_judge *j, struct ks_err *err)
 }
 
 int ks_judge_open(const struct ks_abi_entry *entry, const struct ks_workset *set, uint32_t parts,
-                  struct ks_judge *judge_out, struct ks_err *err)
+                  const struct ks_vault *vault, struct ks_judge *judge_out, struct ks_err *err)
 {
     struct ks_judge j = { .dev = set->dev,
+                          .vault = vault,
                           .entry = entry,
                           .parts = parts,
                           .n = (size_t)set->extents.c,

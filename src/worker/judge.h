@@ -13,6 +13,7 @@
 #include "kernels/judge.h"
 #include "worker/buffers.h"
 #include "worker/references.h"
+#include "worker/vault.h"
 #include "worker/verify.h"
 
 #include <stdbool.h>
@@ -25,16 +26,18 @@ uint64_t ks_judge_digest_host(const void *bytes, size_t n);
 uint64_t ks_judge_digest_part(const void *bytes, size_t n, size_t before);
 
 /* The judge of the problem in hand; all zeros: the host verifies. References lie in device memory
- * that a wild kernel can reach, without guards: their digests tell. */
+ * that a wild kernel can reach, without guards: their digests tell. They are masked there, and the
+ * judge gets the key as an argument of each launch that needs it. */
 struct ks_judge {
     struct ks_device *dev;            /* borrowed; NULL: the host verifies */
+    const struct ks_vault *vault;     /* borrowed: the key */
     const struct ks_abi_entry *entry; /* borrowed */
     struct ks_judge_call call;        /* what is the same in all calls */
     struct ks_zone answers;           /* [KS_JUDGE_PARTS] struct ks_judge_part */
     uint32_t parts;                   /* KS_PART_*: what is verified */
     size_t n, element_bytes;          /* of the output */
     void *exact;                      /* owned, [n] elements; as the next, NULL: not wanted */
-    double *r, *abs;                  /* owned, [n] each */
+    double *r, *abs;                  /* owned, [n] each; all three masked */
     uint64_t inputs[KS_Z_INPUTS];     /* digests, with guards, as made */
     struct ks_reference_digests references;
     bool is_proved; /* taken up: from now on it must not fail */
@@ -54,10 +57,11 @@ bool ks_judge_is_refusal(int rc);
  * @entry [in] the judge of the problem's element type; must live longer
  * @set   [in] the problem, operands in hidden memory
  * @parts [in] KS_PART_*
+ * @vault [in] holds the key; must live longer
  * Returns 0; KS_EUNSUPPORTED: entry->unsupported() says why; KS_EDEVMEM; what the device returns.
  * *judge_out untouched then. */
 int ks_judge_open(const struct ks_abi_entry *entry, const struct ks_workset *set, uint32_t parts,
-                  struct ks_judge *judge_out, struct ks_err *err);
+                  const struct ks_vault *vault, struct ks_judge *judge_out, struct ks_err *err);
 void ks_judge_close(struct ks_judge *j); /* a zeroed one is fine */
 
 /* ks_judge_take_up() - inputs are on the device as made; references are computed there, and the
@@ -84,8 +88,17 @@ int ks_judge_real(struct ks_judge *j, const void *output, const struct ks_tolera
                   struct ks_judged *out, struct ks_err *err);
 int ks_judge_digest(struct ks_judge *j, const void *bytes, size_t n, uint64_t *digest_out,
                     struct ks_err *err);
-/* Operands -> r and abs; r -> elements. */
+/* Operands -> r and abs; r -> elements, masked where they are j->exact. */
 int ks_judge_reference(struct ks_judge *j, const void *a, const void *b, struct ks_err *err);
 int ks_judge_round(struct ks_judge *j, void *elements, struct ks_err *err);
+
+/* ks_judge_fetch() - n numbers of j->r or j->abs, from number `first` on, unmasked.
+ * @to [out] [n]; the caller erases it before a kernel runs */
+int ks_judge_fetch(struct ks_judge *j, const double *array, size_t first, size_t n, double *to,
+                   struct ks_err *err);
+/* The mask of j->exact, j->r or j->abs from byte `byte` on, a multiple of 8, for a copy of it at
+ * `copy`. */
+struct ks_masked ks_judge_masked(const struct ks_judge *j, const void *array, size_t byte,
+                                 const void *copy, const struct ks_mask *mask);
 
 #endif

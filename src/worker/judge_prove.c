@@ -71,20 +71,28 @@ static int check_upload(struct ks_judge *j, const struct ks_workset *set, struct
 
 /* ---- proofs ---- */
 
-/* What the judge must have rounded r to. */
-static uint64_t digest_rounded(const double *r, size_t n, uint32_t dtype)
+/* What the judge must have rounded r to, and masked. */
+static int digest_rounded(struct ks_judge *j, const double *r, uint32_t dtype, uint64_t *digest_out,
+                          struct ks_err *err)
 {
     uint32_t chunk[ROUND_CHUNK];
     size_t element = ks_dtype_bytes(dtype);
+    struct ks_mask mask;
     uint64_t sum = 0;
+    int rc = ks_vault_take(j->vault, &mask, err);
 
-    for (size_t from = 0; from < n; from += ROUND_CHUNK) {
-        size_t m = n - from < ROUND_CHUNK ? n - from : ROUND_CHUNK;
+    for (size_t from = 0; rc == 0 && from < j->n; from += ROUND_CHUNK) {
+        size_t m = j->n - from < ROUND_CHUNK ? j->n - from : ROUND_CHUNK;
+        struct ks_masked d = ks_judge_masked(j, j->exact, from * element, chunk, &mask);
 
         ks_elements_round(r + from, (int64_t)m, dtype, chunk);
+        ks_mask_apply(&mask, d.word, chunk, chunk, m * element);
         sum += ks_judge_digest_part(chunk, m * element, from * element);
     }
-    return sum;
+    ks_vault_forget(&mask);
+    if (rc == 0)
+        *digest_out = sum;
+    return rc;
 }
 
 /* All of r is looked at by the host, then forgotten; *digest_out: of its rounded elements. */
@@ -98,12 +106,13 @@ static int prove_exact(struct ks_judge *j, const struct ks_workset *set, uint64_
 
     if (r == NULL)
         return ks_fail(err, KS_ENOMEM, "%zu bytes to prove a reference", bytes);
-    rc = j->dev->ops->download(j->dev, r, j->r, bytes, err);
+    rc = ks_judge_fetch(j, j->r, 0, j->n, r, err);
     if (rc == 0)
         rc = set->op->prove_exact(p, ks_zone_host(&set->zone[KS_Z_EXACT_A]),
                                   ks_zone_host(&set->zone[KS_Z_EXACT_B]), r, p->id, err);
     if (rc == 0)
-        *digest_out = digest_rounded(r, j->n, p->dtype);
+        rc = digest_rounded(j, r, p->dtype, digest_out, err);
+    explicit_bzero(r, bytes);
     free(r);
     return rc;
 }
@@ -118,9 +127,9 @@ static int download_sample(struct ks_judge *j, const struct ks_problem *p, doubl
     for (int i = 0; rc == 0 && i < KS_REFERENCE_SAMPLES; i++) {
         int64_t at = ks_sample_draw(&seed, j->n);
 
-        rc = j->dev->ops->download(j->dev, &r[at], &j->r[at], sizeof(*r), err);
+        rc = ks_judge_fetch(j, j->r, (size_t)at, 1, &r[at], err);
         if (rc == 0)
-            rc = j->dev->ops->download(j->dev, &abs[at], &j->abs[at], sizeof(*abs), err);
+            rc = ks_judge_fetch(j, j->abs, (size_t)at, 1, &abs[at], err);
     }
     return rc;
 }
@@ -178,10 +187,10 @@ static int change_beyond(struct plant *p, struct ks_err *err)
     struct ks_judge *j = p->j;
     uint32_t dtype = p->set->problem.dtype;
     double r = 0.0, abs = 0.0, tolerance, error;
-    int rc = j->dev->ops->download(j->dev, &r, &j->r[p->at], sizeof(r), err);
+    int rc = ks_judge_fetch(j, j->r, p->at, 1, &r, err);
 
     if (rc == 0)
-        rc = j->dev->ops->download(j->dev, &abs, &j->abs[p->at], sizeof(abs), err);
+        rc = ks_judge_fetch(j, j->abs, p->at, 1, &abs, err);
     if (rc < 0)
         return rc;
     tolerance = ks_tolerance_at(p->t, r, abs);

@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 /* Generous: a limit for hangs, not a prediction. */
 #define PREPARE_NS         60000000000ull
@@ -71,10 +72,18 @@ static int host_references(struct ks_worker *w, uint32_t mode, uint32_t parts, s
                                       .real_a = ks_zone_host(&w->set.zone[KS_Z_REAL_A]),
                                       .real_b = ks_zone_host(&w->set.zone[KS_Z_REAL_B]) };
     bool is_private = mode == 0 || has_digests(w, mode);
+    struct ks_mask mask;
+    int rc;
 
     if (has_shared(w, mode) && !is_private)
         return ks_references_open(p, parts, w->fd_reference, &w->refs, err);
-    return ks_references_compute(p, &in, parts, is_private ? -1 : w->fd_reference, &w->refs, err);
+    rc = ks_vault_take(&w->vault, &mask, err);
+    if (rc < 0)
+        return rc;
+    rc = ks_references_compute(p, &in, parts, is_private ? -1 : w->fd_reference, &mask, &w->refs,
+                               err);
+    ks_vault_forget(&mask);
+    return rc;
 }
 
 static int judge_references(struct ks_worker *w, uint32_t mode, uint32_t parts, struct ks_err *err)
@@ -113,7 +122,7 @@ static int take_judge(struct ks_worker *w, const struct ks_req_problem *req, uin
                                 req->judge_entry, &entry, err);
 
     if (rc == 0)
-        rc = ks_judge_open(entry, &w->set, parts, &w->judge, err);
+        rc = ks_judge_open(entry, &w->set, parts, &w->vault, &w->judge, err);
     if (rc == 0)
         rc = judge_references(w, req->references, parts, err);
     (void)ks_cage_after_kernel(&w->cage); /* constructors may do as kernels do */
@@ -173,6 +182,7 @@ static int make_operands(struct ks_worker *w, const struct ks_problem *p, uint32
     w->has_problem = true;
     w->inspector = &ks_inspector_host;
     w->shape.n_dims = w->set.op->shape_c(p, w->shape.dim);
+    w->work = w->set.op->work(p);
     return rc;
 }
 
@@ -186,29 +196,68 @@ static int make_references(struct ks_worker *w, const struct ks_req_problem *req
     return rc;
 }
 
-int ks_worker_prepare(struct ks_worker *w, const struct ks_req_problem *req, struct ks_err *err)
+/* Puts the key of the request, or one of this worker's own, where no kernel finds it. */
+static int lock_key(struct ks_worker *w, struct ks_req_problem *req, struct ks_err *err)
+{
+    bool is_shared = req->references != 0;
+
+    if (is_shared && w->fd_reference < 0)
+        return ks_fail(err, KS_EPROTO,
+                       "references cannot be shared: their descriptor is no memfd, or was closed "
+                       "with the first problem");
+    if (is_shared && ks_id128_is_zero(req->key))
+        return ks_fail(err, KS_EPROTO, "references that are shared need a key");
+    if (!is_shared)
+        req->key = ks_id128_random();
+    return ks_vault_put(&w->vault, &req->key, err);
+}
+
+/* From now on no descriptor of this process leads to the references. */
+static void close_references(struct ks_worker *w)
+{
+    if (w->fd_reference >= 0)
+        close(w->fd_reference);
+    w->fd_reference = -1;
+}
+
+static int take_up(struct ks_worker *w, struct ks_req_problem *req, const struct ks_problem *p,
+                   struct ks_err *err)
 {
     uint64_t from = ks_now_ns();
-    struct ks_err cause = { 0 };
-    struct ks_problem p;
     uint32_t parts = wanted_parts(w);
+    struct ks_err cause = { 0 };
     int rc;
 
-    if (w->has_problem && w->set.problem.id == req->problem)
-        return 0;
-    rc = ks_problem_parse(req->canonical, &p, &cause);
-    if (rc < 0)
-        return ks_fail(err, KS_EPROTO, "problem: %s", cause.text);
-    if (p.id != req->problem)
-        return ks_fail(err, KS_EPROTO, "problem %016llx is called %016llx",
-                       (unsigned long long)p.id, (unsigned long long)req->problem);
     ks_worker_drop_problem(w);
-    ks_worker_enter(w, KS_PH_REFERENCE, ks_prepare_deadline(&p));
-    rc = make_operands(w, &p, parts, &cause);
+    ks_worker_enter(w, KS_PH_REFERENCE, ks_prepare_deadline(p));
+    rc = lock_key(w, req, &cause);
+    if (rc == 0)
+        rc = make_operands(w, p, parts, &cause);
     if (rc == 0)
         rc = make_references(w, req, parts, &cause);
+    close_references(w);
     w->prepare_ns = ks_now_ns() - from;
     rc = settle(w, rc, &cause, err);
     ks_worker_enter(w, KS_PH_IDLE, 0);
+    return rc;
+}
+
+int ks_worker_prepare(struct ks_worker *w, struct ks_req_problem *req, struct ks_err *err)
+{
+    struct ks_err cause = { 0 };
+    struct ks_problem p;
+    int rc = 0;
+
+    if (!w->has_problem || w->set.problem.id != req->problem) {
+        rc = ks_problem_parse(req->canonical, &p, &cause);
+        if (rc < 0)
+            rc = ks_fail(err, KS_EPROTO, "problem: %s", cause.text);
+        else if (p.id != req->problem)
+            rc = ks_fail(err, KS_EPROTO, "problem %016llx is called %016llx",
+                         (unsigned long long)p.id, (unsigned long long)req->problem);
+        else
+            rc = take_up(w, req, &p, err);
+    }
+    explicit_bzero(&req->key, sizeof(req->key));
     return rc;
 }

@@ -68,10 +68,18 @@ static struct ks_references view_of(const struct ks_problem *p, uint32_t parts, 
     if ((parts & KS_PART_EXACT) != 0)
         r.exact = base + l.exact_at;
     if ((parts & KS_PART_REAL) != 0) {
-        r.real = (const double *)(const void *)(base + l.real_at);
-        r.abs = (const double *)(const void *)(base + l.abs_at);
+        r.real = base + l.real_at;
+        r.abs = base + l.abs_at;
     }
     return r;
+}
+
+struct ks_masked ks_references_part(const struct ks_references *r, const void *part,
+                                    const struct ks_mask *mask)
+{
+    size_t at = (size_t)((const uint8_t *)part - (const uint8_t *)r->map);
+
+    return (struct ks_masked){ .at = part, .word = at / sizeof(uint64_t), .mask = mask };
 }
 
 static int compute_exact(const struct ks_problem *p, const struct ks_reference_inputs *in, void *to,
@@ -89,6 +97,7 @@ static int compute_exact(const struct ks_problem *p, const struct ks_reference_i
         rc = op->prove_exact(p, in->exact_a, in->exact_b, r, p->id, err);
     if (rc == 0)
         ks_elements_round(r, (int64_t)n, p->dtype, to);
+    explicit_bzero(r, n * sizeof(*r)); /* kernels use the same heap */
     free(r);
     return rc;
 }
@@ -104,8 +113,10 @@ static int compute_real(const struct ks_problem *p, const struct ks_reference_in
     return op->prove_real(p, in->real_a, in->real_b, r, abs, p->id, KS_REFERENCE_SAMPLES, err);
 }
 
+/* No kernel runs before the mask is on. */
 static int compute_into(const struct ks_problem *p, const struct ks_reference_inputs *in,
-                        uint32_t parts, uint8_t *map, struct ks_err *err)
+                        uint32_t parts, const struct ks_mask *mask, uint8_t *map,
+                        struct ks_err *err)
 {
     struct layout l = layout_of(n_elements(p), p->dtype, parts);
     struct ks_reference_header h = header_of(p, parts);
@@ -116,6 +127,7 @@ static int compute_into(const struct ks_problem *p, const struct ks_reference_in
     if (rc == 0 && (parts & KS_PART_REAL) != 0)
         rc = compute_real(p, in, (double *)(void *)(map + l.real_at),
                           (double *)(void *)(map + l.abs_at), err);
+    ks_mask_apply(mask, ALIGN / sizeof(uint64_t), map + ALIGN, map + ALIGN, l.total - ALIGN);
     memcpy(map, &h, sizeof(h)); /* last: a half-written memfd has no valid header */
     return rc;
 }
@@ -214,7 +226,8 @@ int ks_references_keep_digests(const struct ks_problem *p, uint32_t parts, int f
 }
 
 static int compute_shared(const struct ks_problem *p, const struct ks_reference_inputs *in,
-                          uint32_t parts, int fd, struct ks_references *out, struct ks_err *err)
+                          uint32_t parts, int fd, const struct ks_mask *mask,
+                          struct ks_references *out, struct ks_err *err)
 {
     size_t total = layout_of(n_elements(p), p->dtype, parts).total;
     void *map;
@@ -226,7 +239,7 @@ static int compute_shared(const struct ks_problem *p, const struct ks_reference_
     map = mmap(NULL, total, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (map == MAP_FAILED)
         return ks_fail_errno(err, "mapping %zu bytes for references", total);
-    rc = compute_into(p, in, parts, map, err);
+    rc = compute_into(p, in, parts, mask, map, err);
     munmap(map, total);
     if (rc < 0)
         return rc;
@@ -236,18 +249,19 @@ static int compute_shared(const struct ks_problem *p, const struct ks_reference_
 }
 
 int ks_references_compute(const struct ks_problem *p, const struct ks_reference_inputs *in,
-                          uint32_t parts, int fd, struct ks_references *out, struct ks_err *err)
+                          uint32_t parts, int fd, const struct ks_mask *mask,
+                          struct ks_references *out, struct ks_err *err)
 {
     size_t total = layout_of(n_elements(p), p->dtype, parts).total;
     void *map;
     int rc;
 
     if (fd >= 0)
-        return compute_shared(p, in, parts, fd, out, err);
+        return compute_shared(p, in, parts, fd, mask, out, err);
     map = mmap(NULL, total, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (map == MAP_FAILED)
         return ks_fail_errno(err, "%zu bytes for references", total);
-    rc = compute_into(p, in, parts, map, err);
+    rc = compute_into(p, in, parts, mask, map, err);
     if (rc == 0 && mprotect(map, total, PROT_READ) < 0)
         rc = ks_fail_errno(err, "protecting references");
     if (rc < 0) {

@@ -8,6 +8,7 @@
 #include "worker/worker.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/mempolicy.h>
 #include <sched.h>
 #include <stdio.h>
@@ -24,6 +25,10 @@
 #define SETUP_NS    60000000000ull
 #define DRAIN_NS    500000000ull /* for what a kernel printed to reach the warden */
 #define SETTLE_NS   200000ull
+#define CHUNK       16384u
+/* Of requests in memory: never moved, since it holds all of a chunk, what was there before it and a
+ * frame that is not whole (ks_frame_erase). */
+#define READER_BYTES (4 * CHUNK)
 
 void ks_worker_enter(struct ks_worker *w, enum ks_phase phase, uint64_t deadline_ns)
 {
@@ -121,6 +126,8 @@ static int open_device(struct ks_worker *w, struct ks_err *err)
         rc = ops->props(w->dev, &w->props, err);
     if (rc == 0)
         rc = measure_canary(w, err);
+    if (rc == 0)
+        w->dev->ops->limits(w->dev, &w->limits);
     w->artefacts.dev = w->dev;
     return rc;
 }
@@ -191,6 +198,7 @@ static int on_problem(struct ks_worker *w, const struct ks_frame *f, struct ks_e
 
     if (rc == 0)
         rc = ks_worker_prepare(w, &req, err);
+    ks_vault_scrub(); /* decoding left copies of the key */
     if (rc == 0)
         say_who_verifies(w);
     return rc;
@@ -270,7 +278,7 @@ static int serve_one(struct ks_worker *w, const struct ks_frame *f, struct ks_er
 /* More bytes of the request pipe: 1, 0 at its end. */
 static int read_more(struct ks_worker *w, struct ks_frame_reader *in, struct ks_err *err)
 {
-    char chunk[16384];
+    char chunk[CHUNK];
     ssize_t n;
     int rc;
 
@@ -284,6 +292,7 @@ static int read_more(struct ks_worker *w, struct ks_frame_reader *in, struct ks_
     if (n == 0)
         return 0;
     rc = ks_frame_feed(in, chunk, (size_t)n, err);
+    explicit_bzero(chunk, sizeof(chunk));
     return rc < 0 ? rc : 1;
 }
 
@@ -298,6 +307,8 @@ static int serve_all(struct ks_worker *w, struct ks_frame_reader *in, struct ks_
             if (f.type == KS_F_REQ_END)
                 return 0;
             rc = serve_one(w, &f, err);
+            if (f.type == KS_F_REQ_PROBLEM) /* it has a key */
+                ks_frame_erase(in, &f);
             if (rc < 0)
                 return rc;
         }
@@ -357,6 +368,7 @@ static void close_worker(struct ks_worker *w)
     }
     ks_buf_release(&w->body);
     ks_buf_release(&w->frame);
+    ks_vault_close(&w->vault);
     free(w);
 }
 
@@ -377,11 +389,15 @@ int ks_worker_serve(int fd_in, int fd_out, int fd_status, int fd_reference,
     }
     w->fd_in = fd_in;
     w->fd_out = fd_out;
-    w->fd_reference = fd_reference;
+    w->fd_reference = fcntl(fd_reference, F_GET_SEALS) < 0 ? -1 : fd_reference; /* not a memfd */
     w->status = status;
     w->say = say;
     ks_frame_reader_init(&in);
-    rc = ks_cage_open(&w->cage, status, err);
+    rc = ks_buf_reserve(&in.in, READER_BYTES) ? 0 : ks_fail(err, KS_ENOMEM, "reading requests");
+    if (rc == 0)
+        rc = ks_vault_open(&w->vault, err);
+    if (rc == 0)
+        rc = ks_cage_open(&w->cage, status, err);
     if (rc == 0)
         rc = serve_all(w, &in, err);
     ks_worker_enter(w, KS_PH_EXIT, ks_now_ns() + EXIT_NS);

@@ -69,34 +69,57 @@ static bool same_chunk(const uint8_t *got, const uint8_t *want, size_t n, size_t
     return same_16((const uint16_t *)(const void *)got, (const uint16_t *)(const void *)want, n);
 }
 
-void ks_verify_exact_more(const void *got, const void *want, size_t first, size_t n, uint32_t dtype,
-                          const struct ks_shape *shape, struct ks_verdict *sum)
+/* Room for the unmasked elements of a chunk, whatever their type. */
+union chunk {
+    uint32_t words[CHUNK];
+    uint16_t halves[CHUNK];
+    double doubles[CHUNK];
+};
+
+/* The elements of a chunk that differ, one by one. */
+static void walk_exact(const void *got, const void *want, size_t first, size_t n, uint32_t dtype,
+                       const struct ks_shape *shape, struct ks_verdict *sum)
 {
     size_t bytes = ks_dtype_bytes(dtype);
     const uint8_t *g = got, *w = want;
 
-    for (size_t from = 0; from < n; from += CHUNK) {
-        size_t end = from + CHUNK < n ? from + CHUNK : n;
+    for (size_t i = 0; i < n; i++) {
+        struct ks_mismatch m = { .index = (int64_t)(first + i) };
 
-        if (same_chunk(g + from * bytes, w + from * bytes, end - from, bytes))
+        if (same_chunk(g + i * bytes, w + i * bytes, 1, bytes))
             continue;
-        for (size_t i = from; i < end; i++) {
-            struct ks_mismatch m = { .index = (int64_t)(first + i) };
-
-            if (same_chunk(g + i * bytes, w + i * bytes, 1, bytes))
-                continue;
-            m.got = ks_element_get(got, (int64_t)i, dtype);
-            m.want = ks_element_get(want, (int64_t)i, dtype);
-            add_wrong(shape, &m, sum);
-        }
+        m.got = ks_element_get(got, (int64_t)i, dtype);
+        m.want = ks_element_get(want, (int64_t)i, dtype);
+        add_wrong(shape, &m, sum);
     }
+}
+
+void ks_verify_exact_more(const void *got, const struct ks_masked *want, size_t first, size_t n,
+                          uint32_t dtype, const struct ks_shape *shape, struct ks_verdict *sum)
+{
+    size_t bytes = ks_dtype_bytes(dtype);
+    union chunk unmasked;
+
+    for (size_t from = 0; from < n; from += CHUNK) {
+        size_t m = n - from < CHUNK ? n - from : CHUNK;
+        struct ks_masked piece = ks_masked_from(want, from * bytes);
+        const uint8_t *g = (const uint8_t *)got + from * bytes;
+        const void *w = ks_masked_read(&piece, m * bytes, &unmasked);
+
+        if (!same_chunk(g, w, m, bytes))
+            walk_exact(g, w, first + from, m, dtype, shape, sum);
+    }
+    if (want->mask != NULL)
+        explicit_bzero(&unmasked, sizeof(unmasked));
 }
 
 void ks_verify_exact(const void *got, const void *want, size_t n, uint32_t dtype,
                      const struct ks_shape *shape, struct ks_verdict *out)
 {
+    const struct ks_masked plain = { .at = want };
+
     ks_verify_begin(shape, out);
-    ks_verify_exact_more(got, want, 0, n, dtype, shape, out);
+    ks_verify_exact_more(got, &plain, 0, n, dtype, shape, out);
 }
 
 void ks_verify_written(const void *got, size_t n, uint32_t dtype, const struct ks_shape *shape,
@@ -227,26 +250,36 @@ static void check_chunk(const double *o, const double *r, const double *a, size_
         walk_chunk(o, r, a, from, n, t, shape, v);
 }
 
-void ks_verify_real_more(const void *got, const double *r, const double *abs, size_t first,
-                         size_t n, uint32_t dtype, const struct ks_tolerance *t,
+void ks_verify_real_more(const void *got, const struct ks_masked *r, const struct ks_masked *abs,
+                         size_t first, size_t n, uint32_t dtype, const struct ks_tolerance *t,
                          const struct ks_shape *shape, struct ks_verdict *sum)
 {
+    union chunk r_chunk, abs_chunk;
     double o[CHUNK];
 
     for (size_t from = 0; from < n; from += CHUNK) {
-        size_t m = n - from < CHUNK ? n - from : CHUNK;
+        size_t m = n - from < CHUNK ? n - from : CHUNK, bytes = m * sizeof(double);
+        struct ks_masked r_piece = ks_masked_from(r, from * sizeof(double));
+        struct ks_masked abs_piece = ks_masked_from(abs, from * sizeof(double));
 
         load_chunk(got, from, m, dtype, o);
-        check_chunk(o, r + from, abs + from, first + from, m, t, shape, sum);
+        check_chunk(o, ks_masked_read(&r_piece, bytes, &r_chunk),
+                    ks_masked_read(&abs_piece, bytes, &abs_chunk), first + from, m, t, shape, sum);
     }
+    if (r->mask != NULL)
+        explicit_bzero(&r_chunk, sizeof(r_chunk));
+    if (abs->mask != NULL)
+        explicit_bzero(&abs_chunk, sizeof(abs_chunk));
 }
 
 void ks_verify_real(const void *got, const double *r, const double *abs, size_t n, uint32_t dtype,
                     const struct ks_tolerance *t, const struct ks_shape *shape,
                     struct ks_verdict *out)
 {
+    const struct ks_masked plain_r = { .at = r }, plain_abs = { .at = abs };
+
     ks_verify_begin(shape, out);
-    ks_verify_real_more(got, r, abs, 0, n, dtype, t, shape, out);
+    ks_verify_real_more(got, &plain_r, &plain_abs, 0, n, dtype, t, shape, out);
 }
 
 void ks_verdict_record(const struct ks_verdict *v, const struct ks_shape *shape,

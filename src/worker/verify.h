@@ -5,6 +5,7 @@
 
 #include "op/op.h"
 #include "record/record.h"
+#include "worker/mask.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -58,13 +59,14 @@ void ks_verify_real(const void *got, const double *r, const double *abs, size_t 
                     const struct ks_tolerance *t, const struct ks_shape *shape,
                     struct ks_verdict *out);
 
-/* The same piece by piece, for references that are not all in memory: a verdict is begun, then
- * added to. got, want, r and abs point to element `first` of n. */
+/* The same piece by piece, with references that may be masked (mask.h) and need not all be in
+ * memory: a verdict is begun, then added to. got, want, r and abs point to element `first` of n.
+ * Masked references are unmasked a chunk at a time, and each chunk is erased afterwards. */
 void ks_verify_begin(const struct ks_shape *shape, struct ks_verdict *out);
-void ks_verify_exact_more(const void *got, const void *want, size_t first, size_t n, uint32_t dtype,
-                          const struct ks_shape *shape, struct ks_verdict *sum);
-void ks_verify_real_more(const void *got, const double *r, const double *abs, size_t first,
-                         size_t n, uint32_t dtype, const struct ks_tolerance *t,
+void ks_verify_exact_more(const void *got, const struct ks_masked *want, size_t first, size_t n,
+                          uint32_t dtype, const struct ks_shape *shape, struct ks_verdict *sum);
+void ks_verify_real_more(const void *got, const struct ks_masked *r, const struct ks_masked *abs,
+                         size_t first, size_t n, uint32_t dtype, const struct ks_tolerance *t,
                          const struct ks_shape *shape, struct ks_verdict *sum);
 
 /* Copies what a verdict says of wrong elements into a record. */

@@ -15,18 +15,22 @@
 #include "worker/inspect.h"
 #include "worker/judge.h"
 #include "worker/references.h"
+#include "worker/vault.h"
 #include "worker/verify.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
 struct ks_worker {
-    int fd_in, fd_out, fd_reference; /* borrowed */
-    struct ks_status *status;        /* mapped; shared with the warden and the agent */
+    int fd_in, fd_out;        /* borrowed */
+    int fd_reference;         /* owned; closed, and then -1, once a problem is taken up */
+    struct ks_vault vault;    /* the key of the references */
+    struct ks_status *status; /* mapped; shared with the warden and the agent */
     struct ks_req_setup setup;
     bool is_set_up, has_problem;
     struct ks_device *dev;
     struct ks_device_props props;
+    struct ks_device_limits limits;
     double canary_ns;      /* idle baseline of the canary loop */
     uint64_t memory_nodes; /* bits: NUMA nodes that memory is bound to; 0 = it is not */
     struct ks_cage cage;
@@ -38,6 +42,7 @@ struct ks_worker {
     struct ks_references refs;            /* the host's, where it verifies */
     struct ks_judge judge;                /* else the device's */
     struct ks_shape shape;
+    struct ks_work work;      /* that a call must do */
     uint32_t problem_outcome; /* what all its cells end as; KS_O_NONE: they can run */
     char problem_reason[160];
     uint64_t prepare_ns, input_ns, reference_ns; /* for the next record, then 0 */
@@ -62,10 +67,12 @@ struct ks_worker {
 void ks_worker_enter(struct ks_worker *w, enum ks_phase phase, uint64_t deadline_ns);
 
 /* ks_worker_prepare() - take up a problem: inputs, references. Nothing is done when it is the one
- * in hand. A problem that cannot be run is no error: its cells end with w->problem_outcome; nor is
- * a judge that cannot be had: the host verifies, w->no_judge says why. Returns 0; KS_EPROTO: bad
- * text, wrong id, bad shared references; KS_EDEVICE: a proof failed. */
-int ks_worker_prepare(struct ks_worker *w, const struct ks_req_problem *req, struct ks_err *err);
+ * in hand. Erases req->key, and closes w->fd_reference, so that what is left in the process is
+ * masked; a later problem keeps its references private. A problem that cannot be run is no
+ * error: its cells end with w->problem_outcome; nor is a judge that cannot be had: the host
+ * verifies, w->no_judge says why. Returns 0; KS_EPROTO: bad text, wrong id, no key, bad shared
+ * references; KS_EDEVICE: a proof failed. */
+int ks_worker_prepare(struct ks_worker *w, struct ks_req_problem *req, struct ks_err *err);
 void ks_worker_drop_problem(struct ks_worker *w);
 
 /* ks_worker_cell() - measure one cell of the problem in hand; w->rec is complete but for its

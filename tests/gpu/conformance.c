@@ -42,6 +42,7 @@ __attribute__((format(printf, 3, 4))) static bool check(struct bench *b, bool is
 static void check_identity(struct bench *b, const char *arch)
 {
     struct ks_device_id ids[KS_DEVICES_MAX];
+    struct ks_device_limits limits;
     struct ks_err err = { 0 };
     uint32_t n = 0;
     int rc = b->ops->list("", ids, &n, &err);
@@ -60,6 +61,10 @@ static void check_identity(struct bench *b, const char *arch)
           b->props.wave, b->props.driver);
     check(b, b->props.clock_ns > 0 && b->props.clock_ns < 1e5, "clock resolution %.1f ns",
           b->props.clock_ns);
+    b->ops->limits(b->dev, &limits);
+    check(b, limits.flops_per_s >= 0.0 && limits.n_levels <= KS_MEMORY_LEVELS,
+          "at most %.0f TFLOP/s%s", 1e-12 * limits.flops_per_s,
+          limits.n_levels == 0 ? ": not known of this architecture" : "");
 }
 
 static bool round_trip(struct bench *b, void *mem, size_t bytes)

@@ -130,9 +130,11 @@ int link_start(struct link *l, struct ks_warden *warden, const char *program, co
 }
 
 int link_problem(struct link *l, const struct ks_problem *p, const struct ks_artefact *judge,
-                 struct ks_err *err)
+                 struct ks_id128 key, struct ks_err *err)
 {
-    struct ks_req_problem req = { .problem = p->id, .references = l->has_references ? 2 : 1 };
+    struct ks_req_problem req = { .problem = p->id,
+                                  .references = l->has_references ? 2 : 1,
+                                  .key = key };
     struct ks_buf text = { 0 }, body = { 0 };
     int rc;
 

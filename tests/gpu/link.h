@@ -36,9 +36,10 @@ void link_drop_references(int *fd);
  */
 int link_start(struct link *l, struct ks_warden *warden, const char *program, const char *backend,
                const struct ks_measure *m, int reference_fd, struct ks_err *err);
-/* judge: who verifies on the device; NULL: the host does. */
+/* judge: who verifies on the device; NULL: the host does. key: of the references, the same for all
+ * workers of a problem. */
 int link_problem(struct link *l, const struct ks_problem *p, const struct ks_artefact *judge,
-                 struct ks_err *err);
+                 struct ks_id128 key, struct ks_err *err);
 int link_cell(struct link *l, const struct ks_req_cell *req, struct ks_err *err);
 int link_finish(struct link *l, struct ks_err *err); /* nothing more will be asked */
 /* What stands in the record pipe, without waiting. 1: more may come, 0: it has ended, KS_E*. */

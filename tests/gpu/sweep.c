@@ -30,7 +30,8 @@ struct sweep {
     /* of the problem in hand */
     uint32_t i_problem;
     int reference_fd; /* owned: its first worker fills it; -1 none */
-    uint32_t *left;   /* instances still to be measured, the next one last */
+    struct ks_id128 reference_key;
+    uint32_t *left; /* instances still to be measured, the next one last */
     uint32_t n_left;
 
     /* the worker in hand */
@@ -80,7 +81,7 @@ static int start_worker(struct sweep *s, struct ks_err *err)
 
     s->n_sent = s->n_done = 0;
     if (rc == 0)
-        rc = link_problem(&s->link, p, ks_build_judge(s->build, p->dtype), err);
+        rc = link_problem(&s->link, p, ks_build_judge(s->build, p->dtype), s->reference_key, err);
     for (uint32_t i = 0; rc == 0 && i < BATCH && s->n_left > 0; i++)
         rc = send_cell(s, s->left[--s->n_left], err);
     s->totals->n_workers++;
@@ -236,6 +237,7 @@ static int run_problem(struct sweep *s, struct ks_err *err)
     int rc = 0;
 
     list_instances(s);
+    s->reference_key = ks_id128_random();
     if (s->n_left > 0)
         rc = link_references(&s->reference_fd, err);
     while (rc == 0 && s->n_left > 0 && has_time(s)) {

@@ -72,6 +72,32 @@ static void compare_element(const struct bench *t, const struct products *all, i
         fail_msg("A[%ld] is %.17g, must be %.17g", (long)i, t->abs[i], magnitude);
 }
 
+/* Elements that are in a product. */
+static int64_t count_used(const struct products *all, int64_t n, bool is_a)
+{
+    int64_t n_products = all->first[all->n_elements], n_used = 0;
+    bool *is_used = calloc((size_t)n, sizeof(*is_used));
+
+    assert_non_null(is_used);
+    for (int64_t k = 0; k < n_products; k++)
+        is_used[is_a ? all->at[k].a : all->at[k].b] = true;
+    for (int64_t i = 0; i < n; i++)
+        n_used += is_used[i];
+    free(is_used);
+    return n_used;
+}
+
+static void check_work(const struct bench *t, const struct products *all)
+{
+    struct ks_work w = t->op->work(&t->p);
+
+    assert_true(w.flops == 2.0 * (double)all->first[all->n_elements]);
+    assert_true(w.flops <= ks_problem_flops(&t->p));
+    assert_true(w.a == (double)count_used(all, t->e.a, true));
+    assert_true(w.b == (double)count_used(all, t->e.b, false));
+    assert_true(w.c == (double)t->e.c);
+}
+
 static void compare(const struct bench *t, bool is_exact)
 {
     struct products all;
@@ -80,6 +106,7 @@ static void compare(const struct bench *t, bool is_exact)
     assert_int_equal(all.n_elements, t->e.c);
     for (int64_t i = 0; i < t->e.c; i++)
         compare_element(t, &all, i, is_exact);
+    check_work(t, &all);
     products_release(&all);
     assert_true(t->r[t->e.c] == BENCH_GUARD && t->abs[t->e.c] == BENCH_GUARD);
     if (is_exact)

@@ -21,8 +21,8 @@ int bench_compute(struct bench *t, bool wants_abs, struct ks_err *err);
 int bench_prove_exact(const struct bench *t, uint64_t seed, struct ks_err *err);
 int bench_prove_real(const struct bench *t, int n_sample, struct ks_err *err);
 
-/* Both kinds of data: the reference is what the definition gives (products.h) and both proofs
- * agree. Fails the test otherwise. */
+/* Both kinds of data: the reference is what the definition gives (products.h), both proofs agree,
+ * and the work is what there are products and elements in them. Fails the test otherwise. */
 void bench_check(const struct ks_problem *p);
 
 #endif

@@ -4,9 +4,12 @@
 /* quick: no */
 #include "base/hash.h"
 #include "gpu_judge_kit.h"
+#include "worker/mask.h"
 
 #include <float.h>
 #include <math.h>
+
+static const struct ks_mask mask = { { 0x1234567, 0x89abcdef01234567 } };
 
 /* --- rounding */
 
@@ -68,6 +71,14 @@ static void test_rounding(void **state)
                 ks_element_set(want, (int64_t)i, dtype, v[i]);
             assert_memory_equal(got, want, bytes);
             ks_elements_round(v, (int64_t)n, dtype, want);
+            assert_memory_equal(got, want, bytes);
+            memcpy(q.call.mask, mask.key, sizeof(mask.key));
+            ks_mask_apply(&mask, KS_JUDGE_MASK_R, q.call.r, q.call.r, n * sizeof(double));
+            ask(*state, &q);
+            assert_memory_equal(got, want, bytes);
+            q.call.is_c_masked = 1;
+            ask(*state, &q);
+            ks_mask_apply(&mask, KS_JUDGE_MASK_EXACT, got, got, bytes);
             assert_memory_equal(got, want, bytes);
             free(q.call.r);
             free(got);
@@ -147,6 +158,29 @@ static void check_part(const struct ks_judge_part *got, const struct ks_verdict 
     assert_int_equal(got->digest, 0);
 }
 
+/* References as they are, or masked where they lie, however they are aligned. */
+static void turn_mask(const struct outputs *o, uint32_t dtype)
+{
+    const size_t bytes = o->n * sizeof(double);
+
+    ks_mask_apply(&mask, KS_JUDGE_MASK_EXACT, o->want, o->want, o->n * ks_dtype_bytes(dtype));
+    ks_mask_apply(&mask, KS_JUDGE_MASK_R, o->r, o->r, bytes);
+    ks_mask_apply(&mask, KS_JUDGE_MASK_ABS, o->abs, o->abs, bytes);
+}
+
+static struct ks_judge_part ask_masked(const struct judges *j, const struct outputs *o,
+                                       const struct ask *q)
+{
+    struct ask masked = *q;
+    struct ks_judge_part part;
+
+    memcpy(masked.call.mask, mask.key, sizeof(mask.key));
+    turn_mask(o, q->call.problem.dtype);
+    part = ask(j, &masked);
+    turn_mask(o, q->call.problem.dtype);
+    return part;
+}
+
 /* Many wrong ones in three orders of threads. */
 static void compare(const struct judges *j, const struct outputs *o, uint32_t dtype,
                     uint32_t n_parts, bool is_many)
@@ -161,6 +195,8 @@ static void compare(const struct judges *j, const struct outputs *o, uint32_t dt
     got = ask(j, &q);
     ks_verify_exact(o->got, o->want, o->n, dtype, &no_box, &want);
     check_part(&got, &want);
+    got = ask_masked(j, o, &q);
+    check_part(&got, &want);
     q.call.task = KS_JUDGE_WRITTEN;
     q.b = NULL;
     got = ask(j, &q);
@@ -174,7 +210,7 @@ static void compare(const struct judges *j, const struct outputs *o, uint32_t dt
     q.call.tiny = t.tiny;
     ks_verify_real(o->got, o->r, o->abs, o->n, dtype, &t, &no_box, &want);
     for (q.order = 0; q.order < (is_many ? KS_SIMT_N_ORDERS : 1); q.order++) {
-        got = ask(j, &q);
+        got = q.order == 0 ? ask_masked(j, o, &q) : ask(j, &q);
         check_part(&got, &want);
     }
 }

@@ -189,8 +189,9 @@ ROUND_TRIP(ks_req_setup, ks_req_setup_encode, ks_req_setup_decode, .nonce = { 1,
            .measure = { 20, 5, 200, 500, 0.005, KS_CACHE_COLD, 1, 1, 30000, 50 }, .is_sentinel = 1,
            .canary_baseline_ns = 123.5)
 ROUND_TRIP(ks_req_problem, ks_req_problem_encode, ks_req_problem_decode, .problem = 1,
-           .canonical = "operator=grouped_conv", .references = 2, .judge_digest = { 1, 2, 3 },
-           .judge_artefact = "/cache/j.so", .judge_entry = "judge_bf16")
+           .canonical = "operator=grouped_conv", .references = 2, .key = { 5, 6 },
+           .judge_digest = { 1, 2, 3 }, .judge_artefact = "/cache/j.so",
+           .judge_entry = "judge_bf16")
 ROUND_TRIP(ks_req_cell, ks_req_cell_encode, ks_req_cell_decode, .cell = { 1, 2, 3 }, .i_cell = 4,
            .attempt = 5, .round = 6, .role = KS_ROLE_ANCHOR, .position = 7, .lease_id = 8,
            .numerics = 2, .block_id = 9, .build_id = { 1, 2 }, .code_id = { 3, 4 },

@@ -66,7 +66,7 @@ struct session {
 static void begin(struct session *s, const struct place *p, const char *faults)
 {
     const struct ks_artefact *judge = ks_build_judge(p->build, KS_BF16);
-    struct ks_req_problem q = { .references = 1 };
+    struct ks_req_problem q = { .references = 1, .key = CHILD_KEY };
     struct ks_buf text = { 0 }, body = { 0 };
     struct ks_ready ready;
     struct ks_err err;

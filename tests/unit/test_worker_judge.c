@@ -417,7 +417,7 @@ static int open_with(struct rig *r, const struct shared *s, int fd, uint32_t mod
                      const char *judge, struct ks_err *err)
 {
     open_rig(r, s, &no_fault);
-    r->w->fd_reference = fd;
+    r->w->fd_reference = fcntl(fd, F_DUPFD_CLOEXEC, 0); /* it closes its own */
     return take_problem(r, &s->f->problem, judge, mode, err);
 }
 

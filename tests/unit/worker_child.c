@@ -129,7 +129,7 @@ void child_setup(struct child *c, const struct ks_req_setup *setup, struct ks_re
 
 void child_problem(struct child *c, const struct ks_problem *p, uint32_t references)
 {
-    struct ks_req_problem req = { .problem = p->id, .references = references };
+    struct ks_req_problem req = { .problem = p->id, .references = references, .key = CHILD_KEY };
     struct ks_buf text = { 0 }, body = { 0 };
 
     ks_problem_canonical(p, &text);

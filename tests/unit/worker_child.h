@@ -13,6 +13,12 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+/* What references are masked with. */
+#define CHILD_KEY                                                                                  \
+    {                                                                                              \
+        0x8d5c1b3f60e7a291u, 0x2f9e04c6d8b17a53u                                                   \
+    }
+
 struct child {
     pid_t pid;
     int to, from; /* request and record pipes */

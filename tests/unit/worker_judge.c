@@ -7,10 +7,61 @@
 #include <float.h>
 #include <math.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 typedef void (*part_fn)(const struct ks_judge_call *c, const struct ks_abi_buffers *b,
                         uint64_t from, uint64_t end, struct ks_judge_part *out);
+
+/* ---- the mask of judge.h ---- */
+
+static uint64_t word(const struct ks_judge_call *c, uint64_t i)
+{
+    uint64_t x = c->mask[0] + i * 0x9e3779b97f4a7c15u;
+
+    if (c->mask[0] == 0 && c->mask[1] == 0)
+        return 0;
+    x = ((x ^ x >> 32) * 0xbf58476d1ce4e5b9u) ^ c->mask[1];
+    x = (x ^ x >> 29) * 0x94d049bb133111ebu;
+    return x ^ x >> 32;
+}
+
+static double turn(const struct ks_judge_call *c, uint64_t base, double v, uint64_t i)
+{
+    uint64_t bits;
+
+    memcpy(&bits, &v, sizeof(bits));
+    bits ^= word(c, base + i);
+    memcpy(&v, &bits, sizeof(v));
+    return v;
+}
+
+static double get_r(const struct ks_judge_call *c, uint64_t i)
+{
+    return turn(c, KS_JUDGE_MASK_R, c->r[i], i);
+}
+
+static double get_abs(const struct ks_judge_call *c, uint64_t i)
+{
+    return turn(c, KS_JUDGE_MASK_ABS, c->abs[i], i);
+}
+
+static void put_r(const struct ks_judge_call *c, uint64_t i, double v)
+{
+    c->r[i] = turn(c, KS_JUDGE_MASK_R, v, i);
+}
+
+static void put_abs(const struct ks_judge_call *c, uint64_t i, double v)
+{
+    c->abs[i] = turn(c, KS_JUDGE_MASK_ABS, v, i);
+}
+
+static uint32_t mask_of(const struct ks_judge_call *c, uint64_t i)
+{
+    return (uint32_t)(word(c, i / 2) >> (i % 2 * 32));
+}
+
+/* ---- the judge ---- */
 
 static const char *any(const struct ks_abi_problem *p)
 {
@@ -61,21 +112,26 @@ static void references(const struct ks_judge_call *c, const struct ks_abi_buffer
         int64_t gk = i % (p->g * p->k), pixel = i / (p->g * p->k);
         int64_t at[4] = { pixel / (p->out[1] * p->out[2]), pixel / p->out[2] % p->out[1],
                           pixel % p->out[2], gk / p->k };
-        double abs;
+        double r, abs;
 
-        sum(p, b->a, (const float *)b->b + gk * taps, at, &c->r[i], c->abs ? &c->abs[i] : &abs);
+        sum(p, b->a, (const float *)b->b + gk * taps, at, &r, &abs);
+        put_r(c, (uint64_t)i, r);
+        if (c->abs)
+            put_abs(c, (uint64_t)i, abs);
     }
 }
 
 static void exact(const struct ks_judge_call *c, const struct ks_abi_buffers *b, uint64_t from,
                   uint64_t end, struct ks_judge_part *out)
 {
-    const uint32_t *got = b->a, *want = b->b;
+    const uint32_t *got = b->a, *masked = b->b;
 
-    (void)c;
-    for (uint64_t i = from; i < end; i++)
-        if (got[i] != want[i] && ((got[i] | want[i]) << 1) != 0 && out->n_wrong++ == 0)
+    for (uint64_t i = from; i < end; i++) {
+        uint32_t want = masked[i] ^ mask_of(c, i);
+
+        if (got[i] != want && ((got[i] | want) << 1) != 0 && out->n_wrong++ == 0)
             out->first = i;
+    }
 }
 
 static void written(const struct ks_judge_call *c, const struct ks_abi_buffers *b, uint64_t from,
@@ -95,8 +151,8 @@ static void real(const struct ks_judge_call *c, const struct ks_abi_buffers *b, 
     const float *got = b->a;
 
     for (uint64_t i = from; i < end; i++) {
-        double off = fabs((double)got[i] - c->r[i]);
-        double tolerance = fabs(c->r[i]) * c->u_out + c->abs[i] * c->scale_a + c->tiny;
+        double r = get_r(c, i), off = fabs((double)got[i] - r);
+        double tolerance = fabs(r) * c->u_out + get_abs(c, i) * c->scale_a + c->tiny;
 
         tolerance = fmin(tolerance, DBL_MAX);
         if (isfinite(off))
@@ -122,6 +178,16 @@ static void digest(const struct ks_judge_call *c, const struct ks_abi_buffers *b
     }
 }
 
+static void rounded(const struct ks_judge_call *c, uint32_t *to)
+{
+    for (uint64_t i = 0; i < c->n; i++) {
+        float v = (float)get_r(c, i);
+
+        memcpy(&to[i], &v, sizeof(v));
+        to[i] ^= c->is_c_masked ? mask_of(c, i) : 0;
+    }
+}
+
 static struct ks_judge_part *parts_of(const struct ks_abi_buffers *b)
 {
     return b->workspace;
@@ -139,8 +205,8 @@ static int judge(const struct ks_abi_problem *p, const struct ks_abi_buffers *b)
         return 1;
     if (c->task == KS_JUDGE_REFERENCE)
         references(c, b);
-    for (uint64_t i = 0; c->task == KS_JUDGE_ROUND && i < c->n; i++)
-        ((float *)b->c)[i] = (float)c->r[i];
+    if (c->task == KS_JUDGE_ROUND)
+        rounded(c, b->c);
     if (tasks[c->task] == NULL)
         return 0;
     for (uint32_t i = 0; i < c->n_parts; i++) {
@@ -174,11 +240,14 @@ static int is_exact_data(const struct ks_abi_buffers *b)
     return *(const float *)b->a == floorf(*(const float *)b->a);
 }
 
-LIAR(lies_sum, KS_JUDGE_REFERENCE, if (is_exact_data(b)) c->r[c->n / 2] += 1.0;)
+LIAR(lies_sum, KS_JUDGE_REFERENCE,
+     if (is_exact_data(b)) put_r(c, c->n / 2, get_r(c, c->n / 2) + 1.0);)
 LIAR(lies_real, KS_JUDGE_REFERENCE,
-     for (uint64_t i = 0; !is_exact_data(b) && i < c->n; i++) c->r[i] *= 1.0 + 0x1p-30;)
-LIAR(lies_abs, KS_JUDGE_REFERENCE, for (uint64_t i = 0; i < c->n; i++) c->abs[i] *= 1.0 + 0x1p-30;)
-LIAR(lies_round, KS_JUDGE_ROUND, ((float *)b->c)[c->n - 1] += 1.0f;)
+     for (uint64_t i = 0; !is_exact_data(b) && i < c->n; i++)
+         put_r(c, i, get_r(c, i) * (1.0 + 0x1p-30));)
+LIAR(lies_abs, KS_JUDGE_REFERENCE,
+     for (uint64_t i = 0; i < c->n; i++) put_abs(c, i, get_abs(c, i) * (1.0 + 0x1p-30));)
+LIAR(lies_round, KS_JUDGE_ROUND, ((uint32_t *)b->c)[c->n - 1] ^= 1u << 23;)
 LIAR(lies_digest, KS_JUDGE_DIGEST, part[0].digest++;)
 LIAR(counts_digest, KS_JUDGE_DIGEST, part[0].n_zero = 1;)
 
@@ -201,13 +270,21 @@ static int all_but(const struct ks_abi_problem *p, const struct ks_abi_buffers *
 {
     struct ks_judge_call c = *(const struct ks_judge_call *)p;
     struct ks_abi_buffers at = *b;
+    uint32_t *want;
 
     if (c.task != KS_JUDGE_EXACT)
         return judge(p, b);
+    want = malloc(c.n * sizeof(*want));
+    if (want == NULL)
+        return 1;
+    for (uint64_t i = 0; i < c.n; i++)
+        want[i] = ((const uint32_t *)b->b)[i] ^ mask_of(&c, i);
+    memset(c.mask, 0, sizeof(c.mask));
     c.n -= skip + cut;
     at.a = (const float *)b->a + skip;
-    at.b = (const float *)b->b + skip;
+    at.b = want + skip;
     judge(&c.problem, &at);
+    free(want);
     for (uint32_t i = 0; i < c.n_parts; i++)
         parts_of(b)[i].first += parts_of(b)[i].n_wrong > 0 ? skip : 0;
     return 0;
@@ -311,7 +388,7 @@ static int drifts(const struct ks_abi_problem *p, const struct ks_abi_buffers *b
     int rc = judge(p, b);
 
     if (c->task == KS_JUDGE_REFERENCE && ++n_sums > 2 && !is_exact_data(b))
-        c->r[0] = nextafter(c->r[0], DBL_MAX);
+        put_r(c, 0, nextafter(get_r(c, 0), DBL_MAX));
     return rc;
 }
 

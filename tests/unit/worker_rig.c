@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -118,6 +119,7 @@ void open_rig(struct rig *r, const struct shared *s, const struct ks_fault_plan 
     r->w->status = (struct ks_status *)(uintptr_t)&s->status;
     r->w->cage = s->cage;
     r->w->fd_reference = -1;
+    assert_int_equal(ks_vault_open(&r->w->vault, &err), 0);
     r->w->setup = host_setup(&quick);
     assert_int_equal(ks_fault_wrap(r->host, &p, &r->w->dev, &err), 0);
     assert_int_equal(r->w->dev->ops->props(r->w->dev, &r->w->props, &err), 0);
@@ -140,6 +142,9 @@ void show_memory(struct rig *r)
 void close_rig(struct rig *r)
 {
     ks_worker_drop_problem(r->w);
+    ks_vault_close(&r->w->vault);
+    if (r->w->fd_reference >= 0)
+        close(r->w->fd_reference);
     ks_artefacts_release(&r->w->artefacts);
     r->inner->close(r->w->dev);
     r->host->ops->close(r->host);
@@ -149,7 +154,7 @@ void close_rig(struct rig *r)
 int take_problem(struct rig *r, const struct ks_problem *p, const char *entry, uint32_t references,
                  struct ks_err *err)
 {
-    struct ks_req_problem req = { .problem = p->id, .references = references };
+    struct ks_req_problem req = { .problem = p->id, .references = references, .key = { 3, 4 } };
     struct ks_buf text = { 0 };
     int rc;
 

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT */
+#include "worker/mask.h"
+
+#include "op/clones.h"
+
+#include <string.h>
+
+#define STEP  0x9e3779b97f4a7c15u
+#define WORD  sizeof(uint64_t)
+#define MIX_1 0xbf58476d1ce4e5b9u
+#define MIX_2 0x94d049bb133111ebu
+
+/* The finaliser of splitmix64 (Steele, Lea, Flood 2014) with the second half of the key between its
+ * multiplications, so that a known word does not give the key away by plain inversion. */
+static inline uint64_t mix(uint64_t x, uint64_t key)
+{
+    x = (x ^ (x >> 32)) * MIX_1;
+    x ^= key;
+    x = (x ^ (x >> 29)) * MIX_2;
+    return x ^ (x >> 32);
+}
+
+uint64_t ks_mask_word(const struct ks_mask *m, uint64_t i)
+{
+    return mix(m->key[0] + i * STEP, m->key[1]);
+}
+
+KS_CLONES static void apply_words(const struct ks_mask *m, uint64_t word, const uint8_t *from,
+                                  uint8_t *to, size_t n_words)
+{
+    uint64_t x = m->key[0] + word * STEP, key = m->key[1];
+
+    for (size_t i = 0; i < n_words; i++) {
+        uint64_t v;
+
+        memcpy(&v, from + i * WORD, WORD);
+        v ^= mix(x, key);
+        memcpy(to + i * WORD, &v, WORD);
+        x += STEP;
+    }
+}
+
+void ks_mask_apply(const struct ks_mask *m, uint64_t word, const void *from, void *to, size_t bytes)
+{
+    const uint8_t *f = from;
+    uint8_t *t = to, last[WORD] = { 0 };
+    size_t n = bytes / WORD, rest = bytes % WORD;
+
+    apply_words(m, word, f, t, n);
+    if (rest == 0)
+        return;
+    memcpy(last, f + n * WORD, rest);
+    apply_words(m, word + n, last, last, 1);
+    memcpy(t + n * WORD, last, rest);
+    explicit_bzero(last, sizeof(last));
+}
+
+struct ks_masked ks_masked_from(const struct ks_masked *d, size_t bytes)
+{
+    struct ks_masked from = *d;
+
+    from.at = (const uint8_t *)d->at + bytes;
+    from.word += bytes / WORD;
+    return from;
+}
+
+const void *ks_masked_read(const struct ks_masked *d, size_t bytes, void *scratch)
+{
+    if (d->mask == NULL)
+        return d->at;
+    ks_mask_apply(d->mask, d->word, d->at, scratch, bytes);
+    return scratch;
+}
