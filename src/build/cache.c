@@ -26,7 +26,7 @@ static int make_absolute(const char *path, char *out, size_t cap, struct ks_err 
     if (*path == '/')
         return ks_path_join(out, cap, "", path, err);
     if (!getcwd(here, sizeof(here)))
-        return ks_fail_errno(err, "the present directory");
+        return ks_fail_path(err, "the present directory");
     return ks_path_join(out, cap, here, path, err);
 }
 
@@ -49,7 +49,7 @@ static int check_owner(const struct ks_cache *c, const char *path, struct ks_err
 {
     struct stat st;
     if (lstat(path, &st) < 0)
-        return ks_fail_errno(err, "'%s'", path);
+        return ks_fail_path(err, "'%s'", path);
     if (c->is_trusted)
         return 0;
     if (st.st_uid != geteuid())
@@ -261,7 +261,7 @@ int ks_cache_temp(struct ks_cache *c, char *dir_out, size_t cap, struct ks_err *
     if (rc < 0)
         return rc;
     if (!mkdtemp(dir))
-        return ks_fail_errno(err, "'%s'", dir);
+        return ks_fail_path(err, "'%s'", dir);
     return ks_path_join(dir_out, cap, "", dir, err);
 }
 
@@ -293,9 +293,9 @@ static int seal_object(const char *temp, struct ks_err *err)
     int rc = ks_path_join(path, sizeof(path), temp, KS_UNIT_OBJECT, err);
     if (rc < 0)
         return rc;
-    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    const int fd = ks_file_open(path, err);
     if (fd < 0)
-        return ks_fail_errno(err, "'%s'", path);
+        return fd;
     if (fchmod(fd, OBJECTS_MODE) < 0 || fsync(fd) < 0)
         rc = ks_fail_errno(err, "'%s'", path);
     (void)close(fd);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/text.h"
 #include "cmd/cmd_util.h"
 #include "cmd/status_file.h"
 #include "mpi/chaos.h"
@@ -157,7 +158,7 @@ static int check_launch(struct ks_err *err)
 }
 
 static int gather(struct ks_cmd_ctx *ctx, const struct ks_run_options *o,
-                  const struct ks_run_result *r, struct ks_chaos *chaos, bool *done_out)
+                  const struct ks_run_result *r, const char *command, bool *done_out)
 {
     char path[1100];
     const char *dirs[1] = { r->dir };
@@ -166,38 +167,37 @@ static int gather(struct ks_cmd_ctx *ctx, const struct ks_run_options *o,
     *done_out = false;
     if (r->by_signal && expected_s * 1000 > o->grace_ms) {
         ks_logf(&ctx->log, KS_WARN,
-                "results are not gathered (about %.0f s, more than the grace): ksweep gather %s",
-                expected_s, r->dir);
+                "results are not gathered (about %.0f s, more than the grace): %s", expected_s,
+                command);
         return 0;
     }
-    ks_chaos(chaos, KS_CHAOS_GATHER);
+    ks_chaos(&(struct ks_chaos){ .rank = 0 }, KS_CHAOS_GATHER);
     int rc = ks_path_join(path, sizeof(path), r->dir, "results.h5", &err);
     if (rc == 0)
         rc = ks_store_gather(dirs, 1, path, NULL, NULL, &err);
     *done_out = rc == 0;
     if (rc < 0)
-        ks_logf(&ctx->log, KS_ERROR, "%s; the journal is whole: ksweep gather %s", err.text,
-                r->dir);
+        ks_logf(&ctx->log, KS_ERROR, "%s; the journal is whole: %s", err.text, command);
     return rc;
 }
 
 static void print_result(const struct ks_run_result *r, bool is_gathered)
 {
-    printf("%s: %llu cells", r->reason, (unsigned long long)r->n_cells);
+    ks_cmd_printf("%s: %llu cells", r->reason, (unsigned long long)r->n_cells);
     for (uint32_t o = 1; o < KS_O_LIMIT; o++)
         if (r->outcome[o])
-            printf(", %llu %s", (unsigned long long)r->outcome[o], ks_outcome_text(o));
+            ks_cmd_printf(", %llu %s", (unsigned long long)r->outcome[o], ks_outcome_text(o));
     if (r->n_pending)
-        printf(", %llu pending", (unsigned long long)r->n_pending);
+        ks_cmd_printf(", %llu pending", (unsigned long long)r->n_pending);
     if (r->n_again)
-        printf(", %llu not yet measured again", (unsigned long long)r->n_again);
+        ks_cmd_printf(", %llu not yet measured again", (unsigned long long)r->n_again);
     if (r->n_contaminated)
-        printf("; %llu contaminated", (unsigned long long)r->n_contaminated);
+        ks_cmd_printf("; %llu contaminated", (unsigned long long)r->n_contaminated);
     if (r->lost_hosts[0])
-        printf("; lost hosts: %s", r->lost_hosts);
-    printf("\n");
+        ks_cmd_printf("; lost hosts: %s", r->lost_hosts);
+    ks_cmd_printf("\n");
     if (is_gathered)
-        printf("%s/results.h5\n", r->dir);
+        ks_cmd_printf("%s/results.h5\n", r->dir);
 }
 
 static void on_status(void *arg, const struct ks_run_result *r)
@@ -211,12 +211,15 @@ static void on_status(void *arg, const struct ks_run_result *r)
 static int end_rank0(struct ks_cmd_ctx *ctx, const struct ks_run_options *o,
                      struct ks_run_result *r)
 {
-    struct ks_chaos chaos = { .rank = 0 };
+    struct ks_buf command;
     bool is_gathered;
-    int rc = gather(ctx, o, r, &chaos, &is_gathered);
+    ks_buf_init(&command);
+    ks_shell_words(&command, (const char *[]){ "ksweep", "gather", r->dir, NULL });
+    int rc = gather(ctx, o, r, ks_buf_text(&command), &is_gathered);
+    ks_buf_release(&command);
     if (rc < 0 && r->exit == KS_EXIT_OK)
         r->exit = KS_EXIT_LOOK;
-    ks_chaos(&chaos, KS_CHAOS_RENAME);
+    ks_chaos(&(struct ks_chaos){ .rank = 0 }, KS_CHAOS_RENAME);
     rc = ks_status_write(r, &ctx->err);
     print_result(r, is_gathered);
     return rc < 0 ? rc : r->exit;

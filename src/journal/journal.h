@@ -2,8 +2,9 @@
 /* journal.h - DIR/journal/NNNN.ksj: the truth. Append-only segments of frames, one per incarnation
  * of rank 0, created with O_EXCL, never appended to by another process, never truncated.
  *
- * Ownership = the highest segment. A new owner may take over when the old one is dead (same host:
- * pid + start time + boot id) or silent for 60 s (other host), or when told to. No flock, no mmap.
+ * Ownership = the highest segment. A new owner may take over when the old one is dead (same host
+ * and PID namespace: pid + start time + boot id) or silent for 60 s (elsewhere), or when told to.
+ * No flock, no mmap.
  *
  * An owner acknowledges only what was synced before it saw that there is no higher segment. The
  * header of a new segment fences the one before it at the size it has once the new one exists: all
@@ -37,7 +38,8 @@ extern const struct ks_journal_sys ks_journal_sys_default;
 /* Who asks, and when; a member that is NULL or 0 is this host, now. Tests pass others. */
 struct ks_journal_here {
     const char *host, *boot_id;
-    uint64_t now_ns; /* realtime */
+    uint64_t now_ns;    /* realtime */
+    uint64_t pid_space; /* as ks_process_space() */
 };
 
 struct ks_journal_open {
@@ -110,8 +112,9 @@ int ks_journal_read(const char *dir, ks_journal_frame_fn on_frame, ks_journal_da
 
 /* Who owns the journal now: the highest segment's header, its last sign of life (realtime ns of the
  * newest heartbeat, else of the header), whether it is closed, whether its process is alive (on
- * another host: beat less than 60 s ago, by the two hosts' clocks). A segment whose header is torn
- * or damaged has no owner: all but its number is zero. */
+ * another host: beat less than 60 s ago, by the two hosts' clocks). Another PID namespace of this
+ * host counts as another host: its process numbers mean nothing here. A segment whose header is
+ * torn or damaged has no owner: all but its number is zero. */
 struct ks_journal_owner {
     struct ks_segment segment;
     uint64_t last_beat_ns;

@@ -2,6 +2,7 @@
 #include "mpi/run.h"
 
 #include "base/clock.h"
+#include "base/text.h"
 #include "mpi/coord.h"
 #include "mpi/directory.h"
 #include "mpi/msg.h"
@@ -74,6 +75,14 @@ static void tell_status(struct run *r)
         r->o->on_status(r->o->ctx, &s);
 }
 
+/* The command that goes on with this run; the caller releases it. */
+static void put_resume(const struct run *r, struct ks_buf *command_out)
+{
+    ks_buf_init(command_out);
+    ks_shell_words(command_out, (const char *[]){ "ksweep", "run", r->o->job, "--resume", "--out",
+                                                  ks_directory_path(r->dir), NULL });
+}
+
 static int on_signal(struct run *r, int signo, struct ks_err *err)
 {
     char name[32];
@@ -84,10 +93,11 @@ static int on_signal(struct run *r, int signo, struct ks_err *err)
     if (ks_coord_is_drained(r->coord))
         return signo == SIGINT || r->n_signals > 2 ? ks_coord_hurry(r->coord, err) : 0;
     r->by_signal = signo != SIGINT;
-    ks_logf(r->log, KS_WARN,
-            "%s: finishing the cells in flight; resume with: ksweep run %s "
-            "--resume --out %s",
-            name, r->o->job, ks_directory_path(r->dir));
+    struct ks_buf command;
+    put_resume(r, &command);
+    ks_logf(r->log, KS_WARN, "%s: finishing the cells in flight; resume with: %s", name,
+            ks_buf_text(&command));
+    ks_buf_release(&command);
     int rc = ks_coord_drain(r->coord, name, err);
     r->drained_ns = ks_now_ns();
     if (rc == 0)
@@ -263,19 +273,22 @@ static int check_compilers(const struct run *r, struct ks_err *err)
 static void tell_lacking(const struct run *r, bool is_end)
 {
     const struct ks_build *b = ks_rank_build(r->rank);
+    struct ks_buf command;
     const char *why;
     int64_t n;
+    put_resume(r, &command);
     for (uint32_t k = 0; b && (n = ks_build_lacking(b, k, &why)) >= 0; k++) {
         if (n && is_end)
             ks_logf(r->log, KS_WARN,
                     "%lld of %u instances were not built: %s; when it is there, their cells are "
-                    "measured by: ksweep run %s --resume --out %s",
-                    (long long)n, r->grid.n_instances, why, r->o->job, ks_directory_path(r->dir));
+                    "measured by: %s",
+                    (long long)n, r->grid.n_instances, why, ks_buf_text(&command));
         else if (n)
             ks_logf(r->log, KS_WARN,
                     "%lld of %u instances cannot be built: %s; their cells will be unsupported",
                     (long long)n, r->grid.n_instances, why);
     }
+    ks_buf_release(&command);
 }
 
 static int open_rank0(struct run *r, struct ks_err *err)

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* main.c - ksweep-worker: measures for one agent, or describes a device. */
+#include "base/process.h"
+#include "base/text.h"
 #include "device/device.h"
 #include "record/request.h"
 #include "worker/leave.h"
@@ -86,7 +88,8 @@ static int probe(const char *backend, const char *locator)
     int rc;
 
     if (ops == NULL) {
-        fprintf(stderr, "ksweep-worker: no device backend is called '%s'\n", backend);
+        ks_fail(&err, KS_EINVAL, "no device backend is called '%s'", backend);
+        ks_text_print(stderr, "ksweep-worker", err.text);
         return usage(stderr, KS_WORKER_EXIT_SETUP);
     }
     rc = ops->list(locator, ids, &n, &err);
@@ -94,14 +97,16 @@ static int probe(const char *backend, const char *locator)
         print_list(ops, n, ids);
         rc = print_first(ops, locator, n, &err);
     }
-    if (rc < 0)
-        fprintf(stderr, "ksweep-worker: probing '%s': %s\n", backend, err.text);
+    if (rc < 0) {
+        ks_err_context(&err, rc, "probing '%s'", backend);
+        ks_text_print(stderr, "ksweep-worker", err.text);
+    }
     return rc == 0 ? KS_WORKER_EXIT_OK : KS_WORKER_EXIT_SETUP;
 }
 
 static void say(const char *text)
 {
-    fprintf(stderr, "ksweep-worker: %s\n", text);
+    ks_text_print(stderr, "ksweep-worker", text);
 }
 
 int main(int argc, char **argv)
@@ -109,6 +114,7 @@ int main(int argc, char **argv)
     struct ks_err err = { 0 };
     int status;
 
+    ks_process_fill_fds();
     if (argc >= 2 && strcmp(argv[1], "--help") == 0)
         return usage(stdout, 0);
     if ((argc == 3 || argc == 4) && strcmp(argv[1], "--probe") == 0)
@@ -118,7 +124,7 @@ int main(int argc, char **argv)
     signal(SIGPIPE, SIG_IGN); /* a vanished agent is an error to handle, not a death */
     status = ks_worker_serve(KS_FD_REQUEST, KS_FD_RECORD, KS_FD_STATUS, KS_FD_REFERENCE, say, &err);
     if (status != KS_WORKER_EXIT_OK)
-        fprintf(stderr, "ksweep-worker: %s\n", err.text);
+        say(err.text);
     if (status == KS_WORKER_EXIT_DEVICE) /* what its runtime does at exit might wait for ever */
         ks_worker_leave(status);
     return status;
