@@ -55,7 +55,9 @@ static bool is_needed(const struct ks_cell_view *v, uint32_t i)
 static int open_build(struct ks_cell_view *v, const struct ks_cell_options *o,
                       struct ks_warden *warden, struct ks_build **b_out, struct ks_err *err)
 {
-    struct ks_build_options bo = { .cache_dir = o->cache_dir, .trust_cache = o->trust_cache };
+    struct ks_build_options bo = { .cache_dir = o->cache_dir,
+                                   .trust_cache = o->trust_cache,
+                                   .try_compilers = true };
     struct ks_build *b = NULL;
     int rc = ks_build_create(&v->grid, &bo, warden, &b, err);
     for (uint32_t u = 0; rc == 0 && u < ks_build_n_units(b); u++) {
@@ -121,10 +123,11 @@ static int find_seat(const struct ks_cell_view *v, struct ks_warden *warden,
                      struct ks_rank_seat *out, struct ks_buf *to, struct ks_err *err)
 {
     struct ks_err why;
-    int rc = ks_seat_alone(&v->grid.job, device_of(v), warden, out, &why);
+    int rc =
+        ks_seat_alone(&v->grid.job, device_of(v), ks_grid_has_threads(&v->grid), warden, out, &why);
     if (rc == KS_ENODEVICE && device_of(v)) {
         put_remark(to, "not where it ran", why.text);
-        rc = ks_seat_alone(&v->grid.job, 0, warden, out, &why);
+        rc = ks_seat_alone(&v->grid.job, 0, ks_grid_has_threads(&v->grid), warden, out, &why);
     }
     return rc < 0 ? ks_fail(err, rc, "%s", why.text) : 0;
 }
@@ -180,7 +183,9 @@ int ks_cell_run(struct ks_cell_view *v, const struct ks_cell_options *o, struct 
     struct taken t = { .to = to };
     bool is_sim = strcmp(ks_job_backends[v->grid.job.device.backend], "sim") == 0;
     signal(SIGPIPE, SIG_IGN); /* a dead worker is reported by the warden */
-    int rc = is_sim ? 0 : open_build(v, o, warden, &b, err);
+    int rc = ks_agent_check_limits(&v->grid.job, err);
+    if (rc == 0 && !is_sim)
+        rc = open_build(v, o, warden, &b, err);
     if (rc == 0)
         rc = run_leased(v, b, warden, &t, err);
     ks_build_destroy(b);

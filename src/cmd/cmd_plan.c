@@ -400,7 +400,9 @@ static int plan(struct ks_cmd_ctx *ctx, int argc, char **argv)
         return rc;
     ks_prune_choose(c.prune, &g.job.prune.by);
     if (c.show_binding) {
-        struct ks_seat_options o = { (enum ks_host_domain)c.host_domain, c.oversubscribe };
+        struct ks_seat_options o = { .domain = (enum ks_host_domain)c.host_domain,
+                                     .oversubscribe = c.oversubscribe,
+                                     .has_threads = ks_grid_has_threads(&g) };
         rc = ks_plan_binding(&g.job, &o, c.json, ctx->warden, &ctx->err);
         ks_grid_release(&g);
         return rc;

@@ -5,6 +5,7 @@
 #include "cmd/cmd_util.h"
 #include "cmd/status_file.h"
 #include "mpi/chaos.h"
+#include "mpi/launch.h"
 #include "mpi/prune.h"
 #include "mpi/run.h"
 #include "spawn/warden.h"
@@ -134,29 +135,6 @@ static uint32_t slurm_time_ms(uint32_t grace_ms)
     return left_ms < 1 ? 1 : (uint32_t)left_ms;
 }
 
-/* A rank that is not rank 0, known before MPI is: all ranks meet the same input error, one tells.
- */
-static bool is_other_rank(void)
-{
-    const char *names[] = { "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "SLURM_PROCID" };
-    for (size_t i = 0; i < 3; i++) {
-        const char *v = getenv(names[i]);
-        if (v)
-            return strcmp(v, "0") != 0;
-    }
-    return false;
-}
-
-/* Tasks of srun that do not know of each other would take the directory from each other. */
-static int check_launch(struct ks_err *err)
-{
-    const char *n = getenv("SLURM_STEP_NUM_TASKS");
-    if (!n || strcmp(n, "1") == 0 || ks_run_is_launched())
-        return 0;
-    return ks_fail(err, KS_EINVAL,
-                   "srun started %s ranks that cannot find each other: srun --mpi=pmix", n);
-}
-
 static int gather(struct ks_cmd_ctx *ctx, const struct ks_run_options *o,
                   const struct ks_run_result *r, const char *command, bool *done_out)
 {
@@ -230,6 +208,7 @@ static int run(struct ks_cmd_ctx *ctx, int argc, char **argv)
     struct ks_run_options o = { .on_status = on_status, .ctx = ctx };
     uint64_t begun_ns = ks_now_ns();
     const char *operands[64];
+    char warning[200];
     int n = 0;
     if (argc > 64)
         return ks_fail(&ctx->err, KS_EINVAL, "too many arguments");
@@ -243,10 +222,12 @@ static int run(struct ks_cmd_ctx *ctx, int argc, char **argv)
     o.begun_ns = begun_ns;
     if (!o.max_time_ms)
         o.max_time_ms = slurm_time_ms(o.grace_ms);
-    rc = check_launch(&ctx->err);
+    rc = ks_launch_check(warning, sizeof(warning), &ctx->err);
+    if (rc == 0 && warning[0])
+        ks_logf(&ctx->log, KS_WARN, "%s", warning);
     if (rc == 0)
         rc = ks_run(&o, ctx->warden, &ctx->log, r, &ctx->err);
-    bool is_clean = r->is_clean, is_first = !is_other_rank();
+    bool is_clean = r->is_clean, is_first = !ks_launch_is_other_rank();
     /* Rank 0 says why. Where all ranks refused alike, its exit code is the job's: mpirun
      * --enable-recovery would never end after that of a rank on another host. */
     if (rc < 0 && !is_first)
@@ -254,7 +235,7 @@ static int run(struct ks_cmd_ctx *ctx, int argc, char **argv)
     else if (rc == 0)
         rc = is_first ? end_rank0(ctx, &o, r) : r->exit;
     free(r);
-    if (rc >= 0 && !is_clean && ks_run_is_launched())
+    if (rc >= 0 && !is_clean && ks_launch_is_live())
         ks_run_leave(); /* the warden notices, and ends a launcher that does not */
     return rc;
 }

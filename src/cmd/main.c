@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* ksweep - one program, one subcommand each for what can be done. */
+#include "base/limits.h"
 #include "base/process.h"
 #include "base/text.h"
 #include "cmd/cmd.h"
@@ -157,6 +158,10 @@ int main(int argc, char **argv)
     int rc;
 
     ks_process_fill_fds();
+    if (c && ks_limits_raise(c->needs_warden, &err) < 0) {
+        complain(c, err.text);
+        return ks_code_exit(err.code);
+    }
     /* Before anything that may start a thread or a runtime: the warden is the one who forks. */
     if (c && c->needs_warden && !wants_help(argc - 1, argv + 1) &&
         ks_warden_start(&warden, &err) < 0) {

@@ -3,8 +3,10 @@
 
 #include "base/clock.h"
 #include "base/text.h"
+#include "mpi/agent.h"
 #include "mpi/coord.h"
 #include "mpi/directory.h"
+#include "mpi/launch.h"
 #include "mpi/msg.h"
 #include "mpi/net.h"
 #include "mpi/prune.h"
@@ -231,7 +233,7 @@ static int guard_launcher(struct run *r, struct ks_err *err)
 {
     static const char *const names[] = { "mpirun",         "mpiexec",         "orterun",
                                          "mpirun.openmpi", "mpiexec.openmpi", NULL };
-    return ks_net_is_launched() ? ks_warden_end_launcher(r->warden, names, err) : 0;
+    return ks_launch_is_live() ? ks_warden_end_launcher(r->warden, names, err) : 0;
 }
 
 static uint64_t beat_ns(const struct ks_run_options *o)
@@ -368,7 +370,8 @@ static int check_archs(struct run *r, struct ks_err *err)
 static int meet(struct run *r, struct ks_err *err)
 {
     struct ks_seat_options o = { .domain = (enum ks_host_domain)r->o->host_domain,
-                                 .oversubscribe = r->o->oversubscribe };
+                                 .oversubscribe = r->o->oversubscribe,
+                                 .has_threads = ks_grid_has_threads(&r->grid) };
     struct ks_err other;
     int rc = ks_net_open(START_LOSSES * r->o->lost_after_ms, &r->card, &r->net, err);
     if (rc < 0)
@@ -392,6 +395,8 @@ static int open_job(struct run *r, struct ks_job *job, struct ks_err *err)
     int rc = ks_job_load(r->o->job, job, err);
     if (rc == 0)
         rc = ks_job_choose(job, r->o->backend, r->o->arch, err);
+    if (rc == 0)
+        rc = ks_agent_check_limits(job, err);
     ks_prune_choose(r->o->prune, &job->prune.by);
     if (rc == 0)
         rc = ks_seat_card(job, r->warden, &r->card, err);
@@ -468,19 +473,6 @@ static void leave_alone(const struct run *r, const struct ks_err *err)
     ks_logf(r->log, KS_ERROR, "%s: %s; this rank leaves", host, err->text);
 }
 
-/* What ends a rank before MPI is there, rank 0 meets mostly, too, and says so. But another host may
- * lack what its own has: one rank of each tells. */
-static bool is_first_elsewhere(void)
-{
-    const char *rank = getenv("OMPI_COMM_WORLD_RANK"),
-               *local = getenv("OMPI_COMM_WORLD_LOCAL_RANK");
-    if (!rank) {
-        rank = getenv("SLURM_PROCID");
-        local = getenv("SLURM_LOCALID");
-    }
-    return rank && local && strcmp(rank, "0") != 0 && strcmp(local, "0") == 0;
-}
-
 int ks_run(const struct ks_run_options *o, struct ks_warden *warden, struct ks_log *log,
            struct ks_run_result *out, struct ks_err *err)
 {
@@ -492,15 +484,10 @@ int ks_run(const struct ks_run_options *o, struct ks_warden *warden, struct ks_l
     out->rank = r.net ? ks_net_rank(r.net) : (uint32_t)log->rank;
     if (rc < 0 && !r.is_refused && r.net && ks_net_rank(r.net) == 0)
         send_away(&r);
-    else if (rc < 0 && !r.is_refused && (r.net || is_first_elsewhere()))
-        leave_alone(&r, err);
+    else if (rc < 0 && !r.is_refused && (r.net || ks_launch_is_first_elsewhere()))
+        leave_alone(&r, err); /* rank 0 may have what this host lacks: one rank of it tells */
     finish(&r, rc, out);
     return rc;
-}
-
-bool ks_run_is_launched(void)
-{
-    return ks_net_is_launched();
 }
 
 #ifdef KSWEEP_COVERAGE

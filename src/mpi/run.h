@@ -51,8 +51,6 @@ struct ks_run_result { /* valid on rank 0 only */
 int ks_run(const struct ks_run_options *o, struct ks_warden *warden, struct ks_log *log,
            struct ks_run_result *out, struct ks_err *err);
 
-/* Under mpirun, srun or another launcher. */
-bool ks_run_is_launched(void);
 /* After a loss: flush and end this process with status 0, without MPI_Finalize, which would wait
  * for the dead, and without ks_warden_stop: that of rank 0 ends a launcher that waits for them. The
  * status file is the proof, not the exit code. */

@@ -450,6 +450,11 @@ int ks_store_check(const char *path, struct ks_store_check *out, struct ks_err *
     snprintf(journal, sizeof(journal), "%s/journal", path);
     c.path = file;
     out->has_file = ks_path_exists(file);
+    if (!is_dir && out->has_file) {
+        rc = ks_file_check(file, err);
+        if (rc < 0)
+            return rc;
+    }
     if (!out->has_file && !ks_path_is_dir(journal))
         rc = ks_fail(err, KS_ENOENT, "'%s' holds neither a journal nor results.h5", path);
     if (rc == 0 && out->has_file)

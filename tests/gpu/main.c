@@ -121,6 +121,7 @@ static int build_all(const struct config *cfg, const struct ks_grid *g, struct k
 {
     const long cpus = sysconf(_SC_NPROCESSORS_ONLN);
     const struct ks_build_options opt = { .cache_dir = cfg->cache,
+                                          .try_compilers = true,
                                           .n_parallel = cpus > 0 ? (uint32_t)cpus : 1 };
     uint64_t from = ks_now_ns();
     struct ks_buf judge = { 0 };
