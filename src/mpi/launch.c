@@ -68,13 +68,32 @@ static bool is_zero(const char *text)
     return strcmp(text, "0") == 0;
 }
 
+/* More than one, as a variable says. */
+static bool is_several(const char *name)
+{
+    const char *text = getenv(name);
+
+    return text && strtoul(text, NULL, 10) > 1;
+}
+
+/* As who counts ranks says; NULL when nobody does. */
+static const char *rank_text(void)
+{
+    if (ks_launch_is_live())
+        return getenv("OMPI_COMM_WORLD_RANK") ? getenv("OMPI_COMM_WORLD_RANK")
+                                              : getenv("PMIX_RANK");
+    if (is_several("SLURM_STEP_NUM_TASKS"))
+        return getenv("SLURM_PROCID");
+    if (is_several("PMI_SIZE"))
+        return getenv("PMI_RANK");
+    return is_several("OMPI_COMM_WORLD_SIZE") ? getenv("OMPI_COMM_WORLD_RANK") : NULL;
+}
+
 bool ks_launch_is_other_rank(void)
 {
-    const char *rank = getenv("OMPI_COMM_WORLD_RANK");
+    const char *rank = rank_text();
 
-    if (!rank)
-        rank = getenv("PMIX_RANK");
-    return rank && !is_zero(rank) && ks_launch_is_live();
+    return rank && !is_zero(rank);
 }
 
 bool ks_launch_is_first_elsewhere(void)
@@ -83,15 +102,7 @@ bool ks_launch_is_first_elsewhere(void)
 
     if (!getenv("OMPI_COMM_WORLD_RANK"))
         local = getenv("SLURM_LOCALID");
-    return local && is_zero(local) && ks_launch_is_other_rank();
-}
-
-/* More than one, as a variable says. */
-static bool is_several(const char *name)
-{
-    const char *text = getenv(name);
-
-    return text && strtoul(text, NULL, 10) > 1;
+    return local && is_zero(local) && ks_launch_is_live() && ks_launch_is_other_rank();
 }
 
 static int refuse_others(struct ks_err *err)

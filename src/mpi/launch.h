@@ -17,7 +17,8 @@
  * that is none of TCP is believed. */
 bool ks_launch_is_live(void);
 
-/* Not rank 0, known before MPI is. false without a launcher. */
+/* Not rank 0, known before MPI is. Without a launcher: not the first of several processes that
+ * ks_launch_check refuses, so that one of them tells. */
 bool ks_launch_is_other_rank(void);
 /* The first rank of another host than rank 0's. false without a launcher. */
 bool ks_launch_is_first_elsewhere(void);

@@ -62,14 +62,14 @@ static const struct row live[] = {
 static const struct row dead[] = {
     { "", false, false, false, NULL, NULL },
     { PMIX "PMIX_RANK=0 OMPI_COMM_WORLD_SIZE=1", false, false, false, NULL, "PMIX_RANK=0" },
-    { PMIX "PMIX_RANK=1 OMPI_COMM_WORLD_RANK=1 OMPI_COMM_WORLD_SIZE=2", false, false, false,
+    { PMIX "PMIX_RANK=1 OMPI_COMM_WORLD_RANK=1 OMPI_COMM_WORLD_SIZE=2", false, true, false,
       "OMPI_COMM_WORLD_SIZE=2", NULL },
     { "OMPI_COMM_WORLD_RANK=7 OMPI_COMM_WORLD_LOCAL_RANK=0", false, false, false, NULL,
       "OMPI_COMM_WORLD_RANK=7" },
     { "SLURM_PROCID=3 SLURM_LOCALID=0", false, false, false, NULL, "SLURM_PROCID=3" },
     { "SLURM_PROCID=0", false, false, false, NULL, NULL }, /* every batch script */
     { "SLURM_STEP_NUM_TASKS=1 SLURM_PROCID=0", false, false, false, NULL, NULL },
-    { "SLURM_STEP_NUM_TASKS=4 SLURM_PROCID=3", false, false, false, "srun --mpi=pmix", NULL },
+    { "SLURM_STEP_NUM_TASKS=4 SLURM_PROCID=3", false, true, false, "srun --mpi=pmix", NULL },
     { "PMI_RANK=0 PMI_SIZE=2", false, false, false, "another MPI", NULL },
 };
 
