@@ -356,6 +356,8 @@ static int set_fences(const char *dir, struct ks_segment *s, struct ks_err *err)
             continue;
         }
         rc = rc < 0 ? rc : ks_segment_header(path, &older, err);
+        if (rc == 1 && older.incarnation != number) /* a copy, whose fences are of another place */
+            rc = 0;
         if (fence.n_bytes == 0 || rc < 0)
             continue;
         if (rc == 1 && s->n_fences == KS_FENCES_MAX)

@@ -49,6 +49,10 @@ static int parse_retry(const char *text, uint32_t *mask_out, struct ks_err *err)
 static void count_damage(void *ctx, const struct ks_journal_damage *d)
 {
     const struct ks_directory *dir = ctx;
+    if (d->copy_of) {
+        ks_logf(dir->log, KS_WARN, "%s: a copy of segment %u, not read", d->path, d->copy_of);
+        return;
+    }
     ks_logf(dir->log, d->is_tail ? KS_INFO : KS_WARN, "%s: %llu %s bytes at offset %llu", d->path,
             (unsigned long long)d->n_bytes, d->is_tail ? "torn" : "damaged",
             (unsigned long long)d->offset);
