@@ -103,7 +103,7 @@ static void ck_rows(void **state)
           .says = "'upward' is no known direction" },
         { "0,64,128,1,1,56,28,1,3,1,1,2,1,0,1,0,1,1,3,forward",
           .says = "n = 0, must be between 1" },
-        { "4,-64,128,1,1,56,28,1,3,1,1,2,1,0,1,0,1,1,3,forward", .says = "c_total = -64" },
+        { "4,-64,128,1,1,56,28,1,3,1,1,2,1,0,1,0,1,1,3,forward", .says = "column 2 (C): '-64' has a sign" },
         { "4,64,130,4,1,56,28,1,3,1,1,2,1,0,1,0,1,1,3,forward",
           .says = "k_total = 130 is not divisible" },
         { "4,64,128,1,1,1,28,1,5,1,1,2,1,0,1,0,1,1,3,forward", .says = "no output: y = 5" },
