@@ -209,6 +209,7 @@ static int run(struct ks_cmd_ctx *ctx, int argc, char **argv)
     uint64_t begun_ns = ks_now_ns();
     const char *operands[64];
     char warning[200];
+    struct ks_err why;
     int n = 0;
     if (argc > 64)
         return ks_fail(&ctx->err, KS_EINVAL, "too many arguments");
@@ -228,6 +229,8 @@ static int run(struct ks_cmd_ctx *ctx, int argc, char **argv)
     if (rc == 0)
         rc = ks_run(&o, ctx->warden, &ctx->log, r, &ctx->err);
     bool is_clean = r->is_clean, is_first = !ks_launch_is_other_rank();
+    if (rc < 0 && is_first && r->dir[0] && ks_status_refuse(r->dir, ctx->err.text, &why) < 0)
+        ks_logf(&ctx->log, KS_ERROR, "%s", why.text);
     /* Rank 0 says why. Where all ranks refused alike, its exit code is the job's: mpirun
      * --enable-recovery would never end after that of a rank on another host. */
     if (rc < 0 && !is_first)
@@ -235,6 +238,8 @@ static int run(struct ks_cmd_ctx *ctx, int argc, char **argv)
     else if (rc == 0)
         rc = is_first ? end_rank0(ctx, &o, r) : r->exit;
     free(r);
+    if (rc != 0 && is_clean && is_first)
+        ks_launch_outlive_others(); /* else mpirun tells those that are just leaving, and fails */
     if (rc >= 0 && !is_clean && ks_launch_is_live())
         ks_run_leave(); /* the warden notices, and ends a launcher that does not */
     return rc;

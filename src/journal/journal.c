@@ -396,6 +396,8 @@ static int open_segment(struct ks_journal *j, struct ks_err *err)
     if (j->fd < 0 && errno == EEXIST)
         return ks_fail(err, KS_EOWNER, "journal '%s' was taken over by another process just now",
                        j->dir);
+    if (j->fd < 0 && errno == EROFS) /* a disk that failed: the run can be resumed elsewhere */
+        return ks_fail_errno(err, "creating journal '%s'", j->path);
     if (j->fd < 0)
         return ks_fail_path(err, "creating journal '%s'", j->path);
     if (fstat(j->fd, &st) < 0)

@@ -1,17 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 #include "mpi/launch.h"
 
+#include "base/clock.h"
 #include "base/file.h"
+#include "base/process.h"
 
 #include <ctype.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 extern char **environ;
 
-#define LISTENING "0A" /* a state of /proc/net/tcp */
+#define LISTENING        "0A" /* a state of /proc/net/tcp */
+#define LONGEST_LEAVE_NS 2000000000ull
+#define LOOK_NS          5000000ull
 
 /* Does a socket of this host listen on the port? Lines: "sl local_address:PORT remote state ...",
  * in hexadecimal. */
@@ -103,6 +108,36 @@ bool ks_launch_is_first_elsewhere(void)
     if (!getenv("OMPI_COMM_WORLD_RANK"))
         local = getenv("SLURM_LOCALID");
     return local && is_zero(local) && ks_launch_is_live() && ks_launch_is_other_rank();
+}
+
+/* Are there children of our parent beside us that run? */
+static bool has_siblings(void)
+{
+    char path[80];
+    struct ks_buf text;
+    uint64_t start;
+    bool found = false;
+
+    ks_buf_init(&text);
+    snprintf(path, sizeof(path), "/proc/%d/task/%d/children", (int)getppid(), (int)getppid());
+    if (ks_file_read(path, &text, NULL) == 0)
+        for (const char *at = ks_buf_text(&text); *at && !found;) {
+            char *end;
+            const long pid = strtol(at, &end, 10);
+
+            found = pid > 0 && pid != getpid() && ks_process_start((pid_t)pid, &start);
+            at = end > at ? end + strspn(end, " \n") : "";
+        }
+    ks_buf_release(&text);
+    return found;
+}
+
+void ks_launch_outlive_others(void)
+{
+    const uint64_t until = ks_now_ns() + LONGEST_LEAVE_NS;
+
+    while (ks_launch_is_live() && has_siblings() && ks_now_ns() < until)
+        ks_sleep_ns(LOOK_NS);
 }
 
 static int refuse_others(struct ks_err *err)

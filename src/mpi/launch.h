@@ -23,6 +23,11 @@ bool ks_launch_is_other_rank(void);
 /* The first rank of another host than rank 0's. false without a launcher. */
 bool ks_launch_is_first_elsewhere(void);
 
+/* Waits until the launcher's other processes on this host have ended, at most for 2 s; not at all
+ * without a launcher. mpirun reports an exit with a code to processes that are still there, which
+ * ends in an error message of PMIx when they are leaving. */
+void ks_launch_outlive_others(void);
+
 /* Without a launcher: KS_EINVAL when variables say that there are several processes, which cannot
  * find each other, with the fix; else 0 and in warning_out (cap bytes; "" none) which left-over
  * rank was not heeded. */

@@ -6,6 +6,7 @@
 #include "mpi/agent.h"
 #include "mpi/coord.h"
 #include "mpi/directory.h"
+#include "mpi/farewell.h"
 #include "mpi/launch.h"
 #include "mpi/msg.h"
 #include "mpi/net.h"
@@ -29,6 +30,7 @@
 #define FLUSH_NS         1000000000ull
 #define TOLD_NS          5000000000ull
 #define PROGRESS_NS      5000000000ull
+#define VERDICT_NS       5000000000ull /* rank 0 meets what the others meet */
 #define START_LOSSES     4u /* MPI may take so many times --lost-after to start on all nodes */
 
 struct run {
@@ -43,6 +45,7 @@ struct run {
     struct ks_coord *coord;   /* rank 0 */
     struct ks_rank *rank;
     struct ks_rank_seat seat;
+    bool is_loaded;  /* grid */
     bool is_refused; /* by all ranks: nobody waits for anybody */
     int signal_fd;
     uint32_t n_signals;
@@ -318,20 +321,6 @@ static int open_rank0(struct run *r, struct ks_err *err)
     return ks_coord_create(&c, &r->coord, err);
 }
 
-/* Rank 0 could not begin or go on: the others are told to leave, so that nobody waits. */
-static void send_away(struct run *r)
-{
-    uint64_t until = ks_now_ns() + 1000000000u;
-    for (uint32_t i = 1; r->net && i < ks_net_size(r->net); i++) {
-        uint8_t body[16] = { 1, 0, 0, 0, 0, 0, 0, 0, 1 }; /* leave, not in order */
-        (void)ks_net_send(r->net, i, KS_F_MSG_DRAIN, body, sizeof(body), NULL);
-    }
-    while (!ks_net_is_flushed(r->net) && ks_now_ns() < until) {
-        ks_net_progress(r->net);
-        ks_sleep_ns(1000000);
-    }
-}
-
 static void name_unused(const struct run *r)
 {
     if (r->seat.map.n_unused && ks_net_local_rank(r->net) == 0)
@@ -410,6 +399,7 @@ static int open_all(struct run *r, struct ks_err *err)
     struct ks_job *job = malloc(sizeof(*job));
     int rc = job ? open_job(r, job, err) : ks_fail(err, KS_ENOMEM, "out of memory");
     free(job);
+    r->is_loaded = rc == 0;
     if (rc == 0)
         rc = block_signals(&r->signal_fd, err);
     if (rc == 0)
@@ -434,6 +424,18 @@ static int open_all(struct run *r, struct ks_err *err)
     if (rc == 0 && ks_net_rank(r->net) == 0)
         rc = open_rank0(r, err);
     return rc;
+}
+
+/* The directory that a refused run would have gone on in, or has begun. Another one that is in the
+ * way is not this run's. */
+static void name_refused(const struct run *r, int rc, struct ks_run_result *out)
+{
+    if (ks_code_exit(rc) != 2)
+        return;
+    if (r->dir)
+        snprintf(out->dir, sizeof(out->dir), "%s", ks_directory_path(r->dir));
+    else if (r->is_loaded)
+        ks_directory_resumed(r->o, &r->grid.job, out->dir, sizeof(out->dir));
 }
 
 static void finish(struct run *r, int rc, struct ks_run_result *out)
@@ -465,10 +467,21 @@ static void finish(struct run *r, int rc, struct ks_run_result *out)
         close(r->signal_fd);
 }
 
-/* The others need not have met the same. */
-static void leave_alone(const struct run *r, const struct ks_err *err)
+/* A rank that cannot begin, or not go on. Alone it just leaves, and says why: the others need not
+ * have met the same. Where all leave, rank 0 tells. */
+static void leave(struct run *r, bool is_begun, const struct ks_err *err)
 {
+    const uint64_t patience = (uint64_t)r->o->lost_after_ms * 1000000u;
     char host[64] = "";
+    if (r->net && ks_net_rank(r->net) == 0) {
+        const bool is_anyone_lost = r->coord && ks_coord_lost_anyone(r->coord);
+        r->is_refused = ks_farewell_send(r->net, is_anyone_lost ? FLUSH_NS : patience);
+        return;
+    }
+    if (r->net && !is_begun)
+        r->is_refused = ks_farewell_await(r->net, patience < VERDICT_NS ? patience : VERDICT_NS);
+    if (r->is_refused || (!r->net && !ks_launch_is_first_elsewhere()))
+        return;
     gethostname(host, sizeof(host) - 1);
     ks_logf(r->log, KS_ERROR, "%s: %s; this rank leaves", host, err->text);
 }
@@ -479,13 +492,14 @@ int ks_run(const struct ks_run_options *o, struct ks_warden *warden, struct ks_l
     struct run r = { .o = o, .log = log, .warden = warden, .signal_fd = -1 };
     *out = (struct ks_run_result){ 0 };
     int rc = open_all(&r, err);
+    const bool is_begun = rc == 0;
     if (rc == 0)
         rc = loop(&r, err);
     out->rank = r.net ? ks_net_rank(r.net) : (uint32_t)log->rank;
-    if (rc < 0 && !r.is_refused && r.net && ks_net_rank(r.net) == 0)
-        send_away(&r);
-    else if (rc < 0 && !r.is_refused && (r.net || ks_launch_is_first_elsewhere()))
-        leave_alone(&r, err); /* rank 0 may have what this host lacks: one rank of it tells */
+    if (rc < 0 && !r.is_refused)
+        leave(&r, is_begun, err);
+    if (rc < 0 && out->rank == 0)
+        name_refused(&r, rc, out);
     finish(&r, rc, out);
     return rc;
 }

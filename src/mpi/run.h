@@ -33,7 +33,9 @@ struct ks_run_options {
     void *ctx;
 };
 
-struct ks_run_result { /* valid on rank 0 only */
+/* Valid on rank 0 only. Of a run that was refused: dir alone, "" where there is none of this run.
+ */
+struct ks_run_result {
     uint32_t rank;
     bool is_clean;    /* nobody was lost: a normal exit is safe; else only _exit */
     int exit;         /* 0, 1 or 3 (enum ks_exit) */
