@@ -2,6 +2,7 @@
 /* ksweep-analyze - what a results.h5 says: tables for people and for training. */
 #include "analysis/analyze.h"
 #include "base/file.h"
+#include "base/limits.h"
 #include "base/process.h"
 #include "base/text.h"
 
@@ -185,9 +186,14 @@ static int dispatch(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
+    struct ks_err err;
     int rc;
 
     ks_process_fill_fds();
+    if (ks_limits_raise(false, &err) < 0) {
+        ks_text_print(stderr, "ksweep-analyze", err.text);
+        return ks_code_exit(err.code);
+    }
     rc = dispatch(argc, argv);
     if (fflush(stdout) != 0 || ferror(stdout)) {
         fprintf(stderr, "ksweep-analyze: cannot write to standard output\n");

@@ -47,15 +47,25 @@ static void print_list(const struct ks_device_ops *ops, uint32_t n, const struct
         printf("device=%u %s %s\n", i, ids[i].pci[0] != '\0' ? ids[i].pci : "-", ids[i].unique);
 }
 
+/* A line each, whatever a driver says. */
+static void print_text(const char *key, const char *text)
+{
+    char line[512];
+
+    ks_text_escape(line, sizeof(line), text, strlen(text), KS_LINES_NONE);
+    printf("%s=%s\n", key, line);
+}
+
 static void print_props(const struct ks_device_props *p)
 {
-    printf("name=%s\narch=%s\nlocator=%s\nunique=%s\n", p->name, p->arch, p->locator, p->unique);
+    print_text("name", p->name);
+    printf("arch=%s\nlocator=%s\nunique=%s\n", p->arch, p->locator, p->unique);
     printf("memory_bytes=%llu\nunits=%u\ncache_bytes=%llu\nclock_ns=%.17g\n",
            (unsigned long long)p->memory_bytes, p->n_units, (unsigned long long)p->cache_bytes,
            p->clock_ns);
-    printf("shared_bytes=%llu\nwave=%u\nclock_mhz=%u\nmemory_clock_mhz=%u\ndriver=%s\n",
-           (unsigned long long)p->shared_bytes, p->wave, p->clock_mhz, p->memory_clock_mhz,
-           p->driver);
+    printf("shared_bytes=%llu\nwave=%u\nclock_mhz=%u\nmemory_clock_mhz=%u\n",
+           (unsigned long long)p->shared_bytes, p->wave, p->clock_mhz, p->memory_clock_mhz);
+    print_text("driver", p->driver);
 }
 
 /* The first device in full, or why there is none: a runtime without devices is no error. */
@@ -68,7 +78,7 @@ static int print_first(const struct ks_device_ops *ops, const char *locator, uin
     int rc = ops->open(locator, &dev, n > 0 ? err : &why);
 
     if (rc < 0 && n == 0) {
-        printf("why=%s\n", why.text);
+        print_text("why", why.text);
         return 0;
     }
     if (rc == 0)

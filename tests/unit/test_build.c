@@ -133,7 +133,7 @@ static void count_large(const char *dir, uint32_t *n_out)
     assert_non_null(f);
     assert_non_null(fgets(line, sizeof(line), f));
     assert_int_equal(pclose(f), 0);
-    *n_out = (uint32_t)atoi(line);
+    *n_out = (uint32_t)strtoul(line, NULL, 10);
 }
 
 /* What a compiler wrote before it was killed goes; what it writes is limited. */
