@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "analysis/ck_csv.h"
 
+#include "base/text.h"
+
 #include <inttypes.h>
 #include <string.h>
 
@@ -73,7 +75,8 @@ static int put_row(const struct ks_store_file *f, const struct ks_row *row, uint
                        "problem '%s': the output was not verified element by element, so its "
                        "non-zero elements were not counted",
                        p->name);
-    ks_buf_printf(out, "%s,%" PRIu32, ks_store_kernel(f, row->kernel)->name, i_problem);
+    ks_csv_put(out, ks_store_kernel(f, row->kernel)->name);
+    ks_buf_printf(out, ",%" PRIu32, i_problem);
     for (size_t i = 0; i < N_COLUMNS; i++)
         ks_buf_printf(out, ",%" PRId64, dim_of(&p->problem, columns[i].dim));
     ks_f64_text(row->median_ns / 1e6, latency);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "analysis/columns.h"
 #include "base/hash.h"
+#include "base/text.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -268,22 +269,6 @@ void ks_f32_text(double v, char text_out[32])
     }
 }
 
-/* RFC 4180. */
-static void put_text(struct ks_buf *out, const char *text)
-{
-    if (!strpbrk(text, ",\"\r\n")) {
-        ks_buf_put(out, text, strlen(text));
-        return;
-    }
-    ks_buf_u8(out, '"');
-    for (const char *p = text; *p; p++) {
-        if (*p == '"')
-            ks_buf_u8(out, '"');
-        ks_buf_u8(out, (uint8_t)*p);
-    }
-    ks_buf_u8(out, '"');
-}
-
 static double number_at(const struct column *c, const void *at)
 {
     switch (c->kind) {
@@ -318,7 +303,7 @@ static void put_value(const struct column *c, const void *at, struct ks_buf *out
 
     switch (c->kind) {
     case TEXT:
-        put_text(out, at);
+        ks_csv_put(out, at);
         break;
     case HEX:
         ks_hex64(*(const uint64_t *)at, text);
@@ -416,7 +401,7 @@ void ks_columns_row(const struct ks_columns *c, const struct ks_row *row, const 
         const char *value = ks_store_trait_value(c->file, row->instance_id, c->traits[i]);
 
         if (value)
-            put_text(out, value);
+            ks_csv_put(out, value);
         ks_buf_u8(out, ',');
     }
     put_columns(after_traits, N(after_traits), &j, out);

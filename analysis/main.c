@@ -2,6 +2,9 @@
 /* ksweep-analyze - what a results.h5 says: tables for people and for training. */
 #include "analysis/analyze.h"
 #include "base/file.h"
+#include "base/limits.h"
+#include "base/process.h"
+#include "base/text.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -36,7 +39,7 @@ static int write_through(const struct ks_buf *text, const char *file, struct ks_
     int fd = open(file, O_WRONLY | O_TRUNC | O_CLOEXEC), rc;
 
     if (fd < 0)
-        return ks_fail_errno(err, "'%s'", file);
+        return ks_fail_path(err, "'%s'", file);
     rc = ks_write_all(fd, text->data, text->len, err);
     if (close(fd) < 0 && rc == 0)
         rc = ks_fail_errno(err, "'%s'", file);
@@ -50,11 +53,11 @@ static int emit(const struct ks_analysis_out *out, struct ks_err *err)
 
     if (!ks_buf_ok(text) || !ks_buf_ok(&out->notes))
         return ks_fail(err, KS_ENOMEM, "no memory for the result");
-    fputs(ks_buf_text(&out->notes), stderr);
+    (void)ks_text_write(stderr, ks_buf_text(&out->notes), out->notes.len, KS_LINES_KEEP);
     if (file && strcmp(file, "-") != 0)
         return may_replace(file) ? ks_file_replace(file, text->data, text->len, err)
                                  : write_through(text, file, err);
-    if (text->len > 0 && fwrite(text->data, 1, text->len, stdout) != text->len)
+    if (!ks_text_write(stdout, ks_buf_text(text), text->len, KS_LINES_KEEP))
         return ks_fail_errno(err, "standard output");
     return 0;
 }
@@ -90,12 +93,14 @@ static int unknown(const char *name)
 {
     const char *names[sizeof(analyses) / sizeof(analyses[0])] = { NULL };
     const char *near;
+    char text[256];
 
     for (size_t i = 0; analyses[i]; i++)
         names[i] = analyses[i]->name;
     near = ks_nearest(name, names);
-    fprintf(stderr, "ksweep-analyze: unknown command '%s'%s%s%s; see ksweep-analyze --help\n", name,
-            near ? ", did you mean '" : "", near ? near : "", near ? "'" : "");
+    snprintf(text, sizeof(text), "unknown command '%.100s'%s%s%s; see ksweep-analyze --help", name,
+             near ? ", did you mean '" : "", near ? near : "", near ? "'" : "");
+    ks_text_print(stderr, "ksweep-analyze", text);
     return 2;
 }
 
@@ -156,6 +161,7 @@ static int dispatch(int argc, char **argv)
     const char *name = argc > 1 ? argv[1] : "--help";
     const struct ks_analysis *a = find(name);
     struct ks_err err = { 0 };
+    char prefix[64];
     int rc;
 
     if (argc < 2) {
@@ -173,14 +179,22 @@ static int dispatch(int argc, char **argv)
     rc = parse_and_run(a, argc - 1, argv + 1, &err);
     if (rc >= 0)
         return rc;
-    fprintf(stderr, "ksweep-analyze %s: %s\n", a->name, err.text);
+    snprintf(prefix, sizeof(prefix), "ksweep-analyze %s", a->name);
+    ks_text_print(stderr, prefix, err.text);
     return ks_code_exit(rc);
 }
 
 int main(int argc, char **argv)
 {
-    int rc = dispatch(argc, argv);
+    struct ks_err err;
+    int rc;
 
+    ks_process_fill_fds();
+    if (ks_limits_raise(false, &err) < 0) {
+        ks_text_print(stderr, "ksweep-analyze", err.text);
+        return ks_code_exit(err.code);
+    }
+    rc = dispatch(argc, argv);
     if (fflush(stdout) != 0 || ferror(stdout)) {
         fprintf(stderr, "ksweep-analyze: cannot write to standard output\n");
         return 3;

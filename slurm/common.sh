@@ -160,7 +160,7 @@ ks_main() {
         ks_run "$left"
         reason=died
         [ "$stamp" != "$(ks_stamp)" ] && reason=$(ks_reason)
-        [ "$ks_rc" -eq 2 ] && [ "$reason" = died ] && ks_die 2 "refused, see above"
+        case $ks_rc$reason in 2died | *refused:*) ks_die 2 "refused, see above" ;; esac
         ks_status
         [ $? -le 1 ] && ks_complete
         ks_say "incomplete ($reason), srun ended with $ks_rc"

@@ -103,24 +103,31 @@ void ks_buf_f64(struct ks_buf *b, double v)
     put_le(b, bits, 8);
 }
 
-void ks_buf_printf(struct ks_buf *b, const char *fmt, ...)
+void ks_buf_vprintf(struct ks_buf *b, const char *fmt, va_list ap)
 {
-    va_list ap;
+    va_list again;
     int n;
 
-    va_start(ap, fmt);
-    n = vsnprintf(NULL, 0, fmt, ap);
-    va_end(ap);
+    va_copy(again, ap);
+    n = vsnprintf(NULL, 0, fmt, again);
+    va_end(again);
     if (n < 0) {
         b->failed = true;
         return;
     }
     if (!ks_buf_reserve(b, (size_t)n))
         return;
-    va_start(ap, fmt);
     vsnprintf((char *)b->data + b->len, (size_t)n + 1, fmt, ap);
-    va_end(ap);
     b->len += (size_t)n;
+}
+
+void ks_buf_printf(struct ks_buf *b, const char *fmt, ...)
+{
+    va_list ap;
+
+    va_start(ap, fmt);
+    ks_buf_vprintf(b, fmt, ap);
+    va_end(ap);
 }
 
 const char *ks_buf_text(const struct ks_buf *b)

@@ -6,6 +6,7 @@
 
 #include "base/err.h"
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -30,6 +31,8 @@ void ks_buf_u32(struct ks_buf *b, uint32_t v);
 void ks_buf_u64(struct ks_buf *b, uint64_t v);
 void ks_buf_f64(struct ks_buf *b, double v);
 void ks_buf_printf(struct ks_buf *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void ks_buf_vprintf(struct ks_buf *b, const char *fmt, va_list ap)
+    __attribute__((format(printf, 2, 0)));
 const char *ks_buf_text(const struct ks_buf *b); /* NUL-terminated; "" when empty */
 void ks_buf_drop(struct ks_buf *b, size_t n);    /* remove the first n bytes */
 

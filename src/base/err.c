@@ -34,20 +34,48 @@ int ks_fail_at(struct ks_err *err, enum ks_code code, const char *file, int line
     return rc;
 }
 
+struct errno_row {
+    int e;
+    enum ks_code code;
+};
+
+static const struct errno_row errno_rows[] = {
+    { ENOSPC, KS_ENOSPC }, { EDQUOT, KS_ENOSPC },  { ENOMEM, KS_ENOMEM },
+    { ENOENT, KS_ENOENT }, { EEXIST, KS_EEXIST },  { EISDIR, KS_EINVAL },
+    { ELOOP, KS_EINVAL },  { ENOTDIR, KS_EINVAL }, { ENAMETOOLONG, KS_EINVAL },
+};
+
+/* Beside those above: of what the user named. */
+static const int path_errnos[] = { EACCES, EPERM, EROFS, ENXIO, ENODEV };
+
 static enum ks_code code_of_errno(int e)
 {
-    static const struct {
-        int e;
-        enum ks_code code;
-    } map[] = {
-        { ENOSPC, KS_ENOSPC }, { EDQUOT, KS_ENOSPC }, { ENOMEM, KS_ENOMEM },
-        { ENOENT, KS_ENOENT }, { EEXIST, KS_EEXIST },
-    };
-
-    for (size_t i = 0; i < sizeof(map) / sizeof(map[0]); i++)
-        if (map[i].e == e)
-            return map[i].code;
+    for (size_t i = 0; i < sizeof(errno_rows) / sizeof(errno_rows[0]); i++)
+        if (errno_rows[i].e == e)
+            return errno_rows[i].code;
     return KS_EIO;
+}
+
+static enum ks_code code_of_path(int e)
+{
+    for (size_t i = 0; i < sizeof(path_errnos) / sizeof(path_errnos[0]); i++)
+        if (path_errnos[i] == e)
+            return KS_EINVAL;
+    return code_of_errno(e);
+}
+
+/* A long text is cut rather than the reason. */
+static void append_reason(struct ks_err *err, int e)
+{
+    char buffer[128];
+    const char *reason = strerror_r(e, buffer, sizeof(buffer));
+    size_t used, most = sizeof(err->text) - sizeof(": ") - strlen(reason);
+
+    if (!err)
+        return;
+    used = strlen(err->text);
+    used = used < most ? used : most;
+    snprintf(err->text + used, sizeof(err->text) - used, ": %s", reason);
 }
 
 int ks_fail_errno_at(struct ks_err *err, const char *file, int line, const char *fmt, ...)
@@ -59,13 +87,21 @@ int ks_fail_errno_at(struct ks_err *err, const char *file, int line, const char 
     va_start(ap, fmt);
     fail_v(err, code, file, line, fmt, ap);
     va_end(ap);
-    if (err) {
-        char reason[128];
-        size_t used = strlen(err->text);
+    append_reason(err, saved);
+    errno = saved;
+    return (int)code;
+}
 
-        snprintf(err->text + used, sizeof(err->text) - used, ": %s",
-                 strerror_r(saved, reason, sizeof(reason)));
-    }
+int ks_fail_path_at(struct ks_err *err, const char *file, int line, const char *fmt, ...)
+{
+    enum ks_code code = code_of_path(errno);
+    int saved = errno;
+    va_list ap;
+
+    va_start(ap, fmt);
+    fail_v(err, code, file, line, fmt, ap);
+    va_end(ap);
+    append_reason(err, saved);
     errno = saved;
     return (int)code;
 }

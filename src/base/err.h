@@ -56,10 +56,18 @@ int ks_fail_at(struct ks_err *err, enum ks_code code, const char *file, int line
                ...) __attribute__((format(printf, 5, 6)));
 
 /* ks_fail_errno() - as ks_fail with ": strerror(errno)" appended; ENOSPC and EDQUOT become
- * KS_ENOSPC, ENOMEM KS_ENOMEM, ENOENT KS_ENOENT, EEXIST KS_EEXIST, everything else KS_EIO. */
+ * KS_ENOSPC, ENOMEM KS_ENOMEM, ENOENT KS_ENOENT, EEXIST KS_EEXIST; a path of the wrong kind
+ * (EISDIR, ENOTDIR, ELOOP, ENAMETOOLONG) KS_EINVAL; everything else KS_EIO. */
 #define ks_fail_errno(err, ...)                                                                    \
     ks_negative(ks_fail_errno_at((err), __FILE__, __LINE__, __VA_ARGS__))
 int ks_fail_errno_at(struct ks_err *err, const char *file, int line, const char *fmt, ...)
+    __attribute__((format(printf, 4, 5)));
+
+/* ks_fail_path() - the same for opening or creating what the user named: EACCES, EPERM, EROFS,
+ * ENXIO and ENODEV are KS_EINVAL, too, because only a person can mend them and a requeued job would
+ * not. */
+#define ks_fail_path(err, ...) ks_negative(ks_fail_path_at((err), __FILE__, __LINE__, __VA_ARGS__))
+int ks_fail_path_at(struct ks_err *err, const char *file, int line, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
 
 /* Prepend "context: " while unwinding; returns rc. */

@@ -26,7 +26,68 @@ int ks_write_all(int fd, const void *bytes, size_t n, struct ks_err *err)
     return 0;
 }
 
-static int read_all(int fd, struct ks_buf *b, struct ks_err *err)
+static const char *kind_of(mode_t mode)
+{
+    switch (mode & S_IFMT) {
+    case S_IFDIR:
+        return "a directory";
+    case S_IFIFO:
+        return "a pipe";
+    case S_IFSOCK:
+        return "a socket";
+    case S_IFCHR:
+    case S_IFBLK:
+        return "a device";
+    default:
+        return "no file";
+    }
+}
+
+static int check_regular(const char *path, const struct stat *st, struct ks_err *err)
+{
+    if (S_ISREG(st->st_mode))
+        return 0;
+    return ks_fail(err, KS_EINVAL, "'%s' is %s: a regular file is wanted", path,
+                   kind_of(st->st_mode));
+}
+
+int ks_file_check(const char *path, struct ks_err *err)
+{
+    struct stat st;
+
+    if (stat(path, &st) < 0)
+        return ks_fail_path(err, "'%s'", path);
+    return check_regular(path, &st, err);
+}
+
+/* Checked before it is opened, because opening a device may do something, and again afterwards,
+ * because the name may have come to mean something else. */
+static int open_regular(const char *path, struct stat *st_out, struct ks_err *err)
+{
+    int fd, rc = ks_file_check(path, err);
+
+    if (rc < 0)
+        return rc;
+    fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (fd < 0)
+        return ks_fail_path(err, "'%s'", path);
+    rc =
+        fstat(fd, st_out) < 0 ? ks_fail_errno(err, "'%s'", path) : check_regular(path, st_out, err);
+    if (rc < 0) {
+        close(fd);
+        return rc;
+    }
+    return fd;
+}
+
+int ks_file_open(const char *path, struct ks_err *err)
+{
+    struct stat st;
+
+    return open_regular(path, &st, err);
+}
+
+static int read_all(int fd, uint64_t most, struct ks_buf *b, struct ks_err *err)
 {
     char chunk[16384];
 
@@ -39,6 +100,9 @@ static int read_all(int fd, struct ks_buf *b, struct ks_err *err)
             return ks_fail_errno(err, "reading");
         if (k == 0)
             break;
+        if (b->len + (size_t)k > most)
+            return ks_fail(err, KS_EINVAL, "has more than %llu MiB",
+                           (unsigned long long)most >> 20);
         ks_buf_put(b, chunk, (size_t)k);
         if (!ks_buf_ok(b))
             return ks_fail(err, KS_ENOMEM, "out of memory after %zu bytes", b->len);
@@ -50,14 +114,17 @@ static int read_all(int fd, struct ks_buf *b, struct ks_err *err)
 
 int ks_file_read(const char *path, struct ks_buf *buf_out, struct ks_err *err)
 {
+    struct stat st;
     struct ks_buf b;
-    int fd, rc;
+    int fd = open_regular(path, &st, err), rc;
 
-    fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
-        return ks_fail_errno(err, "'%s'", path);
+        return fd;
     ks_buf_init(&b);
-    rc = read_all(fd, &b, err);
+    if ((uint64_t)st.st_size > KS_FILE_MAX) /* known before a byte of it is read */
+        rc = ks_fail(err, KS_EINVAL, "has more than %llu MiB", KS_FILE_MAX >> 20);
+    else
+        rc = read_all(fd, st.st_size ? KS_FILE_MAX : KS_FILE_UNSIZED_MAX, &b, err);
     close(fd);
     if (rc < 0) {
         ks_buf_release(&b);
@@ -93,7 +160,7 @@ static int create_beside(const char *path, char *temp_out, size_t cap, struct ks
     if (k < 0 || (size_t)k >= cap)
         return ks_fail(err, KS_EINVAL, "'%s': path is too long", path);
     fd = open(temp_out, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    return fd < 0 ? ks_fail_errno(err, "creating '%s'", temp_out) : fd;
+    return fd < 0 ? ks_fail_path(err, "creating '%s'", temp_out) : fd;
 }
 
 static int write_synced(int fd, const void *bytes, size_t n, struct ks_err *err)
@@ -128,13 +195,16 @@ int ks_file_replace(const char *path, const void *bytes, size_t n, struct ks_err
 
 void ks_file_first_line(const char *path, char *out, size_t cap)
 {
-    FILE *f = fopen(path, "re");
+    int fd = ks_file_open(path, NULL);
+    ssize_t n;
 
     out[0] = '\0';
-    if (f == NULL)
+    if (fd < 0)
         return;
-    if (fgets(out, (int)cap, f) == NULL)
-        out[0] = '\0';
+    do
+        n = read(fd, out, cap - 1);
+    while (n < 0 && errno == EINTR);
+    out[n > 0 ? n : 0] = '\0';
     out[strcspn(out, "\n")] = '\0';
-    fclose(f);
+    close(fd);
 }

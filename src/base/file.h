@@ -10,7 +10,21 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-/* The content replaces what buf_out held; text is NUL-terminated beyond its length. */
+/* Inputs are regular files: FIFOs, sockets, devices, terminals and directories are refused before
+ * they are opened, so that no reader waits for a writer or reads for ever. Nothing is read from a
+ * pipe or standard input.
+ * A file may have KS_FILE_MAX bytes; one whose size the kernel does not know (0, as in /proc) may
+ * have KS_FILE_UNSIZED_MAX. */
+#define KS_FILE_MAX         (1ull << 30)
+#define KS_FILE_UNSIZED_MAX (16ull << 20)
+
+/* Open for reading: the descriptor (close-on-exec, non-blocking), or KS_ENOENT; KS_EINVAL: not a
+ * regular file, not readable, or no path at all (ks_fail_path); KS_EIO. */
+int ks_file_open(const char *path, struct ks_err *err);
+/* The same check for a library that opens the file itself. */
+int ks_file_check(const char *path, struct ks_err *err);
+/* The content replaces what buf_out held; text is NUL-terminated beyond its length. As
+ * ks_file_open, and KS_EINVAL when it is longer than allowed. */
 int ks_file_read(const char *path, struct ks_buf *buf_out, struct ks_err *err);
 
 /* Temporary file beside `path`, write, fsync, rename, fsync of the directory: readers see the old

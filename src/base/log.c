@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/log.h"
 #include "base/clock.h"
+#include "base/text.h"
 
 #include <stdarg.h>
 #include <string.h>
@@ -24,7 +25,7 @@ static void put_line(FILE *to, const char *line, size_t n)
 
 void ks_logf(const struct ks_log *log, enum ks_level level, const char *fmt, ...)
 {
-    char line[2048], when[32], rank[16] = "";
+    char message[2000], line[4096], when[32], rank[16] = "";
     size_t room = sizeof(line) - 1; /* one byte stays for the newline */
     size_t n;
     va_list ap;
@@ -38,10 +39,10 @@ void ks_logf(const struct ks_log *log, enum ks_level level, const char *fmt, ...
     k = snprintf(line, room, "%s %s%s ", when, level_names[level], rank);
     n = k < 0 ? 0 : (size_t)k;
     va_start(ap, fmt);
-    k = vsnprintf(line + n, room - n, fmt, ap);
+    k = vsnprintf(message, sizeof(message), fmt, ap);
     va_end(ap);
     if (k > 0)
-        n = (size_t)k < room - n ? n + (size_t)k : room - 1;
+        n += ks_text_escape(line + n, room - n, message, strlen(message), KS_LINES_INDENT);
     line[n++] = '\n';
     put_line(log->to, line, n);
     put_line(log->copy, line, n);

@@ -18,6 +18,8 @@ struct ks_log {
 };
 
 struct ks_log ks_log_stderr(enum ks_level level, int rank);
+/* One entry: control characters are escaped, and further lines of a text are indented, so that
+ * nothing in it looks like another entry (text.h). */
 void ks_logf(const struct ks_log *log, enum ks_level level, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 

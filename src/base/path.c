@@ -31,7 +31,7 @@ static int make_dir(const char *path, mode_t mode, struct ks_err *err)
     if (ks_path_is_dir(path))
         return 0;
     errno = why;
-    return ks_fail_errno(err, "directory '%s'", path);
+    return ks_fail_path(err, "directory '%s'", path);
 }
 
 int ks_mkdirs(const char *path, mode_t mode, struct ks_err *err)

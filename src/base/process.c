@@ -2,8 +2,10 @@
 #include "base/process.h"
 #include "base/file.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 bool ks_process_start(pid_t pid, uint64_t *start_out)
@@ -47,4 +49,23 @@ void ks_process_boot(char *boot_id_out, size_t cap)
     if (ks_file_read("/proc/sys/kernel/random/boot_id", &b, NULL) == 0)
         snprintf(boot_id_out, cap, "%.*s", (int)strcspn(ks_buf_text(&b), "\n"), ks_buf_text(&b));
     ks_buf_release(&b);
+}
+
+uint64_t ks_process_space(void)
+{
+    struct stat st;
+
+    return stat("/proc/self/ns/pid", &st) == 0 ? (uint64_t)st.st_ino : 0;
+}
+
+void ks_process_fill_fds(void)
+{
+    for (int fd = 0; fd <= 2; fd++) {
+        if (fcntl(fd, F_GETFD) >= 0)
+            continue;
+        /* The lowest free number is the one wanted. Where there is no /dev/null, any file keeps the
+         * number from others. */
+        if (open("/dev/null", fd == 0 ? O_RDONLY : O_WRONLY) < 0)
+            (void)open("/", O_RDONLY);
+    }
 }

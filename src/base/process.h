@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* process.h - telling a process apart from all that ever had its number: host, boot, number and
- * start time. */
+/* process.h - telling a process apart from all that ever had its number: host, boot, namespace,
+ * number and start time; and its standard descriptors. */
 #ifndef KS_BASE_PROCESS_H
 #define KS_BASE_PROCESS_H
 
@@ -16,5 +16,13 @@ bool ks_process_start(pid_t pid, uint64_t *start_out);
 /* This host and boot, cut to `cap`. "" when unknown. */
 void ks_process_host(char *host_out, size_t cap);
 void ks_process_boot(char *boot_id_out, size_t cap);
+
+/* The namespace of process numbers, of which a container may have its own: an inode number, 0 when
+ * unknown. */
+uint64_t ks_process_space(void);
+
+/* First thing in main: descriptors 0 to 2 that are closed become /dev/null. Otherwise the next file
+ * that is opened gets such a number, and what is meant for stderr is written into a journal. */
+void ks_process_fill_fds(void);
 
 #endif

@@ -52,14 +52,20 @@ struct ks_build_options {
                               so that none of them is idle while others have much left; 0 = 1 */
     uint32_t timeout_s;    /* of one compiler run, 0 = 300 */
     uint32_t memory_mib;   /* of one compiler run and all it starts, 0 = 4096 */
+    uint32_t file_mib;     /* of each file that a compiler writes, 0 = 1024 */
+    bool try_compilers;    /* compile a small kernel with each compiler that is needed, before
+                              anything else: a limit that is too low, or a compiler that is none,
+                              would make every instance fail */
     const char *compiler;  /* for $KSWEEP_CC; NULL = that, else what the family says, else "cc" */
 };
 
 struct ks_build; /* the plan of a grid's units and what is known of each instance */
 
 /* Plans units and reads the cache. Starts nothing. KS_EINVAL when the cache directory is not ours
- * (owner, mode) and not trusted: the message names the path and the flag. The compilers' versions
- * are found by running each once through the warden. */
+ * (owner, mode) and not trusted: the message names the path and the flag; or when it cannot be
+ * written, and try_compilers is set. The compilers' versions are found by running each once through
+ * the warden. A compiler that fails its trial is treated as one that is not there; nothing is on
+ * disk then that was not there before. */
 int ks_build_create(const struct ks_grid *grid, const struct ks_build_options *opt,
                     struct ks_warden *warden, struct ks_build **b_out, struct ks_err *err);
 /* Gives up what it has claimed; compilers that run go on until the warden ends. NULL is fine. */

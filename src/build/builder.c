@@ -25,12 +25,9 @@ struct identity {
 
 static void identify(struct identity *me)
 {
-    struct stat st;
-    *me = (struct identity){ .pid = (int)getpid() };
+    *me = (struct identity){ .pid = (int)getpid(), .space = ks_process_space() };
     ks_process_host(me->host, sizeof(me->host));
     ks_process_boot(me->boot, sizeof(me->boot));
-    if (stat("/proc/self/ns/pid", &st) == 0)
-        me->space = st.st_ino;
     if (!ks_process_start(getpid(), &me->start))
         me->start = 0;
 }

@@ -5,10 +5,12 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "build/command.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,22 +28,41 @@ static int make_absolute(const char *path, char *out, size_t cap, struct ks_err 
     if (*path == '/')
         return ks_path_join(out, cap, "", path, err);
     if (!getcwd(here, sizeof(here)))
-        return ks_fail_errno(err, "the present directory");
+        return ks_fail_path(err, "the present directory");
     return ks_path_join(out, cap, here, path, err);
 }
 
-static int choose_dir(const char *asked, char *out, size_t cap, struct ks_err *err)
+/* As a shell's ~ without HOME. */
+static const char *home_of_user(char *out, size_t cap)
 {
-    const char *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+    char text[4096];
+    struct passwd user, *found = NULL;
+    if (getpwuid_r(geteuid(), &user, text, sizeof(text), &found) != 0 || !found)
+        return NULL;
+    snprintf(out, cap, "%s", user.pw_dir);
+    return *out ? out : NULL;
+}
+
+int ks_cache_place(const char *asked, char *out, size_t cap, struct ks_err *err)
+{
+    char entry[600];
+    const char *xdg = ks_command_variable("XDG_CACHE_HOME");
+    const char *home = ks_command_variable("HOME"), *name = xdg ? "XDG_CACHE_HOME" : "HOME";
     if (asked && *asked)
         return make_absolute(asked, out, cap, err);
-    if (xdg && *xdg == '/')
-        return ks_path_join(out, cap, xdg, "ksweep", err);
-    if (home && *home == '/')
-        return ks_path_join(out, cap, home, ".cache/ksweep", err);
-    return ks_fail(err, KS_EINVAL,
-                   "no place for the build cache: neither XDG_CACHE_HOME nor HOME "
-                   "is set; give --cache DIR");
+    if (!xdg && !home)
+        home = home_of_user(entry, sizeof(entry));
+    if (!xdg && !home)
+        return ks_fail(err, KS_EINVAL,
+                       "no place for the build cache: neither XDG_CACHE_HOME nor HOME is set, and "
+                       "the user has no home; give --cache DIR");
+    if (*(xdg ? xdg : home) != '/')
+        return ks_fail(
+            err, KS_EINVAL,
+            "no place for the build cache: %s is '%s', which is no absolute path; set it "
+            "right, or give --cache DIR",
+            name, xdg ? xdg : home);
+    return ks_path_join(out, cap, xdg ? xdg : home, xdg ? "ksweep" : ".cache/ksweep", err);
 }
 
 /* Ours, and writable by nobody else? */
@@ -49,7 +70,7 @@ static int check_owner(const struct ks_cache *c, const char *path, struct ks_err
 {
     struct stat st;
     if (lstat(path, &st) < 0)
-        return ks_fail_errno(err, "'%s'", path);
+        return ks_fail_path(err, "'%s'", path);
     if (c->is_trusted)
         return 0;
     if (st.st_uid != geteuid())
@@ -121,11 +142,21 @@ static struct ks_id128 identify(const struct ks_cache *c)
     return ks_id128(text, (size_t)(n + len));
 }
 
+int ks_cache_is_writable(const struct ks_cache *c, struct ks_err *err)
+{
+    if (faccessat(AT_FDCWD, c->dir, W_OK | X_OK, AT_EACCESS) == 0)
+        return 0;
+    ks_fail_path(err, "'%s'", c->dir);
+    return ks_err_context(err, KS_EINVAL,
+                          "build cache: kernels are to be built, and it cannot be "
+                          "written (choose another one by --cache)");
+}
+
 int ks_cache_open(const char *cache_dir, bool trust, struct ks_cache *out, struct ks_err *err)
 {
     struct ks_cache c = { .is_trusted = trust };
     char root[sizeof(c.dir)], links[600];
-    int rc = choose_dir(cache_dir, root, sizeof(root) - 8, err);
+    int rc = ks_cache_place(cache_dir, root, sizeof(root) - 8, err);
     if (rc == 0)
         rc = ks_path_join(c.dir, sizeof(c.dir), root, "host", err);
     if (rc == 0)
@@ -261,7 +292,7 @@ int ks_cache_temp(struct ks_cache *c, char *dir_out, size_t cap, struct ks_err *
     if (rc < 0)
         return rc;
     if (!mkdtemp(dir))
-        return ks_fail_errno(err, "'%s'", dir);
+        return ks_fail_path(err, "'%s'", dir);
     return ks_path_join(dir_out, cap, "", dir, err);
 }
 
@@ -293,9 +324,9 @@ static int seal_object(const char *temp, struct ks_err *err)
     int rc = ks_path_join(path, sizeof(path), temp, KS_UNIT_OBJECT, err);
     if (rc < 0)
         return rc;
-    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    const int fd = ks_file_open(path, err);
     if (fd < 0)
-        return ks_fail_errno(err, "'%s'", path);
+        return fd;
     if (fchmod(fd, OBJECTS_MODE) < 0 || fsync(fd) < 0)
         rc = ks_fail_errno(err, "'%s'", path);
     (void)close(fd);

@@ -61,10 +61,15 @@ struct ks_manifest {
     uint32_t n_rows;
 };
 
-/* Creates what is missing (mode 0700), sweeps what killed runs have left. NULL =
- * $XDG_CACHE_HOME/ksweep, else ~/.cache/ksweep. KS_EINVAL when it is another user's or writable by
- * others, unless trusted. */
+/* Where the cache is: `asked`, made absolute, else $XDG_CACHE_HOME/ksweep, else
+ * $HOME/.cache/ksweep, else that below the user's home. KS_EINVAL: a variable that is no absolute
+ * path, or no home. */
+int ks_cache_place(const char *asked, char *out, size_t cap, struct ks_err *err);
+/* Creates what is missing there (mode 0700), sweeps what killed runs have left. KS_EINVAL when it
+ * is another user's or writable by others, unless trusted, or cannot be made. */
 int ks_cache_open(const char *cache_dir, bool trust, struct ks_cache *out, struct ks_err *err);
+/* KS_EINVAL when nothing can be written there. */
+int ks_cache_is_writable(const struct ks_cache *c, struct ks_err *err);
 /* Nothing is built here any more. */
 void ks_cache_close(struct ks_cache *c);
 

@@ -93,7 +93,7 @@ int ks_claim_list(const char *cache_dir, struct ks_claim_list *out, struct ks_er
     snprintf(path, sizeof(path), "%.600s/claims", cache_dir);
     DIR *d = opendir(path);
     if (!d && errno != ENOENT)
-        return ks_fail_errno(err, "'%s'", path);
+        return ks_fail_path(err, "'%s'", path);
     while (d && rc == 0 && (e = readdir(d)))
         if (read_name(e->d_name, &c))
             rc = add_claim(&l, &c, err);
@@ -147,7 +147,7 @@ static int make_link(const char *cache_dir, const struct ks_claim *c, struct ks_
             return 1;
     }
     if (errno != EEXIST)
-        return ks_fail_errno(err, "'%s'", path);
+        return ks_fail_path(err, "'%s'", path);
     /* A server that was asked twice because its first answer was lost says that it is there. */
     return ks_id128_eq(read_builder(cache_dir, c), builder);
 }

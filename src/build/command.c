@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #define TIMEOUT_NS 60000000000ull
+#define FILE_BYTES (256ull << 20)
 
 int ks_argv_words(struct ks_argv *a, const char *words, struct ks_err *err)
 {
@@ -56,11 +57,16 @@ int ks_command_run(const struct ks_argv *a, const char *dir, struct ks_warden *w
                    struct ks_child_end *end, struct ks_err *err)
 {
     char tmpdir[620];
-    const char *const env[] = { "LC_ALL=C", dir ? tmpdir : NULL, NULL };
+    const char *env[4] = { "LC_ALL=C" };
+    size_t n = 1;
     snprintf(tmpdir, sizeof(tmpdir), "TMPDIR=%.600s", dir ? dir : "");
+    if (dir)
+        env[n++] = tmpdir;
+    env[n] = ks_command_path();
     const struct ks_spawn s = { .argv = a->at,
                                 .env = env,
                                 .cwd = dir,
+                                .file_bytes = FILE_BYTES,
                                 .fds = { -1, -1, -1, -1 },
                                 .status_fd = -1,
                                 .deadline_ns = ks_now_ns() + TIMEOUT_NS };
@@ -75,9 +81,16 @@ const char *ks_command_variable(const char *name)
     return text && *text ? text : NULL;
 }
 
+const char *ks_command_path(void)
+{
+    return ks_command_variable("PATH") ? NULL : "PATH=/usr/local/bin:/usr/bin:/bin";
+}
+
 bool ks_command_find(const char *program, char *out, size_t cap)
 {
     const char *path = ks_command_variable("PATH");
+    if (!path)
+        path = ks_command_path() + sizeof("PATH=") - 1;
     while (path && *path) {
         const size_t n = strcspn(path, ":");
         snprintf(out, cap, "%.*s/%s", n ? (int)n : 1, n ? path : ".", program);

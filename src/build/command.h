@@ -27,6 +27,9 @@ int ks_argv_word(struct ks_argv *a, const char *word, struct ks_err *err);
 int ks_command_run(const struct ks_argv *a, const char *dir, struct ks_warden *w,
                    struct ks_child_end *end, struct ks_err *err);
 
+/* "PATH=..." for the environment of compilers, which look for assembler and linker there; NULL when
+ * this process has one. */
+const char *ks_command_path(void);
 /* The program as exec would find it; false when it would not. */
 bool ks_command_find(const char *program, char *out, size_t cap);
 /* Value of a variable that is set and not empty, else NULL. */

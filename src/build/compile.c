@@ -10,6 +10,8 @@
 #include "base/file.h"
 #include "build/unit.h"
 
+#include <dirent.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -51,13 +53,15 @@ int ks_compile_queue(struct ks_build *b, uint32_t i_unit, const uint32_t *instan
     return 0;
 }
 
+static const struct ks_family *family_of(const struct ks_build *b, const struct ks_compile *c)
+{
+    return &b->grid->families[b->grid->instances[c->instances[0]].i_family];
+}
+
 static struct ks_unit_members members_of(const struct ks_build *b, const struct ks_compile *c)
 {
     return (struct ks_unit_members){
-        .f = &b->grid->families[b->grid->instances[c->instances[0]].i_family],
-        .all = b->grid->instances,
-        .at = c->instances,
-        .n = c->n
+        .f = family_of(b, c), .all = b->grid->instances, .at = c->instances, .n = c->n
     };
 }
 
@@ -124,7 +128,7 @@ static int spawn(struct ks_build *b, struct ks_compile *c, const struct ks_argv 
     /* The reason of a failure is found by its English words; what a killed compiler leaves is swept
      * with the directory. */
     char tmpdir[620];
-    const char *const env[] = { "LC_ALL=C", tmpdir, NULL };
+    const char *const env[] = { "LC_ALL=C", tmpdir, ks_command_path(), NULL };
     snprintf(tmpdir, sizeof(tmpdir), "TMPDIR=%s", c->dir);
     const struct ks_spawn s = { .argv = a->at,
                                 .env = env,
@@ -132,6 +136,7 @@ static int spawn(struct ks_build *b, struct ks_compile *c, const struct ks_argv 
                                 .fds = { -1, -1, -1, -1 },
                                 .status_fd = -1,
                                 .deadline_ns = ks_now_ns() + b->timeout_s * 1000000000ull,
+                                .file_bytes = (uint64_t)b->file_mib << 20,
                                 .rss_bytes = (uint64_t)b->memory_mib << 20,
                                 .is_quiet = true };
     int rc = ks_warden_spawn(b->warden, &s, &c->child, err);
@@ -149,7 +154,7 @@ static int prepare(struct ks_build *b, struct ks_compile *c, struct ks_argv *a, 
     const bool is_device = c->phase == KS_TO_COMPILE_DEVICE;
     struct ks_buf flags;
     if (c->phase == KS_TO_LINK)
-        return ks_toolchain_link(t, a, err);
+        return ks_toolchain_link(t, family_of(b, c)->link_flags, a, err);
     int rc = is_device ? write_device(b, c, err) : write_unit(b, c, err);
     if (rc < 0)
         return rc;
@@ -197,11 +202,22 @@ static int split(struct ks_build *b, uint32_t i, struct ks_err *err)
     return rc;
 }
 
+/* The compiler, or the assembler that its driver tells of. */
+static bool is_over_file_limit(const struct ks_child_end *end)
+{
+    size_t n;
+    if (end->how == KS_END_SIGNALED)
+        return end->code == SIGXFSZ;
+    return end->how == KS_END_EXITED &&
+           (ks_toolchain_line(end->tail, end->n_tail, "File size limit exceeded", &n) ||
+            ks_toolchain_line(end->tail, end->n_tail, "File too large", &n));
+}
+
 /* Whose fault is it? A full disk, or a compiler killed for memory that others use, is not the
  * instance's. */
 static enum ks_holds how_long(const struct ks_child_end *end, const char *reason)
 {
-    if (end->how == KS_END_DEADLINE || end->how == KS_END_MEMORY)
+    if (end->how == KS_END_DEADLINE || end->how == KS_END_MEMORY || is_over_file_limit(end))
         return KS_HOLDS_LIMITS;
     return end->how == KS_END_EXITED && !strstr(reason, "No space left") &&
                    !strstr(reason, "Killed signal") && !strstr(reason, "out of memory")
@@ -216,10 +232,35 @@ static void put_reason(const struct ks_build *b, const struct ks_child_end *end,
         snprintf(out, cap, "the compiler ran longer than %u s", b->timeout_s);
     else if (end->how == KS_END_MEMORY)
         snprintf(out, cap, "the compiler exceeded %u MiB", b->memory_mib);
+    else if (is_over_file_limit(end))
+        snprintf(out, cap, "the compiler wrote a file of more than %u MiB", b->file_mib);
     else if (end->how == KS_END_EXITED)
         ks_toolchain_reason(end->tail, end->n_tail, out, cap);
     else
         snprintf(out, cap, "the compiler died: %s %d", ks_end_text(end->how), end->code);
+}
+
+static int is_output(const struct dirent *e)
+{
+    static const char *const kept[] = { ".", "..", "unit.c", "device.c" };
+    for (size_t i = 0; i < sizeof(kept) / sizeof(*kept); i++)
+        if (strcmp(e->d_name, kept[i]) == 0)
+            return 0;
+    return 1;
+}
+
+/* What a compiler that was killed has left would stay in the cache beside the failure. */
+static void remove_outputs(const struct ks_compile *c)
+{
+    struct dirent **names = NULL;
+    const int n = scandir(c->dir, &names, is_output, NULL);
+    for (int i = 0; i < n; i++) {
+        char path[900];
+        if (ks_path_join(path, sizeof(path), c->dir, names[i]->d_name, NULL) == 0)
+            (void)ks_remove_tree(path, NULL);
+        free(names[i]);
+    }
+    free(names);
 }
 
 static int deal_with_failure(struct ks_build *b, uint32_t i, const struct ks_child_end *end,
@@ -237,6 +278,7 @@ static int deal_with_failure(struct ks_build *b, uint32_t i, const struct ks_chi
     if (c->n > 1)
         return split(b, i, err);
     put_reason(b, end, reason, sizeof(reason));
+    remove_outputs(c);
     return ks_compile_fail(b, c, end->how == KS_END_DEADLINE ? KS_ART_TIMEOUT : KS_ART_FAILED,
                            how_long(end, reason), reason, err);
 }

@@ -257,7 +257,7 @@ static int begin_search(struct search *s, struct ks_err *err)
     const char *tmp = ks_command_variable("TMPDIR");
     snprintf(s->dir, sizeof(s->dir), "%.250s/ksweep-probe-XXXXXX", tmp ? tmp : "/tmp");
     if (!mkdtemp(s->dir)) {
-        const int rc = ks_fail_errno(err, "'%s'", s->dir);
+        const int rc = ks_fail_path(err, "'%s'", s->dir);
         s->dir[0] = '\0';
         return rc;
     }

@@ -3,7 +3,9 @@
 #include "build/plan.h"
 
 #include "base/clock.h"
+#include "base/file.h"
 #include "build/plugin.h"
+#include "build/trial.h"
 #include "build/unit.h"
 
 #include <stdio.h>
@@ -12,6 +14,7 @@
 
 #define TIMEOUT_S  300u
 #define MEMORY_MIB 4096u
+#define FILE_MIB   1024u
 
 const char *const ks_artefact_states[] = { [KS_ART_MISSING] = "missing",
                                            [KS_ART_READY] = "ready",
@@ -71,6 +74,8 @@ static int identify(struct ks_build *b, uint32_t i, struct ks_err *err)
     }
     ks_buf_printf(&text, "flags ");
     ks_build_flags(b, i, &text);
+    if (f->link_flags[0]) /* units without them keep the identity they had */
+        ks_buf_printf(&text, "\nlink %s", f->link_flags);
     ks_buf_printf(&text, "\nname %s\n", inst->name);
     ks_instance_canonical(f, inst, &text);
     ks_buf_printf(&text, "\n");
@@ -214,13 +219,41 @@ static void judge_instances(struct ks_build *b)
     }
 }
 
+/* Compilers of what the cache does not have, and whether it can take it. */
+static int try_what_is_missing(struct ks_build *b, struct ks_err *err)
+{
+    int rc = ks_build_n_missing(b) ? ks_cache_is_writable(&b->cache, err) : 0;
+    for (uint32_t i = 0; i < ks_grid_n_built(b->grid) && rc == 0; i++) {
+        struct ks_artefact *a = &b->artefacts[i];
+        struct ks_tool *t = a->state == KS_ART_MISSING ? &b->tools.tools[b->tools.of[i]] : NULL;
+        if (!t)
+            continue;
+        rc = ks_trial(t, b->warden, err);
+        if (rc == 0 && t->missing[0]) {
+            a->state = KS_ART_UNSUPPORTED;
+            snprintf(a->reason, sizeof(a->reason), "%s", t->missing);
+        }
+    }
+    return rc;
+}
+
 static int make_plan(struct ks_build *b, const struct ks_build_options *opt, struct ks_err *err)
 {
+    char place[600];
+    bool is_new = false;
     int rc = allocate(b, err);
     if (rc == 0 && is_compiled(b)) {
-        rc = ks_cache_open(opt->cache_dir, opt->trust_cache, &b->cache, err);
+        rc = ks_cache_place(opt->cache_dir, place, sizeof(place), err);
+        if (rc == 0)
+            rc = ks_path_join(place, sizeof(place), place, "host", err);
+        is_new = rc == 0 && !ks_path_exists(place);
         if (rc == 0)
             rc = ks_toolset_find(b->grid, opt->compiler, b->warden, &b->tools, err);
+        /* Before the cache is made; what is in one decides which compilers are needed. */
+        if (rc == 0 && opt->try_compilers && is_new)
+            rc = ks_trial_all(&b->tools, b->warden, err);
+        if (rc == 0)
+            rc = ks_cache_open(opt->cache_dir, opt->trust_cache, &b->cache, err);
     }
     if (rc < 0)
         return rc;
@@ -235,7 +268,8 @@ static int make_plan(struct ks_build *b, const struct ks_build_options *opt, str
     if (rc < 0 || !b->n_units)
         return rc;
     const struct ks_unit *last = &b->units[b->n_units - 1];
-    return look_up(b, b->order, last->first + last->n, true, err);
+    rc = look_up(b, b->order, last->first + last->n, true, err);
+    return rc < 0 || is_new || !opt->try_compilers ? rc : try_what_is_missing(b, err);
 }
 
 int ks_build_create(const struct ks_grid *grid, const struct ks_build_options *opt,
@@ -251,6 +285,7 @@ int ks_build_create(const struct ks_grid *grid, const struct ks_build_options *o
     b->warden = warden;
     b->timeout_s = opt->timeout_s ? opt->timeout_s : TIMEOUT_S;
     b->memory_mib = opt->memory_mib ? opt->memory_mib : MEMORY_MIB;
+    b->file_mib = opt->file_mib ? opt->file_mib : FILE_MIB;
     b->unit_size = opt->unit_size;
     b->created_ns = ks_realtime_ns();
     int rc = make_plan(b, opt, err);

@@ -51,7 +51,7 @@ struct ks_build {
     struct ks_toolset tools;
     struct ks_cache cache;
     struct ks_id128 *sources; /* [n_families] digest of what each may include; zero: none asked */
-    uint32_t timeout_s, memory_mib, unit_size;
+    uint32_t timeout_s, memory_mib, file_mib, unit_size;
     uint64_t created_ns;           /* real time */
     struct ks_artefact *artefacts; /* [ks_grid_n_built()] */
     uint32_t *order;               /* instances, unit by unit */

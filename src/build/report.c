@@ -2,6 +2,7 @@
 /* report.c - what is known of every instance, for people and scripts. */
 #include "build/plan.h"
 
+#include "base/text.h"
 #include "grid/arch.h"
 #include "json/json.h"
 
@@ -106,14 +107,10 @@ void ks_build_print_json(const struct ks_build *b, struct ks_jw *w)
         put_instances(b, w, "judge", b->grid->n_instances, ks_grid_n_built(b->grid));
 }
 
-/* Quoted when it must be (RFC 4180). */
 static void put_field(struct ks_buf *out, const char *text, const char *end)
 {
-    const char *quote = strpbrk(text, ",\"\r\n") ? "\"" : "";
-    ks_buf_printf(out, "%s", quote);
-    for (; *text; text++)
-        ks_buf_printf(out, "%s%c", *text == '"' ? "\"" : "", *text);
-    ks_buf_printf(out, "%s%s", quote, end);
+    ks_csv_put(out, text);
+    ks_buf_printf(out, "%s", end);
 }
 
 void ks_build_print_csv(const struct ks_build *b, struct ks_buf *csv_out)

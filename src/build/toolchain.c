@@ -38,13 +38,17 @@ int ks_toolchain_compile(const struct ks_toolchain *t, const char *extra_flags, 
     return rc < 0 ? rc : ks_argv_words(out, "-c unit.c -o unit.o", err);
 }
 
-int ks_toolchain_link(const struct ks_toolchain *t, struct ks_argv *out, struct ks_err *err)
+int ks_toolchain_link(const struct ks_toolchain *t, const char *extra_flags, struct ks_argv *out,
+                      struct ks_err *err)
 {
     out->n = out->used = 0;
     int rc = ks_argv_words(out, t->command, err);
     if (rc == 0)
         rc = ks_argv_words(out, link_flags, err);
-    return rc < 0 ? rc : ks_argv_words(out, "unit.o -o kernels.so -lm", err);
+    if (rc == 0)
+        rc = ks_argv_words(out, "unit.o -o kernels.so -lm", err);
+    /* Behind the object: a library is only searched for what is missing by then. */
+    return rc < 0 ? rc : ks_argv_words(out, extra_flags, err);
 }
 
 const char *ks_toolchain_line(const char *text, size_t n, const char *what, size_t *len_out)

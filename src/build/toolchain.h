@@ -30,7 +30,8 @@ int ks_toolchain_find(const char *command, const char *arch, struct ks_warden *w
 /* unit.c -> unit.o and unit.o -> kernels.so, both in the directory that the child starts in. */
 int ks_toolchain_compile(const struct ks_toolchain *t, const char *extra_flags, struct ks_argv *out,
                          struct ks_err *err);
-int ks_toolchain_link(const struct ks_toolchain *t, struct ks_argv *out, struct ks_err *err);
+int ks_toolchain_link(const struct ks_toolchain *t, const char *extra_flags, struct ks_argv *out,
+                      struct ks_err *err);
 
 /* The line a person wants to see of a failed compiler's output: the first with "undefined
  * reference", else the first with "error:", else the first that is not empty. */

@@ -64,7 +64,7 @@ static int find_tool(struct ks_tool *t, const struct ks_grid *grid, const char *
     char command[1024];
     struct ks_err why;
     const char *arch = grid->job.device.arch_text;
-    const bool is_wanted = choose(t, compiler, command, sizeof(command));
+    const bool is_wanted = t->is_wanted = choose(t, compiler, command, sizeof(command));
     int rc = ks_toolchain_find(command, host_arch(arch), w, &t->chain, &why);
     if (rc == KS_ENOENT && !is_wanted)
         snprintf(t->missing, sizeof(t->missing), "compiler %s is not installed", t->name);
@@ -84,6 +84,7 @@ static int try_tool(struct ks_tool *t, const struct ks_grid *grid, const char *c
 {
     struct ks_err why;
     const int rc = find_tool(t, grid, compiler, w, &why);
+    t->is_wanted = false;
     if (rc == KS_ENOENT || rc == KS_EINVAL)
         snprintf(t->missing, sizeof(t->missing), "%.250s", why.text);
     else if (rc < 0)

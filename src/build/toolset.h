@@ -12,6 +12,8 @@
 struct ks_tool {
     char name[KS_VALUE_TEXT]; /* as the families call it; "": they do not say */
     bool is_default;          /* of its trait: $KSWEEP_CC means it */
+    bool is_wanted;           /* by the user, or by nobody: without it nothing can be built */
+    bool is_tried;            /* it has compiled a kernel (trial.h) */
     char missing[256];        /* "" or "compiler clang is not installed" */
     struct ks_toolchain chain;
     struct ks_gpu_chain gpu; /* of the device's half; target KS_GPU_NONE: the job has no GPU */

@@ -243,7 +243,7 @@ static int add_entry(struct ks_sha256 *h, const char *path, struct ks_err *err)
     struct stat st;
     const char *name = ks_path_base(path);
     if (stat(path, &st) < 0)
-        return ks_fail_errno(err, "'%s'", path);
+        return ks_fail_path(err, "'%s'", path);
     if (S_ISDIR(st.st_mode)) {
         ks_sha256_add(h, name, strlen(name) + 1);
         return add_tree(h, path, err);
@@ -261,7 +261,7 @@ static int add_list(struct ks_sha256 *h, const char *dir, int (*select)(const st
     int rc = 0;
     const int n = scandir(dir, &names, select, by_name);
     if (n < 0)
-        return ks_fail_errno(err, "'%s'", dir);
+        return ks_fail_path(err, "'%s'", dir);
     for (int i = 0; i < n; i++) {
         if (rc == 0)
             rc = ks_path_join(path, sizeof(path), dir, names[i]->d_name, err);

@@ -10,6 +10,7 @@
 #include "grid/grid.h"
 #include "record/record.h"
 #include "spawn/warden.h"
+#include "topo/visible.h"
 
 #include <stdint.h>
 
@@ -40,10 +41,19 @@ struct ks_cell_options {
  * The record is printed; 1 = its outcome needs a look, else 0. */
 int ks_cell_run(struct ks_cell_view *v, const struct ks_cell_options *o, struct ks_warden *warden,
                 struct ks_buf *to, struct ks_err *err);
-/* The files a bare worker needs for it, in DIR/cells/PROBLEM-INSTANCE, and the shell command that
- * runs it with them (prefix "" or "gdb --args "), on the GPU it ran on where that is to be seen. */
-int ks_cell_command(struct ks_cell_view *v, const struct ks_cell_options *o,
-                    struct ks_warden *warden, const char *prefix, struct ks_buf *to,
+/* How a bare worker runs it: files that it needs, in DIR/cells/PROBLEM-INSTANCE, and what makes it
+ * see the GPU that it ran on, where that one is to be seen. */
+struct ks_cell_launch {
+    char place[1200], worker[1024];
+    struct ks_visible_env visible;
+};
+/* Writes the files. remarks: lines of a shell's comment about the device. */
+int ks_cell_prepare(struct ks_cell_view *v, const struct ks_cell_options *o,
+                    struct ks_warden *warden, struct ks_cell_launch *out, struct ks_buf *remarks,
                     struct ks_err *err);
+/* The shell command for it. */
+void ks_cell_command(const struct ks_cell_launch *l, struct ks_buf *to);
+/* Becomes gdb with that worker, without a shell. Returns only when it fails. */
+int ks_cell_debug(const struct ks_cell_launch *l, struct ks_err *err);
 
 #endif

@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/hash.h"
+#include "base/text.h"
 #include "cmd/cell.h"
 #include "mpi/agent.h"
 #include "mpi/provenance.h"
@@ -10,11 +11,13 @@
 #include "record/status.h"
 #include "topo/topo.h"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 struct taken {
     struct ks_buf *to;
@@ -52,7 +55,9 @@ static bool is_needed(const struct ks_cell_view *v, uint32_t i)
 static int open_build(struct ks_cell_view *v, const struct ks_cell_options *o,
                       struct ks_warden *warden, struct ks_build **b_out, struct ks_err *err)
 {
-    struct ks_build_options bo = { .cache_dir = o->cache_dir, .trust_cache = o->trust_cache };
+    struct ks_build_options bo = { .cache_dir = o->cache_dir,
+                                   .trust_cache = o->trust_cache,
+                                   .try_compilers = true };
     struct ks_build *b = NULL;
     int rc = ks_build_create(&v->grid, &bo, warden, &b, err);
     for (uint32_t u = 0; rc == 0 && u < ks_build_n_units(b); u++) {
@@ -105,15 +110,24 @@ static uint64_t device_of(const struct ks_cell_view *v)
     return id;
 }
 
+/* A line of a shell's comment. */
+static void put_remark(struct ks_buf *to, const char *what, const char *why)
+{
+    ks_buf_printf(to, "# %s: ", what);
+    ks_text_put(to, why, strcspn(why, "\n"), KS_LINES_NONE);
+    ks_buf_u8(to, '\n');
+}
+
 /* On the device it ran on, else on another one; then a line of a shell's comment says so. */
 static int find_seat(const struct ks_cell_view *v, struct ks_warden *warden,
                      struct ks_rank_seat *out, struct ks_buf *to, struct ks_err *err)
 {
     struct ks_err why;
-    int rc = ks_seat_alone(&v->grid.job, device_of(v), warden, out, &why);
+    int rc =
+        ks_seat_alone(&v->grid.job, device_of(v), ks_grid_has_threads(&v->grid), warden, out, &why);
     if (rc == KS_ENODEVICE && device_of(v)) {
-        ks_buf_printf(to, "# not where it ran: %s\n", why.text);
-        rc = ks_seat_alone(&v->grid.job, 0, warden, out, &why);
+        put_remark(to, "not where it ran", why.text);
+        rc = ks_seat_alone(&v->grid.job, 0, ks_grid_has_threads(&v->grid), warden, out, &why);
     }
     return rc < 0 ? ks_fail(err, rc, "%s", why.text) : 0;
 }
@@ -169,7 +183,9 @@ int ks_cell_run(struct ks_cell_view *v, const struct ks_cell_options *o, struct 
     struct taken t = { .to = to };
     bool is_sim = strcmp(ks_job_backends[v->grid.job.device.backend], "sim") == 0;
     signal(SIGPIPE, SIG_IGN); /* a dead worker is reported by the warden */
-    int rc = is_sim ? 0 : open_build(v, o, warden, &b, err);
+    int rc = ks_agent_check_limits(&v->grid.job, err);
+    if (rc == 0 && !is_sim)
+        rc = open_build(v, o, warden, &b, err);
     if (rc == 0)
         rc = run_leased(v, b, warden, &t, err);
     ks_build_destroy(b);
@@ -181,25 +197,18 @@ static void put_frame(struct ks_buf *to, uint16_t type, const struct ks_buf *bod
     ks_frame_put(to, type, body->data, body->len);
 }
 
-/* What makes a bare worker see one GPU, before its command: "ROCR_VISIBLE_DEVICES='1' ". Where
- * there is none to be seen, the command is for another place, and its reader is told. */
-static void put_environment(const struct ks_cell_view *v, struct ks_warden *warden,
-                            struct ks_buf *to)
+/* Where there is no GPU to be seen, the command is for another place, and its reader is told. */
+static void choose_device(const struct ks_cell_view *v, struct ks_warden *warden,
+                          struct ks_cell_launch *l, struct ks_buf *remarks)
 {
     struct ks_rank_seat seat;
     struct ks_err err;
     if (!ks_job_is_gpu(&v->grid.job))
         return;
-    if (find_seat(v, warden, &seat, to, &err) < 0) {
-        ks_buf_printf(to, "# for a host with its GPU; here: %.*s\n", (int)strcspn(err.text, "\n"),
-                      err.text);
-        return;
-    }
-    for (uint32_t i = 0; i < seat.visible.n; i++) {
-        const char *text = seat.visible.text[i];
-        const int n = (int)strcspn(text, "=");
-        ks_buf_printf(to, "%.*s='%s' ", n, text, text + n + 1);
-    }
+    if (find_seat(v, warden, &seat, remarks, &err) < 0)
+        put_remark(remarks, "for a host with its GPU; here", err.text);
+    else
+        l->visible = seat.visible;
 }
 
 /* Set-up, problem, the cell and the end, as a worker reads them on descriptor 3. */
@@ -259,18 +268,19 @@ static int write_files(const char *place, const struct ks_buf *requests, struct 
     return rc;
 }
 
-int ks_cell_command(struct ks_cell_view *v, const struct ks_cell_options *o,
-                    struct ks_warden *warden, const char *prefix, struct ks_buf *to,
+int ks_cell_prepare(struct ks_cell_view *v, const struct ks_cell_options *o,
+                    struct ks_warden *warden, struct ks_cell_launch *out, struct ks_buf *remarks,
                     struct ks_err *err)
 {
     struct ks_build *b = NULL;
     struct ks_buf requests;
-    char place[1200], worker[1024], p[17], i[17];
+    struct ks_cell_launch l = { .place = "" };
+    char p[17], i[17];
     ks_buf_init(&requests);
     ks_hex64(v->problem, p);
     ks_hex64(v->instance, i);
-    snprintf(place, sizeof(place), "%.1000s/cells/%s-%s", v->dir, p, i);
-    int rc = ks_agent_find_worker(worker, sizeof(worker), err);
+    snprintf(l.place, sizeof(l.place), "%.1023s/cells/%s-%s", v->dir, p, i);
+    int rc = ks_agent_find_worker(l.worker, sizeof(l.worker), err);
     if (rc == 0)
         rc = open_build(v, o, warden, &b, err);
     if (rc == 0) {
@@ -281,13 +291,91 @@ int ks_cell_command(struct ks_cell_view *v, const struct ks_cell_options *o,
             put_requests(v, b, &requests);
     }
     if (rc == 0)
-        rc = write_files(place, &requests, err);
+        rc = write_files(l.place, &requests, err);
     if (rc == 0)
-        put_environment(v, warden, to);
+        choose_device(v, warden, &l, remarks);
     if (rc == 0)
-        ks_buf_printf(to, "%s'%s' 3<'%s/requests' 4>'%s/record' 5<>'%s/status' 6</dev/null\n",
-                      prefix, worker, place, place, place);
+        *out = l;
     ks_build_destroy(b);
     ks_buf_release(&requests);
     return rc;
+}
+
+/* What a bare worker has on its descriptors, beside 6, which nobody writes to. */
+static const struct {
+    const char *name, *redirection;
+    int fd, flags;
+} files[] = { { "requests", "3<", KS_FD_REQUEST, O_RDONLY },
+              { "record", "4>", KS_FD_RECORD, O_WRONLY | O_CREAT | O_TRUNC },
+              { "status", "5<>", KS_FD_STATUS, O_RDWR } };
+enum { N_FILES = sizeof(files) / sizeof(files[0]), ABOVE_FDS = 10 };
+
+static void path_of(const struct ks_cell_launch *l, size_t i, char out[1300])
+{
+    snprintf(out, 1300, "%s/%s", l->place, files[i].name);
+}
+
+void ks_cell_command(const struct ks_cell_launch *l, struct ks_buf *to)
+{
+    char path[1300];
+    for (uint32_t i = 0; i < l->visible.n; i++) {
+        const char *text = l->visible.text[i];
+        const size_t n = strcspn(text, "=") + 1;
+        ks_buf_put(to, text, n);
+        ks_shell_put(to, text + n);
+        ks_buf_u8(to, ' ');
+    }
+    ks_shell_put(to, l->worker);
+    for (size_t i = 0; i < N_FILES; i++) {
+        path_of(l, i, path);
+        ks_buf_printf(to, " %s", files[i].redirection);
+        ks_shell_put(to, path);
+    }
+    ks_buf_printf(to, " 6</dev/null\n");
+}
+
+/* Above the numbers that the worker wants: none is taken from another. */
+static int open_above(const char *path, int flags, struct ks_err *err)
+{
+    const int fd = open(path, flags | O_CLOEXEC, 0666);
+    const int above = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, ABOVE_FDS);
+    if (fd >= 0)
+        close(fd);
+    return above < 0 ? ks_fail_path(err, "'%s'", path) : above;
+}
+
+static int open_files(const struct ks_cell_launch *l, struct ks_err *err)
+{
+    char path[1300];
+    int fd[N_FILES + 1] = { 0 };
+    for (size_t i = 0; i <= N_FILES; i++) {
+        if (i < N_FILES)
+            path_of(l, i, path);
+        fd[i] = open_above(i < N_FILES ? path : "/dev/null",
+                           i < N_FILES ? files[i].flags : O_RDONLY, err);
+        if (fd[i] < 0)
+            return fd[i];
+    }
+    for (size_t i = 0; i <= N_FILES; i++)
+        if (dup2(fd[i], i < N_FILES ? files[i].fd : KS_FD_REFERENCE) < 0)
+            return ks_fail_errno(err, "descriptors of the worker");
+    return 0;
+}
+
+int ks_cell_debug(const struct ks_cell_launch *l, struct ks_err *err)
+{
+    char worker[sizeof(l->worker)], name[256];
+    int rc = open_files(l, err);
+    if (rc < 0)
+        return rc;
+    for (uint32_t i = 0; i < l->visible.n; i++) {
+        const char *text = l->visible.text[i];
+        const size_t n = strcspn(text, "=");
+        snprintf(name, sizeof(name), "%.*s", (int)n, text);
+        if (setenv(name, text + n + 1, 1) < 0)
+            return ks_fail_errno(err, "environment of the worker");
+    }
+    memcpy(worker, l->worker, sizeof(worker));
+    execvp("gdb", (char *[]){ "gdb", "--args", worker, NULL });
+    return ks_fail_path(err, "gdb");
 }

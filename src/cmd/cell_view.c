@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/hash.h"
+#include "base/text.h"
 #include "cmd/cell.h"
 #include "journal/journal.h"
 #include "journal/ledger.h"
@@ -109,8 +110,11 @@ int ks_cell_open(const char *dir, const char *name, struct ks_cell_view *v, stru
     char journal[1100];
     struct ks_journal_totals totals;
     memset(v, 0, sizeof(*v));
-    snprintf(v->dir, sizeof(v->dir), "%s", dir);
     ks_buf_init(&v->output);
+    if (strlen(dir) >= sizeof(v->dir))
+        return ks_fail(err, KS_EINVAL, "the directory's path is longer than %zu bytes",
+                       sizeof(v->dir) - 1);
+    snprintf(v->dir, sizeof(v->dir), "%s", dir);
     int rc = ks_path_is_dir(dir) ? ks_path_join(journal, sizeof(journal), dir, "journal", err)
                                  : ks_fail(err, KS_ENOENT, "'%s' is not a run's directory", dir);
     if (rc == 0)
@@ -209,8 +213,11 @@ static void print_death(const struct ks_record *r, struct ks_buf *to)
                       r->denied_call);
     if (r->peak_bytes)
         ks_buf_printf(to, "  memory    peak %.1f MiB\n", (double)r->peak_bytes / (1 << 20));
-    if (r->n_tail)
-        ks_buf_printf(to, "  printed   %.*s\n", (int)r->n_tail, r->tail);
+    if (r->n_tail) {
+        ks_buf_printf(to, "  printed   ");
+        ks_text_put(to, r->tail, r->n_tail, KS_LINES_INDENT);
+        ks_buf_u8(to, '\n');
+    }
 }
 
 void ks_cell_print(const struct ks_record *r, struct ks_buf *to)
@@ -223,8 +230,10 @@ void ks_cell_print(const struct ks_record *r, struct ks_buf *to)
         snprintf(code, sizeof(code), "(%d)", r->code);
     ks_buf_printf(to, "attempt %u, round %u%s: %s%s", r->attempt, r->round,
                   r->role < 4 ? roles[r->role] : "", ks_outcome_text(r->outcome), code);
-    if (r->reason[0])
-        ks_buf_printf(to, ": %s", r->reason);
+    if (r->reason[0]) {
+        ks_buf_printf(to, ": ");
+        ks_text_put(to, r->reason, strlen(r->reason), KS_LINES_NONE);
+    }
     if (flags[0])
         ks_buf_printf(to, " [%s]", flags);
     if (r->outcome == KS_O_ALIASED) { /* nothing was run */

@@ -2,6 +2,7 @@
 #include "base/clock.h"
 #include "build/build.h"
 #include "cmd/cmd_util.h"
+#include "mpi/launch.h"
 #include "json/json.h"
 
 #include <inttypes.h>
@@ -13,7 +14,7 @@
 
 struct config {
     const char *cache, *compiler, *manifest, *backend, *arch;
-    uint32_t jobs, unit_size, timeout_s, memory_mib;
+    uint32_t jobs, unit_size, timeout_s, memory_mib, file_mib;
     bool trust_cache, json;
 };
 #define AT(member) offsetof(struct config, member)
@@ -51,6 +52,14 @@ static const struct ks_opt opts[] = {
       .max = 1 << 24,
       .arg = "N",
       .help = "MiB that one compiler run, with all it starts, may have resident" },
+    { .name = "file-mib",
+      .type = KS_OPT_U32,
+      .offset = AT(file_mib),
+      .def = "1024",
+      .min = 1,
+      .max = 1 << 24,
+      .arg = "N",
+      .help = "MiB that each file may have that a compiler writes" },
     { .name = "compiler",
       .type = KS_OPT_STR,
       .offset = AT(compiler),
@@ -114,7 +123,7 @@ static struct crew find_crew(void)
                                          NULL };
     struct crew c = { .rank = number_in(rank, UINT32_MAX), .size = 1, .n_local = 1 };
 
-    if (c.rank == UINT32_MAX) /* no launcher */
+    if (c.rank == UINT32_MAX || !ks_launch_is_live())
         return (struct crew){ .size = 1, .n_local = 1 };
     c.size = number_in(size, 1);
     c.n_local = number_in(local, 1);
@@ -262,6 +271,8 @@ static int build(struct ks_cmd_ctx *ctx, const struct config *cfg, const struct 
                                           .n_parallel = n_jobs * crew->size,
                                           .timeout_s = cfg->timeout_s,
                                           .memory_mib = cfg->memory_mib,
+                                          .file_mib = cfg->file_mib,
+                                          .try_compilers = true,
                                           .compiler = cfg->compiler };
     const uint64_t begin_ns = ks_now_ns();
     int rc = ks_build_create(g, &opt, ctx->warden, b_out, &ctx->err);

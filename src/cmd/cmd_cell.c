@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
+#include "base/text.h"
 #include "cmd/cell.h"
 #include "cmd/cmd_util.h"
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 struct config {
     bool run, gdb, command, trust_cache;
@@ -70,15 +70,19 @@ static void put_alias(const struct ks_cell_view *v, struct ks_buf *to)
     int64_t i = ks_grid_instance(&v->grid, r->alias);
     const char *name = i < 0 ? "an instance that is not in this job" : v->grid.instances[i].name;
     ks_buf_printf(to, "same code as %s\n", name);
-    ks_buf_printf(to, "%s: ksweep cell %s %016llx:%016llx\n",
-                  r->outcome == KS_O_ALIASED ? "its times are there" : "to compare with", v->dir,
-                  (unsigned long long)v->problem, (unsigned long long)r->alias);
-    if (r->outcome == KS_O_ALIASED)
-        ks_buf_printf(
-            to,
-            "to record its own, and those of all aliases: ksweep run %s/job.json --out %s "
-            "--resume --retry aliased\n",
-            v->dir, v->dir);
+    ks_buf_printf(to, "%s: ksweep cell ",
+                  r->outcome == KS_O_ALIASED ? "its times are there" : "to compare with");
+    ks_shell_put(to, v->dir);
+    ks_buf_printf(to, " %016llx:%016llx\n", (unsigned long long)v->problem,
+                  (unsigned long long)r->alias);
+    if (r->outcome != KS_O_ALIASED)
+        return;
+    char job[sizeof(v->dir) + 16];
+    snprintf(job, sizeof(job), "%s/job.json", v->dir);
+    ks_buf_printf(to, "to record its own, and those of all aliases: ");
+    ks_shell_words(to, (const char *[]){ "ksweep", "run", job, "--out", v->dir, "--resume",
+                                         "--retry", "aliased", NULL });
+    ks_buf_u8(to, '\n');
 }
 
 static void put_records(const struct ks_cell_view *v, struct ks_buf *to)
@@ -88,17 +92,28 @@ static void put_records(const struct ks_cell_view *v, struct ks_buf *to)
     if (!v->n_records)
         ks_buf_printf(to, "not measured yet\n");
     put_alias(v, to);
-    if (v->output.len)
-        ks_buf_printf(to, "output, the last %zu bytes:\n%s\n", v->output.len,
-                      ks_buf_text(&v->output));
-    ks_buf_printf(to, "again: ksweep cell %s %016llx:%016llx --run\n", v->dir,
-                  (unsigned long long)v->problem, (unsigned long long)v->instance);
+    if (v->output.len) {
+        ks_buf_printf(to, "output, the last %zu bytes:\n    ", v->output.len);
+        ks_text_put(to, ks_buf_text(&v->output), v->output.len, KS_LINES_INDENT);
+        ks_buf_u8(to, '\n');
+    }
+    ks_buf_printf(to, "again: ksweep cell ");
+    ks_shell_put(to, v->dir);
+    ks_buf_printf(to, " %016llx:%016llx --run\n", (unsigned long long)v->problem,
+                  (unsigned long long)v->instance);
 }
 
-static int under_gdb(const char *command, struct ks_err *err)
+/* The command for it, or gdb in place of this process. */
+static int put_command(struct ks_cell_view *v, const struct ks_cell_options *o, bool is_gdb,
+                       struct ks_warden *warden, struct ks_buf *to, struct ks_err *err)
 {
-    execl("/bin/sh", "sh", "-c", command, (char *)NULL);
-    return ks_fail_errno(err, "sh");
+    struct ks_cell_launch l;
+    int rc = ks_cell_prepare(v, o, warden, &l, to, err);
+    if (rc == 0 && is_gdb)
+        rc = ks_cell_debug(&l, err);
+    else if (rc == 0)
+        ks_cell_command(&l, to);
+    return rc;
 }
 
 static int cell(struct ks_cmd_ctx *ctx, int argc, char **argv)
@@ -122,9 +137,7 @@ static int cell(struct ks_cmd_ctx *ctx, int argc, char **argv)
         rc = ks_cell_run(&v, &o, ctx->warden, &out, &ctx->err);
         exit_code = rc > 0 ? KS_EXIT_LOOK : KS_EXIT_OK;
     } else if (c.command || c.gdb) {
-        rc = ks_cell_command(&v, &o, ctx->warden, c.gdb ? "gdb --args " : "", &out, &ctx->err);
-        if (rc == 0 && c.gdb)
-            rc = under_gdb(ks_buf_text(&out), &ctx->err);
+        rc = put_command(&v, &o, c.gdb, ctx->warden, &out, &ctx->err);
     } else {
         put_view(&v, &out);
         put_records(&v, &out);

@@ -22,24 +22,24 @@ static void print_lines(const char *what, const struct ks_buf *lines)
     for (const char *p = ks_buf_text(lines); *p;) {
         size_t n = strcspn(p, "\n");
 
-        printf("%s: %.*s\n", what, (int)n, p);
+        ks_cmd_printf("%s: %.*s\n", what, (int)n, p);
         p += n + (p[n] == '\n');
     }
 }
 
 static void print_summary(const char *path, const struct ks_store_check *c)
 {
-    printf("%s: %s", path, c->n_findings ? "damaged" : "whole");
+    ks_cmd_printf("%s: %s", path, c->n_findings ? "damaged" : "whole");
     if (c->has_journal)
-        printf(", %" PRIu64 " frames of the journal read", c->n_frames);
+        ks_cmd_printf(", %" PRIu64 " frames of the journal read", c->n_frames);
     if (c->is_compared)
-        printf(", %" PRIu64 " rows of results.h5 %s", c->n_rows,
-               c->n_findings ? "compared with it" : "agree with it");
+        ks_cmd_printf(", %" PRIu64 " rows of results.h5 %s", c->n_rows,
+                      c->n_findings ? "compared with it" : "agree with it");
     else if (c->has_file)
-        printf(", results.h5 read");
+        ks_cmd_printf(", results.h5 read");
     else
-        printf(", no results.h5 yet");
-    printf("\n");
+        ks_cmd_printf(", no results.h5 yet");
+    ks_cmd_printf("\n");
 }
 
 static int check(struct ks_cmd_ctx *ctx, int argc, char **argv)

@@ -21,15 +21,15 @@ static const struct ks_opt opts[] = { { .name = "output",
 
 static void print_totals(const char *file, const struct ks_store_totals *t)
 {
-    printf("%s: %" PRIu64 " of %" PRIu64 " cells", file, t->n_done, t->n_cells);
+    ks_cmd_printf("%s: %" PRIu64 " of %" PRIu64 " cells", file, t->n_done, t->n_cells);
     for (uint32_t o = 1; o < KS_O_LIMIT; o++)
         if (t->n_outcome[o])
-            printf(", %" PRIu64 " %s", t->n_outcome[o], ks_outcome_text(o));
+            ks_cmd_printf(", %" PRIu64 " %s", t->n_outcome[o], ks_outcome_text(o));
     if (t->n_pending)
-        printf(", %" PRIu64 " pending", t->n_pending);
+        ks_cmd_printf(", %" PRIu64 " pending", t->n_pending);
     if (t->n_runs > 1)
-        printf("; %" PRIu32 " runs", t->n_runs);
-    printf("; %" PRIu64 " attempts, %" PRIu64 " samples\n", t->n_attempts, t->n_samples);
+        ks_cmd_printf("; %" PRIu32 " runs", t->n_runs);
+    ks_cmd_printf("; %" PRIu64 " attempts, %" PRIu64 " samples\n", t->n_attempts, t->n_samples);
 }
 
 static void warn(const struct ks_log *log, const struct ks_store_totals *t)
@@ -53,11 +53,11 @@ static int print_runs(const char *file, struct ks_err *err)
     for (uint32_t i = 0; i < ks_store_info(f)->n_runs; i++) {
         const struct ks_run_row *r = ks_store_run(f, i);
 
-        printf("  %s: %s, %" PRIu64 " of %" PRIu64 " cells", r->dir, r->name, r->n_done,
-               r->n_cells);
+        ks_cmd_printf("  %s: %s, %" PRIu64 " of %" PRIu64 " cells", r->dir, r->name, r->n_done,
+                      r->n_cells);
         if (r->n_damaged_places)
-            printf(", %" PRIu64 " damaged places", r->n_damaged_places);
-        printf("\n");
+            ks_cmd_printf(", %" PRIu64 " damaged places", r->n_damaged_places);
+        ks_cmd_printf("\n");
     }
     ks_store_close(f);
     return 0;

@@ -258,24 +258,24 @@ static struct totals add_up(const struct ks_grid *g, const struct codes *k)
 static void print_seconds(const char *what, double s)
 {
     if (s < 120)
-        printf("%s %.0f s", what, ceil(s));
+        ks_cmd_printf("%s %.0f s", what, ceil(s));
     else if (s < 7200)
-        printf("%s %.0f min", what, ceil(s / 60));
+        ks_cmd_printf("%s %.0f min", what, ceil(s / 60));
     else
-        printf("%s %.1f h", what, s / 3600);
+        ks_cmd_printf("%s %.1f h", what, s / 3600);
 }
 
 static void print_problems(const struct ks_grid *g, const struct codes *k, bool is_all)
 {
     uint32_t n = is_all || g->n_problems < 10 ? g->n_problems : 10;
-    printf("\n%5s  %-32s %9s %8s %9s\n", "order", "problem", "Gflop", "uses", "instances");
+    ks_cmd_printf("\n%5s  %-32s %9s %8s %9s\n", "order", "problem", "Gflop", "uses", "instances");
     for (uint32_t i = 0; i < n; i++) {
         const struct ks_problem *p = &g->problems[i];
-        printf("%5u  %-32.32s %9.3f %8lld %9u\n", i + 1, p->name, ks_problem_flops(p) * 1e-9,
-               (long long)p->count, count_cells(g, k, i).n_runnable);
+        ks_cmd_printf("%5u  %-32.32s %9.3f %8lld %9u\n", i + 1, p->name, ks_problem_flops(p) * 1e-9,
+                      (long long)p->count, count_cells(g, k, i).n_runnable);
     }
     if (n < g->n_problems)
-        printf("       ... and %u more (--list)\n", g->n_problems - n);
+        ks_cmd_printf("       ... and %u more (--list)\n", g->n_problems - n);
 }
 
 /* GPUs are on other hosts, mostly. */
@@ -290,14 +290,15 @@ static void print_aliases(const struct ks_grid *g, const struct codes *k, uint64
     if (k->is_sim)
         return;
     if (k->why[0]) {
-        printf("which of them are the same machine code is not known: %s\n", k->why);
+        ks_cmd_printf("which of them are the same machine code is not known: %s\n", k->why);
         return;
     }
-    printf("%llu of them need not be measured: their machine code is another instance's (%u groups",
-           (unsigned long long)n_aliased, k->aliases.n_groups);
+    ks_cmd_printf(
+        "%llu of them need not be measured: their machine code is another instance's (%u groups",
+        (unsigned long long)n_aliased, k->aliases.n_groups);
     if (k->n_built < g->n_instances)
-        printf(" among the %u of %u instances that are built", k->n_built, g->n_instances);
-    printf(")\n");
+        ks_cmd_printf(" among the %u of %u instances that are built", k->n_built, g->n_instances);
+    ks_cmd_printf(")\n");
 }
 
 static void print_pruned(const struct ks_grid *g, const struct codes *k, uint64_t n_pruned)
@@ -305,10 +306,12 @@ static void print_pruned(const struct ks_grid *g, const struct codes *k, uint64_
     if (g->job.prune.by != KS_PRUNE_SPILL)
         return;
     if (k->why[0] || k->is_sim)
-        printf("cells of kernels that spill are left out; which these are is not known yet\n");
+        ks_cmd_printf(
+            "cells of kernels that spill are left out; which these are is not known yet\n");
     else
-        printf("%llu are left out: their kernels spill (a share of %g is measured as control)\n",
-               (unsigned long long)n_pruned, g->job.prune.control);
+        ks_cmd_printf(
+            "%llu are left out: their kernels spill (a share of %g is measured as control)\n",
+            (unsigned long long)n_pruned, g->job.prune.control);
 }
 
 static bool has_exclude(const struct ks_job *job)
@@ -336,24 +339,27 @@ static void print_plan(const struct ks_grid *g, const struct codes *k, const str
                        uint32_t devices, bool is_all)
 {
     uint64_t cells = ks_grid_n_cells(g);
-    printf("%s: %s\n", g->job.name, g->job.why);
-    printf("%u problems x %u instances = %llu cells; %llu cannot run on %s\n", g->n_problems,
-           g->n_instances, (unsigned long long)cells, (unsigned long long)(cells - t->n_runnable),
-           strcmp(g->job.device.arch, "native") ? g->job.device.arch : "this host");
+    ks_cmd_printf("%s: %s\n", g->job.name, g->job.why);
+    ks_cmd_printf("%u problems x %u instances = %llu cells; %llu cannot run on %s\n", g->n_problems,
+                  g->n_instances, (unsigned long long)cells,
+                  (unsigned long long)(cells - t->n_runnable),
+                  strcmp(g->job.device.arch, "native") ? g->job.device.arch : "this host");
     if (cells && !t->n_runnable)
-        printf("for instance: %s\n", first_reason(g));
+        ks_cmd_printf("for instance: %s\n", first_reason(g));
     if (has_exclude(&g->job)) /* none is news, too: of lists of another dtype or layout */
-        printf("%u problems of the lists are left out (exclude)\n", g->n_left_out);
+        ks_cmd_printf("%u problems of the lists are left out (exclude)\n", g->n_left_out);
     print_pruned(g, k, t->n_pruned);
     print_aliases(g, k, t->n_aliased);
     print_seconds("about", t->work.work_s);
-    printf(" of device time;");
+    ks_cmd_printf(" of device time;");
     print_seconds(" on", t->work.work_s / devices);
-    printf(" with %u device%s, builds not counted\n", devices, devices == 1 ? "" : "s");
-    printf("Problems go to devices one after another in the order below (uses x flop); a device "
-           "keeps a problem to its end.\n");
-    printf("A worker measures at most %u cells, then a fresh one takes over (isolate.batch).\n",
-           g->job.isolate.batch);
+    ks_cmd_printf(" with %u device%s, builds not counted\n", devices, devices == 1 ? "" : "s");
+    ks_cmd_printf(
+        "Problems go to devices one after another in the order below (uses x flop); a device "
+        "keeps a problem to its end.\n");
+    ks_cmd_printf(
+        "A worker measures at most %u cells, then a fresh one takes over (isolate.batch).\n",
+        g->job.isolate.batch);
     print_problems(g, k, is_all);
 }
 
@@ -394,7 +400,9 @@ static int plan(struct ks_cmd_ctx *ctx, int argc, char **argv)
         return rc;
     ks_prune_choose(c.prune, &g.job.prune.by);
     if (c.show_binding) {
-        struct ks_seat_options o = { (enum ks_host_domain)c.host_domain, c.oversubscribe };
+        struct ks_seat_options o = { .domain = (enum ks_host_domain)c.host_domain,
+                                     .oversubscribe = c.oversubscribe,
+                                     .has_threads = ks_grid_has_threads(&g) };
         rc = ks_plan_binding(&g.job, &o, c.json, ctx->warden, &ctx->err);
         ks_grid_release(&g);
         return rc;

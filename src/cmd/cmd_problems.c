@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "base/text.h"
 #include "cmd/cmd_util.h"
 #include "cmd/problems_view.h"
 
@@ -82,9 +83,13 @@ struct request {
 
 static void warn_refusals(const struct ks_problem_set *set)
 {
-    for (uint32_t i = 0; i < set->n_refusals && i < MOST_WARNINGS; i++)
-        fprintf(stderr, "refused: %s:%" PRIu64 ": %s\n", set->refusals[i].file,
-                set->refusals[i].line, set->refusals[i].reason);
+    for (uint32_t i = 0; i < set->n_refusals && i < MOST_WARNINGS; i++) {
+        const struct ks_refusal *r = &set->refusals[i];
+        char text[sizeof r->file + sizeof r->reason + 32];
+
+        snprintf(text, sizeof text, "%s:%" PRIu64 ": %s", r->file, r->line, r->reason);
+        ks_text_print(stderr, "refused", text);
+    }
     if (set->n_refusals > MOST_WARNINGS)
         fprintf(stderr, "refused: and %" PRIu32 " more; --count --json lists them all\n",
                 set->n_refusals - MOST_WARNINGS);

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/text.h"
 #include "cmd/cmd_util.h"
 #include "cmd/status_file.h"
 #include "mpi/chaos.h"
+#include "mpi/launch.h"
 #include "mpi/prune.h"
 #include "mpi/run.h"
 #include "spawn/warden.h"
@@ -133,31 +135,8 @@ static uint32_t slurm_time_ms(uint32_t grace_ms)
     return left_ms < 1 ? 1 : (uint32_t)left_ms;
 }
 
-/* A rank that is not rank 0, known before MPI is: all ranks meet the same input error, one tells.
- */
-static bool is_other_rank(void)
-{
-    const char *names[] = { "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "SLURM_PROCID" };
-    for (size_t i = 0; i < 3; i++) {
-        const char *v = getenv(names[i]);
-        if (v)
-            return strcmp(v, "0") != 0;
-    }
-    return false;
-}
-
-/* Tasks of srun that do not know of each other would take the directory from each other. */
-static int check_launch(struct ks_err *err)
-{
-    const char *n = getenv("SLURM_STEP_NUM_TASKS");
-    if (!n || strcmp(n, "1") == 0 || ks_run_is_launched())
-        return 0;
-    return ks_fail(err, KS_EINVAL,
-                   "srun started %s ranks that cannot find each other: srun --mpi=pmix", n);
-}
-
 static int gather(struct ks_cmd_ctx *ctx, const struct ks_run_options *o,
-                  const struct ks_run_result *r, struct ks_chaos *chaos, bool *done_out)
+                  const struct ks_run_result *r, const char *command, bool *done_out)
 {
     char path[1100];
     const char *dirs[1] = { r->dir };
@@ -166,38 +145,37 @@ static int gather(struct ks_cmd_ctx *ctx, const struct ks_run_options *o,
     *done_out = false;
     if (r->by_signal && expected_s * 1000 > o->grace_ms) {
         ks_logf(&ctx->log, KS_WARN,
-                "results are not gathered (about %.0f s, more than the grace): ksweep gather %s",
-                expected_s, r->dir);
+                "results are not gathered (about %.0f s, more than the grace): %s", expected_s,
+                command);
         return 0;
     }
-    ks_chaos(chaos, KS_CHAOS_GATHER);
+    ks_chaos(&(struct ks_chaos){ .rank = 0 }, KS_CHAOS_GATHER);
     int rc = ks_path_join(path, sizeof(path), r->dir, "results.h5", &err);
     if (rc == 0)
         rc = ks_store_gather(dirs, 1, path, NULL, NULL, &err);
     *done_out = rc == 0;
     if (rc < 0)
-        ks_logf(&ctx->log, KS_ERROR, "%s; the journal is whole: ksweep gather %s", err.text,
-                r->dir);
+        ks_logf(&ctx->log, KS_ERROR, "%s; the journal is whole: %s", err.text, command);
     return rc;
 }
 
 static void print_result(const struct ks_run_result *r, bool is_gathered)
 {
-    printf("%s: %llu cells", r->reason, (unsigned long long)r->n_cells);
+    ks_cmd_printf("%s: %llu cells", r->reason, (unsigned long long)r->n_cells);
     for (uint32_t o = 1; o < KS_O_LIMIT; o++)
         if (r->outcome[o])
-            printf(", %llu %s", (unsigned long long)r->outcome[o], ks_outcome_text(o));
+            ks_cmd_printf(", %llu %s", (unsigned long long)r->outcome[o], ks_outcome_text(o));
     if (r->n_pending)
-        printf(", %llu pending", (unsigned long long)r->n_pending);
+        ks_cmd_printf(", %llu pending", (unsigned long long)r->n_pending);
     if (r->n_again)
-        printf(", %llu not yet measured again", (unsigned long long)r->n_again);
+        ks_cmd_printf(", %llu not yet measured again", (unsigned long long)r->n_again);
     if (r->n_contaminated)
-        printf("; %llu contaminated", (unsigned long long)r->n_contaminated);
+        ks_cmd_printf("; %llu contaminated", (unsigned long long)r->n_contaminated);
     if (r->lost_hosts[0])
-        printf("; lost hosts: %s", r->lost_hosts);
-    printf("\n");
+        ks_cmd_printf("; lost hosts: %s", r->lost_hosts);
+    ks_cmd_printf("\n");
     if (is_gathered)
-        printf("%s/results.h5\n", r->dir);
+        ks_cmd_printf("%s/results.h5\n", r->dir);
 }
 
 static void on_status(void *arg, const struct ks_run_result *r)
@@ -211,12 +189,15 @@ static void on_status(void *arg, const struct ks_run_result *r)
 static int end_rank0(struct ks_cmd_ctx *ctx, const struct ks_run_options *o,
                      struct ks_run_result *r)
 {
-    struct ks_chaos chaos = { .rank = 0 };
+    struct ks_buf command;
     bool is_gathered;
-    int rc = gather(ctx, o, r, &chaos, &is_gathered);
+    ks_buf_init(&command);
+    ks_shell_words(&command, (const char *[]){ "ksweep", "gather", r->dir, NULL });
+    int rc = gather(ctx, o, r, ks_buf_text(&command), &is_gathered);
+    ks_buf_release(&command);
     if (rc < 0 && r->exit == KS_EXIT_OK)
         r->exit = KS_EXIT_LOOK;
-    ks_chaos(&chaos, KS_CHAOS_RENAME);
+    ks_chaos(&(struct ks_chaos){ .rank = 0 }, KS_CHAOS_RENAME);
     rc = ks_status_write(r, &ctx->err);
     print_result(r, is_gathered);
     return rc < 0 ? rc : r->exit;
@@ -227,6 +208,8 @@ static int run(struct ks_cmd_ctx *ctx, int argc, char **argv)
     struct ks_run_options o = { .on_status = on_status, .ctx = ctx };
     uint64_t begun_ns = ks_now_ns();
     const char *operands[64];
+    char warning[200];
+    struct ks_err why;
     int n = 0;
     if (argc > 64)
         return ks_fail(&ctx->err, KS_EINVAL, "too many arguments");
@@ -240,10 +223,14 @@ static int run(struct ks_cmd_ctx *ctx, int argc, char **argv)
     o.begun_ns = begun_ns;
     if (!o.max_time_ms)
         o.max_time_ms = slurm_time_ms(o.grace_ms);
-    rc = check_launch(&ctx->err);
+    rc = ks_launch_check(warning, sizeof(warning), &ctx->err);
+    if (rc == 0 && warning[0])
+        ks_logf(&ctx->log, KS_WARN, "%s", warning);
     if (rc == 0)
         rc = ks_run(&o, ctx->warden, &ctx->log, r, &ctx->err);
-    bool is_clean = r->is_clean, is_first = !is_other_rank();
+    bool is_clean = r->is_clean, is_first = !ks_launch_is_other_rank();
+    if (rc < 0 && is_first && r->dir[0] && ks_status_refuse(r->dir, ctx->err.text, &why) < 0)
+        ks_logf(&ctx->log, KS_ERROR, "%s", why.text);
     /* Rank 0 says why. Where all ranks refused alike, its exit code is the job's: mpirun
      * --enable-recovery would never end after that of a rank on another host. */
     if (rc < 0 && !is_first)
@@ -251,7 +238,9 @@ static int run(struct ks_cmd_ctx *ctx, int argc, char **argv)
     else if (rc == 0)
         rc = is_first ? end_rank0(ctx, &o, r) : r->exit;
     free(r);
-    if (rc >= 0 && !is_clean && ks_run_is_launched())
+    if (rc != 0 && is_clean && is_first)
+        ks_launch_outlive_others(); /* else mpirun tells those that are just leaving, and fails */
+    if (rc >= 0 && !is_clean && ks_launch_is_live())
         ks_run_leave(); /* the warden notices, and ends a launcher that does not */
     return rc;
 }

@@ -80,39 +80,40 @@ static int look(const char *dir, struct ks_ledger *l, struct view *v, struct ks_
 
 static void print_text(const struct view *v)
 {
-    printf("%s: %s (exit %d)\n", v->dir, v->state, v->exit_code);
-    printf("cells     %llu of %llu", (unsigned long long)v->n.n_final,
-           (unsigned long long)v->n_cells);
+    ks_cmd_printf("%s: %s (exit %d)\n", v->dir, v->state, v->exit_code);
+    ks_cmd_printf("cells     %llu of %llu", (unsigned long long)v->n.n_final,
+                  (unsigned long long)v->n_cells);
     if (v->rate > 0)
-        printf(", %.1f a second", v->rate);
+        ks_cmd_printf(", %.1f a second", v->rate);
     if (v->n_pending && v->eta_s > 0)
-        printf(", about %.0f s left", v->eta_s);
-    printf("\nproblems  %u complete, %u partial, %u untouched\n", v->n_complete, v->n_partial,
-           v->n_untouched);
+        ks_cmd_printf(", about %.0f s left", v->eta_s);
+    ks_cmd_printf("\nproblems  %u complete, %u partial, %u untouched\n", v->n_complete,
+                  v->n_partial, v->n_untouched);
     for (uint32_t o = 1; o < KS_O_LIMIT; o++)
         if (v->n.outcome[o])
-            printf("  %-16s %llu\n", ks_outcome_text(o), (unsigned long long)v->n.outcome[o]);
+            ks_cmd_printf("  %-16s %llu\n", ks_outcome_text(o),
+                          (unsigned long long)v->n.outcome[o]);
     if (v->n_pending)
-        printf("  %-16s %llu\n", "pending", (unsigned long long)v->n_pending);
+        ks_cmd_printf("  %-16s %llu\n", "pending", (unsigned long long)v->n_pending);
     if (v->n_again)
-        printf("again     %llu of these are still to be measured again\n",
-               (unsigned long long)v->n_again);
+        ks_cmd_printf("again     %llu of these are still to be measured again\n",
+                      (unsigned long long)v->n_again);
     if (v->n.n_contaminated)
-        printf("contaminated %llu\n", (unsigned long long)v->n.n_contaminated);
+        ks_cmd_printf("contaminated %llu\n", (unsigned long long)v->n.n_contaminated);
     if (v->n.n_controls)
-        printf("controls  %llu aliases were measured all the same\n",
-               (unsigned long long)v->n.n_controls);
+        ks_cmd_printf("controls  %llu aliases were measured all the same\n",
+                      (unsigned long long)v->n.n_controls);
     if (v->n.n_prune_controls)
-        printf("controls  %llu cells that pruning leaves out were measured all the same\n",
-               (unsigned long long)v->n.n_prune_controls);
+        ks_cmd_printf("controls  %llu cells that pruning leaves out were measured all the same\n",
+                      (unsigned long long)v->n.n_prune_controls);
     if (v->lost_hosts[0])
-        printf("lost      %s\n", v->lost_hosts);
-    printf("journal   %u segments, %llu frames, %u damaged places, %u torn tails\n",
-           v->totals.n_segments, (unsigned long long)v->totals.n_frames, v->totals.n_damaged_places,
-           v->totals.n_torn_tails);
+        ks_cmd_printf("lost      %s\n", v->lost_hosts);
+    ks_cmd_printf("journal   %u segments, %llu frames, %u damaged places, %u torn tails\n",
+                  v->totals.n_segments, (unsigned long long)v->totals.n_frames,
+                  v->totals.n_damaged_places, v->totals.n_torn_tails);
     if (!v->owner.is_closed)
-        printf("owner     pid %d on %s, %s\n", v->owner.segment.pid, v->owner.segment.host,
-               v->owner.is_alive ? "alive" : "gone");
+        ks_cmd_printf("owner     pid %d on %s, %s\n", v->owner.segment.pid, v->owner.segment.host,
+                      v->owner.is_alive ? "alive" : "gone");
 }
 
 static int print_json(const struct view *v, struct ks_err *err)

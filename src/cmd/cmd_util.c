@@ -2,12 +2,15 @@
 #include "cmd/cmd_util.h"
 
 #include "base/file.h"
+#include "base/text.h"
 #include "mpi/seat.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -68,7 +71,7 @@ static int write_through(const struct ks_buf *result, const char *file, struct k
     int fd = open(file, O_WRONLY | O_TRUNC | O_CLOEXEC), rc;
 
     if (fd < 0)
-        return ks_fail_errno(err, "'%s'", file);
+        return ks_fail_path(err, "'%s'", file);
     rc = ks_write_all(fd, result->data, result->len, err);
     if (close(fd) < 0 && rc == 0)
         rc = ks_fail_errno(err, "'%s'", file);
@@ -82,7 +85,42 @@ int ks_cmd_emit(const struct ks_buf *result, const char *file, struct ks_err *er
     if (file)
         return may_replace(file) ? ks_file_replace(file, result->data, result->len, err)
                                  : write_through(result, file, err);
-    if (result->len > 0 && fwrite(result->data, 1, result->len, stdout) != result->len)
+    if (!ks_text_write(stdout, ks_buf_text(result), result->len, KS_LINES_KEEP))
         return ks_fail_errno(err, "standard output");
     return 0;
+}
+
+/* How many line ends fmt begins with, and how many it has at its end. */
+static size_t leading(const char *fmt)
+{
+    return strspn(fmt, "\n");
+}
+
+static size_t trailing(const char *fmt)
+{
+    size_t n = strlen(fmt), k = 0;
+
+    while (k < n && fmt[n - 1 - k] == '\n')
+        k++;
+    return k;
+}
+
+void ks_cmd_printf(const char *fmt, ...)
+{
+    const size_t before = leading(fmt), after = fmt[before] ? trailing(fmt) : 0;
+    struct ks_buf b;
+    va_list ap;
+
+    ks_buf_init(&b);
+    va_start(ap, fmt);
+    ks_buf_vprintf(&b, fmt, ap);
+    va_end(ap);
+    if (ks_buf_ok(&b) && b.len >= before + after) {
+        const char *text = ks_buf_text(&b);
+
+        (void)fwrite(text, 1, before, stdout);
+        (void)ks_text_write(stdout, text + before, b.len - before - after, KS_LINES_NONE);
+        (void)fwrite(text + b.len - after, 1, after, stdout);
+    }
+    ks_buf_release(&b);
 }

@@ -19,8 +19,13 @@ int ks_cmd_parse(const struct ks_command *cmd, void *cfg, int argc, char **argv,
 int ks_cmd_grid(struct ks_cmd_ctx *ctx, const char *path, const char *backend, const char *arch,
                 struct ks_grid *grid_out);
 
+/* A part of a line on stdout. Line ends count at the beginning and the end of what was formatted as
+ * many as fmt has there; others, and control characters, are escaped (base/text.h). */
+void ks_cmd_printf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
 /* The result to a file (a plain one is replaced whole, a link, pipe or device is written through),
- * or to stdout where `file` is NULL. */
+ * or to stdout where `file` is NULL: there control characters other than tabs and line ends are
+ * escaped. */
 int ks_cmd_emit(const struct ks_buf *result, const char *file, struct ks_err *err);
 
 #endif

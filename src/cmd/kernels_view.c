@@ -2,6 +2,7 @@
 #include "cmd/kernels_view.h"
 
 #include "base/hash.h"
+#include "base/text.h"
 #include "grid/kernel_export.h"
 #include "json/json.h"
 
@@ -191,15 +192,10 @@ static uint32_t list_traits(const struct ks_kernel_set *set, const char **names)
     return n;
 }
 
-/* In quotes where the text needs them. */
 static void put_field(const char *text, struct ks_buf *b)
 {
-    bool is_quoted = strpbrk(text, ",\"\n") != NULL;
-
-    ks_buf_printf(b, is_quoted ? ",\"" : ",");
-    for (; *text; text++)
-        ks_buf_printf(b, *text == '"' ? "\"\"" : "%c", *text);
-    ks_buf_printf(b, is_quoted ? "\"" : "");
+    ks_buf_u8(b, ',');
+    ks_csv_put(b, text);
 }
 
 static void put_row(const struct ks_kernel_set *set, const struct ks_instance *k,
@@ -209,7 +205,9 @@ static void put_row(const struct ks_kernel_set *set, const struct ks_instance *k
     char hex[17];
 
     ks_hex64(k->id, hex);
-    ks_buf_printf(b, "%s,%s,%s", hex, f->name, k->name);
+    ks_buf_printf(b, "%s", hex);
+    put_field(f->name, b);
+    put_field(k->name, b);
     for (uint32_t i = 0; i < n_names; i++) {
         int t = ks_family_trait(f, names[i]);
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* ksweep - one program, one subcommand each for what can be done. */
+#include "base/limits.h"
+#include "base/process.h"
+#include "base/text.h"
 #include "cmd/cmd.h"
 #include "spawn/warden.h"
 
@@ -68,12 +71,14 @@ static int unknown_command(const char *name)
 {
     const char *names[sizeof commands / sizeof commands[0]] = { NULL };
     const char *near;
+    char text[256];
 
     for (size_t i = 0; commands[i]; i++)
         names[i] = commands[i]->name;
     near = ks_nearest(name, names);
-    fprintf(stderr, "ksweep: unknown command '%s'%s%s%s; see ksweep --help\n", name,
-            near ? ", did you mean '" : "", near ? near : "", near ? "'" : "");
+    snprintf(text, sizeof text, "unknown command '%.100s'%s%s%s; see ksweep --help", name,
+             near ? ", did you mean '" : "", near ? near : "", near ? "'" : "");
+    ks_text_print(stderr, "ksweep", text);
     return KS_EXIT_INPUT;
 }
 
@@ -93,20 +98,28 @@ static int help(int argc, char **argv)
     return KS_EXIT_OK;
 }
 
+static void complain(const struct ks_command *c, const char *text)
+{
+    char prefix[64];
+
+    snprintf(prefix, sizeof prefix, "ksweep %s", c->name);
+    ks_text_print(stderr, prefix, text);
+}
+
 static int run_command(const struct ks_command *c, struct ks_warden *warden, int argc, char **argv)
 {
     struct ks_cmd_ctx *ctx = calloc(1, sizeof *ctx);
     int rc;
 
     if (!ctx) {
-        fprintf(stderr, "ksweep %s: out of memory\n", c->name);
+        complain(c, "out of memory");
         return KS_EXIT_INCOMPLETE;
     }
     ctx->warden = warden;
     ctx->log = ks_log_stderr(ks_level_from(getenv("KSWEEP_LOG"), KS_INFO), -1);
     rc = c->run(ctx, argc, argv);
     if (rc < 0) {
-        fprintf(stderr, "ksweep %s: %s\n", c->name, ctx->err.text);
+        complain(c, ctx->err.text);
         rc = ks_code_exit(rc);
     }
     free(ctx);
@@ -144,10 +157,15 @@ int main(int argc, char **argv)
     struct ks_err err;
     int rc;
 
+    ks_process_fill_fds();
+    if (c && ks_limits_raise(c->needs_warden, &err) < 0) {
+        complain(c, err.text);
+        return ks_code_exit(err.code);
+    }
     /* Before anything that may start a thread or a runtime: the warden is the one who forks. */
     if (c && c->needs_warden && !wants_help(argc - 1, argv + 1) &&
         ks_warden_start(&warden, &err) < 0) {
-        fprintf(stderr, "ksweep %s: %s\n", c->name, err.text);
+        complain(c, err.text);
         return ks_code_exit(err.code);
     }
     rc = dispatch(argc, argv, warden);

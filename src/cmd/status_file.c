@@ -9,6 +9,7 @@
 
 #include <dirent.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -43,6 +44,47 @@ int ks_status_write(const struct ks_run_result *r, struct ks_err *err)
     if (rc == 0)
         rc = ks_file_replace(path, b.data, b.len, err);
     ks_buf_release(&b);
+    return rc;
+}
+
+static uint64_t number_at(const struct ks_json *doc, const struct ks_node *obj, const char *key)
+{
+    const struct ks_node *n = ks_node_at(obj, key);
+    int64_t v = 0;
+    return n && ks_node_int(doc, n, &v, NULL) == 0 && v > 0 ? (uint64_t)v : 0;
+}
+
+static void take_numbers(const struct ks_json *doc, struct ks_run_result *r)
+{
+    const struct ks_node *root = ks_json_root(doc), *outcomes = ks_node_at(root, "outcomes");
+    const struct ks_node *hosts = ks_node_at(root, "lost_hosts");
+    const char *text = "";
+    r->n_cells = number_at(doc, root, "cells");
+    r->n_pending = number_at(doc, root, "pending");
+    r->n_again = number_at(doc, root, "again");
+    r->n_contaminated = number_at(doc, root, "contaminated");
+    for (uint32_t o = 1; o < KS_O_LIMIT; o++)
+        r->outcome[o] = number_at(doc, outcomes, ks_outcome_text(o));
+    if (hosts && ks_node_str(doc, hosts, &text, NULL) == 0)
+        snprintf(r->lost_hosts, sizeof(r->lost_hosts), "%s", text);
+}
+
+int ks_status_refuse(const char *dir, const char *why, struct ks_err *err)
+{
+    struct ks_run_result *r = calloc(1, sizeof(*r));
+    struct ks_json *doc = NULL;
+    char path[1100];
+    if (!r)
+        return ks_fail(err, KS_ENOMEM, "status: out of memory");
+    r->exit = KS_EXIT_INPUT;
+    snprintf(r->reason, sizeof(r->reason), "refused: %.*s", (int)strcspn(why, "\n"), why);
+    snprintf(r->dir, sizeof(r->dir), "%s", dir);
+    if (ks_path_join(path, sizeof(path), dir, "status.json", NULL) == 0 &&
+        ks_json_open(path, &doc, NULL) == 0)
+        take_numbers(doc, r);
+    ks_json_close(doc);
+    int rc = ks_status_write(r, err);
+    free(r);
     return rc;
 }
 

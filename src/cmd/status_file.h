@@ -17,4 +17,9 @@ int ks_status_write(const struct ks_run_result *r, struct ks_err *err);
  * 0 where it is not to be trusted. */
 int ks_status_exit(const char *dir, uint64_t *n_again_out);
 
+/* Of a run that was refused with an input error: exit 2 and why; the numbers are those of the
+ * status that was there, 0 without one. Scripts that requeue what is incomplete must not go on with
+ * it. */
+int ks_status_refuse(const char *dir, const char *why, struct ks_err *err);
+
 #endif

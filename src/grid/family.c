@@ -140,18 +140,21 @@ static int read_texts(const struct ks_json *doc, const struct ks_node *root, str
 
     if (rc == 0)
         rc = ks_grid_field_text(doc, root, "why", "", f->why, sizeof f->why, err);
+    if (rc == 0)
+        rc = ks_grid_field_text(doc, root, "extra_flags", "", f->extra_flags, sizeof f->extra_flags,
+                                err);
     return rc < 0 ? rc
-                  : ks_grid_field_text(doc, root, "extra_flags", "", f->extra_flags,
-                                       sizeof f->extra_flags, err);
+                  : ks_grid_field_text(doc, root, "link_flags", "", f->link_flags,
+                                       sizeof f->link_flags, err);
 }
 
 static int read_family(const struct ks_json *doc, struct ks_family *f, struct ks_err *err)
 {
-    static const char *const keys[] = {
-        "name",   "why",     "operator", "direction",   "dtype",        "layout",
-        "ndim",   "backend", "source",   "extra_flags", "name_pattern", "name_aliases",
-        "traits", "rules",   "needs",    "archs",       "unsupported",  NULL
-    };
+    static const char *const keys[] = { "name",         "why",         "operator",   "direction",
+                                        "dtype",        "layout",      "ndim",       "backend",
+                                        "source",       "extra_flags", "link_flags", "name_pattern",
+                                        "name_aliases", "traits",      "rules",      "needs",
+                                        "archs",        "unsupported", NULL };
     const struct ks_node *root = ks_json_root(doc);
     int rc = ks_node_kind(root) == KS_JSON_OBJECT
                  ? ks_node_only(doc, root, keys, err)

@@ -12,7 +12,7 @@ int ks_find_absolute(const char *path, char *out, size_t cap, struct ks_err *err
     char real[PATH_MAX];
 
     if (!realpath(path, real))
-        return ks_fail_errno(err, "'%s'", path);
+        return ks_fail_path(err, "'%s'", path);
     if (strlen(real) >= cap)
         return ks_fail(err, KS_EINVAL, "path longer than %zu characters: '%.300s'", cap - 1, real);
     memcpy(out, real, strlen(real) + 1);

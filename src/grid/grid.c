@@ -344,6 +344,14 @@ uint32_t ks_grid_n_built(const struct ks_grid *g)
     return g->n_instances + g->n_helpers;
 }
 
+bool ks_grid_has_threads(const struct ks_grid *g)
+{
+    for (uint32_t i = 0; i < g->n_instances; i++)
+        if (ks_instance_threads(&g->families[g->instances[i].i_family], &g->instances[i]) > 1)
+            return true;
+    return false;
+}
+
 int64_t ks_grid_problem(const struct ks_grid *g, uint64_t id)
 {
     return find_id(g, g->by_problem_id, g->n_problems, problem_id, id);

@@ -45,6 +45,8 @@ void ks_grid_release(struct ks_grid *g);
 uint64_t ks_grid_n_cells(const struct ks_grid *g);
 /* What is built: the instances, and the helpers behind them. */
 uint32_t ks_grid_n_built(const struct ks_grid *g);
+/* Some instance computes with several threads (role "threads"). */
+bool ks_grid_has_threads(const struct ks_grid *g);
 /* -1 when absent. Binary search over ids. */
 int64_t ks_grid_problem(const struct ks_grid *g, uint64_t problem_id);
 int64_t ks_grid_instance(const struct ks_grid *g, uint64_t instance_id);

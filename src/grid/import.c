@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "grid/import.h"
 
+#include "base/text.h"
+
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -71,6 +73,36 @@ int ks_import_refuse_err(struct ks_import *im, const struct ks_err *why)
     if (why->code == KS_ENOMEM)
         return ks_fail(im->err, KS_ENOMEM, "%s", why->text);
     return ks_import_refuse(im, "%s", why->text);
+}
+
+/* Bytes of a line as it is in the file. 1: all are text; 0 refused; < 0 error. */
+static int check_bytes(struct ks_import *im, const char *raw, size_t n)
+{
+    int rc = 1;
+
+    for (size_t at = 0, used; rc == 1 && at < n; at += used) {
+        const unsigned char *c = (const unsigned char *)raw + at;
+
+        used = ks_utf8_next(c, n - at);
+        if (used == 0)
+            return ks_import_refuse(im, "column %zu: byte 0x%02x is not UTF-8", at + 1, *c);
+        if ((*c < 0x20 && *c != '\t' && *c != '\r') || *c == 0x7f)
+            rc = ks_import_refuse(im, "column %zu: control character 0x%02x", at + 1, *c);
+    }
+    return rc;
+}
+
+int ks_import_text_line(struct ks_import *im)
+{
+    const char *raw = im->rest;
+    int rc = ks_import_line(im);
+    size_t n;
+
+    if (rc <= 0)
+        return rc;
+    n = (size_t)(im->rest - raw);
+    rc = check_bytes(im, raw, n - (n && raw[n - 1] == '\n'));
+    return rc == 0 ? 2 : rc;
 }
 
 int ks_import_take(struct ks_import *im, const struct ks_problem *p, size_t n)

@@ -32,6 +32,11 @@ void ks_import_stop(struct ks_import *im);
 /* 1 = a line (LF, CR LF or the end of the text ended it), 0 = no more, < 0 no memory. */
 int ks_import_line(struct ks_import *im);
 
+/* The same, of a file that is all text: 2 = the line was refused, because it has a byte that is not
+ * UTF-8, or a control character other than a tab; the message has its column. < 0: KS_EFORMAT, too,
+ * when strict. */
+int ks_import_text_line(struct ks_import *im);
+
 /* Counts the command on this line as refused. KS_EFORMAT when strict, else 0. */
 int ks_import_refuse(struct ks_import *im, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));

@@ -251,6 +251,8 @@ static const char *read_number(const char *text, int column, struct row *row)
 
     if (!text[0])
         return "is empty";
+    if (text[0] == '-' || text[0] == '+')
+        return "has a sign";
     if (column >= COL_OUT)
         to = &row->out[column - COL_OUT];
     else if (column >= COL_PAD)
@@ -360,9 +362,14 @@ static int read_lines(struct reader *r)
     bool has_header = false;
     int rc;
 
-    while ((rc = ks_import_line(&r->im)) == 1) {
-        bool is_blank = ks_import_is_blank(ks_buf_text(&r->im.text));
+    while ((rc = ks_import_text_line(&r->im)) > 0) {
+        bool is_blank = rc == 1 && ks_import_is_blank(ks_buf_text(&r->im.text));
 
+        if (rc == 2 && !has_header)
+            return ks_fail(r->im.err, KS_EFORMAT, "%s:%" PRIu64 ": the header is no text",
+                           r->im.name, r->im.line);
+        if (rc == 2)
+            continue;
         r->im.set->n_other += is_blank || !has_header;
         if (is_blank)
             continue;

@@ -32,6 +32,8 @@ struct reader {
     bool has_header, has_operator; /* the first row below a header says which */
     const char *field[MOST_FIELDS];
     size_t n_fields;
+    bool has_blanks[MOST_FIELDS]; /* around the field, outside of quotes */
+    bool is_empty[MOST_FIELDS];   /* dims of this row */
 };
 
 /* A header: its first field is "operator". */
@@ -158,15 +160,55 @@ static int set_choice(struct reader *r, size_t i, int index, uint32_t *out)
     return rc < 0 ? rc : 0;
 }
 
+/* No number of a problem is negative, and what would be trimmed may be a slip. */
+static const char *read_number(const struct reader *r, size_t i, int64_t *out)
+{
+    const char *text = r->field[i];
+
+    if (r->has_blanks[i])
+        return "has blanks around it";
+    if (text[0] == '-' || text[0] == '+')
+        return "has a sign";
+    return text[0] ? ks_import_number(text, out)
+                   : "is empty: write a number, or leave the column out";
+}
+
 static int set_number(struct reader *r, size_t i, int64_t *out)
 {
-    const char *wrong = ks_import_number(r->field[i], out);
+    const char *wrong = read_number(r, i, out);
     int rc;
 
     if (!wrong)
         return 1;
     rc = refuse_field(r, i, wrong);
     return rc < 0 ? rc : 0;
+}
+
+/* Of an axis that may not be there: how many dims a problem needs at least to have it. 0: all do.
+ */
+static int64_t axis_of(const char *name)
+{
+    static const char *const names[][3] = { { "di", "z", "_d" }, { "hi", "y", "_h" } };
+
+    for (int i = 0; i < 2; i++) {
+        const char *at = strstr(name, names[i][2]);
+
+        if (strcmp(name, names[i][0]) == 0 || strcmp(name, names[i][1]) == 0 ||
+            (at && (at[2] == '\0' || at[2] == '_')))
+            return 3 - i;
+    }
+    return 0;
+}
+
+/* What is empty may be so only where the problem has no such axis. */
+static int check_empty(struct reader *r, const struct ks_problem *p)
+{
+    const int ndim = ks_problem_dim(r->op, "ndim");
+
+    for (size_t i = 0; i < r->n_columns; i++)
+        if (r->is_empty[i] && (ndim < 0 || axis_of(r->header[i]) <= p->dim[ndim]))
+            return set_number(r, i, NULL);
+    return 1;
 }
 
 static int set_name(struct reader *r, size_t i, struct ks_problem *p)
@@ -181,7 +223,12 @@ static int set_name(struct reader *r, size_t i, struct ks_problem *p)
     return rc < 0 ? rc : 0;
 }
 
-/* An empty field is like an absent column. */
+static int set_dim(struct reader *r, size_t i, int64_t *out)
+{
+    r->is_empty[i] = !r->field[i][0] && !r->has_blanks[i];
+    return r->is_empty[i] ? 1 : set_number(r, i, out);
+}
+
 static int set_field(struct reader *r, size_t i, struct ks_problem *p)
 {
     const char *text = r->field[i];
@@ -200,7 +247,7 @@ static int set_field(struct reader *r, size_t i, struct ks_problem *p)
     case COL_NAME:
         return set_name(r, i, p);
     default:
-        return text[0] ? set_number(r, i, &p->dim[r->column[i] - COL_DIM]) : 1;
+        return set_dim(r, i, &p->dim[r->column[i] - COL_DIM]);
     }
 }
 
@@ -208,22 +255,46 @@ static int take_fields(struct reader *r)
 {
     struct ks_problem p = ks_problem_blank(r->op);
     struct ks_err why;
+    int rc = 1;
 
-    for (size_t i = 0; i < r->n_columns; i++) {
-        int rc = set_field(r, i, &p);
-
-        if (rc <= 0)
-            return rc;
-    }
+    memset(r->is_empty, 0, sizeof r->is_empty);
+    for (size_t i = 0; rc == 1 && i < r->n_columns; i++)
+        rc = set_field(r, i, &p);
+    if (rc == 1)
+        rc = check_empty(r, &p);
+    if (rc <= 0)
+        return rc;
     if (ks_problem_finish(&p, &why) < 0)
         return ks_import_refuse_err(&r->im, &why);
     return ks_import_take(&r->im, &p, 1);
 }
 
+/* Before the line is split, which trims its fields. */
+static void look_for_blanks(struct reader *r)
+{
+    bool is_quoted = false;
+    size_t i = 0;
+
+    memset(r->has_blanks, 0, sizeof r->has_blanks);
+    for (const char *c = ks_buf_text(&r->im.text); *c && i < MOST_FIELDS; c++) {
+        if (*c == '"')
+            is_quoted = !is_quoted;
+        else if (*c == ',' && !is_quoted)
+            i++;
+        else if ((*c == ' ' || *c == '\t') && !is_quoted)
+            r->has_blanks[i] = true;
+    }
+}
+
+static const char *split_row(struct reader *r)
+{
+    look_for_blanks(r);
+    return ks_import_split((char *)r->im.text.data, r->field, MOST_FIELDS, &r->n_fields);
+}
+
 static int read_row(struct reader *r)
 {
-    const char *wrong =
-        ks_import_split((char *)r->im.text.data, r->field, MOST_FIELDS, &r->n_fields);
+    const char *wrong = split_row(r);
     struct ks_err why;
     int rc;
 
@@ -252,7 +323,9 @@ static int read_lines(struct reader *r)
 {
     int rc;
 
-    while ((rc = ks_import_line(&r->im)) == 1) {
+    while ((rc = ks_import_text_line(&r->im)) > 0) {
+        if (rc == 2)
+            continue;
         const char *line = ks_buf_text(&r->im.text), *first = line + strspn(line, " \t");
         bool is_row = r->has_header && !is_header(first, strlen(first));
 

@@ -148,13 +148,14 @@ static int check_name(const struct ks_journal *j, struct ks_err *err)
 
 static int check_highest(const struct ks_journal *j, struct ks_err *err)
 {
+    struct ks_err why;
     uint32_t highest;
-    int rc = ks_segment_highest(j->dir, &highest, err);
+    int rc = ks_segment_highest(j->dir, &highest, &why);
 
     if (rc == KS_ENOENT)
         return ks_fail(err, KS_EIO, "journal directory disappeared: '%s'", j->dir);
-    if (rc < 0)
-        return rc;
+    if (rc < 0) /* it could be read once: no longer an error of the input */
+        return ks_fail(err, rc == KS_EINVAL ? KS_EIO : why.code, "%s", why.text);
     if (highest > j->segment.incarnation)
         return ks_fail(err, KS_EOWNER,
                        "journal '%s' was taken over by another process (segment %" PRIu32
@@ -269,7 +270,7 @@ static int refuse_owner(const struct ks_journal_owner *o, const char *dir, uint6
                        dir, o->segment.pid, age_s);
     return ks_fail(err, KS_EOWNER,
                    "journal '%s' belongs to process %" PRId32
-                   " on host '%s' (last sign of life %" PRIu64
+                   " on host '%s' or in another container (last sign of life %" PRIu64
                    " s ago): stop it, wait until it was silent for 60 s, or use --take-over",
                    dir, o->segment.pid, o->segment.host, age_s);
 }
@@ -355,6 +356,8 @@ static int set_fences(const char *dir, struct ks_segment *s, struct ks_err *err)
             continue;
         }
         rc = rc < 0 ? rc : ks_segment_header(path, &older, err);
+        if (rc == 1 && older.incarnation != number) /* a copy, whose fences are of another place */
+            rc = 0;
         if (fence.n_bytes == 0 || rc < 0)
             continue;
         if (rc == 1 && s->n_fences == KS_FENCES_MAX)
@@ -376,6 +379,7 @@ static void fill_identity(const struct ks_journal_here *here, struct ks_segment 
         snprintf(s->host, sizeof(s->host), "%s", here->host);
     if (here && here->boot_id)
         snprintf(s->boot_id, sizeof(s->boot_id), "%s", here->boot_id);
+    s->pid_space = here && here->pid_space ? here->pid_space : ks_process_space();
     snprintf(s->version, sizeof(s->version), "%s", KS_VERSION);
     s->realtime_ns = here && here->now_ns ? here->now_ns : ks_realtime_ns();
 }
@@ -392,8 +396,10 @@ static int open_segment(struct ks_journal *j, struct ks_err *err)
     if (j->fd < 0 && errno == EEXIST)
         return ks_fail(err, KS_EOWNER, "journal '%s' was taken over by another process just now",
                        j->dir);
-    if (j->fd < 0)
+    if (j->fd < 0 && errno == EROFS) /* a disk that failed: the run can be resumed elsewhere */
         return ks_fail_errno(err, "creating journal '%s'", j->path);
+    if (j->fd < 0)
+        return ks_fail_path(err, "creating journal '%s'", j->path);
     if (fstat(j->fd, &st) < 0)
         return ks_fail_errno(err, "journal '%s'", j->path);
     j->dev = st.st_dev;

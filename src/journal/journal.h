@@ -2,8 +2,9 @@
 /* journal.h - DIR/journal/NNNN.ksj: the truth. Append-only segments of frames, one per incarnation
  * of rank 0, created with O_EXCL, never appended to by another process, never truncated.
  *
- * Ownership = the highest segment. A new owner may take over when the old one is dead (same host:
- * pid + start time + boot id) or silent for 60 s (other host), or when told to. No flock, no mmap.
+ * Ownership = the highest segment. A new owner may take over when the old one is dead (same host
+ * and PID namespace: pid + start time + boot id) or silent for 60 s (elsewhere), or when told to.
+ * No flock, no mmap.
  *
  * An owner acknowledges only what was synced before it saw that there is no higher segment. The
  * header of a new segment fences the one before it at the size it has once the new one exists: all
@@ -37,7 +38,8 @@ extern const struct ks_journal_sys ks_journal_sys_default;
 /* Who asks, and when; a member that is NULL or 0 is this host, now. Tests pass others. */
 struct ks_journal_here {
     const char *host, *boot_id;
-    uint64_t now_ns; /* realtime */
+    uint64_t now_ns;    /* realtime */
+    uint64_t pid_space; /* as ks_process_space() */
 };
 
 struct ks_journal_open {
@@ -84,6 +86,7 @@ struct ks_journal_damage {
     char path[512];
     uint64_t offset, n_bytes; /* damaged or torn bytes */
     bool is_tail;             /* torn end of a segment: expected after a kill */
+    uint32_t copy_of;         /* the whole segment is a copy of this one; 0: it is none */
 };
 struct ks_journal_totals {
     uint32_t n_segments, n_damaged_places, n_torn_tails;
@@ -103,15 +106,17 @@ typedef void (*ks_journal_damage_fn)(void *ctx, const struct ks_journal_damage *
 
 /* Calls on_frame for every whole frame of a known type below 100 in order, on_damage (may be NULL)
  * for every damaged place; a segment that is missing between two others is one with n_bytes = 0.
- * Reads in pieces: memory does not grow with the journal. Stops at on_frame < 0.
- * KS_ENOENT when there is no segment. totals_out may be NULL. */
+ * A copy of another segment (its header has that one's number) is such a place, and is not read:
+ * its records would count twice. Reads in pieces: memory does not grow with the journal. Stops at
+ * on_frame < 0. KS_ENOENT when there is no segment. totals_out may be NULL. */
 int ks_journal_read(const char *dir, ks_journal_frame_fn on_frame, ks_journal_damage_fn on_damage,
                     void *ctx, struct ks_journal_totals *totals_out, struct ks_err *err);
 
 /* Who owns the journal now: the highest segment's header, its last sign of life (realtime ns of the
  * newest heartbeat, else of the header), whether it is closed, whether its process is alive (on
- * another host: beat less than 60 s ago, by the two hosts' clocks). A segment whose header is torn
- * or damaged has no owner: all but its number is zero. */
+ * another host: beat less than 60 s ago, by the two hosts' clocks). Another PID namespace of this
+ * host counts as another host: its process numbers mean nothing here. A segment whose header is
+ * torn or damaged has no owner: all but its number is zero. */
 struct ks_journal_owner {
     struct ks_segment segment;
     uint64_t last_beat_ns;

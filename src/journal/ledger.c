@@ -320,6 +320,8 @@ int ks_ledger_done(struct ks_ledger *l, const struct ks_record_head *r, uint32_t
         rc = need_cell(l, &r->cell, &c, err);
     if (rc < 0)
         return rc;
+    if (!(r->flags & KS_FL_VOID) && ks_ledger_has(l, c, r->attempt, r->round))
+        return 0; /* a copy: the first counts, as in the store */
     count(l, c, -1);
     l->nodes[l->n_nodes] = (struct node){
         .a = { r->attempt, r->round, r->role, r->outcome, r->flags },

@@ -28,12 +28,20 @@ static int look_for_signs(void *ctx, const struct ks_frame *f, struct ks_err *er
     return 0;
 }
 
+/* Segments written before the namespace was recorded, and hosts that do not tell, have 0. */
+static bool is_same_space(const struct ks_segment *s, const struct ks_journal_here *here)
+{
+    const uint64_t space = here && here->pid_space ? here->pid_space : ks_process_space();
+
+    return !s->pid_space || !space || s->pid_space == space;
+}
+
 static bool is_same_host(const struct ks_segment *s, const struct ks_journal_here *here)
 {
     char host[sizeof(s->host)];
 
     ks_process_host(host, sizeof(host));
-    return strcmp(s->host, here && here->host ? here->host : host) == 0;
+    return is_same_space(s, here) && strcmp(s->host, here && here->host ? here->host : host) == 0;
 }
 
 static bool is_same_boot(const struct ks_segment *s, const struct ks_journal_here *here)

@@ -52,28 +52,62 @@ static void on_gap(void *ctx, uint64_t offset, uint64_t n_bytes, bool is_tail)
     r->on_damage(r->ctx, &d);
 }
 
-/* How many bytes of each segment count: the lowest fence that any later segment put on it. */
-static int find_limits(const char *dir, const struct ks_segment_list *l, uint64_t *limit,
-                       struct ks_err *err)
+/* How much of a segment counts. */
+struct extent {
+    uint64_t limit;         /* bytes: the lowest fence that any later segment put on it */
+    uint32_t incarnation;   /* as its header says; 0: it has none */
+    struct ks_id128 run_id; /* likewise */
+    bool is_copy;           /* of segment `incarnation`: nothing counts */
+};
+
+static void put_fences(const struct ks_segment *s, const struct ks_segment_list *l, size_t i,
+                       struct extent *of)
+{
+    for (uint32_t k = 0; k < s->n_fences; k++)
+        for (size_t j = 0; j < i; j++)
+            if (l->number[j] == s->fences[k].segment && s->fences[k].n_bytes < of[j].limit)
+                of[j].limit = s->fences[k].n_bytes;
+}
+
+/* Says that it is another one, which is there. */
+static bool is_copy(const struct ks_segment_list *l, size_t i, const struct extent *of)
+{
+    for (size_t j = 0; j < l->n; j++)
+        if (j != i && l->number[j] == of[i].incarnation && of[j].incarnation == of[i].incarnation &&
+            ks_id128_eq(of[j].run_id, of[i].run_id))
+            return true;
+    return false;
+}
+
+static int read_header(const char *dir, uint32_t number, struct ks_segment *out, struct ks_err *err)
 {
     char path[4096];
+    int rc = ks_segment_path(path, sizeof(path), dir, number, err);
 
-    for (size_t i = 0; i < l->n; i++)
-        limit[i] = UINT64_MAX;
-    for (size_t i = 1; i < l->n; i++) {
-        struct ks_segment s;
-        int rc = ks_segment_path(path, sizeof(path), dir, l->number[i], err);
+    return rc < 0 ? rc : ks_segment_header(path, out, err);
+}
 
-        if (rc == 0)
-            rc = ks_segment_header(path, &s, err);
-        if (rc < 0)
-            return rc;
-        for (uint32_t k = 0; rc == 1 && k < s.n_fences; k++)
-            for (size_t j = 0; j < i; j++)
-                if (l->number[j] == s.fences[k].segment && s.fences[k].n_bytes < limit[j])
-                    limit[j] = s.fences[k].n_bytes;
+static int find_extents(const char *dir, const struct ks_segment_list *l, struct extent *of,
+                        struct ks_err *err)
+{
+    struct ks_segment s;
+    int rc = 0;
+
+    for (size_t i = 0; i < l->n && rc >= 0; i++) {
+        of[i] = (struct extent){ .limit = UINT64_MAX };
+        rc = read_header(dir, l->number[i], &s, err);
+        if (rc == 1) {
+            of[i].incarnation = s.incarnation;
+            of[i].run_id = s.run_id;
+        }
     }
-    return 0;
+    for (size_t i = 0; i < l->n && rc >= 0; i++) {
+        of[i].is_copy = is_copy(l, i, of);
+        rc = of[i].is_copy || i == 0 ? 0 : read_header(dir, l->number[i], &s, err);
+        if (rc == 1)
+            put_fences(&s, l, i, of);
+    }
+    return rc < 0 ? rc : 0;
 }
 
 static int read_segment(struct reading *r, uint64_t limit, struct ks_err *err)
@@ -96,7 +130,19 @@ static int read_segment(struct reading *r, uint64_t limit, struct ks_err *err)
     return rc;
 }
 
-static int read_all(const char *dir, const struct ks_segment_list *l, const uint64_t *limit,
+static int tell_copy(struct reading *r, uint32_t copy_of, struct ks_err *err)
+{
+    struct ks_journal_damage d = { .copy_of = copy_of };
+    int rc = ks_segment_size(r->path, &d.n_bytes, err);
+
+    r->totals.n_damaged_places++;
+    snprintf(d.path, sizeof(d.path), "%.*s", (int)sizeof(d.path) - 1, r->path);
+    if (rc == 0 && r->on_damage)
+        r->on_damage(r->ctx, &d);
+    return rc;
+}
+
+static int read_all(const char *dir, const struct ks_segment_list *l, const struct extent *of,
                     struct reading *r, struct ks_err *err)
 {
     uint32_t expected = 1;
@@ -113,7 +159,8 @@ static int read_all(const char *dir, const struct ks_segment_list *l, const uint
         r->segment = expected;
         rc = ks_segment_path(r->path, sizeof(r->path), dir, expected, err);
         if (rc == 0)
-            rc = read_segment(r, limit[i], err);
+            rc = of[i].is_copy ? tell_copy(r, of[i].incarnation, err)
+                               : read_segment(r, of[i].limit, err);
         if (rc < 0)
             return rc;
     }
@@ -125,7 +172,7 @@ int ks_journal_read(const char *dir, ks_journal_frame_fn frame_fn, ks_journal_da
 {
     struct reading r = { .on_frame = frame_fn, .on_damage = damage_fn, .ctx = ctx };
     struct ks_segment_list l = { .n = 0 };
-    uint64_t *limit = NULL;
+    struct extent *of = NULL;
     int rc;
 
     rc = ks_segment_list(dir, &l, err);
@@ -135,18 +182,18 @@ int ks_journal_read(const char *dir, ks_journal_frame_fn frame_fn, ks_journal_da
         rc = ks_fail(err, KS_ENOENT, "journal '%s' has no segment", dir);
         goto out;
     }
-    limit = calloc(l.n, sizeof(*limit));
-    if (!limit) {
+    of = calloc(l.n, sizeof(*of));
+    if (!of) {
         rc = ks_fail(err, KS_ENOMEM, "no memory for %zu segments", l.n);
         goto out;
     }
-    rc = find_limits(dir, &l, limit, err);
+    rc = find_extents(dir, &l, of, err);
     if (rc == 0)
-        rc = read_all(dir, &l, limit, &r, err);
+        rc = read_all(dir, &l, of, &r, err);
     if (rc == 0 && totals_out)
         *totals_out = r.totals;
 out:
-    free(limit);
+    free(of);
     ks_segment_list_release(&l);
     return rc;
 }

@@ -69,7 +69,7 @@ int ks_segment_list(const char *dir, struct ks_segment_list *out, struct ks_err 
     DIR *d = opendir(dir);
 
     if (!d)
-        return ks_fail_errno(err, "journal '%s'", dir);
+        return ks_fail_path(err, "journal '%s'", dir);
     /* Old kernels do not have the call, old containers forbid what they do not know. */
     if (ask_server(d) < 0 && errno != ENOSYS && errno != EPERM)
         rc = ks_fail_errno(err, "journal '%s'", dir);
@@ -173,18 +173,16 @@ int ks_segment_scan(const char *path, const struct ks_scan *how, uint64_t *n_byt
                     struct ks_err *err)
 {
     struct pass p = { .how = how };
-    uint8_t *piece = malloc(PIECE);
+    int fd = ks_file_open(path, err), rc;
+    uint8_t *piece;
     uint64_t n = 0;
-    int fd = -1, rc;
 
+    if (fd < 0)
+        return fd;
+    piece = malloc(PIECE);
     ks_frame_reader_init(&p.in);
     if (!piece) {
         rc = ks_fail(err, KS_ENOMEM, "no memory to read in");
-        goto out;
-    }
-    fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) {
-        rc = ks_fail_errno(err, "opening");
         goto out;
     }
     rc = feed_file(fd, &p, piece, &n, err);
@@ -199,8 +197,7 @@ int ks_segment_scan(const char *path, const struct ks_scan *how, uint64_t *n_byt
     if (n_bytes_out)
         *n_bytes_out = n;
 out:
-    if (fd >= 0)
-        close(fd);
+    close(fd);
     free(piece);
     ks_frame_reader_release(&p.in);
     return rc < 0 ? ks_err_context(err, rc, "'%s'", path) : 0;
@@ -245,11 +242,11 @@ int ks_segment_size(const char *path, uint64_t *n_bytes_out, struct ks_err *err)
 {
     struct stat st;
     /* Opening first makes network file systems ask the server instead of their cache. */
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    int fd = ks_file_open(path, err);
     int rc;
 
     if (fd < 0)
-        return ks_fail_errno(err, "'%s'", path);
+        return fd;
     rc = fstat(fd, &st) < 0 ? ks_fail_errno(err, "'%s'", path) : 0;
     close(fd);
     if (rc == 0)

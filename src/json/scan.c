@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "json/scan.h"
+#include "base/text.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -92,24 +93,6 @@ static int add_node(struct scan *s, size_t parent, enum ks_json_kind kind, size_
         a->at[parent].n_children++;
     *i_out = a->n++;
     return 0;
-}
-
-size_t ks_utf8_next(const unsigned char *p, size_t left)
-{
-    static const uint32_t least[5] = { 0, 0, 0x80, 0x800, 0x10000 };
-    size_t n = p[0] < 0x80 ? 1 : p[0] < 0xc2 ? 0 : p[0] < 0xe0 ? 2 : p[0] < 0xf0 ? 3 : 4;
-    uint32_t c = n > 1 ? p[0] & (0xffu >> (n + 1)) : 0;
-
-    if (n < 2)
-        return n;
-    if (n > left || p[0] > 0xf4)
-        return 0;
-    for (size_t i = 1; i < n; i++) {
-        if ((p[i] & 0xc0) != 0x80)
-            return 0;
-        c = c << 6 | (p[i] & 0x3f);
-    }
-    return c < least[n] || c > 0x10ffff || (c >= 0xd800 && c < 0xe000) ? 0 : n;
 }
 
 static int hex4(struct scan *s, unsigned *out)

@@ -39,8 +39,4 @@ struct ks_nodes {
 int ks_json_scan(const char *text, size_t len, const char *name, struct ks_nodes *nodes_out,
                  struct ks_err *err);
 
-/* Bytes of the UTF-8 sequence at p (1 to 4), 0 when it is none (RFC 3629: no overlong forms, no
- * surrogates, nothing above U+10FFFF). */
-size_t ks_utf8_next(const unsigned char *p, size_t left);
-
 #endif

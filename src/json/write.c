@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "base/text.h"
 #include "json/json.h"
 #include "json/scan.h"
 
@@ -19,10 +20,10 @@ static void new_line(struct ks_jw *w)
         ks_buf_printf(w->to, "\n%*s", 2 * w->depth, "");
 }
 
-static void put_escaped(struct ks_buf *to, unsigned char c)
+static void put_escaped(struct ks_buf *to, uint32_t c)
 {
     static const char from[] = "\"\\\b\f\n\r\t", as[] = "\"\\bfnrt";
-    const char *at = c ? strchr(from, c) : NULL;
+    const char *at = c && c < 0x80 ? strchr(from, (int)c) : NULL;
 
     if (at)
         ks_buf_printf(to, "\\%c", as[at - from]);
@@ -42,8 +43,8 @@ static void put_quoted(struct ks_buf *to, const char *text)
 
         if (n == 0)
             ks_buf_put(to, "\\ufffd", 6);
-        else if (*p < 0x20 || *p == '"' || *p == '\\')
-            put_escaped(to, *p);
+        else if (*p == '"' || *p == '\\' || ks_utf8_is_control(ks_utf8_code(p, n)))
+            put_escaped(to, ks_utf8_code(p, n));
         else
             ks_buf_put(to, p, n);
         n = n ? n : 1;

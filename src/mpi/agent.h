@@ -93,6 +93,9 @@ bool ks_agent_is_measuring(const struct ks_agent *a);
 
 /* Path of ksweep-worker: $KSWEEP_WORKER, else beside this program. KS_ENOENT, KS_EIO. */
 int ks_agent_find_worker(char *out, size_t cap, struct ks_err *err);
+/* KS_EINVAL when this process cannot give workers the memory that the job gives them (ulimit -v).
+ */
+int ks_agent_check_limits(const struct ks_job *job, struct ks_err *err);
 /* Names the judge of problem p, if b has one, in what a worker is told of the problem. */
 void ks_agent_name_judge(const struct ks_build *b, const struct ks_problem *p,
                          struct ks_req_problem *req);

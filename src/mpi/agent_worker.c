@@ -2,6 +2,7 @@
 /* agent_worker.c - the worker process of a session: its descriptors, requests and records. */
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/limits.h"
 #include "mpi/agent_impl.h"
 
 #include <errno.h>
@@ -165,6 +166,14 @@ static const bool is_sanitized = false;
 bool ks_worker_caps_address_space(const struct ks_job *job)
 {
     return !is_sanitized && !ks_job_is_gpu(job);
+}
+
+int ks_agent_check_limits(const struct ks_job *job, struct ks_err *err)
+{
+    if (!ks_worker_caps_address_space(job))
+        return 0;
+    return ks_limits_address_space((uint64_t)job->isolate.memory_mib << 20, "isolate.memory_mib",
+                                   err);
 }
 
 /* The limit counts all tasks of the user, on a shared node those of other programs, too: a fixed

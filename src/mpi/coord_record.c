@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* coord_record.c - records in: what becomes of a cell. */
 #include "base/clock.h"
+#include "base/text.h"
 #include "mpi/coord_impl.h"
 
 #include <stdio.h>
@@ -65,9 +66,13 @@ void ks_coord_log_failure(struct ks_coord *c, const struct ks_record *r)
     ks_hex64(r->cell.instance, i);
     if (r->outcome == KS_O_CRASHED || r->outcome == KS_O_EXITED)
         snprintf(code, sizeof(code), "(%d)", r->code);
+    struct ks_buf dir;
+    ks_buf_init(&dir);
+    ks_shell_put(&dir, c->c.dir);
     ks_logf(c->c.log, KS_WARN, "%s%s in %s: %s; attempt %u; ksweep cell %s %s:%s --run",
             ks_outcome_text(r->outcome), code, ks_phase_text(r->phase),
-            r->reason[0] ? r->reason : "no reason given", r->attempt, c->c.dir, p, i);
+            r->reason[0] ? r->reason : "no reason given", r->attempt, ks_buf_text(&dir), p, i);
+    ks_buf_release(&dir);
 }
 
 bool ks_coord_is_anothers(const struct ks_coord *c, uint32_t from, const struct ks_cell *cell)

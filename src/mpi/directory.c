@@ -49,6 +49,10 @@ static int parse_retry(const char *text, uint32_t *mask_out, struct ks_err *err)
 static void count_damage(void *ctx, const struct ks_journal_damage *d)
 {
     const struct ks_directory *dir = ctx;
+    if (d->copy_of) {
+        ks_logf(dir->log, KS_WARN, "%s: a copy of segment %u, not read", d->path, d->copy_of);
+        return;
+    }
     ks_logf(dir->log, d->is_tail ? KS_INFO : KS_WARN, "%s: %llu %s bytes at offset %llu", d->path,
             (unsigned long long)d->n_bytes, d->is_tail ? "torn" : "damaged",
             (unsigned long long)d->offset);
@@ -242,6 +246,11 @@ static int begin_segment(struct ks_directory *d, const struct ks_run_options *o,
     return rc;
 }
 
+static bool is_resume(const struct ks_run_options *o)
+{
+    return o->resume || o->extend || o->retry;
+}
+
 static int open_paths(struct ks_directory *d, const struct ks_run_options *o, struct ks_err *err)
 {
     char name[160];
@@ -253,6 +262,19 @@ static int open_paths(struct ks_directory *d, const struct ks_run_options *o, st
     return ks_path_join(d->journal_dir, sizeof(d->journal_dir), d->path, "journal", err);
 }
 
+void ks_directory_resumed(const struct ks_run_options *o, const struct ks_job *job, char *dir_out,
+                          size_t cap)
+{
+    char name[160], journal[1100];
+    const char *dir = o->dir ? o->dir : name;
+    snprintf(name, sizeof(name), "%s.ksweep", job->name);
+    dir_out[0] = '\0';
+    if (is_resume(o) && strlen(dir) < cap &&
+        ks_path_join(journal, sizeof(journal), dir, "journal", NULL) == 0 &&
+        ks_path_is_dir(journal))
+        snprintf(dir_out, cap, "%s", dir);
+}
+
 int ks_directory_open(const struct ks_run_options *o, const struct ks_grid *grid,
                       struct ks_log *log, ks_directory_alive_fn alive, void *ctx,
                       struct ks_directory **d_out, struct ks_err *err)
@@ -260,7 +282,6 @@ int ks_directory_open(const struct ks_run_options *o, const struct ks_grid *grid
     struct ks_directory *d = calloc(1, sizeof(*d));
     if (!d)
         return ks_fail(err, KS_ENOMEM, "directory: out of memory");
-    bool is_resume = o->resume || o->extend || o->retry;
     d->grid = grid;
     d->log = log;
     d->alive = alive;
@@ -272,14 +293,14 @@ int ks_directory_open(const struct ks_run_options *o, const struct ks_grid *grid
         rc = parse_retry(o->retry, &d->retry, err);
     if (rc == 0)
         rc = ks_ledger_create(&d->ledger, err);
-    if (rc == 0 && !is_resume && ks_path_exists(d->path))
+    if (rc == 0 && !is_resume(o) && ks_path_exists(d->path))
         rc = ks_fail(err, KS_EEXIST,
                      "'%s' exists: go on with --resume, or choose another place with --out",
                      d->path);
-    if (rc == 0 && is_resume)
+    if (rc == 0 && is_resume(o))
         rc = read_old(d, o, err);
     if (rc == 0)
-        rc = begin_segment(d, o, !is_resume, err);
+        rc = begin_segment(d, o, !is_resume(o), err);
     if (rc < 0) {
         ks_directory_abandon(d);
         ks_directory_destroy(d);

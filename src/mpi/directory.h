@@ -29,6 +29,10 @@ struct ks_ledger *ks_directory_ledger(struct ks_directory *d);
 const char *ks_directory_path(const struct ks_directory *d);
 uint32_t ks_directory_retry(const struct ks_directory *d); /* bit mask of outcomes */
 
+/* The directory that these options resume, where it holds a journal; else "". */
+void ks_directory_resumed(const struct ks_run_options *o, const struct ks_job *job, char *dir_out,
+                          size_t cap);
+
 /* Counts, exit code and reason as they stand. */
 void ks_directory_result(const struct ks_directory *d, const struct ks_coord *c,
                          struct ks_run_result *out);

@@ -4,6 +4,7 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "mpi/chaos.h"
+#include "mpi/launch.h"
 #include "mpi/segment.h"
 
 #include <assert.h>
@@ -46,11 +47,6 @@ struct ks_net {
     pthread_mutex_t lock; /* around MPI and peers[].out */
     uint64_t progress_ns; /* last call of ks_net_progress */
 };
-
-bool ks_net_is_launched(void)
-{
-    return getenv("OMPI_COMM_WORLD_SIZE") || getenv("PMIX_RANK");
-}
 
 static int exchange_cards(struct ks_net *n, MPI_Comm host, const struct ks_bind_card *card,
                           struct ks_err *err)
@@ -126,8 +122,8 @@ int ks_net_open(uint32_t start_ms, const struct ks_bind_card *card, struct ks_ne
     n->progress_ns = ks_now_ns();
     n->size = n->n_local = 1;
     snprintf(n->text, sizeof(n->text), "none (one process)");
-    int rc = ks_net_is_launched() ? start_mpi(n, start_ms, card, err)
-                                  : exchange_cards(n, MPI_COMM_NULL, card, err);
+    int rc = ks_launch_is_live() ? start_mpi(n, start_ms, card, err)
+                                 : exchange_cards(n, MPI_COMM_NULL, card, err);
     if (rc < 0) {
         ks_net_close(n, false, 0);
         return rc;

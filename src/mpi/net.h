@@ -26,12 +26,11 @@
 
 struct ks_net;
 
-/* MPI_Init only under a launcher (OMPI_COMM_WORLD_SIZE or PMIX_RANK is set), with pml=ob1 and
- * btl=self,vader,tcp unless the user chose otherwise; else one rank without MPI. A rank that dies
+/* MPI_Init only under a launcher (launch.h), with pml=ob1 and btl=self,vader,tcp unless the user
+ * chose otherwise; else one rank without MPI. A rank that dies
  * while MPI starts holds the others there for ever, and nothing can call them back: whoever has not
  * started and agreed after start_ms ends its process: exit 3.
  * The ranks of a host exchange their cards; the rank in it is filled in here. */
-bool ks_net_is_launched(void);
 int ks_net_open(uint32_t start_ms, const struct ks_bind_card *card, struct ks_net **net_out,
                 struct ks_err *err);
 /* The end of the start-up, once, on every rank: rc of what this rank did so far. Where one failed,

@@ -10,6 +10,7 @@ int ks_rank_open_build(struct ks_rank *r, struct ks_err *err)
 {
     struct ks_build_options o = { .cache_dir = r->c.cache_dir,
                                   .trust_cache = r->c.trust_cache,
+                                  .try_compilers = true,
                                   .n_parallel = r->n_jobs };
     return r->is_sim ? 0 : ks_build_create(r->c.grid, &o, r->c.warden, &r->build, err);
 }

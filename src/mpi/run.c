@@ -2,8 +2,12 @@
 #include "mpi/run.h"
 
 #include "base/clock.h"
+#include "base/text.h"
+#include "mpi/agent.h"
 #include "mpi/coord.h"
 #include "mpi/directory.h"
+#include "mpi/farewell.h"
+#include "mpi/launch.h"
 #include "mpi/msg.h"
 #include "mpi/net.h"
 #include "mpi/prune.h"
@@ -26,6 +30,7 @@
 #define FLUSH_NS         1000000000ull
 #define TOLD_NS          5000000000ull
 #define PROGRESS_NS      5000000000ull
+#define VERDICT_NS       5000000000ull /* rank 0 meets what the others meet */
 #define START_LOSSES     4u /* MPI may take so many times --lost-after to start on all nodes */
 
 struct run {
@@ -40,6 +45,7 @@ struct run {
     struct ks_coord *coord;   /* rank 0 */
     struct ks_rank *rank;
     struct ks_rank_seat seat;
+    bool is_loaded;  /* grid */
     bool is_refused; /* by all ranks: nobody waits for anybody */
     int signal_fd;
     uint32_t n_signals;
@@ -74,6 +80,14 @@ static void tell_status(struct run *r)
         r->o->on_status(r->o->ctx, &s);
 }
 
+/* The command that goes on with this run; the caller releases it. */
+static void put_resume(const struct run *r, struct ks_buf *command_out)
+{
+    ks_buf_init(command_out);
+    ks_shell_words(command_out, (const char *[]){ "ksweep", "run", r->o->job, "--resume", "--out",
+                                                  ks_directory_path(r->dir), NULL });
+}
+
 static int on_signal(struct run *r, int signo, struct ks_err *err)
 {
     char name[32];
@@ -84,10 +98,11 @@ static int on_signal(struct run *r, int signo, struct ks_err *err)
     if (ks_coord_is_drained(r->coord))
         return signo == SIGINT || r->n_signals > 2 ? ks_coord_hurry(r->coord, err) : 0;
     r->by_signal = signo != SIGINT;
-    ks_logf(r->log, KS_WARN,
-            "%s: finishing the cells in flight; resume with: ksweep run %s "
-            "--resume --out %s",
-            name, r->o->job, ks_directory_path(r->dir));
+    struct ks_buf command;
+    put_resume(r, &command);
+    ks_logf(r->log, KS_WARN, "%s: finishing the cells in flight; resume with: %s", name,
+            ks_buf_text(&command));
+    ks_buf_release(&command);
     int rc = ks_coord_drain(r->coord, name, err);
     r->drained_ns = ks_now_ns();
     if (rc == 0)
@@ -221,7 +236,7 @@ static int guard_launcher(struct run *r, struct ks_err *err)
 {
     static const char *const names[] = { "mpirun",         "mpiexec",         "orterun",
                                          "mpirun.openmpi", "mpiexec.openmpi", NULL };
-    return ks_net_is_launched() ? ks_warden_end_launcher(r->warden, names, err) : 0;
+    return ks_launch_is_live() ? ks_warden_end_launcher(r->warden, names, err) : 0;
 }
 
 static uint64_t beat_ns(const struct ks_run_options *o)
@@ -263,19 +278,22 @@ static int check_compilers(const struct run *r, struct ks_err *err)
 static void tell_lacking(const struct run *r, bool is_end)
 {
     const struct ks_build *b = ks_rank_build(r->rank);
+    struct ks_buf command;
     const char *why;
     int64_t n;
+    put_resume(r, &command);
     for (uint32_t k = 0; b && (n = ks_build_lacking(b, k, &why)) >= 0; k++) {
         if (n && is_end)
             ks_logf(r->log, KS_WARN,
                     "%lld of %u instances were not built: %s; when it is there, their cells are "
-                    "measured by: ksweep run %s --resume --out %s",
-                    (long long)n, r->grid.n_instances, why, r->o->job, ks_directory_path(r->dir));
+                    "measured by: %s",
+                    (long long)n, r->grid.n_instances, why, ks_buf_text(&command));
         else if (n)
             ks_logf(r->log, KS_WARN,
                     "%lld of %u instances cannot be built: %s; their cells will be unsupported",
                     (long long)n, r->grid.n_instances, why);
     }
+    ks_buf_release(&command);
 }
 
 static int open_rank0(struct run *r, struct ks_err *err)
@@ -301,20 +319,6 @@ static int open_rank0(struct run *r, struct ks_err *err)
     };
     tell_lacking(r, false);
     return ks_coord_create(&c, &r->coord, err);
-}
-
-/* Rank 0 could not begin or go on: the others are told to leave, so that nobody waits. */
-static void send_away(struct run *r)
-{
-    uint64_t until = ks_now_ns() + 1000000000u;
-    for (uint32_t i = 1; r->net && i < ks_net_size(r->net); i++) {
-        uint8_t body[16] = { 1, 0, 0, 0, 0, 0, 0, 0, 1 }; /* leave, not in order */
-        (void)ks_net_send(r->net, i, KS_F_MSG_DRAIN, body, sizeof(body), NULL);
-    }
-    while (!ks_net_is_flushed(r->net) && ks_now_ns() < until) {
-        ks_net_progress(r->net);
-        ks_sleep_ns(1000000);
-    }
 }
 
 static void name_unused(const struct run *r)
@@ -355,7 +359,8 @@ static int check_archs(struct run *r, struct ks_err *err)
 static int meet(struct run *r, struct ks_err *err)
 {
     struct ks_seat_options o = { .domain = (enum ks_host_domain)r->o->host_domain,
-                                 .oversubscribe = r->o->oversubscribe };
+                                 .oversubscribe = r->o->oversubscribe,
+                                 .has_threads = ks_grid_has_threads(&r->grid) };
     struct ks_err other;
     int rc = ks_net_open(START_LOSSES * r->o->lost_after_ms, &r->card, &r->net, err);
     if (rc < 0)
@@ -379,6 +384,8 @@ static int open_job(struct run *r, struct ks_job *job, struct ks_err *err)
     int rc = ks_job_load(r->o->job, job, err);
     if (rc == 0)
         rc = ks_job_choose(job, r->o->backend, r->o->arch, err);
+    if (rc == 0)
+        rc = ks_agent_check_limits(job, err);
     ks_prune_choose(r->o->prune, &job->prune.by);
     if (rc == 0)
         rc = ks_seat_card(job, r->warden, &r->card, err);
@@ -392,6 +399,7 @@ static int open_all(struct run *r, struct ks_err *err)
     struct ks_job *job = malloc(sizeof(*job));
     int rc = job ? open_job(r, job, err) : ks_fail(err, KS_ENOMEM, "out of memory");
     free(job);
+    r->is_loaded = rc == 0;
     if (rc == 0)
         rc = block_signals(&r->signal_fd, err);
     if (rc == 0)
@@ -416,6 +424,18 @@ static int open_all(struct run *r, struct ks_err *err)
     if (rc == 0 && ks_net_rank(r->net) == 0)
         rc = open_rank0(r, err);
     return rc;
+}
+
+/* The directory that a refused run would have gone on in, or has begun. Another one that is in the
+ * way is not this run's. */
+static void name_refused(const struct run *r, int rc, struct ks_run_result *out)
+{
+    if (ks_code_exit(rc) != 2)
+        return;
+    if (r->dir)
+        snprintf(out->dir, sizeof(out->dir), "%s", ks_directory_path(r->dir));
+    else if (r->is_loaded)
+        ks_directory_resumed(r->o, &r->grid.job, out->dir, sizeof(out->dir));
 }
 
 static void finish(struct run *r, int rc, struct ks_run_result *out)
@@ -447,25 +467,23 @@ static void finish(struct run *r, int rc, struct ks_run_result *out)
         close(r->signal_fd);
 }
 
-/* The others need not have met the same. */
-static void leave_alone(const struct run *r, const struct ks_err *err)
+/* A rank that cannot begin, or not go on. Alone it just leaves, and says why: the others need not
+ * have met the same. Where all leave, rank 0 tells. */
+static void leave(struct run *r, bool is_begun, const struct ks_err *err)
 {
+    const uint64_t patience = (uint64_t)r->o->lost_after_ms * 1000000u;
     char host[64] = "";
+    if (r->net && ks_net_rank(r->net) == 0) {
+        const bool is_anyone_lost = r->coord && ks_coord_lost_anyone(r->coord);
+        r->is_refused = ks_farewell_send(r->net, is_anyone_lost ? FLUSH_NS : patience);
+        return;
+    }
+    if (r->net && !is_begun)
+        r->is_refused = ks_farewell_await(r->net, patience < VERDICT_NS ? patience : VERDICT_NS);
+    if (r->is_refused || (!r->net && !ks_launch_is_first_elsewhere()))
+        return;
     gethostname(host, sizeof(host) - 1);
     ks_logf(r->log, KS_ERROR, "%s: %s; this rank leaves", host, err->text);
-}
-
-/* What ends a rank before MPI is there, rank 0 meets mostly, too, and says so. But another host may
- * lack what its own has: one rank of each tells. */
-static bool is_first_elsewhere(void)
-{
-    const char *rank = getenv("OMPI_COMM_WORLD_RANK"),
-               *local = getenv("OMPI_COMM_WORLD_LOCAL_RANK");
-    if (!rank) {
-        rank = getenv("SLURM_PROCID");
-        local = getenv("SLURM_LOCALID");
-    }
-    return rank && local && strcmp(rank, "0") != 0 && strcmp(local, "0") == 0;
 }
 
 int ks_run(const struct ks_run_options *o, struct ks_warden *warden, struct ks_log *log,
@@ -474,20 +492,16 @@ int ks_run(const struct ks_run_options *o, struct ks_warden *warden, struct ks_l
     struct run r = { .o = o, .log = log, .warden = warden, .signal_fd = -1 };
     *out = (struct ks_run_result){ 0 };
     int rc = open_all(&r, err);
+    const bool is_begun = rc == 0;
     if (rc == 0)
         rc = loop(&r, err);
     out->rank = r.net ? ks_net_rank(r.net) : (uint32_t)log->rank;
-    if (rc < 0 && !r.is_refused && r.net && ks_net_rank(r.net) == 0)
-        send_away(&r);
-    else if (rc < 0 && !r.is_refused && (r.net || is_first_elsewhere()))
-        leave_alone(&r, err);
+    if (rc < 0 && !r.is_refused)
+        leave(&r, is_begun, err);
+    if (rc < 0 && out->rank == 0)
+        name_refused(&r, rc, out);
     finish(&r, rc, out);
     return rc;
-}
-
-bool ks_run_is_launched(void)
-{
-    return ks_net_is_launched();
 }
 
 #ifdef KSWEEP_COVERAGE

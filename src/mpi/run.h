@@ -33,7 +33,9 @@ struct ks_run_options {
     void *ctx;
 };
 
-struct ks_run_result { /* valid on rank 0 only */
+/* Valid on rank 0 only. Of a run that was refused: dir alone, "" where there is none of this run.
+ */
+struct ks_run_result {
     uint32_t rank;
     bool is_clean;    /* nobody was lost: a normal exit is safe; else only _exit */
     int exit;         /* 0, 1 or 3 (enum ks_exit) */
@@ -51,8 +53,6 @@ struct ks_run_result { /* valid on rank 0 only */
 int ks_run(const struct ks_run_options *o, struct ks_warden *warden, struct ks_log *log,
            struct ks_run_result *out, struct ks_err *err);
 
-/* Under mpirun, srun or another launcher. */
-bool ks_run_is_launched(void);
 /* After a loss: flush and end this process with status 0, without MPI_Finalize, which would wait
  * for the dead, and without ks_warden_stop: that of rank 0 ends a launcher that waits for them. The
  * status file is the proof, not the exit code. */

@@ -117,8 +117,9 @@ static int take(const struct ks_job *job, const struct ks_bind_card *cards, uint
 {
     struct ks_bind_rules rules = { .domain = o->domain,
                                    .has_devices = has_devices(job),
-                                   .oversubscribe = o->oversubscribe };
-    struct ks_rank_seat s = { .domain = o->domain };
+                                   .oversubscribe = o->oversubscribe,
+                                   .has_threads = o->has_threads };
+    struct ks_rank_seat s = { .domain = o->domain, .has_threads = o->has_threads };
     struct ks_bind_seat *seats = calloc(n, sizeof(*seats));
 
     if (!seats)
@@ -210,10 +211,10 @@ static int keep_device(struct ks_bind_card *card, uint64_t device_id, int32_t *i
                    card->lists[0] ? ")" : "");
 }
 
-static int take_alone(const struct ks_job *job, uint64_t device_id, struct ks_warden *warden,
-                      struct ks_rank_seat *out, struct ks_err *err)
+static int take_alone(const struct ks_job *job, uint64_t device_id, bool has_threads,
+                      struct ks_warden *warden, struct ks_rank_seat *out, struct ks_err *err)
 {
-    struct ks_seat_options o = { .oversubscribe = true };
+    struct ks_seat_options o = { .oversubscribe = true, .has_threads = has_threads };
     struct ks_bind_card card, one;
     int32_t i_device = 0;
     int rc = ks_seat_card(job, warden, &card, err);
@@ -232,11 +233,11 @@ static int take_alone(const struct ks_job *job, uint64_t device_id, struct ks_wa
     return rc;
 }
 
-int ks_seat_alone(const struct ks_job *job, uint64_t device_id, struct ks_warden *warden,
-                  struct ks_rank_seat *out, struct ks_err *err)
+int ks_seat_alone(const struct ks_job *job, uint64_t device_id, bool has_threads,
+                  struct ks_warden *warden, struct ks_rank_seat *out, struct ks_err *err)
 {
     struct ks_rank_seat s = { .bind = { .seat = KS_SEAT_MEASURE, .i_device = -1 } };
-    int rc = ks_seat_is_limited(job) ? take_alone(job, device_id, warden, &s, err) : 0;
+    int rc = ks_seat_is_limited(job) ? take_alone(job, device_id, has_threads, warden, &s, err) : 0;
 
     if (rc == 0)
         rc = ks_seat_check(&s, err);
@@ -254,6 +255,8 @@ cpu_set_t ks_seat_cpus(const struct ks_rank_seat *s, bool is_gpu)
     CPU_ZERO(&cpus);
     if (is_gpu)
         CPU_OR(&cpus, &s->bind.cores.cpus, &s->bind.spare);
+    else if (s->has_threads)
+        CPU_OR(&cpus, &cpus, &s->bind.domain);
     else
         CPU_SET(s->bind.cores.cpu, &cpus);
     return cpus;

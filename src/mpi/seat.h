@@ -17,6 +17,7 @@
 struct ks_seat_options {
     enum ks_host_domain domain; /* host backend */
     bool oversubscribe;
+    bool has_threads; /* ks_grid_has_threads() */
 };
 
 struct ks_rank_seat {
@@ -24,6 +25,7 @@ struct ks_rank_seat {
     struct ks_bind_device device; /* unique "": a core, or a device without limit */
     struct ks_probe_device own;   /* the same in full, as the worker will see it */
     bool is_pinned;               /* the worker stays on ks_seat_cpus() */
+    bool has_threads;             /* of the options */
     enum ks_host_domain domain;
     struct ks_visible_env visible; /* for the worker: it sees its device only */
     struct ks_bind_map map;        /* of the host; may be refused */
@@ -58,12 +60,13 @@ int ks_seat_identify(const struct ks_job *job, struct ks_warden *warden, struct 
                      struct ks_err *err);
 /* The seat of one rank alone, without a net; identified. device_id: on this GPU of a journal
  * (KS_ENODEVICE: it is not to be seen here); 0: on the first. A host's core is always any. */
-int ks_seat_alone(const struct ks_job *job, uint64_t device_id, struct ks_warden *warden,
-                  struct ks_rank_seat *out, struct ks_err *err);
+int ks_seat_alone(const struct ks_job *job, uint64_t device_id, bool has_threads,
+                  struct ks_warden *warden, struct ks_rank_seat *out, struct ks_err *err);
 
 /* Where the worker runs, when it is pinned. A kernel of the host has one CPU and the rest of its
- * core idle. A GPU's runtime has threads beside the one that waits for the device, perhaps without
- * ever sleeping: they get all of the core and what no rank measures on. */
+ * core idle; where some of the grid have threads, all have the CPUs of their domain. A GPU's
+ * runtime has threads beside the one that waits for the device, perhaps without ever sleeping: they
+ * get all of the core and what no rank measures on. */
 cpu_set_t ks_seat_cpus(const struct ks_rank_seat *s, bool is_gpu);
 
 /* The rank itself and its warden (NULL: only the rank), with the compilers it will start, stay away

@@ -4,8 +4,8 @@
 #include "op/gemm.h"
 
 #include "base/hash.h"
+#include "base/text.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -214,23 +214,6 @@ void ks_problem_csv_header(uint32_t op, struct ks_buf *text_out)
     ks_buf_printf(text_out, "count,name\n");
 }
 
-/* Quoted as in RFC 4180 where it must be; blanks at the ends would be trimmed. */
-static void put_csv_text(struct ks_buf *b, const char *text)
-{
-    size_t n = strlen(text);
-    bool has_blanks =
-        n > 0 && (isblank((unsigned char)text[0]) || isblank((unsigned char)text[n - 1]));
-
-    if (!strpbrk(text, ",\"") && !has_blanks) {
-        ks_buf_printf(b, "%s", text);
-        return;
-    }
-    ks_buf_u8(b, '"');
-    for (; *text; text++)
-        ks_buf_printf(b, "%s%c", *text == '"' ? "\"" : "", *text);
-    ks_buf_u8(b, '"');
-}
-
 void ks_problem_csv_row(const struct ks_problem *p, struct ks_buf *text_out)
 {
     for (size_t i = 0; i < N_CHOICES; i++)
@@ -238,7 +221,7 @@ void ks_problem_csv_row(const struct ks_problem *p, struct ks_buf *text_out)
     for (int i = 0; ks_operators[p->op]->dim_names[i]; i++)
         ks_buf_printf(text_out, "%" PRId64 ",", p->dim[i]);
     ks_buf_printf(text_out, "%" PRId64 ",", p->count);
-    put_csv_text(text_out, p->name);
+    ks_csv_put(text_out, p->name);
     ks_buf_u8(text_out, '\n');
 }
 

@@ -149,6 +149,7 @@ struct ks_segment { /* KS_F_SEGMENT */
     uint32_t incarnation; /* the segment's number */
     int32_t pid;
     uint64_t pid_start; /* /proc/PID/stat field 22: tells a reused pid */
+    uint64_t pid_space; /* ks_process_space() of that pid; 0: not known, as in older segments */
     char host[64], boot_id[40], version[40];
     uint64_t realtime_ns;
     uint32_t n_fences;

@@ -29,6 +29,7 @@ static const struct ks_def segment_defs[] = {
     F(7, TEXT, version, ),
     F(8, UINT, realtime_ns, ),
     F(9, EACH, fences, COUNT(struct ks_segment, n_fences), .each = &fence_fields),
+    F(10, UINT, pid_space, ),
 };
 #undef F
 static const struct ks_fields segment_fields =

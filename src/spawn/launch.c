@@ -178,13 +178,13 @@ static int limit_to(int what, uint64_t value)
 }
 
 /* A lower limit of the user's own holds already. */
-static int limit_processes(uint64_t n)
+static int limit_below(int what, uint64_t n)
 {
     struct rlimit now;
 
-    if (getrlimit(RLIMIT_NPROC, &now) == 0 && now.rlim_max < n)
+    if (getrlimit(what, &now) == 0 && now.rlim_max < n)
         n = now.rlim_max;
-    return limit_to(RLIMIT_NPROC, n);
+    return limit_to(what, n);
 }
 
 /* A user may not raise a priority, so who is below already stays there. */
@@ -200,7 +200,9 @@ static int set_limits(const struct ks_wire_ask *ask)
         return -1;
     if (ask->memory_bytes && limit_to(RLIMIT_AS, ask->memory_bytes))
         return -1;
-    if (ask->n_processes && limit_processes(ask->n_processes))
+    if (ask->file_bytes && limit_below((int)RLIMIT_FSIZE, ask->file_bytes))
+        return -1;
+    if (ask->n_processes && limit_below((int)RLIMIT_NPROC, ask->n_processes))
         return -1;
     if (ask->is_pinned && sched_setaffinity(0, sizeof(ask->cpus), &ask->cpus))
         return -1;

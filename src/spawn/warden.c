@@ -172,6 +172,7 @@ int ks_warden_spawn(struct ks_warden *w, const struct ks_spawn *what, uint32_t *
                                .child = w->last_child + 1,
                                .deadline_ns = what->deadline_ns,
                                .memory_bytes = what->memory_bytes,
+                               .file_bytes = what->file_bytes,
                                .rss_bytes = what->rss_bytes,
                                .n_processes = what->n_processes,
                                .is_pinned = what->is_pinned,

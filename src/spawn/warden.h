@@ -27,6 +27,7 @@ struct ks_spawn {
     int status_fd;           /* memfd of struct ks_status (status.h), also one of fds, or -1 */
     uint64_t deadline_ns;    /* CLOCK_MONOTONIC; 0 = none; beside the status page's own deadline */
     uint64_t memory_bytes;   /* RLIMIT_AS; 0 = none */
+    uint64_t file_bytes;     /* RLIMIT_FSIZE, SIGXFSZ beyond it; 0 = none */
     uint64_t rss_bytes;      /* polled: resident set of the child and all its own; 0 = none */
     uint32_t n_processes;    /* RLIMIT_NPROC, when not root; 0 = none */
     bool is_pinned;          /* use cpus */

@@ -24,7 +24,7 @@ struct ks_wire_ask {
     uint32_t kind, child;
     uint32_t n_argv, n_env;
     uint64_t n_payload;
-    uint64_t deadline_ns, memory_bytes, rss_bytes, memory_nodes;
+    uint64_t deadline_ns, memory_bytes, file_bytes, rss_bytes, memory_nodes;
     uint32_t n_processes;
     bool has_cwd, has_status, is_pinned, is_quiet;
     bool has_fd[KS_SPAWN_FDS];

@@ -301,7 +301,11 @@ static void on_damage(void *ctx, const struct ks_journal_damage *d)
 {
     struct check *c = ctx;
 
-    if (d->is_tail)
+    if (d->copy_of)
+        find(c->out,
+             "%s: a copy of segment %" PRIu32 " of the same journal, which is not read: remove it",
+             d->path, d->copy_of);
+    else if (d->is_tail)
         note(c->out, "%s: %" PRIu64 " bytes at %" PRIu64 " are a torn end, as a kill leaves it",
              d->path, d->n_bytes, d->offset);
     else
@@ -324,6 +328,8 @@ static void report_runs(struct check *c, const struct ks_index *x)
             note(c->out, "%s/journal: %" PRIu64 " frames of unknown types were skipped", r->dir,
                  r->n_unknown_frames);
     }
+    if (x->n_repeats)
+        note(c->out, "%" PRIu64 " records stand twice: the first of each counts", x->n_repeats);
     if (x->n_newer_frames)
         note(c->out, "%" PRIu64 " frames are newer than the file: gather again to have them",
              x->n_newer_frames);
@@ -442,6 +448,8 @@ int ks_store_check(const char *path, struct ks_store_check *out, struct ks_err *
     char file[1300], journal[1300];
     int rc = 0;
 
+    if (!is_dir && ks_path_exists(path) && (rc = ks_file_check(path, err)) < 0)
+        return rc;
     ks_h5_start();
     memset(out, 0, sizeof(*out));
     ks_buf_init(&out->findings);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Reading results.h5. */
+#include "base/file.h"
 #include "store/keys.h"
 #include "store/store.h"
 #include "store/table.h"
@@ -205,15 +206,18 @@ static int open_big(struct ks_store_file *f, struct ks_err *err)
 
 int ks_store_open(const char *path, struct ks_store_file **out, struct ks_err *err)
 {
-    struct ks_store_file *f = calloc(1, sizeof(*f));
-    int rc = 0;
+    struct ks_store_file *f;
+    int rc = ks_file_check(path, err);
 
+    if (rc < 0)
+        return ks_err_context(err, rc, "results file");
     ks_h5_start();
+    f = calloc(1, sizeof(*f));
     if (!f)
         return ks_fail(err, KS_ENOMEM, "out of memory");
     f->file = f->samples = KS_H5_NONE;
     if (access(path, R_OK) < 0)
-        rc = ks_fail_errno(err, "results file");
+        rc = ks_fail_path(err, "results file");
     if (rc == 0) {
         f->file = ks_h5_open(path);
         if (f->file < 0)

@@ -95,9 +95,13 @@ static int cell_of(struct ks_index *x, uint32_t run, const struct ks_cell *c, ui
     return rc;
 }
 
+/* Recorded before, as by a journal that was copied into itself. What takes an attempt back is none.
+ */
 static bool is_repeat(const struct ks_index *x, const struct ks_cell_info *cell,
                       const struct ks_record *r)
 {
+    if (r->role != KS_ROLE_CELL || (r->flags & KS_FL_VOID))
+        return false;
     for (uint32_t i = cell->first; i != KS_NO_ROW;) {
         const struct ks_record_ref *ref = ks_list_at(&x->records, i);
 
@@ -109,17 +113,14 @@ static bool is_repeat(const struct ks_index *x, const struct ks_cell_info *cell,
     return false;
 }
 
-static int add_record(struct ks_index *x, uint32_t run, const struct ks_journal_frame *f,
+static int add_record(struct ks_index *x, uint32_t i_cell, const struct ks_journal_frame *f,
                       const struct ks_record *r, struct ks_err *err)
 {
     struct ks_record_ref *ref;
     struct ks_cell_info *cell;
-    uint32_t i_cell, at;
+    uint32_t at;
     void *added;
-    int rc = cell_of(x, run, &r->cell, &i_cell, err);
-
-    if (rc == 0)
-        rc = ks_list_add(&x->records, &added, err);
+    int rc = ks_list_add(&x->records, &added, err);
     if (rc < 0)
         return rc;
     if (x->records.n >= KS_NO_ROW)
@@ -136,11 +137,8 @@ static int add_record(struct ks_index *x, uint32_t run, const struct ks_journal_
                                             .flags = r->flags } };
     at = (uint32_t)(x->records.n - 1);
     cell = ks_list_at(&x->cells, i_cell);
-    if (r->role == KS_ROLE_CELL) {
-        ref->is_repeat = is_repeat(x, cell, r);
-        if (r->attempt > cell->max_done)
-            cell->max_done = r->attempt;
-    }
+    if (r->role == KS_ROLE_CELL && r->attempt > cell->max_done)
+        cell->max_done = r->attempt;
     if (cell->last == KS_NO_ROW)
         cell->first = at;
     else
@@ -185,16 +183,23 @@ static int on_done(struct reading *rd, const struct ks_journal_frame *f, struct 
     struct ks_run_row *run = ks_list_at(&x->runs, rd->run);
     const char *outcome;
     char box[KS_BOX_TEXT];
+    uint32_t i_cell;
     int rc;
 
     if (ks_record_decode(f->body, f->n, r, NULL, NULL) < 0) {
         run->n_unreadable++;
         return 0;
     }
+    rc = cell_of(x, rd->run, &r->cell, &i_cell, err);
+    if (rc == 0 && is_repeat(x, ks_list_at(&x->cells, i_cell), r)) {
+        x->n_repeats++;
+        return 0;
+    }
     run->n_records++;
-    rc = ks_index_name_record(x, rd->run, r, err);
     if (rc == 0)
-        rc = add_record(x, rd->run, f, r, err);
+        rc = ks_index_name_record(x, rd->run, r, err);
+    if (rc == 0)
+        rc = add_record(x, i_cell, f, r, err);
     outcome = ks_outcome_text(r->outcome);
     x->n_samples += r->n_samples;
     x->n_mismatches += r->n_mismatches;
@@ -310,8 +315,6 @@ static int decide(struct ks_index *x, struct ks_cell_info *cell, struct ks_list 
         uint32_t at = i;
 
         i = r->next;
-        if (r->is_repeat)
-            continue;
         rc = ks_list_add(held, &added, err);
         if (rc == 0)
             *(struct ks_attempt *)added = r->key;

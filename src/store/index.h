@@ -25,7 +25,6 @@ struct ks_cell_info {
 struct ks_record_ref {
     uint64_t offset;
     uint32_t segment, cell, next; /* next: record of the same cell */
-    uint32_t is_repeat;           /* this attempt and round was recorded before: the first counts */
     struct ks_attempt key;
 };
 
@@ -52,6 +51,7 @@ struct ks_index {
     uint32_t text_len[KS_T_COUNT][KS_INDEX_COLUMNS];
     size_t longest_reason, longest_outcome, longest_tail, longest_box;
     uint64_t n_measurements, n_failures, n_mismatches, n_samples, n_journal_bytes, n_newer_frames;
+    uint64_t n_repeats;        /* records of an attempt and round that has one already: left out */
     bool has_rounds;           /* a cell's final attempt has several */
     struct ks_record *scratch; /* decoded here: 14 KB */
     struct ks_start start;

@@ -363,8 +363,7 @@ static bool is_of_final(const struct ks_index *x, const struct ks_record_ref *re
 {
     const struct ks_record_ref *final;
 
-    if (cell->final == KS_NO_ROW || ref->is_repeat || ref->key.role != KS_ROLE_CELL ||
-        (ref->key.flags & KS_FL_VOID))
+    if (cell->final == KS_NO_ROW || ref->key.role != KS_ROLE_CELL || (ref->key.flags & KS_FL_VOID))
         return false;
     final = ks_list_at(&x->records, cell->final);
     return final->key.attempt == ref->key.attempt;

@@ -30,7 +30,7 @@ static int open_named(struct ks_temp *t, struct ks_err *err)
     }
     t->fd = open(t->name, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     if (t->fd < 0) {
-        rc = ks_fail_errno(err, "creating '%s'", t->name);
+        rc = ks_fail_path(err, "creating '%s'", t->name);
         t->name[0] = '\0';
         return rc;
     }

@@ -1,38 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 #include "store/text.h"
 
-#include <stdint.h>
+#include "base/text.h"
+
+#include <stdbool.h>
 #include <string.h>
 
-/* Length of the well-formed character at s, at most n bytes; 0 = none. Source: Unicode 15, table
- * 3-7 (RFC 3629). */
+/* Length of the character at s, at most n bytes; 0: not UTF-8, or a control character of ASCII
+ * other than tab and newline. C1 controls stay, as in files that were written before. */
 static size_t character(const unsigned char *s, size_t n)
 {
-    static const struct {
-        unsigned char first_lo, first_hi, second_lo, second_hi;
-        size_t len;
-    } forms[] = {
-        { 0x20, 0x7e, 0, 0, 1 },       { 0xc2, 0xdf, 0x80, 0xbf, 2 }, { 0xe0, 0xe0, 0xa0, 0xbf, 3 },
-        { 0xe1, 0xec, 0x80, 0xbf, 3 }, { 0xed, 0xed, 0x80, 0x9f, 3 }, { 0xee, 0xef, 0x80, 0xbf, 3 },
-        { 0xf0, 0xf0, 0x90, 0xbf, 4 }, { 0xf1, 0xf3, 0x80, 0xbf, 4 }, { 0xf4, 0xf4, 0x80, 0x8f, 4 },
-    };
+    const bool is_kept = (*s >= 0x20 && *s != 0x7f) || *s == '\n' || *s == '\t';
 
-    if (*s == '\n' || *s == '\t')
-        return 1;
-    for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
-        size_t k = 2;
-
-        if (*s < forms[i].first_lo || *s > forms[i].first_hi)
-            continue;
-        if (forms[i].len == 1)
-            return 1;
-        if (forms[i].len > n || s[1] < forms[i].second_lo || s[1] > forms[i].second_hi)
-            return 0;
-        while (k < forms[i].len && (s[k] & 0xc0) == 0x80)
-            k++;
-        return k == forms[i].len ? k : 0;
-    }
-    return 0;
+    return is_kept ? ks_utf8_next(s, n) : 0;
 }
 
 static void clean(char *text, size_t n)

@@ -195,6 +195,18 @@ static void describe_core(const struct ks_bind *b, uint32_t rank, struct ks_bind
     hwloc_bitmap_free(nodes);
 }
 
+static void describe_domain(const struct ks_bind *b, uint32_t rank, struct ks_bind_seat *s)
+{
+    cpu_set_t mine;
+
+    s->domain = s->cores.cpus;
+    for (uint32_t c = 0; !b->rules->has_devices && c < b->m.n_cores; c++)
+        if (b->place.chair[rank] == (int32_t)b->place_of_core[c]) {
+            CPU_AND(&mine, &b->m.cores[c].cpus, &b->cards[rank].mask);
+            CPU_OR(&s->domain, &s->domain, &mine);
+        }
+}
+
 static uint32_t count_neighbours(const struct ks_bind *b, uint32_t rank)
 {
     hwloc_obj_t cache = ks_machine_around(&b->m, (uint32_t)b->core.chair[rank], HWLOC_OBJ_L3CACHE);
@@ -231,6 +243,7 @@ static void describe_seat(const struct ks_bind *b, uint32_t rank, struct ks_bind
                 !meet(&b->devices[p].near, &b->m.cores[c].cpus);
     s->n_neighbours = count_neighbours(b, rank);
     describe_core(b, rank, s);
+    describe_domain(b, rank, s);
 }
 
 /* What a rank may use and no worker of the host does. */
@@ -242,6 +255,8 @@ static void find_spare(const struct ks_bind *b, struct ks_bind_seat *seats)
     for (uint32_t c = 0; c < b->m.n_cores; c++)
         if (b->core.n_on[c])
             CPU_OR(&used, &used, &b->m.cores[c].cpus);
+    for (uint32_t i = 0; b->rules->has_threads && i < b->n; i++)
+        CPU_OR(&used, &used, &seats[i].domain);
     for (uint32_t i = 0; i < b->n; i++) {
         struct ks_bind_seat *s = &seats[i];
 

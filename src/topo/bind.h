@@ -39,6 +39,7 @@ struct ks_bind_rules {
     enum ks_host_domain domain; /* without devices */
     bool has_devices;           /* ranks measure on the devices of their cards, else on cores */
     bool oversubscribe;         /* ranks may share what there is too little of */
+    bool has_threads;           /* without devices: workers use all cores of their domains */
 };
 
 /* One place to measure: the logical CPUs of one physical core (all its hyperthreads are kept free;
@@ -61,10 +62,11 @@ struct ks_bind_seat {
     int32_t i_device; /* number in the rank's own card, -1 none */
     bool is_far;      /* its core is not among those nearest to its device */
     struct ks_core_set cores;
-    cpu_set_t spare;       /* for the rank, its warden, compilers; its own core when none is left */
-    char spare_text[64];   /* "" when none is left */
-    uint64_t nodes;        /* bits: NUMA nodes nearest to its core; 0 = unknown, or beyond 63 */
-    char numa[32];         /* "0", "0,4", "" unknown */
+    cpu_set_t domain;    /* CPUs of all cores of its domain that it may use; devices: of its core */
+    cpu_set_t spare;     /* for the rank, its warden, compilers; its own core when none is left */
+    char spare_text[64]; /* "" when none is left */
+    uint64_t nodes;      /* bits: NUMA nodes nearest to its core; 0 = unknown, or beyond 63 */
+    char numa[32];       /* "0", "0,4", "" unknown */
     uint32_t n_neighbours; /* ranks that measure under the same last-level cache, itself too */
 };
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* main.c - ksweep-worker: measures for one agent, or describes a device. */
+#include "base/process.h"
+#include "base/text.h"
 #include "device/device.h"
 #include "record/request.h"
 #include "worker/leave.h"
@@ -45,15 +47,25 @@ static void print_list(const struct ks_device_ops *ops, uint32_t n, const struct
         printf("device=%u %s %s\n", i, ids[i].pci[0] != '\0' ? ids[i].pci : "-", ids[i].unique);
 }
 
+/* A line each, whatever a driver says. */
+static void print_text(const char *key, const char *text)
+{
+    char line[512];
+
+    ks_text_escape(line, sizeof(line), text, strlen(text), KS_LINES_NONE);
+    printf("%s=%s\n", key, line);
+}
+
 static void print_props(const struct ks_device_props *p)
 {
-    printf("name=%s\narch=%s\nlocator=%s\nunique=%s\n", p->name, p->arch, p->locator, p->unique);
+    print_text("name", p->name);
+    printf("arch=%s\nlocator=%s\nunique=%s\n", p->arch, p->locator, p->unique);
     printf("memory_bytes=%llu\nunits=%u\ncache_bytes=%llu\nclock_ns=%.17g\n",
            (unsigned long long)p->memory_bytes, p->n_units, (unsigned long long)p->cache_bytes,
            p->clock_ns);
-    printf("shared_bytes=%llu\nwave=%u\nclock_mhz=%u\nmemory_clock_mhz=%u\ndriver=%s\n",
-           (unsigned long long)p->shared_bytes, p->wave, p->clock_mhz, p->memory_clock_mhz,
-           p->driver);
+    printf("shared_bytes=%llu\nwave=%u\nclock_mhz=%u\nmemory_clock_mhz=%u\n",
+           (unsigned long long)p->shared_bytes, p->wave, p->clock_mhz, p->memory_clock_mhz);
+    print_text("driver", p->driver);
 }
 
 /* The first device in full, or why there is none: a runtime without devices is no error. */
@@ -66,7 +78,7 @@ static int print_first(const struct ks_device_ops *ops, const char *locator, uin
     int rc = ops->open(locator, &dev, n > 0 ? err : &why);
 
     if (rc < 0 && n == 0) {
-        printf("why=%s\n", why.text);
+        print_text("why", why.text);
         return 0;
     }
     if (rc == 0)
@@ -86,7 +98,8 @@ static int probe(const char *backend, const char *locator)
     int rc;
 
     if (ops == NULL) {
-        fprintf(stderr, "ksweep-worker: no device backend is called '%s'\n", backend);
+        ks_fail(&err, KS_EINVAL, "no device backend is called '%s'", backend);
+        ks_text_print(stderr, "ksweep-worker", err.text);
         return usage(stderr, KS_WORKER_EXIT_SETUP);
     }
     rc = ops->list(locator, ids, &n, &err);
@@ -94,14 +107,16 @@ static int probe(const char *backend, const char *locator)
         print_list(ops, n, ids);
         rc = print_first(ops, locator, n, &err);
     }
-    if (rc < 0)
-        fprintf(stderr, "ksweep-worker: probing '%s': %s\n", backend, err.text);
+    if (rc < 0) {
+        ks_err_context(&err, rc, "probing '%s'", backend);
+        ks_text_print(stderr, "ksweep-worker", err.text);
+    }
     return rc == 0 ? KS_WORKER_EXIT_OK : KS_WORKER_EXIT_SETUP;
 }
 
 static void say(const char *text)
 {
-    fprintf(stderr, "ksweep-worker: %s\n", text);
+    ks_text_print(stderr, "ksweep-worker", text);
 }
 
 int main(int argc, char **argv)
@@ -109,6 +124,7 @@ int main(int argc, char **argv)
     struct ks_err err = { 0 };
     int status;
 
+    ks_process_fill_fds();
     if (argc >= 2 && strcmp(argv[1], "--help") == 0)
         return usage(stdout, 0);
     if ((argc == 3 || argc == 4) && strcmp(argv[1], "--probe") == 0)
@@ -118,7 +134,7 @@ int main(int argc, char **argv)
     signal(SIGPIPE, SIG_IGN); /* a vanished agent is an error to handle, not a death */
     status = ks_worker_serve(KS_FD_REQUEST, KS_FD_RECORD, KS_FD_STATUS, KS_FD_REFERENCE, say, &err);
     if (status != KS_WORKER_EXIT_OK)
-        fprintf(stderr, "ksweep-worker: %s\n", err.text);
+        say(err.text);
     if (status == KS_WORKER_EXIT_DEVICE) /* what its runtime does at exit might wait for ever */
         ks_worker_leave(status);
     return status;

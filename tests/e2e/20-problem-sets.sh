@@ -112,7 +112,7 @@ like "$(cat "$tap_tmp/err")" "stratified needs a sample" "is an error"
 
 # --- several operators, and dirt that a spreadsheet adds
 printf '\xef\xbb\xbfoperator,direction,dtype,layout,c_total,k_total,di,hi,wi,z,y,x,n\r\n%s\r\n%s\r\n%s\r\n%s\r\n' \
-    'grouped_conv,forward,bf16,nhwgc,64,64,1,8,8,1,1,1,' \
+    'grouped_conv,forward,bf16,nhwgc,64,64,1,8,8,1,1,1,1' \
     'grouped_conv,"forward", bf16 ,nhwgc,64,64,1,8,8,1,1,1,2' \
     'operator,direction,dtype,layout,batch,m,n,k,trans_a,trans_b' \
     'gemm,forward,fp32,nhwgc,1,8,16,32,0,1' >"$tap_tmp/mixed.csv"

@@ -166,6 +166,27 @@ ok "the link is still there" test -L link.csv
 ok "and what it leads to was written" cmp real.csv a/training.csv
 rc_is 3 "a full disk" ksweep-analyze table a/results.h5 -o /dev/full
 
+# --- a segment that was copied
+ok "another run" make_journal copied 2 3 0 0 1
+rc_is 0 "is gathered" ksweep gather copied -o once.h5
+cp copied/journal/0001.ksj copied/journal/0002.ksj
+rc_is 1 "check tells of a copied segment" ksweep check copied
+like "$(cat out)" '^finding: copied/journal/0002.ksj: a copy of segment 1 ' "and which it is"
+rc_is 0 "gather reads it not" ksweep gather copied -o twice.h5
+for t in attempts measurements samples/time_ns; do
+    ok "/$t is the same" h5diff once.h5 twice.h5 "/$t"
+done
+tail -c +1 copied/journal/0002.ksj >>copied/journal/0001.ksj # as by cat
+rm copied/journal/0002.ksj
+rc_is 0 "a segment that was copied into itself" ksweep gather copied -o twice.h5
+ok "every key stands once in /attempts" $python -c 'import h5py
+a = h5py.File("twice.h5")["attempts"]
+keys = [tuple(r) for r in a["run", "problem_id", "instance_id", "condition_id", "attempt", "round", "role"] if r["role"] == 0]
+b = h5py.File("once.h5")["attempts"]
+assert len(keys) == len(set(keys)) == sum(r["role"] == 0 for r in b), (len(keys), len(set(keys)))'
+rc_is 0 "check" ksweep check copied
+like "$(cat out)" '^note: [0-9]+ records stand twice' "says that records stand twice"
+
 # --- damage
 head -c 20000 /dev/zero | dd of=a/results.h5 bs=1 seek=30000 conv=notrunc status=none
 rc_is 1 "damage in the file is found" ksweep check a

@@ -16,7 +16,7 @@ again() { KSWEEP_FAKE_HIP=devices=2,log=$tap_tmp/$1.log ksweep cell dir "$cell" 
 devices() { awk '$3 == "launch" { print $2 }' "$1.log" 2>/dev/null | sort -u | paste -sd ' '; }
 
 command=$(again probe --command)
-like "$command" "^ROCR_VISIBLE_DEVICES='1' '.*ksweep-worker' 3<" 'its command names that GPU'
+like "$command" "^ROCR_VISIBLE_DEVICES=1 /.*ksweep-worker 3<" 'its command names that GPU'
 (export KSWEEP_FAKE_HIP=devices=2,log=$tap_tmp/bare.log && bash -c "$command") >bare.out 2>&1
 is "$? $(devices bare)" '0 1' 'runs, and there' || tap_note "$(tail -n 5 bare.out)"
 tiny_cache=$tap_tmp/fresh again run --run >run.out 2>run.err
@@ -24,11 +24,11 @@ is "$(devices run)" 1 'so does --run'
 is "$(judged bare); $(judged run)" '0 1 2 3 4 5; 0 1 2 3 4 5' 'both are verified there, also where nothing was built'
 
 command=$(HIP_VISIBLE_DEVICES=1,0 again swapped --command)
-like "$command" "^ROCR_VISIBLE_DEVICES='1' HIP_VISIBLE_DEVICES='0' '" "by the numbers of one's own lists"
+like "$command" "^ROCR_VISIBLE_DEVICES=1 HIP_VISIBLE_DEVICES=0 /" "by the numbers of one's own lists"
 command=$(ROCR_VISIBLE_DEVICES=0 again other --command)
 like "$(head -n 1 <<<"$command")" '^# not where it ran: .*none of the 1 .*\(ROCR_VISIBLE_DEVICES=0\)' \
     'where that one is not to be seen, a comment says so'
-like "$command" "ROCR_VISIBLE_DEVICES='0' '" 'and the command takes another'
+like "$command" "ROCR_VISIBLE_DEVICES=0 /" 'and the command takes another'
 command=$(KSWEEP_HIP_LIBRARY=$tap_tmp/none.so again none --command)
 like "$(head -n 1 <<<"$command")" '^# for a host with its GPU; here: .*none.so' 'without any it is for another host'
 done_testing

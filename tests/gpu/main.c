@@ -3,6 +3,8 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/opt.h"
+#include "base/process.h"
+#include "base/text.h"
 #include "tests/gpu/parts.h"
 #include "tests/gpu/sweep.h"
 
@@ -119,6 +121,7 @@ static int build_all(const struct config *cfg, const struct ks_grid *g, struct k
 {
     const long cpus = sysconf(_SC_NPROCESSORS_ONLN);
     const struct ks_build_options opt = { .cache_dir = cfg->cache,
+                                          .try_compilers = true,
                                           .n_parallel = cpus > 0 ? (uint32_t)cpus : 1 };
     uint64_t from = ks_now_ns();
     struct ks_buf judge = { 0 };
@@ -290,8 +293,10 @@ int main(int argc, char **argv)
     struct config cfg = { 0 };
     struct ks_err err = { 0 };
     bool wants_help = false;
-    int n = 0, rc = words != NULL ? ks_warden_start(&w, &err) : ks_fail(&err, KS_ENOMEM, "words");
+    int n = 0, rc;
 
+    ks_process_fill_fds();
+    rc = words != NULL ? ks_warden_start(&w, &err) : ks_fail(&err, KS_ENOMEM, "words");
     setvbuf(stdout, NULL, _IOLBF, 0);
     if (rc == 0)
         rc = ks_opt_defaults(opts, &cfg, &err);
@@ -302,6 +307,6 @@ int main(int argc, char **argv)
     ks_warden_stop(w);
     free(words);
     if (rc < 0)
-        fprintf(stderr, "ksweep-gpu: %s\n", err.text);
+        ks_text_print(stderr, "ksweep-gpu", err.text);
     return rc < 0 ? 3 : rc;
 }

@@ -2,6 +2,7 @@
 #include "tests/gpu/rows.h"
 
 #include "base/file.h"
+#include "base/text.h"
 #include "record/stats.h"
 
 #include <inttypes.h>
@@ -70,23 +71,21 @@ void row_end(struct row *row, const struct ks_grid *g, uint32_t i_cell, uint32_t
 
 static void put_row(const struct row *r, struct ks_buf *out)
 {
-    char problem[17], instance[17], reason[sizeof(r->reason)];
+    char problem[17], instance[17];
 
     ks_hex64(r->problem, problem);
     ks_hex64(r->instance, instance);
-    snprintf(reason, sizeof(reason), "%s", r->reason);
-    for (char *c = reason; *c != '\0'; c++)
-        if (*c == ',' || *c == '\n' || *c == '"')
-            *c = ';';
     ks_buf_printf(out, "%s,%s,%s,%" PRIu32 ",%" PRIu32 ",%.6g,%.6g,%.6g,%.6g,%.6g,%.6g,", problem,
                   instance, ks_outcome_text(r->outcome), r->n_samples, r->calls, r->median_ns,
                   r->mad_ns, r->lo95_ns, r->hi95_ns, r->sampled_ns, r->max_error);
     ks_buf_printf(out,
                   "%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64
-                  ",%" PRIu64 ",%.6g,%.6g,%.6g,%.6g,%" PRId64 ",%" PRIu32 ",%s\n",
+                  ",%" PRIu64 ",%.6g,%.6g,%.6g,%.6g,%" PRId64 ",%" PRIu32 ",",
                   r->wall_ns, r->input_ns, r->reference_ns, r->load_ns, r->exact_ns, r->warmup_ns,
                   r->timing_ns, r->verify_ns, r->clock_mhz, r->min_clock_mhz, r->max_power_w,
-                  r->temperature_c, r->throttle, r->flags, reason);
+                  r->temperature_c, r->throttle, r->flags);
+    ks_csv_put(out, r->reason);
+    ks_buf_u8(out, '\n');
 }
 
 void rows_csv(const struct row *rows, uint64_t n, struct ks_buf *out)

@@ -65,7 +65,9 @@ static void errno_becomes_a_code(void **state)
         int e;
         enum ks_code want;
     } rows[] = { { ENOSPC, KS_ENOSPC }, { EDQUOT, KS_ENOSPC }, { ENOMEM, KS_ENOMEM },
-                 { ENOENT, KS_ENOENT }, { EEXIST, KS_EEXIST }, { EACCES, KS_EIO } };
+                 { ENOENT, KS_ENOENT }, { EEXIST, KS_EEXIST }, { EACCES, KS_EIO },
+                 { EISDIR, KS_EINVAL }, { ELOOP, KS_EINVAL },  { ENOTDIR, KS_EINVAL },
+                 { EROFS, KS_EIO },     { EPERM, KS_EIO },     { ENAMETOOLONG, KS_EINVAL } };
 
     (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -80,6 +82,24 @@ static void errno_becomes_a_code(void **state)
         errno = rows[i].e;
         assert_int_equal(ks_fail_errno(NULL, "x"), rows[i].want);
     }
+}
+
+/* What the user named and only a person can mend ends with 2: scripts requeue on 3. */
+static void errno_of_a_path_is_an_input_error(void **state)
+{
+    static const int mended_by_hand[] = { EACCES, EPERM, EROFS, ENXIO, ENODEV, EISDIR, ELOOP };
+    struct ks_err err = { 0 };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(mended_by_hand) / sizeof(mended_by_hand[0]); i++) {
+        errno = mended_by_hand[i];
+        assert_int_equal(ks_code_exit(ks_fail_path(&err, "'%s'", "f")), 2);
+        assert_non_null(strstr(err.text, strerror(mended_by_hand[i])));
+    }
+    errno = EIO;
+    assert_int_equal(ks_fail_path(&err, "'%s'", "f"), KS_EIO);
+    errno = ENOSPC;
+    assert_int_equal(ks_fail_path(NULL, "x"), KS_ENOSPC);
 }
 
 static void codes_have_names_and_exits(void **state)
@@ -544,6 +564,7 @@ int main(void)
         cmocka_unit_test(err_is_filled_and_returned),
         cmocka_unit_test(err_context_goes_in_front),
         cmocka_unit_test(errno_becomes_a_code),
+        cmocka_unit_test(errno_of_a_path_is_an_input_error),
         cmocka_unit_test(codes_have_names_and_exits),
         cmocka_unit_test(buf_numbers_are_little_endian),
         cmocka_unit_test(cur_beyond_the_end_fails_for_good),

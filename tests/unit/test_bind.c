@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "topo/bind.h"
+#include "topo/machine.h"
 #include "topo/topo.h"
 
 #include <stdio.h>
@@ -382,6 +383,40 @@ static void seats_are_described(void **state)
     use_machine(NULL);
 }
 
+/* Kernels with threads have all CPUs of their domain, and nobody else is on them. */
+static void threads_have_their_domain(void **state)
+{
+    static const struct {
+        enum ks_host_domain domain;
+        const char *first, *second, *spare;
+    } rows[] = { { KS_DOMAIN_CORE, "0-1", "2-3", "4-15" },
+                 { KS_DOMAIN_L3, "0-3", "4-7", "8-15" },
+                 { KS_DOMAIN_SOCKET, "0-7", "8-15", "" } };
+    struct ks_bind_card cards[2] = { { .rank = 0 }, { .rank = 1 } };
+    char text[64];
+
+    (void)state;
+    use_machine("package:2 l3:2 core:2 pu:2");
+    for (unsigned cpu = 0; cpu < 16; cpu++) {
+        CPU_SET(cpu, &cards[0].mask);
+        CPU_SET(cpu, &cards[1].mask);
+    }
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct ks_bind_rules rules = { .domain = rows[i].domain, .has_threads = true };
+        struct ks_bind_seat seats[2];
+        struct ks_bind_map map;
+        struct ks_err err;
+
+        assert_int_equal(ks_bind(cards, 2, &rules, seats, &map, &err), 0);
+        ks_machine_cpu_text(&seats[0].domain, text, sizeof(text));
+        assert_string_equal(text, rows[i].first);
+        ks_machine_cpu_text(&seats[1].domain, text, sizeof(text));
+        assert_string_equal(text, rows[i].second);
+        assert_string_equal(seats[0].spare_text, rows[i].spare);
+    }
+    use_machine(NULL);
+}
+
 static void unused_devices_are_named(void **state)
 {
     static const struct row row = { "mi250", 2, 0, "*", "012", NULL, NULL };
@@ -455,6 +490,7 @@ int main(void)
         cmocka_unit_test(wrong_maps_of_devices),
         cmocka_unit_test(many_ranks),
         cmocka_unit_test(seats_are_described),
+        cmocka_unit_test(threads_have_their_domain),
         cmocka_unit_test(unused_devices_are_named),
         cmocka_unit_test(this_host),
         cmocka_unit_test(unreadable_topology_is_an_error),

@@ -124,6 +124,54 @@ static void test_timeout(void **state)
     assert_int_equal(ks_build_n_missing(p->build), 1);
 }
 
+/* Files below the cache that are not of the units' own. */
+static void count_large(const char *dir, uint32_t *n_out)
+{
+    char command[400], line[64] = "";
+    snprintf(command, sizeof(command), "find '%s' -type f -size +1024k | wc -l", dir);
+    FILE *f = popen(command, "r");
+    assert_non_null(f);
+    assert_non_null(fgets(line, sizeof(line), f));
+    assert_int_equal(pclose(f), 0);
+    *n_out = (uint32_t)strtoul(line, NULL, 10);
+}
+
+/* What a compiler wrote before it was killed goes; what it writes is limited. */
+static void test_a_killed_compiler_leaves_nothing(void **state)
+{
+    static const struct {
+        const char *write, *reason;
+        enum ks_artefact_state then;
+    } rows[] = {
+        { "head -c 5000000 /dev/zero >unit.s; sleep 1000", "the compiler ran longer than 2 s",
+          KS_ART_TIMEOUT },
+        { "exec head -c 50000000 /dev/zero >unit.s", "the compiler wrote a file of more than 8 MiB",
+          KS_ART_FAILED },
+        { "head -c 5000000 /dev/zero >$TMPDIR/x; echo 'unit.c: error: no' >&2; exit 1",
+          "unit.c: error: no", KS_ART_FAILED },
+    };
+    struct place *p = *state;
+    char compiler[600], script[300];
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        uint32_t n_large;
+        snprintf(
+            script, sizeof(script),
+            "if grep -q 'KT_FAULT 3' unit.c 2>/dev/null; then %s; fi\nexec cc -DROW=%zu \"$@\"",
+            rows[i].write, i);
+        put_script(p, "large-cc", script, compiler, sizeof(compiler));
+        const size_t n = strlen(compiler); /* words of the command are identity */
+        snprintf(compiler + n, sizeof(compiler) - n, " -DTRY=%zu", i);
+        use_instances(p, "{\"index\": 2, \"fault\": \"slow\"}");
+        struct ks_build_options opt = { .compiler = compiler, .timeout_s = 2, .file_mib = 8 };
+        plan(p, &opt);
+        (void)build_all(p);
+        assert_int_equal(artefact(p, "unit_2_slow")->state, rows[i].then);
+        assert_string_equal(artefact(p, "unit_2_slow")->reason, rows[i].reason);
+        count_large(p->cache, &n_large);
+        assert_int_equal(n_large, 0);
+    }
+}
+
 static void test_unsupported_is_never_compiled(void **state)
 {
     struct place *p = *state;
@@ -339,6 +387,7 @@ int main(void)
         T(test_second_run_compiles_nothing),
         T(test_one_broken_instance_is_isolated),
         T(test_timeout),
+        T(test_a_killed_compiler_leaves_nothing),
         T(test_unit_sizes),
         T(test_all_jobs_are_busy),
         T(test_unsupported_is_never_compiled),

@@ -4,6 +4,7 @@
 #include "build_util.h"
 
 #include <fcntl.h>
+#include <pwd.h>
 #include <sys/stat.h>
 #include <sys/time.h>
 #include <unistd.h>
@@ -308,7 +309,7 @@ static void test_places(void **state)
     struct ks_err err;
     char *home = getenv("HOME") ? strdup(getenv("HOME")) : NULL;
     char *xdg = getenv("XDG_CACHE_HOME") ? strdup(getenv("XDG_CACHE_HOME")) : NULL;
-    char want[600];
+    char want[600], place[600];
     assert_int_equal(setenv("XDG_CACHE_HOME", p->dir, 1), 0);
     must(ks_cache_open(NULL, false, &c, &err), &err);
     snprintf(want, sizeof(want), "%s/ksweep/host", p->dir);
@@ -318,9 +319,19 @@ static void test_places(void **state)
     must(ks_cache_open(NULL, false, &c, &err), &err);
     snprintf(want, sizeof(want), "%s/.cache/ksweep/host", p->dir);
     assert_string_equal(c.dir, want);
-    assert_int_equal(unsetenv("HOME"), 0);
-    assert_int_equal(ks_cache_open(NULL, false, &c, &err), KS_EINVAL);
+    assert_int_equal(unsetenv("HOME"), 0); /* as in an empty environment: the user's home */
+    must(ks_cache_place(NULL, place, sizeof(place), &err), &err);
+    snprintf(want, sizeof(want), "%s/.cache/ksweep", getpwuid(geteuid())->pw_dir);
+    assert_string_equal(place, want);
+    assert_int_equal(setenv("HOME", "relative", 1), 0);
+    assert_int_equal(ks_cache_place(NULL, place, sizeof(place), &err), KS_EINVAL);
+    assert_non_null(strstr(err.text, "HOME is 'relative'"));
     assert_non_null(strstr(err.text, "--cache"));
+    assert_int_equal(setenv("XDG_CACHE_HOME", "./x", 1), 0);
+    assert_int_equal(ks_cache_place(NULL, place, sizeof(place), &err), KS_EINVAL);
+    assert_non_null(strstr(err.text, "XDG_CACHE_HOME is './x'"));
+    assert_int_equal(unsetenv("XDG_CACHE_HOME"), 0);
+    assert_int_equal(unsetenv("HOME"), 0);
     if (home)
         assert_int_equal(setenv("HOME", home, 1), 0);
     if (xdg)

@@ -147,6 +147,100 @@ static void test_memory(void **state)
 }
 
 /* A family without a source has nothing to compile, and asks for no compiler. */
+/* Programs that are no compiler, and limits that are too low for one, before anything is there. */
+static void test_trial(void **state)
+{
+    static const struct {
+        const char *script, *say; /* NULL: it passes */
+    } rows[] = {
+        { "[ \"$1\" = --version ] && echo 'true 1.0'; exit 0", "wrote no shared object" },
+        { "[ \"$1\" = --version ] && echo 'cc 1.0' && exit; echo 'error: I am none'; exit 1",
+          "I am none" },
+        { "[ \"$1\" = --version ] && exec cc --version; ulimit -v 20000; exec cc \"$@\"", "" },
+        { "exec cc \"$@\"", NULL },
+    };
+    struct place *p = *state;
+    char compiler[600];
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        struct ks_err err = { .text = "" };
+        put_script(p, "odd-cc", rows[i].script, compiler, sizeof(compiler));
+        use_instances(p, "{\"index\": 1}");
+        const struct ks_build_options opt = { .compiler = compiler, .try_compilers = true };
+        const int rc = try_plan(p, &opt, &err);
+        assert_int_equal(rc, rows[i].say ? KS_EINVAL : 0);
+        assert_int_equal(ks_path_exists(p->cache), !rows[i].say);
+        if (rows[i].say && (!strstr(err.text, rows[i].say) || !strstr(err.text, "KSWEEP_CC")))
+            fail_msg("row %zu: '%s'", i, err.text);
+    }
+    assert_true(build_all(p) > 0);
+    /* Nothing is missing any more: no compiler has to prove anything. */
+    put_script(p, "odd-cc", "[ \"$1\" = --version ] && exec cc --version; exit 1", compiler,
+               sizeof(compiler));
+    const struct ks_build_options opt = { .compiler = compiler, .try_compilers = true };
+    plan(p, &opt);
+    assert_int_equal(ks_build_n_missing(p->build), 0);
+    use_instances(p, "{\"index\": 2}");
+    struct ks_err err = { .text = "" };
+    assert_int_equal(try_plan(p, &opt, &err), KS_EINVAL);
+}
+
+/* A compiler that the family names beside others takes only its own instances with it. */
+static void test_trial_of_one_of_two(void **state)
+{
+    struct place *p = *state;
+    char compiler[600];
+    char *path = strdup(getenv("PATH")), found[4096];
+    put_script(p, "nocc", "[ \"$1\" = --version ] && exec cc --version; echo 'error: no'; exit 1",
+               compiler, sizeof(compiler));
+    use_instances(p, "{\"index\": [51], \"compiler\": [\"gcc\", \"nocc\"]}");
+    snprintf(found, sizeof(found), "%s:%s", p->dir, path);
+    must_setenv("PATH", found);
+    const struct ks_build_options opt = { .try_compilers = true };
+    for (int life = 0; life < 2; life++) { /* without a cache, and with one that lacks them */
+        plan(p, &opt);
+        (void)build_all(p);
+        assert_int_equal(count_state(p, KS_ART_READY), 1);
+        assert_int_equal(count_state(p, KS_ART_UNSUPPORTED), 1);
+        assert_int_equal(count_state(p, KS_ART_FAILED), 0);
+    }
+    must_setenv("PATH", path);
+    free(path);
+}
+
+/* A library of the compiler's own, as OpenMP's: the linker must be told, too. */
+static void test_link_flags(void **state)
+{
+    struct place *p = *state;
+    struct ks_id128 without;
+    copy_file(p, "tests/fake/threads.k", "threads.k");
+    for (int i = 0; i < 2; i++) {
+        char family[700];
+        snprintf(
+            family, sizeof(family),
+            "{\"name\": \"threads\", \"operator\": \"grouped_conv\", \"direction\": "
+            "\"forward\", \"dtype\": \"fp32\", \"layout\": \"nhwgc\", \"backend\": "
+            "\"host\", \"source\": \"threads.k\", \"extra_flags\": \"-D_GNU_SOURCE -fopenmp\",%s "
+            "\"name_pattern\": \"threads_{index}\", \"traits\": [{\"name\": \"index\", "
+            "\"kind\": \"int\", \"values\": [1], \"default\": 1, \"help\": \"x\", \"macro\": "
+            "\"KT_THREADS\"}]}",
+            i ? " \"link_flags\": \"-fopenmp\"," : "");
+        put_file(p, "threads.family.json", family);
+        put_file(p, "config.json",
+                 "{\"family\": \"threads.family.json\", \"instances\": [{\"index\": 1}]}");
+        load_grid(p, "config.json", "host");
+        plan(p, NULL);
+        (void)build_all(p);
+        const struct ks_artefact *a = artefact(p, "threads_1");
+        if (a->state != (i ? KS_ART_READY : KS_ART_FAILED))
+            fail_msg("%s: %s", ks_artefact_states[a->state], a->reason);
+        if (i)
+            assert_false(ks_id128_eq(without, a->build_id));
+        else
+            assert_non_null(strstr(a->reason, "undefined reference"));
+        without = a->build_id;
+    }
+}
+
 static void test_without_source(void **state)
 {
     struct place *p = *state;
@@ -211,9 +305,15 @@ int main(void)
     struct ks_warden *warden = start_warden();
 #define T(f) cmocka_unit_test_prestate_setup_teardown(f, open_units, close_units, warden)
     const struct CMUnitTest tests[] = {
-        T(test_compilers_and_flags),    T(test_compiler_names),
-        T(test_arguments_are_identity), T(test_memory),
-        T(test_without_source),         T(test_company),
+        T(test_compilers_and_flags),
+        T(test_compiler_names),
+        T(test_arguments_are_identity),
+        T(test_memory),
+        T(test_without_source),
+        T(test_company),
+        T(test_trial),
+        T(test_trial_of_one_of_two),
+        T(test_link_flags),
     };
     const int rc = cmocka_run_group_tests_name("build_compilers", tests, NULL, NULL);
     ks_warden_stop(warden);

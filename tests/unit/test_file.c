@@ -187,7 +187,7 @@ static void unsynced_directory_is_an_error(void **state)
     io_arm('d', EINVAL);
     assert_int_equal(ks_file_replace(path, "new", 3, &err), 0);
     io_arm(0, 0);
-    assert_int_equal(ks_file_sync_dir(path, &err), KS_EIO);
+    assert_int_equal(ks_file_sync_dir(path, &err), KS_EINVAL);
     assert_int_equal(ks_file_sync_dir("/nowhere/at/all", &err), KS_ENOENT);
 }
 
@@ -224,11 +224,49 @@ static void missing_places(void **state)
     assert_int_equal(ks_file_replace(path, "x", 1, &err), KS_ENOENT);
     assert_int_equal(ks_file_read(path, &b, &err), KS_ENOENT);
     assert_non_null(strstr(err.text, path));
-    assert_int_equal(ks_file_read(*state, &b, &err), KS_EIO);
+    assert_int_equal(ks_file_read(*state, &b, &err), KS_EINVAL);
     assert_string_equal(ks_buf_text(&b), "kept");
     ks_buf_release(&b);
     assert_int_equal(ks_file_replace("/proc/ks-nothing", "x", 1, &err), KS_ENOENT);
-    assert_int_equal(ks_file_replace("/sys/ks-nothing", "x", 1, &err), KS_EIO);
+    assert_int_equal(ks_file_replace("/sys/ks-nothing", "x", 1, &err), KS_EINVAL);
+}
+
+/* None of them blocks, and none is read: each would wait or go on for ever. */
+static void only_regular_files_are_read(void **state)
+{
+    char pipe_path[256], socket_path[256], loop[256], sparse[256], named[700];
+    const struct {
+        const char *path, *words;
+    } rows[] = { { pipe_path, "is a pipe" },
+                 { socket_path, "is a socket" },
+                 { "/dev/zero", "is a device" },
+                 { "/dev/tty", "is a device" },
+                 { *state, "is a directory" },
+                 { loop, "symbolic links" },
+                 { named, "name too long" },
+                 { sparse, "has more than 1024 MiB" },
+                 { "/proc/self/pagemap", "has more than 16 MiB" },
+                 { "/proc/self/status/no", "Not a directory" } };
+    struct ks_buf b;
+
+    assert_int_equal(mkfifo(in(state, "pipe", pipe_path), 0600), 0);
+    assert_int_equal(mknod(in(state, "socket", socket_path), S_IFSOCK | 0600, 0), 0);
+    assert_int_equal(symlink("loop", in(state, "loop", loop)), 0);
+    assert_int_equal(close(creat(in(state, "sparse", sparse), 0600)), 0);
+    assert_int_equal(truncate(sparse, 1ll << 40), 0);
+    memset(named, 'n', sizeof(named) - 1);
+    named[sizeof(named) - 1] = '\0';
+    ks_buf_init(&b);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct ks_err err = { 0 };
+        const int rc = ks_file_read(rows[i].path, &b, &err);
+
+        assert_int_equal(rc, KS_EINVAL);
+        assert_int_equal(ks_code_exit(rc), 2);
+        assert_non_null(strcasestr(err.text, rows[i].words));
+    }
+    assert_int_equal(b.len, 0);
+    ks_buf_release(&b);
 }
 
 static void read_survives_no_memory(void **state)
@@ -309,7 +347,7 @@ static void mkdirs_and_remove_tree(void **state)
     assert_int_equal(ks_mkdirs(file, 0700, &err), KS_EEXIST);
     assert_int_equal(ks_mkdirs("", 0700, &err), KS_EINVAL);
     /* the reason is that of mkdir, not that there is no such directory yet */
-    assert_int_equal(ks_mkdirs("/sys/ksweep-test", 0700, &err), KS_EIO);
+    assert_int_equal(ks_mkdirs("/sys/ksweep-test", 0700, &err), KS_EINVAL);
     assert_null(strstr(err.text, strerror(ENOENT)));
     /* A link is removed, not what it points to. */
     assert_int_equal(symlink("/usr/bin", link_path), 0);
@@ -384,6 +422,7 @@ int main(void)
         IN_TEMP(unsynced_directory_is_an_error),
         IN_TEMP(write_all_resumes_and_reports),
         IN_TEMP(missing_places),
+        IN_TEMP(only_regular_files_are_read),
         IN_TEMP(read_survives_no_memory),
         IN_TEMP(read_of_a_kernel_file),
         IN_TEMP(first_line_of_a_file),

@@ -335,6 +335,41 @@ static int refuse_third(void *ctx, const struct ks_journal_frame *f, struct ks_e
     return ++*n == 3 ? ks_fail(err, KS_EINTR, "enough") : 0;
 }
 
+static void copy_segment(const char *dir, unsigned from, unsigned to)
+{
+    char command[800];
+
+    snprintf(command, sizeof(command), "cp '%s/%04u.ksj' '%s/%04u.ksj'", dir, from, dir, to);
+    assert_int_equal(system(command), 0);
+}
+
+/* cp 0001.ksj 0002.ksj: nothing in it counts twice, and the run goes on behind it. */
+static void a_copied_segment_is_told_and_not_read(void **state)
+{
+    struct kit_dir d;
+    const struct kit_read *r;
+
+    (void)state;
+    kit_dir_make(&d);
+    kit_write_segment(d.journal, 0, 3);
+    copy_segment(d.journal, 1, 2);
+    r = kit_read(d.journal);
+    assert_int_equal(r->n, 3);
+    assert_int_equal(r->n_damage, 1);
+    assert_int_equal(r->damage.copy_of, 1);
+    assert_non_null(strstr(r->damage.path, "0002.ksj"));
+    assert_true(r->damage.n_bytes > 100);
+    assert_int_equal(r->totals.n_damaged_places, 1);
+    assert_true(r->totals.is_closed);
+    kit_write_segment(d.journal, 3, 2); /* a resume, 0003.ksj */
+    copy_segment(d.journal, 3, 5);
+    r = kit_read(d.journal);
+    assert_int_equal(r->n, 5);
+    assert_int_equal(r->number[4], 4);
+    assert_int_equal(r->totals.n_damaged_places, 3); /* two copies, and 0004 is missing */
+    kit_dir_remove(&d);
+}
+
 static void the_caller_can_stop_the_reader(void **state)
 {
     struct ks_journal_totals t = { .n_frames = 99 };
@@ -416,6 +451,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(unknown_types_and_versions_are_counted),
         cmocka_unit_test(other_files_are_no_segments),
         cmocka_unit_test(a_missing_segment_is_reported),
+        cmocka_unit_test(a_copied_segment_is_told_and_not_read),
         cmocka_unit_test(the_caller_can_stop_the_reader),
         cmocka_unit_test(reading_takes_bounded_memory),
         cmocka_unit_test(version_1_is_read),

@@ -92,6 +92,7 @@ struct claim {
     uint64_t beat_s, now_s; /* after T0; beat 0 = only the header */
     bool is_closed, is_alive;
     const char *say;
+    uint64_t space; /* of the old owner; ours is 7 */
 };
 
 static void craft_claim(const char *dir, const struct claim *c)
@@ -103,6 +104,7 @@ static void craft_claim(const char *dir, const struct claim *c)
     s.pid = c->pid == DEAD ? a_dead_pid() : getpid();
     assert_true(ks_process_start(getpid(), &s.pid_start));
     s.pid_start += c->pid == REUSED;
+    s.pid_space = c->space;
     craft(dir, &s, c->beat_s ? T0 + c->beat_s * S : 0, c->is_closed);
 }
 
@@ -116,7 +118,7 @@ static void check_claim(const char *dir, const struct claim *c, struct ks_journa
     assert_int_equal(ks_journal_owner_from(dir, how->here, &o, &err), 0);
     assert_int_equal(o.is_alive, c->is_alive);
     assert_int_equal(o.is_closed, c->is_closed);
-    assert_int_equal(o.is_same_host, strcmp(c->host, "here") == 0);
+    assert_int_equal(o.is_same_host, strcmp(c->host, "here") == 0 && (!c->space || c->space == 7));
     rc = ks_journal_create(how, &j, &err);
     ks_journal_abandon(j);
     assert_int_equal(rc, c->is_alive ? KS_EOWNER : 0);
@@ -126,6 +128,7 @@ static void check_claim(const char *dir, const struct claim *c, struct ks_journa
     assert_int_equal(ks_journal_create(how, &j, &err), 0);
     assert_string_equal(ks_journal_segment(j)->host, "here");
     assert_string_equal(ks_journal_segment(j)->boot_id, "now");
+    assert_int_equal(ks_journal_segment(j)->pid_space, 7);
     assert_true(ks_journal_segment(j)->realtime_ns == how->here->now_ns);
     ks_journal_abandon(j);
 }
@@ -133,23 +136,28 @@ static void check_claim(const char *dir, const struct claim *c, struct ks_journa
 static void who_may_take_over(void **state)
 {
     static const struct claim rows[] = {
-        { "here", "now", ME, 0, 1, false, true, "runs on this host" },
-        { "here", "now", ME, 0, 900, false, true, "900 s ago" }, /* stopped, but there */
-        { "here", "now", ME, 0, 1, true, false, NULL },
-        { "here", "now", DEAD, 0, 1, false, false, NULL },
-        { "here", "now", REUSED, 0, 1, false, false, NULL },
-        { "here", "before", ME, 0, 1, false, false, NULL }, /* rebooted */
-        { "there", "now", DEAD, 0, 59, false, true, "on host 'there'" },
-        { "there", "now", ME, 0, 60, false, false, NULL },
-        { "there", "x", ME, 30, 89, false, true, "59 s ago" },
-        { "there", "x", ME, 30, 90, false, false, NULL },
-        { "there", "x", ME, 30, 31, true, false, NULL },
-        { "there", "x", ME, 5000, 0, false, true, "0 s ago" }, /* its clock is ahead */
+        { "here", "now", ME, 0, 1, false, true, "runs on this host", 0 },
+        { "here", "now", ME, 0, 900, false, true, "900 s ago", 0 }, /* stopped, but there */
+        { "here", "now", ME, 0, 1, true, false, NULL, 0 },
+        { "here", "now", DEAD, 0, 1, false, false, NULL, 0 },
+        { "here", "now", REUSED, 0, 1, false, false, NULL, 0 },
+        { "here", "before", ME, 0, 1, false, false, NULL, 0 }, /* rebooted */
+        { "there", "now", DEAD, 0, 59, false, true, "on host 'there'", 0 },
+        { "there", "now", ME, 0, 60, false, false, NULL, 0 },
+        { "there", "x", ME, 30, 89, false, true, "59 s ago", 0 },
+        { "there", "x", ME, 30, 90, false, false, NULL, 0 },
+        { "there", "x", ME, 30, 31, true, false, NULL, 0 },
+        { "there", "x", ME, 5000, 0, false, true, "0 s ago", 0 }, /* its clock is ahead */
+        /* the same host in another PID namespace: its process numbers mean nothing here */
+        { "here", "now", DEAD, 0, 59, false, true, "in another container", 8 },
+        { "here", "now", ME, 0, 60, false, false, NULL, 8 },
+        { "here", "now", ME, 0, 1, false, true, "runs on this host", 7 },
+        { "here", "now", DEAD, 0, 1, false, false, NULL, 7 },
     };
 
     (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        struct ks_journal_here here = { "here", "now", T0 + rows[i].now_s * S };
+        struct ks_journal_here here = { "here", "now", T0 + rows[i].now_s * S, 7 };
         struct kit_dir d;
 
         print_message("row %zu\n", i);

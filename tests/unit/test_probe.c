@@ -223,7 +223,7 @@ static void a_seat_has_its_device_and_no_other(void **state)
                  "if [ \"$ROCR_VISIBLE_DEVICES\" ]; then %s; else %secho arch=gfx942; fi\n",
                  rows[i].one, TWO);
         say_text(&b, script);
-        rc = ks_seat_alone(b.job, 0, b.warden, seat, &err);
+        rc = ks_seat_alone(b.job, 0, false, b.warden, seat, &err);
         if (rows[i].want ? rc == 0 || !strstr(err.text, rows[i].want) || !strstr(err.text, host)
                          : rc < 0)
             fail_msg("%s: %d %s", rows[i].name, rc, err.text);
@@ -257,7 +257,8 @@ static void a_device_is_found_again(void **state)
                          "A") "echo arch=gfx942 ;; 5) " ONE("0000:02:00.0",
                                                             "B") "echo arch=gfx942 ;; *) " TWO
                                                                  "echo arch=gfx942 ;; esac\n");
-        int rc = ks_seat_alone(b.job, ks_provenance_gpu(rows[i].unique), b.warden, seat, &err);
+        int rc =
+            ks_seat_alone(b.job, ks_provenance_gpu(rows[i].unique), false, b.warden, seat, &err);
         assert_int_equal(rc, rows[i].want ? 0 : KS_ENODEVICE);
         if (rows[i].want) {
             assert_int_equal(seat->visible.n, 1);
@@ -289,6 +290,11 @@ static void a_runtime_has_room(void **state)
     cpus = ks_seat_cpus(seat, false);
     assert_true(CPU_ISSET(3, &cpus));
     assert_int_equal(CPU_COUNT(&cpus), 1);
+    seat->has_threads = true; /* of OpenMP */
+    CPU_SET(3, &seat->bind.domain);
+    CPU_SET(4, &seat->bind.domain);
+    cpus = ks_seat_cpus(seat, false);
+    assert_true(CPU_EQUAL(&cpus, &seat->bind.domain));
     free(seat);
 }
 

@@ -64,7 +64,33 @@ static const struct {
 } mistakes[] = {
     { HEAD "grouped_conv,forward,fp32,nhwgc,4,8,1,9,12x,1,3,3\n",
       "f.csv:2: column 9 (wi): '12x' is not a whole number" },
-    { HEAD "grouped_conv,forward,fp32,nhwgc,4,8,1,9,,1,3,3\n", "f.csv:2: wi is missing" },
+    { HEAD "grouped_conv,forward,fp32,nhwgc,4,8,1,9,,1,3,3\n",
+      "f.csv:2: column 9 (wi): '' is empty" },
+    { "operator,direction,dtype,layout,c_total,k_total,di,hi,z,y,x\n"
+      "grouped_conv,forward,fp32,nhwgc,4,8,1,9,1,3,3\n",
+      "f.csv:2: wi is missing" },
+    { "operator,direction,dtype,layout,n,g,c_total\ngrouped_conv,forward,fp32,nhwgc,,1,4\n",
+      "f.csv:2: column 5 (n): '' is empty: write a number, or leave the column out" },
+    { "operator,direction,dtype,layout,ndim,stride_h,stride_d\n"
+      "grouped_conv,forward,fp32,nhwgc,3,1,\n",
+      "f.csv:2: column 7 (stride_d): '' is empty" },
+    { "operator,direction,dtype,layout,ndim,stride_h,pad_h_lo\n"
+      "grouped_conv,forward,fp32,nhwgc,2,,0\n",
+      "f.csv:2: column 6 (stride_h): '' is empty" },
+    { HEAD "grouped_conv,forward,fp32,nhwgc,4, 8,1,9,9,1,3,3\n",
+      "f.csv:2: column 6 (k_total): '8' has blanks around it" },
+    { HEAD "grouped_conv,forward,fp32,nhwgc,4,8\t,1,9,9,1,3,3\n", "column 6 (k_total): '8' has" },
+    { HEAD "grouped_conv,forward,fp32,nhwgc,4,\" 8\",1,9,9,1,3,3\n",
+      "column 6 (k_total): ' 8' is not a whole number" },
+    { HEAD "grouped_conv,forward,fp32,nhwgc,4,1 8,1,9,9,1,3,3\n", "column 6 (k_total): '1 8'" },
+    { HEAD "grouped_conv,forward,fp32,nhwgc,4,+8,1,9,9,1,3,3\n",
+      "f.csv:2: column 6 (k_total): '+8' has a sign" },
+    { HEAD ROW "grouped_conv,forward,fp32,nhwgc,4,8,1,9,\xff,1,3,3\n",
+      "f.csv:3: column 41: byte 0xff is not UTF-8" },
+    { HEAD "# \xc3\n" ROW, "f.csv:2: column 3: byte 0xc3 is not UTF-8" },
+    { HEAD "grouped_conv,forward,fp32,nhwgc,4,8,1,9,9,1,3,3\x1b\n",
+      "f.csv:2: column 48: control character 0x1b" },
+
     { HEAD "grouped_conv,upward,fp32,nhwgc,4,8,1,9,9,1,3,3\n",
       "f.csv:2: column 2 (direction): 'upward' is no known direction" },
     { HEAD "grouped_conv,forward,fp31,nhwgc,4,8,1,9,9,1,3,3\n", "column 3 (dtype): 'fp31'" },
@@ -82,7 +108,8 @@ static const struct {
     { HEAD "grouped_conv,forward,fp32,nhwgc,4,8,1,9,99999999999999999999,1,3,3\n",
       "'99999999999999999999' is out of range" },
     { HEAD "grouped_conv,forward,fp32,nhwgc,4,8,1,nan,9,1,3,3\n", "'nan' is not a whole number" },
-    { HEAD "grouped_conv,forward,fp32,nhwgc,4,-8,1,9,9,1,3,3\n", "k_total = -8, must be" },
+    { HEAD "grouped_conv,forward,fp32,nhwgc,4,-8,1,9,9,1,3,3\n",
+      "column 6 (k_total): '-8' has a sign" },
     { HEAD "grouped_conv,forward,fp32,nhwgc,4,8,1,9,9,1,10,3\n", "no output: y = 10" },
     { HEAD "grouped_conv,forward,fp32,nhwgc,2097152,8,1,1024,1024,1,3,3\n",
       "input: more than 2^40 elements" },
@@ -122,6 +149,44 @@ static void errors_name_file_line_and_column(void **state)
             fail_msg("row %zu: %d '%s', want '%s'", i, rc, err.text, mistakes[i].says);
         ks_problem_set_release(&set);
     }
+}
+
+/* Would end a line in the middle, and hide the rest. */
+static void a_nul_byte_is_an_error(void **state)
+{
+    static const char text[] = HEAD "grouped_conv,forward,fp32,nhwgc,4,8\0,1,9,9,1,3,3\n" ROW;
+    struct ks_problem_set set;
+    struct ks_err err = { 0 };
+
+    (void)state;
+    ks_problem_set_init(&set);
+    assert_int_equal(ks_importers[0]->read(&set, text, sizeof text - 1, "f.csv", true, &err),
+                     KS_EFORMAT);
+    assert_string_equal(err.text, "f.csv:2: column 36: control character 0x00");
+    ks_problem_set_release(&set);
+    ks_problem_set_init(&set);
+    assert_int_equal(ks_importers[0]->read(&set, text, sizeof text - 1, "f.csv", false, &err), 0);
+    assert_int_equal(set.n_taken, 1);
+    assert_int_equal(set.n_refused, 1);
+    assert_int_equal(set.refusals[0].line, 2);
+    ks_problem_set_release(&set);
+}
+
+/* Axes that a problem does not have need no values. */
+static void fields_of_absent_axes_may_be_empty(void **state)
+{
+    static const char text[] = "operator,direction,dtype,layout,ndim,c_total,k_total,di,hi,wi,z,y,"
+                               "x,stride_d,stride_h,pad_d_lo\n"
+                               "grouped_conv,forward,fp32,nhwgc,2,4,8,,9,9,,3,3,,2,\n";
+    struct ks_problem_set set;
+    struct ks_err err = { 0 };
+
+    (void)state;
+    if (read_text(&set, text, true, &err) < 0)
+        fail_msg("%s", err.text);
+    assert_int_equal(set.n, 1);
+    assert_int_equal(set.problems[0].dim[KS_CONV_STRIDE_H], 2);
+    ks_problem_set_release(&set);
 }
 
 static void bad_rows_are_refused_one_by_one(void **state)
@@ -407,6 +472,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(columns_by_name_in_any_order),
         cmocka_unit_test(errors_name_file_line_and_column),
+        cmocka_unit_test(a_nul_byte_is_an_error),
+        cmocka_unit_test(fields_of_absent_axes_may_be_empty),
         cmocka_unit_test(bad_rows_are_refused_one_by_one),
         cmocka_unit_test(what_is_printed_reads_back),
         cmocka_unit_test(several_operators_in_one_list),

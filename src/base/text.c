@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/text.h"
+
+#include <string.h>
+
+#define LONGEST_ESCAPE 16u /* four bytes as \xNN */
+#define MESSAGE_BYTES  4096u
+
+size_t ks_utf8_next(const unsigned char *p, size_t left)
+{
+    static const uint32_t least[5] = { 0, 0, 0x80, 0x800, 0x10000 };
+    size_t n = p[0] < 0x80 ? 1 : p[0] < 0xc2 ? 0 : p[0] < 0xe0 ? 2 : p[0] < 0xf0 ? 3 : 4;
+    uint32_t c = n > 1 ? p[0] & (0xffu >> (n + 1)) : 0;
+
+    if (n < 2)
+        return n;
+    if (n > left || p[0] > 0xf4)
+        return 0;
+    for (size_t i = 1; i < n; i++) {
+        if ((p[i] & 0xc0) != 0x80)
+            return 0;
+        c = c << 6 | (p[i] & 0x3f);
+    }
+    return c < least[n] || c > 0x10ffff || (c >= 0xd800 && c < 0xe000) ? 0 : n;
+}
+
+uint32_t ks_utf8_code(const unsigned char *p, size_t n)
+{
+    uint32_t c = n == 1 ? p[0] : p[0] & (0xffu >> (n + 1));
+
+    for (size_t i = 1; i < n; i++)
+        c = c << 6 | (p[i] & 0x3f);
+    return c;
+}
+
+static bool is_within(uint32_t c, uint32_t from, uint32_t to)
+{
+    return c >= from && c <= to;
+}
+
+bool ks_utf8_is_control(uint32_t c)
+{
+    return c < 0x20 || is_within(c, 0x7f, 0x9f) || is_within(c, 0x2028, 0x202e) ||
+           is_within(c, 0x2066, 0x2069);
+}
+
+static size_t put_hex(const unsigned char *p, size_t n, char *out)
+{
+    static const char digits[] = "0123456789abcdef";
+
+    for (size_t i = 0; i < n; i++) {
+        *out++ = '\\';
+        *out++ = 'x';
+        *out++ = digits[p[i] >> 4];
+        *out++ = digits[p[i] & 15];
+    }
+    return 4 * n;
+}
+
+/* The next character as it is printed, at most LONGEST_ESCAPE bytes; *used_out: bytes of p. */
+static size_t next(const unsigned char *p, size_t left, enum ks_lines lines, char *out,
+                   size_t *used_out)
+{
+    static const char from[] = "\n\t\r", as[] = "ntr";
+    size_t n = ks_utf8_next(p, left);
+    const char *at = n == 1 && *p ? strchr(from, *p) : NULL;
+
+    *used_out = n ? n : 1;
+    if (at && *at != '\r' && lines != KS_LINES_NONE) {
+        memcpy(out, "\n    ", 5);
+        out[0] = *at;
+        return *at == '\n' && lines == KS_LINES_INDENT ? 5 : 1;
+    }
+    if (at) {
+        out[0] = '\\';
+        out[1] = as[at - from];
+        return 2;
+    }
+    if (n == 0 || ks_utf8_is_control(ks_utf8_code(p, n)))
+        return put_hex(p, *used_out, out);
+    memcpy(out, p, n);
+    return n;
+}
+
+static size_t without_end(const char *text, size_t n, enum ks_lines lines)
+{
+    while (lines == KS_LINES_INDENT && n && text[n - 1] == '\n')
+        n--;
+    return n;
+}
+
+/* Bytes at the beginning that are printed as they are: printable ASCII. */
+static size_t plain_run(const unsigned char *p, size_t n)
+{
+    size_t k = 0;
+
+    while (k < n && p[k] >= 0x20 && p[k] < 0x7f)
+        k++;
+    return k;
+}
+
+void ks_text_put(struct ks_buf *to, const char *text, size_t n, enum ks_lines lines)
+{
+    const unsigned char *p = (const unsigned char *)text;
+    size_t used;
+
+    n = without_end(text, n, lines);
+    for (size_t at = 0; at < n; at += used) {
+        char out[LONGEST_ESCAPE];
+
+        used = plain_run(p + at, n - at);
+        if (used)
+            ks_buf_put(to, p + at, used);
+        else
+            ks_buf_put(to, out, next(p + at, n - at, lines, out, &used));
+    }
+}
+
+bool ks_text_write(FILE *to, const char *text, size_t n, enum ks_lines lines)
+{
+    const unsigned char *p = (const unsigned char *)text;
+    bool is_ok = true;
+    size_t used;
+
+    n = without_end(text, n, lines);
+    for (size_t at = 0; at < n && is_ok; at += used) {
+        char out[LONGEST_ESCAPE];
+        const size_t run = plain_run(p + at, n - at);
+        const size_t k = run ? run : next(p + at, n - at, lines, out, &used);
+
+        used = run ? run : used;
+        is_ok = fwrite(run ? (const char *)p + at : out, 1, k, to) == k;
+    }
+    return is_ok;
+}
+
+size_t ks_text_escape(char *out, size_t cap, const char *text, size_t n, enum ks_lines lines)
+{
+    const unsigned char *p = (const unsigned char *)text;
+    size_t len = 0, used;
+
+    n = without_end(text, n, lines);
+    for (size_t at = 0; at < n; at += used) {
+        char one[LONGEST_ESCAPE];
+        size_t k = next(p + at, n - at, lines, one, &used);
+
+        if (len + k >= cap)
+            break;
+        memcpy(out + len, one, k);
+        len += k;
+    }
+    out[len] = '\0';
+    return len;
+}
+
+void ks_text_print(FILE *to, const char *prefix, const char *text)
+{
+    char line[MESSAGE_BYTES];
+
+    ks_text_escape(line, sizeof(line), text, strlen(text), KS_LINES_INDENT);
+    fprintf(to, "%s: %s\n", prefix, line);
+}
+
+void ks_csv_put(struct ks_buf *to, const char *text)
+{
+    const size_t n = strlen(text);
+    bool is_quoted =
+        n && (strpbrk(text, ",\"") || strchr(" \t", text[0]) || strchr(" \t", text[n - 1]));
+
+    if (is_quoted)
+        ks_buf_u8(to, '"');
+    while (*text) {
+        const size_t k = strcspn(text, "\"");
+
+        ks_text_put(to, text, k, KS_LINES_NONE);
+        text += k;
+        if (*text) {
+            ks_buf_put(to, "\"\"", 2);
+            text++;
+        }
+    }
+    if (is_quoted)
+        ks_buf_u8(to, '"');
+}
+
+/* Nothing in it means anything to a shell. */
+static bool is_plain(const char *word)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                "_-./:,+@%=";
+
+    return word[0] && !word[strspn(word, plain)];
+}
+
+static bool needs_escapes(const char *word, size_t n)
+{
+    char out[LONGEST_ESCAPE];
+    size_t used;
+
+    for (size_t at = 0; at < n; at += used)
+        if (next((const unsigned char *)word + at, n - at, KS_LINES_NONE, out, &used) != used)
+            return true;
+    return false;
+}
+
+static void put_quoted(struct ks_buf *to, const char *word)
+{
+    ks_buf_u8(to, '\'');
+    for (; *word; word++) {
+        if (*word == '\'')
+            ks_buf_put(to, "'\\''", 4);
+        else
+            ks_buf_u8(to, (uint8_t)*word);
+    }
+    ks_buf_u8(to, '\'');
+}
+
+/* Octal, because not every shell ends \x after two digits. */
+static void put_escaped(struct ks_buf *to, const char *word, size_t n)
+{
+    const unsigned char *p = (const unsigned char *)word;
+    size_t used;
+
+    ks_buf_put(to, "$'", 2);
+    for (size_t at = 0; at < n; at += used) {
+        char out[LONGEST_ESCAPE];
+
+        if (next(p + at, n - at, KS_LINES_NONE, out, &used) != used) {
+            for (size_t i = 0; i < used; i++)
+                ks_buf_printf(to, "\\%03o", p[at + i]);
+            continue;
+        }
+        if (word[at] == '\'' || word[at] == '\\')
+            ks_buf_u8(to, '\\');
+        ks_buf_put(to, p + at, used);
+    }
+    ks_buf_u8(to, '\'');
+}
+
+void ks_shell_put(struct ks_buf *to, const char *word)
+{
+    if (is_plain(word))
+        ks_buf_put(to, word, strlen(word));
+    else if (needs_escapes(word, strlen(word)))
+        put_escaped(to, word, strlen(word));
+    else
+        put_quoted(to, word);
+}
+
+void ks_shell_words(struct ks_buf *to, const char *const *words)
+{
+    for (size_t i = 0; words[i]; i++) {
+        if (i)
+            ks_buf_u8(to, ' ');
+        ks_shell_put(to, words[i]);
+    }
+}

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT */
+#include "build/trial.h"
+
+#include "base/file.h"
+#include "base/limits.h"
+
+#include <elf.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char source[] = "#include \"abi.h\"\n"
+                             "#include <math.h>\n"
+                             "__attribute__((visibility(\"default\")))\n"
+                             "float ks_trial(float x)\n{\n    return sqrtf(x) + KS_ABI_MAJOR;\n}\n";
+
+/* Why a step did not end well; "" when it did. */
+static int run_step(const struct ks_argv *a, const char *dir, struct ks_warden *w, char *why,
+                    size_t cap, struct ks_err *err)
+{
+    struct ks_child_end end;
+    int rc = ks_command_run(a, dir, w, &end, err);
+
+    why[0] = '\0';
+    if (rc < 0)
+        return rc;
+    if (end.how == KS_END_EXITED && end.code == 0)
+        return 0;
+    if (end.how == KS_END_EXITED && end.n_tail)
+        ks_toolchain_reason(end.tail, end.n_tail, why, cap);
+    else
+        snprintf(why, cap, "%s %d", ks_end_text(end.how), end.code);
+    return 0;
+}
+
+/* A program that does something else may end well, too. */
+static bool is_shared_object(const char *path)
+{
+    struct ks_buf b;
+    bool is_it;
+
+    ks_buf_init(&b);
+    is_it = ks_file_read(path, &b, NULL) == 0 && b.len > EI_NIDENT &&
+            memcmp(b.data, ELFMAG, SELFMAG) == 0;
+    ks_buf_release(&b);
+    return is_it;
+}
+
+static int compile(const struct ks_tool *t, const char *dir, struct ks_warden *w, char *why,
+                   size_t cap, struct ks_err *err)
+{
+    struct ks_argv a = { .n = 0 };
+    char path[400];
+    int rc;
+
+    snprintf(path, sizeof(path), "%.300s/unit.c", dir);
+    rc = ks_file_replace(path, source, sizeof(source) - 1, err);
+    if (rc == 0)
+        rc = ks_toolchain_compile(&t->chain, "", &a, err);
+    if (rc == 0)
+        rc = run_step(&a, dir, w, why, cap, err);
+    if (rc < 0 || why[0])
+        return rc;
+    rc = ks_toolchain_link(&t->chain, "", &a, err);
+    if (rc == 0)
+        rc = run_step(&a, dir, w, why, cap, err);
+    snprintf(path, sizeof(path), "%.300s/kernels.so", dir);
+    if (rc == 0 && !why[0] && !is_shared_object(path))
+        snprintf(why, cap, "it wrote no shared object");
+    return rc;
+}
+
+static int judge(struct ks_tool *t, const char *why, struct ks_err *err)
+{
+    char limits[160];
+
+    if (!t->is_wanted) {
+        snprintf(t->missing, sizeof(t->missing), "compiler %s does not work: %.100s", t->name, why);
+        return 0;
+    }
+    ks_limits_text(limits, sizeof(limits));
+    return ks_fail(
+        err, KS_EINVAL,
+        "'%.100s' does not compile a kernel: %.200s (is it a C compiler? KSWEEP_CC names "
+        "another%s%s)",
+        t->chain.command, why, limits[0] ? "; limits: " : "", limits);
+}
+
+int ks_trial(struct ks_tool *t, struct ks_warden *w, struct ks_err *err)
+{
+    const char *tmp = ks_command_variable("TMPDIR");
+    char dir[320], why[256];
+    int rc;
+
+    if (t->is_tried || t->missing[0])
+        return 0;
+    t->is_tried = true;
+    snprintf(dir, sizeof(dir), "%.250s/ksweep-trial-XXXXXX", tmp ? tmp : "/tmp");
+    if (!mkdtemp(dir))
+        return ks_fail_path(err, "a directory for temporary files (TMPDIR): '%s'", dir);
+    rc = compile(t, dir, w, why, sizeof(why), err);
+    (void)ks_remove_tree(dir, NULL);
+    return rc < 0 || !why[0] ? rc : judge(t, why, err);
+}
+
+int ks_trial_all(struct ks_toolset *s, struct ks_warden *w, struct ks_err *err)
+{
+    int rc = 0;
+
+    for (uint32_t i = 0; i < s->n_tools && rc == 0; i++)
+        rc = ks_trial(&s->tools[i], w, err);
+    return rc;
+}

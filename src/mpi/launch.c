@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: MIT */
+#include "mpi/launch.h"
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/process.h"
+
+#include <ctype.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+extern char **environ;
+
+#define LISTENING        "0A" /* a state of /proc/net/tcp */
+#define LONGEST_LEAVE_NS 2000000000ull
+#define LOOK_NS          5000000ull
+
+/* Does a socket of this host listen on the port? Lines: "sl local_address:PORT remote state ...",
+ * in hexadecimal. */
+static bool has_listener(const char *table, uint32_t port)
+{
+    struct ks_buf text;
+    bool found = false;
+
+    ks_buf_init(&text);
+    if (ks_file_read(table, &text, NULL) == 0)
+        for (const char *line = ks_buf_text(&text); line && !found; line = strchr(line, '\n')) {
+            unsigned at;
+            char state[4];
+
+            line += *line == '\n';
+            found = sscanf(line, "%*d: %*[0-9A-Fa-f]:%x %*s %3s", &at, state) == 2 && at == port &&
+                    strcmp(state, LISTENING) == 0;
+        }
+    ks_buf_release(&text);
+    return found;
+}
+
+/* "1884880896.0;tcp4://127.0.0.1:38689" */
+static bool is_server_there(const char *uri)
+{
+    const char *tcp = strstr(uri, ";tcp"), *colon = strrchr(uri, ':');
+    unsigned long port;
+
+    if (!tcp || !colon || !isdigit((unsigned char)colon[1]))
+        return true;
+    port = strtoul(colon + 1, NULL, 10);
+    return port && port <= UINT16_MAX &&
+           (has_listener("/proc/net/tcp", (uint32_t)port) ||
+            has_listener("/proc/net/tcp6", (uint32_t)port));
+}
+
+bool ks_launch_is_live(void)
+{
+    static const char name[] = "PMIX_SERVER_URI";
+
+    if (!getenv("PMIX_NAMESPACE") || !getenv("PMIX_RANK"))
+        return false;
+    for (char **e = environ; *e; e++) {
+        const char *value = strchr(*e, '=');
+
+        if (value && strncmp(*e, name, sizeof(name) - 1) == 0 && is_server_there(value + 1))
+            return true;
+    }
+    return false;
+}
+
+static bool is_zero(const char *text)
+{
+    return strcmp(text, "0") == 0;
+}
+
+/* More than one, as a variable says. */
+static bool is_several(const char *name)
+{
+    const char *text = getenv(name);
+
+    return text && strtoul(text, NULL, 10) > 1;
+}
+
+/* As who counts ranks says; NULL when nobody does. */
+static const char *rank_text(void)
+{
+    if (ks_launch_is_live())
+        return getenv("OMPI_COMM_WORLD_RANK") ? getenv("OMPI_COMM_WORLD_RANK")
+                                              : getenv("PMIX_RANK");
+    if (is_several("SLURM_STEP_NUM_TASKS"))
+        return getenv("SLURM_PROCID");
+    if (is_several("PMI_SIZE"))
+        return getenv("PMI_RANK");
+    return is_several("OMPI_COMM_WORLD_SIZE") ? getenv("OMPI_COMM_WORLD_RANK") : NULL;
+}
+
+bool ks_launch_is_other_rank(void)
+{
+    const char *rank = rank_text();
+
+    return rank && !is_zero(rank);
+}
+
+bool ks_launch_is_first_elsewhere(void)
+{
+    const char *local = getenv("OMPI_COMM_WORLD_LOCAL_RANK");
+
+    if (!getenv("OMPI_COMM_WORLD_RANK"))
+        local = getenv("SLURM_LOCALID");
+    return local && is_zero(local) && ks_launch_is_live() && ks_launch_is_other_rank();
+}
+
+/* Are there children of our parent beside us that run? */
+static bool has_siblings(void)
+{
+    char path[80];
+    struct ks_buf text;
+    uint64_t start;
+    bool found = false;
+
+    ks_buf_init(&text);
+    snprintf(path, sizeof(path), "/proc/%d/task/%d/children", (int)getppid(), (int)getppid());
+    if (ks_file_read(path, &text, NULL) == 0)
+        for (const char *at = ks_buf_text(&text); *at && !found;) {
+            char *end;
+            const long pid = strtol(at, &end, 10);
+
+            found = pid > 0 && pid != getpid() && ks_process_start((pid_t)pid, &start);
+            at = end > at ? end + strspn(end, " \n") : "";
+        }
+    ks_buf_release(&text);
+    return found;
+}
+
+void ks_launch_outlive_others(void)
+{
+    const uint64_t until = ks_now_ns() + LONGEST_LEAVE_NS;
+
+    while (ks_launch_is_live() && has_siblings() && ks_now_ns() < until)
+        ks_sleep_ns(LOOK_NS);
+}
+
+static int refuse_others(struct ks_err *err)
+{
+    if (is_several("SLURM_STEP_NUM_TASKS"))
+        return ks_fail(err, KS_EINVAL,
+                       "srun started %s ranks that cannot find each other: srun --mpi=pmix",
+                       getenv("SLURM_STEP_NUM_TASKS"));
+    if (is_several("PMI_SIZE"))
+        return ks_fail(err, KS_EINVAL,
+                       "a launcher of another MPI than Open MPI started %s ranks (PMI_SIZE): use "
+                       "Open MPI's mpirun, or srun --mpi=pmix",
+                       getenv("PMI_SIZE"));
+    if (is_several("OMPI_COMM_WORLD_SIZE"))
+        return ks_fail(err, KS_EINVAL,
+                       "OMPI_COMM_WORLD_SIZE=%s, but no launcher answers: start it by mpirun or "
+                       "srun --mpi=pmix; or, if the variable is left over, unset it",
+                       getenv("OMPI_COMM_WORLD_SIZE"));
+    return 0;
+}
+
+int ks_launch_check(char *warning_out, size_t cap, struct ks_err *err)
+{
+    static const char *const ranks[] = { "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK",
+                                         "SLURM_PROCID" };
+    int rc;
+
+    warning_out[0] = '\0';
+    if (ks_launch_is_live())
+        return 0;
+    rc = refuse_others(err);
+    for (size_t i = 0; rc == 0 && !warning_out[0] && i < sizeof(ranks) / sizeof(ranks[0]); i++) {
+        const char *v = getenv(ranks[i]);
+
+        if (v && (!is_zero(v) || strcmp(ranks[i], "SLURM_PROCID") != 0))
+            snprintf(warning_out, cap,
+                     "%s=%s is left over, no launcher answers: this is the only rank", ranks[i], v);
+    }
+    return rc;
+}

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: MIT */
+/* What variables of launchers mean, with a server that listens and without. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+/* cmocka.h wants the four above first. */
+#include <cmocka.h>
+
+#include "mpi/launch.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+static const char *const all[] = { "OMPI_COMM_WORLD_RANK",
+                                   "OMPI_COMM_WORLD_SIZE",
+                                   "OMPI_COMM_WORLD_LOCAL_RANK",
+                                   "PMIX_NAMESPACE",
+                                   "PMIX_RANK",
+                                   "PMIX_SERVER_URI",
+                                   "PMIX_SERVER_URI2",
+                                   "PMIX_SERVER_URI3",
+                                   "PMIX_SERVER_URI4",
+                                   "PMIX_SERVER_URI21",
+                                   "PMIX_SERVER_URI41",
+                                   "PMI_RANK",
+                                   "PMI_SIZE",
+                                   "SLURM_PROCID",
+                                   "SLURM_LOCALID",
+                                   "SLURM_STEP_NUM_TASKS" };
+
+struct row {
+    const char *env; /* "NAME=VALUE NAME=VALUE"; %u: the port */
+    bool is_live, is_other, is_first_elsewhere;
+    const char *refusal, *warning; /* NULL: none */
+};
+
+#define PMIX "PMIX_NAMESPACE=7 PMIX_SERVER_URI4=7.0;tcp4://127.0.0.1:%u "
+
+/* With a server. */
+static const struct row live[] = {
+    { PMIX "PMIX_RANK=0 OMPI_COMM_WORLD_RANK=0 OMPI_COMM_WORLD_SIZE=2", true, false, false, NULL,
+      NULL },
+    { PMIX "PMIX_RANK=1 OMPI_COMM_WORLD_RANK=1 OMPI_COMM_WORLD_LOCAL_RANK=1", true, true, false,
+      NULL, NULL },
+    { PMIX "PMIX_RANK=1 OMPI_COMM_WORLD_RANK=1 OMPI_COMM_WORLD_LOCAL_RANK=0", true, true, true,
+      NULL, NULL },
+    { PMIX "PMIX_RANK=3 SLURM_PROCID=3 SLURM_LOCALID=0 SLURM_STEP_NUM_TASKS=4", true, true, true,
+      NULL, NULL },
+    { "PMIX_NAMESPACE=7 PMIX_RANK=0 PMIX_SERVER_URI=7.0;usock:/tmp/x", true, false, false, NULL,
+      NULL },
+    { "PMIX_RANK=1 PMIX_SERVER_URI4=7.0;tcp4://127.0.0.1:%u", false, false, false, NULL,
+      "PMIX_RANK=1" },
+};
+
+/* The same and others without one. */
+static const struct row dead[] = {
+    { "", false, false, false, NULL, NULL },
+    { PMIX "PMIX_RANK=0 OMPI_COMM_WORLD_SIZE=1", false, false, false, NULL, "PMIX_RANK=0" },
+    { PMIX "PMIX_RANK=1 OMPI_COMM_WORLD_RANK=1 OMPI_COMM_WORLD_SIZE=2", false, true, false,
+      "OMPI_COMM_WORLD_SIZE=2", NULL },
+    { "OMPI_COMM_WORLD_RANK=7 OMPI_COMM_WORLD_LOCAL_RANK=0", false, false, false, NULL,
+      "OMPI_COMM_WORLD_RANK=7" },
+    { "SLURM_PROCID=3 SLURM_LOCALID=0", false, false, false, NULL, "SLURM_PROCID=3" },
+    { "SLURM_PROCID=0", false, false, false, NULL, NULL }, /* every batch script */
+    { "SLURM_STEP_NUM_TASKS=1 SLURM_PROCID=0", false, false, false, NULL, NULL },
+    { "SLURM_STEP_NUM_TASKS=4 SLURM_PROCID=3", false, true, false, "srun --mpi=pmix", NULL },
+    { "PMI_RANK=0 PMI_SIZE=2", false, false, false, "another MPI", NULL },
+};
+
+static void set_all(const char *env, unsigned port)
+{
+    char text[300], *rest = text, *word;
+
+    for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+        unsetenv(all[i]);
+    snprintf(text, sizeof(text), "%s", env);
+    while ((word = strsep(&rest, " "))) {
+        char *value = strchr(word, '='), *at = value ? strstr(value, "%u") : NULL;
+
+        if (!value)
+            continue;
+        *value++ = '\0';
+        if (at) {
+            char uri[100];
+
+            snprintf(uri, sizeof(uri), "%.*s%u", (int)(at - value), value, port);
+            setenv(word, uri, 1);
+        } else {
+            setenv(word, value, 1);
+        }
+    }
+}
+
+static void check(const struct row *r, unsigned port)
+{
+    struct ks_err err = { .text = "" };
+    char warning[200];
+    int rc;
+
+    set_all(r->env, port);
+    assert_int_equal(ks_launch_is_live(), r->is_live);
+    assert_int_equal(ks_launch_is_other_rank(), r->is_other);
+    assert_int_equal(ks_launch_is_first_elsewhere(), r->is_first_elsewhere);
+    rc = ks_launch_check(warning, sizeof(warning), &err);
+    assert_int_equal(rc, r->refusal ? KS_EINVAL : 0);
+    if (r->refusal && !strstr(err.text, r->refusal))
+        fail_msg("'%s': %s", r->env, err.text);
+    if (r->warning ? !strstr(warning, r->warning) : warning[0] != '\0')
+        fail_msg("'%s' warns '%s'", r->env, warning);
+}
+
+static void variables_count_while_a_server_listens(void **state)
+{
+    struct sockaddr_in a = { .sin_family = AF_INET };
+    socklen_t n = sizeof(a);
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+    (void)state;
+    a.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    assert_int_equal(bind(fd, (struct sockaddr *)&a, sizeof(a)), 0);
+    assert_int_equal(getsockname(fd, (struct sockaddr *)&a, &n), 0);
+    for (size_t i = 0; i < sizeof(dead) / sizeof(dead[0]); i++)
+        check(&dead[i], ntohs(a.sin_port)); /* bound by us, so by nobody else, but silent */
+    assert_int_equal(listen(fd, 1), 0);
+    for (size_t i = 0; i < sizeof(live) / sizeof(live[0]); i++)
+        check(&live[i], ntohs(a.sin_port));
+    close(fd);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = { cmocka_unit_test(variables_count_while_a_server_listens) };
+
+    cmocka_set_message_output(CM_OUTPUT_TAP);
+    return cmocka_run_group_tests_name("launch", tests, NULL, NULL);
+}
