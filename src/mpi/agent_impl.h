@@ -149,14 +149,17 @@ int ks_agent_end_lease(struct ks_agent *a, uint32_t i, struct ks_err *err);
 /* A record of a normal session has come: judge noise, settle the lease, keep the block's books. */
 int ks_agent_take(struct ks_agent *a, const struct work *w, struct ks_record *r,
                   struct ks_err *err);
-/* The same for a record that is `ok` and goes on as the worker encoded it. */
+/* The same for a record that is `ok` and clean: only its disturbance is added to what the worker
+ * encoded. */
 int ks_agent_pass(struct ks_agent *a, const struct work *w, const struct ks_frame *f,
-                  struct ks_err *err);
-bool ks_agent_is_noisy(const struct ks_agent *a, const struct ks_record_head *r);
+                  double disturbance, struct ks_err *err);
+/* By the job's limits and this host's baseline: see ks_noise_disturbance(). */
+double ks_agent_disturbance(const struct ks_agent *a, const struct ks_record_head *r,
+                            const char **why_out);
 void ks_agent_settle(struct ks_agent *a, const struct work *w);
 /* A control: an alias that is measured all the same. */
 void ks_agent_mark_alias(const struct ks_agent *a, const struct work *w, struct ks_record *r);
-/* Set the flags that follow from the record itself. true: contaminated. */
+/* Set the disturbance and the flags that follow from the record itself. true: contaminated. */
 bool ks_agent_judge(const struct ks_agent *a, struct ks_record *r);
 
 /* agent.c */

@@ -358,8 +358,7 @@ static bool is_plain(const struct ks_agent *a, const struct work *w, const struc
 {
     return a->session.kind == SESSION_NORMAL && r->role == KS_ROLE_CELL && r->outcome == KS_O_OK &&
            !w->alias && !a->c.is_oversubscribed && r->rank == a->c.rank &&
-           r->device_id == a->c.device_id && !r->n_printed && !r->n_denied &&
-           !ks_agent_is_noisy(a, r);
+           r->device_id == a->c.device_id && !r->n_printed && !r->n_denied;
 }
 
 static int take_record(struct ks_agent *a, const struct ks_frame *f, struct ks_err *err)
@@ -373,8 +372,10 @@ static int take_record(struct ks_agent *a, const struct ks_frame *f, struct ks_e
     a->worker.seq++;
     a->worker.cell_ns +=
         ((double)h.wall_ns - a->worker.cell_ns) / (a->worker.seq < 8 ? (double)a->worker.seq : 8);
-    if (h.role == KS_ROLE_CELL && is_plain(a, &a->session.sent[a->session.n_done], &h))
-        return ks_agent_pass(a, &a->session.sent[a->session.n_done++], f, err);
+    const char *why = NULL;
+    double disturbance = ks_agent_disturbance(a, &h, &why);
+    if (!why && h.role == KS_ROLE_CELL && is_plain(a, &a->session.sent[a->session.n_done], &h))
+        return ks_agent_pass(a, &a->session.sent[a->session.n_done++], f, disturbance, err);
     int rc = ks_record_decode(f->body, f->n, r, NULL, err);
     if (rc < 0)
         return rc;

@@ -49,7 +49,9 @@ static struct ks_noise_limits limits_of(const struct ks_job *job, const struct k
 {
     const struct ks_job_contention *c = &job->contention;
     if (ks_job_is_gpu(job))
-        return (struct ks_noise_limits){ .switches_per_s = 1e15, .stolen = 1, .canary = c->canary };
+        return (struct ks_noise_limits){ .switches_per_s = INFINITY,
+                                         .stolen = INFINITY,
+                                         .canary = c->canary };
     return (struct ks_noise_limits){
         .switches_per_s = c->switches_per_s,
         .stolen = c->stolen,

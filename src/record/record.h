@@ -120,6 +120,9 @@ void ks_record_encode(const struct ks_record *r, struct ks_buf *body_out);
 int ks_record_decode(const void *body, size_t n, struct ks_record *r_out, uint32_t *n_unknown,
                      struct ks_err *err);
 
+/* Gives an encoded record its disturbance, without decoding it. */
+void ks_record_set_disturbance(struct ks_buf *body, double disturbance);
+
 /* What the ranks and rank 0 need of every record; it saves them the 14 KB. */
 struct ks_record_head {
     struct ks_cell cell;
@@ -283,17 +286,5 @@ struct ks_name_rec { /* KS_F_PROBLEM, KS_F_INSTANCE, KS_F_HOST */
 };
 void ks_name_rec_encode(const struct ks_name_rec *v, struct ks_buf *body_out);
 int ks_name_rec_decode(const void *body, size_t n, struct ks_name_rec *out, struct ks_err *err);
-
-/* ks_record_final() - which attempt of a cell counts; gather, resume and the table share it.
- * Among the records of one cell with role cell that are not void: the highest attempt; but when
- * that one is `ok` and contaminated (and no suspect) and an earlier one is `ok` and not, the latest
- * such earlier one. An attempt is void when any of its records in round 0 says so: a record is
- * taken back by journalling it again with the flag.
- * @r [in] [n] any order, one cell, all attempts; only round 0 decides the outcome.
- * Returns the index, or -1 when there is none. */
-struct ks_attempt { /* the few fields the choice needs; kept per cell by the coordinator */
-    uint32_t attempt, round, role, outcome, flags;
-};
-int ks_record_final(const struct ks_attempt *r, size_t n);
 
 #endif
