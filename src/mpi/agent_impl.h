@@ -64,7 +64,7 @@ struct worker {
     uint64_t started_ns;
     uint64_t silent_since_ns; /* without a deadline, though there is work; 0: not so */
     uint32_t silent_at;       /* n_done then */
-    double cell_ns;           /* wall time of its cells, lately */
+    double pipe_bytes;        /* that the record pipe holds */
     uint64_t printed;         /* ring_bytes when the cell in flight began */
     uint32_t n_denied;        /* refused calls that records have told of */
 };
@@ -133,8 +133,9 @@ struct ks_agent {
     char why[200];
     struct ks_agent_totals totals;
     uint64_t idle_since_ns;
-    struct ks_record *record; /* scratch */
-    struct ks_buf body;       /* scratch */
+    double cell_ns, record_bytes; /* of cells lately: wall time, size; 0: none yet */
+    struct ks_record *record;     /* scratch */
+    struct ks_buf body;           /* scratch */
 };
 
 /* agent_lease.c: the next cell. PICK_BLOCKED until a record comes, PICK_OTHER when the worker must

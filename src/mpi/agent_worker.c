@@ -221,6 +221,7 @@ int ks_worker_start(struct ks_agent *a, struct ks_err *err)
     close_fd(&record[1]);
     w->request_fd = request[1];
     w->record_fd = record[0];
+    w->pipe_bytes = (double)fcntl(record[0], F_GETPIPE_SZ);
     if (rc < 0) {
         ks_worker_release(a);
         return ks_err_context(err, rc, "starting a worker");
@@ -361,6 +362,15 @@ static bool is_plain(const struct ks_agent *a, const struct work *w, const struc
            r->device_id == a->c.device_id && !r->n_printed && !r->n_denied;
 }
 
+static void note_cell(struct ks_agent *a, const struct ks_record_head *h, size_t n_bytes)
+{
+    double share = a->worker.seq < 8 ? (double)a->worker.seq : 8;
+    a->cell_ns += ((double)h->wall_ns - a->cell_ns) / share;
+    a->record_bytes += ((double)n_bytes - a->record_bytes) / share;
+    a->totals.timing_ns += h->timing_ns;
+    a->totals.n_timed += h->timing_ns > 0;
+}
+
 static int take_record(struct ks_agent *a, const struct ks_frame *f, struct ks_err *err)
 {
     struct ks_record_head h;
@@ -370,8 +380,7 @@ static int take_record(struct ks_agent *a, const struct ks_frame *f, struct ks_e
         return 0;
     }
     a->worker.seq++;
-    a->worker.cell_ns +=
-        ((double)h.wall_ns - a->worker.cell_ns) / (a->worker.seq < 8 ? (double)a->worker.seq : 8);
+    note_cell(a, &h, f->n);
     const char *why = NULL;
     double disturbance = ks_agent_disturbance(a, &h, &why);
     if (!why && h.role == KS_ROLE_CELL && is_plain(a, &a->session.sent[a->session.n_done], &h))

@@ -148,6 +148,7 @@ int ks_coord_take_record(struct ks_coord *c, uint32_t from, const struct ks_fram
     if (rc < 0)
         return ks_err_context(err, rc, "a record of rank %u", from);
     rank->n_records++;
+    c->n_uncommitted++;
     bool is_cell = r.role == KS_ROLE_CELL;
     const struct ks_ledger_cell *known = is_cell ? ks_ledger_find(c->c.ledger, &r.cell) : NULL;
     if (is_too_late(c, from, known, &r)) {
@@ -168,5 +169,8 @@ int ks_coord_take_record(struct ks_coord *c, uint32_t from, const struct ks_fram
     rank->n_cells++;
     rank->cell_s += ((double)r.wall_ns * 1e-9 - rank->cell_s) /
                     (rank->n_cells < 16 ? (double)rank->n_cells : 16);
+    if (rank->n_held)
+        rank->n_held--;
+    rank->busy_until_ns = ks_now_ns() + (uint64_t)(rank->cell_s * 1e9 * rank->n_held);
     return settle_cell(c, from, &r, is_confirmed, err);
 }

@@ -132,7 +132,7 @@ struct ks_record_head {
     struct ks_id128 worker;
     uint64_t seq, started_ns;
     struct ks_id128 code_id;
-    uint64_t wall_ns;
+    uint64_t wall_ns, timing_ns;
     uint64_t involuntary_switches, cpu_ns, span_ns;
     double canary_ratio, disturbance;
     uint32_t n_denied;
