@@ -16,7 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define COMMIT_NS    10000000ull /* group commit: the oldest record waits this long at most */
+#define COMMIT_NS    10000000ull /* between two commits: records that come meanwhile are one */
 #define COMMIT_BYTES (256u << 10)
 #define LATE_NS      10000000ull /* for the end of a lease to arrive */
 
@@ -245,6 +245,7 @@ int ks_coord_sync(struct ks_coord *c, struct ks_err *err)
         return ks_err_context(err, rc, "journal of '%s'", c->c.dir);
     c->pending_since_ns = 0;
     c->n_uncommitted = 0;
+    c->synced_ns = ks_now_ns();
     ks_chaos(&c->chaos, KS_CHAOS_BEFORE_ACK);
     rc = write_ack_log(c, err);
     for (uint32_t i = 0; i < c->n_ranks && rc == 0; i++) {
@@ -279,11 +280,14 @@ void ks_coord_be_quiet(struct ks_coord *c, bool is_quiet, uint64_t between_ns)
     c->between_ns = between_ns;
 }
 
-static uint64_t commit_ns(const struct ks_coord *c)
+/* When what is pending is to be on disk. Usually at once, but not sooner than COMMIT_NS after the
+ * last time: then it is a group. */
+static uint64_t commit_due_ns(const struct ks_coord *c)
 {
     if (!c->is_quiet || c->n_uncommitted >= KS_AGENT_UNACKED / 2)
-        return COMMIT_NS;
-    return c->between_ns < KS_COORD_QUIET_NS ? KS_COORD_QUIET_NS - c->between_ns : 0;
+        return c->synced_ns + COMMIT_NS;
+    return c->pending_since_ns +
+           (c->between_ns < KS_COORD_QUIET_NS ? KS_COORD_QUIET_NS - c->between_ns : 0);
 }
 
 /* Of several leases one should have ended when half of the work is done. The end of a single one is
@@ -298,8 +302,8 @@ void ks_coord_load(const struct ks_coord *c, uint64_t now_ns, struct ks_coord_lo
 {
     struct ks_coord_load l = { .need_ns = UINT64_MAX,
                                .due_ns = c->last_beat_ns + ks_msg_beat_ns(c->c.lost_after_ns) };
-    if (c->pending_since_ns && c->pending_since_ns + commit_ns(c) < l.due_ns)
-        l.due_ns = c->pending_since_ns + commit_ns(c);
+    if (c->pending_since_ns && commit_due_ns(c) < l.due_ns)
+        l.due_ns = commit_due_ns(c);
     for (uint32_t i = 1; i < c->n_ranks; i++) {
         const struct rank *r = &c->ranks[i];
         if (!r->n_leases)
@@ -353,7 +357,7 @@ int ks_coord_step(struct ks_coord *c, uint64_t now_ns, struct ks_err *err)
     if (rc < 0)
         return rc;
     bool is_ending = (c->is_complete || c->is_draining) && is_quiet(c);
-    if (c->pending_since_ns && (is_ending || now_ns - c->pending_since_ns >= commit_ns(c) ||
+    if (c->pending_since_ns && (is_ending || ks_now_ns() >= commit_due_ns(c) ||
                                 ks_journal_pending(c->c.journal) >= COMMIT_BYTES)) {
         ks_chaos(&c->chaos, KS_CHAOS_BEFORE_WRITE);
         rc = ks_coord_sync(c, err);
@@ -371,6 +375,11 @@ bool ks_coord_is_over(const struct ks_coord *c)
         if (c->ranks[i].state != RANK_GONE && c->ranks[i].state != RANK_LOST)
             return false;
     return true;
+}
+
+bool ks_coord_is_measuring(const struct ks_coord *c)
+{
+    return c->is_measuring;
 }
 
 bool ks_coord_is_drained(const struct ks_coord *c)

@@ -43,7 +43,7 @@ int ks_coord_step(struct ks_coord *c, uint64_t now_ns, struct ks_err *err);
  * for its commit, unless KS_AGENT_UNACKED / 2 do. between_ns: if that worker is between two cells,
  * how long the next one will take, else 0: then what would fall due during that cell is committed
  * before it. */
-#define KS_COORD_QUIET_NS 350000000ull
+#define KS_COORD_QUIET_NS 500000000ull
 void ks_coord_be_quiet(struct ks_coord *c, bool is_quiet, uint64_t between_ns);
 /* What the pace of the loop depends on. */
 struct ks_coord_load {
@@ -62,7 +62,8 @@ int ks_coord_hurry(struct ks_coord *c, struct ks_err *err);
 
 /* Everything is over: every rank said goodbye or is lost, everything is on disk. */
 bool ks_coord_is_over(const struct ks_coord *c);
-bool ks_coord_is_drained(const struct ks_coord *c); /* a drain was asked for */
+bool ks_coord_is_measuring(const struct ks_coord *c); /* everything is built */
+bool ks_coord_is_drained(const struct ks_coord *c);   /* a drain was asked for */
 /* "complete", or why it was drained. */
 const char *ks_coord_reason(const struct ks_coord *c);
 bool ks_coord_lost_anyone(const struct ks_coord *c);

@@ -52,6 +52,7 @@ struct rank {
     double cell_s;                          /* wall time of its cells lately; 0: none yet */
     uint32_t n_held;                        /* cells of its leases without a record */
     uint64_t busy_until_ns;                 /* with what it holds, as expected */
+    uint64_t repeated_ns; /* attempts of cells that are measured once more, not yet accounted */
     uint64_t seen_ns;
     uint64_t n_records, n_acked; /* received; acknowledged */
     uint64_t n_cells;            /* with role cell */
@@ -85,7 +86,7 @@ struct ks_coord {
     struct alias_books alias;
     struct prune_books prune;
     uint64_t block_base;
-    uint64_t started_ns, measuring_ns, last_beat_ns, pending_since_ns;
+    uint64_t started_ns, measuring_ns, last_beat_ns, pending_since_ns, synced_ns;
     uint64_t away_ns;           /* that rank 0 was held up, in all */
     uint64_t position, durable; /* of the journal */
     bool is_draining, is_over_sent, is_measuring, is_complete;

@@ -18,6 +18,11 @@ uint64_t ks_pace_least_ns(uint64_t cell_ns)
     return most(KS_PACE_LEAST_NS, least(cell_ns, KS_PACE_MOST_NS));
 }
 
+uint64_t ks_pace_bell_ns(uint64_t cell_ns)
+{
+    return 2 * ks_pace_least_ns(cell_ns);
+}
+
 uint64_t ks_pace_next_ns(const struct ks_pace *p)
 {
     uint64_t next = p->woke_ns + (p->is_awaiting ? KS_PACE_MOST_NS : KS_PACE_LONGEST_NS);

@@ -33,6 +33,8 @@ struct ks_pace {
 
 /* The shortest time between two turns while quiet, ns. */
 uint64_t ks_pace_least_ns(uint64_t cell_ns);
+/* Between two turns because of a bell (bell.h), on average: they come on top of the others. */
+uint64_t ks_pace_bell_ns(uint64_t cell_ns);
 /* CLOCK_MONOTONIC of the next turn unless an event comes before; <= now_ns: at once. */
 uint64_t ks_pace_next_ns(const struct ks_pace *p);
 /* Whether the end of each cell may wake the loop: cells are that long, or of unknown length. */

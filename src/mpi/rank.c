@@ -197,8 +197,7 @@ struct ks_build *ks_rank_build(struct ks_rank *r)
     return r->build;
 }
 
-/* Measuring has begun, here or on another core of the host. */
-static void settle(struct ks_rank *r)
+void ks_rank_settle(struct ks_rank *r)
 {
     if (!r->is_settled)
         ks_seat_settle(r->c.seat, r->has_warden ? r->c.warden : NULL);
@@ -213,7 +212,7 @@ static int take_lease(struct ks_rank *r, const struct ks_frame *f, struct ks_err
     int rc = ks_msg_lease_get(f->body, f->n, &m, err);
     if (rc == 0 && !r->agent)
         rc = ks_fail(err, KS_EPROTO, "rank %u has no seat but got a lease", r->rank);
-    settle(r);
+    ks_rank_settle(r);
     return rc < 0 ? rc : ks_agent_lease(r->agent, &m, err);
 }
 
@@ -248,7 +247,7 @@ int ks_rank_frame(struct ks_rank *r, const struct ks_frame *f, struct ks_err *er
     case KS_F_MSG_BEAT:
         rc = ks_msg_numbers_get(f->body, f->n, &a, &b, err);
         if (rc == 0 && a) {
-            settle(r);
+            ks_rank_settle(r);
             r->bell_pid = (pid_t)b;
         }
         return rc;

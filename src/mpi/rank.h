@@ -37,6 +37,9 @@ struct ks_build *ks_rank_build(struct ks_rank *r); /* NULL for the sim device; b
 int ks_rank_frame(struct ks_rank *r, const struct ks_frame *f, struct ks_err *err);
 int ks_rank_step(struct ks_rank *r, uint64_t now_ns, struct ks_err *err);
 
+/* Measuring has begun, here or on another core of the host. */
+void ks_rank_settle(struct ks_rank *r);
+
 /* This process was held up or stopped for so long: rank 0 could not be heard meanwhile. */
 void ks_rank_was_away(struct ks_rank *r, uint64_t ns);
 

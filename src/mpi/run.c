@@ -144,12 +144,6 @@ static void pace_coord(const struct run *r, struct ks_pace *p)
         p->due_ns = l.due_ns;
 }
 
-/* While cells are long it may cost half as much as the other turns; it puts those off. */
-static uint64_t bell_ns(const struct ks_pace *p)
-{
-    return ks_pace_least_ns(p->cell_ns);
-}
-
 /* has_sent: what this turn sent to itself waits to be taken; else it would wait a whole nap. */
 static void nap(struct run *r, bool is_busy, bool has_sent, uint64_t woke_ns)
 {
@@ -168,7 +162,7 @@ static void nap(struct run *r, bool is_busy, bool has_sent, uint64_t woke_ns)
     if (ppoll(p, 4, &t, NULL) > 0 && (p[1].revents & (POLLHUP | POLLERR)))
         ks_sleep_ns(DEAD_NAP_NS); /* a dead warden must not make this loop spin */
     if (p[3].revents)
-        ks_bell_was_heard(&r->bell_free_ns, ks_now_ns(), bell_ns(&pace));
+        ks_bell_was_heard(&r->bell_free_ns, ks_now_ns(), ks_pace_bell_ns(pace.cell_ns));
     ks_bell_clear(r->bell_fd);
     if (is_sleep)
         ks_rank_count_wake(r->rank);
@@ -228,6 +222,8 @@ static bool is_over(struct run *r, uint64_t now)
 static int step_coord(struct run *r, bool is_busy, uint64_t now, struct ks_err *err)
 {
     struct ks_pace pace = { .now_ns = now };
+    if (ks_coord_is_measuring(r->coord))
+        ks_rank_settle(r->rank);
     ks_rank_pace(r->rank, &pace);
     ks_coord_be_quiet(r->coord, pace.is_quiet, is_busy ? 0 : ks_rank_between_ns(r->rank));
     return ks_coord_step(r->coord, now, err);
