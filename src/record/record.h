@@ -173,9 +173,10 @@ struct ks_device_rec { /* KS_F_DEVICE */
     char numa[32];                           /* NUMA nodes nearest to its core: "0"; "" unknown */
     char host_domain[16];  /* "core", "l3", "socket": what one rank measures on; "" a device */
     uint32_t n_neighbours; /* ranks that measured under the same last-level cache, itself too */
-    uint32_t n_units;      /* of a GPU: compute units, multiprocessors; 0 unknown */
-    uint64_t memory_bytes; /* of a GPU; 0 unknown */
-    char driver[32];       /* of a GPU: its version; "" unknown */
+    uint32_t n_memory_neighbours; /* and with memory from the same NUMA nodes; 0 unknown */
+    uint32_t n_units;             /* of a GPU: compute units, multiprocessors; 0 unknown */
+    uint64_t memory_bytes;        /* of a GPU; 0 unknown */
+    char driver[32];              /* of a GPU: its version; "" unknown */
 };
 /* What a GPU's kernel needs, as its code object says (build/code_object.h). -1: not recorded. */
 struct ks_code_rec {
