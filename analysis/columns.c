@@ -217,6 +217,8 @@ static const struct column after_traits[] = {
     COL("arch", DEVICE, TEXT, struct ks_device_row, rec.arch),
     COL("host", DEVICE, TEXT, struct ks_device_row, rec.host),
     R("rank", U32, rank),
+    OPT("cache_neighbours", DEVICE, U32, struct ks_device_row, rec.n_neighbours, 0),
+    OPT("memory_neighbours", DEVICE, U32, struct ks_device_row, rec.n_memory_neighbours, 0),
     R("v1", PASSED, v1),
     R("v2", PASSED, v2),
     RT("max_error", max_error),

@@ -22,7 +22,7 @@ struct row {
     bool is_far;
     char device[64], pci[16], cores[64], numa[32], spare[64];
     char visible[128]; /* what its worker will see */
-    uint32_t n_neighbours;
+    uint32_t n_neighbours, n_memory_neighbours;
     char unused[128];
 };
 
@@ -42,7 +42,8 @@ static void fill(const struct ks_job *job, const struct ks_net *net, const struc
 {
     *r = (struct row){ .rank = ks_net_rank(net),
                        .is_far = s->bind.is_far,
-                       .n_neighbours = s->bind.n_neighbours };
+                       .n_neighbours = s->bind.n_neighbours,
+                       .n_memory_neighbours = s->bind.n_memory_neighbours };
     gethostname(r->host, sizeof(r->host) - 1);
     if (ks_net_local_rank(net) == 0)
         memcpy(r->unused, s->map.unused, sizeof(r->unused));
@@ -104,6 +105,7 @@ static void put_json(const struct row *rows, uint32_t n, struct ks_buf *to)
         ks_jw_str(&w, "spare_cores", r->spare);
         ks_jw_bool(&w, "is_far", r->is_far);
         ks_jw_u64(&w, "cache_neighbours", r->n_neighbours);
+        ks_jw_u64(&w, "memory_neighbours", r->n_memory_neighbours);
         ks_jw_str(&w, "environment", r->visible);
         ks_jw_str(&w, "devices_without_rank", r->unused);
         ks_jw_close(&w, '}');

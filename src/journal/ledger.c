@@ -2,6 +2,7 @@
 #include "journal/ledger.h"
 
 #include "base/hash.h"
+#include "record/attempt.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -324,7 +325,7 @@ int ks_ledger_done(struct ks_ledger *l, const struct ks_record_head *r, uint32_t
         return 0; /* a copy: the first counts, as in the store */
     count(l, c, -1);
     l->nodes[l->n_nodes] = (struct node){
-        .a = { r->attempt, r->round, r->role, r->outcome, r->flags },
+        .a = { r->attempt, r->round, r->role, r->outcome, r->flags, r->disturbance },
         .next = c->first,
         .segment = segment,
         .is_from_worker = !ks_id128_is_zero(r->worker),

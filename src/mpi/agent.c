@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "mpi/agent_impl.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -12,7 +13,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#define SOON_NS 50000000ull
+#define MS      1000000ull
+#define SOON_NS (50 * MS)
 
 int ks_agent_create(const struct ks_agent_config *c, struct ks_agent **a_out, struct ks_err *err)
 {
@@ -295,30 +297,58 @@ bool ks_agent_is_broken(const struct ks_agent *a, const char **why_out)
     return a->is_broken;
 }
 
-int ks_agent_wait_fd(const struct ks_agent *a)
+int ks_agent_wait_fd(const struct ks_agent *a, bool takes_each)
 {
     const struct worker *w = &a->worker;
     bool is_last = a->session.n_sent - a->session.n_done <= 1;
     bool may_speak = w->is_alive && !w->is_lying && !w->is_retired && !w->is_mute;
-    return is_last && may_speak ? w->record_fd : -1;
+    return may_speak && (is_last || takes_each || a->is_draining) ? w->record_fd : -1;
 }
 
-int ks_agent_nap_ms(const struct ks_agent *a, int most_ms)
+uint64_t ks_agent_nap_ns(const struct ks_agent *a, uint64_t most_ns)
 {
     const struct session *s = &a->session;
     uint32_t n_left = s->n_sent - s->n_done;
     if (!a->n_leases && !a->is_draining && !n_left && a->idle_since_ns &&
         ks_now_ns() - a->idle_since_ns < SOON_NS)
-        return 1; /* nothing is timed here, and the next lease is on its way */
+        return MS; /* nothing is timed here, and the next lease is on its way */
     if (!a->worker.is_alive || s->is_ended || !s->n_done || n_left < 2)
-        return most_ms; /* of the last one the descriptor tells */
-    double left_ms = a->worker.cell_ns * 1e-6 * (n_left - 1);
-    return left_ms < 1 ? 1 : left_ms < most_ms ? (int)left_ms : most_ms;
+        return most_ns; /* of the last one the descriptor tells */
+    double left_ns = a->cell_ns * (n_left - 1);
+    return left_ns < MS ? MS : left_ns < (double)most_ns ? (uint64_t)left_ns : most_ns;
 }
 
-bool ks_agent_is_measuring(const struct ks_agent *a)
+/* Half of the pipe is for what a slow turn of the loop adds. */
+static double pipe_room_ns(const struct ks_agent *a)
 {
-    return a->worker.is_alive;
+    const struct worker *w = &a->worker;
+    return a->record_bytes > 0 && w->is_alive ? w->pipe_bytes / 2 / a->record_bytes * a->cell_ns
+                                              : 1e18;
+}
+
+static uint64_t supply_ns(const struct ks_agent *a)
+{
+    uint64_t n = 0;
+    for (uint32_t k = 0; k < a->n_leases; k++) {
+        const struct lease *l = &a->leases[a->order[k]];
+        n += l->m.n - l->i_next + l->n_open;
+    }
+    double ns = fmin(a->cell_ns * (double)n, pipe_room_ns(a));
+    return a->n_leases ? (uint64_t)fmin(ns, 1e18) : UINT64_MAX;
+}
+
+void ks_agent_load(const struct ks_agent *a, struct ks_agent_load *out)
+{
+    const struct worker *w = &a->worker;
+    bool is_alive = w->is_alive && w->status;
+    *out = (struct ks_agent_load){
+        .has_cells = w->is_alive && a->session.n_done < a->session.n_sent,
+        .is_measuring = is_alive && w->status->is_measuring,
+        .is_timing = is_alive && w->status->phase == KS_PH_TIMING,
+        .n_unacked = a->acks.n_emitted - a->acks.n_acked,
+        .cell_ns = (uint64_t)fmin(a->cell_ns, 1e18),
+        .supply_ns = supply_ns(a),
+    };
 }
 
 void ks_agent_totals(const struct ks_agent *a, struct ks_agent_totals *out)

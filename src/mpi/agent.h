@@ -82,14 +82,23 @@ void ks_agent_stop(struct ks_agent *a);
 bool ks_agent_is_idle(const struct ks_agent *a); /* no worker, no leases, nothing held back */
 /* The device was quarantined (canary wrong twice), hung, or the worker cannot be started: `why`. */
 bool ks_agent_is_broken(const struct ks_agent *a, const char **why_out);
-/* Descriptor whose next byte ends a wait (the last cell sent is in flight), -1: nothing to wait
- * for. */
-int ks_agent_wait_fd(const struct ks_agent *a);
-/* How long coordination may sleep now, at most most_ms: when more is to be sent after the cells in
+/* What the pace of the loop depends on (pace.h). */
+struct ks_agent_load {
+    bool has_cells;     /* a worker has cells in flight: it times, or may begin to */
+    bool is_measuring;  /* it is between the warm-up and the verification of one now */
+    bool is_timing;     /* it takes samples now */
+    uint64_t n_unacked; /* records emitted and not yet acknowledged */
+    uint64_t cell_ns;   /* how long its cells take; 0: not known */
+    uint64_t supply_ns; /* until leases run out or half of the record pipe is full; UINT64_MAX:
+                           there are no leases */
+};
+void ks_agent_load(const struct ks_agent *a, struct ks_agent_load *out);
+/* Descriptor whose next byte ends a wait, -1: nothing to wait for. takes_each: every record does,
+ * else only that of the last cell in flight, and any while draining. */
+int ks_agent_wait_fd(const struct ks_agent *a, bool takes_each);
+/* How long coordination may sleep now, at most most_ns: when more is to be sent after the cells in
  * flight, until the last of them begins. */
-int ks_agent_nap_ms(const struct ks_agent *a, int most_ms);
-/* A worker is timing: coordination should wake rarely. */
-bool ks_agent_is_measuring(const struct ks_agent *a);
+uint64_t ks_agent_nap_ns(const struct ks_agent *a, uint64_t most_ns);
 
 /* Path of ksweep-worker: $KSWEEP_WORKER, else beside this program. KS_ENOENT, KS_EIO. */
 int ks_agent_find_worker(char *out, size_t cap, struct ks_err *err);
@@ -108,6 +117,9 @@ struct ks_agent_totals {
     uint64_t wait_ns;    /* idle between leases while not drained */
     uint64_t tail_ns;    /* idle since the last lease ended, up to now */
     uint64_t ack_p99_us; /* 99 of 100 records were acknowledged so long after they were emitted */
+    uint64_t timing_ns;  /* in which workers took samples */
+    uint64_t n_timed;    /* cells, anchors and repeats that had samples */
+    uint64_t n_warden_wakes; /* of the warden while a worker took samples */
 };
 void ks_agent_totals(const struct ks_agent *a, struct ks_agent_totals *out);
 

@@ -64,7 +64,7 @@ struct worker {
     uint64_t started_ns;
     uint64_t silent_since_ns; /* without a deadline, though there is work; 0: not so */
     uint32_t silent_at;       /* n_done then */
-    double cell_ns;           /* wall time of its cells, lately */
+    double pipe_bytes;        /* that the record pipe holds */
     uint64_t printed;         /* ring_bytes when the cell in flight began */
     uint32_t n_denied;        /* refused calls that records have told of */
 };
@@ -134,8 +134,9 @@ struct ks_agent {
     char why[200];
     struct ks_agent_totals totals;
     uint64_t idle_since_ns;
-    struct ks_record *record; /* scratch */
-    struct ks_buf body;       /* scratch */
+    double cell_ns, record_bytes; /* of cells lately: wall time, size; 0: none yet */
+    struct ks_record *record;     /* scratch */
+    struct ks_buf body;           /* scratch */
 };
 
 /* agent_lease.c: the next cell. PICK_BLOCKED until a record comes, PICK_OTHER when the worker must
@@ -150,14 +151,17 @@ int ks_agent_end_lease(struct ks_agent *a, uint32_t i, struct ks_err *err);
 /* A record of a normal session has come: judge noise, settle the lease, keep the block's books. */
 int ks_agent_take(struct ks_agent *a, const struct work *w, struct ks_record *r,
                   struct ks_err *err);
-/* The same for a record that is `ok` and goes on as the worker encoded it. */
+/* The same for a record that is `ok` and clean: only its disturbance is added to what the worker
+ * encoded. */
 int ks_agent_pass(struct ks_agent *a, const struct work *w, const struct ks_frame *f,
-                  struct ks_err *err);
-bool ks_agent_is_noisy(const struct ks_agent *a, const struct ks_record_head *r);
+                  double disturbance, struct ks_err *err);
+/* By the job's limits and this host's baseline: see ks_noise_disturbance(). */
+double ks_agent_disturbance(const struct ks_agent *a, const struct ks_record_head *r,
+                            const char **why_out);
 void ks_agent_settle(struct ks_agent *a, const struct work *w);
 /* A control: an alias that is measured all the same. */
 void ks_agent_mark_alias(const struct ks_agent *a, const struct work *w, struct ks_record *r);
-/* Set the flags that follow from the record itself. true: contaminated. */
+/* Set the disturbance and the flags that follow from the record itself. true: contaminated. */
 bool ks_agent_judge(const struct ks_agent *a, struct ks_record *r);
 
 /* agent.c */

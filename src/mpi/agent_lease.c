@@ -172,8 +172,8 @@ static int queue_again(struct ks_agent *a, const struct work *w, struct ks_err *
     return 0;
 }
 
-static bool is_contaminated(const struct ks_agent *a, const struct ks_record_head *r,
-                            const char **why)
+double ks_agent_disturbance(const struct ks_agent *a, const struct ks_record_head *r,
+                            const char **why_out)
 {
     const struct ks_noise n = {
         .involuntary_switches = r->involuntary_switches,
@@ -181,13 +181,7 @@ static bool is_contaminated(const struct ks_agent *a, const struct ks_record_hea
         .span_ns = r->span_ns,
         .canary_ratio = r->canary_ratio,
     };
-    return ks_noise_is_contaminated(&n, &a->c.noise, why);
-}
-
-bool ks_agent_is_noisy(const struct ks_agent *a, const struct ks_record_head *r)
-{
-    const char *why;
-    return is_contaminated(a, r, &why);
+    return ks_noise_disturbance(&n, &a->c.noise, why_out);
 }
 
 bool ks_agent_judge(const struct ks_agent *a, struct ks_record *r)
@@ -197,7 +191,10 @@ bool ks_agent_judge(const struct ks_agent *a, struct ks_record *r)
     ks_record_head_of(r, &h);
     if (ks_outcome_needs_look(r->outcome)) /* a second device has not seen it (yet) */
         r->flags |= KS_FL_UNCONFIRMED;
-    if (r->outcome != KS_O_OK || !is_contaminated(a, &h, &why))
+    if (r->outcome != KS_O_OK)
+        return false;
+    r->disturbance = ks_agent_disturbance(a, &h, &why);
+    if (!why)
         return false;
     r->flags |= KS_FL_CONTAMINATED;
     if (!r->reason[0])
@@ -206,11 +203,16 @@ bool ks_agent_judge(const struct ks_agent *a, struct ks_record *r)
 }
 
 int ks_agent_pass(struct ks_agent *a, const struct work *w, const struct ks_frame *f,
-                  struct ks_err *err)
+                  double disturbance, struct ks_err *err)
 {
     a->block.rec.n_cells++;
     ks_agent_settle(a, w);
-    return ks_agent_emit_body(a, f->body, f->n, err);
+    ks_buf_clear(&a->body);
+    ks_buf_put(&a->body, f->body, f->n);
+    ks_record_set_disturbance(&a->body, disturbance);
+    if (!ks_buf_ok(&a->body))
+        return ks_fail(err, KS_ENOMEM, "agent: out of memory");
+    return ks_agent_emit_body(a, a->body.data, a->body.len, err);
 }
 
 int ks_agent_take(struct ks_agent *a, const struct work *w, struct ks_record *r, struct ks_err *err)

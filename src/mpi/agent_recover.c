@@ -544,6 +544,7 @@ int ks_agent_child_ended(struct ks_agent *a, const struct ks_child_end *end, str
         return 0;
     int rc = ks_worker_read(a, err);
     a->totals.worker_ns += end->wall_ns;
+    a->totals.n_warden_wakes += end->n_wakes;
     if (rc == 0 && !a->is_killed)
         rc = ks_recover_death(a, end, err);
     if (rc == 0 && a->session.n_done && !a->worker.is_retired &&

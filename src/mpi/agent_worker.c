@@ -232,6 +232,7 @@ int ks_worker_start(struct ks_agent *a, struct ks_err *err)
     close_fd(&record[1]);
     w->request_fd = request[1];
     w->record_fd = record[0];
+    w->pipe_bytes = (double)fcntl(record[0], F_GETPIPE_SZ);
     if (rc < 0) {
         ks_worker_release(a);
         return ks_err_context(err, rc, "starting a worker");
@@ -369,8 +370,16 @@ static bool is_plain(const struct ks_agent *a, const struct work *w, const struc
 {
     return a->session.kind == SESSION_NORMAL && r->role == KS_ROLE_CELL && r->outcome == KS_O_OK &&
            !w->alias && !a->c.is_oversubscribed && r->rank == a->c.rank &&
-           r->device_id == a->c.device_id && !r->n_printed && !r->n_denied &&
-           !ks_agent_is_noisy(a, r);
+           r->device_id == a->c.device_id && !r->n_printed && !r->n_denied;
+}
+
+static void note_cell(struct ks_agent *a, const struct ks_record_head *h, size_t n_bytes)
+{
+    double share = a->worker.seq < 8 ? (double)a->worker.seq : 8;
+    a->cell_ns += ((double)h->wall_ns - a->cell_ns) / share;
+    a->record_bytes += ((double)n_bytes - a->record_bytes) / share;
+    a->totals.timing_ns += h->timing_ns;
+    a->totals.n_timed += h->timing_ns > 0;
 }
 
 static int take_record(struct ks_agent *a, const struct ks_frame *f, struct ks_err *err)
@@ -382,10 +391,11 @@ static int take_record(struct ks_agent *a, const struct ks_frame *f, struct ks_e
         return 0;
     }
     a->worker.seq++;
-    a->worker.cell_ns +=
-        ((double)h.wall_ns - a->worker.cell_ns) / (a->worker.seq < 8 ? (double)a->worker.seq : 8);
-    if (h.role == KS_ROLE_CELL && is_plain(a, &a->session.sent[a->session.n_done], &h))
-        return ks_agent_pass(a, &a->session.sent[a->session.n_done++], f, err);
+    note_cell(a, &h, f->n);
+    const char *why = NULL;
+    double disturbance = ks_agent_disturbance(a, &h, &why);
+    if (!why && h.role == KS_ROLE_CELL && is_plain(a, &a->session.sent[a->session.n_done], &h))
+        return ks_agent_pass(a, &a->session.sent[a->session.n_done++], f, disturbance, err);
     int rc = ks_record_decode(f->body, f->n, r, NULL, err);
     if (rc < 0)
         return rc;

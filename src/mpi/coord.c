@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "mpi/agent.h"
 #include "mpi/coord_impl.h"
 #include "mpi/share.h"
 
@@ -15,8 +16,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#define COMMIT_NS    10000000ull /* group commit: the oldest record waits this long at most */
+#define COMMIT_NS    10000000ull /* between two commits: records that come meanwhile are one */
 #define COMMIT_BYTES (256u << 10)
+#define LATE_NS      10000000ull /* for the end of a lease to arrive */
 
 int ks_coord_create(const struct ks_coord_config *cfg, struct ks_coord **c_out, struct ks_err *err)
 {
@@ -164,6 +166,8 @@ static int take_lease_end(struct ks_coord *c, uint32_t from, const struct ks_fra
     ks_sched_lease_end(c->sched, lease);
     if (c->ranks[from].n_leases)
         c->ranks[from].n_leases--;
+    if (!c->ranks[from].n_leases)
+        c->ranks[from].n_held = 0;
     return 0;
 }
 
@@ -240,6 +244,8 @@ int ks_coord_sync(struct ks_coord *c, struct ks_err *err)
     if (rc < 0)
         return ks_err_context(err, rc, "journal of '%s'", c->c.dir);
     c->pending_since_ns = 0;
+    c->n_uncommitted = 0;
+    c->synced_ns = ks_now_ns();
     ks_chaos(&c->chaos, KS_CHAOS_BEFORE_ACK);
     rc = write_ack_log(c, err);
     for (uint32_t i = 0; i < c->n_ranks && rc == 0; i++) {
@@ -260,9 +266,53 @@ static int beat(struct ks_coord *c, uint64_t now_ns, struct ks_err *err)
     if (now_ns - c->last_beat_ns < ks_msg_beat_ns(c->c.lost_after_ns))
         return rc;
     c->last_beat_ns = now_ns;
-    for (uint32_t i = 1; i < c->n_ranks && rc == 0; i++)
-        rc = ks_coord_send(c, i, KS_F_MSG_BEAT, 0, 0, err);
+    for (uint32_t i = 1; i < c->n_ranks && rc == 0; i++) {
+        bool is_near = strcmp(c->ranks[i].host, c->ranks[0].host) == 0;
+        rc = ks_coord_send(c, i, KS_F_MSG_BEAT, c->is_measuring,
+                           is_near ? (uint64_t)c->ranks[0].pid : 0, err);
+    }
     return rc;
+}
+
+void ks_coord_be_quiet(struct ks_coord *c, bool is_quiet, uint64_t between_ns)
+{
+    c->is_quiet = is_quiet;
+    c->between_ns = between_ns;
+}
+
+/* When what is pending is to be on disk. Usually at once, but not sooner than COMMIT_NS after the
+ * last time: then it is a group. */
+static uint64_t commit_due_ns(const struct ks_coord *c)
+{
+    if (!c->is_quiet || c->n_uncommitted >= KS_AGENT_UNACKED / 2)
+        return c->synced_ns + COMMIT_NS;
+    return c->pending_since_ns +
+           (c->between_ns < KS_COORD_QUIET_NS ? KS_COORD_QUIET_NS - c->between_ns : 0);
+}
+
+/* Of several leases one should have ended when half of the work is done. The end of a single one is
+ * expected: the rank will wait for the next. */
+static uint64_t need_ns(const struct rank *r, uint64_t now_ns)
+{
+    uint64_t left = r->busy_until_ns > now_ns ? r->busy_until_ns - now_ns : 0;
+    return r->n_leases > 1 ? left / 2 : left + left / 16 + LATE_NS;
+}
+
+void ks_coord_load(const struct ks_coord *c, uint64_t now_ns, struct ks_coord_load *out)
+{
+    struct ks_coord_load l = { .need_ns = UINT64_MAX,
+                               .due_ns = c->last_beat_ns + ks_msg_beat_ns(c->c.lost_after_ns) };
+    if (c->pending_since_ns && commit_due_ns(c) < l.due_ns)
+        l.due_ns = commit_due_ns(c);
+    for (uint32_t i = 1; i < c->n_ranks; i++) {
+        const struct rank *r = &c->ranks[i];
+        if (!r->n_leases)
+            continue;
+        l.is_awaiting = true;
+        if (need_ns(r, now_ns) < l.need_ns)
+            l.need_ns = need_ns(r, now_ns);
+    }
+    *out = l;
 }
 
 int ks_coord_drain(struct ks_coord *c, const char *why, struct ks_err *err)
@@ -307,7 +357,7 @@ int ks_coord_step(struct ks_coord *c, uint64_t now_ns, struct ks_err *err)
     if (rc < 0)
         return rc;
     bool is_ending = (c->is_complete || c->is_draining) && is_quiet(c);
-    if (c->pending_since_ns && (is_ending || now_ns - c->pending_since_ns >= COMMIT_NS ||
+    if (c->pending_since_ns && (is_ending || ks_now_ns() >= commit_due_ns(c) ||
                                 ks_journal_pending(c->c.journal) >= COMMIT_BYTES)) {
         ks_chaos(&c->chaos, KS_CHAOS_BEFORE_WRITE);
         rc = ks_coord_sync(c, err);
@@ -325,6 +375,11 @@ bool ks_coord_is_over(const struct ks_coord *c)
         if (c->ranks[i].state != RANK_GONE && c->ranks[i].state != RANK_LOST)
             return false;
     return true;
+}
+
+bool ks_coord_is_measuring(const struct ks_coord *c)
+{
+    return c->is_measuring;
 }
 
 bool ks_coord_is_drained(const struct ks_coord *c)

@@ -39,6 +39,20 @@ void ks_coord_destroy(struct ks_coord *c); /* NULL is fine */
 int ks_coord_frame(struct ks_coord *c, uint32_t from, const struct ks_frame *f, struct ks_err *err);
 /* Timers: leases, group commit, acknowledgements, beats, losses. */
 int ks_coord_step(struct ks_coord *c, uint64_t now_ns, struct ks_err *err);
+/* While a worker times on a core of this process (pace.h) a record waits up to KS_COORD_QUIET_NS
+ * for its commit, unless KS_AGENT_UNACKED / 2 do. between_ns: if that worker is between two cells,
+ * how long the next one will take, else 0: then what would fall due during that cell is committed
+ * before it. */
+#define KS_COORD_QUIET_NS 500000000ull
+void ks_coord_be_quiet(struct ks_coord *c, bool is_quiet, uint64_t between_ns);
+/* What the pace of the loop depends on. */
+struct ks_coord_load {
+    bool is_awaiting; /* other ranks hold leases: their records may come at any time */
+    uint64_t need_ns; /* until one of them should be asked whether it needs a lease; UINT64_MAX:
+                     none holds any */
+    uint64_t due_ns;  /* CLOCK_MONOTONIC: the next commit or heartbeat */
+};
+void ks_coord_load(const struct ks_coord *c, uint64_t now_ns, struct ks_coord_load *out);
 /* The caller was held up (by its disk) or stopped for so long: nobody could be heard meanwhile. */
 void ks_coord_was_away(struct ks_coord *c, uint64_t ns);
 /* No more leases: running cells are finished. why is shown in the status. */
@@ -48,7 +62,8 @@ int ks_coord_hurry(struct ks_coord *c, struct ks_err *err);
 
 /* Everything is over: every rank said goodbye or is lost, everything is on disk. */
 bool ks_coord_is_over(const struct ks_coord *c);
-bool ks_coord_is_drained(const struct ks_coord *c); /* a drain was asked for */
+bool ks_coord_is_measuring(const struct ks_coord *c); /* everything is built */
+bool ks_coord_is_drained(const struct ks_coord *c);   /* a drain was asked for */
 /* "complete", or why it was drained. */
 const char *ks_coord_reason(const struct ks_coord *c);
 bool ks_coord_lost_anyone(const struct ks_coord *c);

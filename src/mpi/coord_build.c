@@ -74,6 +74,7 @@ static int start_measuring(struct ks_coord *c, uint32_t i, struct ks_err *err)
     if (!c->is_measuring)
         c->measuring_ns = ks_now_ns();
     c->is_measuring = c->may_ask = true;
+    c->last_beat_ns = 0; /* all are told at once */
     return rc < 0 ? rc : ks_sched_device_add(c->sched, i, err);
 }
 

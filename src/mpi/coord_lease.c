@@ -10,9 +10,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A rank holds two leases, and more as long as they are expected to end within this time, while
- * rank 0 waits for its disk; longer ones are better kept for whoever is free first. */
-#define SHORT_LEASE_S  0.1
+/* A rank holds two leases, and more as long as they are expected to end within this time: rank 0
+ * may be waiting for its disk, and both sides look at MPI rarely beside a timing worker (pace.h).
+ * Longer ones are better kept for whoever is free first. */
+#define SHORT_LEASE_S 0.5
+/* Until a lease that has ended is replaced: both sides wake for it (pace.h). */
+#define REACH_S        0.6
 #define REISSUE_NS     1000000000ull
 #define WORKER_START_S 0.05 /* a first guess */
 
@@ -145,6 +148,11 @@ static enum ks_cell_state cell_state(void *ctx, uint32_t i_problem, uint32_t i_i
     return rc < 0 ? KS_CELL_RUN : KS_CELL_SETTLED;
 }
 
+static bool is_virtual(const struct ks_job *job)
+{
+    return strcmp(ks_job_backends[job->device.backend], "sim") == 0;
+}
+
 int ks_coord_open_sched(struct ks_coord *c, struct ks_err *err)
 {
     const struct ks_grid *g = c->c.grid;
@@ -163,6 +171,7 @@ int ks_coord_open_sched(struct ks_coord *c, struct ks_err *err)
         .seed = seed,
         .batch = batch < KS_LEASE_CELLS ? batch : KS_LEASE_CELLS,
         .overhead_s = WORKER_START_S,
+        .reach_s = is_virtual(&g->job) ? 0 : REACH_S,
         .patience_s = ks_cost_silence_s(&g->job.measure, &g->job.isolate),
         .cell_state = cell_state,
         .ctx = c,
@@ -174,6 +183,17 @@ int ks_coord_open_sched(struct ks_coord *c, struct ks_err *err)
     free(cost);
     free(seed);
     return rc;
+}
+
+static void note_lease(struct rank *r, const struct ks_lease *l)
+{
+    uint64_t now = ks_now_ns();
+    if (!r->n_leases || r->busy_until_ns < now)
+        r->busy_until_ns = now;
+    r->busy_until_ns += (uint64_t)(l->expected_s * 1e9);
+    r->n_leases++;
+    r->n_held += l->n;
+    r->lease_n = l->n;
 }
 
 static int send_lease(struct ks_coord *c, uint32_t rank, const struct ks_lease *l,
@@ -212,8 +232,7 @@ static int send_lease(struct ks_coord *c, uint32_t rank, const struct ks_lease *
         return rc;
     ks_buf_clear(&c->body);
     ks_msg_lease_put(&m, &c->body);
-    c->ranks[rank].n_leases++;
-    c->ranks[rank].lease_n = l->n;
+    note_lease(&c->ranks[rank], l);
     return ks_net_send(c->c.net, rank, KS_F_MSG_LEASE, c->body.data, c->body.len, err);
 }
 

@@ -75,7 +75,7 @@ int ks_coord_release_device(struct ks_coord *c, uint32_t i, bool is_loss, struct
     uint32_t condemned[KS_LEASE_CELLS][2];
     uint32_t n = ks_sched_device_lost(c->sched, i, is_loss, condemned, KS_LEASE_CELLS);
     int rc = 0;
-    c->ranks[i].n_leases = 0;
+    c->ranks[i].n_leases = c->ranks[i].n_held = 0;
     c->may_ask = true;
     for (uint32_t k = 0; k < n && rc == 0; k++) {
         rc = ks_coord_write_outcome(c, condemned[k][0], condemned[k][1], KS_O_WORKER_LOST,

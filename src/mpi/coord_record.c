@@ -129,12 +129,18 @@ static int settle_cell(struct ks_coord *c, uint32_t from, const struct ks_record
     if (ip < 0 || ii < 0)
         return ks_fail(err, KS_EPROTO, "rank %u measured a cell that is not in the grid", from);
     const struct ks_ledger_cell *known = ks_ledger_find(c->c.ledger, &r->cell);
-    if (!ks_ledger_is_final(known)) /* a further attempt was announced */
+    if (!ks_ledger_is_final(known)) { /* a further attempt was announced */
+        c->ranks[from].repeated_ns += r->wall_ns;
         return 0;
+    }
     /* before the outcomes of its aliases grow the ledger */
     const bool is_plain = r->outcome == KS_O_OK && known->n_attempts == 1;
     c->n_done_here++;
-    double elapsed_s = r->outcome == KS_O_OK ? (double)r->wall_ns * 1e-9 : 0;
+    /* What repeats took is a cost of cells, not of leases: else problems are not split for it. */
+    uint64_t wall_ns = r->wall_ns + c->ranks[from].repeated_ns;
+    double elapsed_s = r->outcome == KS_O_OK ? (double)wall_ns * 1e-9 : 0;
+    if (r->outcome == KS_O_OK)
+        c->ranks[from].repeated_ns = 0;
     int rc = ks_coord_alias_settle(c, (uint32_t)ip, (uint32_t)ii, r->code_id, err);
     ks_sched_done(c->sched, (uint32_t)ip, (uint32_t)ii, from, elapsed_s);
     if (is_plain)
@@ -153,6 +159,7 @@ int ks_coord_take_record(struct ks_coord *c, uint32_t from, const struct ks_fram
     if (rc < 0)
         return ks_err_context(err, rc, "a record of rank %u", from);
     rank->n_records++;
+    c->n_uncommitted++;
     bool is_cell = r.role == KS_ROLE_CELL;
     const struct ks_ledger_cell *known = is_cell ? ks_ledger_find(c->c.ledger, &r.cell) : NULL;
     if (is_too_late(c, from, known, &r)) {
@@ -173,5 +180,8 @@ int ks_coord_take_record(struct ks_coord *c, uint32_t from, const struct ks_fram
     rank->n_cells++;
     rank->cell_s += ((double)r.wall_ns * 1e-9 - rank->cell_s) /
                     (rank->n_cells < 16 ? (double)rank->n_cells : 16);
+    if (rank->n_held)
+        rank->n_held--;
+    rank->busy_until_ns = ks_now_ns() + (uint64_t)(rank->cell_s * 1e9 * rank->n_held);
     return settle_cell(c, from, &r, is_confirmed, err);
 }

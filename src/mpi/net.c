@@ -323,7 +323,7 @@ bool ks_net_can_beat(const struct ks_net *n)
     return n->is_mpi && n->is_shareable && n->size > 1;
 }
 
-void ks_net_beat(struct ks_net *n, uint64_t now_ns, uint64_t away_ns)
+uint64_t ks_net_beat(struct ks_net *n, uint64_t now_ns, uint64_t away_ns)
 {
     static const uint8_t body[16] = { 0 };
     pthread_mutex_lock(&n->lock);
@@ -336,7 +336,9 @@ void ks_net_beat(struct ks_net *n, uint64_t now_ns, uint64_t away_ns)
             ks_frame_put(&p->out, KS_F_MSG_BEAT, body, sizeof(body));
         push(n, p, n->rank == 0 ? i : 0);
     }
+    uint64_t due_ns = n->progress_ns + away_ns;
     pthread_mutex_unlock(&n->lock);
+    return due_ns > now_ns ? due_ns - now_ns : 0;
 }
 
 int ks_net_next(struct ks_net *n, uint32_t *from_out, struct ks_frame *f_out)

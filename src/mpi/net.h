@@ -57,10 +57,11 @@ bool ks_net_progress(struct ks_net *n);
 int ks_net_next(struct ks_net *n, uint32_t *from_out, struct ks_frame *f_out);
 /* From another thread than the one that uses all the others here: when ks_net_progress has not been
  * called for away_ns, a KS_F_MSG_BEAT goes to every peer. It ends with KS_NET_STUCK_NS of silence:
- * who is held up for longer counts as lost. */
+ * who is held up for longer counts as lost. Returns how long after now_ns it may be away_ns that
+ * ks_net_progress has not been called, at the earliest; 0: it is. */
 #define KS_NET_STUCK_NS 600000000000ull
 bool ks_net_can_beat(const struct ks_net *n); /* MPI allows it, and there are others */
-void ks_net_beat(struct ks_net *n, uint64_t now_ns, uint64_t away_ns);
+uint64_t ks_net_beat(struct ks_net *n, uint64_t now_ns, uint64_t away_ns);
 /* Nothing more goes to this rank; what it still sends is delivered. */
 void ks_net_forget(struct ks_net *n, uint32_t rank);
 void ks_net_recall(struct ks_net *n, uint32_t rank); /* it was heard of again */

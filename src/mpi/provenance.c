@@ -140,6 +140,7 @@ void ks_provenance_device(const struct ks_job *job, uint32_t rank, uint32_t loca
         snprintf(out->core_set, sizeof(out->core_set), "%s", seat->bind.cores.text);
         snprintf(out->numa, sizeof(out->numa), "%s", seat->bind.numa);
         out->n_neighbours = seat->bind.n_neighbours;
+        out->n_memory_neighbours = seat->bind.n_memory_neighbours;
     }
     if (seat->is_pinned && !seat->device.unique[0])
         snprintf(out->host_domain, sizeof(out->host_domain), "%s", ks_host_domains[seat->domain]);

@@ -10,7 +10,7 @@
 
 struct ks_pulse {
     struct ks_net *net;
-    uint64_t beat_ns; /* of the loop; this thread looks twice as often */
+    uint64_t beat_ns; /* of the loop */
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t ended; /* by CLOCK_MONOTONIC */
@@ -25,8 +25,9 @@ static void *beat(void *arg)
     while (!p->is_ending) {
         uint64_t now = ks_now_ns();
         if (now >= next) {
-            ks_net_beat(p->net, now, p->beat_ns / 4 * 3);
-            next = now + p->beat_ns / 2;
+            /* It wakes when the loop may have been away for too long, not before. */
+            uint64_t rest_ns = ks_net_beat(p->net, now, p->beat_ns / 4 * 3);
+            next = now + (rest_ns > p->beat_ns / 4 ? rest_ns : p->beat_ns / 2);
         }
         struct timespec until = { (time_t)(next / 1000000000u), (long)(next % 1000000000u) };
         pthread_cond_timedwait(&p->ended, &p->lock, &until);

@@ -35,6 +35,7 @@ int ks_rank_send_numbers(struct ks_rank *r, uint16_t type, uint64_t a, uint64_t 
 static int emit(void *ctx, uint16_t type, const void *body, size_t n, struct ks_err *err)
 {
     struct ks_rank *r = ctx;
+    r->has_room |= type == KS_F_MSG_LEASE_END;
     return ks_net_send(r->c.net, 0, type, body, n, err);
 }
 
@@ -49,7 +50,9 @@ static struct ks_noise_limits limits_of(const struct ks_job *job, const struct k
 {
     const struct ks_job_contention *c = &job->contention;
     if (ks_job_is_gpu(job))
-        return (struct ks_noise_limits){ .switches_per_s = 1e15, .stolen = 1, .canary = c->canary };
+        return (struct ks_noise_limits){ .switches_per_s = INFINITY,
+                                         .stolen = INFINITY,
+                                         .canary = c->canary };
     return (struct ks_noise_limits){
         .switches_per_s = c->switches_per_s,
         .stolen = c->stolen,
@@ -194,6 +197,13 @@ struct ks_build *ks_rank_build(struct ks_rank *r)
     return r->build;
 }
 
+void ks_rank_settle(struct ks_rank *r)
+{
+    if (!r->is_settled)
+        ks_seat_settle(r->c.seat, r->has_warden ? r->c.warden : NULL);
+    r->is_settled = true;
+}
+
 static int take_lease(struct ks_rank *r, const struct ks_frame *f, struct ks_err *err)
 {
     struct ks_msg_lease m;
@@ -202,9 +212,7 @@ static int take_lease(struct ks_rank *r, const struct ks_frame *f, struct ks_err
     int rc = ks_msg_lease_get(f->body, f->n, &m, err);
     if (rc == 0 && !r->agent)
         rc = ks_fail(err, KS_EPROTO, "rank %u has no seat but got a lease", r->rank);
-    if (!r->is_settled)
-        ks_seat_settle(r->c.seat, r->c.warden);
-    r->is_settled = true;
+    ks_rank_settle(r);
     return rc < 0 ? rc : ks_agent_lease(r->agent, &m, err);
 }
 
@@ -237,7 +245,12 @@ int ks_rank_frame(struct ks_rank *r, const struct ks_frame *f, struct ks_err *er
         r->is_clean = r->is_clean && (!a || !b);
         return rc;
     case KS_F_MSG_BEAT:
-        return 0;
+        rc = ks_msg_numbers_get(f->body, f->n, &a, &b, err);
+        if (rc == 0 && a) {
+            ks_rank_settle(r);
+            r->bell_pid = (pid_t)b;
+        }
+        return rc;
     default:
         return ks_fail(err, KS_EPROTO, "rank 0 sent a frame of type %u", f->type);
     }
@@ -282,9 +295,12 @@ static int send_summary(struct ks_rank *r, struct ks_err *err)
     return ks_rank_send_event(r, KS_EV_RANK_SUMMARY, err,
                               "worker_ns=%" PRIu64 " wait_ns=%" PRIu64 " tail_ns=%" PRIu64
                               " workers=%" PRIu64 " deaths=%" PRIu64 " cells=%" PRIu64
-                              " records=%" PRIu64 " ack_p99_us=%" PRIu64,
+                              " records=%" PRIu64 " ack_p99_us=%" PRIu64 " timing_ns=%" PRIu64
+                              " timed=%" PRIu64 " wakes=%" PRIu64 " switches=%" PRIu64
+                              " warden_wakes=%" PRIu64,
                               t.worker_ns, t.wait_ns, t.tail_ns, t.n_workers, t.n_deaths, t.n_cells,
-                              t.n_records, t.ack_p99_us);
+                              t.n_records, t.ack_p99_us, t.timing_ns, t.n_timed, r->wakes.n,
+                              r->wakes.n_switches, ks_rank_shares_core(r) ? t.n_warden_wakes : 0);
 }
 
 /* A device that cannot go on: the leases went back already, the reason goes to the journal. */
@@ -362,19 +378,4 @@ bool ks_rank_is_clean(const struct ks_rank *r)
 bool ks_rank_is_abandoned(const struct ks_rank *r)
 {
     return r->is_abandoned;
-}
-
-bool ks_rank_is_measuring(const struct ks_rank *r)
-{
-    return r->agent && ks_agent_is_measuring(r->agent);
-}
-
-int ks_rank_wait_fd(const struct ks_rank *r)
-{
-    return r->agent ? ks_agent_wait_fd(r->agent) : -1;
-}
-
-int ks_rank_nap_ms(const struct ks_rank *r, int most_ms)
-{
-    return r->agent ? ks_agent_nap_ms(r->agent, most_ms) : most_ms;
 }

@@ -8,6 +8,7 @@
 #include "build/build.h"
 #include "grid/grid.h"
 #include "mpi/net.h"
+#include "mpi/pace.h"
 #include "mpi/seat.h"
 #include "spawn/warden.h"
 
@@ -36,14 +37,25 @@ struct ks_build *ks_rank_build(struct ks_rank *r); /* NULL for the sim device; b
 int ks_rank_frame(struct ks_rank *r, const struct ks_frame *f, struct ks_err *err);
 int ks_rank_step(struct ks_rank *r, uint64_t now_ns, struct ks_err *err);
 
+/* Measuring has begun, here or on another core of the host. */
+void ks_rank_settle(struct ks_rank *r);
+
 /* This process was held up or stopped for so long: rank 0 could not be heard meanwhile. */
 void ks_rank_was_away(struct ks_rank *r, uint64_t ns);
 
 bool ks_rank_is_over(const struct ks_rank *r);      /* said goodbye and flushed */
 bool ks_rank_is_clean(const struct ks_rank *r);     /* nobody was lost as far as rank 0 knows */
 bool ks_rank_is_abandoned(const struct ks_rank *r); /* rank 0 has been silent for too long */
-bool ks_rank_is_measuring(const struct ks_rank *r);
-int ks_rank_wait_fd(const struct ks_rank *r); /* see ks_agent_wait_fd; -1: none */
-int ks_rank_nap_ms(const struct ks_rank *r, int most_ms);
+/* Its part of what decides when the loop turns next: all but now_ns, woke_ns and is_busy. */
+void ks_rank_pace(const struct ks_rank *r, struct ks_pace *p);
+/* Its worker is between two cells, long enough for a disk to answer meanwhile: how long they take;
+ * else 0. */
+uint64_t ks_rank_between_ns(const struct ks_rank *r);
+/* Descriptor that ends a wait early, -1: none. */
+int ks_rank_wait_fd(const struct ks_rank *r, const struct ks_pace *p);
+/* What this turn sent has left: when it is about to run out of work, rank 0 is to hear of it. */
+void ks_rank_ring(struct ks_rank *r);
+/* The loop has slept and woke: counted where a worker takes samples on a core of this process. */
+void ks_rank_count_wake(struct ks_rank *r);
 
 #endif

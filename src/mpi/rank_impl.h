@@ -29,7 +29,13 @@ struct ks_rank {
     struct ks_chaos chaos;
     bool has_warden; /* it was alive when last asked */
     bool is_over, said_bye, is_clean, is_abandoned, said_broken, told_builds;
+    bool has_room;  /* a lease has ended since the bell was thought of */
+    pid_t bell_pid; /* of rank 0, on the same host; 0: elsewhere */
     uint64_t last_beat_ns, heard_ns;
+    struct ks_rank_wakes { /* of this process while its worker took samples on one of its cores */
+        uint64_t n, n_switches; /* of the loop; voluntary switches of all threads */
+        uint64_t nvcsw;         /* when last asked */
+    } wakes;
     struct ks_buf body;
 };
 
@@ -39,6 +45,9 @@ int ks_rank_send_numbers(struct ks_rank *r, uint16_t type, uint64_t a, uint64_t 
                          struct ks_err *err);
 int ks_rank_send_event(struct ks_rank *r, uint32_t kind, struct ks_err *err, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
+
+/* rank_pace.c */
+bool ks_rank_shares_core(const struct ks_rank *r); /* with workers that measure */
 
 /* rank_build.c */
 int ks_rank_open_build(struct ks_rank *r, struct ks_err *err);

@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "mpi/agent.h"
+#include "mpi/bell.h"
 #include "mpi/coord.h"
 #include "mpi/directory.h"
 #include "mpi/farewell.h"
@@ -24,14 +25,13 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-#define NAP_MEASURING_MS 5 /* beside a timing worker: nobody wakes more often (FACTS S8) */
-#define NAP_IDLE_MS      5
-#define AWAY_NS          1000000000ull /* the loop turns every few milliseconds */
-#define FLUSH_NS         1000000000ull
-#define TOLD_NS          5000000000ull
-#define PROGRESS_NS      5000000000ull
-#define VERDICT_NS       5000000000ull /* rank 0 meets what the others meet */
-#define START_LOSSES     4u /* MPI may take so many times --lost-after to start on all nodes */
+#define DEAD_NAP_NS  5000000ull
+#define AWAY_NS      1000000000ull /* twice as long as the loop ever sleeps (pace.h) */
+#define FLUSH_NS     1000000000ull
+#define TOLD_NS      5000000000ull
+#define PROGRESS_NS  5000000000ull
+#define VERDICT_NS   5000000000ull /* rank 0 meets what the others meet */
+#define START_LOSSES 4u /* MPI may take so many times --lost-after to start on all nodes */
 
 struct run {
     const struct ks_run_options *o;
@@ -47,7 +47,8 @@ struct run {
     struct ks_rank_seat seat;
     bool is_loaded;  /* grid */
     bool is_refused; /* by all ranks: nobody waits for anybody */
-    int signal_fd;
+    int signal_fd, bell_fd;
+    uint64_t bell_free_ns; /* see bell.h */
     uint32_t n_signals;
     bool by_signal;
     uint64_t drained_ns, progress_ns, alive_ns, turned_ns, over_ns;
@@ -141,18 +142,45 @@ static int take_frames(struct run *r, bool *any_out, struct ks_err *err)
     return rc;
 }
 
-/* Beside a timing worker it is the period that counts: what is done between two naps, such as
- * taking the records of short cells, must not add to it. */
-static void nap(struct run *r, bool is_busy, uint64_t woke_ns)
+static struct timespec until(uint64_t next_ns, uint64_t now_ns)
 {
-    struct pollfd p[3] = { { .fd = r->signal_fd, .events = POLLIN },
+    uint64_t ns = next_ns > now_ns ? next_ns - now_ns : 0;
+    return (struct timespec){ (time_t)(ns / 1000000000u), (long)(ns % 1000000000u) };
+}
+
+static void pace_coord(const struct run *r, struct ks_pace *p)
+{
+    struct ks_coord_load l;
+    ks_coord_load(r->coord, p->now_ns, &l);
+    p->is_awaiting |= l.is_awaiting;
+    if (l.need_ns < p->need_ns)
+        p->need_ns = l.need_ns;
+    if (l.due_ns < p->due_ns)
+        p->due_ns = l.due_ns;
+}
+
+/* has_sent: what this turn sent to itself waits to be taken; else it would wait a whole nap. */
+static void nap(struct run *r, bool is_busy, bool has_sent, uint64_t woke_ns)
+{
+    struct ks_pace pace = { .now_ns = ks_now_ns(), .woke_ns = woke_ns };
+    ks_rank_pace(r->rank, &pace);
+    pace.is_busy = is_busy || (pace.is_quiet && has_sent);
+    if (r->coord)
+        pace_coord(r, &pace);
+    bool hears = pace.is_quiet && ks_bell_may_be_heard(r->bell_free_ns, pace.now_ns);
+    struct pollfd p[4] = { { .fd = r->signal_fd, .events = POLLIN },
                            { .fd = ks_warden_fd(r->warden), .events = POLLIN },
-                           { .fd = ks_rank_wait_fd(r->rank), .events = POLLIN } };
-    int ms = is_busy ? 0 : ks_rank_nap_ms(r->rank, NAP_IDLE_MS);
-    if (ks_rank_is_measuring(r->rank))
-        ms = ks_rank_nap_ms(r->rank, NAP_MEASURING_MS) - (int)((ks_now_ns() - woke_ns) / 1000000u);
-    if (poll(p, 3, ms > 0 ? ms : 0) > 0 && (p[1].revents & (POLLHUP | POLLERR)))
-        ks_sleep_ns(NAP_IDLE_MS * 1000000ull); /* a dead warden must not make this loop spin */
+                           { .fd = ks_rank_wait_fd(r->rank, &pace), .events = POLLIN },
+                           { .fd = hears ? r->bell_fd : -1, .events = POLLIN } };
+    struct timespec t = until(ks_pace_next_ns(&pace), pace.now_ns);
+    bool is_sleep = t.tv_sec || t.tv_nsec;
+    if (ppoll(p, 4, &t, NULL) > 0 && (p[1].revents & (POLLHUP | POLLERR)))
+        ks_sleep_ns(DEAD_NAP_NS); /* a dead warden must not make this loop spin */
+    if (p[3].revents)
+        ks_bell_was_heard(&r->bell_free_ns, ks_now_ns(), ks_pace_bell_ns(pace.cell_ns));
+    ks_bell_clear(r->bell_fd);
+    if (is_sleep)
+        ks_rank_count_wake(r->rank);
 }
 
 static void show_progress(struct run *r, uint64_t now)
@@ -205,6 +233,17 @@ static bool is_over(struct run *r, uint64_t now)
     return ks_net_is_flushed(r->net) || now - r->over_ns > FLUSH_NS;
 }
 
+/* Nothing is committed ahead while more may come in this very moment. */
+static int step_coord(struct run *r, bool is_busy, uint64_t now, struct ks_err *err)
+{
+    struct ks_pace pace = { .now_ns = now };
+    if (ks_coord_is_measuring(r->coord))
+        ks_rank_settle(r->rank);
+    ks_rank_pace(r->rank, &pace);
+    ks_coord_be_quiet(r->coord, pace.is_quiet, is_busy ? 0 : ks_rank_between_ns(r->rank));
+    return ks_coord_step(r->coord, now, err);
+}
+
 static int loop(struct run *r, struct ks_err *err)
 {
     int rc = 0;
@@ -218,16 +257,17 @@ static int loop(struct run *r, struct ks_err *err)
         if (rc == 0)
             rc = ks_rank_step(r->rank, now, err);
         if (rc == 0 && r->coord)
-            rc = ks_coord_step(r->coord, now, err);
+            rc = step_coord(r, any, now, err);
         if (rc == 0)
             rc = hurry(r, now, err);
         if (rc < 0)
             return rc;
         show_progress(r, now);
-        ks_net_progress(r->net);
+        bool has_sent = ks_net_progress(r->net);
+        ks_rank_ring(r->rank);
         if (is_over(r, now))
             return 0;
-        nap(r, any, now);
+        nap(r, any, has_sent, now);
     }
 }
 
@@ -403,6 +443,8 @@ static int open_all(struct run *r, struct ks_err *err)
     if (rc == 0)
         rc = block_signals(&r->signal_fd, err);
     if (rc == 0)
+        rc = ks_bell_open(&r->bell_fd, err);
+    if (rc == 0)
         rc = meet(r, err);
     if (rc == 0)
         rc = ks_pulse_start(r->net, beat_ns(r->o), &r->pulse, err);
@@ -465,6 +507,8 @@ static void finish(struct run *r, int rc, struct ks_run_result *out)
     ks_grid_release(&r->grid);
     if (r->signal_fd >= 0)
         close(r->signal_fd);
+    if (r->bell_fd >= 0)
+        close(r->bell_fd);
 }
 
 /* A rank that cannot begin, or not go on. Alone it just leaves, and says why: the others need not
@@ -489,7 +533,7 @@ static void leave(struct run *r, bool is_begun, const struct ks_err *err)
 int ks_run(const struct ks_run_options *o, struct ks_warden *warden, struct ks_log *log,
            struct ks_run_result *out, struct ks_err *err)
 {
-    struct run r = { .o = o, .log = log, .warden = warden, .signal_fd = -1 };
+    struct run r = { .o = o, .log = log, .warden = warden, .signal_fd = -1, .bell_fd = -1 };
     *out = (struct ks_run_result){ 0 };
     int rc = open_all(&r, err);
     const bool is_begun = rc == 0;

@@ -4,6 +4,7 @@
 #include "grid/arch.h"
 #include "mpi/provenance.h"
 
+#include <dirent.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -262,11 +263,25 @@ cpu_set_t ks_seat_cpus(const struct ks_rank_seat *s, bool is_gpu)
     return cpus;
 }
 
+/* All threads: the heartbeat's and those of MPI wake now and then, too. */
+static void settle_threads(const cpu_set_t *cpus)
+{
+    DIR *tasks = opendir("/proc/self/task");
+    struct dirent *d;
+
+    (void)sched_setaffinity(0, sizeof(*cpus), cpus);
+    while (tasks && (d = readdir(tasks)))
+        if (d->d_name[0] != '.')
+            (void)sched_setaffinity((pid_t)strtol(d->d_name, NULL, 10), sizeof(*cpus), cpus);
+    if (tasks)
+        closedir(tasks);
+}
+
 void ks_seat_settle(const struct ks_rank_seat *s, struct ks_warden *warden)
 {
     if (CPU_COUNT(&s->bind.spare) == 0) /* anywhere */
         return;
-    (void)sched_setaffinity(0, sizeof(s->bind.spare), &s->bind.spare);
+    settle_threads(&s->bind.spare);
     if (warden)
         (void)sched_setaffinity(ks_warden_pid(warden), sizeof(s->bind.spare), &s->bind.spare);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "record/record.h"
 #include "record/fields.h"
+#include "record/frame.h"
 
 /* Mismatch: an element of the list under tag 61. */
 #define F(tag, kind, member, ...) KS_DEF(struct ks_mismatch, tag, kind, member, __VA_ARGS__)
@@ -120,20 +121,38 @@ int ks_record_decode(const void *body, size_t n, struct ks_record *r_out, uint32
     return ks_fields_decode(&record_fields, body, n, r_out, n_unknown, err);
 }
 
+/* The last field of a tag counts. */
+void ks_record_set_disturbance(struct ks_buf *body, double disturbance)
+{
+    ks_tag_f64(body, 74, disturbance);
+}
+
 /* In the order of the tags, which are those of record_defs. */
 #define F(tag, kind, member, ...) KS_DEF(struct ks_record_head, tag, kind, member, __VA_ARGS__)
 static const struct ks_def head_defs[] = {
-    F(1, UINT, cell.problem, ),   F(2, UINT, cell.instance, ),
-    F(3, UINT, cell.condition, ), F(4, UINT, attempt, .def = 1),
-    F(5, UINT, round, ),          F(6, UINT, role, ),
-    F(7, UINT, outcome, ),        F(9, UINT, flags, ),
-    F(23, UINT, rank, ),          F(24, UINT, device_id, ),
-    F(25, ID128, worker, ),       F(26, UINT, seq, ),
-    F(29, UINT, started_ns, ),    F(31, ID128, code_id, ),
-    F(44, UINT, wall_ns, ),       F(70, UINT, involuntary_switches, ),
-    F(71, UINT, cpu_ns, ),        F(72, UINT, span_ns, ),
-    F(73, REAL, canary_ratio, ),  F(74, REAL, disturbance, .def = -1),
-    F(82, UINT, n_denied, ),      F(86, UINT, n_printed, ),
+    F(1, UINT, cell.problem, ),
+    F(2, UINT, cell.instance, ),
+    F(3, UINT, cell.condition, ),
+    F(4, UINT, attempt, .def = 1),
+    F(5, UINT, round, ),
+    F(6, UINT, role, ),
+    F(7, UINT, outcome, ),
+    F(9, UINT, flags, ),
+    F(23, UINT, rank, ),
+    F(24, UINT, device_id, ),
+    F(25, ID128, worker, ),
+    F(26, UINT, seq, ),
+    F(29, UINT, started_ns, ),
+    F(31, ID128, code_id, ),
+    F(44, UINT, wall_ns, ),
+    F(50, UINT, timing_ns, ),
+    F(70, UINT, involuntary_switches, ),
+    F(71, UINT, cpu_ns, ),
+    F(72, UINT, span_ns, ),
+    F(73, REAL, canary_ratio, ),
+    F(74, REAL, disturbance, .def = -1),
+    F(82, UINT, n_denied, ),
+    F(86, UINT, n_printed, ),
 };
 #undef F
 static const struct ks_fields head_fields = KS_FIELDS(struct ks_record_head, "record", head_defs);
@@ -159,6 +178,7 @@ void ks_record_head_of(const struct ks_record *r, struct ks_record_head *out)
         .started_ns = r->started_ns,
         .code_id = r->code_id,
         .wall_ns = r->wall_ns,
+        .timing_ns = r->timing_ns,
         .involuntary_switches = r->involuntary_switches,
         .cpu_ns = r->cpu_ns,
         .span_ns = r->span_ns,
@@ -181,47 +201,4 @@ int ks_cell_compare(const struct ks_cell *a, const struct ks_cell *b)
     if (d == 0)
         d = compare_u64(a->instance, b->instance);
     return d ? d : compare_u64(a->condition, b->condition);
-}
-
-static bool is_in_round_0(const struct ks_attempt *r)
-{
-    return r->role == KS_ROLE_CELL && r->round == 0;
-}
-
-static bool is_candidate(const struct ks_attempt *r, size_t n, size_t i)
-{
-    if (!is_in_round_0(&r[i]))
-        return false;
-    for (size_t k = 0; k < n; k++)
-        if (is_in_round_0(&r[k]) && r[k].attempt == r[i].attempt && (r[k].flags & KS_FL_VOID))
-            return false;
-    return true;
-}
-
-static bool is_clean_ok(const struct ks_attempt *r)
-{
-    return r->outcome == KS_O_OK && !(r->flags & KS_FL_CONTAMINATED);
-}
-
-static bool is_better(const struct ks_attempt *r, int best, size_t i)
-{
-    return best < 0 || r[i].attempt > r[best].attempt;
-}
-
-int ks_record_final(const struct ks_attempt *r, size_t n)
-{
-    int last = -1, clean = -1;
-
-    for (size_t i = 0; i < n; i++) {
-        if (!is_candidate(r, n, i))
-            continue;
-        if (is_better(r, last, i))
-            last = (int)i;
-        if (is_clean_ok(&r[i]) && is_better(r, clean, i))
-            clean = (int)i;
-    }
-    /* A suspicion that stands must not be lost behind an earlier record that knew nothing of it. */
-    if (last >= 0 && clean >= 0 && r[last].outcome == KS_O_OK && !(r[last].flags & KS_FL_SUSPECT))
-        return clean;
-    return last;
 }

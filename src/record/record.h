@@ -120,6 +120,9 @@ void ks_record_encode(const struct ks_record *r, struct ks_buf *body_out);
 int ks_record_decode(const void *body, size_t n, struct ks_record *r_out, uint32_t *n_unknown,
                      struct ks_err *err);
 
+/* Gives an encoded record its disturbance, without decoding it. */
+void ks_record_set_disturbance(struct ks_buf *body, double disturbance);
+
 /* What the ranks and rank 0 need of every record; it saves them the 14 KB. */
 struct ks_record_head {
     struct ks_cell cell;
@@ -129,7 +132,7 @@ struct ks_record_head {
     struct ks_id128 worker;
     uint64_t seq, started_ns;
     struct ks_id128 code_id;
-    uint64_t wall_ns;
+    uint64_t wall_ns, timing_ns;
     uint64_t involuntary_switches, cpu_ns, span_ns;
     double canary_ratio, disturbance;
     uint32_t n_denied;
@@ -171,9 +174,10 @@ struct ks_device_rec { /* KS_F_DEVICE */
     char numa[32];                           /* NUMA nodes nearest to its core: "0"; "" unknown */
     char host_domain[16];  /* "core", "l3", "socket": what one rank measures on; "" a device */
     uint32_t n_neighbours; /* ranks that measured under the same last-level cache, itself too */
-    uint32_t n_units;      /* of a GPU: compute units, multiprocessors; 0 unknown */
-    uint64_t memory_bytes; /* of a GPU; 0 unknown */
-    char driver[32];       /* of a GPU: its version; "" unknown */
+    uint32_t n_memory_neighbours; /* and with memory from the same NUMA nodes; 0 unknown */
+    uint32_t n_units;             /* of a GPU: compute units, multiprocessors; 0 unknown */
+    uint64_t memory_bytes;        /* of a GPU; 0 unknown */
+    char driver[32];              /* of a GPU: its version; "" unknown */
 };
 /* What a GPU's kernel needs, as its code object says (build/code_object.h). -1: not recorded. */
 struct ks_code_rec {
@@ -284,17 +288,5 @@ struct ks_name_rec { /* KS_F_PROBLEM, KS_F_INSTANCE, KS_F_HOST */
 };
 void ks_name_rec_encode(const struct ks_name_rec *v, struct ks_buf *body_out);
 int ks_name_rec_decode(const void *body, size_t n, struct ks_name_rec *out, struct ks_err *err);
-
-/* ks_record_final() - which attempt of a cell counts; gather, resume and the table share it.
- * Among the records of one cell with role cell that are not void: the highest attempt; but when
- * that one is `ok` and contaminated (and no suspect) and an earlier one is `ok` and not, the latest
- * such earlier one. An attempt is void when any of its records in round 0 says so: a record is
- * taken back by journalling it again with the flag.
- * @r [in] [n] any order, one cell, all attempts; only round 0 decides the outcome.
- * Returns the index, or -1 when there is none. */
-struct ks_attempt { /* the few fields the choice needs; kept per cell by the coordinator */
-    uint32_t attempt, round, role, outcome, flags;
-};
-int ks_record_final(const struct ks_attempt *r, size_t n);
 
 #endif

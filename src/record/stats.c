@@ -118,36 +118,55 @@ static double above_zero(double v)
     return v > 0 ? v : 0;
 }
 
-/* The most switches that a rate at the limit explains: a Poisson count stays below its mean + three
- * standard deviations + 1. One switch within a 10 ms span is no proof of 100 a second. */
-static double most_switches(const struct ks_noise_limits *lim, double span_s)
-{
-    double mean = (lim->switches_per_s + above_zero(lim->idle_switches_per_s)) * span_s;
-
-    return mean + 3 * sqrt(mean) + 1;
-}
-
 double ks_wrong_share_hi95(uint32_t n_checked)
 {
     return 1.0 - pow(0.05, 1.0 / n_checked);
 }
 
-bool ks_noise_is_contaminated(const struct ks_noise *n, const struct ks_noise_limits *lim,
-                              const char **why_out)
+static double over_limit(double excess, double limit)
+{
+    if (!(excess > 0))
+        return 0;
+    return limit > 0 ? fmin(excess / limit, KS_DISTURBANCE_MAX) : KS_DISTURBANCE_MAX;
+}
+
+static double stolen_over_limit(const struct ks_noise *n, const struct ks_noise_limits *lim)
+{
+    double stolen = 1 - (double)n->cpu_ns / (double)n->span_ns;
+
+    return over_limit(stolen - above_zero(lim->idle_stolen), lim->stolen);
+}
+
+/* A Poisson count stays below its mean + three standard deviations + 1: one switch within a 10 ms
+ * span does not prove a rate of 100 per second. */
+static double switches_over_limit(const struct ks_noise *n, const struct ks_noise_limits *lim)
 {
     double span_s = (double)n->span_ns / 1e9;
-    double cpu_s = (double)n->cpu_ns / 1e9;
-    const char *why = NULL;
+    double idle = above_zero(lim->idle_switches_per_s) * span_s;
+    double mean = lim->switches_per_s * span_s + idle;
 
-    if (n->canary_ratio > 0 && n->canary_ratio - 1 > lim->canary)
-        why = "canary loop slower than its idle baseline";
-    if (n->span_ns >= 1000000) {
-        if (above_zero(1 - cpu_s / span_s) > lim->stolen + above_zero(lim->idle_stolen))
-            why = "processor time taken by others";
-        if ((double)n->involuntary_switches > most_switches(lim, span_s))
-            why = "involuntary context switches";
+    return over_limit((double)n->involuntary_switches - idle, mean + 3 * sqrt(mean) + 1 - idle);
+}
+
+double ks_noise_disturbance(const struct ks_noise *n, const struct ks_noise_limits *lim,
+                            const char **why_out)
+{
+    const bool is_long = n->span_ns >= 1000000;
+    const struct {
+        double value;
+        const char *why;
+    } indicators[] = {
+        { n->canary_ratio > 0 ? over_limit(n->canary_ratio - 1, lim->canary) : 0,
+          "canary loop slower than its idle baseline" },
+        { is_long ? stolen_over_limit(n, lim) : 0, "processor time taken by others" },
+        { is_long ? switches_over_limit(n, lim) : 0, "involuntary context switches" },
+    };
+    double worst = 0;
+
+    for (size_t i = 0; i < sizeof(indicators) / sizeof(indicators[0]); i++) {
+        if (indicators[i].value > 1 && indicators[i].value > worst)
+            *why_out = indicators[i].why;
+        worst = fmax(worst, indicators[i].value);
     }
-    if (why)
-        *why_out = why;
-    return why != NULL;
+    return worst;
 }

@@ -42,9 +42,16 @@ struct ks_noise {
     uint64_t involuntary_switches, cpu_ns, span_ns;
     double canary_ratio; /* 0 = not run */
 };
-/* true with a static reason when contaminated. Below 1 ms of span only the canary counts. Switches
- * count as a rate only beyond what Poisson scatter explains (mean + 3 sqrt(mean) + 1). */
-bool ks_noise_is_contaminated(const struct ks_noise *n, const struct ks_noise_limits *lim,
-                              const char **why_out);
+/* ks_noise_disturbance() - how far the noise went beyond the idle baseline, in units of its limits.
+ * The maximum over the indicators of (value - baseline) / limit; at least 0, at most
+ * KS_DISTURBANCE_MAX. Below 1 ms of span only the canary counts. For involuntary switches both are
+ * counts over the span: the baseline's, and as limit the highest count that Poisson scatter allows
+ * at limit + baseline, mean + 3 sqrt(mean) + 1, less the baseline's. An infinite limit disables its
+ * indicator; above a limit of 0 the result is KS_DISTURBANCE_MAX.
+ * @why_out [out] static text naming the indicator when contaminated, else untouched
+ * Returns the disturbance: the sample is contaminated if and only if it is > 1. */
+#define KS_DISTURBANCE_MAX 1e6
+double ks_noise_disturbance(const struct ks_noise *n, const struct ks_noise_limits *lim,
+                            const char **why_out);
 
 #endif

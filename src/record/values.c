@@ -70,6 +70,7 @@ static const struct ks_def device_defs[] = {
     F(18, UINT, n_units, ),
     F(19, UINT, memory_bytes, ),
     F(20, TEXT, driver, ),
+    F(21, UINT, n_memory_neighbours, ),
 };
 #undef F
 static const struct ks_fields device_fields =

@@ -143,7 +143,7 @@ static int choose(struct ks_sched *s, uint32_t device, struct active **a_out, st
  * least for a device that holds nothing. */
 static double room_s(const struct ks_sched *s, const struct device *d, double cell_s)
 {
-    double share = HELD_PART * ks_sched_share_s(s) - d->held_s;
+    double share = fmax(HELD_PART * ks_sched_share_s(s), s->c.reach_s) - d->held_s;
     double room = fmin(share, fmax(LONG_LEASE_S, LONG_LEASE * s->overhead_s));
     bool has_none = d->first == KS_NONE;
     return room < cell_s && (has_none || share >= cell_s) ? cell_s : room;

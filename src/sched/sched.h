@@ -36,6 +36,8 @@ struct ks_sched_config {
     const uint64_t *seed; /* [n_problems] of the random order of instances; copied */
     uint32_t batch;       /* most cells a lease, 1..KS_LEASE_CELLS */
     double overhead_s;    /* of starting a lease: a worker, its share of the anchors */
+    double reach_s;       /* a device may hold so much whatever its share is: what it takes to get
+                         the next lease */
     double patience_s;    /* a lease is not overdue before so much silence: one cell at its worst */
     ks_cell_state_fn cell_state; /* called once per cell when its problem is opened */
     void *ctx;

@@ -2,6 +2,8 @@
 /* child.c - watching a living child, and the truth about a dead one. */
 #include "spawn/child.h"
 
+#include "record/outcome.h"
+
 #include <errno.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -9,8 +11,9 @@
 
 #define MS                1000000ull
 #define LOOK_NS           (50 * MS)  /* how often a child with a page is looked at */
-#define LOOK_MEASURING_NS (100 * MS) /* while it times: the look costs its core some 20 us */
 #define LOOK_NEAR_NS      (20 * MS)  /* with a deadline within a second, or a limit to watch */
+#define LOOK_MEASURING_NS (250 * MS) /* while it measures: the look costs its core some 20 us */
+#define LOOK_MEMORY_NS    (125 * MS) /* and has a limit to watch */
 #define DRAIN_READS       16
 
 void ks_child_kill(struct ks_child *c, enum ks_end why, uint64_t now_ns)
@@ -101,6 +104,12 @@ static uint64_t deadline_of(const struct ks_child *c)
     return a < b ? a : b;
 }
 
+void ks_child_count_wake(struct ks_child *c)
+{
+    if (c->page && !c->is_reaped && c->page->phase == KS_PH_TIMING)
+        c->n_wakes++;
+}
+
 void ks_child_watch(struct ks_child *c, uint64_t now_ns)
 {
     if (c->is_reaped || c->killed_ns)
@@ -127,10 +136,10 @@ uint64_t ks_child_next_look(const struct ks_child *c, uint64_t now_ns)
         return c->killed_ns + KS_REAP_LIMIT_NS;
     if (!c->page && !c->rss_limit_bytes)
         return deadline ? deadline : UINT64_MAX;
-    if (c->page && c->page->is_measuring)
-        step = LOOK_MEASURING_NS;
     if (c->rss_limit_bytes || (deadline && deadline < now_ns + 1000 * MS))
         step = LOOK_NEAR_NS;
+    if (c->page && c->page->is_measuring)
+        step = c->rss_limit_bytes ? LOOK_MEMORY_NS : LOOK_MEASURING_NS;
     return deadline && deadline < now_ns + step ? deadline : now_ns + step;
 }
 
@@ -167,6 +176,7 @@ void ks_child_report(struct ks_child *c, struct ks_child_end *out)
     *out = (struct ks_child_end){ .child = c->id,
                                   .pid = c->pid,
                                   .n_leftover = c->n_leftover,
+                                  .n_wakes = c->n_wakes,
                                   .wall_ns = c->ended_ns - c->started_ns,
                                   .peak_rss_bytes = (uint64_t)c->usage.ru_maxrss * 1024u,
                                   .user_ns = timeval_ns(c->usage.ru_utime),

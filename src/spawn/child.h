@@ -40,6 +40,7 @@ struct ks_child {
     pid_t leftover[KS_CHILD_LEFTOVER];
     uint32_t n_leftover;
     uint64_t n_printed; /* bytes drained in all */
+    uint64_t n_wakes;   /* see struct ks_child_end */
     uint32_t n_tail;
     char tail[KS_CHILD_TAIL];
 };
@@ -60,6 +61,8 @@ void ks_child_destroy(struct ks_child *c);
 void ks_child_kill(struct ks_child *c, enum ks_end why, uint64_t now_ns);
 /* Read what it printed, without blocking, into the page's ring or the tail. */
 void ks_child_drain(struct ks_child *c);
+/* The warden woke: counted where this child takes samples. */
+void ks_child_count_wake(struct ks_child *c);
 /* Sample its memory, and kill it past a deadline or over its resident limit. */
 void ks_child_watch(struct ks_child *c, uint64_t now_ns);
 /* When to look at it again at the latest; UINT64_MAX = no need. */

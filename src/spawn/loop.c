@@ -182,6 +182,8 @@ static void wait_for_something(struct ks_loop *l)
             (struct pollfd){ .fd = l->children[i]->output_fd, .events = POLLIN };
     if (ppoll(l->polls, N_FIXED + l->n, &t, NULL) < 0)
         memset(l->polls, 0, (N_FIXED + l->n) * sizeof(*l->polls)); /* revents are not valid */
+    for (size_t i = 0; i < l->n; i++)
+        ks_child_count_wake(l->children[i]);
 }
 
 static void turn(struct ks_loop *l)

@@ -54,6 +54,7 @@ struct ks_child_end {
     int32_t pid;
     uint32_t n_leftover; /* orphans found alive after it ended; killed, and all of theirs */
     uint64_t wall_ns, peak_rss_bytes, user_ns, system_ns;
+    uint64_t n_wakes; /* of the warden while the page said that samples were taken */
     /* For children without a status page: the last bytes of stdout and stderr together. */
     uint32_t n_tail;
     char tail[4096];

@@ -134,7 +134,8 @@ static int add_record(struct ks_index *x, uint32_t i_cell, const struct ks_journ
                                             .round = r->round,
                                             .role = r->role,
                                             .outcome = r->outcome,
-                                            .flags = r->flags } };
+                                            .flags = r->flags,
+                                            .disturbance = r->disturbance } };
     at = (uint32_t)(x->records.n - 1);
     cell = ks_list_at(&x->cells, i_cell);
     if (r->role == KS_ROLE_CELL && r->attempt > cell->max_done)

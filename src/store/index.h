@@ -6,6 +6,7 @@
 #define KS_STORE_INDEX_H
 
 #include "journal/journal.h"
+#include "record/attempt.h"
 #include "store/keys.h"
 #include "store/rows.h"
 #include "store/schema.h"

@@ -165,8 +165,8 @@ static int on_host(struct ks_index *x, uint32_t run, const struct ks_journal_fra
 static struct ks_key device_key(uint32_t run, const struct ks_device_rec *d)
 {
     char launch[96];
-    int n = snprintf(launch, sizeof(launch), "%s %" PRIx64 " %u", d->boot_id, d->device_class,
-                     d->n_neighbours);
+    int n = snprintf(launch, sizeof(launch), "%s %" PRIx64 " %u %u", d->boot_id, d->device_class,
+                     d->n_neighbours, d->n_memory_neighbours);
 
     return (struct ks_key){ { run, d->device_id, d->rank, ks_id64(launch, (size_t)n) } };
 }

@@ -82,6 +82,7 @@ static const struct ks_column devices[] = {
     TX("numa_nodes", S, rec.numa),
     TX("host_domain", S, rec.host_domain),
     OPT("cache_neighbours", S, rec.n_neighbours, U32, "", 0),
+    OPT("memory_neighbours", S, rec.n_memory_neighbours, U32, "", 0),
     OPT("units", S, rec.n_units, U32, "", 0),
     OPT("memory_bytes", S, rec.memory_bytes, U64, "bytes", 0),
     TX("driver", S, rec.driver),

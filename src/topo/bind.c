@@ -219,6 +219,17 @@ static uint32_t count_neighbours(const struct ks_bind *b, uint32_t rank)
     return n;
 }
 
+static uint32_t count_memory_neighbours(const struct ks_bind *b, uint32_t rank)
+{
+    hwloc_const_nodeset_t own = b->m.cores[b->core.chair[rank]].obj->nodeset;
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < b->n; i++)
+        n += i == rank || (b->core.chair[i] >= 0 &&
+                           hwloc_bitmap_intersects(own, b->m.cores[b->core.chair[i]].obj->nodeset));
+    return n;
+}
+
 static int32_t own_number(const struct ks_bind *b, uint32_t rank)
 {
     const struct ks_bind_card *card = &b->cards[rank];
@@ -242,6 +253,7 @@ static void describe_seat(const struct ks_bind *b, uint32_t rank, struct ks_bind
     s->is_far = b->rules->has_devices && b->devices[p].is_known &&
                 !meet(&b->devices[p].near, &b->m.cores[c].cpus);
     s->n_neighbours = count_neighbours(b, rank);
+    s->n_memory_neighbours = count_memory_neighbours(b, rank);
     describe_core(b, rank, s);
     describe_domain(b, rank, s);
 }

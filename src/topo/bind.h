@@ -68,6 +68,7 @@ struct ks_bind_seat {
     uint64_t nodes;      /* bits: NUMA nodes nearest to its core; 0 = unknown, or beyond 63 */
     char numa[32];       /* "0", "0,4", "" unknown */
     uint32_t n_neighbours; /* ranks that measure under the same last-level cache, itself too */
+    uint32_t n_memory_neighbours; /* and with memory from one of the same NUMA nodes */
 };
 
 struct ks_bind_map {

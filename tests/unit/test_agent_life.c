@@ -332,6 +332,36 @@ static void test_unacknowledged(void **state)
     bench_close(&b);
 }
 
+/* What the pace of the loop goes by, while slow cells run and after. */
+static void test_load(void **state)
+{
+    struct ks_agent_load l;
+    struct bench b;
+
+    (void)state;
+    bench_open(&b, "slow_a slow_b slow_c slow_d slow_e", 1, NULL);
+    ks_agent_load(b.agent, &l);
+    assert_true(!l.has_cells && !l.is_measuring && !l.cell_ns && l.supply_ns == UINT64_MAX);
+    b.holds_acks = true;
+    bench_lease_all(&b, 1, 7, 0);
+    bench_run_until(&b, has_two); /* the anchor and a cell; four are left */
+    ks_agent_load(b.agent, &l);
+    assert_true(l.has_cells);
+    assert_int_equal(l.n_unacked, b.n_done);
+    const uint64_t left_ns = (6 - b.n_done) * l.cell_ns;
+    assert_in_range(l.supply_ns, left_ns, left_ns + 6);
+    /* not for each of them, but for the last, or any when it is to end */
+    assert_int_equal(ks_agent_wait_fd(b.agent, false), -1);
+    assert_true(ks_agent_wait_fd(b.agent, true) >= 0);
+    ks_agent_drain(b.agent);
+    assert_true(ks_agent_wait_fd(b.agent, false) >= 0);
+    bench_run_until(&b, is_idle);
+    ks_agent_acked(b.agent, b.n_done);
+    ks_agent_load(b.agent, &l);
+    assert_true(!l.has_cells && !l.n_unacked && l.supply_ns == UINT64_MAX);
+    bench_close(&b);
+}
+
 /* ---- what the agent needs ---- */
 
 static void test_no_worker_program(void **state)
@@ -395,8 +425,9 @@ int main(void)
         cmocka_unit_test(test_controls),          cmocka_unit_test(test_two_leases_of_a_block),
         cmocka_unit_test(test_close_and_go_on),   cmocka_unit_test(test_drain),
         cmocka_unit_test(test_drain_in_recovery), cmocka_unit_test(test_stop),
-        cmocka_unit_test(test_unacknowledged),    cmocka_unit_test(test_no_worker_program),
-        cmocka_unit_test(test_set_up_fails),      cmocka_unit_test(test_warden_dies),
+        cmocka_unit_test(test_unacknowledged),    cmocka_unit_test(test_load),
+        cmocka_unit_test(test_no_worker_program), cmocka_unit_test(test_set_up_fails),
+        cmocka_unit_test(test_warden_dies),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

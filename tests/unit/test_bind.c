@@ -364,12 +364,19 @@ static void seats_are_described(void **state)
     assert_string_equal(seats[1].numa, "0");
     assert_int_equal(seats[1].nodes, 1);
     assert_int_equal(seats[1].n_neighbours, 3); /* one cache of 8 cores */
+    assert_int_equal(seats[1].n_memory_neighbours, 3);
     for (unsigned i = 0; i < 3; i++)
         CPU_CLR(i, &cards[0].mask), CPU_CLR(i + 64, &cards[0].mask);
     assert_true(CPU_EQUAL(&seats[0].spare, &cards[0].mask));
     rules.domain = KS_DOMAIN_L3;
     assert_int_equal(ks_bind(cards + 1, 2, &rules, seats, &map, NULL), 0);
     assert_int_equal(seats[0].n_neighbours, 1);
+    assert_int_equal(seats[0].n_memory_neighbours, 2); /* another cache, the same NUMA node */
+    rules.domain = KS_DOMAIN_SOCKET;
+    assert_int_equal(ks_bind(cards + 1, 2, &rules, seats, &map, NULL), 0);
+    assert_int_equal(seats[0].n_memory_neighbours, 1);
+    rules.domain = KS_DOMAIN_L3;
+    assert_int_equal(ks_bind(cards + 1, 2, &rules, seats, &map, NULL), 0);
     assert_string_equal(seats[1].cores.text, "8,72");
     /* with nothing left but its own core, there it stays; hyperthreads it may not use are not its
      */

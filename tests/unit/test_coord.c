@@ -462,6 +462,66 @@ static void test_every_lost_host_is_named_once(void **state)
     sim_close(m);
 }
 
+/* Beside a timing worker records wait for their commit, unless they are many, or that worker rests
+ * and they would have to wait until after its next cell. */
+static void test_quiet_commits(void **state)
+{
+    static const struct {
+        bool is_quiet;
+        uint64_t between_ms;
+        uint32_t n_records, at_ms; /* the commit, after the first record */
+    } rows[] = {
+        { false, 0, 1, 1 },   { true, 0, 1, 500 },  { true, 100, 1, 400 },
+        { true, 2000, 1, 1 }, { true, 0, 31, 500 }, { true, 0, 32, 1 },
+    };
+    char names[512];
+    (void)state;
+    many_names(names, 100);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct ks_coord_load l;
+        begin_by_hand(names, 1, 2);
+        turns(1200); /* beats and leases are behind */
+        uint64_t t0 = sim_now(), was = m->ranks[1].n_acked;
+        for (uint32_t k = 0; k < rows[i].n_records; k++) {
+            sim_announce(m, 1, problem(0), m->grid->instances[k].id, 1);
+            assert_int_equal(
+                sim_done(m, 1, problem(0), m->grid->instances[k].id, 1, KS_O_OK, 0, NULL), 0);
+        }
+        ks_coord_be_quiet(m->coord, rows[i].is_quiet, rows[i].between_ms * SIM_MS);
+        ks_coord_load(m->coord, t0, &l);
+        if (rows[i].at_ms < 500 || l.due_ns > t0 + 500 * SIM_MS)
+            assert_in_range(l.due_ns, 0, t0 + rows[i].at_ms * SIM_MS);
+        while (m->ranks[1].n_acked == was && sim_now() < t0 + 900 * SIM_MS)
+            sim_turn(m);
+        assert_in_range((sim_now() - t0) / SIM_MS, rows[i].at_ms - 1, rows[i].at_ms + 2);
+        assert_int_equal(m->ranks[1].n_acked - was, rows[i].n_records);
+        sim_close(m);
+    }
+}
+
+/* When rank 0 has to ask MPI for the end of leases. */
+static void test_what_others_need(void **state)
+{
+    struct ks_coord_load l;
+    (void)state;
+    begin_by_hand("ok_a ok_b ok_c ok_d ok_e ok_f ok_g ok_h", 6, 3);
+    turns(2);
+    ks_coord_load(m->coord, sim_now(), &l);
+    assert_true(l.is_awaiting && l.need_ns < UINT64_MAX);
+    uint64_t need_ns = l.need_ns; /* of one lease each: until its end, and a little */
+    assert_true(need_ns > 10 * SIM_MS);
+    ks_coord_load(m->coord, sim_now() + 5 * SIM_MS, &l);
+    assert_in_range(l.need_ns, need_ns - 6 * SIM_MS, need_ns - 5 * SIM_MS);
+    ks_coord_load(m->coord, sim_now() + 1000000 * SIM_MS, &l);
+    assert_int_equal(l.need_ns, 10 * SIM_MS); /* it is late: soon, but not at once */
+    for (uint32_t i = 1; i < 3; i++)
+        assert_int_equal(sim_send(m, i, KS_F_MSG_LEASE_END, m->ranks[i].leases[0].lease, 0, NULL),
+                         0);
+    ks_coord_load(m->coord, sim_now(), &l);
+    assert_true(!l.is_awaiting && l.need_ns == UINT64_MAX);
+    sim_close(m);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -472,6 +532,8 @@ int main(void)
         cmocka_unit_test(test_rank_0_was_away),
         cmocka_unit_test(test_nobody_can_measure),
         cmocka_unit_test(test_acknowledgements),
+        cmocka_unit_test(test_quiet_commits),
+        cmocka_unit_test(test_what_others_need),
         cmocka_unit_test(test_traffic),
         cmocka_unit_test(test_heartbeats),
         cmocka_unit_test(test_announced_attempt_is_lost),

@@ -139,20 +139,20 @@ static uint64_t drained(uint32_t retry, uint32_t n_cells)
 static void test_owed(void **state)
 {
     (void)state;
-    sim_open(m, &three, "ok_a ok_b ok_c", 4, 1);
+    sim_open(m, &three, "ok_a ok_b ok_c", 40, 1);
     lacks(1, "compiler clang is not installed");
     m->refuses[2] = 1;
     sim_coordinate(m, NULL);
     sim_run(m, 30);
     assert_int_equal(ks_coord_n_again(m->coord), 0);
     assert_int_equal(drained(0, 0), 0);
-    assert_int_equal(drained(1u << KS_O_OK, 0), 4);
-    assert_int_equal(drained(1u << KS_O_UNSUPPORTED, 0), 8);
+    assert_int_equal(drained(1u << KS_O_OK, 0), 40);
+    assert_int_equal(drained(1u << KS_O_UNSUPPORTED, 0), 80);
     lacks(1, "");
-    assert_int_equal(drained(0, 0), 4);
-    assert_int_equal(drained(1u << KS_O_OK, 0), 8);
+    assert_int_equal(drained(0, 0), 40);
+    assert_int_equal(drained(1u << KS_O_OK, 0), 80);
     const uint64_t owed = drained(1u << KS_O_OK, 1);
-    assert_int_equal(owed + ks_coord_n_pending(m->coord) + n_measured(), 8);
+    assert_int_equal(owed + ks_coord_n_pending(m->coord) + n_measured(), 80);
     assert_true(owed > 0);
     (void)resume();
     assert_int_equal(ks_coord_n_again(m->coord), 0);

@@ -47,6 +47,7 @@ static void start(struct ks_ledger *l, struct ks_cell c, uint32_t attempt)
 
 struct done {
     uint32_t attempt, outcome, flags, role, round;
+    double disturbance;
 };
 
 static void done(struct ks_ledger *l, struct ks_cell c, struct done d)
@@ -56,7 +57,8 @@ static void done(struct ks_ledger *l, struct ks_cell c, struct done d)
                                 .outcome = d.outcome,
                                 .flags = d.flags,
                                 .role = d.role,
-                                .round = d.round };
+                                .round = d.round,
+                                .disturbance = d.disturbance };
     assert_int_equal(ks_ledger_done(l, &r, 3, 1000 + d.attempt, NULL), 0);
 }
 
@@ -77,14 +79,14 @@ struct op {
     {                                                                                              \
         'D',                                                                                       \
         {                                                                                          \
-            (n), (outcome), 0, 0, 0                                                                \
+            (n), (outcome), 0, 0, 0, -1                                                            \
         }                                                                                          \
     }
 #define F(n, outcome, f)                                                                           \
     {                                                                                              \
         'D',                                                                                       \
         {                                                                                          \
-            (n), (outcome), (f), 0, 0                                                              \
+            (n), (outcome), (f), 0, 0, -1                                                          \
         }                                                                                          \
     }
 #define DIRTY KS_FL_CONTAMINATED
@@ -204,9 +206,9 @@ static void test_has(void **state)
     struct ks_ledger *l = *state;
     struct ks_cell a = cell(1, 1), b = cell(1, 2), c = a;
     c.condition++;
-    done(l, a, (struct done){ 1, KS_O_OK, 0, 0, 0 });
-    done(l, a, (struct done){ 1, KS_O_OK, 0, 0, 2 });
-    done(l, b, (struct done){ 2, KS_O_OK, 0, 0, 0 });
+    done(l, a, (struct done){ 1, KS_O_OK, 0, 0, 0, -1 });
+    done(l, a, (struct done){ 1, KS_O_OK, 0, 0, 2, -1 });
+    done(l, b, (struct done){ 2, KS_O_OK, 0, 0, 0, -1 });
     assert_true(ks_ledger_has(l, ks_ledger_find(l, &a), 1, 0));
     assert_true(ks_ledger_has(l, ks_ledger_find(l, &a), 1, 2));
     assert_false(ks_ledger_has(l, ks_ledger_find(l, &a), 1, 1));
@@ -225,11 +227,11 @@ static void test_other_roles(void **state)
     struct ks_ledger_counts n;
     for (uint32_t role = KS_ROLE_ANCHOR; role <= KS_ROLE_CONTROL; role++) {
         start_as(l, c, 5, role);
-        done(l, c, (struct done){ 5, KS_O_CRASHED, 0, role, 0 });
+        done(l, c, (struct done){ 5, KS_O_CRASHED, 0, role, 0, -1 });
     }
     assert_null(ks_ledger_find(l, &c));
-    done(l, c, (struct done){ 1, KS_O_OK, 0, 0, 0 });
-    done(l, c, (struct done){ 2, KS_O_CRASHED, 0, KS_ROLE_CONTROL, 0 });
+    done(l, c, (struct done){ 1, KS_O_OK, 0, 0, 0, -1 });
+    done(l, c, (struct done){ 2, KS_O_CRASHED, 0, KS_ROLE_CONTROL, 0, -1 });
     assert_int_equal(ks_ledger_find(l, &c)->outcome, KS_O_OK);
     assert_false(ks_ledger_has(l, ks_ledger_find(l, &c), 2, 0));
     ks_ledger_counts(l, &n);
@@ -238,14 +240,26 @@ static void test_other_roles(void **state)
     assert_int_equal(n.n_final, 1);
 }
 
+/* Of contaminated attempts the least disturbed counts, and where its record lies. */
+static void test_disturbed(void **state)
+{
+    struct ks_ledger *l = *state;
+    struct ks_cell c = cell(1, 1);
+    done(l, c, (struct done){ 1, KS_O_OK, DIRTY, 0, 0, 3 });
+    done(l, c, (struct done){ 2, KS_O_OK, DIRTY, 0, 0, 1.5 });
+    done(l, c, (struct done){ 3, KS_O_OK, DIRTY, 0, 0, 2 });
+    assert_int_equal(ks_ledger_find(l, &c)->attempt, 2);
+    assert_int_equal(ks_ledger_find(l, &c)->offset, 1002);
+}
+
 /* Later rounds are kept, but round 0 decides. */
 static void test_rounds(void **state)
 {
     struct ks_ledger *l = *state;
     struct ks_cell c = cell(1, 1);
-    done(l, c, (struct done){ 1, KS_O_OK, 0, 0, 0 });
+    done(l, c, (struct done){ 1, KS_O_OK, 0, 0, 0, -1 });
     for (uint32_t round = 1; round < 200; round++)
-        done(l, c, (struct done){ 1, KS_O_OK, DIRTY, 0, round });
+        done(l, c, (struct done){ 1, KS_O_OK, DIRTY, 0, round, -1 });
     assert_int_equal(ks_ledger_find(l, &c)->outcome, KS_O_OK);
     assert_int_equal(ks_ledger_find(l, &c)->flags, 0);
     assert_int_equal(ks_ledger_find(l, &c)->n_attempts, 200);
@@ -261,7 +275,7 @@ static void test_counts(void **state)
             uint32_t flags = i == 1 ? DIRTY : i == 2 ? KS_FL_ALIASED : 0;
             if (i <= p)
                 done(l, cell(p, i),
-                     (struct done){ 1, i % 2 ? KS_O_OK : KS_O_CRASHED, flags, 0, 0 });
+                     (struct done){ 1, i % 2 ? KS_O_OK : KS_O_CRASHED, flags, 0, 0, -1 });
         }
     ks_ledger_counts(l, &n);
     assert_int_equal(n.n_final, 55);
@@ -280,14 +294,14 @@ static void test_counts(void **state)
     start(l, cell(10, 2), 2);
     ks_ledger_counts(l, &n);
     assert_int_equal(n.n_controls, 8);
-    done(l, cell(10, 2), (struct done){ 2, KS_O_CRASHED, 0, 0, 0 });
+    done(l, cell(10, 2), (struct done){ 2, KS_O_CRASHED, 0, 0, 0, -1 });
     start(l, cell(10, 1), 2); /* opened again: out of all totals */
     ks_ledger_counts(l, &n);
     assert_int_equal(n.n_final, 54);
     assert_int_equal(n.outcome[KS_O_OK], 29);
     assert_int_equal(n.n_contaminated, 9);
     assert_int_equal(ks_ledger_problem_find(l, 10)->n_final, 9);
-    done(l, cell(10, 1), (struct done){ 2, KS_O_OK, 0, 0, 0 });
+    done(l, cell(10, 1), (struct done){ 2, KS_O_OK, 0, 0, 0, -1 });
     ks_ledger_counts(l, &n);
     assert_int_equal(n.n_final, 55);
     assert_int_equal(n.n_contaminated, 9);
@@ -448,7 +462,7 @@ static void test_many_cells(void **state)
     for (uint64_t k = 0; k < 100000; k++) {
         struct ks_cell c = cell(k / 300 + 1, k % 300);
         assert_false(ks_ledger_has(l, ks_ledger_find(l, &c), 1, 0));
-        done(l, c, (struct done){ 1, KS_O_OK, 0, 0, 0 });
+        done(l, c, (struct done){ 1, KS_O_OK, 0, 0, 0, -1 });
     }
     assert_true(ks_now_ns() - from < 10000000000ull); /* a second or less; looking through all
                                                          cells each time would take minutes */
@@ -531,6 +545,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_unknown_cell, make, destroy),
         cmocka_unit_test_setup_teardown(test_has, make, destroy),
         cmocka_unit_test_setup_teardown(test_other_roles, make, destroy),
+        cmocka_unit_test_setup_teardown(test_disturbed, make, destroy),
         cmocka_unit_test_setup_teardown(test_rounds, make, destroy),
         cmocka_unit_test_setup_teardown(test_counts, make, destroy),
         cmocka_unit_test_setup_teardown(test_names_builds_and_job, make, destroy),

@@ -322,7 +322,9 @@ static void test_the_warden_dies(void **state)
     assert_int_equal(kill(ks_warden_pid(b.warden), SIGKILL), 0);
     run_to(&b, "bye");
     assert_true(has(&b, "event warden_lost\nbye 1 0\n"));
-    assert_false(ks_rank_is_measuring(b.rank));
+    struct ks_pace pace = { .now_ns = ks_now_ns() };
+    ks_rank_pace(b.rank, &pace);
+    assert_int_equal(ks_rank_wait_fd(b.rank, &pace), -1);
     ks_buf_clear(&b.net.log);
     assert_int_equal(lease(&b, 8), 0);
     assert_int_equal(tell(&b, KS_F_MSG_BUILD, 1, 0), 0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Records: bytes, checks, outcomes, the final attempt. */
+/* Records: bytes, checks, outcomes. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -99,6 +99,12 @@ static void a_full_record_comes_back(void **state)
     assert_int_equal(ks_record_decode(b.data, b.len, out, &n_unknown, &err), 0);
     assert_int_equal(n_unknown, 0);
     assert_memory_equal(in, out, sizeof(*in)); /* padding is zero in both */
+    struct ks_record_head head;
+    ks_record_set_disturbance(&b, 1.25);
+    assert_int_equal(ks_record_peek(b.data, b.len, &head, &err), 0);
+    assert_true(head.disturbance == 1.25 && head.n_printed == in->n_printed);
+    assert_int_equal(ks_record_decode(b.data, b.len, out, NULL, &err), 0);
+    assert_true(out->disturbance == 1.25);
     ks_buf_release(&b);
     free(in);
     free(out);
@@ -474,53 +480,6 @@ static void cells_have_a_total_order(void **state)
         }
 }
 
-static void the_final_attempt(void **state)
-{
-    enum {
-        C = KS_ROLE_CELL,
-        A = KS_ROLE_ANCHOR,
-        NOISY = KS_FL_CONTAMINATED,
-        BAD = KS_FL_VOID,
-        SUSPECT = KS_FL_SUSPECT
-    };
-    static const struct {
-        struct ks_attempt r[4];
-        size_t n;
-        int want;
-    } rows[] = {
-        { { { 0 } }, 0, -1 },
-        { { { 1, 0, C, KS_O_OK, 0 } }, 1, 0 },
-        { { { 1, 0, A, KS_O_OK, 0 } }, 1, -1 },
-        { { { 1, 1, C, KS_O_OK, 0 } }, 1, -1 },
-        { { { 1, 0, C, KS_O_CRASHED, BAD } }, 1, -1 },
-        { { { 1, 0, C, KS_O_CRASHED, 0 }, { 2, 0, C, KS_O_OK, 0 } }, 2, 1 },
-        { { { 2, 0, C, KS_O_OK, 0 }, { 1, 0, C, KS_O_CRASHED, 0 } }, 2, 0 },
-        { { { 1, 0, C, KS_O_OK, 0 }, { 2, 0, C, KS_O_CRASHED, 0 } }, 2, 1 },
-        { { { 1, 0, C, KS_O_OK, 0 }, { 2, 0, C, KS_O_CRASHED, BAD } }, 2, 0 },
-        { { { 1, 0, C, KS_O_OK, 0 }, { 2, 0, C, KS_O_OK, 0 }, { 2, 0, C, KS_O_OK, BAD } }, 3, 0 },
-        { { { 2, 0, C, KS_O_OK, BAD }, { 2, 0, C, KS_O_OK, 0 }, { 2, 1, C, KS_O_OK, 0 } }, 3, -1 },
-        { { { 1, 0, C, KS_O_OK, 0 }, { 1, 0, A, KS_O_OK, BAD }, { 1, 1, C, KS_O_OK, BAD } }, 3, 0 },
-        { { { 1, 0, C, KS_O_OK, NOISY }, { 2, 0, C, KS_O_OK, NOISY } }, 2, 1 },
-        { { { 1, 0, C, KS_O_OK, 0 }, { 2, 0, C, KS_O_OK, NOISY } }, 2, 0 },
-        { { { 3, 0, C, KS_O_OK, NOISY },
-            { 2, 0, C, KS_O_OK, 0 },
-            { 1, 0, C, KS_O_OK, 0 },
-            { 9, 1, C, KS_O_OK, 0 } },
-          4,
-          1 },
-        { { { 1, 0, C, KS_O_OK, 0 }, { 2, 0, C, KS_O_OK, NOISY | SUSPECT } }, 2, 1 },
-        { { { 1, 0, C, KS_O_OK, 0 }, { 2, 0, C, KS_O_OK, SUSPECT } }, 2, 1 },
-        { { { 1, 0, C, KS_O_WRONG_RESULT, 0 }, { 2, 0, C, KS_O_OK, NOISY } }, 2, 1 },
-        { { { 1, 0, C, KS_O_OK, 0 }, { 2, 0, C, KS_O_WRONG_RESULT, NOISY } }, 2, 1 },
-    };
-
-    (void)state;
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
-        if (ks_record_final(rows[i].r, rows[i].n) != rows[i].want)
-            fail_msg("row %zu: %d, want %d", i, ks_record_final(rows[i].r, rows[i].n),
-                     rows[i].want);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -536,7 +495,6 @@ int main(void)
         cmocka_unit_test(outcome_texts_go_both_ways),
         cmocka_unit_test(small_texts),
         cmocka_unit_test(cells_have_a_total_order),
-        cmocka_unit_test(the_final_attempt),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* waits: yes */
 /* One child of the warden: every way to end, what it starts with, what it prints. */
+#include "record/outcome.h"
 #include "spawn/child.h"
 #include "spawn_util.h"
 
@@ -384,16 +385,50 @@ static void test_unpack(void **state)
     }
 }
 
+/* Beside samples the warden sleeps longer, but never beyond a deadline it knows. */
+static void test_next_look(void **state)
+{
+    static const struct {
+        bool has_page, is_measuring;
+        uint64_t rss_bytes, deadline_ms; /* from now; 0 none */
+        uint64_t want_ms;
+    } row[] = {
+        { true, false, 0, 0, 50 },  { true, false, 0, 900, 20 },   { true, false, 1, 0, 20 },
+        { true, true, 0, 0, 250 },  { true, true, 0, 60000, 250 }, { true, true, 0, 900, 250 },
+        { true, true, 0, 30, 30 },  { true, true, 1, 0, 125 },     { false, false, 0, 4000, 4000 },
+        { false, false, 1, 0, 20 },
+    };
+    const uint64_t now = 1000000 * MS;
+
+    (void)state;
+    for (size_t i = 0; i < N_ROWS(row); i++) {
+        struct ks_status *page = calloc(1, sizeof(*page));
+        struct ks_child c = { .page = row[i].has_page ? page : NULL,
+                              .rss_limit_bytes = row[i].rss_bytes,
+                              .deadline_ns =
+                                  row[i].deadline_ms ? now + row[i].deadline_ms * MS : 0 };
+        page->is_measuring = row[i].is_measuring;
+        if (ks_child_next_look(&c, now) != now + row[i].want_ms * MS)
+            fail_msg("row %zu: %g ms", i, (double)(ks_child_next_look(&c, now) - now) * 1e-6);
+        ks_child_count_wake(&c);
+        page->phase = KS_PH_TIMING;
+        ks_child_count_wake(&c);
+        assert_int_equal(c.n_wakes, row[i].has_page);
+        free(page);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        WITH_WARDEN(test_ends),          WITH_WARDEN(test_exec_failure),
-        WITH_WARDEN(test_kill),          WITH_WARDEN(test_bad_requests),
-        cmocka_unit_test(test_end_text), WITH_WARDEN(test_environment),
-        WITH_WARDEN(test_descriptors),   WITH_WARDEN(test_limits),
-        WITH_WARDEN(test_memory_nodes),  WITH_WARDEN(test_resident_limit),
-        WITH_WARDEN(test_tail),          WITH_WARDEN(test_ring),
-        cmocka_unit_test(test_procfs),   cmocka_unit_test(test_unpack),
+        WITH_WARDEN(test_ends),           WITH_WARDEN(test_exec_failure),
+        WITH_WARDEN(test_kill),           WITH_WARDEN(test_bad_requests),
+        cmocka_unit_test(test_end_text),  WITH_WARDEN(test_environment),
+        WITH_WARDEN(test_descriptors),    WITH_WARDEN(test_limits),
+        WITH_WARDEN(test_memory_nodes),   WITH_WARDEN(test_resident_limit),
+        WITH_WARDEN(test_tail),           WITH_WARDEN(test_ring),
+        cmocka_unit_test(test_procfs),    cmocka_unit_test(test_unpack),
+        cmocka_unit_test(test_next_look),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -229,12 +229,45 @@ static void contamination(void **state)
 
         lim.idle_switches_per_s = rows[i].idle_switches;
         lim.idle_stolen = rows[i].idle_stolen;
-        if (ks_noise_is_contaminated(&rows[i].n, &lim, &why) != (rows[i].why != NULL))
-            fail_msg("row %zu: %s", i, why ? why : "clean");
+        double d = ks_noise_disturbance(&rows[i].n, &lim, &why);
+        if ((d > 1) != (rows[i].why != NULL) || !(d >= 0))
+            fail_msg("row %zu: %g, %s", i, d, why ? why : "clean");
         if (rows[i].why)
             assert_non_null(strstr(why, rows[i].why));
         else
             assert_null(why);
+    }
+}
+
+static void disturbance(void **state)
+{
+    static const struct {
+        struct ks_noise n;
+        struct ks_noise_limits lim;
+        double want;
+    } rows[] = {
+        { { 0, 100 * MS, 100 * MS, 1.015 }, { 50, 0.02, 0.03, 0, 0 }, 0.5 },
+        { { 0, 96 * MS, 100 * MS, 1.015 }, { 50, 0.02, 0.03, 0, 0 }, 2 },
+        { { 0, 96 * MS, 100 * MS, 0 }, { 50, 0.02, 0.03, 0, 0.02 }, 1 },
+        /* 16 of the most that 4 + 12 a second explain: 16 + 12 + 1; the idle host's are its own */
+        { { 29, 1000 * MS, 1000 * MS, 0 }, { 4, 0.02, 0.03, 12, 0 }, 1 },
+        { { 63, 1000 * MS, 1000 * MS, 0 }, { 4, 0.02, 0.03, 12, 0 }, 3 },
+        { { 12, 1000 * MS, 1000 * MS, 0.5 }, { 4, 0.02, 0.03, 12, 0 }, 0 },
+        { { 99, 0, MS - 1, 1.06 }, { 50, 0.02, 0.03, 0, 0 }, 2 },
+        { { 99, 0, 100 * MS, 1.06 }, { INFINITY, INFINITY, 0.03, -1, -1 }, 2 },
+        { { 0, 99 * MS, 100 * MS, 0 }, { 50, 0, 0.03, 0, 0 }, KS_DISTURBANCE_MAX },
+        { { 0, 100 * MS, 100 * MS, 1 }, { 0, 0, 0, 0, 0 }, 0 },
+        { { UINT64_MAX, 0, 100 * MS, 1e300 }, { 1, 1, 1e-300, 0, 0 }, KS_DISTURBANCE_MAX },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        const char *why = NULL;
+        double d = ks_noise_disturbance(&rows[i].n, &rows[i].lim, &why);
+
+        if (!(fabs(d - rows[i].want) <= 1e-9 * (1 + rows[i].want)))
+            fail_msg("row %zu: %.17g, want %g", i, d, rows[i].want);
+        assert_int_equal(why != NULL, d > 1);
     }
 }
 
@@ -249,6 +282,7 @@ int main(void)
         cmocka_unit_test(mad_and_order_hold_for_all_sizes),
         cmocka_unit_test(ties),
         cmocka_unit_test(contamination),
+        cmocka_unit_test(disturbance),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -372,7 +372,8 @@ static void put_launch(struct skit *k, const char *domain, uint64_t class, uint3
                                .device_class = class,
                                .rank = 1,
                                .boot_id = "boot",
-                               .n_neighbours = neighbours };
+                               .n_neighbours = neighbours,
+                               .n_memory_neighbours = 4 };
 
     snprintf(d.host_domain, sizeof(d.host_domain), "%s", domain);
     ks_buf_clear(&k->body);
@@ -407,6 +408,7 @@ static void each_launch_has_its_device(void **state)
         assert_string_equal(d->host_domain, i < 2 ? want[i].domain : "l3?");
         assert_int_equal(d->device_class, want[i].class);
         assert_int_equal(d->n_neighbours, want[i].neighbours);
+        assert_int_equal(d->n_memory_neighbours, 4);
     }
     ks_store_close(f);
 }

@@ -28,6 +28,18 @@ static void put_attempt(struct skit *k, uint32_t i, uint32_t number, uint32_t ro
     skit_put(k, r);
 }
 
+static void put_disturbed(struct skit *k, uint32_t i, uint32_t number, double disturbance)
+{
+    struct ks_record *r = skit_record(k, 0, i, 3);
+
+    r->attempt = number;
+    r->flags = KS_FL_CONTAMINATED;
+    r->disturbance = disturbance;
+    for (uint32_t s = 0; s < r->n_samples; s++)
+        r->sample_ns[s] = 1000 * number + s;
+    skit_put(k, r);
+}
+
 static void put_start(struct skit *k, uint32_t i, uint32_t number)
 {
     struct ks_start s = { .n_cells = 1 };
@@ -38,44 +50,53 @@ static void put_start(struct skit *k, uint32_t i, uint32_t number)
     skit_frame(k, KS_F_START);
 }
 
+static void put_histories(struct skit *k)
+{
+    put_attempt(k, 0, 1, 0, KS_O_OK, 0, KS_ROLE_CELL);
+    put_attempt(k, 0, 2, 0, KS_O_OK, KS_FL_CONTAMINATED, KS_ROLE_CELL);
+    put_attempt(k, 1, 1, 0, KS_O_CRASHED, 0, KS_ROLE_CELL);
+    put_attempt(k, 1, 2, 0, KS_O_OK, 0, KS_ROLE_CELL);
+    put_attempt(k, 2, 1, 0, KS_O_OK, 0, KS_ROLE_CELL);
+    put_attempt(k, 2, 2, 0, KS_O_CRASHED, 0, KS_ROLE_CELL);
+    put_attempt(k, 3, 1, 0, KS_O_OK, 0, KS_ROLE_CELL);
+    put_attempt(k, 3, 2, 0, KS_O_TIMEOUT, KS_FL_VOID, KS_ROLE_CELL);
+    put_attempt(k, 4, 1, 0, KS_O_OK, 0, KS_ROLE_ANCHOR); /* no outcome of the cell */
+    put_attempt(k, 5, 1, 0, KS_O_TIMEOUT, KS_FL_VOID, KS_ROLE_CELL);
+    put_start(k, 6, 1);
+    put_attempt(k, 6, 1, 0, KS_O_OK, 0, KS_ROLE_CELL);
+    put_start(k, 6, 2);               /* lost on the way: to be measured again */
+    for (uint32_t n = 1; n <= 3; n++) /* the second one is the least disturbed */
+        put_disturbed(k, 7, n, 1.5 + (n != 2));
+}
+
 static void the_attempt_that_counts(void **state)
 {
     static const struct {
         uint32_t instance, attempt, n_attempts, outcome;
-    } want[] = {
-        { 0, 1, 2, KS_O_OK }, { 1, 2, 2, KS_O_OK }, { 2, 2, 2, KS_O_CRASHED }, { 3, 1, 2, KS_O_OK }
-    };
+    } want[] = { { 0, 1, 2, KS_O_OK },
+                 { 1, 2, 2, KS_O_OK },
+                 { 2, 2, 2, KS_O_CRASHED },
+                 { 3, 1, 2, KS_O_OK },
+                 { 7, 2, 3, KS_O_OK } };
     const struct place *p = *state;
     struct ks_store_totals t;
     struct ks_store_file *f;
     struct skit k;
 
-    skit_open(&k, p->dir[0], 1, 1, 7);
+    skit_open(&k, p->dir[0], 1, 1, 8);
     skit_names(&k);
-    put_attempt(&k, 0, 1, 0, KS_O_OK, 0, KS_ROLE_CELL);
-    put_attempt(&k, 0, 2, 0, KS_O_OK, KS_FL_CONTAMINATED, KS_ROLE_CELL);
-    put_attempt(&k, 1, 1, 0, KS_O_CRASHED, 0, KS_ROLE_CELL);
-    put_attempt(&k, 1, 2, 0, KS_O_OK, 0, KS_ROLE_CELL);
-    put_attempt(&k, 2, 1, 0, KS_O_OK, 0, KS_ROLE_CELL);
-    put_attempt(&k, 2, 2, 0, KS_O_CRASHED, 0, KS_ROLE_CELL);
-    put_attempt(&k, 3, 1, 0, KS_O_OK, 0, KS_ROLE_CELL);
-    put_attempt(&k, 3, 2, 0, KS_O_TIMEOUT, KS_FL_VOID, KS_ROLE_CELL);
-    put_attempt(&k, 4, 1, 0, KS_O_OK, 0, KS_ROLE_ANCHOR); /* no outcome of the cell */
-    put_attempt(&k, 5, 1, 0, KS_O_TIMEOUT, KS_FL_VOID, KS_ROLE_CELL);
-    put_start(&k, 6, 1);
-    put_attempt(&k, 6, 1, 0, KS_O_OK, 0, KS_ROLE_CELL);
-    put_start(&k, 6, 2); /* lost on the way: to be measured again */
+    put_histories(&k);
     skit_abandon(&k);
     place_gather(p, 1, &t);
-    assert_int_equal(t.n_attempts, 11);
-    assert_int_equal(t.n_done, 4);
+    assert_int_equal(t.n_attempts, 14);
+    assert_int_equal(t.n_done, 5);
     assert_int_equal(t.n_pending, 3);
     f = place_open(p);
-    assert_int_equal(ks_store_info(f)->n_measurements, 4);
-    for (uint32_t i = 0; i < 4; i++) {
+    assert_int_equal(ks_store_info(f)->n_measurements, 5);
+    for (uint32_t i = 0; i < 5; i++) {
         bool is_found = false;
 
-        for (uint32_t m = 0; m < 4; m++) {
+        for (uint32_t m = 0; m < 5; m++) {
             struct ks_row row = measurement(f, m);
 
             if (row.kernel != want[i].instance)

@@ -105,7 +105,7 @@ static void every_member_is_encoded(void **state)
         { ROW(ks_segment, 3, 4 + 4 * KS_FENCES_MAX), .count = { COUNT_AT(ks_segment, n_fences) },
           .max = { KS_FENCES_MAX } },
         { ROW(ks_job_rec, 0, 0) },
-        { ROW(ks_device_rec, 11, 0) },
+        { ROW(ks_device_rec, 15, 0) },
         { ROW(ks_build_rec, 3, 4) },
         { ROW(ks_start, 0, 4 + 4 * KS_START_MAX), .count = { COUNT_AT(ks_start, n_cells) },
           .max = { KS_START_MAX } },
@@ -168,7 +168,7 @@ ROUND_TRIP(ks_device_rec, ks_device_rec_encode, ks_device_rec_decode, .device_id
            .backend = "host", .arch = "a", .model = "m", .core_set = "0-1", .boot_id = "b",
            .idle_switches_per_s = -1, .idle_stolen = 0.5, .pci = "0000:c1:00.0", .numa = "0,4",
            .host_domain = "l3", .n_neighbours = 6, .n_units = 304, .memory_bytes = 206141652992,
-           .driver = "7.0.1")
+           .driver = "7.0.1", .n_memory_neighbours = 8)
 ROUND_TRIP(ks_build_rec, ks_build_rec_encode, ks_build_rec_decode, .instance = 1,
            .outcome = KS_O_BUILD_FAILED, .is_cached = 1, .build_id = { 1, 2 }, .code_id = { 3, 4 },
            .compile_ns = 5, .object_bytes = 6, .reason = "error: x", .compiler = "gcc 12",

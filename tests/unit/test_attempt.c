@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: MIT */
+/* Which attempt of a cell counts. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+/* cmocka.h wants the four above first. */
+#include <cmocka.h>
+
+#include "record/attempt.h"
+#include "record/outcome.h"
+#include "record/record.h"
+
+enum {
+    C = KS_ROLE_CELL,
+    A = KS_ROLE_ANCHOR,
+    NOISY = KS_FL_CONTAMINATED,
+    BAD = KS_FL_VOID,
+    SUSPECT = KS_FL_SUSPECT
+};
+
+struct choice {
+    struct ks_attempt r[4];
+    size_t n;
+    int want;
+};
+
+static void check_choices(const struct choice *rows, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (ks_record_final(rows[i].r, rows[i].n) != rows[i].want)
+            fail_msg("row %zu: %d, want %d", i, ks_record_final(rows[i].r, rows[i].n),
+                     rows[i].want);
+}
+
+static void the_final_attempt(void **state)
+{
+    static const struct choice rows[] = {
+        { { { 0 } }, 0, -1 },
+        { { { 1, 0, C, KS_O_OK, 0, -1 } }, 1, 0 },
+        { { { 1, 0, A, KS_O_OK, 0, -1 } }, 1, -1 },
+        { { { 1, 1, C, KS_O_OK, 0, -1 } }, 1, -1 },
+        { { { 1, 0, C, KS_O_CRASHED, BAD, -1 } }, 1, -1 },
+        { { { 1, 0, C, KS_O_CRASHED, 0, -1 }, { 2, 0, C, KS_O_OK, 0, -1 } }, 2, 1 },
+        { { { 2, 0, C, KS_O_OK, 0, -1 }, { 1, 0, C, KS_O_CRASHED, 0, -1 } }, 2, 0 },
+        { { { 1, 0, C, KS_O_OK, 0, -1 }, { 2, 0, C, KS_O_CRASHED, 0, -1 } }, 2, 1 },
+        { { { 1, 0, C, KS_O_OK, 0, -1 }, { 2, 0, C, KS_O_CRASHED, BAD, -1 } }, 2, 0 },
+        { { { 1, 0, C, KS_O_OK, 0, -1 },
+            { 2, 0, C, KS_O_OK, 0, -1 },
+            { 2, 0, C, KS_O_OK, BAD, -1 } },
+          3,
+          0 },
+        { { { 2, 0, C, KS_O_OK, BAD, -1 },
+            { 2, 0, C, KS_O_OK, 0, -1 },
+            { 2, 1, C, KS_O_OK, 0, -1 } },
+          3,
+          -1 },
+        { { { 1, 0, C, KS_O_OK, 0, -1 },
+            { 1, 0, A, KS_O_OK, BAD, -1 },
+            { 1, 1, C, KS_O_OK, BAD, -1 } },
+          3,
+          0 },
+        { { { 1, 0, C, KS_O_OK, NOISY, -1 }, { 2, 0, C, KS_O_OK, NOISY, -1 } }, 2, 1 },
+        { { { 1, 0, C, KS_O_OK, 0, -1 }, { 2, 0, C, KS_O_OK, NOISY, -1 } }, 2, 0 },
+        { { { 3, 0, C, KS_O_OK, NOISY, -1 },
+            { 2, 0, C, KS_O_OK, 0, -1 },
+            { 1, 0, C, KS_O_OK, 0, -1 },
+            { 9, 1, C, KS_O_OK, 0, -1 } },
+          4,
+          1 },
+        { { { 1, 0, C, KS_O_OK, 0, -1 }, { 2, 0, C, KS_O_OK, NOISY | SUSPECT, -1 } }, 2, 1 },
+        { { { 1, 0, C, KS_O_OK, 0, -1 }, { 2, 0, C, KS_O_OK, SUSPECT, -1 } }, 2, 1 },
+        { { { 1, 0, C, KS_O_WRONG_RESULT, 0, -1 }, { 2, 0, C, KS_O_OK, NOISY, -1 } }, 2, 1 },
+        { { { 1, 0, C, KS_O_OK, 0, -1 }, { 2, 0, C, KS_O_WRONG_RESULT, NOISY, -1 } }, 2, 1 },
+    };
+
+    (void)state;
+    check_choices(rows, sizeof(rows) / sizeof(rows[0]));
+}
+
+/* Without a clean one. */
+static void the_least_disturbed_attempt(void **state)
+{
+    static const struct choice rows[] = {
+        /* of equally disturbed ones the latest, in any order */
+        { { { 1, 0, C, KS_O_OK, NOISY, 2 },
+            { 2, 0, C, KS_O_OK, NOISY, 1.5 },
+            { 3, 0, C, KS_O_OK, NOISY, 9 } },
+          3,
+          1 },
+        { { { 3, 0, C, KS_O_OK, NOISY, 9 },
+            { 1, 0, C, KS_O_OK, NOISY, 2 },
+            { 2, 0, C, KS_O_OK, NOISY, 2 } },
+          3,
+          2 },
+        { { { 2, 0, C, KS_O_OK, NOISY, 2 }, { 1, 0, C, KS_O_OK, NOISY, 2 } }, 2, 0 },
+        { { { 1, 0, C, KS_O_OK, NOISY, 2 }, { 2, 0, C, KS_O_OK, NOISY, 3 } }, 2, 0 },
+        /* but a clean one before all of them, and no suspect, void or failed one; rounds do not
+           count */
+        { { { 1, 0, C, KS_O_OK, 0, 0.9 }, { 2, 0, C, KS_O_OK, 0, 0.1 } }, 2, 1 },
+        { { { 1, 0, C, KS_O_OK, 0, 0.9 }, { 2, 0, C, KS_O_OK, NOISY, 2 } }, 2, 0 },
+        { { { 1, 0, C, KS_O_OK, NOISY, 2 }, { 2, 0, C, KS_O_OK, NOISY | SUSPECT, 3 } }, 2, 1 },
+        { { { 1, 0, C, KS_O_OK, NOISY | SUSPECT, 2 }, { 2, 0, C, KS_O_OK, NOISY, 3 } }, 2, 1 },
+        { { { 1, 0, C, KS_O_OK, NOISY | BAD, 2 }, { 2, 0, C, KS_O_OK, NOISY, 3 } }, 2, 1 },
+        { { { 1, 0, C, KS_O_WRONG_RESULT, 0, 0 }, { 2, 0, C, KS_O_OK, NOISY, 3 } }, 2, 1 },
+        { { { 1, 0, C, KS_O_OK, NOISY, 2 }, { 2, 0, C, KS_O_CRASHED, 0, -1 } }, 2, 1 },
+        { { { 1, 1, C, KS_O_OK, NOISY, 2 }, { 2, 0, C, KS_O_OK, NOISY, 3 } }, 2, 1 },
+        /* unknown: journals before schema 1.4 */
+        { { { 1, 0, C, KS_O_OK, NOISY, -1 }, { 2, 0, C, KS_O_OK, NOISY, -1 } }, 2, 1 },
+        { { { 1, 0, C, KS_O_OK, NOISY, 2 }, { 2, 0, C, KS_O_OK, NOISY, -1 } }, 2, 1 },
+        { { { 1, 0, C, KS_O_OK, NOISY, -1 },
+            { 2, 0, C, KS_O_OK, NOISY, 2 },
+            { 3, 0, C, KS_O_OK, NOISY, 3 } },
+          3,
+          1 },
+    };
+
+    (void)state;
+    check_choices(rows, sizeof(rows) / sizeof(rows[0]));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_final_attempt),
+        cmocka_unit_test(the_least_disturbed_attempt),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
