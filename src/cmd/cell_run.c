@@ -210,10 +210,12 @@ static void put_requests(const struct ks_cell_view *v, const struct ks_build *b,
     struct ks_req_setup s = { .nonce = ks_id128_random(), .device_id = device_of(v) };
     struct ks_req_problem q = { .problem = p->id };
     const struct ks_instance *instance = &v->grid.instances[v->i_instance];
+    const struct ks_family *family = &v->grid.families[instance->i_family];
     struct ks_req_cell c = {
         .cell = v->cell,
         .attempt = 1,
-        .numerics = ks_instance_numerics(&v->grid.families[instance->i_family], instance),
+        .numerics = ks_instance_numerics(family, instance),
+        .threads = ks_instance_threads(family, instance),
         .build_id = art->build_id,
         .code_id = art->code_id,
     };

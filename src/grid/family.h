@@ -24,6 +24,7 @@
 #define KS_INSTANCE_NAME    192
 #define KS_VALUE_TEXT       32
 #define KS_EXPR_FIELD       512
+#define KS_THREADS_MAX      4096
 
 enum ks_trait_kind { KS_TRAIT_INT, KS_TRAIT_NAME };
 
@@ -32,7 +33,8 @@ enum ks_trait_role {
     KS_ROLE_COMPILER, /* its value names the compiler */
     KS_ROLE_FLAGS,    /* each value brings compile flags */
     KS_ROLE_ARGUMENT, /* passed at run time: enters code_id beside the code */
-    KS_ROLE_NUMERICS  /* how results are rounded, so how they are verified: enum ks_numerics */
+    KS_ROLE_NUMERICS, /* how results are rounded, so how they are verified: enum ks_numerics */
+    KS_ROLE_THREADS   /* how many threads a run computes with; its runtime may keep them */
 };
 
 struct ks_trait_alias {
@@ -169,6 +171,8 @@ void ks_instance_flags(const struct ks_family *f, const struct ks_instance *i,
 void ks_instance_arguments(const struct ks_family *f, const struct ks_instance *i,
                            struct ks_buf *text_out);
 enum ks_numerics ks_instance_numerics(const struct ks_family *f, const struct ks_instance *i);
+/* By the trait of role "threads"; 1 without one. */
+uint32_t ks_instance_threads(const struct ks_family *f, const struct ks_instance *i);
 
 /* "family=host_gconv_fwd abi=1 pipeline=indirect tile_m=14 ..." : the text that is hashed */
 void ks_instance_canonical(const struct ks_family *f, const struct ks_instance *i,

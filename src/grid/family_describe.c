@@ -9,7 +9,8 @@ static const char *const role_texts[] = { [KS_ROLE_NONE] = "",
                                           [KS_ROLE_COMPILER] = "the compiler",
                                           [KS_ROLE_FLAGS] = "flags",
                                           [KS_ROLE_ARGUMENT] = "run-time argument",
-                                          [KS_ROLE_NUMERICS] = "numerics" };
+                                          [KS_ROLE_NUMERICS] = "numerics",
+                                          [KS_ROLE_THREADS] = "threads" };
 
 static const char *value_text(const struct ks_trait *t, uint32_t v)
 {

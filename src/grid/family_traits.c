@@ -307,13 +307,19 @@ static int check_role(const struct reader *r)
     const struct ks_trait *t = r->t;
     const struct ks_node *n = ks_node_at(r->obj, "role");
 
-    if (t->role == KS_ROLE_COMPILER || t->role == KS_ROLE_NUMERICS) {
-        if (t->kind != KS_TRAIT_NAME)
-            return ks_node_fail(r->doc, n, r->err, "its values must be names (kind 'name')");
+    if (t->role == KS_ROLE_COMPILER || t->role == KS_ROLE_NUMERICS || t->role == KS_ROLE_THREADS) {
+        const bool has_names = t->role != KS_ROLE_THREADS;
+
+        if ((t->kind == KS_TRAIT_NAME) != has_names)
+            return ks_node_fail(r->doc, n, r->err, "its values must be %s",
+                                has_names ? "names (kind 'name')" : "integers (kind 'int')");
         if (ks_family_role(r->f, t->role) >= 0)
             return ks_node_fail(r->doc, n, r->err, "trait '%s' has this role, too",
                                 r->f->traits[ks_family_role(r->f, t->role)].name);
     }
+    for (uint32_t v = 0; t->role == KS_ROLE_THREADS && v < t->n_values; v++)
+        if (t->value[v] < 1 || t->value[v] > KS_THREADS_MAX)
+            return ks_node_fail(r->doc, n, r->err, "its values must be 1 to %d", KS_THREADS_MAX);
     for (uint32_t v = 0; t->role == KS_ROLE_NUMERICS && v < t->n_values; v++) {
         int64_t k = t->value[v];
 
@@ -326,7 +332,8 @@ static int check_role(const struct reader *r)
 
 static int read_role(const struct reader *r)
 {
-    static const char *const roles[] = { "", "compiler", "flags", "argument", "numerics", NULL };
+    static const char *const roles[] = { "",         "compiler", "flags", "argument",
+                                         "numerics", "threads",  NULL };
     const struct ks_node *n;
     int choice = 0;
     int rc = 0;

@@ -27,6 +27,13 @@ enum ks_numerics ks_instance_numerics(const struct ks_family *f, const struct ks
     return t < 0 ? KS_NUMERICS_FP32 : (enum ks_numerics)f->traits[t].value[i->value[t]];
 }
 
+uint32_t ks_instance_threads(const struct ks_family *f, const struct ks_instance *i)
+{
+    int t = ks_family_role(f, KS_ROLE_THREADS);
+
+    return t < 0 ? 1 : (uint32_t)f->traits[t].value[i->value[t]];
+}
+
 void ks_instance_flags(const struct ks_family *f, const struct ks_instance *i,
                        struct ks_buf *text_out)
 {

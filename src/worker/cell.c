@@ -35,6 +35,15 @@ uint64_t ks_cell_budget_ns(const struct ks_measure *m, uint64_t bytes)
            1000000ull * m->max_ms + ALLOWANCE_NS + ALLOWANCE_BYTE_NS * bytes;
 }
 
+/* A kernel's constructors and its own test are bounded like one launch of it. */
+static uint64_t step_deadline(const struct ks_worker *w, enum ks_phase phase)
+{
+    uint64_t call = 1000000ull * w->setup.measure.kernel_timeout_ms, until = ks_now_ns() + call;
+    bool is_bounded = call > 0 && (phase == KS_PH_LOAD || phase == KS_PH_APPLICABLE);
+
+    return is_bounded && until < w->cell_deadline_ns ? until : w->cell_deadline_ns;
+}
+
 /* Hooks of every launch: the kernel's own deadline stands before it starts. */
 static void before_call(void *ctx, double expected_ns)
 {
@@ -329,7 +338,7 @@ static void run_steps(struct cell *c)
         int rc;
 
         atomic_store(&w->status->is_measuring, is_quiet_phase(steps[i].phase) ? 1u : 0u);
-        ks_worker_enter(w, steps[i].phase, w->cell_deadline_ns);
+        ks_worker_enter(w, steps[i].phase, step_deadline(w, steps[i].phase));
         rc = steps[i].run(c, &err);
         if (ks_cage_after_kernel(&w->cage)) /* constructors and applicability are its code, too */
             w->rec.flags |= KS_FL_FP_ENV_CHANGED;
@@ -430,6 +439,29 @@ static void check_sentinel(struct cell *c)
     ks_sentinel_destroy(c->sentinel);
 }
 
+/* Threads and timers that the cell left behind would disturb others: this worker has none. Those of
+ * a runtime that the instance declares are no fault. */
+static void check_left(struct cell *c)
+{
+    struct ks_worker *w = c->w;
+    struct ks_record *r = &w->rec;
+    struct ks_left left;
+    char text[96];
+    size_t at = strlen(r->reason);
+
+    ks_remains_find(&w->remains, &left);
+    if (!ks_left_anything(&left))
+        return;
+    w->has_left = true;
+    if (left.n_timers == 0 && left.n_threads < c->req->threads)
+        return;
+    ks_left_text(&left, text, sizeof(text));
+    if (r->outcome == KS_O_OK)
+        end_as(c, KS_O_UNTRUSTED, 0, text);
+    else
+        snprintf(r->reason + at, sizeof(r->reason) - at, "%s%s", at > 0 ? "; " : "", text);
+}
+
 static void begin_record(struct ks_worker *w, const struct ks_req_cell *req)
 {
     struct ks_record *r = &w->rec;
@@ -496,6 +528,7 @@ void ks_worker_cell(struct ks_worker *w, const struct ks_req_cell *req)
     announce(w, req, from);
     begin_record(w, req);
     run_cell(&c);
+    check_left(&c);
     ks_cage_after_cell(&w->cage);
     fflush(NULL); /* what the kernel printed goes to its own cell */
     w->rec.n_denied = atomic_load(&w->status->n_denied) - n_denied;

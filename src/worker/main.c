@@ -117,9 +117,11 @@ int main(int argc, char **argv)
         return usage(stderr, 2);
     signal(SIGPIPE, SIG_IGN); /* a vanished agent is an error to handle, not a death */
     status = ks_worker_serve(KS_FD_REQUEST, KS_FD_RECORD, KS_FD_STATUS, KS_FD_REFERENCE, say, &err);
-    if (status != KS_WORKER_EXIT_OK)
+    if (status != KS_WORKER_EXIT_OK && status != KS_WORKER_EXIT_REMAINS) /* its record says it */
         fprintf(stderr, "ksweep-worker: %s\n", err.text);
-    if (status == KS_WORKER_EXIT_DEVICE) /* what its runtime does at exit might wait for ever */
+    /* What a lost device's runtime does at exit might wait for ever; threads that a kernel left run
+     * on while its exit handlers do. */
+    if (status == KS_WORKER_EXIT_DEVICE || status == KS_WORKER_EXIT_REMAINS)
         ks_worker_leave(status);
     return status;
 }
