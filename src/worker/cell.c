@@ -107,8 +107,12 @@ static int end_failed(struct cell *c, int rc, const struct ks_err *err)
 
 static int step_load(struct cell *c, struct ks_err *err)
 {
-    return ks_artefacts_entry(&c->w->artefacts, c->req->artefact, c->req->digest, c->req->entry,
-                              &c->entry, err);
+    struct ks_artefacts *a = &c->w->artefacts;
+    int rc = ks_artefacts_entry(a, c->req->artefact, c->req->digest, c->req->entry, &c->entry, err);
+
+    if (rc < 0 && a->is_damaged)
+        c->w->rec.flags |= KS_FL_DAMAGED;
+    return rc;
 }
 
 static int step_applicable(struct cell *c, struct ks_err *err)
