@@ -18,7 +18,7 @@ int ks_parents_resolve(const char *path, char *out, size_t cap, bool *is_there_o
  * accepted where it is sticky, as /tmp: what is in it can be renamed by its owner only, who is
  * checked next.
  * @path [in] real, absolute
- * @of   [in] what lies there, for the message: "build cache '/home/me/.cache/ksweep'"
+ * @of   [in] what lies there, for the message: "build cache '/scratch/x'"
  * Returns 0; KS_EINVAL: names the directory, the danger and the way out. */
 int ks_parents_check(const char *path, const char *of, struct ks_err *err);
 

@@ -52,9 +52,14 @@ static bool is_needed(const struct ks_cell_view *v, uint32_t i)
 static int open_build(struct ks_cell_view *v, const struct ks_cell_options *o,
                       struct ks_warden *warden, struct ks_build **b_out, struct ks_err *err)
 {
-    struct ks_build_options bo = { .cache_dir = o->cache_dir, .trust_cache = o->trust_cache };
+    char worker[1024];
+    struct ks_build_options bo = { .cache_dir = o->cache_dir,
+                                   .trust_cache = o->trust_cache,
+                                   .worker = worker };
     struct ks_build *b = NULL;
-    int rc = ks_build_create(&v->grid, &bo, warden, &b, err);
+    int rc = ks_agent_find_worker(worker, sizeof(worker), err);
+    if (rc == 0)
+        rc = ks_build_create(&v->grid, &bo, warden, &b, err);
     for (uint32_t u = 0; rc == 0 && u < ks_build_n_units(b); u++) {
         const uint32_t *members;
         uint32_t n = ks_build_unit(b, u, &members);

@@ -10,10 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/sysinfo.h>
 #include <unistd.h>
 
-enum { PIPE_BYTES = 1 << 20, MAX_TASKS = 512 };
+enum { PIPE_BYTES = 1 << 20 };
 #define SETUP_LIMIT_NS 120000000000ull /* until the worker sets its own deadline */
 
 bool ks_references_are_sealed(int fd)
@@ -165,14 +164,6 @@ bool ks_worker_caps_address_space(const struct ks_job *job)
     return !is_sanitized && !ks_job_is_gpu(job);
 }
 
-/* The limit counts all tasks of the user, on a shared node those of other programs, too: a fixed
- * number would refuse a kernel its threads there. This many more than there are now. */
-static uint32_t task_limit(void)
-{
-    struct sysinfo s;
-    return MAX_TASKS + (sysinfo(&s) == 0 ? s.procs : 0);
-}
-
 static int spawn(struct ks_agent *a, const int request[2], const int record[2], struct ks_err *err)
 {
     const struct ks_job *job = &a->c.grid->job;
@@ -186,7 +177,7 @@ static int spawn(struct ks_agent *a, const int request[2], const int record[2], 
         .status_fd = w->status_fd,
         .memory_bytes = ks_worker_caps_address_space(job) ? cap : 0,
         .rss_bytes = ks_worker_caps_address_space(job) ? 0 : cap,
-        .n_processes = task_limit(),
+        .n_processes = ks_warden_task_limit(),
         .is_pinned = a->c.is_pinned,
         .memory_nodes = a->c.memory_nodes,
     };

@@ -57,9 +57,7 @@ uint32_t ks_coord_settled(const struct ks_coord *c, uint32_t i_problem, uint32_t
         return *why_out ? KS_O_SKIPPED : KS_O_NONE;
     }
     *why_out = a->reason;
-    if (a->state == KS_ART_UNSUPPORTED)
-        return KS_O_UNSUPPORTED;
-    return a->state == KS_ART_TIMEOUT ? KS_O_BUILD_TIMEOUT : KS_O_BUILD_FAILED;
+    return ks_artefact_outcome(a->state);
 }
 
 /* In an earlier life its object was not what was built: the cache has been repaired since. */

@@ -213,15 +213,6 @@ static void test_suspects(void **state)
                           "done victim a2 ok\ncontrol ok_a a2 ok\nstart venom a2 suspect\n"
                           "done venom a2 crashed(6) heap intermittent\n" CLOSE(3),
           5, 2 },
-        { "seen at the exit only", "ok_a late", NULL, 0,
-          OPEN DONE(ok_a) DONE(late) "anchor ok_a ok\noutput ok_a a1 29 kept 29\ncanary passed\n"
-                                     "output late a2 29 kept 29\ncontrol ok_a a2 ok\n"
-                                     "start late a2 suspect\n"
-                                     "done late a2 crashed(6) heap intermittent\n"
-                                     "block 7 close ok_a n2\nend 1\n",
-          4, 2 },
-        { "it dies alone, at its exit", "ok_a late crash", NULL, -1,
-          OPEN DONE(ok_a) DONE(late) "done crash a1 crashed(11)\ncanary passed\n" CLOSE(3), 3, 1 },
         { "dead between two cells", "ok_a between ok_b ok_c", NULL, 0,
           OPEN DONE(ok_a) DONE(between) "canary passed\nstart ok_a a2 suspect\n"
                                         "done ok_a a2 ok suspect\nstart between a2 suspect\n"
@@ -256,6 +247,15 @@ static void test_reported_then_ended_badly(void **state)
                       "start unread a2 suspect\ndone unread a2 worker_lost intermittent\n" DONE(
                           ok_b) CLOSE(3),
           5, 2 },
+        { "seen at the exit only", "ok_a late", NULL, 0,
+          OPEN DONE(ok_a) DONE(late) "anchor ok_a ok\noutput ok_a a1 29 kept 29\ncanary passed\n"
+                                     "output late a2 29 kept 29\ncontrol ok_a a2 ok\n"
+                                     "start late a2 suspect\n"
+                                     "done late a2 crashed(6) heap intermittent\n"
+                                     "block 7 close ok_a n2\nend 1\n",
+          4, 2 },
+        { "it dies alone, at its exit", "ok_a late crash", NULL, -1,
+          OPEN DONE(ok_a) DONE(late) "done crash a1 crashed(11)\ncanary passed\n" CLOSE(3), 3, 1 },
         { "left an exit handler", "ok_a lateexit", NULL, 0,
           OPEN DONE(ok_a) DONE(lateexit) "anchor ok_a ok\ncanary passed\ncontrol ok_a a2 ok\n"
                                          "start lateexit a2 suspect\n"
