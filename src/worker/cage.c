@@ -220,6 +220,11 @@ int ks_cage_close(const struct ks_cage *cage, struct ks_err *err)
 
 /* ---- after a kernel ---- */
 
+void ks_cage_before_kernel(const struct ks_cage *cage)
+{
+    (void)ks_fpenv_restore(&cage->fpenv);
+}
+
 bool ks_cage_after_kernel(const struct ks_cage *cage)
 {
     (void)sigprocmask(SIG_SETMASK, &cage->mask, NULL);

@@ -48,6 +48,10 @@ int ks_cage_close(const struct ks_cage *cage, struct ks_err *err);
 /* Name of a call that can be refused, for people; "?" when the number is not in the table. */
 const char *ks_cage_call_name(int32_t number);
 
+/* ks_cage_before_kernel() - before every launch: the CPU's state is as ks_cage_open found it, so
+ * that what the harness's own code left (upper halves, where it was compiled without optimisation)
+ * is not blamed on the kernel. Some 20 ns. */
+void ks_cage_before_kernel(const struct ks_cage *cage);
 /* ks_cage_after_kernel() - after every launch: the CPU's state (fpenv.h) and the signal mask are
  * again as ks_cage_open found them. One system call, some 0.2 us.
  * Returns true when the CPU's state was different (KS_FL_FP_ENV_CHANGED). */

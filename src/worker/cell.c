@@ -35,13 +35,19 @@ uint64_t ks_cell_budget_ns(const struct ks_measure *m, uint64_t bytes)
            1000000ull * m->max_ms + ALLOWANCE_NS + ALLOWANCE_BYTE_NS * bytes;
 }
 
-/* A kernel's constructors and its own test are bounded like one launch of it. */
+/* Constructors and the kernel's own test are its code, too; other steps run it in launches. */
+static bool is_its_code(enum ks_phase phase)
+{
+    return phase == KS_PH_LOAD || phase == KS_PH_APPLICABLE;
+}
+
+/* Its code is bounded like one launch of it. */
 static uint64_t step_deadline(const struct ks_worker *w, enum ks_phase phase)
 {
     uint64_t call = 1000000ull * w->setup.measure.kernel_timeout_ms, until = ks_now_ns() + call;
-    bool is_bounded = call > 0 && (phase == KS_PH_LOAD || phase == KS_PH_APPLICABLE);
 
-    return is_bounded && until < w->cell_deadline_ns ? until : w->cell_deadline_ns;
+    return call > 0 && is_its_code(phase) && until < w->cell_deadline_ns ? until
+                                                                         : w->cell_deadline_ns;
 }
 
 /* Hooks of every launch: the kernel's own deadline stands before it starts. */
@@ -51,6 +57,7 @@ static void before_call(void *ctx, double expected_ns)
     uint64_t call = 1000000ull * w->setup.measure.kernel_timeout_ms;
     uint64_t until = ks_now_ns() + call + (uint64_t)(10.0 * expected_ns);
 
+    ks_cage_before_kernel(&w->cage);
     if (call == 0)
         return;
     if (until > w->cell_deadline_ns)
@@ -343,8 +350,9 @@ static void run_steps(struct cell *c)
 
         atomic_store(&w->status->is_measuring, is_quiet_phase(steps[i].phase) ? 1u : 0u);
         ks_worker_enter(w, steps[i].phase, step_deadline(w, steps[i].phase));
+        ks_cage_before_kernel(&w->cage);
         rc = steps[i].run(c, &err);
-        if (ks_cage_after_kernel(&w->cage)) /* constructors and applicability are its code, too */
+        if (ks_cage_after_kernel(&w->cage) && is_its_code(steps[i].phase))
             w->rec.flags |= KS_FL_FP_ENV_CHANGED;
         add_ns(&w->rec, steps[i].ns_at, from);
         if (rc < 0)

@@ -115,7 +115,7 @@ static void test_names(void **state)
     void *handle[4];
 
     for (int i = 0; i < 4; i++) {
-        char name[16], source[64], path[512];
+        char name[32], source[64], path[512];
 
         snprintf(name, sizeof(name), "object%d", i);
         snprintf(source, sizeof(source), "int number(void) { return %d; }\n", i);
