@@ -2,10 +2,11 @@
 /* build.h - from instances to artefacts: units, toolchain, content-addressed cache, code identity.
  *
  * Several instances of one family, compiler and flags share a translation unit (27 at a time cost a
- * fraction of one at a time). A unit that fails to compile is split until the culprit is alone.
- * Results live in the cache as one directory per unit, published by rename; a manifest beside each
- * object names its instances. Any number of processes may build into one cache: what one claims the
- * others leave alone until it is built or its builder is gone (docs/building.md). */
+ * fraction of one at a time). A unit that fails to compile, or whose object cannot be loaded and
+ * unloaded, is split until the culprit is alone. Results live in the cache as one directory per
+ * unit, published by rename; a manifest beside each object names its instances. Any number of
+ * processes may build into one cache: what one claims the others leave alone until it is built or
+ * its builder is gone (docs/building.md). */
 #ifndef KS_BUILD_H
 #define KS_BUILD_H
 
@@ -24,9 +25,12 @@ enum ks_artefact_state {
     KS_ART_READY,
     KS_ART_FAILED,     /* build_failed */
     KS_ART_TIMEOUT,    /* build_timeout */
+    KS_ART_UNLOADABLE, /* load_failed: compiled, but its object does harm when it is loaded */
     KS_ART_UNSUPPORTED /* never compiled: the CPU or the compiler is not there, or no source is */
 };
 extern const char *const ks_artefact_states[]; /* "missing" "ready" "build_failed" ... */
+/* enum ks_outcome of the cells of such an instance; KS_O_OK: they can run. */
+uint32_t ks_artefact_outcome(enum ks_artefact_state state);
 
 struct ks_artefact { /* of one instance */
     enum ks_artefact_state state;
@@ -57,6 +61,8 @@ struct ks_build_options {
                               anything else: a limit that is too low, or a compiler that is none,
                               would make every instance fail */
     const char *compiler;  /* for $KSWEEP_CC; NULL = that, else what the family says, else "cc" */
+    const char *worker;    /* path of ksweep-worker, which tries each object before it is published;
+                              NULL: they are published untried */
 };
 
 struct ks_build; /* the plan of a grid's units and what is known of each instance */

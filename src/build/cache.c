@@ -2,6 +2,7 @@
 /* cache.c - where compiled units lie, whose they are, and how they get there. */
 #include "build/cache.h"
 #include "build/claim.h"
+#include "build/parents.h"
 
 #include "base/clock.h"
 #include "base/file.h"
@@ -152,17 +153,49 @@ int ks_cache_is_writable(const struct ks_cache *c, struct ks_err *err)
                           "written (choose another one by --cache)");
 }
 
+/* Nothing is made below a directory that others could replace. */
+static int check_parents(const struct ks_cache *c, const char *root, struct ks_err *err)
+{
+    char real[4096], above[4096], of[600];
+    bool is_there;
+    if (c->is_trusted)
+        return 0;
+    int rc = ks_parents_resolve(root, real, sizeof(real), &is_there, err);
+    if (rc < 0)
+        return rc;
+    snprintf(of, sizeof(of), "build cache '%.512s'", root);
+    ks_path_dir(above, sizeof(above), real);
+    return ks_parents_check(is_there ? above : real, of, err); /* it has rules of its own */
+}
+
+/* Makes the cache's directory and finds its real path, which no symbolic link leads away from. */
+static int make_root(const struct ks_cache *c, char *root, size_t cap, struct ks_err *err)
+{
+    char host[600], links[600];
+    bool is_there;
+    int rc = check_parents(c, root, err);
+    if (rc == 0)
+        rc = ks_path_join(host, sizeof(host), root, "host", err);
+    if (rc == 0)
+        rc = ks_path_join(links, sizeof(links), host, "instances", err);
+    if (rc == 0)
+        rc = ks_mkdirs(links, 0700, err);
+    if (rc == 0)
+        rc = ks_parents_resolve(root, root, cap, &is_there, err);
+    return rc < 0 ? rc : check_parents(c, root, err);
+}
+
 int ks_cache_open(const char *cache_dir, bool trust, struct ks_cache *out, struct ks_err *err)
 {
     struct ks_cache c = { .is_trusted = trust };
     char root[sizeof(c.dir)], links[600];
     int rc = ks_cache_place(cache_dir, root, sizeof(root) - 8, err);
     if (rc == 0)
+        rc = make_root(&c, root, sizeof(root) - 8, err);
+    if (rc == 0)
         rc = ks_path_join(c.dir, sizeof(c.dir), root, "host", err);
     if (rc == 0)
         rc = ks_path_join(links, sizeof(links), c.dir, "instances", err);
-    if (rc == 0)
-        rc = ks_mkdirs(links, 0700, err);
     if (rc == 0)
         rc = check_owner(&c, root, err);
     if (rc == 0)

@@ -42,8 +42,8 @@ enum ks_holds { /* how long a failure does */
 struct ks_manifest_row { /* of one instance */
     char name[KS_INSTANCE_NAME];
     struct ks_id128 build_id, code_id;
-    enum ks_artefact_state state; /* READY, FAILED, TIMEOUT */
-    enum ks_holds holds;          /* FAILED, TIMEOUT */
+    enum ks_artefact_state state; /* READY, FAILED, TIMEOUT, UNLOADABLE */
+    enum ks_holds holds;          /* but for READY */
     uint64_t code_bytes;          /* of its functions */
     struct ks_code_object code;   /* of a GPU */
     char reason[256];

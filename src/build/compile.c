@@ -2,12 +2,13 @@
 /* compile.c - compiler runs: start, split what fails, until each instance has its verdict.
  *
  *     TO_COMPILE_DEVICE -> COMPILING_DEVICE                 of a GPU, before
- *     TO_COMPILE -> COMPILING -> TO_LINK -> LINKING -> TO_PUBLISH -> published
+ *     TO_COMPILE -> COMPILING -> TO_LINK -> LINKING -> TO_TRY -> TRYING -> TO_PUBLISH -> published
  * A failure of several instances becomes two halves; of one, its verdict. */
 #include "build/plan.h"
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "build/try.h"
 #include "build/unit.h"
 
 #include <dirent.h>
@@ -175,18 +176,22 @@ static int prepare(struct ks_build *b, struct ks_compile *c, struct ks_argv *a, 
 int ks_compile_start(struct ks_build *b, struct ks_compile *c, struct ks_err *err)
 {
     struct ks_argv a;
+    if (c->phase == KS_TO_TRY)
+        return ks_try_start(b, c, err);
     const int rc = prepare(b, c, &a, err);
     return rc < 0 ? rc : spawn(b, c, &a, c->phase + 1, err);
 }
 
 bool ks_compile_is_waiting(const struct ks_compile *c)
 {
-    return c->phase == KS_TO_COMPILE_DEVICE || c->phase == KS_TO_COMPILE || c->phase == KS_TO_LINK;
+    return c->phase == KS_TO_COMPILE_DEVICE || c->phase == KS_TO_COMPILE ||
+           c->phase == KS_TO_LINK || c->phase == KS_TO_TRY;
 }
 
 bool ks_compile_is_running(const struct ks_compile *c)
 {
-    return c->phase == KS_COMPILING_DEVICE || c->phase == KS_COMPILING || c->phase == KS_LINKING;
+    return c->phase == KS_COMPILING_DEVICE || c->phase == KS_COMPILING || c->phase == KS_LINKING ||
+           c->phase == KS_TRYING;
 }
 
 /* Ending
@@ -294,14 +299,39 @@ static bool has_written(const struct ks_compile *c)
            stat(path, &st) == 0 && st.st_size > 0;
 }
 
+static bool trial_ended(struct ks_build *b, uint32_t i, const struct ks_child_end *end, int *rc_out,
+                        struct ks_err *err)
+{
+    struct ks_compile *c = &b->compiles[i];
+    enum ks_holds holds;
+    char reason[256];
+    const int rc = ks_try_judge(b, end, reason, sizeof(reason), &holds, err);
+    *rc_out = 0;
+    if (rc > 0) {
+        c->phase = KS_TO_PUBLISH;
+        return false;
+    }
+    if (rc < 0)
+        *rc_out = rc;
+    else if (c->n == 1)
+        *rc_out = ks_compile_fail(b, c, KS_ART_UNLOADABLE, holds, reason, err);
+    else
+        *rc_out = split(b, i, err);
+    return true;
+}
+
 bool ks_compile_ended(struct ks_build *b, uint32_t i, const struct ks_child_end *end, int *rc_out,
                       struct ks_err *err)
 {
     struct ks_compile *c = &b->compiles[i];
+    if (c->phase == KS_TRYING)
+        return trial_ended(b, i, end, rc_out, err);
     c->compile_ns += end->wall_ns;
     *rc_out = 0;
     if (end->how == KS_END_EXITED && end->code == 0 && has_written(c)) {
         c->phase++;
+        if (c->phase == KS_TO_TRY && !b->worker[0])
+            c->phase = KS_TO_PUBLISH;
         return false;
     }
     *rc_out = deal_with_failure(b, i, end, err);

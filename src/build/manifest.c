@@ -9,9 +9,10 @@
 
 #define SCHEMA 2
 
-static const char *const state_names[] = {
-    [KS_ART_READY] = "ready", [KS_ART_FAILED] = "build_failed", [KS_ART_TIMEOUT] = "build_timeout"
-};
+static const char *const state_names[] = { [KS_ART_READY] = "ready",
+                                           [KS_ART_FAILED] = "build_failed",
+                                           [KS_ART_TIMEOUT] = "build_timeout",
+                                           [KS_ART_UNLOADABLE] = "load_failed" };
 
 static const char *const holds_names[] = {
     [KS_HOLDS_ALWAYS] = "always", [KS_HOLDS_LIMITS] = "limits", [KS_HOLDS_RUN] = "run"
@@ -244,7 +245,7 @@ static int read_rows(const struct ks_json *doc, const struct ks_node *list, stru
         get_id(&r, "build_id", &row->build_id);
         get_id(&r, "code_id", &row->code_id);
         row->state = (enum ks_artefact_state)get_name(&r, "state", state_names, KS_ART_READY,
-                                                      KS_ART_TIMEOUT);
+                                                      KS_ART_UNLOADABLE);
         row->holds =
             (enum ks_holds)get_name(&r, "holds", holds_names, KS_HOLDS_ALWAYS, KS_HOLDS_RUN);
         get_u64(&r, "code_bytes", INT64_MAX, &row->code_bytes);

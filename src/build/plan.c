@@ -7,6 +7,7 @@
 #include "build/plugin.h"
 #include "build/trial.h"
 #include "build/unit.h"
+#include "record/outcome.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,11 +17,21 @@
 #define MEMORY_MIB 4096u
 #define FILE_MIB   1024u
 
-const char *const ks_artefact_states[] = { [KS_ART_MISSING] = "missing",
-                                           [KS_ART_READY] = "ready",
-                                           [KS_ART_FAILED] = "build_failed",
-                                           [KS_ART_TIMEOUT] = "build_timeout",
-                                           [KS_ART_UNSUPPORTED] = "unsupported" };
+const char *const ks_artefact_states[] = {
+    [KS_ART_MISSING] = "missing",        [KS_ART_READY] = "ready",
+    [KS_ART_FAILED] = "build_failed",    [KS_ART_TIMEOUT] = "build_timeout",
+    [KS_ART_UNLOADABLE] = "load_failed", [KS_ART_UNSUPPORTED] = "unsupported"
+};
+
+uint32_t ks_artefact_outcome(enum ks_artefact_state state)
+{
+    static const uint8_t outcomes[] = {
+        [KS_ART_MISSING] = KS_O_BUILD_FAILED,   [KS_ART_READY] = KS_O_OK,
+        [KS_ART_FAILED] = KS_O_BUILD_FAILED,    [KS_ART_TIMEOUT] = KS_O_BUILD_TIMEOUT,
+        [KS_ART_UNLOADABLE] = KS_O_LOAD_FAILED, [KS_ART_UNSUPPORTED] = KS_O_UNSUPPORTED
+    };
+    return outcomes[state];
+}
 
 /* Does the job's device run what we compile? A simulated one takes every instance as it is. */
 static bool is_compiled(const struct ks_build *b)
@@ -288,7 +299,9 @@ int ks_build_create(const struct ks_grid *grid, const struct ks_build_options *o
     b->file_mib = opt->file_mib ? opt->file_mib : FILE_MIB;
     b->unit_size = opt->unit_size;
     b->created_ns = ks_realtime_ns();
-    int rc = make_plan(b, opt, err);
+    int rc = opt->worker ? ks_path_join(b->worker, sizeof(b->worker), "", opt->worker, err) : 0;
+    if (rc == 0)
+        rc = make_plan(b, opt, err);
     if (rc < 0) {
         ks_build_destroy(b);
         return rc;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* plan.h - private to src/build: what struct ks_build holds. plan.c decides what must be compiled
  * and reads the cache; units.c cuts units; queue.c decides what is compiled next, and by whom;
- * compile.c runs compilers; publish.c makes their results known; counts.c, judge.c and
- * report.c tell of them. */
+ * compile.c runs compilers; try.c loads what they made; publish.c makes their results known;
+ * counts.c, judge.c and report.c tell of them. */
 #ifndef KS_BUILD_PLAN_H
 #define KS_BUILD_PLAN_H
 
@@ -26,6 +26,8 @@ enum ks_compile_phase {                       /* in the order of time */
                         KS_COMPILING,
                         KS_TO_LINK,
                         KS_LINKING,
+                        KS_TO_TRY, /* left out without a worker */
+                        KS_TRYING,
                         KS_TO_PUBLISH
 };
 struct ks_compile { /* some instances of one unit, in one compiler run */
@@ -52,6 +54,7 @@ struct ks_build {
     struct ks_cache cache;
     struct ks_id128 *sources; /* [n_families] digest of what each may include; zero: none asked */
     uint32_t timeout_s, memory_mib, file_mib, unit_size;
+    char worker[1024];             /* program that tries objects; "": they are not tried */
     uint64_t created_ns;           /* real time */
     struct ks_artefact *artefacts; /* [ks_grid_n_built()] */
     uint32_t *order;               /* instances, unit by unit */

@@ -4,21 +4,39 @@
 #include "base/file.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 struct plugin {
-    const char *path;
+    char path[sizeof(((struct ks_artefact *)0)->path)]; /* without symbolic links */
     uint8_t digest[32];
     uint64_t n_bytes;
 };
 
+/* Workers refuse symbolic links: what is hashed here is what they open. */
+static int resolve(const char *path, struct plugin *out, struct ks_err *err)
+{
+    char *real = realpath(path, NULL);
+    int rc = 0;
+    if (!real)
+        return ks_fail_errno(err, "'%s'", path);
+    if (strlen(real) >= sizeof(out->path))
+        rc = ks_fail(err, KS_EINVAL, "'%s': the path is too long", real);
+    else
+        snprintf(out->path, sizeof(out->path), "%s", real);
+    free(real);
+    return rc;
+}
+
 static int read_plugin(const char *path, struct plugin *out, struct ks_err *err)
 {
-    struct plugin p = { .path = path };
+    struct plugin p = { .n_bytes = 0 };
     struct ks_sha256 h;
     struct ks_buf file;
     ks_buf_init(&file);
-    int rc = ks_file_read(path, &file, err);
+    int rc = resolve(path, &p, err);
+    if (rc == 0)
+        rc = ks_file_read(p.path, &file, err);
     if (rc == 0) {
         ks_sha256_init(&h);
         ks_sha256_add(&h, file.data, file.len);
@@ -56,9 +74,6 @@ int ks_plugins_take(const struct ks_grid *grid, struct ks_artefact *artefacts, s
         struct plugin p;
         if (!grid->job.kernels[k].plugin[0])
             continue;
-        if (strlen(grid->job.kernels[k].plugin) >= sizeof(artefacts->path))
-            return ks_fail(err, KS_EINVAL, "plug-in '%s': the path is too long",
-                           grid->job.kernels[k].plugin);
         int rc = read_plugin(grid->job.kernels[k].plugin, &p, err);
         if (rc < 0)
             return rc;

@@ -242,6 +242,9 @@ int ks_compile_fail(struct ks_build *b, struct ks_compile *c, enum ks_artefact_s
     struct ks_artefact *a = &b->artefacts[c->instances[0]];
     struct ks_manifest m;
     int rc = begin(b, c, &m, err);
+    drop(c, KS_UNIT_OBJECT);
+    drop(c, KS_UNIT_IMAGE);
+    drop(c, "unit.o");
     if (rc == 0) {
         m.rows[0].state = state;
         m.rows[0].holds = holds;

@@ -55,11 +55,15 @@ static bool is_needed(const struct ks_cell_view *v, uint32_t i)
 static int open_build(struct ks_cell_view *v, const struct ks_cell_options *o,
                       struct ks_warden *warden, struct ks_build **b_out, struct ks_err *err)
 {
+    char worker[1024];
     struct ks_build_options bo = { .cache_dir = o->cache_dir,
                                    .trust_cache = o->trust_cache,
-                                   .try_compilers = true };
+                                   .try_compilers = true,
+                                   .worker = worker };
     struct ks_build *b = NULL;
-    int rc = ks_build_create(&v->grid, &bo, warden, &b, err);
+    int rc = ks_agent_find_worker(worker, sizeof(worker), err);
+    if (rc == 0)
+        rc = ks_build_create(&v->grid, &bo, warden, &b, err);
     for (uint32_t u = 0; rc == 0 && u < ks_build_n_units(b); u++) {
         const uint32_t *members;
         uint32_t n = ks_build_unit(b, u, &members);
@@ -219,10 +223,12 @@ static void put_requests(const struct ks_cell_view *v, const struct ks_build *b,
     struct ks_req_setup s = { .nonce = ks_id128_random(), .device_id = device_of(v) };
     struct ks_req_problem q = { .problem = p->id };
     const struct ks_instance *instance = &v->grid.instances[v->i_instance];
+    const struct ks_family *family = &v->grid.families[instance->i_family];
     struct ks_req_cell c = {
         .cell = v->cell,
         .attempt = 1,
-        .numerics = ks_instance_numerics(&v->grid.families[instance->i_family], instance),
+        .numerics = ks_instance_numerics(family, instance),
+        .threads = ks_instance_threads(family, instance),
         .build_id = art->build_id,
         .code_id = art->code_id,
     };

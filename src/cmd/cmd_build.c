@@ -2,6 +2,7 @@
 #include "base/clock.h"
 #include "build/build.h"
 #include "cmd/cmd_util.h"
+#include "mpi/agent.h"
 #include "mpi/launch.h"
 #include "json/json.h"
 
@@ -160,7 +161,7 @@ static struct tally count(const struct ks_grid *g, const struct ks_build *b)
 
         t.cached += a->state == KS_ART_READY && a->is_cached;
         t.built += a->state == KS_ART_READY && !a->is_cached;
-        t.failed += a->state == KS_ART_FAILED;
+        t.failed += a->state == KS_ART_FAILED || a->state == KS_ART_UNLOADABLE;
         t.timeout += a->state == KS_ART_TIMEOUT;
         t.unsupported += a->state == KS_ART_UNSUPPORTED;
         t.missing += a->state == KS_ART_MISSING;
@@ -169,6 +170,11 @@ static struct tally count(const struct ks_grid *g, const struct ks_build *b)
         if (!ks_build_artefact(b, i)->is_cached)
             t.compile_ns += ks_build_artefact(b, i)->compile_ns;
     return t;
+}
+
+static bool has_failed(const struct ks_artefact *a)
+{
+    return a->state == KS_ART_FAILED || a->state == KS_ART_TIMEOUT || a->state == KS_ART_UNLOADABLE;
 }
 
 static void report_unit(const struct ks_cmd_ctx *ctx, const struct ks_grid *g,
@@ -182,7 +188,7 @@ static void report_unit(const struct ks_cmd_ctx *ctx, const struct ks_grid *g,
         const struct ks_artefact *a = ks_build_artefact(b, list[i]);
 
         n_ready += a->state == KS_ART_READY;
-        if (a->state == KS_ART_FAILED || a->state == KS_ART_TIMEOUT)
+        if (has_failed(a))
             ks_logf(&ctx->log, KS_WARN, "%s: %s", g->instances[list[i]].name, a->reason);
     }
     ks_logf(&ctx->log, KS_INFO, "unit %" PRIu32 "/%" PRIu32 ": %" PRIu32 " of %" PRIu32 " ready",
@@ -230,7 +236,7 @@ static void print_text(const struct ks_grid *g, const struct ks_build *b, double
     for (uint32_t i = 0; i < g->n_instances; i++) {
         const struct ks_artefact *a = ks_build_artefact(b, i);
 
-        if (a->state == KS_ART_FAILED || a->state == KS_ART_TIMEOUT)
+        if (has_failed(a))
             ks_buf_printf(out, "  %s\n    %s\n", g->instances[i].name, a->reason);
     }
 }
@@ -265,6 +271,7 @@ static int build(struct ks_cmd_ctx *ctx, const struct config *cfg, const struct 
                  const struct ks_grid *g, struct ks_build **b_out, double *wall_s_out)
 {
     const uint32_t n_jobs = cfg->jobs ? cfg->jobs : count_jobs(crew);
+    char worker[1024];
     const struct ks_build_options opt = { .cache_dir = cfg->cache,
                                           .trust_cache = cfg->trust_cache,
                                           .unit_size = cfg->unit_size,
@@ -273,9 +280,13 @@ static int build(struct ks_cmd_ctx *ctx, const struct config *cfg, const struct 
                                           .memory_mib = cfg->memory_mib,
                                           .file_mib = cfg->file_mib,
                                           .try_compilers = true,
-                                          .compiler = cfg->compiler };
+                                          .compiler = cfg->compiler,
+                                          .worker = worker };
     const uint64_t begin_ns = ks_now_ns();
-    int rc = ks_build_create(g, &opt, ctx->warden, b_out, &ctx->err);
+    int rc = ks_agent_find_worker(worker, sizeof(worker), &ctx->err);
+
+    if (rc == 0)
+        rc = ks_build_create(g, &opt, ctx->warden, b_out, &ctx->err);
 
     if (rc == 0)
         rc = build_all(ctx, g, *b_out, n_jobs);

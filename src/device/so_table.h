@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* so_table.h - the table of kernels in a shared object; private to src/device. */
+/* so_table.h - the table of kernels in a shared object; for the backends, and for who tries an
+ * object without a device (worker/try.h). */
 #ifndef KS_DEVICE_SO_TABLE_H
 #define KS_DEVICE_SO_TABLE_H
 

@@ -212,8 +212,9 @@ void ks_recover_forget(struct ks_agent *a); /* a drain: what was held back is no
 /* agent_suspect.c */
 /* The cells that the dead worker had completed run once more, each alone between sentinels. */
 void ks_suspects_accuse(struct ks_agent *a);
-/* Its heap was damaged, though it came to its end, or the allocator noticed. */
-void ks_suspects_convict(struct ks_record *r);
+/* The reason of a suspect's death: heap_corruption where the allocator says so in what was printed;
+ * where the worker died at its exit, that it did. */
+void ks_suspects_explain(struct ks_record *r);
 /* All of them have run. One guilty: its record counts, the others' stand as evidence beside their
  * first. None guilty: the suspicion stays on all, as a flag. */
 int ks_suspects_judge(struct ks_agent *a, struct ks_err *err);

@@ -255,11 +255,7 @@ static int refuse_cell(struct ks_agent *a, const struct work *w, uint32_t i_prob
     r->device_id = a->c.device_id;
     r->lease_id = a->leases[w->i_lease].m.lease;
     r->started_ns = ks_realtime_ns();
-    r->outcome = KS_O_BUILD_FAILED;
-    if (why || (art && art->state == KS_ART_UNSUPPORTED))
-        r->outcome = KS_O_UNSUPPORTED;
-    else if (art && art->state == KS_ART_TIMEOUT)
-        r->outcome = KS_O_BUILD_TIMEOUT;
+    r->outcome = why ? KS_O_UNSUPPORTED : ks_artefact_outcome(art ? art->state : KS_ART_MISSING);
     snprintf(r->reason, sizeof(r->reason), "%.150s",
              why                     ? why
              : art && art->reason[0] ? art->reason

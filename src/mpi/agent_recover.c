@@ -3,7 +3,8 @@
  *
  * The record of a death is held back until its retry has ended, so that the journal never holds one
  * without the other. A suspect is convicted by a violated sentinel or by dying in its sentinel
- * worker, the exit included. */
+ * worker, the exit included; whether that was damage to the heap is said by the sentinel or by the
+ * allocator. */
 #include "base/clock.h"
 #include "mpi/agent_impl.h"
 
@@ -203,6 +204,13 @@ static bool has_left_device(const struct ks_agent *a, const struct ks_child_end 
            end->code == KS_WORKER_EXIT_DEVICE && is_between_cells(a);
 }
 
+/* The worker ended because the cell that it reported last had left threads or timers behind. The
+ * record says so: nobody is suspected. */
+static bool has_left_remains(const struct ks_agent *a, const struct ks_child_end *end)
+{
+    return end->how == KS_END_EXITED && end->code == KS_WORKER_EXIT_REMAINS && is_between_cells(a);
+}
+
 /* The next worker opens the device anew, and tests it before it is given another cell. */
 static int device_left_in_normal(struct ks_agent *a, struct ks_err *err)
 {
@@ -277,16 +285,23 @@ bool ks_recover_is_doubtful(const struct ks_agent *a, const struct work *w,
            w->n_deaths < a->c.grid->job.isolate.retries;
 }
 
-/* Wrong behind other cells and right alone: they have spoiled it, or it is right at times only. No
- * label comes of that. */
-static void weigh_doubt(const struct ks_record *first, struct ks_record *r)
+/* Wrong behind another cell and right alone: the clean attempt is the label, and the cell before it
+ * is suspected of having spoiled the other. */
+static void weigh_doubt(struct ks_agent *a, const struct ks_record *r)
 {
-    if (!is_bad_data(first) || r->outcome != KS_O_OK)
+    struct recovery *v = &a->recovery;
+    if (!is_bad_data(v->first) || r->outcome != KS_O_OK)
         return;
-    r->outcome = KS_O_NONDETERMINISTIC;
-    r->flags = (r->flags | KS_FL_UNCONFIRMED | KS_FL_INTERMITTENT) & ~(uint32_t)KS_FL_CONTAMINATED;
-    snprintf(r->reason, sizeof(r->reason), "%s behind other cells, right alone",
-             ks_outcome_text(first->outcome));
+    v->first->flags |= KS_FL_INTERMITTENT;
+    ks_suspects_accuse(a);
+}
+
+/* The cell that ran before the one in doubt, unless it was an anchor. */
+static void note_predecessor(struct ks_agent *a)
+{
+    const struct session *s = &a->session;
+    if (s->n_done >= 2 && s->sent[s->n_done - 2].role == KS_ROLE_CELL)
+        a->recovery.completed[a->recovery.n_completed++] = s->sent[s->n_done - 2];
 }
 
 int ks_recover_doubt(struct ks_agent *a, const struct work *w, const struct ks_record *r,
@@ -306,6 +321,7 @@ int ks_recover_doubt(struct ks_agent *a, const struct work *w, const struct ks_r
                             .i_problem = a->session.i_problem,
                             .block_id = a->session.block_id,
                             .first = first };
+    note_predecessor(a);
     v->culprit.attempt++;
     v->culprit.n_deaths++;
     a->worker.is_retired = true;
@@ -318,6 +334,8 @@ static int settle_retry(struct ks_agent *a, const struct ks_record *r, bool is_r
 {
     struct recovery *v = &a->recovery;
     struct work w = v->culprit;
+    if (v->is_doubt)
+        weigh_doubt(a, r);
     int rc = ks_agent_emit_start(a, &w, v->i_problem, KS_WHY_RETRY, err);
     if (rc == 0)
         rc = ks_agent_emit_record(a, v->first, err);
@@ -373,18 +391,15 @@ static int canary_failed(struct ks_agent *a, struct ks_err *err)
 }
 
 /* Its worker reported the cell, and then did not end in order: only what the cell left behind can
- * have done that. A signal comes from the allocator or from what was overwritten. */
+ * have done that. */
 static void end_after_record(const struct ks_agent *a, const struct ks_child_end *end,
                              struct ks_record *r)
 {
     take_phase(a->worker.status, r);
     take_tail(&a->worker, r);
-    if (end->how == KS_END_SIGNALED && !a->worker.is_lying) {
-        ks_suspects_convict(r);
-        return;
-    }
     r->flags |= KS_FL_UNCONFIRMED;
     set_outcome(a, end, r);
+    ks_suspects_explain(r);
 }
 
 /* The record of the one cell of a retry or suspect session: what its worker sent (kept in
@@ -399,14 +414,16 @@ static int session_record(struct ks_agent *a, const struct ks_child_end *end, bo
         return 0;
     }
     fill_record(a, &a->session.sent[0], end, a->record);
-    if (a->session.kind == SESSION_SUSPECT && a->record->outcome == KS_O_CRASHED)
-        ks_suspects_convict(a->record);
+    if (a->session.kind == SESSION_SUSPECT)
+        ks_suspects_explain(a->record);
     v->verdicts[slot] = copy_record(a->record, err);
     return v->verdicts[slot] ? 0 : KS_ENOMEM;
 }
 
 static bool is_abnormal_end(const struct ks_agent *a, const struct ks_child_end *end)
 {
+    if (has_left_remains(a, end) && !a->worker.is_lying)
+        return false;
     return a->worker.is_lying || end->how != KS_END_EXITED || end->code != 0 ||
            a->session.n_done < a->session.n_sent || !a->session.is_ended;
 }
@@ -425,8 +442,6 @@ static int end_of_retry(struct ks_agent *a, const struct ks_child_end *end, bool
         return rc;
     struct ks_record *r = v->verdicts[0];
     v->verdicts[0] = NULL;
-    if (v->is_doubt)
-        weigh_doubt(v->first, r);
     rc = settle_retry(a, r, is_abnormal, err);
     free(r);
     return rc;
@@ -473,7 +488,8 @@ int ks_recover_death(struct ks_agent *a, const struct ks_child_end *end, struct 
     case SESSION_NORMAL:
         if (has_left_device(a, end))
             return device_left_in_normal(a, err);
-        return is_abnormal ? death_in_normal(a, end, err) : 0;
+        return is_abnormal ? death_in_normal(a, end, err)
+                           : requeue_unstarted(a, a->session.n_done, err);
     case SESSION_RETRY:
         return end_of_retry(a, end, is_abnormal, err);
     case SESSION_SUSPECT:

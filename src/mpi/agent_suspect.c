@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static uint32_t later(const struct work *w, uint32_t i_instance, uint32_t attempt)
 {
@@ -46,11 +47,37 @@ void ks_suspects_accuse(struct ks_agent *a)
     }
 }
 
-void ks_suspects_convict(struct ks_record *r)
+/* What the C library's allocator, or a sanitizer's, prints before it aborts. */
+static bool is_allocators_word(const struct ks_record *r)
 {
-    r->outcome = KS_O_CRASHED;
-    r->flags |= KS_FL_UNCONFIRMED;
-    snprintf(r->reason, sizeof(r->reason), "heap_corruption");
+    static const char *const words[] = { "double free or corruption",
+                                         "corrupted size vs. prev_size",
+                                         "corrupted double-linked list",
+                                         "break adjusted to free malloc space",
+                                         "free(): ",
+                                         "malloc(): ",
+                                         "realloc(): ",
+                                         "malloc_consolidate(): ",
+                                         "munmap_chunk(): ",
+                                         "mremap_chunk(): ",
+                                         "ERROR: AddressSanitizer: " };
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+        if (memmem(r->tail, r->n_tail, words[i], strlen(words[i])))
+            return true;
+    return false;
+}
+
+void ks_suspects_explain(struct ks_record *r)
+{
+    char how[64];
+    if (r->outcome != KS_O_CRASHED)
+        return;
+    snprintf(how, sizeof(how), "%.63s", r->reason);
+    if (is_allocators_word(r))
+        snprintf(r->reason, sizeof(r->reason), "heap_corruption");
+    else if (r->phase == KS_PH_EXIT)
+        snprintf(r->reason, sizeof(r->reason), "%s at exit, in a destructor or an exit handler",
+                 how);
 }
 
 static bool is_convicted(const struct ks_record *r)

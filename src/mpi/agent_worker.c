@@ -11,10 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/sysinfo.h>
 #include <unistd.h>
 
-enum { PIPE_BYTES = 1 << 20, MAX_TASKS = 512 };
+enum { PIPE_BYTES = 1 << 20 };
 #define SETUP_LIMIT_NS 120000000000ull /* until the worker sets its own deadline */
 
 bool ks_references_are_sealed(int fd)
@@ -176,19 +175,11 @@ int ks_agent_check_limits(const struct ks_job *job, struct ks_err *err)
                                    err);
 }
 
-/* The limit counts all tasks of the user, on a shared node those of other programs, too: a fixed
- * number would refuse a kernel its threads there. This many more than there are now. */
-static uint32_t task_limit(void)
-{
-    struct sysinfo s;
-    return MAX_TASKS + (sysinfo(&s) == 0 ? s.procs : 0);
-}
-
 static int spawn(struct ks_agent *a, const int request[2], const int record[2], struct ks_err *err)
 {
     const struct ks_job *job = &a->c.grid->job;
     struct worker *w = &a->worker;
-    const char *argv[] = { a->c.worker_path, NULL }, *env[KS_VISIBLE_N + 1] = { NULL };
+    const char *argv[] = { a->c.worker_path, NULL }, *env[KS_VISIBLE_N + 2] = { NULL };
     uint64_t cap = (uint64_t)job->isolate.memory_mib << 20;
     struct ks_spawn what = {
         .argv = argv,
@@ -197,12 +188,14 @@ static int spawn(struct ks_agent *a, const int request[2], const int record[2], 
         .status_fd = w->status_fd,
         .memory_bytes = ks_worker_caps_address_space(job) ? cap : 0,
         .rss_bytes = ks_worker_caps_address_space(job) ? 0 : cap,
-        .n_processes = task_limit(),
+        .n_processes = ks_warden_task_limit(),
         .is_pinned = a->c.is_pinned,
         .memory_nodes = a->c.memory_nodes,
     };
     for (uint32_t i = 0; i < a->c.visible.n; i++)
         env[i] = a->c.visible.text[i];
+    /* What the allocator says before it aborts goes to stderr, in older C libraries too. */
+    env[a->c.visible.n] = "LIBC_FATAL_STDERR_=1";
     if (a->c.is_pinned)
         what.cpus = a->c.cpus;
     return ks_warden_spawn(a->c.warden, &what, &w->child, err);
@@ -278,6 +271,7 @@ int ks_worker_send_cell(struct ks_agent *a, const struct work *w, struct ks_err 
     const struct ks_artefact *art =
         a->c.build ? ks_build_artefact(a->c.build, w->i_instance) : NULL;
     const struct ks_instance *instance = &a->c.grid->instances[w->i_instance];
+    const struct ks_family *family = &a->c.grid->families[instance->i_family];
     struct ks_req_cell r = {
         .cell = ks_agent_cell(a, s->i_problem, w->i_instance),
         .i_cell = s->n_sent,
@@ -285,7 +279,8 @@ int ks_worker_send_cell(struct ks_agent *a, const struct work *w, struct ks_err 
         .round = w->round,
         .role = w->role,
         .position = a->block.position,
-        .numerics = ks_instance_numerics(&a->c.grid->families[instance->i_family], instance),
+        .numerics = ks_instance_numerics(family, instance),
+        .threads = ks_instance_threads(family, instance),
         .block_id = s->block_id,
         .lease_id = w->i_lease == NO_LEASE ? 0 : a->leases[w->i_lease].m.lease,
     };

@@ -60,21 +60,33 @@ uint32_t ks_coord_settled(const struct ks_coord *c, uint32_t i_problem, uint32_t
         return *why_out ? KS_O_SKIPPED : KS_O_NONE;
     }
     *why_out = a->reason;
-    if (a->state == KS_ART_UNSUPPORTED)
-        return KS_O_UNSUPPORTED;
-    return a->state == KS_ART_TIMEOUT ? KS_O_BUILD_TIMEOUT : KS_O_BUILD_FAILED;
+    return ks_artefact_outcome(a->state);
+}
+
+/* In an earlier life its object was not what was built: the cache has been repaired since. */
+static bool was_damaged(const struct ks_coord *c, const struct ks_ledger_cell *known)
+{
+    return ks_ledger_is_final(known) && known->outcome == KS_O_LOAD_FAILED &&
+           (known->flags & KS_FL_DAMAGED) &&
+           known->segment < ks_journal_segment(c->c.journal)->incarnation;
 }
 
 /* In an earlier life it was unsupported for want of what is there now, as a rule a compiler. What
  * the instance's own test says, in a worker, is true for ever. */
-static bool is_lifted(const struct ks_coord *c, const struct ks_ledger_cell *known,
-                      uint32_t i_problem, uint32_t i_instance)
+static bool was_lacking(const struct ks_coord *c, const struct ks_ledger_cell *known,
+                        uint32_t i_problem, uint32_t i_instance)
 {
     const char *why;
     return ks_ledger_is_final(known) && known->outcome == KS_O_UNSUPPORTED &&
            known->segment < ks_journal_segment(c->c.journal)->incarnation &&
            !ks_ledger_is_from_worker(c->c.ledger, known) &&
            ks_coord_settled(c, i_problem, i_instance, &why) != KS_O_UNSUPPORTED;
+}
+
+static bool is_lifted(const struct ks_coord *c, const struct ks_ledger_cell *known,
+                      uint32_t i_problem, uint32_t i_instance)
+{
+    return was_lacking(c, known, i_problem, i_instance) || was_damaged(c, known);
 }
 
 const struct ks_ledger_cell *ks_coord_known(const struct ks_coord *c, uint32_t i_problem,
@@ -99,12 +111,19 @@ static bool is_in_grid(const struct ks_coord *c, const struct ks_ledger_cell *kn
 
 static void tell_lifted(const struct ks_coord *c)
 {
-    uint64_t n = 0;
+    uint64_t n = 0, n_damaged = 0;
     for (size_t k = 0; k < ks_ledger_n_cells(c->c.ledger); k++) {
         const struct ks_ledger_cell *known = ks_ledger_cell(c->c.ledger, k);
         uint32_t ip, ii;
-        n += is_in_grid(c, known, &ip, &ii) && is_lifted(c, known, ip, ii);
+        const bool is_in = is_in_grid(c, known, &ip, &ii);
+        n += is_in && was_lacking(c, known, ip, ii);
+        n_damaged += is_in && was_damaged(c, known);
     }
+    if (n_damaged)
+        ks_logf(c->c.log, KS_INFO,
+                "%llu cells could not be loaded because their objects were not what was built: "
+                "they are measured again",
+                (unsigned long long)n_damaged);
     if (n)
         ks_logf(c->c.log, KS_INFO,
                 "%llu cells were unsupported for want of a compiler, or of something else that is "
@@ -114,7 +133,7 @@ static void tell_lifted(const struct ks_coord *c)
 
 uint64_t ks_coord_n_again(const struct ks_coord *c)
 {
-    const uint32_t asked = c->c.retry | 1u << KS_O_UNSUPPORTED;
+    const uint32_t asked = c->c.retry | 1u << KS_O_UNSUPPORTED | 1u << KS_O_LOAD_FAILED;
     uint64_t n = 0;
     size_t n_cells = c->is_complete ? 0 : ks_ledger_n_cells(c->c.ledger);
     for (size_t k = 0; k < n_cells; k++) {

@@ -11,7 +11,8 @@ int ks_rank_open_build(struct ks_rank *r, struct ks_err *err)
     struct ks_build_options o = { .cache_dir = r->c.cache_dir,
                                   .trust_cache = r->c.trust_cache,
                                   .try_compilers = true,
-                                  .n_parallel = r->n_jobs };
+                                  .n_parallel = r->n_jobs,
+                                  .worker = r->worker_path };
     return r->is_sim ? 0 : ks_build_create(r->c.grid, &o, r->c.warden, &r->build, err);
 }
 
@@ -20,20 +21,6 @@ void ks_rank_close_build(struct ks_rank *r)
     ks_share_in_release(&r->fetch.in);
     ks_share_out_release(&r->packs);
     ks_build_destroy(r->build);
-}
-
-static uint32_t outcome_of(enum ks_artefact_state s)
-{
-    switch (s) {
-    case KS_ART_READY:
-        return KS_O_OK;
-    case KS_ART_TIMEOUT:
-        return KS_O_BUILD_TIMEOUT;
-    case KS_ART_UNSUPPORTED:
-        return KS_O_UNSUPPORTED;
-    default:
-        return KS_O_BUILD_FAILED;
-    }
 }
 
 static struct ks_code_rec code_of(const struct ks_artefact *a)
@@ -81,7 +68,7 @@ static int tell_builds(struct ks_rank *r, struct ks_err *err)
         struct ks_build_rec b;
         ks_build_rec_init(&b);
         b.instance = r->c.grid->instances[i].id;
-        b.outcome = outcome_of(a->state);
+        b.outcome = ks_artefact_outcome(a->state);
         b.is_cached = a->is_cached;
         b.build_id = a->build_id;
         b.code_id = a->code_id;

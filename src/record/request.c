@@ -62,6 +62,7 @@ static const struct ks_def cell_defs[] = {
     F(14, TEXT, artefact, ),
     F(15, TEXT, entry, ),
     F(16, UINT, numerics, .lo = 0, .hi = KS_N_NUMERICS - 1),
+    F(20, UINT, threads, ),
 };
 #undef F
 static const struct ks_fields cell_fields =

@@ -63,6 +63,7 @@ struct ks_req_cell {
     uint32_t i_cell; /* position in the batch, echoed in the status page */
     uint32_t attempt, round, role, position;
     uint32_t numerics; /* enum ks_numerics of the instance */
+    uint32_t threads;  /* that it computes with, the caller's included, and may keep; 0: 1 */
     uint64_t lease_id, block_id;
     struct ks_id128 build_id, code_id;
     uint8_t digest[32]; /* SHA-256 of the artefact; re-checked before dlopen */
@@ -96,7 +97,11 @@ enum {
     KS_WORKER_EXIT_SETUP = 91,
     KS_WORKER_EXIT_PROTOCOL = 92,
     KS_WORKER_EXIT_DEVICE =
-        93 /* the device is lost to this process; the cell in hand was reported */
+        93, /* the device is lost to this process; the cell in hand was reported */
+    KS_WORKER_EXIT_REMAINS =
+        94, /* a kernel left threads or timers behind; the cell in hand was reported */
+    KS_WORKER_EXIT_TRIED = 95,     /* ksweep-worker --try: the object can be loaded and unloaded */
+    KS_WORKER_EXIT_UNLOADABLE = 96 /* it cannot */
 };
 
 #endif

@@ -15,10 +15,12 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/sysinfo.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #define PING_NS      1000000000ull
+#define MAX_TASKS    512u
 #define ASK_LIMIT_MS 2000 /* the warden reads within microseconds; longer means it is stopped */
 
 struct ks_warden {
@@ -163,6 +165,13 @@ static size_t pack_fds(const struct ks_spawn *what, struct ks_wire_ask *ask, int
     if (ask->has_status)
         fds[n++] = what->status_fd;
     return n;
+}
+
+uint32_t ks_warden_task_limit(void)
+{
+    struct sysinfo s;
+
+    return MAX_TASKS + (sysinfo(&s) == 0 ? s.procs : 0);
 }
 
 int ks_warden_spawn(struct ks_warden *w, const struct ks_spawn *what, uint32_t *child_out,

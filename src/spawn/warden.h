@@ -86,6 +86,11 @@ int ks_warden_watch(struct ks_warden *w, uint64_t now_ns, uint64_t limit_ns, str
  * itself: mpirun waits for lost hosts for ever. Without such an ancestor nothing happens. */
 int ks_warden_end_launcher(struct ks_warden *w, const char *const *names, struct ks_err *err);
 
+/* For n_processes: as many more than there are now as kernels may need. The limit counts all tasks
+ * of the user, on a shared node those of other programs, too: a fixed number would refuse a kernel
+ * its threads there. */
+uint32_t ks_warden_task_limit(void);
+
 /* Start a child. *child_out identifies it until its end is reported. Failure to exec is reported
  * through ks_warden_next, not here. KS_ECHILD when the warden is gone. */
 int ks_warden_spawn(struct ks_warden *w, const struct ks_spawn *what, uint32_t *child_out,

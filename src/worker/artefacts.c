@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "worker/artefacts.h"
 
-#include "base/file.h"
-#include "base/hash.h"
+#include "worker/sealed.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -14,40 +13,40 @@ struct ks_artefact {
     char path[];
 };
 
-static int check_digest(const char *path, const uint8_t want[32], struct ks_err *err)
+static int open_module(struct ks_artefacts *a, const char *path, const uint8_t digest[32],
+                       struct ks_module **out, struct ks_err *err)
 {
-    struct ks_buf file = { 0 };
-    struct ks_err cause = { 0 };
-    struct ks_sha256 h;
-    uint8_t got[32];
+    struct ks_sealed copy;
+    int rc = ks_sealed_open(path, &copy, err);
 
-    if (ks_file_read(path, &file, &cause) < 0)
-        return ks_fail(err, KS_ELOAD, "%s", cause.text);
-    ks_sha256_init(&h);
-    ks_sha256_add(&h, file.data, file.len);
-    ks_sha256_end(&h, got);
-    ks_buf_release(&file);
-    if (memcmp(got, want, sizeof(got)) != 0)
-        return ks_fail(err, KS_ELOAD, "'%s' is not the file that was built: its SHA-256 differs",
-                       path);
-    return 0;
+    a->is_damaged = rc == KS_ELOAD;
+    if (rc < 0)
+        return rc;
+    a->is_damaged = memcmp(copy.digest, digest, sizeof(copy.digest)) != 0;
+    if (a->is_damaged)
+        rc = ks_fail(err, KS_ELOAD, "'%s' is not the file that was built: its SHA-256 differs",
+                     path);
+    else
+        rc = a->dev->ops->module_open(a->dev, copy.path, out, err);
+    if (rc < 0)
+        ks_sealed_blame(&copy, path, err);
+    ks_sealed_close(&copy);
+    return rc;
 }
 
 static int load(struct ks_artefacts *a, const char *path, const uint8_t digest[32],
                 struct ks_artefact **out, struct ks_err *err)
 {
     size_t n = strlen(path) + 1;
-    struct ks_artefact *f;
-    int rc = 0;
+    struct ks_artefact *f = calloc(1, sizeof(*f) + n);
+    int rc;
 
-    if (!a->dev->ops->is_virtual)
-        rc = check_digest(path, digest, err);
-    if (rc < 0)
-        return rc;
-    f = calloc(1, sizeof(*f) + n);
     if (f == NULL)
         return ks_fail(err, KS_ENOMEM, "loading '%s'", path);
-    rc = a->dev->ops->module_open(a->dev, path, &f->module, err);
+    if (a->dev->ops->is_virtual)
+        rc = a->dev->ops->module_open(a->dev, path, &f->module, err);
+    else
+        rc = open_module(a, path, digest, &f->module, err);
     if (rc < 0) {
         free(f);
         return rc;
@@ -66,6 +65,7 @@ int ks_artefacts_entry(struct ks_artefacts *a, const char *path, const uint8_t d
     struct ks_artefact *f = a->list;
     int rc = 0;
 
+    a->is_damaged = false;
     while (f != NULL &&
            (strcmp(f->path, path) != 0 || memcmp(f->digest, digest, sizeof(f->digest)) != 0))
         f = f->next;

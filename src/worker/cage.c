@@ -34,68 +34,19 @@ static const struct state *state(void)
     return (const struct state *)STATE_ADDRESS;
 }
 
-/* ---- floating-point environment ---- */
+/* ---- a refused call ---- */
 
 #if defined(__x86_64__)
-#define MXCSR_CONTROL 0xffc0u /* DAZ, masks, rounding, FTZ */
-#define X87_CONTROL   0x0f3fu /* masks, precision, rounding */
-
-static struct ks_fpenv read_fpenv(void)
-{
-    uint16_t x87;
-
-    __asm__ volatile("fnstcw %0" : "=m"(x87));
-    return (struct ks_fpenv){ .control = __builtin_ia32_stmxcsr() & MXCSR_CONTROL,
-                              .x87 = x87 & X87_CONTROL };
-}
-
-static void write_fpenv(const struct ks_fpenv *e)
-{
-    unsigned flags = __builtin_ia32_stmxcsr() & ~MXCSR_CONTROL;
-    uint16_t x87 = (uint16_t)(e->x87 | 0x40u); /* a reserved bit that reads as 1 */
-
-    __builtin_ia32_ldmxcsr((unsigned)e->control | flags);
-    __asm__ volatile("fldcw %0" : : "m"(x87));
-}
-
 static void set_result(ucontext_t *uc, long value)
 {
     uc->uc_mcontext.gregs[REG_RAX] = value;
 }
 #elif defined(__aarch64__)
-static struct ks_fpenv read_fpenv(void)
-{
-    struct ks_fpenv e = { 0 };
-
-    __asm__ volatile("mrs %0, fpcr" : "=r"(e.control));
-    return e;
-}
-
-static void write_fpenv(const struct ks_fpenv *e)
-{
-    __asm__ volatile("msr fpcr, %0" : : "r"(e->control));
-}
-
 static void set_result(ucontext_t *uc, long value)
 {
     uc->uc_mcontext.regs[0] = (unsigned long)value;
 }
 #endif
-
-void ks_cage_fpenv_save(struct ks_fpenv *out)
-{
-    *out = read_fpenv();
-}
-
-bool ks_cage_fpenv_restore(const struct ks_fpenv *want)
-{
-    struct ks_fpenv now = read_fpenv();
-
-    if (now.control == want->control && now.x87 == want->x87)
-        return false;
-    write_fpenv(want);
-    return true;
-}
 
 /* ---- in a signal handler: system calls and plain stores only ---- */
 
@@ -239,7 +190,7 @@ int ks_cage_open(struct ks_cage *cage_out, struct ks_status *status, struct ks_e
 
     if (rc < 0)
         return rc;
-    ks_cage_fpenv_save(&c.fpenv);
+    ks_fpenv_save(&c.fpenv);
     if (sigprocmask(SIG_SETMASK, NULL, &c.mask) < 0 || sigaltstack(&state()->stack, NULL) < 0)
         return ks_fail_errno(err, "alternate stack");
     for (size_t i = 0; i < N_SIGNALS; i++)
@@ -269,10 +220,15 @@ int ks_cage_close(const struct ks_cage *cage, struct ks_err *err)
 
 /* ---- after a kernel ---- */
 
+void ks_cage_before_kernel(const struct ks_cage *cage)
+{
+    (void)ks_fpenv_restore(&cage->fpenv);
+}
+
 bool ks_cage_after_kernel(const struct ks_cage *cage)
 {
     (void)sigprocmask(SIG_SETMASK, &cage->mask, NULL);
-    return ks_cage_fpenv_restore(&cage->fpenv);
+    return ks_fpenv_restore(&cage->fpenv);
 }
 
 bool ks_cage_after_cell(const struct ks_cage *cage)

@@ -37,6 +37,21 @@ uint64_t ks_cell_budget_ns(const struct ks_measure *m, uint64_t bytes)
            1000000ull * m->max_ms + ALLOWANCE_NS + ALLOWANCE_BYTE_NS * bytes;
 }
 
+/* Constructors and the kernel's own test are its code, too; other steps run it in launches. */
+static bool is_its_code(enum ks_phase phase)
+{
+    return phase == KS_PH_LOAD || phase == KS_PH_APPLICABLE;
+}
+
+/* Its code is bounded like one launch of it. */
+static uint64_t step_deadline(const struct ks_worker *w, enum ks_phase phase)
+{
+    uint64_t call = 1000000ull * w->setup.measure.kernel_timeout_ms, until = ks_now_ns() + call;
+
+    return call > 0 && is_its_code(phase) && until < w->cell_deadline_ns ? until
+                                                                         : w->cell_deadline_ns;
+}
+
 /* Hooks of every launch: the kernel's own deadline stands before it starts. */
 static void before_call(void *ctx, double expected_ns)
 {
@@ -44,6 +59,7 @@ static void before_call(void *ctx, double expected_ns)
     uint64_t call = 1000000ull * w->setup.measure.kernel_timeout_ms;
     uint64_t until = ks_now_ns() + call + (uint64_t)(10.0 * expected_ns);
 
+    ks_cage_before_kernel(&w->cage);
     if (call == 0)
         return;
     if (until > w->cell_deadline_ns)
@@ -100,8 +116,12 @@ static int end_failed(struct cell *c, int rc, const struct ks_err *err)
 
 static int step_load(struct cell *c, struct ks_err *err)
 {
-    return ks_artefacts_entry(&c->w->artefacts, c->req->artefact, c->req->digest, c->req->entry,
-                              &c->entry, err);
+    struct ks_artefacts *a = &c->w->artefacts;
+    int rc = ks_artefacts_entry(a, c->req->artefact, c->req->digest, c->req->entry, &c->entry, err);
+
+    if (rc < 0 && a->is_damaged)
+        c->w->rec.flags |= KS_FL_DAMAGED;
+    return rc;
 }
 
 static int step_applicable(struct cell *c, struct ks_err *err)
@@ -331,9 +351,10 @@ static void run_steps(struct cell *c)
         int rc;
 
         atomic_store(&w->status->is_measuring, is_quiet_phase(steps[i].phase) ? 1u : 0u);
-        ks_worker_enter(w, steps[i].phase, w->cell_deadline_ns);
+        ks_worker_enter(w, steps[i].phase, step_deadline(w, steps[i].phase));
+        ks_cage_before_kernel(&w->cage);
         rc = steps[i].run(c, &err);
-        if (ks_cage_after_kernel(&w->cage)) /* constructors and applicability are its code, too */
+        if (ks_cage_after_kernel(&w->cage) && is_its_code(steps[i].phase))
             w->rec.flags |= KS_FL_FP_ENV_CHANGED;
         add_ns(&w->rec, steps[i].ns_at, from);
         if (rc < 0)
@@ -468,6 +489,29 @@ static void check_sentinel(struct cell *c)
     ks_sentinel_destroy(c->sentinel);
 }
 
+/* Threads and timers that the cell left behind would disturb others: this worker has none. Those of
+ * a runtime that the instance declares are no fault. */
+static void check_left(struct cell *c)
+{
+    struct ks_worker *w = c->w;
+    struct ks_record *r = &w->rec;
+    struct ks_left left;
+    char text[96];
+    size_t at = strlen(r->reason);
+
+    ks_remains_find(&w->remains, &left);
+    if (!ks_left_anything(&left))
+        return;
+    w->has_left = true;
+    if (left.n_timers == 0 && left.n_threads < c->req->threads)
+        return;
+    ks_left_text(&left, text, sizeof(text));
+    if (r->outcome == KS_O_OK)
+        end_as(c, KS_O_UNTRUSTED, 0, text);
+    else
+        snprintf(r->reason + at, sizeof(r->reason) - at, "%s%s", at > 0 ? "; " : "", text);
+}
+
 static void begin_record(struct ks_worker *w, const struct ks_req_cell *req)
 {
     struct ks_record *r = &w->rec;
@@ -537,6 +581,7 @@ void ks_worker_cell(struct ks_worker *w, const struct ks_req_cell *req)
     announce(w, req, from);
     begin_record(w, req);
     run_cell(&c);
+    check_left(&c);
     ks_cage_after_cell(&w->cage);
     fflush(NULL); /* what the kernel printed goes to its own cell */
     w->rec.n_denied = atomic_load(&w->status->n_denied) - n_denied;

@@ -5,6 +5,7 @@
 #include "device/device.h"
 #include "record/request.h"
 #include "worker/leave.h"
+#include "worker/try.h"
 #include "worker/worker.h"
 
 #include <signal.h>
@@ -24,6 +25,7 @@ const char *__asan_default_options(void)
 static int usage(FILE *to, int status)
 {
     fputs("usage: ksweep-worker --probe BACKEND [LOCATOR]\n"
+          "       ksweep-worker --try OBJECT [threads]\n"
           "       ksweep-worker\n"
           "\n"
           "Measures kernels for ksweep, which starts it; not meant to be run by hand.\n"
@@ -33,10 +35,14 @@ static int usage(FILE *to, int status)
           to);
     for (size_t i = 0; ks_device_backends[i] != NULL; i++)
         fprintf(to, "%s%s", i > 0 ? ", " : "", ks_device_backends[i]->name);
-    fputs(")\n"
-          "Without arguments: requests on descriptor 3, records on 4, status page on 5, references "
-          "on 6.\n",
-          to);
+    fputs(
+        ")\n"
+        "  --try OBJECT [threads]     loads, unloads and exits; the object may keep threads. Ends "
+        "with\n"
+        "                             95 when all went well, 96 when it cannot be loaded\n"
+        "Without arguments: requests on descriptor 3, records on 4, status page on 5, references "
+        "on 6.\n",
+        to);
     return status;
 }
 
@@ -114,6 +120,17 @@ static int probe(const char *backend, const char *locator)
     return rc == 0 ? KS_WORKER_EXIT_OK : KS_WORKER_EXIT_SETUP;
 }
 
+static int try_object(const char *path, bool keeps_threads)
+{
+    struct ks_err err = { 0 };
+    int status = ks_worker_try(path, keeps_threads, &err);
+
+    if (status == KS_WORKER_EXIT_TRIED)
+        return status;
+    say(err.text);
+    ks_worker_leave(status); /* without what the object registered */
+}
+
 static void say(const char *text)
 {
     ks_text_print(stderr, "ksweep-worker", text);
@@ -129,13 +146,18 @@ int main(int argc, char **argv)
         return usage(stdout, 0);
     if ((argc == 3 || argc == 4) && strcmp(argv[1], "--probe") == 0)
         return probe(argv[2], argc == 4 ? argv[3] : "");
+    if ((argc == 3 || (argc == 4 && strcmp(argv[3], "threads") == 0)) &&
+        strcmp(argv[1], "--try") == 0)
+        return try_object(argv[2], argc == 4);
     if (argc != 1)
         return usage(stderr, 2);
     signal(SIGPIPE, SIG_IGN); /* a vanished agent is an error to handle, not a death */
     status = ks_worker_serve(KS_FD_REQUEST, KS_FD_RECORD, KS_FD_STATUS, KS_FD_REFERENCE, say, &err);
-    if (status != KS_WORKER_EXIT_OK)
+    if (status != KS_WORKER_EXIT_OK && status != KS_WORKER_EXIT_REMAINS) /* its record says it */
         say(err.text);
-    if (status == KS_WORKER_EXIT_DEVICE) /* what its runtime does at exit might wait for ever */
+    /* What a lost device's runtime does at exit might wait for ever; threads that a kernel left run
+     * on while its exit handlers do. */
+    if (status == KS_WORKER_EXIT_DEVICE || status == KS_WORKER_EXIT_REMAINS)
         ks_worker_leave(status);
     return status;
 }

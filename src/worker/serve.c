@@ -172,6 +172,8 @@ static int on_setup(struct ks_worker *w, const struct ks_frame *f, struct ks_err
         rc = ks_cage_close(&w->cage, err);
     if (rc < 0)
         return rc;
+    if (is_host(w->dev->ops->name))
+        ks_remains_note(&w->remains);
     w->is_set_up = true;
     send_ready(w);
     ks_worker_enter(w, KS_PH_IDLE, 0);
@@ -219,6 +221,8 @@ static int on_cell(struct ks_worker *w, const struct ks_frame *f, struct ks_err 
     atomic_fetch_add(&w->status->n_done, 1u);
     ks_worker_enter(w, KS_PH_IDLE, 0);
     atomic_store(&w->status->i_cell, UINT64_MAX);
+    if (w->has_left)
+        return ks_fail(err, KS_EINTR, "a kernel left threads or timers behind");
     return w->is_lost ? ks_fail(err, KS_EDEVLOST, "%s", w->rec.reason) : 0;
 }
 
@@ -356,6 +360,8 @@ static int exit_status(const struct ks_worker *w, int rc)
         return KS_WORKER_EXIT_PIPE;
     if (rc == KS_EDEVLOST)
         return KS_WORKER_EXIT_DEVICE;
+    if (w->has_left)
+        return KS_WORKER_EXIT_REMAINS;
     return rc == KS_EPROTO || rc == KS_EFORMAT ? KS_WORKER_EXIT_PROTOCOL : KS_WORKER_EXIT_SETUP;
 }
 
@@ -403,7 +409,10 @@ int ks_worker_serve(int fd_in, int fd_out, int fd_status, int fd_reference,
     ks_worker_enter(w, KS_PH_EXIT, ks_now_ns() + EXIT_NS);
     ks_frame_reader_release(&in);
     exit = exit_status(w, rc);
-    if (exit != KS_WORKER_EXIT_DEVICE) /* its runtime might wait for ever */
+    /* A lost device's runtime might wait for ever; threads that are left run what would be
+     * unloaded.
+     */
+    if (exit != KS_WORKER_EXIT_DEVICE && exit != KS_WORKER_EXIT_REMAINS)
         close_worker(w);
     return exit;
 }

@@ -15,6 +15,7 @@
 #include "worker/inspect.h"
 #include "worker/judge.h"
 #include "worker/references.h"
+#include "worker/remains.h"
 #include "worker/vault.h"
 #include "worker/verify.h"
 
@@ -52,6 +53,8 @@ struct ks_worker {
     void (*say)(const char *text);
 
     bool is_lost; /* the device, to this process: it can serve no more */
+    struct ks_remains remains;
+    bool has_left; /* a kernel left threads or timers behind: no other cell may run here */
 
     /* the cell in hand */
     uint64_t cell_deadline_ns; /* CLOCK_MONOTONIC; 0 = none */

@@ -7,10 +7,11 @@ need_program mpirun cc
 . "$(dirname "$0")/sweep.sh"
 cd "$tap_tmp" || exit 1
 
-plugin() { # TEXT: builds plug.so, which differs by it
-    cc -O2 -fPIC -shared -DPLUGIN_EXTRA="\"$1\"" -I"$KSWEEP_SOURCE_DIR" -o plug.so \
+plugin() { # TEXT: builds what plug.so points to, which differs by it
+    cc -O2 -fPIC -shared -DPLUGIN_EXTRA="\"$1\"" -I"$KSWEEP_SOURCE_DIR" -o plug.so.1 \
         "$KSWEEP_SOURCE_DIR/tests/fake/plugin.c"
 }
+ln -s plug.so.1 plug.so
 cat >plug.family.json <<'EOF'
 { "name": "plug", "operator": "grouped_conv", "direction": "forward", "dtype": "fp32",
   "layout": "nhwgc", "backend": "host", "name_pattern": "plug_{what}",

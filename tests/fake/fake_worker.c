@@ -25,7 +25,7 @@ struct fake {
     struct ks_req_cell cell;
     uint64_t seq;
     bool is_poisoned, dies_at_exit, dies_between, stops_between, is_hoarded;
-    bool is_deaf, leaves_device;
+    bool is_deaf, leaves_device, leaves_threads, says_why;
     bool holds_back; /* the next frame goes out together with the one after it */
     int exit_status;
     struct ks_buf body, frame;
@@ -170,12 +170,16 @@ static void do_poison(struct fake *f)
     }
 }
 
+static const char allocator[] = "corrupted size vs. prev_size\n";
+
 /* The allocator itself finds the damage: while the sentinels are checked. */
 static void do_venom(struct fake *f)
 {
     f->is_poisoned = true;
-    if (f->setup.is_sentinel)
-        die(SIGABRT);
+    if (!f->setup.is_sentinel)
+        return;
+    (void)ks_write_all(2, allocator, sizeof(allocator) - 1, NULL);
+    die(SIGABRT);
 }
 
 /* Between the sentinels somebody else kills it, once. */
@@ -186,6 +190,12 @@ static void do_shot(struct fake *f)
 }
 
 static void do_late(struct fake *f)
+{
+    f->dies_at_exit = f->says_why = true;
+}
+
+/* An exit handler of its own aborts. */
+static void do_lateabort(struct fake *f)
 {
     f->dies_at_exit = true;
 }
@@ -242,6 +252,18 @@ static void do_unlucky(struct fake *f)
 {
     if (is_first(f->cell.entry))
         do_sticky(f);
+}
+
+/* Leaves threads behind, which its runtime declares or not: the worker ends. */
+static void do_pool(struct fake *f)
+{
+    f->leaves_threads = true;
+}
+
+static void do_thread(struct fake *f)
+{
+    f->r.outcome = KS_O_UNTRUSTED;
+    f->leaves_threads = true;
 }
 
 /* Reserves more addresses than any limit on them would allow, as the runtime of a GPU does. */
@@ -398,6 +420,9 @@ static const struct {
     { "flip", do_flip },
     { "noisypoison", do_noisypoison },
     { "lateexit", do_lateexit },
+    { "lateabort", do_lateabort },
+    { "pool", do_pool },
+    { "thread", do_thread },
     { "unread", do_unread },
     { "lost", do_lost },
     { "denied", do_denied },
@@ -458,6 +483,8 @@ static void on_cell(struct fake *f, const struct ks_frame *q)
     f->status->i_cell = UINT64_MAX;
     if (f->leaves_device)
         _exit(KS_WORKER_EXIT_DEVICE);
+    if (f->leaves_threads)
+        _exit(KS_WORKER_EXIT_REMAINS);
     if (f->dies_between)
         die(SIGKILL);
     if (f->stops_between)
@@ -531,6 +558,8 @@ static void serve(struct fake *f, const struct ks_frame *q)
         return;
     case KS_F_REQ_END:
         f->status->phase = KS_PH_EXIT;
+        if (f->says_why)
+            (void)ks_write_all(2, allocator, sizeof(allocator) - 1, NULL);
         if (f->dies_at_exit)
             die(SIGABRT);
         _exit(f->exit_status);

@@ -120,14 +120,18 @@ static int build_all(const struct config *cfg, const struct ks_grid *g, struct k
                      struct ks_build **b_out, struct ks_err *err)
 {
     const long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+    char worker[1024];
     const struct ks_build_options opt = { .cache_dir = cfg->cache,
                                           .try_compilers = true,
-                                          .n_parallel = cpus > 0 ? (uint32_t)cpus : 1 };
+                                          .n_parallel = cpus > 0 ? (uint32_t)cpus : 1,
+                                          .worker = worker };
     uint64_t from = ks_now_ns();
     struct ks_buf judge = { 0 };
     uint32_t n_ready = 0;
-    int rc = ks_build_create(g, &opt, w, b_out, err);
+    int rc = find_worker(cfg, worker, sizeof(worker), err);
 
+    if (rc == 0)
+        rc = ks_build_create(g, &opt, w, b_out, err);
     if (rc == 0)
         rc = compile(*b_out, opt.n_parallel, err);
     if (rc < 0)

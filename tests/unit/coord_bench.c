@@ -391,6 +391,8 @@ static void finish_cell(struct sim *m, uint32_t i)
     uint32_t outcome = dice(m) < m->plan.bad || m->crashes[ii] ? KS_O_CRASHED : KS_O_OK;
     if (m->refuses[ii])
         outcome = KS_O_UNSUPPORTED;
+    if (m->fails_as[ii])
+        outcome = m->fails_as[ii];
     if (r->fails)
         outcome = KS_O_DEVICE_LOST;
     if (ks_outcome_needs_look(outcome))

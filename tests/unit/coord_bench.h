@@ -82,11 +82,12 @@ struct sim {
     uint32_t cache[SIM_HOSTS]; /* units that are there */
     uint32_t n_compiled[SIM_UNITS], n_fetched[SIM_UNITS];
     uint64_t rng;
-    uint8_t code[SIM_INSTANCES];    /* equal numbers: the same machine code; 0: its own */
-    uint8_t spills[SIM_INSTANCES];  /* vector registers, as its build says */
-    uint8_t refuses[SIM_INSTANCES]; /* its own test says that it cannot run */
-    uint8_t crashes[SIM_INSTANCES]; /* on every device */
-    uint8_t flags[SIM_INSTANCES];   /* of its failures, beside unconfirmed: shifted by 8 */
+    uint8_t code[SIM_INSTANCES];     /* equal numbers: the same machine code; 0: its own */
+    uint8_t spills[SIM_INSTANCES];   /* vector registers, as its build says */
+    uint8_t refuses[SIM_INSTANCES];  /* its own test says that it cannot run */
+    uint8_t crashes[SIM_INSTANCES];  /* on every device */
+    uint8_t fails_as[SIM_INSTANCES]; /* this outcome, on every device; 0: does not */
+    uint8_t flags[SIM_INSTANCES];    /* of its failures, beside unconfirmed: shifted by 8 */
     struct ks_buf told; /* what the coordinator sent: "build RANK ORDER", "lease RANK", ... */
 };
 

@@ -49,8 +49,19 @@ int so_place_teardown(void **state)
 void so_build(const char *dir, const char *name, const char *source, char *out, size_t cap)
 {
     char c_path[512];
-    const char *argv[] = { "cc", "-std=gnu11", "-O1",  "-shared", "-fPIC", "-w", "-I" KS_SOURCE_DIR,
-                           "-o", out,          c_path, "-lm",     NULL };
+    const char *argv[] = { "cc",
+                           "-std=gnu11",
+                           "-O1",
+                           "-shared",
+                           "-fPIC",
+                           "-w",
+                           "-I" KS_SOURCE_DIR,
+                           "-I" KS_SOURCE_DIR "/kernels",
+                           "-o",
+                           out,
+                           c_path,
+                           "-lm",
+                           NULL };
     int status = -1;
     pid_t pid;
 

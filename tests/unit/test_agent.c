@@ -213,14 +213,6 @@ static void test_suspects(void **state)
                           "done victim a2 ok\ncontrol ok_a a2 ok\nstart venom a2 suspect\n"
                           "done venom a2 crashed(6) heap intermittent\n" CLOSE(3),
           5, 2 },
-        { "seen at the exit only", "ok_a late", NULL, 0,
-          OPEN DONE(ok_a)
-              DONE(late) "anchor ok_a ok\ncanary passed\ncontrol ok_a a2 ok\n"
-                         "start late a2 suspect\ndone late a2 crashed(0) heap intermittent\n"
-                         "block 7 close ok_a n2\nend 1\n",
-          4, 2 },
-        { "it dies alone, at its exit", "ok_a late crash", NULL, -1,
-          OPEN DONE(ok_a) DONE(late) "done crash a1 crashed(11)\ncanary passed\n" CLOSE(3), 3, 1 },
         { "dead between two cells", "ok_a between ok_b ok_c", NULL, 0,
           OPEN DONE(ok_a) DONE(between) "canary passed\nstart ok_a a2 suspect\n"
                                         "done ok_a a2 ok suspect\nstart between a2 suspect\n"
@@ -255,11 +247,26 @@ static void test_reported_then_ended_badly(void **state)
                       "start unread a2 suspect\ndone unread a2 worker_lost intermittent\n" DONE(
                           ok_b) CLOSE(3),
           5, 2 },
+        { "seen at the exit only", "ok_a late", NULL, 0,
+          OPEN DONE(ok_a) DONE(late) "anchor ok_a ok\noutput ok_a a1 29 kept 29\ncanary passed\n"
+                                     "output late a2 29 kept 29\ncontrol ok_a a2 ok\n"
+                                     "start late a2 suspect\n"
+                                     "done late a2 crashed(6) heap intermittent\n"
+                                     "block 7 close ok_a n2\nend 1\n",
+          4, 2 },
+        { "it dies alone, at its exit", "ok_a late crash", NULL, -1,
+          OPEN DONE(ok_a) DONE(late) "done crash a1 crashed(11)\ncanary passed\n" CLOSE(3), 3, 1 },
         { "left an exit handler", "ok_a lateexit", NULL, 0,
           OPEN DONE(ok_a) DONE(lateexit) "anchor ok_a ok\ncanary passed\ncontrol ok_a a2 ok\n"
                                          "start lateexit a2 suspect\n"
                                          "done lateexit a2 exited(3) intermittent\n"
                                          "block 7 close ok_a n2\nend 1\n",
+          4, 2 },
+        { "left an exit handler that aborts", "ok_a lateabort", NULL, 0,
+          OPEN DONE(ok_a) DONE(lateabort) "anchor ok_a ok\ncanary passed\ncontrol ok_a a2 ok\n"
+                                          "start lateabort a2 suspect\n"
+                                          "done lateabort a2 crashed(6) intermittent\n"
+                                          "block 7 close ok_a n2\nend 1\n",
           4, 2 },
     };
     run_rows(rows, N_ROWS(rows));
@@ -286,10 +293,11 @@ static void test_doubt(void **state)
                     "done refused_b a1 launch_failed\ndone refused_b a2 launch_failed\n" CLOSE(3),
           5, 0 },
         { "wrong behind others only", "ok_a hoard misled ok_b", NULL, 0,
-          OPEN DONE(ok_a) DONE(hoard) "start misled a2 retry\ndone misled a1 wrong_result\n"
-                                      "done misled a2 nondeterministic intermittent\n" DONE(ok_b)
-                                          CLOSE(4),
-          3, 0 },
+          OPEN DONE(ok_a) DONE(hoard) "start misled a2 retry\n"
+                                      "done misled a1 wrong_result intermittent\n"
+                                      "done misled a2 ok\nstart hoard a2 suspect\n"
+                                      "done hoard a2 ok suspect\n" DONE(ok_b) CLOSE(4),
+          4, 0 },
         { "wrong in another way", "ok_a hoard stray ok_b", NULL, 0,
           OPEN DONE(ok_a) DONE(hoard) "start stray a2 retry\ndone stray a1 out_of_bounds\n"
                                       "done stray a2 wrong_result\n" DONE(ok_b) CLOSE(4),
@@ -334,6 +342,31 @@ static void test_lost_devices(void **state)
     };
     for (size_t i = 0; i < N_ROWS(rows); i++)
         run_row(&rows[i], i % 2 ? "cuda" : "hip");
+}
+
+/* Threads or timers left behind: the worker ends, in order, and nobody is suspected. */
+static void test_left_behind(void **state)
+{
+    (void)state;
+    static const struct row rows[] = {
+        { "by one that is blamed", "ok_a thread ok_b", NULL, 0,
+          OPEN DONE(ok_a) "done thread a1 untrusted\n" DONE(ok_b) CLOSE(3), 2, 0 },
+        { "by one whose runtime may", "ok_a pool ok_b", NULL, 0,
+          OPEN DONE(ok_a) DONE(pool) DONE(ok_b) CLOSE(3), 2, 0 },
+        { "by the anchor", "pool_a ok_b", NULL, 0,
+          "anchor pool_a ok\nblock 7 open pool_a n0\ndone pool_a a1 ok\n" DONE(
+              ok_b) "anchor pool_a ok\nblock 7 close pool_a n2\nend 1\n",
+          3, 0 },
+        { "by one that is retried", "ok_a hoard misled ok_b pool", NULL, 0,
+          OPEN DONE(ok_a) DONE(hoard) "start misled a2 retry\n"
+                                      "done misled a1 wrong_result intermittent\n"
+                                      "done misled a2 ok\nstart hoard a2 suspect\n"
+                                      "done hoard a2 ok suspect\n" DONE(ok_b) DONE(pool) CLOSE(5),
+          5, 0 },
+        { "a status that a kernel has of its own", "ok_a exit_94 ok_b", NULL, -1,
+          OPEN DONE(ok_a) "done exit_94 a1 exited(94)\ncanary passed\n" DONE(ok_b) CLOSE(3), 3, 1 },
+    };
+    run_rows(rows, N_ROWS(rows));
 }
 
 /* What a GPU's worker has resident is counted, not what its runtime reserves. */
@@ -501,6 +534,7 @@ int main(void)
         cmocka_unit_test(test_doubt),
         cmocka_unit_test(test_evidence),
         cmocka_unit_test(test_lost_devices),
+        cmocka_unit_test(test_left_behind),
         cmocka_unit_test(test_memory_of_gpus),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -110,6 +110,72 @@ static void test_other_owner(void **state)
     }
 }
 
+/* Who may write a directory above the cache may put another one in its place. p->dir/a/b/cache. */
+static const struct {
+    const char *dir; /* below the place, that is changed */
+    mode_t mode;
+    bool is_given_away;
+    const char *why; /* NULL: accepted */
+} parent_rows[] = {
+    { "a/b", 0755, false, NULL },
+    { "a/b", 0775, false, "writable by others" },
+    { "a/b", 0757, false, "writable by others" },
+    { "a", 0777, false, "writable by others" },
+    { "a/b", 01777, false, NULL }, /* as /tmp: ours can be renamed by us only */
+    { "a", 01777, false, NULL },
+    { "a/b", 0755, true, "belongs to user 65534" },
+    { "a", 0755, true, "belongs to user 65534" },
+    { "a/b", 01777, true, "belongs to user 65534" },
+};
+
+static int open_cache(const struct place *p, const char *name, bool trust, struct ks_cache *c,
+                      struct ks_err *err)
+{
+    char path[600];
+    snprintf(path, sizeof(path), "%s/%s", p->dir, name);
+    return ks_cache_open(path, trust, c, err);
+}
+
+static void test_parents(void **state)
+{
+    struct place *p = *state;
+    char a[300], b[300], link[300], changed[300], want[400];
+    struct ks_cache c;
+    struct ks_err err;
+    snprintf(a, sizeof(a), "%s/a", p->dir);
+    snprintf(b, sizeof(b), "%s/a/b", p->dir);
+    snprintf(link, sizeof(link), "%s/link", p->dir);
+    assert_int_equal(mkdir(a, 0700) + mkdir(b, 0700) + symlink("a/b", link), 0);
+    for (size_t i = 0; i < sizeof(parent_rows) / sizeof(parent_rows[0]); i++) {
+        const char *why = parent_rows[i].why;
+        if (parent_rows[i].is_given_away && geteuid() != 0)
+            continue; /* only root can give files away */
+        snprintf(changed, sizeof(changed), "%s/%s", p->dir, parent_rows[i].dir);
+        if (parent_rows[i].is_given_away)
+            assert_int_equal(chown(changed, 65534, 65534), 0);
+        assert_int_equal(chmod(changed, parent_rows[i].mode), 0);
+        for (int k = 0; k < 2; k++) { /* by its name, and by a symbolic link */
+            const char *name = k == 0 ? "a/b/cache" : "link/cache";
+            const int rc = open_cache(p, name, false, &c, &err);
+            if ((rc == 0) != (why == NULL))
+                fail_msg("row %zu: %s", i, rc < 0 ? err.text : "accepted");
+            snprintf(want, sizeof(want), "%s/cache", b);
+            assert_int_equal(access(want, F_OK), why ? -1 : 0); /* nothing was made */
+            if (why && (!strstr(err.text, why) || !strstr(err.text, changed) ||
+                        !strstr(err.text, "--trust-cache")))
+                fail_msg("row %zu: %s", i, err.text);
+            snprintf(want, sizeof(want), "%s/cache/host", b);
+            if (!why)
+                assert_string_equal(c.dir, want); /* whatever becomes of the link */
+            must(open_cache(p, name, true, &c, &err), &err);
+            snprintf(want, sizeof(want), "%s/cache", b);
+            must(ks_remove_tree(want, &err), &err);
+        }
+        assert_int_equal(chown(changed, geteuid(), getegid()), 0);
+        assert_int_equal(chmod(changed, 0700), 0);
+    }
+}
+
 enum damage { APPEND, FLIP, EMPTY, GONE, N_DAMAGE };
 static void damage_file(const char *path, enum damage how)
 {
@@ -350,15 +416,11 @@ int main(void)
     }
 #define T(f) cmocka_unit_test_prestate_setup_teardown(f, setup, teardown, warden)
     const struct CMUnitTest tests[] = {
-        T(test_private_by_default),
-        T(test_writable_by_others),
-        T(test_other_owner),
-        T(test_damage_is_built_again),
-        T(test_manifest_forms),
-        T(test_interrupted),
-        T(test_refresh),
-        T(test_published_twice),
-        T(test_places),
+        T(test_private_by_default),    T(test_writable_by_others),
+        T(test_other_owner),           T(test_parents),
+        T(test_damage_is_built_again), T(test_manifest_forms),
+        T(test_interrupted),           T(test_refresh),
+        T(test_published_twice),       T(test_places),
     };
     const int rc = cmocka_run_group_tests_name("build_cache", tests, NULL, NULL);
     ks_warden_stop(warden);

@@ -2,7 +2,7 @@
 /* How a caged process dies, and what a kernel leaves changed. Every case runs in a forked child. */
 #include "cage_util.h"
 
-#include "../fake/bad_faults.k"
+#include "../fake/messy_faults.k"
 
 #include <errno.h>
 #include <pthread.h>
@@ -184,7 +184,7 @@ static void changed_fpenv(struct caged *c)
     const volatile float a = 1.0f, tiny = 0x1p-149f;
     volatile float sum = a + tiny, half = 0x1p-126f;
 
-    ks_cage_fpenv_save(&before);
+    ks_fpenv_save(&before);
     CHECK(c, !ks_cage_after_kernel(&c->cage));
     bad_rounding_mode(NULL);
     CHECK(c, a + tiny != sum); /* rounds up now */
@@ -195,24 +195,48 @@ static void changed_fpenv(struct caged *c)
     CHECK(c, half * 0.5f == 0.0f);
     CHECK(c, ks_cage_after_kernel(&c->cage));
     CHECK(c, half * 0.5f != 0.0f);
-    ks_cage_fpenv_save(&now);
+    ks_fpenv_save(&now);
     CHECK(c, now.control == before.control && now.x87 == before.x87);
 }
 
 #if defined(__x86_64__)
 static void changed_x87(struct caged *c)
 {
-    uint16_t word, single;
+    uint16_t before, now;
 
-    __asm__ volatile("fnstcw %0" : "=m"(word));
-    single = (uint16_t)(word & ~0x300u); /* 24-bit precision */
-    __asm__ volatile("fldcw %0" : : "m"(single));
+    __asm__ volatile("fnstcw %0" : "=m"(before));
+    messy_x87_precision(NULL);
     CHECK(c, ks_cage_after_kernel(&c->cage));
-    __asm__ volatile("fnstcw %0" : "=m"(single));
-    CHECK(c, single == word);
+    __asm__ volatile("fnstcw %0" : "=m"(now));
+    CHECK(c, now == before);
+}
+
+/* Each is seen once, and what depends on it is right again. */
+static void changed_registers(struct caged *c)
+{
+    volatile long double x = 1.0L;
+
+    CHECK(c, x + 0.5L == 1.5L && !ks_cage_after_kernel(&c->cage)); /* using the x87 is no change */
+    messy_no_emms(NULL);
+    CHECK(c, ks_cage_after_kernel(&c->cage));
+    CHECK(c, x + 0.5L == 1.5L);
+    CHECK(c, !ks_cage_after_kernel(&c->cage));
+    if (c->cage.fpenv.has_xinuse && c->cage.fpenv.has_avx) {
+        messy_dirty_upper(NULL);
+        CHECK(c, ks_cage_after_kernel(&c->cage));
+        CHECK(c, !ks_cage_after_kernel(&c->cage));
+    }
+    messy_direction_flag(NULL);
+    CHECK(c, ks_cage_after_kernel(&c->cage));
+    CHECK(c, (__builtin_ia32_readeflags_u64() & 0x400u) == 0);
+    CHECK(c, !ks_cage_after_kernel(&c->cage));
 }
 #else
 static void changed_x87(struct caged *c)
+{
+    (void)c;
+}
+static void changed_registers(struct caged *c)
 {
     (void)c;
 }
@@ -272,6 +296,7 @@ static void test_restored(void **state)
     (void)state;
     must_pass(changed_fpenv);
     must_pass(changed_x87);
+    must_pass(changed_registers);
     must_pass(changed_mask);
     assert_int_equal(WTERMSIG(run_case(changed_handlers)), SIGSEGV);
     assert_int_equal(page->fault_signal, SIGSEGV);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Cells that were unsupported for want of a compiler, and a life in which it is there. */
+/* Cells that were unsupported for want of a compiler, and a life in which it is there; cells whose
+ * object was damaged, and a life in which it is repaired. */
 #include "coord_bench.h"
 
 #include <setjmp.h>
@@ -33,7 +34,8 @@ static void lacks(uint32_t ii, const char *what)
     snprintf(i->missing, sizeof(i->missing), "%s", what);
 }
 
-/* One letter and the attempt that counts per instance: o ok, u unsupported, a aliased. */
+/* One letter and the attempt that counts per instance: o ok, u unsupported, a aliased,
+ * l load_failed. */
 static void is_like(uint32_t ip, const char *want)
 {
     char have[64] = "";
@@ -159,6 +161,27 @@ static void test_owed(void **state)
     sim_close(m);
 }
 
+/* An object that was not what was built is built again: what was in it is measured. One that could
+ * not be loaded for another reason would fail again. */
+static void test_damaged(void **state)
+{
+    (void)state;
+    sim_open(m, &three, "ok_a ok_b ok_c", 2, 1);
+    m->fails_as[1] = m->fails_as[2] = KS_O_LOAD_FAILED;
+    m->flags[1] = KS_FL_DAMAGED >> 8;
+    sim_coordinate(m, NULL);
+    sim_run(m, 30);
+    is_like(0, "o1 l2 l2"); /* confirmed by another device */
+    assert_true(cell(0, 1)->flags & KS_FL_DAMAGED);
+    assert_int_equal(drained(0, 0), 2); /* owed, though nothing was asked for */
+    m->fails_as[1] = m->fails_as[2] = 0;
+    assert_int_equal(resume(), 2);
+    is_like(0, "o1 o3 l2");
+    is_like(1, "o1 o3 l2");
+    assert_int_equal(resume(), 0);
+    sim_close(m);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -166,6 +189,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_aliases, set_up, sim_free),
         cmocka_unit_test_setup_teardown(test_refused_after_all, set_up, sim_free),
         cmocka_unit_test_setup_teardown(test_owed, set_up, sim_free),
+        cmocka_unit_test_setup_teardown(test_damaged, set_up, sim_free),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -134,6 +134,24 @@ static void roles_speak(void **state)
     }
 }
 
+static void threads_are_declared(void **state)
+{
+    struct ks_family *f = calloc(1, sizeof *f);
+    struct ks_err err = { 0 };
+
+    (void)state;
+    assert_non_null(f);
+    assert_int_equal(ks_family_load(KS_SOURCE_DIR "/tests/fake/messy_kernels.family.json", f, &err),
+                     0);
+    for (uint32_t n = 1; n <= 2; n++) {
+        struct ks_instance i = make(f, n == 2 ? "fault=pool threads=2" : "fault=pool");
+
+        assert_int_equal(ks_instance_threads(f, &i), n);
+        assert_string_equal(i.name, n == 2 ? "messy_pool_0_t2" : "messy_pool_0");
+    }
+    free(f);
+}
+
 static void a_family_may_have_no_roles(void **state)
 {
     struct ks_family *f = calloc(1, sizeof *f);
@@ -148,6 +166,7 @@ static void a_family_may_have_no_roles(void **state)
     assert_int_equal(ks_family_role(f, KS_ROLE_COMPILER), -1);
     assert_null(ks_instance_compiler(f, &i));
     assert_int_equal(ks_instance_numerics(f, &i), KS_NUMERICS_FP32);
+    assert_int_equal(ks_instance_threads(f, &i), 1);
     ks_instance_flags(f, &i, &b);
     ks_instance_arguments(f, &i, &b);
     assert_int_equal(b.len, 0);
@@ -408,6 +427,9 @@ static const struct {
     { "\"role\": \"argument\"", "\"role\": \"arguments\"", "did you mean 'argument'" },
     { "\"role\": \"argument\"", "\"role\": \"compiler\"", "its values must be names" },
     { "\"role\": \"numerics\"", "\"role\": \"compiler\"", "trait 'compiler' has this role, too" },
+    { "\"role\": \"numerics\"", "\"role\": \"threads\"", "its values must be integers" },
+    { "\"role\": \"argument\", \"values\": [1, 2, 4]",
+      "\"role\": \"threads\", \"values\": [1, 0, 4]", "its values must be 1 to 4096" },
     { "\"v2_only\": 2", "\"v2_only\": 1", "its values are of \"fp32\": 0" },
     { "\"fp32\": 0, \"v2_only\": 2", "\"fp32\": 0, \"exact\": 3", "its values are of \"fp32\": 0" },
     { "[\"-O2\", \"-O3 -funroll-loops\"]", "[\"-O2\"]", "2 texts are wanted, one per value" },
@@ -468,6 +490,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(domains_follow_the_traits),
         cmocka_unit_test(roles_speak),
+        cmocka_unit_test(threads_are_declared),
         cmocka_unit_test(a_family_may_have_no_roles),
         cmocka_unit_test(identity_holds_traits_only),
         cmocka_unit_test(every_name_reads_back),

@@ -115,7 +115,7 @@ static void every_member_is_encoded(void **state)
         { ROW(ks_name_rec, 2, 0) },
         { ROW(ks_req_setup, 2, 12) },
         { ROW(ks_req_problem, 3, 4) },
-        { ROW(ks_req_cell, 2, 0) },
+        { ROW(ks_req_cell, 6, 0) },
         { ROW(ks_ready, 2, 0) },
     };
 
@@ -194,7 +194,7 @@ ROUND_TRIP(ks_req_problem, ks_req_problem_encode, ks_req_problem_decode, .proble
            .judge_entry = "judge_bf16")
 ROUND_TRIP(ks_req_cell, ks_req_cell_encode, ks_req_cell_decode, .cell = { 1, 2, 3 }, .i_cell = 4,
            .attempt = 5, .round = 6, .role = KS_ROLE_ANCHOR, .position = 7, .lease_id = 8,
-           .numerics = 2, .block_id = 9, .build_id = { 1, 2 }, .code_id = { 3, 4 },
+           .numerics = 2, .threads = 16, .block_id = 9, .build_id = { 1, 2 }, .code_id = { 3, 4 },
            .digest = { 1, 2, 3 }, .artefact = "/cache/x.so", .entry = "packed_8x6")
 ROUND_TRIP(ks_ready, ks_ready_encode, ks_ready_decode, .nonce = { 1, 2 }, .pid = 3, .cpu = -1,
            .device = "GPU-1", .clock_ns = 25, .canary_ns = 1000, .memory_nodes = 3,

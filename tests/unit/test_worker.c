@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <stdarg.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -288,22 +289,32 @@ static void test_deadline_stands_before_the_kernel(void **state)
     child_release(&c);
 }
 
+/* An object that is not what was built costs the cells in it, and they are told from those that
+ * cannot be loaded for another reason. */
 static void test_artefact_is_checked(void **state)
 {
     struct fixture *f = *state;
+    char good[sizeof(f->so)];
     struct child c;
 
+    snprintf(good, sizeof(good), "%s", f->so);
     start_host(&c, &quick, -1);
     child_problem(&c, &f->problem, 0);
     f->digest[31] ^= 1;
     send_cell(&c, f, &f->problem, "good", 0);
     f->digest[31] ^= 1;
+    snprintf(f->so, sizeof(f->so), "%s/nowhere.so", f->dir);
     send_cell(&c, f, &f->problem, "good", 1);
-    assert_true(child_record(&c, &f->rec));
-    assert_int_equal(f->rec.outcome, KS_O_LOAD_FAILED);
-    assert_non_null(strstr(f->rec.reason, "SHA-256"));
-    assert_true(child_record(&c, &f->rec));
-    assert_int_equal(f->rec.outcome, KS_O_OK);
+    snprintf(f->so, sizeof(f->so), "%s", good);
+    send_cell(&c, f, &f->problem, "good", 2);
+    send_cell(&c, f, &f->problem, "no_such_entry", 3);
+    for (uint32_t i = 0; i < 4; i++) {
+        assert_true(child_record(&c, &f->rec));
+        assert_int_equal(f->rec.outcome, i == 2 ? KS_O_OK : KS_O_LOAD_FAILED);
+        assert_int_equal((f->rec.flags & KS_FL_DAMAGED) != 0, i < 2);
+        if (i < 2)
+            assert_non_null(strstr(f->rec.reason, i == 0 ? "SHA-256" : "nowhere.so"));
+    }
     child_end(&c, KS_WORKER_EXIT_OK);
 }
 

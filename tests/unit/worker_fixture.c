@@ -70,14 +70,13 @@ void start_host(struct child *c, const struct ks_measure *m, int fd_reference)
     assert_true(ready.device[0] != '\0');
 }
 
-void send_cell(struct child *c, const struct fixture *f, const struct ks_problem *p,
-               const char *entry, uint32_t i_cell)
-{
-    send_cell_of(c, f, p, entry, i_cell, KS_NUMERICS_FP32);
-}
+struct declared { /* by an instance of itself */
+    enum ks_numerics numerics;
+    uint32_t threads;
+};
 
-void send_cell_of(struct child *c, const struct fixture *f, const struct ks_problem *p,
-                  const char *entry, uint32_t i_cell, enum ks_numerics numerics)
+static void send(struct child *c, const struct fixture *f, const struct ks_problem *p,
+                 const char *entry, uint32_t i_cell, struct declared declared)
 {
     struct ks_req_cell req = { .cell = { p->id, 1000 + i_cell, 42 },
                                .i_cell = i_cell,
@@ -85,7 +84,8 @@ void send_cell_of(struct child *c, const struct fixture *f, const struct ks_prob
                                .round = 1,
                                .role = KS_ROLE_ANCHOR,
                                .position = 10 + i_cell,
-                               .numerics = numerics,
+                               .numerics = declared.numerics,
+                               .threads = declared.threads,
                                .lease_id = 7,
                                .block_id = 8,
                                .build_id = { 1, 2 },
@@ -98,6 +98,25 @@ void send_cell_of(struct child *c, const struct fixture *f, const struct ks_prob
     ks_req_cell_encode(&req, &body);
     child_send(c, KS_F_REQ_CELL, &body);
     ks_buf_release(&body);
+}
+
+void send_cell(struct child *c, const struct fixture *f, const struct ks_problem *p,
+               const char *entry, uint32_t i_cell)
+{
+    send_cell_of(c, f, p, entry, i_cell, KS_NUMERICS_FP32);
+}
+
+void send_cell_of(struct child *c, const struct fixture *f, const struct ks_problem *p,
+                  const char *entry, uint32_t i_cell, enum ks_numerics numerics)
+{
+    send(c, f, p, entry, i_cell, (struct declared){ .numerics = numerics });
+}
+
+void send_threaded_cell(struct child *c, const struct fixture *f, const struct ks_problem *p,
+                        const char *entry, uint32_t i_cell, uint32_t threads)
+{
+    send(c, f, p, entry, i_cell,
+         (struct declared){ .numerics = KS_NUMERICS_FP32, .threads = threads });
 }
 
 void check_good(const struct ks_record *r, const struct ks_measure *m)

@@ -30,6 +30,9 @@ void send_cell(struct child *c, const struct fixture *f, const struct ks_problem
 /* The same of an instance that declares its rounding. */
 void send_cell_of(struct child *c, const struct fixture *f, const struct ks_problem *p,
                   const char *entry, uint32_t i_cell, enum ks_numerics numerics);
+/* The same of one whose runtime has threads. */
+void send_threaded_cell(struct child *c, const struct fixture *f, const struct ks_problem *p,
+                        const char *entry, uint32_t i_cell, uint32_t threads);
 /* What every good cell's record of the fixture's first problem holds. */
 void check_good(const struct ks_record *r, const struct ks_measure *m);
 
