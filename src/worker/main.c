@@ -120,6 +120,11 @@ static int probe(const char *backend, const char *locator)
     return rc == 0 ? KS_WORKER_EXIT_OK : KS_WORKER_EXIT_SETUP;
 }
 
+static void say(const char *text)
+{
+    ks_text_print(stderr, "ksweep-worker", text);
+}
+
 static int try_object(const char *path, bool keeps_threads)
 {
     struct ks_err err = { 0 };
@@ -129,11 +134,6 @@ static int try_object(const char *path, bool keeps_threads)
         return status;
     say(err.text);
     ks_worker_leave(status); /* without what the object registered */
-}
-
-static void say(const char *text)
-{
-    ks_text_print(stderr, "ksweep-worker", text);
 }
 
 int main(int argc, char **argv)
