@@ -195,8 +195,8 @@ static bool is_between_cells(const struct ks_agent *a)
     return a->session.n_done && !a->worker.is_lying && (i == UINT64_MAX || i < a->session.n_done);
 }
 
-/* A GPU that a kernel has wronged is lost to the process, and to that one only; so is the key of the
- * references that a kernel took away. The worker reports the cell, ends and says so. It tells
+/* A GPU that a kernel has wronged is lost to the process, and to that one only; so is the key of
+ * the references that a kernel took away. The worker reports the cell, ends and says so. It tells
  * nothing of the cells before. */
 static bool has_left_device(const struct ks_agent *a, const struct ks_child_end *end)
 {
