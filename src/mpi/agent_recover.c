@@ -196,12 +196,12 @@ static bool is_between_cells(const struct ks_agent *a)
     return a->session.n_done && !a->worker.is_lying && (i == UINT64_MAX || i < a->session.n_done);
 }
 
-/* A GPU that a kernel has wronged is lost to the process, and to that one only: the worker reports
- * the cell, ends and says so. It tells nothing of the cells before. */
+/* A GPU that a kernel has wronged is lost to the process, and to that one only; so is the key of
+ * the references that a kernel took away. The worker reports the cell, ends and says so. It tells
+ * nothing of the cells before. */
 static bool has_left_device(const struct ks_agent *a, const struct ks_child_end *end)
 {
-    return ks_job_is_gpu(&a->c.grid->job) && end->how == KS_END_EXITED &&
-           end->code == KS_WORKER_EXIT_DEVICE && is_between_cells(a);
+    return end->how == KS_END_EXITED && end->code == KS_WORKER_EXIT_DEVICE && is_between_cells(a);
 }
 
 /* The worker ended because the cell that it reported last had left threads or timers behind. The

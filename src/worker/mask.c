@@ -5,38 +5,25 @@
 
 #include <string.h>
 
-#define STEP  0x9e3779b97f4a7c15u
-#define WORD  sizeof(uint64_t)
-#define MIX_1 0xbf58476d1ce4e5b9u
-#define MIX_2 0x94d049bb133111ebu
-
-/* The finaliser of splitmix64 (Steele, Lea, Flood 2014) with the second half of the key between its
- * multiplications, so that a known word does not give the key away by plain inversion. */
-static inline uint64_t mix(uint64_t x, uint64_t key)
-{
-    x = (x ^ (x >> 32)) * MIX_1;
-    x ^= key;
-    x = (x ^ (x >> 29)) * MIX_2;
-    return x ^ (x >> 32);
-}
+#define WORD sizeof(uint64_t)
 
 uint64_t ks_mask_word(const struct ks_mask *m, uint64_t i)
 {
-    return mix(m->key[0] + i * STEP, m->key[1]);
+    return ks_mask_mix(m->key[0] + i * KS_MASK_STEP, m->key[1]);
 }
 
 KS_CLONES static void apply_words(const struct ks_mask *m, uint64_t word, const uint8_t *from,
                                   uint8_t *to, size_t n_words)
 {
-    uint64_t x = m->key[0] + word * STEP, key = m->key[1];
+    uint64_t x = m->key[0] + word * KS_MASK_STEP, key = m->key[1];
 
     for (size_t i = 0; i < n_words; i++) {
         uint64_t v;
 
         memcpy(&v, from + i * WORD, WORD);
-        v ^= mix(x, key);
+        v ^= ks_mask_mix(x, key);
         memcpy(to + i * WORD, &v, WORD);
-        x += STEP;
+        x += KS_MASK_STEP;
     }
 }
 

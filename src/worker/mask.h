@@ -15,6 +15,18 @@ struct ks_mask {
     uint64_t key[2];
 };
 
+/* Word i is ks_mask_mix(key[0] + i * KS_MASK_STEP, key[1]), here for loops that the compiler
+ * vectorises. The finaliser of splitmix64 (Steele, Lea, Flood 2014) with the second half of the key
+ * between its multiplications, so that plain inversion of a known word does not give the key away.
+ */
+#define KS_MASK_STEP 0x9e3779b97f4a7c15u
+static inline uint64_t ks_mask_mix(uint64_t x, uint64_t key)
+{
+    x = (x ^ (x >> 32)) * 0xbf58476d1ce4e5b9u;
+    x ^= key;
+    x = (x ^ (x >> 29)) * 0x94d049bb133111ebu;
+    return x ^ (x >> 32);
+}
 uint64_t ks_mask_word(const struct ks_mask *m, uint64_t i);
 
 /* ks_mask_apply() - XORs the stream from word `word` on; masks, and unmasks what was masked so.

@@ -183,16 +183,50 @@ static int64_t bits_of(double v)
     return bits;
 }
 
-/* Sums of integers and a maximum of integers: reductions the compiler may reorder. */
-KS_CLONES static void check_all(const double *o, const double *r, const double *a, size_t n,
-                                const struct ks_tolerance *t, struct partial *out)
+/* A reference as it lies in memory, and the state of the stream that masks its first number. */
+struct numbers {
+    const uint8_t *at;
+    uint64_t state, key;
+};
+
+static struct numbers numbers_of(const struct ks_masked *d)
+{
+    struct numbers n = { .at = d->at };
+
+    if (d->mask != NULL) {
+        n.state = d->mask->key[0] + d->word * KS_MASK_STEP;
+        n.key = d->mask->key[1];
+    }
+    return n;
+}
+
+/* Number i; the state is that of number i and becomes that of the next. */
+static inline double number(struct numbers *n, size_t i, bool is_masked)
+{
+    uint64_t bits;
+    double v;
+
+    memcpy(&bits, n->at + i * sizeof(bits), sizeof(bits));
+    if (is_masked)
+        bits ^= ks_mask_mix(n->state, n->key);
+    n->state += KS_MASK_STEP;
+    memcpy(&v, &bits, sizeof(v));
+    return v;
+}
+
+/* Sums of integers and a maximum of integers: reductions the compiler may reorder. Unmasked numbers
+ * are in registers only. */
+static inline __attribute__((always_inline)) void check_loop(const double *o, struct numbers r,
+                                                             struct numbers a, size_t n,
+                                                             const struct ks_tolerance *t,
+                                                             bool is_masked, struct partial *out)
 {
     double u_out = t->u_out, scale_a = t->scale_a, tiny = t->tiny;
     int64_t n_wrong = 0, n_zero = 0, max_error = 0;
 
     for (size_t i = 0; i < n; i++) {
-        double off = fabs(o[i] - r[i]);
-        double tol = tolerance_of(u_out, scale_a, tiny, r[i], a[i]);
+        double want = number(&r, i, is_masked), off = fabs(o[i] - want);
+        double tol = tolerance_of(u_out, scale_a, tiny, want, number(&a, i, is_masked));
         int64_t error = bits_of(off / tol);
 
         error = bits_of(off) < INFINITY_BITS ? error : 0;
@@ -201,6 +235,18 @@ KS_CLONES static void check_all(const double *o, const double *r, const double *
         n_zero += o[i] == 0.0 ? 1 : 0;
     }
     *out = (struct partial){ n_wrong, n_zero, max_error };
+}
+
+KS_CLONES static void check_plain(const double *o, struct numbers r, struct numbers a, size_t n,
+                                  const struct ks_tolerance *t, struct partial *out)
+{
+    check_loop(o, r, a, n, t, false, out);
+}
+
+KS_CLONES static void check_masked(const double *o, struct numbers r, struct numbers a, size_t n,
+                                   const struct ks_tolerance *t, struct partial *out)
+{
+    check_loop(o, r, a, n, t, true, out);
 }
 
 KS_CLONES static void widen(const float *from, size_t n, double *to)
@@ -220,56 +266,59 @@ static void load_chunk(const void *got, size_t from, size_t n, uint32_t dtype, d
 }
 
 /* The elements of a chunk with something wrong, one by one. */
-static void walk_chunk(const double *o, const double *r, const double *a, size_t from, size_t n,
-                       const struct ks_tolerance *t, const struct ks_shape *shape,
-                       struct ks_verdict *v)
+static void walk_chunk(const double *o, const struct ks_masked *r, const struct ks_masked *abs,
+                       size_t from, size_t n, const struct ks_tolerance *t,
+                       const struct ks_shape *shape, struct ks_verdict *v)
 {
+    union chunk r_chunk, abs_chunk;
+    const double *want = ks_masked_read(r, n * sizeof(*want), &r_chunk);
+    const double *bound = ks_masked_read(abs, n * sizeof(*bound), &abs_chunk);
+
     for (size_t i = 0; i < n; i++) {
         struct ks_mismatch m = { .index = (int64_t)(from + i),
                                  .got = o[i],
-                                 .want = r[i],
-                                 .tolerance = ks_tolerance_at(t, r[i], a[i]) };
+                                 .want = want[i],
+                                 .tolerance = ks_tolerance_at(t, want[i], bound[i]) };
 
-        if (!(fabs(o[i] - r[i]) <= m.tolerance))
+        if (!(fabs(o[i] - want[i]) <= m.tolerance))
             add_wrong(shape, &m, v);
     }
+    explicit_bzero(&r_chunk, sizeof(r_chunk));
+    explicit_bzero(&abs_chunk, sizeof(abs_chunk));
 }
 
-static void check_chunk(const double *o, const double *r, const double *a, size_t from, size_t n,
-                        const struct ks_tolerance *t, const struct ks_shape *shape,
-                        struct ks_verdict *v)
+static void check_chunk(const double *o, const struct ks_masked *r, const struct ks_masked *abs,
+                        size_t from, size_t n, const struct ks_tolerance *t,
+                        const struct ks_shape *shape, struct ks_verdict *v)
 {
     struct partial s;
     double max_error;
 
-    check_all(o, r, a, n, t, &s);
+    if (r->mask != NULL)
+        check_masked(o, numbers_of(r), numbers_of(abs), n, t, &s);
+    else
+        check_plain(o, numbers_of(r), numbers_of(abs), n, t, &s);
     memcpy(&max_error, &s.max_error, sizeof(max_error));
     v->max_error = fmax(v->max_error, max_error);
     v->n_zero += (uint64_t)s.n_zero;
     if (s.n_wrong > 0)
-        walk_chunk(o, r, a, from, n, t, shape, v);
+        walk_chunk(o, r, abs, from, n, t, shape, v);
 }
 
 void ks_verify_real_more(const void *got, const struct ks_masked *r, const struct ks_masked *abs,
                          size_t first, size_t n, uint32_t dtype, const struct ks_tolerance *t,
                          const struct ks_shape *shape, struct ks_verdict *sum)
 {
-    union chunk r_chunk, abs_chunk;
     double o[CHUNK];
 
     for (size_t from = 0; from < n; from += CHUNK) {
-        size_t m = n - from < CHUNK ? n - from : CHUNK, bytes = m * sizeof(double);
+        size_t m = n - from < CHUNK ? n - from : CHUNK;
         struct ks_masked r_piece = ks_masked_from(r, from * sizeof(double));
         struct ks_masked abs_piece = ks_masked_from(abs, from * sizeof(double));
 
         load_chunk(got, from, m, dtype, o);
-        check_chunk(o, ks_masked_read(&r_piece, bytes, &r_chunk),
-                    ks_masked_read(&abs_piece, bytes, &abs_chunk), first + from, m, t, shape, sum);
+        check_chunk(o, &r_piece, &abs_piece, first + from, m, t, shape, sum);
     }
-    if (r->mask != NULL)
-        explicit_bzero(&r_chunk, sizeof(r_chunk));
-    if (abs->mask != NULL)
-        explicit_bzero(&abs_chunk, sizeof(abs_chunk));
 }
 
 void ks_verify_real(const void *got, const double *r, const double *abs, size_t n, uint32_t dtype,

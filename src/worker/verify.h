@@ -61,7 +61,8 @@ void ks_verify_real(const void *got, const double *r, const double *abs, size_t 
 
 /* The same piece by piece, with references that may be masked (mask.h) and need not all be in
  * memory: a verdict is begun, then added to. got, want, r and abs point to element `first` of n.
- * Masked references are unmasked a chunk at a time, and each chunk is erased afterwards. */
+ * Unmasked numbers are in registers, or in a chunk on the stack that is erased. Either both of r
+ * and abs are masked or none is. */
 void ks_verify_begin(const struct ks_shape *shape, struct ks_verdict *out);
 void ks_verify_exact_more(const void *got, const struct ks_masked *want, size_t first, size_t n,
                           uint32_t dtype, const struct ks_shape *shape, struct ks_verdict *sum);

@@ -2,17 +2,22 @@
 /* bench_verify [N_SUBJECTS [SEED]] - what the verification sees. Each subject is a random small
  * problem (all operators, directions, dtypes, layouts); its output is computed in N_WAYS legitimate
  * ways, which must all pass, and broken in N_FAULTS ways, each on exact and on random data. Then
- * one product is dropped from sums of growing length. Status 1: a correct output was refused, or a
+ * one product is dropped from sums of growing length. Last, what a comparison costs with references
+ * masked and plain. Status 1: a correct output was refused, or a
  * fault that is there was not seen. */
 #include "tests/unit/power.h"
 
+#include "base/clock.h"
 #include "base/hash.h"
 #include "op/gemm.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
-#define N_DROPPED 20000
+#define N_DROPPED  20000
+#define N_COMPARED 40
 
 static double share(uint32_t part, uint32_t of)
 {
@@ -157,6 +162,101 @@ static void put_lengths(uint64_t *rng)
     }
 }
 
+/* Right outputs of n elements and their references, masked and plain. */
+struct comparison {
+    uint32_t dtype;
+    size_t n;
+    void *got;
+    struct ks_masked want[2], r[2], abs[2]; /* [1]: masked */
+};
+
+static void *filled(size_t bytes)
+{
+    uint8_t *at = malloc(bytes);
+
+    must(at != NULL);
+    memset(at, 0x3f, bytes); /* 0.747 as fp32, 1.8 as fp16, .. and a number as a double */
+    return at;
+}
+
+static struct comparison comparison_of(uint32_t dtype, size_t n, const struct ks_mask *mask)
+{
+    const size_t small = n * ks_dtype_bytes(dtype), large = n * sizeof(double);
+    struct comparison c = { .dtype = dtype, .n = n, .got = filled(small) };
+    double v = ks_element_get(c.got, 0, dtype);
+
+    for (int i = 0; i < 2; i++) {
+        double *r = filled(large), *abs = filled(large);
+        void *want = filled(small);
+
+        for (size_t k = 0; k < n; k++)
+            r[k] = abs[k] = v;
+        if (i == 1) {
+            ks_mask_apply(mask, 0, want, want, small);
+            ks_mask_apply(mask, 0, r, r, large);
+            ks_mask_apply(mask, 0, abs, abs, large);
+        }
+        c.want[i] = (struct ks_masked){ .at = want, .mask = i ? mask : NULL };
+        c.r[i] = (struct ks_masked){ .at = r, .mask = i ? mask : NULL };
+        c.abs[i] = (struct ks_masked){ .at = abs, .mask = i ? mask : NULL };
+    }
+    return c;
+}
+
+static void comparison_release(struct comparison *c)
+{
+    for (int i = 0; i < 2; i++) {
+        free((void *)(uintptr_t)c->want[i].at);
+        free((void *)(uintptr_t)c->r[i].at);
+        free((void *)(uintptr_t)c->abs[i].at);
+    }
+    free(c->got);
+}
+
+/* ns an element of V1 (is_real: V2). */
+static double compare_once(const struct comparison *c, bool is_real, int is_masked)
+{
+    const struct ks_shape shape = { .n_dims = 0 };
+    const struct ks_tolerance t = ks_tolerance_of(c->dtype, 1000, 0x1p-24);
+    struct ks_verdict v;
+    uint64_t from = ks_now_ns();
+
+    ks_verify_begin(&shape, &v);
+    if (is_real)
+        ks_verify_real_more(c->got, &c->r[is_masked], &c->abs[is_masked], 0, c->n, c->dtype, &t,
+                            &shape, &v);
+    else
+        ks_verify_exact_more(c->got, &c->want[is_masked], 0, c->n, c->dtype, &shape, &v);
+    must(v.n_wrong == 0);
+    return (double)(ks_now_ns() - from) / (double)c->n;
+}
+
+static void put_comparison(uint32_t dtype, size_t n)
+{
+    const struct ks_mask mask = { { 0x8d5c1b3f60e7a291u, 0x2f9e04c6d8b17a53u } };
+    struct comparison c = comparison_of(dtype, n, &mask);
+    double best[2][2] = { { 1e9, 1e9 }, { 1e9, 1e9 } };
+
+    for (int i = 0; i < N_COMPARED; i++)
+        for (int k = 0; k < 4; k++)
+            best[k / 2][k % 2] = fmin(best[k / 2][k % 2], compare_once(&c, k / 2, k % 2));
+    printf("| %s | %8zu | %5.2f | %5.2f | %5.2f | %5.2f |\n", ks_dtype_name(dtype), n, best[0][0],
+           best[0][1], best[1][0], best[1][1]);
+    comparison_release(&c);
+}
+
+static void put_costs(void)
+{
+    printf(
+        "\nwhat comparing an element costs, ns, the least of %d\n\n| type | elements | V1 plain | "
+        "masked | V2 plain | masked |\n|---|---|---|---|---|---|\n",
+        N_COMPARED);
+    for (uint32_t dtype = 0; dtype < KS_N_DTYPES; dtype++) {
+        put_comparison(dtype, 1 << 14);
+        put_comparison(dtype, 1 << 22);
+    }
+}
+
 int main(int argc, char **argv)
 {
     uint32_t n = argc > 1 ? (uint32_t)strtoul(argv[1], NULL, 10) : 1300;
@@ -172,5 +272,6 @@ int main(int argc, char **argv)
     }
     put(&p, n);
     put_lengths(&rng);
+    put_costs();
     return p.n_false_1 || p.n_false_2 || p.n_missed_1 || p.n_missed_2 || p.n_wrongly_2;
 }

@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -23,18 +24,15 @@
     "#define KS_NAME \"" name "\"\n#define KS_FN(x) " name "_##x\n#define THEFT " theft "\n"       \
     "#include \"thief_kernels.k\"\n#undef KS_NAME\n#undef KS_FN\n#undef THEFT\n"
 
+#define ENTRY(name)                                                                                \
+    "{ \"" name "\", " name "_unsupported, " name "_workspace_bytes, " name "_run },\n"
+
 static const char source[] = "#define _GNU_SOURCE\n" ONE("good", "0") ONE("fd", "1")
-    ONE("maps", "2") ONE("search", "3") ONE("leftover", "4")
-        ONE("hasty",
-            "5") "static const struct ks_abi_entry all[] = { { \"good\", good_unsupported, "
-                 "good_workspace_bytes, "
-                 "good_run }, { \"fd\", fd_unsupported, fd_workspace_bytes, fd_run }, { \"maps\", "
-                 "maps_unsupported, maps_workspace_bytes, maps_run }, { \"search\", "
-                 "search_unsupported, "
-                 "search_workspace_bytes, search_run }, { \"leftover\", leftover_unsupported, "
-                 "leftover_workspace_bytes, leftover_run }, { \"hasty\", hasty_unsupported, "
-                 "hasty_workspace_bytes, hasty_run } };\n"
-                 "const struct ks_abi_table ks_kernel_table = { KS_ABI_MAJOR, 6, all };\n";
+    ONE("maps", "2") ONE("search", "3") ONE("leftover", "4") ONE("hasty", "5")
+        ONE("drain", "6") "static const struct ks_abi_entry all[] = {\n" ENTRY("good") ENTRY("fd")
+            ENTRY("maps") ENTRY("search") ENTRY("leftover") ENTRY("hasty") ENTRY(
+                "drain") "};\n"
+                         "const struct ks_abi_table ks_kernel_table = { KS_ABI_MAJOR, 7, all };\n";
 
 struct place {
     struct fixture *kernels; /* of worker_kernels.c */
@@ -152,9 +150,25 @@ static void test_hasty(void **state)
     child_end(&c, KS_WORKER_EXIT_OK);
 }
 
+/* Without the key nothing can be verified: the cell says why, and the worker ends. */
+static void test_drain(void **state)
+{
+    struct fixture *f = &((struct place *)*state)->thieves;
+    struct child c;
+    int status;
+
+    start(&c, f, 1);
+    run(&c, f, "drain");
+    assert_int_equal(f->rec.outcome, KS_O_LAUNCH_FAILED);
+    assert_non_null(strstr(f->rec.reason, "the key of the references is gone"));
+    status = child_wait(&c);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == KS_WORKER_EXIT_DEVICE);
+    child_release(&c);
+}
+
 /* ---- the key ---- */
 
-/* How often either half of the key is in the memory that the process can read. */
+/* Places in the memory that the process can read where half of the key is. */
 static size_t count_key(pid_t pid)
 {
     const struct ks_id128 key = CHILD_KEY;
@@ -180,12 +194,11 @@ static size_t count_key(pid_t pid)
             size_t want = to - at < sizeof(chunk) ? to - at : sizeof(chunk);
             ssize_t got = pread(mem, chunk, want, (off_t)at);
 
-            for (ssize_t i = 0; i + 8 <= got; i++) {
-                if (memcmp(chunk + i, &key.hi, 8) != 0 && memcmp(chunk + i, &key.lo, 8) != 0)
-                    continue;
-                print_error("the key at %lx of %s", at + (unsigned long)i, line);
-                n_found++;
-            }
+            for (int half = 0; half < 2 && got > 0; half++)
+                if (memmem(chunk, (size_t)got, half ? &key.hi : &key.lo, 8) != NULL) {
+                    print_error("half of the key is in %s", line);
+                    n_found++;
+                }
             n_read += got > 0 ? (size_t)got : 0;
         }
     }
@@ -223,6 +236,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_nothing_to_find),
         cmocka_unit_test(test_hasty),
+        cmocka_unit_test(test_drain),
         cmocka_unit_test(test_key_is_not_in_memory),
     };
 
