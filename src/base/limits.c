@@ -74,6 +74,13 @@ int ks_limits_address_space(uint64_t bytes, const char *what, struct ks_err *err
                    (unsigned long long)r.rlim_max / 1024, what, (unsigned long long)bytes / 1024);
 }
 
+bool ks_limits_has_address_space(void)
+{
+    struct rlimit r;
+
+    return getrlimit(RLIMIT_AS, &r) == 0 && r.rlim_max != RLIM_INFINITY;
+}
+
 void ks_limits_text(char *out, size_t cap)
 {
     size_t n = 0;

@@ -21,6 +21,9 @@ int ks_limits_raise(bool is_work, struct ks_err *err);
  * setting that asks for it, "isolate.memory_mib". */
 int ks_limits_address_space(uint64_t bytes, const char *what, struct ks_err *err);
 
+/* Address space is limited (ulimit -v): what runs out of memory may do so for that reason. */
+bool ks_limits_has_address_space(void);
+
 /* Those that are lower than usual, for a message: "ulimit -v 200000 -n 64"; "" when none is. */
 void ks_limits_text(char *out, size_t cap);
 

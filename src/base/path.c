@@ -40,7 +40,7 @@ int ks_mkdirs(const char *path, mode_t mode, struct ks_err *err)
     size_t n = strlen(path);
 
     if (!n || n >= sizeof(part))
-        return ks_fail(err, KS_EINVAL, "'%s': path is empty or too long", path);
+        return ks_fail(err, KS_EINVAL, "'%.200s': path is empty or too long", path);
     memcpy(part, path, n + 1);
     for (char *p = part + 1; *p; p++) {
         int rc;
@@ -65,7 +65,7 @@ int ks_path_join(char *out, size_t cap, const char *dir, const char *name, struc
     size_t n_joint = is_alone || has_slash ? 0 : 1;
 
     if (n_dir + n_joint + n_name >= cap)
-        return ks_fail(err, KS_EINVAL, "'%s/%s': path is too long", dir, name);
+        return ks_fail(err, KS_EINVAL, "'%.200s/%.100s': path is too long", dir, name);
     /* `name` first: out may be the same storage as dir, never as name. */
     memmove(out + n_dir + n_joint, name, n_name + 1);
     memmove(out, dir, n_dir);
@@ -119,7 +119,7 @@ int ks_program_dir(char *out, size_t cap, struct ks_err *err)
     if (len > 1)
         len--;
     if (len >= cap)
-        return ks_fail(err, KS_EINVAL, "'%s': path is too long", program);
+        return ks_fail(err, KS_EINVAL, "'%.200s': path is too long", program);
     memcpy(out, program, len);
     out[len] = '\0';
     return 0;

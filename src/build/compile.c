@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/limits.h"
 #include "build/try.h"
 #include "build/unit.h"
 
@@ -245,6 +246,19 @@ static void put_reason(const struct ks_build *b, const struct ks_child_end *end,
         snprintf(out, cap, "the compiler died: %s %d", ks_end_text(end->how), end->code);
 }
 
+/* Not for want of memory, but of address space that the user was not given: no fault of the
+ * instance, and not to be recorded as one. */
+static bool is_starved(const struct ks_child_end *end)
+{
+    static const char *const words[] = { "out of memory", "memory exhausted",
+                                         "Cannot allocate memory" };
+    size_t n;
+    for (size_t i = 0; i < sizeof(words) / sizeof(*words) && end->how == KS_END_EXITED; i++)
+        if (ks_toolchain_line(end->tail, end->n_tail, words[i], &n))
+            return ks_limits_has_address_space();
+    return false;
+}
+
 static int is_output(const struct dirent *e)
 {
     static const char *const kept[] = { ".", "..", "unit.c", "device.c" };
@@ -283,6 +297,9 @@ static int deal_with_failure(struct ks_build *b, uint32_t i, const struct ks_chi
     if (c->n > 1)
         return split(b, i, err);
     put_reason(b, end, reason, sizeof(reason));
+    if (is_starved(end))
+        return ks_fail(err, KS_EINVAL,
+                       "the compiler needs more address space than ulimit -v allows: %s", reason);
     remove_outputs(c);
     return ks_compile_fail(b, c, end->how == KS_END_DEADLINE ? KS_ART_TIMEOUT : KS_ART_FAILED,
                            how_long(end, reason), reason, err);

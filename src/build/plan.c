@@ -248,6 +248,15 @@ static int try_what_is_missing(struct ks_build *b, struct ks_err *err)
     return rc;
 }
 
+/* Without any nothing is built, and a new cache would stay empty. */
+static bool has_compiler(const struct ks_toolset *s)
+{
+    for (uint32_t i = 0; i < s->n_tools; i++)
+        if (!s->tools[i].missing[0])
+            return true;
+    return false;
+}
+
 static int make_plan(struct ks_build *b, const struct ks_build_options *opt, struct ks_err *err)
 {
     char place[600];
@@ -263,7 +272,7 @@ static int make_plan(struct ks_build *b, const struct ks_build_options *opt, str
         /* Before the cache is made; what is in one decides which compilers are needed. */
         if (rc == 0 && opt->try_compilers && is_new)
             rc = ks_trial_all(&b->tools, b->warden, err);
-        if (rc == 0)
+        if (rc == 0 && (!is_new || !opt->try_compilers || has_compiler(&b->tools)))
             rc = ks_cache_open(opt->cache_dir, opt->trust_cache, &b->cache, err);
     }
     if (rc < 0)

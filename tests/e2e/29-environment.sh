@@ -55,6 +55,7 @@ refused 'a family that is a pipe' 'is a pipe' ksweep run ../job.json
 mkdir -p segment/journal
 mkfifo segment/journal/0001.ksj
 refused 'a segment that is a pipe' 'is a pipe' ksweep status ../segment
+refused 'a path that is too long' 'path is too long' ksweep run "$tiny_job" --cache "$(printf 'n/%.0s' {1..3000})"
 refused 'an output that cannot be made' "'/proc/x'" ksweep run "$tiny_job" --out /proc/x --cache "$tiny_cache"
 
 # --- no place for the cache
@@ -69,6 +70,7 @@ cache_home=./x refused 'a cache that is no path' "XDG_CACHE_HOME is './x'.*--cac
 for cc in /bin/true /bin/ls /bin/cat; do
     refused "the compiler $cc" "KSWEEP_CC" env KSWEEP_CC=$cc ksweep run "$tiny_job"
 done
+refused 'a compiler that is missing for all' 'nothing can be measured' env PATH=/nowhere "$KSWEEP_BIN/ksweep" run "$tiny_job"
 refused 'a compiler that is not there' 'KSWEEP_CC' env KSWEEP_CC=/no/cc ksweep run "$tiny_job"
 
 # --- limits

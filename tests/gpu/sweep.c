@@ -2,6 +2,7 @@
 #include "tests/gpu/sweep.h"
 
 #include "base/clock.h"
+#include "base/text.h"
 #include "tests/gpu/link.h"
 
 #include <errno.h>
@@ -151,9 +152,11 @@ static uint32_t outcome_of(const struct ks_child_end *end)
 static void print_tail(const struct ks_status *status)
 {
     uint64_t end = status->ring_bytes, from = end > TAIL_BYTES ? end - TAIL_BYTES : 0;
+    char tail[TAIL_BYTES];
 
     for (uint64_t i = from; i < end; i++)
-        fputc(status->ring[i % KS_STATUS_RING], stderr);
+        tail[i - from] = (char)status->ring[i % KS_STATUS_RING];
+    (void)ks_text_write(stderr, tail, (size_t)(end - from), KS_LINES_KEEP);
 }
 
 /* The cell in flight when a worker died; others that it was sent are left for the next. */

@@ -4,6 +4,7 @@
 #include "build_util.h"
 
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/time.h>
 #include <unistd.h>
@@ -416,6 +417,39 @@ static void test_compiler_goes_away(void **state)
     must(ks_build_step(p->build, 1, &err), &err); /* told once */
 }
 
+/* A limit of this process is no fault of an instance: nothing is recorded. */
+static void test_too_little_address_space(void **state)
+{
+    struct place *p = *state;
+    struct rlimit before, limit;
+    struct ks_err err;
+    char compiler[600];
+    put_script(p, "big-cc",
+               "[ \"$1\" = --version ] && exec cc --version; "
+               "echo 'cc1: out of memory allocating 65536 bytes' >&2; exit 1",
+               compiler, sizeof(compiler));
+    use_instances(p, "{\"index\": [1, 2]}");
+    const struct ks_build_options opt = { .compiler = compiler };
+    assert_int_equal(getrlimit(RLIMIT_AS, &before), 0);
+    limit = (struct rlimit){ before.rlim_cur, 1ull << 46 };
+    limit.rlim_cur = limit.rlim_max; /* more than even a sanitizer takes */
+    assert_int_equal(setrlimit(RLIMIT_AS, &limit), 0);
+    plan(p, &opt);
+    must(ks_build_start(p->build, 0, &err), &err);
+    int rc = 0;
+    while (rc == 0 && ks_build_n_running(p->build)) {
+        rc = ks_build_step(p->build, 1, &err);
+        if (rc == 0)
+            rc = ks_build_wait(p->build, &err);
+    }
+    if (rc == 0)
+        rc = ks_build_step(p->build, 1, &err);
+    (void)setrlimit(RLIMIT_AS, &before);
+    assert_int_equal(rc, KS_EINVAL);
+    assert_non_null(strstr(err.text, "ulimit -v"));
+    assert_int_equal(count_state(p, KS_ART_MISSING), 2);
+}
+
 /* Nobody is idle while others have much left, and nothing is cut smaller than that needs. */
 static void test_unit_sizes(void **state)
 {
@@ -489,6 +523,7 @@ int main(void)
         T(test_trial_without_a_worker),
         T(test_timeout),
         T(test_a_killed_compiler_leaves_nothing),
+        T(test_too_little_address_space),
         T(test_unit_sizes),
         T(test_all_jobs_are_busy),
         T(test_unsupported_is_never_compiled),

@@ -195,15 +195,24 @@ static void test_limits(void **state)
     CPU_SET(cpu, &what.cpus);
     what.memory_bytes = 256u << 20;
     what.n_processes = 4321;
+    what.file_bytes = 1u << 20;
     run_script(*state,
-               "ulimit -v; ulimit -c; ulimit -p; nice; ulimit -p; "
+               "ulimit -v; ulimit -c; ulimit -p; nice; ulimit -p; ulimit -f; "
                "sed -n 's/Cpus_allowed_list:.//p' /proc/$$/status",
                what, &end);
-    snprintf(want, sizeof(want), "262144\n0\n4321\n%d\n4321\n%zu\n", own > 10 ? own : 10, cpu);
+    snprintf(want, sizeof(want), "262144\n0\n4321\n%d\n4321\n2048\n%zu\n", own > 10 ? own : 10, cpu);
     assert_tail(&end, want);
     run_script(*state, "tail /dev/zero", what, &end);
     assert_int_equal(end.how, KS_END_EXITED);
     assert_int_not_equal(end.code, 0);
+
+    what = spawn_of(NULL);
+    what.file_bytes = 4096;
+    run_script(*state, "cd /tmp && exec head -c 5000 /dev/zero >ks-spawn.$$", what, &end);
+    assert_int_equal(end.how, KS_END_SIGNALED);
+    assert_int_equal(end.code, SIGXFSZ);
+    snprintf(want, sizeof(want), "/tmp/ks-spawn.%d", end.pid);
+    assert_int_equal(unlink(want), 0);
 
     what = spawn_of(NULL);
     what.is_pinned = true; /* to no CPU at all */
