@@ -33,7 +33,6 @@ int ks_try_start(struct ks_build *b, struct ks_compile *c, struct ks_err *err)
     static const char *const env[] = { "LC_ALL=C", NULL };
     const struct ks_spawn s = { .argv = argv,
                                 .env = env,
-                                .cwd = c->dir,
                                 .fds = { -1, -1, -1, -1 },
                                 .status_fd = -1,
                                 .deadline_ns = ks_now_ns() + limit_s(b) * 1000000000ull,

@@ -192,8 +192,9 @@ static void test_trial_without_a_worker(void **state)
             put_script(p, "worker", row[i].script, worker, sizeof(worker));
         plan(p, &opt);
         must(ks_build_start(p->build, 0, &err), &err);
-        while ((rc = ks_build_step(p->build, 1, &err)) == 0)
+        while ((rc = ks_build_step(p->build, 1, &err)) == 0 && ks_build_n_running(p->build))
             must(ks_build_wait(p->build, &err), &err);
+        assert_true(rc < 0);
         assert_non_null(strstr(err.text, row[i].reason));
         plan(p, NULL);
         assert_int_equal(ks_build_n_missing(p->build), 1);
