@@ -169,6 +169,40 @@ static void the_shipped_shapes_are_read(void **state)
           "gemm_universal_fp16_rcr_mem_default_interwave_False_False_False_False_"
           "64x64x64_2x2x1_32x32x32_bpc2",
           1 },
+        /* 17,748 tiles x persistent or not x 3 ways of adding up */
+        { "ck/gemm_streamk_tile_engine/configs/range.json",
+          "gemm_streamk_fp16_rcr_compv3_cshuffle_intrawave_atomic_False_False_False_False_"
+          "64x64x64_4x4x1_4x16x8",
+          106488 },
+        { "ck/gemm_streamk_tile_engine/configs/simple.json",
+          "gemm_streamk_fp16_rcr_compv3_default_intrawave_linear_False_False_False_False_"
+          "128x128x64_2x2x1_16x16x16",
+          4 },
+        { "ck/grouped_gemm/configs/ci.json",
+          "grouped_gemm_fp16_rcr_compv3_cshuffle_intrawave_False_False_False_False_"
+          "64x64x64_2x2x1_16x16x32",
+          24 },
+        { "ck/mx_gemm/configs/default.json",
+          "mx_gemm_fp8_rcr_comp_async_cshuffle_intrawave_False_False_False_False_"
+          "64x64x128_4x4x1_16x16x128",
+          576 },
+        { "ck/mx_gemm/configs/gfx1250.json",
+          "mx_gemm_fp8_rcr_comp_tdm_tdm_intrawave_False_False_False_False_"
+          "64x64x128_2x2x1_16x16x128",
+          8 },
+        /* 12,240 of the same tiles have an even number of warp tiles along n */
+        { "ck/gemm_preshuffle/configs/range.json",
+          "gemm_preshuffle_fp16_rcr_preshufflev2_default_default_False_False_False_True_"
+          "64x64x64_4x2x1_4x16x8_permuteN",
+          48960 },
+        { "ck/gemm_problem.json",
+          "gemm_universal_fp8_rrr_compv3_default_intrawave_False_False_False_False_"
+          "256x256x64_2x2x1_32x32x16",
+          144 },
+        { "ck/gemm_arch.json",
+          "gemm_universal_fp16_rcr_compv3_cshuffle_intrawave_False_False_False_False_"
+          "128x128x64_2x2x1_32x32x16",
+          48 },
     };
     char path[256];
 
