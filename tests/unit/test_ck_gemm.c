@@ -106,74 +106,77 @@ static void mistakes_are_named(void **state)
     }
 }
 
-/* The files do not say which operation they are of: the folder does, or what only one has. */
-static void operations_are_told_apart(void **state)
-{
 #define SIZE(name, n) "\"" name "\": {\"values\": [" #n "]}"
-#define STRATEGY                                                                                   \
-    "{\"tile_config\": {}, \"trait_config\": {\"reduction_strategy\": {\"values\": [\"tree\"]}}}"
-#define SHUFFLED                                                                                   \
-    "{\"tile_config\": {}, \"trait_config\": {\"pipeline\": {\"values\": [\"preshufflev2\"]}}}"
 #define BARE                                                                                       \
     "{\"tile_config\": {" SIZE("tile_m", 128) ", " SIZE("tile_n", 128) ", " SIZE(                  \
         "tile_k", 128) ", " SIZE("warp_tile_m", 16) ", " SIZE("warp_tile_n", 16) "}}"
-    static const struct {
-        const char *folder, *file, *text, *family, *says;
-    } rows[] = {
-        { "gemm_universal/configs", "a.json", BARE, "ck_gemm", NULL },
-        { "gemm_streamk/configs", "a.json", BARE, "ck_gemm_streamk", NULL },
-        { "gemm_streamk_tile_engine/configs", "a.json", BARE, "ck_gemm_streamk", NULL },
-        { "grouped_gemm/configs", "a.json", BARE, "ck_grouped_gemm", NULL },
-        { "mx_gemm/configs", "a.json", BARE, "ck_mx_gemm", NULL },
-        { "gemm_preshuffle/configs", "a.json", BARE, "ck_gemm_preshuffle", NULL },
-        /* the nearest part of the path counts, the file itself first */
-        { "mx_gemm/grouped_gemm", "a.json", BARE, "ck_grouped_gemm", NULL },
-        { "mx_gemm", "gemm_streamk-small.json", BARE, "ck_gemm_streamk", NULL },
-        { "mx_gemms/my_mx_gemm", "a.json", BARE, "ck_gemm", NULL },
-        /* what only one has */
-        { "x", "a.json", STRATEGY, "ck_gemm_streamk", NULL },
-        { "gemm_universal", "a.json", STRATEGY, "ck_gemm_streamk", NULL },
-        { "x", "a.json",
-          "{\"tile_config\": {}, \"streamk_config\": {\"reduction_strategy\": [\"tree\"]}}",
-          "ck_gemm_streamk", NULL },
-        { "x", "a.json", SHUFFLED, "ck_gemm_preshuffle", NULL },
-        { "x", "a.json", "{\"tile_config\": {}, \"test_params\": {\"group_count\": 4}}",
-          "ck_grouped_gemm", NULL },
-        { "grouped_gemm", "a.json", STRATEGY, NULL, "trait_config.reduction_strategy" },
-        /* said in the file */
-        { "mx_gemm", "a.json", "{\"operation\": \"gemm_universal\", \"tile_config\": {}}",
-          "ck_gemm", NULL },
-        { "gemm_multi_d/configs", "a.json",
-          "{\"operation\": \"gemm_streamk\", \"tile_config\": {}}", "ck_gemm_streamk", NULL },
-        { "x", "a.json",
-          "{\"operation\": \"grouped_gemm\", \"_note\": 1, \"tile_config\": {}, "
-          "\"tunable_params\": {\"tile_m\": {\"values\": [64]}, \"pipeline\": "
-          "{\"values\": [\"mem\"]}}}",
-          "ck_grouped_gemm", NULL },
-        /* other operations compute something else */
-        { "gemm_multi_d/configs", "a.json", BARE, NULL, "is a config of gemm_multi_d by its path" },
-        { "grouped_gemm_quant/grouped_gemm_tensorquant/configs", "a.json", BARE, NULL,
-          "is a config of grouped_gemm_tensorquant by its path" },
-        { "batched_gemm", "a.json", BARE, NULL, "is a config of batched_gemm by its path" },
-        { "mx_gemm", "a.json", "{\"variant\": \"3d_fwd\"}", "ck", NULL },
-    };
+#define TRAIT(key, value)                                                                          \
+    "{\"tile_config\": {}, \"trait_config\": {\"" key "\": {\"values\": [\"" value "\"]}}}"
+#define STRATEGY TRAIT("reduction_strategy", "tree")
+#define SHUFFLED TRAIT("pipeline", "preshufflev2")
+static const struct {
+    const char *folder, *file, *text, *family, *says;
+} operations[] = {
+    { "gemm_universal/configs", "a.json", BARE, "ck_gemm", NULL },
+    { "gemm_streamk/configs", "a.json", BARE, "ck_gemm_streamk", NULL },
+    { "gemm_streamk_tile_engine/configs", "a.json", BARE, "ck_gemm_streamk", NULL },
+    { "grouped_gemm/configs", "a.json", BARE, "ck_grouped_gemm", NULL },
+    { "mx_gemm/configs", "a.json", BARE, "ck_mx_gemm", NULL },
+    { "gemm_preshuffle/configs", "a.json", BARE, "ck_gemm_preshuffle", NULL },
+    /* the nearest part of the path counts, the file itself first */
+    { "mx_gemm/grouped_gemm", "a.json", BARE, "ck_grouped_gemm", NULL },
+    { "mx_gemm", "gemm_streamk-small.json", BARE, "ck_gemm_streamk", NULL },
+    { "mx_gemms/my_mx_gemm", "a.json", BARE, "ck_gemm", NULL },
+    /* what only one has */
+    { "x", "a.json", STRATEGY, "ck_gemm_streamk", NULL },
+    { "gemm_universal", "a.json", STRATEGY, "ck_gemm_streamk", NULL },
+    { "x", "a.json",
+      "{\"tile_config\": {}, \"streamk_config\": {\"reduction_strategy\": [\"tree\"]}}",
+      "ck_gemm_streamk", NULL },
+    { "x", "a.json", SHUFFLED, "ck_gemm_preshuffle", NULL },
+    { "x", "a.json", "{\"tile_config\": {}, \"test_params\": {\"group_count\": 4}}",
+      "ck_grouped_gemm", NULL },
+    { "grouped_gemm", "a.json", STRATEGY, NULL, "trait_config.reduction_strategy" },
+    /* said in the file */
+    { "mx_gemm", "a.json", "{\"operation\": \"gemm_universal\", \"tile_config\": {}}", "ck_gemm",
+      NULL },
+    { "gemm_multi_d/configs", "a.json", "{\"operation\": \"gemm_streamk\", \"tile_config\": {}}",
+      "ck_gemm_streamk", NULL },
+    { "x", "a.json",
+      "{\"operation\": \"grouped_gemm\", \"_note\": 1, \"tile_config\": {}, "
+      "\"tunable_params\": {\"tile_m\": {\"values\": [64]}, \"pipeline\": "
+      "{\"values\": [\"mem\"]}}}",
+      "ck_grouped_gemm", NULL },
+    /* other operations compute something else */
+    { "gemm_multi_d/configs", "a.json", BARE, NULL, "is a config of gemm_multi_d by its path" },
+    { "grouped_gemm_quant/grouped_gemm_tensorquant/configs", "a.json", BARE, NULL,
+      "is a config of grouped_gemm_tensorquant by its path" },
+    { "batched_gemm", "a.json", BARE, NULL, "is a config of batched_gemm by its path" },
+    { "mx_gemm", "a.json", "{\"variant\": \"3d_fwd\"}", "ck", NULL },
+};
+
+/* The files do not say which operation they are of: the folder does, or what only one has. */
+static void operations_are_told_apart(void **state)
+{
     const struct place *x = *state;
 
-    for (size_t k = 0; k < sizeof rows / sizeof rows[0]; k++) {
+    for (size_t k = 0; k < sizeof operations / sizeof operations[0]; k++) {
         struct ks_kernel_set set = { 0 };
         struct ks_err err = { 0 };
         char dir[256], path[320];
         int rc;
 
-        snprintf(dir, sizeof dir, "%s/%s", x->dir, rows[k].folder);
-        snprintf(path, sizeof path, "%s/%s", dir, rows[k].file);
+        snprintf(dir, sizeof dir, "%s/%s", x->dir, operations[k].folder);
+        snprintf(path, sizeof path, "%s/%s", dir, operations[k].file);
         assert_int_equal(ks_mkdirs(dir, 0700, &err), 0);
-        assert_int_equal(ks_file_replace(path, rows[k].text, strlen(rows[k].text), &err), 0);
+        assert_int_equal(
+            ks_file_replace(path, operations[k].text, strlen(operations[k].text), &err), 0);
         rc = ks_kernel_set_add(&set, path, "", NULL, &err);
-        if (rc < 0 && (!rows[k].says || !strstr(err.text, rows[k].says)))
-            fail_msg("%s/%s: %s", rows[k].folder, rows[k].file, err.text);
-        if (rc == 0 && (!rows[k].family || strcmp(set.families[0].name, rows[k].family) != 0))
-            fail_msg("%s/%s: %s", rows[k].folder, rows[k].file, set.families[0].name);
+        if (rc < 0 && (!operations[k].says || !strstr(err.text, operations[k].says)))
+            fail_msg("%s/%s: %s", operations[k].folder, operations[k].file, err.text);
+        if (rc == 0 &&
+            (!operations[k].family || strcmp(set.families[0].name, operations[k].family) != 0))
+            fail_msg("%s/%s: %s", operations[k].folder, operations[k].file, set.families[0].name);
         assert_int_equal(set.n_instances > 0, rc == 0);
         ks_kernel_set_release(&set);
     }
