@@ -105,6 +105,21 @@ static int load_job(struct ks_cell_view *v, const char *journal, struct ks_err *
     return rc;
 }
 
+/* A pair of a problem and an instance need not be a cell. */
+static int check_exists(const struct ks_cell_view *v, const char *name, struct ks_err *err)
+{
+    struct ks_buf why;
+    int rc = 0;
+    if (ks_grid_has_cell(&v->grid, v->i_problem, v->i_instance))
+        return 0;
+    ks_buf_init(&why);
+    ks_grid_no_cell(&v->grid, v->i_problem, v->i_instance, &why);
+    rc = ks_fail(err, KS_EINVAL, "'%.100s' is no cell of '%.100s': %s", name, v->dir,
+                 ks_buf_text(&why));
+    ks_buf_release(&why);
+    return rc;
+}
+
 int ks_cell_open(const char *dir, const char *name, struct ks_cell_view *v, struct ks_err *err)
 {
     char journal[1100];
@@ -123,6 +138,8 @@ int ks_cell_open(const char *dir, const char *name, struct ks_cell_view *v, stru
         rc = find_cell(v, name, err);
     if (rc == 0)
         rc = ks_journal_read(journal, on_frame, NULL, v, &totals, err);
+    if (rc == 0 && v->n_records == 0)
+        rc = check_exists(v, name, err);
     if (rc < 0)
         ks_cell_close(v);
     return rc;

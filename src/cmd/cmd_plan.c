@@ -4,7 +4,6 @@
 #include "cmd/cmd_util.h"
 #include "cmd/plan_binding.h"
 #include "cmd/plan_nodes.h"
-#include "grid/domains.h"
 #include "grid/grid.h"
 #include "mpi/alias.h"
 #include "mpi/prune.h"
@@ -232,6 +231,7 @@ static double cell_s(const struct ks_grid *g, uint32_t i)
 
 struct totals {
     uint64_t n_runnable, n_pruned, n_aliased;
+    uint32_t n_without; /* problems without any cell */
     struct ks_plan_work work;
 };
 
@@ -242,6 +242,9 @@ static struct totals add_up(const struct ks_grid *g, const struct codes *k)
         struct cells n = count_cells(g, k, i);
         double cell = cell_s(g, i);
         double s = (n.n_runnable - n.n_pruned - n.n_aliased + 2) * cell; /* two anchors */
+        t.n_without += ks_grid_n_cells_of(g, i) == 0;
+        if (n.n_runnable == 0)
+            continue;
         t.n_runnable += n.n_runnable;
         t.n_pruned += n.n_pruned;
         t.n_aliased += n.n_aliased;
@@ -322,30 +325,41 @@ static bool has_exclude(const struct ks_job *job)
     return false;
 }
 
-/* Of a grid in which nothing can run: what an instance says of a problem that it is for, if any. */
+/* Of a grid in which nothing can run. */
 static const char *first_reason(const struct ks_grid *g)
 {
     for (uint32_t ip = 0; ip < g->n_problems; ip++)
-        for (uint32_t ii = 0; ii < g->n_instances; ii++) {
-            const struct ks_instance *inst = &g->instances[ii];
-            const struct ks_family *f = &g->families[inst->i_family];
-            if (g->problems[ip].op == f->i_op && ks_domain_fits(f, inst, &g->problems[ip]))
+        for (uint32_t ii = 0; ii < g->n_instances; ii++)
+            if (ks_grid_has_cell(g, ip, ii))
                 return ks_grid_unsupported(g, ip, ii);
-        }
-    return ks_grid_unsupported(g, 0, 0);
+    return "";
+}
+
+static void print_size(const struct ks_grid *g, const struct totals *t)
+{
+    unsigned long long cells = ks_grid_n_cells(g);
+    unsigned long long pairs = (unsigned long long)g->n_problems * g->n_instances;
+    ks_cmd_printf("%u problems x %u instances", g->n_problems, g->n_instances);
+    if (cells == pairs)
+        ks_cmd_printf(" = %llu cells", cells);
+    else
+        ks_cmd_printf(", %llu of %llu pairs are cells", cells, pairs);
+    ks_cmd_printf("; %llu cannot run on %s\n", cells - t->n_runnable,
+                  strcmp(g->job.device.arch, "native") ? g->job.device.arch : "this host");
+    if (cells && !t->n_runnable)
+        ks_cmd_printf("for instance: %s\n", first_reason(g));
+    if (t->n_without)
+        ks_cmd_printf(
+            "%u problems have no cell: no instance computes their direction, dtype, layout and "
+            "number of dimensions\n",
+            t->n_without);
 }
 
 static void print_plan(const struct ks_grid *g, const struct codes *k, const struct totals *t,
                        uint32_t devices, bool is_all)
 {
-    uint64_t cells = ks_grid_n_cells(g);
     ks_cmd_printf("%s: %s\n", g->job.name, g->job.why);
-    ks_cmd_printf("%u problems x %u instances = %llu cells; %llu cannot run on %s\n", g->n_problems,
-                  g->n_instances, (unsigned long long)cells,
-                  (unsigned long long)(cells - t->n_runnable),
-                  strcmp(g->job.device.arch, "native") ? g->job.device.arch : "this host");
-    if (cells && !t->n_runnable)
-        ks_cmd_printf("for instance: %s\n", first_reason(g));
+    print_size(g, t);
     if (has_exclude(&g->job)) /* none is news, too: of lists of another dtype or layout */
         ks_cmd_printf("%u problems of the lists are left out (exclude)\n", g->n_left_out);
     print_pruned(g, k, t->n_pruned);

@@ -42,7 +42,7 @@ static void count_problems(const struct ks_ledger *l, const struct ks_job_rec *j
 {
     for (size_t i = 0; i < ks_ledger_n_problems(l); i++) {
         const struct ks_ledger_problem *p = ks_ledger_problem(l, i);
-        if (p->n_final >= job->n_instances)
+        if ((uint64_t)p->n_final + p->n_absent >= job->n_instances)
             v->n_complete++;
         else if (p->n_touched)
             v->n_partial++;
@@ -66,7 +66,7 @@ static int look(const char *dir, struct ks_ledger *l, struct view *v, struct ks_
     if (!job)
         return ks_fail(err, KS_EFORMAT, "'%s': the journal holds no job yet", dir);
     ks_ledger_counts(l, &v->n);
-    v->n_cells = job->n_problems * job->n_instances;
+    v->n_cells = ks_job_rec_n_cells(job);
     v->n_pending = v->n_cells > v->n.n_final ? v->n_cells - v->n.n_final : 0;
     count_problems(l, job, v);
     estimate(v);

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* Configs of Composable Kernel's tile engine, as they are: `variant` and `trait_config` of its
  * grouped convolutions, `tile_config` and `trait_config` of its GEMMs. A key is a trait of our
- * family of that kind; one that is absent means what the trait's "absent" says. */
+ * family of that operation; one that is absent means what the trait's "absent" says. */
+#include "grid/ck_op.h"
 #include "grid/family_expr.h"
 #include "grid/fields.h"
+#include "grid/find.h"
 #include "grid/kernel_set_impl.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
-
-#define CONVOLUTIONS "kernels/ck/grouped_conv.family.json"
-#define GEMMS        "kernels/ck/gemm.family.json"
 
 enum { MOST_KEYS = KS_TRAITS_MAX + KS_ATTRIBUTES_MAX, MOST_NUMBERS = 1024 };
 
@@ -37,18 +37,20 @@ static bool is_of_tile(const char *name)
            strncmp(name, "wave_", 5) == 0;
 }
 
-static uint32_t list_keys(const struct ks_family *f, bool is_tile, const char **out)
+/* The keys that a section may have. */
+enum keys { TILE_KEYS, TRAIT_KEYS, ALL_KEYS };
+
+static void list_keys(const struct ks_family *f, enum keys which, const char **out)
 {
     uint32_t n = 0;
 
     for (uint32_t t = 0; t < f->n_traits; t++)
-        if (is_of_tile(key_of(&f->traits[t])) == is_tile)
+        if (which == ALL_KEYS || is_of_tile(key_of(&f->traits[t])) == (which == TILE_KEYS))
             out[n++] = key_of(&f->traits[t]);
-    for (uint32_t i = 0; is_tile && i < f->n_attributes; i++)
+    for (uint32_t i = 0; which == TILE_KEYS && i < f->n_attributes; i++)
         if (is_of_tile(f->attributes[i].name))
             out[n++] = f->attributes[i].name;
     out[n] = NULL;
-    return n;
 }
 
 static bool is_among(const struct numbers *list, int64_t v)
@@ -124,14 +126,14 @@ static int check_spec(const struct reader *r, const struct ks_node *spec, bool *
     static const char *const ranges[] = { "min", "max", "step", "exclude", NULL };
     static const char *const all[] = { "values", "min", "max", "step", "exclude", NULL };
     int rc = ks_node_kind(spec) == KS_JSON_OBJECT
-                 ? ks_node_only(r->a->doc, spec, all, r->a->err)
+                 ? ks_ck_only(r->a->doc, spec, all, r->a->err)
                  : ks_node_fail(r->a->doc, spec, r->a->err,
                                 "{ \"values\": [..] } or { \"min\", \"max\", \"step\" } is wanted");
 
     if (rc < 0)
         return rc;
     *is_range_out = ks_node_at(spec, "values") == NULL;
-    return ks_node_only(r->a->doc, spec, *is_range_out ? ranges : lists, r->a->err);
+    return ks_ck_only(r->a->doc, spec, *is_range_out ? ranges : lists, r->a->err);
 }
 
 static int read_trait(struct reader *r, const struct ks_node *spec, uint32_t t)
@@ -143,6 +145,8 @@ static int read_trait(struct reader *r, const struct ks_node *spec, uint32_t t)
 
     if (rc < 0)
         return rc;
+    if (r->p.n[t] > 0)
+        return ks_node_fail(r->a->doc, spec, r->a->err, "'%s' is given twice", key_of(trait));
     if (!is_range)
         return ks_adder_choices(r->a, r->i_family, ks_node_at(spec, "values"), t, &r->p);
     rc = read_range(r, spec, &list);
@@ -198,25 +202,60 @@ static int read_attribute(struct reader *r, const struct ks_node *spec,
     return rc < 0 ? rc : keep(r, spec, a, &list);
 }
 
-static int read_section(struct reader *r, const struct ks_node *root, const char *name,
-                        bool is_tile)
+static int read_keys(struct reader *r, const struct ks_node *section, enum keys which)
 {
     const char *keys[MOST_KEYS + 1];
-    const struct ks_node *section;
     int rc;
 
-    if (!ks_node_at(root, name))
-        return 0;
-    rc = ks_grid_field_node(r->a->doc, root, name, KS_JSON_OBJECT, &section, r->a->err);
-    list_keys(r->f, is_tile, keys);
-    if (rc == 0)
-        rc = ks_node_only(r->a->doc, section, keys, r->a->err);
+    list_keys(r->f, which, keys);
+    rc = ks_ck_only(r->a->doc, section, keys, r->a->err);
     for (uint32_t t = 0; rc == 0 && t < r->f->n_traits; t++) {
         const struct ks_node *spec = ks_node_at(section, key_of(&r->f->traits[t]));
 
         if (spec)
             rc = read_trait(r, spec, t);
     }
+    return rc;
+}
+
+static int read_section(struct reader *r, const struct ks_node *root, const char *name,
+                        enum keys which)
+{
+    const struct ks_node *section;
+    int rc;
+
+    if (!ks_node_at(root, name))
+        return 0;
+    rc = ks_grid_field_node(r->a->doc, root, name, KS_JSON_OBJECT, &section, r->a->err);
+    return rc < 0 ? rc : read_keys(r, section, which);
+}
+
+/* `arch_tile_config` has a tile_config per architecture, which counts there instead of the common
+ * one. All are read, so that a mistake is named wherever the config is used. */
+static int read_tiles(struct reader *r, const struct ks_node *root)
+{
+    const struct ks_node *archs = NULL;
+    const char *arch = r->a->set->arch ? r->a->set->arch : "";
+    struct ks_product common = r->p, here;
+    int rc = 0;
+
+    if (ks_node_at(root, "arch_tile_config"))
+        rc = ks_grid_field_node(r->a->doc, root, "arch_tile_config", KS_JSON_OBJECT, &archs,
+                                r->a->err);
+    if (rc == 0)
+        rc = read_section(r, root, "tile_config", TILE_KEYS);
+    here = r->p;
+    for (const struct ks_node *n = ks_node_first(archs); rc == 0 && n; n = ks_node_next(n)) {
+        if (ks_node_key(n)[0] == '_')
+            continue;
+        if (ks_node_kind(n) != KS_JSON_OBJECT)
+            return ks_node_fail(r->a->doc, n, r->a->err, "an object { ... } is wanted");
+        r->p = common;
+        rc = read_keys(r, n, TILE_KEYS);
+        if (strcmp(ks_node_key(n), arch) == 0)
+            here = r->p;
+    }
+    r->p = here;
     return rc;
 }
 
@@ -292,14 +331,95 @@ static int read_variant(struct reader *r, const struct ks_node *root)
     return 0;
 }
 
-static int read_block_per_cu(struct reader *r, const struct ks_node *root)
+/* A value of the whole config is that of its trait. */
+static int read_top(struct reader *r, const struct ks_node *root, const char *key)
 {
-    const struct ks_node *n = ks_node_at(root, "k_block_per_cu");
-    int t = ks_family_name_trait(r->f, "k_block_per_cu");
+    const struct ks_node *n = ks_node_at(root, key);
+    int t = ks_family_name_trait(r->f, key);
+    bool is_on = false;
+    int rc;
 
     if (!n)
         return 0;
+    if (t >= 0)
+        return ks_adder_choices(r->a, r->i_family, n, (uint32_t)t, &r->p);
+    rc = ks_node_bool(r->a->doc, n, &is_on, r->a->err); /* permute_n of another operation */
+    if (rc == 0 && is_on)
+        rc = ks_node_fail(r->a->doc, n, r->a->err, "only preshuffled GEMMs permute n");
+    return rc;
+}
+
+/* { "reduction_strategy": ["atomic"] } */
+static int read_streamk(struct reader *r, const struct ks_node *root)
+{
+    static const char *const keys[] = { "reduction_strategy", NULL };
+    const struct ks_node *section = ks_node_at(root, "streamk_config"), *n;
+    int t = ks_family_trait(r->f, keys[0]), rc;
+
+    if (!section)
+        return 0;
+    rc = ks_grid_field_node(r->a->doc, root, "streamk_config", KS_JSON_OBJECT, &section, r->a->err);
+    if (rc == 0)
+        rc = ks_ck_only(r->a->doc, section, keys, r->a->err);
+    n = ks_node_at(section, keys[0]);
+    if (rc < 0 || !n)
+        return rc;
+    if (t < 0)
+        return ks_node_fail(r->a->doc, n, r->a->err, "only Stream-K GEMMs have it");
+    if (r->p.n[t] > 0)
+        return ks_node_fail(r->a->doc, n, r->a->err, "'%s' is given twice", keys[0]);
     return ks_adder_choices(r->a, r->i_family, n, (uint32_t)t, &r->p);
+}
+
+/* What the problem fixes, as the only value of its trait. */
+static int fix(struct reader *r, const struct ks_node *n, const char *name, const char *text)
+{
+    int t = ks_family_trait(r->f, name);
+    const struct ks_trait *trait = &r->f->traits[t];
+    int v = text[0] ? ks_trait_value(trait, text) : -1;
+
+    if (!text[0])
+        return 0;
+    if (v < 0)
+        return ks_node_fail(r->a->doc, n, r->a->err, "'%s' is no value of trait '%s'", text, name);
+    if (r->p.n[t] > 0)
+        return ks_node_fail(r->a->doc, n, r->a->err, "'%s' is given twice", key_of(trait));
+    r->p.choice[t][0] = (uint8_t)v;
+    r->p.n[t] = 1;
+    return 0;
+}
+
+static int read_problem(struct reader *r, const struct ks_node *root)
+{
+    struct ks_ck_problem p;
+    const struct ks_node *n;
+    int rc;
+
+    if (!ks_node_at(root, "problem"))
+        return 0;
+    rc = ks_grid_field_node(r->a->doc, root, "problem", KS_JSON_OBJECT, &n, r->a->err);
+    if (rc == 0)
+        rc = ks_ck_problem_read(r->a->doc, n, &p, r->a->err);
+    if (rc == 0)
+        rc = fix(r, n, "matrix_layout", p.layout);
+    return rc < 0 ? rc : fix(r, n, "dtype", p.dtype);
+}
+
+/* No kernel here has structured sparsity: it may be said. */
+static int check_sparsity(const struct reader *r, const struct ks_node *root)
+{
+    const struct ks_node *n = ks_node_at(root, "structured_sparsity");
+    bool is_sparse = false;
+    int rc;
+
+    if (!n)
+        return 0;
+    if (ks_node_kind(n) == KS_JSON_ARRAY && ks_node_size(n) == 1)
+        n = ks_node_first(n);
+    rc = ks_node_bool(r->a->doc, n, &is_sparse, r->a->err);
+    if (rc == 0 && is_sparse)
+        rc = ks_node_fail(r->a->doc, n, r->a->err, "structured sparsity is not supported");
+    return rc;
 }
 
 static bool sniff(const struct ks_node *root)
@@ -308,16 +428,29 @@ static bool sniff(const struct ks_node *root)
            ks_node_at(root, "tile_config");
 }
 
-static int read_all(struct reader *r, const struct ks_node *root)
+static int read_gemm(struct reader *r, const struct ks_node *root)
 {
-    int rc = read_section(r, root, "tile_config", true);
+    int rc = read_top(r, root, "k_block_per_cu");
 
     if (rc == 0)
-        rc = read_section(r, root, "trait_config", false);
+        rc = read_top(r, root, "permute_n");
     if (rc == 0)
-        rc = read_variant(r, root);
+        rc = read_streamk(r, root);
     if (rc == 0)
-        rc = read_block_per_cu(r, root);
+        rc = read_problem(r, root);
+    return rc < 0 ? rc : check_sparsity(r, root);
+}
+
+static int read_all(struct reader *r, const struct ks_node *root, bool is_conv)
+{
+    int rc = read_tiles(r, root);
+
+    if (rc == 0)
+        rc = read_section(r, root, "trait_config", TRAIT_KEYS);
+    if (rc == 0)
+        rc = read_section(r, root, "tunable_params", ALL_KEYS);
+    if (rc == 0)
+        rc = is_conv ? read_variant(r, root) : read_gemm(r, root);
     if (rc == 0) {
         take_absent(r);
         rc = read_attributes(r, root);
@@ -325,25 +458,50 @@ static int read_all(struct reader *r, const struct ks_node *root)
     return rc < 0 ? rc : ks_adder_product(r->a, r->i_family, &r->p);
 }
 
+static int find_op(const struct ks_adder *a, const struct ks_node *root,
+                   const struct ks_ck_op **op_out)
+{
+    char path[PATH_MAX];
+    bool is_found = ks_find_absolute(a->path, path, sizeof path, NULL) == 0;
+
+    return ks_ck_op_find(a->doc, root, is_found ? path : a->path, op_out, a->err);
+}
+
 static int read(struct ks_adder *a, const struct ks_node *root)
 {
-    static const char *const conv_keys[] = { "variant", "trait_config", "tile_config", "why",
+    static const char *const conv_keys[] = { "variant",   "trait_config", "tile_config",
+                                             "operation", "why",          NULL };
+    static const char *const gemm_keys[] = { "tile_config",
+                                             "trait_config",
+                                             "arch_tile_config",
+                                             "tunable_params",
+                                             "streamk_config",
+                                             "problem",
+                                             "test_params",
+                                             "k_block_per_cu",
+                                             "permute_n",
+                                             "structured_sparsity",
+                                             "operation",
+                                             "why",
                                              NULL };
-    static const char *const gemm_keys[] = { "tile_config", "trait_config", "k_block_per_cu", "why",
-                                             NULL };
-    bool is_conv = ks_node_at(root, "variant") || !ks_node_at(root, "tile_config");
+    const struct ks_ck_op *op = NULL;
     struct reader r = { .a = a };
     char why[1024];
-    int rc = ks_node_only(a->doc, root, is_conv ? conv_keys : gemm_keys, a->err);
+    bool is_conv;
+    int rc = find_op(a, root, &op);
 
+    if (rc < 0)
+        return rc;
+    is_conv = strcmp(op->name, "grouped_conv") == 0;
+    rc = ks_ck_only(a->doc, root, is_conv ? conv_keys : gemm_keys, a->err);
     if (rc == 0)
         rc = ks_grid_field_text(a->doc, root, "why", "", why, sizeof why, a->err);
     if (rc == 0)
-        rc = ks_adder_family_file(a, is_conv ? CONVOLUTIONS : GEMMS, root, &r.i_family);
+        rc = ks_adder_family_file(a, op->family, root, &r.i_family);
     if (rc < 0)
         return rc;
     r.f = &a->set->families[r.i_family];
-    return read_all(&r, root);
+    return read_all(&r, root, is_conv);
 }
 
 const struct ks_kernel_reader ks_read_ck_config = { sniff, read };

@@ -1,20 +1,30 @@
 /* SPDX-License-Identifier: MIT */
 #include "grid/domains.h"
 
+#include "grid/family.h"
+#include "op/op.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* The distinct texts of one side, and which of them each position has. */
+struct domain {
+    char text[96];
+    uint32_t first, n; /* the first position that has it, and how many have it */
+};
+
+/* The distinct domains of the problems, or of the instances. */
 struct side {
-    char (*texts)[64]; /* [n] */
+    struct domain *list; /* [n] */
     uint32_t n;
     uint32_t *of; /* [positions] */
 };
 
 struct ks_domains {
     struct side problems, instances;
-    char (*texts)[160]; /* [problems.n * instances.n] */
+    bool *fits;       /* [problems.n * instances.n] */
+    uint32_t *n_fits; /* [problems.n] instances, not domains */
+    uint64_t n_all;
 };
 
 static uint32_t ndim_of(const struct ks_problem *p)
@@ -24,12 +34,16 @@ static uint32_t ndim_of(const struct ks_problem *p)
     return k < 0 ? 0 : (uint32_t)p->dim[k];
 }
 
-bool ks_domain_fits(const struct ks_family *f, const struct ks_instance *i,
-                    const struct ks_problem *p)
+static bool compare(const struct ks_grid *g, uint32_t i_problem, uint32_t i_instance)
 {
+    const struct ks_problem *p = &g->problems[i_problem];
+    const struct ks_instance *i = &g->instances[i_instance];
+    const struct ks_family *f = &g->families[i->i_family];
     struct ks_domain d;
     uint32_t ndim;
 
+    if (p->op != f->i_op)
+        return false;
     ks_instance_domain(f, i, &d);
     if (d.direction != p->direction || d.dtype != p->dtype || d.layout != p->layout)
         return false;
@@ -42,32 +56,45 @@ static void problem_text(const struct ks_grid *g, uint32_t at, struct ks_buf *b)
     const struct ks_problem *p = &g->problems[at];
     uint32_t ndim = ndim_of(p);
 
-    ks_buf_printf(b, "%s %s ", ks_direction_name(p->direction), ks_dtype_name(p->dtype));
+    ks_buf_printf(b, "%s %s %s ", ks_operators[p->op]->name, ks_direction_name(p->direction),
+                  ks_dtype_name(p->dtype));
     if (ndim)
         ks_buf_printf(b, "%ud ", ndim);
     ks_buf_printf(b, "%s", ks_layout_name(p->layout));
 }
 
+/* A T1 family has no operator, and so nothing else of these. */
 static void instance_text(const struct ks_grid *g, uint32_t at, struct ks_buf *b)
 {
     const struct ks_instance *i = &g->instances[at];
+    const struct ks_family *f = &g->families[i->i_family];
 
-    ks_instance_domain_text(&g->families[i->i_family], i, b);
+    if (f->i_op == UINT32_MAX) {
+        ks_buf_printf(b, "of family %s", f->name);
+        return;
+    }
+    ks_buf_printf(b, "%s ", f->op);
+    ks_instance_domain_text(f, i, b);
 }
 
 /* The text's place in the list; it is put there when it is new. */
-static int place(struct side *s, const char *text, uint32_t *out)
+static int place(struct side *s, const char *text, uint32_t at)
 {
-    char(*more)[64];
+    struct domain *more;
+    uint32_t k = 0;
 
-    for (*out = 0; *out < s->n; ++*out)
-        if (strcmp(s->texts[*out], text) == 0)
-            return 0;
-    more = realloc(s->texts, (s->n + 1) * sizeof *more);
-    if (!more)
-        return KS_ENOMEM;
-    s->texts = more;
-    snprintf(more[s->n++], sizeof *more, "%.63s", text);
+    while (k < s->n && strcmp(s->list[k].text, text) != 0)
+        k++;
+    if (k == s->n) {
+        more = realloc(s->list, (s->n + 1) * sizeof *more);
+        if (!more)
+            return KS_ENOMEM;
+        s->list = more;
+        more[s->n] = (struct domain){ .first = at };
+        snprintf(more[s->n++].text, sizeof more->text, "%.95s", text);
+    }
+    s->list[k].n++;
+    s->of[at] = k;
     return 0;
 }
 
@@ -83,23 +110,29 @@ static int fill(struct side *s, const struct ks_grid *g, uint32_t n,
     for (uint32_t i = 0; rc == 0 && i < n; i++) {
         ks_buf_clear(&b);
         text_of(g, i, &b);
-        rc = ks_buf_ok(&b) ? place(s, ks_buf_text(&b), &s->of[i]) : KS_ENOMEM;
+        rc = ks_buf_ok(&b) ? place(s, ks_buf_text(&b), i) : KS_ENOMEM;
     }
     ks_buf_release(&b);
     return rc;
 }
 
-static int join(struct ks_domains *d)
+static int join(struct ks_domains *d, const struct ks_grid *g)
 {
-    uint32_t n = d->instances.n;
+    const struct side *p = &d->problems, *i = &d->instances;
 
-    d->texts = calloc((size_t)d->problems.n * n + 1, sizeof *d->texts);
-    if (!d->texts)
+    d->fits = calloc((size_t)p->n * i->n + 1, sizeof *d->fits);
+    d->n_fits = calloc((size_t)p->n + 1, sizeof *d->n_fits);
+    if (!d->fits || !d->n_fits)
         return KS_ENOMEM;
-    for (uint32_t p = 0; p < d->problems.n; p++)
-        for (uint32_t i = 0; i < n; i++)
-            snprintf(d->texts[(size_t)p * n + i], sizeof *d->texts, "instance is %s, problem is %s",
-                     d->instances.texts[i], d->problems.texts[p]);
+    for (uint32_t a = 0; a < p->n; a++) {
+        for (uint32_t b = 0; b < i->n; b++) {
+            bool fits = compare(g, p->list[a].first, i->list[b].first);
+
+            d->fits[(size_t)a * i->n + b] = fits;
+            d->n_fits[a] += fits ? i->list[b].n : 0;
+        }
+        d->n_all += (uint64_t)d->n_fits[a] * p->list[a].n;
+    }
     return 0;
 }
 
@@ -111,7 +144,7 @@ int ks_domains_create(const struct ks_grid *g, struct ks_domains **out, struct k
     if (rc == 0)
         rc = fill(&d->instances, g, g->n_instances, instance_text);
     if (rc == 0)
-        rc = join(d);
+        rc = join(d, g);
     if (rc < 0) {
         ks_domains_free(d);
         return ks_fail(err, KS_ENOMEM, "no memory for the domains of a grid");
@@ -120,20 +153,39 @@ int ks_domains_create(const struct ks_grid *g, struct ks_domains **out, struct k
     return 0;
 }
 
-const char *ks_domains_text(const struct ks_domains *d, uint32_t i_problem, uint32_t i_instance)
+bool ks_domains_fit(const struct ks_domains *d, uint32_t i_problem, uint32_t i_instance)
 {
     return d
-        ->texts[(size_t)d->problems.of[i_problem] * d->instances.n + d->instances.of[i_instance]];
+        ->fits[(size_t)d->problems.of[i_problem] * d->instances.n + d->instances.of[i_instance]];
+}
+
+uint64_t ks_domains_n_fits(const struct ks_domains *d)
+{
+    return d->n_all;
+}
+
+uint32_t ks_domains_n_fits_of(const struct ks_domains *d, uint32_t i_problem)
+{
+    return d->n_fits[d->problems.of[i_problem]];
+}
+
+void ks_domains_say(const struct ks_domains *d, uint32_t i_problem, uint32_t i_instance,
+                    struct ks_buf *text_out)
+{
+    ks_buf_printf(text_out, "instance is %s, problem is %s",
+                  d->instances.list[d->instances.of[i_instance]].text,
+                  d->problems.list[d->problems.of[i_problem]].text);
 }
 
 void ks_domains_free(struct ks_domains *d)
 {
     if (!d)
         return;
-    free(d->problems.texts);
+    free(d->problems.list);
     free(d->problems.of);
-    free(d->instances.texts);
+    free(d->instances.list);
     free(d->instances.of);
-    free(d->texts);
+    free(d->fits);
+    free(d->n_fits);
     free(d);
 }

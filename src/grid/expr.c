@@ -270,6 +270,10 @@ static int eval_node(struct walk *w, const struct ks_expr_node *n, struct ks_exp
     case KS_EXPR_GT:
     case KS_EXPR_GE:
         return eval_compare(w, n, out);
+    case KS_EXPR_RANGE:
+    case KS_EXPR_ITEMS:
+    case KS_EXPR_EACH:
+        return complain(w, n, "a single value is wanted here, not a sequence");
     default:
         return eval_arithmetic(w, n, out);
     }
@@ -299,6 +303,15 @@ static void begin(struct walk *w, const struct ks_expr *e, ks_expr_name_fn name,
     w->ctx = ctx;
     w->err = err;
     memset(w->is_known, 0, (size_t)e->n_nodes * sizeof w->is_known[0]);
+}
+
+int ks_expr_eval(const struct ks_expr *e, int32_t i_node, ks_expr_name_fn name, const void *ctx,
+                 struct ks_expr_value *out, struct ks_err *err)
+{
+    struct walk w;
+
+    begin(&w, e, name, ctx, err);
+    return eval(&w, i_node, out);
 }
 
 int ks_expr_value(const struct ks_expr *e, ks_expr_name_fn name, const void *ctx, int64_t *out,

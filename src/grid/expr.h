@@ -67,12 +67,16 @@ typedef bool (*ks_expr_value_fn)(const void *ctx, const char *name, const char *
  * compared with by ==, != or in. nearest_of: NULL, or the known names (NULL-terminated). */
 int ks_expr_check(const struct ks_expr *e, ks_expr_name_fn name, ks_expr_value_fn value,
                   const char *const *nearest_of, const void *ctx, struct ks_err *err);
-/* The items of an expression that is one list of literals, [16, -2.5, 'a', True], as it is in
- * Python: True and False are whole numbers whose text says so, else only a text has a text.
- * KS_EINVAL with the column for anything else, for more than cap items and for items that are
- * equal. */
-int ks_expr_literals(const struct ks_expr *e, struct ks_expr_value *values_out, uint32_t cap,
-                     uint32_t *n_out, struct ks_err *err);
+/* As ks_expr_parse(), of a text that names values: besides all above it may hold range(), list()
+ * and comprehensions, "[2 ** i for i in range(6) if i != 3]". Such an expression is for
+ * ks_expr_values() alone. */
+int ks_expr_parse_values(const char *text, struct ks_expr **e_out, struct ks_err *err);
+/* The values of a list, "[16, -2.5, 'a', True]", of list(), range(), a comprehension, or of lists
+ * added up, as they are in Python: True and False are whole numbers whose text says so, else only a
+ * text has a text. KS_EINVAL with the column for anything else, for more than cap values, for
+ * values that are equal, and for more than 100,000 steps on the way. */
+int ks_expr_values(const struct ks_expr *e, struct ks_expr_value *values_out, uint32_t cap,
+                   uint32_t *n_out, struct ks_err *err);
 /* What a name is called elsewhere; NULL: nothing. */
 typedef const char *(*ks_expr_rename_fn)(const void *ctx, const char *name);
 /* Appends the expression (is_negated: its opposite) with every bracket written out and only with

@@ -1,47 +1,224 @@
 /* SPDX-License-Identifier: MIT */
+/* Lists of values as Python writes them: literals, range(), comprehensions, lists added up. */
 #include "grid/expr_number.h"
 
-static int literal(const struct ks_expr *e, int32_t i, struct ks_expr_value *out,
-                   struct ks_err *err);
+#include <string.h>
 
-/* A number behind a minus sign. */
-static const char *negative(const struct ks_expr *e, int32_t i, struct ks_expr_value *out)
+enum { MOST_STEPS = 100000 };
+
+/* A loop variable and its value now. */
+struct binding {
+    const char *name;
+    struct ks_expr_value value;
+    const struct binding *outer;
+};
+
+struct builder {
+    const struct ks_expr *e;
+    const struct binding *names; /* of the loops around, the innermost first */
+    struct ks_expr_value *values;
+    uint32_t n, cap, n_steps;
+    struct ks_err *err;
+};
+
+/* What becomes of each item of a sequence; `at`: where it stands in the text. */
+typedef int (*item_fn)(struct builder *b, const void *ctx, uint32_t at,
+                       const struct ks_expr_value *v);
+
+static int walk(struct builder *b, int32_t i, item_fn take, const void *ctx);
+
+static bool find_name(const void *ctx, const char *name, struct ks_expr_value *out)
+{
+    for (const struct binding *k = ctx; k; k = k->outer)
+        if (strcmp(k->name, name) == 0) {
+            *out = k->value;
+            return true;
+        }
+    return false;
+}
+
+static int complain(const struct builder *b, uint32_t at, const char *what)
+{
+    return ks_expr_complain(b->e, at, b->err, "%s", what);
+}
+
+static bool is_truth(const struct ks_expr_node *n)
+{
+    return n->op == KS_EXPR_INT && strchr("TtFf", n->text[0]);
+}
+
+/* One value. True and False keep their names where they stand by themselves. */
+static int read_value(struct builder *b, int32_t i, struct ks_expr_value *out)
+{
+    const struct ks_expr_node *n = &b->e->nodes[i];
+    int rc;
+
+    if (is_truth(n) && (n->text[0] == 't' || n->text[0] == 'f'))
+        return complain(b, n->at, "write True or False");
+    if (n->op == KS_EXPR_NEG && is_truth(&b->e->nodes[n->a]))
+        return complain(b, n->at, "a number is wanted behind '-'");
+    rc = ks_expr_eval(b->e, i, find_name, b->names, out, b->err);
+    if (rc == 0 && (out->kind == KS_EXPR_IS_LIST || out->kind == KS_EXPR_IS_TUPLE))
+        return complain(b, n->at, "a single value is wanted here, not a list");
+    if (rc == 0 && is_truth(n))
+        out->text = n->text;
+    return rc;
+}
+
+static int count_step(struct builder *b, uint32_t at)
+{
+    if (++b->n_steps > MOST_STEPS)
+        return ks_expr_complain(b->e, at, b->err, "more than %d steps", MOST_STEPS);
+    return 0;
+}
+
+/* ---- sequences ---- */
+
+static int walk_items(struct builder *b, const struct ks_expr_node *list, item_fn take,
+                      const void *ctx)
 {
     struct ks_expr_value v;
+    int rc = 0;
 
-    if (literal(e, i, &v, NULL) < 0 || v.text)
-        return "a number is wanted behind '-'";
-    return ks_expr_arithmetic(KS_EXPR_NEG, &v, NULL, out);
+    for (int32_t i = list->a; rc == 0 && i != KS_EXPR_NONE; i = b->e->nodes[i].next) {
+        rc = count_step(b, b->e->nodes[i].at);
+        if (rc == 0)
+            rc = read_value(b, i, &v);
+        if (rc == 0)
+            rc = take(b, ctx, b->e->nodes[i].at, &v);
+    }
+    return rc;
 }
 
-static int literal(const struct ks_expr *e, int32_t i, struct ks_expr_value *out,
-                   struct ks_err *err)
+static int read_whole(struct builder *b, int32_t i, int64_t *out)
 {
-    const struct ks_expr_node *n = &e->nodes[i];
-    const char *wrong = NULL;
+    struct ks_expr_value v;
+    int rc = read_value(b, i, &v);
+
+    if (rc == 0 && v.kind != KS_EXPR_IS_INT)
+        return complain(b, b->e->nodes[i].at, "range() takes whole numbers");
+    if (rc == 0)
+        *out = v.whole;
+    return rc;
+}
+
+static int walk_range(struct builder *b, const struct ks_expr_node *range, item_fn take,
+                      const void *ctx)
+{
+    struct ks_expr_value v = { .kind = KS_EXPR_IS_INT };
+    int64_t given[3] = { 0 }, from, to, step;
+    int32_t n = 0;
+    int rc = 0;
+
+    for (int32_t i = range->a; rc == 0 && i != KS_EXPR_NONE; i = b->e->nodes[i].next)
+        rc = read_whole(b, i, &given[n++]);
+    if (rc < 0)
+        return rc;
+    from = n > 1 ? given[0] : 0;
+    to = n > 1 ? given[1] : given[0];
+    step = n > 2 ? given[2] : 1;
+    if (step == 0)
+        return complain(b, range->at, "range() takes no step of 0");
+    for (v.whole = from; rc == 0 && (step > 0 ? v.whole < to : v.whole > to);) {
+        rc = count_step(b, range->at);
+        if (rc == 0)
+            rc = take(b, ctx, range->at, &v);
+        if (__builtin_add_overflow(v.whole, step, &v.whole))
+            break;
+    }
+    return rc;
+}
+
+/* What the clauses of a comprehension have in common. */
+struct comprehension {
+    const struct ks_expr_node *each;
+    item_fn take;
+    const void *ctx;
+};
+struct loop {
+    const struct comprehension *c;
+    const struct ks_expr_node *clause;
+};
+
+static int walk_clauses(struct builder *b, const struct comprehension *c, int32_t i);
+
+static int take_turn(struct builder *b, const void *ctx, uint32_t at, const struct ks_expr_value *v)
+{
+    const struct loop *loop = ctx;
+    struct binding turn = { .name = loop->clause->text, .value = *v, .outer = b->names };
+    int rc;
+
+    (void)at;
+    b->names = &turn;
+    rc = walk_clauses(b, loop->c, loop->clause->next);
+    b->names = turn.outer;
+    return rc;
+}
+
+static int read_truth(struct builder *b, int32_t i, bool *out)
+{
+    struct ks_expr_value v;
+    int rc = read_value(b, i, &v);
+
+    if (rc == 0 && v.kind == KS_EXPR_IS_TEXT)
+        return complain(b, b->e->nodes[i].at, "a number is wanted here, not a text");
+    if (rc == 0)
+        *out = v.kind == KS_EXPR_IS_INT ? v.whole != 0 : v.real != 0;
+    return rc;
+}
+
+static int walk_clauses(struct builder *b, const struct comprehension *c, int32_t i)
+{
+    const struct ks_expr_node *clause = i == KS_EXPR_NONE ? NULL : &b->e->nodes[i];
+    const struct loop loop = { c, clause };
+    struct ks_expr_value v;
+    bool is_in = false;
+    int rc;
+
+    if (clause && clause->op == KS_EXPR_FOR)
+        return walk(b, clause->a, take_turn, &loop);
+    if (clause) {
+        rc = read_truth(b, clause->a, &is_in);
+        return rc == 0 && is_in ? walk_clauses(b, c, clause->next) : rc;
+    }
+    rc = read_value(b, c->each->a, &v);
+    return rc < 0 ? rc : c->take(b, c->ctx, b->e->nodes[c->each->a].at, &v);
+}
+
+static bool is_list(const struct builder *b, int32_t i)
+{
+    enum ks_expr_op op = b->e->nodes[i].op;
+
+    return op == KS_EXPR_LIST || op == KS_EXPR_ITEMS || op == KS_EXPR_EACH || op == KS_EXPR_ADD;
+}
+
+static int walk(struct builder *b, int32_t i, item_fn take, const void *ctx)
+{
+    const struct ks_expr_node *n = &b->e->nodes[i];
+    const struct comprehension each = { n, take, ctx };
+    int rc;
 
     switch (n->op) {
-    case KS_EXPR_TEXT:
-        *out = (struct ks_expr_value){ .kind = KS_EXPR_IS_TEXT, .text = n->text };
-        break;
-    case KS_EXPR_REAL:
-        *out = (struct ks_expr_value){ .kind = KS_EXPR_IS_REAL, .real = n->real };
-        break;
-    case KS_EXPR_INT:
-        *out = (struct ks_expr_value){ .kind = KS_EXPR_IS_INT, .whole = n->value };
-        if (n->text[0] == 'T' || n->text[0] == 'F')
-            out->text = n->text;
-        if (n->text[0] == 't' || n->text[0] == 'f')
-            wrong = "write True or False";
-        break;
-    case KS_EXPR_NEG:
-        wrong = negative(e, n->a, out);
-        break;
+    case KS_EXPR_LIST:
+    case KS_EXPR_TUPLE:
+        return walk_items(b, n, take, ctx);
+    case KS_EXPR_RANGE:
+        return walk_range(b, n, take, ctx);
+    case KS_EXPR_ITEMS:
+        return walk(b, n->a, take, ctx);
+    case KS_EXPR_EACH:
+        return walk_clauses(b, &each, n->b);
+    case KS_EXPR_ADD:
+        if (!is_list(b, n->a) || !is_list(b, n->b))
+            return complain(b, n->at, "only lists are added up: write list(..)");
+        rc = walk(b, n->a, take, ctx);
+        return rc < 0 ? rc : walk(b, n->b, take, ctx);
     default:
-        wrong = "only literals may stand in this list: numbers, texts, True, False";
+        return complain(b, n->at, "a list [..], list(..) or range(..) is wanted");
     }
-    return wrong ? ks_expr_complain(e, n->at, err, "%s", wrong) : 0;
 }
+
+/* ---- the values ---- */
 
 static bool is_same(const struct ks_expr_value *a, const struct ks_expr_value *b)
 {
@@ -50,27 +227,28 @@ static bool is_same(const struct ks_expr_value *a, const struct ks_expr_value *b
     return is_text == (b->kind == KS_EXPR_IS_TEXT) && ks_expr_order(a, b) == 0;
 }
 
-int ks_expr_literals(const struct ks_expr *e, struct ks_expr_value *values_out, uint32_t cap,
-                     uint32_t *n_out, struct ks_err *err)
+static int keep(struct builder *b, const void *ctx, uint32_t at, const struct ks_expr_value *v)
 {
-    const struct ks_expr_node *root = &e->nodes[e->root];
-    uint32_t n = 0;
-
-    if (root->op != KS_EXPR_LIST)
-        return ks_expr_complain(e, root->at, err, "a list [..] of literals is wanted");
-    for (int32_t i = root->a; i != KS_EXPR_NONE; i = e->nodes[i].next) {
-        int rc;
-
-        if (n == cap)
-            return ks_expr_complain(e, e->nodes[i].at, err, "more than %u values", cap);
-        rc = literal(e, i, &values_out[n], err);
-        if (rc < 0)
-            return rc;
-        for (uint32_t k = 0; k < n; k++)
-            if (is_same(&values_out[k], &values_out[n]))
-                return ks_expr_complain(e, e->nodes[i].at, err, "this value stands twice");
-        n++;
-    }
-    *n_out = n;
+    (void)ctx;
+    if (b->n == b->cap)
+        return ks_expr_complain(b->e, at, b->err, "more than %u values", b->cap);
+    for (uint32_t k = 0; k < b->n; k++)
+        if (is_same(&b->values[k], v))
+            return complain(b, at, "this value stands twice");
+    b->values[b->n++] = *v;
     return 0;
+}
+
+int ks_expr_values(const struct ks_expr *e, struct ks_expr_value *values_out, uint32_t cap,
+                   uint32_t *n_out, struct ks_err *err)
+{
+    struct builder b = { .e = e, .values = values_out, .cap = cap, .err = err };
+    int rc;
+
+    if (e->nodes[e->root].op == KS_EXPR_TUPLE)
+        return complain(&b, e->nodes[e->root].at, "a list [..] of values is wanted");
+    rc = walk(&b, e->root, keep, NULL);
+    if (rc == 0)
+        *n_out = b.n;
+    return rc;
 }

@@ -38,7 +38,13 @@ enum ks_expr_op {
     KS_EXPR_MIN, /* a: first of one list or of two and more values */
     KS_EXPR_MAX,
     KS_EXPR_AND,
-    KS_EXPR_OR
+    KS_EXPR_OR,
+    /* sequences: only where ks_expr_parse_values() read the text */
+    KS_EXPR_RANGE, /* a: first of one to three numbers */
+    KS_EXPR_ITEMS, /* list(a) */
+    KS_EXPR_EACH,  /* [a for x in .. if ..]; b: the first clause */
+    KS_EXPR_FOR,   /* clause: for text in a; next: the clause behind it */
+    KS_EXPR_IF     /* clause: if a */
 };
 
 struct ks_expr_node {
@@ -59,6 +65,9 @@ struct ks_expr {
     int32_t root, n_nodes, cap_nodes;
 };
 
+/* The value of one node; a list's is its kind and first item. KS_EINVAL as ks_expr_value(). */
+int ks_expr_eval(const struct ks_expr *e, int32_t i_node, ks_expr_name_fn name, const void *ctx,
+                 struct ks_expr_value *out, struct ks_err *err);
 /* KS_EINVAL "column 7: <text> in expression ..." or "file:line:column: <text>". */
 int ks_expr_complain(const struct ks_expr *e, size_t at, struct ks_err *err, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));

@@ -8,6 +8,7 @@
 struct parser {
     struct ks_expr *e;
     struct ks_expr_scanner scanner;
+    bool has_sequences; /* range(), list() and comprehensions are known */
     int depth;
     struct ks_expr_token now;
     struct ks_err *err;
@@ -81,8 +82,8 @@ struct items {
     bool has_comma; /* behind any of them */
 };
 
-/* "a, b, ..." up to `close`, also none; a comma may stand behind the last. */
-static int parse_items(struct parser *p, const char *close, struct items *out)
+/* "a, b, ..." up to what is no comma behind an item, or to `close`. */
+static int parse_some(struct parser *p, const char *close, struct items *out)
 {
     int32_t last = KS_EXPR_NONE, item;
     int rc = 0;
@@ -103,7 +104,60 @@ static int parse_items(struct parser *p, const char *close, struct items *out)
         out->has_comma = true;
         rc = advance(p);
     }
+    return rc;
+}
+
+/* The same and `close`; also none; a comma may stand behind the last. */
+static int parse_items(struct parser *p, const char *close, struct items *out)
+{
+    int rc = parse_some(p, close, out);
+
     return rc < 0 ? rc : expect(p, close);
+}
+
+/* for name in sequence | if condition */
+static int parse_clause(struct parser *p, int32_t *out)
+{
+    bool is_for = is_at(p, KS_EXPR_T_NAME, "for");
+    struct ks_expr_node node = { .op = is_for ? KS_EXPR_FOR : KS_EXPR_IF,
+                                 .b = KS_EXPR_NONE,
+                                 .at = p->now.at };
+    int rc = advance(p);
+
+    if (rc == 0 && is_for) {
+        if (p->now.kind != KS_EXPR_T_NAME)
+            return unexpected(p);
+        node.text = p->now.text;
+        rc = advance(p);
+        if (rc == 0 && !is_at(p, KS_EXPR_T_NAME, "in"))
+            return unexpected(p);
+        if (rc == 0)
+            rc = advance(p);
+    }
+    if (rc == 0)
+        rc = parse_or(p, &node.a);
+    return rc < 0 ? rc : add_node(p, node, out);
+}
+
+/* "for x in .. [for ..] [if ..]" behind the body of a comprehension. */
+static int parse_comprehension(struct parser *p, int32_t body, uint32_t at, int32_t *out)
+{
+    int32_t first = KS_EXPR_NONE, last = KS_EXPR_NONE, clause;
+    int rc = 0;
+
+    while (rc == 0 && (is_at(p, KS_EXPR_T_NAME, "for") || is_at(p, KS_EXPR_T_NAME, "if"))) {
+        rc = parse_clause(p, &clause);
+        if (rc < 0)
+            return rc;
+        if (last == KS_EXPR_NONE)
+            first = clause;
+        else
+            p->e->nodes[last].next = clause;
+        last = clause;
+    }
+    if (rc == 0)
+        rc = expect(p, "]");
+    return rc < 0 ? rc : add_op(p, KS_EXPR_EACH, body, first, at, out);
 }
 
 static int parse_list(struct parser *p, int32_t *out)
@@ -113,7 +167,12 @@ static int parse_list(struct parser *p, int32_t *out)
     int rc = advance(p);
 
     if (rc == 0)
-        rc = parse_items(p, "]", &items);
+        rc = parse_some(p, "]", &items);
+    if (rc == 0 && p->has_sequences && items.n == 1 && !items.has_comma &&
+        is_at(p, KS_EXPR_T_NAME, "for"))
+        return parse_comprehension(p, items.first, at, out);
+    if (rc == 0)
+        rc = expect(p, "]");
     return rc < 0 ? rc : add_op(p, KS_EXPR_LIST, items.first, KS_EXPR_NONE, at, out);
 }
 
@@ -142,45 +201,61 @@ static bool is_list(const struct parser *p, int32_t i)
     return op == KS_EXPR_LIST || op == KS_EXPR_TUPLE;
 }
 
-/* min and max of one list or of two and more values, as in Python; abs of one. */
-static int check_arguments(struct parser *p, enum ks_expr_op op, const struct items *items,
-                           const struct ks_expr_token *name)
+struct function {
+    const char *name;
+    enum ks_expr_op op;
+};
+
+/* min and max take one list or two and more values, as in Python. */
+static int check_arguments(struct parser *p, const struct function *f, const struct items *items,
+                           uint32_t at)
 {
-    if (op == KS_EXPR_ABS && items->n == 1)
-        return 0;
-    if (op == KS_EXPR_ABS)
-        return complain(p, name->at, "abs() takes one number");
-    if (items->n == 0 || (items->n == 1 && (!is_list(p, items->first) ||
-                                            p->e->nodes[items->first].a == KS_EXPR_NONE)))
-        return ks_expr_complain(p->e, name->at, p->err,
+    bool is_short =
+        items->n == 1 && (!is_list(p, items->first) || p->e->nodes[items->first].a == KS_EXPR_NONE);
+
+    switch (f->op) {
+    case KS_EXPR_ABS:
+        return items->n == 1 ? 0 : complain(p, at, "abs() takes one number");
+    case KS_EXPR_ITEMS:
+        return items->n == 1 ? 0 : complain(p, at, "list() takes one sequence");
+    case KS_EXPR_RANGE:
+        return items->n >= 1 && items->n <= 3
+                   ? 0
+                   : complain(p, at, "range() takes one to three numbers");
+    default:
+        if (items->n > 0 && !is_short)
+            return 0;
+        return ks_expr_complain(p->e, at, p->err,
                                 "%s() takes two or more values, or one list that is not empty",
-                                name->text);
-    return 0;
+                                f->name);
+    }
 }
 
 static int parse_call(struct parser *p, const struct ks_expr_token *name, int32_t *out)
 {
-    static const struct {
-        const char *name;
-        enum ks_expr_op op;
-    } functions[] = { { "min", KS_EXPR_MIN }, { "max", KS_EXPR_MAX }, { "abs", KS_EXPR_ABS } };
+    static const struct function functions[] = { { "min", KS_EXPR_MIN },
+                                                 { "max", KS_EXPR_MAX },
+                                                 { "abs", KS_EXPR_ABS },
+                                                 { "range", KS_EXPR_RANGE },
+                                                 { "list", KS_EXPR_ITEMS } };
+    size_t n = p->has_sequences ? 5 : 3, i = 0;
     struct items items;
-    size_t i = 0;
     int rc;
 
-    while (i < 3 && strcmp(functions[i].name, name->text) != 0)
+    while (i < n && strcmp(functions[i].name, name->text) != 0)
         i++;
-    if (i == 3)
+    if (i == n)
         return ks_expr_complain(p->e, name->at, p->err,
-                                "unknown function '%.40s' (there are min, max, abs)", name->text);
+                                "unknown function '%.40s' (there are min, max, abs%s)", name->text,
+                                p->has_sequences ? ", range, list" : "");
     rc = advance(p);
     if (rc == 0)
         rc = parse_items(p, ")", &items);
     if (rc == 0)
-        rc = check_arguments(p, functions[i].op, &items, name);
+        rc = check_arguments(p, &functions[i], &items, name->at);
     if (rc < 0)
         return rc;
-    if (items.n == 1 && functions[i].op != KS_EXPR_ABS)
+    if (items.n == 1 && (functions[i].op == KS_EXPR_MIN || functions[i].op == KS_EXPR_MAX))
         items.first = p->e->nodes[items.first].a;
     return add_op(p, functions[i].op, items.first, KS_EXPR_NONE, name->at, out);
 }
@@ -423,9 +498,11 @@ static int parse_or(struct parser *p, int32_t *out)
     return parse_left(p, table, parse_and, out);
 }
 
-static int parse_all(struct ks_expr *e, struct ks_err *err)
+static int parse_all(struct ks_expr *e, bool has_sequences, struct ks_err *err)
 {
-    struct parser p = { .e = e, .scanner = { .e = e, .err = err }, .err = err };
+    struct parser p = {
+        .e = e, .scanner = { .e = e, .err = err }, .has_sequences = has_sequences, .err = err
+    };
     int rc = advance(&p);
 
     if (rc == 0)
@@ -433,8 +510,8 @@ static int parse_all(struct ks_expr *e, struct ks_err *err)
     return rc == 0 && p.now.kind != KS_EXPR_T_END ? unexpected(&p) : rc;
 }
 
-int ks_expr_parse_at(const char *text, const struct ks_expr_place *place, struct ks_expr **e_out,
-                     struct ks_err *err)
+static int parse(const char *text, const struct ks_expr_place *place, bool has_sequences,
+                 struct ks_expr **e_out, struct ks_err *err)
 {
     size_t n = strlen(text);
     struct ks_expr *e = calloc(1, sizeof *e);
@@ -450,7 +527,7 @@ int ks_expr_parse_at(const char *text, const struct ks_expr_place *place, struct
     else if (!e || !e->text || !e->pool)
         rc = ks_fail(err, KS_ENOMEM, "no memory for an expression");
     else
-        rc = parse_all(e, err);
+        rc = parse_all(e, has_sequences, err);
     if (rc < 0) {
         ks_expr_free(e);
         return rc;
@@ -459,11 +536,24 @@ int ks_expr_parse_at(const char *text, const struct ks_expr_place *place, struct
     return 0;
 }
 
+int ks_expr_parse_at(const char *text, const struct ks_expr_place *place, struct ks_expr **e_out,
+                     struct ks_err *err)
+{
+    return parse(text, place, false, e_out, err);
+}
+
 int ks_expr_parse(const char *text, struct ks_expr **e_out, struct ks_err *err)
 {
     const struct ks_expr_place nowhere = { NULL, 1, 1 };
 
-    return ks_expr_parse_at(text, &nowhere, e_out, err);
+    return parse(text, &nowhere, false, e_out, err);
+}
+
+int ks_expr_parse_values(const char *text, struct ks_expr **e_out, struct ks_err *err)
+{
+    const struct ks_expr_place nowhere = { NULL, 1, 1 };
+
+    return parse(text, &nowhere, true, e_out, err);
 }
 
 const char *ks_expr_next_name(const struct ks_expr *e, int32_t *i_at)

@@ -257,6 +257,24 @@ static int set_digests(struct ks_grid *g, struct ks_err *err)
     return is_ok ? 0 : ks_fail(err, KS_ENOMEM, "no memory for the digest of a grid");
 }
 
+/* Which problems the instances compute. A job none of whose cells exists is a mistake. */
+static int find_cells(struct ks_grid *g, struct ks_err *err)
+{
+    struct ks_buf why;
+    int rc = ks_domains_create(g, &g->domains, err);
+
+    if (rc < 0 || g->n_instances == 0 || ks_grid_n_cells(g) > 0)
+        return rc;
+    ks_buf_init(&why);
+    ks_grid_no_cell(g, 0, 0, &why);
+    rc = ks_fail(err, KS_EINVAL,
+                 "no instance of the job computes any of its problems; for example, %s: choose "
+                 "other kernels, or another dtype, layout or directions of the problems",
+                 ks_buf_text(&why));
+    ks_buf_release(&why);
+    return rc;
+}
+
 /* Fills what the job names; takes g->job as read. */
 static int load(struct ks_grid *g, struct ks_grid *grid_out, struct ks_err *err)
 {
@@ -270,7 +288,7 @@ static int load(struct ks_grid *g, struct ks_grid *grid_out, struct ks_err *err)
     if (rc == 0)
         rc = set_digests(g, err);
     if (rc == 0)
-        rc = ks_domains_create(g, &g->domains, err);
+        rc = find_cells(g, err);
     if (rc < 0) {
         ks_err_context(err, rc, "job '%s'", g->job.path);
         ks_grid_release(g);
@@ -334,9 +352,25 @@ void ks_grid_release(struct ks_grid *g)
     *g = (struct ks_grid){ 0 };
 }
 
+bool ks_grid_has_cell(const struct ks_grid *g, uint32_t i_problem, uint32_t i_instance)
+{
+    return !g->domains || ks_domains_fit(g->domains, i_problem, i_instance);
+}
+
+void ks_grid_no_cell(const struct ks_grid *g, uint32_t i_problem, uint32_t i_instance,
+                     struct ks_buf *text_out)
+{
+    ks_domains_say(g->domains, i_problem, i_instance, text_out);
+}
+
 uint64_t ks_grid_n_cells(const struct ks_grid *g)
 {
-    return (uint64_t)g->n_problems * g->n_instances;
+    return g->domains ? ks_domains_n_fits(g->domains) : (uint64_t)g->n_problems * g->n_instances;
+}
+
+uint32_t ks_grid_n_cells_of(const struct ks_grid *g, uint32_t i_problem)
+{
+    return g->domains ? ks_domains_n_fits_of(g->domains, i_problem) : g->n_instances;
 }
 
 uint32_t ks_grid_n_built(const struct ks_grid *g)
@@ -364,14 +398,11 @@ int64_t ks_grid_instance(const struct ks_grid *g, uint64_t id)
 
 const char *ks_grid_unsupported(const struct ks_grid *g, uint32_t i_problem, uint32_t i_instance)
 {
-    const struct ks_problem *p = &g->problems[i_problem];
     const struct ks_instance *i = &g->instances[i_instance];
     const struct ks_family *f = &g->families[i->i_family];
 
-    if (p->op != f->i_op)
-        return "family is of another operator";
-    if (!ks_domain_fits(f, i, p))
-        return ks_domains_text(g->domains, i_problem, i_instance);
+    if (!ks_grid_has_cell(g, i_problem, i_instance))
+        return "the instance is for other problems";
     if (is_sim(&g->job))
         return NULL;
     if (i->missing[0])

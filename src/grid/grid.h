@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* grid.h - the lazy grid: problems x instances x one condition. Nothing per cell is stored; a
- * cell's position is i_problem * n_instances + i_instance and is only used inside one run of one
- * program. */
+/* grid.h - the lazy grid: problems x instances x one condition. Nothing per cell is stored.
+ *
+ * A pair of a problem and an instance is a cell only if the instance computes such problems: the
+ * same operator, direction, dtype, layout and number of spatial dimensions. Other pairs do not
+ * exist: they have no record, and no count includes them. What exists but cannot run here
+ * (ks_grid_unsupported) is a cell like any other. */
 #ifndef KS_GRID_H
 #define KS_GRID_H
 
@@ -28,11 +31,11 @@ struct ks_grid {
     uint64_t digest;     /* of condition, problem ids and instance ids in canonical order */
     uint64_t n_excluded; /* combinations that rules of families exclude */
     uint32_t *by_problem_id, *by_instance_id; /* positions in the order of ids */
-    struct ks_domains *domains;               /* texts of ks_grid_unsupported() */
+    struct ks_domains *domains; /* of ks_grid_has_cell(); NULL: every pair is a cell */
 };
 
-/* Load a job file and everything it names. Collisions of 64-bit ids are refused. KS_EINVAL,
- * KS_EFORMAT, KS_ENOENT with file, line or key, and the fix. */
+/* Load a job file and everything it names. Collisions of 64-bit ids are refused, and a job without
+ * any cell. KS_EINVAL, KS_EFORMAT, KS_ENOENT with file, line or key, and the fix. */
 int ks_grid_load(const char *job_path, struct ks_grid *grid_out, struct ks_err *err);
 /* As above, of a job that was loaded already. The arch of a GPU must be known: see ks_seat_native.
  */
@@ -42,7 +45,13 @@ int ks_grid_load_text(const char *text, const char *name, struct ks_grid *grid_o
                       struct ks_err *err);
 void ks_grid_release(struct ks_grid *g);
 
+bool ks_grid_has_cell(const struct ks_grid *g, uint32_t i_problem, uint32_t i_instance);
+/* Of a pair that is no cell of a loaded grid: "instance is grouped_conv forward fp32 2d nhwgc,
+ * problem is grouped_conv forward bf16 2d nhwgc". */
+void ks_grid_no_cell(const struct ks_grid *g, uint32_t i_problem, uint32_t i_instance,
+                     struct ks_buf *text_out);
 uint64_t ks_grid_n_cells(const struct ks_grid *g);
+uint32_t ks_grid_n_cells_of(const struct ks_grid *g, uint32_t i_problem);
 /* What is built: the instances, and the helpers behind them. */
 uint32_t ks_grid_n_built(const struct ks_grid *g);
 /* Some instance computes with several threads (role "threads"). */
@@ -54,10 +63,9 @@ int64_t ks_grid_instance(const struct ks_grid *g, uint64_t instance_id);
 /* The plug-in that brings an instance's kernel, absolute; "": it is compiled. */
 const char *ks_grid_plugin(const struct ks_grid *g, uint32_t i_instance);
 
-/* Why this host cannot run an instance (static or grid-owned text), NULL when it can.
- * E.g. "needs avx512f, this CPU lacks it"; where direction, dtype, layout or ndim differ, "instance
- * is forward fp32 2d nhwgc, problem is forward bf16 2d nhwgc". The sim device runs no code: it
- * takes every family's instances and lacks nothing. */
+/* Why this host cannot run an instance (static or grid-owned text), NULL when it can: "needs
+ * avx512f, this CPU lacks it". Says so of a pair that is no cell, too. The sim device runs no code:
+ * it takes every family's instances and lacks nothing. */
 const char *ks_grid_unsupported(const struct ks_grid *g, uint32_t i_problem, uint32_t i_instance);
 
 /* The condition's canonical text: cache mode, data profile, clock policy, protocol version. */

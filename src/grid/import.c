@@ -13,7 +13,13 @@ void ks_import_start(struct ks_import *im, struct ks_problem_set *set, const cha
                      const char *name, bool strict, struct ks_err *err)
 {
     *im = (struct ks_import){
-        .set = set, .name = name, .strict = strict, .err = err, .rest = text, .n_rest = len
+        .set = set,
+        .name = name,
+        .strict = strict,
+        .err = err,
+        .rest = text,
+        .n_rest = len,
+        .count = 1,
     };
     ks_buf_init(&im->text);
     if (len >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0) {
@@ -27,30 +33,39 @@ void ks_import_stop(struct ks_import *im)
     ks_buf_release(&im->text);
 }
 
-int ks_import_line(struct ks_import *im)
+int ks_import_more(struct ks_import *im)
 {
+    size_t from = im->text.len, n;
     const char *end;
-    size_t n;
 
     if (im->n_rest == 0)
         return 0;
     end = memchr(im->rest, '\n', im->n_rest);
     n = end ? (size_t)(end - im->rest) : im->n_rest;
-    ks_buf_clear(&im->text);
     ks_buf_put(&im->text, im->rest, n);
-    while (im->text.len > 0 && im->text.data[im->text.len - 1] == '\r')
+    while (im->text.len > from && im->text.data[im->text.len - 1] == '\r')
         im->text.data[--im->text.len] = '\0';
     if (!ks_buf_ok(&im->text))
         return ks_fail(im->err, KS_ENOMEM, "no memory for a line of %zu bytes", n);
-    for (size_t i = 0; i < im->text.len; i++)
+    for (size_t i = from; i < im->text.len; i++)
         if (!im->text.data[i])
             im->text.data[i] = '?';
     n += end != NULL;
     im->rest += n;
     im->n_rest -= n;
-    im->line++;
+    im->n_read++;
     im->set->n_lines++;
     return 1;
+}
+
+int ks_import_line(struct ks_import *im)
+{
+    int rc;
+
+    ks_buf_clear(&im->text);
+    rc = ks_import_more(im);
+    im->line = im->n_read;
+    return rc;
 }
 
 int ks_import_refuse(struct ks_import *im, const char *fmt, ...)
@@ -169,6 +184,7 @@ int ks_import_blank_conv(const struct ks_import *im, struct ks_problem *p_out)
     if (rc < 0)
         return rc;
     *p_out = ks_problem_blank(conv);
+    p_out->count = im->count;
     snprintf(p_out->name, sizeof p_out->name, "%.70s:%llu", slash ? slash + 1 : im->name,
              (unsigned long long)im->line);
     return 0;

@@ -22,8 +22,10 @@ struct ks_import {
     struct ks_err *err;
     const char *rest; /* not yet read */
     size_t n_rest;
-    uint64_t line;      /* number of the one in `text`, from 1 */
+    uint64_t n_read;    /* lines read so far */
+    uint64_t line;      /* number of the one in `text`, from 1; of joined lines the first */
     struct ks_buf text; /* the line, NUL-terminated, without its end; NUL bytes are '?' */
+    int64_t count;      /* how often the source has the line: 1, or what `uniq -c` says */
 };
 
 void ks_import_start(struct ks_import *im, struct ks_problem_set *set, const char *text, size_t len,
@@ -31,6 +33,8 @@ void ks_import_start(struct ks_import *im, struct ks_problem_set *set, const cha
 void ks_import_stop(struct ks_import *im);
 /* 1 = a line (LF, CR LF or the end of the text ended it), 0 = no more, < 0 no memory. */
 int ks_import_line(struct ks_import *im);
+/* The same, but the next line is appended to `text`; `line` stays. */
+int ks_import_more(struct ks_import *im);
 
 /* The same, of a file that is all text: 2 = the line was refused, because it has a byte that is not
  * UTF-8, or a control character other than a tab; the message has its column. < 0: KS_EFORMAT, too,
@@ -57,7 +61,7 @@ const char *ks_import_split(char *line, const char **fields, size_t most, size_t
 const char *ks_import_first_line(const char *text, size_t len, size_t *n_out);
 bool ks_import_is_blank(const char *line); /* empty, or a comment that begins with # */
 
-/* A blank grouped convolution that is named after its line, "list.txt:12". */
+/* A blank grouped convolution with the line's count, named after the line: "list.txt:12". */
 int ks_import_blank_conv(const struct ks_import *im, struct ks_problem *p_out);
 
 /* One command of a shell script or log: the word behind the program's name and what follows. */
@@ -65,9 +69,17 @@ struct ks_import_command {
     char word[64];
     char *args; /* NUL-terminated in place */
 };
+/* The next line of a shell script, a log or a Markdown page, as ks_import_line returns it, ready
+ * for ks_import_next_command(): without Markdown's quote marks ("> "), joined with those that
+ * follow while it ends in a backslash, and without the count that `uniq -c` writes before a line,
+ * which becomes im->count. A count is a number before the program's name, or behind blanks before
+ * any text that names the program. A count of 0 or beyond 2^31 - 1 refuses the line, and the next
+ * one follows. *line_out: in im->text; NULL for an empty line. */
+int ks_import_command_line(struct ks_import *im, const char *program, char **line_out);
 /* Finds the next "<program> word args" at or behind *at, wherever it stands in its line, whose word
  * `is_mine` wants; *at moves behind it, or becomes NULL at the end. A command ends where a shell
- * would end it: ; | & < > and a comment. A line that is a comment holds none. */
+ * would end it, at one of ; | & < > ) ` or a comment: so Markdown's `code` ends there, too. A line
+ * that is a comment holds none. */
 bool ks_import_next_command(char **at, const char *program, bool (*is_mine)(const char *word),
                             struct ks_import_command *out);
 /* The next word, NUL-terminated in place, or NULL. Quotes hold blanks. */

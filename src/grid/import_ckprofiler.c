@@ -11,6 +11,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#define PROGRAM "ckProfiler"
+
 /* data type, layout, [index type,] verify, init, log, time, ndim, G N K C, 6 x 3, split_k */
 enum { MOST_NUMBERS = 9 + 4 + 18 + 1, MOST_CODES = 9 };
 
@@ -291,14 +293,14 @@ static bool is_listing(const char *args)
     return at && (!at[11] || at[11] == ' ' || at[11] == '\t');
 }
 
-static int read_line(struct ks_import *im)
+static int read_line(struct ks_import *im, char *at)
 {
-    char *at = (char *)im->text.data, why[160];
     bool has_command = false;
+    char why[160];
     struct ks_import_command found;
     int rc = 0;
 
-    while (rc == 0 && ks_import_next_command(&at, "ckProfiler", is_conv, &found)) {
+    while (rc == 0 && ks_import_next_command(&at, PROGRAM, is_conv, &found)) {
         struct command c = { .op = found.word };
         const struct form *f = NULL;
         const char *wrong;
@@ -317,18 +319,19 @@ static int read_line(struct ks_import *im)
 
 static bool ckprofiler_sniff(const char *text, size_t len)
 {
-    return memmem(text, len, "ckProfiler ", 11) != NULL;
+    return memmem(text, len, PROGRAM " ", sizeof PROGRAM) != NULL;
 }
 
 static int ckprofiler_read(struct ks_problem_set *set, const char *text, size_t len,
                            const char *name, bool strict, struct ks_err *err)
 {
     struct ks_import im;
+    char *line;
     int rc;
 
     ks_import_start(&im, set, text, len, name, strict, err);
-    while ((rc = ks_import_line(&im)) == 1) {
-        rc = read_line(&im);
+    while ((rc = ks_import_command_line(&im, PROGRAM, &line)) == 1) {
+        rc = read_line(&im, line);
         if (rc < 0)
             break;
     }

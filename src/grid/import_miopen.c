@@ -13,6 +13,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#define PROGRAM "MIOpenDriver"
+
 enum { ALL_DIRECTIONS = 7 };
 
 /* One command on its way: where the scan stands, and what the flags said. */
@@ -266,14 +268,13 @@ static bool is_conv(const char *word)
     return strncmp(word, "conv", 4) == 0;
 }
 
-static int read_line(struct ks_import *im)
+static int read_line(struct ks_import *im, char *at)
 {
-    char *at = (char *)im->text.data;
     bool is_log = at && is_log_line(at), has_command = false;
     struct ks_import_command c;
     int rc = 0;
 
-    while (rc == 0 && ks_import_next_command(&at, "MIOpenDriver", is_conv, &c)) {
+    while (rc == 0 && ks_import_next_command(&at, PROGRAM, is_conv, &c)) {
         has_command = true;
         rc = read_command(im, c.word, c.args, is_log);
     }
@@ -283,18 +284,19 @@ static int read_line(struct ks_import *im)
 
 static bool miopen_sniff(const char *text, size_t len)
 {
-    return memmem(text, len, "MIOpenDriver", 12) != NULL;
+    return memmem(text, len, PROGRAM, sizeof PROGRAM - 1) != NULL;
 }
 
 static int miopen_read(struct ks_problem_set *set, const char *text, size_t len, const char *name,
                        bool strict, struct ks_err *err)
 {
     struct ks_import im;
+    char *line;
     int rc;
 
     ks_import_start(&im, set, text, len, name, strict, err);
-    while ((rc = ks_import_line(&im)) == 1) {
-        rc = read_line(&im);
+    while ((rc = ks_import_command_line(&im, PROGRAM, &line)) == 1) {
+        rc = read_line(&im, line);
         if (rc < 0)
             break;
     }

@@ -2,6 +2,7 @@
 /* Lines of text taken apart: fields of CSV, words and commands of a shell. */
 #include "grid/import.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -69,22 +70,135 @@ char *ks_import_word(char **at)
     return word;
 }
 
-/* Up to what a shell would take. "-#" and "-$" are flags. */
+/* A comment begins here: "-#" is a flag. */
+static bool is_comment(const char *text, size_t at)
+{
+    return text[at] == '#' && (at == 0 || text[at - 1] == ' ' || text[at - 1] == '\t');
+}
+
+/* Up to what a shell would take. */
 static size_t command_length(const char *text)
 {
     size_t n = 0;
 
-    for (; text[n]; n++) {
-        bool is_word_start = n == 0 || text[n - 1] == ' ' || text[n - 1] == '\t';
-
-        if (strchr(";|&<>", text[n]) || (text[n] == '#' && is_word_start))
-            break;
-    }
+    while (text[n] && !strchr(";|&<>)`", text[n]) && !is_comment(text, n))
+        n++;
     /* The number of a redirected descriptor belongs to the shell: "2> log". */
     if (text[n] == '>' && n > 1 && text[n - 1] >= '0' && text[n - 1] <= '9' && text[n - 2] == ' ')
         n--;
     return n;
 }
+
+/* ---- physical lines ---- */
+
+/* Takes Markdown's quote marks, "> " or "> > ", off the text behind `from`. */
+static void drop_quote(struct ks_buf *text, size_t from)
+{
+    char *begin = (char *)text->data + from, *at = begin;
+    size_t n;
+
+    for (;;) {
+        char *mark = at + strspn(at, " \t");
+
+        if (*mark != '>')
+            break;
+        at = mark + 1 + (mark[1] == ' ');
+    }
+    n = (size_t)(at - begin);
+    memmove(begin, at, text->len - from - n + 1);
+    text->len -= n;
+}
+
+/* Cuts the backslash off with which a line ends that goes on; blanks behind it are no harm. A
+ * comment does not go on. */
+static bool cut_backslash(struct ks_buf *text)
+{
+    char *line = (char *)text->data;
+    size_t n = text->len, n_slashes = 0;
+
+    while (n > 0 && (line[n - 1] == ' ' || line[n - 1] == '\t'))
+        n--;
+    while (n_slashes < n && line[n - 1 - n_slashes] == '\\')
+        n_slashes++;
+    if (n_slashes % 2 == 0)
+        return false;
+    for (size_t i = 0; i < n; i++)
+        if (is_comment(line, i))
+            return false;
+    text->len = n - 1;
+    line[text->len] = '\0';
+    return true;
+}
+
+/* Is the program what the first word names: "./bin/MIOpenDriver"? */
+static bool begins_with(const char *text, const char *program)
+{
+    size_t n = strcspn(text, " \t");
+    const char *found = strstr(text, program);
+
+    return found && found < text + n;
+}
+
+/* What `uniq -c` wrote before the line: *line_io moves behind it. NULL, or what is wrong. */
+static const char *take_count(char **line_io, const char *program, int64_t *count_out)
+{
+    char *digits = *line_io + strspn(*line_io, " \t"), *rest = digits, *command;
+    const char *wrong;
+    int64_t count = 0;
+
+    rest += strspn(digits, "0123456789");
+    if (rest == digits || (*rest != ' ' && *rest != '\t'))
+        return NULL;
+    command = rest + strspn(rest, " \t");
+    if (!(digits > *line_io && strstr(command, program)) && !begins_with(command, program))
+        return NULL;
+    *rest = '\0';
+    wrong = ks_import_number(digits, &count);
+    if (wrong || count < 1 || count > INT32_MAX)
+        return "the count before the command must be between 1 and 2147483647";
+    *count_out = count;
+    *line_io = command;
+    return NULL;
+}
+
+/* Physical lines up to one that does not go on. */
+static int join_lines(struct ks_import *im)
+{
+    int rc = ks_import_line(im);
+
+    if (rc != 1 || im->text.len == 0)
+        return rc;
+    drop_quote(&im->text, 0);
+    while (cut_backslash(&im->text)) {
+        size_t from = im->text.len;
+
+        rc = ks_import_more(im);
+        if (rc != 1)
+            break;
+        drop_quote(&im->text, from);
+    }
+    return rc < 0 ? rc : 1;
+}
+
+int ks_import_command_line(struct ks_import *im, const char *program, char **line_out)
+{
+    const char *wrong;
+    int rc;
+
+    do {
+        rc = join_lines(im);
+        if (rc != 1)
+            return rc;
+        im->count = 1;
+        *line_out = (char *)im->text.data;
+        wrong = *line_out ? take_count(line_out, program, &im->count) : NULL;
+        if (wrong)
+            rc = ks_import_refuse(im, "%s", wrong);
+    } while (rc == 0);
+    return rc;
+}
+
+/* ---- commands ---- */
 
 /* Behind the program's name: "name.exe", "'name'"; NULL: the name is only part of a word. */
 static char *behind_name(char *at)

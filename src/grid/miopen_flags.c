@@ -134,21 +134,77 @@ static void replace_zeros(struct ks_miopen_flags *f)
             f->value[ones[i]] = 1;
 }
 
+/* "$EXTRA", "${EXTRA}", "$@", "$1": what it holds is not known here. */
+static bool is_variable(const char *word)
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789";
+    size_t n;
+
+    if (word[0] != '$')
+        return false;
+    if (word[1] == '{')
+        n = strcspn(word, "}");
+    else if (word[1] && strchr("@*#", word[1]))
+        n = 1;
+    else
+        n = strspn(word + 1, letters);
+    return n > 0 && word[n] && !word[n + 1];
+}
+
+/* "--in_h=32" becomes "--in_h", and its value is returned, without quotes; NULL: it has none. */
+static char *split_value(char *word)
+{
+    char *value = strncmp(word, "--", 2) == 0 ? strchr(word, '=') : NULL;
+    size_t n;
+
+    if (!value)
+        return NULL;
+    *value++ = '\0';
+    n = strlen(value);
+    if (n > 1 && (value[0] == '"' || value[0] == '\'') && value[n - 1] == value[0]) {
+        value[n - 1] = '\0';
+        value++;
+    }
+    return value;
+}
+
+static bool read_flag(char *word, char **args, struct ks_miopen_flags *f, char *why, size_t cap)
+{
+    char *value = split_value(word);
+    bool has_value = value != NULL;
+    const struct row *r = find_flag(word, why, cap);
+
+    if (!r)
+        return false;
+    if (!has_value)
+        value = ks_import_word(args);
+    if (!value || (!has_value && is_flag(value))) {
+        snprintf(why, cap, "%.40s has no value", word);
+        return false;
+    }
+    return store(r, value, f, why, cap);
+}
+
 bool ks_miopen_flags_parse(char *args, struct ks_miopen_flags *out, char *why_out, size_t cap)
 {
     struct ks_miopen_flags f = { 0 };
+    const char *variable = NULL;
     char *word;
 
     for (int i = 0; i < N_ROWS; i++)
         if (rows[i].def && !store(&rows[i], rows[i].def, &f, why_out, cap))
             return false;
     while ((word = ks_import_word(&args)) != NULL) {
-        const struct row *r = find_flag(word, why_out, cap);
-        char *value = r ? ks_import_word(&args) : NULL;
-
-        if (r && (!value || is_flag(value)))
-            snprintf(why_out, cap, "%.40s has no value", word);
-        if (!r || !value || is_flag(value) || !store(r, value, &f, why_out, cap))
+        if (is_variable(word)) {
+            variable = word;
+            continue;
+        }
+        if (variable) {
+            snprintf(why_out, cap, "'%.40s' may hold flags: only the last words may be variables",
+                     variable);
+            return false;
+        }
+        if (!read_flag(word, &args, &f, why_out, cap))
             return false;
     }
     replace_zeros(&f);

@@ -52,9 +52,10 @@ struct ks_miopen_flags {
     char text[KS_MIO_N_USED][24];    /* texts, by the same index */
 };
 
-/* Reads "-n 128 --in_channels 3 ..." (changed on the way) over the driver's defaults; the last one
- * of a flag counts. Zero depth strides and dilations and a zero group count mean 1. false:
- * `why_out` says which flag is unknown, lacks its value or has a wrong one. */
+/* Reads "-n 128 --in_channels 3 --in_h=32 ..." (changed on the way) over the driver's defaults; the
+ * last one of a flag counts. Zero depth strides and dilations and a zero group count mean 1. Shell
+ * variables behind the last flag, such as $EXTRA, are skipped. false: `why_out` says which flag is
+ * unknown, lacks its value or has a wrong one, or which variable stands before a flag. */
 bool ks_miopen_flags_parse(char *args, struct ks_miopen_flags *out, char *why_out, size_t cap);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* t1.h - tuning problems in T1, the input format of the FAIR auto-tuning effort (schema 1.0.0,
- * github.com/odgaard/TuningSchema): parameters with Python list literals and conditions as Python
+ * github.com/odgaard/TuningSchema): parameters with Python lists and conditions as Python
  * expressions. Keys that the schema does not name are legal; the language HIP and C are extensions.
  *
  * A T1 file is a family that lives in memory: its parameters are the traits, its conditions the

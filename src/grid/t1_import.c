@@ -90,17 +90,17 @@ static int add_value(enum ks_t1_type type, const struct ks_expr_value *v, struct
     return 0;
 }
 
-/* A Python list literal. */
+/* What Python makes of the text: a list. */
 static int read_values(const char *text, enum ks_t1_type type, struct ks_trait *t,
                        struct ks_err *err)
 {
     struct ks_expr_value values[KS_TRAIT_VALUES_MAX];
     struct ks_expr *e = NULL;
     uint32_t n = 0;
-    int rc = ks_expr_parse(text, &e, err);
+    int rc = ks_expr_parse_values(text, &e, err);
 
     if (rc == 0)
-        rc = ks_expr_literals(e, values, KS_TRAIT_VALUES_MAX, &n, err);
+        rc = ks_expr_values(e, values, KS_TRAIT_VALUES_MAX, &n, err);
     if (rc == 0 && n == 0)
         rc = ks_fail(err, KS_EINVAL, "at least one value is wanted");
     for (uint32_t i = 0; rc == 0 && i < n; i++)

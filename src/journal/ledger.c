@@ -389,6 +389,7 @@ static int apply_name(struct ks_ledger *l, const struct ks_journal_frame *f, str
     if (rc < 0)
         return rc;
     p->count = v.count;
+    p->n_absent = v.n_absent;
     memcpy(p->name, v.name, sizeof(p->name) - 1);
     return 0;
 }

@@ -174,10 +174,11 @@ enum ks_cell_state ks_coord_alias_state(struct ks_coord *c, uint32_t ip, uint32_
     return write_alias(c, ip, ii, i_first, NULL) < 0 ? KS_CELL_RUN : KS_CELL_SETTLED;
 }
 
-/* The scheduler takes it for done, but nothing was ever said of it. */
+/* A cell that the scheduler takes for done, but of which nothing was ever said. */
 static bool waits(const struct ks_coord *c, uint32_t ip, uint32_t ii)
 {
-    return ks_sched_is_done(c->sched, ip, ii) && !ks_coord_known(c, ip, ii);
+    return ks_grid_has_cell(c->c.grid, ip, ii) && ks_sched_is_done(c->sched, ip, ii) &&
+           !ks_coord_known(c, ip, ii);
 }
 
 /* Measured on a host that made other code of it: what is true of the one need not be of the others.

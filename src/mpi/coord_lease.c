@@ -106,7 +106,8 @@ static bool is_in_grid(const struct ks_coord *c, const struct ks_ledger_cell *kn
     int64_t i = ks_grid_instance(g, known->cell.instance);
     *ip = (uint32_t)p;
     *ii = (uint32_t)i;
-    return p >= 0 && i >= 0 && known->cell.condition == g->condition;
+    return p >= 0 && i >= 0 && known->cell.condition == g->condition &&
+           ks_grid_has_cell(g, *ip, *ii);
 }
 
 static void tell_lifted(const struct ks_coord *c)
@@ -131,6 +132,18 @@ static void tell_lifted(const struct ks_coord *c)
                 (unsigned long long)n);
 }
 
+static void tell_without_cells(const struct ks_coord *c)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < c->c.grid->n_problems; i++)
+        n += ks_grid_n_cells_of(c->c.grid, i) == 0;
+    if (n)
+        ks_logf(c->c.log, KS_WARN,
+                "%u of %u problems have no cell: no instance of the job computes their direction, "
+                "dtype, layout and number of dimensions",
+                n, c->c.grid->n_problems);
+}
+
 uint64_t ks_coord_n_again(const struct ks_coord *c)
 {
     const uint32_t asked = c->c.retry | 1u << KS_O_UNSUPPORTED | 1u << KS_O_LOAD_FAILED;
@@ -150,6 +163,8 @@ uint64_t ks_coord_n_again(const struct ks_coord *c)
 static enum ks_cell_state cell_state(void *ctx, uint32_t i_problem, uint32_t i_instance)
 {
     struct ks_coord *c = ctx;
+    if (!ks_grid_has_cell(c->c.grid, i_problem, i_instance))
+        return KS_CELL_SETTLED;
     const struct ks_ledger_cell *known = ks_coord_known(c, i_problem, i_instance);
     if (ks_ledger_is_final(known) && !(c->c.retry & (1u << known->outcome))) {
         if (ks_coord_is_confirmable(known->outcome, known->flags))
@@ -195,8 +210,10 @@ int ks_coord_open_sched(struct ks_coord *c, struct ks_err *err)
         .cell_state = cell_state,
         .ctx = c,
     };
-    if (rc == 0)
+    if (rc == 0) {
         tell_lifted(c);
+        tell_without_cells(c);
+    }
     if (rc == 0)
         rc = ks_sched_create(&sc, &c->sched, err);
     free(cost);

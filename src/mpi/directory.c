@@ -163,7 +163,9 @@ static int write_names(struct ks_directory *d, struct ks_err *err)
     int rc = 0;
     ks_buf_init(&text);
     for (uint32_t i = 0; i < g->n_problems && rc == 0; i++) {
-        struct ks_name_rec v = { .id = g->problems[i].id, .count = g->problems[i].count };
+        struct ks_name_rec v = { .id = g->problems[i].id,
+                                 .count = g->problems[i].count,
+                                 .n_absent = g->n_instances - ks_grid_n_cells_of(g, i) };
         ks_buf_clear(&text);
         ks_problem_canonical(&g->problems[i], &text);
         snprintf(v.name, sizeof(v.name), "%s", g->problems[i].name);
@@ -205,7 +207,9 @@ static int write_job(struct ks_directory *d, const struct ks_buf *json, struct k
     struct ks_job_rec j = { .grid_digest = g->digest,
                             .condition = g->condition,
                             .n_problems = g->n_problems,
-                            .n_instances = g->n_instances };
+                            .n_instances = g->n_instances,
+                            .n_absent =
+                                (uint64_t)g->n_problems * g->n_instances - ks_grid_n_cells(g) };
     uint64_t durable;
     ks_buf_clear(&d->body);
     ks_job_rec_encode(&j, ks_buf_text(json), &d->body);

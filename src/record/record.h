@@ -161,6 +161,7 @@ struct ks_segment { /* KS_F_SEGMENT */
 struct ks_job_rec { /* KS_F_JOB; the text is passed beside it */
     uint64_t grid_digest, condition;
     uint64_t n_problems, n_instances;
+    uint64_t n_absent; /* of their pairs: those that are no cell */
 };
 struct ks_device_rec { /* KS_F_DEVICE */
     uint64_t device_id, device_class;
@@ -259,6 +260,7 @@ struct ks_event_rec { /* KS_F_EVENT */
 void ks_segment_encode(const struct ks_segment *v, struct ks_buf *body_out);
 int ks_segment_decode(const void *body, size_t n, struct ks_segment *out, struct ks_err *err);
 void ks_job_rec_encode(const struct ks_job_rec *v, const char *text, struct ks_buf *body_out);
+uint64_t ks_job_rec_n_cells(const struct ks_job_rec *v);
 /* *text_out is a copy the caller frees. */
 int ks_job_rec_decode(const void *body, size_t n, struct ks_job_rec *out, char **text_out,
                       struct ks_err *err);
@@ -284,7 +286,8 @@ struct ks_name_rec { /* KS_F_PROBLEM, KS_F_INSTANCE, KS_F_HOST */
     uint64_t id;     /* KS_F_HOST: rank */
     int64_t count;
     char name[192];
-    char text[4096]; /* canonical text; KS_F_HOST: key=value lines */
+    char text[4096];   /* canonical text; KS_F_HOST: key=value lines */
+    uint32_t n_absent; /* of a problem: instances that it has no cell with */
 };
 void ks_name_rec_encode(const struct ks_name_rec *v, struct ks_buf *body_out);
 int ks_name_rec_decode(const void *body, size_t n, struct ks_name_rec *out, struct ks_err *err);

@@ -39,10 +39,8 @@ static const struct ks_fields segment_fields =
 #define JOB_TEXT_TAG              15u
 #define F(tag, kind, member, ...) KS_DEF(struct ks_job_rec, tag, kind, member, __VA_ARGS__)
 static const struct ks_def job_defs[] = {
-    F(1, UINT, grid_digest, ),
-    F(2, UINT, condition, ),
-    F(3, UINT, n_problems, ),
-    F(4, UINT, n_instances, ),
+    F(1, UINT, grid_digest, ), F(2, UINT, condition, ), F(3, UINT, n_problems, ),
+    F(4, UINT, n_instances, ), F(5, UINT, n_absent, ),
 };
 #undef F
 static const struct ks_fields job_fields = KS_FIELDS(struct ks_job_rec, "job", job_defs);
@@ -181,10 +179,8 @@ static const struct ks_fields event_fields = KS_FIELDS(struct ks_event_rec, "eve
 /* KS_F_PROBLEM, KS_F_INSTANCE, KS_F_HOST */
 #define F(tag, kind, member, ...) KS_DEF(struct ks_name_rec, tag, kind, member, __VA_ARGS__)
 static const struct ks_def name_defs[] = {
-    F(1, UINT, id, .required = true),
-    F(2, INT, count, ),
-    F(3, TEXT, name, ),
-    F(4, TEXT, text, ),
+    F(1, UINT, id, .required = true), F(2, INT, count, ), F(3, TEXT, name, ), F(4, TEXT, text, ),
+    F(5, UINT, n_absent, ),
 };
 #undef F
 static const struct ks_fields name_fields = KS_FIELDS(struct ks_name_rec, "name", name_defs);
@@ -224,6 +220,13 @@ void ks_job_rec_encode(const struct ks_job_rec *v, const char *text, struct ks_b
 {
     ks_fields_encode(&job_fields, v, body_out);
     ks_tag_text(body_out, JOB_TEXT_TAG, text);
+}
+
+uint64_t ks_job_rec_n_cells(const struct ks_job_rec *v)
+{
+    uint64_t pairs = v->n_problems * v->n_instances;
+
+    return pairs > v->n_absent ? pairs - v->n_absent : 0;
 }
 
 int ks_job_rec_decode(const void *body, size_t n, struct ks_job_rec *out, char **text_out,

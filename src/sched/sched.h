@@ -25,8 +25,8 @@ struct ks_sched;
 enum ks_cell_state {
     KS_CELL_RUN,    /* to be measured */
     KS_CELL_DONE,   /* has its outcome (resumed) */
-    KS_CELL_SETTLED /* gets it without being run, now or later, from the caller; how many do is what
-                       is expected of the problems to come */
+    KS_CELL_SETTLED /* gets it without being run, now or later, from the caller, or is no cell at
+                       all; how many of a problem's are so is what is expected of those to come */
 };
 typedef enum ks_cell_state (*ks_cell_state_fn)(void *ctx, uint32_t i_problem, uint32_t i_instance);
 

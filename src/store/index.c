@@ -374,7 +374,6 @@ static void count_runs(struct ks_index *x)
         struct ks_run_row *r = ks_list_at(&x->runs, i);
 
         /* Without its job a run is known by what was measured. */
-        r->n_cells = r->n_problems * r->n_instances;
         if (r->n_cells < r->n_done)
             r->n_cells = r->n_done;
         r->n_pending = r->n_cells - r->n_done;

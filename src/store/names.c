@@ -109,6 +109,7 @@ static int on_job(struct ks_index *x, uint32_t run, const struct ks_journal_fram
     r->condition_id = job.condition;
     r->n_problems = job.n_problems;
     r->n_instances = job.n_instances;
+    r->n_cells = ks_job_rec_n_cells(&job);
     return 0;
 }
 

@@ -13,7 +13,7 @@ for job in "$KSWEEP_SOURCE_DIR"/jobs/*.json; do
     rc_is 0 "$name: plan" ksweep plan "$job" "${arch[@]}"
     is "$(cat "$tap_tmp/err")" "" "$name: nothing to complain of"
     like "$(head -n 1 "$tap_tmp/out")" "^$name: .{30,}" "$name: says why it exists"
-    size=$(sed -n 's/^\([0-9]*\) problems x \([0-9]*\) instances = \([0-9]*\) cells.*/\1 | \2 | \3/p' \
+    size=$(sed -nE 's/^([0-9]+) problems x ([0-9]+) instances( =|,) ([0-9]+) .*cells;.*/\1 | \2 | \4/p' \
         "$tap_tmp/out")
     like "$(grep -F "\`jobs/$name.json\`" "$page")" "\| $(sed 's/|/\\|/g' <<<"$size") \|" \
         "$name: the page has its size, $size"

@@ -13,7 +13,7 @@ is "$(judged good)" '0 1 2 3 4 5' 'what is measured is verified on the device'
 like "$(cat good/conformance.txt)" '^0 of [0-9]+ bad$' 'every row of the contract holds'
 like "$(cat good/conformance.txt)" '^ok [0-9]+ - 3 instances were launched' 'kernels were launched for it'
 is "$(grep -c '^ok  ' good/verify.txt)" 3 'all three directions'
-like "$(cat good/verify.txt)" '^1 problems x 4 instances = 4 cells$' 'every cell has a row'
+like "$(cat good/verify.txt)" '^1 problems x 4 instances, 4 cells$' 'every cell has a row'
 is "$(cut -d, -f3 good/verify_forward.csv | tail -n +2 | sort | uniq -c | awk '{ print $2 "=" $1 }' | paste -sd ' ')" \
     'ok=4' 'and is ok'
 like "$(cat good/repeat.txt)" '^winner regret at P90: 0.000 %, limit 0.500 %: within$' 'two sweeps agree'

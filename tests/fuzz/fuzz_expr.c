@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Any text as an expression: refused with a column, or the same value twice. What the check lets
- * pass fails in evaluation only by arithmetic. */
+ * pass fails in evaluation only by arithmetic. And as a list of values: refused with a column, or
+ * the same values twice, all distinct. */
 #include "grid/expr.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -40,6 +41,29 @@ static bool has_place(const struct ks_err *err)
     return strstr(err->text, "column ") || strstr(err->text, "longer than");
 }
 
+static void try_values(const char *text)
+{
+    struct ks_expr_value a[64], b[64];
+    uint32_t n_a = 0, n_b = 0;
+    struct ks_expr *e = NULL;
+    struct ks_err err = { 0 };
+    int rc = ks_expr_parse_values(text, &e, &err);
+
+    demand(rc == 0 || (rc == KS_EINVAL && !e && has_place(&err)));
+    if (rc == 0) {
+        rc = ks_expr_values(e, a, 64, &n_a, &err);
+        demand(rc == 0 || (rc == KS_EINVAL && has_place(&err)));
+        demand(rc == ks_expr_values(e, b, 64, &n_b, &err));
+    }
+    demand(n_a == n_b && n_a <= 64);
+    for (uint32_t i = 0; i < n_a; i++)
+        demand(a[i].kind == b[i].kind && a[i].kind <= KS_EXPR_IS_TEXT);
+    for (uint32_t i = 0; i < n_a; i++)
+        for (uint32_t k = 0; k < i && a[i].kind == KS_EXPR_IS_INT; k++)
+            demand(a[k].kind != KS_EXPR_IS_INT || a[k].whole != a[i].whole);
+    ks_expr_free(e);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
 {
     char *text = strndup((const char *)bytes, n);
@@ -63,6 +87,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
                strstr(err.text, "no real power"));
     }
     ks_expr_free(e);
+    try_values(text);
     free(text);
     return 0;
 }

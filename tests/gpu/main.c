@@ -188,7 +188,8 @@ static int cmd_sweep(const struct context *c, struct ks_err *err)
 {
     uint64_t n = ks_grid_n_cells(c->grid);
     struct sweep_options opt = { .seed = c->cfg->seed, .until_ns = c->until_ns };
-    struct row *rows = calloc(n + 1, sizeof(*rows));
+    struct row *rows =
+        calloc((size_t)c->grid->n_problems * c->grid->n_instances + 1, sizeof(*rows));
     struct totals totals = { 0 };
     char worker[1024];
     int rc = rows != NULL ? find_worker(c->cfg, worker, sizeof(worker), err)
@@ -197,8 +198,10 @@ static int cmd_sweep(const struct context *c, struct ks_err *err)
     opt.program = worker;
     if (rc == 0)
         rc = sweep_run(c->grid, c->build, c->warden, &opt, rows, &totals, err);
-    if (rc == 0)
+    if (rc == 0) {
+        rows_pack(c->grid, rows);
         rc = write_rows(c, rows, &totals, err);
+    }
     if (rc == 0)
         rc = is_as_it_should(c->cfg, rows, n, &totals) ? 0 : 1;
     free(rows);

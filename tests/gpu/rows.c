@@ -147,6 +147,16 @@ static void put_spread(const struct row *rows, uint64_t n, struct ks_buf *out)
     free(v);
 }
 
+void rows_pack(const struct ks_grid *g, struct row *rows)
+{
+    uint64_t n = 0;
+
+    for (uint32_t p = 0; p < g->n_problems; p++)
+        for (uint32_t i = 0; i < g->n_instances; i++)
+            if (ks_grid_has_cell(g, p, i))
+                rows[n++] = rows[(uint64_t)p * g->n_instances + i];
+}
+
 static void sum_up(const struct row *rows, uint64_t n, const struct totals *t, double *sampled_out,
                    double *warm_out)
 {
@@ -213,7 +223,7 @@ void rows_summary(const struct ks_grid *g, const struct row *rows, const struct 
 {
     uint64_t n = ks_grid_n_cells(g);
 
-    ks_buf_printf(out, "%" PRIu32 " problems x %" PRIu32 " instances = %" PRIu64 " cells\n",
+    ks_buf_printf(out, "%" PRIu32 " problems x %" PRIu32 " instances, %" PRIu64 " cells\n",
                   g->n_problems, g->n_instances, n);
     put_outcomes(rows, n, out);
     if (t->n_left > 0)

@@ -40,7 +40,9 @@ void row_end(struct row *row, const struct ks_grid *g, uint32_t i_cell, uint32_t
 /* Of the device's time: samples, and warm-up as far as the job asks for it. */
 double rows_share(const struct row *rows, uint64_t n, const struct totals *t);
 
-/* rows: [problems x instances of g] */
+/* From [problems x instances of g] to [cells of g]: other pairs have no row. */
+void rows_pack(const struct ks_grid *g, struct row *rows);
+/* rows: [cells of g] */
 void rows_csv(const struct row *rows, uint64_t n, struct ks_buf *out);
 /* Outcomes, reasons, spread, share of the device's time in samples and warm-up, and the best
  * instance of each problem. */

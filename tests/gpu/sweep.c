@@ -214,6 +214,8 @@ static void list_instances(struct sweep *s)
         const struct ks_artefact *a = ks_build_artefact(s->build, i);
         const char *why = ks_grid_unsupported(s->grid, s->i_problem, i);
 
+        if (!ks_grid_has_cell(s->grid, s->i_problem, i))
+            continue;
         if (why != NULL)
             end_row(s, i, KS_O_UNSUPPORTED, why);
         else if (a->state != KS_ART_READY)

@@ -198,7 +198,8 @@ static void put_job(struct skit *k)
     struct ks_job_rec job = { .grid_digest = 0x1234567890abcdefull ^ k->seed,
                               .condition = SKIT_CONDITION,
                               .n_problems = k->n_problems,
-                              .n_instances = k->n_instances };
+                              .n_instances = k->n_instances,
+                              .n_absent = k->n_absent };
 
     ks_job_rec_encode(&job, "{ \"name\": \"made_up\", \"operator\": \"grouped_conv\" }", &k->body);
     skit_frame(k, KS_F_JOB);

@@ -17,6 +17,7 @@ struct skit {
     struct ks_buf body;
     uint64_t seed, realtime_ns;
     uint32_t n_problems, n_instances;
+    uint64_t n_absent;           /* of their pairs, as the job's record says */
     struct ks_problem *problems; /* [n_problems] */
     uint64_t *instances;         /* [n_instances] ids */
     struct ks_record *rec;       /* scratch of skit_record */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "agent_kit.h"
 
+#include "grid/domains.h"
 #include "mpi/msg.h"
 #include "op_cases.h"
 #include "record/frame.h"
@@ -102,10 +103,27 @@ struct ks_grid *kit_grid(const char *names, uint32_t n_problems)
     return g;
 }
 
+void kit_two_directions(struct ks_grid *g)
+{
+    struct ks_err err;
+    struct ks_family *f = zeroed(2, sizeof(*f));
+    f[0] = f[1] = g->families[0];
+    f[1].direction = KS_BACKWARD_DATA;
+    free(g->families);
+    g->families = f;
+    g->n_families = 2;
+    for (uint32_t i = 1; i < g->n_problems; i += 2)
+        g->problems[i].direction = KS_BACKWARD_DATA;
+    for (uint32_t i = 1; i < g->n_instances; i += 2)
+        g->instances[i].i_family = 1;
+    assert_int_equal(ks_domains_create(g, &g->domains, &err), 0);
+}
+
 void kit_grid_free(struct ks_grid *g)
 {
     if (!g)
         return;
+    ks_domains_free(g->domains);
     free(g->problems);
     free(g->instances);
     free(g->families);

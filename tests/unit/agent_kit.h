@@ -13,6 +13,9 @@
 /* names: instances, separated by blanks; "lack_x": this CPU cannot run it. n_problems <= 8. The
  * job: batch 20, one retry, two repeats of contaminated cells. */
 struct ks_grid *kit_grid(const char *names, uint32_t n_problems);
+/* Every second problem and every second instance, from the second on, is backward data: half of the
+ * pairs are no cells. */
+void kit_two_directions(struct ks_grid *g);
 void kit_grid_free(struct ks_grid *g);
 uint32_t kit_instance(const struct ks_grid *g, const char *name);
 

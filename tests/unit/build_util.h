@@ -69,19 +69,21 @@ static inline void forget_grid(struct place *p)
     p->has_grid = false;
 }
 
-/* A job over one problem and the config of that name, relative to the place or absolute. */
+/* A job over the config of that name, relative to the place or absolute, and one problem: of fp32,
+ * for shipped kernels (of a GPU) of bf16. */
 static inline void load_device_grid(struct place *p, const char *config, const char *backend,
                                     const char *arch)
 {
-    char job[1200], path[600];
+    char job[1200], csv[500], path[600];
     struct ks_err err;
     forget_grid(p);
-    put_file(
-        p, "one.csv",
-        "operator,direction,dtype,layout,ndim,n,g,c_total,k_total,di,hi,wi,z,y,x,stride_d,"
-        "stride_h,stride_w,dilation_d,dilation_h,dilation_w,pad_d_lo,pad_h_lo,pad_w_lo,"
-        "pad_d_hi,pad_h_hi,pad_w_hi,count,name\n"
-        "grouped_conv,forward,fp32,nhwgc,2,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,0,0,0,0,0,0,1,one\n");
+    snprintf(csv, sizeof(csv),
+             "operator,direction,dtype,layout,ndim,n,g,c_total,k_total,di,hi,wi,z,y,x,stride_d,"
+             "stride_h,stride_w,dilation_d,dilation_h,dilation_w,pad_d_lo,pad_h_lo,pad_w_lo,"
+             "pad_d_hi,pad_h_hi,pad_w_hi,count,name\n"
+             "grouped_conv,forward,%s,nhwgc,2,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,0,0,0,0,0,0,1,one\n",
+             config[0] == '/' ? "bf16" : "fp32");
+    put_file(p, "one.csv", csv);
     snprintf(
         job, sizeof(job),
         "{\"name\": \"t\", \"operator\": \"grouped_conv\", \"kernels\": [{\"config\": \"%s\"}], "

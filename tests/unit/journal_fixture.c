@@ -27,11 +27,19 @@ static const struct ks_segment segment = {
     .version = "0.1.0",
     .realtime_ns = 1767225600000000000,
 };
-static const struct ks_job_rec job = { 0xaaaabbbbccccdddd, 7, 20, 300 };
+static const struct ks_job_rec job = {
+    .grid_digest = 0xaaaabbbbccccdddd, .condition = 7, .n_problems = 20, .n_instances = 300
+};
 static const char job_text[] = "{ \"name\": \"fixture\" }";
-static const struct ks_name_rec problem = { 0x1111, 3, "conv1", "grouped_conv,fwd,fp32,nhwgc" };
-static const struct ks_name_rec instance = { 0x2222, 0, "packed_8x6", "family=packed,tile=8x6" };
-static const struct ks_name_rec host = { 2, 0, "node1", "cpu=Zen4\nkernel=6.1\n" };
+static const struct ks_name_rec problem = {
+    .id = 0x1111, .count = 3, .name = "conv1", .text = "grouped_conv,fwd,fp32,nhwgc"
+};
+static const struct ks_name_rec instance = { .id = 0x2222,
+                                             .name = "packed_8x6",
+                                             .text = "family=packed,tile=8x6" };
+static const struct ks_name_rec host = { .id = 2,
+                                         .name = "node1",
+                                         .text = "cpu=Zen4\nkernel=6.1\n" };
 static const struct ks_device_rec device = {
     .device_id = 0x3333,
     .device_class = 0x4444,

@@ -142,45 +142,78 @@ static void measured_names_are_read(void **state)
     free(f);
 }
 
-static void the_shipped_shapes_are_read(void **state)
-{
+static const struct {
+    const char *file, *first;
+    uint32_t n;
+} shipped[] = {
     /* 76 pairs of tile and pipeline x 2 schedulers x 2 merges x 2 buffers x 2 images; two stages
      * double backward-weight */
-    static const struct {
-        const char *file, *first;
-        uint32_t n;
-    } rows[] = {
-        { "ck_forward_2d.json", "grouped_conv_forward_bf16_2d_16x64x64_basic_v1_intrawave", 1216 },
-        { "ck/forward_3d.json", "grouped_conv_forward_bf16_3d_16x64x64_basic_v1_intrawave", 1216 },
-        { "ck/bwd_data_2d.json", "grouped_conv_bwd_data_bf16_2d_16x64x64_basic_v1_intrawave",
-          1216 },
-        { "ck/bwd_data_3d.json", "grouped_conv_bwd_data_bf16_3d_16x64x64_basic_v1_intrawave",
-          1216 },
-        { "ck/bwd_weight_2d.json", "grouped_conv_bwd_weight_bf16_2d_16x64x64_basic_v1_intrawave",
-          2432 },
-        { "ck/bwd_weight_3d.json", "grouped_conv_bwd_weight_bf16_3d_16x64x64_basic_v1_intrawave",
-          2432 },
-        /* 408 tiles that are whole warp tiles x 2 pipelines x 2 paddings */
-        { "ck/gemm_range.json",
-          "gemm_universal_fp16_rcr_compv3_cshuffle_intrawave_False_False_False_True_"
-          "64x128x32_4x4x1_16x16x16",
-          1632 },
-        { "ck/gemm_single.json",
-          "gemm_universal_fp16_rcr_mem_default_interwave_False_False_False_False_"
-          "64x64x64_2x2x1_32x32x32_bpc2",
-          1 },
-    };
+    { "ck_forward_2d.json", "grouped_conv_forward_bf16_2d_16x64x64_basic_v1_intrawave", 1216 },
+    { "ck/forward_3d.json", "grouped_conv_forward_bf16_3d_16x64x64_basic_v1_intrawave", 1216 },
+    { "ck/bwd_data_2d.json", "grouped_conv_bwd_data_bf16_2d_16x64x64_basic_v1_intrawave", 1216 },
+    { "ck/bwd_data_3d.json", "grouped_conv_bwd_data_bf16_3d_16x64x64_basic_v1_intrawave", 1216 },
+    { "ck/bwd_weight_2d.json", "grouped_conv_bwd_weight_bf16_2d_16x64x64_basic_v1_intrawave",
+      2432 },
+    { "ck/bwd_weight_3d.json", "grouped_conv_bwd_weight_bf16_3d_16x64x64_basic_v1_intrawave",
+      2432 },
+    /* 408 tiles that are whole warp tiles x 2 pipelines x 2 paddings */
+    { "ck/gemm_range.json",
+      "gemm_universal_fp16_rcr_compv3_cshuffle_intrawave_False_False_False_True_"
+      "64x128x32_4x4x1_16x16x16",
+      1632 },
+    { "ck/gemm_single.json",
+      "gemm_universal_fp16_rcr_mem_default_interwave_False_False_False_False_"
+      "64x64x64_2x2x1_32x32x32_bpc2",
+      1 },
+    /* 17,748 tiles x persistent or not x 3 ways of adding up */
+    { "ck/gemm_streamk_tile_engine/configs/range.json",
+      "gemm_streamk_fp16_rcr_compv3_cshuffle_intrawave_atomic_False_False_False_False_"
+      "64x64x64_4x4x1_4x16x8",
+      106488 },
+    { "ck/gemm_streamk_tile_engine/configs/simple.json",
+      "gemm_streamk_fp16_rcr_compv3_default_intrawave_linear_False_False_False_False_"
+      "128x128x64_2x2x1_16x16x16",
+      4 },
+    { "ck/grouped_gemm/configs/ci.json",
+      "grouped_gemm_fp16_rcr_compv3_cshuffle_intrawave_False_False_False_False_"
+      "64x64x64_2x2x1_16x16x32",
+      24 },
+    { "ck/mx_gemm/configs/default.json",
+      "mx_gemm_fp8_rcr_comp_async_cshuffle_intrawave_False_False_False_False_"
+      "64x64x128_4x4x1_16x16x128",
+      576 },
+    { "ck/mx_gemm/configs/gfx1250.json",
+      "mx_gemm_fp8_rcr_comp_tdm_tdm_intrawave_False_False_False_False_"
+      "64x64x128_2x2x1_16x16x128",
+      8 },
+    /* 12,240 of the same tiles have an even number of warp tiles along n */
+    { "ck/gemm_preshuffle/configs/range.json",
+      "gemm_preshuffle_fp16_rcr_preshufflev2_default_default_False_False_False_True_"
+      "64x64x64_4x2x1_4x16x8_permuteN",
+      48960 },
+    { "ck/gemm_problem.json",
+      "gemm_universal_fp8_rrr_compv3_default_intrawave_False_False_False_False_"
+      "256x256x64_2x2x1_32x32x16",
+      144 },
+    { "ck/gemm_arch.json",
+      "gemm_universal_fp16_rcr_compv3_cshuffle_intrawave_False_False_False_False_"
+      "128x128x64_2x2x1_32x32x16",
+      48 },
+};
+
+static void the_shipped_shapes_are_read(void **state)
+{
     char path[256];
 
     (void)state;
-    for (size_t k = 0; k < sizeof rows / sizeof rows[0]; k++) {
+    for (size_t k = 0; k < sizeof shipped / sizeof shipped[0]; k++) {
         struct ks_kernel_set set = { 0 };
 
-        snprintf(path, sizeof path, DATA "%s", rows[k].file);
+        snprintf(path, sizeof path, DATA "%s", shipped[k].file);
         add(&set, path);
-        if (set.n_instances != rows[k].n)
-            fail_msg("%s: %u instances", rows[k].file, set.n_instances);
-        assert_string_equal(set.instances[0].name, rows[k].first);
+        if (set.n_instances != shipped[k].n)
+            fail_msg("%s: %u instances", shipped[k].file, set.n_instances);
+        assert_string_equal(set.instances[0].name, shipped[k].first);
         ks_kernel_set_release(&set);
     }
 }

@@ -542,6 +542,42 @@ static void test_measured_elsewhere(void **state)
     }
 }
 
+static void is_like_all(const char *forward, const char *backward)
+{
+    is_complete();
+    for (uint32_t ip = 0; ip < m->grid->n_problems; ip++)
+        is_like(ip, ip % 2 ? backward : forward);
+}
+
+/* They get no record, also as aliases, and nobody waits for them, in later lives neither. */
+static void test_two_directions(void **state)
+{
+    static const uint64_t ids[] = { 1000, 1001, 1002, 1003, 1004, 1005, 1006 };
+    (void)state;
+    sim_open(m, &three, "ok_a ok_b ok_c ok_d ok_e", 4, 1);
+    kit_two_directions(m->grid);
+    set_codes("aaaab");
+    sim_coordinate(m, NULL);
+    assert_int_equal(ks_coord_n_pending(m->coord), 2 * 3 + 2 * 2); /* of 20 pairs */
+    while (ks_coord_n_pending(m->coord) > 6)
+        sim_turn(m);
+    for (int i = 0; i < 15; i++)
+        sim_turn(m);
+    sim_resume(m, 0);
+    assert_in_range(ks_coord_n_pending(m->coord), 0, 6);
+    sim_run(m, 30);
+    is_like_all("o-0-o", "-o-1-");
+    assert_int_equal(read_back()->n_records, 10);
+    swap_grid("ok_a ok_b ok_c ok_d ok_e ok_f ok_g", ids, "aaaabac");
+    kit_two_directions(m->grid);
+    sim_resume(m, 0);
+    assert_int_equal(ks_coord_n_pending(m->coord), 4);
+    sim_run(m, 30);
+    is_like_all("o-0-o-o", "-o-1-1-");
+    assert_int_equal(read_back()->n_records, 14);
+    sim_close(m);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -557,6 +593,7 @@ int main(void)
         cmocka_unit_test(test_retry_measures_aliases),
         cmocka_unit_test(test_disputed),
         cmocka_unit_test(test_measured_elsewhere),
+        cmocka_unit_test(test_two_directions),
     };
     return cmocka_run_group_tests(tests, set_up, sim_free);
 }

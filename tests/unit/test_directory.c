@@ -52,12 +52,14 @@ static void test_signs_of_life(void **state)
 static void test_names_of_many_problems(void **state)
 {
     (void)state;
-    struct ks_grid *grid = kit_grid("ok_a", 30000);
+    struct ks_grid *grid = kit_grid("ok_a ok_b ok_c", 30000);
     struct ks_log log = { .to = fopen("/dev/null", "w"), .level = KS_ERROR };
     struct ks_directory *d = NULL;
     struct kit_dir dir;
+    const char *text;
     char path[300];
     uint32_t n = 0;
+    kit_two_directions(grid);
     kit_dir_make(&dir);
     snprintf(path, sizeof(path), "%s/run", dir.root);
     struct ks_run_options o = { .dir = path };
@@ -71,6 +73,9 @@ static void test_names_of_many_problems(void **state)
     struct ks_journal_totals totals;
     assert_int_equal(ks_ledger_read(path, &l, NULL, NULL, &totals, NULL, NULL), 0);
     assert_int_equal(ks_ledger_n_problems(l), 30000);
+    assert_int_equal(ks_job_rec_n_cells(ks_ledger_job(l, &text)), 45000);
+    for (uint32_t i = 0; i < 30000; i++)
+        assert_int_equal(ks_ledger_problem_find(l, grid->problems[i].id)->n_absent, i % 2 ? 2 : 1);
     ks_ledger_destroy(l);
     fclose(log.to);
     kit_grid_free(grid);

@@ -19,6 +19,7 @@
 #define DATA KS_SOURCE_DIR "/tests/data/grid/"
 #define HEAD "{\"name\": \"g\", \"operator\": \"grouped_conv\", "
 #define TINY "\"kernels\": [{\"config\": \"tiny.json\"}], "
+#define WIDE "\"kernels\": [{\"config\": \"wide.json\"}], "
 
 static int load(const char *text, struct ks_grid *g, struct ks_err *err)
 {
@@ -134,7 +135,7 @@ static void a_job_overrides_its_lists(void **state)
     uint32_t seen = 0;
 
     (void)state;
-    must_load(HEAD TINY "\"problems\": [{\"file\": \"many.csv\", \"layout\": \"ngchw\", "
+    must_load(HEAD WIDE "\"problems\": [{\"file\": \"many.csv\", \"layout\": \"ngchw\", "
                         "\"dtype\": \"fp16\", \"directions\": [\"forward\", "
                         "\"backward_data\"], \"sample\": 7, \"seed\": 3}]}",
               &g);
@@ -197,11 +198,6 @@ static void what_cannot_run_says_why(void **state)
     assert_string_equal(reason(&g, "t_fast_m1", 0), "needs fma, x86-64-v2 lacks it");
     ks_grid_release(&g);
 
-    must_load(HEAD TINY "\"problems\": [{\"file\": \"many.csv\", \"dtype\": \"bf16\"}]}", &g);
-    assert_string_equal(reason(&g, "t_slow_m14", 0),
-                        "instance is forward fp32 nhwgc, problem is forward bf16 2d nhwgc");
-    ks_grid_release(&g);
-
     must_load(HEAD TINY "\"problems\": [{\"file\": \"many.csv\"}], \"device\": {\"backend\": "
                         "\"sim\"}}",
               &g);
@@ -225,35 +221,101 @@ static void check_reasons(const char *job, const char *const (*rows)[2], size_t 
     ks_grid_release(&g);
 }
 
-/* Each of direction, dtype, layout and ndim decides alone, and both sides are named. */
-static void domains_are_compared(void **state)
+static uint32_t position(const struct ks_grid *g, const char *name)
 {
-#define IS  "instance is "
-#define FOR ", problem is forward fp32 2d nhwgc"
-    static const char *const rows[][2] = {
+    for (uint32_t i = 0; i < g->n_instances; i++)
+        if (strcmp(g->instances[i].name, name) == 0)
+            return i;
+    fail_msg("no instance '%s'", name);
+    return 0;
+}
+
+/* The cells of a problem are those of the named instances, and no others. */
+static void check_cells(const struct ks_grid *g, uint32_t i_problem, const char *const names[2])
+{
+    uint32_t n = 0, n_named = 0;
+
+    for (uint32_t i = 0; i < g->n_instances; i++)
+        n += ks_grid_has_cell(g, i_problem, i);
+    for (uint32_t k = 0; k < 2 && names[k]; k++, n_named++)
+        if (!ks_grid_has_cell(g, i_problem, position(g, names[k])))
+            fail_msg("%s has no cell of '%s'", g->problems[i_problem].name, names[k]);
+    assert_int_equal(n, n_named);
+    assert_int_equal(ks_grid_n_cells_of(g, i_problem), n);
+}
+
+/* Each of operator, direction, dtype, layout and ndim decides alone. */
+static void a_cell_is_of_one_domain(void **state)
+{
+    static const struct {
+        const char *name, *says; /* NULL: it is a cell */
+    } rows[] = {
         { "w_forward_fp32_2d_8x8_False", NULL },
-        { "w_forward_fp32_1d_8x8_False", IS "forward fp32 1d nhwgc" FOR },
-        { "w_forward_fp32_3d_8x8_False", IS "forward fp32 3d nhwgc" FOR },
-        { "w_bwd_data_fp32_2d_8x8_False", IS "backward_data fp32 2d nhwgc" FOR },
-        { "w_forward_bf16_2d_4x8_False", IS "forward bf16 2d nhwgc" FOR },
-        { "w_forward_fp8_2d_4x8_False", IS "forward fp8 2d nhwgc" FOR },
-        { "w_forward_fp32_2d_8x8_False_ngchw", IS "forward fp32 2d ngchw" FOR },
+        { "w_forward_fp32_1d_8x8_False", "forward fp32 1d nhwgc" },
+        { "w_forward_fp32_3d_8x8_False", "forward fp32 3d nhwgc" },
+        { "w_bwd_data_fp32_2d_8x8_False", "backward_data fp32 2d nhwgc" },
+        { "w_forward_bf16_2d_4x8_False", "forward bf16 2d nhwgc" },
+        { "w_forward_fp8_2d_4x8_False", "forward fp8 2d nhwgc" },
+        { "w_forward_fp32_2d_8x8_False_ngchw", "forward fp32 2d ngchw" },
     };
-    static const char *const bf16[][2] = {
-        { "w_forward_fp32_2d_8x8_False",
-          IS "forward fp32 2d nhwgc, problem is forward bf16 2d nhwgc" },
-        { "w_forward_bf16_2d_4x8_False", NULL },
-    };
-#define WIDE "\"kernels\": [{\"config\": \"wide.json\"}], "
+    struct ks_grid g;
+    struct ks_buf b;
+    char want[160];
 
     (void)state;
-    check_reasons(HEAD WIDE "\"problems\": [{\"file\": \"many.csv\"}]}", rows,
-                  sizeof rows / sizeof rows[0]);
-    check_reasons(HEAD WIDE "\"problems\": [{\"file\": \"many.csv\"}], \"device\": {\"backend\": "
-                            "\"sim\"}}",
-                  rows, sizeof rows / sizeof rows[0]);
-    check_reasons(HEAD WIDE "\"problems\": [{\"file\": \"many.csv\", \"dtype\": \"bf16\"}]}", bf16,
-                  2);
+    ks_buf_init(&b);
+    must_load(HEAD WIDE "\"problems\": [{\"file\": \"many.csv\"}]}", &g);
+    for (size_t k = 0; k < sizeof rows / sizeof rows[0]; k++) {
+        uint32_t i = position(&g, rows[k].name);
+
+        assert_int_equal(ks_grid_has_cell(&g, 0, i), rows[k].says == NULL);
+        assert_int_equal(ks_grid_unsupported(&g, 0, i) != NULL, rows[k].says != NULL);
+        if (!rows[k].says)
+            continue;
+        ks_buf_clear(&b);
+        ks_grid_no_cell(&g, 0, i, &b);
+        snprintf(want, sizeof want,
+                 "instance is grouped_conv %s, problem is grouped_conv forward fp32 2d nhwgc",
+                 rows[k].says);
+        assert_string_equal(ks_buf_text(&b), want);
+    }
+    ks_buf_release(&b);
+    ks_grid_release(&g);
+}
+
+/* A job of several directions and lists crosses each with its own instances only, on any device. */
+static void other_pairs_are_no_cells(void **state)
+{
+    static const char *const names[2][2][2] = {
+        { { "w_forward_fp32_2d_8x8_False" }, { "w_bwd_data_fp32_2d_8x8_False" } },
+        { { "w_forward_bf16_2d_4x8_False" }, { NULL } },
+    };
+    static const char *const devices[] = { "{}", "{\"backend\": \"sim\"}" };
+
+    (void)state;
+    for (size_t d = 0; d < 2; d++) {
+        struct ks_grid g;
+        uint64_t n = 0;
+        char job[512];
+
+        snprintf(job, sizeof job,
+                 HEAD WIDE "\"problems\": [{\"file\": \"many.csv\", \"directions\": [\"forward\", "
+                           "\"backward_data\"]}, {\"file\": \"many.csv\", \"dtype\": \"bf16\", "
+                           "\"directions\": [\"forward\", \"backward_data\"]}], \"device\": %s}",
+                 devices[d]);
+        must_load(job, &g);
+        assert_int_equal(g.n_problems, 20);
+        assert_int_equal(g.n_instances, 8);
+        for (uint32_t p = 0; p < g.n_problems; p++) {
+            check_cells(
+                &g, p,
+                names[g.problems[p].dtype == KS_BF16][g.problems[p].direction == KS_BACKWARD_DATA]);
+            n += ks_grid_n_cells_of(&g, p);
+        }
+        assert_int_equal(n, 15);
+        assert_int_equal(ks_grid_n_cells(&g), 15); /* of 160 pairs */
+        ks_grid_release(&g);
+    }
 }
 
 /* One family for the GPUs of both makers, and for their emulator, which lacks nothing. */
@@ -406,6 +468,10 @@ static void mistakes_are_named(void **state)
         { HEAD TINY "\"problems\": [{\"file\": \"many.csv\"}], \"device\": {\"backend\": "
                     "\"cuda\", \"arch\": \"emu\"}}",
           "device.arch: 'emu' is no GPU of backend cuda", KS_EINVAL },
+        { HEAD TINY "\"problems\": [{\"file\": \"many.csv\", \"dtype\": \"bf16\"}]}",
+          "g.json': no instance of the job computes any of its problems; for example, instance is "
+          "grouped_conv forward fp32 nhwgc, problem is grouped_conv forward bf16 2d nhwgc: choose ",
+          KS_EINVAL },
         { HEAD TINY "\"problems\": [{\"file\": \"many.csv\"}], \"measure\": {\"racing\": true}}",
           "racing is not available yet", KS_EINVAL },
     };
@@ -485,7 +551,8 @@ int main(void)
         cmocka_unit_test(a_job_overrides_its_lists),
         cmocka_unit_test(the_condition_is_fixed),
         cmocka_unit_test(what_cannot_run_says_why),
-        cmocka_unit_test(domains_are_compared),
+        cmocka_unit_test(a_cell_is_of_one_domain),
+        cmocka_unit_test(other_pairs_are_no_cells),
         cmocka_unit_test(a_family_of_gpus_serves_both),
         cmocka_unit_test(a_family_may_have_no_kernel),
         cmocka_unit_test(helpers_are_no_instances),

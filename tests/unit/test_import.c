@@ -213,6 +213,8 @@ static void ck_headers(void **state)
 static const struct row profiler_rows[] = {
     { "./bin/ckProfiler grouped_conv_fwd 1 1 0 1 1 0 1 2 1 4 128 64" TWO_D, NULL, FORWARD(KS_FP16),
       PLAIN },
+    { "> * `ckProfiler grouped_conv_fwd 1 1 0 1 1 0 1 2 1 4 128 64" TWO_D "`, see", NULL,
+      FORWARD(KS_FP16), PLAIN },
     { "ckProfiler grouped_conv_fwd 2 1 1 0 2 0 1 2 1 4 128 64" TWO_D
       " --instance 3 --list-instances",
       NULL, FORWARD(KS_BF16), PLAIN },

@@ -321,7 +321,7 @@ static void test_names_builds_and_job(void **state)
 {
     struct ks_ledger *l = *state;
     struct ks_buf b;
-    static struct ks_name_rec name = { .id = 9, .count = 4, .name = "conv1" };
+    static struct ks_name_rec name = { .id = 9, .count = 4, .name = "conv1", .n_absent = 6 };
     struct ks_build_rec build = { .instance = 11, .outcome = KS_O_OK, .build_id = { 1, 2 } };
     struct ks_job_rec job = { .grid_digest = 3, .n_problems = 5 };
     const char *text = NULL;
@@ -330,6 +330,7 @@ static void test_names_builds_and_job(void **state)
     assert_int_equal(apply(l, KS_F_PROBLEM, &b, NULL), 0);
     assert_string_equal(ks_ledger_problem_find(l, 9)->name, "conv1");
     assert_int_equal(ks_ledger_problem_find(l, 9)->count, 4);
+    assert_int_equal(ks_ledger_problem_find(l, 9)->n_absent, 6);
     assert_int_equal(ks_ledger_problem_find(l, 9)->n_touched, 0);
 
     name.id = 11;

@@ -307,48 +307,138 @@ static void strict_stops_at_the_first(void **state)
     ks_problem_set_release(&set);
 }
 
+static const struct {
+    const char *text;
+    uint64_t taken, refused, other;
+} commands[] = {
+    { "MIOpen(HIP): Command [LogCmdConvolution] ./bin/MIOpenDriver conv -n 1 -F 1\n", 1, 0, 0 },
+    { "MIOpen: Command [LogCmdFindConvolution] ./bin/MIOpenDriver conv -n 2 -c 3", 1, 0, 0 },
+    { "MIOpen(OpenCL): Command [LogCmdConvolution] ./bin/MIOpenDriver conv -F 2\r\n", 1, 0, 0 },
+    { "miopenFindConvolutionForwardAlgorithm: ./bin/MIOpenDriver conv -c 8\n", 1, 0, 0 },
+    { "MIOPEN_FIND_MODE=1 \"./bin/MIOpenDriver\" conv -c 8 2> log\n", 1, 0, 0 },
+    { "MIOpenDriver pool -F 1; MIOpenDriver conv -F 1\n", 1, 0, 0 },
+    { "MIOpenDriver conv -F 1 && MIOpenDriver conv -F 9\n", 1, 1, 0 },
+    { "MIOpenDriver conv\n", 1, 0, 0 },
+    { "MIOpenDriver\n", 0, 0, 1 },
+    { "MIOpenDriver conv -in_h\n", 0, 1, 0 },
+    { "MIOpenDriver conv --\n", 0, 1, 0 },
+    { "MIOpenDriver conv -\n", 0, 1, 0 },
+    { "MIOpenDriver conv -F '1\n", 0, 1, 0 },
+    { "\xef\xbb\xbfMIOpenDriver conv -F 1\n", 1, 0, 0 },
+    { "stats: name, n, c, ho, wo, x, y, k, flopCnt\n\n", 0, 0, 2 },
+    { "MIOpenDriver conv -n 1 \\\n -c 8 \\  \r\n  -F 1\nMIOpenDriver conv -F 1", 2, 0, 0 },
+    { "MIOpenDriver conv -n 1\\\n28 -F 1\n", 1, 0, 0 }, /* 128, as the shell joins it */
+    { "MIOpenDriver conv -F 1 \\", 1, 0, 0 },
+    { "MIOpenDriver conv -F \\\\\n1\n", 0, 1, 1 }, /* an escaped backslash */
+    { "# MIOpenDriver conv \\\nMIOpenDriver conv -F 1\n", 1, 0, 1 },
+    { "MIOpenDriver conv -F 1 # x \\\nMIOpenDriver conv -F 1\n", 2, 0, 0 },
+    { "> > MIOpenDriver conv -F 1\n >MIOpenDriver conv -F 1\n>\n", 2, 0, 1 },
+    { "> # MIOpenDriver conv -F 1\n", 0, 0, 1 },
+    { "see `MIOpenDriver conv -F 1`, or `MIOpenDriver conv -F 2`.\n", 2, 0, 0 },
+    { "x=$(MIOpenDriver conv -F 1)\n", 1, 0, 0 },
+    { "MIOpenDriver conv -F 1 $A ${B} $@ \"$C\" $1 \"${D[@]}\"\n", 1, 0, 0 },
+    { "MIOpenDriver conv $A -F 1\n", 0, 1, 0 },
+    { "MIOpenDriver conv -n $N -F 1\n", 0, 1, 0 },
+    { "MIOpenDriver conv -F 1 $A.txt\n", 0, 1, 0 },
+    { "MIOpenDriver conv -F 1 $\n", 0, 1, 0 },
+    { "MIOpenDriver conv --forw=1 --in_h=9 --solution=-1 --in_layout=\n", 1, 0, 0 },
+    { "MIOpenDriver conv --forw=\n", 0, 1, 0 },
+    { "MIOpenDriver conv --in_hh=3\n", 0, 1, 0 },
+    { "MIOpenDriver conv -F=1\n", 0, 1, 0 },
+    { "      0 MIOpenDriver conv -F 1\n", 0, 1, 0 },
+    { "9999999999 MIOpenDriver conv -F 1\nMIOpenDriver conv -F 1\n", 1, 1, 0 },
+    { "3MIOpenDriver conv -F 1\n", 1, 0, 0 },
+};
+
 /* Text of one driver line and what becomes of it: taken, refused, other lines. */
 static void lines(void **state)
 {
-    static const struct {
-        const char *text;
-        uint64_t taken, refused, other;
-    } rows[] = {
-        { "MIOpen(HIP): Command [LogCmdConvolution] ./bin/MIOpenDriver conv -n 1 -F 1\n", 1, 0, 0 },
-        { "MIOpen: Command [LogCmdFindConvolution] ./bin/MIOpenDriver conv -n 2 -c 3", 1, 0, 0 },
-        { "MIOpen(OpenCL): Command [LogCmdConvolution] ./bin/MIOpenDriver conv -F 2\r\n", 1, 0, 0 },
-        { "miopenFindConvolutionForwardAlgorithm: ./bin/MIOpenDriver conv -c 8\n", 1, 0, 0 },
-        { "MIOPEN_FIND_MODE=1 \"./bin/MIOpenDriver\" conv -c 8 2> log\n", 1, 0, 0 },
-        { "MIOpenDriver pool -F 1; MIOpenDriver conv -F 1\n", 1, 0, 0 },
-        { "MIOpenDriver conv -F 1 && MIOpenDriver conv -F 9\n", 1, 1, 0 },
-        { "MIOpenDriver conv\n", 1, 0, 0 },
-        { "MIOpenDriver\n", 0, 0, 1 },
-        { "MIOpenDriver conv -in_h\n", 0, 1, 0 },
-        { "MIOpenDriver conv --\n", 0, 1, 0 },
-        { "MIOpenDriver conv -\n", 0, 1, 0 },
-        { "MIOpenDriver conv -F '1\n", 0, 1, 0 },
-        { "\xef\xbb\xbfMIOpenDriver conv -F 1\n", 1, 0, 0 },
-        { "stats: name, n, c, ho, wo, x, y, k, flopCnt\n\n", 0, 0, 2 },
-    };
 
     (void)state;
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) {
         struct ks_problem_set set;
         struct ks_err err = { 0 };
 
         ks_problem_set_init(&set);
         for (int k = 0; ks_importers[k]; k++)
             if (strcmp(ks_importers[k]->name, "miopen") == 0)
-                assert_int_equal(ks_importers[k]->read(&set, rows[i].text, strlen(rows[i].text),
-                                                       "f", false, &err),
+                assert_int_equal(ks_importers[k]->read(&set, commands[i].text,
+                                                       strlen(commands[i].text), "f", false, &err),
                                  0);
-        if (set.n_taken != rows[i].taken || set.n_refused != rows[i].refused ||
-            set.n_other != rows[i].other)
-            fail_msg("%s: taken %d refused %d other %d (%s)", rows[i].text, (int)set.n_taken,
+        if (set.n_taken != commands[i].taken || set.n_refused != commands[i].refused ||
+            set.n_other != commands[i].other)
+            fail_msg("%s: taken %d refused %d other %d (%s)", commands[i].text, (int)set.n_taken,
                      (int)set.n_refused, (int)set.n_other,
                      set.n_refusals ? set.refusals[0].reason : "");
         ks_problem_set_release(&set);
     }
+}
+
+/* Commands as people quote them: continued, in fences, bullets and quotes, with variables. */
+static void a_markdown_page_is_read(void **state)
+{
+    static const struct want wants[] = {
+        F(2, 128, 1, 3, 64, { 1, 32, 32 }, { 1, 3, 3 }, ONES, ONES, { 0, 1, 1 }, { 0, 1, 1 }, 5),
+        { KS_BACKWARD_DATA,
+          KS_FP16,
+          KS_NGCHW,
+          2,
+          1,
+          1,
+          8,
+          16,
+          { 1, 9, 9 },
+          { 1, 3, 3 },
+          ONES,
+          ONES,
+          ZEROS,
+          ZEROS,
+          1 },
+        { KS_BACKWARD_WEIGHT,
+          KS_BF16,
+          KS_NGCHW,
+          2,
+          1,
+          1,
+          8,
+          16,
+          { 1, 9, 9 },
+          { 1, 3, 3 },
+          ONES,
+          ONES,
+          ZEROS,
+          ZEROS,
+          1 },
+    };
+    struct ks_problem_set set;
+
+    (void)state;
+    expect_all("miopen-page.md", wants, sizeof wants / sizeof wants[0]);
+    read_file(&set, DATA "miopen-page.md");
+    assert_int_equal(set.n_lines, 21);
+    assert_int_equal(set.n_commands, 7);
+    /* a continued command is named after its first line */
+    assert_string_equal(set.problems[0].name, "miopen-page.md:6");
+    ks_problem_set_release(&set);
+}
+
+/* `sort | uniq -c`: the number is the count of what the line names, and a timestamp is no count. */
+static void counts_of_uniq_are_counts(void **state)
+{
+    struct ks_problem_set set;
+
+    (void)state;
+    read_file(&set, DATA "miopen-uniq.txt");
+    assert_int_equal(set.n_refused, 0);
+    assert_int_equal(set.n, 3);
+    assert_int_equal(set.problems[0].count, 12 + 1000000);
+    assert_int_equal(set.problems[1].direction, KS_BACKWARD_DATA);
+    assert_int_equal(set.problems[1].count, 3 + 1);
+    assert_int_equal(set.problems[2].direction, KS_BACKWARD_WEIGHT);
+    assert_int_equal(set.problems[2].count, 1);
+    assert_int_equal(set.n_other, 1);
+    assert_int_equal(set.n_problems_raw, 5);
+    ks_problem_set_release(&set);
 }
 
 /* Every allocation fails once: an error, never a refusal of a good line. */
@@ -384,6 +474,8 @@ int main(void)
         cmocka_unit_test(dirt_is_refused_with_a_reason),
         cmocka_unit_test(strict_stops_at_the_first),
         cmocka_unit_test(lines),
+        cmocka_unit_test(a_markdown_page_is_read),
+        cmocka_unit_test(counts_of_uniq_are_counts),
         cmocka_unit_test(memory_may_run_out_anywhere),
     };
 

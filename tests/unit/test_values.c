@@ -112,7 +112,7 @@ static void every_member_is_encoded(void **state)
         { ROW(ks_output, 0, 0) },
         { ROW(ks_block, 0, 4) },
         { ROW(ks_event_rec, 2, 0) },
-        { ROW(ks_name_rec, 2, 0) },
+        { ROW(ks_name_rec, 2, 4) },
         { ROW(ks_req_setup, 2, 12) },
         { ROW(ks_req_problem, 3, 4) },
         { ROW(ks_req_cell, 6, 0) },
@@ -183,7 +183,7 @@ ROUND_TRIP(ks_block, ks_block_encode, ks_block_decode, .block_id = 1, .problem =
 ROUND_TRIP(ks_event_rec, ks_event_encode, ks_event_decode, .kind = KS_EV_SIGNAL, .rank = 1,
            .realtime_ns = 2, .host = "h", .text = "SIGTERM")
 ROUND_TRIP(ks_name_rec, ks_name_rec_encode, ks_name_rec_decode, .id = 1, .count = -2, .name = "n",
-           .text = "operator=grouped_conv")
+           .text = "operator=grouped_conv", .n_absent = 3)
 ROUND_TRIP(ks_req_setup, ks_req_setup_encode, ks_req_setup_decode, .nonce = { 1, 2 },
            .backend = "host", .device = "d", .device_id = 3, .memory_bytes = 4, .rank = 5,
            .measure = { 20, 5, 200, 500, 0.005, KS_CACHE_COLD, 1, 1, 30000, 50 }, .is_sentinel = 1,
@@ -202,7 +202,10 @@ ROUND_TRIP(ks_ready, ks_ready_encode, ks_ready_decode, .nonce = { 1, 2 }, .pid =
 
 static void a_job_keeps_its_text(void **state)
 {
-    const struct ks_job_rec in = { 1, 2, 3, 4 };
+    const struct ks_job_rec in = {
+        .grid_digest = 1, .condition = 2, .n_problems = 3, .n_instances = 4, .n_absent = 5
+    };
+    const struct ks_job_rec damaged = { .n_problems = 3, .n_instances = 4, .n_absent = 13 };
     struct ks_job_rec out = { 0 };
     char *text = NULL;
     struct ks_err err;
@@ -213,6 +216,8 @@ static void a_job_keeps_its_text(void **state)
     ks_job_rec_encode(&in, "{ \"name\": \"x\" }", &b);
     assert_int_equal(ks_job_rec_decode(b.data, b.len, &out, &text, &err), 0);
     assert_memory_equal(&in, &out, sizeof(in));
+    assert_int_equal(ks_job_rec_n_cells(&out), 7);
+    assert_int_equal(ks_job_rec_n_cells(&damaged), 0);
     assert_string_equal(text, "{ \"name\": \"x\" }");
     free(text);
     text = NULL;
