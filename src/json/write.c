@@ -2,175 +2,233 @@
 #include "json/json.h"
 #include "json/scan.h"
 
+#include <cjson/cJSON.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
-enum { MAX_OPEN = 32 };
+enum { MAX_OPEN = sizeof(((struct ks_jw *)0)->open) / sizeof(struct cJSON *) };
 
 void ks_jw_init(struct ks_jw *w, struct ks_buf *to, bool is_pretty)
 {
     *w = (struct ks_jw){ .to = to, .is_pretty = is_pretty };
-    w->is_first[0] = true;
 }
 
-static void new_line(struct ks_jw *w)
+void ks_jw_drop(struct ks_jw *w)
 {
-    if (w->is_pretty)
-        ks_buf_printf(w->to, "\n%*s", 2 * w->depth, "");
+    if (w->depth)
+        cJSON_Delete(w->open[0]);
+    w->depth = 0;
 }
 
-static void put_escaped(struct ks_buf *to, unsigned char c)
+static void fail(struct ks_jw *w)
 {
-    static const char from[] = "\"\\\b\f\n\r\t", as[] = "\"\\bfnrt";
-    const char *at = c ? strchr(from, c) : NULL;
+    w->to->failed = true;
+    ks_jw_drop(w);
+}
 
-    if (at)
-        ks_buf_printf(to, "\\%c", as[at - from]);
+/* cJSON indents by tabs and puts one behind each colon; inside of strings it escapes them. */
+static void put_pretty(struct ks_buf *to, const char *text)
+{
+    for (const char *tab; (tab = strchr(text, '\t')); text = tab + 1) {
+        ks_buf_put(to, text, (size_t)(tab - text));
+        ks_buf_put(to, "  ", tab > text && tab[-1] == ':' ? 1 : 2);
+    }
+    ks_buf_put(to, text, strlen(text));
+}
+
+/* Takes item. */
+static void print(struct ks_jw *w, cJSON *item)
+{
+    char *text = w->is_pretty ? cJSON_Print(item) : cJSON_PrintUnformatted(item);
+
+    if (!text)
+        w->to->failed = true;
+    else if (w->is_pretty)
+        put_pretty(w->to, text);
     else
-        ks_buf_printf(to, "\\u%04x", c);
+        ks_buf_put(w->to, text, strlen(text));
+    cJSON_free(text);
+    cJSON_Delete(item);
+}
+
+static bool is_utf8(const char *text)
+{
+    size_t left = strlen(text), n;
+
+    for (; left && (n = ks_utf8_next((const unsigned char *)text, left)); left -= n)
+        text += n;
+    return left == 0;
 }
 
 /* Captured output of a dying program may be any bytes; what is no UTF-8 becomes U+FFFD. */
-static void put_quoted(struct ks_buf *to, const char *text)
+static void put_utf8(struct ks_buf *to, const char *text)
 {
-    const unsigned char *p = (const unsigned char *)text;
-    size_t left = strlen(text);
-
-    ks_buf_u8(to, '"');
-    while (left) {
-        size_t n = ks_utf8_next(p, left);
-
-        if (n == 0)
-            ks_buf_put(to, "\\ufffd", 6);
-        else if (*p < 0x20 || *p == '"' || *p == '\\')
-            put_escaped(to, *p);
+    for (size_t left = strlen(text), n; left; left -= n, text += n) {
+        n = ks_utf8_next((const unsigned char *)text, left);
+        if (n)
+            ks_buf_put(to, text, n);
         else
-            ks_buf_put(to, p, n);
+            ks_buf_put(to, "\xef\xbf\xbd", 3);
         n = n ? n : 1;
-        p += n;
-        left -= n;
     }
-    ks_buf_u8(to, '"');
 }
 
-/* Comma, line break and key: everything that stands before a value. */
-static void lead(struct ks_jw *w, const char *key)
+/* `text` itself where it is UTF-8, else what `place` then holds; NULL: out of memory. */
+static const char *as_utf8(const char *text, struct ks_buf *place)
 {
-    if (!w->is_first[w->depth])
-        ks_buf_u8(w->to, ',');
-    w->is_first[w->depth] = false;
-    if (w->depth)
-        new_line(w);
+    if (is_utf8(text))
+        return text;
+    put_utf8(place, text);
+    return ks_buf_ok(place) ? ks_buf_text(place) : NULL;
+}
+
+static cJSON *text_item(const char *text)
+{
+    struct ks_buf place;
+    const char *clean;
+    cJSON *item;
+
+    ks_buf_init(&place);
+    clean = as_utf8(text, &place);
+    item = clean ? cJSON_CreateString(clean) : NULL;
+    ks_buf_release(&place);
+    return item;
+}
+
+static bool join(cJSON *parent, const char *key, cJSON *item)
+{
+    struct ks_buf place;
+    const char *clean;
+    bool is_joined;
+
     if (!key)
-        return;
-    put_quoted(w->to, key);
-    ks_buf_printf(w->to, w->is_pretty ? ": " : ":");
+        return cJSON_IsArray(parent) && cJSON_AddItemToArray(parent, item);
+    ks_buf_init(&place);
+    clean = as_utf8(key, &place);
+    is_joined = clean && cJSON_IsObject(parent) && cJSON_AddItemToObject(parent, clean, item);
+    ks_buf_release(&place);
+    return is_joined;
+}
+
+/* Takes item; NULL stands for one that could not be made. False: the buffer has failed. */
+static bool add(struct ks_jw *w, const char *key, cJSON *item)
+{
+    if (item && !w->to->failed && w->depth && join(w->open[w->depth - 1], key, item))
+        return true;
+    cJSON_Delete(item);
+    fail(w);
+    return false;
+}
+
+static void scalar(struct ks_jw *w, const char *key, cJSON *item)
+{
+    if (item && !w->to->failed && !w->depth && !key)
+        print(w, item);
+    else
+        add(w, key, item);
 }
 
 void ks_jw_open(struct ks_jw *w, const char *key, char bracket)
 {
-    if (w->depth >= MAX_OPEN) {
-        w->to->failed = true;
+    cJSON *item = bracket == '{' ? cJSON_CreateObject() : cJSON_CreateArray();
+
+    if (w->depth == MAX_OPEN || !item || w->to->failed || (!w->depth && key)) {
+        cJSON_Delete(item);
+        fail(w);
         return;
     }
-    lead(w, key);
-    ks_buf_u8(w->to, (uint8_t)bracket);
-    w->depth++;
-    w->is_first[w->depth] = true;
+    if (w->depth && !add(w, key, item))
+        return;
+    w->open[w->depth++] = item;
 }
 
 void ks_jw_close(struct ks_jw *w, char bracket)
 {
-    bool is_empty = w->is_first[w->depth];
-
-    if (w->depth <= 0) {
-        w->to->failed = true;
+    if (w->to->failed || !w->depth || cJSON_IsObject(w->open[w->depth - 1]) != (bracket == '}')) {
+        fail(w);
         return;
     }
-    w->depth--;
-    if (!is_empty)
-        new_line(w);
-    ks_buf_u8(w->to, (uint8_t)bracket);
+    if (--w->depth == 0)
+        print(w, w->open[0]);
 }
 
 void ks_jw_str(struct ks_jw *w, const char *key, const char *v)
 {
-    lead(w, key);
-    if (v)
-        put_quoted(w->to, v);
-    else
-        ks_buf_printf(w->to, "null");
+    scalar(w, key, v ? text_item(v) : cJSON_CreateNull());
 }
 
 void ks_jw_int(struct ks_jw *w, const char *key, int64_t v)
 {
-    lead(w, key);
-    ks_buf_printf(w->to, "%lld", (long long)v);
+    char text[32];
+
+    snprintf(text, sizeof(text), "%lld", (long long)v);
+    scalar(w, key, cJSON_CreateRaw(text));
 }
 
 void ks_jw_u64(struct ks_jw *w, const char *key, uint64_t v)
 {
-    lead(w, key);
-    ks_buf_printf(w->to, "%llu", (unsigned long long)v);
+    char text[32];
+
+    snprintf(text, sizeof(text), "%llu", (unsigned long long)v);
+    scalar(w, key, cJSON_CreateRaw(text));
 }
 
 void ks_jw_real(struct ks_jw *w, const char *key, double v)
 {
-    char text[32];
+    char text[32], number[40];
 
-    lead(w, key);
     if (!isfinite(v)) {
-        w->to->failed = true;
+        fail(w);
         return;
     }
     ks_f64_text(v, text);
     /* "5.0" rather than "5": it reads back as the same kind of number. */
-    ks_buf_printf(w->to, "%s%s", text, strpbrk(text, ".e") ? "" : ".0");
+    snprintf(number, sizeof(number), "%s%s", text, strpbrk(text, ".e") ? "" : ".0");
+    scalar(w, key, cJSON_CreateRaw(number));
 }
 
 void ks_jw_bool(struct ks_jw *w, const char *key, bool v)
 {
-    lead(w, key);
-    ks_buf_printf(w->to, v ? "true" : "false");
+    scalar(w, key, cJSON_CreateBool(v));
 }
 
 void ks_jw_null(struct ks_jw *w, const char *key)
 {
-    lead(w, key);
-    ks_buf_printf(w->to, "null");
+    scalar(w, key, cJSON_CreateNull());
+}
+
+static void copy_children(struct ks_jw *w, const char *key, const struct ks_node *n)
+{
+    bool is_object = n->kind == KS_JSON_OBJECT;
+
+    ks_jw_open(w, key, is_object ? '{' : '[');
+    for (const struct ks_node *c = ks_node_first(n); c && !w->to->failed; c = ks_node_next(c))
+        ks_jw_node(w, ks_node_key(c), c);
+    ks_jw_close(w, is_object ? '}' : ']');
 }
 
 void ks_jw_node(struct ks_jw *w, const char *key, const struct ks_node *n)
 {
-    bool is_object;
-
     switch (ks_node_kind(n)) {
     case KS_JSON_NULL:
         ks_jw_null(w, key);
-        return;
+        break;
     case KS_JSON_BOOL:
-        ks_jw_bool(w, key, n->is_true);
-        return;
+        ks_jw_bool(w, key, cJSON_IsTrue(n->item));
+        break;
     case KS_JSON_INT:
         ks_jw_int(w, key, n->v.i);
-        return;
+        break;
     case KS_JSON_REAL:
         ks_jw_real(w, key, n->v.d);
-        return;
+        break;
     case KS_JSON_STRING:
-        ks_jw_str(w, key, n->text);
-        return;
+        ks_jw_str(w, key, n->item->valuestring);
+        break;
     case KS_JSON_ARRAY:
     case KS_JSON_OBJECT:
+        copy_children(w, key, n);
         break;
     }
-    is_object = n->kind == KS_JSON_OBJECT;
-    if (w->depth >= MAX_OPEN) {
-        w->to->failed = true;
-        return;
-    }
-    ks_jw_open(w, key, is_object ? '{' : '[');
-    for (const struct ks_node *c = ks_node_first(n); c; c = ks_node_next(c))
-        ks_jw_node(w, ks_node_key(c), c);
-    ks_jw_close(w, is_object ? '}' : ']');
 }

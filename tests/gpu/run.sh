@@ -85,7 +85,7 @@ link_all() { # PROGRAM FILE..
     local -a objects=()
     shift
     for f; do objects+=("$(object "$f")"); done
-    ${CC:-cc} -o "$build/bin/$program" "${objects[@]}" -lm -ldl -lpthread
+    ${CC:-cc} -o "$build/bin/$program" "${objects[@]}" -lcjson -lm -ldl -lpthread
 }
 
 probe() { # backend
