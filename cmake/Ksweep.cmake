@@ -33,9 +33,8 @@ if(NOT KSWEEP_WORKER_ONLY)
   find_package(HDF5 REQUIRED COMPONENTS C HL)
   find_package(ZLIB REQUIRED)
   pkg_check_modules(HWLOC REQUIRED IMPORTED_TARGET hwloc)
+  pkg_check_modules(CJSON REQUIRED IMPORTED_TARGET libcjson)
 endif()
-find_package(PkgConfig REQUIRED)
-pkg_check_modules(CJSON REQUIRED IMPORTED_TARGET libcjson)
 
 # ks_module(name SOURCES a.c.. DEPS target..): one directory of src/ = one static library ks_name.
 # PUBLIC so that a program's link line follows from its modules.

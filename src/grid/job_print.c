@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "grid/job.h"
 #include "grid/job_section.h"
+#include "json/json.h"
 #include "op/op.h"
 
 #include <stdio.h>
