@@ -105,7 +105,8 @@ static const struct ks_opt opts[] = {
       .type = KS_OPT_STR,
       .offset = AT(export_grid),
       .arg = "FILE",
-      .help = "only write the resolved grid to FILE, for machines without JSON (docs/grid-file.md)" },
+      .help =
+          "only write the resolved grid to FILE, for machines without JSON (docs/grid-file.md)" },
     { .name = "json",
       .type = KS_OPT_BOOL,
       .offset = AT(json),

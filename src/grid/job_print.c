@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "grid/job.h"
 #include "grid/job_section.h"
-#include "json/json.h"
 #include "op/op.h"
+#include "json/json.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -89,12 +89,14 @@ static int take_choice(struct reader *r, size_t i, const char *const *names)
     return 0;
 }
 
-/* Room for one more of n; NULL: failed. */
+/* Room for one more of n; NULL: failed. A family is large, and most grids have one or two. */
 static void *grown(struct reader *r, void *list, uint32_t n, uint32_t *cap, size_t size)
 {
-    uint32_t more = *cap ? 2 * *cap : 4;
+    uint32_t more = *cap ? 2 * *cap : 1;
     void *at = list;
 
+    if (r->l.rc < 0)
+        return NULL;
     if (n < *cap)
         return list;
     at = more <= MOST_ITEMS ? realloc(list, more * size) : NULL;
@@ -342,7 +344,8 @@ static void fill_family(struct reader *r, struct ks_family *f)
     if (ks_lines_expect(&r->l, "family", 4)) {
         take_word(r, 0, KS_ANY_WORD, f->name, sizeof f->name);
         ks_lines_copy(&r->l, 1, f->op, sizeof f->op);
-        note(r, ks_operator_find(f->op, &f->i_op, r->err));
+        if (r->l.rc == 0)
+            note(r, ks_operator_find(f->op, &f->i_op, r->err));
         snprintf(f->backend, sizeof f->backend, "%s", backends[take_choice(r, 2, backends)]);
         read_source(r, 3, f);
     }
