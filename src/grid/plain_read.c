@@ -540,24 +540,23 @@ static int read_all(struct reader *r)
 int ks_plain_read(const char *text, size_t n, const char *name, const char *backend,
                   const char *arch, struct ks_grid *grid_out, struct ks_err *err)
 {
-    struct ks_grid *g = calloc(1, sizeof *g);
-    struct reader r = { .g = g, .backend = backend, .arch = arch, .err = err };
-    int rc = g ? 0 : ks_fail(err, KS_ENOMEM, "no memory for a grid");
+    struct reader r = { .backend = backend, .arch = arch, .err = err };
+    int rc = ks_lines_open(&r.l, text, n, name, KS_PLAIN_KIND, KS_PLAIN_VERSION, err);
 
     ks_buf_init(&r.cpu_flags);
-    if (rc == 0)
-        rc = ks_lines_open(&r.l, text, n, name, KS_PLAIN_KIND, KS_PLAIN_VERSION, err);
-    if (rc == 0)
-        rc = read_all(&r);
+    if (rc == 0) {
+        r.g = calloc(1, sizeof *r.g);
+        rc = r.g ? read_all(&r) : ks_fail(err, KS_ENOMEM, "no memory for a grid");
+    }
     ks_lines_close(&r.l);
     ks_buf_release(&r.cpu_flags);
     if (rc == 0) {
-        *grid_out = *g;
+        *grid_out = *r.g;
         grid_out->job.device.arch = grid_out->job.device.arch_text;
-    } else if (g) {
-        ks_grid_release(g);
+    } else if (r.g) {
+        ks_grid_release(r.g);
     }
-    free(g);
+    free(r.g);
     return rc;
 }
 

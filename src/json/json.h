@@ -67,17 +67,21 @@ int ks_node_text(const struct ks_json *doc, const struct ks_node *n, char *out, 
 int ks_node_only(const struct ks_json *doc, const struct ks_node *obj, const char *const *keys,
                  struct ks_err *err);
 
-/* Writer: builds one value, which cJSON prints into the buffer when its outermost bracket closes (a
- * scalar outside of brackets: at once). Pretty: 2 spaces, `"key": value`, an array of scalars on
- * one line. Sets the buffer's failed flag: nesting deeper than 32, a bracket or a key out of place,
- * a number that is not finite, out of memory, more than 2 GiB. Bytes that are no UTF-8 become
- * U+FFFD. Whole numbers above INT64_MAX are written but not read back by this module. Memory is
- * held between the outermost brackets; a failure releases it. */
+/* Writer: builds a value, which cJSON prints into the buffer when it is complete: when its
+ * outermost bracket closes, a scalar outside of brackets at once, and each element of an outermost
+ * array by itself, so that a long list needs no more memory than its text. Pretty: 2 spaces,
+ * `"key": value`, an array of scalars on one line. Sets the buffer's failed flag: nesting deeper
+ * than 32, a bracket or a key out of place, a number that is not finite, out of memory, a value of
+ * more than 2 GiB. Bytes that are no UTF-8 become U+FFFD. Whole numbers above INT64_MAX are written
+ * but not read back by this module. Memory is held while brackets are open; a failure releases it.
+ */
 struct ks_jw {
-    struct ks_buf *to; /* borrowed */
-    int depth;
-    struct cJSON *open[32]; /* [depth] arrays and objects; the first one is owned */
+    struct ks_buf *to;      /* borrowed */
+    int depth;              /* open brackets */
+    struct cJSON *open[32]; /* [depth]; the first one that is not NULL is owned */
     bool is_pretty;
+    bool is_list; /* the outermost bracket is an array: it stands in the buffer, open[0] is NULL */
+    bool is_element; /* it has one already */
 };
 void ks_jw_init(struct ks_jw *w, struct ks_buf *to, bool is_pretty);
 void ks_jw_open(struct ks_jw *w, const char *key,

@@ -14,11 +14,18 @@ void ks_jw_init(struct ks_jw *w, struct ks_buf *to, bool is_pretty)
     *w = (struct ks_jw){ .to = to, .is_pretty = is_pretty };
 }
 
+/* Where the value that is being built begins in w->open. */
+static int root_of(const struct ks_jw *w)
+{
+    return w->is_list ? 1 : 0;
+}
+
 void ks_jw_drop(struct ks_jw *w)
 {
-    if (w->depth)
-        cJSON_Delete(w->open[0]);
+    if (w->depth > root_of(w))
+        cJSON_Delete(w->open[root_of(w)]);
     w->depth = 0;
+    w->is_list = false;
 }
 
 static void fail(struct ks_jw *w)
@@ -27,29 +34,36 @@ static void fail(struct ks_jw *w)
     ks_jw_drop(w);
 }
 
-/* cJSON indents by tabs and puts one behind each colon; inside of strings it escapes them. */
-static void put_pretty(struct ks_buf *to, const char *text)
+/* cJSON indents by tabs and puts one behind each colon; inside of strings it escapes tabs and line
+ * breaks. An element of a list is one level deeper than it knows. */
+static void put_pretty(struct ks_buf *to, const char *text, bool is_deeper)
 {
-    for (const char *tab; (tab = strchr(text, '\t')); text = tab + 1) {
-        ks_buf_put(to, text, (size_t)(tab - text));
-        ks_buf_put(to, "  ", tab > text && tab[-1] == ':' ? 1 : 2);
+    for (const char *at; (at = strpbrk(text, "\t\n")); text = at + 1) {
+        ks_buf_put(to, text, (size_t)(at - text));
+        if (*at == '\t')
+            ks_buf_put(to, "  ", at > text && at[-1] == ':' ? 1 : 2);
+        else
+            ks_buf_put(to, "\n  ", is_deeper ? 3 : 1);
     }
     ks_buf_put(to, text, strlen(text));
 }
 
-/* Takes item. */
+/* Takes item, a whole value. */
 static void print(struct ks_jw *w, cJSON *item)
 {
     char *text = w->is_pretty ? cJSON_Print(item) : cJSON_PrintUnformatted(item);
 
-    if (!text)
-        w->to->failed = true;
-    else if (w->is_pretty)
-        put_pretty(w->to, text);
-    else
+    if (text && w->is_list && w->is_element)
+        ks_buf_put(w->to, ", ", w->is_pretty ? 2 : 1);
+    w->is_element = true;
+    if (text && w->is_pretty)
+        put_pretty(w->to, text, w->is_list);
+    else if (text)
         ks_buf_put(w->to, text, strlen(text));
-    cJSON_free(text);
     cJSON_Delete(item);
+    cJSON_free(text);
+    if (!text)
+        fail(w);
 }
 
 static bool is_utf8(const char *text)
@@ -111,46 +125,77 @@ static bool join(cJSON *parent, const char *key, cJSON *item)
     return is_joined;
 }
 
-/* Takes item; NULL stands for one that could not be made. False: the buffer has failed. */
+/* Takes item, which becomes a part of the value that is being built; NULL stands for one that could
+ * not be made. False: the buffer has failed. */
 static bool add(struct ks_jw *w, const char *key, cJSON *item)
 {
-    if (item && !w->to->failed && w->depth && join(w->open[w->depth - 1], key, item))
+    if (item && w->depth && join(w->open[w->depth - 1], key, item))
         return true;
     cJSON_Delete(item);
     fail(w);
     return false;
 }
 
+/* Does a value begin here? */
+static bool is_outside(const struct ks_jw *w, const char *key)
+{
+    return w->depth == root_of(w) && !key;
+}
+
 static void scalar(struct ks_jw *w, const char *key, cJSON *item)
 {
-    if (item && !w->to->failed && !w->depth && !key)
+    if (item && !w->to->failed && is_outside(w, key)) {
         print(w, item);
-    else
-        add(w, key, item);
+        return;
+    }
+    if (w->to->failed || w->depth == root_of(w)) {
+        cJSON_Delete(item);
+        item = NULL;
+    }
+    add(w, key, item);
+}
+
+static void open_list(struct ks_jw *w)
+{
+    ks_buf_u8(w->to, '[');
+    w->open[w->depth++] = NULL;
+    w->is_list = true;
+    w->is_element = false;
 }
 
 void ks_jw_open(struct ks_jw *w, const char *key, char bracket)
 {
-    cJSON *item = bracket == '{' ? cJSON_CreateObject() : cJSON_CreateArray();
+    bool is_first = is_outside(w, key);
+    cJSON *item;
 
-    if (w->depth == MAX_OPEN || !item || w->to->failed || (!w->depth && key)) {
-        cJSON_Delete(item);
+    if (w->to->failed || w->depth == MAX_OPEN || (w->depth == root_of(w) && !is_first)) {
         fail(w);
         return;
     }
-    if (w->depth && !add(w, key, item))
+    if (w->depth == 0 && bracket == '[') {
+        open_list(w);
         return;
-    w->open[w->depth++] = item;
+    }
+    item = bracket == '{' ? cJSON_CreateObject() : cJSON_CreateArray();
+    if (!item)
+        fail(w);
+    else if (is_first || add(w, key, item))
+        w->open[w->depth++] = item;
 }
 
 void ks_jw_close(struct ks_jw *w, char bracket)
 {
-    if (w->to->failed || !w->depth || cJSON_IsObject(w->open[w->depth - 1]) != (bracket == '}')) {
+    bool is_list_end = w->is_list && w->depth == 1;
+    bool is_object = w->depth && !is_list_end && cJSON_IsObject(w->open[w->depth - 1]);
+
+    if (w->to->failed || !w->depth || is_object != (bracket == '}')) {
         fail(w);
-        return;
+    } else if (is_list_end) {
+        ks_buf_u8(w->to, ']');
+        ks_jw_drop(w);
+    } else if (--w->depth == root_of(w)) {
+        print(w, w->open[w->depth]);
     }
-    if (--w->depth == 0)
-        print(w, w->open[0]);
 }
 
 void ks_jw_str(struct ks_jw *w, const char *key, const char *v)

@@ -23,4 +23,5 @@ check() { # WHAT DIR VARIABLE=VALUE..
     like "$(cat "$dir/conformance.txt")" '^0 of [0-9]+ bad$' "$what: the device keeps its contract"
     unlike "$(ldd "$dir/build/bin/ksweep-worker" "$dir/build/bin/ksweep-gpu" 2>&1)" \
         'mpi|hdf5|hwloc|json|amdhip|cuda|not found|No such' "$what: both programs need libc alone"
+    is "$(find "$dir/build" -name '*json*.o')" '' "$what: no source of JSON is compiled"
 }

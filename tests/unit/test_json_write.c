@@ -121,12 +121,14 @@ static void writer_misuse_fails_the_buffer(void **state)
         misuse[i](&w);
         assert_false(ks_buf_ok(&b));
         write_sample(&w);
-        assert_string_equal(ks_buf_text(&b), "");
+        assert_false(ks_buf_ok(&b));
+        assert_true(b.len <= 1); /* of a list its bracket */
         ks_buf_release(&b);
     }
 }
 
-/* Nothing is written before the outermost bracket closes; ks_jw_drop() writes nothing at all. */
+/* Nothing is written before the outermost bracket closes; what ks_jw_drop() drops is not written.
+ */
 static void writes_whole_values(void **state)
 {
     struct ks_buf b;
@@ -140,11 +142,62 @@ static void writes_whole_values(void **state)
     ks_jw_drop(&w);
     ks_jw_int(&w, NULL, 7);
     assert_string_equal(ks_buf_text(&b), "7");
-    ks_jw_open(&w, NULL, '[');
+    ks_jw_open(&w, NULL, '{');
     assert_string_equal(ks_buf_text(&b), "7");
-    ks_jw_close(&w, ']');
-    assert_string_equal(ks_buf_text(&b), "7[]");
+    ks_jw_close(&w, '}');
+    assert_string_equal(ks_buf_text(&b), "7{}");
     ks_jw_drop(&w);
+    assert_true(ks_buf_ok(&b));
+    ks_buf_release(&b);
+}
+
+static void write_list(struct ks_jw *w)
+{
+    ks_jw_open(w, NULL, '[');
+    ks_jw_int(w, NULL, 1);
+    ks_jw_open(w, NULL, '{');
+    ks_jw_open(w, "a", '[');
+    ks_jw_open(w, NULL, '{');
+    ks_jw_str(w, "b", "\n\t");
+    ks_jw_close(w, '}');
+    ks_jw_close(w, ']');
+    ks_jw_close(w, '}');
+    ks_jw_open(w, NULL, '[');
+    ks_jw_null(w, NULL);
+    ks_jw_close(w, ']');
+    ks_jw_close(w, ']');
+}
+
+/* The elements of an outermost list are written one by one, in the layout of the whole. */
+static void writes_lists_by_element(void **state)
+{
+    static const char pretty[] = "[1, {\n    \"a\": [{\n        \"b\": \"\\n\\t\"\n      }]\n"
+                                 "  }, [null]]";
+    struct ks_buf b;
+    struct ks_jw w;
+
+    (void)state;
+    ks_buf_init(&b);
+    ks_jw_init(&w, &b, true);
+    write_list(&w);
+    assert_string_equal(ks_buf_text(&b), pretty);
+    ks_buf_clear(&b);
+    ks_jw_init(&w, &b, false);
+    write_list(&w);
+    write_list(&w);
+    ks_jw_open(&w, NULL, '[');
+    ks_jw_close(&w, ']');
+    assert_string_equal(ks_buf_text(&b), "[1,{\"a\":[{\"b\":\"\\n\\t\"}]},[null]]"
+                                         "[1,{\"a\":[{\"b\":\"\\n\\t\"}]},[null]][]");
+    ks_buf_clear(&b);
+    ks_jw_open(&w, NULL, '[');
+    ks_jw_open(&w, NULL, '{');
+    assert_string_equal(ks_buf_text(&b), "["); /* what is open is not written yet */
+    ks_jw_close(&w, '}');
+    assert_string_equal(ks_buf_text(&b), "[{}");
+    ks_jw_open(&w, NULL, '{');
+    ks_jw_drop(&w);
+    assert_string_equal(ks_buf_text(&b), "[{}");
     assert_true(ks_buf_ok(&b));
     ks_buf_release(&b);
 }
@@ -180,6 +233,7 @@ static void writes_without_memory(void **state)
         fault_arm(n);
         ks_jw_init(&w, &b, n % 2);
         write_sample(&w);
+        write_list(&w);
         is_done = !fault_disarm();
         assert_int_equal(ks_buf_ok(&b), is_done);
         assert_int_equal(w.depth, 0);
@@ -194,6 +248,7 @@ int main(void)
         cmocka_unit_test(writes_compact_and_pretty),
         cmocka_unit_test(writer_misuse_fails_the_buffer),
         cmocka_unit_test(writes_whole_values),
+        cmocka_unit_test(writes_lists_by_element),
         cmocka_unit_test_setup_teardown(writes_without_memory, library_fails_too, library_as_ever),
     };
 
