@@ -72,9 +72,9 @@ int ks_node_only(const struct ks_json *doc, const struct ks_node *obj, const cha
  * array by itself, so that a long list needs no more memory than its text. Pretty: 2 spaces,
  * `"key": value`, an array of scalars on one line. Sets the buffer's failed flag: nesting deeper
  * than 32, a bracket or a key out of place, a number that is not finite, out of memory, a value of
- * more than 2 GiB. Bytes that are no UTF-8 become U+FFFD. Whole numbers above INT64_MAX are written
- * but not read back by this module. Memory is held while brackets are open; a failure releases it.
- */
+ * more than 2 GiB. Bytes that are no UTF-8 become U+FFFD; control characters are escaped, those of
+ * Unicode (C1, marks of direction), too. Whole numbers above INT64_MAX are written but not read
+ * back by this module. Memory is held while brackets are open; a failure releases it. */
 struct ks_jw {
     struct ks_buf *to;      /* borrowed */
     int depth;              /* open brackets */

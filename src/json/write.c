@@ -34,16 +34,50 @@ static void fail(struct ks_jw *w)
     ks_jw_drop(w);
 }
 
+/* Bytes of a control character at p that cJSON writes as it is (DEL, C1, separators of lines, marks
+ * of direction), 0 for any other: terminals obey some of them. */
+static size_t control_at(const char *p, unsigned *code_out)
+{
+    const unsigned char *c = (const unsigned char *)p;
+
+    *code_out = c[0];
+    if (c[0] == 0x7f)
+        return 1;
+    if (c[0] == 0xc2) {
+        *code_out = c[1];
+        return c[1] < 0xa0 ? 2 : 0;
+    }
+    if (c[0] != 0xe2 || (c[1] & 0xfe) != 0x80)
+        return 0;
+    *code_out = 0x2000 | (c[1] & 0x3fu) << 6 | (c[2] & 0x3fu);
+    return (*code_out >= 0x2028 && *code_out <= 0x202e) ||
+                   (*code_out >= 0x2066 && *code_out <= 0x2069)
+               ? 3
+               : 0;
+}
+
 /* cJSON indents by tabs and puts one behind each colon; inside of strings it escapes tabs and line
  * breaks. An element of a list is one level deeper than it knows. */
-static void put_pretty(struct ks_buf *to, const char *text, bool is_deeper)
+static void put_text(struct ks_buf *to, const char *text, bool is_deeper)
 {
-    for (const char *at; (at = strpbrk(text, "\t\n")); text = at + 1) {
+    size_t n;
+
+    for (const char *at; (at = strpbrk(text, "\t\n\x7f\xc2\xe2")); text = at + n) {
+        unsigned code;
+
         ks_buf_put(to, text, (size_t)(at - text));
-        if (*at == '\t')
+        n = 1;
+        if (*at == '\t') {
             ks_buf_put(to, "  ", at > text && at[-1] == ':' ? 1 : 2);
-        else
+        } else if (*at == '\n') {
             ks_buf_put(to, "\n  ", is_deeper ? 3 : 1);
+        } else {
+            n = control_at(at, &code);
+            if (n)
+                ks_buf_printf(to, "\\u%04x", code);
+            else
+                ks_buf_put(to, at, n = 1);
+        }
     }
     ks_buf_put(to, text, strlen(text));
 }
@@ -56,10 +90,8 @@ static void print(struct ks_jw *w, cJSON *item)
     if (text && w->is_list && w->is_element)
         ks_buf_put(w->to, ", ", w->is_pretty ? 2 : 1);
     w->is_element = true;
-    if (text && w->is_pretty)
-        put_pretty(w->to, text, w->is_list);
-    else if (text)
-        ks_buf_put(w->to, text, strlen(text));
+    if (text)
+        put_text(w->to, text, w->is_list);
     cJSON_Delete(item);
     cJSON_free(text);
     if (!text)

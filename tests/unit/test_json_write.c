@@ -151,6 +151,32 @@ static void writes_whole_values(void **state)
     ks_buf_release(&b);
 }
 
+static void escapes_what_terminals_obey(void **state)
+{
+    static const char text[] =
+        "\x7f \xc2\x80 \xc2\x9b \xc2\xa0 \xe2\x80\xa7 \xe2\x80\xa8 \xe2\x80\xae "
+        "\xe2\x80\xaf \xe2\x81\xa5 \xe2\x81\xa6 \xe2\x81\xa9 \xe2\x81\xaa \xe2\x82\xac";
+    static const char want[] =
+        "\"\\u007f \\u0080 \\u009b \xc2\xa0 \xe2\x80\xa7 \\u2028 \\u202e "
+        "\xe2\x80\xaf \xe2\x81\xa5 \\u2066 \\u2069 \xe2\x81\xaa \xe2\x82\xac\"";
+    struct ks_json *doc = NULL;
+    struct ks_err err = { 0 };
+    const char *back = NULL;
+    struct ks_buf b;
+    struct ks_jw w;
+
+    (void)state;
+    ks_buf_init(&b);
+    ks_jw_init(&w, &b, false);
+    ks_jw_str(&w, NULL, text);
+    assert_string_equal(ks_buf_text(&b), want);
+    assert_int_equal(ks_json_parse(ks_buf_text(&b), b.len, "t", &doc, &err), 0);
+    assert_int_equal(ks_node_str(doc, ks_json_root(doc), &back, &err), 0);
+    assert_string_equal(back, text);
+    ks_json_close(doc);
+    ks_buf_release(&b);
+}
+
 static void write_list(struct ks_jw *w)
 {
     ks_jw_open(w, NULL, '[');
@@ -249,6 +275,7 @@ int main(void)
         cmocka_unit_test(writer_misuse_fails_the_buffer),
         cmocka_unit_test(writes_whole_values),
         cmocka_unit_test(writes_lists_by_element),
+        cmocka_unit_test(escapes_what_terminals_obey),
         cmocka_unit_test_setup_teardown(writes_without_memory, library_fails_too, library_as_ever),
     };
 
