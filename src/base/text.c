@@ -58,7 +58,7 @@ static size_t put_hex(const unsigned char *p, size_t n, char *out)
 }
 
 /* The next character as it is printed, at most LONGEST_ESCAPE bytes; *used_out: bytes of p. */
-static size_t next(const unsigned char *p, size_t left, enum ks_lines lines, char *out,
+static size_t next(const unsigned char *p, size_t left, enum ks_line_ends lines, char *out,
                    size_t *used_out)
 {
     static const char from[] = "\n\t\r", as[] = "ntr";
@@ -82,7 +82,7 @@ static size_t next(const unsigned char *p, size_t left, enum ks_lines lines, cha
     return n;
 }
 
-static size_t without_end(const char *text, size_t n, enum ks_lines lines)
+static size_t without_end(const char *text, size_t n, enum ks_line_ends lines)
 {
     while (lines == KS_LINES_INDENT && n && text[n - 1] == '\n')
         n--;
@@ -99,7 +99,7 @@ static size_t plain_run(const unsigned char *p, size_t n)
     return k;
 }
 
-void ks_text_put(struct ks_buf *to, const char *text, size_t n, enum ks_lines lines)
+void ks_text_put(struct ks_buf *to, const char *text, size_t n, enum ks_line_ends lines)
 {
     const unsigned char *p = (const unsigned char *)text;
     size_t used;
@@ -116,7 +116,7 @@ void ks_text_put(struct ks_buf *to, const char *text, size_t n, enum ks_lines li
     }
 }
 
-bool ks_text_write(FILE *to, const char *text, size_t n, enum ks_lines lines)
+bool ks_text_write(FILE *to, const char *text, size_t n, enum ks_line_ends lines)
 {
     const unsigned char *p = (const unsigned char *)text;
     bool is_ok = true;
@@ -134,7 +134,7 @@ bool ks_text_write(FILE *to, const char *text, size_t n, enum ks_lines lines)
     return is_ok;
 }
 
-size_t ks_text_escape(char *out, size_t cap, const char *text, size_t n, enum ks_lines lines)
+size_t ks_text_escape(char *out, size_t cap, const char *text, size_t n, enum ks_line_ends lines)
 {
     const unsigned char *p = (const unsigned char *)text;
     size_t len = 0, used;

@@ -22,7 +22,7 @@ uint32_t ks_utf8_code(const unsigned char *p, size_t n);
 bool ks_utf8_is_control(uint32_t code);
 
 /* What becomes of line ends. Tabs stay where lines stay. */
-enum ks_lines {
+enum ks_line_ends {
     KS_LINES_NONE,  /* \n and \t are escaped: one line */
     KS_LINES_KEEP,  /* as they are */
     KS_LINES_INDENT /* 4 blanks begin each further line, so that none looks like a new entry; those
@@ -31,11 +31,11 @@ enum ks_lines {
 
 /* Control characters are escaped as \n, \t, \r or the \xNN of their bytes, and so are bytes that
  * are not UTF-8. Backslashes stay as they are. */
-void ks_text_put(struct ks_buf *to, const char *text, size_t n, enum ks_lines lines);
+void ks_text_put(struct ks_buf *to, const char *text, size_t n, enum ks_line_ends lines);
 /* The same into out [cap > 0], NUL-terminated, cut between two characters. Returns its length. */
-size_t ks_text_escape(char *out, size_t cap, const char *text, size_t n, enum ks_lines lines);
+size_t ks_text_escape(char *out, size_t cap, const char *text, size_t n, enum ks_line_ends lines);
 /* And straight to a stream. false: it could not be written. */
-bool ks_text_write(FILE *to, const char *text, size_t n, enum ks_lines lines);
+bool ks_text_write(FILE *to, const char *text, size_t n, enum ks_line_ends lines);
 /* A line of a message: "prefix: text", further lines indented, in one write. */
 void ks_text_print(FILE *to, const char *prefix, const char *text);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* cache.h - private to src/build: compiled units on disk.
  *
- *     CACHE/host/UNIT/kernels.so manifest.json      published by renaming a temporary directory
+ *     CACHE/host/UNIT/kernels.so manifest.txt       published by renaming a temporary directory
  *     CACHE/host/instances/BUILD_ID -> ../UNIT      symbolic link: where an instance was compiled
  *     CACHE/host/.tmp-BUILDER-XXXXXX/               a unit that BUILDER compiles (builder.h)
  *     CACHE/host/builders/ claims/                  who builds what (builder.h, claim.h)
@@ -24,7 +24,7 @@
 
 #define KS_UNIT_OBJECT   "kernels.so"
 #define KS_UNIT_IMAGE    "device.img" /* of a GPU: only while it is built, kernels.so carries it */
-#define KS_UNIT_MANIFEST "manifest.json"
+#define KS_UNIT_MANIFEST "manifest.txt"
 
 struct ks_cache {
     char dir[512];      /* CACHE/host */
@@ -90,7 +90,7 @@ int ks_manifest_parse(const char *text, size_t n, const char *name, struct ks_ma
 /* Reads the file alone. KS_EFORMAT for anything that ks_manifest_print would not write. */
 int ks_manifest_load(const char *path, struct ks_manifest *out, struct ks_err *err);
 void ks_manifest_release(struct ks_manifest *m);
-void ks_manifest_print(const struct ks_manifest *m, struct ks_buf *json_out);
+void ks_manifest_print(const struct ks_manifest *m, struct ks_buf *text_out);
 
 /* A new private directory below the cache, for ks_cache_publish. */
 int ks_cache_temp(struct ks_cache *c, char *dir_out, size_t cap, struct ks_err *err);

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* manifest.c - manifest.json beside a compiled unit. */
+/* manifest.c - the manifest beside a compiled unit. */
+#include "base/file.h"
+#include "base/lines.h"
 #include "build/cache.h"
-#include "json/json.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define SCHEMA 2
+#define KIND    "ksweep-unit"
+#define VERSION 3 /* 1 and 2 were JSON, under another name */
 
 static const char *const state_names[] = { [KS_ART_READY] = "ready",
                                            [KS_ART_FAILED] = "build_failed",
@@ -41,19 +43,24 @@ void ks_manifest_release(struct ks_manifest *m)
     *m = (struct ks_manifest){ .rows = NULL };
 }
 
-static void put_id(struct ks_jw *w, const char *key, struct ks_id128 id)
+static void put_id(struct ks_buf *b, const char *key, struct ks_id128 id)
 {
     char hex[33];
     ks_hex128(id, hex);
-    ks_jw_str(w, key, hex);
+    ks_lines_put(b, key, hex);
 }
 
-static void put_digest(struct ks_jw *w, const char *key, const uint8_t digest[32])
+static void put_digest(struct ks_buf *b, const char *key, const uint8_t digest[32])
 {
     char hex[65];
     for (int i = 0; i < 32; i++)
         snprintf(hex + 2 * i, 3, "%02x", digest[i]);
-    ks_jw_str(w, key, hex);
+    ks_lines_put(b, key, hex);
+}
+
+static void put_u64(struct ks_buf *b, const char *key, uint64_t v)
+{
+    ks_lines_put_number(b, key, (int64_t)v);
 }
 
 static int64_t number_of(const struct ks_code_object *c, size_t i)
@@ -69,122 +76,82 @@ static int64_t number_of(const struct ks_code_object *c, size_t i)
     return w;
 }
 
-static void put_code(struct ks_jw *w, const struct ks_code_object *c)
+static void put_code(struct ks_buf *b, const struct ks_code_object *c)
 {
     if (!c->target[0])
         return;
-    ks_jw_open(w, "code", '{');
-    ks_jw_str(w, "name", c->name);
-    ks_jw_str(w, "target", c->target);
+    ks_lines_put(b, "code", c->name);
+    ks_lines_put(b, "target", c->target);
     for (size_t i = 0; i < N_NUMBERS; i++)
-        ks_jw_int(w, numbers[i].key, number_of(c, i));
-    ks_jw_close(w, '}');
+        ks_lines_put_number(b, numbers[i].key, number_of(c, i));
 }
 
-static void put_row(struct ks_jw *w, const struct ks_manifest_row *r)
+static void put_row(struct ks_buf *b, const struct ks_manifest_row *r)
 {
-    ks_jw_open(w, NULL, '{');
-    ks_jw_str(w, "name", r->name);
-    put_id(w, "build_id", r->build_id);
-    put_id(w, "code_id", r->code_id);
-    ks_jw_str(w, "state", state_names[r->state]);
-    ks_jw_str(w, "holds", holds_names[r->holds]);
-    ks_jw_u64(w, "code_bytes", r->code_bytes);
-    ks_jw_str(w, "reason", r->reason);
-    put_code(w, &r->code);
-    ks_jw_close(w, '}');
+    ks_lines_put(b, "instance", r->name);
+    put_id(b, "build_id", r->build_id);
+    put_id(b, "code_id", r->code_id);
+    ks_lines_put(b, "state", state_names[r->state]);
+    ks_lines_put(b, "holds", holds_names[r->holds]);
+    put_u64(b, "code_bytes", r->code_bytes);
+    ks_lines_put(b, "reason", r->reason);
+    put_code(b, &r->code);
 }
 
-void ks_manifest_print(const struct ks_manifest *m, struct ks_buf *json_out)
+void ks_manifest_print(const struct ks_manifest *m, struct ks_buf *text_out)
 {
-    struct ks_jw w;
-    ks_jw_init(&w, json_out, true);
-    ks_jw_open(&w, NULL, '{');
-    ks_jw_int(&w, "schema", SCHEMA);
-    put_id(&w, "unit", m->unit);
-    ks_jw_str(&w, "compiler", m->compiler);
-    put_digest(&w, "digest", m->digest);
-    ks_jw_u64(&w, "object_bytes", m->object_bytes);
-    ks_jw_u64(&w, "compile_ns", m->compile_ns);
-    ks_jw_int(&w, "timeout_s", m->timeout_s);
-    ks_jw_int(&w, "memory_mib", m->memory_mib);
-    ks_jw_u64(&w, "created_ns", m->created_ns);
-    ks_jw_open(&w, "instances", '[');
+    ks_lines_begin(text_out, KIND, VERSION);
+    put_id(text_out, "unit", m->unit);
+    ks_lines_put(text_out, "compiler", m->compiler);
+    put_digest(text_out, "digest", m->digest);
+    put_u64(text_out, "object_bytes", m->object_bytes);
+    put_u64(text_out, "compile_ns", m->compile_ns);
+    put_u64(text_out, "timeout_s", m->timeout_s);
+    put_u64(text_out, "memory_mib", m->memory_mib);
+    put_u64(text_out, "created_ns", m->created_ns);
     for (uint32_t i = 0; i < m->n_rows; i++)
-        put_row(&w, &m->rows[i]);
-    ks_jw_close(&w, ']');
-    ks_jw_close(&w, '}');
-    ks_buf_printf(json_out, "\n");
+        put_row(text_out, &m->rows[i]);
+    ks_lines_finish(text_out);
 }
 
-/* Reading: values of one object, the first failure stays in rc. */
-struct reader {
-    const struct ks_json *doc;
-    const struct ks_node *obj;
-    struct ks_err *err;
-    int rc;
-};
+/* Reading: each of these takes one line. */
 
-static const struct ks_node *need(struct reader *r, const char *key)
+static void get_text(struct ks_lines *l, const char *key, char *out, size_t cap)
 {
-    const struct ks_node *n = ks_node_at(r->obj, key);
-    if (!n && r->rc == 0)
-        r->rc = ks_node_fail(r->doc, r->obj, r->err, "'%s' is missing", key);
-    return r->rc == 0 ? n : NULL;
+    if (ks_lines_expect(l, key, 1))
+        ks_lines_copy(l, 0, out, cap);
+    ks_lines_next(l);
 }
 
-static void get_text(struct reader *r, const char *key, char *out, size_t cap)
+static int64_t get_int(struct ks_lines *l, const char *key, int64_t min, int64_t max)
 {
-    const char *text;
-    const struct ks_node *n = need(r, key);
-    if (!n)
-        return;
-    r->rc = ks_node_str(r->doc, n, &text, r->err);
-    if (r->rc == 0 && strlen(text) >= cap)
-        r->rc = ks_node_fail(r->doc, n, r->err, "text is too long");
-    if (r->rc == 0)
-        snprintf(out, cap, "%s", text);
+    const int64_t v = ks_lines_expect(l, key, 1) ? ks_lines_int(l, 0, min, max) : 0;
+    ks_lines_next(l);
+    return v;
 }
 
-static void get_int(struct reader *r, const char *key, int64_t min, int64_t max, int64_t *out)
+static uint64_t get_u64(struct ks_lines *l, const char *key)
 {
-    int64_t v;
-    const struct ks_node *n = need(r, key);
-    if (!n)
-        return;
-    r->rc = ks_node_int(r->doc, n, &v, r->err);
-    if (r->rc == 0 && (v < min || v > max))
-        r->rc = ks_node_fail(r->doc, n, r->err, "out of range");
-    if (r->rc == 0)
-        *out = v;
+    return (uint64_t)get_int(l, key, 0, INT64_MAX);
 }
 
-static void get_u64(struct reader *r, const char *key, int64_t max, uint64_t *out)
+static void get_id(struct ks_lines *l, const char *key, struct ks_id128 *out)
 {
-    int64_t v = 0;
-    get_int(r, key, 0, max, &v);
-    if (r->rc == 0)
-        *out = (uint64_t)v;
+    if (ks_lines_expect(l, key, 1) && !ks_unhex128(ks_lines_text(l, 0), out))
+        ks_lines_fail(l, "32 hex digits expected");
+    ks_lines_next(l);
 }
 
-static void get_id(struct reader *r, const char *key, struct ks_id128 *out)
-{
-    char hex[33] = "";
-    get_text(r, key, hex, sizeof(hex));
-    if (r->rc == 0 && !ks_unhex128(hex, out))
-        r->rc = ks_node_fail(r->doc, need(r, key), r->err, "32 hex digits expected");
-}
-
-static void get_digest(struct reader *r, const char *key, uint8_t digest[32])
+static void get_digest(struct ks_lines *l, const char *key, uint8_t digest[32])
 {
     char hex[65] = "";
-    get_text(r, key, hex, sizeof(hex));
-    for (size_t i = 0; i < 4 && r->rc == 0; i++) {
+    get_text(l, key, hex, sizeof(hex));
+    for (size_t i = 0; i < 4 && l->rc == 0; i++) {
         char part[17] = "";
         uint64_t v;
         snprintf(part, sizeof(part), "%.16s", strlen(hex) == 64 ? hex + 16 * i : "");
         if (!ks_unhex64(part, &v)) {
-            r->rc = ks_node_fail(r->doc, need(r, key), r->err, "64 hex digits expected");
+            ks_lines_fail(l, "64 hex digits expected before this line");
             return;
         }
         for (size_t k = 0; k < 8; k++)
@@ -193,91 +160,87 @@ static void get_digest(struct reader *r, const char *key, uint8_t digest[32])
 }
 
 /* A text that is one of names[first..last]. */
-static int get_name(struct reader *r, const char *key, const char *const *names, int first,
+static int get_name(struct ks_lines *l, const char *key, const char *const *names, int first,
                     int last)
 {
-    char text[24] = "";
-    get_text(r, key, text, sizeof(text));
-    for (int i = first; i <= last && r->rc == 0; i++)
-        if (strcmp(text, names[i]) == 0)
-            return i;
-    if (r->rc == 0)
-        r->rc = ks_node_fail(r->doc, need(r, key), r->err, "no %s is called '%s'", key, text);
-    return first;
+    int found = last + 1;
+    if (ks_lines_expect(l, key, 1))
+        for (found = first; found <= last && strcmp(ks_lines_text(l, 0), names[found]); found++)
+            ;
+    if (found > last)
+        ks_lines_fail(l, "no %s is called '%.40s'", key, ks_lines_text(l, 0));
+    ks_lines_next(l);
+    return found > last ? first : found;
 }
 
 /* Only a unit of a GPU has it. */
-static void get_code(struct reader *of, struct ks_code_object *c)
+static void get_code(struct ks_lines *l, struct ks_code_object *c)
 {
-    const struct ks_node *n = ks_node_at(of->obj, "code");
-    struct reader r = { of->doc, n, of->err, of->rc };
     ks_code_object_init(c);
-    if (!n || of->rc < 0)
+    if (!ks_lines_is(l, "code"))
         return;
-    get_text(&r, "name", c->name, sizeof(c->name));
-    get_text(&r, "target", c->target, sizeof(c->target));
-    for (size_t i = 0; i < N_NUMBERS && r.rc == 0; i++) {
+    get_text(l, "code", c->name, sizeof(c->name));
+    get_text(l, "target", c->target, sizeof(c->target));
+    for (size_t i = 0; i < N_NUMBERS; i++) {
         char *at = (char *)c + numbers[i].at;
-        int64_t v = -1;
-        get_int(&r, numbers[i].key, -1, numbers[i].is_long ? INT64_MAX : INT32_MAX, &v);
+        const int64_t v =
+            get_int(l, numbers[i].key, -1, numbers[i].is_long ? INT64_MAX : INT32_MAX);
         const int32_t narrow = (int32_t)v;
         if (numbers[i].is_long)
             memcpy(at, &v, sizeof(v));
         else
             memcpy(at, &narrow, sizeof(narrow));
     }
-    of->rc = r.rc;
 }
 
-static int read_rows(const struct ks_json *doc, const struct ks_node *list, struct ks_manifest *m,
-                     struct ks_err *err)
+static int add_row(struct ks_manifest *m, uint32_t *cap, struct ks_err *err)
 {
-    const size_t n = ks_node_size(list);
-    if (ks_node_kind(list) != KS_JSON_ARRAY || n == 0 || n > UINT32_MAX)
-        return ks_node_fail(doc, list, err, "a list of instances expected");
-    m->rows = calloc(n, sizeof(*m->rows));
-    if (!m->rows)
-        return ks_fail(err, KS_ENOMEM, "manifest of %zu instances", n);
-    for (const struct ks_node *c = ks_node_first(list); c; c = ks_node_next(c)) {
-        struct ks_manifest_row *row = &m->rows[m->n_rows++];
-        struct reader r = { doc, c, err, 0 };
-        get_text(&r, "name", row->name, sizeof(row->name));
-        get_id(&r, "build_id", &row->build_id);
-        get_id(&r, "code_id", &row->code_id);
-        row->state = (enum ks_artefact_state)get_name(&r, "state", state_names, KS_ART_READY,
-                                                      KS_ART_UNLOADABLE);
-        row->holds =
-            (enum ks_holds)get_name(&r, "holds", holds_names, KS_HOLDS_ALWAYS, KS_HOLDS_RUN);
-        get_u64(&r, "code_bytes", INT64_MAX, &row->code_bytes);
-        get_text(&r, "reason", row->reason, sizeof(row->reason));
-        get_code(&r, &row->code);
-        if (r.rc < 0)
-            return r.rc;
+    if (m->n_rows == *cap) {
+        const uint32_t more = *cap ? 2 * *cap : 64;
+        struct ks_manifest_row *rows = realloc(m->rows, more * sizeof(*rows));
+        if (!rows)
+            return ks_fail(err, KS_ENOMEM, "manifest of %u instances", more);
+        m->rows = rows;
+        *cap = more;
     }
+    m->rows[m->n_rows++] = (struct ks_manifest_row){ .state = KS_ART_READY };
     return 0;
 }
 
-static int read_document(const struct ks_json *doc, struct ks_manifest *m, struct ks_err *err)
+static int read_rows(struct ks_lines *l, struct ks_manifest *m)
 {
-    struct reader r = { doc, ks_json_root(doc), err, 0 };
-    uint64_t schema = 0, timeout_s = 0, memory_mib = 0;
-    if (ks_node_kind(r.obj) != KS_JSON_OBJECT)
-        return ks_node_fail(doc, r.obj, err, "an object expected");
-    get_u64(&r, "schema", INT64_MAX, &schema);
-    if (r.rc == 0 && schema != SCHEMA)
-        return ks_node_fail(doc, need(&r, "schema"), err, "schema %d expected", SCHEMA);
-    get_id(&r, "unit", &m->unit);
-    get_text(&r, "compiler", m->compiler, sizeof(m->compiler));
-    get_digest(&r, "digest", m->digest);
-    get_u64(&r, "object_bytes", INT64_MAX, &m->object_bytes);
-    get_u64(&r, "compile_ns", INT64_MAX, &m->compile_ns);
-    get_u64(&r, "timeout_s", UINT32_MAX, &timeout_s);
-    get_u64(&r, "memory_mib", UINT32_MAX, &memory_mib);
-    get_u64(&r, "created_ns", INT64_MAX, &m->created_ns);
-    m->timeout_s = (uint32_t)timeout_s;
-    m->memory_mib = (uint32_t)memory_mib;
-    const struct ks_node *list = need(&r, "instances");
-    return r.rc < 0 ? r.rc : read_rows(doc, list, m, err);
+    uint32_t cap = 0;
+    while (l->rc == 0 && (l->key || m->n_rows == 0)) {
+        struct ks_manifest_row *row;
+        const int rc = add_row(m, &cap, l->err);
+        if (rc < 0)
+            return rc;
+        row = &m->rows[m->n_rows - 1];
+        get_text(l, "instance", row->name, sizeof(row->name));
+        get_id(l, "build_id", &row->build_id);
+        get_id(l, "code_id", &row->code_id);
+        row->state = (enum ks_artefact_state)get_name(l, "state", state_names, KS_ART_READY,
+                                                      KS_ART_UNLOADABLE);
+        row->holds =
+            (enum ks_holds)get_name(l, "holds", holds_names, KS_HOLDS_ALWAYS, KS_HOLDS_RUN);
+        row->code_bytes = get_u64(l, "code_bytes");
+        get_text(l, "reason", row->reason, sizeof(row->reason));
+        get_code(l, &row->code);
+    }
+    return l->rc;
+}
+
+static int read_lines(struct ks_lines *l, struct ks_manifest *m)
+{
+    get_id(l, "unit", &m->unit);
+    get_text(l, "compiler", m->compiler, sizeof(m->compiler));
+    get_digest(l, "digest", m->digest);
+    m->object_bytes = get_u64(l, "object_bytes");
+    m->compile_ns = get_u64(l, "compile_ns");
+    m->timeout_s = (uint32_t)get_int(l, "timeout_s", 0, UINT32_MAX);
+    m->memory_mib = (uint32_t)get_int(l, "memory_mib", 0, UINT32_MAX);
+    m->created_ns = get_u64(l, "created_ns");
+    return l->rc < 0 ? l->rc : read_rows(l, m);
 }
 
 const struct ks_manifest_row *ks_manifest_find(const struct ks_manifest *m,
@@ -301,21 +264,18 @@ struct ks_id128 ks_manifest_unit(const struct ks_manifest *m)
     return ks_sha256_id128(&h);
 }
 
-/* Takes doc. rc: of opening it. */
-static int take_document(int rc, struct ks_json *doc, struct ks_manifest *out, struct ks_err *err)
+int ks_manifest_parse(const char *text, size_t n, const char *name, struct ks_manifest *out,
+                      struct ks_err *err)
 {
     struct ks_manifest m = { .rows = NULL };
+    struct ks_lines l;
+    int rc = ks_lines_open(&l, text, n, name, KIND, VERSION, err);
     if (rc == 0)
-        rc = read_document(doc, &m, err);
-    ks_json_close(doc);
+        rc = read_lines(&l, &m);
+    ks_lines_close(&l);
     if (rc < 0) {
         ks_manifest_release(&m);
-        if (rc != KS_EINVAL)
-            return rc;
-        /* Whatever is wrong with a file that we wrote: it must be written again. */
-        if (err)
-            err->code = KS_EFORMAT;
-        return KS_EFORMAT;
+        return rc;
     }
     *out = m;
     return 0;
@@ -323,15 +283,11 @@ static int take_document(int rc, struct ks_json *doc, struct ks_manifest *out, s
 
 int ks_manifest_load(const char *path, struct ks_manifest *out, struct ks_err *err)
 {
-    struct ks_json *doc = NULL;
-    const int rc = ks_json_open(path, &doc, err);
-    return take_document(rc, doc, out, err);
-}
-
-int ks_manifest_parse(const char *text, size_t n, const char *name, struct ks_manifest *out,
-                      struct ks_err *err)
-{
-    struct ks_json *doc = NULL;
-    const int rc = ks_json_parse(text, n, name, &doc, err);
-    return take_document(rc, doc, out, err);
+    struct ks_buf text;
+    ks_buf_init(&text);
+    int rc = ks_file_read(path, &text, err);
+    if (rc == 0)
+        rc = ks_manifest_parse(ks_buf_text(&text), text.len, path, out, err);
+    ks_buf_release(&text);
+    return rc;
 }

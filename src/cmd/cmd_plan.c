@@ -5,6 +5,7 @@
 #include "cmd/plan_binding.h"
 #include "cmd/plan_nodes.h"
 #include "grid/grid.h"
+#include "grid/plain.h"
 #include "mpi/alias.h"
 #include "mpi/prune.h"
 #include "sched/cost.h"
@@ -19,7 +20,7 @@ struct config {
     uint32_t devices, per_node, walltime_ms;
     bool is_list, trust_cache, show_binding, oversubscribe, json;
     unsigned host_domain, prune;
-    const char *cache_dir, *backend, *arch;
+    const char *cache_dir, *backend, *arch, *export_grid;
 };
 #define AT(member) offsetof(struct config, member)
 static const struct ks_opt opts[] = {
@@ -99,6 +100,12 @@ static const struct ks_opt opts[] = {
       .choices = ks_host_domains,
       .arg = "DOMAIN",
       .help = "with --show-binding: as of ksweep run" },
+    { .name = "export-grid",
+      .type = KS_OPT_STR,
+      .offset = AT(export_grid),
+      .arg = "FILE",
+      .help =
+          "only write the resolved grid to FILE, for machines without JSON (docs/grid-file.md)" },
     { .name = "json",
       .type = KS_OPT_BOOL,
       .offset = AT(json),
@@ -398,6 +405,18 @@ static int show(const struct ks_grid *g, const struct codes *k, const struct con
     return rc;
 }
 
+static int export_grid(const struct ks_grid *g, const char *file, struct ks_err *err)
+{
+    struct ks_buf text;
+    int rc;
+    ks_buf_init(&text);
+    rc = ks_plain_write(g, &text, err);
+    if (rc == 0)
+        rc = ks_cmd_emit(&text, file, err);
+    ks_buf_release(&text);
+    return rc;
+}
+
 static int plan(struct ks_cmd_ctx *ctx, int argc, char **argv)
 {
     struct config c;
@@ -413,6 +432,11 @@ static int plan(struct ks_cmd_ctx *ctx, int argc, char **argv)
     if (rc < 0)
         return rc;
     ks_prune_choose(c.prune, &g.job.prune.by);
+    if (c.export_grid) {
+        rc = export_grid(&g, c.export_grid, &ctx->err);
+        ks_grid_release(&g);
+        return rc;
+    }
     if (c.show_binding) {
         struct ks_seat_options o = { .domain = (enum ks_host_domain)c.host_domain,
                                      .oversubscribe = c.oversubscribe,
@@ -431,10 +455,11 @@ static int plan(struct ks_cmd_ctx *ctx, int argc, char **argv)
 
 const struct ks_command ks_cmd_plan = {
     .name = "plan",
-    .summary = "What a job would do and how long it may take; touches nothing.",
+    .summary = "What a job would do and how long it may take; touches nothing but the file of "
+               "--export-grid.",
     .usage =
         "plan JOB [--backend NAME] [--arch ARCH] [--devices N] [--per-node N [--walltime TIME]] "
-        "[--list] [--json] [--cache DIR] [--show-binding]",
+        "[--list] [--json] [--cache DIR] [--show-binding] [--export-grid FILE]",
     .opts = opts,
     .run = plan,
     .needs_warden = true,

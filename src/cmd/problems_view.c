@@ -219,8 +219,10 @@ int ks_problems_leaks(const struct ks_problem_set *training,
                       validation->n);
     }
     rc = put_leaks(as_json ? &w : NULL, b, training, validation, &found, err);
-    if (rc < 0)
+    if (rc < 0) {
+        ks_jw_drop(&w);
         return rc;
+    }
     if (as_json) {
         ks_jw_close(&w, ']');
         ks_jw_u64(&w, "n_leaks", found.n);

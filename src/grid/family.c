@@ -11,40 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-int ks_family_trait(const struct ks_family *f, const char *trait)
-{
-    for (uint32_t i = 0; i < f->n_traits; i++)
-        if (strcmp(f->traits[i].name, trait) == 0)
-            return (int)i;
-    return -1;
-}
-
-int ks_family_role(const struct ks_family *f, enum ks_trait_role role)
-{
-    for (uint32_t i = 0; i < f->n_traits; i++)
-        if (f->traits[i].role == role)
-            return (int)i;
-    return -1;
-}
-
-int ks_trait_value(const struct ks_trait *t, const char *text)
-{
-    for (uint32_t i = 0; i < t->n_values; i++)
-        if (strcmp(t->text[i], text) == 0)
-            return (int)i;
-    for (uint32_t i = 0; i < t->n_aliases; i++)
-        if (strcmp(t->aliases[i].text, text) == 0)
-            return (int)t->aliases[i].i_value;
-    return -1;
-}
-
-bool ks_family_serves(const struct ks_family *f, const char *backend)
-{
-    bool is_gpu = strcmp(backend, "hip") == 0 || strcmp(backend, "cuda") == 0;
-
-    return strcmp(f->backend, backend) == 0 || (is_gpu && strcmp(f->backend, "gpu") == 0);
-}
-
 static int read_backend(const struct ks_json *doc, const struct ks_node *root, struct ks_family *f,
                         struct ks_err *err)
 {

@@ -6,13 +6,8 @@
 
 #include "base/err.h"
 #include "grid/family.h"
+#include "grid/words.h"
 #include "json/json.h"
-
-#define KS_LOWER    "abcdefghijklmnopqrstuvwxyz"
-#define KS_UPPER    "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-#define KS_DIGITS   "0123456789"
-#define KS_WORD     KS_LOWER KS_DIGITS "_"
-#define KS_ANY_WORD KS_LOWER KS_UPPER KS_DIGITS "_"
 
 int ks_family_read_traits(const struct ks_json *doc, const struct ks_node *root,
                           struct ks_family *f, struct ks_err *err);

@@ -6,19 +6,11 @@
 #include "grid/find.h"
 #include "grid/job_section.h"
 #include "op/op.h"
+#include "json/json.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-const struct ks_job_section ks_job_sections[KS_JOB_N_SECTIONS] = {
-    { "device", NULL, ks_job_device_opts, offsetof(struct ks_job, device), true },
-    { "measure", NULL, ks_job_measure_opts, offsetof(struct ks_job, measure), true },
-    { "contention", "measure", ks_job_contention_opts, offsetof(struct ks_job, contention), false },
-    { "prune", NULL, ks_job_prune_opts, offsetof(struct ks_job, prune), false },
-    { "isolate", NULL, ks_job_isolate_opts, offsetof(struct ks_job, isolate), false },
-    { "verify", NULL, ks_job_verify_opts, offsetof(struct ks_job, verify), true },
-};
 
 /* What is being read. */
 struct source {

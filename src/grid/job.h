@@ -8,7 +8,6 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/opt.h"
-#include "json/json.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The sections of a job file as option tables: key, default, range and meaning stand only here. */
 #include "grid/arch.h"
-#include "grid/job.h"
+#include "grid/job_section.h"
 
 #include <stddef.h>
 #include <stdio.h>
@@ -273,3 +273,12 @@ const struct ks_opt ks_job_device_opts[] = {
     KS_OPT_END
 };
 #undef AT
+
+const struct ks_job_section ks_job_sections[KS_JOB_N_SECTIONS] = {
+    { "device", NULL, ks_job_device_opts, offsetof(struct ks_job, device), true },
+    { "measure", NULL, ks_job_measure_opts, offsetof(struct ks_job, measure), true },
+    { "contention", "measure", ks_job_contention_opts, offsetof(struct ks_job, contention), false },
+    { "prune", NULL, ks_job_prune_opts, offsetof(struct ks_job, prune), false },
+    { "isolate", NULL, ks_job_isolate_opts, offsetof(struct ks_job, isolate), false },
+    { "verify", NULL, ks_job_verify_opts, offsetof(struct ks_job, verify), true },
+};

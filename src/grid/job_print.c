@@ -2,6 +2,7 @@
 #include "grid/job.h"
 #include "grid/job_section.h"
 #include "op/op.h"
+#include "json/json.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#include "grid/arch.h"
-#include "grid/cpu_flags.h"
 #include "grid/kernel_export.h"
 #include "grid/kernel_set_impl.h"
 #include "grid/t1.h"
@@ -126,17 +124,4 @@ void ks_kernel_set_release(struct ks_kernel_set *set)
                                    .cpu_name = set->cpu_name,
                                    .arch = set->arch,
                                    .filters = set->filters };
-}
-
-int ks_kernel_set_arch(struct ks_kernel_set *set, const char *arch, struct ks_buf *flags,
-                       struct ks_err *err)
-{
-    int rc = ks_arch_is_gpu(arch) ? 0 : ks_cpu_flags_read(arch, flags, err);
-
-    if (rc < 0)
-        return rc;
-    set->arch = arch;
-    set->cpu_flags = ks_arch_is_gpu(arch) ? NULL : ks_buf_text(flags);
-    set->cpu_name = strcmp(arch, "native") == 0 ? NULL : arch;
-    return 0;
 }

@@ -4,6 +4,7 @@
 #include "json/json.h"
 #include "json/scan.h"
 
+#include <cjson/cJSON.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -40,7 +41,7 @@ static void add_path(const struct ks_node *n, char *out, size_t cap, size_t *use
     for (; n->up && depth < KS_JSON_MAX_DEPTH; n -= n->up)
         chain[depth++] = n;
     for (size_t i = depth; i--;) {
-        const char *key = chain[i]->key;
+        const char *key = chain[i]->item->string;
 
         if (key)
             add(out, cap, used, "%s%s", i + 1 == depth ? "" : ".", key);
@@ -97,7 +98,7 @@ int ks_node_bool(const struct ks_json *doc, const struct ks_node *n, bool *out, 
 {
     if (!n || n->kind != KS_JSON_BOOL)
         return wrong_kind(doc, n, KS_JSON_BOOL, err);
-    *out = n->is_true;
+    *out = cJSON_IsTrue(n->item);
     return 0;
 }
 
@@ -124,7 +125,7 @@ int ks_node_str(const struct ks_json *doc, const struct ks_node *n, const char *
 {
     if (!n || n->kind != KS_JSON_STRING)
         return wrong_kind(doc, n, KS_JSON_STRING, err);
-    *out = n->text;
+    *out = n->item->valuestring;
     return 0;
 }
 
@@ -136,7 +137,7 @@ int ks_node_text(const struct ks_json *doc, const struct ks_node *n, char *out, 
 
     switch (n ? n->kind : KS_JSON_NULL) {
     case KS_JSON_BOOL:
-        text = n->is_true ? "yes" : "no";
+        text = cJSON_IsTrue(n->item) ? "yes" : "no";
         break;
     case KS_JSON_INT:
         snprintf(number, sizeof(number), "%lld", (long long)n->v.i);
@@ -145,7 +146,7 @@ int ks_node_text(const struct ks_json *doc, const struct ks_node *n, char *out, 
         ks_f64_text(n->v.d, number);
         break;
     case KS_JSON_STRING:
-        text = n->text;
+        text = n->item->valuestring;
         break;
     default:
         return ks_node_fail(doc, n, err, "expected a number, a boolean or a string");
@@ -170,7 +171,7 @@ int ks_node_only(const struct ks_json *doc, const struct ks_node *obj, const cha
     if (!obj || obj->kind != KS_JSON_OBJECT)
         return wrong_kind(doc, obj, KS_JSON_OBJECT, err);
     for (const struct ks_node *c = ks_node_first(obj); c; c = ks_node_next(c)) {
-        const char *key = c->key, *near;
+        const char *key = c->item->string, *near;
 
         if (is_among(key, keys))
             continue;

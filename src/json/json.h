@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* json.h - strict JSON. Keys are case-sensitive, duplicate keys,
- * trailing garbage, numbers that are no exact int64 or finite double are refused, every error names
- * the file and line. No measurement ever travels as JSON text. */
+/* json.h - strict JSON over libcjson. Keys are case-sensitive; duplicate keys, trailing garbage,
+ * numbers that are no exact int64 or finite double, invalid UTF-8, and texts above 64 MiB are
+ * refused; every error names the file and line. No measurement ever travels as JSON text. cJSON
+ * keeps the place of its last parse error in a global variable: do not parse in two threads. */
 #ifndef KS_JSON_H
 #define KS_JSON_H
 
@@ -11,6 +12,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+struct cJSON;
 
 struct ks_json; /* a parsed document; owns all its nodes */
 struct ks_node; /* a borrowed node of it; NULL means absent */
@@ -64,14 +67,21 @@ int ks_node_text(const struct ks_json *doc, const struct ks_node *n, char *out, 
 int ks_node_only(const struct ks_json *doc, const struct ks_node *obj, const char *const *keys,
                  struct ks_err *err);
 
-/* Writer: appends to a buffer; commas and quoting are its business. Deeper than 32, a close too
- * many and a number that is not finite set the buffer's failed flag. Bytes that are no UTF-8 become
- * U+FFFD. Whole numbers above INT64_MAX are written but not read back by this module. */
+/* Writer: builds a value, which cJSON prints into the buffer when it is complete: when its
+ * outermost bracket closes, a scalar outside of brackets at once, and each element of an outermost
+ * array by itself, so that a long list needs no more memory than its text. Pretty: 2 spaces,
+ * `"key": value`, an array of scalars on one line. Sets the buffer's failed flag: nesting deeper
+ * than 32, a bracket or a key out of place, a number that is not finite, out of memory, a value of
+ * more than 2 GiB. Bytes that are no UTF-8 become U+FFFD; control characters are escaped, those of
+ * Unicode (C1, marks of direction), too. Whole numbers above INT64_MAX are written but not read
+ * back by this module. Memory is held while brackets are open; a failure releases it. */
 struct ks_jw {
-    struct ks_buf *to; /* borrowed */
-    int depth;
-    bool is_first[33];
+    struct ks_buf *to;      /* borrowed */
+    int depth;              /* open brackets */
+    struct cJSON *open[32]; /* [depth]; the first one that is not NULL is owned */
     bool is_pretty;
+    bool is_list; /* the outermost bracket is an array: it stands in the buffer, open[0] is NULL */
+    bool is_element; /* it has one already */
 };
 void ks_jw_init(struct ks_jw *w, struct ks_buf *to, bool is_pretty);
 void ks_jw_open(struct ks_jw *w, const char *key,
@@ -85,5 +95,7 @@ void ks_jw_bool(struct ks_jw *w, const char *key, bool v);
 void ks_jw_null(struct ks_jw *w, const char *key);
 /* A parsed node copied as it is. */
 void ks_jw_node(struct ks_jw *w, const char *key, const struct ks_node *n);
+/* What is open is dropped unwritten: for callers that give up between brackets. */
+void ks_jw_drop(struct ks_jw *w);
 
 #endif

@@ -19,7 +19,6 @@ struct scan {
     uint32_t line;
     unsigned depth;
     struct ks_nodes *nodes;
-    char *to; /* where the next decoded string goes: none is longer than its text with its quotes */
     struct ks_err *err;
 };
 
@@ -56,11 +55,15 @@ static int expected(struct scan *s, const char *what)
     return bad(s, "expected %s, found %s", what, found(s, at));
 }
 
+static bool is_space(char c)
+{
+    return c == ' ' || c == '\t' || c == '\r' || c == '\n';
+}
+
 static void skip_space(struct scan *s)
 {
-    for (; s->p < s->end && memchr(" \t\r\n", *s->p, 4); s->p++)
-        if (*s->p == '\n')
-            s->line++;
+    for (; s->p < s->end && is_space(*s->p); s->p++)
+        s->line += *s->p == '\n';
 }
 
 static bool take(struct scan *s, char c)
@@ -87,10 +90,7 @@ static int add_node(struct scan *s, size_t parent, enum ks_json_kind kind, size_
         a->cap = cap;
     }
     n = &a->at[a->n];
-    *n = (struct ks_node){ .kind = kind, .line = s->line, .span = 1 };
-    n->up = (uint32_t)(a->n - parent);
-    if (n->up)
-        a->at[parent].n_children++;
+    *n = (struct ks_node){ .kind = kind, .line = s->line, .up = (uint32_t)(a->n - parent) };
     *i_out = a->n++;
     return 0;
 }
@@ -110,17 +110,6 @@ static int hex4(struct scan *s, unsigned *out)
     return 0;
 }
 
-static void put_utf8(struct scan *s, unsigned c)
-{
-    static const unsigned char lead[5] = { 0, 0, 0xc0, 0xe0, 0xf0 };
-    int n = c < 0x80 ? 1 : c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
-
-    for (int i = n - 1; i > 0; i--, c >>= 6)
-        s->to[i] = (char)(0x80 | (c & 0x3f));
-    s->to[0] = (char)(n == 1 ? c : lead[n] | c);
-    s->to += n;
-}
-
 /* Behind "\u". */
 static int unicode_escape(struct scan *s)
 {
@@ -131,48 +120,47 @@ static int unicode_escape(struct scan *s)
         return rc;
     if (first == 0)
         return bad(s, "a string holds the character \\u0000");
-    if (first < 0xd800 || first > 0xdfff) {
-        put_utf8(s, first);
+    if (first < 0xd800 || first > 0xdfff)
         return 0;
-    }
     if (first > 0xdbff || s->end - s->p < 2 || s->p[0] != '\\' || s->p[1] != 'u')
         return bad(s, "\\u%04x is half of a surrogate pair", first);
     s->p += 2;
     rc = hex4(s, &second);
     if (rc == 0 && (second < 0xdc00 || second > 0xdfff))
         rc = bad(s, "\\u%04x\\u%04x is no surrogate pair", first, second);
-    if (rc == 0)
-        put_utf8(s, 0x10000 + ((first - 0xd800) << 10) + (second - 0xdc00));
     return rc;
 }
 
 static int escape(struct scan *s)
 {
-    static const char from[] = "\"\\/bfnrt", as[] = "\"\\/\b\f\n\r\t";
-    const char *at;
-
     s->p++;
     if (s->p < s->end && *s->p == 'u') {
         s->p++;
         return unicode_escape(s);
     }
-    at = s->p < s->end ? memchr(from, *s->p, sizeof(from) - 1) : NULL;
-    if (!at)
+    if (s->p == s->end || !memchr("\"\\/bfnrt", *s->p, 8))
         return expected(s, "one of \"\\/bfnrtu after a backslash");
-    *s->to++ = as[at - from];
     s->p++;
     return 0;
 }
 
-/* From the opening quote to behind the closing one. */
-static int string(struct scan *s, const char **text_out)
+static bool is_plain(unsigned char c)
 {
-    const char *text = s->to;
+    return c >= 0x20 && c < 0x80 && c != '"' && c != '\\';
+}
 
+/* From the opening quote to behind the closing one. */
+static int string(struct scan *s)
+{
     s->p++;
     while (s->p < s->end && *s->p != '"') {
-        size_t n = ks_utf8_next((const unsigned char *)s->p, (size_t)(s->end - s->p));
+        size_t n = 1;
 
+        if (is_plain((unsigned char)*s->p)) {
+            s->p++;
+            continue;
+        }
+        n = ks_utf8_next((const unsigned char *)s->p, (size_t)(s->end - s->p));
         if (n == 0)
             return bad(s, "byte 0x%02x is not valid UTF-8", (unsigned char)*s->p);
         if ((unsigned char)*s->p < 0x20)
@@ -184,15 +172,11 @@ static int string(struct scan *s, const char **text_out)
                 return rc;
             continue;
         }
-        memcpy(s->to, s->p, n);
-        s->to += n;
         s->p += n;
     }
     if (s->p == s->end)
         return bad(s, "a string has no closing quote");
     s->p++;
-    *s->to++ = '\0';
-    *text_out = text;
     return 0;
 }
 
@@ -275,34 +259,27 @@ static int literal(struct scan *s, size_t parent)
     static const struct {
         const char *text;
         enum ks_json_kind kind;
-        bool is_true;
-    } words[] = { { "null", KS_JSON_NULL, false },
-                  { "true", KS_JSON_BOOL, true },
-                  { "false", KS_JSON_BOOL, false } };
+    } words[] = { { "null", KS_JSON_NULL }, { "true", KS_JSON_BOOL }, { "false", KS_JSON_BOOL } };
 
     for (size_t k = 0; k < sizeof(words) / sizeof(words[0]); k++) {
-        size_t n = strlen(words[k].text), i = 0;
-        int rc;
+        size_t n = strlen(words[k].text), i;
 
         if ((size_t)(s->end - s->p) < n || memcmp(s->p, words[k].text, n) != 0)
             continue;
         s->p += n;
-        rc = add_node(s, parent, words[k].kind, &i);
-        if (rc == 0)
-            s->nodes->at[i].is_true = words[k].is_true;
-        return rc;
+        return add_node(s, parent, words[k].kind, &i);
     }
     return expected(s, "a value");
 }
 
-static int member_key(struct scan *s, const char **key_out)
+static int member_key(struct scan *s)
 {
     int rc;
 
     skip_space(s);
     if (s->p == s->end || *s->p != '"')
         return expected(s, "a key in double quotes");
-    rc = string(s, key_out);
+    rc = string(s);
     if (rc == 0 && !take(s, ':'))
         rc = expected(s, "':' after a key");
     return rc;
@@ -321,36 +298,26 @@ static int container(struct scan *s, size_t parent, bool is_object)
     s->p++;
     if (!take(s, close)) {
         do {
-            const char *key = NULL;
-            size_t at = s->nodes->n;
-
             if (is_object)
-                rc = member_key(s, &key);
+                rc = member_key(s);
             if (rc == 0)
                 rc = value(s, i);
             if (rc < 0)
                 return rc;
-            s->nodes->at[at].key = key;
         } while (take(s, ','));
         if (!take(s, close))
             return expected(s, is_object ? "',' or '}'" : "',' or ']'");
     }
     s->depth--;
-    s->nodes->at[i].span = (uint32_t)(s->nodes->n - i);
     return 0;
 }
 
 static int string_value(struct scan *s, size_t parent)
 {
-    const char *text = NULL;
-    size_t i = 0;
+    size_t i;
     int rc = add_node(s, parent, KS_JSON_STRING, &i);
 
-    if (rc == 0)
-        rc = string(s, &text);
-    if (rc == 0)
-        s->nodes->at[i].text = text;
-    return rc;
+    return rc == 0 ? string(s) : rc;
 }
 
 static int value(struct scan *s, size_t parent)
@@ -387,9 +354,6 @@ int ks_json_scan(const char *text, size_t len, const char *name, struct ks_nodes
     int rc;
 
     s.nodes = nodes_out;
-    s.to = nodes_out->strings = malloc(len + 1);
-    if (!s.to)
-        return ks_fail(err, KS_ENOMEM, "%s: out of memory", name);
     rc = value(&s, 0);
     if (rc < 0)
         return rc;

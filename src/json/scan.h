@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* scan.h - private to src/json: the strict grammar, and the nodes it makes. */
+/* scan.h - private to src/json: the strict grammar, and what cJSON does not keep of a value. */
 #ifndef KS_JSON_SCAN_H
 #define KS_JSON_SCAN_H
 
@@ -9,33 +9,35 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { KS_JSON_MAX_DEPTH = 64 };
+struct cJSON;
 
-/* Nodes lie in document order, so the first child of node i is node i + 1 and its next sibling is
- * node i + span. */
+enum {
+    KS_JSON_MAX_DEPTH = 64,
+    KS_JSON_MAX_BYTES = 64 << 20, /* so that indices of values fit cJSON's int */
+};
+
+/* One value. The values of a document lie in an array in document order; `item` is the value in
+ * cJSON's tree, and item->valueint the index in the array, so that node - item->valueint is the
+ * root and a neighbour in the tree is found in the array at once. */
 struct ks_node {
+    const struct cJSON *item; /* NULL until json.c has bound the tree */
+    uint32_t line;            /* from 1 */
+    uint32_t up;              /* distance to the parent in the array; 0 for the root */
     enum ks_json_kind kind;
-    uint32_t line;
-    uint32_t up;         /* distance to the parent in nodes; 0 for the root */
-    uint32_t span;       /* nodes of this subtree, itself included */
-    uint32_t n_children; /* of an array or object */
-    bool is_true;
-    const char *key;  /* of a member, else NULL; lies in ks_nodes.strings */
-    const char *text; /* of a string, else NULL; likewise */
     union {
-        int64_t i;
-        double d;
+        int64_t i; /* KS_JSON_INT */
+        double d;  /* KS_JSON_REAL */
     } v;
 };
 
 struct ks_nodes {
     struct ks_node *at; /* owned */
     size_t n, cap;
-    char *strings; /* owned: all keys and strings, decoded, each terminated */
 };
 
-/* Checks the whole text and fills nodes_out; the caller frees nodes_out->at and ->strings, also
- * after a failure. KS_EFORMAT "name:line: cause"; KS_ENOMEM. */
+/* Checks the whole text (grammar, UTF-8, numbers, depth) and appends its values to nodes_out,
+ * without `item`; the caller frees nodes_out->at, also after a failure. Strings are checked, not
+ * decoded. KS_EFORMAT "name:line: cause"; KS_ENOMEM. */
 int ks_json_scan(const char *text, size_t len, const char *name, struct ks_nodes *nodes_out,
                  struct ks_err *err);
 

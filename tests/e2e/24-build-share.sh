@@ -49,13 +49,13 @@ leftovers() { # what an unfinished build leaves in the cache
 }
 sound() { # every published unit is whole: its object has the digest of its manifest
     python3 - "$cache" <<'END'
-import glob, hashlib, json, sys
-for path in glob.glob(sys.argv[1] + "/*/manifest.json"):
+import glob, hashlib, sys
+for path in glob.glob(sys.argv[1] + "/*/manifest.txt"):
     if "/.tmp-" in path:
         continue
-    m = json.load(open(path))
-    data = open(path.replace("manifest.json", "kernels.so"), "rb").read()
-    if hashlib.sha256(data).hexdigest() != m["digest"] or len(data) != m["object_bytes"]:
+    m = dict(line.rstrip("\n").split(" ", 1) for line in open(path))
+    data = open(path.replace("manifest.txt", "kernels.so"), "rb").read()
+    if hashlib.sha256(data).hexdigest() != m["digest"] or len(data) != int(m["object_bytes"]):
         sys.exit("%s is not whole" % path)
 END
 }

@@ -35,11 +35,10 @@ is "$(compiled)" "$((2 * n_instances)) $n_instances" "once, too"
 
 prepare
 python3 - "$own_caches/1/ksweep/host" <<'END_OF_DAMAGE'
-import glob, json, sys
-for path in glob.glob(sys.argv[1] + "/*/manifest.json")[:1]:  # names nothing that is there
-    m = json.load(open(path))
-    m["compiler"] = "x" * 5000
-    json.dump(m, open(path, "w"))
+import glob, sys
+for path in glob.glob(sys.argv[1] + "/*/manifest.txt")[:1]:
+    text = open(path).read()
+    open(path, "w").write(text.replace("compiler ", "compiler x", 1))
 END_OF_DAMAGE
 sweep 3
 complete "a damaged unit"

@@ -24,9 +24,10 @@ like "$(cat small/conformance.txt)" '^not ok 8 - alloc' 'does not keep the contr
 
 # --- a device that hangs: its time is not ours
 
-TIMEOUT=2 gpu_job 2 "$filter" >in/hang.json
+TIMEOUT=2 gpu_job 2 "$filter" >hang.json
+ok 'a grid' ksweep plan hang.json --export-grid in/hang.grid
 KSWEEP_FAKE_HIP=fault=hang@1:$here rc_is 1 'a kernel that never ends, and no time left then' \
-    "$gpu" sweep in/hang.json --limit 1 --cache "$tiny_cache" --out hang.csv
+    "$gpu" sweep in/hang.grid --limit 1 --cache "$tiny_cache" --out hang.csv
 like "$(cat out)" '^timeout +1 ' 'is ended'
 like "$(cat out)" '^no time was left for 7 of them$' 'and what was not measured is no pass'
 is "$(tail -n +2 hang.csv | wc -l)" 8 'every cell has a row all the same'

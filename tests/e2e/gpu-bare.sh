@@ -8,7 +8,8 @@
 cd "$tap_tmp" || exit 1
 
 mkdir in
-gpu_job 1 "tile_m == 16 and tile_n == 32" >in/conformance.json
+gpu_job 1 "tile_m == 16 and tile_n == 32" >conformance.json
+ksweep plan conformance.json --export-grid in/conformance.grid || exit 1
 export KSWEEP_GPU_INPUTS=$tap_tmp/in KSWEEP_GPU_BACKEND=hip KSWEEP_GPU_CACHE=$tap_tmp/cache
 export CFLAGS=-O0 CMAKE_BUILD_TYPE=None # neither optimised nor for a debugger: the least to compile
 if command -v ccache >/dev/null; then
@@ -22,4 +23,5 @@ check() { # WHAT DIR VARIABLE=VALUE..
     like "$(cat "$dir/conformance.txt")" '^0 of [0-9]+ bad$' "$what: the device keeps its contract"
     unlike "$(ldd "$dir/build/bin/ksweep-worker" "$dir/build/bin/ksweep-gpu" 2>&1)" \
         'mpi|hdf5|hwloc|json|amdhip|cuda|not found|No such' "$what: both programs need libc alone"
+    is "$(find "$dir/build" -name '*json*.o')" '' "$what: no source of JSON is compiled"
 }

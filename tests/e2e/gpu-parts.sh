@@ -9,7 +9,8 @@ mkdir in
 filter="tile_n == 32"
 for part in conformance verify_forward verify_backward_data verify_backward_weight peer sweep repeat; do
     case $part in sweep | repeat) problems=2 ;; *) problems=1 ;; esac
-    gpu_job "$problems" "$filter" >"in/$part.json"
+    gpu_job "$problems" "$filter" >"$part.json"
+    ksweep plan "$part.json" --export-grid "in/$part.grid" || exit 1
 done
 export KSWEEP_GPU_LIMIT=2400 KSWEEP_GPU_SHARE=0 # on a busy machine, behind an emulator
 export KSWEEP_GPU_INPUTS=$tap_tmp/in KSWEEP_GPU_BACKEND=hip KSWEEP_GPU_CACHE=$tiny_cache

@@ -5,6 +5,7 @@
 #include "base/opt.h"
 #include "base/process.h"
 #include "base/text.h"
+#include "grid/plain.h"
 #include "tests/gpu/parts.h"
 #include "tests/gpu/sweep.h"
 
@@ -91,12 +92,7 @@ static int find_worker(const struct config *cfg, char *out, size_t cap, struct k
 
 static int load(const struct config *cfg, const char *path, struct ks_grid *g, struct ks_err *err)
 {
-    struct ks_job job;
-    int rc = ks_job_load(path, &job, err);
-
-    if (rc == 0)
-        rc = ks_job_choose(&job, cfg->backend, cfg->arch, err);
-    return rc == 0 ? ks_grid_load_job(&job, g, err) : rc;
+    return ks_plain_load(path, cfg->backend, cfg->arch, g, err);
 }
 
 /* ---- compiling ---- */
@@ -271,10 +267,11 @@ static int run_peer(const struct config *cfg, const char *const *files, struct k
 
 static int usage(void)
 {
-    fputs("usage: ksweep-gpu sweep JOB [OPTIONS]\n"
-          "       ksweep-gpu conformance JOB [OPTIONS]\n"
+    fputs("usage: ksweep-gpu sweep GRID [OPTIONS]\n"
+          "       ksweep-gpu conformance GRID [OPTIONS]\n"
           "       ksweep-gpu compare A.csv B.csv [--regret R]\n"
-          "       ksweep-gpu peer JOB SWEEP.csv [OPTIONS]\n\n",
+          "       ksweep-gpu peer GRID SWEEP.csv [OPTIONS]\n\n"
+          "GRID: what ksweep plan JOB --export-grid GRID has written.\n\n",
           stderr);
     ks_opt_help(opts, stderr);
     return 2;

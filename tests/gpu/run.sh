@@ -11,9 +11,9 @@
 # Each takes at most 8 minutes. Reports: $OUT/PART.txt, else ./gpu-report/PART.txt; rows as CSV beside
 # them. Exit: 0 all as it should be, 1 not, 2 usage, 77 there is no GPU.
 # KSWEEP_GPU_BACKEND, KSWEEP_GPU_ARCH: instead of what the probe finds. KSWEEP_GPU_BUILD: a build
-# folder that has ksweep-gpu and ksweep-worker already. KSWEEP_GPU_INPUTS: a folder with other job
-# files. KSWEEP_GPU_CACHE: for kernels, default under the reports. KSWEEP_CUDNN: libcudnn.so.9 or its
-# folder. CMAKE: cmake; where it is missing or fails, cc does.
+# folder that has ksweep-gpu and ksweep-worker already. KSWEEP_GPU_INPUTS: a folder with other grids
+# (export.sh). KSWEEP_GPU_CACHE: for kernels, default under the reports. KSWEEP_CUDNN: libcudnn.so.9
+# or its folder. CMAKE: cmake; where it is missing or fails, cc does.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
@@ -53,14 +53,20 @@ compile_with_cmake() {
 compile_plainly() {
     local -a common=() worker=("$root"/src/worker/*.c) gpu=("$here"/*.c)
     local m f
-    for m in base json op grid record spawn build device; do
-        for f in "$root/src/$m"/*.c; do
-            case $f in */gpu_check_*) ;; *) common+=("$f") ;; esac
-        done
+    for m in base op grid record spawn build device; do
+        for f in $(sources_of "$m"); do common+=("$f"); done
     done
     mkdir -p "$build/objects"
     compile_all "${common[@]}" "${worker[@]}" "${gpu[@]}" && link_all ksweep-worker "${worker[@]}" "${common[@]}" &&
         link_all ksweep-gpu "${gpu[@]}" "${common[@]}"
+}
+
+sources_of() { # MODULE: where its CMakeLists.txt has a list `plain`, these; other files want JSON
+    local dir=$root/src/$1 list f
+    list=$(sed -n '/^set(plain/,/)/p' "$dir/CMakeLists.txt" | grep -o '[a-z0-9_]*\.c')
+    for f in ${list:-$(cd "$dir" && echo *.c)}; do
+        case $f in gpu_check_*) ;; *) printf '%s\n' "$dir/$f" ;; esac
+    done
 }
 
 object() { # FILE
@@ -114,24 +120,24 @@ gpu() { # command..: with a limit of its own, so that the report is written
         --cache "$cache" --limit $((limit * 9 / 10 / passes))
 }
 
-part_conformance() { gpu conformance "$inputs/conformance.json"; }
+part_conformance() { gpu conformance "$inputs/conformance.grid"; }
 
 part_verify() {
     local status=0 d
     for d in forward backward_data backward_weight; do
         echo "== $d"
-        gpu sweep "$inputs/verify_$d.json" --out "$out/verify_$d.csv" || status=1
+        gpu sweep "$inputs/verify_$d.grid" --out "$out/verify_$d.csv" || status=1
     done
     return $status
 }
 
-part_sweep() { gpu sweep "$inputs/sweep.json" --out "$out/sweep.csv" --share "$share"; }
+part_sweep() { gpu sweep "$inputs/sweep.grid" --out "$out/sweep.csv" --share "$share"; }
 
 part_repeat() {
     local status=0 i
     for i in 1 2; do
         echo "== sweep $i"
-        gpu sweep "$inputs/repeat.json" --seed "$i" --out "$out/repeat$i.csv" || status=1
+        gpu sweep "$inputs/repeat.grid" --seed "$i" --out "$out/repeat$i.csv" || status=1
     done
     echo "== winners"
     gpu compare "$out/repeat1.csv" "$out/repeat2.csv" || status=1
@@ -149,9 +155,9 @@ find_cudnn() {
 part_peer() {
     local status=0
     find_cudnn
-    gpu sweep "$inputs/peer.json" --out "$out/peer.csv" || status=1
+    gpu sweep "$inputs/peer.grid" --out "$out/peer.csv" || status=1
     echo "== beside the vendor's library"
-    gpu peer "$inputs/peer.json" "$out/peer.csv" || status=1
+    gpu peer "$inputs/peer.grid" "$out/peer.csv" || status=1
     return $status
 }
 

@@ -24,10 +24,11 @@ program() { # NAME FORBIDDEN-LIBRARIES (extended regular expression)
 gpu='libamdhip64|libhsa-runtime|libcuda|libcudart|libnvidia|libnvrtc'
 {
     if grep -q '^KSWEEP_WORKER_ONLY:BOOL=ON' "$build/CMakeCache.txt" 2>/dev/null; then
-        program ksweep-worker "libmpi|libopen-|libhdf5|libhwloc|libxgboost|$gpu"
+        program ksweep-worker "libmpi|libopen-|libhdf5|libhwloc|libcjson|libxgboost|$gpu"
+        program ksweep-gpu "libmpi|libopen-|libhdf5|libhwloc|libcjson|libxgboost|$gpu"
     else
         program ksweep "libxgboost|$gpu"
-        program ksweep-worker "libmpi|libopen-|libhdf5|libhwloc|libxgboost|$gpu"
+        program ksweep-worker "libmpi|libopen-|libhdf5|libhwloc|libcjson|libxgboost|$gpu"
         program ksweep-analyze "libmpi|libopen-|libhwloc|$gpu"
     fi
 } | verdict

@@ -97,6 +97,10 @@ layers() {
     catches layers 'src/grid/b.h:2: grid may not include <hdf5_hl.h>' 'HDF5 outside src/store'
     put src/mpi/b.c '#include <hwloc/bitmap.h>'
     catches layers 'mpi may not include <hwloc/bitmap.h>' 'hwloc outside src/topo'
+    put src/grid/b.c '#include <cjson/cJSON.h>'
+    catches layers 'grid may not include <cjson/cJSON.h>' 'cJSON outside src/json'
+    put src/store/b.c '#include <cJSON.h>'
+    catches layers 'store may not include <cJSON.h>' 'cJSON outside src/json, by its bare name'
     put src/sched/b.c '#include "kernels/abi.h"'
     catches layers 'sched may not include kernels/abi.h' 'the kernel ABI where it is not wanted'
     put src/base/b.c '#include "a.h"'
@@ -238,7 +242,7 @@ links() {
     good_programs
     program ksweep libcuda.so.1
     catches links 'bin/ksweep:1: needs libcuda.so.1' 'ksweep with the CUDA driver'
-    for lib in libmpi.so.40 libhdf5_serial.so.103 libhwloc.so.15; do
+    for lib in libmpi.so.40 libhdf5_serial.so.103 libhwloc.so.15 libcjson.so.1; do
         good_programs
         program ksweep-worker "$lib"
         catches links "bin/ksweep-worker:1: needs $lib" "ksweep-worker with $lib"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The build cache when something is wrong with it: other owners, damage, killed runs. */
+#include "base/lines.h"
 #include "build/cache.h"
 #include "build_util.h"
 
@@ -46,7 +47,7 @@ static void path_of(const struct place *p, enum which which, char *out, size_t c
     else if (which == OBJECT)
         snprintf(out, cap, "%s", object);
     else
-        snprintf(out, cap, "%s/manifest.json", unit);
+        snprintf(out, cap, "%s/manifest.txt", unit);
 }
 
 static void test_private_by_default(void **state)
@@ -224,16 +225,19 @@ static void test_manifest_forms(void **state)
     static const struct {
         const char *from, *to;
     } row[] = {
-        { "\"schema\": 2", "\"schema\": 1" },
-        { "\"ready\"", "\"done\"" },
-        { "\"state\"", "\"status\"" },
-        { "\"unit\": \"", "\"unit\": \"0" },
-        { "\"digest\": \"", "\"digest\": \"zz" },
-        { "\"timeout_s\": 300", "\"timeout_s\": -1" },
-        { "\"memory_mib\": 4096", "\"memory_mib\": 4294967296" },
-        { "\"holds\": \"always\"", "\"holds\": \"ready\"" },
-        { "\"object_bytes\"", "\"object_byte\"" },
-        { "\"instances\": [", "\"instances\": 3, \"x\": [" },
+        { "ksweep-unit 3", "ksweep-unit 4" },
+        { "state ready", "state done" },
+        { "state ready", "status ready" },
+        { "unit ", "unit 0" },
+        { "digest ", "digest zz" },
+        { "timeout_s 300", "timeout_s -1" },
+        { "memory_mib 4096", "memory_mib 4294967296" },
+        { "holds always", "holds ready" },
+        { "object_bytes", "object_byte" },
+        { "instance ", "instances " },
+        { "instance ", "code k\ninstance " },
+        { "reason ", "reason \"\" " },
+        { "timeout_s 300\n", "" },
     };
     struct place *p = *state;
     char path[900];
@@ -250,6 +254,8 @@ static void test_manifest_forms(void **state)
         ks_buf_init(&changed);
         ks_buf_put(&changed, text.data, (size_t)(at - ks_buf_text(&text)));
         ks_buf_printf(&changed, "%s%s", row[i].to, at + strlen(row[i].from));
+        changed.len -= strlen("end 0123456789abcdef\n");
+        ks_lines_finish(&changed);
         must(ks_file_replace(path, changed.data, changed.len, &err), &err);
         ks_buf_release(&changed);
         const int rc = ks_manifest_load(path, &m, &err);

@@ -39,7 +39,7 @@ static const struct escape escapes[] = {
     { "", "", "", "" },
 };
 
-static void check_escape(const char *text, enum ks_lines lines, const char *want)
+static void check_escape(const char *text, enum ks_line_ends lines, const char *want)
 {
     char fixed[128], stream[128] = "";
     FILE *f = fmemopen(stream, sizeof(stream), "w");

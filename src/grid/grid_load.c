@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: MIT */
+/* A grid from a job: everything that the job file names is read here. */
+#include "grid/grid.h"
+
+#include "grid/grid_impl.h"
+#include "grid/helpers.h"
+#include "grid/job_problems.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct ranked {
+    double work; /* count x flops */
+    const struct ks_problem *p;
+};
+
+static int by_priority(const void *a, const void *b)
+{
+    const struct ranked *x = a, *y = b;
+
+    if (x->work != y->work)
+        return x->work > y->work ? -1 : 1;
+    return x->p->id < y->p->id ? -1 : x->p->id > y->p->id;
+}
+
+/* v[i] becomes what order[i] points to, cycle by cycle: millions of problems have no room twice. */
+static void put_in_order(struct ks_problem *v, struct ranked *order, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        const struct ks_problem first = v[i];
+        size_t at = i, from;
+
+        if (!order[i].p)
+            continue;
+        while ((from = (size_t)(order[at].p - v)) != i) {
+            v[at] = v[from];
+            order[at].p = NULL;
+            at = from;
+        }
+        v[at] = first;
+        order[at].p = NULL;
+    }
+}
+
+/* The set is empty afterwards. */
+static int take_sorted(struct ks_problem_set *set, struct ks_grid *g, struct ks_err *err)
+{
+    struct ranked *order;
+
+    g->problems = set->problems;
+    g->n_problems = set->n;
+    set->problems = NULL;
+    ks_problem_set_release(set);
+    order = calloc(g->n_problems, sizeof *order);
+    if (!order)
+        return ks_fail(err, KS_ENOMEM, "no memory for %u problems", g->n_problems);
+    for (uint32_t i = 0; i < g->n_problems; i++) {
+        order[i].p = &g->problems[i];
+        order[i].work = (double)order[i].p->count * ks_problem_flops(order[i].p);
+    }
+    qsort(order, g->n_problems, sizeof *order, by_priority);
+    put_in_order(g->problems, order, g->n_problems);
+    free(order);
+    return 0;
+}
+
+static int load_problems(struct ks_grid *g, struct ks_err *err)
+{
+    struct ks_problem_set all, one;
+    int rc = 0;
+
+    ks_problem_set_init(&all);
+    for (uint32_t l = 0; rc == 0 && l < g->job.n_problems; l++) {
+        uint32_t n_left_out = 0;
+
+        ks_problem_set_init(&one);
+        rc = ks_job_problems_read(&g->job, l, &one, &n_left_out, err);
+        g->n_left_out += n_left_out;
+        if (rc == 0)
+            rc = ks_problem_set_take(&all, &one, err);
+        ks_problem_set_release(&one);
+        if (rc < 0)
+            ks_err_context(err, rc, "problems[%u]", l);
+    }
+    if (rc == 0 && all.n == 0)
+        rc = ks_fail(err, KS_EINVAL, "the lists of the job hold no problem");
+    if (rc == 0)
+        rc = take_sorted(&all, g, err);
+    ks_problem_set_release(&all);
+    return rc;
+}
+
+static int load_kernels(struct ks_grid *g, struct ks_err *err)
+{
+    const char *arch = g->job.device.arch_text;
+    const char *backend = ks_job_backends[g->job.device.backend];
+    struct ks_kernel_set set = { 0 };
+    struct ks_buf flags;
+    int rc = 0;
+
+    ks_buf_init(&flags);
+    if (strcmp(backend, "sim") != 0) {
+        rc = ks_grid_check_arch(backend, arch, err);
+        if (rc == 0)
+            rc = ks_kernel_set_arch(&set, arch, &flags, err);
+        if (rc < 0)
+            ks_err_context(err, rc, "device.arch");
+    }
+    for (uint32_t i = 0; rc == 0 && i < g->job.n_kernels; i++) {
+        uint32_t from = set.n_instances;
+        uint64_t n_excluded = 0;
+
+        set.has_plugin = g->job.kernels[i].plugin[0] != '\0';
+        rc = ks_kernel_set_add(&set, g->job.kernels[i].config, g->job.kernels[i].filter,
+                               &n_excluded, err);
+        g->n_excluded += n_excluded;
+        for (uint32_t k = from; k < set.n_instances; k++)
+            set.instances[k].i_kernels = i;
+        if (rc < 0)
+            ks_err_context(err, rc, "kernels[%u]", i);
+    }
+    g->n_instances = set.n_instances;
+    if (rc == 0)
+        rc = ks_helpers_add(&set, &g->job, err);
+    ks_buf_release(&flags);
+    if (rc < 0) {
+        ks_kernel_set_release(&set);
+        return rc;
+    }
+    g->families = set.families;
+    g->n_families = set.n_families;
+    g->instances = set.instances;
+    g->n_helpers = set.n_instances - g->n_instances;
+    return 0;
+}
+
+/* Fills what the job names; takes g->job as read. */
+static int load(struct ks_grid *g, struct ks_grid *grid_out, struct ks_err *err)
+{
+    int rc;
+
+    g->job.device.arch = g->job.device.arch_text;
+    rc = load_kernels(g, err);
+    if (rc == 0)
+        rc = load_problems(g, err);
+    if (rc == 0)
+        rc = ks_grid_index(g, err);
+    if (rc < 0) {
+        ks_err_context(err, rc, "job '%s'", g->job.path);
+        ks_grid_release(g);
+        return rc;
+    }
+    *grid_out = *g;
+    grid_out->job.device.arch = grid_out->job.device.arch_text;
+    return 0;
+}
+
+int ks_grid_load(const char *job_path, struct ks_grid *grid_out, struct ks_err *err)
+{
+    struct ks_grid *g = calloc(1, sizeof *g);
+    int rc;
+
+    if (!g)
+        return ks_fail(err, KS_ENOMEM, "no memory for a grid");
+    rc = ks_job_load(job_path, &g->job, err);
+    if (rc == 0)
+        rc = load(g, grid_out, err);
+    free(g);
+    return rc;
+}
+
+int ks_grid_load_job(const struct ks_job *job, struct ks_grid *grid_out, struct ks_err *err)
+{
+    struct ks_grid *g = calloc(1, sizeof *g);
+    int rc;
+
+    if (!g)
+        return ks_fail(err, KS_ENOMEM, "no memory for a grid");
+    g->job = *job;
+    rc = load(g, grid_out, err);
+    free(g);
+    return rc;
+}
+
+int ks_grid_load_text(const char *text, const char *name, struct ks_grid *grid_out,
+                      struct ks_err *err)
+{
+    struct ks_grid *g = calloc(1, sizeof *g);
+    int rc;
+
+    if (!g)
+        return ks_fail(err, KS_ENOMEM, "no memory for a grid");
+    rc = ks_job_parse(text, strlen(text), name, &g->job, err);
+    if (rc == 0)
+        rc = load(g, grid_out, err);
+    free(g);
+    return rc;
+}
