@@ -208,6 +208,20 @@ static size_t count_key(pid_t pid)
     return n_found;
 }
 
+/* Descriptors of the process that lead to a file of that name. */
+static size_t count_descriptors(pid_t pid, const char *name)
+{
+    size_t n_found = 0;
+
+    for (int fd = 0; fd < 64; fd++) {
+        char path[64], target[128] = "";
+
+        snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int)pid, fd);
+        n_found += readlink(path, target, sizeof(target) - 1) > 0 && strstr(target, name) != NULL;
+    }
+    return n_found;
+}
+
 /* Between requests, and while a kernel runs, whatever was verified before. */
 static void test_key_is_not_in_memory(void **state)
 {
@@ -219,6 +233,8 @@ static void test_key_is_not_in_memory(void **state)
     child_send(&c, KS_F_REQ_CANARY, NULL); /* its answer: the problem has been taken up */
     assert_true(child_record(&c, &f->rec));
     assert_int_equal(count_key(c.pid), 0);
+    assert_int_equal(count_descriptors(c.pid, "memfd:status"), 1);
+    assert_int_equal(count_descriptors(c.pid, "memfd:references"), 0);
     run(&c, f, "good");
     assert_int_equal(f->rec.outcome, KS_O_OK);
     run(&c, f, "maps"); /* wrong: the mismatches are looked for one by one */

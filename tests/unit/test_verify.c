@@ -286,6 +286,84 @@ static void test_real_against_the_formula(void **state)
     assert_true(v.max_error == max_error);
 }
 
+/* ---- masks ---- */
+
+static const struct ks_mask mask = { { 0x8d5c1b3f60e7a291, 0x2f9e04c6d8b17a53 } };
+
+/* Any piece by itself is masked as in the whole, to the last byte; each word by another. */
+static void test_mask(void **state)
+{
+    uint8_t plain[100], whole[101], piece[100];
+    const struct ks_mask other = { { mask.key[0], mask.key[1] ^ 1 } };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(plain); i++)
+        plain[i] = (uint8_t)i;
+    for (size_t n = 0; n <= sizeof(plain); n++) {
+        whole[n] = 0x5a;
+        ks_mask_apply(&mask, 7, plain, whole, n);
+        assert_int_equal(whole[n], 0x5a);
+        for (size_t from = 0; from < n; from += 8) {
+            struct ks_masked all = { whole, 7, &mask }, d = ks_masked_from(&all, from);
+
+            assert_memory_equal(ks_masked_read(&d, n - from, piece), plain + from, n - from);
+        }
+    }
+    for (uint64_t i = 0; i < 64; i++) {
+        assert_int_not_equal(ks_mask_word(&mask, i), ks_mask_word(&mask, i + 1));
+        assert_int_not_equal(ks_mask_word(&mask, i), ks_mask_word(&other, i));
+    }
+    memset(plain, 0, sizeof(plain));
+    ks_mask_apply(&mask, 1ull << 60, plain, whole, 8);
+    assert_true(*(uint64_t *)(void *)whole == ks_mask_word(&mask, 1ull << 60));
+}
+
+/* What is masked is compared as what is not, wherever it is wrong. */
+static void check_masked(uint32_t dtype, size_t n, int64_t wrong)
+{
+    static _Alignas(64) uint8_t got[N * 4], want[2][N * 4];
+    static double r[2][N], a[2][N];
+    size_t bytes = ks_dtype_bytes(dtype);
+    struct ks_tolerance t = ks_tolerance_of(dtype, 9, 0x1p-24);
+    struct ks_masked plain[3] = { { want[0], 0, NULL }, { r[0], 0, NULL }, { a[0], 0, NULL } };
+    struct ks_masked masked[3] = { { want[1], 5, &mask },
+                                   { r[1], 10000, &mask },
+                                   { a[1], 20000, &mask } };
+    struct ks_verdict v[4];
+
+    make_elements(got, dtype);
+    make_elements(want[0], dtype);
+    for (size_t i = 0; i < N; i++)
+        a[0][i] = fabs(r[0][i] = (double)((int64_t)i % 7 - 3)) + 1.0;
+    if (wrong >= 0)
+        ks_element_set(got, wrong, dtype, 100.0);
+    ks_mask_apply(&mask, 5, want[0], want[1], N * bytes);
+    ks_mask_apply(&mask, 10000, r[0], r[1], sizeof(r[0]));
+    ks_mask_apply(&mask, 20000, a[0], a[1], sizeof(a[0]));
+    for (int i = 0; i < 4; i++)
+        ks_verify_begin(&no_shape, &v[i]);
+    ks_verify_exact_more(got, &plain[0], 0, n, dtype, &no_shape, &v[0]);
+    ks_verify_exact_more(got, &masked[0], 0, n, dtype, &no_shape, &v[1]);
+    ks_verify_real_more(got, &plain[1], &plain[2], 0, n, dtype, &t, &no_shape, &v[2]);
+    ks_verify_real_more(got, &masked[1], &masked[2], 0, n, dtype, &t, &no_shape, &v[3]);
+    for (int i = 0; i < 4; i++)
+        assert_int_equal(v[i].n_wrong, wrong >= 0);
+    assert_memory_equal(&v[0], &v[1], sizeof(v[0]));
+    assert_memory_equal(&v[2], &v[3], sizeof(v[2]));
+}
+
+static void test_masked(void **state)
+{
+    (void)state;
+    for (uint32_t dtype = 0; dtype < KS_N_DTYPES; dtype++) {
+        check_masked(dtype, N, -1);
+        check_masked(dtype, N, 0);
+        check_masked(dtype, N, 1023);
+        check_masked(dtype, N, N - 1);
+        check_masked(dtype, 5, 4);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -299,6 +377,8 @@ int main(void)
         cmocka_unit_test(test_real_counts_zeros),
         cmocka_unit_test(test_box_and_first_mismatches),
         cmocka_unit_test(test_real_against_the_formula),
+        cmocka_unit_test(test_mask),
+        cmocka_unit_test(test_masked),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
