@@ -28,11 +28,25 @@ enum ks_judge_task {
     KS_JUDGE_WRITTEN,
     /* a: n BYTES, 4-byte aligned; see ks_judge_part.digest */
     KS_JUDGE_DIGEST,
+    /* c: elements, of which the signs are changed where the call's `signs` say so; twice is nothing
+     */
+    KS_JUDGE_FLIP,
     KS_JUDGE_N_TASKS
 };
 
-/* A block's share of the answer, in the workspace of the call: [n_parts]. All of it is written; what
- * a task does not say is zero, `first` KS_JUDGE_NONE. */
+/* Where signs change. The elements are an array of four axes, slowest first; an element's place in
+ * byte[c] is the sum over the axes of its place there times step[c]. Its sign changes when an odd
+ * number of these bytes have their highest bit set. */
+#define KS_JUDGE_AXES    4
+#define KS_JUDGE_CLASSES 3
+struct ks_judge_signs {
+    int64_t extent[KS_JUDGE_AXES];
+    int64_t step[KS_JUDGE_AXES][KS_JUDGE_CLASSES];
+    const uint8_t *byte[KS_JUDGE_CLASSES]; /* device memory; NULL: the class changes nothing */
+};
+
+/* A block's share of the answer, in the workspace of the call: [n_parts]. All of it is written;
+ * what a task does not say is zero, `first` KS_JUDGE_NONE. */
 struct ks_judge_part {
     uint64_t n_wrong, first; /* the lowest index that is wrong; KS_JUDGE_NONE: none */
     uint64_t n_zero;         /* REAL: elements equal to zero */
@@ -48,10 +62,12 @@ struct ks_judge_part {
 struct ks_judge_call {
     struct ks_abi_problem problem; /* first */
     uint32_t task;                 /* enum ks_judge_task */
-    uint32_t n_parts; /* blocks of all tasks but REFERENCE and ROUND: 1..KS_JUDGE_PARTS */
-    uint64_t n;       /* see the tasks; REFERENCE: elements of the output */
-    double *r, *abs;  /* device memory */
+    /* Blocks of the tasks that answer, all but REFERENCE, ROUND and FLIP: 1..KS_JUDGE_PARTS. */
+    uint32_t n_parts;
+    uint64_t n;                  /* see the tasks; REFERENCE: elements of the output */
+    double *r, *abs;             /* device memory */
     double u_out, scale_a, tiny; /* REAL */
+    struct ks_judge_signs signs; /* FLIP: n is the product of its extents */
 };
 
 #endif

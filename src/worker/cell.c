@@ -2,8 +2,10 @@
 /* cell.c - one cell through its phases: load, applicable, exact, warm-up, timing, verify. */
 #include "base/clock.h"
 #include "worker/cage.h"
+#include "worker/checks.h"
 #include "worker/measure.h"
 #include "worker/sentinel.h"
+#include "worker/trust.h"
 #include "worker/worker.h"
 
 #include <math.h>
@@ -13,13 +15,19 @@
 
 #define ALLOWANCE_NS      10000000000ull /* loading, verification, everything that is no call */
 #define ALLOWANCE_BYTE_NS 20u
-#define CALLS_EXTRA       6u /* exact twice, warm-up's overshoot, the poisoned sample */
+/* Exact twice, warm-up's overshoot, checks that are missing when the time is over. */
+#define CALLS_EXTRA (6u + KS_LEAST_CHECKED + KS_PLACES)
+/* What one call may cost that one of many does not: caches and queues that are empty. */
+#define LAUNCH_NS       5e3
+#define LAUNCH_QUEUE_NS 50e3 /* where the host launches ahead of the device */
 
 struct cell {
     struct ks_worker *w;
     const struct ks_req_cell *req;
     const struct ks_abi_entry *entry;
     struct ks_run run;
+    struct ks_checks checks;
+    struct ks_round round;
     struct ks_sentinel *sentinel; /* suspects' worker only */
     uint32_t calls;
     bool has_run; /* the kernel was launched: what it shares must be looked at */
@@ -127,15 +135,11 @@ static int step_applicable(struct cell *c, struct ks_err *err)
 static void prepare_run(struct cell *c, enum ks_data data)
 {
     struct ks_worker *w = c->w;
-    size_t element = w->set.element_bytes;
 
     c->run = (struct ks_run){ .dev = w->dev,
                               .entry = c->entry,
                               .problem = &w->set.abi,
                               .buf = ks_workset_buffers(&w->set, data),
-                              .bytes_a = (size_t)w->set.extents.a * element,
-                              .bytes_b = (size_t)w->set.extents.b * element,
-                              .bytes_c = (size_t)w->set.extents.c * element,
                               .clock_ns = w->props.clock_ns,
                               .before = before_call,
                               .after = after_call,
@@ -217,78 +221,86 @@ static int step_exact(struct cell *c, struct ks_err *err)
     return end_as(c, KS_O_WRONG_RESULT, 0, "wrong on exact data");
 }
 
-static int step_warm(struct cell *c, struct ks_err *err)
-{
-    prepare_run(c, KS_DATA_RANDOM);
-    return ks_measure_warm(&c->run, &c->w->setup.measure, &c->calls, err);
-}
-
 static bool verifies_real(const struct ks_worker *w)
 {
     return w->setup.measure.verify_elementwise && !w->dev->ops->is_virtual;
 }
 
+static void prepare_checks(struct cell *c)
+{
+    struct ks_worker *w = c->w;
+
+    w->rec.check_seed = ks_id128_random().lo | 1u;
+    ks_checks_begin(&c->checks, w, &c->run, c->req->numerics, w->rec.check_seed);
+    c->run.plan = &c->checks.plan;
+    c->run.hooks = (struct ks_check_hooks){ ks_checks_before, ks_checks_after, &c->checks };
+}
+
+/* The time of the checks that stood between the samples is verification's; a check that ended the
+ * cell says how. */
+static int leave_checked_phase(struct cell *c, int rc, uint64_t *phase_ns, double checks_ns)
+{
+    uint64_t spent = (uint64_t)(c->run.checks_ns - checks_ns);
+
+    *phase_ns -= spent; /* the phase's own time is added when it is over */
+    c->w->rec.verify_ns += spent;
+    return rc == 1 ? end_as(c, (enum ks_outcome)c->checks.outcome, 0, c->checks.reason) : rc;
+}
+
+static int step_warm(struct cell *c, struct ks_err *err)
+{
+    int rc;
+
+    prepare_run(c, KS_DATA_RANDOM);
+    if (verifies_real(c->w))
+        prepare_checks(c);
+    rc = ks_measure_warm(&c->run, &c->w->setup.measure, &c->calls, err);
+    return leave_checked_phase(c, rc, &c->w->rec.warmup_ns, 0.0);
+}
+
 static int step_timing(struct cell *c, struct ks_err *err)
 {
     struct ks_worker *w = c->w;
-    double ns = 0.0;
-    int rc =
-        ks_measure_samples(&c->run, &w->setup.measure, c->calls, verifies_real(w), &w->rec, err);
+    double ns = 0.0, checks_ns = c->run.checks_ns;
+    int rc = ks_measure_samples(&c->run, &w->setup.measure, c->calls, &c->round, &w->rec, err);
 
     if (rc == 0)
         rc = w->dev->ops->canary(w->dev, &ns, err);
     if (rc == 0 && w->canary_ns > 0)
         w->rec.canary_ratio = ns / w->canary_ns;
-    return rc;
+    return leave_checked_phase(c, rc, &w->rec.timing_ns, checks_ns);
 }
 
-/* The last sample, into a poisoned output; whether it wrote the bits of the one before it. */
-static int launch_poisoned(struct cell *c, struct ks_err *err)
+/* Whether what was timed is what was verified, as far as times tell. */
+static int judge_times(struct cell *c)
 {
-    struct ks_worker *w = c->w;
-    uint64_t before = 0, after = 0;
-    int rc = w->inspector->hash(w, &before, err);
+    struct ks_record *r = &c->w->rec;
+    struct ks_round_times t = {
+        .ns = r->sample_ns,
+        .kind = c->round.kind,
+        .n = r->n_samples,
+        .calls = r->calls,
+        .clock_ns = r->clock_ns,
+        .launch_ns = c->w->dev->ops->queue > 1 ? LAUNCH_QUEUE_NS : LAUNCH_NS,
+    };
+    char why[160];
 
-    if (rc == 0)
-        rc = ks_zone_fill(w->dev, &w->set.zone[KS_Z_C], KS_PATTERN_NAN, err);
-    if (rc == 0)
-        rc = ks_measure_poisoned(&c->run, &w->setup.measure, &w->rec, err);
-    if (rc == 0)
-        rc = check_guards(c, err);
-    if (rc == 0)
-        rc = w->inspector->hash(w, &after, err);
-    if (rc == 0)
-        w->rec.is_bitwise_stable = before == after ? 1 : 2;
-    return rc;
+    memcpy(t.n_singles, c->round.n_singles, sizeof(t.n_singles));
+    memcpy(t.single_ns, c->round.single_ns, sizeof(t.single_ns));
+    r->verified_over_timed = ks_verified_over_timed(&t);
+    if (ks_repeats_are_free(&t, why, sizeof(why)) || ks_verified_are_slower(&t, why, sizeof(why)))
+        return end_as(c, KS_O_UNTRUSTED, 0, why);
+    return 0;
 }
 
-/* V2 on what the last sample wrote. */
+/* What the checks between the samples have left to do. */
 static int step_verify(struct cell *c, struct ks_err *err)
 {
-    struct ks_worker *w = c->w;
-    const struct ks_problem *p = &w->set.problem;
-    struct ks_tolerance tolerance =
-        ks_tolerance_of(p->dtype, w->set.op->reduction(p), ks_u_acc(c->req->numerics));
-    struct ks_verdict v;
-    int rc;
+    int rc = c->w->dev->ops->is_virtual ? 0 : check_guards(c, err);
 
-    if (!verifies_real(w))
-        return w->dev->ops->is_virtual ? 0 : check_guards(c, err);
-    rc = check_guards(c, err);
-    if (rc == 0)
-        rc = launch_poisoned(c, err);
-    if (rc == 0)
-        rc = w->inspector->real(w, &tolerance, &v, err);
-    if (rc != 0)
-        return rc;
-    w->rec.v2 = v.n_wrong == 0 ? 1 : 2;
-    w->rec.max_error = v.max_error;
-    w->rec.n_zero = v.n_zero;
-    w->rec.n_elements = (uint64_t)w->set.extents.c;
-    if (v.n_wrong == 0)
-        return 0;
-    ks_verdict_record(&v, &w->shape, &w->rec);
-    return end_as(c, KS_O_WRONG_RESULT, 0, "off by more than the tolerance");
+    if (rc == 0 && verifies_real(c->w))
+        rc = judge_times(c);
+    return rc;
 }
 
 /* Timing must not be disturbed from the moment the caches are warmed to the last sample. */
@@ -337,7 +349,8 @@ static void run_steps(struct cell *c)
         if (rc < 0)
             rc = end_failed(c, rc, &err);
         if (rc != 0) {
-            w->rec.phase = steps[i].phase;
+            /* A check is verification, whatever it stood in. */
+            w->rec.phase = c->checks.outcome != KS_O_NONE ? KS_PH_VERIFY : steps[i].phase;
             break;
         }
     }
@@ -346,7 +359,8 @@ static void run_steps(struct cell *c)
 
 static bool has_run_to_the_end(uint32_t outcome)
 {
-    return outcome == KS_O_NONE || outcome == KS_O_WRONG_RESULT || outcome == KS_O_NONDETERMINISTIC;
+    return outcome == KS_O_NONE || outcome == KS_O_WRONG_RESULT ||
+           outcome == KS_O_NONDETERMINISTIC || outcome == KS_O_UNTRUSTED;
 }
 
 /* Guards of output and workspace are looked at after the launches of a cell, but for one that
@@ -358,6 +372,9 @@ static bool is_as_made(struct cell *c, char *reason_out, size_t cap, int *rc_out
 
     if (!has_run_to_the_end(w->rec.outcome) &&
         !w->inspector->guards(w, reason_out, cap, rc_out, err) && *rc_out < 0)
+        return false;
+    *rc_out = ks_checks_end(&c->checks, err);
+    if (*rc_out < 0)
         return false;
     return w->inspector->inputs(w, reason_out, cap, rc_out, err);
 }

@@ -58,10 +58,13 @@ uint64_t ks_judge_digest_host(const void *bytes, size_t n)
 
 /* ---- launches ---- */
 
-static const char *const task_names[KS_JUDGE_N_TASKS] = {
-    [KS_JUDGE_REFERENCE] = "reference", [KS_JUDGE_ROUND] = "round",     [KS_JUDGE_EXACT] = "exact",
-    [KS_JUDGE_REAL] = "real",           [KS_JUDGE_WRITTEN] = "written", [KS_JUDGE_DIGEST] = "digest"
-};
+static const char *const task_names[KS_JUDGE_N_TASKS] = { [KS_JUDGE_REFERENCE] = "reference",
+                                                          [KS_JUDGE_ROUND] = "round",
+                                                          [KS_JUDGE_EXACT] = "exact",
+                                                          [KS_JUDGE_REAL] = "real",
+                                                          [KS_JUDGE_WRITTEN] = "written",
+                                                          [KS_JUDGE_DIGEST] = "digest",
+                                                          [KS_JUDGE_FLIP] = "flip" };
 
 static int launch(struct ks_judge *j, const struct ks_judge_call *call, const void *a,
                   const void *b, void *c, struct ks_err *err)
@@ -231,6 +234,38 @@ int ks_judge_round(struct ks_judge *j, void *elements, struct ks_err *err)
     return rc == 0 ? launch(j, &call, NULL, NULL, elements, err) : rc;
 }
 
+static size_t n_signs(const struct ks_signs *s)
+{
+    size_t n = 0;
+
+    for (int c = 0; c < KS_SIGN_CLASSES; c++)
+        n += (size_t)s->n[c];
+    return n;
+}
+
+_Static_assert(KS_JUDGE_AXES == KS_SIGN_AXES && KS_JUDGE_CLASSES == KS_SIGN_CLASSES,
+               "the judge and op/signs.h mean the same by signs");
+
+int ks_judge_flip(struct ks_judge *j, const struct ks_signs *signs, char operand, void *elements,
+                  struct ks_err *err)
+{
+    const struct ks_sign_map *map = &signs->map[operand - 'a'];
+    struct ks_judge_call call = j->call;
+    int rc = j->dev->ops->upload(j->dev, j->signs, signs->byte[0], n_signs(signs), err);
+
+    call.task = KS_JUDGE_FLIP;
+    call.n = 1;
+    for (int k = 0; k < KS_SIGN_AXES; k++) {
+        call.n *= (uint64_t)map->axis[k].extent;
+        call.signs.extent[k] = map->axis[k].extent;
+        memcpy(call.signs.step[k], map->axis[k].step, sizeof(call.signs.step[k]));
+    }
+    for (int c = 0; c < KS_SIGN_CLASSES; c++)
+        if (map->has[c])
+            call.signs.byte[c] = j->signs + (signs->byte[c] - signs->byte[0]);
+    return rc == 0 ? launch(j, &call, NULL, NULL, elements, err) : rc;
+}
+
 /* ---- buffers ---- */
 
 bool ks_judge_is_refusal(int rc)
@@ -238,7 +273,7 @@ bool ks_judge_is_refusal(int rc)
     return rc == KS_EDEVMEM || rc == KS_EUNSUPPORTED || rc == KS_ELOAD;
 }
 
-static int allocate(struct ks_judge *j, struct ks_err *err)
+static int allocate(struct ks_judge *j, const struct ks_signs *signs, struct ks_err *err)
 {
     int64_t asked = j->entry->workspace_bytes(&j->call.problem);
     size_t answers = KS_JUDGE_PARTS * sizeof(struct ks_judge_part);
@@ -249,6 +284,9 @@ static int allocate(struct ks_judge *j, struct ks_err *err)
         return ks_fail(err, KS_EUNSUPPORTED, "the judge asks for %lld bytes, its answers have %zu",
                        (long long)asked, answers);
     rc = ks_zone_resize(j->dev, &j->answers, answers, POISON, err);
+    if (rc == 0)
+        rc = j->dev->ops->alloc(j->dev, n_signs(signs), &at, err);
+    j->signs = rc == 0 ? at : NULL;
     if (rc == 0 && (j->parts & KS_PART_EXACT) != 0)
         rc = j->dev->ops->alloc(j->dev, j->n * j->element_bytes, &j->exact, err);
     if (rc == 0 && j->parts != 0)
@@ -283,7 +321,7 @@ int ks_judge_open(const struct ks_abi_entry *entry, const struct ks_workset *set
         why = "right sums of so many products may be infinite in fp16: nothing to try the judge on";
     if (why != NULL)
         return ks_fail(err, KS_EUNSUPPORTED, "%s", why);
-    rc = allocate(&j, err);
+    rc = allocate(&j, &set->signs, err);
     if (rc < 0) {
         ks_judge_close(&j);
         return rc;
@@ -296,6 +334,7 @@ void ks_judge_close(struct ks_judge *j)
 {
     if (j->dev != NULL) {
         ks_zone_release(j->dev, &j->answers);
+        j->dev->ops->free(j->dev, j->signs);
         j->dev->ops->free(j->dev, j->exact);
         j->dev->ops->free(j->dev, j->r);
         j->dev->ops->free(j->dev, j->abs);
