@@ -28,8 +28,8 @@ enum ks_judge_task {
     KS_JUDGE_WRITTEN,
     /* a: n BYTES, 4-byte aligned; see ks_judge_part.digest */
     KS_JUDGE_DIGEST,
-    /* c: elements, of which the signs are changed where the call's `signs` say so; twice is nothing
-     */
+    /* c: n elements: signs are changed in place where the call's `signs` say so; twice is nothing.
+     * digest: how many were changed */
     KS_JUDGE_FLIP,
     KS_JUDGE_N_TASKS
 };
@@ -62,7 +62,7 @@ struct ks_judge_part {
 struct ks_judge_call {
     struct ks_abi_problem problem; /* first */
     uint32_t task;                 /* enum ks_judge_task */
-    /* Blocks of the tasks that answer, all but REFERENCE, ROUND and FLIP: 1..KS_JUDGE_PARTS. */
+    /* Blocks of the tasks that answer, all but REFERENCE and ROUND: 1..KS_JUDGE_PARTS. */
     uint32_t n_parts;
     uint64_t n;                  /* see the tasks; REFERENCE: elements of the output */
     double *r, *abs;             /* device memory */

@@ -66,6 +66,7 @@ struct ks_judge_look {
 #define KS_JUDGE_N_AXES    4
 #define KS_JUDGE_N_CLASSES 3
 struct ks_judge_turn {
+    void *elements;
     long n;
     long stride; /* threads of the grid */
     int extent[KS_JUDGE_N_AXES];

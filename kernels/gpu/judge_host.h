@@ -124,10 +124,9 @@ _Static_assert(KS_JUDGE_N_AXES == KS_JUDGE_AXES && KS_JUDGE_N_CLASSES == KS_JUDG
 KS_HOST int ks_judge_flip(const struct ks_judge_call *call, const struct ks_abi_buffers *buf)
 {
     const struct ks_judge_signs *const s = &call->signs;
-    struct ks_judge_turn turn = { .n = (long)call->n };
-    const int64_t wanted = ks_up((int64_t)call->n, KS_JUDGE_BLOCK);
-    const int64_t blocks = wanted < KS_JUDGE_PARTS ? wanted : KS_JUDGE_PARTS;
-    turn.stride = blocks * KS_JUDGE_BLOCK;
+    struct ks_judge_turn turn = { .elements = buf->c,
+                                  .n = (long)call->n,
+                                  .stride = (long)call->n_parts * KS_JUDGE_BLOCK };
     for (int k = 0; k < KS_JUDGE_AXES; k++) {
         turn.extent[k] = (int)s->extent[k];
         for (int i = 0; i < KS_JUDGE_CLASSES; i++)
@@ -135,7 +134,8 @@ KS_HOST int ks_judge_flip(const struct ks_judge_call *call, const struct ks_abi_
     }
     for (int i = 0; i < KS_JUDGE_CLASSES; i++)
         turn.byte[i] = s->byte[i];
-    return ks_gpu_start(buf, ks_judge_launch(KS_JUDGE_FLIP, blocks, 0), NULL, NULL, buf->c, &turn);
+    return ks_gpu_start(buf, ks_judge_launch(KS_JUDGE_FLIP, call->n_parts, KS_JUDGE_LOOK_LDS), NULL,
+                        NULL, buf->workspace, &turn);
 }
 
 KS_HOST int ks_judge_is_array(const struct ks_judge_signs *s, uint64_t n)
@@ -185,11 +185,9 @@ KS_HOST int ks_judge_run(const struct ks_abi_problem *p, const struct ks_abi_buf
         return ks_judge_reference(call, buf);
     if (call->task == KS_JUDGE_ROUND)
         return ks_judge_round(call, buf);
-    if (call->task == KS_JUDGE_FLIP)
-        return ks_judge_flip(call, buf);
     if (call->n_parts < 1 || call->n_parts > KS_JUDGE_PARTS || !buf->workspace)
         return KS_JUDGE_EASKED;
-    return ks_judge_look(call, buf);
+    return call->task == KS_JUDGE_FLIP ? ks_judge_flip(call, buf) : ks_judge_look(call, buf);
 }
 
 #endif

@@ -350,6 +350,16 @@ bool ks_workset_check_guards(struct ks_workset *set, bool has_output, char *reas
     return is_intact && *rc_out == 0;
 }
 
+int ks_workset_push_inputs(struct ks_workset *set, struct ks_err *err)
+{
+    int rc = 0;
+
+    for (size_t i = 0; rc == 0 && i < KS_Z_INPUTS; i++)
+        if (set->zone[i].mem != NULL)
+            rc = ks_zone_push(set->dev, &set->zone[i], err);
+    return rc;
+}
+
 int ks_workset_flip(struct ks_workset *set, enum ks_zone_name zone, struct ks_err *err)
 {
     struct ks_zone *z = &set->zone[zone];

@@ -101,6 +101,8 @@ struct ks_abi_buffers ks_workset_buffers(const struct ks_workset *set, enum ks_d
  * @has_output [in] the host's view holds the output's payload afterwards, too */
 bool ks_workset_check_guards(struct ks_workset *set, bool has_output, char *reason_out, size_t cap,
                              int *rc_out, struct ks_err *err);
+/* The device gets all inputs again as the host's view has them. */
+int ks_workset_push_inputs(struct ks_workset *set, struct ks_err *err);
 /* Inputs and their guards are as they were made; what is not is made again. Returns as above. All
  * of what the host does not see travels. */
 bool ks_workset_check_inputs(struct ks_workset *set, char *reason_out, size_t cap, int *rc_out,

@@ -2,11 +2,8 @@
 /* cell.c - one cell through its phases: load, applicable, exact, warm-up, timing, verify. */
 #include "base/clock.h"
 #include "worker/cage.h"
-#include "worker/checks.h"
-#include "worker/measure.h"
+#include "worker/cell_impl.h"
 #include "worker/sentinel.h"
-#include "worker/trust.h"
-#include "worker/worker.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -17,21 +14,6 @@
 #define ALLOWANCE_BYTE_NS 20u
 /* Exact twice, warm-up's overshoot, checks that are missing when the time is over. */
 #define CALLS_EXTRA (6u + KS_LEAST_CHECKED + KS_PLACES)
-/* What one call may cost that one of many does not: caches and queues that are empty. */
-#define LAUNCH_NS       5e3
-#define LAUNCH_QUEUE_NS 50e3 /* where the host launches ahead of the device */
-
-struct cell {
-    struct ks_worker *w;
-    const struct ks_req_cell *req;
-    const struct ks_abi_entry *entry;
-    struct ks_run run;
-    struct ks_checks checks;
-    struct ks_round round;
-    struct ks_sentinel *sentinel; /* suspects' worker only */
-    uint32_t calls;
-    bool has_run; /* the kernel was launched: what it shares must be looked at */
-};
 
 uint64_t ks_cell_budget_ns(const struct ks_measure *m, uint64_t bytes)
 {
@@ -66,8 +48,7 @@ static void after_call(void *ctx)
     atomic_store_explicit(&w->status->deadline_ns, w->cell_deadline_ns, memory_order_release);
 }
 
-/* The cell ends here. */
-static int end_as(struct cell *c, enum ks_outcome outcome, int32_t code, const char *reason)
+int ks_cell_end_as(struct ks_cell_run *c, enum ks_outcome outcome, int32_t code, const char *reason)
 {
     struct ks_record *r = &c->w->rec;
 
@@ -78,39 +59,40 @@ static int end_as(struct cell *c, enum ks_outcome outcome, int32_t code, const c
 }
 
 /* The outcome a failed operation stands for. */
-static int end_failed(struct cell *c, int rc, const struct ks_err *err)
+static int end_failed(struct ks_cell_run *c, int rc, const struct ks_err *err)
 {
     c->w->rec.peak_bytes = ks_cage_peak_bytes(); /* a kernel without memory may say anything */
     switch (rc) {
     case KS_ELOAD:
-        return end_as(c, KS_O_LOAD_FAILED, 0, err->text);
+        return ks_cell_end_as(c, KS_O_LOAD_FAILED, 0, err->text);
     case KS_ENOMEM:
     case KS_EDEVMEM:
-        return end_as(c, KS_O_OUT_OF_MEMORY, 0, err->text);
+        return ks_cell_end_as(c, KS_O_OUT_OF_MEMORY, 0, err->text);
     case KS_EUNSUPPORTED:
-        return end_as(c, KS_O_SKIPPED, 0, err->text);
+        return ks_cell_end_as(c, KS_O_SKIPPED, 0, err->text);
     case KS_EDEVLOST: /* to this process: the next worker finds out whether to all */
         c->w->is_lost = true;
-        return end_as(c, KS_O_LAUNCH_FAILED, c->run.kernel_rc, err->text);
+        return ks_cell_end_as(c, KS_O_LAUNCH_FAILED, c->run.kernel_rc, err->text);
     case KS_EDEVICE:
         if (c->run.kernel_rc != 0)
-            return end_as(c, KS_O_LAUNCH_FAILED, c->run.kernel_rc, err->text);
+            return ks_cell_end_as(c, KS_O_LAUNCH_FAILED, c->run.kernel_rc, err->text);
         /* A GPU that fails without a launch that did has an error that stays and
          * that we do not know: the next cells must not bear it. */
         c->w->is_lost = ks_workset_is_hidden(&c->w->set);
-        return end_as(c, c->w->is_lost ? KS_O_LAUNCH_FAILED : KS_O_DEVICE_LOST, 0, err->text);
+        return ks_cell_end_as(c, c->w->is_lost ? KS_O_LAUNCH_FAILED : KS_O_DEVICE_LOST, 0,
+                              err->text);
     default:
-        return end_as(c, KS_O_LAUNCH_FAILED, 0, err->text);
+        return ks_cell_end_as(c, KS_O_LAUNCH_FAILED, 0, err->text);
     }
 }
 
-static int step_load(struct cell *c, struct ks_err *err)
+static int step_load(struct ks_cell_run *c, struct ks_err *err)
 {
     return ks_artefacts_entry(&c->w->artefacts, c->req->artefact, c->req->digest, c->req->entry,
                               &c->entry, err);
 }
 
-static int step_applicable(struct cell *c, struct ks_err *err)
+static int step_applicable(struct ks_cell_run *c, struct ks_err *err)
 {
     struct ks_worker *w = c->w;
     const char *why = c->entry->unsupported(&w->set.abi);
@@ -119,10 +101,10 @@ static int step_applicable(struct cell *c, struct ks_err *err)
     int rc;
 
     if (why != NULL)
-        return end_as(c, KS_O_UNSUPPORTED, 0, why);
+        return ks_cell_end_as(c, KS_O_UNSUPPORTED, 0, why);
     bytes = c->entry->workspace_bytes(&w->set.abi);
     if (bytes < 0)
-        return end_as(c, KS_O_LAUNCH_FAILED, 0, "workspace_bytes() is negative");
+        return ks_cell_end_as(c, KS_O_LAUNCH_FAILED, 0, "workspace_bytes() is negative");
     w->rec.workspace_bytes = bytes;
     if (w->dev->ops->is_virtual)
         return 0;
@@ -132,7 +114,7 @@ static int step_applicable(struct cell *c, struct ks_err *err)
     return rc < 0 ? ks_err_context(err, rc, "workspace") : 0;
 }
 
-static void prepare_run(struct cell *c, enum ks_data data)
+void ks_cell_prepare_run(struct ks_cell_run *c, enum ks_data data)
 {
     struct ks_worker *w = c->w;
 
@@ -147,29 +129,28 @@ static void prepare_run(struct cell *c, enum ks_data data)
     c->has_run = true;
 }
 
-/* Guards of output and workspace; the output can be looked at afterwards. */
-static int check_guards(struct cell *c, struct ks_err *err)
+int ks_cell_check_guards(struct ks_cell_run *c, struct ks_err *err)
 {
     char reason[160] = "";
     int rc = 0;
 
     if (c->w->inspector->guards(c->w, reason, sizeof(reason), &rc, err))
         return 0;
-    return rc < 0 ? rc : end_as(c, KS_O_OUT_OF_BOUNDS, 0, reason);
+    return rc < 0 ? rc : ks_cell_end_as(c, KS_O_OUT_OF_BOUNDS, 0, reason);
 }
 
 /* One launch into a poisoned output. */
-static int launch_exact(struct cell *c, struct ks_err *err)
+static int launch_exact(struct ks_cell_run *c, struct ks_err *err)
 {
     double ns = 0.0;
     int rc = ks_zone_fill(c->w->dev, &c->w->set.zone[KS_Z_C], KS_PATTERN_NAN, err);
 
     if (rc == 0)
         rc = ks_run_calls(&c->run, 1, 0.0, &ns, err);
-    return rc == 0 ? check_guards(c, err) : rc;
+    return rc == 0 ? ks_cell_check_guards(c, err) : rc;
 }
 
-static int compare_exact(const struct cell *c, struct ks_verdict *v, struct ks_err *err)
+static int compare_exact(const struct ks_cell_run *c, struct ks_verdict *v, struct ks_err *err)
 {
     const struct ks_inspector *i = c->w->inspector;
 
@@ -178,15 +159,15 @@ static int compare_exact(const struct cell *c, struct ks_verdict *v, struct ks_e
     return i->exact(c->w, v, err);
 }
 
-static int end_nondeterministic(struct cell *c, const struct ks_verdict *v)
+static int end_nondeterministic(struct ks_cell_run *c, const struct ks_verdict *v)
 {
     ks_verdict_record(v, &c->w->shape, &c->w->rec);
-    return end_as(c, KS_O_NONDETERMINISTIC, 0, "two launches on exact data differ");
+    return ks_cell_end_as(c, KS_O_NONDETERMINISTIC, 0, "two launches on exact data differ");
 }
 
 /* V1. Two launches that differ are nondeterministic, whichever of them is right; two that agree on
  * something wrong are wrong. */
-static int step_exact(struct cell *c, struct ks_err *err)
+static int step_exact(struct ks_cell_run *c, struct ks_err *err)
 {
     struct ks_worker *w = c->w;
     struct ks_verdict v;
@@ -195,7 +176,7 @@ static int step_exact(struct cell *c, struct ks_err *err)
 
     if (!w->setup.measure.verify_exact || w->dev->ops->is_virtual)
         return 0;
-    prepare_run(c, KS_DATA_EXACT);
+    ks_cell_prepare_run(c, KS_DATA_EXACT);
     rc = launch_exact(c, err);
     if (rc == 0)
         rc = compare_exact(c, &v, err);
@@ -218,89 +199,7 @@ static int step_exact(struct cell *c, struct ks_err *err)
     if (rc < 0)
         return rc;
     ks_verdict_record(&v, &w->shape, &w->rec);
-    return end_as(c, KS_O_WRONG_RESULT, 0, "wrong on exact data");
-}
-
-static bool verifies_real(const struct ks_worker *w)
-{
-    return w->setup.measure.verify_elementwise && !w->dev->ops->is_virtual;
-}
-
-static void prepare_checks(struct cell *c)
-{
-    struct ks_worker *w = c->w;
-
-    w->rec.check_seed = ks_id128_random().lo | 1u;
-    ks_checks_begin(&c->checks, w, &c->run, c->req->numerics, w->rec.check_seed);
-    c->run.plan = &c->checks.plan;
-    c->run.hooks = (struct ks_check_hooks){ ks_checks_before, ks_checks_after, &c->checks };
-}
-
-/* The time of the checks that stood between the samples is verification's; a check that ended the
- * cell says how. */
-static int leave_checked_phase(struct cell *c, int rc, uint64_t *phase_ns, double checks_ns)
-{
-    uint64_t spent = (uint64_t)(c->run.checks_ns - checks_ns);
-
-    *phase_ns -= spent; /* the phase's own time is added when it is over */
-    c->w->rec.verify_ns += spent;
-    return rc == 1 ? end_as(c, (enum ks_outcome)c->checks.outcome, 0, c->checks.reason) : rc;
-}
-
-static int step_warm(struct cell *c, struct ks_err *err)
-{
-    int rc;
-
-    prepare_run(c, KS_DATA_RANDOM);
-    if (verifies_real(c->w))
-        prepare_checks(c);
-    rc = ks_measure_warm(&c->run, &c->w->setup.measure, &c->calls, err);
-    return leave_checked_phase(c, rc, &c->w->rec.warmup_ns, 0.0);
-}
-
-static int step_timing(struct cell *c, struct ks_err *err)
-{
-    struct ks_worker *w = c->w;
-    double ns = 0.0, checks_ns = c->run.checks_ns;
-    int rc = ks_measure_samples(&c->run, &w->setup.measure, c->calls, &c->round, &w->rec, err);
-
-    if (rc == 0)
-        rc = w->dev->ops->canary(w->dev, &ns, err);
-    if (rc == 0 && w->canary_ns > 0)
-        w->rec.canary_ratio = ns / w->canary_ns;
-    return leave_checked_phase(c, rc, &w->rec.timing_ns, checks_ns);
-}
-
-/* Whether what was timed is what was verified, as far as times tell. */
-static int judge_times(struct cell *c)
-{
-    struct ks_record *r = &c->w->rec;
-    struct ks_round_times t = {
-        .ns = r->sample_ns,
-        .kind = c->round.kind,
-        .n = r->n_samples,
-        .calls = r->calls,
-        .clock_ns = r->clock_ns,
-        .launch_ns = c->w->dev->ops->queue > 1 ? LAUNCH_QUEUE_NS : LAUNCH_NS,
-    };
-    char why[160];
-
-    memcpy(t.n_singles, c->round.n_singles, sizeof(t.n_singles));
-    memcpy(t.single_ns, c->round.single_ns, sizeof(t.single_ns));
-    r->verified_over_timed = ks_verified_over_timed(&t);
-    if (ks_repeats_are_free(&t, why, sizeof(why)) || ks_verified_are_slower(&t, why, sizeof(why)))
-        return end_as(c, KS_O_UNTRUSTED, 0, why);
-    return 0;
-}
-
-/* What the checks between the samples have left to do. */
-static int step_verify(struct cell *c, struct ks_err *err)
-{
-    int rc = c->w->dev->ops->is_virtual ? 0 : check_guards(c, err);
-
-    if (rc == 0 && verifies_real(c->w))
-        rc = judge_times(c);
-    return rc;
+    return ks_cell_end_as(c, KS_O_WRONG_RESULT, 0, "wrong on exact data");
 }
 
 /* Timing must not be disturbed from the moment the caches are warmed to the last sample. */
@@ -311,15 +210,16 @@ static bool is_quiet_phase(enum ks_phase phase)
 
 static const struct step {
     enum ks_phase phase;
-    int (*run)(struct cell *c, struct ks_err *err); /* 0 go on, 1 the cell has ended, KS_E* */
-    size_t ns_at;                                   /* field of the record its time is added to */
+    int (*run)(struct ks_cell_run *c,
+               struct ks_err *err); /* 0 go on, 1 the cell has ended, KS_E* */
+    size_t ns_at;                   /* field of the record its time is added to */
 } steps[] = {
     { KS_PH_LOAD, step_load, offsetof(struct ks_record, load_ns) },
     { KS_PH_APPLICABLE, step_applicable, offsetof(struct ks_record, load_ns) },
     { KS_PH_EXACT, step_exact, offsetof(struct ks_record, exact_ns) },
-    { KS_PH_WARMUP, step_warm, offsetof(struct ks_record, warmup_ns) },
-    { KS_PH_TIMING, step_timing, offsetof(struct ks_record, timing_ns) },
-    { KS_PH_VERIFY, step_verify, offsetof(struct ks_record, verify_ns) },
+    { KS_PH_WARMUP, ks_cell_warm, offsetof(struct ks_record, warmup_ns) },
+    { KS_PH_TIMING, ks_cell_timing, offsetof(struct ks_record, timing_ns) },
+    { KS_PH_VERIFY, ks_cell_verify, offsetof(struct ks_record, verify_ns) },
 };
 
 static void add_ns(struct ks_record *r, size_t at, uint64_t from)
@@ -331,7 +231,7 @@ static void add_ns(struct ks_record *r, size_t at, uint64_t from)
     memcpy((char *)r + at, &v, sizeof(v));
 }
 
-static void run_steps(struct cell *c)
+static void run_steps(struct ks_cell_run *c)
 {
     struct ks_worker *w = c->w;
 
@@ -365,7 +265,7 @@ static bool has_run_to_the_end(uint32_t outcome)
 
 /* Guards of output and workspace are looked at after the launches of a cell, but for one that
  * failed. */
-static bool is_as_made(struct cell *c, char *reason_out, size_t cap, int *rc_out,
+static bool is_as_made(struct ks_cell_run *c, char *reason_out, size_t cap, int *rc_out,
                        struct ks_err *err)
 {
     struct ks_worker *w = c->w;
@@ -381,7 +281,7 @@ static bool is_as_made(struct cell *c, char *reason_out, size_t cap, int *rc_out
 
 /* Whatever else a kernel did, its neighbours must find what they share as it was made: where that
  * cannot be said, this worker has none. */
-static void check_shared(struct cell *c)
+static void check_shared(struct ks_cell_run *c)
 {
     struct ks_worker *w = c->w;
     uint64_t from = ks_now_ns();
@@ -394,14 +294,14 @@ static void check_shared(struct cell *c)
         if (rc < 0)
             end_failed(c, rc, &err);
         else if (has_run_to_the_end(w->rec.outcome))
-            end_as(c, KS_O_OUT_OF_BOUNDS, 0, reason);
+            ks_cell_end_as(c, KS_O_OUT_OF_BOUNDS, 0, reason);
         w->is_lost |= rc < 0;
         w->rec.phase = KS_PH_VERIFY;
     }
     add_ns(&w->rec, offsetof(struct ks_record, verify_ns), from);
 }
 
-static void end_as_corrupter(struct cell *c, const struct ks_sentinel_hit *hit)
+static void end_as_corrupter(struct ks_cell_run *c, const struct ks_sentinel_hit *hit)
 {
     char reason[160];
 
@@ -415,11 +315,11 @@ static void end_as_corrupter(struct cell *c, const struct ks_sentinel_hit *hit)
         snprintf(reason, sizeof(reason),
                  "heap_corruption: wrote beyond a chunk, first at byte %td of another of %zu bytes",
                  hit->offset, hit->chunk_bytes);
-    end_as(c, KS_O_CRASHED, 0, reason);
+    ks_cell_end_as(c, KS_O_CRASHED, 0, reason);
 }
 
 /* Without sentinels nothing is learnt of a suspect. */
-static void stay_suspect(struct cell *c)
+static void stay_suspect(struct ks_cell_run *c)
 {
     struct ks_record *r = &c->w->rec;
 
@@ -429,7 +329,7 @@ static void stay_suspect(struct cell *c)
 }
 
 /* The suspects' procedure: chunks around the kernel's own in the heap, looked at afterwards. */
-static void check_sentinel(struct cell *c)
+static void check_sentinel(struct ks_cell_run *c)
 {
     struct ks_worker *w = c->w;
     struct ks_sentinel_hit hit;
@@ -483,12 +383,12 @@ static void announce(struct ks_worker *w, const struct ks_req_cell *req, uint64_
     atomic_store(&w->status->i_cell, req->i_cell);
 }
 
-static void run_cell(struct cell *c)
+static void run_cell(struct ks_cell_run *c)
 {
     struct ks_worker *w = c->w;
 
     if (w->problem_outcome != KS_O_NONE) {
-        end_as(c, (enum ks_outcome)w->problem_outcome, 0, w->problem_reason);
+        ks_cell_end_as(c, (enum ks_outcome)w->problem_outcome, 0, w->problem_reason);
         w->rec.phase = KS_PH_REFERENCE;
         return;
     }
@@ -499,14 +399,14 @@ static void run_cell(struct cell *c)
         check_shared(c);
     check_sentinel(c);
     if (w->rec.outcome == KS_O_NONE)
-        end_as(c, KS_O_OK, 0, "");
+        ks_cell_end_as(c, KS_O_OK, 0, "");
     if (w->setup.is_sentinel && c->sentinel == NULL)
         stay_suspect(c);
 }
 
 void ks_worker_cell(struct ks_worker *w, const struct ks_req_cell *req)
 {
-    struct cell c = { .w = w, .req = req };
+    struct ks_cell_run c = { .w = w, .req = req };
     uint64_t from = ks_now_ns();
     uint32_t n_denied = atomic_load(&w->status->n_denied);
 

@@ -8,14 +8,12 @@
 #include <stdio.h>
 #include <string.h>
 
-void ks_checks_begin(struct ks_checks *c, struct ks_worker *w, const struct ks_run *run,
-                     uint32_t numerics, uint64_t seed)
+void ks_checks_begin(struct ks_checks *c, struct ks_worker *w, uint32_t numerics, uint64_t seed)
 {
     const struct ks_problem *p = &w->set.problem;
 
     *c = (struct ks_checks){
         .w = w,
-        .run = run,
         .tolerance = ks_tolerance_of(p->dtype, w->set.op->reduction(p), ks_u_acc(numerics)),
         .rng = ks_mix64(seed),
         .is_cold = w->setup.measure.cache == KS_CACHE_COLD,

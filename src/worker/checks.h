@@ -18,8 +18,7 @@
 struct ks_worker;
 
 struct ks_checks {
-    struct ks_worker *w;      /* borrowed */
-    const struct ks_run *run; /* borrowed */
+    struct ks_worker *w; /* borrowed */
     struct ks_plan plan;
     struct ks_tolerance tolerance;
     uint64_t rng; /* seeds of sets */
@@ -38,8 +37,7 @@ struct ks_checks {
 /* ks_checks_begin() - for one cell, before its warm-up; inputs are as they were made.
  * @seed [in] random, private, not 0: all that is drawn follows from it
  * The record gets max_error, n_zero, is_bitwise_stable, n_checked, v2 as the checks go on. */
-void ks_checks_begin(struct ks_checks *c, struct ks_worker *w, const struct ks_run *run,
-                     uint32_t numerics, uint64_t seed);
+void ks_checks_begin(struct ks_checks *c, struct ks_worker *w, uint32_t numerics, uint64_t seed);
 
 /* The hooks of struct ks_run; ctx is the struct ks_checks. */
 int ks_checks_before(void *ctx, const struct ks_check *check, struct ks_err *err);

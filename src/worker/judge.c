@@ -146,7 +146,7 @@ static int add_up(const struct ks_judge_call *call, const struct ks_judge_part *
 }
 
 /* A task with an answer, in memory that held none before, whatever a kernel wrote there. */
-static int ask(struct ks_judge *j, enum ks_judge_task task, const void *a, const void *b,
+static int ask(struct ks_judge *j, enum ks_judge_task task, const struct ks_abi_buffers *buf,
                struct ks_judge_call *call, struct ks_judged *out, struct ks_err *err)
 {
     const struct ks_judge_part *parts = ks_zone_host(&j->answers);
@@ -157,7 +157,7 @@ static int ask(struct ks_judge *j, enum ks_judge_task task, const void *a, const
     call->task = task;
     call->n_parts = parts_for(call->n);
     if (rc == 0)
-        rc = launch(j, call, a, b, NULL, err);
+        rc = launch(j, call, buf->a, buf->b, buf->c, err);
     if (rc == 0)
         rc = ks_zone_pull(j->dev, &j->answers, err);
     if (rc < 0)
@@ -173,38 +173,42 @@ int ks_judge_exact(struct ks_judge *j, const void *output, struct ks_judged *out
                    struct ks_err *err)
 {
     struct ks_judge_call call = j->call;
+    const struct ks_abi_buffers buf = { .a = output, .b = j->exact };
 
-    return ask(j, KS_JUDGE_EXACT, output, j->exact, &call, out, err);
+    return ask(j, KS_JUDGE_EXACT, &buf, &call, out, err);
 }
 
 int ks_judge_written(struct ks_judge *j, const void *output, struct ks_judged *out,
                      struct ks_err *err)
 {
     struct ks_judge_call call = j->call;
+    const struct ks_abi_buffers buf = { .a = output };
 
-    return ask(j, KS_JUDGE_WRITTEN, output, NULL, &call, out, err);
+    return ask(j, KS_JUDGE_WRITTEN, &buf, &call, out, err);
 }
 
 int ks_judge_real(struct ks_judge *j, const void *output, const struct ks_tolerance *t,
                   struct ks_judged *out, struct ks_err *err)
 {
     struct ks_judge_call call = j->call;
+    const struct ks_abi_buffers buf = { .a = output };
 
     call.u_out = t->u_out;
     call.scale_a = t->scale_a;
     call.tiny = t->tiny;
-    return ask(j, KS_JUDGE_REAL, output, NULL, &call, out, err);
+    return ask(j, KS_JUDGE_REAL, &buf, &call, out, err);
 }
 
 int ks_judge_digest(struct ks_judge *j, const void *bytes, size_t n, uint64_t *digest_out,
                     struct ks_err *err)
 {
     struct ks_judge_call call = j->call;
+    const struct ks_abi_buffers buf = { .a = bytes };
     struct ks_judged sum = { 0 };
     int rc;
 
     call.n = n;
-    rc = ask(j, KS_JUDGE_DIGEST, bytes, NULL, &call, &sum, err);
+    rc = ask(j, KS_JUDGE_DIGEST, &buf, &call, &sum, err);
     if (rc == 0 && sum.n_wrong + sum.n_zero > 0)
         rc = ks_fail(err, KS_EDEVICE, "the judge, task digest: it counts elements");
     if (rc == 0)
@@ -250,10 +254,11 @@ int ks_judge_flip(struct ks_judge *j, const struct ks_signs *signs, char operand
                   struct ks_err *err)
 {
     const struct ks_sign_map *map = &signs->map[operand - 'a'];
+    const struct ks_abi_buffers buf = { .c = elements };
     struct ks_judge_call call = j->call;
+    struct ks_judged sum = { 0 };
     int rc = j->dev->ops->upload(j->dev, j->signs, signs->byte[0], n_signs(signs), err);
 
-    call.task = KS_JUDGE_FLIP;
     call.n = 1;
     for (int k = 0; k < KS_SIGN_AXES; k++) {
         call.n *= (uint64_t)map->axis[k].extent;
@@ -263,7 +268,7 @@ int ks_judge_flip(struct ks_judge *j, const struct ks_signs *signs, char operand
     for (int c = 0; c < KS_SIGN_CLASSES; c++)
         if (map->has[c])
             call.signs.byte[c] = j->signs + (signs->byte[c] - signs->byte[0]);
-    return rc == 0 ? launch(j, &call, NULL, NULL, elements, err) : rc;
+    return rc == 0 ? ask(j, KS_JUDGE_FLIP, &buf, &call, &sum, err) : rc;
 }
 
 /* ---- buffers ---- */
@@ -287,6 +292,7 @@ static int allocate(struct ks_judge *j, const struct ks_signs *signs, struct ks_
     if (rc == 0)
         rc = j->dev->ops->alloc(j->dev, n_signs(signs), &at, err);
     j->signs = rc == 0 ? at : NULL;
+    at = NULL;
     if (rc == 0 && (j->parts & KS_PART_EXACT) != 0)
         rc = j->dev->ops->alloc(j->dev, j->n * j->element_bytes, &j->exact, err);
     if (rc == 0 && j->parts != 0)

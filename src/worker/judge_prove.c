@@ -449,7 +449,7 @@ int ks_judge_take_up(struct ks_judge *j, struct ks_workset *set,
     struct ks_reference_digests d = { 0 };
     int rc = check_upload(j, set, err);
 
-    if (rc == 0)
+    if (rc == 0 && (j->parts & KS_PART_REAL) != 0)
         rc = try_flip(j, set, err);
     if (rc == 0 && (j->parts & KS_PART_EXACT) != 0)
         rc = make_exact(j, set, known != NULL, err);

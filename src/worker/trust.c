@@ -11,6 +11,8 @@
 #define SINGLE_SHARE    0.25  /* of a call: what new inputs may cost more than the same ones */
 #define SINGLE_TICKS    4.0   /* but never less than the clock tells apart */
 #define SINGLE_LEAST_NS 200.0 /* nor than a few cache misses */
+#define PAIRS_SHARE     0.5   /* of the time of a round, for an inquiry */
+#define SETTLED         0.8   /* share of the pairs */
 
 #define BIT(kind) (1u << (kind))
 enum {
@@ -51,7 +53,7 @@ static bool is_longer(const struct ks_round_times *t, double ns, double than_ns)
     return ns > KS_TRUST_RATIO * than_ns + 2.0 * t->clock_ns / (double)t->calls;
 }
 
-bool ks_verified_are_slower(const struct ks_round_times *t, char *why_out, size_t cap)
+static bool are_slower(const struct ks_round_times *t)
 {
     struct ks_stats verified, others, some;
 
@@ -60,36 +62,67 @@ bool ks_verified_are_slower(const struct ks_round_times *t, char *why_out, size_
         return false;
     if (stats_of(t, PLACEBO, &some) && !is_longer(t, verified.min, some.median))
         return false;
-    if (stats_of(t, UNCHANGED, &some) && verified.min <= some.p90)
-        return false;
-    snprintf(why_out, cap,
-             "verified samples take %.3g times the others, %.4g us each: it does less when its "
-             "inputs have been seen",
-             verified.median / others.median, 1e-3 * verified.median);
-    return true;
+    return !stats_of(t, UNCHANGED, &some) || verified.min > some.p90;
 }
 
-static void say_free(const char *what, double single_ns, double call_ns, char *why_out, size_t cap)
+static bool is_free(const struct ks_round_times *t, const struct ks_pair *p)
 {
-    snprintf(why_out, cap, "repeats are free: one call %s takes %.4g us, one of many %.4g us", what,
-             1e-3 * single_ns, 1e-3 * call_ns);
+    double room =
+        fmax(SINGLE_SHARE * p->many_ns, fmax(SINGLE_TICKS * t->clock_ns, SINGLE_LEAST_NS));
+
+    return p->changed_ns > SINGLE_RATIO * p->many_ns + t->launch_ns ||
+           p->changed_ns > p->same_ns + room;
 }
 
-bool ks_repeats_are_free(const struct ks_round_times *t, char *why_out, size_t cap)
+static bool are_free(const struct ks_round_times *t)
 {
-    double fresh = t->single_ns[KS_CHECK_FRESH], same = t->single_ns[KS_CHECK_PLACEBO];
+    struct ks_pair p = { .changed_ns = t->single_ns[KS_CHECK_FRESH],
+                         .same_ns = t->single_ns[KS_CHECK_PLACEBO] };
     struct ks_stats all;
-    double room;
 
-    if (t->calls < 2 || t->n_singles[KS_CHECK_FRESH] < KS_SINGLES || !stats_of(t, ALL, &all))
+    if (t->calls < 2 || t->n_singles[KS_CHECK_FRESH] < KS_SINGLES ||
+        t->n_singles[KS_CHECK_PLACEBO] < KS_SINGLES || !stats_of(t, ALL, &all))
         return false;
-    if (fresh > SINGLE_RATIO * all.median + t->launch_ns) {
-        say_free("alone", fresh, all.median, why_out, cap);
-        return true;
-    }
-    room = fmax(SINGLE_SHARE * all.median, fmax(SINGLE_TICKS * t->clock_ns, SINGLE_LEAST_NS));
-    if (t->n_singles[KS_CHECK_PLACEBO] < KS_SINGLES || fresh - same <= room)
-        return false;
-    say_free("on new inputs", fresh, all.median, why_out, cap);
-    return true;
+    p.many_ns = all.median;
+    return is_free(t, &p);
+}
+
+enum ks_doubt ks_trust_doubt(const struct ks_round_times *t)
+{
+    if (are_free(t))
+        return KS_DOUBT_FREE;
+    return are_slower(t) ? KS_DOUBT_SLOWER : KS_DOUBT_NONE;
+}
+
+bool ks_trust_vote(enum ks_doubt doubt, const struct ks_round_times *t, const struct ks_pair *p)
+{
+    return doubt == KS_DOUBT_FREE ? is_free(t, p) : is_longer(t, p->changed_ns, p->same_ns);
+}
+
+uint32_t ks_trust_pairs(double pair_ns, double max_ms)
+{
+    double n = pair_ns > 0.0 ? PAIRS_SHARE * 1e6 * max_ms / pair_ns : KS_TRUST_PAIRS;
+
+    if (n >= KS_TRUST_PAIRS)
+        return KS_TRUST_PAIRS;
+    return n > KS_TRUST_PAIRS_LEAST ? (uint32_t)n : KS_TRUST_PAIRS_LEAST;
+}
+
+bool ks_trust_is_settled(uint32_t n_votes, uint32_t n)
+{
+    return n >= KS_TRUST_PAIRS_LEAST && n_votes >= SETTLED * n;
+}
+
+void ks_trust_reason(enum ks_doubt doubt, const struct ks_pair *median, char *out, size_t cap)
+{
+    if (doubt == KS_DOUBT_FREE)
+        snprintf(out, cap,
+                 "repeats are free: one call on new inputs takes %.4g us, one of many %.4g us",
+                 1e-3 * median->changed_ns, 1e-3 * median->many_ns);
+    else
+        snprintf(out, cap,
+                 "verified samples take %.3g times the others: %.4g us on new inputs, %.4g us on "
+                 "inputs that it has seen",
+                 median->changed_ns / median->same_ns, 1e-3 * median->changed_ns,
+                 1e-3 * median->same_ns);
 }

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* trust.h - whether the times of a round are those of the work, judged from the times alone. Pure;
- * robust against disturbed samples, and yet only a reason to measure the cell once more alone. */
+/* trust.h - whether the times of a round are those of the work, judged from the times alone. Pure.
+ *
+ * Two steps. A round may raise a doubt: its samples stand apart in time, so noise can do that, too.
+ * Then samples are taken in pairs, side by side, and each pair votes; only when nearly all of them
+ * agree is the cell untrusted, and even that counts only when it happens again in a worker of its
+ * own (agent_recover.c). */
 #ifndef KS_WORKER_TRUST_H
 #define KS_WORKER_TRUST_H
 
@@ -10,8 +14,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define KS_TRUST_RATIO    1.25 /* a sample that is longer by more did more */
-#define KS_TRUST_VERIFIED 3u   /* verified samples that must agree on it */
+#define KS_TRUST_RATIO       1.25 /* a sample that is longer by more did more */
+#define KS_TRUST_VERIFIED    3u   /* verified samples that must agree on it */
+#define KS_TRUST_PAIRS       15u  /* of an inquiry, at most */
+#define KS_TRUST_PAIRS_LEAST 3u
+
+enum ks_doubt {
+    KS_DOUBT_NONE,
+    KS_DOUBT_FREE,  /* repeats cost nothing: one call on new inputs takes much longer than one of
+                       many */
+    KS_DOUBT_SLOWER /* verified samples take longer than the others */
+};
 
 struct ks_round_times {
     const double *ns;    /* [n] of a call, in the order they were taken */
@@ -27,14 +40,27 @@ struct ks_round_times {
 /* Median of the verified samples over that of all others; -1 where there are none of either. */
 double ks_verified_over_timed(const struct ks_round_times *t);
 
-/* Both: true, and why_out [cap] holds the reason, when the times cannot be believed.
- *
- * Verified samples are slower: at least KS_TRUST_VERIFIED of them, each longer by KS_TRUST_RATIO
- * than the median of the others and than that of the placebos, and longer than 90 % of the samples
- * before which nothing changed. */
-bool ks_verified_are_slower(const struct ks_round_times *t, char *why_out, size_t cap);
-/* Repeats are free: one call on new inputs takes longer than twice one of many calls and a launch;
- * or longer than one call on the same inputs, by a quarter of one of many. */
-bool ks_repeats_are_free(const struct ks_round_times *t, char *why_out, size_t cap);
+/* ks_trust_doubt() - what a round raises.
+ * SLOWER: at least KS_TRUST_VERIFIED verified samples, each longer by KS_TRUST_RATIO than the
+ * median of the others and than that of the placebos, and longer than 90 % of the samples before
+ * which nothing changed. FREE: of the samples of one call the shortest is longer than two of many
+ * calls and a launch, or on new inputs longer than on the same ones by a quarter of one of many. */
+enum ks_doubt ks_trust_doubt(const struct ks_round_times *t);
+
+/* One pair of an inquiry: times of a call. */
+struct ks_pair {
+    double changed_ns; /* verified sample; FREE: one call on new inputs */
+    double same_ns;    /* placebo sample; FREE: one call on the same inputs */
+    double many_ns;    /* FREE: one of many */
+};
+/* Whether a pair says what the doubt does. Only clock_ns, calls and launch_ns of *t are used. */
+bool ks_trust_vote(enum ks_doubt doubt, const struct ks_round_times *t, const struct ks_pair *p);
+/* Pairs to take when one takes pair_ns and the job allows max_ms for all samples of a round. */
+uint32_t ks_trust_pairs(double pair_ns, double max_ms);
+/* Whether so many votes of n settle it. */
+bool ks_trust_is_settled(uint32_t n_votes, uint32_t n);
+
+/* The reason, from the medians of all pairs. */
+void ks_trust_reason(enum ks_doubt doubt, const struct ks_pair *median, char *out, size_t cap);
 
 #endif

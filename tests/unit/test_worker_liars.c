@@ -42,6 +42,9 @@ static const struct {
     { "lies_abs", "the reference's A" },
     { "lies_round", "rounds the exact reference" },
     { "lies_digest", "another digest" },
+    { "lies_flip_input", "task flip: the input a" },
+    { "lies_flip_output", "task flip: the output" },
+    { "no_flip", "task flip: block 0 of" },
     { "counts_digest", "counts elements" },
     { "exact_blind", "task exact, one wrong element" },
     { "exact_afraid", "task exact, nothing wrong" },
@@ -198,8 +201,8 @@ static const struct {
     int rc;
     uint32_t outcome;
 } unseen_rows[] = {
-    { "good", 4, KS_EDEVICE, KS_O_LAUNCH_FAILED },
-    { "good", 4, KS_ENOMEM, KS_O_OUT_OF_MEMORY },
+    { "coarse", 3, KS_EDEVICE, KS_O_LAUNCH_FAILED },
+    { "coarse", 3, KS_ENOMEM, KS_O_OUT_OF_MEMORY },
     { "one_wrong", 2, KS_ENOMEM, KS_O_OUT_OF_MEMORY },
     { "fails", 0, KS_EDEVICE, KS_O_LAUNCH_FAILED },
 };
