@@ -48,7 +48,7 @@ static void after_call(void *ctx)
     atomic_store_explicit(&w->status->deadline_ns, w->cell_deadline_ns, memory_order_release);
 }
 
-int ks_cell_end_as(struct ks_cell_run *c, enum ks_outcome outcome, int32_t code, const char *reason)
+int ks_cell_end_as(struct cell *c, enum ks_outcome outcome, int32_t code, const char *reason)
 {
     struct ks_record *r = &c->w->rec;
 
@@ -59,7 +59,7 @@ int ks_cell_end_as(struct ks_cell_run *c, enum ks_outcome outcome, int32_t code,
 }
 
 /* The outcome a failed operation stands for. */
-static int end_failed(struct ks_cell_run *c, int rc, const struct ks_err *err)
+static int end_failed(struct cell *c, int rc, const struct ks_err *err)
 {
     c->w->rec.peak_bytes = ks_cage_peak_bytes(); /* a kernel without memory may say anything */
     switch (rc) {
@@ -86,13 +86,13 @@ static int end_failed(struct ks_cell_run *c, int rc, const struct ks_err *err)
     }
 }
 
-static int step_load(struct ks_cell_run *c, struct ks_err *err)
+static int step_load(struct cell *c, struct ks_err *err)
 {
     return ks_artefacts_entry(&c->w->artefacts, c->req->artefact, c->req->digest, c->req->entry,
                               &c->entry, err);
 }
 
-static int step_applicable(struct ks_cell_run *c, struct ks_err *err)
+static int step_applicable(struct cell *c, struct ks_err *err)
 {
     struct ks_worker *w = c->w;
     const char *why = c->entry->unsupported(&w->set.abi);
@@ -114,7 +114,7 @@ static int step_applicable(struct ks_cell_run *c, struct ks_err *err)
     return rc < 0 ? ks_err_context(err, rc, "workspace") : 0;
 }
 
-void ks_cell_prepare_run(struct ks_cell_run *c, enum ks_data data)
+void ks_cell_prepare_run(struct cell *c, enum ks_data data)
 {
     struct ks_worker *w = c->w;
 
@@ -129,7 +129,7 @@ void ks_cell_prepare_run(struct ks_cell_run *c, enum ks_data data)
     c->has_run = true;
 }
 
-int ks_cell_check_guards(struct ks_cell_run *c, struct ks_err *err)
+int ks_cell_check_guards(struct cell *c, struct ks_err *err)
 {
     char reason[160] = "";
     int rc = 0;
@@ -140,7 +140,7 @@ int ks_cell_check_guards(struct ks_cell_run *c, struct ks_err *err)
 }
 
 /* One launch into a poisoned output. */
-static int launch_exact(struct ks_cell_run *c, struct ks_err *err)
+static int launch_exact(struct cell *c, struct ks_err *err)
 {
     double ns = 0.0;
     int rc = ks_zone_fill(c->w->dev, &c->w->set.zone[KS_Z_C], KS_PATTERN_NAN, err);
@@ -150,7 +150,7 @@ static int launch_exact(struct ks_cell_run *c, struct ks_err *err)
     return rc == 0 ? ks_cell_check_guards(c, err) : rc;
 }
 
-static int compare_exact(const struct ks_cell_run *c, struct ks_verdict *v, struct ks_err *err)
+static int compare_exact(const struct cell *c, struct ks_verdict *v, struct ks_err *err)
 {
     const struct ks_inspector *i = c->w->inspector;
 
@@ -159,7 +159,7 @@ static int compare_exact(const struct ks_cell_run *c, struct ks_verdict *v, stru
     return i->exact(c->w, v, err);
 }
 
-static int end_nondeterministic(struct ks_cell_run *c, const struct ks_verdict *v)
+static int end_nondeterministic(struct cell *c, const struct ks_verdict *v)
 {
     ks_verdict_record(v, &c->w->shape, &c->w->rec);
     return ks_cell_end_as(c, KS_O_NONDETERMINISTIC, 0, "two launches on exact data differ");
@@ -167,7 +167,7 @@ static int end_nondeterministic(struct ks_cell_run *c, const struct ks_verdict *
 
 /* V1. Two launches that differ are nondeterministic, whichever of them is right; two that agree on
  * something wrong are wrong. */
-static int step_exact(struct ks_cell_run *c, struct ks_err *err)
+static int step_exact(struct cell *c, struct ks_err *err)
 {
     struct ks_worker *w = c->w;
     struct ks_verdict v;
@@ -210,9 +210,8 @@ static bool is_quiet_phase(enum ks_phase phase)
 
 static const struct step {
     enum ks_phase phase;
-    int (*run)(struct ks_cell_run *c,
-               struct ks_err *err); /* 0 go on, 1 the cell has ended, KS_E* */
-    size_t ns_at;                   /* field of the record its time is added to */
+    int (*run)(struct cell *c, struct ks_err *err); /* 0 go on, 1 the cell has ended, KS_E* */
+    size_t ns_at;                                   /* field of the record its time is added to */
 } steps[] = {
     { KS_PH_LOAD, step_load, offsetof(struct ks_record, load_ns) },
     { KS_PH_APPLICABLE, step_applicable, offsetof(struct ks_record, load_ns) },
@@ -231,7 +230,7 @@ static void add_ns(struct ks_record *r, size_t at, uint64_t from)
     memcpy((char *)r + at, &v, sizeof(v));
 }
 
-static void run_steps(struct ks_cell_run *c)
+static void run_steps(struct cell *c)
 {
     struct ks_worker *w = c->w;
 
@@ -265,7 +264,7 @@ static bool has_run_to_the_end(uint32_t outcome)
 
 /* Guards of output and workspace are looked at after the launches of a cell, but for one that
  * failed. */
-static bool is_as_made(struct ks_cell_run *c, char *reason_out, size_t cap, int *rc_out,
+static bool is_as_made(struct cell *c, char *reason_out, size_t cap, int *rc_out,
                        struct ks_err *err)
 {
     struct ks_worker *w = c->w;
@@ -281,7 +280,7 @@ static bool is_as_made(struct ks_cell_run *c, char *reason_out, size_t cap, int 
 
 /* Whatever else a kernel did, its neighbours must find what they share as it was made: where that
  * cannot be said, this worker has none. */
-static void check_shared(struct ks_cell_run *c)
+static void check_shared(struct cell *c)
 {
     struct ks_worker *w = c->w;
     uint64_t from = ks_now_ns();
@@ -301,7 +300,7 @@ static void check_shared(struct ks_cell_run *c)
     add_ns(&w->rec, offsetof(struct ks_record, verify_ns), from);
 }
 
-static void end_as_corrupter(struct ks_cell_run *c, const struct ks_sentinel_hit *hit)
+static void end_as_corrupter(struct cell *c, const struct ks_sentinel_hit *hit)
 {
     char reason[160];
 
@@ -319,7 +318,7 @@ static void end_as_corrupter(struct ks_cell_run *c, const struct ks_sentinel_hit
 }
 
 /* Without sentinels nothing is learnt of a suspect. */
-static void stay_suspect(struct ks_cell_run *c)
+static void stay_suspect(struct cell *c)
 {
     struct ks_record *r = &c->w->rec;
 
@@ -329,7 +328,7 @@ static void stay_suspect(struct ks_cell_run *c)
 }
 
 /* The suspects' procedure: chunks around the kernel's own in the heap, looked at afterwards. */
-static void check_sentinel(struct ks_cell_run *c)
+static void check_sentinel(struct cell *c)
 {
     struct ks_worker *w = c->w;
     struct ks_sentinel_hit hit;
@@ -383,7 +382,7 @@ static void announce(struct ks_worker *w, const struct ks_req_cell *req, uint64_
     atomic_store(&w->status->i_cell, req->i_cell);
 }
 
-static void run_cell(struct ks_cell_run *c)
+static void run_cell(struct cell *c)
 {
     struct ks_worker *w = c->w;
 
@@ -406,7 +405,7 @@ static void run_cell(struct ks_cell_run *c)
 
 void ks_worker_cell(struct ks_worker *w, const struct ks_req_cell *req)
 {
-    struct ks_cell_run c = { .w = w, .req = req };
+    struct cell c = { .w = w, .req = req };
     uint64_t from = ks_now_ns();
     uint32_t n_denied = atomic_load(&w->status->n_denied);
 

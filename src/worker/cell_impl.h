@@ -7,7 +7,7 @@
 #include "worker/measure.h"
 #include "worker/worker.h"
 
-struct ks_cell_run {
+struct cell {
     struct ks_worker *w;
     const struct ks_req_cell *req;
     const struct ks_abi_entry *entry;
@@ -20,16 +20,15 @@ struct ks_cell_run {
 };
 
 /* The cell ends here. Returns 1. */
-int ks_cell_end_as(struct ks_cell_run *c, enum ks_outcome outcome, int32_t code,
-                   const char *reason);
-void ks_cell_prepare_run(struct ks_cell_run *c, enum ks_data data);
+int ks_cell_end_as(struct cell *c, enum ks_outcome outcome, int32_t code, const char *reason);
+void ks_cell_prepare_run(struct cell *c, enum ks_data data);
 /* Guards of output and workspace; the output can be looked at afterwards. 0; 1: the cell has ended;
  * KS_E*. */
-int ks_cell_check_guards(struct ks_cell_run *c, struct ks_err *err);
+int ks_cell_check_guards(struct cell *c, struct ks_err *err);
 
 /* cell_timed.c: phases, as in cell.c's table of steps: 0 go on, 1 the cell has ended, KS_E*. */
-int ks_cell_warm(struct ks_cell_run *c, struct ks_err *err);
-int ks_cell_timing(struct ks_cell_run *c, struct ks_err *err);
-int ks_cell_verify(struct ks_cell_run *c, struct ks_err *err);
+int ks_cell_warm(struct cell *c, struct ks_err *err);
+int ks_cell_timing(struct cell *c, struct ks_err *err);
+int ks_cell_verify(struct cell *c, struct ks_err *err);
 
 #endif

@@ -2,10 +2,9 @@
 /* cell_timed.c - a cell's phases on random data: warm-up, timing, and what can be said of its
  * times.
  */
+#include "record/stats.h"
 #include "worker/cell_impl.h"
 #include "worker/inquire.h"
-
-#include <string.h>
 
 /* What one call may cost that one of many does not: caches and queues that are empty. */
 #define LAUNCH_NS       5e3
@@ -16,7 +15,7 @@ static bool verifies_real(const struct ks_worker *w)
     return w->setup.measure.verify_elementwise && !w->dev->ops->is_virtual;
 }
 
-static void prepare_checks(struct ks_cell_run *c)
+static void prepare_checks(struct cell *c)
 {
     struct ks_worker *w = c->w;
 
@@ -29,7 +28,7 @@ static void prepare_checks(struct ks_cell_run *c)
 
 /* The time of the checks that stood between the samples is verification's; a check that ended the
  * cell says how. */
-static int leave_checked_phase(struct ks_cell_run *c, int rc, uint64_t *phase_ns, double checks_ns)
+static int leave_checked_phase(struct cell *c, int rc, uint64_t *phase_ns, double checks_ns)
 {
     uint64_t spent = (uint64_t)(c->run.checks_ns - checks_ns);
 
@@ -39,7 +38,7 @@ static int leave_checked_phase(struct ks_cell_run *c, int rc, uint64_t *phase_ns
                    : rc;
 }
 
-int ks_cell_warm(struct ks_cell_run *c, struct ks_err *err)
+int ks_cell_warm(struct cell *c, struct ks_err *err)
 {
     int rc;
 
@@ -50,7 +49,7 @@ int ks_cell_warm(struct ks_cell_run *c, struct ks_err *err)
     return leave_checked_phase(c, rc, &c->w->rec.warmup_ns, 0.0);
 }
 
-int ks_cell_timing(struct ks_cell_run *c, struct ks_err *err)
+int ks_cell_timing(struct cell *c, struct ks_err *err)
 {
     struct ks_worker *w = c->w;
     double ns = 0.0, checks_ns = c->run.checks_ns;
@@ -63,7 +62,17 @@ int ks_cell_timing(struct ks_cell_run *c, struct ks_err *err)
     return leave_checked_phase(c, rc, &w->rec.timing_ns, checks_ns);
 }
 
-static struct ks_round_times times_of(const struct ks_cell_run *c)
+static double median(const double *v, uint32_t n)
+{
+    double scratch[KS_SINGLES_MAX];
+    struct ks_stats s = { 0 };
+
+    if (n > 0)
+        ks_stats(v, n, 0.0, 1, scratch, &s);
+    return s.median;
+}
+
+static struct ks_round_times times_of(const struct cell *c)
 {
     const struct ks_record *r = &c->w->rec;
     struct ks_round_times t = {
@@ -75,13 +84,18 @@ static struct ks_round_times times_of(const struct ks_cell_run *c)
         .launch_ns = c->w->dev->ops->queue > 1 ? LAUNCH_QUEUE_NS : LAUNCH_NS,
     };
 
-    memcpy(t.n_singles, c->round.n_singles, sizeof(t.n_singles));
-    memcpy(t.single_ns, c->round.single_ns, sizeof(t.single_ns));
+    for (uint32_t kind = 0; kind < KS_CHECK_KINDS; kind++) {
+        uint32_t n = c->round.n_singles[kind];
+
+        t.n_singles[kind] = n;
+        t.single_ns[kind] =
+            median(c->round.single_ns[kind], n < KS_SINGLES_MAX ? n : KS_SINGLES_MAX);
+    }
     return t;
 }
 
 /* Whether what was timed is what was verified, as far as times tell. */
-static int judge_times(struct ks_cell_run *c, struct ks_err *err)
+static int judge_times(struct cell *c, struct ks_err *err)
 {
     struct ks_worker *w = c->w;
     struct ks_round_times t = times_of(c);
@@ -103,7 +117,7 @@ static int judge_times(struct ks_cell_run *c, struct ks_err *err)
 }
 
 /* What the checks between the samples have left to do. */
-int ks_cell_verify(struct ks_cell_run *c, struct ks_err *err)
+int ks_cell_verify(struct cell *c, struct ks_err *err)
 {
     int rc = c->w->dev->ops->is_virtual ? 0 : ks_cell_check_guards(c, err);
 

@@ -161,18 +161,18 @@ bool ks_plan_is_done(const struct ks_plan *p)
 bool ks_plan_single(struct ks_plan *p, double unit_ns, bool is_last, struct ks_check *out)
 {
     uint32_t *n = p->n_singles, kind;
-    double cost = p->cost_ns[KS_CHECK_FRESH];
+    double cost = p->cost_ns[KS_CHECK_VERIFIED];
     double u = draw(p);
 
     if (is_last) {
-        if (n[KS_CHECK_FRESH] >= KS_SINGLES && n[KS_CHECK_PLACEBO] >= KS_SINGLES)
+        if (n[KS_CHECK_VERIFIED] >= KS_SINGLES && n[KS_CHECK_PLACEBO] >= KS_SINGLES)
             return false;
-    } else if (p->n_verified < 2 || u >= chance(SHARE_SINGLE, unit_ns, cost, MOST_SINGLE)) {
+    } else if (u >= chance(SHARE_SINGLE, unit_ns, cost, MOST_SINGLE)) {
         return false;
     }
-    kind = (ks_rng_next(&p->rng) & 1) != 0 ? KS_CHECK_FRESH : KS_CHECK_PLACEBO;
+    kind = (ks_rng_next(&p->rng) & 1) != 0 ? KS_CHECK_VERIFIED : KS_CHECK_PLACEBO;
     if (is_last && n[kind] >= KS_SINGLES)
-        kind = kind == KS_CHECK_FRESH ? KS_CHECK_PLACEBO : KS_CHECK_FRESH;
+        kind = kind == KS_CHECK_VERIFIED ? KS_CHECK_PLACEBO : KS_CHECK_VERIFIED;
     n[kind]++;
     *out = check_of(p, kind);
     return true;

@@ -25,7 +25,9 @@ struct ks_check {
 #define KS_PLACES 7u /* samples of each round that are checked whatever it costs */
 /* Of these, so many samples are taken at least where results are verified. */
 #define KS_LEAST_CHECKED 5u
-#define KS_SINGLES       4u /* samples of one call, of each kind, where others have several */
+/* Samples of one call, of each kind, where others have several: at least; so many are kept. */
+#define KS_SINGLES     4u
+#define KS_SINGLES_MAX 32u
 
 struct ks_plan {
     uint64_t rng;

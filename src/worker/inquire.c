@@ -10,7 +10,7 @@ static int take(struct ks_run *r, const struct ks_measure *m, uint32_t calls,
                 enum ks_check_kind kind, double *call_ns_out, struct ks_err *err)
 {
     struct ks_chunk c = { .calls = calls, .n = 1, .is_cold = m->cache == KS_CACHE_COLD };
-    const struct ks_check check = { .kind = kind, .is_looked_at = true };
+    const struct ks_check check = { .kind = kind, .is_looked_at = kind != KS_CHECK_NONE };
 
     for (uint32_t n_failed = 0;;) {
         int rc = ks_chunk_run(r, &c, &check, err);
@@ -25,22 +25,41 @@ static int take(struct ks_run *r, const struct ks_measure *m, uint32_t calls,
     }
 }
 
+/* A sample before which nothing was done at all: the one before it was not looked at. */
+static int take_plain(struct ks_run *r, const struct ks_measure *m, uint32_t calls,
+                      double *call_ns_out, struct ks_err *err)
+{
+    int rc = take(r, m, calls, KS_CHECK_NONE, call_ns_out, err);
+
+    return rc == 0 ? take(r, m, calls, KS_CHECK_NONE, call_ns_out, err) : rc;
+}
+
+/* What each doubt compares. */
+static const struct plan {
+    enum ks_check_kind changed, same;
+    bool is_single;
+} plans[] = {
+    [KS_DOUBT_FREE] = { KS_CHECK_VERIFIED, KS_CHECK_PLACEBO, true },
+    [KS_DOUBT_SLOWER] = { KS_CHECK_VERIFIED, KS_CHECK_PLACEBO, false },
+    [KS_DOUBT_PAUSE] = { KS_CHECK_PLACEBO, KS_CHECK_NONE, false },
+};
+
 /* In an order that nobody knows. */
-static int take_pair(struct ks_run *r, const struct ks_measure *m, enum ks_doubt doubt,
+static int take_pair(struct ks_run *r, const struct ks_measure *m, const struct plan *plan,
                      uint32_t many, struct ks_pair *p, struct ks_err *err)
 {
-    const bool is_free = doubt == KS_DOUBT_FREE;
     const bool is_changed_first = (ks_rng_next(&r->plan->rng) & 1) != 0;
-    const enum ks_check_kind changed = is_free ? KS_CHECK_FRESH : KS_CHECK_VERIFIED;
-    const uint32_t calls = is_free ? 1 : many;
-    int rc = is_changed_first ? take(r, m, calls, changed, &p->changed_ns, err) : 0;
+    const uint32_t calls = plan->is_single ? 1 : many;
+    int rc = is_changed_first ? take(r, m, calls, plan->changed, &p->changed_ns, err) : 0;
 
-    if (rc == 0)
-        rc = take(r, m, calls, KS_CHECK_PLACEBO, &p->same_ns, err);
+    if (rc == 0 && plan->same == KS_CHECK_NONE)
+        rc = take_plain(r, m, calls, &p->same_ns, err);
+    else if (rc == 0)
+        rc = take(r, m, calls, plan->same, &p->same_ns, err);
     if (rc == 0 && !is_changed_first)
-        rc = take(r, m, calls, changed, &p->changed_ns, err);
-    if (rc == 0 && is_free)
-        rc = take(r, m, many, KS_CHECK_NONE, &p->many_ns, err);
+        rc = take(r, m, calls, plan->changed, &p->changed_ns, err);
+    if (rc == 0 && plan->is_single)
+        rc = take_plain(r, m, many, &p->many_ns, err);
     return rc;
 }
 
@@ -63,7 +82,7 @@ int ks_inquire(struct ks_run *r, const struct ks_measure *m, enum ks_doubt doubt
     for (uint32_t i = 0; rc == 0 && i < q.n; i++) {
         struct ks_pair p = { 0 };
 
-        rc = take_pair(r, m, doubt, t->calls, &p, err);
+        rc = take_pair(r, m, &plans[doubt], t->calls, &p, err);
         changed[i] = p.changed_ns;
         same[i] = p.same_ns;
         many[i] = p.many_ns;

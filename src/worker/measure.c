@@ -239,7 +239,6 @@ static int take_single(struct ks_run *r, const struct sampling *s, struct ks_rou
 {
     struct ks_chunk c = { .calls = 1, .n = 1, .expected_ns = s->sample_ns };
     struct ks_check check;
-    double *best;
     int rc;
 
     *is_taken = r->plan != NULL && rec->calls > 1 &&
@@ -250,8 +249,7 @@ static int take_single(struct ks_run *r, const struct sampling *s, struct ks_rou
     r->checks_ns += c.cost_ns;
     if (rc != 0 || !ks_is_time(c.ns[0]))
         return rc;
-    best = &round->single_ns[check.kind];
-    *best = round->n_singles[check.kind]++ == 0 ? c.ns[0] : fmin(*best, c.ns[0]);
+    round->single_ns[check.kind][round->n_singles[check.kind]++ % KS_SINGLES_MAX] = c.ns[0];
     return 0;
 }
 

@@ -60,7 +60,7 @@ struct ks_run {
 struct ks_round {
     uint8_t kind[KS_SAMPLES_MAX]; /* enum ks_check_kind */
     uint32_t n_singles[KS_CHECK_KINDS];
-    double single_ns[KS_CHECK_KINDS]; /* the shortest */
+    double single_ns[KS_CHECK_KINDS][KS_SINGLES_MAX]; /* the last ones, in any order */
 };
 
 /* ks_run_calls() - one timed launch of `calls` calls, with the hooks around it, unchecked.

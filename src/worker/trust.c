@@ -18,6 +18,7 @@
 enum {
     VERIFIED = BIT(KS_CHECK_VERIFIED),
     PLACEBO = BIT(KS_CHECK_PLACEBO),
+    NONE = BIT(KS_CHECK_NONE),
     UNCHANGED = BIT(KS_CHECK_PLACEBO) | BIT(KS_CHECK_NONE),
     OTHERS = UNCHANGED | BIT(KS_CHECK_FRESH),
     ALL = OTHERS | VERIFIED
@@ -76,27 +77,53 @@ static bool is_free(const struct ks_round_times *t, const struct ks_pair *p)
 
 static bool are_free(const struct ks_round_times *t)
 {
-    struct ks_pair p = { .changed_ns = t->single_ns[KS_CHECK_FRESH],
+    struct ks_pair p = { .changed_ns = t->single_ns[KS_CHECK_VERIFIED],
                          .same_ns = t->single_ns[KS_CHECK_PLACEBO] };
     struct ks_stats all;
 
-    if (t->calls < 2 || t->n_singles[KS_CHECK_FRESH] < KS_SINGLES ||
+    if (t->calls < 2 || t->n_singles[KS_CHECK_VERIFIED] < KS_SINGLES ||
         t->n_singles[KS_CHECK_PLACEBO] < KS_SINGLES || !stats_of(t, ALL, &all))
         return false;
     p.many_ns = all.median;
     return is_free(t, &p);
 }
 
+/* Caches that a check has disturbed cost a part of a sample, never as much as the sample again. */
+static bool is_paused(const struct ks_round_times *t, const struct ks_pair *p)
+{
+    return p->changed_ns > SINGLE_RATIO * p->same_ns + t->launch_ns / (double)t->calls;
+}
+
+static bool are_paused(const struct ks_round_times *t)
+{
+    struct ks_stats placebos, others;
+    struct ks_pair p;
+
+    if (!stats_of(t, PLACEBO, &placebos) || !stats_of(t, NONE, &others))
+        return false;
+    p = (struct ks_pair){ .changed_ns = placebos.median, .same_ns = others.median };
+    return is_paused(t, &p);
+}
+
 enum ks_doubt ks_trust_doubt(const struct ks_round_times *t)
 {
     if (are_free(t))
         return KS_DOUBT_FREE;
-    return are_slower(t) ? KS_DOUBT_SLOWER : KS_DOUBT_NONE;
+    if (are_slower(t))
+        return KS_DOUBT_SLOWER;
+    return are_paused(t) ? KS_DOUBT_PAUSE : KS_DOUBT_NONE;
 }
 
 bool ks_trust_vote(enum ks_doubt doubt, const struct ks_round_times *t, const struct ks_pair *p)
 {
-    return doubt == KS_DOUBT_FREE ? is_free(t, p) : is_longer(t, p->changed_ns, p->same_ns);
+    switch (doubt) {
+    case KS_DOUBT_FREE:
+        return is_free(t, p);
+    case KS_DOUBT_PAUSE:
+        return is_paused(t, p);
+    default:
+        return is_longer(t, p->changed_ns, p->same_ns);
+    }
 }
 
 uint32_t ks_trust_pairs(double pair_ns, double max_ms)
@@ -115,14 +142,18 @@ bool ks_trust_is_settled(uint32_t n_votes, uint32_t n)
 
 void ks_trust_reason(enum ks_doubt doubt, const struct ks_pair *median, char *out, size_t cap)
 {
+    double changed_us = 1e-3 * median->changed_ns, same_us = 1e-3 * median->same_ns;
+
     if (doubt == KS_DOUBT_FREE)
         snprintf(out, cap,
                  "repeats are free: one call on new inputs takes %.4g us, one of many %.4g us",
-                 1e-3 * median->changed_ns, 1e-3 * median->many_ns);
+                 changed_us, 1e-3 * median->many_ns);
+    else if (doubt == KS_DOUBT_PAUSE)
+        snprintf(out, cap, "repeats are free: %.4g us after a pause, %.4g us right after another",
+                 changed_us, same_us);
     else
         snprintf(out, cap,
                  "verified samples take %.3g times the others: %.4g us on new inputs, %.4g us on "
                  "inputs that it has seen",
-                 median->changed_ns / median->same_ns, 1e-3 * median->changed_ns,
-                 1e-3 * median->same_ns);
+                 changed_us / same_us, changed_us, same_us);
 }

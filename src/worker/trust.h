@@ -21,9 +21,10 @@
 
 enum ks_doubt {
     KS_DOUBT_NONE,
-    KS_DOUBT_FREE,  /* repeats cost nothing: one call on new inputs takes much longer than one of
-                       many */
-    KS_DOUBT_SLOWER /* verified samples take longer than the others */
+    KS_DOUBT_FREE,   /* repeats cost nothing: one call on new inputs takes much longer than one of
+                        many */
+    KS_DOUBT_SLOWER, /* verified samples take longer than the others */
+    KS_DOUBT_PAUSE   /* samples behind a check that changes nothing take longer than others */
 };
 
 struct ks_round_times {
@@ -31,7 +32,7 @@ struct ks_round_times {
     const uint8_t *kind; /* [n] enum ks_check_kind: what was done before each */
     uint32_t n, calls;   /* calls: of a sample; at most KS_SAMPLES_MAX samples */
     double clock_ns;
-    /* Samples of one call, where calls > 1: how many after each kind, and the shortest. */
+    /* Samples of one call, where calls > 1: how many after each kind, and their median. */
     uint32_t n_singles[KS_CHECK_KINDS];
     double single_ns[KS_CHECK_KINDS];
     double launch_ns; /* at most this is what one call costs that one of many does not */
@@ -41,16 +42,17 @@ struct ks_round_times {
 double ks_verified_over_timed(const struct ks_round_times *t);
 
 /* ks_trust_doubt() - what a round raises.
- * SLOWER: at least KS_TRUST_VERIFIED verified samples, each longer by KS_TRUST_RATIO than the
- * median of the others and than that of the placebos, and longer than 90 % of the samples before
- * which nothing changed. FREE: of the samples of one call the shortest is longer than two of many
- * calls and a launch, or on new inputs longer than on the same ones by a quarter of one of many. */
+ * FREE: the median sample of one call is longer than two of many calls and a launch, or on new
+ * inputs longer than on the same ones by a quarter of one of many. SLOWER: at least
+ * KS_TRUST_VERIFIED verified samples, each longer by KS_TRUST_RATIO than the median of the others
+ * and than that of the placebos, and longer than 90 % of the samples before which nothing changed.
+ * PAUSE: the median placebo is longer than two samples without any check, and a launch. */
 enum ks_doubt ks_trust_doubt(const struct ks_round_times *t);
 
 /* One pair of an inquiry: times of a call. */
 struct ks_pair {
-    double changed_ns; /* verified sample; FREE: one call on new inputs */
-    double same_ns;    /* placebo sample; FREE: one call on the same inputs */
+    double changed_ns; /* verified sample; FREE: one call on new inputs; PAUSE: placebo sample */
+    double same_ns;    /* placebo sample; FREE: one call on the same inputs; PAUSE: no check */
     double many_ns;    /* FREE: one of many */
 };
 /* Whether a pair says what the doubt does. Only clock_ns, calls and launch_ns of *t are used. */
