@@ -110,7 +110,7 @@ static int judge_times(struct cell *c, struct ks_err *err)
     rc = ks_inquire(&c->run, &w->setup.measure, doubt, &t, &q, err);
     if (rc == 1)
         return ks_cell_end_as(c, (enum ks_outcome)c->checks.outcome, 0, c->checks.reason);
-    if (rc < 0 || !ks_trust_is_settled(q.n_votes, q.n))
+    if (rc < 0 || !q.is_settled)
         return rc;
     ks_trust_reason(doubt, &q.median, reason, sizeof(reason));
     return ks_cell_end_as(c, KS_O_UNTRUSTED, 0, reason);

@@ -8,8 +8,8 @@
 #include "worker/trust.h"
 
 struct ks_inquiry {
-    uint32_t n, n_votes;
-    struct ks_pair median; /* of all pairs */
+    bool is_settled;       /* the times cannot be believed */
+    struct ks_pair median; /* of all pairs that were taken */
 };
 
 /* ks_inquire() - after ks_measure_samples(), with its hooks and plan.

@@ -140,6 +140,11 @@ bool ks_trust_is_settled(uint32_t n_votes, uint32_t n)
     return n >= KS_TRUST_PAIRS_LEAST && n_votes >= SETTLED * n;
 }
 
+bool ks_trust_is_dispelled(uint32_t n_against, uint32_t n)
+{
+    return n_against > n || !ks_trust_is_settled(n - n_against, n);
+}
+
 void ks_trust_reason(enum ks_doubt doubt, const struct ks_pair *median, char *out, size_t cap)
 {
     double changed_us = 1e-3 * median->changed_ns, same_us = 1e-3 * median->same_ns;

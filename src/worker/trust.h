@@ -17,7 +17,7 @@
 #define KS_TRUST_RATIO       1.25 /* a sample that is longer by more did more */
 #define KS_TRUST_VERIFIED    3u   /* verified samples that must agree on it */
 #define KS_TRUST_PAIRS       15u  /* of an inquiry, at most */
-#define KS_TRUST_PAIRS_LEAST 3u
+#define KS_TRUST_PAIRS_LEAST 8u
 
 enum ks_doubt {
     KS_DOUBT_NONE,
@@ -59,8 +59,9 @@ struct ks_pair {
 bool ks_trust_vote(enum ks_doubt doubt, const struct ks_round_times *t, const struct ks_pair *p);
 /* Pairs to take when one takes pair_ns and the job allows max_ms for all samples of a round. */
 uint32_t ks_trust_pairs(double pair_ns, double max_ms);
-/* Whether so many votes of n settle it. */
+/* Whether so many votes of n settle it; and whether so many against do. */
 bool ks_trust_is_settled(uint32_t n_votes, uint32_t n);
+bool ks_trust_is_dispelled(uint32_t n_against, uint32_t n);
 
 /* The reason, from the medians of all pairs. */
 void ks_trust_reason(enum ks_doubt doubt, const struct ks_pair *median, char *out, size_t cap);
