@@ -12,7 +12,7 @@
 #define SINGLE_TICKS    4.0   /* but never less than the clock tells apart */
 #define SINGLE_LEAST_NS 200.0 /* nor than a few cache misses */
 #define PAIRS_SHARE     0.5   /* of the time of a round, for an inquiry */
-#define SETTLED         0.8   /* share of the pairs */
+#define SETTLED         0.9   /* share of the pairs */
 
 #define BIT(kind) (1u << (kind))
 enum {
@@ -101,7 +101,7 @@ static bool are_paused(const struct ks_round_times *t)
 
     if (!stats_of(t, PLACEBO, &placebos) || !stats_of(t, NONE, &others))
         return false;
-    p = (struct ks_pair){ .changed_ns = placebos.median, .same_ns = others.median };
+    p = (struct ks_pair){ .changed_ns = placebos.min, .same_ns = others.median };
     return is_paused(t, &p);
 }
 

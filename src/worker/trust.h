@@ -16,7 +16,7 @@
 
 #define KS_TRUST_RATIO       1.25 /* a sample that is longer by more did more */
 #define KS_TRUST_VERIFIED    3u   /* verified samples that must agree on it */
-#define KS_TRUST_PAIRS       15u  /* of an inquiry, at most */
+#define KS_TRUST_PAIRS       10u  /* of an inquiry, at most */
 #define KS_TRUST_PAIRS_LEAST 8u
 
 enum ks_doubt {
@@ -46,7 +46,7 @@ double ks_verified_over_timed(const struct ks_round_times *t);
  * inputs longer than on the same ones by a quarter of one of many. SLOWER: at least
  * KS_TRUST_VERIFIED verified samples, each longer by KS_TRUST_RATIO than the median of the others
  * and than that of the placebos, and longer than 90 % of the samples before which nothing changed.
- * PAUSE: the median placebo is longer than two samples without any check, and a launch. */
+ * PAUSE: every placebo is longer than two samples without any check, and a launch. */
 enum ks_doubt ks_trust_doubt(const struct ks_round_times *t);
 
 /* One pair of an inquiry: times of a call. */
