@@ -45,7 +45,21 @@ enum ks_judge_task {
     KS_JUDGE_WRITTEN,
     /* a: n BYTES, 4-byte aligned; see ks_judge_part.digest */
     KS_JUDGE_DIGEST,
+    /* c: n elements: signs are changed in place where the call's `signs` say so; twice is nothing.
+     * digest: how many were changed */
+    KS_JUDGE_FLIP,
     KS_JUDGE_N_TASKS
+};
+
+/* Where signs change. The elements are an array of four axes, slowest first; an element's place in
+ * byte[c] is the sum over the axes of its place there times step[c]. Its sign changes when an odd
+ * number of these bytes have their highest bit set. */
+#define KS_JUDGE_AXES    4
+#define KS_JUDGE_CLASSES 3
+struct ks_judge_signs {
+    int64_t extent[KS_JUDGE_AXES];
+    int64_t step[KS_JUDGE_AXES][KS_JUDGE_CLASSES];
+    const uint8_t *byte[KS_JUDGE_CLASSES]; /* device memory; NULL: the class changes nothing */
 };
 
 /* A block's share of the answer, in the workspace of the call: [n_parts]. All of it is written;
@@ -65,12 +79,14 @@ struct ks_judge_part {
 struct ks_judge_call {
     struct ks_abi_problem problem; /* first */
     uint32_t task;                 /* enum ks_judge_task */
-    uint32_t n_parts; /* blocks of all tasks but REFERENCE and ROUND: 1..KS_JUDGE_PARTS */
-    uint64_t n;       /* see the tasks; REFERENCE: elements of the output */
-    double *r, *abs;  /* device memory */
+    /* Blocks of the tasks that answer, all but REFERENCE and ROUND: 1..KS_JUDGE_PARTS. */
+    uint32_t n_parts;
+    uint64_t n;                  /* see the tasks; REFERENCE: elements of the output */
+    double *r, *abs;             /* device memory */
     double u_out, scale_a, tiny; /* REAL */
     uint64_t mask[2];            /* key of the mask; both 0: none */
     uint32_t is_c_masked;        /* ROUND */
+    struct ks_judge_signs signs; /* FLIP: n is the product of its extents */
 };
 
 #endif

@@ -68,6 +68,18 @@ struct ks_judge_look {
     int is_c_masked;
 };
 
+/* Signs are changed: struct ks_judge_signs. */
+#define KS_JUDGE_N_AXES    4
+#define KS_JUDGE_N_CLASSES 3
+struct ks_judge_turn {
+    void *elements;
+    long n;
+    long stride; /* threads of the grid */
+    int extent[KS_JUDGE_N_AXES];
+    long step[KS_JUDGE_N_AXES][KS_JUDGE_N_CLASSES];
+    const unsigned char *byte[KS_JUDGE_N_CLASSES]; /* NULL: changes nothing */
+};
+
 /* struct ks_judge_part; max_error by its bits. */
 struct ks_judge_share {
     unsigned long long n_wrong, first, n_zero, digest, max_error;

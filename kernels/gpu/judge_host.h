@@ -127,6 +127,37 @@ KS_HOST int ks_judge_round(const struct ks_judge_call *call, const struct ks_abi
                         &look);
 }
 
+_Static_assert(KS_JUDGE_N_AXES == KS_JUDGE_AXES && KS_JUDGE_N_CLASSES == KS_JUDGE_CLASSES,
+               "both halves mean the same by signs");
+
+KS_HOST int ks_judge_flip(const struct ks_judge_call *call, const struct ks_abi_buffers *buf)
+{
+    const struct ks_judge_signs *const s = &call->signs;
+    struct ks_judge_turn turn = { .elements = buf->c,
+                                  .n = (long)call->n,
+                                  .stride = (long)call->n_parts * KS_JUDGE_BLOCK };
+    for (int k = 0; k < KS_JUDGE_AXES; k++) {
+        turn.extent[k] = (int)s->extent[k];
+        for (int i = 0; i < KS_JUDGE_CLASSES; i++)
+            turn.step[k][i] = (long)s->step[k][i];
+    }
+    for (int i = 0; i < KS_JUDGE_CLASSES; i++)
+        turn.byte[i] = s->byte[i];
+    return ks_gpu_start(buf, ks_judge_launch(KS_JUDGE_FLIP, call->n_parts, KS_JUDGE_LOOK_LDS), NULL,
+                        NULL, buf->workspace, &turn);
+}
+
+KS_HOST int ks_judge_is_array(const struct ks_judge_signs *s, uint64_t n)
+{
+    uint64_t product = 1;
+    for (int k = 0; k < KS_JUDGE_AXES; k++) {
+        if (s->extent[k] < 1 || s->extent[k] > KS_GPU_INT_MAX || product > n)
+            return 0;
+        product *= (uint64_t)s->extent[k];
+    }
+    return product == n;
+}
+
 /* Whether a call is as judge.h says. */
 KS_HOST int ks_judge_is_whole(const struct ks_judge_call *call, const struct ks_abi_buffers *buf)
 {
@@ -145,6 +176,8 @@ KS_HOST int ks_judge_is_whole(const struct ks_judge_call *call, const struct ks_
         return buf->a != NULL;
     case KS_JUDGE_DIGEST:
         return buf->a && (uintptr_t)buf->a % 4 == 0;
+    case KS_JUDGE_FLIP:
+        return buf->c && call->n > 0 && ks_judge_is_array(&call->signs, call->n);
     default:
         return 0;
     }
@@ -163,7 +196,7 @@ KS_HOST int ks_judge_run(const struct ks_abi_problem *p, const struct ks_abi_buf
         return ks_judge_round(call, buf);
     if (call->n_parts < 1 || call->n_parts > KS_JUDGE_PARTS || !buf->workspace)
         return KS_JUDGE_EASKED;
-    return ks_judge_look(call, buf);
+    return call->task == KS_JUDGE_FLIP ? ks_judge_flip(call, buf) : ks_judge_look(call, buf);
 }
 
 #endif

@@ -12,7 +12,7 @@
 
 /* Raised whenever the way of measuring changes so that times of before and after must not be
  * compared: part of every condition_id. */
-enum { MEASUREMENT_PROTOCOL = 1 };
+enum { MEASUREMENT_PROTOCOL = 2 };
 
 void ks_condition_canonical(const struct ks_job *job, struct ks_buf *text_out)
 {

@@ -197,8 +197,9 @@ int ks_recover_record(struct ks_agent *a, const struct work *w, struct ks_record
                       struct ks_err *err);
 int ks_recover_canary(struct ks_agent *a, const struct ks_record *r, struct ks_err *err);
 /* A failure that may be the doing of the cells before it in the worker, such as memory that they
- * kept or overwrote: it is held back, and the cell runs once more in a worker of its own, on a GPU
- * behind the canary, as it may be lost. */
+ * kept or overwrote, or times that are not to be trusted, which may be the doing of noise: it is
+ * held back, and the cell runs once more in a worker of its own, on a GPU behind the canary, as it
+ * may be lost. */
 bool ks_recover_is_doubtful(const struct ks_agent *a, const struct work *w,
                             const struct ks_record *r);
 int ks_recover_doubt(struct ks_agent *a, const struct work *w, const struct ks_record *r,

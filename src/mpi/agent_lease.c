@@ -111,7 +111,7 @@ static int take_anchor(struct ks_agent *a, const struct work *w, struct ks_recor
     struct block *b = &a->block;
     struct lease *l = &a->leases[w->i_lease];
     b->is_waiting = false;
-    bool is_dirty = ks_agent_judge(a, r);
+    bool is_dirty = ks_agent_judge(a, r) || r->outcome == KS_O_UNTRUSTED; /* both may be noise */
     int rc = ks_agent_emit_record(a, r, err);
     if (rc < 0)
         return rc;

@@ -281,6 +281,8 @@ bool ks_recover_is_doubtful(const struct ks_agent *a, const struct work *w,
                             const struct ks_record *r)
 {
     bool is_first = a->session.n_done <= 1 || r->phase == KS_PH_REFERENCE; /* no kernel before it */
+    if (r->outcome == KS_O_UNTRUSTED) /* noise looks like that, too: whoever was before it */
+        return !w->n_deaths && !a->is_draining;
     return (is_shortage(r) || is_bad_data(r)) && !is_first && !a->is_draining &&
            w->n_deaths < a->c.grid->job.isolate.retries;
 }

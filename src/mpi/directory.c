@@ -94,7 +94,12 @@ static int check_same_job(struct ks_directory *d, const struct ks_run_options *o
     ks_buf_init(&fatal);
     int rc = ks_job_parse_resolved(text, strlen(text), "job in the journal", &old, err);
     int n_fatal = rc < 0 ? 0 : ks_job_diff(&old, &d->grid->job, &fatal, &d->changes);
-    if (rc == 0 && (n_fatal || was->condition != d->grid->condition))
+    if (rc == 0 && !n_fatal && was->condition != d->grid->condition)
+        rc = ks_fail(err, KS_EINVAL,
+                     "'%s' was measured by a ksweep with another measurement protocol, whose times "
+                     "cannot stand beside this one's: measure into a new directory (--out)",
+                     d->path);
+    if (rc == 0 && n_fatal)
         rc = ks_fail(err, KS_EINVAL, "'%s' was measured under another job; differences:\n%.400s",
                      d->path, ks_buf_text(&fatal));
     if (rc == 0 && was->grid_digest != d->grid->digest) {

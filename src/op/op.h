@@ -59,6 +59,8 @@ enum ks_numerics {
     KS_N_NUMERICS
 };
 
+struct ks_sign_map;
+
 /* Contract of every slot: pure; p is valid; outputs only on success. */
 struct ks_operator {
     const char *name;             /* column 1 of the CSV */
@@ -76,6 +78,8 @@ struct ks_operator {
     void (*to_abi)(const struct ks_problem *p, struct ks_abi_problem *out);
     /* Output extents as up to 6 dims, slowest first, for mismatch boxes; returns how many. */
     int (*shape_c)(const struct ks_problem *p, int64_t shape_out[6]);
+    /* Rows, columns and summands of operand 'a', 'b' or 'c' (signs.h). */
+    void (*signs)(const struct ks_problem *p, char operand, struct ks_sign_map *out);
     /* R = exact result, A = sum |x||w| (NULL: not wanted), in double, from operands given as the
      * element type. Serves both data kinds: for KS_DATA_EXACT R is an exact integer. */
     int (*reference)(const struct ks_problem *p, const void *a, const void *b, double *r_out,

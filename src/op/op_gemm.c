@@ -3,6 +3,7 @@
 #include "op/freivalds.h"
 #include "op/gemm.h"
 #include "op/sample.h"
+#include "op/signs.h"
 #include "op/sums.h"
 
 #include <inttypes.h>
@@ -111,6 +112,29 @@ static int gemm_shape_c(const struct ks_problem *p, int64_t shape_out[6])
     shape_out[1] = p->dim[KS_GEMM_M];
     shape_out[2] = p->dim[KS_GEMM_N];
     return 3;
+}
+
+/* A matrix of [batch][m or k][k or n], or transposed. */
+void ks_gemm_signs(const struct ks_problem *p, char operand, struct ks_sign_map *out)
+{
+    const int64_t *d = p->dim;
+    const enum ks_sign_class across = operand == 'b' ? KS_SIGN_COLUMN : KS_SIGN_ROW;
+    const enum ks_sign_class along = operand == 'c' ? KS_SIGN_COLUMN : KS_SIGN_SUM;
+    const int64_t extents[KS_SIGN_CLASSES] = { d[KS_GEMM_M], d[KS_GEMM_N], d[KS_GEMM_K] };
+    const bool is_turned =
+        (operand == 'a' && d[KS_GEMM_TRANS_A] != 0) || (operand == 'b' && d[KS_GEMM_TRANS_B] == 0);
+    const enum ks_sign_class slow = is_turned ? along : across, fast = is_turned ? across : along;
+    struct ks_sign_map m = { .axis = { { .extent = 1 },
+                                       { .extent = d[KS_GEMM_BATCH] },
+                                       { .extent = extents[slow] },
+                                       { .extent = extents[fast] } } };
+
+    m.axis[1].step[slow] = extents[slow];
+    m.axis[1].step[fast] = extents[fast];
+    m.axis[2].step[slow] = 1;
+    m.axis[3].step[fast] = 1;
+    m.has[slow] = m.has[fast] = true;
+    *out = m;
 }
 
 /* The reference: LANE_BLOCK columns of op(B) lie ready while the rows of op(A) pass by. */
@@ -392,6 +416,7 @@ const struct ks_operator ks_operator_gemm = {
     .work = gemm_work,
     .to_abi = gemm_to_abi,
     .shape_c = gemm_shape_c,
+    .signs = ks_gemm_signs,
     .reference = gemm_reference,
     .prove_exact = gemm_prove_exact,
     .prove_real = gemm_prove_real,

@@ -3,6 +3,7 @@
 #include "op/conv_reference.h"
 #include "op/conv_work.h"
 #include "op/dims.h"
+#include "op/signs.h"
 
 #include <inttypes.h>
 
@@ -280,6 +281,7 @@ const struct ks_operator ks_operator_grouped_conv = {
     .work = ks_conv_work,
     .to_abi = conv_to_abi,
     .shape_c = conv_shape_c,
+    .signs = ks_conv_signs,
     .reference = ks_conv_reference,
     .prove_exact = ks_conv_prove_exact,
     .prove_real = ks_conv_prove_real,

@@ -79,6 +79,7 @@ static const struct ks_def record_defs[] = {
     F(65, UINT, n_checked, ),
     F(66, REAL, verified_over_timed, .rule = KS_FINITE, .def = -1),
     F(67, REAL, floor_ns, .rule = KS_FINITE, .def = -1),
+    F(68, UINT, check_seed, ),
     /* noise */
     F(70, UINT, involuntary_switches, ),
     F(71, UINT, cpu_ns, ),

@@ -163,6 +163,32 @@ int ks_zone_fill(struct ks_device *dev, struct ks_zone *z, uint32_t pattern, str
     return upload(dev, z, KS_GUARD_BYTES + whole, z->bytes - whole, err);
 }
 
+void ks_zone_fill_view(struct ks_zone *z, uint32_t pattern)
+{
+    if (z->view != NULL)
+        fill(ks_zone_host(z), z->bytes, pattern);
+}
+
+/* `nothing` is 0, which the compiler does not know. */
+static void add_to_words(uint8_t *p, size_t n, uint32_t nothing)
+{
+    for (size_t i = 0; i + sizeof(uint32_t) <= n; i += sizeof(uint32_t)) {
+        uint32_t word;
+
+        memcpy(&word, p + i, sizeof(word));
+        word += nothing;
+        memcpy(p + i, &word, sizeof(word));
+    }
+}
+
+void ks_zone_rewrite(struct ks_zone *z)
+{
+    const volatile uint32_t nothing = 0;
+
+    if (z->view != NULL && !z->is_copy)
+        add_to_words(ks_zone_host(z), z->bytes, nothing);
+}
+
 static bool guard_is_intact(const uint8_t *at, uint32_t pattern, size_t *offset_out)
 {
     uint8_t want[KS_GUARD_BYTES];
@@ -252,6 +278,8 @@ static int allocate_operands(struct ks_workset *s, bool has_exact, struct ks_err
     if (rc == 0)
         rc = ks_zone_resize(s->dev, &s->zone[KS_Z_C], (size_t)s->extents.c * s->element_bytes,
                             KS_PATTERN_EDGE, err);
+    if (rc == 0)
+        rc = ks_signs_create(&s->problem, &s->signs, err);
     return rc == 0 ? ks_zone_fill(s->dev, &s->zone[KS_Z_C], KS_PATTERN_NAN, err) : rc;
 }
 
@@ -278,6 +306,7 @@ void ks_workset_release(struct ks_workset *set)
 {
     for (size_t i = 0; i < KS_Z_COUNT; i++)
         ks_zone_release(set->dev, &set->zone[i]);
+    ks_signs_release(&set->signs);
     memset(set, 0, sizeof(*set));
 }
 
@@ -335,6 +364,28 @@ int ks_workset_poison(struct ks_workset *set, struct ks_err *err)
         z->has_pulled = false;
     }
     return rc;
+}
+
+int ks_workset_push_inputs(struct ks_workset *set, struct ks_err *err)
+{
+    int rc = 0;
+
+    for (size_t i = 0; rc == 0 && i < KS_Z_INPUTS; i++)
+        if (set->zone[i].mem != NULL)
+            rc = ks_zone_push(set->dev, &set->zone[i], err);
+    return rc;
+}
+
+int ks_workset_flip(struct ks_workset *set, enum ks_zone_name zone, struct ks_err *err)
+{
+    struct ks_zone *z = &set->zone[zone];
+    const char operand = zone == KS_Z_C ? 'c' : zone == KS_Z_REAL_A ? 'a' : 'b';
+    int rc = zone != KS_Z_C ? ks_zone_pull(set->dev, z, err) : 0;
+
+    if (rc < 0)
+        return rc;
+    ks_signs_flip(&set->signs, operand, set->problem.dtype, ks_zone_host(z));
+    return zone != KS_Z_C ? ks_zone_push(set->dev, z, err) : 0;
 }
 
 bool ks_workset_is_hidden(const struct ks_workset *set)

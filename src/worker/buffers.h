@@ -9,6 +9,7 @@
 
 #include "device/device.h"
 #include "op/op.h"
+#include "op/signs.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -52,6 +53,9 @@ int ks_zone_fill(struct ks_device *dev, struct ks_zone *z, uint32_t pattern, str
 /* Whether both guards of the host's view hold their pattern; else the offset of the first changed
  * byte, from the payload's start (negative before it). */
 bool ks_zone_is_intact(const struct ks_zone *z, int64_t *offset_out);
+void ks_zone_fill_view(struct ks_zone *z, uint32_t pattern); /* the payload, for the host only */
+/* Read and write every byte of the payload and change none; nothing where the host sees a copy. */
+void ks_zone_rewrite(struct ks_zone *z);
 void ks_zone_mend(struct ks_zone *z); /* write both guards into the host's view again */
 
 /* A 64-bit sum that differs whenever one 4-byte word differs, and else almost surely. Not for
@@ -79,6 +83,7 @@ struct ks_workset {
     size_t element_bytes;
     struct ks_zone zone[KS_Z_COUNT];
     uint64_t hash[KS_Z_INPUTS];
+    struct ks_signs signs; /* of the random inputs and the output; of a virtual device zeroed */
 };
 
 /* Allocates and fills the inputs of both data kinds (only random ones when !has_exact), and the
@@ -97,6 +102,8 @@ struct ks_abi_buffers ks_workset_buffers(const struct ks_workset *set, enum ks_d
  * @has_output [in] the host's view holds the output's payload afterwards, too */
 bool ks_workset_check_guards(struct ks_workset *set, bool has_output, char *reason_out, size_t cap,
                              int *rc_out, struct ks_err *err);
+/* The device gets all inputs again as the host's view has them. */
+int ks_workset_push_inputs(struct ks_workset *set, struct ks_err *err);
 /* Inputs and their guards are as they were made; what is not is made again. Returns as above. All
  * of what the host does not see travels. */
 bool ks_workset_check_inputs(struct ks_workset *set, char *reason_out, size_t cap, int *rc_out,
@@ -107,6 +114,11 @@ bool ks_workset_check_input(struct ks_workset *set, size_t i_zone, char *reason_
 /* Output and workspace, on the device and in the host's copies, hold nothing of what a kernel wrote
  * there: the next one cannot have its result from them. What the device returns. */
 int ks_workset_poison(struct ks_workset *set, struct ks_err *err);
+/* ks_workset_flip() - change the signs of the random inputs or the output as set->signs say, on the
+ * host: KS_Z_REAL_A, KS_Z_REAL_B: where the kernel finds them, whatever it left there; KS_Z_C: in
+ * the host's view. Returns 0 or what the device returns. */
+int ks_workset_flip(struct ks_workset *set, enum ks_zone_name zone, struct ks_err *err);
+
 /* Whether the host sees only copies of what the device holds. */
 bool ks_workset_is_hidden(const struct ks_workset *set);
 

@@ -3,10 +3,10 @@
 #include "base/clock.h"
 #include "record/stats.h"
 #include "worker/cage.h"
+#include "worker/cell_impl.h"
 #include "worker/floor.h"
 #include "worker/measure.h"
 #include "worker/sentinel.h"
-#include "worker/worker.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -15,17 +15,8 @@
 
 #define ALLOWANCE_NS      10000000000ull /* loading, verification, everything that is no call */
 #define ALLOWANCE_BYTE_NS 20u
-#define CALLS_EXTRA       6u /* exact twice, warm-up's overshoot, the poisoned sample */
-
-struct cell {
-    struct ks_worker *w;
-    const struct ks_req_cell *req;
-    const struct ks_abi_entry *entry;
-    struct ks_run run;
-    struct ks_sentinel *sentinel; /* suspects' worker only */
-    uint32_t calls;
-    bool has_run; /* the kernel was launched: what it shares must be looked at */
-};
+/* Exact twice, warm-up's overshoot, checks that are missing when the time is over. */
+#define CALLS_EXTRA (6u + KS_LEAST_CHECKED + KS_PLACES)
 
 uint64_t ks_cell_budget_ns(const struct ks_measure *m, uint64_t bytes)
 {
@@ -76,8 +67,7 @@ static void after_call(void *ctx)
     atomic_store_explicit(&w->status->deadline_ns, w->cell_deadline_ns, memory_order_release);
 }
 
-/* The cell ends here. */
-static int end_as(struct cell *c, enum ks_outcome outcome, int32_t code, const char *reason)
+int ks_cell_end_as(struct cell *c, enum ks_outcome outcome, int32_t code, const char *reason)
 {
     struct ks_record *r = &c->w->rec;
 
@@ -93,24 +83,25 @@ static int end_failed(struct cell *c, int rc, const struct ks_err *err)
     c->w->rec.peak_bytes = ks_cage_peak_bytes(); /* a kernel without memory may say anything */
     switch (rc) {
     case KS_ELOAD:
-        return end_as(c, KS_O_LOAD_FAILED, 0, err->text);
+        return ks_cell_end_as(c, KS_O_LOAD_FAILED, 0, err->text);
     case KS_ENOMEM:
     case KS_EDEVMEM:
-        return end_as(c, KS_O_OUT_OF_MEMORY, 0, err->text);
+        return ks_cell_end_as(c, KS_O_OUT_OF_MEMORY, 0, err->text);
     case KS_EUNSUPPORTED:
-        return end_as(c, KS_O_SKIPPED, 0, err->text);
+        return ks_cell_end_as(c, KS_O_SKIPPED, 0, err->text);
     case KS_EDEVLOST: /* to this process: the next worker finds out whether to all */
         c->w->is_lost = true;
-        return end_as(c, KS_O_LAUNCH_FAILED, c->run.kernel_rc, err->text);
+        return ks_cell_end_as(c, KS_O_LAUNCH_FAILED, c->run.kernel_rc, err->text);
     case KS_EDEVICE:
         if (c->run.kernel_rc != 0)
-            return end_as(c, KS_O_LAUNCH_FAILED, c->run.kernel_rc, err->text);
+            return ks_cell_end_as(c, KS_O_LAUNCH_FAILED, c->run.kernel_rc, err->text);
         /* A GPU that fails without a launch that did has an error that stays and
          * that we do not know: the next cells must not bear it. */
         c->w->is_lost = ks_workset_is_hidden(&c->w->set);
-        return end_as(c, c->w->is_lost ? KS_O_LAUNCH_FAILED : KS_O_DEVICE_LOST, 0, err->text);
+        return ks_cell_end_as(c, c->w->is_lost ? KS_O_LAUNCH_FAILED : KS_O_DEVICE_LOST, 0,
+                              err->text);
     default:
-        return end_as(c, KS_O_LAUNCH_FAILED, 0, err->text);
+        return ks_cell_end_as(c, KS_O_LAUNCH_FAILED, 0, err->text);
     }
 }
 
@@ -133,10 +124,10 @@ static int step_applicable(struct cell *c, struct ks_err *err)
     int rc;
 
     if (why != NULL)
-        return end_as(c, KS_O_UNSUPPORTED, 0, why);
+        return ks_cell_end_as(c, KS_O_UNSUPPORTED, 0, why);
     bytes = c->entry->workspace_bytes(&w->set.abi);
     if (bytes < 0)
-        return end_as(c, KS_O_LAUNCH_FAILED, 0, "workspace_bytes() is negative");
+        return ks_cell_end_as(c, KS_O_LAUNCH_FAILED, 0, "workspace_bytes() is negative");
     w->rec.workspace_bytes = bytes;
     if (w->dev->ops->is_virtual)
         return 0;
@@ -146,18 +137,14 @@ static int step_applicable(struct cell *c, struct ks_err *err)
     return rc < 0 ? ks_err_context(err, rc, "workspace") : 0;
 }
 
-static void prepare_run(struct cell *c, enum ks_data data)
+void ks_cell_prepare_run(struct cell *c, enum ks_data data)
 {
     struct ks_worker *w = c->w;
-    size_t element = w->set.element_bytes;
 
     c->run = (struct ks_run){ .dev = w->dev,
                               .entry = c->entry,
                               .problem = &w->set.abi,
                               .buf = ks_workset_buffers(&w->set, data),
-                              .bytes_a = (size_t)w->set.extents.a * element,
-                              .bytes_b = (size_t)w->set.extents.b * element,
-                              .bytes_c = (size_t)w->set.extents.c * element,
                               .clock_ns = w->props.clock_ns,
                               .before = before_call,
                               .after = after_call,
@@ -165,15 +152,14 @@ static void prepare_run(struct cell *c, enum ks_data data)
     c->has_run = true;
 }
 
-/* Guards of output and workspace; the output can be looked at afterwards. */
-static int check_guards(struct cell *c, struct ks_err *err)
+int ks_cell_check_guards(struct cell *c, struct ks_err *err)
 {
     char reason[160] = "";
     int rc = 0;
 
     if (c->w->inspector->guards(c->w, reason, sizeof(reason), &rc, err))
         return 0;
-    return rc < 0 ? rc : end_as(c, KS_O_OUT_OF_BOUNDS, 0, reason);
+    return rc < 0 ? rc : ks_cell_end_as(c, KS_O_OUT_OF_BOUNDS, 0, reason);
 }
 
 /* One launch into a poisoned output. */
@@ -184,7 +170,7 @@ static int launch_exact(struct cell *c, struct ks_err *err)
 
     if (rc == 0)
         rc = ks_run_calls(&c->run, 1, 0.0, &ns, err);
-    return rc == 0 ? check_guards(c, err) : rc;
+    return rc == 0 ? ks_cell_check_guards(c, err) : rc;
 }
 
 static int compare_exact(const struct cell *c, struct ks_verdict *v, struct ks_err *err)
@@ -199,7 +185,7 @@ static int compare_exact(const struct cell *c, struct ks_verdict *v, struct ks_e
 static int end_nondeterministic(struct cell *c, const struct ks_verdict *v)
 {
     ks_verdict_record(v, &c->w->shape, &c->w->rec);
-    return end_as(c, KS_O_NONDETERMINISTIC, 0, "two launches on exact data differ");
+    return ks_cell_end_as(c, KS_O_NONDETERMINISTIC, 0, "two launches on exact data differ");
 }
 
 /* V1. Two launches that differ are nondeterministic, whichever of them is right; two that agree on
@@ -213,7 +199,7 @@ static int step_exact(struct cell *c, struct ks_err *err)
 
     if (!w->setup.measure.verify_exact || w->dev->ops->is_virtual)
         return 0;
-    prepare_run(c, KS_DATA_EXACT);
+    ks_cell_prepare_run(c, KS_DATA_EXACT);
     rc = launch_exact(c, err);
     if (rc == 0)
         rc = compare_exact(c, &v, err);
@@ -236,81 +222,7 @@ static int step_exact(struct cell *c, struct ks_err *err)
     if (rc < 0)
         return rc;
     ks_verdict_record(&v, &w->shape, &w->rec);
-    return end_as(c, KS_O_WRONG_RESULT, 0, "wrong on exact data");
-}
-
-static int step_warm(struct cell *c, struct ks_err *err)
-{
-    prepare_run(c, KS_DATA_RANDOM);
-    return ks_measure_warm(&c->run, &c->w->setup.measure, &c->calls, err);
-}
-
-static bool verifies_real(const struct ks_worker *w)
-{
-    return w->setup.measure.verify_elementwise && !w->dev->ops->is_virtual;
-}
-
-static int step_timing(struct cell *c, struct ks_err *err)
-{
-    struct ks_worker *w = c->w;
-    double ns = 0.0;
-    int rc =
-        ks_measure_samples(&c->run, &w->setup.measure, c->calls, verifies_real(w), &w->rec, err);
-
-    if (rc == 0)
-        rc = w->dev->ops->canary(w->dev, &ns, err);
-    if (rc == 0 && w->canary_ns > 0)
-        w->rec.canary_ratio = ns / w->canary_ns;
-    return rc;
-}
-
-/* The last sample, into a poisoned output; whether it wrote the bits of the one before it. */
-static int launch_poisoned(struct cell *c, struct ks_err *err)
-{
-    struct ks_worker *w = c->w;
-    uint64_t before = 0, after = 0;
-    int rc = w->inspector->hash(w, &before, err);
-
-    if (rc == 0)
-        rc = ks_zone_fill(w->dev, &w->set.zone[KS_Z_C], KS_PATTERN_NAN, err);
-    if (rc == 0)
-        rc = ks_measure_poisoned(&c->run, &w->setup.measure, &w->rec, err);
-    if (rc == 0)
-        rc = check_guards(c, err);
-    if (rc == 0)
-        rc = w->inspector->hash(w, &after, err);
-    if (rc == 0)
-        w->rec.is_bitwise_stable = before == after ? 1 : 2;
-    return rc;
-}
-
-/* V2 on what the last sample wrote. */
-static int step_verify(struct cell *c, struct ks_err *err)
-{
-    struct ks_worker *w = c->w;
-    const struct ks_problem *p = &w->set.problem;
-    struct ks_tolerance tolerance =
-        ks_tolerance_of(p->dtype, w->set.op->reduction(p), ks_u_acc(c->req->numerics));
-    struct ks_verdict v;
-    int rc;
-
-    if (!verifies_real(w))
-        return w->dev->ops->is_virtual ? 0 : check_guards(c, err);
-    rc = check_guards(c, err);
-    if (rc == 0)
-        rc = launch_poisoned(c, err);
-    if (rc == 0)
-        rc = w->inspector->real(w, &tolerance, &v, err);
-    if (rc != 0)
-        return rc;
-    w->rec.v2 = v.n_wrong == 0 ? 1 : 2;
-    w->rec.max_error = v.max_error;
-    w->rec.n_zero = v.n_zero;
-    w->rec.n_elements = (uint64_t)w->set.extents.c;
-    if (v.n_wrong == 0)
-        return 0;
-    ks_verdict_record(&v, &w->shape, &w->rec);
-    return end_as(c, KS_O_WRONG_RESULT, 0, "off by more than the tolerance");
+    return ks_cell_end_as(c, KS_O_WRONG_RESULT, 0, "wrong on exact data");
 }
 
 /* Timing must not be disturbed from the moment the caches are warmed to the last sample. */
@@ -327,9 +239,9 @@ static const struct step {
     { KS_PH_LOAD, step_load, offsetof(struct ks_record, load_ns) },
     { KS_PH_APPLICABLE, step_applicable, offsetof(struct ks_record, load_ns) },
     { KS_PH_EXACT, step_exact, offsetof(struct ks_record, exact_ns) },
-    { KS_PH_WARMUP, step_warm, offsetof(struct ks_record, warmup_ns) },
-    { KS_PH_TIMING, step_timing, offsetof(struct ks_record, timing_ns) },
-    { KS_PH_VERIFY, step_verify, offsetof(struct ks_record, verify_ns) },
+    { KS_PH_WARMUP, ks_cell_warm, offsetof(struct ks_record, warmup_ns) },
+    { KS_PH_TIMING, ks_cell_timing, offsetof(struct ks_record, timing_ns) },
+    { KS_PH_VERIFY, ks_cell_verify, offsetof(struct ks_record, verify_ns) },
 };
 
 static void add_ns(struct ks_record *r, size_t at, uint64_t from)
@@ -360,7 +272,8 @@ static void run_steps(struct cell *c)
         if (rc < 0)
             rc = end_failed(c, rc, &err);
         if (rc != 0) {
-            w->rec.phase = steps[i].phase;
+            /* A check is verification, whatever it stood in. */
+            w->rec.phase = c->checks.outcome != KS_O_NONE ? KS_PH_VERIFY : steps[i].phase;
             break;
         }
     }
@@ -369,7 +282,8 @@ static void run_steps(struct cell *c)
 
 static bool has_run_to_the_end(uint32_t outcome)
 {
-    return outcome == KS_O_NONE || outcome == KS_O_WRONG_RESULT || outcome == KS_O_NONDETERMINISTIC;
+    return outcome == KS_O_NONE || outcome == KS_O_WRONG_RESULT ||
+           outcome == KS_O_NONDETERMINISTIC || outcome == KS_O_UNTRUSTED;
 }
 
 /* Guards of output and workspace are looked at after the launches of a cell, but for one that
@@ -381,6 +295,9 @@ static bool is_as_made(struct cell *c, char *reason_out, size_t cap, int *rc_out
 
     if (!has_run_to_the_end(w->rec.outcome) &&
         !w->inspector->guards(w, reason_out, cap, rc_out, err) && *rc_out < 0)
+        return false;
+    *rc_out = ks_checks_end(&c->checks, err);
+    if (*rc_out < 0)
         return false;
     return w->inspector->inputs(w, reason_out, cap, rc_out, err);
 }
@@ -402,7 +319,7 @@ static void judge_time(struct cell *c)
     if (r->outcome != KS_O_NONE || !ks_floor_is_broken(&f, s.median))
         return;
     ks_floor_reason(&f, s.median, reason, sizeof(reason));
-    end_as(c, KS_O_UNTRUSTED, 0, reason);
+    ks_cell_end_as(c, KS_O_UNTRUSTED, 0, reason);
     r->phase = KS_PH_VERIFY;
 }
 
@@ -421,7 +338,7 @@ static void check_shared(struct cell *c)
         if (rc < 0)
             end_failed(c, rc, &err);
         else if (has_run_to_the_end(w->rec.outcome))
-            end_as(c, KS_O_OUT_OF_BOUNDS, 0, reason);
+            ks_cell_end_as(c, KS_O_OUT_OF_BOUNDS, 0, reason);
         w->is_lost |= rc < 0;
         w->rec.phase = KS_PH_VERIFY;
     }
@@ -457,7 +374,7 @@ static void end_as_corrupter(struct cell *c, const struct ks_sentinel_hit *hit)
         snprintf(reason, sizeof(reason),
                  "heap_corruption: wrote beyond a chunk, first at byte %td of another of %zu bytes",
                  hit->offset, hit->chunk_bytes);
-    end_as(c, KS_O_CRASHED, 0, reason);
+    ks_cell_end_as(c, KS_O_CRASHED, 0, reason);
 }
 
 /* Without sentinels nothing is learnt of a suspect. */
@@ -507,7 +424,7 @@ static void check_left(struct cell *c)
         return;
     ks_left_text(&left, text, sizeof(text));
     if (r->outcome == KS_O_OK)
-        end_as(c, KS_O_UNTRUSTED, 0, text);
+        ks_cell_end_as(c, KS_O_UNTRUSTED, 0, text);
     else
         snprintf(r->reason + at, sizeof(r->reason) - at, "%s%s", at > 0 ? "; " : "", text);
 }
@@ -553,7 +470,7 @@ static void run_cell(struct cell *c)
     struct ks_worker *w = c->w;
 
     if (w->problem_outcome != KS_O_NONE) {
-        end_as(c, (enum ks_outcome)w->problem_outcome, 0, w->problem_reason);
+        ks_cell_end_as(c, (enum ks_outcome)w->problem_outcome, 0, w->problem_reason);
         w->rec.phase = KS_PH_REFERENCE;
         return;
     }
@@ -567,7 +484,7 @@ static void run_cell(struct cell *c)
     check_sentinel(c);
     judge_time(c);
     if (w->rec.outcome == KS_O_NONE)
-        end_as(c, KS_O_OK, 0, "");
+        ks_cell_end_as(c, KS_O_OK, 0, "");
     if (w->setup.is_sentinel && c->sentinel == NULL)
         stay_suspect(c);
 }

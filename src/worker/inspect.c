@@ -68,6 +68,11 @@ static int host_hash(struct ks_worker *w, uint64_t *hash_out, struct ks_err *err
     return 0;
 }
 
+static int host_flip(struct ks_worker *w, enum ks_zone_name zone, struct ks_err *err)
+{
+    return ks_workset_flip(&w->set, zone, err);
+}
+
 /* References lie in sealed memory, masked. */
 static bool host_inputs(struct ks_worker *w, char *reason_out, size_t cap, int *rc_out,
                         struct ks_err *err)
@@ -81,5 +86,6 @@ const struct ks_inspector ks_inspector_host = {
     .written = host_written,
     .real = host_real,
     .hash = host_hash,
+    .flip = host_flip,
     .inputs = host_inputs,
 };

@@ -5,6 +5,7 @@
 #ifndef KS_WORKER_INSPECT_H
 #define KS_WORKER_INSPECT_H
 
+#include "worker/buffers.h"
 #include "worker/verify.h"
 
 #include <stdbool.h>
@@ -27,6 +28,9 @@ struct ks_inspector {
                 struct ks_err *err);
     /* Differs for outputs that differ; comparable with itself only. */
     int (*hash)(struct ks_worker *w, uint64_t *hash_out, struct ks_err *err);
+    /* KS_Z_REAL_A, KS_Z_REAL_B: the signs of an input are changed as w->set.signs say. KS_Z_C:
+     * those of the output, where `real` finds it; twice, for it is the same again. */
+    int (*flip)(struct ks_worker *w, enum ks_zone_name zone, struct ks_err *err);
     /* After every cell: inputs and references are as they were made; what is not is made again. */
     bool (*inputs)(struct ks_worker *w, char *reason_out, size_t cap, int *rc_out,
                    struct ks_err *err);

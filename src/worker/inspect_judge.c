@@ -177,6 +177,15 @@ static int judge_hash(struct ks_worker *w, uint64_t *hash_out, struct ks_err *er
     return ks_judge_digest(&w->judge, output(w), w->set.zone[KS_Z_C].bytes, hash_out, err);
 }
 
+/* The host's copies of inputs stay as they were made. */
+static int judge_flip(struct ks_worker *w, enum ks_zone_name zone, struct ks_err *err)
+{
+    const char operand = zone == KS_Z_C ? 'c' : zone == KS_Z_REAL_A ? 'a' : 'b';
+
+    return ks_judge_flip(&w->judge, &w->set.signs, operand, ks_zone_device(&w->set.zone[zone]),
+                         err);
+}
+
 /* Which reference is not what it was; NULL: none. */
 static const char *changed_reference(const struct ks_reference_digests *was,
                                      const struct ks_reference_digests *is)
@@ -250,5 +259,6 @@ const struct ks_inspector ks_inspector_judge = {
     .written = judge_written,
     .real = judge_real,
     .hash = judge_hash,
+    .flip = judge_flip,
     .inputs = judge_inputs,
 };

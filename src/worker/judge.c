@@ -58,10 +58,13 @@ uint64_t ks_judge_digest_host(const void *bytes, size_t n)
 
 /* ---- launches ---- */
 
-static const char *const task_names[KS_JUDGE_N_TASKS] = {
-    [KS_JUDGE_REFERENCE] = "reference", [KS_JUDGE_ROUND] = "round",     [KS_JUDGE_EXACT] = "exact",
-    [KS_JUDGE_REAL] = "real",           [KS_JUDGE_WRITTEN] = "written", [KS_JUDGE_DIGEST] = "digest"
-};
+static const char *const task_names[KS_JUDGE_N_TASKS] = { [KS_JUDGE_REFERENCE] = "reference",
+                                                          [KS_JUDGE_ROUND] = "round",
+                                                          [KS_JUDGE_EXACT] = "exact",
+                                                          [KS_JUDGE_REAL] = "real",
+                                                          [KS_JUDGE_WRITTEN] = "written",
+                                                          [KS_JUDGE_DIGEST] = "digest",
+                                                          [KS_JUDGE_FLIP] = "flip" };
 
 static bool needs_key(uint32_t task)
 {
@@ -167,7 +170,7 @@ static int add_up(const struct ks_judge_call *call, const struct ks_judge_part *
 }
 
 /* A task with an answer, in memory that held none before, whatever a kernel wrote there. */
-static int ask(struct ks_judge *j, enum ks_judge_task task, const void *a, const void *b,
+static int ask(struct ks_judge *j, enum ks_judge_task task, const struct ks_abi_buffers *buf,
                struct ks_judge_call *call, struct ks_judged *out, struct ks_err *err)
 {
     const struct ks_judge_part *parts = ks_zone_host(&j->answers);
@@ -178,7 +181,7 @@ static int ask(struct ks_judge *j, enum ks_judge_task task, const void *a, const
     call->task = task;
     call->n_parts = parts_for(call->n);
     if (rc == 0)
-        rc = launch(j, call, a, b, NULL, err);
+        rc = launch(j, call, buf->a, buf->b, buf->c, err);
     if (rc == 0)
         rc = ks_zone_pull(j->dev, &j->answers, err);
     if (rc < 0)
@@ -194,38 +197,42 @@ int ks_judge_exact(struct ks_judge *j, const void *output, struct ks_judged *out
                    struct ks_err *err)
 {
     struct ks_judge_call call = j->call;
+    const struct ks_abi_buffers buf = { .a = output, .b = j->exact };
 
-    return ask(j, KS_JUDGE_EXACT, output, j->exact, &call, out, err);
+    return ask(j, KS_JUDGE_EXACT, &buf, &call, out, err);
 }
 
 int ks_judge_written(struct ks_judge *j, const void *output, struct ks_judged *out,
                      struct ks_err *err)
 {
     struct ks_judge_call call = j->call;
+    const struct ks_abi_buffers buf = { .a = output };
 
-    return ask(j, KS_JUDGE_WRITTEN, output, NULL, &call, out, err);
+    return ask(j, KS_JUDGE_WRITTEN, &buf, &call, out, err);
 }
 
 int ks_judge_real(struct ks_judge *j, const void *output, const struct ks_tolerance *t,
                   struct ks_judged *out, struct ks_err *err)
 {
     struct ks_judge_call call = j->call;
+    const struct ks_abi_buffers buf = { .a = output };
 
     call.u_out = t->u_out;
     call.scale_a = t->scale_a;
     call.tiny = t->tiny;
-    return ask(j, KS_JUDGE_REAL, output, NULL, &call, out, err);
+    return ask(j, KS_JUDGE_REAL, &buf, &call, out, err);
 }
 
 int ks_judge_digest(struct ks_judge *j, const void *bytes, size_t n, uint64_t *digest_out,
                     struct ks_err *err)
 {
     struct ks_judge_call call = j->call;
+    const struct ks_abi_buffers buf = { .a = bytes };
     struct ks_judged sum = { 0 };
     int rc;
 
     call.n = n;
-    rc = ask(j, KS_JUDGE_DIGEST, bytes, NULL, &call, &sum, err);
+    rc = ask(j, KS_JUDGE_DIGEST, &buf, &call, &sum, err);
     if (rc == 0 && sum.n_wrong + sum.n_zero > 0)
         rc = ks_fail(err, KS_EDEVICE, "the judge, task digest: it counts elements");
     if (rc == 0)
@@ -285,6 +292,41 @@ int ks_judge_fetch(struct ks_judge *j, const double *array, size_t first, size_t
     return 0;
 }
 
+/* ---- signs ---- */
+
+static size_t n_signs(const struct ks_signs *s)
+{
+    size_t n = 0;
+
+    for (int c = 0; c < KS_SIGN_CLASSES; c++)
+        n += (size_t)s->n[c];
+    return n;
+}
+
+_Static_assert(KS_JUDGE_AXES == KS_SIGN_AXES && KS_JUDGE_CLASSES == KS_SIGN_CLASSES,
+               "the judge and op/signs.h mean the same by signs");
+
+int ks_judge_flip(struct ks_judge *j, const struct ks_signs *signs, char operand, void *elements,
+                  struct ks_err *err)
+{
+    const struct ks_sign_map *map = &signs->map[operand - 'a'];
+    const struct ks_abi_buffers buf = { .c = elements };
+    struct ks_judge_call call = j->call;
+    struct ks_judged sum = { 0 };
+    int rc = j->dev->ops->upload(j->dev, j->signs, signs->byte[0], n_signs(signs), err);
+
+    call.n = 1;
+    for (int k = 0; k < KS_SIGN_AXES; k++) {
+        call.n *= (uint64_t)map->axis[k].extent;
+        call.signs.extent[k] = map->axis[k].extent;
+        memcpy(call.signs.step[k], map->axis[k].step, sizeof(call.signs.step[k]));
+    }
+    for (int c = 0; c < KS_SIGN_CLASSES; c++)
+        if (map->has[c])
+            call.signs.byte[c] = j->signs + (signs->byte[c] - signs->byte[0]);
+    return rc == 0 ? ask(j, KS_JUDGE_FLIP, &buf, &call, &sum, err) : rc;
+}
+
 /* ---- buffers ---- */
 
 bool ks_judge_is_refusal(int rc)
@@ -292,7 +334,7 @@ bool ks_judge_is_refusal(int rc)
     return rc == KS_EDEVMEM || rc == KS_EUNSUPPORTED || rc == KS_ELOAD;
 }
 
-static int allocate(struct ks_judge *j, struct ks_err *err)
+static int allocate(struct ks_judge *j, const struct ks_signs *signs, struct ks_err *err)
 {
     int64_t asked = j->entry->workspace_bytes(&j->call.problem);
     size_t answers = KS_JUDGE_PARTS * sizeof(struct ks_judge_part);
@@ -303,6 +345,10 @@ static int allocate(struct ks_judge *j, struct ks_err *err)
         return ks_fail(err, KS_EUNSUPPORTED, "the judge asks for %lld bytes, its answers have %zu",
                        (long long)asked, answers);
     rc = ks_zone_resize(j->dev, &j->answers, answers, POISON, err);
+    if (rc == 0)
+        rc = j->dev->ops->alloc(j->dev, n_signs(signs), &at, err);
+    j->signs = rc == 0 ? at : NULL;
+    at = NULL;
     if (rc == 0 && (j->parts & KS_PART_EXACT) != 0)
         rc = j->dev->ops->alloc(j->dev, j->n * j->element_bytes, &j->exact, err);
     if (rc == 0 && j->parts != 0)
@@ -338,7 +384,7 @@ int ks_judge_open(const struct ks_abi_entry *entry, const struct ks_workset *set
         why = "right sums of so many products may be infinite in fp16: nothing to try the judge on";
     if (why != NULL)
         return ks_fail(err, KS_EUNSUPPORTED, "%s", why);
-    rc = allocate(&j, err);
+    rc = allocate(&j, &set->signs, err);
     if (rc < 0) {
         ks_judge_close(&j);
         return rc;
@@ -351,6 +397,7 @@ void ks_judge_close(struct ks_judge *j)
 {
     if (j->dev != NULL) {
         ks_zone_release(j->dev, &j->answers);
+        j->dev->ops->free(j->dev, j->signs);
         j->dev->ops->free(j->dev, j->exact);
         j->dev->ops->free(j->dev, j->r);
         j->dev->ops->free(j->dev, j->abs);

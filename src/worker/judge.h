@@ -34,6 +34,7 @@ struct ks_judge {
     const struct ks_abi_entry *entry; /* borrowed */
     struct ks_judge_call call;        /* what is the same in all calls */
     struct ks_zone answers;           /* [KS_JUDGE_PARTS] struct ks_judge_part */
+    uint8_t *signs;                   /* owned: all bytes of a struct ks_signs */
     uint32_t parts;                   /* KS_PART_*: what is verified */
     size_t n, element_bytes;          /* of the output */
     void *exact;                      /* owned, [n] elements; as the next, NULL: not wanted */
@@ -91,6 +92,9 @@ int ks_judge_digest(struct ks_judge *j, const void *bytes, size_t n, uint64_t *d
 /* Operands -> r and abs; r -> elements, masked where they are j->exact. */
 int ks_judge_reference(struct ks_judge *j, const void *a, const void *b, struct ks_err *err);
 int ks_judge_round(struct ks_judge *j, void *elements, struct ks_err *err);
+/* Changes the signs of operand 'a', 'b' or 'c', in place. */
+int ks_judge_flip(struct ks_judge *j, const struct ks_signs *signs, char operand, void *elements,
+                  struct ks_err *err);
 
 /* ks_judge_fetch() - n numbers of j->r or j->abs, from number `first` on, unmasked.
  * @to [out] [n]; the caller erases it before a kernel runs */

@@ -357,6 +357,68 @@ static int try_tasks(struct ks_judge *j, const struct ks_workset *set, uint32_t 
     return rc;
 }
 
+/* ---- signs ---- */
+
+#define SIGNS_SEED 0x7369676e73ull /* of the set that is tried; any will do */
+#define FLIP_FILL  0x3f803f80u     /* numbers of every type */
+
+static int flip_differs(const char *what, struct ks_err *err)
+{
+    return ks_fail(err, KS_EDEVICE, "the judge, task flip: the %s has other signs than the host's",
+                   what);
+}
+
+/* The output serves as scratch, and so does the host's copy of it. */
+static int try_flip_output(struct ks_judge *j, struct ks_workset *set, struct ks_err *err)
+{
+    struct ks_zone *c = &set->zone[KS_Z_C];
+    uint64_t got = 0;
+    int rc = ks_zone_fill(j->dev, c, FLIP_FILL, err);
+
+    if (rc == 0)
+        rc = ks_judge_flip(j, &set->signs, 'c', output_of(set), err);
+    if (rc == 0)
+        rc = ks_judge_digest(j, output_of(set), c->bytes, &got, err);
+    if (rc < 0)
+        return rc;
+    ks_zone_fill_view(c, FLIP_FILL);
+    ks_signs_flip(&set->signs, 'c', set->problem.dtype, ks_zone_host(c));
+    if (got != ks_judge_digest_host(ks_zone_host(c), c->bytes))
+        rc = flip_differs("output", err);
+    return rc;
+}
+
+/* An input with the signs changed and back, as the host does it with its copy. */
+static int try_flip_input(struct ks_judge *j, struct ks_workset *set, enum ks_zone_name i,
+                          struct ks_err *err)
+{
+    const struct ks_zone *z = &set->zone[i];
+    const char operand = i == KS_Z_REAL_A ? 'a' : 'b';
+    const size_t whole = z->bytes + 2 * KS_GUARD_BYTES;
+    uint64_t got = 0, want;
+    int rc = ks_judge_flip(j, &set->signs, operand, ks_zone_device(z), err);
+
+    if (rc == 0)
+        rc = ks_judge_digest(j, z->mem, whole, &got, err);
+    ks_signs_flip(&set->signs, operand, set->problem.dtype, ks_zone_host(z));
+    want = ks_judge_digest_host(z->view, whole);
+    ks_signs_flip(&set->signs, operand, set->problem.dtype, ks_zone_host(z));
+    if (rc == 0 && got != want)
+        rc = flip_differs(operand == 'a' ? "input a" : "input b", err);
+    return rc == 0 ? ks_judge_flip(j, &set->signs, operand, ks_zone_device(z), err) : rc;
+}
+
+static int try_flip(struct ks_judge *j, struct ks_workset *set, struct ks_err *err)
+{
+    int rc;
+
+    ks_signs_between(&set->signs, 0, SIGNS_SEED);
+    rc = try_flip_input(j, set, KS_Z_REAL_A, err);
+    if (rc == 0)
+        rc = try_flip_input(j, set, KS_Z_REAL_B, err);
+    return rc == 0 ? try_flip_output(j, set, err) : rc;
+}
+
 /* ---- taking up ---- */
 
 static int make_exact(struct ks_judge *j, const struct ks_workset *set, bool is_known,
@@ -396,6 +458,8 @@ int ks_judge_take_up(struct ks_judge *j, struct ks_workset *set,
     struct ks_reference_digests d = { 0 };
     int rc = check_upload(j, set, err);
 
+    if (rc == 0 && (j->parts & KS_PART_REAL) != 0)
+        rc = try_flip(j, set, err);
     if (rc == 0 && (j->parts & KS_PART_EXACT) != 0)
         rc = make_exact(j, set, known != NULL, err);
     if (rc == 0 && (j->parts & KS_PART_REAL) != 0)

@@ -1,21 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-#include "worker/measure.h"
+#include "worker/measure_impl.h"
 
 #include "base/clock.h"
 #include "record/stats.h"
 
 #include <math.h>
+#include <string.h>
 #include <sys/resource.h>
 
-struct chunk {
-    uint32_t calls, n;
-    bool is_cold;
-    double expected_ns; /* of all of it; 0 = not known */
-    double ns[KS_CHUNK_MAX];
-    double cost_ns; /* of one sample, on the wall, with all that is around it */
-};
-
-static int run_chunk(struct ks_run *r, struct chunk *c, struct ks_err *err)
+static int run_chunk(struct ks_run *r, struct ks_chunk *c, struct ks_err *err)
 {
     const struct ks_timing t = { .entry = r->entry,
                                  .problem = r->problem,
@@ -34,10 +27,34 @@ static int run_chunk(struct ks_run *r, struct chunk *c, struct ks_err *err)
     return rc;
 }
 
+int ks_chunk_run(struct ks_run *r, struct ks_chunk *c, const struct ks_check *check,
+                 struct ks_err *err)
+{
+    uint64_t from, to;
+    double cost;
+    int rc;
+
+    if (r->plan == NULL)
+        return run_chunk(r, c, err);
+    from = ks_now_ns();
+    rc = r->hooks.before(r->hooks.ctx, check, err);
+    to = ks_now_ns();
+    cost = (double)(to - from);
+    if (rc == 0)
+        rc = run_chunk(r, c, err);
+    from = ks_now_ns();
+    if (rc == 0)
+        rc = r->hooks.after(r->hooks.ctx, check, err);
+    cost += (double)(ks_now_ns() - from);
+    r->checks_ns += cost;
+    ks_plan_note(r->plan, check, cost);
+    return rc;
+}
+
 int ks_run_calls(struct ks_run *r, uint32_t calls, double expected_ns, double *ns_out,
                  struct ks_err *err)
 {
-    struct chunk c = { .calls = calls, .n = 1, .expected_ns = expected_ns };
+    struct ks_chunk c = { .calls = calls, .n = 1, .expected_ns = expected_ns };
     int rc = run_chunk(r, &c, err);
 
     if (rc == 0)
@@ -61,22 +78,21 @@ uint32_t ks_calls_per_sample(double call_ns, double target_ns)
     return calls < KS_CALLS_MAX ? (uint32_t)calls : KS_CALLS_MAX;
 }
 
-static bool is_time(double ns)
+bool ks_is_time(double ns)
 {
     return isfinite(ns) && ns > 0.0;
 }
 
-static int too_many_failed(uint32_t n_failed, struct ks_err *err)
+int ks_too_many_failed(uint32_t n_failed, struct ks_err *err)
 {
     if (n_failed <= KS_SAMPLES_FAILED)
         return 0;
     return ks_fail(err, KS_ETIMEOUT, "%u samples had no positive time", n_failed);
 }
 
-/* Wall time or the device's own, whichever is ahead: a simulated device does not wait. */
-static double elapsed_ns(uint64_t from, double device_ns)
+double ks_elapsed_ns(const struct ks_run *r, uint64_t from, double checks_ns, double device_ns)
 {
-    return fmax((double)(ks_now_ns() - from), device_ns);
+    return fmax((double)(ks_now_ns() - from) - (r->checks_ns - checks_ns), device_ns);
 }
 
 uint32_t ks_chunk_samples(uint32_t queue, double sample_ns, uint32_t room)
@@ -90,109 +106,14 @@ uint32_t ks_chunk_samples(uint32_t queue, double sample_ns, uint32_t room)
     return n > 1.0 ? (uint32_t)n : 1;
 }
 
-/* Samples without a positive time are taken out; how many are left. */
-static uint32_t keep_good(struct chunk *c)
+uint32_t ks_chunk_keep_good(struct ks_chunk *c)
 {
     uint32_t n = 0;
 
     for (uint32_t i = 0; i < c->n; i++)
-        if (is_time(c->ns[i]))
+        if (ks_is_time(c->ns[i]))
             c->ns[n++] = c->ns[i];
     return n;
-}
-
-/* The median calls of the last chunks of a warm-up. */
-struct steady {
-    double call_ns[KS_STEADY_CHUNKS];
-    uint32_t n;
-    double clock_mhz; /* when they last agreed; 0 = they did not */
-    bool is_steady;
-};
-
-static bool agree(const double *v, uint32_t n)
-{
-    double lo = v[0], hi = v[0];
-
-    for (uint32_t i = 1; i < n; i++) {
-        lo = fmin(lo, v[i]);
-        hi = fmax(hi, v[i]);
-    }
-    return hi - lo <= KS_STEADY * hi;
-}
-
-/* A look at the telemetry costs as much as many launches: the times must agree first. */
-static void steady_add(struct steady *s, struct ks_run *r, const struct chunk *c, uint32_t n_good)
-{
-    double scratch[KS_CHUNK_MAX], clocks[2] = { s->clock_mhz };
-    struct ks_telemetry t;
-    struct ks_stats stats;
-
-    ks_stats(c->ns, n_good, r->clock_ns, c->calls, scratch, &stats);
-    s->call_ns[s->n++ % KS_STEADY_CHUNKS] = stats.median / c->calls;
-    s->clock_mhz = 0.0;
-    if (s->n < KS_STEADY_CHUNKS || !agree(s->call_ns, KS_STEADY_CHUNKS))
-        return;
-    r->dev->ops->telemetry(r->dev, &t);
-    clocks[1] = t.clock_mhz;
-    s->is_steady = t.clock_mhz < 0.0 || (clocks[0] > 0.0 && agree(clocks, 2));
-    s->clock_mhz = t.clock_mhz;
-}
-
-struct warming {
-    double target_ns, best_ns, sum_ns; /* best: of one call */
-    uint32_t n_failed;
-    bool is_cold, is_known; /* how many calls make a sample */
-    struct steady steady;
-};
-
-/* One chunk of a warm-up; c->calls and c->n for the next. */
-static int warm_chunk(struct ks_run *r, struct warming *w, struct chunk *c, struct ks_err *err)
-{
-    uint32_t n_good, queue = r->dev->ops->queue;
-    double shortest = INFINITY;
-    int rc = run_chunk(r, c, err);
-
-    if (rc < 0)
-        return rc;
-    n_good = keep_good(c);
-    w->n_failed += c->n - n_good;
-    if (n_good == 0)
-        return too_many_failed(w->n_failed, err);
-    for (uint32_t i = 0; i < n_good; i++) {
-        w->sum_ns += c->ns[i];
-        shortest = fmin(shortest, c->ns[i]);
-    }
-    w->best_ns = fmin(w->best_ns, shortest / c->calls);
-    if (queue > 1 && w->is_known)
-        steady_add(&w->steady, r, c, n_good);
-    /* A batch much shorter than a sample says little about one call: try a longer one. */
-    w->is_known = w->is_cold || shortest >= w->target_ns / 2 || c->calls == KS_CALLS_MAX;
-    if (!w->is_cold)
-        c->calls = ks_calls_per_sample(w->best_ns, w->target_ns);
-    c->n = w->is_known ? ks_chunk_samples(queue, w->best_ns * c->calls, KS_CHUNK_MAX) : 1;
-    c->expected_ns = w->best_ns * c->calls * c->n;
-    return 0;
-}
-
-int ks_measure_warm(struct ks_run *r, const struct ks_measure *m, uint32_t *calls_out,
-                    struct ks_err *err)
-{
-    struct warming w = { .target_ns = ks_sample_target_ns(m, r->clock_ns),
-                         .best_ns = INFINITY,
-                         .is_cold = m->cache == KS_CACHE_COLD };
-    struct chunk c = { .calls = 1, .n = 1 };
-    uint64_t from = ks_now_ns();
-
-    do {
-        int rc = warm_chunk(r, &w, &c, err);
-
-        if (rc < 0)
-            return rc;
-    } while (!w.is_known ||
-             (!w.steady.is_steady && elapsed_ns(from, w.sum_ns) < 1e6 * m->warmup_ms));
-    r->call_ns = w.best_ns;
-    *calls_out = c.calls;
-    return 0;
 }
 
 enum ks_stop ks_stop_rule(const struct ks_measure *m, const struct ks_progress *p)
@@ -241,47 +162,94 @@ static void look(struct ks_run *r, struct ks_record *rec, struct ks_reading *out
 
 struct sampling {
     struct ks_progress p;
-    uint32_t n_reserved; /* the poisoned sample */
     uint32_t n_failed, next_look;
     uint64_t from_ns, looked_ns;
+    double checks_ns;          /* r->checks_ns at from_ns */
     double sample_ns, cost_ns; /* of the last chunk, a sample; 0 = not known */
+    bool is_last;              /* but for checks that are missing nothing more is wanted */
 };
 
 /* What is left of a round's samples. */
-static uint32_t room_for(const struct ks_measure *m, const struct sampling *s, uint32_t n_samples)
+static uint32_t room_for(const struct ks_measure *m, uint32_t n_samples)
 {
     uint32_t most = m->max_samples < KS_SAMPLES_MAX ? m->max_samples : KS_SAMPLES_MAX;
-    uint32_t used = n_samples + s->n_reserved;
 
-    return used < most ? most - used : 1;
+    return n_samples < most ? most - n_samples : 1;
+}
+
+/* The check of the next chunk, and how many samples it has. */
+static struct ks_check next_check(struct ks_run *r, const struct ks_measure *m,
+                                  const struct sampling *s, uint32_t n_samples, uint32_t *n_out)
+{
+    uint32_t room = room_for(m, n_samples), most = room;
+    uint32_t usual = ks_chunk_samples(r->dev->ops->queue, s->cost_ns, room);
+    struct ks_check check = { .kind = KS_CHECK_NONE };
+
+    if (r->plan != NULL)
+        check = ks_plan_next(r->plan, n_samples, s->sample_ns * usual, s->is_last, &most);
+    *n_out = usual < most ? usual : most;
+    return check;
+}
+
+static void keep_sample(const struct ks_check *check, bool is_first, double ns,
+                        struct ks_round *round, struct ks_record *rec)
+{
+    /* The second sample of a chunk finds what the first one left. */
+    round->kind[rec->n_samples] = (uint8_t)(is_first ? check->kind : KS_CHECK_NONE);
+    rec->sample_ns[rec->n_samples++] = ns;
+    if (check->kind == KS_CHECK_VERIFIED)
+        rec->poison_sample_ns = ns;
 }
 
 static int take_chunk(struct ks_run *r, const struct ks_measure *m, struct sampling *s,
-                      struct ks_record *rec, struct ks_err *err)
+                      struct ks_round *round, struct ks_record *rec, struct ks_err *err)
 {
-    struct chunk c = { .calls = rec->calls, .is_cold = m->cache == KS_CACHE_COLD };
+    struct ks_chunk c = { .calls = rec->calls, .is_cold = m->cache == KS_CACHE_COLD };
+    struct ks_check check = next_check(r, m, s, rec->n_samples, &c.n);
     double sum = 0.0;
+    bool has_first;
     uint32_t n_good;
     int rc;
 
-    c.n = ks_chunk_samples(r->dev->ops->queue, s->cost_ns, room_for(m, s, rec->n_samples));
     c.expected_ns = s->sample_ns * c.n;
-    rc = run_chunk(r, &c, err);
-    if (rc < 0)
+    rc = ks_chunk_run(r, &c, &check, err);
+    if (rc != 0)
         return rc;
-    n_good = keep_good(&c);
+    has_first = ks_is_time(c.ns[0]);
+    n_good = ks_chunk_keep_good(&c);
     s->n_failed += c.n - n_good;
     if (n_good == 0)
-        return too_many_failed(s->n_failed, err);
+        return ks_too_many_failed(s->n_failed, err);
     for (uint32_t i = 0; i < n_good; i++) {
         sum += c.ns[i];
-        rec->sample_ns[rec->n_samples++] = c.ns[i] / rec->calls;
+        keep_sample(&check, i == 0 && has_first, c.ns[i] / rec->calls, round, rec);
     }
     s->sample_ns = sum / n_good;
     s->cost_ns = fmax(s->sample_ns, c.cost_ns);
     s->p.sum_ns += sum;
-    s->p.n = rec->n_samples + s->n_reserved;
-    s->p.elapsed_ns = elapsed_ns(s->from_ns, s->p.sum_ns);
+    s->p.n = rec->n_samples;
+    s->p.elapsed_ns = ks_elapsed_ns(r, s->from_ns, s->checks_ns, s->p.sum_ns);
+    return 0;
+}
+
+/* Samples of one call, where others have several: their times are compared, and the launch that is
+ * the last of a sample, whose output is looked at, becomes another one by them. */
+static int take_single(struct ks_run *r, const struct sampling *s, struct ks_round *round,
+                       const struct ks_record *rec, bool *is_taken, struct ks_err *err)
+{
+    struct ks_chunk c = { .calls = 1, .n = 1, .expected_ns = s->sample_ns };
+    struct ks_check check;
+    int rc;
+
+    *is_taken = r->plan != NULL && rec->calls > 1 &&
+                ks_plan_single(r->plan, s->sample_ns, s->is_last, &check);
+    if (!*is_taken)
+        return 0;
+    rc = ks_chunk_run(r, &c, &check, err);
+    r->checks_ns += c.cost_ns;
+    if (rc != 0 || !ks_is_time(c.ns[0]))
+        return rc;
+    round->single_ns[check.kind][round->n_singles[check.kind]++ % KS_SINGLES_MAX] = c.ns[0];
     return 0;
 }
 
@@ -295,47 +263,95 @@ static void look_between(struct ks_run *r, struct sampling *s, struct ks_record 
     s->looked_ns = ks_now_ns();
 }
 
-static int sample_loop(struct ks_run *r, const struct ks_measure *m, bool has_poisoned,
+/* The stop rule speaks; checks that are missing come first, as far as there is room for them. */
+static enum ks_stop stop_now(const struct ks_run *r, const struct ks_measure *m, struct sampling *s,
+                             struct ks_record *rec)
+{
+    enum ks_stop stop;
+
+    if (s->p.n >= m->min_samples && s->p.sum_ns >= KS_TIMED_MIN_NS && s->p.n >= s->next_look) {
+        s->p.rse = relative_error(rec); /* sorts: so look rarely as samples become many */
+        s->next_look = s->p.n + 1 + s->p.n / 8;
+    }
+    stop = ks_stop_rule(m, &s->p);
+    s->is_last = stop != KS_STOP_NONE;
+    if (stop == KS_STOP_MAX_SAMPLES || r->plan == NULL || ks_plan_is_done(r->plan))
+        return stop;
+    return KS_STOP_NONE;
+}
+
+static int sample_loop(struct ks_run *r, const struct ks_measure *m, struct ks_round *round,
                        struct ks_record *rec, struct ks_err *err)
 {
     struct sampling s = { .p.rse = INFINITY,
-                          .n_reserved = has_poisoned ? 1 : 0,
                           .from_ns = ks_now_ns(),
                           .looked_ns = ks_now_ns(),
+                          .checks_ns = r->checks_ns,
                           .cost_ns = r->call_ns * rec->calls,
                           .sample_ns = r->call_ns * rec->calls };
+    bool is_taken = true;
+    int rc = 0;
 
-    while (rec->stop == KS_STOP_NONE) {
-        int rc = take_chunk(r, m, &s, rec, err);
-
-        if (rc < 0)
-            return rc;
-        if (s.p.n >= m->min_samples && s.p.sum_ns >= KS_TIMED_MIN_NS && s.p.n >= s.next_look) {
-            s.p.rse = relative_error(rec); /* sorts: so look rarely as samples become many */
-            s.next_look = s.p.n + 1 + s.p.n / 8;
-        }
-        rec->stop = ks_stop_rule(m, &s.p);
+    while (rc == 0 && rec->stop == KS_STOP_NONE) {
+        rc = take_single(r, &s, round, rec, &is_taken, err);
+        if (rc == 0 && !is_taken)
+            rc = take_chunk(r, m, &s, round, rec, err);
+        if (rc == 0 && !is_taken)
+            rec->stop = stop_now(r, m, &s, rec);
         look_between(r, &s, rec);
     }
-    return 0;
+    s.is_last = true;
+    for (is_taken = true; rc == 0 && is_taken;)
+        rc = take_single(r, &s, round, rec, &is_taken, err);
+    return rc;
+}
+
+/* Room for the checks that every round has. */
+static struct ks_measure with_checks(const struct ks_measure *m)
+{
+    struct ks_measure more = *m;
+
+    if (more.min_samples < KS_LEAST_CHECKED)
+        more.min_samples = KS_LEAST_CHECKED;
+    if (more.min_samples > more.max_samples)
+        more.min_samples = more.max_samples;
+    return more;
+}
+
+/* There will be so many samples at least. */
+static uint32_t horizon(const struct ks_measure *m, double sample_ns)
+{
+    double timed_ns = fmin(KS_TIMED_MIN_NS, 1e6 * m->max_ms);
+    uint32_t most = room_for(m, 0);
+    double n = sample_ns > 0.0 ? timed_ns / sample_ns : 1.0;
+
+    if (n >= most)
+        return most;
+    if (n < m->min_samples)
+        n = m->min_samples;
+    return n > 1.0 ? (uint32_t)n : 1;
 }
 
 int ks_measure_samples(struct ks_run *r, const struct ks_measure *m, uint32_t calls,
-                       bool has_poisoned, struct ks_record *rec, struct ks_err *err)
+                       struct ks_round *round, struct ks_record *rec, struct ks_err *err)
 {
     struct rusage before = { 0 }, after = { 0 };
+    struct ks_measure rules = r->plan != NULL ? with_checks(m) : *m;
     uint64_t cpu, span;
     int rc;
 
+    memset(round, 0, sizeof(*round));
     rec->calls = calls;
     rec->clock_ns = r->clock_ns;
     rec->n_samples = 0;
     rec->stop = KS_STOP_NONE;
+    if (r->plan != NULL)
+        ks_plan_place(r->plan, horizon(&rules, r->call_ns * calls));
     look(r, rec, &rec->before);
     getrusage(RUSAGE_THREAD, &before);
     cpu = ks_thread_cpu_ns();
     span = ks_now_ns();
-    rc = sample_loop(r, m, has_poisoned, rec, err);
+    rc = sample_loop(r, &rules, round, rec, err);
     rec->span_ns = ks_now_ns() - span;
     rec->cpu_ns = ks_thread_cpu_ns() - cpu;
     getrusage(RUSAGE_THREAD, &after);
@@ -344,56 +360,4 @@ int ks_measure_samples(struct ks_run *r, const struct ks_measure *m, uint32_t ca
     if (rc < 0)
         rec->stop = KS_STOP_FAILED;
     return rc;
-}
-
-bool ks_is_poison_effect(const double *others, size_t n, double sample_ns, double clock_ns,
-                         uint32_t calls)
-{
-    double scratch[KS_SAMPLES_MAX];
-    struct ks_stats s;
-
-    if (n == 0)
-        return false;
-    ks_stats(others, n, clock_ns, calls, scratch, &s);
-    return fabs(sample_ns - s.median) >
-           3.0 * fmax(s.mad, fmax(0.01 * s.median, clock_ns / (double)calls));
-}
-
-/* After poisoning, the caches hold the output's lines and nothing else of use. */
-static int restore_condition(struct ks_run *r, const struct ks_measure *m, struct ks_err *err)
-{
-    const struct ks_device_ops *ops = r->dev->ops;
-    int rc;
-
-    if (m->cache == KS_CACHE_COLD)
-        return 0; /* the sample flushes */
-    rc = ops->touch(r->dev, r->buf.a, r->bytes_a, err);
-    if (rc == 0)
-        rc = ops->touch(r->dev, r->buf.b, r->bytes_b, err);
-    if (rc == 0)
-        rc = ops->touch(r->dev, r->buf.c, r->bytes_c, err);
-    return rc;
-}
-
-int ks_measure_poisoned(struct ks_run *r, const struct ks_measure *m, struct ks_record *rec,
-                        struct ks_err *err)
-{
-    struct chunk c = { .calls = rec->calls,
-                       .n = 1,
-                       .is_cold = m->cache == KS_CACHE_COLD,
-                       .expected_ns = rec->n_samples > 0 ? rec->sample_ns[0] * rec->calls : 0.0 };
-    double ns;
-    int rc = restore_condition(r, m, err);
-
-    if (rc == 0)
-        rc = run_chunk(r, &c, err);
-    if (rc < 0 || !is_time(c.ns[0]))
-        return rc;
-    ns = c.ns[0] / rec->calls;
-    if (ks_is_poison_effect(rec->sample_ns, rec->n_samples, ns, rec->clock_ns, rec->calls))
-        rec->flags |= KS_FL_POISON_EFFECT;
-    rec->poison_sample_ns = ns;
-    if (rec->n_samples < KS_SAMPLES_MAX)
-        rec->sample_ns[rec->n_samples++] = ns;
-    return 0;
 }

@@ -7,6 +7,7 @@
 #include "device/device.h"
 #include "record/record.h"
 #include "record/request.h"
+#include "worker/check_plan.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -26,13 +27,20 @@
 #define KS_STEADY        0.01
 #define KS_LOOK_NS       100000000ull /* between two looks at the telemetry while timing */
 
+/* What is done around samples (checks.h), outside of the timed spans. before() may leave a check
+ * out only by failing. Both return 0; 1: the cell has ended; KS_E*. */
+struct ks_check_hooks {
+    int (*before)(void *ctx, const struct ks_check *c, struct ks_err *err);
+    int (*after)(void *ctx, const struct ks_check *c, struct ks_err *err);
+    void *ctx;
+};
+
 /* One instance on one problem, ready to be launched. Everything is borrowed. */
 struct ks_run {
     struct ks_device *dev;
     const struct ks_abi_entry *entry;
     const struct ks_abi_problem *problem;
     struct ks_abi_buffers buf;
-    size_t bytes_a, bytes_b, bytes_c;
     double clock_ns;
     double call_ns; /* shortest call of the warm-up; 0 = not known */
     /* Called around every chunk, outside the timed spans; expected_ns of all of it, 0 = not known.
@@ -41,9 +49,21 @@ struct ks_run {
     void (*after)(void *ctx);
     void *ctx;
     int kernel_rc; /* what run() returned when a launch failed with KS_EDEVICE; 0 = never */
+
+    struct ks_plan *plan; /* NULL: nothing is checked, and the hooks are not called */
+    struct ks_check_hooks hooks;
+    double checks_ns; /* that all checks took so far */
 };
 
-/* ks_run_calls() - one timed launch of `calls` calls, with the hooks around it.
+/* What a round adds to its record: what was done before each sample, and the samples of one call.
+ */
+struct ks_round {
+    uint8_t kind[KS_SAMPLES_MAX]; /* enum ks_check_kind */
+    uint32_t n_singles[KS_CHECK_KINDS];
+    double single_ns[KS_CHECK_KINDS][KS_SINGLES_MAX]; /* the last ones, in any order */
+};
+
+/* ks_run_calls() - one timed launch of `calls` calls, with the hooks around it, unchecked.
  * *ns_out: time of all of them; may be <= 0 where a device's clock is bad. */
 int ks_run_calls(struct ks_run *r, uint32_t calls, double expected_ns, double *ns_out,
                  struct ks_err *err);
@@ -59,36 +79,26 @@ uint32_t ks_chunk_samples(uint32_t queue, double sample_ns, uint32_t room);
 
 /* ks_measure_warm() - run for warmup_ms and find how many calls make a sample; at least one call. A
  * device with a queue is warm as soon as its clock and its times are steady, after warmup_ms at the
- * latest. Sets r->call_ns. Cold cache: *calls_out is 1. */
+ * latest; what checks take is not counted. Sets r->call_ns. Cold cache: *calls_out is 1. Returns 0,
+ * 1 (a check has ended the cell), KS_E*. */
 int ks_measure_warm(struct ks_run *r, const struct ks_measure *m, uint32_t *calls_out,
                     struct ks_err *err);
 
-/* The stop rule, pure. n counts samples, a reserved one included. */
+/* The stop rule, pure. */
 struct ks_progress {
     uint32_t n;
     double sum_ns;     /* time spent inside samples */
-    double elapsed_ns; /* since the first began, flushes included */
+    double elapsed_ns; /* since the first began: flushes included, checks not */
     double rse;        /* standard error of the median over the median; infinite = not known */
 };
 enum ks_stop ks_stop_rule(const struct ks_measure *m, const struct ks_progress *p);
 
-/* ks_measure_samples() - one round. Leaves room for a poisoned sample when has_poisoned (it counts
- * for min_samples and max_samples). Fills sample_ns, n_samples, calls, clock_ns, stop, the noise
- * counters and the telemetry of *rec; on failure they hold what was measured until then, stop is
- * KS_STOP_FAILED. */
+/* ks_measure_samples() - one round. With a plan it goes on until all checks that a round has are
+ * done, and has KS_LEAST_CHECKED samples if max_samples allows. Fills sample_ns, n_samples, calls,
+ * clock_ns, stop, poison_sample_ns, the noise counters and the telemetry of *rec; on failure they
+ * hold what was measured until then, stop is KS_STOP_FAILED. A verified sample whose time is <= 0
+ * is dropped: its output is valid all the same. Returns as ks_measure_warm(). */
 int ks_measure_samples(struct ks_run *r, const struct ks_measure *m, uint32_t calls,
-                       bool has_poisoned, struct ks_record *rec, struct ks_err *err);
-
-/* ks_measure_poisoned() - the last sample, whose output is verified. The caller has poisoned the
- * output; the condition is restored, then the sample goes through the same path as the others. It
- * is appended, and sets KS_FL_POISON_EFFECT when ks_is_poison_effect says so. A time <= 0 is
- * dropped: the output is valid all the same. */
-int ks_measure_poisoned(struct ks_run *r, const struct ks_measure *m, struct ks_record *rec,
-                        struct ks_err *err);
-
-/* Whether a sample differs from the median of n others by more than 3 MAD, where a MAD below 1 % of
- * the median or below the clock's resolution per call is not believed. */
-bool ks_is_poison_effect(const double *others, size_t n, double sample_ns, double clock_ns,
-                         uint32_t calls);
+                       struct ks_round *round, struct ks_record *rec, struct ks_err *err);
 
 #endif

@@ -149,6 +149,9 @@ static int get_references(struct ks_worker *w, const struct ks_req_problem *req,
         if (rc == 0 || !ks_judge_is_refusal(rc))
             return rc;
         snprintf(w->no_judge, sizeof(w->no_judge), "%.*s", (int)sizeof(w->no_judge) - 1, why.text);
+        rc = ks_workset_push_inputs(&w->set, err); /* it may have left them half tried */
+        if (rc < 0)
+            return rc;
         ks_worker_enter(w, KS_PH_REFERENCE, ks_prepare_deadline(&w->set.problem));
     }
     return parts != 0 ? host_references(w, req->references, parts, err) : 0;

@@ -58,6 +58,7 @@ struct ks_worker {
 
     /* the cell in hand */
     uint64_t cell_deadline_ns; /* CLOCK_MONOTONIC; 0 = none */
+    uint64_t next_check_seed;  /* for tests: of the next cell; 0: drawn at random */
     struct ks_record rec;
     uint64_t seq;     /* of the last record */
     uint64_t printed; /* ring_bytes when it was sent */

@@ -61,6 +61,16 @@ export PYTHONHASHSEED=0
 is "$(last_of newest.csv)" "$(last_of all.csv)" 'newest keeps the newest of each cell'
 is "$(($(wc -l <newest.csv) - 1))" "$(last_of newest.csv | cut -d ' ' -f 1)" 'one of each'
 
+# --- another measurement protocol is another condition: its times never stand for the other's
+make_journal protocol2/a 12 30 5 0 22 0xc0ffee02
+rc_is 0 'runs of two protocols' ksweep gather cluster1/a protocol2/a -o two.h5
+is "$($rows two.h5 measurements problem_id instance_id condition_id | sort | uniq | wc -l)" 720 \
+    'every cell once for each'
+for how in newest median; do
+    rc_is 0 "--merge $how" ksweep-analyze table two.h5 --merge $how -o two.csv
+    is "$(($(wc -l <two.csv) - 1))" 720 "$how chooses within a protocol only"
+done
+
 # --- what cannot be merged
 cp -r cluster2/b moved
 for twice in 'cluster1/a cluster1/a' 'cluster1/a cluster1/../cluster1/a/' 'cluster2/b moved'; do

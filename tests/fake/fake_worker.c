@@ -347,6 +347,18 @@ static void do_wrong(struct fake *f)
     f->r.outcome = KS_O_WRONG_RESULT;
 }
 
+static void do_doubted(struct fake *f)
+{
+    f->r.outcome = KS_O_UNTRUSTED;
+}
+
+/* Untrusted once: it was noise. */
+static void do_misjudged(struct fake *f)
+{
+    if (is_first(f->cell.entry))
+        do_doubted(f);
+}
+
 static void do_refuse(struct fake *f)
 {
     f->r.outcome = KS_O_UNSUPPORTED;
@@ -412,6 +424,8 @@ static const struct {
     { "between", do_between },
     { "pause", do_pause },
     { "wrong", do_wrong },
+    { "doubted", do_doubted },
+    { "misjudged", do_misjudged },
     { "refuse", do_refuse },
     { "noisy", do_noisy },
     { "slow", do_slow },

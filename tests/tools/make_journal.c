@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* make_journal DIR PROBLEMS INSTANCES SAMPLES [PENDING [SEED]] - a made-up run directory. */
+/* make_journal DIR PROBLEMS INSTANCES SAMPLES [PENDING [SEED [CONDITION]]] - a made-up run
+ * directory. */
 #include "tests/tools/store_kit.h"
 
 #include "base/file.h"
@@ -12,11 +13,13 @@ int main(int argc, char **argv)
     struct ks_err err;
 
     if (argc < 5 || ks_mkdirs(argv[1], 0777, &err) < 0) {
-        fprintf(stderr, "usage: make_journal DIR PROBLEMS INSTANCES SAMPLES [PENDING [SEED]]\n");
+        fprintf(stderr, "usage: make_journal DIR PROBLEMS INSTANCES SAMPLES [PENDING [SEED "
+                        "[CONDITION]]]\n");
         return 2;
     }
-    skit_run(argv[1], argc > 6 ? strtoull(argv[6], NULL, 0) : 1,
-             (uint32_t)strtoul(argv[2], NULL, 0), (uint32_t)strtoul(argv[3], NULL, 0),
-             (uint32_t)strtoul(argv[4], NULL, 0), argc > 5 ? strtoull(argv[5], NULL, 0) : 0);
+    skit_run_under(argv[1], argc > 6 ? strtoull(argv[6], NULL, 0) : 1,
+                   (uint32_t)strtoul(argv[2], NULL, 0), (uint32_t)strtoul(argv[3], NULL, 0),
+                   (uint32_t)strtoul(argv[4], NULL, 0), argc > 5 ? strtoull(argv[5], NULL, 0) : 0,
+                   argc > 7 ? strtoull(argv[7], NULL, 0) : SKIT_CONDITION);
     return 0;
 }

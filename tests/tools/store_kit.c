@@ -94,9 +94,11 @@ void skit_open(struct skit *k, const char *dir, uint64_t run_seed, uint32_t n_pr
     struct ks_journal_open how = { .dir = journal, .take_over = true };
     struct ks_err err;
 
-    *k = (struct skit){
-        .seed = run_seed, .realtime_ns = T0, .n_problems = n_problems, .n_instances = n_instances
-    };
+    *k = (struct skit){ .seed = run_seed,
+                        .realtime_ns = T0,
+                        .condition = SKIT_CONDITION,
+                        .n_problems = n_problems,
+                        .n_instances = n_instances };
     snprintf(journal, sizeof(journal), "%s/journal", dir);
     how.run_id = (struct ks_id128){ ks_mix64(run_seed), ks_mix64(run_seed + 1) };
     must(ks_journal_create(&how, &k->j, &err), &err);
@@ -196,7 +198,7 @@ void skit_build(struct skit *k, uint32_t i_instance, uint32_t outcome, const cha
 static void put_job(struct skit *k)
 {
     struct ks_job_rec job = { .grid_digest = 0x1234567890abcdefull ^ k->seed,
-                              .condition = SKIT_CONDITION,
+                              .condition = k->condition,
                               .n_problems = k->n_problems,
                               .n_instances = k->n_instances,
                               .n_absent = k->n_absent };
@@ -319,7 +321,7 @@ struct ks_record *skit_record(struct skit *k, uint32_t i_problem, uint32_t i_ins
     const struct ks_problem *p = &k->problems[i_problem];
 
     ks_record_init(r);
-    r->cell = (struct ks_cell){ p->id, k->instances[i_instance], SKIT_CONDITION };
+    r->cell = (struct ks_cell){ p->id, k->instances[i_instance], k->condition };
     r->attempt = 1;
     r->outcome = KS_O_OK;
     r->stop = KS_STOP_TARGET;
@@ -394,11 +396,18 @@ static void spoil(struct ks_record *r, uint64_t how)
 void skit_run(const char *dir, uint64_t run_seed, uint32_t n_problems, uint32_t n_instances,
               uint32_t n_samples, uint64_t n_pending)
 {
+    skit_run_under(dir, run_seed, n_problems, n_instances, n_samples, n_pending, SKIT_CONDITION);
+}
+
+void skit_run_under(const char *dir, uint64_t run_seed, uint32_t n_problems, uint32_t n_instances,
+                    uint32_t n_samples, uint64_t n_pending, uint64_t condition)
+{
     uint64_t n_left = (uint64_t)n_problems * n_instances;
     struct skit k;
 
     n_left -= n_pending < n_left ? n_pending : n_left;
     skit_open(&k, dir, run_seed, n_problems, n_instances);
+    k.condition = condition;
     skit_names(&k);
     for (uint32_t i = 0; i < n_problems && n_left > 0; i++) {
         double anchor = 20000.0 * (1 + i % 13);

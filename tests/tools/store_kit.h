@@ -16,6 +16,7 @@ struct skit {
     struct ks_journal *j;
     struct ks_buf body;
     uint64_t seed, realtime_ns;
+    uint64_t condition; /* SKIT_CONDITION at first */
     uint32_t n_problems, n_instances;
     uint64_t n_absent;           /* of their pairs, as the job's record says */
     struct ks_problem *problems; /* [n_problems] */
@@ -57,5 +58,8 @@ void skit_put(struct skit *k, const struct ks_record *r);
  * in some other outcome. The last n_pending cells are left out. */
 void skit_run(const char *dir, uint64_t run_seed, uint32_t n_problems, uint32_t n_instances,
               uint32_t n_samples, uint64_t n_pending);
+/* The same under another condition. */
+void skit_run_under(const char *dir, uint64_t run_seed, uint32_t n_problems, uint32_t n_instances,
+                    uint32_t n_samples, uint64_t n_pending, uint64_t condition);
 
 #endif

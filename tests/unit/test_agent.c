@@ -308,6 +308,19 @@ static void test_doubt(void **state)
           2, 0 },
         { "no retries", "ok_a hoard needy", NULL, -1,
           OPEN DONE(ok_a) DONE(hoard) "done needy a1 out_of_memory\n" CLOSE(3), 1, 0 },
+        { "times that are not to be trusted", "ok_a doubted ok_b", NULL, -1,
+          OPEN DONE(ok_a) "start doubted a2 retry\ndone doubted a1 untrusted\n"
+                          "done doubted a2 untrusted\n" DONE(ok_b) CLOSE(3),
+          3, 0 },
+        { "times that were noise", "ok_a misjudged ok_b", NULL, 0,
+          OPEN DONE(ok_a) "start misjudged a2 retry\ndone misjudged a1 untrusted\n"
+                          "done misjudged a2 ok\n" DONE(ok_b) CLOSE(3),
+          3, 0 },
+        { "an anchor's times that were noise", "misjudged ok_a", NULL, 0,
+          "anchor misjudged untrusted\n"
+          "anchor misjudged ok\nblock 7 open misjudged n0\n" DONE(misjudged)
+              DONE(ok_a) "anchor misjudged ok\nblock 7 close misjudged n2\nend 1\n",
+          1, 0 },
     };
     run_rows(rows, N_ROWS(rows));
 }

@@ -14,6 +14,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static void count(void *ctx)
 {
@@ -125,12 +126,67 @@ static void test_hosts_lost_in_all_lives(void **state)
     kit_dir_remove(&dir);
 }
 
+static void load_job(const char *dir, struct ks_grid *out)
+{
+    char path[300];
+    struct ks_err err = { 0 };
+    snprintf(path, sizeof(path), "%s/job.json", dir);
+    FILE *f = fopen(path, "w");
+    assert_non_null(f);
+    fprintf(f,
+            "{ \"name\": \"protocol\", \"operator\": \"grouped_conv\",\n"
+            "  \"kernels\": [ {\"config\": \"%s/tests/fake/bad_kernels.json\"} ],\n"
+            "  \"problems\": [ {\"file\": \"%s/tests/data/chaos.csv\"} ] }\n",
+            KS_SOURCE_DIR, KS_SOURCE_DIR);
+    fclose(f);
+    if (ks_grid_load(path, out, &err) != 0)
+        fail_msg("%s", err.text);
+}
+
+/* Another way of measuring has another condition, though the job is the same: nothing is changed.
+ */
+static void test_another_protocol(void **state)
+{
+    (void)state;
+    struct ks_grid grid;
+    struct ks_log log = { .to = fopen("/dev/null", "w"), .level = KS_ERROR };
+    struct ks_directory *d = NULL;
+    struct ks_journal_totals totals;
+    struct ks_ledger *l = NULL;
+    struct ks_err err = { 0 };
+    struct kit_dir dir;
+    char path[300];
+    kit_dir_make(&dir);
+    snprintf(path, sizeof(path), "%s/run", dir.root);
+    load_job(dir.root, &grid);
+    struct ks_run_options o = { .dir = path };
+    assert_int_equal(ks_directory_open(&o, &grid, &log, NULL, NULL, &d, NULL), 0);
+    assert_int_equal(ks_directory_close(d, NULL), 0);
+    ks_directory_destroy(d);
+    d = NULL;
+    o.resume = true;
+    grid.condition ^= 1;
+    assert_int_equal(ks_directory_open(&o, &grid, &log, NULL, NULL, &d, &err), KS_EINVAL);
+    assert_non_null(strstr(err.text, "another measurement protocol"));
+    assert_non_null(strstr(err.text, "measure into a new directory (--out)"));
+    assert_null(strchr(err.text, '\n'));
+    ks_directory_destroy(d);
+    snprintf(path, sizeof(path), "%s/run/journal", dir.root);
+    assert_int_equal(ks_ledger_read(path, &l, NULL, NULL, &totals, NULL, NULL), 0);
+    assert_int_equal(totals.n_segments, 1);
+    ks_ledger_destroy(l);
+    fclose(log.to);
+    ks_grid_release(&grid);
+    kit_dir_remove(&dir);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_signs_of_life),
         cmocka_unit_test(test_names_of_many_problems),
         cmocka_unit_test(test_hosts_lost_in_all_lives),
+        cmocka_unit_test(test_another_protocol),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

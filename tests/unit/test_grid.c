@@ -163,9 +163,9 @@ static void the_condition_is_fixed(void **state)
     ks_buf_init(&b);
     must_load(HEAD TINY "\"problems\": [{\"file\": \"many.csv\"}]}", &g);
     ks_condition_canonical(&g.job, &b);
-    assert_string_equal(ks_buf_text(&b), "cache=warm data=exact+random clock=as_found protocol=1");
+    assert_string_equal(ks_buf_text(&b), "cache=warm data=exact+random clock=as_found protocol=2");
     assert_true(g.condition == ks_id64(b.data, b.len));
-    assert_true(g.condition == 0x68692a028ba048c6);
+    assert_true(g.condition == 0x526be7c0e3356dce);
     ks_buf_release(&b);
     ks_grid_release(&g);
 }

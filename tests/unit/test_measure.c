@@ -19,10 +19,48 @@ struct bench {
     struct ks_module *mod;
     struct ks_abi_problem problem;
     struct ks_run run;
+    struct ks_plan plan;
+    struct ks_round round;
     struct ks_record *rec;
     int n_before, n_after;
     double first_expected_ns;
+    /* what was asked for */
+    uint32_t n_checks[KS_CHECK_KINDS], n_looks;
+    int is_in_check;
+    uint32_t fail_before, fail_after; /* the n-th call from 1 */
+    int fail_with;
 };
+
+static int check_before(void *ctx, const struct ks_check *c, struct ks_err *err)
+{
+    struct bench *b = ctx;
+
+    (void)err;
+    assert_int_equal(b->is_in_check++, 0);
+    b->n_checks[c->kind]++;
+    if (b->fail_before > 0 && --b->fail_before == 0) {
+        b->is_in_check = 0;
+        return b->fail_with;
+    }
+    return 0;
+}
+
+static int check_after(void *ctx, const struct ks_check *c, struct ks_err *err)
+{
+    struct bench *b = ctx;
+
+    (void)err;
+    assert_int_equal(b->is_in_check--, 1);
+    b->n_looks += c->is_looked_at;
+    return b->fail_after > 0 && --b->fail_after == 0 ? b->fail_with : 0;
+}
+
+static void plan_checks(struct bench *b, uint64_t seed)
+{
+    ks_plan_init(&b->plan, seed);
+    b->run.plan = &b->plan;
+    b->run.hooks = (struct ks_check_hooks){ check_before, check_after, b };
+}
 
 static void before(void *ctx, double expected_ns)
 {
@@ -202,7 +240,7 @@ static void test_samples_are_kept(void **state)
     (void)state;
     m.max_samples = 6;
     open_bench(&b, &plan);
-    assert_int_equal(ks_measure_samples(&b.run, &m, 3, false, b.rec, &err), 0);
+    assert_int_equal(ks_measure_samples(&b.run, &m, 3, &b.round, b.rec, &err), 0);
     assert_int_equal(b.rec->n_samples, 6);
     assert_int_equal(b.rec->calls, 3);
     assert_int_equal(b.rec->stop, KS_STOP_MAX_SAMPLES);
@@ -223,7 +261,7 @@ static void test_stops_at_the_target(void **state)
 
     (void)state;
     open_bench(&b, &plan);
-    assert_int_equal(ks_measure_samples(&b.run, &usual, 1, false, b.rec, &err), 0);
+    assert_int_equal(ks_measure_samples(&b.run, &usual, 1, &b.round, b.rec, &err), 0);
     assert_int_equal(b.rec->stop, KS_STOP_TARGET);
     assert_int_equal(b.rec->n_samples, 10); /* 10 ms of samples of 1 ms */
     close_bench(&b);
@@ -242,7 +280,7 @@ static void test_noise_goes_on_to_max_ms(void **state)
         noisy[i] = i % 2 == 0 ? 1e6 : 3e6;
     m.max_ms = 60;
     open_bench(&b, &plan);
-    assert_int_equal(ks_measure_samples(&b.run, &m, 1, false, b.rec, &err), 0);
+    assert_int_equal(ks_measure_samples(&b.run, &m, 1, &b.round, b.rec, &err), 0);
     assert_int_equal(b.rec->stop, KS_STOP_MAX_TIME);
     assert_int_equal(b.rec->n_samples, 30);
     close_bench(&b);
@@ -258,7 +296,7 @@ static void test_all_times_bad(void **state)
 
     (void)state;
     open_bench(&b, &plan);
-    assert_int_equal(ks_measure_samples(&b.run, &usual, 1, false, b.rec, &err), KS_ETIMEOUT);
+    assert_int_equal(ks_measure_samples(&b.run, &usual, 1, &b.round, b.rec, &err), KS_ETIMEOUT);
     assert_int_equal(b.rec->stop, KS_STOP_FAILED);
     assert_int_equal(b.rec->n_samples, 0);
     assert_int_equal(b.n_before, KS_SAMPLES_FAILED + 1);
@@ -287,7 +325,7 @@ static void test_failures_come_through(void **state)
             m.cache = KS_CACHE_COLD;
             m.max_samples = 6;
             open_bench(&b, &plan);
-            rc = ks_measure_samples(&b.run, &m, 1, false, b.rec, &err);
+            rc = ks_measure_samples(&b.run, &m, 1, &b.round, b.rec, &err);
             assert_int_equal(rc, n < 6 ? KS_EDEVMEM : 0);
             assert_int_equal(b.rec->n_samples, n < 6 ? n : 6);
             assert_int_equal(b.rec->stop, n < 6 ? KS_STOP_FAILED : KS_STOP_MAX_SAMPLES);
@@ -308,80 +346,161 @@ static void test_cold_flushes_before_every_sample(void **state)
     m.cache = KS_CACHE_COLD;
     m.max_samples = 8;
     open_bench(&b, &plan);
-    assert_int_equal(ks_measure_samples(&b.run, &m, 1, true, b.rec, &err), 0);
-    assert_int_equal(b.rec->n_samples, 7); /* room for the poisoned one */
-    assert_int_equal(ks_fault_calls(b.dev, KS_FAULT_FLUSH), 7);
-    assert_int_equal(ks_measure_poisoned(&b.run, &m, b.rec, &err), 0);
+    assert_int_equal(ks_measure_samples(&b.run, &m, 1, &b.round, b.rec, &err), 0);
     assert_int_equal(b.rec->n_samples, 8);
     assert_int_equal(ks_fault_calls(b.dev, KS_FAULT_FLUSH), 8);
     assert_int_equal(ks_fault_calls(b.dev, KS_FAULT_TOUCH), 0);
     close_bench(&b);
 }
 
-static const struct {
-    double poisoned_ns;
-    bool want_effect;
-} poison_rows[] = {
-    { 100e3, false }, { 102.9e3, false }, { 103.1e3, true }, { 97.1e3, false }, { 96.9e3, true },
-};
+/* ---- with checks ---- */
 
-static void test_poison_effect(void **state)
+/* Every round has its checks, whatever ends it, and the record says which samples they were. */
+static void test_every_round_is_checked(void **state)
 {
+    static const double slow[] = { 30e6 }, quick_ns[] = { 50e3 };
+    static const struct {
+        const double *times;
+        uint32_t min, max, max_ms, n_verified, n_fresh, n_placebo;
+        enum ks_stop stop;
+    } rows[] = {
+        { slow, 5, 200, 500, 3, 1, 1, KS_STOP_TARGET },
+        { slow, 1, 200, 1, 3, 1, 1, KS_STOP_MAX_TIME }, /* no fewer than KS_LEAST_CHECKED */
+        { slow, 1, 3, 500, 2, 1, 0, KS_STOP_MAX_SAMPLES },
+        { slow, 1, 1, 500, 1, 0, 0, KS_STOP_MAX_SAMPLES },
+        { quick_ns, 5, 200, 500, 3, 2, 2, KS_STOP_MAX_SAMPLES },
+        { quick_ns, 7, 200, 0, 3, 2, 2, KS_STOP_MAX_TIME },
+    };
+
     (void)state;
-    for (size_t i = 0; i < sizeof(poison_rows) / sizeof(poison_rows[0]); i++) {
-        /* The others spread less than 1 %: then 3 % is the limit. */
-        double times[8] = { 100e3, 100.1e3, 99.9e3, 100e3,
-                            100e3, 100e3,   100e3,  poison_rows[i].poisoned_ns };
-        struct ks_fault_plan plan = { .times_ns = times, .n_times = 8 };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct ks_fault_plan plan = { .times_ns = rows[i].times, .n_times = 1 };
         struct ks_measure m = usual;
         struct ks_err err = { 0 };
         struct bench b;
+        uint32_t n[KS_CHECK_KINDS] = { 0 };
 
-        m.max_samples = 8;
+        m.min_samples = rows[i].min;
+        m.max_samples = rows[i].max;
+        m.max_ms = rows[i].max_ms;
         open_bench(&b, &plan);
-        assert_int_equal(ks_measure_samples(&b.run, &m, 2, true, b.rec, &err), 0);
-        assert_int_equal(b.rec->n_samples, 7);
-        assert_int_equal(ks_measure_poisoned(&b.run, &m, b.rec, &err), 0);
-        assert_int_equal(ks_fault_calls(b.dev, KS_FAULT_TOUCH), 3);
-        assert_int_equal(b.rec->n_samples, 8);
-        assert_true(b.rec->poison_sample_ns == poison_rows[i].poisoned_ns);
-        assert_true(b.rec->sample_ns[7] == poison_rows[i].poisoned_ns);
-        assert_int_equal((b.rec->flags & KS_FL_POISON_EFFECT) != 0, poison_rows[i].want_effect);
+        b.run.call_ns = rows[i].times[0];
+        plan_checks(&b, 100 + i);
+        b.plan.n_verified = 2; /* by a warm-up */
+        assert_int_equal(ks_measure_samples(&b.run, &m, 1, &b.round, b.rec, &err), 0);
+        assert_int_equal(b.rec->stop, rows[i].stop);
+        for (uint32_t k = 0; k < b.rec->n_samples; k++)
+            n[b.round.kind[k]]++;
+        assert_memory_equal(n, b.n_checks, sizeof(n));
+        assert_true(n[KS_CHECK_VERIFIED] >= rows[i].n_verified);
+        assert_true(n[KS_CHECK_FRESH] >= rows[i].n_fresh);
+        assert_true(n[KS_CHECK_PLACEBO] >= rows[i].n_placebo);
+        assert_true(b.rec->poison_sample_ns == rows[i].times[0]);
+        assert_true(b.run.checks_ns > 0);
         close_bench(&b);
     }
 }
 
-static void test_poison_effect_floors(void **state)
+/* Where a sample has several calls there are samples of one, too: not among the others. */
+static void test_singles(void **state)
 {
-    static const double spread[] = { 90, 95, 100, 105, 110 }; /* MAD 5 */
-    static const double tight[] = { 100, 100, 100, 100, 100 };
+    static const double times[] = { 1e3 };
+    struct ks_fault_plan plan = { .times_ns = times, .n_times = 1 };
+    struct ks_measure m = usual;
+    struct ks_err err = { 0 };
 
     (void)state;
-    assert_false(ks_is_poison_effect(spread, 5, 114.9, 0.1, 1));
-    assert_true(ks_is_poison_effect(spread, 5, 115.1, 0.1, 1));
-    assert_false(ks_is_poison_effect(tight, 5, 102.9, 0.1, 1));
-    assert_true(ks_is_poison_effect(tight, 5, 103.1, 0.1, 1));
-    assert_false(ks_is_poison_effect(tight, 5, 159.0, 20.0, 1)); /* three ticks of the clock */
-    assert_true(ks_is_poison_effect(tight, 5, 159.0, 20.0, 2));
-    assert_false(ks_is_poison_effect(tight, 0, 159.0, 20.0, 2));
+    for (uint32_t calls = 1; calls <= 20; calls += 19) {
+        struct bench b;
+
+        m.max_samples = 8;
+        open_bench(&b, &plan);
+        b.run.call_ns = 1e3;
+        plan_checks(&b, 5);
+        assert_int_equal(ks_measure_samples(&b.run, &m, calls, &b.round, b.rec, &err), 0);
+        assert_int_equal(b.rec->n_samples, 8);
+        for (uint32_t i = 0; i < 8; i++)
+            assert_true(b.rec->sample_ns[i] == 1e3);
+        for (uint32_t kind = KS_CHECK_PLACEBO; kind <= KS_CHECK_VERIFIED; kind += 2) {
+            assert_int_equal(b.round.n_singles[kind] >= KS_SINGLES, calls > 1);
+            assert_true(b.round.single_ns[kind][0] == (calls > 1 ? 1e3 : 0.0));
+        }
+        close_bench(&b);
+    }
 }
 
-/* A poisoned sample without a time: the output counts, the sample does not. */
-static void test_poisoned_without_time(void **state)
+/* A check that finds something ends the round or the warm-up; one that fails, too. */
+static void test_checks_end_it(void **state)
 {
-    static const double times[] = { 1e5, 1e5, 1e5, 1e5, 1e5, 0.0 };
-    struct ks_fault_plan plan = { .times_ns = times, .n_times = 6 };
+    static const double same[] = { 50e3 };
+    struct ks_fault_plan plan = { .times_ns = same, .n_times = 1 };
+    struct ks_err err = { 0 };
+
+    (void)state;
+    for (uint32_t i = 0; i < 16; i++) {
+        int want = i % 2 == 0 ? 1 : KS_EDEVICE;
+        uint32_t calls = 77;
+        struct bench b;
+
+        open_bench(&b, &plan);
+        plan_checks(&b, i);
+        b.fail_with = want;
+        *(i / 2 % 2 == 0 ? &b.fail_before : &b.fail_after) = i < 4 ? 1 : 3;
+        if (i < 8) {
+            struct ks_measure m = usual;
+
+            m.warmup_ms = 10;
+            assert_int_equal(ks_measure_warm(&b.run, &m, &calls, &err), want);
+            assert_int_equal(calls, 77);
+        } else {
+            assert_int_equal(ks_measure_samples(&b.run, &usual, 1, &b.round, b.rec, &err), want);
+            assert_int_equal(b.rec->stop, want < 0 ? KS_STOP_FAILED : KS_STOP_NONE);
+            assert_int_equal(b.rec->n_samples, 2);
+        }
+        b.is_in_check = 0;
+        close_bench(&b);
+    }
+}
+
+/* The warm-up begins with two sets of inputs, verified. */
+static void test_warm_up_is_checked(void **state)
+{
+    static const double same[] = { 1e6 };
+    struct ks_fault_plan plan = { .times_ns = same, .n_times = 1 };
+    struct ks_measure m = usual;
+    struct ks_err err = { 0 };
+    uint32_t calls = 0;
+    struct bench b;
+
+    (void)state;
+    m.warmup_ms = 3;
+    open_bench(&b, &plan);
+    plan_checks(&b, 3);
+    assert_int_equal(ks_measure_warm(&b.run, &m, &calls, &err), 0);
+    assert_int_equal(ks_fault_calls(b.dev, KS_FAULT_TIME), 3);
+    assert_int_equal(b.n_checks[KS_CHECK_VERIFIED], 2);
+    assert_int_equal(b.n_checks[KS_CHECK_FRESH], 1);
+    close_bench(&b);
+}
+
+/* A verified sample without a time: its output was looked at, there is no sample. */
+static void test_verified_without_time(void **state)
+{
+    static const double times[] = { 0.0, 1e5 };
+    struct ks_fault_plan plan = { .times_ns = times, .n_times = 2 };
     struct ks_measure m = usual;
     struct ks_err err = { 0 };
     struct bench b;
 
     (void)state;
-    m.max_samples = 6;
+    m.max_samples = 1;
     open_bench(&b, &plan);
-    assert_int_equal(ks_measure_samples(&b.run, &m, 1, true, b.rec, &err), 0);
-    assert_int_equal(ks_measure_poisoned(&b.run, &m, b.rec, &err), 0);
-    assert_int_equal(b.rec->n_samples, 5);
-    assert_true(b.rec->poison_sample_ns < 0);
+    b.run.call_ns = 1e5;
+    plan_checks(&b, 3);
+    assert_int_equal(ks_measure_samples(&b.run, &m, 1, &b.round, b.rec, &err), 0);
+    assert_int_equal(b.rec->n_samples, 1);
+    assert_int_equal(b.n_looks, 2);
+    assert_int_equal(b.round.kind[0] == KS_CHECK_VERIFIED, b.rec->poison_sample_ns > 0);
     close_bench(&b);
 }
 
@@ -421,7 +540,7 @@ static void test_queue_is_kept_full(void **state)
     (void)state;
     open_bench(&b, &plan);
     b.run.call_ns = 100e3;
-    assert_int_equal(ks_measure_samples(&b.run, &usual, 1, true, b.rec, &err), 0);
+    assert_int_equal(ks_measure_samples(&b.run, &usual, 1, &b.round, b.rec, &err), 0);
     assert_int_equal(b.rec->stop, KS_STOP_TARGET);
     assert_true(b.first_expected_ns == 40 * 100e3); /* a chunk of 4 ms */
     /* More than 10 ms, so three of them; shorter ones where this process had to wait meanwhile. */
@@ -444,11 +563,8 @@ static void test_chunks_end_at_max_samples(void **state)
     m.cache = KS_CACHE_COLD;
     open_bench(&b, &plan);
     b.run.call_ns = 1e3;
-    assert_int_equal(ks_measure_samples(&b.run, &m, 1, true, b.rec, &err), 0);
+    assert_int_equal(ks_measure_samples(&b.run, &m, 1, &b.round, b.rec, &err), 0);
     assert_int_equal(b.rec->stop, KS_STOP_MAX_SAMPLES);
-    assert_int_equal(b.rec->n_samples, 99); /* room for the poisoned one */
-    assert_int_equal(ks_fault_calls(b.dev, KS_FAULT_FLUSH), 99);
-    assert_int_equal(ks_measure_poisoned(&b.run, &m, b.rec, &err), 0);
     assert_int_equal(b.rec->n_samples, 100);
     assert_int_equal(ks_fault_calls(b.dev, KS_FAULT_FLUSH), 100);
     close_bench(&b);
@@ -466,7 +582,7 @@ static void test_failed_samples_of_a_chunk(void **state)
     m.max_samples = 5;
     open_bench(&b, &plan);
     b.run.call_ns = 1e5;
-    assert_int_equal(ks_measure_samples(&b.run, &m, 2, false, b.rec, &err), 0);
+    assert_int_equal(ks_measure_samples(&b.run, &m, 2, &b.round, b.rec, &err), 0);
     assert_int_equal(b.rec->n_samples, 5);
     assert_int_equal(ks_fault_calls(b.dev, KS_FAULT_TIME), 2); /* the two that failed, again */
     assert_true(b.rec->sample_ns[0] == 1e5 && b.rec->sample_ns[1] == 2e5);
@@ -485,7 +601,7 @@ static void test_no_time_in_any_chunk(void **state)
     (void)state;
     open_bench(&b, &plan);
     b.run.call_ns = 1e3;
-    assert_int_equal(ks_measure_samples(&b.run, &usual, 1, false, b.rec, &err), KS_ETIMEOUT);
+    assert_int_equal(ks_measure_samples(&b.run, &usual, 1, &b.round, b.rec, &err), KS_ETIMEOUT);
     assert_int_equal(b.rec->n_samples, 0);
     assert_int_equal(ks_measure_warm(&b.run, &usual, &calls, &err), KS_ETIMEOUT);
     assert_int_equal(calls, 77);
@@ -562,7 +678,7 @@ static void test_telemetry_is_recorded(void **state)
 
     (void)state;
     open_bench(&b, &plan);
-    assert_int_equal(ks_measure_samples(&b.run, &usual, 1, false, b.rec, &err), 0);
+    assert_int_equal(ks_measure_samples(&b.run, &usual, 1, &b.round, b.rec, &err), 0);
     assert_true(b.rec->before.clock_mhz == 1400 && b.rec->after.clock_mhz == 1300);
     assert_true(b.rec->min_clock_mhz == 1300);
     assert_true(b.rec->before.power_w == KS_UNKNOWN && b.rec->max_power_w == KS_UNKNOWN);
@@ -583,9 +699,11 @@ int main(void)
         cmocka_unit_test(test_all_times_bad),
         cmocka_unit_test(test_failures_come_through),
         cmocka_unit_test(test_cold_flushes_before_every_sample),
-        cmocka_unit_test(test_poison_effect),
-        cmocka_unit_test(test_poison_effect_floors),
-        cmocka_unit_test(test_poisoned_without_time),
+        cmocka_unit_test(test_every_round_is_checked),
+        cmocka_unit_test(test_singles),
+        cmocka_unit_test(test_checks_end_it),
+        cmocka_unit_test(test_warm_up_is_checked),
+        cmocka_unit_test(test_verified_without_time),
         cmocka_unit_test(test_chunks),
         cmocka_unit_test(test_queue_is_kept_full),
         cmocka_unit_test(test_chunks_end_at_max_samples),

@@ -167,7 +167,9 @@ static const struct {
     { "skip@2:name=k0_kernel0", KS_O_NONDETERMINISTIC, "differ", KS_WORKER_EXIT_OK },
     { "skip@6:name=k2_kernel2", KS_O_LAUNCH_FAILED, "task exact: block 0", KS_WORKER_EXIT_DEVICE },
     { "skip@7:name=k2_kernel3", KS_O_LAUNCH_FAILED, "task real: block 0", KS_WORKER_EXIT_DEVICE },
-    { "skip@9:name=k2_kernel5", KS_O_LAUNCH_FAILED, "task digest: block 0", KS_WORKER_EXIT_DEVICE },
+    { "skip@6:name=k2_kernel6", KS_O_LAUNCH_FAILED, "task flip: block 0", KS_WORKER_EXIT_DEVICE },
+    { "skip@12:name=k2_kernel5", KS_O_LAUNCH_FAILED, "task digest: block 0",
+      KS_WORKER_EXIT_DEVICE },
     { "launch@6:name=k2_kernel2", KS_O_LAUNCH_FAILED, "task exact: ", KS_WORKER_EXIT_DEVICE },
     { "fault@6:name=k2_kernel2", KS_O_LAUNCH_FAILED, "task exact: ", KS_WORKER_EXIT_DEVICE },
 };
@@ -215,6 +217,7 @@ static const struct {
     { "skip@1:name=k2_kernel0", KS_WORKER_EXIT_SETUP, "reference" },
     { "skip@1:name=k2_kernel1", KS_WORKER_EXIT_SETUP, "rounds the exact reference" },
     { "skip@1:name=k2_kernel2", KS_WORKER_EXIT_SETUP, "task exact: block 0" },
+    { "skip@5:name=k2_kernel6", KS_WORKER_EXIT_SETUP, "task flip: block 0" },
     { "wrong@1:name=k2_kernel5", KS_WORKER_EXIT_SETUP, "the judge" },
     { "fault@1:name=k2_kernel0", KS_WORKER_EXIT_DEVICE, "the judge, task reference" },
     { "load@1", -1, "the host verifies what the device computes" },

@@ -78,33 +78,37 @@ static void test_skipped_launch(void **state)
     assert_true(n_timed > 4);
 }
 
-/* The verified sample is a timed one: it is the last call of a cell. How many there are before it
- * depends on the machine's own clock, so times are prescribed. */
+/* The first launch on random data, the third of a cell, is verified: if it was left out, its whole
+ * output is poison. One of those after it shows when its output was looked at; none is blamed where
+ * all ran. Times are prescribed, so that nobody is slower. */
 static void test_skipped_timed_launch(void **state)
 {
     static const double same[] = { 1e6 };
     struct shared *s = *state;
     struct fixture *f = s->f;
-    uint32_t n_timed = 0;
+    uint32_t n_seen = 0;
 
-    for (int turn = 0; turn < 2; turn++) {
-        struct ks_fault_plan plan = { .times_ns = same, .n_times = 1, .skip = n_timed };
+    for (uint32_t skip = 3; skip < 12; skip++) {
+        struct ks_fault_plan plan = { .times_ns = same, .n_times = 1, .skip = skip };
         struct ks_err err = { 0 };
         struct rig r;
 
         open_rig(&r, s, &plan);
-        r.w->setup.measure.warmup_ms = 0;
+        r.w->setup.measure.warmup_ms = 6;
         r.w->setup.measure.max_ms = 100000;
         assert_int_equal(take_problem(&r, &f->problem, NULL, 0, &err), 0);
         run(&r, "good");
-        assert_int_equal(r.w->rec.outcome, turn == 0 ? KS_O_OK : KS_O_WRONG_RESULT);
         assert_int_equal(r.w->rec.v1, 1);
-        assert_int_equal(r.w->rec.v2, turn == 0 ? 1 : 2);
-        if (turn == 1)
+        n_seen += r.w->rec.outcome != KS_O_OK;
+        if (r.w->rec.outcome != KS_O_OK)
+            assert_int_equal(r.w->rec.v2, 2);
+        if (skip == 3) {
+            assert_int_equal(r.w->rec.outcome, KS_O_WRONG_RESULT);
             assert_int_equal(r.w->rec.n_wrong, r.w->rec.n_elements);
-        n_timed = ks_fault_calls(r.w->dev, KS_FAULT_TIME);
+        }
         close_rig(&r);
     }
+    assert_true(n_seen >= 3); /* two more sets, verified, and the exchange after them */
 }
 
 /* Who changes an input without leaving a trace in its own results is found out in its own cell,

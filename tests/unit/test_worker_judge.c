@@ -70,7 +70,8 @@ static void check_same(const struct ks_record *a, const struct ks_record *b)
     assert_int_equal(a->n_wrong, b->n_wrong);
     assert_int_equal(a->n_zero, b->n_zero);
     assert_int_equal(a->n_elements, b->n_elements);
-    assert_true(a->max_error == b->max_error);
+    /* The error of what rounds to one side depends on the signs of the inputs. */
+    assert_true(a->max_error == b->max_error || (a->flags & KS_FL_FP_ENV_CHANGED) != 0);
     assert_int_equal(a->is_bitwise_stable, b->is_bitwise_stable);
     assert_int_equal(a->n_mismatches, b->n_mismatches);
     for (uint32_t i = 0; i < a->n_mismatches; i++) {
@@ -97,6 +98,7 @@ static void check_row(const struct shared *s, size_t i, const struct ks_problem 
         open_rig(&r, s, &no_fault);
         r.w->setup.measure.max_samples = r.w->setup.measure.min_samples; /* as many launches */
         r.w->setup.measure.min_sample_us = 1;
+        r.w->next_check_seed = 1000 + i;
         take(&r, p, judges[k]);
         *rec[k] = *run_as(&r, same_rows[i].entry, same_rows[i].numerics);
         assert_false(r.w->is_lost);
@@ -142,13 +144,18 @@ static void test_cells(void **state)
     close_rig(&r);
 }
 
+static uint64_t n_signs(const struct ks_signs *s)
+{
+    return (uint64_t)(s->n[KS_SIGN_ROW] + s->n[KS_SIGN_COLUMN] + s->n[KS_SIGN_SUM]);
+}
+
 /* Of an output that is right nothing but its guards is brought to the host. */
 static void test_a_right_output_stays(void **state)
 {
     const uint64_t answer = KS_JUDGE_PARTS * sizeof(struct ks_judge_part) + 2 * KS_GUARD_BYTES;
     const struct shared *s = *state;
     struct ks_problem p;
-    uint32_t n_asked = 0;
+    uint32_t n_asked = 0, n_looks;
     struct rig r;
 
     large_problem(&p);
@@ -164,11 +171,14 @@ static void test_a_right_output_stays(void **state)
         n_asked += r.n_tasks[i];
     assert_int_equal(r.n_tasks[KS_JUDGE_REFERENCE] + r.n_tasks[KS_JUDGE_ROUND], 0);
     assert_int_equal(r.n_tasks[KS_JUDGE_EXACT], 1);
-    assert_int_equal(r.n_tasks[KS_JUDGE_REAL], 1);
-    assert_int_equal(r.n_tasks[KS_JUDGE_DIGEST], 4 + 4 + 3); /* outputs, inputs, references */
-    /* and of four launches the guards of the output */
-    assert_int_equal(r.bytes_down, n_asked * answer + 4 * 2 * KS_GUARD_BYTES);
-    assert_int_equal(r.bytes_up, 0);
+    assert_true(r.n_tasks[KS_JUDGE_REAL] >= 3); /* verified samples */
+    /* Exact outputs, inputs, references; the others are of outputs between the samples, */
+    assert_true(r.n_tasks[KS_JUDGE_DIGEST] > 2 + 4 + 3);
+    n_looks = r.n_tasks[KS_JUDGE_DIGEST] - (4 + 3);
+    assert_int_equal(n_looks, 2 + r.w->rec.n_checked);
+    /* and of each of these launches the guards of the output came, and at the end. */
+    assert_int_equal(r.bytes_down, n_asked * answer + (n_looks + 1) * 2 * KS_GUARD_BYTES);
+    assert_int_equal(r.bytes_up, r.n_tasks[KS_JUDGE_FLIP] * n_signs(&r.w->set.signs));
     assert_int_equal(run(&r, "one_wrong")->outcome, KS_O_WRONG_RESULT);
     assert_int_equal(r.n_output_down, 1);
     close_rig(&r);

@@ -42,6 +42,9 @@ static const struct {
     { "lies_abs", "the reference's A" },
     { "lies_round", "rounds the exact reference" },
     { "lies_digest", "another digest" },
+    { "lies_flip_input", "task flip: the input a" },
+    { "lies_flip_output", "task flip: the output" },
+    { "no_flip", "task flip: block 0 of" },
     { "counts_digest", "counts elements" },
     { "exact_blind", "task exact, one wrong element" },
     { "exact_afraid", "task exact, nothing wrong" },
@@ -124,18 +127,23 @@ static void test_remade_otherwise(void **state)
 /* Whatever launch of the judge is left out without a word, at taking up or in a cell. */
 static void test_silent_launches(void **state)
 {
+    /* Every cell has as many; most have more. */
+    static const uint32_t in_cell[KS_JUDGE_N_TASKS] = {
+        [KS_JUDGE_EXACT] = 1, [KS_JUDGE_REAL] = 4, [KS_JUDGE_DIGEST] = 7, [KS_JUDGE_FLIP] = 12
+    };
     const struct shared *s = *state;
-    uint32_t n_taken[KS_JUDGE_N_TASKS], n_all[KS_JUDGE_N_TASKS];
+    uint32_t n_taken[KS_JUDGE_N_TASKS];
     struct rig r;
 
     open_rig(&r, s, &no_fault);
     take(&r, &s->f->problem, "judge");
     memcpy(n_taken, r.n_tasks, sizeof(n_taken));
     check_good(run(&r, "good"), &quick);
-    memcpy(n_all, r.n_tasks, sizeof(n_all));
+    for (uint32_t task = 0; task < KS_JUDGE_N_TASKS; task++)
+        assert_true(r.n_tasks[task] - n_taken[task] >= in_cell[task]);
     close_rig(&r);
     for (uint32_t task = 0; task < KS_JUDGE_N_TASKS; task++)
-        for (uint32_t nth = 1; nth <= n_all[task]; nth++) {
+        for (uint32_t nth = 1; nth <= n_taken[task] + in_cell[task]; nth++) {
             struct ks_err err = { 0 };
             int rc;
 
@@ -198,8 +206,8 @@ static const struct {
     int rc;
     uint32_t outcome;
 } unseen_rows[] = {
-    { "good", 4, KS_EDEVICE, KS_O_LAUNCH_FAILED },
-    { "good", 4, KS_ENOMEM, KS_O_OUT_OF_MEMORY },
+    { "coarse", 3, KS_EDEVICE, KS_O_LAUNCH_FAILED },
+    { "coarse", 3, KS_ENOMEM, KS_O_OUT_OF_MEMORY },
     { "one_wrong", 2, KS_ENOMEM, KS_O_OUT_OF_MEMORY },
     { "fails", 0, KS_EDEVICE, KS_O_LAUNCH_FAILED },
 };

@@ -119,8 +119,18 @@ void send_threaded_cell(struct child *c, const struct fixture *f, const struct k
          (struct declared){ .numerics = KS_NUMERICS_FP32, .threads = threads });
 }
 
+static bool has_sample(const struct ks_record *r, double ns)
+{
+    for (uint32_t i = 0; i < r->n_samples; i++)
+        if (r->sample_ns[i] == ns)
+            return true;
+    return false;
+}
+
 void check_good(const struct ks_record *r, const struct ks_measure *m)
 {
+    if (r->outcome != KS_O_OK)
+        print_error("%s: %s\n", ks_outcome_text(r->outcome), r->reason);
     assert_int_equal(r->outcome, KS_O_OK);
     assert_string_equal(r->reason, "");
     assert_int_equal(r->phase, 0);
@@ -128,7 +138,8 @@ void check_good(const struct ks_record *r, const struct ks_measure *m)
     assert_true(r->calls >= 1 && r->clock_ns > 0);
     assert_true(r->stop == KS_STOP_MAX_SAMPLES || r->stop == KS_STOP_MAX_TIME ||
                 r->stop == KS_STOP_TARGET);
-    assert_true(r->poison_sample_ns == r->sample_ns[r->n_samples - 1]);
+    assert_true(has_sample(r, r->poison_sample_ns));
+    assert_true(r->n_checked >= 5 && r->check_seed != 0 && r->verified_over_timed > 0);
     assert_true(r->v1 == 1 && r->v2 == 1);
     assert_true(r->max_error >= 0 && r->max_error <= 1.0);
     assert_true(r->n_wrong == 0 && r->n_mismatches == 0 && r->n_box == 0);

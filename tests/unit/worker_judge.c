@@ -188,6 +188,26 @@ static void rounded(const struct ks_judge_call *c, uint32_t *to)
     }
 }
 
+static void flip(const struct ks_judge_call *c, const struct ks_abi_buffers *b, uint64_t from,
+                 uint64_t end, struct ks_judge_part *out)
+{
+    const struct ks_judge_signs *s = &c->signs;
+    uint32_t *words = b->c;
+
+    for (uint64_t i = from; i < end; i++) {
+        int64_t rest = (int64_t)i, at[KS_JUDGE_CLASSES] = { 0 };
+        uint8_t sign = 0;
+
+        for (int k = KS_JUDGE_AXES - 1; k >= 0; rest /= s->extent[k--])
+            for (int j = 0; j < KS_JUDGE_CLASSES; j++)
+                at[j] += rest % s->extent[k] * s->step[k][j];
+        for (int j = 0; j < KS_JUDGE_CLASSES; j++)
+            sign ^= s->byte[j] != NULL ? s->byte[j][at[j]] : 0;
+        words[i] ^= (uint32_t)(sign & 0x80u) << 24;
+        out->digest += sign >> 7;
+    }
+}
+
 static struct ks_judge_part *parts_of(const struct ks_abi_buffers *b)
 {
     return b->workspace;
@@ -198,7 +218,8 @@ static int judge(const struct ks_abi_problem *p, const struct ks_abi_buffers *b)
     static const part_fn tasks[KS_JUDGE_N_TASKS] = { [KS_JUDGE_EXACT] = exact,
                                                      [KS_JUDGE_REAL] = real,
                                                      [KS_JUDGE_WRITTEN] = written,
-                                                     [KS_JUDGE_DIGEST] = digest };
+                                                     [KS_JUDGE_DIGEST] = digest,
+                                                     [KS_JUDGE_FLIP] = flip };
     const struct ks_judge_call *c = (const struct ks_judge_call *)p;
 
     if (p->bytes != sizeof(*c) || c->task >= KS_JUDGE_N_TASKS)
@@ -247,6 +268,12 @@ LIAR(lies_real, KS_JUDGE_REFERENCE,
          put_r(c, i, get_r(c, i) * (1.0 + 0x1p-30));)
 LIAR(lies_abs, KS_JUDGE_REFERENCE,
      for (uint64_t i = 0; i < c->n; i++) put_abs(c, i, get_abs(c, i) * (1.0 + 0x1p-30));)
+LIAR(lies_flip_input, KS_JUDGE_FLIP,
+     if (c->n == (uint64_t)(c->problem.n * c->problem.g * c->problem.c * c->problem.in[1] *
+                            c->problem.in[2]))((uint32_t *)b->c)[1] ^= 0x80000000u;)
+LIAR(lies_flip_output, KS_JUDGE_FLIP,
+     if (c->n == (uint64_t)(c->problem.n * c->problem.g * c->problem.k * c->problem.out[1] *
+                            c->problem.out[2]))((uint32_t *)b->c)[c->n - 1] ^= 0x80000000u;)
 LIAR(lies_round, KS_JUDGE_ROUND, ((uint32_t *)b->c)[c->n - 1] ^= 1u << 23;)
 LIAR(lies_digest, KS_JUDGE_DIGEST, part[0].digest++;)
 LIAR(counts_digest, KS_JUDGE_DIGEST, part[0].n_zero = 1;)
@@ -315,7 +342,7 @@ static int real_lenient(const struct ks_abi_problem *p, const struct ks_abi_buff
 
 static int is_asked(const struct ks_judge_call *c)
 {
-    return c->task != KS_JUDGE_REFERENCE && c->task != KS_JUDGE_ROUND && c->task != KS_JUDGE_DIGEST;
+    return c->task == KS_JUDGE_EXACT || c->task == KS_JUDGE_REAL || c->task == KS_JUDGE_WRITTEN;
 }
 
 static int no_answer(const struct ks_abi_problem *p, const struct ks_abi_buffers *b)
@@ -336,6 +363,11 @@ static int no_sums(const struct ks_abi_problem *p, const struct ks_abi_buffers *
 static int no_rounding(const struct ks_abi_problem *p, const struct ks_abi_buffers *b)
 {
     return ((const struct ks_judge_call *)p)->task == KS_JUDGE_ROUND ? 0 : judge(p, b);
+}
+
+static int no_flip(const struct ks_abi_problem *p, const struct ks_abi_buffers *b)
+{
+    return ((const struct ks_judge_call *)p)->task == KS_JUDGE_FLIP ? 0 : judge(p, b);
 }
 
 static int last_block_missing(const struct ks_abi_problem *p, const struct ks_abi_buffers *b)
@@ -405,6 +437,9 @@ static const struct ks_abi_entry entries[] = {
     ALSO(lies_sum),
     ALSO(lies_real),
     ALSO(lies_abs),
+    ALSO(lies_flip_input),
+    ALSO(lies_flip_output),
+    ALSO(no_flip),
     ALSO(lies_round),
     ALSO(lies_digest),
     ALSO(counts_digest),
