@@ -357,13 +357,16 @@ static void test_lost_devices(void **state)
         run_row(&rows[i], i % 2 ? "cuda" : "hip");
 }
 
-/* Threads or timers left behind: the worker ends, in order, and nobody is suspected. */
+/* Threads or timers left behind: the worker ends, in order, and nobody is suspected; like every
+ * untrusted cell it is tried once more, alone. */
 static void test_left_behind(void **state)
 {
     (void)state;
     static const struct row rows[] = {
         { "by one that is blamed", "ok_a thread ok_b", NULL, 0,
-          OPEN DONE(ok_a) "done thread a1 untrusted\n" DONE(ok_b) CLOSE(3), 2, 0 },
+          OPEN DONE(ok_a) "start thread a2 retry\ndone thread a1 untrusted\n"
+                          "done thread a2 untrusted\n" DONE(ok_b) CLOSE(3),
+          3, 0 },
         { "by one whose runtime may", "ok_a pool ok_b", NULL, 0,
           OPEN DONE(ok_a) DONE(pool) DONE(ok_b) CLOSE(3), 2, 0 },
         { "by the anchor", "pool_a ok_b", NULL, 0,
