@@ -309,7 +309,7 @@ static void block_release(struct block *b)
         free(b->lines[i].at);
     free(b->lines);
     free(b->panel);
-    free(b->sums);
+    ks_sums_free(b->sums);
 }
 
 /* The inner convolution that v->axis describes. */

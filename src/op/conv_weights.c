@@ -197,7 +197,7 @@ static int do_all(const struct work *v, struct ks_err *err)
         }
     free(b.line);
     free(b.panel);
-    free(b.sums);
+    ks_sums_free(b.sums);
     return rc;
 }
 

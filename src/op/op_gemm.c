@@ -236,7 +236,7 @@ static int do_batches(const struct ks_problem *p, const float *a, const float *b
     }
     free(v.panel);
     free(v.rows);
-    free(v.sums);
+    ks_sums_free(v.sums);
     return rc;
 }
 

@@ -2,6 +2,8 @@
 #include "op/sums.h"
 #include "op/clones.h"
 
+#include <malloc.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define INLINE static inline __attribute__((always_inline))
@@ -249,4 +251,11 @@ void ks_spread(const struct ks_spread *m)
         some.n_rows = m->n_rows - row < KS_SUM_LANES ? m->n_rows - row : KS_SUM_LANES;
         spread_columns(&some);
     }
+}
+
+void ks_sums_free(double *sums)
+{
+    if (sums != NULL)
+        explicit_bzero(sums, malloc_usable_size(sums));
+    free(sums);
 }

@@ -53,4 +53,8 @@ static inline int64_t ks_sum_lanes(int64_t n)
     return (n + KS_SUM_LANES - 1) / KS_SUM_LANES * KS_SUM_LANES;
 }
 
+/* Erases and frees an array from the heap, NULL is fine: kernels use the same heap, and results
+ * must not be found there. */
+void ks_sums_free(double *sums);
+
 #endif

@@ -20,7 +20,7 @@ is "$(tail -n +2 fault/sweep.csv | cut -d, -f3 | sort | uniq -c | awk '{ print $
     'launch_failed=1 ok=7' 'one cell is launch_failed'
 like "$(cat fault/sweep.txt)" 'exited, code 93' 'and a fresh worker goes on'
 KSWEEP_FAKE_HIP=mem=4M run 1 'a device that is too small' small conformance
-like "$(cat small/conformance.txt)" '^not ok 8 - alloc' 'does not keep the contract'
+like "$(cat small/conformance.txt)" '^not ok [0-9]+ - alloc' 'does not keep the contract'
 
 # --- a device that hangs: its time is not ours
 
