@@ -3,7 +3,6 @@
 
 #include "base/clock.h"
 #include "base/file.h"
-#include "base/process.h"
 
 #include <ctype.h>
 #include <stdint.h>
@@ -110,12 +109,12 @@ bool ks_launch_is_first_elsewhere(void)
     return local && is_zero(local) && ks_launch_is_live() && ks_launch_is_other_rank();
 }
 
-/* Are there children of our parent beside us that run? */
+/* Are there children of our parent beside us? One that has ended is there until it is reaped: until
+ * then the launcher does not know. */
 static bool has_siblings(void)
 {
     char path[80];
     struct ks_buf text;
-    uint64_t start;
     bool found = false;
 
     ks_buf_init(&text);
@@ -125,7 +124,7 @@ static bool has_siblings(void)
             char *end;
             const long pid = strtol(at, &end, 10);
 
-            found = pid > 0 && pid != getpid() && ks_process_start((pid_t)pid, &start);
+            found = pid > 0 && pid != getpid();
             at = end > at ? end + strspn(end, " \n") : "";
         }
     ks_buf_release(&text);

@@ -200,7 +200,8 @@ static void test_limits(void **state)
                "ulimit -v; ulimit -c; ulimit -p; nice; ulimit -p; ulimit -f; "
                "sed -n 's/Cpus_allowed_list:.//p' /proc/$$/status",
                what, &end);
-    snprintf(want, sizeof(want), "262144\n0\n4321\n%d\n4321\n2048\n%zu\n", own > 10 ? own : 10, cpu);
+    snprintf(want, sizeof(want), "262144\n0\n4321\n%d\n4321\n2048\n%zu\n", own > 10 ? own : 10,
+             cpu);
     assert_tail(&end, want);
     run_script(*state, "tail /dev/zero", what, &end);
     assert_int_equal(end.how, KS_END_EXITED);
