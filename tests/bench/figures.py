@@ -253,6 +253,37 @@ def rows_dispatch(raw, b):
                   value <= most)
 
 
+def rows_quiet(raw, b):
+    get, keys = lambda key: raw.mid(b, key), raw.of[b]
+    most = max(10, 2 * get("cells_per_s"))
+    cells = f"{get('cells_per_s'):.1f} timed cells/s"
+    for kind, name in (("rank", "rank {}: its loop"), ("thread", "rank {}: heartbeat and MPI threads"),
+                       ("warden", "rank {}: its warden"), ("mpirun", "mpirun")):
+        for key in sorted(k for k in keys if k.startswith(f"wakes_per_s_{kind}_")):
+            value = get(key)
+            yield row(f"{b}: wake-ups, " + name.format(key.rsplit("_", 1)[1]), 1, f"{value:.1f} /s", cells, "",
+                      f"<= {most:.0f} /s", value <= most)
+    for key in sorted(k for k in keys if k.startswith("own_wakes")):
+        rank = key.rsplit("_", 1)[1]
+        yield [f"{b}: rank {rank} by its own count", "1", f"{get(key):.1f} /s", "the loop; warden "
+               f"{get('own_warden_wakes_per_s_' + rank):.1f}, voluntary switches "
+               f"{get('own_switches_per_s_' + rank):.1f} /s", "", "", ""]
+    yield [f"{b}: involuntary switches", "1", f"{get('switches_per_s'):.1f} /s", "of the workers, within samples",
+           "", "", ""]
+    yield [f"{b}: attempts per cell", "1", f"{get('attempts_per_cell'):.2f}",
+           f"{get('contaminated_cells'):.0f} cells stay contaminated", "", "", ""]
+    ratios = sorted(a / h for a, h in zip(raw.all(b, "ranks_s"), raw.all(b, "halves_s")))
+    middle = statistics.median(ratios)
+    yield row(f"{b}: wall of -n 2", len(ratios), f"{get('ranks_s'):.2f} s",
+              f"two processes, half of the problems each: {get('halves_s'):.2f} s",
+              f"{middle:.3f} ({ratios[0]:.3f} to {ratios[-1]:.3f})", "<= 1.05", middle <= 1.05)
+    for kind in ("core", "memory"):
+        for beside in ("core", "memory"):
+            key = f"beside_{kind}_{beside}"
+            yield [f"{b}: bound by {kind}, beside one bound by {beside}", "3", f"{get(key):.3f}",
+                   f"of its time alone, median; largest {get(key + '_max'):.3f}", "", "", ""]
+
+
 ONEDNN_GOALS = {"forward-fp32": 0.85, "forward-bf16": 0.70, "backward-data-fp32": 0.60,
                 "backward-weight-fp32": 0.60}
 
@@ -274,7 +305,7 @@ TABLE = {"cold-tiny-gemm": rows_cold, "warm-20000": rows_warm, "harness-cost": r
          "quickstart-breakdown": rows_quickstart, "startup": rows_startup, "dispatch": rows_dispatch,
          "sched": rows_sched, "lazy": rows_lazy, "journal": rows_journal, "gather": rows_gather,
          "build-1000": rows_build, "build-shipped": rows_build, "build-gpu": rows_build,
-         "oracle": rows_oracle, "verification": rows_verification}
+         "oracle": rows_oracle, "verification": rows_verification, "quiet": rows_quiet}
 TABLE.update({"onednn-" + which: rows_onednn for which in ONEDNN_GOALS})
 
 

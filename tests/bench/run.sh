@@ -4,7 +4,7 @@
 # stands beside in the same run, ratio, goal, met or MISSED. docs/benchmarks.md says what each means.
 #
 #   cold-tiny-gemm warm-20000 harness-cost quickstart-breakdown startup journal gather   (all of these
-#   when no name is given)    dispatch sched lazy oracle onednn verification build build-gpu   (only when named)
+#   when no name is given)    dispatch sched lazy oracle onednn verification build build-gpu quiet   (only when named)
 #
 #   --out DIR     raw.txt and table.md; default build/bench
 #   --build DIR   a configured build tree; default build, made by the preset `release`
@@ -30,7 +30,7 @@ while [ $# -gt 0 ]; do
         case $1 in --out) out=$2 ;; --build) build=$2 ;; --runs) runs=$2 ;; esac
         shift ;;
     -h | --help) sed -n '3,/^set -u/{/^set -u/d;s/^# \{0,1\}//;p}' "$0"; exit 0 ;;
-    *) [[ " ${usual[*]} dispatch sched lazy oracle onednn verification build build-gpu " == *" $1 "* ]] || fail 2 "no bench '$1'; see run.sh --help"
+    *) [[ " ${usual[*]} dispatch sched lazy oracle onednn verification build build-gpu quiet " == *" $1 "* ]] || fail 2 "no bench '$1'; see run.sh --help"
        names+=("$1") ;;
     esac
     shift
@@ -287,6 +287,18 @@ print("oracle 0 winners", len(f["winners_beyond_ties"]))
 print("oracle 0 spread", f["worst_over_best_median"])
 print("oracle 0 fixed", max(f["fixed_single"]["fraction"], f["fixed_pair"]["fraction"]))
 END
+}
+
+bench_quiet() { # wake-ups beside timing workers, -n 2 against two processes, neighbours
+    local key value
+    rm -rf "$tmp/quiet"
+    mkdir "$tmp/quiet" || exit 3
+    settle "$1" 0
+    "$python" "$here/bench_quiet.py" "$bin/ksweep" "$tmp/quiet" "$runs" >"$tmp/figures" ||
+        fail 3 "bench_quiet.py fails"
+    grep '^#' "$tmp/figures" >>"$raw"
+    while read -r key value; do say "$1" 0 "$key" "$value"; done < <(grep -v '^#' "$tmp/figures")
+    rm -rf "$tmp/quiet"
 }
 
 bench_verification() { # what it sees, and what it costs in a sweep with the default settings
