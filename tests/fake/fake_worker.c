@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* A worker that speaks the protocol of record/request.h and misbehaves on demand. What a cell does
- * is the first word of its instance's name ("crash_b" crashes); what must happen once only leaves a
- * file in $FAKE_DIR. $FAKE_CANARY: wrong, dead, wrong_once, dead_once, dead_loud. $FAKE_SETUP:
- * fail. */
+/* A worker that speaks the protocol of record/request.h and misbehaves on demand, by the first word
+ * of the instance's name ("crash_b" crashes); what must happen only once leaves a file in
+ * $FAKE_DIR. $FAKE_CANARY: wrong, dead, wrong_once, dead_once, dead_loud. $FAKE_SETUP: fail. */
 #include "base/clock.h"
 #include "base/file.h"
 #include "record/frame.h"
@@ -45,18 +44,16 @@ static bool is_first(const char *what)
     const char *dir = getenv("FAKE_DIR");
     snprintf(path, sizeof(path), "%s/%s", dir ? dir : "/nonexistent", what);
     int fd = open(path, O_CREAT | O_EXCL | O_WRONLY, 0600);
-    if (fd >= 0)
-        close(fd);
-    return fd >= 0;
+    return fd >= 0 && close(fd) == 0;
 }
 
 static void send_frame(struct fake *f, uint16_t type)
 {
     ks_frame_put(&f->frame, type, f->body.data, f->body.len);
-    if (f->holds_back) {
-        f->holds_back = false;
+    bool is_held = f->holds_back;
+    f->holds_back = false;
+    if (is_held)
         return;
-    }
     if (ks_write_all(KS_FD_RECORD, f->frame.data, f->frame.len, NULL) < 0) {
         f->status->pipe_broken = 1;
         _exit(KS_WORKER_EXIT_PIPE);
@@ -101,8 +98,8 @@ static void do_exit(struct fake *f)
 static void do_hang(struct fake *f)
 {
     f->status->deadline_ns = ks_now_ns() + 100000000u;
-    for (;;)
-        pause();
+    while (pause())
+        ;
 }
 
 static void do_garbage(struct fake *f)
@@ -127,8 +124,7 @@ static void do_mem(struct fake *f)
 static void do_scribble(struct fake *f)
 {
     f->status->phase = 0xffffu;
-    f->status->n_denied = 7;
-    f->status->denied_call = -5;
+    f->status->n_denied = 7, f->status->denied_call = -5;
     die(SIGSEGV);
 }
 
@@ -551,35 +547,34 @@ static void on_setup(struct fake *f, const struct ks_frame *q)
     f->status->deadline_ns = 0;
 }
 
+static void end(const struct fake *f)
+{
+    f->status->phase = KS_PH_EXIT;
+    if (f->says_why)
+        (void)ks_write_all(2, allocator, sizeof(allocator) - 1, NULL);
+    if (f->dies_at_exit)
+        die(SIGABRT);
+    _exit(f->exit_status);
+}
+
 static void serve(struct fake *f, const struct ks_frame *q)
 {
     if (f->is_deaf) {
         f->status->pipe_broken = 1;
         _exit(KS_WORKER_EXIT_PIPE);
     }
-    switch (q->type) {
-    case KS_F_REQ_SETUP:
+    if (q->type == KS_F_REQ_SETUP)
         on_setup(f, q);
-        return;
-    case KS_F_REQ_PROBLEM:
+    else if (q->type == KS_F_REQ_PROBLEM)
         on_problem(q);
-        return;
-    case KS_F_REQ_CELL:
+    else if (q->type == KS_F_REQ_CELL)
         on_cell(f, q);
-        return;
-    case KS_F_REQ_CANARY:
+    else if (q->type == KS_F_REQ_CANARY)
         on_canary(f);
-        return;
-    case KS_F_REQ_END:
-        f->status->phase = KS_PH_EXIT;
-        if (f->says_why)
-            (void)ks_write_all(2, allocator, sizeof(allocator) - 1, NULL);
-        if (f->dies_at_exit)
-            die(SIGABRT);
-        _exit(f->exit_status);
-    default:
+    else if (q->type == KS_F_REQ_END)
+        end(f);
+    else
         _exit(KS_WORKER_EXIT_PROTOCOL);
-    }
 }
 
 int main(void)
