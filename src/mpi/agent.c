@@ -342,6 +342,7 @@ void ks_agent_load(const struct ks_agent *a, struct ks_agent_load *out)
     const struct worker *w = &a->worker;
     bool is_alive = w->is_alive && w->status;
     *out = (struct ks_agent_load){
+        .has_worker = w->is_alive,
         .has_cells = w->is_alive && a->session.n_done < a->session.n_sent,
         .is_measuring = is_alive && w->status->is_measuring,
         .is_timing = is_alive && w->status->phase == KS_PH_TIMING,

@@ -84,7 +84,8 @@ bool ks_agent_is_idle(const struct ks_agent *a); /* no worker, no leases, nothin
 bool ks_agent_is_broken(const struct ks_agent *a, const char **why_out);
 /* What the pace of the loop depends on (pace.h). */
 struct ks_agent_load {
-    bool has_cells;     /* a worker has cells in flight: it times, or may begin to */
+    bool has_worker;
+    bool has_cells;     /* it has cells in flight: it times, or may begin to */
     bool is_measuring;  /* it is between the warm-up and the verification of one now */
     bool is_timing;     /* it takes samples now */
     uint64_t n_unacked; /* records emitted and not yet acknowledged */

@@ -26,10 +26,12 @@ uint64_t ks_pace_bell_ns(uint64_t cell_ns)
 uint64_t ks_pace_next_ns(const struct ks_pace *p)
 {
     uint64_t next = p->woke_ns + (p->is_awaiting ? KS_PACE_MOST_NS : KS_PACE_LONGEST_NS);
+    if (!p->is_quiet && p->is_periodic)
+        return p->woke_ns + p->idle_ns;
     if (p->is_busy)
         return p->now_ns;
     if (!p->is_quiet)
-        return p->woke_ns + p->idle_ns;
+        return p->now_ns + p->idle_ns;
     if (p->need_ns != UINT64_MAX)
         next = least(next, p->now_ns + p->need_ns);
     next = least(next, p->due_ns);

@@ -21,6 +21,8 @@
 struct ks_pace {
     uint64_t now_ns, woke_ns; /* CLOCK_MONOTONIC: now; when this turn began */
     bool is_busy;             /* something moved in this turn, more may be there */
+    bool is_periodic;         /* a worker lives: not quiet, turns are idle_ns apart even if busy, so
+                                 that each takes in many records */
     bool is_quiet;            /* a worker times, or may begin to, on a core this process may use */
     bool is_awaiting;         /* records are in the pipe, or records of others or an
                                  acknowledgement are on their way */

@@ -34,6 +34,7 @@ void ks_rank_pace(const struct ks_rank *r, struct ks_pace *p)
     if (r->agent)
         ks_agent_load(r->agent, &l);
     p->is_quiet = is_quiet(r, &l);
+    p->is_periodic = l.has_worker;
     p->is_awaiting = l.n_unacked || (l.has_cells && !ks_pace_takes_each(l.cell_ns));
     p->cell_ns = l.has_cells ? l.cell_ns : 0;
     /* What comes when half is used up arrives while the other half lasts. */

@@ -25,8 +25,12 @@ static void test_next(void **state)
         struct ks_pace p; /* now_ns and woke_ns are set below; due_ns is from then */
         uint64_t want_ms; /* from when the turn began, 2 ms ago */
     } rows[] = {
-        { "idle", { .need_ns = NEVER, .due_ns = NEVER, .idle_ns = 5 * MS }, 5 },
-        { "idle, whatever is due", { .need_ns = 0, .due_ns = 0, .idle_ns = 5 * MS }, 5 },
+        { "idle", { .need_ns = NEVER, .due_ns = NEVER, .idle_ns = 5 * MS }, 7 },
+        { "idle, whatever is due", { .need_ns = 0, .due_ns = 0, .idle_ns = 5 * MS }, 7 },
+        { "idle, but busy", { .is_busy = true, .due_ns = NEVER, .idle_ns = 5 * MS }, 2 },
+        { "many records",
+          { .is_busy = true, .is_periodic = true, .due_ns = NEVER, .idle_ns = 5 * MS },
+          5 },
         { "busy", { .is_busy = true, .is_quiet = true, .need_ns = NEVER, .due_ns = NEVER }, 2 },
         { "nothing is awaited", { .is_quiet = true, .need_ns = NEVER, .due_ns = NEVER }, 500 },
         { "records or acknowledgements are",
