@@ -61,7 +61,7 @@ static const struct {
     const char *problem;
     uint32_t min_samples, max_samples;
 } sizes[] = {
-    { "hi=3 wi=3 c_total=6 k_total=2", 150, 200 },
+    { "hi=3 wi=3 c_total=24 k_total=2", 150, 200 },
     { "n=2 g=2 c_total=10 k_total=6", 150, 200 },
     { "n=2 hi=20 wi=20 c_total=16 k_total=16", 20, 30 },
 };
