@@ -203,12 +203,23 @@ static const char *verdict(uint32_t v)
     return v < 3 ? text[v] : "?";
 }
 
+static void print_checks(const struct ks_record *r, struct ks_buf *to)
+{
+    ks_buf_printf(to, "  checks    output of %u launches looked at, seed %016llx", r->n_checked,
+                  (unsigned long long)r->check_seed);
+    if (r->verified_over_timed > 0)
+        ks_buf_printf(to, ", verified samples %.3f times the others", r->verified_over_timed);
+    ks_buf_printf(to, "\n");
+}
+
 static void print_verification(const struct ks_record *r, struct ks_buf *to)
 {
     if (!r->v1 && !r->v2)
         return;
     ks_buf_printf(to, "  verify    exact %s, elementwise %s (max error %.3f of the tolerance)\n",
                   verdict(r->v1), verdict(r->v2), r->max_error);
+    if (r->n_checked)
+        print_checks(r, to);
     if (r->n_wrong)
         ks_buf_printf(to, "  wrong     %llu of %llu elements\n", (unsigned long long)r->n_wrong,
                       (unsigned long long)r->n_elements);

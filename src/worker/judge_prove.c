@@ -403,7 +403,7 @@ static int try_flip_input(struct ks_judge *j, struct ks_workset *set, enum ks_zo
     ks_signs_flip(&set->signs, operand, set->problem.dtype, ks_zone_host(z));
     want = ks_judge_digest_host(z->view, whole);
     ks_signs_flip(&set->signs, operand, set->problem.dtype, ks_zone_host(z));
-    if (rc == 0 && got != want)
+    if (rc == 0 && want != got)
         rc = flip_differs(operand == 'a' ? "input a" : "input b", err);
     return rc == 0 ? ks_judge_flip(j, &set->signs, operand, ks_zone_device(z), err) : rc;
 }

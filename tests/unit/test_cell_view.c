@@ -21,9 +21,9 @@ static struct ks_record *record(void)
     return r;
 }
 
-static void check_line(const struct ks_record *r, const char *want)
+/* The line that begins so; NULL: there is none. */
+static void check_line_of(const struct ks_record *r, const char *head, const char *want)
 {
-    static const char head[] = "  device ";
     struct ks_buf text;
     ks_buf_init(&text);
     ks_cell_print(r, &text);
@@ -37,6 +37,29 @@ static void check_line(const struct ks_record *r, const char *want)
         assert_null(at);
     }
     ks_buf_release(&text);
+}
+
+static void check_line(const struct ks_record *r, const char *want)
+{
+    check_line_of(r, "  device ", want);
+}
+
+/* How far the time can be trusted, and how to draw the same checks again. */
+static void test_checks(void **state)
+{
+    struct ks_record *r = record();
+    (void)state;
+    r->v1 = r->v2 = 1;
+    check_line_of(r, "  checks ", NULL);
+    r->n_checked = 42;
+    r->check_seed = 0xabc;
+    check_line_of(r, "  checks ",
+                  "  checks    output of 42 launches looked at, seed 0000000000000abc");
+    r->verified_over_timed = 1.5;
+    check_line_of(r, "  checks ",
+                  "  checks    output of 42 launches looked at, seed 0000000000000abc, verified "
+                  "samples 1.500 times the others");
+    free(r);
 }
 
 /* What a device does not tell is left out, the whole line where it tells nothing. */
@@ -61,6 +84,7 @@ static void test_device(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_device) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_checks),
+                                        cmocka_unit_test(test_device) };
     return cmocka_run_group_tests_name("cell_view", tests, NULL, NULL);
 }

@@ -4,6 +4,8 @@
 /* quick: no */
 #include "base/hash.h"
 #include "gpu_judge_kit.h"
+#include "op/signs.h"
+#include "op_cases.h"
 #include "worker/mask.h"
 
 #include <float.h>
@@ -327,6 +329,67 @@ static void test_digests(void **state)
     check_digest(*state, 5000, 0, KS_JUDGE_PARTS, &rng);
 }
 
+/* --- signs */
+
+static void put_signs(const struct ks_signs *s, char operand, struct ks_judge_call *call)
+{
+    const struct ks_sign_map *map = &s->map[operand - 'a'];
+
+    for (int k = 0; k < KS_SIGN_AXES; k++) {
+        call->signs.extent[k] = map->axis[k].extent;
+        memcpy(call->signs.step[k], map->axis[k].step, sizeof(call->signs.step[k]));
+    }
+    for (int c = 0; c < KS_SIGN_CLASSES; c++)
+        call->signs.byte[c] = map->has[c] ? s->byte[c] : NULL;
+}
+
+static void check_flip(const struct judges *j, const struct ks_problem *p, uint64_t seed,
+                       char operand)
+{
+    const struct ks_extents e = ks_operators[p->op]->extents(p);
+    const int64_t n = operand == 'a' ? e.a : operand == 'b' ? e.b : e.c;
+    const size_t bytes = (size_t)n * ks_dtype_bytes(p->dtype);
+    struct ask q = ask_of(KS_JUDGE_FLIP, p->dtype, (uint64_t)n, 1 + (uint32_t)seed % 5);
+    uint8_t *got = array(bytes, 1), *want = array(bytes, 1);
+    uint64_t n_changed = 0;
+    struct ks_signs s;
+
+    assert_int_equal(ks_signs_create(p, &s, NULL), 0);
+    ks_signs_between(&s, 0, seed);
+    for (size_t i = 0; i < bytes; i++)
+        got[i] = want[i] = (uint8_t)(i * 37 + seed);
+    put_signs(&s, operand, &q.call);
+    q.c = got;
+    ks_signs_flip(&s, operand, p->dtype, want);
+    for (int64_t i = 0; i < n; i++)
+        n_changed += ks_signs_has(&s, operand, i);
+    assert_int_equal(ask(j, &q).digest, n_changed);
+    assert_memory_equal(got, want, bytes);
+    ks_signs_release(&s);
+    free(got);
+    free(want);
+}
+
+/* The host's function, element for element. */
+static void test_flips(void **state)
+{
+    uint64_t rng = 21;
+
+    for (uint32_t i = 0; i < 54; i++) {
+        struct ks_problem p = op_case_random(&rng, i % KS_N_DTYPES);
+        struct ks_err err;
+
+        p.direction = i / 3 % KS_N_DIRECTIONS;
+        p.layout = i / 9 % KS_N_LAYOUTS;
+        must(ks_problem_finish(&p, &err), &err);
+        check_flip(*state, &p, ks_rng_next(&rng), "abc"[i / 18]);
+        must(op_case_gemm(i % 2 ? "batch=3 m=5 n=7 k=9 trans_a=1" : "m=70 n=3 k=4 trans_b=1", &p,
+                          &err),
+             &err);
+        check_flip(*state, &p, ks_rng_next(&rng), "abc"[i / 18]);
+    }
+}
+
 /* --- what it does not do */
 
 static void refuse(const struct judges *j, struct ask q)
@@ -364,6 +427,16 @@ static void test_bad_calls(void **state)
     bad = ask_of(KS_JUDGE_DIGEST, KS_FP32, 1, 1);
     bad.a = (const char *)&one + 2;
     refuse(*state, bad);
+    for (int i = 0; i < 4; i++) {
+        bad = ask_of(KS_JUDGE_FLIP, KS_FP32, 4, 1);
+        for (int k = 0; k < KS_JUDGE_AXES; k++)
+            bad.call.signs.extent[k] = k < 2 ? 2 : 1;
+        bad.c = i == 0 ? NULL : &one;
+        bad.call.n = i == 1 ? 3 : 4;
+        bad.call.signs.extent[3] = i == 2 ? 0 : 1;
+        bad.call.n_parts = i == 3 ? 0 : 1;
+        refuse(*state, bad);
+    }
 }
 
 static void test_refusals(void **state)
@@ -399,7 +472,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_rounding),  cmocka_unit_test(test_comparisons),
         cmocka_unit_test(test_real_bits), cmocka_unit_test(test_digests),
-        cmocka_unit_test(test_bad_calls), cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_flips),     cmocka_unit_test(test_bad_calls),
+        cmocka_unit_test(test_refusals),
     };
 
     return cmocka_run_group_tests_name("gpu_judge_look", tests, judges_open, judges_close);
