@@ -24,8 +24,7 @@ struct fake {
     struct ks_req_cell cell;
     uint64_t seq;
     bool is_poisoned, dies_at_exit, dies_between, stops_between, is_hoarded;
-    bool is_deaf, leaves_device, leaves_threads, says_why;
-    bool holds_back; /* the next frame goes out together with the one after it */
+    bool is_deaf, leaves_device, leaves_threads, says_why, holds_back; /* one frame, once */
     int exit_status;
     struct ks_buf body, frame;
 };
@@ -124,7 +123,8 @@ static void do_mem(struct fake *f)
 static void do_scribble(struct fake *f)
 {
     f->status->phase = 0xffffu;
-    f->status->n_denied = 7, f->status->denied_call = -5;
+    f->status->n_denied = 7;
+    f->status->denied_call = -5;
     die(SIGSEGV);
 }
 
