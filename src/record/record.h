@@ -83,12 +83,11 @@ struct ks_record {
     uint32_t n_box;               /* dims of the output shape; 0 = no box */
     int64_t box_lo[6], box_hi[6]; /* bounding box of all wrong elements, inclusive */
     uint32_t is_bitwise_stable;   /* V2 data, two launches: 1 same bits, 2 differ, 0 not known */
-    uint32_t n_checked;           /* launches whose whole output was checked: on random data, the
-                                     warm-up's among them */
-    double verified_over_timed;   /* median time of verified samples over that of the others; < 0:
-                                     not known */
-    uint64_t check_seed;          /* of all that was drawn for the checks; 0: none */
-    double floor_ns;              /* least time in which a call can do the work; < 0: not known */
+    uint32_t n_checked;  /* launches on random data, warm-up included, with a checked output */
+    uint64_t check_seed; /* of all that was drawn for the checks; 0: none */
+    double verified_over_timed; /* median time of verified samples over that of the others; < 0:
+                                   not known */
+    double floor_ns;            /* least time in which a call can do the work; < 0: not known */
 
     /* noise while timing, this process */
     uint64_t involuntary_switches, cpu_ns, span_ns; /* over the timed samples */
