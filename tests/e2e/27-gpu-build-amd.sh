@@ -11,9 +11,9 @@ mkdir "$tap_tmp/k"
 cp "$KSWEEP_SOURCE_DIR"/tests/fake/gpu_unit.{k,h,family.json} "$tap_tmp/k"
 head -n 2 "$KSWEEP_SOURCE_DIR/jobs/problems/resnet50.csv" >"$tap_tmp/k/one.csv"
 
-job() { # NAME ARCH CONFIG: a job over it
+job() { # NAME ARCH CONFIG [DTYPE]: a job over it
     echo "{\"name\": \"$1\", \"operator\": \"grouped_conv\",
-           \"kernels\": [{\"config\": \"$3\"}], \"problems\": [{\"file\": \"one.csv\"}],
+           \"kernels\": [{\"config\": \"$3\"}], \"problems\": [{\"file\": \"one.csv\", \"dtype\": \"${4:-fp32}\"}],
            \"device\": {\"backend\": \"hip\", \"arch\": \"$2\"}}" >"$tap_tmp/k/$1.json"
 }
 units() { # NAME ARCH INSTANCES: a job over the fake family
@@ -40,7 +40,7 @@ rc_is 1 "an arch that no compiler knows" ksweep build "$tap_tmp/k/unknown.json"
 like "$(cat "$tap_tmp/out")" "1: no compiler here builds for gfx9999; .*invalid target" \
     "in the compiler's words"
 
-job shipped gfx90a "$KSWEEP_SOURCE_DIR/kernels/configs/gpu_forward_small.json"
+job shipped gfx90a "$KSWEEP_SOURCE_DIR/kernels/configs/gpu_forward_small.json" bf16
 rc_is 0 "shipped kernels" ksweep build "$tap_tmp/k/shipped.json" --json -j 2
 is "$(field 'd["failed"], d["timed_out"], d["built"] >= 4')" "(0, 0, True)" "are built"
 is "$(field 'sum(k["distinct"] for k in d["kernels"]) == d["built"]')" True "and all distinct"

@@ -104,7 +104,7 @@ rc_is 0 'read only: gathered elsewhere' ksweep gather "$where" -o "$tap_tmp/ro.h
 rc_is 0 'read only: checked' ksweep check "$where"
 rc_is 0 'read only: status' ksweep status "$where"
 if [ "$where" != "$two" ]; then
-    rc_is 3 'read only: gathered in place' ksweep gather "$where"
+    rc_is 2 'read only: gathered in place' ksweep gather "$where"
     like "$(cat "$tap_tmp/err")" 'Read-only file system' 'read only: refused for its reason'
     umount "$tap_tmp/readonly"
 fi

@@ -32,10 +32,10 @@ json.dump({"name": "many", "operator": "grouped_conv", "kernels": [{"config": "c
           open(sys.argv[1] + "/many.json", "w"))
 END_OF_JOB
 
-# A compiler that writes down what it compiles and for whom, and may kill that rank.
+# A compiler that writes down which instances it compiles and for whom, and may kill that rank.
 cat >"$tap_tmp/cc" <<'END_OF_CC'
 #!/bin/sh
-if [ -f unit.c ] && [ ! -f unit.o ]; then
+if grep -qs "^#define KS_NAME" unit.c && [ ! -f unit.o ]; then
     sed -n "s/^#define KS_NAME \"\(.*\)\"/$OMPI_COMM_WORLD_RANK \1/p" unit.c >>"$COMPILED"
     [ "$OMPI_COMM_WORLD_RANK" = "$KILLED_BY_CC" ] && kill -9 "$(cat "$COMPILED.pid.$KILLED_BY_CC")"
 fi
