@@ -7,7 +7,7 @@
 #include "worker/inquire.h"
 
 /* What one call may cost that one of many does not: caches and queues that are empty. */
-#define LAUNCH_NS       5e3
+#define LAUNCH_NS       2e3
 #define LAUNCH_QUEUE_NS 20e3 /* where the host launches ahead of the device */
 
 static bool verifies_real(const struct ks_worker *w)

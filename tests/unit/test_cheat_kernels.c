@@ -16,6 +16,12 @@
 
 #include <cmocka.h>
 
+#if defined(KSWEEP_SANITIZED)
+static const bool is_sanitized = true;
+#else
+static const bool is_sanitized = false;
+#endif
+
 #define BIT(outcome) (1u << (outcome))
 enum {
     WRONG = BIT(KS_O_WRONG_RESULT),
@@ -141,6 +147,8 @@ static bool is_label_of_the_work(const struct way *w, const struct ks_record *r,
         return ks_wrong_share_hi95(r->n_checked) > 1e-3 * 0.2;
     if (strcmp(w->name, "seventh") == 0)
         return ks_wrong_share_hi95(r->n_checked) > 1.0 / 7 * 0.5;
+    if (strcmp(w->name, "hasty") == 0 && honest_ns < 2500.0)
+        return true;                             /* what a launch may cost hides it */
     return stats_of(r).median > 0.3 * honest_ns; /* noise makes times longer, the shortest not */
 }
 
@@ -195,6 +203,10 @@ static void test_cheats_on_a_device(void **state)
     static const char *const judges[] = { "judge", NULL };
     struct shared *s = *state;
 
+    if (is_sanitized) {
+        print_message("# skipped: cheats keep memory for ever, here in the test's own process\n");
+        skip();
+    }
     assert_int_equal(op_case(sizes[1].problem, &s->f->problem, NULL), 0);
     for (size_t k = 0; k < 2; k++) {
         double honest_ns = 0.0;
