@@ -334,7 +334,7 @@ static uint64_t supply_ns(const struct ks_agent *a)
         n += l->m.n - l->i_next + l->n_open;
     }
     double ns = fmin(a->cell_ns * (double)n, pipe_room_ns(a));
-    return a->n_leases ? (uint64_t)fmin(ns, 1e18) : UINT64_MAX;
+    return a->n_leases ? (uint64_t)fmax(0, fmin(ns, 1e18)) : UINT64_MAX;
 }
 
 void ks_agent_load(const struct ks_agent *a, struct ks_agent_load *out)

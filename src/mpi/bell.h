@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* bell.h - how a rank that runs out of work wakes rank 0 on the same host. MPI has no descriptor to
  * wait on, and rank 0 polls it rarely beside a timing worker (pace.h). The bell is SIGURG, which
- * is ignored by default, so that it harms no other process that may have the number of rank 0.
- * It carries nothing: what it is about is in MPI already. */
+ * is ignored by default, so that it harms no other process: in another PID namespace the number of
+ * rank 0 may be somebody else's. It carries nothing: what it is about is in MPI already. */
 #ifndef KS_MPI_BELL_H
 #define KS_MPI_BELL_H
 

@@ -51,6 +51,7 @@ void ks_rank_pace(const struct ks_rank *r, struct ks_pace *p);
 /* Its worker is between two cells, long enough for a disk to answer meanwhile: how long they take;
  * else 0. */
 uint64_t ks_rank_between_ns(const struct ks_rank *r);
+bool ks_rank_has_warden(const struct ks_rank *r); /* else it only watches */
 /* Descriptor that ends a wait early, -1: none. */
 int ks_rank_wait_fd(const struct ks_rank *r, const struct ks_pace *p);
 /* What this turn sent has left: when it is about to run out of work, rank 0 is to hear of it. */

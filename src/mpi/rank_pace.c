@@ -35,7 +35,9 @@ void ks_rank_pace(const struct ks_rank *r, struct ks_pace *p)
         ks_agent_load(r->agent, &l);
     p->is_quiet = is_quiet(r, &l);
     p->is_periodic = l.has_worker;
-    p->is_awaiting = l.n_unacked || (l.has_cells && !ks_pace_takes_each(l.cell_ns));
+    /* Rank 0 acknowledges its own. */
+    p->is_awaiting =
+        (l.n_unacked && r->rank != 0) || (l.has_cells && !ks_pace_takes_each(l.cell_ns));
     p->cell_ns = l.has_cells ? l.cell_ns : 0;
     /* What comes when half is used up arrives while the other half lasts. */
     p->need_ns = l.supply_ns == UINT64_MAX ? l.supply_ns : l.supply_ns / 2;
@@ -56,6 +58,11 @@ uint64_t ks_rank_between_ns(const struct ks_rank *r)
     if (r->agent)
         ks_agent_load(r->agent, &l);
     return l.has_cells && !l.is_measuring && l.cell_ns >= BETWEEN_NS ? l.cell_ns : 0;
+}
+
+bool ks_rank_has_warden(const struct ks_rank *r)
+{
+    return r->has_warden;
 }
 
 int ks_rank_wait_fd(const struct ks_rank *r, const struct ks_pace *p)

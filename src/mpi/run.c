@@ -168,8 +168,9 @@ static void nap(struct run *r, bool is_busy, bool has_sent, uint64_t woke_ns)
     if (r->coord)
         pace_coord(r, &pace);
     bool hears = pace.is_quiet && ks_bell_may_be_heard(r->bell_free_ns, pace.now_ns);
+    int warden_fd = ks_rank_has_warden(r->rank) ? ks_warden_fd(r->warden) : -1;
     struct pollfd p[4] = { { .fd = r->signal_fd, .events = POLLIN },
-                           { .fd = ks_warden_fd(r->warden), .events = POLLIN },
+                           { .fd = warden_fd, .events = POLLIN },
                            { .fd = ks_rank_wait_fd(r->rank, &pace), .events = POLLIN },
                            { .fd = hears ? r->bell_fd : -1, .events = POLLIN } };
     struct timespec t = until(ks_pace_next_ns(&pace), pace.now_ns);
