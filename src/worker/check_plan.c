@@ -8,10 +8,10 @@
 
 /* Shares of the time of samples that checks may take, beyond those that every round has; what a
  * check costs is known from those before it. */
-#define SHARE_FRESH    0.04
+#define SHARE_FRESH    0.05
 #define SHARE_VERIFIED 0.015
 #define SHARE_PLACEBO  0.005
-#define SHARE_LOOK     0.01
+#define SHARE_LOOK     0.015
 #define SHARE_SINGLE   0.015
 /* However cheap: most samples shall be plain ones. */
 #define MOST_VERIFIED (1.0 / 16)

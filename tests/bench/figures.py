@@ -28,15 +28,13 @@ def summaries(events):
 
 
 def sampled_ns(rows, samples):
-    """Time inside samples, the poisoned ones included, and that of the poisoned ones alone."""
-    total = poisoned = 0.0
+    """Time inside samples, the verified ones included."""
+    total = 0.0
     for r in rows:
         n, at, calls = int(r["n_samples"]), int(r["sample_offset"]), int(r["calls_per_sample"])
         if n:
             total += float(samples[at:at + n].sum(dtype="f8")) * calls
-        if r["poison_sample_ns"] > 0:
-            poisoned += float(r["poison_sample_ns"]) * calls
-    return total, poisoned
+    return total
 
 
 def sweep(directory, launched_ns):
@@ -48,20 +46,26 @@ def sweep(directory, launched_ns):
         n_cells = len(f["measurements"])
         n_ok = int((f["measurements"]["outcome_text"] == b"ok").sum())
         n_code = len({c for c in f["kernels"]["code_id"] if c.strip(b"0")})
-    total, (sampled, poisoned) = summaries(events), sampled_ns(rows, samples)
+    total, sampled = summaries(events), sampled_ns(rows, samples)
     warm = rows["warmup_ns"].astype("f8")
     warm_limit = 1e6 * job["measure"]["warmup_ms"]
     ns = lambda name: float(rows[name].sum(dtype="f8"))
     worker, wanted = float(total["worker_ns"]), float(warm.clip(max=warm_limit).sum())
-    # The poisoned sample is taken in the verification: it counts once, as a sample.
-    verification = ns("exact_ns") + ns("verify_ns") + ns("reference_ns") - poisoned
+    # Checks stand between the samples; their time is in verify_ns, not in timing_ns.
+    verification = ns("exact_ns") + ns("verify_ns") + ns("reference_ns")
+    looked = rows["n_checked"][(rows["outcome_text"] == b"ok") & (rows["n_checked"] > 0)]
     out = {
         "cells": n_cells, "cells_ok": n_ok, "records": len(rows), "code_ids": n_code,
         "workers": total["workers"], "ranks": total["n_ranks"], "worker_s": worker * NS,
         "warmup_s": wanted * NS, "samples_s": sampled * NS, "verification_s": verification * NS,
         "inputs_s": ns("input_ns") * NS, "load_s": ns("load_ns") * NS,
         "warmup_beyond_s": (float(warm.sum()) - wanted) * NS,
-        "sampling_loop_s": (ns("timing_ns") - sampled + poisoned) * NS,
+        "sampling_loop_s": (ns("timing_ns") - sampled) * NS,
+        "references_s": ns("reference_ns") * NS, "exact_s": ns("exact_ns") * NS,
+        "checks_s": ns("verify_ns") * NS,
+        "untrusted": int((rows["outcome_text"] == b"untrusted").sum()),
+        "looked_median": float(statistics.median(looked.tolist())) if len(looked) else 0.0,
+        "looked_least": int(looked.min()) if len(looked) else 0,
         "outside_cells_s": (worker - ns("wall_ns")) * NS,
         "other_s": (worker - wanted - sampled - verification) * NS,
         "harness_s": (worker - wanted - sampled - verification - ns("input_ns")) * NS,
@@ -235,6 +239,12 @@ def rows_verification(raw, b):
     yield row(f"{b}: share of a default sweep", 1, f"{100 * share:.1f} %",
               f"of {get('worker_s'):.0f} s worker wall, {get('cells'):.0f} cells", "", "<= 15 %",
               share <= 0.15)
+    parts = ", ".join(f"{what} {100 * get(key) / get('worker_s'):.1f} %" for what, key in (
+        ("references", "references_s"), ("exact", "exact_s"), ("checks of samples", "checks_s")))
+    yield [f"{b}: where it goes", "1", parts, "of the same wall", "", "", ""]
+    yield row(f"{b}: launches looked at", 1, f"{get('looked_median'):.0f} a cell, at least "
+              f"{get('looked_least'):.0f}", f"honest cells untrusted: {get('untrusted'):.0f}", "",
+              "none untrusted", get("untrusted") == 0)
 
 
 def rows_dispatch(raw, b):
