@@ -2,6 +2,7 @@
 /* Cells on a device like a GPU: memory that the host does not see, a queue, errors that stay. */
 #include "tests/unit/worker_rig.h"
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -109,6 +110,42 @@ static void test_skipped_timed_launch(void **state)
         close_rig(&r);
     }
     assert_true(n_seen >= 3); /* two more sets, verified, and the exchange after them */
+}
+
+/* Wrong elements are recorded as the kernel left them, whatever signs its inputs had; inputs are as
+ * they were made afterwards. */
+static void test_wrong_elements_have_their_signs(void **state)
+{
+    struct ks_fault_plan plan = { .slot = KS_FAULT_NONE };
+    struct shared *s = *state;
+    struct ks_err err = { 0 };
+    uint32_t n_minus = 0;
+
+    for (uint64_t seed = 1; seed < 9; seed++) {
+        const struct ks_record *r;
+        const float *output;
+        char reason[160];
+        struct rig rig;
+        int rc = 0;
+
+        open_rig(&rig, s, &plan);
+        assert_int_equal(take_problem(&rig, &s->f->problem, NULL, 0, &err), 0);
+        rig.w->next_check_seed = seed;
+        r = run(&rig, "coarse");
+        output = ks_zone_device(&rig.w->set.zone[KS_Z_C]);
+        assert_int_equal(r->outcome, KS_O_WRONG_RESULT);
+        assert_int_equal(r->check_seed, seed);
+        assert_int_equal(r->n_mismatches, KS_MISMATCH_MAX);
+        for (uint32_t i = 0; i < r->n_mismatches; i++) {
+            assert_true(r->mismatch[i].got == (double)output[r->mismatch[i].index]);
+            assert_true(fabs(r->mismatch[i].got - r->mismatch[i].want) <
+                        1e-2 * fabs(r->mismatch[i].want));
+            n_minus += r->mismatch[i].want < 0;
+        }
+        assert_true(ks_workset_check_inputs(&rig.w->set, reason, sizeof(reason), &rc, &err));
+        close_rig(&rig);
+    }
+    assert_in_range(n_minus, 8, 8 * KS_MISMATCH_MAX - 8);
 }
 
 /* Who changes an input without leaving a trace in its own results is found out in its own cell,
@@ -220,6 +257,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_cells),
         cmocka_unit_test(test_skipped_launch),
+        cmocka_unit_test(test_wrong_elements_have_their_signs),
         cmocka_unit_test(test_skipped_timed_launch),
         cmocka_unit_test(test_spoilt_inputs),
         cmocka_unit_test(test_device_errors),
