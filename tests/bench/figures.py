@@ -245,6 +245,10 @@ def rows_verification(raw, b):
     yield row(f"{b}: launches looked at", 1, f"{get('looked_median'):.0f} a cell, at least "
               f"{get('looked_least'):.0f}", f"honest cells untrusted: {get('untrusted'):.0f}", "",
               "none untrusted", get("untrusted") == 0)
+    yield row(f"{b}: times with checks / without", 1, f"{get('checks.median'):.4f}",
+              f"{get('checks.cells'):.0f} cells, 80 % of them within {get('checks.p10'):.3f} to "
+              f"{get('checks.p90'):.3f}; shortest samples {get('checks.shortest'):.4f}", "",
+              "within 1 %", abs(get("checks.median") - 1) <= 0.01)
 
 
 def rows_dispatch(raw, b):

@@ -50,7 +50,7 @@ targets=(ksweep ksweep-worker bench_hello bench_units bench_journal bench_gather
 [[ " ${names[*]} " == *" dispatch "* ]] && targets+=(dispatch_worker)
 [[ " ${names[*]} " == *" sched "* ]] && targets+=(bench_sched)
 [[ " ${names[*]} " == *" onednn "* ]] && targets+=(bench_onednn)
-[[ " ${names[*]} " == *" verification "* ]] && targets+=(bench_verify)
+[[ " ${names[*]} " == *" verification "* ]] && targets+=(bench_verify bench_checks)
 if [ -z "$build" ]; then
     build=$root/build
     (cd "$root" && cmake --preset release >/dev/null) || fail 3 "cmake --preset release fails"
@@ -310,6 +310,13 @@ bench_verification() { # what it sees, and what it costs in a sweep with the def
         $1 == "|" && $2 == "all" { print b, 0, "faults", $4 + $11 }' "$tmp/said" >>"$raw"
     seconds wall ksweep build "$job" --cache "$tmp/cache"
     sweep "$1" 0 "$job" "$tmp/cache"
+    job=$root/jobs/quickstart.json # whether checks change the times beside them
+    seconds wall ksweep build "$job" --cache "$tmp/cache"
+    settle "$1" 0
+    "$bin/bench_checks" "$job" "$tmp/cache" >"$tmp/said" || fail 3 "bench_checks fails"
+    sed 's/^/# /' "$tmp/said" >>"$raw"
+    awk -v b="$1" '$2 == "checks" { for (i = 3; i < NF; i += 2) print b, 0, "checks." $i, $(i + 1) }' \
+        "$tmp/said" >>"$raw"
 }
 
 bench_onednn() { # a comparison for each of data/onednn_*.json

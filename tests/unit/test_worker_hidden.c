@@ -112,8 +112,8 @@ static void test_skipped_timed_launch(void **state)
     assert_true(n_seen >= 3); /* two more sets, verified, and the exchange after them */
 }
 
-/* Wrong elements are recorded as the kernel left them, whatever signs its inputs had; inputs are as
- * they were made afterwards. */
+/* Wrong elements are recorded with the signs that its inputs gave them; inputs are as they were
+ * made afterwards. (The output itself is poisoned by then.) */
 static void test_wrong_elements_have_their_signs(void **state)
 {
     struct ks_fault_plan plan = { .slot = KS_FAULT_NONE };
@@ -123,7 +123,6 @@ static void test_wrong_elements_have_their_signs(void **state)
 
     for (uint64_t seed = 1; seed < 9; seed++) {
         const struct ks_record *r;
-        const float *output;
         char reason[160];
         struct rig rig;
         int rc = 0;
@@ -132,12 +131,10 @@ static void test_wrong_elements_have_their_signs(void **state)
         assert_int_equal(take_problem(&rig, &s->f->problem, NULL, 0, &err), 0);
         rig.w->next_check_seed = seed;
         r = run(&rig, "coarse");
-        output = ks_zone_device(&rig.w->set.zone[KS_Z_C]);
         assert_int_equal(r->outcome, KS_O_WRONG_RESULT);
         assert_int_equal(r->check_seed, seed);
         assert_int_equal(r->n_mismatches, KS_MISMATCH_MAX);
         for (uint32_t i = 0; i < r->n_mismatches; i++) {
-            assert_true(r->mismatch[i].got == (double)output[r->mismatch[i].index]);
             assert_true(fabs(r->mismatch[i].got - r->mismatch[i].want) <
                         1e-2 * fabs(r->mismatch[i].want));
             n_minus += r->mismatch[i].want < 0;
