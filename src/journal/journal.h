@@ -89,7 +89,8 @@ struct ks_journal_damage {
     uint32_t copy_of;         /* the whole segment is a copy of this one; 0: it is none */
 };
 struct ks_journal_totals {
-    uint32_t n_segments, n_damaged_places, n_torn_tails;
+    uint32_t n_segments; /* read: without copies */
+    uint32_t n_damaged_places, n_torn_tails;
     uint64_t n_bytes, n_frames, n_unknown_types;
     uint64_t n_late_bytes; /* above a fence: written by an owner that had lost the journal */
     bool is_closed;        /* the highest segment ended in order */

@@ -45,6 +45,38 @@ static void test_batches_shrink(void **state)
     ks_sched_destroy(s);
 }
 
+/* Near the end it holds as much as lasts until the next lease, whatever its share is. */
+static void test_what_is_held_lasts(void **state)
+{
+    static const double reach_s[] = { 0, 0.05 };
+    static const double cost[PROBLEMS] = { 0.01 };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(reach_s) / sizeof(reach_s[0]); i++) {
+        struct table t = { 0 };
+        const uint64_t seed[1] = { 1 };
+        struct ks_sched_config c = { .n_problems = 1,
+                                     .n_instances = 12,
+                                     .cost_s = cost,
+                                     .seed = seed,
+                                     .batch = 20,
+                                     .reach_s = reach_s[i],
+                                     .patience_s = 1e6,
+                                     .cell_state = state_of,
+                                     .ctx = &t };
+        struct ks_sched *s;
+        assert_int_equal(ks_sched_create(&c, &s, NULL), 0);
+        add(s, 0);
+        add(s, 1);
+        struct ks_lease l = must_lease(s, 0);
+        for (uint32_t k = 0; k < l.n; k++)
+            ks_sched_done(s, 0, l.i_instance[k], 0, 0.01);
+        ks_sched_lease_end(s, l.id);
+        assert_int_equal(must_lease(s, 0).n, i ? 5 : 1); /* of ten that are left, for two devices */
+        ks_sched_destroy(s);
+    }
+}
+
 /* Where a device could be caught in cells that take long, its leases are short. */
 static void test_leases_are_not_too_long(void **state)
 {
@@ -271,10 +303,15 @@ static void test_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_batches_shrink), cmocka_unit_test(test_leases_are_not_too_long),
-        cmocka_unit_test(test_reissue),        cmocka_unit_test(test_confirm),
-        cmocka_unit_test(test_pause),          cmocka_unit_test(test_longest_last),
-        cmocka_unit_test(test_slow_device),    cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_batches_shrink),
+        cmocka_unit_test(test_what_is_held_lasts),
+        cmocka_unit_test(test_leases_are_not_too_long),
+        cmocka_unit_test(test_reissue),
+        cmocka_unit_test(test_confirm),
+        cmocka_unit_test(test_pause),
+        cmocka_unit_test(test_longest_last),
+        cmocka_unit_test(test_slow_device),
+        cmocka_unit_test(test_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
