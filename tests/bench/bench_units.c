@@ -57,6 +57,7 @@ static int find_commands(const struct ks_build *b, uint32_t i_instance, struct c
 {
     const struct ks_gpu_chain *gpu = ks_build_gpu_chain(b, i_instance);
     const struct ks_toolchain *t = ks_build_toolchain(b, i_instance);
+    const struct ks_family *f = &b->grid->families[b->grid->instances[i_instance].i_family];
     const bool is_gpu = gpu->target != KS_GPU_NONE;
     struct ks_buf flags;
     int rc;
@@ -65,7 +66,7 @@ static int find_commands(const struct ks_build *b, uint32_t i_instance, struct c
     ks_build_flags(b, i_instance, &flags);
     rc = ks_toolchain_compile(t, is_gpu ? "" : ks_buf_text(&flags), &c->compile, err);
     if (rc == 0)
-        rc = ks_toolchain_link(t, &c->link, err);
+        rc = ks_toolchain_link(t, f->link_flags, &c->link, err);
     if (rc == 0 && is_gpu)
         rc = ks_gpu_chain_compile(gpu, ks_buf_text(&flags), &c->device, err);
     ks_buf_release(&flags);
