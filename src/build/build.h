@@ -56,7 +56,8 @@ struct ks_build_options {
                               so that none of them is idle while others have much left; 0 = 1 */
     uint32_t timeout_s;    /* of one compiler run, 0 = 300 */
     uint32_t memory_mib;   /* of one compiler run and all it starts, 0 = 4096 */
-    uint32_t file_mib;     /* of each file that a compiler writes, 0 = 1024 */
+    uint32_t file_mib;     /* of each file that a compiler writes, 0 = 1024; never more than
+                              ulimit -f allows */
     bool try_compilers;    /* compile a small kernel with each compiler that is needed, before
                               anything else: a limit that is too low, or a compiler that is none,
                               would make every instance fail */

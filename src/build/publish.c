@@ -19,6 +19,7 @@ static int begin(const struct ks_build *b, const struct ks_compile *c, struct ks
     *m = (struct ks_manifest){ .compile_ns = c->compile_ns,
                                .timeout_s = b->timeout_s,
                                .memory_mib = b->memory_mib,
+                               .file_mib = b->file_mib,
                                .created_ns = ks_realtime_ns(),
                                .n_rows = c->n };
     snprintf(m->compiler, sizeof(m->compiler), "%s", ks_build_version(b, c->instances[0]));

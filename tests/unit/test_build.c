@@ -143,13 +143,14 @@ static void test_a_killed_compiler_leaves_nothing(void **state)
     static const struct {
         const char *write, *reason;
         enum ks_artefact_state then;
+        bool until_given_more;
     } rows[] = {
         { "head -c 5000000 /dev/zero >unit.s; sleep 1000", "the compiler ran longer than 2 s",
-          KS_ART_TIMEOUT },
+          KS_ART_TIMEOUT, true },
         { "exec head -c 50000000 /dev/zero >unit.s", "the compiler wrote a file of more than 8 MiB",
-          KS_ART_FAILED },
+          KS_ART_FAILED, true },
         { "head -c 5000000 /dev/zero >$TMPDIR/x; echo 'unit.c: error: no' >&2; exit 1",
-          "unit.c: error: no", KS_ART_FAILED },
+          "unit.c: error: no", KS_ART_FAILED, false },
     };
     struct place *p = *state;
     char compiler[600], script[300];
@@ -170,6 +171,11 @@ static void test_a_killed_compiler_leaves_nothing(void **state)
         assert_string_equal(artefact(p, "unit_2_slow")->reason, rows[i].reason);
         count_large(p->cache, &n_large);
         assert_int_equal(n_large, 0);
+        plan(p, &opt);
+        assert_int_equal(ks_build_n_missing(p->build), 0); /* remembered */
+        opt.file_mib = 16;
+        plan(p, &opt);
+        assert_int_equal(ks_build_n_missing(p->build), rows[i].until_given_more);
     }
 }
 
