@@ -26,7 +26,8 @@ enum ks_artefact_state {
     KS_ART_FAILED,     /* build_failed */
     KS_ART_TIMEOUT,    /* build_timeout */
     KS_ART_UNLOADABLE, /* load_failed: compiled, but its object does harm when it is loaded */
-    KS_ART_UNSUPPORTED /* never compiled: the CPU or the compiler is not there, or no source is */
+    KS_ART_UNSUPPORTED /* never compiled: the CPU or the compiler is not there, no source is, or no
+                          problem of the job is for it */
 };
 extern const char *const ks_artefact_states[]; /* "missing" "ready" "build_failed" ... */
 /* enum ks_outcome of the cells of such an instance; KS_O_OK: they can run. */

@@ -225,6 +225,8 @@ static void judge_instances(struct ks_build *b)
         if (!inst->missing[0] && !f->source[0] && !ks_grid_plugin(b->grid, i)[0] && is_compiled(b))
             snprintf(a->reason, sizeof(a->reason),
                      "family %s has no kernel of its own: a plug-in supplies it", f->name);
+        if (!a->reason[0] && !ks_grid_is_used(b->grid, i))
+            snprintf(a->reason, sizeof(a->reason), "no problem of the job is for it");
         if (a->reason[0])
             a->state = KS_ART_UNSUPPORTED;
         else if (!is_compiled(b))

@@ -194,6 +194,29 @@ static void test_unsupported_is_never_compiled(void **state)
     assert_int_equal(a->path[0], '\0');
 }
 
+/* What has no cell is not compiled, and nobody looks for its compiler. */
+static void test_only_what_has_a_cell_is_compiled(void **state)
+{
+    struct place *p = *state;
+    const char *why;
+    change_family(p, "\"dtype\": \"fp32\",", "");
+    change_family(
+        p, "\"traits\": [",
+        "\"traits\": [{ \"name\": \"dtype\", \"kind\": \"name\", \"suffix\": \"_{}\", "
+        "\"values\": { \"fp32\": 0, \"bf16\": 2 }, \"default\": \"fp32\", \"help\": \"x\" },");
+    use_instances(p, "{\"index\": 1}, {\"index\": 2, \"dtype\": \"bf16\"}, "
+                     "{\"index\": 3, \"dtype\": \"bf16\", \"compiler\": \"nocc\"}");
+    plan(p, NULL);
+    assert_int_equal(ks_build_n_units(p->build), 1);
+    assert_int_equal(build_all(p), 2); /* compile and link */
+    assert_int_equal(artefact(p, "unit_1")->state, KS_ART_READY);
+    assert_int_equal(count_state(p, KS_ART_UNSUPPORTED), 2);
+    assert_string_equal(artefact(p, "unit_2_bf16")->reason, "no problem of the job is for it");
+    assert_int_equal(ks_build_lacking(p->build, 0, &why), 0);
+    assert_int_equal(ks_build_lacking(p->build, 1, &why), -1);
+    assert_null(ks_build_obstacle(p->build));
+}
+
 static void test_sim_needs_no_compiler(void **state)
 {
     struct place *p = *state;
@@ -432,6 +455,7 @@ int main(void)
         T(test_unit_sizes),
         T(test_all_jobs_are_busy),
         T(test_unsupported_is_never_compiled),
+        T(test_only_what_has_a_cell_is_compiled),
         T(test_sim_needs_no_compiler),
         T(test_identities),
         T(test_no_compiler),
