@@ -2,6 +2,7 @@
 #include "analysis/analyze.h"
 #include "analysis/summary.h"
 #include "base/hash.h"
+#include "base/text.h"
 #include "json/json.h"
 
 #include <inttypes.h>
@@ -29,12 +30,20 @@ static const struct ks_opt opts[] = {
 
 /* ---- text ---- */
 
-/* At most `width` characters, padded to that. */
+/* A name, on one line: that of a foreign file may hold line ends. */
+static void put_name(struct ks_buf *b, const char *text)
+{
+    ks_text_put(b, text, strlen(text), KS_LINES_NONE);
+}
+
+/* At most `width` characters of a name, padded to that. */
 static void put_padded(struct ks_buf *b, const char *text, int width)
 {
+    char line[1024];
     int n = 0;
 
-    for (const char *p = text; *p; p++) {
+    ks_text_escape(line, sizeof(line), text, strlen(text), KS_LINES_NONE);
+    for (const char *p = line; *p; p++) {
         bool is_first = ((unsigned char)*p & 0xc0) != 0x80;
 
         if (is_first && n == width)
@@ -104,9 +113,14 @@ static void print_ranks(const struct ks_summary *s, struct ks_buf *b)
     for (size_t i = 0; i < s->n_ranks; i++) {
         const struct ks_device_rec *d = &s->ranks[i].device->rec;
 
-        ks_buf_printf(b, "  rank %-4" PRIu32 " %-16s %-24s %s%s%s %10" PRIu64 " cells\n", d->rank,
-                      d->host, d->model, d->core_set[0] ? "cores " : "", d->core_set,
-                      d->core_set[0] ? "" : d->text, s->ranks[i].n_cells);
+        char host[256], model[512];
+
+        ks_text_escape(host, sizeof(host), d->host, strlen(d->host), KS_LINES_NONE);
+        ks_text_escape(model, sizeof(model), d->model, strlen(d->model), KS_LINES_NONE);
+        ks_buf_printf(b, "  rank %-4" PRIu32 " %-16s %-24s %s", d->rank, host, model,
+                      d->core_set[0] ? "cores " : "");
+        put_name(b, d->core_set[0] ? d->core_set : d->text);
+        ks_buf_printf(b, " %10" PRIu64 " cells\n", s->ranks[i].n_cells);
     }
 }
 
@@ -118,9 +132,11 @@ static void print_summary(const struct ks_summary *s, struct ks_buf *b)
                   s->n_codes, s->n_winners);
     if (s->median_worst_over_best > 0)
         ks_buf_printf(b, "; median worst/best %.2f", s->median_worst_over_best);
-    if (s->fixed)
-        ks_buf_printf(b, "\nbest fixed instance: %s, %.1f %% of the best of each problem",
-                      s->fixed->name, 100 * s->fixed_share);
+    if (s->fixed) {
+        ks_buf_printf(b, "\nbest fixed instance: ");
+        put_name(b, s->fixed->name);
+        ks_buf_printf(b, ", %.1f %% of the best of each problem", 100 * s->fixed_share);
+    }
     ks_buf_printf(b, "\n");
 }
 
@@ -128,28 +144,38 @@ static void print_summary(const struct ks_summary *s, struct ks_buf *b)
 
 enum { GROUPS_SHOWN = 10, MEMBERS_SHOWN = 8 };
 
+/* "INSTANCE in PROBLEM" */
+static void put_place(struct ks_buf *b, const struct ks_kernel_row *k,
+                      const struct ks_problem_row *p)
+{
+    put_name(b, k ? k->name : "?");
+    ks_buf_printf(b, " in ");
+    put_name(b, p && p->name[0] ? p->name : "a problem without name");
+}
+
 static void print_controls(const struct ks_aliases_found *a, struct ks_buf *b)
 {
-    const char *problem = a->problem ? a->problem->name : "";
-
     ks_buf_printf(b, "  controls: %" PRIu64 " aliases were measured all the same", a->n_controls);
     if (a->n_other_outcome)
         ks_buf_printf(b, "; %" PRIu64 " ENDED OTHERWISE than what stands for them",
                       a->n_other_outcome);
-    if (a->n_compared)
-        ks_buf_printf(b,
-                      "; largest difference %.2f %% where noise explains %.2f %%, of %s in %s; "
-                      "%" PRIu64 " of %" PRIu64 " beyond noise",
-                      100 * a->difference, 100 * a->noise, a->control ? a->control->name : "?",
-                      problem[0] ? problem : "a problem without name", a->n_apart, a->n_compared);
+    if (a->n_compared) {
+        ks_buf_printf(b, "; largest difference %.2f %% where noise explains %.2f %%, of ",
+                      100 * a->difference, 100 * a->noise);
+        put_place(b, a->control, a->problem);
+        ks_buf_printf(b, "; %" PRIu64 " of %" PRIu64 " beyond noise", a->n_apart, a->n_compared);
+    }
     ks_buf_printf(b, "\n");
 }
 
 static void print_group(const struct ks_code_group *g, struct ks_buf *b)
 {
     ks_buf_printf(b, "  %4" PRIu32 " instances, %8" PRIu64 " cells aliased:\n", g->n, g->n_aliased);
-    for (uint32_t i = 0; i < g->n && i < MEMBERS_SHOWN; i++)
-        ks_buf_printf(b, "       %s\n", g->members[i]->name);
+    for (uint32_t i = 0; i < g->n && i < MEMBERS_SHOWN; i++) {
+        ks_buf_printf(b, "       ");
+        put_name(b, g->members[i]->name);
+        ks_buf_printf(b, "\n");
+    }
     if (g->n > MEMBERS_SHOWN)
         ks_buf_printf(b, "       ... and %" PRIu32 " more\n", g->n - MEMBERS_SHOWN);
 }
@@ -176,13 +202,13 @@ static void print_pruned(const struct ks_pruned_found *p, struct ks_buf *b)
                   "\nleft out because they spill\n  %" PRIu64 " cells; controls: %" PRIu64
                   " were measured all the same",
                   p->n_left_out, p->n_controls);
-    if (p->n_compared)
+    if (p->n_compared) {
         ks_buf_printf(b,
                       "; %" PRIu64 " of %" PRIu64 " are faster than all that was kept, the best "
-                      "reaches %.1f %% of that: %s in %s",
-                      p->n_better, p->n_compared, 100 * p->ratio, p->control->name,
-                      p->problem && p->problem->name[0] ? p->problem->name
-                                                        : "a problem without name");
+                      "reaches %.1f %% of that: ",
+                      p->n_better, p->n_compared, 100 * p->ratio);
+        put_place(b, p->control, p->problem);
+    }
     ks_buf_printf(b, "\n");
 }
 

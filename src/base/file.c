@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/file.h"
+#include "base/clock.h"
 #include "base/hash.h"
 
 #include <errno.h>
@@ -8,6 +9,8 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#define LEASE_WAIT_NS 60000000000ull /* Linux breaks a lease after 45 s (lease-break-time) */
 
 int ks_write_all(int fd, const void *bytes, size_t n, struct ks_err *err)
 {
@@ -60,6 +63,28 @@ int ks_file_check(const char *path, struct ks_err *err)
     return check_regular(path, &st, err);
 }
 
+/* false: it is that late already. */
+static bool pause_until(uint64_t until_ns)
+{
+    if (ks_now_ns() >= until_ns)
+        return false;
+    ks_sleep_ns(1000000);
+    return true;
+}
+
+/* Not to wait for the writer of a pipe; but for whoever holds a lease on the file, as the server of
+ * a network file system does for a client that writes it. */
+static int open_without_waiting(const char *path)
+{
+    const uint64_t until_ns = ks_now_ns() + LEASE_WAIT_NS;
+    int fd;
+
+    do
+        fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    while (fd < 0 && (errno == EINTR || (errno == EWOULDBLOCK && pause_until(until_ns))));
+    return fd;
+}
+
 /* Checked before it is opened, because opening a device may do something, and again afterwards,
  * because the name may have come to mean something else. */
 static int open_regular(const char *path, struct stat *st_out, struct ks_err *err)
@@ -68,7 +93,7 @@ static int open_regular(const char *path, struct stat *st_out, struct ks_err *er
 
     if (rc < 0)
         return rc;
-    fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    fd = open_without_waiting(path);
     if (fd < 0)
         return ks_fail_path(err, "'%s'", path);
     rc =

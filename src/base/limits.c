@@ -74,6 +74,15 @@ int ks_limits_address_space(uint64_t bytes, const char *what, struct ks_err *err
                    (unsigned long long)r.rlim_max / 1024, what, (unsigned long long)bytes / 1024);
 }
 
+uint32_t ks_limits_file_mib(uint32_t wanted_mib)
+{
+    struct rlimit r;
+
+    if (getrlimit(RLIMIT_FSIZE, &r) < 0 || r.rlim_max / MIB >= wanted_mib)
+        return wanted_mib;
+    return (uint32_t)(r.rlim_max / MIB);
+}
+
 bool ks_limits_has_address_space(void)
 {
     struct rlimit r;

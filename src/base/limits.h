@@ -21,6 +21,10 @@ int ks_limits_raise(bool is_work, struct ks_err *err);
  * setting that asks for it, "isolate.memory_mib". */
 int ks_limits_address_space(uint64_t bytes, const char *what, struct ks_err *err);
 
+/* The size of a file that a child may write when it is to have wanted_mib: less, where this process
+ * may not write more (ulimit -f). */
+uint32_t ks_limits_file_mib(uint32_t wanted_mib);
+
 /* Address space is limited (ulimit -v): what runs out of memory may do so for that reason. */
 bool ks_limits_has_address_space(void);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* lines.h - versioned text of keyed lines, for files that a machine without JSON reads and writes.
  *
- *     ksweep-unit 3                   what it is, and the version of its form
+ *     ksweep-unit 4                   what it is, and the version of its form
  *     compiler "gcc (Debian) 12.2"    a key and its words, one blank between two
  *     end 0123456789abcdef            ks_id64() of all bytes before this line; nothing follows
  *

@@ -26,7 +26,8 @@ enum ks_artefact_state {
     KS_ART_FAILED,     /* build_failed */
     KS_ART_TIMEOUT,    /* build_timeout */
     KS_ART_UNLOADABLE, /* load_failed: compiled, but its object does harm when it is loaded */
-    KS_ART_UNSUPPORTED /* never compiled: the CPU or the compiler is not there, or no source is */
+    KS_ART_UNSUPPORTED /* never compiled: the CPU or the compiler is not there, no source is, or no
+                          problem of the job is for it */
 };
 extern const char *const ks_artefact_states[]; /* "missing" "ready" "build_failed" ... */
 /* enum ks_outcome of the cells of such an instance; KS_O_OK: they can run. */
@@ -56,7 +57,8 @@ struct ks_build_options {
                               so that none of them is idle while others have much left; 0 = 1 */
     uint32_t timeout_s;    /* of one compiler run, 0 = 300 */
     uint32_t memory_mib;   /* of one compiler run and all it starts, 0 = 4096 */
-    uint32_t file_mib;     /* of each file that a compiler writes, 0 = 1024 */
+    uint32_t file_mib;     /* of each file that a compiler writes, 0 = 1024; never more than
+                              ulimit -f allows */
     bool try_compilers;    /* compile a small kernel with each compiler that is needed, before
                               anything else: a limit that is too low, or a compiler that is none,
                               would make every instance fail */

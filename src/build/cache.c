@@ -369,17 +369,17 @@ static int seal_object(const char *temp, struct ks_err *err)
 static int write_manifest(const char *temp, const struct ks_manifest *m, struct ks_err *err)
 {
     char path[800];
-    struct ks_buf json;
-    ks_buf_init(&json);
-    ks_manifest_print(m, &json);
-    int rc = ks_buf_ok(&json) ? 0 : ks_fail(err, KS_ENOMEM, "manifest of a unit");
+    struct ks_buf text;
+    ks_buf_init(&text);
+    ks_manifest_print(m, &text);
+    int rc = ks_buf_ok(&text) ? 0 : ks_fail(err, KS_ENOMEM, "manifest of a unit");
     if (rc == 0)
         rc = ks_path_join(path, sizeof(path), temp, KS_UNIT_MANIFEST, err);
     if (rc == 0)
-        rc = ks_file_replace(path, json.data, json.len, err);
+        rc = ks_file_replace(path, text.data, text.len, err);
     if (rc == 0 && chmod(path, OBJECTS_MODE) < 0)
         rc = ks_fail_errno(err, "'%s'", path);
-    ks_buf_release(&json);
+    ks_buf_release(&text);
     return rc;
 }
 

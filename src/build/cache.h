@@ -35,7 +35,7 @@ struct ks_cache {
 
 enum ks_holds { /* how long a failure does */
                 KS_HOLDS_ALWAYS,
-                KS_HOLDS_LIMITS, /* until more time or memory is given */
+                KS_HOLDS_LIMITS, /* until more time, memory or file size is given */
                 KS_HOLDS_RUN     /* for those who were building when it happened */
 };
 
@@ -56,6 +56,7 @@ struct ks_manifest {
     uint64_t compile_ns;          /* of the whole unit */
     uint32_t timeout_s;           /* that a compiler run was given */
     uint32_t memory_mib;          /* and memory */
+    uint32_t file_mib;            /* and for each file that it wrote */
     uint64_t created_ns;          /* real time */
     struct ks_manifest_row *rows; /* [n_rows] owned */
     uint32_t n_rows;

@@ -12,7 +12,6 @@
 #include "build/try.h"
 #include "build/unit.h"
 
-#include <dirent.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -259,29 +258,6 @@ static bool is_starved(const struct ks_child_end *end)
     return false;
 }
 
-static int is_output(const struct dirent *e)
-{
-    static const char *const kept[] = { ".", "..", "unit.c", "device.c" };
-    for (size_t i = 0; i < sizeof(kept) / sizeof(*kept); i++)
-        if (strcmp(e->d_name, kept[i]) == 0)
-            return 0;
-    return 1;
-}
-
-/* What a compiler that was killed has left would stay in the cache beside the failure. */
-static void remove_outputs(const struct ks_compile *c)
-{
-    struct dirent **names = NULL;
-    const int n = scandir(c->dir, &names, is_output, NULL);
-    for (int i = 0; i < n; i++) {
-        char path[900];
-        if (ks_path_join(path, sizeof(path), c->dir, names[i]->d_name, NULL) == 0)
-            (void)ks_remove_tree(path, NULL);
-        free(names[i]);
-    }
-    free(names);
-}
-
 static int deal_with_failure(struct ks_build *b, uint32_t i, const struct ks_child_end *end,
                              struct ks_err *err)
 {
@@ -300,7 +276,6 @@ static int deal_with_failure(struct ks_build *b, uint32_t i, const struct ks_chi
     if (is_starved(end))
         return ks_fail(err, KS_EINVAL,
                        "the compiler needs more address space than ulimit -v allows: %s", reason);
-    remove_outputs(c);
     return ks_compile_fail(b, c, end->how == KS_END_DEADLINE ? KS_ART_TIMEOUT : KS_ART_FAILED,
                            how_long(end, reason), reason, err);
 }

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #define KIND    "ksweep-unit"
-#define VERSION 3 /* 1 and 2 were JSON, under another name */
+#define VERSION 4 /* 3 had no file_mib; 1 and 2 were JSON, under another name */
 
 static const char *const state_names[] = { [KS_ART_READY] = "ready",
                                            [KS_ART_FAILED] = "build_failed",
@@ -108,6 +108,7 @@ void ks_manifest_print(const struct ks_manifest *m, struct ks_buf *text_out)
     put_u64(text_out, "compile_ns", m->compile_ns);
     put_u64(text_out, "timeout_s", m->timeout_s);
     put_u64(text_out, "memory_mib", m->memory_mib);
+    put_u64(text_out, "file_mib", m->file_mib);
     put_u64(text_out, "created_ns", m->created_ns);
     for (uint32_t i = 0; i < m->n_rows; i++)
         put_row(text_out, &m->rows[i]);
@@ -239,6 +240,7 @@ static int read_lines(struct ks_lines *l, struct ks_manifest *m)
     m->compile_ns = get_u64(l, "compile_ns");
     m->timeout_s = (uint32_t)get_int(l, "timeout_s", 0, UINT32_MAX);
     m->memory_mib = (uint32_t)get_int(l, "memory_mib", 0, UINT32_MAX);
+    m->file_mib = (uint32_t)get_int(l, "file_mib", 0, UINT32_MAX);
     m->created_ns = get_u64(l, "created_ns");
     return l->rc < 0 ? l->rc : read_rows(l, m);
 }

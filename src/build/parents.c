@@ -26,7 +26,7 @@ int ks_parents_resolve(const char *path, char *out, size_t cap, bool *is_there_o
         *is_there_out = false;
     }
     if (!real)
-        return ks_fail_errno(err, "'%s'", path);
+        return ks_fail_path(err, "'%s'", path);
     rc = ks_path_join(out, cap, "", real, err);
     free(real);
     return rc;
@@ -36,7 +36,7 @@ static int check_one(const char *dir, const char *of, struct ks_err *err)
 {
     struct stat st;
     if (lstat(dir, &st) < 0)
-        return ks_fail_errno(err, "'%s'", dir);
+        return ks_fail_path(err, "'%s'", dir);
     if (st.st_uid != 0 && st.st_uid != geteuid())
         return ks_fail(err, KS_EINVAL,
                        "'%.200s' belongs to user %u, who could replace the %s: choose another "

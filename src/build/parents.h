@@ -10,7 +10,7 @@
 #include <stddef.h>
 
 /* ks_parents_resolve() - the real path of a directory, or of the nearest one above it that is
- * there. *is_there_out: it was the directory itself. KS_EIO and the like. */
+ * there. *is_there_out: it was the directory itself. ks_fail_path(). */
 int ks_parents_resolve(const char *path, char *out, size_t cap, bool *is_there_out,
                        struct ks_err *err);
 /* ks_parents_check() - as ssh does for its keys: the directory and each above it must belong to

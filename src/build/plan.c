@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/limits.h"
 #include "build/plugin.h"
 #include "build/trial.h"
 #include "build/unit.h"
@@ -123,7 +124,8 @@ static bool still_holds(const struct ks_build *b, const struct ks_manifest *m,
                         const struct ks_manifest_row *row)
 {
     if (row->holds == KS_HOLDS_LIMITS)
-        return m->timeout_s >= b->timeout_s && m->memory_mib >= b->memory_mib;
+        return m->timeout_s >= b->timeout_s && m->memory_mib >= b->memory_mib &&
+               m->file_mib >= b->file_mib;
     return row->holds == KS_HOLDS_ALWAYS || m->created_ns >= b->created_ns;
 }
 
@@ -223,6 +225,8 @@ static void judge_instances(struct ks_build *b)
         if (!inst->missing[0] && !f->source[0] && !ks_grid_plugin(b->grid, i)[0] && is_compiled(b))
             snprintf(a->reason, sizeof(a->reason),
                      "family %s has no kernel of its own: a plug-in supplies it", f->name);
+        if (!a->reason[0] && !ks_grid_is_used(b->grid, i))
+            snprintf(a->reason, sizeof(a->reason), "no problem of the job is for it");
         if (a->reason[0])
             a->state = KS_ART_UNSUPPORTED;
         else if (!is_compiled(b))
@@ -305,7 +309,7 @@ int ks_build_create(const struct ks_grid *grid, const struct ks_build_options *o
     b->warden = warden;
     b->timeout_s = opt->timeout_s ? opt->timeout_s : TIMEOUT_S;
     b->memory_mib = opt->memory_mib ? opt->memory_mib : MEMORY_MIB;
-    b->file_mib = opt->file_mib ? opt->file_mib : FILE_MIB;
+    b->file_mib = ks_limits_file_mib(opt->file_mib ? opt->file_mib : FILE_MIB);
     b->unit_size = opt->unit_size;
     b->created_ns = ks_realtime_ns();
     int rc = opt->worker ? ks_path_join(b->worker, sizeof(b->worker), "", opt->worker, err) : 0;

@@ -19,7 +19,7 @@ static int resolve(const char *path, struct plugin *out, struct ks_err *err)
     char *real = realpath(path, NULL);
     int rc = 0;
     if (!real)
-        return ks_fail_errno(err, "'%s'", path);
+        return ks_fail_path(err, "'%s'", path);
     if (strlen(real) >= sizeof(out->path))
         rc = ks_fail(err, KS_EINVAL, "'%s': the path is too long", real);
     else

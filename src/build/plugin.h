@@ -10,7 +10,7 @@
  * ready, the file's path (symbolic links resolved), size and digest; their build_id is that of the
  * file and the name, and their code_id zero, since what a plug-in launches cannot be seen.
  * @artefacts [in,out] [grid->n_instances]; those with a reason already are left alone
- * KS_ENOENT, KS_EIO when a plug-in cannot be read. */
+ * KS_ENOENT, KS_EINVAL, KS_EIO when a plug-in cannot be read. */
 int ks_plugins_take(const struct ks_grid *grid, struct ks_artefact *artefacts, struct ks_err *err);
 
 #endif

@@ -8,10 +8,10 @@
 #include "base/file.h"
 #include "build/unit.h"
 
+#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 static int begin(const struct ks_build *b, const struct ks_compile *c, struct ks_manifest *m,
                  struct ks_err *err)
@@ -19,6 +19,7 @@ static int begin(const struct ks_build *b, const struct ks_compile *c, struct ks
     *m = (struct ks_manifest){ .compile_ns = c->compile_ns,
                                .timeout_s = b->timeout_s,
                                .memory_mib = b->memory_mib,
+                               .file_mib = b->file_mib,
                                .created_ns = ks_realtime_ns(),
                                .n_rows = c->n };
     snprintf(m->compiler, sizeof(m->compiler), "%s", ks_build_version(b, c->instances[0]));
@@ -204,12 +205,28 @@ static int fill_artefacts(struct ks_build *b, const struct ks_compile *c,
     return 0;
 }
 
-/* Of no use any more. */
-static void drop(const struct ks_compile *c, const char *name)
+static bool is_kept(const char *name, bool has_object)
 {
-    char path[700];
-    if (ks_path_join(path, sizeof(path), c->dir, name, NULL) == 0)
-        (void)unlink(path);
+    static const char *const kept[] = { ".", "..", "unit.c", "device.c" };
+    for (size_t i = 0; i < sizeof(kept) / sizeof(*kept); i++)
+        if (strcmp(name, kept[i]) == 0)
+            return true;
+    return has_object && strcmp(name, KS_UNIT_OBJECT) == 0;
+}
+
+/* Nothing else that compilers wrote goes into the cache, nor what one that was killed has left. */
+static void remove_others(const struct ks_compile *c, bool has_object)
+{
+    struct dirent **names = NULL;
+    const int n = scandir(c->dir, &names, NULL, NULL);
+    for (int i = 0; i < n; i++) {
+        char path[900];
+        if (!is_kept(names[i]->d_name, has_object) &&
+            ks_path_join(path, sizeof(path), c->dir, names[i]->d_name, NULL) == 0)
+            (void)ks_remove_tree(path, NULL);
+        free(names[i]);
+    }
+    free(names);
 }
 
 int ks_compile_publish(struct ks_build *b, struct ks_compile *c, struct ks_err *err)
@@ -220,8 +237,7 @@ int ks_compile_publish(struct ks_build *b, struct ks_compile *c, struct ks_err *
         rc = identify_code(b, c, &m, err);
     if (rc == 0)
         rc = digest_object(c, &m, err);
-    drop(c, "unit.o");
-    drop(c, KS_UNIT_IMAGE);
+    remove_others(c, true);
     if (rc == 0)
         rc = ks_cache_publish(&b->cache, c->dir, &m, err);
     /* Another process may have published the unit first: its object counts. */
@@ -242,9 +258,7 @@ int ks_compile_fail(struct ks_build *b, struct ks_compile *c, enum ks_artefact_s
     struct ks_artefact *a = &b->artefacts[c->instances[0]];
     struct ks_manifest m;
     int rc = begin(b, c, &m, err);
-    drop(c, KS_UNIT_OBJECT);
-    drop(c, KS_UNIT_IMAGE);
-    drop(c, "unit.o");
+    remove_others(c, false);
     if (rc == 0) {
         m.rows[0].state = state;
         m.rows[0].holds = holds;

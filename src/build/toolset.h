@@ -26,7 +26,8 @@ struct ks_toolset {
     char compilers[512]; /* versions of those that are there, "; " between */
 };
 
-/* One toolchain for each name that an instance which this device can run asks for:
+/* One toolchain for each name that an instance which this device can run, on some problem of the
+ * job, asks for:
  *
  *     no name                     `compiler`, else $KSWEEP_CC, else cc
  *     the default of its trait    `compiler`, else $KSWEEP_CC, else the name

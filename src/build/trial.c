@@ -3,6 +3,7 @@
 
 #include "base/file.h"
 #include "base/limits.h"
+#include "build/cache.h"
 
 #include <elf.h>
 #include <stdio.h>
@@ -50,11 +51,11 @@ static int compile(const struct ks_tool *t, const char *dir, struct ks_warden *w
                    size_t cap, struct ks_err *err)
 {
     struct ks_argv a = { .n = 0 };
-    char path[400];
-    int rc;
+    char path[600];
+    int rc = ks_path_join(path, sizeof(path), dir, "unit.c", err);
 
-    snprintf(path, sizeof(path), "%.300s/unit.c", dir);
-    rc = ks_file_replace(path, source, sizeof(source) - 1, err);
+    if (rc == 0)
+        rc = ks_file_replace(path, source, sizeof(source) - 1, err);
     if (rc == 0)
         rc = ks_toolchain_compile(&t->chain, "", &a, err);
     if (rc == 0)
@@ -64,7 +65,8 @@ static int compile(const struct ks_tool *t, const char *dir, struct ks_warden *w
     rc = ks_toolchain_link(&t->chain, "", &a, err);
     if (rc == 0)
         rc = run_step(&a, dir, w, why, cap, err);
-    snprintf(path, sizeof(path), "%.300s/kernels.so", dir);
+    if (rc == 0)
+        rc = ks_path_join(path, sizeof(path), dir, KS_UNIT_OBJECT, err);
     if (rc == 0 && !why[0] && !is_shared_object(path))
         snprintf(why, cap, "it wrote no shared object");
     return rc;
@@ -89,15 +91,17 @@ static int judge(struct ks_tool *t, const char *why, struct ks_err *err)
 int ks_trial(struct ks_tool *t, struct ks_warden *w, struct ks_err *err)
 {
     const char *tmp = ks_command_variable("TMPDIR");
-    char dir[320], why[256];
+    char dir[512], why[256];
     int rc;
 
     if (t->is_tried || t->missing[0])
         return 0;
     t->is_tried = true;
-    snprintf(dir, sizeof(dir), "%.250s/ksweep-trial-XXXXXX", tmp ? tmp : "/tmp");
-    if (!mkdtemp(dir))
-        return ks_fail_path(err, "a directory for temporary files (TMPDIR): '%s'", dir);
+    rc = ks_path_join(dir, sizeof(dir), tmp ? tmp : "/tmp", "ksweep-trial-XXXXXX", err);
+    if (rc == 0 && !mkdtemp(dir))
+        rc = ks_fail_path(err, "'%s'", dir);
+    if (rc < 0)
+        return ks_err_context(err, rc, "directory for temporary files (TMPDIR)");
     rc = compile(t, dir, w, why, sizeof(why), err);
     (void)ks_remove_tree(dir, NULL);
     return rc < 0 || !why[0] ? rc : judge(t, why, err);

@@ -93,14 +93,15 @@ static void put_death(const struct ks_build *b, const struct ks_child_end *end, 
     }
 }
 
-/* What hangs or starves may do so because of others. */
+/* What hangs or starves may do so because of others; and a library that the loader does not find
+ * may be there tomorrow, with another LD_LIBRARY_PATH. */
 static enum ks_holds how_long(const struct ks_child_end *end)
 {
     if (end->how == KS_END_MEMORY)
         return KS_HOLDS_LIMITS;
-    return end->how == KS_END_EXITED || (end->how == KS_END_SIGNALED && end->code != SIGKILL)
-               ? KS_HOLDS_ALWAYS
-               : KS_HOLDS_RUN;
+    if (end->how == KS_END_EXITED)
+        return end->code == KS_WORKER_EXIT_UNLOADABLE ? KS_HOLDS_RUN : KS_HOLDS_ALWAYS;
+    return end->how == KS_END_SIGNALED && end->code != SIGKILL ? KS_HOLDS_ALWAYS : KS_HOLDS_RUN;
 }
 
 int ks_try_judge(const struct ks_build *b, const struct ks_child_end *end, char *reason_out,
@@ -118,7 +119,7 @@ int ks_try_judge(const struct ks_build *b, const struct ks_child_end *end, char 
     if (status == KS_WORKER_EXIT_SETUP)
         return ks_fail(err, KS_EUNSUPPORTED, "what was compiled cannot be tried here: %s",
                        last_step(end, text, sizeof(text)));
-    if (status == KS_WORKER_EXIT_UNLOADABLE)
+    if (status == KS_WORKER_EXIT_UNLOADABLE || status == KS_WORKER_EXIT_REMAINS)
         snprintf(reason_out, cap, "%s", last_step(end, text, sizeof(text)));
     else
         put_death(b, end, reason_out, cap);

@@ -391,8 +391,8 @@ const struct ks_command ks_cmd_build = {
         "Compile all instances of a job, in parallel, into the cache; under mpirun all ranks "
         "share the work.",
     .usage = "build JOB [--backend NAME] [--arch ARCH] [--jobs N] [--unit-size N] [--timeout S] "
-             "[--memory-mib N] [--compiler CC] [--manifest FILE] [--cache DIR] [--trust-cache] "
-             "[--json]",
+             "[--memory-mib N] [--file-mib N] [--compiler CC] [--manifest FILE] [--cache DIR] "
+             "[--trust-cache] [--json]",
     .opts = opts,
     .run = run,
     .needs_warden = true,

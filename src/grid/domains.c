@@ -159,6 +159,14 @@ bool ks_domains_fit(const struct ks_domains *d, uint32_t i_problem, uint32_t i_i
         ->fits[(size_t)d->problems.of[i_problem] * d->instances.n + d->instances.of[i_instance]];
 }
 
+bool ks_domains_fits_any(const struct ks_domains *d, uint32_t i_instance)
+{
+    for (uint32_t a = 0; a < d->problems.n; a++)
+        if (d->fits[(size_t)a * d->instances.n + d->instances.of[i_instance]])
+            return true;
+    return false;
+}
+
 uint64_t ks_domains_n_fits(const struct ks_domains *d)
 {
     return d->n_all;

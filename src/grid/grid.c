@@ -192,6 +192,12 @@ bool ks_grid_has_cell(const struct ks_grid *g, uint32_t i_problem, uint32_t i_in
     return !g->domains || ks_domains_fit(g->domains, i_problem, i_instance);
 }
 
+bool ks_grid_is_used(const struct ks_grid *g, uint32_t i_instance)
+{
+    return !g->domains || i_instance >= g->n_instances ||
+           ks_domains_fits_any(g->domains, i_instance);
+}
+
 void ks_grid_no_cell(const struct ks_grid *g, uint32_t i_problem, uint32_t i_instance,
                      struct ks_buf *text_out)
 {

@@ -46,6 +46,8 @@ int ks_grid_load_text(const char *text, const char *name, struct ks_grid *grid_o
 void ks_grid_release(struct ks_grid *g);
 
 bool ks_grid_has_cell(const struct ks_grid *g, uint32_t i_problem, uint32_t i_instance);
+/* Is the instance measured on some problem? A helper counts as one that is. */
+bool ks_grid_is_used(const struct ks_grid *g, uint32_t i_instance);
 /* Of a pair that is no cell of a loaded grid: "instance is grouped_conv forward fp32 2d nhwgc,
  * problem is grouped_conv forward bf16 2d nhwgc". */
 void ks_grid_no_cell(const struct ks_grid *g, uint32_t i_problem, uint32_t i_instance,

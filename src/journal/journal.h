@@ -107,8 +107,8 @@ typedef void (*ks_journal_damage_fn)(void *ctx, const struct ks_journal_damage *
 
 /* Calls on_frame for every whole frame of a known type below 100 in order, on_damage (may be NULL)
  * for every damaged place; a segment that is missing between two others is one with n_bytes = 0.
- * A copy of another segment (its header has that one's number) is such a place, and is not read:
- * its records would count twice. Reads in pieces: memory does not grow with the journal. Stops at
+ * A copy of another segment (it has that one's header) is such a place, and is not read: its
+ * records would count twice. Reads in pieces: memory does not grow with the journal. Stops at
  * on_frame < 0. KS_ENOENT when there is no segment. totals_out may be NULL. */
 int ks_journal_read(const char *dir, ks_journal_frame_fn on_frame, ks_journal_damage_fn on_damage,
                     void *ctx, struct ks_journal_totals *totals_out, struct ks_err *err);

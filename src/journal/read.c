@@ -57,6 +57,7 @@ struct extent {
     uint64_t limit;         /* bytes: the lowest fence that any later segment put on it */
     uint32_t incarnation;   /* as its header says; 0: it has none */
     struct ks_id128 run_id; /* likewise */
+    uint64_t created_ns;    /* likewise */
     bool is_copy;           /* of segment `incarnation`: nothing counts */
 };
 
@@ -69,12 +70,18 @@ static void put_fences(const struct ks_segment *s, const struct ks_segment_list 
                 of[j].limit = s->fences[k].n_bytes;
 }
 
-/* Says that it is another one, which is there. */
+static bool is_same_header(const struct extent *a, const struct extent *b)
+{
+    return a->incarnation == b->incarnation && a->created_ns == b->created_ns &&
+           ks_id128_eq(a->run_id, b->run_id);
+}
+
+/* Its header is that of another one, which is there. A segment of the same number that was written
+ * elsewhere, in a copy of the directory, has a header and records of its own. */
 static bool is_copy(const struct ks_segment_list *l, size_t i, const struct extent *of)
 {
     for (size_t j = 0; j < l->n; j++)
-        if (j != i && l->number[j] == of[i].incarnation && of[j].incarnation == of[i].incarnation &&
-            ks_id128_eq(of[j].run_id, of[i].run_id))
+        if (j != i && l->number[j] == of[i].incarnation && is_same_header(&of[i], &of[j]))
             return true;
     return false;
 }
@@ -99,6 +106,7 @@ static int find_extents(const char *dir, const struct ks_segment_list *l, struct
         if (rc == 1) {
             of[i].incarnation = s.incarnation;
             of[i].run_id = s.run_id;
+            of[i].created_ns = s.realtime_ns;
         }
     }
     for (size_t i = 0; i < l->n && rc >= 0; i++) {

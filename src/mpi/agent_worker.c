@@ -31,7 +31,7 @@ int ks_agent_find_worker(char *out, size_t cap, struct ks_err *err)
     if (rc == 0 && !named)
         rc = ks_path_join(out, cap, dir, "ksweep-worker", err);
     if (rc == 0 && access(out, X_OK) < 0)
-        rc = ks_fail_errno(err, "worker program '%s'", out);
+        rc = ks_fail_path(err, "worker program '%s'", out);
     return rc;
 }
 

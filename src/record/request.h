@@ -98,10 +98,10 @@ enum {
     KS_WORKER_EXIT_PROTOCOL = 92,
     KS_WORKER_EXIT_DEVICE =
         93, /* the device is lost to this process; the cell in hand was reported */
-    KS_WORKER_EXIT_REMAINS =
-        94, /* a kernel left threads or timers behind; the cell in hand was reported */
+    KS_WORKER_EXIT_REMAINS = 94,   /* a kernel left threads or timers behind; the cell in hand was
+                                      reported. With --try: a   constructor did */
     KS_WORKER_EXIT_TRIED = 95,     /* ksweep-worker --try: the object can be loaded and unloaded */
-    KS_WORKER_EXIT_UNLOADABLE = 96 /* it cannot */
+    KS_WORKER_EXIT_UNLOADABLE = 96 /* the loader refuses it, or it has no table of kernels */
 };
 
 #endif

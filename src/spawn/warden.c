@@ -3,6 +3,7 @@
 #include "spawn/warden.h"
 #include "base/buf.h"
 #include "base/clock.h"
+#include "base/file.h"
 #include "spawn/launcher.h"
 #include "spawn/loop.h"
 #include "spawn/procfs.h"
@@ -167,11 +168,20 @@ static size_t pack_fds(const struct ks_spawn *what, struct ks_wire_ask *ask, int
     return n;
 }
 
+/* sysinfo(2) has 16 bits for it; /proc/loadavg ("0.20 0.18 0.12 1/80 11206": 80) may be a
+ * container's own. */
 uint32_t ks_warden_task_limit(void)
 {
-    struct sysinfo s;
+    struct sysinfo s = { .procs = 0 };
+    char text[128];
+    const char *slash;
+    uint32_t n;
 
-    return MAX_TASKS + (sysinfo(&s) == 0 ? s.procs : 0);
+    (void)sysinfo(&s);
+    ks_file_first_line("/proc/loadavg", text, sizeof(text));
+    slash = strchr(text, '/');
+    n = slash ? (uint32_t)strtoul(slash + 1, NULL, 10) : 0;
+    return MAX_TASKS + (n > s.procs ? n : s.procs);
 }
 
 int ks_warden_spawn(struct ks_warden *w, const struct ks_spawn *what, uint32_t *child_out,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/file.h"
+#include "base/text.h"
 #include "store/produce.h"
 #include "store/store.h"
 #include "store/table.h"
@@ -32,30 +33,37 @@ struct check {
     uint64_t n_different;
 };
 
+/* One line, whatever names and paths of a foreign file hold. */
+__attribute__((format(printf, 2, 0))) static void put_line(struct ks_buf *to, const char *fmt,
+                                                           va_list ap)
+{
+    char line[1024];
+
+    vsnprintf(line, sizeof(line), fmt, ap);
+    ks_text_put(to, line, strlen(line), KS_LINES_NONE);
+    ks_buf_u8(to, '\n');
+}
+
 __attribute__((format(printf, 2, 3))) static void find(struct ks_store_check *out, const char *fmt,
                                                        ...)
 {
-    char line[1024];
     va_list ap;
 
     va_start(ap, fmt);
-    vsnprintf(line, sizeof(line), fmt, ap);
+    put_line(&out->findings, fmt, ap);
     va_end(ap);
     out->n_findings++;
-    ks_buf_printf(&out->findings, "%s\n", line);
 }
 
 __attribute__((format(printf, 2, 3))) static void note(struct ks_store_check *out, const char *fmt,
                                                        ...)
 {
-    char line[1024];
     va_list ap;
 
     va_start(ap, fmt);
-    vsnprintf(line, sizeof(line), fmt, ap);
+    put_line(&out->notes, fmt, ap);
     va_end(ap);
     out->n_notes++;
-    ks_buf_printf(&out->notes, "%s\n", line);
 }
 
 /* ---- the file by itself ---- */
@@ -302,8 +310,7 @@ static void on_damage(void *ctx, const struct ks_journal_damage *d)
     struct check *c = ctx;
 
     if (d->copy_of)
-        find(c->out,
-             "%s: a copy of segment %" PRIu32 " of the same journal, which is not read: remove it",
+        find(c->out, "%s: a copy of segment %" PRIu32 " of the same journal; it is not read",
              d->path, d->copy_of);
     else if (d->is_tail)
         note(c->out, "%s: %" PRIu64 " bytes at %" PRIu64 " are a torn end, as a kill leaves it",

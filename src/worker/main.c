@@ -39,7 +39,8 @@ static int usage(FILE *to, int status)
         ")\n"
         "  --try OBJECT [threads]     loads, unloads and exits; the object may keep threads. Ends "
         "with\n"
-        "                             95 when all went well, 96 when it cannot be loaded\n"
+        "                             95 when all went well, 96 when it cannot be loaded, 94 when\n"
+        "                             its constructors leave threads or timers running\n"
         "Without arguments: requests on descriptor 3, records on 4, status page on 5, references "
         "on 6.\n",
         to);

@@ -38,15 +38,13 @@ static int load_and_unload(const struct ks_sealed *copy, bool keeps_threads, str
 {
     struct ks_remains remains;
     struct ks_so_table so;
-    int rc;
 
     ks_remains_note(&remains);
     tell(KS_TRY_LOADING);
-    rc = ks_so_table_open(copy->path, &so, err);
-    if (rc == 0)
-        rc = check_left(&remains, keeps_threads, err);
-    if (rc < 0) /* what it may have started runs in it: it stays */
+    if (ks_so_table_open(copy->path, &so, err) < 0)
         return KS_WORKER_EXIT_UNLOADABLE;
+    if (check_left(&remains, keeps_threads, err) < 0) /* not unloaded: a thread may run in it */
+        return KS_WORKER_EXIT_REMAINS;
     tell(KS_TRY_UNLOADING);
     ks_so_table_close(&so);
     tell(KS_TRY_EXITING);

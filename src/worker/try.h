@@ -16,8 +16,9 @@
 /* ks_worker_try() - in the worker's cage: loads a sealed copy of the object, reads its table, looks
  * for threads and timers, unloads it. The caller then exits, with its exit handlers.
  * @keeps_threads [in] its instances declare threads of their own
- * Returns KS_WORKER_EXIT_TRIED; KS_WORKER_EXIT_UNLOADABLE: *err says why the object is no good;
- * KS_WORKER_EXIT_SETUP: *err says why it could not be tried. */
+ * Returns KS_WORKER_EXIT_TRIED; KS_WORKER_EXIT_UNLOADABLE: the loader refused the object, or it has
+ * no table; KS_WORKER_EXIT_REMAINS: a constructor left something running; KS_WORKER_EXIT_SETUP: it
+ * could not be tried. *err says why. */
 int ks_worker_try(const char *path, bool keeps_threads, struct ks_err *err);
 
 #endif

@@ -87,7 +87,7 @@ static int find_worker(const struct config *cfg, char *out, size_t cap, struct k
         rc = ks_path_join(out, cap, ".", cfg->worker, err);
     else if ((rc = ks_program_dir(dir, sizeof(dir), err)) == 0)
         rc = ks_path_join(out, cap, dir, "ksweep-worker", err);
-    return rc == 0 && access(out, X_OK) < 0 ? ks_fail_errno(err, "'%s'", out) : rc;
+    return rc == 0 && access(out, X_OK) < 0 ? ks_fail_path(err, "'%s'", out) : rc;
 }
 
 static int load(const struct config *cfg, const char *path, struct ks_grid *g, struct ks_err *err)
@@ -312,5 +312,5 @@ int main(int argc, char **argv)
     free(words);
     if (rc < 0)
         ks_text_print(stderr, "ksweep-gpu", err.text);
-    return rc < 0 ? 3 : rc;
+    return rc < 0 ? ks_code_exit(rc) : rc;
 }

@@ -22,8 +22,9 @@ The format, from src/record/frame.h, little-endian:
     length is at most 2**20. Where something does not match, the search for the next sync word goes
     on one byte later; what no frame covers is damage, at the end of a file a torn tail.
 
-    type 1 segment: tag 9, repeated, is a fence: a body with 1 = number of an older segment,
-           2 = the bytes of it that count; the rest is of an owner that had lost the journal
+    type 1 segment: 2 its number. The file of another number whose first frame is the same is a copy
+           of it, which is not read. Tag 9, repeated, is a fence: a body with 1 = number of an older
+           segment, 2 = the bytes of it that count; the rest is of an owner that had lost the journal
     type 9 start:   tag 6, repeated, is a cell: 1 problem, 2 instance, 3 condition, 4 attempt,
            5 round, 6 role (0 = a cell, others measure anchors and controls)
     type 10 done:   1 problem, 2 instance, 3 condition, 4 attempt, 5 round, 6 role, 7 outcome,
@@ -50,7 +51,7 @@ VOID = 1 << 9
 ALIASED = 6
 OUTCOMES = ("", "ok", "wrong_result", "out_of_bounds", "nondeterministic", "unsupported", "aliased",
             "build_failed", "build_timeout", "load_failed", "launch_failed", "out_of_memory",
-            "timeout", "crashed", "exited", "device_lost", "worker_lost", "skipped")
+            "timeout", "crashed", "exited", "device_lost", "worker_lost", "skipped", "untrusted")
 NOT_MEASURED = (0, 5, ALIASED, 7, 8)  # no outcome, unsupported, aliased, build_...
 MAX_LISTED = 20
 
@@ -151,17 +152,26 @@ class Journal:
                 names[int(match.group(1))] = os.path.join(directory, name)
         self.paths = names
         self.numbers = sorted(names)
+        self.headers = {n: body for n in self.numbers if (body := self.header(n)) is not None}
+        self.copies = {n: of for n in self.headers if (of := self.copy_of(n))}
         self.limits = self.find_limits()
+
+    def header(self, number):
+        """The body of the frame that a segment begins with, or None."""
+        with open(self.paths[number], "rb") as file:
+            head = file.read(HEADER.size + 65536)
+        first = frame_at(head, 0) if head.startswith(SYNC) else None
+        return first[2] if first and first[0] == SEGMENT else None
+
+    def copy_of(self, number):
+        """The number of the segment that this one is a copy of; 0: it is none."""
+        of = numbers(self.headers[number], (2,))[2]
+        return of if of != number and self.headers.get(of) == self.headers[number] else 0
 
     def find_limits(self):
         limits = {}
-        for number in self.numbers:
-            with open(self.paths[number], "rb") as file:
-                head = file.read(HEADER.size + 65536)
-            first = frame_at(head, 0) if head.startswith(SYNC) else None
-            if not first or first[0] != SEGMENT:
-                continue
-            for tag, value in fields(first[2]):
+        for number in self.headers.keys() - self.copies.keys():
+            for tag, value in fields(self.headers[number]):
                 if tag == 9:
                     fence = numbers(value, (1, 2))
                     if fence[1] < number:
@@ -182,6 +192,8 @@ class Journal:
                 self.damage.append({"path": "%04d.ksj" % missing, "offset": 0, "bytes": 0,
                                     "tail": False})
             expected = number + 1
+            if number in self.copies:
+                continue
             with open(path, "rb") as file:
                 data = file.read()
             limit = min(self.limits.get(number, len(data)), len(data))
@@ -315,7 +327,8 @@ def summary(audit, journal):
         counts[OUTCOMES[outcome]] = counts.get(OUTCOMES[outcome], 0) + 1
     return {
         "ok": not audit.errors,
-        "segments": len(journal.numbers),
+        "segments": len(journal.numbers) - len(journal.copies),
+        "copies": len(journal.copies),
         "bytes": journal.n_bytes,
         "late_bytes": journal.late_bytes,
         "frames": audit.n_frames,

@@ -5,6 +5,7 @@
 import io
 import json
 import os
+import re
 import shutil
 import struct
 import tempfile
@@ -202,6 +203,23 @@ class AuditTest(unittest.TestCase):
         self.assertEqual(result["late_bytes"], len(done(1)))
         self.write(2, segment(2), done(1))
         self.assert_fails("duplicate")
+
+    def test_a_copied_segment_does_not_count(self):
+        whole = [segment(1), done(0), done(1)]
+        size = self.write(1, *whole)
+        self.write(2, *whole)
+        self.write(3, segment(3, [(1, size), (2, size)]), done(2))
+        result = self.run_audit(*self.grid(3))
+        self.assertTrue(result["ok"])
+        self.assertEqual((result["segments"], result["copies"], result["records"]), (2, 1, 3))
+        self.assertEqual(result["damage"], [])
+        self.write(2, frame(1, tag(1, b"\1" * 16) + tag(2, 1) + tag(8, 7)), done(1))
+        self.assert_fails("duplicate")  # a header of its own: written elsewhere
+
+    def test_outcomes_are_those_of_the_program(self):
+        with open(os.path.join(HERE, "..", "..", "src", "record", "outcome.h")) as file:
+            rows = re.findall(r'X\(KS_O_\w+, (\d+), "(\w+)"', file.read())
+        self.assertEqual([(str(i), name) for i, name in enumerate(audit.OUTCOMES)][1:], rows)
 
     def test_a_flipped_bit_costs_one_frame(self):
         parts = [segment(1)] + [done(i) for i in range(12)]

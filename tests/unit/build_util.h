@@ -113,6 +113,22 @@ static inline void use_instances(struct place *p, const char *instances)
     load_grid(p, "config.json", "host");
 }
 
+/* Replaces a part of the text of the family of tests/fake. */
+static inline void change_family(const struct place *p, const char *from, const char *to)
+{
+    char path[600], changed[9000];
+    struct ks_buf family;
+    struct ks_err err;
+    ks_buf_init(&family);
+    snprintf(path, sizeof(path), "%s/unit.family.json", p->dir);
+    must(ks_file_read(path, &family, &err), &err);
+    const char *text = ks_buf_text(&family), *at = strstr(text, from);
+    assert_non_null(at);
+    snprintf(changed, sizeof(changed), "%.*s%s%s", (int)(at - text), text, to, at + strlen(from));
+    put_file(p, "unit.family.json", changed);
+    ks_buf_release(&family);
+}
+
 static inline int try_plan(struct place *p, const struct ks_build_options *with, struct ks_err *err)
 {
     struct ks_build_options opt = with ? *with : (struct ks_build_options){ .unit_size = 0 };

@@ -2,6 +2,7 @@
 #include "kernel_case.h"
 
 #include "grid/cpu_flags.h"
+#include "grid/domains.h"
 
 #include <dlfcn.h>
 #include <sys/stat.h>
@@ -264,6 +265,8 @@ void kernel_build(struct place *p, const struct ks_problem *problem, const char 
     must(ks_path_join(path, sizeof(path), p->dir, "job.json", &err), &err);
     must(ks_grid_load(path, &p->grid, &err), &err);
     p->has_grid = true;
+    ks_domains_free(p->grid.domains); /* every instance is built, whatever the job's problem */
+    p->grid.domains = NULL;
     if (!kernel_build_is_complete())
         thin_out(&p->grid);
     sanitize(p);

@@ -495,6 +495,34 @@ static void what_ck_cannot_say_is_refused(void **state)
     }
 }
 
+/* Names in a file may hold line ends: none of them begins a line of a report. */
+static void names_forge_no_line(void **state)
+{
+    const struct place *p = *state;
+    const char *operands[] = { p->file, NULL };
+    struct ks_analysis_out out = { .file = NULL };
+    void *cfg = calloc(1, ks_analysis_report.cfg_size);
+    struct ks_err err;
+    struct skit k;
+
+    assert_non_null(cfg);
+    assert_int_equal(ks_opt_defaults(ks_analysis_report.opts, cfg, &err), 0);
+    skit_open(&k, p->dir[0], 1, 1, 2);
+    snprintf(k.problems[0].name, sizeof(k.problems[0].name), "p\nforged 1");
+    skit_names(&k);
+    skit_name(&k, KS_F_INSTANCE, k.instances[0], 0, "i\nforged 2", "family=f");
+    skit_put(&k, akit_timed(&k, 0, 0, 1000));
+    skit_put(&k, akit_timed(&k, 0, 1, 2000));
+    skit_close(&k);
+    place_gather(p, 1, NULL);
+    assert_int_equal(ks_analysis_report.run(cfg, operands, 1, &out, &err), 0);
+    assert_non_null(strstr(ks_buf_text(&out.text), "\np\\nforged 1 "));
+    assert_non_null(strstr(ks_buf_text(&out.text), "instance: i\\nforged 2,"));
+    assert_null(strstr(ks_buf_text(&out.text), "\nforged"));
+    ks_buf_release(&out.text);
+    free(cfg);
+}
+
 static void a_file_that_is_none(void **state)
 {
     const struct place *p = *state;
@@ -521,6 +549,7 @@ int main(void)
         TEST(floats_are_short_and_exact),
         TEST(every_csv_column_is_documented),
         TEST(what_ck_cannot_say_is_refused),
+        TEST(names_forge_no_line),
         TEST(a_file_that_is_none),
 #undef TEST
     };

@@ -102,105 +102,6 @@ static void test_one_broken_instance_is_isolated(void **state)
     }
 }
 
-static void use_messy(struct place *p, const char *instances, uint32_t timeout_s)
-{
-    char config[500];
-    copy_file(p, "tests/fake/bad_faults.k", "bad_faults.k");
-    copy_file(p, "tests/fake/messy_faults.k", "messy_faults.k");
-    copy_file(p, "tests/fake/messy_kernels.k", "messy_kernels.k");
-    copy_file(p, "tests/fake/messy_kernels.family.json", "messy_kernels.family.json");
-    snprintf(config, sizeof(config),
-             "{\"family\": \"messy_kernels.family.json\", \"instances\": [%s]}", instances);
-    put_file(p, "config.json", config);
-    load_grid(p, "config.json", "host");
-    p->grid.job.isolate.kernel_timeout_s = timeout_s;
-}
-
-/* An object that does harm when it is loaded or unloaded is split like one that does not compile:
- * the culprits alone bear it, whatever they shared it with. */
-static void test_objects_are_tried(void **state)
-{
-    static const struct {
-        const char *name, *reason;
-    } bad[] = {
-        { "messy_load_aborts_0", "loading its object ends the process by signal 6" },
-        { "messy_load_exits_0", "loading its object ends the process with status 0" },
-        { "messy_load_thread_0", "a constructor left 1 thread running" },
-        { "messy_unload_aborts_0", "unloading its object ends the process by signal 6" },
-        { "messy_exit_exits_0", "unloading its object ends the process with status 0" },
-    };
-    struct place *p = *state;
-    const struct ks_build_options opt = { .worker = KS_BINARY_DIR "/bin/ksweep-worker" };
-    use_messy(p,
-              "{\"copy\": [0, 1]}, {\"fault\": [\"load_aborts\", \"load_exits\", "
-              "\"load_thread\", \"unload_aborts\", \"exit_exits\"]}, {\"copy\": [2, 3]}",
-              30);
-    for (int life = 0; life < 2; life++) {
-        plan(p, &opt);
-        assert_int_equal(build_all(p) > 0, life == 0); /* the second one remembers */
-        for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-            const struct ks_artefact *a = artefact(p, bad[i].name);
-            assert_int_equal(a->state, KS_ART_UNLOADABLE);
-            if (!strstr(a->reason, bad[i].reason))
-                fail_msg("%s: '%s'", bad[i].name, a->reason);
-        }
-        assert_int_equal(count_state(p, KS_ART_READY), 4);
-    }
-}
-
-/* A trial that takes too long may do so because of others: the next run makes it again. Threads
- * that a family declares are nobody's fault. */
-static void test_slow_trials(void **state)
-{
-    struct place *p = *state;
-    const struct ks_build_options opt = { .worker = KS_BINARY_DIR "/bin/ksweep-worker" };
-    const struct ks_artefact *a;
-    use_messy(p, "{\"fault\": \"load_hangs\"}, {\"fault\": \"load_thread\", \"threads\": 2}", 2);
-    for (int life = 0; life < 2; life++) {
-        plan(p, &opt);
-        (void)build_all(p);
-        a = artefact(p, "messy_load_hangs_0");
-        assert_int_equal(a->state, KS_ART_UNLOADABLE);
-        assert_string_equal(a->reason,
-                            "loading its object takes longer than 2 s (kernel_timeout_s)");
-        assert_false(a->is_cached);
-        a = artefact(p, "messy_load_thread_0_t2");
-        assert_int_equal(a->state, KS_ART_READY);
-        assert_int_equal(a->is_cached, life > 0);
-    }
-}
-
-/* What cannot be tried is no instance's fault. */
-static void test_trial_without_a_worker(void **state)
-{
-    static const struct {
-        const char *script, *reason;
-    } row[] = {
-        { NULL, "cannot be started: No such file" },
-        { "echo 'ksweep-worker: this kernel takes no call filter' >&2; exit 91",
-          "what was compiled cannot be tried here: this kernel takes no call filter" },
-    };
-    struct place *p = *state;
-    char worker[600];
-    use_instances(p, "{\"index\": 1}");
-    for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
-        const struct ks_build_options opt = { .worker = worker };
-        struct ks_err err;
-        int rc = 0;
-        snprintf(worker, sizeof(worker), "%s/none", p->dir);
-        if (row[i].script)
-            put_script(p, "worker", row[i].script, worker, sizeof(worker));
-        plan(p, &opt);
-        must(ks_build_start(p->build, 0, &err), &err);
-        while ((rc = ks_build_step(p->build, 1, &err)) == 0 && ks_build_n_running(p->build))
-            must(ks_build_wait(p->build, &err), &err);
-        assert_true(rc < 0);
-        assert_non_null(strstr(err.text, row[i].reason));
-        plan(p, NULL);
-        assert_int_equal(ks_build_n_missing(p->build), 1);
-    }
-}
-
 static void test_timeout(void **state)
 {
     struct place *p = *state;
@@ -242,13 +143,14 @@ static void test_a_killed_compiler_leaves_nothing(void **state)
     static const struct {
         const char *write, *reason;
         enum ks_artefact_state then;
+        bool until_given_more;
     } rows[] = {
         { "head -c 5000000 /dev/zero >unit.s; sleep 1000", "the compiler ran longer than 2 s",
-          KS_ART_TIMEOUT },
+          KS_ART_TIMEOUT, true },
         { "exec head -c 50000000 /dev/zero >unit.s", "the compiler wrote a file of more than 8 MiB",
-          KS_ART_FAILED },
+          KS_ART_FAILED, true },
         { "head -c 5000000 /dev/zero >$TMPDIR/x; echo 'unit.c: error: no' >&2; exit 1",
-          "unit.c: error: no", KS_ART_FAILED },
+          "unit.c: error: no", KS_ART_FAILED, false },
     };
     struct place *p = *state;
     char compiler[600], script[300];
@@ -269,6 +171,11 @@ static void test_a_killed_compiler_leaves_nothing(void **state)
         assert_string_equal(artefact(p, "unit_2_slow")->reason, rows[i].reason);
         count_large(p->cache, &n_large);
         assert_int_equal(n_large, 0);
+        plan(p, &opt);
+        assert_int_equal(ks_build_n_missing(p->build), 0); /* remembered */
+        opt.file_mib = 16;
+        plan(p, &opt);
+        assert_int_equal(ks_build_n_missing(p->build), rows[i].until_given_more);
     }
 }
 
@@ -285,6 +192,29 @@ static void test_unsupported_is_never_compiled(void **state)
     assert_int_equal(a->state, KS_ART_UNSUPPORTED);
     assert_non_null(strstr(a->reason, "avx512f"));
     assert_int_equal(a->path[0], '\0');
+}
+
+/* What has no cell is not compiled, and nobody looks for its compiler. */
+static void test_only_what_has_a_cell_is_compiled(void **state)
+{
+    struct place *p = *state;
+    const char *why;
+    change_family(p, "\"dtype\": \"fp32\",", "");
+    change_family(
+        p, "\"traits\": [",
+        "\"traits\": [{ \"name\": \"dtype\", \"kind\": \"name\", \"suffix\": \"_{}\", "
+        "\"values\": { \"fp32\": 0, \"bf16\": 2 }, \"default\": \"fp32\", \"help\": \"x\" },");
+    use_instances(p, "{\"index\": 1}, {\"index\": 2, \"dtype\": \"bf16\"}, "
+                     "{\"index\": 3, \"dtype\": \"bf16\", \"compiler\": \"nocc\"}");
+    plan(p, NULL);
+    assert_int_equal(ks_build_n_units(p->build), 1);
+    assert_int_equal(build_all(p), 2); /* compile and link */
+    assert_int_equal(artefact(p, "unit_1")->state, KS_ART_READY);
+    assert_int_equal(count_state(p, KS_ART_UNSUPPORTED), 2);
+    assert_string_equal(artefact(p, "unit_2_bf16")->reason, "no problem of the job is for it");
+    assert_int_equal(ks_build_lacking(p->build, 0, &why), 0);
+    assert_int_equal(ks_build_lacking(p->build, 1, &why), -1);
+    assert_null(ks_build_obstacle(p->build));
 }
 
 static void test_sim_needs_no_compiler(void **state)
@@ -519,15 +449,13 @@ int main(void)
         T(test_builds_and_runs),
         T(test_second_run_compiles_nothing),
         T(test_one_broken_instance_is_isolated),
-        T(test_objects_are_tried),
-        T(test_slow_trials),
-        T(test_trial_without_a_worker),
         T(test_timeout),
         T(test_a_killed_compiler_leaves_nothing),
         T(test_too_little_address_space),
         T(test_unit_sizes),
         T(test_all_jobs_are_busy),
         T(test_unsupported_is_never_compiled),
+        T(test_only_what_has_a_cell_is_compiled),
         T(test_sim_needs_no_compiler),
         T(test_identities),
         T(test_no_compiler),

@@ -146,7 +146,6 @@ static void test_memory(void **state)
     assert_int_equal(artefact(p, "unit_1")->state, KS_ART_READY);
 }
 
-/* A family without a source has nothing to compile, and asks for no compiler. */
 /* Programs that are no compiler, and limits that are too low for one, before anything is there. */
 static void test_trial(void **state)
 {
@@ -241,21 +240,11 @@ static void test_link_flags(void **state)
     }
 }
 
+/* A family without a source has nothing to compile, and asks for no compiler. */
 static void test_without_source(void **state)
 {
     struct place *p = *state;
-    char text[8000], *source;
-    struct ks_buf family;
-    struct ks_err err;
-    ks_buf_init(&family);
-    snprintf(text, sizeof(text), "%s/unit.family.json", p->dir);
-    must(ks_file_read(text, &family, &err), &err);
-    snprintf(text, sizeof(text), "%s", ks_buf_text(&family));
-    ks_buf_release(&family);
-    source = strstr(text, "\"source\": \"unit.k\",");
-    assert_non_null(source);
-    memset(source, ' ', strlen("\"source\": \"unit.k\","));
-    put_file(p, "unit.family.json", text);
+    change_family(p, "\"source\": \"unit.k\",", "");
     use_instances(p, "{\"index\": [1, 2]}");
     must_setenv("KSWEEP_CC", "/no/such/cc");
     plan(p, NULL);

@@ -12,10 +12,12 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 /* The calls that make a replacement durable, in the order they were made: "wfrd" = write, fsync of
@@ -269,6 +271,38 @@ static void only_regular_files_are_read(void **state)
     ks_buf_release(&b);
 }
 
+/* As the server of a network file system does for a client that writes the file: whoever opens it
+ * must wait until the lease is given back. Here its holder is killed by SIGIO, which asks for it.
+ */
+static void a_leased_file_is_read(void **state)
+{
+    char path[256], got = 0;
+    int ready[2], fd;
+    struct ks_err err = { 0 };
+    pid_t pid;
+
+    assert_int_equal(ks_file_replace(in(state, "leased", path), "old", 3, &err), 0);
+    assert_int_equal(pipe(ready), 0);
+    pid = fork();
+    if (pid == 0) {
+        fd = open(path, O_RDWR);
+        got = fcntl(fd, F_SETLEASE, F_WRLCK) == 0 ? 'y' : 'n';
+        (void)!write(ready[1], &got, 1);
+        pause();
+        _exit(1);
+    }
+    assert_int_equal(read(ready[0], &got, 1), 1);
+    assert_content(path, "old");
+    kill(pid, SIGKILL);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+    close(ready[0]);
+    close(ready[1]);
+    if (got != 'y') {
+        print_message("this file system knows no leases\n");
+        skip();
+    }
+}
+
 static void read_survives_no_memory(void **state)
 {
     char path[256], big[40000];
@@ -423,6 +457,7 @@ int main(void)
         IN_TEMP(write_all_resumes_and_reports),
         IN_TEMP(missing_places),
         IN_TEMP(only_regular_files_are_read),
+        IN_TEMP(a_leased_file_is_read),
         IN_TEMP(read_survives_no_memory),
         IN_TEMP(read_of_a_kernel_file),
         IN_TEMP(first_line_of_a_file),

@@ -269,6 +269,7 @@ static void a_cell_is_of_one_domain(void **state)
         uint32_t i = position(&g, rows[k].name);
 
         assert_int_equal(ks_grid_has_cell(&g, 0, i), rows[k].says == NULL);
+        assert_int_equal(ks_grid_is_used(&g, i), rows[k].says == NULL);
         assert_int_equal(ks_grid_unsupported(&g, 0, i) != NULL, rows[k].says != NULL);
         if (!rows[k].says)
             continue;

@@ -370,6 +370,29 @@ static void a_copied_segment_is_told_and_not_read(void **state)
     kit_dir_remove(&d);
 }
 
+/* A directory was copied and the run resumed in both: 0002.ksj of the copy has the same number and
+ * run, but records of its own. */
+static void a_segment_of_another_copy_is_read(void **state)
+{
+    struct kit_dir d, copy;
+    char command[800];
+
+    (void)state;
+    kit_dir_make(&d);
+    kit_dir_make(&copy);
+    kit_write_segment(d.journal, 0, 3);
+    snprintf(command, sizeof(command), "cp -r '%s' '%s'", d.journal, copy.journal);
+    assert_int_equal(system(command), 0);
+    kit_write_segment(d.journal, 3, 2);
+    kit_write_segment(copy.journal, 10, 4);
+    snprintf(command, sizeof(command), "cp '%s/0002.ksj' '%s/0003.ksj'", copy.journal, d.journal);
+    assert_int_equal(system(command), 0);
+    assert_int_equal(kit_read(d.journal)->n, 3 + 2 + 4);
+    assert_int_equal(kit_read(d.journal)->n_damage, 0);
+    kit_dir_remove(&copy);
+    kit_dir_remove(&d);
+}
+
 static void the_caller_can_stop_the_reader(void **state)
 {
     struct ks_journal_totals t = { .n_frames = 99 };
@@ -452,6 +475,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(other_files_are_no_segments),
         cmocka_unit_test(a_missing_segment_is_reported),
         cmocka_unit_test(a_copied_segment_is_told_and_not_read),
+        cmocka_unit_test(a_segment_of_another_copy_is_read),
         cmocka_unit_test(the_caller_can_stop_the_reader),
         cmocka_unit_test(reading_takes_bounded_memory),
         cmocka_unit_test(version_1_is_read),

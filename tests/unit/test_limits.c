@@ -117,6 +117,12 @@ static int ask_for_children(void)
 
     if (ks_limits_address_space(1ull << 40, "it", &err) < 0)
         return 1;
+    if (getrlimit(RLIMIT_FSIZE, &l) < 0 || ks_limits_file_mib(1) != 1)
+        return 7;
+    l.rlim_max = l.rlim_cur = 300 << 20;
+    if (setrlimit(RLIMIT_FSIZE, &l) < 0 || ks_limits_file_mib(299) != 299 ||
+        ks_limits_file_mib(1024) != 300)
+        return 8;
     if (getrlimit(RLIMIT_NOFILE, &l) < 0)
         return 2;
     l.rlim_max = l.rlim_cur = 77;
