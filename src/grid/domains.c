@@ -70,7 +70,7 @@ static void instance_text(const struct ks_grid *g, uint32_t at, struct ks_buf *b
     const struct ks_family *f = &g->families[i->i_family];
 
     if (f->i_op == UINT32_MAX) {
-        ks_buf_printf(b, "of family %s", f->name);
+        ks_buf_printf(b, "of family %s (T1: no operator)", f->name);
         return;
     }
     ks_buf_printf(b, "%s ", f->op);
