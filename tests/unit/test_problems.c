@@ -172,6 +172,22 @@ static void a_nul_byte_is_an_error(void **state)
     ks_problem_set_release(&set);
 }
 
+/* Rows below a header that cannot be read are not read by the columns of the one above. */
+static void a_bad_header_ends_the_list(void **state)
+{
+    static const char text[] =
+        HEAD ROW "operator,direction,dtype,layout,k_total,c_total,\xff\n" ROW;
+    struct ks_problem_set set;
+    struct ks_err err = { 0 };
+
+    (void)state;
+    ks_problem_set_init(&set);
+    assert_int_equal(ks_importers[0]->read(&set, text, sizeof text - 1, "f.csv", false, &err),
+                     KS_EFORMAT);
+    assert_string_equal(err.text, "f.csv:3: the header is no text");
+    ks_problem_set_release(&set);
+}
+
 /* Axes that a problem does not have need no values. */
 static void fields_of_absent_axes_may_be_empty(void **state)
 {
@@ -473,6 +489,7 @@ int main(void)
         cmocka_unit_test(columns_by_name_in_any_order),
         cmocka_unit_test(errors_name_file_line_and_column),
         cmocka_unit_test(a_nul_byte_is_an_error),
+        cmocka_unit_test(a_bad_header_ends_the_list),
         cmocka_unit_test(fields_of_absent_axes_may_be_empty),
         cmocka_unit_test(bad_rows_are_refused_one_by_one),
         cmocka_unit_test(what_is_printed_reads_back),
