@@ -105,9 +105,9 @@ static int read_range(const struct reader *r, const struct ks_node *spec, struct
         rc = read_list(r, ks_node_at(spec, "exclude"), &gaps);
     if (rc < 0)
         return rc;
-    if (v[0] < 0 || v[1] < v[0] || v[2] < 1 || v[1] > INT32_MAX)
+    if (v[0] < 0 || v[1] < v[0] || v[1] > INT32_MAX || v[2] < 1 || v[2] > INT32_MAX)
         return ks_node_fail(r->a->doc, spec, r->a->err,
-                            "0 <= min <= max < 2^31 and step > 0 are wanted");
+                            "0 <= min <= max and 0 < step, all below 2^31, are wanted");
     for (int64_t x = v[0]; rc == 0 && x <= v[1]; x += v[2]) {
         if (is_among(&gaps, x))
             n_hit++;
@@ -341,6 +341,8 @@ static int read_top(struct reader *r, const struct ks_node *root, const char *ke
 
     if (!n)
         return 0;
+    if (t >= 0 && r->p.n[t] > 0)
+        return ks_node_fail(r->a->doc, n, r->a->err, "'%s' is given twice", key);
     if (t >= 0)
         return ks_adder_choices(r->a, r->i_family, n, (uint32_t)t, &r->p);
     rc = ks_node_bool(r->a->doc, n, &is_on, r->a->err); /* permute_n of another operation */
