@@ -28,6 +28,9 @@ enum ks_json_kind {
     KS_JSON_OBJECT
 };
 
+/* Longer texts are refused, so that indices of values fit cJSON's int. */
+enum { KS_JSON_MAX_BYTES = 64 << 20 };
+
 /* Nesting is limited to 64. KS_ENOENT/KS_EIO for the file, KS_EFORMAT with "file:line: cause". */
 int ks_json_open(const char *path, struct ks_json **doc_out, struct ks_err *err);
 /* `name` stands for the file in messages; copied. */
