@@ -34,7 +34,7 @@ not_ok 'and no file is left' test -e plug.grid
 
 refused() { # WHAT PATTERN SED-SCRIPT
     sed "$3" new/conformance.grid >bad.grid
-    not_ok "$1" ksweep-gpu conformance bad.grid --cache "$tap_tmp/cache"
+    rc_is 2 "$1" ksweep-gpu conformance bad.grid --cache "$tap_tmp/cache"
     like "$(cat err)" "bad.grid$2" "$1: is told"
 }
 refused 'another version' ': version 2 of ksweep-grid; this program reads 1' '1s/1/2/'

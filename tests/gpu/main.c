@@ -312,5 +312,5 @@ int main(int argc, char **argv)
     free(words);
     if (rc < 0)
         ks_text_print(stderr, "ksweep-gpu", err.text);
-    return rc < 0 ? 3 : rc;
+    return rc < 0 ? ks_code_exit(rc) : rc;
 }
