@@ -169,6 +169,20 @@ uint32_t ks_domains_n_fits_of(const struct ks_domains *d, uint32_t i_problem)
     return d->n_fits[d->problems.of[i_problem]];
 }
 
+uint32_t ks_domains_n_idle(const struct ks_domains *d)
+{
+    uint32_t n = 0;
+
+    for (uint32_t b = 0; b < d->instances.n; b++) {
+        bool fits = false;
+
+        for (uint32_t a = 0; a < d->problems.n; a++)
+            fits |= d->fits[(size_t)a * d->instances.n + b];
+        n += fits ? 0 : d->instances.list[b].n;
+    }
+    return n;
+}
+
 void ks_domains_say(const struct ks_domains *d, uint32_t i_problem, uint32_t i_instance,
                     struct ks_buf *text_out)
 {
