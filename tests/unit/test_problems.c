@@ -90,6 +90,8 @@ static const struct {
     { HEAD "# \xc3\n" ROW, "f.csv:2: column 3: byte 0xc3 is not UTF-8" },
     { HEAD "grouped_conv,forward,fp32,nhwgc,4,8,1,9,9,1,3,3\x1b\n",
       "f.csv:2: column 48: control character 0x1b" },
+    { HEAD "grouped_conv,forward,fp32,nhwgc,4,8\r,1,9,9,1,3,3\r\n",
+      "f.csv:2: column 36: control character 0x0d" },
 
     { HEAD "grouped_conv,upward,fp32,nhwgc,4,8,1,9,9,1,3,3\n",
       "f.csv:2: column 2 (direction): 'upward' is no known direction" },
