@@ -6,6 +6,7 @@
 #include "grid/filters.h"
 #include "grid/kernel_export.h"
 #include "grid/t1.h"
+#include "json/json.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -119,7 +120,17 @@ static int export(const struct work *w, struct ks_buf *b, struct ks_err *err)
     }
 }
 
-static int emit(const struct work *w, struct ks_err *err)
+/* A JSON export is meant to be a config in itself. */
+static void warn_size(const struct work *w, size_t n, struct ks_log *log)
+{
+    if (w->cfg.export && format_of(&w->cfg) != CSV && n > KS_JSON_MAX_BYTES)
+        ks_logf(log, KS_WARN,
+                "'%s' has %zu MiB: ksweep reads JSON of at most %d MiB, so it cannot be used as a "
+                "config; filter it, or export parts",
+                w->cfg.export, n >> 20, KS_JSON_MAX_BYTES >> 20);
+}
+
+static int emit(const struct work *w, struct ks_log *log, struct ks_err *err)
 {
     struct ks_buf b;
     int rc = 0;
@@ -139,6 +150,8 @@ static int emit(const struct work *w, struct ks_err *err)
         ks_kernels_list(&w->set, &b);
     if (rc == 0)
         rc = ks_cmd_emit(&b, w->cfg.export, err);
+    if (rc == 0)
+        warn_size(w, b.len, log);
     ks_buf_release(&b);
     return rc;
 }
@@ -215,7 +228,7 @@ static int run(struct ks_cmd_ctx *ctx, int argc, char **argv)
     if (rc == 0)
         rc = check_archs(&w, &ctx->err);
     if (rc == 0)
-        rc = emit(&w, &ctx->err);
+        rc = emit(&w, &ctx->log, &ctx->err);
     ks_kernel_set_release(&w.set);
     ks_filters_release(&w.filters);
     ks_buf_release(&flags);

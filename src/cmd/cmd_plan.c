@@ -346,6 +346,7 @@ static void print_size(const struct ks_grid *g, const struct totals *t)
 {
     unsigned long long cells = ks_grid_n_cells(g);
     unsigned long long pairs = (unsigned long long)g->n_problems * g->n_instances;
+    uint32_t n_idle = ks_grid_n_idle_instances(g);
     ks_cmd_printf("%u problems x %u instances", g->n_problems, g->n_instances);
     if (cells == pairs)
         ks_cmd_printf(" = %llu cells", cells);
@@ -360,6 +361,11 @@ static void print_size(const struct ks_grid *g, const struct totals *t)
             "%u problems have no cell: no instance computes their direction, dtype, layout and "
             "number of dimensions\n",
             t->n_without);
+    if (n_idle)
+        ks_cmd_printf(
+            "%u instances have no cell: no problem has their operator, direction, dtype, layout "
+            "and number of dimensions\n",
+            n_idle);
 }
 
 static void print_plan(const struct ks_grid *g, const struct codes *k, const struct totals *t,

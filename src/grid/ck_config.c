@@ -105,9 +105,9 @@ static int read_range(const struct reader *r, const struct ks_node *spec, struct
         rc = read_list(r, ks_node_at(spec, "exclude"), &gaps);
     if (rc < 0)
         return rc;
-    if (v[0] < 0 || v[1] < v[0] || v[2] < 1 || v[1] > INT32_MAX)
+    if (v[0] < 0 || v[1] < v[0] || v[1] > INT32_MAX || v[2] < 1 || v[2] > INT32_MAX)
         return ks_node_fail(r->a->doc, spec, r->a->err,
-                            "0 <= min <= max < 2^31 and step > 0 are wanted");
+                            "0 <= min <= max and step > 0, all below 2^31, are wanted");
     for (int64_t x = v[0]; rc == 0 && x <= v[1]; x += v[2]) {
         if (is_among(&gaps, x))
             n_hit++;
@@ -237,6 +237,7 @@ static int read_tiles(struct reader *r, const struct ks_node *root)
     const struct ks_node *archs = NULL;
     const char *arch = r->a->set->arch ? r->a->set->arch : "";
     struct ks_product common = r->p, here;
+    bool has_tiles = ks_node_at(root, "tile_config") != NULL;
     int rc = 0;
 
     if (ks_node_at(root, "arch_tile_config"))
@@ -252,10 +253,15 @@ static int read_tiles(struct reader *r, const struct ks_node *root)
             return ks_node_fail(r->a->doc, n, r->a->err, "an object { ... } is wanted");
         r->p = common;
         rc = read_keys(r, n, TILE_KEYS);
-        if (strcmp(ks_node_key(n), arch) == 0)
+        if (strcmp(ks_node_key(n), arch) == 0) {
             here = r->p;
+            has_tiles = true;
+        }
     }
     r->p = here;
+    if (rc == 0 && archs && !has_tiles)
+        rc = ks_node_fail(r->a->doc, archs, r->a->err,
+                          "has no tiles for arch '%s': add them, or a tile_config for all", arch);
     return rc;
 }
 
@@ -341,6 +347,8 @@ static int read_top(struct reader *r, const struct ks_node *root, const char *ke
 
     if (!n)
         return 0;
+    if (t >= 0 && r->p.n[t] > 0)
+        return ks_node_fail(r->a->doc, n, r->a->err, "'%s' is given twice", key);
     if (t >= 0)
         return ks_adder_choices(r->a, r->i_family, n, (uint32_t)t, &r->p);
     rc = ks_node_bool(r->a->doc, n, &is_on, r->a->err); /* permute_n of another operation */

@@ -70,7 +70,7 @@ static void instance_text(const struct ks_grid *g, uint32_t at, struct ks_buf *b
     const struct ks_family *f = &g->families[i->i_family];
 
     if (f->i_op == UINT32_MAX) {
-        ks_buf_printf(b, "of family %s", f->name);
+        ks_buf_printf(b, "of family %s (T1: no operator)", f->name);
         return;
     }
     ks_buf_printf(b, "%s ", f->op);
@@ -175,6 +175,20 @@ uint64_t ks_domains_n_fits(const struct ks_domains *d)
 uint32_t ks_domains_n_fits_of(const struct ks_domains *d, uint32_t i_problem)
 {
     return d->n_fits[d->problems.of[i_problem]];
+}
+
+uint32_t ks_domains_n_idle(const struct ks_domains *d)
+{
+    uint32_t n = 0;
+
+    for (uint32_t b = 0; b < d->instances.n; b++) {
+        bool fits = false;
+
+        for (uint32_t a = 0; a < d->problems.n; a++)
+            fits |= d->fits[(size_t)a * d->instances.n + b];
+        n += fits ? 0 : d->instances.list[b].n;
+    }
+    return n;
 }
 
 void ks_domains_say(const struct ks_domains *d, uint32_t i_problem, uint32_t i_instance,

@@ -19,6 +19,8 @@ bool ks_domains_fits_any(const struct ks_domains *d, uint32_t i_instance);
 /* Pairs of a problem and an instance that fit, and of one problem. */
 uint64_t ks_domains_n_fits(const struct ks_domains *d);
 uint32_t ks_domains_n_fits_of(const struct ks_domains *d, uint32_t i_problem);
+/* Instances that fit no problem. */
+uint32_t ks_domains_n_idle(const struct ks_domains *d);
 /* "instance is grouped_conv forward fp32 2d nhwgc, problem is grouped_conv forward bf16 2d nhwgc"
  */
 void ks_domains_say(const struct ks_domains *d, uint32_t i_problem, uint32_t i_instance,

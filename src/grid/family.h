@@ -34,7 +34,8 @@ enum ks_trait_role {
     KS_ROLE_FLAGS,    /* each value brings compile flags */
     KS_ROLE_ARGUMENT, /* passed at run time: enters code_id beside the code */
     KS_ROLE_NUMERICS, /* how results are rounded, so how they are verified: enum ks_numerics */
-    KS_ROLE_THREADS   /* how many threads a run computes with; its runtime may keep them */
+    KS_ROLE_THREADS,  /* how many threads a run computes with; its runtime may keep them */
+    KS_N_ROLES
 };
 
 struct ks_trait_alias {

@@ -11,6 +11,7 @@ static const char *const role_texts[] = { [KS_ROLE_NONE] = "",
                                           [KS_ROLE_ARGUMENT] = "run-time argument",
                                           [KS_ROLE_NUMERICS] = "numerics",
                                           [KS_ROLE_THREADS] = "threads" };
+_Static_assert(sizeof role_texts / sizeof role_texts[0] == KS_N_ROLES, "a text for each role");
 
 static const char *value_text(const struct ks_trait *t, uint32_t v)
 {

@@ -334,6 +334,7 @@ static int read_role(const struct reader *r)
 {
     static const char *const roles[] = { "",         "compiler", "flags", "argument",
                                          "numerics", "threads",  NULL };
+    _Static_assert(sizeof roles / sizeof roles[0] == KS_N_ROLES + 1, "a name for each role");
     const struct ks_node *n;
     int choice = 0;
     int rc = 0;

@@ -214,6 +214,11 @@ uint32_t ks_grid_n_cells_of(const struct ks_grid *g, uint32_t i_problem)
     return g->domains ? ks_domains_n_fits_of(g->domains, i_problem) : g->n_instances;
 }
 
+uint32_t ks_grid_n_idle_instances(const struct ks_grid *g)
+{
+    return g->domains ? ks_domains_n_idle(g->domains) : 0;
+}
+
 uint32_t ks_grid_n_built(const struct ks_grid *g)
 {
     return g->n_instances + g->n_helpers;

@@ -54,6 +54,8 @@ void ks_grid_no_cell(const struct ks_grid *g, uint32_t i_problem, uint32_t i_ins
                      struct ks_buf *text_out);
 uint64_t ks_grid_n_cells(const struct ks_grid *g);
 uint32_t ks_grid_n_cells_of(const struct ks_grid *g, uint32_t i_problem);
+/* Instances without any cell: they compute no problem of the grid. */
+uint32_t ks_grid_n_idle_instances(const struct ks_grid *g);
 /* What is built: the instances, and the helpers behind them. */
 uint32_t ks_grid_n_built(const struct ks_grid *g);
 /* Some instance computes with several threads (role "threads"). */

@@ -90,7 +90,7 @@ int ks_import_refuse_err(struct ks_import *im, const struct ks_err *why)
     return ks_import_refuse(im, "%s", why->text);
 }
 
-/* Bytes of a line as it is in the file. 1: all are text; 0 refused; < 0 error. */
+/* Bytes of a line as it is in the file, without its end. 1: all are text; 0 refused; < 0 error. */
 static int check_bytes(struct ks_import *im, const char *raw, size_t n)
 {
     int rc = 1;
@@ -101,7 +101,7 @@ static int check_bytes(struct ks_import *im, const char *raw, size_t n)
         used = ks_utf8_next(c, n - at);
         if (used == 0)
             return ks_import_refuse(im, "column %zu: byte 0x%02x is not UTF-8", at + 1, *c);
-        if ((*c < 0x20 && *c != '\t' && *c != '\r') || *c == 0x7f)
+        if ((*c < 0x20 && *c != '\t') || *c == 0x7f)
             rc = ks_import_refuse(im, "column %zu: control character 0x%02x", at + 1, *c);
     }
     return rc;
@@ -116,7 +116,10 @@ int ks_import_text_line(struct ks_import *im)
     if (rc <= 0)
         return rc;
     n = (size_t)(im->rest - raw);
-    rc = check_bytes(im, raw, n - (n && raw[n - 1] == '\n'));
+    n -= n && raw[n - 1] == '\n';
+    while (n && raw[n - 1] == '\r')
+        n--;
+    rc = check_bytes(im, raw, n);
     return rc == 0 ? 2 : rc;
 }
 

@@ -324,11 +324,14 @@ static int read_lines(struct reader *r)
     int rc;
 
     while ((rc = ks_import_text_line(&r->im)) > 0) {
+        const char *line = ks_buf_text(&r->im.text), *first = line + strspn(line, " \t");
+        bool is_first = is_header(first, strlen(first)), is_row = r->has_header && !is_first;
+
+        if (rc == 2 && is_first) /* the rows below it would be read by the one above */
+            return ks_fail(r->im.err, KS_EFORMAT, "%s:%" PRIu64 ": the header is no text",
+                           r->im.name, r->im.line);
         if (rc == 2)
             continue;
-        const char *line = ks_buf_text(&r->im.text), *first = line + strspn(line, " \t");
-        bool is_row = r->has_header && !is_header(first, strlen(first));
-
         if (ks_import_is_blank(line)) {
             r->im.set->n_other++;
             continue;

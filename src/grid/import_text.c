@@ -91,38 +91,56 @@ static size_t command_length(const char *text)
 
 /* ---- physical lines ---- */
 
-/* Takes Markdown's quote marks, "> " or "> > ", off the text behind `from`. */
-static void drop_quote(struct ks_buf *text, size_t from)
+/* Bytes of Markdown's quote marks at the beginning: "> ", "> > ". */
+static size_t quote_length(const char *text)
 {
-    char *begin = (char *)text->data + from, *at = begin;
-    size_t n;
+    const char *at = text;
 
     for (;;) {
-        char *mark = at + strspn(at, " \t");
+        const char *mark = at + strspn(at, " \t");
 
         if (*mark != '>')
-            break;
+            return (size_t)(at - text);
         at = mark + 1 + (mark[1] == ' ');
     }
-    n = (size_t)(at - begin);
-    memmove(begin, at, text->len - from - n + 1);
+}
+
+/* Is "> word" on a line that continues another a redirection? Before a flag or a variable the mark
+ * is the prompt of a shell. */
+static bool is_redirection(const char *behind)
+{
+    behind += strspn(behind, " \t");
+    return *behind && *behind != '-' && *behind != '$';
+}
+
+/* Takes the quote marks off the text behind `from`: of a line that continues one without any, only
+ * where they do not redirect. Were there any? */
+static bool drop_quote(struct ks_buf *text, size_t from, bool is_quoted)
+{
+    char *begin = (char *)text->data + from;
+    size_t n = quote_length(begin);
+
+    if (n == 0 || (from > 0 && !is_quoted && is_redirection(begin + n)))
+        return false;
+    memmove(begin, begin + n, text->len - from - n + 1);
     text->len -= n;
+    return true;
 }
 
 /* Cuts the backslash off with which a line ends that goes on; blanks behind it are no harm. A
- * comment does not go on. */
-static bool cut_backslash(struct ks_buf *text)
+ * comment does not go on. Only the text behind `from` is looked at. */
+static bool cut_backslash(struct ks_buf *text, size_t from)
 {
     char *line = (char *)text->data;
     size_t n = text->len, n_slashes = 0;
 
-    while (n > 0 && (line[n - 1] == ' ' || line[n - 1] == '\t'))
+    while (n > from && (line[n - 1] == ' ' || line[n - 1] == '\t'))
         n--;
-    while (n_slashes < n && line[n - 1 - n_slashes] == '\\')
+    while (n_slashes < n - from && line[n - 1 - n_slashes] == '\\')
         n_slashes++;
     if (n_slashes % 2 == 0)
         return false;
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = from; i < n; i++)
         if (is_comment(line, i))
             return false;
     text->len = n - 1;
@@ -139,7 +157,8 @@ static bool begins_with(const char *text, const char *program)
     return found && found < text + n;
 }
 
-/* What `uniq -c` wrote before the line: *line_io moves behind it. NULL, or what is wrong. */
+/* What `uniq -c` wrote before the line: *line_io moves behind it. NULL, or what is wrong. A tab
+ * behind a number is that of `cat -n`, which numbers lines. */
 static const char *take_count(char **line_io, const char *program, int64_t *count_out)
 {
     char *digits = *line_io + strspn(*line_io, " \t"), *rest = digits, *command;
@@ -147,7 +166,7 @@ static const char *take_count(char **line_io, const char *program, int64_t *coun
     int64_t count = 0;
 
     rest += strspn(digits, "0123456789");
-    if (rest == digits || (*rest != ' ' && *rest != '\t'))
+    if (rest == digits || *rest != ' ')
         return NULL;
     command = rest + strspn(rest, " \t");
     if (!(digits > *line_io && strstr(command, program)) && !begins_with(command, program))
@@ -165,17 +184,18 @@ static const char *take_count(char **line_io, const char *program, int64_t *coun
 static int join_lines(struct ks_import *im)
 {
     int rc = ks_import_line(im);
+    size_t from = 0;
+    bool is_quoted;
 
     if (rc != 1 || im->text.len == 0)
         return rc;
-    drop_quote(&im->text, 0);
-    while (cut_backslash(&im->text)) {
-        size_t from = im->text.len;
-
+    is_quoted = drop_quote(&im->text, 0, false);
+    while (cut_backslash(&im->text, from)) {
+        from = im->text.len;
         rc = ks_import_more(im);
         if (rc != 1)
             break;
-        drop_quote(&im->text, from);
+        drop_quote(&im->text, from, is_quoted);
     }
     return rc < 0 ? rc : 1;
 }

@@ -18,8 +18,8 @@
 #define KS_PLAIN_KIND    "ksweep-grid"
 #define KS_PLAIN_VERSION 1
 
-/* Appends to an empty buffer. KS_EUNSUPPORTED: a plug-in brings kernels; KS_EINVAL: an expression
- * of a family cannot be evaluated; KS_ENOMEM. */
+/* Appends to an empty buffer. KS_EUNSUPPORTED: a plug-in brings kernels, or a family comes from a
+ * T1 file; KS_EINVAL: an expression of a family cannot be evaluated; KS_ENOMEM. */
 int ks_plain_write(const struct ks_grid *g, struct ks_buf *text_out, struct ks_err *err);
 
 /* `name` stands for the file in messages. backend, arch: the device instead of the file's

@@ -15,7 +15,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const ks_plain_roles[] = { "none", "compiler", "flags", "argument", "numerics", NULL };
+const char *const ks_plain_roles[] = { "none",     "compiler", "flags", "argument",
+                                       "numerics", "threads",  NULL };
+_Static_assert(sizeof ks_plain_roles / sizeof ks_plain_roles[0] == KS_N_ROLES + 1,
+               "a name for each role");
 const char *const ks_plain_kinds[] = { "int", "name", "bool", NULL };
 
 enum { MOST_FAMILIES = 64, MOST_ITEMS = 1 << 28 };
@@ -234,6 +237,19 @@ static void add_flags(struct reader *r, struct ks_family *f, struct ks_trait *t,
     f->n_flags++;
 }
 
+/* The number that a value stands for. */
+static int64_t take_value(struct reader *r, enum ks_trait_role role)
+{
+    switch (role) {
+    case KS_ROLE_NUMERICS:
+        return ks_lines_int(&r->l, 1, 0, KS_N_NUMERICS - 1);
+    case KS_ROLE_THREADS:
+        return ks_lines_int(&r->l, 1, 1, KS_THREADS_MAX);
+    default:
+        return ks_lines_int(&r->l, 1, INT64_MIN, INT64_MAX);
+    }
+}
+
 static void read_value(struct reader *r, struct ks_family *f, struct ks_trait *t, size_t *used)
 {
     const uint32_t v = t->n_values;
@@ -245,8 +261,7 @@ static void read_value(struct reader *r, struct ks_family *f, struct ks_trait *t
         return;
     }
     ks_lines_copy(&r->l, 0, t->text[v], sizeof t->text[v]);
-    t->value[v] = t->role == KS_ROLE_NUMERICS ? ks_lines_int(&r->l, 1, 0, KS_N_NUMERICS - 1)
-                                              : ks_lines_int(&r->l, 1, INT64_MIN, INT64_MAX);
+    t->value[v] = take_value(r, t->role);
     if (t->role == KS_ROLE_FLAGS)
         add_flags(r, f, t, ks_lines_text(&r->l, 2), used);
     t->n_values++;
@@ -351,6 +366,8 @@ static void fill_family(struct reader *r, struct ks_family *f)
     }
     ks_lines_next(&r->l);
     read_text(r, "flags", f->extra_flags, sizeof f->extra_flags);
+    if (ks_lines_is(&r->l, "link_flags"))
+        read_text(r, "link_flags", f->link_flags, sizeof f->link_flags);
     if (ks_lines_expect(&r->l, "archs", 1))
         take_names(r, 0, f->archs, sizeof f->archs);
     ks_lines_next(&r->l);

@@ -114,6 +114,8 @@ static void put_family(const struct ks_family *f, struct ks_buf *b)
     ks_lines_word(b, portable_source(f->source));
     ks_lines_end_line(b);
     ks_lines_put(b, "flags", f->extra_flags);
+    if (f->link_flags[0])
+        ks_lines_put(b, "link_flags", f->link_flags);
     ks_lines_put(b, "archs", f->archs);
     ks_lines_put(b, "pattern", f->name_pattern);
     for (uint32_t t = 0; t < f->n_traits; t++)
@@ -127,6 +129,17 @@ static void put_family(const struct ks_family *f, struct ks_buf *b)
         ks_lines_word(b, f->inabilities[i].why);
         ks_lines_end_line(b);
     }
+}
+
+/* A family of a T1 file computes no problem, so a grid without it measures the same. */
+static int check_family(const struct ks_family *f, struct ks_err *err)
+{
+    if (f->i_op != UINT32_MAX)
+        return 0;
+    return ks_fail(err, KS_EUNSUPPORTED,
+                   "family '%s' comes from a T1 file and has no operator, so it cannot be "
+                   "exported: leave '%s' out of the job",
+                   f->name, f->path);
 }
 
 /* ---- instances ---- */
@@ -201,8 +214,12 @@ static void put_problem(const struct ks_problem *p, struct ks_buf *b)
 
 int ks_plain_write(const struct ks_grid *g, struct ks_buf *text_out, struct ks_err *err)
 {
-    int rc;
+    int rc = 0;
 
+    for (uint32_t i = 0; rc == 0 && i < g->n_families; i++)
+        rc = check_family(&g->families[i], err);
+    if (rc < 0)
+        return rc;
     ks_lines_begin(text_out, KS_PLAIN_KIND, KS_PLAIN_VERSION);
     put_head(g, text_out);
     for (uint32_t i = 0; i < g->n_families; i++)

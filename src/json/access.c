@@ -9,6 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
+enum { LONGEST_NAME = 160 }; /* of a file in a message */
+
 static size_t index_in(const struct ks_node *parent, const struct ks_node *n)
 {
     size_t i = 0;
@@ -50,13 +52,24 @@ static void add_path(const struct ks_node *n, char *out, size_t cap, size_t *use
     }
 }
 
+/* A long name is shown by its end, so that there is always room for line and key. */
+static void add_name(const char *name, char *out, size_t cap, size_t *used)
+{
+    const size_t n = strlen(name);
+    const char *at = n > LONGEST_NAME ? name + n - LONGEST_NAME : name;
+
+    while (at > name && (*at & 0xc0) == 0x80) /* inside a character of UTF-8 */
+        at++;
+    add(out, cap, used, "%s%s", at > name ? "..." : "", at);
+}
+
 void ks_node_where(const struct ks_json *doc, const struct ks_node *n, char *out, size_t cap)
 {
     size_t used = 0;
 
     if (!cap)
         return;
-    add(out, cap, &used, "%s", ks_json_name(doc));
+    add_name(ks_json_name(doc), out, cap, &used);
     if (!n)
         return;
     add(out, cap, &used, ":%u", n->line);

@@ -37,6 +37,7 @@ static int by_key(const void *a, const void *b)
 static int unique_keys(const struct ks_json *doc, const struct ks_node *obj, struct ks_err *err)
 {
     const struct ks_node **sorted;
+    char where[256];
     size_t n = 0;
     int rc = 0;
 
@@ -48,10 +49,13 @@ static int unique_keys(const struct ks_json *doc, const struct ks_node *obj, str
     for (const struct ks_node *c = ks_node_first(obj); c; c = ks_node_next(c))
         sorted[n++] = c;
     qsort(sorted, n, sizeof(*sorted), by_key);
-    for (size_t i = 1; i < n && rc == 0; i++)
-        if (!strcmp(sorted[i - 1]->item->string, sorted[i]->item->string))
-            rc = ks_fail(err, KS_EFORMAT, "%s:%u: duplicate key '%s' (first on line %u)", doc->name,
-                         sorted[i]->line, sorted[i]->item->string, sorted[i - 1]->line);
+    for (size_t i = 1; i < n && rc == 0; i++) {
+        if (strcmp(sorted[i - 1]->item->string, sorted[i]->item->string) != 0)
+            continue;
+        ks_node_where(doc, sorted[i], where, sizeof(where));
+        rc = ks_fail(err, KS_EFORMAT, "%s: duplicate key '%s' (first on line %u)", where,
+                     sorted[i]->item->string, sorted[i - 1]->line);
+    }
     free(sorted);
     return rc;
 }

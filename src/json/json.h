@@ -28,6 +28,9 @@ enum ks_json_kind {
     KS_JSON_OBJECT
 };
 
+/* Longer texts are refused, so that indices of values fit cJSON's int. */
+enum { KS_JSON_MAX_BYTES = 64 << 20 };
+
 /* Nesting is limited to 64. KS_ENOENT/KS_EIO for the file, KS_EFORMAT with "file:line: cause". */
 int ks_json_open(const char *path, struct ks_json **doc_out, struct ks_err *err);
 /* `name` stands for the file in messages; copied. */
@@ -45,7 +48,7 @@ const struct ks_node *ks_node_first(const struct ks_node *n);                 /*
 const struct ks_node *ks_node_next(const struct ks_node *n);                  /* NULL at the end */
 const struct ks_node *ks_node_at(const struct ks_node *obj, const char *key); /* NULL: absent */
 
-/* "file:line: key.path" of a node, for messages. */
+/* "file:line: key.path" of a node, for messages; of a name of more than 160 bytes the end. */
 void ks_node_where(const struct ks_json *doc, const struct ks_node *n, char *out, size_t cap);
 /* KS_EINVAL "file:line: key.path: <text>". */
 int ks_node_fail(const struct ks_json *doc, const struct ks_node *n, struct ks_err *err,

@@ -11,10 +11,7 @@
 
 struct cJSON;
 
-enum {
-    KS_JSON_MAX_DEPTH = 64,
-    KS_JSON_MAX_BYTES = 64 << 20, /* so that indices of values fit cJSON's int */
-};
+enum { KS_JSON_MAX_DEPTH = 64 };
 
 /* One value. The values of a document lie in an array in document order; `item` is the value in
  * cJSON's tree, and item->valueint the index in the array, so that node - item->valueint is the

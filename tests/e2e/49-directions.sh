@@ -51,6 +51,10 @@ not_ok 'every problem has some' grep -q 'have no cell' out
 rc_is 0 'plan with problems that no kernel is for' ksweep plan three.json
 like "$(cat out)" '^3 problems have no cell: no instance computes their direction,' 'tells of them'
 
+job wide.json "$fwd" forward_quick backward_data
+rc_is 0 'plan with kernels that no problem is for' ksweep plan wide.json
+like "$(cat out)" "^$n_data instances have no cell: no problem has their operator, direction," 'tells of them, too'
+
 # --- a run, stopped before its first cell and resumed
 rc_is 3 'no time' ksweep run two.json --out d --max-time 1ms
 is "$(field d cells) $(field d pending)" "$n_both $n_both" 'all cells are pending'

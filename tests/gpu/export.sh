@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # export.sh [DIR] - writes the grids of the jobs beside it (*.grid, docs/grid-file.md) to DIR, by
-# default beside them: what run.sh reads on a machine without JSON. To be run after a change of a job,
-# a list, a config, a family or the way of measuring; tests/e2e/19-grid-file.sh tells when. The arch
-# only fills in what run.sh replaces by that of the device.
+# default beside them: what run.sh reads on a machine without JSON. Run it after a change of a job, a
+# list, a config, a family or the condition; tests/e2e/25-grid-file.sh fails when the grids are out of
+# date. The arch is a placeholder: run.sh replaces it by that of the device.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 bin=${KSWEEP_BIN:-$here/../../build/bin}

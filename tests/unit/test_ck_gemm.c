@@ -85,6 +85,14 @@ static const struct {
       "\"problem\": {\"layout_a\": {\"values\": [\"r\"]}, \"layout_b\": {\"values\": [\"r\"]}, "
       "\"layout_c\": {\"values\": [\"r\"]}}}",
       "'layout' is given twice" },
+    { "{\"operation\": \"gemm_universal\", \"trait_config\": {}, \"arch_tile_config\": "
+      "{\"gfx942\": {\"tile_m\": {\"values\": [64]}}}}",
+      "arch_tile_config: has no tiles for arch '': add them" },
+    { "{\"tile_config\": {}, \"tunable_params\": {\"k_block_per_cu\": {\"values\": [2]}}, "
+      "\"k_block_per_cu\": 1}",
+      "k_block_per_cu: 'k_block_per_cu' is given twice" },
+    { "{\"tile_config\": {\"tile_m\": {\"min\": 64, \"max\": 128, \"step\": 9223372036854775807}}}",
+      "step > 0, all below 2^31" },
 };
 
 static void mistakes_are_named(void **state)

@@ -315,6 +315,7 @@ static void other_pairs_are_no_cells(void **state)
         }
         assert_int_equal(n, 15);
         assert_int_equal(ks_grid_n_cells(&g), 15); /* of 160 pairs */
+        assert_int_equal(ks_grid_n_idle_instances(&g), 5);
         ks_grid_release(&g);
     }
 }

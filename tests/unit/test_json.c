@@ -61,9 +61,10 @@ static void bad_grammar_is_located(void **state)
         { "'a'", "t.json:1: expected a value, found '''" },
         { "// c\n1", "t.json:1: expected a value, found '/'" },
         { "\xef\xbb\xbf{}", "t.json:1: expected a value, found byte 0xef" },
-        { "{\"a\":1,\n\"b\":2,\n\"a\":3}", "t.json:3: duplicate key 'a' (first on line 1)" },
-        { "{\"ab\":1,\"\\u0061b\":2}", "t.json:1: duplicate key 'ab' (first on line 1)" },
-        { "[{\"x\":{\"k\":1,\n\"k\":1}}]", "t.json:2: duplicate key 'k' (first on line 1)" },
+        { "{\"a\":1,\n\"b\":2,\n\"a\":3}", "t.json:3: a: duplicate key 'a' (first on line 1)" },
+        { "{\"ab\":1,\"\\u0061b\":2}", "t.json:1: ab: duplicate key 'ab' (first on line 1)" },
+        { "[{\"x\":{\"k\":1,\n\"k\":1}}]",
+          "t.json:2: [0].x.k: duplicate key 'k' (first on line 1)" },
     };
 
     (void)state;
@@ -307,6 +308,29 @@ static void messages_name_the_place(void **state)
     ks_json_close(doc);
 }
 
+/* Line and key are told however long the path is. */
+static void long_names_are_shown_by_their_end(void **state)
+{
+    static const char text[] = "{\n\"a\": {\"b\": 1}}";
+    struct ks_json *doc = NULL;
+    const struct ks_node *b;
+    struct ks_err err = { 0 };
+    char name[600], want[256];
+    const char *s = NULL;
+
+    (void)state;
+    for (size_t i = 0; i < 592; i += 2)
+        memcpy(name + i, "\xc3\xa9", 3);
+    memcpy(name + 592, "/t.json", 8); /* the last 160 bytes begin inside of a character */
+    assert_int_equal(ks_json_parse(text, strlen(text), name, &doc, &err), 0);
+    b = ks_node_at(ks_node_at(ks_json_root(doc), "a"), "b");
+    assert_int_equal(ks_node_str(doc, b, &s, &err), KS_EINVAL);
+    snprintf(want, sizeof(want), "...%s:2: a.b: expected a string, found a whole number",
+             name + 440);
+    assert_string_equal(err.text, want);
+    ks_json_close(doc);
+}
+
 static void scalars_as_option_text(void **state)
 {
     static const char *const want[] = { "5", "0.005", "yes", "no", "warm", "-9223372036854775808" };
@@ -478,6 +502,7 @@ int main(void)
         cmocka_unit_test(strings_are_decoded),
         cmocka_unit_test(nests_to_64),
         cmocka_unit_test(walks_the_tree),
+        cmocka_unit_test(long_names_are_shown_by_their_end),
         cmocka_unit_test(messages_name_the_place),
         cmocka_unit_test(scalars_as_option_text),
         cmocka_unit_test(unknown_keys),

@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "fault.h"
+#include "grid/import.h"
 #include "grid/problems.h"
 #include "op/conv.h"
 
@@ -348,6 +349,9 @@ static const struct {
     { "      0 MIOpenDriver conv -F 1\n", 0, 1, 0 },
     { "9999999999 MIOpenDriver conv -F 1\nMIOpenDriver conv -F 1\n", 1, 1, 0 },
     { "3MIOpenDriver conv -F 1\n", 1, 0, 0 },
+    { "MIOpenDriver conv -F 1 \\\n    > log\n", 1, 0, 0 },
+    { "MIOpenDriver conv -F 1 \\\n  >>$DIR/log\n", 0, 1, 0 },
+    { "$ MIOpenDriver conv -n 1 \\\n> -F 9\n", 0, 1, 0 }, /* a prompt: the flag is read */
 };
 
 /* Text of one driver line and what becomes of it: taken, refused, other lines. */
@@ -441,6 +445,21 @@ static void counts_of_uniq_are_counts(void **state)
     ks_problem_set_release(&set);
 }
 
+/* `cat -n` writes a tab behind the number of a line. */
+static void numbers_of_lines_are_no_counts(void **state)
+{
+    static const char text[] = "     7\tMIOpenDriver conv -F 1\n";
+    struct ks_problem_set set;
+    struct ks_err err = { 0 };
+
+    (void)state;
+    ks_problem_set_init(&set);
+    assert_int_equal(ks_import_miopen.read(&set, text, sizeof text - 1, "cat.txt", true, &err), 0);
+    assert_int_equal(set.n, 1);
+    assert_int_equal(set.problems[0].count, 1);
+    ks_problem_set_release(&set);
+}
+
 /* Every allocation fails once: an error, never a refusal of a good line. */
 static void memory_may_run_out_anywhere(void **state)
 {
@@ -476,6 +495,7 @@ int main(void)
         cmocka_unit_test(lines),
         cmocka_unit_test(a_markdown_page_is_read),
         cmocka_unit_test(counts_of_uniq_are_counts),
+        cmocka_unit_test(numbers_of_lines_are_no_counts),
         cmocka_unit_test(memory_may_run_out_anywhere),
     };
 

@@ -78,6 +78,7 @@ static void compare_family(const struct ks_family *a, const struct ks_family *b)
     assert_string_equal(a->backend, b->backend);
     assert_string_equal(a->source, b->source);
     assert_string_equal(a->extra_flags, b->extra_flags);
+    assert_string_equal(a->link_flags, b->link_flags);
     assert_string_equal(a->archs, b->archs);
     compare_traits(a, b);
 }
@@ -96,8 +97,8 @@ static void texts_of(const struct ks_grid *g, uint32_t at, struct ks_buf *out)
     ks_instance_arguments(f, i, out);
     ks_buf_printf(out, "|");
     ks_instance_domain_text(f, i, out);
-    ks_buf_printf(out, "|%s|%d|%s|%s", compiler ? compiler : "", ks_instance_numerics(f, i),
-                  i->missing, ks_grid_plugin(g, at));
+    ks_buf_printf(out, "|%s|%d|%u|%s|%s", compiler ? compiler : "", ks_instance_numerics(f, i),
+                  ks_instance_threads(f, i), i->missing, ks_grid_plugin(g, at));
 }
 
 static void compare_instances(const struct ks_grid *a, const struct ks_grid *b)
@@ -205,6 +206,88 @@ static void what_is_written_comes_back(void **state)
     }
 }
 
+/* Of a job that has this entry in its kernels. */
+static void load_kernels(const char *kernels, struct ks_grid *g)
+{
+    struct ks_err err = { 0 };
+    struct ks_buf job;
+
+    ks_buf_init(&job);
+    ks_buf_printf(&job,
+                  "{ \"name\": \"k\", \"operator\": \"grouped_conv\", \"kernels\": [ %s ],"
+                  " \"problems\": [ { \"file\": \"" KS_SOURCE_DIR "/tests/data/tiny.csv\" } ] }",
+                  kernels);
+    must(ks_grid_load_text(ks_buf_text(&job), "/k.json", g, &err), &err);
+    ks_buf_release(&job);
+}
+
+/* With the first `from` replaced, and a digest that is right again. */
+static void replaced(const struct ks_buf *text, const char *from, const char *to,
+                     struct ks_buf *out)
+{
+    const char *at = strstr(ks_buf_text(text), from);
+
+    if (!at)
+        fail_msg("'%s' is not there", from);
+    ks_buf_init(out);
+    ks_buf_put(out, text->data, (size_t)(at - ks_buf_text(text)));
+    ks_buf_printf(out, "%s%s", to, at + strlen(from));
+    out->len -= strlen("end 0123456789abcdef\n");
+    ks_lines_finish(out);
+}
+
+/* Of a family under OpenMP: how many threads, and what the linker gets. */
+static void threads_come_back(void **state)
+{
+    static const char config[] =
+        "{ \"family\": \"" KS_SOURCE_DIR "/tests/fake/threads.family.json\","
+        "  \"instances\": [ { \"threads\": [1, 2] } ] }";
+    char dir[] = "/tmp/ksweep-plain-XXXXXX", path[64], kernels[96];
+    struct ks_grid g, again;
+    struct ks_buf text, wrong;
+    struct ks_err err = { 0 };
+
+    (void)state;
+    assert_non_null(mkdtemp(dir));
+    snprintf(path, sizeof path, "%s/threads.json", dir);
+    must(ks_file_replace(path, config, sizeof config - 1, &err), &err);
+    snprintf(kernels, sizeof kernels, "{ \"config\": \"%s\" }", path);
+    load_kernels(kernels, &g);
+    write_grid(&g, &text);
+    must(ks_plain_read(ks_buf_text(&text), text.len, "f", NULL, NULL, &again, &err), &err);
+    compare_grids(&g, &again);
+    assert_true(ks_grid_has_threads(&again));
+    assert_string_equal(again.families[0].link_flags, "-fopenmp");
+    replaced(&text, "\nvalue 2 2\n", "\nvalue 2 0\n", &wrong);
+    ks_grid_release(&again);
+    assert_int_equal(ks_plain_read(ks_buf_text(&wrong), wrong.len, "f", NULL, NULL, &again, &err),
+                     KS_EFORMAT);
+    assert_non_null(strstr(err.text, ": 0 is not from 1 to 4096"));
+    ks_buf_release(&wrong);
+    ks_buf_release(&text);
+    ks_grid_release(&g);
+    must(ks_remove_tree(dir, &err), &err);
+}
+
+/* A family of a T1 file has no operator, so that the reader could not take it. */
+static void t1_stays_at_home(void **state)
+{
+    struct ks_grid g;
+    struct ks_err err = { 0 };
+    struct ks_buf text;
+
+    (void)state;
+    load_kernels("{ \"config\": \"" KS_SOURCE_DIR "/kernels/configs/host_forward_quick.json\" },"
+                 "{ \"config\": \"" KS_SOURCE_DIR "/tests/data/t1/small.json\" }",
+                 &g);
+    ks_buf_init(&text);
+    assert_int_equal(ks_plain_write(&g, &text, &err), KS_EUNSUPPORTED);
+    assert_non_null(strstr(err.text, "family 't1_small_kernel' comes from a T1 file"));
+    assert_int_equal(text.len, 0);
+    ks_buf_release(&text);
+    ks_grid_release(&g);
+}
+
 static void plug_ins_stay_at_home(void **state)
 {
     struct ks_grid g;
@@ -254,21 +337,13 @@ static void version_1_is_read(void **state)
     ks_grid_release(&g);
 }
 
-/* With the word behind the first `from` replaced, and a digest that is right again. */
+/* The same of the golden file. */
 static void changed(const char *from, const char *to, struct ks_buf *out)
 {
     struct ks_buf text;
-    const char *at;
 
     read_golden(&text);
-    at = strstr(ks_buf_text(&text), from);
-    if (!at)
-        fail_msg("'%s' is not there", from);
-    ks_buf_init(out);
-    ks_buf_put(out, text.data, (size_t)(at - ks_buf_text(&text)));
-    ks_buf_printf(out, "%s%s", to, at + strlen(from));
-    out->len -= strlen("end 0123456789abcdef\n");
-    ks_lines_finish(out);
+    replaced(&text, from, to, out);
     ks_buf_release(&text);
 }
 
@@ -415,7 +490,8 @@ static void memory_may_run_out(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_written_comes_back), cmocka_unit_test(plug_ins_stay_at_home),
+        cmocka_unit_test(what_is_written_comes_back), cmocka_unit_test(threads_come_back),
+        cmocka_unit_test(t1_stays_at_home),           cmocka_unit_test(plug_ins_stay_at_home),
         cmocka_unit_test(version_1_is_read),          cmocka_unit_test(another_protocol_is_read),
         cmocka_unit_test(mistakes_are_named),         cmocka_unit_test(lines_stand_once),
         cmocka_unit_test(memory_may_run_out),

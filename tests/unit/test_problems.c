@@ -90,6 +90,8 @@ static const struct {
     { HEAD "# \xc3\n" ROW, "f.csv:2: column 3: byte 0xc3 is not UTF-8" },
     { HEAD "grouped_conv,forward,fp32,nhwgc,4,8,1,9,9,1,3,3\x1b\n",
       "f.csv:2: column 48: control character 0x1b" },
+    { HEAD "grouped_conv,forward,fp32,nhwgc,4,8\r,1,9,9,1,3,3\r\n",
+      "f.csv:2: column 36: control character 0x0d" },
 
     { HEAD "grouped_conv,upward,fp32,nhwgc,4,8,1,9,9,1,3,3\n",
       "f.csv:2: column 2 (direction): 'upward' is no known direction" },
@@ -169,6 +171,22 @@ static void a_nul_byte_is_an_error(void **state)
     assert_int_equal(set.n_taken, 1);
     assert_int_equal(set.n_refused, 1);
     assert_int_equal(set.refusals[0].line, 2);
+    ks_problem_set_release(&set);
+}
+
+/* Rows below a header that cannot be read are not read by the columns of the one above. */
+static void a_bad_header_ends_the_list(void **state)
+{
+    static const char text[] =
+        HEAD ROW "operator,direction,dtype,layout,k_total,c_total,\xff\n" ROW;
+    struct ks_problem_set set;
+    struct ks_err err = { 0 };
+
+    (void)state;
+    ks_problem_set_init(&set);
+    assert_int_equal(ks_importers[0]->read(&set, text, sizeof text - 1, "f.csv", false, &err),
+                     KS_EFORMAT);
+    assert_string_equal(err.text, "f.csv:3: the header is no text");
     ks_problem_set_release(&set);
 }
 
@@ -473,6 +491,7 @@ int main(void)
         cmocka_unit_test(columns_by_name_in_any_order),
         cmocka_unit_test(errors_name_file_line_and_column),
         cmocka_unit_test(a_nul_byte_is_an_error),
+        cmocka_unit_test(a_bad_header_ends_the_list),
         cmocka_unit_test(fields_of_absent_axes_may_be_empty),
         cmocka_unit_test(bad_rows_are_refused_one_by_one),
         cmocka_unit_test(what_is_printed_reads_back),

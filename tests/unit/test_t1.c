@@ -522,8 +522,9 @@ static void it_has_no_cells(void **state)
                       "  \"device\": { \"backend\": \"%s\" } }",
                       DATA, KS_SOURCE_DIR "/tests/data/tiny.csv", backends[b]);
         assert_int_equal(ks_grid_load_text(ks_buf_text(&job), "/tmp/t1.json", g, &err), KS_EINVAL);
-        if (!strstr(err.text, "no instance of the job computes any of its problems; for example, "
-                              "instance is of family t1_small_kernel, problem is "))
+        if (!strstr(err.text,
+                    "no instance of the job computes any of its problems; for example, "
+                    "instance is of family t1_small_kernel (T1: no operator), problem is "))
             fail_msg("%s", err.text);
         ks_buf_release(&job);
         free(g);
