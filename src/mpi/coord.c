@@ -244,7 +244,7 @@ int ks_coord_sync(struct ks_coord *c, struct ks_err *err)
     if (rc < 0)
         return ks_err_context(err, rc, "journal of '%s'", c->c.dir);
     c->pending_since_ns = 0;
-    c->n_uncommitted = 0;
+    c->is_pressed = false;
     c->synced_ns = ks_now_ns();
     ks_chaos(&c->chaos, KS_CHAOS_BEFORE_ACK);
     rc = write_ack_log(c, err);
@@ -284,7 +284,7 @@ void ks_coord_be_quiet(struct ks_coord *c, bool is_quiet, uint64_t between_ns)
  * last time: then it is a group. */
 static uint64_t commit_due_ns(const struct ks_coord *c)
 {
-    if (!c->is_quiet || c->n_uncommitted >= KS_AGENT_UNACKED / 2)
+    if (!c->is_quiet || c->is_pressed)
         return c->synced_ns + COMMIT_NS;
     return c->pending_since_ns +
            (c->between_ns < KS_COORD_QUIET_NS ? KS_COORD_QUIET_NS - c->between_ns : 0);

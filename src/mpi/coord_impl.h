@@ -90,8 +90,8 @@ struct ks_coord {
     uint64_t away_ns;           /* that rank 0 was held up, in all */
     uint64_t position, durable; /* of the journal */
     bool is_draining, is_over_sent, is_measuring, is_complete;
-    uint32_t n_uncommitted; /* records since the last commit */
-    bool is_quiet;          /* see ks_coord_be_quiet */
+    bool is_pressed; /* a rank waits for the acknowledgement of KS_COORD_MANY records */
+    bool is_quiet;   /* see ks_coord_be_quiet */
     uint64_t between_ns;
     char reason[160];
     uint32_t n_lost;

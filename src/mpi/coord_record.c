@@ -2,6 +2,7 @@
 /* coord_record.c - records in: what becomes of a cell. */
 #include "base/clock.h"
 #include "base/text.h"
+#include "mpi/agent.h"
 #include "mpi/coord_impl.h"
 
 #include <stdio.h>
@@ -159,7 +160,7 @@ int ks_coord_take_record(struct ks_coord *c, uint32_t from, const struct ks_fram
     if (rc < 0)
         return ks_err_context(err, rc, "a record of rank %u", from);
     rank->n_records++;
-    c->n_uncommitted++;
+    c->is_pressed |= rank->n_records - rank->n_acked >= KS_COORD_MANY;
     bool is_cell = r.role == KS_ROLE_CELL;
     const struct ks_ledger_cell *known = is_cell ? ks_ledger_find(c->c.ledger, &r.cell) : NULL;
     if (is_too_late(c, from, known, &r)) {

@@ -34,12 +34,12 @@ launcher=$!
 has_some() { [ "$(field run done)" -gt 1 ]; } 2>/dev/null
 settles 30 has_some
 before=$(switches 0)
-sleep 2
+sleep 3
 after=$(switches 0)
 wait "$launcher"
 is "$(exit_of run)" 0 'three ranks on two cores: complete'
 [ "${after:-0}" -gt 0 ] && [ $((after - before)) -le 30 ]
-tap_report $? "rank 0 coordinates, and wakes rarely: $before switches, 2 s later $after"
+tap_report $? "rank 0 coordinates, and wakes rarely: $before switches, 3 s later $after"
 
 /usr/bin/python3 - >counted <<'END'
 import h5py
