@@ -549,6 +549,16 @@ static void test_what_others_need(void **state)
     assert_true(need_ns > 10 * SIM_MS);
     ks_coord_load(m->coord, sim_now() + 5 * SIM_MS, &l);
     assert_in_range(l.need_ns, need_ns - 6 * SIM_MS, need_ns - 5 * SIM_MS);
+    /* an attempt that is made again is no cell less */
+    const uint64_t cell = m->grid->instances[m->ranks[1].leases[0].cells[0].i_instance].id;
+    const uint64_t of = m->grid->problems[m->ranks[1].leases[0].i_problem].id;
+    sim_announce(m, 1, of, cell, 2);
+    assert_int_equal(sim_done(m, 1, of, cell, 1, KS_O_OK, KS_FL_CONTAMINATED, NULL), 0);
+    ks_coord_load(m->coord, sim_now(), &l);
+    assert_int_equal(l.need_ns, need_ns);
+    assert_int_equal(sim_done(m, 1, of, cell, 2, KS_O_OK, 0, NULL), 0);
+    ks_coord_load(m->coord, sim_now(), &l);
+    assert_in_range(l.need_ns, 10 * SIM_MS, need_ns - SIM_MS);
     ks_coord_load(m->coord, sim_now() + 1000000 * SIM_MS, &l);
     assert_int_equal(l.need_ns, 10 * SIM_MS); /* it is late: soon, but not at once */
     for (uint32_t i = 1; i < 3; i++)
