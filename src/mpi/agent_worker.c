@@ -51,8 +51,8 @@ static int make_pipe(int p[2], int nonblocking_end, struct ks_err *err)
     return 0;
 }
 
-/* Linux lets the pipes of an unprivileged user hold 64 MiB in all and gives new ones beyond that two
- * pages: on a host with many ranks no pipe may be larger than it has to be. */
+/* Linux lets the pipes of an unprivileged user hold 64 MiB in all and gives new ones beyond that
+ * two pages: on a host with many ranks no pipe may be larger than it has to be. */
 static void size_pipes(const struct worker *w, uint32_t batch)
 {
     const uint64_t bytes = (uint64_t)batch * REQUEST_BYTES;
