@@ -13,8 +13,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#define MS      1000000ull
-#define SOON_NS (50 * MS)
+#define MS            1000000ull
+#define SOON_NS       (50 * MS)
+#define LEAST_RECORDS 4 /* that a pipe should hold */
 
 int ks_agent_create(const struct ks_agent_config *c, struct ks_agent **a_out, struct ks_err *err)
 {
@@ -297,12 +298,19 @@ bool ks_agent_is_broken(const struct ks_agent *a, const char **why_out)
     return a->is_broken;
 }
 
+/* A pipe that holds few records would stop the worker at each of them. */
+static bool is_tight(const struct ks_agent *a)
+{
+    return a->worker.pipe_bytes < LEAST_RECORDS * a->record_bytes;
+}
+
 int ks_agent_wait_fd(const struct ks_agent *a, bool takes_each)
 {
     const struct worker *w = &a->worker;
     bool is_last = a->session.n_sent - a->session.n_done <= 1;
     bool may_speak = w->is_alive && !w->is_lying && !w->is_retired && !w->is_mute;
-    return may_speak && (is_last || takes_each || a->is_draining) ? w->record_fd : -1;
+    bool takes_next = is_last || takes_each || a->is_draining || is_tight(a);
+    return may_speak && takes_next ? w->record_fd : -1;
 }
 
 uint64_t ks_agent_nap_ns(const struct ks_agent *a, uint64_t most_ns)
@@ -333,6 +341,8 @@ static uint64_t supply_ns(const struct ks_agent *a)
         const struct lease *l = &a->leases[a->order[k]];
         n += l->m.n - l->i_next + l->n_open;
     }
+    if (n && a->worker.out.len) /* requests wait for room in their pipe: soon there is some */
+        n = 1;
     double ns = fmin(a->cell_ns * (double)n, pipe_room_ns(a));
     return a->n_leases ? (uint64_t)fmax(0, fmin(ns, 1e18)) : UINT64_MAX;
 }
@@ -348,6 +358,7 @@ void ks_agent_load(const struct ks_agent *a, struct ks_agent_load *out)
         .is_timing = is_alive && w->status->phase == KS_PH_TIMING,
         .n_unacked = a->acks.n_emitted - a->acks.n_acked,
         .cell_ns = (uint64_t)fmin(a->cell_ns, 1e18),
+        .waited_ns = w->is_alive && w->heard_ns ? ks_now_ns() - w->heard_ns : 0,
         .supply_ns = supply_ns(a),
     };
 }

@@ -89,13 +89,14 @@ struct ks_agent_load {
     bool is_measuring;  /* it is between the warm-up and the verification of one now */
     bool is_timing;     /* it takes samples now */
     uint64_t n_unacked; /* records emitted and not yet acknowledged */
-    uint64_t cell_ns;   /* how long its cells take; 0: not known */
-    uint64_t supply_ns; /* until leases run out or half of the record pipe is full; UINT64_MAX:
-                           there are no leases */
+    uint64_t cell_ns;   /* how long its cells took lately; 0: not known */
+    uint64_t waited_ns; /* since its last record, or the request of the cell in flight */
+    uint64_t supply_ns; /* until leases run out, half of the record pipe is full, or requests find
+                           room in theirs; UINT64_MAX: there are no leases */
 };
 void ks_agent_load(const struct ks_agent *a, struct ks_agent_load *out);
 /* Descriptor whose next byte ends a wait, -1: nothing to wait for. takes_each: every record does,
- * else only that of the last cell in flight, and any while draining. */
+ * else only that of the last cell in flight, and any while draining or where the pipe is small. */
 int ks_agent_wait_fd(const struct ks_agent *a, bool takes_each);
 /* How long coordination may sleep now, at most most_ns: when more is to be sent after the cells in
  * flight, until the last of them begins. */

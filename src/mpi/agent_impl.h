@@ -64,6 +64,7 @@ struct worker {
     uint64_t started_ns;
     uint64_t silent_since_ns; /* without a deadline, though there is work; 0: not so */
     uint32_t silent_at;       /* n_done then */
+    uint64_t heard_ns;        /* its last record was taken, or a cell sent while it had none */
     double pipe_bytes;        /* that the record pipe holds */
     uint64_t printed;         /* ring_bytes when the cell in flight began */
     uint32_t n_denied;        /* refused calls that records have told of */
@@ -98,7 +99,7 @@ struct recovery {
 };
 
 /* agent_acks.c */
-enum { ACK_MARKS = 1024, ACK_MS = 1000 };
+enum { ACK_MARKS = 1024, ACK_MS = 4000 };
 struct ack_mark { /* record n and those before it were emitted, the first of them at ns */
     uint64_t n, ns;
 };

@@ -298,12 +298,15 @@ static void weigh_doubt(struct ks_agent *a, const struct ks_record *r)
     ks_suspects_accuse(a);
 }
 
-/* The cell that ran before the one in doubt, unless it was an anchor. */
+/* The cell that ran before the one in doubt, unless it was an anchor, or a contaminated attempt of
+ * the same cell. */
 static void note_predecessor(struct ks_agent *a)
 {
     const struct session *s = &a->session;
-    if (s->n_done >= 2 && s->sent[s->n_done - 2].role == KS_ROLE_CELL)
-        a->recovery.completed[a->recovery.n_completed++] = s->sent[s->n_done - 2];
+    const struct work *before = s->n_done >= 2 ? &s->sent[s->n_done - 2] : NULL;
+    if (before && before->role == KS_ROLE_CELL &&
+        before->i_instance != a->recovery.culprit.i_instance)
+        a->recovery.completed[a->recovery.n_completed++] = *before;
 }
 
 int ks_recover_doubt(struct ks_agent *a, const struct work *w, const struct ks_record *r,

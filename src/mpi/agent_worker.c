@@ -13,8 +13,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { PIPE_BYTES = 1 << 20 };
-#define SETUP_LIMIT_NS 120000000000ull /* until the worker sets its own deadline */
+enum { PIPE_BYTES = 1 << 20, REQUEST_BYTES = 512 }; /* at most; of a cell, about */
+#define SETUP_LIMIT_NS 120000000000ull              /* until the worker sets its own deadline */
 
 bool ks_references_are_sealed(int fd)
 {
@@ -46,10 +46,19 @@ static int make_pipe(int p[2], int nonblocking_end, struct ks_err *err)
 {
     if (pipe2(p, O_CLOEXEC) < 0)
         return ks_fail_errno(err, "pipe");
-    (void)fcntl(p[0], F_SETPIPE_SZ, PIPE_BYTES); /* smaller ones only cost wake-ups */
     if (fcntl(p[nonblocking_end], F_SETFL, O_NONBLOCK) < 0)
         return ks_fail_errno(err, "pipe");
     return 0;
+}
+
+/* Linux lets the pipes of an unprivileged user hold 64 MiB in all and gives new ones beyond that
+ * two pages: on a host with many ranks no pipe may be larger than it has to be. */
+static void size_pipes(const struct worker *w, uint32_t batch)
+{
+    const uint64_t bytes = (uint64_t)batch * REQUEST_BYTES;
+    (void)fcntl(w->record_fd, F_SETPIPE_SZ, PIPE_BYTES); /* smaller ones only cost wake-ups */
+    if (bytes > 1 << 16)                                 /* more than it holds anyway */
+        (void)fcntl(w->request_fd, F_SETPIPE_SZ, bytes < PIPE_BYTES ? (int)bytes : PIPE_BYTES);
 }
 
 static int make_status(struct worker *w, struct ks_err *err)
@@ -225,6 +234,7 @@ int ks_worker_start(struct ks_agent *a, struct ks_err *err)
     close_fd(&record[1]);
     w->request_fd = request[1];
     w->record_fd = record[0];
+    size_pipes(w, a->c.grid->job.isolate.batch);
     w->pipe_bytes = (double)fcntl(record[0], F_GETPIPE_SZ);
     if (rc < 0) {
         ks_worker_release(a);
@@ -295,6 +305,8 @@ int ks_worker_send_cell(struct ks_agent *a, const struct work *w, struct ks_err 
     ks_buf_clear(&a->body);
     ks_req_cell_encode(&r, &a->body);
     int rc = put_request(a, KS_F_REQ_CELL, err);
+    if (s->n_sent == s->n_done)
+        a->worker.heard_ns = ks_now_ns();
     s->sent[s->n_sent] = *w;
     s->sent[s->n_sent++].position = a->block.position++;
     s->n_cells += w->role == KS_ROLE_CELL;
@@ -386,7 +398,9 @@ static int take_record(struct ks_agent *a, const struct ks_frame *f, struct ks_e
         return 0;
     }
     a->worker.seq++;
-    note_cell(a, &h, f->n);
+    a->worker.heard_ns = ks_now_ns();
+    if (h.role != KS_ROLE_CANARY)
+        note_cell(a, &h, f->n);
     const char *why = NULL;
     double disturbance = ks_agent_disturbance(a, &h, &why);
     if (!why && h.role == KS_ROLE_CELL && is_plain(a, &a->session.sent[a->session.n_done], &h))

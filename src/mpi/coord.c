@@ -18,6 +18,7 @@
 
 #define COMMIT_NS    10000000ull /* between two commits: records that come meanwhile are one */
 #define COMMIT_BYTES (256u << 10)
+#define QUIET_BYTES  (8u << 20)  /* beside a timing worker */
 #define LATE_NS      10000000ull /* for the end of a lease to arrive */
 
 int ks_coord_create(const struct ks_coord_config *cfg, struct ks_coord **c_out, struct ks_err *err)
@@ -244,7 +245,7 @@ int ks_coord_sync(struct ks_coord *c, struct ks_err *err)
     if (rc < 0)
         return ks_err_context(err, rc, "journal of '%s'", c->c.dir);
     c->pending_since_ns = 0;
-    c->n_uncommitted = 0;
+    c->is_pressed = false;
     c->synced_ns = ks_now_ns();
     ks_chaos(&c->chaos, KS_CHAOS_BEFORE_ACK);
     rc = write_ack_log(c, err);
@@ -284,7 +285,7 @@ void ks_coord_be_quiet(struct ks_coord *c, bool is_quiet, uint64_t between_ns)
  * last time: then it is a group. */
 static uint64_t commit_due_ns(const struct ks_coord *c)
 {
-    if (!c->is_quiet || c->n_uncommitted >= KS_AGENT_UNACKED / 2)
+    if (!c->is_quiet || c->is_pressed)
         return c->synced_ns + COMMIT_NS;
     return c->pending_since_ns +
            (c->between_ns < KS_COORD_QUIET_NS ? KS_COORD_QUIET_NS - c->between_ns : 0);
@@ -357,8 +358,8 @@ int ks_coord_step(struct ks_coord *c, uint64_t now_ns, struct ks_err *err)
     if (rc < 0)
         return rc;
     bool is_ending = (c->is_complete || c->is_draining) && is_quiet(c);
-    if (c->pending_since_ns && (is_ending || ks_now_ns() >= commit_due_ns(c) ||
-                                ks_journal_pending(c->c.journal) >= COMMIT_BYTES)) {
+    bool is_much = ks_journal_pending(c->c.journal) >= (c->is_quiet ? QUIET_BYTES : COMMIT_BYTES);
+    if (c->pending_since_ns && (is_ending || is_much || ks_now_ns() >= commit_due_ns(c))) {
         ks_chaos(&c->chaos, KS_CHAOS_BEFORE_WRITE);
         rc = ks_coord_sync(c, err);
     }

@@ -40,10 +40,12 @@ int ks_coord_frame(struct ks_coord *c, uint32_t from, const struct ks_frame *f, 
 /* Timers: leases, group commit, acknowledgements, beats, losses. */
 int ks_coord_step(struct ks_coord *c, uint64_t now_ns, struct ks_err *err);
 /* While a worker times on a core of this process (pace.h) a record waits up to KS_COORD_QUIET_NS
- * for its commit, unless KS_AGENT_UNACKED / 2 do. between_ns: if that worker is between two cells,
- * how long the next one will take, else 0: then what would fall due during that cell is committed
- * before it. */
-#define KS_COORD_QUIET_NS 500000000ull
+ * for its commit, because each commit wakes this process several times to wait for its disk; unless
+ * KS_COORD_MANY records of one rank wait, which might soon have to stop (KS_AGENT_UNACKED).
+ * between_ns: if that worker is between two cells, how long the next one will take, else 0: then
+ * what would fall due during that cell is committed before it. */
+#define KS_COORD_QUIET_NS 1000000000ull
+#define KS_COORD_MANY     (KS_AGENT_UNACKED / 4)
 void ks_coord_be_quiet(struct ks_coord *c, bool is_quiet, uint64_t between_ns);
 /* What the pace of the loop depends on. */
 struct ks_coord_load {

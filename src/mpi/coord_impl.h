@@ -49,13 +49,14 @@ struct rank {
     uint32_t source;    /* to fetch from this rank; KS_SHARE_NOBODY: it is not */
     bool has_told, has_looked, has_fetched; /* n_missing; a full cache; less than it lacked */
     double lease_n;                         /* cells of the lease given last */
-    double cell_s;                          /* wall time of its cells lately; 0: none yet */
-    uint32_t n_held;                        /* cells of its leases without a record */
+    double cell_s;                          /* wall time of its cells lately, with what was measured
+                                               again; 0: none yet */
+    uint32_t n_held;                        /* cells of its leases that are not over */
     uint64_t busy_until_ns;                 /* with what it holds, as expected */
     uint64_t repeated_ns; /* attempts of cells that are measured once more, not yet accounted */
     uint64_t seen_ns;
     uint64_t n_records, n_acked; /* received; acknowledged */
-    uint64_t n_cells;            /* with role cell */
+    uint64_t n_cells;            /* that are over */
     int32_t pid;
     char host[64];
 };
@@ -90,8 +91,8 @@ struct ks_coord {
     uint64_t away_ns;           /* that rank 0 was held up, in all */
     uint64_t position, durable; /* of the journal */
     bool is_draining, is_over_sent, is_measuring, is_complete;
-    uint32_t n_uncommitted; /* records since the last commit */
-    bool is_quiet;          /* see ks_coord_be_quiet */
+    bool is_pressed; /* a rank waits for the acknowledgement of KS_COORD_MANY records */
+    bool is_quiet;   /* see ks_coord_be_quiet */
     uint64_t between_ns;
     char reason[160];
     uint32_t n_lost;

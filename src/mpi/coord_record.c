@@ -2,6 +2,7 @@
 /* coord_record.c - records in: what becomes of a cell. */
 #include "base/clock.h"
 #include "base/text.h"
+#include "mpi/agent.h"
 #include "mpi/coord_impl.h"
 
 #include <stdio.h>
@@ -120,6 +121,18 @@ static int append_cell(struct ks_coord *c, const struct ks_frame *f, struct ks_r
     return append_record(c, r, c->body.data, c->body.len, err);
 }
 
+/* One of the cells that it holds is over. Its contaminated attempts are part of it: else rank 0
+ * would expect the end of leases too early, and look for it again and again. */
+static void note_cell(struct rank *rank, uint64_t wall_ns)
+{
+    rank->n_cells++;
+    rank->cell_s +=
+        ((double)wall_ns * 1e-9 - rank->cell_s) / (rank->n_cells < 16 ? (double)rank->n_cells : 16);
+    if (rank->n_held)
+        rank->n_held--;
+    rank->busy_until_ns = ks_now_ns() + (uint64_t)(rank->cell_s * 1e9 * rank->n_held);
+}
+
 /* The record is in the journal. */
 static int settle_cell(struct ks_coord *c, uint32_t from, const struct ks_record_head *r,
                        bool is_confirmed, struct ks_err *err)
@@ -134,13 +147,15 @@ static int settle_cell(struct ks_coord *c, uint32_t from, const struct ks_record
         return 0;
     }
     /* before the outcomes of its aliases grow the ledger */
-    const bool is_plain = r->outcome == KS_O_OK && known->n_attempts == 1;
+    const bool is_ok = r->outcome == KS_O_OK, is_plain = is_ok && known->n_attempts == 1;
+    uint64_t wall_ns = r->wall_ns;
     c->n_done_here++;
-    /* What repeats took is a cost of cells, not of leases: else problems are not split for it. */
-    uint64_t wall_ns = r->wall_ns + c->ranks[from].repeated_ns;
-    double elapsed_s = r->outcome == KS_O_OK ? (double)wall_ns * 1e-9 : 0;
-    if (r->outcome == KS_O_OK)
+    if (is_ok) { /* what repeats took is a cost of cells: else problems are not split for it */
+        wall_ns += c->ranks[from].repeated_ns;
         c->ranks[from].repeated_ns = 0;
+    }
+    double elapsed_s = is_ok ? (double)wall_ns * 1e-9 : 0;
+    note_cell(&c->ranks[from], wall_ns);
     int rc = ks_coord_alias_settle(c, (uint32_t)ip, (uint32_t)ii, r->code_id, err);
     ks_sched_done(c->sched, (uint32_t)ip, (uint32_t)ii, from, elapsed_s);
     if (is_plain)
@@ -159,7 +174,7 @@ int ks_coord_take_record(struct ks_coord *c, uint32_t from, const struct ks_fram
     if (rc < 0)
         return ks_err_context(err, rc, "a record of rank %u", from);
     rank->n_records++;
-    c->n_uncommitted++;
+    c->is_pressed |= rank->n_records - rank->n_acked >= KS_COORD_MANY;
     bool is_cell = r.role == KS_ROLE_CELL;
     const struct ks_ledger_cell *known = is_cell ? ks_ledger_find(c->c.ledger, &r.cell) : NULL;
     if (is_too_late(c, from, known, &r)) {
@@ -177,11 +192,5 @@ int ks_coord_take_record(struct ks_coord *c, uint32_t from, const struct ks_fram
     if (ks_outcome_needs_look(r.outcome) &&
         ks_record_decode(f->body, f->n, c->record, NULL, NULL) == 0)
         ks_coord_log_failure(c, c->record);
-    rank->n_cells++;
-    rank->cell_s += ((double)r.wall_ns * 1e-9 - rank->cell_s) /
-                    (rank->n_cells < 16 ? (double)rank->n_cells : 16);
-    if (rank->n_held)
-        rank->n_held--;
-    rank->busy_until_ns = ks_now_ns() + (uint64_t)(rank->cell_s * 1e9 * rank->n_held);
     return settle_cell(c, from, &r, is_confirmed, err);
 }

@@ -13,7 +13,8 @@
 
 extern char **environ;
 
-#define LISTENING        "0A" /* a state of /proc/net/tcp */
+#define SOCKETS          "/proc/net/tcp" /* and tcp6 */
+#define LISTENING        "0A"            /* a state in it */
 #define LONGEST_LEAVE_NS 2000000000ull
 #define LOOK_NS          5000000ull
 
@@ -44,12 +45,11 @@ static bool is_server_there(const char *uri)
     const char *tcp = strstr(uri, ";tcp"), *colon = strrchr(uri, ':');
     unsigned long port;
 
-    if (!tcp || !colon || !isdigit((unsigned char)colon[1]))
+    if (!tcp || !colon || !isdigit((unsigned char)colon[1]) || access(SOCKETS, R_OK) < 0)
         return true;
     port = strtoul(colon + 1, NULL, 10);
     return port && port <= UINT16_MAX &&
-           (has_listener("/proc/net/tcp", (uint32_t)port) ||
-            has_listener("/proc/net/tcp6", (uint32_t)port));
+           (has_listener(SOCKETS, (uint32_t)port) || has_listener(SOCKETS "6", (uint32_t)port));
 }
 
 bool ks_launch_is_live(void)

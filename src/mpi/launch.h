@@ -14,7 +14,7 @@
 #include <stddef.h>
 
 /* PMIX_NAMESPACE and PMIX_RANK are set, and the server that PMIX_SERVER_URI* names listens. A URI
- * that is none of TCP is believed. */
+ * that is none of TCP is believed, and all are where /proc/net/tcp cannot be read. */
 bool ks_launch_is_live(void);
 
 /* Not rank 0, known before MPI is. Without a launcher: not the first of several processes that

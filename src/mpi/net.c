@@ -327,7 +327,7 @@ uint64_t ks_net_beat(struct ks_net *n, uint64_t now_ns, uint64_t away_ns)
 {
     static const uint8_t body[16] = { 0 };
     pthread_mutex_lock(&n->lock);
-    bool is_away = now_ns > n->progress_ns + away_ns && now_ns < n->progress_ns + KS_NET_STUCK_NS;
+    bool is_away = now_ns >= n->progress_ns + away_ns && now_ns < n->progress_ns + KS_NET_STUCK_NS;
     for (uint32_t i = 0; is_away && i < n->n_peers; i++) {
         struct peer *p = &n->peers[i];
         if (p->is_forgotten || !p->slots)

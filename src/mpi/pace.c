@@ -11,6 +11,11 @@ static uint64_t most(uint64_t a, uint64_t b)
     return a > b ? a : b;
 }
 
+uint64_t ks_pace_cell_ns(uint64_t lately_ns, uint64_t waited_ns)
+{
+    return lately_ns ? most(lately_ns, waited_ns) : 0;
+}
+
 uint64_t ks_pace_least_ns(uint64_t cell_ns)
 {
     if (!cell_ns)

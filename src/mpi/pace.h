@@ -3,8 +3,8 @@
  *
  * While a worker times on a core that a process of ours may run on, that process wakes at most
  * max(10 per second, 2 per cell): at 200 per second the wall time of a sweep doubled and two thirds
- * of the attempts were contaminated. One turn costs up to two wake-ups, because a turn of rank 0
- * may wait for its disk. So turns are KS_PACE_MOST_NS apart, or one cell where cells are shorter,
+ * of the attempts were contaminated. A turn of rank 0 that commits costs several, because it waits
+ * for its disk (coord.h). So turns are KS_PACE_MOST_NS apart, or one cell where cells are shorter,
  * and whatever falls due in between waits. In return leases are held ahead (coord_lease.c) and
  * records stay in their pipe.
  * Events (a signal, the end of a child, a record at the end of a long cell) end a wait early. */
@@ -33,6 +33,10 @@ struct ks_pace {
     uint64_t idle_ns;         /* between turns when not quiet */
 };
 
+/* How long cells take: as lately, or longer when the one in flight has taken so long already. What
+ * was learnt from short cells must not wake the loop again and again during a long one. 0: not
+ * known. waited_ns: since the last record of the worker. */
+uint64_t ks_pace_cell_ns(uint64_t lately_ns, uint64_t waited_ns);
 /* The shortest time between two turns while quiet, ns. */
 uint64_t ks_pace_least_ns(uint64_t cell_ns);
 /* Between two turns because of a bell (bell.h), on average: they come on top of the others. */

@@ -10,7 +10,7 @@
 
 struct ks_pulse {
     struct ks_net *net;
-    uint64_t beat_ns; /* of the loop */
+    uint64_t away_ns;
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t ended; /* by CLOCK_MONOTONIC */
@@ -25,9 +25,8 @@ static void *beat(void *arg)
     while (!p->is_ending) {
         uint64_t now = ks_now_ns();
         if (now >= next) {
-            /* It wakes when the loop may have been away for too long, not before. */
-            uint64_t rest_ns = ks_net_beat(p->net, now, p->beat_ns / 4 * 3);
-            next = now + (rest_ns > p->beat_ns / 4 ? rest_ns : p->beat_ns / 2);
+            uint64_t rest_ns = ks_net_beat(p->net, now, p->away_ns);
+            next = now + (rest_ns ? rest_ns : p->away_ns);
         }
         struct timespec until = { (time_t)(next / 1000000000u), (long)(next % 1000000000u) };
         pthread_cond_timedwait(&p->ended, &p->lock, &until);
@@ -36,7 +35,7 @@ static void *beat(void *arg)
     return NULL;
 }
 
-int ks_pulse_start(struct ks_net *net, uint64_t beat_ns, struct ks_pulse **p_out,
+int ks_pulse_start(struct ks_net *net, uint64_t away_ns, struct ks_pulse **p_out,
                    struct ks_err *err)
 {
     *p_out = NULL;
@@ -47,7 +46,7 @@ int ks_pulse_start(struct ks_net *net, uint64_t beat_ns, struct ks_pulse **p_out
     if (!p)
         return ks_fail(err, KS_ENOMEM, "pulse: out of memory");
     p->net = net;
-    p->beat_ns = beat_ns;
+    p->away_ns = away_ns;
     pthread_condattr_init(&monotonic);
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
     pthread_mutex_init(&p->lock, NULL);

@@ -10,10 +10,11 @@
 
 struct ks_pulse;
 
-/* A thread that sends what ks_net_beat sends, until ks_pulse_stop, when the loop, which beats every
- * beat_ns, does not. *p_out is NULL where MPI allows
- * no second thread, or there is nobody to send to. Borrows net. */
-int ks_pulse_start(struct ks_net *net, uint64_t beat_ns, struct ks_pulse **p_out,
+/* A thread that calls ks_net_beat when the loop has not called ks_net_progress for away_ns, and
+ * every away_ns from then on, until ks_pulse_stop. It sleeps while the loop turns: it wakes about
+ * once per away_ns. *p_out is NULL where MPI allows no second thread, or there is nobody to send
+ * to. Borrows net. */
+int ks_pulse_start(struct ks_net *net, uint64_t away_ns, struct ks_pulse **p_out,
                    struct ks_err *err);
 void ks_pulse_stop(struct ks_pulse *p); /* before ks_net_close; NULL is fine */
 

@@ -35,10 +35,10 @@ void ks_rank_pace(const struct ks_rank *r, struct ks_pace *p)
         ks_agent_load(r->agent, &l);
     p->is_quiet = is_quiet(r, &l);
     p->is_periodic = l.has_worker;
+    p->cell_ns = l.has_cells ? ks_pace_cell_ns(l.cell_ns, l.waited_ns) : 0;
     /* Rank 0 acknowledges its own. */
     p->is_awaiting =
-        (l.n_unacked && r->rank != 0) || (l.has_cells && !ks_pace_takes_each(l.cell_ns));
-    p->cell_ns = l.has_cells ? l.cell_ns : 0;
+        (l.n_unacked && r->rank != 0) || (l.has_cells && !ks_pace_takes_each(p->cell_ns));
     /* What comes when half is used up arrives while the other half lasts. */
     p->need_ns = l.supply_ns == UINT64_MAX ? l.supply_ns : l.supply_ns / 2;
     if (l.n_unacked >= KS_AGENT_UNACKED / 2 && p->need_ns > MANY_NS)

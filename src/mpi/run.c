@@ -32,6 +32,7 @@
 #define PROGRESS_NS  5000000000ull
 #define VERDICT_NS   5000000000ull /* rank 0 meets what the others meet */
 #define START_LOSSES 4u /* MPI may take so many times --lost-after to start on all nodes */
+#define PULSE_PART   4u /* of --lost-after: the loop is away for so long before its thread beats */
 
 struct run {
     const struct ks_run_options *o;
@@ -448,7 +449,8 @@ static int open_all(struct run *r, struct ks_err *err)
     if (rc == 0)
         rc = meet(r, err);
     if (rc == 0)
-        rc = ks_pulse_start(r->net, beat_ns(r->o), &r->pulse, err);
+        rc = ks_pulse_start(r->net, (uint64_t)r->o->lost_after_ms * 1000000u / PULSE_PART,
+                            &r->pulse, err);
     if (rc < 0)
         return rc;
     struct ks_rank_config c = {

@@ -20,7 +20,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define PING_NS      1000000000ull
+#define AWAY_NS      1000000000ull /* a rank that did not look for so long was away itself */
+#define PING_NS      1000000000ull /* at most so often: each answer wakes both processes */
+#define PING_PART    4u            /* of the limit */
 #define MAX_TASKS    512u
 #define ASK_LIMIT_MS 2000 /* the warden reads within microseconds; longer means it is stopped */
 
@@ -273,14 +275,15 @@ static bool is_stopped(const struct ks_warden *w)
 int ks_warden_watch(struct ks_warden *w, uint64_t now_ns, uint64_t limit_ns, struct ks_err *err)
 {
     struct ks_wire_ask ping = { .kind = KS_ASK_PING };
+    uint64_t rest_ns = limit_ns / PING_PART;
 
     if (w->is_dead)
         return ks_fail(err, KS_ECHILD, "the warden (pid %d) is dead", (int)w->pid);
-    if (w->asked_ns && now_ns - w->watched_ns > PING_NS)
+    if (w->asked_ns && now_ns - w->watched_ns > AWAY_NS)
         w->asked_ns = now_ns;
     w->watched_ns = now_ns;
     if (!w->asked_ns) {
-        if (now_ns - w->pinged_ns < PING_NS)
+        if (now_ns - w->pinged_ns < (rest_ns > PING_NS ? rest_ns : PING_NS))
             return 0;
         w->pinged_ns = w->asked_ns = now_ns;
         return send_ask(w, &ping, NULL, 0, err);

@@ -74,10 +74,11 @@ void ks_warden_stop(struct ks_warden *w);
 int ks_warden_fd(const struct ks_warden *w); /* readable when ks_warden_next has something */
 pid_t ks_warden_pid(const struct ks_warden *w);
 
-/* Asks once a second whether the warden is there; now_ns: CLOCK_MONOTONIC. KS_ECHILD when it has
- * been stopped (SIGSTOP) for limit_ns, or silent for KS_WARDEN_STUCK_NS for another reason: then it
- * is killed, and counts as gone. Its answers are taken by ks_warden_next. Time in which the caller
- * did not ask does not count: it may have been stopped, too. */
+/* Asks whether the warden is there, once per quarter of limit_ns, or per second where that is
+ * longer; now_ns: CLOCK_MONOTONIC. KS_ECHILD when it has been stopped (SIGSTOP) for limit_ns, or
+ * silent for KS_WARDEN_STUCK_NS for another reason: then it is killed, and counts as gone. Its
+ * answers are taken by ks_warden_next. Time in which the caller did not ask does not count: it may
+ * have been stopped, too. */
 #define KS_WARDEN_STUCK_NS 600000000000ull /* starting a program from a stalled disk takes long */
 int ks_warden_watch(struct ks_warden *w, uint64_t now_ns, uint64_t limit_ns, struct ks_err *err);
 

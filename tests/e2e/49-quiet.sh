@@ -34,12 +34,12 @@ launcher=$!
 has_some() { [ "$(field run done)" -gt 1 ]; } 2>/dev/null
 settles 30 has_some
 before=$(switches 0)
-sleep 2
+sleep 3
 after=$(switches 0)
 wait "$launcher"
 is "$(exit_of run)" 0 'three ranks on two cores: complete'
 [ "${after:-0}" -gt 0 ] && [ $((after - before)) -le 30 ]
-tap_report $? "rank 0 coordinates, and wakes rarely: $before switches, 2 s later $after"
+tap_report $? "rank 0 coordinates, and wakes rarely: $before switches, 3 s later $after"
 
 /usr/bin/python3 - >counted <<'END'
 import h5py
@@ -57,8 +57,8 @@ while read -r rank ms wakes switches warden most; do
     tap_report $? "rank $rank took samples for $ms ms"
     [ "$wakes" -gt 0 ] && [ "$wakes" -le $((most + 3)) ]
     tap_report $? "its loop woke at most $most times"
-    [ "$switches" -ge "$wakes" ] && [ "$switches" -le $((most * 5 + 50)) ]
-    tap_report $? 'no thread of it spins'
+    [ "$switches" -gt 0 ] && [ "$switches" -le $((most + 10)) ]
+    tap_report $? 'and all its threads together did'
     [ "$warden" -gt 0 ] && [ "$warden" -le $((most + 3)) ]
     tap_report $? 'nor its warden'
 done <counted

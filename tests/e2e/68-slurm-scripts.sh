@@ -33,6 +33,7 @@ srun)
     run) exec "$@" ;;
     drained) "$@" --max-time 1ms ;;
     told) "$@" --max-time 1ms; sed -i 's/max-time/SIGTERM/' swept/status.json ;;
+    refused) "$@" --retry nothing; exit 0 ;; # as a launcher does that ends with 0 whatever its ranks do
     *) exit "$how" ;;
     esac ;;
 scontrol) case $1 in show)
@@ -132,6 +133,10 @@ like "$(cat told)" 'srun .*--nodes=1 --nodelist=node2 --ntasks=2' 'a node is los
 rm -rf swept .swept.tries
 batch many_nodes.sbatch SRUN=2
 is "$? $(told '^srun') $(told 'requeue')" '2 1 0' 'refused: 2, once, not again'
+batch many_nodes.sbatch SRUN=drained
+batch many_nodes.sbatch SRUN=refused
+is "$? $(told '^srun') $(told 'requeue')" '2 1 0' 'also where only its status tells'
+like "$(cat swept/status.json)" '"reason": "refused: ' 'which it does'
 
 # --- a chain
 

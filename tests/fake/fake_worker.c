@@ -304,16 +304,6 @@ static void do_stray(struct fake *f)
     f->r.outcome = f->is_hoarded ? KS_O_OUT_OF_BOUNDS : KS_O_WRONG_RESULT;
 }
 
-static void do_greedy(struct fake *f)
-{
-    f->r.outcome = KS_O_OUT_OF_MEMORY;
-}
-
-static void do_refused(struct fake *f)
-{
-    f->r.outcome = KS_O_LAUNCH_FAILED;
-}
-
 /* Prints, and the warden has it before the record comes. */
 static void do_say(struct fake *f)
 {
@@ -338,26 +328,11 @@ static void do_pause(struct fake *f)
     f->stops_between = is_first(f->cell.entry);
 }
 
-static void do_wrong(struct fake *f)
-{
-    f->r.outcome = KS_O_WRONG_RESULT;
-}
-
-static void do_doubted(struct fake *f)
-{
-    f->r.outcome = KS_O_UNTRUSTED;
-}
-
 /* Untrusted once: it was noise. */
 static void do_misjudged(struct fake *f)
 {
     if (is_first(f->cell.entry))
-        do_doubted(f);
-}
-
-static void do_refuse(struct fake *f)
-{
-    f->r.outcome = KS_O_UNSUPPORTED;
+        f->r.outcome = KS_O_UNTRUSTED;
 }
 
 static void do_noisy(struct fake *f)
@@ -369,6 +344,14 @@ static void do_noisy(struct fake *f)
 static void do_noisyall(struct fake *f)
 {
     f->r.canary_ratio = 3;
+}
+
+/* Disturbed at first, wrong at second. */
+static void do_noisywrong(struct fake *f)
+{
+    do_noisy(f);
+    if (f->cell.attempt == 2)
+        f->r.outcome = KS_O_WRONG_RESULT;
 }
 
 /* Disturbed at first; then it damages the heap of the next one. */
@@ -419,16 +402,14 @@ static const struct {
     { "victim", do_victim },
     { "between", do_between },
     { "pause", do_pause },
-    { "wrong", do_wrong },
-    { "doubted", do_doubted },
     { "misjudged", do_misjudged },
-    { "refuse", do_refuse },
     { "noisy", do_noisy },
     { "slow", do_slow },
     { "noisyall", do_noisyall },
     { "print", do_print },
     { "flip", do_flip },
     { "noisypoison", do_noisypoison },
+    { "noisywrong", do_noisywrong },
     { "lateexit", do_lateexit },
     { "lateabort", do_lateabort },
     { "pool", do_pool },
@@ -438,10 +419,8 @@ static const struct {
     { "denied", do_denied },
     { "hoard", do_hoard },
     { "needy", do_needy },
-    { "greedy", do_greedy },
     { "misled", do_misled },
     { "stray", do_stray },
-    { "refused", do_refused },
     { "say", do_say },
     { "truncate", do_truncate },
     { "overcount", do_overcount },
@@ -451,11 +430,30 @@ static const struct {
     { "fat", do_fat },
 };
 
-static void act(struct fake *f)
+static const struct {
+    const char *name;
+    uint32_t outcome;
+} failures[] = {
+    { "wrong", KS_O_WRONG_RESULT },    { "doubted", KS_O_UNTRUSTED },
+    { "refuse", KS_O_UNSUPPORTED },    { "greedy", KS_O_OUT_OF_MEMORY },
+    { "refused", KS_O_LAUNCH_FAILED },
+};
+
+static bool is_act(const struct fake *f, const char *name)
 {
     size_t len = strcspn(f->cell.entry, "_");
+    return strlen(name) == len && strncmp(name, f->cell.entry, len) == 0;
+}
+
+static void act(struct fake *f)
+{
+    for (size_t i = 0; i < sizeof(failures) / sizeof(failures[0]); i++)
+        if (is_act(f, failures[i].name)) {
+            f->r.outcome = failures[i].outcome;
+            return;
+        }
     for (size_t i = 0; i < sizeof(acts) / sizeof(acts[0]); i++)
-        if (strlen(acts[i].name) == len && strncmp(acts[i].name, f->cell.entry, len) == 0) {
+        if (is_act(f, acts[i].name)) {
             acts[i].run(f);
             return;
         }
@@ -482,8 +480,9 @@ static void on_cell(struct fake *f, const struct ks_frame *q)
     r->calls = 1;
     for (uint32_t i = 0; i < 5; i++)
         r->sample_ns[i] = 1000 + i + 10 * f->cell.position;
-    uint64_t printed = f->status->ring_bytes;
+    uint64_t printed = f->status->ring_bytes, begun = ks_now_ns();
     act(f);
+    r->wall_ns = ks_now_ns() - begun;
     r->n_printed = f->status->ring_bytes - printed;
     if (r->outcome != KS_O_OK)
         r->n_samples = 0;

@@ -97,6 +97,9 @@ int sim_free(void **state); /* for their tear-down */
 /* One problem in n_problems, `names` as in kit_grid. */
 void sim_open(struct sim *m, const struct sim_plan *plan, const char *names, uint32_t n_problems,
               uint64_t seed);
+/* With a coordinator; all ranks are on one host, have built and may measure, but nobody lives: the
+ * test speaks for them. */
+void sim_open_by_hand(struct sim *m, const char *names, uint32_t n_problems, uint32_t n_ranks);
 /* Another coordinator on the same journal; ranks begin anew. */
 void sim_resume(struct sim *m, uint32_t retry);
 void sim_coordinate(struct sim *m, const struct ks_coord_config *extra); /* NULL: defaults */

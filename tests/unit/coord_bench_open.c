@@ -100,6 +100,26 @@ void sim_open(struct sim *m, const struct sim_plan *plan, const char *names, uin
     place_ranks(m);
 }
 
+void sim_open_by_hand(struct sim *m, const char *names, uint32_t n_problems, uint32_t n_ranks)
+{
+    struct sim_plan p = { .n_ranks = n_ranks, .n_hosts = 1 };
+    sim_open(m, &p, names, n_problems, 1);
+    m->cache[0] = UINT32_MAX;
+    sim_coordinate(m, NULL);
+    for (uint32_t i = 0; i < n_ranks; i++) {
+        m->ranks[i].measures = true;
+        m->ranks[i].hello_at = UINT64_MAX;
+        assert_int_equal(sim_hello(m, i, m->grid->digest, NULL), 0);
+    }
+    for (int round = 0; round < 2; round++)
+        for (uint32_t i = 0; i < n_ranks; i++)
+            assert_int_equal(sim_send(m, i, KS_F_MSG_BUILD_END, 0, 0, NULL), 0);
+    for (uint32_t i = 0; i < n_ranks; i++) {
+        m->ranks[i].state = SIM_SILENT; /* takes leases, does nothing */
+        m->ranks[i].wake_at = UINT64_MAX;
+    }
+}
+
 static void end_coordinator(struct sim *m)
 {
     for (uint32_t i = 0; i < SIM_RANKS; i++) {

@@ -298,6 +298,12 @@ static void test_doubt(void **state)
                                       "done misled a2 ok\nstart hoard a2 suspect\n"
                                       "done hoard a2 ok suspect\n" DONE(ok_b) CLOSE(4),
           4, 0 },
+        { "wrong behind itself only", "ok_a noisywrong", NULL, 0,
+          OPEN DONE(ok_a) "start noisywrong a2 noise\ndone noisywrong a1 ok contaminated\n"
+                          "start noisywrong a3 retry\n"
+                          "done noisywrong a2 wrong_result intermittent\n"
+                          "done noisywrong a3 ok\n" CLOSE(3),
+          3, 0 },
         { "wrong in another way", "ok_a hoard stray ok_b", NULL, 0,
           OPEN DONE(ok_a) DONE(hoard) "start stray a2 retry\ndone stray a1 out_of_bounds\n"
                                       "done stray a2 wrong_result\n" DONE(ok_b) CLOSE(4),

@@ -5,6 +5,7 @@
 #include "agent_bench.h"
 
 #include "base/clock.h"
+#include "mpi/agent_impl.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -350,9 +351,21 @@ static void test_load(void **state)
     assert_int_equal(l.n_unacked, b.n_done);
     const uint64_t left_ns = (6 - b.n_done) * l.cell_ns;
     assert_in_range(l.supply_ns, left_ns, left_ns + 6);
+    const uint64_t waited_ns = l.waited_ns;
+    ks_sleep_ns(1000000);
+    ks_agent_load(b.agent, &l);
+    assert_true(waited_ns > 0 && l.waited_ns >= waited_ns + 1000000);
     /* not for each of them, but for the last, or any when it is to end */
     assert_int_equal(ks_agent_wait_fd(b.agent, false), -1);
     assert_true(ks_agent_wait_fd(b.agent, true) >= 0);
+    /* or where the pipe has no room for many: Linux limits all pipes of a user */
+    b.agent->worker.pipe_bytes = 3 * b.agent->record_bytes;
+    assert_true(ks_agent_wait_fd(b.agent, false) >= 0);
+    b.agent->worker.pipe_bytes = 1 << 20;
+    ks_buf_put(&b.agent->worker.out, "", 1); /* a request that waits for room */
+    ks_agent_load(b.agent, &l);
+    assert_in_range(l.supply_ns, l.cell_ns - 1, l.cell_ns + 1);
+    ks_buf_clear(&b.agent->worker.out);
     ks_agent_drain(b.agent);
     assert_true(ks_agent_wait_fd(b.agent, false) >= 0);
     bench_run_until(&b, is_idle);

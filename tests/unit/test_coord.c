@@ -47,27 +47,6 @@ static uint64_t problem(uint32_t ip)
     return m->grid->problems[ip].id;
 }
 
-/* All ranks have built and may measure, but nobody lives: the test speaks for them. */
-static void begin_by_hand(const char *names, uint32_t n_problems, uint32_t n_ranks)
-{
-    struct sim_plan p = { .n_ranks = n_ranks, .n_hosts = 1 };
-    sim_open(m, &p, names, n_problems, 1);
-    m->cache[0] = UINT32_MAX;
-    sim_coordinate(m, NULL);
-    for (uint32_t i = 0; i < n_ranks; i++) {
-        m->ranks[i].measures = true;
-        m->ranks[i].hello_at = UINT64_MAX;
-        assert_int_equal(sim_hello(m, i, m->grid->digest, NULL), 0);
-    }
-    for (int round = 0; round < 2; round++)
-        for (uint32_t i = 0; i < n_ranks; i++)
-            assert_int_equal(sim_send(m, i, KS_F_MSG_BUILD_END, 0, 0, NULL), 0);
-    for (uint32_t i = 0; i < n_ranks; i++) {
-        m->ranks[i].state = SIM_SILENT; /* takes leases, does nothing */
-        m->ranks[i].wake_at = UINT64_MAX;
-    }
-}
-
 /* ---- input ---- */
 
 static void test_frames_that_are_refused(void **state)
@@ -75,7 +54,7 @@ static void test_frames_that_are_refused(void **state)
     (void)state;
     struct ks_err err;
     struct ks_frame f = { .type = KS_F_MSG_LEASE, .body = (const uint8_t *)"", .n = 0 };
-    begin_by_hand("ok_a ok_b", 1, 2);
+    sim_open_by_hand(m, "ok_a ok_b", 1, 2);
     assert_int_equal(sim_hello(m, 1, m->grid->digest + 1, &err), KS_EINVAL);
     assert_non_null(strstr(err.text, "host0"));
     assert_int_equal(ks_coord_frame(m->coord, 1, &f, &err), KS_EPROTO);
@@ -202,7 +181,7 @@ static void test_nobody_can_measure(void **state)
 static void test_acknowledgements(void **state)
 {
     (void)state;
-    begin_by_hand("ok_a ok_b ok_c", 1, 2);
+    sim_open_by_hand(m, "ok_a ok_b ok_c", 1, 2);
     turns(1);
     assert_int_equal(sim_done(m, 1, problem(0), 1000, 1, KS_O_OK, 0, NULL), 0);
     assert_int_equal(m->ranks[1].n_acked, 0);
@@ -272,7 +251,7 @@ static int check_beat(void *ctx, const struct ks_journal_frame *f, struct ks_err
 static void test_heartbeats(void **state)
 {
     (void)state;
-    begin_by_hand("ok_a", 1, 1);
+    sim_open_by_hand(m, "ok_a", 1, 1);
     m->ranks[0].state = SIM_HERE;
     turns(20);
     assert_int_equal(ks_journal_read(m->dir.journal, check_beat, NULL, NULL, NULL, NULL), 0);
@@ -311,7 +290,7 @@ static void test_quarantine(void **state)
 {
     (void)state;
     for (int has_passed = 0; has_passed < 2; has_passed++) {
-        begin_by_hand("ok_a ok_b ok_c ok_d", 1, 2);
+        sim_open_by_hand(m, "ok_a ok_b ok_c ok_d", 1, 2);
         turns(1);
         assert_int_equal(sim_done(m, 1, problem(0), 1000, 1, KS_O_CRASHED, 0, NULL), 0);
         assert_int_equal(sim_done(m, 0, problem(0), 1001, 1, KS_O_CRASHED, 0, NULL), 0);
@@ -452,73 +431,13 @@ static void test_max_time_is_over_before_anything_is_built(void **state)
 static void test_every_lost_host_is_named_once(void **state)
 {
     (void)state;
-    begin_by_hand("ok_a ok_b", 1, 4);
+    sim_open_by_hand(m, "ok_a ok_b", 1, 4);
     for (uint32_t i = 1; i < 4; i++) {
         m->ranks[i].host = i == 1 ? 10 : 1; /* one name is the start of the other */
         assert_int_equal(sim_hello(m, i, m->grid->digest, NULL), 0);
     }
     turns(6000);
     assert_string_equal(ks_ledger_lost_hosts(m->ledger), "host10 host1");
-    sim_close(m);
-}
-
-/* Beside a timing worker records wait for their commit, unless they are many, or that worker rests
- * and they would have to wait until after its next cell. */
-static void test_quiet_commits(void **state)
-{
-    static const struct {
-        bool is_quiet;
-        uint64_t between_ms;
-        uint32_t n_records, at_ms; /* the commit, after the first record */
-    } rows[] = {
-        { false, 0, 1, 1 },   { true, 0, 1, 500 },  { true, 100, 1, 400 },
-        { true, 2000, 1, 1 }, { true, 0, 31, 500 }, { true, 0, 32, 1 },
-    };
-    char names[512];
-    (void)state;
-    many_names(names, 100);
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        struct ks_coord_load l;
-        begin_by_hand(names, 1, 2);
-        turns(1200); /* beats and leases are behind */
-        uint64_t t0 = sim_now(), was = m->ranks[1].n_acked;
-        for (uint32_t k = 0; k < rows[i].n_records; k++) {
-            sim_announce(m, 1, problem(0), m->grid->instances[k].id, 1);
-            assert_int_equal(
-                sim_done(m, 1, problem(0), m->grid->instances[k].id, 1, KS_O_OK, 0, NULL), 0);
-        }
-        ks_coord_be_quiet(m->coord, rows[i].is_quiet, rows[i].between_ms * SIM_MS);
-        ks_coord_load(m->coord, t0, &l);
-        if (rows[i].at_ms < 500 || l.due_ns > t0 + 500 * SIM_MS)
-            assert_in_range(l.due_ns, 0, t0 + rows[i].at_ms * SIM_MS);
-        while (m->ranks[1].n_acked == was && sim_now() < t0 + 900 * SIM_MS)
-            sim_turn(m);
-        assert_in_range((sim_now() - t0) / SIM_MS, rows[i].at_ms - 1, rows[i].at_ms + 2);
-        assert_int_equal(m->ranks[1].n_acked - was, rows[i].n_records);
-        sim_close(m);
-    }
-}
-
-/* When rank 0 has to ask MPI for the end of leases. */
-static void test_what_others_need(void **state)
-{
-    struct ks_coord_load l;
-    (void)state;
-    begin_by_hand("ok_a ok_b ok_c ok_d ok_e ok_f ok_g ok_h", 6, 3);
-    turns(2);
-    ks_coord_load(m->coord, sim_now(), &l);
-    assert_true(l.is_awaiting && l.need_ns < UINT64_MAX);
-    uint64_t need_ns = l.need_ns; /* of one lease each: until its end, and a little */
-    assert_true(need_ns > 10 * SIM_MS);
-    ks_coord_load(m->coord, sim_now() + 5 * SIM_MS, &l);
-    assert_in_range(l.need_ns, need_ns - 6 * SIM_MS, need_ns - 5 * SIM_MS);
-    ks_coord_load(m->coord, sim_now() + 1000000 * SIM_MS, &l);
-    assert_int_equal(l.need_ns, 10 * SIM_MS); /* it is late: soon, but not at once */
-    for (uint32_t i = 1; i < 3; i++)
-        assert_int_equal(sim_send(m, i, KS_F_MSG_LEASE_END, m->ranks[i].leases[0].lease, 0, NULL),
-                         0);
-    ks_coord_load(m->coord, sim_now(), &l);
-    assert_true(!l.is_awaiting && l.need_ns == UINT64_MAX);
     sim_close(m);
 }
 
@@ -532,8 +451,6 @@ int main(void)
         cmocka_unit_test(test_rank_0_was_away),
         cmocka_unit_test(test_nobody_can_measure),
         cmocka_unit_test(test_acknowledgements),
-        cmocka_unit_test(test_quiet_commits),
-        cmocka_unit_test(test_what_others_need),
         cmocka_unit_test(test_traffic),
         cmocka_unit_test(test_heartbeats),
         cmocka_unit_test(test_announced_attempt_is_lost),

@@ -16,6 +16,8 @@
 #include <cmocka.h>
 
 #include <poll.h>
+#include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -365,6 +367,51 @@ static void test_beats(void **state)
     end(&b);
 }
 
+static void *wait_for_the_end(void *lock)
+{
+    pthread_mutex_lock(lock);
+    return NULL;
+}
+
+/* Where a core is to spare, all threads of the rank go there, and its warden. */
+static void test_settling(void **state)
+{
+    cpu_set_t all, one, have;
+    pthread_mutex_t lock;
+    pthread_t thread;
+    struct bench b;
+    unsigned cpu = 0;
+
+    (void)state;
+    assert_int_equal(sched_getaffinity(0, sizeof(all), &all), 0);
+    if (CPU_COUNT(&all) < 2)
+        skip();
+    begin(&b, "ok_a");
+    pthread_mutex_init(&lock, NULL);
+    pthread_mutex_lock(&lock);
+    assert_int_equal(pthread_create(&thread, NULL, wait_for_the_end, &lock), 0);
+    while (!CPU_ISSET(cpu, &all))
+        cpu++;
+    CPU_ZERO(&one);
+    CPU_SET(cpu, &one);
+    b.seat.bind.spare = one;
+    assert_int_equal(tell(&b, KS_F_MSG_BEAT, 0, 0), 0); /* nobody measures yet */
+    assert_int_equal(sched_getaffinity(0, sizeof(have), &have), 0);
+    assert_true(CPU_EQUAL(&have, &all));
+    assert_int_equal(tell(&b, KS_F_MSG_BEAT, 1, 0), 0);
+    assert_int_equal(sched_getaffinity(0, sizeof(have), &have), 0);
+    assert_true(CPU_EQUAL(&have, &one));
+    assert_int_equal(pthread_getaffinity_np(thread, sizeof(have), &have), 0);
+    assert_true(CPU_EQUAL(&have, &one));
+    assert_int_equal(sched_getaffinity(ks_warden_pid(b.warden), sizeof(have), &have), 0);
+    assert_true(CPU_EQUAL(&have, &one));
+    assert_int_equal(sched_setaffinity(0, sizeof(all), &all), 0);
+    pthread_mutex_unlock(&lock);
+    pthread_join(thread, NULL);
+    pthread_mutex_destroy(&lock);
+    end(&b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -376,6 +423,7 @@ int main(void)
         cmocka_unit_test(test_the_warden_dies),
         cmocka_unit_test(test_rank_0_falls_silent),
         cmocka_unit_test(test_beats),
+        cmocka_unit_test(test_settling),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
