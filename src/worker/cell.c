@@ -336,6 +336,33 @@ static void judge_time(struct cell *c)
     r->phase = KS_PH_VERIFY;
 }
 
+/* Further words behind the reason of a cell that has one. */
+static void add_reason(struct ks_record *r, const char *text)
+{
+    size_t at = strlen(r->reason);
+
+    snprintf(r->reason + at, sizeof(r->reason) - at, "%s%s", at > 0 ? "; " : "", text);
+}
+
+/* What is found after the launches: rc 0, memory that the kernel must not write was changed, or the
+ * device failed. A launch that failed keeps its own outcome and reason, which are the cause. */
+static void end_late(struct cell *c, int rc, const char *changed, const struct ks_err *err)
+{
+    struct ks_worker *w = c->w;
+
+    w->is_lost |= rc < 0;
+    if (!has_run_to_the_end(w->rec.outcome)) {
+        if (rc < 0)
+            add_reason(&w->rec, err->text);
+        return;
+    }
+    if (rc < 0)
+        end_failed(c, rc, err);
+    else
+        ks_cell_end_as(c, KS_O_OUT_OF_BOUNDS, 0, changed);
+    w->rec.phase = KS_PH_VERIFY;
+}
+
 /* Whatever else a kernel did, its neighbours must find what they share as it was made: where that
  * cannot be said, this worker has none. */
 static void check_shared(struct cell *c)
@@ -347,14 +374,8 @@ static void check_shared(struct cell *c)
     int rc = 0;
 
     ks_worker_enter(w, KS_PH_VERIFY, w->cell_deadline_ns);
-    if (!is_as_made(c, reason, sizeof(reason), &rc, &err)) {
-        if (rc < 0)
-            end_failed(c, rc, &err);
-        else if (has_run_to_the_end(w->rec.outcome))
-            ks_cell_end_as(c, KS_O_OUT_OF_BOUNDS, 0, reason);
-        w->is_lost |= rc < 0;
-        w->rec.phase = KS_PH_VERIFY;
-    }
+    if (!is_as_made(c, reason, sizeof(reason), &rc, &err))
+        end_late(c, rc, reason, &err);
     add_ns(&w->rec, offsetof(struct ks_record, verify_ns), from);
 }
 
@@ -366,10 +387,8 @@ static void poison_results(struct cell *c)
     struct ks_err err = { 0 };
     int rc = ks_workset_poison(&w->set, &err);
 
-    if (rc < 0) {
-        end_failed(c, rc, &err);
-        w->is_lost = true;
-    }
+    if (rc < 0)
+        end_late(c, rc, "", &err);
     add_ns(&w->rec, offsetof(struct ks_record, verify_ns), from);
 }
 
