@@ -444,21 +444,21 @@ static void check_left(struct cell *c)
 {
     struct ks_worker *w = c->w;
     struct ks_record *r = &w->rec;
+    const uint32_t n_own = c->req->threads > 1 ? c->req->threads - 1 : 0;
     struct ks_left left;
     char text[96];
-    size_t at = strlen(r->reason);
 
-    ks_remains_find(&w->remains, &left);
+    ks_remains_find(&w->remains, n_own, &left);
     if (!ks_left_anything(&left))
         return;
     w->has_left = true;
-    if (left.n_timers == 0 && left.n_threads < c->req->threads)
+    if (left.n_timers == 0 && left.n_threads <= n_own)
         return;
     ks_left_text(&left, text, sizeof(text));
     if (r->outcome == KS_O_OK)
         ks_cell_end_as(c, KS_O_UNTRUSTED, 0, text);
     else
-        snprintf(r->reason + at, sizeof(r->reason) - at, "%s%s", at > 0 ? "; " : "", text);
+        add_reason(r, text);
 }
 
 static void begin_record(struct ks_worker *w, const struct ks_req_cell *req)
