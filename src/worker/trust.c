@@ -14,6 +14,13 @@
 #define PAIRS_SHARE     0.5   /* of the time of a round, for an inquiry */
 #define SETTLED         0.9   /* share of the pairs */
 
+#define LAUNCH_NS       2e3  /* caches that a check has disturbed */
+#define LAUNCH_QUEUE_NS 20e3 /* a queue that is empty */
+/* A pool that spins for a while after each call sleeps by the end of a check: the next call wakes
+ * it, one thread after the other. */
+#define WAKE_NS        50e3
+#define WAKE_THREAD_NS 5e3
+
 #define BIT(kind) (1u << (kind))
 enum {
     VERIFIED = BIT(KS_CHECK_VERIFIED),
@@ -23,6 +30,13 @@ enum {
     OTHERS = UNCHANGED | BIT(KS_CHECK_FRESH),
     ALL = OTHERS | VERIFIED
 };
+
+double ks_trust_launch_ns(bool has_queue, uint32_t threads)
+{
+    double wake = threads > 1 ? WAKE_NS + WAKE_THREAD_NS * threads : 0.0;
+
+    return (has_queue ? LAUNCH_QUEUE_NS : LAUNCH_NS) + wake;
+}
 
 /* The samples of some kinds; false: there are none. */
 static bool stats_of(const struct ks_round_times *t, unsigned kinds, struct ks_stats *out)

@@ -179,6 +179,28 @@ static void test_singles(void **state)
     }
 }
 
+/* A pool that has gone to sleep is not accused; 0 and 1 thread are the same. */
+static void test_launches(void **state)
+{
+    static const double ns[3] = { 10e3, 10e3, 10e3 };
+    static const uint8_t kind[3] = { N, V, P };
+    struct ks_round_times t = { .ns = ns,
+                                .kind = kind,
+                                .n = 3,
+                                .calls = 2,
+                                .clock_ns = 20,
+                                .n_singles = { [V] = 4, [P] = 4 },
+                                .single_ns = { [V] = 75e3, [P] = 75e3 } };
+
+    (void)state;
+    for (uint32_t threads = 0; threads < 4; threads++) {
+        t.launch_ns = ks_trust_launch_ns(false, threads);
+        assert_int_equal(ks_trust_doubt(&t), threads < 2 ? KS_DOUBT_FREE : KS_DOUBT_NONE);
+    }
+    assert_true(ks_trust_launch_ns(true, 1) > ks_trust_launch_ns(false, 1));
+    assert_true(ks_trust_launch_ns(false, 64) > ks_trust_launch_ns(false, 2));
+}
+
 static void test_votes(void **state)
 {
     (void)state;
@@ -356,9 +378,9 @@ static void test_inquiry_ends(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_rounds),       cmocka_unit_test(test_singles),
-        cmocka_unit_test(test_votes),        cmocka_unit_test(test_inquiries),
-        cmocka_unit_test(test_inquiry_ends),
+        cmocka_unit_test(test_rounds),    cmocka_unit_test(test_singles),
+        cmocka_unit_test(test_launches),  cmocka_unit_test(test_votes),
+        cmocka_unit_test(test_inquiries), cmocka_unit_test(test_inquiry_ends),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
