@@ -63,7 +63,8 @@ bool ks_plan_is_done(const struct ks_plan *p);
  * unit_ns; counts it. is_last: true until there are KS_SINGLES of each kind. */
 bool ks_plan_single(struct ks_plan *p, double unit_ns, bool is_last, struct ks_check *out);
 
-/* Adds the cost of a check that was made, ns, to the plan's estimate. */
+/* Adds the cost of a check that was made, ns, to the plan's estimate; one that is much higher than
+ * those before it counts little. */
 void ks_plan_note(struct ks_plan *p, const struct ks_check *c, double cost_ns);
 
 #endif
