@@ -6,6 +6,10 @@
 #include "worker/cell_impl.h"
 #include "worker/inquire.h"
 
+/* What one call may cost that one of many does not: caches and queues that are empty. */
+#define LAUNCH_NS       2e3
+#define LAUNCH_QUEUE_NS 20e3 /* where the host launches ahead of the device */
+
 static bool verifies_real(const struct ks_worker *w)
 {
     return w->setup.measure.verify_elementwise && !w->dev->ops->is_virtual;
@@ -77,7 +81,8 @@ static struct ks_round_times times_of(const struct cell *c)
         .n = r->n_samples,
         .calls = r->calls,
         .clock_ns = r->clock_ns,
-        .launch_ns = ks_trust_launch_ns(c->w->dev->ops->queue > 1, c->req->threads),
+        .launch_ns = c->w->dev->ops->queue > 1 ? LAUNCH_QUEUE_NS : LAUNCH_NS,
+        .wake_ns = ks_trust_wake_ns(c->req->threads),
     };
 
     for (uint32_t kind = 0; kind < KS_CHECK_KINDS; kind++) {

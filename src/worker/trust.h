@@ -36,14 +36,13 @@ struct ks_round_times {
     /* Samples of one call, where calls > 1: how many after each kind, and their median. */
     uint32_t n_singles[KS_CHECK_KINDS];
     double single_ns[KS_CHECK_KINDS];
-    double launch_ns; /* ks_trust_launch_ns() */
+    double launch_ns; /* the most that one call costs that one of many does not */
+    double wake_ns;   /* ks_trust_wake_ns() */
 };
 
-/* ks_trust_launch_ns() - the most that one call may cost that one of many does not: caches and
- * queues are empty, the kernel's threads have gone to sleep.
- * @has_queue [in] the host launches ahead of the device
- * @threads   [in] that the instance declares, the caller's included */
-double ks_trust_launch_ns(bool has_queue, uint32_t threads);
+/* The most that the first call behind a check may take longer because the kernel's pool of threads
+ * has gone to sleep during the check. threads: declared by the instance, the caller's included. */
+double ks_trust_wake_ns(uint32_t threads);
 
 /* Median of the verified samples over that of all others; -1 where there are none of either. */
 double ks_verified_over_timed(const struct ks_round_times *t);
@@ -53,7 +52,7 @@ double ks_verified_over_timed(const struct ks_round_times *t);
  * inputs longer than on the same ones by a quarter of one of many. SLOWER: at least
  * KS_TRUST_VERIFIED verified samples, each longer by KS_TRUST_RATIO than the median of the others
  * and than the shortest placebo. PAUSE: every placebo is longer than two samples (their median)
- * without any check, and a launch. */
+ * without any check, and a launch. All allow for wake_ns. */
 enum ks_doubt ks_trust_doubt(const struct ks_round_times *t);
 
 /* One pair of an inquiry: times of a call. */
@@ -62,7 +61,8 @@ struct ks_pair {
     double same_ns;    /* placebo sample; FREE: one call on the same inputs; PAUSE: no check */
     double many_ns;    /* FREE: one of many */
 };
-/* Whether a pair says what the doubt does. Only clock_ns, calls and launch_ns of *t are used. */
+/* Whether a pair says what the doubt does. Of *t clock_ns, calls, launch_ns and wake_ns are
+ * used. */
 bool ks_trust_vote(enum ks_doubt doubt, const struct ks_round_times *t, const struct ks_pair *p);
 /* Pairs to take when one takes pair_ns and the job allows max_ms for all samples of a round. */
 uint32_t ks_trust_pairs(double pair_ns, double max_ms);

@@ -179,26 +179,32 @@ static void test_singles(void **state)
     }
 }
 
-/* A pool that has gone to sleep is not accused; 0 and 1 thread are the same. */
-static void test_launches(void **state)
+/* Behind a check a pool of threads may have gone to sleep: that is no work. */
+static void test_pools(void **state)
 {
-    static const double ns[3] = { 10e3, 10e3, 10e3 };
-    static const uint8_t kind[3] = { N, V, P };
-    struct ks_round_times t = { .ns = ns,
-                                .kind = kind,
-                                .n = 3,
-                                .calls = 2,
-                                .clock_ns = 20,
-                                .n_singles = { [V] = 4, [P] = 4 },
-                                .single_ns = { [V] = 75e3, [P] = 75e3 } };
+    static const struct {
+        enum ks_doubt doubt;
+        uint32_t calls;
+        struct ks_pair pair;
+    } rows[] = {
+        { KS_DOUBT_FREE, 2, { 75e3, 75e3, 10e3 } },  /* one call, behind any check */
+        { KS_DOUBT_FREE, 1, { 150e3, 100e3, 1e5 } }, /* and longer behind a longer one */
+        { KS_DOUBT_SLOWER, 1, { 150e3, 100e3, 0 } }, { KS_DOUBT_PAUSE, 1, { 75e3, 20e3, 0 } },
+        { KS_DOUBT_PAUSE, 2, { 50e3, 20e3, 0 } },
+    };
 
     (void)state;
-    for (uint32_t threads = 0; threads < 4; threads++) {
-        t.launch_ns = ks_trust_launch_ns(false, threads);
-        assert_int_equal(ks_trust_doubt(&t), threads < 2 ? KS_DOUBT_FREE : KS_DOUBT_NONE);
-    }
-    assert_true(ks_trust_launch_ns(true, 1) > ks_trust_launch_ns(false, 1));
-    assert_true(ks_trust_launch_ns(false, 64) > ks_trust_launch_ns(false, 2));
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+        for (uint32_t threads = 0; threads < 4; threads++) {
+            const struct ks_round_times t = { .calls = rows[i].calls,
+                                              .clock_ns = 20,
+                                              .launch_ns = 2e3,
+                                              .wake_ns = ks_trust_wake_ns(threads) };
+
+            if (ks_trust_vote(rows[i].doubt, &t, &rows[i].pair) != (threads < 2))
+                fail_msg("row %zu, %u threads", i, threads);
+        }
+    assert_true(ks_trust_wake_ns(64) > ks_trust_wake_ns(2));
 }
 
 static void test_votes(void **state)
@@ -379,7 +385,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_rounds),    cmocka_unit_test(test_singles),
-        cmocka_unit_test(test_launches),  cmocka_unit_test(test_votes),
+        cmocka_unit_test(test_pools),     cmocka_unit_test(test_votes),
         cmocka_unit_test(test_inquiries), cmocka_unit_test(test_inquiry_ends),
     };
 
