@@ -67,7 +67,7 @@ void ks_signs_between(struct ks_signs *s, uint64_t from, uint64_t to)
             uint64_t bits = bits_of(from, c, at / BITS_OF_WORD) ^ bits_of(to, c, at / BITS_OF_WORD);
 
             for (int64_t i = 0; i < n; i++)
-                s->byte[c][at + i] = (uint8_t)((bits >> i & 1) << 7);
+                s->byte[c][at + i] = (bits >> i & 1) != 0 ? KS_SIGN_BIT : 0;
         }
     }
 }

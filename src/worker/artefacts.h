@@ -21,7 +21,7 @@ struct ks_artefacts {
  * @path [in] shared object; a virtual device reads no file
  * @digest [in] SHA-256 of the file
  * Returns 0; KS_ELOAD: missing, changed since it was built (a->is_damaged), not loadable, no such
- * entry; KS_ENOMEM. */
+ * entry; KS_ENOMEM, KS_EIO: not known, this process lacks memory or descriptors. */
 int ks_artefacts_entry(struct ks_artefacts *a, const char *path, const uint8_t digest[32],
                        const char *name, const struct ks_abi_entry **entry_out, struct ks_err *err);
 void ks_artefacts_release(struct ks_artefacts *a);

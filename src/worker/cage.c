@@ -225,10 +225,13 @@ void ks_cage_before_kernel(const struct ks_cage *cage)
     (void)ks_fpenv_restore(&cage->fpenv);
 }
 
+/* The CPU's state first: with DF set, library calls may copy backwards. */
 bool ks_cage_after_kernel(const struct ks_cage *cage)
 {
+    const bool is_changed = ks_fpenv_restore(&cage->fpenv);
+
     (void)sigprocmask(SIG_SETMASK, &cage->mask, NULL);
-    return ks_fpenv_restore(&cage->fpenv);
+    return is_changed;
 }
 
 bool ks_cage_after_cell(const struct ks_cage *cage)

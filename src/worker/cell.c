@@ -13,8 +13,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#define ALLOWANCE_NS      10000000000ull /* loading, verification, everything that is no call */
-#define ALLOWANCE_BYTE_NS 20u
+#define ALLOWANCE_NS 10000000000ull /* loading, verification, everything that is no call */
+/* Passes over all operands for verification: V1, the warm-up, what every round has, two pairs of an
+ * inquiry; and the most that one costs per byte, on a GPU without a judge. */
+#define N_PASSES     (16u + KS_PLACES + 2u * KS_SINGLES)
+#define PASS_BYTE_NS 5u
 /* Exact twice, warm-up's overshoot, checks that are missing when the time is over. */
 #define CALLS_EXTRA (6u + KS_LEAST_CHECKED + KS_PLACES)
 
@@ -25,7 +28,15 @@ uint64_t ks_cell_budget_ns(const struct ks_measure *m, uint64_t bytes)
     if (call == 0)
         return 0;
     return call * (m->min_samples + CALLS_EXTRA) + 1000000ull * m->warmup_ms +
-           1000000ull * m->max_ms + ALLOWANCE_NS + ALLOWANCE_BYTE_NS * bytes;
+           1000000ull * m->max_ms + ALLOWANCE_NS + N_PASSES * PASS_BYTE_NS * bytes;
+}
+
+/* The kernel's own code is over; each check will poison this much workspace, too. */
+static void allow_workspace(struct ks_worker *w, size_t bytes)
+{
+    if (w->cell_deadline_ns != 0)
+        w->cell_deadline_ns += N_PASSES * PASS_BYTE_NS * (uint64_t)bytes;
+    ks_worker_enter(w, KS_PH_APPLICABLE, w->cell_deadline_ns);
 }
 
 /* Constructors and the kernel's own test are its code, too; other steps run it in launches. */
@@ -132,8 +143,10 @@ static int step_applicable(struct cell *c, struct ks_err *err)
     if (w->dev->ops->is_virtual)
         return 0;
     rc = ks_zone_resize(w->dev, ws, (size_t)bytes, KS_PATTERN_EDGE, err);
-    if (rc == 0)
+    if (rc == 0) {
+        allow_workspace(w, (size_t)bytes);
         rc = ks_zone_fill(w->dev, ws, KS_PATTERN_NAN, err);
+    }
     return rc < 0 ? ks_err_context(err, rc, "workspace") : 0;
 }
 
@@ -323,6 +336,33 @@ static void judge_time(struct cell *c)
     r->phase = KS_PH_VERIFY;
 }
 
+/* Further words behind the reason of a cell that has one. */
+static void add_reason(struct ks_record *r, const char *text)
+{
+    size_t at = strlen(r->reason);
+
+    snprintf(r->reason + at, sizeof(r->reason) - at, "%s%s", at > 0 ? "; " : "", text);
+}
+
+/* What is found after the launches: rc 0, memory that the kernel must not write was changed, or the
+ * device failed. A launch that failed keeps its own outcome and reason, which are the cause. */
+static void end_late(struct cell *c, int rc, const char *changed, const struct ks_err *err)
+{
+    struct ks_worker *w = c->w;
+
+    w->is_lost |= rc < 0;
+    if (!has_run_to_the_end(w->rec.outcome)) {
+        if (rc < 0)
+            add_reason(&w->rec, err->text);
+        return;
+    }
+    if (rc < 0)
+        end_failed(c, rc, err);
+    else
+        ks_cell_end_as(c, KS_O_OUT_OF_BOUNDS, 0, changed);
+    w->rec.phase = KS_PH_VERIFY;
+}
+
 /* Whatever else a kernel did, its neighbours must find what they share as it was made: where that
  * cannot be said, this worker has none. */
 static void check_shared(struct cell *c)
@@ -334,14 +374,8 @@ static void check_shared(struct cell *c)
     int rc = 0;
 
     ks_worker_enter(w, KS_PH_VERIFY, w->cell_deadline_ns);
-    if (!is_as_made(c, reason, sizeof(reason), &rc, &err)) {
-        if (rc < 0)
-            end_failed(c, rc, &err);
-        else if (has_run_to_the_end(w->rec.outcome))
-            ks_cell_end_as(c, KS_O_OUT_OF_BOUNDS, 0, reason);
-        w->is_lost |= rc < 0;
-        w->rec.phase = KS_PH_VERIFY;
-    }
+    if (!is_as_made(c, reason, sizeof(reason), &rc, &err))
+        end_late(c, rc, reason, &err);
     add_ns(&w->rec, offsetof(struct ks_record, verify_ns), from);
 }
 
@@ -353,10 +387,8 @@ static void poison_results(struct cell *c)
     struct ks_err err = { 0 };
     int rc = ks_workset_poison(&w->set, &err);
 
-    if (rc < 0) {
-        end_failed(c, rc, &err);
-        w->is_lost = true;
-    }
+    if (rc < 0)
+        end_late(c, rc, "", &err);
     add_ns(&w->rec, offsetof(struct ks_record, verify_ns), from);
 }
 
@@ -412,21 +444,21 @@ static void check_left(struct cell *c)
 {
     struct ks_worker *w = c->w;
     struct ks_record *r = &w->rec;
+    const uint32_t n_own = c->req->threads > 1 ? c->req->threads - 1 : 0;
     struct ks_left left;
     char text[96];
-    size_t at = strlen(r->reason);
 
-    ks_remains_find(&w->remains, &left);
+    ks_remains_find(&w->remains, n_own, &left);
     if (!ks_left_anything(&left))
         return;
     w->has_left = true;
-    if (left.n_timers == 0 && left.n_threads < c->req->threads)
+    if (left.n_timers == 0 && left.n_threads <= n_own)
         return;
     ks_left_text(&left, text, sizeof(text));
     if (r->outcome == KS_O_OK)
         ks_cell_end_as(c, KS_O_UNTRUSTED, 0, text);
     else
-        snprintf(r->reason + at, sizeof(r->reason) - at, "%s%s", at > 0 ? "; " : "", text);
+        add_reason(r, text);
 }
 
 static void begin_record(struct ks_worker *w, const struct ks_req_cell *req)

@@ -82,6 +82,7 @@ static struct ks_round_times times_of(const struct cell *c)
         .calls = r->calls,
         .clock_ns = r->clock_ns,
         .launch_ns = c->w->dev->ops->queue > 1 ? LAUNCH_QUEUE_NS : LAUNCH_NS,
+        .wake_ns = ks_trust_wake_ns(c->req->threads),
     };
 
     for (uint32_t kind = 0; kind < KS_CHECK_KINDS; kind++) {

@@ -18,7 +18,11 @@
 #define MOST_PLACEBO  (1.0 / 32)
 #define MOST_SINGLE   0.5
 
-#define NEW_COST 0.25 /* weight of the last cost among those before it */
+/* Weight of the last cost among those before it. Noise makes costs higher only: one check that was
+ * interrupted must not make checks rare for the rest of the round. */
+#define NEW_HIGHER 0.25
+#define NEW_LOWER  0.5
+#define MOST_RISE  4.0 /* of the known cost: more does not count */
 
 void ks_plan_init(struct ks_plan *p, uint64_t seed)
 {
@@ -184,5 +188,10 @@ void ks_plan_note(struct ks_plan *p, const struct ks_check *c, double cost_ns)
 
     if (c->kind == KS_CHECK_NONE && !c->is_looked_at)
         return;
-    *known = *known > 0.0 ? *known + NEW_COST * (cost_ns - *known) : fmax(cost_ns, 1.0);
+    if (*known <= 0.0)
+        *known = fmax(cost_ns, 1.0);
+    else if (cost_ns < *known)
+        *known += NEW_LOWER * (cost_ns - *known);
+    else
+        *known += NEW_HIGHER * (fmin(cost_ns, MOST_RISE * *known) - *known);
 }

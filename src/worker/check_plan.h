@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* check_plan.h - which samples of a cell are checked, and how: at random places that no kernel can
- * know, as often as a share of the time allows. Pure: times and costs are arguments. */
+/* check_plan.h - chooses which samples of a cell are checked, and how: at random places that a
+ * kernel cannot predict, as often as a share of the samples' time allows. Pure: times and costs are
+ * arguments. */
 #ifndef KS_WORKER_CHECK_PLAN_H
 #define KS_WORKER_CHECK_PLAN_H
 
@@ -22,10 +23,10 @@ struct ks_check {
     bool is_looked_at; /* the whole output afterwards; always but for NONE */
 };
 
-#define KS_PLACES 7u /* samples of each round that are checked whatever it costs */
-/* Of these, so many samples are taken at least where results are verified. */
-#define KS_LEAST_CHECKED 5u
-/* Samples of one call, of each kind, where others have several: at least; so many are kept. */
+#define KS_PLACES        7u /* checked samples that every round has, whatever they cost */
+#define KS_LEAST_CHECKED 5u /* min_samples of a round whose results are verified, at least */
+/* Samples of one call in rounds whose samples have several: of each kind at least KS_SINGLES are
+ * taken, and the last KS_SINGLES_MAX kept. */
 #define KS_SINGLES     4u
 #define KS_SINGLES_MAX 32u
 
@@ -42,27 +43,28 @@ struct ks_plan {
 /* @seed random and private; everything that is drawn follows from it. */
 void ks_plan_init(struct ks_plan *p, uint64_t seed);
 
-/* Before the first sample: choose the places of the checks that every round has, below `horizon`
- * (>= 1), the number of samples that there will be at least. */
+/* Before the first sample: chooses the places of the checks that every round has.
+ * @horizon [in] >= 1; samples that the round will have at least: places are below it */
 void ks_plan_place(struct ks_plan *p, uint32_t horizon);
 
 /* ks_plan_next() - the check of the next sample.
  * @n         [in]  samples so far
- * @unit_ns   [in]  time of as many samples as are asked for at once, about; 0: not known
- * @is_last   [in]  nothing else is wanted: only what is still missing
- * @most_out  [out] so many samples may be asked for with it, >= 1 */
+ * @unit_ns   [in]  approximate time of a chunk of samples; 0: not known
+ * @is_last   [in]  the stop rule has spoken: only checks that are still missing are returned
+ * @most_out  [out] samples that the chunk with this check may have at most, >= 1 */
 struct ks_check ks_plan_next(struct ks_plan *p, uint32_t n, double unit_ns, bool is_last,
                              uint32_t *most_out);
 /* The same for launch i (from 0) of a warm-up. */
 struct ks_check ks_plan_warm(struct ks_plan *p, uint32_t i, double unit_ns);
-/* Whether every check that a round has was asked for. */
+/* Whether all checks that every round has were returned. */
 bool ks_plan_is_done(const struct ks_plan *p);
 
-/* Whether a sample of one call is to be taken next, where others have several and take unit_ns.
- * is_last: it is, unless there are enough. Counts it. */
+/* Whether the next sample shall have one call only, in a round whose samples have several and take
+ * unit_ns; counts it. is_last: true until there are KS_SINGLES of each kind. */
 bool ks_plan_single(struct ks_plan *p, double unit_ns, bool is_last, struct ks_check *out);
 
-/* What a check has cost, ns. */
+/* Adds the cost of a check that was made, ns, to the plan's estimate; one that is much higher than
+ * those before it counts little. */
 void ks_plan_note(struct ks_plan *p, const struct ks_check *c, double cost_ns);
 
 #endif

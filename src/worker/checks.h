@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* checks.h - what stands around the samples of a cell, so that their time is that of the work: the
- * inputs are exchanged at the same addresses, the output and the workspace are poisoned, the whole
- * output is looked at. What to do when is said by check_plan.h.
+/* checks.h - the checks around the samples of a cell, which make sure that what is timed is the
+ * work: inputs are exchanged at the same addresses, output and workspace are poisoned, the whole
+ * output is compared or digested. check_plan.h decides which check stands where.
  *
- * There are two sets of inputs at any time (op/signs.h), each of them verified when it was new: the
+ * At any time there are two sets of inputs (op/signs.h). Each was verified when it was new: the
  * output was compared with the reference, element by element, and its digest kept. A later launch
- * on the same set must leave the same digest. One that does not is compared with the reference,
- * too: it is wrong, or the kernel is not bitwise stable, and from then on digests say nothing of
- * it. */
+ * on the same set must leave the same digest. If it does not, its output is compared with the
+ * reference as well: either it is wrong, or the kernel is not bitwise stable, and then every later
+ * look is a comparison. */
 #ifndef KS_WORKER_CHECKS_H
 #define KS_WORKER_CHECKS_H
 
@@ -43,7 +43,8 @@ void ks_checks_begin(struct ks_checks *c, struct ks_worker *w, uint32_t numerics
 int ks_checks_before(void *ctx, const struct ks_check *check, struct ks_err *err);
 int ks_checks_after(void *ctx, const struct ks_check *check, struct ks_err *err);
 
-/* Inputs are as they were made again; before they are compared with that. */
+/* Gives the inputs the signs again that they were made with, so that they can be compared with what
+ * was made. KS_E* of the device. */
 int ks_checks_end(struct ks_checks *c, struct ks_err *err);
 
 #endif

@@ -15,7 +15,10 @@
 static int take(struct ks_run *r, const struct ks_measure *m, uint32_t calls,
                 enum ks_check_kind kind, double *call_ns_out, struct ks_err *err)
 {
-    struct ks_chunk c = { .calls = calls, .n = 1, .is_cold = m->cache == KS_CACHE_COLD };
+    struct ks_chunk c = { .calls = calls,
+                          .n = 1,
+                          .is_cold = m->cache == KS_CACHE_COLD,
+                          .expected_ns = r->call_ns * calls };
     const struct ks_check check = { .kind = kind, .is_looked_at = kind != KS_CHECK_NONE };
 
     for (uint32_t n_failed = 0;;) {

@@ -68,7 +68,7 @@ static const char *const task_names[KS_JUDGE_N_TASKS] = { [KS_JUDGE_REFERENCE] =
 
 static bool needs_key(uint32_t task)
 {
-    return task != KS_JUDGE_WRITTEN && task != KS_JUDGE_DIGEST;
+    return task != KS_JUDGE_WRITTEN && task != KS_JUDGE_DIGEST && task != KS_JUDGE_FLIP;
 }
 
 /* The key is in *call while the judge runs. */

@@ -13,8 +13,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#define SETTLE_NS 200000000ull /* for threads that are ending */
-#define STEP_NS   100000ull
+#define SETTLE_NS     200000000ull /* for threads that are ending */
+#define SETTLE_OWN_NS 5000000ull   /* where those that stay are no fault */
+#define STEP_NS       100000ull
+#define N_PROBED      100000 /* numbers of timers, 10 ms */
 
 /* A directory has a link from each of its own: 2 and one per thread. 0: not known. */
 static uint32_t count_threads(void)
@@ -46,17 +48,24 @@ void ks_remains_note(struct ks_remains *out)
                                 .timer_id = next_timer() };
 }
 
-/* A joined thread is counted for a moment longer. */
 static uint32_t count_new_threads(const struct ks_remains *r)
 {
-    const uint64_t until = ks_now_ns() + SETTLE_NS;
-    uint32_t now = count_threads();
+    const uint32_t now = r->n_threads > 0 ? count_threads() : 0;
 
-    while (r->n_threads > 0 && now > r->n_threads && ks_now_ns() < until) {
+    return now > r->n_threads ? now - r->n_threads : 0;
+}
+
+/* A joined thread is counted for a moment longer. */
+static uint32_t settle_threads(const struct ks_remains *r, uint32_t n_own)
+{
+    const uint64_t from = ks_now_ns();
+    uint32_t n = count_new_threads(r);
+
+    while (n > 0 && ks_now_ns() - from < (n <= n_own ? SETTLE_OWN_NS : SETTLE_NS)) {
         ks_sleep_ns(STEP_NS);
-        now = count_threads();
+        n = count_new_threads(r);
     }
-    return r->n_threads > 0 && now > r->n_threads ? now - r->n_threads : 0;
+    return n;
 }
 
 static uint32_t disarm_intervals(void)
@@ -72,28 +81,31 @@ static uint32_t disarm_intervals(void)
     return n;
 }
 
+/* Of the numbers since the last call. Where no timer can be made any more the newest is not known:
+ * all processes of a user share that limit, so it need not be this one's doing. */
 static uint32_t delete_timers(struct ks_remains *r)
 {
     const int32_t now = next_timer();
+    const uint32_t first = (uint32_t)r->timer_id;
+    const uint32_t n_ids = now < 0 ? N_PROBED : ((uint32_t)now - first) & INT32_MAX;
     uint32_t n = 0;
 
     if (r->timer_id < 0)
         return 0;
-    if (now < 0) /* none can be made any more: all that may be are somebody's */
-        return 1;
-    for (int32_t id = r->timer_id; id != now; id = id == INT32_MAX ? 0 : id + 1)
-        n += syscall(SYS_timer_delete, id) == 0;
-    r->timer_id = now;
+    for (uint32_t i = 0; i < n_ids; i++)
+        n += syscall(SYS_timer_delete, (first + i) & INT32_MAX) == 0;
+    if (now >= 0)
+        r->timer_id = now;
     return n;
 }
 
-void ks_remains_find(struct ks_remains *r, struct ks_left *out)
+void ks_remains_find(struct ks_remains *r, uint32_t n_own, struct ks_left *out)
 {
     *out = (struct ks_left){ .n_threads = 0 };
     if (!r->is_watched)
         return;
     out->n_timers = disarm_intervals() + delete_timers(r);
-    out->n_threads = count_new_threads(r);
+    out->n_threads = settle_threads(r, n_own);
 }
 
 bool ks_left_anything(const struct ks_left *l)

@@ -18,13 +18,15 @@ struct ks_left {
     uint32_t n_threads, n_timers; /* more than before; timers of every kind */
 };
 
-/* Only for processes that have no other threads of their own: a GPU's runtime starts some when it
- * likes. */
+/* Only for processes that start no threads of their own later: a GPU's runtime may start some at
+ * any time. */
 void ks_remains_note(struct ks_remains *out);
 /* ks_remains_find() - what has come since ks_remains_note or the last call. Interval timers (real,
- * virtual, profiling) and POSIX timers are disarmed. A thread that is ending gets 0.2 s.
+ * virtual, profiling) and POSIX timers are disarmed. Threads get 0.2 s to end, and 5 ms where no
+ * more than n_own of them remain.
+ * @n_own [in] threads that the kernel may keep
  * Costs 4 us when there is nothing. */
-void ks_remains_find(struct ks_remains *r, struct ks_left *out);
+void ks_remains_find(struct ks_remains *r, uint32_t n_own, struct ks_left *out);
 bool ks_left_anything(const struct ks_left *l);
 /* "left 2 threads running and a timer armed" */
 void ks_left_text(const struct ks_left *l, char *out, size_t cap);

@@ -26,6 +26,9 @@ static int open_regular(const char *path, struct stat *st_out, struct ks_err *er
     /* Not to wait for the writer of a pipe. */
     const int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
 
+    /* That says nothing of the file: a kernel may have left descriptors open. */
+    if (fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOMEM))
+        return ks_fail_errno(err, "opening '%s'", path);
     if (fd < 0 && errno == ELOOP)
         return ks_fail(err, KS_ELOAD, "'%s' is a symbolic link", path);
     if (fd < 0)

@@ -20,7 +20,7 @@ struct ks_sealed {
  * name out->path: the loader, which knows objects by their names, reads this one.
  * @path [in] a symbolic link as its last component is refused
  * Returns 0; KS_ELOAD: no such file, no regular file, changed while it was read; KS_ENOMEM, KS_EIO:
- * no memory for the copy. */
+ * no descriptor, or no memory for the copy. */
 int ks_sealed_open(const char *path, struct ks_sealed *out, struct ks_err *err);
 /* A loader's message about the copy becomes one about the file. */
 void ks_sealed_blame(const struct ks_sealed *s, const char *path, struct ks_err *err);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* trust.h - whether the times of a round are those of the work, judged from the times alone. Pure.
+/* trust.h - decides from times alone whether the timed launches did the work that the verified ones
+ * did. Pure.
  *
- * Two steps. A round may raise a doubt: its samples stand apart in time, so noise can do that, too.
- * Then samples are taken in pairs, side by side, and each pair votes; only when nearly all of them
- * agree is the cell untrusted, and even that counts only when it happens again in a worker of its
- * own (agent_recover.c). */
+ * Two steps. The times of a round may raise a doubt; its samples lie apart in time, so noise can do
+ * that, too. Then samples are taken in pairs side by side (inquire.h), and each pair votes. The
+ * cell is untrusted only if nearly all pairs confirm the doubt, and if that happens again when the
+ * cell is measured alone in a fresh worker (agent_recover.c). */
 #ifndef KS_WORKER_TRUST_H
 #define KS_WORKER_TRUST_H
 
@@ -14,8 +15,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define KS_TRUST_RATIO       1.25 /* a sample that is longer by more did more */
-#define KS_TRUST_VERIFIED    3u   /* verified samples that must agree on it */
+#define KS_TRUST_RATIO       1.25 /* a sample that takes longer than that did more work */
+#define KS_TRUST_VERIFIED    3u   /* verified samples that a doubt needs at least */
 #define KS_TRUST_PAIRS       10u  /* of an inquiry, at most */
 #define KS_TRUST_PAIRS_LEAST 8u
 
@@ -35,8 +36,13 @@ struct ks_round_times {
     /* Samples of one call, where calls > 1: how many after each kind, and their median. */
     uint32_t n_singles[KS_CHECK_KINDS];
     double single_ns[KS_CHECK_KINDS];
-    double launch_ns; /* at most this is what one call costs that one of many does not */
+    double launch_ns; /* the most that one call costs that one of many does not */
+    double wake_ns;   /* ks_trust_wake_ns() */
 };
+
+/* The most that the first call behind a check may take longer because the kernel's pool of threads
+ * has gone to sleep during the check. threads: declared by the instance, the caller's included. */
+double ks_trust_wake_ns(uint32_t threads);
 
 /* Median of the verified samples over that of all others; -1 where there are none of either. */
 double ks_verified_over_timed(const struct ks_round_times *t);
@@ -45,8 +51,8 @@ double ks_verified_over_timed(const struct ks_round_times *t);
  * FREE: the median sample of one call is longer than two of many calls and a launch, or on new
  * inputs longer than on the same ones by a quarter of one of many. SLOWER: at least
  * KS_TRUST_VERIFIED verified samples, each longer by KS_TRUST_RATIO than the median of the others
- * and than that of the placebos, and longer than 90 % of the samples before which nothing changed.
- * PAUSE: every placebo is longer than two samples without any check, and a launch. */
+ * and than the shortest placebo. PAUSE: every placebo is longer than two samples (their median)
+ * without any check, and a launch. All allow for wake_ns. */
 enum ks_doubt ks_trust_doubt(const struct ks_round_times *t);
 
 /* One pair of an inquiry: times of a call. */
@@ -55,15 +61,16 @@ struct ks_pair {
     double same_ns;    /* placebo sample; FREE: one call on the same inputs; PAUSE: no check */
     double many_ns;    /* FREE: one of many */
 };
-/* Whether a pair says what the doubt does. Only clock_ns, calls and launch_ns of *t are used. */
+/* Whether a pair says what the doubt does. Of *t clock_ns, calls, launch_ns and wake_ns are
+ * used. */
 bool ks_trust_vote(enum ks_doubt doubt, const struct ks_round_times *t, const struct ks_pair *p);
 /* Pairs to take when one takes pair_ns and the job allows max_ms for all samples of a round. */
 uint32_t ks_trust_pairs(double pair_ns, double max_ms);
-/* Whether so many votes of n settle it; and whether so many against do. */
+/* Whether n_votes of n pairs confirm a doubt; whether n_against rule that out for n pairs. */
 bool ks_trust_is_settled(uint32_t n_votes, uint32_t n);
 bool ks_trust_is_dispelled(uint32_t n_against, uint32_t n);
 
-/* The reason, from the medians of all pairs. */
+/* The reason that the record gets, from the medians over all pairs. */
 void ks_trust_reason(enum ks_doubt doubt, const struct ks_pair *median, char *out, size_t cap);
 
 #endif

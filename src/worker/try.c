@@ -25,7 +25,7 @@ static int check_left(struct ks_remains *remains, bool keeps_threads, struct ks_
     struct ks_left left;
     char text[96];
 
-    ks_remains_find(remains, &left);
+    ks_remains_find(remains, keeps_threads ? UINT32_MAX : 0, &left);
     if (keeps_threads)
         left.n_threads = 0;
     if (!ks_left_anything(&left))

@@ -216,6 +216,31 @@ static void test_costs(void **state)
     assert_true(p.cost_ns[KS_CHECK_FRESH] == 0.0);
 }
 
+/* One check that was interrupted for 10 ms: those after it are hardly rarer. */
+static void test_interrupted_check(void **state)
+{
+    const struct ks_check fresh = { .kind = KS_CHECK_FRESH, .is_looked_at = true };
+    uint32_t n_fresh = 0, most = 0;
+    struct ks_plan p;
+
+    (void)state;
+    ks_plan_init(&p, 5);
+    p.n_verified = 2;
+    for (uint32_t k = 0; k < KS_CHECK_KINDS; k++) {
+        const struct ks_check seen = { .kind = k, .is_looked_at = true };
+
+        ks_plan_note(&p, &seen, 10e3);
+    }
+    ks_plan_note(&p, &fresh, 10e6);
+    for (uint32_t i = 0; i < 200; i++) {
+        struct ks_check c = ks_plan_next(&p, i, 100e3, false, &most);
+
+        n_fresh += c.kind == KS_CHECK_FRESH;
+        ks_plan_note(&p, &c, 10e3);
+    }
+    assert_true(n_fresh > 50); /* of 100 - some that are verified */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -226,6 +251,7 @@ int main(void)
         cmocka_unit_test(test_shares),
         cmocka_unit_test(test_two_sets_first),
         cmocka_unit_test(test_costs),
+        cmocka_unit_test(test_interrupted_check),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

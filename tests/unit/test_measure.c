@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Warm-up, samples and the stop rule, driven by prescribed times. */
 #include "tests/unit/measure_bench.h"
+#include "worker/worker.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -44,6 +45,26 @@ static void test_stop_rule(void **state)
     }
     all.max_samples = UINT32_MAX; /* what a record holds is a limit of its own */
     assert_int_equal(ks_stop_rule(&all, &p), KS_STOP_MAX_SAMPLES);
+}
+
+/* A cell whose every call takes as long as it may is not ended: neither by the checks that it has
+ * at least, nor by what they take of large operands. */
+static void test_budget(void **state)
+{
+    struct ks_measure m = usual;
+    const uint64_t s = 1000000000ull, gib = 1ull << 30;
+    uint64_t empty;
+
+    (void)state;
+    assert_int_equal(ks_cell_budget_ns(&m, gib), 0);
+    m.kernel_timeout_ms = 30000;
+    m.min_samples = 1;
+    empty = ks_cell_budget_ns(&m, 0);
+    /* Exact data twice, the warm-up, KS_PLACES samples, two pairs of an inquiry. */
+    assert_true(empty >= 30 * s * (2 + 1 + KS_PLACES + 8));
+    assert_true(ks_cell_budget_ns(&m, gib) - empty >= 100 * gib);
+    m.min_samples = 200;
+    assert_true(ks_cell_budget_ns(&m, 0) >= empty + 199 * 30 * s);
 }
 
 static const struct {
@@ -434,6 +455,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_stop_rule),
+        cmocka_unit_test(test_budget),
         cmocka_unit_test(test_calls_per_sample),
         cmocka_unit_test(test_warm_up),
         cmocka_unit_test(test_warm_up_forgets_a_slow_start),

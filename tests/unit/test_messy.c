@@ -5,14 +5,20 @@
 #include "base/file.h"
 #include "tests/unit/so.h"
 #include "tests/unit/worker_fixture.h"
+#include "worker/remains.h"
 
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -169,6 +175,29 @@ static void test_left_behind(void **state)
     }
 }
 
+/* Who cannot make a timer, because others of the user have them all, has not left one. */
+static void test_no_timer_can_be_made(void **state)
+{
+    struct sigevent quiet = { .sigev_notify = SIGEV_NONE };
+    struct rlimit was, none;
+    struct ks_remains r;
+    struct ks_left left[2];
+    int id;
+
+    (void)state;
+    ks_remains_note(&r);
+    assert_int_equal(getrlimit(RLIMIT_SIGPENDING, &was), 0);
+    none = (struct rlimit){ .rlim_cur = 0, .rlim_max = was.rlim_max };
+    for (int i = 0; i < 2; i++) {
+        if (i == 1)
+            assert_int_equal(syscall(SYS_timer_create, CLOCK_MONOTONIC, &quiet, &id), 0);
+        assert_int_equal(setrlimit(RLIMIT_SIGPENDING, &none), 0);
+        ks_remains_find(&r, 0, &left[i]);
+        assert_int_equal(setrlimit(RLIMIT_SIGPENDING, &was), 0);
+        assert_int_equal(left[i].n_timers, i);
+    }
+}
+
 /* ---- what hangs before it runs ---- */
 
 /* The kernel's own limit stands on the page while its constructors or its test run; the whole
@@ -211,6 +240,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_cpu_state), cmocka_unit_test(test_left_behind),
+        cmocka_unit_test(test_no_timer_can_be_made),
         cmocka_unit_test(test_hangs), /* last: it builds another object */
     };
 

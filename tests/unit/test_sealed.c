@@ -19,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -93,6 +94,27 @@ static void test_refused(void **state)
     }
 }
 
+/* Descriptors that a kernel left open are no damage to the next one's file. */
+static void test_no_descriptors(void **state)
+{
+    const struct so_place *p = *state;
+    struct rlimit was, none;
+    struct ks_err err = { 0 };
+    struct ks_sealed s;
+    char path[512];
+    int rc;
+
+    put(p, "file", "abc", path);
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &was), 0);
+    none = (struct rlimit){ .rlim_cur = 0, .rlim_max = was.rlim_max };
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+    rc = ks_sealed_open(path, &s, &err);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &was), 0);
+    assert_int_equal(rc, KS_EIO);
+    assert_non_null(strstr(err.text, "Too many open files"));
+    assert_non_null(strstr(err.text, path));
+}
+
 static void *load(const char *path)
 {
     struct ks_sealed s;
@@ -150,6 +172,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_content, so_place_setup, so_place_teardown),
         cmocka_unit_test_setup_teardown(test_refused, so_place_setup, so_place_teardown),
+        cmocka_unit_test_setup_teardown(test_no_descriptors, so_place_setup, so_place_teardown),
         cmocka_unit_test_setup_teardown(test_names, so_place_setup, so_place_teardown),
         cmocka_unit_test(test_blame),
     };

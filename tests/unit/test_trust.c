@@ -179,6 +179,34 @@ static void test_singles(void **state)
     }
 }
 
+/* Behind a check a pool of threads may have gone to sleep: that is no work. */
+static void test_pools(void **state)
+{
+    static const struct {
+        enum ks_doubt doubt;
+        uint32_t calls;
+        struct ks_pair pair;
+    } rows[] = {
+        { KS_DOUBT_FREE, 2, { 75e3, 75e3, 10e3 } },  /* one call, behind any check */
+        { KS_DOUBT_FREE, 1, { 150e3, 100e3, 1e5 } }, /* and longer behind a longer one */
+        { KS_DOUBT_SLOWER, 1, { 150e3, 100e3, 0 } }, { KS_DOUBT_PAUSE, 1, { 75e3, 20e3, 0 } },
+        { KS_DOUBT_PAUSE, 2, { 50e3, 20e3, 0 } },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+        for (uint32_t threads = 0; threads < 4; threads++) {
+            const struct ks_round_times t = { .calls = rows[i].calls,
+                                              .clock_ns = 20,
+                                              .launch_ns = 2e3,
+                                              .wake_ns = ks_trust_wake_ns(threads) };
+
+            if (ks_trust_vote(rows[i].doubt, &t, &rows[i].pair) != (threads < 2))
+                fail_msg("row %zu, %u threads", i, threads);
+        }
+    assert_true(ks_trust_wake_ns(64) > ks_trust_wake_ns(2));
+}
+
 static void test_votes(void **state)
 {
     (void)state;
@@ -356,9 +384,9 @@ static void test_inquiry_ends(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_rounds),       cmocka_unit_test(test_singles),
-        cmocka_unit_test(test_votes),        cmocka_unit_test(test_inquiries),
-        cmocka_unit_test(test_inquiry_ends),
+        cmocka_unit_test(test_rounds),    cmocka_unit_test(test_singles),
+        cmocka_unit_test(test_pools),     cmocka_unit_test(test_votes),
+        cmocka_unit_test(test_inquiries), cmocka_unit_test(test_inquiry_ends),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

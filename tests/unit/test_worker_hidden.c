@@ -223,6 +223,88 @@ static void test_device_errors(void **state)
     }
 }
 
+/* A launch that failed is the cause of what fails after it: its outcome and reason stay. */
+static void test_first_failure_stays(void **state)
+{
+    struct ks_fault_plan plan = { .slot = KS_FAULT_DOWNLOAD, .code = KS_EDEVICE };
+    struct shared *s = *state;
+    struct rig r;
+
+    open_rig(&r, s, &plan);
+    assert_int_equal(take_problem(&r, &s->f->problem, NULL, 0, NULL), 0);
+    run(&r, "writes_and_fails");
+    assert_int_equal(r.w->rec.outcome, KS_O_LAUNCH_FAILED);
+    assert_int_equal(r.w->rec.code, -78);
+    assert_non_null(strstr(r.w->rec.reason, "returned -78; planned failure"));
+    assert_int_equal(r.w->rec.phase, KS_PH_EXACT);
+    assert_int_equal(ks_fault_calls(r.w->dev, KS_FAULT_DOWNLOAD), 1);
+    assert_true(r.w->is_lost);
+    close_rig(&r);
+}
+
+/* One call that takes six times as long as one of many does its work once a sample; or wakes the
+ * threads that it declares. */
+static void test_threads_that_sleep(void **state)
+{
+    static const double many[] = { 10e3 };
+    struct ks_fault_plan plan = { .times_ns = many, .n_times = 1 };
+    struct shared *s = *state;
+
+    for (uint32_t threads = 1; threads < 9; threads += 7) {
+        struct rig r;
+
+        open_rig(&r, s, &plan);
+        r.w->setup.measure.min_sample_us = 1000;
+        r.single_ns = 60e3;
+        r.threads = threads;
+        assert_int_equal(take_problem(&r, &s->f->problem, NULL, 0, NULL), 0);
+        run(&r, "good");
+        assert_int_equal(r.w->rec.outcome, threads == 1 ? KS_O_UNTRUSTED : KS_O_OK);
+        assert_int_equal(strstr(r.w->rec.reason, "repeats are free") != NULL, threads == 1);
+        assert_int_equal(r.w->rec.calls, 100);
+        close_rig(&r);
+    }
+}
+
+static const char *can_run(const struct ks_abi_problem *p)
+{
+    (void)p;
+    return NULL;
+}
+
+static int64_t large_workspace(const struct ks_abi_problem *p)
+{
+    (void)p;
+    return 64 << 20;
+}
+
+static int fail_at_once(const struct ks_abi_problem *p, const struct ks_abi_buffers *b)
+{
+    (void)p;
+    (void)b;
+    return -1;
+}
+
+/* Verification poisons the workspace again and again: the cell's time grows with it. */
+static void test_large_workspace_gets_time(void **state)
+{
+    static const struct ks_abi_entry entry = { "large", can_run, large_workspace, fail_at_once };
+    static const struct ks_abi_entry *const extra[] = { &entry, NULL };
+    struct ks_fault_plan plan = { .slot = KS_FAULT_NONE };
+    struct shared *s = *state;
+    uint64_t usual_ns;
+    struct rig r;
+
+    open_rig(&r, s, &plan);
+    r.extra = extra;
+    assert_int_equal(take_problem(&r, &s->f->problem, NULL, 0, NULL), 0);
+    run(&r, "fails");
+    usual_ns = r.w->cell_deadline_ns;
+    assert_int_equal(run(&r, "large")->outcome, KS_O_LAUNCH_FAILED);
+    assert_true(r.w->cell_deadline_ns > usual_ns + 100 * (uint64_t)large_workspace(NULL));
+    close_rig(&r);
+}
+
 /* Whatever call fails, whenever: the cell ends as what that stands for, and says why. */
 static void test_any_call_may_fail(void **state)
 {
@@ -258,6 +340,9 @@ int main(void)
         cmocka_unit_test(test_skipped_timed_launch),
         cmocka_unit_test(test_spoilt_inputs),
         cmocka_unit_test(test_device_errors),
+        cmocka_unit_test(test_first_failure_stays),
+        cmocka_unit_test(test_threads_that_sleep),
+        cmocka_unit_test(test_large_workspace_gets_time),
         cmocka_unit_test(test_any_call_may_fail),
     };
 

@@ -141,6 +141,12 @@ static void test_cells(void **state)
         assert_true(rec->exact_ns > 0 && rec->verify_ns > 0);
     }
     assert_false(r.has_no_deadline);
+    for (uint32_t i = 0; i < KS_JUDGE_N_TASKS; i++) { /* the key goes where references do */
+        bool is_needed = i < KS_JUDGE_WRITTEN;
+
+        assert_true(r.n_tasks[i] > 0);
+        assert_int_equal(r.n_keys[i], is_needed ? r.n_tasks[i] : 0);
+    }
     close_rig(&r);
 }
 

@@ -62,11 +62,13 @@ static int judge_launch(struct rig *r, struct ks_device *dev, const struct ks_ti
 {
     struct ks_abi_buffers buf = *t->buf;
     struct ks_timing on = *t;
-    uint32_t task = ((const struct ks_judge_call *)(const void *)t->problem)->task;
+    const struct ks_judge_call *call = (const struct ks_judge_call *)(const void *)t->problem;
+    uint32_t task = call->task;
 
     buf.gpu = r->gpu;
     on.buf = &buf;
     r->n_tasks[task]++;
+    r->n_keys[task] += call->mask[0] != 0 || call->mask[1] != 0;
     r->has_no_deadline |= atomic_load(&r->w->status->deadline_ns) == 0;
     if (r->judge_fault.nth == 0 || r->judge_fault.task != task ||
         r->judge_fault.nth != r->n_tasks[task])
@@ -90,6 +92,8 @@ static int spy_time_samples(struct ks_device *dev, const struct ks_timing *t, do
     if (r->scribble != NULL)
         *r->scribble ^= r->scribble_bits != 0 ? r->scribble_bits : 0x10u;
     r->scribble = NULL;
+    if (rc == 0 && t->calls == 1 && r->single_ns > 0)
+        ns_out[0] = r->single_ns;
     return rc;
 }
 
@@ -190,7 +194,8 @@ struct ks_record *run_as(struct rig *r, const char *entry, uint32_t numerics)
 {
     struct ks_req_cell req = { .cell = { r->w->set.problem.id, 1, 2 },
                                .attempt = 1,
-                               .numerics = numerics };
+                               .numerics = numerics,
+                               .threads = r->threads };
 
     snprintf(req.artefact, sizeof(req.artefact), "%s", r->s->f->so);
     snprintf(req.entry, sizeof(req.entry), "%s", entry);

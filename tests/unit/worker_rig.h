@@ -34,7 +34,8 @@ struct rig {
     uint32_t n_output_down; /* downloads of anything of the output's payload */
     uint32_t n_kernels;     /* calls of time_samples for kernels */
     uint32_t n_tasks[KS_JUDGE_N_TASKS];
-    bool has_no_deadline; /* a judge ran while the status page had none */
+    uint32_t n_keys[KS_JUDGE_N_TASKS]; /* of these: with the key of the references */
+    bool has_no_deadline;              /* a judge ran while the status page had none */
 
     /* what is to happen */
     struct {
@@ -45,6 +46,8 @@ struct rig {
     const struct ks_abi_entry *const *extra; /* found before those of files; NULL-terminated */
     uint8_t *scribble;                       /* the next kernel changes this byte, too; then NULL */
     uint8_t scribble_bits;                   /* of it; 0: one of them */
+    double single_ns; /* time of a launch of one call; 0: as the device says */
+    uint32_t threads; /* that the next cells declare */
 };
 
 void open_rig(struct rig *r, const struct shared *s, const struct ks_fault_plan *plan);
