@@ -40,7 +40,7 @@ static void test_a_thread_that_ends(void **state)
     assert_true(r.is_watched && r.n_threads > 0);
     assert_int_equal(pthread_create(&thread, NULL, last, &ms), 0);
     assert_int_equal(pthread_detach(thread), 0);
-    ks_remains_find(&r, &left);
+    ks_remains_find(&r, 0, &left);
     assert_false(ks_left_anything(&left));
 }
 
@@ -57,7 +57,7 @@ static void test_a_thread_that_stays(void **state)
     pthread_mutex_lock(&lock);
     assert_int_equal(pthread_create(&thread, NULL, wait_for, &lock), 0);
     const uint64_t begun = ks_now_ns();
-    ks_remains_find(&r, &left);
+    ks_remains_find(&r, 0, &left);
     assert_true(ks_now_ns() - begun >= 200 * MS);
     assert_int_equal(left.n_threads, 1);
     assert_int_equal(left.n_timers, 0);
