@@ -176,18 +176,17 @@ static int parse(struct work *w, int argc, char **argv, struct ks_err *err)
  * probe knows, and to list what there is needs none. */
 static int check_arch(const struct ks_family *f, const char *arch, struct ks_err *err)
 {
-    bool is_gpu = ks_family_serves(f, "hip") || ks_family_serves(f, "cuda");
+    const struct ks_backend *b = ks_family_backend(f);
 
-    if (is_gpu && !ks_arch_is_gpu(arch))
+    if (b && ks_backend_is(b, KS_BACKEND_GPU) && !ks_arch_is_gpu(arch))
         return ks_fail(err, KS_EINVAL,
                        "--arch %s is %s CPU, family %s is for GPUs: name one, such as --arch %s",
                        arch, strcmp(arch, KS_ARCH_NATIVE) == 0 ? "this" : "a", f->name,
-                       ks_family_serves(f, "hip") ? "gfx942" : "sm_90");
-    if (ks_family_serves(f, "host") && ks_arch_is_gpu(arch))
+                       ks_arch_example(b->archs));
+    if (b && b->archs == KS_ARCHS_CPU && ks_arch_is_gpu(arch))
         return ks_fail(err, KS_EINVAL,
-                       "--arch %s is a GPU, family %s is for CPUs: name one, such as --arch "
-                       "x86-64-v3",
-                       arch, f->name);
+                       "--arch %s is a GPU, family %s is for CPUs: name one, such as --arch %s",
+                       arch, f->name, ks_arch_example(b->archs));
     return 0;
 }
 

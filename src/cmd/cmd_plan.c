@@ -210,7 +210,7 @@ static void read_codes(const struct ks_grid *g, const struct config *c, struct k
     struct ks_build_options o = { .cache_dir = c->cache_dir, .trust_cache = c->trust_cache };
     struct ks_build *b = NULL;
     struct ks_err err;
-    *out = (struct codes){ .is_sim = strcmp(ks_job_backends[g->job.device.backend], "sim") == 0 };
+    *out = (struct codes){ .is_sim = !ks_job_is(&g->job, KS_BACKEND_COMPILES) };
     if (out->is_sim)
         return;
     if (!has_cache(c->cache_dir)) {

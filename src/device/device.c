@@ -6,7 +6,10 @@
 #include <string.h>
 
 const struct ks_device_ops *const ks_device_backends[] = {
-    &ks_device_host, &ks_device_hip, &ks_device_cuda, &ks_device_sim, NULL,
+#define X(name, flags, archs, language) &ks_device_##name,
+    KS_BACKENDS(X)
+#undef X
+        NULL,
 };
 
 const struct ks_device_ops *ks_device_find(const char *name)

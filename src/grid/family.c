@@ -14,15 +14,14 @@
 static int read_backend(const struct ks_json *doc, const struct ks_node *root, struct ks_family *f,
                         struct ks_err *err)
 {
-    static const char *const backends[] = { "host", "gpu", "hip", "cuda", "sim", NULL };
     const struct ks_node *n;
     int choice = 0;
     int rc = ks_grid_field_node(doc, root, "backend", KS_JSON_STRING, &n, err);
 
     if (rc == 0)
-        rc = ks_grid_field_choice(doc, n, backends, &choice, err);
+        rc = ks_grid_field_choice(doc, n, ks_family_backends, &choice, err);
     if (rc == 0)
-        snprintf(f->backend, sizeof f->backend, "%s", backends[choice]);
+        snprintf(f->backend, sizeof f->backend, "%s", ks_family_backends[choice]);
     return rc;
 }
 

@@ -9,6 +9,7 @@
 #ifndef KS_GRID_FAMILY_H
 #define KS_GRID_FAMILY_H
 
+#include "base/backend.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "op/op.h"
@@ -105,7 +106,7 @@ struct ks_family {
     uint32_t i_op;                           /* index into ks_operators */
     uint32_t direction, dtype, layout, ndim; /* where fixed; use ks_instance_domain() */
     uint8_t domain_trait[4]; /* of the four above: 1 + the trait's index; 0: fixed */
-    char backend[16];        /* "host"; "gpu": hip and cuda */
+    char backend[16];        /* one of ks_family_backends */
     char archs[256];         /* those that `inabilities` know, separated by blanks; "": all; the
                                 emulator needs not be among them */
     char name_pattern[256];  /* "gconv_fwd_fp32_2d_{tile_m}x{tile_n}_{pipeline}_vb{vector_bytes}" */
@@ -146,8 +147,12 @@ int ks_family_parse(const char *text, size_t len, const char *name, struct ks_fa
 /* Markdown, appended: the traits with values, defaults, place in the name, macro or role and
  * meaning, what values with attributes stand for, and every rule with its reason. */
 void ks_family_describe(const struct ks_family *f, struct ks_buf *markdown_out);
-/* Are its instances for a job of this backend (a name of ks_job_backends)? */
-bool ks_family_serves(const struct ks_family *f, const char *backend);
+/* What a family may name as its backend: "gpu" for all GPUs, or one of ks_backends. */
+extern const char *const ks_family_backends[]; /* NULL-terminated */
+/* Are its instances for a job on this backend? */
+bool ks_family_serves(const struct ks_family *f, const struct ks_backend *backend);
+/* The first of ks_backends that it serves; NULL: none. */
+const struct ks_backend *ks_family_backend(const struct ks_family *f);
 /* Index of a trait, -1 when there is none of that name. */
 int ks_family_trait(const struct ks_family *f, const char *trait);
 /* Index of the first trait of a role, -1 when there is none. */

@@ -93,14 +93,13 @@ static int load_problems(struct ks_grid *g, struct ks_err *err)
 static int load_kernels(struct ks_grid *g, struct ks_err *err)
 {
     const char *arch = g->job.device.arch_text;
-    const char *backend = ks_job_backends[g->job.device.backend];
     struct ks_kernel_set set = { 0 };
     struct ks_buf flags;
     int rc = 0;
 
     ks_buf_init(&flags);
-    if (strcmp(backend, "sim") != 0) {
-        rc = ks_grid_check_arch(backend, arch, err);
+    if (ks_job_is(&g->job, KS_BACKEND_COMPILES)) {
+        rc = ks_grid_check_arch(&g->job, err);
         if (rc == 0)
             rc = ks_kernel_set_arch(&set, arch, &flags, err);
         if (rc < 0)

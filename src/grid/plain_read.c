@@ -124,12 +124,10 @@ static void read_device(struct reader *r)
     rc = ks_job_choose(job, backend, arch, r->err);
     if (rc == 0)
         rc = ks_job_choose(job, r->backend, r->arch, r->err);
-    backend = ks_job_backends[job->device.backend];
-    arch = job->device.arch_text;
-    if (rc == 0 && strcmp(backend, "sim") != 0) {
-        rc = ks_grid_check_arch(backend, arch, r->err);
+    if (rc == 0 && ks_job_is(job, KS_BACKEND_COMPILES)) {
+        rc = ks_grid_check_arch(job, r->err);
         if (rc == 0)
-            rc = ks_kernel_set_arch(&r->set, arch, &r->cpu_flags, r->err);
+            rc = ks_kernel_set_arch(&r->set, job->device.arch_text, &r->cpu_flags, r->err);
     }
     note(r, rc);
     ks_lines_next(&r->l);
@@ -337,7 +335,6 @@ static void read_text(struct reader *r, const char *key, char *out, size_t cap)
 
 static void fill_family(struct reader *r, struct ks_family *f)
 {
-    static const char *const backends[] = { "host", "gpu", "hip", "cuda", "sim", NULL };
     size_t used = 1;
 
     f->n_flags = 1;
@@ -346,7 +343,8 @@ static void fill_family(struct reader *r, struct ks_family *f)
         ks_lines_copy(&r->l, 1, f->op, sizeof f->op);
         if (r->l.rc == 0)
             note(r, ks_operator_find(f->op, &f->i_op, r->err));
-        snprintf(f->backend, sizeof f->backend, "%s", backends[take_choice(r, 2, backends)]);
+        snprintf(f->backend, sizeof f->backend, "%s",
+                 ks_family_backends[take_choice(r, 2, ks_family_backends)]);
         read_source(r, 3, f);
     }
     ks_lines_next(&r->l);

@@ -132,7 +132,7 @@ static int put_setup(struct ks_agent *a, struct ks_err *err)
         .rank = a->c.rank,
         .is_sentinel = a->session.kind == SESSION_SUSPECT,
     };
-    snprintf(s.backend, sizeof(s.backend), "%s", ks_job_backends[job->device.backend]);
+    snprintf(s.backend, sizeof(s.backend), "%s", ks_job_backend(job)->name);
     snprintf(s.device, sizeof(s.device), "%s", a->c.device);
     ks_agent_measure(job, &s.measure);
     ks_buf_clear(&a->body);

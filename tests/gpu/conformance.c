@@ -270,7 +270,7 @@ static bool check_instance(struct bench *b, const struct ks_grid *g, const struc
 
 int conformance_run(const struct ks_grid *g, const struct ks_build *b, struct ks_err *err)
 {
-    const char *backend = ks_job_backends[g->job.device.backend];
+    const char *backend = ks_job_backend(&g->job)->name;
     struct bench bench = { .ops = ks_device_find(backend) };
     uint32_t n_run = 0;
     int rc;

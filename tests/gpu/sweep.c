@@ -76,7 +76,7 @@ static int send_cell(struct sweep *s, uint32_t i_instance, struct ks_err *err)
 static int start_worker(struct sweep *s, struct ks_err *err)
 {
     const struct ks_problem *p = &s->grid->problems[s->i_problem];
-    const char *backend = ks_job_backends[s->grid->job.device.backend];
+    const char *backend = ks_job_backend(&s->grid->job)->name;
     int rc = link_start(&s->link, s->warden, s->opt->program, backend, &s->measure, s->reference_fd,
                         err);
 

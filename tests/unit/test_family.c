@@ -180,7 +180,7 @@ static const struct {
     { "\"fp32\"", "\"fp64\"", "x.json:6: dtype: 'fp64' is not known", KS_EINVAL },
     { "\"nhwgc\"", "\"nhwc\"", "did you mean 'nhwgc'", KS_EINVAL },
     { "\"host\"", "\"cudda\"",
-      "backend: 'cudda' is not known, did you mean 'cuda'; known: host, gpu, hip, cuda, sim",
+      "backend: 'cudda' is not known, did you mean 'cuda'; known: gpu, host, hip, cuda, sim",
       KS_EINVAL },
     { "tiny.k", "tiny.c", "source: no file '", KS_EINVAL },
     { "t_{pipe}_m{tile_m}", "t_{pip}_m{tile_m}", "'{pip}' is no trait, did you mean 'pipe'",
