@@ -6,13 +6,9 @@
 #include "base/process.h"
 #include "base/text.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 static const struct ks_analysis *const analyses[] = { &ks_analysis_table, &ks_analysis_report,
                                                       NULL };
@@ -25,27 +21,6 @@ static const struct ks_analysis *find(const char *name)
     return NULL;
 }
 
-/* A new file or an existing plain one. Renaming over anything else would destroy it: a link such as
- * /dev/stdout, a pipe, a device. */
-static bool may_replace(const char *file)
-{
-    struct stat st;
-
-    return lstat(file, &st) < 0 ? errno == ENOENT : S_ISREG(st.st_mode);
-}
-
-static int write_through(const struct ks_buf *text, const char *file, struct ks_err *err)
-{
-    int fd = open(file, O_WRONLY | O_TRUNC | O_CLOEXEC), rc;
-
-    if (fd < 0)
-        return ks_fail_path(err, "'%s'", file);
-    rc = ks_write_all(fd, text->data, text->len, err);
-    if (close(fd) < 0 && rc == 0)
-        rc = ks_fail_errno(err, "'%s'", file);
-    return rc;
-}
-
 static int emit(const struct ks_analysis_out *out, struct ks_err *err)
 {
     const struct ks_buf *text = &out->text;
@@ -55,8 +30,7 @@ static int emit(const struct ks_analysis_out *out, struct ks_err *err)
         return ks_fail(err, KS_ENOMEM, "no memory for the result");
     (void)ks_text_write(stderr, ks_buf_text(&out->notes), out->notes.len, KS_LINES_KEEP);
     if (file && strcmp(file, "-") != 0)
-        return may_replace(file) ? ks_file_replace(file, text->data, text->len, err)
-                                 : write_through(text, file, err);
+        return ks_file_output(file, text->data, text->len, err);
     if (!ks_text_write(stdout, ks_buf_text(text), text->len, KS_LINES_KEEP))
         return ks_fail_errno(err, "standard output");
     return 0;

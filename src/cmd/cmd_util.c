@@ -5,14 +5,10 @@
 #include "base/text.h"
 #include "mpi/seat.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 int ks_cmd_parse(const struct ks_command *cmd, void *cfg, int argc, char **argv,
                  const char **operands_out, int n_min, int n_max, int *n_operands_out,
@@ -57,34 +53,12 @@ int ks_cmd_grid(struct ks_cmd_ctx *ctx, const char *path, const char *backend, c
     return rc;
 }
 
-/* A new file or an existing plain one. Renaming over anything else would destroy it: a link such as
- * /dev/stdout, a pipe, a device. */
-static bool may_replace(const char *file)
-{
-    struct stat st;
-
-    return lstat(file, &st) < 0 ? errno == ENOENT : S_ISREG(st.st_mode);
-}
-
-static int write_through(const struct ks_buf *result, const char *file, struct ks_err *err)
-{
-    int fd = open(file, O_WRONLY | O_TRUNC | O_CLOEXEC), rc;
-
-    if (fd < 0)
-        return ks_fail_path(err, "'%s'", file);
-    rc = ks_write_all(fd, result->data, result->len, err);
-    if (close(fd) < 0 && rc == 0)
-        rc = ks_fail_errno(err, "'%s'", file);
-    return rc;
-}
-
 int ks_cmd_emit(const struct ks_buf *result, const char *file, struct ks_err *err)
 {
     if (!ks_buf_ok(result))
         return ks_fail(err, KS_ENOMEM, "no memory for the result");
     if (file)
-        return may_replace(file) ? ks_file_replace(file, result->data, result->len, err)
-                                 : write_through(result, file, err);
+        return ks_file_output(file, result->data, result->len, err);
     if (!ks_text_write(stdout, ks_buf_text(result), result->len, KS_LINES_KEEP))
         return ks_fail_errno(err, "standard output");
     return 0;

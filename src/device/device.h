@@ -8,6 +8,7 @@
 #define KS_DEVICE_H
 
 #include "base/err.h"
+#include "base/reading.h"
 #include "kernels/abi.h"
 
 #include <stdbool.h>
@@ -48,14 +49,10 @@ struct ks_timing {
     bool is_cold; /* before each sample, outside of its time, caches are flushed */
 };
 
-#define KS_TELEMETRY_UNKNOWN (-1.0)
-
-/* State of a device at a moment; what it does not tell is KS_TELEMETRY_UNKNOWN. */
+/* State of a device at a moment. */
 struct ks_telemetry {
-    double clock_mhz, memory_clock_mhz;
-    double power_w, temperature_c;
+    struct ks_reading now;
     int64_t throttle; /* the vendor's reason bits; -1 unknown */
-    double busy;      /* share of the device in use, 0 to 1 */
 };
 
 /* What no kernel on a device surpasses: upper bounds, on purpose generous. One rate holds for all

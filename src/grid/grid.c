@@ -2,6 +2,7 @@
 #include "grid/grid.h"
 
 #include "base/hash.h"
+#include "base/order.h"
 #include "grid/arch.h"
 #include "grid/domains.h"
 #include "grid/grid_impl.h"
@@ -50,7 +51,7 @@ static int by_id(const void *a, const void *b)
 {
     const struct place *x = a, *y = b;
 
-    return x->id < y->id ? -1 : x->id > y->id;
+    return ks_compare_u64(x->id, y->id);
 }
 
 static uint64_t problem_id(const struct ks_grid *g, uint32_t i)

@@ -2,6 +2,7 @@
 /* A grid from a job: everything that the job file names is read here. */
 #include "grid/grid.h"
 
+#include "base/order.h"
 #include "grid/grid_impl.h"
 #include "grid/helpers.h"
 #include "grid/job_problems.h"
@@ -20,7 +21,7 @@ static int by_priority(const void *a, const void *b)
 
     if (x->work != y->work)
         return x->work > y->work ? -1 : 1;
-    return x->p->id < y->p->id ? -1 : x->p->id > y->p->id;
+    return ks_compare_u64(x->p->id, y->p->id);
 }
 
 /* v[i] becomes what order[i] points to, cycle by cycle: millions of problems have no room twice. */

@@ -9,6 +9,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/opt.h"
+#include "base/sampling.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -18,12 +19,9 @@
 #define KS_JOB_EXCLUDES 8
 
 struct ks_job_measure {
-    uint32_t warmup_ms, min_samples, max_samples, max_ms;
-    double target_rse;
-    unsigned cache;         /* 0 warm, 1 cold */
-    bool racing;            /* refused when true: rounds beyond 0 come later */
-    uint32_t min_sample_us; /* a sample has as many calls as this needs; 0 = from the clock */
-    double alias_control;   /* share of the aliases that are measured all the same */
+    KS_SAMPLING;
+    bool racing;          /* refused when true: rounds beyond 0 come later */
+    double alias_control; /* share of the aliases that are measured all the same */
 };
 struct ks_job_contention {
     uint32_t retries;

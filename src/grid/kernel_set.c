@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "base/order.h"
 #include "grid/kernel_export.h"
 #include "grid/kernel_set_impl.h"
 #include "grid/t1.h"
@@ -14,7 +15,7 @@ static int by_id(const void *a, const void *b)
 {
     const struct ks_instance *const *x = a, *const *y = b;
 
-    return (*x)->id < (*y)->id ? -1 : (*x)->id > (*y)->id;
+    return ks_compare_u64((*x)->id, (*y)->id);
 }
 
 static int by_name(const void *a, const void *b)

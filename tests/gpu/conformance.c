@@ -149,8 +149,8 @@ static void check_canary(struct bench *b)
     b->ops->telemetry(b->dev, &t);
     printf("# telemetry: clock %.0f MHz, memory %.0f MHz, %.0f W, %.0f C, throttle %lld, busy %.2f "
            "(-1: not told)\n",
-           t.clock_mhz, t.memory_clock_mhz, t.power_w, t.temperature_c, (long long)t.throttle,
-           t.busy);
+           t.now.clock_mhz, t.now.memory_clock_mhz, t.now.power_w, t.now.temperature_c,
+           (long long)t.throttle, t.now.busy);
 }
 
 /* ---- kernels ---- */

@@ -261,16 +261,10 @@ static int run_problem(struct sweep *s, struct ks_err *err)
 
 static struct ks_measure measure_of(const struct ks_job *job)
 {
-    return (struct ks_measure){ .warmup_ms = job->measure.warmup_ms,
-                                .min_samples = job->measure.min_samples,
-                                .max_samples = job->measure.max_samples,
-                                .max_ms = job->measure.max_ms,
-                                .target_rse = job->measure.target_rse,
-                                .cache = job->measure.cache ? KS_CACHE_COLD : KS_CACHE_WARM,
+    return (struct ks_measure){ .sampling = job->measure.sampling,
                                 .verify_exact = job->verify.exact,
                                 .verify_elementwise = job->verify.elementwise,
-                                .kernel_timeout_ms = job->isolate.kernel_timeout_s * 1000u,
-                                .min_sample_us = job->measure.min_sample_us };
+                                .kernel_timeout_ms = job->isolate.kernel_timeout_s * 1000u };
 }
 
 static int run_problems(struct sweep *s, struct ks_err *err)
