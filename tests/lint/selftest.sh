@@ -283,17 +283,23 @@ talker() { # NAME ROW...: a program that prints these rows
 manual() {
     rm -rf "$build"
     # shellcheck disable=SC2016
-    local row='| `--n N` | 1 |' other='| `--m N` | 2 |'
+    local row='| `--n N` | 1 |' other='| `--m N` | 2 |' p
+    good_manual() { printf '%s\n' "$row" '' '# analyze' '' '# worker' '' '# gpu' >"$tree/docs/manual.md"; }
     talker ksweep "$row"
-    talker ksweep-analyze '# nothing'
-    passes manual 'the same rows'
+    for p in analyze worker gpu; do
+        talker "ksweep-$p" "# $p"
+    done
+    good_manual
+    passes manual 'the same lines'
     talker ksweep-analyze "$other"
-    catches manual "no such row: $other" 'an option that no page tells'
-    talker ksweep-analyze '# nothing'
+    catches manual "no such line: $other" 'an option that no page tells'
+    talker ksweep-analyze '# analyze'
+    good_manual
     echo "$other" >>"$tree/docs/manual.md"
-    catches manual "no program prints this row: $other" 'a page of an option that is gone'
-    printf '#!/bin/sh\nexit 2\n' >"$build/bin/ksweep"
-    catches manual "'ksweep help --markdown' fails" 'a program without a manual'
+    catches manual "no program prints this line: $other" 'a page of an option that is gone'
+    rm "$build/bin/ksweep-worker"
+    good_manual
+    catches manual "'ksweep-worker help --markdown' fails" 'a program without a manual'
 }
 
 whole() {
