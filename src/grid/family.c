@@ -3,6 +3,7 @@
 
 #include "base/file.h"
 #include "grid/family_read.h"
+#include "grid/family_store.h"
 #include "grid/fields.h"
 #include "grid/find.h"
 #include "grid/name_parts.h"
@@ -153,10 +154,16 @@ static int load_document(const struct ks_json *doc, const char *path, struct ks_
         rc = ks_fail(err, KS_EINVAL, "path longer than %zu characters", sizeof f->path - 1);
     } else {
         memcpy(f->path, path, strlen(path) + 1);
-        rc = read_family(doc, f, err);
+        rc = ks_family_begin(f, err);
     }
     if (rc == 0)
+        rc = read_family(doc, f, err);
+    if (rc == 0)
+        rc = ks_family_fit(f, err);
+    if (rc == 0)
         *f_out = *f;
+    else
+        ks_family_release(f);
     free(f);
     return rc;
 }

@@ -5,6 +5,7 @@
 #include "base/order.h"
 #include "grid/arch.h"
 #include "grid/domains.h"
+#include "grid/family_store.h"
 #include "grid/grid_impl.h"
 #include "grid/helpers.h"
 
@@ -178,7 +179,7 @@ int ks_grid_index(struct ks_grid *g, struct ks_err *err)
 void ks_grid_release(struct ks_grid *g)
 {
     free(g->problems);
-    free(g->families);
+    ks_families_free(g->families, g->n_families);
     free(g->instances);
     free(g->by_problem_id);
     free(g->by_instance_id);

@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "base/lines.h"
 #include "grid/domain_parts.h"
+#include "grid/family_store.h"
 #include "grid/grid_impl.h"
 #include "grid/helpers.h"
 #include "grid/missing.h"
@@ -366,6 +367,8 @@ static void read_family(struct reader *r)
     struct ks_grid *g = r->g;
     struct ks_family *all =
         grown(r, g->families, g->n_families, &r->cap_families, sizeof *g->families);
+    struct ks_family *f;
+    int rc;
 
     if (!all)
         return;
@@ -374,8 +377,15 @@ static void read_family(struct reader *r)
         ks_lines_fail(&r->l, "more than %d families", MOST_FAMILIES);
         return;
     }
-    memset(&all[g->n_families], 0, sizeof *all);
-    fill_family(r, &all[g->n_families++]);
+    f = &all[g->n_families];
+    memset(f, 0, sizeof *f);
+    rc = ks_family_begin(f, r->err);
+    g->n_families += rc == 0;
+    if (rc == 0)
+        fill_family(r, f);
+    if (rc == 0 && r->l.rc == 0)
+        rc = ks_family_fit(f, r->err);
+    note(r, rc);
 }
 
 /* ---- instances ---- */
