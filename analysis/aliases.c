@@ -1,30 +1,26 @@
 /* SPDX-License-Identifier: MIT */
 #include "analysis/aliases.h"
+#include "base/order.h"
 
 #include <math.h>
 #include <stdlib.h>
-
-static int compare_u64(uint64_t a, uint64_t b)
-{
-    return (a > b) - (a < b);
-}
 
 static int by_group(const void *x, const void *y)
 {
     const struct ks_kernel_row *a = *(const struct ks_kernel_row *const *)x;
     const struct ks_kernel_row *b = *(const struct ks_kernel_row *const *)y;
-    int d = compare_u64(a->code_group, b->code_group);
+    int d = ks_compare_u64(a->code_group, b->code_group);
 
-    return d ? d : compare_u64(a->instance_id, b->instance_id);
+    return d ? d : ks_compare_u64(a->instance_id, b->instance_id);
 }
 
 static int by_config(const void *x, const void *y)
 {
     const struct ks_kernel_row *a = *(const struct ks_kernel_row *const *)x;
     const struct ks_kernel_row *b = *(const struct ks_kernel_row *const *)y;
-    int d = compare_u64(a->i_instance, b->i_instance);
+    int d = ks_compare_u64(a->i_instance, b->i_instance);
 
-    return d ? d : compare_u64(a->instance_id, b->instance_id);
+    return d ? d : ks_compare_u64(a->instance_id, b->instance_id);
 }
 
 /* Instances with a code, sorted; one row of each, though it may have been built in several runs. */
@@ -132,7 +128,7 @@ static int by_code_group(const void *x, const void *y)
 {
     const struct ks_code_group *a = x, *b = y;
 
-    return compare_u64(a->code_group, b->code_group);
+    return ks_compare_u64(a->code_group, b->code_group);
 }
 
 void ks_aliases_count(const struct ks_store_file *f, const struct ks_join *join,
@@ -157,9 +153,9 @@ void ks_aliases_count(const struct ks_store_file *f, const struct ks_join *join,
 static int by_savings(const void *x, const void *y)
 {
     const struct ks_code_group *a = x, *b = y;
-    int d = compare_u64(b->n_aliased, a->n_aliased);
+    int d = ks_compare_u64(b->n_aliased, a->n_aliased);
 
-    return d ? d : compare_u64(a->code_group, b->code_group);
+    return d ? d : ks_compare_u64(a->code_group, b->code_group);
 }
 
 void ks_aliases_sort(struct ks_aliases_found *a)

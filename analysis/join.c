@@ -1,20 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 #include "analysis/join.h"
+#include "base/order.h"
 
 #include <stdlib.h>
 
-static int compare_u64(uint64_t a, uint64_t b)
-{
-    return (a > b) - (a < b);
-}
-
 static int compare(const struct ks_row *row, uint64_t instance, uint64_t condition, uint32_t run)
 {
-    int d = compare_u64(row->instance_id, instance);
+    int d = ks_compare_u64(row->instance_id, instance);
 
     if (d == 0)
-        d = compare_u64(row->condition_id, condition);
-    return d ? d : compare_u64(row->run, run);
+        d = ks_compare_u64(row->condition_id, condition);
+    return d ? d : ks_compare_u64(row->run, run);
 }
 
 static int by_cell(const void *x, const void *y)

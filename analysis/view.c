@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "analysis/view.h"
+#include "base/order.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -24,22 +25,17 @@ struct ks_view {
     size_t cap;
 };
 
-static int compare_u64(uint64_t a, uint64_t b)
-{
-    return (a > b) - (a < b);
-}
-
 static int compare_cells(const struct entry *a, const struct entry *b)
 {
-    int d = compare_u64(a->problem, b->problem);
+    int d = ks_compare_u64(a->problem, b->problem);
 
     if (d == 0)
-        d = compare_u64(a->i_instance, b->i_instance);
+        d = ks_compare_u64(a->i_instance, b->i_instance);
     if (d == 0)
-        d = compare_u64(a->instance, b->instance);
+        d = ks_compare_u64(a->instance, b->instance);
     if (d == 0)
-        d = compare_u64(a->condition, b->condition);
-    return d ? d : compare_u64(a->class, b->class);
+        d = ks_compare_u64(a->condition, b->condition);
+    return d ? d : ks_compare_u64(a->class, b->class);
 }
 
 static int by_order(const void *x, const void *y)
@@ -48,8 +44,8 @@ static int by_order(const void *x, const void *y)
     int d = compare_cells(a, b);
 
     if (d == 0)
-        d = compare_u64(a->run, b->run);
-    return d ? d : compare_u64(a->row, b->row);
+        d = ks_compare_u64(a->run, b->run);
+    return d ? d : ks_compare_u64(a->row, b->row);
 }
 
 /* The class of a run's devices if it has one class only, else 0. */
@@ -220,7 +216,7 @@ static int by_row(const void *x, const void *y)
 {
     const struct entry *const *a = x, *const *b = y;
 
-    return compare_u64((*a)->row, (*b)->row);
+    return ks_compare_u64((*a)->row, (*b)->row);
 }
 
 /* Rows are read in the order of the file, so that every chunk is unpacked once per problem. */

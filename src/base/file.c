@@ -29,6 +29,13 @@ int ks_write_all(int fd, const void *bytes, size_t n, struct ks_err *err)
     return 0;
 }
 
+void ks_fd_close(int *fd)
+{
+    if (*fd >= 0)
+        close(*fd);
+    *fd = -1;
+}
+
 static const char *kind_of(mode_t mode)
 {
     switch (mode & S_IFMT) {
@@ -216,6 +223,31 @@ int ks_file_replace(const char *path, const void *bytes, size_t n, struct ks_err
     }
     ks_path_dir(dir, sizeof(dir), path);
     return ks_file_sync_dir(dir, err);
+}
+
+static bool may_replace(const char *path)
+{
+    struct stat st;
+
+    return lstat(path, &st) < 0 ? errno == ENOENT : S_ISREG(st.st_mode);
+}
+
+static int write_through(const char *path, const void *bytes, size_t n, struct ks_err *err)
+{
+    int fd = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC), rc;
+
+    if (fd < 0)
+        return ks_fail_path(err, "'%s'", path);
+    rc = ks_write_all(fd, bytes, n, err);
+    if (close(fd) < 0 && rc == 0)
+        rc = ks_fail_errno(err, "'%s'", path);
+    return rc;
+}
+
+int ks_file_output(const char *path, const void *bytes, size_t n, struct ks_err *err)
+{
+    return may_replace(path) ? ks_file_replace(path, bytes, n, err)
+                             : write_through(path, bytes, n, err);
 }
 
 void ks_file_first_line(const char *path, char *out, size_t cap)

@@ -30,11 +30,16 @@ int ks_file_read(const char *path, struct ks_buf *buf_out, struct ks_err *err);
 /* Temporary file beside `path`, write, fsync, rename, fsync of the directory: readers see the old
  * or the new content, never a part. The temporary is removed on failure. */
 int ks_file_replace(const char *path, const void *bytes, size_t n, struct ks_err *err);
+/* The result of a command, to a file that the user names: a new or a regular file is replaced
+ * whole, as by ks_file_replace; anything else, such as a link, a pipe or a device, is written
+ * through, because a rename would destroy it. */
+int ks_file_output(const char *path, const void *bytes, size_t n, struct ks_err *err);
 /* Of a file of /proc or /sys: without the newline, cut at cap; "" when it cannot be read. */
 void ks_file_first_line(const char *path, char *out, size_t cap);
 int ks_file_sync_dir(const char *dir, struct ks_err *err);
 
 int ks_write_all(int fd, const void *bytes, size_t n, struct ks_err *err); /* resumes after EINTR */
+void ks_fd_close(int *fd); /* and forgets it: *fd is -1 afterwards; -1 is fine */
 bool ks_path_exists(const char *path);
 bool ks_path_is_dir(const char *path);
 int ks_mkdirs(const char *path, mode_t mode, struct ks_err *err); /* like mkdir -p */

@@ -8,14 +8,9 @@
 #include <sys/random.h>
 #include <unistd.h>
 
-static uint32_t load_be32(const uint8_t *p)
-{
-    return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
-}
-
 static uint64_t load_be64(const uint8_t *p)
 {
-    return (uint64_t)load_be32(p) << 32 | load_be32(p + 4);
+    return (uint64_t)ks_load_be32(p) << 32 | ks_load_be32(p + 4);
 }
 
 void ks_sha256_init(struct ks_sha256 *h)

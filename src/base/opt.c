@@ -164,6 +164,23 @@ static int parse_enum(const struct ks_opt *o, const char *s, unsigned *out, stru
     return ks_fail(err, KS_EINVAL, "unknown choice '%s'; one of them is '%s'", s, o->choices[0]);
 }
 
+/* NULL, the default: none. */
+static int add_text(struct ks_opt_list *list, const char *value, struct ks_err *err)
+{
+    const char **text = NULL;
+
+    if (!value) {
+        *list = (struct ks_opt_list){ .n = 0 };
+        return 0;
+    }
+    text = realloc(list->text, (list->n + 1u) * sizeof(*text));
+    if (!text)
+        return ks_fail(err, KS_ENOMEM, "out of memory");
+    list->text = text;
+    list->text[list->n++] = value;
+    return 0;
+}
+
 static int store(const struct ks_opt *o, void *cfg, const char *value, struct ks_err *err)
 {
     void *slot = (char *)cfg + o->offset;
@@ -189,6 +206,8 @@ static int store(const struct ks_opt *o, void *cfg, const char *value, struct ks
     case KS_OPT_STR:
         *(const char **)slot = value;
         return 0;
+    case KS_OPT_LIST:
+        return add_text(slot, value, err);
     }
     return ks_fail(err, KS_EINVAL, "the option table has no such type");
 }
@@ -197,7 +216,7 @@ static int check_entry(const struct ks_opt *table, const struct ks_opt *o, struc
 {
     if (!o->help || !*o->help)
         return ks_fail(err, KS_EINVAL, "no help text");
-    if (!o->def && o->type != KS_OPT_STR)
+    if (!o->def && o->type != KS_OPT_STR && o->type != KS_OPT_LIST)
         return ks_fail(err, KS_EINVAL, "no default");
     if (!o->arg != (o->type == KS_OPT_BOOL))
         return ks_fail(err, KS_EINVAL, "arg must be given for all but booleans");
@@ -223,6 +242,18 @@ int ks_opt_defaults(const struct ks_opt *table, void *cfg, struct ks_err *err)
             return ks_err_context(err, rc, "option table, entry '%s'", o->name);
     }
     return 0;
+}
+
+void ks_opt_release(const struct ks_opt *table, void *cfg)
+{
+    for (const struct ks_opt *o = table; o->name; o++) {
+        struct ks_opt_list *list = (void *)((char *)cfg + o->offset);
+
+        if (o->type != KS_OPT_LIST)
+            continue;
+        free(list->text);
+        *list = (struct ks_opt_list){ .n = 0 };
+    }
 }
 
 static int unknown(const struct ks_opt *table, const char *shown, const char *name, size_t len,

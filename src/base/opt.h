@@ -3,12 +3,12 @@
 #ifndef KS_BASE_OPT_H
 #define KS_BASE_OPT_H
 
+#include "base/buf.h"
 #include "base/err.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
 
 enum ks_opt_type {
     KS_OPT_BOOL,        /* bool: yes|no|true|false; bare --flag means yes */
@@ -17,16 +17,23 @@ enum ks_opt_type {
     KS_OPT_F64,         /* double, finite */
     KS_OPT_DURATION_MS, /* uint32_t ms: 500, 500ms, 2s, 3m, 1h */
     KS_OPT_ENUM,        /* unsigned: index into choices */
-    KS_OPT_STR          /* const char *, borrowed from argv or the job document */
+    KS_OPT_STR,         /* const char *, borrowed from argv or the job document */
+    KS_OPT_LIST         /* struct ks_opt_list: a text each time that the option is given */
+};
+
+/* Begins as zero; ks_opt_release() frees the array. */
+struct ks_opt_list {
+    const char **text; /* [n], each borrowed from argv */
+    uint32_t n;
 };
 
 struct ks_opt {
     const char *name; /* "--max-time" and the job key "max_time" ('-' and '_' are the same) */
     char letter;      /* 'n' or 0 */
     enum ks_opt_type type;
-    size_t offset;              /* into the command's config struct */
-    const char *def;            /* parsed by the same parser, so --help cannot lie; NULL for STR */
-    double min, max;            /* inclusive; numbers only; both 0: no limit but the type */
+    size_t offset;   /* into the command's config struct */
+    const char *def; /* parsed by the same parser, so --help cannot lie; NULL for STR, LIST */
+    double min, max; /* inclusive; numbers only; both 0: no limit but the type */
     const char *const *choices; /* NULL-terminated, ENUM only */
     const char *arg;            /* "N", "FILE"; NULL for BOOL */
     const char *help;
@@ -37,8 +44,8 @@ struct ks_opt {
         .name = NULL                                                                               \
     }
 
-/* Write every default into cfg. KS_EINVAL when the table itself is wrong (a unit test runs it
- * over every table). */
+/* Write every default into cfg, which holds no list yet. KS_EINVAL when the table itself is wrong
+ * (a unit test runs it over every table). */
 int ks_opt_defaults(const struct ks_opt *table, void *cfg, struct ks_err *err);
 
 /* Set one option from text; argv, environment and job file all come through here. An unknown name
@@ -52,10 +59,14 @@ int ks_opt_set(const struct ks_opt *table, void *cfg, const char *name, const ch
 int ks_opt_argv(const struct ks_opt *table, void *cfg, int argc, char *const argv[],
                 const char **operands_out, int *n_operands_out, bool *help_out, struct ks_err *err);
 
-void ks_opt_help(const struct ks_opt *table, FILE *to);
-void ks_opt_markdown(const struct ks_opt *table, FILE *to);
+/* Frees the lists of cfg. */
+void ks_opt_release(const struct ks_opt *table, void *cfg);
 
-/* The value now stored in cfg, as text that ks_opt_set reads back. */
+/* width: columns of a line, 0 = no limit (wrap.h). */
+void ks_opt_help(const struct ks_opt *table, unsigned width, struct ks_buf *to);
+void ks_opt_markdown(const struct ks_opt *table, struct ks_buf *to);
+
+/* The value now stored in cfg, as text that ks_opt_set reads back; of a list the last. */
 void ks_opt_print(const struct ks_opt *o, const void *cfg, char *text_out, size_t cap);
 
 /* The entry of `names` (NULL-terminated) nearest to `word` by edit distance, NULL if none is near.

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/buf.h"
 #include "base/opt.h"
+#include "base/wrap.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* The name as an option ('-') or as a job key ('_'). */
@@ -14,10 +16,10 @@ static void spell(const char *name, char joint, char *out, size_t cap)
     out[i] = '\0';
 }
 
-static void put_choices(const struct ks_opt *o, const char *between, FILE *to)
+static void put_choices(const struct ks_opt *o, const char *between, struct ks_buf *to)
 {
     for (unsigned i = 0; o->choices && o->choices[i]; i++)
-        fprintf(to, "%s%s", i ? between : "", o->choices[i]);
+        ks_buf_printf(to, "%s%s", i ? between : "", o->choices[i]);
 }
 
 /* "500" ms is hard to read as a default of minutes; the text stays what the table says. */
@@ -28,63 +30,95 @@ static const char *default_text(const struct ks_opt *o)
 
 static bool has_range(const struct ks_opt *o)
 {
-    return (o->min != 0 || o->max != 0) && o->type != KS_OPT_STR && o->type != KS_OPT_ENUM &&
-           o->type != KS_OPT_BOOL;
+    return (o->min != 0 || o->max != 0) && o->type != KS_OPT_STR && o->type != KS_OPT_LIST &&
+           o->type != KS_OPT_ENUM && o->type != KS_OPT_BOOL;
 }
 
-static const char *range_unit(const struct ks_opt *o)
+static void put_range(const struct ks_opt *o, struct ks_buf *to)
 {
-    return o->type == KS_OPT_DURATION_MS ? " ms" : "";
+    ks_buf_printf(to, "%.12g to %.12g%s", o->min, o->max,
+                  o->type == KS_OPT_DURATION_MS ? " ms" : "");
 }
 
-void ks_opt_help(const struct ks_opt *table, FILE *to)
-{
-    for (const struct ks_opt *o = table; o->name; o++) {
-        char name[64], left[128], letter[8] = "    ";
+enum {
+    LEFT = 28,              /* columns of the names of options */
+    TEXT_AT = 2 + LEFT + 1, /* where their meaning begins */
+    NARROW_AT = 6,          /* and where on a terminal that has no room for two columns */
+    LEAST_TEXT = 25         /* columns of meaning that are worth a column of their own */
+};
 
-        spell(o->name, '-', name, sizeof(name));
-        if (o->letter)
-            snprintf(letter, sizeof(letter), "-%c, ", o->letter);
-        snprintf(left, sizeof(left), "%s--%s%s%s", letter, name, o->arg ? " " : "",
-                 o->arg ? o->arg : "");
-        fprintf(to, "  %-28s %s", left, o->help);
-        if (o->choices) {
-            fputs(": ", to);
-            put_choices(o, " ", to);
-        }
-        if (has_range(o))
-            fprintf(to, ", %.12g to %.12g%s", o->min, o->max, range_unit(o));
-        fprintf(to, " (default %s)\n", default_text(o));
+static void help_line(const char *left, const char *meaning, unsigned width, struct ks_buf *to)
+{
+    const bool is_narrow = width && width < TEXT_AT + LEAST_TEXT;
+    const unsigned at = is_narrow ? NARROW_AT : TEXT_AT;
+
+    if (is_narrow || strlen(left) > LEFT)
+        ks_buf_printf(to, "  %s\n%*s", left, (int)at, "");
+    else
+        ks_buf_printf(to, "  %-*s ", LEFT, left);
+    ks_wrap_put(to, meaning, at, at, width);
+    ks_buf_u8(to, '\n');
+}
+
+static void help_row(const struct ks_opt *o, unsigned width, struct ks_buf *to)
+{
+    char name[64], left[128], letter[8] = "    ";
+    struct ks_buf meaning;
+
+    spell(o->name, '-', name, sizeof(name));
+    if (o->letter)
+        snprintf(letter, sizeof(letter), "-%c, ", o->letter);
+    snprintf(left, sizeof(left), "%s--%s%s%s", letter, name, o->arg ? " " : "",
+             o->arg ? o->arg : "");
+    ks_buf_init(&meaning);
+    ks_buf_printf(&meaning, "%s", o->help);
+    if (o->choices) {
+        ks_buf_printf(&meaning, ": ");
+        put_choices(o, " ", &meaning);
     }
-    fprintf(to, "  %-28s %s\n", "    --help", "print this and stop");
+    if (has_range(o)) {
+        ks_buf_printf(&meaning, ", ");
+        put_range(o, &meaning);
+    }
+    ks_buf_printf(&meaning, " (default %s)", default_text(o));
+    help_line(left, ks_buf_text(&meaning), width, to);
+    ks_buf_release(&meaning);
 }
 
-void ks_opt_markdown(const struct ks_opt *table, FILE *to)
+void ks_opt_help(const struct ks_opt *table, unsigned width, struct ks_buf *to)
 {
-    fputs("| option | key | default | values | meaning |\n|---|---|---|---|---|\n", to);
+    for (const struct ks_opt *o = table; o->name; o++)
+        help_row(o, width, to);
+    help_line("    --help", "print this and stop", width, to);
+}
+
+void ks_opt_markdown(const struct ks_opt *table, struct ks_buf *to)
+{
+    ks_buf_printf(to, "| option | key | default | values | meaning |\n|---|---|---|---|---|\n");
     for (const struct ks_opt *o = table; o->name; o++) {
         char name[64], key[64];
 
         spell(o->name, '-', name, sizeof(name));
         spell(o->name, '_', key, sizeof(key));
-        fputs("| ", to);
+        ks_buf_printf(to, "| ");
         if (o->letter)
-            fprintf(to, "`-%c`, ", o->letter);
-        fprintf(to, "`--%s%s%s` | `%s` | %s | ", name, o->arg ? " " : "", o->arg ? o->arg : "", key,
-                default_text(o));
+            ks_buf_printf(to, "`-%c`, ", o->letter);
+        ks_buf_printf(to, "`--%s%s%s` | `%s` | %s | ", name, o->arg ? " " : "",
+                      o->arg ? o->arg : "", key, default_text(o));
         if (o->choices)
             put_choices(o, ", ", to);
         else if (o->type == KS_OPT_BOOL)
-            fputs("yes, no", to);
+            ks_buf_printf(to, "yes, no");
         else if (has_range(o))
-            fprintf(to, "%.12g to %.12g%s", o->min, o->max, range_unit(o));
-        fprintf(to, " | %s |\n", o->help);
+            put_range(o, to);
+        ks_buf_printf(to, " | %s |\n", o->help);
     }
 }
 
 void ks_opt_print(const struct ks_opt *o, const void *cfg, char *text_out, size_t cap)
 {
     const void *slot = (const char *)cfg + o->offset;
+    const struct ks_opt_list *list;
     char number[32];
     const char *s;
 
@@ -111,6 +145,10 @@ void ks_opt_print(const struct ks_opt *o, const void *cfg, char *text_out, size_
     case KS_OPT_STR:
         s = *(const char *const *)slot;
         snprintf(text_out, cap, "%s", s ? s : "");
+        break;
+    case KS_OPT_LIST:
+        list = slot;
+        snprintf(text_out, cap, "%s", list->n ? list->text[list->n - 1] : "");
         break;
     }
 }

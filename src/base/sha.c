@@ -23,11 +23,6 @@ static uint32_t rotr(uint32_t x, unsigned n)
     return (x >> n) | (x << (32 - n));
 }
 
-static uint32_t load_be32(const uint8_t *p)
-{
-    return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
-}
-
 /* One round; the caller renames the eight words instead of moving them. */
 static inline void sha_round(uint32_t a, uint32_t b, uint32_t c, uint32_t *d, uint32_t e,
                              uint32_t f, uint32_t g, uint32_t *h, uint32_t kw)
@@ -43,7 +38,7 @@ static inline void sha_round(uint32_t a, uint32_t b, uint32_t c, uint32_t *d, ui
 static void sha_schedule(const uint8_t block[64], uint32_t w[64])
 {
     for (size_t i = 0; i < 16; i++)
-        w[i] = load_be32(block + 4 * i);
+        w[i] = ks_load_be32(block + 4 * i);
     for (size_t i = 16; i < 64; i++) {
         uint32_t s0 = rotr(w[i - 15], 7) ^ rotr(w[i - 15], 18) ^ (w[i - 15] >> 3);
         uint32_t s1 = rotr(w[i - 2], 17) ^ rotr(w[i - 2], 19) ^ (w[i - 2] >> 10);

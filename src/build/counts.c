@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* counts.c - how many kernels the instances really are, and why some are none. */
+#include "base/order.h"
 #include "build/fit.h"
 #include "build/plan.h"
 #include "json/json.h"
@@ -21,18 +22,13 @@ struct ks_build_count { /* of a group */
     uint32_t n_unfit;             /* ready, but no block of it fits */
 };
 
-static int order(uint64_t a, uint64_t b)
-{
-    return (a > b) - (a < b);
-}
-
 static int compare_groups(const struct ks_build_item *a, const struct ks_build_item *b)
 {
     int rc = strcmp(a->family, b->family);
     if (rc == 0)
-        rc = order(a->domain.direction, b->domain.direction);
+        rc = ks_compare_u64(a->domain.direction, b->domain.direction);
     if (rc == 0)
-        rc = order(a->domain.dtype, b->domain.dtype);
+        rc = ks_compare_u64(a->domain.dtype, b->domain.dtype);
     return rc ? rc : strcmp(a->pipeline, b->pipeline);
 }
 
@@ -41,8 +37,8 @@ static int compare(const void *x, const void *y)
     const struct ks_build_item *a = x, *b = y;
     int rc = compare_groups(a, b);
     if (rc == 0)
-        rc = order(a->code_id.hi, b->code_id.hi);
-    return rc ? rc : order(a->code_id.lo, b->code_id.lo);
+        rc = ks_compare_u64(a->code_id.hi, b->code_id.hi);
+    return rc ? rc : ks_compare_u64(a->code_id.lo, b->code_id.lo);
 }
 
 /* What is built, in the order of groups. */

@@ -37,7 +37,7 @@ uint32_t ks_artefact_outcome(enum ks_artefact_state state)
 /* Does the job's device run what we compile? A simulated one takes every instance as it is. */
 static bool is_compiled(const struct ks_build *b)
 {
-    return strcmp(ks_job_backends[b->grid->job.device.backend], "sim") != 0;
+    return ks_job_is(&b->grid->job, KS_BACKEND_COMPILES);
 }
 
 const struct ks_toolchain *ks_build_toolchain(const struct ks_build *b, uint32_t i_instance)
@@ -219,7 +219,7 @@ static void judge_instances(struct ks_build *b)
         if (!inst->missing[0] && t)
             snprintf(a->reason, sizeof(a->reason), "%s", t->missing);
         if (!inst->missing[0] && is_compiled(b) &&
-            !ks_family_serves(f, ks_job_backends[b->grid->job.device.backend]))
+            !ks_family_serves(f, ks_job_backend(&b->grid->job)))
             snprintf(a->reason, sizeof(a->reason), "family %s is for backend %s", f->name,
                      f->backend);
         if (!inst->missing[0] && !f->source[0] && !ks_grid_plugin(b->grid, i)[0] && is_compiled(b))

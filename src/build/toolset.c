@@ -117,11 +117,10 @@ static int ask(struct ks_toolset *s, const struct ks_grid *g, uint32_t i, struct
     const struct ks_instance *inst = &g->instances[i];
     const struct ks_family *f = &g->families[inst->i_family];
     const char *name = ks_instance_compiler(f, inst);
-    const char *backend = ks_job_backends[g->job.device.backend];
     const int trait = ks_family_role(f, KS_ROLE_COMPILER);
     s->of[i] = KS_NO_TOOL;
     if (inst->missing[0] || !f->source[0] || ks_grid_plugin(g, i)[0] ||
-        !ks_family_serves(f, backend) || !ks_grid_is_used(g, i))
+        !ks_family_serves(f, ks_job_backend(&g->job)) || !ks_grid_is_used(g, i))
         return 0;
     return add_tool(s, name ? name : "",
                     trait < 0 || inst->value[trait] == f->traits[trait].i_default, &s->of[i], err);

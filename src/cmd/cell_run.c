@@ -185,10 +185,10 @@ int ks_cell_run(struct ks_cell_view *v, const struct ks_cell_options *o, struct 
 {
     struct ks_build *b = NULL;
     struct taken t = { .to = to };
-    bool is_sim = strcmp(ks_job_backends[v->grid.job.device.backend], "sim") == 0;
+    bool is_built = ks_job_is(&v->grid.job, KS_BACKEND_COMPILES);
     signal(SIGPIPE, SIG_IGN); /* a dead worker is reported by the warden */
     int rc = ks_agent_check_limits(&v->grid.job, err);
-    if (rc == 0 && !is_sim)
+    if (rc == 0 && is_built)
         rc = open_build(v, o, warden, &b, err);
     if (rc == 0)
         rc = run_leased(v, b, warden, &t, err);
@@ -235,7 +235,7 @@ static void put_requests(const struct ks_cell_view *v, const struct ks_build *b,
     struct ks_buf body;
     ks_buf_init(&body);
     ks_agent_name_judge(b, p, &q);
-    snprintf(s.backend, sizeof(s.backend), "%s", ks_job_backends[v->grid.job.device.backend]);
+    snprintf(s.backend, sizeof(s.backend), "%s", ks_job_backend(&v->grid.job)->name);
     ks_agent_measure(&v->grid.job, &s.measure);
     ks_req_setup_encode(&s, &body);
     put_frame(to, KS_F_REQ_SETUP, &body);

@@ -177,8 +177,8 @@ static bool has_failed(const struct ks_artefact *a)
     return a->state == KS_ART_FAILED || a->state == KS_ART_TIMEOUT || a->state == KS_ART_UNLOADABLE;
 }
 
-static void report_unit(const struct ks_cmd_ctx *ctx, const struct ks_grid *g,
-                        const struct ks_build *b, uint32_t i_unit, uint32_t n_done)
+static void report_unit(const struct ks_log *log, const struct ks_grid *g, const struct ks_build *b,
+                        uint32_t i_unit, uint32_t n_done)
 {
     const uint32_t *list;
     const uint32_t n = ks_build_unit(b, i_unit, &list);
@@ -189,29 +189,29 @@ static void report_unit(const struct ks_cmd_ctx *ctx, const struct ks_grid *g,
 
         n_ready += a->state == KS_ART_READY;
         if (has_failed(a))
-            ks_logf(&ctx->log, KS_WARN, "%s: %s", g->instances[list[i]].name, a->reason);
+            ks_logf(log, KS_WARN, "%s: %s", g->instances[list[i]].name, a->reason);
     }
-    ks_logf(&ctx->log, KS_INFO, "unit %" PRIu32 "/%" PRIu32 ": %" PRIu32 " of %" PRIu32 " ready",
-            n_done, ks_build_n_units(b), n_ready, n);
+    ks_logf(log, KS_INFO, "unit %" PRIu32 "/%" PRIu32 ": %" PRIu32 " of %" PRIu32 " ready", n_done,
+            ks_build_n_units(b), n_ready, n);
 }
 
-static int build_all(struct ks_cmd_ctx *ctx, const struct ks_grid *g, struct ks_build *b,
-                     uint32_t n_jobs)
+static int build_all(const struct ks_log *log, const struct ks_grid *g, struct ks_build *b,
+                     uint32_t n_jobs, struct ks_err *err)
 {
     uint32_t n_done = 0;
     int rc = 0;
 
     for (uint32_t i = 0; rc == 0 && i < ks_build_n_units(b); i++)
-        rc = ks_build_start(b, i, &ctx->err);
+        rc = ks_build_start(b, i, err);
     while (rc == 0) {
         int64_t i_unit;
 
-        rc = ks_build_step(b, n_jobs, &ctx->err);
+        rc = ks_build_step(b, n_jobs, err);
         while (rc == 0 && (i_unit = ks_build_finished(b)) >= 0)
-            report_unit(ctx, g, b, (uint32_t)i_unit, ++n_done);
+            report_unit(log, g, b, (uint32_t)i_unit, ++n_done);
         if (rc < 0 || !ks_build_n_running(b))
             break;
-        rc = ks_build_wait(b, &ctx->err);
+        rc = ks_build_wait(b, err);
     }
     return rc;
 }
@@ -267,8 +267,9 @@ static void print_json(const struct ks_grid *g, const struct ks_build *b, double
     ks_buf_printf(out, "\n");
 }
 
-static int build(struct ks_cmd_ctx *ctx, const struct config *cfg, const struct crew *crew,
-                 const struct ks_grid *g, struct ks_build **b_out, double *wall_s_out)
+static int build(const struct ks_cmd_env *env, const struct config *cfg, const struct crew *crew,
+                 const struct ks_grid *g, struct ks_build **b_out, double *wall_s_out,
+                 struct ks_err *err)
 {
     const uint32_t n_jobs = cfg->jobs ? cfg->jobs : count_jobs(crew);
     char worker[1024];
@@ -283,13 +284,12 @@ static int build(struct ks_cmd_ctx *ctx, const struct config *cfg, const struct 
                                           .compiler = cfg->compiler,
                                           .worker = worker };
     const uint64_t begin_ns = ks_now_ns();
-    int rc = ks_agent_find_worker(worker, sizeof(worker), &ctx->err);
+    int rc = ks_agent_find_worker(worker, sizeof(worker), err);
 
     if (rc == 0)
-        rc = ks_build_create(g, &opt, ctx->warden, b_out, &ctx->err);
-
+        rc = ks_build_create(g, &opt, env->warden, b_out, err);
     if (rc == 0)
-        rc = build_all(ctx, g, *b_out, n_jobs);
+        rc = build_all(&env->log, g, *b_out, n_jobs, err);
     *wall_s_out = (double)(ks_now_ns() - begin_ns) * 1e-9;
     return rc;
 }
@@ -312,7 +312,7 @@ static int write_manifest(const struct config *cfg, const struct ks_grid *g,
         ks_build_print_csv(b, &out);
     else
         print_json(g, b, wall_s, &out);
-    rc = ks_cmd_emit(&out, cfg->manifest, err);
+    rc = ks_emit(&out, cfg->manifest, err);
     ks_buf_release(&out);
     return rc < 0 ? ks_err_context(err, rc, "manifest") : 0;
 }
@@ -328,15 +328,15 @@ static int emit(const struct config *cfg, const struct ks_grid *g, const struct 
         print_json(g, b, wall_s, &out);
     else
         print_text(g, b, wall_s, &out);
-    rc = ks_cmd_emit(&out, NULL, err);
+    rc = ks_emit(&out, NULL, err);
     ks_buf_release(&out);
     return rc;
 }
 
 /* Rank 0 has seen what all ranks have built, and speaks for them. A launcher ends all ranks when
  * one of them fails, so a look that is worth taking is rank 0's to announce. */
-static int report(struct ks_cmd_ctx *ctx, const struct config *cfg, const struct crew *crew,
-                  const struct ks_grid *g, const struct ks_build *b, double wall_s)
+static int report(const struct config *cfg, const struct crew *crew, const struct ks_grid *g,
+                  const struct ks_build *b, double wall_s, struct ks_err *err)
 {
     const struct tally t = count(g, b);
     int rc = 0;
@@ -344,9 +344,9 @@ static int report(struct ks_cmd_ctx *ctx, const struct config *cfg, const struct
     if (crew->rank != 0)
         return KS_EXIT_OK;
     if (cfg->manifest)
-        rc = write_manifest(cfg, g, b, wall_s, &ctx->err);
+        rc = write_manifest(cfg, g, b, wall_s, err);
     if (rc == 0)
-        rc = emit(cfg, g, b, wall_s, &ctx->err);
+        rc = emit(cfg, g, b, wall_s, err);
     if (rc < 0)
         return rc;
     if (g->n_instances > 0 && t.built + t.cached == 0)
@@ -354,34 +354,28 @@ static int report(struct ks_cmd_ctx *ctx, const struct config *cfg, const struct
     return t.failed + t.timeout + t.missing > 0 ? KS_EXIT_LOOK : KS_EXIT_OK;
 }
 
-static int run(struct ks_cmd_ctx *ctx, int argc, char **argv)
+static int run(struct ks_call *call, struct ks_err *err)
 {
-    const char **jobs = calloc((size_t)argc, sizeof *jobs);
+    struct ks_cmd_env *env = call->env;
+    const struct config *cfg = call->cfg;
     const struct crew crew = find_crew();
     struct ks_build *b = NULL;
     struct ks_grid grid = { 0 };
-    struct config cfg = { 0 };
     double wall_s = 0;
-    int n_jobs = 0, rc;
+    int rc;
 
-    if (!jobs)
-        return ks_fail(&ctx->err, KS_ENOMEM, "out of memory");
-    if (crew.rank != 0 && ctx->log.level > KS_ERROR)
-        ctx->log.level = KS_ERROR;
-    rc = ks_cmd_parse(&ks_cmd_build, &cfg, argc, argv, jobs, 1, 1, &n_jobs, &ctx->err);
-    if (rc == 0)
-        rc = ks_cmd_grid(ctx, jobs[0], cfg.backend, cfg.arch, &grid);
+    if (crew.rank != 0 && env->log.level > KS_ERROR)
+        env->log.level = KS_ERROR;
+    rc = ks_cmd_grid(env->warden, call->operands[0], cfg->backend, cfg->arch, &grid, err);
     if (rc < 0)
-        goto out;
-    rc = build(ctx, &cfg, &crew, &grid, &b, &wall_s);
+        return rc;
+    rc = build(env, cfg, &crew, &grid, &b, &wall_s, err);
     if (rc == 0)
-        rc = report(ctx, &cfg, &crew, &grid, b, wall_s);
-    else if (b && cfg.manifest && crew.rank == 0)
-        (void)write_manifest(&cfg, &grid, b, wall_s, NULL); /* of what there is */
+        rc = report(cfg, &crew, &grid, b, wall_s, err);
+    else if (b && cfg->manifest && crew.rank == 0)
+        (void)write_manifest(cfg, &grid, b, wall_s, NULL); /* of what there is */
     ks_build_destroy(b);
     ks_grid_release(&grid);
-out:
-    free(jobs);
     return rc;
 }
 
@@ -394,6 +388,9 @@ const struct ks_command ks_cmd_build = {
              "[--memory-mib N] [--file-mib N] [--compiler CC] [--manifest FILE] [--cache DIR] "
              "[--trust-cache] [--json]",
     .opts = opts,
+    .cfg_size = sizeof(struct config),
+    .n_min = 1,
+    .n_max = 1,
     .run = run,
     .needs_warden = true,
 };

@@ -116,34 +116,29 @@ static int put_command(struct ks_cell_view *v, const struct ks_cell_options *o, 
     return rc;
 }
 
-static int cell(struct ks_cmd_ctx *ctx, int argc, char **argv)
+static int cell(struct ks_call *call, struct ks_err *err)
 {
-    struct config c;
+    const struct ks_cmd_env *env = call->env;
+    const struct config *c = call->cfg;
     struct ks_cell_view v;
-    const char *operands[64];
-    int n = 0;
-    if (argc > 64)
-        return ks_fail(&ctx->err, KS_EINVAL, "too many arguments");
-    int rc = ks_cmd_parse(&ks_cmd_cell, &c, argc, argv, operands, 2, 2, &n, &ctx->err);
-    if (rc == 0)
-        rc = ks_cell_open(operands[0], operands[1], &v, &ctx->err);
+    int rc = ks_cell_open(call->operands[0], call->operands[1], &v, err);
     if (rc < 0)
         return rc;
-    struct ks_cell_options o = { .cache_dir = c.cache_dir, .trust_cache = c.trust_cache };
+    struct ks_cell_options o = { .cache_dir = c->cache_dir, .trust_cache = c->trust_cache };
     struct ks_buf out;
     int exit_code = KS_EXIT_OK;
     ks_buf_init(&out);
-    if (c.run) {
-        rc = ks_cell_run(&v, &o, ctx->warden, &out, &ctx->err);
+    if (c->run) {
+        rc = ks_cell_run(&v, &o, env->warden, &out, err);
         exit_code = rc > 0 ? KS_EXIT_LOOK : KS_EXIT_OK;
-    } else if (c.command || c.gdb) {
-        rc = put_command(&v, &o, c.gdb, ctx->warden, &out, &ctx->err);
+    } else if (c->command || c->gdb) {
+        rc = put_command(&v, &o, c->gdb, env->warden, &out, err);
     } else {
         put_view(&v, &out);
         put_records(&v, &out);
     }
     if (rc >= 0)
-        rc = ks_cmd_emit(&out, NULL, &ctx->err);
+        rc = ks_emit(&out, NULL, err);
     ks_buf_release(&out);
     ks_cell_close(&v);
     return rc < 0 ? rc : exit_code;
@@ -154,6 +149,9 @@ const struct ks_command ks_cmd_cell = {
     .summary = "Everything known of one cell, and how to run exactly it again.",
     .usage = "cell DIR PROBLEM:INSTANCE [--run | --gdb | --command]",
     .opts = opts,
+    .cfg_size = sizeof(struct config),
+    .n_min = 2,
+    .n_max = 2,
     .run = cell,
     .needs_warden = true,
 };

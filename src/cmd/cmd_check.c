@@ -42,24 +42,19 @@ static void print_summary(const char *path, const struct ks_store_check *c)
     ks_cmd_printf("\n");
 }
 
-static int check(struct ks_cmd_ctx *ctx, int argc, char **argv)
+static int check(struct ks_call *call, struct ks_err *err)
 {
-    const char *operands[64];
+    const struct config *c = call->cfg;
+    const char *path = call->operands[0];
     struct ks_store_check result;
-    struct config c;
-    int n = 0, rc, code;
+    int rc = ks_store_check(path, &result, err), code;
 
-    if (argc > 64)
-        return ks_fail(&ctx->err, KS_EINVAL, "too many arguments");
-    rc = ks_cmd_parse(&ks_cmd_check, &c, argc, argv, operands, 1, 1, &n, &ctx->err);
-    if (rc == 0)
-        rc = ks_store_check(operands[0], &result, &ctx->err);
     if (rc < 0)
         return rc;
     print_lines("finding", &result.findings);
-    if (!c.quiet) {
+    if (!c->quiet) {
         print_lines("note", &result.notes);
-        print_summary(operands[0], &result);
+        print_summary(path, &result);
     }
     code = result.n_findings ? KS_EXIT_LOOK : KS_EXIT_OK;
     ks_buf_release(&result.findings);
@@ -72,5 +67,8 @@ const struct ks_command ks_cmd_check = {
     .summary = "Reads every byte of a run and compares results.h5 with the journal, row by row.",
     .usage = "check DIR|FILE",
     .opts = opts,
+    .cfg_size = sizeof(struct config),
+    .n_min = 1,
+    .n_max = 1,
     .run = check,
 };

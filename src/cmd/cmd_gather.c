@@ -5,7 +5,6 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 struct config {
     const char *file;
@@ -63,28 +62,26 @@ static int print_runs(const char *file, struct ks_err *err)
     return 0;
 }
 
-static int gather(struct ks_cmd_ctx *ctx, int argc, char **argv)
+static int gather(struct ks_call *call, struct ks_err *err)
 {
-    const char **dirs = calloc((size_t)argc + 1, sizeof(*dirs));
+    const struct ks_cmd_env *env = call->env;
+    const struct config *c = call->cfg;
+    const size_t n = (size_t)call->n_operands;
     struct ks_store_totals totals;
-    struct config c;
-    char file[1100];
-    int n = 0, rc;
+    char beside[1100];
+    const char *file = c->file ? c->file : beside;
+    int rc = 0;
 
-    if (!dirs)
-        return ks_fail(&ctx->err, KS_ENOMEM, "out of memory");
-    rc = ks_cmd_parse(&ks_cmd_gather, &c, argc, argv, dirs, 1, 0, &n, &ctx->err);
+    if (!c->file)
+        rc = ks_path_join(beside, sizeof(beside), n > 1 ? "." : call->operands[0], "results.h5",
+                          err);
     if (rc == 0)
-        rc = ks_path_join(file, sizeof(file), c.file || n > 1 ? "." : dirs[0],
-                          c.file ? c.file : "results.h5", &ctx->err);
-    if (rc == 0)
-        rc = ks_store_gather(dirs, (size_t)n, c.file ? c.file : file, NULL, &totals, &ctx->err);
-    free(dirs);
+        rc = ks_store_gather(call->operands, n, file, NULL, &totals, err);
     if (rc < 0)
         return rc;
-    warn(&ctx->log, &totals);
-    print_totals(c.file ? c.file : file, &totals);
-    rc = totals.n_runs > 1 ? print_runs(c.file ? c.file : file, &ctx->err) : 0;
+    warn(&env->log, &totals);
+    print_totals(file, &totals);
+    rc = totals.n_runs > 1 ? print_runs(file, err) : 0;
     return rc < 0 ? rc : KS_EXIT_OK;
 }
 
@@ -93,5 +90,7 @@ const struct ks_command ks_cmd_gather = {
     .summary = "Makes results.h5 of one or more journals, at any time; run does it at the end.",
     .usage = "gather DIR... [-o FILE]",
     .opts = opts,
+    .cfg_size = sizeof(struct config),
+    .n_min = 1,
     .run = gather,
 };

@@ -72,7 +72,7 @@ static const struct ks_opt opts[] = {
 
 /* What the command works on. */
 struct work {
-    struct config cfg;
+    const struct config *cfg;
     const char **configs; /* [n_configs], NULL-terminated */
     int n_configs;
     struct ks_kernel_set set;
@@ -98,8 +98,8 @@ static int export_t1(const struct work *w, struct ks_buf *b, struct ks_err *err)
 
     if (!filters)
         return ks_fail(err, KS_ENOMEM, "out of memory");
-    if (w->cfg.filter)
-        filters[n++] = w->cfg.filter;
+    if (w->cfg->filter)
+        filters[n++] = w->cfg->filter;
     for (uint32_t i = 0; i < w->filters.n; i++)
         filters[n++] = w->filters.list[i].text;
     rc = ks_t1_export(&w->set, filters, b, err);
@@ -109,47 +109,48 @@ static int export_t1(const struct work *w, struct ks_buf *b, struct ks_err *err)
 
 static int export(const struct work *w, struct ks_buf *b, struct ks_err *err)
 {
-    switch (format_of(&w->cfg)) {
+    switch (format_of(w->cfg)) {
     case T1:
         return export_t1(w, b, err);
     case CSV:
         ks_kernels_csv(&w->set, b);
         return 0;
     default:
-        return ks_kernel_export(&w->set, w->configs, w->cfg.arch ? w->cfg.arch : "native", b, err);
+        return ks_kernel_export(&w->set, w->configs, w->cfg->arch ? w->cfg->arch : "native", b,
+                                err);
     }
 }
 
 /* A JSON export is meant to be a config in itself. */
-static void warn_size(const struct work *w, size_t n, struct ks_log *log)
+static void warn_size(const struct work *w, size_t n, const struct ks_log *log)
 {
-    if (w->cfg.export && format_of(&w->cfg) != CSV && n > KS_JSON_MAX_BYTES)
+    if (w->cfg->export && format_of(w->cfg) != CSV && n > KS_JSON_MAX_BYTES)
         ks_logf(log, KS_WARN,
                 "'%s' has %zu MiB: ksweep reads JSON of at most %d MiB, so it cannot be used as a "
                 "config; filter it, or export parts",
-                w->cfg.export, n >> 20, KS_JSON_MAX_BYTES >> 20);
+                w->cfg->export, n >> 20, KS_JSON_MAX_BYTES >> 20);
 }
 
-static int emit(const struct work *w, struct ks_log *log, struct ks_err *err)
+static int emit(const struct work *w, const struct ks_log *log, struct ks_err *err)
 {
     struct ks_buf b;
     int rc = 0;
 
     ks_buf_init(&b);
-    if (w->cfg.export)
+    if (w->cfg->export)
         rc = export(w, &b, err);
-    else if (w->cfg.count && w->cfg.json)
+    else if (w->cfg->count && w->cfg->json)
         ks_kernels_counts_json(&w->set, w->n_excluded, &b);
-    else if (w->cfg.count)
+    else if (w->cfg->count)
         ks_kernels_counts(&w->set, w->n_excluded, &b);
-    else if (w->cfg.json)
+    else if (w->cfg->json)
         ks_kernels_list_json(&w->set, &b);
-    else if (w->cfg.list)
+    else if (w->cfg->list)
         ks_kernels_names(&w->set, &b);
     else
         ks_kernels_list(&w->set, &b);
     if (rc == 0)
-        rc = ks_cmd_emit(&b, w->cfg.export, err);
+        rc = ks_emit(&b, w->cfg->export, err);
     if (rc == 0)
         warn_size(w, b.len, log);
     ks_buf_release(&b);
@@ -160,47 +161,43 @@ static int add_all(struct work *w, struct ks_err *err)
 {
     int rc = 0;
 
-    if (w->cfg.filter_file) {
-        rc = ks_filters_open(w->cfg.filter_file, &w->filters, err);
+    if (w->cfg->filter_file) {
+        rc = ks_filters_open(w->cfg->filter_file, &w->filters, err);
         w->set.filters = &w->filters;
     }
     for (int i = 0; rc == 0 && i < w->n_configs; i++) {
         uint64_t n_excluded = 0;
 
-        rc = ks_kernel_set_add(&w->set, w->configs[i], w->cfg.filter, &n_excluded, err);
+        rc = ks_kernel_set_add(&w->set, w->configs[i], w->cfg->filter, &n_excluded, err);
         w->n_excluded += n_excluded;
     }
     return rc;
 }
 
-static int parse(struct work *w, int argc, char **argv, struct ks_err *err)
+static int check_options(const struct config *c, struct ks_err *err)
 {
-    int rc =
-        ks_cmd_parse(&ks_cmd_kernels, &w->cfg, argc, argv, w->configs, 1, 0, &w->n_configs, err);
-
-    if (rc == 0 && w->cfg.list + w->cfg.count + (w->cfg.export != NULL) > 1)
-        rc = ks_fail(err, KS_EINVAL, "only one of --list, --count and --export");
-    if (rc == 0 && w->cfg.format != AUTO && !w->cfg.export)
-        rc = ks_fail(err, KS_EINVAL, "--format is of an --export FILE");
-    return rc;
+    if (c->list + c->count + (c->export != NULL) > 1)
+        return ks_fail(err, KS_EINVAL, "only one of --list, --count and --export");
+    if (c->format != AUTO && !c->export)
+        return ks_fail(err, KS_EINVAL, "--format is of an --export FILE");
+    return 0;
 }
 
 /* An arch is a CPU or a GPU, and so is what a family is for. Native is this CPU: of a GPU only a
  * probe knows, and to list what there is needs none. */
 static int check_arch(const struct ks_family *f, const char *arch, struct ks_err *err)
 {
-    bool is_gpu = ks_family_serves(f, "hip") || ks_family_serves(f, "cuda");
+    const struct ks_backend *b = ks_family_backend(f);
 
-    if (is_gpu && !ks_arch_is_gpu(arch))
+    if (b && ks_backend_is(b, KS_BACKEND_GPU) && !ks_arch_is_gpu(arch))
         return ks_fail(err, KS_EINVAL,
                        "--arch %s is %s CPU, family %s is for GPUs: name one, such as --arch %s",
                        arch, strcmp(arch, KS_ARCH_NATIVE) == 0 ? "this" : "a", f->name,
-                       ks_family_serves(f, "hip") ? "gfx942" : "sm_90");
-    if (ks_family_serves(f, "host") && ks_arch_is_gpu(arch))
+                       ks_arch_example(b->archs));
+    if (b && b->archs == KS_ARCHS_CPU && ks_arch_is_gpu(arch))
         return ks_fail(err, KS_EINVAL,
-                       "--arch %s is a GPU, family %s is for CPUs: name one, such as --arch "
-                       "x86-64-v3",
-                       arch, f->name);
+                       "--arch %s is a GPU, family %s is for CPUs: name one, such as --arch %s",
+                       arch, f->name, ks_arch_example(b->archs));
     return 0;
 }
 
@@ -208,31 +205,31 @@ static int check_archs(const struct work *w, struct ks_err *err)
 {
     int rc = 0;
 
-    for (uint32_t i = 0; rc == 0 && w->cfg.arch && i < w->set.n_families; i++)
-        rc = check_arch(&w->set.families[i], w->cfg.arch, err);
+    for (uint32_t i = 0; rc == 0 && w->cfg->arch && i < w->set.n_families; i++)
+        rc = check_arch(&w->set.families[i], w->cfg->arch, err);
     return rc;
 }
 
-static int run(struct ks_cmd_ctx *ctx, int argc, char **argv)
+static int run(struct ks_call *call, struct ks_err *err)
 {
-    struct work w = { .configs = calloc((size_t)argc + 1, sizeof *w.configs) };
+    const struct ks_cmd_env *env = call->env;
+    const struct config *c = call->cfg;
+    struct work w = { .cfg = c, .configs = call->operands, .n_configs = call->n_operands };
     struct ks_buf flags;
-    int rc = w.configs ? parse(&w, argc, argv, &ctx->err)
-                       : ks_fail(&ctx->err, KS_ENOMEM, "out of memory");
+    int rc = check_options(c, err);
 
     ks_buf_init(&flags);
     if (rc == 0)
-        rc = ks_kernel_set_arch(&w.set, w.cfg.arch ? w.cfg.arch : "native", &flags, &ctx->err);
+        rc = ks_kernel_set_arch(&w.set, c->arch ? c->arch : KS_ARCH_NATIVE, &flags, err);
     if (rc == 0)
-        rc = add_all(&w, &ctx->err);
+        rc = add_all(&w, err);
     if (rc == 0)
-        rc = check_archs(&w, &ctx->err);
+        rc = check_archs(&w, err);
     if (rc == 0)
-        rc = emit(&w, &ctx->log, &ctx->err);
+        rc = emit(&w, &env->log, err);
     ks_kernel_set_release(&w.set);
     ks_filters_release(&w.filters);
     ks_buf_release(&flags);
-    free(w.configs);
     return rc;
 }
 
@@ -245,5 +242,7 @@ const struct ks_command ks_cmd_kernels = {
         "kernels CONFIG... [--arch A] [--filter EXPR] [--filter-file FILE] [--list | --count | "
         "--export FILE [--format F]] [--json]",
     .opts = opts,
+    .cfg_size = sizeof(struct config),
+    .n_min = 1,
     .run = run,
 };

@@ -210,7 +210,7 @@ static void read_codes(const struct ks_grid *g, const struct config *c, struct k
     struct ks_build_options o = { .cache_dir = c->cache_dir, .trust_cache = c->trust_cache };
     struct ks_build *b = NULL;
     struct ks_err err;
-    *out = (struct codes){ .is_sim = strcmp(ks_job_backends[g->job.device.backend], "sim") == 0 };
+    *out = (struct codes){ .is_sim = !ks_job_is(&g->job, KS_BACKEND_COMPILES) };
     if (out->is_sim)
         return;
     if (!has_cache(c->cache_dir)) {
@@ -406,7 +406,7 @@ static int show(const struct ks_grid *g, const struct codes *k, const struct con
         ks_buf_printf(&b, "\n");
         ks_plan_nodes_text(&t.work, per_node, c->walltime_ms * 1e-3, &b);
     }
-    int rc = ks_cmd_emit(&b, NULL, err);
+    int rc = ks_emit(&b, NULL, err);
     ks_buf_release(&b);
     return rc;
 }
@@ -418,45 +418,49 @@ static int export_grid(const struct ks_grid *g, const char *file, struct ks_err 
     ks_buf_init(&text);
     rc = ks_plain_write(g, &text, err);
     if (rc == 0)
-        rc = ks_cmd_emit(&text, file, err);
+        rc = ks_emit(&text, file, err);
     ks_buf_release(&text);
     return rc;
 }
 
-static int plan(struct ks_cmd_ctx *ctx, int argc, char **argv)
+static int show_binding(const struct ks_grid *g, const struct config *c, struct ks_warden *warden,
+                        struct ks_err *err)
 {
-    struct config c;
+    struct ks_seat_options o = { .domain = (enum ks_host_domain)c->host_domain,
+                                 .oversubscribe = c->oversubscribe,
+                                 .has_threads = ks_grid_has_threads(g) };
+    return ks_plan_binding(&g->job, &o, c->json, warden, err);
+}
+
+static int show_plan(const struct ks_grid *g, const struct config *c, struct ks_warden *warden,
+                     struct ks_err *err)
+{
     struct codes k;
-    struct ks_grid g;
-    const char *operands[64];
-    int n = 0;
-    if (argc > 64)
-        return ks_fail(&ctx->err, KS_EINVAL, "too many arguments");
-    int rc = ks_cmd_parse(&ks_cmd_plan, &c, argc, argv, operands, 1, 1, &n, &ctx->err);
-    if (rc == 0)
-        rc = ks_cmd_grid(ctx, operands[0], c.backend, c.arch, &g);
-    if (rc < 0)
-        return rc;
-    ks_prune_choose(c.prune, &g.job.prune.by);
-    if (c.export_grid) {
-        rc = export_grid(&g, c.export_grid, &ctx->err);
-        ks_grid_release(&g);
-        return rc;
-    }
-    if (c.show_binding) {
-        struct ks_seat_options o = { .domain = (enum ks_host_domain)c.host_domain,
-                                     .oversubscribe = c.oversubscribe,
-                                     .has_threads = ks_grid_has_threads(&g) };
-        rc = ks_plan_binding(&g.job, &o, c.json, ctx->warden, &ctx->err);
-        ks_grid_release(&g);
-        return rc;
-    }
-    read_codes(&g, &c, ctx->warden, &k);
-    rc = show(&g, &k, &c, &ctx->err);
+    int rc;
+    read_codes(g, c, warden, &k);
+    rc = show(g, &k, c, err);
     ks_aliases_release(&k.aliases);
     free(k.spills);
-    ks_grid_release(&g);
     return rc < 0 ? rc : KS_EXIT_OK;
+}
+
+static int plan(struct ks_call *call, struct ks_err *err)
+{
+    const struct ks_cmd_env *env = call->env;
+    const struct config *c = call->cfg;
+    struct ks_grid g;
+    int rc = ks_cmd_grid(env->warden, call->operands[0], c->backend, c->arch, &g, err);
+    if (rc < 0)
+        return rc;
+    ks_prune_choose(c->prune, &g.job.prune.by);
+    if (c->export_grid)
+        rc = export_grid(&g, c->export_grid, err);
+    else if (c->show_binding)
+        rc = show_binding(&g, c, env->warden, err);
+    else
+        rc = show_plan(&g, c, env->warden, err);
+    ks_grid_release(&g);
+    return rc;
 }
 
 const struct ks_command ks_cmd_plan = {
@@ -467,6 +471,9 @@ const struct ks_command ks_cmd_plan = {
         "plan JOB [--backend NAME] [--arch ARCH] [--devices N] [--per-node N [--walltime TIME]] "
         "[--list] [--json] [--cache DIR] [--show-binding] [--export-grid FILE]",
     .opts = opts,
+    .cfg_size = sizeof(struct config),
+    .n_min = 1,
+    .n_max = 1,
     .run = plan,
     .needs_warden = true,
 };

@@ -11,7 +11,8 @@
 enum { MOST_WARNINGS = 20 };
 
 struct config {
-    const char *from, *export, *exclude, *leaks;
+    const char *from, *export, *leaks;
+    struct ks_opt_list excludes;
     uint64_t sample, seed;
     bool stratified, list, count, json;
 };
@@ -25,8 +26,8 @@ static const struct ks_opt opts[] = {
               "logs), ckprofiler (command lines) or fdb (find-db keys); default auto: by the "
               "file's content" },
     { .name = "exclude",
-      .type = KS_OPT_STR,
-      .offset = AT(exclude),
+      .type = KS_OPT_LIST,
+      .offset = AT(excludes),
       .arg = "FILE",
       .help = "leave out the problems that this list holds; may be given several times" },
     { .name = "sample",
@@ -74,13 +75,6 @@ static const struct ks_opt opts[] = {
 };
 #undef AT
 
-/* What the command line names. */
-struct request {
-    struct config cfg;
-    const char **files, **excludes; /* [argc] each */
-    int n_files, n_excludes;
-};
-
 static void warn_refusals(const struct ks_problem_set *set)
 {
     for (uint32_t i = 0; i < set->n_refusals && i < MOST_WARNINGS; i++) {
@@ -121,14 +115,14 @@ static int read_others(struct ks_problem_set *others, const char **files, int n,
     return rc;
 }
 
-static int exclude(struct ks_problem_set *set, const struct request *r,
+static int exclude(struct ks_problem_set *set, const struct ks_opt_list *lists,
                    struct ks_problems_tally *tally, uint64_t *n_refused, struct ks_err *err)
 {
     struct ks_problem_set others;
     int rc;
 
     ks_problem_set_init(&others);
-    rc = read_others(&others, r->excludes, r->n_excludes, n_refused, err);
+    rc = read_others(&others, lists->text, (int)lists->n, n_refused, err);
     if (rc == 0)
         rc = ks_problem_set_exclude(set, &others, &tally->n_excluded, err);
     ks_problem_set_release(&others);
@@ -164,7 +158,7 @@ static int emit(const struct ks_problem_set *set, const struct config *cfg,
         ks_problems_counts_json(set, tally, &b);
     else
         ks_problems_counts(set, tally, &b);
-    rc = ks_cmd_emit(&b, cfg->export, err);
+    rc = ks_emit(&b, cfg->export, err);
     ks_buf_release(&b);
     return rc;
 }
@@ -184,85 +178,46 @@ static int report_leaks(const struct ks_problem_set *set, const struct config *c
     if (rc == 0)
         rc = ks_problems_leaks(set, &validation, cfg->json, &b, &leaks, err);
     if (rc == 0)
-        rc = ks_cmd_emit(&b, NULL, err);
+        rc = ks_emit(&b, NULL, err);
     *n_leaks = leaks.n;
     ks_buf_release(&b);
     ks_problem_set_release(&validation);
     return rc;
 }
 
-static int work(const struct request *r, struct ks_err *err)
+static int work(const struct config *cfg, const char **files, int n_files, struct ks_err *err)
 {
-    struct ks_problems_tally tally = { .n_files = r->n_files };
+    struct ks_problems_tally tally = { .n_files = n_files };
     struct ks_problem_set set;
     uint64_t n_refused = 0;
     uint32_t n_leaks = 0;
     int rc;
 
     ks_problem_set_init(&set);
-    rc = read_files(&set, r->cfg.from, r->files, r->n_files, err);
+    rc = read_files(&set, cfg->from, files, n_files, err);
     tally.n_distinct = set.n;
     if (rc == 0)
         warn_refusals(&set);
     if (rc == 0)
-        rc = exclude(&set, r, &tally, &n_refused, err);
+        rc = exclude(&set, &cfg->excludes, &tally, &n_refused, err);
     if (rc == 0)
-        rc = choose(&set, &r->cfg, err);
+        rc = choose(&set, cfg, err);
     if (rc == 0)
-        rc = r->cfg.leaks ? report_leaks(&set, &r->cfg, &n_refused, &n_leaks, err)
-                          : emit(&set, &r->cfg, &tally, err);
+        rc = cfg->leaks ? report_leaks(&set, cfg, &n_refused, &n_leaks, err)
+                        : emit(&set, cfg, &tally, err);
     if (rc == 0)
         rc = set.n_refused + n_refused + n_leaks ? KS_EXIT_LOOK : KS_EXIT_OK;
     ks_problem_set_release(&set);
     return rc;
 }
 
-/* Takes every "--exclude FILE" and "--exclude=FILE" out of argv [argc] into r->excludes: an option
- * table keeps only the last of one name. The number of words left in rest_out [argc]. */
-static int take_excludes(int argc, char **argv, char **rest_out, struct request *r)
+static int run(struct ks_call *call, struct ks_err *err)
 {
-    static const char name[] = "--exclude";
-    bool is_over = false;
-    int n = 0;
+    const struct config *c = call->cfg;
 
-    for (int i = 0; i < argc; i++) {
-        bool is_name = !is_over && strncmp(argv[i], name, sizeof name - 1) == 0;
-        const char *behind = is_name ? argv[i] + sizeof name - 1 : "";
-
-        is_over = is_over || strcmp(argv[i], "--") == 0;
-        if (is_name && *behind == '=')
-            r->excludes[r->n_excludes++] = behind + 1;
-        else if (is_name && !*behind && i + 1 < argc)
-            r->excludes[r->n_excludes++] = argv[++i];
-        else
-            rest_out[n++] = argv[i];
-    }
-    return n;
-}
-
-static int run(struct ks_cmd_ctx *ctx, int argc, char **argv)
-{
-    char **rest = calloc((size_t)argc + 1, sizeof *rest);
-    struct request r = { 0 };
-    int rc;
-
-    r.files = calloc((size_t)argc, sizeof *r.files);
-    r.excludes = calloc((size_t)argc, sizeof *r.excludes);
-    if (!rest || !r.files || !r.excludes) {
-        rc = ks_fail(&ctx->err, KS_ENOMEM, "out of memory");
-        goto out;
-    }
-    argc = take_excludes(argc, argv, rest, &r);
-    rc = ks_cmd_parse(&ks_cmd_problems, &r.cfg, argc, rest, r.files, 1, 0, &r.n_files, &ctx->err);
-    if (rc == 0 && r.cfg.list + r.cfg.count + (r.cfg.export != NULL) + (r.cfg.leaks != NULL) > 1)
-        rc = ks_fail(&ctx->err, KS_EINVAL, "only one of --list, --count, --export and --leaks");
-    if (rc == 0)
-        rc = work(&r, &ctx->err);
-out:
-    free(rest);
-    free(r.files);
-    free(r.excludes);
-    return rc;
+    if (c->list + c->count + (c->export != NULL) + (c->leaks != NULL) > 1)
+        return ks_fail(err, KS_EINVAL, "only one of --list, --count, --export and --leaks");
+    return work(c, call->operands, call->n_operands, err);
 }
 
 const struct ks_command ks_cmd_problems = {
@@ -272,5 +227,7 @@ const struct ks_command ks_cmd_problems = {
     .usage = "problems FILE... [--from KIND] [--exclude FILE]... [--sample N --seed S "
              "[--stratified]] [--list | --count | --export FILE | --leaks FILE] [--json]",
     .opts = opts,
+    .cfg_size = sizeof(struct config),
+    .n_min = 1,
     .run = run,
 };

@@ -135,7 +135,7 @@ static uint32_t slurm_time_ms(uint32_t grace_ms)
     return left_ms < 1 ? 1 : (uint32_t)left_ms;
 }
 
-static int gather(struct ks_cmd_ctx *ctx, const struct ks_run_options *o,
+static int gather(const struct ks_log *log, const struct ks_run_options *o,
                   const struct ks_run_result *r, const char *command, bool *done_out)
 {
     char path[1100];
@@ -144,9 +144,8 @@ static int gather(struct ks_cmd_ctx *ctx, const struct ks_run_options *o,
     double expected_s = ks_store_predict_s(r->journal_bytes);
     *done_out = false;
     if (r->by_signal && expected_s * 1000 > o->grace_ms) {
-        ks_logf(&ctx->log, KS_WARN,
-                "results are not gathered (about %.0f s, more than the grace): %s", expected_s,
-                command);
+        ks_logf(log, KS_WARN, "results are not gathered (about %.0f s, more than the grace): %s",
+                expected_s, command);
         return 0;
     }
     ks_chaos(&(struct ks_chaos){ .rank = 0 }, KS_CHAOS_GATHER);
@@ -155,7 +154,7 @@ static int gather(struct ks_cmd_ctx *ctx, const struct ks_run_options *o,
         rc = ks_store_gather(dirs, 1, path, NULL, NULL, &err);
     *done_out = rc == 0;
     if (rc < 0)
-        ks_logf(&ctx->log, KS_ERROR, "%s; the journal is whole: %s", err.text, command);
+        ks_logf(log, KS_ERROR, "%s; the journal is whole: %s", err.text, command);
     return rc;
 }
 
@@ -180,63 +179,58 @@ static void print_result(const struct ks_run_result *r, bool is_gathered)
 
 static void on_status(void *arg, const struct ks_run_result *r)
 {
-    const struct ks_cmd_ctx *ctx = arg;
+    const struct ks_log *log = arg;
     struct ks_err err;
     if (ks_status_write(r, &err) < 0)
-        ks_logf(&ctx->log, KS_ERROR, "%s", err.text);
+        ks_logf(log, KS_ERROR, "%s", err.text);
 }
 
-static int end_rank0(struct ks_cmd_ctx *ctx, const struct ks_run_options *o,
-                     struct ks_run_result *r)
+static int end_rank0(const struct ks_log *log, const struct ks_run_options *o,
+                     struct ks_run_result *r, struct ks_err *err)
 {
     struct ks_buf command;
     bool is_gathered;
     ks_buf_init(&command);
     ks_shell_words(&command, (const char *[]){ "ksweep", "gather", r->dir, NULL });
-    int rc = gather(ctx, o, r, ks_buf_text(&command), &is_gathered);
+    int rc = gather(log, o, r, ks_buf_text(&command), &is_gathered);
     ks_buf_release(&command);
     if (rc < 0 && r->exit == KS_EXIT_OK)
         r->exit = KS_EXIT_LOOK;
     ks_chaos(&(struct ks_chaos){ .rank = 0 }, KS_CHAOS_RENAME);
-    rc = ks_status_write(r, &ctx->err);
+    rc = ks_status_write(r, err);
     print_result(r, is_gathered);
     return rc < 0 ? rc : r->exit;
 }
 
-static int run(struct ks_cmd_ctx *ctx, int argc, char **argv)
+static int run(struct ks_call *call, struct ks_err *err)
 {
-    struct ks_run_options o = { .on_status = on_status, .ctx = ctx };
-    uint64_t begun_ns = ks_now_ns();
-    const char *operands[64];
+    struct ks_cmd_env *env = call->env;
+    struct ks_run_options *o = call->cfg;
+    struct ks_run_result *r = calloc(1, sizeof(*r));
     char warning[200];
     struct ks_err why;
-    int n = 0;
-    if (argc > 64)
-        return ks_fail(&ctx->err, KS_EINVAL, "too many arguments");
-    int rc = ks_cmd_parse(&ks_cmd_run, &o, argc, argv, operands, 1, 1, &n, &ctx->err);
-    if (rc < 0)
-        return rc;
-    struct ks_run_result *r = calloc(1, sizeof(*r));
     if (!r)
-        return ks_fail(&ctx->err, KS_ENOMEM, "out of memory");
-    o.job = operands[0];
-    o.begun_ns = begun_ns;
-    if (!o.max_time_ms)
-        o.max_time_ms = slurm_time_ms(o.grace_ms);
-    rc = ks_launch_check(warning, sizeof(warning), &ctx->err);
+        return ks_fail(err, KS_ENOMEM, "out of memory");
+    o->on_status = on_status;
+    o->ctx = &env->log;
+    o->job = call->operands[0];
+    o->begun_ns = ks_now_ns();
+    if (!o->max_time_ms)
+        o->max_time_ms = slurm_time_ms(o->grace_ms);
+    int rc = ks_launch_check(warning, sizeof(warning), err);
     if (rc == 0 && warning[0])
-        ks_logf(&ctx->log, KS_WARN, "%s", warning);
+        ks_logf(&env->log, KS_WARN, "%s", warning);
     if (rc == 0)
-        rc = ks_run(&o, ctx->warden, &ctx->log, r, &ctx->err);
+        rc = ks_run(o, env->warden, &env->log, r, err);
     bool is_clean = r->is_clean, is_first = !ks_launch_is_other_rank();
-    if (rc < 0 && is_first && r->dir[0] && ks_status_refuse(r->dir, ctx->err.text, &why) < 0)
-        ks_logf(&ctx->log, KS_ERROR, "%s", why.text);
+    if (rc < 0 && is_first && r->dir[0] && ks_status_refuse(r->dir, err->text, &why) < 0)
+        ks_logf(&env->log, KS_ERROR, "%s", why.text);
     /* Rank 0 says why. Where all ranks refused alike, its exit code is the job's: mpirun
      * --enable-recovery would never end after that of a rank on another host. */
     if (rc < 0 && !is_first)
         rc = is_clean ? KS_EXIT_OK : ks_code_exit(rc);
     else if (rc == 0)
-        rc = is_first ? end_rank0(ctx, &o, r) : r->exit;
+        rc = is_first ? end_rank0(&env->log, o, r, err) : r->exit;
     free(r);
     if (rc != 0 && is_clean && is_first)
         ks_launch_outlive_others(); /* else mpirun tells those that are just leaving, and fails */
@@ -252,6 +246,9 @@ const struct ks_command ks_cmd_run = {
     .usage = "run JOB [--backend NAME] [--arch ARCH] [--out DIR] [--resume] [--extend] "
              "[--retry OUTCOME] [--max-time TIME]",
     .opts = opts,
+    .cfg_size = sizeof(struct ks_run_options),
+    .n_min = 1,
+    .n_max = 1,
     .run = run,
     .needs_warden = true,
 };

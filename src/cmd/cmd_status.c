@@ -152,7 +152,7 @@ static int print_json(const struct view *v, struct ks_err *err)
         ks_jw_real(&w, "eta_s", v->eta_s);
     ks_jw_close(&w, '}');
     ks_buf_printf(&b, "\n");
-    int rc = ks_cmd_emit(&b, NULL, err);
+    int rc = ks_emit(&b, NULL, err);
     ks_buf_release(&b);
     return rc;
 }
@@ -178,22 +178,15 @@ static int show(const char *dir, bool is_json, struct ks_err *err)
     return rc;
 }
 
-static int status(struct ks_cmd_ctx *ctx, int argc, char **argv)
+static int status(struct ks_call *call, struct ks_err *err)
 {
-    struct config c;
-    const char *operands[64];
-    int n = 0;
-    if (argc > 64)
-        return ks_fail(&ctx->err, KS_EINVAL, "too many arguments");
-    int rc = ks_cmd_parse(&ks_cmd_status, &c, argc, argv, operands, 1, 1, &n, &ctx->err);
+    const struct config *c = call->cfg;
+    const char *dir = call->operands[0];
+    int rc = c->exit_code && !c->json ? 0 : show(dir, c->json, err);
+
     if (rc < 0)
         return rc;
-    if (c.exit_code && !c.json)
-        return ks_status_exit(operands[0], NULL);
-    rc = show(operands[0], c.json, &ctx->err);
-    if (rc < 0)
-        return rc;
-    return c.exit_code ? ks_status_exit(operands[0], NULL) : KS_EXIT_OK;
+    return c->exit_code ? ks_status_exit(dir, NULL) : KS_EXIT_OK;
 }
 
 const struct ks_command ks_cmd_status = {
@@ -201,5 +194,8 @@ const struct ks_command ks_cmd_status = {
     .summary = "How a run stands, live from its journal, or how it ended.",
     .usage = "status DIR [--json] [--exit-code]",
     .opts = opts,
+    .cfg_size = sizeof(struct config),
+    .n_min = 1,
+    .n_max = 1,
     .run = status,
 };

@@ -1,93 +1,39 @@
 /* SPDX-License-Identifier: MIT */
 #include "cmd/cmd_util.h"
 
-#include "base/file.h"
 #include "base/text.h"
 #include "mpi/seat.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-int ks_cmd_parse(const struct ks_command *cmd, void *cfg, int argc, char **argv,
-                 const char **operands_out, int n_min, int n_max, int *n_operands_out,
-                 struct ks_err *err)
-{
-    bool is_help = false;
-    int rc = ks_opt_defaults(cmd->opts, cfg, err);
-
-    if (rc == 0)
-        rc = ks_opt_argv(cmd->opts, cfg, argc, argv, operands_out, n_operands_out, &is_help, err);
-    if (rc < 0)
-        return rc;
-    if (*n_operands_out < n_min || (n_max > 0 && *n_operands_out > n_max))
-        return ks_fail(err, KS_EINVAL, "%s argument; usage: ksweep %s",
-                       *n_operands_out < n_min ? "missing" : "too many", cmd->usage);
-    return 0;
-}
-
-static int open_grid(struct ks_cmd_ctx *ctx, const char *path, const char *backend,
-                     const char *arch, struct ks_job *job, struct ks_grid *grid_out)
+static int open_grid(struct ks_warden *warden, const char *path, const char *backend,
+                     const char *arch, struct ks_job *job, struct ks_grid *grid_out,
+                     struct ks_err *err)
 {
     struct ks_bind_card card;
-    int rc = ks_job_load(path, job, &ctx->err);
+    int rc = ks_job_load(path, job, err);
 
     if (rc == 0)
-        rc = ks_job_choose(job, backend, arch, &ctx->err);
+        rc = ks_job_choose(job, backend, arch, err);
     if (rc == 0 && ks_seat_is_asked(job))
-        rc = ks_seat_card(job, ctx->warden, &card, &ctx->err);
+        rc = ks_seat_card(job, warden, &card, err);
     if (rc == 0)
-        rc = ks_seat_native(job, &card, &ctx->err);
-    return rc < 0 ? rc : ks_grid_load_job(job, grid_out, &ctx->err);
+        rc = ks_seat_native(job, &card, err);
+    return rc < 0 ? rc : ks_grid_load_job(job, grid_out, err);
 }
 
-int ks_cmd_grid(struct ks_cmd_ctx *ctx, const char *path, const char *backend, const char *arch,
-                struct ks_grid *grid_out)
+int ks_cmd_grid(struct ks_warden *warden, const char *path, const char *backend, const char *arch,
+                struct ks_grid *grid_out, struct ks_err *err)
 {
     struct ks_job *job = malloc(sizeof *job);
-    int rc = job ? open_grid(ctx, path, backend, arch, job, grid_out)
-                 : ks_fail(&ctx->err, KS_ENOMEM, "out of memory");
+    int rc = job ? open_grid(warden, path, backend, arch, job, grid_out, err)
+                 : ks_fail(err, KS_ENOMEM, "out of memory");
 
     free(job);
     return rc;
-}
-
-/* A new file or an existing plain one. Renaming over anything else would destroy it: a link such as
- * /dev/stdout, a pipe, a device. */
-static bool may_replace(const char *file)
-{
-    struct stat st;
-
-    return lstat(file, &st) < 0 ? errno == ENOENT : S_ISREG(st.st_mode);
-}
-
-static int write_through(const struct ks_buf *result, const char *file, struct ks_err *err)
-{
-    int fd = open(file, O_WRONLY | O_TRUNC | O_CLOEXEC), rc;
-
-    if (fd < 0)
-        return ks_fail_path(err, "'%s'", file);
-    rc = ks_write_all(fd, result->data, result->len, err);
-    if (close(fd) < 0 && rc == 0)
-        rc = ks_fail_errno(err, "'%s'", file);
-    return rc;
-}
-
-int ks_cmd_emit(const struct ks_buf *result, const char *file, struct ks_err *err)
-{
-    if (!ks_buf_ok(result))
-        return ks_fail(err, KS_ENOMEM, "no memory for the result");
-    if (file)
-        return may_replace(file) ? ks_file_replace(file, result->data, result->len, err)
-                                 : write_through(result, file, err);
-    if (!ks_text_write(stdout, ks_buf_text(result), result->len, KS_LINES_KEEP))
-        return ks_fail_errno(err, "standard output");
-    return 0;
 }
 
 /* How many line ends fmt begins with, and how many it has at its end. */

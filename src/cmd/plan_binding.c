@@ -129,7 +129,7 @@ static int print_map(struct ks_net *net, const struct row *mine, bool is_json, s
     }
     ks_buf_init(&text);
     (is_json ? put_json : put_text)(rows, n, &text);
-    int rc = ks_cmd_emit(&text, NULL, err);
+    int rc = ks_emit(&text, NULL, err);
     ks_buf_release(&text);
     free(rows);
     return rc;

@@ -6,7 +6,10 @@
 #include <string.h>
 
 const struct ks_device_ops *const ks_device_backends[] = {
-    &ks_device_host, &ks_device_hip, &ks_device_cuda, &ks_device_sim, NULL,
+#define X(name, flags, archs, language) &ks_device_##name,
+    KS_BACKENDS(X)
+#undef X
+        NULL,
 };
 
 const struct ks_device_ops *ks_device_find(const char *name)
@@ -20,12 +23,12 @@ const struct ks_device_ops *ks_device_find(const char *name)
 
 struct ks_telemetry ks_telemetry_unknown(void)
 {
-    return (struct ks_telemetry){ .clock_mhz = KS_TELEMETRY_UNKNOWN,
-                                  .memory_clock_mhz = KS_TELEMETRY_UNKNOWN,
-                                  .power_w = KS_TELEMETRY_UNKNOWN,
-                                  .temperature_c = KS_TELEMETRY_UNKNOWN,
-                                  .throttle = -1,
-                                  .busy = KS_TELEMETRY_UNKNOWN };
+    return (struct ks_telemetry){ .now = { .clock_mhz = KS_UNKNOWN,
+                                           .memory_clock_mhz = KS_UNKNOWN,
+                                           .power_w = KS_UNKNOWN,
+                                           .temperature_c = KS_UNKNOWN,
+                                           .busy = KS_UNKNOWN },
+                                  .throttle = -1 };
 }
 
 int ks_device_check(const struct ks_device_ops *ops, struct ks_err *err)

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* device.h - the only door to a compute device.
  *
- * To add a backend: 1. one file device_<name>.c with a `const struct ks_device_ops`; 2. one row in
- * ks_device_backends[] (device.c); 3. tests/unit/test_device.c runs the conformance rows over it.
- */
+ * To add a backend: 1. one file device_<name>.c with a `const struct ks_device_ops
+ * ks_device_<name>`; 2. its row in base/backend.h. tests/unit/test_device.c runs the conformance
+ * rows over it. */
 #ifndef KS_DEVICE_H
 #define KS_DEVICE_H
 
 #include "base/err.h"
+#include "base/reading.h"
 #include "kernels/abi.h"
 
 #include <stdbool.h>
@@ -48,14 +49,10 @@ struct ks_timing {
     bool is_cold; /* before each sample, outside of its time, caches are flushed */
 };
 
-#define KS_TELEMETRY_UNKNOWN (-1.0)
-
-/* State of a device at a moment; what it does not tell is KS_TELEMETRY_UNKNOWN. */
+/* State of a device at a moment. */
 struct ks_telemetry {
-    double clock_mhz, memory_clock_mhz;
-    double power_w, temperature_c;
+    struct ks_reading now;
     int64_t throttle; /* the vendor's reason bits; -1 unknown */
-    double busy;      /* share of the device in use, 0 to 1 */
 };
 
 /* What no kernel on a device surpasses: upper bounds, on purpose generous. One rate holds for all
@@ -77,8 +74,8 @@ struct ks_device_limits {
  * KS_EUNSUPPORTED, never a NULL slot. One in-order queue per device. */
 struct ks_device_ops {
     uint32_t abi;     /* KS_DEVICE_ABI */
-    const char *name; /* "host", "sim", "hip", "cuda": the job's device.backend */
-    bool is_virtual;  /* runs no kernels: results cannot be verified */
+    const char *name; /* of its row in base/backend.h: the job's device.backend */
+    bool is_virtual;  /* KS_BACKEND_VIRTUAL of that row */
     uint32_t queue;   /* samples worth asking for at once; 1: nothing is gained by more */
 
     /* What this process sees, in its numbering, with *_VISIBLE_DEVICES already applied by the
@@ -144,7 +141,7 @@ struct ks_device {
     const struct ks_device_ops *ops;
 };
 
-extern const struct ks_device_ops *const ks_device_backends[]; /* NULL-terminated */
+extern const struct ks_device_ops *const ks_device_backends[]; /* as ks_backends, then NULL */
 const struct ks_device_ops *ks_device_find(const char *name);  /* NULL when unknown */
 /* KS_EINVAL naming the empty slot or wrong ABI. */
 int ks_device_check(const struct ks_device_ops *ops, struct ks_err *err);

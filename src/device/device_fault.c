@@ -194,7 +194,7 @@ static void fault_telemetry(struct ks_device *dev, struct ks_telemetry *out)
 
     f->inner->ops->telemetry(f->inner, out);
     if (f->plan.n_clocks > 0)
-        out->clock_mhz = f->plan.clocks_mhz[at];
+        out->now.clock_mhz = f->plan.clocks_mhz[at];
     f->n_looks++;
 }
 

@@ -66,15 +66,15 @@ void ks_gpu_sysfs_telemetry(const char *root, const char *pci, struct ks_telemet
     *out = t;
     if (pci[0] == '\0' || snprintf(dir, sizeof(dir), "%s/%s", root, pci) >= (int)sizeof(dir))
         return;
-    number(dir, "gpu_busy_percent", 1e-2, &t.busy);
+    number(dir, "gpu_busy_percent", 1e-2, &t.now.busy);
     if (find_monitor(dir, monitor, sizeof(monitor))) {
-        number(monitor, "freq1_input", 1e-6, &t.clock_mhz);        /* Hz, of the shaders */
-        number(monitor, "freq2_input", 1e-6, &t.memory_clock_mhz); /* Hz */
-        if (!number(monitor, "power1_average", 1e-6, &t.power_w))  /* uW; older cards */
-            number(monitor, "power1_input", 1e-6, &t.power_w);
+        number(monitor, "freq1_input", 1e-6, &t.now.clock_mhz);        /* Hz, of the shaders */
+        number(monitor, "freq2_input", 1e-6, &t.now.memory_clock_mhz); /* Hz */
+        if (!number(monitor, "power1_average", 1e-6, &t.now.power_w))  /* uW; older cards */
+            number(monitor, "power1_input", 1e-6, &t.now.power_w);
         /* m°C: the hottest spot where it is told, else the edge. */
-        if (!number(monitor, "temp2_input", 1e-3, &t.temperature_c))
-            number(monitor, "temp1_input", 1e-3, &t.temperature_c);
+        if (!number(monitor, "temp2_input", 1e-3, &t.now.temperature_c))
+            number(monitor, "temp1_input", 1e-3, &t.now.temperature_c);
     }
     *out = t;
 }
@@ -166,17 +166,17 @@ void ks_nvml_telemetry(struct ks_nvml *nvml, struct ks_telemetry *out)
     unsigned v;
 
     if (nvml->clock != NULL && nvml->clock(nvml->device, NVML_CLOCK_SM, &v) == 0)
-        t.clock_mhz = v;
+        t.now.clock_mhz = v;
     if (nvml->clock != NULL && nvml->clock(nvml->device, NVML_CLOCK_MEMORY, &v) == 0)
-        t.memory_clock_mhz = v;
+        t.now.memory_clock_mhz = v;
     if (nvml->power != NULL && nvml->power(nvml->device, &v) == 0)
-        t.power_w = v * 1e-3; /* mW */
+        t.now.power_w = v * 1e-3; /* mW */
     if (nvml->temperature != NULL && nvml->temperature(nvml->device, NVML_TEMPERATURE_GPU, &v) == 0)
-        t.temperature_c = v;
+        t.now.temperature_c = v;
     if (nvml->reasons != NULL && nvml->reasons(nvml->device, &reasons) == 0)
         t.throttle = (int64_t)reasons;
     if (nvml->use != NULL && nvml->use(nvml->device, &use) == 0)
-        t.busy = use.gpu * 1e-2;
+        t.now.busy = use.gpu * 1e-2;
     *out = t;
 }
 

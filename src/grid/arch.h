@@ -4,6 +4,7 @@
 #ifndef KS_GRID_ARCH_H
 #define KS_GRID_ARCH_H
 
+#include "base/backend.h"
 #include "base/err.h"
 
 #include <stdbool.h>
@@ -16,8 +17,10 @@ bool ks_arch_is_nvidia(const char *arch);   /* "sm_" and digits, a letter perhap
 bool ks_arch_is_emulator(const char *arch); /* "emu" */
 /* One of the three above; every other name is a CPU's. */
 bool ks_arch_is_gpu(const char *arch);
-/* May a job of this backend (a name of ks_job_backends) want this arch? "sim" wants what it likes,
- * "native" is the arch of the device that measures. KS_EINVAL, saying which would do. */
-int ks_arch_check(const char *backend, const char *arch, struct ks_err *err);
+/* May a job on this backend name this arch? "native" is the arch of the device that measures.
+ * KS_EINVAL, saying which would do. */
+int ks_arch_check(const struct ks_backend *backend, const char *arch, struct ks_err *err);
+/* An arch that such a backend takes, for messages: "gfx942"; "" where every name will do. */
+const char *ks_arch_example(enum ks_archs archs);
 
 #endif

@@ -3,6 +3,7 @@
 
 #include "base/file.h"
 #include "grid/family_read.h"
+#include "grid/family_store.h"
 #include "grid/fields.h"
 #include "grid/find.h"
 #include "grid/name_parts.h"
@@ -14,15 +15,14 @@
 static int read_backend(const struct ks_json *doc, const struct ks_node *root, struct ks_family *f,
                         struct ks_err *err)
 {
-    static const char *const backends[] = { "host", "gpu", "hip", "cuda", "sim", NULL };
     const struct ks_node *n;
     int choice = 0;
     int rc = ks_grid_field_node(doc, root, "backend", KS_JSON_STRING, &n, err);
 
     if (rc == 0)
-        rc = ks_grid_field_choice(doc, n, backends, &choice, err);
+        rc = ks_grid_field_choice(doc, n, ks_family_backends, &choice, err);
     if (rc == 0)
-        snprintf(f->backend, sizeof f->backend, "%s", backends[choice]);
+        snprintf(f->backend, sizeof f->backend, "%s", ks_family_backends[choice]);
     return rc;
 }
 
@@ -154,10 +154,16 @@ static int load_document(const struct ks_json *doc, const char *path, struct ks_
         rc = ks_fail(err, KS_EINVAL, "path longer than %zu characters", sizeof f->path - 1);
     } else {
         memcpy(f->path, path, strlen(path) + 1);
-        rc = read_family(doc, f, err);
+        rc = ks_family_begin(f, err);
     }
     if (rc == 0)
+        rc = read_family(doc, f, err);
+    if (rc == 0)
+        rc = ks_family_fit(f, err);
+    if (rc == 0)
         *f_out = *f;
+    else
+        ks_family_release(f);
     free(f);
     return rc;
 }

@@ -9,6 +9,7 @@
 #ifndef KS_GRID_FAMILY_H
 #define KS_GRID_FAMILY_H
 
+#include "base/backend.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "op/op.h"
@@ -52,9 +53,9 @@ struct ks_trait {
     bool is_real; /* KS_TRAIT_NAME whose texts are real numbers: expressions compute with them */
     enum ks_trait_role role;
     uint32_t n_values;
-    int64_t value[KS_TRAIT_VALUES_MAX];            /* what the macro becomes */
-    char text[KS_TRAIT_VALUES_MAX][KS_VALUE_TEXT]; /* KS_TRAIT_NAME: its name; INT: decimal */
-    uint16_t flags_at[KS_TRAIT_VALUES_MAX];        /* KS_ROLE_FLAGS: into ks_family.flags */
+    int64_t *value;              /* [n_values] what the macro becomes */
+    char (*text)[KS_VALUE_TEXT]; /* [n_values] KS_TRAIT_NAME: its name; INT: decimal */
+    uint16_t *flags_at;          /* [n_values] KS_ROLE_FLAGS: into ks_family.flags */
     uint32_t i_default;
     bool is_all_when_absent; /* a config of Composable Kernel that does not name it means all */
     char suffix[16];         /* "_pf{}": appended to the instance's name when the value is not the
@@ -68,8 +69,8 @@ struct ks_attribute {
     char name[32];
     uint32_t i_trait;
     enum ks_trait_kind kind;
-    int64_t value[KS_TRAIT_VALUES_MAX]; /* KS_TRAIT_INT, by index of the trait's value */
-    char text[KS_TRAIT_VALUES_MAX][KS_VALUE_TEXT];
+    int64_t *value; /* KS_TRAIT_INT, by index of the trait's value */
+    char (*text)[KS_VALUE_TEXT];
 };
 struct ks_rule {
     char when[KS_EXPR_FIELD]; /* expression over traits: true = the combination does not exist */
@@ -95,6 +96,7 @@ struct ks_domain {
     uint32_t ndim; /* 1, 2, 3; 0: any */
 };
 
+/* Moves as a struct, with all that it owns; ks_family_release() frees it. */
 struct ks_family {
     char name[48];     /* "host_forward" */
     char path[1024];   /* of the family file */
@@ -106,24 +108,25 @@ struct ks_family {
     uint32_t i_op;                           /* index into ks_operators */
     uint32_t direction, dtype, layout, ndim; /* where fixed; use ks_instance_domain() */
     uint8_t domain_trait[4]; /* of the four above: 1 + the trait's index; 0: fixed */
-    char backend[16];        /* "host"; "gpu": hip and cuda */
+    char backend[16];        /* one of ks_family_backends */
     char archs[256];         /* those that `inabilities` know, separated by blanks; "": all; the
                                 emulator needs not be among them */
     char name_pattern[256];  /* "gconv_fwd_fp32_2d_{tile_m}x{tile_n}_{pipeline}_vb{vector_bytes}" */
     char name_aliases[4][256]; /* patterns that are read, too; what they lack is the default */
     uint32_t n_name_aliases;
-    struct ks_trait traits[KS_TRAITS_MAX];
+    struct ks_trait *traits; /* [n_traits], KS_TRAITS_MAX at most; so the lists below */
     uint32_t n_traits;
-    struct ks_attribute attributes[KS_ATTRIBUTES_MAX];
+    struct ks_attribute *attributes;
     uint32_t n_attributes;
     char flags[2048]; /* texts of KS_ROLE_FLAGS, each NUL-terminated; the first is "" */
     uint32_t n_flags;
-    struct ks_rule rules[KS_RULES_MAX];
+    struct ks_rule *rules;
     uint32_t n_rules;
-    struct ks_isa_need needs[KS_NEEDS_MAX];
+    struct ks_isa_need *needs;
     uint32_t n_needs;
-    struct ks_inability inabilities[KS_NEEDS_MAX];
+    struct ks_inability *inabilities;
     uint32_t n_inabilities;
+    void *store; /* owned: the block in which these lists lie */
 };
 
 /* One instance: indices of trait values. Same everywhere: the machine is not part of it. */
@@ -139,16 +142,22 @@ struct ks_instance {
 };
 
 /* Reads and checks a family file: names, values, pattern, every expression. KS_ENOENT, KS_EFORMAT,
- * KS_EINVAL with file, line and key. struct ks_family is large: keep it off the stack. */
+ * KS_EINVAL with file, line and key. The caller releases it. */
 int ks_family_load(const char *path, struct ks_family *f_out, struct ks_err *err);
 /* The same from text; `name` stands for the absolute path of the file. */
 int ks_family_parse(const char *text, size_t len, const char *name, struct ks_family *f_out,
                     struct ks_err *err);
+/* Frees what it owns; it is zero then. A zeroed one is fine. */
+void ks_family_release(struct ks_family *f);
 /* Markdown, appended: the traits with values, defaults, place in the name, macro or role and
  * meaning, what values with attributes stand for, and every rule with its reason. */
 void ks_family_describe(const struct ks_family *f, struct ks_buf *markdown_out);
-/* Are its instances for a job of this backend (a name of ks_job_backends)? */
-bool ks_family_serves(const struct ks_family *f, const char *backend);
+/* What a family may name as its backend: "gpu" for all GPUs, or one of ks_backends. */
+extern const char *const ks_family_backends[]; /* NULL-terminated */
+/* Are its instances for a job on this backend? */
+bool ks_family_serves(const struct ks_family *f, const struct ks_backend *backend);
+/* The first of ks_backends that it serves; NULL: none. */
+const struct ks_backend *ks_family_backend(const struct ks_family *f);
 /* Index of a trait, -1 when there is none of that name. */
 int ks_family_trait(const struct ks_family *f, const char *trait);
 /* Index of the first trait of a role, -1 when there is none. */

@@ -32,11 +32,28 @@ int ks_trait_value(const struct ks_trait *t, const char *text)
     return -1;
 }
 
-bool ks_family_serves(const struct ks_family *f, const char *backend)
-{
-    bool is_gpu = strcmp(backend, "hip") == 0 || strcmp(backend, "cuda") == 0;
+#define ALL_GPUS "gpu"
+const char *const ks_family_backends[] = {
+    ALL_GPUS,
+#define X(name, flags, archs, language) #name,
+    KS_BACKENDS(X)
+#undef X
+        NULL,
+};
 
-    return strcmp(f->backend, backend) == 0 || (is_gpu && strcmp(f->backend, "gpu") == 0);
+bool ks_family_serves(const struct ks_family *f, const struct ks_backend *backend)
+{
+    return strcmp(f->backend, backend->name) == 0 ||
+           (ks_backend_is(backend, KS_BACKEND_GPU) && strcmp(f->backend, ALL_GPUS) == 0);
+}
+
+const struct ks_backend *ks_family_backend(const struct ks_family *f)
+{
+    const struct ks_backend *b = ks_backends;
+
+    while (b->name && !ks_family_serves(f, b))
+        b++;
+    return b->name ? b : NULL;
 }
 
 const struct ks_domain_part ks_domain_parts[KS_N_DOMAIN_PARTS] = {

@@ -2,8 +2,10 @@
 #include "grid/grid.h"
 
 #include "base/hash.h"
+#include "base/order.h"
 #include "grid/arch.h"
 #include "grid/domains.h"
+#include "grid/family_store.h"
 #include "grid/grid_impl.h"
 #include "grid/helpers.h"
 
@@ -20,19 +22,17 @@ void ks_condition_canonical(const struct ks_job *job, struct ks_buf *text_out)
                   job->measure.cache ? "cold" : "warm", MEASUREMENT_PROTOCOL);
 }
 
-static bool is_sim(const struct ks_job *job)
-{
-    return strcmp(ks_job_backends[job->device.backend], "sim") == 0;
-}
-
 /* What a GPU's "native" is must be found out before: instances are judged by it. */
-int ks_grid_check_arch(const char *backend, const char *arch, struct ks_err *err)
+int ks_grid_check_arch(const struct ks_job *job, struct ks_err *err)
 {
-    if (strcmp(backend, "host") != 0 && strcmp(arch, KS_ARCH_NATIVE) == 0)
-        return ks_fail(err, KS_EINVAL,
-                       "no device says here what 'native' is for backend %s: name one, such as %s",
-                       backend, strcmp(backend, "hip") == 0 ? "gfx942, or emu" : "sm_90");
-    return ks_arch_check(backend, arch, err);
+    const struct ks_backend *b = ks_job_backend(job);
+
+    if (ks_job_is_gpu(job) && strcmp(job->device.arch_text, KS_ARCH_NATIVE) == 0)
+        return ks_fail(
+            err, KS_EINVAL,
+            "no device says here what 'native' is for backend %s: name one, such as %s%s", b->name,
+            ks_arch_example(b->archs), b->archs == KS_ARCHS_AMD ? ", or " KS_ARCH_EMULATOR : "");
+    return ks_arch_check(b, job->device.arch_text, err);
 }
 
 const char *ks_grid_plugin(const struct ks_grid *g, uint32_t i_instance)
@@ -52,7 +52,7 @@ static int by_id(const void *a, const void *b)
 {
     const struct place *x = a, *y = b;
 
-    return x->id < y->id ? -1 : x->id > y->id;
+    return ks_compare_u64(x->id, y->id);
 }
 
 static uint64_t problem_id(const struct ks_grid *g, uint32_t i)
@@ -179,7 +179,7 @@ int ks_grid_index(struct ks_grid *g, struct ks_err *err)
 void ks_grid_release(struct ks_grid *g)
 {
     free(g->problems);
-    free(g->families);
+    ks_families_free(g->families, g->n_families);
     free(g->instances);
     free(g->by_problem_id);
     free(g->by_instance_id);
@@ -249,11 +249,11 @@ const char *ks_grid_unsupported(const struct ks_grid *g, uint32_t i_problem, uin
 
     if (!ks_grid_has_cell(g, i_problem, i_instance))
         return "the instance is for other problems";
-    if (is_sim(&g->job))
+    if (!ks_job_is(&g->job, KS_BACKEND_COMPILES))
         return NULL;
     if (i->missing[0])
         return i->missing;
-    if (!ks_family_serves(f, ks_job_backends[g->job.device.backend]))
+    if (!ks_family_serves(f, ks_job_backend(&g->job)))
         return "family is for another backend than the job's device";
     return NULL;
 }

@@ -9,7 +9,7 @@
 
 /* May a grid be for this arch? What a GPU's "native" is must be known: instances are judged by it.
  */
-int ks_grid_check_arch(const char *backend, const char *arch, struct ks_err *err);
+int ks_grid_check_arch(const struct ks_job *job, struct ks_err *err);
 /* Of problems, families, instances and job: condition, digest, the order of ids, texts. */
 int ks_grid_index(struct ks_grid *g, struct ks_err *err);
 /* What ks_grid_index() makes ks_grid.digest of, for any condition. */

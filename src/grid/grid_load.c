@@ -2,6 +2,7 @@
 /* A grid from a job: everything that the job file names is read here. */
 #include "grid/grid.h"
 
+#include "base/order.h"
 #include "grid/grid_impl.h"
 #include "grid/helpers.h"
 #include "grid/job_problems.h"
@@ -20,7 +21,7 @@ static int by_priority(const void *a, const void *b)
 
     if (x->work != y->work)
         return x->work > y->work ? -1 : 1;
-    return x->p->id < y->p->id ? -1 : x->p->id > y->p->id;
+    return ks_compare_u64(x->p->id, y->p->id);
 }
 
 /* v[i] becomes what order[i] points to, cycle by cycle: millions of problems have no room twice. */
@@ -93,14 +94,13 @@ static int load_problems(struct ks_grid *g, struct ks_err *err)
 static int load_kernels(struct ks_grid *g, struct ks_err *err)
 {
     const char *arch = g->job.device.arch_text;
-    const char *backend = ks_job_backends[g->job.device.backend];
     struct ks_kernel_set set = { 0 };
     struct ks_buf flags;
     int rc = 0;
 
     ks_buf_init(&flags);
-    if (strcmp(backend, "sim") != 0) {
-        rc = ks_grid_check_arch(backend, arch, err);
+    if (ks_job_is(&g->job, KS_BACKEND_COMPILES)) {
+        rc = ks_grid_check_arch(&g->job, err);
         if (rc == 0)
             rc = ks_kernel_set_arch(&set, arch, &flags, err);
         if (rc < 0)

@@ -5,9 +5,11 @@
 #ifndef KS_GRID_JOB_H
 #define KS_GRID_JOB_H
 
+#include "base/backend.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/opt.h"
+#include "base/sampling.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -17,12 +19,9 @@
 #define KS_JOB_EXCLUDES 8
 
 struct ks_job_measure {
-    uint32_t warmup_ms, min_samples, max_samples, max_ms;
-    double target_rse;
-    unsigned cache;         /* 0 warm, 1 cold */
-    bool racing;            /* refused when true: rounds beyond 0 come later */
-    uint32_t min_sample_us; /* a sample has as many calls as this needs; 0 = from the clock */
-    double alias_control;   /* share of the aliases that are measured all the same */
+    KS_SAMPLING;
+    bool racing;          /* refused when true: rounds beyond 0 come later */
+    double alias_control; /* share of the aliases that are measured all the same */
 };
 struct ks_job_contention {
     uint32_t retries;
@@ -42,12 +41,11 @@ struct ks_job_verify {
     bool judge; /* on a GPU: its own kernels compare (kernels/judge.h), else the host */
 };
 struct ks_job_device {
-    unsigned backend; /* index into ks_job_backends */
+    unsigned backend; /* index into ks_backends */
     const char *arch; /* points into arch_text of the job that a function of this module
                          filled: set it anew after copying a struct ks_job */
     char arch_text[64];
 };
-extern const char *const ks_job_backends[]; /* "host", "hip", "cuda", "sim" */
 
 struct ks_job_problems {
     char file[KS_PATH_MAX]; /* absolute */
@@ -96,10 +94,12 @@ int ks_job_parse_resolved(const char *text, size_t len, const char *name, struct
 /* The resolved job as JSON (defaults filled in, paths absolute), loadable by ks_job_parse. */
 void ks_job_print(const struct ks_job *job, struct ks_buf *json_out);
 
-bool ks_job_is_gpu(const struct ks_job *job); /* backend hip or cuda */
+const struct ks_backend *ks_job_backend(const struct ks_job *job);
+bool ks_job_is(const struct ks_job *job, uint32_t flags); /* has its backend all of these? */
+bool ks_job_is_gpu(const struct ks_job *job);             /* KS_BACKEND_GPU */
 /* Cells that a worker measures: what the job says, else what suits its device. */
 uint32_t ks_job_batch(const struct ks_job *job);
-/* The job on another device: a name of ks_job_backends, and an arch, which is "native" where only
+/* The job on another device: a name of ks_backends, and an arch, which is "native" where only
  * the backend is given and is another; NULL: as it is. KS_EINVAL. */
 int ks_job_choose(struct ks_job *job, const char *backend, const char *arch, struct ks_err *err);
 

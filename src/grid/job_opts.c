@@ -7,13 +7,19 @@
 #include <stdio.h>
 #include <string.h>
 
-const char *const ks_job_backends[] = { "host", "hip", "cuda", "sim", NULL };
+const struct ks_backend *ks_job_backend(const struct ks_job *job)
+{
+    return &ks_backends[job->device.backend];
+}
+
+bool ks_job_is(const struct ks_job *job, uint32_t flags)
+{
+    return ks_backend_is(ks_job_backend(job), flags);
+}
 
 bool ks_job_is_gpu(const struct ks_job *job)
 {
-    const char *backend = ks_job_backends[job->device.backend];
-
-    return strcmp(backend, "hip") == 0 || strcmp(backend, "cuda") == 0;
+    return ks_job_is(job, KS_BACKEND_GPU);
 }
 
 /* A worker's death makes suspects of all that it has measured, each of which runs again in a worker
@@ -258,7 +264,7 @@ const struct ks_opt ks_job_device_opts[] = {
       .type = KS_OPT_ENUM,
       .offset = AT(backend),
       .def = "host",
-      .choices = ks_job_backends,
+      .choices = ks_backend_names,
       .arg = "NAME",
       .help = "what measures: host (this CPU), hip (AMD's GPUs, or the emulator), cuda (NVIDIA's "
               "GPUs), sim (virtual time, runs nothing)" },

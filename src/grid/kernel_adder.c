@@ -135,31 +135,40 @@ static int grow_families(struct ks_adder *a, struct ks_family **room_out)
     return 0;
 }
 
-/* Takes the family that lies behind the last one, unless it is there already. */
+/* Takes the family that lies behind the last one, unless it is there already: then it is released.
+ */
 static int take_family(struct ks_adder *a, uint32_t *i_out)
 {
     struct ks_kernel_set *s = a->set;
-    const struct ks_family *f = &s->families[s->n_families];
+    struct ks_family *f = &s->families[s->n_families];
     uint32_t i = 0;
+    int rc = 0;
 
     for (; i < s->n_families && strcmp(s->families[i].path, f->path) != 0; i++)
-        if (strcmp(s->families[i].name, f->name) == 0)
-            return ks_fail(a->err, KS_EINVAL, "'%s' and '%s' are both named '%s'",
-                           s->families[i].path, f->path, f->name);
-    if (i == s->n_families)
+        if (strcmp(s->families[i].name, f->name) == 0) {
+            rc = ks_fail(a->err, KS_EINVAL, "'%s' and '%s' are both named '%s'",
+                         s->families[i].path, f->path, f->name);
+            break;
+        }
+    if (rc == 0 && i == s->n_families)
         s->n_families++;
+    else
+        ks_family_release(f);
     *i_out = i;
-    return add_judge(a, i);
+    return rc < 0 ? rc : add_judge(a, i);
 }
 
-int ks_adder_family(struct ks_adder *a, const struct ks_family *f, uint32_t *i_family_out)
+int ks_adder_family(struct ks_adder *a, struct ks_family *f, uint32_t *i_family_out)
 {
     struct ks_family *room = NULL;
     int rc = grow_families(a, &room);
 
-    if (rc < 0)
+    if (rc < 0) {
+        ks_family_release(f);
         return rc;
+    }
     *room = *f;
+    *f = (struct ks_family){ .n_traits = 0 };
     return take_family(a, i_family_out);
 }
 

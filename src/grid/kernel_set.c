@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+#include "base/order.h"
+#include "grid/family_store.h"
 #include "grid/kernel_export.h"
 #include "grid/kernel_set_impl.h"
 #include "grid/t1.h"
@@ -14,7 +16,7 @@ static int by_id(const void *a, const void *b)
 {
     const struct ks_instance *const *x = a, *const *y = b;
 
-    return (*x)->id < (*y)->id ? -1 : (*x)->id > (*y)->id;
+    return ks_compare_u64((*x)->id, (*y)->id);
 }
 
 static int by_name(const void *a, const void *b)
@@ -108,7 +110,8 @@ int ks_kernel_set_add(struct ks_kernel_set *set, const char *config_path, const 
         if (n_excluded_out)
             *n_excluded_out = n_excluded;
     } else {
-        set->n_families = n_families;
+        while (set->n_families > n_families)
+            ks_family_release(&set->families[--set->n_families]);
         set->n_instances = n_instances;
     }
     ks_adder_release(&a);
@@ -118,7 +121,7 @@ int ks_kernel_set_add(struct ks_kernel_set *set, const char *config_path, const 
 
 void ks_kernel_set_release(struct ks_kernel_set *set)
 {
-    free(set->families);
+    ks_families_free(set->families, set->n_families);
     free(set->instances);
     *set = (struct ks_kernel_set){ .cpu_flags = set->cpu_flags,
                                    .cpu_name = set->cpu_name,

@@ -45,8 +45,9 @@ extern const struct ks_kernel_reader ks_read_config, ks_read_ck_config;
  * It is added unless it is there. named_at: for messages. */
 int ks_adder_family_file(struct ks_adder *a, const char *name, const struct ks_node *named_at,
                          uint32_t *i_family_out);
-/* A family that was made in memory (struct ks_family is copied); its path and name are its own. */
-int ks_adder_family(struct ks_adder *a, const struct ks_family *f, uint32_t *i_family_out);
+/* A family that was made in memory, with a path and a name of its own. Takes it, also on failure:
+ * *f is zero then. */
+int ks_adder_family(struct ks_adder *a, struct ks_family *f, uint32_t *i_family_out);
 /* All combinations that no rule forbids and that pass the filter. A rule is judged as soon as the
  * traits it names have their values: what it forbids costs nothing. */
 int ks_adder_product(struct ks_adder *a, uint32_t i_family, const struct ks_product *p);

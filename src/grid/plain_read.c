@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "base/lines.h"
 #include "grid/domain_parts.h"
+#include "grid/family_store.h"
 #include "grid/grid_impl.h"
 #include "grid/helpers.h"
 #include "grid/missing.h"
@@ -127,12 +128,10 @@ static void read_device(struct reader *r)
     rc = ks_job_choose(job, backend, arch, r->err);
     if (rc == 0)
         rc = ks_job_choose(job, r->backend, r->arch, r->err);
-    backend = ks_job_backends[job->device.backend];
-    arch = job->device.arch_text;
-    if (rc == 0 && strcmp(backend, "sim") != 0) {
-        rc = ks_grid_check_arch(backend, arch, r->err);
+    if (rc == 0 && ks_job_is(job, KS_BACKEND_COMPILES)) {
+        rc = ks_grid_check_arch(job, r->err);
         if (rc == 0)
-            rc = ks_kernel_set_arch(&r->set, arch, &r->cpu_flags, r->err);
+            rc = ks_kernel_set_arch(&r->set, job->device.arch_text, &r->cpu_flags, r->err);
     }
     note(r, rc);
     ks_lines_next(&r->l);
@@ -352,7 +351,6 @@ static void read_text(struct reader *r, const char *key, char *out, size_t cap)
 
 static void fill_family(struct reader *r, struct ks_family *f)
 {
-    static const char *const backends[] = { "host", "gpu", "hip", "cuda", "sim", NULL };
     size_t used = 1;
 
     f->n_flags = 1;
@@ -361,7 +359,8 @@ static void fill_family(struct reader *r, struct ks_family *f)
         ks_lines_copy(&r->l, 1, f->op, sizeof f->op);
         if (r->l.rc == 0)
             note(r, ks_operator_find(f->op, &f->i_op, r->err));
-        snprintf(f->backend, sizeof f->backend, "%s", backends[take_choice(r, 2, backends)]);
+        snprintf(f->backend, sizeof f->backend, "%s",
+                 ks_family_backends[take_choice(r, 2, ks_family_backends)]);
         read_source(r, 3, f);
     }
     ks_lines_next(&r->l);
@@ -385,6 +384,8 @@ static void read_family(struct reader *r)
     struct ks_grid *g = r->g;
     struct ks_family *all =
         grown(r, g->families, g->n_families, &r->cap_families, sizeof *g->families);
+    struct ks_family *f;
+    int rc;
 
     if (!all)
         return;
@@ -393,8 +394,15 @@ static void read_family(struct reader *r)
         ks_lines_fail(&r->l, "more than %d families", MOST_FAMILIES);
         return;
     }
-    memset(&all[g->n_families], 0, sizeof *all);
-    fill_family(r, &all[g->n_families++]);
+    f = &all[g->n_families];
+    memset(f, 0, sizeof *f);
+    rc = ks_family_begin(f, r->err);
+    g->n_families += rc == 0;
+    if (rc == 0)
+        fill_family(r, f);
+    if (rc == 0 && r->l.rc == 0)
+        rc = ks_family_fit(f, r->err);
+    note(r, rc);
 }
 
 /* ---- instances ---- */

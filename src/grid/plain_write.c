@@ -45,7 +45,7 @@ static void put_head(const struct ks_grid *g, struct ks_buf *b)
     ks_lines_word(b, g->job.why);
     ks_lines_end_line(b);
     ks_lines_key(b, "device");
-    ks_lines_word(b, ks_job_backends[g->job.device.backend]);
+    ks_lines_word(b, ks_job_backend(&g->job)->name);
     ks_lines_word(b, g->job.device.arch_text);
     ks_lines_end_line(b);
     put_settings(&g->job, b);

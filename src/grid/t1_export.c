@@ -152,10 +152,10 @@ static void put_size(const char *key, struct ks_jw *w)
 /* Ours launches its kernels itself: the sizes say nothing. */
 static void put_kernel(const struct ks_family *f, struct ks_jw *w)
 {
-    bool is_hip = ks_family_serves(f, "hip"), is_cuda = ks_family_serves(f, "cuda");
+    const struct ks_backend *b = ks_family_backend(f);
 
     ks_jw_open(w, "KernelSpecification", '{');
-    ks_jw_str(w, "Language", is_hip ? "HIP" : is_cuda ? "CUDA" : "C");
+    ks_jw_str(w, "Language", b ? b->language : "C");
     ks_jw_str(w, "KernelName", f->name);
     ks_jw_str(w, "KernelFile", ks_path_base(f->source));
     put_size("GlobalSize", w);

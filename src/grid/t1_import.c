@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "grid/expr.h"
 #include "grid/family_expr.h"
+#include "grid/family_store.h"
 #include "grid/fields.h"
 #include "grid/find.h"
 #include "grid/kernel_set_impl.h"
@@ -345,11 +346,16 @@ int ks_t1_family(const struct ks_json *doc, const char *path, struct ks_family *
                  struct ks_err *err)
 {
     struct ks_family *f = calloc(1, sizeof *f);
-    int rc = f ? read_family(doc, path, f, err)
-               : ks_fail(err, KS_ENOMEM, "no memory for a kernel family");
+    int rc = f ? ks_family_begin(f, err) : ks_fail(err, KS_ENOMEM, "no memory for a kernel family");
 
     if (rc == 0)
+        rc = read_family(doc, path, f, err);
+    if (rc == 0)
+        rc = ks_family_fit(f, err);
+    if (rc == 0)
         *f_out = *f;
+    else if (f)
+        ks_family_release(f);
     free(f);
     return rc;
 }

@@ -35,13 +35,6 @@ int ks_agent_find_worker(char *out, size_t cap, struct ks_err *err)
     return rc;
 }
 
-static void close_fd(int *fd)
-{
-    if (*fd >= 0)
-        close(*fd);
-    *fd = -1;
-}
-
 static int make_pipe(int p[2], int nonblocking_end, struct ks_err *err)
 {
     if (pipe2(p, O_CLOEXEC) < 0)
@@ -87,7 +80,7 @@ static int need_references(struct ks_agent *a, uint32_t i_problem, struct ks_err
     if (a->reference_fd >= 0 && a->reference_problem == i_problem &&
         ks_references_are_sealed(a->reference_fd))
         return 0;
-    close_fd(&a->reference_fd);
+    ks_fd_close(&a->reference_fd);
     a->reference_fd = memfd_create("ksweep-reference", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     if (a->reference_fd < 0)
         return ks_fail_errno(err, "reference memory");
@@ -104,19 +97,15 @@ static int put_request(struct ks_agent *a, uint16_t type, struct ks_err *err)
                : ks_fail(err, KS_ENOMEM, "requests: out of memory");
 }
 
+_Static_assert(KS_CACHE_WARM == 0 && KS_CACHE_COLD == 1, "choices of the job's measure.cache");
+
 void ks_agent_measure(const struct ks_job *job, struct ks_measure *m)
 {
     *m = (struct ks_measure){
-        .warmup_ms = job->measure.warmup_ms,
-        .min_samples = job->measure.min_samples,
-        .max_samples = job->measure.max_samples,
-        .max_ms = job->measure.max_ms,
-        .target_rse = job->measure.target_rse,
-        .cache = job->measure.cache ? KS_CACHE_COLD : KS_CACHE_WARM,
+        .sampling = job->measure.sampling,
         .verify_exact = job->verify.exact,
         .verify_elementwise = job->verify.elementwise,
         .kernel_timeout_ms = job->isolate.kernel_timeout_s * 1000u,
-        .min_sample_us = job->measure.min_sample_us,
     };
 }
 
@@ -141,7 +130,7 @@ static int put_setup(struct ks_agent *a, struct ks_err *err)
         .rank = a->c.rank,
         .is_sentinel = a->session.kind == SESSION_SUSPECT,
     };
-    snprintf(s.backend, sizeof(s.backend), "%s", ks_job_backends[job->device.backend]);
+    snprintf(s.backend, sizeof(s.backend), "%s", ks_job_backend(job)->name);
     snprintf(s.device, sizeof(s.device), "%s", a->c.device);
     ks_agent_measure(job, &s.measure);
     ks_buf_clear(&a->body);
@@ -230,8 +219,8 @@ int ks_worker_start(struct ks_agent *a, struct ks_err *err)
         rc = put_setup(a, err);
     if (rc == 0)
         rc = spawn(a, request, record, err);
-    close_fd(&request[0]);
-    close_fd(&record[1]);
+    ks_fd_close(&request[0]);
+    ks_fd_close(&record[1]);
     w->request_fd = request[1];
     w->record_fd = record[0];
     size_pipes(w, a->c.grid->job.isolate.batch);
@@ -248,9 +237,9 @@ int ks_worker_start(struct ks_agent *a, struct ks_err *err)
 void ks_worker_release(struct ks_agent *a)
 {
     struct worker *w = &a->worker;
-    close_fd(&w->request_fd);
-    close_fd(&w->record_fd);
-    close_fd(&w->status_fd);
+    ks_fd_close(&w->request_fd);
+    ks_fd_close(&w->record_fd);
+    ks_fd_close(&w->status_fd);
     if (w->status)
         munmap(w->status, sizeof(*w->status));
     w->status = NULL;

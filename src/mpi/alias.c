@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "mpi/alias.h"
 
+#include "base/order.h"
+
 #include <stdlib.h>
 
 struct entry {
@@ -8,18 +10,13 @@ struct entry {
     uint32_t seniority, instance;
 };
 
-static int compare(uint64_t a, uint64_t b)
-{
-    return (a > b) - (a < b);
-}
-
 static int by_code(const void *x, const void *y)
 {
     const struct entry *a = x, *b = y;
-    int d = compare(a->code.hi, b->code.hi);
+    int d = ks_compare_u64(a->code.hi, b->code.hi);
     if (d == 0)
-        d = compare(a->code.lo, b->code.lo);
-    return d ? d : compare(a->seniority, b->seniority);
+        d = ks_compare_u64(a->code.lo, b->code.lo);
+    return d ? d : ks_compare_u64(a->seniority, b->seniority);
 }
 
 /* Entries with a code, sorted. */

@@ -182,11 +182,6 @@ static enum ks_cell_state cell_state(void *ctx, uint32_t i_problem, uint32_t i_i
     return rc < 0 ? KS_CELL_RUN : KS_CELL_SETTLED;
 }
 
-static bool is_virtual(const struct ks_job *job)
-{
-    return strcmp(ks_job_backends[job->device.backend], "sim") == 0;
-}
-
 int ks_coord_open_sched(struct ks_coord *c, struct ks_err *err)
 {
     const struct ks_grid *g = c->c.grid;
@@ -205,7 +200,7 @@ int ks_coord_open_sched(struct ks_coord *c, struct ks_err *err)
         .seed = seed,
         .batch = batch < KS_LEASE_CELLS ? batch : KS_LEASE_CELLS,
         .overhead_s = WORKER_START_S,
-        .reach_s = is_virtual(&g->job) ? 0 : REACH_S,
+        .reach_s = ks_job_is(&g->job, KS_BACKEND_VIRTUAL) ? 0 : REACH_S,
         .patience_s = ks_cost_silence_s(&g->job.measure, &g->job.isolate),
         .cell_state = cell_state,
         .ctx = c,

@@ -171,8 +171,8 @@ static int take_page(const struct ks_status *page, const struct ks_child_end *en
 int ks_probe(const struct ks_job *job, const struct ks_visible_env *visible,
              struct ks_warden *warden, struct ks_probe *out, struct ks_err *err)
 {
-    const char *backend = ks_job_backends[job->device.backend], *env[KS_VISIBLE_N + 1] = { NULL };
-    bool is_sim = strcmp(backend, "sim") == 0;
+    const char *backend = ks_job_backend(job)->name, *env[KS_VISIBLE_N + 1] = { NULL };
+    bool is_virtual = ks_job_is(job, KS_BACKEND_VIRTUAL);
     struct ks_status *page = NULL;
     struct ks_child_end end;
     char worker[1024];
@@ -185,7 +185,8 @@ int ks_probe(const struct ks_job *job, const struct ks_visible_env *visible,
         return rc;
     for (uint32_t i = 0; i < visible->n; i++)
         env[i] = visible->text[i];
-    const char *argv[] = { worker, "--probe", backend, is_sim ? job->device.arch_text : "", NULL };
+    const char *argv[] = { worker, "--probe", backend, is_virtual ? job->device.arch_text : "",
+                           NULL };
     struct ks_spawn what = { .argv = argv,
                              .env = env,
                              .fds = { -1, -1, fd, -1 }, /* KS_FD_STATUS */

@@ -134,7 +134,7 @@ void ks_provenance_device(const struct ks_job *job, uint32_t rank, uint32_t loca
     };
     gethostname(out->host, sizeof(out->host) - 1);
     first_line("/proc/sys/kernel/random/boot_id", out->boot_id, sizeof(out->boot_id));
-    snprintf(out->backend, sizeof(out->backend), "%s", ks_job_backends[job->device.backend]);
+    snprintf(out->backend, sizeof(out->backend), "%s", ks_job_backend(job)->name);
     snprintf(out->arch, sizeof(out->arch), "%s", job->device.arch_text);
     if (seat->is_pinned) {
         snprintf(out->core_set, sizeof(out->core_set), "%s", seat->bind.cores.text);

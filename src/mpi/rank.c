@@ -157,7 +157,7 @@ int ks_rank_create(const struct ks_rank_config *c, struct ks_rank **r_out, struc
         return ks_fail(err, KS_ENOMEM, "rank: out of memory");
     r->c = *c;
     r->rank = ks_net_rank(c->net);
-    r->is_sim = strcmp(ks_job_backends[job->device.backend], "sim") == 0;
+    r->is_sim = ks_job_is(job, KS_BACKEND_VIRTUAL);
     r->is_clean = r->has_warden = true;
     r->n_owed = 1;
     r->heard_ns = ks_now_ns();

@@ -11,22 +11,17 @@
 #include <string.h>
 #include <unistd.h>
 
-static const char *backend_of(const struct ks_job *job)
-{
-    return ks_job_backends[job->device.backend];
-}
-
 /* The devices are listed by a probe; else cores are what there is. */
 static bool has_devices(const struct ks_job *job)
 {
-    if (strcmp(backend_of(job), "sim") == 0)
+    if (ks_job_is(job, KS_BACKEND_VIRTUAL))
         return strstr(job->device.arch_text, "n_devices=") != NULL;
-    return strcmp(backend_of(job), "host") != 0;
+    return ks_job_is(job, KS_BACKEND_DEVICES);
 }
 
 bool ks_seat_is_limited(const struct ks_job *job)
 {
-    return has_devices(job) || strcmp(backend_of(job), "sim") != 0;
+    return has_devices(job) || !ks_job_is(job, KS_BACKEND_VIRTUAL);
 }
 
 static void own_lists(const char *lists[KS_VISIBLE_N])
@@ -44,7 +39,7 @@ static int see(const struct ks_job *job, struct ks_warden *warden, struct ks_bin
     struct ks_probe p;
 
     own_lists(lists);
-    ks_visible_env(backend_of(job), lists, -1, &visible);
+    ks_visible_env(ks_job_backend(job), lists, -1, &visible);
     int rc = ks_probe(job, &visible, warden, &p, err);
     if (rc < 0)
         return rc;
@@ -81,8 +76,6 @@ bool ks_seat_is_asked(const struct ks_job *job)
 
 int ks_seat_native(struct ks_job *job, const struct ks_bind_card *card, struct ks_err *err)
 {
-    const char *example = strcmp(backend_of(job), "hip") == 0 ? "gfx942" : "sm_90";
-
     if (!ks_seat_is_asked(job))
         return 0;
     if (card->n_devices && card->arch[0]) {
@@ -93,7 +86,7 @@ int ks_seat_native(struct ks_job *job, const struct ks_bind_card *card, struct k
     return ks_fail(err, KS_EINVAL,
                    "device.arch: name one, such as %s (the job's \"arch\", or --arch): 'native' is "
                    "what a device says, and none is to be seen here: %s",
-                   example,
+                   ks_arch_example(ks_job_backend(job)->archs),
                    card->why[0]     ? card->why
                    : card->lists[0] ? card->lists
                                     : "no *_VISIBLE_DEVICES");
@@ -109,7 +102,7 @@ static void describe(const struct ks_job *job, const struct ks_bind_card *card,
         return;
     s->device = card->devices[s->bind.i_device];
     own_lists(lists);
-    ks_visible_env(backend_of(job), lists, s->bind.i_device, &s->visible);
+    ks_visible_env(ks_job_backend(job), lists, s->bind.i_device, &s->visible);
 }
 
 static int take(const struct ks_job *job, const struct ks_bind_card *cards, uint32_t n,

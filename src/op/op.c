@@ -21,6 +21,23 @@ static const char *const direction_names[] = { "forward", "backward_data", "back
 static const char *const direction_aliases[] = { "fwd", "bwd_data", "bwd_weight", NULL };
 static const char *const layout_names[] = { "nhwgc", "ngchw", NULL };
 
+/* Our numbers of them are those of a kernel's problem, which to_abi() copies; and each has a name.
+ */
+#define SAME(ours, abi) _Static_assert((int)(ours) == (int)(abi), #ours " is " #abi)
+#define NAMED(names, n) _Static_assert(sizeof(names) / sizeof((names)[0]) == (n) + 1, #names)
+SAME(KS_FP32, KS_ABI_FP32);
+SAME(KS_FP16, KS_ABI_FP16);
+SAME(KS_BF16, KS_ABI_BF16);
+NAMED(dtype_names, KS_N_DTYPES);
+SAME(KS_FORWARD, KS_ABI_FORWARD);
+SAME(KS_BACKWARD_DATA, KS_ABI_BACKWARD_DATA);
+SAME(KS_BACKWARD_WEIGHT, KS_ABI_BACKWARD_WEIGHT);
+NAMED(direction_names, KS_N_DIRECTIONS);
+NAMED(direction_aliases, KS_N_DIRECTIONS);
+SAME(KS_NHWGC, KS_ABI_NHWGC);
+SAME(KS_NGCHW, KS_ABI_NGCHW);
+NAMED(layout_names, KS_N_LAYOUTS);
+
 /* The fields before the operator's dims: one row each, in the order of the CSV columns. */
 struct choice {
     const char *key;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "record/record.h"
+#include "base/order.h"
 #include "record/fields.h"
 #include "record/frame.h"
 
@@ -190,16 +191,11 @@ void ks_record_head_of(const struct ks_record *r, struct ks_record_head *out)
     };
 }
 
-static int compare_u64(uint64_t a, uint64_t b)
-{
-    return (a > b) - (a < b);
-}
-
 int ks_cell_compare(const struct ks_cell *a, const struct ks_cell *b)
 {
-    int d = compare_u64(a->problem, b->problem);
+    int d = ks_compare_u64(a->problem, b->problem);
 
     if (d == 0)
-        d = compare_u64(a->instance, b->instance);
-    return d ? d : compare_u64(a->condition, b->condition);
+        d = ks_compare_u64(a->instance, b->instance);
+    return d ? d : ks_compare_u64(a->condition, b->condition);
 }

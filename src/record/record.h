@@ -7,6 +7,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/hash.h"
+#include "base/reading.h"
 #include "record/outcome.h"
 
 #include <stddef.h>
@@ -29,14 +30,6 @@ enum ks_role { KS_ROLE_CELL = 0, KS_ROLE_ANCHOR = 1, KS_ROLE_CANARY = 2, KS_ROLE
 struct ks_mismatch {
     int64_t index; /* flat element index in operand c */
     double got, want, tolerance;
-};
-
-#define KS_UNKNOWN (-1.0) /* of a reading; as KS_TELEMETRY_UNKNOWN of device.h */
-/* What a device said of itself at a moment; what it does not tell is KS_UNKNOWN. */
-struct ks_reading {
-    double clock_mhz, memory_clock_mhz;
-    double power_w, temperature_c;
-    double busy; /* share of the device in use, 0 to 1 */
 };
 
 struct ks_record {

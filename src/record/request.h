@@ -12,6 +12,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/hash.h"
+#include "base/sampling.h"
 #include "record/record.h"
 
 #include <stdint.h>
@@ -23,14 +24,11 @@
 
 enum ks_cache_mode { KS_CACHE_WARM, KS_CACHE_COLD };
 
-/* How to measure; the same struct is part of the resolved job (grid/job.h). */
+/* How to measure. */
 struct ks_measure {
-    uint32_t warmup_ms, min_samples, max_samples, max_ms;
-    double target_rse;                         /* stop when se / median is at most this */
-    uint32_t cache;                            /* enum ks_cache_mode */
+    KS_SAMPLING;
     uint32_t verify_exact, verify_elementwise; /* 0 or 1 */
     uint32_t kernel_timeout_ms;
-    uint32_t min_sample_us; /* a sample has as many calls as this needs; 0 = from the clock */
 };
 
 struct ks_req_setup {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* launch.c - from a request to a process: all that happens before exec. */
 #include "base/clock.h"
+#include "base/file.h"
 #include "spawn/child.h"
 #include "spawn/leave.h"
 
@@ -149,18 +150,11 @@ int ks_launch_unpack(const struct ks_wire_ask *ask, const int *fds, size_t n_fds
     return 0;
 }
 
-static void close_fd(int *fd)
-{
-    if (*fd >= 0)
-        close(*fd);
-    *fd = -1;
-}
-
 void ks_launch_release(struct ks_launch *l)
 {
     for (size_t i = 0; i < KS_SPAWN_FDS; i++)
-        close_fd(&l->fds[i]);
-    close_fd(&l->status_fd);
+        ks_fd_close(&l->fds[i]);
+    ks_fd_close(&l->status_fd);
     free(l->payload);
     free(l->argv);
     free(l->env);
@@ -302,8 +296,8 @@ int ks_child_start(struct ks_launch *l, int null_fd, struct ks_child **child_out
         *errno_out = errno;
         rc = ks_fail_errno(err, "starting '%s'", l->argv[0]);
         free(c);
-        close_fd(&output[0]);
-        close_fd(&exec[0]);
+        ks_fd_close(&output[0]);
+        ks_fd_close(&exec[0]);
         goto out;
     }
     if (c->pid == 0)
@@ -318,8 +312,8 @@ int ks_child_start(struct ks_launch *l, int null_fd, struct ks_child **child_out
     c->started_ns = ks_now_ns();
     *child_out = c;
 out:
-    close_fd(&output[1]);
-    close_fd(&exec[1]);
+    ks_fd_close(&output[1]);
+    ks_fd_close(&exec[1]);
     return rc;
 }
 
@@ -327,8 +321,8 @@ void ks_child_destroy(struct ks_child *c)
 {
     if (!c)
         return;
-    close_fd(&c->output_fd);
-    close_fd(&c->exec_fd);
+    ks_fd_close(&c->output_fd);
+    ks_fd_close(&c->exec_fd);
     if (c->page)
         (void)munmap(c->page, sizeof(*c->page));
     free(c);

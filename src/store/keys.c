@@ -92,8 +92,10 @@ void ks_list_release(struct ks_list *l)
     *l = (struct ks_list){ .size = l->size };
 }
 
-int ks_list_add(struct ks_list *l, void **element_out, struct ks_err *err)
+int ks_list_add(struct ks_list *l, void *element_out, struct ks_err *err)
 {
+    void *element;
+
     assert(l->size > 0);
     if (l->n == l->cap) {
         size_t cap = l->cap ? l->cap * 2 : 16;
@@ -104,8 +106,9 @@ int ks_list_add(struct ks_list *l, void **element_out, struct ks_err *err)
         l->at = at;
         l->cap = cap;
     }
-    *element_out = (char *)l->at + l->n++ * l->size;
-    memset(*element_out, 0, l->size);
+    element = (char *)l->at + l->n++ * l->size;
+    memset(element, 0, l->size);
+    memcpy(element_out, &element, sizeof(element));
     return 0;
 }
 

@@ -36,8 +36,9 @@ struct ks_list {
 };
 
 void ks_list_release(struct ks_list *l);
-/* Room for one more, zeroed; *element_out is valid until the next add. KS_ENOMEM. */
-int ks_list_add(struct ks_list *l, void **element_out, struct ks_err *err);
+/* Room for one more, zeroed. element_out: the address of a pointer to the element's type; what it
+ * receives is valid until the next add. KS_ENOMEM. */
+int ks_list_add(struct ks_list *l, void *element_out, struct ks_err *err);
 void *ks_list_at(const struct ks_list *l, size_t i);
 
 #endif

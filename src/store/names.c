@@ -13,11 +13,6 @@
 
 #define TEXT_COPY(to, from) snprintf((to), sizeof(to), "%.*s", (int)sizeof(to) - 1, (from))
 
-static int grow(struct ks_list *l, void *row_out, struct ks_err *err)
-{
-    return ks_list_add(l, (void **)row_out, err);
-}
-
 static struct ks_run_row *run_row(struct ks_index *x, uint32_t run)
 {
     return ks_list_at(&x->runs, run);
@@ -127,7 +122,7 @@ static int add_host_value(struct ks_index *x, const struct ks_host_row *row, str
     int rc = ks_keys_add(&x->host_keys, &key, &i, &is_new, err);
 
     if (rc == 0 && is_new)
-        rc = grow(&x->hosts, &added, err);
+        rc = ks_list_add(&x->hosts, &added, err);
     if (rc == 0 && is_new)
         *added = *row;
     return rc;
@@ -187,7 +182,7 @@ static int on_device(struct ks_index *x, uint32_t run, const struct ks_journal_f
     key = device_key(run, &d);
     rc = ks_keys_add(&x->device_keys, &key, &i, &is_new, err);
     if (rc == 0 && is_new)
-        rc = grow(&x->devices, &row, err);
+        rc = ks_list_add(&x->devices, &row, err);
     if (rc < 0)
         return rc;
     row = ks_list_at(&x->devices, i);
@@ -227,7 +222,7 @@ static int on_block(struct ks_index *x, uint32_t run, const struct ks_journal_fr
     key.part[1] = b.block_id;
     rc = ks_keys_add(&x->block_keys, &key, &i, &is_new, err);
     if (rc == 0 && is_new)
-        rc = grow(&x->blocks, &row, err);
+        rc = ks_list_add(&x->blocks, &row, err);
     if (rc < 0)
         return rc;
     row = ks_list_at(&x->blocks, i);
@@ -244,7 +239,7 @@ static int on_event(struct ks_index *x, uint32_t run, const struct ks_journal_fr
     int rc = ks_event_decode(f->body, f->n, &e, err);
 
     if (rc == 0)
-        rc = grow(&x->events, &row, err);
+        rc = ks_list_add(&x->events, &row, err);
     if (rc < 0)
         return rc;
     row->run = run;

@@ -8,11 +8,6 @@
 
 #define TEXT_COPY(to, from) snprintf((to), sizeof(to), "%.*s", (int)sizeof(to) - 1, (from))
 
-static int grow(struct ks_list *l, void *row_out, struct ks_err *err)
-{
-    return ks_list_add(l, (void **)row_out, err);
-}
-
 /* ---- problems ---- */
 
 /* The column of a dimension; it is made when no earlier problem had it. */
@@ -83,7 +78,7 @@ static int problem_row(struct ks_index *x, uint64_t id, struct ks_problem_row **
     int rc = ks_keys_add(&x->problem_keys, &key, &i, &is_new, err);
 
     if (rc == 0 && is_new)
-        rc = grow(&x->problems, &row, err);
+        rc = ks_list_add(&x->problems, &row, err);
     if (rc < 0)
         return rc;
     row = ks_list_at(&x->problems, i);
@@ -146,9 +141,9 @@ static int instance_row(struct ks_index *x, uint32_t run, uint64_t instance, uin
     int rc = ks_keys_add(&x->instance_keys, &key, &i, &is_new, err);
 
     if (rc == 0 && is_new)
-        rc = grow(&x->instance_row, &newest, err);
+        rc = ks_list_add(&x->instance_row, &newest, err);
     if (rc == 0 && is_new)
-        rc = grow(&x->kernels, &row, err);
+        rc = ks_list_add(&x->kernels, &row, err);
     if (rc < 0)
         return rc;
     newest = ks_list_at(&x->instance_row, i);
@@ -180,7 +175,7 @@ static int add_traits(struct ks_index *x, uint64_t instance, const char *family,
         struct ks_trait_row *row;
 
         if (eq && strncmp(p, "family=", 7) != 0 && strncmp(p, "abi=", 4) != 0) {
-            int rc = grow(&x->traits, &row, err);
+            int rc = ks_list_add(&x->traits, &row, err);
 
             if (rc < 0)
                 return rc;
@@ -255,13 +250,13 @@ static int build_row(struct ks_index *x, uint32_t run, uint64_t instance, struct
         return rc;
     rc = ks_keys_add(&x->build_keys, &key, &i, &is_new, err);
     if (rc == 0 && is_new)
-        rc = grow(&x->build_row, &at, err);
+        rc = ks_list_add(&x->build_row, &at, err);
     if (rc < 0)
         return rc;
     at = ks_list_at(&x->build_row, i);
     row = ks_list_at(&x->kernels, newest);
     if (is_new && row->build_id[0]) {
-        rc = grow(&x->kernels, &added, err);
+        rc = ks_list_add(&x->kernels, &added, err);
         if (rc < 0)
             return rc;
         row = ks_list_at(&x->kernels, newest); /* may have moved */

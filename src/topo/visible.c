@@ -95,13 +95,13 @@ static void amd_env(const char *const *lists, int32_t i_device, struct ks_visibl
         amd_one(lists, inner, (uint32_t)i_device, out);
 }
 
-void ks_visible_env(const char *backend, const char *const lists[KS_VISIBLE_N], int32_t i_device,
-                    struct ks_visible_env *out)
+void ks_visible_env(const struct ks_backend *backend, const char *const lists[KS_VISIBLE_N],
+                    int32_t i_device, struct ks_visible_env *out)
 {
     char token[TOKEN];
 
     *out = (struct ks_visible_env){ .n = 0 };
-    if (strcmp(backend, "cuda") != 0) {
+    if (!ks_backend_is(backend, KS_BACKEND_CUDA_LIST)) {
         amd_env(lists, i_device, out);
     } else if (i_device >= 0) {
         entry(lists[KS_VISIBLE_CUDA], (uint32_t)i_device, token);

@@ -7,6 +7,8 @@
 #ifndef KS_TOPO_VISIBLE_H
 #define KS_TOPO_VISIBLE_H
 
+#include "base/backend.h"
+
 #include <stddef.h>
 #include <stdint.h>
 
@@ -19,11 +21,11 @@ struct ks_visible_env {
 };
 
 /* ks_visible_env() - what to add to a child's environment.
- * @backend  [in]  "cuda": CUDA_VISIBLE_DEVICES only; else as AMD's runtimes
+ * @backend  [in]  KS_BACKEND_CUDA_LIST: CUDA_VISIBLE_DEVICES only; else as AMD's runtimes
  * @lists    [in]  values of ks_visible_names as this process was started with; NULL = unset
  * @i_device [in]  number of the one device to see, as a child without these would count; -1: all */
-void ks_visible_env(const char *backend, const char *const lists[KS_VISIBLE_N], int32_t i_device,
-                    struct ks_visible_env *out);
+void ks_visible_env(const struct ks_backend *backend, const char *const lists[KS_VISIBLE_N],
+                    int32_t i_device, struct ks_visible_env *out);
 
 /* "ROCR_VISIBLE_DEVICES=0,1 HIP_VISIBLE_DEVICES=1": those that are set; cut at cap. */
 void ks_visible_text(const char *const lists[KS_VISIBLE_N], char *out, size_t cap);

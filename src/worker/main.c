@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* main.c - ksweep-worker: measures for one agent, or describes a device. */
-#include "base/process.h"
+#include "base/backend.h"
+#include "base/command.h"
 #include "base/text.h"
 #include "device/device.h"
 #include "record/request.h"
@@ -22,30 +23,27 @@ const char *__asan_default_options(void)
 }
 #endif
 
-static int usage(FILE *to, int status)
-{
-    fputs("usage: ksweep-worker --probe BACKEND [LOCATOR]\n"
-          "       ksweep-worker --try OBJECT [threads]\n"
-          "       ksweep-worker\n"
-          "\n"
-          "Measures kernels for ksweep, which starts it; not meant to be run by hand.\n"
-          "  --probe BACKEND [LOCATOR]  the devices this process sees, and the first of them in "
-          "full\n"
-          "                             (backends: ",
-          to);
-    for (size_t i = 0; ks_device_backends[i] != NULL; i++)
-        fprintf(to, "%s%s", i > 0 ? ", " : "", ks_device_backends[i]->name);
-    fputs(
-        ")\n"
-        "  --try OBJECT [threads]     loads, unloads and exits; the object may keep threads. Ends "
-        "with\n"
-        "                             95 when all went well, 96 when it cannot be loaded, 94 when\n"
-        "                             its constructors leave threads or timers running\n"
-        "Without arguments: requests on descriptor 3, records on 4, status page on 5, references "
-        "on 6.\n",
-        to);
-    return status;
-}
+struct config {
+    const char *probe, *object;
+};
+#define AT(member) offsetof(struct config, member)
+static const struct ks_opt opts[] = {
+    { .name = "probe",
+      .type = KS_OPT_STR,
+      .offset = AT(probe),
+      .arg = "BACKEND",
+      .help = "print the devices that this process sees, and the first of them, or the one at "
+              "LOCATOR, in full" },
+    { .name = "try",
+      .type = KS_OPT_STR,
+      .offset = AT(object),
+      .arg = "OBJECT",
+      .help = "load a shared object, unload it and exit; with the word threads it may keep "
+              "threads; ends with 95 if all went well, with 96 if it cannot be loaded, "
+              "with 94 if its constructors leave threads or timers running" },
+    KS_OPT_END
+};
+#undef AT
 
 static void print_list(const struct ks_device_ops *ops, uint32_t n, const struct ks_device_id *ids)
 {
@@ -96,6 +94,22 @@ static int print_first(const struct ks_device_ops *ops, const char *locator, uin
     return rc;
 }
 
+static void say(const char *text)
+{
+    ks_text_print(stderr, "ksweep-worker", text);
+}
+
+static int unknown_backend(const char *name)
+{
+    const char *near = ks_nearest(name, ks_backend_names);
+    struct ks_err err;
+
+    ks_fail(&err, KS_EINVAL, "no device backend is called '%s'%s%s%s", name,
+            near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+    say(err.text);
+    return KS_WORKER_EXIT_SETUP;
+}
+
 static int probe(const char *backend, const char *locator)
 {
     const struct ks_device_ops *ops = ks_device_find(backend);
@@ -104,11 +118,8 @@ static int probe(const char *backend, const char *locator)
     uint32_t n = 0;
     int rc;
 
-    if (ops == NULL) {
-        ks_fail(&err, KS_EINVAL, "no device backend is called '%s'", backend);
-        ks_text_print(stderr, "ksweep-worker", err.text);
-        return usage(stderr, KS_WORKER_EXIT_SETUP);
-    }
+    if (ops == NULL)
+        return unknown_backend(backend);
     rc = ops->list(locator, ids, &n, &err);
     if (rc == 0) {
         print_list(ops, n, ids);
@@ -116,14 +127,9 @@ static int probe(const char *backend, const char *locator)
     }
     if (rc < 0) {
         ks_err_context(&err, rc, "probing '%s'", backend);
-        ks_text_print(stderr, "ksweep-worker", err.text);
+        say(err.text);
     }
     return rc == 0 ? KS_WORKER_EXIT_OK : KS_WORKER_EXIT_SETUP;
-}
-
-static void say(const char *text)
-{
-    ks_text_print(stderr, "ksweep-worker", text);
 }
 
 static int try_object(const char *path, bool keeps_threads)
@@ -137,21 +143,11 @@ static int try_object(const char *path, bool keeps_threads)
     ks_worker_leave(status); /* without what the object registered */
 }
 
-int main(int argc, char **argv)
+static int serve(void)
 {
     struct ks_err err = { 0 };
     int status;
 
-    ks_process_fill_fds();
-    if (argc >= 2 && strcmp(argv[1], "--help") == 0)
-        return usage(stdout, 0);
-    if ((argc == 3 || argc == 4) && strcmp(argv[1], "--probe") == 0)
-        return probe(argv[2], argc == 4 ? argv[3] : "");
-    if ((argc == 3 || (argc == 4 && strcmp(argv[3], "threads") == 0)) &&
-        strcmp(argv[1], "--try") == 0)
-        return try_object(argv[2], argc == 4);
-    if (argc != 1)
-        return usage(stderr, 2);
     signal(SIGPIPE, SIG_IGN); /* a vanished agent is an error to handle, not a death */
     status = ks_worker_serve(KS_FD_REQUEST, KS_FD_RECORD, KS_FD_STATUS, KS_FD_REFERENCE, say, &err);
     if (status != KS_WORKER_EXIT_OK && status != KS_WORKER_EXIT_REMAINS) /* its record says it */
@@ -161,4 +157,41 @@ int main(int argc, char **argv)
     if (status == KS_WORKER_EXIT_DEVICE || status == KS_WORKER_EXIT_REMAINS)
         ks_worker_leave(status);
     return status;
+}
+
+static int run(struct ks_call *call, struct ks_err *err)
+{
+    const struct config *c = call->cfg;
+    const char *word = call->n_operands > 0 ? call->operands[0] : NULL;
+
+    if (c->probe && !c->object)
+        return probe(c->probe, word ? word : "");
+    if (c->object && !c->probe && (!word || strcmp(word, "threads") == 0))
+        return try_object(c->object, word != NULL);
+    if (c->object || c->probe || word)
+        return ks_fail(err, KS_EINVAL, "these arguments do not go together; see --help");
+    return serve();
+}
+
+static const struct ks_command command = {
+    .summary = "Measures kernels for ksweep, which starts it; not meant to be run by hand.",
+    .usage = "[--probe BACKEND [LOCATOR] | --try OBJECT [threads]]",
+    .opts = opts,
+    .cfg_size = sizeof(struct config),
+    .n_max = 1,
+    .run = run,
+};
+
+static const struct ks_command *const commands[] = { &command, NULL };
+
+static const struct ks_program program = {
+    .name = "ksweep-worker",
+    .notes = "Without arguments: requests on descriptor 3, records on 4, status page on 5, "
+             "references on 6.",
+    .commands = commands,
+};
+
+int main(int argc, char **argv)
+{
+    return ks_program_main(&program, argc, argv);
 }

@@ -149,13 +149,9 @@ static void look(struct ks_run *r, struct ks_record *rec, struct ks_reading *out
     struct ks_telemetry t;
 
     r->dev->ops->telemetry(r->dev, &t);
-    *out = (struct ks_reading){ .clock_mhz = t.clock_mhz,
-                                .memory_clock_mhz = t.memory_clock_mhz,
-                                .power_w = t.power_w,
-                                .temperature_c = t.temperature_c,
-                                .busy = t.busy };
-    rec->min_clock_mhz = lower(rec->min_clock_mhz, t.clock_mhz);
-    rec->max_power_w = fmax(rec->max_power_w, t.power_w);
+    *out = t.now;
+    rec->min_clock_mhz = lower(rec->min_clock_mhz, out->clock_mhz);
+    rec->max_power_w = fmax(rec->max_power_w, out->power_w);
     if (t.throttle >= 0)
         rec->throttle = rec->throttle < 0 ? t.throttle : rec->throttle | t.throttle;
 }

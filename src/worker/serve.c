@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* serve.c - requests in, records out. */
+#include "base/backend.h"
 #include "base/clock.h"
 #include "base/file.h"
 #include "record/frame.h"
@@ -132,10 +133,12 @@ static int open_device(struct ks_worker *w, struct ks_err *err)
     return rc;
 }
 
-/* Backends without a vendor's runtime, which opens sockets and files of its own. */
-static bool is_host(const char *backend)
+/* A vendor's runtime opens sockets and files of its own. */
+static bool is_gpu(const struct ks_worker *w)
 {
-    return strcmp(backend, "host") == 0 || strcmp(backend, "sim") == 0;
+    const struct ks_backend *b = ks_backend_find(w->setup.backend);
+
+    return b && ks_backend_is(b, KS_BACKEND_GPU);
 }
 
 static void send_ready(struct ks_worker *w)
@@ -165,14 +168,14 @@ static int on_setup(struct ks_worker *w, const struct ks_frame *f, struct ks_err
         return ks_fail(err, KS_EPROTO, "a second set-up");
     ks_worker_enter(w, KS_PH_SETUP, ks_now_ns() + SETUP_NS);
     rc = open_device(w, err);
-    if (rc == 0 && !is_host(w->dev->ops->name))
+    if (rc == 0 && is_gpu(w))
         w->cage.list = KS_CAGE_GPU;
     /* After the device, whose runtime may need what the filter denies; before the first kernel. */
     if (rc == 0)
         rc = ks_cage_close(&w->cage, err);
     if (rc < 0)
         return rc;
-    if (is_host(w->dev->ops->name))
+    if (!is_gpu(w))
         ks_remains_note(&w->remains);
     w->is_set_up = true;
     send_ready(w);

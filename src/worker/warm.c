@@ -40,9 +40,9 @@ static void steady_add(struct steady *s, struct ks_run *r, const struct ks_chunk
     if (s->n < KS_STEADY_CHUNKS || !agree(s->call_ns, KS_STEADY_CHUNKS))
         return;
     r->dev->ops->telemetry(r->dev, &t);
-    clocks[1] = t.clock_mhz;
-    s->is_steady = t.clock_mhz < 0.0 || (clocks[0] > 0.0 && agree(clocks, 2));
-    s->clock_mhz = t.clock_mhz;
+    clocks[1] = t.now.clock_mhz;
+    s->is_steady = t.now.clock_mhz < 0.0 || (clocks[0] > 0.0 && agree(clocks, 2));
+    s->clock_mhz = t.now.clock_mhz;
 }
 
 struct warming {

@@ -17,6 +17,8 @@ for c in '' kernels problems plan build run status gather check cell; do
     # shellcheck disable=SC2086
     ok "ksweep $c --help" ksweep $c --help
     like "$(head -n 1 "$tap_tmp/out")" "^usage: ksweep $c" "it shows the usage of '$c'"
+    # shellcheck disable=SC2086
+    is "$(COLUMNS=60 ksweep $c --help | awk 'length >= 60')" '' "and fits a terminal of 60 columns"
 done
 like "$(ksweep --version)" '^ksweep [0-9]+\.[0-9]+' 'ksweep --version'
 

@@ -41,6 +41,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
     } else {
         demand(strncmp(err.text, "/proc/self/f:", 13) == 0);
     }
+    ks_family_release(f);
     free(f);
     return 0;
 }

@@ -44,6 +44,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
         try_instance(f, &state);
     demand(rc == 0 || strncmp(err.text, "t1.json:", 8) == 0);
     ks_json_close(doc);
+    ks_family_release(f);
     free(f);
     return 0;
 }

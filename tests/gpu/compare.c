@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include "tests/gpu/parts.h"
+#include "tests/gpu/job.h"
+#include "tests/gpu/rows.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -61,7 +62,8 @@ static uint64_t regrets(const struct table *from, const struct table *in, double
     return n;
 }
 
-int compare_tables(const struct table *a, const struct table *b, double limit, struct ks_err *err)
+static int compare_tables(const struct table *a, const struct table *b, double limit,
+                          struct ks_err *err)
 {
     double *v = calloc(a->n + b->n + 1, sizeof(*v)), p90;
     uint64_t n_differ = 0, n;
@@ -80,3 +82,29 @@ int compare_tables(const struct table *a, const struct table *b, double limit, s
            p90 <= limit ? "within" : "BEYOND");
     return p90 <= limit && n_differ == 0 ? 0 : 1;
 }
+
+static int run(struct ks_call *call, struct ks_err *err)
+{
+    const struct gpu_config *cfg = call->cfg;
+    struct table a = { .rows = NULL }, b = { .rows = NULL };
+    int rc = table_read(call->operands[0], &a, err);
+
+    if (rc == 0)
+        rc = table_read(call->operands[1], &b, err);
+    if (rc == 0)
+        rc = compare_tables(&a, &b, cfg->regret, err);
+    table_release(&a);
+    table_release(&b);
+    return rc;
+}
+
+const struct ks_command gpu_compare = {
+    .name = "compare",
+    .summary = "Two sweeps of the same cells: outcomes that differ, times, and what the winner of "
+               "one loses in the other.",
+    .usage = "compare A.csv B.csv [--regret R]",
+    GPU_OPTIONS,
+    .n_min = 2,
+    .n_max = 2,
+    .run = run,
+};

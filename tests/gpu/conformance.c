@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "tests/gpu/parts.h"
+#include "tests/gpu/job.h"
 
 #include "base/clock.h"
 #include "device/device.h"
@@ -149,8 +149,8 @@ static void check_canary(struct bench *b)
     b->ops->telemetry(b->dev, &t);
     printf("# telemetry: clock %.0f MHz, memory %.0f MHz, %.0f W, %.0f C, throttle %lld, busy %.2f "
            "(-1: not told)\n",
-           t.clock_mhz, t.memory_clock_mhz, t.power_w, t.temperature_c, (long long)t.throttle,
-           t.busy);
+           t.now.clock_mhz, t.now.memory_clock_mhz, t.now.power_w, t.now.temperature_c,
+           (long long)t.throttle, t.now.busy);
 }
 
 /* ---- kernels ---- */
@@ -268,9 +268,9 @@ static bool check_instance(struct bench *b, const struct ks_grid *g, const struc
     return is_run;
 }
 
-int conformance_run(const struct ks_grid *g, const struct ks_build *b, struct ks_err *err)
+static int conformance(const struct ks_grid *g, const struct ks_build *b, struct ks_err *err)
 {
-    const char *backend = ks_job_backends[g->job.device.backend];
+    const char *backend = ks_job_backend(&g->job)->name;
     struct bench bench = { .ops = ks_device_find(backend) };
     uint32_t n_run = 0;
     int rc;
@@ -292,3 +292,27 @@ int conformance_run(const struct ks_grid *g, const struct ks_build *b, struct ks
     printf("1..%u\n%u of %u bad\n", bench.n, bench.n_bad, bench.n);
     return bench.n_bad == 0 ? 0 : 1;
 }
+
+static int run(struct ks_call *call, struct ks_err *err)
+{
+    struct gpu_job job;
+    int rc = gpu_job_open(call, &job, err);
+
+    if (rc == 0) {
+        rc = conformance(job.grid, job.build, err);
+        gpu_job_close(&job);
+    }
+    return rc;
+}
+
+const struct ks_command gpu_conformance = {
+    .name = "conformance",
+    .summary = "The device's table itself, in this process: every slot, errors that must not hurt, "
+               "times that make sense.",
+    .usage = "conformance GRID [OPTIONS]",
+    GPU_OPTIONS,
+    .n_min = 1,
+    .n_max = 1,
+    .needs_warden = true,
+    .run = run,
+};

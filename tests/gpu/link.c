@@ -14,13 +14,6 @@
 #define PIPE_BYTES     (1 << 20) /* all requests of a session fit: writing never waits */
 #define SETUP_LIMIT_NS 120000000000ull
 
-static void close_fd(int *fd)
-{
-    if (*fd >= 0)
-        close(*fd);
-    *fd = -1;
-}
-
 int link_references(int *fd_out, struct ks_err *err)
 {
     int fd = memfd_create("ksweep-reference", MFD_CLOEXEC | MFD_ALLOW_SEALING);
@@ -33,7 +26,7 @@ int link_references(int *fd_out, struct ks_err *err)
 
 void link_drop_references(int *fd)
 {
-    close_fd(fd);
+    ks_fd_close(fd);
 }
 
 static bool is_sealed(int fd)
@@ -117,8 +110,8 @@ int link_start(struct link *l, struct ks_warden *warden, const char *program, co
     l->from = record[0];
     if (rc == 0)
         rc = spawn(l, program, request, record, reference_fd, err);
-    close_fd(&request[0]);
-    close_fd(&record[1]);
+    ks_fd_close(&request[0]);
+    ks_fd_close(&record[1]);
     if (rc == 0) {
         (void)fcntl(l->to, F_SETPIPE_SZ, PIPE_BYTES);
         (void)fcntl(l->from, F_SETFL, O_NONBLOCK);
@@ -194,9 +187,9 @@ void link_release(struct link *l)
 {
     if (l->is_alive)
         (void)ks_warden_kill(l->warden, l->child, NULL);
-    close_fd(&l->to);
-    close_fd(&l->from);
-    close_fd(&l->status_fd);
+    ks_fd_close(&l->to);
+    ks_fd_close(&l->from);
+    ks_fd_close(&l->status_fd);
     if (l->status != NULL)
         munmap(l->status, sizeof(*l->status));
     ks_buf_release(&l->out);

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include "tests/gpu/parts.h"
+#include "grid/plain.h"
+#include "tests/gpu/cudnn.h"
+#include "tests/gpu/job.h"
+#include "tests/gpu/rows.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 static void print_row(const struct ks_problem *p, const struct row *best, const char *name,
                       double peer_ns, const char *why)
@@ -22,7 +26,7 @@ static void print_row(const struct ks_problem *p, const struct row *best, const 
     printf("  %s\n", name);
 }
 
-int peer_run(const struct ks_grid *g, const struct table *t, struct ks_err *err)
+static int peer(const struct ks_grid *g, const struct table *t, struct ks_err *err)
 {
     struct cudnn *c = NULL;
     struct ks_err why = { 0 };
@@ -48,3 +52,32 @@ int peer_run(const struct ks_grid *g, const struct table *t, struct ks_err *err)
     cudnn_close(c);
     return rc < 0 ? 1 : 0;
 }
+
+static int run(struct ks_call *call, struct ks_err *err)
+{
+    const struct gpu_config *cfg = call->cfg;
+    struct table t = { .rows = NULL };
+    struct ks_grid *g = calloc(1, sizeof(*g));
+    int rc = g != NULL ? ks_plain_load(call->operands[0], cfg->backend, cfg->arch, g, err)
+                       : ks_fail(err, KS_ENOMEM, "a grid");
+
+    if (rc == 0) {
+        rc = table_read(call->operands[1], &t, err);
+        if (rc == 0)
+            rc = peer(g, &t, err);
+        ks_grid_release(g);
+    }
+    table_release(&t);
+    free(g);
+    return rc;
+}
+
+const struct ks_command gpu_peer = {
+    .name = "peer",
+    .summary = "The best instance of each problem of a sweep beside a vendor's library.",
+    .usage = "peer GRID SWEEP.csv [OPTIONS]",
+    GPU_OPTIONS,
+    .n_min = 2,
+    .n_max = 2,
+    .run = run,
+};

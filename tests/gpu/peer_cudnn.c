@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* cuDNN through dlopen, with prototypes of our own: functions of its legacy interface, which
  * versions 8 and 9 share. Constants are those of cudnn_graph.h and cudnn_cnn.h. */
-#include "tests/gpu/parts.h"
+#include "tests/gpu/cudnn.h"
 
 #include <dlfcn.h>
 #include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -76,7 +76,7 @@ static int send_cell(struct sweep *s, uint32_t i_instance, struct ks_err *err)
 static int start_worker(struct sweep *s, struct ks_err *err)
 {
     const struct ks_problem *p = &s->grid->problems[s->i_problem];
-    const char *backend = ks_job_backends[s->grid->job.device.backend];
+    const char *backend = ks_job_backend(&s->grid->job)->name;
     int rc = link_start(&s->link, s->warden, s->opt->program, backend, &s->measure, s->reference_fd,
                         err);
 
@@ -261,16 +261,10 @@ static int run_problem(struct sweep *s, struct ks_err *err)
 
 static struct ks_measure measure_of(const struct ks_job *job)
 {
-    return (struct ks_measure){ .warmup_ms = job->measure.warmup_ms,
-                                .min_samples = job->measure.min_samples,
-                                .max_samples = job->measure.max_samples,
-                                .max_ms = job->measure.max_ms,
-                                .target_rse = job->measure.target_rse,
-                                .cache = job->measure.cache ? KS_CACHE_COLD : KS_CACHE_WARM,
+    return (struct ks_measure){ .sampling = job->measure.sampling,
                                 .verify_exact = job->verify.exact,
                                 .verify_elementwise = job->verify.elementwise,
-                                .kernel_timeout_ms = job->isolate.kernel_timeout_s * 1000u,
-                                .min_sample_us = job->measure.min_sample_us };
+                                .kernel_timeout_ms = job->isolate.kernel_timeout_s * 1000u };
 }
 
 static int run_problems(struct sweep *s, struct ks_err *err)

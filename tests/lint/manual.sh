@@ -1,28 +1,32 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# manual.sh BUILD_DIR - the option tables in docs/manual.md are those that `PROGRAM help --markdown`
-# prints: no row is missing, none is left over.
+# manual.sh BUILD_DIR [--write] - docs/manual.md is what the programs print with `help --markdown`, one
+# after the other. --write: writes it.
 . "$(dirname "$0")/lib.sh"
 build=${1:-}
 [ -n "$build" ] || cannot "no build directory given"
 
-printed=$(mktemp) written=$(mktemp)
-trap 'rm -f "$printed" "$written"' EXIT
-
-{
-    for program in ksweep ksweep-analyze; do
-        file=$build/bin/$program
-        if [ ! -x "$file" ]; then
-            echo "$file:1: not built"
-        elif ! "$file" help --markdown >"$printed.one" 2>/dev/null </dev/null; then
-            echo "$file:1: '$program help --markdown' fails"
-        else
-            grep '^| `-' "$printed.one" >>"$printed"
-        fi
-        rm -f "$printed.one"
+print_all() {
+    local program between=
+    for program in ksweep ksweep-analyze ksweep-worker ksweep-gpu; do
+        printf '%s' "$between"
+        "$build/bin/$program" help --markdown 2>/dev/null </dev/null || echo "$program" >>"$failed"
+        between=$'\n'
     done
-    cat docs/manual.md /dev/null 2>/dev/null | grep '^| `-' | sort -u >"$written"
-    sort -u -o "$printed" "$printed"
-    comm -23 "$printed" "$written" | sed 's|^|docs/manual.md:1: no such row: |'
-    comm -13 "$printed" "$written" | sed 's|^|docs/manual.md:1: no program prints this row: |'
+}
+
+printed=$(mktemp) failed=$(mktemp)
+trap 'rm -f "$printed" "$failed"' EXIT
+print_all >"$printed"
+if [ "${2:-}" = --write ] && [ ! -s "$failed" ]; then
+    cp "$printed" docs/manual.md
+fi
+{
+    while read -r program; do
+        echo "$build/bin/$program:1: '$program help --markdown' fails"
+    done <"$failed"
+    # The first lines that differ; all after a program that says nothing would.
+    [ -s "$failed" ] || diff "$printed" docs/manual.md 2>&1 |
+        sed -n -e 's|^< |docs/manual.md:1: no such line: |p' -e 's|^> |docs/manual.md:1: no program prints this line: |p' \
+            -e 's|^diff: |docs/manual.md:1: |p' | head -n 20
 } | verdict

@@ -44,6 +44,8 @@ good_tree() {
         '    puts("x");' '    exit(2);' '}'
     put kernels/abi.h '#pragma once' 'struct abi {' '    int x;' '};'
     put kernels/host/k.k '#include "abi.h"' 'static int KS_FN(run)(int x)' '{' '    return x;' '}'
+    put src/base/backend.h '#ifndef B_H' '#define B_H' '#define KS_BACKENDS(X) \' '    X(host, 0) \' \
+        '    X(hip, 1) \' '    X(cuda, 1) \' '    X(sim, 2)' '#endif'
     put analysis/main.c '#include <stdio.h>' '' 'int main(void)' '{' '    printf("x");' '}'
     put tests/unit/t.c '#include <stdlib.h>' '' 'int main(void)' '{' '    exit(0);' '}'
     printf '#!/bin/sh\n# SPDX-License-Identifier: MIT\nmktemp -d XXXXXX\n' >"$tree/tests/run"
@@ -109,6 +111,23 @@ layers() {
     catches layers 'kernels may not include base/err.h' 'a kernel that reaches into src'
     put src/newer/b.c ''  '#include <stdio.h>'
     catches layers 'module newer is not in layers.txt' 'an unlisted module'
+}
+
+backends() {
+    local c
+    passes backends 'a good tree'
+    for c in 'strcmp(b, "hip") == 0' 'strcmp ("host", b)' 'strncasecmp(b->name,
+    "cuda", 4)' 'memcmp(name_of(b), "sim", 4)'; do
+        put src/mpi/b.c "int x = $c;"
+        catches backends 'compares with "' "$c"
+    done
+    put src/grid/b.c 'const char *const mine[] = { "host", "cuda" };'
+    catches backends 'src/grid/b.c:2: names the backend "cuda"' 'a list of names of its own'
+    put src/base/backend.h '#define KS_BACKENDS(X) \' '    X(host, 0) \' '    X(npu, 1)'
+    put src/mpi/b.c '/* strcmp(b, "npu") */ int x = strcmp(b, "npus");' 'char h[] = "host";'
+    passes backends 'other words, comments, and host as a word'
+    put src/mpi/b.c 'int x = is(b, "npu");'
+    catches backends 'names the backend "npu"' 'the name of a new row'
 }
 
 headers() {
@@ -264,17 +283,23 @@ talker() { # NAME ROW...: a program that prints these rows
 manual() {
     rm -rf "$build"
     # shellcheck disable=SC2016
-    local row='| `--n N` | 1 |' other='| `--m N` | 2 |'
+    local row='| `--n N` | 1 |' other='| `--m N` | 2 |' p
+    good_manual() { printf '%s\n' "$row" '' '# analyze' '' '# worker' '' '# gpu' >"$tree/docs/manual.md"; }
     talker ksweep "$row"
-    talker ksweep-analyze '# nothing'
-    passes manual 'the same rows'
+    for p in analyze worker gpu; do
+        talker "ksweep-$p" "# $p"
+    done
+    good_manual
+    passes manual 'the same lines'
     talker ksweep-analyze "$other"
-    catches manual "no such row: $other" 'an option that no page tells'
-    talker ksweep-analyze '# nothing'
+    catches manual "no such line: $other" 'an option that no page tells'
+    talker ksweep-analyze '# analyze'
+    good_manual
     echo "$other" >>"$tree/docs/manual.md"
-    catches manual "no program prints this row: $other" 'a page of an option that is gone'
-    printf '#!/bin/sh\nexit 2\n' >"$build/bin/ksweep"
-    catches manual "'ksweep help --markdown' fails" 'a program without a manual'
+    catches manual "no program prints this line: $other" 'a page of an option that is gone'
+    rm "$build/bin/ksweep-worker"
+    good_manual
+    catches manual "'ksweep-worker help --markdown' fails" 'a program without a manual'
 }
 
 whole() {
@@ -285,7 +310,7 @@ whole() {
     out=$(KSWEEP_LINT_ROOT=$tree "$dir/run.sh")
     rc=$?
     report "$rc" 'run.sh passes on the good tree' "$out"
-    grep -q '^ok 9 - manual # SKIP no build directory given' <<<"$out"
+    grep -q '^ok 10 - manual # SKIP no build directory given' <<<"$out"
     report $? 'run.sh skips what needs a build' "$out"
     put src/base/b.c 'int  x;'
     ! out=$(KSWEEP_LINT_ROOT=$tree "$dir/run.sh")
@@ -296,7 +321,7 @@ whole() {
 }
 
 good_tree
-for check in layers headers lengths format spdx words symbols links manual whole; do
+for check in layers backends headers lengths format spdx words symbols links manual whole; do
     $check
 done
 echo "1..$n"

@@ -50,7 +50,7 @@ strip_tree < <(sources 'c h k' src analysis kernels tests)
     code_has '\b_[eE]xit\s*(?=\()' 'belongs into src/mpi, src/spawn, src/worker and src/cmd only' \
         "$mains|^src/(mpi|spawn|worker)/" src analysis
     code_has '\b(printf|vprintf|puts|putchar|perror)\s*(?=\()|\b(stdout|stderr)\b' \
-        'prints outside src/cmd and mains' "$mains|^src/base/(opt|opt_print|log)\.[ch]\$" \
+        'prints outside src/cmd and mains' "$mains|^src/base/(command|log)\.[ch]\$" \
         src analysis
     code_has '\b(fork|vfork|system|popen|posix_spawnp?)\s*(?=\()' \
         'starts a process outside src/spawn' '^src/spawn/' src analysis

@@ -35,7 +35,7 @@ static void run_row(const struct row *row, const char *backend)
     bench_open(&b, row->instances, 1, row->canary);
     if (row->retries)
         b.grid->job.isolate.retries = row->retries < 0 ? 0 : (uint32_t)row->retries;
-    while (strcmp(ks_job_backends[b.grid->job.device.backend], backend) != 0)
+    while (strcmp(ks_backend_names[b.grid->job.device.backend], backend) != 0)
         b.grid->job.device.backend++;
     snprintf(b.grid->families[0].backend, sizeof(b.grid->families[0].backend), "%s", backend);
     bench_lease_all(&b, 1, 7, 0);
@@ -399,7 +399,7 @@ static void test_memory_of_gpus(void **state)
     bench_open(&b, "ok_a vast fat ok_b", 1, NULL);
     b.grid->job.isolate.retries = 0;
     b.grid->job.isolate.memory_mib = 256; /* a sanitizer has a part of it resident */
-    while (strcmp(ks_job_backends[b.grid->job.device.backend], "hip") != 0)
+    while (strcmp(ks_backend_names[b.grid->job.device.backend], "hip") != 0)
         b.grid->job.device.backend++;
     snprintf(b.grid->families[0].backend, sizeof(b.grid->families[0].backend), "gpu");
     bench_lease_all(&b, 1, 7, 0);

@@ -139,6 +139,7 @@ static void measured_names_are_read(void **state)
     }
     assert_int_equal(n, 210);
     ks_buf_release(&rows);
+    ks_family_release(f);
     free(f);
 }
 
@@ -406,6 +407,7 @@ static void suffixes_are_read(void **state)
     assert_int_equal(ks_instance_trait(f, &i, "double_smem_buffer"), 0);
     for (size_t k = 0; k < sizeof wrong / sizeof wrong[0]; k++)
         assert_int_equal(ks_instance_parse_name(f, wrong[k], &i, &err), KS_EINVAL);
+    ks_family_release(f);
     free(f);
 }
 

@@ -276,7 +276,9 @@ static void families_agree_on_archs(void **state)
             n++;
         }
         assert_true(n > 10);
+        ks_family_release(f);
     }
+    ks_family_release(plain);
     free(plain);
     free(f);
 }

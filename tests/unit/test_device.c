@@ -89,6 +89,9 @@ static void test_table(void **state)
 
         assert_int_equal(ks_device_check(ks_device_backends[i], &err), 0);
         assert_ptr_equal(ks_device_find(ks_device_backends[i]->name), ks_device_backends[i]);
+        assert_string_equal(ks_device_backends[i]->name, ks_backends[i].name);
+        assert_int_equal(ks_device_backends[i]->is_virtual,
+                         ks_backend_is(&ks_backends[i], KS_BACKEND_VIRTUAL));
     }
     assert_null(ks_device_find("abacus"));
 }

@@ -15,6 +15,7 @@
 #include "grid/family_expr.h"
 
 #include <glob.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -124,6 +125,7 @@ static void names_of_every_family_read_back(void **state)
 
         if (try_family(f) < 2)
             fail_msg("%s: the rules leave next to nothing", f->name);
+        ks_family_release(f);
         free(f);
     }
     globfree(&paths);
@@ -152,6 +154,22 @@ static void instances_of_every_config_read_back(void **state)
     globfree(&paths);
 }
 
+/* Lists as long as they are: with room for the most that a family may have it took 408 KB. */
+static void a_family_takes_what_it_needs(void **state)
+{
+    struct ks_family *f = load(KS_SOURCE_DIR "/kernels/ck/grouped_conv.family.json");
+
+    (void)state;
+    assert_true(f->n_traits > 10 && f->n_inabilities > 5);
+    assert_true(sizeof *f < 10 << 10);
+    assert_in_range(malloc_usable_size(f->store), 1, 100 << 10);
+    ks_family_release(f);
+    assert_null(f->traits);
+    assert_int_equal(f->n_traits, 0);
+    ks_family_release(f);
+    free(f);
+}
+
 /* docs/families.md is what the files say; KS_BLESS=1 writes it anew. */
 static void the_page_says_what_the_files_say(void **state)
 {
@@ -172,6 +190,7 @@ static void the_page_says_what_the_files_say(void **state)
 
         ks_buf_printf(&want, "\n");
         ks_family_describe(f, &want);
+        ks_family_release(f);
         free(f);
     }
     globfree(&paths);
@@ -188,6 +207,7 @@ static void the_page_says_what_the_files_say(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_family_takes_what_it_needs),
         cmocka_unit_test(names_of_every_family_read_back),
         cmocka_unit_test(instances_of_every_config_read_back),
         cmocka_unit_test(the_page_says_what_the_files_say),

@@ -47,6 +47,7 @@ static int tear_down(void **state)
 
     ks_buf_release(&x->text);
     ks_remove_tree(x->dir, &err);
+    ks_family_release(&x->f);
     free(x);
     return 0;
 }
@@ -180,7 +181,7 @@ static const struct {
     { "\"fp32\"", "\"fp64\"", "x.json:6: dtype: 'fp64' is not known", KS_EINVAL },
     { "\"nhwgc\"", "\"nhwc\"", "did you mean 'nhwgc'", KS_EINVAL },
     { "\"host\"", "\"cudda\"",
-      "backend: 'cudda' is not known, did you mean 'cuda'; known: host, gpu, hip, cuda, sim",
+      "backend: 'cudda' is not known, did you mean 'cuda'; known: gpu, host, hip, cuda, sim",
       KS_EINVAL },
     { "tiny.k", "tiny.c", "source: no file '", KS_EINVAL },
     { "t_{pipe}_m{tile_m}", "t_{pip}_m{tile_m}", "'{pip}' is no trait, did you mean 'pipe'",
@@ -235,6 +236,7 @@ static void mistakes_are_named(void **state)
             fail_msg("%s -> %s: %d '%s', want '%s'", mistakes[i].from, mistakes[i].to, rc, err.text,
                      mistakes[i].says);
     }
+    ks_family_release(f);
     free(f);
 }
 
@@ -262,6 +264,7 @@ static void ambiguous_names_are_found(void **state)
     assert_int_equal(ks_instance_parse_name(f, i.name, &back, &err), KS_EFORMAT);
     assert_non_null(strstr(err.text, "stands for several instances"));
     assert_int_equal(ks_instance_parse_name(f, "x11", &back, &err), 0);
+    ks_family_release(f);
     free(f);
 }
 
@@ -277,6 +280,7 @@ static void long_names_are_refused(void **state)
     snprintf(to + 190, sizeof to - 190, "_{pipe}_m{tile_m}");
     assert_int_equal(parse_changed(x, "t_{pipe}_m{tile_m}", to, f, &err), KS_EINVAL);
     assert_non_null(strstr(err.text, "characters long, the limit is 191"));
+    ks_family_release(f);
     free(f);
 }
 

@@ -46,6 +46,7 @@ static int tear_down(void **state)
 
     ks_buf_release(&x->text);
     ks_remove_tree(x->dir, &err);
+    ks_family_release(&x->f);
     free(x);
     return 0;
 }
@@ -149,6 +150,7 @@ static void threads_are_declared(void **state)
         assert_int_equal(ks_instance_threads(f, &i), n);
         assert_string_equal(i.name, n == 2 ? "messy_pool_0_t2" : "messy_pool_0");
     }
+    ks_family_release(f);
     free(f);
 }
 
@@ -171,6 +173,7 @@ static void a_family_may_have_no_roles(void **state)
     ks_instance_arguments(f, &i, &b);
     assert_int_equal(b.len, 0);
     ks_buf_release(&b);
+    ks_family_release(f);
     free(f);
 }
 
@@ -482,6 +485,7 @@ static void mistakes_are_named(void **state)
                      mistakes[i].says);
     }
     assert_int_equal(f->n_traits, 0);
+    ks_family_release(f);
     free(f);
 }
 

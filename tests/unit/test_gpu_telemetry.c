@@ -67,9 +67,11 @@ static void assert_unknown(const struct ks_telemetry *t)
 {
     struct ks_telemetry none = ks_telemetry_unknown();
 
-    assert_true(t->clock_mhz == none.clock_mhz && t->memory_clock_mhz == none.memory_clock_mhz);
-    assert_true(t->power_w == none.power_w && t->temperature_c == none.temperature_c);
-    assert_true(t->throttle == none.throttle && t->busy == none.busy);
+    assert_true(t->now.clock_mhz == none.now.clock_mhz);
+    assert_true(t->now.memory_clock_mhz == none.now.memory_clock_mhz);
+    assert_true(t->now.power_w == none.now.power_w);
+    assert_true(t->now.temperature_c == none.now.temperature_c);
+    assert_true(t->throttle == none.throttle && t->now.busy == none.now.busy);
 }
 
 static void test_sysfs(void **state)
@@ -86,16 +88,16 @@ static void test_sysfs(void **state)
     put(root, "hwmon/hwmon5/temp1_input", "45000\n");
     put(root, "hwmon/hwmon5/temp2_input", "58500\n");
     ks_gpu_sysfs_telemetry(root, PCI, &t);
-    assert_true(t.clock_mhz == 2100 && t.memory_clock_mhz == 1300);
-    assert_true(t.power_w > 300.9 && t.power_w < 301.1);
-    assert_true(t.temperature_c == 58.5);
-    assert_true(t.busy > 0.419 && t.busy < 0.421);
+    assert_true(t.now.clock_mhz == 2100 && t.now.memory_clock_mhz == 1300);
+    assert_true(t.now.power_w > 300.9 && t.now.power_w < 301.1);
+    assert_true(t.now.temperature_c == 58.5);
+    assert_true(t.now.busy > 0.419 && t.now.busy < 0.421);
     assert_true(t.throttle == -1);
     ks_gpu_sysfs_text(root, PCI, "unique_id", text, sizeof(text));
     assert_string_equal(text, "3af2e4c1d5b60789");
     put(root, "hwmon/hwmon5/power1_average", "299000000\n"); /* an older card has both */
     ks_gpu_sysfs_telemetry(root, PCI, &t);
-    assert_true(t.power_w > 298.9 && t.power_w < 299.1);
+    assert_true(t.now.power_w > 298.9 && t.now.power_w < 299.1);
 }
 
 static void test_sysfs_lacks(void **state)
@@ -114,8 +116,8 @@ static void test_sysfs_lacks(void **state)
     put(root, "hwmon/hwmon0/freq1_input", "");
     put(root, "hwmon/hwmon0/temp1_input", "31000\n");
     ks_gpu_sysfs_telemetry(root, PCI, &t);
-    assert_true(t.temperature_c == 31);
-    t.temperature_c = KS_TELEMETRY_UNKNOWN;
+    assert_true(t.now.temperature_c == 31);
+    t.now.temperature_c = KS_UNKNOWN;
     assert_unknown(&t);
 }
 
@@ -139,10 +141,10 @@ static void test_nvml(void **state)
     n = ks_nvml_open(path, PCI);
     assert_non_null(n);
     ks_nvml_telemetry(n, &t);
-    assert_true(t.clock_mhz == 1980 && t.memory_clock_mhz == 2619);
-    assert_true(t.power_w > 412.3 && t.power_w < 412.4);
-    assert_true(t.temperature_c == 61 && t.throttle == 0x24);
-    assert_true(t.busy > 0.369 && t.busy < 0.371);
+    assert_true(t.now.clock_mhz == 1980 && t.now.memory_clock_mhz == 2619);
+    assert_true(t.now.power_w > 412.3 && t.now.power_w < 412.4);
+    assert_true(t.now.temperature_c == 61 && t.throttle == 0x24);
+    assert_true(t.now.busy > 0.369 && t.now.busy < 0.371);
     ks_nvml_driver(n, text, sizeof(text));
     assert_string_equal(text, "580.65.06");
     ks_nvml_close(n);
@@ -159,7 +161,7 @@ static void test_nvml_lacks(void **state)
     n = ks_nvml_open(path, PCI);
     assert_non_null(n);
     ks_nvml_telemetry(n, &t);
-    assert_true(t.clock_mhz == 1980 && t.busy == KS_TELEMETRY_UNKNOWN && t.throttle == -1);
+    assert_true(t.now.clock_mhz == 1980 && t.now.busy == KS_UNKNOWN && t.throttle == -1);
     ks_nvml_driver(n, text, sizeof(text));
     assert_string_equal(text, "");
     ks_nvml_close(n);

@@ -458,7 +458,7 @@ static void mistakes_are_named(void **state)
           "device.arch: unknown arch 'x86-64-v9'", KS_EINVAL },
         { HEAD TINY "\"problems\": [{\"file\": \"many.csv\"}], \"device\": {\"arch\": "
                     "\"gfx942\"}}",
-          "device.arch: 'gfx942' is a GPU, the job's backend is host", KS_EINVAL },
+          "device.arch: 'gfx942' is no CPU of backend host: native, or a level of", KS_EINVAL },
         { HEAD TINY "\"problems\": [{\"file\": \"many.csv\"}], \"device\": {\"backend\": "
                     "\"hip\"}}",
           "device.arch: no device says here what 'native' is for backend hip: name one, such as "

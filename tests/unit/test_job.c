@@ -58,7 +58,7 @@ static void defaults(void **state)
     assert_string_equal(j.name, "j");
     assert_string_equal(j.why, "");
     assert_string_equal(j.op, "grouped_conv");
-    assert_string_equal(ks_job_backends[j.device.backend], "host");
+    assert_string_equal(ks_backend_names[j.device.backend], "host");
     assert_string_equal(j.device.arch, "native");
     assert_ptr_equal(j.device.arch, j.device.arch_text);
     assert_int_equal(j.measure.warmup_ms, 20);
@@ -135,7 +135,7 @@ static void every_key_is_read(void **state)
     assert_int_equal(j.problems[0].layout, KS_NGCHW);
     assert_int_equal(j.problems[0].dtype, KS_BF16);
     assert_int_equal(j.problems[0].directions, 1 << KS_FORWARD | 1 << KS_BACKWARD_WEIGHT);
-    assert_string_equal(ks_job_backends[j.device.backend], "sim");
+    assert_string_equal(ks_backend_names[j.device.backend], "sim");
     assert_string_equal(j.device.arch, "gfx942");
     assert_int_equal(j.measure.warmup_ms, 0);
     assert_int_equal(j.measure.min_samples, 7);
@@ -400,7 +400,7 @@ static void another_device_is_chosen(void **state)
         assert_int_equal(rc, rows[i].want_arch ? 0 : KS_EINVAL);
         if (!rows[i].want_arch)
             continue;
-        assert_string_equal(ks_job_backends[j->device.backend], rows[i].want_backend);
+        assert_string_equal(ks_backend_names[j->device.backend], rows[i].want_backend);
         assert_string_equal(j->device.arch, rows[i].want_arch);
         assert_ptr_equal(j->device.arch, j->device.arch_text);
         assert_int_equal(ks_job_batch(j), strcmp(rows[i].want_backend, "host") == 0 ? 20 : 100);

@@ -8,6 +8,7 @@
 
 #include "base/opt.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -321,14 +322,9 @@ static void wrong_tables_are_found(void **state)
     }
 }
 
-static void print_to(void (*print)(const struct ks_opt *, FILE *), char **out)
+static bool has(const struct ks_buf *text, const char *line)
 {
-    size_t n = 0;
-    FILE *to = open_memstream(out, &n);
-
-    assert_non_null(to);
-    print(table, to);
-    fclose(to);
+    return strstr(ks_buf_text(text), line) != NULL;
 }
 
 static void help_and_markdown_show_the_table(void **state)
@@ -348,19 +344,71 @@ static void help_and_markdown_show_the_table(void **state)
         "| `-k`, `--keep` | `keep` | no | yes, no | keep scratch files |\n",
         "| `--seed N` | `seed` | 1 |  | of the order |\n",
     };
-    char *text = NULL;
+    struct ks_buf text;
 
     (void)state;
-    print_to(ks_opt_help, &text);
+    ks_buf_init(&text);
+    ks_opt_help(table, 0, &text);
     for (size_t i = 0; i < sizeof(help_lines) / sizeof(help_lines[0]); i++)
-        if (!strstr(text, help_lines[i]))
-            fail_msg("'%s' is not in\n%s", help_lines[i], text);
-    free(text);
-    print_to(ks_opt_markdown, &text);
+        if (!has(&text, help_lines[i]))
+            fail_msg("'%s' is not in\n%s", help_lines[i], ks_buf_text(&text));
+    ks_buf_clear(&text);
+    ks_opt_markdown(table, &text);
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
-        if (!strstr(text, rows[i]))
-            fail_msg("'%s' is not in\n%s", rows[i], text);
-    free(text);
+        if (!has(&text, rows[i]))
+            fail_msg("'%s' is not in\n%s", rows[i], ks_buf_text(&text));
+    ks_buf_release(&text);
+}
+
+/* Two columns where there is room for both, else the meaning below the names. */
+static void help_fits_the_width(void **state)
+{
+    struct ks_buf text;
+
+    (void)state;
+    ks_buf_init(&text);
+    ks_opt_help(table, 60, &text);
+    assert_true(has(&text, "  -r, --repeats N              timed launches per cell, 1\n"
+                           "                               to 64 (default 20)\n"));
+    ks_buf_clear(&text);
+    ks_opt_help(table, 40, &text);
+    assert_true(has(&text, "  -r, --repeats N\n"
+                           "      timed launches per cell, 1 to 64\n"
+                           "      (default 20)\n"));
+    ks_buf_release(&text);
+}
+
+static void a_list_keeps_every_value(void **state)
+{
+    static const struct ks_opt lists[] = { { .name = "without",
+                                             .letter = 'w',
+                                             .type = KS_OPT_LIST,
+                                             .arg = "FILE",
+                                             .help = "leave out" },
+                                           KS_OPT_END };
+    char *argv[] = { "x", "--without", "a", "-wb", "c", "--without=d" };
+    struct ks_opt_list got = { NULL, 7 };
+    const char *operands[6];
+    char last[8];
+    struct ks_err err;
+    bool is_help;
+    int n = 0;
+
+    (void)state;
+    assert_int_equal(ks_opt_defaults(lists, &got, &err), 0);
+    assert_int_equal(got.n, 0);
+    assert_int_equal(ks_opt_argv(lists, &got, 6, argv, operands, &n, &is_help, &err), 0);
+    assert_int_equal(n, 1);
+    assert_string_equal(operands[0], "c");
+    assert_int_equal(got.n, 3);
+    assert_string_equal(got.text[0], "a");
+    assert_string_equal(got.text[1], "b");
+    assert_string_equal(got.text[2], "d");
+    ks_opt_print(&lists[0], &got, last, sizeof(last));
+    assert_string_equal(last, "d");
+    ks_opt_release(lists, &got);
+    assert_null(got.text);
+    assert_int_equal(got.n, 0);
 }
 
 static void nearest_word(void **state)
@@ -401,6 +449,8 @@ int main(void)
         cmocka_unit_test(bad_values),
         cmocka_unit_test(wrong_tables_are_found),
         cmocka_unit_test(help_and_markdown_show_the_table),
+        cmocka_unit_test(help_fits_the_width),
+        cmocka_unit_test(a_list_keeps_every_value),
         cmocka_unit_test(nearest_word),
     };
 

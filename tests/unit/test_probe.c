@@ -120,7 +120,7 @@ static void begin(struct bench *b, const char *backend, const char *arch)
 
     *b = (struct bench){ .job = calloc(1, sizeof *b->job) };
     assert_non_null(b->job);
-    while (strcmp(ks_job_backends[b->job->device.backend], backend) != 0)
+    while (strcmp(ks_backend_names[b->job->device.backend], backend) != 0)
         b->job->device.backend++;
     snprintf(b->job->device.arch_text, sizeof b->job->device.arch_text, "%s", arch);
     snprintf(b->dir, sizeof b->dir, "/tmp/ksweep-probe-XXXXXX");

@@ -134,7 +134,7 @@ static void begin_on(struct bench *b, const char *instances, const char *unique,
     setenv("KSWEEP_WORKER", KS_BINARY_DIR "/bin/fake_worker", 1);
     unsetenv("FAKE_CANARY");
     b->grid = kit_grid(instances, 1);
-    while (strcmp(ks_job_backends[b->grid->job.device.backend], "sim") != 0)
+    while (strcmp(ks_backend_names[b->grid->job.device.backend], "sim") != 0)
         b->grid->job.device.backend++;
     b->net.grid = b->grid;
     ks_buf_init(&b->net.log);

@@ -186,8 +186,9 @@ ROUND_TRIP(ks_name_rec, ks_name_rec_encode, ks_name_rec_decode, .id = 1, .count 
            .text = "operator=grouped_conv", .n_absent = 3)
 ROUND_TRIP(ks_req_setup, ks_req_setup_encode, ks_req_setup_decode, .nonce = { 1, 2 },
            .backend = "host", .device = "d", .device_id = 3, .memory_bytes = 4, .rank = 5,
-           .measure = { 20, 5, 200, 500, 0.005, KS_CACHE_COLD, 1, 1, 30000, 50 }, .is_sentinel = 1,
-           .canary_baseline_ns = 123.5)
+           .measure.sampling = { 20, 5, 200, 500, 0.005, KS_CACHE_COLD, 50 },
+           .measure.verify_exact = 1, .measure.verify_elementwise = 1,
+           .measure.kernel_timeout_ms = 30000, .is_sentinel = 1, .canary_baseline_ns = 123.5)
 ROUND_TRIP(ks_req_problem, ks_req_problem_encode, ks_req_problem_decode, .problem = 1,
            .canonical = "operator=grouped_conv", .references = 2, .key = { 5, 6 },
            .judge_digest = { 1, 2, 3 }, .judge_artefact = "/cache/j.so",

@@ -63,7 +63,7 @@ static void one_device_or_all(void **state)
         struct ks_visible_env e;
         char got[512] = "";
 
-        ks_visible_env(rows[i].backend, rows[i].lists, rows[i].i_device, &e);
+        ks_visible_env(ks_backend_find(rows[i].backend), rows[i].lists, rows[i].i_device, &e);
         for (uint32_t k = 0; k < e.n; k++) {
             size_t at = strlen(got);
             snprintf(got + at, sizeof(got) - at, "%s ", e.text[k]);

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/command.h"
+
+#include "base/file.h"
+#include "base/process.h"
+#include "base/text.h"
+#include "base/wrap.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { MOST_COMMANDS = 64 }; /* that a suggestion is chosen from */
+
+int ks_emit(const struct ks_buf *result, const char *file, struct ks_err *err)
+{
+    if (!ks_buf_ok(result))
+        return ks_fail(err, KS_ENOMEM, "no memory for the result");
+    if (file && strcmp(file, "-") != 0)
+        return ks_file_output(file, result->data, result->len, err);
+    if (!ks_text_write(stdout, ks_buf_text(result), result->len, KS_LINES_KEEP))
+        return ks_fail_errno(err, "standard output");
+    return 0;
+}
+
+static void complain(const struct ks_program *p, const struct ks_command *c, const char *text)
+{
+    char prefix[96];
+
+    snprintf(prefix, sizeof(prefix), "%s%s%s", p->name, c && c->name ? " " : "",
+             c && c->name ? c->name : "");
+    ks_text_print(stderr, prefix, text);
+}
+
+/* Help is made of our own texts. false: no memory. */
+static bool print_help(const struct ks_program *p, const struct ks_command *c, bool is_markdown)
+{
+    const unsigned width = ks_wrap_width(STDOUT_FILENO);
+    struct ks_buf text;
+    bool is_ok;
+
+    ks_buf_init(&text);
+    if (is_markdown)
+        ks_program_markdown(p, &text);
+    else if (c && c->name)
+        ks_command_help(p, c, width, &text);
+    else
+        ks_program_help(p, width, &text);
+    is_ok = ks_buf_ok(&text);
+    if (is_ok)
+        fputs(ks_buf_text(&text), stdout);
+    else
+        complain(p, c, "out of memory");
+    ks_buf_release(&text);
+    return is_ok;
+}
+
+static int answer(const struct ks_program *p, const struct ks_command *c, bool is_markdown)
+{
+    return print_help(p, c, is_markdown) ? KS_EXIT_OK : KS_EXIT_INCOMPLETE;
+}
+
+/* ---- which command ---- */
+
+static const struct ks_command *find_command(const struct ks_program *p, const char *name)
+{
+    for (size_t i = 0; name && p->commands[i]; i++)
+        if (p->commands[i]->name && strcmp(p->commands[i]->name, name) == 0)
+            return p->commands[i];
+    return NULL;
+}
+
+static int unknown_command(const struct ks_program *p, const char *name)
+{
+    const char *names[MOST_COMMANDS + 1] = { NULL }, *near;
+    char text[256];
+
+    for (size_t i = 0; p->commands[i] && p->commands[i]->name && i < MOST_COMMANDS; i++)
+        names[i] = p->commands[i]->name;
+    near = ks_nearest(name, names);
+    snprintf(text, sizeof(text), "unknown command '%.100s'%s%s%s; see %s --help", name,
+             near ? ", did you mean '" : "", near ? near : "", near ? "'" : "", p->name);
+    complain(p, NULL, text);
+    return KS_EXIT_INPUT;
+}
+
+/* argv: help [--markdown | COMMAND] */
+static int help(const struct ks_program *p, int argc, char **argv)
+{
+    const struct ks_command *c = argc > 1 ? find_command(p, argv[1]) : NULL;
+    bool is_markdown = argc > 1 && strcmp(argv[1], "--markdown") == 0;
+
+    if (argc > 1 && !is_markdown && !c)
+        return unknown_command(p, argv[1]);
+    return answer(p, c, is_markdown);
+}
+
+/* ---- one command ---- */
+
+static bool has_letter_h(const struct ks_command *c)
+{
+    for (const struct ks_opt *o = c->opts; o && o->name; o++)
+        if (o->letter == 'h')
+            return true;
+    return false;
+}
+
+/* Anywhere before "--", even behind what is wrong: who asks wants to know what is right. */
+static bool wants_help(const struct ks_command *c, int argc, char **argv)
+{
+    for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
+        if (strcmp(argv[i], "--help") == 0 || (strcmp(argv[i], "-h") == 0 && !has_letter_h(c)))
+            return true;
+    return false;
+}
+
+static int check_operands(const struct ks_call *call, struct ks_err *err)
+{
+    const struct ks_command *c = call->command;
+    const int n = call->n_operands, most = c->n_max < 0 ? 0 : c->n_max;
+
+    if (n >= c->n_min && (c->n_max == 0 || n <= most))
+        return 0;
+    return ks_fail(err, KS_EINVAL, "%s argument; usage: %s %s",
+                   n < c->n_min ? "missing" : "too many", call->program->name, c->usage);
+}
+
+static int parse(struct ks_call *call, int argc, char **argv, struct ks_err *err)
+{
+    static const struct ks_opt none[] = { KS_OPT_END };
+    const struct ks_opt *opts = call->command->opts ? call->command->opts : none;
+    bool is_help = false;
+    int rc;
+
+    call->operands = calloc((size_t)argc + 1, sizeof(*call->operands));
+    call->cfg = calloc(1, call->command->cfg_size + 1);
+    if (!call->operands || !call->cfg)
+        return ks_fail(err, KS_ENOMEM, "out of memory");
+    rc = ks_opt_defaults(opts, call->cfg, err);
+    if (rc == 0)
+        rc = ks_opt_argv(opts, call->cfg, argc, argv, call->operands, &call->n_operands, &is_help,
+                         err);
+    return rc == 0 ? check_operands(call, err) : rc;
+}
+
+static int run(struct ks_call *call, struct ks_err *err)
+{
+    const struct ks_program *p = call->program;
+    int rc = p->open ? p->open(call->command, &call->env, err) : 0;
+
+    if (rc < 0)
+        return rc;
+    rc = call->command->run(call, err);
+    if (p->close)
+        p->close(call->env);
+    return rc;
+}
+
+static int run_command(const struct ks_program *p, const struct ks_command *c, int argc,
+                       char **argv)
+{
+    struct ks_call call = { .program = p, .command = c };
+    struct ks_err err = { 0 };
+    int rc;
+
+    if (wants_help(c, argc, argv))
+        return answer(p, c, false);
+    rc = parse(&call, argc, argv, &err);
+    if (rc == 0)
+        rc = run(&call, &err);
+    if (rc < 0) {
+        complain(p, c, err.text);
+        rc = ks_code_exit(rc);
+    }
+    if (call.cfg && c->opts)
+        ks_opt_release(c->opts, call.cfg);
+    free(call.cfg);
+    free(call.operands);
+    return rc;
+}
+
+static int dispatch(const struct ks_program *p, int argc, char **argv)
+{
+    const bool is_single = !p->commands[0]->name;
+    const char *word = argc > 1 ? argv[1] : NULL;
+    const struct ks_command *c = is_single ? p->commands[0] : find_command(p, word);
+
+    if (word && p->version && strcmp(word, "--version") == 0) {
+        printf("%s %s\n", p->name, p->version);
+        return KS_EXIT_OK;
+    }
+    if (word && strcmp(word, "help") == 0)
+        return help(p, argc - 1, argv + 1);
+    if (is_single)
+        return run_command(p, c, argc, argv);
+    if (!word) {
+        complain(p, NULL, "no command; see --help");
+        return KS_EXIT_INPUT;
+    }
+    if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0)
+        return help(p, argc - 1, argv + 1);
+    return c ? run_command(p, c, argc - 1, argv + 1) : unknown_command(p, word);
+}
+
+int ks_program_main(const struct ks_program *p, int argc, char **argv)
+{
+    int rc;
+
+    ks_process_fill_fds();
+    rc = dispatch(p, argc, argv);
+    if (fflush(stdout) != 0 || ferror(stdout)) {
+        complain(p, NULL, "cannot write to standard output");
+        return KS_EXIT_INCOMPLETE;
+    }
+    return rc;
+}

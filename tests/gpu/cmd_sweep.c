@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT */
+#include "tests/gpu/job.h"
+#include "tests/gpu/sweep.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static int write_rows(const struct gpu_config *cfg, const struct ks_grid *g, const struct row *rows,
+                      const struct totals *t, struct ks_err *err)
+{
+    struct ks_buf csv = { 0 }, summary = { 0 };
+    int rc = 0;
+
+    rows_csv(rows, ks_grid_n_cells(g), &csv);
+    rows_summary(g, rows, t, &summary);
+    fputs(ks_buf_text(&summary), stdout);
+    if (!ks_buf_ok(&summary))
+        rc = ks_fail(err, KS_ENOMEM, "report");
+    else if (cfg->out != NULL)
+        rc = ks_emit(&csv, cfg->out, err);
+    ks_buf_release(&csv);
+    ks_buf_release(&summary);
+    return rc;
+}
+
+static bool is_as_it_should(const struct gpu_config *cfg, const struct row *rows, uint64_t n,
+                            const struct totals *t)
+{
+    bool has_share = rows_share(rows, n, t) >= cfg->share;
+
+    if (!has_share)
+        printf("that share is BELOW the limit of %.1f %%\n", 100 * cfg->share);
+    return has_share && rows_n_bad(rows, n) + t->n_left == 0;
+}
+
+static int sweep(const struct ks_call *call, const struct gpu_job *job, struct row *rows,
+                 struct ks_err *err)
+{
+    const struct gpu_config *cfg = call->cfg;
+    struct sweep_options opt = { .seed = cfg->seed, .until_ns = job->until_ns };
+    struct totals totals = { 0 };
+    char worker[1024];
+    int rc = gpu_find_worker(cfg, worker, sizeof(worker), err);
+
+    opt.program = worker;
+    if (rc == 0)
+        rc = sweep_run(job->grid, job->build, call->env, &opt, rows, &totals, err);
+    if (rc == 0) {
+        rows_pack(job->grid, rows);
+        rc = write_rows(cfg, job->grid, rows, &totals, err);
+    }
+    if (rc == 0)
+        rc = is_as_it_should(cfg, rows, ks_grid_n_cells(job->grid), &totals) ? KS_EXIT_OK
+                                                                             : KS_EXIT_LOOK;
+    return rc;
+}
+
+static int run(struct ks_call *call, struct ks_err *err)
+{
+    struct gpu_job job;
+    struct row *rows;
+    int rc = gpu_job_open(call, &job, err);
+
+    if (rc < 0)
+        return rc;
+    rows = calloc((size_t)job.grid->n_problems * job.grid->n_instances + 1, sizeof(*rows));
+    rc = rows != NULL ? sweep(call, &job, rows, err) : ks_fail(err, KS_ENOMEM, "rows of a sweep");
+    free(rows);
+    gpu_job_close(&job);
+    return rc;
+}
+
+const struct ks_command gpu_sweep = {
+    .name = "sweep",
+    .summary = "Measures every instance of a grid on every problem, on one device.",
+    .usage = "sweep GRID [OPTIONS]",
+    GPU_OPTIONS,
+    .needs_warden = true,
+    .n_min = 1,
+    .n_max = 1,
+    .run = run,
+};
