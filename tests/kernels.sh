@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # kernels.sh [--build DIR] [--sample N] [host|gpu]... - every shipped kernel instance against its
 # reference. tests/run.sh runs samples: of the host instances those that cover each value of each trait
-# and each pair of pipeline, type, layout and dimensions (with sanitizers eight per program), of the
+# and each pair of pipeline, type, layout and dimensions (with sanitizers four per program), of the
 # GPU instances a few on the emulator. This script runs all of them, and checks what only the whole
 # can show: every shipped problem has a choice of instances, and no two of them are the same code.
 #

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# An installed ksweep finds its worker, its kernels and its problem lists beside itself.
+# An installed ksweep finds its worker, its kernels and its problem lists beside itself. The worker
+# alone, without the libraries of the others: 84-gpu-bare-cmake.sh.
 . "$(dirname "$0")/tap.sh"
 need_program cmake cc
 build=$KSWEEP_BIN/..
@@ -24,15 +25,5 @@ ok 'plan finds the installed job' there/bin/ksweep plan there/share/ksweep/jobs/
 for f in common.sh one_node.sbatch many_nodes.sbatch array.sbatch chain.sbatch; do
     ok "slurm/$f is there" test -r "there/share/ksweep/slurm/$f"
 done
-
-# What a compute node needs: built without any of the libraries, by the flags of the release tree,
-# whose objects the compiler cache has.
-launcher=()
-command -v ccache >/dev/null && launcher=(-DCMAKE_C_COMPILER_LAUNCHER=ccache)
-ok 'the worker alone is configured' cmake -S "$KSWEEP_SOURCE_DIR" -B worker -G Ninja \
-    -DCMAKE_BUILD_TYPE=RelWithDebInfo ${launcher[@]+"${launcher[@]}"} -DKSWEEP_WORKER_ONLY=ON -DCMAKE_DISABLE_FIND_PACKAGE_MPI=ON -DCMAKE_DISABLE_FIND_PACKAGE_HDF5=ON
-ok 'and built' cmake --build worker
-ok 'and works' worker/bin/ksweep-worker --probe host
-not_ok 'ksweep is not built then' test -e worker/bin/ksweep
 
 done_testing

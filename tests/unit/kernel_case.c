@@ -10,7 +10,7 @@
 #define MARK      0xa5 /* what a guard of an output holds */
 #define NAN_BYTES 0xff /* a NaN of every type */
 
-#define SANITIZED_SAMPLE 8 /* instances of a program's configs */
+#define SANITIZED_SAMPLE 4 /* instances of a program's configs */
 
 #ifdef KSWEEP_SANITIZED
 /* Guards of inputs are poisoned too: a read that changes nothing is seen. */
