@@ -54,7 +54,7 @@ while [ $# -gt 0 ]; do
 done
 [ "$what" = generated ] || [ ${#files[@]} -eq 0 ] || fail "'${files[0]}': files need --generate"
 
-tmp=$(mktemp -d) || exit 1
+tmp=$(mktemp -d /var/tmp/ksweep-mutate.XXXXXX) || exit 1 # /tmp is another one for broken programs
 chmod 755 "$tmp"
 trap 'rm -rf "$tmp"' EXIT
 trap 'kill $(jobs -p) 2>/dev/null; exit 130' INT TERM
@@ -95,22 +95,24 @@ build() { # TREE TARGET...
 
 # --- tests of broken programs
 
-# COMMAND... where it sees no process but its own, and where nothing can be written but TREE/tmp.
-# How many processes there may be is limited too, and how much memory each of them may have.
+# COMMAND... where it sees no process but its own, and where nothing can be written but TREE/tmp, which
+# is /tmp, too, and gone afterwards. How many processes there may be is limited, and how much memory
+# each of them and the files may have.
 caged() { # TREE COMMAND...
     local tree=$1 most
     shift
     most=$(awk '/^MemTotal/ { print int($2 / 2) }' /proc/meminfo)
     # shellcheck disable=SC2016
     "$root/tests/tools/caged.sh" unshare --pid --mount --fork --kill-child --mount-proc sh -c '
-        mount --make-rprivate / && mount --bind "$0/tmp" "$0/tmp" || exit 125
+        mount --make-rprivate / && mount -t tmpfs -o size=4g,mode=1777 tmpfs "$0/tmp" &&
+            mount --bind "$0/tmp" /tmp || exit 125
         while read -r _ at kind _; do
             case $kind in
             ext* | xfs | btrfs | overlay | f2fs | zfs)
-                [ "$at" = "$0/tmp" ] || mount -o remount,bind,ro "$at" || exit 125 ;;
+                mount -o remount,bind,ro "$at" || exit 125 ;;
             esac
-        done </proc/self/mounts
-        ulimit -v "$1" -f 2000000
+        done </proc/mounts
+        ulimit -v "$1"
         shift
         exec "$@"' "$tree" "$most" "$@"
 }
@@ -124,7 +126,6 @@ run_test() { # TREE TEST: its exit status; 0 = passed
     unit.*) caged "$tree" timeout -k 5 60 "${with[@]}" "$tree/build/bin/test_${test#unit.}" ;;
     *) caged "$tree" timeout -k 5 120 "${with[@]}" bash "$tree/tests/$test.sh" ;;
     esac >"$tree/log" 2>&1 </dev/null || rc=$?
-    find "$tree/tmp" -mindepth 1 -delete 2>/dev/null
     return $rc
 }
 
@@ -173,10 +174,10 @@ judge() { # TREE FILE FUNCTION OLD NEW TEST...
             return
         fi
     done
-    verdict=SURVIVED
+    verdict=SURVIVED by=
 }
 
-try_one() { # TREE NAME FILE FUNCTION TEST OLD NEW: prints the verdict
+try_one() { # TREE NAME FILE FUNCTION TEST OLD NEW: prints the verdict, and notes it
     local tree=$1 name=$2 file=$3 function=$4 verdict by
     local -a tests
     mapfile -t tests < <(tests_of "$file" "$5")
@@ -188,7 +189,9 @@ try_one() { # TREE NAME FILE FUNCTION TEST OLD NEW: prints the verdict
     fi
     mv "$tree/kept" "$tree/$file"
     touch "$tree/$file"
-    printf '%s\t%s\t%s\t%s\n' "$verdict" "$name" "$by" "$([ "$5" = - ] && echo "${6#@*:} -> $7")"
+    printf '%s\t%s\t%s\n' "$verdict" "$name" "$by" >>"$tmp/verdicts"
+    [ "$5" = - ] && name="$name: '${6#@*:}' -> '$7'"
+    printf '%-16s %s%s\n' "$verdict" "$name" "${by:+ ($by)}"
 }
 
 # Whether enough of them count.
@@ -199,7 +202,7 @@ work() { # INDEX: every jobs-th break
     while IFS=$'\t' read -r name file function test old new; do
         [ $((k++ % jobs)) -eq "$1" ] || continue
         is_done && break
-        try_one "$tree" "$name" "$file" "$function" "$test" "$old" "$new" >>"$tmp/verdicts"
+        try_one "$tree" "$name" "$file" "$function" "$test" "$old" "$new"
     done <"$tmp/list"
 }
 
@@ -219,8 +222,6 @@ for ((j = 0; j < jobs; j++)); do
 done
 caged "$tmp/0" true || fail 'broken programs cannot be caged here: this needs root, namespaces and a pids cgroup'
 
-tail -n +1 -f "$tmp/verdicts" --pid=$$ 2>/dev/null | awk -F '\t' -v OFS='  ' \
-    '{ printf "%-16s %s  %s  %s\n", $1, $2, $3 == "" ? "" : "(" $3 ")", $4; fflush() }' &
 for ((j = 0; j < jobs; j++)); do
     work $j &
     workers[j]=$!
@@ -233,13 +234,12 @@ for by in $(awk -F '\t' '$1 == "killed" { print $3 }' "$tmp/verdicts" | sort -u)
     if ! build "$tmp/0" $(targets_of "$by") || ! run_test "$tmp/0" "$by"; then
         echo "mutate.sh: $by fails without any break:"
         grep -A 5 -E '^not ok|ERROR|error' "$tmp/0/log" | head -n 20
-        sed -i "s|^killed\(\t[^\t]*\t$by\t\)|VOID\1|" "$tmp/verdicts"
+        sed -i "s|^killed\(\t[^\t]*\t$by\)\$|VOID\1|" "$tmp/verdicts"
     fi
 done
 
 count() { grep -c -E "^($1)"$'\t' "$tmp/verdicts"; }
 killed=$(count killed) n=$(count 'killed|SURVIVED|VOID|DOES NOT FIT|NO TEST')
 [ "$what" = named ] && n=$(count '.*')
-sleep 1.1 # the last lines are printed
 echo "$killed of $n killed; $(count 'DOES NOT COMPILE') do not compile, $(count 'SAME CODE') are the same code"
 [ "$n" -gt 0 ] && [ "$killed" -eq "$n" ]

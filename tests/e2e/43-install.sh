@@ -8,6 +8,10 @@ build=$KSWEEP_BIN/..
 [ -f "$build/CMakeCache.txt" ] || skip_all "the programs do not stand in a build tree"
 cd "$tap_tmp" || exit 1
 
+if grep -q '^KSWEEP_TESTS:BOOL=OFF$' "$build/CMakeCache.txt" && command -v ninja >"$tap_tmp/ninja"; then
+    unlike "$(ninja -C "$build" -t inputs all)" '(test|fuzz)_[a-z_]*\.dir|make_journal' 'cmake --build builds programs only'
+    like "$(ninja -C "$build" -t inputs tests)" 'test_journal\.dir' 'and the target `tests` the tests'
+fi
 ok 'cmake --install' cmake --install "$build" --prefix "$tap_tmp/there"
 for p in ksweep ksweep-worker ksweep-analyze; do
     ok "bin/$p is there" test -x "there/bin/$p"
