@@ -110,6 +110,8 @@ caged() { # TREE COMMAND...
             case $kind in
             ext* | xfs | btrfs | overlay | f2fs | zfs)
                 mount -o remount,bind,ro "$at" || exit 125 ;;
+            cgroup) # whoever dies while it has others frozen leaves them so
+                case $at in */freezer) mount -o remount,bind,ro "$at" || exit 125 ;; esac ;;
             esac
         done </proc/mounts
         ulimit -v "$1"
@@ -126,6 +128,7 @@ run_test() { # TREE TEST: its exit status; 0 = passed
     unit.*) caged "$tree" timeout -k 5 60 "${with[@]}" "$tree/build/bin/test_${test#unit.}" ;;
     *) caged "$tree" timeout -k 5 120 "${with[@]}" bash "$tree/tests/$test.sh" ;;
     esac >"$tree/log" 2>&1 </dev/null || rc=$?
+    [ $rc -eq 77 ] && rc=0 # a test that is skipped has noticed nothing
     return $rc
 }
 

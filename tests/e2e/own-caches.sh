@@ -4,7 +4,7 @@
 #
 #   $own_host COMMAND...  starts it as a rank on a host of its own: with a cache of its own,
 #                         $own_caches/RANK, and perhaps with another compiler ($OTHER_CC: of which rank)
-#   $own_job              24 instances; each compilation is written down in $COMPILED: "rank instance"
+#   $own_job              60 instances; each compilation is written down in $COMPILED: "rank instance"
 #                         ($KILLED_BY_CC: whom its first one kills)
 #   sweep RANKS           of $own_job into $tap_tmp/run: all of them measure, from caches as they are
 #   prepare               rank 1 alone has everything
@@ -15,7 +15,7 @@
 #   complete WHAT [RANK]  the run in $tap_tmp/run is; RANK: whose cache is left as it was when it died
 own_caches=$tap_tmp/caches own_host=$tap_tmp/host own_job=$tap_tmp/k/many.json
 export COMPILED=$tap_tmp/compiled
-n_instances=24
+n_instances=60
 
 mkdir "$tap_tmp/k"
 cp "$KSWEEP_SOURCE_DIR"/tests/fake/unit.{k,h,family.json} "$tap_tmp/k"
