@@ -7,7 +7,7 @@
     mutants.py check                 whether each of them fits the sources; TAP
     mutants.py generate SEED [FILE...]
                                      all breaks that the operators below make of the functions in
-                                     these files (default: src/*/*.c), in an order drawn by SEED,
+                                     these files (default: all of src), in an order drawn by SEED,
                                      in the same form; the test is "-"
     mutants.py apply FILE FUNCTION OLD NEW
                                      makes the change; OLD is TEXT or @OFFSET:TEXT (of a generated
@@ -44,6 +44,16 @@ END_TO_END = {
     "src/store": ["30-results", "67-merge"],
     "src/topo": ["46-binding"],
     "src/worker": ["50-faults", "53-cheats"],
+}
+
+# Tests of kernels, by how the file's name begins.
+KERNELS = {
+    "kernels/host": [("gconv_bwd_data", ["kernels_bwd_data"]), ("gconv_bwd_weight", ["kernels_bwd_weight"]),
+                     ("gconv_bwd", ["kernels_bwd_data", "kernels_bwd_weight"]), ("gemm", ["kernels_gemm"]),
+                     ("gconv", ["kernels"]), ("", ["kernels", "kernels_bwd_data"])],
+    "kernels/gpu": [("gconv_bwd_data", ["gpu_kernels_bwd_data"]), ("bwd_data", ["gpu_kernels_bwd_data"]),
+                    ("gconv_bwd_weight", ["gpu_kernels_bwd_weight"]), ("gemm", ["gpu_kernels_gemm"]),
+                    ("judge", ["gpu_judge", "gpu_judge_look"]), ("", ["gpu_kernels_fwd"])],
 }
 
 Mutant = collections.namedtuple("Mutant", "name file function test old new")
@@ -270,7 +280,8 @@ def generate(seed, paths):
 # --- tests of a file
 
 def unit_tests(directory):
-    """Names in ks_test() of a CMakeLists.txt; a loop's variable stands for its words."""
+    """Names in ks_test() of a CMakeLists.txt, but not those that --quick leaves out; a loop's variable
+    stands for its words."""
     path, names, loops = os.path.join(directory, "CMakeLists.txt"), [], {}
     for line in read(path).splitlines() if os.path.isfile(path) else []:
         m = re.match(r"\s*foreach\((\w+) ([^)]*)", line)
@@ -280,7 +291,8 @@ def unit_tests(directory):
         if m:
             v = re.fullmatch(r"\$\{(\w+)\}", m.group(1))
             names += loops.get(v.group(1), []) if v else [m.group(1)]
-    names = [n for n in names if os.path.isfile(f"tests/unit/test_{n}.c")]
+    names = [n for n in names if os.path.isfile(f"tests/unit/test_{n}.c") and
+             "\n/* quick: no */" not in read(f"tests/unit/test_{n}.c")]
     return sorted(set(names), key=names.index)
 
 
@@ -288,6 +300,9 @@ def tests_of(path):
     """Those named after the file first, then those of its directory, then end-to-end tests."""
     directory, base = os.path.dirname(path), os.path.splitext(os.path.basename(path))[0]
     words = set(base.split("_"))
+    for prefix, names in KERNELS.get(directory, []):
+        if base.startswith(prefix):
+            return [f"unit.{n}" for n in names]
     while directory and not os.path.isfile(os.path.join(directory, "CMakeLists.txt")):
         directory = os.path.dirname(directory)
     units = unit_tests(directory)
@@ -314,7 +329,7 @@ def main(argv):
     if what == "check":
         return check()
     if what == "generate":
-        for m in generate(int(rest[0]), rest[1:] or sorted(glob.glob("src/*/*.c"))):
+        for m in generate(int(rest[0]), rest[1:] or sorted(glob.glob("src/**/*.c", recursive=True))):
             put(m)
         return 0
     if what == "apply":

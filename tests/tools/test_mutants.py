@@ -111,6 +111,11 @@ class Mutants(unittest.TestCase):
 
     def test_tests_of_a_file(self):
         self.assertEqual(mutants.tests_of("src/x/a.c"), ["unit.a", "unit.b"])
+        self.assertEqual(mutants.tests_of("src/x/room/c.c"), ["unit.b", "unit.a"])
+        mutants.write("tests/unit/test_b.c", "/* x */\n/* quick: no */\n")
+        self.assertEqual(mutants.tests_of("src/x/a.c"), ["unit.a"])
+        self.assertEqual(mutants.tests_of("kernels/host/gconv_bwd_data_x.k"), ["unit.kernels_bwd_data"])
+        self.assertEqual(mutants.tests_of("kernels/host/gconv_direct.k"), ["unit.kernels"])
 
     def test_list_fits(self):
         rc, out = self.check(NAMED)
