@@ -53,6 +53,26 @@ function(ks_program name)
   install(TARGETS ${name} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endfunction()
 
+# `cmake --build DIR --target tests` builds everything that tests/run.sh runs, `all` only the programs;
+# with KSWEEP_TESTS `all` includes the tests.
+if(BUILD_TESTING AND NOT KSWEEP_WORKER_ONLY)
+  set(in_all)
+  if(KSWEEP_TESTS)
+    set(in_all ALL)
+  endif()
+  add_custom_target(tests ${in_all})
+endif()
+
+# ks_is_for_tests(target..): built by the target `tests`, not by `all`.
+function(ks_is_for_tests)
+  foreach(target IN LISTS ARGN)
+    set_target_properties(${target} PROPERTIES EXCLUDE_FROM_ALL ON)
+    if(TARGET tests)
+      add_dependencies(tests ${target})
+    endif()
+  endforeach()
+endfunction()
+
 # ks_test(name DEPS target..): tests/unit/test_<name>.c, a cmocka program, label `unit`, 60 s. Not in a
 # sanitized tree where the test's file says so.
 function(ks_test name)
@@ -62,15 +82,17 @@ function(ks_test name)
     return()
   endif()
   add_executable(test_${name} ${CMAKE_SOURCE_DIR}/tests/unit/test_${name}.c ${A_SOURCES})
+  ks_is_for_tests(test_${name})
   target_include_directories(test_${name} PRIVATE ${CMAKE_SOURCE_DIR})
   target_link_libraries(test_${name} PRIVATE ks_flags ${A_DEPS} cmocka m)
   target_compile_definitions(test_${name} PRIVATE
     KS_SOURCE_DIR="${CMAKE_SOURCE_DIR}" KS_BINARY_DIR="${CMAKE_BINARY_DIR}")
-  # A third less time to compile; what is tested keeps its flags.
-  target_compile_options(test_${name} PRIVATE $<$<CONFIG:RelWithDebInfo>:-O1>)
+  # Less time to compile, with sanitizers half of it; what is tested keeps its flags.
+  target_compile_options(test_${name} PRIVATE $<$<CONFIG:RelWithDebInfo>:-O1>
+    $<$<BOOL:${KSWEEP_SANITIZE}>:-O0>)
   add_test(NAME unit.${name} COMMAND test_${name} ${A_ARGS})
-  # Two of ctest's places, but one where the test's file says that it waits most of the time:
-  # tests/run.sh gives ctest one place more than its CPUs take. The longest begin first.
+  # Two of ctest's places, but one where the test's file says that it waits most of the time. The
+  # longest begin first.
   file(STRINGS ${CMAKE_SOURCE_DIR}/tests/unit/test_${name}.c waits REGEX "^/\\* waits: yes")
   set(places 2)
   set(cost 0)
@@ -105,6 +127,7 @@ function(ks_fuzz name)
   endif()
   set(dir ${CMAKE_SOURCE_DIR}/tests/fuzz)
   add_executable(fuzz_${name} ${dir}/fuzz_${name}.c ${dir}/driver.c ${A_SOURCES})
+  ks_is_for_tests(fuzz_${name})
   target_include_directories(fuzz_${name} PRIVATE ${CMAKE_SOURCE_DIR})
   target_link_libraries(fuzz_${name} PRIVATE ks_flags ${A_DEPS})
   add_test(NAME fuzz.${name} COMMAND fuzz_${name} -n 20000 -s 1 ${dir}/corpus/${name})

@@ -15,7 +15,8 @@
 # which need little CPU time. The longest (tests/runner/longest) start first. The seconds of a suite
 # are the sum over its tests. A unit test whose file says "sanitized: no" is in the release tree
 # only; "quick: no" in a unit test and "quick: yes" in an end-to-end test decide about --quick.
-# Sanitized kernels and kernels on the GPU emulator are samples here: tests/kernels.sh runs all.
+# Kernels are samples here: tests/kernels.sh runs every shipped instance. Sweeps under faults for
+# hours: tests/soak.sh.
 #
 # KSWEEP_REQUIRE="mpi hdf5py netns slurm cgroup asan clang19 hip-headers ...": what must be testable here. A skip of a
 # test that declares one of these groups ("# group: mpi" in its file) is then a failure, and so is

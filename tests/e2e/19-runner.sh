@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 # How tests/run.sh runs tests side by side: what fails, hangs, dies or is skipped is counted in every
 # lane, and an interrupted run leaves nobody behind.
+# waits: yes
 . "$(dirname "$0")/tap.sh"
 cd "$tap_tmp" || exit 1
 
@@ -26,6 +27,7 @@ of() { awk -F '\t' -v n="$1" '$2 == n { print $3 ": " $5 }' tree/build/test-resu
 
 cat >all <<'EOF'
 pool work 20 t/slow "" sh -c 'until [ -e go ]; do sleep 0.05; done; echo "ok 1 - a"; echo 1..1'
+pool work 20 t/busy "" sh -c 'i=0; while [ $i -lt 100000 ]; do i=$((i + 1)); done; echo "ok 1 - a"; echo 1..1'
 pool work 20 t/bad "" sh -c 'echo "ok 1 - a"; echo "not ok 2 - b"; echo "# why"; echo 1..2; exit 1'
 pool wait 1 t/hangs "" sh -c 'sleep 300'
 pool wait 20 t/good "" sh -c 'touch go; echo "ok 1 - a"; echo 1..1'
@@ -35,8 +37,11 @@ pool slurm 20 t/skips mpi sh -c 'echo "1..0 # SKIP no mpi"; exit 77'
 EOF
 unset KSWEEP_REQUIRE
 drive all
-is "$? $(tail -n 1 out)" '1 5 passed, 4 failed, 1 skipped' 'every result counts, the last line says how many'
+is "$? $(tail -n 1 out)" '1 6 passed, 4 failed, 1 skipped' 'every result counts, the last line says how many'
 is "$(of 't/slow: a') $(of 't/good: a')" 'pass:  pass: ' 'who waits does not wait for those who compute'
+cpu_of() { awk -F '\t' -v n="$1" '$2 == n { print ($6 > 0.02) }' tree/build/test-results.txt; }
+is "$(cpu_of 't/busy: a') $(cpu_of 't/good: a')" '1 0' 'the CPU time of each is counted'
+like "$(grep '^t  ' out)" ' [0-9.]+ s +0\.[0-9] s of CPU$' 'and that of its suite is printed'
 is "$(of 't/bad: b') $(of t/hangs)" 'fail:  fail: ran out of time' 'one that fails, one that hangs'
 is "$(of t/short)" 'fail: 1 tests ran, 2 were planned' 'one that stops half-way'
 is "$(of t/ends)" 'fail: ended with 3' 'one that is well but for its end'
@@ -45,7 +50,7 @@ like "$(cat out)" '    # why' 'a failure is shown'
 export KSWEEP_REQUIRE=mpi
 rm go
 drive all
-is "$? $(tail -n 1 out)" '1 5 passed, 5 failed, 0 skipped' 'what is required must not be skipped'
+is "$? $(tail -n 1 out)" '1 6 passed, 5 failed, 0 skipped' 'what is required must not be skipped'
 
 # In each lane the longest begin first, whatever the others do.
 printf '%s\n' t/work-c t/wait-d t/work-b t/wait-a >longest

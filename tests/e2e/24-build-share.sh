@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 # Many builders, one cache: nothing is compiled twice, nobody waits for the dead, and whatever is
 # killed at whatever moment, the next build goes on where it stopped.
+# waits: yes
 # group: mpi
 . "$(dirname "$0")/tap.sh"
 need_program ksweep python3 cc mpirun
@@ -15,7 +16,7 @@ cp "$KSWEEP_SOURCE_DIR"/tests/fake/unit.{k,h,family.json} "$tap_tmp/k"
 head -n 2 "$KSWEEP_SOURCE_DIR/jobs/problems/resnet50.csv" >"$tap_tmp/k/one.csv"
 python3 - "$tap_tmp/k" <<'END'
 import json, sys
-json.dump({"family": "unit.family.json", "instances": [{"index": list(range(60))}]},
+json.dump({"family": "unit.family.json", "instances": [{"index": list(range(40))}]},
           open(sys.argv[1] + "/config.json", "w"))
 json.dump({"name": "many", "operator": "grouped_conv", "kernels": [{"config": "config.json"}],
            "problems": [{"file": "one.csv"}], "device": {"backend": "host"},
@@ -62,10 +63,10 @@ END
 
 rc_is 0 "four ranks build" "${launch[@]}" -n 4 ksweep build "$job" --json -j 1 \
     --manifest "$tap_tmp/m.json"
-is "$(field built) $(field missing)" "60 0" "all of it, and one of them speaks"
-is "$(sort "$COMPILED" | wc -l) $(sort -u "$COMPILED" | wc -l)" "60 60" "nothing twice"
+is "$(field built) $(field missing)" "40 0" "all of it, and one of them speaks"
+is "$(sort "$COMPILED" | wc -l) $(sort -u "$COMPILED" | wc -l)" "40 40" "nothing twice"
 is "$(python3 -c 'import json, sys; print(len(json.load(open(sys.argv[1]))["instances"]))' \
-    "$tap_tmp/m.json")" 60 "one manifest of all"
+    "$tap_tmp/m.json")" 40 "one manifest of all"
 is "$(leftovers)" "" "nothing unfinished is left"
 
 # --- a rank dies in the middle of its work
@@ -80,9 +81,9 @@ for ((i = 0; i < 100; i++)); do
 done
 kill -9 "$(cat "$tap_tmp/rank.2")"
 wait $mpi
-like "$(cat "$tap_tmp/said")" "built +60" "a rank is killed, the others build all"
+like "$(cat "$tap_tmp/said")" "built +40" "a rank is killed, the others build all"
 rc_is 0 "afterwards" ksweep build "$job" --json
-is "$(field compiler_runs) $(field cached)" "0 60" "nothing is missing"
+is "$(field compiler_runs) $(field cached)" "0 40" "nothing is missing"
 is "$(leftovers)" "" "what it left is swept"
 
 # --- killed at random moments, until it is done
@@ -94,7 +95,7 @@ kill_some() { # PID...: the first or all of them
 RANDOM=${KSWEEP_TEST_SEED:-1}
 forget
 n_broken=0 n_full=0
-for ((round = 0; round < 25; round++)); do
+for ((round = 0; round < 12; round++)); do
     ksweep build "$job" -j 1 >"$tap_tmp/said.1" 2>&1 &
     one=$!
     ksweep build "$job" -j 1 >"$tap_tmp/said.2" 2>&1 &
@@ -105,9 +106,9 @@ for ((round = 0; round < 25; round++)); do
     wait $two 2>/dev/null && n_full=$((n_full + 1))
     sound || n_broken=$((n_broken + 1))
     # What was built stays built, but not for so long that all is built in the first rounds.
-    [ $((round % 8)) -eq 7 ] && rm -rf "$cache"
+    [ $((round % 6)) -eq 5 ] && rm -rf "$cache"
 done 2>/dev/null
-is "$n_broken" 0 "25 kills leave no unit half published"
+is "$n_broken" 0 "12 kills leave no unit half published"
 rc_is 0 "the next build goes on" ksweep build "$job" --json
 is "$(field missing) $(field failed)" "0 0" "and completes it"
 is "$(leftovers)" "" "nothing unfinished is left"

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # Ranks without a common cache: one of them compiles, the others get it from there.
+# waits: yes
 # group: mpi
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/sweep.sh"

@@ -9,6 +9,7 @@
 need_program mpirun cc
 . "$(dirname "$0")/sweep.sh"
 n_cells=15
+tiny_cache=$tap_tmp/cache # it counts what is compiled
 cd "$tap_tmp" || exit 1
 
 # --- help

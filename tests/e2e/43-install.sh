@@ -1,12 +1,17 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# An installed ksweep finds its worker, its kernels and its problem lists beside itself.
+# An installed ksweep finds its worker, its kernels and its problem lists beside itself. The worker
+# alone, without the libraries of the others: 84-gpu-bare-cmake.sh.
 . "$(dirname "$0")/tap.sh"
 need_program cmake cc
 build=$KSWEEP_BIN/..
 [ -f "$build/CMakeCache.txt" ] || skip_all "the programs do not stand in a build tree"
 cd "$tap_tmp" || exit 1
 
+if grep -q '^KSWEEP_TESTS:BOOL=OFF$' "$build/CMakeCache.txt" && command -v ninja >"$tap_tmp/ninja"; then
+    unlike "$(ninja -C "$build" -t inputs all)" '(test|fuzz)_[a-z_]*\.dir|make_journal' 'cmake --build builds programs only'
+    like "$(ninja -C "$build" -t inputs tests)" 'test_journal\.dir' 'and the target `tests` the tests'
+fi
 ok 'cmake --install' cmake --install "$build" --prefix "$tap_tmp/there"
 for p in ksweep ksweep-worker ksweep-analyze; do
     ok "bin/$p is there" test -x "there/bin/$p"
@@ -24,15 +29,5 @@ ok 'plan finds the installed job' there/bin/ksweep plan there/share/ksweep/jobs/
 for f in common.sh one_node.sbatch many_nodes.sbatch array.sbatch chain.sbatch; do
     ok "slurm/$f is there" test -r "there/share/ksweep/slurm/$f"
 done
-
-# What a compute node needs: built without any of the libraries, by the flags of the release tree,
-# whose objects the compiler cache has.
-launcher=()
-command -v ccache >/dev/null && launcher=(-DCMAKE_C_COMPILER_LAUNCHER=ccache)
-ok 'the worker alone is configured' cmake -S "$KSWEEP_SOURCE_DIR" -B worker -G Ninja \
-    -DCMAKE_BUILD_TYPE=RelWithDebInfo ${launcher[@]+"${launcher[@]}"} -DKSWEEP_WORKER_ONLY=ON -DCMAKE_DISABLE_FIND_PACKAGE_MPI=ON -DCMAKE_DISABLE_FIND_PACKAGE_HDF5=ON
-ok 'and built' cmake --build worker
-ok 'and works' worker/bin/ksweep-worker --probe host
-not_ok 'ksweep is not built then' test -e worker/bin/ksweep
 
 done_testing

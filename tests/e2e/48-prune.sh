@@ -8,6 +8,7 @@
 . "$(dirname "$0")/tap.sh"
 need_program mpirun cc
 . "$(dirname "$0")/sweep.sh"
+tiny_cache=$tap_tmp/cache # it edits what is there
 cd "$tap_tmp" || exit 1
 
 job() { # NAME PRUNE -> NAME.json

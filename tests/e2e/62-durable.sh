@@ -7,7 +7,7 @@
 . "$(dirname "$0")/tap.sh"
 
 need_program mpirun python3
-export XDG_CACHE_HOME=$tap_tmp/cache
+share_kernels
 audit="python3 $KSWEEP_SOURCE_DIR/tests/tools/journal_audit.py"
 
 job() { # NAME MAX_MS COPIES [EXTRA-MEASURE] [KERNEL_TIMEOUT]

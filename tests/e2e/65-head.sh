@@ -17,7 +17,7 @@ ok 'the ranks of the other hosts leave' settles $((3 * lost_after + 10)) none_bu
 is "$(exit_of "$dir")" 3 'resumable'
 elsewhere() { # ARG...: on h1, without a launcher
     KSWEEP_ACK_LOG=$dir.acks host exec h1 "$KSWEEP_BIN/ksweep" run "$lost_job" --out "$dir" \
-        --cache "$tap_tmp/cache" --resume "$@"
+        --cache "$tiny_cache" --resume "$@"
 }
 rc_is 3 'an owner that was heard of a minute ago is not robbed' elsewhere
 like "$(cat "$tap_tmp/err")" "on host 'h0'.*--take-over" 'and the way is named'

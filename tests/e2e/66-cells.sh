@@ -19,11 +19,11 @@ cat >"$tap_tmp/killer.json" <<EOF
               "contention": {"retries": 0, "switches_per_s": 1e9, "stolen": 1, "canary": 100}},
   "isolate": {"kernel_timeout_s": 120} }
 EOF
-ksweep build "$tap_tmp/killer.json" --cache "$tap_tmp/cache" >"$tap_tmp/build.out" 2>&1
+ksweep build "$tap_tmp/killer.json" --cache "$tiny_cache" >"$tap_tmp/build.out" 2>&1
 
 dir=$tap_tmp/killer
 KSWEEP_ACK_LOG=$dir.acks ranks 7 ksweep run "$tap_tmp/killer.json" --out "$dir" \
-    --cache "$tap_tmp/cache" --lost-after ${lost_after}s --oversubscribe </dev/null >"$dir.log" 2>&1 &
+    --cache "$tiny_cache" --lost-after ${lost_after}s --oversubscribe </dev/null >"$dir.log" 2>&1 &
 launcher=$!
 
 # Rank 0 only coordinates: without its warden it gives its cells back, and that is no loss.

@@ -16,7 +16,7 @@ local_begin() { # NAME RANKS ARG...
     local n=$2
     shift 2
     KSWEEP_ACK_LOG=$dir.acks ODD_FS_DIR=$dir ODD_FS_STALL=$dir.gate ranks "$n" \
-        env LD_PRELOAD="$shim" ksweep run "$lost_job" --out "$dir" --cache "$tap_tmp/cache" \
+        env LD_PRELOAD="$shim" ksweep run "$lost_job" --out "$dir" --cache "$tiny_cache" \
         --lost-after ${lost_after}s "$@" </dev/null >>"$dir.log" 2>&1 &
     launcher=$!
 }

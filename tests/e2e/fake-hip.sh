@@ -2,8 +2,6 @@
 # shellcheck shell=bash disable=SC2034,SC2154
 # fake-hip.sh - sourced behind tap.sh: sweeps over the HIP runtime of tests/fake/hip.
 #
-# Where KSWEEP_TEST_CACHE names a cache of kernels, it is used; what is in the cache is no matter of theirs.
-#
 #   gpu_job PROBLEMS FILTER [CONFIG]   a job for the emulator, on stdout: the first PROBLEMS of
 #                             jobs/problems/emulator.csv, the instances that FILTER leaves
 #   gpu_run RANKS DIR JOB CONFIG ARG...   the sweep under mpirun, RANKS 0 = without;
@@ -18,7 +16,6 @@
 #                             fault: only it has so many blocks, and the judge blocks of 256
 #   struck NAME FAULT OUTCOME CODE REASON [JOB]   a sweep of seven cells, where only $cell ends so
 . "$KSWEEP_SOURCE_DIR/tests/e2e/sweep.sh"
-tiny_cache=${KSWEEP_TEST_CACHE:-$tiny_cache} # all of a run of tests/run.sh have the same kernels
 library=$(dirname "$KSWEEP_BIN")/lib/libamdhip64.so.6
 [ -e "$library" ] || skip_all "no $library: ninja fake_hip"
 /usr/bin/python3 -c 'import h5py' 2>/dev/null || skip_all "no python3-h5py"

@@ -8,7 +8,7 @@ cage=$KSWEEP_SOURCE_DIR/tests/tools/caged.sh
 rows="/usr/bin/python3 $KSWEEP_SOURCE_DIR/tests/tools/h5rows.py"
 bash "$cage" true 2>/dev/null || skip_all "no pids cgroup to cage a fork bomb in"
 /usr/bin/python3 -c 'import h5py' 2>/dev/null || skip_all "no python3-h5py"
-export XDG_CACHE_HOME=$tap_tmp/cache
+share_kernels
 
 job() { # FAULT -> $tap_tmp/FAULT.json
     local seconds=10 # filling the memory cap takes its time on a busy machine

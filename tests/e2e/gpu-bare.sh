@@ -10,7 +10,7 @@ cd "$tap_tmp" || exit 1
 mkdir in
 gpu_job 1 "tile_m == 16 and tile_n == 32" >conformance.json
 ksweep plan conformance.json --export-grid in/conformance.grid || exit 1
-export KSWEEP_GPU_INPUTS=$tap_tmp/in KSWEEP_GPU_BACKEND=hip KSWEEP_GPU_CACHE=$tap_tmp/cache
+export KSWEEP_GPU_INPUTS=$tap_tmp/in KSWEEP_GPU_BACKEND=hip KSWEEP_GPU_CACHE=$tiny_cache
 export CFLAGS=-O0 CMAKE_BUILD_TYPE=None # neither optimised nor for a debugger: the least to compile
 if command -v ccache >/dev/null; then
     export CMAKE_C_COMPILER_LAUNCHER=ccache CCACHE_NOHASHDIR=1

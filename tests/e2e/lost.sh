@@ -45,7 +45,7 @@ begin() {
     shift 2
     dir=$tap_tmp/$name
     KSWEEP_ACK_LOG=$dir.acks "$lost_kit/mpirun_hosts.sh" "$spec" ${LOST_MPI-} "$KSWEEP_BIN/ksweep" run \
-        "${LOST_JOB:-$lost_job}" --out "$dir" --cache "$tap_tmp/cache" --lost-after ${lost_after}s "$@" \
+        "${LOST_JOB:-$lost_job}" --out "$dir" --cache "$tiny_cache" --lost-after ${lost_after}s "$@" \
         </dev/null >>"$dir.log" 2>&1 &
     launcher=$!
 }

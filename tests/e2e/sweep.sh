@@ -11,8 +11,9 @@
 #   settles SECONDS COMMAND...  waits until COMMAND succeeds; fails after SECONDS
 
 tiny_job=$KSWEEP_SOURCE_DIR/tests/data/tiny.json
-# One cache for all sweeps of a test: the first builds, the others find it.
-tiny_cache=$tap_tmp/cache
+# One cache for all sweeps: the first builds, the others find it. Under tests/run.sh those of all tests
+# share it; a test about building or caches sets its own behind this line.
+tiny_cache=${KSWEEP_TEST_CACHE:-$tap_tmp/cache}
 
 ranks() {
     local n=$1 root=()

@@ -11,6 +11,7 @@
 #   skip_all REASON                   prints "1..0 # SKIP reason" and ends with 77
 #   need_program PROGRAM...           skip_all unless every one is in PATH
 #   need_data PATH                    skip_all unless $KSWEEP_TEST_DATA/PATH exists
+#   share_kernels                     the cache of kernels is that of all such tests
 #   done_testing                      prints the plan; ends with 1 when something failed
 #
 # $KSWEEP_BIN: where the programs are. $KSWEEP_TEST_DATA: real inputs, default ../shared/data beside
@@ -82,6 +83,12 @@ like() {
 unlike() {
     ! grep -Eq -- "$2" <<<"$1"
     tap_report $? "$3" || { tap_note "got: $1"; tap_note "want no match of: $2"; }
+}
+
+# For tests that build kernels, and not for the sake of building: under tests/run.sh all of them share
+# a cache, alone each has its own.
+share_kernels() {
+    [ -n "${KSWEEP_TEST_CACHE-}" ] || export XDG_CACHE_HOME=$tap_tmp/cache
 }
 
 skip_all() {

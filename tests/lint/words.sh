@@ -9,13 +9,16 @@ trap 'rm -rf "$code"' EXIT
 
 # A copy of the C sources with comments, strings and characters blanked, line by line as before.
 strip_tree() {
-    local f
-    while read -r f; do
-        mkdir -p "$code/${f%/*}"
-        perl -0777 -pe '
-            s{(/\*.*?\*/|//[^\n]*)|"(?:\\.|[^"\\\n])*"|\x27(?:\\.|[^\x27\\\n])*\x27}
-             {my $t = $&; $t =~ s/[^\n]/ /g; $t}gsex' "$f" >"$code/$f"
-    done
+    CODE=$code perl -MFile::Path=make_path -MFile::Basename -ne '
+        chomp;
+        my ($from, $to) = ($_, "$ENV{CODE}/$_");
+        open(my $in, "<", $from) or die "$from: $!";
+        my $text = do { local $/; <$in> };
+        $text =~ s{(/\*.*?\*/|//[^\n]*)|"(?:\\.|[^"\\\n])*"|\x27(?:\\.|[^\x27\\\n])*\x27}
+                  {my $t = $&; $t =~ s/[^\n]/ /g; $t}gsex;
+        make_path(dirname($to));
+        open(my $out, ">", $to) or die "$to: $!";
+        print $out $text;'
 }
 
 code_has() { # PATTERN MESSAGE EXEMPT DIR...: Perl patterns; EXEMPT is matched against file names

@@ -31,16 +31,17 @@ pool_start() { # INDEX
     (
         start=$(now)
         eval "nice -n ${lane_nice[${pool_lanes[$1]}]} timeout -k 5 ${pool_limits[$1]} ${pool_commands[$1]}" >"$out" 2>&1 </dev/null || rc=$?
-        echo "$rc $(since "$start")" >"$out.rc"
+        times >"$out.times"
+        echo "$rc $(since "$start") $(sum_times "$out.times")" >"$out.rc"
     ) &
 }
 
 # The result of one; a second time there is nothing to take.
 pool_take() { # INDEX
-    local rc=1 seconds=0 out=$run_tmp/pool.$1 # where whoever waited for it was killed
+    local rc=1 seconds=0 cpu=0 out=$run_tmp/pool.$1 # where whoever waited for it was killed
     [ -e "$out.taken" ] && return
-    [ -s "$out.rc" ] && read -r rc seconds <"$out.rc"
-    take_tap "${pool_names[$1]}" "$out" "$rc" "$seconds" "${pool_groups[$1]}"
+    [ -s "$out.rc" ] && read -r rc seconds cpu <"$out.rc"
+    take_tap "${pool_names[$1]}" "$out" "$rc" "$seconds" "${pool_groups[$1]}" "$cpu"
     : >"$out.taken"
 }
 

@@ -2,7 +2,8 @@
 # shellcheck shell=bash
 # results.sh - sourced by tests/run.sh: what a result is, how it is judged, counted and printed.
 #
-# One result is one line in $results: suite, name, pass|fail|skip, seconds, reason (tab-separated).
+# One result is one line in $results: suite, name, pass|fail|skip, seconds, reason, CPU seconds
+# (tab-separated). The seconds of a program that prints several results are in its first line.
 
 results=$root/build/test-results.txt
 passed=0 failed=0 skipped=0
@@ -21,7 +22,7 @@ begin_results() {
     export CCACHE_BASEDIR=$root CCACHE_DEPEND=1
     export TMPDIR=$run_tmp/tmp XDG_CACHE_HOME=$run_tmp/cache
     # Kernels that several tests build, and none of them for the sake of building: once.
-    export KSWEEP_TEST_CACHE=$run_tmp/kernels
+    export KSWEEP_TEST_CACHE=$XDG_CACHE_HOME/ksweep
     # Where python3 is a script that looks for the interpreter, it looks once, not for each start.
     local python
     python=$(python3 -c 'import sys; print(sys.executable)' 2>/dev/null) && PATH=${python%/*}:$PATH
@@ -32,33 +33,32 @@ begin_results() {
     run_started=$(now)
 }
 
-# Sets cpu to the user and system seconds of this shell and all its children. Not in a subshell,
-# whose times are its own.
-cpu_seconds() {
-    times >"$run_tmp/times"
-    cpu=$(awk '{
+# Prints the user and system seconds in a text of `times`, which counts the shell that runs it and
+# its children: not in a subshell, whose times are its own.
+sum_times() { # FILE
+    awk '{
         for (i = 1; i <= 2; i++) { split($i, t, "m"); sum += t[1] * 60 + t[2] }
-    } END { print sum }' "$run_tmp/times")
+    } END { printf "%.2f", sum }' "$1"
 }
 
 # Tests run side by side, so the seconds of a suite are those of its tests added up.
 print_suites() {
     awk -F '\t' '
         !($1 in seconds) { order[++n] = $1 }
-        { seconds[$1] += $4; count[$1, $3]++ }
+        { seconds[$1] += $4; cpu[$1] += $6; count[$1, $3]++ }
         END {
             for (i = 1; i <= n; i++)
-                printf "%-12s %5d passed %4d failed %4d skipped %7.1f s\n", order[i],
+                printf "%-12s %5d passed %4d failed %4d skipped %7.1f s %7.1f s of CPU\n", order[i],
                     count[order[i], "pass"], count[order[i], "fail"], count[order[i], "skip"],
-                    seconds[order[i]]
+                    seconds[order[i]], cpu[order[i]]
         }' "$results"
 }
 
 end_results() {
     print_suites
-    cpu_seconds
+    times >"$run_tmp/times"
     printf 'total %.0f s, %.0f s of CPU time, results in %s\n' "$(since "$run_started")" \
-        "$cpu" "${results#"$root"/}"
+        "$(sum_times "$run_tmp/times")" "${results#"$root"/}"
     echo "$passed passed, $failed failed, $skipped skipped"
     [ "$failed" -eq 0 ]
     exit
@@ -94,7 +94,7 @@ why_skip_fails() { # NAME REASON GROUPS
     is_expected_skip "$1" "$2" || echo "skipped, and tests/expected-skips does not say so: $2"
 }
 
-record() { # NAME pass|fail|skip SECONDS REASON GROUPS
+record() { # NAME pass|fail|skip SECONDS REASON GROUPS CPU-SECONDS
     local name=$1 status=$2 reason=${4:-} why
     if [ "$status" = skip ]; then
         why=$(why_skip_fails "$name" "$reason" "${5:-}")
@@ -106,7 +106,8 @@ record() { # NAME pass|fail|skip SECONDS REASON GROUPS
     fail) failed=$((failed + 1)) ;;
     esac
     [ "$status" = fail ] && echo "FAILED $name${reason:+: $reason}"
-    printf '%s\t%s\t%s\t%s\t%s\n' "${name%%[:/]*}" "$name" "$status" "$3" "$reason" >>"$results"
+    printf '%s\t%s\t%s\t%s\t%s\t%s\n' "${name%%[:/]*}" "$name" "$status" "$3" "$reason" \
+        "${6:-0}" >>"$results"
 }
 
 # The tests of one TAP text on stdin, one line each: status, description, reason. Nothing else.
@@ -131,26 +132,26 @@ tap_lines() {
         }'
 }
 
-# take_tap NAME FILE EXIT-STATUS SECONDS GROUPS: the results of one test program that printed TAP
+# take_tap NAME FILE EXIT-STATUS SECONDS GROUPS CPU-SECONDS: the results of one test program that printed TAP
 # (or nothing: then it is one test by its exit status). What failed is shown.
 take_tap() {
-    local name=$1 out=$2 rc=$3 seconds=$4 groups=$5 n=0 n_fail=0 planned status what reason
+    local name=$1 out=$2 rc=$3 seconds=$4 groups=$5 cpu=$6 n=0 n_fail=0 planned status what reason
     if [ "$rc" -eq 77 ] || grep -q '^1\.\.0 *# *SKIP' "$out"; then
         reason=$(sed -n 's/^1\.\.0 *# *SKIP *//p' "$out" | head -n 1)
-        record "$name" skip "$seconds" "${reason:-exit 77}" "$groups"
+        record "$name" skip "$seconds" "${reason:-exit 77}" "$groups" "$cpu"
         return
     fi
     while IFS=$'\t' read -r status what reason; do
         n=$((n + 1))
         [ "$status" = fail ] && n_fail=$((n_fail + 1))
-        record "$name: $what" "$status" "$seconds" "$reason" "$groups"
-        seconds=0
+        record "$name: $what" "$status" "$seconds" "$reason" "$groups" "$cpu"
+        seconds=0 cpu=0
     done < <(tap_lines <"$out")
     planned=$(sed -n 's/^1\.\.\([0-9][0-9]*\).*/\1/p' "$out" | awk '{ n += $1 } END { print n + 0 }')
     if [ "$rc" -eq 124 ] || [ "$rc" -eq 137 ]; then
-        record "$name" fail "$seconds" "ran out of time"
+        record "$name" fail "$seconds" "ran out of time" "" "$cpu"
     elif [ "$n" -eq 0 ] && [ "$rc" -eq 0 ]; then
-        record "$name" pass "$seconds"
+        record "$name" pass "$seconds" "" "" "$cpu"
         return
     elif [ "$rc" -ne 0 ] && [ "$n_fail" -eq 0 ]; then
         record "$name" fail "$seconds" "ended with $rc"

@@ -64,13 +64,16 @@ chosen() { # PREFIX: the selected names that begin so, without it
 # --- building
 
 build_one() { # PRESET DIRECTORY
-    local start log=$run_tmp/build.log
+    local start cpu log=$run_tmp/build.log
     local -a launcher=()
     command -v ccache >/dev/null && launcher=(-DCMAKE_C_COMPILER_LAUNCHER=ccache)
     start=$(now)
+    times >"$log.before"
     if cmake --preset "$1" -DBUILD_TESTING=ON ${launcher[@]+"${launcher[@]}"} >"$log" 2>&1 &&
-        cmake --build "$2" -j "$jobs" >"$log" 2>&1; then
-        record "build/$1" pass "$(since "$start")"
+        cmake --build "$2" -j "$jobs" --target all tests >"$log" 2>&1; then
+        times >"$log.after"
+        cpu=$(awk -v a="$(sum_times "$log.before")" -v b="$(sum_times "$log.after")" 'BEGIN { print b - a }')
+        record "build/$1" pass "$(since "$start")" "" "" "$cpu"
         return 0
     fi
     record "build/$1" fail "$(since "$start")" "see below"
@@ -150,7 +153,7 @@ pool_fuzz() {
             record "fuzz/$name" fail 0 "tests/fuzz/fuzz_$name.c is in no CMakeLists.txt"
             continue
         fi
-        pool work 60 "fuzz/$name" asan "build-asan/bin/fuzz_$name" -t 3 -n 1000000000 \
+        pool work 60 "fuzz/$name" asan "build-asan/bin/fuzz_$name" -t "${KSWEEP_TEST_FUZZ_S:-1}" -n 1000000000 \
             -s "$seed" "tests/fuzz/corpus/$name"
     done
 }

@@ -60,7 +60,7 @@ bool gpu_is_of_domain(const struct gpu_instance *i, const struct ks_problem *p);
 void gpu_sweep(struct gpu_set *s);
 
 /* All of a main of a test over one config: as many instances as $KSWEEP_KERNEL_SAMPLE says (a
- * number or "all"; 10, of sanitized ones 3), chosen by $KSWEEP_TEST_SEED. */
+ * number or "all"; 8, with sanitizers 1), chosen by $KSWEEP_TEST_SEED. */
 int gpu_tests_run(const char *name, const char *config);
 
 #endif

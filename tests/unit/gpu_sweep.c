@@ -11,8 +11,8 @@
 #else
 #define IS_SANITIZED 0
 #endif
-#define N_SAMPLE (IS_SANITIZED ? 3 : 10) /* of each family */
-#define LEAST    2                       /* problems that each instance runs */
+#define N_SAMPLE (IS_SANITIZED ? 1 : 8) /* of each family */
+#define LEAST    2                      /* problems that each instance runs */
 
 /* What sanitizers look for depends on neither the data nor the order of threads. */
 static void run_once(const struct gpu_instance *i, const struct kernel_case *c,

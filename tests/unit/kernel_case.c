@@ -11,7 +11,7 @@
 #define MARK      0xa5 /* what a guard of an output holds */
 #define NAN_BYTES 0xff /* a NaN of every type */
 
-#define SANITIZED_SAMPLE 8 /* instances of a program's configs */
+#define SANITIZED_SAMPLE 4 /* instances of a program's configs */
 
 #ifdef KSWEEP_SANITIZED
 /* Guards of inputs are poisoned too: a read that changes nothing is seen. */
@@ -210,24 +210,46 @@ bool kernel_tests_are_whole(void)
 
 bool kernel_build_is_complete(void)
 {
-    return !IS_SANITIZED;
+    return kernel_tests_are_whole() && !IS_SANITIZED;
 }
 
-/* Whether the instance has a value of a trait that none of the first n has. */
-static bool has_news(const struct ks_grid *g, const struct ks_instance *one, uint32_t n)
+/* What kernels are written for separately. */
+static bool is_form(const struct ks_trait *t)
 {
-    for (uint32_t t = 0; t < g->families[one->i_family].n_traits; t++) {
-        uint32_t i = 0;
-        while (i < n && (g->instances[i].i_family != one->i_family ||
-                         g->instances[i].value[t] != one->value[t]))
-            i++;
-        if (i == n)
+    static const char *const names[] = { "pipeline", "dtype", "layout", "ndim" };
+    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+        if (strcmp(t->name, names[i]) == 0)
+            return true;
+    return false;
+}
+
+/* Whether one of the first n instances has the values of `one` for traits t and u. */
+static bool is_known(const struct ks_grid *g, const struct ks_instance *one, uint32_t n, uint32_t t,
+                     uint32_t u)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        const struct ks_instance *other = &g->instances[i];
+        if (other->i_family == one->i_family && other->value[t] == one->value[t] &&
+            other->value[u] == one->value[u])
             return true;
     }
     return false;
 }
 
-/* Each value of each trait once: all instances take minutes with sanitizers. */
+/* Whether the instance has a value of a trait, or a pair of values of two traits of form, that none
+ * of the first n has. */
+static bool has_news(const struct ks_grid *g, const struct ks_instance *one, uint32_t n)
+{
+    const struct ks_family *f = &g->families[one->i_family];
+    for (uint32_t t = 0; t < f->n_traits; t++)
+        for (uint32_t u = 0; u <= t; u++)
+            if ((t == u || (is_form(&f->traits[t]) && is_form(&f->traits[u]))) &&
+                !is_known(g, one, n, t, u))
+                return true;
+    return false;
+}
+
+/* All instances take minutes. */
 static void keep_every_value(struct ks_grid *g)
 {
     uint32_t n = 0;
@@ -251,9 +273,13 @@ static void keep_some(struct ks_grid *g, uint32_t most)
 /* What sanitizers find depends on the source more than on its traits. */
 static void thin_out(struct ks_grid *g)
 {
+    const uint32_t all = g->n_instances;
+    if (kernel_build_is_complete())
+        return;
     keep_every_value(g);
-    if (!kernel_tests_are_whole())
+    if (IS_SANITIZED && !kernel_tests_are_whole())
         keep_some(g, SANITIZED_SAMPLE);
+    print_message("# %u of %u instances; tests/kernels.sh host runs all\n", g->n_instances, all);
 }
 
 void kernel_build(struct place *p, const struct ks_problem *problem, const char *const *configs)
@@ -267,8 +293,7 @@ void kernel_build(struct place *p, const struct ks_problem *problem, const char 
     p->has_grid = true;
     ks_domains_free(p->grid.domains); /* every instance is built, whatever the job's problem */
     p->grid.domains = NULL;
-    if (!kernel_build_is_complete())
-        thin_out(&p->grid);
+    thin_out(&p->grid);
     sanitize(p);
     plan(p, &opt);
     (void)build_all(p);

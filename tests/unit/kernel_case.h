@@ -41,12 +41,17 @@ void kernel_case_run_on(const struct kernel_case *c, const struct ks_abi_entry *
 /* Fails the test and names the entry, what is wrong, and the problem. */
 void kernel_case_fail(const struct kernel_case *c, const struct ks_abi_entry *e, const char *what);
 
-/* A grid over the configs (names in kernels/configs, NULL ends) and one problem, built. In
- * sanitized builds the kernels are, too, but only a part of them: kernel_build_is_complete() is
- * false then, and what holds of all of them cannot be asked. */
-bool kernel_build_is_complete(void);
-/* $KSWEEP_KERNEL_SAMPLE is "all" (tests/kernels.sh); else sanitized builds take a few instances. */
+/* $KSWEEP_KERNEL_SAMPLE is "all" (tests/kernels.sh host). */
 bool kernel_tests_are_whole(void);
+
+/* Whether kernel_build() builds all instances: in whole tests without sanitizers. What holds of all
+ * of them cannot be asked otherwise. */
+bool kernel_build_is_complete(void);
+
+/* A grid over the configs (names in kernels/configs, NULL ends) and one problem, built. Unless the
+ * tests are whole, it is a sample that has each value of each trait and each pair of values of
+ * pipeline, dtype, layout and ndim. In sanitized builds the kernels are sanitized, too, and are
+ * that sample in whole tests, four instances otherwise. */
 void kernel_build(struct place *p, const struct ks_problem *problem, const char *const *configs);
 
 /* Whether this CPU can run what the configs promise a choice on: x86-64-v3 (AVX2, FMA, F16C).

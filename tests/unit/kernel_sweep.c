@@ -4,7 +4,7 @@
 #include "op_cases.h"
 #include "problem_list.h"
 
-#define N_RANDOM   400
+#define N_RANDOM   250
 #define N_KINDS    6 /* types times layouts */
 #define NO_PADDING "pad_h_lo=0 pad_w_lo=0 pad_h_hi=0 pad_w_hi=0"
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* waits: yes */
 /* From instances to loaded kernels with the real compiler: units, the cache, faults, resuming. */
 #include "build/plan.h"
 #include "build_util.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Every instance of the forward configs, built as in a job: held to the references, refusing what
- * it cannot compute, code of its own. */
+/* Instances of the forward configs, built as in a job: held to the references, refusing what they
+ * cannot compute; a sample here, all in tests/kernels.sh host, which also checks that each has code
+ * of its own and that every shipped problem has a choice. */
 /* quick: no */
 #include "kernel_sweep.h"
 

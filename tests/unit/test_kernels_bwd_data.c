@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Every instance of the host family of backward data, built as in a job, on problems that are
- * special and on random ones, in all types, layouts and dims. */
+/* Instances of the host family of backward data, built as in a job, on problems that are special
+ * and on random ones, in all types, layouts and dims; a sample here, all in tests/kernels.sh host,
+ * which also checks that every shipped problem has a choice. */
 /* quick: no */
 #include "kernel_sweep.h"
 
-static void test_every_instance(void **state)
+static void test_instances(void **state)
 {
     static const char *const configs[] = { "host_backward_data.json",
                                            "host_backward_data_variants.json", NULL };
@@ -13,5 +14,5 @@ static void test_every_instance(void **state)
 
 int main(void)
 {
-    return kernel_tests_run("kernels_bwd_data", test_every_instance);
+    return kernel_tests_run("kernels_bwd_data", test_instances);
 }

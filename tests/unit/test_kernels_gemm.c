@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Every instance of the host family of matrix products, built as in a job, on problems that are
- * special and on random ones: all types, all four transpose combinations, batches. */
+/* Instances of the host family of matrix products, built as in a job, on problems that are special
+ * and on random ones: all types, all four transpose combinations, batches; a sample here, all in
+ * tests/kernels.sh host. */
 /* quick: no */
 #include "kernel_case.h"
 #include "op_cases.h"
@@ -81,7 +82,7 @@ static void run_all(const struct ks_abi_entry *const *entries, uint32_t n, uint3
     }
 }
 
-static void test_every_instance(void **state)
+static void test_instances(void **state)
 {
     struct place *place = *state;
     struct ks_err err;
@@ -107,5 +108,5 @@ static void test_every_instance(void **state)
 
 int main(void)
 {
-    return kernel_tests_run("kernels_gemm", test_every_instance);
+    return kernel_tests_run("kernels_gemm", test_instances);
 }
