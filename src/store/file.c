@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Reading results.h5. */
+#include "store/file.h"
 #include "base/file.h"
 #include "store/keys.h"
 #include "store/store.h"
@@ -255,6 +256,11 @@ void ks_store_close(struct ks_store_file *f)
 }
 
 /* ---- access ---- */
+
+const struct ks_table_reader *ks_store_measurements(const struct ks_store_file *f)
+{
+    return &f->measurements;
+}
 
 const struct ks_store_info *ks_store_info(const struct ks_store_file *f)
 {

@@ -122,7 +122,8 @@ static void runs_are_joined_apart(void **state)
     static const double ns[] = { 1000, 0, 3000, 0 };
     const struct place *p = *state;
     struct ks_join join = { 0 };
-    const struct ks_row *rows;
+    struct akit_rows r;
+    const struct ks_obs *rows;
     size_t n;
 
     put_run(p->dir[0], 1, 1, 2, hows, ns);
@@ -131,17 +132,19 @@ static void runs_are_joined_apart(void **state)
     for (enum ks_merge how = KS_MERGE_ALL; how <= KS_MERGE_MEDIAN; how++) {
         struct ks_view *v = akit_view(p, how);
 
-        assert_int_equal(ks_view_next(v, &rows, &n, NULL), 1);
+        akit_rows_open(&r, v);
+        assert_true(akit_rows_next(&r, &rows, &n));
         assert_int_equal(n, how == KS_MERGE_ALL ? 4 : 2);
         assert_int_equal(ks_join_problem(&join, rows, n, NULL), 0);
         for (size_t i = 0; i < n; i++) {
-            const struct ks_row *code = ks_join_code(&join, &rows[i]);
+            const struct ks_obs *code = ks_join_code(&join, &rows[i]);
             bool is_first_run = how == KS_MERGE_MEDIAN || rows[i].run == 0;
 
             assert_non_null(code);
             assert_int_equal(code->outcome, KS_O_OK);
             same_f32(code->median_ns, is_first_run ? 1000 : 3000);
         }
+        akit_rows_close(&r);
         ks_view_close(v);
     }
     ks_join_release(&join);
@@ -160,11 +163,12 @@ static void aliases_do_not_compete(void **state)
     static const double ns[] = { 1000, 0, 2000, 1001, 3000, 0, 1500, 0 };
     const struct place *p = *state;
     struct ks_summary s;
+    struct akit_held held;
     struct ks_view *v;
 
     put_run(p->dir[0], 1, 2, 4, hows, ns);
     place_gather(p, 1, NULL);
-    akit_summarise(p, &v, &s);
+    akit_summarise(p, &v, &s, &held);
     assert_int_equal(s.problems[0].n_ok, 3);
     assert_int_equal(s.problems[0].n_codes, 2);
     assert_int_equal(s.problems[0].n_tied, 0);
@@ -174,7 +178,7 @@ static void aliases_do_not_compete(void **state)
     /* 0 and its aliases 1 and 3: sqrt(1 * 1500/3000), but 1 crashed once; 2: sqrt(1000/2000 * 1) */
     assert_true(akit_near(s.fixed_share, sqrt(0.5)));
     assert_int_equal(s.outcome[KS_O_ALIASED], 2);
-    ks_summary_release(&s);
+    akit_release(&s, &held);
     ks_view_close(v);
 }
 
@@ -185,14 +189,15 @@ static void an_alias_may_be_the_best_fixed(void **state)
     static const double ns[] = { 0, 9000, 1000, 0, 0, 0, 4000, 1000 };
     const struct place *p = *state;
     struct ks_summary s;
+    struct akit_held held;
     struct ks_view *v;
 
     put_run(p->dir[0], 1, 2, 4, hows, ns);
     place_gather(p, 1, NULL);
-    akit_summarise(p, &v, &s);
+    akit_summarise(p, &v, &s, &held);
     assert_string_equal(s.fixed->name, name_of(v, 3));
     assert_true(akit_near(s.fixed_share, 1));
-    ks_summary_release(&s);
+    akit_release(&s, &held);
     ks_view_close(v);
 }
 
@@ -202,12 +207,13 @@ static void groups_are_listed(void **state)
     static const double ns[15] = { 1, 2, 3, 0, 5, 1, 2, 3, 0, 5, 1, 2, 3, 4, 5 };
     const struct place *p = *state;
     struct ks_summary s;
+    struct akit_held held;
     struct ks_view *v;
 
     put_run(p->dir[0], 1, 3, 5, hows, ns); /* the kit gives 2 and 3 the same code */
     put_run(p->dir[1], 8, 3, 5, hows, ns);
     place_gather(p, 2, NULL);
-    akit_summarise(p, &v, &s);
+    akit_summarise(p, &v, &s, &held);
     assert_int_equal(s.aliases.n_groups, 1);
     assert_int_equal(s.aliases.groups[0].n, 2); /* though each was built in two runs */
     assert_string_equal(s.aliases.groups[0].members[0]->name, name_of(v, 2));
@@ -215,7 +221,7 @@ static void groups_are_listed(void **state)
     assert_int_equal(s.aliases.n_aliased, 2);
     assert_int_equal(s.aliases.groups[0].n_aliased, 2);
     assert_int_equal(s.aliases.n_controls, 0);
-    ks_summary_release(&s);
+    akit_release(&s, &held);
     ks_view_close(v);
 }
 
@@ -226,11 +232,12 @@ static void controls_are_compared(void **state)
     static const double ns[] = { 1000, 1010, 985, 1000, 1100, 0, 1000, 1000, 0, 0, 1000, 0 };
     const struct place *p = *state;
     struct ks_summary s;
+    struct akit_held held;
     struct ks_view *v;
 
     put_run(p->dir[0], 1, 4, 3, hows, ns);
     place_gather(p, 1, NULL);
-    akit_summarise(p, &v, &s);
+    akit_summarise(p, &v, &s, &held);
     assert_int_equal(s.aliases.n_controls, 7);
     assert_int_equal(s.aliases.n_other_outcome, 2); /* d of problem 2, c of problem 3 */
     assert_int_equal(s.aliases.n_compared, 4);
@@ -240,7 +247,7 @@ static void controls_are_compared(void **state)
     assert_string_equal(s.aliases.problem->name, ks_store_problem(ks_view_file(v), 1)->name);
     assert_string_equal(s.aliases.control->name, name_of(v, 1));
     assert_string_equal(s.aliases.first->name, name_of(v, 0));
-    ks_summary_release(&s);
+    akit_release(&s, &held);
     ks_view_close(v);
 }
 
@@ -255,6 +262,7 @@ static void controls_of_other_blocks(void **state)
 
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct ks_summary s;
+        struct akit_held held;
         struct ks_view *v;
         struct skit k;
 
@@ -272,7 +280,7 @@ static void controls_of_other_blocks(void **state)
         struct place only = *p;
         snprintf(only.dir[0], sizeof(only.dir[0]), "%s", p->dir[i]);
         place_gather(&only, 1, NULL);
-        akit_summarise(&only, &v, &s);
+        akit_summarise(&only, &v, &s, &held);
         assert_int_equal(s.aliases.n_compared, 1);
         double anchor = (2000 + rows[i].close_ns) / 2000;
         assert_true(akit_near(s.aliases.difference, fabs(2100 / anchor / 1000 - 1)));
@@ -280,7 +288,7 @@ static void controls_of_other_blocks(void **state)
             assert_true(akit_near(s.aliases.difference, rows[i].want_difference));
         assert_true(akit_near(s.aliases.noise, rows[i].want_noise));
         assert_int_equal(s.aliases.n_apart, rows[i].n_apart);
-        ks_summary_release(&s);
+        akit_release(&s, &held);
         ks_view_close(v);
     }
 }
@@ -308,6 +316,7 @@ static void controls_of_pruning(void **state)
     static const double ns[] = { 1000, 0, 0, 1000, 1250, 0, 1000, 1008, 500, 0, 10, 0 };
     const struct place *p = *state;
     struct ks_summary s;
+    struct akit_held held;
     struct ks_view *v;
     struct skit k;
 
@@ -320,7 +329,7 @@ static void controls_of_pruning(void **state)
     }
     skit_close(&k);
     place_gather(p, 1, NULL);
-    akit_summarise(p, &v, &s);
+    akit_summarise(p, &v, &s, &held);
     assert_int_equal(s.pruned.n_left_out, 5);
     assert_int_equal(s.pruned.n_controls, 4);
     assert_int_equal(s.pruned.n_compared, 3); /* of the last problem nothing was kept */
@@ -328,7 +337,7 @@ static void controls_of_pruning(void **state)
     assert_true(akit_near(s.pruned.ratio, 2));
     assert_string_equal(s.pruned.problem->name, ks_store_problem(ks_view_file(v), 2)->name);
     assert_string_equal(s.pruned.control->name, name_of(v, 2));
-    ks_summary_release(&s);
+    akit_release(&s, &held);
     ks_view_close(v);
 }
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* view.h - the measurements of a results file in the order of tables: problem by problem as the
- * file lists them, in a problem the instances as their configs list them, then run by run. Rows of
- * several runs are kept, or one per cell is chosen. */
+/* view.h - which measurements of a results file, in which order: problem by problem as the file
+ * lists them, in a problem the instances as their configs list them, then run by run. Rows of
+ * several runs are kept, or one per cell is chosen. About 60 bytes a row. */
 #ifndef KS_ANALYSIS_VIEW_H
 #define KS_ANALYSIS_VIEW_H
 
+#include "store/batch.h"
 #include "store/store.h"
 
 #include <stdint.h>
@@ -27,9 +28,13 @@ struct ks_store_file *ks_view_file(const struct ks_view *v);
 uint64_t ks_view_n_dropped(const struct ks_view *v); /* rows that merging left out */
 uint64_t ks_view_n_rows(const struct ks_view *v);
 
-/* All rows of the next problem, in order. 1 = there are, 0 = no more. *rows_out is valid until the
- * next call. */
-int ks_view_next(struct ks_view *v, const struct ks_row **rows_out, size_t *n_out,
-                 struct ks_err *err);
+/* ks_view_rows() - the numbers in /measurements of the rows from `first` on.
+ * Whole problems, so many that there are at most max_rows, but at least one problem.
+ * @rows_out [out] [*n_out] borrowed until the view is closed; 0 at the end */
+void ks_view_rows(const struct ks_view *v, uint64_t first, size_t max_rows,
+                  const uint64_t **rows_out, size_t *n_out);
+
+/* Reads the rows themselves; borrowed from the view. */
+struct ks_batch *ks_view_batch(const struct ks_view *v);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "analysis/join.h"
+#include "analysis/learn/join.h"
 
 #include <stdlib.h>
 
@@ -8,7 +8,7 @@ static int compare_u64(uint64_t a, uint64_t b)
     return (a > b) - (a < b);
 }
 
-static int compare(const struct ks_row *row, uint64_t instance, uint64_t condition, uint32_t run)
+static int compare(const struct ks_obs *row, uint64_t instance, uint64_t condition, uint32_t run)
 {
     int d = compare_u64(row->instance_id, instance);
 
@@ -19,13 +19,13 @@ static int compare(const struct ks_row *row, uint64_t instance, uint64_t conditi
 
 static int by_cell(const void *x, const void *y)
 {
-    const struct ks_row *a = *(const struct ks_row *const *)x;
-    const struct ks_row *b = *(const struct ks_row *const *)y;
+    const struct ks_obs *a = *(const struct ks_obs *const *)x;
+    const struct ks_obs *b = *(const struct ks_obs *const *)y;
 
     return compare(a, b->instance_id, b->condition_id, b->run);
 }
 
-int ks_join_problem(struct ks_join *j, const struct ks_row *rows, size_t n, struct ks_err *err)
+int ks_join_problem(struct ks_join *j, const struct ks_obs *rows, size_t n, struct ks_err *err)
 {
     bool is_needed = false;
 
@@ -35,7 +35,7 @@ int ks_join_problem(struct ks_join *j, const struct ks_row *rows, size_t n, stru
     if (!is_needed)
         return 0;
     if (n > j->cap) {
-        const struct ks_row **more = realloc(j->rows, n * sizeof(*more));
+        const struct ks_obs **more = realloc(j->rows, n * sizeof(*more));
 
         if (!more)
             return ks_fail(err, KS_ENOMEM, "out of memory for %zu rows", n);
@@ -66,12 +66,12 @@ static size_t lower_bound(const struct ks_join *j, uint64_t instance, uint64_t c
     return lo;
 }
 
-static bool is_cell(const struct ks_row *row, uint64_t instance, uint64_t condition)
+static bool is_cell(const struct ks_obs *row, uint64_t instance, uint64_t condition)
 {
     return row->instance_id == instance && row->condition_id == condition;
 }
 
-const struct ks_row *ks_join_first(const struct ks_join *j, const struct ks_row *row)
+const struct ks_obs *ks_join_first(const struct ks_join *j, const struct ks_obs *row)
 {
     uint64_t instance = row->alias_id, condition = row->condition_id;
 
@@ -84,7 +84,7 @@ const struct ks_row *ks_join_first(const struct ks_join *j, const struct ks_row 
     return i < j->n && is_cell(j->rows[i], instance, condition) ? j->rows[i] : NULL;
 }
 
-const struct ks_row *ks_join_code(const struct ks_join *j, const struct ks_row *row)
+const struct ks_obs *ks_join_code(const struct ks_join *j, const struct ks_obs *row)
 {
     return row->outcome == KS_O_ALIASED ? ks_join_first(j, row) : row;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "analysis/aliases.h"
+#include "analysis/learn/aliases.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -11,31 +11,30 @@ static int compare_u64(uint64_t a, uint64_t b)
 
 static int by_group(const void *x, const void *y)
 {
-    const struct ks_kernel_row *a = *(const struct ks_kernel_row *const *)x;
-    const struct ks_kernel_row *b = *(const struct ks_kernel_row *const *)y;
+    const struct ks_instance_ref *a = *(const struct ks_instance_ref *const *)x;
+    const struct ks_instance_ref *b = *(const struct ks_instance_ref *const *)y;
     int d = compare_u64(a->code_group, b->code_group);
 
-    return d ? d : compare_u64(a->instance_id, b->instance_id);
+    return d ? d : compare_u64(a->id, b->id);
 }
 
 static int by_config(const void *x, const void *y)
 {
-    const struct ks_kernel_row *a = *(const struct ks_kernel_row *const *)x;
-    const struct ks_kernel_row *b = *(const struct ks_kernel_row *const *)y;
-    int d = compare_u64(a->i_instance, b->i_instance);
+    const struct ks_instance_ref *a = *(const struct ks_instance_ref *const *)x;
+    const struct ks_instance_ref *b = *(const struct ks_instance_ref *const *)y;
+    int d = compare_u64(a->config_order, b->config_order);
 
-    return d ? d : compare_u64(a->instance_id, b->instance_id);
+    return d ? d : compare_u64(a->id, b->id);
 }
 
 /* Instances with a code, sorted; one row of each, though it may have been built in several runs. */
-static size_t list_instances(const struct ks_store_file *f, const struct ks_kernel_row **rows)
+static size_t list_instances(const struct ks_tables *t, const struct ks_instance_ref **rows)
 {
-    uint32_t n = ks_store_info(f)->n_kernels;
     size_t n_coded = 0, kept = 0;
 
-    for (uint32_t i = 0; i < n; i++)
-        if (ks_store_kernel(f, i)->code_group != KS_NO_ROW)
-            rows[n_coded++] = ks_store_kernel(f, i);
+    for (uint32_t i = 0; i < t->n_instances; i++)
+        if (t->instances[i].code_group != UINT32_MAX)
+            rows[n_coded++] = &t->instances[i];
     qsort(rows, n_coded, sizeof(*rows), by_group);
     for (size_t i = 0; i < n_coded; i++)
         if (kept == 0 || by_group(&rows[kept - 1], &rows[i]) != 0)
@@ -43,9 +42,9 @@ static size_t list_instances(const struct ks_store_file *f, const struct ks_kern
     return kept;
 }
 
-int ks_aliases_find(const struct ks_store_file *f, struct ks_aliases_found *out, struct ks_err *err)
+int ks_aliases_find(const struct ks_tables *t, struct ks_aliases_found *out, struct ks_err *err)
 {
-    size_t n = ks_store_info(f)->n_kernels;
+    size_t n = t->n_instances;
     struct ks_aliases_found a = { .held = calloc(n + 1, sizeof(*a.held)),
                                   .groups = calloc(n + 1, sizeof(*a.groups)) };
 
@@ -53,7 +52,7 @@ int ks_aliases_find(const struct ks_store_file *f, struct ks_aliases_found *out,
         ks_aliases_free(&a);
         return ks_fail(err, KS_ENOMEM, "out of memory");
     }
-    n = list_instances(f, a.held);
+    n = list_instances(t, a.held);
     for (size_t i = 0, end; i < n; i = end) {
         for (end = i + 1; end < n && a.held[end]->code_group == a.held[i]->code_group;)
             end++;
@@ -68,45 +67,29 @@ int ks_aliases_find(const struct ks_store_file *f, struct ks_aliases_found *out,
     return 0;
 }
 
-static const struct ks_kernel_row *kernel_of(const struct ks_store_file *f,
-                                             const struct ks_row *row)
+static double drift_of(const struct ks_obs *row)
 {
-    return row->kernel < ks_store_info(f)->n_kernels ? ks_store_kernel(f, row->kernel) : NULL;
+    return row->anchor_drift > 0 ? row->anchor_drift : 0;
 }
 
-static const struct ks_block_row *block_of(const struct ks_store_file *f, const struct ks_row *row)
+double ks_alias_difference(const struct ks_obs *first, const struct ks_obs *control,
+                           double *noise_out)
 {
-    return row->block < ks_store_info(f)->n_blocks ? ks_store_block(f, row->block) : NULL;
-}
-
-static double drift_of(const struct ks_block_row *b)
-{
-    return b && b->anchor_drift > 0 ? b->anchor_drift : 0;
-}
-
-double ks_alias_difference(const struct ks_store_file *f, const struct ks_row *first,
-                           const struct ks_row *control, double *noise_out)
-{
-    const struct ks_block_row *a = block_of(f, first), *b = block_of(f, control);
-    bool is_scaled = a && b && a != b && a->anchor_ns > 0 && b->anchor_ns > 0;
-    double scale = is_scaled ? a->anchor_ns / b->anchor_ns : 1;
+    bool is_scaled =
+        first->block != control->block && first->anchor_ns > 0 && control->anchor_ns > 0;
+    double scale = is_scaled ? first->anchor_ns / control->anchor_ns : 1;
     double difference = scale * control->median_ns - first->median_ns;
     double reach =
         difference > 0
             ? first->hi95_ns - first->median_ns + scale * (control->median_ns - control->lo95_ns)
             : first->median_ns - first->lo95_ns + scale * (control->hi95_ns - control->median_ns);
 
-    *noise_out = fmax(reach / first->median_ns, fmax(drift_of(a), drift_of(b)));
+    *noise_out = fmax(reach / first->median_ns, fmax(drift_of(first), drift_of(control)));
     return fabs(difference) / first->median_ns;
 }
 
-static bool is_ok(const struct ks_row *row)
-{
-    return row->outcome == KS_O_OK && row->median_ns > 0;
-}
-
-static void count_control(const struct ks_store_file *f, const struct ks_row *row,
-                          const struct ks_row *first, struct ks_aliases_found *a)
+static void count_control(const struct ks_tables *t, const struct ks_obs *row,
+                          const struct ks_obs *first, struct ks_aliases_found *a)
 {
     double noise, difference;
 
@@ -114,18 +97,17 @@ static void count_control(const struct ks_store_file *f, const struct ks_row *ro
     if (!first)
         return;
     a->n_other_outcome += first->outcome != row->outcome;
-    if (!is_ok(first) || !is_ok(row))
+    if (!ks_is_usable(first) || !ks_is_usable(row))
         return;
-    difference = ks_alias_difference(f, first, row, &noise);
+    difference = ks_alias_difference(first, row, &noise);
     a->n_apart += difference > noise;
     if (a->n_compared++ && difference * a->noise <= a->difference * noise)
         return;
     a->difference = difference;
     a->noise = noise;
-    a->problem =
-        row->problem < ks_store_info(f)->n_problems ? ks_store_problem(f, row->problem) : NULL;
-    a->control = kernel_of(f, row);
-    a->first = kernel_of(f, first);
+    a->problem = ks_tables_problem(t, row->problem);
+    a->control = ks_tables_instance(t, row->kernel);
+    a->first = ks_tables_instance(t, first->kernel);
 }
 
 static int by_code_group(const void *x, const void *y)
@@ -135,16 +117,16 @@ static int by_code_group(const void *x, const void *y)
     return compare_u64(a->code_group, b->code_group);
 }
 
-void ks_aliases_count(const struct ks_store_file *f, const struct ks_join *join,
-                      const struct ks_row *rows, size_t n, struct ks_aliases_found *a)
+void ks_aliases_count(const struct ks_tables *t, const struct ks_join *join,
+                      const struct ks_obs *rows, size_t n, struct ks_aliases_found *a)
 {
     for (size_t i = 0; i < n; i++) {
-        const struct ks_kernel_row *k = kernel_of(f, &rows[i]);
-        const struct ks_code_group key = { .code_group = k ? k->code_group : KS_NO_ROW };
+        const struct ks_instance_ref *k = ks_tables_instance(t, rows[i].kernel);
+        const struct ks_code_group key = { .code_group = k ? k->code_group : UINT32_MAX };
         struct ks_code_group *g;
 
         if (rows[i].outcome != KS_O_ALIASED && (rows[i].flags & KS_FL_ALIASED))
-            count_control(f, &rows[i], ks_join_first(join, &rows[i]), a);
+            count_control(t, &rows[i], ks_join_first(join, &rows[i]), a);
         if (rows[i].outcome != KS_O_ALIASED)
             continue;
         a->n_aliased++;

@@ -1,18 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* ksweep-analyze - what a results.h5 says: tables for people and for training. */
-#include "analysis/analyze.h"
-#include "base/file.h"
+#include "analysis/cmd/analyze.h"
 #include "base/limits.h"
 #include "base/process.h"
 #include "base/text.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 static const struct ks_analysis *const analyses[] = { &ks_analysis_table, &ks_analysis_report,
                                                       NULL };
@@ -23,43 +18,6 @@ static const struct ks_analysis *find(const char *name)
         if (strcmp(analyses[i]->name, name) == 0)
             return analyses[i];
     return NULL;
-}
-
-/* A new file or an existing plain one. Renaming over anything else would destroy it: a link such as
- * /dev/stdout, a pipe, a device. */
-static bool may_replace(const char *file)
-{
-    struct stat st;
-
-    return lstat(file, &st) < 0 ? errno == ENOENT : S_ISREG(st.st_mode);
-}
-
-static int write_through(const struct ks_buf *text, const char *file, struct ks_err *err)
-{
-    int fd = open(file, O_WRONLY | O_TRUNC | O_CLOEXEC), rc;
-
-    if (fd < 0)
-        return ks_fail_path(err, "'%s'", file);
-    rc = ks_write_all(fd, text->data, text->len, err);
-    if (close(fd) < 0 && rc == 0)
-        rc = ks_fail_errno(err, "'%s'", file);
-    return rc;
-}
-
-static int emit(const struct ks_analysis_out *out, struct ks_err *err)
-{
-    const struct ks_buf *text = &out->text;
-    const char *file = out->file;
-
-    if (!ks_buf_ok(text) || !ks_buf_ok(&out->notes))
-        return ks_fail(err, KS_ENOMEM, "no memory for the result");
-    (void)ks_text_write(stderr, ks_buf_text(&out->notes), out->notes.len, KS_LINES_KEEP);
-    if (file && strcmp(file, "-") != 0)
-        return may_replace(file) ? ks_file_replace(file, text->data, text->len, err)
-                                 : write_through(text, file, err);
-    if (!ks_text_write(stdout, ks_buf_text(text), text->len, KS_LINES_KEEP))
-        return ks_fail_errno(err, "standard output");
-    return 0;
 }
 
 static void print_overview(void)
@@ -123,13 +81,11 @@ static int parse_and_run(const struct ks_analysis *a, int argc, char **argv, str
 {
     const char **operands = calloc((size_t)argc + 1, sizeof(*operands));
     void *cfg = calloc(1, a->cfg_size);
-    struct ks_analysis_out out = { .file = NULL };
+    struct ks_buf notes;
     bool is_help = false;
     int n = 0, rc = 0;
 
-    ks_buf_init(&out.text);
-    ks_buf_init(&out.notes);
-
+    ks_buf_init(&notes);
     if (!operands || !cfg)
         rc = ks_fail(err, KS_ENOMEM, "out of memory");
     if (rc == 0)
@@ -142,15 +98,11 @@ static int parse_and_run(const struct ks_analysis *a, int argc, char **argv, str
         rc = ks_fail(err, KS_EINVAL, "%s argument; usage: ksweep-analyze %s",
                      n < a->n_min ? "missing" : "too many", a->usage);
     } else if (rc == 0) {
-        rc = a->run(cfg, operands, n, &out, err);
-        if (rc >= 0) {
-            int failed = emit(&out, err);
-
-            rc = failed < 0 ? failed : rc;
-        }
+        rc = a->run(cfg, operands, n, &notes, err);
+        if (rc >= 0)
+            (void)ks_text_write(stderr, ks_buf_text(&notes), notes.len, KS_LINES_KEEP);
     }
-    ks_buf_release(&out.text);
-    ks_buf_release(&out.notes);
+    ks_buf_release(&notes);
     free(operands);
     free(cfg);
     return rc;
