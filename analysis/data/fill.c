@@ -102,10 +102,25 @@ static double place_f64(const struct ks_place *p, const uint8_t *row)
     return f64;
 }
 
+static void fill_f32(struct ks_fill *c, const uint8_t *row, size_t stride, size_t n)
+{
+    float missing = (float)c->at.missing, v;
+
+    for (size_t i = 0; i < n; i++, row += stride) {
+        memcpy(&v, row + c->at.at, sizeof(v));
+        c->values.f64[i] = (double)v;
+        c->missing[i] = c->at.has_missing && !(v < missing) && !(v > missing);
+    }
+}
+
 static void fill_reals(struct ks_fill *c, const uint8_t *row, size_t stride, size_t n)
 {
     const struct ks_place *p = &c->at;
 
+    if (p->type == KS_COL_F32 && p->at != KS_NO_PLACE) {
+        fill_f32(c, row, stride, n);
+        return;
+    }
     for (size_t i = 0; i < n; i++, row += stride) {
         double v = place_f64(p, row);
 
@@ -114,11 +129,26 @@ static void fill_reals(struct ks_fill *c, const uint8_t *row, size_t stride, siz
     }
 }
 
+static void fill_i64(struct ks_fill *c, const uint8_t *row, size_t stride, size_t n)
+{
+    int64_t missing = c->at.has_missing ? (int64_t)c->at.missing : 0, v;
+
+    for (size_t i = 0; i < n; i++, row += stride) {
+        memcpy(&v, row + c->at.at, sizeof(v));
+        c->values.i64[i] = v;
+        c->missing[i] = c->at.has_missing && v == missing;
+    }
+}
+
 static void fill_integers(struct ks_fill *c, const uint8_t *row, size_t stride, size_t n)
 {
     const struct ks_place *p = &c->at;
     int64_t missing = p->has_missing ? (int64_t)p->missing : 0;
 
+    if (p->len == sizeof(int64_t) && p->at != KS_NO_PLACE) {
+        fill_i64(c, row, stride, n);
+        return;
+    }
     for (size_t i = 0; i < n; i++, row += stride) {
         int64_t v = ks_place_i64(p, row);
 

@@ -56,16 +56,29 @@ static u128 pow10_u128(int n)
     return n <= 19 ? pow10_u64(n) : (u128)pow10_u64(19) * pow10_u64(n - 19);
 }
 
+static const char pairs[] = "00010203040506070809101112131415161718192021222324"
+                            "25262728293031323334353637383940414243444546474849"
+                            "50515253545556575859606162636465666768697071727374"
+                            "75767778798081828384858687888990919293949596979899";
+
 static size_t put_digits(uint64_t v, char *out)
 {
     char text[24];
-    size_t n = 0;
+    char *at = text + sizeof(text);
+    size_t n;
 
-    do
-        text[n++] = (char)('0' + v % 10);
-    while ((v /= 10) > 0);
-    for (size_t i = 0; i < n; i++)
-        out[i] = text[n - 1 - i];
+    for (; v >= 100; v /= 100) {
+        at -= 2;
+        memcpy(at, pairs + 2 * (v % 100), 2);
+    }
+    if (v >= 10) {
+        at -= 2;
+        memcpy(at, pairs + 2 * v, 2);
+    } else {
+        *--at = (char)('0' + v);
+    }
+    n = (size_t)(text + sizeof(text) - at);
+    memcpy(out, at, n);
     out[n] = '\0';
     return n;
 }
@@ -209,15 +222,24 @@ static size_t lay_out(uint64_t rounded, int precision, int k, char *out)
     return n + put_exponent(k, out + n);
 }
 
+/* If a number of some digits reads back, one of more digits does, too, being no farther away; only
+ * below a power of two, where the interval is narrower, that need not be so. Measured times need
+ * nearly all of the digits, so that the search starts there. */
 static size_t shortest(const struct scaled *z, int least, int most, char *out)
 {
-    for (int digits = least; digits < most; digits++) {
-        uint64_t rounded = round_to(z, digits, most);
+    uint64_t best = round_to(z, most, most), rounded;
+    int digits = most;
 
-        if (reads_back(z, rounded, digits, most))
-            return lay_out(rounded, digits, z->k, out);
+    for (int d = most - 1; d >= least; d--) {
+        rounded = round_to(z, d, most);
+        if (reads_back(z, rounded, d, most)) {
+            best = rounded;
+            digits = d;
+        } else if (!z->is_power_of_two) {
+            break;
+        }
     }
-    return lay_out(round_to(z, most, most), most, z->k, out);
+    return lay_out(best, digits, z->k, out);
 }
 
 /* Whole numbers that %.<least>g shows with all of their digits. */

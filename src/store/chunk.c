@@ -5,7 +5,8 @@
 #include <string.h>
 #include <zlib.h>
 
-#define SUM_BYTES 4u /* fletcher32 puts its checksum behind the content */
+#define SUM_BYTES   4u /* fletcher32 puts its checksum behind the content */
+#define ZLIB_HEADER 2u /* skipped together with the checksum of zlib: there is another */
 
 static bool has_our_filters(hid_t dataset)
 {
@@ -172,13 +173,13 @@ static int check_sum(const struct ks_chunks *c, uint64_t i, size_t n, struct ks_
 static int inflate_planes(struct ks_chunks *c, uint64_t i, size_t n, size_t n_planes,
                           struct ks_err *err)
 {
-    z_stream z = { .next_in = c->raw,
-                   .avail_in = (uInt)(n - SUM_BYTES),
+    z_stream z = { .next_in = c->raw + ZLIB_HEADER,
+                   .avail_in = (uInt)(n - SUM_BYTES - ZLIB_HEADER),
                    .next_out = c->planes,
                    .avail_out = (uInt)(n_planes * c->chunk_rows) };
     int said;
 
-    if (inflateInit(&z) != Z_OK)
+    if (inflateInit2(&z, -MAX_WBITS) != Z_OK)
         return ks_fail(err, KS_ENOMEM, "out of memory");
     said = inflate(&z, Z_SYNC_FLUSH);
     inflateEnd(&z);
@@ -202,7 +203,7 @@ int ks_chunks_read(struct ks_chunks *c, uint64_t i, size_t n_bytes, uint8_t *row
     if (rc == 0 && skipped) /* a filter that gave up on this chunk */
         return ks_h5_read(c->dataset, c->type, i * c->chunk_rows, ks_chunks_rows(c, i), rows_out,
                           err);
-    if (rc == 0 && n <= SUM_BYTES)
+    if (rc == 0 && n <= SUM_BYTES + ZLIB_HEADER)
         rc = ks_fail(err, KS_EFORMAT, "chunk %llu is damaged: it has %zu bytes",
                      (unsigned long long)i, n);
     if (rc == 0)

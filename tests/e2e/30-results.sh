@@ -133,6 +133,39 @@ for how in newest median; do
     like "$(cat err)" "merging left out 343 of 703 rows" "$how says what it left out"
 done
 
+# --- what the analysis printed before it was rebuilt
+golden=$KSWEEP_SOURCE_DIR/tests/golden/analysis
+ok "a run" make_journal golden_a 3 8 7 2 1
+ok "and another" make_journal golden_b 3 8 7 0 8
+rc_is 0 "are gathered" ksweep gather golden_a golden_b -o both.h5
+ksweep-analyze table both.h5 -o table.csv 2>err
+ok "the same table" cmp table.csv "$golden/table.csv"
+ksweep-analyze table both.h5 --format ck -o ck.csv 2>err
+ok "the same table for Composable Kernel" cmp ck.csv "$golden/ck.csv"
+ksweep-analyze report both.h5 >report.txt
+ok "the same report" cmp report.txt "$golden/report.txt"
+ksweep-analyze report both.h5 --json >report.json
+ok "and in JSON" cmp report.json "$golden/report.json"
+if command -v h5repack >/dev/null; then # a file with other filters is read through HDF5
+    ok "without filters" h5repack -f NONE -i both.h5 -o plain.h5
+    rc_is 0 "table of that" ksweep-analyze table plain.h5 -o plain.csv
+    ok "is the same" cmp plain.csv "$golden/table.csv"
+fi
+
+# --- other forms of a table
+for form in text markdown json; do
+    rc_is 0 "table --format $form" ksweep-analyze table both.h5 --format $form -o table.$form
+done
+is "$(lines table.text) $(lines table.markdown)" "$(lines table.csv) $(($(lines table.csv) + 1))" \
+    "a line per row, and the header"
+is "$($python -c 'import csv, json
+a = json.load(open("table.json"))
+b = list(csv.DictReader(open("table.csv")))
+def same(x, y):
+    return y == "" if x is None else x == y if isinstance(x, str) else float(x) == float(y)
+print(len(a) == len(b) and all(same(x[k], y[k]) for x, y in zip(a, b) for k in y))')" True \
+    "JSON and CSV hold the same values"
+
 # --- input that is no good
 rc_is 2 "no such file" ksweep-analyze table none.h5
 like "$(cat err)" "none.h5" "is named"
