@@ -200,6 +200,15 @@ def rows_gather(raw, b):
               f"{rate / 60000:.2f}", ">= 60000 /s", rate >= 60000)
 
 
+def rows_table(raw, b):
+    get, n = lambda key: raw.mid(b, key), raw.n(b, "table_s")
+    yield row(f"{b}: time", n, f"{get('table_s'):.2f} s",
+              f"pandas {get('pandas_s'):.1f} s; {get('rows'):.0f} cells, {get('csv_mb'):.0f} MB",
+              f"{get('table_s') / get('pandas_s'):.3f}", "<= 3 s", get("table_s") <= 3)
+    yield row(f"{b}: memory", n, f"{get('table_mib'):.0f} MiB", f"pandas {get('pandas_mib'):.0f} MiB",
+              f"{get('table_mib') / get('pandas_mib'):.3f}", "<= 300 MiB", get("table_mib") <= 300)
+
+
 def rows_build(raw, b):
     n = lambda r: r["instances"]
     ours = raw.mid_of(b, lambda r: n(r) / r["build_s"])
@@ -318,6 +327,7 @@ def rows_onednn(raw, b):
 TABLE = {"cold-tiny-gemm": rows_cold, "warm-20000": rows_warm, "harness-cost": rows_harness,
          "quickstart-breakdown": rows_quickstart, "startup": rows_startup, "dispatch": rows_dispatch,
          "sched": rows_sched, "lazy": rows_lazy, "journal": rows_journal, "gather": rows_gather,
+         "table": rows_table,
          "build-1000": rows_build, "build-shipped": rows_build, "build-gpu": rows_build,
          "oracle": rows_oracle, "verification": rows_verification, "quiet": rows_quiet}
 TABLE.update({"onednn-" + which: rows_onednn for which in ONEDNN_GOALS})
