@@ -193,8 +193,10 @@ static int put(void *state, const struct ks_df *f, size_t n_columns, struct ks_s
             else
                 put_number(&f->columns[g->first], row, &to->text);
         }
-        if (ks_buf_ok(&to->text) && n_columns)
+        if (ks_buf_ok(&to->text) && n_columns) {
             to->text.data[to->text.len - 1] = '\n';
+            to->text.data[to->text.len] = '\0'; /* room() kept its place */
+        }
         rc = ks_sink_step(to, err);
     }
     return rc;
