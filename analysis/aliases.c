@@ -90,19 +90,20 @@ double ks_alias_difference(const struct ks_store_file *f, const struct ks_row *f
     const struct ks_block_row *a = block_of(f, first), *b = block_of(f, control);
     bool is_scaled = a && b && a != b && a->anchor_ns > 0 && b->anchor_ns > 0;
     double scale = is_scaled ? a->anchor_ns / b->anchor_ns : 1;
-    double difference = scale * control->median_ns - first->median_ns;
-    double reach =
-        difference > 0
-            ? first->hi95_ns - first->median_ns + scale * (control->median_ns - control->lo95_ns)
-            : first->median_ns - first->lo95_ns + scale * (control->hi95_ns - control->median_ns);
+    double difference = scale * control->time_median_ns - first->time_median_ns;
+    double reach = difference > 0
+                       ? first->time_ci95_hi_ns - first->time_median_ns +
+                             scale * (control->time_median_ns - control->time_ci95_lo_ns)
+                       : first->time_median_ns - first->time_ci95_lo_ns +
+                             scale * (control->time_ci95_hi_ns - control->time_median_ns);
 
-    *noise_out = fmax(reach / first->median_ns, fmax(drift_of(a), drift_of(b)));
-    return fabs(difference) / first->median_ns;
+    *noise_out = fmax(reach / first->time_median_ns, fmax(drift_of(a), drift_of(b)));
+    return fabs(difference) / first->time_median_ns;
 }
 
 static bool is_ok(const struct ks_row *row)
 {
-    return row->outcome == KS_O_OK && row->median_ns > 0;
+    return row->outcome == KS_O_OK && row->time_median_ns > 0;
 }
 
 static void count_control(const struct ks_store_file *f, const struct ks_row *row,
@@ -143,7 +144,7 @@ void ks_aliases_count(const struct ks_store_file *f, const struct ks_join *join,
         const struct ks_code_group key = { .code_group = k ? k->code_group : KS_NO_ROW };
         struct ks_code_group *g;
 
-        if (rows[i].outcome != KS_O_ALIASED && (rows[i].flags & KS_FL_ALIASED))
+        if (rows[i].outcome != KS_O_ALIASED && (rows[i].outcome_flags & KS_FL_ALIASED))
             count_control(f, &rows[i], ks_join_first(join, &rows[i]), a);
         if (rows[i].outcome != KS_O_ALIASED)
             continue;

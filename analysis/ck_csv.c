@@ -41,7 +41,7 @@ static int check_problem(const struct ks_problem_row *row, const struct ks_probl
                          struct ks_err *err)
 {
     const struct ks_problem *p = &row->problem;
-    const char *name = row->name[0] ? row->name : row->canonical;
+    const char *name = row->problem_name[0] ? row->problem_name : row->canonical;
 
     if (!row->has_problem || strcmp(ks_operators[p->op]->name, "grouped_conv") != 0)
         return ks_fail(err, KS_EUNSUPPORTED, "problem '%s': the format holds convolutions only",
@@ -70,17 +70,17 @@ static int put_row(const struct ks_store_file *f, const struct ks_row *row, uint
     const struct ks_problem_row *p = ks_store_problem(f, row->problem);
     char latency[32], tflops[32];
 
-    if (row->v2 == 0 || row->n_elements == 0)
+    if (row->tolerance_check == 0 || row->n_elements == 0)
         return ks_fail(err, KS_EUNSUPPORTED,
                        "problem '%s': the output was not verified element by element, so its "
                        "non-zero elements were not counted",
-                       p->name);
-    ks_csv_put(out, ks_store_kernel(f, row->kernel)->name);
+                       p->problem_name);
+    ks_csv_put(out, ks_store_kernel(f, row->kernel)->instance_name);
     ks_buf_printf(out, ",%" PRIu32, i_problem);
     for (size_t i = 0; i < N_COLUMNS; i++)
         ks_buf_printf(out, ",%" PRId64, dim_of(&p->problem, columns[i].dim));
-    ks_f64_text(row->median_ns / 1e6, latency);
-    ks_f64_text(p->flops / row->median_ns / 1e3, tflops);
+    ks_f64_text(row->time_median_ns / 1e6, latency);
+    ks_f64_text(p->flops / row->time_median_ns / 1e3, tflops);
     ks_buf_printf(out, ",%s,%s,%" PRIu64 "\n", latency, tflops, row->n_elements - row->n_zero);
     return 0;
 }
@@ -89,7 +89,7 @@ static bool is_wanted(const struct ks_store_file *f, const struct ks_row *row)
 {
     const struct ks_store_info *n = ks_store_info(f);
 
-    return row->outcome == KS_O_OK && row->median_ns > 0 && row->problem < n->n_problems &&
+    return row->outcome == KS_O_OK && row->time_median_ns > 0 && row->problem < n->n_problems &&
            row->kernel < n->n_kernels;
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "analysis/columns.h"
+#include "analysis/columns_v1.h"
 #include "base/hash.h"
 #include "base/text.h"
 
@@ -12,255 +13,34 @@
 struct joined {
     const struct ks_row *row;
     const struct ks_row *code; /* the row itself, or the one an alias points to */
-    const struct ks_run_row *run;
     const struct ks_problem_row *problem;
-    const struct ks_kernel_row *kernel;
-    const struct ks_device_row *device;
-    const struct ks_block_row *block;
-    const struct ks_store_file *file;
+    const void *rows[KS_T_COUNT]; /* of the tables below */
 };
 
-enum source { ROW, RUN, PROBLEM, KERNEL, DEVICE, BLOCK, N_SOURCES };
-enum kind {
-    TEXT,
-    HEX,
-    U8,
-    U32,
-    U64,
-    I32,
-    I64,
-    F32,
-    F64,
-    MS,
-    FLAGS,
-    STOP,
-    PASSED,
-    STABLE,
-    COMPUTED
-};
+/* The tables whose columns are joined, in their order among the columns of a role. */
+static const enum ks_table_id joined_tables[] = { KS_T_RUNS,    KS_T_PROBLEMS, KS_T_MEASUREMENTS,
+                                                  KS_T_KERNELS, KS_T_DEVICES,  KS_T_BLOCKS };
+#define N(a) (sizeof(a) / sizeof((a)[0]))
+
+/* Where a value is from: one of enum ks_table_id, or */
+enum { FROM_TRAITS = KS_T_COUNT, FROM_COMPUTED };
 
 struct column {
-    const char *name;
-    enum source source;
-    enum kind kind;
-    size_t offset;
-    bool has_missing;
-    double missing; /* this value is no value */
-    /* COMPUTED: appends the value, or nothing */
-    void (*put)(const struct joined *j, struct ks_buf *out);
-};
-
-static bool is_ok(const struct joined *j)
-{
-    return j->row->outcome == KS_O_OK && j->row->median_ns > 0;
-}
-
-static void put_f64(struct ks_buf *out, double v)
-{
-    char text[32];
-
-    ks_f64_text(v, text);
-    ks_buf_printf(out, "%s", text);
-}
-
-/* flop/ns = Gflop/s, bytes/ns = GB/s. */
-static void put_gflops(const struct joined *j, struct ks_buf *out)
-{
-    if (is_ok(j) && j->problem && j->problem->flops > 0)
-        put_f64(out, j->problem->flops / j->row->median_ns);
-}
-
-static void put_gbytes(const struct joined *j, struct ks_buf *out)
-{
-    if (is_ok(j) && j->problem && j->problem->min_bytes > 0)
-        put_f64(out, j->problem->min_bytes / j->row->median_ns);
-}
-
-/* Counts that mean nothing unless the check or the timing they belong to took place. */
-static void put_n_wrong(const struct joined *j, struct ks_buf *out)
-{
-    if (j->row->v1 || j->row->v2)
-        ks_buf_printf(out, "%" PRIu64, j->row->n_wrong);
-}
-
-static void put_n_zero(const struct joined *j, struct ks_buf *out)
-{
-    if (j->row->v2)
-        ks_buf_printf(out, "%" PRIu64, j->row->n_zero);
-}
-
-static void put_switches(const struct joined *j, struct ks_buf *out)
-{
-    if (j->row->span_ns)
-        ks_buf_printf(out, "%" PRIu64, j->row->involuntary_switches);
-}
-
-static void put_workspace(const struct joined *j, struct ks_buf *out)
-{
-    if (j->row->device_id)
-        ks_buf_printf(out, "%" PRId64, j->row->workspace_bytes);
-}
-
-/* How the machine code did, whichever instance it was measured as. */
-static void put_code_outcome(const struct joined *j, struct ks_buf *out)
-{
-    if (j->code)
-        ks_buf_printf(out, "%s", j->code->outcome_text);
-}
-
-static void put_f32(double v, struct ks_buf *out)
-{
-    char text[32];
-
-    ks_f32_text(v, text);
-    if (v > 0)
-        ks_buf_printf(out, "%s", text);
-}
-
-static void put_code_time(const struct joined *j, struct ks_buf *out)
-{
-    if (j->code)
-        put_f32(j->code->median_ns, out);
-}
-
-static void put_code_over_anchor(const struct joined *j, struct ks_buf *out)
-{
-    if (j->code)
-        put_f32(j->code->time_over_anchor, out);
-}
-
-#define COL(name_, source_, kind_, S, member)                                                      \
-    {                                                                                              \
-        .name = (name_), .source = (source_), .kind = (kind_), .offset = offsetof(S, member)       \
-    }
-#define OPT(name_, source_, kind_, S, member, missing_)                                            \
-    {                                                                                              \
-        .name = (name_), .source = (source_), .kind = (kind_), .offset = offsetof(S, member),      \
-        .has_missing = true, .missing = (missing_)                                                 \
-    }
-#define R(name_, kind_, member)       COL(name_, ROW, kind_, struct ks_row, member)
-#define RT(name_, member)             OPT(name_, ROW, F32, struct ks_row, member, KS_MISSING)
-#define P(name_, kind_, member)       COL(name_, PROBLEM, kind_, struct ks_problem_row, member)
-#define PO(name_, kind_, member, no_) OPT(name_, PROBLEM, kind_, struct ks_problem_row, member, no_)
-#define DO(name_, put_)                                                                            \
-    {                                                                                              \
-        .name = (name_), .kind = COMPUTED, .put = (put_)                                           \
-    }
-#define NO_DIM ((double)KS_MISSING_DIM)
-
-static const struct column before_dims[] = {
-    COL("run_id", RUN, TEXT, struct ks_run_row, run_id),
-    R("problem_id", HEX, problem_id),
-    P("problem_name", TEXT, name),
-    P("operator", TEXT, op),
-    P("direction", TEXT, direction),
-    P("dtype", TEXT, dtype),
-    P("layout", TEXT, layout),
-};
-static const struct column before_traits[] = {
-    PO("out_d", I64, out_d, NO_DIM),
-    PO("out_h", I64, out_h, NO_DIM),
-    PO("out_w", I64, out_w, NO_DIM),
-    P("count", I64, count),
-    PO("flops", F64, flops, KS_MISSING),
-    PO("min_bytes", F64, min_bytes, KS_MISSING),
-    R("instance_id", HEX, instance_id),
-    COL("instance_name", KERNEL, TEXT, struct ks_kernel_row, name),
-    COL("family", KERNEL, TEXT, struct ks_kernel_row, family),
-};
-static const struct column after_traits[] = {
-    /* what its code needs: features like the traits */
-    OPT("vgprs", KERNEL, I32, struct ks_kernel_row, code.vgprs, -1),
-    OPT("agprs", KERNEL, I32, struct ks_kernel_row, code.agprs, -1),
-    OPT("sgprs", KERNEL, I32, struct ks_kernel_row, code.sgprs, -1),
-    OPT("vgpr_spills", KERNEL, I32, struct ks_kernel_row, code.vgpr_spills, -1),
-    OPT("sgpr_spills", KERNEL, I32, struct ks_kernel_row, code.sgpr_spills, -1),
-    OPT("lds_bytes", KERNEL, I64, struct ks_kernel_row, code.lds_bytes, -1),
-    OPT("scratch_bytes", KERNEL, I64, struct ks_kernel_row, code.scratch_bytes, -1),
-    OPT("kernarg_bytes", KERNEL, I64, struct ks_kernel_row, code.kernarg_bytes, -1),
-    OPT("wave", KERNEL, I32, struct ks_kernel_row, code.wave, -1),
-    OPT("max_threads", KERNEL, I32, struct ks_kernel_row, code.max_threads, -1),
-    OPT("code_bytes", KERNEL, I64, struct ks_kernel_row, code.code_bytes, -1),
-    R("condition_id", HEX, condition_id),
-    R("outcome", TEXT, outcome_text),
-    OPT("code", ROW, I32, struct ks_row, code, KS_MISSING_CODE),
-    R("reason", TEXT, reason),
-    R("flags", FLAGS, flags),
-    R("confirmed", U8, confirmed),
-    R("attempt", U32, attempt),
-    R("n_attempts", U32, n_attempts),
-    R("n_rounds", U32, n_rounds),
-    R("stop_reason", STOP, stop),
-    R("n_samples", U32, n_samples),
-    OPT("calls_per_sample", ROW, U32, struct ks_row, calls, 0),
-    RT("time_median_ns", median_ns),
-    RT("time_mad_ns", mad_ns),
-    RT("time_se_ns", se_ns),
-    RT("lo95_ns", lo95_ns),
-    RT("hi95_ns", hi95_ns),
-    RT("time_min_ns", min_ns),
-    RT("time_p10_ns", p10_ns),
-    RT("time_p90_ns", p90_ns),
-    RT("time_max_ns", max_ns),
-    RT("time_mean_ns", mean_ns),
-    RT("time_over_anchor", time_over_anchor),
-    RT("anchor_open_ns", anchor_open_ns),
-    RT("anchor_close_ns", anchor_close_ns),
-    OPT("anchor_drift", BLOCK, F64, struct ks_block_row, anchor_drift, KS_MISSING),
-    DO("gflops", put_gflops),
-    DO("gbytes_per_s", put_gbytes),
-    OPT("block_id", ROW, U64, struct ks_row, block_id, 0),
-    OPT("position", ROW, U32, struct ks_row, position, (double)KS_NO_ROW),
-    OPT("device_id", ROW, HEX, struct ks_row, device_id, 0),
-    COL("device_class_id", DEVICE, HEX, struct ks_device_row, rec.device_class),
-    COL("device_model", DEVICE, TEXT, struct ks_device_row, rec.model),
-    COL("arch", DEVICE, TEXT, struct ks_device_row, rec.arch),
-    COL("host", DEVICE, TEXT, struct ks_device_row, rec.host),
-    R("rank", U32, rank),
-    OPT("cache_neighbours", DEVICE, U32, struct ks_device_row, rec.n_neighbours, 0),
-    OPT("memory_neighbours", DEVICE, U32, struct ks_device_row, rec.n_memory_neighbours, 0),
-    R("v1", PASSED, v1),
-    R("v2", PASSED, v2),
-    RT("max_error", max_error),
-    DO("n_wrong", put_n_wrong),
-    DO("n_zero", put_n_zero),
-    OPT("n_elements", ROW, U64, struct ks_row, n_elements, 0),
-    R("bitwise_stable", STABLE, bitwise_stable),
-    RT("poison_sample_ns", poison_sample_ns),
-    OPT("n_checked", ROW, U32, struct ks_row, n_checked, 0),
-    RT("wrong_share_hi95", wrong_share_hi95),
-    RT("verified_over_timed", verified_over_timed),
-    RT("floor_ns", floor_ns),
-    RT("clock_ns", clock_ns),
-    RT("canary_ratio", canary_ratio),
-    RT("disturbance", disturbance),
-    RT("clock_before_mhz", before.clock_mhz),
-    RT("clock_after_mhz", after.clock_mhz),
-    RT("clock_min_mhz", min_clock_mhz),
-    RT("power_max_w", max_power_w),
-    RT("temperature_after_c", after.temperature_c),
-    RT("busy_before", before.busy),
-    OPT("throttle", ROW, I64, struct ks_row, throttle, -1),
-    DO("involuntary_switches", put_switches),
-    OPT("warmup_ms", ROW, MS, struct ks_row, warmup_ns, 0),
-    OPT("timing_ms", ROW, MS, struct ks_row, timing_ns, 0),
-    OPT("wall_ms", ROW, MS, struct ks_row, wall_ns, 0),
-    OPT("peak_bytes", ROW, U64, struct ks_row, peak_bytes, 0),
-    DO("workspace_bytes", put_workspace),
-    OPT("alias_of", ROW, HEX, struct ks_row, alias_id, 0),
-    DO("code_outcome", put_code_outcome),
-    DO("code_time_ns", put_code_time),
-    DO("code_time_over_anchor", put_code_over_anchor),
-    COL("code_id", KERNEL, TEXT, struct ks_kernel_row, code_id),
-    COL("build_id", KERNEL, TEXT, struct ks_kernel_row, build_id),
-    OPT("started_ns", ROW, U64, struct ks_row, started_ns, 0),
+    struct ks_column def;
+    unsigned from;
+    size_t i;   /* trait: of the names; computed: of the functions */
+    bool is_ms; /* nanoseconds that are shown as ms, 0 as nothing (KS_COLUMNS_V1) */
 };
 
 struct ks_columns {
-    const struct ks_store_file *file;
-    const char **traits; /* [n_traits] distinct keys in order of first appearance; borrowed */
+    const struct ks_store_file *file; /* NULL: only the schema is wanted */
+    struct column *columns;           /* [n] */
+    size_t n, cap;
+    char **traits; /* [n_traits] "trait_..." of the distinct keys in order of first appearance */
     size_t n_traits;
 };
+
+/* ---- computed values ---- */
 
 void ks_f32_text(double v, char text_out[32])
 {
@@ -271,193 +51,416 @@ void ks_f32_text(double v, char text_out[32])
     }
 }
 
-static double number_at(const struct column *c, const void *at)
+static void put_f64(struct ks_buf *out, double v)
 {
-    switch (c->kind) {
-    case U8:
-        return *(const uint8_t *)at;
-    case U32:
-        return *(const uint32_t *)at;
-    case I32:
-        return *(const int32_t *)at;
-    case I64:
-        return (double)*(const int64_t *)at;
-    case U64:
-    case HEX:
-    case MS:
-        return (double)*(const uint64_t *)at;
-    default:
-        return *(const double *)at;
-    }
+    char text[32];
+
+    ks_f64_text(v, text);
+    ks_buf_printf(out, "%s", text);
 }
 
-static void put_word(struct ks_buf *out, uint8_t v, const char *no, const char *first,
-                     const char *second)
+static void put_f32(struct ks_buf *out, double v)
 {
-    const char *const words[] = { no, first, second };
+    char text[32];
+
+    ks_f32_text(v, text);
+    ks_buf_printf(out, "%s", text);
+}
+
+static bool is_ok(const struct ks_row *row)
+{
+    return row->outcome == KS_O_OK && row->time_median_ns > 0;
+}
+
+/* flop/ns = Gflop/s, bytes/ns = GB/s. */
+static void put_gflops_per_s(const struct joined *j, struct ks_buf *out)
+{
+    if (is_ok(j->row) && j->problem && j->problem->flops > 0)
+        put_f64(out, j->problem->flops / j->row->time_median_ns);
+}
+
+static void put_gbytes_per_s(const struct joined *j, struct ks_buf *out)
+{
+    if (is_ok(j->row) && j->problem && j->problem->min_bytes > 0)
+        put_f64(out, j->problem->min_bytes / j->row->time_median_ns);
+}
+
+/* How the machine code did, whichever instance it was measured as. */
+static void put_code_outcome(const struct joined *j, struct ks_buf *out)
+{
+    if (j->code)
+        ks_buf_printf(out, "%s", j->code->outcome_text);
+}
+
+static void put_code_time_median_ns(const struct joined *j, struct ks_buf *out)
+{
+    if (j->code && j->code->time_median_ns > 0)
+        put_f32(out, j->code->time_median_ns);
+}
+
+static void put_code_time_over_anchor(const struct joined *j, struct ks_buf *out)
+{
+    if (j->code && j->code->time_over_anchor > 0)
+        put_f32(out, j->code->time_over_anchor);
+}
+
+static const struct {
+    struct ks_column def;
+    void (*put)(const struct joined *j, struct ks_buf *out); /* the value, or nothing */
+} computed[] = {
+#define D(type_, name_, units_, role_, doc_)                                                       \
+    { { .name = #name_,                                                                            \
+        .type = KS_COL_##type_,                                                                    \
+        .role = KS_CR_##role_,                                                                     \
+        .units = (units_),                                                                         \
+        .doc = (doc_) },                                                                           \
+      put_##name_ },
+    KS_COMPUTED_COLUMNS(D)
+#undef D
+};
+
+/* ---- values ---- */
+
+static void put_word(struct ks_buf *out, uint8_t v, const char *first, const char *second)
+{
+    const char *const words[] = { "", first, second };
 
     ks_buf_printf(out, "%s", v < 3 ? words[v] : "");
 }
 
-static void put_value(const struct column *c, const void *at, struct ks_buf *out)
+static void put_stored(const struct ks_column *c, const void *at, struct ks_buf *out)
+{
+    switch (c->type) {
+    case KS_COL_TEXT:
+        ks_csv_put(out, at);
+        break;
+    case KS_COL_U8:
+        ks_buf_printf(out, "%u", *(const uint8_t *)at);
+        break;
+    case KS_COL_U32:
+        ks_buf_printf(out, "%" PRIu32, *(const uint32_t *)at);
+        break;
+    case KS_COL_U64:
+        ks_buf_printf(out, "%" PRIu64, *(const uint64_t *)at);
+        break;
+    case KS_COL_I32:
+        ks_buf_printf(out, "%" PRId32, *(const int32_t *)at);
+        break;
+    case KS_COL_I64:
+        ks_buf_printf(out, "%" PRId64, *(const int64_t *)at);
+        break;
+    case KS_COL_F32:
+        put_f32(out, *(const double *)at);
+        break;
+    default:
+        put_f64(out, *(const double *)at);
+        break;
+    }
+}
+
+static void put_shown(const struct ks_column *c, const void *at, struct ks_buf *out)
 {
     char text[128];
 
-    switch (c->kind) {
-    case TEXT:
-        ks_csv_put(out, at);
-        break;
-    case HEX:
+    switch (c->show) {
+    case KS_SHOW_HEX:
         ks_hex64(*(const uint64_t *)at, text);
         ks_buf_printf(out, "%s", text);
         break;
-    case U64:
-        ks_buf_printf(out, "%" PRIu64, *(const uint64_t *)at);
+    case KS_SHOW_OUTCOME:
+        ks_buf_printf(out, "%s", ks_outcome_text(*(const uint8_t *)at));
         break;
-    case I64:
-        ks_buf_printf(out, "%" PRId64, *(const int64_t *)at);
-        break;
-    case F32:
-        ks_f32_text(*(const double *)at, text);
-        ks_buf_printf(out, "%s", text);
-        break;
-    case F64:
-        put_f64(out, *(const double *)at);
-        break;
-    case MS:
-        put_f64(out, (double)*(const uint64_t *)at / 1e6);
-        break;
-    case FLAGS:
+    case KS_SHOW_FLAGS:
         ks_flags_text(*(const uint32_t *)at, text, sizeof(text));
         ks_buf_printf(out, "%s", text);
         break;
-    case STOP:
+    case KS_SHOW_STOP:
         if (*(const uint8_t *)at != KS_STOP_NONE)
             ks_buf_printf(out, "%s", ks_stop_text(*(const uint8_t *)at));
         break;
-    case PASSED:
-        put_word(out, *(const uint8_t *)at, "", "passed", "failed");
+    case KS_SHOW_CHECK:
+        put_word(out, *(const uint8_t *)at, "passed", "failed");
         break;
-    case STABLE:
-        put_word(out, *(const uint8_t *)at, "", "yes", "no");
+    case KS_SHOW_YES_NO:
+        put_word(out, *(const uint8_t *)at, "yes", "no");
         break;
     default:
-        ks_buf_printf(out, "%.0f", number_at(c, at));
+        put_stored(c, at, out);
         break;
     }
 }
 
-static void put_column(const struct column *c, const struct joined *j, struct ks_buf *out)
+static void put_ms(uint64_t ns, struct ks_buf *out)
 {
-    const void *sources[N_SOURCES] = { j->row, j->run, j->problem, j->kernel, j->device, j->block };
-    const char *at = sources[c->source];
-
-    if (c->kind == COMPUTED) {
-        c->put(j, out);
-    } else if (at) {
-        double missing = c->missing;
-
-        at += c->offset;
-        if (!c->has_missing || number_at(c, at) < missing || number_at(c, at) > missing)
-            put_value(c, at, out);
-    }
-    ks_buf_u8(out, ',');
+    if (ns)
+        put_f64(out, (double)ns / 1e6);
 }
 
-static void put_columns(const struct column *c, size_t n, const struct joined *j,
-                        struct ks_buf *out)
+static void put_member(const struct column *c, const struct joined *j, struct ks_buf *out)
 {
-    for (size_t i = 0; i < n; i++)
-        put_column(&c[i], j, out);
+    const char *row = j->rows[c->from], *at;
+    bool is_row = c->from == KS_T_MEASUREMENTS;
+
+    if (!row)
+        return;
+    at = row + c->def.offset;
+    if (c->is_ms)
+        put_ms(*(const uint64_t *)(const void *)at, out);
+    else if (is_row ? ks_row_has(j->row, &c->def) : ks_column_has(&c->def, at))
+        put_shown(&c->def, at, out);
 }
 
 static struct joined join(const struct ks_store_file *f, const struct ks_row *row,
                           const struct ks_row *code)
 {
     const struct ks_store_info *n = ks_store_info(f);
-    struct joined j = { .row = row, .code = code, .file = f };
+    struct joined j = { .row = row, .code = code };
 
-    j.run = row->run < n->n_runs ? ks_store_run(f, row->run) : NULL;
-    j.problem = row->problem < n->n_problems ? ks_store_problem(f, row->problem) : NULL;
-    j.kernel = row->kernel < n->n_kernels ? ks_store_kernel(f, row->kernel) : NULL;
-    j.device = row->device < n->n_devices ? ks_store_device(f, row->device) : NULL;
-    j.block = row->block < n->n_blocks ? ks_store_block(f, row->block) : NULL;
+    if (row->problem < n->n_problems)
+        j.problem = ks_store_problem(f, row->problem);
+    j.rows[KS_T_MEASUREMENTS] = row;
+    j.rows[KS_T_PROBLEMS] = j.problem;
+    j.rows[KS_T_RUNS] = row->run < n->n_runs ? ks_store_run(f, row->run) : NULL;
+    j.rows[KS_T_KERNELS] = row->kernel < n->n_kernels ? ks_store_kernel(f, row->kernel) : NULL;
+    j.rows[KS_T_DEVICES] = row->device < n->n_devices ? ks_store_device(f, row->device) : NULL;
+    j.rows[KS_T_BLOCKS] = row->block < n->n_blocks ? ks_store_block(f, row->block) : NULL;
     return j;
 }
-
-#define N(a) (sizeof(a) / sizeof((a)[0]))
 
 void ks_columns_row(const struct ks_columns *c, const struct ks_row *row, const struct ks_row *code,
                     struct ks_buf *out)
 {
     struct joined j = join(c->file, row, code);
 
-    put_columns(before_dims, N(before_dims), &j, out);
-    for (uint32_t i = 0; i < ks_store_info(c->file)->n_dims; i++) {
-        if (j.problem && j.problem->dim[i] != KS_MISSING_DIM)
-            ks_buf_printf(out, "%" PRId64, j.problem->dim[i]);
-        ks_buf_u8(out, ',');
-    }
-    put_columns(before_traits, N(before_traits), &j, out);
-    for (size_t i = 0; i < c->n_traits; i++) {
-        const char *value = ks_store_trait_value(c->file, row->instance_id, c->traits[i]);
+    for (const struct column *k = c->columns; k < c->columns + c->n; k++) {
+        if (k->from == FROM_COMPUTED) {
+            computed[k->i].put(&j, out);
+        } else if (k->from == FROM_TRAITS) {
+            const char *key = c->traits[k->i] + strlen(KS_TRAIT_PREFIX);
+            const char *value = ks_store_trait_value(c->file, row->instance_id, key);
 
-        if (value)
-            ks_csv_put(out, value);
+            if (value)
+                ks_csv_put(out, value);
+        } else {
+            put_member(k, &j, out);
+        }
         ks_buf_u8(out, ',');
     }
-    put_columns(after_traits, N(after_traits), &j, out);
     if (ks_buf_ok(out))
         out->data[out->len - 1] = '\n';
-}
-
-static void put_names(const struct column *c, size_t n, struct ks_buf *out)
-{
-    for (size_t i = 0; i < n; i++)
-        ks_buf_printf(out, "%s,", c[i].name);
 }
 
 void ks_columns_header(const struct ks_columns *c, struct ks_buf *out)
 {
-    put_names(before_dims, N(before_dims), out);
-    for (uint32_t i = 0; i < ks_store_info(c->file)->n_dims; i++)
-        ks_buf_printf(out, "%s,", ks_store_dim_name(c->file, i));
-    put_names(before_traits, N(before_traits), out);
-    for (size_t i = 0; i < c->n_traits; i++)
-        ks_buf_printf(out, "trait_%s,", c->traits[i]);
-    put_names(after_traits, N(after_traits), out);
+    for (size_t i = 0; i < c->n; i++)
+        ks_buf_printf(out, "%s,", c->columns[i].def.name);
     if (ks_buf_ok(out))
         out->data[out->len - 1] = '\n';
 }
 
-static bool is_known(const struct ks_columns *c, const char *key)
+/* Of a table shown as text the type of what is shown. */
+static const char *type_of(const struct ks_column *c)
 {
-    for (size_t i = 0; i < c->n_traits; i++)
-        if (strcmp(c->traits[i], key) == 0)
+    return c->show == KS_SHOW_PLAIN || c->show == KS_SHOW_HEX ? ks_col_type_text(c->type) : "utf8";
+}
+
+void ks_columns_schema(const struct ks_columns *c, struct ks_buf *out)
+{
+    char missing[48];
+
+    ks_buf_printf(out, "column,type,unit,missing,role,table,meaning\n");
+    for (const struct column *k = c->columns; k < c->columns + c->n; k++) {
+        const char *table = k->from == FROM_COMPUTED ? ""
+                            : k->from == FROM_TRAITS ? "/kernel_traits/long"
+                                                     : ks_table_defs[k->from].path;
+
+        ks_column_missing_text(&k->def, missing);
+        ks_buf_printf(out, "%s,%s,%s,%s,%s,%s,", k->def.name, type_of(&k->def), k->def.units,
+                      missing, ks_col_role_text(k->def.role), table);
+        ks_csv_put(out, k->def.doc);
+        ks_buf_u8(out, '\n');
+    }
+}
+
+/* ---- which columns there are ---- */
+
+static int add(struct ks_columns *c, const struct ks_column *def, unsigned from, size_t i,
+               struct ks_err *err)
+{
+    if (c->n == c->cap) {
+        size_t cap = c->cap ? 2 * c->cap : 128;
+        struct column *more = realloc(c->columns, cap * sizeof(*more));
+
+        if (!more)
+            return ks_fail(err, KS_ENOMEM, "out of memory for %zu columns", cap);
+        c->columns = more;
+        c->cap = cap;
+    }
+    c->columns[c->n++] = (struct column){ .def = *def, .from = from, .i = i };
+    return 0;
+}
+
+static bool has_column(const struct ks_columns *c, const char *name)
+{
+    for (size_t i = 0; i < c->n; i++)
+        if (strcmp(c->columns[i].def.name, name) == 0)
             return true;
     return false;
 }
 
-int ks_columns_create(const struct ks_store_file *f, struct ks_columns **c_out, struct ks_err *err)
+/* Dimensions of the file, or those of all operators. */
+static int add_dims(struct ks_columns *c, struct ks_err *err)
+{
+    uint32_t n = c->file ? ks_store_info(c->file)->n_dims : 0;
+    int rc = 0;
+
+    for (uint32_t i = 0; rc == 0 && i < n; i++) {
+        struct ks_column def = ks_dim_column_def(ks_store_dim_name(c->file, i), i);
+
+        rc = add(c, &def, KS_T_PROBLEMS, 0, err);
+    }
+    for (int op = 0; !c->file && rc == 0 && ks_operators[op]; op++) {
+        for (int i = 0; rc == 0 && ks_operators[op]->dim_names[i]; i++) {
+            struct ks_column def =
+                ks_dim_column_def(ks_dim_column(ks_operators[op]->dim_names[i]), 0);
+
+            rc = has_column(c, def.name) ? 0 : add(c, &def, KS_T_PROBLEMS, 0, err);
+        }
+    }
+    return rc;
+}
+
+static int add_traits(struct ks_columns *c, struct ks_err *err)
+{
+    struct ks_column def = { .name = KS_TRAIT_PREFIX "*",
+                             .type = KS_COL_TEXT,
+                             .role = KS_CR_FEATURE,
+                             .units = "",
+                             .doc = "trait of the instance's family, or attribute of a trait" };
+    int rc = c->file ? 0 : add(c, &def, FROM_TRAITS, 0, err);
+
+    for (size_t i = 0; rc == 0 && i < c->n_traits; i++) {
+        def.name = c->traits[i];
+        rc = add(c, &def, FROM_TRAITS, i, err);
+    }
+    return rc;
+}
+
+static int add_table(struct ks_columns *c, enum ks_table_id t, uint8_t role, struct ks_err *err)
+{
+    const struct ks_table_def *def = &ks_table_defs[t];
+    int rc = 0;
+
+    for (size_t k = 0; rc == 0 && k < def->n_columns; k++)
+        if (def->columns[k].is_in_csv && def->columns[k].role == role)
+            rc = add(c, &def->columns[k], t, 0, err);
+    if (rc == 0 && t == KS_T_PROBLEMS && role == KS_CR_FEATURE)
+        rc = add_dims(c, err);
+    if (rc == 0 && t == KS_T_KERNELS && role == KS_CR_FEATURE)
+        rc = add_traits(c, err);
+    return rc;
+}
+
+static int add_all(struct ks_columns *c, struct ks_err *err)
+{
+    int rc = 0;
+
+    for (uint8_t role = 0; role < KS_CR_COUNT; role++) {
+        for (size_t t = 0; rc == 0 && t < N(joined_tables); t++)
+            rc = add_table(c, joined_tables[t], role, err);
+        for (size_t i = 0; rc == 0 && i < N(computed); i++)
+            if (computed[i].def.role == role)
+                rc = add(c, &computed[i].def, FROM_COMPUTED, i, err);
+    }
+    return rc;
+}
+
+static bool is_trait_known(const struct ks_columns *c, const char *key)
+{
+    for (size_t i = 0; i < c->n_traits; i++)
+        if (strcmp(c->traits[i] + strlen(KS_TRAIT_PREFIX), key) == 0)
+            return true;
+    return false;
+}
+
+static int find_traits(struct ks_columns *c, struct ks_err *err)
+{
+    for (uint32_t i = 0; c->file && i < ks_store_info(c->file)->n_traits; i++) {
+        const char *key = ks_store_trait(c->file, i)->key;
+        size_t size = strlen(KS_TRAIT_PREFIX) + strlen(key) + 1;
+        char **traits;
+
+        if (is_trait_known(c, key))
+            continue;
+        traits = realloc(c->traits, (c->n_traits + 1) * sizeof(*traits));
+        if (traits)
+            c->traits = traits;
+        if (!traits || !(traits[c->n_traits] = malloc(size)))
+            return ks_fail(err, KS_ENOMEM, "out of memory");
+        snprintf(traits[c->n_traits++], size, KS_TRAIT_PREFIX "%s", key);
+    }
+    return 0;
+}
+
+/* ---- version 1 ---- */
+
+/* Moves the columns of a name, or of all dimensions or traits, to the end of `to`. */
+static void move_v1(struct ks_columns *c, const char *old, struct column *to, size_t *n_io)
+{
+    const char *now = ks_column_new_name(KS_RENAMED_CSV, old);
+
+    for (size_t i = 0; i < c->n; i++) {
+        const struct column *k = &c->columns[i];
+        bool is_dim =
+            k->from == KS_T_PROBLEMS && !ks_table_column(&ks_table_defs[k->from], k->def.name);
+        bool is_it = strcmp(old, KS_V1_DIMS) == 0     ? is_dim
+                     : strcmp(old, KS_V1_TRAITS) == 0 ? k->from == FROM_TRAITS
+                                                      : !is_dim && strcmp(k->def.name, now) == 0;
+
+        if (!is_it || *n_io == c->n)
+            continue;
+        to[*n_io] = *k;
+        to[*n_io].def.name = ks_column_old_name(KS_RENAMED_CSV, k->def.name);
+        to[*n_io].is_ms = ks_v1_is_ms(to[*n_io].def.name);
+        if (strcmp(now, "block_id") == 0)
+            to[*n_io].def.show = KS_SHOW_PLAIN; /* decimal */
+        (*n_io)++;
+    }
+}
+
+static int order_v1(struct ks_columns *c, struct ks_err *err)
+{
+    struct column *ordered = malloc(c->n * sizeof(*ordered));
+    size_t n = 0;
+
+    if (!ordered)
+        return ks_fail(err, KS_ENOMEM, "out of memory for %zu columns", c->n);
+    for (size_t i = 0; ks_v1_columns[i]; i++)
+        move_v1(c, ks_v1_columns[i], ordered, &n);
+    free(c->columns);
+    c->columns = ordered;
+    c->cap = c->n;
+    c->n = n;
+    return 0;
+}
+
+int ks_columns_create(const struct ks_store_file *f, enum ks_columns_version version,
+                      struct ks_columns **c_out, struct ks_err *err)
 {
     struct ks_columns *c = calloc(1, sizeof(*c));
+    int rc;
 
     if (!c)
         return ks_fail(err, KS_ENOMEM, "out of memory");
     c->file = f;
-    for (uint32_t i = 0; i < ks_store_info(f)->n_traits; i++) {
-        const char *key = ks_store_trait(f, i)->key;
-        const char **traits;
-
-        if (is_known(c, key))
-            continue;
-        traits = realloc(c->traits, (c->n_traits + 1) * sizeof(*traits));
-        if (!traits) {
-            ks_columns_destroy(c);
-            return ks_fail(err, KS_ENOMEM, "out of memory");
-        }
-        c->traits = traits;
-        traits[c->n_traits++] = key;
+    rc = find_traits(c, err);
+    if (rc == 0)
+        rc = add_all(c, err);
+    if (rc == 0 && version == KS_COLUMNS_V1)
+        rc = order_v1(c, err);
+    if (rc < 0) {
+        ks_columns_destroy(c);
+        return rc;
     }
     *c_out = c;
     return 0;
@@ -467,6 +470,9 @@ void ks_columns_destroy(struct ks_columns *c)
 {
     if (!c)
         return;
+    for (size_t i = 0; i < c->n_traits; i++)
+        free(c->traits[i]);
     free(c->traits);
+    free(c->columns);
     free(c);
 }

@@ -49,7 +49,7 @@ static const char *name_of(const struct ks_best *p)
 {
     if (!p->problem)
         return "(name lost)";
-    return p->problem->name[0] ? p->problem->name : p->problem->canonical;
+    return p->problem->problem_name[0] ? p->problem->problem_name : p->problem->canonical;
 }
 
 static void print_problem(const struct ks_best *p, struct ks_buf *b)
@@ -64,7 +64,7 @@ static void print_problem(const struct ks_best *p, struct ks_buf *b)
     if (p->gflops > 0)
         snprintf(speed, sizeof(speed), "%.4g +- %.2g", p->gflops, p->gflops_se);
     ks_buf_printf(b, "  %-20s  ", speed);
-    put_padded(b, p->kernel->name, 44);
+    put_padded(b, p->kernel->instance_name, 44);
     ks_buf_printf(b, "  %10.2f  %4" PRIu32 "  %4" PRIu32 "/%" PRIu32 "\n", p->worst_over_best,
                   p->n_tied, p->n_ok, p->n_rows);
 }
@@ -120,7 +120,7 @@ static void print_summary(const struct ks_summary *s, struct ks_buf *b)
         ks_buf_printf(b, "; median worst/best %.2f", s->median_worst_over_best);
     if (s->fixed)
         ks_buf_printf(b, "\nbest fixed instance: %s, %.1f %% of the best of each problem",
-                      s->fixed->name, 100 * s->fixed_share);
+                      s->fixed->instance_name, 100 * s->fixed_share);
     ks_buf_printf(b, "\n");
 }
 
@@ -130,7 +130,7 @@ enum { GROUPS_SHOWN = 10, MEMBERS_SHOWN = 8 };
 
 static void print_controls(const struct ks_aliases_found *a, struct ks_buf *b)
 {
-    const char *problem = a->problem ? a->problem->name : "";
+    const char *problem = a->problem ? a->problem->problem_name : "";
 
     ks_buf_printf(b, "  controls: %" PRIu64 " aliases were measured all the same", a->n_controls);
     if (a->n_other_outcome)
@@ -140,7 +140,8 @@ static void print_controls(const struct ks_aliases_found *a, struct ks_buf *b)
         ks_buf_printf(b,
                       "; largest difference %.2f %% where noise explains %.2f %%, of %s in %s; "
                       "%" PRIu64 " of %" PRIu64 " beyond noise",
-                      100 * a->difference, 100 * a->noise, a->control ? a->control->name : "?",
+                      100 * a->difference, 100 * a->noise,
+                      a->control ? a->control->instance_name : "?",
                       problem[0] ? problem : "a problem without name", a->n_apart, a->n_compared);
     ks_buf_printf(b, "\n");
 }
@@ -149,7 +150,7 @@ static void print_group(const struct ks_code_group *g, struct ks_buf *b)
 {
     ks_buf_printf(b, "  %4" PRIu32 " instances, %8" PRIu64 " cells aliased:\n", g->n, g->n_aliased);
     for (uint32_t i = 0; i < g->n && i < MEMBERS_SHOWN; i++)
-        ks_buf_printf(b, "       %s\n", g->members[i]->name);
+        ks_buf_printf(b, "       %s\n", g->members[i]->instance_name);
     if (g->n > MEMBERS_SHOWN)
         ks_buf_printf(b, "       ... and %" PRIu32 " more\n", g->n - MEMBERS_SHOWN);
 }
@@ -180,9 +181,9 @@ static void print_pruned(const struct ks_pruned_found *p, struct ks_buf *b)
         ks_buf_printf(b,
                       "; %" PRIu64 " of %" PRIu64 " are faster than all that was kept, the best "
                       "reaches %.1f %% of that: %s in %s",
-                      p->n_better, p->n_compared, 100 * p->ratio, p->control->name,
-                      p->problem && p->problem->name[0] ? p->problem->name
-                                                        : "a problem without name");
+                      p->n_better, p->n_compared, 100 * p->ratio, p->control->instance_name,
+                      p->problem && p->problem->problem_name[0] ? p->problem->problem_name
+                                                                : "a problem without name");
     ks_buf_printf(b, "\n");
 }
 
@@ -210,7 +211,7 @@ static void json_problem(struct ks_jw *w, const struct ks_best *p)
     if (p->problem)
         put_id(w, "problem_id", p->problem->problem_id);
     ks_jw_str(w, "name", name_of(p));
-    ks_jw_str(w, "best_instance", p->kernel ? p->kernel->name : NULL);
+    ks_jw_str(w, "best_instance", p->kernel ? p->kernel->instance_name : NULL);
     if (p->kernel)
         put_id(w, "instance_id", p->kernel->instance_id);
     put_real(w, "gflops", p->gflops);
@@ -268,9 +269,9 @@ static void json_controls(struct ks_jw *w, const struct ks_aliases_found *a)
     if (a->n_compared) {
         put_real(w, "difference", a->difference);
         put_real(w, "noise", a->noise);
-        ks_jw_str(w, "problem", a->problem ? a->problem->name : NULL);
-        ks_jw_str(w, "instance", a->control ? a->control->name : NULL);
-        ks_jw_str(w, "alias_of", a->first ? a->first->name : NULL);
+        ks_jw_str(w, "problem", a->problem ? a->problem->problem_name : NULL);
+        ks_jw_str(w, "instance", a->control ? a->control->instance_name : NULL);
+        ks_jw_str(w, "alias_of", a->first ? a->first->instance_name : NULL);
     }
     ks_jw_close(w, '}');
 }
@@ -287,7 +288,7 @@ static void json_aliases(struct ks_jw *w, const struct ks_aliases_found *a)
         ks_jw_u64(w, "n_aliased", a->groups[i].n_aliased);
         ks_jw_open(w, "instances", '[');
         for (uint32_t k = 0; k < a->groups[i].n; k++)
-            ks_jw_str(w, NULL, a->groups[i].members[k]->name);
+            ks_jw_str(w, NULL, a->groups[i].members[k]->instance_name);
         ks_jw_close(w, ']');
         ks_jw_close(w, '}');
     }
@@ -304,8 +305,8 @@ static void json_pruned(struct ks_jw *w, const struct ks_pruned_found *p)
     ks_jw_u64(w, "n_better", p->n_better);
     if (p->n_compared) {
         put_real(w, "ratio", p->ratio);
-        ks_jw_str(w, "problem", p->problem ? p->problem->name : NULL);
-        ks_jw_str(w, "instance", p->control->name);
+        ks_jw_str(w, "problem", p->problem ? p->problem->problem_name : NULL);
+        ks_jw_str(w, "instance", p->control->instance_name);
     }
     ks_jw_close(w, '}');
 }
@@ -322,7 +323,7 @@ static void print_json(const struct ks_summary *s, const char *file, struct ks_b
     ks_jw_u64(&w, "n_codes", s->n_codes);
     ks_jw_u64(&w, "n_winners", s->n_winners);
     put_real(&w, "median_worst_over_best", s->median_worst_over_best);
-    ks_jw_str(&w, "fixed_instance", s->fixed ? s->fixed->name : NULL);
+    ks_jw_str(&w, "fixed_instance", s->fixed ? s->fixed->instance_name : NULL);
     put_real(&w, "fixed_share", s->fixed ? s->fixed_share : KS_MISSING);
     json_aliases(&w, &s->aliases);
     json_pruned(&w, &s->pruned);

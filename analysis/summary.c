@@ -62,7 +62,7 @@ static int list_instances(struct collect *c, struct ks_err *err)
 
 static bool is_ok(const struct collect *c, const struct ks_row *row)
 {
-    return row->outcome == KS_O_OK && row->median_ns > 0 &&
+    return row->outcome == KS_O_OK && row->time_median_ns > 0 &&
            row->kernel < ks_store_info(c->file)->n_kernels;
 }
 
@@ -105,10 +105,10 @@ static struct timed time_of(const struct collect *c, const struct ks_row *row, d
     struct timed t = { .row = row };
 
     t.stats.n = row->n_samples;
-    t.stats.median = row->median_ns * scale;
-    t.stats.se = row->se_ns * scale;
-    t.stats.lo95 = row->lo95_ns * scale;
-    t.stats.hi95 = row->hi95_ns * scale;
+    t.stats.median = row->time_median_ns * scale;
+    t.stats.se = row->time_se_ns * scale;
+    t.stats.lo95 = row->time_ci95_lo_ns * scale;
+    t.stats.hi95 = row->time_ci95_hi_ns * scale;
     t.drift = b && b->anchor_drift > 0 ? b->anchor_drift : 0;
     return t;
 }
@@ -125,10 +125,10 @@ static void fill_best(struct ks_best *b, const struct timed *best, const struct 
     double flops = b->problem ? b->problem->flops : KS_MISSING;
 
     b->kernel = k;
-    b->median_ns = best->row->median_ns;
-    b->se_ns = best->row->se_ns;
-    b->lo95_ns = best->row->lo95_ns;
-    b->hi95_ns = best->row->hi95_ns;
+    b->median_ns = best->row->time_median_ns;
+    b->se_ns = best->row->time_se_ns;
+    b->lo95_ns = best->row->time_ci95_lo_ns;
+    b->hi95_ns = best->row->time_ci95_hi_ns;
     if (flops <= 0)
         return;
     b->gflops = flops / b->median_ns;
@@ -175,7 +175,7 @@ static void credit_aliases(struct collect *c, const struct ks_row *rows, size_t 
 
 static bool is_control(const struct timed *t)
 {
-    return (t->row->flags & KS_FL_PRUNED) != 0;
+    return (t->row->outcome_flags & KS_FL_PRUNED) != 0;
 }
 
 /* The controls of pruning against the best of those that it keeps. */
@@ -229,8 +229,8 @@ static void count_row(struct collect *c, const struct ks_row *row)
     const struct ks_store_info *info = ks_store_info(c->file);
 
     c->s->outcome[row->outcome < KS_O_LIMIT ? row->outcome : 0]++;
-    c->s->n_contaminated += (row->flags & KS_FL_CONTAMINATED) != 0;
-    c->s->pruned.n_controls += (row->flags & KS_FL_PRUNED) != 0;
+    c->s->n_contaminated += (row->outcome_flags & KS_FL_CONTAMINATED) != 0;
+    c->s->pruned.n_controls += (row->outcome_flags & KS_FL_PRUNED) != 0;
     c->s->pruned.n_left_out += ks_outcome_is_pruned(row->outcome, row->reason);
     if (row->device < info->n_devices)
         c->cells_of_device[row->device]++;

@@ -81,7 +81,7 @@ static void fill_entry(const struct ks_store_file *f, const struct ks_row *row, 
                          .instance = row->instance_id,
                          .condition = row->condition_id,
                          .row = i,
-                         .median_ns = row->median_ns };
+                         .median_ns = row->time_median_ns };
     e->i_instance =
         row->kernel < info->n_kernels ? ks_store_kernel(f, row->kernel)->i_instance : UINT32_MAX;
     e->class = row->device < info->n_devices ? ks_store_device(f, row->device)->rec.device_class

@@ -75,11 +75,11 @@ rows = list(csv.DictReader(open(sys.argv[1])))
 by_cell = {(r["problem_id"], r["instance_id"]): r for r in rows}
 aliased = [r for r in rows if r["outcome"] == "aliased"]
 for r in rows:
-    code = by_cell.get((r["problem_id"], r["alias_of"])) if r in aliased else r
+    code = by_cell.get((r["problem_id"], r["representative_id"])) if r in aliased else r
     want = (code["outcome"], code["time_median_ns"], code["time_over_anchor"]) if code else ("", "", "")
-    assert want == (r["code_outcome"], r["code_time_ns"], r["code_time_over_anchor"]), r
-    assert r in aliased or not r["alias_of"]
-assert all(r["alias_of"] and not r["time_median_ns"] for r in aliased)
+    assert want == (r["code_outcome"], r["code_time_median_ns"], r["code_time_over_anchor"]), r
+    assert r in aliased or not r["representative_id"]
+assert all(r["representative_id"] and not r["time_median_ns"] for r in aliased)
 print(len(aliased) > 3)
 PY
 )" True "an alias has the times of what it points to"
@@ -109,7 +109,7 @@ for a, b in zip(ck, ok):
         assert a[x] == b[y], (x, a, b)
     ms = float(b["time_median_ns"]) / 1e6
     assert abs(float(a["latency_ms"]) - ms) <= 1e-6 * ms
-    assert abs(float(a["tflops"]) * 1000 - float(b["gflops"])) <= 1e-5 * float(b["gflops"])
+    assert abs(float(a["tflops"]) * 1000 - float(b["gflops_per_s"])) <= 1e-5 * float(b["gflops_per_s"])
     assert int(a["non_zero"]) == int(b["n_elements"]) - int(b["n_zero"])
 print("fine", len(ck))
 PY

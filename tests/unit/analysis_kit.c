@@ -27,8 +27,8 @@ struct ks_record *akit_timed(struct skit *k, uint32_t i_problem, uint32_t i_inst
 {
     struct ks_record *r = skit_record(k, i_problem, i_instance, 3);
 
-    r->calls = 1;
-    r->clock_ns = 0;
+    r->calls_per_sample = 1;
+    r->clock_resolution_ns = 0;
     r->sample_ns[0] = ns * 0.99;
     r->sample_ns[1] = ns;
     r->sample_ns[2] = ns * 1.01;
@@ -49,7 +49,7 @@ bool akit_near(double a, double b)
     return fabs(a - b) <= 1e-6 * fabs(b);
 }
 
-void akit_csv(const struct place *p, struct ks_buf *b)
+void akit_csv(const struct place *p, enum ks_columns_version version, struct ks_buf *b)
 {
     struct ks_view *v = akit_view(p, KS_MERGE_ALL);
     struct ks_join join = { 0 };
@@ -58,7 +58,7 @@ void akit_csv(const struct place *p, struct ks_buf *b)
     size_t n;
 
     ks_buf_init(b);
-    assert_int_equal(ks_columns_create(ks_view_file(v), &c, NULL), 0);
+    assert_int_equal(ks_columns_create(ks_view_file(v), version, &c, NULL), 0);
     ks_columns_header(c, b);
     while (ks_view_next(v, &rows, &n, NULL) > 0) {
         assert_int_equal(ks_join_problem(&join, rows, n, NULL), 0);
