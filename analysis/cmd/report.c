@@ -31,8 +31,8 @@ struct joined {
     struct ks_joined *problems, *instances, *devices;
 };
 
-static int open_joined(const struct ks_store_file *f, enum ks_from from, const char *const *columns,
-                       struct ks_joined **out, struct ks_err *err)
+static int open_joined(const struct ks_store_file *f, enum ks_table_id from,
+                       const char *const *columns, struct ks_joined **out, struct ks_err *err)
 {
     size_t n = 0;
 
@@ -44,12 +44,12 @@ static int open_joined(const struct ks_store_file *f, enum ks_from from, const c
 static int open_tables(const struct ks_store_file *f, struct joined *j, struct ks_tables *t,
                        struct ks_err *err)
 {
-    int rc = open_joined(f, KS_FROM_PROBLEM, ks_tables_problems, &j->problems, err);
+    int rc = open_joined(f, KS_T_PROBLEMS, ks_tables_problems, &j->problems, err);
 
     if (rc == 0)
-        rc = open_joined(f, KS_FROM_KERNEL, ks_tables_instances, &j->instances, err);
+        rc = open_joined(f, KS_T_KERNELS, ks_tables_instances, &j->instances, err);
     if (rc == 0)
-        rc = open_joined(f, KS_FROM_DEVICE, ks_tables_devices, &j->devices, err);
+        rc = open_joined(f, KS_T_DEVICES, ks_tables_devices, &j->devices, err);
     if (rc == 0)
         rc = ks_tables_init(t, ks_joined_df(j->problems), ks_joined_df(j->instances),
                             ks_joined_df(j->devices), err);
@@ -66,17 +66,17 @@ static void close_tables(struct joined *j, struct ks_tables *t)
 
 static int add_batches(struct ks_view *v, struct ks_summarizer *c, struct ks_err *err)
 {
-    struct ks_names names = { 0 };
+    struct ks_sources sources = { 0 };
     struct ks_reader *r = NULL;
     struct ks_df *f;
-    int rc = ks_obs_need(&names, err);
+    int rc = ks_obs_need(&sources, ks_view_file(v), err);
 
     if (rc == 0)
-        rc = ks_reader_open(v, (const char *const *)names.at, names.n, 0, &r, err);
+        rc = ks_reader_open(v, &sources, 0, &r, err);
     while (rc >= 0 && r && (rc = ks_reader_next(r, &f, err)) > 0)
         rc = ks_summarizer_add(c, f, err);
     ks_reader_close(r);
-    ks_names_release(&names);
+    ks_sources_release(&sources);
     return rc;
 }
 

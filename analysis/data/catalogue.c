@@ -1,279 +1,310 @@
 /* SPDX-License-Identifier: MIT */
 #include "analysis/data/catalogue.h"
+#include "analysis/data/training_v1.h"
+#include "base/opt.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* /measurements: name, unit, name in the file, further members. */
-#define ROW(name_, unit_, file_, ...)                                                              \
-    {                                                                                              \
-        .name = (name_), .unit = (unit_), .from = KS_FROM_ROW, .file = (file_), __VA_ARGS__        \
-    }
-#define SAME(name_, unit_)     ROW(name_, unit_, name_, .show = KS_AS_NUMBER)
-#define FLOAT(name_, unit_)    ROW(name_, unit_, name_, .show = KS_AS_F32)
-#define UNSIGNED(name_, unit_) ROW(name_, unit_, name_, .show = KS_AS_UNSIGNED)
-#define ID(name_, file_)       ROW(name_, "", file_, .show = KS_AS_HEX)
-#define MS(name_, file_)       ROW(name_, "ms", file_, .is_ms = true)
-
-/* Joined tables: name, unit, table, how the member is held, struct and member. */
-#define AT(S, member) .offset = offsetof(S, member)
-#define TEXT(name_, from_, S, member)                                                              \
-    {                                                                                              \
-        .name = (name_), .unit = "", .from = KS_FROM_##from_, .type = KS_DF_TEXT,                  \
-        .held = KS_HELD_TEXT, AT(S, member)                                                        \
-    }
-#define NUMBER(name_, unit_, from_, held_, S, member, ...)                                         \
-    {                                                                                              \
-        .name = (name_), .unit = (unit_), .from = KS_FROM_##from_, .type = KS_DF_I64,              \
-        .held = KS_HELD_##held_, AT(S, member), __VA_ARGS__                                        \
-    }
-#define REAL(name_, unit_, from_, S, member)                                                       \
-    {                                                                                              \
-        .name = (name_), .unit = (unit_), .from = KS_FROM_##from_, .type = KS_DF_F64,              \
-        .held = KS_HELD_F64, AT(S, member), .has_missing = true, .missing = KS_MISSING             \
-    }
-#define NEEDS(v) .has_missing = true, .missing = (v)
-#define CODE(name_, unit_, held_, member)                                                          \
-    NUMBER(name_, unit_, KERNEL, held_, struct ks_kernel_row, member, NEEDS(-1))
-#define DERIVED(name_, unit_, type_, show_)                                                        \
-    {                                                                                              \
-        .name = (name_), .unit = (unit_), .from = KS_FROM_LEARN, .type = KS_DF_##type_,            \
-        .show = (show_)                                                                            \
-    }
-#define NO_DIM ((double)KS_MISSING_DIM)
-
-/* The columns of training.csv, but for dimensions and traits, which go before the columns named
- * below. */
-static const struct ks_source training[] = {
-    TEXT("run_id", RUN, struct ks_run_row, run_id),
-    ID("problem_id", "problem_id"),
-    TEXT("problem_name", PROBLEM, struct ks_problem_row, name),
-    TEXT("operator", PROBLEM, struct ks_problem_row, op),
-    TEXT("direction", PROBLEM, struct ks_problem_row, direction),
-    TEXT("dtype", PROBLEM, struct ks_problem_row, dtype),
-    TEXT("layout", PROBLEM, struct ks_problem_row, layout),
-    NUMBER("out_d", "", PROBLEM, I64, struct ks_problem_row, out_d, NEEDS(NO_DIM)),
-    NUMBER("out_h", "", PROBLEM, I64, struct ks_problem_row, out_h, NEEDS(NO_DIM)),
-    NUMBER("out_w", "", PROBLEM, I64, struct ks_problem_row, out_w, NEEDS(NO_DIM)),
-    NUMBER("count", "", PROBLEM, I64, struct ks_problem_row, count, .has_missing = false),
-    REAL("flops", "flop", PROBLEM, struct ks_problem_row, flops),
-    REAL("min_bytes", "bytes", PROBLEM, struct ks_problem_row, min_bytes),
-    ID("instance_id", "instance_id"),
-    TEXT("instance_name", KERNEL, struct ks_kernel_row, name),
-    TEXT("family", KERNEL, struct ks_kernel_row, family),
-    /* what its code needs: features like the traits */
-    CODE("vgprs", "", I32, code.vgprs),
-    CODE("agprs", "", I32, code.agprs),
-    CODE("sgprs", "", I32, code.sgprs),
-    CODE("vgpr_spills", "", I32, code.vgpr_spills),
-    CODE("sgpr_spills", "", I32, code.sgpr_spills),
-    CODE("lds_bytes", "bytes", I64, code.lds_bytes),
-    CODE("scratch_bytes", "bytes", I64, code.scratch_bytes),
-    CODE("kernarg_bytes", "bytes", I64, code.kernarg_bytes),
-    CODE("wave", "", I32, code.wave),
-    CODE("max_threads", "", I32, code.max_threads),
-    CODE("code_bytes", "bytes", I64, code.code_bytes),
-    ID("condition_id", "condition_id"),
-    ROW("outcome", "", "outcome_text", .show = KS_AS_NUMBER),
-    SAME("code", ""),
-    SAME("reason", ""),
-    ROW("flags", "", "flags", .spelled = KS_SPELLED_FLAGS),
-    SAME("confirmed", ""),
-    SAME("attempt", ""),
-    SAME("n_attempts", ""),
-    SAME("n_rounds", ""),
-    ROW("stop_reason", "", "stop_reason", .spelled = KS_SPELLED_STOP),
-    SAME("n_samples", ""),
-    SAME("calls_per_sample", ""),
-    FLOAT("time_median_ns", "ns"),
-    FLOAT("time_mad_ns", "ns"),
-    FLOAT("time_se_ns", "ns"),
-    ROW("lo95_ns", "ns", "time_lo95_ns", .show = KS_AS_F32),
-    ROW("hi95_ns", "ns", "time_hi95_ns", .show = KS_AS_F32),
-    FLOAT("time_min_ns", "ns"),
-    FLOAT("time_p10_ns", "ns"),
-    FLOAT("time_p90_ns", "ns"),
-    FLOAT("time_max_ns", "ns"),
-    FLOAT("time_mean_ns", "ns"),
-    FLOAT("time_over_anchor", "1"),
-    FLOAT("anchor_open_ns", "ns"),
-    FLOAT("anchor_close_ns", "ns"),
-    REAL("anchor_drift", "1", BLOCK, struct ks_block_row, anchor_drift),
-    DERIVED("gflops", "Gflop/s", F64, KS_AS_NUMBER),
-    DERIVED("gbytes_per_s", "GB/s", F64, KS_AS_NUMBER),
-    UNSIGNED("block_id", ""),
-    SAME("position", ""),
-    ID("device_id", "device_id"),
-    NUMBER("device_class_id", "", DEVICE, U64, struct ks_device_row, rec.device_class,
-           .show = KS_AS_HEX),
-    TEXT("device_model", DEVICE, struct ks_device_row, rec.model),
-    TEXT("arch", DEVICE, struct ks_device_row, rec.arch),
-    TEXT("host", DEVICE, struct ks_device_row, rec.host),
-    SAME("rank", ""),
-    NUMBER("cache_neighbours", "", DEVICE, U32, struct ks_device_row, rec.n_neighbours, NEEDS(0)),
-    NUMBER("memory_neighbours", "", DEVICE, U32, struct ks_device_row, rec.n_memory_neighbours,
-           NEEDS(0)),
-    ROW("v1", "", "v1", .spelled = KS_SPELLED_CHECK),
-    ROW("v2", "", "v2", .spelled = KS_SPELLED_CHECK),
-    FLOAT("max_error", "tolerances"),
-    ROW("n_wrong", "", "n_wrong", .show = KS_AS_UNSIGNED, .when = KS_IF_CHECKED),
-    ROW("n_zero", "", "n_zero", .show = KS_AS_UNSIGNED, .when = KS_IF_ELEMENTWISE),
-    UNSIGNED("n_elements", ""),
-    ROW("bitwise_stable", "", "bitwise_stable", .spelled = KS_SPELLED_YES_NO),
-    FLOAT("poison_sample_ns", "ns"),
-    SAME("n_checked", ""),
-    FLOAT("wrong_share_hi95", "1"),
-    FLOAT("verified_over_timed", "1"),
-    FLOAT("floor_ns", "ns"),
-    FLOAT("clock_ns", "ns"),
-    FLOAT("canary_ratio", "1"),
-    FLOAT("disturbance", "1"),
-    FLOAT("clock_before_mhz", "MHz"),
-    FLOAT("clock_after_mhz", "MHz"),
-    FLOAT("clock_min_mhz", "MHz"),
-    FLOAT("power_max_w", "W"),
-    FLOAT("temperature_after_c", "Celsius"),
-    FLOAT("busy_before", "1"),
-    SAME("throttle", ""),
-    ROW("involuntary_switches", "", "involuntary_switches", .show = KS_AS_UNSIGNED,
-        .when = KS_IF_TIMED),
-    MS("warmup_ms", "warmup_ns"),
-    MS("timing_ms", "timing_ns"),
-    MS("wall_ms", "wall_ns"),
-    UNSIGNED("peak_bytes", "bytes"),
-    ROW("workspace_bytes", "bytes", "workspace_bytes", .when = KS_IF_RUN),
-    ID("alias_of", "alias_instance_id"),
-    DERIVED("code_outcome", "", TEXT, KS_AS_NUMBER),
-    DERIVED("code_time_ns", "ns", F64, KS_AS_F32),
-    DERIVED("code_time_over_anchor", "1", F64, KS_AS_F32),
-    TEXT("code_id", KERNEL, struct ks_kernel_row, code_id),
-    TEXT("build_id", KERNEL, struct ks_kernel_row, build_id),
-    ROW("started_ns", "ns since 1970", "started_ns", .show = KS_AS_UNSIGNED),
-};
-#define DIMS_BEFORE   "out_d"
-#define TRAITS_BEFORE "vgprs"
-
-/* What training.csv does not show and analysis/learn or a report needs. */
-static const struct ks_source others[] = {
-    ROW("run_row", "", "run", .show = KS_AS_NUMBER),
-    ROW("problem_row", "", "problem", .show = KS_AS_NUMBER),
-    ROW("kernel_row", "", "kernel", .show = KS_AS_NUMBER),
-    ROW("device_row", "", "device", .show = KS_AS_NUMBER),
-    ROW("block_row", "", "block", .show = KS_AS_NUMBER),
-    ROW("outcome_number", "", "outcome", .show = KS_AS_NUMBER),
-    ROW("flag_bits", "", "flags", .show = KS_AS_NUMBER),
-    ROW("elementwise_check", "", "v2", .show = KS_AS_NUMBER),
-    REAL("anchor_ns", "ns", BLOCK, struct ks_block_row, anchor_ns),
-    TEXT("problem_canonical", PROBLEM, struct ks_problem_row, canonical),
-    NUMBER("has_problem", "", PROBLEM, U32, struct ks_problem_row, has_problem,
-           .has_missing = false),
-    NUMBER("problem_key", "", PROBLEM, U64, struct ks_problem_row, problem_id, .show = KS_AS_HEX),
-    NUMBER("kernel_key", "", KERNEL, U64, struct ks_kernel_row, instance_id, .show = KS_AS_HEX),
-    NUMBER("config_order", "", KERNEL, U32, struct ks_kernel_row, i_instance, .has_missing = false),
-    NUMBER("code_group", "", KERNEL, U32, struct ks_kernel_row, code_group,
-           NEEDS((double)KS_NO_ROW)),
-    NUMBER("device_key", "", DEVICE, U64, struct ks_device_row, rec.device_id, .show = KS_AS_HEX),
-    NUMBER("device_rank", "", DEVICE, U32, struct ks_device_row, rec.rank, .has_missing = false),
-    TEXT("device_text", DEVICE, struct ks_device_row, rec.text),
-    TEXT("core_set", DEVICE, struct ks_device_row, rec.core_set),
-};
-
 #define N(a) (sizeof(a) / sizeof((a)[0]))
 
-static const struct ks_source *find_in(const struct ks_source *list, size_t n, const char *name)
+/* The tables whose columns are joined, in their order among the columns of a role. */
+static const enum ks_table_id joined_tables[] = { KS_T_RUNS,    KS_T_PROBLEMS, KS_T_MEASUREMENTS,
+                                                  KS_T_KERNELS, KS_T_DEVICES,  KS_T_BLOCKS };
+
+static const struct ks_column computed[] = {
+#define D(type_, name_, units_, role_, doc_)                                                       \
+    { .name = #name_,                                                                              \
+      .type = KS_COL_##type_,                                                                      \
+      .role = KS_CR_##role_,                                                                       \
+      .units = (units_),                                                                           \
+      .doc = (doc_) },
+    KS_COMPUTED_COLUMNS(D)
+#undef D
+};
+
+static const struct ks_column any_trait = {
+    .name = KS_TRAIT_PREFIX "*",
+    .type = KS_COL_TEXT,
+    .role = KS_CR_FEATURE,
+    .units = "",
+    .doc = "trait of the instance's family, or attribute of a trait",
+};
+
+void ks_sources_release(struct ks_sources *s)
 {
-    for (size_t i = 0; i < n; i++)
-        if (strcmp(list[i].name, name) == 0)
-            return &list[i];
-    return NULL;
+    for (size_t i = 0; i < s->n_owned; i++)
+        free(s->owned[i]);
+    free(s->owned);
+    free(s->at);
+    *s = (struct ks_sources){ 0 };
 }
 
-const struct ks_source *ks_source_find(const char *name)
+static int add(struct ks_sources *s, const struct ks_column *def, unsigned from, struct ks_err *err)
 {
-    const struct ks_source *s = find_in(training, N(training), name);
+    if (s->n == s->cap) {
+        size_t cap = s->cap ? 2 * s->cap : 128;
+        struct ks_source *more = realloc(s->at, cap * sizeof(*more));
 
-    return s ? s : find_in(others, N(others), name);
-}
-
-/* ---- names ---- */
-
-void ks_names_release(struct ks_names *names)
-{
-    for (size_t i = 0; i < names->n; i++)
-        free(names->at[i]);
-    free(names->at);
-    *names = (struct ks_names){ 0 };
-}
-
-int ks_names_add(struct ks_names *names, const char *name, struct ks_err *err)
-{
-    char *copy;
-
-    if (names->n == names->cap) {
-        size_t cap = names->cap ? 2 * names->cap : 64;
-        char **at = realloc(names->at, cap * sizeof(*at));
-
-        if (!at)
-            return ks_fail(err, KS_ENOMEM, "out of memory");
-        names->at = at;
-        names->cap = cap;
+        if (!more)
+            return ks_fail(err, KS_ENOMEM, "out of memory for %zu columns", cap);
+        s->at = more;
+        s->cap = cap;
     }
-    copy = strdup(name);
-    if (!copy)
-        return ks_fail(err, KS_ENOMEM, "out of memory");
-    names->at[names->n++] = copy;
+    s->at[s->n++] = (struct ks_source){ .name = def->name, .def = *def, .from = from };
     return 0;
 }
 
-int ks_names_need(struct ks_names *names, const char *name, struct ks_err *err)
+static bool has_name(const struct ks_sources *s, const char *name)
 {
-    for (size_t i = 0; i < names->n; i++)
-        if (strcmp(names->at[i], name) == 0)
-            return 0;
-    return ks_names_add(names, name, err);
+    for (size_t i = 0; i < s->n; i++)
+        if (strcmp(s->at[i].name, name) == 0)
+            return true;
+    return false;
 }
 
-static int add_dims(const struct ks_store_file *f, struct ks_names *names, struct ks_err *err)
-{
-    int rc = 0;
+/* ---- traits ---- */
 
-    for (uint32_t i = 0; rc == 0 && i < ks_store_info(f)->n_dims; i++)
-        rc = ks_names_add(names, ks_store_dim_name(f, i), err);
-    return rc;
+/* name: with the prefix; copied. */
+static int add_trait(struct ks_sources *s, const char *name, struct ks_err *err)
+{
+    struct ks_column def = any_trait;
+    char **owned = realloc(s->owned, (s->n_owned + 1) * sizeof(*owned));
+
+    if (owned)
+        s->owned = owned;
+    if (!owned || !(owned[s->n_owned] = strdup(name)))
+        return ks_fail(err, KS_ENOMEM, "out of memory for a column");
+    def.name = owned[s->n_owned++];
+    return add(s, &def, KS_FROM_TRAITS, err);
 }
 
 /* Distinct keys in order of first appearance. */
-static int add_traits(const struct ks_store_file *f, struct ks_names *names, struct ks_err *err)
+static int add_traits(struct ks_sources *s, const struct ks_store_file *f, struct ks_err *err)
 {
-    int rc = 0;
+    int rc = f ? 0 : add(s, &any_trait, KS_FROM_TRAITS, err);
 
-    for (uint32_t i = 0; rc == 0 && i < ks_store_info(f)->n_traits; i++) {
+    for (uint32_t i = 0; f && rc == 0 && i < ks_store_info(f)->n_traits; i++) {
         char name[sizeof(KS_TRAIT_PREFIX) + sizeof(ks_store_trait(f, i)->key)];
 
         snprintf(name, sizeof(name), KS_TRAIT_PREFIX "%s", ks_store_trait(f, i)->key);
-        rc = ks_names_need(names, name, err);
+        if (!has_name(s, name))
+            rc = add_trait(s, name, err);
     }
     return rc;
 }
 
-int ks_training_columns(const struct ks_store_file *f, struct ks_names *names_out,
-                        struct ks_err *err)
+static bool is_trait(const struct ks_store_file *f, const char *name)
 {
-    struct ks_names names = { 0 };
+    const size_t prefix = strlen(KS_TRAIT_PREFIX);
+
+    if (strncmp(name, KS_TRAIT_PREFIX, prefix) != 0)
+        return false;
+    for (uint32_t i = 0; i < ks_store_info(f)->n_traits; i++)
+        if (strcmp(ks_store_trait(f, i)->key, name + prefix) == 0)
+            return true;
+    return false;
+}
+
+/* ---- training.csv ---- */
+
+/* Dimensions of the file, or those of all operators. */
+static int add_dims(struct ks_sources *s, const struct ks_store_file *f, struct ks_err *err)
+{
     int rc = 0;
 
-    for (size_t i = 0; rc == 0 && i < N(training); i++) {
-        if (strcmp(training[i].name, DIMS_BEFORE) == 0)
-            rc = add_dims(f, &names, err);
-        if (rc == 0 && strcmp(training[i].name, TRAITS_BEFORE) == 0)
-            rc = add_traits(f, &names, err);
-        if (rc == 0)
-            rc = ks_names_add(&names, training[i].name, err);
+    for (uint32_t i = 0; f && rc == 0 && i < ks_store_info(f)->n_dims; i++) {
+        struct ks_column def = ks_dim_column_def(ks_store_dim_name(f, i), i);
+
+        rc = add(s, &def, KS_T_PROBLEMS, err);
     }
-    if (rc < 0)
-        ks_names_release(&names);
-    else
-        *names_out = names;
+    for (int op = 0; !f && rc == 0 && ks_operators[op]; op++) {
+        for (int i = 0; rc == 0 && ks_operators[op]->dim_names[i]; i++) {
+            struct ks_column def =
+                ks_dim_column_def(ks_dim_column(ks_operators[op]->dim_names[i]), 0);
+
+            rc = has_name(s, def.name) ? 0 : add(s, &def, KS_T_PROBLEMS, err);
+        }
+    }
     return rc;
+}
+
+static int add_table(struct ks_sources *s, const struct ks_store_file *f, enum ks_table_id t,
+                     uint8_t role, struct ks_err *err)
+{
+    const struct ks_table_def *def = &ks_table_defs[t];
+    int rc = 0;
+
+    for (size_t k = 0; rc == 0 && k < def->n_columns; k++)
+        if (def->columns[k].is_in_csv && def->columns[k].role == role)
+            rc = add(s, &def->columns[k], t, err);
+    if (rc == 0 && t == KS_T_PROBLEMS && role == KS_CR_FEATURE)
+        rc = add_dims(s, f, err);
+    if (rc == 0 && t == KS_T_KERNELS && role == KS_CR_FEATURE)
+        rc = add_traits(s, f, err);
+    return rc;
+}
+
+static int add_all(struct ks_sources *s, const struct ks_store_file *f, struct ks_err *err)
+{
+    int rc = 0;
+
+    for (uint8_t role = 0; role < KS_CR_COUNT; role++) {
+        for (size_t t = 0; rc == 0 && t < N(joined_tables); t++)
+            rc = add_table(s, f, joined_tables[t], role, err);
+        for (size_t i = 0; rc == 0 && i < N(computed); i++)
+            if (computed[i].role == role)
+                rc = add(s, &computed[i], KS_FROM_LEARN, err);
+    }
+    return rc;
+}
+
+/* Moves the columns of a name, or of all dimensions or traits, to the end of `to`. */
+static void move_v1(const struct ks_sources *s, const char *old, struct ks_source *to, size_t *n_io)
+{
+    const char *now = ks_column_new_name(KS_RENAMED_CSV, old);
+
+    for (size_t i = 0; i < s->n; i++) {
+        const struct ks_source *k = &s->at[i];
+        bool is_dim =
+            k->from == KS_T_PROBLEMS && !ks_table_column(&ks_table_defs[k->from], k->def.name);
+        bool is_it = strcmp(old, KS_V1_DIMS) == 0     ? is_dim
+                     : strcmp(old, KS_V1_TRAITS) == 0 ? k->from == KS_FROM_TRAITS
+                                                      : !is_dim && strcmp(k->def.name, now) == 0;
+
+        if (!is_it || *n_io == s->n)
+            continue;
+        to[*n_io] = *k;
+        to[*n_io].name = ks_column_old_name(KS_RENAMED_CSV, k->def.name);
+        to[*n_io].is_ms = ks_v1_is_ms(to[*n_io].name);
+        if (strcmp(now, "block_id") == 0)
+            to[*n_io].def.show = KS_SHOW_PLAIN; /* decimal */
+        (*n_io)++;
+    }
+}
+
+static int order_v1(struct ks_sources *s, struct ks_err *err)
+{
+    struct ks_source *ordered = malloc((s->n + 1) * sizeof(*ordered));
+    size_t n = 0;
+
+    if (!ordered)
+        return ks_fail(err, KS_ENOMEM, "out of memory for %zu columns", s->n);
+    for (size_t i = 0; ks_v1_columns[i]; i++)
+        move_v1(s, ks_v1_columns[i], ordered, &n);
+    free(s->at);
+    s->at = ordered;
+    s->cap = s->n + 1;
+    s->n = n;
+    return 0;
+}
+
+int ks_sources_training(struct ks_sources *s, const struct ks_store_file *f,
+                        enum ks_columns_version version, struct ks_err *err)
+{
+    int rc = add_all(s, f, err);
+
+    return rc == 0 && version == KS_COLUMNS_V1 ? order_v1(s, err) : rc;
+}
+
+/* ---- by name ---- */
+
+static int unknown(const struct ks_store_file *f, const char *name, struct ks_err *err)
+{
+    struct ks_sources s = { 0 };
+    const char **names = NULL, *near = NULL;
+    int rc = ks_sources_training(&s, f, KS_COLUMNS_V2, err);
+
+    if (rc == 0) {
+        names = calloc(s.n + 1, sizeof(*names));
+        for (size_t i = 0; names && i < s.n; i++)
+            names[i] = s.at[i].name;
+        near = names ? ks_nearest(name, names) : NULL;
+        rc = ks_fail(err, KS_EINVAL, "there is no column '%s'%s%s%s", name,
+                     near ? ", did you mean '" : "", near ? near : "", near ? "'?" : "");
+    }
+    free(names);
+    ks_sources_release(&s);
+    return rc;
+}
+
+/* "/blocks/anchor_ns": of that table. */
+static const struct ks_column *find_by_path(const char *name, unsigned *from_out)
+{
+    const char *end = strrchr(name, '/');
+
+    for (unsigned t = 0; end && t < KS_T_COUNT; t++) {
+        const char *path = ks_table_defs[t].path;
+
+        if (strlen(path) != (size_t)(end - name) || strncmp(path, name, strlen(path)) != 0)
+            continue;
+        *from_out = t;
+        return ks_table_column(&ks_table_defs[t], end + 1);
+    }
+    return NULL;
+}
+
+static const struct ks_column *find_in_tables(const char *name, unsigned *from_out)
+{
+    const struct ks_column *c = ks_table_column(&ks_table_defs[KS_T_MEASUREMENTS], name);
+
+    *from_out = KS_T_MEASUREMENTS;
+    for (size_t t = 0; !c && t < N(joined_tables); t++) {
+        *from_out = joined_tables[t];
+        c = ks_table_column(&ks_table_defs[*from_out], name);
+        c = c && c->is_in_csv ? c : NULL;
+    }
+    for (size_t i = 0; !c && i < N(computed); i++) {
+        *from_out = KS_FROM_LEARN;
+        c = strcmp(computed[i].name, name) == 0 ? &computed[i] : NULL;
+    }
+    return c ? c : find_by_path(name, from_out);
+}
+
+int ks_sources_need(struct ks_sources *s, const struct ks_store_file *f, const char *name,
+                    const char *number_as, struct ks_err *err)
+{
+    const struct ks_column *found;
+    unsigned from;
+    int rc;
+
+    if (has_name(s, number_as ? number_as : name))
+        return 0;
+    for (uint32_t i = 0; i < ks_store_info(f)->n_dims; i++) {
+        struct ks_column def = ks_dim_column_def(ks_store_dim_name(f, i), i);
+
+        if (strcmp(def.name, name) == 0)
+            return add(s, &def, KS_T_PROBLEMS, err);
+    }
+    found = find_in_tables(name, &from);
+    if (!found)
+        return is_trait(f, name) ? add_trait(s, name, err) : unknown(f, name, err);
+    rc = add(s, found, from, err);
+    if (rc == 0) {
+        s->at[s->n - 1].name = number_as ? number_as : name;
+        s->at[s->n - 1].is_number = number_as != NULL;
+    }
+    return rc;
+}
+
+/* ---- as a column of a frame ---- */
+
+uint8_t ks_source_type(const struct ks_source *source)
+{
+    const struct ks_column *c = &source->def;
+    bool is_word = c->show != KS_SHOW_PLAIN && c->show != KS_SHOW_HEX && !source->is_number;
+
+    if (c->type == KS_COL_TEXT || c->type == KS_COL_POINTER || is_word)
+        return KS_DF_TEXT;
+    return source->is_ms || c->type == KS_COL_F32 || c->type == KS_COL_F64 ? KS_DF_F64 : KS_DF_I64;
+}
+
+uint8_t ks_source_show(const struct ks_source *source)
+{
+    if (source->def.show == KS_SHOW_HEX)
+        return KS_AS_HEX;
+    if (source->def.type == KS_COL_F32)
+        return KS_AS_F32;
+    return source->def.type == KS_COL_U64 && !source->is_ms ? KS_AS_UNSIGNED : KS_AS_NUMBER;
 }

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* catalogue.h - the columns that a frame can have: name, where the value lies, how it is shown. One
- * list for every reader and writer.
+/* catalogue.h - which columns a frame can have, by name. Names, types, units, missing values and
+ * roles are those of the one column table (record/columns.h, store/schema.h); added are the
+ * dimensions of problems, the traits of instances ("trait_<key>"), and what analysis/learn
+ * computes.
  *
- * Three kinds are not in the list because they depend on the file or on other rows: dimensions of
- * problems (by their names in the file), traits of instances ("trait_<key>"), and what
- * analysis/learn derives (KS_FROM_LEARN: present in the list, filled there). */
+ * A name is that of a column of /measurements, else of training.csv. Columns of joined tables that
+ * are in neither go by their path: "/blocks/anchor_ns". */
 #ifndef KS_ANALYSIS_CATALOGUE_H
 #define KS_ANALYSIS_CATALOGUE_H
 
@@ -13,69 +14,48 @@
 
 #define KS_TRAIT_PREFIX "trait_"
 
-enum ks_from {
-    KS_FROM_ROW, /* /measurements */
-    KS_FROM_RUN,
-    KS_FROM_PROBLEM,
-    KS_FROM_KERNEL,
-    KS_FROM_DEVICE,
-    KS_FROM_BLOCK,
-    KS_FROM_LEARN,
-    KS_N_FROM
-};
+/* Where a value is from: one of enum ks_table_id, or */
+enum { KS_FROM_TRAITS = KS_T_COUNT, KS_FROM_LEARN, KS_N_FROM };
 
-/* How a member of a joined table's row is held. */
-enum ks_held {
-    KS_HELD_TEXT, /* char[] */
-    KS_HELD_U8,
-    KS_HELD_U32,
-    KS_HELD_U64,
-    KS_HELD_I32,
-    KS_HELD_I64,
-    KS_HELD_F64
+/* Names, order and format of the columns of training.csv. */
+enum ks_columns_version {
+    KS_COLUMNS_V1, /* as before schema 1.5: old names, block_id decimal, durations in ms */
+    KS_COLUMNS_V2
 };
-
-/* A number of /measurements that is shown as a word. */
-enum ks_spelled {
-    KS_SPELLED_NOT,
-    KS_SPELLED_FLAGS,
-    KS_SPELLED_STOP,
-    KS_SPELLED_CHECK, /* "passed", "failed" */
-    KS_SPELLED_YES_NO
-};
-
-/* A value of /measurements that means nothing unless something took place. */
-enum ks_when { KS_ALWAYS, KS_IF_CHECKED, KS_IF_ELEMENTWISE, KS_IF_TIMED, KS_IF_RUN };
 
 struct ks_source {
-    const char *name, *unit;
-    uint8_t from;     /* enum ks_from */
-    uint8_t type;     /* enum ks_df_type; of KS_FROM_ROW: that of the file's column */
-    uint8_t show;     /* enum ks_df_show */
-    const char *file; /* KS_FROM_ROW: the column's name in /measurements */
-    uint8_t spelled, when;
-    bool is_ms;      /* nanoseconds shown as milliseconds, 0 = missing */
-    uint8_t held;    /* joined tables */
-    uint32_t offset; /* of the member in the row's struct */
-    bool has_missing;
-    double missing;
+    const char *name;     /* of the column in the frame */
+    struct ks_column def; /* def.name: in the column table */
+    unsigned from;
+    bool is_ms;     /* nanoseconds that are shown as ms, 0 as nothing (KS_COLUMNS_V1) */
+    bool is_number; /* what is shown as a word stays the number that it is in the file */
 };
 
-/* NULL when no column of the list has that name. */
-const struct ks_source *ks_source_find(const char *name);
-
-/* A list of names, each owned. Zero-initialised = empty. */
-struct ks_names {
-    char **at;
+/* A list of columns. Zero-initialised = empty. */
+struct ks_sources {
+    struct ks_source *at; /* [n] */
     size_t n, cap;
+    char **owned; /* [n_owned] names of traits */
+    size_t n_owned;
 };
-void ks_names_release(struct ks_names *names);
-int ks_names_add(struct ks_names *names, const char *name, struct ks_err *err); /* KS_ENOMEM */
-/* Adds it unless it is in. */
-int ks_names_need(struct ks_names *names, const char *name, struct ks_err *err);
+void ks_sources_release(struct ks_sources *s);
 
-/* The columns of training.csv of this file, in order. */
-int ks_training_columns(const struct ks_store_file *f, struct ks_names *names_out,
-                        struct ks_err *err);
+/* ks_sources_need() - adds the column of that name unless the list has it.
+ * @f [in] dimensions and traits are its own; it must stay open
+ * @number_as [in] NULL; else the number of a column that is shown as a word, under this name
+ * Both names are borrowed. Returns 0; KS_EINVAL no such column, with the nearest name; KS_ENOMEM.
+ */
+int ks_sources_need(struct ks_sources *s, const struct ks_store_file *f, const char *name,
+                    const char *number_as, struct ks_err *err);
+
+/* ks_sources_training() - adds the columns of training.csv, grouped by role (V2) or in their old
+ * order (V1). f NULL: every dimension there is, and one column for all traits, to show the schema.
+ * Returns 0; KS_ENOMEM. */
+int ks_sources_training(struct ks_sources *s, const struct ks_store_file *f,
+                        enum ks_columns_version version, struct ks_err *err);
+
+/* How a frame holds and shows values of this column. */
+uint8_t ks_source_type(const struct ks_source *source); /* enum ks_df_type */
+uint8_t ks_source_show(const struct ks_source *source); /* enum ks_df_show */
 
 #endif

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 #include "analysis/data/fill.h"
 #include "record/outcome.h"
-#include "store/schema.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 static const char *const needs[][2] = {
-    [KS_ALWAYS] = { NULL, NULL },         [KS_IF_CHECKED] = { "v1", "v2" },
-    [KS_IF_ELEMENTWISE] = { "v2", NULL }, [KS_IF_TIMED] = { "span_ns", NULL },
-    [KS_IF_RUN] = { "device_id", NULL },
+    [KS_WHEN_ALWAYS] = { NULL, NULL },
+    [KS_WHEN_CHECKED] = { "exact_check", "tolerance_check" },
+    [KS_WHEN_TOLERANCED] = { "tolerance_check", NULL },
+    [KS_WHEN_TIMED] = { "span_ns", NULL },
+    [KS_WHEN_RUN] = { "device_id", NULL },
 };
 
 static bool is_real(uint8_t col_type)
@@ -17,22 +18,17 @@ static bool is_real(uint8_t col_type)
     return col_type == KS_COL_F32 || col_type == KS_COL_F64;
 }
 
-uint8_t ks_fill_type(const struct ks_fill *c)
-{
-    if (c->at.type == KS_COL_TEXT || c->source->spelled != KS_SPELLED_NOT)
-        return KS_DF_TEXT;
-    return c->source->is_ms || is_real(c->at.type) ? KS_DF_F64 : KS_DF_I64;
-}
-
 int ks_fill_init(struct ks_fill *c, const struct ks_source *source, const struct ks_batch *b,
                  struct ks_err *err)
 {
+    const char *const *needed = needs[source->is_ms ? KS_WHEN_ALWAYS : source->def.when];
     int rc;
 
-    *c = (struct ks_fill){ .source = source };
-    rc = ks_batch_place(b, source->file, &c->at, err);
-    for (size_t i = 0; rc == 0 && i < 2 && needs[source->when][i]; i++)
-        rc = ks_batch_place(b, needs[source->when][i], &c->needs[c->n_needs++], err);
+    *c = (struct ks_fill){ .source = source, .type = ks_source_type(source) };
+    c->is_word = c->type == KS_DF_TEXT && source->def.type != KS_COL_TEXT;
+    rc = ks_batch_place(b, source->def.name, &c->at, err);
+    for (size_t i = 0; rc == 0 && i < 2 && needed[i]; i++)
+        rc = ks_batch_place(b, needed[i], &c->needs[c->n_needs++], err);
     return rc;
 }
 
@@ -48,7 +44,7 @@ void ks_fill_release(struct ks_fill *c)
 
 int ks_fill_reserve(struct ks_fill *c, size_t cap, struct ks_err *err)
 {
-    bool is_text = ks_fill_type(c) == KS_DF_TEXT;
+    bool is_text = c->type == KS_DF_TEXT;
 
     free(c->values.f64);
     free(c->missing);
@@ -201,20 +197,22 @@ static int fill_texts(struct ks_fill *c, const uint8_t *row, size_t stride, size
     return rc;
 }
 
-static void word_of(uint8_t spelled, uint32_t number, char *out, uint32_t cap)
+static void word_of(uint8_t show, uint32_t number, char *out, uint32_t cap)
 {
-    static const char *const words[][3] = { { "", "passed", "failed" }, { "", "yes", "no" } };
-    const char *const *list = words[spelled == KS_SPELLED_YES_NO];
+    static const char *const checks[] = { "", "passed", "failed" };
+    static const char *const yes_no[] = { "", "yes", "no" };
     const char *word = "";
 
-    if (spelled == KS_SPELLED_FLAGS) {
+    if (show == KS_SHOW_FLAGS) {
         ks_flags_text(number, out, cap);
         return;
     }
-    if (spelled == KS_SPELLED_STOP)
+    if (show == KS_SHOW_OUTCOME)
+        word = ks_outcome_text(number);
+    else if (show == KS_SHOW_STOP)
         word = number == KS_STOP_NONE ? "" : ks_stop_text(number);
     else if (number < 3)
-        word = list[number];
+        word = show == KS_SHOW_YES_NO ? yes_no[number] : checks[number];
     memcpy(out, word, strlen(word) + 1);
 }
 
@@ -233,7 +231,7 @@ static int spell(struct ks_fill *c, uint32_t number, uint32_t *code_out, struct 
     if (!more)
         return ks_fail(err, KS_ENOMEM, "out of memory");
     c->spelling = more;
-    word_of(c->source->spelled, number, word, sizeof(word));
+    word_of(c->source->def.show, number, word, sizeof(word));
     *code_out = KS_DF_NONE;
     if (word[0])
         rc = ks_words_add(&c->words, word, sizeof(word), code_out, err);
@@ -255,9 +253,9 @@ static int fill_spelled(struct ks_fill *c, const uint8_t *row, size_t stride, si
 int ks_fill_rows(struct ks_fill *c, const uint8_t *packed, size_t stride, size_t n,
                  struct ks_err *err)
 {
-    if (c->source->spelled != KS_SPELLED_NOT)
+    if (c->is_word)
         return fill_spelled(c, packed, stride, n, err);
-    if (c->at.type == KS_COL_TEXT)
+    if (c->type == KS_DF_TEXT)
         return fill_texts(c, packed, stride, n, err);
     if (c->source->is_ms)
         fill_ms(c, packed, stride, n);

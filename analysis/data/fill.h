@@ -13,7 +13,9 @@ struct ks_spelling {
 };
 
 struct ks_fill {
-    const struct ks_source *source; /* of KS_FROM_ROW */
+    const struct ks_source *source; /* of /measurements; borrowed */
+    uint8_t type;                   /* enum ks_df_type */
+    bool is_word;                   /* a number that is shown as a word */
     struct ks_place at, needs[2];   /* needs: one of them is not 0, or there is no value */
     size_t n_needs;
     struct ks_words words;        /* of texts */
@@ -27,8 +29,6 @@ struct ks_fill {
     uint32_t *code;   /* [cap] texts */
 };
 
-/* enum ks_df_type of what will be filled. */
-uint8_t ks_fill_type(const struct ks_fill *c);
 /* KS_EINVAL: the file's schema has no such column. */
 int ks_fill_init(struct ks_fill *c, const struct ks_source *source, const struct ks_batch *b,
                  struct ks_err *err);

@@ -27,7 +27,10 @@ enum ks_df_show {
 #define KS_DF_NONE UINT32_MAX /* a code: the row has no value */
 
 struct ks_df_column {
-    const char *name, *unit; /* unit "" = none */
+    const char *name;
+    const char *origin; /* its name in the column table, where `name` is another */
+    const char *unit;   /* "" = none */
+    uint8_t role;       /* enum ks_col_role (record/columns.h) */
     uint8_t type, show;
     const uint32_t *code; /* [n_rows] or NULL: value i is that of row i */
     size_t n_values;

@@ -2,22 +2,19 @@
 #include "analysis/data/reader.h"
 #include "analysis/data/fill.h"
 #include "analysis/data/side.h"
-#include "base/opt.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* A column is of /measurements (fill), of a joined table (side), or neither: left to learn. */
 struct column {
-    uint8_t from; /* enum ks_from */
+    unsigned from;
     struct ks_fill fill;
     struct ks_side side;
 };
 
 struct ks_reader {
     struct ks_view *view;
-    struct ks_names names;
     struct column *columns; /* [n_columns] */
     struct ks_df frame;
     struct ks_place row_of[KS_N_FROM]; /* a joined table's row in a row of /measurements */
@@ -26,63 +23,20 @@ struct ks_reader {
     size_t batch_rows, cap;
 };
 
+/* The column of /measurements that is a row of the table. */
 static const char *const row_columns[KS_N_FROM] = {
-    [KS_FROM_RUN] = "run",       [KS_FROM_PROBLEM] = "problem", [KS_FROM_KERNEL] = "kernel",
-    [KS_FROM_DEVICE] = "device", [KS_FROM_BLOCK] = "block",
+    [KS_T_RUNS] = "run",       [KS_T_PROBLEMS] = "problem", [KS_T_KERNELS] = "kernel",
+    [KS_T_DEVICES] = "device", [KS_T_BLOCKS] = "block",     [KS_FROM_TRAITS] = "kernel",
 };
 
-static bool is_joined(uint8_t from)
+static void describe(const struct ks_source *source, struct ks_df_column *out)
 {
-    return from != KS_FROM_ROW && from != KS_FROM_LEARN;
-}
-
-/* ---- names ---- */
-
-static int unknown(const struct ks_store_file *f, const char *name, struct ks_err *err)
-{
-    struct ks_names names = { 0 };
-    const char *near;
-    int rc = ks_training_columns(f, &names, err);
-
-    if (rc == 0)
-        rc = ks_names_add(&names, "", err); /* makes room for the end */
-    if (rc == 0) {
-        free(names.at[--names.n]);
-        names.at[names.n] = NULL;
-        near = ks_nearest(name, (const char *const *)names.at);
-        rc = ks_fail(err, KS_EINVAL, "there is no column '%s'%s%s%s", name,
-                     near ? ", did you mean '" : "", near ? near : "", near ? "'?" : "");
-    }
-    ks_names_release(&names);
-    return rc;
-}
-
-/* The dimension of that name, UINT32_MAX if the file has none. */
-static uint32_t dim_of(const struct ks_store_file *f, const char *name)
-{
-    for (uint32_t i = 0; i < ks_store_info(f)->n_dims; i++)
-        if (strcmp(ks_store_dim_name(f, i), name) == 0)
-            return i;
-    return UINT32_MAX;
-}
-
-/* Values of a joined column; *from_out: of which table. KS_EINVAL: no such column. */
-static int load_side(const struct ks_store_file *f, const char *name, struct ks_side *side,
-                     uint8_t *from_out, struct ks_err *err)
-{
-    const struct ks_source *s = ks_source_find(name);
-    const size_t prefix = strlen(KS_TRAIT_PREFIX);
-    uint32_t dim = dim_of(f, name);
-
-    *from_out = s ? s->from : KS_FROM_PROBLEM;
-    if (s)
-        return ks_side_fill(f, s, side, err);
-    if (dim != UINT32_MAX)
-        return ks_side_dim(f, dim, side, err);
-    *from_out = KS_FROM_KERNEL;
-    if (strncmp(name, KS_TRAIT_PREFIX, prefix) == 0)
-        return ks_side_trait(f, name + prefix, side, err);
-    return unknown(f, name, err);
+    *out = (struct ks_df_column){ .name = source->name,
+                                  .origin = source->def.name,
+                                  .unit = source->is_ms ? "ms" : source->def.units,
+                                  .role = source->def.role,
+                                  .type = ks_source_type(source),
+                                  .show = ks_source_show(source) };
 }
 
 static void show_side(const struct ks_side *side, struct ks_df_column *out)
@@ -93,69 +47,44 @@ static void show_side(const struct ks_side *side, struct ks_df_column *out)
     out->missing = side->missing;
 }
 
-static void describe(const char *name, struct ks_df_column *out)
+static int open_column(struct ks_reader *r, const struct ks_source *source, size_t i,
+                       struct ks_err *err)
 {
-    const struct ks_source *s = ks_source_find(name);
-
-    *out = (struct ks_df_column){ .name = name,
-                                  .unit = s ? s->unit : "",
-                                  .type = s ? s->type : KS_DF_I64,
-                                  .show = s ? s->show : KS_AS_NUMBER };
-}
-
-/* ---- opening ---- */
-
-static int open_column(struct ks_reader *r, size_t i, struct ks_err *err)
-{
-    const char *name = r->names.at[i];
-    const struct ks_source *s = ks_source_find(name);
+    struct ks_batch *b = ks_view_batch(r->view);
     struct column *c = &r->columns[i];
-    struct ks_df_column *shown = &r->frame.columns[i];
-    int rc = 0;
+    int rc;
 
-    describe(name, shown);
-    c->from = s ? s->from : KS_FROM_PROBLEM;
-    if (c->from == KS_FROM_ROW) {
-        rc = ks_fill_init(&c->fill, s, ks_view_batch(r->view), err);
-        if (rc == 0)
-            shown->type = ks_fill_type(&c->fill);
-    } else if (c->from != KS_FROM_LEARN) {
-        rc = load_side(ks_view_file(r->view), name, &c->side, &c->from, err);
-        if (rc == 0)
-            show_side(&c->side, shown);
-    }
-    if (rc == 0 && is_joined(c->from))
-        rc = ks_batch_place(ks_view_batch(r->view), row_columns[c->from], &r->row_of[c->from], err);
+    describe(source, &r->frame.columns[i]);
+    c->from = source->from;
+    if (c->from == KS_FROM_LEARN)
+        return 0;
+    if (c->from == KS_T_MEASUREMENTS)
+        return ks_fill_init(&c->fill, source, b, err);
+    rc = ks_side_fill(ks_view_file(r->view), source, &c->side, err);
+    if (rc == 0)
+        rc = ks_batch_place(b, row_columns[c->from], &r->row_of[c->from], err);
+    if (rc == 0)
+        show_side(&c->side, &r->frame.columns[i]);
     return rc;
 }
 
-static int copy_names(struct ks_reader *r, const char *const *columns, size_t n, struct ks_err *err)
-{
-    int rc = 0;
-
-    for (size_t i = 0; rc == 0 && i < n; i++)
-        rc = ks_names_add(&r->names, columns[i], err);
-    if (rc < 0)
-        return rc;
-    r->columns = calloc(n + 1, sizeof(*r->columns));
-    r->frame.columns = calloc(n + 1, sizeof(*r->frame.columns));
-    r->frame.n_columns = n;
-    return r->columns && r->frame.columns ? 0 : ks_fail(err, KS_ENOMEM, "out of memory");
-}
-
-int ks_reader_open(struct ks_view *v, const char *const *columns, size_t n_columns,
-                   size_t batch_rows, struct ks_reader **reader_out, struct ks_err *err)
+int ks_reader_open(struct ks_view *v, const struct ks_sources *sources, size_t batch_rows,
+                   struct ks_reader **reader_out, struct ks_err *err)
 {
     struct ks_reader *r = calloc(1, sizeof(*r));
-    int rc = r ? 0 : ks_fail(err, KS_ENOMEM, "out of memory");
+    int rc = 0;
 
-    if (rc == 0) {
+    if (r) {
         r->view = v;
         r->batch_rows = batch_rows ? batch_rows : KS_BATCH_ROWS;
-        rc = copy_names(r, columns, n_columns, err);
+        r->columns = calloc(sources->n + 1, sizeof(*r->columns));
+        r->frame.columns = calloc(sources->n + 1, sizeof(*r->frame.columns));
+        r->frame.n_columns = sources->n;
     }
-    for (size_t i = 0; rc == 0 && i < n_columns; i++)
-        rc = open_column(r, i, err);
+    if (!r || !r->columns || !r->frame.columns)
+        rc = ks_fail(err, KS_ENOMEM, "out of memory");
+    for (size_t i = 0; rc == 0 && i < sources->n; i++)
+        rc = open_column(r, &sources->at[i], i, err);
     if (rc < 0) {
         ks_reader_close(r);
         return rc;
@@ -177,7 +106,6 @@ void ks_reader_close(struct ks_reader *r)
     free(r->columns);
     free(r->frame.columns);
     free(r->packed);
-    ks_names_release(&r->names);
     free(r);
 }
 
@@ -187,6 +115,11 @@ const struct ks_df *ks_reader_df(const struct ks_reader *r)
 }
 
 /* ---- batches ---- */
+
+static bool has_codes(unsigned from)
+{
+    return from == KS_FROM_LEARN || row_columns[from];
+}
 
 static int reserve(struct ks_reader *r, size_t n, struct ks_err *err)
 {
@@ -200,19 +133,19 @@ static int reserve(struct ks_reader *r, size_t n, struct ks_err *err)
     if (!r->packed)
         rc = ks_fail(err, KS_ENOMEM, "out of memory for %zu rows", n);
     for (size_t i = 0; rc == 0 && i < r->frame.n_columns; i++)
-        if (r->columns[i].from == KS_FROM_ROW)
+        if (r->columns[i].from == KS_T_MEASUREMENTS)
             rc = ks_fill_reserve(&r->columns[i].fill, n, err);
-    for (size_t i = KS_FROM_RUN; rc == 0 && i < KS_N_FROM; i++) {
-        free(r->code[i]);
-        r->code[i] = malloc(n * sizeof(*r->code[i]));
-        if (!r->code[i])
+    for (unsigned from = 0; rc == 0 && from < KS_N_FROM; from++) {
+        free(r->code[from]);
+        r->code[from] = has_codes(from) ? malloc(n * sizeof(*r->code[from])) : NULL;
+        if (has_codes(from) && !r->code[from])
             rc = ks_fail(err, KS_ENOMEM, "out of memory for %zu rows", n);
     }
-    if (rc == 0)
-        memset(r->code[KS_FROM_LEARN], 0xff, n * sizeof(*r->code[0]));
-    if (rc == 0)
-        r->cap = n;
-    return rc;
+    if (rc < 0)
+        return rc;
+    memset(r->code[KS_FROM_LEARN], 0xff, n * sizeof(*r->code[0]));
+    r->cap = n;
+    return 0;
 }
 
 /* The rows of joined tables; a row of /measurements may refer to none. */
@@ -220,11 +153,11 @@ static void fill_codes(struct ks_reader *r, size_t n)
 {
     size_t stride = ks_batch_row_bytes(ks_view_batch(r->view));
 
-    for (uint8_t from = KS_FROM_RUN; from < KS_FROM_LEARN; from++) {
+    for (unsigned from = 0; from < KS_N_FROM; from++) {
         size_t n_rows = ks_side_rows(ks_view_file(r->view), from);
         const struct ks_place *p = &r->row_of[from];
 
-        for (size_t i = 0; p->len && i < n; i++) {
+        for (size_t i = 0; p->units && i < n; i++) {
             uint64_t row = (uint64_t)ks_place_i64(p, r->packed + i * stride);
 
             r->code[from][i] = row < n_rows ? (uint32_t)row : KS_DF_NONE;
@@ -238,7 +171,7 @@ static int fill_column(struct ks_reader *r, size_t i, size_t n, struct ks_err *e
     struct ks_df_column *shown = &r->frame.columns[i];
     int rc;
 
-    if (c->from != KS_FROM_ROW) {
+    if (c->from != KS_T_MEASUREMENTS) {
         shown->code = r->code[c->from];
         return 0;
     }
@@ -284,34 +217,33 @@ int ks_reader_next(struct ks_reader *r, struct ks_df **frame_out, struct ks_err 
 /* ---- joined tables ---- */
 
 struct ks_joined {
-    struct ks_names names;
     struct ks_side *sides; /* [n_columns] */
+    size_t n_sides;
     struct ks_df frame;
 };
 
-static int join_column(struct ks_joined *j, const struct ks_store_file *f, enum ks_from from,
+static int join_column(struct ks_joined *j, const struct ks_store_file *f, enum ks_table_id table,
                        const char *name, struct ks_err *err)
 {
-    const struct ks_source *s = ks_source_find(name);
-    size_t i = j->frame.n_columns;
-    uint8_t found;
+    const struct ks_column *def = ks_table_column(&ks_table_defs[table], name);
+    struct ks_source source = { .name = name, .from = table };
+    size_t i = j->n_sides++;
     int rc;
 
-    if (s && !is_joined(s->from))
-        return ks_fail(err, KS_EINVAL, "'%s' is not a column of a joined table", name);
-    rc = ks_names_add(&j->names, name, err);
-    if (rc == 0)
-        rc = load_side(f, name, &j->sides[i], &found, err);
+    if (!def)
+        return ks_fail(err, KS_EINVAL, "%s has no column '%s'", ks_table_defs[table].path, name);
+    source.def = *def;
+    rc = ks_side_fill(f, &source, &j->sides[i], err);
     if (rc < 0)
         return rc;
-    describe(j->names.at[i], &j->frame.columns[i]);
+    describe(&source, &j->frame.columns[i]);
     show_side(&j->sides[i], &j->frame.columns[i]);
-    j->frame.n_columns++;
-    return found == from ? 0 : ks_fail(err, KS_EINVAL, "'%s' is a column of another table", name);
+    return 0;
 }
 
-int ks_joined_open(const struct ks_store_file *f, enum ks_from from, const char *const *columns,
-                   size_t n_columns, struct ks_joined **joined_out, struct ks_err *err)
+int ks_joined_open(const struct ks_store_file *f, enum ks_table_id table,
+                   const char *const *columns, size_t n_columns, struct ks_joined **joined_out,
+                   struct ks_err *err)
 {
     struct ks_joined *j = calloc(1, sizeof(*j));
     int rc = 0;
@@ -319,12 +251,13 @@ int ks_joined_open(const struct ks_store_file *f, enum ks_from from, const char 
     if (j) {
         j->sides = calloc(n_columns + 1, sizeof(*j->sides));
         j->frame.columns = calloc(n_columns + 1, sizeof(*j->frame.columns));
-        j->frame.n_rows = ks_side_rows(f, from);
+        j->frame.n_columns = n_columns;
+        j->frame.n_rows = ks_side_rows(f, table);
     }
     if (!j || !j->sides || !j->frame.columns)
         rc = ks_fail(err, KS_ENOMEM, "out of memory");
     for (size_t i = 0; rc == 0 && i < n_columns; i++)
-        rc = join_column(j, f, from, columns[i], err);
+        rc = join_column(j, f, table, columns[i], err);
     if (rc < 0) {
         ks_joined_close(j);
         return rc;
@@ -342,10 +275,9 @@ void ks_joined_close(struct ks_joined *j)
 {
     if (!j)
         return;
-    for (size_t i = 0; j->sides && i < j->names.n; i++)
+    for (size_t i = 0; j->sides && i < j->n_sides; i++)
         ks_side_release(&j->sides[i]);
     free(j->sides);
     free(j->frame.columns);
-    ks_names_release(&j->names);
     free(j);
 }

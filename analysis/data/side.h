@@ -16,18 +16,15 @@ struct ks_side {
     uint8_t *missing; /* [n] owned */
 };
 
-void ks_side_release(struct ks_side *side);
-/* Rows of the table that `from` names (not KS_FROM_ROW, not KS_FROM_LEARN). */
-size_t ks_side_rows(const struct ks_store_file *f, enum ks_from from);
+/* Rows of a table that is joined: runs, problems, kernels (traits, too), devices, blocks. */
+size_t ks_side_rows(const struct ks_store_file *f, unsigned from);
 
-/* All three: KS_ENOMEM; *side_out is the caller's to release, f must stay open. */
+/* ks_side_fill() - a column of one of these tables, or a trait of /kernels: integers if all of the
+ * trait's values are written as such.
+ * @side_out the caller's to release, whatever is returned; f must stay open
+ * Returns 0; KS_EINVAL the table is not joined; KS_ENOMEM. */
 int ks_side_fill(const struct ks_store_file *f, const struct ks_source *source,
                  struct ks_side *side_out, struct ks_err *err);
-/* Of problems, dimension i. */
-int ks_side_dim(const struct ks_store_file *f, uint32_t i, struct ks_side *side_out,
-                struct ks_err *err);
-/* Of instances, the trait of that key: integers when all of its values are written as such. */
-int ks_side_trait(const struct ks_store_file *f, const char *key, struct ks_side *side_out,
-                  struct ks_err *err);
+void ks_side_release(struct ks_side *side);
 
 #endif

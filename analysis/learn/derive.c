@@ -5,8 +5,8 @@
 #include <string.h>
 
 enum { GFLOPS, GBYTES, CODE_TIME, CODE_OVER_ANCHOR, N_REALS };
-static const char *const real_names[N_REALS] = { "gflops", "gbytes_per_s", "code_time_ns",
-                                                 "code_time_over_anchor" };
+static const char *const real_names[N_REALS] = { "gflops_per_s", "gbytes_per_s",
+                                                 "code_time_median_ns", "code_time_over_anchor" };
 #define OUTCOME_NAME "code_outcome"
 
 struct ks_derive {
@@ -20,26 +20,28 @@ struct ks_derive {
     const struct ks_df_column *flops, *min_bytes, *outcomes;
 };
 
-static bool is_derived(const char *name)
-{
-    const struct ks_source *s = ks_source_find(name);
-
-    return s && s->from == KS_FROM_LEARN;
-}
-
-int ks_derive_need(struct ks_names *names, struct ks_err *err)
+int ks_derive_need(struct ks_sources *sources, const struct ks_store_file *f, struct ks_err *err)
 {
     static const char *const more[] = { "outcome", "flops", "min_bytes" };
     bool is_any = false;
     int rc = 0;
 
-    for (size_t i = 0; i < names->n; i++)
-        is_any = is_any || is_derived(names->at[i]);
+    for (size_t i = 0; i < sources->n; i++)
+        is_any = is_any || sources->at[i].from == KS_FROM_LEARN;
     if (is_any)
-        rc = ks_obs_need(names, err);
+        rc = ks_obs_need(sources, f, err);
     for (size_t i = 0; is_any && rc == 0 && i < sizeof(more) / sizeof(more[0]); i++)
-        rc = ks_names_need(names, more[i], err);
+        rc = ks_sources_need(sources, f, more[i], NULL, err);
     return rc;
+}
+
+static bool is_derived(const char *origin)
+{
+    bool is_it = strcmp(origin, OUTCOME_NAME) == 0;
+
+    for (size_t i = 0; i < N_REALS; i++)
+        is_it = is_it || strcmp(origin, real_names[i]) == 0;
+    return is_it;
 }
 
 int ks_derive_create(struct ks_derive **d_out, struct ks_err *err)
@@ -153,14 +155,14 @@ static void show(const struct ks_derive *d, struct ks_df *f)
         struct ks_df_column *c = &f->columns[i];
 
         for (size_t k = 0; k < N_REALS; k++) {
-            if (strcmp(c->name, real_names[k]) != 0)
+            if (strcmp(c->origin, real_names[k]) != 0)
                 continue;
             c->code = NULL;
             c->values.f64 = d->value[k];
             c->missing = d->missing[k];
             c->n_values = f->n_rows;
         }
-        if (strcmp(c->name, OUTCOME_NAME) == 0) {
+        if (strcmp(c->origin, OUTCOME_NAME) == 0) {
             c->values.text = d->outcomes->values.text;
             c->n_values = d->outcomes->n_values;
             c->code = d->outcome;
@@ -174,7 +176,7 @@ int ks_derive(struct ks_derive *d, struct ks_df *f, struct ks_err *err)
     int rc = 0;
 
     for (size_t i = 0; i < f->n_columns; i++)
-        is_any = is_any || is_derived(f->columns[i].name);
+        is_any = is_any || is_derived(f->columns[i].origin);
     if (!is_any)
         return 0;
     rc = reserve(d, f->n_rows, err);

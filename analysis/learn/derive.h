@@ -8,8 +8,8 @@
 
 struct ks_derive;
 
-/* Adds the columns that deriving needs if one of the `names` is derived. KS_ENOMEM. */
-int ks_derive_need(struct ks_names *names, struct ks_err *err);
+/* Adds the columns that deriving needs if one of the sources is derived. KS_ENOMEM. */
+int ks_derive_need(struct ks_sources *sources, const struct ks_store_file *f, struct ks_err *err);
 
 /* KS_ENOMEM. */
 int ks_derive_create(struct ks_derive **d_out, struct ks_err *err);

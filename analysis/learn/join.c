@@ -31,7 +31,7 @@ int ks_join_problem(struct ks_join *j, const struct ks_obs *rows, size_t n, stru
 
     j->n = 0;
     for (size_t i = 0; i < n && !is_needed; i++)
-        is_needed = rows[i].alias_id != 0;
+        is_needed = rows[i].representative_id != 0;
     if (!is_needed)
         return 0;
     if (n > j->cap) {
@@ -73,7 +73,7 @@ static bool is_cell(const struct ks_obs *row, uint64_t instance, uint64_t condit
 
 const struct ks_obs *ks_join_first(const struct ks_join *j, const struct ks_obs *row)
 {
-    uint64_t instance = row->alias_id, condition = row->condition_id;
+    uint64_t instance = row->representative_id, condition = row->condition_id;
 
     if (!instance)
         return NULL;

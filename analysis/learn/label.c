@@ -6,34 +6,39 @@
 /* Which column fills which member. */
 enum kind { ROW_NUMBER, ID, NUMBER, REAL, TEXT };
 static const struct {
-    const char *name;
+    const char *name, *number_as;
     enum kind kind;
     size_t offset;
 } columns[] = {
 #define MEMBER(name_, kind_, member)                                                               \
     {                                                                                              \
-        name_, kind_, offsetof(struct ks_obs, member)                                              \
+        name_, NULL, kind_, offsetof(struct ks_obs, member)                                        \
     }
-    MEMBER("run_row", ROW_NUMBER, run),
-    MEMBER("problem_row", ROW_NUMBER, problem),
-    MEMBER("kernel_row", ROW_NUMBER, kernel),
-    MEMBER("device_row", ROW_NUMBER, device),
-    MEMBER("block_row", ROW_NUMBER, block),
+#define WORD(name_, member)                                                                        \
+    {                                                                                              \
+        name_, name_ " number", NUMBER, offsetof(struct ks_obs, member)                            \
+    }
+    MEMBER("run", ROW_NUMBER, run),
+    MEMBER("problem", ROW_NUMBER, problem),
+    MEMBER("kernel", ROW_NUMBER, kernel),
+    MEMBER("device", ROW_NUMBER, device),
+    MEMBER("block", ROW_NUMBER, block),
     MEMBER("instance_id", ID, instance_id),
     MEMBER("condition_id", ID, condition_id),
-    MEMBER("alias_of", ID, alias_id),
-    MEMBER("outcome_number", NUMBER, outcome),
-    MEMBER("flag_bits", NUMBER, flags),
+    MEMBER("representative_id", ID, representative_id),
+    WORD("outcome", outcome),
+    WORD("outcome_flags", flags),
     MEMBER("n_samples", NUMBER, n_samples),
     MEMBER("reason", TEXT, reason),
     MEMBER("time_median_ns", REAL, median_ns),
     MEMBER("time_se_ns", REAL, se_ns),
-    MEMBER("lo95_ns", REAL, lo95_ns),
-    MEMBER("hi95_ns", REAL, hi95_ns),
+    MEMBER("time_ci95_lo_ns", REAL, lo95_ns),
+    MEMBER("time_ci95_hi_ns", REAL, hi95_ns),
     MEMBER("time_over_anchor", REAL, time_over_anchor),
-    MEMBER("anchor_ns", REAL, anchor_ns),
+    MEMBER("/blocks/anchor_ns", REAL, anchor_ns),
     MEMBER("anchor_drift", REAL, anchor_drift),
 #undef MEMBER
+#undef WORD
 };
 #define N_COLUMNS (sizeof(columns) / sizeof(columns[0]))
 _Static_assert(N_COLUMNS <= KS_OBS_COLUMNS, "struct ks_obs_reader has room");
@@ -44,12 +49,12 @@ static const enum ks_df_type types[] = { [ROW_NUMBER] = KS_DF_I64,
                                          [REAL] = KS_DF_F64,
                                          [TEXT] = KS_DF_TEXT };
 
-int ks_obs_need(struct ks_names *names, struct ks_err *err)
+int ks_obs_need(struct ks_sources *sources, const struct ks_store_file *f, struct ks_err *err)
 {
     int rc = 0;
 
     for (size_t i = 0; rc == 0 && i < N_COLUMNS; i++)
-        rc = ks_names_need(names, columns[i].name, err);
+        rc = ks_sources_need(sources, f, columns[i].name, columns[i].number_as, err);
     return rc;
 }
 
@@ -58,7 +63,8 @@ int ks_obs_bind(const struct ks_df *f, struct ks_obs_reader *reader_out, struct 
     int rc = 0;
 
     for (size_t i = 0; rc == 0 && i < N_COLUMNS; i++)
-        rc = ks_df_need(f, columns[i].name, types[columns[i].kind], &reader_out->column[i], err);
+        rc = ks_df_need(f, columns[i].number_as ? columns[i].number_as : columns[i].name,
+                        types[columns[i].kind], &reader_out->column[i], err);
     return rc;
 }
 

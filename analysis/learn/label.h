@@ -13,7 +13,7 @@
 struct ks_obs {
     uint32_t run, problem, kernel, device, block; /* rows of their tables, KS_OBS_NONE = none */
     uint64_t instance_id, condition_id;
-    uint64_t alias_id; /* instance with the same code that it points to; 0 = none */
+    uint64_t representative_id; /* instance with the same code that it points to; 0 = none */
     uint32_t outcome, flags, n_samples;
     const char *reason;                        /* "" = none */
     double median_ns, se_ns, lo95_ns, hi95_ns; /* or KS_NOT_KNOWN */
@@ -29,7 +29,7 @@ struct ks_obs_reader {
     const struct ks_df_column *column[KS_OBS_COLUMNS];
 };
 /* Adds the columns that a frame must have for ks_obs_bind. KS_ENOMEM. */
-int ks_obs_need(struct ks_names *names, struct ks_err *err);
+int ks_obs_need(struct ks_sources *sources, const struct ks_store_file *f, struct ks_err *err);
 /* For this batch. KS_EINVAL: the frame lacks a column. */
 int ks_obs_bind(const struct ks_df *f, struct ks_obs_reader *reader_out, struct ks_err *err);
 void ks_obs_read(const struct ks_obs_reader *reader, size_t row, struct ks_obs *out);

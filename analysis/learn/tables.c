@@ -4,14 +4,14 @@
 #include <stdlib.h>
 
 enum { PROBLEM_ID, PROBLEM_NAME, PROBLEM_CANONICAL, PROBLEM_FLOPS };
-const char *const ks_tables_problems[] = { "problem_key", "problem_name", "problem_canonical",
-                                           "flops", NULL };
+const char *const ks_tables_problems[] = { "problem_id", "problem_name", "canonical", "flops",
+                                           NULL };
 enum { INSTANCE_ID, INSTANCE_NAME, INSTANCE_CODE, INSTANCE_ORDER, INSTANCE_GROUP };
-const char *const ks_tables_instances[] = { "kernel_key",   "instance_name", "code_id",
-                                            "config_order", "code_group",    NULL };
+const char *const ks_tables_instances[] = { "instance_id", "instance_name", "code_id",
+                                            "i_instance",  "code_group",    NULL };
 enum { DEVICE_ID, DEVICE_RANK, DEVICE_HOST, DEVICE_MODEL, DEVICE_CORES, DEVICE_TEXT };
-const char *const ks_tables_devices[] = { "device_key", "device_rank", "host", "device_model",
-                                          "core_set",   "device_text", NULL };
+const char *const ks_tables_devices[] = { "device_id", "mpi_rank", "host", "device_model",
+                                          "core_set",  "text",     NULL };
 
 static int bind(const struct ks_df *f, const char *const *names,
                 const struct ks_df_column **columns, struct ks_err *err)

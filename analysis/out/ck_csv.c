@@ -37,7 +37,6 @@ enum other {
     PROBLEM_ROW,
     PROBLEM_NAME,
     CANONICAL,
-    HAS_PROBLEM,
     OPERATOR,
     DIRECTION,
     DTYPE,
@@ -47,24 +46,13 @@ enum other {
     N_ELEMENTS,
     N_ZERO,
     MEDIAN,
-    ELEMENTWISE,
+    CHECK,
     N_OTHERS
 };
 static const char *const others[N_OTHERS] = {
-    "problem_row",
-    "problem_name",
-    "problem_canonical",
-    "has_problem",
-    "operator",
-    "direction",
-    "dtype",
-    "layout",
-    "instance_name",
-    "flops",
-    "n_elements",
-    "n_zero",
-    "time_median_ns",
-    "elementwise_check",
+    "problem", "problem_name",   "/problems/canonical", "operator", "direction",
+    "dtype",   "layout",         "instance_name",       "flops",    "n_elements",
+    "n_zero",  "time_median_ns", "tolerance_check",
 };
 
 /* The columns of a batch; a dimension that the file lacks is NULL. */
@@ -80,17 +68,17 @@ static bool has_dim(const struct ks_store_file *f, const char *name)
     return false;
 }
 
-int ks_ck_csv_need(const struct ks_store_file *f, struct ks_names *names, struct ks_err *err)
+int ks_ck_csv_need(const struct ks_store_file *f, struct ks_sources *sources, struct ks_err *err)
 {
     int rc = 0;
 
     for (size_t i = 0; rc == 0 && i < N_OTHERS; i++)
-        rc = ks_names_need(names, others[i], err);
+        rc = ks_sources_need(sources, f, others[i], NULL, err);
     for (size_t i = 0; rc == 0 && i < N_COLUMNS; i++) {
         if (has_dim(f, columns[i].dim))
-            rc = ks_names_need(names, columns[i].dim, err);
+            rc = ks_sources_need(sources, f, columns[i].dim, NULL, err);
         if (rc == 0 && columns[i].must_equal && has_dim(f, columns[i].must_equal))
-            rc = ks_names_need(names, columns[i].must_equal, err);
+            rc = ks_sources_need(sources, f, columns[i].must_equal, NULL, err);
     }
     return rc;
 }
@@ -121,7 +109,7 @@ static int bind(const struct ks_df *f, struct batch *b, struct ks_err *err)
 
 static int64_t dim_of(const struct ks_df_column *c, uint32_t row)
 {
-    return c ? ks_df_i64(c, row, 0) : 0;
+    return ks_df_i64(c, row, 0);
 }
 
 static int64_t number(const struct batch *b, enum other which, uint32_t row)
@@ -145,13 +133,23 @@ static const char *name_of(const struct batch *b, uint32_t row)
 
 /* ---- problems ---- */
 
+static bool has_dims(const struct batch *b, uint32_t row)
+{
+    bool has_all = true;
+
+    for (size_t i = 0; i < N_COLUMNS; i++)
+        has_all = has_all && b->dim[i] && b->equal[i] && ks_df_has(b->dim[i], row) &&
+                  ks_df_has(b->equal[i], row);
+    return has_all;
+}
+
 static int check_kind(const struct ks_ck_csv *c, const struct batch *b, uint32_t row,
                       struct ks_err *err)
 {
     const char *direction = text(b, DIRECTION, row), *dtype = text(b, DTYPE, row),
                *layout = text(b, LAYOUT, row);
 
-    if (!number(b, HAS_PROBLEM, row) || strcmp(text(b, OPERATOR, row), "grouped_conv") != 0)
+    if (!has_dims(b, row) || strcmp(text(b, OPERATOR, row), "grouped_conv") != 0)
         return ks_fail(err, KS_EUNSUPPORTED, "problem '%s': the format holds convolutions only",
                        name_of(b, row));
     if (!c->direction || (strcmp(direction, c->direction) == 0 && strcmp(dtype, c->dtype) == 0 &&
@@ -194,7 +192,7 @@ static int put_row(const struct ks_ck_csv *c, const struct batch *b, uint32_t ro
     int64_t n_elements = number(b, N_ELEMENTS, row);
     char latency[KS_NUMBER_TEXT], tflops[KS_NUMBER_TEXT];
 
-    if (!number(b, ELEMENTWISE, row) || n_elements == 0)
+    if (!ks_df_has(b->other[CHECK], row) || n_elements == 0)
         return ks_fail(err, KS_EUNSUPPORTED,
                        "problem '%s': the output was not verified element by element, so its "
                        "non-zero elements were not counted",

@@ -15,7 +15,7 @@ struct ks_ck_csv {
 
 /* Adds the columns that batches must have, as far as the file has them: f is its problems'
  * dimensions. KS_ENOMEM. */
-int ks_ck_csv_need(const struct ks_store_file *f, struct ks_names *names, struct ks_err *err);
+int ks_ck_csv_need(const struct ks_store_file *f, struct ks_sources *sources, struct ks_err *err);
 void ks_ck_csv_header(struct ks_sink *to);
 /* ks_ck_csv_put() - rows of a batch.
  * @rows [in] [n] numbers of usable rows whose problem is known, ascending

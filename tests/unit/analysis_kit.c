@@ -29,8 +29,8 @@ struct ks_record *akit_timed(struct skit *k, uint32_t i_problem, uint32_t i_inst
 {
     struct ks_record *r = skit_record(k, i_problem, i_instance, 3);
 
-    r->calls = 1;
-    r->clock_ns = 0;
+    r->calls_per_sample = 1;
+    r->clock_resolution_ns = 0;
     r->sample_ns[0] = ns * 0.99;
     r->sample_ns[1] = ns;
     r->sample_ns[2] = ns * 1.01;
@@ -41,14 +41,12 @@ struct ks_record *akit_timed(struct skit *k, uint32_t i_problem, uint32_t i_inst
 
 void akit_rows_open(struct akit_rows *r, struct ks_view *v)
 {
-    struct ks_names names = { 0 };
     struct ks_err err = { 0 };
 
     *r = (struct akit_rows){ 0 };
-    if (ks_obs_need(&names, &err) < 0 ||
-        ks_reader_open(v, (const char *const *)names.at, names.n, 1, &r->reader, &err) < 0)
+    if (ks_obs_need(&r->sources, ks_view_file(v), &err) < 0 ||
+        ks_reader_open(v, &r->sources, 1, &r->reader, &err) < 0)
         fail_msg("%s", err.text);
-    ks_names_release(&names);
 }
 
 bool akit_rows_next(struct akit_rows *r, const struct ks_obs **rows_out, size_t *n_out)
@@ -74,10 +72,11 @@ bool akit_rows_next(struct akit_rows *r, const struct ks_obs **rows_out, size_t 
 void akit_rows_close(struct akit_rows *r)
 {
     ks_reader_close(r->reader);
+    ks_sources_release(&r->sources);
     free(r->rows);
 }
 
-static const struct ks_df *open_joined(const struct ks_view *v, enum ks_from from,
+static const struct ks_df *open_joined(const struct ks_view *v, enum ks_table_id from,
                                        const char *const *columns, struct ks_joined **out)
 {
     struct ks_err err = { 0 };
@@ -93,29 +92,28 @@ static const struct ks_df *open_joined(const struct ks_view *v, enum ks_from fro
 void akit_summarise(const struct place *p, struct ks_view **v_out, struct ks_summary *s,
                     struct akit_held *held)
 {
-    struct ks_names names = { 0 };
+    struct ks_sources sources = { 0 };
     struct ks_summarizer *c;
     struct ks_reader *r;
     struct ks_df *f;
     struct ks_view *v = akit_view(p, KS_MERGE_NEWEST);
     const struct ks_df *problems =
-        open_joined(v, KS_FROM_PROBLEM, ks_tables_problems, &held->joined[0]);
+        open_joined(v, KS_T_PROBLEMS, ks_tables_problems, &held->joined[0]);
     const struct ks_df *instances =
-        open_joined(v, KS_FROM_KERNEL, ks_tables_instances, &held->joined[1]);
-    const struct ks_df *devices =
-        open_joined(v, KS_FROM_DEVICE, ks_tables_devices, &held->joined[2]);
+        open_joined(v, KS_T_KERNELS, ks_tables_instances, &held->joined[1]);
+    const struct ks_df *devices = open_joined(v, KS_T_DEVICES, ks_tables_devices, &held->joined[2]);
 
     *v_out = v;
     assert_int_equal(ks_tables_init(&held->tables, problems, instances, devices, NULL), 0);
     assert_int_equal(ks_summarizer_create(&held->tables, &c, NULL), 0);
-    assert_int_equal(ks_obs_need(&names, NULL), 0);
-    assert_int_equal(ks_reader_open(v, (const char *const *)names.at, names.n, 0, &r, NULL), 0);
+    assert_int_equal(ks_obs_need(&sources, ks_view_file(v), NULL), 0);
+    assert_int_equal(ks_reader_open(v, &sources, 0, &r, NULL), 0);
     while (ks_reader_next(r, &f, NULL) > 0)
         assert_int_equal(ks_summarizer_add(c, f, NULL), 0);
     assert_int_equal(ks_summarizer_end(c, s, NULL), 0);
     ks_summarizer_destroy(c);
     ks_reader_close(r);
-    ks_names_release(&names);
+    ks_sources_release(&sources);
 }
 
 void akit_release(struct ks_summary *s, struct akit_held *held)
@@ -131,9 +129,10 @@ bool akit_near(double a, double b)
     return fabs(a - b) <= 1e-6 * fabs(b);
 }
 
-void akit_write(struct ks_view *v, const struct ks_format *w, size_t batch_rows, struct ks_buf *b)
+void akit_write(struct ks_view *v, const struct ks_format *w, enum ks_columns_version version,
+                size_t batch_rows, struct ks_buf *b)
 {
-    struct ks_names names = { 0 };
+    struct ks_sources sources = { 0 };
     struct ks_derive *d;
     struct ks_reader *r;
     struct ks_df *f;
@@ -142,12 +141,11 @@ void akit_write(struct ks_view *v, const struct ks_format *w, size_t batch_rows,
     size_t n;
 
     ks_sink_init(&to, -1, "nowhere");
-    assert_int_equal(ks_training_columns(ks_view_file(v), &names, NULL), 0);
-    n = names.n;
-    assert_int_equal(ks_derive_need(&names, NULL), 0);
+    assert_int_equal(ks_sources_training(&sources, ks_view_file(v), version, NULL), 0);
+    n = sources.n;
+    assert_int_equal(ks_derive_need(&sources, ks_view_file(v), NULL), 0);
     assert_int_equal(ks_derive_create(&d, NULL), 0);
-    assert_int_equal(
-        ks_reader_open(v, (const char *const *)names.at, names.n, batch_rows, &r, NULL), 0);
+    assert_int_equal(ks_reader_open(v, &sources, batch_rows, &r, NULL), 0);
     assert_int_equal(w->begin(state, ks_reader_df(r), n, &to, NULL), 0);
     while (ks_reader_next(r, &f, NULL) > 0) {
         assert_int_equal(ks_derive(d, f, NULL), 0);
@@ -158,21 +156,21 @@ void akit_write(struct ks_view *v, const struct ks_format *w, size_t batch_rows,
     free(state);
     ks_derive_destroy(d);
     ks_reader_close(r);
-    ks_names_release(&names);
+    ks_sources_release(&sources);
     *b = to.text;
 }
 
-void akit_csv(const struct place *p, struct ks_buf *b)
+void akit_csv(const struct place *p, enum ks_columns_version version, struct ks_buf *b)
 {
     struct ks_view *v = akit_view(p, KS_MERGE_ALL);
 
-    akit_write(v, &ks_format_csv, 0, b);
+    akit_write(v, &ks_format_csv, version, 0, b);
     ks_view_close(v);
 }
 
 int akit_ck(struct ks_view *v, struct ks_buf *b, struct ks_err *err)
 {
-    struct ks_names names = { 0 };
+    struct ks_sources sources = { 0 };
     struct ks_ck_csv c = { 0 };
     struct ks_reader *r;
     struct ks_df *f;
@@ -180,9 +178,9 @@ int akit_ck(struct ks_view *v, struct ks_buf *b, struct ks_err *err)
     int rc = 0;
 
     ks_sink_init(&to, -1, "nowhere");
-    assert_int_equal(ks_ck_csv_need(ks_view_file(v), &names, NULL), 0);
-    assert_int_equal(ks_obs_need(&names, NULL), 0);
-    assert_int_equal(ks_reader_open(v, (const char *const *)names.at, names.n, 0, &r, NULL), 0);
+    assert_int_equal(ks_ck_csv_need(ks_view_file(v), &sources, NULL), 0);
+    assert_int_equal(ks_obs_need(&sources, ks_view_file(v), NULL), 0);
+    assert_int_equal(ks_reader_open(v, &sources, 0, &r, NULL), 0);
     while (rc == 0 && ks_reader_next(r, &f, NULL) > 0) {
         uint32_t rows[64];
         size_t n;
@@ -192,7 +190,7 @@ int akit_ck(struct ks_view *v, struct ks_buf *b, struct ks_err *err)
         rc = ks_ck_csv_put(&c, f, rows, n, &to, err);
     }
     ks_reader_close(r);
-    ks_names_release(&names);
+    ks_sources_release(&sources);
     *b = to.text;
     return rc;
 }

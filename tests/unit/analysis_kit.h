@@ -19,6 +19,7 @@ struct ks_view *akit_view(const struct place *p, enum ks_merge how);
 
 /* The rows of a view, problem by problem. */
 struct akit_rows {
+    struct ks_sources sources;
     struct ks_reader *reader;
     struct ks_obs *rows;
 };
@@ -37,8 +38,10 @@ void akit_release(struct ks_summary *s, struct akit_held *held);
 bool akit_near(double a, double b);
 
 /* The columns of training.csv; b is the caller's to release. */
-void akit_write(struct ks_view *v, const struct ks_format *w, size_t batch_rows, struct ks_buf *b);
-void akit_csv(const struct place *p, struct ks_buf *b); /* with the rows of all runs */
+void akit_write(struct ks_view *v, const struct ks_format *w, enum ks_columns_version version,
+                size_t batch_rows, struct ks_buf *b);
+/* With the rows of all runs. */
+void akit_csv(const struct place *p, enum ks_columns_version version, struct ks_buf *b);
 int akit_ck(struct ks_view *v, struct ks_buf *b, struct ks_err *err);
 /* Cell `column` of line `line`, as it stands there. */
 void akit_cell(const char *csv, int line, const char *column, char *out, size_t cap);

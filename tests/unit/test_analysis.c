@@ -9,8 +9,10 @@
 #include <cmocka.h>
 
 #include "analysis/out/number.h"
+#include "analysis/out/schema.h"
 #include "analysis_kit.h"
 #include "base/file.h"
+#include "doc_table.h"
 #include "store_place.h"
 #include "tests/tools/store_kit.h"
 
@@ -37,7 +39,7 @@ static void put_run(const char *dir, uint64_t seed, uint32_t n_problems, uint32_
                 r->outcome = KS_O_CRASHED;
                 r->code = 11;
                 r->n_samples = 0;
-                r->v1 = r->v2 = 0;
+                r->exact_check = r->tolerance_check = 0;
             }
             skit_put(&k, r);
         }
@@ -143,7 +145,8 @@ static void the_best_and_its_ties(void **state)
     assert_int_equal(s.problems[0].n_rows, 5);
     assert_int_equal(s.problems[0].n_tied, 1);
     assert_true(akit_near(s.problems[0].worst_over_best, 4));
-    assert_string_equal(s.problems[0].kernel->name, ks_store_kernel(ks_view_file(v), 1)->name);
+    assert_string_equal(s.problems[0].kernel->name,
+                        ks_store_kernel(ks_view_file(v), 1)->instance_name);
     flops = s.problems[0].problem->flops;
     assert_true(akit_near(s.problems[0].gflops, flops / 1000));
     assert_true(akit_near(s.problems[0].gflops_lo95, flops / 1010));
@@ -158,7 +161,7 @@ static void the_best_and_its_ties(void **state)
     assert_int_equal(s.n_ranks, 1);
     assert_int_equal(s.ranks[0].n_cells, 10);
     /* instance 0: sqrt(1000/2000 * 1); 1: sqrt(1 * 900/1800); 2: sqrt(1000/1015 * 900/1200) */
-    assert_string_equal(s.fixed->name, ks_store_kernel(ks_view_file(v), 2)->name);
+    assert_string_equal(s.fixed->name, ks_store_kernel(ks_view_file(v), 2)->instance_name);
     assert_true(akit_near(s.fixed_share, sqrt(1000.0 / 1015 * 900 / 1200)));
     akit_release(&s, &held);
     ks_view_close(v);
@@ -192,7 +195,8 @@ static void blocks_are_compared_by_their_anchors(void **state)
     skit_close(&k);
     place_gather(p, 1, NULL);
     akit_summarise(p, &v, &s, &held);
-    assert_string_equal(s.problems[0].kernel->name, ks_store_kernel(ks_view_file(v), 2)->name);
+    assert_string_equal(s.problems[0].kernel->name,
+                        ks_store_kernel(ks_view_file(v), 2)->instance_name);
     assert_true(akit_near(s.problems[0].worst_over_best, 3000.0 / 800));
     assert_true(akit_near(s.problems[0].median_ns, 1600)); /* as it was measured */
     assert_int_equal(s.problems[0].n_tied, 0);
@@ -246,11 +250,11 @@ static void nothing_is_ok(void **state)
 static void missing_values_are_empty(void **state)
 {
     static const char *const empty[] = {
-        "code",
+        "status_code",
         "time_median_ns",
         "time_se_ns",
         "time_over_anchor",
-        "gflops",
+        "gflops_per_s",
         "calls_per_sample",
         "block_id",
         "position",
@@ -259,11 +263,11 @@ static void missing_values_are_empty(void **state)
         "max_error",
         "n_zero",
         "n_elements",
-        "warmup_ms",
+        "warmup_ns",
         "workspace_bytes",
         "anchor_drift",
         "stop_reason",
-        "v1",
+        "exact_check",
         "involuntary_switches",
     };
     const struct place *p = *state;
@@ -283,7 +287,7 @@ static void missing_values_are_empty(void **state)
     skit_put(&k, r);
     skit_close(&k);
     place_gather(p, 1, NULL);
-    akit_csv(p, &b);
+    akit_csv(p, KS_COLUMNS_V2, &b);
     for (size_t i = 0; i < sizeof(empty) / sizeof(empty[0]); i++) {
         akit_cell(ks_buf_text(&b), 1, empty[i], cell, sizeof(cell));
         if (cell[0])
@@ -310,25 +314,26 @@ static void values_of_a_row(void **state)
         { "trait_tile_m", "5" },
         { "family", "host_gconv" },
         { "outcome", "crashed" },
-        { "code", "11" },
-        { "flags", "suspect" },
+        { "status_code", "11" },
+        { "outcome_flags", "suspect" },
         { "condition_id", "00000000c0ffee01" },
         { "device_id", "1122334455667788" },
         { "host", "node1" },
-        { "rank", "1" },
+        { "mpi_rank", "1" },
         { "time_median_ns", "1000.5" },
         { "time_min_ns", "990.495" },
-        { "gflops", "" },
+        { "gflops_per_s", "" },
         { "time_over_anchor", "1.0005" },
-        { "v2", "failed" },
-        { "warmup_ms", "20" },
+        { "tolerance_check", "failed" },
+        { "warmup_ns", "20000000" },
+        { "block_id", "0000000000000001" },
         { "anchor_drift", "0" },
         { "max_error", "3.4028235e+38" },
         { "vgprs", "101" },
         { "sgpr_spills", "0" },
         { "clock_min_mhz", "1700" },
         { "power_max_w", "400" },
-        { "throttle", "5" },
+        { "throttle_reasons", "5" },
     };
     const struct place *p = *state;
     struct ks_record *r;
@@ -343,12 +348,12 @@ static void values_of_a_row(void **state)
     r->outcome = KS_O_CRASHED;
     r->code = 11;
     r->flags = KS_FL_SUSPECT;
-    r->v2 = 2;
+    r->tolerance_check = 2;
     r->max_error = (double)INFINITY;
     skit_put(&k, r);
     skit_close(&k);
     place_gather(p, 1, NULL);
-    akit_csv(p, &b);
+    akit_csv(p, KS_COLUMNS_V2, &b);
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         akit_cell(ks_buf_text(&b), 1, rows[i].column, cell, sizeof(cell));
         if (strcmp(cell, rows[i].want) != 0)
@@ -361,7 +366,7 @@ static void what_nobody_knows_is_empty(void **state)
 {
     static const char *const columns[] = { "vgprs",       "vgpr_spills",      "lds_bytes",
                                            "code_bytes",  "clock_before_mhz", "clock_min_mhz",
-                                           "power_max_w", "busy_before",      "throttle" };
+                                           "power_max_w", "busy_before",      "throttle_reasons" };
     const struct place *p = *state;
     struct ks_buf b;
     struct skit k;
@@ -372,7 +377,7 @@ static void what_nobody_knows_is_empty(void **state)
     skit_put(&k, skit_record(&k, 0, 0, 3));
     skit_close(&k);
     place_gather(p, 1, NULL);
-    akit_csv(p, &b);
+    akit_csv(p, KS_COLUMNS_V2, &b);
     for (size_t i = 0; i < sizeof(columns) / sizeof(columns[0]); i++) {
         akit_cell(ks_buf_text(&b), 1, columns[i], cell, sizeof(cell));
         assert_string_equal(cell, "");
@@ -395,33 +400,167 @@ static void floats_are_short_and_exact(void **state)
     }
 }
 
-/* docs/results.md has a section on training.csv with every column. */
+/* The fields of a line of the schema; returns the next line. */
+enum { NAME, TYPE, UNIT, MISSING, ROLE, TABLE, MEANING, N_FIELDS };
+struct schema_line {
+    char field[N_FIELDS][512];
+};
+static const char *next_line(const char *p, struct schema_line *out)
+{
+    for (int i = 0; i < N_FIELDS; i++) {
+        const char *end = akit_behind(p);
+        bool is_quoted = *p == '"';
+        size_t n = 0;
+
+        for (p += is_quoted; p < end - is_quoted; p++) {
+            out->field[i][n++] = *p;
+            p += is_quoted && *p == '"'; /* "" */
+        }
+        out->field[i][n] = '\0';
+        p = end + 1;
+    }
+    return p;
+}
+
+/* The schema of a file, or of any. */
+static void read_schema(const struct place *p, enum ks_columns_version version, struct ks_buf *out)
+{
+    struct ks_view *v = p ? akit_view(p, KS_MERGE_ALL) : NULL;
+    struct ks_sources sources = { 0 };
+
+    ks_buf_init(out);
+    assert_int_equal(ks_sources_training(&sources, v ? ks_view_file(v) : NULL, version, NULL), 0);
+    ks_schema_put(&sources, out);
+    ks_sources_release(&sources);
+    ks_view_close(v);
+}
+
+static const char *behind_header(const struct ks_buf *text)
+{
+    return strchr(ks_buf_text(text), '\n') + 1;
+}
+
+/* docs/results.md has a table of all columns, made of the schema. */
 static void every_csv_column_is_documented(void **state)
 {
-    const struct place *p = *state;
-    const char *root = getenv("KSWEEP_SOURCE_DIR"), *section;
+    struct schema_line l;
+    struct ks_buf schema, want;
+
+    (void)state;
+    read_schema(NULL, KS_COLUMNS_V2, &schema);
+    ks_buf_init(&want);
+    ks_buf_printf(&want, "| column | unit | role | from | meaning |\n|---|---|---|---|---|\n");
+    for (const char *p = behind_header(&schema); *p;) {
+        p = next_line(p, &l);
+        ks_buf_printf(&want, "| `%s` | %s | %s | %s%s%s | %s |\n", l.field[NAME], l.field[UNIT],
+                      l.field[ROLE], l.field[TABLE][0] ? "`" : "", l.field[TABLE],
+                      l.field[TABLE][0] ? "`" : "", l.field[MEANING]);
+    }
+    doc_table_check("# training.csv", ks_buf_text(&want));
+    ks_buf_release(&want);
+    ks_buf_release(&schema);
+}
+
+/* The schema lists the columns of the header, in its order. */
+static void the_schema_is_that_of_the_header(void **state)
+{
     static const double ns[] = { 1000 };
-    struct ks_buf doc, csv;
-    char path[1100], want[128];
-    struct ks_err err = { 0 };
+    const struct place *p = *state;
 
     put_run(p->dir[0], 1, 1, 1, ns);
     place_gather(p, 1, NULL);
-    akit_csv(p, &csv);
-    ks_buf_init(&doc);
-    snprintf(path, sizeof(path), "%s/docs/results.md", root ? root : KS_SOURCE_DIR);
-    if (ks_file_read(path, &doc, &err) < 0)
-        fail_msg("%s", err.text);
-    section = strstr(ks_buf_text(&doc), "\n# training.csv");
-    assert_non_null(section);
-    for (const char *c = ks_buf_text(&csv), *end = c; *end != '\n'; c = end + 1) {
-        end = akit_behind(c);
-        snprintf(want, sizeof(want), "`%.*s`", (int)(end - c), c);
-        if (strncmp(c, "trait_", 6) != 0 && !strstr(section, want))
-            fail_msg("docs/results.md, training.csv: no column %s", want);
+    for (enum ks_columns_version v = KS_COLUMNS_V1; v <= KS_COLUMNS_V2; v++) {
+        struct schema_line l;
+        struct ks_buf csv, schema, header;
+
+        akit_csv(p, v, &csv);
+        read_schema(p, v, &schema);
+        ks_buf_init(&header);
+        for (const char *line = behind_header(&schema); *line;) {
+            line = next_line(line, &l);
+            ks_buf_printf(&header, "%s%s", l.field[NAME], *line ? "," : "\n");
+        }
+        assert_int_equal(strncmp(ks_buf_text(&csv), ks_buf_text(&header), header.len), 0);
+        ks_buf_release(&header);
+        ks_buf_release(&schema);
+        ks_buf_release(&csv);
     }
-    ks_buf_release(&doc);
-    ks_buf_release(&csv);
+}
+
+/* Columns are grouped by role, and what is measured together with the label is no feature. */
+static void roles_group_the_columns(void **state)
+{
+    static const struct {
+        const char *column, *role;
+    } want[] = {
+        { "problem_id", "id" },        { "block_id", "id" },         { "tolerance_check", "never" },
+        { "c_total", "feature" },      { "trait_*", "feature" },     { "vgprs", "feature" },
+        { "time_median_ns", "label" }, { "outcome", "label" },       { "gflops_per_s", "label" },
+        { "time_min_ns", "never" },    { "n_samples", "never" },     { "timing_ns", "never" },
+        { "clock_min_mhz", "never" },  { "outcome_flags", "never" }, { "host", "provenance" },
+    };
+    struct schema_line l;
+    struct ks_buf schema;
+    size_t n_found = 0;
+    uint8_t at_role = 0;
+
+    (void)state;
+    read_schema(NULL, KS_COLUMNS_V2, &schema);
+    for (const char *p = behind_header(&schema); *p;) {
+        p = next_line(p, &l);
+        while (strcmp(ks_col_role_text(at_role), l.field[ROLE]) != 0)
+            assert_true(++at_role < KS_CR_COUNT);
+        for (size_t i = 0; i < sizeof(want) / sizeof(want[0]); i++) {
+            if (strcmp(want[i].column, l.field[NAME]) != 0)
+                continue;
+            assert_string_equal(l.field[ROLE], want[i].role);
+            n_found++;
+        }
+    }
+    assert_int_equal(n_found, sizeof(want) / sizeof(want[0]));
+    ks_buf_release(&schema);
+}
+
+/* ---- the columns of before schema 1.5 ---- */
+
+static void read_test_file(const char *name, struct ks_buf *out)
+{
+    const char *root = getenv("KSWEEP_SOURCE_DIR");
+    struct ks_err err = { 0 };
+    char path[1100];
+
+    snprintf(path, sizeof(path), "%s/tests/%s", root ? root : KS_SOURCE_DIR, name);
+    ks_buf_init(out);
+    if (ks_file_read(path, out, &err) < 0)
+        fail_msg("%s", err.text);
+}
+
+/* A results file and its table, made by a program of schema 1.4 from the journal of this skit_run:
+ * the old table is made of the old file and of one that is gathered now, byte for byte, and new
+ * names are read from both. */
+static void old_names_stay_readable(void **state)
+{
+    const struct place *p = *state;
+    struct place old = *p;
+    struct ks_buf golden, file, csv[2];
+
+    skit_run(p->dir[0], 3, 4, 9, 5, 2);
+    place_gather(p, 1, NULL);
+    snprintf(old.file, sizeof(old.file), "%.64s/old.h5", p->root);
+    read_test_file("data/results-1.4.h5", &file);
+    assert_int_equal(ks_file_replace(old.file, file.data, file.len, NULL), 0);
+    read_test_file("golden/training-v1.csv", &golden);
+    for (enum ks_columns_version v = KS_COLUMNS_V1; v <= KS_COLUMNS_V2; v++) {
+        akit_csv(p, v, &csv[0]);
+        akit_csv(&old, v, &csv[1]);
+        assert_string_equal(ks_buf_text(&csv[0]), ks_buf_text(&csv[1]));
+        if (v == KS_COLUMNS_V1)
+            assert_string_equal(ks_buf_text(&csv[0]), ks_buf_text(&golden));
+        ks_buf_release(&csv[0]);
+        ks_buf_release(&csv[1]);
+    }
+    ks_buf_release(&golden);
+    ks_buf_release(&file);
 }
 
 /* ---- Composable Kernel's columns ---- */
@@ -484,7 +623,7 @@ static void what_ck_cannot_say_is_refused(void **state)
         skit_names(&k);
         skit_put(&k, akit_timed(&k, 0, 0, 2e6));
         r = akit_timed(&k, 1, 0, 1e6);
-        r->v2 = rows[i].v2;
+        r->tolerance_check = rows[i].v2;
         r->n_zero = 3;
         skit_put(&k, r);
         skit_close(&k);
@@ -525,7 +664,10 @@ int main(void)
         TEST(values_of_a_row),
         TEST(what_nobody_knows_is_empty),
         TEST(floats_are_short_and_exact),
-        TEST(every_csv_column_is_documented),
+        cmocka_unit_test(every_csv_column_is_documented),
+        TEST(the_schema_is_that_of_the_header),
+        cmocka_unit_test(roles_group_the_columns),
+        TEST(old_names_stay_readable),
         TEST(what_ck_cannot_say_is_refused),
         TEST(a_file_that_is_none),
 #undef TEST

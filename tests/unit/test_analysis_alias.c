@@ -22,13 +22,13 @@ static void put_cell(struct skit *k, uint32_t i, uint32_t j, char how, double ns
     if (how == 'x' || how == 'd' || how == 'a' || how == 'A') {
         r->outcome = how == 'x' || how == 'd' ? KS_O_CRASHED : KS_O_ALIASED;
         r->n_samples = 0;
-        r->v1 = r->v2 = 0;
-        r->poison_sample_ns = -1;
+        r->exact_check = r->tolerance_check = 0;
+        r->verified_sample_ns = -1;
     }
     if (r->outcome == KS_O_ALIASED)
         r->device_id = r->block_id = 0;
     if (how != 'o' && how != 'x')
-        r->alias = k->instances[how == 'A' ? 2 : 0];
+        r->representative_id = k->instances[how == 'A' ? 2 : 0];
     r->flags = how == 'c' || how == 'd' ? KS_FL_ALIASED : 0;
     skit_put(k, r);
 }
@@ -52,14 +52,14 @@ static void put_run(const char *dir, uint64_t seed, uint32_t n_problems, uint32_
 static void check_csv(const char *csv, int line, const char *const *want)
 {
     static const char *const columns[] = {
-        "outcome",      "time_median_ns", "alias_of",
-        "code_outcome", "code_time_ns",   "code_time_over_anchor"
+        "outcome",      "time_median_ns",      "representative_id",
+        "code_outcome", "code_time_median_ns", "code_time_over_anchor"
     };
     char got[128];
 
     for (size_t i = 0; i < sizeof(columns) / sizeof(columns[0]); i++) {
         akit_cell(csv, line, columns[i], got, sizeof(got));
-        if (strcmp(columns[i], "alias_of") == 0 && got[0])
+        if (strcmp(columns[i], "representative_id") == 0 && got[0])
             snprintf(got, sizeof(got), "yes");
         if (strcmp(got, want[i]) != 0)
             fail_msg("line %d: %s is '%s', not '%s'", line, columns[i], got, want[i]);
@@ -85,13 +85,13 @@ static void tables_tell_code_from_instance(void **state)
 
     put_run(p->dir[0], 1, 2, 5, hows, ns);
     place_gather(p, 1, NULL);
-    akit_csv(p, &csv);
+    akit_csv(p, KS_COLUMNS_V2, &csv);
     for (int i = 0; i < 10; i++)
         check_csv(ks_buf_text(&csv), i + 1, want[i]);
     akit_cell(ks_buf_text(&csv), 1, "instance_id", id, sizeof(id));
-    akit_cell(ks_buf_text(&csv), 2, "alias_of", alias, sizeof(alias));
+    akit_cell(ks_buf_text(&csv), 2, "representative_id", alias, sizeof(alias));
     assert_string_equal(id, alias);
-    akit_cell(ks_buf_text(&csv), 5, "alias_of", alias, sizeof(alias));
+    akit_cell(ks_buf_text(&csv), 5, "representative_id", alias, sizeof(alias));
     assert_string_equal(id, alias);
     ks_buf_release(&csv);
 }
@@ -110,7 +110,7 @@ static void nothing_to_point_to(void **state)
     put_cell(&k, 0, 2, 'o', 10);
     skit_close(&k);
     place_gather(p, 1, NULL);
-    akit_csv(p, &csv);
+    akit_csv(p, KS_COLUMNS_V2, &csv);
     check_csv(ks_buf_text(&csv), 1, want);
     ks_buf_release(&csv);
 }
@@ -152,7 +152,7 @@ static void runs_are_joined_apart(void **state)
 
 static const char *name_of(const struct ks_view *v, uint32_t i)
 {
-    return ks_store_kernel(ks_view_file(v), i)->name;
+    return ks_store_kernel(ks_view_file(v), i)->instance_name;
 }
 
 /* Codes compete, not names: a control does not tie with what it repeats, and an alias is as good.
@@ -244,7 +244,8 @@ static void controls_are_compared(void **state)
     assert_int_equal(s.aliases.n_apart, 1);
     assert_true(akit_near(s.aliases.difference, 0.1));
     assert_true(akit_near(s.aliases.noise, 0.01 + 0.011));
-    assert_string_equal(s.aliases.problem->name, ks_store_problem(ks_view_file(v), 1)->name);
+    assert_string_equal(s.aliases.problem->name,
+                        ks_store_problem(ks_view_file(v), 1)->problem_name);
     assert_string_equal(s.aliases.control->name, name_of(v, 1));
     assert_string_equal(s.aliases.first->name, name_of(v, 0));
     akit_release(&s, &held);
@@ -273,7 +274,7 @@ static void controls_of_other_blocks(void **state)
         put_cell(&k, 0, 0, 'o', 1000);
         struct ks_record *r = akit_timed(&k, 0, 1, 2100);
         r->flags = KS_FL_ALIASED;
-        r->alias = k.instances[0];
+        r->representative_id = k.instances[0];
         r->block_id = 2;
         skit_put(&k, r);
         skit_close(&k);
@@ -335,7 +336,7 @@ static void controls_of_pruning(void **state)
     assert_int_equal(s.pruned.n_compared, 3); /* of the last problem nothing was kept */
     assert_int_equal(s.pruned.n_better, 1);
     assert_true(akit_near(s.pruned.ratio, 2));
-    assert_string_equal(s.pruned.problem->name, ks_store_problem(ks_view_file(v), 2)->name);
+    assert_string_equal(s.pruned.problem->name, ks_store_problem(ks_view_file(v), 2)->problem_name);
     assert_string_equal(s.pruned.control->name, name_of(v, 2));
     akit_release(&s, &held);
     ks_view_close(v);

@@ -26,6 +26,29 @@ const char *__lsan_default_suppressions(void)
     return "leak:libhdf5\n";
 }
 
+/* A reader of columns by name. */
+struct named {
+    struct ks_sources sources;
+    struct ks_reader *reader;
+};
+
+static int open_named(struct named *r, struct ks_view *v, const char *const *names, size_t n,
+                      size_t batch_rows, struct ks_err *err)
+{
+    int rc = 0;
+
+    *r = (struct named){ 0 };
+    for (size_t i = 0; rc == 0 && i < n; i++)
+        rc = ks_sources_need(&r->sources, ks_view_file(v), names[i], NULL, err);
+    return rc < 0 ? rc : ks_reader_open(v, &r->sources, batch_rows, &r->reader, err);
+}
+
+static void close_named(struct named *r)
+{
+    ks_reader_close(r->reader);
+    ks_sources_release(&r->sources);
+}
+
 static struct ks_view *two_runs(const struct place *p)
 {
     skit_run(p->dir[0], 1, 7, 13, 5, 6);
@@ -49,21 +72,21 @@ static void columns_have_types_and_units(void **state)
         { "hi", "", KS_DF_I64 },
         { "trait_tile_m", "", KS_DF_I64 },
         { "trait_pipeline", "", KS_DF_TEXT },
-        { "flags", "", KS_DF_TEXT },
-        { "wall_ms", "ms", KS_DF_F64 },
+        { "outcome_flags", "", KS_DF_TEXT },
+        { "wall_ns", "ns", KS_DF_I64 },
         { "anchor_drift", "1", KS_DF_F64 },
-        { "gflops", "Gflop/s", KS_DF_F64 },
+        { "gflops_per_s", "Gflop/s", KS_DF_F64 },
         { "max_error", "tolerances", KS_DF_F64 },
     };
     const char *names[N(want)];
     struct ks_view *v = two_runs(*state);
-    struct ks_reader *r;
+    struct named r;
     struct ks_df *f;
 
     for (size_t i = 0; i < N(want); i++)
         names[i] = want[i].name;
-    assert_int_equal(ks_reader_open(v, names, N(want), 0, &r, NULL), 0);
-    assert_int_equal(ks_reader_next(r, &f, NULL), 1);
+    assert_int_equal(open_named(&r, v, names, N(want), 0, NULL), 0);
+    assert_int_equal(ks_reader_next(r.reader, &f, NULL), 1);
     assert_int_equal(f->n_columns, N(want));
     assert_int_equal(f->n_rows, ks_view_n_rows(v));
     for (size_t i = 0; i < N(want); i++) {
@@ -74,9 +97,9 @@ static void columns_have_types_and_units(void **state)
     }
     assert_string_equal(ks_df_text(ks_df_find(f, "problem_name"), 0), "conv_0");
     assert_int_equal(ks_df_i64(ks_df_find(f, "trait_tile_m"), 0, -1), 4);
-    assert_false(ks_df_has(ks_df_find(f, "gflops"), 0)); /* nothing has derived it */
+    assert_false(ks_df_has(ks_df_find(f, "gflops_per_s"), 0)); /* nothing has derived it */
     assert_null(ks_df_find(f, "host"));
-    ks_reader_close(r);
+    close_named(&r);
     ks_view_close(v);
 }
 
@@ -87,12 +110,13 @@ static void unknown_columns_are_refused(void **state)
     } rows[] = { { "time_median", "did you mean 'time_median_ns'" },
                  { "quite_another", "there is no column 'quite_another'" } };
     struct ks_view *v = two_runs(*state);
-    struct ks_reader *r = NULL;
+    struct named r = { 0 };
     struct ks_err err = { 0 };
 
     for (size_t i = 0; i < N(rows); i++) {
-        assert_int_equal(ks_reader_open(v, &rows[i].name, 1, 0, &r, &err), KS_EINVAL);
-        assert_null(r);
+        assert_int_equal(open_named(&r, v, &rows[i].name, 1, 0, &err), KS_EINVAL);
+        assert_null(r.reader);
+        close_named(&r);
         if (!strstr(err.text, rows[i].says))
             fail_msg("%s", err.text);
     }
@@ -102,18 +126,20 @@ static void unknown_columns_are_refused(void **state)
 /* Every value of every row, against the row iterator of the store. */
 static void values_are_those_of_the_rows(void **state)
 {
-    static const char *const names[] = { "problem_id", "outcome", "time_median_ns", "n_samples",
-                                         "alias_of",   "code",    "max_error",      "reason" };
+    static const char *const names[] = { "problem_id",        "outcome",
+                                         "time_median_ns",    "n_samples",
+                                         "representative_id", "status_code",
+                                         "max_error",         "reason" };
     struct ks_view *v = two_runs(*state);
     struct ks_store_file *file = ks_view_file(v);
     const uint64_t *numbers;
-    struct ks_reader *r;
+    struct named r;
     struct ks_row row;
     struct ks_df *f;
     size_t n, n_missing = 0;
 
-    assert_int_equal(ks_reader_open(v, names, N(names), 0, &r, NULL), 0);
-    assert_int_equal(ks_reader_next(r, &f, NULL), 1);
+    assert_int_equal(open_named(&r, v, names, N(names), 0, NULL), 0);
+    assert_int_equal(ks_reader_next(r.reader, &f, NULL), 1);
     ks_view_rows(v, 0, f->n_rows, &numbers, &n);
     assert_int_equal(n, f->n_rows);
     for (size_t i = 0; i < n; i++) {
@@ -123,17 +149,17 @@ static void values_are_those_of_the_rows(void **state)
         assert_int_equal(ks_store_measurement(file, numbers[i], &row, NULL), 0);
         assert_true((uint64_t)ks_df_i64(&c[0], i, 0) == row.problem_id);
         assert_string_equal(ks_df_text(&c[1], i), row.outcome_text);
-        assert_true(ks_df_f64(&c[2], i, KS_MISSING) == row.median_ns);
-        assert_int_equal(ks_df_has(&c[2], i), row.median_ns >= 0);
+        assert_true(ks_df_f64(&c[2], i, KS_MISSING) == row.time_median_ns);
+        assert_int_equal(ks_df_has(&c[2], i), row.time_median_ns >= 0);
         assert_int_equal(ks_df_i64(&c[3], i, -1), row.n_samples);
-        assert_true((uint64_t)ks_df_i64(&c[4], i, 0) == row.alias_id);
-        assert_int_equal(ks_df_i64(&c[5], i, KS_MISSING_CODE), row.code);
+        assert_true((uint64_t)ks_df_i64(&c[4], i, 0) == row.representative_id);
+        assert_int_equal(ks_df_i64(&c[5], i, KS_MISSING_CODE), row.status_code);
         assert_true(ks_df_f64(&c[6], i, KS_MISSING) == row.max_error);
         assert_string_equal(reason ? reason : "", row.reason);
         n_missing += !ks_df_has(&c[2], i);
     }
     assert_true(n_missing > 3);
-    ks_reader_close(r);
+    close_named(&r);
     ks_view_close(v);
 }
 
@@ -141,7 +167,7 @@ static void values_are_those_of_the_rows(void **state)
 
 static void batches_hold_whole_problems(void **state)
 {
-    static const char *const names[] = { "problem_row" };
+    static const char *const names[] = { "problem" };
     static const struct {
         size_t batch_rows, n_batches, largest;
     } rows[] = { { 1, 7, 26 }, { 26, 7, 26 }, { 52, 4, 52 }, { 60, 4, 52 }, { 0, 1, 176 } };
@@ -150,11 +176,11 @@ static void batches_hold_whole_problems(void **state)
     for (size_t i = 0; i < N(rows); i++) {
         size_t n_batches = 0, n_rows = 0, largest = 0;
         int64_t last = -1;
-        struct ks_reader *r;
+        struct named r;
         struct ks_df *f;
 
-        assert_int_equal(ks_reader_open(v, names, 1, rows[i].batch_rows, &r, NULL), 0);
-        while (ks_reader_next(r, &f, NULL) > 0) {
+        assert_int_equal(open_named(&r, v, names, 1, rows[i].batch_rows, NULL), 0);
+        while (ks_reader_next(r.reader, &f, NULL) > 0) {
             assert_int_equal(f->first_row, n_rows);
             assert_true(ks_df_i64(f->columns, 0, -1) > last);
             last = ks_df_i64(f->columns, f->n_rows - 1, -1);
@@ -165,7 +191,7 @@ static void batches_hold_whole_problems(void **state)
         assert_int_equal(n_rows, ks_view_n_rows(v));
         assert_int_equal(n_batches, rows[i].n_batches);
         assert_int_equal(largest, rows[i].largest);
-        ks_reader_close(r);
+        close_named(&r);
     }
     ks_view_close(v);
 }
@@ -174,22 +200,21 @@ static void batches_hold_whole_problems(void **state)
 static void derived_columns_bring_their_own(void **state)
 {
     struct ks_view *v = two_runs(*state);
-    struct ks_names names = { 0 };
     struct ks_derive *d;
-    struct ks_reader *r;
+    struct named r = { 0 };
     struct ks_df *f;
     size_t n_known = 0;
 
-    assert_int_equal(ks_names_add(&names, "gflops", NULL), 0);
-    assert_int_equal(ks_derive_need(&names, NULL), 0);
+    assert_int_equal(ks_sources_need(&r.sources, ks_view_file(v), "gflops_per_s", NULL, NULL), 0);
+    assert_int_equal(ks_derive_need(&r.sources, ks_view_file(v), NULL), 0);
     assert_int_equal(ks_derive_create(&d, NULL), 0);
-    assert_int_equal(ks_reader_open(v, (const char *const *)names.at, names.n, 0, &r, NULL), 0);
-    assert_int_equal(ks_reader_next(r, &f, NULL), 1);
+    assert_int_equal(ks_reader_open(v, &r.sources, 0, &r.reader, NULL), 0);
+    assert_int_equal(ks_reader_next(r.reader, &f, NULL), 1);
     assert_int_equal(ks_derive(d, f, NULL), 0);
     for (size_t i = 0; i < f->n_rows; i++) {
         double ns = ks_df_f64(ks_df_find(f, "time_median_ns"), i, 0);
         double flops = ks_df_f64(ks_df_find(f, "flops"), i, 0);
-        bool is_ok = ks_df_i64(ks_df_find(f, "outcome_number"), i, 0) == KS_O_OK;
+        bool is_ok = ks_df_i64(ks_df_find(f, "outcome number"), i, 0) == KS_O_OK;
 
         assert_int_equal(ks_df_has(&f->columns[0], i), is_ok);
         if (is_ok)
@@ -198,8 +223,7 @@ static void derived_columns_bring_their_own(void **state)
     }
     assert_true(n_known > 100 && n_known < f->n_rows);
     ks_derive_destroy(d);
-    ks_reader_close(r);
-    ks_names_release(&names);
+    close_named(&r);
     ks_view_close(v);
 }
 
@@ -267,9 +291,9 @@ static void damage_is_found(void **state)
     assert_int_equal(ks_file_read(p->file, &file, &err), 0);
     for (size_t at = file.len / 8; at < file.len; at += file.len / 40) {
         struct ks_view *v = NULL;
-        struct ks_reader *r = NULL;
+        struct named r = { 0 };
         struct ks_df *f;
-        static const char *const names[] = { "wall_ms" };
+        static const char *const names[] = { "wall_ns" };
         int rc;
 
         file.data[at] ^= 0x10;
@@ -277,12 +301,12 @@ static void damage_is_found(void **state)
         file.data[at] ^= 0x10;
         rc = ks_view_open(p->file, KS_MERGE_ALL, &v, &err);
         if (rc == 0)
-            rc = ks_reader_open(v, names, 1, 0, &r, &err);
-        while (rc >= 0 && r && (rc = ks_reader_next(r, &f, &err)) > 0)
+            rc = open_named(&r, v, names, 1, 0, &err);
+        while (rc >= 0 && r.reader && (rc = ks_reader_next(r.reader, &f, &err)) > 0)
             ;
         n_found +=
             rc == KS_EFORMAT && strstr(err.text, "/measurements") && strstr(err.text, "is damaged");
-        ks_reader_close(r);
+        close_named(&r);
         ks_view_close(v);
     }
     assert_true(n_found >= 3);
@@ -293,26 +317,24 @@ static void damage_is_found(void **state)
 
 static int write_all(const struct place *p, struct ks_err *err)
 {
-    struct ks_names names = { 0 };
     struct ks_derive *d = NULL;
-    struct ks_reader *r = NULL;
+    struct named r = { 0 };
     struct ks_view *v = NULL;
     struct ks_df *f;
     int rc = ks_view_open(p->file, KS_MERGE_MEDIAN, &v, err);
 
     if (rc == 0)
-        rc = ks_training_columns(ks_view_file(v), &names, err);
+        rc = ks_sources_training(&r.sources, ks_view_file(v), KS_COLUMNS_V2, err);
     if (rc == 0)
-        rc = ks_derive_need(&names, err);
+        rc = ks_derive_need(&r.sources, ks_view_file(v), err);
     if (rc == 0)
         rc = ks_derive_create(&d, err);
     if (rc == 0)
-        rc = ks_reader_open(v, (const char *const *)names.at, names.n, 20, &r, err);
-    while (rc >= 0 && r && (rc = ks_reader_next(r, &f, err)) > 0)
+        rc = ks_reader_open(v, &r.sources, 20, &r.reader, err);
+    while (rc >= 0 && r.reader && (rc = ks_reader_next(r.reader, &f, err)) > 0)
         rc = ks_derive(d, f, err);
-    ks_reader_close(r);
+    close_named(&r);
     ks_derive_destroy(d);
-    ks_names_release(&names);
     ks_view_close(v);
     return rc;
 }

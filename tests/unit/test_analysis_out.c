@@ -136,9 +136,9 @@ static void batches_leave_no_trace(void **state)
     for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++) {
         struct ks_buf whole, parts;
 
-        akit_write(v, formats[i], 0, &whole);
+        akit_write(v, formats[i], KS_COLUMNS_V2, 0, &whole);
         for (size_t k = 0; k < sizeof(sizes) / sizeof(sizes[0]); k++) {
-            akit_write(v, formats[i], sizes[k], &parts);
+            akit_write(v, formats[i], KS_COLUMNS_V2, sizes[k], &parts);
             assert_string_equal(ks_buf_text(&whole), ks_buf_text(&parts));
             ks_buf_release(&parts);
         }
@@ -157,7 +157,7 @@ static void json_is_json(void **state)
     const char *id, *name;
     double median;
 
-    akit_write(v, &ks_format_json, 0, &b);
+    akit_write(v, &ks_format_json, KS_COLUMNS_V2, 0, &b);
     if (ks_json_parse(ks_buf_text(&b), b.len, "rows", &doc, &err) < 0)
         fail_msg("%s", err.text);
     assert_int_equal(ks_node_size(ks_json_root(doc)), ks_view_n_rows(v));
