@@ -7,9 +7,8 @@
 
 #include <stdbool.h>
 
-#define KS_TRAIT_PREFIX "trait_"
-#define KS_V1_DIMS      "(dimensions)"
-#define KS_V1_TRAITS    "(traits)"
+#define KS_V1_DIMS   "(dimensions)"
+#define KS_V1_TRAITS "(traits)"
 
 extern const char *const ks_v1_columns[]; /* NULL-terminated, in their order */
 

@@ -53,6 +53,9 @@ rc_is 0 "table --schema" ksweep-analyze table --schema
 like "$(cat out)" '^time_median_ns,float32,ns,-1,label,/measurements,median time of one call' "name, type, unit, missing value, role, origin, meaning"
 like "$(cat out)" '^n_spatial_dims,int64,' "every dimension"
 like "$(cat out)" '^trait_\*,' "and traits as one line"
+is "$($python -c 'import csv, pandas
+print(*(r["column"] for r in csv.DictReader(open("out")) if hasattr(pandas.DataFrame, r["column"])))')" "" \
+    "no column of any operator is hidden by an attribute of a data frame"
 rc_is 0 "table --schema of a file" ksweep-analyze table --schema a/results.h5
 is "$(sed 1d out | cut -d, -f1 | paste -sd,)" "$(head -n 1 a/training.csv)" "lists the columns of its table"
 rc_is 0 "table --columns v1" ksweep-analyze table a/results.h5 --columns v1
