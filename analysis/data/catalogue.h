@@ -12,8 +12,6 @@
 #include "analysis/data/frame.h"
 #include "store/store.h"
 
-#define KS_TRAIT_PREFIX "trait_"
-
 /* Where a value is from: one of enum ks_table_id, or */
 enum { KS_FROM_TRAITS = KS_T_COUNT, KS_FROM_LEARN, KS_N_FROM };
 

@@ -94,6 +94,9 @@ const char *ks_column_new_name(const char *table, const char *old);
  * of every pandas data frame. Static or `dim` itself. */
 const char *ks_dim_column(const char *dim);
 
+/* The column of a trait: this and its name, in training.csv and /kernel_traits/<family>. */
+#define KS_TRAIT_PREFIX "trait_"
+
 /* ---- building blocks of the lists (measured.h, tables.h) ---- */
 
 #define KS_NOTHING(...)

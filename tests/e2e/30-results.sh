@@ -48,6 +48,20 @@ rc_is 0 "table to standard output" ksweep-analyze table a/results.h5
 cp out again.csv
 ok "the same table" cmp again.csv a/training.csv
 
+# --- the columns of the table
+rc_is 0 "table --schema" ksweep-analyze table --schema
+like "$(cat out)" '^time_median_ns,float32,ns,-1,label,/measurements,median time of one call' "name, type, unit, missing value, role, origin, meaning"
+like "$(cat out)" '^n_spatial_dims,int64,' "every dimension"
+like "$(cat out)" '^trait_\*,' "and traits as one line"
+is "$($python -c 'import csv, pandas
+print(*(r["column"] for r in csv.DictReader(open("out")) if hasattr(pandas.DataFrame, r["column"])))')" "" \
+    "no column of any operator is hidden by an attribute of a data frame"
+rc_is 0 "table --schema of a file" ksweep-analyze table --schema a/results.h5
+is "$(sed 1d out | cut -d, -f1 | paste -sd,)" "$(head -n 1 a/training.csv)" "lists the columns of its table"
+rc_is 0 "table --columns v1" ksweep-analyze table a/results.h5 --columns v1
+like "$(head -n 1 out)" '^run_id,problem_id,.*,ndim,.*,trait_tile_m,.*,v1,v2,.*,alias_of,.*,started_ns$' "has the old names"
+rc_is 2 "a version that is none" ksweep-analyze table a/results.h5 --columns v3
+
 # --- report
 rc_is 0 "report" ksweep-analyze report a/results.h5
 like "$(cat out)" '^conv_1 ä × 3 ' "names of problems, UTF-8"
@@ -214,7 +228,7 @@ rm copied/journal/0002.ksj
 rc_is 0 "a segment that was copied into itself" ksweep gather copied -o twice.h5
 ok "every key stands once in /attempts" $python -c 'import h5py
 a = h5py.File("twice.h5")["attempts"]
-keys = [tuple(r) for r in a["run", "problem_id", "instance_id", "condition_id", "attempt", "round", "role"] if r["role"] == 0]
+keys = [tuple(r) for r in a["run", "problem_id", "instance_id", "condition_id", "attempt", "round_index", "role"] if r["role"] == 0]
 b = h5py.File("once.h5")["attempts"]
 assert len(keys) == len(set(keys)) == sum(r["role"] == 0 for r in b), (len(keys), len(set(keys)))'
 rc_is 0 "check" ksweep check copied

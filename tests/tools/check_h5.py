@@ -191,7 +191,7 @@ for c in [c for c in rows[0] if c.startswith("trait_")] if rows else []:
          [traits.get(int(v["instance_id"]), {}).get(c[6:], "") for v in mine], c)
 for name, d in f["kernel_traits"].items():
     if name != "long":
-        same([{k: str(text(r[k])) for k in d.dtype.names[1:]} for r in d[:]],
+        same([{k.removeprefix("trait_"): str(text(r[k])) for k in d.dtype.names[1:]} for r in d[:]],
              [traits[int(r["instance_id"])] for r in d[:]], f"{d.name} agrees with the long form")
 speed = [None if r["gflops_per_s"] == "" else float(r["gflops_per_s"]) for r in rows]
 want = [float(problems["flops"][v["problem"]]) / float(v["time_median_ns"])

@@ -303,7 +303,12 @@ static void rename_line(const char *line, const char *table, char *out, size_t c
     char name[64] = "";
     size_t n = 0;
 
-    if (sscanf(line, "  %63s%zn", name, &n) == 1 && name[0] != '@' && line[0] == ' ')
+    bool is_column = sscanf(line, "  %63s%zn", name, &n) == 1 && line[0] == ' ' && name[0] != '@';
+
+    if (is_column && strncmp(table, "/kernel_traits/", 15) == 0 &&
+        strcmp(name, "instance_id") != 0 && strcmp(table, "/kernel_traits/long") != 0)
+        snprintf(out, cap, "  " KS_TRAIT_PREFIX "%s%s", name, line + n);
+    else if (is_column && table[0])
         snprintf(out, cap, "  %s%s", ks_column_new_name(table, name), line + n);
     else
         snprintf(out, cap, "%s", line);
