@@ -195,34 +195,57 @@ static int create_beside(const char *path, char *temp_out, size_t cap, struct ks
     return fd < 0 ? ks_fail_path(err, "creating '%s'", temp_out) : fd;
 }
 
-static int write_synced(int fd, const void *bytes, size_t n, struct ks_err *err)
+int ks_file_begin(const char *path, struct ks_new_file *file_out, struct ks_err *err)
 {
-    int rc = ks_write_all(fd, bytes, n, err);
+    struct ks_new_file f = { .path = path };
 
-    if (rc == 0 && fsync(fd) < 0)
+    f.fd = create_beside(path, f.temp, sizeof(f.temp), err);
+    if (f.fd < 0)
+        return f.fd;
+    *file_out = f;
+    return 0;
+}
+
+void ks_file_abandon(struct ks_new_file *f)
+{
+    if (f->fd >= 0)
+        close(f->fd);
+    unlink(f->temp);
+    f->fd = -1;
+}
+
+int ks_file_commit(struct ks_new_file *f, struct ks_err *err)
+{
+    char dir[4096];
+    int rc = 0;
+
+    if (fsync(f->fd) < 0)
         rc = ks_fail_errno(err, "fsync");
-    if (close(fd) < 0 && rc == 0)
+    if (close(f->fd) < 0 && rc == 0)
         rc = ks_fail_errno(err, "closing");
-    return rc;
+    f->fd = -1;
+    if (rc == 0 && rename(f->temp, f->path) < 0)
+        rc = ks_fail_errno(err, "renaming");
+    if (rc < 0) {
+        ks_file_abandon(f);
+        return ks_err_context(err, rc, "'%s'", f->path);
+    }
+    ks_path_dir(dir, sizeof(dir), f->path);
+    return ks_file_sync_dir(dir, err);
 }
 
 int ks_file_replace(const char *path, const void *bytes, size_t n, struct ks_err *err)
 {
-    char temp[4096], dir[4096];
-    int fd, rc;
+    struct ks_new_file f;
+    int rc = ks_file_begin(path, &f, err);
 
-    fd = create_beside(path, temp, sizeof(temp), err);
-    if (fd < 0)
-        return fd;
-    rc = write_synced(fd, bytes, n, err);
-    if (rc == 0 && rename(temp, path) < 0)
-        rc = ks_fail_errno(err, "renaming");
-    if (rc < 0) {
-        unlink(temp);
-        return ks_err_context(err, rc, "'%s'", path);
-    }
-    ks_path_dir(dir, sizeof(dir), path);
-    return ks_file_sync_dir(dir, err);
+    if (rc < 0)
+        return rc;
+    rc = ks_write_all(f.fd, bytes, n, err);
+    if (rc == 0)
+        return ks_file_commit(&f, err);
+    ks_file_abandon(&f);
+    return ks_err_context(err, rc, "'%s'", path);
 }
 
 static bool may_replace(const char *path)

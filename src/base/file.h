@@ -34,6 +34,18 @@ int ks_file_replace(const char *path, const void *bytes, size_t n, struct ks_err
  * whole, as by ks_file_replace; anything else, such as a link, a pipe or a device, is written
  * through, because a rename would destroy it. */
 int ks_file_output(const char *path, const void *bytes, size_t n, struct ks_err *err);
+
+/* The same for content that is written piece by piece: a temporary file beside `path`, which
+ * ks_file_commit makes the file and ks_file_abandon removes. One of the two must be called. */
+struct ks_new_file {
+    int fd;           /* for writing; -1 afterwards */
+    const char *path; /* borrowed */
+    char temp[4096];
+};
+int ks_file_begin(const char *path, struct ks_new_file *file_out, struct ks_err *err);
+/* After a failure the temporary file is gone and `path` is as it was. */
+int ks_file_commit(struct ks_new_file *f, struct ks_err *err);
+void ks_file_abandon(struct ks_new_file *f);
 /* Of a file of /proc or /sys: without the newline, cut at cap; "" when it cannot be read. */
 void ks_file_first_line(const char *path, char *out, size_t cap);
 int ks_file_sync_dir(const char *dir, struct ks_err *err);

@@ -159,12 +159,13 @@ static void print_times(const struct ks_record *r, struct ks_buf *to)
     struct ks_stats s;
     if (!r->n_samples)
         return;
-    ks_stats(r->sample_ns, r->n_samples, r->clock_ns, r->calls ? r->calls : 1, scratch, &s);
+    ks_stats(r->sample_ns, r->n_samples, r->clock_resolution_ns,
+             r->calls_per_sample ? r->calls_per_sample : 1, scratch, &s);
     ks_buf_printf(
         to, "  time      median %.1f ns, se %.2f ns, 95 %% [%.1f, %.1f], min %.1f, MAD %.2f\n",
         s.median, s.se, s.lo95, s.hi95, s.min, s.mad);
-    ks_buf_printf(to, "  samples   %u of %u calls each, stopped by %s\n", r->n_samples, r->calls,
-                  ks_stop_text(r->stop));
+    ks_buf_printf(to, "  samples   %u of %u calls each, stopped by %s\n", r->n_samples,
+                  r->calls_per_sample, ks_stop_text(r->stop_reason));
 }
 
 /* What the device said of itself while it was timed, as far as it says anything. */
@@ -177,20 +178,21 @@ static void print_device(const struct ks_record *r, struct ks_buf *to)
                       r->after.clock_mhz);
         between = next;
     }
-    if (r->min_clock_mhz >= 0) {
-        ks_buf_printf(to, "%slowest %.0f MHz", between, r->min_clock_mhz);
+    if (r->clock_min_mhz >= 0) {
+        ks_buf_printf(to, "%slowest %.0f MHz", between, r->clock_min_mhz);
         between = next;
     }
-    if (r->max_power_w >= 0) {
-        ks_buf_printf(to, "%sup to %.0f W", between, r->max_power_w);
+    if (r->power_max_w >= 0) {
+        ks_buf_printf(to, "%sup to %.0f W", between, r->power_max_w);
         between = next;
     }
     if (r->after.temperature_c >= 0) {
         ks_buf_printf(to, "%s%.0f degrees", between, r->after.temperature_c);
         between = next;
     }
-    if (r->throttle > 0) {
-        ks_buf_printf(to, "%sheld back (reasons 0x%llx)", between, (unsigned long long)r->throttle);
+    if (r->throttle_reasons > 0) {
+        ks_buf_printf(to, "%sheld back (reasons 0x%llx)", between,
+                      (unsigned long long)r->throttle_reasons);
         between = next;
     }
     if (between != first)
@@ -205,8 +207,8 @@ static const char *verdict(uint32_t v)
 
 static void print_checks(const struct ks_record *r, struct ks_buf *to)
 {
-    ks_buf_printf(to, "  checks    output of %u launches looked at, seed %016llx", r->n_checked,
-                  (unsigned long long)r->check_seed);
+    ks_buf_printf(to, "  checks    output of %u launches looked at, seed %016llx",
+                  r->n_checked_launches, (unsigned long long)r->check_seed);
     if (r->verified_over_timed > 0)
         ks_buf_printf(to, ", verified samples %.3f times the others", r->verified_over_timed);
     ks_buf_printf(to, "\n");
@@ -214,11 +216,11 @@ static void print_checks(const struct ks_record *r, struct ks_buf *to)
 
 static void print_verification(const struct ks_record *r, struct ks_buf *to)
 {
-    if (!r->v1 && !r->v2)
+    if (!r->exact_check && !r->tolerance_check)
         return;
     ks_buf_printf(to, "  verify    exact %s, elementwise %s (max error %.3f of the tolerance)\n",
-                  verdict(r->v1), verdict(r->v2), r->max_error);
-    if (r->n_checked)
+                  verdict(r->exact_check), verdict(r->tolerance_check), r->max_error);
+    if (r->n_checked_launches)
         print_checks(r, to);
     if (r->n_wrong)
         ks_buf_printf(to, "  wrong     %llu of %llu elements\n", (unsigned long long)r->n_wrong,

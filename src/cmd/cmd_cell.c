@@ -65,16 +65,16 @@ static void put_view(const struct ks_cell_view *v, struct ks_buf *to)
 static void put_alias(const struct ks_cell_view *v, struct ks_buf *to)
 {
     const struct ks_record *r = v->n_records ? &v->records[v->n_records - 1] : NULL;
-    if (!r || !r->alias)
+    if (!r || !r->representative_id)
         return;
-    int64_t i = ks_grid_instance(&v->grid, r->alias);
+    int64_t i = ks_grid_instance(&v->grid, r->representative_id);
     const char *name = i < 0 ? "an instance that is not in this job" : v->grid.instances[i].name;
     ks_buf_printf(to, "same code as %s\n", name);
     ks_buf_printf(to, "%s: ksweep cell ",
                   r->outcome == KS_O_ALIASED ? "its times are there" : "to compare with");
     ks_shell_put(to, v->dir);
     ks_buf_printf(to, " %016llx:%016llx\n", (unsigned long long)v->problem,
-                  (unsigned long long)r->alias);
+                  (unsigned long long)r->representative_id);
     if (r->outcome != KS_O_ALIASED)
         return;
     char job[sizeof(v->dir) + 16];

@@ -52,7 +52,7 @@ static int print_runs(const char *file, struct ks_err *err)
     for (uint32_t i = 0; i < ks_store_info(f)->n_runs; i++) {
         const struct ks_run_row *r = ks_store_run(f, i);
 
-        ks_cmd_printf("  %s: %s, %" PRIu64 " of %" PRIu64 " cells", r->dir, r->name, r->n_done,
+        ks_cmd_printf("  %s: %s, %" PRIu64 " of %" PRIu64 " cells", r->dir, r->job_name, r->n_done,
                       r->n_cells);
         if (r->n_damaged_places)
             ks_cmd_printf(", %" PRIu64 " damaged places", r->n_damaged_places);

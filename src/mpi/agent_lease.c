@@ -66,7 +66,7 @@ void ks_agent_mark_alias(const struct ks_agent *a, const struct work *w, struct 
                      ks_build_artefact(a->c.build, w->i_instance)->code_id))
         return;
     r->flags |= KS_FL_ALIASED;
-    r->alias = a->c.grid->instances[i_first].id;
+    r->representative_id = a->c.grid->instances[i_first].id;
 }
 
 /* Blocks ----------------------------------------------------------------------------------------
@@ -97,7 +97,8 @@ static void anchor_stats(const struct ks_record *r, double *median, double *lo, 
     struct ks_stats s;
     if (r->outcome != KS_O_OK || !r->n_samples)
         return;
-    ks_stats(r->sample_ns, r->n_samples, r->clock_ns, r->calls ? r->calls : 1, scratch, &s);
+    ks_stats(r->sample_ns, r->n_samples, r->clock_resolution_ns,
+             r->calls_per_sample ? r->calls_per_sample : 1, scratch, &s);
     *median = s.median;
     *lo = s.lo95;
     *hi = s.hi95;

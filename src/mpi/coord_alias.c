@@ -151,7 +151,7 @@ static int write_alias(struct ks_coord *c, uint32_t ip, uint32_t ii, uint32_t i_
     ks_record_init(r);
     r->cell = ks_coord_cell(c, ip, ii);
     r->outcome = KS_O_ALIASED;
-    r->alias = first->id;
+    r->representative_id = first->id;
     r->build_id = c->alias.build[ii];
     r->code_id = c->alias.code[ii];
     snprintf(r->reason, sizeof(r->reason), "same code as %.145s", first->name);

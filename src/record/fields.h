@@ -33,6 +33,13 @@ enum ks_kind {
     KS_EACH   /* struct[] with a count -> one field per element: a body of its own */
 };
 
+/* The kinds of single numbers by the type of their member. */
+#define KS_U32 KS_UINT
+#define KS_U64 KS_UINT
+#define KS_I32 KS_INT
+#define KS_I64 KS_INT
+#define KS_F64 KS_REAL
+
 enum ks_rule { KS_ANY, KS_FINITE, KS_POSITIVE /* finite and > 0 */ };
 
 struct ks_def {

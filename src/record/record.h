@@ -8,6 +8,7 @@
 #include "base/err.h"
 #include "base/hash.h"
 #include "base/reading.h"
+#include "record/measured.h"
 #include "record/outcome.h"
 
 #include <stddef.h>
@@ -32,76 +33,37 @@ struct ks_mismatch {
     double got, want, tolerance;
 };
 
+/* Everything that is recorded of one attempt and round. Most members are rows of KS_MEASURED, where
+ * their meaning and unit are; what is not known has the initial value of ks_record_init. */
 struct ks_record {
     struct ks_cell cell;
-    uint32_t attempt; /* from 1, also the initial value */
-    uint32_t round;   /* from 0 */
-    uint32_t role;    /* enum ks_role */
-    uint32_t outcome; /* enum ks_outcome */
-    int32_t code;     /* signal of crashed, status of exited, return of launch_failed */
-    uint32_t flags;   /* enum ks_flag */
-    uint32_t phase;   /* where it ended when it did not reach the end */
-    uint32_t stop;    /* enum ks_stop */
-    char reason[160]; /* "heap_corruption", "c not divisible by 16", first error line */
-    uint64_t alias;   /* instance with the same machine code: of an aliased cell the one that is
-                         measured, of its control the one to compare with; 0 none */
-
-    uint64_t lease_id, block_id;
-    uint32_t position; /* in the block, from 0, anchors included */
-    uint32_t rank;
-    uint64_t device_id;     /* digest; text in KS_F_DEVICE */
+    uint32_t round;         /* from 0 */
+    uint32_t flags;         /* enum ks_flag */
+    int32_t code;           /* signal of crashed, status of exited, return of launch_failed */
+    uint32_t rank;          /* MPI rank */
     struct ks_id128 worker; /* nonce of the worker process */
-    uint64_t seq;           /* of the worker's records, from 1 */
-    int32_t pid, cpu;
-    uint64_t started_ns; /* realtime */
     struct ks_id128 build_id, code_id;
-
-    /* timing: sample i is the time of `calls` calls divided by calls, in ns */
-    uint32_t n_samples, calls;
-    double sample_ns[KS_SAMPLES_MAX];
-    double poison_sample_ns; /* the last verified sample, one of sample_ns. < 0: none */
-    double clock_ns;         /* resolution of the clock used */
-
-    /* where the cell's wall time went, ns */
-    uint64_t wall_ns, input_ns, reference_ns, load_ns, exact_ns, warmup_ns, timing_ns, verify_ns;
-
-    /* verification */
-    uint32_t v1, v2;       /* 0 not run, 1 passed, 2 failed */
-    double max_error;      /* V2: max |o - R| / tolerance over all elements */
-    uint64_t n_wrong;      /* elements that failed, V1 or V2 */
-    uint64_t n_zero;       /* elements of the V2 output equal to zero */
-    uint64_t n_elements;   /* of the output */
-    uint32_t n_mismatches; /* held below: the first ones */
+#define MEMBER(tag, rtype, type, name, ...) KS_MEMBER_##rtype(name);
+#define TEXT(tag, bytes, name, ...)         char name[bytes];
+    KS_MEASURED(MEMBER, TEXT, KS_NOTHING, KS_NOTHING, KS_NOTHING, KS_NOTHING)
+#undef MEMBER
+#undef TEXT
+    uint32_t n_samples;
+    double sample_ns[KS_SAMPLES_MAX]; /* time of calls_per_sample calls over their number */
+    uint32_t n_mismatches;            /* held below: the first ones */
     struct ks_mismatch mismatch[KS_MISMATCH_MAX];
     uint32_t n_box;               /* dims of the output shape; 0 = no box */
     int64_t box_lo[6], box_hi[6]; /* bounding box of all wrong elements, inclusive */
-    uint32_t is_bitwise_stable;   /* V2 data, two launches: 1 same bits, 2 differ, 0 not known */
-    uint32_t n_checked;  /* launches on random data, warm-up included, with a checked output */
-    uint64_t check_seed; /* of all that was drawn for the checks; 0: none */
-    double verified_over_timed; /* median time of verified samples over that of the others; < 0:
-                                   not known */
-    double floor_ns;            /* least time in which a call can do the work; < 0: not known */
-
-    /* noise while timing, this process */
-    uint64_t involuntary_switches, cpu_ns, span_ns; /* over the timed samples */
-    double canary_ratio; /* canary loop time / its idle baseline; 0 = not run */
-    double disturbance;  /* largest of (indicator - idle baseline) / limit; > 1: contaminated; < 0:
-                            not known */
-    /* the device while timing: before the first sample, after the last, and over all readings
-     * between batches of samples, those two among them */
+    uint64_t check_seed;          /* of all that was drawn for the checks; 0: none */
+    /* the device before the first sample and after the last */
     struct ks_reading before, after;
-    double min_clock_mhz; /* lowest; KS_UNKNOWN */
-    double max_power_w;   /* highest; KS_UNKNOWN */
-    int64_t throttle;     /* the vendor's reason bits, all that were ever seen; -1 unknown */
-
     /* abnormal ends */
-    uint64_t fault_address, peak_bytes;
+    uint64_t fault_address;
     uint32_t n_denied;   /* calls refused by the filter */
     int32_t denied_call; /* number of the last one; -1 none */
     uint32_t n_tail;
     char tail[KS_TAIL_MAX]; /* last bytes of stdout and stderr, not terminated */
-    int64_t workspace_bytes;
-    uint64_t n_printed; /* bytes, by a cell that came to its end; they stand in KS_F_OUTPUT */
+    uint64_t n_printed;     /* bytes, by a cell that came to its end; they stand in KS_F_OUTPUT */
 };
 
 /* A record with every field at its "nothing known" value. ~14 KB: keep it off deep stacks. */

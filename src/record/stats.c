@@ -118,7 +118,7 @@ static double above_zero(double v)
     return v > 0 ? v : 0;
 }
 
-double ks_wrong_share_hi95(uint32_t n_checked)
+double ks_wrong_launch_share_ucb95(uint32_t n_checked)
 {
     return 1.0 - pow(0.05, 1.0 / n_checked);
 }

@@ -31,7 +31,7 @@ bool ks_stats_tie(const struct ks_stats *a, const struct ks_stats *b, double dri
 
 /* Upper 95 % confidence bound on the share of launches with a wrong output when n_checked >= 1
  * launches were checked and none was wrong: 1 - 0.05^(1 / n_checked). */
-double ks_wrong_share_hi95(uint32_t n_checked);
+double ks_wrong_launch_share_ucb95(uint32_t n_checked);
 
 /* Contamination, judged against limits of the job and the idle baseline; pure. */
 struct ks_noise_limits {

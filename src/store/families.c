@@ -13,6 +13,7 @@ struct family {
     const char *name;
     char path[160];
     struct ks_column columns[KS_INDEX_COLUMNS];
+    char names[KS_INDEX_COLUMNS][sizeof(KS_TRAIT_PREFIX) + sizeof(((struct ks_trait_row *)0)->key)];
     uint32_t text_len[KS_INDEX_COLUMNS];
     struct ks_table_def def;
     uint64_t n_rows;
@@ -41,17 +42,23 @@ static bool is_of(const struct ks_trait_row *t, const struct family *f)
     return strcmp(t->family, f->name) == 0;
 }
 
+static bool is_column_of(const struct ks_column *c, const char *key)
+{
+    return strcmp(c->name + strlen(KS_TRAIT_PREFIX), key) == 0;
+}
+
 static int column_of(struct family *f, const char *key, size_t *k_out, struct ks_err *err)
 {
     struct ks_table_def *def = &f->def;
 
     for (*k_out = 1; *k_out < def->n_columns; (*k_out)++)
-        if (strcmp(f->columns[*k_out].name, key) == 0)
+        if (is_column_of(&f->columns[*k_out], key))
             return 0;
     if (def->n_columns == KS_INDEX_COLUMNS)
         return ks_fail(err, KS_EUNSUPPORTED, "family '%s' has more than %d traits", f->name,
                        KS_INDEX_COLUMNS - 1);
-    f->columns[def->n_columns++] = (struct ks_column){ .name = key,
+    snprintf(f->names[*k_out], sizeof(f->names[0]), KS_TRAIT_PREFIX "%s", key);
+    f->columns[def->n_columns++] = (struct ks_column){ .name = f->names[*k_out],
                                                        .type = KS_COL_I64,
                                                        .fill = KS_FILL_MISSING,
                                                        .cap = TEXT_CAP,
@@ -105,7 +112,7 @@ static void put_value(const struct family *f, const struct ks_trait_row *t, char
         const struct ks_column *c = &f->columns[k];
         int64_t number;
 
-        if (strcmp(c->name, t->key) != 0)
+        if (!is_column_of(c, t->key))
             continue;
         if (c->type == KS_COL_TEXT)
             memcpy(row + c->offset, t->value, TEXT_CAP);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Reading results.h5. */
+#include "store/file.h"
 #include "base/file.h"
 #include "store/keys.h"
 #include "store/store.h"
@@ -29,16 +30,6 @@ static const enum ks_table_id small_tables[] = { KS_T_RUNS,     KS_T_HOSTS,   KS
 
 /* ---- /problems: dimensions are the 64-bit integer columns that the schema does not list ---- */
 
-static bool is_fixed(const char *name)
-{
-    const struct ks_table_def *def = &ks_table_defs[KS_T_PROBLEMS];
-
-    for (size_t k = 0; k < def->n_columns; k++)
-        if (strcmp(def->columns[k].name, name) == 0)
-            return true;
-    return false;
-}
-
 static void add_dim(struct ks_store_file *f, const char *name)
 {
     uint32_t i = f->info.n_dims;
@@ -46,14 +37,7 @@ static void add_dim(struct ks_store_file *f, const char *name)
     if (i == KS_STORE_DIMS || strlen(name) >= sizeof(f->dim_names[0]))
         return;
     snprintf(f->dim_names[i], sizeof(f->dim_names[i]), "%s", name);
-    f->problem_columns[f->problems.n_columns++] = (struct ks_column){
-        .name = f->dim_names[i],
-        .type = KS_COL_I64,
-        .fill = KS_FILL_MISSING,
-        .offset = (uint32_t)(offsetof(struct ks_problem_row, dim) + i * sizeof(int64_t)),
-        .missing = (double)KS_MISSING_DIM,
-        .units = "",
-    };
+    f->problem_columns[f->problems.n_columns++] = ks_dim_column_def(f->dim_names[i], i);
     f->info.n_dims++;
 }
 
@@ -61,6 +45,7 @@ static int find_dims(struct ks_store_file *f, struct ks_err *err)
 {
     const struct ks_table_def *def = &ks_table_defs[KS_T_PROBLEMS];
     hid_t dataset = H5Dopen2(f->file, def->path, H5P_DEFAULT), type = KS_H5_NONE;
+    bool is_old = ks_table_has_old_names(f->file);
     int n;
 
     if (dataset < 0)
@@ -71,11 +56,13 @@ static int find_dims(struct ks_store_file *f, struct ks_err *err)
     type = H5Dget_type(dataset);
     n = type >= 0 && H5Tget_class(type) == H5T_COMPOUND ? H5Tget_nmembers(type) : 0;
     for (int i = 0; i < n; i++) {
-        char *name = H5Tget_member_name(type, (unsigned)i);
+        char *in_file = H5Tget_member_name(type, (unsigned)i);
+        const char *name = in_file && is_old ? ks_column_new_name(def->path, in_file) : in_file;
 
-        if (name && H5Tget_member_class(type, (unsigned)i) == H5T_INTEGER && !is_fixed(name))
+        if (name && H5Tget_member_class(type, (unsigned)i) == H5T_INTEGER &&
+            !ks_table_column(def, name))
             add_dim(f, name);
-        H5free_memory(name);
+        H5free_memory(in_file);
     }
     ks_h5_close(type);
     ks_h5_close(dataset);
@@ -114,9 +101,9 @@ static void parse_problems(struct ks_store_file *f)
         if (ks_problem_parse(row->canonical, &row->problem, NULL) < 0)
             continue;
         row->has_problem = 1;
-        row->problem.count = row->count;
+        row->problem.count = row->n_uses;
         snprintf(row->problem.name, sizeof(row->problem.name), "%.*s",
-                 (int)sizeof(row->problem.name) - 1, row->name);
+                 (int)sizeof(row->problem.name) - 1, row->problem_name);
     }
 }
 
@@ -255,6 +242,11 @@ void ks_store_close(struct ks_store_file *f)
 }
 
 /* ---- access ---- */
+
+const struct ks_table_reader *ks_store_measurements(const struct ks_store_file *f)
+{
+    return &f->measurements;
+}
 
 const struct ks_store_info *ks_store_info(const struct ks_store_file *f)
 {

@@ -31,7 +31,7 @@ static void count_outcome(struct ks_store_totals *t, const struct ks_row *row)
 {
     t->n_done++;
     t->n_outcome[row->outcome < KS_O_LIMIT ? row->outcome : 0]++;
-    t->n_contaminated += (row->flags & KS_FL_CONTAMINATED) != 0;
+    t->n_contaminated += (row->outcome_flags & KS_FL_CONTAMINATED) != 0;
     t->n_need_look += ks_outcome_needs_look(row->outcome);
 }
 
@@ -85,6 +85,8 @@ static int put_names(hid_t dataset, const char *name, struct ks_buf *b, struct k
     return rc;
 }
 
+#define CHECK_VALUES "0=not run,1=passed,2=failed"
+
 static int describe_values(hid_t dataset, struct ks_err *err)
 {
     struct ks_buf b;
@@ -101,11 +103,13 @@ static int describe_values(hid_t dataset, struct ks_err *err)
         rc = put_names(dataset, "stop_reason_values", &b, err);
     flag_names(&b);
     if (rc == 0)
-        rc = put_names(dataset, "flags_bits", &b, err);
+        rc = put_names(dataset, "outcome_flags_bits", &b, err);
     if (rc == 0)
-        rc = ks_h5_put_text(dataset, "v1_v2_values", "0=not run,1=passed,2=failed", err);
+        rc = ks_h5_put_text(dataset, "exact_check_values", CHECK_VALUES, err);
     if (rc == 0)
-        rc = ks_h5_put_text(dataset, "bitwise_stable_values", "0=not known,1=same,2=differs", err);
+        rc = ks_h5_put_text(dataset, "tolerance_check_values", CHECK_VALUES, err);
+    if (rc == 0)
+        rc = ks_h5_put_text(dataset, "bitwise_reproducible_values", "0=not known,1=yes,2=no", err);
     ks_buf_release(&b);
     return rc;
 }

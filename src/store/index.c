@@ -383,12 +383,10 @@ static void count_runs(struct ks_index *x)
 static void set_length(struct ks_index *x, enum ks_table_id table, const char *column, size_t n)
 {
     const struct ks_table_def *def = &x->defs[table];
-    size_t k = 0;
+    const struct ks_column *c = ks_table_column(def, column);
 
-    while (k < def->n_columns && strcmp(def->columns[k].name, column) != 0)
-        k++;
-    assert(k < def->n_columns);
-    x->text_len[table][k] = (uint32_t)n;
+    assert(c);
+    x->text_len[table][c - def->columns] = (uint32_t)n;
 }
 
 static void measure_texts(struct ks_index *x)
@@ -410,7 +408,7 @@ static void measure_texts(struct ks_index *x)
     set_length(x, KS_T_ATTEMPTS, "outcome_text", x->longest_outcome);
     set_length(x, KS_T_MEASUREMENTS, "reason", x->longest_reason);
     set_length(x, KS_T_MEASUREMENTS, "outcome_text", x->longest_outcome);
-    set_length(x, KS_T_FAILURES, "tail", x->longest_tail);
+    set_length(x, KS_T_FAILURES, "output_tail", x->longest_tail);
     set_length(x, KS_T_FAILURES, "wrong_box", x->longest_box);
 }
 

@@ -99,7 +99,7 @@ static int on_job(struct ks_index *x, uint32_t run, const struct ks_journal_fram
     ks_text_clean(text);
     free((void *)(uintptr_t)r->job);
     r->job = text;
-    job_name(text, r->name, sizeof(r->name));
+    job_name(text, r->job_name, sizeof(r->job_name));
     r->grid_digest = job.grid_digest;
     r->condition_id = job.condition;
     r->n_problems = job.n_problems;
@@ -114,7 +114,7 @@ static int add_host_value(struct ks_index *x, const struct ks_host_row *row, str
 {
     char text[sizeof(row->key) + sizeof(row->value)];
     int n = snprintf(text, sizeof(text), "%s=%s", row->key, row->value);
-    struct ks_key key = { { row->run, row->rank, ks_id64(text, (size_t)n),
+    struct ks_key key = { { row->run, row->mpi_rank, ks_id64(text, (size_t)n),
                             ks_id64(row->host, strlen(row->host)) } };
     struct ks_host_row *added;
     uint32_t i;
@@ -140,7 +140,7 @@ static int on_host(struct ks_index *x, uint32_t run, const struct ks_journal_fra
         return rc;
     ks_text_clean(n.name);
     ks_text_clean(n.text);
-    row.rank = (uint32_t)n.id;
+    row.mpi_rank = (uint32_t)n.id;
     TEXT_COPY(row.host, n.name);
     for (const char *p = n.text; rc == 0 && *p;) {
         size_t len = strcspn(p, "\n");
@@ -155,6 +155,13 @@ static int on_host(struct ks_index *x, uint32_t run, const struct ks_journal_fra
         p += len + (p[len] == '\n');
     }
     return rc;
+}
+
+static void clean_texts(const struct ks_table_def *def, void *row)
+{
+    for (size_t k = 0; k < def->n_columns; k++)
+        if (def->columns[k].type == KS_COL_TEXT)
+            ks_text_clean((char *)row + def->columns[k].offset);
 }
 
 /* The same device is another row in another launch: of another domain, beside other ranks. */
@@ -188,17 +195,7 @@ static int on_device(struct ks_index *x, uint32_t run, const struct ks_journal_f
     row = ks_list_at(&x->devices, i);
     row->run = run;
     row->rec = d;
-    ks_text_clean(row->rec.host);
-    ks_text_clean(row->rec.text);
-    ks_text_clean(row->rec.backend);
-    ks_text_clean(row->rec.arch);
-    ks_text_clean(row->rec.model);
-    ks_text_clean(row->rec.core_set);
-    ks_text_clean(row->rec.boot_id);
-    ks_text_clean(row->rec.pci);
-    ks_text_clean(row->rec.numa);
-    ks_text_clean(row->rec.host_domain);
-    ks_text_clean(row->rec.driver);
+    clean_texts(&ks_table_defs[KS_T_DEVICES], row);
     if (d.idle_switches_per_s < 0)
         row->rec.idle_switches_per_s = KS_MISSING;
     if (d.idle_stolen < 0)
@@ -246,8 +243,7 @@ static int on_event(struct ks_index *x, uint32_t run, const struct ks_journal_fr
     row->kind = e.kind < UINT8_MAX ? (uint8_t)e.kind : UINT8_MAX;
     TEXT_COPY(row->kind_text, ks_event_text(e.kind));
     row->rec = e;
-    ks_text_clean(row->rec.host);
-    ks_text_clean(row->rec.text);
+    clean_texts(&ks_table_defs[KS_T_EVENTS], row);
     ks_index_seen(x, run, e.realtime_ns);
     return 0;
 }

@@ -26,14 +26,7 @@ static int dim_column(struct ks_index *x, const char *name, uint32_t *i_out, str
     if (x->n_dims == KS_STORE_DIMS || def->n_columns == KS_INDEX_COLUMNS)
         return ks_fail(err, KS_EUNSUPPORTED, "more than %d distinct dimensions", KS_STORE_DIMS);
     c = &x->problem_columns[def->n_columns++];
-    *c = (struct ks_column){
-        .name = name, /* static: of the operator's table */
-        .type = KS_COL_I64,
-        .fill = KS_FILL_MISSING,
-        .offset = (uint32_t)(offsetof(struct ks_problem_row, dim) + x->n_dims * sizeof(int64_t)),
-        .missing = (double)KS_MISSING_DIM,
-        .units = "",
-    };
+    *c = ks_dim_column_def(name, x->n_dims); /* the name is static: of the operator's table */
     *i_out = x->n_dims++;
     return 0;
 }
@@ -45,7 +38,7 @@ static int fill_problem(struct ks_index *x, struct ks_problem_row *row, struct k
     struct ks_abi_problem abi;
     int rc = 0;
 
-    TEXT_COPY(row->op, op->name);
+    TEXT_COPY(row->operator, op->name);
     TEXT_COPY(row->direction, ks_direction_name(p->direction));
     TEXT_COPY(row->dtype, ks_dtype_name(p->dtype));
     TEXT_COPY(row->layout, ks_layout_name(p->layout));
@@ -55,7 +48,7 @@ static int fill_problem(struct ks_index *x, struct ks_problem_row *row, struct k
     for (uint32_t k = 0; rc == 0 && op->dim_names[k]; k++) {
         uint32_t i = 0;
 
-        rc = dim_column(x, op->dim_names[k], &i, err);
+        rc = dim_column(x, ks_dim_column(op->dim_names[k]), &i, err);
         if (rc == 0)
             row->dim[i] = p->dim[k];
     }
@@ -84,7 +77,7 @@ static int problem_row(struct ks_index *x, uint64_t id, struct ks_problem_row **
     row = ks_list_at(&x->problems, i);
     if (is_new) {
         row->problem_id = id;
-        row->count = 1;
+        row->n_uses = 1;
         row->flops = row->min_bytes = KS_MISSING;
         row->reduction = row->out_d = row->out_h = row->out_w = KS_MISSING_DIM;
         for (size_t k = 0; k < KS_STORE_DIMS; k++)
@@ -108,9 +101,9 @@ int ks_index_on_problem(struct ks_index *x, uint32_t run, const struct ks_journa
         return rc;
     ks_text_clean(n.name);
     ks_text_clean(n.text);
-    TEXT_COPY(row->name, n.name);
+    TEXT_COPY(row->problem_name, n.name);
     TEXT_COPY(row->canonical, n.text);
-    row->count = n.count;
+    row->n_uses = n.count;
     /* A text this program cannot read (a later operator) stays a text. */
     if (ks_problem_parse(row->canonical, &row->problem, NULL) < 0)
         return 0;
@@ -216,7 +209,7 @@ int ks_index_on_instance(struct ks_index *x, uint32_t run, const struct ks_journ
     row = ks_list_at(&x->kernels, i);
     ks_text_clean(n.name);
     ks_text_clean(n.text);
-    TEXT_COPY(row->name, n.name);
+    TEXT_COPY(row->instance_name, n.name);
     snprintf(row->canonical, sizeof(row->canonical), "%.*s", (int)n_canonical(n.text), n.text);
     family = strstr(row->canonical, "family=");
     if (family)

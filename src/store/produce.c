@@ -50,26 +50,56 @@ size_t ks_box_text(const struct ks_record *r, char *out)
 
 /* ---- one record -> one row ---- */
 
+#define TYPE_U8  uint8_t
+#define TYPE_U32 uint32_t
+#define TYPE_U64 uint64_t
+#define TYPE_I32 int32_t
+#define TYPE_I64 int64_t
+#define TYPE_F32 double
+static void copy_recorded(const struct ks_record *r, struct ks_row *row)
+{
+#define RECORDED(tag, rtype, type, name, ...)  row->name = (TYPE_##type)r->name;
+#define PATH(tag, kind, path, type, name, ...) row->name = (TYPE_##type)r->path;
+#define TEXT(tag, bytes, name, ...)            memcpy(row->name, r->name, bytes);
+    KS_MEASURED(RECORDED, TEXT, PATH, KS_NOTHING, KS_NOTHING, KS_NOTHING)
+#undef RECORDED
+#undef PATH
+#undef TEXT
+    ks_text_clean(row->reason);
+}
+
+static double positive(double v)
+{
+    return v > 0 ? v : KS_MISSING;
+}
+
 /* Errors in tolerances are >= 0; an output with NaN or infinity has the largest float. */
 static double max_error_of(const struct ks_record *r)
 {
-    if (r->v2 == 0)
+    if (r->tolerance_check == 0)
         return KS_MISSING;
     return isfinite(r->max_error) ? r->max_error : (double)FLT_MAX;
 }
 
-static void put_identity(const struct pass *p, const struct ks_record *r, struct ks_row *row)
+static bool has_status(uint32_t outcome)
 {
-    row->run = p->run;
-    row->problem_id = r->cell.problem;
-    row->instance_id = r->cell.instance;
-    row->condition_id = r->cell.condition;
-    row->problem = ks_index_problem(p->x, r->cell.problem);
-    row->kernel = ks_index_kernel(p->x, p->run, r->cell.instance, r->build_id);
-    row->block = r->block_id ? ks_index_block(p->x, p->run, r->block_id) : KS_NO_ROW;
-    row->attempt = r->attempt;
-    row->round = r->round;
-    row->role = (uint8_t)r->role;
+    return outcome == KS_O_CRASHED || outcome == KS_O_EXITED || outcome == KS_O_LAUNCH_FAILED;
+}
+
+/* What the record holds as "nothing known" becomes the column's missing value. */
+static void set_missing(const struct ks_record *r, struct ks_row *row)
+{
+    if (!has_status(r->outcome))
+        row->status_code = KS_MISSING_CODE;
+    if (r->device_id == 0) /* no worker touched the cell (unsupported, build_failed) */
+        row->position = KS_NO_ROW;
+    row->max_error = max_error_of(r);
+    row->canary_ratio = positive(r->canary_ratio);
+    row->verified_sample_ns = positive(r->verified_sample_ns);
+    row->clock_resolution_ns = positive(r->clock_resolution_ns);
+    row->verified_over_timed = positive(r->verified_over_timed);
+    row->floor_ns = positive(r->floor_ns);
+    row->disturbance = r->disturbance >= 0 ? r->disturbance : KS_MISSING;
 }
 
 /* The device as it was described last before this record. */
@@ -85,93 +115,31 @@ static uint32_t device_of(const struct pass *p, const struct ks_record *r)
     return KS_NO_ROW;
 }
 
-static void put_where(const struct pass *p, const struct ks_record *r, struct ks_row *row)
+static void put_rows(const struct pass *p, const struct ks_record *r, struct ks_row *row)
 {
-    /* A cell that no worker touched (unsupported, build_failed) has no place. */
-    bool was_run = r->device_id != 0;
-
-    row->device = was_run ? device_of(p, r) : KS_NO_ROW;
-    row->device_id = r->device_id;
-    row->lease_id = r->lease_id;
-    row->block_id = r->block_id;
-    row->position = was_run ? r->position : KS_NO_ROW;
-    row->rank = r->rank;
-    row->worker = r->worker.hi;
-    row->seq = r->seq;
-    row->pid = r->pid;
-    row->cpu = r->cpu;
-    row->started_ns = r->started_ns;
+    row->run = p->run;
+    row->problem = ks_index_problem(p->x, r->cell.problem);
+    row->kernel = ks_index_kernel(p->x, p->run, r->cell.instance, r->build_id);
+    row->block = r->block_id ? ks_index_block(p->x, p->run, r->block_id) : KS_NO_ROW;
+    row->device = r->device_id ? device_of(p, r) : KS_NO_ROW;
 }
 
-static bool has_code(uint32_t outcome)
+static void put_derived(const struct ks_record *r, struct ks_row *row)
 {
-    return outcome == KS_O_CRASHED || outcome == KS_O_EXITED || outcome == KS_O_LAUNCH_FAILED;
-}
-
-static void put_outcome(const struct ks_record *r, struct ks_row *row)
-{
-    row->outcome = (uint8_t)r->outcome;
     snprintf(row->outcome_text, sizeof(row->outcome_text), "%s", ks_outcome_text(r->outcome));
-    snprintf(row->reason, sizeof(row->reason), "%s", r->reason);
-    ks_text_clean(row->reason);
-    row->code = has_code(r->outcome) ? r->code : KS_MISSING_CODE;
-    row->phase = (uint8_t)r->phase;
-    row->stop = (uint8_t)r->stop;
-    row->alias_id = r->alias;
-}
-
-static void put_verification(const struct ks_record *r, struct ks_row *row)
-{
-    row->v1 = (uint8_t)r->v1;
-    row->v2 = (uint8_t)r->v2;
-    row->bitwise_stable = (uint8_t)r->is_bitwise_stable;
-    row->max_error = max_error_of(r);
-    row->n_wrong = r->n_wrong;
-    row->n_zero = r->n_zero;
-    row->n_elements = r->n_elements;
-}
-
-static void put_cost(const struct ks_record *r, struct ks_row *row)
-{
-    row->wall_ns = r->wall_ns;
-    row->input_ns = r->input_ns;
-    row->reference_ns = r->reference_ns;
-    row->load_ns = r->load_ns;
-    row->exact_ns = r->exact_ns;
-    row->warmup_ns = r->warmup_ns;
-    row->timing_ns = r->timing_ns;
-    row->verify_ns = r->verify_ns;
-    row->involuntary_switches = r->involuntary_switches;
-    row->cpu_ns = r->cpu_ns;
-    row->span_ns = r->span_ns;
-    row->canary_ratio = r->canary_ratio > 0 ? r->canary_ratio : KS_MISSING;
-    row->peak_bytes = r->peak_bytes;
-    row->workspace_bytes = r->workspace_bytes;
-}
-
-static void put_device(const struct ks_record *r, struct ks_row *row)
-{
-    row->before = r->before;
-    row->after = r->after;
-    row->min_clock_mhz = r->min_clock_mhz;
-    row->max_power_w = r->max_power_w;
-    row->throttle = r->throttle;
-}
-
-static void put_trust(const struct ks_record *r, struct ks_row *row)
-{
-    row->n_checked = r->n_checked;
-    row->wrong_share_hi95 = r->n_checked > 0 ? ks_wrong_share_hi95(r->n_checked) : KS_MISSING;
-    row->verified_over_timed = r->verified_over_timed > 0 ? r->verified_over_timed : KS_MISSING;
-    row->floor_ns = r->floor_ns > 0 ? r->floor_ns : KS_MISSING;
-    row->disturbance = r->disturbance >= 0 ? r->disturbance : KS_MISSING;
+    row->is_confirmed = !(r->flags & KS_FL_UNCONFIRMED);
+    row->worker_id = r->worker.hi;
+    row->wrong_launch_share_ucb95 =
+        r->n_checked_launches > 0 ? ks_wrong_launch_share_ucb95(r->n_checked_launches) : KS_MISSING;
 }
 
 static int put_stats(struct pass *p, struct ks_row *row, const double *ns, size_t n,
                      double clock_ns, struct ks_err *err)
 {
-    double *out[] = { &row->median_ns, &row->mad_ns, &row->se_ns,  &row->lo95_ns, &row->hi95_ns,
-                      &row->min_ns,    &row->max_ns, &row->p10_ns, &row->p90_ns,  &row->mean_ns };
+    double *out[] = { &row->time_median_ns,  &row->time_mad_ns,     &row->time_se_ns,
+                      &row->time_ci95_lo_ns, &row->time_ci95_hi_ns, &row->time_min_ns,
+                      &row->time_max_ns,     &row->time_p10_ns,     &row->time_p90_ns,
+                      &row->time_mean_ns };
     struct ks_stats s;
 
     for (size_t i = 0; i < sizeof(out) / sizeof(out[0]); i++)
@@ -187,17 +155,17 @@ static int put_stats(struct pass *p, struct ks_row *row, const double *ns, size_
         p->sorted = sorted;
         p->sorted_cap = n;
     }
-    ks_stats(ns, n, clock_ns, row->calls ? row->calls : 1, p->sorted, &s);
-    row->median_ns = s.median;
-    row->mad_ns = s.mad;
-    row->se_ns = s.se;
-    row->lo95_ns = s.lo95;
-    row->hi95_ns = s.hi95;
-    row->min_ns = s.min;
-    row->max_ns = s.max;
-    row->p10_ns = s.p10;
-    row->p90_ns = s.p90;
-    row->mean_ns = s.mean;
+    ks_stats(ns, n, clock_ns, row->calls_per_sample ? row->calls_per_sample : 1, p->sorted, &s);
+    row->time_median_ns = s.median;
+    row->time_mad_ns = s.mad;
+    row->time_se_ns = s.se;
+    row->time_ci95_lo_ns = s.lo95;
+    row->time_ci95_hi_ns = s.hi95;
+    row->time_min_ns = s.min;
+    row->time_max_ns = s.max;
+    row->time_p10_ns = s.p10;
+    row->time_p90_ns = s.p90;
+    row->time_mean_ns = s.mean;
     return 0;
 }
 
@@ -210,8 +178,8 @@ static void put_anchor(const struct ks_index *x, struct ks_row *row)
 
     row->anchor_open_ns = b->rec.open_ns;
     row->anchor_close_ns = b->rec.close_ns;
-    if (row->median_ns > 0 && b->anchor_ns > 0)
-        row->time_over_anchor = row->median_ns / b->anchor_ns;
+    if (row->time_median_ns > 0 && b->anchor_ns > 0)
+        row->time_over_anchor = row->time_median_ns / b->anchor_ns;
 }
 
 static int make_row(struct pass *p, const struct ks_record_ref *ref, struct ks_row *row,
@@ -221,23 +189,15 @@ static int make_row(struct pass *p, const struct ks_record_ref *ref, struct ks_r
     int rc;
 
     memset(row, 0, sizeof(*row));
-    put_identity(p, r, row);
-    put_outcome(r, row);
-    put_where(p, r, row);
-    put_verification(r, row);
-    put_cost(r, row);
-    put_device(r, row);
-    put_trust(r, row);
-    row->flags = r->flags;
-    row->confirmed = !(row->flags & KS_FL_UNCONFIRMED);
-    row->calls = r->calls;
-    row->poison_sample_ns = r->poison_sample_ns > 0 ? r->poison_sample_ns : KS_MISSING;
-    row->clock_ns = r->clock_ns > 0 ? r->clock_ns : KS_MISSING;
-    row->segment = ref->segment;
-    row->offset = ref->offset;
+    copy_recorded(r, row);
+    set_missing(r, row);
+    put_rows(p, r, row);
+    put_derived(r, row);
+    row->journal_segment = ref->segment;
+    row->journal_offset = ref->offset;
     row->sample_offset = p->sample_offset;
     row->attempt_row = p->n_attempt_rows;
-    rc = put_stats(p, row, r->sample_ns, r->n_samples, r->clock_ns, err);
+    rc = put_stats(p, row, r->sample_ns, r->n_samples, r->clock_resolution_ns, err);
     put_anchor(p->x, row);
     return rc;
 }
@@ -256,13 +216,13 @@ static int put_failure(struct pass *p, struct ks_err *err)
 
     if (ks_has_failure(r)) {
         ks_box_text(r, row.wrong_box);
-        ks_text_clean_bytes(r->tail, r->n_tail, row.tail);
+        ks_text_clean_bytes(r->tail, r->n_tail, row.output_tail);
         rc = p->sink->row(p->sink->ctx, KS_T_FAILURES, &row, err);
     }
     for (uint32_t i = 0; rc == 0 && i < r->n_mismatches; i++) {
         struct ks_mismatch_row m = { .attempt_row = p->n_attempt_rows,
-                                     .rank_in_attempt = i,
-                                     .index = r->mismatch[i].index,
+                                     .i_mismatch = i,
+                                     .element = r->mismatch[i].index,
                                      .got = r->mismatch[i].got,
                                      .want = r->mismatch[i].want,
                                      .tolerance = r->mismatch[i].tolerance };
@@ -350,7 +310,7 @@ static int put_round(struct pass *p, const struct ks_record_ref *ref,
         o->row = *row;
     if (--o->n_left > 0)
         return 0;
-    rc = put_stats(p, &o->row, o->sample_ns, o->n_samples, o->row.clock_ns, err);
+    rc = put_stats(p, &o->row, o->sample_ns, o->n_samples, o->row.clock_resolution_ns, err);
     put_anchor(p->x, &o->row);
     if (rc == 0)
         rc = p->sink->row(p->sink->ctx, KS_T_MEASUREMENTS, &o->row, err);

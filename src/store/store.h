@@ -9,13 +9,14 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "store/rows.h"
+#include "store/schema.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #define KS_SCHEMA_MAJOR 1
-#define KS_SCHEMA_MINOR 4
+#define KS_SCHEMA_MINOR 5
 
 /* ---- gather ---- */
 

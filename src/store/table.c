@@ -344,7 +344,7 @@ static bool is_same_kind(const struct ks_column *c, hid_t member)
     return class == (c->type == KS_COL_F64 || c->type == KS_COL_F32 ? H5T_FLOAT : H5T_INTEGER);
 }
 
-static int locate(struct ks_table_reader *r, struct ks_err *err)
+static int locate(struct ks_table_reader *r, bool has_old_names, struct ks_err *err)
 {
     const struct ks_table_def *def = r->layout.def;
 
@@ -353,7 +353,8 @@ static int locate(struct ks_table_reader *r, struct ks_err *err)
     r->layout.row_bytes = H5Tget_size(r->type);
     for (size_t k = 0; k < def->n_columns; k++) {
         const struct ks_column *c = &def->columns[k];
-        int i = H5Tget_member_index(r->type, c->name);
+        int i = H5Tget_member_index(r->type, has_old_names ? ks_column_old_name(def->path, c->name)
+                                                           : c->name);
         hid_t member;
         bool is_same;
 
@@ -371,6 +372,14 @@ static int locate(struct ks_table_reader *r, struct ks_err *err)
     return 0;
 }
 
+bool ks_table_has_old_names(hid_t file)
+{
+    uint64_t minor;
+
+    return H5Aexists(file, "schema_minor") > 0 &&
+           ks_h5_get_u64(file, "schema_minor", &minor, NULL) == 0 && minor < KS_RENAMED_MINOR;
+}
+
 static int open_dataset(struct ks_table_reader *r, hid_t file, struct ks_err *err)
 {
     const char *path = r->layout.def->path;
@@ -382,7 +391,7 @@ static int open_dataset(struct ks_table_reader *r, hid_t file, struct ks_err *er
     r->type = H5Dget_type(r->dataset);
     rc = ks_h5_extent(r->dataset, &r->n_rows, err);
     if (rc == 0)
-        rc = locate(r, err);
+        rc = locate(r, ks_table_has_old_names(file), err);
     if (rc < 0)
         return rc;
     r->chunk_rows = ks_h5_chunk(r->dataset);

@@ -8,6 +8,8 @@
 #include "store/h5.h"
 #include "store/schema.h"
 
+#include <stdbool.h>
+
 #define KS_NO_COLUMN UINT32_MAX
 
 /* Where each column of a definition lies in a packed row of one file. */
@@ -51,6 +53,9 @@ struct ks_table_reader {
     size_t chunk_rows;
 };
 
+/* Whether the columns of a file have the names of before KS_RENAMED_MINOR (record/columns.h).
+ * Readers ask for present names all the same. */
+bool ks_table_has_old_names(hid_t file);
 /* KS_EFORMAT when the dataset is absent or is no table. Zero-initialise first. */
 int ks_table_open(struct ks_table_reader *r, hid_t file, const struct ks_table_def *def,
                   struct ks_err *err);

@@ -225,8 +225,8 @@ static int step_exact(struct cell *c, struct ks_err *err)
     if (rc != 0)
         return rc;
     w->rec.n_elements = (uint64_t)w->set.extents.c;
-    w->rec.v1 = v.n_wrong == 0 && first == second ? 1 : 2;
-    if (w->rec.v1 == 1)
+    w->rec.exact_check = v.n_wrong == 0 && first == second ? 1 : 2;
+    if (w->rec.exact_check == 1)
         return 0;
     if (first != second && v.n_wrong == 0)
         rc = compare_exact(c, &v, err);
@@ -251,10 +251,10 @@ static const struct step {
 } steps[] = {
     { KS_PH_LOAD, step_load, offsetof(struct ks_record, load_ns) },
     { KS_PH_APPLICABLE, step_applicable, offsetof(struct ks_record, load_ns) },
-    { KS_PH_EXACT, step_exact, offsetof(struct ks_record, exact_ns) },
+    { KS_PH_EXACT, step_exact, offsetof(struct ks_record, exact_check_ns) },
     { KS_PH_WARMUP, ks_cell_warm, offsetof(struct ks_record, warmup_ns) },
     { KS_PH_TIMING, ks_cell_timing, offsetof(struct ks_record, timing_ns) },
-    { KS_PH_VERIFY, ks_cell_verify, offsetof(struct ks_record, verify_ns) },
+    { KS_PH_VERIFY, ks_cell_verify, offsetof(struct ks_record, tolerance_check_ns) },
 };
 
 static void add_ns(struct ks_record *r, size_t at, uint64_t from)
@@ -328,7 +328,7 @@ static void judge_time(struct cell *c)
     if (r->n_samples == 0)
         return;
     r->floor_ns = f.ns;
-    ks_stats(r->sample_ns, r->n_samples, r->clock_ns, r->calls, scratch, &s);
+    ks_stats(r->sample_ns, r->n_samples, r->clock_resolution_ns, r->calls_per_sample, scratch, &s);
     if (r->outcome != KS_O_NONE || !ks_floor_is_broken(&f, s.median))
         return;
     ks_floor_reason(&f, s.median, reason, sizeof(reason));
@@ -376,7 +376,7 @@ static void check_shared(struct cell *c)
     ks_worker_enter(w, KS_PH_VERIFY, w->cell_deadline_ns);
     if (!is_as_made(c, reason, sizeof(reason), &rc, &err))
         end_late(c, rc, reason, &err);
-    add_ns(&w->rec, offsetof(struct ks_record, verify_ns), from);
+    add_ns(&w->rec, offsetof(struct ks_record, tolerance_check_ns), from);
 }
 
 /* Nor may they find its results, before they have any of their own. */
@@ -389,7 +389,7 @@ static void poison_results(struct cell *c)
 
     if (rc < 0)
         end_late(c, rc, "", &err);
-    add_ns(&w->rec, offsetof(struct ks_record, verify_ns), from);
+    add_ns(&w->rec, offsetof(struct ks_record, tolerance_check_ns), from);
 }
 
 static void end_as_corrupter(struct cell *c, const struct ks_sentinel_hit *hit)

@@ -33,7 +33,7 @@ static int leave_checked_phase(struct cell *c, int rc, uint64_t *phase_ns, doubl
     uint64_t spent = (uint64_t)(c->run.checks_ns - checks_ns);
 
     *phase_ns -= spent; /* the phase's own time is added when it is over */
-    c->w->rec.verify_ns += spent;
+    c->w->rec.tolerance_check_ns += spent;
     return rc == 1 ? ks_cell_end_as(c, (enum ks_outcome)c->checks.outcome, 0, c->checks.reason)
                    : rc;
 }
@@ -79,8 +79,8 @@ static struct ks_round_times times_of(const struct cell *c)
         .ns = r->sample_ns,
         .kind = c->round.kind,
         .n = r->n_samples,
-        .calls = r->calls,
-        .clock_ns = r->clock_ns,
+        .calls = r->calls_per_sample,
+        .clock_ns = r->clock_resolution_ns,
         .launch_ns = c->w->dev->ops->queue > 1 ? LAUNCH_QUEUE_NS : LAUNCH_NS,
         .wake_ns = ks_trust_wake_ns(c->req->threads),
     };

@@ -167,8 +167,8 @@ static int compare(struct ks_checks *c, struct ks_verdict *v, struct ks_err *err
     r->max_error = fmax(r->max_error, v->max_error);
     r->n_zero = v->n_zero;
     r->n_elements = (uint64_t)w->set.extents.c;
-    r->v2 = v->n_wrong == 0 ? 1 : 2;
-    r->n_checked++;
+    r->tolerance_check = v->n_wrong == 0 ? 1 : 2;
+    r->n_checked_launches++;
     return flip(c, KS_Z_C, err);
 }
 
@@ -180,12 +180,13 @@ static int end_wrong(struct ks_checks *c, const struct ks_check *check, uint64_t
     char reason[160];
 
     ks_verdict_record(v, &c->w->shape, r);
-    if (r->n_checked == 1)
+    if (r->n_checked_launches == 1)
         return end_as(c, KS_O_WRONG_RESULT, "off by more than the tolerance");
     if (check->kind >= KS_CHECK_FRESH && digest == c->last_digest)
         return end_as(c, KS_O_WRONG_RESULT, "the output did not change when the inputs did");
     snprintf(reason, sizeof(reason),
-             "off by more than the tolerance in 1 of %u launches looked at%s", r->n_checked,
+             "off by more than the tolerance in 1 of %u launches looked at%s",
+             r->n_checked_launches,
              check->kind >= KS_CHECK_FRESH ? ": after its inputs were exchanged"
                                            : ": on inputs that had not changed");
     return end_as(c, check->kind >= KS_CHECK_FRESH ? KS_O_WRONG_RESULT : KS_O_NONDETERMINISTIC,
@@ -213,12 +214,12 @@ static int look(struct ks_checks *c, const struct ks_check *check, uint64_t dige
         c->set[c->now].digest = digest;
         return verify(c, check, digest, err);
     }
-    if (r->is_bitwise_stable != 2 && digest == c->set[c->now].digest) {
-        r->is_bitwise_stable = 1;
-        r->n_checked++;
+    if (r->bitwise_reproducible != 2 && digest == c->set[c->now].digest) {
+        r->bitwise_reproducible = 1;
+        r->n_checked_launches++;
         return 0;
     }
-    r->is_bitwise_stable = 2;
+    r->bitwise_reproducible = 2;
     return verify(c, check, digest, err);
 }
 

@@ -36,7 +36,8 @@ struct ks_checks {
 
 /* ks_checks_begin() - for one cell, before its warm-up; inputs are as they were made.
  * @seed [in] random, private, not 0: all that is drawn follows from it
- * The record gets max_error, n_zero, is_bitwise_stable, n_checked, v2 as the checks go on. */
+ * The record gets max_error, n_zero, bitwise_reproducible, n_checked_launches, tolerance_check as
+ * the checks go on. */
 void ks_checks_begin(struct ks_checks *c, struct ks_worker *w, uint32_t numerics, uint64_t seed);
 
 /* The hooks of struct ks_run; ctx is the struct ks_checks. */

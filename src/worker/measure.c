@@ -134,7 +134,8 @@ static double relative_error(const struct ks_record *rec)
     double scratch[KS_SAMPLES_MAX];
     struct ks_stats s;
 
-    ks_stats(rec->sample_ns, rec->n_samples, rec->clock_ns, rec->calls, scratch, &s);
+    ks_stats(rec->sample_ns, rec->n_samples, rec->clock_resolution_ns, rec->calls_per_sample,
+             scratch, &s);
     return s.se / s.median;
 }
 
@@ -150,10 +151,11 @@ static void look(struct ks_run *r, struct ks_record *rec, struct ks_reading *out
 
     r->dev->ops->telemetry(r->dev, &t);
     *out = t.now;
-    rec->min_clock_mhz = lower(rec->min_clock_mhz, out->clock_mhz);
-    rec->max_power_w = fmax(rec->max_power_w, out->power_w);
+    rec->clock_min_mhz = lower(rec->clock_min_mhz, out->clock_mhz);
+    rec->power_max_w = fmax(rec->power_max_w, out->power_w);
     if (t.throttle >= 0)
-        rec->throttle = rec->throttle < 0 ? t.throttle : rec->throttle | t.throttle;
+        rec->throttle_reasons =
+            rec->throttle_reasons < 0 ? t.throttle : rec->throttle_reasons | t.throttle;
 }
 
 struct sampling {
@@ -194,13 +196,13 @@ static void keep_sample(const struct ks_check *check, bool is_first, double ns,
     round->kind[rec->n_samples] = (uint8_t)(is_first ? check->kind : KS_CHECK_NONE);
     rec->sample_ns[rec->n_samples++] = ns;
     if (check->kind == KS_CHECK_VERIFIED)
-        rec->poison_sample_ns = ns;
+        rec->verified_sample_ns = ns;
 }
 
 static int take_chunk(struct ks_run *r, const struct ks_measure *m, struct sampling *s,
                       struct ks_round *round, struct ks_record *rec, struct ks_err *err)
 {
-    struct ks_chunk c = { .calls = rec->calls, .is_cold = m->cache == KS_CACHE_COLD };
+    struct ks_chunk c = { .calls = rec->calls_per_sample, .is_cold = m->cache == KS_CACHE_COLD };
     struct ks_check check = next_check(r, m, s, rec->n_samples, &c.n);
     double sum = 0.0;
     bool has_first;
@@ -218,7 +220,7 @@ static int take_chunk(struct ks_run *r, const struct ks_measure *m, struct sampl
         return ks_too_many_failed(s->n_failed, err);
     for (uint32_t i = 0; i < n_good; i++) {
         sum += c.ns[i];
-        keep_sample(&check, i == 0 && has_first, c.ns[i] / rec->calls, round, rec);
+        keep_sample(&check, i == 0 && has_first, c.ns[i] / rec->calls_per_sample, round, rec);
     }
     s->sample_ns = sum / n_good;
     s->cost_ns = fmax(s->sample_ns, c.cost_ns);
@@ -237,7 +239,7 @@ static int take_single(struct ks_run *r, const struct sampling *s, struct ks_rou
     struct ks_check check;
     int rc;
 
-    *is_taken = r->plan != NULL && rec->calls > 1 &&
+    *is_taken = r->plan != NULL && rec->calls_per_sample > 1 &&
                 ks_plan_single(r->plan, s->sample_ns, s->is_last, &check);
     if (!*is_taken)
         return 0;
@@ -283,17 +285,17 @@ static int sample_loop(struct ks_run *r, const struct ks_measure *m, struct ks_r
                           .from_ns = ks_now_ns(),
                           .looked_ns = ks_now_ns(),
                           .checks_ns = r->checks_ns,
-                          .cost_ns = r->call_ns * rec->calls,
-                          .sample_ns = r->call_ns * rec->calls };
+                          .cost_ns = r->call_ns * rec->calls_per_sample,
+                          .sample_ns = r->call_ns * rec->calls_per_sample };
     bool is_taken = true;
     int rc = 0;
 
-    while (rc == 0 && rec->stop == KS_STOP_NONE) {
+    while (rc == 0 && rec->stop_reason == KS_STOP_NONE) {
         rc = take_single(r, &s, round, rec, &is_taken, err);
         if (rc == 0 && !is_taken)
             rc = take_chunk(r, m, &s, round, rec, err);
         if (rc == 0 && !is_taken)
-            rec->stop = stop_now(r, m, &s, rec);
+            rec->stop_reason = stop_now(r, m, &s, rec);
         look_between(r, &s, rec);
     }
     s.is_last = true;
@@ -337,10 +339,10 @@ int ks_measure_samples(struct ks_run *r, const struct ks_measure *m, uint32_t ca
     int rc;
 
     memset(round, 0, sizeof(*round));
-    rec->calls = calls;
-    rec->clock_ns = r->clock_ns;
+    rec->calls_per_sample = calls;
+    rec->clock_resolution_ns = r->clock_ns;
     rec->n_samples = 0;
-    rec->stop = KS_STOP_NONE;
+    rec->stop_reason = KS_STOP_NONE;
     if (r->plan != NULL)
         ks_plan_place(r->plan, horizon(&rules, r->call_ns * calls));
     look(r, rec, &rec->before);
@@ -354,6 +356,6 @@ int ks_measure_samples(struct ks_run *r, const struct ks_measure *m, uint32_t ca
     rec->involuntary_switches = (uint64_t)(after.ru_nivcsw - before.ru_nivcsw);
     look(r, rec, &rec->after);
     if (rc < 0)
-        rec->stop = KS_STOP_FAILED;
+        rec->stop_reason = KS_STOP_FAILED;
     return rc;
 }

@@ -95,9 +95,10 @@ enum ks_stop ks_stop_rule(const struct ks_measure *m, const struct ks_progress *
 
 /* ks_measure_samples() - one round. With a plan it goes on until all checks that a round has are
  * done, and has KS_LEAST_CHECKED samples if max_samples allows. Fills sample_ns, n_samples, calls,
- * clock_ns, stop, poison_sample_ns, the noise counters and the telemetry of *rec; on failure they
- * hold what was measured until then, stop is KS_STOP_FAILED. A verified sample whose time is <= 0
- * is dropped: its output is valid all the same. Returns as ks_measure_warm(). */
+ * clock_resolution_ns, stop_reason, verified_sample_ns, the noise counters and the telemetry of
+ * *rec; on failure they hold what was measured until then, stop is KS_STOP_FAILED. A verified
+ * sample whose time is <= 0 is dropped: its output is valid all the same. Returns as
+ * ks_measure_warm(). */
 int ks_measure_samples(struct ks_run *r, const struct ks_measure *m, uint32_t calls,
                        struct ks_round *round, struct ks_record *rec, struct ks_err *err);
 

@@ -81,10 +81,10 @@ static bool measure_one(struct bench *b, int k, const struct ks_problem *p, uint
     b->n_untrusted += r->outcome == KS_O_UNTRUSTED;
     if (r->outcome != KS_O_OK)
         return r->outcome == KS_O_UNTRUSTED;
-    ks_stats(r->sample_ns, r->n_samples, r->clock_ns, r->calls, scratch, &t);
+    ks_stats(r->sample_ns, r->n_samples, r->clock_resolution_ns, r->calls_per_sample, scratch, &t);
     s->median_ns[i_instance] = fmin(s->median_ns[i_instance], t.median);
     s->min_ns[i_instance] = fmin(s->min_ns[i_instance], t.min);
-    s->verify_ns += (double)(r->exact_ns + r->verify_ns);
+    s->verify_ns += (double)(r->exact_check_ns + r->tolerance_check_ns);
     s->wall_ns += (double)r->wall_ns;
     return true;
 }

@@ -31,12 +31,12 @@ static void add_record(struct sums *s, const struct ks_record *r)
     s->cells += r->wall_ns;
     s->input += r->input_ns + r->reference_ns;
     s->load += r->load_ns;
-    s->exact += r->exact_ns;
+    s->exact += r->exact_check_ns;
     s->warmup += r->warmup_ns;
     s->timing += r->timing_ns;
-    s->verify += r->verify_ns;
+    s->verify += r->tolerance_check_ns;
     for (uint32_t i = 0; i < r->n_samples; i++)
-        s->samples += (uint64_t)(r->sample_ns[i] * r->calls);
+        s->samples += (uint64_t)(r->sample_ns[i] * r->calls_per_sample);
 }
 
 static void one_worker(struct bench *b, uint32_t n_cells)

@@ -43,18 +43,18 @@ static void make_record(uint64_t i, struct ks_record *r)
     r->started_ns = 1767225600000000000 + i * 50000;
     r->build_id = (struct ks_id128){ ks_mix64(2), ks_mix64(3) };
     r->code_id = (struct ks_id128){ ks_mix64(4 + i % 300), ks_mix64(5) };
-    r->calls = 1;
+    r->calls_per_sample = 1;
     r->n_samples = 30;
     for (uint32_t k = 0; k < r->n_samples; k++)
         r->sample_ns[k] = 50000 + (double)(ks_rng_next(&rng) % 4096) / 16;
-    r->poison_sample_ns = r->sample_ns[29];
-    r->clock_ns = 25;
-    r->stop = KS_STOP_TARGET;
+    r->verified_sample_ns = r->sample_ns[29];
+    r->clock_resolution_ns = 25;
+    r->stop_reason = KS_STOP_TARGET;
     r->wall_ns = 25000000;
     r->warmup_ns = 20000000;
     r->timing_ns = 1500000;
-    r->verify_ns = 800000;
-    r->v1 = r->v2 = 1;
+    r->tolerance_check_ns = 800000;
+    r->exact_check = r->tolerance_check = 1;
     r->max_error = 0.03125;
     r->n_elements = 401408;
     r->n_zero = 3;

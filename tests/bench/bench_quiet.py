@@ -20,6 +20,7 @@ import sys
 import time
 
 import wakes
+from results import renamed
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 CONFIG = ROOT + "/kernels/configs/host_forward_quick.json"
@@ -98,7 +99,7 @@ class Bench:
         import h5py
 
         with h5py.File(f"{self.dir}/{name}/results.h5") as f:
-            return f["measurements"][:], f["attempts"][:], f["events"][:]
+            return [renamed(f[name][:]) for name in ("measurements", "attempts", "events")]
 
     # --- 1
 
@@ -117,24 +118,24 @@ class Bench:
         span_s = float(timed["span_ns"].sum(dtype="f8")) * 1e-9
         print("cells_per_s", len(timed) / span_s)
         print("attempts_per_cell", float((timed["role"] == 0).sum()) / max(1, sum(cells["n_samples"] > 0)))
-        print("contaminated_cells", int(((cells["flags"] & 1) != 0).sum()))
+        print("contaminated_cells", int(((cells["outcome_flags"] & 1) != 0).sum()))
         print("switches_per_s", float(timed["involuntary_switches"].sum(dtype="f8")) / span_s)
         for e in events[events["kind_text"] == b"rank_summary"]:
             v = {k: int(n) for k, n in (w.split("=") for w in e["text"].decode().split())}
             for key in ("wakes", "switches", "warden_wakes"):
-                print(f"own_{key}_per_s_{e['rank']}", v[key] / (v["timing_ns"] * 1e-9))
+                print(f"own_{key}_per_s_{e['mpi_rank']}", v[key] / (v["timing_ns"] * 1e-9))
         if trace and trace.n_lost == 0:
             self.print_trace(trace, process.pid, timed, offset)
 
     def print_trace(self, trace, launcher, timed, offset):
         of = wakes.roles(trace.events, launcher)
         end_ns = timed["started_ns"].astype("i8") + timed["wall_ns"].astype("i8") - offset
-        until = (end_ns - timed["verify_ns"].astype("i8")) * 1e-9
+        until = (end_ns - timed["tolerance_check_ns"].astype("i8")) * 1e-9
         since = until - timed["timing_ns"] * 1e-9
-        spans = {int(r): wakes.merge(zip(since[timed["rank"] == r], until[timed["rank"] == r]))
-                 for r in set(timed["rank"])}
+        spans = {int(r): wakes.merge(zip(since[timed["mpi_rank"] == r], until[timed["mpi_rank"] == r]))
+                 for r in set(timed["mpi_rank"])}
         spans["all"] = wakes.merge(tuple(s) for r in list(spans) for s in spans[r])
-        worker_of = {int(r["pid"]): int(r["rank"]) for r in timed}
+        worker_of = {int(r["pid"]): int(r["mpi_rank"]) for r in timed}
         rank_of = {rank: worker_of[pid] for pid, (kind, rank) in of.items()
                    if kind == "worker" and pid in worker_of}
         n = {}

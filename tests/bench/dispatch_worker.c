@@ -49,12 +49,12 @@ static int on_setup(struct dispatch *d, const struct ks_frame *f, struct ks_err 
     d->r.device_id = s.device_id;
     d->r.pid = (int32_t)getpid();
     d->r.outcome = KS_O_OK;
-    d->r.calls = 1;
+    d->r.calls_per_sample = 1;
     d->r.n_samples = SAMPLES;
-    d->r.clock_ns = 20;
+    d->r.clock_resolution_ns = 20;
     for (int i = 0; i < SAMPLES; i++)
         d->r.sample_ns[i] = 50000 + 7 * i;
-    d->r.v1 = d->r.v2 = 1;
+    d->r.exact_check = d->r.tolerance_check = 1;
     d->r.n_elements = 4096;
     d->due_ns = ks_now_ns();
     return 0;

@@ -11,6 +11,8 @@ import json
 import statistics
 import sys
 
+from results import renamed
+
 NS = 1e-9
 
 
@@ -41,7 +43,7 @@ def sweep(directory, launched_ns):
     import h5py
 
     with h5py.File(directory + "/results.h5") as f:
-        rows, samples, events = f["attempts"][:], f["samples/time_ns"][:], f["events"][:]
+        rows, samples, events = renamed(f["attempts"][:]), f["samples/time_ns"][:], f["events"][:]
         job = json.loads(f["runs"][0]["job"].decode())
         n_cells = len(f["measurements"])
         n_ok = int((f["measurements"]["outcome_text"] == b"ok").sum())
@@ -51,9 +53,9 @@ def sweep(directory, launched_ns):
     warm_limit = 1e6 * job["measure"]["warmup_ms"]
     ns = lambda name: float(rows[name].sum(dtype="f8"))
     worker, wanted = float(total["worker_ns"]), float(warm.clip(max=warm_limit).sum())
-    # Checks stand between the samples; their time is in verify_ns, not in timing_ns.
-    verification = ns("exact_ns") + ns("verify_ns") + ns("reference_ns")
-    looked = rows["n_checked"][(rows["outcome_text"] == b"ok") & (rows["n_checked"] > 0)]
+    # Checks stand between the samples; their time is in tolerance_check_ns, not in timing_ns.
+    verification = ns("exact_check_ns") + ns("tolerance_check_ns") + ns("reference_ns")
+    looked = rows["n_checked_launches"][(rows["outcome_text"] == b"ok") & (rows["n_checked_launches"] > 0)]
     out = {
         "cells": n_cells, "cells_ok": n_ok, "records": len(rows), "code_ids": n_code,
         "workers": total["workers"], "ranks": total["n_ranks"], "worker_s": worker * NS,
@@ -61,8 +63,8 @@ def sweep(directory, launched_ns):
         "inputs_s": ns("input_ns") * NS, "load_s": ns("load_ns") * NS,
         "warmup_beyond_s": (float(warm.sum()) - wanted) * NS,
         "sampling_loop_s": (ns("timing_ns") - sampled) * NS,
-        "references_s": ns("reference_ns") * NS, "exact_s": ns("exact_ns") * NS,
-        "checks_s": ns("verify_ns") * NS,
+        "references_s": ns("reference_ns") * NS, "exact_s": ns("exact_check_ns") * NS,
+        "checks_s": ns("tolerance_check_ns") * NS,
         "untrusted": int((rows["outcome_text"] == b"untrusted").sum()),
         "looked_median": float(statistics.median(looked.tolist())) if len(looked) else 0.0,
         "looked_least": int(looked.min()) if len(looked) else 0,
@@ -75,7 +77,7 @@ def sweep(directory, launched_ns):
     if launched_ns:
         out["to_first_cell_s"] = (float(rows["started_ns"].min()) - launched_ns) * NS
         sampled_at = sum(sign * rows[k].astype("i8") for k, sign in (
-            ("started_ns", 1), ("wall_ns", 1), ("timing_ns", -1), ("verify_ns", -1)))
+            ("started_ns", 1), ("wall_ns", 1), ("timing_ns", -1), ("tolerance_check_ns", -1)))
         out["to_first_sample_s"] = (float(sampled_at[rows["n_samples"] > 0].min()) - launched_ns) * NS
     for key, value in out.items():
         print(key, f"{value:.6g}" if isinstance(value, float) else value)
@@ -200,6 +202,15 @@ def rows_gather(raw, b):
               f"{rate / 60000:.2f}", ">= 60000 /s", rate >= 60000)
 
 
+def rows_table(raw, b):
+    get, n = lambda key: raw.mid(b, key), raw.n(b, "table_s")
+    yield row(f"{b}: time", n, f"{get('table_s'):.2f} s",
+              f"pandas {get('pandas_s'):.1f} s; {get('rows'):.0f} cells, {get('csv_mb'):.0f} MB",
+              f"{get('table_s') / get('pandas_s'):.3f}", "<= 3 s", get("table_s") <= 3)
+    yield row(f"{b}: memory", n, f"{get('table_mib'):.0f} MiB", f"pandas {get('pandas_mib'):.0f} MiB",
+              f"{get('table_mib') / get('pandas_mib'):.3f}", "<= 300 MiB", get("table_mib") <= 300)
+
+
 def rows_build(raw, b):
     n = lambda r: r["instances"]
     ours = raw.mid_of(b, lambda r: n(r) / r["build_s"])
@@ -318,6 +329,7 @@ def rows_onednn(raw, b):
 TABLE = {"cold-tiny-gemm": rows_cold, "warm-20000": rows_warm, "harness-cost": rows_harness,
          "quickstart-breakdown": rows_quickstart, "startup": rows_startup, "dispatch": rows_dispatch,
          "sched": rows_sched, "lazy": rows_lazy, "journal": rows_journal, "gather": rows_gather,
+         "table": rows_table,
          "build-1000": rows_build, "build-shipped": rows_build, "build-gpu": rows_build,
          "oracle": rows_oracle, "verification": rows_verification, "quiet": rows_quiet}
 TABLE.update({"onednn-" + which: rows_onednn for which in ONEDNN_GOALS})

@@ -4,7 +4,7 @@
 # stands beside in the same run, ratio, goal, met or MISSED. docs/benchmarks.md says what each means.
 #
 #   cold-tiny-gemm warm-20000 harness-cost quickstart-breakdown startup journal gather   (all of these
-#   when no name is given)    dispatch sched lazy oracle onednn verification build build-gpu quiet   (only when named)
+#   when no name is given)    dispatch sched lazy oracle onednn verification build build-gpu quiet table   (only when named)
 #
 #   --out DIR     raw.txt and table.md; default build/bench
 #   --build DIR   a configured build tree; default build, made by the preset `release`
@@ -30,7 +30,7 @@ while [ $# -gt 0 ]; do
         case $1 in --out) out=$2 ;; --build) build=$2 ;; --runs) runs=$2 ;; esac
         shift ;;
     -h | --help) sed -n '3,/^set -u/{/^set -u/d;s/^# \{0,1\}//;p}' "$0"; exit 0 ;;
-    *) [[ " ${usual[*]} dispatch sched lazy oracle onednn verification build build-gpu quiet " == *" $1 "* ]] || fail 2 "no bench '$1'; see run.sh --help"
+    *) [[ " ${usual[*]} dispatch sched lazy oracle onednn verification build build-gpu quiet table " == *" $1 "* ]] || fail 2 "no bench '$1'; see run.sh --help"
        names+=("$1") ;;
     esac
     shift
@@ -47,6 +47,7 @@ done
 
 targets=(ksweep ksweep-worker bench_hello bench_units bench_journal bench_gather)
 [[ " ${names[*]} " == *" oracle "* ]] && targets+=(ksweep-analyze)
+[[ " ${names[*]} " == *" table "* ]] && targets+=(ksweep-analyze bench_table)
 [[ " ${names[*]} " == *" dispatch "* ]] && targets+=(dispatch_worker)
 [[ " ${names[*]} " == *" sched "* ]] && targets+=(bench_sched)
 [[ " ${names[*]} " == *" onednn "* ]] && targets+=(bench_onednn)
@@ -224,6 +225,18 @@ bench_gather() {
     "$bin/bench_gather" "$tmp/gather" >"$tmp/said" || fail 3 "bench_gather fails"
     grep '^#' "$tmp/said" >>"$raw"
     awk -v b="$1" '!/^#/ { print b, 0, $1, $2 }' "$tmp/said" >>"$raw"
+}
+
+bench_table() { # a million cells to CSV, beside pandas
+    settle "$1" 0
+    "$bin/bench_table" "$tmp/table" 1000 1000 || fail 3 "bench_table fails"
+    sync
+    settle "$1" 1
+    "$python" "$here/bench_table.py" "$bin/ksweep-analyze" "$tmp/table/results.h5" "$tmp/table.csv" \
+        "$runs" >"$tmp/said" || fail 3 "bench_table.py fails"
+    grep '^#' "$tmp/said" >>"$raw"
+    awk -v b="$1" '!/^#/ { print b, n[$1]++, $1, $2 }' "$tmp/said" >>"$raw"
+    rm -rf "$tmp/table" "$tmp/table.csv"
 }
 
 build_beside_make() { # BENCH JOB: a build, make with one instance per file, and a build by two ranks

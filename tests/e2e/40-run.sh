@@ -93,7 +93,7 @@ fi
 MPIRUN=narrow tiny 4 "$tap_tmp/shared" --oversubscribe >/dev/null 2>shared.err
 is "$(exit_of shared)" 0 '--oversubscribe: complete'
 like "$(field shared ok)" '^[1-9][0-9]*$' 'rows were measured'
-is "$(ok_rows shared flags | grep -c oversubscribed)" "$(field shared ok)" 'each of them is flagged'
+is "$(ok_rows shared outcome_flags | grep -c oversubscribed)" "$(field shared ok)" 'each of them is flagged'
 unlike "$(cat shared.err)" 'only help building' 'and nobody is idle'
 
 mkdir default

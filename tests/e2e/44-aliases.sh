@@ -32,7 +32,7 @@ column() { # FILE NAME...: those columns of a table, blanks between
 
 # Every row: its name, and that of what it points to; "-" when it was measured itself.
 points() { # FILE
-    column "$1" problem_id instance_id instance_name alias_of outcome |
+    column "$1" problem_id instance_id instance_name representative_id outcome |
         awk '{ row[NR] = $0; name[$1 " " $2] = $3 }
              END { for (i = 1; i <= NR; i++) { n = split(row[i], f, " ")
                    print f[3], (n == 5 ? name[f[1] " " f[4]] : "-"), f[n] } }' | sort -u
@@ -78,7 +78,7 @@ is "$(column run0.csv family code_id outcome | grep ok$ | sort -u | wc -l)" 4 'f
 # --- tables and reports
 
 is "$(column run0.csv outcome time_median_ns | grep -c '^aliased $')" 24 'an alias has no time of its own'
-is "$(column run0.csv problem_id code_id code_outcome code_time_ns | sort -u | wc -l)" 12 \
+is "$(column run0.csv problem_id code_id code_outcome code_time_median_ns | sort -u | wc -l)" 12 \
     'but that of its code'
 ok 'report' ksweep-analyze report run0/results.h5
 is "$(grep -c ' 3 instances, .* 6 cells aliased' out)" 4 'the report lists the groups'
@@ -88,7 +88,7 @@ like "$(ksweep-analyze table run0/results.h5 --format ck 2>/dev/null | wc -l)" '
 # --- one cell
 
 cell=$(column run0.csv problem_id instance_id outcome | awk '$3 == "aliased" { print $1 ":" $2; exit }')
-first=$(column run0.csv problem_id alias_of outcome | awk '$3 == "aliased" { print $1 ":" $2; exit }')
+first=$(column run0.csv problem_id representative_id outcome | awk '$3 == "aliased" { print $1 ":" $2; exit }')
 ok 'cell' ksweep cell run0 "$cell"
 like "$(cat out)" "its times are there: ksweep cell run0 $first" 'it says which cell has the times'
 like "$(cat out)" "again: ksweep cell run0 $cell --run" 'and how to run it anyway'

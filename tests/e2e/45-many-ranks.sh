@@ -34,7 +34,7 @@ import sys, h5py
 with h5py.File(sys.argv[1]) as f:
     rows, cells, events = f["attempts"][:], f["measurements"][:], f["events"][:]
 rows = rows[rows["role"] == 0]
-bad = rows[rows["rank"] == int(sys.argv[2])]
+bad = rows[rows["mpi_rank"] == int(sys.argv[2])]
 print(len(cells), int((cells["outcome_text"] == b"ok").sum()),
       int((rows["outcome_text"] != b"ok").sum()),
       len(set(bad["lease_id"].tolist())), len(set(rows["lease_id"].tolist())),

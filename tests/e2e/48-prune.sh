@@ -83,7 +83,7 @@ for n in 0 3; do
     tiny $n cut$n --prune spill >cut$n.out 2>cut$n.err
     is "$? $(field cut$n ok) $(field cut$n skipped) $(exit_of cut$n)" '0 5 6 0' "$n ranks: they are skipped"
     table cut$n
-    is "$(awk -F, '/packed/' cut$n.csv | grep -c 'skipped,,"spills 11 vector registers, 48 bytes of scratch"')" 6 \
+    is "$(grep packed cut$n.csv | grep skipped | grep -c ',"spills 11 vector registers, 48 bytes of scratch",')" 6 \
         "$n ranks: with the reason"
     ok "$n ranks: journal and results.h5 agree" ksweep check cut$n
 done
@@ -95,9 +95,9 @@ tiny 2 half >half.out 2>half.err
 is "$(field half skipped) $(field half ok)" "$n_out $((11 - n_out))" 'as many are skipped as were planned'
 is "$(field half prune_controls)" $((6 - n_out)) 'the others are controls'
 table half
-is "$(column half.csv flags instance_name | awk '$1 ~ /pruned/' | grep -c packed)" $((6 - n_out)) \
+is "$(column half.csv outcome_flags instance_name | awk '$1 ~ /pruned/' | grep -c packed)" $((6 - n_out)) \
     'and marked'
-is "$(column half.csv flags instance_name | grep -v packed | grep -c pruned)" 0 'they alone'
+is "$(column half.csv outcome_flags instance_name | grep -v packed | grep -c pruned)" 0 'they alone'
 ok 'report' ksweep-analyze report half/results.h5
 like "$(cat out)" "$n_out cells; controls: $((6 - n_out)) were measured all the same" 'the report tells of them'
 like "$(ksweep status half)" "$((6 - n_out)) cells that pruning leaves out were measured" 'status, too'

@@ -48,7 +48,7 @@ with h5py.File("run/results.h5") as f:
 for e in events[events["kind_text"] == b"rank_summary"]:
     v = {k: int(n) for k, n in (w.split("=") for w in e["text"].decode().split())}
     most = max(10 * v["timing_ns"] * 1e-9, 2 * v["timed"])
-    print(e["rank"], v["timing_ns"] // 10**6, v["wakes"], v["switches"], v["warden_wakes"], int(most))
+    print(e["mpi_rank"], v["timing_ns"] // 10**6, v["wakes"], v["switches"], v["warden_wakes"], int(most))
 END
 is "$(wc -l <counted)" 2 'two ranks measured'
 while read -r rank ms wakes switches warden most; do

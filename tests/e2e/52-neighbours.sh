@@ -23,7 +23,7 @@ sweep() { # NAME FILTER [OPTION...]: runs it, leaves a row per instance in NAME.
   "isolate": {"kernel_timeout_s": 2, "memory_mib": 1024} }
 EOF
     timeout 100 ksweep run "$name.json" --out "$name" "$@" >"$name.out" 2>"$name.err"
-    $rows "$name/results.h5" measurements kernel_name outcome_text code attempt flags reason \
+    $rows "$name/results.h5" measurements kernel_name outcome_text status_code attempt outcome_flags reason \
         >"$name.rows" || cat "$name.err"
 }
 of() { # NAME FAULT: outcome, code and reason of its row

@@ -45,10 +45,10 @@ $rows run/results.h5 measurements kernel_name outcome_text time_median_ns |
     awk '$1 == "cheat_honest" { honest = $3 } $1 == "cheat_repeats" { outcome = $2; ns = $3 }
          END { print (outcome == "ok" && ns > honest / 2 ? "untrusted" : outcome) }' >repeats
 is "$(cat repeats)" untrusted 'repeats is untrusted, or has the time of its work'
-$rows run/results.h5 attempts kernel_name role outcome_text worker |
+$rows run/results.h5 attempts kernel_name role outcome_text worker_id |
     awk '$1 == "cheat_content" && $2 == 0 { print $3, $4 }' | sort -u >attempts
 is "$(cut -d ' ' -f 1 attempts | paste -sd ' ')" 'untrusted untrusted' 'only when seen in two workers'
-$rows run/results.h5 measurements outcome_text n_checked wrong_share_hi95 |
+$rows run/results.h5 measurements outcome_text n_checked_launches wrong_launch_share_ucb95 |
     awk '$1 == "ok" { d = $3 - (1 - 0.05 ^ (1 / $2)) } $1 == "ok" && ($2 < 20 || d * d > 1e-10)' >odd
 is "$(cat odd)" '' 'good labels say how many outputs were looked at, and what that proves'
 done_testing

@@ -16,7 +16,7 @@ TIMEOUT=3 gpu_job 1 True >short.json
 gpu_run 0 clean job.json ""
 is "$(exit_of clean)" 0 'seven instances of every inner loop and pipeline: complete'
 is "$(ended clean | awk '{ print $2 }' | sort | uniq -c | awk '{ print $1 $2 }')" 7ok 'all are ok'
-is "$(column clean v1 | sort -u) $(column clean v2 | sort -u)" 'passed passed' 'all are verified'
+is "$(column clean exact_check | sort -u) $(column clean tolerance_check | sort -u)" 'passed passed' 'all are verified'
 is "$(judged clean)" '0 1 2 3 4 5 6' 'on the device: its references, both comparisons, digests, signs'
 is "$(column clean arch | sort -u)" emu 'on the emulator'
 is "$(column clean n_samples | sort -u)" 5 'every sample is there'

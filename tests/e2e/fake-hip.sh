@@ -53,7 +53,7 @@ gpu_run() {
 short() { sed 's/^grouped_conv_\([a-z_]*\)_\(bf16\|fp32\)_2d_//'; }
 rows() { # DIR: its cells, an empty line, its attempts; read once for each sweep
     [ "$1.rows" -nt "$1/results.h5" ] ||
-        $h5rows "$1/results.h5" measurements kernel_name outcome_text code reason -- \
+        $h5rows "$1/results.h5" measurements kernel_name outcome_text status_code reason -- \
             attempts kernel_name outcome_text role >"$1.rows" 2>&1
     cat "$1.rows"
 }

@@ -477,7 +477,7 @@ static void on_cell(struct fake *f, const struct ks_frame *q)
     r->block_id = f->cell.block_id;
     r->outcome = KS_O_OK;
     r->n_samples = 5;
-    r->calls = 1;
+    r->calls_per_sample = 1;
     for (uint32_t i = 0; i < 5; i++)
         r->sample_ns[i] = 1000 + i + 10 * f->cell.position;
     uint64_t printed = f->status->ring_bytes, begun = ks_now_ns();

@@ -23,13 +23,14 @@ void row_take(struct row *row, const struct ks_record *r)
     struct ks_stats s = { .median = 0 };
 
     if (r->n_samples > 0)
-        ks_stats(r->sample_ns, r->n_samples, r->clock_ns, r->calls, scratch, &s);
+        ks_stats(r->sample_ns, r->n_samples, r->clock_resolution_ns, r->calls_per_sample, scratch,
+                 &s);
     *row = (struct row){ .problem = r->cell.problem,
                          .instance = r->cell.instance,
                          .is_known = true,
                          .outcome = r->outcome,
                          .n_samples = r->n_samples,
-                         .calls = r->calls,
+                         .calls = r->calls_per_sample,
                          .median_ns = s.median,
                          .mad_ns = s.mad,
                          .lo95_ns = s.lo95,
@@ -39,18 +40,18 @@ void row_take(struct row *row, const struct ks_record *r)
                          .input_ns = r->input_ns,
                          .reference_ns = r->reference_ns,
                          .load_ns = r->load_ns,
-                         .exact_ns = r->exact_ns,
+                         .exact_ns = r->exact_check_ns,
                          .warmup_ns = r->warmup_ns,
                          .timing_ns = r->timing_ns,
-                         .verify_ns = r->verify_ns,
+                         .verify_ns = r->tolerance_check_ns,
                          .clock_mhz = r->after.clock_mhz,
-                         .min_clock_mhz = r->min_clock_mhz,
-                         .max_power_w = r->max_power_w,
+                         .min_clock_mhz = r->clock_min_mhz,
+                         .max_power_w = r->power_max_w,
                          .temperature_c = r->after.temperature_c,
-                         .throttle = r->throttle,
+                         .throttle = r->throttle_reasons,
                          .flags = r->flags };
     for (uint32_t i = 0; i < r->n_samples; i++)
-        row->sampled_ns += r->sample_ns[i] * r->calls;
+        row->sampled_ns += r->sample_ns[i] * r->calls_per_sample;
     snprintf(row->reason, sizeof(row->reason), "%s", r->reason);
 }
 

@@ -20,8 +20,11 @@ sources 'c h k' src analysis kernels | xargs -r grep -HnE '^[[:space:]]*#[[:spac
     }
     {
         split($0, at, ":")
+        delete dir
         split(at[1], dir, "/")
         module = dir[1] == "src" ? dir[2] : dir[1]
+        if (module == "analysis" && dir[3] != "")
+            module = "analysis/" dir[2]
         where = at[1] ":" at[2] ": "
         what = $0; sub(/^[^:]*:[^:]*:[^<"]*/, "", what); sub(/[>"][^>"]*$/, "", what)
         if (!(module in may)) {
@@ -34,6 +37,8 @@ sources 'c h k' src analysis kernels | xargs -r grep -HnE '^[[:space:]]*#[[:spac
         } else {
             what = substr(what, 2)
             n = split(what, part, "/")
+            if (part[1] == "analysis" && n > 2)
+                part[1] = "analysis/" part[2]
             if (n == 1 && module != "kernels")
                 print where "write \"" what "\" as module/" what
             else if (n > 1 && !index(may[module], " " part[1] " "))

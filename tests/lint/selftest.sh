@@ -46,7 +46,7 @@ good_tree() {
     put kernels/host/k.k '#include "abi.h"' 'static int KS_FN(run)(int x)' '{' '    return x;' '}'
     put src/base/backend.h '#ifndef B_H' '#define B_H' '#define KS_BACKENDS(X) \' '    X(host, 0) \' \
         '    X(hip, 1) \' '    X(cuda, 1) \' '    X(sim, 2)' '#endif'
-    put analysis/main.c '#include <stdio.h>' '' 'int main(void)' '{' '    printf("x");' '}'
+    put analysis/cmd/main.c '#include <stdio.h>' '' 'int main(void)' '{' '    printf("x");' '}'
     put tests/unit/t.c '#include <stdlib.h>' '' 'int main(void)' '{' '    exit(0);' '}'
     printf '#!/bin/sh\n# SPDX-License-Identifier: MIT\nmktemp -d XXXXXX\n' >"$tree/tests/run"
     printf '# SPDX-License-Identifier: MIT\n' >"$tree/CMakeLists.txt"
@@ -109,6 +109,11 @@ layers() {
     catches layers 'src/base/b.c:2: write "a.h" as module/a.h' 'an include without its module'
     put kernels/host/b.k '#include "base/err.h"'
     catches layers 'kernels may not include base/err.h' 'a kernel that reaches into src'
+    put analysis/learn/b.c '#include "analysis/out/b.h"'
+    catches layers 'analysis/learn/b.c:2: analysis/learn may not include analysis/out/b.h' \
+        'learning that knows its writers'
+    put src/base/b.c '#include "analysis/data/b.h"'
+    catches layers 'src/base/b.c:2: base may not include analysis/data/b.h' 'src that reaches into analysis'
     put src/newer/b.c ''  '#include <stdio.h>'
     catches layers 'module newer is not in layers.txt' 'an unlisted module'
 }

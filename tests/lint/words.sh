@@ -41,7 +41,7 @@ all_texts() {
 }
 
 none='^$'
-mains='^src/cmd/|(^|/)([a-z_]*_)?main\.c$|^analysis/cmd_'
+mains='^src/cmd/|(^|/)([a-z_]*_)?main\.c$|^analysis/cmd/'
 
 strip_tree < <(sources 'c h k' src analysis kernels tests)
 {

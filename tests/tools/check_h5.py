@@ -70,6 +70,8 @@ for d in all_datasets:
     ok(good, f"{d.name} follows the Table convention, members are scalars and texts")
     ok(d.fletcher32 and d.shuffle and d.compression == "gzip" and d.compression_opts == 1
        and d.chunks is not None, f"{d.name} is chunked, compressed and checksummed")
+    hidden = set(d.dtype.names) & set(dir(pd.DataFrame))
+    ok(not hidden, f"{d.name}: no column is hidden by an attribute of a data frame", hidden)
     frame = pd.DataFrame(d[:])
     ok(len(frame) == len(d), f"pandas takes {d.name}")
     if len(d):
@@ -120,6 +122,8 @@ for c in m.dtype.names:
         ok(bool(np.isfinite(m[c]).all()), f"{c} is finite in every row")
 
 # --- the table
+hidden = set(rows[0] if rows else ()) & set(dir(pd.DataFrame))
+ok(not hidden, "no column of the table is hidden by an attribute of a data frame", hidden)
 same(len(rows) * [None], len(m) * [None], "the table has a row for every row of the view")
 by_cell = {(text(runs["run_id"][r["run"]]), f"{r['problem_id']:016x}", f"{r['instance_id']:016x}",
             f"{r['condition_id']:016x}"): r for r in m}
@@ -139,37 +143,38 @@ def numbers(column, field, convert=float):
 
 
 for column, field in [("time_median_ns", None), ("time_mad_ns", None), ("time_se_ns", None),
-                      ("lo95_ns", "time_lo95_ns"), ("hi95_ns", "time_hi95_ns"),
+                      ("time_ci95_lo_ns", None), ("time_ci95_hi_ns", None),
                       ("time_min_ns", None), ("time_p10_ns", None), ("time_p90_ns", None),
                       ("time_max_ns", None), ("time_mean_ns", None), ("time_over_anchor", None),
                       ("anchor_open_ns", None), ("anchor_close_ns", None), ("max_error", None),
-                      ("poison_sample_ns", None), ("clock_ns", None), ("canary_ratio", None)]:
+                      ("verified_sample_ns", None), ("clock_resolution_ns", None),
+                      ("canary_ratio", None)]:
     same(*numbers(column, field or column, np.float32), f"{column} is exactly that of the file")
-for column in ("attempt", "n_attempts", "n_rounds", "n_samples", "calls_per_sample", "block_id",
-               "position", "rank", "n_elements", "code", "started_ns", "peak_bytes", "confirmed"):
+for column in ("attempt", "n_attempts", "n_rounds", "n_samples", "calls_per_sample", "position",
+               "mpi_rank", "n_elements", "status_code", "started_ns", "peak_bytes", "is_confirmed"):
     same(*numbers(column, column, int), f"{column} is that of the file")
 for column, field in (("outcome", "outcome_text"), ("reason", "reason")):
     same([r[column] for r in rows], [text(v[field]) for v in mine], f"{column} is that of the file")
-same([r["problem_name"] for r in rows], [text(problems["name"][v["problem"]]) for v in mine],
+same([r["problem_name"] for r in rows], [text(problems["problem_name"][v["problem"]]) for v in mine],
      "problem names follow the row number")
-same([r["instance_name"] for r in rows], [text(kernels["name"][v["kernel"]]) for v in mine],
+same([r["instance_name"] for r in rows], [text(kernels["instance_name"][v["kernel"]]) for v in mine],
      "instance names follow the row number")
 same([r["code_id"] for r in rows], [text(kernels["code_id"][v["kernel"]]) for v in mine],
      "code_id is that of the build")
-same([r["alias_of"] for r in rows],
-     [f"{v['alias_instance_id']:016x}" if v["alias_instance_id"] else "" for v in mine],
-     "alias_of is that of the file")
+for column in ("block_id", "device_id", "representative_id"):
+    same([r[column] for r in rows], [f"{v[column]:016x}" if v[column] else "" for v in mine],
+         f"{column} is that of the file, in hex")
 row_of = {(v["run"], v["problem_id"], v["instance_id"], v["condition_id"]): v for v in m}
 code = [v if text(v["outcome_text"]) != "aliased" else
-        row_of.get((v["run"], v["problem_id"], v["alias_instance_id"], v["condition_id"]))
+        row_of.get((v["run"], v["problem_id"], v["representative_id"], v["condition_id"]))
         for v in mine]
 same([r["code_outcome"] for r in rows], [text(c["outcome_text"]) if c is not None else "" for c in code],
      "code_outcome is that of the row an alias points to")
-for column, field in (("code_time_ns", "time_median_ns"), ("code_time_over_anchor", "time_over_anchor")):
+for column, field in (("code_time_median_ns", "time_median_ns"), ("code_time_over_anchor", "time_over_anchor")):
     same([r[column] and np.float32(r[column]) for r in rows],
          [c[field] if c is not None and c[field] != -1 else "" for c in code],
          f"{column} is {field} of the row an alias points to")
-fixed = set(["problem_id", "operator", "direction", "dtype", "layout", "name", "count", "flops",
+fixed = set(["problem_id", "operator", "direction", "dtype", "layout", "problem_name", "n_uses", "flops",
              "min_bytes", "reduction", "canonical"])
 for dim in [n for n in problems.dtype.names if n not in fixed]:
     same([int(r[dim]) for r in rows], [problems[dim][v["problem"]] for v in mine],
@@ -186,13 +191,13 @@ for c in [c for c in rows[0] if c.startswith("trait_")] if rows else []:
          [traits.get(int(v["instance_id"]), {}).get(c[6:], "") for v in mine], c)
 for name, d in f["kernel_traits"].items():
     if name != "long":
-        same([{k: str(text(r[k])) for k in d.dtype.names[1:]} for r in d[:]],
+        same([{k.removeprefix("trait_"): str(text(r[k])) for k in d.dtype.names[1:]} for r in d[:]],
              [traits[int(r["instance_id"])] for r in d[:]], f"{d.name} agrees with the long form")
-speed = [None if r["gflops"] == "" else float(r["gflops"]) for r in rows]
+speed = [None if r["gflops_per_s"] == "" else float(r["gflops_per_s"]) for r in rows]
 want = [float(problems["flops"][v["problem"]]) / float(v["time_median_ns"])
         if v["outcome"] == 1 else None for v in mine]
 ok(all((a is None) == (b is None) and (a is None or abs(a - b) <= 1e-12 * b)
-       for a, b in zip(speed, want)), "gflops = flops / median, of ok rows only")
+       for a, b in zip(speed, want)), "gflops_per_s = flops / median, of ok rows only")
 order = [(int(v["problem"]), int(kernels["i_instance"][v["kernel"]]), int(v["run"])) for v in mine]
 ok(order == sorted(order), "rows stand in the order of problems, then instances, then runs")
 

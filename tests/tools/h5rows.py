@@ -18,7 +18,7 @@ def text(value, column=""):
 
 def table(f, name, columns):
     rows = f[name][:]
-    names = [text(n) for n in f["kernels"]["name"]]
+    names = [text(n) for n in f["kernels"]["instance_name"]]
     for row in rows:
         print("\t".join(names[row["kernel"]] if c == "kernel_name" else text(row[c], c)
                         for c in columns))

@@ -296,18 +296,19 @@ static void put_times(struct ks_record *r, uint64_t seed, uint32_t i_problem, ui
     ks_rng_next(&state);
     base = 20000.0 * (1 + i_problem % 13) * (1 + 0.2 * noise(&state) + (i_instance * 7 % 11) * 0.3);
     r->n_samples = n_samples;
-    r->calls = 1 + i_problem % 3;
-    r->clock_ns = 20;
+    r->calls_per_sample = 1 + i_problem % 3;
+    r->clock_resolution_ns = 20;
     for (uint32_t i = 0; i < n_samples; i++)
         r->sample_ns[i] = base * (1 + 0.02 * noise(&state) + (noise(&state) > 0.95 ? 0.1 : 0));
     if (n_samples)
-        r->poison_sample_ns = r->sample_ns[n_samples - 1];
+        r->verified_sample_ns = r->sample_ns[n_samples - 1];
     r->warmup_ns = 20000000;
-    r->timing_ns = (uint64_t)(base * n_samples * r->calls);
-    r->exact_ns = 150000 + ks_rng_next(&state) % 50000;
-    r->verify_ns = 250000 + ks_rng_next(&state) % 50000;
+    r->timing_ns = (uint64_t)(base * n_samples * r->calls_per_sample);
+    r->exact_check_ns = 150000 + ks_rng_next(&state) % 50000;
+    r->tolerance_check_ns = 250000 + ks_rng_next(&state) % 50000;
     r->load_ns = ks_rng_next(&state) % 90000;
-    r->wall_ns = r->warmup_ns + r->timing_ns + r->exact_ns + r->verify_ns + r->load_ns;
+    r->wall_ns =
+        r->warmup_ns + r->timing_ns + r->exact_check_ns + r->tolerance_check_ns + r->load_ns;
     r->span_ns = r->timing_ns;
     r->cpu_ns = r->timing_ns - r->timing_ns / 1000;
     r->canary_ratio = 1 + 0.01 * noise(&state);
@@ -324,7 +325,7 @@ struct ks_record *skit_record(struct skit *k, uint32_t i_problem, uint32_t i_ins
     r->cell = (struct ks_cell){ p->id, k->instances[i_instance], k->condition };
     r->attempt = 1;
     r->outcome = KS_O_OK;
-    r->stop = KS_STOP_TARGET;
+    r->stop_reason = KS_STOP_TARGET;
     r->phase = KS_PH_REPORT;
     r->lease_id = 1 + i_problem * 8 + i_instance / 20;
     r->block_id = 1 + i_problem;
@@ -339,16 +340,16 @@ struct ks_record *skit_record(struct skit *k, uint32_t i_problem, uint32_t i_ins
     r->started_ns = k->realtime_ns;
     r->build_id = skit_build_id(i_instance);
     r->code_id = skit_code_id(i_instance);
-    r->v1 = r->v2 = 1;
-    r->is_bitwise_stable = 1;
+    r->exact_check = r->tolerance_check = 1;
+    r->bitwise_reproducible = 1;
     r->n_elements = (uint64_t)ks_operators[p->op]->extents(p).c;
     r->peak_bytes = 50u << 20;
     if (i_instance % 2) { /* the others are measured where a device says nothing */
         r->before = (struct ks_reading){ 1900, 2600, 300, 40, 0.25 };
         r->after = (struct ks_reading){ 1800, 2500, 350, 61, 1 };
-        r->min_clock_mhz = 1700;
-        r->max_power_w = 400;
-        r->throttle = 5;
+        r->clock_min_mhz = 1700;
+        r->power_max_w = 400;
+        r->throttle_reasons = 5;
     }
     r->workspace_bytes = i_instance % 2 ? 65536 : 0;
     put_times(r, k->seed, i_problem, i_instance, n_samples);
@@ -382,9 +383,9 @@ static void spoil(struct ks_record *r, uint64_t how)
     r->code = ends[i].code;
     snprintf(r->reason, sizeof(r->reason), "%s", ends[i].reason);
     r->n_samples = 0;
-    r->poison_sample_ns = -1;
-    r->stop = KS_STOP_FAILED;
-    r->v1 = r->v2 = 0;
+    r->verified_sample_ns = -1;
+    r->stop_reason = KS_STOP_FAILED;
+    r->exact_check = r->tolerance_check = 0;
     if (r->outcome == KS_O_UNSUPPORTED || r->outcome == KS_O_ALIASED) {
         r->device_id = r->block_id = 0;
         r->build_id = r->outcome == KS_O_ALIASED ? r->build_id : (struct ks_id128){ 0, 0 };
@@ -420,7 +421,7 @@ void skit_run_under(const char *dir, uint64_t run_seed, uint32_t n_problems, uin
             if (how % 16 == 0)
                 spoil(r, how >> 8);
             if (r->outcome == KS_O_ALIASED)
-                r->alias = k.instances[j ? 0 : n_instances - 1];
+                r->representative_id = k.instances[j ? 0 : n_instances - 1];
             skit_put(&k, r);
         }
         skit_block(&k, 1 + i, i, anchor, anchor * 1.004);

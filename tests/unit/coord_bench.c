@@ -332,7 +332,7 @@ static void put_alias(const struct sim *m, uint32_t rank, struct ks_record *r)
         m->grid->instances[l->cells[at].i_instance].id != r->cell.instance)
         return;
     r->flags |= KS_FL_ALIASED;
-    r->alias = m->grid->instances[l->cells[at].alias - 1].id;
+    r->representative_id = m->grid->instances[l->cells[at].alias - 1].id;
 }
 
 int sim_done(struct sim *m, uint32_t rank, uint64_t problem, uint64_t instance, uint32_t attempt,

@@ -101,12 +101,12 @@ static const struct ks_event_rec event = { KS_EV_WORKER_DEATH, 2, 17672256030000
 static void set_samples(struct ks_record *r)
 {
     r->n_samples = 30;
-    r->calls = 4;
+    r->calls_per_sample = 4;
     for (uint32_t i = 0; i < r->n_samples; i++)
         r->sample_ns[i] = 50000 + 0.25 * i;
-    r->poison_sample_ns = 50007.25;
-    r->clock_ns = 25;
-    r->stop = KS_STOP_TARGET;
+    r->verified_sample_ns = 50007.25;
+    r->clock_resolution_ns = 25;
+    r->stop_reason = KS_STOP_TARGET;
 }
 
 static void set_spent(struct ks_record *r)
@@ -115,10 +115,10 @@ static void set_spent(struct ks_record *r)
     r->input_ns = 1;
     r->reference_ns = 2;
     r->load_ns = 3;
-    r->exact_ns = 4;
+    r->exact_check_ns = 4;
     r->warmup_ns = 5;
     r->timing_ns = 6;
-    r->verify_ns = 7;
+    r->tolerance_check_ns = 7;
     r->involuntary_switches = 8;
     r->cpu_ns = 9;
     r->span_ns = 10;
@@ -127,8 +127,8 @@ static void set_spent(struct ks_record *r)
 
 static void set_failure(struct ks_record *r)
 {
-    r->v1 = 1;
-    r->v2 = 2;
+    r->exact_check = 1;
+    r->tolerance_check = 2;
     r->max_error = (double)INFINITY;
     r->n_wrong = 12;
     r->n_zero = 13;
@@ -141,7 +141,7 @@ static void set_failure(struct ks_record *r)
         r->box_lo[i] = i;
         r->box_hi[i] = 10 + i;
     }
-    r->is_bitwise_stable = 2;
+    r->bitwise_reproducible = 2;
     r->fault_address = 0xdeadbeef;
     r->peak_bytes = 1 << 30;
     r->n_denied = 2;

@@ -116,7 +116,7 @@ static void test_controls(void **state)
     assert_int_equal(n_lines(&b, "done crash a1 crashed(11) aliased\n"), 1);
     assert_int_equal(n_lines(&b, "done crash a2 crashed(11) aliased\n"), 1);
     assert_int_equal(n_lines(&b, "done ok_c a1 ok\n"), 1);
-    assert_int_equal(b.death->alias, b.grid->instances[0].id);
+    assert_int_equal(b.death->representative_id, b.grid->instances[0].id);
     assert_int_equal(n_lines(&b, "anchor ok_a ok\n"), 2);
     bench_close(&b);
 }

@@ -22,13 +22,13 @@ static void put_cell(struct skit *k, uint32_t i, uint32_t j, char how, double ns
     if (how == 'x' || how == 'd' || how == 'a' || how == 'A') {
         r->outcome = how == 'x' || how == 'd' ? KS_O_CRASHED : KS_O_ALIASED;
         r->n_samples = 0;
-        r->v1 = r->v2 = 0;
-        r->poison_sample_ns = -1;
+        r->exact_check = r->tolerance_check = 0;
+        r->verified_sample_ns = -1;
     }
     if (r->outcome == KS_O_ALIASED)
         r->device_id = r->block_id = 0;
     if (how != 'o' && how != 'x')
-        r->alias = k->instances[how == 'A' ? 2 : 0];
+        r->representative_id = k->instances[how == 'A' ? 2 : 0];
     r->flags = how == 'c' || how == 'd' ? KS_FL_ALIASED : 0;
     skit_put(k, r);
 }
@@ -52,14 +52,14 @@ static void put_run(const char *dir, uint64_t seed, uint32_t n_problems, uint32_
 static void check_csv(const char *csv, int line, const char *const *want)
 {
     static const char *const columns[] = {
-        "outcome",      "time_median_ns", "alias_of",
-        "code_outcome", "code_time_ns",   "code_time_over_anchor"
+        "outcome",      "time_median_ns",      "representative_id",
+        "code_outcome", "code_time_median_ns", "code_time_over_anchor"
     };
     char got[128];
 
     for (size_t i = 0; i < sizeof(columns) / sizeof(columns[0]); i++) {
         akit_cell(csv, line, columns[i], got, sizeof(got));
-        if (strcmp(columns[i], "alias_of") == 0 && got[0])
+        if (strcmp(columns[i], "representative_id") == 0 && got[0])
             snprintf(got, sizeof(got), "yes");
         if (strcmp(got, want[i]) != 0)
             fail_msg("line %d: %s is '%s', not '%s'", line, columns[i], got, want[i]);
@@ -85,13 +85,13 @@ static void tables_tell_code_from_instance(void **state)
 
     put_run(p->dir[0], 1, 2, 5, hows, ns);
     place_gather(p, 1, NULL);
-    akit_csv(p, &csv);
+    akit_csv(p, KS_COLUMNS_V2, &csv);
     for (int i = 0; i < 10; i++)
         check_csv(ks_buf_text(&csv), i + 1, want[i]);
     akit_cell(ks_buf_text(&csv), 1, "instance_id", id, sizeof(id));
-    akit_cell(ks_buf_text(&csv), 2, "alias_of", alias, sizeof(alias));
+    akit_cell(ks_buf_text(&csv), 2, "representative_id", alias, sizeof(alias));
     assert_string_equal(id, alias);
-    akit_cell(ks_buf_text(&csv), 5, "alias_of", alias, sizeof(alias));
+    akit_cell(ks_buf_text(&csv), 5, "representative_id", alias, sizeof(alias));
     assert_string_equal(id, alias);
     ks_buf_release(&csv);
 }
@@ -110,7 +110,7 @@ static void nothing_to_point_to(void **state)
     put_cell(&k, 0, 2, 'o', 10);
     skit_close(&k);
     place_gather(p, 1, NULL);
-    akit_csv(p, &csv);
+    akit_csv(p, KS_COLUMNS_V2, &csv);
     check_csv(ks_buf_text(&csv), 1, want);
     ks_buf_release(&csv);
 }
@@ -122,7 +122,8 @@ static void runs_are_joined_apart(void **state)
     static const double ns[] = { 1000, 0, 3000, 0 };
     const struct place *p = *state;
     struct ks_join join = { 0 };
-    const struct ks_row *rows;
+    struct akit_rows r;
+    const struct ks_obs *rows;
     size_t n;
 
     put_run(p->dir[0], 1, 1, 2, hows, ns);
@@ -131,17 +132,19 @@ static void runs_are_joined_apart(void **state)
     for (enum ks_merge how = KS_MERGE_ALL; how <= KS_MERGE_MEDIAN; how++) {
         struct ks_view *v = akit_view(p, how);
 
-        assert_int_equal(ks_view_next(v, &rows, &n, NULL), 1);
+        akit_rows_open(&r, v);
+        assert_true(akit_rows_next(&r, &rows, &n));
         assert_int_equal(n, how == KS_MERGE_ALL ? 4 : 2);
         assert_int_equal(ks_join_problem(&join, rows, n, NULL), 0);
         for (size_t i = 0; i < n; i++) {
-            const struct ks_row *code = ks_join_code(&join, &rows[i]);
+            const struct ks_obs *code = ks_join_code(&join, &rows[i]);
             bool is_first_run = how == KS_MERGE_MEDIAN || rows[i].run == 0;
 
             assert_non_null(code);
             assert_int_equal(code->outcome, KS_O_OK);
             same_f32(code->median_ns, is_first_run ? 1000 : 3000);
         }
+        akit_rows_close(&r);
         ks_view_close(v);
     }
     ks_join_release(&join);
@@ -149,7 +152,7 @@ static void runs_are_joined_apart(void **state)
 
 static const char *name_of(const struct ks_view *v, uint32_t i)
 {
-    return ks_store_kernel(ks_view_file(v), i)->name;
+    return ks_store_kernel(ks_view_file(v), i)->instance_name;
 }
 
 /* Codes compete, not names: a control does not tie with what it repeats, and an alias is as good.
@@ -160,11 +163,12 @@ static void aliases_do_not_compete(void **state)
     static const double ns[] = { 1000, 0, 2000, 1001, 3000, 0, 1500, 0 };
     const struct place *p = *state;
     struct ks_summary s;
+    struct akit_held held;
     struct ks_view *v;
 
     put_run(p->dir[0], 1, 2, 4, hows, ns);
     place_gather(p, 1, NULL);
-    akit_summarise(p, &v, &s);
+    akit_summarise(p, &v, &s, &held);
     assert_int_equal(s.problems[0].n_ok, 3);
     assert_int_equal(s.problems[0].n_codes, 2);
     assert_int_equal(s.problems[0].n_tied, 0);
@@ -174,7 +178,7 @@ static void aliases_do_not_compete(void **state)
     /* 0 and its aliases 1 and 3: sqrt(1 * 1500/3000), but 1 crashed once; 2: sqrt(1000/2000 * 1) */
     assert_true(akit_near(s.fixed_share, sqrt(0.5)));
     assert_int_equal(s.outcome[KS_O_ALIASED], 2);
-    ks_summary_release(&s);
+    akit_release(&s, &held);
     ks_view_close(v);
 }
 
@@ -185,14 +189,15 @@ static void an_alias_may_be_the_best_fixed(void **state)
     static const double ns[] = { 0, 9000, 1000, 0, 0, 0, 4000, 1000 };
     const struct place *p = *state;
     struct ks_summary s;
+    struct akit_held held;
     struct ks_view *v;
 
     put_run(p->dir[0], 1, 2, 4, hows, ns);
     place_gather(p, 1, NULL);
-    akit_summarise(p, &v, &s);
+    akit_summarise(p, &v, &s, &held);
     assert_string_equal(s.fixed->name, name_of(v, 3));
     assert_true(akit_near(s.fixed_share, 1));
-    ks_summary_release(&s);
+    akit_release(&s, &held);
     ks_view_close(v);
 }
 
@@ -202,12 +207,13 @@ static void groups_are_listed(void **state)
     static const double ns[15] = { 1, 2, 3, 0, 5, 1, 2, 3, 0, 5, 1, 2, 3, 4, 5 };
     const struct place *p = *state;
     struct ks_summary s;
+    struct akit_held held;
     struct ks_view *v;
 
     put_run(p->dir[0], 1, 3, 5, hows, ns); /* the kit gives 2 and 3 the same code */
     put_run(p->dir[1], 8, 3, 5, hows, ns);
     place_gather(p, 2, NULL);
-    akit_summarise(p, &v, &s);
+    akit_summarise(p, &v, &s, &held);
     assert_int_equal(s.aliases.n_groups, 1);
     assert_int_equal(s.aliases.groups[0].n, 2); /* though each was built in two runs */
     assert_string_equal(s.aliases.groups[0].members[0]->name, name_of(v, 2));
@@ -215,7 +221,7 @@ static void groups_are_listed(void **state)
     assert_int_equal(s.aliases.n_aliased, 2);
     assert_int_equal(s.aliases.groups[0].n_aliased, 2);
     assert_int_equal(s.aliases.n_controls, 0);
-    ks_summary_release(&s);
+    akit_release(&s, &held);
     ks_view_close(v);
 }
 
@@ -226,21 +232,23 @@ static void controls_are_compared(void **state)
     static const double ns[] = { 1000, 1010, 985, 1000, 1100, 0, 1000, 1000, 0, 0, 1000, 0 };
     const struct place *p = *state;
     struct ks_summary s;
+    struct akit_held held;
     struct ks_view *v;
 
     put_run(p->dir[0], 1, 4, 3, hows, ns);
     place_gather(p, 1, NULL);
-    akit_summarise(p, &v, &s);
+    akit_summarise(p, &v, &s, &held);
     assert_int_equal(s.aliases.n_controls, 7);
     assert_int_equal(s.aliases.n_other_outcome, 2); /* d of problem 2, c of problem 3 */
     assert_int_equal(s.aliases.n_compared, 4);
     assert_int_equal(s.aliases.n_apart, 1);
     assert_true(akit_near(s.aliases.difference, 0.1));
     assert_true(akit_near(s.aliases.noise, 0.01 + 0.011));
-    assert_string_equal(s.aliases.problem->name, ks_store_problem(ks_view_file(v), 1)->name);
+    assert_string_equal(s.aliases.problem->name,
+                        ks_store_problem(ks_view_file(v), 1)->problem_name);
     assert_string_equal(s.aliases.control->name, name_of(v, 1));
     assert_string_equal(s.aliases.first->name, name_of(v, 0));
-    ks_summary_release(&s);
+    akit_release(&s, &held);
     ks_view_close(v);
 }
 
@@ -255,6 +263,7 @@ static void controls_of_other_blocks(void **state)
 
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct ks_summary s;
+        struct akit_held held;
         struct ks_view *v;
         struct skit k;
 
@@ -265,14 +274,14 @@ static void controls_of_other_blocks(void **state)
         put_cell(&k, 0, 0, 'o', 1000);
         struct ks_record *r = akit_timed(&k, 0, 1, 2100);
         r->flags = KS_FL_ALIASED;
-        r->alias = k.instances[0];
+        r->representative_id = k.instances[0];
         r->block_id = 2;
         skit_put(&k, r);
         skit_close(&k);
         struct place only = *p;
         snprintf(only.dir[0], sizeof(only.dir[0]), "%s", p->dir[i]);
         place_gather(&only, 1, NULL);
-        akit_summarise(&only, &v, &s);
+        akit_summarise(&only, &v, &s, &held);
         assert_int_equal(s.aliases.n_compared, 1);
         double anchor = (2000 + rows[i].close_ns) / 2000;
         assert_true(akit_near(s.aliases.difference, fabs(2100 / anchor / 1000 - 1)));
@@ -280,7 +289,7 @@ static void controls_of_other_blocks(void **state)
             assert_true(akit_near(s.aliases.difference, rows[i].want_difference));
         assert_true(akit_near(s.aliases.noise, rows[i].want_noise));
         assert_int_equal(s.aliases.n_apart, rows[i].n_apart);
-        ks_summary_release(&s);
+        akit_release(&s, &held);
         ks_view_close(v);
     }
 }
@@ -308,6 +317,7 @@ static void controls_of_pruning(void **state)
     static const double ns[] = { 1000, 0, 0, 1000, 1250, 0, 1000, 1008, 500, 0, 10, 0 };
     const struct place *p = *state;
     struct ks_summary s;
+    struct akit_held held;
     struct ks_view *v;
     struct skit k;
 
@@ -320,15 +330,15 @@ static void controls_of_pruning(void **state)
     }
     skit_close(&k);
     place_gather(p, 1, NULL);
-    akit_summarise(p, &v, &s);
+    akit_summarise(p, &v, &s, &held);
     assert_int_equal(s.pruned.n_left_out, 5);
     assert_int_equal(s.pruned.n_controls, 4);
     assert_int_equal(s.pruned.n_compared, 3); /* of the last problem nothing was kept */
     assert_int_equal(s.pruned.n_better, 1);
     assert_true(akit_near(s.pruned.ratio, 2));
-    assert_string_equal(s.pruned.problem->name, ks_store_problem(ks_view_file(v), 2)->name);
+    assert_string_equal(s.pruned.problem->name, ks_store_problem(ks_view_file(v), 2)->problem_name);
     assert_string_equal(s.pruned.control->name, name_of(v, 2));
-    ks_summary_release(&s);
+    akit_release(&s, &held);
     ks_view_close(v);
 }
 

@@ -49,9 +49,9 @@ static void test_checks(void **state)
 {
     struct ks_record *r = record();
     (void)state;
-    r->v1 = r->v2 = 1;
+    r->exact_check = r->tolerance_check = 1;
     check_line_of(r, "  checks ", NULL);
-    r->n_checked = 42;
+    r->n_checked_launches = 42;
     r->check_seed = 0xabc;
     check_line_of(r, "  checks ",
                   "  checks    output of 42 launches looked at, seed 0000000000000abc");
@@ -68,15 +68,15 @@ static void test_device(void **state)
     struct ks_record *r = record();
     (void)state;
     check_line(r, NULL);
-    r->throttle = 0; /* it says that nothing holds it back */
+    r->throttle_reasons = 0; /* it says that nothing holds it back */
     check_line(r, NULL);
-    r->max_power_w = 400.4;
+    r->power_max_w = 400.4;
     check_line(r, "  device    up to 400 W");
     r->before.clock_mhz = 1900;
     r->after.clock_mhz = 1800;
-    r->min_clock_mhz = 1700;
+    r->clock_min_mhz = 1700;
     r->after.temperature_c = 61;
-    r->throttle = 5;
+    r->throttle_reasons = 5;
     check_line(r, "  device    clock 1900 MHz before, 1800 after, lowest 1700 MHz, up to 400 W, "
                   "61 degrees, held back (reasons 0x5)");
     free(r);

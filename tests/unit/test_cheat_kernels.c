@@ -135,7 +135,7 @@ static struct ks_stats stats_of(const struct ks_record *r)
     double scratch[KS_SAMPLES_MAX];
     struct ks_stats s;
 
-    ks_stats(r->sample_ns, r->n_samples, r->clock_ns, r->calls, scratch, &s);
+    ks_stats(r->sample_ns, r->n_samples, r->clock_resolution_ns, r->calls_per_sample, scratch, &s);
     return s;
 }
 
@@ -144,9 +144,9 @@ static struct ks_stats stats_of(const struct ks_record *r)
 static bool is_label_of_the_work(const struct way *w, const struct ks_record *r, double honest_ns)
 {
     if (strcmp(w->name, "thousandth") == 0)
-        return ks_wrong_share_hi95(r->n_checked) > 1e-3 * 0.2;
+        return ks_wrong_launch_share_ucb95(r->n_checked_launches) > 1e-3 * 0.2;
     if (strcmp(w->name, "seventh") == 0)
-        return ks_wrong_share_hi95(r->n_checked) > 1.0 / 7 * 0.5;
+        return ks_wrong_launch_share_ucb95(r->n_checked_launches) > 1.0 / 7 * 0.5;
     if (strcmp(w->name, "hasty") == 0 && honest_ns < 2500.0)
         return true;                             /* what a launch may cost hides it */
     return stats_of(r).median > 0.3 * honest_ns; /* noise makes times longer, the shortest not */
@@ -160,13 +160,13 @@ static void check(const struct way *w, const char *reason, const struct ks_recor
     if ((BIT(r->outcome) & w->outcomes) == 0 ||
         (r->outcome != KS_O_OK && strstr(r->reason, reason) == NULL))
         fail_msg("%s: %s (%s), %u launches looked at", w->name, ks_outcome_text(r->outcome),
-                 r->reason, r->n_checked);
+                 r->reason, r->n_checked_launches);
     if (r->outcome == KS_O_OK && !is_honest && !is_label_of_the_work(w, r, honest_ns))
         fail_msg("%s: ok with %g ns, the work takes %g ns", w->name, stats_of(r).median, honest_ns);
     if (r->outcome == KS_O_UNTRUSTED || r->outcome == KS_O_OK)
-        assert_true(r->v1 == 1 && r->v2 == 1);
+        assert_true(r->exact_check == 1 && r->tolerance_check == 1);
     if (is_honest)
-        assert_int_equal(r->is_bitwise_stable, strcmp(w->name, "order") == 0 ? 2 : 1);
+        assert_int_equal(r->bitwise_reproducible, strcmp(w->name, "order") == 0 ? 2 : 1);
 }
 
 /* Each in a worker of its own, as a cell that is measured once more for its doubt. */

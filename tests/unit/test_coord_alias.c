@@ -99,7 +99,7 @@ static int look(void *ctx, const struct ks_journal_frame *f, struct ks_err *err)
     int64_t ip = ks_grid_problem(s->grid, r.cell.problem);
     int64_t ii = ks_grid_instance(s->grid, r.cell.instance);
     assert_true(ip >= 0 && ip < PROBLEMS_MAX && ii >= 0 && ii < INSTANCES_MAX);
-    s->alias[ip][ii] = r.alias;
+    s->alias[ip][ii] = r.representative_id;
     s->flags[ip][ii] = r.flags;
     s->n_aliased += r.outcome == KS_O_ALIASED;
     s->n_controls += (r.flags & KS_FL_ALIASED) != 0;

@@ -34,8 +34,9 @@ static int count(void *ctx, const struct ks_journal_frame *f, struct ks_err *err
     int64_t ii = ks_grid_instance(a->grid, r.cell.instance);
     assert_true(ip >= 0 && ip < PROBLEMS && ii >= 0 && ii < INSTANCES && r.attempt < ATTEMPTS);
     assert_int_equal(++a->n_done[ip][ii][r.attempt], 1);
-    assert_true(r.outcome == KS_O_ALIASED || (r.alias != 0) == ((r.flags & KS_FL_ALIASED) != 0));
-    a->alias[ip][ii] = r.alias;
+    assert_true(r.outcome == KS_O_ALIASED ||
+                (r.representative_id != 0) == ((r.flags & KS_FL_ALIASED) != 0));
+    a->alias[ip][ii] = r.representative_id;
     a->n_records++;
     return 0;
 }

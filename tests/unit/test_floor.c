@@ -126,7 +126,8 @@ static void test_cells(void **state)
         if (rec->outcome == KS_O_UNTRUSTED) {
             assert_non_null(strstr(rec->reason, "FLOP take at least"));
             assert_non_null(strstr(rec->reason, "at 1 GFLOP/s"));
-            assert_true(rec->v1 == 1 && rec->v2 == 1 && rec->phase == KS_PH_VERIFY);
+            assert_true(rec->exact_check == 1 && rec->tolerance_check == 1 &&
+                        rec->phase == KS_PH_VERIFY);
         }
         assert_false(r.w->is_lost);
         close_rig(&r);

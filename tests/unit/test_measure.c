@@ -158,9 +158,9 @@ static void test_samples_are_kept(void **state)
     open_bench(&b, &plan);
     assert_int_equal(ks_measure_samples(&b.run, &m, 3, &b.round, b.rec, &err), 0);
     assert_int_equal(b.rec->n_samples, 6);
-    assert_int_equal(b.rec->calls, 3);
-    assert_int_equal(b.rec->stop, KS_STOP_MAX_SAMPLES);
-    assert_true(b.rec->clock_ns == 20.0);
+    assert_int_equal(b.rec->calls_per_sample, 3);
+    assert_int_equal(b.rec->stop_reason, KS_STOP_MAX_SAMPLES);
+    assert_true(b.rec->clock_resolution_ns == 20.0);
     assert_true(b.rec->span_ns > 0);
     for (int i = 0; i < 6; i++) /* per call; samples without a positive time are dropped */
         assert_true(fabs(b.rec->sample_ns[i] - want[i]) < 1e-6);
@@ -178,7 +178,7 @@ static void test_stops_at_the_target(void **state)
     (void)state;
     open_bench(&b, &plan);
     assert_int_equal(ks_measure_samples(&b.run, &usual, 1, &b.round, b.rec, &err), 0);
-    assert_int_equal(b.rec->stop, KS_STOP_TARGET);
+    assert_int_equal(b.rec->stop_reason, KS_STOP_TARGET);
     assert_int_equal(b.rec->n_samples, 10); /* 10 ms of samples of 1 ms */
     close_bench(&b);
 }
@@ -197,7 +197,7 @@ static void test_noise_goes_on_to_max_ms(void **state)
     m.max_ms = 60;
     open_bench(&b, &plan);
     assert_int_equal(ks_measure_samples(&b.run, &m, 1, &b.round, b.rec, &err), 0);
-    assert_int_equal(b.rec->stop, KS_STOP_MAX_TIME);
+    assert_int_equal(b.rec->stop_reason, KS_STOP_MAX_TIME);
     assert_int_equal(b.rec->n_samples, 30);
     close_bench(&b);
 }
@@ -213,7 +213,7 @@ static void test_all_times_bad(void **state)
     (void)state;
     open_bench(&b, &plan);
     assert_int_equal(ks_measure_samples(&b.run, &usual, 1, &b.round, b.rec, &err), KS_ETIMEOUT);
-    assert_int_equal(b.rec->stop, KS_STOP_FAILED);
+    assert_int_equal(b.rec->stop_reason, KS_STOP_FAILED);
     assert_int_equal(b.rec->n_samples, 0);
     assert_int_equal(b.n_before, KS_SAMPLES_FAILED + 1);
     assert_int_equal(ks_measure_warm(&b.run, &usual, &calls, &err), KS_ETIMEOUT);
@@ -244,7 +244,7 @@ static void test_failures_come_through(void **state)
             rc = ks_measure_samples(&b.run, &m, 1, &b.round, b.rec, &err);
             assert_int_equal(rc, n < 6 ? KS_EDEVMEM : 0);
             assert_int_equal(b.rec->n_samples, n < 6 ? n : 6);
-            assert_int_equal(b.rec->stop, n < 6 ? KS_STOP_FAILED : KS_STOP_MAX_SAMPLES);
+            assert_int_equal(b.rec->stop_reason, n < 6 ? KS_STOP_FAILED : KS_STOP_MAX_SAMPLES);
             close_bench(&b);
         }
     }
@@ -306,7 +306,7 @@ static void test_queue_is_kept_full(void **state)
     open_bench(&b, &plan);
     b.run.call_ns = 100e3;
     assert_int_equal(ks_measure_samples(&b.run, &usual, 1, &b.round, b.rec, &err), 0);
-    assert_int_equal(b.rec->stop, KS_STOP_TARGET);
+    assert_int_equal(b.rec->stop_reason, KS_STOP_TARGET);
     assert_true(b.first_expected_ns == 40 * 100e3); /* a chunk of 4 ms */
     /* More than 10 ms, so three of them; shorter ones where this process had to wait meanwhile. */
     assert_in_range(b.rec->n_samples, 100, 120);
@@ -329,7 +329,7 @@ static void test_chunks_end_at_max_samples(void **state)
     open_bench(&b, &plan);
     b.run.call_ns = 1e3;
     assert_int_equal(ks_measure_samples(&b.run, &m, 1, &b.round, b.rec, &err), 0);
-    assert_int_equal(b.rec->stop, KS_STOP_MAX_SAMPLES);
+    assert_int_equal(b.rec->stop_reason, KS_STOP_MAX_SAMPLES);
     assert_int_equal(b.rec->n_samples, 100);
     assert_int_equal(ks_fault_calls(b.dev, KS_FAULT_FLUSH), 100);
     close_bench(&b);
@@ -445,9 +445,9 @@ static void test_telemetry_is_recorded(void **state)
     open_bench(&b, &plan);
     assert_int_equal(ks_measure_samples(&b.run, &usual, 1, &b.round, b.rec, &err), 0);
     assert_true(b.rec->before.clock_mhz == 1400 && b.rec->after.clock_mhz == 1300);
-    assert_true(b.rec->min_clock_mhz == 1300);
-    assert_true(b.rec->before.power_w == KS_UNKNOWN && b.rec->max_power_w == KS_UNKNOWN);
-    assert_int_equal(b.rec->throttle, -1);
+    assert_true(b.rec->clock_min_mhz == 1300);
+    assert_true(b.rec->before.power_w == KS_UNKNOWN && b.rec->power_max_w == KS_UNKNOWN);
+    assert_int_equal(b.rec->throttle_reasons, -1);
     close_bench(&b);
 }
 

@@ -42,14 +42,14 @@ static void test_every_round_is_checked(void **state)
         plan_checks(&b, 100 + i);
         b.plan.n_verified = 2; /* by a warm-up */
         assert_int_equal(ks_measure_samples(&b.run, &m, 1, &b.round, b.rec, &err), 0);
-        assert_int_equal(b.rec->stop, rows[i].stop);
+        assert_int_equal(b.rec->stop_reason, rows[i].stop);
         for (uint32_t k = 0; k < b.rec->n_samples; k++)
             n[b.round.kind[k]]++;
         assert_memory_equal(n, b.n_checks, sizeof(n));
         assert_true(n[KS_CHECK_VERIFIED] >= rows[i].n_verified);
         assert_true(n[KS_CHECK_FRESH] >= rows[i].n_fresh);
         assert_true(n[KS_CHECK_PLACEBO] >= rows[i].n_placebo);
-        assert_true(b.rec->poison_sample_ns == rows[i].times[0]);
+        assert_true(b.rec->verified_sample_ns == rows[i].times[0]);
         assert_true(b.run.checks_ns > 0);
         close_bench(&b);
     }
@@ -108,7 +108,7 @@ static void test_checks_end_it(void **state)
             assert_int_equal(calls, 77);
         } else {
             assert_int_equal(ks_measure_samples(&b.run, &usual, 1, &b.round, b.rec, &err), want);
-            assert_int_equal(b.rec->stop, want < 0 ? KS_STOP_FAILED : KS_STOP_NONE);
+            assert_int_equal(b.rec->stop_reason, want < 0 ? KS_STOP_FAILED : KS_STOP_NONE);
             assert_int_equal(b.rec->n_samples, 2);
         }
         b.is_in_check = 0;
@@ -154,7 +154,7 @@ static void test_verified_without_time(void **state)
     assert_int_equal(ks_measure_samples(&b.run, &m, 1, &b.round, b.rec, &err), 0);
     assert_int_equal(b.rec->n_samples, 1);
     assert_int_equal(b.n_looks, 2);
-    assert_int_equal(b.round.kind[0] == KS_CHECK_VERIFIED, b.rec->poison_sample_ns > 0);
+    assert_int_equal(b.round.kind[0] == KS_CHECK_VERIFIED, b.rec->verified_sample_ns > 0);
     close_bench(&b);
 }
 

@@ -27,9 +27,9 @@ static void fill_record(struct ks_record *r)
     r->code = -11;
     r->flags = KS_FL_SUSPECT | KS_FL_VOID;
     r->phase = KS_PH_TIMING;
-    r->stop = KS_STOP_FAILED;
+    r->stop_reason = KS_STOP_FAILED;
     snprintf(r->reason, sizeof(r->reason), "heap_corruption");
-    r->alias = UINT64_MAX - 2;
+    r->representative_id = UINT64_MAX - 2;
     r->lease_id = 9;
     r->block_id = UINT64_MAX;
     r->position = 4;
@@ -43,17 +43,17 @@ static void fill_record(struct ks_record *r)
     r->build_id = (struct ks_id128){ 3, 4 };
     r->code_id = (struct ks_id128){ 0, 5 };
     r->n_samples = KS_SAMPLES_MAX;
-    r->calls = 8;
+    r->calls_per_sample = 8;
     for (uint32_t i = 0; i < KS_SAMPLES_MAX; i++)
         r->sample_ns[i] = 1000.5 + i / 3.0;
-    r->poison_sample_ns = 1001;
-    r->n_checked = 59;
+    r->verified_sample_ns = 1001;
+    r->n_checked_launches = 59;
     r->verified_over_timed = 1.25;
     r->floor_ns = 0;
     r->disturbance = 0.5;
     r->max_error = (double)INFINITY;
-    r->v1 = 1;
-    r->v2 = 2;
+    r->exact_check = 1;
+    r->tolerance_check = 2;
     r->n_mismatches = KS_MISMATCH_MAX;
     for (int i = 0; i < (int)KS_MISMATCH_MAX; i++)
         r->mismatch[i] = (struct ks_mismatch){ -i, i * 0.1, -0.0, 1e-300 };
@@ -64,9 +64,9 @@ static void fill_record(struct ks_record *r)
     }
     r->before = (struct ks_reading){ 1980, 2619, 412.5, 41, 0 };
     r->after = (struct ks_reading){ 1755, KS_UNKNOWN, 699.75, -40, 1 };
-    r->min_clock_mhz = 1740;
-    r->max_power_w = 700;
-    r->throttle = INT64_MAX;
+    r->clock_min_mhz = 1740;
+    r->power_max_w = 700;
+    r->throttle_reasons = INT64_MAX;
     r->denied_call = 0;
     r->n_tail = KS_TAIL_MAX;
     for (uint32_t i = 0; i < KS_TAIL_MAX; i++)
@@ -121,12 +121,12 @@ static void nothing_known_takes_no_room(void **state)
     assert_int_equal(r->attempt, 1);
     assert_int_equal(r->denied_call, -1);
     assert_int_equal(r->cpu, -1);
-    assert_true(r->poison_sample_ns < 0);
+    assert_true(r->verified_sample_ns < 0);
     assert_true(r->before.clock_mhz == KS_UNKNOWN && r->before.memory_clock_mhz == KS_UNKNOWN);
     assert_true(r->after.power_w == KS_UNKNOWN && r->after.temperature_c == KS_UNKNOWN);
     assert_true(r->after.busy == KS_UNKNOWN);
-    assert_true(r->min_clock_mhz == KS_UNKNOWN && r->max_power_w == KS_UNKNOWN);
-    assert_int_equal(r->throttle, -1);
+    assert_true(r->clock_min_mhz == KS_UNKNOWN && r->power_max_w == KS_UNKNOWN);
+    assert_int_equal(r->throttle_reasons, -1);
     assert_int_equal(r->outcome, KS_O_NONE);
     ks_buf_init(&b);
     r->outcome = KS_O_OK;
@@ -165,7 +165,7 @@ static void golden_bytes(void **state)
     r->outcome = KS_O_CRASHED;
     r->code = 11;
     snprintf(r->reason, sizeof(r->reason), "hi");
-    r->alias = 77;
+    r->representative_id = 77;
     r->worker = (struct ks_id128){ 1, 2 };
     r->n_samples = 1;
     r->sample_ns[0] = 1;
@@ -220,20 +220,20 @@ static const struct {
     { 41, zeros, 8, "sample_ns is not positive" },
     { 41, one, 7, "row of numbers" },
     { 41, zeros, KS_SAMPLES_MAX * 8 + 8, "more values than fit" },
-    { 42, nan_and_inf, 8, "poison_sample_ns is not finite" },
+    { 42, nan_and_inf, 8, "verified_sample_ns is not finite" },
     { 42, one, 4, "not a number" },
-    { 55, "\3", 1, "v1" },
-    { 56, "\3", 1, "v2" },
+    { 55, "\3", 1, "exact_check" },
+    { 56, "\3", 1, "tolerance_check" },
     { 61, "\1\0\1\0\0", 5, "fields do not fill" },
     { 61, "\1\0\3\0\0\0abc", 9, "mismatch" },
     { 62, pair, 16, "differ in length" },
     { 62, zeros, 56, "more values than fit" },
-    { 64, "\3", 1, "is_bitwise_stable" },
+    { 64, "\3", 1, "bitwise_reproducible" },
     { 67, nan_and_inf, 8, "floor_ns is not finite" },
     { 84, zeros, KS_TAIL_MAX + 1, "tail is longer than fits" },
     { 90, nan_and_inf, 8, "before.clock_mhz is not finite" },
     { 99, one, 4, "after.busy is not a number" },
-    { 100, nan_and_inf + 8, 8, "min_clock_mhz is not finite" },
+    { 100, nan_and_inf + 8, 8, "clock_min_mhz is not finite" },
 };
 
 static void a_bad_field_is_refused_and_out_untouched(void **state)

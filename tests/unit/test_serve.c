@@ -167,7 +167,7 @@ static void test_all_ways(void **state)
         send_cell(&c, f, &p, "ways", i);
         assert_true(child_record(&c, &f->rec));
         assert_int_equal(f->rec.outcome, KS_O_OK);
-        assert_true(f->rec.v1 == 1 && f->rec.v2 == 1);
+        assert_true(f->rec.exact_check == 1 && f->rec.tolerance_check == 1);
         assert_int_equal(f->rec.n_elements, ks_operators[p.op]->extents(&p).c);
         send_cell(&c, f, &p, "ways_wrong", i);
         assert_true(child_record(&c, &f->rec));
@@ -228,8 +228,8 @@ static void test_sim_needs_no_artefact(void **state)
     send_cell(&c, f, &f->problem, "whatever", 0);
     assert_true(child_record(&c, &f->rec));
     assert_int_equal(f->rec.outcome, KS_O_OK);
-    assert_int_equal(f->rec.stop, KS_STOP_TARGET);
-    assert_true(f->rec.v1 == 0 && f->rec.v2 == 0 && f->rec.n_samples >= 3);
+    assert_int_equal(f->rec.stop_reason, KS_STOP_TARGET);
+    assert_true(f->rec.exact_check == 0 && f->rec.tolerance_check == 0 && f->rec.n_samples >= 3);
     assert_true(f->rec.sample_ns[0] > 0.49e6 && f->rec.sample_ns[0] < 2.01e6);
     child_end(&c, KS_WORKER_EXIT_OK);
 }

@@ -63,10 +63,10 @@ static void put_endings(const struct place *p)
         r->outcome = endings[i].outcome;
         r->flags = endings[i].flags;
         r->code = endings[i].code;
-        r->alias = alias_of(i);
+        r->representative_id = alias_of(i);
         snprintf(r->reason, sizeof(r->reason), "%s", endings[i].reason);
         if (endings[i].n_samples == 0)
-            r->poison_sample_ns = -1;
+            r->verified_sample_ns = -1;
         skit_put(&k, r);
     }
     skit_block(&k, 2, 1, 1000, 1100);
@@ -96,14 +96,14 @@ static void every_outcome_reads_back(void **state)
         assert_int_equal(t.n_outcome[endings[i].outcome], 1);
         assert_int_equal(row.outcome, endings[i].outcome);
         assert_string_equal(row.outcome_text, ks_outcome_text(endings[i].outcome));
-        assert_int_equal(row.flags, endings[i].flags);
-        assert_int_equal(row.confirmed, !(endings[i].flags & KS_FL_UNCONFIRMED));
-        assert_int_equal(row.code, endings[i].want_code);
-        assert_int_equal(row.alias_id, alias_of(i));
+        assert_int_equal(row.outcome_flags, endings[i].flags);
+        assert_int_equal(row.is_confirmed, !(endings[i].flags & KS_FL_UNCONFIRMED));
+        assert_int_equal(row.status_code, endings[i].want_code);
+        assert_int_equal(row.representative_id, alias_of(i));
         assert_string_equal(row.reason, endings[i].reason);
         assert_int_equal(row.n_samples, endings[i].n_samples);
         if (endings[i].n_samples == 0)
-            assert_true(row.median_ns == KS_MISSING && row.time_over_anchor == KS_MISSING);
+            assert_true(row.time_median_ns == KS_MISSING && row.time_over_anchor == KS_MISSING);
     }
     ks_store_close(f);
 }
@@ -126,7 +126,7 @@ static void put_two(const struct place *p, struct ks_record *want_out)
     skit_block(&k, 2, 1, 40000, 42000);
     *want_out = *skit_record(&k, 1, 3, 31);
     want_out->n_zero = 12;
-    want_out->n_checked = 59;
+    want_out->n_checked_launches = 59;
     want_out->verified_over_timed = 1.0625;
     want_out->floor_ns = 2500.5;
     want_out->disturbance = 0;
@@ -150,24 +150,25 @@ static void times_read_back(void **state)
     row = measurement(f, 1);
     memcpy(sorted, want.sample_ns, sizeof(sorted));
     qsort(sorted, 31, sizeof(double), by_value);
-    same_f32(row.median_ns, sorted[15]);
-    same_f32(row.min_ns, sorted[0]);
-    same_f32(row.max_ns, sorted[30]);
-    same_f32(row.p10_ns, sorted[3]);
-    same_f32(row.p90_ns, sorted[27]);
-    assert_true(row.lo95_ns <= row.median_ns && row.median_ns <= row.hi95_ns);
-    assert_true(row.se_ns > 0 && row.mad_ns > 0);
+    same_f32(row.time_median_ns, sorted[15]);
+    same_f32(row.time_min_ns, sorted[0]);
+    same_f32(row.time_max_ns, sorted[30]);
+    same_f32(row.time_p10_ns, sorted[3]);
+    same_f32(row.time_p90_ns, sorted[27]);
+    assert_true(row.time_ci95_lo_ns <= row.time_median_ns &&
+                row.time_median_ns <= row.time_ci95_hi_ns);
+    assert_true(row.time_se_ns > 0 && row.time_mad_ns > 0);
     same_f32(row.anchor_open_ns, 40000);
     same_f32(row.anchor_close_ns, 42000);
     same_f32(row.time_over_anchor, sorted[15] / 41000);
-    same_f32(row.poison_sample_ns, want.poison_sample_ns);
-    assert_int_equal(row.n_checked, 59);
-    assert_true(fabs(row.wrong_share_hi95 - 0.04951) < 1e-4); /* the rule of three: 3 / n */
+    same_f32(row.verified_sample_ns, want.verified_sample_ns);
+    assert_int_equal(row.n_checked_launches, 59);
+    assert_true(fabs(row.wrong_launch_share_ucb95 - 0.04951) < 1e-4); /* the rule of three: 3 / n */
     same_f32(row.verified_over_timed, want.verified_over_timed);
     same_f32(row.floor_ns, want.floor_ns);
     same_f32(row.disturbance, want.disturbance);
-    same_f32(row.clock_ns, 20);
-    assert_int_equal(row.calls, want.calls);
+    same_f32(row.clock_resolution_ns, 20);
+    assert_int_equal(row.calls_per_sample, want.calls_per_sample);
     assert_int_equal(attempt(f, 1).sample_offset, 7);
     assert_int_equal(ks_store_samples(f, 7, 31, samples, NULL), 0);
     for (int i = 0; i < 31; i++)
@@ -197,14 +198,14 @@ static void a_measurement_reads_back(void **state)
     assert_int_equal(row.block, 0);
     assert_int_equal(row.block_id, 2);
     assert_int_equal(row.position, want.position);
-    assert_int_equal(row.rank, 1);
+    assert_int_equal(row.mpi_rank, 1);
     assert_int_equal(row.pid, want.pid);
     assert_int_equal(row.started_ns, want.started_ns);
-    assert_int_equal(row.v1, 1);
-    assert_int_equal(row.v2, 1);
+    assert_int_equal(row.exact_check, 1);
+    assert_int_equal(row.tolerance_check, 1);
     assert_int_equal(row.n_zero, 12);
     assert_int_equal(row.n_elements, want.n_elements);
-    assert_int_equal(row.stop, KS_STOP_TARGET);
+    assert_int_equal(row.stop_reason, KS_STOP_TARGET);
     assert_int_equal(row.warmup_ns, want.warmup_ns);
     assert_int_equal(row.wall_ns, want.wall_ns);
     assert_int_equal(row.timing_ns, want.timing_ns);
@@ -212,15 +213,15 @@ static void a_measurement_reads_back(void **state)
     assert_int_equal(row.workspace_bytes, want.workspace_bytes);
     assert_int_equal(row.involuntary_switches, 3);
     assert_int_equal(row.attempt_row, 1);
-    same_f32(row.before.clock_mhz, 1900);
-    same_f32(row.after.clock_mhz, 1800);
-    same_f32(row.min_clock_mhz, 1700);
-    same_f32(row.max_power_w, 400);
-    same_f32(row.after.temperature_c, 61);
-    same_f32(row.before.busy, 0.25);
-    assert_int_equal(row.throttle, 5);
-    assert_int_equal(measurement(f, 0).throttle, -1);
-    same_f32(measurement(f, 0).min_clock_mhz, KS_MISSING);
+    same_f32(row.clock_before_mhz, 1900);
+    same_f32(row.clock_after_mhz, 1800);
+    same_f32(row.clock_min_mhz, 1700);
+    same_f32(row.power_max_w, 400);
+    same_f32(row.temperature_after_c, 61);
+    same_f32(row.busy_before, 0.25);
+    assert_int_equal(row.throttle_reasons, 5);
+    assert_int_equal(measurement(f, 0).throttle_reasons, -1);
+    same_f32(measurement(f, 0).clock_min_mhz, KS_MISSING);
     ks_store_close(f);
 }
 
@@ -237,19 +238,19 @@ static void an_attempt_reads_back(void **state)
     assert_int_equal(row.is_final, 1);
     assert_int_equal(row.cpu, 2);
     assert_int_equal(row.lease_id, want.lease_id);
-    assert_int_equal(row.worker, want.worker.hi);
+    assert_int_equal(row.worker_id, want.worker.hi);
     assert_int_equal(row.seq, want.seq);
-    assert_int_equal(row.verify_ns, want.verify_ns);
-    assert_int_equal(row.exact_ns, want.exact_ns);
+    assert_int_equal(row.tolerance_check_ns, want.tolerance_check_ns);
+    assert_int_equal(row.exact_check_ns, want.exact_check_ns);
     assert_int_equal(row.load_ns, want.load_ns);
-    same_f32(row.before.clock_mhz, 1900);
-    same_f32(row.before.memory_clock_mhz, 2600);
-    same_f32(row.before.power_w, 300);
-    same_f32(row.before.temperature_c, 40);
-    same_f32(row.before.busy, 0.25);
-    same_f32(row.after.memory_clock_mhz, 2500);
-    same_f32(row.after.power_w, 350);
-    same_f32(row.after.busy, 1);
+    same_f32(row.clock_before_mhz, 1900);
+    same_f32(row.memory_clock_before_mhz, 2600);
+    same_f32(row.power_before_w, 300);
+    same_f32(row.temperature_before_c, 40);
+    same_f32(row.busy_before, 0.25);
+    same_f32(row.memory_clock_after_mhz, 2500);
+    same_f32(row.power_after_w, 350);
+    same_f32(row.busy_after, 1);
     ks_store_close(f);
 }
 
@@ -278,17 +279,19 @@ static void problems_and_kernels_read_back(void **state)
     put_names(p);
     f = place_open(p);
     problem = ks_store_problem(f, 1);
-    assert_string_equal(problem->name, "conv_1 ä × 3");
-    assert_string_equal(problem->op, "grouped_conv");
+    assert_string_equal(problem->problem_name, "conv_1 ä × 3");
+    assert_string_equal(problem->operator, "grouped_conv");
     assert_int_equal(problem->has_problem, 1);
     assert_int_equal(problem->problem_id, problem->problem.id);
     assert_true(problem->flops == ks_problem_flops(&problem->problem));
-    assert_int_equal(problem->count, 2);
+    assert_int_equal(problem->n_uses, 2);
     assert_int_equal(problem->out_h, 14);
     assert_int_equal(ks_store_info(f)->n_dims, 23);
-    for (uint32_t i = 0; i < ks_store_info(f)->n_dims; i++)
-        assert_int_equal(problem->dim[i],
-                         problem->problem.dim[ks_problem_dim(0, ks_store_dim_name(f, i))]);
+    for (uint32_t i = 0; i < ks_store_info(f)->n_dims; i++) {
+        const char *dim = ks_column_old_name("/problems", ks_store_dim_name(f, i));
+
+        assert_int_equal(problem->dim[i], problem->problem.dim[ks_problem_dim(0, dim)]);
+    }
     kernel = ks_store_kernel(f, 3);
     assert_string_equal(kernel->family, "host_depthwise");
     assert_int_equal(kernel->code_group, ks_store_kernel(f, 2)->code_group);
@@ -353,7 +356,7 @@ static void provenance_reads_back(void **state)
     put_names(p);
     f = place_open(p);
     run = ks_store_run(f, 0);
-    assert_string_equal(run->name, "made_up");
+    assert_string_equal(run->job_name, "made_up");
     assert_non_null(strstr(run->job, "\"operator\""));
     assert_int_equal(run->n_instances, 5);
     assert_int_equal(run->n_cells, 8); /* two pairs are no cells */
@@ -448,7 +451,7 @@ static void dirty_texts_and_numbers(void **state)
     skit_names(&k);
     r = skit_record(&k, 0, 0, 0);
     r->outcome = KS_O_WRONG_RESULT;
-    r->v2 = 2;
+    r->tolerance_check = 2;
     r->max_error = (double)NAN;
     snprintf(r->reason, sizeof(r->reason), "bad \xff\xc3(\x01 ok \xc3\xa4");
     memcpy(r->tail, "x\0y\xff\n", 5);
@@ -468,7 +471,7 @@ static void dirty_texts_and_numbers(void **state)
     assert_string_equal(row.reason, "bad ?\?(? ok \xc3\xa4");
     assert_true(row.max_error > 3e38 && isfinite(row.max_error));
     assert_int_equal(row.n_samples, 0);
-    assert_true(row.mean_ns == KS_MISSING);
+    assert_true(row.time_mean_ns == KS_MISSING);
     assert_string_equal(ks_store_kernel(f, 1)->family, "");
     ks_store_close(f);
 }

@@ -106,7 +106,7 @@ static void the_attempt_that_counts(void **state)
             assert_int_equal(row.n_attempts, want[i].n_attempts);
             assert_int_equal(row.outcome, want[i].outcome);
             assert_int_equal(row.n_rounds, 1);
-            same_f32(row.median_ns, 1000 * want[i].attempt + 1);
+            same_f32(row.time_median_ns, 1000 * want[i].attempt + 1);
             assert_int_equal(attempt(f, row.attempt_row).is_final, 1);
             assert_int_equal(attempt(f, row.attempt_row).instance_id, row.instance_id);
         }
@@ -143,13 +143,13 @@ static void rounds_are_one_row(void **state)
     assert_int_equal(row.n_attempts, 1);
     assert_int_equal(row.n_samples, 9);
     assert_int_equal(row.attempt_row, 0);
-    same_f32(row.min_ns, 1000);
-    same_f32(row.median_ns, 1101);
-    same_f32(row.max_ns, 1202);
+    same_f32(row.time_min_ns, 1000);
+    same_f32(row.time_median_ns, 1101);
+    same_f32(row.time_max_ns, 1202);
     row = measurement(f, 0);
     assert_int_equal(row.kernel, 1);
     assert_int_equal(row.n_samples, 6);
-    same_f32(row.median_ns, (1002.0 + 1100.0) / 2);
+    same_f32(row.time_median_ns, (1002.0 + 1100.0) / 2);
     ks_store_close(f);
 }
 
@@ -217,10 +217,10 @@ static void a_resumed_and_rebuilt_run(void **state)
     row = measurement(f, 1);
     assert_int_equal(row.kernel, 2);
     assert_string_equal(ks_store_kernel(f, 2)->build_id, "00000000000000070000000000000007");
-    assert_string_equal(ks_store_kernel(f, 2)->name, ks_store_kernel(f, 1)->name);
+    assert_string_equal(ks_store_kernel(f, 2)->instance_name, ks_store_kernel(f, 1)->instance_name);
     assert_int_equal(ks_store_kernel(f, 2)->i_instance, 1);
-    assert_int_equal(row.segment, 0); /* no column of this table */
-    assert_int_equal(attempt(f, 1).segment, 2);
+    assert_int_equal(row.journal_segment, 0); /* no column of this table */
+    assert_int_equal(attempt(f, 1).journal_segment, 2);
     ks_store_close(f);
 }
 

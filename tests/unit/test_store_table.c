@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "base/file.h"
+#include "doc_table.h"
 #include "store/fd_driver.h"
 #include "store/keys.h"
 #include "store/table.h"
@@ -282,103 +283,152 @@ static void the_schema_is_as_promised(void **state)
     ks_buf_release(&got);
 }
 
-/* Every line that an earlier minor version promised still stands, in the same order; a list of
- * values may have grown. */
-static void minor_versions_only_add(void **state)
+/* The golden schema of a minor version. */
+static void read_schema(int minor, struct ks_buf *text_out)
 {
     const char *root = getenv("KSWEEP_SOURCE_DIR");
+    char path[1100];
+    struct ks_err err;
 
+    ks_buf_init(text_out);
+    snprintf(path, sizeof(path), "%s/tests/golden/schema-%d.%d.txt", root ? root : KS_SOURCE_DIR,
+             KS_SCHEMA_MAJOR, minor);
+    if (ks_file_read(path, text_out, &err) < 0)
+        fail_msg("%s", err.text);
+}
+
+/* A column's line with the name that its table gave it in KS_RENAMED_MINOR. */
+static void rename_line(const char *line, const char *table, char *out, size_t cap)
+{
+    char name[64] = "";
+    size_t n = 0;
+
+    bool is_column = sscanf(line, "  %63s%zn", name, &n) == 1 && line[0] == ' ' && name[0] != '@';
+
+    if (is_column && strncmp(table, "/kernel_traits/", 15) == 0 &&
+        strcmp(name, "instance_id") != 0 && strcmp(table, "/kernel_traits/long") != 0)
+        snprintf(out, cap, "  " KS_TRAIT_PREFIX "%s%s", name, line + n);
+    else if (is_column && table[0])
+        snprintf(out, cap, "  %s%s", ks_column_new_name(table, name), line + n);
+    else
+        snprintf(out, cap, "%s", line);
+}
+
+/* Attributes that were named after a renamed column. */
+static bool is_renamed_attribute(const char *line)
+{
+    return strncmp(line, "  @flags_bits", 13) == 0 || strncmp(line, "  @v1_v2_values", 15) == 0 ||
+           strncmp(line, "  @bitwise_stable_values", 24) == 0;
+}
+
+/* Whether the section of a table holds a line; a list of values may have grown. */
+static bool has_line(const char *schema, const char *table, const char *line)
+{
+    size_t n = strlen(line), n_table = strlen(table);
+    bool is_in = false;
+
+    for (const char *at = schema; *at; at += strcspn(at, "\n") + 1) {
+        if (*at == '/')
+            is_in = strcspn(at, " \n") == n_table && strncmp(at, table, n_table) == 0;
+        if (is_in && strncmp(at, line, n) == 0 && strchr(",\n", at[n]))
+            return true;
+    }
+    return false;
+}
+
+/* Every line that an earlier minor version promised still stands in its table, under the names of
+ * the later one. */
+static void minor_versions_only_add(void **state)
+{
     (void)state;
     for (int minor = 0; minor < KS_SCHEMA_MINOR; minor++) {
-        struct ks_buf text[2];
+        char line[512], now[600], table[128] = "";
+        bool renames = minor + 1 == KS_RENAMED_MINOR;
+        struct ks_buf was, next;
 
-        for (int i = 0; i < 2; i++) {
-            char path[1100];
-            struct ks_err err;
-
-            ks_buf_init(&text[i]);
-            snprintf(path, sizeof(path), "%s/tests/golden/schema-%d.%d.txt",
-                     root ? root : KS_SOURCE_DIR, KS_SCHEMA_MAJOR, minor + i);
-            if (ks_file_read(path, &text[i], &err) < 0)
-                fail_msg("%s", err.text);
+        read_schema(minor, &was);
+        read_schema(minor + 1, &next);
+        for (const char *at = ks_buf_text(&was); *at; at += strcspn(at, "\n") + 1) {
+            snprintf(line, sizeof(line), "%.*s", (int)strcspn(at, "\n"), at);
+            if (*at == '/')
+                snprintf(table, sizeof(table), "%.*s", (int)strcspn(at, " \n"), at);
+            rename_line(line, renames ? table : "", now, sizeof(now));
+            if (!(renames && is_renamed_attribute(line)) &&
+                !has_line(ks_buf_text(&next), table, now))
+                fail_msg("minor version %d, %s lacks: %s", minor + 1, table, now);
         }
-        const char *was = ks_buf_text(&text[0]), *now = ks_buf_text(&text[1]);
-        for (size_t n; *was; was += n) {
-            n = strcspn(was, "\n") + 1;
-            while (*now && (strncmp(was, now, n - 1) != 0 || !strchr(",\n", now[n - 1])))
-                now += strcspn(now, "\n") + 1;
-            if (!*now)
-                fail_msg("minor version %d lacks: %.*s", minor + 1, (int)n, was);
-        }
-        ks_buf_release(&text[0]);
-        ks_buf_release(&text[1]);
+        ks_buf_release(&was);
+        ks_buf_release(&next);
     }
 }
 
-/* The section of docs/results.md about one dataset: from its heading to the next. */
-static void cut_section(const char *doc, const char *path, char *out, size_t cap)
-{
-    char heading[128];
-    const char *from, *to = NULL;
+/* ---- names and documentation ---- */
 
-    snprintf(heading, sizeof(heading), "## `%s`", path);
-    from = strstr(doc, heading);
-    if (!from)
-        fail_msg("docs/results.md has no section %s", heading);
-    else
-        to = strstr(from, "\n## ");
-    snprintf(out, cap, "%.*s", to ? (int)(to - from) : (int)strlen(from), from);
-}
-
-/* | `name` | unit | type | missing | meaning | */
-static void assert_documented(const char *section, const char *path, const struct ks_column *c)
-{
-    char start[128], type[32], missing[32] = "", want[32] = "";
-    const char *line;
-
-    snprintf(start, sizeof(start), "| `%s` | %s | ", c->name, c->units);
-    line = strstr(section, start);
-    if (!line)
-        fail_msg("%s: no line '%s' in docs/results.md", path, start);
-    if (c->fill == KS_FILL_MISSING)
-        snprintf(want, sizeof(want), "%.0f", c->missing);
-    assert_true(sscanf(line + strlen(start), "%31s | %31[^| ]", type, missing) >= 1);
-    if (strcmp(missing, want) != 0)
-        fail_msg("%s: '%s' is documented as missing when '%s', not '%s'", path, c->name, missing,
-                 want);
-}
-
+/* docs/results.md has a table per dataset, made of the column table. */
 static void every_column_is_documented(void **state)
 {
-    char path[1100], section[32768];
-    const char *root = getenv("KSWEEP_SOURCE_DIR");
-    struct ks_buf doc;
-    struct ks_err err = { 0 };
+    (void)state;
+    for (int t = 0; t < KS_T_COUNT; t++) {
+        const struct ks_table_def *def = &ks_table_defs[t];
+        char heading[128], missing[48];
+        struct ks_buf want;
+
+        ks_buf_init(&want);
+        ks_buf_printf(&want, "| column | unit | type | missing | role | meaning |\n"
+                             "|---|---|---|---|---|---|\n");
+        for (size_t k = 0; k < def->n_columns; k++) {
+            const struct ks_column *c = &def->columns[k];
+
+            ks_column_missing_text(c, missing);
+            ks_buf_printf(&want, "| `%s` | %s | %s | %s | %s | %s |\n", c->name, c->units,
+                          ks_col_type_text(c->type), missing, ks_col_role_text(c->role), c->doc);
+        }
+        snprintf(heading, sizeof(heading), "## `%s`", def->path);
+        doc_table_check(heading, ks_buf_text(&want));
+        ks_buf_release(&want);
+    }
+}
+
+/* Old and new names lead to each other, and no table has two columns of a name. */
+static void names_are_unique(void **state)
+{
+    uint32_t n_renamed = 0;
 
     (void)state;
-    ks_buf_init(&doc);
-    snprintf(path, sizeof(path), "%s/docs/results.md", root ? root : KS_SOURCE_DIR);
-    if (ks_file_read(path, &doc, &err) < 0)
-        fail_msg("%s", err.text);
     for (int t = 0; t < KS_T_COUNT; t++) {
         const struct ks_table_def *def = &ks_table_defs[t];
 
-        cut_section(ks_buf_text(&doc), def->path, section, sizeof(section));
-        for (size_t k = 0; k < def->n_columns; k++)
-            assert_documented(section, def->path, &def->columns[k]);
+        for (size_t k = 0; k < def->n_columns; k++) {
+            const char *name = def->columns[k].name;
+            const char *old = ks_column_old_name(def->path, name);
+
+            assert_ptr_equal(ks_table_column(def, name), &def->columns[k]);
+            assert_string_equal(ks_column_new_name(def->path, old), name);
+            n_renamed += strcmp(old, name) != 0;
+        }
     }
-    cut_section(ks_buf_text(&doc), KS_SAMPLES_PATH, section, sizeof(section));
-    ks_buf_release(&doc);
+    assert_true(n_renamed > 50);
+    assert_string_equal(ks_column_old_name("/measurements", "exact_check"), "v1");
+    assert_string_equal(ks_column_old_name("/problems", "exact_check"), "exact_check");
+    assert_string_equal(ks_column_old_name("/kernels", "instance_name"), "name");
+    assert_string_equal(ks_column_new_name("/runs", "name"), "job_name");
+    assert_string_equal(ks_dim_column("ndim"), "n_spatial_dims");
+    assert_string_equal(ks_dim_column("di"), "di");
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, place_make, place_remove)
-        TEST(keys_are_numbered_in_order), TEST(texts_become_utf8),
-        TEST(every_type_reads_back),      TEST(columns_are_found_by_name),
-        TEST(attributes_and_digests),     TEST(the_schema_is_as_promised),
-        TEST(every_column_is_documented), cmocka_unit_test(minor_versions_only_add),
+        TEST(keys_are_numbered_in_order),
+        TEST(texts_become_utf8),
+        TEST(every_type_reads_back),
+        TEST(columns_are_found_by_name),
+        TEST(attributes_and_digests),
+        TEST(the_schema_is_as_promised),
+        cmocka_unit_test(every_column_is_documented),
+        cmocka_unit_test(minor_versions_only_add),
+        cmocka_unit_test(names_are_unique),
 #undef TEST
     };
 

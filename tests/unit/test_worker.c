@@ -116,7 +116,8 @@ static void test_mismatches_are_kept(void **state)
     child_problem(&c, &f->problem, 0);
     send_cell(&c, f, &f->problem, "one_wrong", 0);
     assert_true(child_record(&c, r));
-    assert_true(r->v1 == 2 && r->v2 == 0 && r->n_wrong == 1 && r->n_mismatches == 1);
+    assert_true(r->exact_check == 2 && r->tolerance_check == 0 && r->n_wrong == 1 &&
+                r->n_mismatches == 1);
     assert_int_equal(r->mismatch[0].index, 17);
     assert_true(r->mismatch[0].got == r->mismatch[0].want + 1.0);
     assert_int_equal(r->n_box > 0, 1);
@@ -124,7 +125,7 @@ static void test_mismatches_are_kept(void **state)
     assert_int_equal(r->n_samples, 0);
     send_cell(&c, f, &f->problem, "coarse", 1);
     assert_true(child_record(&c, r));
-    assert_true(r->v1 == 1 && r->v2 == 2 && r->n_wrong > 16);
+    assert_true(r->exact_check == 1 && r->tolerance_check == 2 && r->n_wrong > 16);
     assert_int_equal(r->n_mismatches, KS_MISMATCH_MAX);
     assert_true(r->max_error > 1.0);
     assert_true(fabs(r->mismatch[0].got - r->mismatch[0].want) > r->mismatch[0].tolerance);
@@ -181,7 +182,7 @@ static void test_flags(void **state)
     send_cell(&c, f, &f->problem, "rounds_down", 0);
     assert_true(child_record(&c, r));
     assert_true((r->flags & KS_FL_FP_ENV_CHANGED) != 0);
-    assert_int_equal(r->v1, 1); /* integers do not round */
+    assert_int_equal(r->exact_check, 1); /* integers do not round */
     send_cell(&c, f, &f->problem, "looks_upward", 4);
     assert_true(child_record(&c, r));
     assert_int_equal(r->outcome, KS_O_OK);
@@ -330,7 +331,7 @@ static void test_cold(void **state)
     send_cell(&c, f, &f->problem, "good", 0);
     assert_true(child_record(&c, &f->rec));
     check_good(&f->rec, &m);
-    assert_int_equal(f->rec.calls, 1);
+    assert_int_equal(f->rec.calls_per_sample, 1);
     child_end(&c, KS_WORKER_EXIT_OK);
 }
 
@@ -346,7 +347,8 @@ static void test_verification_can_be_off(void **state)
     send_cell(&c, f, &f->problem, "one_wrong", 0);
     assert_true(child_record(&c, &f->rec));
     assert_int_equal(f->rec.outcome, KS_O_OK);
-    assert_true(f->rec.v1 == 0 && f->rec.v2 == 0 && f->rec.poison_sample_ns < 0);
+    assert_true(f->rec.exact_check == 0 && f->rec.tolerance_check == 0 &&
+                f->rec.verified_sample_ns < 0);
     assert_true(f->rec.n_samples >= m.min_samples);
     send_cell(&c, f, &f->problem, "write_after", 1); /* guards are looked at all the same */
     assert_true(child_record(&c, &f->rec));

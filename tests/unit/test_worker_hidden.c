@@ -99,10 +99,10 @@ static void test_skipped_timed_launch(void **state)
         r.w->setup.measure.max_ms = 100000;
         assert_int_equal(take_problem(&r, &f->problem, NULL, 0, &err), 0);
         run(&r, "good");
-        assert_int_equal(r.w->rec.v1, 1);
+        assert_int_equal(r.w->rec.exact_check, 1);
         n_seen += r.w->rec.outcome != KS_O_OK;
         if (r.w->rec.outcome != KS_O_OK)
-            assert_int_equal(r.w->rec.v2, 2);
+            assert_int_equal(r.w->rec.tolerance_check, 2);
         if (skip == 3) {
             assert_int_equal(r.w->rec.outcome, KS_O_WRONG_RESULT);
             assert_int_equal(r.w->rec.n_wrong, r.w->rec.n_elements);
@@ -261,7 +261,7 @@ static void test_threads_that_sleep(void **state)
         run(&r, "good");
         assert_int_equal(r.w->rec.outcome, threads == 1 ? KS_O_UNTRUSTED : KS_O_OK);
         assert_int_equal(strstr(r.w->rec.reason, "repeats are free") != NULL, threads == 1);
-        assert_int_equal(r.w->rec.calls, 100);
+        assert_int_equal(r.w->rec.calls_per_sample, 100);
         close_rig(&r);
     }
 }

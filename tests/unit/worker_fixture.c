@@ -135,18 +135,18 @@ void check_good(const struct ks_record *r, const struct ks_measure *m)
     assert_string_equal(r->reason, "");
     assert_int_equal(r->phase, 0);
     assert_true(r->n_samples >= m->min_samples && r->n_samples <= m->max_samples);
-    assert_true(r->calls >= 1 && r->clock_ns > 0);
-    assert_true(r->stop == KS_STOP_MAX_SAMPLES || r->stop == KS_STOP_MAX_TIME ||
-                r->stop == KS_STOP_TARGET);
-    assert_true(has_sample(r, r->poison_sample_ns));
-    assert_true(r->n_checked >= 5 && r->check_seed != 0 && r->verified_over_timed > 0);
-    assert_true(r->v1 == 1 && r->v2 == 1);
+    assert_true(r->calls_per_sample >= 1 && r->clock_resolution_ns > 0);
+    assert_true(r->stop_reason == KS_STOP_MAX_SAMPLES || r->stop_reason == KS_STOP_MAX_TIME ||
+                r->stop_reason == KS_STOP_TARGET);
+    assert_true(has_sample(r, r->verified_sample_ns));
+    assert_true(r->n_checked_launches >= 5 && r->check_seed != 0 && r->verified_over_timed > 0);
+    assert_true(r->exact_check == 1 && r->tolerance_check == 1);
     assert_true(r->max_error >= 0 && r->max_error <= 1.0);
     assert_true(r->n_wrong == 0 && r->n_mismatches == 0 && r->n_box == 0);
     assert_int_equal(r->n_elements, 2 * 5 * 6 * 6);
-    assert_int_equal(r->is_bitwise_stable, 1);
+    assert_int_equal(r->bitwise_reproducible, 1);
     assert_true(r->span_ns > 0 && r->cpu_ns > 0 && r->canary_ratio > 0);
     assert_int_equal(r->n_denied, 0);
-    assert_true(r->wall_ns >=
-                r->load_ns + r->exact_ns + r->warmup_ns + r->timing_ns + r->verify_ns);
+    assert_true(r->wall_ns >= r->load_ns + r->exact_check_ns + r->warmup_ns + r->timing_ns +
+                                  r->tolerance_check_ns);
 }

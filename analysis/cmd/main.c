@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/* ksweep-analyze - what a results.h5 says: tables for people and for training. */
+#include "analysis/cmd/analyze.h"
+#include "base/command.h"
+#include "base/limits.h"
+#include "base/text.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const struct ks_analysis *const analyses[] = { &ks_analysis_table, &ks_analysis_report };
+#define N_ANALYSES (sizeof(analyses) / sizeof(analyses[0]))
+
+static const struct ks_analysis *analysis_of(const struct ks_command *command)
+{
+    size_t i = 0;
+
+    while (strcmp(analyses[i]->name, command->name) != 0)
+        i++;
+    return analyses[i];
+}
+
+static int run(struct ks_call *call, struct ks_err *err)
+{
+    struct ks_buf notes;
+    int rc;
+
+    ks_buf_init(&notes);
+    rc = analysis_of(call->command)->run(call->cfg, call->operands, call->n_operands, &notes, err);
+    if (rc >= 0 && !ks_buf_ok(&notes))
+        rc = ks_fail(err, KS_ENOMEM, "no memory for the result");
+    if (rc >= 0)
+        (void)ks_text_write(stderr, ks_buf_text(&notes), notes.len, KS_LINES_KEEP);
+    ks_buf_release(&notes);
+    return rc;
+}
+
+static int open_limits(const struct ks_command *command, void **env_out, struct ks_err *err)
+{
+    *env_out = NULL;
+    return ks_limits_raise(command->needs_warden, err);
+}
+
+int main(int argc, char **argv)
+{
+    struct ks_command rows[N_ANALYSES];
+    const struct ks_command *table[N_ANALYSES + 1] = { NULL };
+    const struct ks_program program = { .name = "ksweep-analyze",
+                                        .summary = "Reads what ksweep measured.",
+                                        .version = KSWEEP_VERSION,
+                                        .commands = table,
+                                        .open = open_limits };
+
+    for (size_t i = 0; i < N_ANALYSES; i++) {
+        const struct ks_analysis *a = analyses[i];
+
+        rows[i] = (struct ks_command){ .name = a->name,
+                                       .summary = a->summary,
+                                       .usage = a->usage,
+                                       .opts = a->opts,
+                                       .cfg_size = a->cfg_size,
+                                       .n_min = a->n_min,
+                                       .n_max = a->n_max,
+                                       .run = run };
+        table[i] = &rows[i];
+    }
+    return ks_program_main(&program, argc, argv);
+}
