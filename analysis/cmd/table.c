@@ -225,8 +225,8 @@ static int table(const void *cfg, const char *const *operands, int n, struct ks_
 const struct ks_analysis ks_analysis_table = {
     .name = "table",
     .summary = "One row per cell of a results file, for training and for people.",
-    .usage =
-        "table FILE [-o FILE] [--format csv|ck|text|markdown|json] [--merge all|newest|median]",
+    .usage = "table FILE [-o FILE] [--format csv|ck|text|markdown|json] "
+             "[--merge all|newest|median] [--columns v1|v2] [--schema]",
     .opts = opts,
     .cfg_size = sizeof(struct config),
     .n_min = 0,

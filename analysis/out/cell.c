@@ -2,8 +2,6 @@
 #include "analysis/out/number.h"
 #include "analysis/out/writer.h"
 
-#include <string.h>
-
 size_t ks_number_cell(const struct ks_df_column *c, size_t at, char *out)
 {
     if (c->type == KS_DF_F64)
@@ -16,20 +14,5 @@ size_t ks_number_cell(const struct ks_df_column *c, size_t at, char *out)
         return ks_u64_text((uint64_t)c->values.i64[at], out);
     default:
         return ks_i64_text(c->values.i64[at], out);
-    }
-}
-
-void ks_put_cell(const struct ks_df_column *c, size_t row, struct ks_buf *to)
-{
-    char number[KS_NUMBER_TEXT];
-    const char *text;
-
-    if (!ks_df_has(c, row))
-        return;
-    if (c->type == KS_DF_TEXT) {
-        text = ks_df_text(c, row);
-        ks_buf_put(to, text, strlen(text));
-    } else {
-        ks_buf_put(to, number, ks_number_cell(c, ks_df_at(c, row), number));
     }
 }

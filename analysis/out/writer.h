@@ -2,7 +2,7 @@
 /* writer.h - frames as text, batch by batch: memory does not grow with the number of rows.
  *
  * To add a format: 1. analysis/out/<name>.c with a `const struct ks_format`; 2. its declaration and
- * its row in ks_formats (writer.c); 3. its end-to-end test and its line in docs/results.md. */
+ * its row in analysis/cmd/table.c; 3. its end-to-end test and its line in docs/results.md. */
 #ifndef KS_ANALYSIS_WRITER_H
 #define KS_ANALYSIS_WRITER_H
 
@@ -26,9 +26,8 @@ struct ks_format {
 
 extern const struct ks_format ks_format_csv, ks_format_text, ks_format_markdown, ks_format_json;
 
-/* A number or text of a frame as CSV and tables show it; text is not escaped, "" when missing. */
-void ks_put_cell(const struct ks_df_column *c, size_t row, struct ks_buf *to);
-/* The same of value number `at`. */
+/* Number `at` of the column's values as CSV and tables show it.
+ * @out [out] [KS_NUMBER_TEXT] (number.h), with a NUL. Returns the length. */
 size_t ks_number_cell(const struct ks_df_column *c, size_t at, char *out);
 
 #endif

@@ -35,7 +35,8 @@ enum ks_col_show {
 
 enum ks_col_fill { KS_FILL_NONE, KS_FILL_MISSING };
 
-/* A value of a measurement that stands for nothing unless something took place (ks_row_has). */
+/* A value of a measurement that stands for nothing unless something took place
+ * (analysis/data/fill.c). */
 enum ks_col_when {
     KS_WHEN_ALWAYS,
     KS_WHEN_CHECKED,    /* any check ran */

@@ -140,22 +140,6 @@ struct ks_column ks_dim_column_def(const char *name, uint32_t i)
     };
 }
 
-static bool took_place(const struct ks_row *row, uint8_t when)
-{
-    switch (when) {
-    case KS_WHEN_CHECKED:
-        return row->exact_check || row->tolerance_check;
-    case KS_WHEN_TOLERANCED:
-        return row->tolerance_check;
-    case KS_WHEN_TIMED:
-        return row->span_ns > 0;
-    case KS_WHEN_RUN:
-        return row->device_id != 0;
-    default:
-        return true;
-    }
-}
-
 static double number_at(const struct ks_column *c, const void *at)
 {
     switch (c->type) {
@@ -182,11 +166,6 @@ bool ks_column_has(const struct ks_column *c, const void *at)
         return true;
     v = number_at(c, at);
     return v < c->missing || v > c->missing;
-}
-
-bool ks_row_has(const struct ks_row *row, const struct ks_column *c)
-{
-    return took_place(row, c->when) && ks_column_has(c, (const char *)row + c->offset);
 }
 
 size_t ks_col_bytes(uint8_t type)

@@ -45,10 +45,6 @@ const struct ks_column *ks_table_column(const struct ks_table_def *def, const ch
 /* The column of a dimension, as member dim[i] of struct ks_problem_row. name: borrowed. */
 struct ks_column ks_dim_column_def(const char *name, uint32_t i);
 
-/* Whether a row of /measurements or /attempts has a value in a column of its table: it is not the
- * missing value, and what the column tells of took place. */
-bool ks_row_has(const struct ks_row *row, const struct ks_column *c);
-
 /* Whether the member at `at` is other than the column's missing value. */
 bool ks_column_has(const struct ks_column *c, const void *at);
 
