@@ -88,8 +88,10 @@ function(ks_test name)
   target_compile_definitions(test_${name} PRIVATE
     KS_SOURCE_DIR="${CMAKE_SOURCE_DIR}" KS_BINARY_DIR="${CMAKE_BINARY_DIR}")
   # Less time to compile, with sanitizers half of it; what is tested keeps its flags.
-  target_compile_options(test_${name} PRIVATE $<$<CONFIG:RelWithDebInfo>:-O1>
-    $<$<BOOL:${KSWEEP_SANITIZE}>:-O0>)
+  target_compile_options(test_${name} PRIVATE $<$<CONFIG:RelWithDebInfo>:-O1>)
+  if(KSWEEP_SANITIZE)
+    target_compile_options(test_${name} PRIVATE -O0)
+  endif()
   add_test(NAME unit.${name} COMMAND test_${name} ${A_ARGS})
   # Two of ctest's places, but one where the test's file says that it waits most of the time. The
   # longest begin first.

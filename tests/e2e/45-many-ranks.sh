@@ -13,11 +13,11 @@ for p in /usr/bin/python3 python3; do
 done
 [ -n "$python" ] || skip_all 'python3 with h5py is needed'
 
-sim_job() { # NAME ARCH
+sim_job() { # NAME ARCH PROBLEMS: of 100, with 100 instances each
     cat >"$tap_tmp/$1.json" <<END
 { "name": "$1", "why": "a simulated device per rank", "operator": "grouped_conv",
   "kernels":  [ { "config": "$KSWEEP_SOURCE_DIR/tests/bench/kernels/null.json" } ],
-  "problems": [ { "file": "$KSWEEP_SOURCE_DIR/tests/bench/data/null.csv" } ],
+  "problems": [ { "file": "$KSWEEP_SOURCE_DIR/tests/bench/data/null.csv", "sample": $3, "seed": 1 } ],
   "device":   { "backend": "sim", "arch": "$2" },
   "measure":  { "warmup_ms": 1, "min_samples": 5, "max_samples": 10,
                 "contention": { "retries": 0, "switches_per_s": 1e9, "stolen": 1, "canary": 100 } },
@@ -42,17 +42,17 @@ print(len(cells), int((cells["outcome_text"] == b"ok").sum()),
 END
 }
 
-sim_job many "seed=1,ns=20000"
+sim_job many "seed=1,ns=20000" 40
 dir=$tap_tmp/many
 ok '48 ranks on whatever cores there are' tiny 48 "$dir" --lost-after 60s
 is "$(exit_of "$dir")" 0 'many: complete'
-is "$(field "$dir" cells)" 10000 'many: every cell'
+is "$(field "$dir" cells)" 4000 'many: every cell'
 is "$(field "$dir" pending)" 0 'many: nothing left'
 ok 'many: journal and results.h5 agree' ksweep check "$dir"
 read -r n n_ok n_bad _ < <(figures "$dir" 0)
-is "$n $n_ok $n_bad" '10000 10000 0' 'many: each cell once and ok'
+is "$n $n_ok $n_bad" '4000 4000 0' 'many: each cell once and ok'
 
-sim_job bad "fail=run,only=3"
+sim_job bad "fail=run,only=3" 100
 dir=$tap_tmp/bad
 ok 'a device that fails everything among eight that do not' tiny 9 "$dir" --lost-after 60s
 is "$(exit_of "$dir")" 0 'bad: complete, nothing needs a look'

@@ -222,7 +222,7 @@ class AuditTest(unittest.TestCase):
         self.assertEqual([(str(i), name) for i, name in enumerate(audit.OUTCOMES)][1:], rows)
 
     def test_a_flipped_bit_costs_one_frame(self):
-        parts = [segment(1)] + [done(i) for i in range(12)]
+        parts = [segment(1)] + [done(i) for i in range(6)]
         data = bytearray(b"".join(parts))
         ends = [sum(map(len, parts[:i + 1])) for i in range(len(parts))]
         for at in range(len(data)):
@@ -230,7 +230,7 @@ class AuditTest(unittest.TestCase):
             self.write(1, bytes(data))
             data[at] ^= 1 << at % 8
             result = self.run_audit()
-            self.assertEqual(result["frames"], 12, at)
+            self.assertEqual(result["frames"], 6, at)
             damage = result["damage"]
             self.assertEqual(len(damage), 1)
             hit = next(i for i, end in enumerate(ends) if at < end)
@@ -289,14 +289,14 @@ class AuditTest(unittest.TestCase):
         self.assertEqual(audit.crc32c(b""), 0)
         self.assertEqual(audit.crc32c(bytes(32)), 0x8A9136AA)  # RFC 3720, B.4
 
-    def test_fifty_thousand_frames_take_seconds(self):
+    def test_ten_thousand_frames_take_seconds(self):
         samples = tag(41, bytes(240)) + tag(25, bytes(16)) + tag(30, bytes(16))
-        self.write(1, segment(1), *[frame(10, cell(i) + tag(7, 1) + samples) for i in range(50000)])
+        self.write(1, segment(1), *[frame(10, cell(i) + tag(7, 1) + samples) for i in range(10000)])
         begin = time.monotonic()
-        result = self.run_audit(*self.grid(50000))
+        result = self.run_audit(*self.grid(10000))
         seconds = time.monotonic() - begin
         self.assertTrue(result["ok"])
-        self.assertEqual(result["cells"], 50000)
+        self.assertEqual(result["cells"], 10000)
         self.assertLess(seconds, 30)
 
 
