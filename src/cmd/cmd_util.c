@@ -28,10 +28,12 @@ static int open_grid(struct ks_warden *warden, const char *path, const char *bac
 int ks_cmd_grid(struct ks_warden *warden, const char *path, const char *backend, const char *arch,
                 struct ks_grid *grid_out, struct ks_err *err)
 {
-    struct ks_job *job = malloc(sizeof *job);
+    struct ks_job *job = calloc(1, sizeof *job);
     int rc = job ? open_grid(warden, path, backend, arch, job, grid_out, err)
                  : ks_fail(err, KS_ENOMEM, "out of memory");
 
+    if (job)
+        ks_job_release(job);
     free(job);
     return rc;
 }

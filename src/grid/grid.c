@@ -184,6 +184,7 @@ void ks_grid_release(struct ks_grid *g)
     free(g->by_problem_id);
     free(g->by_instance_id);
     ks_domains_free(g->domains);
+    ks_job_release(&g->job);
     *g = (struct ks_grid){ 0 };
 }
 

@@ -37,9 +37,10 @@ struct ks_grid {
 /* Load a job file and everything it names. Collisions of 64-bit ids are refused, and a job without
  * any cell. KS_EINVAL, KS_EFORMAT, KS_ENOENT with file, line or key, and the fix. */
 int ks_grid_load(const char *job_path, struct ks_grid *grid_out, struct ks_err *err);
-/* As above, of a job that was loaded already. The arch of a GPU must be known: see ks_seat_native.
+/* As above, of a job that was loaded already: it is taken, also on failure, and zero then. The arch
+ * of a GPU must be known: see ks_seat_native.
  */
-int ks_grid_load_job(const struct ks_job *job, struct ks_grid *grid_out, struct ks_err *err);
+int ks_grid_load_job(struct ks_job *job, struct ks_grid *grid_out, struct ks_err *err);
 /* As above, from the text of a resolved job (journal); paths in it are absolute. */
 int ks_grid_load_text(const char *text, const char *name, struct ks_grid *grid_out,
                       struct ks_err *err);

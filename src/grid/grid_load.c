@@ -169,14 +169,17 @@ int ks_grid_load(const char *job_path, struct ks_grid *grid_out, struct ks_err *
     return rc;
 }
 
-int ks_grid_load_job(const struct ks_job *job, struct ks_grid *grid_out, struct ks_err *err)
+int ks_grid_load_job(struct ks_job *job, struct ks_grid *grid_out, struct ks_err *err)
 {
     struct ks_grid *g = calloc(1, sizeof *g);
     int rc;
 
-    if (!g)
+    if (!g) {
+        ks_job_release(job);
         return ks_fail(err, KS_ENOMEM, "no memory for a grid");
+    }
     g->job = *job;
+    *job = (struct ks_job){ .n_kernels = 0 };
     rc = load(g, grid_out, err);
     free(g);
     return rc;

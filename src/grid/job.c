@@ -151,7 +151,7 @@ static int read_path(const struct source *s, const struct ks_node *obj, const ch
 static int read_kernels(const struct source *s, const struct ks_node *obj, struct ks_job *j)
 {
     static const char *const keys[] = { "config", "filter", "plugin", NULL };
-    struct ks_job_kernels *k = &j->kernels[j->n_kernels];
+    struct ks_job_kernels *k = &j->kernels[j->n_kernels++];
     int rc = ks_node_only(s->doc, obj, keys, s->err);
 
     if (rc == 0)
@@ -160,8 +160,6 @@ static int read_kernels(const struct source *s, const struct ks_node *obj, struc
         rc = ks_grid_field_text(s->doc, obj, "filter", "", k->filter, sizeof k->filter, s->err);
     if (rc == 0 && ks_node_at(obj, "plugin"))
         rc = read_path(s, obj, "plugin", k->plugin);
-    if (rc == 0)
-        j->n_kernels++;
     return rc;
 }
 
@@ -222,6 +220,9 @@ static int read_excludes(const struct source *s, const struct ks_node *obj,
     if (list && (ks_node_kind(list) != KS_JSON_ARRAY || ks_node_size(list) > KS_JOB_EXCLUDES))
         return ks_node_fail(s->doc, list, s->err, "a list of at most %d files is wanted",
                             KS_JOB_EXCLUDES);
+    p->exclude = list ? calloc(ks_node_size(list) + 1u, sizeof *p->exclude) : NULL;
+    if (list && !p->exclude)
+        return ks_fail(s->err, KS_ENOMEM, "no memory for a job");
     for (const struct ks_node *n = list ? ks_node_first(list) : NULL; rc == 0 && n;
          n = ks_node_next(n)) {
         const char *name;
@@ -254,7 +255,7 @@ static int read_problems(const struct source *s, const struct ks_node *obj, stru
 {
     static const char *const keys[] = { "file",       "sample",  "seed",  "stratified", "layout",
                                         "directions", "exclude", "dtype", NULL };
-    struct ks_job_problems *p = &j->problems[j->n_problems];
+    struct ks_job_problems *p = &j->problems[j->n_problems++];
     int rc = ks_node_only(s->doc, obj, keys, s->err);
 
     if (rc == 0)
@@ -269,27 +270,52 @@ static int read_problems(const struct source *s, const struct ks_node *obj, stru
         rc = read_name(s, obj, "dtype", ks_dtype_name, KS_N_DTYPES, &p->dtype);
     if (rc == 0)
         rc = read_directions(s, obj, &p->directions);
-    if (rc == 0)
-        j->n_problems++;
     return rc;
 }
 
-static int read_list(const struct source *s, const struct ks_node *root, const char *key,
-                     int (*read)(const struct source *, const struct ks_node *, struct ks_job *),
-                     struct ks_job *j)
+static int find_list(const struct source *s, const struct ks_node *root, const char *key,
+                     const struct ks_node **list_out)
 {
-    const struct ks_node *list;
-    int rc = ks_grid_field_node(s->doc, root, key, KS_JSON_ARRAY, &list, s->err);
+    int rc = ks_grid_field_node(s->doc, root, key, KS_JSON_ARRAY, list_out, s->err);
 
-    if (rc == 0 && (ks_node_size(list) == 0 || ks_node_size(list) > KS_JOB_LISTS))
-        rc = ks_node_fail(s->doc, list, s->err, "1 to %d entries are wanted", KS_JOB_LISTS);
-    for (const struct ks_node *n = rc == 0 ? ks_node_first(list) : NULL; rc == 0 && n;
-         n = ks_node_next(n)) {
+    if (rc == 0 && (ks_node_size(*list_out) == 0 || ks_node_size(*list_out) > KS_JOB_LISTS))
+        rc = ks_node_fail(s->doc, *list_out, s->err, "1 to %d entries are wanted", KS_JOB_LISTS);
+    return rc;
+}
+
+static int read_entries(const struct source *s, const struct ks_node *list,
+                        int (*read)(const struct source *, const struct ks_node *, struct ks_job *),
+                        struct ks_job *j)
+{
+    int rc = 0;
+
+    for (const struct ks_node *n = ks_node_first(list); rc == 0 && n; n = ks_node_next(n)) {
         if (ks_node_kind(n) != KS_JSON_OBJECT)
             return ks_node_fail(s->doc, n, s->err, "an object { ... } is wanted");
         rc = read(s, n, j);
     }
     return rc;
+}
+
+static int read_lists(const struct source *s, const struct ks_node *root, struct ks_job *j)
+{
+    const struct ks_node *kernels, *problems;
+    int rc = find_list(s, root, "kernels", &kernels);
+
+    if (rc < 0)
+        return rc;
+    j->kernels = calloc(ks_node_size(kernels), sizeof *j->kernels);
+    if (!j->kernels)
+        return ks_fail(s->err, KS_ENOMEM, "no memory for a job");
+    rc = read_entries(s, kernels, read_kernels, j);
+    if (rc == 0)
+        rc = find_list(s, root, "problems", &problems);
+    if (rc < 0)
+        return rc;
+    j->problems = calloc(ks_node_size(problems), sizeof *j->problems);
+    if (!j->problems)
+        return ks_fail(s->err, KS_ENOMEM, "no memory for a job");
+    return read_entries(s, problems, read_problems, j);
 }
 
 static int read_operator(const struct source *s, const struct ks_node *root, struct ks_job *j)
@@ -328,9 +354,7 @@ static int read_job(const struct source *s, struct ks_job *j)
         rc = read_device(s, root, j);
     if (rc == 0)
         rc = check_measure(s, root, j);
-    if (rc == 0)
-        rc = read_list(s, root, "kernels", read_kernels, j);
-    return rc < 0 ? rc : read_list(s, root, "problems", read_problems, j);
+    return rc < 0 ? rc : read_lists(s, root, j);
 }
 
 static int read_document(const struct ks_json *doc, const char *path, bool is_resolved,
@@ -358,7 +382,10 @@ static int read_document(const struct ks_json *doc, const char *path, bool is_re
         goto out;
     *job_out = *j;
     job_out->device.arch = job_out->device.arch_text;
+    *j = (struct ks_job){ .n_kernels = 0 };
 out:
+    if (j)
+        ks_job_release(j);
     free(s);
     free(j);
     return rc;

@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 #define KS_PATH_MAX     1024
-#define KS_JOB_LISTS    32
+#define KS_JOB_LISTS    32 /* entries of kernels and of problems, at most */
 #define KS_JOB_EXCLUDES 8
 
 struct ks_job_measure {
@@ -51,8 +51,8 @@ struct ks_job_problems {
     char file[KS_PATH_MAX]; /* absolute */
     int64_t sample;         /* 0 = all */
     uint64_t seed;
-    bool is_stratified;                         /* the sample is by shape class */
-    char exclude[KS_JOB_EXCLUDES][KS_PATH_MAX]; /* lists whose problems are left out; absolute */
+    bool is_stratified;           /* the sample is by shape class */
+    char (*exclude)[KS_PATH_MAX]; /* [n_exclude] lists whose problems are left out; absolute */
     uint32_t n_exclude;
     int layout, dtype;   /* -1 = as in the list */
     uint32_t directions; /* bit mask 1 << enum ks_direction; 0 = as in the list */
@@ -64,13 +64,14 @@ struct ks_job_kernels {
                                  "": they are compiled */
 };
 
+/* Moves as a struct, with the lists that it owns; ks_job_release() frees them. */
 struct ks_job {
     char name[64], why[512];
-    char op[32];            /* operator */
-    char path[KS_PATH_MAX]; /* of the job file, absolute */
-    struct ks_job_kernels kernels[KS_JOB_LISTS];
+    char op[32];                    /* operator */
+    char path[KS_PATH_MAX];         /* of the job file, absolute */
+    struct ks_job_kernels *kernels; /* [n_kernels] */
     uint32_t n_kernels;
-    struct ks_job_problems problems[KS_JOB_LISTS];
+    struct ks_job_problems *problems; /* [n_problems] */
     uint32_t n_problems;
     struct ks_job_device device;
     struct ks_job_measure measure;
@@ -84,7 +85,11 @@ struct ks_job {
 extern const struct ks_opt ks_job_measure_opts[], ks_job_contention_opts[], ks_job_prune_opts[],
     ks_job_isolate_opts[], ks_job_verify_opts[], ks_job_device_opts[];
 
-/* Paths are absolute, else relative to the job file, else to the installed data. */
+/* Frees what it owns; it is zero then. A zeroed one is fine. */
+void ks_job_release(struct ks_job *job);
+
+/* The caller releases what these read. Paths are absolute, else relative to the job file, else to
+ * the installed data. */
 int ks_job_load(const char *path, struct ks_job *job_out, struct ks_err *err);
 int ks_job_parse(const char *text, size_t len, const char *name, struct ks_job *job_out,
                  struct ks_err *err);

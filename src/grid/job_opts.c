@@ -5,7 +5,17 @@
 
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+void ks_job_release(struct ks_job *job)
+{
+    for (uint32_t i = 0; job->problems && i < job->n_problems; i++)
+        free(job->problems[i].exclude);
+    free(job->problems);
+    free(job->kernels);
+    *job = (struct ks_job){ .n_kernels = 0 };
+}
 
 const struct ks_backend *ks_job_backend(const struct ks_job *job)
 {

@@ -87,7 +87,7 @@ static int check_same_job(struct ks_directory *d, const struct ks_run_options *o
 {
     const char *text;
     const struct ks_job_rec *was = ks_ledger_job(d->ledger, &text);
-    struct ks_job old;
+    struct ks_job old = { .n_kernels = 0 };
     struct ks_buf fatal;
     if (!was)
         return 0; /* killed before its job was on disk: nothing was measured */
@@ -116,6 +116,7 @@ static int check_same_job(struct ks_directory *d, const struct ks_run_options *o
                          d->grid->n_instances);
     }
     ks_buf_release(&fatal);
+    ks_job_release(&old);
     return rc;
 }
 

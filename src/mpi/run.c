@@ -438,8 +438,10 @@ static int open_job(struct run *r, struct ks_job *job, struct ks_err *err)
 
 static int open_all(struct run *r, struct ks_err *err)
 {
-    struct ks_job *job = malloc(sizeof(*job));
+    struct ks_job *job = calloc(1, sizeof(*job));
     int rc = job ? open_job(r, job, err) : ks_fail(err, KS_ENOMEM, "out of memory");
+    if (job)
+        ks_job_release(job);
     free(job);
     r->is_loaded = rc == 0;
     if (rc == 0)

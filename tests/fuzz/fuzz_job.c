@@ -35,6 +35,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
     }
     ks_buf_release(&a);
     ks_buf_release(&b);
+    ks_job_release(j);
+    ks_job_release(again);
     free(j);
     free(again);
     return 0;

@@ -10,6 +10,7 @@ table=src/base/backend.h
 names=$(sed -n 's/^ *X(\([a-z0-9_]*\), .*/\1/p' "$table" 2>/dev/null | paste -sd'|')
 [ -n "$names" ] || cannot "$table has no rows"
 
+# shellcheck disable=SC2016
 sources 'c h' src analysis tests/gpu | xargs -r env NAMES="$names" perl -0777 -ne '
     my $name = $ENV{NAMES};
     my $own = $ARGV =~ m{^src/base/backend\.[ch]$|^src/device/device_\w+\.c$};

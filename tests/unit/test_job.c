@@ -12,6 +12,7 @@
 #include "grid/job_section.h"
 #include "op/op.h"
 
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -92,6 +93,7 @@ static void defaults(void **state)
     assert_int_equal(j.problems[0].sample, 0);
     assert_false(j.problems[0].is_stratified);
     assert_int_equal(j.problems[0].n_exclude, 0);
+    ks_job_release(&j);
 }
 
 static const char everything[] =
@@ -158,6 +160,7 @@ static void every_key_is_read(void **state)
     assert_false(j.verify.exact);
     assert_true(j.verify.elementwise);
     assert_false(j.verify.judge);
+    ks_job_release(&j);
 }
 
 static const struct {
@@ -247,6 +250,22 @@ static void mistakes_are_named(void **state)
     }
 }
 
+/* As many entries as the file has; with room for the most that it may have a job took 380 KB. */
+static void a_job_takes_what_it_needs(void **state)
+{
+    struct ks_job j;
+
+    (void)state;
+    must_parse(HEAD LISTS "}", &j);
+    assert_true(sizeof j < 4 << 10);
+    assert_in_range(malloc_usable_size(j.kernels), sizeof *j.kernels, 2 * sizeof *j.kernels);
+    assert_in_range(malloc_usable_size(j.problems), sizeof *j.problems, 2 * sizeof *j.problems);
+    assert_null(j.problems[0].exclude);
+    ks_job_release(&j);
+    assert_null(j.kernels);
+    ks_job_release(&j);
+}
+
 /* print, parse, print: the same text, and the same job. */
 static void the_resolved_job_reads_back(void **state)
 {
@@ -268,8 +287,12 @@ static void the_resolved_job_reads_back(void **state)
         assert_string_equal(ks_buf_text(&a), ks_buf_text(&b));
         assert_int_equal(ks_job_diff(&j, &again, &fatal, &harmless), 0);
         assert_int_equal(fatal.len + harmless.len, 0);
-        assert_memory_equal(j.kernels, again.kernels, sizeof j.kernels);
-        assert_memory_equal(j.problems, again.problems, sizeof j.problems);
+        assert_int_equal(j.n_kernels, again.n_kernels);
+        assert_memory_equal(j.kernels, again.kernels, j.n_kernels * sizeof *j.kernels);
+        assert_int_equal(j.n_problems, again.n_problems);
+        assert_string_equal(j.problems[0].file, again.problems[0].file);
+        ks_job_release(&j);
+        ks_job_release(&again);
         ks_buf_release(&a);
         ks_buf_release(&b);
         ks_buf_release(&fatal);
@@ -302,6 +325,8 @@ static void differences_are_weighed(void **state)
                                                 "verify.judge: yes -> no\n");
     ks_buf_release(&fatal);
     ks_buf_release(&harmless);
+    ks_job_release(&was);
+    ks_job_release(&now);
 }
 
 static void paths_fall_back_to_the_installed_data(void **state)
@@ -319,6 +344,7 @@ static void paths_fall_back_to_the_installed_data(void **state)
     assert_non_null(strstr(j.kernels[0].config, "/kernels/configs/host_forward.json"));
     assert_non_null(strstr(j.problems[0].file, "/jobs/problems/resnet50.csv"));
     assert_int_equal(unsetenv("KSWEEP_DATA_DIR"), 0);
+    ks_job_release(&j);
 }
 
 /* The job in a journal that was moved to where its files are not. */
@@ -336,6 +362,7 @@ static void a_resolved_job_needs_no_files(void **state)
     assert_string_equal(j.kernels[0].config, "/gone/config.json");
     assert_string_equal(j.problems[0].file, "/gone/list.csv");
     assert_int_equal(ks_job_parse_resolved(text, strlen(text) - 1, "j", &j, &err), KS_EFORMAT);
+    ks_job_release(&j);
 }
 
 /* docs/job-file.md has a row for every key, with its default and range as in the tables. */
@@ -398,14 +425,17 @@ static void another_device_is_chosen(void **state)
             fail_msg("%s", err.text);
         rc = ks_job_choose(j, rows[i].backend, rows[i].arch, &err);
         assert_int_equal(rc, rows[i].want_arch ? 0 : KS_EINVAL);
-        if (!rows[i].want_arch)
+        if (!rows[i].want_arch) {
+            ks_job_release(j);
             continue;
+        }
         assert_string_equal(ks_backend_names[j->device.backend], rows[i].want_backend);
         assert_string_equal(j->device.arch, rows[i].want_arch);
         assert_ptr_equal(j->device.arch, j->device.arch_text);
         assert_int_equal(ks_job_batch(j), strcmp(rows[i].want_backend, "host") == 0 ? 20 : 100);
         j->isolate.batch = 7;
         assert_int_equal(ks_job_batch(j), 7);
+        ks_job_release(j);
     }
     free(j);
 }
@@ -417,6 +447,7 @@ int main(void)
         cmocka_unit_test(defaults),
         cmocka_unit_test(every_key_is_read),
         cmocka_unit_test(mistakes_are_named),
+        cmocka_unit_test(a_job_takes_what_it_needs),
         cmocka_unit_test(the_resolved_job_reads_back),
         cmocka_unit_test(differences_are_weighed),
         cmocka_unit_test(the_manual_agrees),

@@ -22,6 +22,8 @@
 struct place {
     char dir[64];
     struct ks_job job;
+    struct ks_job_problems list; /* its only one */
+    char excludes[1][KS_PATH_MAX];
 };
 
 static void put(const struct place *w, const char *name, const char *text)
@@ -64,9 +66,12 @@ static int close_place(void **state)
 
 static struct ks_job_problems *entry(struct place *w, const char *file, const char *exclude)
 {
-    struct ks_job_problems *list = &w->job.problems[0];
+    struct ks_job_problems *list = &w->list;
 
     memset(&w->job, 0, sizeof w->job);
+    memset(list, 0, sizeof *list);
+    w->job.problems = list;
+    list->exclude = w->excludes;
     snprintf(w->job.op, sizeof w->job.op, "grouped_conv");
     w->job.n_problems = 1;
     list->layout = list->dtype = -1;

@@ -38,6 +38,7 @@ static void load_job(const char *name, const char *backend, const char *arch, st
     must(ks_job_load(path, job, &err), &err);
     must(ks_job_choose(job, backend, arch, &err), &err);
     must(ks_grid_load_job(job, g, &err), &err);
+    assert_null(job->kernels);
     free(job);
 }
 

@@ -234,7 +234,7 @@ static void test_first_failure_stays(void **state)
     assert_int_equal(take_problem(&r, &s->f->problem, NULL, 0, NULL), 0);
     run(&r, "writes_and_fails");
     assert_int_equal(r.w->rec.outcome, KS_O_LAUNCH_FAILED);
-    assert_int_equal(r.w->rec.code, -78);
+    assert_int_equal(r.w->rec.status_code, -78);
     assert_non_null(strstr(r.w->rec.reason, "returned -78; planned failure"));
     assert_int_equal(r.w->rec.phase, KS_PH_EXACT);
     assert_int_equal(ks_fault_calls(r.w->dev, KS_FAULT_DOWNLOAD), 1);
