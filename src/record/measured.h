@@ -5,8 +5,9 @@
  * results.h5, training.csv, and the tables of docs/results.md.
  *
  * To add a field: 1. its row here, with a tag that was never used; 2. the code that measures it
- * (M, T, P, R) or derives it (D, DT: store/produce.c); 3. KS_BLESS=1 build/bin/test_store_table for
- * the golden schema and docs/results.md. A schema minor that was released only grows.
+ * (M, T, P, R) or derives it (D, DT: store/produce.c); 3. KS_BLESS=1 for build/bin/test_store_table
+ * and test_analysis_columns, which write the golden schema and the tables of docs/results.md. A
+ * schema minor that was released only grows.
  *
  * M(tag, record type, type, name, show, unit, missing, role, where, doc, rules)   recorded
  * T(tag, bytes, name, role, where, doc, rules)                                    recorded text
