@@ -254,11 +254,11 @@ void ks_cell_print(const struct ks_record *r, struct ks_buf *to)
 {
     static const char *const roles[] = { "", " (anchor)", " (canary)", " (control)" };
     char flags[160], when[32], code[24] = "";
-    ks_flags_text(r->flags, flags, sizeof(flags));
+    ks_flags_text(r->outcome_flags, flags, sizeof(flags));
     ks_utc_text(r->started_ns, when, sizeof(when));
     if (r->outcome == KS_O_CRASHED || r->outcome == KS_O_EXITED || r->outcome == KS_O_LAUNCH_FAILED)
-        snprintf(code, sizeof(code), "(%d)", r->code);
-    ks_buf_printf(to, "attempt %u, round %u%s: %s%s", r->attempt, r->round,
+        snprintf(code, sizeof(code), "(%d)", r->status_code);
+    ks_buf_printf(to, "attempt %u, round %u%s: %s%s", r->attempt, r->round_index,
                   r->role < 4 ? roles[r->role] : "", ks_outcome_text(r->outcome), code);
     if (r->reason[0]) {
         ks_buf_printf(to, ": ");
@@ -271,7 +271,7 @@ void ks_cell_print(const struct ks_record *r, struct ks_buf *to)
         return;
     }
     ks_buf_printf(to, "\n  where     rank %u, pid %d, cpu %d, block %016llx position %u, %s\n",
-                  r->rank, r->pid, r->cpu, (unsigned long long)r->block_id, r->position, when);
+                  r->mpi_rank, r->pid, r->cpu, (unsigned long long)r->block_id, r->position, when);
     if (ks_outcome_needs_look(r->outcome))
         ks_buf_printf(to, "  phase     %s\n", ks_phase_text(r->phase));
     print_times(r, to);

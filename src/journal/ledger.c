@@ -321,11 +321,11 @@ int ks_ledger_done(struct ks_ledger *l, const struct ks_record_head *r, uint32_t
         rc = need_cell(l, &r->cell, &c, err);
     if (rc < 0)
         return rc;
-    if (!(r->flags & KS_FL_VOID) && ks_ledger_has(l, c, r->attempt, r->round))
+    if (!(r->outcome_flags & KS_FL_VOID) && ks_ledger_has(l, c, r->attempt, r->round_index))
         return 0; /* a copy: the first counts, as in the store */
     count(l, c, -1);
     l->nodes[l->n_nodes] = (struct node){
-        .a = { r->attempt, r->round, r->role, r->outcome, r->flags, r->disturbance },
+        .a = { r->attempt, r->round_index, r->role, r->outcome, r->outcome_flags, r->disturbance },
         .next = c->first,
         .segment = segment,
         .is_from_worker = !ks_id128_is_zero(r->worker),

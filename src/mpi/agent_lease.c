@@ -65,7 +65,7 @@ void ks_agent_mark_alias(const struct ks_agent *a, const struct work *w, struct 
         !ks_id128_eq(ks_build_artefact(a->c.build, i_first)->code_id,
                      ks_build_artefact(a->c.build, w->i_instance)->code_id))
         return;
-    r->flags |= KS_FL_ALIASED;
+    r->outcome_flags |= KS_FL_ALIASED;
     r->representative_id = a->c.grid->instances[i_first].id;
 }
 
@@ -191,13 +191,13 @@ bool ks_agent_judge(const struct ks_agent *a, struct ks_record *r)
     const char *why = NULL;
     ks_record_head_of(r, &h);
     if (ks_outcome_needs_look(r->outcome)) /* a second device has not seen it (yet) */
-        r->flags |= KS_FL_UNCONFIRMED;
+        r->outcome_flags |= KS_FL_UNCONFIRMED;
     if (r->outcome != KS_O_OK)
         return false;
     r->disturbance = ks_agent_disturbance(a, &h, &why);
     if (!why)
         return false;
-    r->flags |= KS_FL_CONTAMINATED;
+    r->outcome_flags |= KS_FL_CONTAMINATED;
     if (!r->reason[0])
         snprintf(r->reason, sizeof(r->reason), "contaminated: %s", why);
     return true;
@@ -251,8 +251,8 @@ static int refuse_cell(struct ks_agent *a, const struct work *w, uint32_t i_prob
     ks_record_init(r);
     r->cell = ks_agent_cell(a, i_problem, w->i_instance);
     r->attempt = w->attempt;
-    r->round = w->round;
-    r->rank = a->c.rank;
+    r->round_index = w->round;
+    r->mpi_rank = a->c.rank;
     r->device_id = a->c.device_id;
     r->lease_id = a->leases[w->i_lease].m.lease;
     r->started_ns = ks_realtime_ns();

@@ -46,7 +46,7 @@ static bool is_at_cap(const struct ks_agent *a, uint64_t peak_bytes)
 static void outcome_of_exit(const struct ks_agent *a, int code, struct ks_record *r)
 {
     r->outcome = KS_O_EXITED;
-    r->code = code;
+    r->status_code = code;
     bool is_kernels = r->phase >= KS_PH_LOAD && r->phase <= KS_PH_VERIFY; /* any status may be */
     if (a->worker.status->pipe_broken ||
         (!is_kernels && (code == KS_WORKER_EXIT_PIPE || code == KS_WORKER_EXIT_PROTOCOL))) {
@@ -71,7 +71,7 @@ static void outcome_of_end(const struct ks_agent *a, const struct ks_child_end *
         return;
     case KS_END_SIGNALED:
         r->outcome = KS_O_CRASHED;
-        r->code = end->code;
+        r->status_code = end->code;
         snprintf(r->reason, sizeof(r->reason), "%s", strsignal(end->code));
         return;
     case KS_END_DEADLINE:
@@ -106,7 +106,7 @@ static void set_outcome(const struct ks_agent *a, const struct ks_child_end *end
     bool died = r->outcome == KS_O_CRASHED || r->outcome == KS_O_EXITED;
     if (died && is_at_cap(a, r->peak_bytes)) {
         r->outcome = KS_O_OUT_OF_MEMORY;
-        r->code = 0;
+        r->status_code = 0;
         snprintf(r->reason, sizeof(r->reason), "reached its memory cap of %u MiB",
                  a->c.grid->job.isolate.memory_mib);
     }
@@ -131,7 +131,7 @@ static void classify(const struct ks_agent *a, const struct ks_child_end *end, s
     if (s->n_denied > a->worker.n_denied) { /* those before are in their own records */
         r->n_denied = s->n_denied - a->worker.n_denied;
         r->denied_call = s->denied_call;
-        r->flags |= KS_FL_DENIED_CALLS;
+        r->outcome_flags |= KS_FL_DENIED_CALLS;
     }
     take_tail(&a->worker, r);
     set_outcome(a, end, r);
@@ -143,9 +143,9 @@ static void fill_record(const struct ks_agent *a, const struct work *w,
     ks_record_init(r);
     r->cell = ks_agent_cell(a, a->session.i_problem, w->i_instance);
     r->attempt = w->attempt;
-    r->round = w->round;
+    r->round_index = w->round;
     r->role = w->role;
-    r->rank = a->c.rank;
+    r->mpi_rank = a->c.rank;
     r->device_id = a->c.device_id;
     r->block_id = a->session.block_id;
     r->position = w->position;
@@ -156,7 +156,7 @@ static void fill_record(const struct ks_agent *a, const struct work *w,
         r->build_id = art->build_id;
         r->code_id = art->code_id;
     }
-    r->flags = KS_FL_UNCONFIRMED | (a->c.is_oversubscribed ? KS_FL_OVERSUBSCRIBED : 0);
+    r->outcome_flags = KS_FL_UNCONFIRMED | (a->c.is_oversubscribed ? KS_FL_OVERSUBSCRIBED : 0);
     ks_agent_mark_alias(a, w, r);
     classify(a, end, r);
 }
@@ -294,7 +294,7 @@ static void weigh_doubt(struct ks_agent *a, const struct ks_record *r)
     struct recovery *v = &a->recovery;
     if (!is_bad_data(v->first) || r->outcome != KS_O_OK)
         return;
-    v->first->flags |= KS_FL_INTERMITTENT;
+    v->first->outcome_flags |= KS_FL_INTERMITTENT;
     ks_suspects_accuse(a);
 }
 
@@ -313,7 +313,7 @@ int ks_recover_doubt(struct ks_agent *a, const struct work *w, const struct ks_r
     struct ks_record *first = copy_record(r, err);
     if (!first)
         return KS_ENOMEM;
-    first->flags |= KS_FL_UNCONFIRMED;
+    first->outcome_flags |= KS_FL_UNCONFIRMED;
     *v = (struct recovery){ .is_on = true,
                             .is_doubt = true,
                             .has_culprit = true,
@@ -399,7 +399,7 @@ static void end_after_record(const struct ks_agent *a, const struct ks_child_end
 {
     take_phase(a->worker.status, r);
     take_tail(&a->worker, r);
-    r->flags |= KS_FL_UNCONFIRMED;
+    r->outcome_flags |= KS_FL_UNCONFIRMED;
     set_outcome(a, end, r);
     ks_suspects_explain(r);
 }

@@ -96,9 +96,9 @@ int ks_suspects_judge(struct ks_agent *a, struct ks_err *err)
         struct ks_record *r = v->verdicts[i];
         bool counts = is_convicted(r) || !n_guilty;
         if (is_convicted(r)) /* its first measurement had gone well */
-            r->flags |= KS_FL_INTERMITTENT;
+            r->outcome_flags |= KS_FL_INTERMITTENT;
         else if (!n_guilty)
-            r->flags |= KS_FL_SUSPECT;
+            r->outcome_flags |= KS_FL_SUSPECT;
         if (!counts)
             r->role = KS_ROLE_CONTROL;
         if (counts)

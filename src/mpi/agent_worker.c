@@ -356,15 +356,15 @@ static bool is_expected(const struct ks_agent *a, const struct ks_record_head *r
         return false;
     const struct work *w = &s->sent[s->n_done];
     struct ks_cell cell = ks_agent_cell(a, s->i_problem, w->i_instance);
-    return !ks_cell_compare(&cell, &r->cell) && r->attempt == w->attempt && r->round == w->round &&
-           r->role == w->role;
+    return !ks_cell_compare(&cell, &r->cell) && r->attempt == w->attempt &&
+           r->round_index == w->round && r->role == w->role;
 }
 
 /* Nothing is to be added to what the worker said: it goes on as it is. */
 static bool is_plain(const struct ks_agent *a, const struct work *w, const struct ks_record_head *r)
 {
     return a->session.kind == SESSION_NORMAL && r->role == KS_ROLE_CELL && r->outcome == KS_O_OK &&
-           !w->alias && !a->c.is_oversubscribed && r->rank == a->c.rank &&
+           !w->alias && !a->c.is_oversubscribed && r->mpi_rank == a->c.rank &&
            r->device_id == a->c.device_id && !r->n_printed && !r->n_denied;
 }
 
@@ -395,10 +395,10 @@ static int take_record(struct ks_agent *a, const struct ks_frame *f, struct ks_e
     if (rc < 0)
         return rc;
     a->worker.n_denied += r->n_denied;
-    r->rank = a->c.rank;
+    r->mpi_rank = a->c.rank;
     r->device_id = a->c.device_id;
     if (a->c.is_oversubscribed)
-        r->flags |= KS_FL_OVERSUBSCRIBED;
+        r->outcome_flags |= KS_FL_OVERSUBSCRIBED;
     if (r->role == KS_ROLE_CANARY)
         return ks_recover_canary(a, r, err);
     struct work w = a->session.sent[a->session.n_done++];

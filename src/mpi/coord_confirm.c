@@ -60,7 +60,7 @@ static bool is_trusted(void *ctx, uint64_t device)
 bool ks_coord_is_reproduced(struct ks_coord *c, const struct ks_ledger_cell *known,
                             const struct ks_record_head *r)
 {
-    return ks_coord_is_confirmable(r->outcome, r->flags) &&
+    return ks_coord_is_confirmable(r->outcome, r->outcome_flags) &&
            ks_ledger_failed_elsewhere(c->c.ledger, known, r->outcome, r->device_id, is_trusted, c);
 }
 
@@ -190,7 +190,7 @@ static int note_failure(struct ks_coord *c, uint32_t from, uint32_t ip, uint32_t
     b->rank = from;
     b->attempt = r->attempt;
     b->is_asked = b->is_due = b->is_vouched = false;
-    if (ks_coord_is_confirmable(r->outcome, r->flags)) {
+    if (ks_coord_is_confirmable(r->outcome, r->outcome_flags)) {
         c->ranks[from].n_row++;
         rc = ask(c, b, err);
     }

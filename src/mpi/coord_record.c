@@ -26,7 +26,7 @@ static void note_acked(struct ks_coord *c, const struct ks_record_head *r)
     ks_hex64(r->cell.problem, p);
     ks_hex64(r->cell.instance, i);
     ks_hex64(r->cell.condition, d);
-    ks_buf_printf(&c->acked, "%s %s %s %u %u\n", p, i, d, r->attempt, r->round);
+    ks_buf_printf(&c->acked, "%s %s %s %u %u\n", p, i, d, r->attempt, r->round_index);
 }
 
 int ks_coord_write_record(struct ks_coord *c, struct ks_record *r, struct ks_err *err)
@@ -65,7 +65,7 @@ void ks_coord_log_failure(struct ks_coord *c, const struct ks_record *r)
     ks_hex64(r->cell.problem, p);
     ks_hex64(r->cell.instance, i);
     if (r->outcome == KS_O_CRASHED || r->outcome == KS_O_EXITED)
-        snprintf(code, sizeof(code), "(%d)", r->code);
+        snprintf(code, sizeof(code), "(%d)", r->status_code);
     struct ks_buf dir;
     ks_buf_init(&dir);
     ks_shell_put(&dir, c->c.dir);
@@ -91,7 +91,7 @@ static bool is_too_late(const struct ks_coord *c, uint32_t from, const struct ks
         return true;
     if (r->role != KS_ROLE_CELL)
         return false;
-    if (ks_ledger_has(c->c.ledger, known, r->attempt, r->round))
+    if (ks_ledger_has(c->c.ledger, known, r->attempt, r->round_index))
         return true;
     bool is_announced = known && r->attempt <= known->max_started;
     return !is_announced && (rank->state == RANK_LOST || ks_coord_is_anothers(c, from, &r->cell));
@@ -109,10 +109,10 @@ static int append_cell(struct ks_coord *c, const struct ks_frame *f, struct ks_r
     if (rc < 0)
         return rc;
     if (is_confirmed)
-        c->record->flags &= ~(uint32_t)KS_FL_UNCONFIRMED;
+        c->record->outcome_flags &= ~(uint32_t)KS_FL_UNCONFIRMED;
     if (is_control)
-        c->record->flags |= KS_FL_PRUNED;
-    r->flags = c->record->flags;
+        c->record->outcome_flags |= KS_FL_PRUNED;
+    r->outcome_flags = c->record->outcome_flags;
     ks_buf_clear(&c->body);
     ks_record_encode(c->record, &c->body);
     if (!ks_buf_ok(&c->body))

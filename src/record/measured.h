@@ -46,7 +46,7 @@
     D(U32, n_attempts, PLAIN, "", NONE, NEVER, VIEW_CSV, "records of the cell in round 0")         \
     D(U32, n_rounds, PLAIN, "", NONE, NEVER, VIEW_CSV,                                             \
       "rounds of the attempt that counts; times are over the samples of all rounds")               \
-    P(5, UINT, round, U32, round_index, PLAIN, "", NONE, NEVER, ATTEMPTS,                          \
+    M(5, U32, U32, round_index, PLAIN, "", NONE, NEVER, ATTEMPTS,                                  \
       "number of the round, from 0; round 0 decides the outcome", )                                \
     M(6, U32, U8, role, PLAIN, "", NONE, PROVENANCE, ATTEMPTS,                                     \
       "0 the cell, 1 anchor of a block, 2 canary, 3 control of an alias; only role 0 makes "       \
@@ -57,9 +57,9 @@
       "how the cell ended: a number in HDF5, see `outcome_values`; its text in CSV", .lo = 1,      \
       .hi = KS_O_LIMIT - 1, .required = true)                                                      \
     DT(24, outcome_text, LABEL, BOTH, "the same as text")                                          \
-    P(8, INT, code, I32, status_code, PLAIN, "", MISS(INT32_MIN), NEVER, ALL,                      \
+    M(8, I32, I32, status_code, PLAIN, "", MISS(INT32_MIN), NEVER, ALL,                            \
       "signal of `crashed`, exit status of `exited`, return value of `launch_failed`", )           \
-    P(9, UINT, flags, U32, outcome_flags, FLAGS, "", NONE, NEVER, ALL,                             \
+    M(9, U32, U32, outcome_flags, FLAGS, "", NONE, NEVER, ALL,                                     \
       "remarks beside the outcome: bits in HDF5, see `outcome_flags_bits`; in CSV texts that are " \
       "joined by a vertical bar", )                                                                \
     D(U8, is_confirmed, PLAIN, "", NONE, NEVER, VIEW_CSV,                                          \
@@ -80,7 +80,7 @@
       "the block it was measured in; cells that nobody ran have none", )                           \
     M(22, U32, U32, position, PLAIN, "", MISS(UINT32_MAX), NEVER, ALL,                             \
       "position in its block, from 0, anchors included", )                                         \
-    P(23, UINT, rank, U32, mpi_rank, PLAIN, "", NONE, PROVENANCE, ALL,                             \
+    M(23, U32, U32, mpi_rank, PLAIN, "", NONE, PROVENANCE, ALL,                                    \
       "MPI rank that measured it or decided about it", )                                           \
     M(24, U64, U64, device_id, HEX, "", MISS(0), ID, ALL, "digest of the device", )                \
     R(25, ID128, worker, )                                                                         \

@@ -44,10 +44,6 @@ struct ks_reading {
  * their meaning and unit are; what is not known has the initial value of ks_record_init. */
 struct ks_record {
     struct ks_cell cell;
-    uint32_t round;         /* from 0 */
-    uint32_t flags;         /* enum ks_flag */
-    int32_t code;           /* signal of crashed, status of exited, return of launch_failed */
-    uint32_t rank;          /* MPI rank */
     struct ks_id128 worker; /* nonce of the worker process */
     struct ks_id128 build_id, code_id;
 #define MEMBER(tag, rtype, type, name, ...) KS_MEMBER_##rtype(name);
@@ -89,8 +85,8 @@ void ks_record_set_disturbance(struct ks_buf *body, double disturbance);
 /* What the ranks and rank 0 need of every record; it saves them the 14 KB. */
 struct ks_record_head {
     struct ks_cell cell;
-    uint32_t attempt, round, role, outcome, flags;
-    uint32_t rank;
+    uint32_t attempt, round_index, role, outcome, outcome_flags;
+    uint32_t mpi_rank;
     uint64_t device_id;
     struct ks_id128 worker;
     uint64_t seq, started_ns;

@@ -100,12 +100,12 @@ static int cell_of(struct ks_index *x, uint32_t run, const struct ks_cell *c, ui
 static bool is_repeat(const struct ks_index *x, const struct ks_cell_info *cell,
                       const struct ks_record *r)
 {
-    if (r->role != KS_ROLE_CELL || (r->flags & KS_FL_VOID))
+    if (r->role != KS_ROLE_CELL || (r->outcome_flags & KS_FL_VOID))
         return false;
     for (uint32_t i = cell->first; i != KS_NO_ROW;) {
         const struct ks_record_ref *ref = ks_list_at(&x->records, i);
 
-        if (ref->key.attempt == r->attempt && ref->key.round == r->round &&
+        if (ref->key.attempt == r->attempt && ref->key.round == r->round_index &&
             ref->key.role == KS_ROLE_CELL)
             return true;
         i = ref->next;
@@ -131,10 +131,10 @@ static int add_record(struct ks_index *x, uint32_t i_cell, const struct ks_journ
                                    .cell = i_cell,
                                    .next = KS_NO_ROW,
                                    .key = { .attempt = r->attempt,
-                                            .round = r->round,
+                                            .round = r->round_index,
                                             .role = r->role,
                                             .outcome = r->outcome,
-                                            .flags = r->flags,
+                                            .flags = r->outcome_flags,
                                             .disturbance = r->disturbance } };
     at = (uint32_t)(x->records.n - 1);
     cell = ks_list_at(&x->cells, i_cell);

@@ -109,7 +109,7 @@ static uint32_t device_of(const struct pass *p, const struct ks_record *r)
         uint32_t k = *(uint32_t *)ks_list_at(&p->device_now, i);
         const struct ks_device_row *d = ks_list_at(&p->x->devices, k);
 
-        if (d->rec.device_id == r->device_id && d->rec.rank == r->rank)
+        if (d->rec.device_id == r->device_id && d->rec.rank == r->mpi_rank)
             return k;
     }
     return KS_NO_ROW;
@@ -127,7 +127,7 @@ static void put_rows(const struct pass *p, const struct ks_record *r, struct ks_
 static void put_derived(const struct ks_record *r, struct ks_row *row)
 {
     snprintf(row->outcome_text, sizeof(row->outcome_text), "%s", ks_outcome_text(r->outcome));
-    row->is_confirmed = !(r->flags & KS_FL_UNCONFIRMED);
+    row->is_confirmed = !(r->outcome_flags & KS_FL_UNCONFIRMED);
     row->worker_id = r->worker.hi;
     row->wrong_launch_share_ucb95 =
         r->n_checked_launches > 0 ? ks_wrong_launch_share_ucb95(r->n_checked_launches) : KS_MISSING;

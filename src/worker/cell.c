@@ -63,7 +63,7 @@ static void after_call(void *ctx)
     struct ks_worker *w = ctx;
 
     if (ks_cage_after_kernel(&w->cage))
-        w->rec.flags |= KS_FL_FP_ENV_CHANGED;
+        w->rec.outcome_flags |= KS_FL_FP_ENV_CHANGED;
     atomic_store_explicit(&w->status->deadline_ns, w->cell_deadline_ns, memory_order_release);
 }
 
@@ -72,7 +72,7 @@ int ks_cell_end_as(struct cell *c, enum ks_outcome outcome, int32_t code, const 
     struct ks_record *r = &c->w->rec;
 
     r->outcome = outcome;
-    r->code = code;
+    r->status_code = code;
     snprintf(r->reason, sizeof(r->reason), "%.*s", (int)sizeof(r->reason) - 1, reason);
     return 1;
 }
@@ -111,7 +111,7 @@ static int step_load(struct cell *c, struct ks_err *err)
     int rc = ks_artefacts_entry(a, c->req->artefact, c->req->digest, c->req->entry, &c->entry, err);
 
     if (rc < 0 && a->is_damaged)
-        c->w->rec.flags |= KS_FL_DAMAGED;
+        c->w->rec.outcome_flags |= KS_FL_DAMAGED;
     return rc;
 }
 
@@ -267,7 +267,7 @@ static void run_steps(struct cell *c)
         ks_cage_before_kernel(&w->cage);
         rc = steps[i].run(c, &err);
         if (ks_cage_after_kernel(&w->cage) && is_its_code(steps[i].phase))
-            w->rec.flags |= KS_FL_FP_ENV_CHANGED;
+            w->rec.outcome_flags |= KS_FL_FP_ENV_CHANGED;
         add_ns(&w->rec, steps[i].ns_at, from);
         if (rc < 0)
             rc = end_failed(c, rc, &err);
@@ -382,7 +382,7 @@ static void stay_suspect(struct cell *c)
 {
     struct ks_record *r = &c->w->rec;
 
-    r->flags |= KS_FL_SUSPECT;
+    r->outcome_flags |= KS_FL_SUSPECT;
     if (r->reason[0] == '\0')
         snprintf(r->reason, sizeof(r->reason), "suspect: no memory for sentinels in the heap");
 }
@@ -436,7 +436,7 @@ static void begin_record(struct ks_worker *w, const struct ks_req_cell *req)
     ks_record_init(r);
     r->cell = req->cell;
     r->attempt = req->attempt;
-    r->round = req->round;
+    r->round_index = req->round;
     r->role = req->role;
     r->lease_id = req->lease_id;
     r->block_id = req->block_id;
@@ -504,7 +504,7 @@ void ks_worker_cell(struct ks_worker *w, const struct ks_req_cell *req)
     w->rec.n_denied = atomic_load(&w->status->n_denied) - n_denied;
     if (w->rec.n_denied > 0) {
         w->rec.denied_call = atomic_load(&w->status->denied_call);
-        w->rec.flags |= KS_FL_DENIED_CALLS;
+        w->rec.outcome_flags |= KS_FL_DENIED_CALLS;
     }
     w->rec.wall_ns = ks_now_ns() - from + w->prepare_ns;
     w->prepare_ns = 0;

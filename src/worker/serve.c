@@ -75,7 +75,7 @@ static void send_record(struct ks_worker *w)
 
     ks_worker_enter(w, KS_PH_REPORT, 0);
     r->n_printed = take_printed(w);
-    r->rank = w->setup.rank;
+    r->mpi_rank = w->setup.rank;
     r->device_id = w->setup.device_id;
     r->worker = w->setup.nonce;
     r->seq = ++w->seq;

@@ -34,7 +34,7 @@ static void make_record(uint64_t i, struct ks_record *r)
     r->lease_id = i / 64;
     r->block_id = i / 300;
     r->position = (uint32_t)(i % 300);
-    r->rank = 3;
+    r->mpi_rank = 3;
     r->device_id = ks_mix64(1);
     r->worker = (struct ks_id128){ ks_mix64(i / 20), ks_mix64(i / 20 + 1) };
     r->seq = i % 20 + 1;

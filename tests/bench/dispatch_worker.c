@@ -45,7 +45,7 @@ static int on_setup(struct dispatch *d, const struct ks_frame *f, struct ks_err 
     ks_record_init(&d->r);
     d->cell_us = us ? strtoull(us + 3, NULL, 10) : 0;
     d->r.worker = s.nonce;
-    d->r.rank = s.rank;
+    d->r.mpi_rank = s.rank;
     d->r.device_id = s.device_id;
     d->r.pid = (int32_t)getpid();
     d->r.outcome = KS_O_OK;
@@ -84,7 +84,7 @@ static int on_cell(struct dispatch *d, const struct ks_frame *f, struct ks_err *
     take_time(d);
     r->cell = q.cell;
     r->attempt = q.attempt;
-    r->round = q.round;
+    r->round_index = q.round;
     r->role = q.role;
     r->position = q.position;
     r->lease_id = q.lease_id;

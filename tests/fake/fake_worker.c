@@ -221,7 +221,7 @@ static void do_denied(struct fake *f)
     f->status->denied_call = 57;
     f->r.n_denied = 2;
     f->r.denied_call = 57;
-    f->r.flags = KS_FL_DENIED_CALLS;
+    f->r.outcome_flags = KS_FL_DENIED_CALLS;
 }
 
 static void do_truncate(struct fake *f)
@@ -472,7 +472,7 @@ static void on_cell(struct fake *f, const struct ks_frame *q)
     ks_record_init(r);
     r->cell = f->cell.cell;
     r->attempt = f->cell.attempt;
-    r->round = f->cell.round;
+    r->round_index = f->cell.round;
     r->role = f->cell.role;
     r->position = f->cell.position;
     r->lease_id = f->cell.lease_id;

@@ -49,7 +49,7 @@ void row_take(struct row *row, const struct ks_record *r)
                          .max_power_w = r->power_max_w,
                          .temperature_c = r->after.temperature_c,
                          .throttle = r->throttle_reasons,
-                         .flags = r->flags };
+                         .flags = r->outcome_flags };
     for (uint32_t i = 0; i < r->n_samples; i++)
         row->sampled_ns += r->sample_ns[i] * r->calls_per_sample;
     snprintf(row->reason, sizeof(row->reason), "%s", r->reason);

@@ -330,7 +330,7 @@ struct ks_record *skit_record(struct skit *k, uint32_t i_problem, uint32_t i_ins
     r->lease_id = 1 + i_problem * 8 + i_instance / 20;
     r->block_id = 1 + i_problem;
     r->position = 1 + i_instance;
-    r->rank = 1;
+    r->mpi_rank = 1;
     r->device_id = SKIT_DEVICE;
     r->worker = (struct ks_id128){ ks_mix64(r->lease_id), ks_mix64(r->lease_id + 1) };
     r->seq = 1 + i_instance % 20;
@@ -380,7 +380,7 @@ static void spoil(struct ks_record *r, uint64_t how)
     size_t i = how % (sizeof(ends) / sizeof(ends[0]));
 
     r->outcome = ends[i].outcome;
-    r->code = ends[i].code;
+    r->status_code = ends[i].code;
     snprintf(r->reason, sizeof(r->reason), "%s", ends[i].reason);
     r->n_samples = 0;
     r->verified_sample_ns = -1;

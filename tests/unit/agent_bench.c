@@ -24,7 +24,7 @@ static int emit(void *ctx, uint16_t type, const void *body, size_t n, struct ks_
         assert_int_equal(ks_record_decode(body, n, &r, NULL, NULL), 0);
         if (r.outcome == KS_O_OK && r.role != KS_ROLE_CANARY) {
             assert_true(r.disturbance >= 0);
-            assert_int_equal(r.disturbance > 1, (r.flags & KS_FL_CONTAMINATED) != 0);
+            assert_int_equal(r.disturbance > 1, (r.outcome_flags & KS_FL_CONTAMINATED) != 0);
         }
         if (ks_outcome_is_abnormal(r.outcome))
             *b->death = r;

@@ -151,7 +151,7 @@ static void put_record(const struct ks_grid *g, const struct ks_record *r, struc
     static const char *const roles[] = { "done", "anchor", "canary", "control" };
     char flags[128];
     bool is_ended = r->outcome == KS_O_CRASHED || r->outcome == KS_O_EXITED;
-    bool is_unconfirmed = r->flags & KS_FL_UNCONFIRMED;
+    bool is_unconfirmed = r->outcome_flags & KS_FL_UNCONFIRMED;
     ks_buf_printf(to, "%s %s", roles[r->role], name_of(g, r->cell.instance));
     if (r->role != KS_ROLE_ANCHOR) {
         assert_true(is_unconfirmed ? ks_outcome_needs_look(r->outcome)
@@ -160,10 +160,10 @@ static void put_record(const struct ks_grid *g, const struct ks_record *r, struc
     }
     ks_buf_printf(to, " %s", ks_outcome_text(r->outcome));
     if (is_ended)
-        ks_buf_printf(to, "(%d)", r->code);
+        ks_buf_printf(to, "(%d)", r->status_code);
     if (strcmp(r->reason, "heap_corruption") == 0)
         ks_buf_printf(to, " heap");
-    ks_flags_text(r->flags & ~(uint32_t)KS_FL_UNCONFIRMED, flags, sizeof(flags));
+    ks_flags_text(r->outcome_flags & ~(uint32_t)KS_FL_UNCONFIRMED, flags, sizeof(flags));
     ks_buf_printf(to, "%s%s\n", flags[0] ? " " : "", flags);
 }
 

@@ -331,7 +331,7 @@ static void put_alias(const struct sim *m, uint32_t rank, struct ks_record *r)
     if (!m->ranks[rank].n_leases || at >= l->n || !l->cells[at].alias ||
         m->grid->instances[l->cells[at].i_instance].id != r->cell.instance)
         return;
-    r->flags |= KS_FL_ALIASED;
+    r->outcome_flags |= KS_FL_ALIASED;
     r->representative_id = m->grid->instances[l->cells[at].alias - 1].id;
 }
 
@@ -346,8 +346,8 @@ int sim_done(struct sim *m, uint32_t rank, uint64_t problem, uint64_t instance, 
     put_alias(m, rank, &r);
     r.attempt = attempt;
     r.outcome = outcome;
-    r.flags |= flags;
-    r.rank = rank;
+    r.outcome_flags |= flags;
+    r.mpi_rank = rank;
     r.device_id = rank + 1;
     r.worker = (struct ks_id128){ 1, rank + 1 };
     r.wall_ns = 5 * SIM_MS;

@@ -34,7 +34,7 @@ static void put_run(const char *dir, uint64_t seed, uint32_t n_problems, uint32_
 
             if (t <= 0) {
                 r->outcome = KS_O_CRASHED;
-                r->code = 11;
+                r->status_code = 11;
                 r->n_samples = 0;
                 r->exact_check = r->tolerance_check = 0;
             }

@@ -29,7 +29,7 @@ static void put_cell(struct skit *k, uint32_t i, uint32_t j, char how, double ns
         r->device_id = r->block_id = 0;
     if (how != 'o' && how != 'x')
         r->representative_id = k->instances[how == 'A' ? 2 : 0];
-    r->flags = how == 'c' || how == 'd' ? KS_FL_ALIASED : 0;
+    r->outcome_flags = how == 'c' || how == 'd' ? KS_FL_ALIASED : 0;
     skit_put(k, r);
 }
 
@@ -273,7 +273,7 @@ static void controls_of_other_blocks(void **state)
         skit_block(&k, 2, 0, 2000, rows[i].close_ns);
         put_cell(&k, 0, 0, 'o', 1000);
         struct ks_record *r = akit_timed(&k, 0, 1, 2100);
-        r->flags = KS_FL_ALIASED;
+        r->outcome_flags = KS_FL_ALIASED;
         r->representative_id = k.instances[0];
         r->block_id = 2;
         skit_put(&k, r);
@@ -307,7 +307,7 @@ static void put_pruned(struct skit *k, uint32_t i, uint32_t j, char how, double 
         r->device_id = r->block_id = 0;
         snprintf(r->reason, sizeof(r->reason), "spills 9 vector registers");
     }
-    r->flags = how == 'C' ? KS_FL_PRUNED : 0;
+    r->outcome_flags = how == 'C' ? KS_FL_PRUNED : 0;
     skit_put(k, r);
 }
 

@@ -121,8 +121,8 @@ static void values_of_a_row(void **state)
     skit_block(&k, 1, 0, 1000, 1000);
     r = akit_timed(&k, 0, 1, 1000.5);
     r->outcome = KS_O_CRASHED;
-    r->code = 11;
-    r->flags = KS_FL_SUSPECT;
+    r->status_code = 11;
+    r->outcome_flags = KS_FL_SUSPECT;
     r->tolerance_check = 2;
     r->max_error = (double)INFINITY;
     skit_put(&k, r);

@@ -100,16 +100,16 @@ static int look(void *ctx, const struct ks_journal_frame *f, struct ks_err *err)
     int64_t ii = ks_grid_instance(s->grid, r.cell.instance);
     assert_true(ip >= 0 && ip < PROBLEMS_MAX && ii >= 0 && ii < INSTANCES_MAX);
     s->alias[ip][ii] = r.representative_id;
-    s->flags[ip][ii] = r.flags;
+    s->flags[ip][ii] = r.outcome_flags;
     s->n_aliased += r.outcome == KS_O_ALIASED;
-    s->n_controls += (r.flags & KS_FL_ALIASED) != 0;
+    s->n_controls += (r.outcome_flags & KS_FL_ALIASED) != 0;
     s->n_records++;
     if (r.outcome == KS_O_ALIASED) { /* nothing was run for it, but it says what it is */
         assert_int_equal(r.n_samples, 0);
         assert_int_equal(r.lease_id, 0);
         assert_int_equal(r.block_id, 0);
         assert_int_equal(r.device_id, 0);
-        assert_false(r.flags & KS_FL_ALIASED);
+        assert_false(r.outcome_flags & KS_FL_ALIASED);
         assert_false(ks_id128_is_zero(r.code_id));
         assert_true(r.build_id.lo == r.cell.instance);
         assert_int_equal(strncmp(r.reason, "same code as ", 13), 0);

@@ -71,7 +71,7 @@ static int look(void *ctx, const struct ks_journal_frame *f, struct ks_err *err)
         assert_int_equal(r.lease_id, 0);
         assert_int_equal(r.device_id, 0);
         assert_int_equal(r.n_samples, 0);
-        assert_false(r.flags & KS_FL_PRUNED);
+        assert_false(r.outcome_flags & KS_FL_PRUNED);
     }
     return 0;
 }

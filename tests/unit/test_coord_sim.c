@@ -35,7 +35,7 @@ static int count(void *ctx, const struct ks_journal_frame *f, struct ks_err *err
     assert_true(ip >= 0 && ip < PROBLEMS && ii >= 0 && ii < INSTANCES && r.attempt < ATTEMPTS);
     assert_int_equal(++a->n_done[ip][ii][r.attempt], 1);
     assert_true(r.outcome == KS_O_ALIASED ||
-                (r.representative_id != 0) == ((r.flags & KS_FL_ALIASED) != 0));
+                (r.representative_id != 0) == ((r.outcome_flags & KS_FL_ALIASED) != 0));
     a->alias[ip][ii] = r.representative_id;
     a->n_records++;
     return 0;

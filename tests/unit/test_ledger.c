@@ -55,9 +55,9 @@ static void done(struct ks_ledger *l, struct ks_cell c, struct done d)
     struct ks_record_head r = { .cell = c,
                                 .attempt = d.attempt,
                                 .outcome = d.outcome,
-                                .flags = d.flags,
+                                .outcome_flags = d.flags,
                                 .role = d.role,
-                                .round = d.round,
+                                .round_index = d.round,
                                 .disturbance = d.disturbance };
     assert_int_equal(ks_ledger_done(l, &r, 3, 1000 + d.attempt, NULL), 0);
 }
@@ -519,7 +519,8 @@ static void test_failed_elsewhere(void **state)
         { { .attempt = 1, .outcome = KS_O_TIMEOUT, .device_id = 5 }, false },
         { { .attempt = 1, .outcome = KS_O_CRASHED, .device_id = 0 }, false },
         { { .attempt = 1, .outcome = KS_O_CRASHED, .device_id = 9 }, false },
-        { { .attempt = 1, .outcome = KS_O_CRASHED, .flags = KS_FL_VOID, .device_id = 5 }, false },
+        { { .attempt = 1, .outcome = KS_O_CRASHED, .outcome_flags = KS_FL_VOID, .device_id = 5 },
+          false },
     };
     uint64_t bad = 9;
     (void)state;

@@ -107,7 +107,7 @@ static void test_cpu_state(void **state)
         if (r->outcome != KS_O_OK)
             print_error("%s: %s\n", rows[i].entry, r->reason);
         check_good(r, &quick);
-        assert_int_equal((r->flags & KS_FL_FP_ENV_CHANGED) != 0, rows[i].is_flagged);
+        assert_int_equal((r->outcome_flags & KS_FL_FP_ENV_CHANGED) != 0, rows[i].is_flagged);
     }
     child_end(&c, KS_WORKER_EXIT_OK);
 }

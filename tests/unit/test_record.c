@@ -21,11 +21,11 @@ static void fill_record(struct ks_record *r)
     ks_record_init(r);
     r->cell = (struct ks_cell){ 0x1111222233334444, 0xffffffffffffffff, 7 };
     r->attempt = 3;
-    r->round = 2;
+    r->round_index = 2;
     r->role = KS_ROLE_CONTROL;
     r->outcome = KS_O_CRASHED;
-    r->code = -11;
-    r->flags = KS_FL_SUSPECT | KS_FL_VOID;
+    r->status_code = -11;
+    r->outcome_flags = KS_FL_SUSPECT | KS_FL_VOID;
     r->phase = KS_PH_TIMING;
     r->stop_reason = KS_STOP_FAILED;
     snprintf(r->reason, sizeof(r->reason), "heap_corruption");
@@ -33,7 +33,7 @@ static void fill_record(struct ks_record *r)
     r->lease_id = 9;
     r->block_id = UINT64_MAX;
     r->position = 4;
-    r->rank = 5;
+    r->mpi_rank = 5;
     r->device_id = 6;
     r->worker = (struct ks_id128){ 1, 2 };
     r->seq = 10;
@@ -163,7 +163,7 @@ static void golden_bytes(void **state)
     r->cell = (struct ks_cell){ 0x0102, 0x0807060504030201, 0 };
     r->attempt = 2;
     r->outcome = KS_O_CRASHED;
-    r->code = 11;
+    r->status_code = 11;
     snprintf(r->reason, sizeof(r->reason), "hi");
     r->representative_id = 77;
     r->worker = (struct ks_id128){ 1, 2 };
@@ -304,7 +304,7 @@ static void a_tag_that_stands_twice_replaces_all_of_the_first(void **state)
     want->sample_ns[0] = 1;
     want->n_tail = 1;
     want->tail[0] = 't';
-    want->round = 2;
+    want->round_index = 2;
     assert_int_equal(ks_record_decode(b.data, b.len, out, NULL, &err), 0);
     assert_memory_equal(out, want, sizeof(*out));
     ks_buf_release(&b);

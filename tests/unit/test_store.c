@@ -61,8 +61,8 @@ static void put_endings(const struct place *p)
         struct ks_record *r = skit_record(&k, 1, i, endings[i].n_samples);
 
         r->outcome = endings[i].outcome;
-        r->flags = endings[i].flags;
-        r->code = endings[i].code;
+        r->outcome_flags = endings[i].flags;
+        r->status_code = endings[i].code;
         r->representative_id = alias_of(i);
         snprintf(r->reason, sizeof(r->reason), "%s", endings[i].reason);
         if (endings[i].n_samples == 0)

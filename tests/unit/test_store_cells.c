@@ -19,9 +19,9 @@ static void put_attempt(struct skit *k, uint32_t i, uint32_t number, uint32_t ro
     struct ks_record *r = skit_record(k, 0, i, 3);
 
     r->attempt = number;
-    r->round = round;
+    r->round_index = round;
     r->outcome = outcome;
-    r->flags = flags;
+    r->outcome_flags = flags;
     r->role = role;
     for (uint32_t s = 0; s < r->n_samples; s++)
         r->sample_ns[s] = 1000 * number + 100 * round + s;
@@ -33,7 +33,7 @@ static void put_disturbed(struct skit *k, uint32_t i, uint32_t number, double di
     struct ks_record *r = skit_record(k, 0, i, 3);
 
     r->attempt = number;
-    r->flags = KS_FL_CONTAMINATED;
+    r->outcome_flags = KS_FL_CONTAMINATED;
     r->disturbance = disturbance;
     for (uint32_t s = 0; s < r->n_samples; s++)
         r->sample_ns[s] = 1000 * number + s;

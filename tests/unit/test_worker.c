@@ -29,9 +29,9 @@ static void test_good_kernel(void **state)
         assert_true(child_record(&c, r));
         check_good(r, &quick);
         assert_true(r->cell.problem == f->problem.id && r->cell.instance == 1000 + i);
-        assert_true(r->cell.condition == 42 && r->attempt == 2 && r->round == 1);
+        assert_true(r->cell.condition == 42 && r->attempt == 2 && r->round_index == 1);
         assert_true(r->role == KS_ROLE_ANCHOR && r->position == 10 + i && r->lease_id == 7);
-        assert_true(r->block_id == 8 && r->rank == 3 && r->device_id == 0xd1);
+        assert_true(r->block_id == 8 && r->mpi_rank == 3 && r->device_id == 0xd1);
         assert_true(r->build_id.lo == 2 && r->code_id.hi == 3 && r->cpu >= 0);
         assert_int_equal(r->workspace_bytes, i == 1 ? 100 : 0);
         /* Inputs and references were made once, before the first cell. */
@@ -94,7 +94,7 @@ static void test_bad_kernels(void **state)
         if (r->outcome != bad_rows[i].outcome)
             print_error("%s: %s (%s)\n", bad_rows[i].entry, ks_outcome_text(r->outcome), r->reason);
         assert_int_equal(r->outcome, bad_rows[i].outcome);
-        assert_int_equal(r->code, bad_rows[i].code);
+        assert_int_equal(r->status_code, bad_rows[i].code);
         assert_non_null(strstr(r->reason, bad_rows[i].reason));
         assert_int_equal(r->phase, bad_rows[i].phase);
         send_cell(&c, f, &f->problem, "good", 2 * i + 1);
@@ -181,16 +181,16 @@ static void test_flags(void **state)
     child_problem(&c, &f->problem, 0);
     send_cell(&c, f, &f->problem, "rounds_down", 0);
     assert_true(child_record(&c, r));
-    assert_true((r->flags & KS_FL_FP_ENV_CHANGED) != 0);
+    assert_true((r->outcome_flags & KS_FL_FP_ENV_CHANGED) != 0);
     assert_int_equal(r->exact_check, 1); /* integers do not round */
     send_cell(&c, f, &f->problem, "looks_upward", 4);
     assert_true(child_record(&c, r));
     assert_int_equal(r->outcome, KS_O_OK);
-    assert_true((r->flags & KS_FL_FP_ENV_CHANGED) != 0);
+    assert_true((r->outcome_flags & KS_FL_FP_ENV_CHANGED) != 0);
     send_cell(&c, f, &f->problem, "forks", 1);
     assert_true(child_record(&c, r));
     assert_int_equal(r->outcome, KS_O_OK);
-    assert_true((r->flags & KS_FL_DENIED_CALLS) != 0);
+    assert_true((r->outcome_flags & KS_FL_DENIED_CALLS) != 0);
     assert_true(r->n_denied > 0 && r->denied_call >= 0);
     send_cell(&c, f, &f->problem, "prints", 2);
     assert_true(child_record(&c, r));
@@ -199,7 +199,7 @@ static void test_flags(void **state)
     send_cell(&c, f, &f->problem, "good", 3);
     assert_true(child_record(&c, r));
     check_good(r, &quick);
-    assert_int_equal(r->flags & (KS_FL_FP_ENV_CHANGED | KS_FL_DENIED_CALLS), 0);
+    assert_int_equal(r->outcome_flags & (KS_FL_FP_ENV_CHANGED | KS_FL_DENIED_CALLS), 0);
     child_end(&c, KS_WORKER_EXIT_OK);
 }
 
@@ -312,7 +312,7 @@ static void test_artefact_is_checked(void **state)
     for (uint32_t i = 0; i < 4; i++) {
         assert_true(child_record(&c, &f->rec));
         assert_int_equal(f->rec.outcome, i == 2 ? KS_O_OK : KS_O_LOAD_FAILED);
-        assert_int_equal((f->rec.flags & KS_FL_DAMAGED) != 0, i < 2);
+        assert_int_equal((f->rec.outcome_flags & KS_FL_DAMAGED) != 0, i < 2);
         if (i < 2)
             assert_non_null(strstr(f->rec.reason, i == 0 ? "SHA-256" : "nowhere.so"));
     }
@@ -382,7 +382,7 @@ static void test_sentinel_convicts(void **state)
     send_cell(&c, f, &f->problem, "overflows_heap", 1);
     assert_true(child_record(&c, &f->rec));
     assert_int_equal(f->rec.outcome, KS_O_CRASHED);
-    assert_int_equal(f->rec.code, 0);
+    assert_int_equal(f->rec.status_code, 0);
     assert_non_null(strstr(f->rec.reason, "heap_corruption: wrote beyond a chunk"));
     child_release(&c);
 }
@@ -404,12 +404,12 @@ static void test_sentinel_without_memory(void **state)
     child_problem(&c, &f->problem, 0);
     send_cell(&c, f, &f->problem, "good", 0);
     assert_true(child_record(&c, &f->rec));
-    assert_int_equal(f->rec.flags & KS_FL_SUSPECT, 0);
+    assert_int_equal(f->rec.outcome_flags & KS_FL_SUSPECT, 0);
     assert_int_equal(prlimit(c.pid, RLIMIT_AS, &none, NULL), 0);
     send_cell(&c, f, &f->problem, "good", 1);
     assert_true(child_record(&c, &f->rec));
     assert_int_equal(f->rec.outcome, KS_O_OK);
-    assert_int_equal(f->rec.flags & KS_FL_SUSPECT, KS_FL_SUSPECT);
+    assert_int_equal(f->rec.outcome_flags & KS_FL_SUSPECT, KS_FL_SUSPECT);
     assert_non_null(strstr(f->rec.reason, "no memory for sentinels"));
     child_release(&c);
 }

@@ -62,16 +62,16 @@ static void check_same(const struct ks_record *a, const struct ks_record *b)
     assert_int_equal(a->outcome, b->outcome);
     assert_string_equal(a->reason, b->reason);
     assert_int_equal(a->phase, b->phase);
-    assert_int_equal(a->code, b->code);
-    assert_int_equal(a->flags & ~(uint32_t)KS_FL_POISON_EFFECT,
-                     b->flags & ~(uint32_t)KS_FL_POISON_EFFECT);
+    assert_int_equal(a->status_code, b->status_code);
+    assert_int_equal(a->outcome_flags & ~(uint32_t)KS_FL_POISON_EFFECT,
+                     b->outcome_flags & ~(uint32_t)KS_FL_POISON_EFFECT);
     assert_int_equal(a->exact_check, b->exact_check);
     assert_int_equal(a->tolerance_check, b->tolerance_check);
     assert_int_equal(a->n_wrong, b->n_wrong);
     assert_int_equal(a->n_zero, b->n_zero);
     assert_int_equal(a->n_elements, b->n_elements);
     /* The error of what rounds to one side depends on the signs of the inputs. */
-    assert_true(a->max_error == b->max_error || (a->flags & KS_FL_FP_ENV_CHANGED) != 0);
+    assert_true(a->max_error == b->max_error || (a->outcome_flags & KS_FL_FP_ENV_CHANGED) != 0);
     assert_int_equal(a->bitwise_reproducible, b->bitwise_reproducible);
     assert_int_equal(a->n_mismatches, b->n_mismatches);
     for (uint32_t i = 0; i < a->n_mismatches; i++) {

@@ -181,7 +181,7 @@ static void test_failing_launches(void **state)
             r.judge_fault.rc = codes[i];
             assert_int_equal(run(&r, "good")->outcome, KS_O_LAUNCH_FAILED);
             assert_non_null(strstr(r.w->rec.reason, "planned failure of the judge"));
-            assert_int_equal(r.w->rec.code, 0);
+            assert_int_equal(r.w->rec.status_code, 0);
             assert_true(r.w->is_lost);
             close_rig(&r);
 
