@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* CSV. Neighbouring columns of the same joined table are one piece of text per row of that table,
- * made once: most of a row is copied, not formatted. */
+/* CSV. Most of a row is copied, not formatted: neighbouring columns of the same joined table are
+ * one piece of text per row of that table, made once; neighbouring columns with the same value in
+ * all rows of a batch are one piece, made once per batch. */
 #include "analysis/out/number.h"
 #include "analysis/out/writer.h"
 #include "base/text.h"
@@ -23,10 +24,17 @@ struct group {
     size_t n_pieces;
 };
 
+/* What to do for a row of this batch: copy `len` bytes of `same`, or put the value of a group. */
+struct step {
+    struct group *group; /* NULL: copy */
+    size_t at, len;
+};
+
 struct state {
     struct group *groups; /* [n_groups] */
-    size_t n_groups;
-    struct ks_buf held;
+    struct step *steps;   /* [n_steps], room for n_groups */
+    size_t n_groups, n_steps;
+    struct ks_buf held, same;
 };
 
 static void release(void *state)
@@ -36,7 +44,9 @@ static void release(void *state)
     for (size_t i = 0; i < s->n_groups; i++)
         free(s->groups[i].pieces);
     free(s->groups);
+    free(s->steps);
     ks_buf_release(&s->held);
+    ks_buf_release(&s->same);
 }
 
 static int begin(void *state, const struct ks_df *f, size_t n_columns, struct ks_sink *to,
@@ -57,7 +67,8 @@ static int begin(void *state, const struct ks_df *f, size_t n_columns, struct ks
 static int find_groups(struct state *s, const struct ks_df *f, size_t n_columns, struct ks_err *err)
 {
     s->groups = calloc(n_columns + 1, sizeof(*s->groups));
-    if (!s->groups)
+    s->steps = calloc(n_columns + 1, sizeof(*s->steps));
+    if (!s->groups || !s->steps)
         return ks_fail(err, KS_ENOMEM, "out of memory");
     for (size_t i = 0, end; i < n_columns; i = end) {
         const uint32_t *code = f->columns[i].code;
@@ -123,6 +134,56 @@ static const struct piece *make_piece(struct state *s, const struct ks_df *f, st
     return p;
 }
 
+/* ---- what is the same in all rows of a batch ---- */
+
+static bool is_same(const struct ks_df *f, const struct group *g)
+{
+    const struct ks_df_column *c = &f->columns[g->first];
+
+    for (size_t row = 1; g->is_coded && row < f->n_rows; row++)
+        if (c->code[row] != c->code[0])
+            return false;
+    for (size_t row = 1; !g->is_coded && row < f->n_rows; row++) {
+        bool is_missing = c->missing && c->missing[row];
+
+        if (is_missing != (c->missing && c->missing[0]) ||
+            (!is_missing && c->values.i64[row] != c->values.i64[0])) /* bits, of reals too */
+            return false;
+    }
+    return true;
+}
+
+static void put_first_row(const struct ks_df *f, const struct group *g, struct ks_buf *to)
+{
+    for (size_t i = g->first; i < g->end; i++) {
+        size_t at = ks_df_at(&f->columns[i], 0);
+
+        if (at != KS_DF_NONE)
+            put_value(&f->columns[i], at, to);
+        ks_buf_u8(to, ',');
+    }
+}
+
+static void plan(struct state *s, const struct ks_df *f)
+{
+    s->n_steps = 0;
+    ks_buf_clear(&s->same);
+    for (size_t k = 0; k < s->n_groups; k++) {
+        struct step *last = s->n_steps ? &s->steps[s->n_steps - 1] : NULL;
+        size_t at = s->same.len;
+
+        if (!is_same(f, &s->groups[k])) {
+            s->steps[s->n_steps++] = (struct step){ .group = &s->groups[k] };
+            continue;
+        }
+        put_first_row(f, &s->groups[k], &s->same);
+        if (last && !last->group)
+            last->len += s->same.len - at;
+        else
+            s->steps[s->n_steps++] = (struct step){ .at = at, .len = s->same.len - at };
+    }
+}
+
 /* ---- rows ---- */
 
 /* Room for n more bytes and the NUL; NULL without memory. */
@@ -139,12 +200,23 @@ static void put_commas(struct ks_buf *to, size_t n)
         ks_buf_u8(to, ',');
 }
 
+static void copy(const struct ks_buf *from, size_t at, size_t n, struct ks_buf *to)
+{
+    char *place = ks_buf_ok(from) ? room(to, n) : NULL;
+
+    if (!place) {
+        to->failed = true;
+        return;
+    }
+    memcpy(place, from->data + at, n);
+    to->len += n;
+}
+
 static void put_coded(struct state *s, const struct ks_df *f, struct group *g, size_t row,
                       struct ks_buf *to)
 {
     uint32_t code = f->columns[g->first].code[row];
     const struct piece *p;
-    char *at;
 
     if (code == KS_DF_NONE) {
         put_commas(to, g->end - g->first);
@@ -153,13 +225,7 @@ static void put_coded(struct state *s, const struct ks_df *f, struct group *g, s
     p = &g->pieces[code];
     if (!p->len)
         p = make_piece(s, f, g, code);
-    at = ks_buf_ok(&s->held) ? room(to, p->len) : NULL;
-    if (!at) {
-        to->failed = true;
-        return;
-    }
-    memcpy(at, s->held.data + p->at, p->len);
-    to->len += p->len;
+    copy(&s->held, p->at, p->len, to);
 }
 
 static void put_number(const struct ks_df_column *c, size_t row, struct ks_buf *to)
@@ -175,6 +241,22 @@ static void put_number(const struct ks_df_column *c, size_t row, struct ks_buf *
     to->len += n + 1;
 }
 
+static void put_row(struct state *s, const struct ks_df *f, size_t row, struct ks_buf *to)
+{
+    for (const struct step *step = s->steps; step < s->steps + s->n_steps; step++) {
+        if (!step->group)
+            copy(&s->same, step->at, step->len, to);
+        else if (step->group->is_coded)
+            put_coded(s, f, step->group, row, to);
+        else
+            put_number(&f->columns[step->group->first], row, to);
+    }
+    if (ks_buf_ok(to) && s->n_steps) {
+        to->data[to->len - 1] = '\n';
+        to->data[to->len] = '\0'; /* room() kept its place */
+    }
+}
+
 static int put(void *state, const struct ks_df *f, size_t n_columns, struct ks_sink *to,
                struct ks_err *err)
 {
@@ -184,19 +266,10 @@ static int put(void *state, const struct ks_df *f, size_t n_columns, struct ks_s
     for (size_t k = 0; rc == 0 && k < s->n_groups; k++)
         if (s->groups[k].is_coded)
             rc = grow_pieces(&s->groups[k], f->columns[s->groups[k].first].n_values, err);
+    if (rc == 0)
+        plan(s, f);
     for (size_t row = 0; rc == 0 && row < f->n_rows; row++) {
-        for (size_t k = 0; k < s->n_groups; k++) {
-            struct group *g = &s->groups[k];
-
-            if (g->is_coded)
-                put_coded(s, f, g, row, &to->text);
-            else
-                put_number(&f->columns[g->first], row, &to->text);
-        }
-        if (ks_buf_ok(&to->text) && n_columns) {
-            to->text.data[to->text.len - 1] = '\n';
-            to->text.data[to->text.len] = '\0'; /* room() kept its place */
-        }
+        put_row(s, f, row, &to->text);
         rc = ks_sink_step(to, err);
     }
     return rc;

@@ -23,6 +23,7 @@ struct scaled {
     u128 x;
     uint64_t whole; /* x >> s */
     u128 rest;      /* what is shifted out */
+    u128 ulp;       /* from v to the next number, scaled: 10^p */
 };
 
 static uint64_t pow10_u64(int n)
@@ -116,7 +117,8 @@ static bool scale_by(struct scaled *z, int digits)
     z->p = digits - 1 - z->k;
     if (z->p < 0 || z->p > MAX_POWER)
         return false;
-    z->x = z->m * pow10_u128(z->p);
+    z->ulp = pow10_u128(z->p);
+    z->x = z->m * z->ulp;
     z->whole = (uint64_t)(z->x >> z->s);
     z->rest = z->x & (((u128)1 << z->s) - 1);
     return true;
@@ -147,26 +149,36 @@ static bool scale(double v, int mantissa, int digits, struct scaled *z)
 
 /* ---- rounding ---- */
 
-/* v rounded to so many of the `most` digits, ties to even. */
-static uint64_t round_to(const struct scaled *z, int digits, int most)
-{
-    uint64_t unit = pow10_u64(most - digits);
-    uint64_t head = z->whole / unit, tail = z->whole % unit;
-    u128 part = ((u128)tail << z->s) | z->rest;
-    u128 half = ((u128)unit << z->s) >> 1;
+/* v cut to some digits: head, in units of `unit`, and what is cut off, in units of 2^-s. */
+struct cut {
+    uint64_t head, unit;
+    u128 part, whole; /* of one unit of head */
+};
 
-    return head + (part > half || (part == half && head % 2));
+static struct cut cut_to(const struct scaled *z, uint64_t head, uint64_t unit)
+{
+    return (struct cut){ .head = head,
+                         .unit = unit,
+                         .part = (u128)(z->whole - head * unit) << z->s | z->rest,
+                         .whole = (u128)unit << z->s };
 }
 
-/* Does the number read back as v? Its distance is less than that to halfway to the neighbour. */
-static bool reads_back(const struct scaled *z, uint64_t rounded, int digits, int most)
+/* To the nearest, ties to even. */
+static bool is_up(const struct cut *c)
 {
-    u128 y = (u128)(rounded * pow10_u64(most - digits)) << z->s;
-    u128 distance = y > z->x ? y - z->x : z->x - y;
-    u128 ulp = pow10_u128(z->p); /* 2^-s, scaled */
-    unsigned halves = z->is_power_of_two && y < z->x ? 4 : 2;
+    u128 twice = 2 * c->part;
 
-    return halves * distance < ulp || (halves * distance == ulp && z->m % 2 == 0);
+    return twice > c->whole || (twice == c->whole && c->head % 2);
+}
+
+/* Does the rounded number read back as v? Its distance is less than that to halfway to the
+ * neighbour. */
+static bool reads_back(const struct scaled *z, const struct cut *c)
+{
+    u128 distance = is_up(c) ? c->whole - c->part : c->part;
+    unsigned halves = z->is_power_of_two && !is_up(c) ? 4 : 2;
+
+    return halves * distance < z->ulp || (halves * distance == z->ulp && z->m % 2 == 0);
 }
 
 /* ---- text, as %g lays it out ---- */
@@ -227,13 +239,14 @@ static size_t lay_out(uint64_t rounded, int precision, int k, char *out)
  * nearly all of the digits, so that the search starts there. */
 static size_t shortest(const struct scaled *z, int least, int most, char *out)
 {
-    uint64_t best = round_to(z, most, most), rounded;
+    struct cut c = cut_to(z, z->whole, 1);
+    uint64_t best = c.head + is_up(&c);
     int digits = most;
 
     for (int d = most - 1; d >= least; d--) {
-        rounded = round_to(z, d, most);
-        if (reads_back(z, rounded, d, most)) {
-            best = rounded;
+        c = cut_to(z, c.head / 10, c.unit * 10);
+        if (reads_back(z, &c)) {
+            best = c.head + is_up(&c);
             digits = d;
         } else if (!z->is_power_of_two) {
             break;

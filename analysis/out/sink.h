@@ -7,13 +7,15 @@
 #include "base/err.h"
 
 #include <stddef.h>
+#include <stdint.h>
 
 #define KS_SINK_BYTES ((size_t)256 << 10)
 
 struct ks_sink {
-    int fd;             /* borrowed; -1 = nowhere: all text stays in buf */
-    const char *name;   /* for messages; borrowed */
-    struct ks_buf text; /* put here, then call ks_sink_step */
+    int fd;                      /* borrowed; -1 = nowhere: all text stays in buf */
+    const char *name;            /* for messages; borrowed */
+    struct ks_buf text;          /* put here, then call ks_sink_step */
+    uint64_t n_written, n_given; /* bytes; n_given: the system was told to write them back */
 };
 
 void ks_sink_init(struct ks_sink *s, int fd, const char *name);
