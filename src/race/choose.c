@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: MIT */
+/* The label, what is known of it, and whether to stop. */
+#include "race/race_impl.h"
+
+#include "race/student.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#define LAST (KS_RACE_ROUNDS_MAX - 1)
+/* The label is the best of many noisy values: with few of them the rivals look worse than they are.
+ */
+#define REGRET_VISITS 2u
+
+static bool contends(const struct ks_race *race, size_t i)
+{
+    return race->members[i].state == KS_RACE_CONTENDS;
+}
+
+/* The winner of a tournament by estimated differences, in ascending order of ids. */
+static size_t find_label(const struct ks_race *race, const struct scales *s)
+{
+    size_t label = race->n_members;
+
+    for (size_t i = 0; i < race->n_members; i++)
+        if (contends(race, i) &&
+            (label == race->n_members || ks_race_gap(race, s, label, i, LAST).mean > 0))
+            label = i;
+    return label;
+}
+
+static void sort_logs(double *x, uint32_t n)
+{
+    for (uint32_t i = 1; i < n; i++)
+        for (uint32_t k = i; k > 0 && x[k - 1] > x[k]; k--) {
+            double swap = x[k];
+
+            x[k] = x[k - 1];
+            x[k - 1] = swap;
+        }
+}
+
+/* Logs of the rounds on the race's device, ascending: the clean ones if there are any, else all. */
+static uint32_t rounds_of(const struct ks_race *race, const struct value *v, double *x)
+{
+    uint64_t here = v->first_device == race->config.device_id ? ~0ull : ~1ull;
+    uint64_t rounds = v->is_clean & here ? v->is_clean & here : v->is_timed & here;
+    uint32_t n = 0;
+
+    for (uint32_t r = 0; r < KS_RACE_ROUNDS_MAX; r++)
+        if (rounds >> r & 1)
+            x[n++] = v->log_ns[r];
+    sort_logs(x, n);
+    return n;
+}
+
+static void estimate(const struct ks_race *race, const struct scales *s, const struct value *v,
+                     struct ks_race_verdict *out)
+{
+    double x[KS_RACE_ROUNDS_MAX], at, half, k;
+    uint32_t n = rounds_of(race, v, x);
+
+    out->n_rounds = n;
+    if (n == 0)
+        return;
+    at = race->config.over == KS_RACE_MINIMUM ? x[0] : (x[(n - 1) / 2] + x[n / 2]) / 2;
+    k = race->config.over == KS_RACE_MEDIAN && n > 2 ? acos(-1) / 2 : 1;
+    half = ks_student_quantile(0.025, s->level.freedom) * s->level.sd * sqrt(k / n);
+    out->time_ns = exp(at);
+    out->lo_ns = exp(at - half);
+    out->hi_ns = exp(at + half);
+}
+
+struct doubt {             /* about the label */
+    double upper;          /* largest upper bound of the log by which a contender is better */
+    uint32_t least_visits; /* fewest visits that a contender shares with the label */
+    bool is_known;         /* every contender was measured beside the label */
+};
+
+/* E[max] <= sum of E[max(0, log label - log i)] over contenders. */
+static struct doubt regret(struct ks_race *race, const struct scales *s, size_t label)
+{
+    uint32_t round = race->verdict.next_round - 1;
+    double alpha = ks_race_alpha(race, round), sum = 0;
+    double t_first = ks_student_quantile(alpha, s->first.freedom);
+    double t_paired = ks_student_quantile(alpha, s->paired.freedom);
+    struct doubt d = { .upper = -INFINITY, .least_visits = KS_RACE_ROUNDS_MAX, .is_known = true };
+
+    for (size_t i = 0; i < race->n_members; i++) {
+        struct gap g;
+        double bound;
+
+        if (i == label || !contends(race, i))
+            continue;
+        g = ks_race_gap(race, s, label, i, LAST);
+        bound = g.mean + (g.n_visits ? t_paired : t_first) * g.sd;
+        d.upper = bound > d.upper ? bound : d.upper;
+        d.least_visits = g.n_visits < d.least_visits ? g.n_visits : d.least_visits;
+        sum += ks_student_gain(g.mean, g.sd, g.freedom);
+        d.is_known &= g.is_known;
+    }
+    race->verdict.regret_bound = expm1(sum);
+    return d;
+}
+
+static bool pilots_wait(const struct ks_race *race)
+{
+    if (race->verdict.next_round >= 3)
+        return false;
+    for (size_t i = 0; i < race->n_members; i++)
+        if (race->values[i].is_pilot && race->members[i].state != KS_RACE_WITHDRAWN)
+            return true;
+    return false;
+}
+
+static uint32_t settled(struct ks_race *race, const struct scales *s, size_t label)
+{
+    const struct ks_race_config *c = &race->config;
+    struct doubt d = { .is_known = false };
+
+    if (label < race->n_members)
+        d = regret(race, s, label);
+
+    if (pilots_wait(race))
+        return KS_RACE_OPEN;
+    if (race->verdict.n_contenders <= 1)
+        return KS_RACE_ALONE;
+    if (d.is_known && d.upper <= log1p(c->margin))
+        return KS_RACE_TIED;
+    if (d.least_visits >= REGRET_VISITS && race->verdict.regret_bound <= c->regret)
+        return KS_RACE_REGRET;
+    return KS_RACE_OPEN;
+}
+
+static uint32_t next_round(const struct ks_race *race)
+{
+    uint32_t next = 1;
+
+    for (uint32_t r = 1; r < KS_RACE_ROUNDS_MAX; r++)
+        if (race->closed >> r & 1)
+            next = r + 1;
+    return next;
+}
+
+static void describe(struct ks_race *race, const struct scales *s, size_t label)
+{
+    struct ks_race_verdict *v = &race->verdict;
+
+    for (size_t i = 0; i < race->n_members; i++) {
+        struct ks_race_member *m = &race->members[i];
+        struct gap g;
+
+        if (m->state == KS_RACE_WITHDRAWN || label == race->n_members)
+            continue;
+        g = ks_race_gap(race, s, i, label, LAST);
+        m->ratio = i == label ? 1 : g.is_known ? exp(g.mean) : 0;
+        if (ks_race_is_wanted(race, i))
+            v->expected_ns += race->values[i].last_spent_ns * race->config.passes;
+    }
+}
+
+void ks_race_choose(struct ks_race *race, const struct scales *s)
+{
+    const struct ks_race_config *c = &race->config;
+    struct ks_race_verdict *v = &race->verdict;
+    size_t label = find_label(race, s);
+
+    v->next_round = next_round(race);
+    v->spent_ns = ks_race_spent(race);
+    for (size_t i = 0; i < race->n_members; i++)
+        v->n_contenders += contends(race, i);
+    v->stop = settled(race, s, label);
+    if (v->stop == KS_RACE_OPEN && v->next_round >= c->max_rounds)
+        v->stop = KS_RACE_ROUNDS;
+    if (v->stop == KS_RACE_OPEN && c->max_time_ns && v->spent_ns >= c->max_time_ns)
+        v->stop = KS_RACE_TIME;
+    if (label < race->n_members) {
+        v->label = race->members[label].instance;
+        estimate(race, s, &race->values[label], v);
+    }
+    describe(race, s, label);
+}

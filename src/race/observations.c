@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: MIT */
+/* Observations in any order -> one value per instance and round. */
+#include "race/race_impl.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ORDER(a, b) (((a) > (b)) - ((a) < (b)))
+
+/* The key, by instance first. */
+static int by_key(const struct ks_race_seen *a, const struct ks_race_seen *b)
+{
+    int o = ORDER(a->instance, b->instance);
+
+    o = o ? o : ORDER(a->attempt, b->attempt);
+    o = o ? o : ORDER(a->round, b->round);
+    o = o ? o : ORDER(a->device_id, b->device_id);
+    o = o ? o : ORDER(a->lease_id, b->lease_id);
+    return o ? o : ORDER(a->position, b->position);
+}
+
+/* The key, then everything else but the flags, failures last. */
+static int by_content(const void *x, const void *y)
+{
+    const struct ks_race_seen *a = x, *b = y;
+    int o = by_key(a, b);
+
+    o = o ? o : ORDER(a->outcome != KS_O_OK, b->outcome != KS_O_OK);
+    o = o ? o : ORDER(a->outcome, b->outcome);
+    o = o ? o : ORDER(a->time_ns, b->time_ns);
+    o = o ? o : ORDER(a->n_samples, b->n_samples);
+    o = o ? o : ORDER(a->n_visit, b->n_visit);
+    return o ? o : ORDER(a->spent_ns, b->spent_ns);
+}
+
+void ks_race_unite(struct ks_race *race)
+{
+    struct ks_race_seen *s = race->seen;
+    size_t n = 0;
+
+    if (race->n_sorted == race->n_seen)
+        return;
+    qsort(s, race->n_seen, sizeof(*s), by_content);
+    for (size_t i = 0; i < race->n_seen; i++) {
+        uint32_t flags = s[i].flags;
+
+        if (n > 0 && by_key(&s[n - 1], &s[i]) == 0)
+            flags |= s[--n].flags;
+        s[n] = s[i];
+        s[n++].flags = flags;
+    }
+    race->n_seen = race->n_sorted = n;
+}
+
+static bool is_void(const struct ks_race_seen *s)
+{
+    return s->flags & KS_FL_VOID;
+}
+static bool is_clean(const struct ks_race_seen *s)
+{
+    return !(s->flags & (KS_FL_CONTAMINATED | KS_FL_SUSPECT));
+}
+
+static uint64_t spent(const struct ks_race_seen *s)
+{
+    if (s->outcome != KS_O_OK || s->spent_ns)
+        return s->spent_ns;
+    return (uint64_t)(s->time_ns * s->n_samples);
+}
+
+/* --- visits: the leases of a round on the race's device */
+
+struct visit { /* an instance in a lease */
+    uint64_t lease_id, instance;
+    uint32_t round, n_visit;
+    uint32_t n_ok, is_clean, is_failed;
+    double sum; /* of logs */
+};
+
+static int by_lease(const void *x, const void *y)
+{
+    const struct visit *a = x, *b = y;
+    int o = ORDER(a->round, b->round);
+
+    o = o ? o : ORDER(a->lease_id, b->lease_id);
+    return o ? o : ORDER(a->instance, b->instance);
+}
+
+static bool is_same(const struct visit *a, const struct visit *b)
+{
+    return a->round == b->round && a->lease_id == b->lease_id;
+}
+
+/* How many observations the attempt has that begins at `from`, and whether none of them failed. */
+static size_t attempt_length(const struct ks_race *race, size_t from, bool *is_ok_out)
+{
+    const struct ks_race_seen *s = race->seen;
+    size_t i = from;
+
+    *is_ok_out = true;
+    for (; i < race->n_seen && s[i].instance == s[from].instance && s[i].attempt == s[from].attempt;
+         i++)
+        if (!is_void(&s[i]) && s[i].outcome != KS_O_OK)
+            *is_ok_out = false;
+    return i - from;
+}
+
+/* One element per instance and lease, sorted by round, lease, instance. Observations are sorted by
+ * instance, so that attempts of one lease are neighbours after the sort. */
+static size_t visits_of(const struct ks_race *race, struct visit *out)
+{
+    size_t n = 0, n_united = 0, next = 0;
+    bool is_ok = false;
+
+    for (size_t i = 0; i < race->n_seen; i++) {
+        const struct ks_race_seen *s = &race->seen[i];
+
+        if (i == next)
+            next = i + attempt_length(race, i, &is_ok);
+        if (s->round == 0 || s->device_id != race->config.device_id || is_void(s))
+            continue;
+        out[n++] =
+            (struct visit){ s->lease_id, s->instance, s->round, s->n_visit,
+                            is_ok,       is_clean(s), !is_ok,   is_ok ? log(s->time_ns) : 0 };
+    }
+    qsort(out, n, sizeof(*out), by_lease);
+    for (size_t i = 0; i < n; i++) {
+        struct visit *last = n_united ? &out[n_united - 1] : NULL;
+
+        if (!last || by_lease(last, &out[i])) {
+            out[n_united++] = out[i];
+            continue;
+        }
+        last->n_ok += out[i].n_ok;
+        last->is_clean &= out[i].is_clean;
+        last->is_failed |= out[i].is_failed;
+        last->sum += out[i].sum;
+        last->n_visit = last->n_visit > out[i].n_visit ? last->n_visit : out[i].n_visit;
+    }
+    return n_united;
+}
+
+/* Whether the n elements of one lease are a closed visit. */
+static bool is_closed(const struct visit *v, size_t n, uint32_t passes)
+{
+    uint32_t n_visit = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        if (!v[i].is_failed && v[i].n_ok < passes)
+            return false;
+        n_visit = v[i].n_visit > n_visit ? v[i].n_visit : n_visit;
+    }
+    return n >= n_visit;
+}
+
+static size_t find(const struct ks_race *race, uint64_t instance)
+{
+    size_t lo = 0, hi = race->n_members;
+
+    while (hi - lo > 1) {
+        size_t mid = lo + (hi - lo) / 2;
+
+        if (race->members[mid].instance <= instance)
+            lo = mid;
+        else
+            hi = mid;
+    }
+    return lo;
+}
+
+/* A lease is taken into the values; of two closed ones of a round the lower id. */
+static void take_visit(struct ks_race *race, const struct visit *v, size_t n)
+{
+    uint64_t bit = 1ull << v->round;
+
+    if (race->closed & bit || !is_closed(v, n, race->config.passes))
+        return;
+    race->closed |= bit;
+    for (size_t i = 0; i < n; i++) {
+        size_t m = find(race, v[i].instance);
+        struct value *x = &race->values[m];
+
+        if (v[i].is_failed || race->members[m].state == KS_RACE_WITHDRAWN)
+            continue;
+        x->log_ns[v->round] = v[i].sum / v[i].n_ok;
+        x->is_timed |= bit;
+        if (v[i].is_clean) {
+            x->is_clean |= bit;
+            race->members[m].n_visits++;
+        }
+    }
+}
+
+static void take_visits(struct ks_race *race, const struct visit *v, size_t n)
+{
+    size_t from = 0;
+
+    for (size_t i = 1; i <= n; i++) {
+        if (i < n && is_same(&v[from], &v[i]))
+            continue;
+        take_visit(race, &v[from], i - from);
+        from = i;
+    }
+}
+
+/* --- instances */
+
+/* Round 0: the highest attempt with a clean time, else the highest with a time. */
+static void take_first(struct value *x, const struct ks_race_seen *s)
+{
+    if (!is_clean(s) && x->is_clean & 1)
+        return;
+    x->log_ns[0] = log(s->time_ns);
+    x->is_timed |= 1;
+    x->is_clean |= is_clean(s);
+    x->first_device = s->device_id;
+}
+
+/* The n observations of one attempt of an instance; an attempt that failed gives no times, one of
+ * void observations changes nothing. */
+static void take_attempt(const struct ks_race *race, bool is_ok, struct ks_race_member *m,
+                         struct value *x, const struct ks_race_seen *s, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (is_void(&s[i]))
+            continue;
+        m->state = is_ok ? KS_RACE_CONTENDS : KS_RACE_WITHDRAWN;
+        if (!is_ok)
+            continue;
+        x->last_spent_ns = s[i].round == 0 ? spent(&s[i]) / race->config.passes : spent(&s[i]);
+        if (s[i].round == 0)
+            take_first(x, &s[i]);
+    }
+}
+
+static size_t count_instances(const struct ks_race *race)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < race->n_seen; i++)
+        n += i == 0 || race->seen[i].instance != race->seen[i - 1].instance;
+    return n;
+}
+
+static void take_instances(struct ks_race *race)
+{
+    size_t n = 0;
+
+    for (size_t i = 0, length; i < race->n_seen; i += length) {
+        const struct ks_race_seen *s = &race->seen[i];
+        bool is_ok;
+
+        if (i == 0 || s->instance != s[-1].instance) {
+            race->members[n] =
+                (struct ks_race_member){ .instance = s->instance, .state = KS_RACE_WITHDRAWN };
+            race->values[n++] = (struct value){ .is_clean = 0 };
+        }
+        length = attempt_length(race, i, &is_ok);
+        take_attempt(race, is_ok, &race->members[n - 1], &race->values[n - 1], s, length);
+    }
+    race->n_members = n;
+}
+
+static void choose_pilots(struct ks_race *race)
+{
+    uint32_t n = 0;
+
+    for (size_t i = 0; i < race->n_members && n < race->config.n_pilots; i++)
+        if (race->members[i].state == KS_RACE_CONTENDS) {
+            race->values[i].is_pilot = 1;
+            n++;
+        }
+}
+
+uint64_t ks_race_spent(const struct ks_race *race)
+{
+    uint64_t sum = 0;
+
+    for (size_t i = 0; i < race->n_seen; i++)
+        sum += race->seen[i].round > 0 ? spent(&race->seen[i]) : 0;
+    return sum;
+}
+
+int ks_race_collect(struct ks_race *race, struct ks_err *err)
+{
+    struct ks_race_member *members = NULL;
+    struct value *values = NULL;
+    struct visit *visits = NULL;
+    size_t n;
+
+    ks_race_unite(race);
+    n = count_instances(race);
+    members = malloc((n + 1) * sizeof(*members));
+    values = malloc((n + 1) * sizeof(*values));
+    visits = malloc((race->n_seen + 1) * sizeof(*visits));
+    if (!members || !values || !visits) {
+        free(members);
+        free(values);
+        free(visits);
+        return ks_fail(err, KS_ENOMEM, "out of memory judging a race of %zu instances", n);
+    }
+    free(race->members);
+    free(race->values);
+    race->members = members;
+    race->values = values;
+    race->closed = 0;
+    take_instances(race);
+    choose_pilots(race);
+    n = visits_of(race, visits);
+    take_visits(race, visits, n);
+    free(visits);
+    return 0;
+}

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: MIT */
+/* race.h - which instances can still be the best of a problem, what the next visit measures, and
+ * when to stop. Pure: no clock, no I/O; every answer is a function of the set of observations and
+ * of the pooled spread, whatever the order in which observations came and however often.
+ *
+ * Round 0 measures every instance once. Round r >= 1 is a visit: the contenders in one lease, in
+ * the order A B C C B A, so that linear drift cancels in the difference of two instances. The value
+ * of an instance in a visit is the mean of the logs of its times there. A visit counts once it is
+ * closed: each of its n_visit instances has all its observations, or failed. An unclosed visit (its
+ * worker died) counts for nothing; its round is wanted again.
+ *
+ * Dropping. After round r an instance i is dropped when, for a rival j, the lower confidence bound
+ * of log t_i - log t_j is above 0. In round 0 the difference is that of the two values, on the same
+ * device; later it is the mean over all closed visits with clean values of both. Bounds are
+ * Student's t with the spread pooled over races (spread.h). Their error is
+ *     alpha_r = alpha / (n - 1) * 6 / (pi^2 (r + 1)^2), n instances in the race,
+ * whose sum over rivals and rounds is alpha (union bound). Bounds hold in all rounds at once, so
+ * the race may stop at any time. Source: Hoeffding races (Maron & Moore 1994) with t intervals;
+ * the weights of rounds as in successive elimination (Even-Dar, Mannor & Mansour 2006).
+ *
+ * Guarantee, where logs of times have the distribution above: with probability 1 - alpha the best
+ * instance is never dropped; if the race stops because it is tied or one is left, no instance is
+ * then better than the label by more than the margin. tests/unit/test_race.c counts violations with
+ * other distributions, too. Values with the flag contaminated or suspect take no part: they drop
+ * nobody and do not get their instance dropped.
+ *
+ * Stopping on regret needs two visits that the label shares with every contender: the label is the
+ * best of many noisy values, and after round 0 alone its rivals look worse than they are.
+ *
+ * How a caller uses it:
+ *     ks_race_create, ks_race_add for each record of role cell (round 0 too, any order)
+ *     once round 0 is complete, and again after each visit:
+ *         ks_race_judge(race, pool, &verdict)     pool: of the device and class, races' own
+ *         ks_race_spread_sub(pool, &old part); ks_race_spread_add(pool, &verdict.spread)
+ *         verdict.stop == KS_RACE_OPEN: lease what ks_race_wanted says, as round verdict.next_round
+ *     a sweep that ends before (drain, --max-time) writes KS_RACE_CUT for an open race. */
+#ifndef KS_RACE_RACE_H
+#define KS_RACE_RACE_H
+
+#include "base/err.h"
+#include "race/spread.h"
+#include "record/outcome.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define KS_RACE_ROUNDS_MAX 64u /* rounds 0 to 63 */
+#define KS_RACE_PASSES_MAX 8u
+
+enum ks_race_over { KS_RACE_MEDIAN = 0, KS_RACE_MINIMUM = 1 }; /* of an instance's rounds */
+
+struct ks_race_config {
+    uint32_t max_rounds;  /* round 0 included; 1 to KS_RACE_ROUNDS_MAX */
+    uint32_t passes;      /* observations of an instance in a visit; A B C C B A has 2 */
+    double alpha;         /* in (0, 0.5] */
+    double margin;        /* relative, 0.005: this close is a tie; >= 0 */
+    double regret;        /* relative, 0.0025: stop below this expected regret; >= 0 */
+    uint64_t max_time_ns; /* kernel time of all visits; 0: no limit */
+    uint32_t n_pilots;    /* this many instances (lowest ids) have three rounds regardless: 8 in the
+                             first block of a device, else 0 */
+    uint32_t over;        /* enum ks_race_over */
+    uint64_t device_id;   /* whose visits count */
+    struct ks_race_prior prior;
+};
+/* 10 rounds, 2 passes, alpha 0.05, margin 0.005, regret 0.0025, no limit of time, no pilots,
+ * median. Prior: 1 % within visits, 3.4 % in round 0 and between rounds, 4 degrees of freedom, at
+ * most 16. */
+void ks_race_config_init(struct ks_race_config *c);
+
+struct ks_race_seen { /* an observation: one record of role cell, or one pass of it */
+    uint64_t instance, device_id;
+    uint64_t lease_id;       /* of the visit; observations of one visit share it */
+    uint32_t attempt, round; /* as in the record */
+    uint32_t position,
+        n_visit;             /* in the visit, from 0; instances in the visit, >= 1. Round 0: any */
+    uint32_t outcome, flags; /* enum ks_outcome, enum ks_flag */
+    uint32_t n_samples;      /* >= 1 where outcome is ok */
+    double time_ns;          /* the label's statistic; finite, > 0 where outcome is ok */
+    uint64_t spent_ns;       /* kernel time; 0: time_ns * n_samples */
+};
+
+enum ks_race_stop {
+    KS_RACE_OPEN = 0,
+    KS_RACE_ALONE,  /* one contender is left, or none */
+    KS_RACE_TIED,   /* no contender can be better than the label by more than the margin */
+    KS_RACE_REGRET, /* the label's expected regret is within its bound */
+    KS_RACE_TIME,   /* max_time_ns is spent */
+    KS_RACE_ROUNDS, /* max_rounds are done */
+    KS_RACE_CUT     /* never a verdict: for callers whose sweep ends before the race does */
+};
+const char *ks_race_stop_text(uint32_t stop); /* "open", "alone", "tied", ...; "?" when unknown */
+
+struct ks_race_verdict {
+    uint32_t stop;         /* enum ks_race_stop */
+    uint32_t next_round;   /* of the next visit; 1 + the last closed visit */
+    uint32_t n_contenders; /* neither dropped nor withdrawn */
+    uint32_t n_rounds;     /* of the label: clean rounds on the device that its time is made of */
+    uint64_t label;        /* instance; meaningless when n_contenders is 0 */
+    double time_ns;        /* of the label; 0 when it has no time on the device */
+    double lo_ns, hi_ns;   /* 95 % interval: time_ns * exp(+-t sd sqrt(k / n_rounds)), sd that of
+                              spread.level, k = pi / 2 for a median of 3 rounds and more, else 1 */
+    double regret_bound;   /* upper bound of the label's expected regret, relative */
+    uint64_t spent_ns;     /* kernel time of all visits on all devices */
+    uint64_t expected_ns;  /* kernel time of the next visit, from the last times; 0 when stopped */
+    struct ks_race_spread spread; /* this race's part of the pool */
+};
+
+enum ks_race_state { KS_RACE_CONTENDS = 0, KS_RACE_DROPPED, KS_RACE_WITHDRAWN };
+struct ks_race_member {
+    uint64_t instance;
+    uint32_t state;         /* enum ks_race_state */
+    uint32_t dropped_round; /* of KS_RACE_DROPPED: the round after which */
+    uint64_t dropped_by;    /* of KS_RACE_DROPPED: the rival */
+    uint32_t n_visits;      /* closed ones with a clean value */
+    double ratio;           /* estimate of its time / the label's; 1 for the label, 0 not known */
+};
+
+struct ks_race; /* opaque */
+
+/* ks_race_create() - an empty race.
+ * @c [in] copied. Returns 0; KS_EINVAL (names the setting); KS_ENOMEM. Owns: caller destroys. */
+int ks_race_create(const struct ks_race_config *c, struct ks_race **race_out, struct ks_err *err);
+void ks_race_destroy(struct ks_race *race); /* NULL is fine */
+
+/* ks_race_add() - one observation, in any order.
+ * Observations with the same instance, device, lease, attempt, round and position are one: flags
+ * are united, an outcome other than ok wins. A record is withdrawn by adding it again with
+ * KS_FL_VOID. An attempt with a failure in any round is void as a whole; the instance is withdrawn
+ * when that is its highest attempt.
+ * Returns 0; KS_EINVAL: round, outcome, n_visit or time out of range; KS_ENOMEM. On failure the
+ * race is unchanged. */
+int ks_race_add(struct ks_race *race, const struct ks_race_seen *seen, struct ks_err *err);
+
+/* ks_race_move() - from now on the visits on another device count: the old one was lost. What round
+ * 0 decided stays, what visits decided does not. */
+void ks_race_move(struct ks_race *race, uint64_t device_id);
+
+/* ks_race_judge() - decides everything from the observations.
+ * @pool [in] spread of the race's device and class; NULL: the prior alone
+ * Returns 0; KS_ENOMEM, and neither verdict nor members change. */
+int ks_race_judge(struct ks_race *race, const struct ks_race_spread *pool,
+                  struct ks_race_verdict *out, struct ks_err *err);
+
+/* The next visit as of the last ks_race_judge: contenders (and pilots) in a seeded order that
+ * changes with the round, forwards and backwards in turn, `passes` times each.
+ * @out [out] [cap], may be NULL when cap is 0. Returns how many there are; 0 when stopped. */
+size_t ks_race_wanted(const struct ks_race *race, uint64_t *out, size_t cap);
+
+/* All instances seen, by ascending id, as of the last ks_race_judge. */
+size_t ks_race_n_members(const struct ks_race *race);
+void ks_race_member_at(const struct ks_race *race, size_t i, struct ks_race_member *out);
+
+#endif
