@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define SPENT_MAX   1e15 /* ns; of one observation, so that sums do not overflow */
 #define ORDER(a, b) (((a) > (b)) - ((a) < (b)))
 
 /* The key, by instance first. */
@@ -66,7 +67,7 @@ static uint64_t spent(const struct ks_race_seen *s)
 {
     if (s->outcome != KS_O_OK || s->spent_ns)
         return s->spent_ns;
-    return (uint64_t)(s->time_ns * s->n_samples);
+    return (uint64_t)llround(fmin(s->time_ns * s->n_samples, SPENT_MAX));
 }
 
 /* --- visits: the leases of a round on the race's device */

@@ -20,7 +20,7 @@ void ks_race_config_init(struct ks_race_config *c)
                    .first_sd = 0.034,
                    .level_sd = 0.034,
                    .freedom = 4,
-                   .max_freedom = 16 },
+                   .max_freedom = 30 },
     };
 }
 

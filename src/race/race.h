@@ -20,9 +20,9 @@
  *
  * Guarantee, where logs of times have the distribution above: with probability 1 - alpha the best
  * instance is never dropped; if the race stops because it is tied or one is left, no instance is
- * then better than the label by more than the margin. tests/unit/test_race.c counts violations with
- * other distributions, too. Values with the flag contaminated or suspect take no part: they drop
- * nobody and do not get their instance dropped.
+ * then better than the label by more than the margin. tests/unit/test_race_sim.c counts violations
+ * with other distributions, too. Values with the flag contaminated or suspect take no part: they
+ * drop nobody and do not get their instance dropped.
  *
  * Stopping on regret needs two visits that the label shares with every contender: the label is the
  * best of many noisy values, and after round 0 alone its rivals look worse than they are.

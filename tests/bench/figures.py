@@ -187,6 +187,21 @@ def rows_sched(raw, b):
            ""]
 
 
+def rows_race(raw, b):
+    for noise in ("quiet", "fitted", "drift", "tails", "throttling", "uneven", "contaminated",
+                  "recorded", "recorded_top"):
+        get = lambda key: raw.mid(b, f"{noise}.{key}")
+        if not raw.n(b, f"{noise}.violations"):
+            continue
+        yield row(f"{b}: violations, {noise}", 1, f"{100 * get('violations'):.2f} %", "of the races",
+                  "", "<= 5 %", get("violations") <= 0.05)
+        goal = 0.12 if noise.startswith("recorded") else 0.35
+        yield row(f"{b}: kernel time, {noise}", 1, f"{100 * get('share'):.1f} %",
+                  "ten equal rounds for every instance", "", f"<= {100 * goal:.0f} %",
+                  get("share") <= goal)
+        yield [f"{b}: regret, {noise}", "1", f"{100 * get('regret_p90'):.2f} %", "P90", "", "", ""]
+
+
 def rows_lazy(raw, b):
     n, cells = raw.n(b, "start_s"), f"{raw.mid(b, 'cells'):.3g} cells"
     memory, start = raw.mid(b, "memory_mib"), raw.mid(b, "start_s")
@@ -328,8 +343,8 @@ def rows_onednn(raw, b):
 
 TABLE = {"cold-tiny-gemm": rows_cold, "warm-20000": rows_warm, "harness-cost": rows_harness,
          "quickstart-breakdown": rows_quickstart, "startup": rows_startup, "dispatch": rows_dispatch,
-         "sched": rows_sched, "lazy": rows_lazy, "journal": rows_journal, "gather": rows_gather,
-         "table": rows_table,
+         "sched": rows_sched, "race": rows_race, "lazy": rows_lazy, "journal": rows_journal,
+         "gather": rows_gather, "table": rows_table,
          "build-1000": rows_build, "build-shipped": rows_build, "build-gpu": rows_build,
          "oracle": rows_oracle, "verification": rows_verification, "quiet": rows_quiet}
 TABLE.update({"onednn-" + which: rows_onednn for which in ONEDNN_GOALS})

@@ -4,7 +4,7 @@
 # stands beside in the same run, ratio, goal, met or MISSED. docs/benchmarks.md says what each means.
 #
 #   cold-tiny-gemm warm-20000 harness-cost quickstart-breakdown startup journal gather   (all of these
-#   when no name is given)    dispatch sched lazy oracle onednn verification build build-gpu quiet table   (only when named)
+#   when no name is given)    dispatch sched lazy oracle onednn verification build build-gpu quiet race table   (only when named)
 #
 #   --out DIR     raw.txt and table.md; default build/bench
 #   --build DIR   a configured build tree; default build, made by the preset `release`
@@ -30,7 +30,7 @@ while [ $# -gt 0 ]; do
         case $1 in --out) out=$2 ;; --build) build=$2 ;; --runs) runs=$2 ;; esac
         shift ;;
     -h | --help) sed -n '3,/^set -u/{/^set -u/d;s/^# \{0,1\}//;p}' "$0"; exit 0 ;;
-    *) [[ " ${usual[*]} dispatch sched lazy oracle onednn verification build build-gpu quiet table " == *" $1 "* ]] || fail 2 "no bench '$1'; see run.sh --help"
+    *) [[ " ${usual[*]} dispatch sched lazy oracle onednn verification build build-gpu quiet race table " == *" $1 "* ]] || fail 2 "no bench '$1'; see run.sh --help"
        names+=("$1") ;;
     esac
     shift
@@ -50,6 +50,7 @@ targets=(ksweep ksweep-worker bench_hello bench_units bench_journal bench_gather
 [[ " ${names[*]} " == *" table "* ]] && targets+=(ksweep-analyze bench_table)
 [[ " ${names[*]} " == *" dispatch "* ]] && targets+=(dispatch_worker)
 [[ " ${names[*]} " == *" sched "* ]] && targets+=(bench_sched)
+[[ " ${names[*]} " == *" race "* ]] && targets+=(bench_race)
 [[ " ${names[*]} " == *" onednn "* ]] && targets+=(bench_onednn)
 [[ " ${names[*]} " == *" verification "* ]] && targets+=(bench_verify bench_checks)
 if [ -z "$build" ]; then
@@ -205,6 +206,19 @@ bench_journal() {
 bench_sched() { # virtual time: it does not mind what else runs
     "$bin/bench_sched" "$here/data/costs.csv" >"$tmp/said" || fail 3 "bench_sched fails"
     grep '^#' "$tmp/said" >>"$raw"
+    awk -v b="$1" '!/^#/ { print b, 0, $1, $2 }' "$tmp/said" >>"$raw"
+}
+
+bench_race() { # planted noise; with KSWEEP_T4=FILE.json.gz recorded samples, too
+    local files=()
+    if [ -n "${KSWEEP_T4:-}" ]; then
+        "$python" "$here/t4_samples.py" "$KSWEEP_T4" >"$tmp/samples.csv" || fail 3 "t4_samples.py fails"
+        files=("$tmp/samples.csv")
+    else
+        echo "# $1: no recorded samples, KSWEEP_T4 is not set" >>"$raw"
+    fi
+    "$bin/bench_race" "${KSWEEP_RACES:-10000}" "${files[@]}" >"$tmp/said" || fail 3 "bench_race fails"
+    grep '^#' "$tmp/said" | tee -a "$raw" >&2
     awk -v b="$1" '!/^#/ { print b, 0, $1, $2 }' "$tmp/said" >>"$raw"
 }
 
