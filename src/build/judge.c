@@ -58,7 +58,7 @@ bool ks_build_lacks_judge(const struct ks_build *b, struct ks_buf *text_out)
     if (!ks_job_is_gpu(&g->job))
         return false;
     for (uint32_t i = 0; i < g->n_problems; i++)
-        dtypes |= 1u << g->problems[i].dtype;
+        dtypes |= 1u << g->problems.rows[i].dtype;
     const uint32_t first = put_types(b, dtypes, false, text_out);
     if (first < KS_N_DTYPES)
         ks_buf_printf(text_out, ": %s", reason_of(b, first));

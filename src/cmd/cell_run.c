@@ -219,9 +219,9 @@ static void choose_device(const struct ks_cell_view *v, struct ks_warden *warden
 static void put_requests(const struct ks_cell_view *v, const struct ks_build *b, struct ks_buf *to)
 {
     const struct ks_artefact *art = ks_build_artefact(b, v->i_instance);
-    const struct ks_problem *p = &v->grid.problems[v->i_problem];
+    const struct ks_problem p = ks_problem_table_get(&v->grid.problems, v->i_problem);
     struct ks_req_setup s = { .nonce = ks_id128_random(), .device_id = device_of(v) };
-    struct ks_req_problem q = { .problem = p->id };
+    struct ks_req_problem q = { .problem = p.id };
     const struct ks_instance *instance = &v->grid.instances[v->i_instance];
     const struct ks_family *family = &v->grid.families[instance->i_family];
     struct ks_req_cell c = {
@@ -234,13 +234,13 @@ static void put_requests(const struct ks_cell_view *v, const struct ks_build *b,
     };
     struct ks_buf body;
     ks_buf_init(&body);
-    ks_agent_name_judge(b, p, &q);
+    ks_agent_name_judge(b, &p, &q);
     snprintf(s.backend, sizeof(s.backend), "%s", ks_job_backend(&v->grid.job)->name);
     ks_agent_measure(&v->grid.job, &s.measure);
     ks_req_setup_encode(&s, &body);
     put_frame(to, KS_F_REQ_SETUP, &body);
     ks_buf_clear(&body);
-    ks_problem_canonical(p, &body);
+    ks_problem_canonical(&p, &body);
     snprintf(q.canonical, sizeof(q.canonical), "%s", ks_buf_text(&body));
     ks_buf_clear(&body);
     ks_req_problem_encode(&q, &body);

@@ -43,7 +43,7 @@ static int find_cell(struct ks_cell_view *v, const char *name, struct ks_err *er
     if (!ids)
         return ks_fail(err, KS_ENOMEM, "out of memory");
     for (uint32_t i = 0; i < g->n_problems; i++)
-        ids[i] = g->problems[i].id;
+        ids[i] = ks_problem_table_id(&g->problems, i);
     int rc = find_id("problem", name, (size_t)(colon - name), ids, g->n_problems, &v->problem, err);
     for (uint32_t i = 0; i < g->n_instances; i++)
         ids[i] = g->instances[i].id;

@@ -44,11 +44,12 @@ static const struct ks_opt opts[] = {
 static void put_view(const struct ks_cell_view *v, struct ks_buf *to)
 {
     const struct ks_grid *g = &v->grid;
+    const struct ks_problem p = ks_problem_table_get(&g->problems, v->i_problem);
     struct ks_buf text;
     ks_buf_init(&text);
-    ks_problem_canonical(&g->problems[v->i_problem], &text);
+    ks_problem_canonical(&p, &text);
     ks_buf_printf(to, "problem   %016llx %s\n          %s\n", (unsigned long long)v->problem,
-                  g->problems[v->i_problem].name, ks_buf_text(&text));
+                  p.name, ks_buf_text(&text));
     ks_buf_clear(&text);
     const struct ks_instance *in = &g->instances[v->i_instance];
     ks_instance_canonical(&g->families[in->i_family], in, &text);

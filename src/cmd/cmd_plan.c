@@ -133,7 +133,8 @@ struct cells {
 static bool is_left_out(const struct ks_grid *g, const struct codes *k, uint32_t i, uint32_t ii)
 {
     return g->job.prune.by == KS_PRUNE_SPILL && k->spills && k->spills[ii] &&
-           !ks_prune_is_control(g->problems[i].id, g->instances[ii].id, g->job.prune.control);
+           !ks_prune_is_control(ks_problem_table_id(&g->problems, i), g->instances[ii].id,
+                                g->job.prune.control);
 }
 
 static uint32_t count_aliased(const struct ks_grid *g, const struct codes *codes, uint32_t i,
@@ -146,8 +147,8 @@ static uint32_t count_aliased(const struct ks_grid *g, const struct codes *codes
         uint32_t ii = a->member[k];
         if (ks_grid_unsupported(g, i, ii) || is_left_out(g, codes, i, ii))
             continue;
-        n += has_first && !ks_alias_is_control(g->problems[i].id, g->instances[ii].id,
-                                               g->job.measure.alias_control);
+        n += has_first && !ks_alias_is_control(ks_problem_table_id(&g->problems, i),
+                                               g->instances[ii].id, g->job.measure.alias_control);
         has_first = true;
     }
     return n;
@@ -230,10 +231,10 @@ static void read_codes(const struct ks_grid *g, const struct config *c, struct k
 /* The kernel's own applicability test may refuse more, and no instance is like another. */
 static double cell_s(const struct ks_grid *g, uint32_t i)
 {
-    const struct ks_problem *p = &g->problems[i];
+    const struct ks_problem p = ks_problem_table_get(&g->problems, i);
     struct ks_cost_rates r = ks_cost_rates(&g->job);
     return ks_cost_cell_s(&g->job.measure,
-                          ks_cost_call_s(&r, ks_problem_flops(p), ks_problem_min_bytes(p)));
+                          ks_cost_call_s(&r, ks_problem_flops(&p), ks_problem_min_bytes(&p)));
 }
 
 struct totals {
@@ -259,7 +260,7 @@ static struct totals add_up(const struct ks_grid *g, const struct codes *k)
         t.work.longest_cell_s = fmax(t.work.longest_cell_s, cell);
         if (s > t.work.longest_s) {
             t.work.longest_s = s;
-            t.work.longest = g->problems[i].name;
+            t.work.longest = ks_problem_table_name(&g->problems, i);
         }
     }
     return t;
@@ -280,9 +281,9 @@ static void print_problems(const struct ks_grid *g, const struct codes *k, bool 
     uint32_t n = is_all || g->n_problems < 10 ? g->n_problems : 10;
     ks_cmd_printf("\n%5s  %-32s %9s %8s %9s\n", "order", "problem", "Gflop", "uses", "instances");
     for (uint32_t i = 0; i < n; i++) {
-        const struct ks_problem *p = &g->problems[i];
-        ks_cmd_printf("%5u  %-32.32s %9.3f %8lld %9u\n", i + 1, p->name, ks_problem_flops(p) * 1e-9,
-                      (long long)p->count, count_cells(g, k, i).n_runnable);
+        const struct ks_problem p = ks_problem_table_get(&g->problems, i);
+        ks_cmd_printf("%5u  %-32.32s %9.3f %8lld %9u\n", i + 1, p.name, ks_problem_flops(&p) * 1e-9,
+                      (long long)p.count, count_cells(g, k, i).n_runnable);
     }
     if (n < g->n_problems)
         ks_cmd_printf("       ... and %u more (--list)\n", g->n_problems - n);

@@ -22,15 +22,15 @@ static void put_derived(struct ks_buf *b, const struct ks_problem *p)
 void ks_problems_csv(const struct ks_problem_set *set, bool is_listing, struct ks_buf *b)
 {
     for (uint32_t i = 0; i < set->n; i++) {
-        const struct ks_problem *p = &set->problems[i];
+        const struct ks_problem p = ks_problem_table_get(&set->problems, i);
 
-        if (i == 0 || set->problems[i - 1].op != p->op) {
+        if (i == 0 || set->problems.rows[i - 1].op != p.op) {
             ks_buf_printf(b, "%s", is_listing ? "id,class,reduction,flops,min_bytes," : "");
-            ks_problem_csv_header(p->op, b);
+            ks_problem_csv_header(p.op, b);
         }
         if (is_listing)
-            put_derived(b, p);
-        ks_problem_csv_row(p, b);
+            put_derived(b, &p);
+        ks_problem_csv_row(&p, b);
     }
 }
 
@@ -62,8 +62,11 @@ void ks_problems_json(const struct ks_problem_set *set, struct ks_buf *b)
 
     ks_jw_init(&w, b, true);
     ks_jw_open(&w, NULL, '[');
-    for (uint32_t i = 0; i < set->n; i++)
-        put_problem_json(&w, &set->problems[i]);
+    for (uint32_t i = 0; i < set->n; i++) {
+        const struct ks_problem p = ks_problem_table_get(&set->problems, i);
+
+        put_problem_json(&w, &p);
+    }
     ks_jw_close(&w, ']');
     ks_buf_printf(b, "\n");
 }
@@ -72,8 +75,11 @@ static void count_classes(const struct ks_problem_set *set, uint32_t n_out[KS_N_
 {
     for (int c = 0; c < KS_N_PROBLEM_CLASSES; c++)
         n_out[c] = 0;
-    for (uint32_t i = 0; i < set->n; i++)
-        n_out[ks_problem_class(&set->problems[i])]++;
+    for (uint32_t i = 0; i < set->n; i++) {
+        const struct ks_problem p = ks_problem_table_get(&set->problems, i);
+
+        n_out[ks_problem_class(&p)]++;
+    }
 }
 
 static void put_refusals_json(struct ks_jw *w, const struct ks_problem_set *set)
@@ -149,7 +155,7 @@ static void put_leak(struct ks_jw *w, struct ks_buf *b, const struct ks_problem_
                             ks_problem_set_origin(validation, i_validation, &line[1]) };
     char hex[17];
 
-    ks_hex64(validation->problems[i_validation].id, hex);
+    ks_hex64(ks_problem_table_id(&validation->problems, i_validation), hex);
     if (!w) {
         ks_buf_printf(b, "leak         %s %s:%" PRIu64 " %s:%" PRIu64 "\n", hex, file[0], line[0],
                       file[1], line[1]);
@@ -165,9 +171,10 @@ static void put_leak(struct ks_jw *w, struct ks_buf *b, const struct ks_problem_
 }
 
 /* The problem that stands for all directions, dtypes and layouts of its shape. */
-static int shape_of(const struct ks_problem *p, struct ks_problem *shape_out, struct ks_err *err)
+static int shape_of(const struct ks_problem_set *set, uint32_t i, struct ks_problem *shape_out,
+                    struct ks_err *err)
 {
-    *shape_out = *p;
+    *shape_out = ks_problem_table_get(&set->problems, i);
     shape_out->direction = shape_out->dtype = shape_out->layout = 0;
     shape_out->count = 1;
     return ks_problem_finish(shape_out, err);
@@ -183,14 +190,14 @@ static int put_leaks(struct ks_jw *w, struct ks_buf *b, const struct ks_problem_
 
     ks_problem_set_init(&shapes);
     for (uint32_t i = 0; rc == 0 && i < training->n; i++) {
-        rc = shape_of(&training->problems[i], &shape, err);
+        rc = shape_of(training, i, &shape, err);
         if (rc == 0)
             rc = ks_problem_set_add(&shapes, &shape, err);
     }
     for (uint32_t i = 0; rc == 0 && i < validation->n; i++) {
-        int64_t at = ks_problem_set_find(training, validation->problems[i].id);
+        int64_t at = ks_problem_set_find(training, ks_problem_table_id(&validation->problems, i));
 
-        rc = shape_of(&validation->problems[i], &shape, err);
+        rc = shape_of(validation, i, &shape, err);
         if (rc == 0 && at >= 0)
             put_leak(w, b, training, (uint32_t)at, validation, i);
         out->n += at >= 0;

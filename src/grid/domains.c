@@ -36,31 +36,31 @@ static uint32_t ndim_of(const struct ks_problem *p)
 
 static bool compare(const struct ks_grid *g, uint32_t i_problem, uint32_t i_instance)
 {
-    const struct ks_problem *p = &g->problems[i_problem];
+    const struct ks_problem p = ks_problem_table_get(&g->problems, i_problem);
     const struct ks_instance *i = &g->instances[i_instance];
     const struct ks_family *f = &g->families[i->i_family];
     struct ks_domain d;
     uint32_t ndim;
 
-    if (p->op != f->i_op)
+    if (p.op != f->i_op)
         return false;
     ks_instance_domain(f, i, &d);
-    if (d.direction != p->direction || d.dtype != p->dtype || d.layout != p->layout)
+    if (d.direction != p.direction || d.dtype != p.dtype || d.layout != p.layout)
         return false;
-    ndim = d.ndim ? ndim_of(p) : 0;
+    ndim = d.ndim ? ndim_of(&p) : 0;
     return ndim == 0 || ndim == d.ndim;
 }
 
 static void problem_text(const struct ks_grid *g, uint32_t at, struct ks_buf *b)
 {
-    const struct ks_problem *p = &g->problems[at];
-    uint32_t ndim = ndim_of(p);
+    const struct ks_problem p = ks_problem_table_get(&g->problems, at);
+    uint32_t ndim = ndim_of(&p);
 
-    ks_buf_printf(b, "%s %s %s ", ks_operators[p->op]->name, ks_direction_name(p->direction),
-                  ks_dtype_name(p->dtype));
+    ks_buf_printf(b, "%s %s %s ", ks_operators[p.op]->name, ks_direction_name(p.direction),
+                  ks_dtype_name(p.dtype));
     if (ndim)
         ks_buf_printf(b, "%ud ", ndim);
-    ks_buf_printf(b, "%s", ks_layout_name(p->layout));
+    ks_buf_printf(b, "%s", ks_layout_name(p.layout));
 }
 
 /* A T1 family has no operator, and so nothing else of these. */

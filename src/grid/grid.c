@@ -57,7 +57,7 @@ static int by_id(const void *a, const void *b)
 
 static uint64_t problem_id(const struct ks_grid *g, uint32_t i)
 {
-    return g->problems[i].id;
+    return ks_problem_table_id(&g->problems, i);
 }
 
 static uint64_t instance_id(const struct ks_grid *g, uint32_t i)
@@ -178,7 +178,7 @@ int ks_grid_index(struct ks_grid *g, struct ks_err *err)
 
 void ks_grid_release(struct ks_grid *g)
 {
-    free(g->problems);
+    ks_problem_table_release(&g->problems);
     ks_families_free(g->families, g->n_families);
     free(g->instances);
     free(g->by_problem_id);

@@ -11,18 +11,19 @@
 #include "base/err.h"
 #include "grid/family.h"
 #include "grid/job.h"
+#include "grid/problem_table.h"
 #include "op/op.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
 struct ks_grid {
-    struct ks_job job;           /* resolved */
-    struct ks_problem *problems; /* [n_problems] distinct, in order of priority: count x flops, big
-                                    first, ties by id */
-    uint32_t n_problems;
-    uint32_t n_left_out;        /* problems that "exclude" took out of the job's lists */
-    struct ks_family *families; /* [n_families] */
+    struct ks_job job;                /* resolved */
+    struct ks_problem_table problems; /* distinct, in order of priority: count x flops, big first,
+                                         ties by id */
+    uint32_t n_problems;              /* problems.n */
+    uint32_t n_left_out;              /* problems that "exclude" took out of the job's lists */
+    struct ks_family *families;       /* [n_families] */
     uint32_t n_families;
     struct ks_instance *instances; /* [n_instances + n_helpers] distinct, in config order */
     uint32_t n_instances;

@@ -7,12 +7,14 @@
 #include "grid/helpers.h"
 #include "grid/job_problems.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
 struct ranked {
     double work; /* count x flops */
-    const struct ks_problem *p;
+    uint64_t id;
+    uint32_t at;
 };
 
 static int by_priority(const void *a, const void *b)
@@ -21,48 +23,40 @@ static int by_priority(const void *a, const void *b)
 
     if (x->work != y->work)
         return x->work > y->work ? -1 : 1;
-    return ks_compare_u64(x->p->id, y->p->id);
+    return ks_compare_u64(x->id, y->id);
 }
 
-/* v[i] becomes what order[i] points to, cycle by cycle: millions of problems have no room twice. */
-static void put_in_order(struct ks_problem *v, struct ranked *order, uint32_t n)
+static bool sort_problems(struct ks_problem_table *t)
 {
-    for (uint32_t i = 0; i < n; i++) {
-        const struct ks_problem first = v[i];
-        size_t at = i, from;
+    struct ranked *ranked = malloc((t->n + (size_t)1) * sizeof *ranked);
+    uint32_t *order = malloc((t->n + (size_t)1) * sizeof *order);
+    bool is_done = ranked && order;
 
-        if (!order[i].p)
-            continue;
-        while ((from = (size_t)(order[at].p - v)) != i) {
-            v[at] = v[from];
-            order[at].p = NULL;
-            at = from;
-        }
-        v[at] = first;
-        order[at].p = NULL;
+    for (uint32_t i = 0; is_done && i < t->n; i++) {
+        const struct ks_problem p = ks_problem_table_get(t, i);
+
+        ranked[i] = (struct ranked){ (double)p.count * ks_problem_flops(&p), p.id, i };
     }
+    if (is_done)
+        qsort(ranked, t->n, sizeof *ranked, by_priority);
+    for (uint32_t i = 0; is_done && i < t->n; i++)
+        order[i] = ranked[i].at;
+    free(ranked);
+    is_done = is_done && ks_problem_table_reorder(t, order);
+    free(order);
+    return is_done;
 }
 
 /* The set is empty afterwards. */
 static int take_sorted(struct ks_problem_set *set, struct ks_grid *g, struct ks_err *err)
 {
-    struct ranked *order;
-
     g->problems = set->problems;
     g->n_problems = set->n;
-    set->problems = NULL;
+    set->problems = (struct ks_problem_table){ 0 };
     ks_problem_set_release(set);
-    order = calloc(g->n_problems, sizeof *order);
-    if (!order)
-        return ks_fail(err, KS_ENOMEM, "no memory for %u problems", g->n_problems);
-    for (uint32_t i = 0; i < g->n_problems; i++) {
-        order[i].p = &g->problems[i];
-        order[i].work = (double)order[i].p->count * ks_problem_flops(order[i].p);
-    }
-    qsort(order, g->n_problems, sizeof *order, by_priority);
-    put_in_order(g->problems, order, g->n_problems);
-    free(order);
-    return 0;
+    return sort_problems(&g->problems)
+               ? 0
+               : ks_fail(err, KS_ENOMEM, "no memory for %u problems", g->n_problems);
 }
 
 static int load_problems(struct ks_grid *g, struct ks_err *err)

@@ -40,13 +40,14 @@ static int read_file(const struct ks_job *job, const struct ks_job_problems *lis
     ks_problem_set_init(&raw);
     rc = ks_problem_set_read(&raw, file, "auto", true, err);
     for (uint32_t i = 0; rc == 0 && i < raw.n; i++) {
-        const char *op = ks_operators[raw.problems[i].op]->name;
+        const struct ks_problem p = ks_problem_table_get(&raw.problems, i);
+        const char *op = ks_operators[p.op]->name;
 
         if (strcmp(op, job->op) != 0)
             rc = ks_fail(err, KS_EINVAL, "'%s' holds problems of operator %s, the job's is %s",
                          file, op, job->op);
         else if (is_changed)
-            rc = add_overridden(list, &raw.problems[i], out, err);
+            rc = add_overridden(list, &p, out, err);
     }
     if (rc == 0 && !is_changed)
         rc = ks_problem_set_take(out, &raw, err);

@@ -42,7 +42,7 @@ struct reader {
     struct ks_grid *g;
     struct ks_kernel_set set; /* of the device */
     struct ks_buf cpu_flags;
-    uint32_t cap_families, cap_instances, cap_problems;
+    uint32_t cap_families, cap_instances;
     uint64_t condition, digest; /* as the file has them */
     const char *backend, *arch; /* NULL: the file's */
     struct ks_err *err;
@@ -483,28 +483,24 @@ static void read_instances(struct reader *r)
 
 static void read_problem(struct reader *r)
 {
-    struct ks_grid *g = r->g;
-    struct ks_problem *all =
-        grown(r, g->problems, g->n_problems, &r->cap_problems, sizeof *g->problems);
-    struct ks_problem *p = all ? &all[g->n_problems] : NULL;
+    struct ks_problem p;
     int64_t count = ks_lines_int(&r->l, 0, 1, INT64_MAX);
     struct ks_buf text;
 
-    if (!all)
-        return;
-    g->problems = all;
     ks_buf_init(&text);
     for (size_t i = 2; i < r->l.n_words; i++)
         ks_buf_printf(&text, "%s%s", i > 2 ? " " : "", ks_lines_text(&r->l, i));
     if (r->l.rc == 0)
-        note(r, ks_buf_ok(&text) ? ks_problem_parse(ks_buf_text(&text), p, r->err)
+        note(r, ks_buf_ok(&text) ? ks_problem_parse(ks_buf_text(&text), &p, r->err)
                                  : ks_fail(r->err, KS_ENOMEM, "no memory for a problem"));
     ks_buf_release(&text);
     if (r->l.rc == 0) {
-        p->count = count;
-        ks_lines_copy(&r->l, 1, p->name, sizeof p->name);
-        g->n_problems++;
+        p.count = count;
+        ks_lines_copy(&r->l, 1, p.name, sizeof p.name);
     }
+    if (r->l.rc == 0)
+        note(r, ks_problem_table_add(&r->g->problems, &p, r->err));
+    r->g->n_problems += r->l.rc == 0;
     ks_lines_next(&r->l);
 }
 
@@ -515,9 +511,10 @@ static int check_distinct(struct reader *r)
     const struct ks_grid *g = r->g;
 
     for (uint32_t i = 1; i < g->n_problems; i++)
-        if (g->problems[g->by_problem_id[i]].id == g->problems[g->by_problem_id[i - 1]].id)
+        if (ks_problem_table_id(&g->problems, g->by_problem_id[i]) ==
+            ks_problem_table_id(&g->problems, g->by_problem_id[i - 1]))
             return ks_fail(r->err, KS_EFORMAT, "%s: duplicate problem '%s'", r->l.name,
-                           g->problems[g->by_problem_id[i]].name);
+                           ks_problem_table_name(&g->problems, g->by_problem_id[i]));
     for (uint32_t i = 1; i < g->n_instances; i++)
         if (g->instances[g->by_instance_id[i]].id == g->instances[g->by_instance_id[i - 1]].id)
             return ks_fail(r->err, KS_EFORMAT, "%s: duplicate instance '%s'", r->l.name,

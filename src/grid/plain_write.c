@@ -202,13 +202,15 @@ static int put_instances(const struct ks_grid *g, struct ks_buf *b, struct ks_er
 
 /* ---- problems ---- */
 
-static void put_problem(const struct ks_problem *p, struct ks_buf *b)
+static void put_problem(const struct ks_problem_table *t, uint32_t i, struct ks_buf *b)
 {
+    const struct ks_problem p = ks_problem_table_get(t, i);
+
     ks_lines_key(b, "problem");
-    ks_lines_number(b, p->count);
-    ks_lines_word(b, p->name);
+    ks_lines_number(b, p.count);
+    ks_lines_word(b, p.name);
     ks_buf_u8(b, ' ');
-    ks_problem_canonical(p, b); /* its words are bare */
+    ks_problem_canonical(&p, b); /* its words are bare */
     ks_lines_end_line(b);
 }
 
@@ -226,7 +228,7 @@ int ks_plain_write(const struct ks_grid *g, struct ks_buf *text_out, struct ks_e
         put_family(&g->families[i], text_out);
     rc = put_instances(g, text_out, err);
     for (uint32_t i = 0; rc == 0 && i < g->n_problems; i++)
-        put_problem(&g->problems[i], text_out);
+        put_problem(&g->problems, i, text_out);
     ks_lines_finish(text_out);
     if (rc == 0 && !ks_buf_ok(text_out))
         rc = ks_fail(err, KS_ENOMEM, "no memory for a plain grid");

@@ -27,7 +27,7 @@ void ks_problem_set_release(struct ks_problem_set *s)
     for (uint32_t i = 0; i < s->n_files; i++)
         free(s->files[i]);
     free(s->files);
-    free(s->problems);
+    ks_problem_table_release(&s->problems);
     free(s->origins);
     free(s->refusals);
     free(s->slots);
@@ -39,7 +39,7 @@ static uint32_t find_slot(const struct ks_problem_set *s, uint64_t id)
 {
     uint32_t mask = s->n_slots - 1, at = (uint32_t)ks_mix64(id) & mask;
 
-    while (s->slots[at] && s->problems[s->slots[at] - 1].id != id)
+    while (s->slots[at] && ks_problem_table_id(&s->problems, s->slots[at] - 1) != id)
         at = (at + 1) & mask;
     return at;
 }
@@ -54,32 +54,25 @@ static int rebuild_slots(struct ks_problem_set *s, uint32_t n_slots, struct ks_e
     s->slots = slots;
     s->n_slots = n_slots;
     for (uint32_t i = 0; i < s->n; i++)
-        s->slots[find_slot(s, s->problems[i].id)] = i + 1;
+        s->slots[find_slot(s, ks_problem_table_id(&s->problems, i))] = i + 1;
     return 0;
 }
 
-static int grow(struct ks_problem_set *s, uint32_t cap, struct ks_err *err)
+static int grow_origins(struct ks_problem_set *s, struct ks_err *err)
 {
-    struct ks_problem *problems;
-    struct ks_origin *origins;
+    uint32_t cap = s->cap_origins ? 2 * s->cap_origins : 64;
+    struct ks_origin *origins = realloc(s->origins, cap * sizeof *origins);
 
-    if (cap > (uint32_t)1 << 28)
-        return ks_fail(err, KS_ENOMEM, "too many problems");
-    problems = realloc(s->problems, cap * sizeof *problems);
-    if (!problems)
-        return ks_fail(err, KS_ENOMEM, "no memory for %u problems", cap);
-    s->problems = problems;
-    origins = realloc(s->origins, cap * sizeof *origins);
     if (!origins)
         return ks_fail(err, KS_ENOMEM, "no memory for %u problems", cap);
     s->origins = origins;
-    s->cap = cap;
+    s->cap_origins = cap;
     return 0;
 }
 
 static int reserve(struct ks_problem_set *s, struct ks_err *err)
 {
-    int rc = s->n == s->cap ? grow(s, s->cap ? 2 * s->cap : 64, err) : 0;
+    int rc = s->n == s->cap_origins ? grow_origins(s, err) : 0;
 
     if (rc < 0)
         return rc;
@@ -107,23 +100,18 @@ static int intern_file(struct ks_problem_set *s, const char *file, uint32_t *out
     return 0;
 }
 
-static bool is_same(const struct ks_problem *a, const struct ks_problem *b)
-{
-    return a->op == b->op && a->direction == b->direction && a->dtype == b->dtype &&
-           a->layout == b->layout && memcmp(a->dim, b->dim, sizeof a->dim) == 0;
-}
-
-static int merge(struct ks_problem *into, const struct ks_problem *p, struct ks_err *err)
+static int merge(struct ks_problem_table *t, uint32_t into, const struct ks_problem *p,
+                 struct ks_err *err)
 {
     int64_t sum;
 
-    if (!is_same(into, p))
+    if (!ks_problem_table_is(t, into, p))
         return ks_fail(err, KS_EFORMAT,
                        "problems '%s' and '%s' differ but have the same id %016llx: leave one out",
-                       into->name, p->name, (unsigned long long)p->id);
-    if (__builtin_add_overflow(into->count, p->count, &sum))
+                       ks_problem_table_name(t, into), p->name, (unsigned long long)p->id);
+    if (__builtin_add_overflow(t->rows[into].count, p->count, &sum))
         return ks_fail(err, KS_EINVAL, "counts of problem '%s' add up to too much", p->name);
-    into->count = sum;
+    t->rows[into].count = sum;
     return 0;
 }
 
@@ -140,14 +128,16 @@ int ks_problem_set_add_from(struct ks_problem_set *s, const struct ks_problem *p
         return rc;
     at = find_slot(s, p->id);
     if (s->slots[at]) {
-        rc = merge(&s->problems[s->slots[at] - 1], p, err);
-        if (rc < 0)
-            return rc;
+        rc = merge(&s->problems, s->slots[at] - 1, p, err);
     } else {
-        s->origins[s->n] = origin;
-        s->problems[s->n++] = *p;
-        s->slots[at] = s->n;
+        rc = ks_problem_table_add(&s->problems, p, err);
+        if (rc == 0) {
+            s->origins[s->n++] = origin;
+            s->slots[at] = s->n;
+        }
     }
+    if (rc < 0)
+        return rc;
     s->n_problems_raw++;
     return 0;
 }
@@ -155,6 +145,14 @@ int ks_problem_set_add_from(struct ks_problem_set *s, const struct ks_problem *p
 int ks_problem_set_add(struct ks_problem_set *s, const struct ks_problem *p, struct ks_err *err)
 {
     return ks_problem_set_add_from(s, p, NULL, 0, err);
+}
+
+static int add_from_table(struct ks_problem_set *s, const struct ks_problem_table *t, uint32_t i,
+                          struct ks_err *err)
+{
+    const struct ks_problem p = ks_problem_table_get(t, i);
+
+    return ks_problem_set_add(s, &p, err);
 }
 
 int ks_problem_set_take(struct ks_problem_set *s, struct ks_problem_set *from, struct ks_err *err)
@@ -169,7 +167,7 @@ int ks_problem_set_take(struct ks_problem_set *s, struct ks_problem_set *from, s
         s->slots = from->slots;
         s->files = from->files;
         s->n = from->n;
-        s->cap = from->cap;
+        s->cap_origins = from->cap_origins;
         s->n_slots = from->n_slots;
         s->n_files = from->n_files;
         s->n_problems_raw += from->n;
@@ -180,7 +178,7 @@ int ks_problem_set_take(struct ks_problem_set *s, struct ks_problem_set *from, s
         from->n_files = none.n_files;
     } else {
         for (uint32_t i = 0; rc == 0 && i < from->n; i++)
-            rc = ks_problem_set_add(s, &from->problems[i], err);
+            rc = add_from_table(s, &from->problems, i, err);
     }
     ks_problem_set_release(from);
     return rc;
@@ -279,12 +277,13 @@ int ks_problem_set_read(struct ks_problem_set *s, const char *path, const char *
 int ks_problem_set_keep(struct ks_problem_set *s, const bool *is_kept, struct ks_err *err)
 {
     uint32_t n = 0;
+    int rc = ks_problem_table_keep(&s->problems, is_kept, err);
 
+    if (rc < 0)
+        return rc;
     for (uint32_t i = 0; i < s->n; i++)
-        if (is_kept[i]) {
-            s->problems[n] = s->problems[i];
+        if (is_kept[i])
             s->origins[n++] = s->origins[i];
-        }
     s->n = n;
     return s->n_slots ? rebuild_slots(s, s->n_slots, err) : 0;
 }
@@ -299,7 +298,7 @@ int ks_problem_set_exclude(struct ks_problem_set *s, const struct ks_problem_set
     if (!is_kept)
         return ks_fail(err, KS_ENOMEM, "no memory for %u problems", s->n);
     for (uint32_t i = 0; i < s->n; i++) {
-        is_kept[i] = ks_problem_set_find(other, s->problems[i].id) < 0;
+        is_kept[i] = ks_problem_set_find(other, ks_problem_table_id(&s->problems, i)) < 0;
         n_removed += !is_kept[i];
     }
     rc = ks_problem_set_keep(s, is_kept, err);

@@ -7,6 +7,7 @@
 #define KS_GRID_PROBLEMS_H
 
 #include "base/err.h"
+#include "grid/problem_table.h"
 #include "op/op.h"
 
 #include <stdbool.h>
@@ -19,14 +20,15 @@ struct ks_refusal {
 };
 /* Where a problem was first read. */
 struct ks_origin {
-    uint32_t file; /* index into the set's files + 1; 0: not from a file */
     uint64_t line;
+    uint32_t file; /* index into the set's files + 1; 0: not from a file */
 };
 struct ks_problem_set {
-    struct ks_problem
-        *problems;             /* [n] distinct by id, in order of first appearance; counts added */
-    struct ks_origin *origins; /* [n] */
-    uint32_t n, cap;
+    struct ks_problem_table problems; /* distinct by id, in order of first appearance; counts
+                                         added */
+    uint32_t n;                       /* problems.n */
+    struct ks_origin *origins;        /* [cap_origins], n are used */
+    uint32_t cap_origins;
     char **files; /* [n_files] */
     uint32_t n_files;
     struct ks_refusal *refusals; /* [n_refusals] */

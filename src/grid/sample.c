@@ -7,6 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+static int class_of(const struct ks_problem_set *s, uint32_t i)
+{
+    const struct ks_problem p = ks_problem_table_get(&s->problems, i);
+
+    return (int)ks_problem_class(&p);
+}
+
 /* Marks n of the problems whose class is wanted (or of all: -1), of which there are `total`.
  * Selection sampling: each is taken with probability wanted / left. Source: Knuth, TAOCP 2,
  * algorithm 3.4.2 S. */
@@ -16,7 +23,7 @@ static void choose(const struct ks_problem_set *s, int wanted, uint32_t total, u
     uint32_t n_kept = 0, n_seen = 0;
 
     for (uint32_t i = 0; n_kept < n; i++) {
-        if (wanted >= 0 && (int)ks_problem_class(&s->problems[i]) != wanted)
+        if (wanted >= 0 && class_of(s, i) != wanted)
             continue;
         if (ks_rng_below(&seed, total - n_seen++) < n - n_kept) {
             is_kept[i] = true;
@@ -96,7 +103,7 @@ int ks_problem_set_stratify(struct ks_problem_set *s, uint32_t n, uint64_t seed,
     if (n >= s->n)
         return 0;
     for (uint32_t i = 0; i < s->n; i++)
-        n_classes += size[ks_problem_class(&s->problems[i])]++ == 0;
+        n_classes += size[class_of(s, i)]++ == 0;
     if (n < n_classes)
         return ks_fail(err, KS_EINVAL,
                        "a stratified sample of %u cannot hold one of each of the %u shape classes",

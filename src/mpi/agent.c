@@ -54,8 +54,8 @@ void ks_agent_destroy(struct ks_agent *a)
 
 struct ks_cell ks_agent_cell(const struct ks_agent *a, uint32_t i_problem, uint32_t i_instance)
 {
-    return (struct ks_cell){ a->c.grid->problems[i_problem].id, a->c.grid->instances[i_instance].id,
-                             a->c.grid->condition };
+    return (struct ks_cell){ ks_problem_table_id(&a->c.grid->problems, i_problem),
+                             a->c.grid->instances[i_instance].id, a->c.grid->condition };
 }
 
 void ks_agent_break(struct ks_agent *a, const char *fmt, ...)

@@ -74,13 +74,14 @@ void ks_agent_mark_alias(const struct ks_agent *a, const struct work *w, struct 
 
 static void open_block(struct ks_agent *a, const struct ks_msg_lease *m)
 {
-    a->block = (struct block){ .rec = {
-                                   .block_id = m->block_id,
-                                   .problem = a->c.grid->problems[m->i_problem].id,
-                                   .device_id = a->c.device_id,
-                                   .rank = a->c.rank,
-                                   .opened_ns = ks_realtime_ns(),
-                               } };
+    a->block =
+        (struct block){ .rec = {
+                            .block_id = m->block_id,
+                            .problem = ks_problem_table_id(&a->c.grid->problems, m->i_problem),
+                            .device_id = a->c.device_id,
+                            .rank = a->c.rank,
+                            .opened_ns = ks_realtime_ns(),
+                        } };
 }
 
 static bool is_runnable(const struct ks_agent *a, uint32_t i_problem, uint32_t i_instance)

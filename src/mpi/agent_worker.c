@@ -141,10 +141,11 @@ static int put_setup(struct ks_agent *a, struct ks_err *err)
                                 .key = a->reference_key };
     struct ks_buf text;
     ks_buf_init(&text);
-    const struct ks_problem *problem = &a->c.grid->problems[a->session.i_problem];
-    ks_problem_canonical(problem, &text);
-    p.problem = problem->id;
-    ks_agent_name_judge(a->c.build, problem, &p);
+    const struct ks_problem problem =
+        ks_problem_table_get(&a->c.grid->problems, a->session.i_problem);
+    ks_problem_canonical(&problem, &text);
+    p.problem = problem.id;
+    ks_agent_name_judge(a->c.build, &problem, &p);
     snprintf(p.canonical, sizeof(p.canonical), "%s", ks_buf_text(&text));
     ks_buf_release(&text);
     ks_buf_clear(&a->body);

@@ -165,7 +165,8 @@ enum ks_cell_state ks_coord_alias_state(struct ks_coord *c, uint32_t ip, uint32_
     /* what was begun is brought to its end */
     if (i_first == KS_NO_ALIAS || ks_coord_known(c, ip, ii))
         return KS_CELL_RUN;
-    if (ks_alias_is_control(g->problems[ip].id, g->instances[ii].id, g->job.measure.alias_control))
+    if (ks_alias_is_control(ks_problem_table_id(&g->problems, ip), g->instances[ii].id,
+                            g->job.measure.alias_control))
         return KS_CELL_RUN;
     const struct ks_ledger_cell *first = ks_coord_known(c, ip, i_first);
     if (!ks_ledger_is_final(first) || (c->c.retry & (1u << first->outcome)))

@@ -22,16 +22,17 @@
 /* A first guess of a cell's time, until finished cells have taught better. */
 static double first_cost_s(const struct ks_grid *g, uint32_t i)
 {
-    const struct ks_problem *p = &g->problems[i];
+    const struct ks_problem p = ks_problem_table_get(&g->problems, i);
     struct ks_cost_rates r = ks_cost_rates(&g->job);
     return ks_cost_cell_s(&g->job.measure,
-                          ks_cost_call_s(&r, ks_problem_flops(p), ks_problem_min_bytes(p)));
+                          ks_cost_call_s(&r, ks_problem_flops(&p), ks_problem_min_bytes(&p)));
 }
 
 struct ks_cell ks_coord_cell(const struct ks_coord *c, uint32_t i_problem, uint32_t i_instance)
 {
     const struct ks_grid *g = c->c.grid;
-    return (struct ks_cell){ g->problems[i_problem].id, g->instances[i_instance].id, g->condition };
+    return (struct ks_cell){ ks_problem_table_id(&g->problems, i_problem),
+                             g->instances[i_instance].id, g->condition };
 }
 
 int ks_coord_announce(struct ks_coord *c, uint32_t i_problem, uint32_t i_instance, uint32_t attempt,
@@ -190,7 +191,7 @@ int ks_coord_open_sched(struct ks_coord *c, struct ks_err *err)
     int rc = cost && seed ? 0 : ks_fail(err, KS_ENOMEM, "coordinator: out of memory");
     for (uint32_t i = 0; rc == 0 && i < g->n_problems; i++) {
         cost[i] = first_cost_s(g, i);
-        seed[i] = g->problems[i].id;
+        seed[i] = ks_problem_table_id(&g->problems, i);
     }
     uint32_t batch = g->job.isolate.batch;
     struct ks_sched_config sc = {

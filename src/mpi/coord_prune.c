@@ -49,7 +49,8 @@ static bool is_control(const struct ks_coord *c, uint64_t problem, uint64_t inst
 const char *ks_coord_pruned(const struct ks_coord *c, uint32_t ip, uint32_t ii)
 {
     const struct ks_grid *g = c->c.grid;
-    if (!is_left_out(c, ii) || is_control(c, g->problems[ip].id, g->instances[ii].id))
+    if (!is_left_out(c, ii) ||
+        is_control(c, ks_problem_table_id(&g->problems, ip), g->instances[ii].id))
         return NULL;
     return c->prune.why[ii];
 }

@@ -169,12 +169,13 @@ static int write_names(struct ks_directory *d, struct ks_err *err)
     int rc = 0;
     ks_buf_init(&text);
     for (uint32_t i = 0; i < g->n_problems && rc == 0; i++) {
-        struct ks_name_rec v = { .id = g->problems[i].id,
-                                 .count = g->problems[i].count,
+        const struct ks_problem p = ks_problem_table_get(&g->problems, i);
+        struct ks_name_rec v = { .id = p.id,
+                                 .count = p.count,
                                  .n_absent = g->n_instances - ks_grid_n_cells_of(g, i) };
         ks_buf_clear(&text);
-        ks_problem_canonical(&g->problems[i], &text);
-        snprintf(v.name, sizeof(v.name), "%s", g->problems[i].name);
+        ks_problem_canonical(&p, &text);
+        snprintf(v.name, sizeof(v.name), "%s", p.name);
         snprintf(v.text, sizeof(v.text), "%s", ks_buf_text(&text));
         ks_buf_clear(&d->body);
         ks_name_rec_encode(&v, &d->body);

@@ -190,10 +190,12 @@ int main(int argc, char **argv)
     }
     printf("problem,instance,median_ns,median_ratio,min_ratio\n");
     for (uint32_t i = 0; i < b.grid.n_problems; i++) {
+        const struct ks_problem p = ks_problem_table_get(&b.grid.problems, i);
+
         forget(&b);
         for (uint32_t r = 0; r < n_restarts; r++)
-            measure_all(&b, &b.grid.problems[i], i, n_cells);
-        print_problem(&b, &b.grid.problems[i]);
+            measure_all(&b, &p, i, n_cells);
+        print_problem(&b, &p);
     }
     if (b.n_ratios > 0)
         print_sum(&b);

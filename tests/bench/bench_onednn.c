@@ -30,7 +30,7 @@ struct runner {                       /* one side of the comparison: oneDNN, or 
 };
 
 struct contest { /* one problem */
-    const struct ks_problem *p;
+    struct ks_problem p;
     struct ks_abi_problem q;
     struct ks_abi_buffers buf;
     struct ks_extents extents;
@@ -118,13 +118,13 @@ static int enter(struct bench *b, uint32_t i_problem, struct contest *c, struct 
 
 static int open_contest(struct bench *b, uint32_t i_problem, struct contest *c, struct ks_err *err)
 {
-    const struct ks_problem *p = &b->grid.problems[i_problem];
-    size_t bytes = ks_dtype_bytes(p->dtype);
+    const struct ks_problem p = ks_problem_table_get(&b->grid.problems, i_problem);
+    size_t bytes = ks_dtype_bytes(p.dtype);
     void *x = NULL, *y = NULL;
     int rc;
 
-    *c = (struct contest){ .p = p, .extents = ks_operators[p->op]->extents(p) };
-    ks_operators[p->op]->to_abi(p, &c->q);
+    *c = (struct contest){ .p = p, .extents = ks_operators[p.op]->extents(&p) };
+    ks_operators[p.op]->to_abi(&p, &c->q);
     rc = allocate((size_t)c->extents.a * bytes, &x, err);
     if (rc == 0)
         rc = allocate((size_t)c->extents.b * bytes, &y, err);
@@ -134,9 +134,9 @@ static int open_contest(struct bench *b, uint32_t i_problem, struct contest *c, 
     c->buf.b = y;
     if (rc < 0)
         return rc;
-    ks_problem_inputs(p, KS_DATA_RANDOM, 'a', x);
-    ks_problem_inputs(p, KS_DATA_RANDOM, 'b', y);
-    rc = peer_create(p, x, y, &c->peer, err);
+    ks_problem_inputs(&p, KS_DATA_RANDOM, 'a', x);
+    ks_problem_inputs(&p, KS_DATA_RANDOM, 'b', y);
+    rc = peer_create(&p, x, y, &c->peer, err);
     return rc < 0 ? rc : enter(b, i_problem, c, err);
 }
 
@@ -237,9 +237,9 @@ static double median(struct runner *r)
 /* Both computed the same: the difference is a small part of the result, in the 2-norm. */
 static int compare(struct contest *c, const struct runner *r, struct ks_err *err)
 {
-    double diff = 0, norm = 0, limit = c->p->dtype == KS_FP32 ? 1e-5 : 1e-2;
+    double diff = 0, norm = 0, limit = c->p.dtype == KS_FP32 ? 1e-5 : 1e-2;
     void *theirs;
-    int rc = allocate((size_t)c->extents.c * ks_dtype_bytes(c->p->dtype), &theirs, err);
+    int rc = allocate((size_t)c->extents.c * ks_dtype_bytes(c->p.dtype), &theirs, err);
 
     if (rc < 0)
         return rc;
@@ -247,8 +247,8 @@ static int compare(struct contest *c, const struct runner *r, struct ks_err *err
     if (rc == 0)
         rc = peer_result(c->peer, theirs, err);
     for (int64_t i = 0; rc == 0 && i < c->extents.c; i++) {
-        double x = ks_element_get(c->buf.c, i, c->p->dtype);
-        double y = ks_element_get(theirs, i, c->p->dtype);
+        double x = ks_element_get(c->buf.c, i, c->p.dtype);
+        double y = ks_element_get(theirs, i, c->p.dtype);
 
         diff += (x - y) * (x - y);
         norm += y * y;
@@ -269,7 +269,7 @@ static void add_to(struct class_mean *m, double ratio)
 
 static int finish(struct bench *b, struct contest *c, struct ks_err *err)
 {
-    double theirs = median(&c->runners[0]), ours = INFINITY, flops = ks_problem_flops(c->p);
+    double theirs = median(&c->runners[0]), ours = INFINITY, flops = ks_problem_flops(&c->p);
     struct runner *best = NULL;
     int rc;
 
@@ -280,7 +280,7 @@ static int finish(struct bench *b, struct contest *c, struct ks_err *err)
             best = &c->runners[i], ours = ns;
     }
     if (!best) {
-        printf("%s,%s,%.1f,,,,%s\n", ks_problem_class_name(ks_problem_class(c->p)), c->p->name,
+        printf("%s,%s,%.1f,,,,%s\n", ks_problem_class_name(ks_problem_class(&c->p)), c->p.name,
                flops / theirs, peer_implementation(c->peer));
         b->n_without_instance++;
         return 0;
@@ -288,11 +288,11 @@ static int finish(struct bench *b, struct contest *c, struct ks_err *err)
     rc = compare(c, best, err);
     if (rc < 0)
         return rc;
-    printf("%s,%s,%.1f,%.1f,%.3f,%s,%s\n", ks_problem_class_name(ks_problem_class(c->p)),
-           c->p->name, flops / theirs, flops / ours, theirs / ours, best->entry->name,
+    printf("%s,%s,%.1f,%.1f,%.3f,%s,%s\n", ks_problem_class_name(ks_problem_class(&c->p)), c->p.name,
+           flops / theirs, flops / ours, theirs / ours, best->entry->name,
            peer_implementation(c->peer));
     fflush(stdout);
-    add_to(&b->classes[ks_problem_class(c->p)], theirs / ours);
+    add_to(&b->classes[ks_problem_class(&c->p)], theirs / ours);
     add_to(&b->all, theirs / ours);
     return 0;
 }
@@ -314,7 +314,7 @@ static int one_problem(struct bench *b, uint32_t i, struct ks_err *err)
     if (rc == 0)
         rc = finish(b, &c, err);
     close_contest(&c);
-    return rc < 0 ? ks_err_context(err, rc, "%s", b->grid.problems[i].name) : 0;
+    return rc < 0 ? ks_err_context(err, rc, "%s", ks_problem_table_name(&b->grid.problems, i)) : 0;
 }
 
 static int run(struct bench *b, const char *job, const char *cache, struct ks_warden *w,

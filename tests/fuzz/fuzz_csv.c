@@ -27,16 +27,19 @@ static void check_again(const struct ks_problem_set *set)
 
     ks_buf_init(&b);
     for (uint32_t i = 0; i < set->n; i++) {
-        if (i == 0 || set->problems[i].op != set->problems[i - 1].op)
-            ks_problem_csv_header(set->problems[i].op, &b);
-        ks_problem_csv_row(&set->problems[i], &b);
+        const struct ks_problem p = ks_problem_table_get(&set->problems, i);
+
+        if (i == 0 || set->problems.rows[i - 1].op != p.op)
+            ks_problem_csv_header(p.op, &b);
+        ks_problem_csv_row(&p, &b);
     }
     if (ks_buf_ok(&b)) {
         demand(read_csv(&again, b.data, b.len, true, &err) == 0);
         demand(again.n == set->n);
         for (uint32_t i = 0; i < set->n; i++)
-            demand(again.problems[i].id == set->problems[i].id &&
-                   again.problems[i].count == set->problems[i].count);
+            demand(ks_problem_table_id(&again.problems, i) ==
+                       ks_problem_table_id(&set->problems, i) &&
+                   again.problems.rows[i].count == set->problems.rows[i].count);
         ks_problem_set_release(&again);
     }
     ks_buf_release(&b);

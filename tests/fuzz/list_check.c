@@ -26,11 +26,11 @@ static void check_problems(const struct ks_problem_set *set)
     int64_t count = 0;
 
     for (uint32_t i = 0; i < set->n; i++) {
-        struct ks_problem p = set->problems[i];
+        struct ks_problem p = ks_problem_table_get(&set->problems, i);
         struct ks_err err;
         uint64_t line = 0;
 
-        demand(ks_problem_finish(&p, &err) == 0 && p.id == set->problems[i].id);
+        demand(ks_problem_finish(&p, &err) == 0 && p.id == ks_problem_table_id(&set->problems, i));
         demand(ks_problem_class(&p) < KS_N_PROBLEM_CLASSES);
         demand(ks_problem_set_find(set, p.id) == i);
         demand(strcmp(ks_problem_set_origin(set, i, &line), "f") == 0 && line >= 1);
@@ -58,17 +58,20 @@ static void check_csv(const struct ks_problem_set *set)
     ks_buf_init(&b);
     ks_problem_set_init(&again);
     for (uint32_t i = 0; i < set->n; i++) {
-        if (i == 0 || set->problems[i - 1].op != set->problems[i].op)
-            ks_problem_csv_header(set->problems[i].op, &b);
-        ks_problem_csv_row(&set->problems[i], &b);
+        const struct ks_problem p = ks_problem_table_get(&set->problems, i);
+
+        if (i == 0 || set->problems.rows[i - 1].op != p.op)
+            ks_problem_csv_header(p.op, &b);
+        ks_problem_csv_row(&p, &b);
     }
     if (set->n > 0)
         demand(find("csv")->read(&again, ks_buf_text(&b), b.len, "f", true, &err) == 0);
     demand(again.n == set->n);
     for (uint32_t i = 0; i < set->n; i++) {
-        demand(again.problems[i].id == set->problems[i].id);
-        demand(again.problems[i].count == set->problems[i].count);
-        demand(strcmp(again.problems[i].name, set->problems[i].name) == 0);
+        demand(ks_problem_table_id(&again.problems, i) == ks_problem_table_id(&set->problems, i));
+        demand(again.problems.rows[i].count == set->problems.rows[i].count);
+        demand(strcmp(ks_problem_table_name(&again.problems, i),
+                      ks_problem_table_name(&set->problems, i)) == 0);
     }
     ks_problem_set_release(&again);
     ks_buf_release(&b);

@@ -258,7 +258,9 @@ static bool check_instance(struct bench *b, const struct ks_grid *g, const struc
     rc = b->ops->module_entry(b->dev, mod, a->entry, &l.entry, &err);
     check(b, rc == 0 || rc == KS_EUNSUPPORTED, "its entry %s", rc < 0 ? err.text : "");
     for (uint32_t k = 0; rc == 0 && k < g->n_problems && !is_run; k++) {
-        if (ks_grid_unsupported(g, k, i) != NULL || !open_launch(b, &g->problems[k], &l))
+        const struct ks_problem p = ks_problem_table_get(&g->problems, k);
+
+        if (ks_grid_unsupported(g, k, i) != NULL || !open_launch(b, &p, &l))
             continue;
         check_times(b, &l);
         close_launch(b, &l);

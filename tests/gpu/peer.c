@@ -38,16 +38,16 @@ static int peer(const struct ks_grid *g, const struct table *t, struct ks_err *e
     else
         printf("peer: %s; last number: our rate over the peer's\n", cudnn_name(c));
     for (uint32_t i = 0; i < g->n_problems; i++) {
-        const struct ks_problem *p = &g->problems[i];
-        const struct row *best = table_best(t, p->id);
+        const struct ks_problem p = ks_problem_table_get(&g->problems, i);
+        const struct row *best = table_best(t, p.id);
         int64_t k = best != NULL ? ks_grid_instance(g, best->instance) : -1;
         struct ks_abi_problem abi;
         double ns = 0;
 
-        ks_operators[p->op]->to_abi(p, &abi);
+        ks_operators[p.op]->to_abi(&p, &abi);
         if (c != NULL && cudnn_forward(c, &abi, &ns, &why) < 0)
             ns = 0;
-        print_row(p, best, k >= 0 ? g->instances[k].name : "", ns, c != NULL ? why.text : "");
+        print_row(&p, best, k >= 0 ? g->instances[k].name : "", ns, c != NULL ? why.text : "");
     }
     cudnn_close(c);
     return rc < 0 ? 1 : 0;

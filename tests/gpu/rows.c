@@ -58,7 +58,7 @@ void row_take(struct row *row, const struct ks_record *r)
 void row_end(struct row *row, const struct ks_grid *g, uint32_t i_cell, uint32_t outcome,
              const char *reason)
 {
-    *row = (struct row){ .problem = g->problems[i_cell / g->n_instances].id,
+    *row = (struct row){ .problem = ks_problem_table_id(&g->problems, i_cell / g->n_instances),
                          .instance = g->instances[i_cell % g->n_instances].id,
                          .is_known = true,
                          .outcome = outcome,
@@ -206,15 +206,15 @@ static void put_best(const struct ks_grid *g, const struct row *rows, struct ks_
 
     t.rows = (struct row *)(uintptr_t)rows;
     for (uint32_t i = 0; i < g->n_problems; i++) {
-        const struct row *best = table_best(&t, g->problems[i].id);
+        const struct ks_problem p = ks_problem_table_get(&g->problems, i);
+        const struct row *best = table_best(&t, p.id);
         int64_t k = best != NULL ? ks_grid_instance(g, best->instance) : -1;
 
         if (k < 0)
-            ks_buf_printf(out, "%-24s no instance is ok\n", g->problems[i].name);
+            ks_buf_printf(out, "%-24s no instance is ok\n", p.name);
         else
-            ks_buf_printf(out, "%-24s %10.1f us %8.2f TFLOP/s  %s\n", g->problems[i].name,
-                          1e-3 * best->median_ns,
-                          1e-3 * ks_problem_flops(&g->problems[i]) / best->median_ns,
+            ks_buf_printf(out, "%-24s %10.1f us %8.2f TFLOP/s  %s\n", p.name,
+                          1e-3 * best->median_ns, 1e-3 * ks_problem_flops(&p) / best->median_ns,
                           g->instances[k].name);
     }
 }

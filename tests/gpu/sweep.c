@@ -57,14 +57,14 @@ static int send_cell(struct sweep *s, uint32_t i_instance, struct ks_err *err)
 {
     const struct ks_artefact *a = ks_build_artefact(s->build, i_instance);
     const struct ks_instance *inst = &s->grid->instances[i_instance];
-    struct ks_req_cell r = {
-        .cell = { s->grid->problems[s->i_problem].id, inst->id, s->grid->condition },
-        .i_cell = s->n_sent,
-        .attempt = 1,
-        .numerics = ks_instance_numerics(&s->grid->families[inst->i_family], inst),
-        .build_id = a->build_id,
-        .code_id = a->code_id
-    };
+    struct ks_req_cell r = { .cell = { ks_problem_table_id(&s->grid->problems, s->i_problem),
+                                       inst->id, s->grid->condition },
+                             .i_cell = s->n_sent,
+                             .attempt = 1,
+                             .numerics =
+                                 ks_instance_numerics(&s->grid->families[inst->i_family], inst),
+                             .build_id = a->build_id,
+                             .code_id = a->code_id };
 
     memcpy(r.digest, a->digest, sizeof(r.digest));
     snprintf(r.artefact, sizeof(r.artefact), "%s", a->path);
@@ -75,14 +75,14 @@ static int send_cell(struct sweep *s, uint32_t i_instance, struct ks_err *err)
 
 static int start_worker(struct sweep *s, struct ks_err *err)
 {
-    const struct ks_problem *p = &s->grid->problems[s->i_problem];
+    const struct ks_problem p = ks_problem_table_get(&s->grid->problems, s->i_problem);
     const char *backend = ks_job_backend(&s->grid->job)->name;
     int rc = link_start(&s->link, s->warden, s->opt->program, backend, &s->measure, s->reference_fd,
                         err);
 
     s->n_sent = s->n_done = 0;
     if (rc == 0)
-        rc = link_problem(&s->link, p, ks_build_judge(s->build, p->dtype), s->reference_key, err);
+        rc = link_problem(&s->link, &p, ks_build_judge(s->build, p.dtype), s->reference_key, err);
     for (uint32_t i = 0; rc == 0 && i < BATCH && s->n_left > 0; i++)
         rc = send_cell(s, s->left[--s->n_left], err);
     s->totals->n_workers++;
@@ -207,7 +207,7 @@ static uint32_t outcome_of_build(enum ks_artefact_state state)
 /* In a seeded order; what cannot be run has its row already. */
 static void list_instances(struct sweep *s)
 {
-    uint64_t x = s->opt->seed ^ s->grid->problems[s->i_problem].id;
+    uint64_t x = s->opt->seed ^ ks_problem_table_id(&s->grid->problems, s->i_problem);
 
     s->n_left = 0;
     for (uint32_t i = 0; i < s->grid->n_instances; i++) {

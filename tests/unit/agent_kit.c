@@ -67,8 +67,8 @@ static void *zeroed(size_t n, size_t size)
 
 static int by_id(const void *a, const void *b, void *problems)
 {
-    const struct ks_problem *p = problems;
-    const uint64_t x = p[*(const uint32_t *)a].id, y = p[*(const uint32_t *)b].id;
+    const uint64_t x = ks_problem_table_id(problems, *(const uint32_t *)a);
+    const uint64_t y = ks_problem_table_id(problems, *(const uint32_t *)b);
     return x < y ? -1 : x > y;
 }
 
@@ -80,7 +80,6 @@ struct ks_grid *kit_grid(const char *names, uint32_t n_problems)
     g->n_problems = n_problems;
     g->n_instances = count_words(names);
     g->n_families = 1;
-    g->problems = zeroed(n_problems, sizeof(*g->problems));
     g->instances = zeroed(g->n_instances, sizeof(*g->instances));
     g->families = zeroed(1, sizeof(*g->families));
     g->by_problem_id = zeroed(n_problems, sizeof(*g->by_problem_id));
@@ -89,12 +88,14 @@ struct ks_grid *kit_grid(const char *names, uint32_t n_problems)
     fill_instances(g, names);
     for (uint32_t i = 0; i < n_problems; i++) {
         char fields[32];
+        struct ks_problem p;
         snprintf(fields, sizeof(fields), "hi=%u", 5 + i);
-        assert_int_equal(op_case(fields, &g->problems[i], NULL), 0);
+        assert_int_equal(op_case(fields, &p, NULL), 0);
+        assert_int_equal(ks_problem_table_add(&g->problems, &p, NULL), 0);
         g->by_problem_id[i] = i;
     }
-    qsort_r(g->by_problem_id, n_problems, sizeof(*g->by_problem_id), by_id, g->problems);
-    const struct ks_problem *p = &g->problems[0];
+    qsort_r(g->by_problem_id, n_problems, sizeof(*g->by_problem_id), by_id, &g->problems);
+    const struct ks_packed_problem *p = &g->problems.rows[0];
     g->families[0] = (struct ks_family){ .i_op = p->op,
                                          .direction = p->direction,
                                          .dtype = p->dtype,
@@ -113,7 +114,7 @@ void kit_two_directions(struct ks_grid *g)
     g->families = f;
     g->n_families = 2;
     for (uint32_t i = 1; i < g->n_problems; i += 2)
-        g->problems[i].direction = KS_BACKWARD_DATA;
+        g->problems.rows[i].direction = KS_BACKWARD_DATA;
     for (uint32_t i = 1; i < g->n_instances; i += 2)
         g->instances[i].i_family = 1;
     assert_int_equal(ks_domains_create(g, &g->domains, &err), 0);
@@ -124,7 +125,7 @@ void kit_grid_free(struct ks_grid *g)
     if (!g)
         return;
     ks_domains_free(g->domains);
-    free(g->problems);
+    ks_problem_table_release(&g->problems);
     free(g->instances);
     free(g->families);
     free(g->by_problem_id);

@@ -77,8 +77,8 @@ static void check_lease(struct sim *m, uint32_t to, const struct ks_msg_lease *l
     const struct ks_grid *g = m->grid;
     assert_false(host_compiles(m, m->ranks[to].host));
     for (uint32_t k = 0; k < l->n; k++) {
-        struct ks_cell c = { g->problems[l->i_problem].id, g->instances[l->cells[k].i_instance].id,
-                             g->condition };
+        struct ks_cell c = { ks_problem_table_id(&g->problems, l->i_problem),
+                             g->instances[l->cells[k].i_instance].id, g->condition };
         const struct ks_ledger_cell *known = ks_ledger_find(m->ledger, &c);
         assert_non_null(known); /* it was announced */
         assert_int_equal(known->max_started, l->cells[k].attempt);
@@ -378,7 +378,7 @@ static void finish_cell(struct sim *m, uint32_t i)
 {
     struct sim_rank *r = &m->ranks[i];
     struct ks_msg_lease *l = &r->leases[0];
-    uint64_t p = m->grid->problems[l->i_problem].id;
+    uint64_t p = ks_problem_table_id(&m->grid->problems, l->i_problem);
     uint64_t k = m->grid->instances[l->cells[r->at].i_instance].id;
     uint32_t attempt = l->cells[r->at].attempt + r->is_again;
     if (!r->is_again && dice(m) < m->plan.dirty) {

@@ -73,7 +73,7 @@ bool kernel_sweep_is_of_domain(const struct place *p, uint32_t i, const struct k
 
 void kernel_sweep_refusals(const struct place *place)
 {
-    const uint32_t direction = place->grid.problems[0].direction;
+    const uint32_t direction = ks_problem_table_get(&place->grid.problems, 0).direction;
     struct ks_problem p;
     struct ks_err err;
     must(op_case("c_total=64 k_total=64", &p, &err), &err);
@@ -139,7 +139,7 @@ static void must_have(const struct choice *c, struct ks_problem p, uint32_t kind
     uint32_t n = 0;
     p.dtype = kind % 3;
     p.layout = kind / 3;
-    p.direction = g->problems[0].direction;
+    p.direction = ks_problem_table_get(&g->problems, 0).direction;
     must(ks_problem_finish(&p, &err), &err);
     ks_operators[p.op]->to_abi(&p, &abi);
     for (uint32_t i = 0; i < g->n_instances; i++) {

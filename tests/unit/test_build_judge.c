@@ -155,7 +155,7 @@ static void test_broken(void **state)
     assert_non_null(
         strstr(ks_buf_text(&text), "judge        fp16, bf16; the host verifies fp32: "));
     ks_buf_clear(&text);
-    p->grid.problems[0].dtype = KS_BF16; /* what no problem needs is not missed */
+    p->grid.problems.rows[0].dtype = KS_BF16; /* what no problem needs is not missed */
     assert_false(ks_build_lacks_judge(p->build, &text));
     ks_buf_release(&text);
 }

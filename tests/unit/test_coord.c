@@ -38,13 +38,14 @@ static void turns(uint32_t n)
 
 static const struct ks_ledger_cell *cell(uint32_t ip, uint32_t ii)
 {
-    struct ks_cell c = { m->grid->problems[ip].id, m->grid->instances[ii].id, m->grid->condition };
+    struct ks_cell c = { ks_problem_table_id(&m->grid->problems, ip), m->grid->instances[ii].id,
+                         m->grid->condition };
     return ks_ledger_find(m->ledger, &c);
 }
 
 static uint64_t problem(uint32_t ip)
 {
-    return m->grid->problems[ip].id;
+    return ks_problem_table_id(&m->grid->problems, ip);
 }
 
 /* ---- input ---- */

@@ -28,7 +28,7 @@ static int set_up(void **state)
 
 static uint64_t problem(uint32_t ip)
 {
-    return m->grid->problems[ip].id;
+    return ks_problem_table_id(&m->grid->problems, ip);
 }
 
 static uint64_t instance(uint32_t ii)

@@ -41,7 +41,8 @@ static void fall_silent(uint32_t i)
 
 static const struct ks_ledger_cell *cell(uint32_t ip, uint32_t ii)
 {
-    struct ks_cell c = { m->grid->problems[ip].id, m->grid->instances[ii].id, m->grid->condition };
+    struct ks_cell c = { ks_problem_table_id(&m->grid->problems, ip), m->grid->instances[ii].id,
+                         m->grid->condition };
     return ks_ledger_find(m->ledger, &c);
 }
 
@@ -265,7 +266,7 @@ static void test_a_rank_comes_back(void **state)
     uint32_t at = m->ranks[1].at;
     assert_true(m->ranks[1].n_leases && at < held.n);
     fall_silent(1);
-    struct ks_cell c = { m->grid->problems[held.i_problem].id,
+    struct ks_cell c = { ks_problem_table_id(&m->grid->problems, held.i_problem),
                          m->grid->instances[held.cells[at].i_instance].id, m->grid->condition };
     while (!ks_coord_lost_anyone(m->coord) || !ks_ledger_is_final(ks_ledger_find(m->ledger, &c)))
         sim_turn(m);
@@ -307,7 +308,7 @@ static void test_what_comes_back_first_counts(void **state)
     m->ranks[0].hangs = true;
     while (!ks_coord_lost_anyone(m->coord))
         sim_turn(m);
-    uint64_t p = m->grid->problems[held.i_problem].id;
+    uint64_t p = ks_problem_table_id(&m->grid->problems, held.i_problem);
     uint64_t k = m->grid->instances[held.cells[at].i_instance].id;
     assert_int_equal(sim_done(m, 1, p, k, held.cells[at].attempt, KS_O_OK, 0, NULL), 0);
     assert_true(ks_ledger_is_final(cell(held.i_problem, held.cells[at].i_instance)));

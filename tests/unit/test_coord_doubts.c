@@ -32,7 +32,8 @@ static void begin(const struct sim_plan *p, const char *names, uint32_t n_proble
 
 static const struct ks_ledger_cell *cell(uint32_t ip, uint32_t ii)
 {
-    struct ks_cell c = { m->grid->problems[ip].id, m->grid->instances[ii].id, m->grid->condition };
+    struct ks_cell c = { ks_problem_table_id(&m->grid->problems, ip), m->grid->instances[ii].id,
+                         m->grid->condition };
     return ks_ledger_find(m->ledger, &c);
 }
 
@@ -103,8 +104,8 @@ static void test_it_answers_itself(void **state)
     uint32_t n = m->ranks[0].n_leases_got;
     for (uint32_t ip = 0; ip < 6; ip++)
         for (uint32_t ii = 0; ii < 10; ii++) {
-            struct ks_cell c = { m->grid->problems[ip].id, m->grid->instances[ii].id,
-                                 m->grid->condition };
+            struct ks_cell c = { ks_problem_table_id(&m->grid->problems, ip),
+                                 m->grid->instances[ii].id, m->grid->condition };
             if (!cell(ip, ii) || cell(ip, ii)->outcome != KS_O_DEVICE_LOST)
                 continue;
             sim_announce(m, 0, c.problem, c.instance, 2);
@@ -132,7 +133,8 @@ static void test_lost_with_suspects(void **state)
         for (uint32_t ip = 0; ip < 20; ip++)
             for (uint32_t ii = 0; ii < 10; ii++)
                 if (cell(ip, ii) && ks_ledger_is_final(cell(ip, ii)) && cell(ip, ii)->device == 2) {
-                    sim_announce(m, 1, m->grid->problems[ip].id, m->grid->instances[ii].id, 2);
+                    sim_announce(m, 1, ks_problem_table_id(&m->grid->problems, ip),
+                                 m->grid->instances[ii].id, 2);
                     n++;
                 }
         assert_true(n > 10);
@@ -238,9 +240,10 @@ static void test_nothing_is_due_any_more(void **state)
     for (uint32_t k = 0; k < 100; k++)
         sim_turn(m);
     assert_false(ks_coord_is_over(m->coord)); /* rank 1 is to be asked */
-    sim_announce(m, 0, m->grid->problems[0].id, m->grid->instances[1].id, 2);
-    assert_int_equal(
-        sim_done(m, 0, m->grid->problems[0].id, m->grid->instances[1].id, 2, KS_O_OK, 0, NULL), 0);
+    sim_announce(m, 0, ks_problem_table_id(&m->grid->problems, 0), m->grid->instances[1].id, 2);
+    assert_int_equal(sim_done(m, 0, ks_problem_table_id(&m->grid->problems, 0),
+                              m->grid->instances[1].id, 2, KS_O_OK, 0, NULL),
+                     0);
     sim_run(m, 10);
     expect_complete();
     sim_close(m);

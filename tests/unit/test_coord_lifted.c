@@ -24,7 +24,8 @@ static const struct sim_plan three = { .n_ranks = 3, .n_hosts = 1 };
 
 static const struct ks_ledger_cell *cell(uint32_t ip, uint32_t ii)
 {
-    struct ks_cell c = { m->grid->problems[ip].id, m->grid->instances[ii].id, m->grid->condition };
+    struct ks_cell c = { ks_problem_table_id(&m->grid->problems, ip), m->grid->instances[ii].id,
+                         m->grid->condition };
     return ks_ledger_find(m->ledger, &c);
 }
 

@@ -39,14 +39,15 @@ static void open_sim(const struct sim_plan *plan, const char *names, const char 
 
 static const struct ks_ledger_cell *cell(uint32_t ip, uint32_t ii)
 {
-    struct ks_cell c = { m->grid->problems[ip].id, m->grid->instances[ii].id, m->grid->condition };
+    struct ks_cell c = { ks_problem_table_id(&m->grid->problems, ip), m->grid->instances[ii].id,
+                         m->grid->condition };
     return ks_ledger_find(m->ledger, &c);
 }
 
 static bool is_control(uint32_t ip, uint32_t ii)
 {
-    return ks_prune_is_control(m->grid->problems[ip].id, m->grid->instances[ii].id,
-                               m->grid->job.prune.control);
+    return ks_prune_is_control(ks_problem_table_id(&m->grid->problems, ip),
+                               m->grid->instances[ii].id, m->grid->job.prune.control);
 }
 
 /* What the journal says: the newest record of each cell. */

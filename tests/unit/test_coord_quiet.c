@@ -35,7 +35,7 @@ static void turns(uint32_t n)
 
 static uint64_t problem(uint32_t ip)
 {
-    return m->grid->problems[ip].id;
+    return ks_problem_table_id(&m->grid->problems, ip);
 }
 
 /* Beside a timing worker records wait for their commit, unless one rank has many, or that worker
@@ -127,7 +127,7 @@ static void test_what_others_need(void **state)
     assert_in_range(l.need_ns, need_ns - 6 * SIM_MS, need_ns - 5 * SIM_MS);
     /* an attempt that is made again is no cell less */
     const uint64_t cell = m->grid->instances[m->ranks[1].leases[0].cells[0].i_instance].id;
-    const uint64_t of = m->grid->problems[m->ranks[1].leases[0].i_problem].id;
+    const uint64_t of = ks_problem_table_id(&m->grid->problems, m->ranks[1].leases[0].i_problem);
     sim_announce(m, 1, of, cell, 2);
     assert_int_equal(sim_done(m, 1, of, cell, 1, KS_O_OK, KS_FL_CONTAMINATED, NULL), 0);
     ks_coord_load(m->coord, sim_now(), &l);

@@ -76,7 +76,9 @@ static void test_names_of_many_problems(void **state)
     assert_int_equal(ks_ledger_n_problems(l), 30000);
     assert_int_equal(ks_job_rec_n_cells(ks_ledger_job(l, &text)), 45000);
     for (uint32_t i = 0; i < 30000; i++)
-        assert_int_equal(ks_ledger_problem_find(l, grid->problems[i].id)->n_absent, i % 2 ? 2 : 1);
+        assert_int_equal(
+            ks_ledger_problem_find(l, ks_problem_table_id(&grid->problems, i))->n_absent,
+            i % 2 ? 2 : 1);
     ks_ledger_destroy(l);
     fclose(log.to);
     kit_grid_free(grid);

@@ -42,13 +42,13 @@ static void expect(const char *text, const char *want)
         fail_msg("%s", err.text);
     ks_buf_init(&got);
     for (uint32_t i = 0; i < set.n; i++) {
-        const struct ks_problem *p = &set.problems[i];
+        const struct ks_problem p = ks_problem_table_get(&set.problems, i);
 
-        ks_buf_printf(&got, "%d,%d,%d,%d,%d,%d,%d %s %s %d %s\n", (int)p->dim[KS_CONV_N],
-                      (int)p->dim[KS_CONV_G], (int)p->dim[KS_CONV_C_TOTAL],
-                      (int)p->dim[KS_CONV_K_TOTAL], (int)p->dim[KS_CONV_HI], (int)p->dim[KS_CONV_Y],
-                      (int)p->dim[KS_CONV_STRIDE_H], ks_direction_name(p->direction),
-                      ks_dtype_name(p->dtype), (int)p->count, p->name);
+        ks_buf_printf(&got, "%d,%d,%d,%d,%d,%d,%d %s %s %d %s\n", (int)p.dim[KS_CONV_N],
+                      (int)p.dim[KS_CONV_G], (int)p.dim[KS_CONV_C_TOTAL],
+                      (int)p.dim[KS_CONV_K_TOTAL], (int)p.dim[KS_CONV_HI], (int)p.dim[KS_CONV_Y],
+                      (int)p.dim[KS_CONV_STRIDE_H], ks_direction_name(p.direction),
+                      ks_dtype_name(p.dtype), (int)p.count, p.name);
     }
     assert_string_equal(ks_buf_text(&got), want);
     ks_buf_release(&got);
@@ -117,9 +117,13 @@ static void another_operator(void **state)
     if (generate(&set, text, true, &err) < 0)
         fail_msg("%s", err.text);
     assert_int_equal(set.n, 4);
-    assert_string_equal(ks_operators[set.problems[3].op]->name, "gemm");
-    assert_int_equal(set.problems[3].dim[ks_problem_dim(set.problems[3].op, "k")], 32);
-    assert_int_equal(set.problems[3].dim[ks_problem_dim(set.problems[3].op, "trans_a")], 1);
+    assert_string_equal(ks_operators[ks_problem_table_get(&set.problems, 3).op]->name, "gemm");
+    assert_int_equal(ks_problem_table_get(&set.problems, 3)
+                         .dim[ks_problem_dim(ks_problem_table_get(&set.problems, 3).op, "k")],
+                     32);
+    assert_int_equal(ks_problem_table_get(&set.problems, 3)
+                         .dim[ks_problem_dim(ks_problem_table_get(&set.problems, 3).op, "trans_a")],
+                     1);
     ks_problem_set_release(&set);
 }
 
@@ -292,7 +296,7 @@ static void digest_of(const struct ks_problem_set *set, char hex_out[33])
 
     assert_non_null(ids);
     for (uint32_t i = 0; i < set->n; i++)
-        ids[i] = set->problems[i].id;
+        ids[i] = ks_problem_table_id(&set->problems, i);
     qsort(ids, set->n, sizeof *ids, by_value);
     ks_sha256_init(&h);
     for (uint32_t i = 0; i < set->n; i++) {

@@ -11,6 +11,7 @@
 #include "base/hash.h"
 #include "fault.h"
 #include "grid/grid.h"
+#include "same_problems.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,6 +42,7 @@ static double work(const struct ks_problem *p)
 
 static void big_work_comes_first(void **state)
 {
+    struct ks_problem once[2];
     struct ks_grid g;
 
     (void)state;
@@ -50,14 +52,18 @@ static void big_work_comes_first(void **state)
     assert_int_equal(g.n_excluded, 3);
     assert_int_equal(ks_grid_n_cells(&g), 45);
     for (uint32_t i = 1; i < g.n_problems; i++) {
-        const struct ks_problem *a = &g.problems[i - 1], *b = &g.problems[i];
+        const struct ks_problem a = ks_problem_table_get(&g.problems, i - 1);
+        const struct ks_problem b = ks_problem_table_get(&g.problems, i);
 
-        assert_true(work(a) > work(b) || (work(a) == work(b) && a->id < b->id));
+        assert_true(work(&a) > work(&b) || (work(&a) == work(&b) && a.id < b.id));
     }
-    assert_string_equal(g.problems[0].name, "often"); /* 9 x the work of "once" */
-    assert_string_equal(g.problems[1].name, "large");
-    assert_string_equal(g.problems[4].name, "small");
-    assert_true(work(&g.problems[2]) == work(&g.problems[3])); /* "once" and its mirror image */
+    /* 9 x the work of "once" */
+    assert_string_equal(ks_problem_table_name(&g.problems, 0), "often");
+    assert_string_equal(ks_problem_table_name(&g.problems, 1), "large");
+    assert_string_equal(ks_problem_table_name(&g.problems, 4), "small");
+    once[0] = ks_problem_table_get(&g.problems, 2);
+    once[1] = ks_problem_table_get(&g.problems, 3);
+    assert_true(work(&once[0]) == work(&once[1])); /* "once" and its mirror image */
     ks_grid_release(&g);
 }
 
@@ -68,8 +74,8 @@ static void ids_are_found(void **state)
     (void)state;
     must_load(HEAD TINY "\"problems\": [{\"file\": \"many.csv\"}]}", &g);
     for (uint32_t i = 0; i < g.n_problems; i++) {
-        assert_int_equal(ks_grid_problem(&g, g.problems[i].id), i);
-        assert_int_equal(ks_grid_problem(&g, g.problems[i].id + 1), -1);
+        assert_int_equal(ks_grid_problem(&g, ks_problem_table_id(&g.problems, i)), i);
+        assert_int_equal(ks_grid_problem(&g, ks_problem_table_id(&g.problems, i) + 1), -1);
     }
     for (uint32_t i = 0; i < g.n_instances; i++) {
         assert_int_equal(ks_grid_instance(&g, g.instances[i].id), i);
@@ -123,7 +129,7 @@ static void lists_are_merged(void **state)
     (void)state;
     must_load(HEAD TINY "\"problems\": [{\"file\": \"many.csv\"}, {\"file\": \"many.csv\"}]}", &g);
     for (uint32_t i = 0; i < g.n_problems; i++)
-        count += g.problems[i].count;
+        count += ks_problem_table_get(&g.problems, i).count;
     assert_int_equal(g.n_problems, 5);
     assert_int_equal(count, 26); /* 2 x (9 + 1 + 1 + 1 + 1) */
     ks_grid_release(&g);
@@ -141,14 +147,14 @@ static void a_job_overrides_its_lists(void **state)
               &g);
     assert_int_equal(g.n_problems, 7); /* of 10 */
     for (uint32_t i = 0; i < g.n_problems; i++) {
-        struct ks_problem p = g.problems[i];
+        struct ks_problem p = ks_problem_table_get(&g.problems, i);
         struct ks_err err = { 0 };
 
         assert_int_equal(p.layout, KS_NGCHW);
         assert_int_equal(p.dtype, KS_FP16);
         seen |= 1u << p.direction;
         assert_int_equal(ks_problem_finish(&p, &err), 0);
-        assert_true(p.id == g.problems[i].id);
+        assert_true(p.id == ks_problem_table_id(&g.problems, i));
     }
     assert_int_equal(seen, 1 << KS_FORWARD | 1 << KS_BACKWARD_DATA);
     ks_grid_release(&g);
@@ -239,7 +245,8 @@ static void check_cells(const struct ks_grid *g, uint32_t i_problem, const char 
         n += ks_grid_has_cell(g, i_problem, i);
     for (uint32_t k = 0; k < 2 && names[k]; k++, n_named++)
         if (!ks_grid_has_cell(g, i_problem, position(g, names[k])))
-            fail_msg("%s has no cell of '%s'", g->problems[i_problem].name, names[k]);
+            fail_msg("%s has no cell of '%s'", ks_problem_table_name(&g->problems, i_problem),
+                     names[k]);
     assert_int_equal(n, n_named);
     assert_int_equal(ks_grid_n_cells_of(g, i_problem), n);
 }
@@ -308,9 +315,9 @@ static void other_pairs_are_no_cells(void **state)
         assert_int_equal(g.n_problems, 20);
         assert_int_equal(g.n_instances, 8);
         for (uint32_t p = 0; p < g.n_problems; p++) {
-            check_cells(
-                &g, p,
-                names[g.problems[p].dtype == KS_BF16][g.problems[p].direction == KS_BACKWARD_DATA]);
+            check_cells(&g, p,
+                        names[ks_problem_table_get(&g.problems, p).dtype == KS_BF16]
+                             [ks_problem_table_get(&g.problems, p).direction == KS_BACKWARD_DATA]);
             n += ks_grid_n_cells_of(&g, p);
         }
         assert_int_equal(n, 15);
@@ -506,7 +513,7 @@ static void the_resolved_job_gives_the_same_grid(void **state)
     if (ks_grid_load_text(ks_buf_text(&b), "/nowhere/job.json", &h, &err) < 0)
         fail_msg("%s", err.text);
     assert_true(g.digest == h.digest);
-    assert_memory_equal(g.problems, h.problems, g.n_problems * sizeof *g.problems);
+    expect_same(&g.problems, &h.problems, g.n_problems);
     ks_buf_release(&b);
     ks_grid_release(&g);
     ks_grid_release(&h);

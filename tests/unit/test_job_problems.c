@@ -103,7 +103,8 @@ static void lists_are_left_out(void **state)
     assert_int_equal(n_left_out, 2);
     assert_int_equal(set.n, 6);
     for (uint32_t i = 0; i < set.n; i++)
-        assert_true(set.problems[i].dim[KS_CONV_N] != 2 && set.problems[i].dim[KS_CONV_N] != 8);
+        assert_true(ks_problem_table_get(&set.problems, i).dim[KS_CONV_N] != 2 &&
+                    ks_problem_table_get(&set.problems, i).dim[KS_CONV_N] != 8);
     ks_problem_set_release(&set);
 }
 
@@ -123,8 +124,8 @@ static void what_is_left_out_is_overridden_alike(void **state)
     assert_int_equal(n_left_out, 4);
     assert_int_equal(set.n, 12);
     for (uint32_t i = 0; i < set.n; i++) {
-        assert_int_equal(set.problems[i].layout, KS_NGCHW);
-        assert_int_equal(set.problems[i].dtype, KS_BF16);
+        assert_int_equal(ks_problem_table_get(&set.problems, i).layout, KS_NGCHW);
+        assert_int_equal(ks_problem_table_get(&set.problems, i).dtype, KS_BF16);
     }
     ks_problem_set_release(&set);
 }
@@ -146,8 +147,11 @@ static void the_sample_comes_last(void **state)
         assert_int_equal(read_entry(w, &set, &n_left_out, &err), 0);
         assert_int_equal(n_left_out, 2);
         assert_int_equal(set.n, 3);
-        for (uint32_t i = 0; i < set.n; i++)
-            n_3x3 += ks_problem_class(&set.problems[i]) == KS_CLASS_3X3;
+        for (uint32_t i = 0; i < set.n; i++) {
+            const struct ks_problem p = ks_problem_table_get(&set.problems, i);
+
+            n_3x3 += ks_problem_class(&p) == KS_CLASS_3X3;
+        }
         assert_int_equal(n_3x3, 1);
         ks_problem_set_release(&set);
     }

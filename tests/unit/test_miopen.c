@@ -67,8 +67,11 @@ static void expect_all(const char *file, const struct want *wants, size_t n)
     read_file(&set, path);
     assert_int_equal(set.n_refused, 0);
     assert_int_equal(set.n, n);
-    for (size_t i = 0; i < n; i++)
-        expect(&set.problems[i], &wants[i], file, i);
+    for (uint32_t i = 0; i < n; i++) {
+        const struct ks_problem p = ks_problem_table_get(&set.problems, i);
+
+        expect(&p, &wants[i], file, i);
+    }
     ks_problem_set_release(&set);
 }
 
@@ -218,8 +221,10 @@ static void transposed_is_mirrored(void **state)
     expect_all("miopen-trans.txt", wants, sizeof wants / sizeof wants[0]);
     read_file(&set, DATA "miopen-trans.txt");
     for (uint32_t i = 0; i < set.n; i++) {
-        assert_int_equal(ks_conv_out(&set.problems[i], 1), 14);
-        assert_int_equal(ks_conv_out(&set.problems[i], 2), 10);
+        const struct ks_problem p = ks_problem_table_get(&set.problems, i);
+
+        assert_int_equal(ks_conv_out(&p, 1), 14);
+        assert_int_equal(ks_conv_out(&p, 2), 10);
     }
     ks_problem_set_release(&set);
 }
@@ -234,13 +239,13 @@ static void direction_masks(void **state)
     assert_int_equal(set.n_commands, 6);
     assert_int_equal(set.n_problems_raw, 15);
     assert_int_equal(set.n, 3);
-    assert_int_equal(set.problems[0].direction, KS_FORWARD);
-    assert_int_equal(set.problems[0].count, 5);
-    assert_int_equal(set.problems[1].direction, KS_BACKWARD_DATA);
-    assert_int_equal(set.problems[1].count, 5);
-    assert_int_equal(set.problems[2].direction, KS_BACKWARD_WEIGHT);
-    assert_int_equal(set.problems[2].count, 5);
-    assert_string_equal(set.problems[0].name, "miopen-all.txt:1");
+    assert_int_equal(ks_problem_table_get(&set.problems, 0).direction, KS_FORWARD);
+    assert_int_equal(ks_problem_table_get(&set.problems, 0).count, 5);
+    assert_int_equal(ks_problem_table_get(&set.problems, 1).direction, KS_BACKWARD_DATA);
+    assert_int_equal(ks_problem_table_get(&set.problems, 1).count, 5);
+    assert_int_equal(ks_problem_table_get(&set.problems, 2).direction, KS_BACKWARD_WEIGHT);
+    assert_int_equal(ks_problem_table_get(&set.problems, 2).count, 5);
+    assert_string_equal(ks_problem_table_name(&set.problems, 0), "miopen-all.txt:1");
     ks_problem_set_release(&set);
 }
 
@@ -422,7 +427,7 @@ static void a_markdown_page_is_read(void **state)
     assert_int_equal(set.n_lines, 21);
     assert_int_equal(set.n_commands, 7);
     /* a continued command is named after its first line */
-    assert_string_equal(set.problems[0].name, "miopen-page.md:6");
+    assert_string_equal(ks_problem_table_name(&set.problems, 0), "miopen-page.md:6");
     ks_problem_set_release(&set);
 }
 
@@ -435,11 +440,11 @@ static void counts_of_uniq_are_counts(void **state)
     read_file(&set, DATA "miopen-uniq.txt");
     assert_int_equal(set.n_refused, 0);
     assert_int_equal(set.n, 3);
-    assert_int_equal(set.problems[0].count, 12 + 1000000);
-    assert_int_equal(set.problems[1].direction, KS_BACKWARD_DATA);
-    assert_int_equal(set.problems[1].count, 3 + 1);
-    assert_int_equal(set.problems[2].direction, KS_BACKWARD_WEIGHT);
-    assert_int_equal(set.problems[2].count, 1);
+    assert_int_equal(ks_problem_table_get(&set.problems, 0).count, 12 + 1000000);
+    assert_int_equal(ks_problem_table_get(&set.problems, 1).direction, KS_BACKWARD_DATA);
+    assert_int_equal(ks_problem_table_get(&set.problems, 1).count, 3 + 1);
+    assert_int_equal(ks_problem_table_get(&set.problems, 2).direction, KS_BACKWARD_WEIGHT);
+    assert_int_equal(ks_problem_table_get(&set.problems, 2).count, 1);
     assert_int_equal(set.n_other, 1);
     assert_int_equal(set.n_problems_raw, 5);
     ks_problem_set_release(&set);
@@ -456,7 +461,7 @@ static void numbers_of_lines_are_no_counts(void **state)
     ks_problem_set_init(&set);
     assert_int_equal(ks_import_miopen.read(&set, text, sizeof text - 1, "cat.txt", true, &err), 0);
     assert_int_equal(set.n, 1);
-    assert_int_equal(set.problems[0].count, 1);
+    assert_int_equal(ks_problem_table_get(&set.problems, 0).count, 1);
     ks_problem_set_release(&set);
 }
 

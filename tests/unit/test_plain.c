@@ -122,9 +122,11 @@ static void compare_instances(const struct ks_grid *a, const struct ks_grid *b)
 static void compare_cells(const struct ks_grid *a, const struct ks_grid *b)
 {
     for (uint32_t p = 0; p < a->n_problems; p++) {
-        assert_true(a->problems[p].id == b->problems[p].id);
-        assert_true(a->problems[p].count == b->problems[p].count);
-        assert_string_equal(a->problems[p].name, b->problems[p].name);
+        assert_true(ks_problem_table_id(&a->problems, p) == ks_problem_table_id(&b->problems, p));
+        assert_true(ks_problem_table_get(&a->problems, p).count ==
+                    ks_problem_table_get(&b->problems, p).count);
+        assert_string_equal(ks_problem_table_name(&a->problems, p),
+                            ks_problem_table_name(&b->problems, p));
         for (uint32_t i = 0; i < a->n_instances; i++) {
             const char *x = ks_grid_unsupported(a, p, i), *y = ks_grid_unsupported(b, p, i);
 
@@ -330,7 +332,7 @@ static void version_1_is_read(void **state)
     assert_int_equal(g.n_problems, 3);
     assert_int_equal(g.n_instances, 5);
     assert_int_equal(g.n_helpers, 0);
-    assert_string_equal(g.problems[0].name, "tiny.3x3");
+    assert_string_equal(ks_problem_table_name(&g.problems, 0), "tiny.3x3");
     assert_string_equal(g.instances[0].name, "grouped_conv_forward_fp32_2d_6x2_indirect_vb32");
     assert_true(g.instances[0].id == 0x125299a2a69553c0u);
     assert_true(ks_path_exists(g.families[0].source));

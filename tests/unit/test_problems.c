@@ -9,6 +9,7 @@
 
 #include "grid/problems.h"
 #include "op/conv.h"
+#include "same_problems.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -24,9 +25,17 @@ static int read_text(struct ks_problem_set *set, const char *text, bool strict, 
     return ks_importers[0]->read(set, text, strlen(text), "f.csv", strict, err);
 }
 
+static void put_row(const struct ks_problem_set *set, uint32_t i, struct ks_buf *b)
+{
+    const struct ks_problem p = ks_problem_table_get(&set->problems, i);
+
+    ks_problem_csv_row(&p, b);
+}
+
 static void columns_by_name_in_any_order(void **state)
 {
     struct ks_problem_set set;
+    struct ks_problem p;
     struct ks_err err = { 0 };
     const int64_t *d;
 
@@ -39,9 +48,11 @@ static void columns_by_name_in_any_order(void **state)
     assert_int_equal(set.n_commands, 3);
     assert_int_equal(set.n_taken, 3);
     assert_int_equal(set.n, 2);
-    d = set.problems[0].dim;
-    assert_string_equal(set.problems[0].name, "a \"quoted\", name");
-    assert_int_equal(set.problems[0].count, 4); /* 3 + the default 1 of its double */
+    p = ks_problem_table_get(&set.problems, 0);
+    d = p.dim;
+    assert_string_equal(ks_problem_table_name(&set.problems, 0), "a \"quoted\", name");
+    assert_int_equal(ks_problem_table_get(&set.problems, 0).count,
+                     4); /* 3 + the default 1 of its double */
     assert_int_equal(d[KS_CONV_N], 2);
     assert_int_equal(d[KS_CONV_C_TOTAL], 4);
     assert_int_equal(d[KS_CONV_K_TOTAL], 8);
@@ -49,10 +60,10 @@ static void columns_by_name_in_any_order(void **state)
     assert_int_equal(d[KS_CONV_PAD_H_HI], 1);
     assert_int_equal(d[KS_CONV_PAD_W_HI], 0);
     assert_int_equal(d[KS_CONV_STRIDE_H], 1);
-    assert_string_equal(set.problems[1].name, "spaced");
-    assert_int_equal(set.problems[1].direction, KS_BACKWARD_WEIGHT);
-    assert_int_equal(set.problems[1].dtype, KS_BF16);
-    assert_int_equal(set.problems[1].layout, KS_NGCHW);
+    assert_string_equal(ks_problem_table_name(&set.problems, 1), "spaced");
+    assert_int_equal(ks_problem_table_get(&set.problems, 1).direction, KS_BACKWARD_WEIGHT);
+    assert_int_equal(ks_problem_table_get(&set.problems, 1).dtype, KS_BF16);
+    assert_int_equal(ks_problem_table_get(&set.problems, 1).layout, KS_NGCHW);
     ks_problem_set_release(&set);
 }
 
@@ -203,7 +214,7 @@ static void fields_of_absent_axes_may_be_empty(void **state)
     if (read_text(&set, text, true, &err) < 0)
         fail_msg("%s", err.text);
     assert_int_equal(set.n, 1);
-    assert_int_equal(set.problems[0].dim[KS_CONV_STRIDE_H], 2);
+    assert_int_equal(ks_problem_table_get(&set.problems, 0).dim[KS_CONV_STRIDE_H], 2);
     ks_problem_set_release(&set);
 }
 
@@ -222,7 +233,7 @@ static void bad_rows_are_refused_one_by_one(void **state)
     assert_int_equal(set.n_taken, 2);
     assert_int_equal(set.n_refused, 2);
     assert_int_equal(set.n, 1);
-    assert_int_equal(set.problems[0].count, 2);
+    assert_int_equal(ks_problem_table_get(&set.problems, 0).count, 2);
     assert_int_equal(set.refusals[0].line, 3);
     assert_int_equal(set.refusals[1].line, 5);
     ks_problem_set_release(&set);
@@ -238,12 +249,12 @@ static void what_is_printed_reads_back(void **state)
     ks_problem_set_init(&set);
     assert_int_equal(ks_problem_set_read(&set, DATA "good.csv", "csv", true, &err), 0);
     ks_buf_init(&b);
-    ks_problem_csv_header(set.problems[0].op, &b);
+    ks_problem_csv_header(ks_problem_table_get(&set.problems, 0).op, &b);
     for (uint32_t i = 0; i < set.n; i++)
-        ks_problem_csv_row(&set.problems[i], &b);
+        put_row(&set, i, &b);
     assert_int_equal(read_text(&again, ks_buf_text(&b), true, &err), 0);
     assert_int_equal(again.n, set.n);
-    assert_memory_equal(again.problems, set.problems, set.n * sizeof *set.problems);
+    expect_same(&again.problems, &set.problems, set.n);
     ks_buf_release(&b);
     ks_problem_set_release(&set);
     ks_problem_set_release(&again);
@@ -264,17 +275,20 @@ static void several_operators_in_one_list(void **state)
     assert_int_equal(set.n_other, 5);
     assert_int_equal(set.n_taken, 4);
     assert_int_equal(set.n, 2);
-    assert_string_equal(ks_operators[set.problems[1].op]->name, "gemm");
-    assert_int_equal(set.problems[1].dim[ks_problem_dim(set.problems[1].op, "k")], 32);
+    assert_string_equal(ks_operators[ks_problem_table_get(&set.problems, 1).op]->name, "gemm");
+    assert_int_equal(ks_problem_table_get(&set.problems, 1)
+                         .dim[ks_problem_dim(ks_problem_table_get(&set.problems, 1).op, "k")],
+                     32);
     ks_buf_init(&b);
     for (uint32_t i = 0; i < set.n; i++) {
-        ks_problem_csv_header(set.problems[i].op, &b);
-        ks_problem_csv_row(&set.problems[i], &b);
+        ks_problem_csv_header(ks_problem_table_get(&set.problems, i).op, &b);
+        put_row(&set, i, &b);
     }
     assert_int_equal(read_text(&again, ks_buf_text(&b), true, &err), 0);
     assert_int_equal(again.n, 2);
     for (uint32_t i = 0; i < 2; i++)
-        assert_int_equal(again.problems[i].id, set.problems[i].id);
+        assert_int_equal(ks_problem_table_id(&again.problems, i),
+                         ks_problem_table_id(&set.problems, i));
     ks_buf_release(&b);
     ks_problem_set_release(&set);
     ks_problem_set_release(&again);
@@ -309,7 +323,7 @@ static void collisions_and_overflow_are_refused(void **state)
     p.count = INT64_MAX;
     assert_int_equal(ks_problem_set_add(&set, &p, &err), KS_EINVAL);
     assert_int_equal(set.n, 1);
-    assert_int_equal(set.problems[0].count, 1);
+    assert_int_equal(ks_problem_table_get(&set.problems, 0).count, 1);
     ks_problem_set_release(&set);
 }
 
@@ -330,8 +344,8 @@ static void many_are_found_again(void **state)
     assert_int_equal(set.n, N);
     assert_int_equal(set.n_problems_raw, 2 * N);
     for (uint32_t i = 0; i < N; i++) {
-        assert_int_equal(set.problems[i].dim[KS_CONV_N], i + 1);
-        assert_int_equal(set.problems[i].count, 2);
+        assert_int_equal(ks_problem_table_get(&set.problems, i).dim[KS_CONV_N], i + 1);
+        assert_int_equal(ks_problem_table_get(&set.problems, i).count, 2);
     }
     ks_problem_set_release(&set);
 }
@@ -347,16 +361,16 @@ static void a_set_is_taken_over(void **state)
     ks_problem_set_init(&to);
     for (int round = 0; round < 2; round++) {
         assert_int_equal(read_text(&from, list, true, &err), 0);
-        const struct ks_problem *were = from.problems;
+        const struct ks_packed_problem *were = from.problems.rows;
         assert_int_equal(ks_problem_set_take(&to, &from, &err), 0);
-        assert_int_equal(to.problems == were, round == 0);
-        assert_null(from.problems);
+        assert_int_equal(to.problems.rows == were, round == 0);
+        assert_null(from.problems.rows);
         assert_int_equal(from.n + from.n_files, 0);
         assert_int_equal(to.n, 2);
         assert_int_equal(to.n_problems_raw, 2 + 2 * round);
         for (uint32_t i = 0; i < 2; i++) {
-            assert_int_equal(ks_problem_set_find(&to, to.problems[i].id), i);
-            assert_int_equal(to.problems[i].count, 1 + round);
+            assert_int_equal(ks_problem_set_find(&to, ks_problem_table_id(&to.problems, i)), i);
+            assert_int_equal(ks_problem_table_get(&to.problems, i).count, 1 + round);
             assert_string_equal(ks_problem_set_origin(&to, i, &line), "f.csv");
             assert_int_equal(line, 2 + i);
         }
@@ -391,14 +405,15 @@ static void a_sample_is_seeded_and_ordered(void **state)
     sample(&all, 100, 3);
     assert_int_equal(a.n, 30);
     assert_int_equal(all.n, 100);
-    assert_memory_equal(a.problems, b.problems, 30 * sizeof *a.problems);
+    expect_same(&a.problems, &b.problems, 30);
     for (uint32_t i = 0; i < 30; i++)
-        n_same += a.problems[i].id == c.problems[i].id;
+        n_same += ks_problem_table_id(&a.problems, i) == ks_problem_table_id(&c.problems, i);
     assert_true(n_same < 30);
     for (uint32_t i = 1; i < 30; i++)
-        assert_true(a.problems[i - 1].dim[KS_CONV_N] < a.problems[i].dim[KS_CONV_N]);
+        assert_true(ks_problem_table_get(&a.problems, i - 1).dim[KS_CONV_N] <
+                    ks_problem_table_get(&a.problems, i).dim[KS_CONV_N]);
     /* the set still merges what it kept */
-    p = a.problems[29];
+    p = ks_problem_table_get(&a.problems, 29);
     assert_int_equal(ks_problem_set_add(&a, &p, &err), 0);
     assert_int_equal(a.n, 30);
     ks_problem_set_release(&a);
@@ -409,7 +424,7 @@ static void a_sample_is_seeded_and_ordered(void **state)
     for (uint64_t seed = 0; seed < 400; seed++) {
         sample(&a, 30, seed);
         for (uint32_t i = 0; i < a.n; i++)
-            hits[a.problems[i].dim[KS_CONV_N]]++;
+            hits[ks_problem_table_get(&a.problems, i).dim[KS_CONV_N]]++;
         ks_problem_set_release(&a);
     }
     for (int i = 1; i <= 100; i++)

@@ -11,6 +11,7 @@
 #include "grid/problem_class.h"
 #include "grid/problems.h"
 #include "op/conv.h"
+#include "same_problems.h"
 
 #include <string.h>
 
@@ -120,7 +121,8 @@ static void count(const struct ks_problem_set *set, uint32_t n[3])
 {
     n[0] = n[1] = n[2] = 0;
     for (uint32_t i = 0; i < set->n; i++) {
-        int c = (int)ks_problem_class(&set->problems[i]);
+        const struct ks_problem p = ks_problem_table_get(&set->problems, i);
+        int c = (int)ks_problem_class(&p);
 
         n[c == KS_CLASS_POINTWISE ? 0 : c == KS_CLASS_3X3 ? 1 : 2]++;
     }
@@ -183,12 +185,13 @@ static void a_stratified_sample_is_seeded_and_ordered(void **state)
     assert_int_equal(ks_problem_set_stratify(&a, 30, 1, &err), 0);
     assert_int_equal(ks_problem_set_stratify(&b, 30, 1, &err), 0);
     assert_int_equal(ks_problem_set_stratify(&c, 30, 2, &err), 0);
-    assert_memory_equal(a.problems, b.problems, 30 * sizeof *a.problems);
+    expect_same(&a.problems, &b.problems, 30);
     for (uint32_t i = 0; i < 30; i++)
-        n_same += ks_problem_set_find(&c, a.problems[i].id) >= 0;
+        n_same += ks_problem_set_find(&c, ks_problem_table_id(&a.problems, i)) >= 0;
     assert_true(n_same < 25);
     for (uint32_t i = 1; i < 30; i++)
-        assert_true(a.problems[i - 1].dim[KS_CONV_N] < a.problems[i].dim[KS_CONV_N]);
+        assert_true(ks_problem_table_get(&a.problems, i - 1).dim[KS_CONV_N] <
+                    ks_problem_table_get(&a.problems, i).dim[KS_CONV_N]);
     ks_problem_set_release(&a);
     ks_problem_set_release(&b);
     ks_problem_set_release(&c);
@@ -197,7 +200,7 @@ static void a_stratified_sample_is_seeded_and_ordered(void **state)
         fill(&a, 60, 39);
         assert_int_equal(ks_problem_set_stratify(&a, 30, seed, &err), 0);
         for (uint32_t i = 0; i < a.n; i++)
-            hits[a.problems[i].dim[KS_CONV_N]]++;
+            hits[ks_problem_table_get(&a.problems, i).dim[KS_CONV_N]]++;
         ks_problem_set_release(&a);
     }
     for (int i = 39; i <= 98; i++)
@@ -211,11 +214,11 @@ static void expect_origins(const struct ks_problem_set *set)
     for (uint32_t i = 0; i < set->n; i++) {
         uint64_t line = 0;
         const char *file = ks_problem_set_origin(set, i, &line);
-        int64_t n = set->problems[i].dim[KS_CONV_N];
+        int64_t n = ks_problem_table_get(&set->problems, i).dim[KS_CONV_N];
 
         assert_int_equal(line, n);
         assert_string_equal(file, n % 2 ? "odd" : "even");
-        assert_int_equal(ks_problem_set_find(set, set->problems[i].id), i);
+        assert_int_equal(ks_problem_set_find(set, ks_problem_table_id(&set->problems, i)), i);
     }
 }
 
@@ -235,8 +238,10 @@ static void origins_follow(void **state)
     assert_int_equal(ks_problem_set_stratify(&set, 40, 3, &err), 0);
     expect_origins(&set);
     ks_problem_set_init(&other);
-    for (uint32_t i = 0; i < 5; i++)
-        assert_int_equal(ks_problem_set_add(&other, &set.problems[7 * i], &err), 0);
+    for (uint32_t i = 0; i < 5; i++) {
+        p = ks_problem_table_get(&set.problems, 7 * i);
+        assert_int_equal(ks_problem_set_add(&other, &p, &err), 0);
+    }
     p = make(&(struct shape){ 2, 999, 1, 64, 64, 14, 14, 1, 1, 1, 1, 0 });
     assert_int_equal(ks_problem_set_add(&other, &p, &err), 0);
     assert_string_equal(ks_problem_set_origin(&other, 5, &line), "");
@@ -246,7 +251,7 @@ static void origins_follow(void **state)
     assert_int_equal(set.n, 35);
     expect_origins(&set);
     for (uint32_t i = 0; i < other.n; i++)
-        assert_int_equal(ks_problem_set_find(&set, other.problems[i].id), -1);
+        assert_int_equal(ks_problem_set_find(&set, ks_problem_table_id(&other.problems, i)), -1);
     ks_problem_set_release(&set);
     ks_problem_set_release(&other);
 }
