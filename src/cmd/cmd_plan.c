@@ -115,13 +115,20 @@ static const struct ks_opt opts[] = {
 };
 #undef AT
 
+/* Which instances can run here, by the domain of the problem: asked once, not once per cell. */
+struct runnable {
+    bool *is;    /* [domains * n_instances] */
+    uint32_t *n; /* [domains] */
+};
+
 /* What is known of the instances' code. */
 struct codes {
     struct ks_aliases aliases;
     bool *spills;     /* [n_instances]; NULL: not known */
     uint32_t n_built; /* instances whose code_id is in the cache */
     bool is_sim;      /* it runs no code */
-    char why[200];    /* nothing is known; "": something is */
+    struct runnable runnable;
+    char why[200]; /* nothing is known; "": something is */
 };
 
 /* Cells of one problem that can run here, how many of them are left out, and how many have another
@@ -137,15 +144,37 @@ static bool is_left_out(const struct ks_grid *g, const struct codes *k, uint32_t
                                 g->job.prune.control);
 }
 
+static int find_runnable(const struct ks_grid *g, struct runnable *out, struct ks_err *err)
+{
+    const uint32_t n = ks_grid_n_domains(g);
+    out->is = calloc((size_t)n * g->n_instances + 1, sizeof(*out->is));
+    out->n = calloc(n + 1u, sizeof(*out->n));
+    if (!out->is || !out->n)
+        return ks_fail(err, KS_ENOMEM, "out of memory");
+    for (uint32_t d = 0; d < n; d++)
+        for (uint32_t k = 0; k < g->n_instances; k++) {
+            bool is = !ks_grid_unsupported(g, ks_grid_domain_problem(g, d), k);
+            out->is[(size_t)d * g->n_instances + k] = is;
+            out->n[d] += is;
+        }
+    return 0;
+}
+
+static const bool *runnable_of(const struct ks_grid *g, const struct codes *codes, uint32_t i)
+{
+    return codes->runnable.is + (size_t)ks_grid_domain(g, i) * g->n_instances;
+}
+
 static uint32_t count_aliased(const struct ks_grid *g, const struct codes *codes, uint32_t i,
                               uint32_t group)
 {
+    const bool *can_run = runnable_of(g, codes, i);
     const struct ks_aliases *a = &codes->aliases;
     uint32_t n = 0;
     bool has_first = false;
     for (uint32_t k = a->first[group]; k < a->first[group + 1]; k++) {
         uint32_t ii = a->member[k];
-        if (ks_grid_unsupported(g, i, ii) || is_left_out(g, codes, i, ii))
+        if (!can_run[ii] || is_left_out(g, codes, i, ii))
             continue;
         n += has_first && !ks_alias_is_control(ks_problem_table_id(&g->problems, i),
                                                g->instances[ii].id, g->job.measure.alias_control);
@@ -156,13 +185,10 @@ static uint32_t count_aliased(const struct ks_grid *g, const struct codes *codes
 
 static struct cells count_cells(const struct ks_grid *g, const struct codes *codes, uint32_t i)
 {
-    struct cells n = { 0 };
-    for (uint32_t k = 0; k < g->n_instances; k++) {
-        if (ks_grid_unsupported(g, i, k))
-            continue;
-        n.n_runnable++;
-        n.n_pruned += is_left_out(g, codes, i, k);
-    }
+    const bool *can_run = runnable_of(g, codes, i);
+    struct cells n = { .n_runnable = codes->runnable.n[ks_grid_domain(g, i)] };
+    for (uint32_t k = 0; codes->spills && k < g->n_instances; k++)
+        n.n_pruned += can_run[k] && is_left_out(g, codes, i, k);
     for (uint32_t group = 0; group < codes->aliases.n_groups; group++)
         n.n_aliased += count_aliased(g, codes, i, group);
     return n;
@@ -439,9 +465,13 @@ static int show_plan(const struct ks_grid *g, const struct config *c, struct ks_
     struct codes k;
     int rc;
     read_codes(g, c, warden, &k);
-    rc = show(g, &k, c, err);
+    rc = find_runnable(g, &k.runnable, err);
+    if (rc == 0)
+        rc = show(g, &k, c, err);
     ks_aliases_release(&k.aliases);
     free(k.spills);
+    free(k.runnable.is);
+    free(k.runnable.n);
     return rc < 0 ? rc : KS_EXIT_OK;
 }
 

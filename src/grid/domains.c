@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "grid/domains.h"
 
+#include "base/hash.h"
 #include "grid/family.h"
 #include "op/op.h"
 
@@ -9,6 +10,7 @@
 #include <string.h>
 
 struct domain {
+    uint64_t key;
     char text[96];
     uint32_t first, n; /* the first position that has it, and how many have it */
 };
@@ -77,42 +79,70 @@ static void instance_text(const struct ks_grid *g, uint32_t at, struct ks_buf *b
     ks_instance_domain_text(f, i, b);
 }
 
-/* The text's place in the list; it is put there when it is new. */
-static int place(struct side *s, const char *text, uint32_t at)
+/* One number per domain. Of a problem without its text: there may be a million. */
+static int problem_key(const struct ks_grid *g, uint32_t at, uint64_t *key_out)
 {
-    struct domain *more;
-    uint32_t k = 0;
+    const struct ks_problem p = ks_problem_table_get(&g->problems, at);
 
-    while (k < s->n && strcmp(s->list[k].text, text) != 0)
-        k++;
-    if (k == s->n) {
-        more = realloc(s->list, (s->n + 1) * sizeof *more);
-        if (!more)
-            return KS_ENOMEM;
-        s->list = more;
-        more[s->n] = (struct domain){ .first = at };
-        snprintf(more[s->n++].text, sizeof more->text, "%.95s", text);
-    }
-    s->list[k].n++;
-    s->of[at] = k;
+    *key_out =
+        (uint64_t)p.op << 32 | p.direction << 24 | p.dtype << 16 | p.layout << 8 | ndim_of(&p);
     return 0;
 }
 
-static int fill(struct side *s, const struct ks_grid *g, uint32_t n,
-                void (*text_of)(const struct ks_grid *, uint32_t, struct ks_buf *))
+static int instance_key(const struct ks_grid *g, uint32_t at, uint64_t *key_out)
 {
     struct ks_buf b;
     int rc;
 
+    ks_buf_init(&b);
+    instance_text(g, at, &b);
+    rc = ks_buf_ok(&b) ? 0 : KS_ENOMEM;
+    *key_out = ks_id64(b.data, b.len);
+    ks_buf_release(&b);
+    return rc;
+}
+
+typedef int (*key_fn)(const struct ks_grid *, uint32_t, uint64_t *);
+typedef void (*text_fn)(const struct ks_grid *, uint32_t, struct ks_buf *);
+
+static int add(struct side *s, uint64_t key, const struct ks_grid *g, uint32_t at, text_fn text_of)
+{
+    struct domain *more = realloc(s->list, (s->n + 1) * sizeof *more);
+    struct ks_buf b;
+    int rc;
+
+    if (!more)
+        return KS_ENOMEM;
+    s->list = more;
+    ks_buf_init(&b);
+    text_of(g, at, &b);
+    rc = ks_buf_ok(&b) ? 0 : KS_ENOMEM;
+    more[s->n] = (struct domain){ .key = key, .first = at };
+    snprintf(more[s->n++].text, sizeof more->text, "%.95s", ks_buf_text(&b));
+    ks_buf_release(&b);
+    return rc;
+}
+
+static int fill(struct side *s, const struct ks_grid *g, uint32_t n, key_fn key_of, text_fn text_of)
+{
+    int rc;
+
     s->of = calloc((size_t)n + 1, sizeof *s->of);
     rc = s->of ? 0 : KS_ENOMEM;
-    ks_buf_init(&b);
     for (uint32_t i = 0; rc == 0 && i < n; i++) {
-        ks_buf_clear(&b);
-        text_of(g, i, &b);
-        rc = ks_buf_ok(&b) ? place(s, ks_buf_text(&b), i) : KS_ENOMEM;
+        uint64_t key = 0;
+        uint32_t k = 0;
+
+        rc = key_of(g, i, &key);
+        while (k < s->n && s->list[k].key != key)
+            k++;
+        if (rc == 0 && k == s->n)
+            rc = add(s, key, g, i, text_of);
+        if (rc == 0) {
+            s->list[k].n++;
+            s->of[i] = k;
+        }
     }
-    ks_buf_release(&b);
     return rc;
 }
 
@@ -139,10 +169,10 @@ static int join(struct ks_domains *d, const struct ks_grid *g)
 int ks_domains_create(const struct ks_grid *g, struct ks_domains **out, struct ks_err *err)
 {
     struct ks_domains *d = calloc(1, sizeof *d);
-    int rc = d ? fill(&d->problems, g, g->n_problems, problem_text) : KS_ENOMEM;
+    int rc = d ? fill(&d->problems, g, g->n_problems, problem_key, problem_text) : KS_ENOMEM;
 
     if (rc == 0)
-        rc = fill(&d->instances, g, g->n_instances, instance_text);
+        rc = fill(&d->instances, g, g->n_instances, instance_key, instance_text);
     if (rc == 0)
         rc = join(d, g);
     if (rc < 0) {
@@ -165,6 +195,21 @@ bool ks_domains_fits_any(const struct ks_domains *d, uint32_t i_instance)
         if (d->fits[(size_t)a * d->instances.n + d->instances.of[i_instance]])
             return true;
     return false;
+}
+
+uint32_t ks_domains_of(const struct ks_domains *d, uint32_t i_problem)
+{
+    return d->problems.of[i_problem];
+}
+
+uint32_t ks_domains_n(const struct ks_domains *d)
+{
+    return d->problems.n;
+}
+
+uint32_t ks_domains_first(const struct ks_domains *d, uint32_t domain)
+{
+    return d->problems.list[domain].first;
 }
 
 uint64_t ks_domains_n_fits(const struct ks_domains *d)

@@ -14,6 +14,10 @@
  * each of the instances, once. Caller frees. KS_ENOMEM. */
 int ks_domains_create(const struct ks_grid *g, struct ks_domains **out, struct ks_err *err);
 bool ks_domains_fit(const struct ks_domains *d, uint32_t i_problem, uint32_t i_instance);
+/* Distinct domains of the problems, the one of a problem, and the first problem of one. */
+uint32_t ks_domains_n(const struct ks_domains *d);
+uint32_t ks_domains_of(const struct ks_domains *d, uint32_t i_problem);
+uint32_t ks_domains_first(const struct ks_domains *d, uint32_t domain);
 /* Some problem fits it. */
 bool ks_domains_fits_any(const struct ks_domains *d, uint32_t i_instance);
 /* Pairs of a problem and an instance that fit, and of one problem. */

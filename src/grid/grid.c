@@ -193,6 +193,21 @@ bool ks_grid_has_cell(const struct ks_grid *g, uint32_t i_problem, uint32_t i_in
     return !g->domains || ks_domains_fit(g->domains, i_problem, i_instance);
 }
 
+uint32_t ks_grid_n_domains(const struct ks_grid *g)
+{
+    return g->domains ? ks_domains_n(g->domains) : 1;
+}
+
+uint32_t ks_grid_domain(const struct ks_grid *g, uint32_t i_problem)
+{
+    return g->domains ? ks_domains_of(g->domains, i_problem) : 0;
+}
+
+uint32_t ks_grid_domain_problem(const struct ks_grid *g, uint32_t domain)
+{
+    return g->domains ? ks_domains_first(g->domains, domain) : 0;
+}
+
 bool ks_grid_is_used(const struct ks_grid *g, uint32_t i_instance)
 {
     return !g->domains || i_instance >= g->n_instances ||

@@ -48,6 +48,12 @@ int ks_grid_load_text(const char *text, const char *name, struct ks_grid *grid_o
 void ks_grid_release(struct ks_grid *g);
 
 bool ks_grid_has_cell(const struct ks_grid *g, uint32_t i_problem, uint32_t i_instance);
+/* Problems of one domain (operator, direction, dtype, layout, number of spatial dimensions) have
+ * cells with the same instances, and ks_grid_unsupported() says the same of them: the number of
+ * domains, the one of a problem, and the first problem of one. */
+uint32_t ks_grid_n_domains(const struct ks_grid *g);
+uint32_t ks_grid_domain(const struct ks_grid *g, uint32_t i_problem);
+uint32_t ks_grid_domain_problem(const struct ks_grid *g, uint32_t domain);
 /* Is the instance measured on some problem? A helper counts as one that is. */
 bool ks_grid_is_used(const struct ks_grid *g, uint32_t i_instance);
 /* Of a pair that is no cell of a loaded grid: "instance is grouped_conv forward fp32 2d nhwgc,

@@ -3,7 +3,6 @@
 
 #include "base/text.h"
 
-#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -138,17 +137,21 @@ int ks_import_take(struct ks_import *im, const struct ks_problem *p, size_t n)
 
 const char *ks_import_number(const char *text, int64_t *out)
 {
-    size_t sign = text[0] == '-' || text[0] == '+';
-    char *end;
-    long long v;
+    const bool is_negative = text[0] == '-';
+    const char *c = text + (is_negative || text[0] == '+');
+    bool is_beyond = false;
+    int64_t v = 0; /* negative: INT64_MIN has no positive */
 
-    if (!text[sign] || text[sign + strspn(text + sign, "0123456789")])
+    if (*c == '\0')
         return "is not a whole number";
-    errno = 0;
-    v = strtoll(text, &end, 10);
-    if (errno == ERANGE)
+    for (; *c; c++) {
+        if (*c < '0' || *c > '9')
+            return "is not a whole number";
+        is_beyond |= __builtin_mul_overflow(v, 10, &v) || __builtin_sub_overflow(v, *c - '0', &v);
+    }
+    if (is_beyond || (!is_negative && v == INT64_MIN))
         return "is out of range";
-    *out = v;
+    *out = is_negative ? v : -v;
     return NULL;
 }
 

@@ -170,16 +170,18 @@ bool ks_problem_table_reorder(struct ks_problem_table *t, const uint32_t *order)
 
     if (!rows)
         return false;
+    bytes = realloc(t->bytes, t->n_bytes + 1);
+    if (!bytes) {
+        free(rows);
+        return false;
+    }
     for (uint32_t i = 0; i < t->n; i++)
         rows[i] = t->rows[order[i]];
     free(t->rows);
     t->rows = rows;
     t->cap = t->n + 1;
-    bytes = realloc(t->bytes, t->n_bytes + 1);
-    if (bytes) {
-        t->bytes = bytes;
-        t->cap_bytes = t->n_bytes + 1;
-    }
+    t->bytes = bytes;
+    t->cap_bytes = t->n_bytes + 1;
     return true;
 }
 

@@ -153,29 +153,6 @@ static int check_common(const struct ks_problem *p, struct ks_err *err)
     return 0;
 }
 
-int ks_problem_finish(struct ks_problem *p, struct ks_err *err)
-{
-    struct ks_problem done = *p;
-    struct ks_buf text;
-    int rc;
-
-    rc = check_common(p, err);
-    if (rc == 0)
-        rc = ks_operators[p->op]->check(&done, err);
-    if (rc < 0)
-        return rc;
-    ks_buf_init(&text);
-    ks_problem_canonical(&done, &text);
-    if (ks_buf_ok(&text)) {
-        done.id = ks_id64(text.data, text.len);
-        *p = done;
-    } else {
-        rc = ks_fail(err, KS_ENOMEM, "out of memory");
-    }
-    ks_buf_release(&text);
-    return rc;
-}
-
 static const char *choice_text(const struct ks_problem *p, const struct choice *c)
 {
     uint32_t value;
@@ -184,42 +161,67 @@ static const char *choice_text(const struct ks_problem *p, const struct choice *
     return c->names ? c->names[value] : ks_operators[value]->name;
 }
 
-static void put_text(struct ks_buf *b, const char *text)
-{
-    ks_buf_put(b, text, strlen(text));
-}
-
-static void put_number(struct ks_buf *b, int64_t v)
+/* Behind the digits of v. */
+static char *copy_number(char *at, int64_t v)
 {
     char digits[24];
-    size_t at = sizeof(digits);
+    size_t from = sizeof(digits);
     uint64_t rest = v < 0 ? -(uint64_t)v : (uint64_t)v;
     do {
-        digits[--at] = (char)('0' + rest % 10);
+        digits[--from] = (char)('0' + rest % 10);
         rest /= 10;
     } while (rest);
     if (v < 0)
-        digits[--at] = '-';
-    ks_buf_put(b, digits + at, sizeof(digits) - at);
+        digits[--from] = '-';
+    memcpy(at, digits + from, sizeof(digits) - from);
+    return at + sizeof(digits) - from;
 }
 
-/* Without printf: a list of a million problems is to be read in a second. */
-void ks_problem_canonical(const struct ks_problem *p, struct ks_buf *text_out)
+/* A key, its value and what is between them: the names are ours and short (tests/unit/test_op.c).
+ */
+enum { FIELD_MAX = 64, CANONICAL_MAX = (KS_MAX_DIMS + N_CHOICES) * FIELD_MAX };
+
+/* Returns the length. Without printf: a list of a million problems is to be read in a second. */
+static size_t put_canonical(const struct ks_problem *p, char text_out[CANONICAL_MAX])
 {
     const struct ks_operator *op = ks_operators[p->op];
+    char *at = text_out;
 
     for (size_t i = 0; i < N_CHOICES; i++) {
-        put_text(text_out, i ? " " : "");
-        put_text(text_out, choices[i].key);
-        put_text(text_out, "=");
-        put_text(text_out, choice_text(p, &choices[i]));
+        at = stpcpy(stpcpy(at, i ? " " : ""), choices[i].key);
+        *at++ = '=';
+        at = stpcpy(at, choice_text(p, &choices[i]));
     }
     for (int i = 0; op->dim_names[i]; i++) {
-        put_text(text_out, " ");
-        put_text(text_out, op->dim_names[i]);
-        put_text(text_out, "=");
-        put_number(text_out, p->dim[i]);
+        *at++ = ' ';
+        at = stpcpy(at, op->dim_names[i]);
+        *at++ = '=';
+        at = copy_number(at, p->dim[i]);
     }
+    return (size_t)(at - text_out);
+}
+
+void ks_problem_canonical(const struct ks_problem *p, struct ks_buf *text_out)
+{
+    char text[CANONICAL_MAX];
+
+    ks_buf_put(text_out, text, put_canonical(p, text));
+}
+
+int ks_problem_finish(struct ks_problem *p, struct ks_err *err)
+{
+    struct ks_problem done = *p;
+    char text[CANONICAL_MAX];
+    int rc;
+
+    rc = check_common(p, err);
+    if (rc == 0)
+        rc = ks_operators[p->op]->check(&done, err);
+    if (rc < 0)
+        return rc;
+    done.id = ks_id64(text, put_canonical(&done, text));
+    *p = done;
+    return 0;
 }
 
 void ks_problem_csv_header(uint32_t op, struct ks_buf *text_out)

@@ -452,9 +452,24 @@ static void names_and_numbers(void **state)
     assert_null(ks_operators[0]->dim_names[KS_CONV_N_DIMS]);
 }
 
+/* The canonical text is made without asking for room: 64 bytes per field (op.c). */
+static void names_of_fields_are_short(void **state)
+{
+    (void)state;
+    for (uint32_t op = 0; ks_operators[op]; op++) {
+        int n = 0;
+
+        assert_true(strlen(ks_operators[op]->name) <= 40);
+        for (; ks_operators[op]->dim_names[n]; n++)
+            assert_true(strlen(ks_operators[op]->dim_names[n]) <= 40);
+        assert_true(n <= KS_MAX_DIMS);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(names_of_fields_are_short),
         cmocka_unit_test(geometry_by_hand),
         cmocka_unit_test(reduction_bounds_every_element),
         cmocka_unit_test(abi_fields),

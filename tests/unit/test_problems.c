@@ -378,6 +378,70 @@ static void a_set_is_taken_over(void **state)
     ks_problem_set_release(&to);
 }
 
+/* What a million problems need is this times a million; a struct ks_problem has 400 bytes. */
+static void a_problem_takes_few_bytes(void **state)
+{
+    enum { N = 10000 };
+    struct ks_problem_set set;
+    struct ks_problem_table t;
+    static uint32_t order[N];
+    struct ks_err err;
+
+    (void)state;
+    ks_problem_set_init(&set);
+    for (uint32_t i = 0; i < N; i++) {
+        struct ks_problem p = a_problem(i + 1);
+
+        snprintf(p.name, sizeof p.name, "resnet50.layer%u", i);
+        assert_int_equal(ks_problem_set_add(&set, &p, &err), 0);
+        order[i] = N - 1 - i;
+    }
+    t = set.problems;
+    assert_true(ks_problem_table_size(&t) <= 2 * 160 * N); /* grows by doubling */
+    assert_true(ks_problem_table_reorder(&t, order));
+    set.problems = t;
+    assert_true(ks_problem_table_size(&t) <= 100 * N);
+    for (uint32_t i = 0; i < N; i++)
+        assert_int_equal(ks_problem_table_get(&t, i).dim[KS_CONV_N], N - i);
+    ks_problem_set_release(&set);
+}
+
+/* Whatever fits a struct ks_problem comes back as it was, behind keep and reorder, too. */
+static void a_table_gives_back_what_was_added(void **state)
+{
+    static const int64_t dims[] = { 0, 1, 127, 128, 16383, 16384, INT32_MAX, INT64_MAX, INT64_MIN };
+    enum { N = sizeof dims / sizeof dims[0] };
+    const bool is_kept[N] = { [2] = true, [4] = true, [8] = true };
+    const uint32_t order[] = { 2, 0, 1 }, want[] = { 8, 2, 4 };
+    struct ks_problem_table t = { 0 };
+    struct ks_problem all[N], p;
+
+    (void)state;
+    for (uint32_t i = 0; i < N; i++) {
+        all[i] = a_problem(i + 1);
+        all[i].dim[KS_CONV_WI] = all[i].dim[KS_CONV_NDIM] = dims[i];
+        all[i].count = INT64_MAX - i;
+        memset(all[i].name, 'a', i * (sizeof all[i].name - 1) / (N - 1));
+        assert_int_equal(ks_problem_table_add(&t, &all[i], NULL), 0);
+    }
+    for (uint32_t i = 0; i < N; i++) {
+        p = ks_problem_table_get(&t, i);
+        assert_memory_equal(&p, &all[i], sizeof p);
+        assert_string_equal(ks_problem_table_name(&t, i), all[i].name);
+        assert_true(ks_problem_table_is(&t, i, &p));
+        p.dim[KS_CONV_WI] ^= 1;
+        assert_false(ks_problem_table_is(&t, i, &p));
+    }
+    assert_int_equal(ks_problem_table_keep(&t, is_kept, NULL), 0);
+    assert_true(ks_problem_table_reorder(&t, order));
+    assert_int_equal(t.n, 3);
+    for (uint32_t i = 0; i < 3; i++) {
+        p = ks_problem_table_get(&t, i);
+        assert_memory_equal(&p, &all[want[i]], sizeof p);
+    }
+    ks_problem_table_release(&t);
+}
+
 static void sample(struct ks_problem_set *set, uint32_t n, uint64_t seed)
 {
     struct ks_err err = { 0 };
@@ -514,6 +578,8 @@ int main(void)
         cmocka_unit_test(collisions_and_overflow_are_refused),
         cmocka_unit_test(many_are_found_again),
         cmocka_unit_test(a_set_is_taken_over),
+        cmocka_unit_test(a_problem_takes_few_bytes),
+        cmocka_unit_test(a_table_gives_back_what_was_added),
         cmocka_unit_test(a_sample_is_seeded_and_ordered),
         cmocka_unit_test(files_that_cannot_be_read),
         cmocka_unit_test(files_are_told_apart),
