@@ -288,8 +288,8 @@ static int finish(struct bench *b, struct contest *c, struct ks_err *err)
     rc = compare(c, best, err);
     if (rc < 0)
         return rc;
-    printf("%s,%s,%.1f,%.1f,%.3f,%s,%s\n", ks_problem_class_name(ks_problem_class(&c->p)), c->p.name,
-           flops / theirs, flops / ours, theirs / ours, best->entry->name,
+    printf("%s,%s,%.1f,%.1f,%.3f,%s,%s\n", ks_problem_class_name(ks_problem_class(&c->p)),
+           c->p.name, flops / theirs, flops / ours, theirs / ours, best->entry->name,
            peer_implementation(c->peer));
     fflush(stdout);
     add_to(&b->classes[ks_problem_class(&c->p)], theirs / ours);
