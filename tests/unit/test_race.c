@@ -327,6 +327,8 @@ static void void_records_are_gone(void **state)
     assert_int_equal(race_kit_judge(race).label, 1);
     s.flags = KS_FL_VOID;
     race_kit_add(race, s);
+    s.flags = 0; /* a copy of the first record, read later */
+    race_kit_add(race, s);
     assert_int_equal(race_kit_judge(race).label, 2);
     assert_int_equal(race_kit_member(race, 1).state, KS_RACE_WITHDRAWN);
     ks_race_destroy(race);
@@ -365,6 +367,24 @@ static void pilots_have_three_rounds(void **state)
     assert_int_equal(v.spread.level.freedom, 2); /* y^2 / 2 / 2 each */
     race_kit_near((double)v.spread.level.squares * 1e-12, y * y / 2, 1e-6);
     ks_race_destroy(race);
+}
+
+/* Round 0 of an instance that was chosen by it says nothing of its spread. */
+static void only_pilots_tell_the_spread_of_round_0(void **state)
+{
+    static const double first[] = { 1000, 1005, 1010 };
+    struct ks_race_config c = race_kit_config();
+
+    (void)state;
+    for (c.n_pilots = 0; c.n_pilots <= 3; c.n_pilots++) {
+        struct ks_race *race = race_kit_create(&c);
+
+        race_kit_add_first(race, first, 3);
+        race_kit_add_visit(race, 1, first, 3);
+        assert_int_equal(race_kit_judge(race).spread.first.freedom,
+                         c.n_pilots > 1 ? c.n_pilots - 1 : 0);
+        ks_race_destroy(race);
+    }
 }
 
 /* --- edges */
@@ -490,6 +510,7 @@ int main(void)
         cmocka_unit_test(unclosed_visits_do_not_count),
         cmocka_unit_test(void_records_are_gone),
         cmocka_unit_test(pilots_have_three_rounds),
+        cmocka_unit_test(only_pilots_tell_the_spread_of_round_0),
         cmocka_unit_test(edges_are_no_surprise),
         cmocka_unit_test(nonsense_is_refused),
         cmocka_unit_test(no_memory_changes_nothing),
