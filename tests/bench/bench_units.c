@@ -65,7 +65,7 @@ static int find_commands(const struct ks_build *b, uint32_t i_instance, struct c
     ks_build_flags(b, i_instance, &flags);
     rc = ks_toolchain_compile(t, is_gpu ? "" : ks_buf_text(&flags), &c->compile, err);
     if (rc == 0)
-        rc = ks_toolchain_link(t, &c->link, err);
+        rc = ks_toolchain_link(t, "", &c->link, err);
     if (rc == 0 && is_gpu)
         rc = ks_gpu_chain_compile(gpu, ks_buf_text(&flags), &c->device, err);
     ks_buf_release(&flags);
