@@ -91,7 +91,9 @@ struct ks_coord {
     uint64_t away_ns;           /* that rank 0 was held up, in all */
     uint64_t position, durable; /* of the journal */
     bool is_draining, is_over_sent, is_measuring, is_complete;
-    bool is_pressed; /* a rank waits for the acknowledgement of KS_COORD_MANY records */
+    /* To commit at once: a rank waits for the acknowledgement of KS_COORD_MANY records, or this one
+     * was away and may not own the journal any more. */
+    bool is_pressed;
     bool is_quiet;   /* see ks_coord_be_quiet */
     uint64_t between_ns;
     char reason[160];

@@ -168,6 +168,7 @@ static int lose(struct ks_coord *c, uint32_t i, struct ks_err *err)
 void ks_coord_was_away(struct ks_coord *c, uint64_t ns)
 {
     c->away_ns += ns;
+    c->is_pressed = true;
     for (uint32_t i = 0; i < c->n_ranks; i++)
         c->ranks[i].seen_ns += ns;
 }

@@ -38,17 +38,21 @@ static uint64_t problem(uint32_t ip)
     return ks_problem_table_id(&m->grid->problems, ip);
 }
 
-/* Beside a timing worker records wait for their commit, unless one rank has many, or that worker
- * rests and they would have to wait until after its next cell. */
+/* Beside a timing worker records wait for their commit, unless one rank has many, that worker rests
+ * and they would have to wait until after its next cell, or rank 0 was away: the commit shows
+ * whether another process has taken the journal over. */
 static void test_quiet_commits(void **state)
 {
     static const struct {
         bool is_quiet;
         uint64_t between_ms;
         uint32_t n_records, n_others, at_ms; /* the commit, after the first record */
+        bool was_away;
     } rows[] = {
-        { false, 0, 1, 0, 1 },   { true, 0, 1, 0, 1000 },   { true, 100, 1, 0, 900 },
-        { true, 2000, 1, 0, 1 }, { true, 0, 15, 15, 1000 }, { true, 0, 16, 0, 1 },
+        { false, 0, 1, 0, 1, false },     { true, 0, 1, 0, 1000, false },
+        { true, 100, 1, 0, 900, false },  { true, 2000, 1, 0, 1, false },
+        { true, 0, 15, 15, 1000, false }, { true, 0, 16, 0, 1, false },
+        { true, 0, 1, 0, 1, true },
     };
     char names[512];
     (void)state;
@@ -65,6 +69,8 @@ static void test_quiet_commits(void **state)
                 sim_done(m, from, problem(0), m->grid->instances[k].id, 1, KS_O_OK, 0, NULL), 0);
         }
         ks_coord_be_quiet(m->coord, rows[i].is_quiet, rows[i].between_ms * SIM_MS);
+        if (rows[i].was_away)
+            ks_coord_was_away(m->coord, SIM_MS);
         ks_coord_load(m->coord, t0, &l);
         assert_in_range(l.due_ns, 0, t0 + rows[i].at_ms * SIM_MS);
         while (m->ranks[1].n_acked == was && sim_now() < t0 + 1400 * SIM_MS)
