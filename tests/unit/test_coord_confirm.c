@@ -58,6 +58,7 @@ static void expect_all(uint32_t outcome)
 
 struct seen { /* in the journal */
     uint32_t n_confirms, n_quarantines, n_overdue, n_returned;
+    uint32_t n_records; /* of cells */
     char overdue[512];
 };
 
@@ -65,7 +66,10 @@ static int look(void *ctx, const struct ks_journal_frame *f, struct ks_err *err)
 {
     struct seen *s = ctx;
     struct ks_event_rec e;
+    struct ks_record_head r;
     struct ks_start st;
+    if (f->type == KS_F_DONE && ks_record_peek(f->body, f->n, &r, err) == 0)
+        s->n_records += r.role == KS_ROLE_CELL;
     if (f->type == KS_F_START && ks_start_decode(f->body, f->n, &st, err) == 0)
         s->n_confirms += st.why == KS_WHY_CONFIRM ? st.n_cells : 0;
     if (f->type != KS_F_EVENT || ks_event_decode(f->body, f->n, &e, err) < 0)
@@ -339,6 +343,7 @@ static void test_an_overdue_lease(void **state)
     struct seen s = seen();
     assert_int_equal(s.n_overdue, 1);
     assert_non_null(strstr(s.overdue, "rank 1 on host0"));
+    assert_int_equal(s.n_records, 12 * 10);
     for (uint32_t ip = 0; ip < 12; ip++)
         for (uint32_t ii = 0; ii < 10; ii++)
             assert_int_equal(cell(ip, ii)->n_attempts, 1);
