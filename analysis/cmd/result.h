@@ -10,8 +10,7 @@
 struct ks_result {
     struct ks_sink sink;
     struct ks_new_file file;
-    char path[4096]; /* behind links */
-    bool is_file, is_open;
+    bool has_file;
 };
 
 /* file NULL or "-": standard output. KS_EINVAL, KS_ENOENT, KS_EIO. o is initialised either way. */

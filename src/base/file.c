@@ -5,7 +5,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -195,23 +197,30 @@ static int create_beside(const char *path, char *temp_out, size_t cap, struct ks
     return fd < 0 ? ks_fail_path(err, "creating '%s'", temp_out) : fd;
 }
 
+static int put_path(const char *path, struct ks_new_file *f, struct ks_err *err)
+{
+    const int k = snprintf(f->path, sizeof(f->path), "%s", path);
+
+    return k < 0 || (size_t)k >= sizeof(f->path)
+               ? ks_fail(err, KS_EINVAL, "'%.200s': path is too long", path)
+               : 0;
+}
+
 int ks_file_begin(const char *path, struct ks_new_file *file_out, struct ks_err *err)
 {
-    struct ks_new_file f = { .path = path };
+    int rc = put_path(path, file_out, err);
 
-    f.fd = create_beside(path, f.temp, sizeof(f.temp), err);
-    if (f.fd < 0)
-        return f.fd;
-    *file_out = f;
-    return 0;
+    if (rc < 0)
+        return rc;
+    file_out->fd = create_beside(path, file_out->temp, sizeof(file_out->temp), err);
+    return file_out->fd < 0 ? file_out->fd : 0;
 }
 
 void ks_file_abandon(struct ks_new_file *f)
 {
-    if (f->fd >= 0)
-        close(f->fd);
-    unlink(f->temp);
-    f->fd = -1;
+    ks_fd_close(&f->fd);
+    if (f->temp[0])
+        unlink(f->temp);
 }
 
 int ks_file_commit(struct ks_new_file *f, struct ks_err *err)
@@ -219,19 +228,31 @@ int ks_file_commit(struct ks_new_file *f, struct ks_err *err)
     char dir[4096];
     int rc = 0;
 
-    if (fsync(f->fd) < 0)
+    if (f->temp[0] && fsync(f->fd) < 0)
         rc = ks_fail_errno(err, "fsync");
     if (close(f->fd) < 0 && rc == 0)
         rc = ks_fail_errno(err, "closing");
     f->fd = -1;
-    if (rc == 0 && rename(f->temp, f->path) < 0)
+    if (rc == 0 && f->temp[0] && rename(f->temp, f->path) < 0)
         rc = ks_fail_errno(err, "renaming");
     if (rc < 0) {
         ks_file_abandon(f);
         return ks_err_context(err, rc, "'%s'", f->path);
     }
+    if (!f->temp[0])
+        return 0;
     ks_path_dir(dir, sizeof(dir), f->path);
     return ks_file_sync_dir(dir, err);
+}
+
+static int write_and_end(struct ks_new_file *f, const void *bytes, size_t n, struct ks_err *err)
+{
+    int rc = ks_write_all(f->fd, bytes, n, err);
+
+    if (rc == 0)
+        return ks_file_commit(f, err);
+    ks_file_abandon(f);
+    return ks_err_context(err, rc, "'%s'", f->path);
 }
 
 int ks_file_replace(const char *path, const void *bytes, size_t n, struct ks_err *err)
@@ -239,38 +260,36 @@ int ks_file_replace(const char *path, const void *bytes, size_t n, struct ks_err
     struct ks_new_file f;
     int rc = ks_file_begin(path, &f, err);
 
-    if (rc < 0)
-        return rc;
-    rc = ks_write_all(f.fd, bytes, n, err);
-    if (rc == 0)
-        return ks_file_commit(&f, err);
-    ks_file_abandon(&f);
-    return ks_err_context(err, rc, "'%s'", path);
+    return rc < 0 ? rc : write_and_end(&f, bytes, n, err);
 }
 
-static bool may_replace(const char *path)
+_Static_assert(sizeof(((struct ks_new_file *)0)->path) >= PATH_MAX, "realpath has room");
+
+int ks_file_begin_output(const char *path, struct ks_new_file *file_out, struct ks_err *err)
 {
     struct stat st;
+    int rc;
 
-    return lstat(path, &st) < 0 ? errno == ENOENT : S_ISREG(st.st_mode);
-}
-
-static int write_through(const char *path, const void *bytes, size_t n, struct ks_err *err)
-{
-    int fd = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC), rc;
-
-    if (fd < 0)
-        return ks_fail_path(err, "'%s'", path);
-    rc = ks_write_all(fd, bytes, n, err);
-    if (close(fd) < 0 && rc == 0)
-        rc = ks_fail_errno(err, "'%s'", path);
-    return rc;
+    if (lstat(path, &st) < 0 && errno == ENOENT)
+        return ks_file_begin(path, file_out, err);
+    if (realpath(path, file_out->path) && stat(file_out->path, &st) == 0 && S_ISREG(st.st_mode)) {
+        file_out->fd = create_beside(file_out->path, file_out->temp, sizeof(file_out->temp), err);
+        return file_out->fd < 0 ? file_out->fd : 0;
+    }
+    rc = put_path(path, file_out, err);
+    if (rc < 0)
+        return rc;
+    file_out->temp[0] = '\0';
+    file_out->fd = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
+    return file_out->fd < 0 ? ks_fail_path(err, "'%s'", path) : 0;
 }
 
 int ks_file_output(const char *path, const void *bytes, size_t n, struct ks_err *err)
 {
-    return may_replace(path) ? ks_file_replace(path, bytes, n, err)
-                             : write_through(path, bytes, n, err);
+    struct ks_new_file f;
+    int rc = ks_file_begin_output(path, &f, err);
+
+    return rc < 0 ? rc : write_and_end(&f, bytes, n, err);
 }
 
 void ks_file_first_line(const char *path, char *out, size_t cap)

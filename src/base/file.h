@@ -30,22 +30,24 @@ int ks_file_read(const char *path, struct ks_buf *buf_out, struct ks_err *err);
 /* Temporary file beside `path`, write, fsync, rename, fsync of the directory: readers see the old
  * or the new content, never a part. The temporary is removed on failure. */
 int ks_file_replace(const char *path, const void *bytes, size_t n, struct ks_err *err);
-/* The result of a command, to a file that the user names: a new or a regular file is replaced
- * whole, as by ks_file_replace; anything else, such as a link, a pipe or a device, is written
- * through, because a rename would destroy it. */
-int ks_file_output(const char *path, const void *bytes, size_t n, struct ks_err *err);
 
 /* The same for content that is written piece by piece: a temporary file beside `path`, which
  * ks_file_commit makes the file and ks_file_abandon removes. One of the two must be called. */
 struct ks_new_file {
-    int fd;           /* for writing; -1 afterwards */
-    const char *path; /* borrowed */
-    char temp[4096];
+    int fd;          /* for writing; -1 afterwards */
+    char path[4096]; /* what it becomes */
+    char temp[4096]; /* "": there is none, fd writes through */
 };
 int ks_file_begin(const char *path, struct ks_new_file *file_out, struct ks_err *err);
 /* After a failure the temporary file is gone and `path` is as it was. */
 int ks_file_commit(struct ks_new_file *f, struct ks_err *err);
 void ks_file_abandon(struct ks_new_file *f);
+
+/* The result of a command, to a file that the user names: a new or a regular file, behind links, is
+ * replaced whole; anything else, such as a pipe or a device, is written through, because a rename
+ * would destroy it. KS_EINVAL, KS_ENOENT, KS_EIO. */
+int ks_file_begin_output(const char *path, struct ks_new_file *file_out, struct ks_err *err);
+int ks_file_output(const char *path, const void *bytes, size_t n, struct ks_err *err);
 /* Of a file of /proc or /sys: without the newline, cut at cap; "" when it cannot be read. */
 void ks_file_first_line(const char *path, char *out, size_t cap);
 int ks_file_sync_dir(const char *dir, struct ks_err *err);

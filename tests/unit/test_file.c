@@ -177,6 +177,43 @@ static void failed_replace_leaves_the_old_file(void **state)
     }
 }
 
+/* What a user names as the place of a result is not destroyed: a link still leads to the file, a
+ * pipe is still a pipe. */
+static void results_keep_what_they_are_written_to(void **state)
+{
+    char target[256], link[256], pipe_path[256], got[8] = "";
+    struct ks_err err = { 0 };
+    struct ks_new_file f;
+    struct stat st;
+    int fd;
+
+    in(state, "target", target);
+    in(state, "link", link);
+    in(state, "pipe", pipe_path);
+    assert_int_equal(ks_file_replace(target, "old", 3, &err), 0);
+    assert_int_equal(symlink("target", link), 0);
+    assert_int_equal(mkfifo(pipe_path, 0600), 0);
+    io_arm(0, 0);
+    assert_int_equal(ks_file_output(link, "new", 3, &err), 0);
+    assert_string_equal(io.calls, "wfrd"); /* whole, or not at all */
+    assert_content(target, "new");
+    assert_true(lstat(link, &st) == 0 && S_ISLNK(st.st_mode));
+    assert_int_equal(ks_file_begin_output(link, &f, &err), 0);
+    assert_int_equal(ks_write_all(f.fd, "part", 4, &err), 0);
+    ks_file_abandon(&f);
+    assert_content(target, "new");
+
+    fd = open(pipe_path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    assert_true(fd >= 0);
+    assert_int_equal(ks_file_output(pipe_path, "through", 7, &err), 0);
+    assert_int_equal(read(fd, got, 7), 7);
+    assert_string_equal(got, "through");
+    close(fd);
+    assert_true(lstat(pipe_path, &st) == 0 && S_ISFIFO(st.st_mode));
+    assert_int_equal(n_entries(*state), 3);
+    assert_int_equal(ks_file_output(*state, "x", 1, &err), KS_EINVAL); /* a directory */
+}
+
 static void unsynced_directory_is_an_error(void **state)
 {
     char path[256];
@@ -453,6 +490,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         IN_TEMP(replace_writes_then_syncs_then_renames),
         IN_TEMP(failed_replace_leaves_the_old_file),
+        IN_TEMP(results_keep_what_they_are_written_to),
         IN_TEMP(unsynced_directory_is_an_error),
         IN_TEMP(write_all_resumes_and_reports),
         IN_TEMP(missing_places),
