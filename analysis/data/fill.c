@@ -59,18 +59,15 @@ int ks_fill_reserve(struct ks_fill *c, size_t cap, struct ks_err *err)
 
 /* ---- numbers ---- */
 
-int64_t ks_place_i64(const struct ks_place *p, const uint8_t *row)
+int64_t ks_integer_at(uint8_t type, const void *at)
 {
-    const uint8_t *at = row + p->at;
     uint32_t u32;
     int32_t i32;
     int64_t i64;
 
-    if (p->at == KS_NO_PLACE)
-        return p->has_missing ? (int64_t)p->missing : 0;
-    switch (p->type) {
+    switch (type) {
     case KS_COL_U8:
-        return *at;
+        return *(const uint8_t *)at;
     case KS_COL_U32:
         memcpy(&u32, at, sizeof(u32));
         return u32;
@@ -81,6 +78,13 @@ int64_t ks_place_i64(const struct ks_place *p, const uint8_t *row)
         memcpy(&i64, at, sizeof(i64));
         return i64;
     }
+}
+
+int64_t ks_place_i64(const struct ks_place *p, const uint8_t *row)
+{
+    if (p->at == KS_NO_PLACE)
+        return p->has_missing ? (int64_t)p->missing : 0;
+    return ks_integer_at(p->type, row + p->at);
 }
 
 static double place_f64(const struct ks_place *p, const uint8_t *row)

@@ -40,5 +40,7 @@ int ks_fill_rows(struct ks_fill *c, const uint8_t *packed, size_t stride, size_t
 
 /* A number of one packed row; the missing value where the file lacks the column. */
 int64_t ks_place_i64(const struct ks_place *p, const uint8_t *row);
+/* The integer of a KS_COL_* type at any address. */
+int64_t ks_integer_at(uint8_t type, const void *at);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "analysis/data/side.h"
+#include "analysis/data/fill.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -58,27 +59,6 @@ static const char *row_at(const struct ks_store_file *f, unsigned from, uint32_t
     }
 }
 
-static int64_t integer_at(uint8_t type, const char *at)
-{
-    uint32_t u32;
-    int32_t i32;
-    int64_t i64;
-
-    switch (type) {
-    case KS_COL_U8:
-        return (uint8_t)*at;
-    case KS_COL_U32:
-        memcpy(&u32, at, sizeof(u32));
-        return u32;
-    case KS_COL_I32:
-        memcpy(&i32, at, sizeof(i32));
-        return i32;
-    default:
-        memcpy(&i64, at, sizeof(i64));
-        return i64;
-    }
-}
-
 static const char *text_at(const struct ks_column *def, const char *at)
 {
     const char *text = at;
@@ -86,7 +66,7 @@ static const char *text_at(const struct ks_column *def, const char *at)
     if (def->type == KS_COL_POINTER)
         memcpy(&text, at, sizeof(text));
     else if (def->type != KS_COL_TEXT) /* of the words only outcomes are in joined tables */
-        text = ks_outcome_text((uint32_t)integer_at(def->type, at));
+        text = ks_outcome_text((uint32_t)ks_integer_at(def->type, at));
     return text ? text : "";
 }
 
@@ -100,7 +80,7 @@ static void put(const struct ks_source *s, const char *at, struct ks_side *side,
     if (side->type == KS_DF_F64)
         memcpy(&side->values.f64[i], at, sizeof(double));
     else
-        side->values.i64[i] = integer_at(s->def.type, at);
+        side->values.i64[i] = ks_integer_at(s->def.type, at);
     side->missing[i] = !ks_column_has(&s->def, at);
 }
 

@@ -78,32 +78,38 @@ static void append_reason(struct ks_err *err, int e)
     snprintf(err->text + used, sizeof(err->text) - used, ": %s", reason);
 }
 
-int ks_fail_errno_at(struct ks_err *err, const char *file, int line, const char *fmt, ...)
+__attribute__((format(printf, 6, 0))) static int fail_errno_v(struct ks_err *err, enum ks_code code,
+                                                              int saved, const char *file, int line,
+                                                              const char *fmt, va_list ap)
 {
-    enum ks_code code = code_of_errno(errno);
-    int saved = errno;
-    va_list ap;
-
-    va_start(ap, fmt);
     fail_v(err, code, file, line, fmt, ap);
-    va_end(ap);
     append_reason(err, saved);
     errno = saved;
     return (int)code;
 }
 
-int ks_fail_path_at(struct ks_err *err, const char *file, int line, const char *fmt, ...)
+int ks_fail_errno_at(struct ks_err *err, const char *file, int line, const char *fmt, ...)
 {
-    enum ks_code code = code_of_path(errno);
-    int saved = errno;
+    const int saved = errno;
     va_list ap;
+    int rc;
 
     va_start(ap, fmt);
-    fail_v(err, code, file, line, fmt, ap);
+    rc = fail_errno_v(err, code_of_errno(saved), saved, file, line, fmt, ap);
     va_end(ap);
-    append_reason(err, saved);
-    errno = saved;
-    return (int)code;
+    return rc;
+}
+
+int ks_fail_path_at(struct ks_err *err, const char *file, int line, const char *fmt, ...)
+{
+    const int saved = errno;
+    va_list ap;
+    int rc;
+
+    va_start(ap, fmt);
+    rc = fail_errno_v(err, code_of_path(saved), saved, file, line, fmt, ap);
+    va_end(ap);
+    return rc;
 }
 
 int ks_err_context(struct ks_err *err, int rc, const char *fmt, ...)
