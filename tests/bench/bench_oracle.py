@@ -19,26 +19,16 @@ import sys
 LIMITS = {"winners": 8, "worst_over_best": 1.5, "fixed": 0.92}
 
 
-def interval_columns(names):
-    """The ends of the 95 % interval, as the table or as the HDF5 file names them."""
-    for prefix in ("", "time_"):
-        columns = (prefix + "lo95_ns", prefix + "hi95_ns")
-        if set(columns) <= set(names):
-            return columns
-    raise SystemExit("the table has no columns lo95_ns and hi95_ns")
-
-
 def read_table(path):
     """{problem_id: {instance: (median, lo, hi)}} of the ok rows, and all outcomes counted."""
     cells, outcomes = {}, {}
     with open(path, newline="") as f:
         table = csv.DictReader(f)
-        lo, hi = interval_columns(table.fieldnames or [])
         for row in table:
             outcomes[row["outcome"]] = outcomes.get(row["outcome"], 0) + 1
             if row["outcome"] not in ("ok", "aliased") or not row["time_median_ns"]:
                 continue
-            t = tuple(float(row[k]) for k in ("time_median_ns", lo, hi))
+            t = tuple(float(row[k]) for k in ("time_median_ns", "time_ci95_lo_ns", "time_ci95_hi_ns"))
             cells.setdefault(row["problem_id"], {})[row["instance_name"]] = t
     return cells, outcomes
 

@@ -12,7 +12,7 @@ backward() { # DIRECTION FILTER
         sed "s|\.csv\"}|.csv\", \"directions\": [\"backward_$1\"]}|" >"$1.json"
     gpu_run 0 "$1" "$1.json" ""
     is "$(exit_of "$1")" 0 "backward $1: complete"
-    is "$(column "$1" v1 | sort -u) $(column "$1" v2 | sort -u)" 'passed passed' "backward $1: all are verified"
+    is "$(column "$1" exact_check | sort -u) $(column "$1" tolerance_check | sort -u)" 'passed passed' "backward $1: all are verified"
     is "$(judged "$1")" '0 1 2 3 4 5 6' "backward $1: on the device"
 }
 

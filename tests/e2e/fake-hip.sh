@@ -63,7 +63,7 @@ summary() { ended "$1" | awk '{ print $2 }' | sort | uniq -c | awk '{ print $1, 
 attempts() { rows "$1" | awk -F '\t' 'on && $3 == 0 { print $1, $2 } NF == 0 { on = 1 }' | short; }
 column() {
     ksweep-analyze table "$1/results.h5" -o "$1.csv" 2>"$1.table" || tap_note "$(cat "$1.table")"
-    awk -F, -v name="$2" 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == name) at = i; next } { print $at }' "$1.csv"
+    awk -F, -v name="$2" 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == name) at = i; next } !at { print "no column " name; exit } { print $at }' "$1.csv"
 }
 judged() { awk '$3 == "launch" && $6 == 256 { sub(/.*_kernel/, "", $4); print $4 }' "$1.log" | sort -u | paste -sd ' '; }
 struck() {
