@@ -94,7 +94,7 @@ struct ks_coord {
     /* To commit at once: a rank waits for the acknowledgement of KS_COORD_MANY records, or this one
      * was away and may not own the journal any more. */
     bool is_pressed;
-    bool is_quiet;   /* see ks_coord_be_quiet */
+    bool is_quiet; /* see ks_coord_be_quiet */
     uint64_t between_ns;
     char reason[160];
     uint32_t n_lost;
