@@ -54,33 +54,33 @@ void ks_record_set_disturbance(struct ks_buf *body, double disturbance)
     ks_tag_f64(body, 74, disturbance);
 }
 
-/* In the order of the tags, which are those of record_defs. */
-#define F(tag, kind, member, ...) KS_DEF(struct ks_record_head, tag, kind, member, __VA_ARGS__)
-static const struct ks_def head_defs[] = {
-    F(1, UINT, cell.problem, ),
-    F(2, UINT, cell.instance, ),
-    F(3, UINT, cell.condition, ),
-    F(4, UINT, attempt, .def = 1),
-    F(5, UINT, round_index, ),
-    F(6, UINT, role, ),
-    F(7, UINT, outcome, ),
-    F(9, UINT, outcome_flags, ),
-    F(23, UINT, mpi_rank, ),
-    F(24, UINT, device_id, ),
-    F(25, ID128, worker, ),
-    F(26, UINT, seq, ),
-    F(29, UINT, started_ns, ),
-    F(31, ID128, code_id, ),
-    F(44, UINT, wall_ns, ),
-    F(50, UINT, timing_ns, ),
-    F(70, UINT, involuntary_switches, ),
-    F(71, UINT, cpu_ns, ),
-    F(72, UINT, span_ns, ),
-    F(73, REAL, canary_ratio, ),
-    F(74, REAL, disturbance, .def = -1),
-    F(82, UINT, n_denied, ),
-    F(86, UINT, n_printed, ),
-};
+/* The members of the head: in the order of their tags, which are those of record_defs. */
+#define HEAD(F)                                                                                    \
+    F(1, UINT, cell.problem, )                                                                     \
+    F(2, UINT, cell.instance, )                                                                    \
+    F(3, UINT, cell.condition, )                                                                   \
+    F(4, UINT, attempt, .def = 1)                                                                  \
+    F(5, UINT, round_index, )                                                                      \
+    F(6, UINT, role, )                                                                             \
+    F(7, UINT, outcome, )                                                                          \
+    F(9, UINT, outcome_flags, )                                                                    \
+    F(23, UINT, mpi_rank, )                                                                        \
+    F(24, UINT, device_id, )                                                                       \
+    F(25, ID128, worker, )                                                                         \
+    F(26, UINT, seq, )                                                                             \
+    F(29, UINT, started_ns, )                                                                      \
+    F(31, ID128, code_id, )                                                                        \
+    F(44, UINT, wall_ns, )                                                                         \
+    F(50, UINT, timing_ns, )                                                                       \
+    F(70, UINT, involuntary_switches, )                                                            \
+    F(71, UINT, cpu_ns, )                                                                          \
+    F(72, UINT, span_ns, )                                                                         \
+    F(73, REAL, canary_ratio, )                                                                    \
+    F(74, REAL, disturbance, .def = -1)                                                            \
+    F(82, UINT, n_denied, )                                                                        \
+    F(86, UINT, n_printed, )
+#define F(tag, kind, member, ...) KS_DEF(struct ks_record_head, tag, kind, member, __VA_ARGS__),
+static const struct ks_def head_defs[] = { HEAD(F) };
 #undef F
 static const struct ks_fields head_fields = KS_FIELDS(struct ks_record_head, "record", head_defs);
 
@@ -91,29 +91,10 @@ int ks_record_peek(const void *body, size_t n, struct ks_record_head *out, struc
 
 void ks_record_head_of(const struct ks_record *r, struct ks_record_head *out)
 {
-    *out = (struct ks_record_head){
-        .cell = r->cell,
-        .attempt = r->attempt,
-        .round_index = r->round_index,
-        .role = r->role,
-        .outcome = r->outcome,
-        .outcome_flags = r->outcome_flags,
-        .mpi_rank = r->mpi_rank,
-        .device_id = r->device_id,
-        .worker = r->worker,
-        .seq = r->seq,
-        .started_ns = r->started_ns,
-        .code_id = r->code_id,
-        .wall_ns = r->wall_ns,
-        .timing_ns = r->timing_ns,
-        .involuntary_switches = r->involuntary_switches,
-        .cpu_ns = r->cpu_ns,
-        .span_ns = r->span_ns,
-        .canary_ratio = r->canary_ratio,
-        .disturbance = r->disturbance,
-        .n_denied = r->n_denied,
-        .n_printed = r->n_printed,
-    };
+    *out = (struct ks_record_head){ .attempt = 0 };
+#define F(tag, kind, member, ...) out->member = r->member;
+    HEAD(F)
+#undef F
 }
 
 int ks_cell_compare(const struct ks_cell *a, const struct ks_cell *b)
