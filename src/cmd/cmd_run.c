@@ -222,7 +222,7 @@ static int run(struct ks_call *call, struct ks_err *err)
         ks_logf(&env->log, KS_WARN, "%s", warning);
     if (rc == 0)
         rc = ks_run(o, env->warden, &env->log, r, err);
-    bool is_clean = r->is_clean, is_first = !ks_launch_is_other_rank();
+    bool is_clean = r->is_clean, is_told = r->is_told, is_first = !ks_launch_is_other_rank();
     if (rc < 0 && is_first && r->dir[0] && ks_status_refuse(r->dir, err->text, &why) < 0)
         ks_logf(&env->log, KS_ERROR, "%s", why.text);
     /* Rank 0 says why. Where all ranks refused alike, its exit code is the job's: mpirun
@@ -236,7 +236,7 @@ static int run(struct ks_call *call, struct ks_err *err)
         ks_launch_outlive_others(); /* else mpirun tells those that are just leaving, and fails */
     if (rc >= 0 && !is_clean && ks_launch_is_live())
         ks_run_leave(); /* the warden notices, and ends a launcher that does not */
-    return rc;
+    return rc < 0 && is_told ? ks_code_exit(rc) : rc;
 }
 
 const struct ks_command ks_cmd_run = {

@@ -517,13 +517,17 @@ static void finish(struct run *r, int rc, struct ks_run_result *out)
 }
 
 /* A rank that cannot begin, or not go on. Alone it just leaves, and says why: the others need not
- * have met the same. Where all leave, rank 0 tells. */
-static void leave(struct run *r, bool is_begun, const struct ks_err *err)
+ * have met the same. Where all leave, rank 0 tells; once it has begun it does so first, because the
+ * others may be out of reach, and mpirun may end it while it tries to reach them. */
+static void leave(struct run *r, bool is_begun, struct ks_run_result *out, const struct ks_err *err)
 {
     const uint64_t patience = (uint64_t)r->o->lost_after_ms * 1000000u;
     char host[64] = "";
     if (r->net && ks_net_rank(r->net) == 0) {
         const bool is_anyone_lost = r->coord && ks_coord_lost_anyone(r->coord);
+        if (is_begun)
+            ks_logf(r->log, KS_ERROR, "%s", err->text);
+        out->is_told = is_begun;
         r->is_refused = ks_farewell_send(r->net, is_anyone_lost ? FLUSH_NS : patience);
         return;
     }
@@ -546,7 +550,7 @@ int ks_run(const struct ks_run_options *o, struct ks_warden *warden, struct ks_l
         rc = loop(&r, err);
     out->rank = r.net ? ks_net_rank(r.net) : (uint32_t)log->rank;
     if (rc < 0 && !r.is_refused)
-        leave(&r, is_begun, err);
+        leave(&r, is_begun, out, err);
     if (rc < 0 && out->rank == 0)
         name_refused(&r, rc, out);
     finish(&r, rc, out);

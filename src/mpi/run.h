@@ -38,6 +38,7 @@ struct ks_run_options {
 struct ks_run_result {
     uint32_t rank;
     bool is_clean;    /* nobody was lost: a normal exit is safe; else only _exit */
+    bool is_told;     /* the error stands in the log */
     int exit;         /* 0, 1 or 3 (enum ks_exit) */
     char reason[160]; /* "complete", "SIGTERM", "max-time", ... */
     char dir[1024];
