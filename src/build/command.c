@@ -3,6 +3,7 @@
 #include "build/command.h"
 
 #include "base/clock.h"
+#include "base/file.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -79,6 +80,22 @@ const char *ks_command_variable(const char *name)
 {
     const char *text = getenv(name);
     return text && *text ? text : NULL;
+}
+
+int ks_command_scratch(const char *name, char *dir_out, size_t cap, struct ks_err *err)
+{
+    const char *tmp = ks_command_variable("TMPDIR");
+    char template[64];
+    int rc;
+
+    snprintf(template, sizeof(template), "%s-XXXXXX", name);
+    rc = ks_path_join(dir_out, cap, tmp ? tmp : "/tmp", template, err);
+    if (rc == 0 && !mkdtemp(dir_out))
+        rc = ks_fail_path(err, "'%s'", dir_out);
+    if (rc == 0)
+        return 0;
+    dir_out[0] = '\0';
+    return ks_err_context(err, rc, "directory for temporary files (TMPDIR)");
 }
 
 const char *ks_command_path(void)

@@ -34,5 +34,9 @@ const char *ks_command_path(void);
 bool ks_command_find(const char *program, char *out, size_t cap);
 /* Value of a variable that is set and not empty, else NULL. */
 const char *ks_command_variable(const char *name);
+/* A new directory for temporary files, NAME-XXXXXX in $TMPDIR or /tmp, which the caller removes
+ * (ks_remove_tree). On failure dir_out is "". KS_EINVAL where the path does not fit, KS_ENOENT,
+ * KS_EIO; the message names TMPDIR. */
+int ks_command_scratch(const char *name, char *dir_out, size_t cap, struct ks_err *err);
 
 #endif

@@ -95,7 +95,7 @@ struct search {
     const struct vendor *vendor;
     const char *arch;
     struct ks_warden *warden;
-    char dir[300]; /* temporary, with an empty probe.c */
+    char dir[512]; /* temporary, with an empty probe.c */
     char why[200]; /* not the compiler that was tried last; "": none was there */
 };
 
@@ -253,16 +253,12 @@ static int search_all(struct search *s, struct ks_gpu_chain *t, char *missing, s
 
 static int begin_search(struct search *s, struct ks_err *err)
 {
-    char path[320];
-    const char *tmp = ks_command_variable("TMPDIR");
-    snprintf(s->dir, sizeof(s->dir), "%.250s/ksweep-probe-XXXXXX", tmp ? tmp : "/tmp");
-    if (!mkdtemp(s->dir)) {
-        const int rc = ks_fail_path(err, "'%s'", s->dir);
-        s->dir[0] = '\0';
-        return rc;
-    }
-    snprintf(path, sizeof(path), "%s/probe.c", s->dir);
-    return ks_file_replace(path, "", 0, err);
+    char path[600];
+    int rc = ks_command_scratch("ksweep-probe", s->dir, sizeof(s->dir), err);
+
+    if (rc == 0)
+        rc = ks_path_join(path, sizeof(path), s->dir, "probe.c", err);
+    return rc < 0 ? rc : ks_file_replace(path, "", 0, err);
 }
 
 /* The emulator

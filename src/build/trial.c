@@ -90,18 +90,15 @@ static int judge(struct ks_tool *t, const char *why, struct ks_err *err)
 
 int ks_trial(struct ks_tool *t, struct ks_warden *w, struct ks_err *err)
 {
-    const char *tmp = ks_command_variable("TMPDIR");
     char dir[512], why[256];
     int rc;
 
     if (t->is_tried || t->missing[0])
         return 0;
     t->is_tried = true;
-    rc = ks_path_join(dir, sizeof(dir), tmp ? tmp : "/tmp", "ksweep-trial-XXXXXX", err);
-    if (rc == 0 && !mkdtemp(dir))
-        rc = ks_fail_path(err, "'%s'", dir);
+    rc = ks_command_scratch("ksweep-trial", dir, sizeof(dir), err);
     if (rc < 0)
-        return ks_err_context(err, rc, "directory for temporary files (TMPDIR)");
+        return rc;
     rc = compile(t, dir, w, why, sizeof(why), err);
     (void)ks_remove_tree(dir, NULL);
     return rc < 0 || !why[0] ? rc : judge(t, why, err);

@@ -2,6 +2,10 @@
 /* Objects are loaded once before they are published: whose fault a failure is, and for how long. */
 #include "build_util.h"
 
+#include "build/command.h"
+
+#include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 static void use_messy(struct place *p, const char *instances, uint32_t timeout_s)
@@ -131,15 +135,38 @@ static void test_trial_without_a_worker(void **state)
     }
 }
 
+/* Whatever the user calls the place of temporary files: it is that place, or none and said so. */
+static void test_scratch_directories(void **state)
+{
+    struct place *p = *state;
+    char *was = getenv("TMPDIR") ? strdup(getenv("TMPDIR")) : NULL;
+    char name[242], tmp[700], dir[512];
+    struct ks_err err;
+    memset(name, 'x', sizeof(name) - 1);
+    name[sizeof(name) - 1] = '\0';
+    must(ks_path_join(tmp, sizeof(tmp), p->dir, name, &err), &err);
+    must(ks_path_join(tmp, sizeof(tmp), tmp, "long", &err), &err);
+    must(ks_mkdirs(tmp, 0700, &err), &err);
+    assert_int_equal(setenv("TMPDIR", tmp, 1), 0);
+    must(ks_command_scratch("probe", dir, sizeof(dir), &err), &err);
+    assert_int_equal(strncmp(dir, tmp, strlen(tmp)), 0);
+    assert_int_equal(strncmp(dir + strlen(tmp), "/probe-", 7), 0);
+    assert_true(ks_path_is_dir(dir));
+    assert_int_equal(ks_command_scratch("probe", dir, strlen(tmp), &err), KS_EINVAL);
+    assert_string_equal(dir, "");
+    assert_non_null(strstr(err.text, "TMPDIR"));
+    must(was ? setenv("TMPDIR", was, 1) : unsetenv("TMPDIR"), &err);
+    free(was);
+}
+
 int main(void)
 {
     struct ks_warden *warden = start_warden();
 #define T(f) cmocka_unit_test_prestate_setup_teardown(f, open_units, close_units, warden)
     const struct CMUnitTest tests[] = {
-        T(test_objects_are_tried),
-        T(test_slow_trials),
-        T(test_a_library_that_comes_later),
-        T(test_trial_without_a_worker),
+        T(test_objects_are_tried),          T(test_slow_trials),
+        T(test_a_library_that_comes_later), T(test_trial_without_a_worker),
+        T(test_scratch_directories),
     };
     const int rc = cmocka_run_group_tests_name("build_trials", tests, NULL, NULL);
     ks_warden_stop(warden);
