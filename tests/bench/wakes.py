@@ -84,13 +84,8 @@ def roles(events, launcher):
     """{tid: (kind, pid of the rank's main thread or 0)} of the descendants of process `launcher`; kind: mpirun,
     rank, thread (of a rank, any but the first), warden, worker."""
     of = {launcher: ("mpirun", 0)}
-    last = {}
     for _, event, f, _ in events:
-        if event == "sched_process_fork" and int(f["pid"]) in of:
-            kind, rank = of[int(f["pid"])]
-            pid = int(f["child_pid"])
-            of[pid] = (kind, rank)
-            last[pid] = f["child_comm"]
+        # Names first: a rank forks its warden at once, and the fork may be the first event with its name.
         for pid, comm in ((f.get("pid"), f.get("comm")), (f.get("next_pid"), f.get("next_comm")),
                           (f.get("prev_pid"), f.get("prev_comm"))):
             if pid and int(pid) in of:
@@ -104,6 +99,8 @@ def roles(events, launcher):
                     of[pid] = ("rank", pid)
                 elif comm == "ksweep" and kind == "rank" and rank != pid:
                     of[pid] = ("thread", rank)
+        if event == "sched_process_fork" and int(f["pid"]) in of:
+            of[int(f["child_pid"])] = of[int(f["pid"])]
     return of
 
 
