@@ -236,26 +236,36 @@ static bool is_known(const struct ks_grid *g, const struct ks_instance *one, uin
     return false;
 }
 
-/* Whether the instance has a value of a trait, or a pair of values of two traits of form, that none
+/* How many values of a trait, and pairs of values of two traits of form, the instance has that none
  * of the first n has. */
-static bool has_news(const struct ks_grid *g, const struct ks_instance *one, uint32_t n)
+static uint32_t count_news(const struct ks_grid *g, const struct ks_instance *one, uint32_t n)
 {
     const struct ks_family *f = &g->families[one->i_family];
+    uint32_t news = 0;
     for (uint32_t t = 0; t < f->n_traits; t++)
         for (uint32_t u = 0; u <= t; u++)
-            if ((t == u || (is_form(&f->traits[t]) && is_form(&f->traits[u]))) &&
-                !is_known(g, one, n, t, u))
-                return true;
-    return false;
+            if (t == u || (is_form(&f->traits[t]) && is_form(&f->traits[u])))
+                news += !is_known(g, one, n, t, u);
+    return news;
 }
 
-/* All instances take minutes. */
+/* All instances take minutes. The one with the most that is new comes next, so that few are enough. */
 static void keep_every_value(struct ks_grid *g)
 {
     uint32_t n = 0;
-    for (uint32_t i = 0; i < g->n_instances; i++)
-        if (has_news(g, &g->instances[i], n))
-            g->instances[n++] = g->instances[i];
+    for (;;) {
+        uint32_t best = 0, most = 0;
+        for (uint32_t i = n; i < g->n_instances; i++) {
+            const uint32_t news = count_news(g, &g->instances[i], n);
+            if (news > most)
+                best = i, most = news;
+        }
+        if (most == 0)
+            break;
+        const struct ks_instance kept = g->instances[best];
+        g->instances[best] = g->instances[n];
+        g->instances[n++] = kept;
+    }
     g->n_instances = n;
 }
 
