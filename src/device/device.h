@@ -7,6 +7,7 @@
 #ifndef KS_DEVICE_H
 #define KS_DEVICE_H
 
+#include "base/device_limits.h"
 #include "base/err.h"
 #include "base/reading.h"
 #include "kernels/abi.h"
@@ -53,20 +54,6 @@ struct ks_timing {
 struct ks_telemetry {
     struct ks_reading now;
     int64_t throttle; /* the vendor's reason bits; -1 unknown */
-};
-
-/* What no kernel on a device surpasses: upper bounds, on purpose generous. One rate holds for all
- * element types: whatever passes the verification may compute with the fastest instructions, fp32
- * for example in parts of 16 bits. */
-#define KS_MEMORY_LEVELS 5u
-struct ks_memory_level {
-    uint64_t bytes;     /* that all units together can keep there; UINT64_MAX: everything */
-    double bytes_per_s; /* of all units together; 0: not known, bounds nothing */
-};
-struct ks_device_limits {
-    double flops_per_s;                             /* 2 per multiply-add; 0: not known */
-    uint32_t n_levels;                              /* 0: not known */
-    struct ks_memory_level level[KS_MEMORY_LEVELS]; /* the nearest first */
 };
 
 /* Contract of every slot: 0 or KS_E* with *err filled; outputs only on success; nothing prints,

@@ -129,8 +129,9 @@ struct ks_agent {
     struct ks_id128 reference_key; /* that its workers mask it with */
     uint32_t reference_problem;
     struct acks acks;
-    bool is_draining, is_broken, said_memory;
-    bool is_killed;    /* the worker, by a drain */
+    bool is_draining, is_broken, said_memory, has_limits;
+    struct ks_device_limits limits; /* of the device, for all workers; has_limits: from the first */
+    bool is_killed;                 /* the worker, by a drain */
     uint32_t drain_at; /* records of the session after which a drain kills the worker */
     char why[200];
     struct ks_agent_totals totals;

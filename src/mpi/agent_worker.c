@@ -129,6 +129,7 @@ static int put_setup(struct ks_agent *a, struct ks_err *err)
         .memory_bytes = (uint64_t)job->isolate.memory_mib << 20,
         .rank = a->c.rank,
         .is_sentinel = a->session.kind == SESSION_SUSPECT,
+        .limits = a->limits,
     };
     snprintf(s.backend, sizeof(s.backend), "%s", ks_job_backend(job)->name);
     snprintf(s.device, sizeof(s.device), "%s", a->c.device);
@@ -434,6 +435,11 @@ static int take_ready(struct ks_agent *a, const struct ks_frame *f, struct ks_er
                        ready.device, ready.locator, a->c.unique, a->c.pci);
         return ks_warden_kill(a->c.warden, a->worker.child, err);
     }
+    /* Only of the first worker, which wrote it before its first kernel ran: what kernels write into
+     * this pipe afterwards changes nothing. */
+    if (!a->has_limits)
+        a->limits = ready.limits;
+    a->has_limits = true;
     if (ready.memory_nodes == a->c.memory_nodes || a->said_memory)
         return 0;
     a->said_memory = true;

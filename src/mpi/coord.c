@@ -305,14 +305,21 @@ void ks_coord_load(const struct ks_coord *c, uint64_t now_ns, struct ks_coord_lo
                                .due_ns = c->last_beat_ns + ks_msg_beat_ns(c->c.lost_after_ns) };
     if (c->pending_since_ns && commit_due_ns(c) < l.due_ns)
         l.due_ns = commit_due_ns(c);
+    bool is_known = true;
     for (uint32_t i = 1; i < c->n_ranks; i++) {
         const struct rank *r = &c->ranks[i];
+        const uint64_t cell_ns = (uint64_t)(r->cell_s * 1e9);
         if (!r->n_leases)
             continue;
         l.is_awaiting = true;
         if (need_ns(r, now_ns) < l.need_ns)
             l.need_ns = need_ns(r, now_ns);
+        if (cell_ns > l.cell_ns)
+            l.cell_ns = cell_ns;
+        is_known &= cell_ns > 0;
     }
+    if (!is_known)
+        l.cell_ns = 0;
     *out = l;
 }
 

@@ -53,6 +53,8 @@ struct ks_coord_load {
     uint64_t need_ns; /* until one of them should be asked whether it needs a lease; UINT64_MAX:
                      none holds any */
     uint64_t due_ns;  /* CLOCK_MONOTONIC: the next commit or heartbeat */
+    uint64_t cell_ns; /* how long cells take on the other ranks: the longest of their recent means;
+                         0: one of them has measured none yet, or none holds a lease */
 };
 void ks_coord_load(const struct ks_coord *c, uint64_t now_ns, struct ks_coord_load *out);
 /* The caller was held up (by its disk) or stopped for so long: nobody could be heard meanwhile. */

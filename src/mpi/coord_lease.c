@@ -14,10 +14,12 @@
  * may be waiting for its disk, and both sides look at MPI rarely beside a timing worker (pace.h).
  * Longer ones are better kept for whoever is free first. */
 #define SHORT_LEASE_S 0.5
-/* Until a lease that has ended is replaced: both sides wake for it (pace.h). */
-#define REACH_S        0.6
-#define REISSUE_NS     1000000000ull
-#define WORKER_START_S 0.05 /* a first guess */
+/* Until a lease that has ended is replaced: both sides wake for it (pace.h), every 5 ms beside the
+ * `sim` device, which nothing disturbs. */
+#define REACH_S         0.6
+#define VIRTUAL_REACH_S 0.02
+#define REISSUE_NS      1000000000ull
+#define WORKER_START_S  0.05 /* a first guess */
 
 /* A first guess of a cell's time, until finished cells have taught better. */
 static double first_cost_s(const struct ks_grid *g, uint32_t i)
@@ -201,7 +203,7 @@ int ks_coord_open_sched(struct ks_coord *c, struct ks_err *err)
         .seed = seed,
         .batch = batch < KS_LEASE_CELLS ? batch : KS_LEASE_CELLS,
         .overhead_s = WORKER_START_S,
-        .reach_s = ks_job_is(&g->job, KS_BACKEND_VIRTUAL) ? 0 : REACH_S,
+        .reach_s = ks_job_is(&g->job, KS_BACKEND_VIRTUAL) ? VIRTUAL_REACH_S : REACH_S,
         .patience_s = ks_cost_silence_s(&g->job.measure, &g->job.isolate),
         .cell_state = cell_state,
         .ctx = c,

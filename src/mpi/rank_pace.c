@@ -7,9 +7,10 @@
 #include <string.h>
 #include <sys/resource.h>
 
-#define IDLE_NS    5000000ull   /* between turns when nobody is disturbed */
-#define MANY_NS    100000000ull /* when acknowledgements may soon be waited for */
-#define BETWEEN_NS 100000000ull /* cells this long leave time for the disk between them */
+#define IDLE_NS    5000000ull    /* between turns when nobody is disturbed */
+#define CALM_NS    1000000000ull /* of silence: turns are half as many */
+#define MANY_NS    100000000ull  /* when acknowledgements may soon be waited for */
+#define BETWEEN_NS 100000000ull  /* cells this long leave time for the disk between them */
 
 /* The worker of a GPU also runs on the spare cores, where the ranks are (ks_seat_cpus). */
 bool ks_rank_shares_core(const struct ks_rank *r)
@@ -28,6 +29,15 @@ static bool is_quiet(const struct ks_rank *r, const struct ks_agent_load *l)
     return r->is_settled && !r->n_owed && !r->is_over;
 }
 
+/* A rank that has had nothing to do for a while costs half, and notices a lease 5 ms later. Rank 0
+ * has the others to wait for. */
+static uint64_t nap_ns(const struct ks_rank *r, const struct ks_agent_load *l, uint64_t now_ns)
+{
+    bool is_calm = r->rank != 0 && !l->has_worker && !l->has_cells && now_ns > r->heard_ns &&
+                   now_ns - r->heard_ns >= CALM_NS;
+    return is_calm ? 2 * IDLE_NS : IDLE_NS;
+}
+
 void ks_rank_pace(const struct ks_rank *r, struct ks_pace *p)
 {
     struct ks_agent_load l = { .supply_ns = UINT64_MAX };
@@ -44,7 +54,9 @@ void ks_rank_pace(const struct ks_rank *r, struct ks_pace *p)
     if (l.n_unacked >= KS_AGENT_UNACKED / 2 && p->need_ns > MANY_NS)
         p->need_ns = MANY_NS;
     p->due_ns = r->last_beat_ns + ks_msg_beat_ns(r->c.lost_after_ns);
-    p->idle_ns = r->agent ? ks_agent_nap_ns(r->agent, IDLE_NS) : IDLE_NS;
+    p->idle_ns = nap_ns(r, &l, p->now_ns);
+    if (r->agent)
+        p->idle_ns = ks_agent_nap_ns(r->agent, p->idle_ns);
     if (p->is_quiet && r->agent) {
         uint64_t feed_ns = ks_agent_nap_ns(r->agent, KS_PACE_LONGEST_NS);
         if (feed_ns < KS_PACE_LONGEST_NS && p->now_ns + feed_ns < p->due_ns)
@@ -88,11 +100,13 @@ void ks_rank_count_wake(struct ks_rank *r)
     struct ks_agent_load l = { .is_timing = false };
     struct rusage u;
     uint64_t was = r->wakes.nvcsw;
+    if (!ks_rank_shares_core(r))
+        return;
     if (r->agent)
         ks_agent_load(r->agent, &l);
     getrusage(RUSAGE_SELF, &u);
     r->wakes.nvcsw = (uint64_t)u.ru_nvcsw;
-    if (!l.is_timing || !ks_rank_shares_core(r))
+    if (!l.is_timing)
         return;
     r->wakes.n++;
     r->wakes.n_switches += r->wakes.nvcsw - was;

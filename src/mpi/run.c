@@ -158,6 +158,8 @@ static void pace_coord(const struct run *r, struct ks_pace *p)
         p->need_ns = l.need_ns;
     if (l.due_ns < p->due_ns)
         p->due_ns = l.due_ns;
+    if (r->seat.bind.seat == KS_SEAT_NONE) /* rank 0 disturbs the cells of others only */
+        p->cell_ns = l.cell_ns;
 }
 
 /* has_sent: what this turn sent to itself waits to be taken; else it would wait a whole nap. */

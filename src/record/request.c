@@ -3,6 +3,22 @@
 #include "op/op.h"
 #include "record/fields.h"
 
+/* struct ks_device_limits: tags 40 to 51 of the set-up and of READY */
+#define KS_LIMITS_DEFS(F)                                                                          \
+    F(40, REAL, limits.flops_per_s, .rule = KS_FINITE),                                            \
+        F(41, UINT, limits.n_levels, .lo = 0, .hi = KS_MEMORY_LEVELS),                             \
+        F(42, UINT, limits.level[0].bytes, ),                                                      \
+        F(43, REAL, limits.level[0].bytes_per_s, .rule = KS_FINITE),                               \
+        F(44, UINT, limits.level[1].bytes, ),                                                      \
+        F(45, REAL, limits.level[1].bytes_per_s, .rule = KS_FINITE),                               \
+        F(46, UINT, limits.level[2].bytes, ),                                                      \
+        F(47, REAL, limits.level[2].bytes_per_s, .rule = KS_FINITE),                               \
+        F(48, UINT, limits.level[3].bytes, ),                                                      \
+        F(49, REAL, limits.level[3].bytes_per_s, .rule = KS_FINITE),                               \
+        F(50, UINT, limits.level[4].bytes, ),                                                      \
+        F(51, REAL, limits.level[4].bytes_per_s, .rule = KS_FINITE)
+_Static_assert(KS_MEMORY_LEVELS == 5, "KS_LIMITS_DEFS names each level");
+
 /* KS_F_REQ_SETUP */
 #define F(tag, kind, member, ...) KS_DEF(struct ks_req_setup, tag, kind, member, __VA_ARGS__)
 static const struct ks_def setup_defs[] = {
@@ -24,6 +40,7 @@ static const struct ks_def setup_defs[] = {
     F(27, UINT, measure.verify_elementwise, .lo = 0, .hi = 1),
     F(28, UINT, measure.kernel_timeout_ms, ),
     F(29, UINT, measure.min_sample_us, ),
+    KS_LIMITS_DEFS(F),
 };
 #undef F
 static const struct ks_fields setup_fields = KS_FIELDS(struct ks_req_setup, "set-up", setup_defs);
@@ -79,6 +96,7 @@ static const struct ks_def ready_defs[] = {
     F(6, REAL, canary_ns, .rule = KS_FINITE),
     F(7, UINT, memory_nodes, ),
     F(8, TEXT, locator, ),
+    KS_LIMITS_DEFS(F),
 };
 #undef F
 static const struct ks_fields ready_fields = KS_FIELDS(struct ks_ready, "ready", ready_defs);

@@ -10,6 +10,7 @@
 #define KS_RECORD_REQUEST_H
 
 #include "base/buf.h"
+#include "base/device_limits.h"
 #include "base/err.h"
 #include "base/hash.h"
 #include "base/sampling.h"
@@ -39,8 +40,9 @@ struct ks_req_setup {
     uint64_t memory_bytes; /* cap for the worker, 0 = none; the warden set RLIMIT_AS already */
     uint32_t rank;
     struct ks_measure measure;
-    uint32_t is_sentinel;      /* suspects' worker: sentinel heap chunks around every kernel */
-    double canary_baseline_ns; /* 0 = measure one */
+    uint32_t is_sentinel;           /* suspects' worker: sentinel heap chunks around every kernel */
+    double canary_baseline_ns;      /* 0 = measure one */
+    struct ks_device_limits limits; /* flops_per_s 0: ask the device, which takes up to 2 ms */
 };
 struct ks_req_problem {
     uint64_t problem; /* id, must be that of the text */
@@ -75,6 +77,7 @@ struct ks_ready { /* KS_F_READY */
     double clock_ns, canary_ns;
     uint64_t memory_nodes; /* bits: NUMA nodes its memory is bound to; 0 = it is not */
     char locator[64];      /* where that device is: its PCI address */
+    struct ks_device_limits limits;
 };
 
 void ks_req_setup_encode(const struct ks_req_setup *v, struct ks_buf *body_out);

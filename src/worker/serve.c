@@ -127,7 +127,8 @@ static int open_device(struct ks_worker *w, struct ks_err *err)
         rc = ops->props(w->dev, &w->props, err);
     if (rc == 0)
         rc = measure_canary(w, err);
-    if (rc == 0)
+    w->limits = w->setup.limits;
+    if (rc == 0 && w->limits.flops_per_s <= 0)
         w->dev->ops->limits(w->dev, &w->limits);
     w->artefacts.dev = w->dev;
     return rc;
@@ -148,7 +149,8 @@ static void send_ready(struct ks_worker *w)
                               .cpu = sched_getcpu(),
                               .clock_ns = w->props.clock_ns,
                               .canary_ns = w->canary_ns,
-                              .memory_nodes = w->memory_nodes };
+                              .memory_nodes = w->memory_nodes,
+                              .limits = w->limits };
 
     snprintf(ready.device, sizeof(ready.device), "%.*s", (int)sizeof(ready.device) - 1,
              w->props.unique);

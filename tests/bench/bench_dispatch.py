@@ -15,7 +15,6 @@ import sys
 import time
 
 RANKS = 8
-TICK_S = 1.0 / os.sysconf("SC_CLK_TCK")
 HEADER = ("operator,direction,dtype,layout,ndim,n,g,c_total,k_total,di,hi,wi,z,y,x,stride_d,stride_h,"
           "stride_w,dilation_d,dilation_h,dilation_w,pad_d_lo,pad_h_lo,pad_w_lo,pad_d_hi,pad_h_hi,"
           "pad_w_hi,count,name")
@@ -90,9 +89,12 @@ def rank_pids(out):
 
 
 def cpu_s(pid):
-    with open(f"/proc/{pid}/stat") as f:
-        fields = f.read().rsplit(")", 1)[1].split()
-    return (int(fields[11]) + int(fields[12])) * TICK_S
+    """Of all threads that live; in ns, while /proc/PID/stat counts ticks of 10 ms."""
+    total = 0
+    for task in os.listdir(f"/proc/{pid}/task"):
+        with open(f"/proc/{pid}/task/{task}/schedstat") as f:
+            total += int(f.read().split()[0])
+    return total * 1e-9
 
 
 def run(ksweep, worker, job, out, limit_s, sample=None):

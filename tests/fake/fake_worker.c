@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* A worker that speaks the protocol of record/request.h and misbehaves on demand, by the first word
  * of the instance's name ("crash_b" crashes); what must happen only once leaves a file in
- * $FAKE_DIR. $FAKE_CANARY: wrong, dead, wrong_once, dead_once, dead_loud. $FAKE_SETUP: fail. */
+ * $FAKE_DIR. $FAKE_CANARY: wrong, dead, wrong_once, dead_once, dead_loud. $FAKE_SETUP: fail,
+ * limits. */
 #include "base/clock.h"
 #include "base/file.h"
 #include "record/frame.h"
 #include "record/request.h"
 #include "record/status.h"
+#include "tests/fake/once.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -34,16 +36,6 @@ static void die(int signo)
     signal(signo, SIG_DFL);
     raise(signo);
     _exit(99);
-}
-
-/* true the first time it is asked in this directory. */
-static bool is_first(const char *what)
-{
-    char path[512];
-    const char *dir = getenv("FAKE_DIR");
-    snprintf(path, sizeof(path), "%s/%s", dir ? dir : "/nonexistent", what);
-    int fd = open(path, O_CREAT | O_EXCL | O_WRONLY, 0600);
-    return fd >= 0 && close(fd) == 0;
 }
 
 static void send_frame(struct fake *f, uint16_t type)
@@ -532,6 +524,7 @@ static void on_problem(const struct ks_frame *q)
         _exit(96);
 }
 
+/* $FAKE_SETUP limits: every worker but the first must be told what that one said first. */
 static void on_setup(struct fake *f, const struct ks_frame *q)
 {
     const char *how = getenv("FAKE_SETUP");
@@ -539,10 +532,15 @@ static void on_setup(struct fake *f, const struct ks_frame *q)
         _exit(KS_WORKER_EXIT_PROTOCOL);
     if (how && strcmp(how, "fail") == 0)
         _exit(KS_WORKER_EXIT_SETUP);
-    struct ks_ready ready = { .nonce = f->setup.nonce, .pid = getpid() };
-    ks_buf_clear(&f->body);
-    ks_ready_encode(&ready, &f->body);
-    send_frame(f, KS_F_READY);
+    const bool tells = how && strcmp(how, "limits") == 0;
+    if (tells && !is_first("limits") && f->setup.limits.n_levels != 3)
+        _exit(98);
+    struct ks_ready ready = { .nonce = f->setup.nonce, .pid = getpid(), .limits.n_levels = 3 };
+    do { /* the second one as a kernel may write it */
+        ks_buf_clear(&f->body);
+        ks_ready_encode(&ready, &f->body);
+        send_frame(f, KS_F_READY);
+    } while (tells && ++ready.limits.n_levels == 4);
     f->status->deadline_ns = 0;
 }
 

@@ -58,9 +58,11 @@ static void test_batches(void **state)
     char names[512], line[32];
     struct bench b;
     many_names(names, sizeof(names), "ok", 50);
+    setenv("FAKE_SETUP", "limits", 1); /* the second and third worker get those of the first */
     bench_open(&b, names, 1, NULL);
     bench_lease_all(&b, 1, 7, 0);
     bench_run(&b);
+    unsetenv("FAKE_SETUP");
     ks_agent_totals(b.agent, &t);
     assert_int_equal(t.n_workers, 3); /* 50 cells and two anchors, 20 a worker */
     assert_int_equal(t.n_cells, 50);

@@ -151,6 +151,25 @@ static void test_what_others_need(void **state)
     sim_close(m);
 }
 
+/* A rank 0 that measures nothing wakes as often as the cells of the others allow: the longest ones,
+ * once all who hold leases have measured some. */
+static void test_cells_of_others(void **state)
+{
+    struct ks_coord_load l;
+    (void)state;
+    sim_open_by_hand(m, "ok_a ok_b ok_c ok_d ok_e ok_f ok_g ok_h", 6, 3);
+    turns(2);
+    for (uint32_t i = 1; i < 3; i++) {
+        ks_coord_load(m->coord, sim_now(), &l);
+        assert_int_equal(l.cell_ns, 0);
+        assert_int_equal(sim_done(m, i, problem(i), m->grid->instances[0].id, 1, KS_O_OK, 0, NULL),
+                         0);
+    }
+    ks_coord_load(m->coord, sim_now(), &l);
+    assert_int_equal(l.cell_ns, 5 * SIM_MS);
+    sim_close(m);
+}
+
 /* Many ranks send much: that alone is no reason to go to the disk at each turn. */
 static void test_quiet_bytes(void **state)
 {
@@ -176,10 +195,9 @@ static void test_quiet_bytes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_quiet_commits),
-        cmocka_unit_test(test_quiet_bytes),
-        cmocka_unit_test(test_repeats_are_a_cost),
-        cmocka_unit_test(test_what_others_need),
+        cmocka_unit_test(test_quiet_commits),      cmocka_unit_test(test_quiet_bytes),
+        cmocka_unit_test(test_repeats_are_a_cost), cmocka_unit_test(test_what_others_need),
+        cmocka_unit_test(test_cells_of_others),
     };
     return cmocka_run_group_tests(tests, set_up, sim_free);
 }

@@ -344,6 +344,11 @@ static void test_rank_0_falls_silent(void **state)
     struct bench b;
     begin(&b, "ok_a");
     uint64_t now = ks_now_ns();
+    for (uint32_t s = 0; s < 3; s += 2) { /* it looks less often where nothing happens */
+        struct ks_pace pace = { .now_ns = now + s * 1000000000ull };
+        ks_rank_pace(b.rank, &pace);
+        assert_int_equal(pace.idle_ns, (s ? 10 : 5) * 1000000);
+    }
     assert_int_equal(ks_rank_step(b.rank, now + LOST_NS / 2, NULL), 0);
     assert_false(ks_rank_is_abandoned(b.rank));
     ks_rank_was_away(b.rank, LOST_NS * 2); /* its own silence */

@@ -189,7 +189,10 @@ static void send_canary(struct child *c, struct ks_record *r)
 static void test_canary(void **state)
 {
     struct fixture *f = *state;
-    struct ks_req_setup bad = { .backend = "sim", .device = "fail=all", .measure = quick };
+    struct ks_req_setup bad = { .backend = "sim",
+                                .device = "fail=all",
+                                .measure = quick,
+                                .limits = { .flops_per_s = 7, .n_levels = 0 } };
     struct ks_ready ready;
     struct child c;
 
@@ -201,6 +204,7 @@ static void test_canary(void **state)
 
     child_start(&c, -1);
     child_setup(&c, &bad, &ready);
+    assert_true(ready.limits.flops_per_s > 6 && ready.limits.flops_per_s < 8); /* as it was told */
     send_canary(&c, &f->rec);
     assert_int_equal(f->rec.outcome, KS_O_DEVICE_LOST);
     assert_non_null(strstr(f->rec.reason, "simulated"));

@@ -113,10 +113,10 @@ static void every_member_is_encoded(void **state)
         { ROW(ks_block, 0, 4) },
         { ROW(ks_event_rec, 2, 0) },
         { ROW(ks_name_rec, 2, 4) },
-        { ROW(ks_req_setup, 2, 12) },
+        { ROW(ks_req_setup, 2, 16) },
         { ROW(ks_req_problem, 3, 4) },
         { ROW(ks_req_cell, 6, 0) },
-        { ROW(ks_ready, 2, 0) },
+        { ROW(ks_ready, 2, 4) },
     };
 
     (void)state;
@@ -188,7 +188,8 @@ ROUND_TRIP(ks_req_setup, ks_req_setup_encode, ks_req_setup_decode, .nonce = { 1,
            .backend = "host", .device = "d", .device_id = 3, .memory_bytes = 4, .rank = 5,
            .measure.sampling = { 20, 5, 200, 500, 0.005, KS_CACHE_COLD, 50 },
            .measure.verify_exact = 1, .measure.verify_elementwise = 1,
-           .measure.kernel_timeout_ms = 30000, .is_sentinel = 1, .canary_baseline_ns = 123.5)
+           .measure.kernel_timeout_ms = 30000, .is_sentinel = 1, .canary_baseline_ns = 123.5,
+           .limits = { 1e12, 2, { { 32768, 5e11 }, { UINT64_MAX, 8e10 } } })
 ROUND_TRIP(ks_req_problem, ks_req_problem_encode, ks_req_problem_decode, .problem = 1,
            .canonical = "operator=grouped_conv", .references = 2, .key = { 5, 6 },
            .judge_digest = { 1, 2, 3 }, .judge_artefact = "/cache/j.so",
@@ -199,7 +200,8 @@ ROUND_TRIP(ks_req_cell, ks_req_cell_encode, ks_req_cell_decode, .cell = { 1, 2, 
            .digest = { 1, 2, 3 }, .artefact = "/cache/x.so", .entry = "packed_8x6")
 ROUND_TRIP(ks_ready, ks_ready_encode, ks_ready_decode, .nonce = { 1, 2 }, .pid = 3, .cpu = -1,
            .device = "GPU-1", .clock_ns = 25, .canary_ns = 1000, .memory_nodes = 3,
-           .locator = "0000:c1:00.0")
+           .locator = "0000:c1:00.0",
+           .limits = { 1, 5, { { 2, 3 }, { 4, 5 }, { 6, 7 }, { 8, 9 }, { 10, 11 } } })
 
 static void a_job_keeps_its_text(void **state)
 {
