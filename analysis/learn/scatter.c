@@ -134,9 +134,9 @@ static void add_sweeps(struct work *w, const struct ks_trial *t, const double *v
     for (size_t i = 0; i < n; i++)
         square += (value[i] - mean) * (value[i] - mean);
     if (is_single)
-        add_cell(&w->single, square, (double)(n - 1) * (1 - 1 / (double)m));
+        add_cell(&w->single, square, (double)(n - 1) * ks_polish_left(m));
     if (is_several) {
-        add_cell(&w->several, square, (double)(n - 1) * (1 - 1 / (double)m));
+        add_cell(&w->several, square, (double)(n - 1) * ks_polish_left(m));
         w->rounds_part += part;
     }
 }

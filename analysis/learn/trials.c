@@ -91,6 +91,11 @@ void ks_polish(const double *value, const uint32_t *row, const uint32_t *column,
         shift_out[c] -= first;
 }
 
+double ks_polish_left(size_t n_rows)
+{
+    return 1 + ks_over_variance(n_rows, KS_OVER_MEDIAN) - 2 / (double)n_rows;
+}
+
 /* ---- points of one contest ---- */
 
 static bool is_same_cell(const struct point *a, const struct point *b)
@@ -217,7 +222,7 @@ static void make_trial(struct work *w, size_t first, size_t end)
     for (size_t i = 0; i < n; i++) {
         x[i] = w->aligned[chosen[i]];
         mean += x[i] / (double)n;
-        shared += n > 1 ? 1 - 1.0 / n_beside(w, &w->points[chosen[i]]) : 0;
+        shared += n > 1 ? ks_polish_left(n_beside(w, &w->points[chosen[i]])) : 0;
     }
     t->aligned = ks_over_rounds(x, n, w->over, scratch);
     for (size_t i = 0; i < n; i++)

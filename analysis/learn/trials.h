@@ -44,4 +44,8 @@ uint32_t ks_trials_sweeps(const struct ks_trials *t); /* 1 + the highest sweep; 
 void ks_polish(const double *value, const uint32_t *row, const uint32_t *column, size_t n,
                uint32_t n_columns, double *shift_out, double *scratch);
 
+/* What is left of the variance of a value after a shift was taken out that is the median over
+ * n_rows values, its own among them. */
+double ks_polish_left(size_t n_rows);
+
 #endif

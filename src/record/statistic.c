@@ -70,8 +70,16 @@ double ks_over_rounds(const double *x, size_t n, enum ks_over over, double *scra
                         scratch);
 }
 
+/* By numeric integration over normal order statistics (David & Nagaraja 2003, 3.2). */
+static const double median_variance[] = { 0,      1,      0.5,    0.4487, 0.2982, 0.2868,
+                                          0.2147, 0.2104, 0.1682, 0.1661, 0.1383 };
+
 double ks_over_variance(size_t n, enum ks_over over)
 {
     assert(n >= 1);
-    return (over == KS_OVER_MEDIAN && n >= 3 ? acos(-1) / 2 : 1) / (double)n;
+    if (over == KS_OVER_MINIMUM)
+        return 1 / (double)n;
+    if (n < sizeof(median_variance) / sizeof(median_variance[0]))
+        return median_variance[n];
+    return acos(-1) / (2 * (double)n + 2);
 }

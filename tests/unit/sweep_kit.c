@@ -85,7 +85,10 @@ static void put_round(struct sweep_kit *k, struct ks_sweeps *s, uint32_t sweep, 
                                   .n_samples = 19,
                                   .calls = 1,
                                   .is_clean = true,
-                                  .spent_ns = 19 * exp(log_ns) };
+                                  .spent_ns = 19 * exp(log_ns),
+                                  .first_sample = s->n_ns };
+    for (uint32_t i = 0; i < 19; i++)
+        s->ns[s->n_ns++] = (float)exp(log_ns + 0.001 * (double)i);
     for (unsigned i = 0; i < KS_N_STATISTICS; i++)
         r->log_ns[i] = log_ns;
 }
@@ -125,7 +128,8 @@ void sweep_kit_measure(struct sweep_kit *k, struct ks_sweeps *s)
     s->instances = calloc(k->n_instances, sizeof(*s->instances));
     s->domains = calloc(1, sizeof(*s->domains));
     s->rounds = calloc(n * k->n_sweeps * k->n_rounds, sizeof(*s->rounds));
-    assert_true(s->sweeps && s->problems && s->instances && s->domains && s->rounds);
+    s->ns = calloc(19 * n * k->n_sweeps * k->n_rounds, sizeof(*s->ns));
+    assert_true(s->ns && s->sweeps && s->problems && s->instances && s->domains && s->rounds);
     for (uint32_t p = 0; p < k->n_problems; p++)
         s->problems[p].n_uses = 1;
     for (uint32_t sweep = 0; sweep < k->n_sweeps; sweep++) {

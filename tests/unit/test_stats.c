@@ -216,8 +216,29 @@ static void statistics_by_hand(void **state)
     assert_near(ks_over_rounds(x, 4, KS_OVER_MINIMUM, scratch), 6);
     assert_near(ks_over_variance(1, KS_OVER_MEDIAN), 1);
     assert_near(ks_over_variance(2, KS_OVER_MEDIAN), 0.5);
-    assert_near(ks_over_variance(4, KS_OVER_MEDIAN), acos(-1) / 8);
+    assert_near(ks_over_variance(20, KS_OVER_MEDIAN), acos(-1) / 42);
     assert_near(ks_over_variance(4, KS_OVER_MINIMUM), 0.25);
+}
+
+/* Of normal rounds, against a simulation. */
+static void the_median_of_few_rounds_varies_as_told(void **state)
+{
+    uint64_t rng = 8;
+
+    (void)state;
+    for (size_t n = 2; n <= 12; n += n < 6 ? 1 : 3) {
+        double square = 0, x[12];
+
+        for (int draw = 0; draw < 4000; draw++) {
+            for (size_t i = 0; i < n; i++) {
+                x[i] = -6;
+                for (int k = 0; k < 12; k++) /* close to normal */
+                    x[i] += (double)(ks_rng_next(&rng) >> 11) / 0x1p53;
+            }
+            square += pow(ks_over_rounds(x, n, KS_OVER_MEDIAN, x), 2) / 4000;
+        }
+        assert_true(fabs(square / ks_over_variance(n, KS_OVER_MEDIAN) - 1) < 0.1);
+    }
 }
 
 static void ties(void **state)
@@ -331,6 +352,7 @@ int main(void)
         cmocka_unit_test(mad_and_order_hold_for_all_sizes),
         cmocka_unit_test(statistics_do_not_depend_on_the_number),
         cmocka_unit_test(statistics_by_hand),
+        cmocka_unit_test(the_median_of_few_rounds_varies_as_told),
         cmocka_unit_test(ties),
         cmocka_unit_test(contamination),
         cmocka_unit_test(disturbance),
