@@ -34,8 +34,8 @@ double ks_statistic(const double *x, size_t n, enum ks_statistic which, double *
 /* @x [in] [n] one number per round, n >= 1, any order; scratch [n] is overwritten. */
 double ks_over_rounds(const double *x, size_t n, enum ks_over over, double *scratch);
 
-/* The variance of the median of n normal rounds over the variance of one (n > 10: pi / (2 n + 2), within 3 %), or,
- * over minima, 1 / n. */
+/* The variance of the median of n normal rounds over the variance of one (n > 10: pi / (2 n + 2),
+ * within 3 %), or, over minima, 1 / n. */
 double ks_over_variance(size_t n, enum ks_over over);
 
 #endif
