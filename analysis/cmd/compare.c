@@ -2,7 +2,7 @@
 #include "analysis/learn/compare.h"
 #include "analysis/cmd/analyze.h"
 #include "analysis/cmd/input.h"
-#include "analysis/cmd/result.h"
+#include "analysis/out/result.h"
 #include "base/command.h"
 
 #include <math.h>

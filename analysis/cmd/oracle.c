@@ -2,8 +2,8 @@
 #include "analysis/learn/oracle.h"
 #include "analysis/cmd/analyze.h"
 #include "analysis/cmd/input.h"
-#include "analysis/cmd/result.h"
 #include "analysis/data/findings.h"
+#include "analysis/out/result.h"
 #include "race/student.h"
 
 #include <math.h>
