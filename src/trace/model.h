@@ -53,7 +53,7 @@ struct ks_trace_gpu {
     float *gb_per_s;   /* likewise as the file gives it; NaN: not given */
     double *flop, *gb; /* kernel_flop, kernel_num_gb that stand in the file; NaN: none */
     uint32_t *call;    /* row of calls that launched it; KS_TRACE_NONE */
-    uint32_t *op;      /* row of ops by ks_trace_link(); KS_TRACE_NONE */
+    uint32_t *op;      /* row of ops: the innermost that launched it; KS_TRACE_NONE */
     struct ks_trace_place *place;
 };
 
@@ -136,7 +136,8 @@ static inline const char *ks_trace_name(const struct ks_trace *t, uint32_t name)
     return ks_names_text(&t->names, name);
 }
 
-/* Rows of a table sorted by start, then longest first, then row. @order [out] [n] */
-void ks_trace_sort(const int64_t *ts_ns, const int64_t *dur_ns, uint32_t n, uint32_t *order);
+/* Rows of a table sorted by start, then longest first, then row. @order [out] [n]. KS_ENOMEM. */
+int ks_trace_sort(const int64_t *ts_ns, const int64_t *dur_ns, uint32_t n, uint32_t *order,
+                  struct ks_err *err);
 
 #endif

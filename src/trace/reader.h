@@ -148,6 +148,9 @@ struct ks_trace_reader;
 int ks_trace_reader_create(struct ks_trace_source *source, struct ks_trace_reader **out,
                            struct ks_err *err);
 void ks_trace_reader_destroy(struct ks_trace_reader *r);
+/* Before the first ks_trace_reader_next(): deliver the elements of this top-level array (borrowed
+ * text) instead of "traceEvents", such as the "nodes" of an execution trace. */
+void ks_trace_reader_array(struct ks_trace_reader *r, const char *key);
 
 /* Returns 1: an item; 0: the end; KS_EFORMAT "name: byte N: ...": not a trace (binary Perfetto, not
  * JSON, no events and cut, ...); KS_EIO, KS_ENOMEM. */

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: MIT */
+/* cost.c - FLOPs and bytes of one call of an operator. */
+#include "trace/operators.h"
+#include "trace/text.h"
+
+#include <string.h>
+
+static double product(const int64_t *v, uint32_t n)
+{
+    double p = 1;
+
+    for (uint32_t i = 0; i < n; i++)
+        p *= (double)v[i];
+    return p;
+}
+
+/* ---- convolutions ---- */
+
+/* Each element of the output (transposed: of the input) meets the weights of one group. */
+static void conv_cost(const struct ks_trace_conv *c, struct ks_trace_cost *out)
+{
+    const double x = (double)c->n * (double)c->c * product(c->in, c->n_spatial);
+    const double y = (double)c->n * (double)c->k * product(c->out, c->n_spatial);
+    const double taps = product(c->filter, c->n_spatial);
+    const double w = (double)c->k * (double)(c->c / c->groups) * taps;
+    const double one =
+        2 * (c->is_transposed ? x * (double)(c->k / c->groups) : y * (double)(c->c / c->groups)) *
+        taps;
+    double n_elements = 0;
+
+    if (c->direction == KS_TRACE_FORWARD) {
+        out->flop = one;
+        n_elements = x + w + y + (c->has_bias ? (double)c->k : 0);
+    } else {
+        out->flop = one * (c->wants_input + c->wants_weight) + (c->wants_bias ? y : 0);
+        n_elements = (x + w + y) * (c->wants_input + c->wants_weight) +
+                     (c->wants_bias ? y + (double)c->k : 0);
+    }
+    out->bytes = n_elements * ks_trace_dtype_bytes(c->dtype);
+    out->dtype = c->dtype;
+}
+
+/* ---- matrix products ---- */
+
+static void gemm_cost(const struct ks_trace_gemm *g, const struct ks_shape *s,
+                      struct ks_trace_cost *out)
+{
+    const double size = ks_trace_dtype_bytes(g->dtype);
+    const double size_b = ks_trace_dtype_bytes(s->in[g->i_b].dtype);
+
+    out->flop = 2 * g->n_c * (double)g->k;
+    out->bytes = (double)g->batch * ((double)g->m * size + (double)g->n * size_b) * (double)g->k +
+                 (g->n_c + g->addend) * size;
+    out->dtype = g->dtype;
+}
+
+/* ---- attention ---- */
+
+enum order { HEADS_FIRST, SEQUENCE_FIRST }; /* [b, h, s, d] or [b, s, h, d] */
+
+struct attention {
+    const char *name;
+    bool is_backward;
+    enum order order;
+    int q, k, v, causal, varlen; /* varlen: the lengths of packed sequences; -1: none */
+};
+static const struct attention attentions[] = {
+    { "aten::_scaled_dot_product_flash_attention", false, HEADS_FIRST, 0, 1, 2, 4, -1 },
+    { "aten::_scaled_dot_product_flash_attention_for_cpu", false, HEADS_FIRST, 0, 1, 2, 4, -1 },
+    { "aten::_scaled_dot_product_efficient_attention", false, HEADS_FIRST, 0, 1, 2, 6, -1 },
+    { "aten::_scaled_dot_product_cudnn_attention", false, HEADS_FIRST, 0, 1, 2, 6, -1 },
+    { "aten::_scaled_dot_product_fused_attention_overrideable", false, HEADS_FIRST, 0, 1, 2, 5,
+      -1 },
+    { "aten::_flash_attention_forward", false, SEQUENCE_FIRST, 0, 1, 2, 8, 3 },
+    { "aten::_efficient_attention_forward", false, SEQUENCE_FIRST, 0, 1, 2, -1, 4 },
+    { "aten::_cudnn_attention_forward", false, HEADS_FIRST, 0, 1, 2, 9, 4 },
+    { "aten::_scaled_dot_product_flash_attention_backward", true, HEADS_FIRST, 1, 2, 3, 11, 6 },
+    { "aten::_scaled_dot_product_flash_attention_for_cpu_backward", true, HEADS_FIRST, 1, 2, 3, 7,
+      -1 },
+    { "aten::_scaled_dot_product_efficient_attention_backward", true, HEADS_FIRST, 1, 2, 3, 11,
+      -1 },
+    { "aten::_scaled_dot_product_cudnn_attention_backward", true, HEADS_FIRST, 1, 2, 3, 14, 9 },
+    { "aten::_flash_attention_backward", true, SEQUENCE_FIRST, 1, 2, 3, 11, 6 },
+    { "aten::_efficient_attention_backward", true, SEQUENCE_FIRST, 1, 2, 3, -1, 6 },
+};
+
+static const struct attention *attention_of(const char *name)
+{
+    for (size_t i = 0; i < sizeof(attentions) / sizeof(attentions[0]); i++)
+        if (strcmp(attentions[i].name, name) == 0)
+            return &attentions[i];
+    return NULL;
+}
+
+static const char *attention_cost(const struct attention *a, const struct ks_shape *s,
+                                  const struct ks_trace_rules *rules, struct ks_trace_cost *out)
+{
+    const uint32_t at_s = a->order == HEADS_FIRST ? 2 : 1, at_h = 3 - at_s;
+    const struct ks_shape_input *q, *k, *v;
+    double pairs, widths, n_output;
+
+    if ((uint32_t)a->v >= s->n || !s->in[a->q].is_tensor)
+        return "no shapes of query, key and value";
+    q = &s->in[a->q];
+    k = &s->in[a->k];
+    v = &s->in[a->v];
+    if (a->varlen >= 0 && (uint32_t)a->varlen < s->n && s->in[a->varlen].is_tensor)
+        return "the lengths of packed sequences are not in the trace";
+    if (q->n_dims != 4 || k->n_dims != 4 || v->n_dims != 4 || q->dim[3] != k->dim[3])
+        return "query, key and value are not four-dimensional";
+    pairs = (double)q->dim[0] * (double)q->dim[at_h] * (double)q->dim[at_s] * (double)k->dim[at_s];
+    widths = a->is_backward ? 3.0 * (double)q->dim[3] + 2.0 * (double)v->dim[3]
+                            : (double)q->dim[3] + (double)v->dim[3];
+    out->flop = 2 * pairs * widths;
+    if (rules->halve_causal && a->causal >= 0 && (uint32_t)a->causal < s->n &&
+        ks_span_is(s->in[a->causal].concrete, "True"))
+        out->flop /= 2;
+    n_output = q->n_elements / (double)q->dim[3] * (double)v->dim[3];
+    out->bytes = (q->n_elements + k->n_elements + v->n_elements) * (a->is_backward ? 2 : 1);
+    out->bytes =
+        (out->bytes + n_output * (a->is_backward ? 2 : 1)) * ks_trace_dtype_bytes(q->dtype);
+    out->dtype = q->dtype;
+    return NULL;
+}
+
+/* ---- all ---- */
+
+/* The inputs are read at least once; outputs are not in the trace, so this is a lower bound. */
+static void estimate(const struct ks_shape *s, struct ks_trace_cost *out)
+{
+    for (uint32_t i = 0; i < s->n; i++) {
+        const struct ks_shape_input *in = &s->in[i];
+
+        if (!in->is_tensor || in->is_list)
+            continue;
+        if (out->dtype == KS_TD_UNKNOWN)
+            out->dtype = in->dtype;
+        out->bytes += in->n_elements * ks_trace_dtype_bytes(in->dtype);
+    }
+    out->has_bytes = out->bytes > 0 && !s->is_cut;
+    out->is_estimate = out->has_bytes;
+}
+
+void ks_trace_cost_of(const char *name, const struct ks_shape *s,
+                      const struct ks_trace_rules *rules, struct ks_trace_cost *out,
+                      const char **reason_out)
+{
+    const struct attention *a = attention_of(name);
+    const char *reason = NULL;
+    struct ks_trace_conv conv;
+    struct ks_trace_gemm gemm;
+    int is_conv, is_gemm = 0;
+
+    memset(out, 0, sizeof(*out));
+    is_conv = ks_trace_conv_of(name, s, &conv, &reason);
+    if (is_conv == 0 && !a)
+        is_gemm = ks_trace_gemm_of(name, s, &gemm, &reason);
+    if (is_conv > 0)
+        conv_cost(&conv, out);
+    else if (is_gemm > 0)
+        gemm_cost(&gemm, s, out);
+    else if (a)
+        reason = attention_cost(a, s, rules, out);
+    out->has_flop = out->is_matrix = out->flop > 0;
+    out->has_bytes = out->has_flop && ks_trace_dtype_bytes(out->dtype) > 0;
+    if (!out->has_flop)
+        estimate(s, out);
+    if (reason_out)
+        *reason_out = reason;
+}
+
+bool ks_trace_has_formula(const char *name)
+{
+    static const struct ks_shape empty;
+    struct ks_trace_conv conv;
+    struct ks_trace_gemm gemm;
+
+    return attention_of(name) || ks_trace_conv_of(name, &empty, &conv, NULL) != 0 ||
+           ks_trace_gemm_of(name, &empty, &gemm, NULL) != 0;
+}
