@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "analysis/out/report.h"
 #include "analysis/cmd/analyze.h"
-#include "analysis/cmd/result.h"
+#include "analysis/out/result.h"
 #include "analysis/data/reader.h"
 #include "analysis/learn/summary.h"
 #include "base/text.h"

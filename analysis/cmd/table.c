@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "analysis/cmd/analyze.h"
-#include "analysis/cmd/result.h"
+#include "analysis/out/result.h"
 #include "analysis/data/reader.h"
 #include "analysis/learn/derive.h"
 #include "analysis/out/ck_csv.h"

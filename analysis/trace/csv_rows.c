@@ -96,6 +96,10 @@ int ks_csv_rows_next(struct ks_csv_rows *r, struct ks_err *err)
     bool is_more = true;
     int rc = 0;
 
+    while (r->at < r->end && (*r->at == '\n' || *r->at == '\r')) {
+        r->n_lines += *r->at == '\n';
+        r->at++;
+    }
     if (r->at == r->end)
         return 0;
     ks_buf_clear(&r->text);

@@ -28,7 +28,7 @@ struct ks_csv_rows {
 void ks_csv_rows_open(struct ks_csv_rows *r, const char *text, size_t len, const char *name);
 void ks_csv_rows_close(struct ks_csv_rows *r);
 /* 1 = a record, 0 = the end of the text. KS_EFORMAT: a quote is never closed; KS_ENOMEM. NUL bytes
- * in fields become '?'. A blank line is a record with one empty field. */
+ * in fields become '?'. Blank lines are skipped. */
 int ks_csv_rows_next(struct ks_csv_rows *r, struct ks_err *err);
 /* Skips whole lines, without a look at their quotes. false: there is none. */
 bool ks_csv_rows_skip_line(struct ks_csv_rows *r);

@@ -63,19 +63,56 @@ static int answer(const struct ks_program *p, const struct ks_command *c, bool i
 
 /* ---- which command ---- */
 
-static const struct ks_command *find_command(const struct ks_program *p, const char *name)
+/* Is this the command's name? One of two words, such as "trace diff", takes both. Returns the words
+ * of argv that it takes, 0: another command. */
+static int n_words(const struct ks_command *c, int argc, char **argv)
 {
-    for (size_t i = 0; name && p->commands[i]; i++)
-        if (p->commands[i]->name && strcmp(p->commands[i]->name, name) == 0)
+    const char *second = strchr(c->name, ' ');
+    const size_t n = second ? (size_t)(second - c->name) : strlen(c->name);
+
+    if (argc < 1 || strlen(argv[0]) != n || memcmp(argv[0], c->name, n) != 0)
+        return 0;
+    if (!second)
+        return 1;
+    return argc > 1 && strcmp(argv[1], second + 1) == 0 ? 2 : 0;
+}
+
+/* argv[0] is the name's first word. n_out: the words that it takes. */
+static const struct ks_command *find_command(const struct ks_program *p, int argc, char **argv,
+                                             int *n_out)
+{
+    for (size_t i = 0; p->commands[i]; i++) {
+        *n_out = p->commands[i]->name ? n_words(p->commands[i], argc, argv) : 0;
+        if (*n_out)
             return p->commands[i];
+    }
     return NULL;
 }
 
-static int unknown_command(const struct ks_program *p, const char *name)
+/* Do names of two words begin with this one? */
+static bool is_group(const struct ks_program *p, const char *word)
+{
+    const size_t n = strlen(word);
+
+    for (size_t i = 0; p->commands[i] && p->commands[i]->name; i++)
+        if (strncmp(p->commands[i]->name, word, n) == 0 && p->commands[i]->name[n] == ' ')
+            return true;
+    return false;
+}
+
+static int unknown_command(const struct ks_program *p, int argc, char **argv)
 {
     const char *names[MOST_COMMANDS + 1] = { NULL }, *near;
-    char text[256];
+    const bool is_pair = argc > 1 && is_group(p, argv[0]);
+    char text[256], name[128];
 
+    snprintf(name, sizeof(name), "%.60s%s%.60s", argv[0], is_pair ? " " : "",
+             is_pair ? argv[1] : "");
+    if (argc == 1 && is_group(p, name)) {
+        snprintf(text, sizeof(text), "'%s' needs a second word; see %s --help", name, p->name);
+        complain(p, NULL, text);
+        return KS_EXIT_INPUT;
+    }
     for (size_t i = 0; p->commands[i] && p->commands[i]->name && i < MOST_COMMANDS; i++)
         names[i] = p->commands[i]->name;
     near = ks_nearest(name, names);
@@ -85,14 +122,15 @@ static int unknown_command(const struct ks_program *p, const char *name)
     return KS_EXIT_INPUT;
 }
 
-/* argv: help [--markdown | COMMAND] */
+/* argv: help [--markdown | COMMAND...] */
 static int help(const struct ks_program *p, int argc, char **argv)
 {
-    const struct ks_command *c = argc > 1 ? find_command(p, argv[1]) : NULL;
+    int n = 0;
+    const struct ks_command *c = find_command(p, argc - 1, argv + 1, &n);
     bool is_markdown = argc > 1 && strcmp(argv[1], "--markdown") == 0;
 
     if (argc > 1 && !is_markdown && !c)
-        return unknown_command(p, argv[1]);
+        return unknown_command(p, argc - 1, argv + 1);
     return answer(p, c, is_markdown);
 }
 
@@ -184,7 +222,9 @@ static int dispatch(const struct ks_program *p, int argc, char **argv)
 {
     const bool is_single = !p->commands[0]->name;
     const char *word = argc > 1 ? argv[1] : NULL;
-    const struct ks_command *c = is_single ? p->commands[0] : find_command(p, word);
+    int n = 0;
+    const struct ks_command *c =
+        is_single ? p->commands[0] : find_command(p, argc - 1, argv + 1, &n);
 
     if (word && p->version && strcmp(word, "--version") == 0) {
         printf("%s %s\n", p->name, p->version);
@@ -200,7 +240,7 @@ static int dispatch(const struct ks_program *p, int argc, char **argv)
     }
     if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0)
         return help(p, argc - 1, argv + 1);
-    return c ? run_command(p, c, argc - 1, argv + 1) : unknown_command(p, word);
+    return c ? run_command(p, c, argc - n, argv + n) : unknown_command(p, argc - 1, argv + 1);
 }
 
 int ks_program_main(const struct ks_program *p, int argc, char **argv)

@@ -36,7 +36,8 @@ struct ks_call {
 };
 
 struct ks_command {
-    const char *name; /* NULL: the program does one thing and has no subcommands */
+    /* One word or two ("trace diff"); NULL: the program does one thing and has no subcommands. */
+    const char *name;
     const char *summary;
     const char *usage;         /* begins behind the program's name */
     const struct ks_opt *opts; /* NULL: none */

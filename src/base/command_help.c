@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { SUMMARY_AT = 14 }; /* column of a command's summary in the list of commands */
+enum { SUMMARY_AT = 14 }; /* column of a command's summary in the list of commands, at least */
 
 static bool has_options(const struct ks_command *c)
 {
@@ -47,9 +47,14 @@ void ks_command_help(const struct ks_program *p, const struct ks_command *c, uns
 
 static void put_commands(const struct ks_program *p, unsigned width, struct ks_buf *to)
 {
+    unsigned at = SUMMARY_AT;
+
+    for (size_t i = 0; p->commands[i]; i++)
+        if (strlen(p->commands[i]->name) + 4 > at)
+            at = (unsigned)strlen(p->commands[i]->name) + 4;
     for (size_t i = 0; p->commands[i]; i++) {
-        ks_buf_printf(to, "  %-*s", SUMMARY_AT - 2, p->commands[i]->name);
-        ks_wrap_put(to, p->commands[i]->summary, SUMMARY_AT, SUMMARY_AT, width);
+        ks_buf_printf(to, "  %-*s", (int)at - 2, p->commands[i]->name);
+        ks_wrap_put(to, p->commands[i]->summary, at, at, width);
         ks_buf_u8(to, '\n');
     }
 }

@@ -106,7 +106,11 @@ static const struct ks_command command_make = { .name = "make",
 static const struct ks_command command_list = {
     .name = "list", .summary = "Lists things.", .usage = "list [THING...]", .run = list
 };
-static const struct ks_command *const commands[] = { &command_make, &command_list, NULL };
+static const struct ks_command command_pair = {
+    .name = "list all", .summary = "Lists all.", .usage = "list all [THING...]", .run = list
+};
+static const struct ks_command *const commands[] = { &command_make, &command_pair, &command_list,
+                                                     NULL };
 static const struct ks_program tool = { .name = "tool",
                                         .summary = "Makes and lists things.",
                                         .version = "1.2",
@@ -199,6 +203,9 @@ static void every_command_line_has_its_end(void **state)
           "tool make: 'bad\\x1b' is bad\n" },
         { { "list" }, 0, "open list close", NULL, NULL },
         { { "list", "a", "b", "c" }, 0, "open list+ close", NULL, NULL },
+        { { "list", "all" }, 0, "open list close", NULL, NULL },
+        { { "list", "all", "b" }, 0, "open list+ close", NULL, NULL },
+        { { "help", "list", "all" }, 0, "", "usage: tool list all [THING...]", NULL },
         { { NULL }, 2, "", NULL, "tool: no command; see --help" },
         { { "mkae" }, 2, "", NULL, "unknown command 'mkae', did you mean 'make'; see tool --help" },
         { { "frobnicate\x1b" }, 2, "", NULL, "unknown command 'frobnicate\\x1b'; see" },
@@ -301,6 +308,7 @@ static void the_manual_is_the_table(void **state)
                         "| `-j`, `--jobs N` | `jobs` | 2 | 1 to 9 | how many at a time |\n"
                         "| `--to FILE` | `to` | none |  | where to |\n"
                         "| `--without FILE` | `without` | none |  | what not |\n"
+                        "\n## tool list all\n\nLists all.\n\n    tool list all [THING...]\n"
                         "\n## tool list\n\nLists things.\n\n    tool list [THING...]\n");
     ks_buf_release(&text);
 }

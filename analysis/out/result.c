@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "analysis/cmd/result.h"
+#include "analysis/out/result.h"
 
 #include <string.h>
 #include <unistd.h>
