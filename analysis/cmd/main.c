@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* ksweep-analyze - what a results.h5 says: tables for people and for training. */
 #include "analysis/cmd/analyze.h"
+#include "analysis/trace/verbs.h"
 #include "base/command.h"
 #include "base/limits.h"
 #include "base/text.h"
@@ -9,8 +10,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct ks_analysis *const analyses[] = { &ks_analysis_table, &ks_analysis_report,
-                                                      &ks_analysis_oracle, &ks_analysis_compare };
+static const struct ks_analysis *const analyses[] = {
+    &ks_analysis_table,
+    &ks_analysis_report,
+    &ks_analysis_oracle,
+    &ks_analysis_compare,
+    &ks_trace_verb_counters,
+    &ks_trace_verb_merge,
+};
 #define N_ANALYSES (sizeof(analyses) / sizeof(analyses[0]))
 
 static const struct ks_analysis *analysis_of(const struct ks_command *command)

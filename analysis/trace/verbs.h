@@ -9,5 +9,7 @@
 
 #include "analysis/out/verb.h"
 
+extern const struct ks_analysis ks_trace_verb_counters;
+extern const struct ks_analysis ks_trace_verb_merge;
 
 #endif

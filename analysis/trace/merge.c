@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: MIT */
+/* trace merge: device times measured apart, put into a trace of the host (merge_plan.h). */
+#include "analysis/out/result.h"
+#include "analysis/trace/merge_write.h"
+#include "analysis/trace/verbs.h"
+#include "base/command.h"
+#include "base/file.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+struct config {
+    const char *output, *truth;
+    double latency_us, least_us;
+    struct ks_opt_list drop;
+};
+#define AT(member) offsetof(struct config, member)
+static const struct ks_opt opts[] = {
+    { .name = "output",
+      .letter = 'o',
+      .type = KS_OPT_STR,
+      .offset = AT(output),
+      .arg = "FILE",
+      .help = "the merged trace; required. Never one of the inputs" },
+    { .name = "latency",
+      .type = KS_OPT_F64,
+      .offset = AT(latency_us),
+      .def = "0",
+      .min = 0,
+      .max = 1e9,
+      .arg = "US",
+      .help = "from the begin of an operator to that of its kernel on an idle queue" },
+    { .name = "least",
+      .type = KS_OPT_F64,
+      .offset = AT(least_us),
+      .def = "0",
+      .min = 0,
+      .max = 1e12,
+      .arg = "US",
+      .help = "leave out operators whose kernels take less" },
+    { .name = "drop",
+      .type = KS_OPT_LIST,
+      .offset = AT(drop),
+      .arg = "NAME",
+      .help = "leave out the operators of exactly this name; may be given several times" },
+    { .name = "truth",
+      .type = KS_OPT_STR,
+      .offset = AT(truth),
+      .arg = "TRACE",
+      .help = "a trace of the same run with its kernels: print how far the merged ones are from "
+              "them" },
+    KS_OPT_END
+};
+#undef AT
+
+/* ---- the merged file ---- */
+
+enum { CHUNK_BYTES = 1 << 16 };
+
+/* Bytes of the host trace; at `at` the events go in. */
+static int copy_with(struct ks_trace_source *s, uint64_t at, const struct ks_buf *events,
+                     struct ks_sink *to, struct ks_err *err)
+{
+    char *chunk = malloc(CHUNK_BYTES);
+    uint64_t done = 0;
+    size_t n = 1;
+    int rc = chunk ? 0 : ks_fail(err, KS_ENOMEM, "out of memory");
+
+    while (rc == 0 && n > 0) {
+        size_t before;
+
+        rc = ks_trace_source_read(s, chunk, CHUNK_BYTES, &n, err);
+        before = rc == 0 && at >= done && at - done < n ? (size_t)(at - done) : n;
+        if (rc < 0)
+            break;
+        ks_buf_put(&to->text, chunk, before);
+        if (before < n) {
+            ks_buf_put(&to->text, events->data, events->len);
+            ks_buf_put(&to->text, chunk + before, n - before);
+        }
+        done += n;
+        rc = ks_sink_step(to, err);
+    }
+    free(chunk);
+    return rc;
+}
+
+static int write_merged(struct ks_trace_source *source, const struct config *c,
+                        const struct ks_merge_ids *ids, const struct ks_buf *events,
+                        struct ks_err *err)
+{
+    struct ks_result o;
+    int rc = ks_trace_source_rewind(source, err);
+
+    if (rc < 0)
+        return rc;
+    rc = ks_result_open(&o, c->output, err);
+    if (rc == 0)
+        rc = copy_with(source, ids->events_end, events, &o.sink, err);
+    return ks_result_close(&o, rc, err);
+}
+
+static bool is_same_file(const char *a, const char *b)
+{
+    struct stat l, r;
+
+    return stat(a, &l) == 0 && stat(b, &r) == 0 && l.st_dev == r.st_dev && l.st_ino == r.st_ino;
+}
+
+static int check_output(const struct config *c, const char *const *inputs, int n,
+                        struct ks_err *err)
+{
+    if (!c->output || !*c->output)
+        return ks_fail(err, KS_EINVAL, "where to: name the merged trace with -o FILE");
+    for (int i = 0; i < n; i++)
+        if (is_same_file(c->output, inputs[i]))
+            return ks_fail(err, KS_EINVAL, "'%s' is an input: it would be lost; choose another -o",
+                           c->output);
+    return 0;
+}
+
+/* ---- what is said ---- */
+
+static void note_unused(const struct ks_merge_kernels *k, const struct ks_merge_plan *p,
+                        struct ks_buf *notes)
+{
+    enum { MOST_NAMED = 3 };
+    unsigned n = 0;
+
+    if (p->n_matched == p->n_entries)
+        return;
+    ks_buf_printf(notes,
+                  "ksweep-analyze trace merge: %u of %u kernels have no operator in the host "
+                  "trace:",
+                  p->n_entries - p->n_matched, p->n_entries);
+    for (uint32_t i = 0; i < k->keys.n && n < MOST_NAMED; i++)
+        if (!k->at[i].is_used)
+            ks_buf_printf(notes, "%s '%s'", n++ ? "," : "", ks_names_text(&k->keys, i));
+    ks_buf_printf(notes, "%s\n", p->n_entries - p->n_matched > MOST_NAMED ? ", ..." : "");
+}
+
+static void note(const struct config *c, const struct ks_merge_kernels *k,
+                 const struct ks_merge_plan *p, struct ks_buf *notes)
+{
+    ks_buf_printf(notes, "ksweep-analyze trace merge: %u slices, %.3f us, of %u kernels", p->n,
+                  (double)p->total_ns / 1e3, p->n_entries);
+    if (p->n_short || p->n_dropped)
+        ks_buf_printf(notes, " (%u shorter than %g us and %u by name left out)", p->n_short,
+                      c->least_us, p->n_dropped);
+    ks_buf_printf(notes, "\n");
+    note_unused(k, p, notes);
+    if (p->n_excess)
+        ks_buf_printf(
+            notes,
+            "ksweep-analyze trace merge: %u operators take less than the operators within "
+            "them, by %.3f us: they have no time of their own\n",
+            p->n_excess, (double)p->excess_ns / 1e3);
+    if (p->latency_bound_ns > 0)
+        ks_buf_printf(
+            notes,
+            "ksweep-analyze trace merge: %u synchronising calls waited: the latency is at "
+            "least %.3f us%s\n",
+            p->n_waits, (double)p->latency_bound_ns / 1e3 + c->latency_us,
+            c->latency_us > 0 ? "" : " (--latency)");
+}
+
+static int report_error(const struct ks_trace *host, const struct ks_merge_plan *p,
+                        const char *path, struct ks_err *err)
+{
+    struct ks_merge_error e;
+    struct ks_trace *truth = NULL;
+    struct ks_buf b;
+    int rc = ks_trace_load(path, &truth, err);
+
+    if (rc == 0)
+        rc = ks_merge_error_of(host, p, truth, &e, err);
+    ks_trace_release(truth);
+    if (rc < 0)
+        return rc;
+    ks_buf_init(&b);
+    ks_buf_printf(&b,
+                  "ids,ids_merged,start_error_mean_us,start_error_median_us,start_error_max_us,"
+                  "busy_us,true_busy_us,busy_error_us,sum_us,true_sum_us\n"
+                  "%u,%u,%.3f,%.3f,%.3f,%.3f,%.3f,%.3f,%.3f,%.3f\n",
+                  e.n_true, e.n_both, e.mean_ns / 1e3, e.median_ns / 1e3, e.max_ns / 1e3,
+                  (double)e.busy_ns / 1e3, (double)e.true_busy_ns / 1e3,
+                  ((double)e.busy_ns - (double)e.true_busy_ns) / 1e3, (double)e.sum_ns / 1e3,
+                  (double)e.true_sum_ns / 1e3);
+    rc = ks_emit(&b, NULL, err);
+    ks_buf_release(&b);
+    return rc;
+}
+
+/* ---- the verb ---- */
+
+struct inputs {
+    struct ks_trace_source *source;
+    struct ks_trace *host;
+    struct ks_merge_kernels kernels;
+    struct ks_merge_ids ids;
+};
+
+static int read_inputs(const char *host, const char *kernels, struct inputs *in, struct ks_err *err)
+{
+    int rc = ks_trace_source_open(host, &in->source, err);
+
+    if (rc == 0)
+        rc = ks_merge_ids_find(in->source, &in->ids, err);
+    if (rc == 0)
+        rc = ks_trace_source_rewind(in->source, err);
+    if (rc == 0)
+        rc = ks_trace_read(in->source, &in->host, err);
+    if (rc == 0)
+        rc = ks_merge_kernels_read(kernels, &in->kernels, err);
+    return rc;
+}
+
+static int merge_files(const struct config *c, struct inputs *in, struct ks_buf *notes,
+                       struct ks_err *err)
+{
+    const struct ks_merge_rules rules = { .latency_ns = (int64_t)(c->latency_us * 1e3 + 0.5),
+                                          .least_ns = (int64_t)(c->least_us * 1e3 + 0.5),
+                                          .drop = c->drop.text,
+                                          .n_drop = c->drop.n };
+    struct ks_merge_plan plan = { 0 };
+    struct ks_buf events;
+    int rc = ks_merge_plan_make(in->host, &in->kernels, &rules, &plan, err);
+
+    ks_buf_init(&events);
+    if (rc == 0 && plan.n_matched == 0)
+        rc = ks_fail(err, KS_EFORMAT,
+                     "none of %u kernels belongs to an operator of the host trace; keys are "
+                     "<name>_<External id>_<number of the thread>",
+                     plan.n_entries);
+    if (rc == 0) {
+        ks_merge_events_put(in->host, &in->kernels, &plan, &in->ids, &events);
+        rc = ks_buf_ok(&events) ? write_merged(in->source, c, &in->ids, &events, err)
+                                : ks_fail(err, KS_ENOMEM, "out of memory for %u events", plan.n);
+    }
+    if (rc == 0)
+        note(c, &in->kernels, &plan, notes);
+    if (rc == 0 && c->truth)
+        rc = report_error(in->host, &plan, c->truth, err);
+    ks_buf_release(&events);
+    ks_merge_plan_release(&plan);
+    return rc;
+}
+
+static int merge(const void *cfg, const char *const *operands, int n, struct ks_buf *notes,
+                 struct ks_err *err)
+{
+    const struct config *c = cfg;
+    struct inputs in = { 0 };
+    int rc = check_output(c, operands, n, err);
+
+    if (rc == 0)
+        rc = read_inputs(operands[0], operands[1], &in, err);
+    if (rc == 0)
+        rc = merge_files(c, &in, notes, err);
+    ks_merge_kernels_release(&in.kernels);
+    ks_trace_release(in.host);
+    ks_trace_source_close(in.source);
+    return rc;
+}
+
+const struct ks_analysis ks_trace_verb_merge = {
+    .name = "trace merge",
+    .summary = "Put device times that were measured apart into a trace of the host.",
+    .usage = "trace merge HOST KERNELS -o FILE [--latency US] [--least US] [--drop NAME]... "
+             "[--truth TRACE]",
+    .opts = opts,
+    .cfg_size = sizeof(struct config),
+    .n_min = 2,
+    .n_max = 2,
+    .run = merge,
+};

@@ -1,0 +1,99 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Counters, device times measured apart, and problems, of real profiles: against what others found.
+. "$(dirname "$0")/tap.sh"
+need_program ksweep-analyze python3
+need_data traces/README.md
+traces=$KSWEEP_TEST_DATA/traces
+cd "$tap_tmp" || exit 1
+
+# --- counters of the CUPTI range profiler, against Holistic Trace Analysis
+rc_is 0 "counters of AlexNet on an A100" ksweep-analyze trace counters $traces/cupti_alexnet_a100.json.gz -o cupti.csv
+like "$(cat err)" 'no time of kernels, so no rates' "a range's duration is not a kernel's time"
+like "$(cat err)" 'flop_matrix is unknown in 77 of 77 lines' "tensor cores were not counted, and that is said"
+rc_is 0 "sums by innermost operator" ksweep-analyze trace counters $traces/cupti_alexnet_a100.json.gz --by bottom -o bottom.csv
+python3 - $traces/expected/hta >cupti.txt <<'PY'
+import csv, sys
+csv.field_size_limit(1 << 24)
+def rows(p):
+    return list(csv.DictReader(open(p)))
+ours, theirs = rows("cupti.csv"), rows(sys.argv[1] + "/cupti_alexnet_a100.counters.csv")
+pairs = (("kernel", "name"), ("op_stack", "op_stack"), ("top_level_op", "top_level_op"), ("bottom_level_op", "bottom_level_op"))
+same = [all(o[a] == t[b] for a, b in pairs) and float(o["flop"]) == float(t["flops"]) and
+        all(float(o[k]) == float(t[k]) for k in t if k.startswith("smsp__")) for o, t in zip(ours, theirs)]
+print(len(ours), sum(same), any(o["time_ns"] or o["flop_per_s"] for o in ours))
+print("fft2d_r2c_32x32" in ours[5]["kernel"], ours[5]["smsp__sass_thread_inst_executed_op_fadd_pred_on.sum"],
+      ours[5]["top_level_op"], ours[5]["bottom_level_op"])
+sums = {(r["bottom_level_op"], int(r["launches"]), float(r["flop"])) for r in rows("bottom.csv")}
+print(sums == {(r["bottom_level_op"], int(r["count"]), float(r["sum"])) for r in rows(sys.argv[1] + "/cupti_alexnet_a100.flops_by_bottom_op.csv")})
+PY
+is "$(sed -n 1p cupti.txt)" "77 77 False" "all 77 ranges agree with HTA in operators, counters and FLOPs, and have no rate"
+is "$(sed -n 2p cupti.txt)" "True 86114304 aten::conv2d aten::cudnn_convolution" "row 5 is HTA's own check"
+is "$(sed -n 3p cupti.txt)" "True" "FLOPs by innermost operator are HTA's"
+
+# --- AMD and NVIDIA files
+rc_is 0 "rocprof-compute" ksweep-analyze trace counters $traces/counters/rocprof_compute_vcopy_mi200
+field() { python3 -c 'import csv, sys
+csv.field_size_limit(1 << 24)
+print(*(r[c] for r in list(csv.DictReader(open("out")))[:1] for c in sys.argv[1:]))' "$@"; }
+is "$(field dram_bytes time_ns dram_bytes_per_s flop dispatch)" "16778112 20480 819243750000 0 0" "vcopy on MI200: bytes, time, rate, no FLOP"
+is "$(wc -l <out)" 4 "the files beside pmc_perf.csv, from which it was joined, are no further launches"
+rc_is 0 "rocprofv3, a directory" ksweep-analyze trace counters $traces/counters/rocprofv3
+is "$(field dispatch time_ns SQ_WAVES device)" "1 48744 16384 1" "the kernel trace gives counters their times"
+is "$(wc -l <out)" 8 "a line per launch"
+rc_is 0 "Nsight Compute" ksweep-analyze trace counters $traces/counters/ncu/copy_blocked.csv
+is "$(field time_ns dram_bytes_per_s stream dispatch)" "21058944 196456177859.63 7 0" "time and DRAM traffic of the details page"
+rc_is 2 "a trace without ranges" ksweep-analyze trace counters $traces/mi250_minitoy_train.json.gz
+like "$(cat err)" 'mi250_minitoy_train.json.gz: a trace without ranges of the CUPTI profiler' "the message says what is missing"
+
+# --- device times into host traces
+drop=()
+for name in view reshape t empty transpose as_strided item _local_scalar_dense result_type _unsafe_view expand; do
+    drop+=(--drop aten::$name)
+done
+merge() { # MODEL OUT OPTION...
+    local model=$1 out=$2
+    shift 2
+    ksweep-analyze trace merge $traces/merge/$model.host.json.gz $traces/merge/$model.kernel_event.json.gz -o $out "$@"
+}
+rc_is 0 "merge, all kernels" merge h100_bert_small bert.json --truth $traces/h100_bert_small.json.gz
+like "$(cat out)" '^60,60,[0-9.]+,[0-9.]+,[0-9.]+,307.197,307.197,0.000,307.197,307.197$' "busy time is exact, the starts of 60 ids are compared"
+like "$(cat err)" '60 slices, 307.197 us, of 107 kernels' "operators around others are not counted twice"
+rc_is 0 "merge, own time of outer operators" merge h100_timesformer tf.json --truth $traces/h100_timesformer.json.gz
+like "$(cat out)" '^443,443,.*,154855.595,154855.595,0.000,' "2.305 us that the original loses are there"
+rc_is 0 "merge with the original's threshold and names" merge h100_timesformer tf100.json --least 100 "${drop[@]}"
+rc_is 0 "and of a training step" merge mi300x_resnet_act_checkpoint rn100.json --least 100 "${drop[@]}"
+python3 - $traces >merge.txt <<'PY'
+import gzip, json, sys
+def load(p):
+    return json.load((gzip.open if p.endswith(".gz") else open)(p, "rt"))
+def slices(events, cat):
+    return [(e["ts"], e["name"], e["dur"]) for e in events if e["ph"] == "X" and e.get("cat") == cat]
+def near(a, b):
+    return len(a) == len(b) and all(x[1:] == y[1:] and abs(x[0] - y[0]) < 0.01 for x, y in zip(sorted(a), sorted(b)))
+for name, model, t in (("bert", "h100_bert_small", "t0"), ("tf100", "h100_timesformer", "t100"),
+                       ("rn100", "mi300x_resnet_act_checkpoint", "t100")):
+    want = slices(load("%s/expected/merge/%s.%s.appended.json.gz" % (sys.argv[1], model, t)), "device_kernel")
+    trace = load(name + ".json")
+    host = load("%s/merge/%s.host.json.gz" % (sys.argv[1], model))
+    events, n = trace.pop("traceEvents"), len(host["traceEvents"])
+    old = host.pop("traceEvents")
+    new = events[n:]
+    ids, pids = [e["id"] for e in new if e["ph"] == "s"], {e["pid"] for e in new if e["ph"] in "XCM"}
+    free = not pids & {e.get("pid") for e in old} and len(set(ids)) == len(ids)
+    free = free and not set(ids) & {e["id"] for e in old if e["ph"] in "sft"}
+    print(name, len(want), near(slices(new, "kernel"), want), trace == host and events[:n] == old, free)
+PY
+is "$(cat merge.txt)" "bert 60 True True True
+tf100 146 True True True
+rn100 38 True True True" "slices are the original's, the host's events stay, ids are free"
+cp bert.json kept.json
+rc_is 2 "never over an input" ksweep-analyze trace merge bert.json $traces/merge/h100_bert_small.kernel_event.json.gz -o bert.json
+ok "which is as it was" cmp bert.json kept.json
+head -c 300000 kept.json >cut.json
+rc_is 2 "a host trace that was cut off" ksweep-analyze trace merge cut.json $traces/merge/h100_bert_small.kernel_event.json.gz -o x.json
+like "$(cat err)" 'cut.json: the events are not closed' "is refused: nothing could be put behind its events"
+rc_is 2 "kernels of another run" ksweep-analyze trace merge bert.json $traces/merge/h100_timesformer.kernel_event.json.gz -o x.json
+like "$(cat err)" 'none of 873 kernels belongs to an operator of the host trace' "are refused"
+not_ok "nothing is written then" test -e x.json
+done_testing
