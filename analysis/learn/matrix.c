@@ -344,6 +344,13 @@ bool ks_cells_is_refused(const struct ks_cells *c, uint32_t problem, uint32_t in
            bsearch(&pair, c->refused, c->n_refused, sizeof(pair), compare_pairs) != NULL;
 }
 
+bool ks_cells_tied(const struct ks_cell *a, const struct ks_cell *b)
+{
+    double limit = a->se_ns < 0 || b->se_ns < 0 ? 0 : 1.96 * hypot(a->se_ns, b->se_ns);
+
+    return fabs(a->time_ns - b->time_ns) <= limit;
+}
+
 double ks_label_weight(double time_ns, double se_ns)
 {
     double error = se_ns / time_ns / 0.01;

@@ -35,6 +35,7 @@ static inline float *ks_matrix_row(const struct ks_matrix *m, size_t row)
 struct ks_cell {
     uint32_t problem, instance; /* indices into ks_cells */
     double time_ns;             /* > 0, comparable within the problem */
+    double se_ns;               /* standard error of time_ns; < 0 = not known */
     double weight;              /* (0, 1]; 1 = the label's uncertainty does not matter */
 };
 struct ks_cell_problem {
@@ -91,6 +92,10 @@ uint32_t ks_cells_find_instance(const struct ks_cells *c, uint64_t id);
 size_t ks_cells_at(const struct ks_cells *c, uint32_t problem, uint32_t instance);
 bool ks_cells_is_refused(const struct ks_cells *c, uint32_t problem, uint32_t instance);
 
+/* Whether the times of two cells cannot be told apart: they differ by at most 1.96 standard errors
+ * of their difference; only equal times where an error is not known. */
+bool ks_cells_tied(const struct ks_cell *a, const struct ks_cell *b);
+
 /* Weight of a label by the standard error of its median: 1 / (1 + (relative error / 1 %)^2); 1
  * where the error is not known (< 0). */
 double ks_label_weight(double time_ns, double se_ns);
@@ -101,6 +106,8 @@ double ks_label_weight(double time_ns, double se_ns);
 struct ks_featurizer {
     size_t n_cols;
     const char *const *names; /* [n_cols] borrowed */
+    size_t analytic; /* the column that orders instances without any training, lowest first;
+                        SIZE_MAX: there is none */
     void *ctx;
     /* @row_out [out] [n_cols]; NaN = missing. Pure; may not fail. */
     void (*fill)(void *ctx, uint32_t problem, uint32_t instance, float *row_out);
