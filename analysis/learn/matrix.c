@@ -151,7 +151,7 @@ int ks_cells_instance(struct ks_cells *c, uint64_t id, const char *name, uint32_
     return 0;
 }
 
-int ks_cells_add(struct ks_cells *c, const struct ks_cell *cell, struct ks_err *err)
+int ks_cells_add(struct ks_cells *c, const struct ks_timed_cell *cell, struct ks_err *err)
 {
     int rc;
 
@@ -184,7 +184,7 @@ static int by_pair(uint32_t problem_a, uint32_t instance_a, uint32_t problem_b, 
 }
 
 struct numbered {
-    struct ks_cell cell;
+    struct ks_timed_cell cell;
     size_t i;
 };
 
@@ -215,7 +215,7 @@ static int sort_cells(struct ks_cells *c, struct ks_err *err)
         sorted[i] = (struct numbered){ c->cells[i], i };
     qsort(sorted, c->n, sizeof(*sorted), compare_cells);
     for (size_t i = 0; i < c->n; i++) {
-        const struct ks_cell *next = i + 1 < c->n ? &sorted[i + 1].cell : NULL;
+        const struct ks_timed_cell *next = i + 1 < c->n ? &sorted[i + 1].cell : NULL;
 
         if (next && next->problem == sorted[i].cell.problem &&
             next->instance == sorted[i].cell.instance)
@@ -344,7 +344,7 @@ bool ks_cells_is_refused(const struct ks_cells *c, uint32_t problem, uint32_t in
            bsearch(&pair, c->refused, c->n_refused, sizeof(pair), compare_pairs) != NULL;
 }
 
-bool ks_cells_tied(const struct ks_cell *a, const struct ks_cell *b)
+bool ks_cells_tied(const struct ks_timed_cell *a, const struct ks_timed_cell *b)
 {
     double limit = a->se_ns < 0 || b->se_ns < 0 ? 0 : 1.96 * hypot(a->se_ns, b->se_ns);
 

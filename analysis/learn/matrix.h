@@ -32,7 +32,7 @@ static inline float *ks_matrix_row(const struct ks_matrix *m, size_t row)
 
 /* ---- cells ---- */
 
-struct ks_cell {
+struct ks_timed_cell {
     uint32_t problem, instance; /* indices into ks_cells */
     double time_ns;             /* > 0, comparable within the problem */
     double se_ns;               /* standard error of time_ns; < 0 = not known */
@@ -57,7 +57,7 @@ struct ks_cell_pair {
 
 /* Zero-initialised = empty; filled by the calls below, read once ks_cells_finish() succeeded. */
 struct ks_cells {
-    struct ks_cell *cells; /* [n] */
+    struct ks_timed_cell *cells; /* [n] */
     size_t n, cap;
     struct ks_cell_problem *problems; /* [n_problems] in the order in which they were added */
     size_t n_problems, cap_problems;
@@ -77,7 +77,7 @@ int ks_cells_problem(struct ks_cells *c, const struct ks_problem *p, uint32_t *p
 int ks_cells_instance(struct ks_cells *c, uint64_t id, const char *name, uint32_t *instance_out,
                       struct ks_err *err);
 /* KS_EINVAL: a time or weight that is not finite and above 0; KS_ENOMEM. */
-int ks_cells_add(struct ks_cells *c, const struct ks_cell *cell, struct ks_err *err);
+int ks_cells_add(struct ks_cells *c, const struct ks_timed_cell *cell, struct ks_err *err);
 int ks_cells_refuse(struct ks_cells *c, uint32_t problem, uint32_t instance, struct ks_err *err);
 
 /* ks_cells_finish() - sorts; of several cells of one pair the one added last counts; drops problems
@@ -94,7 +94,7 @@ bool ks_cells_is_refused(const struct ks_cells *c, uint32_t problem, uint32_t in
 
 /* Whether the times of two cells cannot be told apart: they differ by at most 1.96 standard errors
  * of their difference; only equal times where an error is not known. */
-bool ks_cells_tied(const struct ks_cell *a, const struct ks_cell *b);
+bool ks_cells_tied(const struct ks_timed_cell *a, const struct ks_timed_cell *b);
 
 /* Weight of a label by the standard error of its median: 1 / (1 + (relative error / 1 %)^2); 1
  * where the error is not known (< 0). */

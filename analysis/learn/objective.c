@@ -83,7 +83,7 @@ static void fill(struct ks_objective *o, const struct ks_cells *c, const size_t 
     uint32_t problem = UINT32_MAX;
 
     for (size_t i = 0; i < o->n; i++) {
-        const struct ks_cell *cell = &c->cells[rows[i]];
+        const struct ks_timed_cell *cell = &c->cells[rows[i]];
         const struct ks_cell_problem *p = &c->problems[cell->problem];
         double count = p->problem.count > 1 ? (double)p->problem.count : 1;
 

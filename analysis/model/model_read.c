@@ -131,7 +131,7 @@ static int instance_row(struct table *t, const char **fields, struct ks_err *err
 static int cell_row(struct table *t, const char **fields, struct ks_err *err)
 {
     struct ks_cells *c = &t->m->cells;
-    struct ks_cell cell = { 0 };
+    struct ks_timed_cell cell = { 0 };
     uint64_t problem, instance;
     double score;
     float *grown;

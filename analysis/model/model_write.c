@@ -2,6 +2,7 @@
 #include "analysis/model/model_dir.h"
 #include "base/file.h"
 #include "base/hash.h"
+#include "base/text.h"
 #include "grid/problem_class.h"
 #include "json/json.h"
 
@@ -32,20 +33,6 @@ static int put_file(const struct writer *w, const char *name, const struct ks_bu
 
 /* ---- CSV ---- */
 
-static void put_name(struct ks_buf *to, const char *name)
-{
-    bool is_quoted = strpbrk(name, ",\"\n") != NULL;
-
-    if (!is_quoted) {
-        ks_buf_printf(to, "%s", name);
-        return;
-    }
-    ks_buf_u8(to, '"');
-    for (const char *p = name; *p; p++)
-        ks_buf_printf(to, *p == '"' ? "\"%c" : "%c", *p);
-    ks_buf_u8(to, '"');
-}
-
 static int put_problems(const struct writer *w, struct ks_buf *to, struct ks_err *err)
 {
     const struct ks_cells *c = w->in->cells;
@@ -70,7 +57,7 @@ static int put_instances(const struct writer *w, struct ks_buf *to, struct ks_er
     for (size_t i = 0; i < c->n_instances; i++) {
         ks_buf_printf(to, "%016llx,%zu,", (unsigned long long)c->instances[i].id,
                       c->instances[i].n_cells);
-        put_name(to, c->instances[i].name);
+        ks_csv_put(to, c->instances[i].name);
         ks_buf_printf(to, "\n");
     }
     return put_file(w, "instances.csv", to, err);
@@ -82,7 +69,7 @@ static int put_oof(const struct writer *w, struct ks_buf *to, struct ks_err *err
 
     ks_buf_printf(to, "problem_id,fold,instance_id,time_ns,se_ns,score,is_best,is_pick\n");
     for (size_t i = 0; i < c->n; i++) {
-        const struct ks_cell *cell = &c->cells[i];
+        const struct ks_timed_cell *cell = &c->cells[i];
         char time[32], se[32];
 
         ks_f64_text(cell->time_ns, time);
@@ -106,7 +93,7 @@ static int put_importances(const struct writer *w, struct ks_buf *to, struct ks_
 
     ks_buf_printf(to, "feature,total_gain\n");
     for (size_t i = 0; rc == 0 && i < f->n_cols; i++) {
-        put_name(to, f->names[i]);
+        ks_csv_put(to, f->names[i]);
         ks_buf_printf(to, ",%.9g\n", gain[i]);
     }
     free(gain);

@@ -5,19 +5,18 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define BASE .n_parallel = 1, .min_child = 2, .subsample = 0.8, .colsample = 0.8, .lambda = 1
+#define SLOW                                                                                       \
+    .n_parallel = 1, .eta = 0.05, .min_child = 1, .subsample = 0.8, .colsample = 0.5, .lambda = 1
 
 static const struct ks_setting settings[] = {
-    { BASE, .target = KS_TARGET_LOSS, .depth = 6, .eta = 0.1 },
-    { BASE, .target = KS_TARGET_LOG_TIME, .depth = 6, .eta = 0.1 },
-    { BASE, .target = KS_TARGET_PAIRWISE, .depth = 6, .eta = 0.1 },
-    { BASE, .target = KS_TARGET_LOG_RATE, .depth = 6, .eta = 0.1 },
-    { BASE, .target = KS_TARGET_PAIRWISE, .depth = 9, .eta = 0.1 },
-    { BASE, .target = KS_TARGET_LOSS, .depth = 9, .eta = 0.1 },
-    { BASE, .target = KS_TARGET_PAIRWISE, .depth = 4, .eta = 0.15 },
-    { BASE, .target = KS_TARGET_LOSS, .depth = 12, .eta = 0.1 },
+    { SLOW, .target = KS_TARGET_LOSS, .depth = 8 },
+    { SLOW, .target = KS_TARGET_PAIRWISE, .depth = 8 },
+    { SLOW, .target = KS_TARGET_LOG_TIME, .depth = 8 },
+    { SLOW, .target = KS_TARGET_LOG_RATE, .depth = 8 },
+    { SLOW, .target = KS_TARGET_LOSS, .depth = 12 },
+    { SLOW, .target = KS_TARGET_LOSS, .depth = 5 },
 };
-#undef BASE
+#undef SLOW
 #define N_SETTINGS (sizeof(settings) / sizeof(settings[0]))
 _Static_assert(N_SETTINGS <= KS_MAX_SETTINGS, "struct ks_trained has room");
 
