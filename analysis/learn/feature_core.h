@@ -91,8 +91,8 @@ enum ks_fx_need_kind {
     KS_FX_NEED_MOST
 };
 struct ks_fx_need {
-    int32_t kind, quantity; /* enum ks_fx_quantity, or a dimension */
-    int64_t factor, value;  /* quantity * factor is tested */
+    int16_t kind, quantity; /* enum ks_fx_quantity, or a dimension */
+    int32_t factor, value;  /* quantity * factor is tested */
 };
 
 struct ks_fx_instance {

@@ -2,6 +2,7 @@
 #include "analysis/model/selector_core.h"
 
 #include <math.h>
+#include <string.h>
 
 #define LANES 8
 
@@ -125,6 +126,21 @@ KS_SEL_API void ks_sel_features(const struct ks_sel_model *m, const struct ks_fx
     for (int i = 0; i < m->n_problem; i++)
         row_out[i] = ks_fx_problem_feature(q, m->index[i]);
     sel_candidate(m, q, instance, row_out);
+}
+
+KS_SEL_API uint32_t ks_sel_bits(const float *row, int n)
+{
+    uint32_t sum = 2166136261u;
+
+    for (int i = 0; i < n; i++) {
+        uint32_t bits = 0x7fc00000u;
+
+        if (row[i] == row[i])
+            memcpy(&bits, &row[i], sizeof(bits));
+        for (int k = 0; k < 4; k++)
+            sum = (sum ^ (bits >> 8 * k & 0xff)) * 16777619u;
+    }
+    return sum;
 }
 
 /* ---- the k best ---- */

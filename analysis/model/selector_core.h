@@ -97,4 +97,7 @@ KS_SEL_API void ks_sel_features(const struct ks_sel_model *m, const struct ks_fx
 /* What the trees predict of it. */
 KS_SEL_API double ks_sel_predict(const struct ks_sel_model *m, const float *row);
 
+/* A checksum (FNV-1a) of their bits; all NaNs are equal. */
+KS_SEL_API uint32_t ks_sel_bits(const float *row, int n);
+
 #endif
