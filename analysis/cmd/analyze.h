@@ -23,6 +23,6 @@ struct ks_analysis {
                struct ks_err *err);
 };
 
-extern const struct ks_analysis ks_analysis_table, ks_analysis_report;
+extern const struct ks_analysis ks_analysis_table, ks_analysis_report, ks_analysis_import;
 
 #endif
