@@ -23,6 +23,7 @@ struct ks_analysis {
                struct ks_err *err);
 };
 
-extern const struct ks_analysis ks_analysis_table, ks_analysis_report, ks_analysis_train;
+extern const struct ks_analysis ks_analysis_table, ks_analysis_report, ks_analysis_import,
+    ks_analysis_train;
 
 #endif

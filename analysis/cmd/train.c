@@ -137,7 +137,7 @@ static void tell(void *ctx, const char *phase, double done)
         c->phase_ns = c->told_ns;
     }
     spent = (double)(now - c->phase_ns) / 1e9;
-    if (now - c->told_ns < 2000000000ull || done <= 0)
+    if (now - c->told_ns < 5000000000ull || done <= 0)
         return;
     c->told_ns = now;
     fprintf(stderr, "ksweep-analyze train: %s, %.0f %%, about %.0f s left of this phase\n", phase,
@@ -161,6 +161,12 @@ static int score(struct job *j, struct ks_err *err)
 {
     const struct ks_cells *c = &j->data.cells;
     const struct ks_trained *t = &j->trained;
+    struct ks_scorecard_input in = { .cells = c,
+                                     .picks = t->picks,
+                                     .class_picks = t->has_classes ? t->class_picks : NULL,
+                                     .has_class_pick = t->has_class_pick,
+                                     .n_bootstrap = N_BOOTSTRAP,
+                                     .seed = j->in.seed };
     bool *all = malloc(c->n_problems + 1);
     int rc;
 
@@ -168,8 +174,8 @@ static int score(struct job *j, struct ks_err *err)
         return ks_fail(err, KS_ENOMEM, "out of memory for %zu problems", c->n_problems);
     for (size_t i = 0; i < c->n_problems; i++)
         all[i] = true;
-    rc = ks_scorecard_make(c, all, t->picks, t->has_classes ? t->class_picks : NULL,
-                           t->has_class_pick, N_BOOTSTRAP, j->in.seed, &j->card, err);
+    in.is_wanted = all;
+    rc = ks_scorecard_make(&in, &j->card, err);
     free(all);
     return rc;
 }

@@ -16,17 +16,23 @@ struct ks_line {
     double mean_lo, mean_hi, p10_lo, p10_hi;
 };
 
+/* By one of Composable Kernel's tools (learn/metrics.h), in percent. */
+struct ks_ck_scores {
+    size_t n;
+    double mean, p10, p50, min, max, top1, top5;
+};
+
 enum { KS_N_TOP = 3, KS_N_BEST_K = 3 };
 extern const uint32_t ks_top[KS_N_TOP];       /* 1, 3, 5 */
 extern const uint32_t ks_best_k[KS_N_BEST_K]; /* 1, 2, 4 */
 
 struct ks_quality {
     size_t n_problems;
-    struct ks_line measured;       /* the choice is among the instances measured for the problem */
-    struct ks_line zero;           /* among all instances; a pick that was not measured counts 0 */
-    struct ks_line left_out;       /* the same without the problems whose pick was not measured */
-    double share;                  /* of the problems whose pick among all was measured */
-    double p10_index;              /* of `zero`: sorted[n / 10] */
+    struct ks_line measured; /* the choice is among the instances measured for the problem */
+    struct ks_line zero;     /* among all instances; a pick that was not measured counts 0 */
+    struct ks_line left_out; /* the same without the problems whose pick was not measured */
+    double share;            /* of the problems whose pick among all was measured */
+    struct ks_ck_scores ck_compare, ck_validate;
     double hit[KS_N_TOP];          /* the oracle's best is among the first 1, 3, 5 by score */
     double inside[KS_N_TOP];       /* the pick is among the oracle's best 1, 3, 5 */
     double tied;                   /* the pick is the best or its time cannot be told from it */
@@ -74,5 +80,14 @@ struct ks_scorecard {
     bool is_useful; /* the model's mean is above it */
 };
 void ks_scorecard_release(struct ks_scorecard *s);
+
+/* A problem on which a pick loses most. Texts are borrowed. */
+struct ks_worst {
+    double eff, pick_ns, best_ns;
+    const char *class_name, *pick, *best;
+    uint64_t problem_id;
+    char canonical[1024];
+    char reason[160];
+};
 
 #endif

@@ -39,10 +39,6 @@ struct ks_ck_case {
  * "top-5": the pick is among the oracle's five best.
  * validate_ml_vs_oracle.py: an unmeasured pick is left out, P10 and P50 interpolate.
  * Efficiencies in percent; NaN of none. KS_ENOMEM. */
-struct ks_ck_scores {
-    size_t n;
-    double mean, p10, p50, min, max, top1, top5;
-};
 int ks_ck_compare(const struct ks_ck_case *cases, size_t n, struct ks_ck_scores *out,
                   struct ks_err *err);
 int ks_ck_validate(const struct ks_ck_case *cases, size_t n, struct ks_ck_scores *out,

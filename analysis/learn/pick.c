@@ -159,12 +159,44 @@ static int lines(const struct ks_pick *picks, size_t n, uint32_t n_bootstrap, ui
         eff[i] = picks[i].any_eff;
     if (rc == 0)
         rc = ks_line(eff, n, n_bootstrap, seed, &q->zero, err);
-    q->p10_index = ks_quantile_index(eff, n, 0.1);
     for (size_t i = 0; i < n; i++)
         if (picks[i].any_cell != KS_NO_CELL)
             eff[n_measured++] = picks[i].any_eff;
     if (rc == 0)
         rc = ks_line(eff, n_measured, n_bootstrap, seed, &q->left_out, err);
+    return rc;
+}
+
+/* How many measured cells of the problem are faster than this one. */
+static uint32_t rank_of(const struct ks_cells *c, const struct ks_cell_problem *p, size_t cell)
+{
+    uint32_t rank = 0;
+
+    for (size_t i = p->first; i < p->first + p->n; i++)
+        rank += c->cells[i].time_ns < c->cells[cell].time_ns;
+    return rank;
+}
+
+/* By the definitions of Composable Kernel's tools: the model's first of all instances. */
+static int ck_scores(const struct ks_cells *c, const struct ks_pick *picks, size_t n,
+                     struct ks_quality *q, struct ks_err *err)
+{
+    struct ks_ck_case *cases = calloc(n + 1, sizeof(*cases));
+    int rc = cases ? 0 : ks_fail(err, KS_ENOMEM, "out of memory for %zu problems", n);
+
+    for (size_t i = 0; rc == 0 && i < n; i++) {
+        const struct ks_cell_problem *p = &c->problems[picks[i].problem];
+        size_t cell = picks[i].any_cell;
+
+        cases[i].efficiency = cell == KS_NO_CELL ? -1 : picks[i].any_eff;
+        cases[i].is_same = cell == p->best;
+        cases[i].rank = cell == KS_NO_CELL ? UINT32_MAX : rank_of(c, p, cell);
+    }
+    if (rc == 0)
+        rc = ks_ck_compare(cases, n, &q->ck_compare, err);
+    if (rc == 0)
+        rc = ks_ck_validate(cases, n, &q->ck_validate, err);
+    free(cases);
     return rc;
 }
 
@@ -176,6 +208,8 @@ int ks_quality(const struct ks_cells *c, const struct ks_pick *picks, size_t n,
     int rc = eff ? lines(picks, n, n_bootstrap, seed, eff, &q, err)
                  : ks_fail(err, KS_ENOMEM, "out of memory for %zu problems", n);
 
+    if (rc == 0)
+        rc = ck_scores(c, picks, n, &q, err);
     if (rc == 0) {
         count_tops(picks, n, &q);
         sum_times(c, picks, n, &q);

@@ -25,6 +25,20 @@ static void put_line(struct ks_jw *w, const char *key, const struct ks_line *l)
     ks_jw_close(w, '}');
 }
 
+static void put_ck(struct ks_jw *w, const char *key, const struct ks_ck_scores *s)
+{
+    ks_jw_open(w, key, '{');
+    ks_jw_u64(w, "total_problems", s->n);
+    put_number(w, "mean_efficiency", s->mean);
+    put_number(w, "p10_efficiency", s->p10);
+    put_number(w, "p50_efficiency", s->p50);
+    put_number(w, "min_efficiency", s->min);
+    put_number(w, "max_efficiency", s->max);
+    put_number(w, "top1_accuracy", s->top1);
+    put_number(w, "top5_hit_rate", s->top5);
+    ks_jw_close(w, '}');
+}
+
 static void put_list(struct ks_jw *w, const char *key, const double *v, size_t n)
 {
     ks_jw_open(w, key, '[');
@@ -42,7 +56,8 @@ static void put_quality(struct ks_jw *w, const char *name, const struct ks_quali
     put_line(w, "unmeasured_is_zero", &q->zero);
     put_line(w, "unmeasured_left_out", &q->left_out);
     put_number(w, "share_measured", q->share);
-    put_number(w, "p10_compare_ml_vs_oracle", q->p10_index);
+    put_ck(w, "compare_ml_vs_oracle", &q->ck_compare);
+    put_ck(w, "validate_ml_vs_oracle", &q->ck_validate);
     put_list(w, "best_in_first_1_3_5", q->hit, KS_N_TOP);
     put_list(w, "first_in_best_1_3_5", q->inside, KS_N_TOP);
     put_number(w, "first_is_best_or_tied", q->tied);

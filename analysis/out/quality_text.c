@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "analysis/out/quality.h"
+#include "base/text.h"
 
 #include <math.h>
+#include <string.h>
 
 static void put_number(struct ks_buf *to, double v)
 {
@@ -40,6 +42,14 @@ static void put_head(struct ks_buf *to)
                   "efficiency", "", "");
 }
 
+static void put_ck(struct ks_buf *to, const char *tool, const struct ks_ck_scores *s)
+{
+    ks_buf_printf(to,
+                  "as %s: %zu problems, mean %.2f %%, P10 %.2f, P50 %.2f, min %.2f, top-1 %.1f, "
+                  "\"top-5\" (pick among the oracle's five) %.1f\n",
+                  tool, s->n, s->mean, s->p10, s->p50, s->min, s->top1, s->top5);
+}
+
 static void put_model(struct ks_buf *to, const struct ks_quality *q)
 {
     const struct ks_line *l = &q->measured;
@@ -48,11 +58,8 @@ static void put_model(struct ks_buf *to, const struct ks_quality *q)
                   "\nmodel, among measured: mean %.4f [%.4f, %.4f], P10 %.4f [%.4f, %.4f] "
                   "(95 %% intervals, problems resampled)\n",
                   l->mean, l->mean_lo, l->mean_hi, l->p10, l->p10_lo, l->p10_hi);
-    ks_buf_printf(to,
-                  "P10 by linear quantile %.4f; as compare_ml_vs_oracle.py (unmeasured = 0, "
-                  "sorted[n/10]) %.4f; as validate_ml_vs_oracle.py (unmeasured left out, "
-                  "linear) %.4f\n",
-                  l->p10, q->p10_index, q->left_out.p10);
+    put_ck(to, "compare_ml_vs_oracle.py (unmeasured = 0, sorted[n/10])", &q->ck_compare);
+    put_ck(to, "validate_ml_vs_oracle.py (unmeasured left out, linear)", &q->ck_validate);
     ks_buf_printf(to, "oracle's best among the model's first %u, %u, %u: %.3f %.3f %.3f\n",
                   ks_top[0], ks_top[1], ks_top[2], q->hit[0], q->hit[1], q->hit[2]);
     ks_buf_printf(to, "model's first among the oracle's best %u, %u, %u: %.3f %.3f %.3f\n",
@@ -110,4 +117,21 @@ void ks_quality_text(const struct ks_scorecard *s, struct ks_buf *to)
     put_model(to, &s->by[KS_BY_MODEL]);
     put_classes(to, s);
     put_verdict(to, s);
+}
+
+void ks_worst_text(const struct ks_worst *worst, size_t n, const char *file, struct ks_buf *to)
+{
+    ks_buf_printf(to, "\nthe %zu worst\n", n);
+    for (size_t i = 0; i < n; i++) {
+        const struct ks_worst *w = &worst[i];
+
+        ks_buf_printf(to, "%6.4f  %s: %s\n        pick ", w->eff, w->class_name, w->canonical);
+        ks_text_put(to, w->pick, strlen(w->pick), KS_LINES_NONE);
+        ks_buf_printf(to, " %.2f us, best ", w->pick_ns / 1e3);
+        ks_text_put(to, w->best, strlen(w->best), KS_LINES_NONE);
+        ks_buf_printf(to, " %.2f us\n        %s\n        look: ksweep-analyze table ",
+                      w->best_ns / 1e3, w->reason);
+        ks_shell_put(to, file);
+        ks_buf_printf(to, " | grep %016llx\n", (unsigned long long)w->problem_id);
+    }
 }
