@@ -34,6 +34,13 @@ if(NOT KSWEEP_WORKER_ONLY)
   find_package(ZLIB REQUIRED)
   pkg_check_modules(HWLOC REQUIRED IMPORTED_TARGET hwloc)
   pkg_check_modules(CJSON REQUIRED IMPORTED_TARGET libcjson)
+  # Debian's package has neither a pkg-config file nor one for CMake where it is looked for.
+  find_path(XGBOOST_INCLUDE_DIR xgboost/c_api.h)
+  find_library(XGBOOST_LIBRARY xgboost)
+  if(NOT XGBOOST_INCLUDE_DIR OR NOT XGBOOST_LIBRARY)
+    message(FATAL_ERROR "XGBoost is missing: install libxgboost-dev (docs/install.md), or set "
+      "XGBOOST_INCLUDE_DIR and XGBOOST_LIBRARY")
+  endif()
 endif()
 
 # ks_module(name SOURCES a.c.. DEPS target..): one directory of src/ = one static library ks_name.

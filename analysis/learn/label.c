@@ -155,6 +155,8 @@ struct ks_timed ks_scaled_time(const struct ks_obs *row, double reference_ns)
     t.stats.se = row->se_ns * scale;
     t.stats.lo95 = row->lo95_ns * scale;
     t.stats.hi95 = row->hi95_ns * scale;
+    if (row->lo95_ns <= 0) /* one imported time without an interval: a tie only with an equal one */
+        t.stats.lo95 = t.stats.hi95 = t.stats.median;
     t.drift = row->anchor_drift > 0 ? row->anchor_drift : 0;
     return t;
 }

@@ -79,6 +79,8 @@ static void fill_best(struct ks_best *b, const struct ks_timed *best,
     if (flops <= 0)
         return;
     b->gflops = flops / b->median_ns;
+    if (b->se_ns < 0 || b->lo95_ns <= 0)
+        return; /* imported: the source gives one time, not its error */
     b->gflops_se = b->gflops * b->se_ns / b->median_ns;
     b->gflops_lo95 = flops / b->hi95_ns;
     b->gflops_hi95 = flops / b->lo95_ns;

@@ -48,7 +48,8 @@ static void print_problem(const struct ks_best *p, struct ks_buf *b)
         return;
     }
     if (p->gflops > 0)
-        snprintf(speed, sizeof(speed), "%.4g +- %.2g", p->gflops, p->gflops_se);
+        snprintf(speed, sizeof(speed), p->gflops_se < 0 ? "%.4g" : "%.4g +- %.2g", p->gflops,
+                 p->gflops_se);
     ks_buf_printf(b, "  %-20s  ", speed);
     put_padded(b, p->kernel->name, 44);
     ks_buf_printf(b, "  %10.2f  %4" PRIu32 "  %4" PRIu32 "/%" PRIu32 "\n", p->worst_over_best,

@@ -5,6 +5,7 @@
  * (columns; C and K count all groups; a problem is 3-D when Di > 1, Z > 1 or pad_d > 0; padding is
  * symmetric; layout is always NHWGC), dispatcher/codegen (kernel names). */
 #include "base/opt.h"
+#include "grid/ck_rows.h"
 #include "grid/import.h"
 #include "op/conv.h"
 
@@ -84,6 +85,8 @@ struct reader {
     struct ks_buf header_text;
     uint64_t header_line;
     const char *field[MOST_COLUMNS];
+    ks_ck_row_fn on_row; /* NULL: problems go to the set */
+    void *ctx;
 };
 
 /* What a row said. */
@@ -178,13 +181,25 @@ static bool has_column(const struct reader *r, int column)
     return false;
 }
 
+/* Its C++ successor measures fp16 forward only, and says neither. */
+static bool is_successor(const struct reader *r)
+{
+    const char *const names[] = { "tile_m", "pipeline", "latency_us" };
+    size_t n_met = 0;
+
+    for (size_t i = 0; r->on_row && i < r->n_columns; i++)
+        for (size_t k = 0; k < 3; k++)
+            n_met += strcmp(r->header[i], names[k]) == 0;
+    return n_met == 3;
+}
+
 static int check_columns(struct reader *r)
 {
     for (int i = 0; i < N_KNOWN; i++)
         if (known_columns[i].is_required && !has_column(r, known_columns[i].column))
             return fail_header(r, "column '%s' is missing: without it the geometry is unknown%s",
                                known_columns[i].name, "");
-    if (!has_column(r, COL_DIRECTION) && !has_column(r, COL_KERNEL))
+    if (!has_column(r, COL_DIRECTION) && !has_column(r, COL_KERNEL) && !is_successor(r))
         return fail_header(r, "no column says the direction (%s%s)", "direction, variant, kernel",
                            "");
     return 0;
@@ -307,10 +322,29 @@ static void settle(struct row *row)
     row->p.layout = KS_NHWGC;
 }
 
+static int hand_on(struct reader *r, const struct ks_problem *p)
+{
+    static const char *const names[KS_CK_FIELDS] = { "kernel", "latency_ms", "latency_us",
+                                                     "tflops", "non_zero",   "tile_m",
+                                                     "tile_n", "tile_k",     "pipeline" };
+    struct ks_ck_row row = { .p = p, .line = r->im.line };
+
+    for (size_t i = 0; i < r->n_columns; i++)
+        for (size_t k = 0; k < KS_CK_FIELDS; k++)
+            if (strcmp(r->header[i], names[k]) == 0 ||
+                (k == KS_CK_KERNEL && r->column[i]->column == COL_KERNEL))
+                row.field[k] = r->field[i];
+    return r->on_row(r->ctx, &row, r->im.err);
+}
+
 static int take_row(struct reader *r, struct row *row)
 {
     struct ks_err why;
 
+    if (row->direction < 0) { /* is_successor() */
+        row->direction = KS_FORWARD;
+        row->dtype = KS_FP16;
+    }
     settle(row);
     if (ks_problem_finish(&row->p, &why) < 0)
         return ks_import_refuse_err(&r->im, &why);
@@ -318,7 +352,7 @@ static int take_row(struct reader *r, struct row *row)
         if (row->out[axis] != ABSENT && row->out[axis] != ks_conv_out(&row->p, axis))
             return ks_import_refuse(&r->im, "%co = %" PRId64 ", but the geometry gives %" PRId64,
                                     "DHW"[axis], row -> out[axis], ks_conv_out(&row->p, axis));
-    return ks_import_take(&r->im, &row->p, 1);
+    return r->on_row ? hand_on(r, &row->p) : ks_import_take(&r->im, &row->p, 1);
 }
 
 static int refuse_field(struct reader *r, size_t i, const char *why)
@@ -381,6 +415,35 @@ static int read_lines(struct reader *r)
     if (rc == 0 && !has_header)
         return ks_fail(r->im.err, KS_EFORMAT, "%s: no header (columns N, C, K, G, ..)", r->im.name);
     return rc;
+}
+
+int ks_ck_rows(const char *text, size_t len, const char *name, ks_ck_row_fn fn, void *ctx,
+               struct ks_err *err)
+{
+    struct reader r = { .on_row = fn, .ctx = ctx };
+    struct ks_problem_set none; /* counts lines */
+    int rc;
+
+    ks_problem_set_init(&none);
+    ks_import_start(&r.im, &none, text, len, name, true, err);
+    ks_buf_init(&r.header_text);
+    rc = read_lines(&r);
+    ks_buf_release(&r.header_text);
+    ks_import_stop(&r.im);
+    ks_problem_set_release(&none);
+    return rc;
+}
+
+bool ks_ck_rows_sniff(const char *text, size_t len)
+{
+    size_t n = 0;
+    const char *line = ks_import_first_line(text, len, &n);
+    bool has_time = false;
+
+    for (size_t i = 0; line && i + 10 <= n; i++)
+        has_time = has_time || memcmp(line + i, "latency_ms", 10) == 0 ||
+                   memcmp(line + i, "latency_us", 10) == 0;
+    return has_time && ck_sniff(text, len);
 }
 
 static int ck_read(struct ks_problem_set *set, const char *text, size_t len, const char *name,

@@ -6,6 +6,7 @@
  * LAYOUT is one word, or three (input, weights, output) where it is not the default; DIR is F, B or
  * W with _g<groups>. In B and W the key's input is d_output and its output the input: swapped here.
  * Source: ROCm/MIOpen src/problem_description.cpp, conv/problem_description.cpp (Serialize). */
+#include "grid/fdb_key.h"
 #include "grid/import.h"
 #include "op/conv.h"
 
@@ -20,7 +21,14 @@ struct key {
     int n;
     int ndim;
     const char *wrong; /* the first thing that is */
+    bool is_foreign;   /* it is a key all the same, of a problem that we have no form for */
 };
+
+static void refuse(struct key *k, const char *why)
+{
+    k->is_foreign = k->is_foreign || !k->wrong;
+    k->wrong = k->wrong ? k->wrong : why;
+}
 
 /* Splits at '-'; too many parts are wrong. */
 static void split_key(char *text, struct key *k)
@@ -78,13 +86,13 @@ static void read_layout(struct key *k, int at, int n_words, struct ks_problem *p
 
     for (int i = 1; i < n_words; i++)
         if (strcmp(k->part[at], k->part[at + i]) != 0)
-            k->wrong = "layouts of input, weights and output differ";
+            refuse(k, "layouts of input, weights and output differ");
     if (strcmp(k->part[at], channels_first) == 0)
         p->layout = KS_NGCHW;
     else if (strcmp(k->part[at], channels_last) == 0)
         p->layout = KS_NHWGC;
-    else if (!k->wrong)
-        k->wrong = "the layout is none of NCHW, NCDHW, NHWC, NDHWC";
+    else
+        refuse(k, "the layout is none of NCHW, NCDHW, NHWC, NDHWC");
 }
 
 static void read_dtype(struct key *k, const char *text, struct ks_problem *p)
@@ -96,8 +104,7 @@ static void read_dtype(struct key *k, const char *text, struct ks_problem *p)
             p->dtype = i;
             return;
         }
-    if (!k->wrong)
-        k->wrong = "the data type is none of FP32, FP16, BF16";
+    refuse(k, "the data type is none of FP32, FP16, BF16");
 }
 
 /* "F", "B_g4" .. */
@@ -119,8 +126,8 @@ static void read_direction(struct key *k, char *text, struct ks_problem *p)
             *next++ = '\0';
         if (suffix[0] == 'g')
             p->dim[KS_CONV_G] = number(k, suffix + 1);
-        else if (!k->wrong)
-            k->wrong = "casts to other types are not supported";
+        else
+            refuse(k, "casts to other types are not supported");
     }
 }
 
@@ -139,8 +146,8 @@ static void read_geometry(struct key *k, struct ks_problem *p, int64_t out[3])
     read_tuple(k, k->part[at++], &d[KS_CONV_DILATION_D]);
     memcpy(&d[KS_CONV_PAD_D_HI], &d[KS_CONV_PAD_D_LO], 3 * sizeof *d);
     bias = number(k, k->part[at]);
-    if (bias != 0 && !k->wrong)
-        k->wrong = "a bias is not supported";
+    if (bias != 0)
+        refuse(k, "a bias is not supported");
 }
 
 static void swap(int64_t *a, int64_t *b)
@@ -180,11 +187,31 @@ static void read_key(struct key *k, struct ks_problem *p, int64_t out[3])
         swap(&p->dim[KS_CONV_DI + axis], &out[axis]);
 }
 
+int ks_fdb_key(char *text, struct ks_problem *p_io, struct ks_err *err)
+{
+    int64_t out[3] = { 1, 1, 1 };
+    struct key k = { .n = 0 };
+    struct ks_err why;
+
+    split_key(text, &k);
+    read_key(&k, p_io, out);
+    if (k.wrong)
+        return ks_fail(err, k.is_foreign ? KS_EUNSUPPORTED : KS_EFORMAT, "%s", k.wrong);
+    if (ks_problem_finish(p_io, &why) < 0)
+        return ks_fail(err, why.code == KS_ENOMEM ? KS_ENOMEM : KS_EUNSUPPORTED, "%s", why.text);
+    for (int axis = 0; axis < 3; axis++)
+        if (out[axis] != ks_conv_out(p_io, axis))
+            return ks_fail(err, KS_EUNSUPPORTED,
+                           "the key is inconsistent: its %s is %" PRId64
+                           ", its geometry gives %" PRId64,
+                           p_io->direction == KS_FORWARD ? "output" : "d_output", out[axis],
+                           ks_conv_out(p_io, axis));
+    return 0;
+}
+
 static int read_line(struct ks_import *im)
 {
     char *text = (char *)im->text.data, *equals = strchr(text, '=');
-    int64_t out[3] = { 1, 1, 1 };
-    struct key k = { .n = 0 };
     struct ks_problem p;
     struct ks_err why;
     int rc = ks_import_blank_conv(im, &p);
@@ -194,18 +221,8 @@ static int read_line(struct ks_import *im)
     if (!equals)
         return ks_import_refuse(im, "no '=' behind a key");
     *equals = '\0';
-    split_key(text, &k);
-    read_key(&k, &p, out);
-    if (k.wrong)
-        return ks_import_refuse(im, "%s", k.wrong);
-    if (ks_problem_finish(&p, &why) < 0)
+    if (ks_fdb_key(text, &p, &why) < 0)
         return ks_import_refuse_err(im, &why);
-    for (int axis = 0; axis < 3; axis++)
-        if (out[axis] != ks_conv_out(&p, axis))
-            return ks_import_refuse(
-                im, "the key is inconsistent: its %s is %" PRId64 ", its geometry gives %" PRId64,
-                p.direction == KS_FORWARD ? "output" : "d_output", out[axis],
-                ks_conv_out(&p, axis));
     return ks_import_take(im, &p, 1);
 }
 

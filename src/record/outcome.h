@@ -62,7 +62,15 @@ bool ks_outcome_is_pruned(uint32_t outcome, const char *reason);
     X(KS_FL_INTERMITTENT, 10, "intermittent") /* failed, but went well on the same device, too */  \
     X(KS_FL_PRUNED, 11, "pruned")             /* measured only to see what pruning leaves out */   \
     X(KS_FL_DAMAGED, 12, "damaged") /* load_failed: not the object that was built; measured again  \
-                                       on resume */
+                                       on resume */                                                \
+    /* of imported rows (analysis/import): */                                                      \
+    X(KS_FL_IMPORTED, 13, "imported")         /* another tool measured it; nobody verified it */   \
+    X(KS_FL_TRUNCATED, 14, "truncated_list")  /* the source keeps only some of the candidates */   \
+    X(KS_FL_CONTRADICTED, 15, "contradicted") /* listed again with another time */                 \
+    X(KS_FL_ZERO_TIME, 16, "zero_time")       /* the source says 0 */                              \
+    X(KS_FL_IMPOSSIBLE, 17, "impossible")     /* faster than the device's peak rate */             \
+    X(KS_FL_UNDECODED, 18, "undecoded")       /* its problem is only known as a text */            \
+    X(KS_FL_PARTIAL, 19, "partial_output")    /* much of the output is zero: not written */
 
 enum ks_flag {
 #define X(name, bit, text) name = 1u << (bit),

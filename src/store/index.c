@@ -389,7 +389,7 @@ static void set_length(struct ks_index *x, enum ks_table_id table, const char *c
     x->text_len[table][c - def->columns] = (uint32_t)n;
 }
 
-static void measure_texts(struct ks_index *x)
+void ks_index_measure(struct ks_index *x)
 {
     const struct {
         enum ks_table_id table;
@@ -422,6 +422,6 @@ int ks_index_finish(struct ks_index *x, struct ks_err *err)
         return rc;
     count_runs(x);
     ks_index_finish_blocks(x);
-    measure_texts(x);
+    ks_index_measure(x);
     return 0;
 }

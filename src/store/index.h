@@ -73,6 +73,9 @@ int ks_index_add(struct ks_index *x, const char *dir, struct ks_index_limit limi
 /* After the last add: outcomes, counts, column lengths. */
 int ks_index_finish(struct ks_index *x, struct ks_err *err);
 
+/* The lengths of texts in the tables held here; of others what the caller has set as longest_*. */
+void ks_index_measure(struct ks_index *x);
+
 /* Rows by name; KS_NO_ROW when unknown. */
 uint32_t ks_index_problem(const struct ks_index *x, uint64_t problem);
 uint32_t ks_index_kernel(const struct ks_index *x, uint32_t run, uint64_t instance,
@@ -92,6 +95,16 @@ int ks_index_on_instance(struct ks_index *x, uint32_t run, const struct ks_journ
                          struct ks_err *err);
 int ks_index_on_build(struct ks_index *x, uint32_t run, const struct ks_journal_frame *f,
                       struct ks_err *err);
+/* ks_index_put_problem() - what ks_index_on_problem does once the frame is decoded.
+ * @p [in] NULL: it is only known as a text
+ * An id that is there already stays as it is. KS_ENOMEM; KS_EUNSUPPORTED too many dimensions. */
+int ks_index_put_problem(struct ks_index *x, uint64_t id, const char *name, const char *canonical,
+                         int64_t count, const struct ks_problem *p, struct ks_err *err);
+/* ks_index_put_instance() - the same of an instance.
+ * @text [in] "family=f abi=1 trait=value ... | attribute=value ..."
+ * @row_out [out] its row of kernels */
+int ks_index_put_instance(struct ks_index *x, uint32_t run, uint64_t id, const char *name,
+                          const char *text, uint32_t *row_out, struct ks_err *err);
 /* A record names its problem, instance and build: their rows exist afterwards, if only by id. */
 int ks_index_name_record(struct ks_index *x, uint32_t run, const struct ks_record *r,
                          struct ks_err *err);

@@ -87,30 +87,42 @@ static int problem_row(struct ks_index *x, uint64_t id, struct ks_problem_row **
     return 0;
 }
 
+int ks_index_put_problem(struct ks_index *x, uint64_t id, const char *name, const char *canonical,
+                         int64_t count, const struct ks_problem *p, struct ks_err *err)
+{
+    struct ks_problem_row *row;
+    int rc = problem_row(x, id, &row, err);
+
+    if (rc < 0 || row->canonical[0])
+        return rc;
+    TEXT_COPY(row->problem_name, name);
+    TEXT_COPY(row->canonical, canonical);
+    row->n_uses = count;
+    if (!p)
+        return 0;
+    row->problem = *p;
+    row->has_problem = 1;
+    row->problem.count = count;
+    TEXT_COPY(row->problem.name, name);
+    return fill_problem(x, row, err);
+}
+
 int ks_index_on_problem(struct ks_index *x, uint32_t run, const struct ks_journal_frame *f,
                         struct ks_err *err)
 {
-    struct ks_problem_row *row;
+    struct ks_problem p;
     struct ks_name_rec n;
     int rc = ks_name_rec_decode(f->body, f->n, &n, err);
 
     (void)run;
-    if (rc == 0)
-        rc = problem_row(x, n.id, &row, err);
-    if (rc < 0 || row->canonical[0])
+    if (rc < 0)
         return rc;
     ks_text_clean(n.name);
     ks_text_clean(n.text);
-    TEXT_COPY(row->problem_name, n.name);
-    TEXT_COPY(row->canonical, n.text);
-    row->n_uses = n.count;
+    n.text[KS_CANONICAL - 1] = '\0';
     /* A text this program cannot read (a later operator) stays a text. */
-    if (ks_problem_parse(row->canonical, &row->problem, NULL) < 0)
-        return 0;
-    row->has_problem = 1;
-    row->problem.count = n.count;
-    TEXT_COPY(row->problem.name, n.name);
-    return fill_problem(x, row, err);
+    rc = ks_problem_parse(n.text, &p, NULL);
+    return ks_index_put_problem(x, n.id, n.name, n.text, n.count, rc < 0 ? NULL : &p, err);
 }
 
 /* ---- instances and builds ---- */
@@ -191,35 +203,43 @@ static size_t n_canonical(const char *text)
     return bar ? (size_t)(bar - text) : strlen(text);
 }
 
-int ks_index_on_instance(struct ks_index *x, uint32_t run, const struct ks_journal_frame *f,
-                         struct ks_err *err)
+int ks_index_put_instance(struct ks_index *x, uint32_t run, uint64_t id, const char *name,
+                          const char *text, uint32_t *row_out, struct ks_err *err)
 {
-    struct ks_key key = { { 0 } };
+    struct ks_key key = { { id } };
     struct ks_kernel_row *row;
-    struct ks_name_rec n;
     const char *family;
     uint32_t i;
     bool is_new;
-    int rc = ks_name_rec_decode(f->body, f->n, &n, err);
+    int rc = instance_row(x, run, id, row_out, err);
 
-    if (rc == 0)
-        rc = instance_row(x, run, n.id, &i, err);
     if (rc < 0)
         return rc;
-    row = ks_list_at(&x->kernels, i);
-    ks_text_clean(n.name);
-    ks_text_clean(n.text);
-    TEXT_COPY(row->instance_name, n.name);
-    snprintf(row->canonical, sizeof(row->canonical), "%.*s", (int)n_canonical(n.text), n.text);
+    row = ks_list_at(&x->kernels, *row_out);
+    TEXT_COPY(row->instance_name, name);
+    snprintf(row->canonical, sizeof(row->canonical), "%.*s", (int)n_canonical(text), text);
     family = strstr(row->canonical, "family=");
     if (family)
         snprintf(row->family, sizeof(row->family), "%.*s", (int)strcspn(family + 7, " "),
                  family + 7);
-    key.part[0] = n.id;
     rc = ks_keys_add(&x->trait_keys, &key, &i, &is_new, err);
     if (rc == 0 && is_new)
-        rc = add_traits(x, n.id, row->family, n.text, err);
+        rc = add_traits(x, id, row->family, text, err);
     return rc;
+}
+
+int ks_index_on_instance(struct ks_index *x, uint32_t run, const struct ks_journal_frame *f,
+                         struct ks_err *err)
+{
+    struct ks_name_rec n;
+    uint32_t row;
+    int rc = ks_name_rec_decode(f->body, f->n, &n, err);
+
+    if (rc < 0)
+        return rc;
+    ks_text_clean(n.name);
+    ks_text_clean(n.text);
+    return ks_index_put_instance(x, run, n.id, n.name, n.text, &row, err);
 }
 
 static struct ks_key build_key(uint32_t run, uint64_t instance, struct ks_id128 build)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "store/produce.h"
 #include "store/text.h"
+#include "store/whole.h"
 
 #include <float.h>
 #include <inttypes.h>
@@ -133,29 +134,27 @@ static void put_derived(const struct ks_record *r, struct ks_row *row)
         r->n_checked_launches > 0 ? ks_wrong_launch_share_ucb95(r->n_checked_launches) : KS_MISSING;
 }
 
-static int put_stats(struct pass *p, struct ks_row *row, const double *ns, size_t n,
-                     double clock_ns, struct ks_err *err)
+static void clear_stats(struct ks_row *row)
 {
     double *out[] = { &row->time_median_ns,  &row->time_mad_ns,     &row->time_se_ns,
                       &row->time_ci95_lo_ns, &row->time_ci95_hi_ns, &row->time_min_ns,
                       &row->time_max_ns,     &row->time_p10_ns,     &row->time_p90_ns,
                       &row->time_mean_ns };
-    struct ks_stats s;
 
     for (size_t i = 0; i < sizeof(out) / sizeof(out[0]); i++)
         *out[i] = KS_MISSING;
+    row->n_samples = 0;
+}
+
+void ks_row_stats(struct ks_row *row, const double *ns, size_t n, double clock_ns, double *scratch)
+{
+    struct ks_stats s;
+
+    clear_stats(row);
     row->n_samples = (uint32_t)n;
     if (n == 0)
-        return 0;
-    if (n > p->sorted_cap) {
-        double *sorted = realloc(p->sorted, n * sizeof(*sorted));
-
-        if (!sorted)
-            return ks_fail(err, KS_ENOMEM, "out of memory for %zu samples", n);
-        p->sorted = sorted;
-        p->sorted_cap = n;
-    }
-    ks_stats(ns, n, clock_ns, row->calls_per_sample ? row->calls_per_sample : 1, p->sorted, &s);
+        return;
+    ks_stats(ns, n, clock_ns, row->calls_per_sample ? row->calls_per_sample : 1, scratch, &s);
     row->time_median_ns = s.median;
     row->time_mad_ns = s.mad;
     row->time_se_ns = s.se;
@@ -166,6 +165,20 @@ static int put_stats(struct pass *p, struct ks_row *row, const double *ns, size_
     row->time_p10_ns = s.p10;
     row->time_p90_ns = s.p90;
     row->time_mean_ns = s.mean;
+}
+
+static int put_stats(struct pass *p, struct ks_row *row, const double *ns, size_t n,
+                     double clock_ns, struct ks_err *err)
+{
+    if (n > p->sorted_cap) {
+        double *sorted = realloc(p->sorted, n * sizeof(*sorted));
+
+        if (!sorted)
+            return ks_fail(err, KS_ENOMEM, "out of memory for %zu samples", n);
+        p->sorted = sorted;
+        p->sorted_cap = n;
+    }
+    ks_row_stats(row, ns, n, clock_ns, p->sorted);
     return 0;
 }
 
@@ -200,6 +213,26 @@ static int make_row(struct pass *p, const struct ks_record_ref *ref, struct ks_r
     rc = put_stats(p, row, r->sample_ns, r->n_samples, r->clock_resolution_ns, err);
     put_anchor(p->x, row);
     return rc;
+}
+
+int ks_row_init(struct ks_row *row, struct ks_err *err)
+{
+    struct ks_record *r = malloc(sizeof(*r));
+
+    if (!r)
+        return ks_fail(err, KS_ENOMEM, "out of memory");
+    ks_record_init(r);
+    memset(row, 0, sizeof(*row));
+    copy_recorded(r, row);
+    set_missing(r, row);
+    row->run = 0;
+    row->problem = row->kernel = row->device = row->block = KS_NO_ROW;
+    row->n_attempts = row->n_rounds = row->is_confirmed = 1;
+    row->wrong_launch_share_ucb95 = KS_MISSING;
+    free(r);
+    clear_stats(row);
+    row->anchor_open_ns = row->anchor_close_ns = row->time_over_anchor = KS_MISSING;
+    return 0;
 }
 
 /* ---- the tables a record goes to ---- */
@@ -414,7 +447,7 @@ static int read_run(struct pass *p, uint32_t run, struct ks_err *err)
     return rc;
 }
 
-static int put_small(const struct ks_index *x, const struct ks_sink *sink, struct ks_err *err)
+int ks_produce_small(const struct ks_index *x, const struct ks_sink *sink, struct ks_err *err)
 {
     const struct {
         enum ks_table_id table;
@@ -451,7 +484,7 @@ int ks_produce(const struct ks_index *x, const struct ks_sink *sink, struct ks_e
                       .sink = sink,
                       .device_now = { .size = sizeof(uint32_t) },
                       .open = { .size = sizeof(struct open_cell) } };
-    int rc = put_small(x, sink, err);
+    int rc = ks_produce_small(x, sink, err);
 
     p.rec = malloc(sizeof(*p.rec));
     p.sample_f32 = malloc(KS_SAMPLES_MAX * sizeof(*p.sample_f32));

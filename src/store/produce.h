@@ -17,6 +17,12 @@ struct ks_sink {
  * than by growing. */
 int ks_produce(const struct ks_index *x, const struct ks_sink *sink, struct ks_err *err);
 
+/* A row of which nothing is known: attempt 1, no outcome, every other column without a value.
+ * KS_ENOMEM. */
+int ks_row_init(struct ks_row *row, struct ks_err *err);
+/* What a row says of its samples; none: no value. @scratch [n] is overwritten. */
+void ks_row_stats(struct ks_row *row, const double *ns, size_t n, double clock_ns, double *scratch);
+
 /* Whether a record gets a row of /failures; its wrong_box as text [KS_BOX_TEXT], returns the
  * length. */
 bool ks_has_failure(const struct ks_record *r);

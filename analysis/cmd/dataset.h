@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/* dataset.h - results files as training cells: usable rows that pass a filter, of one device class,
+ * one condition and one schema version unless the caller says otherwise. */
+#ifndef KS_ANALYSIS_DATASET_H
+#define KS_ANALYSIS_DATASET_H
+
+#include "analysis/learn/features.h"
+#include "analysis/learn/matrix.h"
+#include "base/opt.h"
+
+struct ks_dataset_file {
+    const char *path; /* borrowed */
+    char digest[65];  /* SHA-256 */
+    uint64_t schema_major, schema_minor, n_rows, n_usable;
+};
+/* Zero-initialised = empty. */
+struct ks_dataset {
+    struct ks_cells cells;
+    struct ks_traits traits;
+    struct ks_dataset_file *files; /* [n_files] */
+    size_t n_files;
+    uint64_t device_class, condition; /* of the first usable row */
+    bool has_row;
+    char arch[64], model[192];
+    uint32_t n_units;
+    uint64_t n_rows, n_unusable, n_filtered, n_left_out;
+};
+
+struct ks_dataset_rules {
+    unsigned merge;           /* enum ks_merge */
+    struct ks_opt_list where; /* "NAME=VALUE[,VALUE]": direction, dtype, layout, operator, class or
+                                 a dimension */
+    bool is_mixed;            /* several device classes, conditions or schema versions are fine */
+    const struct ks_cells *leave_out; /* problems that are not read, counted in n_left_out; NULL */
+    struct ks_buf *left_out;          /* their canonical texts, a line each; may be NULL */
+};
+
+/* ks_dataset_read() - all files; ends with ks_cells_finish().
+ * d_out is the caller's to release, whatever is returned.
+ * Returns 0; KS_EINVAL mixed devices, conditions or schema versions, a filter that names nothing,
+ * no usable row; KS_ENOENT, KS_EFORMAT, KS_EIO, KS_ENOMEM. */
+int ks_dataset_read(struct ks_dataset *d_out, const char *const *paths, size_t n_paths,
+                    const struct ks_dataset_rules *rules, struct ks_err *err);
+void ks_dataset_release(struct ks_dataset *d);
+
+#endif

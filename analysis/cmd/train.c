@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: MIT */
+#include "analysis/cmd/analyze.h"
+#include "analysis/cmd/dataset.h"
+#include "analysis/data/view.h"
+#include "analysis/learn/scorecard.h"
+#include "analysis/model/model_dir.h"
+#include "analysis/model/source.h"
+#include "analysis/out/quality.h"
+#include "analysis/out/result.h"
+#include "base/clock.h"
+#include "base/command.h"
+#include "base/file.h"
+#include "base/text.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { N_BOOTSTRAP = 1000 };
+
+struct config {
+    const char *output;
+    struct ks_opt_list where;
+    unsigned merge;
+    bool is_mixed, has_class_folds, use_counts;
+    uint32_t n_folds, n_threads, n_settings, max_rounds, budget_ms;
+    uint64_t seed, search_problems;
+};
+#define AT(member) offsetof(struct config, member)
+static const struct ks_opt opts[] = {
+    { .name = "output",
+      .letter = 'o',
+      .type = KS_OPT_STR,
+      .offset = AT(output),
+      .arg = "DIR",
+      .help = "the model directory; must not exist yet" },
+    { .name = "where",
+      .type = KS_OPT_LIST,
+      .offset = AT(where),
+      .arg = "NAME=VALUE",
+      .help = "only problems whose operator, direction, dtype, layout, class or dimension has one "
+              "of these values (VALUE[,VALUE]); may be given several times" },
+    { .name = "merge",
+      .type = KS_OPT_ENUM,
+      .offset = AT(merge),
+      .def = "newest",
+      .choices = ks_merge_names,
+      .arg = "HOW",
+      .help = "of several runs with the same cell: that of the newest run, or the one with the "
+              "median time" },
+    { .name = "mixed",
+      .type = KS_OPT_BOOL,
+      .offset = AT(is_mixed),
+      .def = "no",
+      .help = "accept rows of several device classes, conditions or schema versions" },
+    { .name = "folds",
+      .type = KS_OPT_U32,
+      .offset = AT(n_folds),
+      .def = "5",
+      .min = 3,
+      .max = KS_MAX_FOLDS,
+      .arg = "N",
+      .help = "folds of cross-validation; a problem is never split" },
+    { .name = "class-folds",
+      .type = KS_OPT_BOOL,
+      .offset = AT(has_class_folds),
+      .def = "yes",
+      .help = "also leave out one shape class after the other" },
+    { .name = "settings",
+      .type = KS_OPT_U32,
+      .offset = AT(n_settings),
+      .def = "4",
+      .min = 1,
+      .max = 6,
+      .arg = "N",
+      .help = "how many settings (targets, depths) inner folds choose from; the first 4 are one "
+              "per target" },
+    { .name = "rounds",
+      .type = KS_OPT_U32,
+      .offset = AT(max_rounds),
+      .def = "500",
+      .min = 1,
+      .max = 10000,
+      .arg = "N",
+      .help = "at most so many trees" },
+    { .name = "search-problems",
+      .type = KS_OPT_U64,
+      .offset = AT(search_problems),
+      .def = "2000",
+      .arg = "N",
+      .help = "settings are chosen on a sample of at most so many problems; 0: on all" },
+    { .name = "budget",
+      .type = KS_OPT_DURATION_MS,
+      .offset = AT(budget_ms),
+      .def = "0",
+      .arg = "TIME",
+      .help = "no further setting is tried after half of this time; 0: no limit. A search that is "
+              "cut short depends on the machine" },
+    { .name = "weigh-uses",
+      .type = KS_OPT_BOOL,
+      .offset = AT(use_counts),
+      .def = "no",
+      .help = "weigh problems by how often their source uses them" },
+    { .name = "seed",
+      .type = KS_OPT_U64,
+      .offset = AT(seed),
+      .def = "1",
+      .arg = "N",
+      .max = 2147483647,
+      .help = "of folds and trees" },
+    { .name = "threads",
+      .type = KS_OPT_U32,
+      .offset = AT(n_threads),
+      .def = "2",
+      .min = 1,
+      .max = 1024,
+      .arg = "N",
+      .help = "the same seed and threads give the same bytes" },
+    KS_OPT_END
+};
+#undef AT
+
+/* ---- progress ---- */
+
+struct clock {
+    uint64_t phase_ns, told_ns;
+    const char *phase;
+};
+
+static void tell(void *ctx, const char *phase, double done)
+{
+    struct clock *c = ctx;
+    uint64_t now = ks_now_ns();
+    double spent;
+
+    if (phase != c->phase) {
+        c->phase = phase;
+        c->phase_ns = c->told_ns;
+    }
+    spent = (double)(now - c->phase_ns) / 1e9;
+    if (now - c->told_ns < 5000000000ull || done <= 0)
+        return;
+    c->told_ns = now;
+    fprintf(stderr, "ksweep-analyze train: %s, %.0f %%, about %.0f s left of this phase\n", phase,
+            100 * done, spent * (1 - done) / done);
+}
+
+/* ---- results ---- */
+
+struct job {
+    const struct config *config;
+    struct ks_dataset data;
+    struct ks_spec_source from;
+    struct ks_feature_source source;
+    struct ks_fit_input in;
+    struct ks_train_options options;
+    struct ks_trained trained;
+    struct ks_scorecard card;
+};
+
+static int score(struct job *j, struct ks_err *err)
+{
+    const struct ks_cells *c = &j->data.cells;
+    const struct ks_trained *t = &j->trained;
+    struct ks_scorecard_input in = { .cells = c,
+                                     .picks = t->picks,
+                                     .class_picks = t->has_classes ? t->class_picks : NULL,
+                                     .has_class_pick = t->has_class_pick,
+                                     .n_bootstrap = N_BOOTSTRAP,
+                                     .seed = j->in.seed };
+    bool *all = malloc(c->n_problems + 1);
+    int rc;
+
+    if (!all)
+        return ks_fail(err, KS_ENOMEM, "out of memory for %zu problems", c->n_problems);
+    for (size_t i = 0; i < c->n_problems; i++)
+        all[i] = true;
+    in.is_wanted = all;
+    rc = ks_scorecard_make(&in, &j->card, err);
+    free(all);
+    return rc;
+}
+
+static void put_report(const struct job *j, struct ks_buf *to)
+{
+    const struct ks_setting *settings;
+    const struct ks_tried *last = &j->trained.last;
+
+    ks_settings(&settings);
+    ks_buf_printf(to,
+                  "cross-validated: %u folds by problem, settings chosen by inner folds\n"
+                  "model: target %s, depth %u, %u trees, %zu features, %zu instances, %zu cells; ",
+                  j->options.n_folds, ks_target_name(settings[last->setting].target),
+                  settings[last->setting].depth, last->rounds, j->trained.features.n_cols,
+                  j->data.cells.n_instances, j->data.cells.n);
+    ks_quality_text(&j->card, to);
+}
+
+static int write_model(struct job *j, struct ks_err *err)
+{
+    const struct config *c = j->config;
+    struct ks_model_file *files = calloc(j->data.n_files + 1, sizeof(*files));
+    struct ks_model_about about = { .files = files,
+                                    .n_files = j->data.n_files,
+                                    .program = "ksweep-analyze " KSWEEP_VERSION,
+                                    .arch = j->data.arch,
+                                    .device_model = j->data.model,
+                                    .device_class = j->data.device_class,
+                                    .condition = j->data.condition,
+                                    .n_units = j->data.n_units,
+                                    .where = c->where.text,
+                                    .n_where = c->where.n,
+                                    .is_mixed = c->is_mixed };
+    struct ks_buf spec, metrics;
+    struct ks_jw w;
+    int rc;
+
+    if (!files)
+        return ks_fail(err, KS_ENOMEM, "out of memory");
+    for (size_t i = 0; i < j->data.n_files; i++) {
+        const struct ks_dataset_file *f = &j->data.files[i];
+
+        files[i] = (struct ks_model_file){ ks_path_base(f->path), f->digest, f->schema_major,
+                                           f->schema_minor,       f->n_rows, f->n_usable };
+    }
+    ks_buf_init(&spec);
+    ks_buf_init(&metrics);
+    ks_feature_spec_write(ks_spec_of(&j->trained.features), &spec);
+    ks_jw_init(&w, &metrics, true);
+    ks_quality_json(&j->card, NULL, &w);
+    ks_buf_u8(&metrics, '\n');
+    rc = ks_model_write(c->output, &j->in, &j->options, &j->trained, &about, &spec, &metrics, err);
+    ks_buf_release(&spec);
+    ks_buf_release(&metrics);
+    free(files);
+    return rc;
+}
+
+static int print(const struct job *j, struct ks_err *err)
+{
+    struct ks_buf text;
+    int rc;
+
+    ks_buf_init(&text);
+    put_report(j, &text);
+    rc = ks_emit(&text, NULL, err);
+    ks_buf_release(&text);
+    return rc;
+}
+
+/* ---- the command ---- */
+
+static void prepare(struct job *j, struct clock *clock)
+{
+    const struct config *c = j->config;
+
+    j->from = (struct ks_spec_source){ &j->data.traits,
+                                       ks_feature_device(j->data.arch, j->data.n_units) };
+    j->source = ks_spec_source(&j->from);
+    j->in = (struct ks_fit_input){ .cells = &j->data.cells,
+                                   .source = &j->source,
+                                   .n_threads = c->n_threads,
+                                   .seed = c->seed,
+                                   .use_counts = c->use_counts };
+    j->options = (struct ks_train_options){ .n_folds = c->n_folds,
+                                            .n_settings = c->n_settings,
+                                            .max_rounds = c->max_rounds,
+                                            .patience = 60,
+                                            .search_problems = (size_t)c->search_problems,
+                                            .budget_s = c->budget_ms / 1e3,
+                                            .has_class_folds = c->has_class_folds,
+                                            .ctx = clock,
+                                            .progress = tell };
+}
+
+static void note(const struct job *j, struct ks_buf *notes)
+{
+    const struct ks_dataset *d = &j->data;
+
+    ks_buf_printf(notes,
+                  "ksweep-analyze train: %llu rows: %llu without a usable time, %llu filtered out, "
+                  "%zu replaced by later ones; %zu problems, %zu instances\n",
+                  (unsigned long long)d->n_rows, (unsigned long long)d->n_unusable,
+                  (unsigned long long)d->n_filtered, d->cells.n_replaced, d->cells.n_problems,
+                  d->cells.n_instances);
+    if (j->trained.is_cut)
+        ks_buf_printf(notes,
+                      "ksweep-analyze train: the time budget ended the search after %zu "
+                      "settings; another run may choose otherwise\n",
+                      j->trained.n_tried);
+}
+
+static int train(const void *cfg, const char *const *operands, int n, struct ks_buf *notes,
+                 struct ks_err *err)
+{
+    const struct config *c = cfg;
+    struct ks_dataset_rules rules = { .merge = c->merge,
+                                      .where = c->where,
+                                      .is_mixed = c->is_mixed };
+    struct clock clock = { ks_now_ns(), ks_now_ns(), "" };
+    struct job j = { .config = c };
+    int rc;
+
+    if (!c->output)
+        return ks_fail(err, KS_EINVAL, "where does the model go? give -o DIR");
+    if (ks_path_exists(c->output))
+        return ks_fail(err, KS_EEXIST,
+                       "'%s' already exists; remove it, or choose another "
+                       "directory",
+                       c->output);
+    if (c->merge == KS_MERGE_ALL)
+        return ks_fail(err, KS_EINVAL,
+                       "--merge all: a model wants one time per cell; use newest "
+                       "or median");
+    rc = ks_dataset_read(&j.data, operands, (size_t)n, &rules, err);
+    if (rc == 0) {
+        prepare(&j, &clock);
+        rc = ks_train(&j.in, &j.options, &j.trained, err);
+    }
+    if (rc == 0)
+        rc = score(&j, err);
+    if (rc == 0)
+        rc = write_model(&j, err);
+    if (rc == 0)
+        rc = print(&j, err);
+    if (rc == 0)
+        note(&j, notes);
+    if (rc == 0 && !j.card.is_useful)
+        rc = KS_EXIT_LOOK;
+    ks_scorecard_release(&j.card);
+    ks_trained_release(&j.trained, &j.source);
+    ks_dataset_release(&j.data);
+    return rc;
+}
+
+const struct ks_analysis ks_analysis_train = {
+    .name = "train",
+    .summary = "Trains a model that picks an instance, with honest cross-validated figures.",
+    .usage = "train FILE... -o DIR [--where NAME=VALUE]... [--folds N] [--settings N] [--seed N] "
+             "[--threads N]",
+    .opts = opts,
+    .cfg_size = sizeof(struct config),
+    .n_min = 1,
+    .n_max = 0,
+    .run = train,
+};

@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: MIT */
+#include "analysis/import/intake.h"
+
+#include <stddef.h>
+
+const struct ks_intake_format *const ks_intake_formats[] = {
+    &ks_intake_fdb, &ks_intake_ck, &ks_intake_t4, &ks_intake_kernel_tuner, &ks_intake_ktt, NULL
+};

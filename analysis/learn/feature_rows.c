@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: MIT */
+/* feature_rows.c - the values of the features. */
+#include "analysis/learn/features_impl.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+uint32_t ks_feature_spec_find(const struct ks_feature_spec *s, uint64_t instance_id)
+{
+    for (size_t i = 0; i < s->n_instances; i++)
+        if (s->instances[i].id == instance_id)
+            return (uint32_t)i;
+    return UINT32_MAX;
+}
+
+static void put_problem(const struct ks_feature_spec *s, const double *q, float *row_out)
+{
+    for (size_t i = 0; i < s->n_problem; i++)
+        row_out[i] = ks_fx_problem_feature(q, (int)s->features[i].index);
+}
+
+static void put_instance(const struct ks_feature_spec *s, const double *q,
+                         const struct ks_feature_instance *x, float *row_out)
+{
+    double pair[KS_FX_N_PAIRS];
+    const size_t first_pair = s->n_problem + s->n_values;
+
+    for (size_t i = 0; i < s->n_values; i++)
+        row_out[s->n_problem + i] = (float)x->value[i];
+    ks_fx_pairs(q, &x->fx, &s->device, pair);
+    for (size_t i = first_pair; i < s->n_features; i++)
+        row_out[i] = ks_fx_pair_feature(pair, (int)s->features[i].index);
+}
+
+void ks_features_row(const struct ks_feature_spec *s, const struct ks_problem *p,
+                     uint32_t i_instance, float *row_out)
+{
+    const struct ks_fx_problem x = ks_feature_problem(p);
+    double q[KS_FX_N_QUANTITIES];
+
+    ks_fx_quantities(&x, q);
+    put_problem(s, q, row_out);
+    put_instance(s, q, &s->instances[i_instance], row_out);
+}
+
+bool ks_feature_applies(const struct ks_feature_spec *s, const struct ks_problem *p,
+                        uint32_t i_instance)
+{
+    const struct ks_fx_problem x = ks_feature_problem(p);
+    double q[KS_FX_N_QUANTITIES];
+
+    ks_fx_quantities(&x, q);
+    return ks_fx_applies(&x, q, &s->instances[i_instance].fx) != 0;
+}
+
+/* ---- frames ---- */
+
+/* The problem of the previous row is kept: rows of a frame stand problem by problem. */
+struct filling {
+    const struct ks_feature_spec *s;
+    const struct ks_df *f;
+    const struct ks_df_column *instance, *problem;
+    size_t at; /* of the problem in its column */
+    double q[KS_FX_N_QUANTITIES];
+};
+
+static int fill_row(struct filling *fill, size_t row, float *row_out, struct ks_err *err)
+{
+    const struct ks_feature_spec *s = fill->s;
+    const size_t at = ks_df_at(fill->problem, row);
+    struct ks_problem p;
+    uint32_t i;
+
+    if (row == 0 || at != fill->at) {
+        struct ks_fx_problem x;
+        int rc = ks_frame_problem(fill->f, row, &p, err);
+
+        if (rc < 0)
+            return rc;
+        if (p.op != s->op)
+            return ks_fail(err, KS_EINVAL,
+                           "row %zu is a problem of '%s', the features are for '%s'", row,
+                           ks_operators[p.op]->name, ks_operators[s->op]->name);
+        x = ks_feature_problem(&p);
+        ks_fx_quantities(&x, fill->q);
+        fill->at = at;
+    }
+    put_problem(s, fill->q, row_out);
+    i = ks_feature_spec_find(s, (uint64_t)ks_df_i64(fill->instance, row, 0));
+    for (size_t k = s->n_problem; i == UINT32_MAX && k < s->n_features; k++)
+        row_out[k] = NAN;
+    if (i == UINT32_MAX)
+        return 1;
+    put_instance(s, fill->q, &s->instances[i], row_out);
+    return 0;
+}
+
+int ks_features_fill(const struct ks_feature_spec *s, const struct ks_df *f, float *x_out,
+                     struct ks_err *err)
+{
+    struct filling fill = { .s = s, .f = f };
+    int n_unknown = 0;
+    int rc = ks_df_need(f, "instance_id", KS_DF_I64, &fill.instance, err);
+
+    if (rc == 0)
+        rc = ks_df_need(f, "/problems/canonical", KS_DF_TEXT, &fill.problem, err);
+    for (size_t row = 0; rc >= 0 && row < f->n_rows; row++) {
+        rc = fill_row(&fill, row, x_out + row * s->n_features, err);
+        n_unknown += rc > 0;
+    }
+    return rc < 0 ? rc : n_unknown;
+}

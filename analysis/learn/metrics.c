@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: MIT */
+#include "analysis/learn/metrics.h"
+#include "base/hash.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+double ks_quantile_linear(const double *sorted, size_t n, double q)
+{
+    double at, below;
+    size_t i;
+
+    if (n == 0)
+        return NAN;
+    at = q * (double)(n - 1);
+    below = floor(at);
+    i = (size_t)below;
+    return i + 1 < n ? sorted[i] + (at - below) * (sorted[i + 1] - sorted[i]) : sorted[n - 1];
+}
+
+double ks_quantile_index(const double *sorted, size_t n, double q)
+{
+    size_t i = (size_t)floor(q * (double)n);
+
+    return n == 0 ? NAN : sorted[i < n ? i : n - 1];
+}
+
+static int compare(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+void ks_sort_f64(double *values, size_t n)
+{
+    if (n)
+        qsort(values, n, sizeof(*values), compare);
+}
+
+static double mean_of(const double *values, size_t n)
+{
+    double sum = 0;
+
+    for (size_t i = 0; i < n; i++)
+        sum += values[i];
+    return n ? sum / (double)n : NAN;
+}
+
+/* The value that is number i of a resample, where value j was drawn times[j] times. */
+static double drawn(const double *sorted, const uint32_t *times, size_t n, size_t i)
+{
+    size_t seen = 0, j = 0;
+
+    while (j < n && (seen += times[j]) <= i)
+        j++;
+    return sorted[j < n ? j : n - 1];
+}
+
+/* Mean and P10 of one resample; times: [n] scratch. */
+static void resample(const double *sorted, size_t n, uint64_t *rng, uint32_t *times,
+                     double *mean_out, double *p10_out)
+{
+    double at = 0.1 * (double)(n - 1), sum = 0, lo;
+    size_t i = (size_t)floor(at);
+
+    for (size_t j = 0; j < n; j++)
+        times[j] = 0;
+    for (size_t j = 0; j < n; j++)
+        times[ks_rng_below(rng, n)]++;
+    for (size_t j = 0; j < n; j++)
+        sum += times[j] * sorted[j];
+    lo = drawn(sorted, times, n, i);
+    *mean_out = sum / (double)n;
+    *p10_out = lo + (at - floor(at)) * (drawn(sorted, times, n, i + 1) - lo);
+}
+
+static int intervals(const double *sorted, size_t n, uint32_t n_bootstrap, uint64_t seed,
+                     struct ks_line *line, struct ks_err *err)
+{
+    double *means = malloc(2 * (size_t)n_bootstrap * sizeof(*means));
+    uint32_t *times = malloc(n * sizeof(*times));
+    double *p10s = means ? means + n_bootstrap : NULL;
+    uint64_t rng = ks_mix64(seed);
+    int rc = means && times ? 0 : ks_fail(err, KS_ENOMEM, "out of memory for %zu problems", n);
+
+    for (uint32_t i = 0; rc == 0 && i < n_bootstrap; i++)
+        resample(sorted, n, &rng, times, &means[i], &p10s[i]);
+    if (rc == 0) {
+        ks_sort_f64(means, n_bootstrap);
+        ks_sort_f64(p10s, n_bootstrap);
+        line->mean_lo = ks_quantile_linear(means, n_bootstrap, 0.025);
+        line->mean_hi = ks_quantile_linear(means, n_bootstrap, 0.975);
+        line->p10_lo = ks_quantile_linear(p10s, n_bootstrap, 0.025);
+        line->p10_hi = ks_quantile_linear(p10s, n_bootstrap, 0.975);
+    }
+    free(means);
+    free(times);
+    return rc;
+}
+
+int ks_line(double *eff, size_t n, uint32_t n_bootstrap, uint64_t seed, struct ks_line *line_out,
+            struct ks_err *err)
+{
+    struct ks_line line = { .n = n };
+    int rc = 0;
+
+    ks_sort_f64(eff, n);
+    line.mean = mean_of(eff, n);
+    line.median = ks_quantile_linear(eff, n, 0.5);
+    line.p10 = ks_quantile_linear(eff, n, 0.1);
+    line.p1 = ks_quantile_linear(eff, n, 0.01);
+    line.min = n ? eff[0] : NAN;
+    line.mean_lo = line.mean_hi = line.p10_lo = line.p10_hi = NAN;
+    if (n && n_bootstrap)
+        rc = intervals(eff, n, n_bootstrap, seed, &line, err);
+    if (rc == 0)
+        *line_out = line;
+    return rc;
+}
+
+/* ---- Composable Kernel's own definitions ---- */
+
+static double share(size_t n_yes, size_t n)
+{
+    return n ? 100.0 * (double)n_yes / (double)n : NAN;
+}
+
+/* @sorted [out] efficiencies in percent, those that count; returns how many. */
+static size_t efficiencies(const struct ks_ck_case *cases, size_t n, bool keeps_unmeasured,
+                           double *sorted)
+{
+    size_t n_kept = 0;
+
+    for (size_t i = 0; i < n; i++)
+        if (cases[i].efficiency >= 0 || keeps_unmeasured)
+            sorted[n_kept++] = cases[i].efficiency >= 0 ? 100 * cases[i].efficiency : 0;
+    ks_sort_f64(sorted, n_kept);
+    return n_kept;
+}
+
+static int ck_scores(const struct ks_ck_case *cases, size_t n, bool keeps_unmeasured,
+                     struct ks_ck_scores *out, struct ks_err *err)
+{
+    double *sorted = malloc((n + 1) * sizeof(*sorted));
+    size_t n_same = 0, n_top5 = 0, n_kept;
+
+    if (!sorted)
+        return ks_fail(err, KS_ENOMEM, "out of memory for %zu problems", n);
+    n_kept = efficiencies(cases, n, keeps_unmeasured, sorted);
+    for (size_t i = 0; i < n; i++) {
+        bool is_measured = cases[i].efficiency >= 0;
+
+        n_same += is_measured && cases[i].is_same;
+        n_top5 += is_measured && cases[i].rank < 5;
+    }
+    *out = (struct ks_ck_scores){ .n = n_kept,
+                                  .mean = mean_of(sorted, n_kept),
+                                  .p10 = keeps_unmeasured ? ks_quantile_index(sorted, n_kept, 0.1)
+                                                          : ks_quantile_linear(sorted, n_kept, 0.1),
+                                  .p50 = keeps_unmeasured ? ks_quantile_index(sorted, n_kept, 0.5)
+                                                          : ks_quantile_linear(sorted, n_kept, 0.5),
+                                  .min = n_kept ? sorted[0] : NAN,
+                                  .max = n_kept ? sorted[n_kept - 1] : NAN,
+                                  .top1 = share(n_same, n),
+                                  .top5 = share(n_top5, n) };
+    free(sorted);
+    return 0;
+}
+
+int ks_ck_compare(const struct ks_ck_case *cases, size_t n, struct ks_ck_scores *out,
+                  struct ks_err *err)
+{
+    return ck_scores(cases, n, true, out, err);
+}
+
+int ks_ck_validate(const struct ks_ck_case *cases, size_t n, struct ks_ck_scores *out,
+                   struct ks_err *err)
+{
+    return ck_scores(cases, n, false, out, err);
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/* booster.h - boosted trees, grown one round at a time: the only code that knows XGBoost. A model's
+ * score is the sum of its leaves; the base score is 0.
+ *
+ * The same parameters, seed, threads and data give the same bytes. Failures of the library are
+ * KS_EINVAL with its own message. */
+#ifndef KS_ANALYSIS_BOOSTER_H
+#define KS_ANALYSIS_BOOSTER_H
+
+#include "analysis/learn/matrix.h"
+#include "analysis/learn/objective.h"
+#include "base/buf.h"
+
+struct ks_booster_params {
+    uint32_t depth, n_parallel; /* levels; trees per round */
+    double eta, min_child, subsample, colsample, lambda;
+    uint32_t n_threads; /* > 0 */
+    uint64_t seed;      /* below 2^31 */
+};
+
+struct ks_booster;
+
+/* ks_booster_create() - no tree yet.
+ * @train [in] copied
+ * @watched [in] [n_watched] matrices whose scores are wanted after each round; copied
+ * @names [in] [train->n_cols] */
+int ks_booster_create(struct ks_booster **b_out, const struct ks_booster_params *params,
+                      const struct ks_matrix *train, const char *const *names,
+                      const struct ks_matrix *const *watched, size_t n_watched, struct ks_err *err);
+void ks_booster_destroy(struct ks_booster *b); /* NULL is fine */
+
+/* One more round. o: of the rows of the training matrix. */
+int ks_booster_round(struct ks_booster *b, const struct ks_objective *o, struct ks_err *err);
+/* Scores of a watched matrix [its n_rows]; borrowed until the next call. */
+int ks_booster_watch(struct ks_booster *b, size_t i_watched, const float **scores_out,
+                     struct ks_err *err);
+
+/* @scores_out [out] [m->n_rows]. KS_EINVAL: another number of columns. */
+int ks_booster_predict(struct ks_booster *b, const struct ks_matrix *m, float *scores_out,
+                       struct ks_err *err);
+
+/* XGBoost's JSON, appended. */
+int ks_booster_save(struct ks_booster *b, struct ks_buf *json_out, struct ks_err *err);
+/* For prediction. `name` stands for the file in messages. */
+int ks_booster_load(struct ks_booster **b_out, const void *json, size_t len, const char *name,
+                    uint32_t n_threads, struct ks_err *err);
+
+/* Total gain of the splits by each feature. @gain_out [out] [n_cols] */
+int ks_booster_gain(struct ks_booster *b, const char *const *names, size_t n_cols, double *gain_out,
+                    struct ks_err *err);
+
+/* "1.7.4" */
+void ks_booster_version(char text_out[32]);
+
+#endif

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT */
+/* fit.h - one model fitted to some of the problems: everything that is learned, features included,
+ * sees those only. */
+#ifndef KS_ANALYSIS_FIT_H
+#define KS_ANALYSIS_FIT_H
+
+#include "analysis/learn/matrix.h"
+#include "analysis/learn/objective.h"
+#include "analysis/learn/pick.h"
+#include "analysis/model/booster.h"
+
+/* What is searched over. */
+struct ks_setting {
+    uint32_t target; /* enum ks_target */
+    uint32_t depth, n_parallel;
+    double eta, min_child, subsample, colsample, lambda;
+};
+
+/* Where features come from. */
+struct ks_feature_source {
+    void *ctx;
+    /* Features fitted to training problems. @is_training [in] [c->n_problems]. f_out is released
+     * by release(). Returns 0 or KS_E*. */
+    int (*fit)(void *ctx, const struct ks_cells *c, const bool *is_training,
+               struct ks_featurizer *f_out, struct ks_err *err);
+    void (*release)(struct ks_featurizer *f);
+};
+
+struct ks_fit_input { /* borrowed */
+    const struct ks_cells *cells;
+    const struct ks_feature_source *source;
+    uint32_t n_threads;
+    uint64_t seed;
+    bool use_counts;
+};
+
+/* The cells of some problems, with their features. Zero-initialised = empty. */
+struct ks_rows {
+    size_t *cells; /* [n] ascending */
+    size_t n, n_problems;
+    struct ks_matrix x;
+};
+/* @is_in [in] [c->n_problems]. KS_ENOMEM. */
+int ks_rows_make(const struct ks_cells *c, const struct ks_featurizer *f, const bool *is_in,
+                 struct ks_rows *rows_out, struct ks_err *err);
+void ks_rows_release(struct ks_rows *r);
+/* Mean of 1 - efficiency of the picks by these scores [r->n]; NaN without a problem. */
+double ks_rows_loss(const struct ks_cells *c, const struct ks_rows *r, const float *scores);
+
+/* Zero-initialised = empty. */
+struct ks_fit {
+    struct ks_setting setting;
+    struct ks_objective objective;
+    struct ks_booster *booster;
+};
+/* ks_fit_begin() - a model without trees.
+ * @watched [in] [n_watched] rows whose loss is wanted after each round
+ * f_out is the caller's to end, whatever is returned. */
+int ks_fit_begin(struct ks_fit *f_out, const struct ks_fit_input *in,
+                 const struct ks_setting *setting, const struct ks_featurizer *features,
+                 const struct ks_rows *train, const struct ks_rows *const *watched,
+                 size_t n_watched, struct ks_err *err);
+int ks_fit_rounds(struct ks_fit *f, uint32_t n, struct ks_err *err);
+void ks_fit_end(struct ks_fit *f);
+
+/* A whole fit of so many rounds, with features of its own. *features_out: caller releases. */
+int ks_fit_whole(struct ks_fit *f_out, const struct ks_fit_input *in,
+                 const struct ks_setting *setting, const bool *is_training, uint32_t n_rounds,
+                 struct ks_featurizer *features_out, struct ks_err *err);
+
+/* ks_score_problems() - scores of all instances for problems, and what they choose.
+ * @is_wanted [in] [c->n_problems]
+ * @picks_out [out] [c->n_problems] those that are wanted are set
+ * @scores_out [out] [c->n] scores of the wanted problems' cells; NULL: not wanted
+ * Returns 0; KS_ENOMEM; KS_EINVAL. */
+int ks_score_problems(struct ks_booster *b, const struct ks_featurizer *f, const struct ks_cells *c,
+                      const bool *is_wanted, struct ks_pick *picks_out, float *scores_out,
+                      struct ks_err *err);
+
+#endif

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+/* model_dir.h - a trained model as a directory:
+ *
+ *   model.json        XGBoost's JSON; a score is the sum of the leaves, lowest first
+ *   feature_spec.json names, units and meaning of the columns, instances, version (features.h)
+ *   manifest.json     what it was trained on and how
+ *   metrics.json      cross-validated figures
+ *   problems.csv      training problems: problem_id, fold, class, uses, canonical
+ *   instances.csv     candidates: instance_id, n_cells, name
+ *   oof.csv           a row per training cell: time and the score of a model that has not seen the
+ *                     problem
+ *   importances.csv   total gain of the splits by each feature
+ *
+ * Nothing in it depends on when or where it was made. */
+#ifndef KS_ANALYSIS_MODEL_DIR_H
+#define KS_ANALYSIS_MODEL_DIR_H
+
+#include "analysis/model/train.h"
+#include "base/buf.h"
+
+#define KS_MODEL_FORMAT 1
+
+struct ks_model_file { /* what it was trained on */
+    const char *name, *digest;
+    uint64_t schema_major, schema_minor, n_rows, n_usable;
+};
+struct ks_model_about {                /* borrowed */
+    const struct ks_model_file *files; /* [n_files] */
+    size_t n_files;
+    const char *program;             /* "ksweep-analyze 0.1.0" */
+    const char *arch, *device_model; /* "" = not known */
+    uint64_t device_class, condition;
+    uint32_t n_units;
+    const char *const *where; /* [n_where] filters */
+    size_t n_where;
+    bool is_mixed;
+};
+
+/* ks_model_write() - makes the directory, whole or not at all.
+ * @feature_spec, metrics [in] the two JSON files
+ * KS_EEXIST: there is something of that name; KS_EIO, KS_ENOSPC, KS_ENOMEM, KS_EINVAL. */
+int ks_model_write(const char *dir, const struct ks_fit_input *in,
+                   const struct ks_train_options *options, const struct ks_trained *t,
+                   const struct ks_model_about *about, const struct ks_buf *feature_spec,
+                   const struct ks_buf *metrics, struct ks_err *err);
+
+/* What is read back. Zero-initialised = empty. */
+struct ks_model {
+    struct ks_cells cells; /* of training */
+    uint8_t *fold;         /* [n_problems] */
+    float *scores;         /* [n cells] out of fold */
+    struct ks_booster *booster;
+    char device_model[192], arch[64];
+    uint64_t device_class, condition, seed;
+    uint32_t target; /* enum ks_target */
+};
+/* m_out is the caller's to release, whatever is returned. KS_ENOENT, KS_EFORMAT: no model, of
+ * another format, or damaged. */
+int ks_model_read(const char *dir, uint32_t n_threads, struct ks_model *m_out, struct ks_err *err);
+void ks_model_release(struct ks_model *m);
+
+#endif

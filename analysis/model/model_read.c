@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: MIT */
+#include "analysis/model/model_dir.h"
+#include "base/file.h"
+#include "base/hash.h"
+#include "grid/import.h"
+#include "json/json.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_FIELDS = 8 };
+
+/* ---- CSV ---- */
+
+struct table {
+    struct ks_model *m;
+    char path[4200];
+    uint64_t line;
+    size_t n_rows;
+};
+/* One row of n fields; KS_EFORMAT by bad_row(). */
+typedef int (*row_fn)(struct table *t, const char **fields, struct ks_err *err);
+
+static int bad_row(const struct table *t, const char *why, struct ks_err *err)
+{
+    return ks_fail(err, KS_EFORMAT, "%s:%llu: %s: the model directory is damaged, train it again",
+                   t->path, (unsigned long long)t->line, why);
+}
+
+static int read_rows(struct table *t, char *text, const char *header, size_t n_fields, row_fn row,
+                     struct ks_err *err)
+{
+    const char *fields[MOST_FIELDS];
+    int rc = 0;
+
+    for (char *next, *line = text; rc == 0 && *line; line = next) {
+        char *end = strchr(line, '\n');
+        const char *wrong;
+        size_t n = 0;
+
+        t->line++;
+        if (!end)
+            return bad_row(t, "a line without its end", err);
+        *end = '\0';
+        next = end + 1;
+        if (t->line == 1) {
+            rc = strcmp(line, header) == 0 ? 0 : bad_row(t, "another header", err);
+            continue;
+        }
+        wrong = ks_import_split(line, fields, MOST_FIELDS, &n);
+        if (wrong || n != n_fields)
+            return bad_row(t, wrong ? wrong : "another number of fields", err);
+        rc = row(t, fields, err);
+        t->n_rows++;
+    }
+    return rc == 0 && t->line == 0 ? bad_row(t, "empty", err) : rc;
+}
+
+static int read_table(struct ks_model *m, const char *dir, const char *name, const char *header,
+                      size_t n_fields, row_fn row, struct ks_err *err)
+{
+    struct table t = { .m = m };
+    struct ks_buf text;
+    int rc = ks_path_join(t.path, sizeof(t.path), dir, name, err);
+
+    ks_buf_init(&text);
+    if (rc == 0)
+        rc = ks_file_read(t.path, &text, err);
+    if (rc == 0)
+        rc = text.len ? read_rows(&t, (char *)text.data, header, n_fields, row, err)
+                      : bad_row(&t, "empty", err);
+    ks_buf_release(&text);
+    return rc;
+}
+
+static bool number(const char *text, double *out)
+{
+    char *end;
+
+    errno = 0;
+    *out = strtod(text, &end);
+    return end != text && *end == '\0' && isfinite(*out);
+}
+
+static int problem_row(struct table *t, const char **fields, struct ks_err *err)
+{
+    struct ks_problem p;
+    struct ks_err why;
+    uint64_t id;
+    uint32_t i;
+    double fold, uses;
+    uint8_t *grown;
+    int rc;
+
+    if (!ks_unhex64(fields[0], &id) || !number(fields[1], &fold) || !number(fields[3], &uses))
+        return bad_row(t, "a field is not a number", err);
+    if (fold < 0 || fold >= KS_MAX_FOLDS || fabs(uses) > 9e15 ||
+        ks_problem_parse(fields[4], &p, &why) < 0 || p.id != id)
+        return bad_row(t, "not a problem with its id", err);
+    p.count = (int64_t)uses;
+    rc = ks_cells_problem(&t->m->cells, &p, &i, err);
+    if (rc < 0)
+        return rc;
+    if (i != t->n_rows)
+        return bad_row(t, "a problem that is there already", err);
+    grown = realloc(t->m->fold, t->n_rows + 1);
+    if (!grown)
+        return ks_fail(err, KS_ENOMEM, "out of memory for %zu problems", t->n_rows);
+    t->m->fold = grown;
+    t->m->fold[i] = (uint8_t)fold;
+    return 0;
+}
+
+static int instance_row(struct table *t, const char **fields, struct ks_err *err)
+{
+    uint64_t id;
+    uint32_t i;
+    int rc;
+
+    if (!ks_unhex64(fields[0], &id))
+        return bad_row(t, "not an instance id", err);
+    rc = ks_cells_instance(&t->m->cells, id, fields[2], &i, err);
+    if (rc == 0 && i != t->n_rows)
+        rc = bad_row(t, "an instance that is there already", err);
+    return rc;
+}
+
+static int cell_row(struct table *t, const char **fields, struct ks_err *err)
+{
+    struct ks_cells *c = &t->m->cells;
+    struct ks_timed_cell cell = { 0 };
+    uint64_t problem, instance;
+    double score;
+    float *grown;
+
+    if (!ks_unhex64(fields[0], &problem) || !ks_unhex64(fields[2], &instance) ||
+        !number(fields[3], &cell.time_ns) || !number(fields[4], &cell.se_ns) ||
+        !number(fields[5], &score) || cell.time_ns <= 0)
+        return bad_row(t, "a field is not a number", err);
+    cell.problem = ks_cells_find_problem(c, problem);
+    cell.instance = ks_cells_find_instance(c, instance);
+    if (cell.problem == UINT32_MAX || cell.instance == UINT32_MAX)
+        return bad_row(t, "a problem or an instance that is not listed", err);
+    cell.weight = ks_label_weight(cell.time_ns, cell.se_ns);
+    grown = realloc(t->m->scores, (t->n_rows + 1) * sizeof(*grown));
+    if (!grown)
+        return ks_fail(err, KS_ENOMEM, "out of memory for %zu cells", t->n_rows);
+    t->m->scores = grown;
+    t->m->scores[t->n_rows] = (float)score;
+    return ks_cells_add(c, &cell, err);
+}
+
+/* ---- manifest.json ---- */
+
+static int read_id(const struct ks_json *doc, const struct ks_node *n, uint64_t *id_out,
+                   struct ks_err *err)
+{
+    const char *text;
+    int rc = ks_node_str(doc, n, &text, err);
+
+    if (rc == 0 && !ks_unhex64(text, id_out))
+        rc = ks_node_fail(doc, n, err, "not an id of 16 hex digits");
+    return rc;
+}
+
+static int copy_text(const struct ks_json *doc, const struct ks_node *n, char *out, size_t cap,
+                     struct ks_err *err)
+{
+    const char *text;
+    int rc = ks_node_str(doc, n, &text, err);
+
+    if (rc == 0)
+        snprintf(out, cap, "%s", text);
+    return rc;
+}
+
+static int check_format(const struct ks_json *doc, struct ks_err *err)
+{
+    const struct ks_node *n = ks_node_at(ks_json_root(doc), "model_format");
+    int64_t format = 0;
+    int rc = n ? ks_node_int(doc, n, &format, err)
+               : ks_fail(err, KS_EFORMAT, "%s: not the manifest of a model", ks_json_name(doc));
+
+    if (rc == 0 && format != KS_MODEL_FORMAT)
+        rc = ks_node_fail(doc, n, err,
+                          "model format %lld; this program reads %d: train the model again",
+                          (long long)format, KS_MODEL_FORMAT);
+    return rc;
+}
+
+static int read_fields(const struct ks_json *doc, struct ks_model *m, struct ks_err *err)
+{
+    const struct ks_node *root = ks_json_root(doc), *device = ks_node_at(root, "device");
+    const char *target;
+    int64_t seed = 0;
+    int rc = check_format(doc, err);
+
+    if (rc == 0)
+        rc = read_id(doc, ks_node_at(device, "class_id"), &m->device_class, err);
+    if (rc == 0)
+        rc = copy_text(doc, ks_node_at(device, "arch"), m->arch, sizeof(m->arch), err);
+    if (rc == 0)
+        rc = copy_text(doc, ks_node_at(device, "model"), m->device_model, sizeof(m->device_model),
+                       err);
+    if (rc == 0)
+        rc = read_id(doc, ks_node_at(root, "condition_id"), &m->condition, err);
+    if (rc == 0)
+        rc = ks_node_int(doc, ks_node_at(root, "seed"), &seed, err);
+    if (rc == 0)
+        rc = ks_node_str(doc, ks_node_at(root, "target"), &target, err);
+    if (rc < 0)
+        return rc;
+    m->seed = (uint64_t)seed;
+    m->target = ks_target_from(target);
+    return m->target == KS_N_TARGETS
+               ? ks_node_fail(doc, ks_node_at(root, "target"), err, "unknown target '%s'", target)
+               : 0;
+}
+
+static int read_manifest(struct ks_model *m, const char *dir, struct ks_err *err)
+{
+    struct ks_json *doc = NULL;
+    char path[4200];
+    int rc = ks_path_join(path, sizeof(path), dir, "manifest.json", err);
+
+    if (rc == 0)
+        rc = ks_json_open(path, &doc, err);
+    if (rc == KS_ENOENT)
+        return ks_fail(err, KS_ENOENT, "'%s' is no model directory: it has no manifest.json", dir);
+    if (rc == 0)
+        rc = read_fields(doc, m, err);
+    ks_json_close(doc);
+    return rc;
+}
+
+/* ---- all of it ---- */
+
+static int read_booster(struct ks_model *m, const char *dir, uint32_t n_threads, struct ks_err *err)
+{
+    struct ks_buf json;
+    char path[4200];
+    int rc = ks_path_join(path, sizeof(path), dir, "model.json", err);
+
+    ks_buf_init(&json);
+    if (rc == 0)
+        rc = ks_file_read(path, &json, err);
+    if (rc == 0)
+        rc = ks_booster_load(&m->booster, json.data, json.len, path, n_threads, err);
+    ks_buf_release(&json);
+    return rc;
+}
+
+int ks_model_read(const char *dir, uint32_t n_threads, struct ks_model *m_out, struct ks_err *err)
+{
+    int rc;
+
+    *m_out = (struct ks_model){ 0 };
+    rc = read_manifest(m_out, dir, err);
+    if (rc == 0)
+        rc = read_table(m_out, dir, "problems.csv", "problem_id,fold,class,uses,canonical", 5,
+                        problem_row, err);
+    if (rc == 0)
+        rc = read_table(m_out, dir, "instances.csv", "instance_id,n_cells,name", 3, instance_row,
+                        err);
+    if (rc == 0)
+        rc = read_table(m_out, dir, "oof.csv",
+                        "problem_id,fold,instance_id,time_ns,se_ns,score,is_best,is_pick", 8,
+                        cell_row, err);
+    if (rc == 0)
+        rc = ks_cells_finish(&m_out->cells, err);
+    return rc == 0 ? read_booster(m_out, dir, n_threads, err) : rc;
+}
+
+void ks_model_release(struct ks_model *m)
+{
+    ks_cells_release(&m->cells);
+    ks_booster_destroy(m->booster);
+    free(m->fold);
+    free(m->scores);
+    *m = (struct ks_model){ 0 };
+}

@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: MIT */
+#include "analysis/model/search.h"
+#include "base/clock.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#define SLOW                                                                                       \
+    .n_parallel = 1, .eta = 0.05, .min_child = 1, .subsample = 0.8, .colsample = 0.5, .lambda = 1
+
+static const struct ks_setting settings[] = {
+    { SLOW, .target = KS_TARGET_LOSS, .depth = 8 },
+    { SLOW, .target = KS_TARGET_PAIRWISE, .depth = 8 },
+    { SLOW, .target = KS_TARGET_LOG_TIME, .depth = 8 },
+    { SLOW, .target = KS_TARGET_LOG_RATE, .depth = 8 },
+    { SLOW, .target = KS_TARGET_LOSS, .depth = 12 },
+    { SLOW, .target = KS_TARGET_LOSS, .depth = 5 },
+};
+#undef SLOW
+#define N_SETTINGS (sizeof(settings) / sizeof(settings[0]))
+_Static_assert(N_SETTINGS <= KS_MAX_SETTINGS, "struct ks_trained has room");
+
+size_t ks_settings(const struct ks_setting **settings_out)
+{
+    *settings_out = settings;
+    return N_SETTINGS;
+}
+
+struct run {
+    struct ks_search *search;
+    const struct ks_fit_input *in;
+    const struct ks_train_options *options;
+    const uint8_t *fold;
+    bool *is_sampled, *is_in; /* [n_problems] */
+    uint64_t started_ns;
+    size_t n_done;
+};
+
+static float *curve(const struct ks_search *s, uint32_t setting, uint32_t outer, uint32_t inner)
+{
+    size_t at = ((size_t)setting * s->n_folds + outer) * s->n_folds + inner;
+
+    return s->loss + at * s->max_rounds;
+}
+
+/* ---- one pair of folds ---- */
+
+/* The problems of one fold, or of all folds but two. */
+static const bool *problems_of(const struct run *r, uint32_t i, uint32_t j, bool is_rest)
+{
+    for (size_t p = 0; p < r->in->cells->n_problems; p++) {
+        bool is_held = r->fold[p] == i || r->fold[p] == j;
+
+        r->is_in[p] = r->is_sampled[p] && is_held != is_rest;
+    }
+    return r->is_in;
+}
+
+/* Rounds until neither fold has gained for a while; the last losses stand for the rest. */
+static int grow(const struct run *r, struct ks_fit *f, const struct ks_rows *const *held,
+                float *const *curves, struct ks_err *err)
+{
+    uint32_t n_since = 0, n_max = r->search->max_rounds, round = 0;
+    float best[2] = { INFINITY, INFINITY };
+    int rc = 0;
+
+    for (; rc == 0 && round < n_max && n_since < r->options->patience; round++) {
+        rc = ks_fit_rounds(f, 1, err);
+        n_since++;
+        for (size_t k = 0; rc == 0 && k < 2; k++) {
+            const float *scores = NULL;
+
+            rc = ks_booster_watch(f->booster, k, &scores, err);
+            if (rc < 0)
+                break;
+            curves[k][round] = (float)ks_rows_loss(r->in->cells, held[k], scores);
+            if (curves[k][round] < best[k]) {
+                best[k] = curves[k][round];
+                n_since = 0;
+            }
+        }
+    }
+    for (; rc == 0 && round < n_max; round++)
+        for (size_t k = 0; k < 2; k++)
+            curves[k][round] = curves[k][round - 1];
+    return rc;
+}
+
+static int fit_pair(const struct run *r, uint32_t setting, uint32_t i, uint32_t j,
+                    const struct ks_featurizer *features, struct ks_err *err)
+{
+    struct ks_rows train = { 0 }, held[2] = { { 0 }, { 0 } };
+    const struct ks_rows *const watched[2] = { &held[0], &held[1] };
+    /* What it does on fold i is for outer fold j. */
+    float *const curves[2] = { curve(r->search, setting, j, i), curve(r->search, setting, i, j) };
+    struct ks_fit f = { 0 };
+    const struct ks_cells *c = r->in->cells;
+    int rc = ks_rows_make(c, features, problems_of(r, i, j, true), &train, err);
+
+    if (rc == 0)
+        rc = ks_rows_make(c, features, problems_of(r, i, i, false), &held[0], err);
+    if (rc == 0)
+        rc = ks_rows_make(c, features, problems_of(r, j, j, false), &held[1], err);
+    if (rc == 0)
+        rc = ks_fit_begin(&f, r->in, &settings[setting], features, &train, watched, 2, err);
+    if (rc == 0)
+        rc = grow(r, &f, watched, curves, err);
+    ks_fit_end(&f);
+    ks_rows_release(&train);
+    ks_rows_release(&held[0]);
+    ks_rows_release(&held[1]);
+    return rc;
+}
+
+static int judge_pair(const struct run *r, uint32_t setting, uint32_t i, uint32_t j,
+                      struct ks_err *err)
+{
+    const struct ks_feature_source *source = r->in->source;
+    struct ks_featurizer features;
+    int rc = source->fit(source->ctx, r->in->cells, problems_of(r, i, j, true), &features, err);
+
+    if (rc < 0)
+        return rc;
+    rc = fit_pair(r, setting, i, j, &features, err);
+    source->release(&features);
+    return rc;
+}
+
+/* ---- all pairs ---- */
+
+static void tell(struct run *r)
+{
+    size_t n_pairs = r->search->n_folds * (r->search->n_folds - 1) / 2;
+
+    r->n_done++;
+    if (r->options->progress)
+        r->options->progress(r->options->ctx, "choosing settings",
+                             (double)r->n_done / (double)(n_pairs * r->options->n_settings));
+}
+
+static bool is_late(const struct run *r)
+{
+    double spent = (double)(ks_now_ns() - r->started_ns) / 1e9;
+
+    return r->options->budget_s > 0 && spent > r->options->budget_s / 2;
+}
+
+static int judge_all(struct run *r, struct ks_err *err)
+{
+    struct ks_search *s = r->search;
+    int rc = 0;
+
+    for (uint32_t k = 0; rc == 0 && k < r->options->n_settings; k++) {
+        s->is_cut = k > 0 && is_late(r);
+        if (s->is_cut)
+            return 0;
+        for (uint32_t i = 0; i < s->n_folds; i++) {
+            for (uint32_t j = i + 1; rc == 0 && j < s->n_folds; j++) {
+                rc = judge_pair(r, k, i, j, err);
+                tell(r);
+            }
+        }
+        s->n_settings = k + 1;
+    }
+    return rc;
+}
+
+int ks_search_run(struct ks_search *s_out, const struct ks_fit_input *in,
+                  const struct ks_train_options *options, const uint8_t *fold, struct ks_err *err)
+{
+    size_t n_problems = in->cells->n_problems, n_folds = options->n_folds;
+    struct ks_search s = { .n_folds = options->n_folds, .max_rounds = options->max_rounds };
+    struct run r = {
+        &s, in, options, fold, malloc(n_problems), malloc(n_problems), ks_now_ns(), 0
+    };
+    int rc = 0;
+
+    s.loss = calloc(options->n_settings * n_folds * n_folds * options->max_rounds, sizeof(*s.loss));
+    if (!s.loss || !r.is_sampled || !r.is_in)
+        rc = ks_fail(err, KS_ENOMEM, "out of memory for the search of settings");
+    if (rc == 0)
+        rc = ks_folds_sample(in->cells, options->search_problems, in->seed, r.is_sampled, err);
+    if (rc == 0)
+        rc = judge_all(&r, err);
+    free(r.is_sampled);
+    free(r.is_in);
+    if (rc < 0)
+        ks_search_release(&s);
+    else
+        *s_out = s;
+    return rc;
+}
+
+void ks_search_release(struct ks_search *s)
+{
+    free(s->loss);
+    *s = (struct ks_search){ 0 };
+}
+
+/* ---- choosing ---- */
+
+/* Mean loss after a round over the inner folds of an outer one, or over all. */
+static double mean_loss(const struct ks_search *s, uint32_t setting, uint32_t outer, uint32_t round)
+{
+    double sum = 0;
+    size_t n = 0;
+
+    for (uint32_t i = 0; i < s->n_folds; i++) {
+        if (outer != KS_ALL_FOLDS && i != outer)
+            continue;
+        for (uint32_t j = 0; j < s->n_folds; j++) {
+            if (j == i)
+                continue;
+            sum += curve(s, setting, i, j)[round];
+            n++;
+        }
+    }
+    return sum / (double)n;
+}
+
+struct ks_tried ks_search_judge(const struct ks_search *s, uint32_t setting, uint32_t outer)
+{
+    struct ks_tried t = { .setting = setting, .rounds = 1, .loss = INFINITY };
+
+    for (uint32_t r = 0; r < s->max_rounds; r++) {
+        double loss = mean_loss(s, setting, outer, r);
+
+        if (loss < t.loss) {
+            t.loss = loss;
+            t.rounds = r + 1;
+        }
+    }
+    return t;
+}
+
+struct ks_tried ks_search_choose(const struct ks_search *s, uint32_t outer)
+{
+    struct ks_tried best = ks_search_judge(s, 0, outer);
+
+    for (uint32_t k = 1; k < s->n_settings; k++) {
+        struct ks_tried t = ks_search_judge(s, k, outer);
+
+        if (t.loss < best.loss)
+            best = t;
+    }
+    return best;
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+/* selector.h - a selector: candidates, trees and table in the form of selector_core.h, to choose
+ * with, and to write as C source. */
+#ifndef KS_ANALYSIS_SELECTOR_H
+#define KS_ANALYSIS_SELECTOR_H
+
+#include "analysis/model/distill.h"
+#include "analysis/model/forest.h"
+#include "base/buf.h"
+
+#include <stdbool.h>
+
+/* What the user wants. */
+struct ks_selector_options {
+    uint32_t size; /* enum ks_sel_size */
+    /* At most so many candidates: the smallest set that loses at most 1 %; 0 = all. */
+    uint32_t smallest;
+};
+
+/* Steps down a tree that a budgeted selector may take: 20 us on one core. */
+#define KS_SEL_BUDGET 16000
+#define KS_SEL_ENOUGH 0.01 /* what a smallest set may lose */
+
+/* Zero-initialised = empty. Owns everything; `model` points to it. */
+struct ks_selector {
+    struct ks_sel_model model;
+    uint16_t *index, *order;
+    float *values;
+    struct ks_fx_instance *instances;
+    const struct ks_feature_spec *spec; /* borrowed */
+    uint32_t *from;                     /* [model.n_instances] instance of the specification */
+    struct ks_forest forest;
+    struct ks_table table;
+    uint16_t *smallest;    /* [n_smallest] candidates in the order in which they were taken */
+    double *smallest_loss; /* [n_smallest] mean loss of the set up to each */
+    uint32_t n_smallest;
+    double table_loss[3]; /* of the best of the first 1, 2, 4 of the table's list, on problems that
+                             it has not seen; -1 = no table */
+};
+
+/* ks_selector_create() - @spec, forest [in] of one model; forest is taken on success
+ * @target [in] enum ks_target: what scores mean
+ * @cells, fold [in] training data: table, order and smallest set are learned from it
+ * s_out is the caller's to release, whatever is returned.
+ * Returns 0; KS_EINVAL: the trees and the specification do not fit each other; KS_ENOMEM. */
+int ks_selector_create(const struct ks_feature_spec *spec, struct ks_forest *forest,
+                       uint32_t target, const struct ks_cells *cells, const uint8_t *fold,
+                       const struct ks_selector_options *options, struct ks_selector *s_out,
+                       struct ks_err *err);
+void ks_selector_release(struct ks_selector *s);
+
+/* ks_sel_select() for a problem; instances of picks are numbers of the selector's candidates. */
+int ks_selector_pick(const struct ks_selector *s, const struct ks_problem *p, const uint8_t *mask,
+                     struct ks_sel_pick *picks_out, int k, int *rule_out);
+
+/* ---- as C ---- */
+
+/* name: prefix of all names and of the file names; a C identifier. Appended. */
+void ks_selector_write_header(const struct ks_selector *s, const char *name, struct ks_buf *to);
+void ks_selector_write_source(const struct ks_selector *s, const char *name, struct ks_buf *to);
+/* A program that holds the selector's picks against these, computed here: TAP, exit 1 if one
+ * differs. problems: [n]. */
+void ks_selector_write_test(const struct ks_selector *s, const char *name,
+                            const struct ks_problem *problems, size_t n, struct ks_buf *to);
+
+#endif

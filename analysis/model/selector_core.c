@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: MIT */
+#include "analysis/model/selector_core.h"
+
+#include <math.h>
+#include <string.h>
+
+#define LANES 8
+
+#if defined(__clang__)
+#pragma STDC FP_CONTRACT OFF
+#elif defined(__GNUC__)
+#pragma GCC optimize("fp-contract=off")
+#endif
+
+/* Features of the candidates of a block; one more column for leaves. */
+struct sel_block {
+    int n;
+    uint16_t instance[KS_SEL_BLOCK];
+    double sum[KS_SEL_BLOCK];
+    float row[KS_SEL_BLOCK][KS_SEL_FEATURES + 1];
+};
+
+/* The k best so far, best first; picks[].regret waits until all are known. */
+struct sel_best {
+    struct ks_sel_pick *picks;
+    double *score; /* [k] */
+    int n, k;
+};
+
+/* ---- trees ---- */
+
+static uint32_t sel_step(const struct ks_sel_node *n, const float *row)
+{
+    const float x = row[n->feature & 0x7fff];
+    const int is_right = (x >= n->value) | ((n->feature >> 15) & !(x < n->value));
+
+    return (uint32_t)n->left + (uint32_t)is_right;
+}
+
+/* Where a tree goes on after the splits that only look at the problem. */
+static uint32_t sel_enter(const struct ks_sel_node *tree, uint16_t n_problem, const float *row,
+                          int *depth_io)
+{
+    uint32_t at = 0;
+
+    while ((tree[at].feature & 0x7fff) < n_problem) {
+        at = sel_step(&tree[at], row);
+        --*depth_io;
+    }
+    return at;
+}
+
+/* LANES walks at once, so that they wait for memory together. */
+static void sel_walk(const struct ks_sel_node *tree, uint32_t from, int depth, struct sel_block *b,
+                     int first)
+{
+    uint32_t at[LANES];
+
+    for (int l = 0; l < LANES; l++)
+        at[l] = from;
+    for (int step = 0; step < depth; step++)
+        for (int l = 0; l < LANES; l++)
+            at[l] = sel_step(&tree[at[l]], b->row[first + l]);
+    for (int l = 0; l < LANES; l++)
+        b->sum[first + l] += (double)tree[at[l]].value;
+}
+
+static void sel_score(const struct ks_sel_model *m, struct sel_block *b)
+{
+    for (int i = 0; i < KS_SEL_BLOCK; i++)
+        b->sum[i] = m->base;
+    for (uint32_t t = 0; t < m->n_trees; t++) {
+        const struct ks_sel_node *tree = m->nodes + m->trees[t].root;
+        int depth = m->trees[t].depth;
+        const uint32_t from = sel_enter(tree, m->n_problem, b->row[0], &depth);
+
+        for (int i = 0; i < b->n; i += LANES)
+            sel_walk(tree, from, depth, b, i);
+    }
+}
+
+KS_SEL_API double ks_sel_predict(const struct ks_sel_model *m, const float *row)
+{
+    double sum = m->base;
+
+    for (uint32_t t = 0; t < m->n_trees; t++) {
+        const struct ks_sel_node *tree = m->nodes + m->trees[t].root;
+        uint32_t at = 0;
+
+        while ((tree[at].feature & 0x7fff) != m->n_features)
+            at = sel_step(&tree[at], row);
+        sum += (double)tree[at].value;
+    }
+    return sum;
+}
+
+/* ---- features ---- */
+
+static void sel_problem(const struct ks_sel_model *m, const double *q, float *row)
+{
+    for (int i = 0; i < m->n_problem; i++)
+        row[i] = ks_fx_problem_feature(q, m->index[i]);
+    row[m->n_features] = -HUGE_VALF;
+}
+
+static void sel_candidate(const struct ks_sel_model *m, const double *q, int instance, float *row)
+{
+    const int first = m->n_problem + m->n_values;
+    double pair[KS_FX_N_PAIRS];
+
+    for (int i = 0; i < m->n_values; i++)
+        row[m->n_problem + i] = m->values[instance * m->n_values + i];
+    if (first == m->n_features)
+        return;
+    ks_fx_pairs(q, &m->instances[instance], &m->device, pair);
+    for (int i = first; i < m->n_features; i++)
+        row[i] = ks_fx_pair_feature(pair, m->index[i]);
+}
+
+KS_SEL_API void ks_sel_features(const struct ks_sel_model *m, const struct ks_fx_problem *p,
+                                int instance, float *row_out)
+{
+    double q[KS_FX_N_QUANTITIES];
+
+    ks_fx_quantities(p, q);
+    for (int i = 0; i < m->n_problem; i++)
+        row_out[i] = ks_fx_problem_feature(q, m->index[i]);
+    sel_candidate(m, q, instance, row_out);
+}
+
+KS_SEL_API uint32_t ks_sel_bits(const float *row, int n)
+{
+    uint32_t sum = 2166136261u;
+
+    for (int i = 0; i < n; i++) {
+        uint32_t bits = 0x7fc00000u;
+
+        if (row[i] == row[i])
+            memcpy(&bits, &row[i], sizeof(bits));
+        for (int k = 0; k < 4; k++)
+            sum = (sum ^ (bits >> 8 * k & 0xff)) * 16777619u;
+    }
+    return sum;
+}
+
+/* ---- the k best ---- */
+
+static void sel_offer(struct sel_best *best, int instance, double score)
+{
+    int at = best->n < best->k ? best->n++ : best->k;
+
+    while (at > 0 && score < best->score[at - 1]) {
+        if (at < best->k) {
+            best->score[at] = best->score[at - 1];
+            best->picks[at] = best->picks[at - 1];
+        }
+        at--;
+    }
+    if (at >= best->k)
+        return;
+    best->score[at] = score;
+    best->picks[at].instance = instance;
+}
+
+static void sel_offer_block(const struct ks_sel_model *m, struct sel_block *b,
+                            struct sel_best *best)
+{
+    for (int i = b->n; i < (b->n + LANES - 1) / LANES * LANES; i++)
+        for (int k = 0; k <= m->n_features; k++)
+            b->row[i][k] = b->row[0][k];
+    sel_score(m, b);
+    for (int i = 0; i < b->n; i++)
+        sel_offer(best, b->instance[i], b->sum[i]);
+    b->n = 0;
+}
+
+static void sel_add(const struct ks_sel_model *m, const double *q, int instance,
+                    struct sel_block *b, struct sel_best *best)
+{
+    float *row = b->row[b->n];
+
+    if (b->n == 0)
+        sel_problem(m, q, row);
+    else
+        for (int i = 0; i <= m->n_features; i++)
+            row[i] = b->row[0][i];
+    sel_candidate(m, q, instance, row);
+    b->instance[b->n++] = (uint16_t)instance;
+    if (b->n == KS_SEL_BLOCK)
+        sel_offer_block(m, b, best);
+}
+
+static int sel_allows(const struct ks_sel_model *m, const struct ks_fx_problem *p, const double *q,
+                      const uint8_t *mask, int instance)
+{
+    return (!mask || mask[instance]) && ks_fx_applies(p, q, &m->instances[instance]);
+}
+
+/* ---- lists ---- */
+
+/* The first k of a list that apply; ends at n or KS_SEL_NONE. */
+static int sel_first(const struct ks_sel_model *m, const struct ks_fx_problem *p, const double *q,
+                     const uint8_t *mask, const uint16_t *list, int n, struct ks_sel_pick *picks,
+                     int k)
+{
+    int n_picks = 0;
+
+    for (int i = 0; i < n && n_picks < k && list[i] != KS_SEL_NONE; i++) {
+        if (!sel_allows(m, p, q, mask, list[i]))
+            continue;
+        picks[n_picks].instance = list[i];
+        picks[n_picks++].regret = (float)NAN;
+    }
+    return n_picks;
+}
+
+static const uint16_t *sel_list(const struct ks_sel_model *m, const double *q)
+{
+    uint32_t at = 0;
+
+    while (m->splits[at].quantity >= 0) /* right with a NaN */
+        at = (uint32_t)m->splits[at].left + !(q[m->splits[at].quantity] <= m->splits[at].at);
+    return m->lists + (uint32_t)m->splits[at].left * m->width;
+}
+
+/* The static order; at last what the mask allows, unasked. */
+static int sel_fall_back(const struct ks_sel_model *m, const struct ks_fx_problem *p,
+                         const double *q, const uint8_t *mask, int rule, struct ks_sel_pick *picks,
+                         int k, int *rule_out)
+{
+    int n = sel_first(m, p, q, mask, m->order, m->n_instances, picks, k);
+
+    *rule_out = rule;
+    for (int i = 0; n == 0 && i < m->n_instances; i++) {
+        if (mask && !mask[m->order[i]])
+            continue;
+        picks[n].instance = m->order[i];
+        picks[n++].regret = (float)NAN;
+        *rule_out = KS_SEL_SAFE;
+    }
+    return n;
+}
+
+/* ---- choice ---- */
+
+/* e^x - 1 for a difference of logarithms, 0 <= x; no libm. */
+static double sel_growth(double x)
+{
+    double term = 1, sum = 1;
+    int n_halved = 0;
+
+    for (x = x < 40 ? x : 40; x > 0.25; x /= 2)
+        n_halved++;
+    for (int k = 1; k < 12; k++) {
+        term *= x / k;
+        sum += term;
+    }
+    while (n_halved-- > 0)
+        sum *= sum;
+    return sum - 1;
+}
+
+static float sel_regret(const struct ks_sel_model *m, double score, double best)
+{
+    if (m->meaning == KS_SEL_LOG)
+        return (float)sel_growth(score - best);
+    if (m->meaning == KS_SEL_LOSS)
+        return score < 0.99 ? (float)((1 - best) / (1 - score) - 1) : 99;
+    return (float)NAN;
+}
+
+/* By the trees, among the n instances of a list (NULL: all). */
+static int sel_by_model(const struct ks_sel_model *m, const struct ks_fx_problem *p,
+                        const double *q, const uint8_t *mask, const uint16_t *list, int n,
+                        struct ks_sel_pick *picks, int k, int *rule_out)
+{
+    struct sel_block b;
+    double score[64];
+    struct sel_best best = { picks, score, 0, k < 64 ? k : 64 };
+    int n_candidates = 0;
+
+    b.n = 0;
+    for (int i = 0; i < n && (!list || list[i] != KS_SEL_NONE); i++) {
+        const int instance = list ? list[i] : i;
+
+        if (!sel_allows(m, p, q, mask, instance))
+            continue;
+        sel_add(m, q, instance, &b, &best);
+        n_candidates++;
+    }
+    if (b.n > 0)
+        sel_offer_block(m, &b, &best);
+    for (int i = 0; i < best.n; i++)
+        picks[i].regret = sel_regret(m, score[i], score[0]);
+    *rule_out = n_candidates == 1 ? KS_SEL_ONLY : KS_SEL_BY_MODEL;
+    return best.n;
+}
+
+KS_SEL_API int ks_sel_select(const struct ks_sel_model *m, const struct ks_fx_problem *p,
+                             const uint8_t *mask, struct ks_sel_pick *picks_out, int k,
+                             int *rule_out)
+{
+    double q[KS_FX_N_QUANTITIES];
+    const uint16_t *list = 0;
+    int n = 0;
+
+    *rule_out = KS_SEL_SAFE;
+    if (k < 1)
+        return 0;
+    if (p->op != m->op) {
+        for (int i = 0; i < KS_FX_N_QUANTITIES; i++)
+            q[i] = (double)NAN;
+        return sel_fall_back(m, p, q, mask, KS_SEL_SAFE, picks_out, k, rule_out);
+    }
+    ks_fx_quantities(p, q);
+    if (ks_fx_outside(q, m->lo, m->hi) >= 0)
+        return sel_fall_back(m, p, q, mask, KS_SEL_OUTSIDE, picks_out, k, rule_out);
+    if (m->splits)
+        list = sel_list(m, q);
+    *rule_out = KS_SEL_BY_TABLE;
+    if (m->size == KS_SEL_DISTILLED)
+        n = sel_first(m, p, q, mask, list, m->width, picks_out, k);
+    else
+        n = sel_by_model(m, p, q, mask, list, list ? m->width : m->n_instances, picks_out, k,
+                         rule_out);
+    return n ? n : sel_fall_back(m, p, q, mask, KS_SEL_UNLISTED, picks_out, k, rule_out);
+}

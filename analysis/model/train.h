@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+/* train.h - training with honest figures: settings are chosen by inner folds, every problem is
+ * scored by a model that has not seen it, and the last model sees all.
+ *
+ * Inner folds: a model is fitted without folds i and j and judged on both. What it does on j helps
+ * to choose the settings of outer fold i, and the other way round, so that no choice for a fold has
+ * seen its problems. */
+#ifndef KS_ANALYSIS_TRAIN_H
+#define KS_ANALYSIS_TRAIN_H
+
+#include "analysis/learn/choosers.h"
+#include "analysis/learn/folds.h"
+#include "analysis/model/fit.h"
+
+#define KS_MAX_SETTINGS 32
+
+/* The settings in the order in which they are tried; returns how many there are. */
+size_t ks_settings(const struct ks_setting **settings_out);
+
+struct ks_train_options {
+    uint32_t n_folds;    /* 3 to KS_MAX_FOLDS */
+    uint32_t n_settings; /* the first so many are tried */
+    uint32_t max_rounds, patience;
+    size_t search_problems; /* at most so many choose the settings; 0 = all */
+    double budget_s;        /* no further setting is begun after half of it; 0 = no limit */
+    bool has_class_folds;
+    void *ctx;
+    /* May be NULL. done: 0 to 1. */
+    void (*progress)(void *ctx, const char *phase, double done);
+};
+
+struct ks_tried { /* by the inner folds */
+    uint32_t setting, rounds;
+    double loss; /* mean of 1 - efficiency */
+};
+
+/* Zero-initialised = empty. Picks are by models or baselines that have not seen the problem. */
+struct ks_trained {
+    uint8_t *fold;                          /* [n_problems] */
+    struct ks_pick *picks[KS_N_CHOOSERS];   /* [n_problems] each; NULL = there is no such chooser */
+    struct ks_pick *class_picks;            /* [n_problems] by models without the whole class */
+    bool *has_class_pick;                   /* [n_problems] */
+    bool has_classes;                       /* whether class_picks are there */
+    float *scores;                          /* [n cells] */
+    struct ks_tried chosen[KS_MAX_FOLDS];   /* of the outer folds */
+    struct ks_tried last;                   /* of the last model */
+    struct ks_tried tried[KS_MAX_SETTINGS]; /* [n_tried] over all folds */
+    size_t n_tried;
+    bool is_cut; /* the time budget ended the search */
+    struct ks_fit fit;
+    struct ks_featurizer features;
+};
+
+/* t_out is the caller's to release, whatever is returned. KS_EINVAL: too few problems, a failure
+ * of the library; KS_ENOMEM. */
+int ks_train(const struct ks_fit_input *in, const struct ks_train_options *options,
+             struct ks_trained *t_out, struct ks_err *err);
+void ks_trained_release(struct ks_trained *t, const struct ks_feature_source *source);
+
+#endif

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/* quality.h - scorecards for people and for programs. */
+#ifndef KS_ANALYSIS_OUT_QUALITY_H
+#define KS_ANALYSIS_OUT_QUALITY_H
+
+#include "analysis/data/quality.h"
+#include "base/buf.h"
+#include "json/json.h"
+
+/* All append. */
+void ks_quality_text(const struct ks_scorecard *s, struct ks_buf *to);
+/* @file [in] the results that they are from, for the command to look at them */
+void ks_worst_text(const struct ks_worst *worst, size_t n, const char *file, struct ks_buf *to);
+/* One object under this key; what is not known is left out. */
+void ks_quality_json(const struct ks_scorecard *s, const char *key, struct ks_jw *w);
+
+#endif

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT */
+#include "analysis/out/quality.h"
+
+#include <math.h>
+
+static void put_number(struct ks_jw *w, const char *key, double v)
+{
+    if (isfinite(v))
+        ks_jw_real(w, key, v);
+}
+
+static void put_line(struct ks_jw *w, const char *key, const struct ks_line *l)
+{
+    ks_jw_open(w, key, '{');
+    ks_jw_u64(w, "n", l->n);
+    put_number(w, "mean", l->mean);
+    put_number(w, "median", l->median);
+    put_number(w, "p10", l->p10);
+    put_number(w, "p1", l->p1);
+    put_number(w, "min", l->min);
+    put_number(w, "mean_lo95", l->mean_lo);
+    put_number(w, "mean_hi95", l->mean_hi);
+    put_number(w, "p10_lo95", l->p10_lo);
+    put_number(w, "p10_hi95", l->p10_hi);
+    ks_jw_close(w, '}');
+}
+
+static void put_ck(struct ks_jw *w, const char *key, const struct ks_ck_scores *s)
+{
+    ks_jw_open(w, key, '{');
+    ks_jw_u64(w, "total_problems", s->n);
+    put_number(w, "mean_efficiency", s->mean);
+    put_number(w, "p10_efficiency", s->p10);
+    put_number(w, "p50_efficiency", s->p50);
+    put_number(w, "min_efficiency", s->min);
+    put_number(w, "max_efficiency", s->max);
+    put_number(w, "top1_accuracy", s->top1);
+    put_number(w, "top5_hit_rate", s->top5);
+    ks_jw_close(w, '}');
+}
+
+static void put_list(struct ks_jw *w, const char *key, const double *v, size_t n)
+{
+    ks_jw_open(w, key, '[');
+    for (size_t i = 0; i < n; i++)
+        put_number(w, NULL, v[i]);
+    ks_jw_close(w, ']');
+}
+
+static void put_quality(struct ks_jw *w, const char *name, const struct ks_quality *q)
+{
+    ks_jw_open(w, NULL, '{');
+    ks_jw_str(w, "name", name);
+    ks_jw_u64(w, "n_problems", q->n_problems);
+    put_line(w, "among_measured", &q->measured);
+    put_line(w, "unmeasured_is_zero", &q->zero);
+    put_line(w, "unmeasured_left_out", &q->left_out);
+    put_number(w, "share_measured", q->share);
+    put_ck(w, "compare_ml_vs_oracle", &q->ck_compare);
+    put_ck(w, "validate_ml_vs_oracle", &q->ck_validate);
+    put_list(w, "best_in_first_1_3_5", q->hit, KS_N_TOP);
+    put_list(w, "first_in_best_1_3_5", q->inside, KS_N_TOP);
+    put_number(w, "first_is_best_or_tied", q->tied);
+    put_list(w, "best_of_1_2_4", q->best_of_k, KS_N_BEST_K);
+    put_number(w, "weighted_by_uses", q->weighted);
+    ks_jw_close(w, '}');
+}
+
+void ks_quality_json(const struct ks_scorecard *s, const char *key, struct ks_jw *w)
+{
+    ks_jw_open(w, key, '{');
+    ks_jw_u64(w, "n_problems", s->n_problems);
+    ks_jw_open(w, "choosers", '[');
+    for (uint32_t i = 0; i < KS_N_CHOOSERS; i++)
+        if (s->has[i])
+            put_quality(w, ks_chooser_name(i), &s->by[i]);
+    ks_jw_close(w, ']');
+    ks_jw_open(w, "classes", '[');
+    for (size_t i = 0; i < s->n_classes; i++)
+        put_quality(w, s->classes[i].name, &s->classes[i].quality);
+    ks_jw_close(w, ']');
+    ks_jw_open(w, "unseen_class", '[');
+    if (s->has_unseen_class)
+        put_quality(w, "model", &s->unseen_class);
+    ks_jw_close(w, ']');
+    ks_jw_str(w, "best_baseline", ks_chooser_name(s->i_best_baseline));
+    put_number(w, "best_baseline_mean", s->best_baseline);
+    ks_jw_bool(w, "is_useful", s->is_useful);
+    ks_jw_close(w, '}');
+}

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: MIT */
+#include "analysis/out/quality.h"
+#include "base/text.h"
+
+#include <math.h>
+#include <string.h>
+
+static void put_number(struct ks_buf *to, double v)
+{
+    if (isnan(v))
+        ks_buf_printf(to, "       -");
+    else
+        ks_buf_printf(to, "  %6.4f", v);
+}
+
+static void put_line(struct ks_buf *to, const char *name, const struct ks_quality *q)
+{
+    ks_buf_printf(to, "%-20s", name);
+    put_number(to, q->measured.mean);
+    put_number(to, q->measured.p10);
+    put_number(to, q->measured.median);
+    put_number(to, q->measured.p1);
+    put_number(to, q->measured.min);
+    ks_buf_printf(to, "  |");
+    put_number(to, q->zero.mean);
+    put_number(to, q->zero.p10);
+    ks_buf_printf(to, "  |");
+    put_number(to, q->left_out.mean);
+    put_number(to, q->left_out.p10);
+    put_number(to, q->share);
+    ks_buf_printf(to, "\n");
+}
+
+static void put_head(struct ks_buf *to)
+{
+    ks_buf_printf(to,
+                  "%-20s  among the instances measured for     |  among all instances,\n"
+                  "%-20s  the problem (not deployable)           |  unmeasured = 0   |  unmeasured "
+                  "left out\n"
+                  "%-20s    mean     P10  median      P1     min  |    mean     P10  |    mean     "
+                  "P10   share\n",
+                  "efficiency", "", "");
+}
+
+static void put_ck(struct ks_buf *to, const char *tool, const struct ks_ck_scores *s)
+{
+    ks_buf_printf(to,
+                  "as %s: %zu problems, mean %.2f %%, P10 %.2f, P50 %.2f, min %.2f, top-1 %.1f, "
+                  "\"top-5\" (pick among the oracle's five) %.1f\n",
+                  tool, s->n, s->mean, s->p10, s->p50, s->min, s->top1, s->top5);
+}
+
+static void put_model(struct ks_buf *to, const struct ks_quality *q)
+{
+    const struct ks_line *l = &q->measured;
+
+    ks_buf_printf(to,
+                  "\nmodel, among measured: mean %.4f [%.4f, %.4f], P10 %.4f [%.4f, %.4f] "
+                  "(95 %% intervals, problems resampled)\n",
+                  l->mean, l->mean_lo, l->mean_hi, l->p10, l->p10_lo, l->p10_hi);
+    put_ck(to, "compare_ml_vs_oracle.py (unmeasured = 0, sorted[n/10])", &q->ck_compare);
+    put_ck(to, "validate_ml_vs_oracle.py (unmeasured left out, linear)", &q->ck_validate);
+    ks_buf_printf(to, "oracle's best among the model's first %u, %u, %u: %.3f %.3f %.3f\n",
+                  ks_top[0], ks_top[1], ks_top[2], q->hit[0], q->hit[1], q->hit[2]);
+    ks_buf_printf(to, "model's first among the oracle's best %u, %u, %u: %.3f %.3f %.3f\n",
+                  ks_top[0], ks_top[1], ks_top[2], q->inside[0], q->inside[1], q->inside[2]);
+    ks_buf_printf(to, "model's first is the best, or its time cannot be told from it: %.3f\n",
+                  q->tied);
+    ks_buf_printf(to,
+                  "mean efficiency when the first %u, %u, %u are measured at first use: %.4f "
+                  "%.4f %.4f\n",
+                  ks_best_k[0], ks_best_k[1], ks_best_k[2], q->best_of_k[0], q->best_of_k[1],
+                  q->best_of_k[2]);
+    ks_buf_printf(to, "total best time over total time, weighted by use counts: %.4f\n",
+                  q->weighted);
+}
+
+static void put_classes(struct ks_buf *to, const struct ks_scorecard *s)
+{
+    ks_buf_printf(to, "\nby shape class (model)  problems    mean     P10     min  unmeasured=0\n");
+    for (size_t i = 0; i < s->n_classes; i++) {
+        const struct ks_quality *q = &s->classes[i].quality;
+
+        ks_buf_printf(to, "  %-20s %9zu", s->classes[i].name, q->n_problems);
+        put_number(to, q->measured.mean);
+        put_number(to, q->measured.p10);
+        put_number(to, q->measured.min);
+        put_number(to, q->zero.mean);
+        ks_buf_printf(to, "\n");
+    }
+}
+
+static void put_verdict(struct ks_buf *to, const struct ks_scorecard *s)
+{
+    double model = s->by[KS_BY_MODEL].measured.mean;
+
+    if (s->is_useful)
+        ks_buf_printf(to, "\nThe model beats every baseline; the best of them is '%s' with %.4f.\n",
+                      ks_chooser_name(s->i_best_baseline), s->best_baseline);
+    else
+        ks_buf_printf(to,
+                      "\nTHE MODEL IS USELESS: '%s' does as well without it (%.4f against %.4f).\n",
+                      ks_chooser_name(s->i_best_baseline), s->best_baseline, model);
+}
+
+void ks_quality_text(const struct ks_scorecard *s, struct ks_buf *to)
+{
+    ks_buf_printf(to, "%zu problems\n\n", s->n_problems);
+    put_head(to);
+    for (uint32_t i = 0; i < KS_N_CHOOSERS; i++)
+        if (s->has[i])
+            put_line(to, ks_chooser_name(i), &s->by[i]);
+    if (s->has_unseen_class)
+        put_line(to, "model, unseen class", &s->unseen_class);
+    if (!s->has[KS_BY_MODEL])
+        return;
+    put_model(to, &s->by[KS_BY_MODEL]);
+    put_classes(to, s);
+    put_verdict(to, s);
+}
+
+void ks_worst_text(const struct ks_worst *worst, size_t n, const char *file, struct ks_buf *to)
+{
+    ks_buf_printf(to, "\nthe %zu worst\n", n);
+    for (size_t i = 0; i < n; i++) {
+        const struct ks_worst *w = &worst[i];
+
+        ks_buf_printf(to, "%6.4f  %s: %s\n        pick ", w->eff, w->class_name, w->canonical);
+        ks_text_put(to, w->pick, strlen(w->pick), KS_LINES_NONE);
+        ks_buf_printf(to, " %.2f us, best ", w->pick_ns / 1e3);
+        ks_text_put(to, w->best, strlen(w->best), KS_LINES_NONE);
+        ks_buf_printf(to, " %.2f us\n        %s\n        look: ksweep-analyze table ",
+                      w->best_ns / 1e3, w->reason);
+        ks_shell_put(to, file);
+        ks_buf_printf(to, " | grep %016llx\n", (unsigned long long)w->problem_id);
+    }
+}
