@@ -268,6 +268,10 @@ static void renumber(struct ks_cells *c, uint32_t *problem_to, uint32_t *instanc
 {
     size_t n_problems = 0, n_instances = 0, n_refused = 0;
 
+    for (size_t i = 0; i < c->n_problems; i++)
+        c->problems[i].n = 0;
+    for (size_t i = 0; i < c->n_instances; i++)
+        c->instances[i].n_cells = 0;
     for (size_t i = 0; i < c->n; i++) {
         c->problems[c->cells[i].problem].n++;
         c->instances[c->cells[i].instance].n_cells++;
