@@ -11,8 +11,9 @@
 #include <string.h>
 
 static const struct ks_analysis *const analyses[] = {
-    &ks_analysis_table,      &ks_analysis_report,  &ks_analysis_oracle, &ks_analysis_compare,
-    &ks_trace_verb_counters, &ks_trace_verb_merge, &ks_analysis_import, &ks_analysis_train,
+    &ks_analysis_table,   &ks_analysis_report,     &ks_analysis_oracle,
+    &ks_analysis_compare, &ks_trace_verb_counters, &ks_trace_verb_merge,
+    &ks_analysis_import,  &ks_analysis_train,      &ks_analysis_validate,
 };
 #define N_ANALYSES (sizeof(analyses) / sizeof(analyses[0]))
 
