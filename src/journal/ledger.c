@@ -8,7 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NONE UINT32_MAX
+#define N_NEAR 64u
+#define NONE   UINT32_MAX
 
 /* Attempts of a cell: a chain through one array. */
 struct node {
@@ -34,6 +35,7 @@ struct ks_ledger {
     struct ks_ledger_cell *cells;
     uint32_t n_cells, cap_cells;
     struct index by_cell;
+    uint32_t *near; /* [N_NEAR] by problem: the cell that was found last */
     struct node *nodes;
     uint32_t n_nodes, cap_nodes;
     struct ks_ledger_problem *problems;
@@ -65,8 +67,13 @@ uint32_t ks_ledger_next_attempt(const struct ks_ledger_cell *c)
 int ks_ledger_create(struct ks_ledger **l_out, struct ks_err *err)
 {
     struct ks_ledger *l = calloc(1, sizeof(*l));
-    if (!l)
+    uint32_t *near = calloc(N_NEAR, sizeof(*near));
+    if (!l || !near) {
+        free(near);
+        free(l);
         return ks_fail(err, KS_ENOMEM, "ledger: out of memory");
+    }
+    l->near = near;
     *l_out = l;
     return 0;
 }
@@ -77,6 +84,7 @@ void ks_ledger_destroy(struct ks_ledger *l)
         return;
     free(l->cells);
     free(l->by_cell.slot);
+    free(l->near);
     free(l->nodes);
     free(l->problems);
     free(l->by_problem.slot);
@@ -139,17 +147,6 @@ static bool is_same(const struct ks_cell *a, const struct ks_cell *b)
     return a->problem == b->problem && a->instance == b->instance && a->condition == b->condition;
 }
 
-static struct ks_ledger_cell *find_cell(const struct ks_ledger *l, const struct ks_cell *c)
-{
-    if (!l->by_cell.n_slots)
-        return NULL;
-    uint64_t k = cell_hash(c);
-    for (uint32_t p; (p = at_slot(&l->by_cell, &k));)
-        if (is_same(&l->cells[p - 1].cell, c))
-            return &l->cells[p - 1];
-    return NULL;
-}
-
 static struct ks_ledger_problem *find_problem(const struct ks_ledger *l, uint64_t id)
 {
     if (!l->by_problem.n_slots)
@@ -158,6 +155,30 @@ static struct ks_ledger_problem *find_problem(const struct ks_ledger *l, uint64_
     for (uint32_t p; (p = at_slot(&l->by_problem, &k));)
         if (l->problems[p - 1].id == id)
             return &l->problems[p - 1];
+    return NULL;
+}
+
+static bool is_at(const struct ks_ledger *l, uint32_t i, const struct ks_cell *c)
+{
+    return i < l->n_cells && is_same(&l->cells[i].cell, c);
+}
+
+/* Each slot is a cache miss in a large ledger, as is its cell. Cells are looked for several times
+ * in a row, and their records come in the order in which they were announced. */
+static struct ks_ledger_cell *find_cell(const struct ks_ledger *l, const struct ks_cell *c)
+{
+    uint32_t *near = &l->near[ks_mix64(c->problem) % N_NEAR];
+    if (is_at(l, *near, c) || is_at(l, *near + 1, c)) {
+        *near += !is_at(l, *near, c);
+        return &l->cells[*near];
+    }
+    const struct ks_ledger_problem *p = find_problem(l, c->problem);
+    if (!p || !p->n_touched) /* all cells of a problem are looked for when it is begun */
+        return NULL;
+    uint64_t k = cell_hash(c);
+    for (uint32_t i; (i = at_slot(&l->by_cell, &k));)
+        if (is_at(l, i - 1, c))
+            return &l->cells[*near = i - 1];
     return NULL;
 }
 
