@@ -254,8 +254,15 @@ static int fill_spelled(struct ks_fill *c, const uint8_t *row, size_t stride, si
     return rc;
 }
 
-int ks_fill_rows(struct ks_fill *c, const uint8_t *packed, size_t stride, size_t n,
-                 struct ks_err *err)
+static void move(struct ks_fill *c, ptrdiff_t by)
+{
+    c->values.f64 = c->values.f64 ? c->values.f64 + by : NULL;
+    c->missing = c->missing ? c->missing + by : NULL;
+    c->code = c->code ? c->code + by : NULL;
+}
+
+static int fill(struct ks_fill *c, const uint8_t *packed, size_t stride, size_t n,
+                struct ks_err *err)
 {
     if (c->is_word)
         return fill_spelled(c, packed, stride, n, err);
@@ -270,4 +277,15 @@ int ks_fill_rows(struct ks_fill *c, const uint8_t *packed, size_t stride, size_t
     if (c->n_needs)
         drop_unneeded(c, packed, stride, n);
     return 0;
+}
+
+int ks_fill_rows(struct ks_fill *c, const uint8_t *packed, size_t stride, size_t at, size_t n,
+                 struct ks_err *err)
+{
+    int rc;
+
+    move(c, (ptrdiff_t)at);
+    rc = fill(c, packed + at * stride, stride, n, err);
+    move(c, -(ptrdiff_t)at);
+    return rc;
 }

@@ -34,8 +34,9 @@ int ks_fill_init(struct ks_fill *c, const struct ks_source *source, const struct
                  struct ks_err *err);
 void ks_fill_release(struct ks_fill *c);
 int ks_fill_reserve(struct ks_fill *c, size_t cap, struct ks_err *err); /* KS_ENOMEM */
-/* packed: [n] rows of `stride` bytes; n within the capacity. KS_ENOMEM. */
-int ks_fill_rows(struct ks_fill *c, const uint8_t *packed, size_t stride, size_t n,
+/* Rows [at, at + n) of packed, rows of `stride` bytes, into the same places; within the capacity.
+ * KS_ENOMEM. */
+int ks_fill_rows(struct ks_fill *c, const uint8_t *packed, size_t stride, size_t at, size_t n,
                  struct ks_err *err);
 
 /* A number of one packed row; the missing value where the file lacks the column. */

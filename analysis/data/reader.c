@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define CACHED_ROWS ((size_t)128)
+
 /* A column is of /measurements (fill), of a joined table (side), or neither: left to learn. */
 struct column {
     unsigned from;
@@ -165,17 +167,26 @@ static void fill_codes(struct ks_reader *r, size_t n)
     }
 }
 
-static int fill_column(struct ks_reader *r, size_t i, size_t n, struct ks_err *err)
+/* Rows [at, at + n) of one column. */
+static int fill_column(struct ks_reader *r, size_t i, size_t at, size_t n, struct ks_err *err)
 {
     struct column *c = &r->columns[i];
+
+    if (c->from != KS_T_MEASUREMENTS)
+        return 0;
+    return ks_fill_rows(&c->fill, r->packed, ks_batch_row_bytes(ks_view_batch(r->view)), at, n,
+                        err);
+}
+
+static void show_column(struct ks_reader *r, size_t i, size_t n)
+{
+    const struct column *c = &r->columns[i];
     struct ks_df_column *shown = &r->frame.columns[i];
-    int rc;
 
     if (c->from != KS_T_MEASUREMENTS) {
         shown->code = r->code[c->from];
-        return 0;
+        return;
     }
-    rc = ks_fill_rows(&c->fill, r->packed, ks_batch_row_bytes(ks_view_batch(r->view)), n, err);
     shown->code = c->fill.code;
     shown->missing = c->fill.missing;
     shown->n_values = n;
@@ -185,6 +196,21 @@ static int fill_column(struct ks_reader *r, size_t i, size_t n, struct ks_err *e
     } else {
         shown->values.f64 = c->fill.values.f64;
     }
+}
+
+/* Rows are far longer than a column's value in them: so many at a time that they stay in a core's
+ * cache while one column after another is taken from them. */
+static int fill_columns(struct ks_reader *r, size_t n, struct ks_err *err)
+{
+    int rc = 0;
+
+    for (size_t at = 0, some; rc == 0 && at < n; at += some) {
+        some = n - at < CACHED_ROWS ? n - at : CACHED_ROWS;
+        for (size_t i = 0; rc == 0 && i < r->frame.n_columns; i++)
+            rc = fill_column(r, i, at, some, err);
+    }
+    for (size_t i = 0; rc == 0 && i < r->frame.n_columns; i++)
+        show_column(r, i, n);
     return rc;
 }
 
@@ -204,8 +230,7 @@ int ks_reader_next(struct ks_reader *r, struct ks_df **frame_out, struct ks_err 
     if (rc < 0)
         return rc;
     fill_codes(r, n);
-    for (size_t i = 0; rc == 0 && i < r->frame.n_columns; i++)
-        rc = fill_column(r, i, n, err);
+    rc = fill_columns(r, n, err);
     if (rc < 0)
         return rc;
     r->frame.first_row = first;

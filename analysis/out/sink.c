@@ -45,6 +45,28 @@ int ks_sink_flush(struct ks_sink *s, struct ks_err *err)
     return rc < 0 ? ks_err_context(err, rc, "'%s'", s->name) : 0;
 }
 
+int ks_sink_put(struct ks_sink *s, struct ks_buf *text, struct ks_err *err)
+{
+    struct ks_buf own;
+    int rc = ks_sink_flush(s, err);
+
+    if (rc == 0 && !ks_buf_ok(text))
+        rc = ks_fail(err, KS_ENOMEM, "out of memory for the text");
+    if (rc < 0)
+        return rc;
+    if (s->fd < 0) {
+        ks_buf_put(&s->text, text->data, text->len);
+        ks_buf_clear(text);
+        return 0;
+    }
+    own = s->text;
+    s->text = *text;
+    rc = ks_sink_flush(s, err);
+    *text = s->text;
+    s->text = own;
+    return rc;
+}
+
 int ks_sink_step(struct ks_sink *s, struct ks_err *err)
 {
     return s->text.len < KS_SINK_BYTES && ks_buf_ok(&s->text) ? 0 : ks_sink_flush(s, err);

@@ -22,6 +22,9 @@ void ks_sink_init(struct ks_sink *s, int fd, const char *name);
 void ks_sink_release(struct ks_sink *s);
 /* After every few hundred bytes: writes when there is enough. KS_EIO, KS_ENOSPC, KS_ENOMEM. */
 int ks_sink_step(struct ks_sink *s, struct ks_err *err);
+/* Writes what is in the buffer, then `text`: both are empty afterwards, or `text` was moved into a
+ * buffer that goes nowhere. */
+int ks_sink_put(struct ks_sink *s, struct ks_buf *text, struct ks_err *err);
 /* Writes what is left. */
 int ks_sink_flush(struct ks_sink *s, struct ks_err *err);
 

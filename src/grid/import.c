@@ -97,6 +97,9 @@ static int check_bytes(struct ks_import *im, const char *raw, size_t n)
     for (size_t at = 0, used; rc == 1 && at < n; at += used) {
         const unsigned char *c = (const unsigned char *)raw + at;
 
+        used = 1;
+        if (*c >= 0x20 && *c < 0x7f)
+            continue;
         used = ks_utf8_next(c, n - at);
         if (used == 0)
             return ks_import_refuse(im, "column %zu: byte 0x%02x is not UTF-8", at + 1, *c);

@@ -34,38 +34,68 @@ void ks_problem_set_release(struct ks_problem_set *s)
     *s = (struct ks_problem_set){ 0 };
 }
 
-/* The slot of an id: where it is, or where it would go. The table is never full. */
+static uint32_t tag_of(uint64_t id)
+{
+    return (uint32_t)(ks_mix64(id) >> 32);
+}
+
+/* By the highest bits of the tag: a larger table has its entries in the same order. */
+static uint32_t first_slot(const struct ks_problem_set *s, uint32_t tag)
+{
+    return (uint32_t)((uint64_t)tag * s->n_slots >> 32);
+}
+
+static bool is_slot_of(const struct ks_problem_set *s, const struct ks_problem_slot *slot,
+                       uint32_t tag, uint64_t id)
+{
+    return slot->tag == tag && ks_problem_table_id(&s->problems, slot->row - 1) == id;
+}
+
+/* The slot of an id: where it is, or where it would go. The table is never full. Rows are far apart
+ * in memory: tags spare most looks at them. */
 static uint32_t find_slot(const struct ks_problem_set *s, uint64_t id)
 {
-    uint32_t mask = s->n_slots - 1, at = (uint32_t)ks_mix64(id) & mask;
+    const uint32_t tag = tag_of(id), mask = s->n_slots - 1;
+    uint32_t at = first_slot(s, tag);
 
-    while (s->slots[at] && ks_problem_table_id(&s->problems, s->slots[at] - 1) != id)
+    while (s->slots[at].row && !is_slot_of(s, &s->slots[at], tag, id))
         at = (at + 1) & mask;
     return at;
 }
 
-/* Where an id goes that is not there: compares nothing, as the rows are far apart in memory. */
-static uint32_t free_slot(const struct ks_problem_set *s, uint64_t id)
+/* Of an id that is not there. */
+static void put_slot(struct ks_problem_set *s, struct ks_problem_slot slot)
 {
-    uint32_t mask = s->n_slots - 1, at = (uint32_t)ks_mix64(id) & mask;
+    uint32_t at = first_slot(s, slot.tag);
 
-    while (s->slots[at])
-        at = (at + 1) & mask;
-    return at;
+    while (s->slots[at].row)
+        at = (at + 1) & (s->n_slots - 1);
+    s->slots[at] = slot;
 }
 
 static int rebuild_slots(struct ks_problem_set *s, uint32_t n_slots, struct ks_err *err)
 {
-    uint32_t *slots = calloc(n_slots, sizeof *slots);
+    struct ks_problem_slot *was = s->slots, *slots = calloc(n_slots, sizeof *slots);
+    const uint32_t n_was = s->n_slots;
 
     if (!slots)
         return ks_fail(err, KS_ENOMEM, "no memory for %u problems", n_slots);
-    free(s->slots);
     s->slots = slots;
     s->n_slots = n_slots;
-    for (uint32_t i = 0; i < s->n; i++)
-        s->slots[free_slot(s, ks_problem_table_id(&s->problems, i))] = i + 1;
+    for (uint32_t i = 0; i < n_was; i++)
+        if (was[i].row)
+            put_slot(s, was[i]);
+    free(was);
     return 0;
+}
+
+/* Rows have been left out: the others have moved. */
+static void renumber_slots(struct ks_problem_set *s)
+{
+    memset(s->slots, 0, s->n_slots * sizeof *s->slots);
+    for (uint32_t i = 0; i < s->n; i++)
+        put_slot(s, (struct ks_problem_slot){
+                        .row = i + 1, .tag = tag_of(ks_problem_table_id(&s->problems, i)) });
 }
 
 static int grow_origins(struct ks_problem_set *s, struct ks_err *err)
@@ -137,13 +167,13 @@ int ks_problem_set_add_from(struct ks_problem_set *s, const struct ks_problem *p
     if (rc < 0)
         return rc;
     at = find_slot(s, p->id);
-    if (s->slots[at]) {
-        rc = merge(&s->problems, s->slots[at] - 1, p, err);
+    if (s->slots[at].row) {
+        rc = merge(&s->problems, s->slots[at].row - 1, p, err);
     } else {
         rc = ks_problem_table_add(&s->problems, p, err);
         if (rc == 0) {
             s->origins[s->n++] = origin;
-            s->slots[at] = s->n;
+            s->slots[at] = (struct ks_problem_slot){ .row = s->n, .tag = tag_of(p->id) };
         }
     }
     if (rc < 0)
@@ -204,7 +234,7 @@ const char *ks_problem_set_origin(const struct ks_problem_set *s, uint32_t i, ui
 
 int64_t ks_problem_set_find(const struct ks_problem_set *s, uint64_t id)
 {
-    return s->n_slots ? (int64_t)s->slots[find_slot(s, id)] - 1 : -1;
+    return s->n_slots ? (int64_t)s->slots[find_slot(s, id)].row - 1 : -1;
 }
 
 int ks_problem_set_refuse(struct ks_problem_set *s, const char *file, uint64_t line,
@@ -295,7 +325,9 @@ int ks_problem_set_keep(struct ks_problem_set *s, const bool *is_kept, struct ks
         if (is_kept[i])
             s->origins[n++] = s->origins[i];
     s->n = n;
-    return s->n_slots ? rebuild_slots(s, s->n_slots, err) : 0;
+    if (s->n_slots)
+        renumber_slots(s);
+    return 0;
 }
 
 int ks_problem_set_exclude(struct ks_problem_set *s, const struct ks_problem_set *other,

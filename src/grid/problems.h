@@ -13,6 +13,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct ks_problem_slot {
+    uint32_t row; /* of the table, + 1; 0: free */
+    uint32_t tag; /* of the id */
+};
+
 struct ks_refusal {
     char file[256];
     uint64_t line;
@@ -37,7 +42,7 @@ struct ks_problem_set {
      * lines without a command (comments, headers, other drivers, log text). n_problems_raw: before
      * duplicates were merged. */
     uint64_t n_lines, n_commands, n_taken, n_refused, n_other, n_problems_raw;
-    uint32_t *slots; /* [n_slots] hash table over ids: index + 1, 0 = free */
+    struct ks_problem_slot *slots; /* [n_slots] hash table over ids */
     uint32_t n_slots;
 };
 

@@ -2,13 +2,15 @@
 #include "journal/ledger.h"
 
 #include "base/hash.h"
+#include "journal/slots.h"
 #include "record/attempt.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define NONE UINT32_MAX
+#define N_NEAR 64u
+#define NONE   UINT32_MAX
 
 /* Attempts of a cell: a chain through one array. */
 struct node {
@@ -25,23 +27,19 @@ struct instance {
     char name[192];
 };
 
-struct index { /* open addressing: slot -> position + 1; 0 = free */
-    uint32_t *slot;
-    uint32_t n_slots; /* a power of two */
-};
-
 struct ks_ledger {
     struct ks_ledger_cell *cells;
     uint32_t n_cells, cap_cells;
-    struct index by_cell;
+    struct ks_slots by_cell;
+    uint32_t *near; /* [N_NEAR] by problem: the cell that was found last */
     struct node *nodes;
     uint32_t n_nodes, cap_nodes;
     struct ks_ledger_problem *problems;
     uint32_t n_problems, cap_problems;
-    struct index by_problem;
+    struct ks_slots by_problem;
     struct instance *instances;
     uint32_t n_instances, cap_instances;
-    struct index by_instance;
+    struct ks_slots by_instance;
     struct ks_ledger_counts counts;
     struct ks_job_rec job;
     char *job_text;
@@ -65,8 +63,13 @@ uint32_t ks_ledger_next_attempt(const struct ks_ledger_cell *c)
 int ks_ledger_create(struct ks_ledger **l_out, struct ks_err *err)
 {
     struct ks_ledger *l = calloc(1, sizeof(*l));
-    if (!l)
+    uint32_t *near = calloc(N_NEAR, sizeof(*near));
+    if (!l || !near) {
+        free(near);
+        free(l);
         return ks_fail(err, KS_ENOMEM, "ledger: out of memory");
+    }
+    l->near = near;
     *l_out = l;
     return 0;
 }
@@ -77,6 +80,7 @@ void ks_ledger_destroy(struct ks_ledger *l)
         return;
     free(l->cells);
     free(l->by_cell.slot);
+    free(l->near);
     free(l->nodes);
     free(l->problems);
     free(l->by_problem.slot);
@@ -104,69 +108,55 @@ static uint64_t cell_hash(const struct ks_cell *c)
     return ks_mix64(c->problem ^ ks_mix64(c->instance ^ ks_mix64(c->condition)));
 }
 
-/* Walks the slots of a hash: *k_io starts at the hash and is the slot to look at next. */
-static uint32_t at_slot(const struct index *x, uint64_t *k_io)
-{
-    return x->slot[(*k_io)++ & (x->n_slots - 1)];
-}
-
-static void put_slot(struct index *x, uint64_t hash, uint32_t position)
-{
-    while (x->slot[hash & (x->n_slots - 1)])
-        hash++;
-    x->slot[hash & (x->n_slots - 1)] = position + 1;
-}
-
-/* Room for one entry more than n; true when the caller must put all n entries again. */
-static int widen(struct index *x, uint32_t n, bool *is_new_out, struct ks_err *err)
-{
-    *is_new_out = false;
-    if (x->n_slots && (n + 1) * 4ull < x->n_slots * 3ull)
-        return 0;
-    uint32_t want = x->n_slots ? x->n_slots * 2 : 256;
-    uint32_t *slot = calloc(want, sizeof(*slot));
-    if (!slot)
-        return ks_fail(err, KS_ENOMEM, "ledger: no memory for %u slots", want);
-    free(x->slot);
-    x->slot = slot;
-    x->n_slots = want;
-    *is_new_out = true;
-    return 0;
-}
-
 static bool is_same(const struct ks_cell *a, const struct ks_cell *b)
 {
     return a->problem == b->problem && a->instance == b->instance && a->condition == b->condition;
 }
 
-static struct ks_ledger_cell *find_cell(const struct ks_ledger *l, const struct ks_cell *c)
-{
-    if (!l->by_cell.n_slots)
-        return NULL;
-    uint64_t k = cell_hash(c);
-    for (uint32_t p; (p = at_slot(&l->by_cell, &k));)
-        if (is_same(&l->cells[p - 1].cell, c))
-            return &l->cells[p - 1];
-    return NULL;
-}
-
 static struct ks_ledger_problem *find_problem(const struct ks_ledger *l, uint64_t id)
 {
-    if (!l->by_problem.n_slots)
+    if (!l->by_problem.n)
         return NULL;
-    uint64_t k = ks_mix64(id);
-    for (uint32_t p; (p = at_slot(&l->by_problem, &k));)
+    const uint64_t hash = ks_mix64(id);
+    uint64_t k = hash;
+    for (uint32_t p; (p = ks_slots_next(&l->by_problem, hash, &k));)
         if (l->problems[p - 1].id == id)
             return &l->problems[p - 1];
     return NULL;
 }
 
+static bool is_at(const struct ks_ledger *l, uint32_t i, const struct ks_cell *c)
+{
+    return i < l->n_cells && is_same(&l->cells[i].cell, c);
+}
+
+/* Each slot is a cache miss in a large ledger, as is its cell. Cells are looked for several times
+ * in a row, and their records come in the order in which they were announced. */
+static struct ks_ledger_cell *find_cell(const struct ks_ledger *l, const struct ks_cell *c)
+{
+    uint32_t *near = &l->near[ks_mix64(c->problem) % N_NEAR];
+    if (is_at(l, *near, c) || is_at(l, *near + 1, c)) {
+        *near += !is_at(l, *near, c);
+        return &l->cells[*near];
+    }
+    const struct ks_ledger_problem *p = find_problem(l, c->problem);
+    if (!p || !p->n_touched) /* all cells of a problem are looked for when it is begun */
+        return NULL;
+    const uint64_t hash = cell_hash(c);
+    uint64_t k = hash;
+    for (uint32_t i; (i = ks_slots_next(&l->by_cell, hash, &k));)
+        if (is_at(l, i - 1, c))
+            return &l->cells[*near = i - 1];
+    return NULL;
+}
+
 static struct instance *find_instance(const struct ks_ledger *l, uint64_t id)
 {
-    if (!l->by_instance.n_slots)
+    if (!l->by_instance.n)
         return NULL;
-    uint64_t k = ks_mix64(id);
-    for (uint32_t p; (p = at_slot(&l->by_instance, &k));)
+    const uint64_t hash = ks_mix64(id);
+    uint64_t k = hash;
+    for (uint32_t p; (p = ks_slots_next(&l->by_instance, hash, &k));)
         if (l->instances[p - 1].id == id)
             return &l->instances[p - 1];
     return NULL;
@@ -181,12 +171,12 @@ static int need_problem(struct ks_ledger *l, uint64_t id, struct ks_ledger_probl
     int rc =
         grow((void **)&l->problems, l->n_problems, &l->cap_problems, sizeof(*l->problems), err);
     if (rc == 0)
-        rc = widen(&l->by_problem, l->n_problems, &is_new, err);
+        rc = ks_slots_widen(&l->by_problem, l->n_problems, &is_new, err);
     if (rc < 0)
         return rc;
     for (uint32_t i = 0; is_new && i < l->n_problems; i++)
-        put_slot(&l->by_problem, ks_mix64(l->problems[i].id), i);
-    put_slot(&l->by_problem, ks_mix64(id), l->n_problems);
+        ks_slots_put(&l->by_problem, ks_mix64(l->problems[i].id), i);
+    ks_slots_put(&l->by_problem, ks_mix64(id), l->n_problems);
     *out = &l->problems[l->n_problems++];
     **out = (struct ks_ledger_problem){ .id = id };
     return 0;
@@ -201,12 +191,12 @@ static int need_instance(struct ks_ledger *l, uint64_t id, struct instance **out
     int rc =
         grow((void **)&l->instances, l->n_instances, &l->cap_instances, sizeof(*l->instances), err);
     if (rc == 0)
-        rc = widen(&l->by_instance, l->n_instances, &is_new, err);
+        rc = ks_slots_widen(&l->by_instance, l->n_instances, &is_new, err);
     if (rc < 0)
         return rc;
     for (uint32_t i = 0; is_new && i < l->n_instances; i++)
-        put_slot(&l->by_instance, ks_mix64(l->instances[i].id), i);
-    put_slot(&l->by_instance, ks_mix64(id), l->n_instances);
+        ks_slots_put(&l->by_instance, ks_mix64(l->instances[i].id), i);
+    ks_slots_put(&l->by_instance, ks_mix64(id), l->n_instances);
     *out = &l->instances[l->n_instances++];
     **out = (struct instance){ .id = id };
     return 0;
@@ -223,12 +213,12 @@ static int need_cell(struct ks_ledger *l, const struct ks_cell *c, struct ks_led
     if (rc == 0)
         rc = grow((void **)&l->cells, l->n_cells, &l->cap_cells, sizeof(*l->cells), err);
     if (rc == 0) /* last: it may empty the slots */
-        rc = widen(&l->by_cell, l->n_cells, &is_new, err);
+        rc = ks_slots_widen(&l->by_cell, l->n_cells, &is_new, err);
     if (rc < 0)
         return rc;
     for (uint32_t i = 0; is_new && i < l->n_cells; i++)
-        put_slot(&l->by_cell, cell_hash(&l->cells[i].cell), i);
-    put_slot(&l->by_cell, cell_hash(c), l->n_cells);
+        ks_slots_put(&l->by_cell, cell_hash(&l->cells[i].cell), i);
+    ks_slots_put(&l->by_cell, cell_hash(c), l->n_cells);
     *out = &l->cells[l->n_cells++];
     **out = (struct ks_ledger_cell){ .cell = *c, .first = NONE };
     p->n_touched++;
