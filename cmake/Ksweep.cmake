@@ -34,6 +34,7 @@ if(NOT KSWEEP_WORKER_ONLY)
   find_package(ZLIB REQUIRED)
   pkg_check_modules(HWLOC REQUIRED IMPORTED_TARGET hwloc)
   pkg_check_modules(CJSON REQUIRED IMPORTED_TARGET libcjson)
+  pkg_check_modules(ZSTD REQUIRED IMPORTED_TARGET libzstd)
 endif()
 
 # ks_module(name SOURCES a.c.. DEPS target..): one directory of src/ = one static library ks_name.
