@@ -6,6 +6,7 @@
 #include "analysis/import/made.h"
 #include "analysis/learn/join.h"
 #include "analysis/out/ck_csv.h"
+#include "analysis/out/ck_parquet.h"
 #include "analysis/out/schema.h"
 #include "analysis/out/writer.h"
 
@@ -19,10 +20,11 @@ enum format {
     FORMAT_MARKDOWN,
     FORMAT_JSON,
     FORMAT_PARQUET,
-    FORMAT_HDF5
+    FORMAT_HDF5,
+    FORMAT_CK_PARQUET
 };
-static const char *const formats[] = { "csv",  "ck",      "text", "markdown",
-                                       "json", "parquet", "hdf5", NULL };
+static const char *const formats[] = { "csv",     "ck",   "text",       "markdown", "json",
+                                       "parquet", "hdf5", "ck-parquet", NULL };
 static const struct ks_format *const writers[] = {
     [FORMAT_CSV] = &ks_format_csv,           [FORMAT_TEXT] = &ks_format_text,
     [FORMAT_MARKDOWN] = &ks_format_markdown, [FORMAT_JSON] = &ks_format_json,
@@ -50,9 +52,10 @@ static const struct ks_opt opts[] = {
       .def = "csv",
       .choices = formats,
       .arg = "NAME",
-      .help = "csv, text (aligned), markdown, json, parquet, hdf5: a row per cell, failures "
-              "included; ck: "
-              "Composable Kernel's 24 columns, ok rows only" },
+      .help =
+          "csv, text (aligned), markdown, json, parquet, hdf5: a row per cell, failures "
+          "included; ck: "
+          "Composable Kernel's 24 columns, ck-parquet: those of its training data; ok rows only" },
     { .name = "merge",
       .type = KS_OPT_ENUM,
       .offset = AT(merge),
@@ -132,8 +135,14 @@ static int put_table(struct ks_view *v, const char *path, const struct config *c
 
 /* ---- Composable Kernel's columns ---- */
 
-static int put_usable(struct ks_ck_csv *c, const struct ks_df *f, struct ks_sink *to,
-                      struct ks_err *err)
+/* Rows in either form: parquet NULL = CSV. */
+struct ck_rows {
+    struct ks_ck_csv csv;
+    struct ks_ck_parquet *parquet;
+    struct ks_sink *to;
+};
+
+static int put_usable(struct ck_rows *c, const struct ks_df *f, struct ks_err *err)
 {
     uint32_t *rows = malloc((f->n_rows + 1) * sizeof(*rows));
     size_t n;
@@ -141,16 +150,25 @@ static int put_usable(struct ks_ck_csv *c, const struct ks_df *f, struct ks_sink
                   : ks_fail(err, KS_ENOMEM, "out of memory for %zu rows", f->n_rows);
 
     if (rc == 0)
-        rc = ks_ck_csv_put(c, f, rows, n, to, err);
+        rc = c->parquet ? ks_ck_parquet_put(c->parquet, &c->csv, f, rows, n, err)
+                        : ks_ck_csv_put(&c->csv, f, rows, n, c->to, err);
     free(rows);
     return rc;
 }
 
-static int put_ck(struct ks_view *v, struct ks_sink *to, struct ks_err *err)
+static int begin_ck(struct ck_rows *c, bool is_parquet, struct ks_err *err)
+{
+    if (is_parquet)
+        return ks_ck_parquet_create(&c->parquet, c->to, err);
+    ks_ck_csv_header(c->to);
+    return 0;
+}
+
+static int put_ck(struct ks_view *v, bool is_parquet, struct ks_sink *to, struct ks_err *err)
 {
     struct ks_sources sources = { 0 };
     struct ks_reader *r = NULL;
-    struct ks_ck_csv c = { 0 };
+    struct ck_rows c = { .to = to };
     struct ks_df *f;
     int rc = ks_ck_csv_need(ks_view_file(v), &sources, err);
 
@@ -159,9 +177,12 @@ static int put_ck(struct ks_view *v, struct ks_sink *to, struct ks_err *err)
     if (rc == 0)
         rc = ks_reader_open(v, &sources, 0, &r, err);
     if (rc == 0)
-        ks_ck_csv_header(to);
+        rc = begin_ck(&c, is_parquet, err);
     while (rc >= 0 && r && (rc = ks_reader_next(r, &f, err)) > 0)
-        rc = put_usable(&c, f, to, err);
+        rc = put_usable(&c, f, err);
+    if (rc == 0 && c.parquet)
+        rc = ks_ck_parquet_end(c.parquet, err);
+    ks_ck_parquet_destroy(c.parquet);
     ks_reader_close(r);
     ks_sources_release(&sources);
     return rc;
@@ -182,6 +203,11 @@ static void note(const struct ks_view *v, struct ks_buf *notes)
                       (unsigned long long)info->n_pending, (unsigned long long)info->n_cells);
 }
 
+static bool is_ck(const struct config *c)
+{
+    return c->format == FORMAT_CK || c->format == FORMAT_CK_PARQUET;
+}
+
 static int write_table(struct ks_view *v, const char *path, const struct config *c,
                        struct ks_err *err)
 {
@@ -189,7 +215,8 @@ static int write_table(struct ks_view *v, const char *path, const struct config 
     int rc = ks_result_open(&o, c->output, err);
 
     if (rc == 0)
-        rc = c->format == FORMAT_CK ? put_ck(v, &o.sink, err) : put_table(v, path, c, &o.sink, err);
+        rc = is_ck(c) ? put_ck(v, c->format == FORMAT_CK_PARQUET, &o.sink, err)
+                      : put_table(v, path, c, &o.sink, err);
     return ks_result_close(&o, rc, err);
 }
 
@@ -203,7 +230,7 @@ static bool is_made(const char *path)
 
 static int convert(const char *path, const struct config *c, struct ks_err *err)
 {
-    if (c->format == FORMAT_CK || c->merge != KS_MERGE_ALL || c->columns != KS_COLUMNS_V2)
+    if (is_ck(c) || c->merge != KS_MERGE_ALL || c->columns != KS_COLUMNS_V2)
         return ks_fail(err, KS_EINVAL,
                        "'%s' is a table: --format ck, --merge and --columns need a results file",
                        path);
@@ -262,7 +289,7 @@ static int table(const void *cfg, const char *const *operands, int n, struct ks_
 const struct ks_analysis ks_analysis_table = {
     .name = "table",
     .summary = "One row per cell of a results file, for training and for people; converts tables.",
-    .usage = "table FILE [-o FILE] [--format csv|ck|text|markdown|json|parquet|hdf5] "
+    .usage = "table FILE [-o FILE] [--format csv|ck|text|markdown|json|parquet|hdf5|ck-parquet] "
              "[--merge all|newest|median] [--columns v1|v2] [--schema]",
     .opts = opts,
     .cfg_size = sizeof(struct config),

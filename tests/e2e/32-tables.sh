@@ -22,6 +22,9 @@ same $debian hdf5 a.table.h5 "HDF5 has the values of the CSV"
 is "$($debian -c 'import pandas
 print(len(pandas.read_hdf("a.table.h5", "table")))')" 343 "pandas reads it"
 
+ok "Composable Kernel's CSV" table a/results.h5 --format ck -o ck.csv
+ok "and Parquet" table a/results.h5 --format ck-parquet -o ck.parquet
+
 # --- a table that exists
 ok "CSV to CSV" table a.csv -o b.csv
 ok "the same bytes" cmp a.csv b.csv
@@ -54,6 +57,14 @@ else
     same "$python" parquet a.parquet "pyarrow: values, types, missing, statistics, units, checksums"
     same "$python" parquet b.parquet "of the converted one"
     same "$python" duckdb a.parquet "DuckDB"
+    is "$("$python" -c '
+import csv, pyarrow.parquet as pq
+t = pq.read_table("ck.parquet").to_pydict()
+rows = list(csv.DictReader(open("ck.csv")))
+t["kernel"] = t["kernel_name"]
+print(len(rows), len(t["kernel"]), sum(str(v) != rows[i][k] and float(v) != float(rows[i][k]) for k in rows[0]
+      for i, v in enumerate(t[k])), set(t["op_type"]), set(t["variant"]), set(t["hw_num_cus"]))')" \
+        "322 322 0 {'grouped_conv'} {'forward'} {None}" "Composable Kernel's Parquet has the rows of its CSV"
     if "$python" -c 'import pandas' 2>/dev/null; then
         same "$python" pandas a.parquet "pandas"
     else

@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* Any bytes as a file of another tool: refused with its name, or rows whose counts add up. The
- * first byte chooses the format. */
+/* Any bytes as a file of another tool, or as a table: refused with its name, or rows whose counts
+ * add up, or frames whose values can be read. The first byte chooses the format. */
 #include "analysis/import/intake.h"
+#include "analysis/import/made.h"
 #include "grid/ck_rows.h"
 #include "tests/fuzz/fuzz.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 static void demand(bool holds)
 {
@@ -49,6 +53,37 @@ static void try_format(const struct ks_intake_format *format, const uint8_t *byt
     ks_stage_destroy(stage);
 }
 
+static void look(const struct ks_df *f)
+{
+    for (size_t i = 0; i < f->n_columns; i++) {
+        const struct ks_df_column *c = &f->columns[i];
+
+        for (size_t row = 0; row < f->n_rows; row++) {
+            demand(!c->code || c->code[row] == KS_DF_NONE || c->code[row] < c->n_values);
+            demand(c->type != KS_DF_TEXT || !ks_df_has(c, row) || ks_df_text(c, row)[0]);
+        }
+    }
+}
+
+/* A table that was written before. */
+static void try_made(const uint8_t *bytes, size_t n)
+{
+    int fd = memfd_create("table", MFD_CLOEXEC), rc;
+    struct ks_made *m = NULL;
+    struct ks_err err = { 0 };
+    struct ks_df *f;
+    char path[64];
+
+    demand(fd >= 0 && write(fd, bytes, n) == (ssize_t)n);
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+    rc = ks_made_open(path, &m, &err);
+    while (rc >= 0 && m && (rc = ks_made_next(m, &f, &err)) > 0)
+        look(f);
+    demand(rc == 0 || (strstr(err.text, path) && ks_code_exit(err.code) == 2));
+    ks_made_close(m);
+    close(fd);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
 {
     static const struct ks_intake_format *const formats[] = { &ks_intake_fdb, &ks_intake_t4,
@@ -57,9 +92,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
 
     if (n == 0)
         return 0;
-    if (bytes[0] % 5 == 4)
+    if (bytes[0] % 6 == 5)
+        try_made(bytes + 1, n - 1);
+    else if (bytes[0] % 6 == 4)
         try_ck((const char *)bytes + 1, n - 1);
     else
-        try_format(formats[bytes[0] % 5], bytes + 1, n - 1);
+        try_format(formats[bytes[0] % 6], bytes + 1, n - 1);
     return 0;
 }
