@@ -1,20 +1,35 @@
 /* SPDX-License-Identifier: MIT */
 #include "analysis/cmd/analyze.h"
+#include "analysis/cmd/frames.h"
 #include "analysis/data/reader.h"
-#include "analysis/learn/derive.h"
+#include "analysis/import/made.h"
+#include "analysis/learn/join.h"
 #include "analysis/out/ck_csv.h"
+#include "analysis/out/ck_parquet.h"
 #include "analysis/out/result.h"
 #include "analysis/out/schema.h"
 #include "analysis/out/writer.h"
 
 #include <stdlib.h>
+#include <string.h>
 
-enum format { FORMAT_CSV, FORMAT_CK, FORMAT_TEXT, FORMAT_MARKDOWN, FORMAT_JSON };
-static const char *const formats[] = { "csv", "ck", "text", "markdown", "json", NULL };
-static const struct ks_format *const writers[] = { [FORMAT_CSV] = &ks_format_csv,
-                                                   [FORMAT_TEXT] = &ks_format_text,
-                                                   [FORMAT_MARKDOWN] = &ks_format_markdown,
-                                                   [FORMAT_JSON] = &ks_format_json };
+enum format {
+    FORMAT_CSV,
+    FORMAT_CK,
+    FORMAT_TEXT,
+    FORMAT_MARKDOWN,
+    FORMAT_JSON,
+    FORMAT_PARQUET,
+    FORMAT_HDF5,
+    FORMAT_CK_PARQUET
+};
+static const char *const formats[] = { "csv",     "ck",   "text",       "markdown", "json",
+                                       "parquet", "hdf5", "ck-parquet", NULL };
+static const struct ks_format *const writers[] = {
+    [FORMAT_CSV] = &ks_format_csv,           [FORMAT_TEXT] = &ks_format_text,
+    [FORMAT_MARKDOWN] = &ks_format_markdown, [FORMAT_JSON] = &ks_format_json,
+    [FORMAT_PARQUET] = &ks_format_parquet,   [FORMAT_HDF5] = &ks_format_hdf5
+};
 
 static const char *const versions[] = { "v1", "v2", NULL }; /* enum ks_columns_version */
 
@@ -37,8 +52,10 @@ static const struct ks_opt opts[] = {
       .def = "csv",
       .choices = formats,
       .arg = "NAME",
-      .help = "csv, text (aligned), markdown, json: a row per cell, failures included; ck: "
-              "Composable Kernel's 24 columns, ok rows only" },
+      .help =
+          "csv, text (aligned), markdown, json, parquet, hdf5: a row per cell, failures "
+          "included; ck: "
+          "Composable Kernel's 24 columns, ck-parquet: those of its training data; ok rows only" },
     { .name = "merge",
       .type = KS_OPT_ENUM,
       .offset = AT(merge),
@@ -66,58 +83,66 @@ static const struct ks_opt opts[] = {
 
 /* ---- a row per cell ---- */
 
-static int put_batches(struct ks_reader *r, const struct ks_format *w, void *state,
-                       size_t n_columns, struct ks_sink *to, struct ks_err *err)
+static int look_ahead(struct ks_frames *r, const struct ks_format *w, void *state,
+                      struct ks_err *err)
 {
-    struct ks_derive *d = NULL;
+    size_t n_columns;
     struct ks_df *f;
-    int rc = ks_derive_create(&d, err);
+    int rc = 0;
 
-    if (rc == 0)
-        rc = w->begin(state, ks_reader_df(r), n_columns, to, err);
-    while (rc >= 0 && (rc = ks_reader_next(r, &f, err)) > 0) {
-        rc = ks_derive(d, f, err);
-        if (rc == 0)
-            rc = w->put(state, f, n_columns, to, err);
-    }
-    if (rc == 0)
-        rc = w->end(state, to, err);
-    ks_derive_destroy(d);
-    return rc;
+    (void)ks_frames_df(r, &n_columns);
+    while (rc >= 0 && (rc = ks_frames_next(r, &f, err)) > 0)
+        rc = w->look(state, f, n_columns, err);
+    return rc == 0 ? ks_frames_rewind(r, err) : rc;
 }
 
-static int put_table(struct ks_view *v, const struct config *c, struct ks_sink *to,
-                     struct ks_err *err)
+static int put_batches(struct ks_frames *r, const struct ks_format *w, void *state,
+                       struct ks_sink *to, struct ks_err *err)
+{
+    const struct ks_df *columns;
+    size_t n_columns;
+    struct ks_df *f;
+    int rc = w->look ? look_ahead(r, w, state, err) : 0;
+
+    if (rc < 0)
+        return rc;
+    columns = ks_frames_df(r, &n_columns);
+    rc = w->begin(state, columns, n_columns, to, err);
+    while (rc >= 0 && (rc = ks_frames_next(r, &f, err)) > 0)
+        rc = w->put(state, f, n_columns, to, err);
+    return rc == 0 ? w->end(state, to, err) : rc;
+}
+
+/* v NULL: the table at `path`. */
+static int put_table(struct ks_view *v, const char *path, const struct config *c,
+                     struct ks_sink *to, struct ks_err *err)
 {
     const struct ks_format *w = writers[c->format];
-    const struct ks_store_file *f = ks_view_file(v);
-    struct ks_sources sources = { 0 };
-    struct ks_reader *r = NULL;
+    struct ks_frames *r = NULL;
     void *state = calloc(1, w->state_size);
-    size_t n_columns;
     int rc = state ? 0 : ks_fail(err, KS_ENOMEM, "out of memory");
 
     if (rc == 0)
-        rc = ks_sources_training(&sources, f, c->columns, err);
-    n_columns = sources.n;
+        rc = ks_frames_open(v, c->columns, path, &r, err);
     if (rc == 0)
-        rc = ks_derive_need(&sources, f, err);
-    if (rc == 0)
-        rc = ks_reader_open(v, &sources, 0, &r, err);
-    if (rc == 0)
-        rc = put_batches(r, w, state, n_columns, to, err);
-    ks_reader_close(r);
+        rc = put_batches(r, w, state, to, err);
     if (state)
         w->release(state);
     free(state);
-    ks_sources_release(&sources);
+    ks_frames_close(r);
     return rc;
 }
 
 /* ---- Composable Kernel's columns ---- */
 
-static int put_usable(struct ks_ck_csv *c, const struct ks_df *f, struct ks_sink *to,
-                      struct ks_err *err)
+/* Rows in either form: parquet NULL = CSV. */
+struct ck_rows {
+    struct ks_ck_csv csv;
+    struct ks_ck_parquet *parquet;
+    struct ks_sink *to;
+};
+
+static int put_usable(struct ck_rows *c, const struct ks_df *f, struct ks_err *err)
 {
     uint32_t *rows = malloc((f->n_rows + 1) * sizeof(*rows));
     size_t n;
@@ -125,16 +150,25 @@ static int put_usable(struct ks_ck_csv *c, const struct ks_df *f, struct ks_sink
                   : ks_fail(err, KS_ENOMEM, "out of memory for %zu rows", f->n_rows);
 
     if (rc == 0)
-        rc = ks_ck_csv_put(c, f, rows, n, to, err);
+        rc = c->parquet ? ks_ck_parquet_put(c->parquet, &c->csv, f, rows, n, err)
+                        : ks_ck_csv_put(&c->csv, f, rows, n, c->to, err);
     free(rows);
     return rc;
 }
 
-static int put_ck(struct ks_view *v, struct ks_sink *to, struct ks_err *err)
+static int begin_ck(struct ck_rows *c, bool is_parquet, struct ks_err *err)
+{
+    if (is_parquet)
+        return ks_ck_parquet_create(&c->parquet, c->to, err);
+    ks_ck_csv_header(c->to);
+    return 0;
+}
+
+static int put_ck(struct ks_view *v, bool is_parquet, struct ks_sink *to, struct ks_err *err)
 {
     struct ks_sources sources = { 0 };
     struct ks_reader *r = NULL;
-    struct ks_ck_csv c = { 0 };
+    struct ck_rows c = { .to = to };
     struct ks_df *f;
     int rc = ks_ck_csv_need(ks_view_file(v), &sources, err);
 
@@ -143,9 +177,12 @@ static int put_ck(struct ks_view *v, struct ks_sink *to, struct ks_err *err)
     if (rc == 0)
         rc = ks_reader_open(v, &sources, 0, &r, err);
     if (rc == 0)
-        ks_ck_csv_header(to);
+        rc = begin_ck(&c, is_parquet, err);
     while (rc >= 0 && r && (rc = ks_reader_next(r, &f, err)) > 0)
-        rc = put_usable(&c, f, to, err);
+        rc = put_usable(&c, f, err);
+    if (rc == 0 && c.parquet)
+        rc = ks_ck_parquet_end(c.parquet, err);
+    ks_ck_parquet_destroy(c.parquet);
     ks_reader_close(r);
     ks_sources_release(&sources);
     return rc;
@@ -166,24 +203,51 @@ static void note(const struct ks_view *v, struct ks_buf *notes)
                       (unsigned long long)info->n_pending, (unsigned long long)info->n_cells);
 }
 
-static int write_table(struct ks_view *v, const struct config *c, struct ks_err *err)
+static bool is_ck(const struct config *c)
+{
+    return c->format == FORMAT_CK || c->format == FORMAT_CK_PARQUET;
+}
+
+static int write_table(struct ks_view *v, const char *path, const struct config *c,
+                       struct ks_err *err)
 {
     struct ks_result o;
     int rc = ks_result_open(&o, c->output, err);
 
     if (rc == 0)
-        rc = c->format == FORMAT_CK ? put_ck(v, &o.sink, err) : put_table(v, c, &o.sink, err);
+        rc = is_ck(c) ? put_ck(v, c->format == FORMAT_CK_PARQUET, &o.sink, err)
+                      : put_table(v, path, c, &o.sink, err);
     return ks_result_close(&o, rc, err);
+}
+
+/* A CSV, or an HDF5 file with one table, is what `table` has written before. */
+static bool is_made(const char *path)
+{
+    const char *end = strrchr(path, '.');
+
+    return (end && strcmp(end, ".csv") == 0) || ks_made_is_hdf5_table(path);
+}
+
+static int convert(const char *path, const struct config *c, struct ks_err *err)
+{
+    if (is_ck(c) || c->merge != KS_MERGE_ALL || c->columns != KS_COLUMNS_V2)
+        return ks_fail(err, KS_EINVAL,
+                       "'%s' is a table: --format ck, --merge and --columns need a results file",
+                       path);
+    return write_table(NULL, path, c, err);
 }
 
 static int read_and_write(const char *path, const struct config *c, struct ks_buf *notes,
                           struct ks_err *err)
 {
     struct ks_view *v = NULL;
-    int rc = ks_view_open(path, c->merge, &v, err);
+    int rc;
 
+    if (is_made(path))
+        return convert(path, c, err);
+    rc = ks_view_open(path, c->merge, &v, err);
     if (rc == 0)
-        rc = write_table(v, c, err);
+        rc = write_table(v, path, c, err);
     if (rc == 0)
         note(v, notes);
     ks_view_close(v);
@@ -224,8 +288,8 @@ static int table(const void *cfg, const char *const *operands, int n, struct ks_
 
 const struct ks_analysis ks_analysis_table = {
     .name = "table",
-    .summary = "One row per cell of a results file, for training and for people.",
-    .usage = "table FILE [-o FILE] [--format csv|ck|text|markdown|json] "
+    .summary = "One row per cell of a results file, for training and for people; converts tables.",
+    .usage = "table FILE [-o FILE] [--format csv|ck|text|markdown|json|parquet|hdf5|ck-parquet] "
              "[--merge all|newest|median] [--columns v1|v2] [--schema]",
     .opts = opts,
     .cfg_size = sizeof(struct config),

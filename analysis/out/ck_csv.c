@@ -33,6 +33,8 @@ static const struct {
 };
 #define N_COLUMNS (sizeof(columns) / sizeof(columns[0]))
 
+_Static_assert(N_COLUMNS == KS_CK_DIMS, "struct ks_ck_values holds them");
+
 enum other {
     PROBLEM_ROW,
     PROBLEM_NAME,
@@ -47,12 +49,28 @@ enum other {
     N_ZERO,
     MEDIAN,
     CHECK,
+    N_SPATIAL,
+    ARCH,
+    N_UNITS,
     N_OTHERS
 };
 static const char *const others[N_OTHERS] = {
-    "problem", "problem_name",   "/problems/canonical", "operator", "direction",
-    "dtype",   "layout",         "instance_name",       "flops",    "n_elements",
-    "n_zero",  "time_median_ns", "tolerance_check",
+    "problem",
+    "problem_name",
+    "/problems/canonical",
+    "operator",
+    "direction",
+    "dtype",
+    "layout",
+    "instance_name",
+    "flops",
+    "n_elements",
+    "n_zero",
+    "time_median_ns",
+    "tolerance_check",
+    "n_spatial_dims",
+    "arch",
+    "/devices/n_compute_units",
 };
 
 /* The columns of a batch; a dimension that the file lacks is NULL. */
@@ -185,32 +203,51 @@ static int check_problem(struct ks_ck_csv *c, const struct batch *b, uint32_t ro
 
 /* ---- rows ---- */
 
-static int put_row(const struct ks_ck_csv *c, const struct batch *b, uint32_t row,
-                   struct ks_buf *out, struct ks_err *err)
+static int read_row(const struct ks_ck_csv *c, const struct batch *b, uint32_t row,
+                    struct ks_ck_values *out, struct ks_err *err)
 {
     double median_ns = ks_df_f64(b->other[MEDIAN], row, -1);
     int64_t n_elements = number(b, N_ELEMENTS, row);
-    char latency[KS_NUMBER_TEXT], tflops[KS_NUMBER_TEXT];
 
     if (!ks_df_has(b->other[CHECK], row) || n_elements == 0)
         return ks_fail(err, KS_EUNSUPPORTED,
                        "problem '%s': the output was not verified element by element, so its "
                        "non-zero elements were not counted",
                        text(b, PROBLEM_NAME, row));
-    ks_csv_put(out, text(b, INSTANCE_NAME, row));
-    ks_buf_printf(out, ",%" PRIu32, c->n_problems - 1);
+    out->kernel = text(b, INSTANCE_NAME, row);
+    out->problem_idx = c->n_problems - 1;
     for (size_t i = 0; i < N_COLUMNS; i++)
-        ks_buf_printf(out, ",%" PRId64, dim_of(b->dim[i], row));
-    ks_real_text(median_ns / 1e6, latency);
-    ks_real_text(ks_df_f64(b->other[FLOPS], row, -1) / median_ns / 1e3, tflops);
-    ks_buf_printf(out, ",%s,%s,%" PRIu64 "\n", latency, tflops,
-                  (uint64_t)n_elements - (uint64_t)number(b, N_ZERO, row));
+        out->dim[i] = dim_of(b->dim[i], row);
+    out->latency_ms = median_ns / 1e6;
+    out->tflops = ks_df_f64(b->other[FLOPS], row, -1) / median_ns / 1e3;
+    out->non_zero = n_elements - number(b, N_ZERO, row);
+    out->direction = c->direction;
+    out->dtype = c->dtype;
+    out->n_spatial = number(b, N_SPATIAL, row);
+    out->arch = text(b, ARCH, row);
+    out->n_units = number(b, N_UNITS, row);
     return 0;
 }
 
-int ks_ck_csv_put(struct ks_ck_csv *c, const struct ks_df *f, const uint32_t *rows, size_t n,
-                  struct ks_sink *to, struct ks_err *err)
+static int put_row(void *ctx, const struct ks_ck_values *v, struct ks_err *err)
 {
+    struct ks_sink *to = ctx;
+    char latency[KS_NUMBER_TEXT], tflops[KS_NUMBER_TEXT];
+
+    ks_csv_put(&to->text, v->kernel);
+    ks_buf_printf(&to->text, ",%" PRIu32, v->problem_idx);
+    for (size_t i = 0; i < N_COLUMNS; i++)
+        ks_buf_printf(&to->text, ",%" PRId64, v->dim[i]);
+    ks_real_text(v->latency_ms, latency);
+    ks_real_text(v->tflops, tflops);
+    ks_buf_printf(&to->text, ",%s,%s,%" PRId64 "\n", latency, tflops, v->non_zero);
+    return ks_sink_step(to, err);
+}
+
+int ks_ck_each(struct ks_ck_csv *c, const struct ks_df *f, const uint32_t *rows, size_t n,
+               ks_ck_values_fn fn, void *ctx, struct ks_err *err)
+{
+    struct ks_ck_values v;
     struct batch b;
     int rc = bind(f, &b, err);
 
@@ -223,9 +260,20 @@ int ks_ck_csv_put(struct ks_ck_csv *c, const struct ks_df *f, const uint32_t *ro
             c->n_problems++;
         }
         if (rc == 0)
-            rc = put_row(c, &b, rows[i], &to->text, err);
+            rc = read_row(c, &b, rows[i], &v, err);
         if (rc == 0)
-            rc = ks_sink_step(to, err);
+            rc = fn(ctx, &v, err);
     }
     return rc;
+}
+
+int ks_ck_csv_put(struct ks_ck_csv *c, const struct ks_df *f, const uint32_t *rows, size_t n,
+                  struct ks_sink *to, struct ks_err *err)
+{
+    return ks_ck_each(c, f, rows, n, put_row, to, err);
+}
+
+const char *ks_ck_dim_name(size_t i)
+{
+    return columns[i].column;
 }

@@ -27,4 +27,21 @@ void ks_ck_csv_header(struct ks_sink *to);
 int ks_ck_csv_put(struct ks_ck_csv *c, const struct ks_df *f, const uint32_t *rows, size_t n,
                   struct ks_sink *to, struct ks_err *err);
 
+/* ---- the same rows for other forms ---- */
+
+#define KS_CK_DIMS 19
+
+struct ks_ck_values {
+    const char *kernel, *direction, *dtype, *arch; /* arch "": not known */
+    uint32_t problem_idx;
+    int64_t dim[KS_CK_DIMS], n_spatial, non_zero, n_units; /* n_units 0: not known */
+    double latency_ms, tflops;
+};
+typedef int (*ks_ck_values_fn)(void *ctx, const struct ks_ck_values *v, struct ks_err *err);
+
+/* As ks_ck_csv_put, but each row goes to fn. Texts are borrowed until the next batch. */
+int ks_ck_each(struct ks_ck_csv *c, const struct ks_df *f, const uint32_t *rows, size_t n,
+               ks_ck_values_fn fn, void *ctx, struct ks_err *err);
+const char *ks_ck_dim_name(size_t i); /* "N", "C" ... "dilation_w" */
+
 #endif

@@ -78,6 +78,19 @@ import h5py
 n = {k: h5py.File(k + ".h5") for k in ("mi300x", "mi50", "both")}
 print(len(n["both"]["measurements"]) - len(n["mi300x"]["measurements"]) - len(n["mi50"]["measurements"]))')" 0 "every row"
 
+# --- KSWEEP_TEST_LONG=1: 649,000 rows, a quarter of a minute
+if [ -n "${KSWEEP_TEST_LONG:-}" ]; then
+    bzip2 -dc "$data/miopen_fdb/gfx90a68.HIP.fdb.txt.bz2" >gfx90a68.HIP.fdb.txt
+    rc_is 0 "the find-db of gfx90a" ksweep-analyze import gfx90a68.HIP.fdb.txt -o mi210.h5
+    like "$(cat err)" '193590 lists, 648924 rows' "keys and rows"
+    like "$(cat err)" ': 1179 rows with a time of 0' "times of 0"
+    like "$(cat err)" ": 1 rows above the device's peak" "6,194 Tflop/s on a device of 45"
+    check fdb mi210.h5 gfx90a68.HIP.fdb.txt
+    is "$(grep '^undecoded' figures)" "undecoded 1315" "of 364 keys without an output, and 48 of INT8"
+else
+    echo "# skipped: the find-db of gfx90a (KSWEEP_TEST_LONG)"
+fi
+
 # --- nothing is written after an error
 rc_is 2 "neither is needed" ksweep-analyze import mi300x.h5
 rc_is 2 "no format" ksweep-analyze import "$0" -o no.h5

@@ -8,6 +8,7 @@
 Prints one line per figure, "name value ok" or "name value WANT other".
 """
 import json
+import statistics
 import sys
 
 import h5py
@@ -51,8 +52,7 @@ def problem_of(key):
             tuple(map(int, ins)), tuple(map(int, fil)), tuple(map(int, outs)))
 
 
-def row_problem(f, i):
-    p = f["problems"][i]
+def row_problem(p):
     nd = p["n_spatial_dims"]
     dims = ["d", "h", "w"][3 - nd:]
     return (p["direction"].decode(), p["dtype"].decode(), p["n"], p["g"], p["c_total"], p["k_total"],
@@ -80,11 +80,11 @@ def check_fdb(f, source):
     say("workspaces", int(np.sum(got["workspace_bytes"] == np.array([w for _, _, _, w in rows]))), len(rows))
     say("solvers", sum(names[k] == s for k, (_, s, _, _) in zip(got["kernel"], rows)), len(rows))
     undecoded = flags >> FLAGS["undecoded"] & 1
+    problems = f["problems"][:]
     step = max(1, len(rows) // 500)
     seen = {int(i): None for i in got["problem"][::step]}
     bad = sum(1 for i in range(0, len(rows), step) if not undecoded[i] and
-              [repr(x) for x in row_problem(f, got["problem"][i])] != [repr(x) for x in problem_of(rows[i][0])]
-              and row_problem(f, got["problem"][i]) != problem_of(rows[i][0]))
+              row_problem(problems[got["problem"][i]]) != problem_of(rows[i][0]))
     say("problems that differ", bad, 0)
     say("problems looked at", len(seen) > 20, True)
     ok = m["outcome"] == 1
@@ -107,19 +107,19 @@ def check_tuner(f, want):
     say("medians", sum(abs(got[k][0] / v[0] - 1) < 1e-6 and got[k][1] == v[1] for k, v in want.items() if k in got),
         len(want))
     say("samples", len(f["samples/time_ns"]), sum(v[1] for v in want.values()))
-    say("traits", len([r for r in f["kernel_traits/long"]]), sum(k.count(",") + 1 for k in want))
+    say("traits", len(f["kernel_traits/long"]), sum(k.count(",") + 1 for k in want))
 
 
 def check_t4(f, source):
     doc = json.load(open(source))
     check_tuner(f, {",".join(str(v) for v in r["configuration"].values()):
-                    (float(np.median(r["times"]["runtimes"])) * 1e6, len(r["times"]["runtimes"]))
+                    (statistics.median(r["times"]["runtimes"]) * 1e6, len(r["times"]["runtimes"]))
                     for r in doc["results"]})
 
 
 def check_cache(f, source):
     doc = json.load(open(source))
-    check_tuner(f, {k: (float(np.median(v["times"])) * 1e6, len(v["times"])) for k, v in doc["cache"].items()})
+    check_tuner(f, {k: (statistics.median(v["times"]) * 1e6, len(v["times"])) for k, v in doc["cache"].items()})
 
 
 if __name__ == "__main__":
