@@ -9,5 +9,6 @@
 
 #include "analysis/out/verb.h"
 
+extern const struct ks_analysis ks_trace_verb_analyze;
 
 #endif
