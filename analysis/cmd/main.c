@@ -10,8 +10,10 @@
 #include <stdio.h>
 #include <string.h>
 
-static const struct ks_analysis *const analyses[] = { &ks_analysis_table, &ks_analysis_report,
-                                                      &ks_trace_verb_analyze };
+static const struct ks_analysis *const analyses[] = {
+    &ks_analysis_table,     &ks_analysis_report, &ks_trace_verb_analyze,
+    &ks_trace_verb_augment, &ks_trace_verb_diff, &ks_trace_verb_combine
+};
 #define N_ANALYSES (sizeof(analyses) / sizeof(analyses[0]))
 
 static const struct ks_analysis *analysis_of(const struct ks_command *command)

@@ -9,6 +9,7 @@
 
 #include "analysis/out/verb.h"
 
-extern const struct ks_analysis ks_trace_verb_analyze;
+extern const struct ks_analysis ks_trace_verb_analyze, ks_trace_verb_augment, ks_trace_verb_diff,
+    ks_trace_verb_combine;
 
 #endif
