@@ -33,6 +33,7 @@ static const struct ks_opt opts[] = {
 /* Devices of one file: ids as it writes them, and as they become. */
 struct device_map {
     int64_t from[DEVICES_MAX], to[DEVICES_MAX];
+    bool is_described[DEVICES_MAX];
     uint32_t n;
 };
 
@@ -66,15 +67,18 @@ static int64_t fresh_id(const struct combine *c)
     return id;
 }
 
-/* A device that only events name, as of ROCm: it is like the first that the file describes. */
-static void describe(struct combine *c, int64_t id)
+/* Devices that only events name, as of ROCm, are like the first that the file describes. Properties
+ * may stand behind the events, so this is done at the end of the file. */
+static void describe_rest(struct combine *c)
 {
-    if (c->before_id.len == 0)
-        return;
-    ks_buf_printf(&c->properties, ",\n");
-    ks_buf_put(&c->properties, c->before_id.data, c->before_id.len);
-    ks_buf_printf(&c->properties, "%lld", (long long)id);
-    ks_buf_put(&c->properties, c->after_id.data, c->after_id.len);
+    for (uint32_t i = 0; c->before_id.len && i < c->map.n; i++) {
+        if (c->map.is_described[i])
+            continue;
+        ks_buf_printf(&c->properties, ",\n");
+        ks_buf_put(&c->properties, c->before_id.data, c->before_id.len);
+        ks_buf_printf(&c->properties, "%lld", (long long)c->map.to[i]);
+        ks_buf_put(&c->properties, c->after_id.data, c->after_id.len);
+    }
 }
 
 /* The id that a device of the present file gets. */
@@ -83,17 +87,18 @@ static int64_t device_of(struct combine *c, int64_t id, bool is_described)
     int64_t to = id;
 
     for (uint32_t i = 0; i < c->map.n; i++)
-        if (c->map.from[i] == id)
+        if (c->map.from[i] == id) {
+            c->map.is_described[i] |= is_described;
             return c->map.to[i];
+        }
     if (c->map.n == DEVICES_MAX || c->n_used == DEVICES_MAX)
         return id;
     if (is_used(c, id))
         to = fresh_id(c);
     c->map.from[c->map.n] = id;
+    c->map.is_described[c->map.n] = is_described;
     c->map.to[c->map.n++] = to;
     c->used[c->n_used++] = to;
-    if (!is_described)
-        describe(c, to);
     return to;
 }
 
@@ -290,6 +295,7 @@ static int put_file(struct combine *c, const char *path, struct ks_buf *tops, st
         rc = ks_trace_reader_create(source, &r, err);
     if (rc == 0)
         rc = put_items(c, r, tops, err);
+    describe_rest(c);
     if (rc == 0 && ks_trace_reader_dirt(r)->n_events == 0)
         rc = ks_fail(err, KS_EFORMAT, "%s: the trace holds no events", path);
     if (rc == 0)
