@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* ksweep-analyze - what a results.h5 says: tables for people and for training. */
+/* ksweep-analyze - what a results.h5 says: tables for people and for training; and what profilers
+ * recorded (analysis/trace). */
 #include "analysis/cmd/analyze.h"
 #include "analysis/trace/verbs.h"
 #include "base/command.h"
@@ -11,9 +12,10 @@
 #include <string.h>
 
 static const struct ks_analysis *const analyses[] = {
-    &ks_analysis_table,   &ks_analysis_report,     &ks_analysis_oracle,
-    &ks_analysis_compare, &ks_trace_verb_counters, &ks_trace_verb_merge,
-    &ks_analysis_import,  &ks_analysis_train,      &ks_analysis_validate,
+    &ks_analysis_table,      &ks_analysis_report,    &ks_analysis_oracle,    &ks_analysis_compare,
+    &ks_trace_verb_counters, &ks_trace_verb_merge,   &ks_analysis_import,    &ks_analysis_train,
+    &ks_analysis_validate,   &ks_trace_verb_analyze, &ks_trace_verb_augment, &ks_trace_verb_diff,
+    &ks_trace_verb_combine,
 };
 #define N_ANALYSES (sizeof(analyses) / sizeof(analyses[0]))
 
@@ -74,11 +76,13 @@ int main(int argc, char **argv)
     int status;
     struct ks_command rows[N_ANALYSES];
     const struct ks_command *table[N_ANALYSES + 1] = { NULL };
-    const struct ks_program program = { .name = "ksweep-analyze",
-                                        .summary = "Reads what ksweep measured.",
-                                        .version = KSWEEP_VERSION,
-                                        .commands = table,
-                                        .open = open_limits };
+    const struct ks_program program = {
+        .name = "ksweep-analyze",
+        .summary = "Reads what ksweep measured and what profilers recorded.",
+        .version = KSWEEP_VERSION,
+        .commands = table,
+        .open = open_limits
+    };
 
     for (size_t i = 0; i < N_ANALYSES; i++) {
         const struct ks_analysis *a = analyses[i];
