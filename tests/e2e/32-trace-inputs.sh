@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # Counters, device times measured apart, and problems, of real profiles: against what others found.
 . "$(dirname "$0")/tap.sh"
-need_program ksweep-analyze python3
+need_program ksweep ksweep-analyze python3
 need_data traces/README.md
 traces=$KSWEEP_TEST_DATA/traces
 cd "$tap_tmp" || exit 1
@@ -96,4 +96,50 @@ like "$(cat err)" 'cut.json: the events are not closed' "is refused: nothing cou
 rc_is 2 "kernels of another run" ksweep-analyze trace merge bert.json $traces/merge/h100_timesformer.kernel_event.json.gz -o x.json
 like "$(cat err)" 'none of 873 kernels belongs to an operator of the host trace' "are refused"
 not_ok "nothing is written then" test -e x.json
+
+# --- problems of a training step
+rc_is 0 "problems of ResNet on an MI300X" ksweep problems $traces/mi300x_resnet_act_checkpoint.json.gz --export problems.csv
+rc_is 0 "with what ksweep derives" ksweep problems $traces/mi300x_resnet_act_checkpoint.json.gz --list --json
+python3 - $traces >problems.txt <<'PY'
+import collections, csv, json, sys
+T = sys.argv[1] + "/"
+ours = json.load(open("out"))
+keys = "n c_total k_total hi wi y x stride_h stride_w dilation_h dilation_w pad_h_lo pad_w_lo g".split()
+def key(p):
+    return (p["direction"], p["dtype"]) + tuple(p[k] for k in keys)
+got = {key(p) for p in ours if p["operator"] == "grouped_conv"}
+want = set()
+for op in json.load(open(T + "conv_repros_ir_mi300x_resnet.json")):
+    a = {x["arg_name"]: x["value"] for x in op["replay_ir"]["list_pos_args"]}
+    x, w = a.get("input") or a["self"], a["weight"]
+    dims = (x["shape"][0], x["shape"][1], w["shape"][0], *x["shape"][2:], *w["shape"][2:], *a["stride"], *a["dilation"], *a["padding"], a["groups"])
+    mask = a.get("output_mask")
+    for d, wanted in (("forward", mask is None), ("backward_data", mask and mask[0]), ("backward_weight", mask and mask[1])):
+        if wanted:
+            want.add((d, "bf16") + dims)
+print(len(got), got == want, {p["layout"] for p in ours if p["operator"] == "grouped_conv"})
+count = collections.Counter()
+for p in ours:
+    count[p["operator"], p["direction"]] += p["count"]
+print(count["grouped_conv", "forward"], count["grouped_conv", "backward_data"], count["grouped_conv", "backward_weight"])
+ref = [r for r in csv.DictReader(open(T + "expected/ref/mi300x_resnet_act_checkpoint.ops.tsv"), delimiter="\t")
+       if r["op"] in ("aten::miopen_convolution", "aten::convolution_backward", "aten::mm", "aten::addmm")]
+flop = sum(p["count"] * p["flops"] for p in ours), sum(float(r["flop"]) for r in ref)
+time = sum(p["total_time_ns"] for p in ours), round(1000 * sum(float(r["gpu_us"]) for r in ref))
+print(flop[0] == flop[1], abs(time[0] - time[1]) <= len(ours))
+print(sum(p["total_time_ns"] == 0 for p in ours))
+PY
+is "$(cat problems.txt)" "32 True {'ngchw'}
+117 57 60
+True True
+0" "convolutions are those of TraceLens's replay, with the reference's FLOPs and times; 3 want no input gradient"
+rc_is 0 "a list of such problems is read again" ksweep problems problems.csv --export again.csv
+ok "with counts and times" cmp problems.csv again.csv
+like "$(head -n 1 problems.csv)" ',count,name,total_time_ns$' "which are its last columns"
+rc_is 0 "an execution trace" ksweep problems $traces/et_linear.json.gz --list
+like "$(cat out)" ',gemm,forward,fp32,nhwgc,1,512,1024,1024,0,0,41,aten::addmm \(layout assumed\)$' "has shapes, no strides and no times"
+rc_is 2 "a trace without shapes" ksweep problems $traces/et_linear_kineto.json.gz --export none.csv
+like "$(cat err)" 'aten::mm: no shapes were recorded \(record_shapes=True\) \(1640 calls\)' "what is refused is counted, with its reason"
+rc_is 1 "profiles of 2021 and 2023" ksweep problems $traces/diff_control_a100.json.gz $traces/v100_resnet50_tbplugin_w0.json.gz --count
+like "$(cat out)" '^taken        145$' "older schemas are read"
 done_testing

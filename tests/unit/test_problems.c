@@ -505,7 +505,7 @@ static void files_that_cannot_be_read(void **state)
         { DATA, "auto", "is a directory", KS_EINVAL },
         { DATA "tiny.k", "auto",
           "looks like no known problem list (csv, ck, generator, miopen, ckprofiler, "
-          "fdb)",
+          "fdb, trace)",
           KS_EFORMAT },
         { DATA "good.csv", "cvs", "no importer 'cvs', did you mean 'csv'; available: auto, csv",
           KS_EINVAL },
