@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* ksweep-analyze - what a results.h5 says: tables for people and for training. */
+/* ksweep-analyze - what a results.h5 says: tables for people and for training; and what profilers
+ * recorded (analysis/trace). */
 #include "analysis/cmd/analyze.h"
 #include "analysis/trace/verbs.h"
 #include "base/command.h"
@@ -10,10 +11,8 @@
 #include <string.h>
 
 static const struct ks_analysis *const analyses[] = {
-    &ks_analysis_table,
-    &ks_analysis_report,
-    &ks_trace_verb_counters,
-    &ks_trace_verb_merge,
+    &ks_analysis_table,      &ks_analysis_report,  &ks_trace_verb_analyze,
+    &ks_trace_verb_counters, &ks_trace_verb_merge, &ks_trace_verb_roofline,
 };
 #define N_ANALYSES (sizeof(analyses) / sizeof(analyses[0]))
 
@@ -51,11 +50,13 @@ int main(int argc, char **argv)
 {
     struct ks_command rows[N_ANALYSES];
     const struct ks_command *table[N_ANALYSES + 1] = { NULL };
-    const struct ks_program program = { .name = "ksweep-analyze",
-                                        .summary = "Reads what ksweep measured.",
-                                        .version = KSWEEP_VERSION,
-                                        .commands = table,
-                                        .open = open_limits };
+    const struct ks_program program = {
+        .name = "ksweep-analyze",
+        .summary = "Reads what ksweep measured and what profilers recorded.",
+        .version = KSWEEP_VERSION,
+        .commands = table,
+        .open = open_limits
+    };
 
     for (size_t i = 0; i < N_ANALYSES; i++) {
         const struct ks_analysis *a = analyses[i];

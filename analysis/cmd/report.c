@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "analysis/out/report.h"
 #include "analysis/cmd/analyze.h"
-#include "analysis/out/result.h"
 #include "analysis/data/reader.h"
 #include "analysis/learn/summary.h"
+#include "analysis/out/result.h"
 #include "base/text.h"
 
 struct config {

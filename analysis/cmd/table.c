@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "analysis/cmd/analyze.h"
-#include "analysis/out/result.h"
 #include "analysis/data/reader.h"
 #include "analysis/learn/derive.h"
 #include "analysis/out/ck_csv.h"
+#include "analysis/out/result.h"
 #include "analysis/out/schema.h"
 #include "analysis/out/writer.h"
 

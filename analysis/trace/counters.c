@@ -37,8 +37,8 @@ static const struct ks_opt opts[] = {
       .def = "launch",
       .choices = ks_counter_by_names,
       .arg = "WHAT",
-      .help = "a line per launch with every counter, or sums per rank and kernel, outermost (top) "
-              "or innermost (bottom) operator" },
+      .help = "a line per launch with every counter, or sums per rank, device and kernel, "
+              "outermost (top) or innermost (bottom) operator" },
     KS_OPT_END
 };
 #undef AT

@@ -9,7 +9,9 @@
 
 #include "analysis/out/verb.h"
 
+extern const struct ks_analysis ks_trace_verb_analyze;
 extern const struct ks_analysis ks_trace_verb_counters;
 extern const struct ks_analysis ks_trace_verb_merge;
+extern const struct ks_analysis ks_trace_verb_roofline;
 
 #endif

@@ -125,7 +125,30 @@ static const char *attention_cost(const struct attention *a, const struct ks_sha
 
 /* ---- all ---- */
 
-/* The inputs are read at least once; outputs are not in the trace, so this is a lower bound. */
+/* Operators that read a few rows of a large input: its size says nothing. */
+static bool is_sparse(const char *name)
+{
+    static const char *const parts[] = { "index", "embedding",     "gather", "scatter",
+                                         "take",  "masked_select", "paged",  "cache" };
+
+    for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
+        if (strstr(name, parts[i]))
+            return true;
+    return false;
+}
+
+/* Elements in memory: a dim with stride 0 is repeated, not stored. */
+static double n_stored(const struct ks_shape_input *in)
+{
+    double n = in->n_elements;
+
+    for (uint32_t d = 0; in->has_strides && d < in->n_dims; d++)
+        if (in->stride[d] == 0 && in->dim[d] > 0)
+            n /= (double)in->dim[d];
+    return n;
+}
+
+/* The size of the inputs; outputs are not in the trace. */
 static void estimate(const struct ks_shape *s, struct ks_trace_cost *out)
 {
     for (uint32_t i = 0; i < s->n; i++) {
@@ -135,7 +158,7 @@ static void estimate(const struct ks_shape *s, struct ks_trace_cost *out)
             continue;
         if (out->dtype == KS_TD_UNKNOWN)
             out->dtype = in->dtype;
-        out->bytes += in->n_elements * ks_trace_dtype_bytes(in->dtype);
+        out->bytes += n_stored(in) * ks_trace_dtype_bytes(in->dtype);
     }
     out->has_bytes = out->bytes > 0 && !s->is_cut;
     out->is_estimate = out->has_bytes;
@@ -163,7 +186,7 @@ void ks_trace_cost_of(const char *name, const struct ks_shape *s,
         reason = attention_cost(a, s, rules, out);
     out->has_flop = out->is_matrix = out->flop > 0;
     out->has_bytes = out->has_flop && ks_trace_dtype_bytes(out->dtype) > 0;
-    if (!out->has_flop)
+    if (!out->has_flop && !is_sparse(name))
         estimate(s, out);
     if (reason_out)
         *reason_out = reason;

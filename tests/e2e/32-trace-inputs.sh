@@ -142,4 +142,49 @@ rc_is 2 "a trace without shapes" ksweep problems $traces/et_linear_kineto.json.g
 like "$(cat err)" 'aten::mm: no shapes were recorded \(record_shapes=True\) \(1640 calls\)' "what is refused is counted, with its reason"
 rc_is 1 "profiles of 2021 and 2023" ksweep problems $traces/diff_control_a100.json.gz $traces/v100_resnet50_tbplugin_w0.json.gz --count
 like "$(cat out)" '^taken        145$' "older schemas are read"
+# --- rooflines
+rc_is 0 "a chart per device, from formulas" ksweep-analyze trace roofline $traces/h100_timesformer.json.gz -o page.html
+rc_is 0 "one device as SVG, by shape" ksweep-analyze trace roofline $traces/mi300x_resnet_act_checkpoint.json.gz --by shape -o chart.svg
+rc_is 0 "from counters, with the roofs beside them" ksweep-analyze trace roofline $traces/counters/rocprof_compute_vcopy_mi200 -o vcopy.svg
+like "$(cat err)" "no dot of 'Device 2'" "a copy has no FLOPs, and that is said"
+python3 >roofline.txt <<'PY'
+import re, xml.dom.minidom
+chart = xml.dom.minidom.parse("chart.svg")
+circles = chart.getElementsByTagName("circle")
+print(len(circles), len({c.getElementsByTagName("title")[0].firstChild.data for c in circles}))
+text = open("vcopy.svg").read()
+print(re.findall(">([A-Za-z0-9 ,]+) ([0-9.]+ [GT])B/s<", text), "MFMA bf16, MFMA int8, MFMA fp16 171 TFLOP/s" in text)
+page = open("page.html").read()
+print("NVIDIA H100 80GB HBM3, device 0" in page, "bf16 989 TFLOP/s" in page, "memory 3.35 TB/s" in page,
+      page.count("<circle") == page.count('<td class="name"'), re.findall("https?://[^\"]*", page))
+PY
+is "$(cat roofline.txt)" "25 25
+[('LDS', '18.2 T'), ('L1', '9.26 T'), ('L2', '5.04 T'), ('HBM', '1.39 T')] True
+True True True True []" "dots with names, measured and datasheet roofs, nothing from outside"
+rc_is 2 "traces and counters in one chart" ksweep-analyze trace roofline $traces/h100_bert_small.json.gz $traces/counters/ncu/copy_blocked.csv
+like "$(cat err)" 'cannot be in one chart' "are refused"
+if command -v chromium >/dev/null; then
+    look() { # WIDTHxHEIGHT OUT OPTION...
+        local size=${1/x/,} out=$2
+        shift 2
+        timeout 60 chromium --headless=new --no-sandbox --disable-gpu --hide-scrollbars --user-data-dir="$tap_tmp/profile" \
+            "$@" --window-size="$size" --screenshot="$tap_tmp/$out" "file://$tap_tmp/page.html" >chromium.log 2>&1
+    }
+    ok "Chromium, wide and light" look 1300x1200 light.png
+    ok "Chromium, narrow and dark" look 700x600 dark.png --blink-settings=preferredColorScheme=0
+    is "$(python3 -c '
+import struct, zlib
+for name in ("light.png", "dark.png"):
+    b, at, data = open(name, "rb").read(), 8, b""
+    size = struct.unpack(">II", b[16:24])
+    while at < len(b):
+        n, kind = struct.unpack(">I4s", b[at:at + 8])
+        data += b[at + 8:at + 8 + n] if kind == b"IDAT" else b""
+        at += n + 12
+    pixels = zlib.decompress(data)
+    print(*size, *pixels[1:4], len(set(pixels)) > 100)')" "1300 1200 255 255 255 True
+700 600 13 17 23 True" "the page fills both windows in its colours"
+else
+    tap_note "chromium is not installed: the page was not looked at"
+fi
 done_testing

@@ -350,7 +350,7 @@ static void lines_and_frames(void **state)
     (void)state;
     assert_int_equal(read_text(&t, text, "pmc_perf.csv", KS_COUNTERS_ALL_BUT_TIMES, &err),
                      KS_COUNTERS_READ);
-    assert_int_equal(ks_counter_lines_make(&t, KS_BY_KERNEL, &l, &err), 0);
+    assert_int_equal(ks_counter_lines_make(&t, KS_LINES_BY_KERNEL, &l, &err), 0);
     assert_int_equal(l.n, 2);
     assert_string_equal(ks_counter_text_of(&t, l.at[0].row.kernel), "b"); /* the longest first */
     assert_false(l.at[0].q.has[KS_Q_BYTES_L1]);
@@ -358,7 +358,7 @@ static void lines_and_frames(void **state)
     assert_true(l.at[1].q.has[KS_Q_BYTES_L1] && l.at[1].q.value[KS_Q_BYTES_L1] == 192);
     assert_true(l.at[1].q.value[KS_Q_TIME_NS] == 15);
     ks_counter_lines_release(&l);
-    assert_int_equal(ks_counter_lines_make(&t, KS_BY_LAUNCH, &l, &err), 0);
+    assert_int_equal(ks_counter_lines_make(&t, KS_LINES_BY_LAUNCH, &l, &err), 0);
     assert_int_equal(ks_counter_frame_create(&t, &l, &f, &err), 0);
     assert_int_equal(ks_counter_frame_df(f)->n_rows, 3);
     assert_non_null(ks_df_find(ks_counter_frame_df(f), "TCP_TOTAL_CACHE_ACCESSES_sum"));

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: MIT */
+/* analyze.c - where the time of a trace goes, and how far from the roof its kernels are. */
+#include "analysis/out/result.h"
+#include "analysis/trace/tables.h"
+#include "analysis/trace/verbs.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    TABLE_ALL,
+    TABLE_SUMMARY,
+    TABLE_WORK,
+    TABLE_KERNELS,
+    TABLE_OPERATORS,
+    TABLE_SHAPES,
+    N_TABLES
+};
+static const char *const table_names[] = { "all",       "summary", "work", "kernels",
+                                           "operators", "shapes",  NULL };
+static const char *const titles[] = {
+    "",          "devices",           "kinds of work that ran at once", "kernels, copies and fills",
+    "operators", "operators by shape"
+};
+static const struct ks_table_column *const columns[] = { NULL,
+                                                         ks_summary_columns,
+                                                         ks_work_columns,
+                                                         ks_kernel_columns,
+                                                         ks_operator_columns,
+                                                         ks_shape_columns };
+
+static const char *const formats[] = { "text", "csv", "json", "markdown", NULL };
+static const struct ks_format *const writers[] = { &ks_format_text, &ks_format_csv, &ks_format_json,
+                                                   &ks_format_markdown };
+
+struct config {
+    const char *output;
+    unsigned format, table;
+    uint32_t top;
+    bool halve_causal;
+    const char *steps, *peaks;
+};
+#define AT(member) offsetof(struct config, member)
+static const struct ks_opt opts[] = {
+    { .name = "output",
+      .letter = 'o',
+      .type = KS_OPT_STR,
+      .offset = AT(output),
+      .arg = "FILE",
+      .help = "write there, whole or not at all, instead of to standard output" },
+    { .name = "format",
+      .type = KS_OPT_ENUM,
+      .offset = AT(format),
+      .def = "text",
+      .choices = formats,
+      .arg = "NAME",
+      .help = "text (aligned, 6 digits), csv, json, markdown" },
+    { .name = "table",
+      .type = KS_OPT_ENUM,
+      .offset = AT(table),
+      .def = "all",
+      .choices = table_names,
+      .arg = "NAME",
+      .help = "one table instead of all; csv has one table only" },
+    { .name = "top",
+      .type = KS_OPT_U32,
+      .offset = AT(top),
+      .def = "0",
+      .arg = "N",
+      .help = "lines per device and table, the rest is summed up in one line; 0: all" },
+    { .name = "steps",
+      .type = KS_OPT_STR,
+      .offset = AT(steps),
+      .arg = "A..B",
+      .help = "only what these steps of the profiler launched (ProfilerStep#A to #B)" },
+    { .name = "peaks",
+      .type = KS_OPT_STR,
+      .offset = AT(peaks),
+      .arg = "FILE",
+      .help = "peaks of devices instead of the shipped table (docs/traces.md)" },
+    { .name = "halve-causal",
+      .type = KS_OPT_BOOL,
+      .offset = AT(halve_causal),
+      .def = "no",
+      .help = "count half of the products of attention with a causal mask" },
+    KS_OPT_END
+};
+#undef AT
+
+static int put_rows(const struct ks_trace_view *v, const struct config *c, int table,
+                    struct ks_table *to, struct ks_err *err)
+{
+    switch (table) {
+    case TABLE_SUMMARY:
+        return ks_put_summary(v, to, err);
+    case TABLE_WORK:
+        return ks_put_work(v, to, err);
+    case TABLE_KERNELS:
+        return ks_put_groups(v, KS_BY_KERNEL, c->top, to, err);
+    case TABLE_OPERATORS:
+        return ks_put_groups(v, KS_BY_OPERATOR, c->top, to, err);
+    default:
+        return ks_put_groups(v, KS_BY_SHAPE, c->top, to, err);
+    }
+}
+
+static bool is_wanted(const struct config *c, int table)
+{
+    return table != TABLE_ALL && (c->table == TABLE_ALL || (int)c->table == table);
+}
+
+static int add_file(const char *path, const struct config *c, struct ks_table tables[N_TABLES],
+                    struct ks_buf *notes, struct ks_err *err)
+{
+    const struct ks_view_options o = { .peaks = c->peaks,
+                                       .steps = c->steps,
+                                       .rules = { .halve_causal = c->halve_causal } };
+    struct ks_trace_view v;
+    int rc = ks_trace_view_open(path, &o, &v, notes, err);
+
+    for (int i = 0; rc == 0 && i < N_TABLES; i++)
+        if (is_wanted(c, i))
+            rc = put_rows(&v, c, i, &tables[i], err);
+    ks_trace_view_close(&v);
+    return rc;
+}
+
+static int write_tables(const struct config *c, const struct ks_table tables[N_TABLES],
+                        struct ks_err *err)
+{
+    struct ks_result result;
+    struct ks_tables out = { .format = writers[c->format], .to = &result.sink };
+    int rc = ks_result_open(&result, c->output, err);
+
+    for (int i = 0; rc == 0 && i < N_TABLES; i++)
+        if (is_wanted(c, i))
+            rc = ks_tables_put(&out, table_names[i], titles[i], &tables[i], err);
+    if (rc == 0)
+        rc = ks_tables_end(&out, err);
+    return ks_result_close(&result, rc, err);
+}
+
+static int analyze(const void *cfg, const char *const *operands, int n, struct ks_buf *notes,
+                   struct ks_err *err)
+{
+    const struct config *c = cfg;
+    struct ks_table tables[N_TABLES] = { 0 };
+    struct ks_paths paths = { 0 };
+    int rc = 0;
+
+    if (writers[c->format] == &ks_format_csv && c->table == TABLE_ALL)
+        return ks_fail(err, KS_EINVAL,
+                       "--format csv writes one table: add --table kernels, "
+                       "operators, shapes, work or summary");
+    for (int i = 1; i < N_TABLES; i++)
+        ks_table_init(&tables[i], columns[i]);
+    rc = ks_paths_open(operands, n, &paths, err);
+    for (size_t i = 0; rc == 0 && i < paths.n; i++)
+        rc = add_file(paths.path[i], c, tables, notes, err);
+    if (rc == 0)
+        rc = write_tables(c, tables, err);
+    ks_paths_close(&paths);
+    for (int i = 1; i < N_TABLES; i++)
+        ks_table_release(&tables[i]);
+    return rc;
+}
+
+const struct ks_analysis ks_trace_verb_analyze = {
+    .name = "trace analyze",
+    .summary = "Kernels, operators and shapes of a profiler's trace: time, FLOPs, bytes, and how "
+               "near they are to the device's peaks.",
+    .usage = "trace analyze FILE|DIR... [-o FILE] [--format text|csv|json|markdown] [--table NAME] "
+             "[--top N] [--steps A..B] [--peaks FILE] [--halve-causal]",
+    .opts = opts,
+    .cfg_size = sizeof(struct config),
+    .n_min = 1,
+    .n_max = 0,
+    .run = analyze,
+};

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/* view.h - one trace made ready for the verbs: read, charged, with the peaks of its devices. */
+#ifndef KS_ANALYSIS_TRACE_VIEW_H
+#define KS_ANALYSIS_TRACE_VIEW_H
+
+#include "analysis/trace/aggregate.h"
+#include "analysis/trace/spans.h"
+
+#include "base/buf.h"
+
+struct ks_view_options {
+    const char *peaks; /* file, NULL: the shipped table */
+    const char *steps; /* "A..B" or "A", NULL: the whole trace */
+    struct ks_trace_rules rules;
+};
+
+struct ks_trace_view {
+    struct ks_trace *t;
+    struct ks_charge charge;
+    struct ks_peak *peak; /* [t->n_devices] */
+    uint8_t *keep;        /* [t->gpu.n], NULL: all (steps) */
+};
+
+/* notes: lines for stderr: what was skipped, and what a reader of the numbers must know.
+ * KS_ENOENT, KS_EFORMAT, KS_EINVAL (steps), KS_EIO, KS_ENOMEM. To be closed in any case. */
+int ks_trace_view_open(const char *path, const struct ks_view_options *o, struct ks_trace_view *out,
+                       struct ks_buf *notes, struct ks_err *err);
+void ks_trace_view_close(struct ks_trace_view *v);
+
+/* Files that operands name: of a folder its *.json and *.json.gz, by name. Owns: the list. */
+struct ks_paths {
+    char **path;
+    size_t n;
+};
+int ks_paths_open(const char *const *operands, int n, struct ks_paths *out, struct ks_err *err);
+void ks_paths_close(struct ks_paths *p);
+
+#endif
