@@ -12,10 +12,11 @@
 #include <string.h>
 
 /* In the order of sniffing. */
-const struct ks_importer *const ks_importers[] = { &ks_import_csv,        &ks_import_ck,
-                                                   &ks_import_generator,  &ks_import_miopen,
-                                                   &ks_import_ckprofiler, &ks_import_fdb,
-                                                   &ks_import_trace,      NULL };
+const struct ks_importer *const ks_importers[] = {
+    &ks_import_csv,     &ks_import_ck,         &ks_import_generator,
+    &ks_import_miopen,  &ks_import_ckprofiler, &ks_import_fdb,
+    &ks_import_pytorch, &ks_import_trace,      NULL
+};
 
 void ks_problem_set_init(struct ks_problem_set *s)
 {

@@ -133,6 +133,9 @@ is "$(cat problems.txt)" "32 True {'ngchw'}
 117 57 60
 True True
 0" "convolutions are those of TraceLens's replay, with the reference's FLOPs and times; 3 want no input gradient"
+rc_is 0 "the same operators, as a list for replay" ksweep problems $traces/conv_repros_ir_mi300x_resnet.json --export replay.csv
+columns() { grep ^grouped_conv "$1" | cut -d, -f1-29 | sort; }
+is "$(columns replay.csv | md5sum)" "$(columns problems.csv | md5sum)" "are the same convolutions, as often and in the same layout"
 rc_is 0 "a list of such problems is read again" ksweep problems problems.csv --export again.csv
 ok "with counts and times" cmp problems.csv again.csv
 like "$(head -n 1 problems.csv)" ',count,name,total_time_ns$' "which are its last columns"

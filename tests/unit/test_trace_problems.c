@@ -9,6 +9,8 @@
 
 #include "grid/import.h"
 #include "grid/trace_problems.h"
+#include "op/conv.h"
+#include "op/gemm.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -266,12 +268,57 @@ static void execution_traces(void **state)
     }
 }
 
+/* Operators for replay: the same arguments as values; what is wrong is refused by its line. */
+static void operators_for_replay(void **state)
+{
+#define TENSOR(shape, strides)                                                                     \
+    "{\"arg_type\":\"Tensor\",\"value\":{\"shape\":" shape                                         \
+    ",\"dtype\":\"c10::Half\",\"strides\":" strides "}}"
+#define VALUE(v) ",{\"value\":" v "}"
+    static const char text[] =
+        "[{\"op_name\":\"aten::convolution\",\"replay_ir\":{\"list_pos_args\":[" TENSOR(
+            "[2,8,9,7]", "[504,1,56,8]") "," TENSOR("[16,4,3,1]", "[12,1,4,4]") VALUE("null")
+            VALUE("[2, 1]") VALUE("[1, 0]") VALUE("[1, 1]") VALUE("false") VALUE("[0, 0]") VALUE(
+                "2") "]},\"metadata\":{\"count\":3,\"total_kernel_us\":1.5}},\n"
+                     "{\"op_name\":\"aten::mm\",\"replay_ir\":{\"list_pos_args\":"
+                     "[" TENSOR("[5,3]", "[3,1]") "," TENSOR(
+                         "[3,4]", "[1,3]") "]}},\n"
+                                           "{\"op_name\":\"aten::add\",\"replay_ir\":{\"list_pos_"
+                                           "args\":[1,null]}},\n5,\n{\"op_name\":7}]";
+#undef TENSOR
+#undef VALUE
+    static const uint64_t lines[] = { 3, 4, 5 };
+    struct ks_problem_set set;
+    struct ks_problem p;
+    struct ks_err err;
+
+    (void)state;
+    ks_problem_set_init(&set);
+    assert_true(ks_import_pytorch.sniff(text, sizeof(text) - 1));
+    assert_int_equal(ks_import_pytorch.read(&set, text, sizeof(text) - 1, "f", false, &err), 0);
+    assert_int_equal(set.n, 2);
+    p = ks_problem_table_get(&set.problems, 0);
+    assert_int_equal(p.layout, KS_NHWGC);
+    assert_int_equal(p.dtype, KS_FP16);
+    assert_int_equal(p.count, 3);
+    assert_int_equal(p.dim[KS_CONV_G], 2);
+    assert_int_equal(p.dim[KS_CONV_STRIDE_H], 2);
+    assert_int_equal(set.origins[0].time_ns, 1500);
+    p = ks_problem_table_get(&set.problems, 1);
+    assert_true(p.dim[KS_GEMM_TRANS_A] == 0 && p.dim[KS_GEMM_TRANS_B] == 1 && p.count == 1);
+    assert_int_equal(set.n_refused, 3);
+    for (size_t i = 0; i < N(lines); i++)
+        assert_int_equal(set.refusals[i].line, lines[i]);
+    ks_problem_set_release(&set);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(operators_become_problems),
                                         cmocka_unit_test(times_are_shared),
                                         cmocka_unit_test(nested_operators_count_once),
-                                        cmocka_unit_test(execution_traces) };
+                                        cmocka_unit_test(execution_traces),
+                                        cmocka_unit_test(operators_for_replay) };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);
