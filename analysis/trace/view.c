@@ -133,13 +133,13 @@ static void note(const struct ks_trace_view *v, struct ks_buf *notes)
     ks_buf_release(&text);
 }
 
-int ks_trace_view_open(const char *path, const struct ks_view_options *o, struct ks_trace_view *out,
-                       struct ks_buf *notes, struct ks_err *err)
+int ks_trace_view_read(struct ks_trace_source *source, const struct ks_view_options *o,
+                       struct ks_trace_view *out, struct ks_buf *notes, struct ks_err *err)
 {
     int rc;
 
     memset(out, 0, sizeof(*out));
-    rc = ks_trace_load(path, &out->t, err);
+    rc = ks_trace_read(source, &out->t, err);
     if (rc == 0)
         rc = ks_charge(out->t, &o->rules, &out->charge, err);
     if (rc == 0)
@@ -148,6 +148,20 @@ int ks_trace_view_open(const char *path, const struct ks_view_options *o, struct
         rc = keep_steps(out, o->steps, err);
     if (rc == 0)
         note(out, notes);
+    return rc;
+}
+
+int ks_trace_view_open(const char *path, const struct ks_view_options *o, struct ks_trace_view *out,
+                       struct ks_buf *notes, struct ks_err *err)
+{
+    struct ks_trace_source *source = NULL;
+    int rc;
+
+    memset(out, 0, sizeof(*out));
+    rc = ks_trace_source_open(path, &source, err);
+    if (rc == 0)
+        rc = ks_trace_view_read(source, o, out, notes, err);
+    ks_trace_source_close(source);
     return rc;
 }
 

@@ -25,6 +25,9 @@ struct ks_trace_view {
  * KS_ENOENT, KS_EFORMAT, KS_EINVAL (steps), KS_EIO, KS_ENOMEM. To be closed in any case. */
 int ks_trace_view_open(const char *path, const struct ks_view_options *o, struct ks_trace_view *out,
                        struct ks_buf *notes, struct ks_err *err);
+/* The same from a source at its beginning, which stays the caller's. */
+int ks_trace_view_read(struct ks_trace_source *source, const struct ks_view_options *o,
+                       struct ks_trace_view *out, struct ks_buf *notes, struct ks_err *err);
 void ks_trace_view_close(struct ks_trace_view *v);
 
 /* Files that operands name: of a folder its *.json and *.json.gz, by name. Owns: the list. */

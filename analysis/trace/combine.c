@@ -1,0 +1,390 @@
+/* SPDX-License-Identifier: MIT */
+/* combine.c - several traces in one file. Events are copied as they are, but for the numbers that
+ * would collide: processes, flows, correlations, External ids, and devices that an earlier file
+ * uses. */
+#include "analysis/trace/verbs.h"
+#include "analysis/trace/view.h"
+
+#include "trace/output.h"
+#include "trace/text.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { DEVICES_MAX = 4096, N_EDITS = 6 };
+#define PID_STEP (INT64_C(1) << 24) /* above any process id of Linux */
+#define ID_STEP  (INT64_C(1) << 44) /* 2^9 files stay exact in a double */
+enum { FILES_MAX = 256 };
+
+struct config {
+    const char *output;
+};
+static const struct ks_opt opts[] = {
+    { .name = "output",
+      .letter = 'o',
+      .type = KS_OPT_STR,
+      .offset = offsetof(struct config, output),
+      .arg = "FILE",
+      .help = "the new trace; gzip where the name ends in .gz; never an input" },
+    KS_OPT_END
+};
+
+/* Devices of one file: ids as it writes them, and as they become. */
+struct device_map {
+    int64_t from[DEVICES_MAX], to[DEVICES_MAX];
+    bool is_described[DEVICES_MAX];
+    uint32_t n;
+};
+
+struct combine {
+    struct ks_trace_output *out;
+    int64_t file; /* number of the present one */
+    struct device_map map;
+    int64_t used[DEVICES_MAX]; /* ids of the output that events or properties name */
+    uint32_t n_used;
+    struct ks_buf properties, text;
+    struct ks_buf before_id, after_id; /* the present file's first device, around its id */
+    bool has_event;                    /* one was written */
+};
+
+/* ---- devices ---- */
+
+static bool is_used(const struct combine *c, int64_t id)
+{
+    for (uint32_t i = 0; i < c->n_used; i++)
+        if (c->used[i] == id)
+            return true;
+    return false;
+}
+
+static int64_t fresh_id(const struct combine *c)
+{
+    int64_t id = 0;
+
+    for (uint32_t i = 0; i < c->n_used; i++)
+        id = c->used[i] >= id && c->used[i] < INT32_MAX ? c->used[i] + 1 : id;
+    return id;
+}
+
+/* Devices that only events name, as of ROCm, are like the first that the file describes. Properties
+ * may stand behind the events, so this is done at the end of the file. */
+static void describe_rest(struct combine *c)
+{
+    for (uint32_t i = 0; c->before_id.len && i < c->map.n; i++) {
+        if (c->map.is_described[i])
+            continue;
+        ks_buf_printf(&c->properties, ",\n");
+        ks_buf_put(&c->properties, c->before_id.data, c->before_id.len);
+        ks_buf_printf(&c->properties, "%lld", (long long)c->map.to[i]);
+        ks_buf_put(&c->properties, c->after_id.data, c->after_id.len);
+    }
+}
+
+/* The id that a device of the present file gets. */
+static int64_t device_of(struct combine *c, int64_t id, bool is_described)
+{
+    int64_t to = id;
+
+    for (uint32_t i = 0; i < c->map.n; i++)
+        if (c->map.from[i] == id) {
+            c->map.is_described[i] |= is_described;
+            return c->map.to[i];
+        }
+    if (c->map.n == DEVICES_MAX || c->n_used == DEVICES_MAX)
+        return id;
+    if (is_used(c, id))
+        to = fresh_id(c);
+    c->map.from[c->map.n] = id;
+    c->map.is_described[c->map.n] = is_described;
+    c->map.to[c->map.n++] = to;
+    c->used[c->n_used++] = to;
+    return to;
+}
+
+/* Each device's object with its id replaced. */
+static void add_properties(struct combine *c, struct ks_span list)
+{
+    struct ks_trace_walk w = ks_trace_walk(list);
+    struct ks_trace_member object, m;
+
+    while (ks_trace_walk_next(&w, &object)) {
+        struct ks_trace_walk members = ks_trace_walk(object.value);
+        const char *from = object.value.p, *end = from + object.value.n;
+        int64_t id;
+
+        ks_buf_printf(&c->properties, "%s", c->properties.len ? ",\n" : "");
+        while (ks_trace_walk_next(&members, &m)) {
+            if (!ks_span_is(m.key, "id") || !ks_trace_int(m.value, &id))
+                continue;
+            ks_buf_put(&c->properties, from, (size_t)(m.value.p - from));
+            ks_buf_printf(&c->properties, "%lld", (long long)device_of(c, id, true));
+            from = m.value.p + m.value.n;
+            if (c->before_id.len == 0) {
+                ks_buf_put(&c->before_id, object.value.p, (size_t)(m.value.p - object.value.p));
+                ks_buf_put(&c->after_id, from, (size_t)(end - from));
+            }
+        }
+        ks_buf_put(&c->properties, from, (size_t)(end - from));
+    }
+}
+
+/* ---- events ---- */
+
+struct edit {
+    struct ks_span old;
+    char text[32]; /* in its place, or with is_suffix behind it */
+    bool is_suffix;
+};
+
+static void add_edit(struct edit *edits, unsigned *n, struct ks_span old, int64_t shift)
+{
+    struct edit *e = &edits[*n];
+    int64_t v;
+
+    if (!old.p || !ks_trace_int(old, &v) || __builtin_add_overflow(v, shift, &v))
+        return;
+    *e = (struct edit){ .old = old };
+    snprintf(e->text, sizeof(e->text), "%lld", (long long)v);
+    ++*n;
+}
+
+/* A number moves, a text gets the file's number. Negative ones are no processes. */
+static void add_pid(const struct combine *c, struct edit *edits, unsigned *n, struct ks_span pid)
+{
+    int64_t v;
+
+    if (!pid.p)
+        return;
+    if (ks_trace_int(pid, &v)) {
+        if (v >= 0)
+            add_edit(edits, n, pid, c->file * PID_STEP);
+        return;
+    }
+    if (pid.p[-1] != '"')
+        return;
+    edits[*n] = (struct edit){ .old = pid, .is_suffix = true };
+    snprintf(edits[*n].text, sizeof(edits[*n].text), " #%lld", (long long)c->file + 1);
+    ++*n;
+}
+
+static void add_device(struct combine *c, struct edit *edits, unsigned *n,
+                       const struct ks_trace_event *ev)
+{
+    int64_t id;
+
+    if (!ks_trace_has(ev, KS_TRACE_ARG_DEVICE) ||
+        !ks_trace_int(ev->arg[KS_TRACE_ARG_DEVICE], &id) || id < 0 ||
+        (ev->kind != KS_TRACE_KERNEL && ev->kind != KS_TRACE_MEMCPY &&
+         ev->kind != KS_TRACE_MEMSET && ev->kind != KS_TRACE_SYNC))
+        return;
+    add_edit(edits, n, ev->arg[KS_TRACE_ARG_DEVICE], device_of(c, id, false) - id);
+}
+
+static int compare_edits(const void *x, const void *y)
+{
+    const struct edit *a = x, *b = y;
+
+    return (a->old.p > b->old.p) - (a->old.p < b->old.p);
+}
+
+static unsigned make_edits(struct combine *c, const struct ks_trace_event *ev, struct edit *edits)
+{
+    const int64_t shift = c->file * ID_STEP;
+    unsigned n = 0;
+
+    add_device(c, edits, &n, ev); /* of the first file, too: its devices are used then */
+    if (c->file == 0)
+        return 0;
+    add_pid(c, edits, &n, ev->pid);
+    add_edit(edits, &n, ev->id, shift);
+    if (ks_trace_has(ev, KS_TRACE_ARG_CORRELATION))
+        add_edit(edits, &n, ev->arg[KS_TRACE_ARG_CORRELATION], shift);
+    if (ks_trace_has(ev, KS_TRACE_ARG_EXTERNAL_ID))
+        add_edit(edits, &n, ev->arg[KS_TRACE_ARG_EXTERNAL_ID], shift);
+    if (ks_trace_has(ev, KS_TRACE_ARG_WAIT_CORRELATION))
+        add_edit(edits, &n, ev->arg[KS_TRACE_ARG_WAIT_CORRELATION], shift);
+    qsort(edits, n, sizeof(*edits), compare_edits);
+    return n;
+}
+
+static int put_event(struct combine *c, const struct ks_trace_event *ev, struct ks_err *err)
+{
+    struct edit edits[N_EDITS];
+    const unsigned n = make_edits(c, ev, edits);
+    const char *from = ev->raw.p, *const end = from + ev->raw.n;
+
+    ks_buf_clear(&c->text);
+    ks_buf_printf(&c->text, "%s", c->has_event ? ",\n" : "\n");
+    for (unsigned i = 0; i < n; i++) {
+        const struct edit *e = &edits[i];
+        const char *to = e->is_suffix ? e->old.p + e->old.n : e->old.p;
+
+        ks_buf_put(&c->text, from, (size_t)(to - from));
+        ks_buf_printf(&c->text, "%s", e->text);
+        from = e->old.p + e->old.n;
+    }
+    ks_buf_put(&c->text, from, (size_t)(end - from));
+    c->has_event = true;
+    if (!ks_buf_ok(&c->text))
+        return ks_fail(err, KS_ENOMEM, "out of memory for an event");
+    return ks_trace_output_put(c->out, c->text.data, c->text.len, err);
+}
+
+/* ---- files ---- */
+
+/* Of the first file only: what it says of itself. */
+static int put_top(struct combine *c, const struct ks_trace_top *top, struct ks_buf *tops)
+{
+    if (!top->value.p)
+        return 0;
+    if (ks_span_is(top->key, "deviceProperties")) {
+        add_properties(c, top->value);
+        return 0;
+    }
+    if (c->file > 0 || ks_span_is(top->key, "traceEvents"))
+        return 0;
+    ks_buf_printf(tops, ",\n\"");
+    ks_buf_put(tops, top->key.p, top->key.n);
+    /* The value of a string comes without its quotes. */
+    ks_buf_printf(tops, top->value.p[-1] == '"' ? "\": \"" : "\": ");
+    ks_buf_put(tops, top->value.p, top->value.n);
+    ks_buf_printf(tops, top->value.p[-1] == '"' ? "\"" : "");
+    return 0;
+}
+
+static int put_items(struct combine *c, struct ks_trace_reader *r, struct ks_buf *tops,
+                     struct ks_err *err)
+{
+    struct ks_trace_item *item = malloc(sizeof(*item));
+    int rc = item ? 1 : ks_fail(err, KS_ENOMEM, "out of memory");
+
+    while (rc > 0 && (rc = ks_trace_reader_next(r, item, err)) > 0) {
+        if (item->type == KS_TRACE_ITEM_EVENT)
+            rc = put_event(c, &item->event, err);
+        else if (item->type == KS_TRACE_ITEM_TOP)
+            rc = put_top(c, &item->top, tops);
+        rc = rc < 0 ? rc : 1;
+    }
+    free(item);
+    return rc;
+}
+
+static void note(const char *path, const struct ks_trace_reader *r, struct ks_buf *notes)
+{
+    struct ks_buf text;
+
+    ks_buf_init(&text);
+    ks_trace_dirt_put(ks_trace_reader_dirt(r), &text);
+    if (text.len)
+        ks_buf_printf(notes, "ksweep-analyze trace: %s: %s\n", path, ks_buf_text(&text));
+    ks_buf_release(&text);
+}
+
+static int put_file(struct combine *c, const char *path, struct ks_buf *tops, struct ks_buf *notes,
+                    struct ks_err *err)
+{
+    struct ks_trace_source *source = NULL;
+    struct ks_trace_reader *r = NULL;
+    int rc = ks_trace_source_open(path, &source, err);
+
+    c->map.n = 0;
+    ks_buf_clear(&c->before_id);
+    ks_buf_clear(&c->after_id);
+    if (rc == 0)
+        rc = ks_trace_reader_create(source, &r, err);
+    if (rc == 0)
+        rc = put_items(c, r, tops, err);
+    describe_rest(c);
+    if (rc == 0 && ks_trace_reader_dirt(r)->n_events == 0)
+        rc = ks_fail(err, KS_EFORMAT, "%s: the trace holds no events", path);
+    if (rc == 0)
+        note(path, r, notes);
+    ks_trace_reader_destroy(r);
+    ks_trace_source_close(source);
+    return rc;
+}
+
+static int put_text(struct combine *c, const char *text, struct ks_err *err)
+{
+    return ks_trace_output_put(c->out, text, strlen(text), err);
+}
+
+static int put_all(struct combine *c, const struct ks_paths *paths, struct ks_buf *notes,
+                   struct ks_err *err)
+{
+    struct ks_buf tops;
+    int rc = put_text(c, "{\"traceEvents\": [", err);
+
+    ks_buf_init(&tops);
+    for (size_t i = 0; rc == 0 && i < paths->n; i++) {
+        c->file = (int64_t)i;
+        rc = put_file(c, paths->path[i], &tops, notes, err);
+    }
+    if (rc == 0 && !(ks_buf_ok(&tops) && ks_buf_ok(&c->properties)))
+        rc = ks_fail(err, KS_ENOMEM, "out of memory");
+    if (rc == 0)
+        rc = put_text(c, "\n],\n\"deviceProperties\": [", err);
+    if (rc == 0)
+        rc = ks_trace_output_put(c->out, c->properties.data, c->properties.len, err);
+    if (rc == 0)
+        rc = put_text(c, "]", err);
+    if (rc == 0)
+        rc = ks_trace_output_put(c->out, tops.data, tops.len, err);
+    if (rc == 0)
+        rc = put_text(c, "}\n", err);
+    ks_buf_release(&tops);
+    return rc;
+}
+
+static int check_paths(const struct ks_paths *p, struct ks_err *err)
+{
+    if (p->n < 2)
+        return ks_fail(err, KS_EINVAL, "at least 2 traces are needed to combine");
+    if (p->n > FILES_MAX)
+        return ks_fail(err, KS_EINVAL, "at most %d traces can be combined, not %zu", FILES_MAX,
+                       p->n);
+    return 0;
+}
+
+static int combine(const void *cfg, const char *const *operands, int n, struct ks_buf *notes,
+                   struct ks_err *err)
+{
+    const struct config *config = cfg;
+    struct combine *c = calloc(1, sizeof(*c));
+    struct ks_paths paths = { 0 };
+    int rc = c ? 0 : ks_fail(err, KS_ENOMEM, "out of memory");
+
+    if (rc == 0 && !config->output)
+        rc = ks_fail(err, KS_EINVAL, "missing -o FILE; usage: ksweep-analyze %s",
+                     ks_trace_verb_combine.usage);
+    if (rc == 0)
+        rc = ks_paths_open(operands, n, &paths, err);
+    if (rc == 0)
+        rc = check_paths(&paths, err);
+    if (rc == 0)
+        rc = ks_trace_output_open(config->output, paths.path, paths.n, &c->out, err);
+    if (rc == 0)
+        rc = put_all(c, &paths, notes, err);
+    if (c) {
+        rc = ks_trace_output_close(c->out, rc, err);
+        ks_buf_release(&c->properties);
+        ks_buf_release(&c->text);
+        ks_buf_release(&c->before_id);
+        ks_buf_release(&c->after_id);
+    }
+    free(c);
+    ks_paths_close(&paths);
+    return rc;
+}
+
+const struct ks_analysis ks_trace_verb_combine = {
+    .name = "trace combine",
+    .summary = "Several traces in one file; processes, flows and devices are kept apart.",
+    .usage = "trace combine FILE|DIR... -o OUT",
+    .opts = opts,
+    .cfg_size = sizeof(struct config),
+    .n_min = 1,
+    .n_max = 0,
+    .run = combine,
+};
