@@ -88,6 +88,9 @@ is "$(cat merge.txt)" "bert 60 True True True
 tf100 146 True True True
 rn100 38 True True True" "slices are the original's, the host's events stay, ids are free"
 cp bert.json kept.json
+rc_is 0 "merge to gzip" merge h100_bert_small bert.json.gz
+ok "the same trace" bash -c 'gzip -dc bert.json.gz | cmp - bert.json'
+rc_is 2 "a true trace that is not there" merge h100_bert_small x.json --truth none.json
 rc_is 2 "never over an input" ksweep-analyze trace merge bert.json $traces/merge/h100_bert_small.kernel_event.json.gz -o bert.json
 ok "which is as it was" cmp bert.json kept.json
 head -c 300000 kept.json >cut.json
