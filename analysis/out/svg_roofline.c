@@ -298,25 +298,38 @@ static void put_hover(const struct ks_roofline *r, const struct ks_roof_dot *d, 
     ks_buf_printf(to, "</title>");
 }
 
+static double radius_of(const struct ks_roofline *r, const struct ks_roof_dot *d)
+{
+    const double longest = r->dots[0].time_ns;
+
+    return 3.5 + (longest > 0 && d->time_ns > 0 ? 18 * sqrt(d->time_ns / longest) : 0);
+}
+
 /* The longest first, so that short ones lie above them. */
 static void put_dots(const struct axes *a, const struct ks_roofline *r, struct ks_buf *to)
 {
-    const double longest = r->n_dots ? r->dots[0].time_ns : 0;
-
     for (size_t i = 0; i < r->n_dots; i++) {
         const struct ks_roof_dot *d = &r->dots[i];
-        const double share = longest > 0 ? d->time_ns / longest : 0;
 
         ks_buf_printf(to, "<circle class=\"dot\" cx=\"%.1f\" cy=\"%.1f\" r=\"%.1f\">",
-                      x_of(a, log10(d->intensity)), y_of(a, log10(d->flop_per_s)),
-                      3.5 + 18 * sqrt(fmax(share, 0)));
+                      x_of(a, log10(d->intensity)), y_of(a, log10(d->flop_per_s)), radius_of(r, d));
         put_hover(r, d, to);
         ks_buf_printf(to, "</circle>\n");
     }
-    for (size_t i = 0; i < r->n_dots && i < MOST_NUMBERED; i++)
+}
+
+/* In the dots with the longest times, or beside those that are too small for it. */
+static void put_numbers(const struct axes *a, const struct ks_roofline *r, struct ks_buf *to)
+{
+    for (size_t i = 0; i < r->n_dots && i < MOST_NUMBERED; i++) {
+        const struct ks_roof_dot *d = &r->dots[i];
+        const double radius = radius_of(r, d), beside = radius < 8 ? radius + 3 : 0;
+
         ks_buf_printf(
-            to, "<text class=\"number\" x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\">%zu</text>\n",
-            x_of(a, log10(r->dots[i].intensity)), y_of(a, log10(r->dots[i].flop_per_s)) + 4, i + 1);
+            to, "<text class=\"number\" x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\">%zu</text>\n",
+            x_of(a, log10(d->intensity)) + beside, y_of(a, log10(d->flop_per_s)) + 4,
+            beside > 0 ? "start" : "middle", i + 1);
+    }
 }
 
 /* ---- the chart ---- */
@@ -376,6 +389,7 @@ void ks_svg_roofline(const struct ks_roofline *r, bool is_alone, unsigned number
     put_roofs(&a, r, false, to);
     put_dots(&a, r, to);
     put_roofs(&a, r, true, to);
+    put_numbers(&a, r, to);
     ks_buf_printf(to, "</g>\n</svg>\n");
 }
 
@@ -426,7 +440,10 @@ void ks_html_rooflines(const struct ks_roofline *r, size_t n, struct ks_buf *to)
     for (size_t i = 0; i < n; i++) {
         ks_buf_printf(to, "<div class=\"chart\">\n");
         ks_svg_roofline(&r[i], false, (unsigned)i, to);
-        ks_buf_printf(to, "</div>\n<div class=\"table\"><table>\n<tr><th>#</th>"
+        ks_buf_printf(to, "</div>\n");
+        if (r[i].n_dots == 0)
+            continue;
+        ks_buf_printf(to, "<div class=\"table\"><table>\n<tr><th>#</th>"
                           "<th class=\"name\">name</th><th>launches</th><th>time (ms)</th>"
                           "<th>%% of time</th><th>FLOP/B</th><th>FLOP/s</th><th>B/s</th></tr>\n");
         for (size_t j = 0; j < r[i].n_dots; j++)

@@ -190,7 +190,8 @@ static int fill_fixed(struct ks_counter_frame *f, size_t at, const struct ks_cou
 int ks_counter_frame_create(const struct ks_counter_table *t, const struct ks_counter_lines *l,
                             struct ks_counter_frame **out, struct ks_err *err)
 {
-    const size_t n_counters = l->by == KS_BY_LAUNCH ? t->n_columns : 0, n = N_FIXED + n_counters;
+    const size_t n_counters = l->by == KS_LINES_BY_LAUNCH ? t->n_columns : 0,
+                 n = N_FIXED + n_counters;
     struct ks_counter_frame *f = calloc(1, sizeof(*f));
     int rc = f ? 0 : KS_ENOMEM;
 

@@ -20,13 +20,13 @@ static int by_place(const void *a, const void *b)
     return order ? order : ORDER(l->source, r->source);
 }
 
-/* What a group shares; KS_BY_LAUNCH has none. */
+/* What a group shares; KS_LINES_BY_LAUNCH has none. */
 static uint32_t key_of(const struct ks_counter_row *row, enum ks_counter_by by)
 {
-    const uint32_t keys[] = { [KS_BY_LAUNCH] = 0,
-                              [KS_BY_KERNEL] = row->kernel,
-                              [KS_BY_TOP] = row->top_op,
-                              [KS_BY_BOTTOM] = row->bottom_op };
+    const uint32_t keys[] = { [KS_LINES_BY_LAUNCH] = 0,
+                              [KS_LINES_BY_KERNEL] = row->kernel,
+                              [KS_LINES_BY_TOP] = row->top_op,
+                              [KS_LINES_BY_BOTTOM] = row->bottom_op };
 
     return keys[by];
 }
@@ -42,6 +42,8 @@ static int by_key(const void *a, const void *b, void *arg)
     int order = ORDER(l->row.rank, r->row.rank);
 
     if (order == 0)
+        order = ORDER(l->row.device, r->row.device);
+    if (order == 0)
         order = ORDER(key_of(&l->row, s->by), key_of(&r->row, s->by));
     return order ? order : by_place(a, b);
 }
@@ -53,6 +55,8 @@ static int by_cost(const void *a, const void *b)
     const double r_time = r->q.has[KS_Q_TIME_NS] ? r->q.value[KS_Q_TIME_NS] : 0;
     int order = ORDER(l->row.rank, r->row.rank);
 
+    if (order == 0)
+        order = ORDER(l->row.device, r->row.device);
     if (order == 0)
         order = ORDER(r_time, l_time);
     if (order == 0)
@@ -72,7 +76,6 @@ static void add_line(struct ks_counter_line *into, const struct ks_counter_line 
     SHARED(&into->row, &from->row, bottom_op, KS_TEXT_NONE);
     SHARED(&into->row, &from->row, dims, KS_TEXT_NONE);
     SHARED(&into->row, &from->row, types, KS_TEXT_NONE);
-    SHARED(&into->row, &from->row, device, -1);
     SHARED(&into->row, &from->row, stream, -1);
     into->row.dispatch = -1;
     into->row.launches += from->row.launches;
@@ -94,6 +97,7 @@ static void group(struct ks_counter_lines *l)
         struct ks_counter_line *last = n ? &l->at[n - 1] : NULL;
 
         if (last && last->row.rank == l->at[i].row.rank &&
+            last->row.device == l->at[i].row.device &&
             key_of(&last->row, l->by) == key_of(&l->at[i].row, l->by))
             add_line(last, &l->at[i]);
         else
@@ -123,7 +127,7 @@ int ks_counter_lines_make(const struct ks_counter_table *t, enum ks_counter_by b
         ks_counter_lines_release(&l);
         return rc;
     }
-    if (by == KS_BY_LAUNCH)
+    if (by == KS_LINES_BY_LAUNCH)
         qsort(l.at, l.n, sizeof(l.at[0]), by_place);
     else
         group(&l);

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* counter_lines.h - what is reported of counters: a line per launch, or per rank and kernel or
- * operator, with FLOPs, bytes, rates and intensities; and that as a frame for the writers. */
+/* counter_lines.h - what is reported of counters: a line per launch, or per rank, device and
+ * kernel or operator, with FLOPs, bytes, rates and intensities; and that as a frame for the
+ * writers. */
 #ifndef KS_TRACE_COUNTER_LINES_H
 #define KS_TRACE_COUNTER_LINES_H
 
 #include "analysis/data/frame.h"
 #include "analysis/trace/counter_formula.h"
 
-enum ks_counter_by { KS_BY_LAUNCH, KS_BY_KERNEL, KS_BY_TOP, KS_BY_BOTTOM };
+enum ks_counter_by { KS_LINES_BY_LAUNCH, KS_LINES_BY_KERNEL, KS_LINES_BY_TOP, KS_LINES_BY_BOTTOM };
 extern const char *const ks_counter_by_names[]; /* NULL-terminated */
 
 /* Sums over launches: a quantity is known only where every launch of the line has it. */
@@ -17,8 +18,8 @@ struct ks_counter_line {
     uint32_t source; /* row of the table: the first launch */
 };
 struct ks_counter_lines {
-    struct ks_counter_line *at; /* [n], owned; by rank, then file and dispatch, or (groups) those
-                                   with the longest time first, then the most FLOPs */
+    struct ks_counter_line *at; /* [n], owned; by rank, then file and dispatch, or (groups) device,
+                                   then the longest time first, then the most FLOPs */
     size_t n;
     enum ks_counter_by by;
 };

@@ -2,6 +2,7 @@
 /* trace counters: counters of profilers as one table (counter_read.h, counter_lines.h). */
 #include "analysis/out/result.h"
 #include "analysis/out/writer.h"
+#include "analysis/trace/counter_join.h"
 #include "analysis/trace/counter_lines.h"
 #include "analysis/trace/counter_read.h"
 #include "analysis/trace/verbs.h"
@@ -13,7 +14,7 @@ static const struct ks_format *const writers[] = { &ks_format_csv, &ks_format_te
                                                    &ks_format_markdown, &ks_format_json };
 
 struct config {
-    const char *output;
+    const char *output, *trace;
     unsigned format, by;
 };
 #define AT(member) offsetof(struct config, member)
@@ -37,8 +38,14 @@ static const struct ks_opt opts[] = {
       .def = "launch",
       .choices = ks_counter_by_names,
       .arg = "WHAT",
-      .help = "a line per launch with every counter, or sums per rank and kernel, outermost (top) "
-              "or innermost (bottom) operator" },
+      .help = "a line per launch with every counter, or sums per rank, device and kernel, "
+              "outermost (top) or innermost (bottom) operator" },
+    { .name = "trace",
+      .type = KS_OPT_STR,
+      .offset = AT(trace),
+      .arg = "FILE",
+      .help = "a trace of the same program: launches get its operators, and times where they have "
+              "none" },
     KS_OPT_END
 };
 #undef AT
@@ -120,6 +127,24 @@ static void note(const struct ks_counter_table *t, const struct ks_counter_lines
     note_flop(l, notes);
 }
 
+static int join(struct ks_counter_table *t, const char *path, struct ks_buf *notes,
+                struct ks_err *err)
+{
+    struct ks_trace *trace = NULL;
+    uint32_t n_joined = 0;
+    int rc = ks_trace_load(path, &trace, err);
+
+    if (rc == 0)
+        rc = ks_counter_join(t, trace, &n_joined, err);
+    ks_trace_release(trace);
+    if (rc == 0 && n_joined < t->n_rows)
+        ks_buf_printf(notes,
+                      "ksweep-analyze trace counters: %u of %u launches found no kernel in '%s': "
+                      "its name is not there, or not as often\n",
+                      t->n_rows - n_joined, t->n_rows, path);
+    return rc;
+}
+
 static int counters(const void *cfg, const char *const *operands, int n, struct ks_buf *notes,
                     struct ks_err *err)
 {
@@ -128,6 +153,8 @@ static int counters(const void *cfg, const char *const *operands, int n, struct 
     struct ks_counter_lines l = { 0 };
     int rc = ks_counter_paths_read(&t, operands, n, err);
 
+    if (rc == 0 && c->trace)
+        rc = join(&t, c->trace, notes, err);
     if (rc == 0)
         rc = ks_counter_lines_make(&t, (enum ks_counter_by)c->by, &l, err);
     if (rc == 0)
@@ -143,7 +170,7 @@ const struct ks_analysis ks_trace_verb_counters = {
     .name = "trace counters",
     .summary = "Hardware counters of kernels, from files of profilers, as one table.",
     .usage = "trace counters FILE|DIR... [--by launch|kernel|top|bottom] "
-             "[--format csv|text|markdown|json] [-o FILE]",
+             "[--trace FILE] [--format csv|text|markdown|json] [-o FILE]",
     .opts = opts,
     .cfg_size = sizeof(struct config),
     .n_min = 1,

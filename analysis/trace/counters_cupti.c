@@ -2,6 +2,7 @@
 /* Ranges of the CUPTI range profiler in a trace of PyTorch: events of category cuda_profiler_range
  * whose args are the counters. The n-th range is the n-th launch of a kernel; its duration is that
  * of a replay of the whole range, never the kernel's. */
+#include "analysis/trace/counter_join.h"
 #include "analysis/trace/counter_read.h"
 #include "trace/model.h"
 #include "trace/text.h"
@@ -10,8 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { STACK_MAX = 4096, MOST_OPS = 64 };
 
 struct range {
     int64_t ts_ns;
@@ -134,66 +133,6 @@ static int find_launches(const struct ks_trace *trace, uint32_t *launches, uint3
     return rc;
 }
 
-/* One line of the four of a shape: Input Dims are line 0, Input type is line 1. */
-static int put_line(struct ks_counter_table *t, const char *shape, int line, uint32_t *text_out,
-                    struct ks_err *err)
-{
-    char text[STACK_MAX];
-
-    while (line-- && shape)
-        shape = strchr(shape, '\n') ? strchr(shape, '\n') + 1 : NULL;
-    if (!shape || *shape == '\n' || !*shape)
-        return 0;
-    snprintf(text, sizeof(text), "%.*s", (int)strcspn(shape, "\n"), shape);
-    return ks_counter_text(t, text, text_out, err);
-}
-
-/* The operators around a launch, outermost first, as "a|b|c". Deeper than MOST_OPS: the innermost.
- */
-static int put_stack(struct ks_counter_table *t, const struct ks_trace *trace, uint32_t op,
-                     uint32_t *text_out, struct ks_err *err)
-{
-    uint32_t stack[MOST_OPS], n = 0;
-    struct ks_buf text;
-    int rc;
-
-    for (; op != KS_TRACE_NONE && n < MOST_OPS; op = trace->ops.parent[op])
-        stack[n++] = op;
-    ks_buf_init(&text);
-    while (n--)
-        ks_buf_printf(&text, "%s%s", ks_trace_name(trace, trace->ops.name[stack[n]]), n ? "|" : "");
-    rc = ks_buf_ok(&text) ? ks_counter_text(t, ks_buf_text(&text), text_out, err)
-                          : ks_fail(err, KS_ENOMEM, "out of memory for an operator stack");
-    ks_buf_release(&text);
-    return rc;
-}
-
-static int join_op(struct ks_counter_table *t, const struct ks_trace *trace, uint32_t op,
-                   uint32_t at, struct ks_err *err)
-{
-    struct ks_counter_row *row = &t->rows[at];
-    uint32_t top = op;
-    int rc;
-
-    if (op == KS_TRACE_NONE)
-        return 0;
-    while (trace->ops.parent[top] != KS_TRACE_NONE)
-        top = trace->ops.parent[top];
-    rc = put_stack(t, trace, op, &row->op_stack, err);
-    if (rc == 0)
-        rc = ks_counter_text(t, ks_trace_name(trace, trace->ops.name[top]), &row->top_op, err);
-    if (rc == 0)
-        rc = ks_counter_text(t, ks_trace_name(trace, trace->ops.name[op]), &row->bottom_op, err);
-    if (rc == 0 && trace->ops.shape[op] != KS_TRACE_NONE) {
-        const char *shape = ks_names_text(&trace->shapes, trace->ops.shape[op]);
-
-        rc = put_line(t, shape, 0, &row->dims, err);
-        if (rc == 0)
-            rc = put_line(t, shape, 1, &row->types, err);
-    }
-    return rc;
-}
-
 /* Devices differ in their compute capability only if the trace says so of several. */
 static uint32_t trace_cc(const struct ks_trace *trace)
 {
@@ -228,7 +167,7 @@ static int join_all(struct ks_counter_table *t, const struct ks_trace *trace,
         if (trace->rank >= 0)
             row->rank = trace->rank;
         if (is_paired)
-            rc = join_op(t, trace, trace->calls.op[launches[i]], r->at[i].row, err);
+            rc = ks_counter_join_op(t, trace, trace->calls.op[launches[i]], r->at[i].row, err);
         else
             t->n_without_op++;
     }

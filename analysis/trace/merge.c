@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* trace merge: device times measured apart, put into a trace of the host (merge_plan.h). */
-#include "analysis/out/result.h"
 #include "analysis/trace/merge_write.h"
 #include "analysis/trace/verbs.h"
 #include "base/command.h"
-#include "base/file.h"
+#include "trace/output.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -23,7 +22,7 @@ static const struct ks_opt opts[] = {
       .type = KS_OPT_STR,
       .offset = AT(output),
       .arg = "FILE",
-      .help = "the merged trace; required. Never one of the inputs" },
+      .help = "the merged trace; gzip where the name ends in .gz; never an input" },
     { .name = "latency",
       .type = KS_OPT_F64,
       .offset = AT(latency_us),
@@ -61,7 +60,7 @@ enum { CHUNK_BYTES = 1 << 16 };
 
 /* Bytes of the host trace; at `at` the events go in. */
 static int copy_with(struct ks_trace_source *s, uint64_t at, const struct ks_buf *events,
-                     struct ks_sink *to, struct ks_err *err)
+                     struct ks_trace_output *to, struct ks_err *err)
 {
     char *chunk = malloc(CHUNK_BYTES);
     uint64_t done = 0;
@@ -75,13 +74,12 @@ static int copy_with(struct ks_trace_source *s, uint64_t at, const struct ks_buf
         before = rc == 0 && at >= done && at - done < n ? (size_t)(at - done) : n;
         if (rc < 0)
             break;
-        ks_buf_put(&to->text, chunk, before);
-        if (before < n) {
-            ks_buf_put(&to->text, events->data, events->len);
-            ks_buf_put(&to->text, chunk + before, n - before);
-        }
+        rc = ks_trace_output_put(to, chunk, before, err);
+        if (rc == 0 && before < n)
+            rc = ks_trace_output_put(to, events->data, events->len, err);
+        if (rc == 0)
+            rc = ks_trace_output_put(to, chunk + before, n - before, err);
         done += n;
-        rc = ks_sink_step(to, err);
     }
     free(chunk);
     return rc;
@@ -91,15 +89,14 @@ static int write_merged(struct ks_trace_source *source, const struct config *c,
                         const struct ks_merge_ids *ids, const struct ks_buf *events,
                         struct ks_err *err)
 {
-    struct ks_result o;
+    struct ks_trace_output *o = NULL;
     int rc = ks_trace_source_rewind(source, err);
 
-    if (rc < 0)
-        return rc;
-    rc = ks_result_open(&o, c->output, err);
     if (rc == 0)
-        rc = copy_with(source, ids->events_end, events, &o.sink, err);
-    return ks_result_close(&o, rc, err);
+        rc = ks_trace_output_open(c->output, NULL, 0, &o, err);
+    if (rc == 0)
+        rc = copy_with(source, ids->events_end, events, o, err);
+    return ks_trace_output_close(o, rc, err);
 }
 
 static bool is_same_file(const char *a, const char *b)
@@ -114,8 +111,8 @@ static int check_output(const struct config *c, const char *const *inputs, int n
 {
     if (!c->output || !*c->output)
         return ks_fail(err, KS_EINVAL, "where to: name the merged trace with -o FILE");
-    for (int i = 0; i < n; i++)
-        if (is_same_file(c->output, inputs[i]))
+    for (int i = 0; i <= n; i++)
+        if ((i < n || c->truth) && is_same_file(c->output, i < n ? inputs[i] : c->truth))
             return ks_fail(err, KS_EINVAL, "'%s' is an input: it would be lost; choose another -o",
                            c->output);
     return 0;
@@ -166,28 +163,32 @@ static void note(const struct config *c, const struct ks_merge_kernels *k,
             c->latency_us > 0 ? "" : " (--latency)");
 }
 
-static int report_error(const struct ks_trace *host, const struct ks_merge_plan *p,
-                        const char *path, struct ks_err *err)
+static int find_error(const struct ks_trace *host, const struct ks_merge_plan *p, const char *path,
+                      struct ks_merge_error *out, struct ks_err *err)
 {
-    struct ks_merge_error e;
     struct ks_trace *truth = NULL;
-    struct ks_buf b;
     int rc = ks_trace_load(path, &truth, err);
 
     if (rc == 0)
-        rc = ks_merge_error_of(host, p, truth, &e, err);
+        rc = ks_merge_error_of(host, p, truth, out, err);
     ks_trace_release(truth);
-    if (rc < 0)
-        return rc;
+    return rc;
+}
+
+static int print_error(const struct ks_merge_error *e, struct ks_err *err)
+{
+    struct ks_buf b;
+    int rc;
+
     ks_buf_init(&b);
     ks_buf_printf(&b,
                   "ids,ids_merged,start_error_mean_us,start_error_median_us,start_error_max_us,"
                   "busy_us,true_busy_us,busy_error_us,sum_us,true_sum_us\n"
                   "%u,%u,%.3f,%.3f,%.3f,%.3f,%.3f,%.3f,%.3f,%.3f\n",
-                  e.n_true, e.n_both, e.mean_ns / 1e3, e.median_ns / 1e3, e.max_ns / 1e3,
-                  (double)e.busy_ns / 1e3, (double)e.true_busy_ns / 1e3,
-                  ((double)e.busy_ns - (double)e.true_busy_ns) / 1e3, (double)e.sum_ns / 1e3,
-                  (double)e.true_sum_ns / 1e3);
+                  e->n_true, e->n_both, e->mean_ns / 1e3, e->median_ns / 1e3, e->max_ns / 1e3,
+                  (double)e->busy_ns / 1e3, (double)e->true_busy_ns / 1e3,
+                  ((double)e->busy_ns - (double)e->true_busy_ns) / 1e3, (double)e->sum_ns / 1e3,
+                  (double)e->true_sum_ns / 1e3);
     rc = ks_emit(&b, NULL, err);
     ks_buf_release(&b);
     return rc;
@@ -225,6 +226,7 @@ static int merge_files(const struct config *c, struct inputs *in, struct ks_buf 
                                           .drop = c->drop.text,
                                           .n_drop = c->drop.n };
     struct ks_merge_plan plan = { 0 };
+    struct ks_merge_error error;
     struct ks_buf events;
     int rc = ks_merge_plan_make(in->host, &in->kernels, &rules, &plan, err);
 
@@ -234,6 +236,8 @@ static int merge_files(const struct config *c, struct inputs *in, struct ks_buf 
                      "none of %u kernels belongs to an operator of the host trace; keys are "
                      "<name>_<External id>_<number of the thread>",
                      plan.n_entries);
+    if (rc == 0 && c->truth)
+        rc = find_error(in->host, &plan, c->truth, &error, err);
     if (rc == 0) {
         ks_merge_events_put(in->host, &in->kernels, &plan, &in->ids, &events);
         rc = ks_buf_ok(&events) ? write_merged(in->source, c, &in->ids, &events, err)
@@ -242,7 +246,7 @@ static int merge_files(const struct config *c, struct inputs *in, struct ks_buf 
     if (rc == 0)
         note(c, &in->kernels, &plan, notes);
     if (rc == 0 && c->truth)
-        rc = report_error(in->host, &plan, c->truth, err);
+        rc = print_error(&error, err);
     ks_buf_release(&events);
     ks_merge_plan_release(&plan);
     return rc;

@@ -85,25 +85,70 @@ static int read_entry(const char *path, const struct ks_trace_member *m, struct 
     return rc;
 }
 
+/* The key without "_<digits>" at its end. */
+static size_t stem_of(const char *key, size_t n)
+{
+    size_t at = n;
+
+    while (at > 0 && key[at - 1] >= '0' && key[at - 1] <= '9')
+        at--;
+    return at > 0 && at < n && key[at - 1] == '_' ? at - 1 : n;
+}
+
+static bool add_stem(struct ks_merge_kernels *k, const char *key, size_t n, uint32_t entry)
+{
+    const uint32_t before = k->stems.n, stem = ks_names_put(&k->stems, key, stem_of(key, n));
+
+    if (stem == KS_NAME_NONE)
+        return false;
+    k->of_stem[stem] = stem == before ? entry : KS_NAME_NONE;
+    return true;
+}
+
+uint32_t ks_merge_kernels_find(const struct ks_merge_kernels *k, const char *key, size_t n,
+                               size_t n_stem)
+{
+    const uint32_t entry = ks_names_find(&k->keys, key, n);
+    const uint32_t stem =
+        entry == KS_NAME_NONE ? ks_names_find(&k->stems, key, n_stem) : KS_NAME_NONE;
+
+    return stem == KS_NAME_NONE ? entry : k->of_stem[stem];
+}
+
+static int grow_entries(struct ks_merge_kernels *k, struct ks_err *err)
+{
+    const uint32_t cap = k->cap ? 2 * k->cap : 64;
+    struct ks_merge_entry *at;
+    uint32_t *of_stem;
+
+    if (k->keys.n < k->cap)
+        return 0;
+    at = realloc(k->at, cap * sizeof(*at));
+    k->at = at ? at : k->at;
+    of_stem = realloc(k->of_stem, cap * sizeof(*of_stem));
+    k->of_stem = of_stem ? of_stem : k->of_stem;
+    if (!at || !of_stem)
+        return ks_fail(err, KS_ENOMEM, "out of memory for %u kernels", cap);
+    k->cap = cap;
+    return 0;
+}
+
 static int add_entry(struct ks_merge_kernels *k, const char *path, struct ks_span key,
                      const struct ks_merge_entry *e, struct ks_err *err)
 {
     const uint32_t n = k->keys.n;
     struct ks_buf name;
-    uint32_t number;
+    uint32_t number = KS_NAME_NONE;
+    int rc = grow_entries(k, err);
 
-    if (n == k->cap) {
-        const uint32_t cap = n ? 2 * n : 64;
-        struct ks_merge_entry *at = realloc(k->at, cap * sizeof(*at));
-
-        if (!at)
-            return ks_fail(err, KS_ENOMEM, "out of memory for %u kernels", cap);
-        k->at = at;
-        k->cap = cap;
-    }
+    if (rc < 0)
+        return rc;
     ks_buf_init(&name);
     ks_trace_unescape(key, &name);
-    number = ks_buf_ok(&name) ? ks_names_put(&k->keys, ks_buf_text(&name), name.len) : KS_NAME_NONE;
+    if (ks_buf_ok(&name))
+        number = ks_names_put(&k->keys, ks_buf_text(&name), name.len);
+    if (number == n && !add_stem(k, ks_buf_text(&name), name.len, number))
+        number = KS_NAME_NONE;
     ks_buf_release(&name);
     if (number == KS_NAME_NONE)
         return ks_fail(err, KS_ENOMEM, "out of memory for %u kernels", n + 1);
@@ -123,6 +168,7 @@ int ks_merge_kernels_parse(const char *text, size_t len, const char *path,
     int rc = 0;
 
     ks_names_init(&k.keys);
+    ks_names_init(&k.stems);
     if (!w.is_object)
         return ks_fail(err, KS_EFORMAT, "%s: a JSON object of device times is wanted", path);
     while (rc == 0 && ks_trace_walk_next(&w, &m)) {
@@ -157,6 +203,8 @@ int ks_merge_kernels_read(const char *path, struct ks_merge_kernels *out, struct
 void ks_merge_kernels_release(struct ks_merge_kernels *k)
 {
     ks_names_release(&k->keys);
+    ks_names_release(&k->stems);
     free(k->at);
+    free(k->of_stem);
     *k = (struct ks_merge_kernels){ 0 };
 }

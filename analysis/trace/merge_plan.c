@@ -74,7 +74,7 @@ static uint32_t entry_of(const struct ks_trace *host, const struct ks_merge_kern
     }
     n = snprintf(*key_io, *cap_io, "%s_%" PRId64 "_%u", name, host->ops.external[op],
                  thread_number(t, host->tracks[host->ops.track[op]].tid_number));
-    return ks_names_find(&k->keys, *key_io, (size_t)n);
+    return ks_merge_kernels_find(k, *key_io, (size_t)n, (size_t)(strrchr(*key_io, '_') - *key_io));
 }
 
 static bool is_dropped(const struct ks_merge_rules *rules, const char *name)

@@ -42,8 +42,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
     demand(rc >= 0 || err.text[0]);
     if (rc >= 0)
         (void)ks_counter_csv_read(&t, &csv, KS_COUNTERS_TIMES, &err);
-    check_lines(&t, KS_BY_LAUNCH);
-    check_lines(&t, KS_BY_KERNEL);
+    check_lines(&t, KS_LINES_BY_LAUNCH);
+    check_lines(&t, KS_LINES_BY_KERNEL);
     ks_counter_table_release(&t);
     return 0;
 }

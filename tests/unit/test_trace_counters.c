@@ -7,9 +7,11 @@
 /* cmocka.h wants the four above first. */
 #include <cmocka.h>
 
+#include "analysis/trace/counter_join.h"
 #include "analysis/trace/counter_lines.h"
 #include "analysis/trace/counter_read.h"
 #include "analysis/trace/counter_value.h"
+#include "analysis/trace/roofs.h"
 
 #include <math.h>
 #include <string.h>
@@ -350,7 +352,7 @@ static void lines_and_frames(void **state)
     (void)state;
     assert_int_equal(read_text(&t, text, "pmc_perf.csv", KS_COUNTERS_ALL_BUT_TIMES, &err),
                      KS_COUNTERS_READ);
-    assert_int_equal(ks_counter_lines_make(&t, KS_BY_KERNEL, &l, &err), 0);
+    assert_int_equal(ks_counter_lines_make(&t, KS_LINES_BY_KERNEL, &l, &err), 0);
     assert_int_equal(l.n, 2);
     assert_string_equal(ks_counter_text_of(&t, l.at[0].row.kernel), "b"); /* the longest first */
     assert_false(l.at[0].q.has[KS_Q_BYTES_L1]);
@@ -358,7 +360,7 @@ static void lines_and_frames(void **state)
     assert_true(l.at[1].q.has[KS_Q_BYTES_L1] && l.at[1].q.value[KS_Q_BYTES_L1] == 192);
     assert_true(l.at[1].q.value[KS_Q_TIME_NS] == 15);
     ks_counter_lines_release(&l);
-    assert_int_equal(ks_counter_lines_make(&t, KS_BY_LAUNCH, &l, &err), 0);
+    assert_int_equal(ks_counter_lines_make(&t, KS_LINES_BY_LAUNCH, &l, &err), 0);
     assert_int_equal(ks_counter_frame_create(&t, &l, &f, &err), 0);
     assert_int_equal(ks_counter_frame_df(f)->n_rows, 3);
     assert_non_null(ks_df_find(ks_counter_frame_df(f), "TCP_TOTAL_CACHE_ACCESSES_sum"));
@@ -368,6 +370,73 @@ static void lines_and_frames(void **state)
     ks_counter_frame_destroy(f);
     ks_counter_lines_release(&l);
     ks_counter_table_release(&t);
+}
+
+/* The n-th launch of a kernel is the trace's n-th; without as many there is no telling. */
+static void joined_with_a_trace(void **state)
+{
+#define KERNEL(name, ts, dur, id)                                                                  \
+    "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"" name "\",\"pid\":0,\"tid\":7,\"ts\":" ts        \
+    ",\"dur\":" dur ",\"args\":{\"External id\":" id ",\"device\":0,\"stream\":7}},"
+    static const char trace_text[] =
+        "[" KERNEL("k(int)", "90", "3", "2") KERNEL("k(int)", "50", "2", "1") KERNEL(
+            "l", "60", "1",
+            "2") "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"a\",\"pid\":1,\"tid\":1,\"ts\":1,"
+                 "\"dur\":9,"
+                 "\"args\":{\"External id\":1,\"Input Dims\":[[5,3]],\"Input type\":[\"float\"]}},"
+                 "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"b\",\"pid\":1,\"tid\":1,\"ts\":2,"
+                 "\"dur\":3,"
+                 "\"args\":{\"External id\":2}}]";
+#undef KERNEL
+    static const char text[] = "Dispatch_ID,Kernel_Name,GPU_ID,A,Start_Timestamp,End_Timestamp\n"
+                               "5,k(int) [clone .kd],0,1,,\n3,k(int) [clone .kd],0,2,100,107\n"
+                               "6,l,0,1,,\n7,l,0,1,,\n8,m,0,1,,\n";
+    struct ks_counter_table t = { 0 };
+    struct ks_trace_source *source;
+    struct ks_trace *trace;
+    struct ks_err err;
+    uint32_t n;
+
+    (void)state;
+    assert_int_equal(read_text(&t, text, "pmc_perf.csv", KS_COUNTERS_ALL_BUT_TIMES, &err),
+                     KS_COUNTERS_READ);
+    assert_int_equal(ks_trace_source_memory(trace_text, strlen(trace_text), "t", &source, &err), 0);
+    assert_int_equal(ks_trace_read(source, &trace, &err), 0);
+    assert_int_equal(ks_counter_join(&t, trace, &n, &err), 0);
+    assert_int_equal(n, 2);
+    assert_string_equal(ks_counter_text_of(&t, t.rows[0].op_stack),
+                        "a|b"); /* dispatch 5: at 90 us */
+    assert_string_equal(ks_counter_text_of(&t, t.rows[0].bottom_op), "b");
+    assert_true(t.rows[0].has_time && t.rows[0].time_ns == 3000);
+    assert_string_equal(ks_counter_text_of(&t, t.rows[1].op_stack), "a");
+    assert_string_equal(ks_counter_text_of(&t, t.rows[1].dims), "[[5,3]]");
+    assert_string_equal(ks_counter_text_of(&t, t.rows[1].types), "[\"float\"]");
+    assert_true(t.rows[1].time_ns == 7); /* its own time stays */
+    for (uint32_t i = 2; i < 5; i++)
+        assert_true(t.rows[i].op_stack == KS_TEXT_NONE && !t.rows[i].has_time);
+    ks_trace_release(trace);
+    ks_trace_source_close(source);
+    ks_counter_table_release(&t);
+}
+
+/* Measured roofs: the device's line, or the first; GB/s and GFLOP/s. */
+static void measured_roofs(void **state)
+{
+    static const char text[] =
+        "device,HBMBw,HBMBwLow,FP32Flops,MFMAI8Ops\n0,10,1,20.5,0\n7,30,1,40,\n";
+    struct ks_roofs r;
+    struct ks_err err;
+
+    (void)state;
+    assert_int_equal(ks_roofs_parse(text, sizeof(text) - 1, "f", 7, &r, &err), 0);
+    assert_int_equal(r.n, 2);
+    assert_string_equal(r.at[0].name, "HBM");
+    assert_true(r.at[0].is_memory && r.at[0].value == 30e9);
+    assert_true(!r.at[1].is_memory && r.at[1].value == 40e9);
+    assert_int_equal(ks_roofs_parse(text, sizeof(text) - 1, "f", 3, &r, &err), 0);
+    assert_true(r.at[1].value == 20.5e9);
+    assert_int_equal(ks_roofs_parse("a,b\n1,2\n", 8, "f", 0, &r, &err), KS_EFORMAT);
+    assert_non_null(strstr(err.text, "f: no roofs"));
 }
 
 int main(void)
@@ -381,6 +450,8 @@ int main(void)
                                         cmocka_unit_test(rocprofv3),
                                         cmocka_unit_test(rocprof_compute),
                                         cmocka_unit_test(others_are_refused),
+                                        cmocka_unit_test(measured_roofs),
+                                        cmocka_unit_test(joined_with_a_trace),
                                         cmocka_unit_test(lines_and_frames) };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

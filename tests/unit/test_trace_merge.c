@@ -35,7 +35,7 @@ static const char host_text[] = "{\"traceEvents\":[" OP("outer", "10", "30", "70
 
 static const char kernels_text[] =
     "{\"outer_1_2\":{\"kernel_time\":30.5,\"device_memory_usage\":77},"
-    "\"inner_2_2\":{\"kernel_time\":10},\"in\\\"ner_3_2\":{\"kernel_time\":8.25},"
+    "\"inner_2_2\":{\"kernel_time\":10},\"in\\\"ner_3_7\":{\"kernel_time\":8.25},"
     "\"other_4_1\":{\"kernel_time\":4},\"gone_5_1\":{\"kernel_time\":1}}";
 
 struct rig {
