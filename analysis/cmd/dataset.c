@@ -164,7 +164,7 @@ static void count_rows(struct reading *r, const struct ks_obs *rows, size_t n)
 static int is_taken(struct reading *r, const struct ks_problem_row *p, size_t n_rows,
                     struct ks_err *err)
 {
-    const struct ks_cells *known = r->rules->leave_out;
+    bool is_known = false;
     int rc;
 
     if (!p || !p->has_problem)
@@ -172,7 +172,12 @@ static int is_taken(struct reading *r, const struct ks_problem_row *p, size_t n_
     rc = is_wanted(&r->rules->where, &p->problem, err);
     if (rc == 0)
         r->d->n_filtered += n_rows;
-    if (rc != 1 || !known || ks_cells_find_problem(known, p->problem.id) == UINT32_MAX)
+    for (int i = 0; i < 2; i++) {
+        const struct ks_cells *known = r->rules->leave_out[i];
+
+        is_known = is_known || (known && ks_cells_find_problem(known, p->problem.id) != UINT32_MAX);
+    }
+    if (rc != 1 || !is_known)
         return rc;
     r->d->n_left_out++;
     if (r->rules->left_out)

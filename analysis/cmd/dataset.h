@@ -31,8 +31,9 @@ struct ks_dataset_rules {
     struct ks_opt_list where; /* "NAME=VALUE[,VALUE]": direction, dtype, layout, operator, class or
                                  a dimension */
     bool is_mixed;            /* several device classes, conditions or schema versions are fine */
-    const struct ks_cells *leave_out; /* problems that are not read, counted in n_left_out; NULL */
-    struct ks_buf *left_out;          /* their canonical texts, a line each; may be NULL */
+    const struct ks_cells
+        *leave_out[2];       /* problems that are not read, counted in n_left_out; NULL */
+    struct ks_buf *left_out; /* their canonical texts, a line each; may be NULL */
 };
 
 /* ks_dataset_read() - all files; ends with ks_cells_finish().

@@ -174,6 +174,41 @@ int ks_cells_refuse(struct ks_cells *c, uint32_t problem, uint32_t instance, str
     return rc;
 }
 
+static int append_pairs(struct ks_cells *c, const struct ks_cells *from, const uint32_t *problem,
+                        const uint32_t *instance, struct ks_err *err)
+{
+    int rc = 0;
+
+    for (size_t i = 0; rc == 0 && i < from->n; i++) {
+        struct ks_timed_cell cell = from->cells[i];
+
+        cell.problem = problem[cell.problem];
+        cell.instance = instance[cell.instance];
+        rc = ks_cells_add(c, &cell, err);
+    }
+    for (size_t i = 0; rc == 0 && i < from->n_refused; i++)
+        rc = ks_cells_refuse(c, problem[from->refused[i].problem],
+                             instance[from->refused[i].instance], err);
+    return rc;
+}
+
+int ks_cells_append(struct ks_cells *c, const struct ks_cells *from, struct ks_err *err)
+{
+    uint32_t *to = malloc((from->n_problems + from->n_instances + 1) * sizeof(*to));
+    uint32_t *instance = to ? to + from->n_problems : NULL;
+    int rc = to ? 0 : ks_fail(err, KS_ENOMEM, "out of memory for %zu problems", from->n_problems);
+
+    for (size_t i = 0; rc == 0 && i < from->n_problems; i++)
+        rc = ks_cells_problem(c, &from->problems[i].problem, &to[i], err);
+    for (size_t i = 0; rc == 0 && i < from->n_instances; i++)
+        rc =
+            ks_cells_instance(c, from->instances[i].id, from->instances[i].name, &instance[i], err);
+    if (rc == 0)
+        rc = append_pairs(c, from, to, instance, err);
+    free(to);
+    return rc;
+}
+
 /* ---- finishing ---- */
 
 static int by_pair(uint32_t problem_a, uint32_t instance_a, uint32_t problem_b, uint32_t instance_b)
@@ -233,6 +268,10 @@ static void renumber(struct ks_cells *c, uint32_t *problem_to, uint32_t *instanc
 {
     size_t n_problems = 0, n_instances = 0, n_refused = 0;
 
+    for (size_t i = 0; i < c->n_problems; i++)
+        c->problems[i].n = 0;
+    for (size_t i = 0; i < c->n_instances; i++)
+        c->instances[i].n_cells = 0;
     for (size_t i = 0; i < c->n; i++) {
         c->problems[c->cells[i].problem].n++;
         c->instances[c->cells[i].instance].n_cells++;

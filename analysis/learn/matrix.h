@@ -80,6 +80,9 @@ int ks_cells_instance(struct ks_cells *c, uint64_t id, const char *name, uint32_
 int ks_cells_add(struct ks_cells *c, const struct ks_timed_cell *cell, struct ks_err *err);
 int ks_cells_refuse(struct ks_cells *c, uint32_t problem, uint32_t instance, struct ks_err *err);
 
+/* Adds all problems, instances, cells and refused pairs of a finished table. KS_ENOMEM. */
+int ks_cells_append(struct ks_cells *c, const struct ks_cells *from, struct ks_err *err);
+
 /* ks_cells_finish() - sorts; of several cells of one pair the one added last counts; drops problems
  * and instances without a cell, so indices change.
  * Returns 0; KS_EINVAL no cell at all; KS_ENOMEM. */

@@ -122,25 +122,35 @@ static int learn(struct ks_selector *s, const struct ks_cells *c, const uint8_t 
     return rc == 0 && with_table ? learn_table(s, err) : rc;
 }
 
-/* As many candidates of the table's lists as the budget allows with all trees, at least 2; then
- * fewer trees. */
+/* A short list and the first trees. */
 static void keep_budget(struct ks_selector *s)
 {
     struct ks_sel_model *m = &s->model;
-    uint64_t steps = 0;
-    uint16_t width;
+    const uint16_t width = s->table.width < KS_SEL_SHORT ? s->table.width : KS_SEL_SHORT;
+    uint32_t depth = 0, n = 0;
 
-    for (uint32_t t = 0; t < m->n_trees; t++)
-        steps += m->trees[t].depth + 1u;
-    width = (uint16_t)(steps ? KS_SEL_BUDGET / steps : TABLE_WIDTH);
-    width = width < 2 ? 2 : width;
-    while (m->n_trees > 1 && steps * width > KS_SEL_BUDGET)
-        steps -= m->trees[--m->n_trees].depth + 1u;
-    for (size_t i = 0; width < s->table.width && i < s->table.n_lists; i++)
+    while (n < m->n_trees && (n == 0 || depth + m->trees[n].depth <= KS_SEL_BUDGET))
+        depth += m->trees[n++].depth;
+    m->n_trees = n;
+    for (size_t i = 0; i < s->table.n_lists; i++)
         memmove(s->table.lists + i * width, s->table.lists + i * s->table.width,
                 width * sizeof(*s->table.lists));
-    s->table.width = width < s->table.width ? width : s->table.width;
-    s->table_options.width = s->table.width;
+    s->table.width = width;
+    s->table_options.width = width;
+}
+
+/* Problems that it is for: small numbers within the range of training, such as strides and filter
+ * extents; larger ones within a factor of two. */
+static void set_limits(struct ks_selector *s)
+{
+    for (int i = 0; i < KS_FX_N_QUANTITIES; i++) {
+        const double lo = s->spec->lo[i], hi = s->spec->hi[i];
+
+        s->least[i] = lo > 16 ? lo / 2 : lo;
+        s->most[i] = hi > 16 ? hi * 2 : hi;
+    }
+    s->model.least = s->least;
+    s->model.most = s->most;
 }
 
 static void connect(struct ks_selector *s, uint32_t size, uint32_t target)
@@ -157,8 +167,7 @@ static void connect(struct ks_selector *s, uint32_t size, uint32_t target)
     m->values = s->values;
     m->instances = s->instances;
     m->device = s->spec->device;
-    m->lo = s->spec->lo;
-    m->hi = s->spec->hi;
+    set_limits(s);
     m->nodes = s->forest.nodes;
     m->trees = s->forest.trees;
     m->n_trees = s->forest.n_trees;

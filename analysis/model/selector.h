@@ -17,13 +17,16 @@ struct ks_selector_options {
     uint32_t smallest;
 };
 
-/* Steps down a tree that a budgeted selector may take: 20 us on one core. */
-#define KS_SEL_BUDGET 16000
+/* A budgeted selector has a shortlist of 8 candidates, which go through a tree together, and so
+ * many trees that their depths add up to this: 20 us on one core (tests/bench/bench_selector.c). */
+#define KS_SEL_BUDGET 1300
+#define KS_SEL_SHORT  8
 #define KS_SEL_ENOUGH 0.01 /* what a smallest set may lose */
 
-/* Zero-initialised = empty. Owns everything; `model` points to it. */
+/* Zero-initialised = empty. Owns everything; `model` points into it, so it must not move. */
 struct ks_selector {
     struct ks_sel_model model;
+    double least[KS_FX_N_QUANTITIES], most[KS_FX_N_QUANTITIES];
     uint16_t *index, *order;
     float *values;
     struct ks_fx_instance *instances;

@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: MIT */
+#include "analysis/cmd/analyze.h"
+#include "analysis/cmd/judge.h"
+#include "analysis/data/view.h"
+#include "analysis/out/quality.h"
+#include "base/command.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { N_BOOTSTRAP = 1000, MOST_WORST = 10, MOST_LEAKED = 20 };
+
+struct config {
+    const char *ceiling, *against;
+    struct ks_opt_list where;
+    unsigned merge;
+    bool is_mixed, json;
+    uint32_t n_threads;
+};
+#define AT(member) offsetof(struct config, member)
+static const struct ks_opt opts[] = {
+    { .name = "ceiling",
+      .type = KS_OPT_STR,
+      .offset = AT(ceiling),
+      .arg = "FILE",
+      .help = "an independent sweep of the same problems: what its best instances reach here is "
+              "the most that any model can" },
+    { .name = "against",
+      .type = KS_OPT_STR,
+      .offset = AT(against),
+      .arg = "MODEL",
+      .help = "regression gate: fails when the mean is lower than that model's by more than "
+              "0.005, P10 by more than 0.02, or a problem is more than 10 % slower" },
+    { .name = "where",
+      .type = KS_OPT_LIST,
+      .offset = AT(where),
+      .arg = "NAME=VALUE",
+      .help = "only problems whose operator, direction, dtype, layout, class or dimension has one "
+              "of these values (VALUE[,VALUE]); may be given several times" },
+    { .name = "merge",
+      .type = KS_OPT_ENUM,
+      .offset = AT(merge),
+      .def = "newest",
+      .choices = ks_merge_names,
+      .arg = "HOW",
+      .help = "of several runs with the same cell: that of the newest run, or the one with the "
+              "median time" },
+    { .name = "mixed",
+      .type = KS_OPT_BOOL,
+      .offset = AT(is_mixed),
+      .def = "no",
+      .help = "accept rows of other device classes, conditions or schema versions than the "
+              "model's" },
+    { .name = "json",
+      .type = KS_OPT_BOOL,
+      .offset = AT(json),
+      .def = "no",
+      .help = "print the figures as JSON" },
+    { .name = "threads",
+      .type = KS_OPT_U32,
+      .offset = AT(n_threads),
+      .def = "2",
+      .min = 1,
+      .max = 1024,
+      .arg = "N",
+      .help = "for the model" },
+    KS_OPT_END
+};
+#undef AT
+
+struct job {
+    const struct config *config;
+    const char *dir, *file;
+    struct ks_judge judge, other;
+    struct ks_dataset data, sweep;
+    struct ks_buf left_out; /* canonical texts of problems that training has seen, a line each */
+    struct ks_scorecard card, other_card;
+};
+
+/* ---- the gate ---- */
+
+struct gate {
+    double mean, p10; /* this model's less the other's */
+    size_t n_slower;
+    uint32_t slowest; /* problem */
+    double ratio;     /* its time over the other model's */
+    bool is_passed;
+};
+
+static void compare(const struct job *j, struct gate *g)
+{
+    const struct ks_cells *c = &j->judge.cells, *d = &j->other.cells;
+
+    *g = (struct gate){ .slowest = UINT32_MAX };
+    g->mean = j->card.by[KS_BY_MODEL].measured.mean - j->other_card.by[KS_BY_MODEL].measured.mean;
+    g->p10 = j->card.by[KS_BY_MODEL].measured.p10 - j->other_card.by[KS_BY_MODEL].measured.p10;
+    for (uint32_t i = 0; i < c->n_problems; i++) {
+        uint32_t k = ks_cells_find_problem(d, c->problems[i].problem.id);
+        double ratio;
+
+        if (!j->judge.is_wanted[i] || k == UINT32_MAX || !j->other.is_wanted[k])
+            continue;
+        ratio = j->other.picks[KS_BY_MODEL][k].eff / j->judge.picks[KS_BY_MODEL][i].eff;
+        g->n_slower += ratio > 1.1;
+        if (ratio > g->ratio) {
+            g->ratio = ratio;
+            g->slowest = i;
+        }
+    }
+    g->is_passed = g->mean >= -0.005 && g->p10 >= -0.02 && g->n_slower == 0;
+}
+
+static void put_gate(const struct job *j, const struct gate *g, struct ks_buf *to)
+{
+    ks_buf_printf(to, "\nagainst %s: mean %+.4f (at least -0.0050), P10 %+.4f (at least -0.0200), ",
+                  j->config->against, g->mean, g->p10);
+    ks_buf_printf(to, "%zu problems more than 10 %% slower", g->n_slower);
+    if (g->slowest != UINT32_MAX && g->ratio > 1) {
+        ks_buf_printf(to, ", the most by %.1f %%: ", 100 * (g->ratio - 1));
+        ks_problem_canonical(&j->judge.cells.problems[g->slowest].problem, to);
+    }
+    ks_buf_printf(to, "\n%s\n", g->is_passed ? "passed" : "FAILED");
+}
+
+/* ---- the report ---- */
+
+static void put_leaks(const struct job *j, struct ks_buf *to)
+{
+    const char *line = ks_buf_text(&j->left_out);
+
+    ks_buf_printf(
+        to, "leakage: %llu problems are also in training; they are left out of every figure\n",
+        (unsigned long long)j->data.n_left_out);
+    for (int i = 0; i < MOST_LEAKED && *line; i++) {
+        size_t n = strcspn(line, "\n");
+
+        ks_buf_printf(to, "  %.*s\n", (int)n, line);
+        line += n + (line[n] == '\n');
+    }
+    if (*line)
+        ks_buf_printf(to, "  ...\n");
+    ks_buf_printf(to,
+                  "outside of training's range: %zu problems, for which the best static order "
+                  "decides\n",
+                  j->judge.n_outside);
+    for (size_t i = 0, n = 0; i < j->judge.cells.n_problems && n < MOST_LEAKED; i++) {
+        if (!j->judge.outside[i])
+            continue;
+        ks_buf_printf(to, "  %s: ", j->judge.outside[i]);
+        ks_problem_canonical(&j->judge.cells.problems[i].problem, to);
+        ks_buf_printf(to, "\n");
+        n++;
+    }
+    ks_buf_printf(to, "\n");
+}
+
+static int put_text(const struct job *j, const struct gate *g, struct ks_buf *to,
+                    struct ks_err *err)
+{
+    struct ks_scorecard_input in = ks_judge_input(&j->judge, 0);
+    struct ks_worst *worst = calloc(MOST_WORST, sizeof(*worst));
+    int n;
+
+    if (!worst)
+        return ks_fail(err, KS_ENOMEM, "out of memory");
+    n = ks_worst_find(&in, j->judge.is_training, j->judge.outside, worst, MOST_WORST, err);
+    if (n >= 0) {
+        put_leaks(j, to);
+        ks_quality_text(&j->card, to);
+        ks_worst_text(worst, (size_t)n, j->file, to);
+        if (j->config->against)
+            put_gate(j, g, to);
+    }
+    free(worst);
+    return n < 0 ? n : 0;
+}
+
+static int put_json(const struct job *j, const struct gate *g, struct ks_buf *to)
+{
+    struct ks_jw w;
+
+    ks_jw_init(&w, to, true);
+    ks_jw_open(&w, NULL, '{');
+    ks_jw_u64(&w, "n_leaked", j->data.n_left_out);
+    ks_jw_u64(&w, "n_outside", j->judge.n_outside);
+    ks_quality_json(&j->card, "validation", &w);
+    if (j->config->against) {
+        ks_jw_open(&w, "against", '{');
+        ks_jw_real(&w, "mean", g->mean);
+        ks_jw_real(&w, "p10", g->p10);
+        ks_jw_u64(&w, "n_slower", g->n_slower);
+        ks_jw_bool(&w, "is_passed", g->is_passed);
+        ks_jw_close(&w, '}');
+    }
+    ks_jw_close(&w, '}');
+    ks_buf_u8(to, '\n');
+    return 0;
+}
+
+static int print(const struct job *j, const struct gate *g, struct ks_err *err)
+{
+    struct ks_buf text;
+    int rc;
+
+    ks_buf_init(&text);
+    rc = j->config->json ? put_json(j, g, &text) : put_text(j, g, &text, err);
+    if (rc == 0)
+        rc = ks_emit(&text, NULL, err);
+    ks_buf_release(&text);
+    return rc;
+}
+
+/* ---- the command ---- */
+
+static int check_device(const struct job *j, struct ks_err *err)
+{
+    const struct ks_model *m = &j->judge.model;
+    const struct ks_dataset *d = &j->data;
+
+    if (j->config->is_mixed)
+        return 0;
+    if (d->device_class != m->device_class)
+        return ks_fail(err, KS_EINVAL,
+                       "%s was measured on %s (class %016llx), the model is for %s (%016llx); "
+                       "allow it with --mixed",
+                       j->file, d->model, (unsigned long long)d->device_class, m->device_model,
+                       (unsigned long long)m->device_class);
+    if (d->condition != m->condition)
+        return ks_fail(err, KS_EINVAL,
+                       "%s was measured under condition %016llx, the model's data under %016llx; "
+                       "allow it with --mixed",
+                       j->file, (unsigned long long)d->condition, (unsigned long long)m->condition);
+    return 0;
+}
+
+static int read_all(struct job *j, const char *const *files, size_t n_files, struct ks_err *err)
+{
+    const struct config *c = j->config;
+    struct ks_dataset_rules rules = {
+        .merge = c->merge, .where = c->where, .is_mixed = c->is_mixed, .left_out = &j->left_out
+    };
+    int rc = ks_judge_open(&j->judge, j->dir, c->n_threads, err);
+
+    if (rc == 0 && c->against)
+        rc = ks_judge_open(&j->other, c->against, c->n_threads, err);
+    rules.leave_out[0] = &j->judge.model.cells;
+    rules.leave_out[1] = c->against ? &j->other.model.cells : NULL;
+    if (rc == 0)
+        rc = ks_dataset_read(&j->data, files, n_files, &rules, err);
+    if (rc == 0)
+        rc = check_device(j, err);
+    if (rc == 0 && c->ceiling) {
+        rules = (struct ks_dataset_rules){ .merge = c->merge,
+                                           .where = c->where,
+                                           .is_mixed = c->is_mixed };
+        rc = ks_dataset_read(&j->sweep, &c->ceiling, 1, &rules, err);
+    }
+    return rc;
+}
+
+static int judge_all(struct job *j, struct ks_err *err)
+{
+    const struct config *c = j->config;
+    struct ks_scorecard_input in;
+    int rc = ks_judge_run(&j->judge, j->dir, &j->data.cells, err);
+
+    if (rc == 0 && c->ceiling)
+        rc = ks_judge_ceiling(&j->judge, &j->sweep.cells, err);
+    in = ks_judge_input(&j->judge, N_BOOTSTRAP);
+    if (rc == 0)
+        rc = ks_scorecard_make(&in, &j->card, err);
+    if (rc == 0 && c->against)
+        rc = ks_judge_run(&j->other, c->against, &j->data.cells, err);
+    in = ks_judge_input(&j->other, 0);
+    if (rc == 0 && c->against)
+        rc = ks_scorecard_make(&in, &j->other_card, err);
+    return rc;
+}
+
+static void release(struct job *j)
+{
+    ks_scorecard_release(&j->card);
+    ks_scorecard_release(&j->other_card);
+    ks_judge_release(&j->judge);
+    ks_judge_release(&j->other);
+    ks_dataset_release(&j->data);
+    ks_dataset_release(&j->sweep);
+    ks_buf_release(&j->left_out);
+}
+
+static int validate(const void *cfg, const char *const *operands, int n, struct ks_buf *notes,
+                    struct ks_err *err)
+{
+    const struct config *c = cfg;
+    struct job j = { .config = c, .dir = operands[0], .file = operands[1] };
+    struct gate g = { .is_passed = true };
+    int rc;
+
+    (void)notes;
+    if (c->merge == KS_MERGE_ALL)
+        return ks_fail(err, KS_EINVAL,
+                       "--merge all: there is one time per cell; use newest or "
+                       "median");
+    ks_buf_init(&j.left_out);
+    rc = read_all(&j, operands + 1, (size_t)n - 1, err);
+    if (rc == 0)
+        rc = judge_all(&j, err);
+    if (rc == 0 && c->against)
+        compare(&j, &g);
+    if (rc == 0)
+        rc = print(&j, &g, err);
+    if (rc == 0 && !(j.card.is_useful && g.is_passed))
+        rc = KS_EXIT_LOOK;
+    release(&j);
+    return rc;
+}
+
+const struct ks_analysis ks_analysis_validate = {
+    .name = "validate",
+    .summary = "Judges a model on problems that it has not seen, beside what needs no model.",
+    .usage = "validate MODEL FILE... [--ceiling FILE] [--against MODEL] [--where NAME=VALUE]... "
+             "[--json]",
+    .opts = opts,
+    .cfg_size = sizeof(struct config),
+    .n_min = 2,
+    .n_max = 0,
+    .run = validate,
+};

@@ -1,0 +1,71 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# asan: yes
+# ksweep-analyze train and validate, of made-up results: the same bytes twice, leakage, what is refused.
+. "$(dirname "$0")/tap.sh"
+need_program ksweep ksweep-analyze make_journal
+cd "$tap_tmp" || exit 1
+quick=(--rounds 8 --settings 1 --folds 3 --threads 1)
+
+for i in 1 2; do
+    make_journal run$i 24 8 5 0 $i >/dev/null 2>&1 && ksweep gather run$i >/dev/null 2>&1
+done
+ok "two made-up sweeps of other problems" test -s run1/results.h5 -a -s run2/results.h5
+
+# --- train
+ksweep-analyze train run1/results.h5 -o m "${quick[@]}" >report 2>err
+rc=$?
+ok "train; exit 1 says that the model is useless" test $rc -le 1
+like "$(cat report)" 'cross-validated: 3 folds by problem' "figures are cross-validated"
+like "$(cat report)" 'not deployable' "the first line says that it is no deployable figure"
+like "$(cat report)" '^model, unseen class ' "one class left out"
+for who in 'best fixed instance' 'static order' 'nearest neighbours' 'analytic model' random; do
+    like "$(cat report)" "^$who " "beside $who"
+done
+is "$(ls m | paste -sd' ')" \
+    "feature_spec.json importances.csv instances.csv manifest.json metrics.json model.json oof.csv problems.csv" \
+    "the model directory"
+ksweep-analyze train run1/results.h5 -o m2 "${quick[@]}" >/dev/null 2>&1
+ok "the same seed and threads give the same bytes" diff -r m m2
+rc_is 2 "an existing directory is not touched" ksweep-analyze train run1/results.h5 -o m "${quick[@]}"
+like "$(cat err)" "'m' already exists" "and named"
+
+# --- validate
+ksweep-analyze validate m run2/results.h5 --threads 1 --ceiling run2/results.h5 >report 2>err
+rc=$?
+ok "validate" test $rc -le 1
+like "$(head -n 1 report)" '^leakage: 0 problems are also in training' "leakage comes first"
+like "$(cat report)" '^ceiling +1.0000  1.0000' "a sweep's oracle in itself is 1"
+like "$(cat report)" 'the 10 worst' "the worst problems"
+like "$(cat report)" '^as compare_ml_vs_oracle.py' "Composable Kernel's definitions by name"
+rc_is 2 "all problems known from training" ksweep-analyze validate m run1/results.h5 --threads 1
+like "$(cat err)" '24 problems are known from training' "says so"
+ok "a sweep with problems of both" ksweep gather run1 run2 -o both.h5
+ksweep-analyze validate m both.h5 --threads 1 >out 2>err
+like "$(head -n 1 out)" '^leakage: 24 problems are also in training; they are left out' "leaked problems are counted"
+like "$(sed -n 2p out)" '^  operator=grouped_conv' "and listed"
+ksweep-analyze validate m run2/results.h5 --threads 1 --against m2 >out 2>err
+like "$(cat out)" '^against m2: mean \+0.0000 .* 0 problems more' "a model against itself"
+like "$(tail -n 1 out)" '^passed' "passes the gate"
+
+# --- what is refused
+ok "a sweep under another condition" make_journal other 6 8 5 0 3 0xc0ffee02
+ksweep gather other >/dev/null 2>&1
+rc_is 2 "conditions are not mixed" ksweep-analyze train run1/results.h5 other/results.h5 -o m3 "${quick[@]}"
+like "$(cat err)" 'measuring condition .* allow it with --mixed' "unless allowed"
+not_ok "nothing was written" test -e m3
+rc_is 2 "a filter that names nothing" ksweep-analyze train run1/results.h5 -o m3 --where shape=1 "${quick[@]}"
+like "$(cat err)" '--where shape: no such property' "is named"
+rc_is 2 "a filter that leaves nothing" ksweep-analyze train run1/results.h5 -o m3 --where dtype=bf16 "${quick[@]}"
+like "$(cat err)" 'no usable row: of .* the filters leave out' "says why"
+rc_is 2 "not a model" ksweep-analyze validate run1 run2/results.h5
+like "$(cat err)" "'run1' is no model directory" "is named"
+printf 'x' >m2/model.json
+rc_is 2 "a damaged model" ksweep-analyze validate m2 run2/results.h5
+like "$(cat err)" 'm2/model.json' "names the file"
+printf '{}' >m2/feature_spec.json
+cp m/model.json m2/
+rc_is 2 "a damaged specification" ksweep-analyze validate m2 run2/results.h5
+like "$(cat err)" 'm2/feature_spec.json' "names the file"
+
+done_testing

@@ -1,0 +1,409 @@
+/* SPDX-License-Identifier: MIT */
+/* What figures of selectors are made of: cells, folds, quantiles, picks, baselines, targets. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+/* cmocka.h wants the four above first. */
+#include <cmocka.h>
+
+#include "analysis/learn/choosers.h"
+#include "analysis/learn/folds.h"
+#include "analysis/learn/metrics.h"
+#include "analysis/learn/objective.h"
+#include "analysis/learn/scorecard.h"
+#include "feature_kit.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void near(double got, double want)
+{
+    if (!(fabs(got - want) <= 1e-9 * (1 + fabs(want))))
+        fail_msg("got %.17g, want %.17g", got, want);
+}
+
+/* times[problem][instance] in ns, 0 = not measured. */
+static void fill(struct ks_cells *c, size_t n_problems, size_t n_instances, const double *times)
+{
+    static const char *const names[] = { "a", "b", "c", "d" };
+    struct ks_err err = { 0 };
+
+    *c = (struct ks_cells){ 0 };
+    for (size_t i = 0; i < n_problems; i++) {
+        struct ks_problem p = fkit_problem(i);
+        uint32_t problem, instance;
+
+        assert_int_equal(ks_cells_problem(c, &p, &problem, &err), 0);
+        for (size_t j = 0; j < n_instances; j++) {
+            struct ks_timed_cell cell = { .time_ns = times[i * n_instances + j],
+                                          .se_ns = -1,
+                                          .weight = 1 };
+
+            assert_int_equal(ks_cells_instance(c, 100 + j, names[j], &instance, &err), 0);
+            cell.problem = problem;
+            cell.instance = instance;
+            if (cell.time_ns > 0)
+                assert_int_equal(ks_cells_add(c, &cell, &err), 0);
+        }
+    }
+    assert_int_equal(ks_cells_finish(c, &err), 0);
+}
+
+static const double some_times[] = {
+    10, 20, 40, 0,  /* a is best */
+    30, 10, 20, 0,  /* b */
+    0,  50, 10, 20, /* c; a was not measured */
+    10, 11, 0,  10, /* a and d equal: a, the first */
+};
+
+/* ---- cells ---- */
+
+static void cells_are_grouped(void **state)
+{
+    struct ks_cells c;
+    struct ks_err err = { 0 };
+    struct ks_timed_cell again = {
+        .problem = 1, .instance = 2, .time_ns = 7, .se_ns = -1, .weight = 1
+    };
+    struct ks_timed_cell bad = { .time_ns = NAN, .se_ns = -1, .weight = 1 };
+
+    (void)state;
+    fill(&c, 4, 4, some_times);
+    assert_int_equal(c.n, 12);
+    assert_int_equal(c.problems[2].n, 3);
+    assert_int_equal(c.cells[c.problems[2].best].instance, 2);
+    assert_int_equal(c.cells[c.problems[3].best].instance, 0);
+    assert_int_equal(ks_cells_at(&c, 2, 0), KS_NO_CELL);
+    assert_int_equal(c.cells[ks_cells_at(&c, 2, 3)].instance, 3);
+    assert_int_equal(ks_cells_find_instance(&c, 103), 3);
+    assert_int_equal(ks_cells_find_problem(&c, 12345), UINT32_MAX);
+    /* The later cell of a pair counts. */
+    assert_int_equal(ks_cells_add(&c, &again, &err), 0);
+    assert_int_equal(ks_cells_add(&c, &bad, &err), KS_EINVAL);
+    assert_int_equal(ks_cells_finish(&c, &err), 0);
+    assert_int_equal(c.n_replaced, 1);
+    near(c.cells[c.problems[1].best].time_ns, 7);
+    ks_cells_release(&c);
+    assert_int_equal(ks_cells_finish(&c, &err), KS_EINVAL); /* none at all */
+}
+
+/* ---- folds ---- */
+
+enum { MANY = 53 };
+
+static void folds_keep_problems_whole(void **state)
+{
+    double times[MANY];
+    uint8_t fold[MANY], again[MANY];
+    size_t count[5] = { 0 };
+    struct ks_cells c;
+    struct ks_err err = { 0 };
+    bool is_in[MANY];
+    size_t n_in = 0;
+
+    (void)state;
+    for (size_t i = 0; i < MANY; i++)
+        times[i] = 1;
+    fill(&c, MANY, 1, times);
+    assert_int_equal(c.n_problems, MANY);
+    assert_int_equal(ks_folds_grouped(&c, 5, 1, fold, &err), 0);
+    for (size_t i = 0; i < MANY; i++)
+        count[fold[i]]++;
+    for (size_t i = 0; i < 5; i++)
+        assert_in_range(count[i], MANY / 5, MANY / 5 + 1);
+    /* The order of the problems does not matter, the seed does. */
+    for (size_t i = 0; i < MANY / 2; i++) {
+        struct ks_cell_problem p = c.problems[i];
+
+        c.problems[i] = c.problems[MANY - 1 - i];
+        c.problems[MANY - 1 - i] = p;
+    }
+    assert_int_equal(ks_folds_grouped(&c, 5, 1, again, &err), 0);
+    for (size_t i = 0; i < MANY; i++)
+        assert_int_equal(fold[i], again[MANY - 1 - i]);
+    assert_int_equal(ks_folds_grouped(&c, 5, 2, again, &err), 0);
+    assert_int_not_equal(memcmp(fold, again, MANY), 0);
+    assert_int_equal(ks_folds_sample(&c, 10, 1, is_in, &err), 0);
+    for (size_t i = 0; i < MANY; i++)
+        n_in += is_in[i];
+    assert_int_equal(n_in, 10);
+    assert_int_equal(ks_folds_grouped(&c, 1, 1, fold, &err), KS_EINVAL);
+    c.n_problems = 4;
+    assert_int_equal(ks_folds_grouped(&c, 5, 1, fold, &err), KS_EINVAL);
+    c.n_problems = MANY;
+    ks_cells_release(&c);
+}
+
+/* ---- quantiles ---- */
+
+static void quantiles_by_hand(void **state)
+{
+    const double v[] = { 0.1, 0.2, 0.4, 0.8, 1.0 };
+    double eff[] = { 1.0, 0.1, 0.8, 0.2, 0.4 };
+    struct ks_line l, m;
+    struct ks_err err = { 0 };
+
+    (void)state;
+    near(ks_quantile_linear(v, 5, 0.1), 0.14);
+    near(ks_quantile_linear(v, 5, 1), 1);
+    near(ks_quantile_index(v, 5, 0.1), 0.1);
+    near(ks_quantile_index(v, 5, 0.5), 0.4);
+    near(ks_quantile_linear(v, 4, 0.5), 0.3);
+    near(ks_quantile_index(v, 4, 0.5), 0.4);
+    assert_true(isnan(ks_quantile_linear(v, 0, 0.5)));
+    assert_int_equal(ks_line(eff, 5, 200, 1, &l, &err), 0);
+    near(l.mean, 0.5);
+    near(l.median, 0.4);
+    near(l.p10, 0.14);
+    near(l.p1, 0.104);
+    near(l.min, 0.1);
+    assert_true(l.mean_lo < 0.4 && l.mean_lo > 0.15 && l.mean_hi > 0.6 && l.mean_hi < 0.85);
+    assert_int_equal(ks_line(eff, 5, 200, 1, &m, &err), 0);
+    near(m.mean_lo, l.mean_lo);
+    assert_int_equal(ks_line(eff, 0, 200, 1, &m, &err), 0);
+    assert_true(isnan(m.mean) && m.n == 0);
+}
+
+/* The four problems that join in Composable Kernel's own samples of oracle and predictions: rate
+ * of the first prediction and best rate in TFLOP/s, rank of the first prediction; then a fifth
+ * whose first prediction was not measured. */
+static void composable_kernels_definitions(void **state)
+{
+    static const struct ks_ck_case cases[] = {
+        { 53.48343849410673 / 56.42351743109629, false, 2 },
+        { 3.310581266188694 / 3.3661048631945194, false, 1 },
+        { 142.7465692162767 / 142.7465692162767, true, 0 },
+        { 89.27685341674834 / 111.11856092639486, false, 10 },
+        { -1, false, 0 },
+    };
+    struct ks_ck_scores s;
+    struct ks_err err = { 0 };
+
+    (void)state;
+    assert_int_equal(ks_ck_compare(cases, 4, &s, &err), 0);
+    near(s.mean, 93.37088924592209);
+    near(s.p10, 80.34378115811407);
+    near(s.p50, 98.3505089929631);
+    near(s.min, 80.34378115811407);
+    near(s.max, 100);
+    near(s.top1, 25);
+    near(s.top5, 75);
+    assert_int_equal(ks_ck_validate(cases, 4, &s, &err), 0);
+    near(s.mean, 93.37088924592209);
+    near(s.p10, 84.67742686046319);
+    near(s.p50, 96.56988791278714);
+    /* Not measured: one counts it 0, the other leaves it out. */
+    assert_int_equal(ks_ck_compare(cases, 5, &s, &err), 0);
+    near(s.mean, 74.69671139673767);
+    near(s.p10, 0);
+    assert_int_equal(s.n, 5);
+    assert_int_equal(ks_ck_validate(cases, 5, &s, &err), 0);
+    near(s.mean, 93.37088924592209);
+    assert_int_equal(s.n, 4);
+    near(s.top1, 20);
+}
+
+/* ---- picks ---- */
+
+static void picks_in_three_lines(void **state)
+{
+    const double scores[] = { 0, 3, 2, 1 }; /* a, d, c, b */
+    struct ks_pick picks[4];
+    struct ks_quality q;
+    struct ks_cells c;
+    struct ks_err err = { 0 };
+
+    (void)state;
+    fill(&c, 4, 4, some_times);
+    for (uint32_t i = 0; i < 4; i++)
+        ks_pick(&c, i, scores, &picks[i]);
+    near(picks[0].eff, 1);
+    near(picks[1].eff, 1.0 / 3); /* a: 30 of 10 */
+    near(picks[2].eff, 0.5);     /* d, since a was not measured */
+    near(picks[3].eff, 1);
+    assert_int_equal(picks[1].rank, 2);
+    assert_int_equal(picks[1].best_place, 2);
+    assert_int_equal(picks[2].best_place, 1);
+    near(picks[1].best_of_k[1], 0.5); /* a and c: 20 */
+    near(picks[1].best_of_k[2], 1);
+    assert_int_equal(picks[2].any, 0);
+    assert_int_equal(picks[2].any_cell, KS_NO_CELL);
+    near(picks[2].any_eff, 0);
+    assert_int_equal(ks_quality(&c, picks, 4, 0, 1, &q, &err), 0);
+    near(q.measured.mean, (1 + 1.0 / 3 + 0.5 + 1) / 4);
+    near(q.zero.mean, (1 + 1.0 / 3 + 0 + 1) / 4);
+    near(q.left_out.mean, (1 + 1.0 / 3 + 1) / 3);
+    near(q.share, 0.75);
+    near(q.hit[0], 0.5);
+    near(q.hit[1], 1);
+    near(q.inside[0], 0.5);
+    near(q.tied, 0.5);
+    near(q.ck_compare.mean, 100 * (1 + 1.0 / 3 + 0 + 1) / 4);
+    near(q.weighted, 40.0 / (10 + 30 + 20 + 10));
+    /* An instance that refuses the problem is not offered. */
+    assert_int_equal(ks_cells_refuse(&c, 2, 0, &err), 0);
+    ks_pick(&c, 2, scores, &picks[2]);
+    assert_int_equal(picks[2].any, 3);
+    near(picks[2].any_eff, 0.5);
+    ks_cells_release(&c);
+}
+
+static void ties_need_errors(void **state)
+{
+    struct ks_timed_cell a = { .time_ns = 100, .se_ns = 1 }, b = { .time_ns = 102, .se_ns = 1 };
+
+    (void)state;
+    assert_true(ks_cells_tied(&a, &b)); /* 2 <= 1.96 sqrt 2 */
+    b.time_ns = 103;
+    assert_false(ks_cells_tied(&a, &b));
+    b = (struct ks_timed_cell){ .time_ns = 100.001, .se_ns = -1 };
+    assert_false(ks_cells_tied(&a, &b));
+    near(ks_label_weight(100, 1), 0.5);
+    near(ks_label_weight(100, -1), 1);
+}
+
+/* ---- baselines ---- */
+
+static void orders_see_training_only(void **state)
+{
+    const bool is_training[] = { true, true, false, true };
+    struct ks_orders o, again;
+    struct ks_cells c;
+    struct ks_err err = { 0 };
+
+    (void)state;
+    fill(&c, 4, 4, some_times);
+    assert_int_equal(ks_orders_fit(&o, &c, is_training, &err), 0);
+    assert_int_equal(o.n_problems, 3);
+    assert_int_equal(o.stats[0].n_wins, 2);
+    assert_int_equal(o.stats[1].n_wins, 1);
+    near(o.place[KS_ORDER_WINS][0], 0);
+    near(o.place[KS_ORDER_WINS][1], 1);
+    /* Mean efficiency, 0 where not measured: a (1 + 1/3 + 1) / 3, b (1/2 + 1 + 10/11) / 3. */
+    near(o.place[KS_ORDER_FIXED][1], 0);
+    near(o.place[KS_ORDER_FIXED][0], 1);
+    near(o.place[KS_ORDER_EFFICIENCY][3], 0); /* d: 1 of one problem */
+    for (size_t i = c.problems[2].first; i < c.problems[2].first + c.problems[2].n; i++)
+        c.cells[i].time_ns *= 1 + (double)i;
+    assert_int_equal(ks_orders_fit(&again, &c, is_training, &err), 0);
+    for (int k = 0; k < KS_N_ORDERS; k++)
+        assert_memory_equal(o.place[k], again.place[k], 4 * sizeof(double));
+    ks_orders_release(&o);
+    ks_orders_release(&again);
+    ks_cells_release(&c);
+}
+
+static void neighbours_know_the_nearest(void **state)
+{
+    const bool is_training[] = { true, true, true, false };
+    const double otherwise[] = { 0, 1, 2, 3 };
+    struct ks_neighbours *n;
+    struct ks_cells c;
+    struct ks_err err = { 0 };
+    double scores[4];
+
+    (void)state;
+    fill(&c, 4, 4, some_times);
+    assert_int_equal(ks_neighbours_create(&n, &c, is_training, &err), 0);
+    ks_neighbours_score(n, &c.problems[3].problem, otherwise, scores);
+    near(scores[0], (log(1) + log(3)) / 2);
+    near(scores[1], (log(2) + log(1) + log(5)) / 3);
+    near(scores[3], log(2));
+    ks_neighbours_destroy(n);
+    ks_cells_release(&c);
+}
+
+/* ---- targets ---- */
+
+static double loss_of(const struct ks_objective *o, const float *s)
+{
+    double sum = 0;
+
+    for (size_t i = 0; i < o->n && o->target != KS_TARGET_PAIRWISE; i++)
+        sum += o->weight[i] * (s[i] - o->y[i]) * (s[i] - o->y[i]) / 2;
+    for (size_t g = 0; g < o->n_groups && o->target == KS_TARGET_PAIRWISE; g++)
+        for (size_t i = o->first[g]; i < o->first[g + 1]; i++)
+            for (size_t j = o->first[g]; j < o->first[g + 1]; j++)
+                if (o->y[j] > o->y[i])
+                    sum += o->weight[i] / (double)(o->first[g + 1] - o->first[g]) *
+                           (1 - exp(o->y[i] - o->y[j])) * log1p(exp((double)s[i] - (double)s[j]));
+    return sum;
+}
+
+static void gradients_are_derivatives(void **state)
+{
+    const size_t rows[] = { 0, 1, 2, 3, 4, 5 };
+    struct ks_cells c;
+    struct ks_err err = { 0 };
+
+    (void)state;
+    fill(&c, 4, 4, some_times);
+    for (uint32_t t = 0; t < KS_N_TARGETS; t++) {
+        float s[] = { 0.3f, -0.2f, 0.1f, 0.5f, 0.25f, -0.4f }, first[6], second[6];
+        struct ks_objective o;
+
+        assert_int_equal(ks_target_from(ks_target_name(t)), t);
+        assert_int_equal(ks_objective_init(&o, (enum ks_target)t, &c, rows, 6, false, &err), 0);
+        assert_int_equal(o.n_groups, 2);
+        ks_objective_gradient(&o, s, first, second);
+        for (size_t i = 0; i < 6; i++) {
+            const float step = 1.0f / 256, at = s[i];
+            double above, below;
+
+            s[i] = at + step;
+            above = loss_of(&o, s);
+            s[i] = at - step;
+            below = loss_of(&o, s);
+            s[i] = at;
+            if (fabs((above - below) / (2 * step) - first[i]) > 1e-3)
+                fail_msg("target %u row %zu: %g, want %g", t, i, first[i],
+                         (above - below) / (2 * step));
+            assert_true(second[i] > 0);
+        }
+        ks_objective_release(&o);
+    }
+    ks_cells_release(&c);
+}
+
+/* ---- range ---- */
+
+static void range_flags_what_is_far(void **state)
+{
+    const bool is_training[] = { true, true, true, true };
+    struct ks_problem p;
+    struct ks_range r;
+    struct ks_cells c;
+
+    (void)state;
+    fill(&c, 4, 4, some_times);
+    ks_range_fit(&r, &c, is_training);
+    assert_null(ks_range_outside(&r, &c.problems[1].problem));
+    p = c.problems[1].problem;
+    p.dim[ks_problem_dim(p.op, "n")] *= 4096;
+    assert_string_equal(ks_range_outside(&r, &p), "n");
+    p = c.problems[1].problem;
+    p.dtype = KS_BF16;
+    assert_string_equal(ks_range_outside(&r, &p), "dtype");
+    ks_cells_release(&c);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(cells_are_grouped),
+        cmocka_unit_test(folds_keep_problems_whole),
+        cmocka_unit_test(quantiles_by_hand),
+        cmocka_unit_test(composable_kernels_definitions),
+        cmocka_unit_test(picks_in_three_lines),
+        cmocka_unit_test(ties_need_errors),
+        cmocka_unit_test(orders_see_training_only),
+        cmocka_unit_test(neighbours_know_the_nearest),
+        cmocka_unit_test(gradients_are_derivatives),
+        cmocka_unit_test(range_flags_what_is_far),
+    };
+
+    cmocka_set_message_output(CM_OUTPUT_TAP);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

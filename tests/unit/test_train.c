@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: MIT */
+/* Training: the same bytes for the same seed, nothing of a held-out fold in what judges it, and the
+ * model directory. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+/* cmocka.h wants the four above first. */
+#include <cmocka.h>
+
+#include "analysis/model/model_dir.h"
+#include "analysis/model/search.h"
+#include "base/file.h"
+#include "base/hash.h"
+#include "feature_kit.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { PROBLEMS = 36, INSTANCES = 4 };
+
+/* ---- made-up cells: instance i is best where the logarithms of the sizes say so ---- */
+
+static double time_of(const struct ks_problem *p, uint32_t instance)
+{
+    double size = log2((double)p->dim[ks_problem_dim(p->op, "c_total")]) +
+                  log2((double)p->dim[ks_problem_dim(p->op, "hi")]);
+
+    return 1000 * (1 + 0.2 * fabs(size - 8 - 2.0 * instance));
+}
+
+static void make_cells(struct ks_cells *c)
+{
+    struct ks_err err = { 0 };
+
+    *c = (struct ks_cells){ 0 };
+    for (size_t i = 0; i < PROBLEMS; i++) {
+        struct ks_problem p = fkit_problem(i);
+        uint32_t problem;
+
+        assert_int_equal(ks_cells_problem(c, &p, &problem, &err), 0);
+        for (uint32_t j = 0; j < INSTANCES; j++) {
+            struct ks_timed_cell cell = {
+                .problem = problem, .time_ns = time_of(&p, j), .se_ns = -1, .weight = 1
+            };
+            char name[16];
+
+            snprintf(name, sizeof(name), "i,%u", j);
+            assert_int_equal(ks_cells_instance(c, 7 + j, name, &cell.instance, &err), 0);
+            if ((i + j) % 7)
+                assert_int_equal(ks_cells_add(c, &cell, &err), 0);
+        }
+    }
+    assert_int_equal(ks_cells_finish(c, &err), 0);
+}
+
+/* ---- features that follow from the training problems, as real ones do ---- */
+
+struct context {
+    const struct ks_cells *cells;
+    double mean; /* of the training cells' times */
+};
+static const char *const columns[] = { "c", "hi", "instance", "mean" };
+
+static void fill(void *ctx, uint32_t problem, uint32_t instance, float *row_out)
+{
+    const struct context *x = ctx;
+    const struct ks_problem *p = &x->cells->problems[problem].problem;
+
+    row_out[0] = log2f((float)p->dim[ks_problem_dim(p->op, "c_total")]);
+    row_out[1] = log2f((float)p->dim[ks_problem_dim(p->op, "hi")]);
+    row_out[2] = (float)instance;
+    row_out[3] = (float)(x->mean / 1000);
+}
+
+static int fit(void *ctx, const struct ks_cells *c, const bool *is_training,
+               struct ks_featurizer *f_out, struct ks_err *err)
+{
+    struct context *x = calloc(1, sizeof(*x));
+    size_t n = 0;
+
+    (void)ctx;
+    (void)err;
+    assert_non_null(x);
+    x->cells = c;
+    for (size_t i = 0; i < c->n; i++) {
+        if (is_training[c->cells[i].problem]) {
+            x->mean += c->cells[i].time_ns;
+            n++;
+        }
+    }
+    x->mean /= (double)n;
+    *f_out = (struct ks_featurizer){
+        .n_cols = 4, .names = columns, .analytic = SIZE_MAX, .ctx = x, .fill = fill
+    };
+    return 0;
+}
+
+static void release(struct ks_featurizer *f)
+{
+    free(f->ctx);
+}
+
+static const struct ks_feature_source source = { .fit = fit, .release = release };
+static const struct ks_train_options options = {
+    .n_folds = 3, .n_settings = 2, .max_rounds = 12, .patience = 12, .has_class_folds = true
+};
+
+static void train(const struct ks_cells *c, uint64_t seed, struct ks_trained *t)
+{
+    const struct ks_fit_input in = { .cells = c, .source = &source, .n_threads = 1, .seed = seed };
+    struct ks_err err = { 0 };
+
+    if (ks_train(&in, &options, t, &err) < 0)
+        fail_msg("%s", err.text);
+}
+
+/* ---- tests ---- */
+
+static void model_text(struct ks_trained *t, struct ks_buf *b)
+{
+    struct ks_err err = { 0 };
+
+    ks_buf_init(b);
+    assert_int_equal(ks_booster_save(t->fit.booster, b, &err), 0);
+}
+
+static void same_seed_same_bytes(void **state)
+{
+    struct ks_trained t, again, other;
+    struct ks_buf a, b, d;
+    struct ks_cells c;
+
+    (void)state;
+    make_cells(&c);
+    train(&c, 1, &t);
+    train(&c, 1, &again);
+    train(&c, 2, &other);
+    model_text(&t, &a);
+    model_text(&again, &b);
+    model_text(&other, &d);
+    assert_int_equal(a.len, b.len);
+    assert_memory_equal(a.data, b.data, a.len);
+    assert_memory_equal(t.scores, again.scores, c.n * sizeof(float));
+    assert_true(a.len != d.len || memcmp(a.data, d.data, a.len) != 0);
+    ks_buf_release(&a);
+    ks_buf_release(&b);
+    ks_buf_release(&d);
+    ks_trained_release(&t, &source);
+    ks_trained_release(&again, &source);
+    ks_trained_release(&other, &source);
+    ks_cells_release(&c);
+}
+
+/* Other times of fold 0 change nothing of what judges fold 0: setting, rounds, features, scores,
+ * baselines. They do change what judges the others. */
+static void nothing_of_a_fold_judges_it(void **state)
+{
+    struct ks_trained t, poisoned;
+    struct ks_cells c;
+    size_t n_others = 0;
+
+    (void)state;
+    make_cells(&c);
+    train(&c, 1, &t);
+    for (size_t i = 0; i < c.n; i++)
+        if (t.fold[c.cells[i].problem] == 0)
+            c.cells[i].time_ns *= 1 + 10.0 * (c.cells[i].instance == 1);
+    train(&c, 1, &poisoned);
+    assert_memory_equal(t.fold, poisoned.fold, PROBLEMS);
+    assert_int_equal(t.chosen[0].setting, poisoned.chosen[0].setting);
+    assert_int_equal(t.chosen[0].rounds, poisoned.chosen[0].rounds);
+    for (size_t i = 0; i < c.n; i++) {
+        if (t.fold[c.cells[i].problem] == 0)
+            assert_true(t.scores[i] == poisoned.scores[i]);
+        else
+            n_others += t.scores[i] != poisoned.scores[i];
+    }
+    assert_in_range(n_others, 1, c.n);
+    for (size_t i = 0; i < c.n_problems; i++)
+        for (int by = KS_BY_FIXED; by <= KS_BY_NEIGHBOURS; by++)
+            if (t.fold[i] == 0)
+                assert_int_equal(t.picks[by][i].any, poisoned.picks[by][i].any);
+    ks_trained_release(&t, &source);
+    ks_trained_release(&poisoned, &source);
+    ks_cells_release(&c);
+}
+
+static void it_learns(void **state)
+{
+    struct ks_trained t;
+    struct ks_quality model, fixed;
+    struct ks_cells c;
+    struct ks_err err = { 0 };
+
+    (void)state;
+    make_cells(&c);
+    train(&c, 1, &t);
+    assert_int_equal(ks_quality(&c, t.picks[KS_BY_MODEL], PROBLEMS, 0, 1, &model, &err), 0);
+    assert_int_equal(ks_quality(&c, t.picks[KS_BY_FIXED], PROBLEMS, 0, 1, &fixed, &err), 0);
+    if (!(model.measured.mean > fixed.measured.mean))
+        fail_msg("model %g, best fixed %g", model.measured.mean, fixed.measured.mean);
+    assert_null(t.picks[KS_BY_ANALYTIC]);
+    assert_true(t.has_classes);
+    assert_int_equal(t.n_tried, 2);
+    ks_trained_release(&t, &source);
+    ks_cells_release(&c);
+}
+
+/* Inner folds: what a model does on the outer fold never counts for the outer fold. */
+static void search_judges_by_inner_folds(void **state)
+{
+    float loss[1 * 3 * 3 * 2];
+    struct ks_search s = { .n_folds = 3, .n_settings = 1, .max_rounds = 2, .loss = loss };
+    struct ks_tried t;
+
+    (void)state;
+    for (size_t i = 0; i < 18; i++)
+        loss[i] = 1;
+    loss[(0 * 3 + 1) * 2 + 1] = 0.5f; /* outer 0, inner 1, second round */
+    t = ks_search_choose(&s, 0);
+    assert_int_equal(t.rounds, 2);
+    assert_true(t.loss == 0.75);
+    t = ks_search_choose(&s, 1);
+    assert_int_equal(t.rounds, 1);
+    assert_true(t.loss == 1);
+}
+
+static void damage(const char *dir, const char *name, const char *text)
+{
+    struct ks_err err = { 0 };
+    char path[256];
+
+    snprintf(path, sizeof(path), "%s/%s", dir, name);
+    assert_int_equal(ks_file_replace(path, text, strlen(text), &err), 0);
+}
+
+static void refused(const char *dir, int code, const char *text)
+{
+    struct ks_model m;
+    struct ks_err err = { 0 };
+
+    assert_int_equal(ks_model_read(dir, 1, &m, &err), code);
+    if (!strstr(err.text, text))
+        fail_msg("'%s' does not say '%s'", err.text, text);
+    ks_model_release(&m);
+}
+
+static void same_model(const struct ks_trained *t, const struct ks_cells *c, const char *dir)
+{
+    struct ks_model m;
+    struct ks_err err = { 0 };
+
+    if (ks_model_read(dir, 1, &m, &err) < 0)
+        fail_msg("%s", err.text);
+    assert_int_equal(m.cells.n, c->n);
+    assert_int_equal(m.device_class, 0xabc);
+    assert_string_equal(m.cells.instances[0].name, c->instances[0].name);
+    for (size_t i = 0; i < c->n; i++) {
+        assert_true(m.cells.cells[i].time_ns == c->cells[i].time_ns);
+        assert_int_equal(m.cells.cells[i].instance, c->cells[i].instance);
+        assert_true(m.scores[i] == t->scores[i]);
+    }
+    assert_memory_equal(m.fold, t->fold, PROBLEMS);
+    ks_model_release(&m);
+}
+
+static void directory_comes_back(void **state)
+{
+    char root[] = "/tmp/ks-train-XXXXXX", dir[64];
+    struct ks_model_about about = {
+        .program = "test", .arch = "", .device_model = "", .device_class = 0xabc
+    };
+    struct ks_buf json;
+    struct ks_trained t;
+    struct ks_cells c;
+    struct ks_err err = { 0 };
+    struct ks_fit_input in = { .cells = &c, .source = &source, .n_threads = 1, .seed = 1 };
+
+    (void)state;
+    assert_non_null(mkdtemp(root));
+    snprintf(dir, sizeof(dir), "%s/m", root);
+    make_cells(&c);
+    train(&c, 1, &t);
+    ks_buf_init(&json);
+    ks_buf_printf(&json, "{}\n");
+    assert_int_equal(ks_model_write(dir, &in, &options, &t, &about, &json, &json, &err), 0);
+    same_model(&t, &c, dir);
+    assert_int_equal(ks_model_write(dir, &in, &options, &t, &about, &json, &json, &err), KS_EEXIST);
+    refused(root, KS_ENOENT, "is no model directory");
+    damage(dir, "oof.csv", "problem_id,fold\n");
+    refused(dir, KS_EFORMAT, "oof.csv:1: another header");
+    damage(dir, "problems.csv", "problem_id,fold,class,uses,canonical\n1,2,3\n");
+    refused(dir, KS_EFORMAT, "problems.csv:2: another number of fields");
+    damage(dir, "manifest.json", "{ \"model_format\": 99 }\n");
+    refused(dir, KS_EINVAL, "model format 99");
+    assert_int_equal(ks_remove_tree(root, &err), 0);
+    ks_buf_release(&json);
+    ks_trained_release(&t, &source);
+    ks_cells_release(&c);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(same_seed_same_bytes),
+        cmocka_unit_test(nothing_of_a_fold_judges_it),
+        cmocka_unit_test(it_learns),
+        cmocka_unit_test(search_judges_by_inner_folds),
+        cmocka_unit_test(directory_comes_back),
+    };
+
+    cmocka_set_message_output(CM_OUTPUT_TAP);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
