@@ -179,7 +179,7 @@ int main(int argc, char **argv)
 {
     static const char *const sizes[] = { "full", "budgeted", "distilled" };
     static struct ks_problem problems[N_PROBLEMS];
-    const int rounds = argc > 1 ? atoi(argv[1]) : 20;
+    const int rounds = argc > 1 ? (int)strtol(argv[1], NULL, 10) : 20;
     struct ks_traits traits;
     struct ks_feature_spec spec;
     struct ks_cells cells = { 0 };
