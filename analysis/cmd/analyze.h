@@ -11,7 +11,6 @@
 
 #include "analysis/out/verb.h"
 
-extern const struct ks_analysis ks_analysis_table, ks_analysis_report, ks_analysis_oracle,
-    ks_analysis_compare, ks_analysis_import, ks_analysis_train, ks_analysis_validate;
+extern const struct ks_analysis ks_analysis_table, ks_analysis_report, ks_analysis_oracle, ks_analysis_compare, ks_analysis_import, ks_analysis_train, ks_analysis_validate, ks_analysis_select;
 
 #endif

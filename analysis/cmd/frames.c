@@ -3,6 +3,7 @@
 #include "analysis/data/reader.h"
 #include "analysis/import/made.h"
 #include "analysis/learn/derive.h"
+#include "analysis/learn/feature_frame.h"
 
 #include <stdlib.h>
 
@@ -14,6 +15,9 @@ struct ks_frames {
     struct ks_reader *reader;
     struct ks_derive *derive;
     struct ks_made *made;
+    bool has_features;
+    struct ks_feature_spec spec;
+    struct ks_feature_frame featured;
 };
 
 static int begin(struct ks_frames *f, struct ks_err *err)
@@ -36,8 +40,35 @@ static void finish(struct ks_frames *f)
     f->made = NULL;
 }
 
+/* ---- features ---- */
+
+/* From all rows: which features there are. */
+static int choose_features(struct ks_frames *f, struct ks_err *err)
+{
+    struct ks_feature_basis basis = { 0 };
+    struct ks_df *df;
+    int rc;
+
+    while ((rc = ks_frames_next(f, &df, err)) > 0) {
+        rc = ks_feature_basis_add(&basis, df, err);
+        if (rc < 0)
+            break;
+    }
+    if (rc == 0)
+        rc = ks_feature_spec_create(basis.problems, basis.n_problems, &basis.traits, NULL, &f->spec,
+                                    err);
+    ks_feature_basis_release(&basis);
+    if (rc == 0)
+        rc = ks_frames_rewind(f, err);
+    if (rc == 0) /* its columns, before the first row */
+        rc = ks_feature_frame_set(&f->featured, &f->spec, ks_reader_df(f->reader), f->n_columns,
+                                  err);
+    f->has_features = rc == 0;
+    return rc;
+}
+
 int ks_frames_open(struct ks_view *v, enum ks_columns_version version, const char *path,
-                   struct ks_frames **frames_out, struct ks_err *err)
+                   bool with_features, struct ks_frames **frames_out, struct ks_err *err)
 {
     struct ks_frames *f = calloc(1, sizeof(*f));
     int rc = f ? 0 : ks_fail(err, KS_ENOMEM, "out of memory");
@@ -51,9 +82,13 @@ int ks_frames_open(struct ks_view *v, enum ks_columns_version version, const cha
         f->n_columns = f->sources.n;
         if (rc == 0)
             rc = ks_derive_need(&f->sources, ks_view_file(v), err);
+        if (rc == 0 && with_features)
+            rc = ks_features_need(&f->sources, ks_view_file(v), err);
     }
     if (rc == 0)
         rc = begin(f, err);
+    if (rc == 0 && v && with_features)
+        rc = choose_features(f, err);
     if (rc < 0) {
         ks_frames_close(f);
         return rc;
@@ -68,6 +103,8 @@ void ks_frames_close(struct ks_frames *f)
         return;
     finish(f);
     ks_sources_release(&f->sources);
+    ks_feature_frame_release(&f->featured);
+    ks_feature_spec_release(&f->spec);
     free(f);
 }
 
@@ -75,6 +112,10 @@ const struct ks_df *ks_frames_df(const struct ks_frames *f, size_t *n_columns_ou
 {
     const struct ks_df *df = f->made ? ks_made_df(f->made) : ks_reader_df(f->reader);
 
+    if (f->has_features) {
+        *n_columns_out = f->featured.f.n_columns;
+        return &f->featured.f;
+    }
     *n_columns_out = f->made ? df->n_columns : f->n_columns;
     return df;
 }
@@ -88,6 +129,10 @@ int ks_frames_next(struct ks_frames *f, struct ks_df **frame_out, struct ks_err 
     rc = ks_reader_next(f->reader, frame_out, err);
     if (rc > 0)
         failed = ks_derive(f->derive, *frame_out, err);
+    if (rc > 0 && failed == 0 && f->has_features) {
+        failed = ks_feature_frame_set(&f->featured, &f->spec, *frame_out, f->n_columns, err);
+        *frame_out = &f->featured.f;
+    }
     return failed < 0 ? failed : rc;
 }
 

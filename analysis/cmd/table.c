@@ -36,7 +36,7 @@ static const char *const versions[] = { "v1", "v2", NULL }; /* enum ks_columns_v
 struct config {
     const char *output;
     unsigned format, merge, columns;
-    bool is_schema;
+    bool is_schema, with_features;
 };
 #define AT(member) offsetof(struct config, member)
 static const struct ks_opt opts[] = {
@@ -71,6 +71,12 @@ static const struct ks_opt opts[] = {
       .choices = versions,
       .arg = "VERSION",
       .help = "names and order of the columns; v1: those of releases before schema 1.5" },
+    { .name = "features",
+      .type = KS_OPT_BOOL,
+      .offset = AT(with_features),
+      .def = "no",
+      .help = "behind the columns the features that a model would see; those of the analytic model "
+              "are missing, because only `train` calibrates it" },
     { .name = "schema",
       .type = KS_OPT_BOOL,
       .offset = AT(is_schema),
@@ -123,7 +129,7 @@ static int put_table(struct ks_view *v, const char *path, const struct config *c
     int rc = state ? 0 : ks_fail(err, KS_ENOMEM, "out of memory");
 
     if (rc == 0)
-        rc = ks_frames_open(v, c->columns, path, &r, err);
+        rc = ks_frames_open(v, c->columns, path, c->with_features, &r, err);
     if (rc == 0)
         rc = put_batches(r, w, state, to, err);
     if (state)
@@ -230,9 +236,10 @@ static bool is_made(const char *path)
 
 static int convert(const char *path, const struct config *c, struct ks_err *err)
 {
-    if (is_ck(c) || c->merge != KS_MERGE_ALL || c->columns != KS_COLUMNS_V2)
+    if (is_ck(c) || c->merge != KS_MERGE_ALL || c->columns != KS_COLUMNS_V2 || c->with_features)
         return ks_fail(err, KS_EINVAL,
-                       "'%s' is a table: --format ck, --merge and --columns need a results file",
+                       "'%s' is a table: --format ck, --merge, --columns and --features need a "
+                       "results file",
                        path);
     return write_table(NULL, path, c, err);
 }
@@ -282,6 +289,8 @@ static int table(const void *cfg, const char *const *operands, int n, struct ks_
     if (n == 0 && !c->is_schema)
         return ks_fail(err, KS_EINVAL, "missing argument; usage: ksweep-analyze %s",
                        ks_analysis_table.usage);
+    if (c->format == FORMAT_CK && c->with_features)
+        return ks_fail(err, KS_EINVAL, "--format ck has columns of its own: drop --features");
     return c->is_schema ? write_schema(n ? operands[0] : NULL, c, err)
                         : read_and_write(operands[0], c, notes, err);
 }
@@ -290,7 +299,7 @@ const struct ks_analysis ks_analysis_table = {
     .name = "table",
     .summary = "One row per cell of a results file, for training and for people; converts tables.",
     .usage = "table FILE [-o FILE] [--format csv|ck|text|markdown|json|parquet|hdf5|ck-parquet] "
-             "[--merge all|newest|median] [--columns v1|v2] [--schema]",
+             "[--merge all|newest|median] [--columns v1|v2] [--features] [--schema]",
     .opts = opts,
     .cfg_size = sizeof(struct config),
     .n_min = 0,

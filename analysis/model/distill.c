@@ -5,7 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CUTS 64 /* places per quantity where a node may be split */
+#define CUTS  64 /* places per quantity where a node may be split */
+#define ALIKE 1  /* weight of likeness beside the loss */
 
 static int no_memory(struct ks_err *err)
 {
@@ -110,22 +111,21 @@ static void add_losses(const struct ks_losses *l, uint32_t problem, double *sum)
         sum[i] += (double)loss[i];
 }
 
-static double least(const double *sum, size_t n)
+/* What the best single candidate loses on a side, and a part of how much the problems of the side
+ * differ (the sum of squares that their mean leaves, per candidate): a split that only makes the
+ * sides more alike is what later splits need. all, left: sums of losses; all NULL: the left side
+ * itself. */
+static double side_loss(const double *all, const double *left, size_t n_candidates, size_t n)
 {
-    double x = sum[0];
+    double least = (double)n, squares = 0;
 
-    for (size_t i = 1; i < n; i++)
-        x = sum[i] < x ? sum[i] : x;
-    return x;
-}
+    for (size_t i = 0; i < n_candidates; i++) {
+        const double x = all ? all[i] - left[i] : left[i];
 
-static double least_of_rest(const double *all, const double *left, size_t n)
-{
-    double x = all[0] - left[0];
-
-    for (size_t i = 1; i < n; i++)
-        x = all[i] - left[i] < x ? all[i] - left[i] : x;
-    return x;
+        least = x < least ? x : least;
+        squares += x * x;
+    }
+    return least - ALIKE * squares / ((double)n * (double)n_candidates);
 }
 
 /* The best place to split the node's problems by one quantity. */
@@ -149,7 +149,8 @@ static void try_quantity(struct grow *g, const uint32_t *problems, size_t n, int
         add_losses(l, g->items[i].problem, g->left);
         if (i + 1 < edge || g->items[i].v >= g->items[i + 1].v || wait++ % step != 0)
             continue;
-        loss = least(g->left, l->n_candidates) + least_of_rest(g->all, g->left, l->n_candidates);
+        loss = side_loss(NULL, g->left, l->n_candidates, i + 1) +
+               side_loss(g->all, g->left, l->n_candidates, n - i - 1);
         if (loss < best->loss)
             *best = (struct cut){ quantity, (g->items[i].v + g->items[i + 1].v) / 2, loss };
     }
@@ -163,7 +164,7 @@ static struct cut find_cut(struct grow *g, const uint32_t *problems, size_t n)
     memset(g->all, 0, g->l->n_candidates * sizeof(*g->all));
     for (size_t i = 0; i < n; i++)
         add_losses(g->l, problems[i], g->all);
-    best.loss = least(g->all, g->l->n_candidates) - g->min_gain;
+    best.loss = side_loss(NULL, g->all, g->l->n_candidates, n) - g->min_gain;
     for (int k = 0; k < KS_FX_N_QUANTITIES; k++)
         try_quantity(g, problems, n, k, &best);
     return best;

@@ -13,7 +13,17 @@ static uint32_t n_nodes_of(const struct ks_forest *f, uint32_t t)
 
 static bool is_leaf(const struct ks_forest *f, const struct ks_sel_node *n)
 {
-    return (n->feature & 0x7fff) == f->n_features;
+    return n->feature == f->n_features;
+}
+
+static unsigned feature_of(const struct ks_forest *f, const struct ks_sel_node *n)
+{
+    return n->feature % (f->n_features + 1u);
+}
+
+static bool is_missing_right(const struct ks_forest *f, const struct ks_sel_node *n)
+{
+    return n->feature > f->n_features;
 }
 
 /* ---- LightGBM ---- */
@@ -61,7 +71,7 @@ static void put_part(const struct tree *t, enum part part, uint32_t i, struct ks
 
     switch (part) {
     case SPLIT_FEATURE:
-        ks_buf_printf(to, "%u", n->feature & 0x7fffu);
+        ks_buf_printf(to, "%u", feature_of(t->f, n));
         break;
     case SPLIT_GAIN:
         put_real(to, (double)t->gain[i]);
@@ -70,7 +80,7 @@ static void put_part(const struct tree *t, enum part part, uint32_t i, struct ks
         put_real(to, (double)nextafterf(n->value, -INFINITY));
         break;
     case DECISION: /* numerical, missing is NaN; 2: to the left */
-        ks_buf_printf(to, "%d", n->feature & 0x8000 ? 8 : 10);
+        ks_buf_printf(to, "%d", is_missing_right(t->f, n) ? 8 : 10);
         break;
     case LEFT:
         put_child(t, n->left, to);
@@ -214,10 +224,10 @@ static void put_value(const struct tree *t, enum field field, uint32_t i, uint32
         ks_buf_printf(to, "%d", leaf ? -1 : n->left + (field == F_RIGHT));
         break;
     case F_INDEX:
-        ks_buf_printf(to, "%d", leaf ? 0 : n->feature & 0x7fff);
+        ks_buf_printf(to, "%u", leaf ? 0 : feature_of(t->f, n));
         break;
     default:
-        ks_buf_printf(to, "%d", field == F_DEFAULT && !leaf && !(n->feature & 0x8000));
+        ks_buf_printf(to, "%d", field == F_DEFAULT && !leaf && !is_missing_right(t->f, n));
     }
 }
 

@@ -23,6 +23,7 @@ void ks_selector_release(struct ks_selector *s)
     free(s->smallest_loss);
     ks_forest_release(&s->forest);
     ks_table_release(&s->table);
+    ks_losses_release(&s->losses);
     *s = (struct ks_selector){ 0 };
 }
 
@@ -99,51 +100,57 @@ static int set_candidates(struct ks_selector *s, struct ks_err *err)
 
 /* ---- table ---- */
 
-static int learn_table(struct ks_selector *s, const struct ks_losses *l, struct ks_err *err)
+static int learn_table(struct ks_selector *s, struct ks_err *err)
 {
-    struct ks_table_options o = { .min_problems = 5, .width = TABLE_WIDTH };
+    struct ks_table_options *o = &s->table_options;
     int rc;
 
-    if (o.width > l->n_candidates)
-        o.width = (uint16_t)l->n_candidates;
-    rc = ks_distill_choose(l, &o, err);
-    for (uint32_t k = 0; rc == 0 && l->n_folds > 1 && k < 3; k++)
-        rc = ks_distill_validate(l, &o, 1u << k, &s->table_loss[k], err);
-    return rc == 0 ? ks_distill(l, KS_NO_FOLD, &o, &s->table, err) : rc;
+    *o = (struct ks_table_options){ .min_problems = 5, .width = TABLE_WIDTH };
+    if (o->width > s->losses.n_candidates)
+        o->width = (uint16_t)s->losses.n_candidates;
+    rc = ks_distill_choose(&s->losses, o, err);
+    return rc == 0 ? ks_distill(&s->losses, KS_NO_FOLD, o, &s->table, err) : rc;
 }
 
 static int learn(struct ks_selector *s, const struct ks_cells *c, const uint8_t *fold,
                  bool with_table, struct ks_err *err)
 {
-    struct ks_losses l = { 0 };
-    int rc = ks_losses_init(&l, c, s->spec, s->from, s->model.n_instances, fold, err);
+    int rc = ks_losses_init(&s->losses, c, s->spec, s->from, s->model.n_instances, fold, err);
 
     if (rc == 0)
-        rc = ks_losses_order(&l, s->order, err);
-    if (rc == 0 && with_table)
-        rc = learn_table(s, &l, err);
-    ks_losses_release(&l);
-    return rc;
+        rc = ks_losses_order(&s->losses, s->order, err);
+    return rc == 0 && with_table ? learn_table(s, err) : rc;
 }
 
-/* As many candidates of the table's lists as the budget allows with all trees, at least 2; then
- * fewer trees. */
+/* A short list and the first trees. */
 static void keep_budget(struct ks_selector *s)
 {
     struct ks_sel_model *m = &s->model;
-    uint64_t steps = 0;
-    uint16_t width;
+    const uint16_t width = s->table.width < KS_SEL_SHORT ? s->table.width : KS_SEL_SHORT;
+    uint32_t depth = 0, n = 0;
 
-    for (uint32_t t = 0; t < m->n_trees; t++)
-        steps += m->trees[t].depth + 1u;
-    width = (uint16_t)(steps ? KS_SEL_BUDGET / steps : TABLE_WIDTH);
-    width = width < 2 ? 2 : width;
-    while (m->n_trees > 1 && steps * width > KS_SEL_BUDGET)
-        steps -= m->trees[--m->n_trees].depth + 1u;
-    for (size_t i = 0; width < s->table.width && i < s->table.n_lists; i++)
+    while (n < m->n_trees && (n == 0 || depth + m->trees[n].depth <= KS_SEL_BUDGET))
+        depth += m->trees[n++].depth;
+    m->n_trees = n;
+    for (size_t i = 0; i < s->table.n_lists; i++)
         memmove(s->table.lists + i * width, s->table.lists + i * s->table.width,
                 width * sizeof(*s->table.lists));
-    s->table.width = width < s->table.width ? width : s->table.width;
+    s->table.width = width;
+    s->table_options.width = width;
+}
+
+/* Problems that it is for: small numbers within the range of training, such as strides and filter
+ * extents; larger ones within a factor of two. */
+static void set_limits(struct ks_selector *s)
+{
+    for (int i = 0; i < KS_FX_N_QUANTITIES; i++) {
+        const double lo = s->spec->lo[i], hi = s->spec->hi[i];
+
+        s->least[i] = lo > 16 ? lo / 2 : lo;
+        s->most[i] = hi > 16 ? hi * 2 : hi;
+    }
+    s->model.least = s->least;
+    s->model.most = s->most;
 }
 
 static void connect(struct ks_selector *s, uint32_t size, uint32_t target)
@@ -160,8 +167,7 @@ static void connect(struct ks_selector *s, uint32_t size, uint32_t target)
     m->values = s->values;
     m->instances = s->instances;
     m->device = s->spec->device;
-    m->lo = s->spec->lo;
-    m->hi = s->spec->hi;
+    set_limits(s);
     m->nodes = s->forest.nodes;
     m->trees = s->forest.trees;
     m->n_trees = s->forest.n_trees;
@@ -183,7 +189,7 @@ int ks_selector_create(const struct ks_feature_spec *spec, struct ks_forest *for
 {
     int rc;
 
-    *s_out = (struct ks_selector){ .spec = spec, .table_loss = { -1, -1, -1 } };
+    *s_out = (struct ks_selector){ .spec = spec };
     if (forest->n_features != spec->n_features)
         return ks_fail(err, KS_EINVAL,
                        "the trees have %u features, feature_spec.json has %zu: the two files are "

@@ -17,13 +17,16 @@ struct ks_selector_options {
     uint32_t smallest;
 };
 
-/* Steps down a tree that a budgeted selector may take: 20 us on one core. */
-#define KS_SEL_BUDGET 16000
+/* A budgeted selector has a shortlist of 8 candidates, which go through a tree together, and so
+ * many trees that their depths add up to this: 20 us on one core (tests/bench/bench_selector.c). */
+#define KS_SEL_BUDGET 1300
+#define KS_SEL_SHORT  8
 #define KS_SEL_ENOUGH 0.01 /* what a smallest set may lose */
 
-/* Zero-initialised = empty. Owns everything; `model` points to it. */
+/* Zero-initialised = empty. Owns everything; `model` points into it, so it must not move. */
 struct ks_selector {
     struct ks_sel_model model;
+    double least[KS_FX_N_QUANTITIES], most[KS_FX_N_QUANTITIES];
     uint16_t *index, *order;
     float *values;
     struct ks_fx_instance *instances;
@@ -31,11 +34,11 @@ struct ks_selector {
     uint32_t *from;                     /* [model.n_instances] instance of the specification */
     struct ks_forest forest;
     struct ks_table table;
+    struct ks_losses losses; /* of the candidates in training */
+    struct ks_table_options table_options;
     uint16_t *smallest;    /* [n_smallest] candidates in the order in which they were taken */
     double *smallest_loss; /* [n_smallest] mean loss of the set up to each */
     uint32_t n_smallest;
-    double table_loss[3]; /* of the best of the first 1, 2, 4 of the table's list, on problems that
-                             it has not seen; -1 = no table */
 };
 
 /* ks_selector_create() - @spec, forest [in] of one model; forest is taken on success
@@ -52,6 +55,24 @@ void ks_selector_release(struct ks_selector *s);
 /* ks_sel_select() for a problem; instances of picks are numbers of the selector's candidates. */
 int ks_selector_pick(const struct ks_selector *s, const struct ks_problem *p, const uint8_t *mask,
                      struct ks_sel_pick *picks_out, int k, int *rule_out);
+
+/* ---- how good it is ---- */
+
+/* Efficiency (best time / time; 0 where it was not measured) of the best of the first 1, 2, 4. */
+struct ks_selector_line {
+    size_t n;
+    double mean[3], p10[3];
+};
+/* ks_selector_judge() - each problem by trees and a table that have not seen it.
+ * @scores [in] [c->n] out of fold; NULL = no trees: the table alone
+ * @with_table [in] only candidates of the problem's list
+ * Among the measured candidates of each problem. KS_ENOMEM, KS_EINVAL. */
+int ks_selector_judge(const struct ks_selector *s, const struct ks_cells *c, const float *scores,
+                      bool with_table, struct ks_selector_line *line_out, struct ks_err *err);
+/* What the selector itself picks for the problems of training, which it has seen.
+ * @among_measured [in] only measured candidates; else all, and unmeasured picks count 0 */
+int ks_selector_try(const struct ks_selector *s, const struct ks_cells *c, bool among_measured,
+                    struct ks_selector_line *line_out, struct ks_err *err);
 
 /* ---- as C ---- */
 

@@ -186,8 +186,8 @@ static void put_candidates(const struct ks_selector *s, struct ks_buf *to)
         ks_buf_printf(to, "    UINT64_C(0x%016" PRIx64 "),\n", s->spec->instances[s->from[i]].id);
     ks_buf_printf(to, "};\n");
     put_shorts(to, "sel_order", m->order, m->n_instances);
-    put_doubles(to, "sel_lo", m->lo, KS_FX_N_QUANTITIES);
-    put_doubles(to, "sel_hi", m->hi, KS_FX_N_QUANTITIES);
+    put_doubles(to, "sel_least", m->least, KS_FX_N_QUANTITIES);
+    put_doubles(to, "sel_most", m->most, KS_FX_N_QUANTITIES);
 }
 
 static void put_table(const struct ks_selector *s, struct ks_buf *to)
@@ -251,7 +251,7 @@ static void put_model(const struct ks_selector *s, struct ks_buf *to)
         ks_buf_printf(to, i ? ", " : " ");
         put_f64(to, device[i]);
     }
-    ks_buf_printf(to, " },\n    sel_lo, sel_hi, %s, %s, %" PRIu32 ", ",
+    ks_buf_printf(to, " },\n    sel_least, sel_most, %s, %s, %" PRIu32 ", ",
                   has_trees ? "sel_nodes" : "0", has_trees ? "sel_trees" : "0",
                   has_trees ? m->n_trees : 0);
     put_f64(to, m->base);
@@ -316,7 +316,7 @@ static const char api[] =
 static const char bits[] = "uint32_t @_feature_bits(const struct @_problem *p, int instance)\n"
                            "{\n"
                            "    const struct ks_fx_problem x = sel_own(p);\n"
-                           "    float row[KS_SEL_FEATURES + 1];\n\n"
+                           "    float row[KS_SEL_FEATURES];\n\n"
                            "    if (p->op != sel_model.op || sel_model.n_features == 0)\n"
                            "        return 0;\n"
                            "    ks_sel_features(&sel_model, &x, instance, row);\n"
