@@ -21,7 +21,7 @@ struct config {
     const char *output;
     struct ks_opt_list where;
     unsigned merge;
-    bool is_mixed, has_class_folds, use_counts;
+    bool is_mixed, has_class_folds, use_counts, use_lost;
     uint32_t n_folds, n_threads, n_settings, max_rounds, budget_ms;
     uint64_t seed, search_problems;
 };
@@ -100,6 +100,12 @@ static const struct ks_opt opts[] = {
       .offset = AT(use_counts),
       .def = "no",
       .help = "weigh problems by how often their source uses them" },
+    { .name = "lost",
+      .type = KS_OPT_BOOL,
+      .offset = AT(use_lost),
+      .def = "yes",
+      .help = "train on instances that failed, or that a truncated list leaves out, too, as ten "
+              "times slower than the best" },
     { .name = "seed",
       .type = KS_OPT_U64,
       .offset = AT(seed),
@@ -260,7 +266,8 @@ static void prepare(struct job *j, struct clock *clock)
                                    .source = &j->source,
                                    .n_threads = c->n_threads,
                                    .seed = c->seed,
-                                   .use_counts = c->use_counts };
+                                   .use_counts = c->use_counts,
+                                   .use_lost = c->use_lost };
     j->options = (struct ks_train_options){ .n_folds = c->n_folds,
                                             .n_settings = c->n_settings,
                                             .max_rounds = c->max_rounds,
