@@ -34,6 +34,7 @@ if(NOT KSWEEP_WORKER_ONLY)
   find_package(ZLIB REQUIRED)
   pkg_check_modules(HWLOC REQUIRED IMPORTED_TARGET hwloc)
   pkg_check_modules(CJSON REQUIRED IMPORTED_TARGET libcjson)
+  pkg_check_modules(ZSTD REQUIRED IMPORTED_TARGET libzstd)
   # Debian's package has neither a pkg-config file nor one for CMake where it is looked for.
   find_path(XGBOOST_INCLUDE_DIR xgboost/c_api.h)
   find_library(XGBOOST_LIBRARY xgboost)

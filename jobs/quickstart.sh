@@ -11,7 +11,7 @@ root=$(cd "$(dirname "$0")/.." && pwd)
 cd "$root" || exit 1
 
 packages="cmake ninja-build gcc g++ pkg-config libopenmpi-dev openmpi-bin libhdf5-dev
-    libhwloc-dev libcjson-dev zlib1g-dev libxgboost-dev"
+    libhwloc-dev libcjson-dev zlib1g-dev libzstd-dev libxgboost-dev"
 dir=$root/build/quickstart.ksweep
 job=jobs/quickstart.json
 

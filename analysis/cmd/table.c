@@ -1,27 +1,40 @@
 /* SPDX-License-Identifier: MIT */
 #include "analysis/cmd/analyze.h"
+#include "analysis/cmd/frames.h"
 #include "analysis/cmd/result.h"
 #include "analysis/data/reader.h"
-#include "analysis/learn/derive.h"
+#include "analysis/import/made.h"
+#include "analysis/learn/join.h"
 #include "analysis/out/ck_csv.h"
 #include "analysis/out/schema.h"
 #include "analysis/out/writer.h"
 
 #include <stdlib.h>
+#include <string.h>
 
-enum format { FORMAT_CSV, FORMAT_CK, FORMAT_TEXT, FORMAT_MARKDOWN, FORMAT_JSON };
-static const char *const formats[] = { "csv", "ck", "text", "markdown", "json", NULL };
-static const struct ks_format *const writers[] = { [FORMAT_CSV] = &ks_format_csv,
-                                                   [FORMAT_TEXT] = &ks_format_text,
-                                                   [FORMAT_MARKDOWN] = &ks_format_markdown,
-                                                   [FORMAT_JSON] = &ks_format_json };
+enum format {
+    FORMAT_CSV,
+    FORMAT_CK,
+    FORMAT_TEXT,
+    FORMAT_MARKDOWN,
+    FORMAT_JSON,
+    FORMAT_PARQUET,
+    FORMAT_HDF5
+};
+static const char *const formats[] = { "csv",  "ck",      "text", "markdown",
+                                       "json", "parquet", "hdf5", NULL };
+static const struct ks_format *const writers[] = {
+    [FORMAT_CSV] = &ks_format_csv,           [FORMAT_TEXT] = &ks_format_text,
+    [FORMAT_MARKDOWN] = &ks_format_markdown, [FORMAT_JSON] = &ks_format_json,
+    [FORMAT_PARQUET] = &ks_format_parquet,   [FORMAT_HDF5] = &ks_format_hdf5
+};
 
 static const char *const versions[] = { "v1", "v2", NULL }; /* enum ks_columns_version */
 
 struct config {
     const char *output;
     unsigned format, merge, columns;
-    bool is_schema;
+    bool is_schema, with_features;
 };
 #define AT(member) offsetof(struct config, member)
 static const struct ks_opt opts[] = {
@@ -37,7 +50,8 @@ static const struct ks_opt opts[] = {
       .def = "csv",
       .choices = formats,
       .arg = "NAME",
-      .help = "csv, text (aligned), markdown, json: a row per cell, failures included; ck: "
+      .help = "csv, text (aligned), markdown, json, parquet, hdf5: a row per cell, failures "
+              "included; ck: "
               "Composable Kernel's 24 columns, ok rows only" },
     { .name = "merge",
       .type = KS_OPT_ENUM,
@@ -54,6 +68,12 @@ static const struct ks_opt opts[] = {
       .choices = versions,
       .arg = "VERSION",
       .help = "names and order of the columns; v1: those of releases before schema 1.5" },
+    { .name = "features",
+      .type = KS_OPT_BOOL,
+      .offset = AT(with_features),
+      .def = "no",
+      .help = "behind the columns the features that a model would see; those of the analytic model "
+              "are missing, because only `train` calibrates it" },
     { .name = "schema",
       .type = KS_OPT_BOOL,
       .offset = AT(is_schema),
@@ -66,51 +86,53 @@ static const struct ks_opt opts[] = {
 
 /* ---- a row per cell ---- */
 
-static int put_batches(struct ks_reader *r, const struct ks_format *w, void *state,
-                       size_t n_columns, struct ks_sink *to, struct ks_err *err)
+static int look_ahead(struct ks_frames *r, const struct ks_format *w, void *state,
+                      struct ks_err *err)
 {
-    struct ks_derive *d = NULL;
+    size_t n_columns;
     struct ks_df *f;
-    int rc = ks_derive_create(&d, err);
+    int rc = 0;
 
-    if (rc == 0)
-        rc = w->begin(state, ks_reader_df(r), n_columns, to, err);
-    while (rc >= 0 && (rc = ks_reader_next(r, &f, err)) > 0) {
-        rc = ks_derive(d, f, err);
-        if (rc == 0)
-            rc = w->put(state, f, n_columns, to, err);
-    }
-    if (rc == 0)
-        rc = w->end(state, to, err);
-    ks_derive_destroy(d);
-    return rc;
+    (void)ks_frames_df(r, &n_columns);
+    while (rc >= 0 && (rc = ks_frames_next(r, &f, err)) > 0)
+        rc = w->look(state, f, n_columns, err);
+    return rc == 0 ? ks_frames_rewind(r, err) : rc;
 }
 
-static int put_table(struct ks_view *v, const struct config *c, struct ks_sink *to,
-                     struct ks_err *err)
+static int put_batches(struct ks_frames *r, const struct ks_format *w, void *state,
+                       struct ks_sink *to, struct ks_err *err)
+{
+    const struct ks_df *columns;
+    size_t n_columns;
+    struct ks_df *f;
+    int rc = w->look ? look_ahead(r, w, state, err) : 0;
+
+    if (rc < 0)
+        return rc;
+    columns = ks_frames_df(r, &n_columns);
+    rc = w->begin(state, columns, n_columns, to, err);
+    while (rc >= 0 && (rc = ks_frames_next(r, &f, err)) > 0)
+        rc = w->put(state, f, n_columns, to, err);
+    return rc == 0 ? w->end(state, to, err) : rc;
+}
+
+/* v NULL: the table at `path`. */
+static int put_table(struct ks_view *v, const char *path, const struct config *c,
+                     struct ks_sink *to, struct ks_err *err)
 {
     const struct ks_format *w = writers[c->format];
-    const struct ks_store_file *f = ks_view_file(v);
-    struct ks_sources sources = { 0 };
-    struct ks_reader *r = NULL;
+    struct ks_frames *r = NULL;
     void *state = calloc(1, w->state_size);
-    size_t n_columns;
     int rc = state ? 0 : ks_fail(err, KS_ENOMEM, "out of memory");
 
     if (rc == 0)
-        rc = ks_sources_training(&sources, f, c->columns, err);
-    n_columns = sources.n;
+        rc = ks_frames_open(v, c->columns, path, c->with_features, &r, err);
     if (rc == 0)
-        rc = ks_derive_need(&sources, f, err);
-    if (rc == 0)
-        rc = ks_reader_open(v, &sources, 0, &r, err);
-    if (rc == 0)
-        rc = put_batches(r, w, state, n_columns, to, err);
-    ks_reader_close(r);
+        rc = put_batches(r, w, state, to, err);
     if (state)
         w->release(state);
     free(state);
-    ks_sources_release(&sources);
+    ks_frames_close(r);
     return rc;
 }
 
@@ -166,24 +188,47 @@ static void note(const struct ks_view *v, struct ks_buf *notes)
                       (unsigned long long)info->n_pending, (unsigned long long)info->n_cells);
 }
 
-static int write_table(struct ks_view *v, const struct config *c, struct ks_err *err)
+static int write_table(struct ks_view *v, const char *path, const struct config *c,
+                       struct ks_err *err)
 {
     struct ks_result o;
     int rc = ks_result_open(&o, c->output, err);
 
     if (rc == 0)
-        rc = c->format == FORMAT_CK ? put_ck(v, &o.sink, err) : put_table(v, c, &o.sink, err);
+        rc = c->format == FORMAT_CK ? put_ck(v, &o.sink, err) : put_table(v, path, c, &o.sink, err);
     return ks_result_close(&o, rc, err);
+}
+
+/* A CSV, or an HDF5 file with one table, is what `table` has written before. */
+static bool is_made(const char *path)
+{
+    const char *end = strrchr(path, '.');
+
+    return (end && strcmp(end, ".csv") == 0) || ks_made_is_hdf5_table(path);
+}
+
+static int convert(const char *path, const struct config *c, struct ks_err *err)
+{
+    if (c->format == FORMAT_CK || c->merge != KS_MERGE_ALL || c->columns != KS_COLUMNS_V2 ||
+        c->with_features)
+        return ks_fail(err, KS_EINVAL,
+                       "'%s' is a table: --format ck, --merge, --columns and --features need a "
+                       "results file",
+                       path);
+    return write_table(NULL, path, c, err);
 }
 
 static int read_and_write(const char *path, const struct config *c, struct ks_buf *notes,
                           struct ks_err *err)
 {
     struct ks_view *v = NULL;
-    int rc = ks_view_open(path, c->merge, &v, err);
+    int rc;
 
+    if (is_made(path))
+        return convert(path, c, err);
+    rc = ks_view_open(path, c->merge, &v, err);
     if (rc == 0)
-        rc = write_table(v, c, err);
+        rc = write_table(v, path, c, err);
     if (rc == 0)
         note(v, notes);
     ks_view_close(v);
@@ -218,15 +263,17 @@ static int table(const void *cfg, const char *const *operands, int n, struct ks_
     if (n == 0 && !c->is_schema)
         return ks_fail(err, KS_EINVAL, "missing argument; usage: ksweep-analyze %s",
                        ks_analysis_table.usage);
+    if (c->format == FORMAT_CK && c->with_features)
+        return ks_fail(err, KS_EINVAL, "--format ck has columns of its own: drop --features");
     return c->is_schema ? write_schema(n ? operands[0] : NULL, c, err)
                         : read_and_write(operands[0], c, notes, err);
 }
 
 const struct ks_analysis ks_analysis_table = {
     .name = "table",
-    .summary = "One row per cell of a results file, for training and for people.",
-    .usage = "table FILE [-o FILE] [--format csv|ck|text|markdown|json] "
-             "[--merge all|newest|median] [--columns v1|v2] [--schema]",
+    .summary = "One row per cell of a results file, for training and for people; converts tables.",
+    .usage = "table FILE [-o FILE] [--format csv|ck|text|markdown|json|parquet|hdf5] "
+             "[--merge all|newest|median] [--columns v1|v2] [--features] [--schema]",
     .opts = opts,
     .cfg_size = sizeof(struct config),
     .n_min = 0,

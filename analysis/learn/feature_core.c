@@ -69,11 +69,9 @@ static double fx_up(double x, double to)
 
 static double fx_align(double x)
 {
-    int64_t v = (int64_t)x, a = 1;
+    const int64_t v = (int64_t)x, a = v & -v;
 
-    while (a < 64 && v % (2 * a) == 0 && v > 0)
-        a *= 2;
-    return (double)a;
+    return a == 0 ? 1 : a > 64 ? 64 : (double)a;
 }
 
 static double fx_bytes_of(int32_t dtype)
@@ -371,14 +369,11 @@ KS_FX_API int ks_fx_applies(const struct ks_fx_problem *p, const double *q,
     return 1;
 }
 
-KS_FX_API int ks_fx_outside(const double *q, const double *lo, const double *hi)
+KS_FX_API int ks_fx_is_outside(const double *q, const double *least, const double *most)
 {
-    for (int i = 0; i <= KS_FX_INTENSITY; i++) {
-        const double least = lo[i] > 16 ? lo[i] / 2 : lo[i];
-        const double most = hi[i] > 16 ? hi[i] * 2 : hi[i];
+    int n = 0;
 
-        if (q[i] < least || q[i] > most) /* false with a NaN */
-            return i;
-    }
-    return -1;
+    for (int i = 0; i <= KS_FX_INTENSITY; i++)
+        n += (q[i] < least[i]) | (q[i] > most[i]); /* 0 with a NaN */
+    return n != 0;
 }

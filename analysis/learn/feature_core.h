@@ -91,8 +91,8 @@ enum ks_fx_need_kind {
     KS_FX_NEED_MOST
 };
 struct ks_fx_need {
-    int32_t kind, quantity; /* enum ks_fx_quantity, or a dimension */
-    int64_t factor, value;  /* quantity * factor is tested */
+    int16_t kind, quantity; /* enum ks_fx_quantity, or a dimension */
+    int32_t factor, value;  /* quantity * factor is tested */
 };
 
 struct ks_fx_instance {
@@ -159,9 +159,8 @@ KS_FX_API int ks_fx_is_log_pair(int which);
 KS_FX_API int ks_fx_applies(const struct ks_fx_problem *p, const double *q,
                             const struct ks_fx_instance *i);
 
-/* The first quantity of the problem that training did not cover, -1 = none. Values of up to 16 must
- * lie within [lo, hi], larger ones within a factor of two.
- * lo, hi: [KS_FX_N_QUANTITIES]; NaN = not known. */
-KS_FX_API int ks_fx_outside(const double *q, const double *lo, const double *hi);
+/* Whether a quantity of the problem lies outside of these limits, [KS_FX_N_QUANTITIES] each; NaN =
+ * no limit. Alignment and flags are not judged. */
+KS_FX_API int ks_fx_is_outside(const double *q, const double *least, const double *most);
 
 #endif

@@ -3,6 +3,7 @@
 #include "record/columns.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -60,7 +61,20 @@ void ks_feature_frame_release(struct ks_feature_frame *ff)
     free(ff->values);
     free(ff->missing);
     free(ff->x);
+    free(ff->names);
     *ff = (struct ks_feature_frame){ 0 };
+}
+
+static int name_columns(struct ks_feature_frame *ff, const struct ks_feature_spec *s,
+                        size_t n_columns, struct ks_err *err)
+{
+    ff->columns = calloc(n_columns + s->n_features, sizeof(*ff->columns));
+    ff->names = calloc(s->n_features, sizeof(*ff->names));
+    if (!ff->columns || !ff->names)
+        return no_memory(err);
+    for (size_t i = 0; i < s->n_features; i++)
+        snprintf(ff->names[i], sizeof(ff->names[i]), KS_FEATURE_PREFIX "%s", s->features[i].name);
+    return 0;
 }
 
 static int reserve(struct ks_feature_frame *ff, const struct ks_feature_spec *s, size_t n_columns,
@@ -68,10 +82,8 @@ static int reserve(struct ks_feature_frame *ff, const struct ks_feature_spec *s,
 {
     const size_t n = (n_rows + 1) * s->n_features;
 
-    if (!ff->columns)
-        ff->columns = calloc(n_columns + s->n_features, sizeof(*ff->columns));
-    if (!ff->columns)
-        return no_memory(err);
+    if (!ff->columns && name_columns(ff, s, n_columns, err) < 0)
+        return KS_ENOMEM;
     if (ff->x && n_rows <= ff->cap_rows)
         return 0;
     free(ff->values);
@@ -96,7 +108,7 @@ static void set_column(struct ks_feature_frame *ff, const struct ks_feature_spec
         missing[row] = (uint8_t)(isnan(x) != 0);
         values[row] = (double)x;
     }
-    *out = (struct ks_df_column){ .name = s->features[i].name,
+    *out = (struct ks_df_column){ .name = ff->names[i],
                                   .unit = s->features[i].unit,
                                   .role = KS_CR_FEATURE,
                                   .type = KS_DF_F64,

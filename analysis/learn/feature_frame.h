@@ -17,17 +17,19 @@ struct ks_feature_basis {
 int ks_feature_basis_add(struct ks_feature_basis *b, const struct ks_df *f, struct ks_err *err);
 void ks_feature_basis_release(struct ks_feature_basis *b);
 
-/* A frame whose last columns are features. Zero-initialised = empty. */
+#define KS_FEATURE_PREFIX "feature_"
+
+/* A frame whose last columns are features, named with the prefix. Zero-initialised = empty. */
 struct ks_feature_frame {
     struct ks_df f;               /* borrows the columns of the frame it was made from */
     struct ks_df_column *columns; /* owned */
     double *values;               /* [features][n_rows] owned */
     uint8_t *missing;             /* likewise */
     float *x;                     /* [n_rows][features] scratch; owned */
+    char (*names)[KS_FEATURE_NAME + sizeof(KS_FEATURE_PREFIX)]; /* [features] owned */
     size_t cap_rows;
 };
 /* ks_feature_frame_set() - the first n_columns columns of f, and behind them a column per feature.
- * @s [in] lends the names
  * Returns as ks_features_fill(). */
 int ks_feature_frame_set(struct ks_feature_frame *ff, const struct ks_feature_spec *s,
                          const struct ks_df *f, size_t n_columns, struct ks_err *err);

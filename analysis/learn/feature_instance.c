@@ -45,7 +45,8 @@ static void need(struct reading *r, enum ks_fx_need_kind kind, int quantity, int
                  int64_t value)
 {
     if (r->n_needs < KS_FX_NEEDS && value > (kind == KS_FX_NEED_MULTIPLE ? 1 : -1))
-        r->out->need[r->n_needs++] = (struct ks_fx_need){ (int32_t)kind, quantity, factor, value };
+        r->out->need[r->n_needs++] = (struct ks_fx_need){ (int16_t)kind, (int16_t)quantity,
+                                                          (int32_t)factor, (int32_t)value };
 }
 
 /* ---- families ---- */

@@ -290,9 +290,11 @@ static int get_needs(struct parse *r, const struct ks_node *n, struct ks_fx_inst
         const int64_t *x = &v[4 * k];
 
         if (x[0] <= KS_FX_NEED_NONE || x[0] > KS_FX_NEED_MOST || x[1] < 0 ||
-            x[1] >= KS_FX_N_QUANTITIES || x[3] < (x[0] == KS_FX_NEED_MULTIPLE))
+            x[1] >= KS_FX_N_QUANTITIES || x[2] < 1 || x[2] > INT32_MAX || x[3] > INT32_MAX ||
+            x[3] < (x[0] == KS_FX_NEED_MULTIPLE))
             return ks_node_fail(r->doc, n, r->err, "need %zu is none that this program knows", k);
-        fx->need[k] = (struct ks_fx_need){ (int32_t)x[0], (int32_t)x[1], x[2], x[3] };
+        fx->need[k] =
+            (struct ks_fx_need){ (int16_t)x[0], (int16_t)x[1], (int32_t)x[2], (int32_t)x[3] };
     }
     return rc;
 }

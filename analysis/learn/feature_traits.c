@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* feature_traits.c - instances and problems out of the rows of a frame. */
+#include "analysis/data/catalogue.h"
 #include "analysis/learn/features_impl.h"
 
 #include <math.h>

@@ -10,7 +10,7 @@
 #ifndef KS_ANALYSIS_FEATURES_H
 #define KS_ANALYSIS_FEATURES_H
 
-#include "analysis/data/catalogue.h"
+#include "analysis/data/frame.h"
 #include "analysis/learn/feature_core.h"
 #include "base/buf.h"
 #include "op/op.h"
@@ -43,6 +43,8 @@ struct ks_traits {
 };
 void ks_traits_release(struct ks_traits *t);
 
+struct ks_sources; /* analysis/data/catalogue.h */
+struct ks_store_file;
 /* Adds the columns that the calls below read: identities, dimensions, traits, code-object metadata.
  * KS_ENOMEM. */
 int ks_features_need(struct ks_sources *sources, const struct ks_store_file *f, struct ks_err *err);

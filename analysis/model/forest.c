@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FEATURES_MAX 0x7fff
+#define FEATURES_MAX 32767
 #define NODES_MAX    0xffff
 
 void ks_forest_release(struct ks_forest *f)
@@ -165,7 +165,9 @@ static int put_node(struct parse *r, const struct ks_node *tree, uint32_t at,
     }
     if (!(feature >= 0 && feature < r->f->n_features && feature == floor(feature)))
         return bad(r, tree, "a split on a feature that the model does not have");
-    out->feature = (uint16_t)((unsigned)feature | (r->list[DEFAULT_LEFT][at] != 0 ? 0 : 0x8000u));
+    out->feature = (uint16_t)feature;
+    if (r->list[DEFAULT_LEFT][at] == 0)
+        out->feature = (uint16_t)(out->feature + r->f->n_features + 1);
     out->left = r->number[(size_t)r->list[LEFT][at]];
     return 0;
 }
@@ -179,7 +181,7 @@ static uint16_t depth_of(const struct ks_sel_node *tree, uint32_t n, uint16_t n_
         uint32_t next = to;
 
         for (uint32_t i = from; i < to; i++)
-            next += (tree[i].feature & 0x7fff) == n_features ? 0 : 2;
+            next += tree[i].feature == n_features ? 0 : 2;
         from = to;
         to = next > n ? n : next;
     }

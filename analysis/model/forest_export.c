@@ -13,7 +13,17 @@ static uint32_t n_nodes_of(const struct ks_forest *f, uint32_t t)
 
 static bool is_leaf(const struct ks_forest *f, const struct ks_sel_node *n)
 {
-    return (n->feature & 0x7fff) == f->n_features;
+    return n->feature == f->n_features;
+}
+
+static unsigned feature_of(const struct ks_forest *f, const struct ks_sel_node *n)
+{
+    return n->feature % (f->n_features + 1u);
+}
+
+static bool is_missing_right(const struct ks_forest *f, const struct ks_sel_node *n)
+{
+    return n->feature > f->n_features;
 }
 
 /* ---- LightGBM ---- */
@@ -61,7 +71,7 @@ static void put_part(const struct tree *t, enum part part, uint32_t i, struct ks
 
     switch (part) {
     case SPLIT_FEATURE:
-        ks_buf_printf(to, "%u", n->feature & 0x7fffu);
+        ks_buf_printf(to, "%u", feature_of(t->f, n));
         break;
     case SPLIT_GAIN:
         put_real(to, (double)t->gain[i]);
@@ -70,7 +80,7 @@ static void put_part(const struct tree *t, enum part part, uint32_t i, struct ks
         put_real(to, (double)nextafterf(n->value, -INFINITY));
         break;
     case DECISION: /* numerical, missing is NaN; 2: to the left */
-        ks_buf_printf(to, "%d", n->feature & 0x8000 ? 8 : 10);
+        ks_buf_printf(to, "%d", is_missing_right(t->f, n) ? 8 : 10);
         break;
     case LEFT:
         put_child(t, n->left, to);
@@ -173,153 +183,134 @@ void ks_forest_write_lightgbm(const struct ks_forest *f, const char *const *name
 
 /* ---- XGBoost ---- */
 
-enum field { F_ZERO, F_DEFAULT, F_LEFT, F_GAIN, F_PARENT, F_RIGHT, F_CONDITION, F_INDEX, F_COVER };
+/* It tells floats from integers by their text, so every float has an exponent. */
+enum field {
+    F_ZERO,
+    F_NOTHING,
+    F_DEFAULT,
+    F_LEFT,
+    F_RIGHT,
+    F_PARENT,
+    F_INDEX,
+    F_VALUE,
+    F_GAIN,
+    F_COVER
+};
 
-static void put_field(struct ks_jw *w, const struct tree *t, const char *key, enum field field)
+static void put_value(const struct tree *t, enum field field, uint32_t i, uint32_t parent,
+                      struct ks_buf *to)
+{
+    const struct ks_sel_node *n = &t->at[i];
+    const bool leaf = is_leaf(t->f, n);
+
+    switch (field) {
+    case F_ZERO:
+        ks_buf_printf(to, "0E0");
+        break;
+    case F_VALUE:
+        ks_buf_printf(to, "%.8E", (double)n->value);
+        break;
+    case F_GAIN:
+        ks_buf_printf(to, "%.8E", (double)t->gain[i]);
+        break;
+    case F_COVER:
+        ks_buf_printf(to, "%.8E", (double)t->cover[i]);
+        break;
+    case F_PARENT:
+        ks_buf_printf(to, "%u", i ? parent : INT32_MAX);
+        break;
+    case F_LEFT:
+    case F_RIGHT:
+        ks_buf_printf(to, "%d", leaf ? -1 : n->left + (field == F_RIGHT));
+        break;
+    case F_INDEX:
+        ks_buf_printf(to, "%u", leaf ? 0 : feature_of(t->f, n));
+        break;
+    default:
+        ks_buf_printf(to, "%d", field == F_DEFAULT && !leaf && !is_missing_right(t->f, n));
+    }
+}
+
+static void put_field(const struct tree *t, const char *key, enum field field, struct ks_buf *to)
 {
     uint32_t parent = 0;
 
-    ks_jw_open(w, key, '[');
+    ks_buf_printf(to, "\"%s\":[", key);
     for (uint32_t i = 0; i < t->n; i++) {
-        const struct ks_sel_node *n = &t->at[i];
-        const bool leaf = is_leaf(t->f, n);
-
+        /* breadth first: parents stand in the order of their children */
         while (i && (is_leaf(t->f, &t->at[parent]) || t->at[parent].left + 1u < i))
-            parent++; /* breadth first: parents stand in the order of their children */
-        if (field == F_CONDITION)
-            ks_jw_real(w, NULL, (double)n->value);
-        else if (field == F_GAIN)
-            ks_jw_real(w, NULL, (double)t->gain[i]);
-        else if (field == F_COVER)
-            ks_jw_real(w, NULL, (double)t->cover[i]);
-        else if (field == F_PARENT)
-            ks_jw_int(w, NULL, i ? (int64_t)parent : INT32_MAX);
-        else if (field == F_LEFT || field == F_RIGHT)
-            ks_jw_int(w, NULL, leaf ? -1 : n->left + (field == F_RIGHT));
-        else if (field == F_INDEX)
-            ks_jw_int(w, NULL, leaf ? 0 : n->feature & 0x7fff);
-        else
-            ks_jw_int(w, NULL, field == F_DEFAULT && !leaf && !(n->feature & 0x8000));
+            parent++;
+        ks_buf_printf(to, i ? "," : "");
+        put_value(t, field, i, parent, to);
     }
-    ks_jw_close(w, ']');
+    ks_buf_printf(to, "],");
 }
 
-static void put_empty(struct ks_jw *w, const char *key)
-{
-    ks_jw_open(w, key, '[');
-    ks_jw_close(w, ']');
-}
-
-static void put_counts(struct ks_jw *w, const struct ks_forest *f, uint32_t n)
-{
-    char text[16];
-
-    ks_jw_open(w, "tree_param", '{');
-    ks_jw_str(w, "num_deleted", "0");
-    snprintf(text, sizeof(text), "%u", f->n_features);
-    ks_jw_str(w, "num_feature", text);
-    snprintf(text, sizeof(text), "%u", n);
-    ks_jw_str(w, "num_nodes", text);
-    ks_jw_str(w, "size_leaf_vector", "0");
-    ks_jw_close(w, '}');
-}
-
-static void put_xgboost_tree(struct ks_jw *w, const struct ks_forest *f, uint32_t i)
+static void put_xgboost_tree(const struct ks_forest *f, uint32_t i, struct ks_buf *to)
 {
     const uint32_t root = f->trees[i].root;
     const struct tree t = {
         f, f->nodes + root, f->gain + root, f->cover + root, n_nodes_of(f, i), 0
     };
 
-    ks_jw_open(w, NULL, '{');
-    put_field(w, &t, "base_weights", F_ZERO);
-    put_empty(w, "categories");
-    put_empty(w, "categories_nodes");
-    put_empty(w, "categories_segments");
-    put_empty(w, "categories_sizes");
-    put_field(w, &t, "default_left", F_DEFAULT);
-    ks_jw_int(w, "id", i);
-    put_field(w, &t, "left_children", F_LEFT);
-    put_field(w, &t, "loss_changes", F_GAIN);
-    put_field(w, &t, "parents", F_PARENT);
-    put_field(w, &t, "right_children", F_RIGHT);
-    put_field(w, &t, "split_conditions", F_CONDITION);
-    put_field(w, &t, "split_indices", F_INDEX);
-    put_field(w, &t, "split_type", F_ZERO);
-    put_field(w, &t, "sum_hessian", F_COVER);
-    put_counts(w, f, t.n);
-    ks_jw_close(w, '}');
+    ks_buf_printf(to,
+                  "%s{\"categories\":[],\"categories_nodes\":[],\"categories_segments\":[],"
+                  "\"categories_sizes\":[],\"id\":%u,",
+                  i ? "," : "", i);
+    put_field(&t, "base_weights", F_ZERO, to);
+    put_field(&t, "default_left", F_DEFAULT, to);
+    put_field(&t, "left_children", F_LEFT, to);
+    put_field(&t, "loss_changes", F_GAIN, to);
+    put_field(&t, "parents", F_PARENT, to);
+    put_field(&t, "right_children", F_RIGHT, to);
+    put_field(&t, "split_conditions", F_VALUE, to);
+    put_field(&t, "split_indices", F_INDEX, to);
+    put_field(&t, "split_type", F_NOTHING, to);
+    put_field(&t, "sum_hessian", F_COVER, to);
+    ks_buf_printf(to,
+                  "\"tree_param\":{\"num_deleted\":\"0\",\"num_feature\":\"%u\","
+                  "\"num_nodes\":\"%u\",\"size_leaf_vector\":\"0\"}}",
+                  f->n_features, t.n);
 }
 
-static void put_booster(struct ks_jw *w, const struct ks_forest *f)
+static void put_booster(const struct ks_forest *f, struct ks_buf *to)
 {
-    char text[16];
-
-    snprintf(text, sizeof(text), "%u", f->n_trees);
-    ks_jw_open(w, "gradient_booster", '{');
-    ks_jw_open(w, "model", '{');
-    ks_jw_open(w, "gbtree_model_param", '{');
-    ks_jw_str(w, "num_parallel_tree", "1");
-    ks_jw_str(w, "num_trees", text);
-    ks_jw_str(w, "size_leaf_vector", "0");
-    ks_jw_close(w, '}');
-    ks_jw_open(w, "tree_info", '[');
+    ks_buf_printf(to,
+                  "\"gradient_booster\":{\"model\":{\"gbtree_model_param\":{"
+                  "\"num_parallel_tree\":\"1\",\"num_trees\":\"%u\",\"size_leaf_vector\":\"0\"},"
+                  "\"tree_info\":[",
+                  f->n_trees);
     for (uint32_t i = 0; i < f->n_trees; i++)
-        ks_jw_int(w, NULL, 0);
-    ks_jw_close(w, ']');
-    ks_jw_open(w, "trees", '[');
+        ks_buf_printf(to, i ? ",0" : "0");
+    ks_buf_printf(to, "],\"trees\":[");
     for (uint32_t i = 0; i < f->n_trees; i++)
-        put_xgboost_tree(w, f, i);
-    ks_jw_close(w, ']');
-    ks_jw_close(w, '}');
-    ks_jw_str(w, "name", "gbtree");
-    ks_jw_close(w, '}');
+        put_xgboost_tree(f, i, to);
+    ks_buf_printf(to, "]},\"name\":\"gbtree\"}");
 }
 
-static void put_learner(struct ks_jw *w, const struct ks_forest *f, const char *const *names)
+static void put_names_json(const struct ks_forest *f, const char *const *names, struct ks_buf *to)
 {
-    char base[32], n[16];
+    struct ks_jw w;
 
-    ks_f64_text(f->base, base);
-    snprintf(n, sizeof(n), "%u", f->n_features);
-    put_empty(w, "feature_types");
-    ks_jw_open(w, "feature_names", '[');
+    ks_buf_printf(to, "\"feature_names\":");
+    ks_jw_init(&w, to, false);
+    ks_jw_open(&w, NULL, '[');
     for (uint16_t i = 0; i < f->n_features; i++)
-        ks_jw_str(w, NULL, names[i]);
-    ks_jw_close(w, ']');
-    put_booster(w, f);
-    ks_jw_open(w, "learner_model_param", '{');
-    ks_jw_str(w, "base_score", base);
-    ks_jw_str(w, "boost_from_average", "1");
-    ks_jw_str(w, "num_class", "0");
-    ks_jw_str(w, "num_feature", n);
-    ks_jw_str(w, "num_target", "1");
-    ks_jw_close(w, '}');
-    ks_jw_open(w, "objective", '{');
-    ks_jw_str(w, "name", "reg:squarederror");
-    ks_jw_open(w, "reg_loss_param", '{');
-    ks_jw_str(w, "scale_pos_weight", "1");
-    ks_jw_close(w, '}');
-    ks_jw_close(w, '}');
+        ks_jw_str(&w, NULL, names[i]);
+    ks_jw_close(&w, ']');
 }
 
 void ks_forest_write_xgboost(const struct ks_forest *f, const char *const *names,
                              struct ks_buf *json_out)
 {
-    struct ks_jw w;
-
-    ks_jw_init(&w, json_out, false);
-    ks_jw_open(&w, NULL, '{');
-    ks_jw_open(&w, "learner", '{');
-    ks_jw_open(&w, "attributes", '{');
-    ks_jw_close(&w, '}');
-    put_learner(&w, f, names);
-    ks_jw_close(&w, '}');
-    ks_jw_open(&w, "version", '[');
-    ks_jw_int(&w, NULL, 1);
-    ks_jw_int(&w, NULL, 7);
-    ks_jw_int(&w, NULL, 4);
-    ks_jw_close(&w, ']');
-    ks_jw_close(&w, '}');
-    ks_buf_printf(json_out, "\n");
+    ks_buf_printf(json_out, "{\"learner\":{\"attributes\":{},");
+    put_names_json(f, names, json_out);
+    ks_buf_printf(json_out, ",\"feature_types\":[],");
+    put_booster(f, json_out);
+    ks_buf_printf(json_out,
+                  ",\"learner_model_param\":{\"base_score\":\"%.8E\",\"boost_from_average\":\"1\","
+                  "\"num_class\":\"0\",\"num_feature\":\"%u\",\"num_target\":\"1\"},"
+                  "\"objective\":{\"name\":\"reg:squarederror\",\"reg_loss_param\":{"
+                  "\"scale_pos_weight\":\"1\"}}},\"version\":[1,7,4]}\n",
+                  f->base, f->n_features);
 }

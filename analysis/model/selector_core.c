@@ -2,8 +2,15 @@
 #include "analysis/model/selector_core.h"
 
 #include <math.h>
+#include <string.h>
 
 #define LANES 8
+#define TREES 2
+#if defined(__GNUC__) && !defined(__clang__)
+#define UNROLL _Pragma("GCC unroll 8")
+#else
+#define UNROLL
+#endif
 
 #if defined(__clang__)
 #pragma STDC FP_CONTRACT OFF
@@ -11,12 +18,12 @@
 #pragma GCC optimize("fp-contract=off")
 #endif
 
-/* Features of the candidates of a block; one more column for leaves. */
+/* Candidates of a block, with rows as trees want them. */
 struct sel_block {
     int n;
     uint16_t instance[KS_SEL_BLOCK];
     double sum[KS_SEL_BLOCK];
-    float row[KS_SEL_BLOCK][KS_SEL_FEATURES + 1];
+    float row[KS_SEL_BLOCK][2 * (KS_SEL_FEATURES + 1)];
 };
 
 /* The k best so far, best first; picks[].regret waits until all are known. */
@@ -28,78 +35,108 @@ struct sel_best {
 
 /* ---- trees ---- */
 
-static uint32_t sel_step(const struct ks_sel_node *n, const float *row)
+static const struct ks_sel_node *sel_step(const struct ks_sel_node *tree,
+                                          const struct ks_sel_node *n, const float *row)
 {
-    const float x = row[n->feature & 0x7fff];
-    const int is_right = (x >= n->value) | ((n->feature >> 15) & !(x < n->value));
-
-    return (uint32_t)n->left + (uint32_t)is_right;
+    return tree + n->left + (row[n->feature] >= n->value);
 }
 
 /* Where a tree goes on after the splits that only look at the problem. */
-static uint32_t sel_enter(const struct ks_sel_node *tree, uint16_t n_problem, const float *row,
-                          int *depth_io)
+static const struct ks_sel_node *sel_enter(const struct ks_sel_model *m,
+                                           const struct ks_sel_node *tree, const float *row,
+                                           int *depth_io)
 {
-    uint32_t at = 0;
+    const struct ks_sel_node *at = tree;
 
-    while ((tree[at].feature & 0x7fff) < n_problem) {
-        at = sel_step(&tree[at], row);
+    while (at->feature % (m->n_features + 1) < m->n_problem) {
+        at = sel_step(tree, at, row);
         --*depth_io;
     }
     return at;
 }
 
-/* LANES walks at once, so that they wait for memory together. */
-static void sel_walk(const struct ks_sel_node *tree, uint32_t from, int depth, struct sel_block *b,
-                     int first)
+/* Where the walk of a tree begins. */
+struct sel_entry {
+    const struct ks_sel_node *tree, *at;
+};
+
+/* LANES candidates through TREES trees at once, so that the walks wait for memory together. The
+ * outputs are added tree after tree, whatever n is. */
+static void sel_walk(const struct sel_entry *e, int n, int depth, struct sel_block *b, int first)
 {
-    uint32_t at[LANES];
+    const struct ks_sel_node *at[TREES][LANES];
 
     for (int l = 0; l < LANES; l++)
-        at[l] = from;
-    for (int step = 0; step < depth; step++)
+        for (int t = 0; t < TREES; t++)
+            at[t][l] = e[t].at;
+    for (int step = 0; step < depth; step++) {
+        UNROLL
+        for (int l = 0; l < LANES; l++) {
+            at[0][l] = sel_step(e[0].tree, at[0][l], b->row[first + l]);
+            at[1][l] = sel_step(e[1].tree, at[1][l], b->row[first + l]);
+        }
+    }
+    for (int t = 0; t < n; t++)
         for (int l = 0; l < LANES; l++)
-            at[l] = sel_step(&tree[at[l]], b->row[first + l]);
-    for (int l = 0; l < LANES; l++)
-        b->sum[first + l] += (double)tree[at[l]].value;
+            b->sum[first + l] += (double)at[t][l]->value;
 }
 
 static void sel_score(const struct ks_sel_model *m, struct sel_block *b)
 {
     for (int i = 0; i < KS_SEL_BLOCK; i++)
         b->sum[i] = m->base;
-    for (uint32_t t = 0; t < m->n_trees; t++) {
-        const struct ks_sel_node *tree = m->nodes + m->trees[t].root;
-        int depth = m->trees[t].depth;
-        const uint32_t from = sel_enter(tree, m->n_problem, b->row[0], &depth);
+    for (uint32_t t = 0; t < m->n_trees; t += TREES) {
+        const int n = m->n_trees - t < TREES ? (int)(m->n_trees - t) : TREES;
+        struct sel_entry e[TREES];
+        int depth = 0;
 
+        for (int k = 0; k < TREES; k++) {
+            const struct ks_sel_tree *tree = &m->trees[t + (uint32_t)(k < n ? k : 0)];
+            int left = tree->depth;
+
+            e[k].tree = m->nodes + tree->root;
+            e[k].at = sel_enter(m, e[k].tree, b->row[0], &left);
+            depth = left > depth ? left : depth;
+        }
         for (int i = 0; i < b->n; i += LANES)
-            sel_walk(tree, from, depth, b, i);
+            sel_walk(e, n, depth, b, i);
     }
 }
 
 KS_SEL_API double ks_sel_predict(const struct ks_sel_model *m, const float *row)
 {
+    const int n = m->n_features;
     double sum = m->base;
 
     for (uint32_t t = 0; t < m->n_trees; t++) {
-        const struct ks_sel_node *tree = m->nodes + m->trees[t].root;
-        uint32_t at = 0;
+        const struct ks_sel_node *tree = m->nodes + m->trees[t].root, *at = tree;
 
-        while ((tree[at].feature & 0x7fff) != m->n_features)
-            at = sel_step(&tree[at], row);
-        sum += (double)tree[at].value;
+        while (at->feature != n) {
+            const float x = row[at->feature % (n + 1)];
+            const int is_right = x == x ? x >= at->value : at->feature > n;
+
+            at = tree + at->left + is_right;
+        }
+        sum += (double)at->value;
     }
     return sum;
 }
 
 /* ---- features ---- */
 
+/* In both halves of a row of a block. */
+static void sel_put(const struct ks_sel_model *m, float *row, int i, float x)
+{
+    row[i] = x == x ? x : -HUGE_VALF;
+    row[m->n_features + 1 + i] = x == x ? x : HUGE_VALF;
+}
+
 static void sel_problem(const struct ks_sel_model *m, const double *q, float *row)
 {
     for (int i = 0; i < m->n_problem; i++)
-        row[i] = ks_fx_problem_feature(q, m->index[i]);
+        sel_put(m, row, i, ks_fx_problem_feature(q, m->index[i]));
     row[m->n_features] = -HUGE_VALF;
+    row[2 * m->n_features + 1] = 0;
 }
 
 static void sel_candidate(const struct ks_sel_model *m, const double *q, int instance, float *row)
@@ -108,23 +145,43 @@ static void sel_candidate(const struct ks_sel_model *m, const double *q, int ins
     double pair[KS_FX_N_PAIRS];
 
     for (int i = 0; i < m->n_values; i++)
-        row[m->n_problem + i] = m->values[instance * m->n_values + i];
+        sel_put(m, row, m->n_problem + i, m->values[instance * m->n_values + i]);
     if (first == m->n_features)
         return;
     ks_fx_pairs(q, &m->instances[instance], &m->device, pair);
     for (int i = first; i < m->n_features; i++)
-        row[i] = ks_fx_pair_feature(pair, m->index[i]);
+        sel_put(m, row, i, ks_fx_pair_feature(pair, m->index[i]));
 }
 
 KS_SEL_API void ks_sel_features(const struct ks_sel_model *m, const struct ks_fx_problem *p,
                                 int instance, float *row_out)
 {
-    double q[KS_FX_N_QUANTITIES];
+    const int first = m->n_problem + m->n_values;
+    double q[KS_FX_N_QUANTITIES], pair[KS_FX_N_PAIRS];
 
     ks_fx_quantities(p, q);
+    ks_fx_pairs(q, &m->instances[instance], &m->device, pair);
     for (int i = 0; i < m->n_problem; i++)
         row_out[i] = ks_fx_problem_feature(q, m->index[i]);
-    sel_candidate(m, q, instance, row_out);
+    for (int i = 0; i < m->n_values; i++)
+        row_out[m->n_problem + i] = m->values[instance * m->n_values + i];
+    for (int i = first; i < m->n_features; i++)
+        row_out[i] = ks_fx_pair_feature(pair, m->index[i]);
+}
+
+KS_SEL_API uint32_t ks_sel_bits(const float *row, int n)
+{
+    uint32_t sum = 2166136261u;
+
+    for (int i = 0; i < n; i++) {
+        uint32_t bits = 0x7fc00000u;
+
+        if (row[i] == row[i])
+            memcpy(&bits, &row[i], sizeof(bits));
+        for (int k = 0; k < 4; k++)
+            sum = (sum ^ (bits >> 8 * k & 0xff)) * 16777619u;
+    }
+    return sum;
 }
 
 /* ---- the k best ---- */
@@ -150,7 +207,7 @@ static void sel_offer_block(const struct ks_sel_model *m, struct sel_block *b,
                             struct sel_best *best)
 {
     for (int i = b->n; i < (b->n + LANES - 1) / LANES * LANES; i++)
-        for (int k = 0; k <= m->n_features; k++)
+        for (int k = 0; k < 2 * (m->n_features + 1); k++)
             b->row[i][k] = b->row[0][k];
     sel_score(m, b);
     for (int i = 0; i < b->n; i++)
@@ -166,7 +223,7 @@ static void sel_add(const struct ks_sel_model *m, const double *q, int instance,
     if (b->n == 0)
         sel_problem(m, q, row);
     else
-        for (int i = 0; i <= m->n_features; i++)
+        for (int i = 0; i < 2 * (m->n_features + 1); i++)
             row[i] = b->row[0][i];
     sel_candidate(m, q, instance, row);
     b->instance[b->n++] = (uint16_t)instance;
@@ -297,7 +354,7 @@ KS_SEL_API int ks_sel_select(const struct ks_sel_model *m, const struct ks_fx_pr
         return sel_fall_back(m, p, q, mask, KS_SEL_SAFE, picks_out, k, rule_out);
     }
     ks_fx_quantities(p, q);
-    if (ks_fx_outside(q, m->lo, m->hi) >= 0)
+    if (ks_fx_is_outside(q, m->least, m->most))
         return sel_fall_back(m, p, q, mask, KS_SEL_OUTSIDE, picks_out, k, rule_out);
     if (m->splits)
         list = sel_list(m, q);

@@ -17,12 +17,14 @@
 #endif
 #define KS_SEL_NONE 0xffff
 
-/* A node of a tree. Children stand side by side, `left` counts from the root. A leaf's children are
- * itself: its feature is the one behind the last, which is minus infinity, so it always goes left,
- * and walks may take more steps than a path has. */
+/* A node of a tree. Children stand side by side, `left` counts from the root. A row holds its
+ * features twice, each time with one more value: in the first half a missing feature is minus
+ * infinity, so it goes left, in the second half plus infinity; a split names the half that it
+ * wants. A leaf's children are itself: its feature is the one behind the last, minus infinity, so
+ * it goes left, and walks may take more steps than a path has. */
 struct ks_sel_node {
     float value;      /* goes left below it; of a leaf: its output */
-    uint16_t feature; /* bit 15: a missing value goes right */
+    uint16_t feature; /* place in such a row */
     uint16_t left;
 };
 struct ks_sel_tree {
@@ -66,7 +68,7 @@ struct ks_sel_model {
     const float *values;   /* [n_instances][n_values] */
     const struct ks_fx_instance *instances; /* [n_instances] */
     struct ks_fx_device device;
-    const double *lo, *hi; /* [KS_FX_N_QUANTITIES] range of training */
+    const double *least, *most; /* [KS_FX_N_QUANTITIES] of the problems it is for; NaN = any */
     const struct ks_sel_node *nodes;
     const struct ks_sel_tree *trees; /* [n_trees] */
     uint32_t n_trees;
@@ -94,7 +96,10 @@ KS_SEL_API int ks_sel_select(const struct ks_sel_model *m, const struct ks_fx_pr
 /* The features of a candidate; row_out: [n_features]. */
 KS_SEL_API void ks_sel_features(const struct ks_sel_model *m, const struct ks_fx_problem *p,
                                 int instance, float *row_out);
-/* What the trees predict of it. */
+/* What the trees predict of it; row: [n_features], NaN = missing. */
 KS_SEL_API double ks_sel_predict(const struct ks_sel_model *m, const float *row);
+
+/* A checksum (FNV-1a) of their bits; all NaNs are equal. */
+KS_SEL_API uint32_t ks_sel_bits(const float *row, int n);
 
 #endif

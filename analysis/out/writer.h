@@ -14,6 +14,8 @@
 struct ks_format {
     const char *name;
     size_t state_size;
+    /* NULL; else the format must know all rows before it begins: it sees them once before. */
+    int (*look)(void *state, const struct ks_df *f, size_t n_columns, struct ks_err *err);
     /* Before the first batch; f may have no rows. */
     int (*begin)(void *state, const struct ks_df *f, size_t n_columns, struct ks_sink *to,
                  struct ks_err *err);
@@ -24,7 +26,8 @@ struct ks_format {
     void (*release)(void *state);
 };
 
-extern const struct ks_format ks_format_csv, ks_format_text, ks_format_markdown, ks_format_json;
+extern const struct ks_format ks_format_csv, ks_format_text, ks_format_markdown, ks_format_json,
+    ks_format_parquet, ks_format_hdf5;
 
 /* Number `at` of the column's values as CSV and tables show it.
  * @out [out] [KS_NUMBER_TEXT] (number.h), with a NUL. Returns the length. */

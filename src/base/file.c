@@ -193,7 +193,7 @@ static int create_beside(const char *path, char *temp_out, size_t cap, struct ks
     k = snprintf(temp_out, cap, "%s.%s.tmp", path, suffix);
     if (k < 0 || (size_t)k >= cap)
         return ks_fail(err, KS_EINVAL, "'%.200s': path is too long", path);
-    fd = open(temp_out, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    fd = open(temp_out, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     return fd < 0 ? ks_fail_path(err, "creating '%s'", temp_out) : fd;
 }
 

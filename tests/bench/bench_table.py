@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""bench_table.py ANALYZE FILE OUT N - `ANALYZE table FILE -o OUT`, N times, beside pandas making a
-CSV of the same results.h5; prints lines "key value".
+"""bench_table.py ANALYZE FILE OUT N - `ANALYZE table FILE -o OUT`, N times, as CSV and as Parquet, beside
+pandas making the same of the same results.h5; prints lines "key value".
 bench_table.py pandas FILE OUT - only that: /measurements joined with the other tables by their row
-numbers, 100,000 rows at a time, written by DataFrame.to_csv."""
+numbers, 100,000 rows at a time, written by DataFrame.to_csv, or by to_parquet where OUT ends in
+.parquet and pandas has an engine for it; without one the rows are joined and not written."""
 import os
 import sys
 import time
@@ -28,6 +29,14 @@ def traits(f):
         index="instance_id", columns="key", values="value").add_prefix("trait_")
 
 
+def has_engine():
+    try:
+        import pyarrow # noqa: F401 pandas' engine
+    except ImportError:
+        return False
+    return True
+
+
 def by_pandas(path, out):
     import h5py
     with h5py.File(path) as f:
@@ -42,7 +51,10 @@ def by_pandas(path, out):
             df = frame(rows[at:at + ROWS])
             for column in joined:
                 df = df.join(joined[column], on=column)
-            df.to_csv(out, mode="a" if at else "w", header=not at, index=False)
+            if not out.endswith(".parquet"):
+                df.to_csv(out, mode="a" if at else "w", header=not at, index=False)
+            elif has_engine():
+                df.to_parquet("%s.%d" % (out, at), compression="zstd")
 
 
 def measured(argv):
@@ -53,6 +65,20 @@ def measured(argv):
     if status:
         sys.exit(f"{argv[0]} ends with {status}")
     return time.monotonic() - begin, usage.ru_maxrss / 1024, usage.ru_utime + usage.ru_stime
+
+
+def as_parquet(analyze, path, out, n):
+    for _ in range(n):
+        wall, mib, cpu = measured([analyze, "table", path, "--format", "parquet", "-o", out])
+        print(f"# parquet {wall:.3f} s, {cpu:.3f} s of CPU, {mib:.1f} MiB")
+        print(f"parquet_s {wall:.4f}\nparquet_cpu_s {cpu:.4f}\nparquet_mib {mib:.1f}")
+    print("parquet_mb", round(os.path.getsize(out) / 1e6, 1))
+    wall, mib, cpu = measured([sys.executable, os.path.abspath(__file__), "pandas", path, out])
+    print(f"pandas_parquet_s {wall:.4f}\npandas_parquet_cpu_s {cpu:.4f}\npandas_parquet_mib {mib:.1f}")
+    print("pandas_parquet_written", int(has_engine()))
+    for name in os.listdir(os.path.dirname(out) or "."):
+        if name.startswith(os.path.basename(out)):
+            os.remove(os.path.join(os.path.dirname(out), name))
 
 
 def main(argv):
@@ -70,6 +96,7 @@ def main(argv):
     with open(out, "rb") as f:
         print("rows", sum(block.count(b"\n") for block in iter(lambda: f.read(1 << 24), b"")) - 1)
     print("csv_mb", round(os.path.getsize(out) / 1e6, 1))
+    as_parquet(analyze, path, out + ".parquet", n)
     wall, mib, cpu = measured([sys.executable, os.path.abspath(__file__), "pandas", path, out])
     print(f"pandas_s {wall:.4f}\npandas_cpu_s {cpu:.4f}\npandas_mib {mib:.1f}")
     print("pandas_csv_mb", round(os.path.getsize(out) / 1e6, 1))

@@ -224,6 +224,14 @@ def rows_table(raw, b):
               f"{get('table_s') / get('pandas_s'):.3f}", "<= 3 s", get("table_s") <= 3)
     yield row(f"{b}: memory", n, f"{get('table_mib'):.0f} MiB", f"pandas {get('pandas_mib'):.0f} MiB",
               f"{get('table_mib') / get('pandas_mib'):.3f}", "<= 300 MiB", get("table_mib") <= 300)
+    does = "pandas" if get("pandas_parquet_written") else "pandas, joined only,"
+    yield row(f"{b}: Parquet, time", n, f"{get('parquet_s'):.2f} s",
+              f"{does} {get('pandas_parquet_s'):.1f} s; {get('parquet_mb'):.0f} MB",
+              f"{get('parquet_s') / get('pandas_parquet_s'):.3f}", "<= 2 s", get("parquet_s") <= 2)
+    yield row(f"{b}: Parquet, memory", n, f"{get('parquet_mib'):.0f} MiB",
+              f"{does} {get('pandas_parquet_mib'):.0f} MiB",
+              f"{get('parquet_mib') / get('pandas_parquet_mib'):.3f}", "<= 512 MiB",
+              get("parquet_mib") <= 512)
 
 
 def rows_build(raw, b):

@@ -48,6 +48,34 @@ ksweep-analyze validate m run2/results.h5 --threads 1 --against m2 >out 2>err
 like "$(cat out)" '^against m2: mean \+0.0000 .* 0 problems more' "a model against itself"
 like "$(tail -n 1 out)" '^passed' "passes the gate"
 
+# --- select
+for size in full distilled; do
+    rc_is 0 "select --size $size" ksweep-analyze select m -o s-$size --size $size --name pick
+    like "$(cat out)" '^unseen problems, all trees \(full\) +[01]\.[0-9]+' "$size: what the full model does with unseen problems"
+    ok "$size: compiles as C99" cc -std=c99 -O1 -Wall -Wextra -Wno-unknown-pragmas -Werror -c s-$size/pick.c -o $size.o
+    ok "$size: links with its test" cc -std=c99 s-$size/test_pick.c $size.o -o t-$size
+    rc_is 0 "$size: picks on every problem what the program does" ./t-$size
+    like "$(cat out)" '^ok 1 - 24 problems' "$size: all of them"
+done
+like "$(cat s-distilled/pick.report.txt)" '^unseen problems, table alone' "the table's own figure"
+ok "distilled: at most 64 KiB" test "$(size distilled.o | awk 'NR == 2 { print $1 + $2 + $3 }')" -le 65536
+is "$(ls s-full | paste -sd' ')" \
+    "pick.c pick.h pick.lightgbm.txt pick.report.txt pick.xgboost.json test_pick.c" "the selector's files"
+rc_is 0 "select --smallest" ksweep-analyze select m -o s-small --smallest 2
+like "$(cat out)" '^full selector: [12] candidates' "chooses from a few instances"
+rc_is 2 "an existing directory" ksweep-analyze select m -o s-full
+rc_is 2 "a name that is none in C" ksweep-analyze select m -o s --name 1x
+like "$(cat err)" "'1x' is no C identifier" "is refused"
+cp -r m m4 && sed -i 's/"arithmetic": 1/"arithmetic": 2/' m4/feature_spec.json
+rc_is 2 "a specification of another version" ksweep-analyze select m4 -o s
+like "$(cat err)" 'm4/feature_spec.json:[0-9]+: arithmetic: arithmetic 2, this program computes 1: train the model again' "says what to do"
+not_ok "nothing was written" test -e s
+
+# --- features as columns
+rc_is 0 "table --features" ksweep-analyze table run1/results.h5 --features -o f.csv
+like "$(head -n 1 f.csv)" ',feature_log2_m,.*,feature_align_c,' "has them behind its columns"
+is "$(head -n 1 f.csv | tr , '\n' | sort | uniq -d)" "" "no name stands twice"
+
 # --- what is refused
 ok "a sweep under another condition" make_journal other 6 8 5 0 3 0xc0ffee02
 ksweep gather other >/dev/null 2>&1

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/* frames.h - the rows that `table` writes, batch by batch: of a results file, or of a table that
+ * was written before. */
+#ifndef KS_ANALYSIS_FRAMES_H
+#define KS_ANALYSIS_FRAMES_H
+
+#include "analysis/data/catalogue.h"
+#include "analysis/data/view.h"
+
+#include <stdbool.h>
+
+struct ks_frames;
+
+/* v: rows of a results file, in the columns of this version; borrowed. NULL: the table at `path`
+ * (analysis/import/made.h).
+ * @with_features [in] of a results file: behind them a column per feature (learn/features.h),
+ * chosen from all of its rows, which are read twice */
+int ks_frames_open(struct ks_view *v, enum ks_columns_version version, const char *path,
+                   bool with_features, struct ks_frames **frames_out, struct ks_err *err);
+void ks_frames_close(struct ks_frames *f); /* NULL is fine */
+/* Its columns; those from *n_columns_out on are only needed to derive others. */
+const struct ks_df *ks_frames_df(const struct ks_frames *f, size_t *n_columns_out);
+/* 1; 0 = no more rows; an error. Derived columns have their values. */
+int ks_frames_next(struct ks_frames *f, struct ks_df **frame_out, struct ks_err *err);
+/* From the first row again. */
+int ks_frames_rewind(struct ks_frames *f, struct ks_err *err);
+
+#endif

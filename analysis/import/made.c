@@ -1,0 +1,408 @@
+/* SPDX-License-Identifier: MIT */
+#include "analysis/import/made.h"
+#include "base/hash.h"
+#include "base/opt.h"
+#include "store/flat.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define BATCH_ROWS   ((size_t)8192)
+#define MOST_COLUMNS 4096
+
+struct column {
+    struct ks_words words;
+    double *f64; /* [BATCH_ROWS] numbers: one of the two */
+    int64_t *i64;
+    uint8_t *missing;
+    uint32_t *code; /* of texts */
+};
+
+struct ks_made {
+    const char *path; /* borrowed */
+    struct ks_df frame;
+    struct column *columns; /* [n_columns] */
+    struct ks_sources all;  /* the columns there are */
+    struct ks_input in;     /* CSV; in.name NULL: it is none */
+    struct ks_flat_reader *flat;
+    uint64_t n_flat, next_flat;
+    char *header;        /* names point into it */
+    const char **fields; /* [n_columns] of a line */
+};
+
+/* ---- columns ---- */
+
+static const struct ks_source *find_source(const struct ks_made *m, const char *name)
+{
+    for (size_t i = 0; i < m->all.n; i++)
+        if (strcmp(m->all.at[i].name, name) == 0)
+            return &m->all.at[i];
+    return NULL;
+}
+
+static int unknown(const struct ks_made *m, const char *name, struct ks_err *err)
+{
+    const char **names = calloc(m->all.n + 1, sizeof(*names)), *near = NULL;
+    int rc;
+
+    for (size_t i = 0; names && i < m->all.n; i++)
+        names[i] = m->all.at[i].name;
+    if (names)
+        near = ks_nearest(name, names);
+    rc = ks_fail(err, KS_EFORMAT, "'%s': column '%.60s' is none of a table of ksweep-analyze%s%s%s",
+                 m->path, name, near ? ", did you mean '" : "", near ? near : "", near ? "'" : "");
+    free(names);
+    return rc;
+}
+
+/* Whether a trait is a number only its values say: it stays a text, unless the file has a type. */
+static int add_column(struct ks_made *m, size_t i, const char *name, int flat_type,
+                      struct ks_err *err)
+{
+    bool is_trait = strncmp(name, KS_TRAIT_PREFIX, strlen(KS_TRAIT_PREFIX)) == 0;
+    const struct ks_source *s = is_trait ? NULL : find_source(m, name);
+    struct ks_df_column *c = &m->frame.columns[i];
+    struct column *held = &m->columns[i];
+
+    if (!s && !is_trait)
+        return unknown(m, name, err);
+    *c = (struct ks_df_column){ .name = name,
+                                .unit = s ? s->def.units : "",
+                                .role = s ? s->def.role : KS_CR_FEATURE,
+                                .type = s ? ks_source_type(s) : KS_DF_TEXT,
+                                .show = s ? ks_source_show(s) : KS_AS_NUMBER };
+    if (is_trait && flat_type == KS_COL_I64)
+        c->type = KS_DF_I64;
+    if (c->type == KS_DF_TEXT)
+        held->code = malloc(BATCH_ROWS * sizeof(*held->code));
+    else if (c->type == KS_DF_F64)
+        held->f64 = malloc(BATCH_ROWS * sizeof(*held->f64));
+    else
+        held->i64 = malloc(BATCH_ROWS * sizeof(*held->i64));
+    held->missing = malloc(BATCH_ROWS);
+    return held->missing && (held->code || held->f64 || held->i64)
+               ? 0
+               : ks_fail(err, KS_ENOMEM, "out of memory for %zu rows", BATCH_ROWS);
+}
+
+static int allocate(struct ks_made *m, size_t n, struct ks_err *err)
+{
+    m->frame.n_columns = n;
+    m->frame.columns = calloc(n + 1, sizeof(*m->frame.columns));
+    m->columns = calloc(n + 1, sizeof(*m->columns));
+    m->fields = calloc(n + 1, sizeof(*m->fields));
+    return m->frame.columns && m->columns && m->fields ? 0
+                                                       : ks_fail(err, KS_ENOMEM, "out of memory");
+}
+
+/* ---- values ---- */
+
+static int bad_value(const struct ks_made *m, size_t i, const char *text, struct ks_err *err)
+{
+    return ks_fail(err, KS_EFORMAT, "%s:%llu: column '%s': '%.60s' is no such value", m->path,
+                   (unsigned long long)m->in.line, m->frame.columns[i].name, text);
+}
+
+static int put_text(struct ks_made *m, size_t i, size_t row, const char *text, size_t n,
+                    struct ks_err *err)
+{
+    struct column *held = &m->columns[i];
+
+    held->code[row] = KS_DF_NONE;
+    return n ? ks_words_add(&held->words, text, n, &held->code[row], err) : 0;
+}
+
+/* The number of a field that is not empty. */
+static bool parse(const struct ks_df_column *c, struct column *held, size_t row, const char *text)
+{
+    uint64_t id = 0;
+    char *end;
+
+    if (c->type == KS_DF_I64 && c->show == KS_AS_HEX) {
+        if (!ks_unhex64(text, &id))
+            return false;
+        held->i64[row] = (int64_t)id;
+        return true;
+    }
+    if (text[0] == ' ' || text[0] == '\t')
+        return false;
+    errno = 0;
+    if (c->type == KS_DF_F64 && c->show == KS_AS_F32)
+        held->f64[row] = (double)strtof(text, &end);
+    else if (c->type == KS_DF_F64)
+        held->f64[row] = strtod(text, &end);
+    else if (c->show == KS_AS_UNSIGNED)
+        held->i64[row] = (int64_t)strtoull(text, &end, 10);
+    else
+        held->i64[row] = strtoll(text, &end, 10);
+    return *end == '\0' && (errno == 0 || c->type == KS_DF_F64) &&
+           (c->type != KS_DF_F64 || isfinite(held->f64[row]));
+}
+
+static int put_field(struct ks_made *m, size_t i, size_t row, const char *text, struct ks_err *err)
+{
+    const struct ks_df_column *c = &m->frame.columns[i];
+    struct column *held = &m->columns[i];
+
+    if (c->type == KS_DF_TEXT)
+        return put_text(m, i, row, text, strlen(text), err);
+    held->missing[row] = text[0] == '\0';
+    if (held->missing[row]) {
+        if (held->f64)
+            held->f64[row] = 0;
+        else
+            held->i64[row] = 0;
+        return 0;
+    }
+    return parse(c, held, row, text) ? 0 : bad_value(m, i, text, err);
+}
+
+/* Of an HDF5 table; ids are texts there. */
+static int put_flat(struct ks_made *m, size_t i, size_t row, struct ks_err *err)
+{
+    const struct ks_df_column *c = &m->frame.columns[i];
+    const void *at = ks_flat_value(m->flat, i);
+    struct column *held = &m->columns[i];
+
+    if (c->type == KS_DF_TEXT || c->show == KS_AS_HEX)
+        return put_field(m, i, row, at, err);
+    if (c->type == KS_DF_I64) {
+        memcpy(&held->i64[row], at, sizeof(held->i64[row]));
+        held->missing[row] = held->i64[row] == KS_FLAT_NO_I64;
+    } else {
+        memcpy(&held->f64[row], at, sizeof(held->f64[row]));
+        held->missing[row] = held->f64[row] < 0;
+    }
+    return 0;
+}
+
+static void show(struct ks_made *m, size_t n)
+{
+    for (size_t i = 0; i < m->frame.n_columns; i++) {
+        struct ks_df_column *c = &m->frame.columns[i];
+        struct column *held = &m->columns[i];
+
+        c->code = held->code;
+        c->missing = held->code ? NULL : held->missing;
+        c->n_values = held->code ? held->words.n : n;
+        if (held->code)
+            c->values.text = (const char *const *)held->words.text;
+        else if (held->f64)
+            c->values.f64 = held->f64;
+        else
+            c->values.i64 = held->i64;
+    }
+}
+
+/* ---- CSV ---- */
+
+/* Fields of a line, in place: RFC 4180, and a row is one line. NULL or what is wrong. */
+static const char *split(char *line, const char **fields, size_t most, size_t *n_out)
+{
+    char *from = line, *to = line;
+    size_t n = 0;
+
+    for (;;) {
+        bool is_quoted = *from == '"';
+
+        if (n == most)
+            return "more fields than columns";
+        fields[n++] = to;
+        from += is_quoted;
+        while (*from && (is_quoted || *from != ',')) {
+            if (is_quoted && *from == '"' && *++from != '"') {
+                is_quoted = false;
+                if (*from && *from != ',')
+                    return "text behind a closing quote";
+                continue;
+            }
+            *to++ = *from++;
+        }
+        if (is_quoted)
+            return "a quote is not closed";
+        if (!*from)
+            break;
+        from++;
+        *to++ = '\0';
+    }
+    *to = '\0';
+    *n_out = n;
+    return NULL;
+}
+
+static int open_csv(struct ks_made *m, struct ks_err *err)
+{
+    const char **names = calloc(MOST_COLUMNS, sizeof(*names)), *wrong;
+    size_t n = 0, n_line;
+    char *line;
+    int rc = names ? ks_input_open(&m->in, m->path, err) : ks_fail(err, KS_ENOMEM, "out of memory");
+
+    if (rc == 0)
+        rc = ks_input_line(&m->in, &line, &n_line, err);
+    if (rc == 0)
+        rc = ks_fail(err, KS_EFORMAT, "'%s' is empty: no header", m->path);
+    if (rc > 0) {
+        m->header = strdup(line);
+        rc = m->header ? 0 : ks_fail(err, KS_ENOMEM, "out of memory");
+    }
+    if (rc == 0) {
+        wrong = split(m->header, names, MOST_COLUMNS, &n);
+        rc = wrong ? ks_fail(err, KS_EFORMAT, "%s:1: %s", m->path, wrong) : allocate(m, n, err);
+    }
+    for (size_t i = 0; rc == 0 && i < n; i++)
+        rc = add_column(m, i, names[i], -1, err);
+    free(names);
+    return rc;
+}
+
+static int next_line(struct ks_made *m, size_t row, struct ks_err *err)
+{
+    const char *wrong;
+    char *line;
+    size_t n;
+    int rc = ks_input_line(&m->in, &line, &n, err);
+
+    if (rc <= 0)
+        return rc;
+    wrong = split(line, m->fields, m->frame.n_columns, &n);
+    if (!wrong && n < m->frame.n_columns)
+        wrong = "fewer fields than columns";
+    if (wrong)
+        return ks_fail(err, KS_EFORMAT, "%s:%llu: %s", m->path, (unsigned long long)m->in.line,
+                       wrong);
+    rc = 0;
+    for (size_t i = 0; rc == 0 && i < n; i++)
+        rc = put_field(m, i, row, m->fields[i], err);
+    return rc < 0 ? rc : 1;
+}
+
+/* ---- HDF5 ---- */
+
+static int open_flat(struct ks_made *m, struct ks_err *err)
+{
+    const struct ks_flat_column *columns;
+    size_t n;
+    int rc = ks_flat_open(m->path, &m->flat, &columns, &n, &m->n_flat, err);
+
+    if (rc == 0)
+        rc = allocate(m, n, err);
+    for (size_t i = 0; rc == 0 && i < n; i++) {
+        rc = add_column(m, i, columns[i].name, columns[i].type, err);
+        if (rc == 0) {
+            const struct ks_df_column *c = &m->frame.columns[i];
+            bool is_text = c->type == KS_DF_TEXT || c->show == KS_AS_HEX;
+            bool is_whole = c->type == KS_DF_I64 && !is_text;
+
+            if (is_text != (columns[i].type == KS_COL_TEXT) ||
+                is_whole != (columns[i].type == KS_COL_I64))
+                rc = ks_fail(err, KS_EFORMAT, "'%s': column '%s' has another type", m->path,
+                             columns[i].name);
+        }
+    }
+    return rc;
+}
+
+static int next_flat(struct ks_made *m, size_t row, struct ks_err *err)
+{
+    int rc;
+
+    if (m->next_flat == m->n_flat)
+        return 0;
+    rc = ks_flat_read(m->flat, m->next_flat++, err);
+    for (size_t i = 0; rc == 0 && i < m->frame.n_columns; i++)
+        rc = put_flat(m, i, row, err);
+    return rc < 0 ? rc : 1;
+}
+
+/* ---- both ---- */
+
+static bool is_hdf5(const char *path)
+{
+    struct ks_input in = { 0 };
+    const char *head;
+    size_t n = 0;
+    bool is_one = ks_input_open(&in, path, NULL) == 0 && ks_input_head(&in, &head, &n, NULL) == 0 &&
+                  n >= 8 && memcmp(head, "\x89HDF\r\n\x1a\n", 8) == 0;
+
+    ks_input_close(&in);
+    return is_one;
+}
+
+bool ks_made_is_hdf5_table(const char *path)
+{
+    const struct ks_flat_column *columns;
+    struct ks_flat_reader *r = NULL;
+    uint64_t n_rows;
+    size_t n;
+    bool is_one = is_hdf5(path) && ks_flat_open(path, &r, &columns, &n, &n_rows, NULL) == 0;
+
+    ks_flat_reader_close(r);
+    return is_one;
+}
+
+int ks_made_open(const char *path, struct ks_made **made_out, struct ks_err *err)
+{
+    struct ks_made *m = calloc(1, sizeof(*m));
+    int rc = m ? ks_sources_training(&m->all, NULL, KS_COLUMNS_V2, err)
+               : ks_fail(err, KS_ENOMEM, "out of memory");
+
+    if (rc == 0) {
+        m->path = path;
+        rc = is_hdf5(path) ? open_flat(m, err) : open_csv(m, err);
+    }
+    if (rc < 0) {
+        ks_made_close(m);
+        return rc;
+    }
+    *made_out = m;
+    return 0;
+}
+
+void ks_made_close(struct ks_made *m)
+{
+    if (!m)
+        return;
+    for (size_t i = 0; m->columns && i < m->frame.n_columns; i++) {
+        struct column *held = &m->columns[i];
+
+        ks_words_release(&held->words);
+        free(held->f64);
+        free(held->i64);
+        free(held->missing);
+        free(held->code);
+    }
+    ks_input_close(&m->in);
+    ks_flat_reader_close(m->flat);
+    ks_sources_release(&m->all);
+    free(m->frame.columns);
+    free(m->columns);
+    free(m->fields);
+    free(m->header);
+    free(m);
+}
+
+const struct ks_df *ks_made_df(const struct ks_made *m)
+{
+    return &m->frame;
+}
+
+int ks_made_next(struct ks_made *m, struct ks_df **frame_out, struct ks_err *err)
+{
+    size_t n = 0;
+    int rc = 1;
+
+    while (rc > 0 && n < BATCH_ROWS) {
+        rc = m->flat ? next_flat(m, n, err) : next_line(m, n, err);
+        n += rc > 0;
+    }
+    if (rc < 0 || n == 0)
+        return rc;
+    m->frame.first_row += m->frame.n_rows;
+    m->frame.n_rows = n;
+    show(m, n);
+    *frame_out = &m->frame;
+    return 1;
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/* distill.h - a small decision table over quantities of the problem: splits, and at each leaf a
+ * list of candidates. Trained on what picks lose, not on labels: a split is the one that lessens
+ * the loss of the best single candidate of each side most. */
+#ifndef KS_ANALYSIS_DISTILL_H
+#define KS_ANALYSIS_DISTILL_H
+
+#include "analysis/learn/features.h"
+#include "analysis/learn/matrix.h"
+#include "analysis/model/selector_core.h"
+
+/* What each candidate loses on each problem: 1 - best time / time; 1 where it was not measured.
+ * Zero-initialised = empty. */
+struct ks_losses {
+    size_t n_problems, n_candidates;
+    double *q;     /* [n_problems][KS_FX_N_QUANTITIES] */
+    float *loss;   /* [n_problems][n_candidates] */
+    uint8_t *fold; /* [n_problems] */
+    uint32_t n_folds;
+};
+/* ks_losses_init() - @candidates [in] [n] instances of the specification
+ * @fold [in] [c->n_problems]. Returns 0; KS_ENOMEM; KS_EINVAL no problem. */
+int ks_losses_init(struct ks_losses *l_out, const struct ks_cells *c,
+                   const struct ks_feature_spec *s, const uint32_t *candidates, size_t n,
+                   const uint8_t *fold, struct ks_err *err);
+void ks_losses_release(struct ks_losses *l);
+
+/* Zero-initialised = empty. */
+struct ks_table {
+    struct ks_sel_split *splits; /* [n_splits] the first is the root; owned */
+    uint16_t *lists;             /* [n_lists][width] candidates, best first; owned */
+    size_t n_splits, n_lists;
+    uint16_t width;
+};
+void ks_table_release(struct ks_table *t);
+
+struct ks_table_options {
+    uint32_t depth, min_problems; /* of a leaf */
+    uint16_t width;
+};
+#define KS_NO_FOLD UINT32_MAX
+/* ks_distill() - a table from the problems that are not in fold `without`; a leaf's list begins
+ * with its best candidate and goes on with those that lessen the loss of the best of the list most.
+ * KS_ENOMEM; KS_EINVAL: no problem left. */
+int ks_distill(const struct ks_losses *l, uint32_t without, const struct ks_table_options *options,
+               struct ks_table *table_out, struct ks_err *err);
+/* The list of a problem's leaf [width]; borrowed. */
+const uint16_t *ks_table_list(const struct ks_table *t, const double *q);
+
+/* Mean loss of the best of the first k of the list, each problem by a table that has not seen its
+ * fold. KS_ENOMEM, KS_EINVAL. */
+int ks_distill_validate(const struct ks_losses *l, const struct ks_table_options *options,
+                        uint32_t k, double *loss_out, struct ks_err *err);
+/* The depth with the least such loss for k = 1 (2 to 10). */
+int ks_distill_choose(const struct ks_losses *l, struct ks_table_options *options_io,
+                      struct ks_err *err);
+
+/* ks_losses_order() - the static order: candidates by mean loss, and a smallest set.
+ * @order_out [out] [n_candidates] */
+int ks_losses_order(const struct ks_losses *l, uint16_t *order_out, struct ks_err *err);
+/* ks_losses_smallest() - one candidate after the other, each the one that lessens the loss of the
+ * best of the set most, until the set loses at most `enough` or has `most`.
+ * @set_out [out] [most]; @loss_out [out] [most] mean loss after each. Returns how many; KS_ENOMEM.
+ */
+int ks_losses_smallest(const struct ks_losses *l, double enough, uint32_t most, uint16_t *set_out,
+                       double *loss_out, struct ks_err *err);
+
+#endif

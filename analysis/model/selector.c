@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: MIT */
+#include "analysis/model/selector.h"
+#include "analysis/learn/objective.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define TABLE_WIDTH 16
+
+static int no_memory(struct ks_err *err)
+{
+    return ks_fail(err, KS_ENOMEM, "out of memory for a selector");
+}
+
+void ks_selector_release(struct ks_selector *s)
+{
+    free(s->index);
+    free(s->order);
+    free(s->values);
+    free(s->instances);
+    free(s->from);
+    free(s->smallest);
+    free(s->smallest_loss);
+    ks_forest_release(&s->forest);
+    ks_table_release(&s->table);
+    ks_losses_release(&s->losses);
+    *s = (struct ks_selector){ 0 };
+}
+
+static int meaning_of(uint32_t target)
+{
+    switch (target) {
+    case KS_TARGET_LOG_TIME:
+    case KS_TARGET_LOG_RATE:
+        return KS_SEL_LOG;
+    case KS_TARGET_LOSS:
+        return KS_SEL_LOSS;
+    default:
+        return KS_SEL_ORDER;
+    }
+}
+
+/* ---- candidates ---- */
+
+/* All instances of the specification, or the smallest set. */
+static int choose_candidates(struct ks_selector *s, const struct ks_cells *c, const uint8_t *fold,
+                             uint32_t most, struct ks_err *err)
+{
+    struct ks_losses l = { 0 };
+    const size_t n = s->spec->n_instances;
+    int rc;
+
+    s->from = malloc((n + 1) * sizeof(*s->from));
+    if (!s->from)
+        return no_memory(err);
+    for (size_t i = 0; i < n; i++)
+        s->from[i] = (uint32_t)i;
+    s->model.n_instances = (uint16_t)n;
+    if (!most)
+        return 0;
+    s->smallest = malloc(most * sizeof(*s->smallest));
+    s->smallest_loss = malloc(most * sizeof(*s->smallest_loss));
+    rc = s->smallest && s->smallest_loss ? ks_losses_init(&l, c, s->spec, s->from, n, fold, err)
+                                         : no_memory(err);
+    if (rc == 0)
+        rc = ks_losses_smallest(&l, KS_SEL_ENOUGH, most < n ? most : (uint32_t)n, s->smallest,
+                                s->smallest_loss, err);
+    ks_losses_release(&l);
+    if (rc < 0)
+        return rc;
+    s->n_smallest = (uint32_t)rc;
+    for (int i = 0; i < rc; i++)
+        s->from[i] = s->smallest[i];
+    s->model.n_instances = (uint16_t)rc;
+    return 0;
+}
+
+static int set_candidates(struct ks_selector *s, struct ks_err *err)
+{
+    struct ks_sel_model *m = &s->model;
+    const struct ks_feature_spec *spec = s->spec;
+
+    s->index = malloc((spec->n_features + 1) * sizeof(*s->index));
+    s->values = malloc((m->n_instances * spec->n_values + 1u) * sizeof(*s->values));
+    s->instances = malloc((m->n_instances + 1u) * sizeof(*s->instances));
+    s->order = malloc((m->n_instances + 1u) * sizeof(*s->order));
+    if (!s->index || !s->values || !s->instances || !s->order)
+        return no_memory(err);
+    for (size_t i = 0; i < spec->n_features; i++)
+        s->index[i] = (uint16_t)spec->features[i].index;
+    for (size_t i = 0; i < m->n_instances; i++) {
+        const struct ks_feature_instance *x = &spec->instances[s->from[i]];
+
+        s->instances[i] = x->fx;
+        for (size_t k = 0; k < spec->n_values; k++)
+            s->values[i * spec->n_values + k] = (float)x->value[k];
+    }
+    return 0;
+}
+
+/* ---- table ---- */
+
+static int learn_table(struct ks_selector *s, struct ks_err *err)
+{
+    struct ks_table_options *o = &s->table_options;
+    int rc;
+
+    *o = (struct ks_table_options){ .min_problems = 5, .width = TABLE_WIDTH };
+    if (o->width > s->losses.n_candidates)
+        o->width = (uint16_t)s->losses.n_candidates;
+    rc = ks_distill_choose(&s->losses, o, err);
+    return rc == 0 ? ks_distill(&s->losses, KS_NO_FOLD, o, &s->table, err) : rc;
+}
+
+static int learn(struct ks_selector *s, const struct ks_cells *c, const uint8_t *fold,
+                 bool with_table, struct ks_err *err)
+{
+    int rc = ks_losses_init(&s->losses, c, s->spec, s->from, s->model.n_instances, fold, err);
+
+    if (rc == 0)
+        rc = ks_losses_order(&s->losses, s->order, err);
+    return rc == 0 && with_table ? learn_table(s, err) : rc;
+}
+
+/* A short list and the first trees. */
+static void keep_budget(struct ks_selector *s)
+{
+    struct ks_sel_model *m = &s->model;
+    const uint16_t width = s->table.width < KS_SEL_SHORT ? s->table.width : KS_SEL_SHORT;
+    uint32_t depth = 0, n = 0;
+
+    while (n < m->n_trees && (n == 0 || depth + m->trees[n].depth <= KS_SEL_BUDGET))
+        depth += m->trees[n++].depth;
+    m->n_trees = n;
+    for (size_t i = 0; i < s->table.n_lists; i++)
+        memmove(s->table.lists + i * width, s->table.lists + i * s->table.width,
+                width * sizeof(*s->table.lists));
+    s->table.width = width;
+    s->table_options.width = width;
+}
+
+/* Problems that it is for: small numbers within the range of training, such as strides and filter
+ * extents; larger ones within a factor of two. */
+static void set_limits(struct ks_selector *s)
+{
+    for (int i = 0; i < KS_FX_N_QUANTITIES; i++) {
+        const double lo = s->spec->lo[i], hi = s->spec->hi[i];
+
+        s->least[i] = lo > 16 ? lo / 2 : lo;
+        s->most[i] = hi > 16 ? hi * 2 : hi;
+    }
+    s->model.least = s->least;
+    s->model.most = s->most;
+}
+
+static void connect(struct ks_selector *s, uint32_t size, uint32_t target)
+{
+    struct ks_sel_model *m = &s->model;
+
+    m->size = (int32_t)size;
+    m->op = (int32_t)s->spec->op;
+    m->meaning = meaning_of(target);
+    m->n_features = (uint16_t)s->spec->n_features;
+    m->n_problem = (uint16_t)s->spec->n_problem;
+    m->n_values = (uint16_t)s->spec->n_values;
+    m->index = s->index;
+    m->values = s->values;
+    m->instances = s->instances;
+    m->device = s->spec->device;
+    set_limits(s);
+    m->nodes = s->forest.nodes;
+    m->trees = s->forest.trees;
+    m->n_trees = s->forest.n_trees;
+    m->base = s->forest.base;
+    m->order = s->order;
+    if (size == KS_SEL_BUDGETED)
+        keep_budget(s);
+    if (size == KS_SEL_FULL)
+        return;
+    m->splits = s->table.splits;
+    m->lists = s->table.lists;
+    m->width = s->table.width;
+}
+
+int ks_selector_create(const struct ks_feature_spec *spec, struct ks_forest *forest,
+                       uint32_t target, const struct ks_cells *cells, const uint8_t *fold,
+                       const struct ks_selector_options *options, struct ks_selector *s_out,
+                       struct ks_err *err)
+{
+    int rc;
+
+    *s_out = (struct ks_selector){ .spec = spec };
+    if (forest->n_features != spec->n_features)
+        return ks_fail(err, KS_EINVAL,
+                       "the trees have %u features, feature_spec.json has %zu: the two files are "
+                       "of different models",
+                       forest->n_features, spec->n_features);
+    if (spec->n_features > KS_SEL_FEATURES || spec->n_instances >= KS_SEL_NONE)
+        return ks_fail(err, KS_EINVAL, "a selector has at most %d features and %d instances",
+                       KS_SEL_FEATURES, KS_SEL_NONE - 1);
+    rc = choose_candidates(s_out, cells, fold, options->smallest, err);
+    if (rc == 0)
+        rc = set_candidates(s_out, err);
+    if (rc == 0)
+        rc = learn(s_out, cells, fold, options->size != KS_SEL_FULL, err);
+    if (rc < 0)
+        return rc;
+    s_out->forest = *forest;
+    *forest = (struct ks_forest){ 0 };
+    connect(s_out, options->size, target);
+    return 0;
+}
+
+int ks_selector_pick(const struct ks_selector *s, const struct ks_problem *p, const uint8_t *mask,
+                     struct ks_sel_pick *picks_out, int k, int *rule_out)
+{
+    const struct ks_fx_problem x = ks_feature_problem(p);
+
+    return ks_sel_select(&s->model, &x, mask, picks_out, k, rule_out);
+}

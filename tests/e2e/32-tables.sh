@@ -1,0 +1,63 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# One table in every form: Parquet, HDF5 and CSV hold the same values, types and missing values, for
+# other programs and for `table` itself. KSWEEP_TEST_PYTHON: a python that has pyarrow and duckdb.
+. "$(dirname "$0")/tap.sh"
+need_program ksweep ksweep-analyze make_journal
+debian=/usr/bin/python3 # Debian's, whose packages these are
+$debian -c 'import h5py, pandas, tables' 2>/dev/null ||
+    skip_all "python3-h5py, python3-pandas or python3-tables is not installed"
+cd "$tap_tmp" || exit 1
+check=$KSWEEP_SOURCE_DIR/tests/tools/check_table.py
+same() { # PYTHON HOW TABLE DESCRIPTION: as its CSV
+    is "$("$1" "$check" "$2" "$3" a.csv 2>&1 | tail -n 1)" "rows 343, columns 127, missing 7387, rest 0 " "$4"
+}
+table() { ksweep-analyze table "$@" 2>err; }
+
+make_journal a 12 30 15 17 1 && ksweep gather a >/dev/null || exit 1
+ok "CSV" table a/results.h5 -o a.csv
+ok "Parquet" table a/results.h5 --format parquet -o a.parquet
+ok "HDF5" table a/results.h5 --format hdf5 -o a.table.h5
+same $debian hdf5 a.table.h5 "HDF5 has the values of the CSV"
+is "$($debian -c 'import pandas
+print(len(pandas.read_hdf("a.table.h5", "table")))')" 343 "pandas reads it"
+
+# --- a table that exists
+ok "CSV to CSV" table a.csv -o b.csv
+ok "the same bytes" cmp a.csv b.csv
+ok "HDF5 to CSV" table a.table.h5 -o b.csv
+ok "the same bytes" cmp a.csv b.csv
+ok "CSV to HDF5" table a.csv --format hdf5 -o b.h5
+same $debian hdf5 b.h5 "the same values"
+ok "CSV to Parquet" table a.csv --format parquet -o b.parquet
+
+# --- what is wrong is one error, and nothing is written
+sed 's/time_median_ns/time_medain_ns/' a.csv >bad.csv
+rc_is 2 "an unknown column" ksweep-analyze table bad.csv -o no.csv
+like "$(cat "$tap_tmp/err")" "time_medain_ns.*did you mean 'time_median_ns'" "the nearest is named"
+sed '3s/,ok,/,"ok,/' a.csv >bad.csv
+rc_is 2 "a broken quote" ksweep-analyze table bad.csv -o no.csv
+like "$(cat "$tap_tmp/err")" 'bad.csv:3: ' "file and line"
+sed '4s/^[^,]*,[^,]*,/x,y,/' a.csv >bad.csv
+rc_is 2 "an id that is none" ksweep-analyze table bad.csv -o no.csv
+: >empty.csv
+rc_is 2 "an empty file" ksweep-analyze table empty.csv -o no.csv
+rc_is 2 "HDF5 to a pipe" ksweep-analyze table a.csv --format hdf5
+rc_is 2 "a choice that a table has not" ksweep-analyze table a.csv --merge newest
+not_ok "nothing is written" test -e no.csv
+
+# --- other programs
+python=${KSWEEP_TEST_PYTHON:-}
+if [ -z "$python" ] || ! "$python" -c 'import pyarrow, duckdb' 2>/dev/null; then
+    echo "# skipped: Parquet with pyarrow and DuckDB (KSWEEP_TEST_PYTHON names no python that has them)"
+else
+    same "$python" parquet a.parquet "pyarrow: values, types, missing, statistics, units, checksums"
+    same "$python" parquet b.parquet "of the converted one"
+    same "$python" duckdb a.parquet "DuckDB"
+    if "$python" -c 'import pandas' 2>/dev/null; then
+        same "$python" pandas a.parquet "pandas"
+    else
+        echo "# skipped: Parquet with pandas (that python has none)"
+    fi
+fi
+done_testing
