@@ -176,6 +176,8 @@ static int is_taken(struct reading *r, const struct ks_problem_row *p, size_t n_
     if (!p || !p->has_problem)
         return 0;
     rc = is_wanted(&r->rules->where, &p->problem, err);
+    if (rc == 1 && r->rules->only && ks_problem_set_find(r->rules->only, p->problem.id) < 0)
+        rc = 0;
     if (rc == 0)
         r->d->n_filtered += n_rows;
     for (int i = 0; i < 2; i++) {

@@ -10,7 +10,8 @@
 
 static const struct ks_analysis *const analyses[] = { &ks_analysis_table,    &ks_analysis_report,
                                                       &ks_analysis_import,   &ks_analysis_train,
-                                                      &ks_analysis_validate, &ks_analysis_select };
+                                                      &ks_analysis_validate, &ks_analysis_need,
+                                                      &ks_analysis_select };
 #define N_ANALYSES (sizeof(analyses) / sizeof(analyses[0]))
 
 static const struct ks_analysis *analysis_of(const struct ks_command *command)

@@ -18,7 +18,7 @@
 enum { N_BOOTSTRAP = 1000 };
 
 struct config {
-    const char *output;
+    const char *output, *problems;
     struct ks_opt_list where;
     unsigned merge;
     bool is_mixed, has_class_folds, use_counts, use_lost;
@@ -39,6 +39,11 @@ static const struct ks_opt opts[] = {
       .arg = "NAME=VALUE",
       .help = "only problems whose operator, direction, dtype, layout, class or dimension has one "
               "of these values (VALUE[,VALUE]); may be given several times" },
+    { .name = "problems",
+      .type = KS_OPT_STR,
+      .offset = AT(problems),
+      .arg = "LIST",
+      .help = "only problems of this list, in any format that jobs read" },
     { .name = "merge",
       .type = KS_OPT_ENUM,
       .offset = AT(merge),
@@ -304,8 +309,9 @@ static int train(const void *cfg, const char *const *operands, int n, struct ks_
                                       .where = c->where,
                                       .is_mixed = c->is_mixed };
     struct clock clock = { ks_now_ns(), ks_now_ns(), "" };
+    struct ks_problem_set only;
     struct job j = { .config = c };
-    int rc;
+    int rc = 0;
 
     if (!c->output)
         return ks_fail(err, KS_EINVAL, "where does the model go? give -o DIR");
@@ -318,7 +324,12 @@ static int train(const void *cfg, const char *const *operands, int n, struct ks_
         return ks_fail(err, KS_EINVAL,
                        "--merge all: a model wants one time per cell; use newest "
                        "or median");
-    rc = ks_dataset_read(&j.data, operands, (size_t)n, &rules, err);
+    ks_problem_set_init(&only);
+    if (c->problems)
+        rc = ks_problem_set_read(&only, c->problems, "auto", false, err);
+    rules.only = c->problems ? &only : NULL;
+    if (rc == 0)
+        rc = ks_dataset_read(&j.data, operands, (size_t)n, &rules, err);
     if (rc == 0) {
         prepare(&j, &clock);
         rc = ks_train(&j.in, &j.options, &j.trained, err);
@@ -333,6 +344,7 @@ static int train(const void *cfg, const char *const *operands, int n, struct ks_
         note(&j, notes);
     if (rc == 0 && !j.card.is_useful)
         rc = KS_EXIT_LOOK;
+    ks_problem_set_release(&only);
     ks_scorecard_release(&j.card);
     ks_trained_release(&j.trained, &j.source);
     ks_dataset_release(&j.data);

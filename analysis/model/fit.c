@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "analysis/model/fit.h"
+#include "base/hash.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -7,6 +8,16 @@
 enum { SCORED_ROWS = 16384 };
 
 /* ---- rows ---- */
+
+/* Of the lost pairs of a problem at most about twice as many as it has cells are in training, by a
+ * hash. */
+static bool is_kept(const struct ks_cells *c, uint32_t problem, uint32_t instance)
+{
+    const struct ks_cell_problem *p = &c->problems[problem];
+    uint64_t hash = ks_mix64(p->problem.id ^ ks_mix64(c->instances[instance].id));
+
+    return ks_cells_is_lost(c, problem, instance) && hash % c->n_instances < 2 * p->n;
+}
 
 /* The rows of a problem: its cells, and the lost ones. */
 static void list_problem(const struct ks_cells *c, uint32_t problem, bool use_lost,
@@ -17,7 +28,7 @@ static void list_problem(const struct ks_cells *c, uint32_t problem, bool use_lo
     for (size_t i = p->first; i < p->first + p->n; i++)
         r->at[r->n++] = (struct ks_pair_row){ problem, c->cells[i].instance, i };
     for (uint32_t i = 0; use_lost && i < c->n_instances; i++)
-        if (ks_cells_is_lost(c, problem, i))
+        if (is_kept(c, problem, i))
             r->at[r->n++] = (struct ks_pair_row){ problem, i, KS_NO_CELL };
 }
 
@@ -28,7 +39,7 @@ static size_t count_rows(const struct ks_cells *c, const bool *is_in, bool use_l
     for (uint32_t i = 0; i < c->n_problems; i++) {
         n += is_in[i] ? c->problems[i].n : 0;
         for (uint32_t j = 0; is_in[i] && use_lost && j < c->n_instances; j++)
-            n += ks_cells_is_lost(c, i, j);
+            n += is_kept(c, i, j);
     }
     return n;
 }
