@@ -136,12 +136,18 @@ static int add_row(struct reading *r, const struct ks_obs *row, uint32_t problem
     struct ks_timed_cell cell = { .problem = problem };
     int rc;
 
-    if (row->kernel == KS_OBS_NONE || (!ks_is_usable(row) && !is_refused(row)))
+    if (row->kernel == KS_OBS_NONE || (row->outcome == KS_O_SKIPPED && !is_refused(row)))
         return 0;
     rc = ks_cells_instance(c, row->instance_id, ks_store_kernel(r->f, row->kernel)->instance_name,
                            &cell.instance, err);
-    if (rc < 0 || !ks_is_usable(row))
-        return rc < 0 ? rc : ks_cells_refuse(c, problem, cell.instance, err);
+    if (rc < 0)
+        return rc;
+    if (row->flags & KS_FL_TRUNCATED)
+        ks_cells_truncate(c, problem);
+    if (is_refused(row))
+        return ks_cells_refuse(c, problem, cell.instance, err);
+    if (!ks_is_usable(row)) /* an untrusted time says nothing */
+        return row->outcome == KS_O_UNTRUSTED ? 0 : ks_cells_lose(c, problem, cell.instance, err);
     rc = check_device(r, row, err);
     if (rc < 0)
         return rc;
@@ -170,6 +176,8 @@ static int is_taken(struct reading *r, const struct ks_problem_row *p, size_t n_
     if (!p || !p->has_problem)
         return 0;
     rc = is_wanted(&r->rules->where, &p->problem, err);
+    if (rc == 1 && r->rules->only && ks_problem_set_find(r->rules->only, p->problem.id) < 0)
+        rc = 0;
     if (rc == 0)
         r->d->n_filtered += n_rows;
     for (int i = 0; i < 2; i++) {

@@ -7,6 +7,7 @@
 #include "analysis/learn/features.h"
 #include "analysis/learn/matrix.h"
 #include "base/opt.h"
+#include "grid/problems.h"
 
 struct ks_dataset_file {
     const char *path; /* borrowed */
@@ -30,7 +31,8 @@ struct ks_dataset_rules {
     unsigned merge;           /* enum ks_merge */
     struct ks_opt_list where; /* "NAME=VALUE[,VALUE]": direction, dtype, layout, operator, class or
                                  a dimension */
-    bool is_mixed;            /* several device classes, conditions or schema versions are fine */
+    const struct ks_problem_set *only; /* no others; NULL: all */
+    bool is_mixed; /* several device classes, conditions or schema versions are fine */
     const struct ks_cells
         *leave_out[2];       /* problems that are not read, counted in n_left_out; NULL */
     struct ks_buf *left_out; /* their canonical texts, a line each; may be NULL */

@@ -18,10 +18,10 @@
 enum { N_BOOTSTRAP = 1000 };
 
 struct config {
-    const char *output;
+    const char *output, *problems;
     struct ks_opt_list where;
     unsigned merge;
-    bool is_mixed, has_class_folds, use_counts;
+    bool is_mixed, has_class_folds, use_counts, use_lost;
     uint32_t n_folds, n_threads, n_settings, max_rounds, budget_ms;
     uint64_t seed, search_problems;
 };
@@ -39,6 +39,11 @@ static const struct ks_opt opts[] = {
       .arg = "NAME=VALUE",
       .help = "only problems whose operator, direction, dtype, layout, class or dimension has one "
               "of these values (VALUE[,VALUE]); may be given several times" },
+    { .name = "problems",
+      .type = KS_OPT_STR,
+      .offset = AT(problems),
+      .arg = "LIST",
+      .help = "only problems of this list, in any format that jobs read" },
     { .name = "merge",
       .type = KS_OPT_ENUM,
       .offset = AT(merge),
@@ -100,6 +105,12 @@ static const struct ks_opt opts[] = {
       .offset = AT(use_counts),
       .def = "no",
       .help = "weigh problems by how often their source uses them" },
+    { .name = "lost",
+      .type = KS_OPT_BOOL,
+      .offset = AT(use_lost),
+      .def = "yes",
+      .help = "train on instances that failed, or that a truncated list leaves out, too, as ten "
+              "times slower than the best" },
     { .name = "seed",
       .type = KS_OPT_U64,
       .offset = AT(seed),
@@ -260,7 +271,8 @@ static void prepare(struct job *j, struct clock *clock)
                                    .source = &j->source,
                                    .n_threads = c->n_threads,
                                    .seed = c->seed,
-                                   .use_counts = c->use_counts };
+                                   .use_counts = c->use_counts,
+                                   .use_lost = c->use_lost };
     j->options = (struct ks_train_options){ .n_folds = c->n_folds,
                                             .n_settings = c->n_settings,
                                             .max_rounds = c->max_rounds,
@@ -297,8 +309,9 @@ static int train(const void *cfg, const char *const *operands, int n, struct ks_
                                       .where = c->where,
                                       .is_mixed = c->is_mixed };
     struct clock clock = { ks_now_ns(), ks_now_ns(), "" };
+    struct ks_problem_set only;
     struct job j = { .config = c };
-    int rc;
+    int rc = 0;
 
     if (!c->output)
         return ks_fail(err, KS_EINVAL, "where does the model go? give -o DIR");
@@ -311,7 +324,12 @@ static int train(const void *cfg, const char *const *operands, int n, struct ks_
         return ks_fail(err, KS_EINVAL,
                        "--merge all: a model wants one time per cell; use newest "
                        "or median");
-    rc = ks_dataset_read(&j.data, operands, (size_t)n, &rules, err);
+    ks_problem_set_init(&only);
+    if (c->problems)
+        rc = ks_problem_set_read(&only, c->problems, "auto", false, err);
+    rules.only = c->problems ? &only : NULL;
+    if (rc == 0)
+        rc = ks_dataset_read(&j.data, operands, (size_t)n, &rules, err);
     if (rc == 0) {
         prepare(&j, &clock);
         rc = ks_train(&j.in, &j.options, &j.trained, err);
@@ -326,6 +344,7 @@ static int train(const void *cfg, const char *const *operands, int n, struct ks_
         note(&j, notes);
     if (rc == 0 && !j.card.is_useful)
         rc = KS_EXIT_LOOK;
+    ks_problem_set_release(&only);
     ks_scorecard_release(&j.card);
     ks_trained_release(&j.trained, &j.source);
     ks_dataset_release(&j.data);

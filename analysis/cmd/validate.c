@@ -12,7 +12,7 @@
 enum { N_BOOTSTRAP = 1000, MOST_WORST = 10, MOST_LEAKED = 20 };
 
 struct config {
-    const char *ceiling, *against;
+    const char *ceiling, *against, *problems;
     struct ks_opt_list where;
     unsigned merge;
     bool is_mixed, json;
@@ -38,6 +38,11 @@ static const struct ks_opt opts[] = {
       .arg = "NAME=VALUE",
       .help = "only problems whose operator, direction, dtype, layout, class or dimension has one "
               "of these values (VALUE[,VALUE]); may be given several times" },
+    { .name = "problems",
+      .type = KS_OPT_STR,
+      .offset = AT(problems),
+      .arg = "LIST",
+      .help = "only problems of this list, in any format that jobs read" },
     { .name = "merge",
       .type = KS_OPT_ENUM,
       .offset = AT(merge),
@@ -74,6 +79,7 @@ struct job {
     const char *dir, *file;
     struct ks_judge judge, other;
     struct ks_dataset data, sweep;
+    struct ks_problem_set only;
     struct ks_buf left_out; /* canonical texts of problems that training has seen, a line each */
     struct ks_scorecard card, other_card;
 };
@@ -244,6 +250,9 @@ static int read_all(struct job *j, const char *const *files, size_t n_files, str
 
     if (rc == 0 && c->against)
         rc = ks_judge_open(&j->other, c->against, c->n_threads, err);
+    if (rc == 0 && c->problems)
+        rc = ks_problem_set_read(&j->only, c->problems, "auto", false, err);
+    rules.only = c->problems ? &j->only : NULL;
     rules.leave_out[0] = &j->judge.model.cells;
     rules.leave_out[1] = c->against ? &j->other.model.cells : NULL;
     if (rc == 0)
@@ -287,6 +296,7 @@ static void release(struct job *j)
     ks_dataset_release(&j->data);
     ks_dataset_release(&j->sweep);
     ks_buf_release(&j->left_out);
+    ks_problem_set_release(&j->only);
 }
 
 static int validate(const void *cfg, const char *const *operands, int n, struct ks_buf *notes,
@@ -303,6 +313,7 @@ static int validate(const void *cfg, const char *const *operands, int n, struct 
                        "--merge all: there is one time per cell; use newest or "
                        "median");
     ks_buf_init(&j.left_out);
+    ks_problem_set_init(&j.only);
     rc = read_all(&j, operands + 1, (size_t)n - 1, err);
     if (rc == 0)
         rc = judge_all(&j, err);

@@ -186,6 +186,12 @@ static int append_pairs(struct ks_cells *c, const struct ks_cells *from, const u
         cell.instance = instance[cell.instance];
         rc = ks_cells_add(c, &cell, err);
     }
+    for (size_t i = 0; i < from->n_problems; i++)
+        if (from->problems[i].is_truncated)
+            ks_cells_truncate(c, problem[i]);
+    for (size_t i = 0; rc == 0 && i < from->n_lost; i++)
+        rc =
+            ks_cells_lose(c, problem[from->lost[i].problem], instance[from->lost[i].instance], err);
     for (size_t i = 0; rc == 0 && i < from->n_refused; i++)
         rc = ks_cells_refuse(c, problem[from->refused[i].problem],
                              instance[from->refused[i].instance], err);
@@ -207,6 +213,20 @@ int ks_cells_append(struct ks_cells *c, const struct ks_cells *from, struct ks_e
         rc = append_pairs(c, from, to, instance, err);
     free(to);
     return rc;
+}
+
+int ks_cells_lose(struct ks_cells *c, uint32_t problem, uint32_t instance, struct ks_err *err)
+{
+    int rc = grow((void **)&c->lost, &c->cap_lost, c->n_lost, sizeof(*c->lost), err);
+
+    if (rc == 0)
+        c->lost[c->n_lost++] = (struct ks_cell_pair){ problem, instance };
+    return rc;
+}
+
+void ks_cells_truncate(struct ks_cells *c, uint32_t problem)
+{
+    c->problems[problem].is_truncated = true;
 }
 
 /* ---- finishing ---- */
@@ -263,10 +283,27 @@ static int sort_cells(struct ks_cells *c, struct ks_err *err)
     return 0;
 }
 
+/* Keeps the pairs of which both are there; sorts; returns how many there are. */
+static size_t renumber_pairs(struct ks_cell_pair *pairs, size_t n, const uint32_t *problem_to,
+                             const uint32_t *instance_to)
+{
+    size_t n_kept = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        struct ks_cell_pair pair = { problem_to[pairs[i].problem], instance_to[pairs[i].instance] };
+
+        if (pair.problem != UINT32_MAX && pair.instance != UINT32_MAX)
+            pairs[n_kept++] = pair;
+    }
+    if (n_kept)
+        qsort(pairs, n_kept, sizeof(*pairs), compare_pairs);
+    return n_kept;
+}
+
 /* New numbers of problems and instances that have cells; UINT32_MAX: dropped. */
 static void renumber(struct ks_cells *c, uint32_t *problem_to, uint32_t *instance_to)
 {
-    size_t n_problems = 0, n_instances = 0, n_refused = 0;
+    size_t n_problems = 0, n_instances = 0;
 
     for (size_t i = 0; i < c->n_problems; i++)
         c->problems[i].n = 0;
@@ -296,14 +333,8 @@ static void renumber(struct ks_cells *c, uint32_t *problem_to, uint32_t *instanc
         c->cells[i].problem = problem_to[c->cells[i].problem];
         c->cells[i].instance = instance_to[c->cells[i].instance];
     }
-    for (size_t i = 0; i < c->n_refused; i++) {
-        struct ks_cell_pair pair = { problem_to[c->refused[i].problem],
-                                     instance_to[c->refused[i].instance] };
-
-        if (pair.problem != UINT32_MAX && pair.instance != UINT32_MAX)
-            c->refused[n_refused++] = pair;
-    }
-    c->n_refused = n_refused;
+    c->n_refused = renumber_pairs(c->refused, c->n_refused, problem_to, instance_to);
+    c->n_lost = renumber_pairs(c->lost, c->n_lost, problem_to, instance_to);
 }
 
 static void find_best(struct ks_cells *c)
@@ -335,8 +366,6 @@ int ks_cells_finish(struct ks_cells *c, struct ks_err *err)
     if (rc == 0) {
         renumber(c, to, to + c->n_problems);
         find_best(c);
-        if (c->n_refused)
-            qsort(c->refused, c->n_refused, sizeof(*c->refused), compare_pairs);
         rc = rehash(c, PROBLEMS, c->n_problems, err);
     }
     if (rc == 0)
@@ -353,6 +382,7 @@ void ks_cells_release(struct ks_cells *c)
     free(c->problems);
     free(c->instances);
     free(c->refused);
+    free(c->lost);
     free(c->slots[PROBLEMS]);
     free(c->slots[INSTANCES]);
     *c = (struct ks_cells){ 0 };
@@ -375,12 +405,24 @@ size_t ks_cells_at(const struct ks_cells *c, uint32_t problem, uint32_t instance
     return lo < end && c->cells[lo].instance == instance ? lo : KS_NO_CELL;
 }
 
-bool ks_cells_is_refused(const struct ks_cells *c, uint32_t problem, uint32_t instance)
+static bool has_pair(const struct ks_cell_pair *pairs, size_t n, uint32_t problem,
+                     uint32_t instance)
 {
     struct ks_cell_pair pair = { problem, instance };
 
-    return c->n_refused &&
-           bsearch(&pair, c->refused, c->n_refused, sizeof(pair), compare_pairs) != NULL;
+    return n && bsearch(&pair, pairs, n, sizeof(pair), compare_pairs) != NULL;
+}
+
+bool ks_cells_is_refused(const struct ks_cells *c, uint32_t problem, uint32_t instance)
+{
+    return has_pair(c->refused, c->n_refused, problem, instance);
+}
+
+bool ks_cells_is_lost(const struct ks_cells *c, uint32_t problem, uint32_t instance)
+{
+    return ks_cells_at(c, problem, instance) == KS_NO_CELL &&
+           (c->problems[problem].is_truncated ? !ks_cells_is_refused(c, problem, instance)
+                                              : has_pair(c->lost, c->n_lost, problem, instance));
 }
 
 bool ks_cells_tied(const struct ks_timed_cell *a, const struct ks_timed_cell *b)

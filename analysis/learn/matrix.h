@@ -43,6 +43,7 @@ struct ks_cell_problem {
     uint32_t class_id;         /* enum ks_problem_class_id (grid/problem_class.h) */
     size_t first, n;           /* its cells: [first, first + n) */
     size_t best;               /* the cell with the least time, of equal ones the first */
+    bool is_truncated;         /* the source keeps the fastest candidates only */
 };
 struct ks_cell_instance {
     uint64_t id; /* candidate */
@@ -65,6 +66,8 @@ struct ks_cells {
     size_t n_instances, cap_instances;
     struct ks_cell_pair *refused; /* [n_refused] sorted */
     size_t n_refused, cap_refused;
+    struct ks_cell_pair *lost; /* [n_lost] sorted: measured, but not ok */
+    size_t n_lost, cap_lost;
     size_t n_replaced;  /* cells that a later one of the same pair replaced */
     uint32_t *slots[2]; /* hash tables over ids: index + 1, 0 = free; private */
     size_t n_slots[2];
@@ -83,6 +86,9 @@ int ks_cells_refuse(struct ks_cells *c, uint32_t problem, uint32_t instance, str
 /* Adds all problems, instances, cells and refused pairs of a finished table. KS_ENOMEM. */
 int ks_cells_append(struct ks_cells *c, const struct ks_cells *from, struct ks_err *err);
 
+int ks_cells_lose(struct ks_cells *c, uint32_t problem, uint32_t instance, struct ks_err *err);
+void ks_cells_truncate(struct ks_cells *c, uint32_t problem); /* is_truncated */
+
 /* ks_cells_finish() - sorts; of several cells of one pair the one added last counts; drops problems
  * and instances without a cell, so indices change.
  * Returns 0; KS_EINVAL no cell at all; KS_ENOMEM. */
@@ -94,6 +100,8 @@ uint32_t ks_cells_find_instance(const struct ks_cells *c, uint64_t id);
 /* The cell of a pair; KS_NO_CELL: not measured. */
 size_t ks_cells_at(const struct ks_cells *c, uint32_t problem, uint32_t instance);
 bool ks_cells_is_refused(const struct ks_cells *c, uint32_t problem, uint32_t instance);
+/* Without a time, and presumably no good: it failed, or a truncated list leaves it out. */
+bool ks_cells_is_lost(const struct ks_cells *c, uint32_t problem, uint32_t instance);
 
 /* Whether the times of two cells cannot be told apart: they differ by at most 1.96 standard errors
  * of their difference; only equal times where an error is not known. */
@@ -102,6 +110,12 @@ bool ks_cells_tied(const struct ks_timed_cell *a, const struct ks_timed_cell *b)
 /* Weight of a label by the standard error of its median: 1 / (1 + (relative error / 1 %)^2); 1
  * where the error is not known (< 0). */
 double ks_label_weight(double time_ns, double se_ns);
+
+/* A row of a training matrix. */
+struct ks_pair_row {
+    uint32_t problem, instance;
+    size_t cell; /* KS_NO_CELL: lost */
+};
 
 /* ---- features ---- */
 

@@ -40,10 +40,11 @@ uint32_t ks_target_from(const char *name)
 
 /* ---- what the score should be ---- */
 
-static double wanted(enum ks_target target, const struct ks_cells *c, size_t cell)
+static double wanted(enum ks_target target, const struct ks_cells *c, const struct ks_pair_row *row)
 {
-    const struct ks_cell_problem *p = &c->problems[c->cells[cell].problem];
-    double best = c->cells[p->best].time_ns, time = c->cells[cell].time_ns;
+    const struct ks_cell_problem *p = &c->problems[row->problem];
+    double best = c->cells[p->best].time_ns;
+    double time = row->cell == KS_NO_CELL ? KS_LOST_FACTOR * best : c->cells[row->cell].time_ns;
 
     switch (target) {
     case KS_TARGET_LOG_TIME:
@@ -77,22 +78,23 @@ static void centre(double *y, size_t n)
         y[i] -= sum / (double)n;
 }
 
-static void fill(struct ks_objective *o, const struct ks_cells *c, const size_t *rows,
+static void fill(struct ks_objective *o, const struct ks_cells *c, const struct ks_pair_row *rows,
                  bool use_counts)
 {
     uint32_t problem = UINT32_MAX;
 
     for (size_t i = 0; i < o->n; i++) {
-        const struct ks_timed_cell *cell = &c->cells[rows[i]];
-        const struct ks_cell_problem *p = &c->problems[cell->problem];
+        const struct ks_pair_row *row = &rows[i];
+        const struct ks_cell_problem *p = &c->problems[row->problem];
+        double weight = row->cell == KS_NO_CELL ? 1 : c->cells[row->cell].weight;
         double count = p->problem.count > 1 ? (double)p->problem.count : 1;
 
-        if (cell->problem != problem)
+        if (row->problem != problem)
             o->first[o->n_groups++] = i;
-        problem = cell->problem;
-        o->y[i] = wanted(o->target, c, rows[i]);
-        o->weight[i] = (o->target == KS_TARGET_PAIRWISE ? 1 : cell->weight) *
-                       (use_counts ? log(1 + count) : 1);
+        problem = row->problem;
+        o->y[i] = wanted(o->target, c, row);
+        o->weight[i] =
+            (o->target == KS_TARGET_PAIRWISE ? 1 : weight) * (use_counts ? log(1 + count) : 1);
     }
     o->first[o->n_groups] = o->n;
     scale_to_mean_1(o->weight, o->n);
@@ -178,7 +180,7 @@ static int prepare_pairs(struct ks_objective *o, struct ks_err *err)
 }
 
 int ks_objective_init(struct ks_objective *o_out, enum ks_target target, const struct ks_cells *c,
-                      const size_t *rows, size_t n, bool use_counts, struct ks_err *err)
+                      const struct ks_pair_row *rows, size_t n, bool use_counts, struct ks_err *err)
 {
     struct ks_objective o = { .target = target, .n = n };
     int rc;

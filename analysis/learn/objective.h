@@ -23,6 +23,8 @@ const char *ks_target_meaning(uint32_t target); /* "?" likewise */
 /* KS_N_TARGETS: no target of that name. */
 uint32_t ks_target_from(const char *name);
 
+#define KS_LOST_FACTOR 10.0
+
 struct ks_objective {
     enum ks_target target;
     size_t n;
@@ -34,12 +36,14 @@ struct ks_objective {
 };
 
 /* ks_objective_init() - for the rows of a training matrix.
- * @rows [in] [n] numbers of cells in ascending order, whole problems
+ * @rows [in] [n] those of a problem stand together; lost ones count as KS_LOST_FACTOR times slower
+ *   than the best of their problem
  * @use_counts [in] weigh problems by how often they are used (ln(1 + count))
  * Weights average to 1; those of pairs are per problem only and scaled so that the second
  * derivatives average to 1 at first. KS_ENOMEM. */
 int ks_objective_init(struct ks_objective *o_out, enum ks_target target, const struct ks_cells *c,
-                      const size_t *rows, size_t n, bool use_counts, struct ks_err *err);
+                      const struct ks_pair_row *rows, size_t n, bool use_counts,
+                      struct ks_err *err);
 void ks_objective_release(struct ks_objective *o);
 
 /* First and second derivatives of the loss at these scores; all arrays [o->n]. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "analysis/model/fit.h"
+#include "base/hash.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -8,32 +9,59 @@ enum { SCORED_ROWS = 16384 };
 
 /* ---- rows ---- */
 
-static void list_cells(const struct ks_cells *c, const bool *is_in, struct ks_rows *r)
+/* Of the lost pairs of a problem at most about twice as many as it has cells are in training, by a
+ * hash. */
+static bool is_kept(const struct ks_cells *c, uint32_t problem, uint32_t instance)
 {
-    for (size_t i = 0; i < c->n_problems; i++) {
-        const struct ks_cell_problem *p = &c->problems[i];
+    const struct ks_cell_problem *p = &c->problems[problem];
+    uint64_t hash = ks_mix64(p->problem.id ^ ks_mix64(c->instances[instance].id));
 
-        if (!is_in[i])
-            continue;
-        r->n_problems++;
-        for (size_t j = p->first; j < p->first + p->n; j++)
-            r->cells[r->n++] = j;
+    return ks_cells_is_lost(c, problem, instance) && hash % c->n_instances < 2 * p->n;
+}
+
+/* The rows of a problem: its cells, and the lost ones. */
+static void list_problem(const struct ks_cells *c, uint32_t problem, bool use_lost,
+                         struct ks_rows *r)
+{
+    const struct ks_cell_problem *p = &c->problems[problem];
+
+    for (size_t i = p->first; i < p->first + p->n; i++)
+        r->at[r->n++] = (struct ks_pair_row){ problem, c->cells[i].instance, i };
+    for (uint32_t i = 0; use_lost && i < c->n_instances; i++)
+        if (is_kept(c, problem, i))
+            r->at[r->n++] = (struct ks_pair_row){ problem, i, KS_NO_CELL };
+}
+
+static size_t count_rows(const struct ks_cells *c, const bool *is_in, bool use_lost)
+{
+    size_t n = 0;
+
+    for (uint32_t i = 0; i < c->n_problems; i++) {
+        n += is_in[i] ? c->problems[i].n : 0;
+        for (uint32_t j = 0; is_in[i] && use_lost && j < c->n_instances; j++)
+            n += is_kept(c, i, j);
     }
+    return n;
 }
 
 int ks_rows_make(const struct ks_cells *c, const struct ks_featurizer *f, const bool *is_in,
-                 struct ks_rows *rows_out, struct ks_err *err)
+                 bool use_lost, struct ks_rows *rows_out, struct ks_err *err)
 {
-    struct ks_rows r = { .cells = malloc((c->n + 1) * sizeof(*r.cells)) };
+    size_t n = count_rows(c, is_in, use_lost);
+    struct ks_rows r = { .at = malloc((n + 1) * sizeof(*r.at)) };
     int rc;
 
-    if (!r.cells)
-        return ks_fail(err, KS_ENOMEM, "out of memory for %zu cells", c->n);
-    list_cells(c, is_in, &r);
+    if (!r.at)
+        return ks_fail(err, KS_ENOMEM, "out of memory for %zu rows", n);
+    for (uint32_t i = 0; i < c->n_problems; i++) {
+        if (!is_in[i])
+            continue;
+        list_problem(c, i, use_lost, &r);
+        r.n_problems++;
+    }
     rc = ks_matrix_init(&r.x, r.n, f->n_cols, err);
     for (size_t i = 0; rc == 0 && i < r.n; i++)
-        f->fill(f->ctx, c->cells[r.cells[i]].problem, c->cells[r.cells[i]].instance,
-                ks_matrix_row(&r.x, i));
+        f->fill(f->ctx, r.at[i].problem, r.at[i].instance, ks_matrix_row(&r.x, i));
     if (rc < 0)
         ks_rows_release(&r);
     else
@@ -43,7 +71,7 @@ int ks_rows_make(const struct ks_cells *c, const struct ks_featurizer *f, const 
 
 void ks_rows_release(struct ks_rows *r)
 {
-    free(r->cells);
+    free(r->at);
     ks_matrix_release(&r->x);
     *r = (struct ks_rows){ 0 };
 }
@@ -54,13 +82,13 @@ double ks_rows_loss(const struct ks_cells *c, const struct ks_rows *r, const flo
     size_t i = 0;
 
     while (i < r->n) {
-        const struct ks_cell_problem *p = &c->problems[c->cells[r->cells[i]].problem];
+        const struct ks_cell_problem *p = &c->problems[r->at[i].problem];
         size_t pick = i, end = i + p->n;
 
         for (; i < end; i++)
             if (scores[i] < scores[pick])
                 pick = i;
-        sum += 1 - c->cells[p->best].time_ns / c->cells[r->cells[pick]].time_ns;
+        sum += 1 - c->cells[p->best].time_ns / c->cells[r->at[pick].cell].time_ns;
     }
     return r->n_problems ? sum / (double)r->n_problems : NAN;
 }
@@ -92,8 +120,8 @@ int ks_fit_begin(struct ks_fit *f_out, const struct ks_fit_input *in,
     *f_out = (struct ks_fit){ .setting = *setting };
     for (size_t i = 0; i < n_watched && i < 2; i++)
         matrices[i] = &watched[i]->x;
-    rc = ks_objective_init(&f_out->objective, (enum ks_target)setting->target, in->cells,
-                           train->cells, train->n, in->use_counts, err);
+    rc = ks_objective_init(&f_out->objective, (enum ks_target)setting->target, in->cells, train->at,
+                           train->n, in->use_counts, err);
     if (rc == 0)
         rc = ks_booster_create(&f_out->booster, &params, &train->x, features->names, matrices,
                                n_watched, err);
@@ -126,7 +154,7 @@ int ks_fit_whole(struct ks_fit *f_out, const struct ks_fit_input *in,
 
     if (rc < 0)
         return rc;
-    rc = ks_rows_make(in->cells, features_out, is_training, &train, err);
+    rc = ks_rows_make(in->cells, features_out, is_training, in->use_lost, &train, err);
     if (rc == 0)
         rc = ks_fit_begin(&f, in, setting, features_out, &train, NULL, 0, err);
     if (rc == 0)

@@ -31,20 +31,21 @@ struct ks_fit_input { /* borrowed */
     const struct ks_feature_source *source;
     uint32_t n_threads;
     uint64_t seed;
-    bool use_counts;
+    bool use_counts, use_lost; /* weigh problems by use; train on lost pairs, too */
 };
 
 /* The cells of some problems, with their features. Zero-initialised = empty. */
 struct ks_rows {
-    size_t *cells; /* [n] ascending */
+    struct ks_pair_row *at; /* [n] whole problems */
     size_t n, n_problems;
     struct ks_matrix x;
 };
-/* @is_in [in] [c->n_problems]. KS_ENOMEM. */
+/* @is_in [in] [c->n_problems]. use_lost: lost pairs, too. KS_ENOMEM. */
 int ks_rows_make(const struct ks_cells *c, const struct ks_featurizer *f, const bool *is_in,
-                 struct ks_rows *rows_out, struct ks_err *err);
+                 bool use_lost, struct ks_rows *rows_out, struct ks_err *err);
 void ks_rows_release(struct ks_rows *r);
-/* Mean of 1 - efficiency of the picks by these scores [r->n]; NaN without a problem. */
+/* Mean of 1 - efficiency of the picks by these scores [r->n], of rows without lost ones; NaN
+ * without a problem. */
 double ks_rows_loss(const struct ks_cells *c, const struct ks_rows *r, const float *scores);
 
 /* Zero-initialised = empty. */

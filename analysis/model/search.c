@@ -95,12 +95,12 @@ static int fit_pair(const struct run *r, uint32_t setting, uint32_t i, uint32_t 
     float *const curves[2] = { curve(r->search, setting, j, i), curve(r->search, setting, i, j) };
     struct ks_fit f = { 0 };
     const struct ks_cells *c = r->in->cells;
-    int rc = ks_rows_make(c, features, problems_of(r, i, j, true), &train, err);
+    int rc = ks_rows_make(c, features, problems_of(r, i, j, true), r->in->use_lost, &train, err);
 
     if (rc == 0)
-        rc = ks_rows_make(c, features, problems_of(r, i, i, false), &held[0], err);
+        rc = ks_rows_make(c, features, problems_of(r, i, i, false), false, &held[0], err);
     if (rc == 0)
-        rc = ks_rows_make(c, features, problems_of(r, j, j, false), &held[1], err);
+        rc = ks_rows_make(c, features, problems_of(r, j, j, false), false, &held[1], err);
     if (rc == 0)
         rc = ks_fit_begin(&f, r->in, &settings[setting], features, &train, watched, 2, err);
     if (rc == 0)

@@ -108,11 +108,11 @@ static int grow_judged(const struct run *r, const struct ks_featurizer *features
     const struct ks_rows *const watched[] = { &judges };
     uint32_t best = 1, n_max = r->options->max_rounds;
     double least = INFINITY;
-    int rc = ks_rows_make(r->in->cells, features, r->is_training, &train, err);
+    int rc = ks_rows_make(r->in->cells, features, r->is_training, r->in->use_lost, &train, err);
 
     ks_settings(&settings);
     if (rc == 0)
-        rc = ks_rows_make(r->in->cells, features, r->is_judge, &judges, err);
+        rc = ks_rows_make(r->in->cells, features, r->is_judge, false, &judges, err);
     if (rc == 0)
         rc = ks_fit_begin(f, r->in, &settings[0], features, &train, watched, 1, err);
     for (uint32_t i = 1; rc == 0 && i <= n_max && i < best + r->options->patience; i++) {

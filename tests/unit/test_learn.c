@@ -334,12 +334,15 @@ static double loss_of(const struct ks_objective *o, const float *s)
 
 static void gradients_are_derivatives(void **state)
 {
-    const size_t rows[] = { 0, 1, 2, 3, 4, 5 };
+    struct ks_pair_row rows[6];
     struct ks_cells c;
     struct ks_err err = { 0 };
 
     (void)state;
     fill(&c, 4, 4, some_times);
+    for (size_t i = 0; i < 6; i++)
+        rows[i] = (struct ks_pair_row){ c.cells[i].problem, c.cells[i].instance, i };
+    rows[5].cell = KS_NO_CELL;
     for (uint32_t t = 0; t < KS_N_TARGETS; t++) {
         float s[] = { 0.3f, -0.2f, 0.1f, 0.5f, 0.25f, -0.4f }, first[6], second[6];
         struct ks_objective o;

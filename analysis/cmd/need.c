@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: MIT */
+#include "analysis/learn/need.h"
+#include "analysis/cmd/analyze.h"
+#include "analysis/cmd/judge.h"
+#include "base/command.h"
+#include "base/file.h"
+#include "base/text.h"
+#include "grid/problem_class.h"
+#include "grid/problems.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_INSTANCES = 4 };
+
+struct config {
+    const char *problems, *output;
+    uint64_t n;
+    bool use_counts;
+};
+#define AT(member) offsetof(struct config, member)
+static const struct ks_opt opts[] = {
+    { .name = "problems",
+      .type = KS_OPT_STR,
+      .offset = AT(problems),
+      .arg = "LIST",
+      .help = "problems to choose from, in any format that jobs read; required" },
+    { .name = "output",
+      .letter = 'o',
+      .type = KS_OPT_STR,
+      .offset = AT(output),
+      .arg = "FILE",
+      .help = "problem list (CSV) for a job; without it only the table is printed" },
+    { .name = "n",
+      .letter = 'n',
+      .type = KS_OPT_U64,
+      .offset = AT(n),
+      .def = "50",
+      .min = 1,
+      .max = 1e6,
+      .arg = "N",
+      .help = "how many problems" },
+    { .name = "weigh-uses",
+      .type = KS_OPT_BOOL,
+      .offset = AT(use_counts),
+      .def = "yes",
+      .help = "weigh problems by how often the list uses them" },
+    KS_OPT_END
+};
+#undef AT
+
+struct job {
+    const struct config *config;
+    struct ks_judge judge;
+    struct ks_feature_spec spec;
+    struct ks_problem_set set;
+    struct ks_problem *pool; /* [n_pool] of the list, those that are not in training */
+    size_t n_pool;
+    double *loss; /* [training problems] */
+    struct ks_needed *needed;
+    size_t n_needed;
+};
+
+/* What the out-of-fold pick of each training problem loses. */
+static void fill_losses(struct job *j)
+{
+    const struct ks_model *m = &j->judge.model;
+    const struct ks_cells *c = &m->cells;
+
+    for (size_t i = 0; i < c->n_problems; i++) {
+        const struct ks_cell_problem *p = &c->problems[i];
+        size_t pick = p->first;
+
+        for (size_t k = p->first; k < p->first + p->n; k++)
+            if (m->scores[k] < m->scores[pick])
+                pick = k;
+        j->loss[i] = 1 - c->cells[p->best].time_ns / c->cells[pick].time_ns;
+    }
+}
+
+static int read_pool(struct job *j, struct ks_err *err)
+{
+    const struct ks_cells *c = &j->judge.model.cells;
+    uint32_t op = c->problems[0].problem.op;
+    int rc = ks_problem_set_read(&j->set, j->config->problems, "auto", false, err);
+
+    if (rc < 0)
+        return rc;
+    j->pool = malloc((j->set.n + 1) * sizeof(*j->pool));
+    if (!j->pool)
+        return ks_fail(err, KS_ENOMEM, "out of memory for %u problems", j->set.n);
+    for (uint32_t i = 0; i < j->set.n; i++) {
+        struct ks_problem p = ks_problem_table_get(&j->set.problems, i);
+
+        if (p.op == op && ks_cells_find_problem(c, p.id) == UINT32_MAX)
+            j->pool[j->n_pool++] = p;
+    }
+    return j->n_pool ? 0
+                     : ks_fail(err, KS_EINVAL,
+                               "%s: of %u problems none is of the model's operator and new to it",
+                               j->config->problems, j->set.n);
+}
+
+static int choose(struct job *j, struct ks_err *err)
+{
+    const struct ks_model *m = &j->judge.model;
+
+    j->n_needed = j->config->n < j->n_pool ? (size_t)j->config->n : j->n_pool;
+    j->loss = malloc((m->cells.n_problems + 1) * sizeof(*j->loss));
+    j->needed = malloc((j->n_needed + 1) * sizeof(*j->needed));
+    if (!j->loss || !j->needed)
+        return ks_fail(err, KS_ENOMEM, "out of memory for %zu problems", m->cells.n_problems);
+    fill_losses(j);
+    return ks_need_choose(&m->cells, m->fold, j->loss, j->pool, j->n_pool, j->config->use_counts,
+                          j->n_needed, j->needed, err);
+}
+
+static int write_list(const struct job *j, struct ks_err *err)
+{
+    struct ks_buf text;
+    int rc;
+
+    if (!j->config->output)
+        return 0;
+    ks_buf_init(&text);
+    ks_problem_csv_header(j->pool[0].op, &text);
+    for (size_t i = 0; i < j->n_needed; i++)
+        ks_problem_csv_row(&j->pool[j->needed[i].i], &text);
+    rc = ks_buf_ok(&text) ? ks_file_output(j->config->output, text.data, text.len, err)
+                          : ks_fail(err, KS_ENOMEM, "out of memory for the list");
+    ks_buf_release(&text);
+    return rc;
+}
+
+/* ---- the instances for them ---- */
+
+/* The first few instances by score; x: a row per instance of the specification. */
+static int put_instances(const struct job *j, const struct ks_problem *p, const struct ks_matrix *x,
+                         float *scores, struct ks_buf *to, struct ks_err *err)
+{
+    const struct ks_feature_spec *spec = &j->spec;
+    int rc;
+
+    for (uint32_t i = 0; i < spec->n_instances; i++)
+        ks_features_row(spec, p, i, ks_matrix_row(x, i));
+    rc = ks_booster_predict(j->judge.model.booster, x, scores, err);
+    for (uint32_t k = 0; rc == 0 && k < MOST_INSTANCES && k < spec->n_instances; k++) {
+        size_t best = 0;
+
+        for (size_t i = 1; i < spec->n_instances; i++)
+            best = scores[i] < scores[best] ? i : best;
+        ks_buf_printf(to, "%s", k ? ", " : "           instances: ");
+        ks_text_put(to, spec->instances[best].name, strlen(spec->instances[best].name),
+                    KS_LINES_NONE);
+        scores[best] = INFINITY;
+    }
+    ks_buf_printf(to, "\n");
+    return rc;
+}
+
+static int print(const struct job *j, struct ks_err *err)
+{
+    struct ks_matrix x = { 0 };
+    struct ks_buf text;
+    float *scores = malloc((j->spec.n_instances + 1) * sizeof(*scores));
+    int rc = ks_matrix_init(&x, j->spec.n_instances, j->spec.n_features, err);
+
+    if (rc == 0 && !scores)
+        rc = ks_fail(err, KS_ENOMEM, "out of memory");
+    ks_buf_init(&text);
+    ks_buf_printf(&text, "%zu of %zu new problems, most valuable first\n", j->n_needed, j->n_pool);
+    ks_buf_printf(&text, "   value     loss  distance  uses  class            problem\n");
+    for (size_t i = 0; rc == 0 && i < j->n_needed; i++) {
+        const struct ks_needed *n = &j->needed[i];
+        const struct ks_problem *p = &j->pool[n->i];
+
+        ks_buf_printf(&text, "%8.4f %8.4f %9.2f %5lld  %-16s ", n->value, n->loss, n->distance,
+                      (long long)p->count, ks_problem_class_name(ks_problem_class(p)));
+        ks_problem_canonical(p, &text);
+        ks_buf_printf(&text, "\n");
+        rc = put_instances(j, p, &x, scores, &text, err);
+    }
+    if (rc == 0)
+        rc = ks_emit(&text, NULL, err);
+    ks_buf_release(&text);
+    ks_matrix_release(&x);
+    free(scores);
+    return rc;
+}
+
+static int need(const void *cfg, const char *const *operands, int n, struct ks_buf *notes,
+                struct ks_err *err)
+{
+    const struct config *c = cfg;
+    struct job j = { .config = c };
+    char path[4200];
+    int rc;
+
+    (void)n;
+    (void)notes;
+    if (!c->problems)
+        return ks_fail(err, KS_EINVAL, "which problems may be measured? give --problems LIST");
+    ks_problem_set_init(&j.set);
+    rc = ks_judge_open(&j.judge, operands[0], 1, err);
+    if (rc == 0)
+        rc = ks_path_join(path, sizeof(path), operands[0], "feature_spec.json", err);
+    if (rc == 0)
+        rc = ks_feature_spec_read(path, &j.spec, err);
+    if (rc == 0)
+        rc = read_pool(&j, err);
+    if (rc == 0)
+        rc = choose(&j, err);
+    if (rc == 0)
+        rc = write_list(&j, err);
+    if (rc == 0)
+        rc = print(&j, err);
+    free(j.pool);
+    free(j.loss);
+    free(j.needed);
+    ks_problem_set_release(&j.set);
+    ks_feature_spec_release(&j.spec);
+    ks_judge_release(&j.judge);
+    return rc;
+}
+
+const struct ks_analysis ks_analysis_need = {
+    .name = "need",
+    .summary = "Which problems are worth measuring next, as a list that a job reads.",
+    .usage = "need MODEL --problems LIST [-n N] [-o FILE]",
+    .opts = opts,
+    .cfg_size = sizeof(struct config),
+    .n_min = 1,
+    .n_max = 1,
+    .run = need,
+};

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/* need.h - which problems are worth measuring next: those where a model is likely to lose, by what
+ * it loses out of fold on problems as far from its training, and on the nearest ones; times how
+ * often they are used. */
+#ifndef KS_ANALYSIS_NEED_H
+#define KS_ANALYSIS_NEED_H
+
+#include "analysis/learn/matrix.h"
+
+struct ks_needed {
+    uint32_t i;      /* in the pool */
+    double distance; /* to the nearest problem that is measured or chosen before it */
+    double loss;     /* expected 1 - efficiency */
+    double value;    /* loss times uses */
+};
+
+/* ks_need_choose() - the most valuable problems of a pool, one after the other: what is chosen
+ * counts as measured for the next.
+ * @fold, loss [in] [c->n_problems] fold of each training problem and what its out-of-fold pick
+ *   loses
+ * @pool [in] [n_pool] problems that are not in training
+ * @use_counts [in] weigh by .count
+ * @out [out] [n_wanted], n_wanted <= n_pool
+ * Returns 0; KS_ENOMEM. */
+int ks_need_choose(const struct ks_cells *c, const uint8_t *fold, const double *loss,
+                   const struct ks_problem *pool, size_t n_pool, bool use_counts, size_t n_wanted,
+                   struct ks_needed *out, struct ks_err *err);
+
+#endif
