@@ -2,9 +2,9 @@
 /* bench_variance measure JOB CACHE FILE SWEEP WORKERS BUFFERS SECONDS - appends one sweep to FILE:
  *   each problem of the job in WORKERS workers, each with BUFFERS sets of buffers after one
  *   another, for SECONDS each. In that time its first six instances that run are measured in turn,
- *   each twice in a row: 19 samples, no checks. A line "# done SWEEP PROBLEM" ends a problem; a
- *   problem that FILE has is skipped, so that the bench can be cut and started again.
- * bench_variance table FILE - standard deviations by what is between two values.
+ *   each twice in a row: 19 samples (fewer beyond 400 ms), no checks. A line "# done SWEEP PROBLEM"
+ * ends a problem; a problem that FILE has is skipped, so that the bench can be cut and started
+ * again. bench_variance table FILE - standard deviations by what is between two values.
  *
  * The job's instances must lie in the cache (`ksweep build JOB --cache CACHE`). The first word of a
  * problem's name is its class. */
@@ -23,9 +23,9 @@
 #define PAIRS_MAX   20000
 
 static const struct ks_measure measure = { .warmup_ms = 2,
-                                           .min_samples = N_SAMPLES,
+                                           .min_samples = 5,
                                            .max_samples = N_SAMPLES,
-                                           .max_ms = 2000,
+                                           .max_ms = 400,
                                            .cache = KS_CACHE_WARM,
                                            .kernel_timeout_ms = 20000 };
 
