@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 #include "analysis/cmd/analyze.h"
+#include "analysis/cmd/input.h"
 #include "analysis/cmd/result.h"
 #include "analysis/data/reader.h"
+#include "analysis/learn/chances.h"
 #include "analysis/learn/derive.h"
 #include "analysis/out/ck_csv.h"
 #include "analysis/out/schema.h"
 #include "analysis/out/writer.h"
 
 #include <stdlib.h>
+
+#define MARGIN 0.005 /* of chance_near_best */
 
 enum format { FORMAT_CSV, FORMAT_CK, FORMAT_TEXT, FORMAT_MARKDOWN, FORMAT_JSON };
 static const char *const formats[] = { "csv", "ck", "text", "markdown", "json", NULL };
@@ -21,7 +25,7 @@ static const char *const versions[] = { "v1", "v2", NULL }; /* enum ks_columns_v
 struct config {
     const char *output;
     unsigned format, merge, columns;
-    bool is_schema;
+    bool is_schema, has_oracle;
 };
 #define AT(member) offsetof(struct config, member)
 static const struct ks_opt opts[] = {
@@ -54,6 +58,12 @@ static const struct ks_opt opts[] = {
       .choices = versions,
       .arg = "VERSION",
       .help = "names and order of the columns; v1: those of releases before schema 1.5" },
+    { .name = "oracle",
+      .type = KS_OPT_BOOL,
+      .offset = AT(has_oracle),
+      .def = "no",
+      .help =
+          "add what `oracle` says of each row: chance_best, chance_near_best, expected_regret" },
     { .name = "schema",
       .type = KS_OPT_BOOL,
       .offset = AT(is_schema),
@@ -64,10 +74,46 @@ static const struct ks_opt opts[] = {
 };
 #undef AT
 
+/* ---- what the oracle says ---- */
+
+struct told {
+    struct ks_input input;
+    struct ks_oracle oracle;
+    struct ks_chances *chances; /* NULL: not asked for */
+};
+
+static int ask_oracle(const char *path, const struct config *c, struct told *t, struct ks_err *err)
+{
+    int rc;
+
+    *t = (struct told){ .chances = NULL };
+    if (!c->has_oracle)
+        return 0;
+    if (c->columns == KS_COLUMNS_V1 || c->format == FORMAT_CK)
+        return ks_fail(err, KS_EINVAL,
+                       "--oracle adds columns that --columns v1 and --format ck "
+                       "do not have");
+    rc = ks_input_load(&t->input, &path, 1, KS_STATISTIC_MEDIAN, KS_OVER_MEDIAN, err);
+    if (rc == 0)
+        rc = ks_oracle_make(&t->input.trials, t->input.sweeps.n_domains, KS_OVER_MEDIAN, MARGIN,
+                            &t->oracle, err);
+    if (rc == 0)
+        rc = ks_chances_create(&t->input.sweeps, &t->oracle, &t->chances, err);
+    return rc;
+}
+
+static void forget(struct told *t)
+{
+    ks_chances_destroy(t->chances);
+    ks_oracle_release(&t->oracle);
+    ks_input_release(&t->input);
+}
+
 /* ---- a row per cell ---- */
 
 static int put_batches(struct ks_reader *r, const struct ks_format *w, void *state,
-                       size_t n_columns, struct ks_sink *to, struct ks_err *err)
+                       size_t n_columns, struct ks_chances *chances, struct ks_sink *to,
+                       struct ks_err *err)
 {
     struct ks_derive *d = NULL;
     struct ks_df *f;
@@ -77,6 +123,8 @@ static int put_batches(struct ks_reader *r, const struct ks_format *w, void *sta
         rc = w->begin(state, ks_reader_df(r), n_columns, to, err);
     while (rc >= 0 && (rc = ks_reader_next(r, &f, err)) > 0) {
         rc = ks_derive(d, f, err);
+        if (rc == 0 && chances)
+            rc = ks_chances_fill(chances, f, err);
         if (rc == 0)
             rc = w->put(state, f, n_columns, to, err);
     }
@@ -86,8 +134,8 @@ static int put_batches(struct ks_reader *r, const struct ks_format *w, void *sta
     return rc;
 }
 
-static int put_table(struct ks_view *v, const struct config *c, struct ks_sink *to,
-                     struct ks_err *err)
+static int put_table(struct ks_view *v, const struct config *c, struct ks_chances *chances,
+                     struct ks_sink *to, struct ks_err *err)
 {
     const struct ks_format *w = writers[c->format];
     const struct ks_store_file *f = ks_view_file(v);
@@ -99,13 +147,15 @@ static int put_table(struct ks_view *v, const struct config *c, struct ks_sink *
 
     if (rc == 0)
         rc = ks_sources_training(&sources, f, c->columns, err);
+    if (rc == 0 && chances)
+        rc = ks_sources_oracle(&sources, err);
     n_columns = sources.n;
     if (rc == 0)
         rc = ks_derive_need(&sources, f, err);
     if (rc == 0)
         rc = ks_reader_open(v, &sources, 0, &r, err);
     if (rc == 0)
-        rc = put_batches(r, w, state, n_columns, to, err);
+        rc = put_batches(r, w, state, n_columns, chances, to, err);
     ks_reader_close(r);
     if (state)
         w->release(state);
@@ -166,13 +216,15 @@ static void note(const struct ks_view *v, struct ks_buf *notes)
                       (unsigned long long)info->n_pending, (unsigned long long)info->n_cells);
 }
 
-static int write_table(struct ks_view *v, const struct config *c, struct ks_err *err)
+static int write_table(struct ks_view *v, const struct config *c, struct ks_chances *chances,
+                       struct ks_err *err)
 {
     struct ks_result o;
     int rc = ks_result_open(&o, c->output, err);
 
     if (rc == 0)
-        rc = c->format == FORMAT_CK ? put_ck(v, &o.sink, err) : put_table(v, c, &o.sink, err);
+        rc = c->format == FORMAT_CK ? put_ck(v, &o.sink, err)
+                                    : put_table(v, c, chances, &o.sink, err);
     return ks_result_close(&o, rc, err);
 }
 
@@ -180,13 +232,17 @@ static int read_and_write(const char *path, const struct config *c, struct ks_bu
                           struct ks_err *err)
 {
     struct ks_view *v = NULL;
-    int rc = ks_view_open(path, c->merge, &v, err);
+    struct told told;
+    int rc = ask_oracle(path, c, &told, err);
 
     if (rc == 0)
-        rc = write_table(v, c, err);
+        rc = ks_view_open(path, c->merge, &v, err);
+    if (rc == 0)
+        rc = write_table(v, c, told.chances, err);
     if (rc == 0)
         note(v, notes);
     ks_view_close(v);
+    forget(&told);
     return rc;
 }
 
@@ -199,6 +255,8 @@ static int write_schema(const char *path, const struct config *c, struct ks_err 
 
     if (rc == 0)
         rc = ks_sources_training(&sources, f, c->columns, err);
+    if (rc == 0 && c->has_oracle)
+        rc = ks_sources_oracle(&sources, err);
     if (rc == 0) {
         rc = ks_result_open(&o, c->output, err);
         if (rc == 0)
@@ -226,7 +284,7 @@ const struct ks_analysis ks_analysis_table = {
     .name = "table",
     .summary = "One row per cell of a results file, for training and for people.",
     .usage = "table FILE [-o FILE] [--format csv|ck|text|markdown|json] "
-             "[--merge all|newest|median] [--columns v1|v2] [--schema]",
+             "[--merge all|newest|median] [--columns v1|v2] [--oracle] [--schema]",
     .opts = opts,
     .cfg_size = sizeof(struct config),
     .n_min = 0,
