@@ -14,6 +14,7 @@ struct ks_frames {
     size_t n_columns;
     struct ks_reader *reader;
     struct ks_derive *derive;
+    struct ks_chances *chances; /* borrowed; NULL: no columns of the oracle */
     struct ks_made *made;
     bool has_features;
     struct ks_feature_spec spec;
@@ -68,7 +69,8 @@ static int choose_features(struct ks_frames *f, struct ks_err *err)
 }
 
 int ks_frames_open(struct ks_view *v, enum ks_columns_version version, const char *path,
-                   bool with_features, struct ks_frames **frames_out, struct ks_err *err)
+                   const struct ks_frames_more *more, struct ks_frames **frames_out,
+                   struct ks_err *err)
 {
     struct ks_frames *f = calloc(1, sizeof(*f));
     int rc = f ? 0 : ks_fail(err, KS_ENOMEM, "out of memory");
@@ -77,17 +79,20 @@ int ks_frames_open(struct ks_view *v, enum ks_columns_version version, const cha
         return rc;
     f->view = v;
     f->path = path;
+    f->chances = more->chances;
     if (v) {
         rc = ks_sources_training(&f->sources, ks_view_file(v), version, err);
+        if (rc == 0 && more->chances)
+            rc = ks_sources_oracle(&f->sources, err);
         f->n_columns = f->sources.n;
         if (rc == 0)
             rc = ks_derive_need(&f->sources, ks_view_file(v), err);
-        if (rc == 0 && with_features)
+        if (rc == 0 && more->has_features)
             rc = ks_features_need(&f->sources, ks_view_file(v), err);
     }
     if (rc == 0)
         rc = begin(f, err);
-    if (rc == 0 && v && with_features)
+    if (rc == 0 && v && more->has_features)
         rc = choose_features(f, err);
     if (rc < 0) {
         ks_frames_close(f);
@@ -129,6 +134,8 @@ int ks_frames_next(struct ks_frames *f, struct ks_df **frame_out, struct ks_err 
     rc = ks_reader_next(f->reader, frame_out, err);
     if (rc > 0)
         failed = ks_derive(f->derive, *frame_out, err);
+    if (rc > 0 && failed == 0 && f->chances)
+        failed = ks_chances_fill(f->chances, *frame_out, err);
     if (rc > 0 && failed == 0 && f->has_features) {
         failed = ks_feature_frame_set(&f->featured, &f->spec, *frame_out, f->n_columns, err);
         *frame_out = &f->featured.f;

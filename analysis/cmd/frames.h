@@ -6,17 +6,24 @@
 
 #include "analysis/data/catalogue.h"
 #include "analysis/data/view.h"
+#include "analysis/learn/chances.h"
 
 #include <stdbool.h>
 
 struct ks_frames;
 
+/* Columns behind those of the version; of a results file only. */
+struct ks_frames_more {
+    struct ks_chances *chances; /* what the oracle says; borrowed; NULL: no such columns */
+    bool has_features; /* a column per feature (learn/features.h), chosen from all of the rows,
+                          which are read twice */
+};
+
 /* v: rows of a results file, in the columns of this version; borrowed. NULL: the table at `path`
- * (analysis/import/made.h).
- * @with_features [in] of a results file: behind them a column per feature (learn/features.h),
- * chosen from all of its rows, which are read twice */
+ * (analysis/import/made.h). */
 int ks_frames_open(struct ks_view *v, enum ks_columns_version version, const char *path,
-                   bool with_features, struct ks_frames **frames_out, struct ks_err *err);
+                   const struct ks_frames_more *more, struct ks_frames **frames_out,
+                   struct ks_err *err);
 void ks_frames_close(struct ks_frames *f); /* NULL is fine */
 /* Its columns; those from *n_columns_out on are only needed to derive others. */
 const struct ks_df *ks_frames_df(const struct ks_frames *f, size_t *n_columns_out);

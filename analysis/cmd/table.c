@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "analysis/cmd/analyze.h"
 #include "analysis/cmd/frames.h"
+#include "analysis/cmd/input.h"
 #include "analysis/data/reader.h"
 #include "analysis/import/made.h"
+#include "analysis/learn/chances.h"
 #include "analysis/learn/join.h"
 #include "analysis/out/ck_csv.h"
 #include "analysis/out/ck_parquet.h"
@@ -12,6 +14,8 @@
 
 #include <stdlib.h>
 #include <string.h>
+
+#define MARGIN 0.005 /* of chance_near_best */
 
 enum format {
     FORMAT_CSV,
@@ -36,7 +40,7 @@ static const char *const versions[] = { "v1", "v2", NULL }; /* enum ks_columns_v
 struct config {
     const char *output;
     unsigned format, merge, columns;
-    bool is_schema, with_features;
+    bool is_schema, has_features, has_oracle;
 };
 #define AT(member) offsetof(struct config, member)
 static const struct ks_opt opts[] = {
@@ -73,10 +77,16 @@ static const struct ks_opt opts[] = {
       .help = "names and order of the columns; v1: those of releases before schema 1.5" },
     { .name = "features",
       .type = KS_OPT_BOOL,
-      .offset = AT(with_features),
+      .offset = AT(has_features),
       .def = "no",
       .help = "behind the columns the features that a model would see; those of the analytic model "
               "are missing, because only `train` calibrates it" },
+    { .name = "oracle",
+      .type = KS_OPT_BOOL,
+      .offset = AT(has_oracle),
+      .def = "no",
+      .help =
+          "add what `oracle` says of each row: chance_best, chance_near_best, expected_regret" },
     { .name = "schema",
       .type = KS_OPT_BOOL,
       .offset = AT(is_schema),
@@ -86,6 +96,46 @@ static const struct ks_opt opts[] = {
     KS_OPT_END
 };
 #undef AT
+
+static bool is_ck(const struct config *c)
+{
+    return c->format == FORMAT_CK || c->format == FORMAT_CK_PARQUET;
+}
+
+/* ---- what the oracle says ---- */
+
+struct told {
+    struct ks_input input;
+    struct ks_oracle oracle;
+    struct ks_chances *chances; /* NULL: not asked for */
+};
+
+static int ask_oracle(const char *path, const struct config *c, struct told *t, struct ks_err *err)
+{
+    int rc;
+
+    *t = (struct told){ .chances = NULL };
+    if (!c->has_oracle)
+        return 0;
+    if (c->columns == KS_COLUMNS_V1 || is_ck(c))
+        return ks_fail(err, KS_EINVAL,
+                       "--oracle adds columns that --columns v1 and --format ck "
+                       "do not have");
+    rc = ks_input_load(&t->input, &path, 1, KS_STATISTIC_MEDIAN, KS_OVER_MEDIAN, err);
+    if (rc == 0)
+        rc = ks_oracle_make(&t->input.trials, t->input.sweeps.n_domains, KS_OVER_MEDIAN, MARGIN,
+                            &t->oracle, err);
+    if (rc == 0)
+        rc = ks_chances_create(&t->input.sweeps, &t->oracle, &t->chances, err);
+    return rc;
+}
+
+static void forget(struct told *t)
+{
+    ks_chances_destroy(t->chances);
+    ks_oracle_release(&t->oracle);
+    ks_input_release(&t->input);
+}
 
 /* ---- a row per cell ---- */
 
@@ -121,15 +171,16 @@ static int put_batches(struct ks_frames *r, const struct ks_format *w, void *sta
 
 /* v NULL: the table at `path`. */
 static int put_table(struct ks_view *v, const char *path, const struct config *c,
-                     struct ks_sink *to, struct ks_err *err)
+                     struct ks_chances *chances, struct ks_sink *to, struct ks_err *err)
 {
+    const struct ks_frames_more more = { .chances = chances, .has_features = c->has_features };
     const struct ks_format *w = writers[c->format];
     struct ks_frames *r = NULL;
     void *state = calloc(1, w->state_size);
     int rc = state ? 0 : ks_fail(err, KS_ENOMEM, "out of memory");
 
     if (rc == 0)
-        rc = ks_frames_open(v, c->columns, path, c->with_features, &r, err);
+        rc = ks_frames_open(v, c->columns, path, &more, &r, err);
     if (rc == 0)
         rc = put_batches(r, w, state, to, err);
     if (state)
@@ -209,20 +260,15 @@ static void note(const struct ks_view *v, struct ks_buf *notes)
                       (unsigned long long)info->n_pending, (unsigned long long)info->n_cells);
 }
 
-static bool is_ck(const struct config *c)
-{
-    return c->format == FORMAT_CK || c->format == FORMAT_CK_PARQUET;
-}
-
 static int write_table(struct ks_view *v, const char *path, const struct config *c,
-                       struct ks_err *err)
+                       struct ks_chances *chances, struct ks_err *err)
 {
     struct ks_result o;
     int rc = ks_result_open(&o, c->output, err);
 
     if (rc == 0)
         rc = is_ck(c) ? put_ck(v, c->format == FORMAT_CK_PARQUET, &o.sink, err)
-                      : put_table(v, path, c, &o.sink, err);
+                      : put_table(v, path, c, chances, &o.sink, err);
     return ks_result_close(&o, rc, err);
 }
 
@@ -236,28 +282,33 @@ static bool is_made(const char *path)
 
 static int convert(const char *path, const struct config *c, struct ks_err *err)
 {
-    if (is_ck(c) || c->merge != KS_MERGE_ALL || c->columns != KS_COLUMNS_V2 || c->with_features)
+    if (is_ck(c) || c->merge != KS_MERGE_ALL || c->columns != KS_COLUMNS_V2 || c->has_features ||
+        c->has_oracle)
         return ks_fail(err, KS_EINVAL,
-                       "'%s' is a table: --format ck, --merge, --columns and --features need a "
-                       "results file",
+                       "'%s' is a table: --format ck, --merge, --columns, --features and "
+                       "--oracle need a results file",
                        path);
-    return write_table(NULL, path, c, err);
+    return write_table(NULL, path, c, NULL, err);
 }
 
 static int read_and_write(const char *path, const struct config *c, struct ks_buf *notes,
                           struct ks_err *err)
 {
     struct ks_view *v = NULL;
+    struct told told;
     int rc;
 
     if (is_made(path))
         return convert(path, c, err);
-    rc = ks_view_open(path, c->merge, &v, err);
+    rc = ask_oracle(path, c, &told, err);
     if (rc == 0)
-        rc = write_table(v, path, c, err);
+        rc = ks_view_open(path, c->merge, &v, err);
+    if (rc == 0)
+        rc = write_table(v, path, c, told.chances, err);
     if (rc == 0)
         note(v, notes);
     ks_view_close(v);
+    forget(&told);
     return rc;
 }
 
@@ -270,6 +321,8 @@ static int write_schema(const char *path, const struct config *c, struct ks_err 
 
     if (rc == 0)
         rc = ks_sources_training(&sources, f, c->columns, err);
+    if (rc == 0 && c->has_oracle)
+        rc = ks_sources_oracle(&sources, err);
     if (rc == 0) {
         rc = ks_result_open(&o, c->output, err);
         if (rc == 0)
@@ -289,7 +342,7 @@ static int table(const void *cfg, const char *const *operands, int n, struct ks_
     if (n == 0 && !c->is_schema)
         return ks_fail(err, KS_EINVAL, "missing argument; usage: ksweep-analyze %s",
                        ks_analysis_table.usage);
-    if (c->format == FORMAT_CK && c->with_features)
+    if (is_ck(c) && c->has_features)
         return ks_fail(err, KS_EINVAL, "--format ck has columns of its own: drop --features");
     return c->is_schema ? write_schema(n ? operands[0] : NULL, c, err)
                         : read_and_write(operands[0], c, notes, err);
@@ -299,7 +352,7 @@ const struct ks_analysis ks_analysis_table = {
     .name = "table",
     .summary = "One row per cell of a results file, for training and for people; converts tables.",
     .usage = "table FILE [-o FILE] [--format csv|ck|text|markdown|json|parquet|hdf5|ck-parquet] "
-             "[--merge all|newest|median] [--columns v1|v2] [--features] [--schema]",
+             "[--merge all|newest|median] [--columns v1|v2] [--features] [--oracle] [--schema]",
     .opts = opts,
     .cfg_size = sizeof(struct config),
     .n_min = 0,

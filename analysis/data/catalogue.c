@@ -13,16 +13,15 @@
 static const enum ks_table_id joined_tables[] = { KS_T_RUNS,    KS_T_PROBLEMS, KS_T_MEASUREMENTS,
                                                   KS_T_KERNELS, KS_T_DEVICES,  KS_T_BLOCKS };
 
-static const struct ks_column computed[] = {
 #define D(type_, name_, units_, role_, doc_)                                                       \
     { .name = #name_,                                                                              \
       .type = KS_COL_##type_,                                                                      \
       .role = KS_CR_##role_,                                                                       \
       .units = (units_),                                                                           \
       .doc = (doc_) },
-    KS_COMPUTED_COLUMNS(D)
+static const struct ks_column computed[] = { KS_COMPUTED_COLUMNS(D) };
+static const struct ks_column of_oracle[] = { KS_ORACLE_COLUMNS(D) };
 #undef D
-};
 
 static const struct ks_column any_trait = {
     .name = KS_TRAIT_PREFIX "*",
@@ -206,6 +205,15 @@ int ks_sources_training(struct ks_sources *s, const struct ks_store_file *f,
     int rc = add_all(s, f, err);
 
     return rc == 0 && version == KS_COLUMNS_V1 ? order_v1(s, err) : rc;
+}
+
+int ks_sources_oracle(struct ks_sources *s, struct ks_err *err)
+{
+    int rc = 0;
+
+    for (size_t i = 0; rc == 0 && i < N(of_oracle); i++)
+        rc = add(s, &of_oracle[i], KS_FROM_LEARN, err);
+    return rc;
 }
 
 /* ---- by name ---- */

@@ -15,6 +15,14 @@
 /* Where a value is from: one of enum ks_table_id, or */
 enum { KS_FROM_TRAITS = KS_T_COUNT, KS_FROM_LEARN, KS_N_FROM };
 
+/* What the oracle (analysis/learn/oracle.h) says of a row; behind the columns of training.csv, when
+ * asked for. As KS_COMPUTED_COLUMNS. */
+#define KS_ORACLE_COLUMNS(D)                                                                       \
+    D(F32, chance_best, "1", NEVER, "chance that the instance is the best of its problem")         \
+    D(F32, chance_near_best, "1", NEVER, "chance that it is within 0.5 % of the best")             \
+    D(F32, expected_regret, "1", NEVER,                                                            \
+      "expected log of its time over that of the best; none when both chances are 0")
+
 /* Names, order and format of the columns of training.csv. */
 enum ks_columns_version {
     KS_COLUMNS_V1, /* as before schema 1.5: old names, block_id decimal, durations in ms */
@@ -51,6 +59,9 @@ int ks_sources_need(struct ks_sources *s, const struct ks_store_file *f, const c
  * Returns 0; KS_ENOMEM. */
 int ks_sources_training(struct ks_sources *s, const struct ks_store_file *f,
                         enum ks_columns_version version, struct ks_err *err);
+
+/* Adds KS_ORACLE_COLUMNS. KS_ENOMEM. */
+int ks_sources_oracle(struct ks_sources *s, struct ks_err *err);
 
 /* How a frame holds and shows values of this column. */
 uint8_t ks_source_type(const struct ks_source *source); /* enum ks_df_type */

@@ -16,7 +16,7 @@ const char *const ks_fact_names[] = { "device", "driver", "compiler", "ksweep", 
 /* A record of role cell while its file is read. */
 struct entry {
     struct ks_cell cell;
-    uint64_t lease_id, sample_offset;
+    uint64_t sample_offset;
     uint32_t run, attempt, problem_row, kernel_row, device_row, flags;
     bool is_final;
     struct ks_sweep_round round;
@@ -231,17 +231,14 @@ static int by_record(const void *x, const void *y)
     if (d == 0)
         d = ks_compare_u64(a->round.round, b->round.round);
     if (d == 0)
-        d = ks_compare_u64(a->lease_id, b->lease_id);
-    if (d == 0)
-        d = ks_compare_u64(a->round.position, b->round.position);
-    return d ? d : ks_compare_u64(b->flags & KS_FL_VOID, a->flags & KS_FL_VOID);
+        d = ks_compare_u64(a->round.block_id, b->round.block_id);
+    return d ? d : ks_compare_u64(a->round.position, b->round.position);
 }
 
 static void fill_entry(const struct load *l, const struct ks_row *row, struct entry *e)
 {
     *e = (struct entry){
         .cell = { row->problem_id, row->instance_id, row->condition_id },
-        .lease_id = row->lease_id,
         .sample_offset = row->sample_offset,
         .run = row->run,
         .attempt = row->attempt,
@@ -340,42 +337,62 @@ static int add_round(struct load *l, struct entry *e, struct ks_err *err)
     return rc;
 }
 
-static bool is_same_record(const struct entry *a, const struct entry *b)
+/* Visits count on one device only: that of the last one. */
+static uint32_t device_of_visits(const struct entry *e, size_t n, uint32_t attempt)
 {
-    return a->attempt == b->attempt && a->round.round == b->round.round &&
-           a->lease_id == b->lease_id && a->round.position == b->round.position;
+    const struct entry *last = NULL;
+
+    for (size_t i = 0; i < n; i++)
+        if (e[i].attempt == attempt && e[i].round.round > 0)
+            last = !last || e[i].round.started_ns >= last->round.started_ns ? &e[i] : last;
+    return last ? last->device_row : KS_NO_ROW;
 }
 
-/* The entries of the final attempt are moved to the front, without those that were withdrawn.
- * Returns their number. */
-static size_t keep_final(struct entry *e, size_t n)
+/* What a record with the flag void takes back is the whole round. */
+static bool is_withdrawn(const struct entry *e, size_t n, const struct entry *one)
 {
-    uint32_t attempt = 0;
+    for (size_t i = 0; i < n; i++)
+        if (e[i].attempt == one->attempt && e[i].round.round == one->round.round &&
+            (e[i].flags & KS_FL_VOID))
+            return true;
+    return false;
+}
+
+/* Lists the entries of the final attempt that count. Returns their number. */
+static size_t list_final(const struct entry *e, size_t n, const struct entry **out)
+{
+    uint32_t attempt = 0, device;
     size_t kept = 0;
 
     for (size_t i = 0; i < n; i++)
         attempt = e[i].is_final ? e[i].attempt : attempt;
-    for (size_t i = 0, end; i < n; i = end) {
-        for (end = i + 1; end < n && is_same_record(&e[i], &e[end]);)
-            end++;
-        if (e[i].attempt == attempt && !(e[i].flags & KS_FL_VOID))
-            e[kept++] = e[i];
-    }
+    device = device_of_visits(e, n, attempt);
+    for (size_t i = 0; i < n; i++)
+        if (e[i].attempt == attempt && !is_withdrawn(e, n, &e[i]) &&
+            (e[i].round.round == 0 || e[i].device_row == device))
+            out[kept++] = &e[i];
     return kept;
 }
 
-static int add_cell(struct load *l, struct entry *e, size_t n, struct ks_err *err)
+static int add_cell(struct load *l, const struct entry *e, size_t n, struct ks_err *err)
 {
-    size_t kept = keep_final(e, n);
-    int rc = 0;
+    const struct entry **kept = calloc(n, sizeof(*kept));
+    size_t n_kept = kept ? list_final(e, n, kept) : 0;
+    int rc = kept ? 0 : ks_fail(err, KS_ENOMEM, "out of memory for %zu records", n);
 
-    for (size_t i = 0; i < kept; i++)
-        if (e[i].round.outcome != KS_O_OK || e[i].round.n_samples == 0) {
-            e[i].round.outcome = e[i].round.outcome == KS_O_OK ? KS_O_SKIPPED : e[i].round.outcome;
-            return add_round(l, &e[i], err);
+    for (size_t i = 0; i < n_kept; i++)
+        if (kept[i]->round.outcome != KS_O_OK || kept[i]->round.n_samples == 0) {
+            kept[0] = kept[i]; /* the cell failed: this record says how */
+            n_kept = 1;
         }
-    for (size_t i = 0; rc == 0 && i < kept; i++)
-        rc = add_round(l, &e[i], err);
+    for (size_t i = 0; rc == 0 && i < n_kept; i++) {
+        struct entry one = *kept[i];
+
+        if (one.round.outcome == KS_O_OK && one.round.n_samples == 0)
+            one.round.outcome = KS_O_SKIPPED;
+        rc = add_round(l, &one, err);
+    }
+    free(kept);
     return rc;
 }
 

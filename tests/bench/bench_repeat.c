@@ -116,37 +116,62 @@ static int print_calibration(const struct ks_sweeps *s, struct label l, struct k
     return 0;
 }
 
-/* One line per statistic; `n_a` sweeps stand for so many rounds. */
+struct rank {
+    struct label label;
+    struct ks_yardstick y[2]; /* by medians, by minima */
+};
+
+static double worst_p90(const struct rank *r)
+{
+    return r->y[0].regret.p90 > r->y[1].regret.p90 ? r->y[0].regret.p90 : r->y[1].regret.p90;
+}
+
+static int by_regret(const void *x, const void *y)
+{
+    double a = worst_p90(x), b = worst_p90(y);
+
+    return (a > b) - (a < b);
+}
+
+static void print_rank(const struct rank *r, uint32_t n_a)
+{
+    const char *statistic = ks_statistic_names[r->label.statistic];
+    const char *over = ks_over_names[r->label.over];
+
+    printf("# %u sweep%s  %-8s over rounds: %-8s", n_a, n_a > 1 ? "s" : " ", statistic, over);
+    for (int m = 0; m < 2; m++) {
+        const struct ks_quantiles *q = &r->y[m].regret;
+
+        printf("  by %s P90 %5.2f %% [%.2f, %.2f] mean %6.3f %%", m ? "minima" : "medians",
+               100 * q->p90, 100 * q->p90_lo, 100 * q->p90_hi, 100 * q->mean);
+    }
+    printf("\nstatistic.%u.%s.%s.p90 %.6f\n", n_a, statistic, over, worst_p90(r));
+}
+
+/* The statistics by the larger of their two P90; n_a sweeps stand for so many rounds. */
 static int print_statistics(const struct ks_sweeps *s, uint32_t n_a, struct ks_err *err)
 {
+    struct rank ranks[KS_N_STATISTICS * KS_N_OVER];
     int rc = 0;
 
     for (unsigned k = 0; rc == 0 && k < KS_N_STATISTICS * KS_N_OVER; k++) {
-        unsigned statistic = k / KS_N_OVER, over = k % KS_N_OVER;
-        struct ks_yardstick y[2];
-
+        ranks[k].label = (struct label){ k / KS_N_OVER, k % KS_N_OVER };
         for (int m = 0; rc == 0 && m < 2; m++) {
-            struct ks_yardstick_options o = { .statistic = statistic,
-                                              .over = over,
+            struct ks_yardstick_options o = { .statistic = ranks[k].label.statistic,
+                                              .over = ranks[k].label.over,
                                               .n_a = n_a,
-                                              .n_c1 = s->n_sweeps - n_a > 3 ? 2 : 1,
+                                              .n_c1 = s->n_sweeps - n_a > 2 ? 2 : 1,
                                               .is_minimum = m == 1 };
 
-            rc = ks_yardstick_regret(s, &o, &y[m], err);
+            rc = ks_yardstick_regret(s, &o, &ranks[k].y[m], err);
         }
-        if (rc < 0)
-            break;
-        printf("# %u sweep%s  %-8s over rounds: %-8s  by medians P90 %5.2f %% [%.2f, %.2f] mean "
-               "%6.3f %%"
-               "  by minima P90 %5.2f %% [%.2f, %.2f] mean %6.3f %%\n",
-               n_a, n_a > 1 ? "s" : " ", ks_statistic_names[statistic], ks_over_names[over],
-               100 * y[0].regret.p90, 100 * y[0].regret.p90_lo, 100 * y[0].regret.p90_hi,
-               100 * y[0].regret.mean, 100 * y[1].regret.p90, 100 * y[1].regret.p90_lo,
-               100 * y[1].regret.p90_hi, 100 * y[1].regret.mean);
-        printf("statistic.%u.%s.%s.p90 %.6f\n", n_a, ks_statistic_names[statistic],
-               ks_over_names[over], y[0].regret.p90);
     }
-    return rc;
+    if (rc < 0)
+        return rc;
+    qsort(ranks, KS_N_STATISTICS * KS_N_OVER, sizeof(ranks[0]), by_regret);
+    for (unsigned k = 0; k < KS_N_STATISTICS * KS_N_OVER; k++)
+        print_rank(&ranks[k], n_a);
+    return 0;
 }
 
 static int choice_of(const char *const *names, const char *variable)

@@ -202,6 +202,48 @@ def rows_race(raw, b):
         yield [f"{b}: regret, {noise}", "1", f"{100 * get('regret_p90'):.2f} %", "P90", "", "", ""]
 
 
+def rows_repeat(raw, b):
+    get = lambda key: raw.mid(b, key)
+    n = int(get("problems"))
+    for which in ("median", "minimum"):
+        p90, floor = get(f"{which}.regret.p90"), get(f"{which}.floor.p90")
+        ends = (get(f"{which}.regret.p90_lo"), get(f"{which}.regret.p90_hi"))
+        yield row(f"{b}: regret P90, by the {which}", n,
+                  f"{100 * p90:.2f} % [{100 * ends[0]:.2f}, {100 * ends[1]:.2f}]",
+                  f"floor {100 * floor:.2f} %", "", "<= 0.5 % at the upper end", ends[1] <= 0.005)
+    yield row(f"{b}: winner or tie agrees", n, f"{100 * get('tied'):.1f} %",
+              f"same winner {100 * get('same'):.1f} %", "", ">= 90 %", get("tied") >= 0.9)
+    yield row(f"{b}: kernel time", n, f"{get('over_first'):.2f}", "round 0 alone", "", "<= 1.6",
+              get("over_first") <= 1.6)
+    yield row(f"{b}: kernel time", n, f"{100 * get('over_ten'):.0f} %", "ten equal rounds", "",
+              "<= 35 %", get("over_ten") <= 0.35)
+    for rounds in ("1", "2", "3-5", "6+"):
+        if f"coverage.{rounds}.n" not in raw.of[b]:
+            continue
+        seen, promised = get(f"coverage.{rounds}.seen"), get(f"coverage.{rounds}.promised")
+        yield row(f"{b}: coverage, {rounds} rounds", int(get(f"coverage.{rounds}.n")), f"{seen:.3f}",
+                  f"promised {promised:.3f}", "", "within 0.05", abs(seen - promised) <= 0.05)
+        if rounds != "1":
+            width = get(f"coverage.{rounds}.half_width")
+            yield row(f"{b}: half-width, {rounds} rounds", int(get(f"coverage.{rounds}.n")),
+                      f"{100 * width:.2f} %", "", "", "<= 1 %", width <= 0.01)
+    yield [f"{b}: Brier score", str(n), f"{get('brier.best'):.4f} best, {get('brier.near'):.4f} near",
+           f"regret expected {100 * get('expected_regret'):.2f} %, seen {100 * get('seen_regret'):.2f} %",
+           "", "", ""]
+
+
+def rows_variance(raw, b):
+    spans = ("0.1 s", "1 s", "10 s", "100 s", "other buffers", "other worker", "other sweep")
+    for kind in ("compute", "memory"):
+        for i, span in enumerate(spans):
+            values = [(s, raw.mid(b, f"{kind}.{s}.{i}")) for s in ("median", "low", "groups", "minimum")
+                      if f"{kind}.{s}.{i}" in raw.of[b]]
+            if values:
+                yield [f"{b}: {kind}, {span}", "1",
+                       ", ".join(f"{s} {100 * v:.2f} %" for s, v in values), "sd of one value, typical cell",
+                       "", "", ""]
+
+
 def rows_lazy(raw, b):
     n, cells = raw.n(b, "start_s"), f"{raw.mid(b, 'cells'):.3g} cells"
     memory, start = raw.mid(b, "memory_mib"), raw.mid(b, "start_s")
@@ -351,7 +393,8 @@ def rows_onednn(raw, b):
 
 TABLE = {"cold-tiny-gemm": rows_cold, "warm-20000": rows_warm, "harness-cost": rows_harness,
          "quickstart-breakdown": rows_quickstart, "startup": rows_startup, "dispatch": rows_dispatch,
-         "sched": rows_sched, "race": rows_race, "lazy": rows_lazy, "journal": rows_journal,
+         "sched": rows_sched, "race": rows_race, "repeat-n1": rows_repeat, "repeat-n2": rows_repeat,
+         "variance": rows_variance, "lazy": rows_lazy, "journal": rows_journal,
          "gather": rows_gather, "table": rows_table,
          "build-1000": rows_build, "build-shipped": rows_build, "build-gpu": rows_build,
          "oracle": rows_oracle, "verification": rows_verification, "quiet": rows_quiet}

@@ -4,11 +4,16 @@
 # stands beside in the same run, ratio, goal, met or MISSED. docs/benchmarks.md says what each means.
 #
 #   cold-tiny-gemm warm-20000 harness-cost quickstart-breakdown startup journal gather   (all of these
-#   when no name is given)    dispatch sched lazy oracle onednn verification build build-gpu quiet race table   (only when named)
+#   when no name is given)    dispatch sched lazy oracle onednn verification build build-gpu quiet race repeat table variance   (only when named)
 #
 #   --out DIR     raw.txt and table.md; default build/bench
 #   --build DIR   a configured build tree; default build, made by the preset `release`
 #   --runs N      how often each is run; default 5, the value is the median
+#
+# repeat: KSWEEP_REPEAT_SWEEPS (4), _RANKS ("1 2": in one process and under mpirun -n 2), _ROUNDS
+#   (measure.rounds.max; as the job's default), _PROBLEMS (lists, colons between them), _STATISTICS (not
+#   empty: ranks the label's statistics), _STATISTIC and _OVER (the label's), _DIR (where sweeps are kept)
+# variance: KSWEEP_VARIANCE_SWEEPS (3), _WORKERS (3), _BUFFERS (2), _S (20: s in each buffer), _JOB, _DIR
 #
 # Wants two cores with nothing else on them: each run waits for that, half a minute at most.
 # Exit: 0 every goal met, 1 some missed, 2 wrong usage, 3 a bench failed.
@@ -30,7 +35,7 @@ while [ $# -gt 0 ]; do
         case $1 in --out) out=$2 ;; --build) build=$2 ;; --runs) runs=$2 ;; esac
         shift ;;
     -h | --help) sed -n '3,/^set -u/{/^set -u/d;s/^# \{0,1\}//;p}' "$0"; exit 0 ;;
-    *) [[ " ${usual[*]} dispatch sched lazy oracle onednn verification build build-gpu quiet race table " == *" $1 "* ]] || fail 2 "no bench '$1'; see run.sh --help"
+    *) [[ " ${usual[*]} dispatch sched lazy oracle onednn verification build build-gpu quiet race repeat table variance " == *" $1 "* ]] || fail 2 "no bench '$1'; see run.sh --help"
        names+=("$1") ;;
     esac
     shift
@@ -51,6 +56,8 @@ targets=(ksweep ksweep-worker bench_hello bench_units bench_journal bench_gather
 [[ " ${names[*]} " == *" dispatch "* ]] && targets+=(dispatch_worker)
 [[ " ${names[*]} " == *" sched "* ]] && targets+=(bench_sched)
 [[ " ${names[*]} " == *" race "* ]] && targets+=(bench_race)
+[[ " ${names[*]} " == *" repeat "* ]] && targets+=(bench_repeat)
+[[ " ${names[*]} " == *" variance "* ]] && targets+=(bench_variance)
 [[ " ${names[*]} " == *" onednn "* ]] && targets+=(bench_onednn)
 [[ " ${names[*]} " == *" verification "* ]] && targets+=(bench_verify bench_checks)
 if [ -z "$build" ]; then
@@ -344,6 +351,72 @@ bench_verification() { # what it sees, and what it costs in a sweep with the def
     sed 's/^/# /' "$tmp/said" >>"$raw"
     awk -v b="$1" '$2 == "checks" { for (i = 3; i < NF; i += 2) print b, 0, "checks." $i, $(i + 1) }' \
         "$tmp/said" >>"$raw"
+}
+
+bench_variance() { # where the variance lives; what was measured is kept, so that it can be cut and gone on with
+    local job=${KSWEEP_VARIANCE_JOB:-$here/data/variance.json} i
+    local kept=${KSWEEP_VARIANCE_DIR:-$out/variance}
+    mkdir -p "$kept" || exit 3
+    ksweep build "$job" --cache "$kept/cache" >"$tmp/said" 2>&1 || fail 3 "ksweep build $job fails"
+    for ((i = 0; i < ${KSWEEP_VARIANCE_SWEEPS:-3}; i++)); do
+        settle "$1" $i
+        "$bin/bench_variance" measure "$job" "$kept/cache" "$kept/values.csv" $i \
+            "${KSWEEP_VARIANCE_WORKERS:-3}" "${KSWEEP_VARIANCE_BUFFERS:-2}" "${KSWEEP_VARIANCE_S:-20}" ||
+            fail 3 "bench_variance fails"
+    done
+    "$bin/bench_variance" table "$kept/values.csv" >"$tmp/said" || fail 3 "bench_variance fails"
+    grep '^#' "$tmp/said" | tee -a "$raw" >&2
+    awk -v b="$1" '!/^#/ { print b, 0, $1, $2 }' "$tmp/said" >>"$raw"
+}
+
+repeat_job() { # FILE: the job, with KSWEEP_REPEAT_ROUNDS as measure.rounds.max
+    "$python" - "$here/data/repeat.json" "${KSWEEP_REPEAT_ROUNDS:-}" "${KSWEEP_REPEAT_PROBLEMS:-}" >"$1" <<'END'
+import json, os, sys
+here = os.path.dirname(os.path.abspath(sys.argv[1]))
+job = json.load(open(sys.argv[1]))
+for part in job["kernels"] + job["problems"]:
+    for key in ("config", "file"):
+        if key in part:
+            part[key] = os.path.normpath(os.path.join(here, part[key]))
+if sys.argv[2]:
+    job["measure"]["rounds"] = {"max": int(sys.argv[2])}
+if sys.argv[3]:
+    job["problems"] = [{"file": os.path.abspath(name)} for name in sys.argv[3].split(":")]
+json.dump(job, sys.stdout, indent=1)
+END
+}
+
+repeat_sweep() { # BENCH RUN DIR COMMAND...: one sweep, or what is left of it
+    local dir=$3 rc
+    [ -e "$dir.done" ] && return
+    settle "$1" "$2"
+    "${@:4}" $([ -d "$dir" ] && echo --resume) >"$tmp/said" 2>&1
+    rc=$?
+    [ $rc -le 1 ] || { tail -n 20 "$tmp/said" >&2; fail 3 "a sweep fails ($rc); the same command goes on with it"; }
+    touch "$dir.done"
+}
+
+bench_repeat() { # whether sweeps name the same winners; sweeps are kept, so that it can be cut and gone on with
+    local kept=${KSWEEP_REPEAT_DIR:-$out/repeat} n i runs statistics=()
+    [ -n "${KSWEEP_REPEAT_STATISTICS:-}" ] && statistics=(--statistics)
+    mkdir -p "$kept" || exit 3
+    [ -e "$kept/job.json" ] || repeat_job "$kept/job.json" || fail 3 "no job for $1"
+    ksweep build "$kept/job.json" --cache "$kept/cache" >"$tmp/said" 2>&1 || fail 3 "ksweep build fails"
+    for ((i = 0; i < ${KSWEEP_REPEAT_SWEEPS:-4}; i++)); do
+        for n in ${KSWEEP_REPEAT_RANKS:-1 2}; do
+            local command=(ksweep run "$kept/job.json" --out "$kept/n$n-$i" --cache "$kept/cache")
+            [ "$n" -eq 1 ] || command=("${launch[@]}" -n "$n" "${command[@]}")
+            repeat_sweep "$1-n$n" "$i" "$kept/n$n-$i" "${command[@]}"
+        done
+    done
+    for n in ${KSWEEP_REPEAT_RANKS:-1 2}; do
+        runs=()
+        for ((i = 0; i < ${KSWEEP_REPEAT_SWEEPS:-4}; i++)); do runs+=("$kept/n$n-$i"); done
+        echo "# $1-n$n" | tee -a "$raw" >&2
+        "$bin/bench_repeat" "${statistics[@]}" "${runs[@]}" >"$tmp/said" || fail 3 "bench_repeat fails"
+        grep '^#' "$tmp/said" | tee -a "$raw" >&2
+        awk -v b="$1-n$n" '!/^#/ { print b, 0, $1, $2 }' "$tmp/said" >>"$raw"
+    done
 }
 
 bench_onednn() { # a comparison for each of data/onednn_*.json

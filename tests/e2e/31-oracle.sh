@@ -34,6 +34,26 @@ rc_is 2 "the same run twice" ksweep-analyze oracle a a/results.h5
 like "$(cat err)" 'hold the same run [0-9a-f]{32}' "is refused by name"
 rc_is 2 "no such file" ksweep-analyze oracle nowhere
 
+# --- as columns of the table
+ksweep gather a b c -o all.h5 >/dev/null
+ok "table --oracle" ksweep-analyze table all.h5 --oracle -o table.csv
+is "$(head -n 1 table.csv | tr , '\n' | tail -n 3 | paste -sd,)" chance_best,chance_near_best,expected_regret "adds three columns"
+is "$(python3 - table.csv oracle.csv <<'PY'
+import csv, sys
+said = {(r["problem_id"], r["instance_id"]): r for r in csv.DictReader(open(sys.argv[2]))}
+names = ("chance_best", "chance_near_best", "expected_regret")
+n = 0
+for r in csv.DictReader(open(sys.argv[1])):
+    o = said.get((r["problem_id"], r["instance_id"])) if r["device_class_id"] else None
+    assert [r[k] for k in names] == [o[k] if o else "" for k in names], (r, o)
+    n += o is not None and r["outcome"] == "ok"
+print(n > 200)
+PY
+)" True "with what oracle says"
+rc_is 0 "table --schema --oracle" ksweep-analyze table --schema --oracle
+like "$(cat out)" '^chance_near_best,float32,1,.*,never,' "describes them"
+rc_is 2 "not in the columns of old" ksweep-analyze table all.h5 --oracle --columns v1
+
 # --- compare
 rc_is 0 "the same machine" ksweep-analyze compare a b -- c
 like "$(cat out)" ' 0 FASTER, 0 SLOWER$' "nothing changed"

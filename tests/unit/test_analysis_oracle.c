@@ -39,7 +39,8 @@ static const struct ks_sweep_round *round_of(const struct ks_sweeps *s, uint32_t
     return NULL;
 }
 
-/* Instance 0 crashed once and was measured again, its third round was taken back; 1 failed in its
+/* Instance 0 crashed once and was measured again, of its visits one was taken back and one was on
+ * another device; 1 failed in its
  * second round; 2 was disturbed. */
 static void a_cell_is_its_final_attempt(void **state)
 {
@@ -59,6 +60,10 @@ static void a_cell_is_its_final_attempt(void **state)
         skit_put(&k, timed(&k, 0, 2, round));
     r = timed(&k, 0, 2, 2);
     r->outcome_flags = KS_FL_VOID;
+    skit_put(&k, r);
+    r = timed(&k, 0, 2, 3); /* before the other visits, on another device */
+    r->device_id ^= 1;
+    r->started_ns = 1;
     skit_put(&k, r);
     skit_put(&k, timed(&k, 1, 1, 0));
     r = timed(&k, 1, 1, 1);

@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "analysis/learn/held_out.h"
+#include "analysis/learn/spans.h"
 #include "record/outcome.h"
 #include "sweep_kit.h"
 
@@ -195,12 +196,52 @@ static void chances_come_true_in_held_out_sweeps(void **state)
     sweep_kit_close(&k);
 }
 
+/* Planted: 1 % per moment, 2 % per buffer, 3 % per worker, 4 % per sweep; 1.5 % more beyond 3 s. */
+static void spans_add_up(void **state)
+{
+    enum { N_CELLS = 12, N_SWEEPS = 8, N_WORKERS = 4, N_BUFFERS = 3, N_TIMES = 4 };
+    static const double at_s[N_TIMES] = { 0, 0.1, 1, 20 };
+    static struct ks_moment m[N_CELLS * N_SWEEPS * N_WORKERS * N_BUFFERS * N_TIMES];
+    struct ks_spread_at s[KS_N_SPANS];
+    double sweep = 0, worker = 0, buffer = 0, late = 0;
+    uint64_t rng = 7;
+
+    (void)state;
+    for (uint32_t i = 0; i < sizeof(m) / sizeof(m[0]); i++) {
+        uint32_t t = i % N_TIMES, b = i / N_TIMES;
+
+        sweep = b % (N_WORKERS * N_BUFFERS) || t ? sweep : 0.04 * sweep_kit_normal(&rng);
+        worker = b % N_BUFFERS || t ? worker : 0.03 * sweep_kit_normal(&rng);
+        buffer = t ? buffer : 0.02 * sweep_kit_normal(&rng);
+        late = t < 3 ? 0 : 0.015 * sqrt(2) * sweep_kit_normal(&rng);
+        m[i] = (struct ks_moment){ .cell = b / (N_SWEEPS * N_WORKERS * N_BUFFERS),
+                                   .sweep = b / (N_WORKERS * N_BUFFERS) % N_SWEEPS,
+                                   .worker = b / N_BUFFERS,
+                                   .buffer = b % N_BUFFERS,
+                                   .at_s = 1000.0 * b + at_s[t] };
+        m[i].value = sweep + worker + buffer + late + 0.01 * sweep_kit_normal(&rng);
+    }
+    assert_int_equal(ks_spans(m, sizeof(m) / sizeof(m[0]), 2000, s, NULL), 0);
+    assert_int_equal(s[KS_SPAN_0_1S].n_cells, N_CELLS);
+    assert_int_equal(s[KS_SPAN_100S].n_cells, 0);
+    near(s[KS_SPAN_0_1S].all, 0.01, 0.001);
+    near(s[KS_SPAN_1S].all, 0.01, 0.001);
+    near(s[KS_SPAN_10S].all, sqrt(0.01 * 0.01 + 0.015 * 0.015), 0.0015);
+    near(s[KS_SPAN_BUFFER].all, sqrt(1e-4 + 0.25 * 2.25e-4 * 2 + 4e-4), 0.003);
+    near(s[KS_SPAN_WORKER].all, sqrt(1e-4 + 0.25 * 2.25e-4 * 2 + 4e-4 + 9e-4), 0.004);
+    near(s[KS_SPAN_SWEEP].all, sqrt(1e-4 + 0.25 * 2.25e-4 * 2 + 29e-4), 0.006);
+    assert_true(s[KS_SPAN_SWEEP].n_pairs <= 12 * 2000);
+    for (unsigned k = 0; k < KS_N_SPANS; k++)
+        assert_true(s[k].lo <= s[k].all && s[k].all <= s[k].hi);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(regret_by_hand),
         cmocka_unit_test(quantiles_have_intervals),
         cmocka_unit_test(rounds_pay),
+        cmocka_unit_test(spans_add_up),
         cmocka_unit_test(intervals_hold_what_they_promise),
         cmocka_unit_test(chances_come_true_in_held_out_sweeps),
     };
