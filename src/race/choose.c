@@ -3,6 +3,7 @@
 #include "race/race_impl.h"
 
 #include "race/student.h"
+#include "record/rounds.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -63,7 +64,7 @@ static void estimate(const struct ks_race *race, const struct scales *s, const s
     out->n_rounds = n;
     if (n == 0)
         return;
-    at = race->config.over == KS_RACE_MINIMUM ? x[0] : (x[(n - 1) / 2] + x[n / 2]) / 2;
+    at = ks_rounds_over(x, n, race->config.over);
     k = race->config.over == KS_RACE_MEDIAN && n > 2 ? acos(-1) / 2 : 1;
     half = ks_student_quantile(0.025, s->level.freedom) * s->level.sd * sqrt(k / n);
     out->time_ns = exp(at);

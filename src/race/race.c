@@ -95,6 +95,11 @@ void ks_race_move(struct ks_race *race, uint64_t device_id)
     race->config.device_id = device_id;
 }
 
+void ks_race_pilots(struct ks_race *race, uint32_t n_pilots)
+{
+    race->config.n_pilots = n_pilots;
+}
+
 static int check_seen(const struct ks_race_seen *s, struct ks_err *err)
 {
     if (s->round >= KS_RACE_ROUNDS_MAX)
