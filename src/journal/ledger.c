@@ -375,10 +375,18 @@ int ks_ledger_race(struct ks_ledger *l, const struct ks_race_rec *r, struct ks_e
     int rc = need_problem(l, r->problem, &p, err);
     if (rc < 0)
         return rc;
+    const struct ks_race_rec was = { .stop = p->race_stop,
+                                     .n_members = p->race_members,
+                                     .spent_ns = p->race_spent_ns };
+    if (p->race_stop && !ks_race_rec_is_newer(r, &was))
+        return 0;
     l->counts.n_races -= is_ended(p->race_stop);
+    l->counts.n_cut -= p->race_stop == KS_RACE_REC_CUT;
     p->race_stop = r->stop;
     p->race_members = r->n_members;
+    p->race_spent_ns = r->spent_ns;
     l->counts.n_races += is_ended(p->race_stop);
+    l->counts.n_cut += p->race_stop == KS_RACE_REC_CUT;
     return 0;
 }
 

@@ -34,8 +34,9 @@ struct ks_ledger_problem {
     uint64_t id;
     uint32_t n_final, n_touched;
     uint32_t n_absent; /* instances that it has no cell with */
-    /* visits, by the newest KS_F_RACE: enum ks_race_stop, 0 = none has ended; instances then */
+    /* visits, by the KS_F_RACE that counts: enum ks_race_stop, 0 = there is none; instances then */
     uint32_t race_stop, race_members;
+    uint64_t race_spent_ns;
     int64_t count;
     char name[96];
 };
@@ -43,7 +44,7 @@ struct ks_ledger_counts {
     uint64_t outcome[KS_O_LIMIT]; /* final cells by outcome */
     uint64_t n_final, n_contaminated, n_records, n_starts;
     uint64_t n_visit_records;   /* records of role cell of rounds beyond 0 */
-    uint64_t n_races;           /* problems whose visits have ended, but for those that were cut */
+    uint64_t n_races, n_cut;    /* problems whose visits have ended; were cut */
     uint64_t n_controls;        /* final cells that are aliases and were measured all the same */
     uint64_t n_prune_controls;  /* the same of those that pruning would have left out */
     uint64_t first_ns, last_ns; /* realtime of the oldest and newest record; 0 none */

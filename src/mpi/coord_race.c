@@ -192,22 +192,16 @@ static int need_book(struct ks_coord *c, uint32_t i_problem, struct race_book **
     return 0;
 }
 
-static void note_device(struct race_book *b, const struct ks_record *r)
+static void note_visit(struct race_book *b, const struct ks_record *r)
 {
-    uint32_t i = 0;
-
-    if (r->round_index > 0) {
-        b->wall_s += (double)r->wall_ns * 1e-9;
-        if (r->round_index >= b->last_round) {
-            b->last_round = r->round_index;
-            b->last_device = r->device_id;
-        }
+    if (r->round_index == 0)
         return;
-    }
-    while (i < KS_RACE_DEVICES - 1 && b->device[i].n && b->device[i].id != r->device_id)
-        i++;
-    b->device[i].id = r->device_id;
-    b->device[i].n += r->outcome == KS_O_OK;
+    b->wall_s += (double)r->wall_ns * 1e-9;
+    if (b->last_device && (r->started_ns < b->last_ns ||
+                           (r->started_ns == b->last_ns && r->device_id >= b->last_device)))
+        return;
+    b->last_ns = r->started_ns;
+    b->last_device = r->device_id;
 }
 
 int ks_coord_race_note(struct ks_coord *c, uint32_t i_problem, const struct ks_record *r,
@@ -232,7 +226,7 @@ int ks_coord_race_note(struct ks_coord *c, uint32_t i_problem, const struct ks_r
         rc = note_first(&c->races, r, err);
     if (rc < 0 || (r->outcome == KS_O_OK && s.time_ns <= 0))
         return rc;
-    note_device(b, r);
+    note_visit(b, r);
     return ks_race_add(b->race, &s, err);
 }
 
@@ -340,28 +334,13 @@ int ks_coord_race_end(struct ks_coord *c, struct race_book *b, uint32_t stop, st
     return 0;
 }
 
-/* Where most of round 0 was measured, unless later visits were elsewhere. */
-static uint64_t choose_device(const struct race_book *b)
-{
-    uint32_t best = 0;
-
-    if (b->last_round > 0)
-        return b->last_device;
-    for (uint32_t i = 1; i < KS_RACE_DEVICES; i++)
-        if (b->device[i].n > b->device[best].n ||
-            (b->device[i].n == b->device[best].n && b->device[i].n &&
-             b->device[i].id < b->device[best].id))
-            best = i;
-    return b->device[best].id;
-}
-
 static int begin(struct ks_coord *c, struct race_book *b, uint64_t now_ns, struct ks_err *err)
 {
     int rc;
 
     b->is_begun = true;
     c->races.n_begun++;
-    b->device_id = choose_device(b);
+    b->device_id = b->last_device ? b->last_device : ks_race_first_device(b->race);
     rc = ks_coord_race_move(c, b, b->device_id, err);
     if (rc < 0)
         return rc;

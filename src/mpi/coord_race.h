@@ -17,20 +17,13 @@
 
 struct ks_coord;
 
-enum { KS_RACE_DEVICES = 8 }; /* of round 0 that are told apart when one is chosen */
-
 struct race_book {
     uint32_t i_problem, i_open;
     struct ks_race *race;
     struct ks_race_verdict verdict;
     struct ks_race_spread own; /* in the pool of the device and class */
     uint64_t device_id;        /* whose visits count, once begun */
-    struct {
-        uint64_t id;
-        uint32_t n; /* records that are ok */
-    } device[KS_RACE_DEVICES];
-    uint32_t last_round; /* the highest of all records, and on which device it was */
-    uint64_t last_device;
+    uint64_t last_device, last_ns; /* of the newest record of a visit, when it began; 0: none */
     bool is_begun;
     uint64_t lease;      /* of the visit in flight; 0: none */
     uint32_t n_unclosed; /* visits in a row that were not closed */

@@ -7,16 +7,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-struct past { /* an ended race's part of a pool */
-    uint32_t i_class;
-    uint64_t device_id;
-    struct ks_race_spread own;
-};
-
 struct rebuild {
     struct ks_coord *c;
-    struct past *past; /* [n_past] */
-    uint32_t *i_past;  /* [n_problems] UINT32_MAX: none */
+    struct ks_race_rec *past; /* [n_past] ended races: their parts of the pools */
+    uint32_t *i_past;         /* [n_problems] UINT32_MAX: none */
     uint32_t n_past, cap_past;
 };
 
@@ -31,36 +25,41 @@ static bool is_over(const struct ks_coord *c, uint32_t i_problem)
            p->n_final >= ks_grid_n_cells_of(g, i_problem);
 }
 
-/* The newest counts. */
-static int take_race(struct rebuild *b, const struct ks_journal_frame *f, struct ks_err *err)
+static int need_past(struct rebuild *b, uint32_t i_problem, struct ks_race_rec **out,
+                     struct ks_err *err)
 {
-    struct ks_race_rec r;
-    int64_t i_problem;
-
-    if (ks_race_rec_decode(f->body, f->n, &r, NULL) < 0)
-        return 0; /* the ledger has counted it */
-    i_problem = ks_grid_problem(b->c->c.grid, r.problem);
-    if (i_problem < 0 || b->c->races.state[i_problem] != RACE_ENDED)
-        return 0;
     if (b->i_past[i_problem] == UINT32_MAX) {
         if (b->n_past == b->cap_past) {
             uint32_t want = b->cap_past ? 2 * b->cap_past : 64;
-            struct past *more = realloc(b->past, want * sizeof(*more));
+            struct ks_race_rec *more = realloc(b->past, want * sizeof(*more));
 
             if (!more)
                 return ks_fail(err, KS_ENOMEM, "out of memory for %u races", want);
             b->past = more;
             b->cap_past = want;
         }
+        b->past[b->n_past] = (struct ks_race_rec){ .stop = 0 };
         b->i_past[i_problem] = b->n_past++;
     }
-    b->past[b->i_past[i_problem]] =
-        (struct past){ .i_class = r.i_class,
-                       .device_id = r.device_id,
-                       .own = { .paired = { r.paired.squares, r.paired.freedom },
-                                .first = { r.first.squares, r.first.freedom },
-                                .level = { r.level.squares, r.level.freedom } } };
+    *out = &b->past[b->i_past[i_problem]];
     return 0;
+}
+
+static int take_race(struct rebuild *b, const struct ks_journal_frame *f, struct ks_err *err)
+{
+    struct ks_race_rec r, *past;
+    int64_t i_problem;
+    int rc;
+
+    if (ks_race_rec_decode(f->body, f->n, &r, NULL) < 0)
+        return 0; /* the ledger has counted it */
+    i_problem = ks_grid_problem(b->c->c.grid, r.problem);
+    if (i_problem < 0 || b->c->races.state[i_problem] != RACE_ENDED)
+        return 0;
+    rc = need_past(b, (uint32_t)i_problem, &past, err);
+    if (rc == 0 && (!past->stop || ks_race_rec_is_newer(&r, past)))
+        *past = r;
+    return rc;
 }
 
 static int on_frame(void *ctx, const struct ks_journal_frame *f, struct ks_err *err)
@@ -81,12 +80,15 @@ static int on_frame(void *ctx, const struct ks_journal_frame *f, struct ks_err *
 static int add_past(struct rebuild *b, struct ks_err *err)
 {
     for (uint32_t i = 0; i < b->n_past; i++) {
-        const struct past *p = &b->past[i];
+        const struct ks_race_rec *p = &b->past[i];
+        const struct ks_race_spread own = { .paired = { p->paired.squares, p->paired.freedom },
+                                            .first = { p->first.squares, p->first.freedom },
+                                            .level = { p->level.squares, p->level.freedom } };
         struct ks_race_spread *pool = ks_coord_race_pool(b->c, p->device_id, p->i_class, err);
 
         if (!pool)
             return KS_ENOMEM;
-        ks_race_spread_add(pool, &p->own);
+        ks_race_spread_add(pool, &own);
     }
     return 0;
 }

@@ -138,6 +138,8 @@ int ks_race_add(struct ks_race *race, const struct ks_race_seen *seen, struct ks
  * 0 decided stays, what visits decided does not. */
 void ks_race_move(struct ks_race *race, uint64_t device_id);
 
+/* The device with most observations of round 0 that are ok; of equals the lowest id, 0: none. */
+uint64_t ks_race_first_device(struct ks_race *race);
 /* Sets n_pilots of the config, which may be known only when records are. */
 void ks_race_pilots(struct ks_race *race, uint32_t n_pilots);
 

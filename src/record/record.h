@@ -11,6 +11,7 @@
 #include "record/measured.h"
 #include "record/outcome.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -189,7 +190,8 @@ struct ks_block { /* KS_F_BLOCK: written when it opens and again when it closes 
     uint64_t opened_ns, closed_ns;                           /* realtime */
 };
 #define KS_RACE_REC_CUT 6u /* a stop: the sweep ended before, a later one goes on */
-/* KS_F_RACE: where the visits of a problem stand. Written when they end; the newest counts. */
+/* KS_F_RACE: where the visits of a problem stand. Written when they end; of several the one counts
+ * that knows most (ks_race_rec_is_newer), in whatever order they are read. */
 struct ks_race_rec {
     uint64_t problem, condition, device_id; /* device: whose visits count */
     uint64_t label;                         /* instance; 0: none is left */
@@ -248,6 +250,8 @@ int ks_output_decode(const void *body, size_t n, struct ks_output *out, const vo
                      size_t *n_bytes_out, struct ks_err *err);
 void ks_block_encode(const struct ks_block *v, struct ks_buf *body_out);
 int ks_block_decode(const void *body, size_t n, struct ks_block *out, struct ks_err *err);
+/* Whether a rather than b counts: more instances, more visits, ended rather than cut. */
+bool ks_race_rec_is_newer(const struct ks_race_rec *a, const struct ks_race_rec *b);
 void ks_race_rec_encode(const struct ks_race_rec *v, struct ks_buf *body_out);
 int ks_race_rec_decode(const void *body, size_t n, struct ks_race_rec *out, struct ks_err *err);
 void ks_event_encode(const struct ks_event_rec *v, struct ks_buf *body_out);

@@ -353,6 +353,15 @@ int ks_block_decode(const void *body, size_t n, struct ks_block *out, struct ks_
     return ks_fields_decode(&block_fields, body, n, out, NULL, err);
 }
 
+bool ks_race_rec_is_newer(const struct ks_race_rec *a, const struct ks_race_rec *b)
+{
+    if (a->n_members != b->n_members)
+        return a->n_members > b->n_members;
+    if (a->spent_ns != b->spent_ns)
+        return a->spent_ns > b->spent_ns;
+    return a->stop != KS_RACE_REC_CUT && b->stop == KS_RACE_REC_CUT;
+}
+
 void ks_race_rec_encode(const struct ks_race_rec *v, struct ks_buf *body_out)
 {
     ks_fields_encode(&race_fields, v, body_out);

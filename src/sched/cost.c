@@ -48,7 +48,7 @@ double ks_cost_visit_s(const struct ks_job_measure *m, uint32_t n_cells, double 
 double ks_cost_visits_s(const struct ks_job *job, double cell_s)
 {
     const struct ks_job_rounds *r = &job->rounds;
-    double n_visits = r->max - 1 < USUAL_VISITS ? r->max - 1 : USUAL_VISITS;
+    double n_visits = r->max > 1 ? fmin(r->max - 1, USUAL_VISITS) : 0;
     double visits_s = n_visits * (USUAL_CONTENDERS * PASSES + ANCHORS) * cell_s;
 
     return r->max_ms > 0 ? fmin(visits_s, r->max_ms * 1e-3 + n_visits * ANCHORS * cell_s)

@@ -27,7 +27,7 @@ struct ks_cell_info {
 };
 
 struct ks_race_info {       /* of a problem in a run */
-    struct ks_race_rec rec; /* the newest; stop 0: none */
+    struct ks_race_rec rec; /* the one that counts; stop 0: none */
     double timing_ns;       /* of all its cells */
 };
 

@@ -249,10 +249,10 @@ static int on_event(struct ks_index *x, uint32_t run, const struct ks_journal_fr
     return 0;
 }
 
-/* The newest counts. */
 static int on_race(struct ks_index *x, uint32_t run, const struct ks_journal_frame *f,
                    struct ks_err *err)
 {
+    struct ks_race_info *info;
     struct ks_race_rec r;
     uint32_t i;
     size_t n;
@@ -262,7 +262,9 @@ static int on_race(struct ks_index *x, uint32_t run, const struct ks_journal_fra
         rc = ks_index_race(x, run, r.problem, &i, err);
     if (rc < 0)
         return rc;
-    ((struct ks_race_info *)ks_list_at(&x->races, i))->rec = r;
+    info = ks_list_at(&x->races, i);
+    if (!info->rec.stop || ks_race_rec_is_newer(&r, &info->rec))
+        info->rec = r;
     n = strlen(ks_race_stop_text(r.stop));
     x->longest_stop = n > x->longest_stop ? n : x->longest_stop;
     return 0;

@@ -287,12 +287,16 @@ static void test_visits(void **state)
                 assert_int_equal(ks_ledger_has_record(l, ks_ledger_find(l, &r.cell), &r), twice);
                 assert_int_equal(ks_ledger_done(l, &r, 1, 1, NULL), 0);
             }
-    for (uint32_t stop = 5; stop <= KS_RACE_REC_CUT; stop++) {
-        const struct ks_race_rec race = { .problem = 1, .stop = stop, .n_members = 7 };
+    for (uint32_t k = 0; k < 4; k++) { /* k 2 and 3: a later sweep, but the end is read first */
+        const uint32_t stop = k == 0 || k == 3 ? KS_RACE_REC_CUT : 5;
+        const struct ks_race_rec race = {
+            .problem = 1, .stop = stop, .n_members = 7, .spent_ns = k / 2
+        };
         assert_int_equal(ks_ledger_race(l, &race, NULL), 0);
         ks_ledger_counts(l, &n);
-        assert_int_equal(n.n_races, stop != KS_RACE_REC_CUT);
-        assert_int_equal(ks_ledger_problem_find(l, 1)->race_stop, stop);
+        assert_int_equal(n.n_races, k > 0);
+        assert_int_equal(n.n_cut, k == 0);
+        assert_int_equal(ks_ledger_problem_find(l, 1)->race_stop, k ? 5 : KS_RACE_REC_CUT);
     }
     assert_int_equal(n.n_visit_records, 4);
     assert_int_equal(n.n_final, 1);
