@@ -71,13 +71,21 @@ static bool asks_for_rounds(const char *text)
     return has;
 }
 
-static void expect_visits(struct view *v)
+static bool has_ended(const struct ks_ledger_problem *p)
 {
-    const uint64_t n_open = v->owner.is_alive && !v->owner.is_closed ? v->n_complete : 0;
-    const uint64_t n_known = v->n_untouched + v->n_partial + (n_open ? n_open : v->n.n_cut);
-    const uint64_t n_ended = n_open ? v->n.n_races : 0;
+    return p->race_stop && p->race_stop != KS_RACE_REC_CUT;
+}
+
+/* Those that have cells to be measured, or times and no verdict. */
+static void expect_visits(const struct ks_ledger *l, const struct ks_job_rec *job, struct view *v)
+{
     double each = v->n.n_races ? (double)v->n.n_visit_records / (double)v->n.n_races : USUAL_VISITS;
-    v->n_race_problems = n_known > n_ended ? n_known - n_ended : 0;
+    v->n_race_problems = v->n_untouched;
+    for (size_t i = 0; i < ks_ledger_n_problems(l); i++) {
+        const struct ks_ledger_problem *p = ks_ledger_problem(l, i);
+        bool is_complete = (uint64_t)p->n_final + p->n_absent >= job->n_instances;
+        v->n_race_problems += is_complete ? p->n_ok > 0 && !has_ended(p) : p->n_touched > 0;
+    }
     v->n_remaining += (uint64_t)(each * (double)v->n_race_problems);
 }
 
@@ -103,7 +111,7 @@ static int look(const char *dir, struct ks_ledger *l, struct view *v, struct ks_
     count_problems(l, job, v);
     v->has_rounds = asks_for_rounds(text);
     if (v->has_rounds)
-        expect_visits(v);
+        expect_visits(l, job, v);
     estimate(v);
     v->exit_code = ks_status_exit(dir, &v->n_again);
     v->lost_hosts = ks_ledger_lost_hosts(l);

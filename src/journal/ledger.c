@@ -252,6 +252,8 @@ static void count(struct ks_ledger *l, const struct ks_ledger_cell *c, int sign)
         l->counts.n_prune_controls += one;
     struct ks_ledger_problem *p = find_problem(l, c->cell.problem);
     p->n_final += (uint32_t)sign;
+    if (c->outcome == KS_O_OK)
+        p->n_ok += (uint32_t)sign;
 }
 
 int ks_ledger_start(struct ks_ledger *l, const struct ks_start *s, struct ks_err *err)
