@@ -33,7 +33,7 @@ uint32_t ks_ledger_next_attempt(const struct ks_ledger_cell *c);
 struct ks_ledger_problem {
     uint64_t id;
     uint32_t n_final, n_touched;
-    uint32_t n_ok; /* final cells that are ok */
+    uint32_t n_ok;     /* final cells that are ok */
     uint32_t n_absent; /* instances that it has no cell with */
     /* visits, by the KS_F_RACE that counts: enum ks_race_stop, 0 = there is none; instances then */
     uint32_t race_stop, race_members;

@@ -21,8 +21,8 @@ struct race_book {
     uint32_t i_problem, i_open;
     struct ks_race *race;
     struct ks_race_verdict verdict;
-    struct ks_race_spread own; /* in the pool of the device and class */
-    uint64_t device_id;        /* whose visits count, once begun */
+    struct ks_race_spread own;     /* in the pool of the device and class */
+    uint64_t device_id;            /* whose visits count, once begun */
     uint64_t last_device, last_ns; /* of the newest record of a visit, when it began; 0: none */
     bool is_begun;
     uint64_t lease;      /* of the visit in flight; 0: none */

@@ -325,15 +325,14 @@ static int keep(void *ctx, const struct ks_journal_frame *f, struct ks_err *err)
     return 0;
 }
 
-/* What a coordinator makes of the first n frames, in order or not, perhaps some of them twice: for
- * each problem the verdict and what is wanted next, and all pools. */
-static void rebuilt(const struct frames *all, size_t n, uint64_t shuffle, struct ks_buf *out)
+/* The first n frames, in their order or in another one in which some stand twice. */
+static void write_frames(const struct frames *all, size_t n, uint64_t shuffle)
 {
-    struct sim *was = m, *s = calloc(1, sizeof(*s));
     struct ks_err err = { 0 };
     uint32_t *order = malloc((2 * n + 1) * sizeof(*order));
+    uint64_t position;
     size_t n_order = 0;
-    assert_true(s && order);
+    assert_non_null(order);
     for (uint32_t i = 0; i < n; i++) {
         order[n_order++] = i;
         if (shuffle && ks_rng_below(&shuffle, 3) == 0)
@@ -345,48 +344,69 @@ static void rebuilt(const struct frames *all, size_t n, uint64_t shuffle, struct
         order[k] = order[i - 1];
         order[i - 1] = swap;
     }
-    m = s;
-    sim_open(m, &was->plan, eight, was->grid->n_problems, 1);
-    plant(m, 0.02);
     for (size_t i = 0; i < n_order; i++)
         assert_int_equal(ks_journal_append(m->journal, all->v[order[i]].type, all->v[order[i]].body,
-                                           all->v[order[i]].n, &(uint64_t){ 0 }, &err),
+                                           all->v[order[i]].n, &position, &err),
                          0);
-    assert_int_equal(ks_journal_sync(m->journal, &(uint64_t){ 0 }, &err), 0);
-    ks_ledger_destroy(m->ledger);
-    assert_int_equal(ks_ledger_read(m->dir.journal, &m->ledger, NULL, NULL, NULL, NULL, &err), 0);
-    sim_coordinate(m, NULL);
-    struct race_books *r = &m->coord->races;
+    assert_int_equal(ks_journal_sync(m->journal, &position, &err), 0);
+    free(order);
+}
+
+static void put_book(struct race_book *b, struct ks_buf *out)
+{
+    const struct ks_race_verdict *v = &b->verdict;
+    uint64_t wanted[64];
+    size_t n = ks_race_wanted(b->race, wanted, 64);
+    ks_buf_printf(out, "%u stop %u round %u of %u: %016llx %.17g [%.17g, %.17g], %.17g\n",
+                  b->i_problem, v->stop, v->next_round, v->n_contenders,
+                  (unsigned long long)v->label, v->time_ns, v->lo_ns, v->hi_ns, v->regret_bound);
+    for (size_t i = 0; i < n; i++)
+        ks_buf_printf(out, " %llu", (unsigned long long)wanted[i]);
+}
+
+/* For each problem the verdict and what is wanted next, and all pools. */
+static void put_races(struct ks_coord *c, struct ks_buf *out)
+{
+    struct ks_err err = { 0 };
     for (uint32_t pass = 0; pass < 2; pass++) /* the first fills the pools */
         for (uint32_t ip = 0; ip < m->grid->n_problems; ip++) {
-            struct race_book *b = r->book[ip];
-            uint64_t wanted[64];
-            if (!b && pass)
-                ks_buf_printf(out, "%u %u\n", ip, r->state[ip]);
-            if (!b)
-                continue;
-            uint64_t device = b->last_device ? b->last_device : ks_race_first_device(b->race);
-            assert_int_equal(ks_coord_race_move(m->coord, b, device, &err), 0);
-            const struct ks_race_verdict *v = &b->verdict;
-            size_t n_wanted = ks_race_wanted(b->race, wanted, 64);
-            if (!pass)
-                continue;
-            ks_buf_printf(out, "%u stop %u round %u of %u: %016llx %.17g [%.17g, %.17g], %.17g\n",
-                          ip, v->stop, v->next_round, v->n_contenders, (unsigned long long)v->label,
-                          v->time_ns, v->lo_ns, v->hi_ns, v->regret_bound);
-            for (size_t i = 0; i < n_wanted; i++)
-                ks_buf_printf(out, " %llu", (unsigned long long)wanted[i]);
+            struct race_book *b = c->races.book[ip];
+            if (b)
+                assert_int_equal(ks_coord_race_move(c, b,
+                                                    b->last_device ? b->last_device
+                                                                   : ks_race_first_device(b->race),
+                                                    &err),
+                                 0);
+            if (b && pass)
+                put_book(b, out);
+            else if (pass)
+                ks_buf_printf(out, "%u %u\n", ip, c->races.state[ip]);
         }
     for (uint64_t device = 1; device < 4; device++)
         for (uint32_t k = 0; k < 2; k++) {
-            const struct ks_race_spread *p = ks_coord_race_pool(m->coord, device, k, &err);
+            const struct ks_race_spread *p = ks_coord_race_pool(c, device, k, &err);
             ks_buf_printf(out, "\npool %llu %llu %llu", (unsigned long long)p->paired.squares,
                           (unsigned long long)p->first.squares,
                           (unsigned long long)p->level.squares);
         }
+}
+
+/* What another coordinator makes of the first n frames. */
+static void rebuilt(const struct frames *all, size_t n, uint64_t shuffle, struct ks_buf *out)
+{
+    struct sim *was = m;
+    struct ks_err err = { 0 };
+    m = calloc(1, sizeof(*m));
+    assert_non_null(m);
+    sim_open(m, &was->plan, eight, was->grid->n_problems, 1);
+    plant(m, 0.02);
+    write_frames(all, n, shuffle);
+    ks_ledger_destroy(m->ledger);
+    assert_int_equal(ks_ledger_read(m->dir.journal, &m->ledger, NULL, NULL, NULL, NULL, &err), 0);
+    sim_coordinate(m, NULL);
+    put_races(m->coord, out);
     sim_close(m);
     free(m);
-    free(order);
     m = was;
 }
 
