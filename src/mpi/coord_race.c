@@ -310,10 +310,25 @@ static int write_verdict(struct ks_coord *c, const struct race_book *b, uint32_t
     return rc < 0 ? rc : ks_ledger_race(c->c.ledger, &r, err);
 }
 
-static void drop_book(struct race_books *r, struct race_book *b)
+static void swap_places(struct race_books *r, struct race_book *b, uint32_t i)
 {
-    r->open[b->i_open] = r->open[--r->n_open];
-    r->open[b->i_open]->i_open = b->i_open;
+    struct race_book *other = r->open[i];
+
+    r->open[b->i_open] = other;
+    other->i_open = b->i_open;
+    r->open[i] = b;
+    b->i_open = i;
+}
+
+/* Begun ones stand before all others. */
+static void drop_book(struct ks_coord *c, struct race_book *b)
+{
+    struct race_books *r = &c->races;
+
+    ks_coord_visit_hold(c, b, 0);
+    if (b->is_begun)
+        swap_places(r, b, --r->n_begun);
+    swap_places(r, b, --r->n_open);
     r->book[b->i_problem] = NULL;
     r->state[b->i_problem] = RACE_ENDED;
     free_book(b);
@@ -326,20 +341,20 @@ int ks_coord_race_end(struct ks_coord *c, struct race_book *b, uint32_t stop, st
 
     if (rc < 0)
         return rc;
-    r->n_begun--;
     r->n_ended++;
     r->wall_s += b->wall_s;
     r->mean_s += (b->wall_s - r->mean_s) / (1 + ++r->n_ended_here);
-    drop_book(r, b);
+    drop_book(c, b);
     return 0;
 }
 
 static int begin(struct ks_coord *c, struct race_book *b, uint64_t now_ns, struct ks_err *err)
 {
+    struct race_books *r = &c->races;
     int rc;
 
     b->is_begun = true;
-    c->races.n_begun++;
+    swap_places(r, b, r->n_begun++);
     b->device_id = b->last_device ? b->last_device : ks_race_first_device(b->race);
     rc = ks_coord_race_move(c, b, b->device_id, err);
     if (rc < 0)
@@ -369,9 +384,16 @@ int ks_coord_race_begin(struct ks_coord *c, bool is_forced, uint64_t now_ns, str
         return 0;
     r->may_begin = false;
     r->n_seen_complete = n.n_complete;
-    for (uint32_t i = r->n_open; i-- > 0 && rc == 0;) /* one that ends is replaced by a later one */
-        if (!r->open[i]->is_begun && ks_sched_is_complete(c->sched, r->open[i]->i_problem))
-            rc = begin(c, r->open[i], now_ns, err);
+    for (uint32_t i = r->n_open; i > r->n_begun && rc == 0;) {
+        struct race_book *b = r->open[i - 1];
+
+        if (!ks_sched_is_complete(c->sched, b->i_problem)) {
+            i--;
+            continue;
+        }
+        rc = begin(c, b, now_ns, err); /* one from before it takes its place */
+        i = i < r->n_open ? i : r->n_open;
+    }
     expect(c);
     return rc;
 }
@@ -381,11 +403,10 @@ int ks_coord_race_cut(struct ks_coord *c, struct ks_err *err)
     struct race_books *r = &c->races;
     int rc = 0;
 
-    for (uint32_t i = 0; i < r->n_open && rc == 0; i++) {
+    for (uint32_t i = 0; i < r->n_begun && rc == 0; i++) {
         const struct race_book *b = r->open[i];
 
-        if (b->is_begun)
-            rc = write_verdict(c, b, b->verdict.stop ? b->verdict.stop : KS_RACE_CUT, err);
+        rc = write_verdict(c, b, b->verdict.stop ? b->verdict.stop : KS_RACE_CUT, err);
     }
     return rc;
 }

@@ -25,7 +25,8 @@ struct race_book {
     uint64_t device_id;            /* whose visits count, once begun */
     uint64_t last_device, last_ns; /* of the newest record of a visit, when it began; 0: none */
     bool is_begun;
-    uint64_t lease;      /* of the visit in flight; 0: none */
+    uint64_t lease; /* of the visit in flight; 0: none. Set by ks_coord_visit_hold */
+    struct race_book *next_in_bucket;
     uint32_t n_unclosed; /* visits in a row that were not closed */
     double wall_s;       /* of all records of visits */
 };
@@ -38,14 +39,16 @@ struct race_pool { /* spread of a device and a class of cells */
 struct race_first { /* the problem of a device's first record: it has pilots */
     uint64_t device_id, started_ns, problem;
 };
+enum { RACE_BUCKETS = 1024 }; /* of leases of visits in flight */
 enum race_state { RACE_NONE, RACE_BOOK, RACE_ENDED };
 
 struct race_books {
     bool is_on;
     struct ks_race_config config;
-    uint8_t *state;            /* [n_problems] enum race_state */
-    struct race_book **book;   /* [n_problems] NULL: none */
-    struct race_book **open;   /* [n_open] */
+    uint8_t *state;          /* [n_problems] enum race_state */
+    struct race_book **book; /* [n_problems] NULL: none */
+    struct race_book **open; /* [n_open] those that are begun first */
+    struct race_book *bucket[RACE_BUCKETS];
     struct race_pool *pools;   /* [n_pools] */
     struct race_first *firsts; /* [n_firsts] */
     uint32_t n_open, cap_open, n_pools, cap_pools, n_firsts, cap_firsts;
@@ -80,6 +83,8 @@ int ks_coord_race_note(struct ks_coord *c, uint32_t i_problem, const struct ks_r
                        struct ks_err *err);
 
 /* coord_visit.c */
+/* The visit in flight has this lease now; 0: there is none. */
+void ks_coord_visit_hold(struct ks_coord *c, struct race_book *b, uint64_t lease);
 int ks_coord_visit_ask(struct ks_coord *c, struct race_book *b, uint64_t now_ns,
                        struct ks_err *err);
 int ks_coord_visit_lease(struct ks_coord *c, uint32_t rank, const struct ks_lease *l,

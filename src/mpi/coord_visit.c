@@ -111,7 +111,7 @@ int ks_coord_visit_lease(struct ks_coord *c, uint32_t rank, const struct ks_leas
     m->i_problem = l->i_problem;
     m->opens = m->closes = 1;
     fill_cells(c, b, m);
-    b->lease = l->id;
+    ks_coord_visit_hold(c, b, l->id);
     rc = announce(c, rank, m, err);
     if (rc < 0)
         return rc;
@@ -121,12 +121,34 @@ int ks_coord_visit_lease(struct ks_coord *c, uint32_t rank, const struct ks_leas
     return ks_net_send(c->c.net, rank, KS_F_MSG_LEASE, c->body.data, c->body.len, err);
 }
 
+static struct race_book **bucket_of(struct ks_coord *c, uint64_t lease)
+{
+    return &c->races.bucket[lease % RACE_BUCKETS];
+}
+
+void ks_coord_visit_hold(struct ks_coord *c, struct race_book *b, uint64_t lease)
+{
+    struct race_book **at = bucket_of(c, b->lease);
+
+    while (b->lease && *at != b)
+        at = &(*at)->next_in_bucket;
+    if (b->lease)
+        *at = b->next_in_bucket;
+    b->lease = lease;
+    if (!lease)
+        return;
+    at = bucket_of(c, lease);
+    b->next_in_bucket = *at;
+    *at = b;
+}
+
 static struct race_book *find_book(struct ks_coord *c, uint64_t lease)
 {
-    for (uint32_t i = 0; i < c->races.n_open; i++)
-        if (c->races.open[i]->lease == lease)
-            return c->races.open[i];
-    return NULL;
+    struct race_book *b = *bucket_of(c, lease);
+
+    while (b && b->lease != lease)
+        b = b->next_in_bucket;
+    return b;
 }
 
 int ks_coord_visit_end(struct ks_coord *c, uint64_t lease, uint64_t now_ns, struct ks_err *err)
@@ -139,7 +161,7 @@ int ks_coord_visit_end(struct ks_coord *c, uint64_t lease, uint64_t now_ns, stru
     if (!b)
         return 0;
     round = b->verdict.next_round;
-    b->lease = 0;
+    ks_coord_visit_hold(c, b, 0);
     rc = ks_coord_race_judge(c, b, err);
     if (rc < 0 || c->is_draining)
         return rc;
