@@ -12,6 +12,8 @@
 #include "base/err.h"
 #include "base/opt.h"
 
+#include <stdbool.h>
+
 /* run(): cfg was filled from the options; operands [n]. notes: lines for stderr. Returns an exit
  * code >= 0 (0 fine, 1 done but something needs a look) or KS_E* < 0 with err filled. */
 struct ks_analysis {
@@ -19,10 +21,12 @@ struct ks_analysis {
     const struct ks_opt *opts;
     size_t cfg_size;
     int n_min, n_max; /* operands; n_max 0 = any number */
+    bool has_sides;   /* a "--" that ends the options stays among the operands */
     int (*run)(const void *cfg, const char *const *operands, int n, struct ks_buf *notes,
                struct ks_err *err);
 };
 
-extern const struct ks_analysis ks_analysis_table, ks_analysis_report;
+extern const struct ks_analysis ks_analysis_table, ks_analysis_report, ks_analysis_oracle,
+    ks_analysis_compare;
 
 #endif

@@ -6,9 +6,11 @@
 #include "base/text.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-static const struct ks_analysis *const analyses[] = { &ks_analysis_table, &ks_analysis_report };
+static const struct ks_analysis *const analyses[] = { &ks_analysis_table, &ks_analysis_report,
+                                                      &ks_analysis_oracle, &ks_analysis_compare };
 #define N_ANALYSES (sizeof(analyses) / sizeof(analyses[0]))
 
 static const struct ks_analysis *analysis_of(const struct ks_command *command)
@@ -41,8 +43,31 @@ static int open_limits(const struct ks_command *command, void **env_out, struct 
     return ks_limits_raise(command->needs_warden, err);
 }
 
+/* "--" separates the sides of a command that has them: doubled, the first one ends the options and
+ * the second is an operand. *argc is the number of arguments in copy, which has room for one more.
+ */
+static void keep_separator(int *argc, char **argv, char **copy)
+{
+    const struct ks_analysis *a = NULL;
+    int n = 0;
+
+    for (size_t i = 0; *argc > 1 && i < N_ANALYSES; i++)
+        a = strcmp(argv[1], analyses[i]->name) == 0 ? analyses[i] : a;
+    for (int i = 0; i < *argc; i++) {
+        bool is_first = a && a->has_sides && n == i && strcmp(argv[i], "--") == 0;
+
+        if (is_first)
+            copy[n++] = argv[i];
+        copy[n++] = argv[i];
+    }
+    copy[n] = NULL;
+    *argc = n;
+}
+
 int main(int argc, char **argv)
 {
+    char **copy = calloc((size_t)argc + 2, sizeof(*copy));
+    int status;
     struct ks_command rows[N_ANALYSES];
     const struct ks_command *table[N_ANALYSES + 1] = { NULL };
     const struct ks_program program = { .name = "ksweep-analyze",
@@ -64,5 +89,12 @@ int main(int argc, char **argv)
                                        .run = run };
         table[i] = &rows[i];
     }
-    return ks_program_main(&program, argc, argv);
+    if (!copy) {
+        fputs("ksweep-analyze: out of memory\n", stderr);
+        return KS_EXIT_INCOMPLETE;
+    }
+    keep_separator(&argc, argv, copy);
+    status = ks_program_main(&program, argc, copy);
+    free(copy);
+    return status;
 }

@@ -48,6 +48,7 @@ static void configure(struct race_books *r, const struct ks_job_rounds *j)
 {
     ks_race_config_init(&r->config);
     r->config.max_rounds = j->max;
+    r->config.over = KS_LABEL_OVER;
     r->config.alpha = j->alpha;
     r->config.margin = j->margin;
     r->config.max_time_ns = j->max_ms * 1000000ull;

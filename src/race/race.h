@@ -40,7 +40,7 @@
 #include "base/err.h"
 #include "race/spread.h"
 #include "record/outcome.h"
-#include "record/rounds.h"
+#include "record/statistic.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -49,8 +49,8 @@
 #define KS_RACE_ROUNDS_MAX 64u /* rounds 0 to 63 */
 #define KS_RACE_PASSES_MAX 8u
 
-/* Of an instance's rounds: record/rounds.h. */
-enum ks_race_over { KS_RACE_MEDIAN = KS_ROUNDS_MEDIAN, KS_RACE_MINIMUM = KS_ROUNDS_MINIMUM };
+/* Of an instance's rounds. */
+enum ks_race_over { KS_RACE_MEDIAN = KS_OVER_MEDIAN, KS_RACE_MINIMUM = KS_OVER_MINIMUM };
 
 struct ks_race_config {
     uint32_t max_rounds;  /* round 0 included; 1 to KS_RACE_ROUNDS_MAX */

@@ -233,12 +233,15 @@
     M(103, U32, U32, n_visit, PLAIN, "", MISS(0), NEVER, ATTEMPTS,                                 \
       "instances in the visit that the record belongs to; a visit is one round of one block", )    \
     D(F32, rounds_time_ns, PLAIN, "ns", MISS(-1), LABEL, VIEW_CSV,                                 \
-      "median over rounds of the cell's time in a round, which is the mean (of logs) of its "      \
-      "records' medians; contaminated rounds count only where all are")                            \
+      "time of one call over all rounds: in a round the mean (of logs) of `rounds_statistic` of "  \
+      "its records, over rounds the median; contaminated rounds count only where all are")         \
     D(F32, rounds_ci95_lo_ns, PLAIN, "ns", MISS(-1), NEVER, VIEW_CSV,                              \
       "of the best instance of a problem with visits: lower end of the 95 % interval of "          \
       "`rounds_time_ns`, from the variance between rounds of its device and class")                \
     D(F32, rounds_ci95_hi_ns, PLAIN, "ns", MISS(-1), NEVER, VIEW_CSV, "upper end")                 \
+    DT(8, rounds_statistic, NEVER, VIEW_CSV,                                                       \
+      "what `rounds_time_ns` is of the samples of one record: `median`, `low`, `groups`, "         \
+      "`minimum`; \"\" without a time")                                                            \
     DT(8, rounds_stop, NEVER, VIEW_CSV,                                                            \
       "why the visits of the problem ended: `alone`, `tied`, `regret`, `time`, `rounds`, `cut`; "  \
       "\"\" if it had none")                                                                       \

@@ -1,26 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "record/rounds.h"
 
-#include "record/stats.h"
-
 #include <math.h>
-#include <stdlib.h>
-
-double ks_rounds_over(const double *sorted, size_t n, uint32_t over)
-{
-    return over == KS_ROUNDS_MINIMUM ? sorted[0] : (sorted[(n - 1) / 2] + sorted[n / 2]) / 2;
-}
 
 double ks_rounds_statistic(const struct ks_record *r)
 {
     double scratch[KS_SAMPLES_MAX];
-    struct ks_stats s;
 
-    if (r->n_samples == 0)
-        return 0;
-    ks_stats(r->sample_ns, r->n_samples, r->clock_resolution_ns,
-             r->calls_per_sample ? r->calls_per_sample : 1, scratch, &s);
-    return s.median;
+    return r->n_samples ? ks_statistic(r->sample_ns, r->n_samples, KS_LABEL_STATISTIC, scratch) : 0;
 }
 
 void ks_rounds_add(struct ks_round_time *v, size_t *n_io, const struct ks_record *r, double time_ns)
@@ -35,13 +22,6 @@ void ks_rounds_add(struct ks_round_time *v, size_t *n_io, const struct ks_record
     v[i].n++;
     v[i].is_clean &= is_clean;
     v[i].sum += log(time_ns);
-}
-
-static int ascending(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
 }
 
 static size_t pick(const struct ks_round_time *v, size_t n, uint64_t device_id, bool is_clean,
@@ -63,6 +43,5 @@ double ks_rounds_time(const struct ks_round_time *v, size_t n, uint64_t device_i
         n_picked = pick(v, n, device_id, false, scratch);
     if (n_picked == 0)
         return -1;
-    qsort(scratch, n_picked, sizeof(*scratch), ascending);
-    return exp(ks_rounds_over(scratch, n_picked, KS_ROUNDS_MEDIAN));
+    return exp(ks_over_rounds(scratch, n_picked, KS_LABEL_OVER, scratch + n));
 }

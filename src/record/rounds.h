@@ -5,18 +5,17 @@
 #define KS_RECORD_ROUNDS_H
 
 #include "record/record.h"
+#include "record/statistic.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-enum ks_rounds_over { KS_ROUNDS_MEDIAN = 0, KS_ROUNDS_MINIMUM = 1 };
+/* The label's statistic (statistic.h) of one record's samples, and over rounds. */
+#define KS_LABEL_STATISTIC KS_STATISTIC_MEDIAN
+#define KS_LABEL_OVER      KS_OVER_MEDIAN
 
-/* ks_rounds_over() - one value from those of n >= 1 rounds, ascending; of an even number the mean
- * of the middle two. over: enum ks_rounds_over. */
-double ks_rounds_over(const double *sorted, size_t n, uint32_t over);
-
-/* The time of one record, ns: the median of its samples; 0 when it has none. */
+/* The time of one record, ns; 0 when it has no samples. */
 double ks_rounds_statistic(const struct ks_record *r);
 
 struct ks_round_time { /* a round of a cell on a device */
@@ -30,9 +29,9 @@ struct ks_round_time { /* a round of a cell on a device */
 void ks_rounds_add(struct ks_round_time *v, size_t *n_io, const struct ks_record *r,
                    double time_ns);
 
-/* ks_rounds_time() - the median over rounds of the mean of the logs in a round, as a time. Only the
+/* ks_rounds_time() - KS_LABEL_OVER of the rounds' means of logs, as a time. Only the
  * clean rounds on this device count; if there is none, all on this device.
- * @scratch [out] [n]. Returns ns; -1: there is no round on this device. */
+ * @scratch [out] [2 n]. Returns ns; -1: there is no round on this device. */
 double ks_rounds_time(const struct ks_round_time *v, size_t n, uint64_t device_id, double *scratch);
 
 #endif

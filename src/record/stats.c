@@ -7,7 +7,7 @@
 
 /* Shell sort with Ciura's gaps: no allocation, so a worker may sort after a kernel hurt the heap.
  */
-static void sort(double *x, size_t n)
+void ks_stats_sort(double *x, size_t n)
 {
     static const size_t gaps[] = { 1750, 701, 301, 132, 57, 23, 10, 4, 1 };
 
@@ -90,7 +90,7 @@ void ks_stats(const double *x, size_t n, double clock, uint32_t calls, double *s
 
     assert(n >= 1 && calls >= 1);
     memmove(scratch, x, n * sizeof(*x));
-    sort(scratch, n);
+    ks_stats_sort(scratch, n);
     for (size_t i = 0; i < n; i++)
         sum += scratch[i];
     *out = (struct ks_stats){ .n = (uint32_t)n, .min = scratch[0], .max = scratch[n - 1] };

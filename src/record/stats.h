@@ -23,6 +23,8 @@ struct ks_stats {
 void ks_stats(const double *x, size_t n, double clock, uint32_t calls, double *scratch,
               struct ks_stats *out);
 
+void ks_stats_sort(double *x, size_t n); /* ascending; allocates nothing */
+
 /* Indices (0-based) of the interval's ends for n samples. level in (0, 1). */
 void ks_order_interval(size_t n, double level, size_t *lo_out, size_t *hi_out);
 

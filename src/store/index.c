@@ -2,6 +2,7 @@
 /* First pass: records, and which of a cell's attempts counts. */
 #include "store/index.h"
 #include "base/file.h"
+#include "record/rounds.h"
 #include "store/produce.h"
 #include "store/table.h"
 #include "store/text.h"
@@ -440,6 +441,8 @@ static void measure_texts(struct ks_index *x)
     set_length(x, KS_T_MEASUREMENTS, "reason", x->longest_reason);
     set_length(x, KS_T_MEASUREMENTS, "outcome_text", x->longest_outcome);
     set_length(x, KS_T_MEASUREMENTS, "rounds_stop", x->longest_stop);
+    set_length(x, KS_T_MEASUREMENTS, "rounds_statistic",
+               strlen(ks_statistic_names[KS_LABEL_STATISTIC]));
     set_length(x, KS_T_FAILURES, "output_tail", x->longest_tail);
     set_length(x, KS_T_FAILURES, "wrong_box", x->longest_box);
 }

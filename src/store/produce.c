@@ -323,6 +323,9 @@ static int put_view(struct pass *p, uint32_t i_cell, struct ks_row *row, struct 
     row->rounds_ci95_lo_ns = is_label ? race->rec.lo_ns : KS_MISSING;
     row->rounds_ci95_hi_ns = is_label ? race->rec.hi_ns : KS_MISSING;
     row->time_share = race->timing_ns > 0 ? cell->timing_ns / race->timing_ns : KS_MISSING;
+    if (row->rounds_time_ns > 0)
+        snprintf(row->rounds_statistic, sizeof(row->rounds_statistic), "%s",
+                 ks_statistic_names[KS_LABEL_STATISTIC]);
     snprintf(row->rounds_stop, sizeof(row->rounds_stop), "%s",
              race->rec.stop ? ks_race_stop_text(race->rec.stop) : "");
     return p->sink->row(p->sink->ctx, KS_T_MEASUREMENTS, row, err);
@@ -331,7 +334,7 @@ static int put_view(struct pass *p, uint32_t i_cell, struct ks_row *row, struct 
 /* On the device whose visits counted, else on that of the record that counts. */
 static int put_rounds(struct pass *p, struct open_cell *o, struct ks_err *err)
 {
-    double *scratch = malloc(o->n_rounds * sizeof(*scratch) + 1);
+    double *scratch = malloc((2 * o->n_rounds + 1) * sizeof(*scratch));
     const struct ks_race_rec *race = &race_of(p, o->cell)->rec;
     double ns = -1;
 
@@ -358,8 +361,8 @@ static int put_round(struct pass *p, const struct ks_record_ref *ref,
     rc = hold_samples(o, p->rec, err);
     if (rc < 0)
         return rc;
-    if (row->time_median_ns > 0)
-        ks_rounds_add(o->rounds, &o->n_rounds, p->rec, row->time_median_ns);
+    if (row->rounds_time_ns > 0)
+        ks_rounds_add(o->rounds, &o->n_rounds, p->rec, row->rounds_time_ns);
     if (p->i_record == cell->final)
         o->row = *row;
     if (--o->n_left > 0)
@@ -397,7 +400,7 @@ static int put_record(struct pass *p, const struct ks_record_ref *ref, struct ks
     row.n_attempts = cell->n_attempts;
     row.n_rounds = cell->n_rounds;
     row.is_final = p->i_record == cell->final;
-    row.rounds_time_ns = row.time_median_ns;
+    row.rounds_time_ns = positive(ks_rounds_statistic(p->rec));
     rc = p->sink->row(p->sink->ctx, KS_T_ATTEMPTS, &row, err);
     if (rc == 0)
         rc = put_samples(p, err);

@@ -223,6 +223,8 @@ static void put_device(struct skit *k)
                                .idle_switches_per_s = 1.5,
                                .idle_stolen = -1 };
 
+    if (k->slower > 0)
+        snprintf(d.model, sizeof(d.model), "Made Up 8000");
     ks_device_rec_encode(&d, &k->body);
     skit_frame(k, KS_F_DEVICE);
 }
@@ -403,12 +405,19 @@ void skit_run(const char *dir, uint64_t run_seed, uint32_t n_problems, uint32_t 
 void skit_run_under(const char *dir, uint64_t run_seed, uint32_t n_problems, uint32_t n_instances,
                     uint32_t n_samples, uint64_t n_pending, uint64_t condition)
 {
+    skit_run_slower(dir, run_seed, n_problems, n_instances, n_samples, n_pending, condition, 0);
+}
+
+void skit_run_slower(const char *dir, uint64_t run_seed, uint32_t n_problems, uint32_t n_instances,
+                     uint32_t n_samples, uint64_t n_pending, uint64_t condition, double slower)
+{
     uint64_t n_left = (uint64_t)n_problems * n_instances;
     struct skit k;
 
     n_left -= n_pending < n_left ? n_pending : n_left;
     skit_open(&k, dir, run_seed, n_problems, n_instances);
     k.condition = condition;
+    k.slower = slower;
     skit_names(&k);
     for (uint32_t i = 0; i < n_problems && n_left > 0; i++) {
         double anchor = 20000.0 * (1 + i % 13);
@@ -418,6 +427,8 @@ void skit_run_under(const char *dir, uint64_t run_seed, uint32_t n_problems, uin
             struct ks_record *r = skit_record(&k, i, j, n_samples);
             uint64_t how = ks_mix64(run_seed ^ (uint64_t)i << 20 ^ j);
 
+            for (uint32_t n = 0; n < r->n_samples; n++)
+                r->sample_ns[n] *= 1 + slower;
             if (how % 16 == 0)
                 spoil(r, how >> 8);
             if (r->outcome == KS_O_ALIASED)

@@ -19,6 +19,7 @@ struct skit {
     uint64_t condition; /* SKIT_CONDITION at first */
     uint32_t n_problems, n_instances;
     uint64_t n_absent;           /* of their pairs, as the job's record says */
+    double slower;               /* of another model of device: its times are longer by this part */
     struct ks_problem *problems; /* [n_problems] */
     uint64_t *instances;         /* [n_instances] ids */
     struct ks_record *rec;       /* scratch of skit_record */
@@ -61,5 +62,8 @@ void skit_run(const char *dir, uint64_t run_seed, uint32_t n_problems, uint32_t 
 /* The same under another condition. */
 void skit_run_under(const char *dir, uint64_t run_seed, uint32_t n_problems, uint32_t n_instances,
                     uint32_t n_samples, uint64_t n_pending, uint64_t condition);
+/* The same on a slower device. */
+void skit_run_slower(const char *dir, uint64_t run_seed, uint32_t n_problems, uint32_t n_instances,
+                     uint32_t n_samples, uint64_t n_pending, uint64_t condition, double slower);
 
 #endif

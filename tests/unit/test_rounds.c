@@ -23,7 +23,7 @@ static double over(const struct pass *p, size_t n, uint64_t device)
 {
     static struct ks_record r;
     struct ks_round_time v[MOST];
-    double scratch[MOST];
+    double scratch[2 * MOST];
     size_t n_rounds = 0;
 
     for (size_t i = 0; i < n; i++) {

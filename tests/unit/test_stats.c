@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "base/hash.h"
+#include "record/statistic.h"
 #include "record/stats.h"
 
 #include <float.h>
@@ -171,6 +172,75 @@ static void mad_and_order_hold_for_all_sizes(void **state)
     }
 }
 
+/* What the middle of many rounds says must not depend on how many samples a round took. The minimum
+ * is the counterexample. */
+static void statistics_do_not_depend_on_the_number(void **state)
+{
+    static const size_t sizes[] = { 8, 19, 57, 200 };
+    static const double truth[] = { 0.6931, 0.1054, 0.0866 }; /* of an exponential distribution */
+    static double x[200], scratch[200], rounds[2001];
+
+    (void)state;
+    for (unsigned which = 0; which < KS_N_STATISTICS; which++)
+        for (size_t k = 0; k < 4; k++) {
+            uint64_t rng = 5;
+            double middle;
+
+            for (size_t r = 0; r < 2001; r++) {
+                for (size_t i = 0; i < sizes[k]; i++)
+                    x[i] = -log(((double)(ks_rng_next(&rng) >> 12) + 0.5) / 0x1p52);
+                rounds[r] = ks_statistic(x, sizes[k], which, scratch);
+            }
+            middle = ks_over_rounds(rounds, 2001, KS_OVER_MEDIAN, rounds);
+            if (which < KS_STATISTIC_MINIMUM)
+                assert_true(fabs(middle - truth[which]) < 0.02);
+            else
+                assert_true(middle < 1 / (double)sizes[k]);
+        }
+}
+
+static void statistics_by_hand(void **state)
+{
+    static const double x[] = { 9, 8, 7, 6, 5, 4, 3, 2, 19, 18, 17, 16, 15, 14, 13, 12, 1 };
+    double scratch[17];
+
+    (void)state;
+    assert_near(ks_statistic(x, 17, KS_STATISTIC_MEDIAN, scratch), 9);
+    assert_near(ks_statistic(x, 17, KS_STATISTIC_GROUPS, scratch), 7); /* 2 and 12, without the 1 */
+    assert_near(ks_statistic(x, 17, KS_STATISTIC_LOW, scratch),
+                2 + 0.1 * (17 + 1.0 / 3) + 1.0 / 3 - 2);
+    assert_near(ks_statistic(x, 17, KS_STATISTIC_MINIMUM, scratch), 1);
+    assert_near(ks_statistic(x, 5, KS_STATISTIC_GROUPS, scratch), 5);
+    assert_near(ks_statistic(x, 1, KS_STATISTIC_LOW, scratch), 9);
+    assert_near(ks_over_rounds(x, 4, KS_OVER_MEDIAN, scratch), 7.5);
+    assert_near(ks_over_rounds(x, 4, KS_OVER_MINIMUM, scratch), 6);
+    assert_near(ks_over_variance(1, KS_OVER_MEDIAN), 1);
+    assert_near(ks_over_variance(2, KS_OVER_MEDIAN), 0.5);
+    assert_near(ks_over_variance(20, KS_OVER_MEDIAN), acos(-1) / 42);
+    assert_near(ks_over_variance(4, KS_OVER_MINIMUM), 0.25);
+}
+
+/* Of normal rounds, against a simulation. */
+static void the_median_of_few_rounds_varies_as_told(void **state)
+{
+    uint64_t rng = 8;
+
+    (void)state;
+    for (size_t n = 2; n <= 12; n += n < 6 ? 1 : 3) {
+        double square = 0, x[12];
+
+        for (int draw = 0; draw < 4000; draw++) {
+            for (size_t i = 0; i < n; i++) {
+                x[i] = -6;
+                for (int k = 0; k < 12; k++) /* close to normal */
+                    x[i] += (double)(ks_rng_next(&rng) >> 11) / 0x1p53;
+            }
+            square += pow(ks_over_rounds(x, n, KS_OVER_MEDIAN, x), 2) / 4000;
+        }
+        assert_true(fabs(square / ks_over_variance(n, KS_OVER_MEDIAN) - 1) < 0.1);
+    }
+}
+
 static void ties(void **state)
 {
     static const struct {
@@ -280,6 +350,9 @@ int main(void)
         cmocka_unit_test(values_match_definitions),
         cmocka_unit_test(equal_samples_have_the_clock_as_error),
         cmocka_unit_test(mad_and_order_hold_for_all_sizes),
+        cmocka_unit_test(statistics_do_not_depend_on_the_number),
+        cmocka_unit_test(statistics_by_hand),
+        cmocka_unit_test(the_median_of_few_rounds_varies_as_told),
         cmocka_unit_test(ties),
         cmocka_unit_test(contamination),
         cmocka_unit_test(disturbance),

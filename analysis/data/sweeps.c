@@ -1,0 +1,459 @@
+/* SPDX-License-Identifier: MIT */
+#include "analysis/data/sweeps.h"
+#include "base/file.h"
+#include "base/order.h"
+#include "record/outcome.h"
+#include "record/record.h"
+#include "store/store.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *const ks_fact_names[] = { "device", "driver", "compiler", "ksweep", NULL };
+
+/* A record of role cell while its file is read. */
+struct entry {
+    struct ks_cell cell;
+    uint64_t lease_id, sample_offset;
+    uint32_t run, attempt, problem_row, kernel_row, device_row, flags;
+    bool is_final;
+    struct ks_sweep_round round;
+};
+
+struct load {
+    struct ks_sweeps *s;
+    struct ks_store_file *file;
+    uint32_t first_sweep;
+    uint32_t *problem_of_row, *instance_of_row; /* numbers in s */
+    struct entry *entries;
+    size_t n, cap;
+    float samples[KS_SAMPLES_MAX];
+    double x[KS_SAMPLES_MAX], scratch[KS_SAMPLES_MAX];
+};
+
+/* Room for n more elements of `size` bytes behind the first n_used. */
+static int grow(void *array, size_t n_used, size_t n_more, size_t *cap, size_t size,
+                struct ks_err *err)
+{
+    size_t wanted = *cap ? *cap : 64;
+    void *old, *more;
+
+    if (n_used + n_more <= *cap)
+        return 0;
+    while (wanted < n_used + n_more)
+        wanted *= 2;
+    memcpy(&old, array, sizeof(old));
+    more = realloc(old, wanted * size);
+    if (!more)
+        return ks_fail(err, KS_ENOMEM, "out of memory for %zu rounds", wanted);
+    memcpy(array, &more, sizeof(more));
+    *cap = wanted;
+    return 0;
+}
+
+/* ---- names ---- */
+
+static void put_fact(struct ks_sweep *sweep, enum ks_fact which, const char *text)
+{
+    struct ks_buf *b = &sweep->fact[which];
+    size_t n = strlen(text);
+    const char *at = ks_buf_text(b);
+
+    for (; n && *at; at += strcspn(at, ",") + (at[strcspn(at, ",")] ? 2 : 0))
+        if (strncmp(at, text, n) == 0 && (at[n] == '\0' || at[n] == ','))
+            return;
+    if (n)
+        ks_buf_printf(b, "%s%s", b->len ? ", " : "", text);
+}
+
+static int add_sweeps(struct load *l, const char *path, struct ks_err *err)
+{
+    struct ks_sweeps *s = l->s;
+    uint32_t n = ks_store_info(l->file)->n_runs;
+    struct ks_sweep *more = realloc(s->sweeps, (s->n_sweeps + n + 1) * sizeof(*more));
+
+    if (!more)
+        return ks_fail(err, KS_ENOMEM, "out of memory");
+    s->sweeps = more;
+    l->first_sweep = s->n_sweeps;
+    for (uint32_t i = 0; i < n; i++) {
+        const struct ks_run_row *run = ks_store_run(l->file, i);
+        struct ks_sweep *sweep = &s->sweeps[s->n_sweeps];
+
+        for (uint32_t k = 0; k < s->n_sweeps; k++)
+            if (strcmp(s->sweeps[k].run_id, run->run_id) == 0)
+                return ks_fail(err, KS_EEXIST,
+                               "'%s' and '%s' hold the same run %s: give one of "
+                               "them",
+                               s->sweeps[k].path, path, run->run_id);
+        *sweep = (struct ks_sweep){ .path = path, .started_ns = run->started_ns };
+        s->n_sweeps++;
+        snprintf(sweep->run_id, sizeof(sweep->run_id), "%s", run->run_id);
+        put_fact(sweep, KS_FACT_VERSION, run->version);
+    }
+    return 0;
+}
+
+static void add_facts(struct load *l)
+{
+    const struct ks_store_info *info = ks_store_info(l->file);
+
+    for (uint32_t i = 0; i < info->n_devices; i++) {
+        const struct ks_device_row *d = ks_store_device(l->file, i);
+
+        put_fact(&l->s->sweeps[l->first_sweep + d->run], KS_FACT_DEVICE, d->rec.model);
+        put_fact(&l->s->sweeps[l->first_sweep + d->run], KS_FACT_DRIVER, d->rec.driver);
+    }
+    for (uint32_t i = 0; i < info->n_kernels; i++) {
+        const struct ks_kernel_row *k = ks_store_kernel(l->file, i);
+
+        put_fact(&l->s->sweeps[l->first_sweep + k->run], KS_FACT_COMPILER, k->compiler);
+    }
+}
+
+/* The number of a problem. row: NULL = not known. */
+static int find_problem(struct ks_sweeps *s, uint64_t id, const struct ks_problem_row *row,
+                        uint32_t *out, struct ks_err *err)
+{
+    struct ks_sweep_problem *p;
+    int rc;
+
+    for (*out = 0; *out < s->n_problems; (*out)++)
+        if (s->problems[*out].id == id)
+            return 0;
+    rc = grow(&s->problems, s->n_problems, 1, &s->cap_problems, sizeof(*p), err);
+    if (rc < 0)
+        return rc;
+    p = &s->problems[s->n_problems++];
+    *p = (struct ks_sweep_problem){ .id = id, .n_uses = 1, .flops = -1, .min_bytes = -1 };
+    if (row) {
+        snprintf(p->name, sizeof(p->name), "%s", row->problem_name);
+        p->n_uses = row->n_uses > 0 ? row->n_uses : 1;
+        p->flops = row->flops;
+        p->min_bytes = row->min_bytes;
+    }
+    if (!p->name[0])
+        snprintf(p->name, sizeof(p->name), "%016llx", (unsigned long long)id);
+    return 0;
+}
+
+static int find_instance(struct ks_sweeps *s, uint64_t id, const char *name, uint32_t *out,
+                         struct ks_err *err)
+{
+    struct ks_sweep_instance *k;
+    int rc;
+
+    for (*out = 0; *out < s->n_instances; (*out)++)
+        if (s->instances[*out].id == id)
+            return 0;
+    rc = grow(&s->instances, s->n_instances, 1, &s->cap_instances, sizeof(*k), err);
+    if (rc < 0)
+        return rc;
+    k = &s->instances[s->n_instances++];
+    *k = (struct ks_sweep_instance){ .id = id };
+    snprintf(k->name, sizeof(k->name), "%s", name);
+    if (!k->name[0])
+        snprintf(k->name, sizeof(k->name), "%016llx", (unsigned long long)id);
+    return 0;
+}
+
+/* Problems and instances in the file's order, and their numbers by row. */
+static int add_names(struct load *l, struct ks_err *err)
+{
+    const struct ks_store_info *info = ks_store_info(l->file);
+    int rc = 0;
+
+    l->problem_of_row = calloc(info->n_problems + 1u, sizeof(*l->problem_of_row));
+    l->instance_of_row = calloc(info->n_kernels + 1u, sizeof(*l->instance_of_row));
+    if (!l->problem_of_row || !l->instance_of_row)
+        return ks_fail(err, KS_ENOMEM, "out of memory");
+    for (uint32_t i = 0; rc == 0 && i < info->n_problems; i++) {
+        const struct ks_problem_row *row = ks_store_problem(l->file, i);
+
+        rc = find_problem(l->s, row->problem_id, row, &l->problem_of_row[i], err);
+    }
+    for (uint32_t i = 0; rc == 0 && i < info->n_kernels; i++) {
+        const struct ks_kernel_row *row = ks_store_kernel(l->file, i);
+
+        rc = find_instance(l->s, row->instance_id, row->instance_name, &l->instance_of_row[i], err);
+    }
+    return rc;
+}
+
+/* A cell that no device touched belongs to the class of its run's first device. */
+static const struct ks_device_row *device_of(const struct load *l, const struct entry *e)
+{
+    uint32_t n = ks_store_info(l->file)->n_devices;
+
+    if (e->device_row < n)
+        return ks_store_device(l->file, e->device_row);
+    for (uint32_t i = 0; i < n; i++)
+        if (ks_store_device(l->file, i)->run == e->run)
+            return ks_store_device(l->file, i);
+    return NULL;
+}
+
+static int find_domain(struct load *l, const struct entry *e, uint32_t *out, struct ks_err *err)
+{
+    const struct ks_device_row *d = device_of(l, e);
+    struct ks_sweeps *s = l->s;
+    uint64_t class = d ? d->rec.device_class : 0;
+    struct ks_sweep_domain *more;
+
+    for (uint32_t i = 0; i < s->n_domains; i++)
+        if (s->domains[i].device_class == class && s->domains[i].condition == e->cell.condition) {
+            *out = i;
+            return 0;
+        }
+    more = realloc(s->domains, (s->n_domains + 1) * sizeof(*more));
+    if (!more)
+        return ks_fail(err, KS_ENOMEM, "out of memory");
+    s->domains = more;
+    *out = s->n_domains++;
+    more[*out] = (struct ks_sweep_domain){ .device_class = class, .condition = e->cell.condition };
+    snprintf(more[*out].device, sizeof(more[*out].device), "%s", d ? d->rec.model : "");
+    return 0;
+}
+
+/* ---- records ---- */
+
+static int by_record(const void *x, const void *y)
+{
+    const struct entry *a = x, *b = y;
+    int d = ks_compare_u64(a->run, b->run);
+
+    if (d == 0)
+        d = ks_cell_compare(&a->cell, &b->cell);
+    if (d == 0)
+        d = ks_compare_u64(a->attempt, b->attempt);
+    if (d == 0)
+        d = ks_compare_u64(a->round.round, b->round.round);
+    if (d == 0)
+        d = ks_compare_u64(a->lease_id, b->lease_id);
+    if (d == 0)
+        d = ks_compare_u64(a->round.position, b->round.position);
+    return d ? d : ks_compare_u64(b->flags & KS_FL_VOID, a->flags & KS_FL_VOID);
+}
+
+static void fill_entry(const struct load *l, const struct ks_row *row, struct entry *e)
+{
+    *e = (struct entry){
+        .cell = { row->problem_id, row->instance_id, row->condition_id },
+        .lease_id = row->lease_id,
+        .sample_offset = row->sample_offset,
+        .run = row->run,
+        .attempt = row->attempt,
+        .problem_row = row->problem,
+        .kernel_row = row->kernel,
+        .device_row = row->device,
+        .flags = row->outcome_flags,
+        .is_final = row->is_final,
+        .round = { .sweep = l->first_sweep + row->run,
+                   .round = row->round_index,
+                   .position = row->position,
+                   .outcome = row->outcome,
+                   .n_samples = row->n_samples,
+                   .calls = row->calls_per_sample ? row->calls_per_sample : 1,
+                   .is_clean = !(row->outcome_flags & (KS_FL_CONTAMINATED | KS_FL_SUSPECT)),
+                   .started_ns = row->started_ns,
+                   .block_id = row->block_id },
+    };
+    if (row->block < ks_store_info(l->file)->n_blocks &&
+        ks_store_block(l->file, row->block)->anchor_ns > 0)
+        e->round.log_anchor = log(ks_store_block(l->file, row->block)->anchor_ns);
+}
+
+static int read_entries(struct load *l, struct ks_err *err)
+{
+    uint64_t n = ks_store_info(l->file)->n_attempts;
+    struct ks_row row;
+    int rc = 0;
+
+    for (uint64_t i = 0; rc == 0 && i < n; i++) {
+        rc = ks_store_attempt(l->file, i, &row, err);
+        if (rc < 0 || row.role != KS_ROLE_CELL)
+            continue;
+        rc = grow(&l->entries, l->n, 1, &l->cap, sizeof(*l->entries), err);
+        if (rc == 0)
+            fill_entry(l, &row, &l->entries[l->n++]);
+    }
+    if (rc == 0)
+        qsort(l->entries, l->n, sizeof(*l->entries), by_record);
+    return rc;
+}
+
+static int read_samples(struct load *l, struct entry *e, struct ks_err *err)
+{
+    struct ks_sweep_round *r = &e->round;
+    struct ks_sweeps *s = l->s;
+    double sum = 0;
+    int rc = ks_store_samples(l->file, e->sample_offset, r->n_samples, l->samples, err);
+
+    if (rc == 0 && s->keeps_samples)
+        rc = grow(&s->ns, s->n_ns, r->n_samples, &s->cap_ns, sizeof(*s->ns), err);
+    if (rc < 0)
+        return rc;
+    if (s->keeps_samples) {
+        r->first_sample = s->n_ns;
+        memcpy(s->ns + s->n_ns, l->samples, r->n_samples * sizeof(*s->ns));
+        s->n_ns += r->n_samples;
+    }
+    for (uint32_t i = 0; i < r->n_samples; i++) {
+        l->x[i] = l->samples[i];
+        sum += l->x[i];
+    }
+    for (unsigned k = 0; k < KS_N_STATISTICS; k++)
+        r->log_ns[k] = log(ks_statistic(l->x, r->n_samples, k, l->scratch));
+    r->spent_ns = sum * r->calls;
+    return 0;
+}
+
+static int number_entry(struct load *l, struct entry *e, struct ks_err *err)
+{
+    const struct ks_store_info *info = ks_store_info(l->file);
+    int rc = 0;
+
+    if (e->problem_row < info->n_problems)
+        e->round.problem = l->problem_of_row[e->problem_row];
+    else
+        rc = find_problem(l->s, e->cell.problem, NULL, &e->round.problem, err);
+    if (rc == 0 && e->kernel_row < info->n_kernels)
+        e->round.instance = l->instance_of_row[e->kernel_row];
+    else if (rc == 0)
+        rc = find_instance(l->s, e->cell.instance, "", &e->round.instance, err);
+    return rc == 0 ? find_domain(l, e, &e->round.domain, err) : rc;
+}
+
+static int add_round(struct load *l, struct entry *e, struct ks_err *err)
+{
+    struct ks_sweeps *s = l->s;
+    int rc = grow(&s->rounds, s->n_rounds, 1, &s->cap_rounds, sizeof(*s->rounds), err);
+
+    if (rc == 0)
+        rc = number_entry(l, e, err);
+    if (rc == 0 && e->round.outcome == KS_O_OK)
+        rc = read_samples(l, e, err);
+    if (rc == 0)
+        s->rounds[s->n_rounds++] = e->round;
+    return rc;
+}
+
+static bool is_same_record(const struct entry *a, const struct entry *b)
+{
+    return a->attempt == b->attempt && a->round.round == b->round.round &&
+           a->lease_id == b->lease_id && a->round.position == b->round.position;
+}
+
+/* The entries of the final attempt are moved to the front, without those that were withdrawn.
+ * Returns their number. */
+static size_t keep_final(struct entry *e, size_t n)
+{
+    uint32_t attempt = 0;
+    size_t kept = 0;
+
+    for (size_t i = 0; i < n; i++)
+        attempt = e[i].is_final ? e[i].attempt : attempt;
+    for (size_t i = 0, end; i < n; i = end) {
+        for (end = i + 1; end < n && is_same_record(&e[i], &e[end]);)
+            end++;
+        if (e[i].attempt == attempt && !(e[i].flags & KS_FL_VOID))
+            e[kept++] = e[i];
+    }
+    return kept;
+}
+
+static int add_cell(struct load *l, struct entry *e, size_t n, struct ks_err *err)
+{
+    size_t kept = keep_final(e, n);
+    int rc = 0;
+
+    for (size_t i = 0; i < kept; i++)
+        if (e[i].round.outcome != KS_O_OK || e[i].round.n_samples == 0) {
+            e[i].round.outcome = e[i].round.outcome == KS_O_OK ? KS_O_SKIPPED : e[i].round.outcome;
+            return add_round(l, &e[i], err);
+        }
+    for (size_t i = 0; rc == 0 && i < kept; i++)
+        rc = add_round(l, &e[i], err);
+    return rc;
+}
+
+static int add_cells(struct load *l, struct ks_err *err)
+{
+    int rc = 0;
+
+    for (size_t i = 0, end; rc == 0 && i < l->n; i = end) {
+        for (end = i + 1; end < l->n && l->entries[end].run == l->entries[i].run &&
+                          ks_cell_compare(&l->entries[end].cell, &l->entries[i].cell) == 0;)
+            end++;
+        rc = add_cell(l, &l->entries[i], end - i, err);
+    }
+    return rc;
+}
+
+int ks_sweeps_load(struct ks_sweeps *s, const char *path, struct ks_err *err)
+{
+    struct load *l = calloc(1, sizeof(*l));
+    char file[4096];
+    int rc = l ? 0 : ks_fail(err, KS_ENOMEM, "out of memory");
+
+    if (rc == 0 && ks_path_is_dir(path))
+        rc = ks_path_join(file, sizeof(file), path, "results.h5", err);
+    else
+        snprintf(file, sizeof(file), "%s", path);
+    if (rc == 0)
+        rc = ks_store_open(file, &l->file, err);
+    if (rc == 0) {
+        l->s = s;
+        rc = add_sweeps(l, path, err);
+    }
+    if (rc == 0) {
+        add_facts(l);
+        rc = add_names(l, err);
+    }
+    if (rc == 0)
+        rc = read_entries(l, err);
+    if (rc == 0)
+        rc = add_cells(l, err);
+    if (l) {
+        ks_store_close(l->file);
+        free(l->problem_of_row);
+        free(l->instance_of_row);
+        free(l->entries);
+    }
+    free(l);
+    return rc;
+}
+
+static int by_place(const void *x, const void *y)
+{
+    const struct ks_sweep_round *a = x, *b = y;
+    const uint64_t ka[] = { a->domain, a->problem, a->instance, a->sweep, a->round, a->position };
+    const uint64_t kb[] = { b->domain, b->problem, b->instance, b->sweep, b->round, b->position };
+    int d = 0;
+
+    for (size_t i = 0; d == 0 && i < sizeof(ka) / sizeof(ka[0]); i++)
+        d = ks_compare_u64(ka[i], kb[i]);
+    return d ? d : ks_compare_u64(a->started_ns, b->started_ns);
+}
+
+void ks_sweeps_sort(struct ks_sweeps *s)
+{
+    if (s->n_rounds)
+        qsort(s->rounds, s->n_rounds, sizeof(*s->rounds), by_place);
+}
+
+void ks_sweeps_release(struct ks_sweeps *s)
+{
+    for (uint32_t i = 0; i < s->n_sweeps; i++)
+        for (unsigned k = 0; k < KS_N_FACTS; k++)
+            ks_buf_release(&s->sweeps[i].fact[k]);
+    free(s->sweeps);
+    free(s->problems);
+    free(s->instances);
+    free(s->domains);
+    free(s->rounds);
+    free(s->ns);
+    *s = (struct ks_sweeps){ 0 };
+}

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT */
+/* compare.h - two sides of one or more sweeps each, cell by cell: which became faster or slower,
+ * and by how much it would have to change to be seen.
+ *
+ * The value of a cell on a side is the mean over sweeps of its labels' logs, d the difference of
+ * the two sides. A cell is judged against a margin: |d| <= margin is as good as the same. p values
+ * are those of TREAT (McCarthy & Smyth 2009: Testing significance relative to a fold-change
+ * threshold is a TREAT), with a variance that is moderated over cells (Smyth 2004; scatter.h):
+ *   - several sweeps on a side: the cell's variance between sweeps of one side;
+ *   - one sweep on either side: nothing is repeated, so the variance is read from the middle of the
+ *     differences themselves (quantiles of |d - median d|), which is right if most cells did not
+ *     change.
+ * Cells are put in classes by their number of rounds, because a value of several rounds repeats
+ * better. What all cells of a sweep share counts as an error of its own. The false discovery rate
+ * is held by Benjamini & Hochberg 1995, once for FASTER and SLOWER, once for SAME (the larger of
+ * two one-sided p values). Cells of one problem share the state of the machine, which makes them
+ * positively dependent; the procedure then holds as well (Benjamini & Yekutieli 2001). */
+#ifndef KS_ANALYSIS_COMPARE_H
+#define KS_ANALYSIS_COMPARE_H
+
+#include "analysis/learn/trials.h"
+
+enum ks_change { KS_UNSURE, KS_SAME, KS_FASTER, KS_SLOWER, KS_N_CHANGES }; /* of B against A */
+extern const char *const ks_change_names[];                                /* "UNSURE", ... */
+
+struct ks_pair { /* a cell that has a time on both sides; logs */
+    uint32_t problem, instance;
+    uint32_t domain;      /* of side A */
+    uint32_t n_sweeps[2]; /* of A and B */
+    uint32_t n_rounds;    /* the smallest of its trials */
+    double log_ns[2];
+    double difference;          /* B - A */
+    double sd, freedom;         /* of the difference */
+    double square, own_freedom; /* between sweeps of one side */
+    double smallest;            /* |difference| that would be found with a chance of 80 % */
+    double p_changed, p_same;
+    uint32_t change; /* enum ks_change */
+};
+struct ks_interval {
+    double value, lo, hi; /* 95 %, bootstrap over problems */
+};
+struct ks_comparison {
+    struct ks_pair *pairs; /* by problem, instance */
+    size_t n_pairs;
+    size_t n_only[2];   /* cells with a time on one side, but not on the other */
+    size_t n_failed[2]; /* of the cells with a time on the other side only: failed on this one */
+    size_t n_problems;  /* with a pair */
+    size_t n_change[KS_N_CHANGES];
+    bool is_repeated; /* a side has several sweeps */
+    double margin;
+    /* over problems */
+    struct ks_interval cells;                     /* geometric mean of B / A over cells */
+    struct ks_interval best;                      /* of the best instance of each side */
+    struct ks_interval sum[2], ratio;             /* n_uses x time of the best, ns; B / A */
+    struct ks_interval same_winner, same_or_tied; /* shares of problems; tied: within 0.5 % on both
+                                                     sides */
+    struct ks_interval regret[2]; /* of A's winner on B, of B's winner on A: mean of time / best - 1
+                                   */
+    double worst_regret[2];
+};
+
+/* ks_compare_make() - pairs and the summary; ks_compare_judge() still has to be called.
+ * @s, t [in] sweeps below n_a are side A, the others B; both sides have one
+ * Device classes are matched where a side has several of them, else the two sides' only classes
+ * are compared with each other. Returns 0; KS_EINVAL a side has no time; KS_ENOMEM. */
+int ks_compare_make(const struct ks_sweeps *s, const struct ks_trials *t, uint32_t n_a,
+                    struct ks_comparison *out, struct ks_err *err);
+/* Judges every pair at a margin (a log, > 0) and false discovery rate, again as often as wanted.
+ * KS_ENOMEM. */
+int ks_compare_judge(struct ks_comparison *c, double margin, double rate, struct ks_err *err);
+void ks_compare_release(struct ks_comparison *c);
+
+/* Benjamini & Hochberg: the largest p value that is rejected, 0 when none is. p [n] is sorted. */
+double ks_false_discovery_cut(double *p, size_t n, double rate);
+
+/* compare_errors.c: sd and freedom of every pair. level: [n_level] differences of a sweep's level
+ * from the mean of its side, with so many degrees of freedom. */
+int ks_compare_errors(struct ks_comparison *c, double level_square, double level_freedom,
+                      struct ks_err *err);
+/* compare_problems.c: what is over problems. */
+int ks_compare_problems(struct ks_comparison *c, const struct ks_sweeps *s, struct ks_err *err);
+
+#endif

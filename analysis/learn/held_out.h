@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/* held_out.h - what was said of one sweep against what other sweeps show: do intervals hold the
+ * next sweep's value, do chances come true? */
+#ifndef KS_ANALYSIS_HELD_OUT_H
+#define KS_ANALYSIS_HELD_OUT_H
+
+#include "analysis/learn/oracle.h"
+#include "analysis/learn/yardstick.h"
+
+#define KS_HELD_CLASSES 4u /* cells of 1, 2, 3 to 5, and of more rounds */
+#define KS_HELD_BINS    6u /* of chances: below 1, 10, 30, 60, 90 %, and above */
+
+struct ks_coverage { /* of the labels of one sweep, by the next one; of one class */
+    size_t n;
+    double promised; /* of intervals for the value that sweeps scatter around: each of the two
+                        sweeps has its own error */
+    double seen;
+    double half_width; /* median, as a log */
+};
+/* ks_held_coverage() - each sweep's intervals, made from that sweep alone, against the next sweep's
+ * labels (after the last comes the first). KS_EINVAL fewer than 2 sweeps; KS_ENOMEM. */
+int ks_held_coverage(const struct ks_sweeps *s, unsigned statistic, unsigned over,
+                     struct ks_coverage out[KS_HELD_CLASSES], struct ks_err *err);
+
+struct ks_reliability { /* of one kind of chance */
+    size_t n[KS_HELD_BINS];
+    double predicted[KS_HELD_BINS], seen[KS_HELD_BINS]; /* means */
+    struct ks_quantiles brier; /* of (chance - what came true)^2: mean with its 90 % interval */
+};
+struct ks_calibration {
+    uint32_t n_train, n_held; /* sweeps */
+    struct ks_reliability best, near;
+    double expected_regret, seen_regret; /* of the labels, means */
+};
+/* ks_held_calibration() - the oracle of each n_train sweeps in a row against that of all others:
+ * what is the best there, or within the margin of it, counts as so.
+ * KS_EINVAL no sweep is left; KS_ENOMEM. */
+int ks_held_calibration(const struct ks_sweeps *s, unsigned statistic, unsigned over,
+                        uint32_t n_train, double margin, struct ks_calibration *out,
+                        struct ks_err *err);
+/* The upper end of bin i, 0.01 .. 1. */
+double ks_held_bin(uint32_t i);
+
+#endif

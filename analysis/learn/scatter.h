@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/* scatter.h - how much a value of an instance changes from round to round and from sweep to sweep:
+ * variances pooled over the cells of a domain.
+ *
+ * The value of an instance in a sweep (struct ks_trial) varies between sweeps with
+ *     one round:         single
+ *     n rounds, n >= 2:  sweeps + rounds * ks_over_variance(n)
+ * `rounds` is estimated within sweeps, the other two between sweeps. What cannot be estimated comes
+ * from a prior, whose variances count as PRIOR_FREEDOM observations: one sweep says nothing about
+ * what differs between sweeps. Cells do not all scatter alike: the variance of one cell is
+ * inverse-chi-squared around the pooled one with `freedom` degrees of freedom, which are estimated
+ * from how much the cells' own variances differ. Source: Smyth 2004, Linear models and empirical
+ * Bayes methods, section 6.2. */
+#ifndef KS_ANALYSIS_SCATTER_H
+#define KS_ANALYSIS_SCATTER_H
+
+#include "analysis/learn/trials.h"
+
+struct ks_scatter { /* of one domain; variances of logs, the scale of a typical cell */
+    double single, rounds, sweeps;
+    double freedom;            /* of one cell's variance around these: 2.5 to 100 */
+    double n_rounds, n_sweeps; /* degrees of freedom behind `rounds`, behind the other two; 0: the
+                                  prior alone */
+};
+
+/* The prior alone: standard deviations of 3.4 % for one round, 2.5 % between rounds and 0.5 %
+ * between sweeps, of the size of what was seen on 2 quiet cores; freedom 4. */
+void ks_scatter_init(struct ks_scatter *out);
+/* From all contests of a domain. over: of the trials. Returns 0 or KS_ENOMEM. */
+int ks_scatter_find(const struct ks_trials *t, uint32_t domain, enum ks_over over,
+                    struct ks_scatter *out, struct ks_err *err);
+
+/* The variance of a trial of n_rounds >= 1 between sweeps, of a typical cell. */
+double ks_scatter_variance(const struct ks_scatter *s, uint32_t n_rounds, enum ks_over over);
+/* The same for a cell whose own values have a sum of squares and degrees of freedom: the mean of
+ * both, weighted by degrees of freedom. */
+double ks_scatter_own(const struct ks_scatter *s, double variance, double square, double freedom,
+                      double *freedom_out);
+/* Half-width of the 95 % interval of a label, as a log: Student's t with s->freedom. */
+double ks_scatter_half_width(const struct ks_scatter *s, uint32_t n_rounds, enum ks_over over);
+
+/* ks_scatter_fit() - scale and degrees of freedom of the distribution of cells' variances.
+ * @square, freedom [in] [n] of each cell: sum of squared deviations, degrees of freedom > 0;
+ *   cells with a sum of 0 are left out
+ * @scale_out [out] untouched when there is no cell. Moments of the logs of variances; of fewer than
+ *   20 cells the freedom is 4. Returns the degrees of freedom of all cells together. */
+double ks_scatter_fit(const double *square, const double *freedom, size_t n, double *scale_out,
+                      double *freedom_out);
+
+#endif

@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: MIT */
+#include "analysis/learn/trials.h"
+#include "record/outcome.h"
+#include "record/stats.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define POLISH_STEPS 5
+#define ROUNDS_MAX   64u
+
+/* A round of an instance in a sweep. */
+struct point {
+    uint32_t instance, sweep, round;
+    uint64_t block_id;
+    bool is_clean;
+    double value, log_anchor, spent_ns; /* value: log of ns */
+};
+
+struct work {
+    const struct ks_sweeps *s;
+    enum ks_statistic statistic;
+    enum ks_over over;
+    struct point *points; /* [n] of the present contest; all arrays have n_rounds + 1 elements */
+    size_t n;
+    double *value, *scratch, *aligned;
+    uint32_t *row, *column;
+    size_t *at; /* of a value the number of its point */
+    struct ks_trials *out;
+};
+
+/* ---- median polish ---- */
+
+static double middle(double *x, size_t n)
+{
+    ks_stats_sort(x, n);
+    return (x[(n - 1) / 2] + x[n / 2]) / 2;
+}
+
+/* Subtracts each row's median from what is left of its entries. */
+static void polish_rows(double *left, const uint32_t *row, size_t n, double *scratch)
+{
+    for (size_t first = 0, end; first < n; first = end) {
+        double m;
+
+        for (end = first; end < n && row[end] == row[first]; end++)
+            scratch[end - first] = left[end];
+        m = middle(scratch, end - first);
+        for (size_t i = first; i < end; i++)
+            left[i] -= m;
+    }
+}
+
+static bool is_single(const uint32_t *row, size_t n, size_t i)
+{
+    return !(i > 0 && row[i - 1] == row[i]) && !(i + 1 < n && row[i + 1] == row[i]);
+}
+
+static void polish_column(double *left, const uint32_t *row, const uint32_t *column, size_t n,
+                          uint32_t c, double *shift, double *scratch)
+{
+    size_t k = 0;
+    double m;
+
+    for (size_t i = 0; i < n; i++)
+        if (column[i] == c && !is_single(row, n, i))
+            scratch[k++] = left[i];
+    if (k == 0)
+        return;
+    m = middle(scratch, k);
+    *shift += m;
+    for (size_t i = 0; i < n; i++)
+        left[i] -= column[i] == c ? m : 0;
+}
+
+void ks_polish(const double *value, const uint32_t *row, const uint32_t *column, size_t n,
+               uint32_t n_columns, double *shift_out, double *scratch)
+{
+    double *left = scratch + n, first;
+
+    memcpy(left, value, n * sizeof(*left));
+    for (uint32_t c = 0; c < n_columns; c++)
+        shift_out[c] = 0;
+    for (int step = 0; step < POLISH_STEPS; step++) {
+        polish_rows(left, row, n, scratch);
+        for (uint32_t c = 0; c < n_columns; c++)
+            polish_column(left, row, column, n, c, &shift_out[c], scratch);
+    }
+    first = shift_out[0];
+    for (uint32_t c = 0; c < n_columns; c++)
+        shift_out[c] -= first;
+}
+
+double ks_polish_left(size_t n_rows)
+{
+    return 1 + ks_over_variance(n_rows, KS_OVER_MEDIAN) - 2 / (double)n_rows;
+}
+
+/* ---- points of one contest ---- */
+
+static bool is_same_cell(const struct point *a, const struct point *b)
+{
+    return a->instance == b->instance && a->sweep == b->sweep;
+}
+
+/* Records of one round become one point. r: [n] of one contest. */
+static void collect(struct work *w, const struct ks_sweep_round *r, size_t n,
+                    struct ks_contest *contest)
+{
+    w->n = 0;
+    for (size_t i = 0, end; i < n; i = end) {
+        struct point p = { .instance = r[i].instance,
+                           .sweep = r[i].sweep,
+                           .round = r[i].round,
+                           .block_id = r[i].block_id,
+                           .is_clean = true,
+                           .log_anchor = r[i].log_anchor };
+
+        for (end = i; end < n && r[end].instance == p.instance && r[end].sweep == p.sweep &&
+                      r[end].round == p.round;
+             end++) {
+            p.value += r[end].log_ns[w->statistic];
+            p.spent_ns += r[end].spent_ns;
+            p.is_clean = p.is_clean && r[end].is_clean;
+        }
+        p.value /= (double)(end - i);
+        if (r[i].outcome == KS_O_OK && p.round < ROUNDS_MAX)
+            w->points[w->n++] = p;
+        else
+            contest->n_failed += r[i].outcome != KS_O_OK && r[i].outcome != KS_O_ALIASED;
+    }
+}
+
+/* Times of round 0 in several blocks are compared by the blocks' anchors, where all have one. */
+static void scale_by_anchors(struct work *w, uint32_t sweep)
+{
+    const struct point *first = NULL;
+    bool differ = false;
+
+    for (size_t i = 0; i < w->n; i++) {
+        const struct point *p = &w->points[i];
+
+        if (p->sweep != sweep || p->round != 0)
+            continue;
+        if (p->log_anchor <= 0)
+            return;
+        first = first ? first : p;
+        differ = differ || p->block_id != first->block_id;
+    }
+    for (size_t i = 0; differ && i < w->n; i++) {
+        const struct point *p = &w->points[i];
+
+        if (p->sweep == sweep && p->round == 0)
+            w->aligned[i] -= p->log_anchor - first->log_anchor;
+    }
+}
+
+/* Takes the shifts of a sweep's rounds out of w->aligned. */
+static void align_sweep(struct work *w, uint32_t sweep)
+{
+    double shift[ROUNDS_MAX];
+    size_t n = 0;
+
+    scale_by_anchors(w, sweep);
+    for (size_t i = 0; i < w->n; i++) {
+        if (w->points[i].sweep != sweep)
+            continue;
+        w->value[n] = w->aligned[i];
+        w->row[n] = w->points[i].instance;
+        w->column[n] = w->points[i].round;
+        w->at[n++] = i;
+    }
+    if (n == 0)
+        return;
+    ks_polish(w->value, w->row, w->column, n, ROUNDS_MAX, shift, w->scratch);
+    for (size_t i = 0; i < n; i++)
+        w->aligned[w->at[i]] -= shift[w->column[i]];
+}
+
+/* ---- trials of one contest ---- */
+
+static uint32_t n_beside(const struct work *w, const struct point *p)
+{
+    uint32_t n = 0;
+
+    for (size_t i = 0; i < w->n; i++)
+        n += w->points[i].sweep == p->sweep && w->points[i].round == p->round;
+    return n;
+}
+
+/* Of the points [first, end) of one cell those that count. */
+static size_t choose(const struct work *w, size_t first, size_t end, size_t *out)
+{
+    bool has_clean = false;
+    size_t n = 0;
+
+    for (size_t i = first; i < end; i++)
+        has_clean = has_clean || w->points[i].is_clean;
+    for (size_t i = first; i < end; i++)
+        if (w->points[i].is_clean || !has_clean)
+            out[n++] = i;
+    return n;
+}
+
+static void make_trial(struct work *w, size_t first, size_t end)
+{
+    struct ks_trial *t = &w->out->trials[w->out->n_trials++];
+    size_t chosen[ROUNDS_MAX];
+    size_t n = choose(w, first, end, chosen);
+    double x[ROUNDS_MAX], scratch[ROUNDS_MAX], mean = 0, shared = 0;
+
+    *t = (struct ks_trial){ .instance = w->points[first].instance,
+                            .sweep = w->points[first].sweep,
+                            .n_rounds = (uint32_t)n };
+    for (size_t i = first; i < end; i++) {
+        t->spent_ns += w->points[i].spent_ns;
+        t->first_ns += w->points[i].round == 0 ? w->points[i].spent_ns : 0;
+    }
+    for (size_t i = 0; i < n; i++)
+        x[i] = w->points[chosen[i]].value;
+    t->label = ks_over_rounds(x, n, w->over, scratch);
+    for (size_t i = 0; i < n; i++) {
+        x[i] = w->aligned[chosen[i]];
+        mean += x[i] / (double)n;
+        shared += n > 1 ? ks_polish_left(n_beside(w, &w->points[chosen[i]])) : 0;
+    }
+    t->aligned = ks_over_rounds(x, n, w->over, scratch);
+    for (size_t i = 0; i < n; i++)
+        t->square += (x[i] - mean) * (x[i] - mean);
+    t->freedom = shared * (double)(n - 1) / (double)n;
+}
+
+static void make_contest(struct work *w, const struct ks_sweep_round *r, size_t n)
+{
+    struct ks_contest *c = &w->out->contests[w->out->n_contests];
+
+    *c = (struct ks_contest){ .domain = r->domain,
+                              .problem = r->problem,
+                              .first = w->out->n_trials };
+    collect(w, r, n, c);
+    for (size_t i = 0; i < w->n; i++)
+        w->aligned[i] = w->points[i].value;
+    for (uint32_t sweep = 0; sweep < w->s->n_sweeps; sweep++)
+        align_sweep(w, sweep);
+    for (size_t i = 0, end; i < w->n; i = end) {
+        for (end = i + 1; end < w->n && is_same_cell(&w->points[i], &w->points[end]);)
+            end++;
+        make_trial(w, i, end);
+    }
+    c->n = w->out->n_trials - c->first;
+    w->out->n_contests++;
+}
+
+static bool reserve(struct work *w, size_t n)
+{
+    w->points = calloc(n, sizeof(*w->points));
+    w->value = calloc(n, sizeof(*w->value));
+    w->aligned = calloc(n, sizeof(*w->aligned));
+    w->scratch = calloc(2 * n, sizeof(*w->scratch));
+    w->row = calloc(n, sizeof(*w->row));
+    w->column = calloc(n, sizeof(*w->column));
+    w->at = calloc(n, sizeof(*w->at));
+    w->out->trials = calloc(n, sizeof(*w->out->trials));
+    w->out->contests = calloc(n, sizeof(*w->out->contests));
+    return w->points && w->value && w->aligned && w->scratch && w->row && w->column && w->at &&
+           w->out->trials && w->out->contests;
+}
+
+int ks_trials_make(const struct ks_sweeps *s, enum ks_statistic statistic, enum ks_over over,
+                   struct ks_trials *out, struct ks_err *err)
+{
+    struct work w = { .s = s, .statistic = statistic, .over = over, .out = out };
+    const struct ks_sweep_round *r = s->rounds;
+    bool is_enough;
+
+    *out = (struct ks_trials){ 0 };
+    is_enough = reserve(&w, s->n_rounds + 1);
+    for (size_t i = 0, end; is_enough && i < s->n_rounds; i = end) {
+        for (end = i + 1;
+             end < s->n_rounds && r[end].domain == r[i].domain && r[end].problem == r[i].problem;)
+            end++;
+        make_contest(&w, &r[i], end - i);
+    }
+    free(w.points);
+    free(w.value);
+    free(w.aligned);
+    free(w.scratch);
+    free(w.row);
+    free(w.column);
+    free(w.at);
+    if (is_enough)
+        return 0;
+    ks_trials_release(out);
+    return ks_fail(err, KS_ENOMEM, "out of memory for %zu rounds", s->n_rounds);
+}
+
+void ks_trials_release(struct ks_trials *t)
+{
+    free(t->trials);
+    free(t->contests);
+    *t = (struct ks_trials){ 0 };
+}
+
+uint32_t ks_trials_sweeps(const struct ks_trials *t)
+{
+    uint32_t last = 0;
+
+    for (size_t i = 0; i < t->n_trials; i++)
+        last = t->trials[i].sweep > last ? t->trials[i].sweep : last;
+    return last + 1;
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/* trials.h - one value per instance and sweep from its rounds, problem by problem.
+ *
+ * Two values: the label, the median or minimum over rounds of the times as they were measured; and
+ * `aligned`, which compares instances of one contest. Visits measure contenders only, and what all
+ * of a visit share (the state of the machine) would favour or harm them; so each round's shift
+ * against round 0 is taken out by median polish (Tukey 1977) before rounds are combined. */
+#ifndef KS_ANALYSIS_TRIALS_H
+#define KS_ANALYSIS_TRIALS_H
+
+#include "analysis/data/sweeps.h"
+
+struct ks_trial { /* an instance in one sweep; logs of ns */
+    uint32_t instance, sweep;
+    uint32_t n_rounds; /* that its value is made of */
+    double label;
+    double aligned;
+    double square, freedom; /* between its rounds: sum of squared deviations, degrees of freedom */
+    double first_ns, spent_ns; /* kernel time of round 0, of all rounds */
+};
+struct ks_contest { /* instances that were measured on one problem, in one domain */
+    uint32_t domain, problem;
+    uint32_t n_failed; /* cells of all sweeps without a time, aliases not counted */
+    size_t first, n;   /* trials, by instance, then sweep */
+};
+struct ks_trials {
+    struct ks_trial *trials;
+    struct ks_contest *contests; /* by domain, problem */
+    size_t n_trials, n_contests;
+};
+
+/* ks_trials_make() - from rounds in order (ks_sweeps_sort).
+ * Contaminated rounds count only where a cell has no other. Several records of one round are one
+ * value, the mean of their logs. Returns 0 or KS_ENOMEM. Owns: caller releases. */
+int ks_trials_make(const struct ks_sweeps *s, enum ks_statistic statistic, enum ks_over over,
+                   struct ks_trials *out, struct ks_err *err);
+void ks_trials_release(struct ks_trials *t);
+uint32_t ks_trials_sweeps(const struct ks_trials *t); /* 1 + the highest sweep; at least 1 */
+
+/* ks_polish() - shifts of columns in a table of which some entries are missing.
+ * @value [in] [n] entries; row, column [in] [n] of each; rows are in ascending order
+ * @shift_out [out] [n_columns] column 0 and columns without a row in common with others: 0
+ * @scratch [2 n]. Five steps of median polish: value ~ row effect + shift. */
+void ks_polish(const double *value, const uint32_t *row, const uint32_t *column, size_t n,
+               uint32_t n_columns, double *shift_out, double *scratch);
+
+/* What is left of the variance of a value after a shift was taken out that is the median over
+ * n_rows values, its own among them. */
+double ks_polish_left(size_t n_rows);
+
+#endif

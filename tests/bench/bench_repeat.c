@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: MIT */
+/* bench_repeat [--statistics] FILE|DIR... - whether sweeps of the same thing name the same winners:
+ * the yardstick (analysis/learn/yardstick.h), coverage of intervals, calibration of the oracle.
+ * Lines "key value", and lines for people behind "# ". With --statistics every statistic of the
+ * label, over rounds by median and minimum, and with two sweeps as two rounds. */
+#include "analysis/learn/held_out.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MARGIN 0.005
+
+struct label {
+    unsigned statistic, over;
+};
+
+static void print_quantiles(const char *what, const char *which, const struct ks_quantiles *q)
+{
+    printf("# %-9s %-9s P50 %6.2f %%  P90 %6.2f %% [%.2f, %.2f]  P99 %6.2f %%  mean %6.3f %%\n",
+           what, which, 100 * q->p50, 100 * q->p90, 100 * q->p90_lo, 100 * q->p90_hi, 100 * q->p99,
+           100 * q->mean);
+    printf("%s.%s.p90 %.6f\n%s.%s.p90_lo %.6f\n%s.%s.p90_hi %.6f\n%s.%s.p99 %.6f\n", which, what,
+           q->p90, which, what, q->p90_lo, which, what, q->p90_hi, which, what, q->p99);
+}
+
+static int print_regret(const struct ks_sweeps *s, struct label l, struct ks_err *err)
+{
+    struct ks_yardstick_options o = {
+        .statistic = l.statistic, .over = l.over, .n_a = 1, .n_c1 = s->n_sweeps > 3 ? 2 : 1
+    };
+    struct ks_yardstick y;
+    int rc = 0;
+
+    for (int m = 0; rc == 0 && m < 2; m++) {
+        o.is_minimum = m == 1;
+        rc = ks_yardstick_regret(s, &o, &y, err);
+        if (rc < 0)
+            break;
+        if (m == 0)
+            printf("# %zu problems, %u sweeps: A %u, C1 %u, C2 %u; %zu regrets\nproblems %zu\n"
+                   "sweeps %u\n",
+                   y.n_problems, s->n_sweeps, o.n_a, o.n_c1, s->n_sweeps - o.n_a - o.n_c1,
+                   y.n_regrets, y.n_problems, s->n_sweeps);
+        print_quantiles("regret", m ? "minimum" : "median", &y.regret);
+        print_quantiles("floor", m ? "minimum" : "median", &y.floor);
+    }
+    return rc;
+}
+
+static int print_sweeps(const struct ks_sweeps *s, struct label l, struct ks_err *err)
+{
+    struct ks_agreement g;
+    struct ks_cost cost;
+    int rc = ks_yardstick_agreement(s, l.statistic, l.over, MARGIN, &g, err);
+
+    if (rc == 0)
+        rc = ks_yardstick_cost(s, &cost, err);
+    if (rc < 0)
+        return rc;
+    printf(
+        "# winners of two sweeps: the same in %.1f %%, or tied in one %.1f %%, in both %.1f %%\n",
+        100 * g.same, 100 * g.tied, 100 * g.tied_both);
+    printf("same %.4f\ntied %.4f\ntied_both %.4f\n", g.same, g.tied, g.tied_both);
+    printf("# kernel time %.3f of round 0, %.3f of ten rounds; the label has %.2f rounds\n",
+           cost.over_first, cost.over_ten, cost.rounds_of_label);
+    printf("over_first %.4f\nover_ten %.4f\nlabel_rounds %.3f\n", cost.over_first, cost.over_ten,
+           cost.rounds_of_label);
+    return 0;
+}
+
+static int print_coverage(const struct ks_sweeps *s, struct label l, struct ks_err *err)
+{
+    static const char *const names[] = { "1", "2", "3-5", "6+" };
+    struct ks_coverage c[KS_HELD_CLASSES];
+    int rc = ks_held_coverage(s, l.statistic, l.over, c, err);
+
+    for (uint32_t i = 0; rc == 0 && i < KS_HELD_CLASSES; i++) {
+        if (c[i].n == 0)
+            continue;
+        printf(
+            "# labels of %s rounds: %zu, the next sweep's within the 95 %% interval %.3f, promised "
+            "%.3f; half-width %.2f %%\n",
+            names[i], c[i].n, c[i].seen, c[i].promised, 100 * c[i].half_width);
+        printf("coverage.%s.n %zu\ncoverage.%s.seen %.4f\ncoverage.%s.promised %.4f\n"
+               "coverage.%s.half_width %.6f\n",
+               names[i], c[i].n, names[i], c[i].seen, names[i], c[i].promised, names[i],
+               c[i].half_width);
+    }
+    return rc;
+}
+
+static void print_reliability(const char *what, const struct ks_reliability *r)
+{
+    for (uint32_t b = 0; b < KS_HELD_BINS; b++)
+        if (r->n[b])
+            printf("# chance %-5s <= %3.0f %%: %6zu, predicted %.3f, seen %.3f\n", what,
+                   100 * ks_held_bin(b), r->n[b], r->predicted[b], r->seen[b]);
+    printf("# Brier score of %s %.5f [%.5f, %.5f]\nbrier.%s %.6f\n", what, r->brier.mean,
+           r->brier.mean_lo, r->brier.mean_hi, what, r->brier.mean);
+}
+
+static int print_calibration(const struct ks_sweeps *s, struct label l, struct ks_err *err)
+{
+    struct ks_calibration c;
+    int rc = ks_held_calibration(s, l.statistic, l.over, 1, MARGIN, &c, err);
+
+    if (rc < 0)
+        return rc;
+    printf("# oracle of %u sweep against %u held out\n", c.n_train, c.n_held);
+    print_reliability("best", &c.best);
+    print_reliability("near", &c.near);
+    printf("# regret of the labels: expected %.3f %%, seen %.3f %%\nexpected_regret %.6f\n"
+           "seen_regret %.6f\n",
+           100 * c.expected_regret, 100 * c.seen_regret, c.expected_regret, c.seen_regret);
+    return 0;
+}
+
+/* One line per statistic; `n_a` sweeps stand for so many rounds. */
+static int print_statistics(const struct ks_sweeps *s, uint32_t n_a, struct ks_err *err)
+{
+    int rc = 0;
+
+    for (unsigned k = 0; rc == 0 && k < KS_N_STATISTICS * KS_N_OVER; k++) {
+        unsigned statistic = k / KS_N_OVER, over = k % KS_N_OVER;
+        struct ks_yardstick y[2];
+
+        for (int m = 0; rc == 0 && m < 2; m++) {
+            struct ks_yardstick_options o = { .statistic = statistic,
+                                              .over = over,
+                                              .n_a = n_a,
+                                              .n_c1 = s->n_sweeps - n_a > 3 ? 2 : 1,
+                                              .is_minimum = m == 1 };
+
+            rc = ks_yardstick_regret(s, &o, &y[m], err);
+        }
+        if (rc < 0)
+            break;
+        printf("# %u sweep%s  %-8s over rounds: %-8s  by medians P90 %5.2f %% [%.2f, %.2f] mean "
+               "%6.3f %%"
+               "  by minima P90 %5.2f %% [%.2f, %.2f] mean %6.3f %%\n",
+               n_a, n_a > 1 ? "s" : " ", ks_statistic_names[statistic], ks_over_names[over],
+               100 * y[0].regret.p90, 100 * y[0].regret.p90_lo, 100 * y[0].regret.p90_hi,
+               100 * y[0].regret.mean, 100 * y[1].regret.p90, 100 * y[1].regret.p90_lo,
+               100 * y[1].regret.p90_hi, 100 * y[1].regret.mean);
+        printf("statistic.%u.%s.%s.p90 %.6f\n", n_a, ks_statistic_names[statistic],
+               ks_over_names[over], y[0].regret.p90);
+    }
+    return rc;
+}
+
+static int choice_of(const char *const *names, const char *variable)
+{
+    const char *text = getenv(variable);
+
+    for (int i = 0; text && names[i]; i++)
+        if (strcmp(names[i], text) == 0)
+            return i;
+    return 0;
+}
+
+static int report(const struct ks_sweeps *s, bool with_statistics, struct ks_err *err)
+{
+    struct label l = { (unsigned)choice_of(ks_statistic_names, "KSWEEP_REPEAT_STATISTIC"),
+                       (unsigned)choice_of(ks_over_names, "KSWEEP_REPEAT_OVER") };
+    int rc;
+
+    printf("# label: %s of rounds, over rounds %s\n", ks_statistic_names[l.statistic],
+           ks_over_names[l.over]);
+    rc = print_regret(s, l, err);
+    if (rc == 0)
+        rc = print_sweeps(s, l, err);
+    if (rc == 0)
+        rc = print_coverage(s, l, err);
+    if (rc == 0)
+        rc = print_calibration(s, l, err);
+    if (rc == 0 && with_statistics)
+        rc = print_statistics(s, 1, err);
+    if (rc == 0 && with_statistics && s->n_sweeps > 3)
+        rc = print_statistics(s, 2, err);
+    return rc;
+}
+
+int main(int argc, char **argv)
+{
+    struct ks_sweeps s = { .keeps_samples = true };
+    struct ks_err err = { 0 };
+    bool with_statistics = argc > 1 && strcmp(argv[1], "--statistics") == 0;
+    int rc = 0;
+
+    if (argc - with_statistics < 2) {
+        fprintf(stderr, "usage: bench_repeat [--statistics] FILE|DIR...\n");
+        return 2;
+    }
+    for (int i = 1 + with_statistics; rc == 0 && i < argc; i++)
+        rc = ks_sweeps_load(&s, argv[i], &err);
+    if (rc == 0) {
+        ks_sweeps_sort(&s);
+        rc = report(&s, with_statistics, &err);
+    }
+    ks_sweeps_release(&s);
+    if (rc < 0)
+        fprintf(stderr, "bench_repeat: %s\n", err.text);
+    return rc < 0;
+}

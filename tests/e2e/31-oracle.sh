@@ -1,0 +1,59 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# asan: yes
+# ksweep-analyze oracle and compare, of made-up journals: what they print, refuse and end with.
+# quick: yes
+. "$(dirname "$0")/tap.sh"
+need_program ksweep ksweep-analyze make_journal
+cd "$tap_tmp" || exit 1
+
+column() { # FILE NAME: its values, one a line
+    awk -F, -v name="$2" 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == name) at = i; next } { print $at }' "$1"
+}
+
+for run in 'a 1 0' 'b 8 0' 'c 15 0' 'd 22 0.5' 'e 29 0.5'; do # seeds of the same problems
+    read -r dir seed slower <<<"$run"
+    make_journal "$dir" 8 12 15 0 "$seed" 0 "$slower" && ksweep gather "$dir" >/dev/null ||
+        tap_report 1 "made-up run $dir"
+done
+
+# --- oracle
+rc_is 0 "oracle of one run" ksweep-analyze oracle a
+like "$(cat out)" '^8 problems, .* 1 sweep; label: median of the rounds. medians' "counts and the label's statistic"
+like "$(cat out)" 'one sweep only: .* assumed' "says that one run does not know what differs between runs"
+rc_is 0 "oracle of three" ksweep-analyze oracle a b/results.h5 c --format csv -o oracle.csv
+is "$(column oracle.csv is_label | grep -c 1)" 8 "one label for each problem"
+is "$(column oracle.csv chance_best | awk '{ s += $1 } END { print (s > 7.9 && s < 8.1) }')" 1 "chances of a problem add up to 1"
+is "$(column oracle.csv chance_near_best | awk '$1 < 0 || $1 > 1.000001' | wc -l)" 0 "chances are chances"
+is "$(paste -d, <(column oracle.csv chance_best) <(column oracle.csv chance_near_best) | awk -F, '$1 > $2 + 1e-6' | wc -l)" 0 \
+    "the best is near the best"
+rc_is 0 "oracle of three, for people" ksweep-analyze oracle a b c --statistic groups --over minimum
+unlike "$(cat out)" 'one sweep only' "measures what differs between runs"
+like "$(cat out)" "minimum of the rounds' medians of minima of 8" "names the statistic"
+rc_is 2 "the same run twice" ksweep-analyze oracle a a/results.h5
+like "$(cat err)" 'hold the same run [0-9a-f]{32}' "is refused by name"
+rc_is 2 "no such file" ksweep-analyze oracle nowhere
+
+# --- compare
+rc_is 0 "the same machine" ksweep-analyze compare a b -- c
+like "$(cat out)" ' 0 FASTER, 0 SLOWER$' "nothing changed"
+like "$(cat out)" '^device: Made Up 9000$' "one device on both sides"
+like "$(cat out)" 'only in A \([0-9]+ of them failed in B\)' "cells of one side are counted"
+rc_is 0 "a slower one" ksweep-analyze compare --format csv -o cells.csv a b c -- d e
+is "$(column cells.csv change | sort | uniq -c | sort -rn | awk 'NR == 1 { print $2 }')" SLOWER "most cells are slower"
+like "$(column cells.csv smallest_detectable | head -n 1)" '^0\.[01]' "with what could have been found"
+rc_is 0 "for people" ksweep-analyze compare a b c -- d e
+like "$(cat out)" '^device differs: A Made Up 9000 \| B Made Up 8000$' "the device that differs is named"
+like "$(cat out)" '^B / A +1\.[56]' "by a half in all"
+rc_is 1 "--fail-if slower:2%" ksweep-analyze compare --fail-if slower:2% a b c -- d e
+like "$(cat err)" 'cells are slower by more than' "and says why"
+rc_is 0 "--fail-if slower:200%" ksweep-analyze compare --fail-if slower:200% a b c -- d e
+rc_is 2 "--fail-if without a number" ksweep-analyze compare --fail-if slower a -- b
+rc_is 2 "no separator" ksweep-analyze compare a b c
+rc_is 2 "an empty side" ksweep-analyze compare a --
+ok "another condition" make_journal f 8 12 15 0 36 7
+ksweep gather f >/dev/null
+rc_is 2 "is nothing to compare with" ksweep-analyze compare a f
+like "$(cat err)" 'no cell has a time on both sides' "and says so"
+
+done_testing

@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: MIT */
+/* Two sides: noise is not called a change, planted changes are found. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+/* cmocka.h wants the four above first. */
+#include <cmocka.h>
+
+#include "analysis/learn/compare.h"
+#include "base/hash.h"
+#include "record/outcome.h"
+#include "sweep_kit.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void near(double a, double b, double within)
+{
+    if (!(fabs(a - b) <= within))
+        fail_msg("%.6g is not within %.3g of %.6g", a, within, b);
+}
+
+static void compare(struct sweep_kit *k, struct ks_sweeps *s, uint32_t n_a, double margin,
+                    struct ks_comparison *c)
+{
+    struct ks_trials t;
+    struct ks_err err = { 0 };
+
+    sweep_kit_trials(k, s, &t);
+    if (ks_compare_make(s, &t, n_a, c, &err) < 0)
+        fail_msg("%s", err.text);
+    assert_int_equal(ks_compare_judge(c, log1p(margin), 0.05, NULL), 0);
+    ks_trials_release(&t);
+}
+
+static void discoveries_are_those_of_the_paper(void **state)
+{
+    /* Benjamini & Hochberg 1995, section 4: 15 p values, of which 4 are rejected at 0.05 */
+    double p[] = { 0.0001, 0.0004, 0.0019, 0.0095, 0.0201, 0.0278, 0.0298, 0.0344,
+                   0.0459, 0.3240, 0.4262, 0.5719, 0.6528, 0.7590, 1.0000 };
+    double none[] = { 0.2, 0.04, 0.9 };
+
+    (void)state;
+    near(ks_false_discovery_cut(p, 15, 0.05), 0.0095, 1e-12);
+    near(ks_false_discovery_cut(none, 3, 0.05), 0, 1e-12);
+}
+
+/* Noise that drifts and has heavy tails; `rough` is twice as loud. */
+static const struct sweep_noise quiet = { .round_sd = 0.005,
+                                          .sweep_sd = 0.002,
+                                          .common_sd = 0.003,
+                                          .drift_sd = 0.001,
+                                          .tail = 0.03,
+                                          .tail_mean = 0.05 };
+static const struct sweep_noise rough = { .round_sd = 0.01,
+                                          .sweep_sd = 0.004,
+                                          .common_sd = 0.006,
+                                          .drift_sd = 0.002,
+                                          .tail = 0.03,
+                                          .tail_mean = 0.05 };
+static const struct {
+    const char *name;
+    uint32_t n_a, n_b, n_rounds;
+    const struct sweep_noise *noise;
+} sides[] = {
+    { "one sweep of one round a side", 1, 1, 1, &rough },
+    { "one sweep of five rounds a side", 1, 1, 5, &quiet },
+    { "three sweeps a side", 3, 3, 1, &quiet },
+    { "two sweeps of four rounds a side", 2, 2, 4, &quiet },
+    { "four sweeps of four rounds against three", 4, 3, 4, &rough },
+};
+#define N_SIDES (sizeof(sides) / sizeof(sides[0]))
+
+static void open_sides(struct sweep_kit *k, size_t i, uint64_t seed)
+{
+    sweep_kit_open(k, seed + i, sides[i].n_a + sides[i].n_b, 30, 20);
+    k->noise = *sides[i].noise;
+    k->n_rounds = sides[i].n_rounds;
+    k->contends = 0.1;
+    k->later_from = sides[i].n_a;
+}
+
+static void the_same_is_not_called_a_change(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < N_SIDES; i++) {
+        size_t changed = 0, n = 0;
+
+        for (uint64_t seed = 0; seed < 5; seed++) {
+            struct ks_comparison c;
+            struct ks_sweeps s;
+            struct sweep_kit k;
+
+            open_sides(&k, i, 100 * (seed + 1));
+            compare(&k, &s, sides[i].n_a, 0.01, &c);
+            changed += c.n_change[KS_FASTER] + c.n_change[KS_SLOWER];
+            n += c.n_pairs;
+            near(c.cells.value, 1, 0.02);
+            assert_true(c.cells.lo <= c.cells.value && c.cells.value <= c.cells.hi);
+            ks_compare_release(&c);
+            ks_sweeps_release(&s);
+            sweep_kit_close(&k);
+        }
+        if (100 * changed > n)
+            fail_msg("%s: %zu of %zu cells changed", sides[i].name, changed, n);
+    }
+}
+
+struct found {
+    size_t planted, found, raced, raced_found, false_ones, called, same_wrong;
+};
+
+static void count_found(const struct sweep_kit *k, const struct ks_comparison *c, struct found *f)
+{
+    for (size_t i = 0; i < c->n_pairs; i++) {
+        const struct ks_pair *p = &c->pairs[i];
+        bool is_planted = k->later[p->problem * k->n_instances + p->instance] > 0;
+        bool is_found = p->change == KS_SLOWER;
+        bool is_raced = p->n_rounds > 1;
+
+        f->planted += is_planted;
+        f->found += is_planted && is_found;
+        f->raced += is_planted && is_raced;
+        f->raced_found += is_planted && is_raced && is_found;
+        f->called += p->change == KS_SLOWER || p->change == KS_FASTER;
+        f->false_ones += !is_planted && (p->change == KS_SLOWER || p->change == KS_FASTER);
+        f->same_wrong += is_planted && p->change == KS_SAME;
+    }
+}
+
+/* 5 % in a tenth of the instances, on side B. */
+static void planted_slowdowns_are_found(void **state)
+{
+    (void)state;
+    for (size_t i = 1; i < N_SIDES; i++) {
+        struct found f = { 0 };
+        struct ks_comparison c;
+        struct ks_sweeps s;
+        struct sweep_kit k;
+
+        for (uint64_t seed = 0; seed < 2; seed++) {
+            open_sides(&k, i, 1000 * (seed + 1));
+            for (uint32_t p = 0; p < k.n_problems; p++)
+                for (uint32_t n = 0; n < 2; n++)
+                    k.later[p * k.n_instances + ks_rng_below(&k.rng, k.n_instances)] = log(1.05);
+            compare(&k, &s, sides[i].n_a, 0.01, &c);
+            count_found(&k, &c, &f);
+            ks_compare_release(&c);
+            ks_sweeps_release(&s);
+            sweep_kit_close(&k);
+        }
+        if (sides[i].n_rounds > 1 && 10 * f.raced_found < 8 * f.raced)
+            fail_msg("%s: %zu of %zu raced cells found", sides[i].name, f.raced_found, f.raced);
+        if (sides[i].n_rounds == 1 && 10 * f.found < 8 * f.planted)
+            fail_msg("%s: %zu of %zu found", sides[i].name, f.found, f.planted);
+        if (20 * f.false_ones > f.called + 20)
+            fail_msg("%s: %zu of %zu are false", sides[i].name, f.false_ones, f.called);
+        assert_true(f.planted > 50);
+        assert_true(f.raced >= 10 || sides[i].n_rounds == 1);
+        assert_true(10 * f.same_wrong <= f.planted);
+    }
+}
+
+/* A change of all cells is a change: the middle of the differences does not hide it. */
+static void a_slower_device_is_slower(void **state)
+{
+    struct ks_comparison c;
+    struct ks_sweeps s;
+    struct sweep_kit k;
+
+    (void)state;
+    open_sides(&k, 1, 7);
+    k.noise.tail = 0;
+    for (uint32_t i = 0; i < k.n_problems * k.n_instances; i++)
+        k.later[i] = log(1.2);
+    compare(&k, &s, 1, 0.03, &c);
+    assert_true(c.n_change[KS_SLOWER] > 9 * c.n_pairs / 10);
+    near(c.cells.value, 1.2, 0.01);
+    near(c.best.value, 1.2, 0.01);
+    near(c.ratio.value, 1.2, 0.01);
+    assert_true(c.ratio.lo <= c.ratio.value && c.ratio.value <= c.ratio.hi);
+    ks_compare_release(&c);
+    ks_sweeps_release(&s);
+    sweep_kit_close(&k);
+}
+
+/* Without noise: winners, regret and cells of one side by hand. */
+static void winners_and_cells_of_one_side(void **state)
+{
+    static const double ns[2][2][3] = { { { 100, 110, 120 }, { 100, 102, 500 } },
+                                        { { 130, 110, 120 }, { 100, 102, 500 } } };
+    struct ks_comparison c;
+    struct ks_sweeps s;
+    struct ks_trials t;
+    struct sweep_kit k;
+
+    (void)state;
+    sweep_kit_open(&k, 1, 2, 2, 3);
+    sweep_kit_measure(&k, &s);
+    for (size_t i = 0; i < s.n_rounds; i++) {
+        struct ks_sweep_round *r = &s.rounds[i];
+
+        r->log_ns[KS_STATISTIC_MEDIAN] = log(ns[r->sweep][r->problem][r->instance]);
+        if (r->problem == 1 && r->instance == 2 && r->sweep == 1)
+            r->outcome = KS_O_CRASHED;
+        if (r->problem == 1 && r->instance == 1 && r->sweep == 0)
+            r->outcome = KS_O_UNSUPPORTED;
+    }
+    s.problems[0].n_uses = 3;
+    assert_int_equal(ks_trials_make(&s, KS_STATISTIC_MEDIAN, KS_OVER_MEDIAN, &t, NULL), 0);
+    assert_int_equal(ks_compare_make(&s, &t, 1, &c, NULL), 0);
+    assert_int_equal(c.n_pairs, 4);
+    assert_int_equal(c.n_only[0], 1);
+    assert_int_equal(c.n_failed[1], 1);
+    assert_int_equal(c.n_only[1], 1);
+    assert_int_equal(c.n_failed[0], 0);
+    assert_int_equal(c.n_problems, 2);
+    near(c.same_winner.value, 0.5, 1e-12);
+    near(c.regret[0].value, (130.0 / 110 - 1) / 2, 1e-9);
+    near(c.regret[1].value, (110.0 / 100 - 1) / 2, 1e-9);
+    near(c.worst_regret[0], 130.0 / 110 - 1, 1e-9);
+    near(c.sum[0].value, 3 * 100 + 100, 1e-9);
+    near(c.sum[1].value, 3 * 110 + 100, 1e-9);
+    near(c.best.value, sqrt(1.1), 1e-9);
+    near(c.cells.value, pow(1.3, 0.25), 1e-9);
+    ks_compare_release(&c);
+    ks_trials_release(&t);
+    ks_sweeps_release(&s);
+    sweep_kit_close(&k);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(discoveries_are_those_of_the_paper),
+        cmocka_unit_test(the_same_is_not_called_a_change),
+        cmocka_unit_test(planted_slowdowns_are_found),
+        cmocka_unit_test(a_slower_device_is_slower),
+        cmocka_unit_test(winners_and_cells_of_one_side),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

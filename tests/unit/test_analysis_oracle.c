@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: MIT */
+/* Rounds become values, values spreads, and spreads chances that mean what they say. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+/* cmocka.h wants the four above first. */
+#include <cmocka.h>
+
+#include "analysis_kit.h"
+#include "record/outcome.h"
+#include "sweep_kit.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+static void near(double a, double b, double within)
+{
+    if (!(fabs(a - b) <= within))
+        fail_msg("%.6g is not within %.3g of %.6g", a, within, b);
+}
+
+/* ---- sweeps ---- */
+
+static struct ks_record *timed(struct skit *k, uint32_t instance, uint32_t attempt, uint32_t round)
+{
+    struct ks_record *r = akit_timed(k, 0, instance, 1000 * (attempt + round));
+
+    r->attempt = attempt;
+    r->round_index = round;
+    return r;
+}
+
+static const struct ks_sweep_round *round_of(const struct ks_sweeps *s, uint32_t instance, size_t n)
+{
+    for (size_t i = 0; i < s->n_rounds; i++)
+        if (s->rounds[i].instance == instance && n-- == 0)
+            return &s->rounds[i];
+    return NULL;
+}
+
+/* Instance 0 crashed once and was measured again, its third round was taken back; 1 failed in its
+ * second round; 2 was disturbed. */
+static void a_cell_is_its_final_attempt(void **state)
+{
+    const struct place *p = *state;
+    struct ks_sweeps s = { .keeps_samples = true };
+    struct ks_err err = { 0 };
+    struct ks_record *r;
+    struct skit k;
+
+    skit_open(&k, p->dir[0], 1, 1, 3);
+    skit_names(&k);
+    r = timed(&k, 0, 1, 0);
+    r->outcome = KS_O_CRASHED;
+    r->n_samples = 0;
+    skit_put(&k, r);
+    for (uint32_t round = 0; round < 3; round++)
+        skit_put(&k, timed(&k, 0, 2, round));
+    r = timed(&k, 0, 2, 2);
+    r->outcome_flags = KS_FL_VOID;
+    skit_put(&k, r);
+    skit_put(&k, timed(&k, 1, 1, 0));
+    r = timed(&k, 1, 1, 1);
+    r->outcome = KS_O_TIMEOUT;
+    r->n_samples = 0;
+    skit_put(&k, r);
+    r = timed(&k, 2, 1, 0);
+    r->outcome_flags = KS_FL_CONTAMINATED;
+    skit_put(&k, r);
+    skit_close(&k);
+    place_gather(p, 1, NULL);
+    if (ks_sweeps_load(&s, p->file, &err) < 0)
+        fail_msg("%s", err.text);
+    ks_sweeps_sort(&s);
+    assert_int_equal(s.n_sweeps, 1);
+    assert_string_equal(ks_buf_text(&s.sweeps[0].fact[KS_FACT_DEVICE]), "Made Up 9000");
+    assert_int_equal(s.n_domains, 1);
+    assert_non_null(round_of(&s, 0, 1));
+    assert_null(round_of(&s, 0, 2));
+    near(exp(round_of(&s, 0, 0)->log_ns[KS_STATISTIC_MEDIAN]), 2000, 0.01);
+    near(exp(round_of(&s, 0, 1)->log_ns[KS_STATISTIC_MEDIAN]), 3000, 0.01);
+    near(exp(round_of(&s, 0, 1)->log_ns[KS_STATISTIC_MINIMUM]), 2970, 0.01);
+    near(round_of(&s, 0, 1)->spent_ns, 9000, 0.1);
+    near(s.ns[round_of(&s, 0, 1)->first_sample + 2], 3030, 0.01);
+    assert_int_equal(round_of(&s, 1, 0)->outcome, KS_O_TIMEOUT);
+    assert_null(round_of(&s, 1, 1));
+    assert_false(round_of(&s, 2, 0)->is_clean);
+    assert_int_equal(ks_sweeps_load(&s, p->file, &err), KS_EEXIST);
+    ks_sweeps_release(&s);
+}
+
+/* ---- trials ---- */
+
+static void shifts_of_columns_are_found(void **state)
+{
+    /* rows 0..3, columns 0..2; row 3 was in column 0 only; one wild value */
+    static const uint32_t row[] = { 0, 0, 0, 1, 1, 1, 2, 2, 2, 3 };
+    static const uint32_t column[] = { 0, 1, 2, 0, 1, 2, 0, 1, 2, 0 };
+    static const double value[] = { 1, 1.5, 0.9, 2, 2.5, 1.9, 4, 4.5, 9, 7 };
+    double shift[3], scratch[20];
+
+    (void)state;
+    ks_polish(value, row, column, 10, 3, shift, scratch);
+    near(shift[0], 0, 1e-12);
+    near(shift[1], 0.5, 1e-12);
+    near(shift[2], -0.1, 1e-12);
+}
+
+/* Visits 10 % slower as a whole: instance 1, which round 0 made look good, is not harmed by them.
+ */
+static void visits_are_compared_within(void **state)
+{
+    struct sweep_kit k;
+    struct ks_sweeps s;
+    struct ks_trials t;
+
+    (void)state;
+    sweep_kit_open(&k, 1, 1, 1, 3);
+    sweep_kit_measure(&k, &s);
+    s.rounds = realloc(s.rounds, 7 * sizeof(*s.rounds));
+    for (uint32_t i = 3; i < 7; i++) {
+        s.rounds[i] = s.rounds[i % 2];
+        s.rounds[i].round = i < 5 ? 1 : 2;
+        s.rounds[i].instance = i % 2;
+    }
+    for (uint32_t i = 0; i < 7; i++) {
+        static const double ns[] = { 1000, 1010, 1050, 1111, 1100, 1111, 1100 };
+
+        s.rounds[i].log_ns[KS_STATISTIC_MEDIAN] = log(ns[i]);
+    }
+    s.rounds[6].is_clean = false;
+    s.n_rounds = 7;
+    ks_sweeps_sort(&s);
+    assert_int_equal(ks_trials_make(&s, KS_STATISTIC_MEDIAN, KS_OVER_MEDIAN, &t, NULL), 0);
+    assert_int_equal(t.n_contests, 1);
+    assert_int_equal(t.n_trials, 3);
+    assert_int_equal(t.trials[0].n_rounds, 2); /* without the contaminated one */
+    assert_int_equal(t.trials[1].n_rounds, 3);
+    assert_int_equal(t.trials[2].n_rounds, 1);
+    near(t.trials[0].label, (log(1000) + log(1100)) / 2, 1e-12);
+    near(t.trials[0].aligned, log(1000), 1e-9);
+    near(t.trials[1].aligned, log(1010), 1e-9);
+    near(t.trials[2].aligned, log(1050), 1e-9);
+    near(t.trials[0].square, 0, 1e-12);
+    assert_true(t.trials[0].freedom > 0 && t.trials[1].freedom > t.trials[0].freedom);
+    ks_trials_release(&t);
+    ks_sweeps_release(&s);
+    sweep_kit_close(&k);
+}
+
+/* ---- scatter ---- */
+
+static void components_of_variance_are_found(void **state)
+{
+    struct sweep_kit k;
+    struct ks_sweeps s;
+    struct ks_trials t;
+    struct ks_scatter c, one;
+
+    (void)state;
+    sweep_kit_open(&k, 2, 4, 40, 20);
+    k.noise = (struct sweep_noise){ .round_sd = 0.01, .sweep_sd = 0.006, .common_sd = 0.03 };
+    k.n_rounds = 5;
+    k.contends = 0.2;
+    sweep_kit_trials(&k, &s, &t);
+    assert_int_equal(ks_scatter_find(&t, 0, KS_OVER_MEDIAN, &c, NULL), 0);
+    near(sqrt(c.rounds), 0.01, 0.001);
+    near(sqrt(c.sweeps), 0.006, 0.0015);
+    near(sqrt(c.single), sqrt(0.01 * 0.01 + 0.006 * 0.006), 0.0015);
+    assert_true(c.freedom > 20); /* all cells scatter alike */
+    assert_true(c.n_rounds > 100 && c.n_sweeps > 100);
+    near(ks_scatter_variance(&c, 5, KS_OVER_MEDIAN), c.sweeps + c.rounds * 0.2868, 1e-12);
+    ks_trials_release(&t);
+    ks_sweeps_release(&s);
+    k.n_sweeps = 1;
+    k.n_rounds = 1;
+    sweep_kit_trials(&k, &s, &t);
+    assert_int_equal(ks_scatter_find(&t, 0, KS_OVER_MEDIAN, &one, NULL), 0);
+    ks_scatter_init(&c);
+    assert_memory_equal(&one, &c, sizeof(c)); /* nothing repeats: the prior */
+    ks_trials_release(&t);
+    ks_sweeps_release(&s);
+    sweep_kit_close(&k);
+}
+
+/* Variances that differ from cell to cell: inverse chi-squared with 6 degrees of freedom. */
+static void unequal_cells_have_heavy_tails(void **state)
+{
+    double square[2000], freedom[2000], scale = 0, found = 0;
+    uint64_t rng = 3;
+
+    (void)state;
+    for (size_t i = 0; i < 2000; i++) {
+        double x = 0;
+
+        for (int d = 0; d < 6; d++)
+            x += pow(sweep_kit_normal(&rng), 2) / 6;
+        square[i] = 0;
+        for (int d = 0; d < 4; d++)
+            square[i] += 1e-4 / x * pow(sweep_kit_normal(&rng), 2);
+        freedom[i] = 4;
+    }
+    near(ks_scatter_fit(square, freedom, 2000, &scale, &found), 8000, 1e-9);
+    near(scale, 1e-4, 1e-5);
+    near(found, 6, 1.5);
+}
+
+/* ---- chances ---- */
+
+#define N_BINS     4
+#define N_PROBLEMS 150
+
+struct reliability {
+    double predicted[N_BINS], seen[N_BINS];
+    uint32_t n[N_BINS];
+};
+
+static void count(struct reliability *r, double chance, bool is_so)
+{
+    uint32_t bin = chance < 0.1 ? 0 : chance < 0.35 ? 1 : chance < 0.65 ? 2 : 3;
+
+    r->predicted[bin] += chance;
+    r->seen[bin] += is_so;
+    r->n[bin]++;
+}
+
+/* In every bin what was predicted comes true as often, within a bound and three standard errors. */
+static void assert_reliable(const struct reliability *r, double within, const char *what)
+{
+    for (uint32_t b = 0; b < N_BINS; b++) {
+        double n = r->n[b], p = r->predicted[b] / n;
+        double slack = within + 3 * sqrt(p * (1 - p) / n);
+
+        if (n >= 10 && fabs(r->seen[b] / n - p) > slack)
+            fail_msg("%s, bin %u: %.3f predicted, %.3f seen of %.0f", what, b, p, r->seen[b] / n,
+                     n);
+    }
+}
+
+/* Counts what one oracle said of planted times; returns how far its expected regret is off. */
+static double count_all(const struct sweep_kit *k, const struct ks_oracle *o,
+                        struct reliability *best, struct reliability *close)
+{
+    double off = 0;
+
+    assert_int_equal(o->n_answers, N_PROBLEMS);
+    for (size_t i = 0; i < o->n_answers; i++) {
+        const struct ks_answer *a = &o->answers[i];
+        const struct ks_chance *c = &o->chances[a->first];
+        const double *truth = &k->log_ns[a->problem * k->n_instances];
+        double least = sweep_kit_least(k, a->problem), sum = 0;
+
+        for (size_t n = 0; n < a->n; n++) {
+            sum += c[n].best;
+            count(best, c[n].best, truth[c[n].instance] <= least);
+            count(close, c[n].near, truth[c[n].instance] <= least + log1p(0.005));
+        }
+        near(sum, 1, 0.01);
+        off += (c->regret - (truth[c->instance] - least)) / N_PROBLEMS;
+    }
+    return off;
+}
+
+/* Noise of several kinds; the truth is planted. Regret is what was expected, too. */
+static void chances_are_calibrated(void **state)
+{
+    static const struct {
+        const char *name;
+        uint32_t n_sweeps, n_rounds;
+        struct sweep_noise noise;
+    } rows[] = {
+        { "two sweeps", 2, 1, { .round_sd = 0.01, .sweep_sd = 0.004, .common_sd = 0.02 } },
+        { "rounds", 2, 4, { .round_sd = 0.012, .sweep_sd = 0.003, .common_sd = 0.02 } },
+        { "tails, drift",
+          4,
+          1,
+          { .round_sd = 0.01,
+            .common_sd = 0.02,
+            .drift_sd = 0.01,
+            .tail = 0.03,
+            .tail_mean = 0.05 } },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct reliability best = { .n = { 0 } }, close = { .n = { 0 } };
+        struct sweep_kit k;
+        struct ks_sweeps s;
+        struct ks_trials t;
+        struct ks_oracle o;
+        double off;
+
+        sweep_kit_open(&k, 4 + i, rows[i].n_sweeps, N_PROBLEMS, 24);
+        k.noise = rows[i].noise;
+        k.n_rounds = rows[i].n_rounds;
+        k.contends = 0.05;
+        sweep_kit_trials(&k, &s, &t);
+        assert_int_equal(ks_oracle_make(&t, 1, KS_OVER_MEDIAN, 0.005, &o, NULL), 0);
+        off = count_all(&k, &o, &best, &close);
+        assert_reliable(&best, 0.07, rows[i].name);
+        assert_reliable(&close, 0.12, rows[i].name);
+        if (fabs(off) > 0.0015)
+            fail_msg("%s: expected regret is off by %.5f", rows[i].name, off);
+        ks_oracle_release(&o);
+        ks_trials_release(&t);
+        ks_sweeps_release(&s);
+        sweep_kit_close(&k);
+    }
+}
+
+static void an_instance_alone_is_the_best(void **state)
+{
+    struct sweep_kit k;
+    struct ks_sweeps s;
+    struct ks_trials t;
+    struct ks_oracle o;
+
+    (void)state;
+    sweep_kit_open(&k, 9, 1, 2, 1);
+    sweep_kit_measure(&k, &s);
+    s.rounds[1].outcome = KS_O_CRASHED;
+    assert_int_equal(ks_trials_make(&s, KS_STATISTIC_LOW, KS_OVER_MINIMUM, &t, NULL), 0);
+    assert_int_equal(ks_oracle_make(&t, 1, KS_OVER_MINIMUM, 0.005, &o, NULL), 0);
+    assert_int_equal(o.n_answers, 1); /* the other problem has no time */
+    near(o.chances[0].best, 1, 1e-9);
+    near(o.chances[0].near, 1, 1e-6);
+    near(o.chances[0].regret, 0, 0.002);
+    ks_oracle_release(&o);
+    ks_trials_release(&t);
+    ks_sweeps_release(&s);
+    sweep_kit_close(&k);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_cell_is_its_final_attempt, place_make, place_remove),
+        cmocka_unit_test(shifts_of_columns_are_found),
+        cmocka_unit_test(visits_are_compared_within),
+        cmocka_unit_test(components_of_variance_are_found),
+        cmocka_unit_test(unequal_cells_have_heavy_tails),
+        cmocka_unit_test(chances_are_calibrated),
+        cmocka_unit_test(an_instance_alone_is_the_best),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: MIT */
+/* Winners of one sweep timed in others, intervals and chances against held-out sweeps. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+/* cmocka.h wants the four above first. */
+#include <cmocka.h>
+
+#include "analysis/learn/held_out.h"
+#include "record/outcome.h"
+#include "sweep_kit.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+static void near(double a, double b, double within)
+{
+    if (!(fabs(a - b) <= within))
+        fail_msg("%.6g is not within %.3g of %.6g", a, within, b);
+}
+
+/* Sets the label and all samples of a cell. */
+static void set_cell(struct ks_sweeps *s, uint32_t sweep, uint32_t instance, double label,
+                     double sample)
+{
+    for (size_t i = 0; i < s->n_rounds; i++) {
+        struct ks_sweep_round *r = &s->rounds[i];
+
+        if (r->sweep != sweep || r->instance != instance)
+            continue;
+        r->log_ns[KS_STATISTIC_LOW] = log(label);
+        for (uint32_t k = 0; k < r->n_samples; k++)
+            s->ns[r->first_sample + k] = (float)(k ? sample : sample / 2);
+    }
+}
+
+/* Three sweeps of one problem, by hand: A, C1 and C2 are each one of them. */
+static void regret_by_hand(void **state)
+{
+    static const double label[3][2] = { { 10, 11 }, { 12, 11 }, { 10, 13 } };
+    static const double sample[3][2] = { { 100, 110 }, { 120, 100 }, { 100, 150 } };
+    struct ks_yardstick_options o = { .statistic = KS_STATISTIC_LOW, .n_a = 1, .n_c1 = 1 };
+    /* A, C1, C2: winner of A, best of C1 (by samples), times in C2
+     * 0 1 2: 0, 1: 100/150; 0 2 1: 0, 0: 0; 1 0 2: 1, 0: 150/100; 1 2 0: 1, 0: 110/100;
+     * 2 0 1: 0, 0: 0; 2 1 0: 0, 1: 100/110 */
+    double mean = (100.0 / 150 + 1.5 + 1.1 + 100.0 / 110 - 4) / 6;
+    struct ks_yardstick y;
+    struct ks_agreement g;
+    struct ks_sweeps s;
+    struct sweep_kit k;
+
+    (void)state;
+    sweep_kit_open(&k, 1, 3, 1, 2);
+    sweep_kit_measure(&k, &s);
+    for (uint32_t sweep = 0; sweep < 3; sweep++)
+        for (uint32_t i = 0; i < 2; i++)
+            set_cell(&s, sweep, i, label[sweep][i], sample[sweep][i]);
+    assert_int_equal(ks_yardstick_regret(&s, &o, &y, NULL), 0);
+    assert_int_equal(y.n_regrets, 6);
+    assert_int_equal(y.n_problems, 1);
+    near(y.regret.mean, mean, 1e-6);
+    near(y.floor.mean, mean, 1e-6); /* by samples each sweep names the same */
+    near(y.regret.p99, 0.5, 0.03);
+    o.is_minimum = true; /* half of it everywhere: the same ratios */
+    assert_int_equal(ks_yardstick_regret(&s, &o, &y, NULL), 0);
+    near(y.regret.mean, mean, 1e-6);
+    set_cell(&s, 2, 0, 14, 100); /* the label of sweep 2 names 1 now, its samples do not */
+    assert_int_equal(ks_yardstick_regret(&s, &o, &y, NULL), 0);
+    near(y.floor.mean, mean, 1e-6);
+    near(y.regret.mean, (100.0 / 150 + 1.5 + 1.1 + 100.0 / 120 + 1 - 5) / 6, 1e-6);
+    /* winners 0, 1, 1; the other one is 10, 9.1 and 7.7 % slower */
+    assert_int_equal(ks_yardstick_agreement(&s, KS_STATISTIC_LOW, 0, 0.07, &g, NULL), 0);
+    assert_int_equal(g.n, 3);
+    near(g.same, 1.0 / 3, 1e-9);
+    near(g.tied, 1.0 / 3, 1e-9);
+    assert_int_equal(ks_yardstick_agreement(&s, KS_STATISTIC_LOW, 0, 0.08, &g, NULL), 0);
+    near(g.tied, 2.0 / 3, 1e-9);
+    near(g.tied_both, 1.0 / 3, 1e-9);
+    o.n_c1 = 2;
+    assert_int_equal(ks_yardstick_regret(&s, &o, &y, NULL), KS_EINVAL);
+    ks_sweeps_release(&s);
+    sweep_kit_close(&k);
+}
+
+static void quantiles_have_intervals(void **state)
+{
+    double value[1000];
+    uint32_t problem[1000];
+    struct ks_quantiles q;
+
+    (void)state;
+    for (uint32_t i = 0; i < 1000; i++) {
+        problem[i] = i / 10;
+        value[i] = (double)(i / 10); /* ten times the same: 100 problems, not 1000 values */
+    }
+    assert_int_equal(ks_quantiles_of(value, problem, 1000, &q, NULL), 0);
+    near(q.p50, 49.5, 0.6);
+    near(q.p90, 89.5, 1);
+    near(q.mean, 49.5, 1e-9);
+    near(q.mean_hi - q.mean_lo, 2 * 1.645 * 28.9 / 10, 1.5); /* of 100 values */
+    assert_true(q.p90_lo < 87 && q.p90_hi > 92);
+}
+
+/* More rounds and quieter statistics mean less regret, more agreement, more time. */
+static void rounds_pay(void **state)
+{
+    struct ks_yardstick_options o = { .n_a = 1, .n_c1 = 2 };
+    struct ks_yardstick y[2];
+    struct ks_agreement g[2];
+    struct ks_cost cost[2];
+
+    (void)state;
+    for (uint32_t i = 0; i < 2; i++) {
+        struct ks_sweeps s;
+        struct sweep_kit k;
+
+        sweep_kit_open(&k, 3, 4, 60, 16);
+        k.noise = (struct sweep_noise){ .round_sd = 0.02, .common_sd = 0.02 };
+        k.n_rounds = i ? 8 : 1;
+        k.contends = 0.1;
+        sweep_kit_measure(&k, &s);
+        assert_int_equal(ks_yardstick_regret(&s, &o, &y[i], NULL), 0);
+        assert_int_equal(ks_yardstick_agreement(&s, 0, 0, 0.005, &g[i], NULL), 0);
+        assert_int_equal(ks_yardstick_cost(&s, &cost[i], NULL), 0);
+        ks_sweeps_release(&s);
+        sweep_kit_close(&k);
+    }
+    assert_int_equal(y[1].n_problems, 60);
+    assert_int_equal(y[1].n_regrets, 60 * 4 * 3);
+    assert_true(y[1].regret.p90 < 0.7 * y[0].regret.p90);
+    assert_true(y[1].regret.p90_lo <= y[1].regret.p90 && y[1].regret.p90 <= y[1].regret.p90_hi);
+    assert_true(g[1].same > g[0].same && g[1].tied >= g[1].same);
+    near(cost[0].over_first, 1, 1e-9);
+    near(cost[0].rounds_of_label, 1, 1e-9);
+    assert_true(cost[1].over_first > 2 && cost[1].over_first < 8);
+    near(cost[1].over_ten, cost[1].over_first / 10, 1e-12);
+    assert_true(cost[1].rounds_of_label > 7);
+}
+
+static void intervals_hold_what_they_promise(void **state)
+{
+    struct ks_coverage c[KS_HELD_CLASSES];
+    struct ks_sweeps s;
+    struct sweep_kit k;
+
+    (void)state;
+    sweep_kit_open(&k, 5, 4, 60, 16);
+    k.noise = (struct sweep_noise){ .round_sd = 0.02, .sweep_sd = 0.004 };
+    k.n_rounds = 4;
+    k.contends = 0.2;
+    sweep_kit_measure(&k, &s);
+    assert_int_equal(ks_held_coverage(&s, 0, KS_OVER_MEDIAN, c, NULL), 0);
+    assert_true(c[0].n > 500 && c[2].n > 500);
+    assert_int_equal(c[1].n + c[3].n, 0);
+    for (uint32_t i = 0; i < KS_HELD_CLASSES; i += 2) {
+        assert_true(c[i].promised > 0.8 && c[i].promised < 0.9);
+        near(c[i].seen, c[i].promised, 0.05);
+    }
+    near(c[2].half_width, 1.96 * sqrt(0.004 * 0.004 + 0.02 * 0.02 * 0.2982), 0.005);
+    ks_sweeps_release(&s);
+    sweep_kit_close(&k);
+}
+
+static void chances_come_true_in_held_out_sweeps(void **state)
+{
+    struct ks_calibration c;
+    struct ks_sweeps s;
+    struct sweep_kit k;
+    size_t n = 0;
+
+    (void)state;
+    sweep_kit_open(&k, 6, 6, 40, 12);
+    k.noise = (struct sweep_noise){ .round_sd = 0.008, .sweep_sd = 0.004, .common_sd = 0.01 };
+    k.n_rounds = 3;
+    k.contends = 0.1;
+    sweep_kit_measure(&k, &s);
+    assert_int_equal(ks_held_calibration(&s, 0, KS_OVER_MEDIAN, 1, 0.005, &c, NULL), 0);
+    assert_int_equal(c.n_held, 5);
+    for (uint32_t b = 0; b < KS_HELD_BINS; b++) {
+        n += c.best.n[b];
+        if (c.best.n[b] >= 60) /* six times the same problems */
+            near(c.best.seen[b], c.best.predicted[b], 0.15);
+        if (c.near.n[b] >= 60)
+            near(c.near.seen[b], c.near.predicted[b], 0.2);
+        assert_true(c.best.n[b] == 0 || c.best.predicted[b] <= ks_held_bin(b));
+    }
+    assert_int_equal(n, 6 * 40 * 12);
+    assert_true(c.best.brier.mean > 0 && c.best.brier.mean < 0.06);
+    assert_true(c.best.brier.mean_lo < c.best.brier.mean &&
+                c.best.brier.mean < c.best.brier.mean_hi);
+    near(c.expected_regret, c.seen_regret, 0.003);
+    assert_int_equal(ks_held_calibration(&s, 0, 0, 6, 0.005, &c, NULL), KS_EINVAL);
+    ks_sweeps_release(&s);
+    sweep_kit_close(&k);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(regret_by_hand),
+        cmocka_unit_test(quantiles_have_intervals),
+        cmocka_unit_test(rounds_pay),
+        cmocka_unit_test(intervals_hold_what_they_promise),
+        cmocka_unit_test(chances_come_true_in_held_out_sweeps),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
