@@ -285,10 +285,27 @@ static void a_required_field_must_say_something(void **state)
     ks_buf_release(&b);
 }
 
+/* Of several verdicts on a race the one counts that knows most, whatever was read first. */
+static void the_newer_verdict(void **state)
+{
+    static const struct ks_race_rec rows[] = {
+        { .n_members = 3, .spent_ns = 5, .stop = KS_RACE_REC_CUT },
+        { .n_members = 3, .spent_ns = 5, .stop = 2 },
+        { .n_members = 3, .spent_ns = 6, .stop = KS_RACE_REC_CUT },
+        { .n_members = 4, .spent_ns = 1, .stop = KS_RACE_REC_CUT },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+        for (size_t k = 0; k < sizeof(rows) / sizeof(rows[0]); k++)
+            assert_int_equal(ks_race_rec_is_newer(&rows[i], &rows[k]), i > k);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_member_is_encoded),
+        cmocka_unit_test(the_newer_verdict),
         cmocka_unit_test(trip_ks_segment),
         cmocka_unit_test(trip_ks_device_rec),
         cmocka_unit_test(trip_ks_build_rec),
