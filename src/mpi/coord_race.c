@@ -198,6 +198,8 @@ static void note_visit(struct race_book *b, const struct ks_record *r)
     if (r->round_index == 0)
         return;
     b->wall_s += (double)r->wall_ns * 1e-9;
+    b->n_clean +=
+        r->outcome == KS_O_OK && !(r->outcome_flags & (KS_FL_CONTAMINATED | KS_FL_SUSPECT));
     if (b->last_device && (r->started_ns < b->last_ns ||
                            (r->started_ns == b->last_ns && r->device_id >= b->last_device)))
         return;
@@ -266,7 +268,7 @@ int ks_coord_race_move(struct ks_coord *c, struct race_book *b, uint64_t device_
     ks_race_spread_sub(pool, &b->own);
     b->own = none;
     b->device_id = device_id;
-    b->n_unclosed = 0;
+    b->n_futile = 0;
     ks_race_move(b->race, device_id);
     ks_race_pilots(b->race, has_pilots(c, b) ? PILOTS : 0);
     return ks_coord_race_judge(c, b, err);

@@ -27,8 +27,10 @@ struct race_book {
     bool is_begun;
     uint64_t lease; /* of the visit in flight; 0: none. Set by ks_coord_visit_hold */
     struct race_book *next_in_bucket;
-    uint32_t n_unclosed; /* visits in a row that were not closed */
-    double wall_s;       /* of all records of visits */
+    uint32_t n_clean;  /* records of the visit in flight that are neither contaminated nor
+                          suspect */
+    uint32_t n_futile; /* visits in a row that were not closed or had none of these */
+    double wall_s;     /* of all records of visits */
 };
 
 struct race_pool { /* spread of a device and a class of cells */

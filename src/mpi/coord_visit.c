@@ -6,7 +6,9 @@
 
 #include <string.h>
 
-#define UNCLOSED_MOST 3u /* visits of a problem in a row that die before their end */
+/* Visits of a problem in a row that die before their end, or of which nothing is clean: so noisy a
+ * device would be visited in all rounds. */
+#define FUTILE_MOST 3u
 
 static uint64_t gap_ns(const struct ks_coord *c)
 {
@@ -112,6 +114,7 @@ int ks_coord_visit_lease(struct ks_coord *c, uint32_t rank, const struct ks_leas
     m->opens = m->closes = 1;
     fill_cells(c, b, m);
     ks_coord_visit_hold(c, b, l->id);
+    b->n_clean = 0;
     rc = announce(c, rank, m, err);
     if (rc < 0)
         return rc;
@@ -165,10 +168,10 @@ int ks_coord_visit_end(struct ks_coord *c, uint64_t lease, uint64_t now_ns, stru
     rc = ks_coord_race_judge(c, b, err);
     if (rc < 0 || c->is_draining)
         return rc;
-    b->n_unclosed = b->verdict.next_round == round ? b->n_unclosed + 1 : 0;
+    b->n_futile = b->verdict.next_round == round || !b->n_clean ? b->n_futile + 1 : 0;
     if (b->verdict.stop != KS_RACE_OPEN)
         return ks_coord_race_end(c, b, b->verdict.stop, err);
-    if (b->n_unclosed >= UNCLOSED_MOST)
+    if (b->n_futile >= FUTILE_MOST)
         return ks_coord_race_end(c, b, KS_RACE_CUT, err);
     return ks_coord_visit_ask(c, b, now_ns, err);
 }

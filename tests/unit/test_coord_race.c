@@ -203,6 +203,21 @@ static void test_failure_that_others_refute(void **state)
     sim_close(m);
 }
 
+/* On a device where everything is contaminated no race ends by itself. */
+static void test_noise(void **state)
+{
+    (void)state;
+    static const struct sim_plan noisy = { .n_ranks = 1, .n_hosts = 1, .dirty = 1000 };
+    struct visit v[MOST_VISITS];
+    open_planted(&noisy, 2, 5);
+    sim_coordinate(m, NULL);
+    sim_run(m, 60);
+    assert_int_equal(visits(v), 2 * 3);
+    for (uint32_t ip = 0; ip < 2; ip++)
+        assert_int_equal(raced(ip)->race_stop, KS_RACE_CUT);
+    sim_close(m);
+}
+
 static bool has_visits(uint32_t rank, size_t n)
 {
     struct visit v[MOST_VISITS];
@@ -548,6 +563,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_off, set_up, sim_free),
         cmocka_unit_test_setup_teardown(test_failure_in_a_visit, set_up, sim_free),
         cmocka_unit_test_setup_teardown(test_failure_that_others_refute, set_up, sim_free),
+        cmocka_unit_test_setup_teardown(test_noise, set_up, sim_free),
         cmocka_unit_test_setup_teardown(test_lost_device, set_up, sim_free),
         cmocka_unit_test_setup_teardown(test_drain_and_resume, set_up, sim_free),
         cmocka_unit_test_setup_teardown(test_extend, set_up, sim_free),
