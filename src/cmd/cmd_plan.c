@@ -266,6 +266,7 @@ static double cell_s(const struct ks_grid *g, uint32_t i)
 struct totals {
     uint64_t n_runnable, n_pruned, n_aliased;
     uint32_t n_without; /* problems without any cell */
+    double visits_s;    /* of the work: expected */
     struct ks_plan_work work;
 };
 
@@ -275,13 +276,15 @@ static struct totals add_up(const struct ks_grid *g, const struct codes *k)
     for (uint32_t i = 0; i < g->n_problems; i++) {
         struct cells n = count_cells(g, k, i);
         double cell = cell_s(g, i);
-        double s = (n.n_runnable - n.n_pruned - n.n_aliased + 2) * cell; /* two anchors */
+        double visits_s = n.n_runnable > 1 ? ks_cost_visits_s(&g->job, cell) : 0;
+        double s = (n.n_runnable - n.n_pruned - n.n_aliased + 2) * cell + visits_s; /* 2 anchors */
         t.n_without += ks_grid_n_cells_of(g, i) == 0;
         if (n.n_runnable == 0)
             continue;
         t.n_runnable += n.n_runnable;
         t.n_pruned += n.n_pruned;
         t.n_aliased += n.n_aliased;
+        t.visits_s += visits_s;
         t.work.work_s += s;
         t.work.longest_cell_s = fmax(t.work.longest_cell_s, cell);
         if (s > t.work.longest_s) {
@@ -408,6 +411,12 @@ static void print_plan(const struct ks_grid *g, const struct codes *k, const str
     ks_cmd_printf(" of device time;");
     print_seconds(" on", t->work.work_s / devices);
     ks_cmd_printf(" with %u device%s, builds not counted\n", devices, devices == 1 ? "" : "s");
+    if (t->visits_s > 0) {
+        print_seconds("about", t->visits_s);
+        ks_cmd_printf(
+            " of it for visits to the instances that may be the best (at most %u rounds)\n",
+            g->job.rounds.max);
+    }
     ks_cmd_printf(
         "Problems go to devices one after another in the order below (uses x flop); a device "
         "keeps a problem to its end.\n");

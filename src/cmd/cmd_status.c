@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "cmd/cmd_util.h"
 #include "cmd/status_file.h"
+#include "grid/job.h"
 #include "journal/ledger.h"
 #include "json/json.h"
 
@@ -30,6 +31,9 @@ struct view {
     const char *dir;
     struct ks_ledger_counts n;
     uint64_t n_cells, n_pending, n_again;
+    bool has_rounds;          /* the job asks for visits */
+    uint64_t n_race_problems; /* whose visits have not ended */
+    uint64_t n_remaining;     /* measurements: pending cells, and visits that are expected */
     uint32_t n_complete, n_partial, n_untouched;
     struct ks_journal_totals totals;
     struct ks_journal_owner owner;
@@ -51,12 +55,47 @@ static void count_problems(const struct ks_ledger *l, const struct ks_job_rec *j
     v->n_untouched = job->n_problems > seen ? (uint32_t)(job->n_problems - seen) : 0;
 }
 
+/* Measurements in the visits of a problem, before any have ended. */
+#define USUAL_VISITS 24
+
+/* As the resolved job says; an older one says nothing. */
+static bool asks_for_rounds(const char *text)
+{
+    struct ks_job *job = calloc(1, sizeof(*job));
+    struct ks_err err;
+    bool has = job && ks_job_parse_resolved(text, strlen(text), "job", job, &err) == 0 &&
+               job->rounds.max > 1;
+    if (job)
+        ks_job_release(job);
+    free(job);
+    return has;
+}
+
+static bool has_ended(const struct ks_ledger_problem *p)
+{
+    return p->race_stop && p->race_stop != KS_RACE_REC_CUT;
+}
+
+/* Those that have cells to be measured, or times and no verdict. */
+static void expect_visits(const struct ks_ledger *l, const struct ks_job_rec *job, struct view *v)
+{
+    double each = v->n.n_races ? (double)v->n.n_visit_records / (double)v->n.n_races : USUAL_VISITS;
+    v->n_race_problems = v->n_untouched;
+    for (size_t i = 0; i < ks_ledger_n_problems(l); i++) {
+        const struct ks_ledger_problem *p = ks_ledger_problem(l, i);
+        bool is_complete = (uint64_t)p->n_final + p->n_absent >= job->n_instances;
+        v->n_race_problems += is_complete ? p->n_ok > 0 && !has_ended(p) : p->n_touched > 0;
+    }
+    v->n_remaining += (uint64_t)(each * (double)v->n_race_problems);
+}
+
 static void estimate(struct view *v)
 {
     double seconds =
         v->n.last_ns > v->n.first_ns ? (double)(v->n.last_ns - v->n.first_ns) * 1e-9 : 0;
+    double n_done = (double)(v->n.n_final + v->n.n_visit_records);
     v->rate = seconds > 0 ? (double)v->n.n_final / seconds : -1;
-    v->eta_s = v->rate > 0 ? (double)v->n_pending / v->rate : -1;
+    v->eta_s = v->rate > 0 ? (double)v->n_remaining * seconds / n_done : -1;
 }
 
 static int look(const char *dir, struct ks_ledger *l, struct view *v, struct ks_err *err)
@@ -68,11 +107,15 @@ static int look(const char *dir, struct ks_ledger *l, struct view *v, struct ks_
     ks_ledger_counts(l, &v->n);
     v->n_cells = ks_job_rec_n_cells(job);
     v->n_pending = v->n_cells > v->n.n_final ? v->n_cells - v->n.n_final : 0;
+    v->n_remaining = v->n_pending;
     count_problems(l, job, v);
+    v->has_rounds = asks_for_rounds(text);
+    if (v->has_rounds)
+        expect_visits(l, job, v);
     estimate(v);
     v->exit_code = ks_status_exit(dir, &v->n_again);
     v->lost_hosts = ks_ledger_lost_hosts(l);
-    v->state = v->n_pending || v->n_again ? "stopped, resumable" : "complete";
+    v->state = v->n_pending || v->n_again || v->n_race_problems ? "stopped, resumable" : "complete";
     if (v->owner.is_alive && !v->owner.is_closed)
         v->state = "running";
     return 0;
@@ -85,10 +128,15 @@ static void print_text(const struct view *v)
                   (unsigned long long)v->n_cells);
     if (v->rate > 0)
         ks_cmd_printf(", %.1f a second", v->rate);
-    if (v->n_pending && v->eta_s > 0)
+    if (v->n_remaining && v->eta_s > 0)
         ks_cmd_printf(", about %.0f s left", v->eta_s);
     ks_cmd_printf("\nproblems  %u complete, %u partial, %u untouched\n", v->n_complete,
                   v->n_partial, v->n_untouched);
+    if (v->has_rounds)
+        ks_cmd_printf("visits    %llu problems settled, %llu cut, %llu measurements; about %llu "
+                      "measurements remain, cells included\n",
+                      (unsigned long long)v->n.n_races, (unsigned long long)v->n.n_cut,
+                      (unsigned long long)v->n.n_visit_records, (unsigned long long)v->n_remaining);
     for (uint32_t o = 1; o < KS_O_LIMIT; o++)
         if (v->n.outcome[o])
             ks_cmd_printf("  %-16s %llu\n", ks_outcome_text(o),
@@ -129,6 +177,14 @@ static int print_json(const struct view *v, struct ks_err *err)
     ks_jw_u64(&w, "done", v->n.n_final);
     ks_jw_u64(&w, "pending", v->n_pending);
     ks_jw_u64(&w, "again", v->n_again);
+    ks_jw_u64(&w, "remaining", v->n_remaining);
+    if (v->has_rounds) {
+        ks_jw_open(&w, "visits", '{');
+        ks_jw_u64(&w, "settled", v->n.n_races);
+        ks_jw_u64(&w, "cut", v->n.n_cut);
+        ks_jw_u64(&w, "measurements", v->n.n_visit_records);
+        ks_jw_close(&w, '}');
+    }
     ks_jw_u64(&w, "contaminated", v->n.n_contaminated);
     ks_jw_u64(&w, "controls", v->n.n_controls);
     ks_jw_u64(&w, "prune_controls", v->n.n_prune_controls);

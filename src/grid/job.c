@@ -116,7 +116,7 @@ static int check_measure(const struct source *s, const struct ks_node *root, con
 
     if (j->measure.racing)
         return ks_node_fail(s->doc, ks_node_at(obj, "racing"), s->err,
-                            "racing is not available yet: leave it out or say false");
+                            "racing is now measure.rounds: { \"max\": 10 }, for instance");
     if (j->measure.min_samples > j->measure.max_samples)
         return ks_node_fail(s->doc, obj, s->err, "min_samples %u is above max_samples %u",
                             j->measure.min_samples, j->measure.max_samples);

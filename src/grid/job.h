@@ -20,8 +20,15 @@
 
 struct ks_job_measure {
     KS_SAMPLING;
-    bool racing;          /* refused when true: rounds beyond 0 come later */
+    bool racing;          /* of earlier versions, refused when true: see ks_job_rounds */
     double alias_control; /* share of the aliases that are measured all the same */
+};
+/* Visits to the instances that may be the best (src/race). */
+struct ks_job_rounds {
+    uint32_t max;         /* rounds of a problem, round 0 included; 1: no visits */
+    uint32_t gap_s;       /* between two visits of a problem, at least, while there is other work */
+    double alpha, margin; /* as in struct ks_race_config */
+    uint32_t max_ms;      /* kernel time of all visits of a problem; 0: no limit */
 };
 struct ks_job_contention {
     uint32_t retries;
@@ -75,6 +82,7 @@ struct ks_job {
     uint32_t n_problems;
     struct ks_job_device device;
     struct ks_job_measure measure;
+    struct ks_job_rounds rounds;
     struct ks_job_contention contention;
     struct ks_job_prune prune;
     struct ks_job_isolate isolate;
@@ -82,8 +90,8 @@ struct ks_job {
 };
 
 /* Option tables of the sections, for --help, docs and tests; offsets into the section's struct. */
-extern const struct ks_opt ks_job_measure_opts[], ks_job_contention_opts[], ks_job_prune_opts[],
-    ks_job_isolate_opts[], ks_job_verify_opts[], ks_job_device_opts[];
+extern const struct ks_opt ks_job_measure_opts[], ks_job_rounds_opts[], ks_job_contention_opts[],
+    ks_job_prune_opts[], ks_job_isolate_opts[], ks_job_verify_opts[], ks_job_device_opts[];
 
 /* Frees what it owns; it is zero then. A zeroed one is fine. */
 void ks_job_release(struct ks_job *job);

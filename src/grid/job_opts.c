@@ -122,7 +122,7 @@ const struct ks_opt ks_job_measure_opts[] = {
       .type = KS_OPT_BOOL,
       .offset = AT(racing),
       .def = "no",
-      .help = "rounds beyond the first for instances that may be the best (not available yet)" },
+      .help = "of earlier versions: use rounds.max" },
     { .name = "min_sample_us",
       .type = KS_OPT_U32,
       .offset = AT(min_sample_us),
@@ -141,6 +141,56 @@ const struct ks_opt ks_job_measure_opts[] = {
       .arg = "X",
       .help = "share of the instances with another one's machine code that are measured all the "
               "same, to be compared with it; 1 = all" },
+    KS_OPT_END
+};
+#undef AT
+
+/* Rounds of a problem where the job does not say: 1 = off. */
+#define ROUNDS_MAX "1"
+
+#define AT(member) offsetof(struct ks_job_rounds, member)
+const struct ks_opt ks_job_rounds_opts[] = {
+    { .name = "max",
+      .type = KS_OPT_U32,
+      .offset = AT(max),
+      .def = ROUNDS_MAX,
+      .min = 1,
+      .max = 64,
+      .arg = "N",
+      .help = "measure the instances that may be the best in at most this many rounds; 1 = only "
+              "the first round, which has all instances" },
+    { .name = "gap_s",
+      .type = KS_OPT_U32,
+      .offset = AT(gap_s),
+      .def = "10",
+      .min = 0,
+      .max = 86400,
+      .arg = "S",
+      .help = "visit a problem again after this long at the earliest, while there is other work" },
+    { .name = "alpha",
+      .type = KS_OPT_F64,
+      .offset = AT(alpha),
+      .def = "0.05",
+      .min = 0.000001,
+      .max = 0.5,
+      .arg = "X",
+      .help = "probability per problem of dropping the best instance, at most" },
+    { .name = "margin",
+      .type = KS_OPT_F64,
+      .offset = AT(margin),
+      .def = "0.005",
+      .min = 0,
+      .max = 1,
+      .arg = "X",
+      .help = "instances within this part of the best one's time are tied" },
+    { .name = "max_ms",
+      .type = KS_OPT_U32,
+      .offset = AT(max_ms),
+      .def = "0",
+      .min = 0,
+      .max = 3600000,
+      .arg = "MS",
+      .help = "stop visiting a problem when its visits took this much kernel time; 0 = no limit" },
     KS_OPT_END
 };
 #undef AT
@@ -293,6 +343,7 @@ const struct ks_opt ks_job_device_opts[] = {
 const struct ks_job_section ks_job_sections[KS_JOB_N_SECTIONS] = {
     { "device", NULL, ks_job_device_opts, offsetof(struct ks_job, device), true },
     { "measure", NULL, ks_job_measure_opts, offsetof(struct ks_job, measure), true },
+    { "rounds", "measure", ks_job_rounds_opts, offsetof(struct ks_job, rounds), false },
     { "contention", "measure", ks_job_contention_opts, offsetof(struct ks_job, contention), false },
     { "prune", NULL, ks_job_prune_opts, offsetof(struct ks_job, prune), false },
     { "isolate", NULL, ks_job_isolate_opts, offsetof(struct ks_job, isolate), false },

@@ -16,7 +16,7 @@ struct ks_job_section {
     bool is_fatal; /* decides what is measured: may not change on resume */
 };
 /* A section stands before those inside it. */
-enum { KS_JOB_N_SECTIONS = 6 };
+enum { KS_JOB_N_SECTIONS = 7 };
 extern const struct ks_job_section ks_job_sections[KS_JOB_N_SECTIONS];
 
 #endif

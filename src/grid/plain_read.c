@@ -24,9 +24,10 @@ const char *const ks_plain_kinds[] = { "int", "name", "bool", NULL };
 
 enum { MOST_FAMILIES = 64, MOST_ITEMS = 1 << 28 };
 
+/* Such machines have no coordinator, which is what visits need. */
 bool ks_plain_has_section(const struct ks_job_section *s)
 {
-    return strcmp(s->name, "device") != 0;
+    return strcmp(s->name, "device") != 0 && strcmp(s->name, "rounds") != 0;
 }
 
 void ks_plain_key(const struct ks_job_section *s, const struct ks_opt *o, char *out, size_t cap)
@@ -159,7 +160,7 @@ static void set_key(struct reader *r, const char *key, const char *value)
 static void read_settings(struct reader *r)
 {
     for (int i = 0; i < KS_JOB_N_SECTIONS; i++)
-        if (ks_plain_has_section(&ks_job_sections[i]))
+        if (strcmp(ks_job_sections[i].name, "device") != 0)
             note(r, ks_opt_defaults(ks_job_sections[i].opts,
                                     (char *)&r->g->job + ks_job_sections[i].offset, r->err));
     for (; ks_lines_is(&r->l, "set"); ks_lines_next(&r->l))

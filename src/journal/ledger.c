@@ -17,8 +17,9 @@ struct node {
     struct ks_attempt a;
     uint32_t next;
     uint32_t segment;
+    uint32_t position;
     bool is_from_worker;
-    uint64_t device, offset;
+    uint64_t device, offset, block;
 };
 
 struct instance {
@@ -241,6 +242,8 @@ static void count(struct ks_ledger *l, const struct ks_ledger_cell *c, int sign)
         l->counts.n_prune_controls += one;
     struct ks_ledger_problem *p = find_problem(l, c->cell.problem);
     p->n_final += (uint32_t)sign;
+    if (c->outcome == KS_O_OK)
+        p->n_ok += (uint32_t)sign;
 }
 
 int ks_ledger_start(struct ks_ledger *l, const struct ks_start *s, struct ks_err *err)
@@ -261,16 +264,14 @@ int ks_ledger_start(struct ks_ledger *l, const struct ks_start *s, struct ks_err
     return 0;
 }
 
-enum { MOST_ATTEMPTS = 64 };
+enum { MOST_RECORDS = 256 };
 
 static void choose(struct ks_ledger *l, struct ks_ledger_cell *c)
 {
-    struct ks_attempt a[MOST_ATTEMPTS];
-    uint32_t node[MOST_ATTEMPTS];
+    struct ks_attempt a[MOST_RECORDS];
+    uint32_t node[MOST_RECORDS];
     size_t n = 0;
-    for (uint32_t k = c->first; k != NONE && n < MOST_ATTEMPTS; k = l->nodes[k].next) {
-        if (l->nodes[k].a.round) /* round 0 decides */
-            continue;
+    for (uint32_t k = c->first; k != NONE && n < MOST_RECORDS; k = l->nodes[k].next) {
         a[n] = l->nodes[k].a;
         node[n++] = k;
     }
@@ -311,24 +312,32 @@ int ks_ledger_done(struct ks_ledger *l, const struct ks_record_head *r, uint32_t
         rc = need_cell(l, &r->cell, &c, err);
     if (rc < 0)
         return rc;
-    if (!(r->outcome_flags & KS_FL_VOID) && ks_ledger_has(l, c, r->attempt, r->round_index))
+    if (!(r->outcome_flags & KS_FL_VOID) && ks_ledger_has_record(l, c, r))
         return 0; /* a copy: the first counts, as in the store */
+    l->counts.n_visit_records += r->round_index > 0;
     count(l, c, -1);
     l->nodes[l->n_nodes] = (struct node){
         .a = { r->attempt, r->round_index, r->role, r->outcome, r->outcome_flags, r->disturbance },
         .next = c->first,
         .segment = segment,
+        .position = r->position,
+        .block = r->block_id,
         .is_from_worker = !ks_id128_is_zero(r->worker),
         .device = r->device_id,
         .offset = offset,
     };
     c->first = l->n_nodes++;
-    c->n_attempts++;
+    c->n_attempts += r->round_index == 0;
     if (r->attempt > c->max_done)
         c->max_done = r->attempt;
     choose(l, c);
     count(l, c, +1);
     return 0;
+}
+
+static bool is_ended(uint32_t race_stop)
+{
+    return race_stop && race_stop != KS_RACE_REC_CUT;
 }
 
 bool ks_ledger_has(const struct ks_ledger *l, const struct ks_ledger_cell *c, uint32_t attempt,
@@ -338,6 +347,39 @@ bool ks_ledger_has(const struct ks_ledger *l, const struct ks_ledger_cell *c, ui
         if (l->nodes[k].a.attempt == attempt && l->nodes[k].a.round == round)
             return true;
     return false;
+}
+
+bool ks_ledger_has_record(const struct ks_ledger *l, const struct ks_ledger_cell *c,
+                          const struct ks_record_head *r)
+{
+    for (uint32_t k = c ? c->first : NONE; k != NONE; k = l->nodes[k].next) {
+        const struct node *n = &l->nodes[k];
+        if (n->a.attempt == r->attempt && n->a.round == r->round_index &&
+            (!r->round_index || (n->block == r->block_id && n->position == r->position)))
+            return true;
+    }
+    return false;
+}
+
+int ks_ledger_race(struct ks_ledger *l, const struct ks_race_rec *r, struct ks_err *err)
+{
+    struct ks_ledger_problem *p;
+    int rc = need_problem(l, r->problem, &p, err);
+    if (rc < 0)
+        return rc;
+    const struct ks_race_rec was = { .stop = p->race_stop,
+                                     .n_members = p->race_members,
+                                     .spent_ns = p->race_spent_ns };
+    if (p->race_stop && !ks_race_rec_is_newer(r, &was))
+        return 0;
+    l->counts.n_races -= is_ended(p->race_stop);
+    l->counts.n_cut -= p->race_stop == KS_RACE_REC_CUT;
+    p->race_stop = r->stop;
+    p->race_members = r->n_members;
+    p->race_spent_ns = r->spent_ns;
+    l->counts.n_races += is_ended(p->race_stop);
+    l->counts.n_cut += p->race_stop == KS_RACE_REC_CUT;
+    return 0;
 }
 
 bool ks_ledger_is_from_worker(const struct ks_ledger *l, const struct ks_ledger_cell *c)
@@ -420,6 +462,13 @@ void ks_ledger_lost_host(struct ks_ledger *l, const char *host)
         snprintf(l->lost_hosts + at, sizeof(l->lost_hosts) - at, "%s%s", at ? " " : "", host);
 }
 
+static int apply_race(struct ks_ledger *l, const struct ks_journal_frame *f, struct ks_err *err)
+{
+    struct ks_race_rec r;
+    int rc = ks_race_rec_decode(f->body, f->n, &r, err);
+    return rc < 0 ? rc : ks_ledger_race(l, &r, err);
+}
+
 static int apply_event(struct ks_ledger *l, const struct ks_journal_frame *f, struct ks_err *err)
 {
     struct ks_event_rec e;
@@ -448,6 +497,8 @@ int ks_ledger_apply(struct ks_ledger *l, const struct ks_journal_frame *f, struc
         return apply_build(l, f, err);
     case KS_F_JOB:
         return apply_job(l, f, err);
+    case KS_F_RACE:
+        return apply_race(l, f, err);
     case KS_F_EVENT:
         return apply_event(l, f, err);
     default:
@@ -521,48 +572,4 @@ const char *ks_ledger_instance_name(const struct ks_ledger *l, uint64_t instance
 {
     const struct instance *i = find_instance(l, instance);
     return i && i->name[0] ? i->name : NULL;
-}
-
-struct reading {
-    struct ks_ledger *ledger;
-    ks_journal_damage_fn on_damage;
-    void *ctx;
-    uint64_t n_bad;
-};
-
-static int on_frame(void *ctx, const struct ks_journal_frame *f, struct ks_err *err)
-{
-    struct reading *r = ctx;
-    int rc = ks_ledger_apply(r->ledger, f, err);
-    if (rc == KS_EFORMAT) {
-        r->n_bad++;
-        return 0;
-    }
-    return rc;
-}
-
-static void on_damage(void *ctx, const struct ks_journal_damage *d)
-{
-    struct reading *r = ctx;
-    if (r->on_damage)
-        r->on_damage(r->ctx, d);
-}
-
-int ks_ledger_read(const char *dir, struct ks_ledger **l_out, ks_journal_damage_fn damage,
-                   void *ctx, struct ks_journal_totals *totals_out, uint64_t *n_bad_out,
-                   struct ks_err *err)
-{
-    struct reading r = { .on_damage = damage, .ctx = ctx };
-    int rc = ks_ledger_create(&r.ledger, err);
-    if (rc < 0)
-        return rc;
-    rc = ks_journal_read(dir, on_frame, on_damage, &r, totals_out, err);
-    if (rc < 0) {
-        ks_ledger_destroy(r.ledger);
-        return rc;
-    }
-    if (n_bad_out)
-        *n_bad_out = r.n_bad;
-    *l_out = r.ledger;
-    return 0;
 }

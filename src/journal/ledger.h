@@ -19,7 +19,7 @@ struct ks_ledger_cell {
     struct ks_cell cell;
     uint32_t outcome, flags; /* of the attempt that counts (ks_record_final); KS_O_NONE: none yet */
     uint32_t attempt;        /* that attempt; 0 none */
-    uint32_t n_attempts;     /* recorded, role cell */
+    uint32_t n_attempts;     /* recorded in round 0, role cell */
     uint32_t max_started, max_done;
     uint64_t device; /* that measured that attempt; 0 unknown */
     uint64_t offset; /* of the record that counts: in segment `segment` of the journal */
@@ -33,13 +33,19 @@ uint32_t ks_ledger_next_attempt(const struct ks_ledger_cell *c);
 struct ks_ledger_problem {
     uint64_t id;
     uint32_t n_final, n_touched;
+    uint32_t n_ok;     /* final cells that are ok */
     uint32_t n_absent; /* instances that it has no cell with */
+    /* visits, by the KS_F_RACE that counts: enum ks_race_stop, 0 = there is none; instances then */
+    uint32_t race_stop, race_members;
+    uint64_t race_spent_ns;
     int64_t count;
     char name[96];
 };
 struct ks_ledger_counts {
     uint64_t outcome[KS_O_LIMIT]; /* final cells by outcome */
     uint64_t n_final, n_contaminated, n_records, n_starts;
+    uint64_t n_visit_records;   /* records of role cell of rounds beyond 0 */
+    uint64_t n_races, n_cut;    /* problems whose visits have ended; were cut */
     uint64_t n_controls;        /* final cells that are aliases and were measured all the same */
     uint64_t n_prune_controls;  /* the same of those that pruning would have left out */
     uint64_t first_ns, last_ns; /* realtime of the oldest and newest record; 0 none */
@@ -55,10 +61,15 @@ int ks_ledger_apply(struct ks_ledger *l, const struct ks_journal_frame *f, struc
 int ks_ledger_start(struct ks_ledger *l, const struct ks_start *s, struct ks_err *err);
 int ks_ledger_done(struct ks_ledger *l, const struct ks_record_head *r, uint32_t segment,
                    uint64_t offset, struct ks_err *err);
-/* true when this very attempt and round of a cell (NULL: of one without an entry) has its record
- * already: the first durable one wins. */
+int ks_ledger_race(struct ks_ledger *l, const struct ks_race_rec *r, struct ks_err *err);
+/* true when this very attempt and round of a cell (NULL: of one without an entry) has a record
+ * already. */
 bool ks_ledger_has(const struct ks_ledger *l, const struct ks_ledger_cell *c, uint32_t attempt,
                    uint32_t round);
+/* The same of this record, of which the first durable one wins: in round 0 there is one of an
+ * attempt, in later rounds one of each position in a block. */
+bool ks_ledger_has_record(const struct ks_ledger *l, const struct ks_ledger_cell *c,
+                          const struct ks_record_head *r);
 
 /* The attempt that counts came from a worker; else the cell was settled without one. */
 bool ks_ledger_is_from_worker(const struct ks_ledger *l, const struct ks_ledger_cell *c);

@@ -28,7 +28,7 @@ int ks_agent_create(const struct ks_agent_config *c, struct ks_agent **a_out, st
     }
     a->c = *c;
     a->record = r;
-    a->reference_fd = -1;
+    ks_references_init(&a->references);
     a->worker = (struct worker){ .request_fd = -1, .record_fd = -1, .status_fd = -1 };
     ks_buf_init(&a->worker.out);
     ks_frame_reader_init(&a->worker.in);
@@ -44,8 +44,7 @@ void ks_agent_destroy(struct ks_agent *a)
     if (a->worker.is_alive)
         (void)ks_warden_kill(a->c.warden, a->worker.child, NULL);
     ks_worker_release(a);
-    if (a->reference_fd >= 0)
-        close(a->reference_fd);
+    ks_references_release(&a->references);
     ks_recover_forget(a);
     ks_buf_release(&a->body);
     free(a->record);
@@ -137,7 +136,7 @@ static bool is_full(const struct ks_agent *a)
     const struct session *s = &a->session;
     if (s->n_sent == MAX_SENT)
         return true;
-    return s->n_cells >= a->c.grid->job.isolate.batch && !ks_agent_is_closing(a);
+    return !s->is_visit && s->n_cells >= a->c.grid->job.isolate.batch && !ks_agent_is_closing(a);
 }
 
 static int feed(struct ks_agent *a, struct ks_err *err)
@@ -168,6 +167,7 @@ static int begin_normal(struct ks_agent *a, struct ks_err *err)
         return rc;
     a->session = (struct session){ .kind = SESSION_NORMAL,
                                    .i_problem = a->leases[w.i_lease].m.i_problem,
+                                   .is_visit = a->leases[w.i_lease].m.n_visit > 0,
                                    .block_id = a->block.rec.block_id };
     rc = ks_worker_start(a, err);
     if (rc == 0)

@@ -12,7 +12,7 @@
 
 #define NO_LEASE    UINT32_MAX
 #define MAX_SENT    2048u /* cells of one session */
-#define MAX_AGAIN   (KS_AGENT_LEASES * KS_LEASE_CELLS)
+#define MAX_AGAIN   (KS_AGENT_LEASES * KS_LEASE_CELLS + KS_VISIT_CELLS)
 #define MAX_ANCHORS 3u /* failing candidates for the anchor before a block does without */
 
 struct work { /* one cell to run */
@@ -22,6 +22,8 @@ struct work { /* one cell to run */
     uint32_t position; /* in its block; given when it is sent */
     uint32_t i_lease;  /* index into leases, NO_LEASE when it belongs to none */
     uint32_t alias;    /* 1 + the instance whose code it is, 0: its own */
+    uint32_t n_visit;  /* of its lease; 0: no visit */
+    bool is_again;     /* a further pass of its visit */
 };
 
 enum stage { STAGE_OPEN, STAGE_CELLS, STAGE_CLOSE, STAGE_END };
@@ -45,6 +47,7 @@ struct session { /* what the present worker is for */
     uint32_t n_sent, n_done; /* sent[0..n_done) have records */
     uint32_t n_cells;        /* of those sent, without anchors */
     bool is_ended;           /* KS_F_REQ_END was sent */
+    bool is_visit;           /* it has all passes of one, however many cells these are */
     struct work sent[MAX_SENT];
 };
 
@@ -114,6 +117,24 @@ void ks_acks_take(struct acks *a, uint64_t n_durable);
 bool ks_acks_may_go_on(const struct acks *a);
 uint64_t ks_acks_p99_us(const struct acks *a); /* rounded up to milliseconds; 0: none yet */
 
+/* agent_references.c: sealed references of the problems that this rank measured last, so that a
+ * visit need not compute them again. */
+enum { KEPT_REFERENCES = 16 };
+#define KEPT_BYTES (256ull << 20) /* of all but the one in use */
+struct references {
+    struct kept {
+        int fd;              /* memfd; -1 none */
+        struct ks_id128 key; /* that its workers mask it with */
+        uint32_t i_problem;
+        uint64_t used;       /* the higher the later */
+    } kept[KEPT_REFERENCES]; /* the one in use is the first */
+    uint64_t n_uses;
+};
+void ks_references_init(struct references *r);
+void ks_references_release(struct references *r);
+/* Makes those of the problem the first: kept ones, if they are sealed, else an empty memfd. */
+int ks_references_need(struct references *r, uint32_t i_problem, struct ks_err *err);
+
 struct ks_agent {
     struct ks_agent_config c;
     struct lease leases[KS_AGENT_LEASES];
@@ -125,9 +146,7 @@ struct ks_agent {
     struct worker worker;
     struct block block;
     struct recovery recovery;
-    int reference_fd;              /* memfd of reference_problem, -1 none */
-    struct ks_id128 reference_key; /* that its workers mask it with */
-    uint32_t reference_problem;
+    struct references references;
     struct acks acks;
     bool is_draining, is_broken, said_memory, has_limits;
     struct ks_device_limits limits; /* of the device, for all workers; has_limits: from the first */
@@ -147,6 +166,8 @@ struct ks_agent {
 enum ks_pick { PICK_WORK, PICK_BLOCKED, PICK_OTHER, PICK_NONE };
 int ks_agent_pick(struct ks_agent *a, uint32_t i_problem, struct work *out, enum ks_pick *pick,
                   struct ks_err *err);
+/* A further attempt of a cell: it begins with round 0, also when a visit is the cause. */
+struct work ks_agent_anew(const struct work *w, uint32_t attempt);
 /* All cells of the block in work have been sent, only the anchor that closes it is left. */
 bool ks_agent_is_closing(const struct ks_agent *a);
 int ks_agent_end_lease(struct ks_agent *a, uint32_t i, struct ks_err *err);

@@ -226,7 +226,9 @@ int ks_agent_take(struct ks_agent *a, const struct work *w, struct ks_record *r,
     if (ks_recover_is_doubtful(a, w, r))
         return ks_recover_doubt(a, w, r, err);
     bool is_dirty = ks_agent_judge(a, r);
-    if (is_dirty && w->n_dirty < a->c.grid->job.contention.retries && !a->is_draining) {
+    const uint32_t retries =
+        w->n_visit ? 0 : a->c.grid->job.contention.retries; /* or a visit more */
+    if (is_dirty && w->n_dirty < retries && !a->is_draining) {
         struct work more = *w;
         more.attempt++;
         more.n_dirty++;
@@ -268,6 +270,15 @@ static int refuse_cell(struct ks_agent *a, const struct work *w, uint32_t i_prob
     return rc;
 }
 
+struct work ks_agent_anew(const struct work *w, uint32_t attempt)
+{
+    struct work more = *w;
+    more.attempt = attempt;
+    more.round = more.n_visit = 0;
+    more.is_again = false;
+    return more;
+}
+
 /* The next cell ----------------------------------------------------------------------------------
  */
 
@@ -294,11 +305,17 @@ static int pick_cell(struct ks_agent *a, uint32_t i, struct work *out, bool *is_
                               .attempt = l->m.cells[k].attempt,
                               .round = l->m.cells[k].round,
                               .i_lease = i,
+                              .n_visit = l->m.n_visit,
+                              .is_again = k >= l->m.n_visit,
                               .alias = l->m.cells[k].alias };
         l->n_open++;
         if (is_runnable(a, l->m.i_problem, out->i_instance)) {
             *is_found = true;
             return 0;
+        }
+        if (l->m.n_visit) { /* it has a label from elsewhere, and no time here */
+            l->n_open--;
+            continue;
         }
         int rc = refuse_cell(a, out, l->m.i_problem, err);
         if (rc < 0)
@@ -308,10 +325,14 @@ static int pick_cell(struct ks_agent *a, uint32_t i, struct work *out, bool *is_
     return 0;
 }
 
-static struct work anchor_work(const struct block *b, uint32_t i_instance, uint32_t i_lease)
+/* That of a visit is measured like the visit. */
+static struct work anchor_work(const struct ks_agent *a, uint32_t i_instance, uint32_t i_lease)
 {
+    const struct ks_msg_lease *m = &a->leases[i_lease].m;
     return (struct work){ .i_instance = i_instance,
-                          .attempt = 1 + b->n_dirty,
+                          .attempt = 1 + a->block.n_dirty,
+                          .round = m->n_visit ? m->cells[0].round : 0,
+                          .n_visit = m->n_visit,
                           .role = KS_ROLE_ANCHOR,
                           .i_lease = i_lease };
 }
@@ -332,7 +353,7 @@ static int pick_in_lease(struct ks_agent *a, uint32_t i, struct work *out, enum 
         if (a->block.rec.block_id != l->m.block_id)
             open_block(a, &l->m);
         if (next_candidate(a, &l->m, &out->i_instance)) {
-            *out = anchor_work(&a->block, out->i_instance, i);
+            *out = anchor_work(a, out->i_instance, i);
             a->block.is_waiting = true;
             *pick = PICK_WORK;
             return 0;
@@ -353,7 +374,7 @@ static int pick_in_lease(struct ks_agent *a, uint32_t i, struct work *out, enum 
         if (a->block.is_waiting)
             return 0;
         if (a->block.has_anchor && a->block.rec.close_ns <= 0) {
-            *out = anchor_work(&a->block, a->block.i_anchor, i);
+            *out = anchor_work(a, a->block.i_anchor, i);
             a->block.is_waiting = true;
             *pick = PICK_WORK;
             return 0;

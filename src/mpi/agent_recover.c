@@ -144,6 +144,7 @@ static void fill_record(const struct ks_agent *a, const struct work *w,
     r->cell = ks_agent_cell(a, a->session.i_problem, w->i_instance);
     r->attempt = w->attempt;
     r->round_index = w->round;
+    r->n_visit = w->n_visit;
     r->role = w->role;
     r->mpi_rank = a->c.rank;
     r->device_id = a->c.device_id;
@@ -258,8 +259,7 @@ static int death_in_normal(struct ks_agent *a, const struct ks_child_end *end, s
     if (!v->first)
         return KS_ENOMEM;
     v->has_culprit = v->retry_is_due = true;
-    v->culprit = w;
-    v->culprit.attempt++;
+    v->culprit = ks_agent_anew(&w, w.attempt + 1);
     v->culprit.n_deaths++;
     return 0;
 }
@@ -322,12 +322,11 @@ int ks_recover_doubt(struct ks_agent *a, const struct work *w, const struct ks_r
                             .has_culprit = true,
                             .retry_is_due = true,
                             .needs_canary = ks_job_is_gpu(&a->c.grid->job),
-                            .culprit = *w,
+                            .culprit = ks_agent_anew(w, w->attempt + 1),
                             .i_problem = a->session.i_problem,
                             .block_id = a->session.block_id,
                             .first = first };
     note_predecessor(a);
-    v->culprit.attempt++;
     v->culprit.n_deaths++;
     a->worker.is_retired = true;
     return ks_warden_kill(a->c.warden, a->worker.child, err);

@@ -41,7 +41,7 @@ void ks_suspects_accuse(struct ks_agent *a)
         struct work w = v->completed[i];
         if (is_suspect(v, w.i_instance))
             continue;
-        w.attempt = last_attempt(a, w.i_instance) + 1;
+        w = ks_agent_anew(&w, last_attempt(a, w.i_instance) + 1);
         w.i_lease = NO_LEASE;
         v->suspects[v->n_suspects++] = w;
     }

@@ -16,12 +16,6 @@
 enum { PIPE_BYTES = 1 << 20, REQUEST_BYTES = 512 }; /* at most; of a cell, about */
 #define SETUP_LIMIT_NS 120000000000ull              /* until the worker sets its own deadline */
 
-bool ks_references_are_sealed(int fd)
-{
-    int seals = fcntl(fd, F_GET_SEALS);
-    return seals >= 0 && (seals & (F_SEAL_WRITE | F_SEAL_FUTURE_WRITE));
-}
-
 int ks_agent_find_worker(char *out, size_t cap, struct ks_err *err)
 {
     const char *named = getenv("KSWEEP_WORKER");
@@ -70,22 +64,6 @@ static int make_status(struct worker *w, struct ks_err *err)
     w->status->i_cell = UINT64_MAX;
     w->status->denied_call = -1;
     w->status->deadline_ns = ks_now_ns() + SETUP_LIMIT_NS;
-    return 0;
-}
-
-/* The references of a problem are computed by its first worker and sealed; an unfinished or another
- * problem's memfd is replaced. */
-static int need_references(struct ks_agent *a, uint32_t i_problem, struct ks_err *err)
-{
-    if (a->reference_fd >= 0 && a->reference_problem == i_problem &&
-        ks_references_are_sealed(a->reference_fd))
-        return 0;
-    ks_fd_close(&a->reference_fd);
-    a->reference_fd = memfd_create("ksweep-reference", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-    if (a->reference_fd < 0)
-        return ks_fail_errno(err, "reference memory");
-    a->reference_problem = i_problem;
-    a->reference_key = ks_id128_random();
     return 0;
 }
 
@@ -138,8 +116,9 @@ static int put_setup(struct ks_agent *a, struct ks_err *err)
     ks_req_setup_encode(&s, &a->body);
     int rc = put_request(a, KS_F_REQ_SETUP, err);
 
-    struct ks_req_problem p = { .references = ks_references_are_sealed(a->reference_fd) ? 2 : 1,
-                                .key = a->reference_key };
+    const struct kept *kept = &a->references.kept[0];
+    struct ks_req_problem p = { .references = ks_references_are_sealed(kept->fd) ? 2 : 1,
+                                .key = kept->key };
     struct ks_buf text;
     ks_buf_init(&text);
     const struct ks_problem problem =
@@ -184,7 +163,7 @@ static int spawn(struct ks_agent *a, const int request[2], const int record[2], 
     struct ks_spawn what = {
         .argv = argv,
         .env = env,
-        .fds = { request[0], record[1], w->status_fd, a->reference_fd },
+        .fds = { request[0], record[1], w->status_fd, a->references.kept[0].fd },
         .status_fd = w->status_fd,
         .memory_bytes = ks_worker_caps_address_space(job) ? cap : 0,
         .rss_bytes = ks_worker_caps_address_space(job) ? 0 : cap,
@@ -210,7 +189,7 @@ int ks_worker_start(struct ks_agent *a, struct ks_err *err)
     w->started_ns = ks_now_ns();
     ks_buf_init(&w->out);
     ks_frame_reader_init(&w->in);
-    int rc = need_references(a, a->session.i_problem, err);
+    int rc = ks_references_need(&a->references, a->session.i_problem, err);
     if (rc == 0)
         rc = make_status(w, err);
     if (rc == 0)
@@ -282,6 +261,8 @@ int ks_worker_send_cell(struct ks_agent *a, const struct work *w, struct ks_err 
         .position = a->block.position,
         .numerics = ks_instance_numerics(family, instance),
         .threads = ks_instance_threads(family, instance),
+        .n_visit = w->n_visit,
+        .is_again = w->is_again,
         .block_id = s->block_id,
         .lease_id = w->i_lease == NO_LEASE ? 0 : a->leases[w->i_lease].m.lease,
     };

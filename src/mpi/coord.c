@@ -45,6 +45,8 @@ int ks_coord_create(const struct ks_coord_config *cfg, struct ks_coord **c_out, 
         rc = ks_coord_prune_open(c, err);
     if (rc == 0)
         rc = ks_coord_open_sched(c, err);
+    if (rc == 0)
+        rc = ks_coord_race_open(c, err);
     if (rc < 0) {
         ks_coord_destroy(c);
         return rc;
@@ -60,6 +62,7 @@ void ks_coord_destroy(struct ks_coord *c)
     ks_sched_destroy(c->sched);
     ks_coord_alias_close(c);
     ks_coord_prune_close(c);
+    ks_coord_race_close(c);
     free(c->ranks);
     free(c->sites);
     free(c->families);
@@ -132,7 +135,8 @@ static int take_start(struct ks_coord *c, uint32_t from, const struct ks_frame *
 {
     struct ks_start s;
     int rc = ks_start_decode(f->body, f->n, &s, err);
-    if (rc == 0 && s.n_cells && ks_coord_is_anothers(c, from, &s.cells[0].cell))
+    if (rc == 0 && s.n_cells && !s.cells[0].round &&
+        ks_coord_is_anothers(c, from, &s.cells[0].cell))
         return 0;
     if (rc == 0)
         rc = ks_ledger_start(c->c.ledger, &s, err);
@@ -169,7 +173,7 @@ static int take_lease_end(struct ks_coord *c, uint32_t from, const struct ks_fra
         c->ranks[from].n_leases--;
     if (!c->ranks[from].n_leases)
         c->ranks[from].n_held = 0;
-    return 0;
+    return ks_coord_visit_end(c, lease, ks_now_ns(), err);
 }
 
 static int take_numbers(struct ks_coord *c, uint32_t from, const struct ks_frame *f,
@@ -365,6 +369,10 @@ int ks_coord_step(struct ks_coord *c, uint64_t now_ns, struct ks_err *err)
     if (rc < 0)
         return rc;
     bool is_ending = (c->is_complete || c->is_draining) && is_quiet(c);
+    if (is_ending && !c->is_over_sent)
+        rc = ks_coord_race_cut(c, err);
+    if (rc < 0)
+        return rc;
     bool is_much = ks_journal_pending(c->c.journal) >= (c->is_quiet ? QUIET_BYTES : COMMIT_BYTES);
     if (c->pending_since_ns && (is_ending || is_much || ks_now_ns() >= commit_due_ns(c))) {
         ks_chaos(&c->chaos, KS_CHAOS_BEFORE_WRITE);
@@ -429,6 +437,11 @@ void ks_coord_progress(const struct ks_coord *c, uint64_t now_ns, char *out, siz
     at = w > 0 ? (size_t)w : 0;
     if (c->n_done_here && at < cap) { /* before that there is nothing to estimate from */
         w = snprintf(out + at, cap - at, ", %.1f/s, about %.0f s left", rate, left);
+        at += w > 0 ? (size_t)w : 0;
+    }
+    if (c->races.is_on && at < cap) {
+        w = snprintf(out + at, cap - at, "; %u of %u problems settled by visits", c->races.n_ended,
+                     c->c.grid->n_problems);
         at += w > 0 ? (size_t)w : 0;
     }
     const char *gap = "; ";

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* coord_impl.h - the coordinator's state, shared by coord.c (frames, journal), coord_lease.c (cells
  * and leases), coord_record.c (records), coord_confirm.c (failures), coord_alias.c (instances that
- * are the same code), coord_prune.c (cells that nobody measures), coord_build.c (who compiles) and
- * coord_ranks.c (who is there).
- */
+ * are the same code), coord_prune.c (cells that nobody measures), coord_race.c, coord_visit.c and
+ * coord_rebuild.c (rounds beyond the first: coord_race.h), coord_build.c (who compiles) and
+ * coord_ranks.c (who is there). */
 #ifndef KS_MPI_COORD_IMPL_H
 #define KS_MPI_COORD_IMPL_H
 
@@ -11,6 +11,7 @@
 #include "mpi/bad.h"
 #include "mpi/chaos.h"
 #include "mpi/coord.h"
+#include "mpi/coord_race.h"
 #include "mpi/msg.h"
 #include "mpi/prune.h"
 #include "sched/sched.h"
@@ -86,6 +87,7 @@ struct ks_coord {
     struct ks_sched *sched;
     struct alias_books alias;
     struct prune_books prune;
+    struct race_books races;
     uint64_t block_base;
     uint64_t started_ns, measuring_ns, last_beat_ns, pending_since_ns, synced_ns;
     uint64_t away_ns;           /* that rank 0 was held up, in all */
@@ -123,6 +125,8 @@ int ks_coord_sync(struct ks_coord *c, struct ks_err *err);
 
 /* coord_lease.c */
 int ks_coord_open_sched(struct ks_coord *c, struct ks_err *err);
+/* A lease of n cells goes to this rank. */
+void ks_coord_note_lease(struct ks_coord *c, uint32_t rank, const struct ks_lease *l, uint32_t n);
 int ks_coord_give_leases(struct ks_coord *c, uint64_t now_ns, struct ks_err *err);
 struct ks_cell ks_coord_cell(const struct ks_coord *c, uint32_t i_problem, uint32_t i_instance);
 /* The outcome that a cell has without being run, KS_O_NONE: it is to be run. */

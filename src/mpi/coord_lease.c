@@ -219,15 +219,16 @@ int ks_coord_open_sched(struct ks_coord *c, struct ks_err *err)
     return rc;
 }
 
-static void note_lease(struct rank *r, const struct ks_lease *l)
+void ks_coord_note_lease(struct ks_coord *c, uint32_t rank, const struct ks_lease *l, uint32_t n)
 {
+    struct rank *r = &c->ranks[rank];
     uint64_t now = ks_now_ns();
     if (!r->n_leases || r->busy_until_ns < now)
         r->busy_until_ns = now;
     r->busy_until_ns += (uint64_t)(l->expected_s * 1e9);
     r->n_leases++;
-    r->n_held += l->n;
-    r->lease_n = l->n;
+    r->n_held += n;
+    r->lease_n = n;
 }
 
 static int send_lease(struct ks_coord *c, uint32_t rank, const struct ks_lease *l,
@@ -266,7 +267,7 @@ static int send_lease(struct ks_coord *c, uint32_t rank, const struct ks_lease *
         return rc;
     ks_buf_clear(&c->body);
     ks_msg_lease_put(&m, &c->body);
-    note_lease(&c->ranks[rank], l);
+    ks_coord_note_lease(c, rank, l, l->n);
     return ks_net_send(c->c.net, rank, KS_F_MSG_LEASE, c->body.data, c->body.len, err);
 }
 
@@ -307,7 +308,7 @@ static int give_rounds(struct ks_coord *c, uint64_t now_ns, bool *waits_out, str
             waits |= rc == KS_SCHED_WAIT;
             any |= rc == KS_SCHED_LEASE;
             if (rc == KS_SCHED_LEASE)
-                rc = send_lease(c, i, &l, err);
+                rc = l.is_visit ? ks_coord_visit_lease(c, i, &l, err) : send_lease(c, i, &l, err);
             if (rc < 0)
                 return rc;
         }
@@ -365,13 +366,19 @@ int ks_coord_give_leases(struct ks_coord *c, uint64_t now_ns, struct ks_err *err
     int rc = c->is_measuring ? give_again(c, now_ns, err) : 0;
     if (rc == 0) /* it may have work for those that would wait in vain */
         rc = ks_coord_step_confirm(c, err);
+    if (rc == 0)
+        rc = ks_coord_race_begin(c, false, now_ns, err);
     if (rc == 0 && c->is_measuring)
         rc = give_rounds(c, now_ns, &waits, err);
     if (rc < 0)
         return rc;
     ks_sched_counts(c->sched, &n);
-    if (n.n_complete == c->c.grid->n_problems && !n.n_leases_open && !c->has_due)
-        return finish(c, err);
+    if (n.n_complete == c->c.grid->n_problems && !n.n_leases_open && !c->has_due) {
+        rc = ks_coord_race_begin(c, true, now_ns, err);
+        ks_sched_counts(c->sched, &n);
+        if (rc < 0 || !n.n_visits)
+            return rc < 0 ? rc : finish(c, err);
+    }
     bool is_late = !c->is_measuring && time_left_s(c, now_ns) <= 0; /* it was spent on builds */
     bool is_stuck = waits && !n.n_leases_open && !c->has_due;
     if (is_late || (is_stuck && c->c.max_time_ns)) /* nothing fits any more */

@@ -92,10 +92,11 @@ static bool is_too_late(const struct ks_coord *c, uint32_t from, const struct ks
         return true;
     if (r->role != KS_ROLE_CELL)
         return false;
-    if (ks_ledger_has(c->c.ledger, known, r->attempt, r->round_index))
+    if (ks_ledger_has_record(c->c.ledger, known, r))
         return true;
     bool is_announced = known && r->attempt <= known->max_started;
-    return !is_announced && (rank->state == RANK_LOST || ks_coord_is_anothers(c, from, &r->cell));
+    return !is_announced && !r->round_index &&
+           (rank->state == RANK_LOST || ks_coord_is_anothers(c, from, &r->cell));
 }
 
 /* The record as it came, or with what the rank could not know: that somebody else has seen its
@@ -165,6 +166,35 @@ static int settle_cell(struct ks_coord *c, uint32_t from, const struct ks_record
                : ks_coord_weigh(c, from, (uint32_t)ip, (uint32_t)ii, r, is_confirmed, err);
 }
 
+/* The same of a round beyond 0, whose cell has its outcome: only a failure changes that. */
+static int settle_visit(struct ks_coord *c, uint32_t from, const struct ks_record_head *r,
+                        bool is_confirmed, struct ks_err *err)
+{
+    int64_t ip = ks_grid_problem(c->c.grid, r->cell.problem);
+    int64_t ii = ks_grid_instance(c->c.grid, r->cell.instance);
+    if (ip < 0 || ii < 0)
+        return ks_fail(err, KS_EPROTO, "rank %u measured a cell that is not in the grid", from);
+    note_cell(&c->ranks[from], r->wall_ns);
+    if (r->outcome == KS_O_OK)
+        ks_coord_went_well(c, from);
+    if (r->outcome == KS_O_OK || !ks_ledger_is_final(ks_ledger_find(c->c.ledger, &r->cell)))
+        return 0; /* or a further attempt was announced */
+    return ks_coord_weigh(c, from, (uint32_t)ip, (uint32_t)ii, r, is_confirmed, err);
+}
+
+/* What else a record in the journal is used for. */
+static int pass_on(struct ks_coord *c, const struct ks_frame *f, const struct ks_record_head *r,
+                   struct ks_err *err)
+{
+    const bool is_failure = ks_outcome_needs_look(r->outcome);
+    const bool is_raced = ks_coord_race_wants(c, r);
+    if ((!is_failure && !is_raced) || ks_record_decode(f->body, f->n, c->record, NULL, NULL) < 0)
+        return 0;
+    if (is_failure)
+        ks_coord_log_failure(c, c->record);
+    return is_raced ? ks_coord_race_take(c, c->record, err) : 0;
+}
+
 int ks_coord_take_record(struct ks_coord *c, uint32_t from, const struct ks_frame *f,
                          struct ks_err *err)
 {
@@ -189,8 +219,9 @@ int ks_coord_take_record(struct ks_coord *c, uint32_t from, const struct ks_fram
     if (rc < 0 || !is_cell)
         return rc;
     note_acked(c, &r);
-    if (ks_outcome_needs_look(r.outcome) &&
-        ks_record_decode(f->body, f->n, c->record, NULL, NULL) == 0)
-        ks_coord_log_failure(c, c->record);
-    return settle_cell(c, from, &r, is_confirmed, err);
+    rc = pass_on(c, f, &r, err);
+    if (rc < 0)
+        return rc;
+    return r.round_index ? settle_visit(c, from, &r, is_confirmed, err)
+                         : settle_cell(c, from, &r, is_confirmed, err);
 }

@@ -61,6 +61,7 @@ void ks_msg_lease_put(const struct ks_msg_lease *m, struct ks_buf *b)
     ks_buf_u32(b, m->closes);
     ks_buf_u32(b, m->is_alone);
     ks_buf_u32(b, m->n);
+    ks_buf_u32(b, m->n_visit);
     for (uint32_t i = 0; i < m->n; i++) {
         ks_buf_u32(b, m->cells[i].i_instance);
         ks_buf_u32(b, m->cells[i].attempt);
@@ -80,7 +81,8 @@ int ks_msg_lease_get(const void *body, size_t n, struct ks_msg_lease *out, struc
     m.closes = ks_cur_u32(&c);
     m.is_alone = ks_cur_u32(&c);
     m.n = ks_cur_u32(&c);
-    if (m.n > KS_LEASE_CELLS)
+    m.n_visit = ks_cur_u32(&c);
+    if (m.n > (m.n_visit ? KS_VISIT_CELLS : KS_LEASE_CELLS))
         return ks_fail(err, KS_EPROTO, "a lease of %u cells", m.n);
     for (uint32_t i = 0; i < m.n; i++) {
         m.cells[i].i_instance = ks_cur_u32(&c);

@@ -23,13 +23,15 @@ struct ks_msg_hello { /* KS_F_MSG_HELLO, rank -> 0 */
     int32_t pid;
     char host[64];
 };
-struct ks_msg_lease { /* KS_F_MSG_LEASE, 0 -> rank */
+#define KS_VISIT_CELLS 512u /* of a visit, all passes; other leases have KS_LEASE_CELLS at most */
+struct ks_msg_lease {       /* KS_F_MSG_LEASE, 0 -> rank */
     uint64_t lease, block_id;
     uint32_t i_problem, opens, closes, is_alone, n;
+    uint32_t n_visit; /* instances of a visit, whose cells are passes over them; 0: it is none */
     struct {
         uint32_t i_instance, attempt, round;
         uint32_t alias; /* 1 + the instance whose code it is, 0: its own */
-    } cells[KS_LEASE_CELLS];
+    } cells[KS_VISIT_CELLS];
 };
 /* The others are two numbers (a, b):
  *   KS_F_MSG_LEASE_END  rank -> 0   a = lease; all its records were sent before

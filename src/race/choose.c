@@ -57,13 +57,13 @@ static uint32_t rounds_of(const struct ks_race *race, const struct value *v, dou
 static void estimate(const struct ks_race *race, const struct scales *s, const struct value *v,
                      struct ks_race_verdict *out)
 {
-    double x[KS_RACE_ROUNDS_MAX], at, half, k;
+    double x[KS_RACE_ROUNDS_MAX], scratch[KS_RACE_ROUNDS_MAX], at, half, k;
     uint32_t n = rounds_of(race, v, x);
 
     out->n_rounds = n;
     if (n == 0)
         return;
-    at = race->config.over == KS_RACE_MINIMUM ? x[0] : (x[(n - 1) / 2] + x[n / 2]) / 2;
+    at = ks_over_rounds(x, n, (enum ks_over)race->config.over, scratch);
     k = race->config.over == KS_RACE_MEDIAN && n > 2 ? acos(-1) / 2 : 1;
     half = ks_student_quantile(0.025, s->level.freedom) * s->level.sd * sqrt(k / n);
     out->time_ns = exp(at);

@@ -95,6 +95,46 @@ void ks_race_move(struct ks_race *race, uint64_t device_id)
     race->config.device_id = device_id;
 }
 
+static bool is_first(const struct ks_race_seen *s)
+{
+    return s->round == 0 && s->outcome == KS_O_OK && !(s->flags & KS_FL_VOID);
+}
+
+static size_t count_first(const struct ks_race *race, uint64_t device_id)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < race->n_seen; i++)
+        n += is_first(&race->seen[i]) && race->seen[i].device_id == device_id;
+    return n;
+}
+
+uint64_t ks_race_first_device(struct ks_race *race)
+{
+    uint64_t best = 0;
+    size_t n_best = 0;
+
+    ks_race_unite(race);
+    for (size_t i = 0; i < race->n_seen; i++) {
+        uint64_t id = race->seen[i].device_id;
+        size_t n;
+
+        if (!is_first(&race->seen[i]) || id == best)
+            continue;
+        n = count_first(race, id);
+        if (n > n_best || (n == n_best && id < best)) {
+            best = id;
+            n_best = n;
+        }
+    }
+    return best;
+}
+
+void ks_race_pilots(struct ks_race *race, uint32_t n_pilots)
+{
+    race->config.n_pilots = n_pilots;
+}
+
 static int check_seen(const struct ks_race_seen *s, struct ks_err *err)
 {
     if (s->round >= KS_RACE_ROUNDS_MAX)

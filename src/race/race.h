@@ -40,6 +40,7 @@
 #include "base/err.h"
 #include "race/spread.h"
 #include "record/outcome.h"
+#include "record/statistic.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -48,7 +49,8 @@
 #define KS_RACE_ROUNDS_MAX 64u /* rounds 0 to 63 */
 #define KS_RACE_PASSES_MAX 8u
 
-enum ks_race_over { KS_RACE_MEDIAN = 0, KS_RACE_MINIMUM = 1 }; /* of an instance's rounds */
+/* Of an instance's rounds. */
+enum ks_race_over { KS_RACE_MEDIAN = KS_OVER_MEDIAN, KS_RACE_MINIMUM = KS_OVER_MINIMUM };
 
 struct ks_race_config {
     uint32_t max_rounds;  /* round 0 included; 1 to KS_RACE_ROUNDS_MAX */
@@ -135,6 +137,11 @@ int ks_race_add(struct ks_race *race, const struct ks_race_seen *seen, struct ks
 /* ks_race_move() - from now on the visits on another device count: the old one was lost. What round
  * 0 decided stays, what visits decided does not. */
 void ks_race_move(struct ks_race *race, uint64_t device_id);
+
+/* The device with most observations of round 0 that are ok; of equals the lowest id, 0: none. */
+uint64_t ks_race_first_device(struct ks_race *race);
+/* Sets n_pilots of the config, which may be known only when records are. */
+void ks_race_pilots(struct ks_race *race, uint32_t n_pilots);
 
 /* ks_race_judge() - decides everything from the observations.
  * @pool [in] spread of the race's device and class; NULL: the prior alone

@@ -5,17 +5,49 @@
 
 #include <stdbool.h>
 
-static bool is_in_round_0(const struct ks_attempt *r)
+static bool is_of(const struct ks_attempt *r, uint32_t attempt)
 {
-    return r->role == KS_ROLE_CELL && r->round == 0;
+    return r->role == KS_ROLE_CELL && r->attempt == attempt;
+}
+
+static bool is_void(const struct ks_attempt *r, size_t n, uint32_t attempt, uint32_t round)
+{
+    for (size_t k = 0; k < n; k++)
+        if (is_of(&r[k], attempt) && r[k].round == round && (r[k].flags & KS_FL_VOID))
+            return true;
+    return false;
+}
+
+/* Whether a rather than b says what their attempt came to. */
+static bool speaks_before(const struct ks_attempt *a, const struct ks_attempt *b)
+{
+    const bool a_failed = a->outcome != KS_O_OK, b_failed = b->outcome != KS_O_OK;
+
+    if (a_failed != b_failed)
+        return a_failed;
+    if (a->round != b->round)
+        return a->round < b->round;
+    return a->outcome > b->outcome;
+}
+
+static bool has_round_0(const struct ks_attempt *r, size_t n, uint32_t attempt)
+{
+    for (size_t k = 0; k < n; k++)
+        if (is_of(&r[k], attempt) && r[k].round == 0)
+            return !is_void(r, n, attempt, 0);
+    return false;
 }
 
 static bool is_candidate(const struct ks_attempt *r, size_t n, size_t i)
 {
-    if (!is_in_round_0(&r[i]))
+    const uint32_t attempt = r[i].attempt;
+
+    if (!is_of(&r[i], attempt) || (r[i].round > 0 && r[i].outcome == KS_O_OK) ||
+        is_void(r, n, attempt, r[i].round) || !has_round_0(r, n, attempt))
         return false;
     for (size_t k = 0; k < n; k++)
-        if (is_in_round_0(&r[k]) && r[k].attempt == r[i].attempt && (r[k].flags & KS_FL_VOID))
+        if (is_of(&r[k], attempt) && !is_void(r, n, attempt, r[k].round) &&
+            (speaks_before(&r[k], &r[i]) || (k < i && !speaks_before(&r[i], &r[k]))))
             return false;
     return true;
 }

@@ -13,16 +13,19 @@ struct ks_attempt { /* the fields of a record that the choice needs */
 };
 
 /* ks_record_final() - which attempt of a cell counts.
- * @r [in] [n] any order, one cell, all attempts; only round 0 decides the outcome
- * Candidates are the records of role cell that are not void: an attempt is void when any of its
- * records in round 0 has the flag (a record is withdrawn by journalling it again with the flag).
+ * @r [in] [n] any order, one cell, all attempts and rounds
+ * Only records of role cell count. A record is withdrawn by journalling it again with the flag
+ * void: in round 0 that makes its attempt void, in a later round all that the attempt has of that
+ * round. What an attempt came to is said by one of its records: by the failure in the lowest round,
+ * else by round 0. The candidates are these records, one per attempt that has a round 0 and is not
+ * void.
  * The highest attempt counts, except when it is `ok` and no suspect:
  *   - the highest attempt that is `ok` and not contaminated, if there is one;
  *   - else, of the attempts that are `ok` and no suspects, the one with the smallest disturbance;
  *     of equals the highest. An unknown disturbance is never preferred to a later attempt, and the
  *     highest attempt counts when its own is unknown.
  * Times never decide.
- * Returns the index, or -1 when there is none. */
+ * Returns the index of a candidate, or -1 when there is none. */
 int ks_record_final(const struct ks_attempt *r, size_t n);
 
 #endif

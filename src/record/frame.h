@@ -38,6 +38,7 @@
     X(KS_F_BLOCK, 12)      /* struct ks_block */                                                   \
     X(KS_F_EVENT, 13)      /* struct ks_event_rec: anything a person should know */                \
     X(KS_F_CLOSE, 14)      /* the owner ends this segment in order */                              \
+    X(KS_F_RACE, 15)       /* struct ks_race_rec: where the visits of a problem stand */           \
     X(KS_F_REQ_SETUP, 100) /* agent -> worker, see request.h */                                    \
     X(KS_F_REQ_PROBLEM, 101)                                                                       \
     X(KS_F_REQ_CELL, 102)                                                                          \

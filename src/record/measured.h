@@ -46,7 +46,8 @@
       .hi = UINT32_MAX, .def = 1, .required = true)                                                \
     D(U32, n_attempts, PLAIN, "", NONE, NEVER, VIEW_CSV, "records of the cell in round 0")         \
     D(U32, n_rounds, PLAIN, "", NONE, NEVER, VIEW_CSV,                                             \
-      "rounds of the attempt that counts; times are over the samples of all rounds")               \
+      "rounds of the attempt that counts; `time_median_ns` and what belongs to it are over the "   \
+      "samples of all rounds")                                                                     \
     M(5, U32, U32, round_index, PLAIN, "", NONE, NEVER, ATTEMPTS,                                  \
       "number of the round, from 0; round 0 decides the outcome", )                                \
     M(6, U32, U8, role, PLAIN, "", NONE, PROVENANCE, ATTEMPTS,                                     \
@@ -228,6 +229,25 @@
       "highest power of all readings", .rule = KS_FINITE, .def = -1)                               \
     M(102, I64, I64, throttle_reasons, PLAIN, "", MISS(-1), NEVER, ALL,                            \
       "the vendor's bits for why clocks were held back, all that were seen", .def = -1)            \
+    /* rounds */                                                                                   \
+    M(103, U32, U32, n_visit, PLAIN, "", MISS(0), NEVER, ATTEMPTS,                                 \
+      "instances in the visit that the record belongs to; a visit is one round of one block", )    \
+    D(F32, rounds_time_ns, PLAIN, "ns", MISS(-1), LABEL, VIEW_CSV,                                 \
+      "time of one call over all rounds: in a round the mean (of logs) of `rounds_statistic` of "  \
+      "its records, over rounds the median; contaminated rounds count only where all are")         \
+    D(F32, rounds_ci95_lo_ns, PLAIN, "ns", MISS(-1), NEVER, VIEW_CSV,                              \
+      "of the best instance of a problem with visits: lower end of the 95 % interval of "          \
+      "`rounds_time_ns`, from the variance between rounds of its device and class")                \
+    D(F32, rounds_ci95_hi_ns, PLAIN, "ns", MISS(-1), NEVER, VIEW_CSV, "upper end")                 \
+    DT(8, rounds_statistic, NEVER, VIEW_CSV,                                                       \
+      "what `rounds_time_ns` is of the samples of one record: `median`, `low`, `groups`, "         \
+      "`minimum`; \"\" without a time")                                                            \
+    DT(8, rounds_stop, NEVER, VIEW_CSV,                                                            \
+      "why the visits of the problem ended: `alone`, `tied`, `regret`, `time`, `rounds`, `cut`; "  \
+      "\"\" if it had none")                                                                       \
+    D(F32, time_share, PLAIN, "1", MISS(-1), NEVER, VIEW_CSV,                                      \
+      "share of the time in which samples of the problem were taken that was spent on this cell, " \
+      "in all attempts and rounds")                                                                \
     /* where the record is */                                                                      \
     D(U64, attempt_row, PLAIN, "", NONE, PROVENANCE, VIEW, "row of `/attempts`")                   \
     D(U32, journal_segment, PLAIN, "", NONE, PROVENANCE, ATTEMPTS,                                 \

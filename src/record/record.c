@@ -64,6 +64,8 @@ void ks_record_set_disturbance(struct ks_buf *body, double disturbance)
     F(6, UINT, role, )                                                                             \
     F(7, UINT, outcome, )                                                                          \
     F(9, UINT, outcome_flags, )                                                                    \
+    F(21, UINT, block_id, )                                                                        \
+    F(22, UINT, position, )                                                                        \
     F(23, UINT, mpi_rank, )                                                                        \
     F(24, UINT, device_id, )                                                                       \
     F(25, ID128, worker, )                                                                         \
@@ -78,7 +80,8 @@ void ks_record_set_disturbance(struct ks_buf *body, double disturbance)
     F(73, REAL, canary_ratio, )                                                                    \
     F(74, REAL, disturbance, .def = -1)                                                            \
     F(82, UINT, n_denied, )                                                                        \
-    F(86, UINT, n_printed, )
+    F(86, UINT, n_printed, )                                                                       \
+    F(103, UINT, n_visit, )
 #define F(tag, kind, member, ...) KS_DEF(struct ks_record_head, tag, kind, member, __VA_ARGS__),
 static const struct ks_def head_defs[] = { HEAD(F) };
 #undef F

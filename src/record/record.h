@@ -11,6 +11,7 @@
 #include "record/measured.h"
 #include "record/outcome.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -79,6 +80,8 @@ void ks_record_set_disturbance(struct ks_buf *body, double disturbance);
 struct ks_record_head {
     struct ks_cell cell;
     uint32_t attempt, round_index, role, outcome, outcome_flags;
+    uint64_t block_id;
+    uint32_t position;
     uint32_t mpi_rank;
     uint64_t device_id;
     struct ks_id128 worker;
@@ -89,6 +92,7 @@ struct ks_record_head {
     double canary_ratio, disturbance;
     uint32_t n_denied;
     uint64_t n_printed;
+    uint32_t n_visit;
 };
 /* As ks_record_decode, with the same checks of the whole body. */
 int ks_record_peek(const void *body, size_t n, struct ks_record_head *out, struct ks_err *err);
@@ -185,6 +189,22 @@ struct ks_block { /* KS_F_BLOCK: written when it opens and again when it closes 
     double open_lo_ns, open_hi_ns, close_lo_ns, close_hi_ns; /* 95 % intervals */
     uint64_t opened_ns, closed_ns;                           /* realtime */
 };
+#define KS_RACE_REC_CUT 6u /* a stop: the sweep ended before, a later one goes on */
+/* KS_F_RACE: where the visits of a problem stand. Written when they end; of several the one counts
+ * that knows most (ks_race_rec_is_newer), in whatever order they are read. */
+struct ks_race_rec {
+    uint64_t problem, condition, device_id; /* device: whose visits count */
+    uint64_t label;                         /* instance; 0: none is left */
+    uint32_t stop;                          /* enum ks_race_stop */
+    uint32_t n_rounds, n_members, n_contenders;
+    double time_ns, lo_ns, hi_ns; /* of the label; 0 = not known */
+    double regret_bound;
+    uint64_t spent_ns; /* kernel time of all visits */
+    struct {           /* its part of the pooled spread: struct ks_race_spread */
+        uint64_t squares, freedom;
+    } paired, first, level;
+    uint32_t i_class; /* of cells: whose pool has that part */
+};
 enum ks_event_kind {
     KS_EV_INFO = 0,
     KS_EV_RANK_LOST,
@@ -230,6 +250,10 @@ int ks_output_decode(const void *body, size_t n, struct ks_output *out, const vo
                      size_t *n_bytes_out, struct ks_err *err);
 void ks_block_encode(const struct ks_block *v, struct ks_buf *body_out);
 int ks_block_decode(const void *body, size_t n, struct ks_block *out, struct ks_err *err);
+/* Whether a rather than b counts: more instances, more visits, ended rather than cut. */
+bool ks_race_rec_is_newer(const struct ks_race_rec *a, const struct ks_race_rec *b);
+void ks_race_rec_encode(const struct ks_race_rec *v, struct ks_buf *body_out);
+int ks_race_rec_decode(const void *body, size_t n, struct ks_race_rec *out, struct ks_err *err);
 void ks_event_encode(const struct ks_event_rec *v, struct ks_buf *body_out);
 int ks_event_decode(const void *body, size_t n, struct ks_event_rec *out, struct ks_err *err);
 

@@ -80,6 +80,8 @@ static const struct ks_def cell_defs[] = {
     F(15, TEXT, entry, ),
     F(16, UINT, numerics, .lo = 0, .hi = KS_N_NUMERICS - 1),
     F(20, UINT, threads, ),
+    F(21, UINT, n_visit, ),
+    F(22, UINT, is_again, .lo = 0, .hi = 1),
 };
 #undef F
 static const struct ks_fields cell_fields =

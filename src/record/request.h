@@ -63,6 +63,8 @@ struct ks_req_cell {
     uint32_t i_cell; /* position in the batch, echoed in the status page */
     uint32_t attempt, round, role, position;
     uint32_t numerics; /* enum ks_numerics of the instance */
+    uint32_t n_visit;  /* instances in the visit, in rounds beyond 0 */
+    uint32_t is_again; /* a further pass of the same instance in its visit */
     uint32_t threads;  /* that it computes with, the caller's included, and may keep; 0: 1 */
     uint64_t lease_id, block_id;
     struct ks_id128 build_id, code_id;

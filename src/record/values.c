@@ -164,6 +164,33 @@ static const struct ks_def block_defs[] = {
 #undef F
 static const struct ks_fields block_fields = KS_FIELDS(struct ks_block, "block", block_defs);
 
+/* KS_F_RACE; a reason to stop that a later version added is kept as a number. */
+#define F(tag, kind, member, ...) KS_DEF(struct ks_race_rec, tag, kind, member, __VA_ARGS__)
+static const struct ks_def race_defs[] = {
+    F(1, UINT, problem, .required = true),
+    F(2, UINT, condition, ),
+    F(3, UINT, device_id, ),
+    F(4, UINT, label, ),
+    F(5, UINT, stop, .required = true),
+    F(6, UINT, n_rounds, ),
+    F(7, UINT, n_members, ),
+    F(8, UINT, n_contenders, ),
+    F(9, REAL, time_ns, .rule = KS_FINITE),
+    F(10, REAL, lo_ns, .rule = KS_FINITE),
+    F(11, REAL, hi_ns, .rule = KS_FINITE),
+    F(12, REAL, regret_bound, ),
+    F(13, UINT, spent_ns, ),
+    F(14, UINT, paired.squares, ),
+    F(15, UINT, paired.freedom, ),
+    F(16, UINT, first.squares, ),
+    F(17, UINT, first.freedom, ),
+    F(18, UINT, level.squares, ),
+    F(19, UINT, level.freedom, ),
+    F(20, UINT, i_class, ),
+};
+#undef F
+static const struct ks_fields race_fields = KS_FIELDS(struct ks_race_rec, "race", race_defs);
+
 /* KS_F_EVENT; a kind that a later version added is kept as a number. */
 #define F(tag, kind, member, ...) KS_DEF(struct ks_event_rec, tag, kind, member, __VA_ARGS__)
 static const struct ks_def event_defs[] = {
@@ -324,6 +351,25 @@ void ks_block_encode(const struct ks_block *v, struct ks_buf *body_out)
 int ks_block_decode(const void *body, size_t n, struct ks_block *out, struct ks_err *err)
 {
     return ks_fields_decode(&block_fields, body, n, out, NULL, err);
+}
+
+bool ks_race_rec_is_newer(const struct ks_race_rec *a, const struct ks_race_rec *b)
+{
+    if (a->n_members != b->n_members)
+        return a->n_members > b->n_members;
+    if (a->spent_ns != b->spent_ns)
+        return a->spent_ns > b->spent_ns;
+    return a->stop != KS_RACE_REC_CUT && b->stop == KS_RACE_REC_CUT;
+}
+
+void ks_race_rec_encode(const struct ks_race_rec *v, struct ks_buf *body_out)
+{
+    ks_fields_encode(&race_fields, v, body_out);
+}
+
+int ks_race_rec_decode(const void *body, size_t n, struct ks_race_rec *out, struct ks_err *err)
+{
+    return ks_fields_decode(&race_fields, body, n, out, NULL, err);
 }
 
 void ks_event_encode(const struct ks_event_rec *v, struct ks_buf *body_out)

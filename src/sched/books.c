@@ -91,6 +91,7 @@ int ks_sched_book(struct ks_sched *s, struct device *d, struct ks_lease *l, doub
     l->id = s->next_lease++;
     l->deadline_s = 0;
     *b = (struct lease_book){ .lease = *l,
+                              .visit = KS_NONE,
                               .cell_s = cell_s,
                               .left_s = l->expected_s,
                               .begun_s = s->now_s,
@@ -102,6 +103,7 @@ int ks_sched_book(struct ks_sched *s, struct device *d, struct ks_lease *l, doub
     else
         s->leases[d->last].next = slot;
     d->last = slot;
+    d->last_problem = l->i_problem;
     d->held_s += l->expected_s;
     s->n_leases_open++;
     set_deadlines(s, d);
@@ -170,7 +172,9 @@ void ks_sched_lease_end(struct ks_sched *s, uint64_t lease)
         return;
     struct device *d = &s->devices[s->leases[slot].lease.device];
     (void)pool(s, &s->leases[slot]);
-    ks_sched_learn_lease(s, d, &s->leases[slot]);
+    if (!s->leases[slot].lease.is_visit)
+        ks_sched_learn_lease(s, d, &s->leases[slot]);
+    ks_sched_end_visit(s, &s->leases[slot]);
     unlink_lease(s, d, slot);
     set_deadlines(s, d);
 }
@@ -227,8 +231,9 @@ uint32_t ks_sched_device_lost(struct ks_sched *s, uint32_t device, bool is_rank_
     if (!d)
         return 0;
     while (d->first != KS_NONE) {
-        const struct lease_book *b = &s->leases[d->first];
+        struct lease_book *b = &s->leases[d->first];
         (void)pool(s, b);
+        ks_sched_again_visit(s, b);
         if (is_rank_loss) {
             count_losses(s, b);
             n += condemn(s, b, condemned_out + n, cap - n);
@@ -246,7 +251,8 @@ static uint32_t reissue_device(struct ks_sched *s, struct device *d)
     for (uint32_t i = d->first; i != KS_NONE; i = s->leases[i].next) {
         if (s->leases[i].is_overdue)
             continue;
-        n += pool(s, &s->leases[i]);
+        n += pool(s, &s->leases[i]) + (s->leases[i].visit != KS_NONE);
+        ks_sched_again_visit(s, &s->leases[i]);
         s->leases[i].is_overdue = true;
         ks_sched_change_device(s, d, DEVICE_OVERDUE, 1);
     }

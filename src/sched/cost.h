@@ -20,6 +20,12 @@ double ks_cost_call_s(const struct ks_cost_rates *r, double flops, double bytes)
  * verification. */
 double ks_cost_cell_s(const struct ks_job_measure *m, double call_s);
 
+/* Seconds of a visit of n_cells measurements whose samples take kernel_s in all. */
+double ks_cost_visit_s(const struct ks_job_measure *m, uint32_t n_cells, double kernel_s);
+/* Seconds of all visits of a problem whose cells take cell_s, before anything is known of it; 0
+ * where the job asks for none. */
+double ks_cost_visits_s(const struct ks_job *job, double cell_s);
+
 /* For so long a device that works may be silent: a cell that runs into every deadline, and again at
  * each retry. */
 double ks_cost_silence_s(const struct ks_job_measure *m, const struct ks_job_isolate *isolate);

@@ -114,6 +114,12 @@ static struct active *find_confirm(const struct ks_sched *s, uint32_t device)
     return NULL;
 }
 
+/* Others wait for a verdict, or a problem has lost its device: that comes before visits. */
+static bool is_waited_for(const struct ks_sched *s, uint32_t device)
+{
+    return find_confirm(s, device) || s->queue[QUEUE_ORPHANS].n;
+}
+
 /* In this order: what others wait for; problems whose device is gone, because problems are
  * completed one after another; what would be the last to end; the next problem; and when there is
  * none, whatever can be shared. NULL: nothing now. */
@@ -300,11 +306,20 @@ int ks_sched_next(struct ks_sched *s, uint32_t device, double now_s, double time
         return KS_SCHED_WAIT;
     if (d->block)
         return give_more(s, d, device, false, time_left_s, out, err);
-    int rc = choose(s, device, &a, err);
-    if (rc < 0)
+    int rc = is_waited_for(s, device)
+                 ? KS_SCHED_WAIT
+                 : ks_sched_give_visit(s, device, false, time_left_s, out, err);
+    if (rc != KS_SCHED_WAIT)
         return rc;
-    if (a)
-        return give_first(s, d, device, a, time_left_s, out, err);
-    return s->n_complete == s->c.n_problems ? KS_SCHED_OVER
-                                            : give_alone(s, d, device, time_left_s, out, err);
+    rc = choose(s, device, &a, err);
+    if (rc == 0 && a)
+        rc = give_first(s, d, device, a, time_left_s, out, err);
+    else if (rc == 0 && s->n_complete < s->c.n_problems)
+        rc = give_alone(s, d, device, time_left_s, out, err);
+    else if (rc == 0)
+        rc = s->n_visits ? KS_SCHED_WAIT : KS_SCHED_OVER;
+    /* what it holds keeps it busy: perhaps there is other work afterwards */
+    if (rc != KS_SCHED_WAIT || (d->first != KS_NONE && d->held_s >= s->c.reach_s))
+        return rc;
+    return ks_sched_give_visit(s, device, true, time_left_s, out, err);
 }

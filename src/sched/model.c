@@ -66,7 +66,8 @@ double ks_sched_remaining(const struct ks_sched *s)
     for (uint32_t i = 0; s->n_touched < s->c.n_problems && i < KS_CLASSES; i++)
         if (s->class[i].untouched_s > 0)
             untouched_s += s->class[i].untouched_s * scale(s, &s->class[i]);
-    return untouched_s * share_run(s) + (s->open_s > 0 ? s->open_s : 0);
+    return untouched_s * share_run(s) + fmax(s->open_s, 0) + fmax(s->visits_s, 0) +
+           s->expected_visits_s;
 }
 
 double ks_sched_share_s(const struct ks_sched *s)

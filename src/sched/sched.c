@@ -41,7 +41,7 @@ int ks_sched_create(const struct ks_sched_config *c, struct ks_sched **s_out, st
     s->c.seed = NULL;
     s->problems = p;
     s->next_lease = s->next_block = 1;
-    s->free_lease = KS_NONE;
+    s->free_lease = s->free_place = s->stray = KS_NONE;
     s->overhead_s = c->overhead_s;
     for (uint32_t i = 0; i < c->n_problems; i++)
         ks_sched_count_prior(s, c->cost_s[i]);
@@ -71,6 +71,7 @@ void ks_sched_destroy(struct ks_sched *s)
     free(s->problems);
     free(s->devices);
     free(s->leases);
+    free(s->visits);
     free(s->bucket);
     free(s->open);
     free(s->confirming);
@@ -98,6 +99,15 @@ static void count_device(struct ks_sched *s, const struct device *d, int sign)
     s->n_working += (uint32_t)(sign * (is_usable && !d->n_overdue));
 }
 
+static struct device new_device(bool is_open)
+{
+    return (struct device){ .is_open = is_open,
+                            .visits = KS_NONE,
+                            .last_problem = KS_NONE,
+                            .first = KS_NONE,
+                            .last = KS_NONE };
+}
+
 int ks_sched_device_add(struct ks_sched *s, uint32_t device, struct ks_err *err)
 {
     int rc = 0;
@@ -107,11 +117,11 @@ int ks_sched_device_add(struct ks_sched *s, uint32_t device, struct ks_err *err)
         rc = ks_sched_grow((void **)&s->devices, s->n_devices, &s->cap_devices, sizeof(*s->devices),
                            err);
         if (rc == 0)
-            s->devices[s->n_devices++] = (struct device){ .first = KS_NONE, .last = KS_NONE };
+            s->devices[s->n_devices++] = new_device(false);
     }
     if (rc < 0)
         return rc;
-    s->devices[device] = (struct device){ .is_open = true, .first = KS_NONE, .last = KS_NONE };
+    s->devices[device] = new_device(true);
     count_device(s, &s->devices[device], 1);
     return 0;
 }
@@ -128,6 +138,8 @@ void ks_sched_change_device(struct ks_sched *s, struct device *d, enum device_ch
     else
         d->n_overdue += (uint32_t)by;
     count_device(s, d, 1);
+    if (!ks_sched_is_usable(d) || d->n_overdue)
+        ks_sched_stray_visits(s, d);
 }
 
 void ks_sched_leave_block(struct ks_sched *s, struct device *d)
@@ -335,6 +347,11 @@ bool ks_sched_is_done(const struct ks_sched *s, uint32_t i_problem, uint32_t i_i
     return p->is_complete || (p->a && ks_sched_state(p->a, i_instance) == CELL_DONE);
 }
 
+bool ks_sched_is_complete(const struct ks_sched *s, uint32_t i_problem)
+{
+    return s->problems[i_problem].is_complete;
+}
+
 int ks_sched_reopen(struct ks_sched *s, uint32_t i_problem, uint32_t i_instance, struct ks_err *err)
 {
     struct problem *p = &s->problems[i_problem];
@@ -362,6 +379,7 @@ void ks_sched_counts(const struct ks_sched *s, struct ks_sched_counts *out)
         .n_leased = s->n[CELL_LEASED],
         .n_split = s->n_split,
         .n_leases_open = s->n_leases_open,
+        .n_visits = s->n_visits,
         .remaining_s = ks_sched_remaining(s),
     };
 }

@@ -50,6 +50,7 @@ struct ks_lease {
     bool opens, closes; /* first and last lease of its block, as known when it was given */
     bool is_alone;      /* a cell that was in flight at losses: run it by itself */
     bool is_confirm;    /* cells that are done, to be run once more on this other device */
+    bool is_visit;      /* of i_problem; n is 0: the caller knows what it measures */
     uint32_t n;         /* may be 0: only closes the block */
     uint32_t i_instance[KS_LEASE_CELLS];
     double expected_s;
@@ -109,12 +110,34 @@ void ks_sched_lease_end(struct ks_sched *s, uint64_t lease);
 int ks_sched_reopen(struct ks_sched *s, uint32_t i_problem, uint32_t i_instance,
                     struct ks_err *err);
 
+/* A visit: work of one problem beside its cells, in a block of its own. The scheduler knows of it
+ * what is said here, and gives it as one lease (is_visit) that opens and closes its block.
+ *
+ * It goes to its device, and to any other one once that is lost, drained, paused or overdue. A
+ * visit that is due comes before problems that nobody has begun, but after confirmations and
+ * problems that lost their device, and not behind a lease of the same problem. Where a device would
+ * get nothing else, the gap shrinks: it gets the visit that is due first. */
+struct ks_visit {
+    uint32_t i_problem;
+    uint32_t device;     /* KS_NO_DEVICE: any */
+    double not_before_s; /* on the clock of ks_sched_next */
+    double expected_s;   /* of the visit without its anchors and its worker */
+};
+/* One visit per problem at a time: the next one after ks_sched_lease_end of the one before. A visit
+ * whose device is lost or overdue before that is given again. KS_ENOMEM. */
+int ks_sched_visit(struct ks_sched *s, const struct ks_visit *v, struct ks_err *err);
+/* Visits that will be asked for later are expected to take so many device seconds in all. */
+void ks_sched_expect_visits(struct ks_sched *s, double expected_s);
+/* No cell of the problem is to be given or in flight. False before it is opened. */
+bool ks_sched_is_complete(const struct ks_sched *s, uint32_t i_problem);
+
 struct ks_sched_counts {
     uint32_t n_complete, n_partial, n_untouched; /* problems */
     uint64_t n_leased;                           /* cells in flight */
     uint32_t n_split;                            /* problems that were given to a second device */
     uint32_t n_leases_open;
-    double remaining_s; /* expected work left, device seconds */
+    uint32_t n_visits;  /* asked for and not ended */
+    double remaining_s; /* expected work left, device seconds; with visits that are expected */
 };
 void ks_sched_counts(const struct ks_sched *s, struct ks_sched_counts *out);
 

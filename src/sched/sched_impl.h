@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* sched_impl.h - the scheduler's state. sched.c: life, devices, problems; books.c: what becomes of
- * leases and cells; confirm.c: cells that are run once more elsewhere; model.c: what cells cost;
- * lease.c: choices; heap.c: open problems in order. */
+ * leases and cells; confirm.c: cells that are run once more elsewhere; visit.c: visits; model.c:
+ * what cells cost; lease.c: choices; heap.c: open problems in order. */
 #ifndef KS_SCHED_IMPL_H
 #define KS_SCHED_IMPL_H
 
@@ -64,6 +64,8 @@ struct problem {
 
 struct device {
     bool is_open, is_drained, is_paused;
+    uint32_t visits;       /* that wait for it, the first due first; KS_NONE */
+    uint32_t last_problem; /* of the lease it got last, KS_NONE: none */
 
     uint32_t n_overdue;
     uint64_t block;       /* 0 = none, or its last lease closes it */
@@ -77,8 +79,14 @@ struct device {
     uint32_t n_residuals;
 };
 
+struct visit { /* waits in a list, or is leased */
+    struct ks_visit what;
+    uint32_t next; /* of its list, or of the free places */
+};
+
 struct lease_book { /* one lease in flight */
     struct ks_lease lease;
+    uint32_t visit; /* place in visits; KS_NONE: it is none, or is given again */
     bool is_open, is_overdue;
     uint32_t next, previous;  /* of the same device */
     uint32_t next_in_bucket;  /* or in the list of free ones */
@@ -118,6 +126,11 @@ struct ks_sched {
     uint32_t first;    /* problems before this one are not untouched */
     uint32_t *longest; /* untouched problems, longest first; NULL before the last quarter */
     uint32_t n_longest, i_longest;
+    struct visit *visits;
+    uint32_t n_places, cap_places, free_place;
+    uint32_t stray;                     /* visits whose device is not usable: a list */
+    uint32_t n_visits;                  /* waiting or leased */
+    double visits_s, expected_visits_s; /* of these; of those to come */
     uint64_t next_lease, next_block;
     uint32_t n_touched, n_complete, n_split, n_leases_open;
     struct active **confirming; /* problems whose confirmations may be given now */
@@ -185,6 +198,15 @@ void ks_sched_take_confirms(struct ks_sched *s, struct ks_lease *l, uint32_t wan
 /* The device that must not run this cell, KS_NO_DEVICE: any may. */
 uint32_t ks_sched_excluded(const struct active *a, uint32_t i_instance);
 void ks_sched_forget_confirm(struct active *a, uint32_t i_instance);
+
+/* visit.c */
+/* KS_SCHED_LEASE, KS_SCHED_WAIT: none may be given now; KS_ENOMEM. is_idle: there is nothing else
+ * for this device, so that the gap shrinks. */
+int ks_sched_give_visit(struct ks_sched *s, uint32_t device, bool is_idle, double time_left_s,
+                        struct ks_lease *out, struct ks_err *err);
+void ks_sched_end_visit(struct ks_sched *s, struct lease_book *b);   /* it is over */
+void ks_sched_again_visit(struct ks_sched *s, struct lease_book *b); /* for another device */
+void ks_sched_stray_visits(struct ks_sched *s, struct device *d);    /* d is not usable any more */
 
 /* heap.c */
 void ks_queue_put(struct queue *q, struct active *a); /* room was reserved */

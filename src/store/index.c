@@ -2,6 +2,7 @@
 /* First pass: records, and which of a cell's attempts counts. */
 #include "store/index.h"
 #include "base/file.h"
+#include "record/rounds.h"
 #include "store/produce.h"
 #include "store/table.h"
 #include "store/text.h"
@@ -26,6 +27,7 @@ static const struct {
     { offsetof(struct ks_index, build_row), sizeof(uint32_t) },
     { offsetof(struct ks_index, first_record), sizeof(uint32_t) },
     { offsetof(struct ks_index, cells), sizeof(struct ks_cell_info) },
+    { offsetof(struct ks_index, races), sizeof(struct ks_race_info) },
     { offsetof(struct ks_index, records), sizeof(struct ks_record_ref) },
 };
 
@@ -45,9 +47,9 @@ int ks_index_init(struct ks_index *x, struct ks_err *err)
 
 void ks_index_release(struct ks_index *x)
 {
-    struct ks_keys *keys[] = { &x->host_keys,     &x->device_keys, &x->problem_keys,
-                               &x->instance_keys, &x->build_keys,  &x->trait_keys,
-                               &x->code_keys,     &x->block_keys,  &x->cell_keys };
+    struct ks_keys *keys[] = { &x->host_keys,  &x->device_keys, &x->problem_keys, &x->instance_keys,
+                               &x->build_keys, &x->trait_keys,  &x->code_keys,    &x->block_keys,
+                               &x->cell_keys,  &x->race_keys };
 
     for (size_t i = 0; i < x->runs.n; i++)
         free((void *)(uintptr_t)((struct ks_run_row *)ks_list_at(&x->runs, i))->job);
@@ -77,6 +79,17 @@ static void on_damage(void *ctx, const struct ks_journal_damage *d)
         rd->on_damage(rd->damage_ctx, d);
 }
 
+int ks_index_race(struct ks_index *x, uint32_t run, uint64_t problem, uint32_t *i_out,
+                  struct ks_err *err)
+{
+    struct ks_key key = { { run, problem } };
+    void *added;
+    bool is_new;
+    int rc = ks_keys_add(&x->race_keys, &key, i_out, &is_new, err);
+
+    return rc == 0 && is_new ? ks_list_add(&x->races, &added, err) : rc;
+}
+
 static int cell_of(struct ks_index *x, uint32_t run, const struct ks_cell *c, uint32_t *cell_out,
                    struct ks_err *err)
 {
@@ -88,11 +101,11 @@ static int cell_of(struct ks_index *x, uint32_t run, const struct ks_cell *c, ui
 
     if (rc == 0 && is_new)
         rc = ks_list_add(&x->cells, &added, err);
-    if (rc == 0 && is_new) {
-        info = added;
-        info->first = info->last = info->final = KS_NO_ROW;
-    }
-    return rc;
+    if (rc < 0 || !is_new)
+        return rc;
+    info = added;
+    info->first = info->last = info->final = KS_NO_ROW;
+    return ks_index_race(x, run, c->problem, &info->i_race, err);
 }
 
 /* Recorded before, as by a journal that was copied into itself. What takes an attempt back is none.
@@ -106,7 +119,8 @@ static bool is_repeat(const struct ks_index *x, const struct ks_cell_info *cell,
         const struct ks_record_ref *ref = ks_list_at(&x->records, i);
 
         if (ref->key.attempt == r->attempt && ref->key.round == r->round_index &&
-            ref->key.role == KS_ROLE_CELL)
+            ref->key.role == KS_ROLE_CELL &&
+            (r->round_index == 0 || (ref->block == r->block_id && ref->position == r->position)))
             return true;
         i = ref->next;
     }
@@ -127,6 +141,8 @@ static int add_record(struct ks_index *x, uint32_t i_cell, const struct ks_journ
         return ks_fail(err, KS_EUNSUPPORTED, "more than %u records", KS_NO_ROW - 1);
     ref = added;
     *ref = (struct ks_record_ref){ .offset = f->offset,
+                                   .block = r->block_id,
+                                   .position = r->position,
                                    .segment = f->segment,
                                    .cell = i_cell,
                                    .next = KS_NO_ROW,
@@ -140,6 +156,11 @@ static int add_record(struct ks_index *x, uint32_t i_cell, const struct ks_journ
     cell = ks_list_at(&x->cells, i_cell);
     if (r->role == KS_ROLE_CELL && r->attempt > cell->max_done)
         cell->max_done = r->attempt;
+    if (r->role == KS_ROLE_CELL) {
+        cell->timing_ns += (double)r->timing_ns;
+        ((struct ks_race_info *)ks_list_at(&x->races, cell->i_race))->timing_ns +=
+            (double)r->timing_ns;
+    }
     if (cell->last == KS_NO_ROW)
         cell->first = at;
     else
@@ -294,14 +315,25 @@ static uint32_t count_attempts(const struct ks_attempt *a, size_t n)
     return count;
 }
 
-/* Records that belong to the attempt that counts: the final one and its later rounds. */
-static uint32_t count_rounds(const struct ks_attempt *a, size_t n, uint32_t attempt)
+static bool is_kept(const struct ks_attempt *a, uint32_t attempt)
 {
-    uint32_t count = 0;
+    return a->role == KS_ROLE_CELL && a->attempt == attempt && !(a->flags & KS_FL_VOID);
+}
 
-    for (size_t i = 0; i < n; i++)
-        count += a[i].role == KS_ROLE_CELL && a[i].attempt == attempt && !(a[i].flags & KS_FL_VOID);
-    return count;
+/* Of the attempt that counts. */
+static void count_rounds(struct ks_cell_info *cell, const struct ks_attempt *a, size_t n,
+                         uint32_t attempt)
+{
+    for (size_t i = 0; i < n; i++) {
+        size_t k = 0;
+
+        if (!is_kept(&a[i], attempt))
+            continue;
+        while (k < i && (!is_kept(&a[k], attempt) || a[k].round != a[i].round))
+            k++;
+        cell->n_kept++;
+        cell->n_rounds += k == i;
+    }
 }
 
 static int decide(struct ks_index *x, struct ks_cell_info *cell, struct ks_list *held,
@@ -331,10 +363,10 @@ static int decide(struct ks_index *x, struct ks_cell_info *cell, struct ks_list 
     if (final < 0 || cell->max_started > cell->max_done)
         return 0;
     cell->final = *(uint32_t *)ks_list_at(where, (size_t) final);
-    cell->n_rounds =
-        count_rounds(held->at, held->n, ((struct ks_attempt *)held->at)[final].attempt);
+    cell->n_rounds = cell->n_kept = 0;
+    count_rounds(cell, held->at, held->n, ((struct ks_attempt *)held->at)[final].attempt);
     x->n_measurements++;
-    x->has_rounds = x->has_rounds || cell->n_rounds > 1;
+    x->has_rounds = x->has_rounds || cell->n_kept > 1;
     return 0;
 }
 
@@ -408,6 +440,9 @@ void ks_index_measure(struct ks_index *x)
     set_length(x, KS_T_ATTEMPTS, "outcome_text", x->longest_outcome);
     set_length(x, KS_T_MEASUREMENTS, "reason", x->longest_reason);
     set_length(x, KS_T_MEASUREMENTS, "outcome_text", x->longest_outcome);
+    set_length(x, KS_T_MEASUREMENTS, "rounds_stop", x->longest_stop);
+    set_length(x, KS_T_MEASUREMENTS, "rounds_statistic",
+               strlen(ks_statistic_names[KS_LABEL_STATISTIC]));
     set_length(x, KS_T_FAILURES, "output_tail", x->longest_tail);
     set_length(x, KS_T_FAILURES, "wrong_box", x->longest_box);
 }

@@ -19,13 +19,22 @@ struct ks_cell_info {
     uint32_t first, last; /* its records; KS_NO_ROW = none */
     uint32_t final;       /* the record of round 0 that decides; KS_NO_ROW = no outcome yet */
     uint32_t n_attempts, n_rounds;
+    uint32_t n_kept;  /* records of the attempt that counts, of all rounds and passes */
+    uint32_t i_race;  /* of its problem */
+    double timing_ns; /* of all records */
     uint32_t max_started,
         max_done; /* attempts; as resume sees it, a lost one is to be done again */
 };
 
+struct ks_race_info {       /* of a problem in a run */
+    struct ks_race_rec rec; /* the one that counts; stop 0: none */
+    double timing_ns;       /* of all its cells */
+};
+
 struct ks_record_ref {
-    uint64_t offset;
+    uint64_t offset, block;
     uint32_t segment, cell, next; /* next: record of the same cell */
+    uint32_t position;
     struct ks_attempt key;
 };
 
@@ -43,6 +52,8 @@ struct ks_index {
     struct ks_keys block_keys;    /* run, block */
     struct ks_keys cell_keys;     /* run, problem, instance, condition */
     struct ks_list cells;         /* [cell_keys] struct ks_cell_info */
+    struct ks_keys race_keys;     /* run, problem */
+    struct ks_list races;         /* [race_keys] struct ks_race_info */
     struct ks_list records;       /* struct ks_record_ref, in journal order, run after run */
     struct ks_list first_record;  /* [runs] uint32_t: of records */
     /* the tables as this file has them: problems with a column per dimension */
@@ -50,10 +61,10 @@ struct ks_index {
     struct ks_column problem_columns[KS_INDEX_COLUMNS];
     uint32_t n_dims;
     uint32_t text_len[KS_T_COUNT][KS_INDEX_COLUMNS];
-    size_t longest_reason, longest_outcome, longest_tail, longest_box;
+    size_t longest_reason, longest_outcome, longest_tail, longest_box, longest_stop;
     uint64_t n_measurements, n_failures, n_mismatches, n_samples, n_journal_bytes, n_newer_frames;
-    uint64_t n_repeats;        /* records of an attempt and round that has one already: left out */
-    bool has_rounds;           /* a cell's final attempt has several */
+    uint64_t n_repeats;        /* records that are there already: left out */
+    bool has_rounds;           /* the attempt that counts has several records, of some cell */
     struct ks_record *scratch; /* decoded here: 14 KB */
     struct ks_start start;
 };
@@ -82,6 +93,10 @@ uint32_t ks_index_kernel(const struct ks_index *x, uint32_t run, uint64_t instan
                          struct ks_id128 build);
 uint32_t ks_index_block(const struct ks_index *x, uint32_t run, uint64_t block);
 uint32_t ks_index_device(const struct ks_index *x, uint32_t run, const struct ks_device_rec *d);
+
+/* The race of a problem in a run; made when it is new. */
+int ks_index_race(struct ks_index *x, uint32_t run, uint64_t problem, uint32_t *i_out,
+                  struct ks_err *err);
 
 /* ---- names.c, names_grid.c: frames that are not records ---- */
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* First pass: frames that are not records. Their rows are few, so they are kept whole. */
+#include "race/race.h"
 #include "store/index.h"
 #include "store/text.h"
 #include "json/json.h"
@@ -248,6 +249,27 @@ static int on_event(struct ks_index *x, uint32_t run, const struct ks_journal_fr
     return 0;
 }
 
+static int on_race(struct ks_index *x, uint32_t run, const struct ks_journal_frame *f,
+                   struct ks_err *err)
+{
+    struct ks_race_info *info;
+    struct ks_race_rec r;
+    uint32_t i;
+    size_t n;
+    int rc = ks_race_rec_decode(f->body, f->n, &r, err);
+
+    if (rc == 0)
+        rc = ks_index_race(x, run, r.problem, &i, err);
+    if (rc < 0)
+        return rc;
+    info = ks_list_at(&x->races, i);
+    if (!info->rec.stop || ks_race_rec_is_newer(&r, &info->rec))
+        info->rec = r;
+    n = strlen(ks_race_stop_text(r.stop));
+    x->longest_stop = n > x->longest_stop ? n : x->longest_stop;
+    return 0;
+}
+
 int ks_index_name_frame(struct ks_index *x, uint32_t run, const struct ks_journal_frame *f,
                         struct ks_err *err)
 {
@@ -263,6 +285,7 @@ int ks_index_name_frame(struct ks_index *x, uint32_t run, const struct ks_journa
         [KS_F_BLOCK] = on_block,
         [KS_F_EVENT] = on_event,
         [KS_F_CLOSE] = NULL,
+        [KS_F_RACE] = on_race,
     };
     int rc = 0;
 

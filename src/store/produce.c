@@ -3,6 +3,9 @@
 #include "store/text.h"
 #include "store/whole.h"
 
+#include "race/race.h"
+#include "record/rounds.h"
+
 #include <float.h>
 #include <inttypes.h>
 #include <math.h>
@@ -13,9 +16,11 @@
 /* A cell whose final attempt has several rounds waits here until all were seen. */
 struct open_cell {
     uint32_t cell, n_left;
-    struct ks_row row; /* of round 0 */
+    struct ks_row row; /* of the record that counts */
     double *sample_ns;
     size_t n_samples, cap;
+    struct ks_round_time *rounds; /* [cap_rounds] one place per record is enough */
+    size_t n_rounds;
 };
 
 /* What is held while the journals are read once more. */
@@ -296,9 +301,10 @@ static int hold_samples(struct open_cell *o, const struct ks_record *r, struct k
     return 0;
 }
 
-static int need_open(struct pass *p, uint32_t cell, uint32_t n_rounds, struct open_cell **o_out,
+static int need_open(struct pass *p, uint32_t cell, uint32_t n_kept, struct open_cell **o_out,
                      struct ks_err *err)
 {
+    struct open_cell *o;
     void *added;
     int rc;
 
@@ -307,8 +313,12 @@ static int need_open(struct pass *p, uint32_t cell, uint32_t n_rounds, struct op
         if (rc < 0)
             return rc;
         p->open_of_cell[cell] = (uint32_t)(p->open.n - 1);
-        ((struct open_cell *)added)->cell = cell;
-        ((struct open_cell *)added)->n_left = n_rounds;
+        o = added;
+        o->cell = cell;
+        o->n_left = n_kept;
+        o->rounds = calloc(n_kept, sizeof(*o->rounds));
+        if (!o->rounds)
+            return ks_fail(err, KS_ENOMEM, "out of memory for %u rounds", n_kept);
     }
     *o_out = ks_list_at(&p->open, p->open_of_cell[cell]);
     return 0;
@@ -320,6 +330,7 @@ static void close_open(struct pass *p, struct open_cell *o)
     uint32_t at = p->open_of_cell[o->cell];
 
     free(o->sample_ns);
+    free(o->rounds);
     p->open_of_cell[o->cell] = KS_NO_ROW;
     *o = *(struct open_cell *)ks_list_at(&p->open, p->open.n - 1);
     if (at != p->open.n - 1)
@@ -327,18 +338,64 @@ static void close_open(struct pass *p, struct open_cell *o)
     p->open.n--;
 }
 
-/* One more round of a cell with several; the cell's row comes with the last one. */
+static const struct ks_race_info *race_of(const struct pass *p, uint32_t i_cell)
+{
+    const struct ks_cell_info *cell = ks_list_at(&p->x->cells, i_cell);
+
+    return ks_list_at(&p->x->races, cell->i_race);
+}
+
+/* What the visits of its problem say of a cell, beside its time over rounds. */
+static int put_view(struct pass *p, uint32_t i_cell, struct ks_row *row, struct ks_err *err)
+{
+    const struct ks_cell_info *cell = ks_list_at(&p->x->cells, i_cell);
+    const struct ks_race_info *race = race_of(p, i_cell);
+    const bool is_label = race->rec.stop && race->rec.label == row->instance_id &&
+                          row->rounds_time_ns > 0 && race->rec.time_ns > 0;
+
+    row->rounds_ci95_lo_ns = is_label ? race->rec.lo_ns : KS_MISSING;
+    row->rounds_ci95_hi_ns = is_label ? race->rec.hi_ns : KS_MISSING;
+    row->time_share = race->timing_ns > 0 ? cell->timing_ns / race->timing_ns : KS_MISSING;
+    if (row->rounds_time_ns > 0)
+        snprintf(row->rounds_statistic, sizeof(row->rounds_statistic), "%s",
+                 ks_statistic_names[KS_LABEL_STATISTIC]);
+    snprintf(row->rounds_stop, sizeof(row->rounds_stop), "%s",
+             race->rec.stop ? ks_race_stop_text(race->rec.stop) : "");
+    return p->sink->row(p->sink->ctx, KS_T_MEASUREMENTS, row, err);
+}
+
+/* On the device whose visits counted, else on that of the record that counts. */
+static int put_rounds(struct pass *p, struct open_cell *o, struct ks_err *err)
+{
+    double *scratch = malloc((2 * o->n_rounds + 1) * sizeof(*scratch));
+    const struct ks_race_rec *race = &race_of(p, o->cell)->rec;
+    double ns = -1;
+
+    if (!scratch)
+        return ks_fail(err, KS_ENOMEM, "out of memory for %zu rounds", o->n_rounds);
+    if (race->stop)
+        ns = ks_rounds_time(o->rounds, o->n_rounds, race->device_id, scratch);
+    if (ns <= 0)
+        ns = ks_rounds_time(o->rounds, o->n_rounds, o->row.device_id, scratch);
+    o->row.rounds_time_ns = ns > 0 ? ns : KS_MISSING;
+    free(scratch);
+    return 0;
+}
+
+/* One more record of a cell with several; the cell's row comes with the last one. */
 static int put_round(struct pass *p, const struct ks_record_ref *ref,
                      const struct ks_cell_info *cell, const struct ks_row *row, struct ks_err *err)
 {
     struct open_cell *o;
-    int rc = need_open(p, ref->cell, cell->n_rounds, &o, err);
+    int rc = need_open(p, ref->cell, cell->n_kept, &o, err);
 
     if (rc < 0)
         return rc;
     rc = hold_samples(o, p->rec, err);
     if (rc < 0)
         return rc;
+    if (row->rounds_time_ns > 0)
+        ks_rounds_add(o->rounds, &o->n_rounds, p->rec, row->rounds_time_ns);
     if (p->i_record == cell->final)
         o->row = *row;
     if (--o->n_left > 0)
@@ -346,7 +403,9 @@ static int put_round(struct pass *p, const struct ks_record_ref *ref,
     rc = put_stats(p, &o->row, o->sample_ns, o->n_samples, o->row.clock_resolution_ns, err);
     put_anchor(p->x, &o->row);
     if (rc == 0)
-        rc = p->sink->row(p->sink->ctx, KS_T_MEASUREMENTS, &o->row, err);
+        rc = put_rounds(p, o, err);
+    if (rc == 0)
+        rc = put_view(p, o->cell, &o->row, err);
     close_open(p, o);
     return rc;
 }
@@ -374,15 +433,16 @@ static int put_record(struct pass *p, const struct ks_record_ref *ref, struct ks
     row.n_attempts = cell->n_attempts;
     row.n_rounds = cell->n_rounds;
     row.is_final = p->i_record == cell->final;
+    row.rounds_time_ns = positive(ks_rounds_statistic(p->rec));
     rc = p->sink->row(p->sink->ctx, KS_T_ATTEMPTS, &row, err);
     if (rc == 0)
         rc = put_samples(p, err);
     if (rc == 0)
         rc = put_failure(p, err);
-    if (rc == 0 && counts && cell->n_rounds > 1)
+    if (rc == 0 && counts && cell->n_kept > 1)
         rc = put_round(p, ref, cell, &row, err);
     else if (rc == 0 && row.is_final)
-        rc = p->sink->row(p->sink->ctx, KS_T_MEASUREMENTS, &row, err);
+        rc = put_view(p, ref->cell, &row, err);
     p->n_attempt_rows++;
     return rc;
 }
@@ -495,8 +555,10 @@ int ks_produce(const struct ks_index *x, const struct ks_sink *sink, struct ks_e
     for (uint32_t run = 0; rc == 0 && run < x->runs.n; run++)
         rc = read_run(&p, run, err);
     free(p.open_of_cell);
-    for (size_t i = 0; i < p.open.n; i++)
+    for (size_t i = 0; i < p.open.n; i++) {
         free(((struct open_cell *)ks_list_at(&p.open, i))->sample_ns);
+        free(((struct open_cell *)ks_list_at(&p.open, i))->rounds);
+    }
     ks_list_release(&p.open);
     ks_list_release(&p.device_now);
     free(p.sorted);

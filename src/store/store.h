@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 #define KS_SCHEMA_MAJOR 1
-#define KS_SCHEMA_MINOR 5
+#define KS_SCHEMA_MINOR 6
 
 /* ---- gather ---- */
 

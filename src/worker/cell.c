@@ -201,8 +201,8 @@ static int end_nondeterministic(struct cell *c, const struct ks_verdict *v)
     return ks_cell_end_as(c, KS_O_NONDETERMINISTIC, 0, "two launches on exact data differ");
 }
 
-/* V1. Two launches that differ are nondeterministic, whichever of them is right; two that agree on
- * something wrong are wrong. */
+/* V1, but not in visits. Two launches that differ are nondeterministic, whichever of them is right;
+ * two that agree on something wrong are wrong. */
 static int step_exact(struct cell *c, struct ks_err *err)
 {
     struct ks_worker *w = c->w;
@@ -210,7 +210,7 @@ static int step_exact(struct cell *c, struct ks_err *err)
     uint64_t first = 0, second = 0;
     int rc;
 
-    if (!w->setup.measure.verify_exact || w->dev->ops->is_virtual)
+    if (!w->setup.measure.verify_exact || w->dev->ops->is_virtual || c->req->n_visit > 0)
         return 0;
     ks_cell_prepare_run(c, KS_DATA_EXACT);
     rc = launch_exact(c, err);
@@ -469,6 +469,7 @@ static void begin_record(struct ks_worker *w, const struct ks_req_cell *req)
     r->cell = req->cell;
     r->attempt = req->attempt;
     r->round_index = req->round;
+    r->n_visit = req->n_visit;
     r->role = req->role;
     r->lease_id = req->lease_id;
     r->block_id = req->block_id;

@@ -22,6 +22,8 @@ static void prepare_checks(struct cell *c)
     w->rec.check_seed = w->next_check_seed != 0 ? w->next_check_seed : ks_id128_random().lo | 1u;
     w->next_check_seed = 0;
     ks_checks_begin(&c->checks, w, c->req->numerics, w->rec.check_seed);
+    if (c->req->n_visit > 0)
+        ks_plan_visit(&c->checks.plan, c->req->is_again == 0);
     c->run.plan = &c->checks.plan;
     c->run.hooks = (struct ks_check_hooks){ ks_checks_before, ks_checks_after, &c->checks };
 }

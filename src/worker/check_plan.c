@@ -30,6 +30,12 @@ void ks_plan_init(struct ks_plan *p, uint64_t seed)
     p->rng = seed;
 }
 
+void ks_plan_visit(struct ks_plan *p, bool is_verified)
+{
+    p->is_visit = true;
+    p->n_visit_places = is_verified;
+}
+
 static double draw(struct ks_plan *p)
 {
     return (double)(ks_rng_next(&p->rng) >> 11) * 0x1p-53;
@@ -75,7 +81,8 @@ void ks_plan_place(struct ks_plan *p, uint32_t horizon)
                                               KS_CHECK_VERIFIED, KS_CHECK_VERIFIED,
                                               KS_CHECK_PLACEBO,  KS_CHECK_FRESH,
                                               KS_CHECK_PLACEBO };
-    uint32_t n = horizon < KS_PLACES ? horizon : KS_PLACES;
+    const uint32_t most = p->is_visit ? p->n_visit_places : KS_PLACES;
+    uint32_t n = horizon < most ? horizon : most;
 
     p->n_places = p->i_place = 0;
     while (p->n_places < n) {
@@ -119,8 +126,11 @@ static uint32_t draw_kind(struct ks_plan *p, double unit_ns)
 
 static struct ks_check draw_check(struct ks_plan *p, double unit_ns)
 {
-    struct ks_check c = check_of(p, draw_kind(p, unit_ns));
+    struct ks_check c = { .kind = KS_CHECK_NONE };
 
+    if (p->is_visit)
+        return c;
+    c = check_of(p, draw_kind(p, unit_ns));
     if (c.kind == KS_CHECK_NONE)
         c.is_looked_at = draw(p) < chance(SHARE_LOOK, unit_ns, p->cost_ns[KS_CHECK_NONE], 1.0);
     return c;
@@ -152,9 +162,9 @@ struct ks_check ks_plan_next(struct ks_plan *p, uint32_t n, double unit_ns, bool
 
 struct ks_check ks_plan_warm(struct ks_plan *p, uint32_t i, double unit_ns)
 {
-    if (i < 2)
+    if (i < 2 && !p->is_visit)
         return check_of(p, KS_CHECK_VERIFIED);
-    return i == 2 ? check_of(p, KS_CHECK_FRESH) : draw_check(p, unit_ns);
+    return i == 2 && !p->is_visit ? check_of(p, KS_CHECK_FRESH) : draw_check(p, unit_ns);
 }
 
 bool ks_plan_is_done(const struct ks_plan *p)
@@ -168,6 +178,8 @@ bool ks_plan_single(struct ks_plan *p, double unit_ns, bool is_last, struct ks_c
     double cost = p->cost_ns[KS_CHECK_VERIFIED];
     double u = draw(p);
 
+    if (p->is_visit)
+        return false;
     if (is_last) {
         if (n[KS_CHECK_VERIFIED] >= KS_SINGLES && n[KS_CHECK_PLACEBO] >= KS_SINGLES)
             return false;

@@ -32,6 +32,8 @@ struct ks_check {
 
 struct ks_plan {
     uint64_t rng;
+    bool is_visit; /* no check but those that are placed */
+    uint32_t n_visit_places;
     double cost_ns[KS_CHECK_KINDS]; /* of a check of each kind, lately; NONE: of a look */
     uint32_t n_verified;
     uint32_t n_places, i_place;
@@ -42,6 +44,10 @@ struct ks_plan {
 
 /* @seed random and private; everything that is drawn follows from it. */
 void ks_plan_init(struct ks_plan *p, uint64_t seed);
+
+/* A visit of an instance that was verified in round 0: one verified sample, or none, and nothing
+ * else. After ks_plan_init. */
+void ks_plan_visit(struct ks_plan *p, bool is_verified);
 
 /* Before the first sample: chooses the places of the checks that every round has.
  * @horizon [in] >= 1; samples that the round will have at least: places are below it */

@@ -463,6 +463,7 @@ static void on_cell(struct fake *f, const struct ks_frame *q)
     r->cell = f->cell.cell;
     r->attempt = f->cell.attempt;
     r->round_index = f->cell.round;
+    r->n_visit = f->cell.n_visit;
     r->role = f->cell.role;
     r->position = f->cell.position;
     r->lease_id = f->cell.lease_id;

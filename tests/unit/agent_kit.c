@@ -159,6 +159,9 @@ static void put_record(const struct ks_grid *g, const struct ks_record *r, struc
                                    : !ks_outcome_is_abnormal(r->outcome));
         ks_buf_printf(to, " a%u", r->attempt);
     }
+    if (r->round_index)
+        ks_buf_printf(to, " r%u", r->round_index);
+    assert_int_equal(r->n_visit > 0, r->round_index > 0);
     ks_buf_printf(to, " %s", ks_outcome_text(r->outcome));
     if (is_ended)
         ks_buf_printf(to, "(%d)", r->status_code);

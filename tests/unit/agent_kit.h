@@ -23,6 +23,7 @@ uint32_t kit_instance(const struct ks_grid *g, const char *name);
  *   start NAME aN WHY       done NAME aN OUTCOME [FLAGS]     anchor NAME OUTCOME
  *   control NAME aN OUTCOME block ID open|close ANCHOR nN    end LEASE
  *   event KIND              output NAME aN BYTES kept N      canary passed
+ * A record of a round beyond 0 has rN behind the attempt (of an anchor: behind its name).
  * The flag unconfirmed is asserted to stand on failures only, and not printed. */
 void kit_line(const struct ks_grid *g, uint16_t type, const void *body, size_t n,
               struct ks_buf *text_out);

@@ -65,7 +65,7 @@ static bool holds(const struct sim *m, uint32_t i, uint32_t i_problem, uint32_t 
 {
     const struct sim_rank *r = &m->ranks[i];
     for (uint32_t k = 0; k < r->n_leases; k++)
-        for (uint32_t c = k ? 0 : r->at; c < r->leases[k].n; c++)
+        for (uint32_t c = k ? 0 : r->at; c < r->leases[k].n && !r->leases[k].n_visit; c++)
             if (r->leases[k].i_problem == i_problem &&
                 r->leases[k].cells[c].i_instance == i_instance)
                 return !m->net.is_forgotten[i] && !r->is_broken && !r->is_late && !r->is_sent_off;
@@ -76,6 +76,10 @@ static void check_lease(struct sim *m, uint32_t to, const struct ks_msg_lease *l
 {
     const struct ks_grid *g = m->grid;
     assert_false(host_compiles(m, m->ranks[to].host));
+    if (l->n_visit) {
+        sim_check_visit(m, l);
+        return;
+    }
     for (uint32_t k = 0; k < l->n; k++) {
         struct ks_cell c = { ks_problem_table_id(&g->problems, l->i_problem),
                              g->instances[l->cells[k].i_instance].id, g->condition };
@@ -94,7 +98,11 @@ static void take_lease(struct sim *m, uint32_t to, const void *body, size_t len)
     struct ks_msg_lease l;
     assert_int_equal(ks_msg_lease_get(body, len, &l, NULL), 0);
     check_lease(m, to, &l);
-    ks_buf_printf(&m->told, "lease %u\n", to);
+    if (l.n_visit)
+        ks_buf_printf(&m->told, "visit %u %u %u %u %llu\n", to, l.i_problem, l.cells[0].round,
+                      l.n_visit, (unsigned long long)(sim_now() / SIM_MS));
+    else
+        ks_buf_printf(&m->told, "lease %u\n", to);
     if (r->is_broken || r->state != SIM_HERE)
         return;
     assert_true(r->n_leases < KS_AGENT_LEASES);
@@ -351,6 +359,8 @@ int sim_done(struct sim *m, uint32_t rank, uint64_t problem, uint64_t instance, 
     r.device_id = rank + 1;
     r.worker = (struct ks_id128){ 1, rank + 1 };
     r.wall_ns = 5 * SIM_MS;
+    r.started_ns = sim_now();
+    sim_put_place(m, rank, &r);
     ks_buf_init(&body);
     ks_record_encode(&r, &body);
     m->ranks[rank].n_sent++;
@@ -381,6 +391,12 @@ static void finish_cell(struct sim *m, uint32_t i)
     uint64_t p = ks_problem_table_id(&m->grid->problems, l->i_problem);
     uint64_t k = m->grid->instances[l->cells[r->at].i_instance].id;
     uint32_t attempt = l->cells[r->at].attempt + r->is_again;
+    const uint32_t round = l->cells[r->at].round;
+    if (round && dice(m) < m->plan.dirty) {
+        assert_int_equal(sim_done(m, i, p, k, attempt, KS_O_OK, KS_FL_CONTAMINATED, NULL), 0);
+        r->at++;
+        return;
+    }
     if (!r->is_again && dice(m) < m->plan.dirty) {
         sim_announce(m, i, p, k, attempt + 1);
         assert_int_equal(sim_done(m, i, p, k, attempt, KS_O_OK, KS_FL_CONTAMINATED, NULL), 0);
@@ -389,6 +405,8 @@ static void finish_cell(struct sim *m, uint32_t i)
     }
     uint32_t ii = l->cells[r->at].i_instance, flags = 0;
     uint32_t outcome = dice(m) < m->plan.bad || m->crashes[ii] ? KS_O_CRASHED : KS_O_OK;
+    if (round && m->fails_later[ii] == round && attempt == 1)
+        outcome = KS_O_CRASHED;
     if (m->refuses[ii])
         outcome = KS_O_UNSUPPORTED;
     if (m->fails_as[ii])

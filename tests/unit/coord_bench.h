@@ -82,13 +82,17 @@ struct sim {
     uint32_t cache[SIM_HOSTS]; /* units that are there */
     uint32_t n_compiled[SIM_UNITS], n_fetched[SIM_UNITS];
     uint64_t rng;
-    uint8_t code[SIM_INSTANCES];     /* equal numbers: the same machine code; 0: its own */
-    uint8_t spills[SIM_INSTANCES];   /* vector registers, as its build says */
-    uint8_t refuses[SIM_INSTANCES];  /* its own test says that it cannot run */
-    uint8_t crashes[SIM_INSTANCES];  /* on every device */
-    uint8_t fails_as[SIM_INSTANCES]; /* this outcome, on every device; 0: does not */
-    uint8_t flags[SIM_INSTANCES];    /* of its failures, beside unconfirmed: shifted by 8 */
-    struct ks_buf told; /* what the coordinator sent: "build RANK ORDER", "lease RANK", ... */
+    uint8_t code[SIM_INSTANCES];        /* equal numbers: the same machine code; 0: its own */
+    uint8_t spills[SIM_INSTANCES];      /* vector registers, as its build says */
+    uint8_t refuses[SIM_INSTANCES];     /* its own test says that it cannot run */
+    uint8_t crashes[SIM_INSTANCES];     /* on every device */
+    uint8_t fails_as[SIM_INSTANCES];    /* this outcome, on every device; 0: does not */
+    uint8_t flags[SIM_INSTANCES];       /* of its failures, beside unconfirmed: shifted by 8 */
+    uint8_t fails_later[SIM_INSTANCES]; /* crashes in this round, at its first attempt; 0: never */
+    double time_ns[SIM_INSTANCES];      /* of records; 0: they have no samples */
+    double noise;       /* of a record's time, relative: that of its block and its own */
+    struct ks_buf told; /* what the coordinator sent: "build RANK ORDER", "lease RANK", "visit RANK
+                           PROBLEM ROUND INSTANCES MS", ... */
 };
 
 /* For the set-up of tests: one is too large for a stack. Into *state, too; NULL: no memory. */
@@ -110,6 +114,10 @@ void sim_hold_up(struct sim *m, uint64_t ns); /* rank 0, by its disk */
 void sim_close(struct sim *m);
 
 uint64_t sim_now(void);
+/* coord_bench_visit.c: asserts that a visit is one; where a record stands in the lease in hand, and
+ * its samples. */
+void sim_check_visit(const struct sim *m, const struct ks_msg_lease *l);
+void sim_put_place(const struct sim *m, uint32_t rank, struct ks_record *r);
 /* A frame of two numbers from a rank. */
 int sim_send(struct sim *m, uint32_t rank, uint16_t type, uint64_t a, uint64_t b,
              struct ks_err *err);

@@ -309,6 +309,54 @@ static void read_test_file(const char *name, struct ks_buf *out)
         fail_msg("%s", err.text);
 }
 
+/* The next field of a line of CSV: where it ends. */
+static const char *field_end(const char *at)
+{
+    bool is_quoted = false;
+
+    for (; *at && *at != '\n' && (is_quoted || *at != ','); at++)
+        is_quoted ^= *at == '"';
+    return at;
+}
+
+/* Which column of a table this is; -1: none. */
+static int column_of(const char *csv, const char *name)
+{
+    int i = 0;
+
+    for (const char *at = csv;; at++, i++) {
+        const char *end = field_end(at);
+
+        if ((size_t)(end - at) == strlen(name) && strncmp(at, name, strlen(name)) == 0)
+            return i;
+        if (*end != ',')
+            return -1;
+        at = end;
+    }
+}
+
+/* The table without the values of a column. */
+static void blank_column(struct ks_buf *csv, const char *name)
+{
+    const int want = column_of(ks_buf_text(csv), name);
+    const char *at = strchr(ks_buf_text(csv), '\n') + 1;
+    struct ks_buf out;
+
+    assert_true(want >= 0);
+    ks_buf_init(&out);
+    ks_buf_put(&out, csv->data, (size_t)(at - ks_buf_text(csv)));
+    for (int i = 0; *at; at++) {
+        const char *end = field_end(at);
+
+        ks_buf_put(&out, at, i == want ? 0 : (size_t)(end - at));
+        ks_buf_put(&out, end, 1);
+        i = *end == ',' ? i + 1 : 0;
+        at = end;
+    }
+    ks_buf_release(csv);
+    *csv = out;
+}
+
 /* A results file and its table, made by a program of schema 1.4 from the journal of this skit_run:
  * the old table is made of the old file and of one that is gathered now, byte for byte, and new
  * names are read from both. */
@@ -316,6 +364,7 @@ static void old_names_stay_readable(void **state)
 {
     const struct place *p = *state;
     struct place old = *p;
+    static const char *const later[] = { "rounds_time_ns", "rounds_statistic", "time_share" };
     struct ks_buf golden, file, csv[2];
 
     skit_run(p->dir[0], 3, 4, 9, 5, 2);
@@ -327,6 +376,8 @@ static void old_names_stay_readable(void **state)
     for (enum ks_columns_version v = KS_COLUMNS_V1; v <= KS_COLUMNS_V2; v++) {
         akit_csv(p, v, &csv[0]);
         akit_csv(&old, v, &csv[1]);
+        for (size_t i = 0; v == KS_COLUMNS_V2 && i < sizeof(later) / sizeof(later[0]); i++)
+            blank_column(&csv[0], later[i]);
         assert_string_equal(ks_buf_text(&csv[0]), ks_buf_text(&csv[1]));
         if (v == KS_COLUMNS_V1)
             assert_string_equal(ks_buf_text(&csv[0]), ks_buf_text(&golden));

@@ -78,6 +78,41 @@ static void the_final_attempt(void **state)
     check_choices(rows, sizeof(rows) / sizeof(rows[0]));
 }
 
+/* A failure in any round decides its attempt. */
+static void a_failure_in_a_later_round(void **state)
+{
+    static const struct choice rows[] = {
+        { { { 1, 0, C, KS_O_OK, 0, -1 }, { 1, 1, C, KS_O_CRASHED, 0, -1 } }, 2, 1 },
+        { { { 1, 2, C, KS_O_TIMEOUT, 0, -1 },
+            { 1, 1, C, KS_O_CRASHED, 0, -1 },
+            { 1, 0, C, KS_O_OK, 0, -1 } },
+          3,
+          1 },
+        { { { 1, 0, C, KS_O_OK, 0, -1 },
+            { 1, 3, C, KS_O_CRASHED, 0, -1 },
+            { 2, 0, C, KS_O_OK, NOISY, -1 } },
+          3,
+          2 },
+        { { { 2, 0, C, KS_O_OK, 0, -1 },
+            { 1, 0, C, KS_O_OK, 0, -1 },
+            { 2, 1, C, KS_O_WRONG_RESULT, 0, -1 } },
+          3,
+          2 },
+        /* withdrawn with its round; with its attempt; not without a round 0 */
+        { { { 1, 0, C, KS_O_OK, 0, -1 },
+            { 1, 1, C, KS_O_CRASHED, 0, -1 },
+            { 1, 1, C, KS_O_CRASHED, BAD, -1 } },
+          3,
+          0 },
+        { { { 1, 0, C, KS_O_OK, BAD, -1 }, { 1, 1, C, KS_O_CRASHED, 0, -1 } }, 2, -1 },
+        { { { 1, 0, C, KS_O_OK, 0, -1 }, { 2, 1, C, KS_O_CRASHED, 0, -1 } }, 2, 0 },
+        { { { 1, 0, C, KS_O_OK, 0, -1 }, { 1, 1, C, KS_O_OK, NOISY, -1 } }, 2, 0 },
+    };
+
+    (void)state;
+    check_choices(rows, sizeof(rows) / sizeof(rows[0]));
+}
+
 /* Without a clean one. */
 static void the_least_disturbed_attempt(void **state)
 {
@@ -123,6 +158,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_final_attempt),
+        cmocka_unit_test(a_failure_in_a_later_round),
         cmocka_unit_test(the_least_disturbed_attempt),
     };
 

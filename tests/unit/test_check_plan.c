@@ -46,6 +46,38 @@ static void test_places(void **state)
         }
 }
 
+/* A visit has one verified sample, anywhere, or none, and nothing else. */
+static void test_visit(void **state)
+{
+    uint32_t n_places[8] = { 0 };
+
+    (void)state;
+    for (uint64_t seed = 1; seed < 400; seed++) {
+        struct ks_check single;
+        struct ks_plan p;
+        uint32_t n_checked = 0, most;
+        const bool is_verified = seed % 2;
+
+        ks_plan_init(&p, seed);
+        ks_plan_visit(&p, is_verified);
+        for (uint32_t i = 0; i < 5; i++)
+            assert_int_equal(ks_plan_warm(&p, i, 1e9).kind, KS_CHECK_NONE);
+        ks_plan_place(&p, 8);
+        for (uint32_t i = 0; i < 8; i++) {
+            struct ks_check c = ks_plan_next(&p, i, 1e9, false, &most);
+
+            assert_true(c.kind == KS_CHECK_NONE ? !c.is_looked_at : c.kind == KS_CHECK_VERIFIED);
+            n_checked += c.kind != KS_CHECK_NONE;
+            n_places[i] += c.kind != KS_CHECK_NONE;
+        }
+        assert_int_equal(n_checked, is_verified);
+        assert_true(ks_plan_is_done(&p));
+        assert_false(ks_plan_single(&p, 1e9, true, &single));
+    }
+    for (uint32_t i = 0; i < 8; i++)
+        assert_true(n_places[i] > 5);
+}
+
 /* Nobody who does not know the seed can tell where they are. */
 static void test_places_are_everywhere(void **state)
 {
@@ -245,6 +277,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_places),
+        cmocka_unit_test(test_visit),
         cmocka_unit_test(test_places_are_everywhere),
         cmocka_unit_test(test_chunks_end_at_places),
         cmocka_unit_test(test_what_is_missing),

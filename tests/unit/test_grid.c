@@ -482,7 +482,7 @@ static void mistakes_are_named(void **state)
           "grouped_conv forward fp32 nhwgc, problem is grouped_conv forward bf16 2d nhwgc: choose ",
           KS_EINVAL },
         { HEAD TINY "\"problems\": [{\"file\": \"many.csv\"}], \"measure\": {\"racing\": true}}",
-          "racing is not available yet", KS_EINVAL },
+          "racing is now measure.rounds", KS_EINVAL },
     };
 
     (void)state;

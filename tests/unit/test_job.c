@@ -108,6 +108,7 @@ static const char everything[] =
     "\"measure\": {\"warmup_ms\": 0, \"min_samples\": 7, \"max_samples\": 8, \"target_rse\": 0.1,\n"
     "  \"max_ms\": 9, \"cache\": \"cold\", \"racing\": false, \"min_sample_us\": 11,\n"
     "  \"alias_control\": 0.5,\n"
+    "  \"rounds\": {\"max\": 3, \"gap_s\": 4, \"alpha\": 0.25, \"margin\": 0.125, \"max_ms\": 6},\n"
     "  \"contention\": {\"retries\": 3, \"switches_per_s\": 1.5, \"stolen\": 0.25, \"canary\": "
     "1}},\n"
     "\"prune\": {\"by\": \"spill\", \"control\": 0.25},\n"
@@ -149,6 +150,11 @@ static void every_key_is_read(void **state)
     assert_true(j.measure.alias_control == 0.5);
     assert_string_equal(ks_job_prunings[j.prune.by], "spill");
     assert_true(j.prune.control == 0.25);
+    assert_int_equal(j.rounds.max, 3);
+    assert_int_equal(j.rounds.gap_s, 4);
+    assert_true(j.rounds.alpha == 0.25);
+    assert_true(j.rounds.margin == 0.125);
+    assert_int_equal(j.rounds.max_ms, 6);
     assert_int_equal(j.contention.retries, 3);
     assert_true(j.contention.switches_per_s == 1.5);
     assert_true(j.contention.stolen == 0.25);
@@ -178,8 +184,13 @@ static const struct {
     { HEAD LISTS ", \"measure\": {\"cache\": \"hot\"}}", "measure.cache", KS_EINVAL },
     { HEAD LISTS ", \"measure\": {\"cache\": true}}", "a text is wanted", KS_EINVAL },
     { HEAD LISTS ", \"measure\": {\"max_samples\": 1001}}", "outside [1, 1000]", KS_EINVAL },
+    { HEAD LISTS ", \"measure\": {\"rounds\": {\"most\": 3}}}", "'most'", KS_EINVAL },
+    { HEAD LISTS ", \"measure\": {\"rounds\": {\"max\": 0}}}", "rounds.max", KS_EINVAL },
+    { HEAD LISTS ", \"measure\": {\"rounds\": {\"max\": 65}}}", "rounds.max", KS_EINVAL },
+    { HEAD LISTS ", \"measure\": {\"rounds\": {\"alpha\": 0.7}}}", "rounds.alpha", KS_EINVAL },
+    { HEAD LISTS ", \"measure\": {\"rounds\": 3}}", "object", KS_EINVAL },
     { HEAD LISTS ", \"measure\": {\"racing\": true}}",
-      "measure.racing: racing is not available yet", KS_EINVAL },
+      "measure.racing: racing is now measure.rounds", KS_EINVAL },
     { HEAD LISTS ", \"measure\": {\"min_samples\": 9, \"max_samples\": 8}}",
       "min_samples 9 is above max_samples 8", KS_EINVAL },
     { HEAD LISTS ", \"measure\": []}", "an object { ... } is wanted", KS_EINVAL },

@@ -252,7 +252,7 @@ static void test_disturbed(void **state)
     assert_int_equal(ks_ledger_find(l, &c)->offset, 1002);
 }
 
-/* Later rounds are kept, but round 0 decides. */
+/* Later rounds are kept; only a failure in one decides its attempt. */
 static void test_rounds(void **state)
 {
     struct ks_ledger *l = *state;
@@ -262,7 +262,44 @@ static void test_rounds(void **state)
         done(l, c, (struct done){ 1, KS_O_OK, DIRTY, 0, round, -1 });
     assert_int_equal(ks_ledger_find(l, &c)->outcome, KS_O_OK);
     assert_int_equal(ks_ledger_find(l, &c)->flags, 0);
-    assert_int_equal(ks_ledger_find(l, &c)->n_attempts, 200);
+    assert_int_equal(ks_ledger_find(l, &c)->n_attempts, 1);
+    assert_true(ks_ledger_has(l, ks_ledger_find(l, &c), 1, 199));
+    done(l, c, (struct done){ 1, KS_O_CRASHED, 0, 0, 200, -1 });
+    assert_int_equal(ks_ledger_find(l, &c)->outcome, KS_O_CRASHED);
+    assert_true(ks_ledger_is_final(ks_ledger_find(l, &c)));
+    done(l, c, (struct done){ 2, KS_O_OK, 0, 0, 0, -1 });
+    assert_int_equal(ks_ledger_find(l, &c)->outcome, KS_O_OK);
+}
+
+/* Of a round beyond 0 an attempt has a record for each place in a block; of several verdicts the
+ * newest counts. */
+static void test_visits(void **state)
+{
+    struct ks_ledger *l = *state;
+    struct ks_record_head r = { .cell = cell(1, 1), .attempt = 1, .outcome = KS_O_OK };
+    struct ks_ledger_counts n;
+    assert_int_equal(ks_ledger_done(l, &r, 1, 1, NULL), 0);
+    r.round_index = 1;
+    for (uint64_t block = 1; block <= 2; block++)
+        for (uint32_t twice = 0; twice < 2; twice++)
+            for (r.position = 1; r.position <= 2; r.position++) {
+                r.block_id = block;
+                assert_int_equal(ks_ledger_has_record(l, ks_ledger_find(l, &r.cell), &r), twice);
+                assert_int_equal(ks_ledger_done(l, &r, 1, 1, NULL), 0);
+            }
+    for (uint32_t k = 0; k < 4; k++) { /* k 2 and 3: a later sweep, but the end is read first */
+        const uint32_t stop = k == 0 || k == 3 ? KS_RACE_REC_CUT : 5;
+        const struct ks_race_rec race = {
+            .problem = 1, .stop = stop, .n_members = 7, .spent_ns = k / 2
+        };
+        assert_int_equal(ks_ledger_race(l, &race, NULL), 0);
+        ks_ledger_counts(l, &n);
+        assert_int_equal(n.n_races, k > 0);
+        assert_int_equal(n.n_cut, k == 0);
+        assert_int_equal(ks_ledger_problem_find(l, 1)->race_stop, k ? 5 : KS_RACE_REC_CUT);
+    }
+    assert_int_equal(n.n_visit_records, 4);
+    assert_int_equal(n.n_final, 1);
 }
 
 static void test_counts(void **state)
@@ -549,6 +586,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_other_roles, make, destroy),
         cmocka_unit_test_setup_teardown(test_disturbed, make, destroy),
         cmocka_unit_test_setup_teardown(test_rounds, make, destroy),
+        cmocka_unit_test_setup_teardown(test_visits, make, destroy),
         cmocka_unit_test_setup_teardown(test_counts, make, destroy),
         cmocka_unit_test_setup_teardown(test_names_builds_and_job, make, destroy),
         cmocka_unit_test_setup_teardown(test_damaged_and_unknown_frames, make, destroy),

@@ -79,6 +79,7 @@ static void test_lease(void **state)
                                      .opens = n == 0,
                                      .closes = 1,
                                      .is_alone = n == 16,
+                                     .n_visit = n / 2,
                                      .n = n };
         for (uint32_t i = 0; i < n; i++) {
             was.cells[i].i_instance = 1000 + i;
@@ -100,7 +101,7 @@ static void test_lease_of_too_many(void **state)
     struct ks_buf *b = *state;
     static struct ks_msg_lease m = { .lease = 1 };
     ks_msg_lease_put(&m, b);
-    size_t at = b->len - 4; /* n is the last number before the cells */
+    size_t at = b->len - 8; /* n is the last number but one before the cells */
     for (uint32_t i = 0; i < 65 * 16; i++)
         ks_buf_put(b, "\0", 1);
     uint8_t *bytes = b->data;
@@ -109,6 +110,8 @@ static void test_lease_of_too_many(void **state)
     assert_int_equal(m.n, KS_LEASE_CELLS);
     bytes[at]++;
     assert_int_equal(ks_msg_lease_get(b->data, b->len, &m, NULL), KS_EPROTO);
+    bytes[at + 4] = 1; /* a visit */
+    assert_int_equal(ks_msg_lease_get(b->data, b->len, &m, NULL), 0);
     bytes[at + 3] = 0xff;
     assert_int_equal(ks_msg_lease_get(b->data, b->len, &m, NULL), KS_EPROTO);
 }

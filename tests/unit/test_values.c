@@ -38,6 +38,7 @@ ENCODER(ks_device_rec, ks_device_rec_encode)
 ENCODER(ks_build_rec, ks_build_rec_encode)
 ENCODER(ks_start, ks_start_encode)
 ENCODER(ks_block, ks_block_encode)
+ENCODER(ks_race_rec, ks_race_rec_encode)
 ENCODER(ks_event_rec, ks_event_encode)
 ENCODER(ks_name_rec, ks_name_rec_encode)
 ENCODER(ks_req_setup, ks_req_setup_encode)
@@ -98,7 +99,7 @@ static void every_member_is_encoded(void **state)
     } rows[] = {
 #define ROW(S, texts, padding)                                                                     \
     .name = #S, .encode = enc_##S, .size = sizeof(struct S), .n_texts = texts, .n_padding = padding
-        { ROW(ks_record, 1, 20),
+        { ROW(ks_record, 1, 16),
           .count = { COUNT_AT(ks_record, n_samples), COUNT_AT(ks_record, n_mismatches),
                      COUNT_AT(ks_record, n_box), COUNT_AT(ks_record, n_tail) },
           .max = { KS_SAMPLES_MAX, KS_MISMATCH_MAX, 6, KS_TAIL_MAX } },
@@ -111,6 +112,7 @@ static void every_member_is_encoded(void **state)
           .max = { KS_START_MAX } },
         { ROW(ks_output, 0, 0) },
         { ROW(ks_block, 0, 4) },
+        { ROW(ks_race_rec, 0, 4) },
         { ROW(ks_event_rec, 2, 0) },
         { ROW(ks_name_rec, 2, 4) },
         { ROW(ks_req_setup, 2, 16) },
@@ -285,10 +287,27 @@ static void a_required_field_must_say_something(void **state)
     ks_buf_release(&b);
 }
 
+/* Of several verdicts on a race the one counts that knows most, whatever was read first. */
+static void the_newer_verdict(void **state)
+{
+    static const struct ks_race_rec rows[] = {
+        { .n_members = 3, .spent_ns = 5, .stop = KS_RACE_REC_CUT },
+        { .n_members = 3, .spent_ns = 5, .stop = 2 },
+        { .n_members = 3, .spent_ns = 6, .stop = KS_RACE_REC_CUT },
+        { .n_members = 4, .spent_ns = 1, .stop = KS_RACE_REC_CUT },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+        for (size_t k = 0; k < sizeof(rows) / sizeof(rows[0]); k++)
+            assert_int_equal(ks_race_rec_is_newer(&rows[i], &rows[k]), i > k);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_member_is_encoded),
+        cmocka_unit_test(the_newer_verdict),
         cmocka_unit_test(trip_ks_segment),
         cmocka_unit_test(trip_ks_device_rec),
         cmocka_unit_test(trip_ks_build_rec),

@@ -414,10 +414,39 @@ static void test_sentinel_without_memory(void **state)
     child_release(&c);
 }
 
+/* No exact check; one verified sample in the first pass; what is wrong is found all the same. */
+static void test_visits(void **state)
+{
+    static const char *const entries[] = { "good", "uses_workspace", "uses_workspace", "good" };
+    struct fixture *f = *state;
+    struct ks_record *r = &f->rec;
+    struct child c;
+
+    start_host(&c, &quick, -1);
+    child_problem(&c, &f->problem, 0);
+    for (uint32_t i = 0; i < 4; i++)
+        send_visit(&c, f, &f->problem, entries[i], i, i >= 2);
+    send_visit(&c, f, &f->problem, "coarse", 4, false);
+    for (uint32_t i = 0; i < 4; i++) {
+        assert_true(child_record(&c, r));
+        assert_int_equal(r->outcome, KS_O_OK);
+        assert_int_equal(r->n_visit, 2);
+        assert_int_equal(r->exact_check, 0);
+        assert_int_equal(r->tolerance_check, i < 2);
+        assert_int_equal(r->n_checked_launches, i < 2);
+        assert_true(r->n_samples >= quick.min_samples);
+    }
+    assert_true(child_record(&c, r));
+    assert_int_equal(r->outcome, KS_O_WRONG_RESULT);
+    assert_int_equal(r->exact_check, 0);
+    child_end(&c, KS_WORKER_EXIT_OK);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_good_kernel),
+        cmocka_unit_test(test_visits),
         cmocka_unit_test(test_bad_kernels),
         cmocka_unit_test(test_mismatches_are_kept),
         cmocka_unit_test(test_numerics),

@@ -73,6 +73,7 @@ void start_host(struct child *c, const struct ks_measure *m, int fd_reference)
 struct declared { /* by an instance of itself */
     enum ks_numerics numerics;
     uint32_t threads;
+    uint32_t n_visit, is_again;
 };
 
 static void send(struct child *c, const struct fixture *f, const struct ks_problem *p,
@@ -86,6 +87,8 @@ static void send(struct child *c, const struct fixture *f, const struct ks_probl
                                .position = 10 + i_cell,
                                .numerics = declared.numerics,
                                .threads = declared.threads,
+                               .n_visit = declared.n_visit,
+                               .is_again = declared.is_again,
                                .lease_id = 7,
                                .block_id = 8,
                                .build_id = { 1, 2 },
@@ -110,6 +113,12 @@ void send_cell_of(struct child *c, const struct fixture *f, const struct ks_prob
                   const char *entry, uint32_t i_cell, enum ks_numerics numerics)
 {
     send(c, f, p, entry, i_cell, (struct declared){ .numerics = numerics });
+}
+
+void send_visit(struct child *c, const struct fixture *f, const struct ks_problem *p,
+                const char *entry, uint32_t i_cell, bool is_again)
+{
+    send(c, f, p, entry, i_cell, (struct declared){ .n_visit = 2, .is_again = is_again });
 }
 
 void send_threaded_cell(struct child *c, const struct fixture *f, const struct ks_problem *p,

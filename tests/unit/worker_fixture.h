@@ -30,6 +30,9 @@ void send_cell(struct child *c, const struct fixture *f, const struct ks_problem
 /* The same of an instance that declares its rounding. */
 void send_cell_of(struct child *c, const struct fixture *f, const struct ks_problem *p,
                   const char *entry, uint32_t i_cell, enum ks_numerics numerics);
+/* The same in a visit of two instances; is_again: a further pass. */
+void send_visit(struct child *c, const struct fixture *f, const struct ks_problem *p,
+                const char *entry, uint32_t i_cell, bool is_again);
 /* The same of one whose runtime has threads. */
 void send_threaded_cell(struct child *c, const struct fixture *f, const struct ks_problem *p,
                         const char *entry, uint32_t i_cell, uint32_t threads);

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: MIT */
+/* coord_race.h - rounds beyond the first: the coordinator's races (race/race.h), one per problem
+ * that has begun. Shared by coord_race.c (observations, judgements), coord_visit.c (visits as
+ * leases) and coord_rebuild.c (what earlier lives have recorded).
+ *
+ *     first record of a problem -> book; round 0 complete -> begun, judged
+ *       -> visit asked of the scheduler -> lease -> its end: judged -> next visit, or ended
+ *
+ * A book is dropped when its race has ended: its verdict is in the journal (KS_F_RACE), its part of
+ * the pooled spread in the pools. */
+#ifndef KS_MPI_COORD_RACE_H
+#define KS_MPI_COORD_RACE_H
+
+#include "mpi/msg.h"
+#include "race/race.h"
+#include "record/record.h"
+
+struct ks_coord;
+
+struct race_book {
+    uint32_t i_problem, i_open;
+    struct ks_race *race;
+    struct ks_race_verdict verdict;
+    struct ks_race_spread own;     /* in the pool of the device and class */
+    uint64_t device_id;            /* whose visits count, once begun */
+    uint64_t last_device, last_ns; /* of the newest record of a visit, when it began; 0: none */
+    bool is_begun;
+    uint64_t lease; /* of the visit in flight; 0: none. Set by ks_coord_visit_hold */
+    struct race_book *next_in_bucket;
+    uint32_t n_clean;  /* records of the visit in flight that are neither contaminated nor
+                          suspect */
+    uint32_t n_futile; /* visits in a row that were not closed or had none of these */
+    double wall_s;     /* of all records of visits */
+};
+
+struct race_pool { /* spread of a device and a class of cells */
+    uint64_t device_id;
+    uint32_t i_class;
+    struct ks_race_spread spread;
+};
+struct race_first { /* the problem of a device's first record: it has pilots */
+    uint64_t device_id, started_ns, problem;
+};
+enum { RACE_BUCKETS = 1024 }; /* of leases of visits in flight */
+enum race_state { RACE_NONE, RACE_BOOK, RACE_ENDED };
+
+struct race_books {
+    bool is_on;
+    struct ks_race_config config;
+    uint8_t *state;          /* [n_problems] enum race_state */
+    struct race_book **book; /* [n_problems] NULL: none */
+    struct race_book **open; /* [n_open] those that are begun first */
+    struct race_book *bucket[RACE_BUCKETS];
+    struct race_pool *pools;   /* [n_pools] */
+    struct race_first *firsts; /* [n_firsts] */
+    uint32_t n_open, cap_open, n_pools, cap_pools, n_firsts, cap_firsts;
+    uint32_t n_seen_complete; /* problems, when books were looked at last */
+    bool may_begin;           /* a book may be complete */
+    uint32_t n_begun, n_ended, n_ended_here;
+    double mean_s;           /* of visits per problem, expected */
+    double wall_s;           /* of the races that ended here */
+    struct ks_msg_lease msg; /* scratch */
+    uint64_t wanted[KS_VISIT_CELLS];
+};
+
+/* coord_race.c */
+int ks_coord_race_open(struct ks_coord *c, struct ks_err *err);
+void ks_coord_race_close(struct ks_coord *c);
+/* Whether this record is of a race, and so to be decoded. */
+bool ks_coord_race_wants(const struct ks_coord *c, const struct ks_record_head *r);
+/* It is in the journal. */
+int ks_coord_race_take(struct ks_coord *c, const struct ks_record *r, struct ks_err *err);
+/* Races whose round 0 is complete begin. */
+int ks_coord_race_begin(struct ks_coord *c, bool is_forced, uint64_t now_ns, struct ks_err *err);
+int ks_coord_race_judge(struct ks_coord *c, struct race_book *b, struct ks_err *err);
+/* From now on the visits on another device count. */
+int ks_coord_race_move(struct ks_coord *c, struct race_book *b, uint64_t device_id,
+                       struct ks_err *err);
+int ks_coord_race_end(struct ks_coord *c, struct race_book *b, uint32_t stop, struct ks_err *err);
+/* The sweep ends: open races are cut. */
+int ks_coord_race_cut(struct ks_coord *c, struct ks_err *err);
+struct ks_race_spread *ks_coord_race_pool(struct ks_coord *c, uint64_t device_id, uint32_t i_class,
+                                          struct ks_err *err);
+int ks_coord_race_note(struct ks_coord *c, uint32_t i_problem, const struct ks_record *r,
+                       struct ks_err *err);
+
+/* coord_visit.c */
+/* The visit in flight has this lease now; 0: there is none. */
+void ks_coord_visit_hold(struct ks_coord *c, struct race_book *b, uint64_t lease);
+int ks_coord_visit_ask(struct ks_coord *c, struct race_book *b, uint64_t now_ns,
+                       struct ks_err *err);
+int ks_coord_visit_lease(struct ks_coord *c, uint32_t rank, const struct ks_lease *l,
+                         struct ks_err *err);
+/* A lease has ended; nothing when it is no visit. */
+int ks_coord_visit_end(struct ks_coord *c, uint64_t lease, uint64_t now_ns, struct ks_err *err);
+
+/* coord_rebuild.c */
+int ks_coord_race_rebuild(struct ks_coord *c, struct ks_err *err);
+
+#endif

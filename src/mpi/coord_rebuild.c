@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: MIT */
+/* coord_rebuild.c - races of earlier lives, from their records, in any order. Of those that have
+ * ended only their part of the pools is taken; a problem that still has cells to be measured races
+ * again, with all its records. */
+#include "mpi/coord_impl.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+struct rebuild {
+    struct ks_coord *c;
+    struct ks_race_rec *past; /* [n_past] ended races: their parts of the pools */
+    uint32_t *i_past;         /* [n_problems] UINT32_MAX: none */
+    uint32_t n_past, cap_past;
+};
+
+/* All cells had their outcome when the race ended. */
+static bool is_over(const struct ks_coord *c, uint32_t i_problem)
+{
+    const struct ks_grid *g = c->c.grid;
+    const struct ks_ledger_problem *p =
+        ks_ledger_problem_find(c->c.ledger, ks_problem_table_id(&g->problems, i_problem));
+
+    return p && p->race_stop && p->race_stop != KS_RACE_CUT &&
+           p->n_final >= ks_grid_n_cells_of(g, i_problem);
+}
+
+static int need_past(struct rebuild *b, uint32_t i_problem, struct ks_race_rec **out,
+                     struct ks_err *err)
+{
+    if (b->i_past[i_problem] == UINT32_MAX) {
+        if (b->n_past == b->cap_past) {
+            uint32_t want = b->cap_past ? 2 * b->cap_past : 64;
+            struct ks_race_rec *more = realloc(b->past, want * sizeof(*more));
+
+            if (!more)
+                return ks_fail(err, KS_ENOMEM, "out of memory for %u races", want);
+            b->past = more;
+            b->cap_past = want;
+        }
+        b->past[b->n_past] = (struct ks_race_rec){ .stop = 0 };
+        b->i_past[i_problem] = b->n_past++;
+    }
+    *out = &b->past[b->i_past[i_problem]];
+    return 0;
+}
+
+static int take_race(struct rebuild *b, const struct ks_journal_frame *f, struct ks_err *err)
+{
+    struct ks_race_rec r, *past;
+    int64_t i_problem;
+    int rc;
+
+    if (ks_race_rec_decode(f->body, f->n, &r, NULL) < 0)
+        return 0; /* the ledger has counted it */
+    i_problem = ks_grid_problem(b->c->c.grid, r.problem);
+    if (i_problem < 0 || b->c->races.state[i_problem] != RACE_ENDED)
+        return 0;
+    rc = need_past(b, (uint32_t)i_problem, &past, err);
+    if (rc == 0 && (!past->stop || ks_race_rec_is_newer(&r, past)))
+        *past = r;
+    return rc;
+}
+
+static int on_frame(void *ctx, const struct ks_journal_frame *f, struct ks_err *err)
+{
+    struct rebuild *b = ctx;
+    struct ks_coord *c = b->c;
+    struct ks_record_head head;
+
+    if (f->type == KS_F_RACE)
+        return take_race(b, f, err);
+    if (f->type != KS_F_DONE || ks_record_peek(f->body, f->n, &head, NULL) < 0 ||
+        !ks_coord_race_wants(c, &head) ||
+        ks_record_decode(f->body, f->n, c->record, NULL, NULL) < 0)
+        return 0;
+    return ks_coord_race_take(c, c->record, err);
+}
+
+static int add_past(struct rebuild *b, struct ks_err *err)
+{
+    for (uint32_t i = 0; i < b->n_past; i++) {
+        const struct ks_race_rec *p = &b->past[i];
+        const struct ks_race_spread own = { .paired = { p->paired.squares, p->paired.freedom },
+                                            .first = { p->first.squares, p->first.freedom },
+                                            .level = { p->level.squares, p->level.freedom } };
+        struct ks_race_spread *pool = ks_coord_race_pool(b->c, p->device_id, p->i_class, err);
+
+        if (!pool)
+            return KS_ENOMEM;
+        ks_race_spread_add(pool, &own);
+    }
+    return 0;
+}
+
+int ks_coord_race_rebuild(struct ks_coord *c, struct ks_err *err)
+{
+    uint32_t n = c->c.grid->n_problems;
+    struct rebuild b = { .c = c, .i_past = malloc((n + 1u) * sizeof(*b.i_past)) };
+    char journal[1100];
+    int rc = b.i_past ? 0 : ks_fail(err, KS_ENOMEM, "out of memory for %u races", n);
+
+    for (uint32_t i = 0; rc == 0 && i < n; i++) {
+        b.i_past[i] = UINT32_MAX;
+        c->races.state[i] = is_over(c, i) ? RACE_ENDED : RACE_NONE;
+        c->races.n_ended += c->races.state[i] == RACE_ENDED;
+    }
+    snprintf(journal, sizeof(journal), "%s/journal", c->c.dir);
+    if (rc == 0 && ks_ledger_n_cells(c->c.ledger))
+        rc = ks_journal_read(journal, on_frame, NULL, &b, NULL, err);
+    if (rc == 0)
+        rc = add_past(&b, err);
+    free(b.past);
+    free(b.i_past);
+    return rc;
+}
