@@ -77,8 +77,8 @@ struct item {
 };
 struct grow {
     const struct ks_losses *l;
-    const struct ks_table_options *options;
-    struct ks_table *t;
+    const struct ks_distill_options *options;
+    struct ks_distilled *t;
     struct item *items;           /* [n_problems] scratch */
     double *all, *left, *covered; /* [n_candidates], the last [n_problems] */
     double min_gain;
@@ -209,7 +209,7 @@ static bool has_candidate(const uint16_t *list, uint16_t n, size_t candidate)
 
 static int put_leaf(struct grow *g, size_t at, const uint32_t *problems, size_t n)
 {
-    struct ks_table *t = g->t;
+    struct ks_distilled *t = g->t;
     uint16_t *lists = realloc(t->lists, (t->n_lists + 1) * t->width * sizeof(*lists)), *list;
 
     if (!lists)
@@ -244,7 +244,7 @@ static size_t part(const struct ks_losses *l, uint32_t *problems, size_t n, cons
     return n_left;
 }
 
-static int add_children(struct ks_table *t, struct ks_err *err)
+static int add_children(struct ks_distilled *t, struct ks_err *err)
 {
     struct ks_sel_split *more = realloc(t->splits, (t->n_splits + 2) * sizeof(*more));
 
@@ -275,11 +275,11 @@ static int grow_node(struct grow *g, size_t at, uint32_t *problems, size_t n, ui
     return rc == 0 ? grow_node(g, child + 1, problems + n_left, n - n_left, depth - 1) : rc;
 }
 
-void ks_table_release(struct ks_table *t)
+void ks_distilled_release(struct ks_distilled *t)
 {
     free(t->splits);
     free(t->lists);
-    *t = (struct ks_table){ 0 };
+    *t = (struct ks_distilled){ 0 };
 }
 
 static int grow_table(struct grow *g, uint32_t *problems, size_t n)
@@ -297,10 +297,11 @@ static int grow_table(struct grow *g, uint32_t *problems, size_t n)
     return grow_node(g, 0, problems, n, g->options->depth);
 }
 
-int ks_distill(const struct ks_losses *l, uint32_t without, const struct ks_table_options *options,
-               struct ks_table *table_out, struct ks_err *err)
+int ks_distill(const struct ks_losses *l, uint32_t without,
+               const struct ks_distill_options *options, struct ks_distilled *table_out,
+               struct ks_err *err)
 {
-    struct ks_table t = { .width = options->width };
+    struct ks_distilled t = { .width = options->width };
     struct grow g = { .l = l, .options = options, .t = &t, .err = err };
     uint32_t *problems = malloc(l->n_problems * sizeof(*problems));
     size_t n = 0;
@@ -319,13 +320,13 @@ int ks_distill(const struct ks_losses *l, uint32_t without, const struct ks_tabl
     free(g.covered);
     free(problems);
     if (rc < 0)
-        ks_table_release(&t);
+        ks_distilled_release(&t);
     else
         *table_out = t;
     return rc;
 }
 
-const uint16_t *ks_table_list(const struct ks_table *t, const double *q)
+const uint16_t *ks_distilled_list(const struct ks_distilled *t, const double *q)
 {
     size_t at = 0;
 

@@ -26,15 +26,15 @@ int ks_losses_init(struct ks_losses *l_out, const struct ks_cells *c,
 void ks_losses_release(struct ks_losses *l);
 
 /* Zero-initialised = empty. */
-struct ks_table {
+struct ks_distilled {
     struct ks_sel_split *splits; /* [n_splits] the first is the root; owned */
     uint16_t *lists;             /* [n_lists][width] candidates, best first; owned */
     size_t n_splits, n_lists;
     uint16_t width;
 };
-void ks_table_release(struct ks_table *t);
+void ks_distilled_release(struct ks_distilled *t);
 
-struct ks_table_options {
+struct ks_distill_options {
     uint32_t depth, min_problems; /* of a leaf */
     uint16_t width;
 };
@@ -42,17 +42,18 @@ struct ks_table_options {
 /* ks_distill() - a table from the problems that are not in fold `without`; a leaf's list begins
  * with its best candidate and goes on with those that lessen the loss of the best of the list most.
  * KS_ENOMEM; KS_EINVAL: no problem left. */
-int ks_distill(const struct ks_losses *l, uint32_t without, const struct ks_table_options *options,
-               struct ks_table *table_out, struct ks_err *err);
+int ks_distill(const struct ks_losses *l, uint32_t without,
+               const struct ks_distill_options *options, struct ks_distilled *table_out,
+               struct ks_err *err);
 /* The list of a problem's leaf [width]; borrowed. */
-const uint16_t *ks_table_list(const struct ks_table *t, const double *q);
+const uint16_t *ks_distilled_list(const struct ks_distilled *t, const double *q);
 
 /* Mean loss of the best of the first k of the list, each problem by a table that has not seen its
  * fold. KS_ENOMEM, KS_EINVAL. */
-int ks_distill_validate(const struct ks_losses *l, const struct ks_table_options *options,
+int ks_distill_validate(const struct ks_losses *l, const struct ks_distill_options *options,
                         uint32_t k, double *loss_out, struct ks_err *err);
 /* The depth with the least such loss for k = 1 (2 to 10). */
-int ks_distill_choose(const struct ks_losses *l, struct ks_table_options *options_io,
+int ks_distill_choose(const struct ks_losses *l, struct ks_distill_options *options_io,
                       struct ks_err *err);
 
 /* ks_losses_order() - the static order: candidates by mean loss, and a smallest set.

@@ -22,7 +22,7 @@ static double best_of(const struct ks_losses *l, size_t problem, const uint16_t 
     return best;
 }
 
-int ks_distill_validate(const struct ks_losses *l, const struct ks_table_options *options,
+int ks_distill_validate(const struct ks_losses *l, const struct ks_distill_options *options,
                         uint32_t k, double *loss_out, struct ks_err *err)
 {
     const uint32_t n = k < options->width ? k : options->width;
@@ -30,20 +30,20 @@ int ks_distill_validate(const struct ks_losses *l, const struct ks_table_options
     int rc = 0;
 
     for (uint32_t fold = 0; rc == 0 && fold < l->n_folds; fold++) {
-        struct ks_table t = { 0 };
+        struct ks_distilled t = { 0 };
 
         rc = ks_distill(l, fold, options, &t, err);
         for (size_t p = 0; rc == 0 && p < l->n_problems; p++)
             if (l->fold[p] == fold)
-                sum += best_of(l, p, ks_table_list(&t, l->q + p * KS_FX_N_QUANTITIES), n);
-        ks_table_release(&t);
+                sum += best_of(l, p, ks_distilled_list(&t, l->q + p * KS_FX_N_QUANTITIES), n);
+        ks_distilled_release(&t);
     }
     if (rc == 0)
         *loss_out = sum / (double)l->n_problems;
     return rc;
 }
 
-int ks_distill_choose(const struct ks_losses *l, struct ks_table_options *options_io,
+int ks_distill_choose(const struct ks_losses *l, struct ks_distill_options *options_io,
                       struct ks_err *err)
 {
     static const uint32_t depths[] = { 2, 4, 6, 8, 10 };

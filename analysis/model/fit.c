@@ -21,7 +21,7 @@ static bool is_kept(const struct ks_cells *c, uint32_t problem, uint32_t instanc
 
 /* The rows of a problem: its cells, and the lost ones. */
 static void list_problem(const struct ks_cells *c, uint32_t problem, bool use_lost,
-                         struct ks_rows *r)
+                         struct ks_fit_rows *r)
 {
     const struct ks_cell_problem *p = &c->problems[problem];
 
@@ -44,11 +44,11 @@ static size_t count_rows(const struct ks_cells *c, const bool *is_in, bool use_l
     return n;
 }
 
-int ks_rows_make(const struct ks_cells *c, const struct ks_featurizer *f, const bool *is_in,
-                 bool use_lost, struct ks_rows *rows_out, struct ks_err *err)
+int ks_fit_rows_make(const struct ks_cells *c, const struct ks_featurizer *f, const bool *is_in,
+                     bool use_lost, struct ks_fit_rows *rows_out, struct ks_err *err)
 {
     size_t n = count_rows(c, is_in, use_lost);
-    struct ks_rows r = { .at = malloc((n + 1) * sizeof(*r.at)) };
+    struct ks_fit_rows r = { .at = malloc((n + 1) * sizeof(*r.at)) };
     int rc;
 
     if (!r.at)
@@ -63,20 +63,20 @@ int ks_rows_make(const struct ks_cells *c, const struct ks_featurizer *f, const 
     for (size_t i = 0; rc == 0 && i < r.n; i++)
         f->fill(f->ctx, r.at[i].problem, r.at[i].instance, ks_matrix_row(&r.x, i));
     if (rc < 0)
-        ks_rows_release(&r);
+        ks_fit_rows_release(&r);
     else
         *rows_out = r;
     return rc;
 }
 
-void ks_rows_release(struct ks_rows *r)
+void ks_fit_rows_release(struct ks_fit_rows *r)
 {
     free(r->at);
     ks_matrix_release(&r->x);
-    *r = (struct ks_rows){ 0 };
+    *r = (struct ks_fit_rows){ 0 };
 }
 
-double ks_rows_loss(const struct ks_cells *c, const struct ks_rows *r, const float *scores)
+double ks_fit_rows_loss(const struct ks_cells *c, const struct ks_fit_rows *r, const float *scores)
 {
     double sum = 0;
     size_t i = 0;
@@ -110,7 +110,7 @@ static struct ks_booster_params params_of(const struct ks_fit_input *in, const s
 
 int ks_fit_begin(struct ks_fit *f_out, const struct ks_fit_input *in,
                  const struct ks_setting *setting, const struct ks_featurizer *features,
-                 const struct ks_rows *train, const struct ks_rows *const *watched,
+                 const struct ks_fit_rows *train, const struct ks_fit_rows *const *watched,
                  size_t n_watched, struct ks_err *err)
 {
     struct ks_booster_params params = params_of(in, setting);
@@ -148,18 +148,18 @@ int ks_fit_whole(struct ks_fit *f_out, const struct ks_fit_input *in,
                  const struct ks_setting *setting, const bool *is_training, uint32_t n_rounds,
                  struct ks_featurizer *features_out, struct ks_err *err)
 {
-    struct ks_rows train = { 0 };
+    struct ks_fit_rows train = { 0 };
     struct ks_fit f = { 0 };
     int rc = in->source->fit(in->source->ctx, in->cells, is_training, features_out, err);
 
     if (rc < 0)
         return rc;
-    rc = ks_rows_make(in->cells, features_out, is_training, in->use_lost, &train, err);
+    rc = ks_fit_rows_make(in->cells, features_out, is_training, in->use_lost, &train, err);
     if (rc == 0)
         rc = ks_fit_begin(&f, in, setting, features_out, &train, NULL, 0, err);
     if (rc == 0)
         rc = ks_fit_rounds(&f, n_rounds, err);
-    ks_rows_release(&train);
+    ks_fit_rows_release(&train);
     if (rc < 0) {
         ks_fit_end(&f);
         in->source->release(features_out);

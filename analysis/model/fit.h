@@ -35,18 +35,18 @@ struct ks_fit_input { /* borrowed */
 };
 
 /* The cells of some problems, with their features. Zero-initialised = empty. */
-struct ks_rows {
+struct ks_fit_rows {
     struct ks_pair_row *at; /* [n] whole problems */
     size_t n, n_problems;
     struct ks_matrix x;
 };
 /* @is_in [in] [c->n_problems]. use_lost: lost pairs, too. KS_ENOMEM. */
-int ks_rows_make(const struct ks_cells *c, const struct ks_featurizer *f, const bool *is_in,
-                 bool use_lost, struct ks_rows *rows_out, struct ks_err *err);
-void ks_rows_release(struct ks_rows *r);
+int ks_fit_rows_make(const struct ks_cells *c, const struct ks_featurizer *f, const bool *is_in,
+                     bool use_lost, struct ks_fit_rows *rows_out, struct ks_err *err);
+void ks_fit_rows_release(struct ks_fit_rows *r);
 /* Mean of 1 - efficiency of the picks by these scores [r->n], of rows without lost ones; NaN
  * without a problem. */
-double ks_rows_loss(const struct ks_cells *c, const struct ks_rows *r, const float *scores);
+double ks_fit_rows_loss(const struct ks_cells *c, const struct ks_fit_rows *r, const float *scores);
 
 /* Zero-initialised = empty. */
 struct ks_fit {
@@ -59,7 +59,7 @@ struct ks_fit {
  * f_out is the caller's to end, whatever is returned. */
 int ks_fit_begin(struct ks_fit *f_out, const struct ks_fit_input *in,
                  const struct ks_setting *setting, const struct ks_featurizer *features,
-                 const struct ks_rows *train, const struct ks_rows *const *watched,
+                 const struct ks_fit_rows *train, const struct ks_fit_rows *const *watched,
                  size_t n_watched, struct ks_err *err);
 int ks_fit_rounds(struct ks_fit *f, uint32_t n, struct ks_err *err);
 void ks_fit_end(struct ks_fit *f);

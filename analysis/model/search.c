@@ -57,7 +57,7 @@ static const bool *problems_of(const struct run *r, uint32_t i, uint32_t j, bool
 }
 
 /* Rounds until neither fold has gained for a while; the last losses stand for the rest. */
-static int grow(const struct run *r, struct ks_fit *f, const struct ks_rows *const *held,
+static int grow(const struct run *r, struct ks_fit *f, const struct ks_fit_rows *const *held,
                 float *const *curves, struct ks_err *err)
 {
     uint32_t n_since = 0, n_max = r->search->max_rounds, round = 0;
@@ -73,7 +73,7 @@ static int grow(const struct run *r, struct ks_fit *f, const struct ks_rows *con
             rc = ks_booster_watch(f->booster, k, &scores, err);
             if (rc < 0)
                 break;
-            curves[k][round] = (float)ks_rows_loss(r->in->cells, held[k], scores);
+            curves[k][round] = (float)ks_fit_rows_loss(r->in->cells, held[k], scores);
             if (curves[k][round] < best[k]) {
                 best[k] = curves[k][round];
                 n_since = 0;
@@ -89,26 +89,27 @@ static int grow(const struct run *r, struct ks_fit *f, const struct ks_rows *con
 static int fit_pair(const struct run *r, uint32_t setting, uint32_t i, uint32_t j,
                     const struct ks_featurizer *features, struct ks_err *err)
 {
-    struct ks_rows train = { 0 }, held[2] = { { 0 }, { 0 } };
-    const struct ks_rows *const watched[2] = { &held[0], &held[1] };
+    struct ks_fit_rows train = { 0 }, held[2] = { { 0 }, { 0 } };
+    const struct ks_fit_rows *const watched[2] = { &held[0], &held[1] };
     /* What it does on fold i is for outer fold j. */
     float *const curves[2] = { curve(r->search, setting, j, i), curve(r->search, setting, i, j) };
     struct ks_fit f = { 0 };
     const struct ks_cells *c = r->in->cells;
-    int rc = ks_rows_make(c, features, problems_of(r, i, j, true), r->in->use_lost, &train, err);
+    int rc =
+        ks_fit_rows_make(c, features, problems_of(r, i, j, true), r->in->use_lost, &train, err);
 
     if (rc == 0)
-        rc = ks_rows_make(c, features, problems_of(r, i, i, false), false, &held[0], err);
+        rc = ks_fit_rows_make(c, features, problems_of(r, i, i, false), false, &held[0], err);
     if (rc == 0)
-        rc = ks_rows_make(c, features, problems_of(r, j, j, false), false, &held[1], err);
+        rc = ks_fit_rows_make(c, features, problems_of(r, j, j, false), false, &held[1], err);
     if (rc == 0)
         rc = ks_fit_begin(&f, r->in, &settings[setting], features, &train, watched, 2, err);
     if (rc == 0)
         rc = grow(r, &f, watched, curves, err);
     ks_fit_end(&f);
-    ks_rows_release(&train);
-    ks_rows_release(&held[0]);
-    ks_rows_release(&held[1]);
+    ks_fit_rows_release(&train);
+    ks_fit_rows_release(&held[0]);
+    ks_fit_rows_release(&held[1]);
     return rc;
 }
 

@@ -22,7 +22,7 @@ void ks_selector_release(struct ks_selector *s)
     free(s->smallest);
     free(s->smallest_loss);
     ks_forest_release(&s->forest);
-    ks_table_release(&s->table);
+    ks_distilled_release(&s->table);
     ks_losses_release(&s->losses);
     *s = (struct ks_selector){ 0 };
 }
@@ -102,10 +102,10 @@ static int set_candidates(struct ks_selector *s, struct ks_err *err)
 
 static int learn_table(struct ks_selector *s, struct ks_err *err)
 {
-    struct ks_table_options *o = &s->table_options;
+    struct ks_distill_options *o = &s->table_options;
     int rc;
 
-    *o = (struct ks_table_options){ .min_problems = 5, .width = TABLE_WIDTH };
+    *o = (struct ks_distill_options){ .min_problems = 5, .width = TABLE_WIDTH };
     if (o->width > s->losses.n_candidates)
         o->width = (uint16_t)s->losses.n_candidates;
     rc = ks_distill_choose(&s->losses, o, err);

@@ -33,9 +33,9 @@ struct ks_selector {
     const struct ks_feature_spec *spec; /* borrowed */
     uint32_t *from;                     /* [model.n_instances] instance of the specification */
     struct ks_forest forest;
-    struct ks_table table;
+    struct ks_distilled table;
     struct ks_losses losses; /* of the candidates in training */
-    struct ks_table_options table_options;
+    struct ks_distill_options table_options;
     uint16_t *smallest;    /* [n_smallest] candidates in the order in which they were taken */
     double *smallest_loss; /* [n_smallest] mean loss of the set up to each */
     uint32_t n_smallest;

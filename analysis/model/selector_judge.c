@@ -20,10 +20,10 @@ struct ranked {
 struct judge {
     const struct ks_selector *s;
     const struct ks_cells *c;
-    uint32_t *instance_of;   /* [n candidates] in the cells; UINT32_MAX = none */
-    struct ranked *ranked;   /* [n candidates] */
-    double *eff[3];          /* [n_problems] */
-    struct ks_table *tables; /* [n_folds] each without one fold; NULL: not wanted */
+    uint32_t *instance_of;       /* [n candidates] in the cells; UINT32_MAX = none */
+    struct ranked *ranked;       /* [n candidates] */
+    double *eff[3];              /* [n_problems] */
+    struct ks_distilled *tables; /* [n_folds] each without one fold; NULL: not wanted */
 };
 
 static int judge_init(struct judge *j, const struct ks_selector *s, const struct ks_cells *c,
@@ -46,7 +46,7 @@ static int judge_init(struct judge *j, const struct ks_selector *s, const struct
 static void judge_release(struct judge *j)
 {
     for (uint32_t f = 0; j->tables && f < j->s->losses.n_folds; f++)
-        ks_table_release(&j->tables[f]);
+        ks_distilled_release(&j->tables[f]);
     free(j->tables);
     free(j->instance_of);
     free(j->ranked);
@@ -109,9 +109,9 @@ static void rank(struct judge *j, size_t problem, const float *scores)
 {
     const struct ks_losses *l = &j->s->losses;
     const uint16_t n_all = j->s->model.n_instances;
-    const uint16_t *list =
-        j->tables ? ks_table_list(&j->tables[l->fold[problem]], l->q + problem * KS_FX_N_QUANTITIES)
-                  : NULL;
+    const uint16_t *list = j->tables ? ks_distilled_list(&j->tables[l->fold[problem]],
+                                                         l->q + problem * KS_FX_N_QUANTITIES)
+                                     : NULL;
     const uint16_t n_listed = list ? j->s->table_options.width : n_all;
     size_t n = 0;
 

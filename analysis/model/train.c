@@ -104,15 +104,15 @@ static int grow_judged(const struct run *r, const struct ks_featurizer *features
                        struct ks_booster **b_out, struct ks_fit *f, struct ks_err *err)
 {
     const struct ks_setting *settings;
-    struct ks_rows train = { 0 }, judges = { 0 };
-    const struct ks_rows *const watched[] = { &judges };
+    struct ks_fit_rows train = { 0 }, judges = { 0 };
+    const struct ks_fit_rows *const watched[] = { &judges };
     uint32_t best = 1, n_max = r->options->max_rounds;
     double least = INFINITY;
-    int rc = ks_rows_make(r->in->cells, features, r->is_training, r->in->use_lost, &train, err);
+    int rc = ks_fit_rows_make(r->in->cells, features, r->is_training, r->in->use_lost, &train, err);
 
     ks_settings(&settings);
     if (rc == 0)
-        rc = ks_rows_make(r->in->cells, features, r->is_judge, false, &judges, err);
+        rc = ks_fit_rows_make(r->in->cells, features, r->is_judge, false, &judges, err);
     if (rc == 0)
         rc = ks_fit_begin(f, r->in, &settings[0], features, &train, watched, 1, err);
     for (uint32_t i = 1; rc == 0 && i <= n_max && i < best + r->options->patience; i++) {
@@ -123,7 +123,7 @@ static int grow_judged(const struct run *r, const struct ks_featurizer *features
         if (rc == 0)
             rc = ks_booster_watch(f->booster, 0, &scores, err);
         if (rc == 0)
-            loss = ks_rows_loss(r->in->cells, &judges, scores);
+            loss = ks_fit_rows_loss(r->in->cells, &judges, scores);
         best = loss < least ? i : best;
         least = loss < least ? loss : least;
     }
@@ -133,8 +133,8 @@ static int grow_judged(const struct run *r, const struct ks_featurizer *features
     if (rc == 0)
         rc = ks_fit_rounds(f, best, err);
     *b_out = f->booster;
-    ks_rows_release(&train);
-    ks_rows_release(&judges);
+    ks_fit_rows_release(&train);
+    ks_fit_rows_release(&judges);
     return rc;
 }
 

@@ -102,10 +102,10 @@ static void train(struct made *m)
                                               .seed = 1 };
     struct ks_objective o;
     struct ks_err err;
-    size_t *rows = calloc(m->cells.n, sizeof(*rows));
+    struct ks_pair_row *rows = calloc(m->cells.n, sizeof(*rows));
 
     for (size_t i = 0; i < m->cells.n; i++)
-        rows[i] = i;
+        rows[i] = (struct ks_pair_row){ m->cells.cells[i].problem, m->cells.cells[i].instance, i };
     assert_int_equal(
         ks_objective_init(&o, KS_TARGET_LOG_TIME, &m->cells, rows, m->cells.n, false, NULL), 0);
     if (ks_booster_create(&m->booster, &params, &m->x, m->names, NULL, 0, &err) < 0)
@@ -314,8 +314,8 @@ static void test_distilled_table(void **state)
                            calloc(N_P * N_C, sizeof(float)),
                            calloc(N_P, 1),
                            5 };
-    struct ks_table_options o = { .min_problems = 3, .width = 3 };
-    struct ks_table t;
+    struct ks_distill_options o = { .min_problems = 3, .width = 3 };
+    struct ks_distilled t;
     uint16_t order[N_C], set[N_C];
     double set_loss[N_C], loss;
 
@@ -335,8 +335,8 @@ static void test_distilled_table(void **state)
     assert_int_equal(ks_distill(&l, KS_NO_FOLD, &o, &t, NULL), 0);
     assert_true(t.n_splits >= 3 && t.n_splits <= 7);
     assert_int_equal(t.splits[0].quantity, KS_FX_C);
-    assert_int_equal(ks_table_list(&t, l.q)[0], 1);
-    assert_int_equal(ks_table_list(&t, l.q + KS_FX_N_QUANTITIES)[0], 0);
+    assert_int_equal(ks_distilled_list(&t, l.q)[0], 1);
+    assert_int_equal(ks_distilled_list(&t, l.q + KS_FX_N_QUANTITIES)[0], 0);
     assert_int_equal(ks_distill_validate(&l, &o, 1, &loss, NULL), 0);
     assert_true(loss == 0);
     assert_int_equal(ks_losses_order(&l, order, NULL), 0);
@@ -344,7 +344,7 @@ static void test_distilled_table(void **state)
     assert_int_equal(ks_losses_smallest(&l, 0.01, N_C, set, set_loss, NULL), 2);
     assert_true(set[0] == 0 && set[1] == 1 && set_loss[0] == 0.5 / 3 && set_loss[1] == 0);
     assert_int_equal(ks_losses_smallest(&l, 0.01, 1, set, set_loss, NULL), 1);
-    ks_table_release(&t);
+    ks_distilled_release(&t);
     ks_losses_release(&l);
 }
 
