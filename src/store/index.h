@@ -60,6 +60,8 @@ struct ks_index {
     struct ks_table_def defs[KS_T_COUNT];
     struct ks_column problem_columns[KS_INDEX_COLUMNS];
     uint32_t n_dims;
+    uint32_t dims_op;             /* the operator of dim_of, + 1; 0: none yet */
+    uint32_t dim_of[KS_MAX_DIMS]; /* where its dimensions are */
     uint32_t text_len[KS_T_COUNT][KS_INDEX_COLUMNS];
     size_t longest_reason, longest_outcome, longest_tail, longest_box, longest_stop;
     uint64_t n_measurements, n_failures, n_mismatches, n_samples, n_journal_bytes, n_newer_frames;

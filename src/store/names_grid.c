@@ -31,12 +31,27 @@ static int dim_column(struct ks_index *x, const char *name, uint32_t *i_out, str
     return 0;
 }
 
+/* Where the dimensions of an operator are, which most problems share with the one before. */
+static int place_dims(struct ks_index *x, uint32_t op, struct ks_err *err)
+{
+    int rc = 0;
+
+    if (x->dims_op == op + 1)
+        return 0;
+    x->dims_op = 0;
+    for (uint32_t k = 0; rc == 0 && ks_operators[op]->dim_names[k]; k++)
+        rc = dim_column(x, ks_dim_column(ks_operators[op]->dim_names[k]), &x->dim_of[k], err);
+    if (rc == 0)
+        x->dims_op = op + 1;
+    return rc;
+}
+
 static int fill_problem(struct ks_index *x, struct ks_problem_row *row, struct ks_err *err)
 {
     const struct ks_problem *p = &row->problem;
     const struct ks_operator *op = ks_operators[p->op];
     struct ks_abi_problem abi;
-    int rc = 0;
+    int rc = place_dims(x, p->op, err);
 
     TEXT_COPY(row->operator, op->name);
     TEXT_COPY(row->direction, ks_direction_name(p->direction));
@@ -45,13 +60,8 @@ static int fill_problem(struct ks_index *x, struct ks_problem_row *row, struct k
     row->flops = ks_problem_flops(p);
     row->min_bytes = ks_problem_min_bytes(p);
     row->reduction = op->reduction(p);
-    for (uint32_t k = 0; rc == 0 && op->dim_names[k]; k++) {
-        uint32_t i = 0;
-
-        rc = dim_column(x, ks_dim_column(op->dim_names[k]), &i, err);
-        if (rc == 0)
-            row->dim[i] = p->dim[k];
-    }
+    for (uint32_t k = 0; rc == 0 && op->dim_names[k]; k++)
+        row->dim[x->dim_of[k]] = p->dim[k];
     op->to_abi(p, &abi);
     if (op->abi == KS_ABI_GROUPED_CONV) {
         row->out_d = abi.out[0];
