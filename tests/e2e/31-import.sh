@@ -94,6 +94,12 @@ fi
 # --- nothing is written after an error
 rc_is 2 "neither is needed" ksweep-analyze import mi300x.h5
 rc_is 2 "no format" ksweep-analyze import "$0" -o no.h5
+echo '{"a": 1}' >gfx942130.json
+for f in miopen-fdb:"no '='" ck:'unknown column' t4:"no results" kernel-tuner:"no results" ktt:"no results" \
+    ksweep:'not all of the files'; do
+    rc_is 2 "another format: --from ${f%%:*}" ksweep-analyze import gfx942130.json --from "${f%%:*}" -o no.h5
+    like "$(cat "$tap_tmp/err")" "${f#*:}" "is read as that"
+done
 head -n 3 gfx942130.HIP.fdb.txt >gfx942130.bad.txt
 echo '1-2-3=ConvX:1,2,miopenConvolutionFwdAlgoGEMM' >>gfx942130.bad.txt
 rc_is 2 "a line that is no key" ksweep-analyze import gfx942130.bad.txt -o no.h5
