@@ -40,7 +40,8 @@ int ks_intake_device(struct ks_intake *im, const char *arch, const char *model, 
     rec.device_id = rec.device_class = ks_id64(identity, strlen(identity));
     snprintf(rec.arch, sizeof(rec.arch), "%s", arch);
     snprintf(rec.model, sizeof(rec.model), "%s", model);
-    snprintf(rec.text, sizeof(rec.text), "%.150s, as %.80s says", identity, from);
+    snprintf(rec.text, sizeof(rec.text), "%.63s%s%.63s, as %.40s says", arch,
+             arch[0] && model[0] ? " " : "", model, from);
     snprintf(im->arch, sizeof(im->arch), "%s", arch);
     im->n_units_peak = n_units;
     return ks_stage_add_device(im->stage, im->run, &rec, &im->device, err);
