@@ -142,16 +142,16 @@ static int merge_own(const struct config *c, const char *const *paths, int n, st
 
 static int is_own(const char *path, bool *out, struct ks_err *err)
 {
-    struct ks_input in = { 0 };
+    struct ks_text_in in = { 0 };
     const char *head;
     size_t n;
-    int rc = ks_input_open(&in, path, err);
+    int rc = ks_text_in_open(&in, path, err);
 
     if (rc == 0)
-        rc = ks_input_head(&in, &head, &n, err);
+        rc = ks_text_in_head(&in, &head, &n, err);
     if (rc == 0)
         *out = n >= 8 && memcmp(head, "\x89HDF\r\n\x1a\n", 8) == 0;
-    ks_input_close(&in);
+    ks_text_in_close(&in);
     return rc;
 }
 
