@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Behind "auto" in the order of ks_intake_formats; a unit test holds the two together. */
+/* "auto", the names of ks_intake_formats, "ksweep". */
 static const char *const formats[] = { "auto",         "miopen-fdb", "ck",     "t4",
                                        "kernel-tuner", "ktt",        "ksweep", NULL };
 enum { FROM_AUTO = 0, FROM_KSWEEP = 6 };
@@ -87,11 +87,19 @@ static void note_counts(struct ks_buf *notes, const char *path, const char *form
 
 /* ---- files of other tools ---- */
 
+/* NULL: found by the beginning of each file. */
+static const struct ks_intake_format *format_of(const struct config *c)
+{
+    for (size_t i = 0; ks_intake_formats[i]; i++)
+        if (strcmp(ks_intake_formats[i]->name, formats[c->from]) == 0)
+            return ks_intake_formats[i];
+    return NULL;
+}
+
 static int import_foreign(const struct config *c, const char *const *paths, int n,
                           struct ks_buf *notes, struct ks_err *err)
 {
-    const struct ks_intake_format *format =
-        c->from == FROM_AUTO ? NULL : ks_intake_formats[c->from - 1];
+    const struct ks_intake_format *format = format_of(c);
     const struct ks_store_options options = { .program = "ksweep-analyze import" };
     const struct ks_intake_format *used = NULL;
     struct ks_stage *stage = NULL;
@@ -134,16 +142,16 @@ static int merge_own(const struct config *c, const char *const *paths, int n, st
 
 static int is_own(const char *path, bool *out, struct ks_err *err)
 {
-    struct ks_input in = { 0 };
+    struct ks_text_in in = { 0 };
     const char *head;
     size_t n;
-    int rc = ks_input_open(&in, path, err);
+    int rc = ks_text_in_open(&in, path, err);
 
     if (rc == 0)
-        rc = ks_input_head(&in, &head, &n, err);
+        rc = ks_text_in_head(&in, &head, &n, err);
     if (rc == 0)
         *out = n >= 8 && memcmp(head, "\x89HDF\r\n\x1a\n", 8) == 0;
-    ks_input_close(&in);
+    ks_text_in_close(&in);
     return rc;
 }
 

@@ -151,11 +151,11 @@ static int load_family(struct ck *c, struct ks_err *err)
     return rc == 0 ? ks_family_load(path, &c->family, err) : rc;
 }
 
-static int take_text(struct ks_input *in, struct ks_buf *text, struct ks_err *err)
+static int take_text(struct ks_text_in *in, struct ks_buf *text, struct ks_err *err)
 {
     int c = 0;
 
-    while ((c = ks_input_next(in, err)) >= 0)
+    while ((c = ks_text_in_next(in, err)) >= 0)
         ks_buf_u8(text, (uint8_t)c);
     if (c < -1)
         return c + 1;

@@ -9,7 +9,7 @@ enum { STEP_OK, STEP_CUT };
 
 struct reading {
     struct ks_elements *e;
-    struct ks_input *in;
+    struct ks_text_in *in;
     struct ks_buf key, value;
     struct ks_err *err;
 };
@@ -20,7 +20,7 @@ static int fail(const struct reading *r, const char *what)
                    (unsigned long long)(r->in->line ? r->in->line : 1), what);
 }
 
-/* The end of the file, or what ks_input_next said of a failure. */
+/* The end of the file, or what ks_text_in_next said of a failure. */
 static int ended(const struct reading *r, int c)
 {
     if (c < -1)
@@ -30,14 +30,14 @@ static int ended(const struct reading *r, int c)
     return fail(r, "the file ends within a value: it is cut");
 }
 
-/* The next byte that is no blank, not taken; below 0 as ks_input_peek. */
+/* The next byte that is no blank, not taken; below 0 as ks_text_in_peek. */
 static int peek(struct reading *r)
 {
-    int c = ks_input_peek(r->in, r->err);
+    int c = ks_text_in_peek(r->in, r->err);
 
     while (c == ' ' || c == '\t' || c == '\n' || c == '\r') {
-        (void)ks_input_next(r->in, r->err);
-        c = ks_input_peek(r->in, r->err);
+        (void)ks_text_in_next(r->in, r->err);
+        c = ks_text_in_peek(r->in, r->err);
     }
     return c;
 }
@@ -52,7 +52,7 @@ static int expect(struct reading *r, char wanted)
     snprintf(what, sizeof(what), "'%c' is missing", wanted);
     if (c != wanted)
         return fail(r, what);
-    (void)ks_input_next(r->in, r->err);
+    (void)ks_text_in_next(r->in, r->err);
     return STEP_OK;
 }
 
@@ -74,12 +74,12 @@ static int take_value(struct reading *r)
     ks_buf_clear(&r->value);
     (void)peek(r);
     while (rc == STEP_OK) {
-        c = ks_input_peek(r->in, r->err);
+        c = ks_text_in_peek(r->in, r->err);
         if (c < 0 && (c < -1 || depth > 0 || in_string || r->value.len == 0))
             return ended(r, c);
         if (c < 0 || (depth == 0 && !in_string && (c == ',' || c == '}' || c == ']')))
             return STEP_OK;
-        (void)ks_input_next(r->in, r->err);
+        (void)ks_text_in_next(r->in, r->err);
         rc = put(r, c);
         if (in_string && !is_escaped && c == '\\') {
             is_escaped = true;
@@ -117,15 +117,15 @@ static int take_key(struct reading *r)
     for (bool is_escaped = false, is_open = false; !is_open || c != '"' || is_escaped;) {
         is_escaped = is_open && c == '\\' && !is_escaped;
         is_open = true;
-        (void)ks_input_next(r->in, r->err);
+        (void)ks_text_in_next(r->in, r->err);
         rc = put(r, c);
         if (rc < 0)
             return rc;
-        c = ks_input_peek(r->in, r->err);
+        c = ks_text_in_peek(r->in, r->err);
         if (c < 0)
             return ended(r, c);
     }
-    (void)ks_input_next(r->in, r->err);
+    (void)ks_text_in_next(r->in, r->err);
     rc = put(r, c);
     if (rc == STEP_OK)
         rc = parse(r, r->in->line, &doc);
@@ -182,7 +182,7 @@ static int next_or_end(struct reading *r, int close, int *rc_out)
 
     *rc_out = STEP_OK;
     if (c == ',' || c == close) {
-        (void)ks_input_next(r->in, r->err);
+        (void)ks_text_in_next(r->in, r->err);
         return c == ',';
     }
     *rc_out = c < 0 ? ended(r, c) : fail(r, "',' or a closing bracket is missing");
@@ -195,9 +195,9 @@ static int take_container(struct reading *r)
 
     if (open != '{' && open != '[')
         return open < 0 ? ended(r, open) : fail(r, "the results are neither a list nor an object");
-    (void)ks_input_next(r->in, r->err);
+    (void)ks_text_in_next(r->in, r->err);
     if (peek(r) == close) {
-        (void)ks_input_next(r->in, r->err);
+        (void)ks_text_in_next(r->in, r->err);
         return STEP_OK;
     }
     for (;;) {
@@ -221,7 +221,7 @@ static int take_document(struct reading *r)
     if (rc != STEP_OK)
         return rc;
     if (peek(r) == '}') {
-        (void)ks_input_next(r->in, r->err);
+        (void)ks_text_in_next(r->in, r->err);
         return STEP_OK;
     }
     do {
@@ -239,7 +239,7 @@ static int take_document(struct reading *r)
     return c == -1 ? STEP_OK : fail(r, "something follows the last bracket");
 }
 
-int ks_elements_read(struct ks_elements *e, struct ks_input *in, struct ks_err *err)
+int ks_elements_read(struct ks_elements *e, struct ks_text_in *in, struct ks_err *err)
 {
     struct reading r = { .e = e, .in = in, .err = err };
     int rc;

@@ -5,7 +5,7 @@
 #ifndef KS_ANALYSIS_ELEMENTS_H
 #define KS_ANALYSIS_ELEMENTS_H
 
-#include "analysis/import/input.h"
+#include "analysis/import/text_in.h"
 #include "json/json.h"
 
 #define KS_ELEMENT_MAX ((size_t)16 << 20) /* bytes of one element or member */
@@ -25,6 +25,6 @@ struct ks_elements {
 };
 
 /* KS_EFORMAT "file:line: cause"; KS_EIO, KS_ENOMEM; what the functions return. */
-int ks_elements_read(struct ks_elements *e, struct ks_input *in, struct ks_err *err);
+int ks_elements_read(struct ks_elements *e, struct ks_text_in *in, struct ks_err *err);
 
 #endif

@@ -213,7 +213,7 @@ static int fdb_read(struct ks_intake *im, struct ks_err *err)
     int rc = find_device(im, err);
 
     im->note = "milliseconds of MIOpen's find step, runs not stated";
-    while (rc >= 0 && (rc = ks_input_line(im->in, &line, &n, err)) > 0)
+    while (rc >= 0 && (rc = ks_text_in_line(im->in, &line, &n, err)) > 0)
         if (line[0])
             rc = put_line(im, line, err);
     return rc;

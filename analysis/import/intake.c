@@ -40,7 +40,8 @@ int ks_intake_device(struct ks_intake *im, const char *arch, const char *model, 
     rec.device_id = rec.device_class = ks_id64(identity, strlen(identity));
     snprintf(rec.arch, sizeof(rec.arch), "%s", arch);
     snprintf(rec.model, sizeof(rec.model), "%s", model);
-    snprintf(rec.text, sizeof(rec.text), "%.150s, as %.80s says", identity, from);
+    snprintf(rec.text, sizeof(rec.text), "%.63s%s%.63s, as %.40s says", arch,
+             arch[0] && model[0] ? " " : "", model, from);
     snprintf(im->arch, sizeof(im->arch), "%s", arch);
     im->n_units_peak = n_units;
     return ks_stage_add_device(im->stage, im->run, &rec, &im->device, err);
@@ -296,7 +297,7 @@ static int put_provenance(struct ks_intake *im, const struct ks_intake_format *f
 {
     struct ks_run_row *run = ks_stage_run(im->stage, im->run);
     char digest[65], bytes[24], *real;
-    int rc = ks_input_digest(im->in, digest, err);
+    int rc = ks_text_in_digest(im->in, digest, err);
 
     if (rc < 0)
         return rc;
@@ -325,7 +326,7 @@ static int put_provenance(struct ks_intake *im, const struct ks_intake_format *f
     return rc == 0 ? put_counts(im, err) : rc;
 }
 
-int ks_intake_read(struct ks_stage *stage, struct ks_input *in, const char *path,
+int ks_intake_read(struct ks_stage *stage, struct ks_text_in *in, const char *path,
                    const struct ks_intake_format *format, const struct ks_intake_options *options,
                    struct ks_intake_counts *counts_out, struct ks_err *err)
 {
@@ -360,14 +361,14 @@ int ks_intake_file(struct ks_stage *stage, const char *path, const struct ks_int
                    const struct ks_intake_options *options, struct ks_intake_counts *counts_out,
                    const struct ks_intake_format **used_out, struct ks_err *err)
 {
-    struct ks_input in = { 0 };
+    struct ks_text_in in = { 0 };
     const char *head;
     char names[160];
     size_t n;
-    int rc = ks_input_open(&in, path, err);
+    int rc = ks_text_in_open(&in, path, err);
 
     if (rc == 0)
-        rc = ks_input_head(&in, &head, &n, err);
+        rc = ks_text_in_head(&in, &head, &n, err);
     if (rc == 0 && !format)
         format = find_format(head, n);
     list_formats(names, sizeof(names));
@@ -378,6 +379,6 @@ int ks_intake_file(struct ks_stage *stage, const char *path, const struct ks_int
         rc = ks_intake_read(stage, &in, path, format, options, counts_out, err);
     if (rc == 0)
         *used_out = format;
-    ks_input_close(&in);
+    ks_text_in_close(&in);
     return rc;
 }

@@ -18,7 +18,7 @@
 #ifndef KS_ANALYSIS_INTAKE_H
 #define KS_ANALYSIS_INTAKE_H
 
-#include "analysis/import/input.h"
+#include "analysis/import/text_in.h"
 #include "store/stage.h"
 
 struct ks_intake_options {
@@ -41,7 +41,7 @@ struct ks_intake_counts {
 
 struct ks_intake {
     struct ks_stage *stage;
-    struct ks_input *in;
+    struct ks_text_in *in;
     const char *path;
     const struct ks_intake_options *options;
     uint32_t run, device; /* device: KS_NO_ROW until ks_intake_device */
@@ -73,7 +73,7 @@ int ks_intake_file(struct ks_stage *stage, const char *path, const struct ks_int
                    const struct ks_intake_options *options, struct ks_intake_counts *counts_out,
                    const struct ks_intake_format **used_out, struct ks_err *err);
 /* The same from an input that is open. */
-int ks_intake_read(struct ks_stage *stage, struct ks_input *in, const char *path,
+int ks_intake_read(struct ks_stage *stage, struct ks_text_in *in, const char *path,
                    const struct ks_intake_format *format, const struct ks_intake_options *options,
                    struct ks_intake_counts *counts_out, struct ks_err *err);
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "analysis/import/made.h"
+#include "analysis/data/catalogue.h"
+#include "analysis/data/words.h"
+#include "analysis/import/text_in.h"
 #include "base/hash.h"
 #include "base/opt.h"
 #include "store/flat.h"
@@ -26,7 +29,7 @@ struct ks_made {
     struct ks_df frame;
     struct column *columns; /* [n_columns] */
     struct ks_sources all;  /* the columns there are */
-    struct ks_input in;     /* CSV; in.name NULL: it is none */
+    struct ks_text_in in;   /* CSV; in.name NULL: it is none */
     struct ks_flat_reader *flat;
     uint64_t n_flat, next_flat;
     char *header;        /* names point into it */
@@ -238,10 +241,11 @@ static int open_csv(struct ks_made *m, struct ks_err *err)
     const char **names = calloc(MOST_COLUMNS, sizeof(*names)), *wrong;
     size_t n = 0, n_line;
     char *line;
-    int rc = names ? ks_input_open(&m->in, m->path, err) : ks_fail(err, KS_ENOMEM, "out of memory");
+    int rc =
+        names ? ks_text_in_open(&m->in, m->path, err) : ks_fail(err, KS_ENOMEM, "out of memory");
 
     if (rc == 0)
-        rc = ks_input_line(&m->in, &line, &n_line, err);
+        rc = ks_text_in_line(&m->in, &line, &n_line, err);
     if (rc == 0)
         rc = ks_fail(err, KS_EFORMAT, "'%s' is empty: no header", m->path);
     if (rc > 0) {
@@ -263,7 +267,7 @@ static int next_line(struct ks_made *m, size_t row, struct ks_err *err)
     const char *wrong;
     char *line;
     size_t n;
-    int rc = ks_input_line(&m->in, &line, &n, err);
+    int rc = ks_text_in_line(&m->in, &line, &n, err);
 
     if (rc <= 0)
         return rc;
@@ -321,13 +325,14 @@ static int next_flat(struct ks_made *m, size_t row, struct ks_err *err)
 
 static bool is_hdf5(const char *path)
 {
-    struct ks_input in = { 0 };
+    struct ks_text_in in = { 0 };
     const char *head;
     size_t n = 0;
-    bool is_one = ks_input_open(&in, path, NULL) == 0 && ks_input_head(&in, &head, &n, NULL) == 0 &&
-                  n >= 8 && memcmp(head, "\x89HDF\r\n\x1a\n", 8) == 0;
+    bool is_one = ks_text_in_open(&in, path, NULL) == 0 &&
+                  ks_text_in_head(&in, &head, &n, NULL) == 0 && n >= 8 &&
+                  memcmp(head, "\x89HDF\r\n\x1a\n", 8) == 0;
 
-    ks_input_close(&in);
+    ks_text_in_close(&in);
     return is_one;
 }
 
@@ -374,7 +379,7 @@ void ks_made_close(struct ks_made *m)
         free(held->missing);
         free(held->code);
     }
-    ks_input_close(&m->in);
+    ks_text_in_close(&m->in);
     ks_flat_reader_close(m->flat);
     ks_sources_release(&m->all);
     free(m->frame.columns);

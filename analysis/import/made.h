@@ -5,9 +5,9 @@
 #ifndef KS_ANALYSIS_MADE_H
 #define KS_ANALYSIS_MADE_H
 
-#include "analysis/data/catalogue.h"
-#include "analysis/data/words.h"
-#include "analysis/import/input.h"
+#include "analysis/data/frame.h"
+
+#include <stdbool.h>
 
 struct ks_made;
 

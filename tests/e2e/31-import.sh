@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # Real results of other tools as results files, held against an independent reading of the sources.
 . "$(dirname "$0")/tap.sh"
-need_program ksweep ksweep-analyze bzip2
+need_program ksweep ksweep-analyze make_journal bzip2
 need_data miopen_fdb
 python=/usr/bin/python3 # Debian's, whose packages these are
 $python -c 'import h5py' 2>/dev/null || skip_all "python3-h5py is not installed"
@@ -78,6 +78,13 @@ import h5py
 n = {k: h5py.File(k + ".h5") for k in ("mi300x", "mi50", "both")}
 print(len(n["both"]["measurements"]) - len(n["mi300x"]["measurements"]) - len(n["mi50"]["measurements"]))')" 0 "every row"
 
+make_journal m1 6 20 5 7 1 && make_journal m2 4 25 5 0 2 && ksweep gather m1 >out && ksweep gather m2 >out || exit 1
+rc_is 0 "gathered apart, then merged" ksweep-analyze import m1/results.h5 m2/results.h5 -o merged.h5
+rc_is 0 "every row of every table" ksweep check merged.h5
+like "$(cat "$tap_tmp/out")" 'merged.h5: whole, .* rows of results.h5 agree with it' "is what both journals say"
+head -c 20000 mi300x.h5 >cut.h5
+rc_is 2 "a file that was cut" ksweep-analyze import mi50.h5 cut.h5 -o no.h5
+
 # --- KSWEEP_TEST_LONG=1: 649,000 rows, a quarter of a minute
 if [ -n "${KSWEEP_TEST_LONG:-}" ]; then
     bzip2 -dc "$data/miopen_fdb/gfx90a68.HIP.fdb.txt.bz2" >gfx90a68.HIP.fdb.txt
@@ -94,6 +101,12 @@ fi
 # --- nothing is written after an error
 rc_is 2 "neither is needed" ksweep-analyze import mi300x.h5
 rc_is 2 "no format" ksweep-analyze import "$0" -o no.h5
+echo '{"a": 1}' >gfx942130.json
+for f in miopen-fdb:"no '='" ck:'unknown column' t4:"no results" kernel-tuner:"no results" ktt:"no results" \
+    ksweep:'not all of the files'; do
+    rc_is 2 "another format: --from ${f%%:*}" ksweep-analyze import gfx942130.json --from "${f%%:*}" -o no.h5
+    like "$(cat "$tap_tmp/err")" "${f#*:}" "is read as that"
+done
 head -n 3 gfx942130.HIP.fdb.txt >gfx942130.bad.txt
 echo '1-2-3=ConvX:1,2,miopenConvolutionFwdAlgoGEMM' >>gfx942130.bad.txt
 rc_is 2 "a line that is no key" ksweep-analyze import gfx942130.bad.txt -o no.h5

@@ -40,16 +40,16 @@ static void try_format(const struct ks_intake_format *format, const uint8_t *byt
     static const struct ks_intake_options options = { .device = "gfx942130" };
     struct ks_intake_counts counts = { 0 };
     struct ks_stage *stage = NULL;
-    struct ks_input in = { 0 };
+    struct ks_text_in in = { 0 };
     struct ks_err err = { 0 };
     int rc = ks_stage_create(&stage, &err);
 
-    demand(rc == 0 && ks_input_bytes(&in, bytes, n, "f", &err) == 0);
+    demand(rc == 0 && ks_text_in_bytes(&in, bytes, n, "f", &err) == 0);
     rc = ks_intake_read(stage, &in, "f", format, &options, &counts, &err);
     demand(rc == 0 || (err.text[0] == 'f' && ks_code_exit(err.code) == 2));
     demand(rc < 0 || counts.n_rows == counts.n_stored + counts.n_repeated);
     demand(rc < 0 || counts.n_rows > 0);
-    ks_input_close(&in);
+    ks_text_in_close(&in);
     ks_stage_destroy(stage);
 }
 

@@ -164,12 +164,12 @@ static const struct ks_intake_options nothing_given;
 static int take(struct ks_stage *stage, const struct expected *e, struct ks_intake_counts *n,
                 struct ks_err *err)
 {
-    struct ks_input in = { 0 };
-    int rc = ks_input_bytes(&in, e->text, strlen(e->text), e->name, err);
+    struct ks_text_in in = { 0 };
+    int rc = ks_text_in_bytes(&in, e->text, strlen(e->text), e->name, err);
 
     if (rc == 0)
         rc = ks_intake_read(stage, &in, e->name, e->format, &nothing_given, n, err);
-    ks_input_close(&in);
+    ks_text_in_close(&in);
     return rc;
 }
 

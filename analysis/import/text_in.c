@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "analysis/import/input.h"
+#include "analysis/import/text_in.h"
 #include "base/file.h"
 
 #include <errno.h>
@@ -10,11 +10,11 @@
 #define PIECE ((size_t)256 << 10)
 #define HEAD  ((size_t)64 << 10)
 
-#define END (-1) /* of ks_input_next */
+#define END (-1) /* of ks_text_in_next */
 
-int ks_input_open(struct ks_input *in, const char *path, struct ks_err *err)
+int ks_text_in_open(struct ks_text_in *in, const char *path, struct ks_err *err)
 {
-    *in = (struct ks_input){ .name = path, .fd = -1 };
+    *in = (struct ks_text_in){ .name = path, .fd = -1 };
     ks_buf_init(&in->held);
     ks_buf_init(&in->text);
     ks_sha256_init(&in->sha);
@@ -22,10 +22,10 @@ int ks_input_open(struct ks_input *in, const char *path, struct ks_err *err)
     return in->fd < 0 ? in->fd : 0;
 }
 
-int ks_input_bytes(struct ks_input *in, const void *bytes, size_t n, const char *name,
-                   struct ks_err *err)
+int ks_text_in_bytes(struct ks_text_in *in, const void *bytes, size_t n, const char *name,
+                     struct ks_err *err)
 {
-    *in = (struct ks_input){ .name = name, .fd = -1, .n_bytes = n };
+    *in = (struct ks_text_in){ .name = name, .fd = -1, .n_bytes = n };
     ks_buf_init(&in->held);
     ks_buf_init(&in->text);
     ks_sha256_init(&in->sha);
@@ -34,7 +34,7 @@ int ks_input_bytes(struct ks_input *in, const void *bytes, size_t n, const char 
     return ks_buf_ok(&in->held) ? 0 : ks_fail(err, KS_ENOMEM, "out of memory for '%s'", name);
 }
 
-void ks_input_close(struct ks_input *in)
+void ks_text_in_close(struct ks_text_in *in)
 {
     if (in->name)
         ks_fd_close(&in->fd);
@@ -44,7 +44,7 @@ void ks_input_close(struct ks_input *in)
 }
 
 /* One more piece behind what is held. 1; 0 at the end of the file. */
-static int fill(struct ks_input *in, struct ks_err *err)
+static int fill(struct ks_text_in *in, struct ks_err *err)
 {
     ssize_t n;
 
@@ -65,12 +65,12 @@ static int fill(struct ks_input *in, struct ks_err *err)
     return n > 0;
 }
 
-static size_t n_left(const struct ks_input *in)
+static size_t n_left(const struct ks_text_in *in)
 {
     return in->held.len - in->at;
 }
 
-int ks_input_line(struct ks_input *in, char **line_out, size_t *n_out, struct ks_err *err)
+int ks_text_in_line(struct ks_text_in *in, char **line_out, size_t *n_out, struct ks_err *err)
 {
     const uint8_t *end = NULL;
     size_t n, looked = 0;
@@ -81,7 +81,7 @@ int ks_input_line(struct ks_input *in, char **line_out, size_t *n_out, struct ks
                   ? memchr(in->held.data + in->at + looked, '\n', n_left(in) - looked)
                   : NULL;
         looked = n_left(in);
-        if (end || looked > KS_INPUT_LINE_MAX)
+        if (end || looked > KS_TEXT_IN_LINE_MAX)
             break;
         rc = fill(in, err);
     }
@@ -89,9 +89,9 @@ int ks_input_line(struct ks_input *in, char **line_out, size_t *n_out, struct ks
         return rc;
     in->line++;
     n = end ? (size_t)(end - in->held.data) - in->at : n_left(in);
-    if (n > KS_INPUT_LINE_MAX)
+    if (n > KS_TEXT_IN_LINE_MAX)
         return ks_fail(err, KS_EFORMAT, "%s:%llu: a line of more than %zu MiB", in->name,
-                       (unsigned long long)in->line, KS_INPUT_LINE_MAX >> 20);
+                       (unsigned long long)in->line, KS_TEXT_IN_LINE_MAX >> 20);
     ks_buf_clear(&in->text);
     ks_buf_put(&in->text, in->held.data + in->at, n);
     in->at += n + (end != NULL);
@@ -107,7 +107,7 @@ int ks_input_line(struct ks_input *in, char **line_out, size_t *n_out, struct ks
     return 1;
 }
 
-int ks_input_peek(struct ks_input *in, struct ks_err *err)
+int ks_text_in_peek(struct ks_text_in *in, struct ks_err *err)
 {
     int rc = n_left(in) ? 1 : fill(in, err);
 
@@ -116,9 +116,9 @@ int ks_input_peek(struct ks_input *in, struct ks_err *err)
     return in->held.data[in->at];
 }
 
-int ks_input_next(struct ks_input *in, struct ks_err *err)
+int ks_text_in_next(struct ks_text_in *in, struct ks_err *err)
 {
-    int c = ks_input_peek(in, err);
+    int c = ks_text_in_peek(in, err);
 
     if (c < 0)
         return c;
@@ -127,7 +127,7 @@ int ks_input_next(struct ks_input *in, struct ks_err *err)
     return c;
 }
 
-int ks_input_head(struct ks_input *in, const char **head_out, size_t *n_out, struct ks_err *err)
+int ks_text_in_head(struct ks_text_in *in, const char **head_out, size_t *n_out, struct ks_err *err)
 {
     int rc = 1;
 
@@ -143,7 +143,7 @@ int ks_input_head(struct ks_input *in, const char **head_out, size_t *n_out, str
     return 0;
 }
 
-int ks_input_digest(struct ks_input *in, char hex_out[65], struct ks_err *err)
+int ks_text_in_digest(struct ks_text_in *in, char hex_out[65], struct ks_err *err)
 {
     struct ks_sha256 sha;
     uint8_t digest[32];
