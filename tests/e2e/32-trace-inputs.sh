@@ -88,6 +88,16 @@ tf100 146 True True True" "slices are the original's, the host's events stay, id
 cp bert.json kept.json
 rc_is 0 "merge to gzip" merge h100_bert_small bert.json.gz
 ok "the same trace" bash -c 'gzip -dc bert.json.gz | cmp - bert.json'
+mkdir hosts kernels
+for rank in 0 1; do
+    ln -s $traces/merge/h100_bert_small.host.json.gz hosts/host_rank$rank.json.gz
+    ln -s $traces/merge/h100_bert_small.kernel_event.json.gz kernels/rank-$rank.json.gz
+done
+rc_is 0 "folders of ranks" ksweep-analyze trace merge hosts kernels -o merged
+ok "a trace per rank" cmp bert.json.gz merged/host_rank1.json.gz
+rm kernels/rank-1.json.gz
+rc_is 2 "a rank without kernels" ksweep-analyze trace merge hosts kernels -o again
+not_ok "nothing is written then, of no rank" test -e again
 rc_is 2 "a true trace that is not there" merge h100_bert_small x.json --truth none.json
 rc_is 2 "never over an input" ksweep-analyze trace merge bert.json $traces/merge/h100_bert_small.kernel_event.json.gz -o bert.json
 ok "which is as it was" cmp bert.json kept.json
