@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* analyze.c - where the time of a trace goes, and how far from the roof its kernels are. */
 #include "analysis/out/result.h"
+#include "analysis/trace/breakdown.h"
 #include "analysis/trace/tables.h"
 #include "analysis/trace/verbs.h"
 
@@ -14,20 +15,42 @@ enum {
     TABLE_KERNELS,
     TABLE_OPERATORS,
     TABLE_SHAPES,
+    TABLE_IDLE,
+    TABLE_LAUNCHES,
+    TABLE_QUEUES,
+    TABLE_COPIES,
+    TABLE_ANNOTATIONS,
+    TABLE_OWN,
     N_TABLES
 };
-static const char *const table_names[] = { "all",       "summary", "work", "kernels",
-                                           "operators", "shapes",  NULL };
-static const char *const titles[] = {
-    "",          "devices",           "kinds of work that ran at once", "kernels, copies and fills",
-    "operators", "operators by shape"
-};
+static const char *const table_names[] = { "all",       "summary", "work",        "kernels",
+                                           "operators", "shapes",  "idle",        "launches",
+                                           "queues",    "copies",  "annotations", "own",
+                                           NULL };
+static const char *const titles[] = { "",
+                                      "devices",
+                                      "kinds of work that ran at once",
+                                      "kernels, copies and fills",
+                                      "operators",
+                                      "operators by shape",
+                                      "gaps between the work of a stream",
+                                      "launches by call",
+                                      "queue length: launched and not yet begun",
+                                      "GB/s of copies and fills",
+                                      "annotations",
+                                      "operators on the host, with and without those below them" };
 static const struct ks_table_column *const columns[] = { NULL,
                                                          ks_summary_columns,
                                                          ks_work_columns,
                                                          ks_kernel_columns,
                                                          ks_operator_columns,
-                                                         ks_shape_columns };
+                                                         ks_shape_columns,
+                                                         ks_idle_columns,
+                                                         ks_launch_columns,
+                                                         ks_queue_columns,
+                                                         ks_copy_columns,
+                                                         ks_note_columns,
+                                                         ks_own_columns };
 
 static const char *const formats[] = { "text", "csv", "json", "markdown", NULL };
 static const struct ks_format *const writers[] = { &ks_format_text, &ks_format_csv, &ks_format_json,
@@ -99,8 +122,20 @@ static int put_rows(const struct ks_trace_view *v, const struct config *c, int t
         return ks_put_groups(v, KS_BY_KERNEL, c->top, to, err);
     case TABLE_OPERATORS:
         return ks_put_groups(v, KS_BY_OPERATOR, c->top, to, err);
-    default:
+    case TABLE_SHAPES:
         return ks_put_groups(v, KS_BY_SHAPE, c->top, to, err);
+    case TABLE_IDLE:
+        return ks_put_idle(v, to, err);
+    case TABLE_LAUNCHES:
+        return ks_put_launches(v, to, err);
+    case TABLE_QUEUES:
+        return ks_put_queues(v, to, err);
+    case TABLE_COPIES:
+        return ks_put_copies(v, to, err);
+    case TABLE_ANNOTATIONS:
+        return ks_put_notes(v, to, err);
+    default:
+        return ks_put_own(v, c->top, to, err);
     }
 }
 
@@ -150,8 +185,8 @@ static int analyze(const void *cfg, const char *const *operands, int n, struct k
 
     if (writers[c->format] == &ks_format_csv && c->table == TABLE_ALL)
         return ks_fail(err, KS_EINVAL,
-                       "--format csv writes one table: add --table kernels, "
-                       "operators, shapes, work or summary");
+                       "--format csv writes one table: add --table kernels or "
+                       "another (--help)");
     for (int i = 1; i < N_TABLES; i++)
         ks_table_init(&tables[i], columns[i]);
     rc = ks_paths_open(operands, n, &paths, err);

@@ -86,16 +86,15 @@ static void put_all(const struct ks_trace *t, struct steps *s, bool is_queue, st
     }
 }
 
+/* Launches come first, so that at equal times they count before beginnings. */
 static void add_queue(const struct ks_trace *t, struct steps *s)
 {
-    for (uint32_t i = 0; i < t->gpu.n; i++) {
-        const uint32_t call = t->gpu.call[i];
-
-        if (call == KS_TRACE_NONE)
-            continue;
-        add(s, t->calls.ts_ns[call], 1, t->gpu.stream[i]);
-        add(s, t->gpu.ts_ns[i], -1, t->gpu.stream[i]);
-    }
+    for (uint32_t i = 0; i < t->gpu.n; i++)
+        if (t->gpu.call[i] != KS_TRACE_NONE)
+            add(s, t->calls.ts_ns[t->gpu.call[i]], 1, t->gpu.stream[i]);
+    for (uint32_t i = 0; i < t->gpu.n; i++)
+        if (t->gpu.call[i] != KS_TRACE_NONE)
+            add(s, t->gpu.ts_ns[i], -1, t->gpu.stream[i]);
 }
 
 static void add_bandwidth(const struct ks_trace *t, struct steps *s)

@@ -56,6 +56,12 @@ is "$(cell a.out kernels conv compute_percent)" \
     "$(python3 -c 'print("%.12g" % (100 * (1728 / 2e-6 / 1e12) / 989.4))')" "the share of the dense fp16 peak"
 is "$(cell a.out kernels gemm bound) $(cell a.out kernels bare bound)" "memory unknown" \
     "what bounds a kernel, unknown without FLOPs"
+is "$(cell a.out idle first why) $(cell a.out idle first time_us)" \
+    "host_wait kernel_wait other host_wait kernel_wait other 0 11.5 0 0 0 0" "gaps of streams, by their reason"
+is "$(cell a.out launches first launches) $(cell a.out launches first delay_mean_us)" "4 29.25" \
+    "launches and their delay"
+is "$(cell a.out own aten::_convolution own_us) $(cell a.out own aten::mm own_us)" "7 10" \
+    "own time of operators on the host"
 rc_is 2 "csv has one table" ksweep-analyze trace analyze a.json --format csv
 rc_is 0 "the largest and the rest" ksweep-analyze trace analyze a.json --format csv --table kernels --top 2
 is "$(cut -d, -f3,5,6 out | sed 1d | tr '\n' ' ')" "Memcpy HtoD,1,5 gemm,1,3 (4 others),4,5.5 " \
@@ -127,7 +133,7 @@ if [ -d "$KSWEEP_TEST_DATA/traces" ]; then
     rc=$?
     tap_report $rc "$(grep -c '^ok' real.tap) comparisons of real traces" ||
         grep -A3 '^not ok' real.tap | sed 's/^/# /'
-    like "$(tail -n 1 real.tap)" '^1\.\.6[0-9]$' "all comparisons were made"
+    like "$(tail -n 1 real.tap)" '^1\.\.7[0-9]$' "all comparisons were made"
 else
     echo "ok $((++tap_n)) - real traces # SKIP no $KSWEEP_TEST_DATA/traces"
 fi

@@ -28,7 +28,7 @@ LIST = "tests/mutations.txt"
 
 # End-to-end tests of a directory, behind the unit tests of its CMakeLists.txt.
 END_TO_END = {
-    "analysis": ["30-results", "44-aliases"],
+    "analysis": ["30-results", "31-trace", "44-aliases"],
     "src/base": ["40-run", "67-files"],
     "src/build": ["22-build", "27-gpu-build", "44-aliases"],
     "src/cmd": ["40-run", "20-problems", "21-kernels", "25-jobs", "29-outside", "86-cell-command"],
@@ -43,6 +43,7 @@ END_TO_END = {
     "src/spawn": ["50-faults"],
     "src/store": ["30-results", "67-merge"],
     "src/topo": ["46-binding"],
+    "src/trace": ["31-trace"],
     "src/worker": ["50-faults", "53-cheats"],
 }
 

@@ -139,6 +139,7 @@ static void damage_is_skipped_and_counted(void **state)
           false },
         { "[" K("1") ",{\"ph\" \"X\"}," K("2") "]", 2, 1, 0, 0, false, false },
         { "[" K("1") ",{\"a\":[1}," K("2") "]", 2, 1, 0, 0, false, false },
+        { "[" K("1") ",{\"a\":[1}}," K("2") "]", 2, 1, 0, 0, false, false },
         { "[" K("1") ",7,null," K("2") "]", 2, 1, 0, 0, false, false },
         { "[" K("NaN") "," K("1e400") "," K("2") "]", 1, 0, 2, 0, false, false },
         { "[{\"ts\":1,\"ts\":3,\"ph\":\"X\",\"cat\":\"kernel\",\"dur\":1}]", 1, 0, 0, 1, false,
