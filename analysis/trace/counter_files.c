@@ -191,6 +191,15 @@ static int nothing_known(const struct entry *e, struct ks_err *err)
                    e->path);
 }
 
+/* JSON that is no trace lies in directories of profilers, too: it is left alone there. */
+static int read_json(struct ks_counter_table *t, const struct entry *e, struct ks_err *err)
+{
+    const uint32_t n_before = t->n_rows;
+    int rc = ks_counter_trace_read(t, e->path, ks_counter_rank_of(e->path), err);
+
+    return rc == KS_EFORMAT && e->is_from_dir && t->n_rows == n_before ? KS_COUNTERS_NONE : rc;
+}
+
 static int read_all(struct ks_counter_table *t, struct list *l, struct ks_err *err)
 {
     size_t n_read = 0;
@@ -199,7 +208,7 @@ static int read_all(struct ks_counter_table *t, struct list *l, struct ks_err *e
     for (size_t i = 0; rc >= 0 && i < l->n; i++) {
         struct entry *e = &l->at[i];
 
-        rc = is_trace(e->path) ? ks_counter_trace_read(t, e->path, ks_counter_rank_of(e->path), err)
+        rc = is_trace(e->path) ? read_json(t, e, err)
                                : read_csv(t, l, e, KS_COUNTERS_ALL_BUT_TIMES, err);
         if (rc == KS_COUNTERS_NONE && !e->is_from_dir)
             rc = nothing_known(e, err);

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* trace merge: device times measured apart, put into a trace of the host (merge_plan.h). */
+#include "analysis/trace/counter_read.h"
 #include "analysis/trace/merge_write.h"
 #include "analysis/trace/verbs.h"
+#include "analysis/trace/view.h"
 #include "base/command.h"
+#include "base/file.h"
 #include "trace/output.h"
 
 #include <inttypes.h>
@@ -22,7 +25,8 @@ static const struct ks_opt opts[] = {
       .type = KS_OPT_STR,
       .offset = AT(output),
       .arg = "FILE",
-      .help = "the merged trace; gzip where the name ends in .gz; never an input" },
+      .help = "the merged trace; gzip where the name ends in .gz; never an input. Of folders of "
+              "ranks (rank0.json, rank1.json, ...) the folder of the merged ones" },
     { .name = "latency",
       .type = KS_OPT_F64,
       .offset = AT(latency_us),
@@ -252,15 +256,14 @@ static int merge_files(const struct config *c, struct inputs *in, struct ks_buf 
     return rc;
 }
 
-static int merge(const void *cfg, const char *const *operands, int n, struct ks_buf *notes,
-                 struct ks_err *err)
+static int merge_pair(const struct config *c, const char *const pair[2], struct ks_buf *notes,
+                      struct ks_err *err)
 {
-    const struct config *c = cfg;
     struct inputs in = { 0 };
-    int rc = check_output(c, operands, n, err);
+    int rc = check_output(c, pair, 2, err);
 
     if (rc == 0)
-        rc = read_inputs(operands[0], operands[1], &in, err);
+        rc = read_inputs(pair[0], pair[1], &in, err);
     if (rc == 0)
         rc = merge_files(c, &in, notes, err);
     ks_merge_kernels_release(&in.kernels);
@@ -269,11 +272,92 @@ static int merge(const void *cfg, const char *const *operands, int n, struct ks_
     return rc;
 }
 
+/* ---- a folder of ranks ---- */
+
+static int64_t rank_of(const char *path)
+{
+    return ks_counter_rank_of(ks_path_base(path));
+}
+
+/* The only file of that rank. */
+static int find_rank(const struct ks_paths *p, int64_t rank, const char *of, const char **out,
+                     struct ks_err *err)
+{
+    *out = NULL;
+    for (size_t i = 0; i < p->n; i++) {
+        if (rank_of(p->path[i]) != rank)
+            continue;
+        if (*out)
+            return ks_fail(err, KS_EINVAL, "'%s' and '%s' are of the same rank", *out, p->path[i]);
+        *out = p->path[i];
+    }
+    return *out ? 0
+                : ks_fail(err, KS_EINVAL,
+                          "no kernels of the same rank for '%s'; file names hold the rank, as in "
+                          "rank3.json",
+                          of);
+}
+
+static int merge_rank(const struct config *c, const struct ks_paths *kernels, const char *host,
+                      bool is_check, struct ks_buf *notes, struct ks_err *err)
+{
+    struct config own = *c;
+    const char *pair[2] = { host };
+    char output[4096];
+    int rc = rank_of(host) >= 0 ? find_rank(kernels, rank_of(host), host, &pair[1], err)
+                                : ks_fail(err, KS_EINVAL, "'%s' has no rank in its name", host);
+
+    if (rc < 0 || is_check)
+        return rc;
+    rc = ks_path_join(output, sizeof(output), c->output, ks_path_base(host), err);
+    own.output = output;
+    return rc < 0 ? rc : merge_pair(&own, pair, notes, err);
+}
+
+/* All pairs are found before the first is merged. */
+static int merge_folders(const struct config *c, const struct ks_paths *hosts,
+                         const struct ks_paths *kernels, struct ks_buf *notes, struct ks_err *err)
+{
+    int rc = 0;
+
+    if (c->truth)
+        return ks_fail(err, KS_EINVAL, "--truth is for one trace, not for a folder");
+    if (!c->output || !*c->output)
+        return ks_fail(err, KS_EINVAL, "where to: name the folder of merged traces with -o");
+    for (size_t i = 0; rc == 0 && i < hosts->n; i++)
+        rc = merge_rank(c, kernels, hosts->path[i], true, notes, err);
+    if (rc == 0)
+        rc = ks_mkdirs(c->output, 0777, err);
+    for (size_t i = 0; rc == 0 && i < hosts->n; i++)
+        rc = merge_rank(c, kernels, hosts->path[i], false, notes, err);
+    return rc;
+}
+
+static int merge(const void *cfg, const char *const *operands, int n, struct ks_buf *notes,
+                 struct ks_err *err)
+{
+    const struct config *c = cfg;
+    struct ks_paths hosts = { 0 }, kernels = { 0 };
+    int rc;
+
+    if (!ks_path_is_dir(operands[0]))
+        return merge_pair(c, operands, notes, err);
+    rc = ks_paths_open(operands, n - 1, &hosts, err);
+    if (rc == 0)
+        rc = ks_paths_open(operands + 1, 1, &kernels, err);
+    if (rc == 0)
+        rc = merge_folders(c, &hosts, &kernels, notes, err);
+    ks_paths_close(&hosts);
+    ks_paths_close(&kernels);
+    return rc;
+}
+
 const struct ks_analysis ks_trace_verb_merge = {
     .name = "trace merge",
     .summary = "Put device times that were measured apart into a trace of the host.",
-    .usage = "trace merge HOST KERNELS -o FILE [--latency US] [--least US] [--drop NAME]... "
-             "[--truth TRACE]",
+    .usage =
+        "trace merge HOST|DIR KERNELS|DIR -o FILE|DIR [--latency US] [--least US] [--drop NAME]... "
+        "[--truth TRACE]",
     .opts = opts,
     .cfg_size = sizeof(struct config),
     .n_min = 2,

@@ -343,7 +343,7 @@ static void lines_and_frames(void **state)
 {
     static const char text[] = "Dispatch_ID,Kernel_Name,GPU_ID,TCP_TOTAL_CACHE_ACCESSES_sum,Start_"
                                "Timestamp,End_Timestamp\n"
-                               "0,a,0,1,0,10\n1,b,0,,0,30\n2,a,0,2,0,5\n";
+                               "0,a,0,1,0,10\n1,b,0,,0,30\n2,a,0,2,0,5\n3,b,0,4,0,5\n";
     struct ks_counter_table t = { 0 };
     struct ks_counter_lines l;
     struct ks_counter_frame *f;
@@ -355,14 +355,15 @@ static void lines_and_frames(void **state)
     assert_int_equal(ks_counter_lines_make(&t, KS_LINES_BY_KERNEL, &l, &err), 0);
     assert_int_equal(l.n, 2);
     assert_string_equal(ks_counter_text_of(&t, l.at[0].row.kernel), "b"); /* the longest first */
-    assert_false(l.at[0].q.has[KS_Q_BYTES_L1]);
+    assert_int_equal(l.at[0].row.launches, 2);
+    assert_false(l.at[0].q.has[KS_Q_BYTES_L1]); /* one of its launches has none */
     assert_int_equal(l.at[1].row.launches, 2);
     assert_true(l.at[1].q.has[KS_Q_BYTES_L1] && l.at[1].q.value[KS_Q_BYTES_L1] == 192);
     assert_true(l.at[1].q.value[KS_Q_TIME_NS] == 15);
     ks_counter_lines_release(&l);
     assert_int_equal(ks_counter_lines_make(&t, KS_LINES_BY_LAUNCH, &l, &err), 0);
     assert_int_equal(ks_counter_frame_create(&t, &l, &f, &err), 0);
-    assert_int_equal(ks_counter_frame_df(f)->n_rows, 3);
+    assert_int_equal(ks_counter_frame_df(f)->n_rows, 4);
     assert_non_null(ks_df_find(ks_counter_frame_df(f), "TCP_TOTAL_CACHE_ACCESSES_sum"));
     assert_false(ks_df_has(ks_df_find(ks_counter_frame_df(f), "flop_per_s"), 0));
     assert_true(ks_df_f64(ks_df_find(ks_counter_frame_df(f), "l1_bytes"), 2, -1) == 128);
@@ -378,9 +379,10 @@ static void joined_with_a_trace(void **state)
 #define KERNEL(name, ts, dur, id)                                                                  \
     "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"" name "\",\"pid\":0,\"tid\":7,\"ts\":" ts        \
     ",\"dur\":" dur ",\"args\":{\"External id\":" id ",\"device\":0,\"stream\":7}},"
-    static const char trace_text[] =
-        "[" KERNEL("k(int)", "90", "3", "2") KERNEL("k(int)", "50", "2", "1") KERNEL(
-            "l", "60", "1",
+    static const char trace_text[] = "[" KERNEL("k(int)", "90", "3", "2") KERNEL("k(int)", "50",
+                                                                                 "2", "1")
+        KERNEL("l", "60", "1", "2") KERNEL("m", "60", "1", "2") KERNEL(
+            "m", "70", "1",
             "2") "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"a\",\"pid\":1,\"tid\":1,\"ts\":1,"
                  "\"dur\":9,"
                  "\"args\":{\"External id\":1,\"Input Dims\":[[5,3]],\"Input type\":[\"float\"]}},"
