@@ -47,14 +47,15 @@ sweep() {
     [ $? -le 1 ] || die "the sweep is not complete; ./jobs/heuristic.sh goes on with it"
 }
 
-[ -n "${KSWEEP_SKIP_BUILD:-}" ] || build
+build
 mkdir -p $out
 trap : INT TERM # mpirun gets them, too; the sweep stops by itself and says how to go on
 sweep
 trap - INT TERM
 if [ ! -d $out/model ]; then
     say "training"
-    build/bin/ksweep-analyze train $out/sweep/results.h5 -o $out/model --class-folds=no >$out/train.txt
+    build/bin/ksweep-analyze train $out/sweep/results.h5 -o $out/model --class-folds=no \
+        --settings 2 >$out/train.txt
     [ $? -le 1 ] || die "training failed"
 fi
 cat $out/train.txt
