@@ -76,6 +76,23 @@ rc_is 0 "table --features" ksweep-analyze table run1/results.h5 --features -o f.
 like "$(head -n 1 f.csv)" ',feature_log2_m,.*,feature_align_c,' "has them behind its columns"
 is "$(head -n 1 f.csv | tr , '\n' | sort | uniq -d)" "" "no name stands twice"
 
+# --- need
+python3 - m/problems.csv <<'PY' >list.csv
+import csv, sys
+rows = list(csv.DictReader(open(sys.argv[1])))
+print(",".join(w.split("=")[0] for w in rows[0]["canonical"].split()))
+for r in rows[:4]:
+    words = dict(w.split("=") for w in r["canonical"].split())
+    print(",".join(words.values()))
+    words["n"] = "3"
+    print(",".join(words.values()))
+PY
+rc_is 0 "need" ksweep-analyze need m --problems list.csv -n 2 -o next.csv
+like "$(head -n 1 out)" '^2 of 4 new problems, most valuable first' "problems of training are not offered"
+like "$(cat out)" 'instances: host_' "with the instances to measure them with"
+rc_is 0 "the list is one that a job reads" ksweep problems next.csv
+is "$(grep -c '' next.csv)" 3 "two problems"
+
 # --- what is refused
 ok "a sweep under another condition" make_journal other 6 8 5 0 3 0xc0ffee02
 ksweep gather other >/dev/null 2>&1

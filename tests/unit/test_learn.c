@@ -10,6 +10,7 @@
 #include "analysis/learn/choosers.h"
 #include "analysis/learn/folds.h"
 #include "analysis/learn/metrics.h"
+#include "analysis/learn/need.h"
 #include "analysis/learn/objective.h"
 #include "analysis/learn/scorecard.h"
 #include "feature_kit.h"
@@ -370,6 +371,74 @@ static void gradients_are_derivatives(void **state)
     ks_cells_release(&c);
 }
 
+/* ---- what to measure next ---- */
+
+static struct ks_problem of_batch(int64_t n, int64_t count)
+{
+    struct ks_problem p = fkit_problem(0);
+    struct ks_err err = { 0 };
+
+    p.dim[ks_problem_dim(p.op, "n")] = n;
+    p.count = count;
+    assert_int_equal(ks_problem_finish(&p, &err), 0);
+    return p;
+}
+
+/* Training loses far from what it knows: batches 1 to 8 lie together, 1024 lies apart. */
+static void need_prefers_the_far_and_the_used(void **state)
+{
+    const int64_t batches[] = { 1, 2, 4, 8, 1024 };
+    const uint8_t fold[] = { 0, 1, 0, 1, 0 };
+    const double loss[] = { 0.01, 0.01, 0.01, 0.01, 0.5 };
+    struct ks_problem pool[] = { of_batch(3, 1), of_batch(2048, 1), of_batch(2000, 1),
+                                 of_batch(6, 1) };
+    struct ks_needed out[4];
+    struct ks_cells c = { 0 };
+    struct ks_err err = { 0 };
+
+    (void)state;
+    for (size_t i = 0; i < 5; i++) {
+        struct ks_problem p = of_batch(batches[i], 1);
+        struct ks_timed_cell cell = { .time_ns = 1, .se_ns = -1, .weight = 1 };
+
+        assert_int_equal(ks_cells_problem(&c, &p, &cell.problem, &err), 0);
+        assert_int_equal(ks_cells_instance(&c, 1, "a", &cell.instance, &err), 0);
+        assert_int_equal(ks_cells_add(&c, &cell, &err), 0);
+    }
+    assert_int_equal(ks_cells_finish(&c, &err), 0);
+    assert_int_equal(ks_need_choose(&c, fold, loss, pool, 4, true, 4, out, &err), 0);
+    assert_int_equal(out[0].i, 1);
+    assert_true(out[0].loss > 0.05);
+    for (size_t i = 0; i < 4; i++) /* each once */
+        for (size_t j = 0; j < i; j++)
+            assert_int_not_equal(out[i].i, out[j].i);
+    pool[3].count = 1000; /* used often: worth more than what is far */
+    assert_int_equal(ks_need_choose(&c, fold, loss, pool, 4, true, 1, out, &err), 0);
+    assert_int_equal(out[0].i, 3);
+    assert_int_equal(ks_need_choose(&c, fold, loss, pool, 4, false, 1, out, &err), 0);
+    assert_int_equal(out[0].i, 1);
+    ks_cells_release(&c);
+}
+
+static void lost_pairs_are_told(void **state)
+{
+    struct ks_cells c;
+    struct ks_err err = { 0 };
+
+    (void)state;
+    fill(&c, 4, 4, some_times);
+    assert_false(ks_cells_is_lost(&c, 0, 3)); /* pending: nothing is known */
+    assert_int_equal(ks_cells_lose(&c, 0, 3, &err), 0);
+    ks_cells_truncate(&c, 2);
+    assert_int_equal(ks_cells_finish(&c, &err), 0);
+    assert_true(ks_cells_is_lost(&c, 0, 3));
+    assert_true(ks_cells_is_lost(&c, 2, 0));
+    assert_false(ks_cells_is_lost(&c, 2, 1));
+    assert_int_equal(ks_cells_refuse(&c, 2, 0, &err), 0);
+    assert_false(ks_cells_is_lost(&c, 2, 0));
+    ks_cells_release(&c);
+}
+
 /* ---- range ---- */
 
 static void range_flags_what_is_far(void **state)
@@ -404,6 +473,8 @@ int main(void)
         cmocka_unit_test(orders_see_training_only),
         cmocka_unit_test(neighbours_know_the_nearest),
         cmocka_unit_test(gradients_are_derivatives),
+        cmocka_unit_test(need_prefers_the_far_and_the_used),
+        cmocka_unit_test(lost_pairs_are_told),
         cmocka_unit_test(range_flags_what_is_far),
     };
 
