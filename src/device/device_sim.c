@@ -1,18 +1,26 @@
 /* SPDX-License-Identifier: MIT */
 /* device_sim.c - no hardware: a time follows from (problem, instance, seed), with a little noise.
- * Virtual time advances by it; nobody waits unless a test asks for sleep_us. */
+ * Virtual time advances by it; nobody waits unless a test asks for sleep_us. What repeated sweeps
+ * of real devices suffer from can be planted: workers that differ (scatter_ppm), a coarse event
+ * clock (tick_ns), a boost at first (boost_ppm), throttling at times (throttle_ppm). */
 #include "base/clock.h"
 #include "base/hash.h"
 #include "device/backends.h"
 #include "device/sim_visible.h"
 
 #include <errno.h>
+#include <math.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define NOISE     0.002 /* half-width of the uniform noise */
 #define CANARY_NS 50000.0
+/* Planted: virtual time. */
+#define BOOST_NS    20e6    /* after it was opened it is faster for so long */
+#define MOST_PPM    500000u /* of what makes times shorter */
+#define THROTTLE_NS 100e6   /* in the second half of each such span it is slower */
 
 enum sim_fail { FAIL_NONE = 0, FAIL_RUN = 1, FAIL_SELF_TEST = 2, FAIL_ALL = 3 };
 
@@ -20,6 +28,8 @@ struct sim_device {
     struct ks_device base; /* first: the public view */
     uint64_t seed, sleep_us, n_timed;
     uint64_t n_devices; /* of this host; 0 = without limit, each process its own */
+    uint64_t scatter_ppm, tick_ns, boost_ppm, throttle_ppm;
+    uint64_t process; /* random: what differs between two workers follows from it */
     struct ks_device_id id;
     double mean_ns, now_ns;
     unsigned fail;       /* enum sim_fail, bits */
@@ -69,34 +79,56 @@ static int fail_mode(const char *text, unsigned *out)
     return -1;
 }
 
+#define AT(member) offsetof(struct sim_device, member)
+static const struct {
+    const char *name;
+    size_t at; /* a uint64_t */
+} numbers[] = {
+    { "seed", AT(seed) },
+    { "sleep_us", AT(sleep_us) },
+    { "n_devices", AT(n_devices) },
+    { "only", AT(only) },
+    { "rank", AT(rank) },
+    { "scatter_ppm", AT(scatter_ppm) },
+    { "tick_ns", AT(tick_ns) },
+    { "boost_ppm", AT(boost_ppm) },
+    { "throttle_ppm", AT(throttle_ppm) },
+};
+#undef AT
+
+static int set_number(struct sim_device *s, const char *word)
+{
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+        size_t n = strlen(numbers[i].name);
+
+        if (strncmp(word, numbers[i].name, n) == 0 && word[n] == '=')
+            return whole_number(word + n + 1, (uint64_t *)(void *)((char *)s + numbers[i].at));
+    }
+    return -1;
+}
+
 static int set_key(struct sim_device *s, const char *word, struct ks_err *err)
 {
     uint64_t v = 0;
     int rc = -1;
 
-    if (strncmp(word, "seed=", 5) == 0)
-        rc = whole_number(word + 5, &s->seed);
-    else if (strncmp(word, "sleep_us=", 9) == 0)
-        rc = whole_number(word + 9, &s->sleep_us);
-    else if (strncmp(word, "n_devices=", 10) == 0) {
-        rc = whole_number(word + 10, &s->n_devices);
-        rc = s->n_devices > KS_DEVICES_MAX ? -1 : rc;
-    } else if (strncmp(word, "fail=", 5) == 0)
+    if (strncmp(word, "fail=", 5) == 0) {
         rc = fail_mode(word + 5, &s->fail);
-    else if (strncmp(word, "only=", 5) == 0)
-        rc = whole_number(word + 5, &s->only);
-    else if (strncmp(word, "rank=", 5) == 0)
-        rc = whole_number(word + 5, &s->rank);
-    else if (strncmp(word, "ns=", 3) == 0) {
+    } else if (strncmp(word, "ns=", 3) == 0) {
         rc = whole_number(word + 3, &v);
         rc = v == 0 ? -1 : rc;
         s->mean_ns = (double)v;
+    } else {
+        rc = set_number(s, word);
+        if (s->n_devices > KS_DEVICES_MAX || s->scatter_ppm > MOST_PPM || s->boost_ppm > MOST_PPM)
+            rc = -1;
     }
     return rc == 0 ? 0
                    : ks_fail(err, KS_ENODEVICE,
                              "simulated device: '%s' is not seed=N, ns=N, sleep_us=N, "
-                             "n_devices=N (at most %u), fail=none|run|self_test|all, only=RANK "
-                             "or rank=N",
+                             "n_devices=N (at most %u), fail=none|run|self_test|all, only=RANK, "
+                             "rank=N, tick_ns=N, throttle_ppm=N, scatter_ppm=N or boost_ppm=N "
+                             "(both at most 500000)",
                              word, KS_DEVICES_MAX);
 }
 
@@ -166,6 +198,7 @@ static int sim_open(const char *locator, struct ks_device **dev_out, struct ks_e
     s->base.ops = &ks_device_sim;
     s->mean_ns = 100e3;
     s->only = UINT64_MAX;
+    s->process = ks_id128_random().lo;
     rc = parse_locator(s, locator, err);
     if (rc == 0)
         rc = find_device(s, err);
@@ -190,8 +223,11 @@ static int sim_props(struct ks_device *dev, struct ks_device_props *out, struct 
                                  .n_units = 1,
                                  .cache_bytes = (uint64_t)1 << 20,
                                  .clock_ns = 1.0 };
+    const uint64_t tick_ns = sim_of(dev)->tick_ns;
 
     (void)err;
+    if (tick_ns > 0)
+        p.clock_ns = (double)tick_ns;
     if (sim_of(dev)->id.pci[0] != '\0')
         snprintf(p.locator, sizeof(p.locator), "%s", sim_of(dev)->id.pci);
     else
@@ -338,18 +374,44 @@ static double call_ns(const struct sim_device *s, const struct ks_abi_problem *p
     return s->mean_ns * (0.5 + 1.5 * unit(h));
 }
 
+static double part(uint64_t ppm)
+{
+    return 1e-6 * (double)ppm;
+}
+
+/* What was planted: workers differ, in all instances alike and in each by itself; the clock of the
+ * device is high at first and low at times. */
+static double planted(const struct sim_device *s, const char *name)
+{
+    uint64_t own = ks_mix64(s->process ^ ks_id64(name, strlen(name)));
+    double factor = 1.0 + part(s->scatter_ppm) * (unit(s->process) + unit(own) - 1.0);
+    bool is_slow = fmod(s->now_ns, THROTTLE_NS) >= THROTTLE_NS / 2;
+
+    if (s->now_ns < BOOST_NS)
+        factor *= 1.0 - part(s->boost_ppm);
+    return is_slow ? factor * (1.0 + part(s->throttle_ppm)) : factor;
+}
+
+/* As an event clock of this resolution tells it. */
+static double ticks(const struct sim_device *s, double ns)
+{
+    return s->tick_ns > 0 ? (double)s->tick_ns * rint(ns / (double)s->tick_ns) : ns;
+}
+
 static int time_sample(struct sim_device *s, const struct ks_timing *t, double *ns_out,
                        struct ks_err *err)
 {
-    double noise;
+    double noise, ns;
 
     if (s->sleep_us > 0)
         ks_sleep_ns(s->sleep_us * 1000u);
     if ((s->fail & FAIL_RUN) != 0)
         return ks_fail(err, KS_EDEVICE, "simulated device failure");
     noise = NOISE * (2.0 * unit(ks_mix64(s->seed ^ ks_mix64(s->n_timed++))) - 1.0);
-    *ns_out = (double)t->calls * call_ns(s, t->problem, t->entry->name) * (1.0 + noise);
-    s->now_ns += *ns_out;
+    ns = (double)t->calls * call_ns(s, t->problem, t->entry->name) * (1.0 + noise);
+    ns *= planted(s, t->entry->name);
+    *ns_out = ticks(s, ns);
+    s->now_ns += ns;
     return 0;
 }
 

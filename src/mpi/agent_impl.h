@@ -168,6 +168,8 @@ int ks_agent_pick(struct ks_agent *a, uint32_t i_problem, struct work *out, enum
                   struct ks_err *err);
 /* A further attempt of a cell: it begins with round 0, also when a visit is the cause. */
 struct work ks_agent_anew(const struct work *w, uint32_t attempt);
+/* The instance has failed in its visit: no more passes of it. Nothing for other cells. */
+void ks_agent_drop_passes(struct ks_agent *a, const struct work *w);
 /* All cells of the block in work have been sent, only the anchor that closes it is left. */
 bool ks_agent_is_closing(const struct ks_agent *a);
 int ks_agent_end_lease(struct ks_agent *a, uint32_t i, struct ks_err *err);

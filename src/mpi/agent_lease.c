@@ -282,15 +282,37 @@ struct work ks_agent_anew(const struct work *w, uint32_t attempt)
 /* The next cell ----------------------------------------------------------------------------------
  */
 
+void ks_agent_drop_passes(struct ks_agent *a, const struct work *w)
+{
+    struct ks_msg_lease *m = &a->leases[w->i_lease].m;
+    for (uint32_t k = 0; w->n_visit && k < m->n; k++)
+        if (m->cells[k].i_instance == w->i_instance)
+            m->cells[k].attempt = 0;
+}
+
+/* A pass of an instance that failed before in this visit. */
+static bool is_dropped(const struct ks_msg_lease *m, const struct work *w)
+{
+    for (uint32_t k = 0; w->n_visit && k < m->n; k++)
+        if (m->cells[k].i_instance == w->i_instance)
+            return m->cells[k].attempt == 0;
+    return false;
+}
+
 static bool take_again(struct ks_agent *a, uint32_t i_lease, struct work *out)
 {
-    for (uint32_t k = 0; k < a->n_again; k++)
-        if (a->again[k].i_lease == i_lease) {
-            *out = a->again[k];
-            memmove(&a->again[k], &a->again[k + 1], (a->n_again - k - 1) * sizeof(*a->again));
-            a->n_again--;
+    struct lease *l = &a->leases[i_lease];
+    for (uint32_t k = 0; k < a->n_again; k++) {
+        if (a->again[k].i_lease != i_lease)
+            continue;
+        *out = a->again[k];
+        memmove(&a->again[k], &a->again[k + 1], (a->n_again - k - 1) * sizeof(*a->again));
+        a->n_again--;
+        if (!is_dropped(&l->m, out))
             return true;
-        }
+        l->n_open--;
+        k--;
+    }
     return false;
 }
 
@@ -308,6 +330,8 @@ static int pick_cell(struct ks_agent *a, uint32_t i, struct work *out, bool *is_
                               .n_visit = l->m.n_visit,
                               .is_again = k >= l->m.n_visit,
                               .alias = l->m.cells[k].alias };
+        if (out->n_visit && !out->attempt)
+            continue;
         l->n_open++;
         if (is_runnable(a, l->m.i_problem, out->i_instance)) {
             *is_found = true;

@@ -249,6 +249,7 @@ static int death_in_normal(struct ks_agent *a, const struct ks_child_end *end, s
         return ks_agent_take(a, &w, a->record, err);
     }
     a->block.rec.n_cells++;
+    ks_agent_drop_passes(a, &w);
     if (w.n_deaths >= a->c.grid->job.isolate.retries) {
         rc = ks_agent_emit_record(a, a->record, err);
         if (rc == 0)
@@ -327,6 +328,7 @@ int ks_recover_doubt(struct ks_agent *a, const struct work *w, const struct ks_r
                             .block_id = a->session.block_id,
                             .first = first };
     note_predecessor(a);
+    ks_agent_drop_passes(a, w);
     v->culprit.n_deaths++;
     a->worker.is_retired = true;
     return ks_warden_kill(a->c.warden, a->worker.child, err);

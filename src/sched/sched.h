@@ -76,9 +76,9 @@ uint32_t ks_sched_device_lost(struct ks_sched *s, uint32_t device, bool is_rank_
 void ks_sched_device_pause(struct ks_sched *s, uint32_t device, bool is_paused);
 
 /* KS_SCHED_LEASE: *out filled. KS_SCHED_WAIT: nothing now, ask again after an event.
- * KS_SCHED_OVER: every cell is done. KS_ENOMEM < 0. now_s: the caller's clock, from any start,
- * never backwards. time_left_s: no lease is given that is not expected to end within it, after all
- * that the device holds already (infinity = no limit). */
+ * KS_SCHED_OVER: every cell is done, every visit over. KS_ENOMEM < 0. now_s: the caller's clock,
+ * from any start, never backwards. time_left_s: no lease is given that is not expected to end
+ * within it, after all that the device holds already (infinity = no limit). */
 enum { KS_SCHED_OVER = 0, KS_SCHED_LEASE = 1, KS_SCHED_WAIT = 2 };
 int ks_sched_next(struct ks_sched *s, uint32_t device, double now_s, double time_left_s,
                   struct ks_lease *out, struct ks_err *err);

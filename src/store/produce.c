@@ -400,9 +400,11 @@ static int put_round(struct pass *p, const struct ks_record_ref *ref,
         o->row = *row;
     if (--o->n_left > 0)
         return 0;
-    rc = put_stats(p, &o->row, o->sample_ns, o->n_samples, o->row.clock_resolution_ns, err);
-    put_anchor(p->x, &o->row);
-    if (rc == 0)
+    if (o->row.outcome == KS_O_OK) { /* a failure has no times of other rounds */
+        rc = put_stats(p, &o->row, o->sample_ns, o->n_samples, o->row.clock_resolution_ns, err);
+        put_anchor(p->x, &o->row);
+    }
+    if (rc == 0 && o->row.outcome == KS_O_OK)
         rc = put_rounds(p, o, err);
     if (rc == 0)
         rc = put_view(p, o->cell, &o->row, err);

@@ -9,6 +9,7 @@
 #include "tests/unit/gpu_stub.h"
 #include "tests/unit/so.h"
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -321,43 +322,6 @@ static void test_host_guards_its_blocks(void **state)
     dev->ops->close(dev); /* frees the rest: the leak check tells */
 }
 
-static double sim_time(const char *locator, const char *name, int64_t n, int skip)
-{
-    struct ks_abi_problem prob = { .bytes = sizeof(prob), .n = n };
-    const struct ks_abi_entry *e = NULL;
-    struct ks_device *dev = NULL;
-    struct ks_module *mod = NULL;
-    struct ks_err err = { 0 };
-    double ns = 0;
-    int krc = 0;
-
-    assert_int_equal(ks_device_sim.open(locator, &dev, &err), 0);
-    assert_int_equal(dev->ops->module_open(dev, "", &mod, &err), 0);
-    assert_int_equal(dev->ops->module_entry(dev, mod, name, &e, &err), 0);
-    for (int i = 0; i <= skip; i++)
-        assert_int_equal(time_calls(dev, e, &prob, NULL, 1, &ns, &krc, &err), 0);
-    dev->ops->module_close(dev, mod);
-    dev->ops->close(dev);
-    return ns;
-}
-
-static void test_sim_is_deterministic(void **state)
-{
-    double t = sim_time("seed=1", "a", 1, 0);
-
-    (void)state;
-    assert_true(t == sim_time("seed=1", "a", 1, 0));
-    assert_true(t != sim_time("seed=2", "a", 1, 0));
-    assert_true(t != sim_time("seed=1", "b", 1, 0));
-    assert_true(t != sim_time("seed=1", "a", 2, 0));
-    assert_true(t != sim_time("seed=1", "a", 1, 1)); /* noise */
-    assert_true(sim_time("seed=1", "a", 1, 1) / t > 0.99 &&
-                sim_time("seed=1", "a", 1, 1) / t < 1.01);
-    assert_true(t > 49e3 && t < 201e3);
-    assert_true(sim_time("seed=1,ns=1000000", "a", 1, 0) / t > 9.99);
-    assert_true(sim_time("seed=1,sleep_us=1", "a", 1, 0) == t);
-}
-
 static const struct {
     const char *locator;
     int rc_run, rc_self;
@@ -573,7 +537,6 @@ int main(void)
         cmocka_unit_test(test_host_runs_every_call),
         cmocka_unit_test(test_host_refuses_artefacts),
         cmocka_unit_test(test_host_guards_its_blocks),
-        cmocka_unit_test(test_sim_is_deterministic),
         cmocka_unit_test(test_sim_fails_on_demand),
         cmocka_unit_test(test_sim_sees_what_is_visible),
         cmocka_unit_test(test_fault_fails_once),

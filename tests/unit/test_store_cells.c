@@ -153,6 +153,85 @@ static void rounds_are_one_row(void **state)
     ks_store_close(f);
 }
 
+static void put_pass(struct skit *k, uint32_t i, uint32_t round, uint32_t position,
+                     uint32_t outcome, double ns)
+{
+    struct ks_record *r = skit_record(k, 0, i, 1);
+
+    r->round_index = round;
+    r->n_visit = round ? 2 : 0;
+    r->position = position;
+    r->outcome = outcome;
+    r->n_samples = outcome == KS_O_OK;
+    r->sample_ns[0] = ns;
+    r->timing_ns = (uint64_t)ns;
+    skit_put(k, r);
+}
+
+static void put_race(struct skit *k, uint32_t stop, uint64_t spent_ns)
+{
+    const struct ks_race_rec r = { .problem = k->rec->cell.problem,
+                                   .condition = k->rec->cell.condition,
+                                   .device_id = k->rec->device_id,
+                                   .label = k->rec->cell.instance,
+                                   .stop = stop,
+                                   .n_members = 3,
+                                   .time_ns = 100,
+                                   .lo_ns = 90,
+                                   .hi_ns = 111,
+                                   .spent_ns = spent_ns };
+
+    ks_buf_clear(&k->body);
+    ks_race_rec_encode(&r, &k->body);
+    skit_frame(k, KS_F_RACE);
+}
+
+/* Two rounds of two passes; a failure in a visit; what the race says of its label. */
+static void visits_are_in_the_row(void **state)
+{
+    const struct place *p = *state;
+    struct ks_store_file *f;
+    struct ks_row row[3];
+    struct skit k;
+
+    skit_open(&k, p->dir[0], 1, 1, 3);
+    skit_names(&k);
+    for (uint32_t i = 3; i-- > 0;)
+        put_pass(&k, i, 0, 1 + i, KS_O_OK, 100 + 100 * i);
+    put_pass(&k, 2, 1, 1, KS_O_OK, 900);
+    put_pass(&k, 0, 1, 2, KS_O_OK, 80);
+    put_pass(&k, 0, 1, 3, KS_O_OK, 125);
+    put_pass(&k, 0, 1, 3, KS_O_OK, 125); /* a repeat */
+    put_pass(&k, 2, 1, 4, KS_O_CRASHED, 0);
+    put_pass(&k, 0, 2, 2, KS_O_OK, 400);
+    put_race(&k, 3, 7);
+    put_race(&k, KS_RACE_REC_CUT, 6); /* of an earlier life */
+    skit_close(&k);
+    place_gather(p, 1, NULL);
+    f = place_open(p);
+    assert_int_equal(ks_store_info(f)->n_attempts, 8);
+    for (uint64_t i = 0; i < 3; i++) {
+        struct ks_row r = measurement(f, i);
+
+        row[r.kernel] = r;
+        assert_string_equal(r.rounds_stop, "regret");
+    }
+    assert_int_equal(row[0].n_rounds, 3);
+    same_f32(row[0].rounds_time_ns, 100); /* of 100, sqrt(80 * 125) and 400 */
+    assert_string_equal(row[0].rounds_statistic, "median");
+    same_f32(row[0].rounds_ci95_lo_ns, 90);
+    same_f32(row[0].rounds_ci95_hi_ns, 111);
+    same_f32(row[0].time_share, 705.0 / 2105);
+    assert_int_equal(row[1].n_rounds, 1);
+    same_f32(row[1].rounds_time_ns, 200);
+    same_f32(row[1].rounds_ci95_lo_ns, KS_MISSING);
+    assert_int_equal(row[2].outcome, KS_O_CRASHED);
+    assert_int_equal(row[2].n_samples, 0);
+    same_f32(row[2].time_median_ns, KS_MISSING);
+    same_f32(row[2].rounds_time_ns, KS_MISSING);
+    ks_store_close(f);
+}
+
 static void runs_are_merged_never_mixed(void **state)
 {
     const struct place *p = *state;
@@ -277,9 +356,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, place_make, place_remove)
-        TEST(the_attempt_that_counts),     TEST(rounds_are_one_row),
-        TEST(runs_are_merged_never_mixed), TEST(a_resumed_and_rebuilt_run),
-        TEST(frames_of_a_later_version),   TEST(segments_of_two_runs),
+        TEST(the_attempt_that_counts),   TEST(rounds_are_one_row),
+        TEST(visits_are_in_the_row),     TEST(runs_are_merged_never_mixed),
+        TEST(a_resumed_and_rebuilt_run), TEST(frames_of_a_later_version),
+        TEST(segments_of_two_runs),
 #undef TEST
     };
 
