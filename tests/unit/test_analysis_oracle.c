@@ -215,7 +215,7 @@ static void unequal_cells_have_heavy_tails(void **state)
 /* ---- chances ---- */
 
 #define N_BINS     4
-#define N_PROBLEMS 150
+#define N_PROBLEMS 70
 
 struct reliability {
     double predicted[N_BINS], seen[N_BINS];
