@@ -23,6 +23,14 @@ static int by_estimate(const void *x, const void *y)
     return d ? d : (a->instance > b->instance) - (a->instance < b->instance);
 }
 
+static int by_rank(const void *x, const void *y)
+{
+    const struct ks_chance *a = x, *b = y;
+
+    return a->is_contender == b->is_contender ? by_estimate(x, y)
+                                              : b->is_contender - a->is_contender;
+}
+
 /* Values of each sweep without what all of the contest share. */
 static void align(struct work *w, const struct ks_trial *t, size_t n)
 {
@@ -49,6 +57,7 @@ static void estimate(struct work *w, const struct ks_scatter *s, const struct ks
     for (size_t i = 0; i < n; i++) {
         out->estimate += value[i] / (double)n;
         out->n_rounds += t[i].n_rounds;
+        out->is_contender = out->is_contender || t[i].is_contender;
         variance += ks_scatter_variance(s, t[i].n_rounds, w->over) / (double)n;
         w->scratch[i] = t[i].label;
     }
@@ -79,8 +88,6 @@ static void answer(struct work *w, const struct ks_contest *c)
         estimate(w, &w->out->scatter[c->domain], &t[i], &w->value[i], end - i, &chance[a->n++]);
     }
     qsort(chance, a->n, sizeof(*chance), by_estimate);
-    for (size_t i = 0; i < a->n; i++)
-        a->n_near += chance[i].estimate <= chance[0].estimate + log1p(w->margin);
     w->out->n_chances += a->n;
     w->out->n_answers++;
 }
@@ -101,6 +108,20 @@ static bool reserve(struct work *w, const struct ks_trials *t, uint32_t n_domain
     o->n_domains = n_domains;
     return w->value && w->scratch && w->shift && w->row && w->column && o->chances && o->answers &&
            o->scatter;
+}
+
+/* Contenders come first; only among them is a label, and what is near it. */
+static void rank(struct ks_oracle *o, struct ks_answer *a, double margin)
+{
+    struct ks_chance *c = &o->chances[a->first];
+
+    qsort(c, a->n, sizeof(*c), by_rank);
+    a->safest = a->first;
+    for (size_t i = 0; i < a->n && c[i].is_contender == c[0].is_contender; i++) {
+        if (c[i].regret >= 0 && c[i].regret < o->chances[a->safest].regret)
+            a->safest = a->first + i;
+        a->n_near += c[i].estimate <= c[0].estimate + log1p(margin);
+    }
 }
 
 static int weigh_domains(struct ks_oracle *o, double margin, struct ks_err *err)
@@ -129,6 +150,8 @@ int ks_oracle_make(const struct ks_trials *t, uint32_t n_domains, enum ks_over o
         answer(&w, &t->contests[i]);
     if (rc == 0)
         rc = weigh_domains(out, margin, err);
+    for (size_t i = 0; rc == 0 && i < out->n_answers; i++)
+        rank(out, &out->answers[i], margin);
     free(w.value);
     free(w.scratch);
     free(w.shift);

@@ -19,6 +19,7 @@
 
 struct ks_chance {                         /* an instance of a contest */
     uint32_t instance, n_sweeps, n_rounds; /* rounds of all sweeps */
+    bool is_contender;                     /* in a sweep at least */
     double label;                          /* log of ns: median over sweeps of the labels */
     double estimate;                       /* log of ns, comparable within the contest */
     double sd, freedom;                    /* of the estimate */
@@ -28,9 +29,10 @@ struct ks_chance {                         /* an instance of a contest */
 };
 struct ks_answer { /* of one contest */
     uint32_t domain, problem, n_failed;
-    size_t first, n; /* chances, by ascending estimate: the first is the label; n >= 1 */
-    size_t n_near;   /* estimates within the margin of the first, which counts */
-    size_t safest;   /* number in chances of the one with the least expected regret */
+    size_t first, n; /* chances: contenders, then others, each by ascending estimate; the first is
+                        the label; n >= 1 */
+    size_t n_near;   /* contenders within the margin of the first, which counts */
+    size_t safest;   /* number in chances of the contender with the least expected regret */
 };
 struct ks_oracle {
     struct ks_chance *chances;
@@ -46,8 +48,8 @@ int ks_oracle_make(const struct ks_trials *t, uint32_t n_domains, enum ks_over o
                    struct ks_oracle *out, struct ks_err *err);
 void ks_oracle_release(struct ks_oracle *o);
 
-/* Inside: estimates -> chances. All answers of one domain. KS_ENOMEM. */
-int ks_oracle_weigh(struct ks_chance *chances, struct ks_answer *answers, size_t n_answers,
+/* Inside: estimates, ascending -> chances. All answers of one domain. KS_ENOMEM. */
+int ks_oracle_weigh(struct ks_chance *chances, const struct ks_answer *answers, size_t n_answers,
                     double margin, struct ks_err *err);
 
 #endif

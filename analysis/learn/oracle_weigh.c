@@ -268,7 +268,7 @@ static void add_place(const struct scene *s, struct field *f, const struct grid 
         f->chances[i].best += f->weight[m] * best[i] / (sum > 0 ? sum : 1);
 }
 
-static int judge_contest(struct ks_chance *chances, struct ks_answer *a, const struct grid *g,
+static int judge_contest(struct ks_chance *chances, const struct ks_answer *a, const struct grid *g,
                          double margin, struct ks_err *err)
 {
     struct scene *s = calloc(1, sizeof(*s));
@@ -291,12 +291,8 @@ static int judge_contest(struct ks_chance *chances, struct ks_answer *a, const s
         set_scene(s, &f, g, m);
         add_place(s, &f, g, m, best);
     }
-    a->safest = a->first;
     for (size_t i = f.n; rc == 0 && i < a->n; i++)
         chances[a->first + i].regret = KS_NOT_KNOWN;
-    for (size_t i = 1; rc == 0 && i < f.n; i++)
-        if (chances[a->first + i].regret < chances[a->safest].regret)
-            a->safest = a->first + i;
     field_release(&f);
     if (s) {
         free(s->gap);
@@ -307,7 +303,7 @@ static int judge_contest(struct ks_chance *chances, struct ks_answer *a, const s
     return rc;
 }
 
-int ks_oracle_weigh(struct ks_chance *chances, struct ks_answer *answers, size_t n_answers,
+int ks_oracle_weigh(struct ks_chance *chances, const struct ks_answer *answers, size_t n_answers,
                     double margin, struct ks_err *err)
 {
     struct grid *g = calloc(1, sizeof(*g));

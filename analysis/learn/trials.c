@@ -202,6 +202,16 @@ static size_t choose(const struct work *w, size_t first, size_t end, size_t *out
     return n;
 }
 
+static uint32_t last_round(const struct work *w, uint32_t sweep)
+{
+    uint32_t last = 0;
+
+    for (size_t i = 0; i < w->n; i++)
+        if (w->points[i].sweep == sweep && w->points[i].round > last)
+            last = w->points[i].round;
+    return last;
+}
+
 static void make_trial(struct work *w, size_t first, size_t end)
 {
     struct ks_trial *t = &w->out->trials[w->out->n_trials++];
@@ -211,7 +221,9 @@ static void make_trial(struct work *w, size_t first, size_t end)
 
     *t = (struct ks_trial){ .instance = w->points[first].instance,
                             .sweep = w->points[first].sweep,
-                            .n_rounds = (uint32_t)n };
+                            .n_rounds = (uint32_t)n,
+                            .is_contender =
+                                w->points[end - 1].round == last_round(w, w->points[first].sweep) };
     for (size_t i = first; i < end; i++) {
         t->spent_ns += w->points[i].spent_ns;
         t->first_ns += w->points[i].round == 0 ? w->points[i].spent_ns : 0;

@@ -13,6 +13,7 @@
 struct ks_trial { /* an instance in one sweep; logs of ns */
     uint32_t instance, sweep;
     uint32_t n_rounds; /* that its value is made of */
+    bool is_contender; /* it has the last round of its sweep: no rival is known to be faster */
     double label;
     double aligned;
     double square, freedom; /* between its rounds: sum of squared deviations, degrees of freedom */

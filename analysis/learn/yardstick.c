@@ -137,7 +137,7 @@ void ks_sweeps_drop(struct ks_sweeps *picked)
 /* An instance that every sweep has. */
 struct rival {
     size_t first_round[KS_YARDSTICK_SWEEPS], n_rounds[KS_YARDSTICK_SWEEPS];
-    double label[KS_YARDSTICK_SWEEPS]; /* aligned within its sweep; log */
+    double label[KS_YARDSTICK_SWEEPS]; /* aligned within its sweep; log; infinite: it was dropped */
     double *time;                      /* [2^n_sweeps] ns by group of sweeps; 0: not computed yet */
 };
 struct work {
@@ -185,8 +185,11 @@ static double label_of(const struct work *w, const struct rival *r, uint32_t mas
     size_t n = 0;
 
     for (uint32_t sweep = 0; sweep < w->s->n_sweeps; sweep++)
-        if (mask >> sweep & 1)
+        if (mask >> sweep & 1) {
+            if (isinf(r->label[sweep]))
+                return INFINITY;
             x[n++] = r->label[sweep];
+        }
     return ks_over_rounds(x, n, w->o->over, scratch);
 }
 
@@ -252,7 +255,7 @@ static bool find_label(const struct ks_trials *t, const struct ks_contest *c, ui
 {
     for (size_t i = c->first; i < c->first + c->n; i++)
         if (t->trials[i].instance == instance && t->trials[i].sweep == sweep) {
-            *out = t->trials[i].aligned;
+            *out = t->trials[i].is_contender ? t->trials[i].aligned : INFINITY;
             return true;
         }
     return false;

@@ -3,6 +3,8 @@
  *
  * Sweeps are split in three groups that share none: A names a winner by the label's statistic; C1
  * names the best by the yardstick's own statistic; C2 says how long both take, by that statistic.
+ * The winner is the contender with the smallest value; contenders are compared within their rounds
+ * (trials.h).
  *     regret = t(winner of A) / t(best of C1) - 1, t on C2
  * Because the yardstick is not the label's statistic and C1 and C2 are other sweeps, no statistic
  * can flatter itself. The floor puts in place of A's winner the best of A by the yardstick's own

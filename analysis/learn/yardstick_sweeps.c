@@ -11,7 +11,7 @@ static const struct ks_trial *winner(const struct ks_trial *t, size_t n, uint32_
     const struct ks_trial *best = NULL;
 
     for (size_t i = 0; i < n; i++)
-        if (t[i].sweep == sweep && (!best || t[i].aligned < best->aligned))
+        if (t[i].sweep == sweep && t[i].is_contender && (!best || t[i].aligned < best->aligned))
             best = &t[i];
     return best;
 }

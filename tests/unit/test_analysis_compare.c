@@ -88,7 +88,7 @@ static void the_same_is_not_called_a_change(void **state)
     for (size_t i = 0; i < N_SIDES; i++) {
         size_t changed = 0, n = 0;
 
-        for (uint64_t seed = 0; seed < 5; seed++) {
+        for (uint64_t seed = 0; seed < 3; seed++) {
             struct ks_comparison c;
             struct ks_sweeps s;
             struct sweep_kit k;
@@ -186,6 +186,30 @@ static void a_slower_device_is_slower(void **state)
     sweep_kit_close(&k);
 }
 
+/* 2 % slower throughout is the same at a margin of 3 %, and slower at one of 0.5 %. */
+static void the_margin_decides(void **state)
+{
+    struct ks_comparison c;
+    struct ks_sweeps s;
+    struct sweep_kit k;
+
+    (void)state;
+    open_sides(&k, 2, 8);
+    k.noise = (struct sweep_noise){ .round_sd = 0.003 };
+    for (uint32_t i = 0; i < k.n_problems * k.n_instances; i++)
+        k.later[i] = log(1.02);
+    compare(&k, &s, 3, 0.03, &c);
+    assert_int_equal(c.n_change[KS_SLOWER], 0);
+    assert_true(c.n_change[KS_SAME] > 9 * c.n_pairs / 10);
+    assert_int_equal(ks_compare_judge(&c, log1p(0.005), 0.05, NULL), 0);
+    assert_true(c.n_change[KS_SLOWER] > 9 * c.n_pairs / 10);
+    for (size_t i = 0; i < c.n_pairs; i++)
+        assert_true(c.pairs[i].smallest > log1p(0.005) && c.pairs[i].smallest < 0.025);
+    ks_compare_release(&c);
+    ks_sweeps_release(&s);
+    sweep_kit_close(&k);
+}
+
 /* Without noise: winners, regret and cells of one side by hand. */
 static void winners_and_cells_of_one_side(void **state)
 {
@@ -238,6 +262,7 @@ int main(void)
         cmocka_unit_test(the_same_is_not_called_a_change),
         cmocka_unit_test(planted_slowdowns_are_found),
         cmocka_unit_test(a_slower_device_is_slower),
+        cmocka_unit_test(the_margin_decides),
         cmocka_unit_test(winners_and_cells_of_one_side),
     };
 

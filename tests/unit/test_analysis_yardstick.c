@@ -116,7 +116,7 @@ static void rounds_pay(void **state)
         struct ks_sweeps s;
         struct sweep_kit k;
 
-        sweep_kit_open(&k, 3, 4, 60, 16);
+        sweep_kit_open(&k, 3, 4, 30, 12);
         k.noise = (struct sweep_noise){ .round_sd = 0.02, .common_sd = 0.02 };
         k.n_rounds = i ? 8 : 1;
         k.contends = 0.1;
@@ -127,8 +127,8 @@ static void rounds_pay(void **state)
         ks_sweeps_release(&s);
         sweep_kit_close(&k);
     }
-    assert_int_equal(y[1].n_problems, 60);
-    assert_int_equal(y[1].n_regrets, 60 * 4 * 3);
+    assert_int_equal(y[1].n_problems, 30);
+    assert_int_equal(y[1].n_regrets, 30 * 4 * 3);
     assert_true(y[1].regret.p90 < 0.7 * y[0].regret.p90);
     assert_true(y[1].regret.p90_lo <= y[1].regret.p90 && y[1].regret.p90 <= y[1].regret.p90_hi);
     assert_true(g[1].same > g[0].same && g[1].tied >= g[1].same);
@@ -146,13 +146,13 @@ static void intervals_hold_what_they_promise(void **state)
     struct sweep_kit k;
 
     (void)state;
-    sweep_kit_open(&k, 5, 4, 60, 16);
+    sweep_kit_open(&k, 5, 4, 40, 12);
     k.noise = (struct sweep_noise){ .round_sd = 0.02, .sweep_sd = 0.004 };
     k.n_rounds = 4;
     k.contends = 0.2;
     sweep_kit_measure(&k, &s);
     assert_int_equal(ks_held_coverage(&s, 0, KS_OVER_MEDIAN, c, NULL), 0);
-    assert_true(c[0].n > 500 && c[2].n > 500);
+    assert_true(c[0].n > 400 && c[2].n > 400);
     assert_int_equal(c[1].n + c[3].n, 0);
     for (uint32_t i = 0; i < KS_HELD_CLASSES; i += 2) {
         assert_true(c[i].promised > 0.8 && c[i].promised < 0.9);
@@ -171,7 +171,7 @@ static void chances_come_true_in_held_out_sweeps(void **state)
     size_t n = 0;
 
     (void)state;
-    sweep_kit_open(&k, 6, 6, 40, 12);
+    sweep_kit_open(&k, 6, 6, 18, 10);
     k.noise = (struct sweep_noise){ .round_sd = 0.008, .sweep_sd = 0.004, .common_sd = 0.01 };
     k.n_rounds = 3;
     k.contends = 0.1;
@@ -186,7 +186,7 @@ static void chances_come_true_in_held_out_sweeps(void **state)
             near(c.near.seen[b], c.near.predicted[b], 0.2);
         assert_true(c.best.n[b] == 0 || c.best.predicted[b] <= ks_held_bin(b));
     }
-    assert_int_equal(n, 6 * 40 * 12);
+    assert_int_equal(n, 6 * 18 * 10);
     assert_true(c.best.brier.mean > 0 && c.best.brier.mean < 0.06);
     assert_true(c.best.brier.mean_lo < c.best.brier.mean &&
                 c.best.brier.mean < c.best.brier.mean_hi);
