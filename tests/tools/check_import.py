@@ -5,7 +5,7 @@
     check_import.py t4 FILE.h5 SOURCE.json      T4 results
     check_import.py cache FILE.h5 SOURCE.json   a cache of Kernel Tuner
 
-Prints one line per figure, "name value ok" or "name value WANT other".
+Several such triples in one call are fine. Prints one line per figure, "name value ok" or "name value WANT other".
 """
 import json
 import statistics
@@ -123,4 +123,7 @@ def check_cache(f, source):
 
 
 if __name__ == "__main__":
-    {"fdb": check_fdb, "t4": check_t4, "cache": check_cache}[sys.argv[1]](h5py.File(sys.argv[2]), sys.argv[3])
+    for i in range(1, len(sys.argv), 3):
+        kind, path, origin = sys.argv[i:i + 3]
+        print("#", path)
+        {"fdb": check_fdb, "t4": check_t4, "cache": check_cache}[kind](h5py.File(path), origin)
