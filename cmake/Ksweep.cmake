@@ -120,18 +120,21 @@ function(ks_test_faults name)
   endforeach()
 endfunction()
 
-# ks_fuzz(name DEPS target..): tests/fuzz/fuzz_<name>.c with the mutation driver, started from
-# tests/fuzz/corpus/<name>/; label `fuzz`. Worth most with KSWEEP_SANITIZE=address,undefined.
+# ks_fuzz(name DEPS target.. [RUNS n]): tests/fuzz/fuzz_<name>.c with the mutation driver, started from
+# tests/fuzz/corpus/<name>/, 20000 times unless RUNS says otherwise; label `fuzz`. Worth most with KSWEEP_SANITIZE=address,undefined.
 function(ks_fuzz name)
-  cmake_parse_arguments(A "" "" "SOURCES;DEPS" ${ARGN})
+  cmake_parse_arguments(A "" "" "SOURCES;DEPS;RUNS" ${ARGN})
   if(NOT BUILD_TESTING OR KSWEEP_WORKER_ONLY)
     return()
+  endif()
+  if(NOT A_RUNS)
+    set(A_RUNS 20000)
   endif()
   set(dir ${CMAKE_SOURCE_DIR}/tests/fuzz)
   add_executable(fuzz_${name} ${dir}/fuzz_${name}.c ${dir}/driver.c ${A_SOURCES})
   ks_is_for_tests(fuzz_${name})
   target_include_directories(fuzz_${name} PRIVATE ${CMAKE_SOURCE_DIR})
   target_link_libraries(fuzz_${name} PRIVATE ks_flags ${A_DEPS})
-  add_test(NAME fuzz.${name} COMMAND fuzz_${name} -n 20000 -s 1 ${dir}/corpus/${name})
+  add_test(NAME fuzz.${name} COMMAND fuzz_${name} -n ${A_RUNS} -s 1 ${dir}/corpus/${name})
   set_tests_properties(fuzz.${name} PROPERTIES LABELS fuzz TIMEOUT 120)
 endfunction()

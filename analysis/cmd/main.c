@@ -11,8 +11,9 @@
 #include <string.h>
 
 static const struct ks_analysis *const analyses[] = {
-    &ks_analysis_table,     &ks_analysis_report, &ks_trace_verb_analyze,
-    &ks_trace_verb_augment, &ks_trace_verb_diff, &ks_trace_verb_combine
+    &ks_analysis_table,     &ks_analysis_report,     &ks_trace_verb_analyze,
+    &ks_trace_verb_augment, &ks_trace_verb_diff,     &ks_trace_verb_combine,
+    &ks_trace_verb_merge,   &ks_trace_verb_counters, &ks_trace_verb_roofline,
 };
 #define N_ANALYSES (sizeof(analyses) / sizeof(analyses[0]))
 

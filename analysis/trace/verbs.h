@@ -11,5 +11,6 @@
 
 extern const struct ks_analysis ks_trace_verb_analyze, ks_trace_verb_augment, ks_trace_verb_diff,
     ks_trace_verb_combine;
+extern const struct ks_analysis ks_trace_verb_merge, ks_trace_verb_counters, ks_trace_verb_roofline;
 
 #endif

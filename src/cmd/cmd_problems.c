@@ -23,8 +23,8 @@ static const struct ks_opt opts[] = {
       .offset = AT(from),
       .arg = "KIND",
       .help = "csv, ck (CSV of Composable Kernel), generator (JSON), miopen (command lists and "
-              "logs), ckprofiler (command lines) or fdb (find-db keys); default auto: by the "
-              "file's content" },
+              "logs), ckprofiler (command lines), fdb (find-db keys), pytorch (operators for "
+              "replay, JSON) or trace (of a profiler); default auto: by the file's content" },
     { .name = "exclude",
       .type = KS_OPT_LIST,
       .offset = AT(excludes),

@@ -6,6 +6,7 @@
 #include "json/json.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 
 /* What ksweep derives from a problem stands in front of its columns. */
 static void put_derived(struct ks_buf *b, const struct ks_problem *p)
@@ -18,23 +19,45 @@ static void put_derived(struct ks_buf *b, const struct ks_problem *p)
                   ks_problem_flops(p), ks_problem_min_bytes(p));
 }
 
+/* One more field at the end of the line that was put last. */
+static void put_behind(struct ks_buf *b, const char *text)
+{
+    if (ks_buf_ok(b))
+        b->len--; /* the end of the line */
+    ks_buf_printf(b, ",%s\n", text);
+}
+
+static void put_time(struct ks_buf *b, int64_t time_ns)
+{
+    char text[24];
+
+    snprintf(text, sizeof(text), "%" PRId64, time_ns);
+    put_behind(b, time_ns ? text : "");
+}
+
 /* One header per run of problems of the same operator. */
 void ks_problems_csv(const struct ks_problem_set *set, bool is_listing, struct ks_buf *b)
 {
+    const bool has_times = ks_problem_set_has_times(set);
+
     for (uint32_t i = 0; i < set->n; i++) {
         const struct ks_problem p = ks_problem_table_get(&set->problems, i);
 
         if (i == 0 || set->problems.rows[i - 1].op != p.op) {
             ks_buf_printf(b, "%s", is_listing ? "id,class,reduction,flops,min_bytes," : "");
             ks_problem_csv_header(p.op, b);
+            if (has_times)
+                put_behind(b, "total_time_ns");
         }
         if (is_listing)
             put_derived(b, &p);
         ks_problem_csv_row(&p, b);
+        if (has_times)
+            put_time(b, set->origins[i].time_ns);
     }
 }
 
-static void put_problem_json(struct ks_jw *w, const struct ks_problem *p)
+static void put_problem_json(struct ks_jw *w, const struct ks_problem *p, int64_t time_ns)
 {
     char hex[17];
 
@@ -48,6 +71,8 @@ static void put_problem_json(struct ks_jw *w, const struct ks_problem *p)
     for (int d = 0; ks_operators[p->op]->dim_names[d]; d++)
         ks_jw_int(w, ks_operators[p->op]->dim_names[d], p->dim[d]);
     ks_jw_int(w, "count", p->count);
+    if (time_ns)
+        ks_jw_int(w, "total_time_ns", time_ns);
     ks_jw_str(w, "name", p->name);
     ks_jw_str(w, "class", ks_problem_class_name(ks_problem_class(p)));
     ks_jw_int(w, "reduction", ks_operators[p->op]->reduction(p));
@@ -65,7 +90,7 @@ void ks_problems_json(const struct ks_problem_set *set, struct ks_buf *b)
     for (uint32_t i = 0; i < set->n; i++) {
         const struct ks_problem p = ks_problem_table_get(&set->problems, i);
 
-        put_problem_json(&w, &p);
+        put_problem_json(&w, &p, set->origins[i].time_ns);
     }
     ks_jw_close(&w, ']');
     ks_buf_printf(b, "\n");

@@ -17,7 +17,7 @@ struct ks_problems_tally {
 
 /* The problems as CSV that ksweep reads; is_listing: with what ksweep derives of each in front (id,
  * shape class, products per output element, operations, bytes when each operand is touched once).
- */
+ * Where the source told device times the last column is total_time_ns. */
 void ks_problems_csv(const struct ks_problem_set *set, bool is_listing, struct ks_buf *b);
 void ks_problems_json(const struct ks_problem_set *set, struct ks_buf *b);
 void ks_problems_counts(const struct ks_problem_set *set, const struct ks_problems_tally *t,

@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 extern const struct ks_importer ks_import_csv, ks_import_miopen, ks_import_ck, ks_import_ckprofiler,
-    ks_import_fdb, ks_import_generator;
+    ks_import_fdb, ks_import_generator, ks_import_pytorch, ks_import_trace;
 
 /* One file on its way into a set, line by line. */
 struct ks_import {

@@ -16,10 +16,11 @@ enum column {
     COL_LAYOUT,
     COL_COUNT,
     COL_NAME,
+    COL_TIME,
     COL_DIM /* COL_DIM + i: dim i */
 };
-static const char *const fixed_names[] = { "operator", "direction", "dtype",
-                                           "layout",   "count",     "name" };
+static const char *const fixed_names[] = { "operator", "direction", "dtype",        "layout",
+                                           "count",    "name",      "total_time_ns" };
 
 struct reader {
     struct ks_import im;
@@ -34,6 +35,7 @@ struct reader {
     size_t n_fields;
     bool has_blanks[MOST_FIELDS]; /* around the field, outside of quotes */
     bool is_empty[MOST_FIELDS];   /* dims of this row */
+    int64_t time_ns;              /* of this row; 0: not told */
 };
 
 /* A header: its first field is "operator". */
@@ -223,6 +225,17 @@ static int set_name(struct reader *r, size_t i, struct ks_problem *p)
     return rc < 0 ? rc : 0;
 }
 
+static int set_time(struct reader *r, size_t i)
+{
+    int rc = r->field[i][0] ? set_number(r, i, &r->time_ns) : 1;
+
+    if (rc == 1 && r->time_ns < 0) {
+        rc = refuse_field(r, i, "is negative");
+        return rc < 0 ? rc : 0;
+    }
+    return rc;
+}
+
 static int set_dim(struct reader *r, size_t i, int64_t *out)
 {
     r->is_empty[i] = !r->field[i][0] && !r->has_blanks[i];
@@ -246,6 +259,8 @@ static int set_field(struct reader *r, size_t i, struct ks_problem *p)
         return text[0] ? set_number(r, i, &p->count) : 1;
     case COL_NAME:
         return set_name(r, i, p);
+    case COL_TIME:
+        return set_time(r, i);
     default:
         return set_dim(r, i, &p->dim[r->column[i] - COL_DIM]);
     }
@@ -258,6 +273,7 @@ static int take_fields(struct reader *r)
     int rc = 1;
 
     memset(r->is_empty, 0, sizeof r->is_empty);
+    r->time_ns = 0;
     for (size_t i = 0; rc == 1 && i < r->n_columns; i++)
         rc = set_field(r, i, &p);
     if (rc == 1)
@@ -266,7 +282,10 @@ static int take_fields(struct reader *r)
         return rc;
     if (ks_problem_finish(&p, &why) < 0)
         return ks_import_refuse_err(&r->im, &why);
-    return ks_import_take(&r->im, &p, 1);
+    rc = ks_import_take(&r->im, &p, 1);
+    if (rc == 0 && r->time_ns)
+        ks_problem_set_add_time(r->im.set, p.id, r->time_ns);
+    return rc;
 }
 
 /* Before the line is split, which trims its fields. */

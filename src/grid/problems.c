@@ -13,8 +13,9 @@
 
 /* In the order of sniffing. */
 const struct ks_importer *const ks_importers[] = {
-    &ks_import_csv, &ks_import_ck, &ks_import_generator, &ks_import_miopen, &ks_import_ckprofiler,
-    &ks_import_fdb, NULL
+    &ks_import_csv,     &ks_import_ck,         &ks_import_generator,
+    &ks_import_miopen,  &ks_import_ckprofiler, &ks_import_fdb,
+    &ks_import_pytorch, &ks_import_trace,      NULL
 };
 
 void ks_problem_set_init(struct ks_problem_set *s)
@@ -157,12 +158,15 @@ int ks_problem_set_add(struct ks_problem_set *s, const struct ks_problem *p, str
     return ks_problem_set_add_from(s, p, NULL, 0, err);
 }
 
-static int add_from_table(struct ks_problem_set *s, const struct ks_problem_table *t, uint32_t i,
-                          struct ks_err *err)
+static int add_from_set(struct ks_problem_set *s, const struct ks_problem_set *from, uint32_t i,
+                        struct ks_err *err)
 {
-    const struct ks_problem p = ks_problem_table_get(t, i);
+    const struct ks_problem p = ks_problem_table_get(&from->problems, i);
+    const int rc = ks_problem_set_add(s, &p, err);
 
-    return ks_problem_set_add(s, &p, err);
+    if (rc == 0)
+        ks_problem_set_add_time(s, p.id, from->origins[i].time_ns);
+    return rc;
 }
 
 int ks_problem_set_take(struct ks_problem_set *s, struct ks_problem_set *from, struct ks_err *err)
@@ -188,7 +192,7 @@ int ks_problem_set_take(struct ks_problem_set *s, struct ks_problem_set *from, s
         from->n_files = none.n_files;
     } else {
         for (uint32_t i = 0; rc == 0 && i < from->n; i++)
-            rc = add_from_table(s, &from->problems, i, err);
+            rc = add_from_set(s, from, i, err);
     }
     ks_problem_set_release(from);
     return rc;
@@ -205,6 +209,22 @@ const char *ks_problem_set_origin(const struct ks_problem_set *s, uint32_t i, ui
 int64_t ks_problem_set_find(const struct ks_problem_set *s, uint64_t id)
 {
     return s->n_slots ? (int64_t)s->slots[find_slot(s, id)] - 1 : -1;
+}
+
+void ks_problem_set_add_time(struct ks_problem_set *s, uint64_t id, int64_t time_ns)
+{
+    int64_t *sum = &s->origins[ks_problem_set_find(s, id)].time_ns;
+
+    if (__builtin_add_overflow(*sum, time_ns, sum))
+        *sum = INT64_MAX;
+}
+
+bool ks_problem_set_has_times(const struct ks_problem_set *s)
+{
+    for (uint32_t i = 0; i < s->n; i++)
+        if (s->origins[i].time_ns > 0)
+            return true;
+    return false;
 }
 
 int ks_problem_set_refuse(struct ks_problem_set *s, const char *file, uint64_t line,

@@ -18,10 +18,11 @@ struct ks_refusal {
     uint64_t line;
     char reason[160];
 };
-/* Where a problem was first read. */
+/* Where a problem was first read, and what the source tells of all its uses. */
 struct ks_origin {
     uint64_t line;
-    uint32_t file; /* index into the set's files + 1; 0: not from a file */
+    uint32_t file;   /* index into the set's files + 1; 0: not from a file */
+    int64_t time_ns; /* device time of all its uses in the source; 0: unknown */
 };
 struct ks_problem_set {
     struct ks_problem_table problems; /* distinct by id, in order of first appearance; counts
@@ -63,6 +64,10 @@ int ks_problem_set_add_from(struct ks_problem_set *s, const struct ks_problem *p
 int ks_problem_set_take(struct ks_problem_set *s, struct ks_problem_set *from, struct ks_err *err);
 /* The file (borrowed; "" for none) and line of problem i. */
 const char *ks_problem_set_origin(const struct ks_problem_set *s, uint32_t i, uint64_t *line_out);
+/* Adds to the device time of the problem with this id, which must be there. */
+void ks_problem_set_add_time(struct ks_problem_set *s, uint64_t id, int64_t time_ns);
+/* Is a time known of any problem? */
+bool ks_problem_set_has_times(const struct ks_problem_set *s);
 int64_t ks_problem_set_find(const struct ks_problem_set *s, uint64_t id); /* index; -1: absent */
 int ks_problem_set_refuse(struct ks_problem_set *s, const char *file, uint64_t line,
                           const char *reason, struct ks_err *err);

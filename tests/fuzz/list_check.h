@@ -10,7 +10,8 @@ enum list_kind {
     LIST_OF_COMMANDS, /* never an error; a line may hold several commands, a command problems */
     LIST_OF_LINES,    /* never an error; each line is taken, refused or other */
     LIST_WITH_HEADER, /* as LIST_OF_LINES, or an error of the header */
-    LIST_GENERATED    /* an error, or combinations without a line of their own */
+    LIST_GENERATED,   /* an error, or combinations without a line of their own */
+    LIST_OF_OPERATORS /* an error, or operators, which have ids instead of lines */
 };
 
 /* Reads the bytes with the importer of that name; aborts when counts do not add up, a problem is

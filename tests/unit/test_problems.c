@@ -505,11 +505,11 @@ static void files_that_cannot_be_read(void **state)
         { DATA, "auto", "is a directory", KS_EINVAL },
         { DATA "tiny.k", "auto",
           "looks like no known problem list (csv, ck, generator, miopen, ckprofiler, "
-          "fdb)",
+          "fdb, pytorch, trace)",
           KS_EFORMAT },
         { DATA "good.csv", "cvs", "no importer 'cvs', did you mean 'csv'; available: auto, csv",
           KS_EINVAL },
-        { DATA "good.csv", "pytorch", "no importer 'pytorch'", KS_EINVAL },
+        { DATA "good.csv", "tensorflow", "no importer 'tensorflow'", KS_EINVAL },
     };
 
     (void)state;
