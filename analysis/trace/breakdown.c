@@ -8,7 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { KERNEL_WAIT_NS = 30000 };
+enum {
+    KERNEL_WAIT_NS = 30000,
+    KINDS_MAX = 256 /* of copies; real traces have a handful, what is beyond is one line */
+};
 
 #define SPREAD_COLUMNS                                                                             \
     { "count", KS_DF_F64 }, { "mean", KS_DF_F64 }, { "std", KS_DF_F64 }, { "min", KS_DF_F64 },     \
@@ -243,6 +246,8 @@ struct queue {
     uint64_t *at;
     double *by, *length;
     uint32_t *order, *spare, n;
+    uint32_t *rows;  /* [gpu.n] by stream */
+    uint32_t *first; /* [n_streams + 1] of rows */
 };
 
 static void add_point(struct queue *q, int64_t ns, double by)
@@ -253,16 +258,30 @@ static void add_point(struct queue *q, int64_t ns, double by)
     q->n++;
 }
 
+/* Rows of the work by stream, so that many streams cost no more than few. */
+static void group_rows(const struct ks_trace *t, struct queue *q)
+{
+    for (uint32_t i = 0; i < t->gpu.n; i++)
+        q->first[t->gpu.stream[i] + 1]++;
+    for (uint32_t i = 0; i < t->n_streams; i++)
+        q->first[i + 1] += q->first[i];
+    for (uint32_t i = 0; i < t->gpu.n; i++)
+        q->rows[q->first[t->gpu.stream[i]]++] = i;
+    for (uint32_t i = t->n_streams; i > 0; i--)
+        q->first[i] = q->first[i - 1];
+    q->first[0] = 0;
+}
+
 /* Launches come first, so that at equal times they count before beginnings. */
 static void add_points(const struct ks_trace_view *v, struct queue *q, uint32_t stream,
                        bool is_launch)
 {
     const struct ks_trace *t = v->t;
 
-    for (uint32_t i = 0; i < t->gpu.n; i++) {
-        const uint32_t call = t->gpu.call[i];
+    for (uint32_t k = q->first[stream]; k < q->first[stream + 1]; k++) {
+        const uint32_t i = q->rows[k], call = t->gpu.call[i];
 
-        if (t->gpu.stream[i] == stream && call != KS_TRACE_NONE && is_kept(v, i))
+        if (call != KS_TRACE_NONE && is_kept(v, i))
             add_point(q, is_launch ? t->calls.ts_ns[call] : t->gpu.ts_ns[i], is_launch ? 1 : -1);
     }
 }
@@ -293,9 +312,13 @@ int ks_put_queues(const struct ks_trace_view *v, struct ks_table *to, struct ks_
                        .by = calloc(n, sizeof(*q.by)),
                        .length = calloc(n, sizeof(*q.length)),
                        .order = calloc(n, sizeof(*q.order)),
-                       .spare = calloc(n, sizeof(*q.spare)) };
-    const bool is_ok = q.at && q.by && q.length && q.order && q.spare;
+                       .spare = calloc(n, sizeof(*q.spare)),
+                       .rows = calloc(n, sizeof(*q.rows)),
+                       .first = calloc(v->t->n_streams + (size_t)2, sizeof(*q.first)) };
+    const bool is_ok = q.at && q.by && q.length && q.order && q.spare && q.rows && q.first;
 
+    if (is_ok)
+        group_rows(v->t, &q);
     for (uint32_t i = 0; is_ok && i < v->t->n_streams; i++)
         put_queue(v, &q, i, to);
     free(q.at);
@@ -303,6 +326,8 @@ int ks_put_queues(const struct ks_trace_view *v, struct ks_table *to, struct ks_
     free(q.length);
     free(q.order);
     free(q.spare);
+    free(q.rows);
+    free(q.first);
     return is_ok ? 0 : no_memory(err);
 }
 
@@ -330,7 +355,8 @@ int ks_put_copies(const struct ks_trace_view *v, struct ks_table *to, struct ks_
         kind[i] =
             t->gpu.kind[i] == KS_TRACE_KERNEL || !isfinite(t->gpu.gb_per_s[i]) || !is_kept(v, i)
                 ? KS_NAME_NONE
-                : ks_names_put(&kinds, name, kind_length(name));
+            : kinds.n < KINDS_MAX ? ks_names_put(&kinds, name, kind_length(name))
+                                  : ks_names_put(&kinds, "(others)", 8);
     }
     for (uint32_t k = 0; k < kinds.n; k++) {
         size_t n = 0;
