@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "kernel_sweep.h"
+#include "kernel_needs.h"
 #include "op/conv.h"
 #include "op_cases.h"
 #include "problem_list.h"
@@ -268,6 +269,7 @@ void kernel_sweep_all(struct place *p, uint32_t direction, const char *const *co
                                          NULL };
     kernel_sweep_open(p, direction, configs);
     kernel_sweep_refusals(p);
+    kernel_needs_agree(p, direction);
     kernel_sweep_choice(p, configs, lists, 3);
     kernel_sweep_matrix(p, configs);
     kernel_sweep_run(p, direction);
