@@ -364,7 +364,8 @@ static void create(struct made *m, uint32_t size, uint32_t smallest, struct ks_s
         fail_msg("%s", err.text);
 }
 
-/* Every second tree begins with a split on what one instance lacks, which sends it left or right. */
+/* Every second tree begins with a split on what one instance lacks, which sends it left or right.
+ */
 static void split_on_missing(const struct made *m, struct ks_forest *f)
 {
     uint16_t missing = 0;
