@@ -86,7 +86,7 @@ static void fill(struct ks_objective *o, const struct ks_cells *c, const struct 
     for (size_t i = 0; i < o->n; i++) {
         const struct ks_pair_row *row = &rows[i];
         const struct ks_cell_problem *p = &c->problems[row->problem];
-        double weight = row->cell == KS_NO_CELL ? 1 : c->cells[row->cell].weight;
+        double weight = row->cell == KS_NO_CELL ? KS_LOST_WEIGHT : c->cells[row->cell].weight;
         double count = p->problem.count > 1 ? (double)p->problem.count : 1;
 
         if (row->problem != problem)

@@ -24,6 +24,7 @@ const char *ks_target_meaning(uint32_t target); /* "?" likewise */
 uint32_t ks_target_from(const char *name);
 
 #define KS_LOST_FACTOR 10.0
+#define KS_LOST_WEIGHT 0.2 /* of a measured one; not of pairs */
 
 struct ks_objective {
     enum ks_target target;

@@ -64,12 +64,22 @@ static int one_fold(const struct run *r, uint32_t i, struct ks_err *err)
     return rc;
 }
 
+/* More problems than the search had bear more trees: by the root of their ratio. */
+static struct ks_tried scaled(const struct run *r, struct ks_tried t)
+{
+    double n_all = (double)r->in->cells->n_problems, n = (double)r->options->search_problems;
+
+    if (n > 0 && n < n_all)
+        t.rounds = (uint32_t)ceil(t.rounds * sqrt(n_all / n));
+    return t;
+}
+
 static int outer_folds(const struct run *r, const struct ks_search *s, struct ks_err *err)
 {
     int rc = 0;
 
     for (uint32_t i = 0; rc == 0 && i < r->options->n_folds; i++) {
-        r->t->chosen[i] = ks_search_choose(s, i);
+        r->t->chosen[i] = scaled(r, ks_search_choose(s, i));
         rc = one_fold(r, i, err);
         tell(r, "cross-validating", (i + 1.0) / r->options->n_folds);
     }
@@ -209,7 +219,7 @@ static int train(const struct run *r, struct ks_err *err)
             t->tried[k] = ks_search_judge(&s, k, KS_ALL_FOLDS);
         t->n_tried = s.n_settings;
         t->is_cut = s.is_cut;
-        t->last = ks_search_choose(&s, KS_ALL_FOLDS);
+        t->last = scaled(r, ks_search_choose(&s, KS_ALL_FOLDS));
         rc = last_model(r, err);
     }
     ks_search_release(&s);
