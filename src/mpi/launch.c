@@ -15,27 +15,28 @@ extern char **environ;
 
 #define SOCKETS          "/proc/net/tcp" /* and tcp6 */
 #define LISTENING        "0A"            /* a state in it */
+#define LINE_BYTES       150             /* of SOCKETS */
 #define LONGEST_LEAVE_NS 2000000000ull
 #define LOOK_NS          5000000ull
 
 /* Does a socket of this host listen on the port? Lines: "sl local_address:PORT remote state ...",
- * in hexadecimal. */
+ * in hexadecimal. Linux lists listening sockets first; behind them, and again at the end of the
+ * file, it looks through a table of all connections, which takes 5 to 10 ms on a host with 24 GiB.
+ * So the file is read a line at a time, and no further than needed. */
 static bool has_listener(const char *table, uint32_t port)
 {
-    struct ks_buf text;
+    char line[256], one_line[LINE_BYTES], state[4];
     bool found = false;
+    FILE *f = fopen(table, "re");
+    unsigned at;
 
-    ks_buf_init(&text);
-    if (ks_file_read(table, &text, NULL) == 0)
-        for (const char *line = ks_buf_text(&text); line && !found; line = strchr(line, '\n')) {
-            unsigned at;
-            char state[4];
-
-            line += *line == '\n';
-            found = sscanf(line, "%*d: %*[0-9A-Fa-f]:%x %*s %3s", &at, state) == 2 && at == port &&
-                    strcmp(state, LISTENING) == 0;
-        }
-    ks_buf_release(&text);
+    if (!f)
+        return false;
+    setvbuf(f, one_line, _IOFBF, sizeof(one_line));
+    while (!found && fgets(line, sizeof(line), f))
+        found = sscanf(line, "%*d: %*[0-9A-Fa-f]:%x %*s %3s", &at, state) == 2 && at == port &&
+                strcmp(state, LISTENING) == 0;
+    fclose(f);
     return found;
 }
 
