@@ -38,10 +38,8 @@ static int print_regret(const struct ks_sweeps *s, struct label l, struct ks_err
         if (rc < 0)
             break;
         if (m == 0)
-            printf("# %zu problems, %u sweeps: A %u, C1 %u, C2 %u; %zu regrets\nproblems %zu\n"
-                   "sweeps %u\n",
-                   y.n_problems, s->n_sweeps, o.n_a, o.n_c1, s->n_sweeps - o.n_a - o.n_c1,
-                   y.n_regrets, y.n_problems, s->n_sweeps);
+            printf("# %zu problems: A %u, C1 %u, C2 %u sweeps; %zu regrets\n", y.n_problems, o.n_a,
+                   o.n_c1, s->n_sweeps - o.n_a - o.n_c1, y.n_regrets);
         print_quantiles("regret", m ? "minimum" : "median", &y.regret);
         print_quantiles("floor", m ? "minimum" : "median", &y.floor);
     }
@@ -188,11 +186,12 @@ static int report(const struct ks_sweeps *s, bool with_statistics, struct ks_err
 {
     struct label l = { (unsigned)choice_of(ks_statistic_names, "KSWEEP_REPEAT_STATISTIC"),
                        (unsigned)choice_of(ks_over_names, "KSWEEP_REPEAT_OVER") };
-    int rc;
+    int rc = 0;
 
-    printf("# label: %s of rounds, over rounds %s\n", ks_statistic_names[l.statistic],
-           ks_over_names[l.over]);
-    rc = print_regret(s, l, err);
+    printf("# label: %s of rounds, over rounds %s\nproblems %u\nsweeps %u\n",
+           ks_statistic_names[l.statistic], ks_over_names[l.over], s->n_problems, s->n_sweeps);
+    if (s->n_sweeps > 2)
+        rc = print_regret(s, l, err);
     if (rc == 0)
         rc = print_sweeps(s, l, err);
     if (rc == 0)

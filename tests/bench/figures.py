@@ -227,7 +227,13 @@ def rows_repeat(raw, b):
             width = get(f"coverage.{rounds}.half_width")
             yield row(f"{b}: half-width, {rounds} rounds", int(get(f"coverage.{rounds}.n")),
                       f"{100 * width:.2f} %", "", "", "<= 1 %", width <= 0.01)
-    yield [f"{b}: Brier score", str(n), f"{get('brier.best'):.4f} best, {get('brier.near'):.4f} near",
+    yield from rows_calibration(raw, b)
+
+
+def rows_calibration(raw, b):
+    get = lambda key: raw.mid(b, key)
+    yield [f"{b}: Brier score", str(int(get("problems"))),
+           f"{get('brier.best'):.4f} best, {get('brier.near'):.4f} near",
            f"regret expected {100 * get('expected_regret'):.2f} %, seen {100 * get('seen_regret'):.2f} %",
            "", "", ""]
 
@@ -394,6 +400,7 @@ def rows_onednn(raw, b):
 TABLE = {"cold-tiny-gemm": rows_cold, "warm-20000": rows_warm, "harness-cost": rows_harness,
          "quickstart-breakdown": rows_quickstart, "startup": rows_startup, "dispatch": rows_dispatch,
          "sched": rows_sched, "race": rows_race, "repeat-n1": rows_repeat, "repeat-n2": rows_repeat,
+         "calibration": rows_calibration,
          "variance": rows_variance, "lazy": rows_lazy, "journal": rows_journal,
          "gather": rows_gather, "table": rows_table,
          "build-1000": rows_build, "build-shipped": rows_build, "build-gpu": rows_build,

@@ -4,7 +4,7 @@
 # stands beside in the same run, ratio, goal, met or MISSED. docs/benchmarks.md says what each means.
 #
 #   cold-tiny-gemm warm-20000 harness-cost quickstart-breakdown startup journal gather   (all of these
-#   when no name is given)    dispatch sched lazy oracle onednn verification build build-gpu quiet race repeat table variance   (only when named)
+#   when no name is given)    dispatch sched lazy oracle onednn verification build build-gpu quiet race repeat calibration table variance   (only when named)
 #
 #   --out DIR     raw.txt and table.md; default build/bench
 #   --build DIR   a configured build tree; default build, made by the preset `release`
@@ -13,6 +13,7 @@
 # repeat: KSWEEP_REPEAT_SWEEPS (4), _RANKS ("1 2": in one process and under mpirun -n 2), _ROUNDS
 #   (measure.rounds.max; as the job's default), _PROBLEMS (lists, colons between them), _STATISTICS (not
 #   empty: ranks the label's statistics), _STATISTIC and _OVER (the label's), _DIR (where sweeps are kept)
+# calibration: KSWEEP_CALIBRATION_SWEEPS (5), _DIR
 # variance: KSWEEP_VARIANCE_SWEEPS (3), _WORKERS (3), _BUFFERS (2), _S (20: s in each buffer), _JOB, _DIR
 #
 # Wants two cores with nothing else on them: each run waits for that, half a minute at most.
@@ -35,7 +36,7 @@ while [ $# -gt 0 ]; do
         case $1 in --out) out=$2 ;; --build) build=$2 ;; --runs) runs=$2 ;; esac
         shift ;;
     -h | --help) sed -n '3,/^set -u/{/^set -u/d;s/^# \{0,1\}//;p}' "$0"; exit 0 ;;
-    *) [[ " ${usual[*]} dispatch sched lazy oracle onednn verification build build-gpu quiet race repeat table variance " == *" $1 "* ]] || fail 2 "no bench '$1'; see run.sh --help"
+    *) [[ " ${usual[*]} dispatch sched lazy oracle onednn verification build build-gpu quiet race repeat calibration table variance " == *" $1 "* ]] || fail 2 "no bench '$1'; see run.sh --help"
        names+=("$1") ;;
     esac
     shift
@@ -56,7 +57,7 @@ targets=(ksweep ksweep-worker bench_hello bench_units bench_journal bench_gather
 [[ " ${names[*]} " == *" dispatch "* ]] && targets+=(dispatch_worker)
 [[ " ${names[*]} " == *" sched "* ]] && targets+=(bench_sched)
 [[ " ${names[*]} " == *" race "* ]] && targets+=(bench_race)
-[[ " ${names[*]} " == *" repeat "* ]] && targets+=(bench_repeat)
+[[ " ${names[*]} " == *" repeat "* || " ${names[*]} " == *" calibration "* ]] && targets+=(bench_repeat)
 [[ " ${names[*]} " == *" variance "* ]] && targets+=(bench_variance)
 [[ " ${names[*]} " == *" onednn "* ]] && targets+=(bench_onednn)
 [[ " ${names[*]} " == *" verification "* ]] && targets+=(bench_verify bench_checks)
@@ -417,6 +418,20 @@ bench_repeat() { # whether sweeps name the same winners; sweeps are kept, so tha
         grep '^#' "$tmp/said" | tee -a "$raw" >&2
         awk -v b="$1-n$n" '!/^#/ { print b, 0, $1, $2 }' "$tmp/said" >>"$raw"
     done
+}
+
+bench_calibration() { # the oracle of one sweep against all others; kept and gone on with as above
+    local job=$here/data/calibration.json i runs=()
+    local kept=${KSWEEP_CALIBRATION_DIR:-$out/calibration}
+    mkdir -p "$kept" || exit 3
+    ksweep build "$job" --cache "$kept/cache" >"$tmp/said" 2>&1 || fail 3 "ksweep build fails"
+    for ((i = 0; i < ${KSWEEP_CALIBRATION_SWEEPS:-5}; i++)); do
+        repeat_sweep "$1" "$i" "$kept/$i" ksweep run "$job" --out "$kept/$i" --cache "$kept/cache"
+        runs+=("$kept/$i")
+    done
+    "$bin/bench_repeat" "${runs[@]}" >"$tmp/said" || fail 3 "bench_repeat fails"
+    grep '^#' "$tmp/said" | tee -a "$raw" >&2
+    awk -v b="$1" '!/^#/ { print b, 0, $1, $2 }' "$tmp/said" >>"$raw"
 }
 
 bench_onednn() { # a comparison for each of data/onednn_*.json

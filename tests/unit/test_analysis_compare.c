@@ -11,6 +11,7 @@
 #include "base/hash.h"
 #include "record/outcome.h"
 #include "sweep_kit.h"
+#include "tests/unit/fault.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -255,6 +256,49 @@ static void winners_and_cells_of_one_side(void **state)
     sweep_kit_close(&k);
 }
 
+static int all_of_it(const struct ks_sweeps *s)
+{
+    struct ks_trials t = { 0 };
+    struct ks_comparison c = { 0 };
+    struct ks_oracle o = { 0 };
+    int rc = ks_trials_make(s, KS_STATISTIC_LOW, KS_OVER_MEDIAN, &t, NULL);
+
+    if (rc == 0)
+        rc = ks_compare_make(s, &t, 1, &c, NULL);
+    if (rc == 0)
+        rc = ks_compare_judge(&c, 0.01, 0.05, NULL);
+    if (rc == 0)
+        rc = ks_oracle_make(&t, 1, KS_OVER_MEDIAN, 0.005, &o, NULL);
+    ks_oracle_release(&o);
+    ks_compare_release(&c);
+    ks_trials_release(&t);
+    return rc;
+}
+
+static void every_allocation_may_fail(void **state)
+{
+    struct ks_sweeps s;
+    struct sweep_kit k;
+    bool has_failed = true;
+    unsigned n = 0;
+
+    (void)state;
+    sweep_kit_open(&k, 1, 2, 2, 3);
+    k.noise.round_sd = 0.01;
+    sweep_kit_measure(&k, &s);
+    for (; has_failed; n++) {
+        int rc;
+
+        fault_arm(n);
+        rc = all_of_it(&s);
+        has_failed = fault_disarm();
+        assert_int_equal(rc, has_failed ? KS_ENOMEM : 0);
+    }
+    assert_true(n > 40);
+    ks_sweeps_release(&s);
+    sweep_kit_close(&k);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -264,6 +308,7 @@ int main(void)
         cmocka_unit_test(a_slower_device_is_slower),
         cmocka_unit_test(the_margin_decides),
         cmocka_unit_test(winners_and_cells_of_one_side),
+        cmocka_unit_test(every_allocation_may_fail),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
