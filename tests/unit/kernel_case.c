@@ -249,7 +249,8 @@ static uint32_t count_news(const struct ks_grid *g, const struct ks_instance *on
     return news;
 }
 
-/* All instances take minutes. The one with the most that is new comes next, so that few are enough. */
+/* All instances take minutes. The one with the most that is new comes next, so that few are enough.
+ */
 static void keep_every_value(struct ks_grid *g)
 {
     uint32_t n = 0;
