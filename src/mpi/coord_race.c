@@ -116,12 +116,11 @@ struct ks_race_spread *ks_coord_race_pool(struct ks_coord *c, uint64_t device_id
 }
 
 /* The problem of a device's first record, by time; of two at a time the lower id. */
-static int note_first(struct race_books *r, const struct ks_record *rec, struct ks_err *err)
+static int note_first(struct race_books *r, struct race_first now, struct ks_err *err)
 {
     struct race_first *f = r->firsts;
-    struct race_first now = { rec->device_id, rec->started_ns, rec->cell.problem };
 
-    while (f < r->firsts + r->n_firsts && f->device_id != rec->device_id)
+    while (f < r->firsts + r->n_firsts && f->device_id != now.device_id)
         f++;
     if (f == r->firsts + r->n_firsts) {
         int rc = grow((void **)&r->firsts, r->n_firsts, &r->cap_firsts, sizeof(*f), err);
@@ -151,18 +150,29 @@ static bool has_pilots(const struct ks_coord *c, const struct race_book *b)
 
 /* Aliases are not measured, controls are measured for another purpose; what a worker never ran says
  * nothing of times. */
-bool ks_coord_race_wants(const struct ks_coord *c, const struct ks_record_head *r)
+static bool is_measured(const struct ks_coord *c, const struct ks_record_head *r)
 {
     const bool is_control = r->outcome_flags & (KS_FL_ALIASED | KS_FL_PRUNED);
-    int64_t i_problem;
 
-    if (!c->races.is_on || r->role != KS_ROLE_CELL || is_control || ks_id128_is_zero(r->worker) ||
-        r->outcome == KS_O_UNSUPPORTED || r->cell.condition != c->c.grid->condition ||
-        r->round_index >= KS_RACE_ROUNDS_MAX || (r->round_index > 0 && !r->n_visit))
-        return false;
-    i_problem = ks_grid_problem(c->c.grid, r->cell.problem);
+    return c->races.is_on && r->role == KS_ROLE_CELL && !is_control &&
+           !ks_id128_is_zero(r->worker) && r->outcome != KS_O_UNSUPPORTED &&
+           r->cell.condition == c->c.grid->condition && r->round_index < KS_RACE_ROUNDS_MAX &&
+           (r->round_index == 0 || r->n_visit > 0);
+}
+
+bool ks_coord_race_wants(const struct ks_coord *c, const struct ks_record_head *r)
+{
+    int64_t i_problem = is_measured(c, r) ? ks_grid_problem(c->c.grid, r->cell.problem) : -1;
+
     return i_problem >= 0 && ks_grid_instance(c->c.grid, r->cell.instance) >= 0 &&
            c->races.state[i_problem] != RACE_ENDED;
+}
+
+int ks_coord_race_first(struct ks_coord *c, const struct ks_record_head *r, struct ks_err *err)
+{
+    const struct race_first f = { r->device_id, r->started_ns, r->cell.problem };
+
+    return is_measured(c, r) ? note_first(&c->races, f, err) : 0;
 }
 
 static int need_book(struct ks_coord *c, uint32_t i_problem, struct race_book **out,
@@ -226,7 +236,8 @@ int ks_coord_race_note(struct ks_coord *c, uint32_t i_problem, const struct ks_r
     int rc = need_book(c, i_problem, &b, err);
 
     if (rc == 0)
-        rc = note_first(&c->races, r, err);
+        rc = note_first(&c->races,
+                        (struct race_first){ r->device_id, r->started_ns, r->cell.problem }, err);
     if (rc < 0 || (r->outcome == KS_O_OK && s.time_ns <= 0))
         return rc;
     note_visit(b, r);

@@ -68,6 +68,9 @@ int ks_coord_race_open(struct ks_coord *c, struct ks_err *err);
 void ks_coord_race_close(struct ks_coord *c);
 /* Whether this record is of a race, and so to be decoded. */
 bool ks_coord_race_wants(const struct ks_coord *c, const struct ks_record_head *r);
+/* Of a record of an earlier life, also of a race that has ended: whether it is the first of its
+ * device. */
+int ks_coord_race_first(struct ks_coord *c, const struct ks_record_head *r, struct ks_err *err);
 /* It is in the journal. */
 int ks_coord_race_take(struct ks_coord *c, const struct ks_record *r, struct ks_err *err);
 /* Races whose round 0 is complete begin. */

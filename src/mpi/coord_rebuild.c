@@ -14,6 +14,12 @@ struct rebuild {
     uint32_t n_past, cap_past;
 };
 
+/* Not by limits, which may be others now, nor by the end of a sweep. */
+static bool is_settled(uint32_t stop)
+{
+    return stop == KS_RACE_ALONE || stop == KS_RACE_TIED || stop == KS_RACE_REGRET;
+}
+
 /* All cells had their outcome when the race ended. */
 static bool is_over(const struct ks_coord *c, uint32_t i_problem)
 {
@@ -21,8 +27,7 @@ static bool is_over(const struct ks_coord *c, uint32_t i_problem)
     const struct ks_ledger_problem *p =
         ks_ledger_problem_find(c->c.ledger, ks_problem_table_id(&g->problems, i_problem));
 
-    return p && p->race_stop && p->race_stop != KS_RACE_CUT &&
-           p->n_final >= ks_grid_n_cells_of(g, i_problem);
+    return p && is_settled(p->race_stop) && p->n_final >= ks_grid_n_cells_of(g, i_problem);
 }
 
 static int need_past(struct rebuild *b, uint32_t i_problem, struct ks_race_rec **out,
@@ -67,13 +72,16 @@ static int on_frame(void *ctx, const struct ks_journal_frame *f, struct ks_err *
     struct rebuild *b = ctx;
     struct ks_coord *c = b->c;
     struct ks_record_head head;
+    int rc;
 
     if (f->type == KS_F_RACE)
         return take_race(b, f, err);
-    if (f->type != KS_F_DONE || ks_record_peek(f->body, f->n, &head, NULL) < 0 ||
-        !ks_coord_race_wants(c, &head) ||
-        ks_record_decode(f->body, f->n, c->record, NULL, NULL) < 0)
+    if (f->type != KS_F_DONE || ks_record_peek(f->body, f->n, &head, NULL) < 0)
         return 0;
+    rc = ks_coord_race_first(c, &head, err);
+    if (rc < 0 || !ks_coord_race_wants(c, &head) ||
+        ks_record_decode(f->body, f->n, c->record, NULL, NULL) < 0)
+        return rc;
     return ks_coord_race_take(c, c->record, err);
 }
 

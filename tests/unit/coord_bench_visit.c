@@ -45,10 +45,11 @@ static double scatter(uint64_t a, uint64_t b)
     return sum;
 }
 
-static void put_samples(const struct sim *m, struct ks_record *r)
+/* moment: a number of the lease, the same whenever the test runs. */
+static void put_samples(const struct sim *m, uint64_t moment, struct ks_record *r)
 {
     double ns = m->time_ns[ks_grid_instance(m->grid, r->cell.instance)];
-    ns *= exp(m->noise * (scatter(r->block_id, 1) + scatter(r->block_id, r->cell.instance)));
+    ns *= exp(m->noise * (scatter(moment, 1) + scatter(moment, r->cell.instance)));
     if (r->outcome != KS_O_OK || ns <= 0)
         return;
     for (r->n_samples = 0; r->n_samples < 3; r->n_samples++)
@@ -74,6 +75,8 @@ static void put_place(const struct sim *m, uint32_t rank, struct ks_record *r)
 
 void sim_put_place(const struct sim *m, uint32_t rank, struct ks_record *r)
 {
+    const uint64_t life = ks_journal_segment(m->journal)->incarnation;
+    const uint64_t lease = m->ranks[rank].n_leases ? m->ranks[rank].leases[0].lease : 0;
     put_place(m, rank, r);
-    put_samples(m, r);
+    put_samples(m, ks_mix64(life << 32 ^ lease), r);
 }

@@ -288,6 +288,29 @@ static void test_drain_and_resume(void **state)
     sim_close(m);
 }
 
+/* A race that ended for its limit of rounds goes on where the limit is higher. */
+static void test_more_rounds(void **state)
+{
+    (void)state;
+    struct visit v[MOST_VISITS];
+    open_planted(&one, 2, 9);
+    m->noise = 0.02;
+    m->grid->job.rounds.max = 2;
+    sim_coordinate(m, NULL);
+    sim_run(m, 60);
+    assert_int_equal(visits(v), 2);
+    assert_int_equal(raced(1)->race_stop, KS_RACE_ROUNDS);
+    sim_resume(m, 0);
+    sim_run(m, 60);
+    assert_int_equal(visits(v), 0);
+    m->grid->job.rounds.max = 3;
+    sim_resume(m, 0);
+    sim_run(m, 60);
+    assert_int_equal(visits(v), 2);
+    assert_int_equal(v[0].round, 2);
+    sim_close(m);
+}
+
 /* Only problems with new instances race again: every second one. */
 static void test_extend(void **state)
 {
@@ -566,6 +589,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_noise, set_up, sim_free),
         cmocka_unit_test_setup_teardown(test_lost_device, set_up, sim_free),
         cmocka_unit_test_setup_teardown(test_drain_and_resume, set_up, sim_free),
+        cmocka_unit_test_setup_teardown(test_more_rounds, set_up, sim_free),
         cmocka_unit_test_setup_teardown(test_extend, set_up, sim_free),
         cmocka_unit_test_setup_teardown(test_any_order, set_up, sim_free),
         cmocka_unit_test_setup_teardown(test_whatever_happens, set_up, sim_free),
