@@ -114,7 +114,7 @@ caged() { # TREE COMMAND...
                 case $at in */freezer) mount -o remount,bind,ro "$at" || exit 125 ;; esac ;;
             esac
         done </proc/mounts
-        ulimit -v "$1"
+        ulimit -S -d "$1"
         shift
         exec "$@"' "$tree" "$most" "$@"
 }
