@@ -91,24 +91,32 @@ static int check_device(struct reading *r, const struct ks_obs *row, struct ks_e
         row->device == KS_OBS_NONE ? NULL : ks_store_device(r->f, row->device);
     uint64_t device_class = device ? device->rec.device_class : 0;
 
-    if (!d->has_row) {
-        d->has_row = true;
+    if (!d->has_device) {
+        d->has_device = true;
         d->device_class = device_class;
-        d->condition = row->condition_id;
         snprintf(d->arch, sizeof(d->arch), "%s", device ? device->rec.arch : "");
         snprintf(d->model, sizeof(d->model), "%s", device ? device->rec.model : "");
         d->n_units = device ? device->rec.n_units : 0;
     }
-    if (r->rules->is_mixed)
-        return 0;
-    if (device_class != d->device_class)
+    if (!r->rules->is_mixed && device_class != d->device_class)
         return ks_fail(err, KS_EINVAL,
                        "%s: rows of device class %016llx (%s) beside those of %016llx (%s); a "
                        "model is for one class: split the files, or allow it with --mixed",
                        r->file->path, (unsigned long long)device_class,
                        device ? device->rec.model : "not known",
                        (unsigned long long)d->device_class, d->model);
-    if (row->condition_id != d->condition)
+    return 0;
+}
+
+static int check_condition(struct reading *r, const struct ks_obs *row, struct ks_err *err)
+{
+    struct ks_dataset *d = r->d;
+
+    if (!d->has_row) {
+        d->has_row = true;
+        d->condition = row->condition_id;
+    }
+    if (!r->rules->is_mixed && row->condition_id != d->condition)
         return ks_fail(err, KS_EINVAL,
                        "%s: rows of measuring condition %016llx beside those of %016llx; times "
                        "of two conditions do not compare: split the files, or allow it with "
@@ -144,11 +152,16 @@ static int add_row(struct reading *r, const struct ks_obs *row, uint32_t problem
         return rc;
     if (row->flags & KS_FL_TRUNCATED)
         ks_cells_truncate(c, problem);
+    /* What fails on another device says nothing of this one; what was not built has no device. */
+    if (ks_is_usable(row) || row->device != KS_OBS_NONE)
+        rc = check_device(r, row, err);
+    if (rc < 0)
+        return rc;
     if (is_refused(row))
         return ks_cells_refuse(c, problem, cell.instance, err);
     if (!ks_is_usable(row)) /* an untrusted time says nothing */
         return row->outcome == KS_O_UNTRUSTED ? 0 : ks_cells_lose(c, problem, cell.instance, err);
-    rc = check_device(r, row, err);
+    rc = check_condition(r, row, err);
     if (rc < 0)
         return rc;
     cell.time_ns = t.stats.median;
@@ -171,6 +184,7 @@ static int is_taken(struct reading *r, const struct ks_problem_row *p, size_t n_
                     struct ks_err *err)
 {
     bool is_known = false;
+    uint32_t i_problem;
     int rc;
 
     if (!p || !p->has_problem)
@@ -187,6 +201,11 @@ static int is_taken(struct reading *r, const struct ks_problem_row *p, size_t n_
     }
     if (rc != 1 || !is_known)
         return rc;
+    rc = ks_cells_problem(&r->d->left_out, &p->problem, &i_problem, err);
+    if (rc < 0)
+        return rc;
+    if (r->d->left_out.n_problems == r->d->n_left_out)
+        return 0; /* of another file */
     r->d->n_left_out++;
     if (r->rules->left_out)
         ks_buf_printf(r->rules->left_out, "%s\n", p->canonical);
@@ -351,6 +370,7 @@ int ks_dataset_read(struct ks_dataset *d_out, const char *const *paths, size_t n
 void ks_dataset_release(struct ks_dataset *d)
 {
     ks_cells_release(&d->cells);
+    ks_cells_release(&d->left_out);
     ks_traits_release(&d->traits);
     free(d->files);
     *d = (struct ks_dataset){ 0 };

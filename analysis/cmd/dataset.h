@@ -17,11 +17,13 @@ struct ks_dataset_file {
 /* Zero-initialised = empty. */
 struct ks_dataset {
     struct ks_cells cells;
+    struct ks_cells left_out; /* problems only: those of rules.leave_out that were there */
     struct ks_traits traits;
     struct ks_dataset_file *files; /* [n_files] */
     size_t n_files;
-    uint64_t device_class, condition; /* of the first usable row */
-    bool has_row;
+    uint64_t device_class; /* of the first row that a device ran, or that is usable */
+    uint64_t condition;    /* of the first usable row */
+    bool has_device, has_row;
     char arch[64], model[192];
     uint32_t n_units;
     uint64_t n_rows, n_unusable, n_filtered, n_left_out;

@@ -43,9 +43,19 @@ static void finish(struct ks_frames *f)
 
 /* ---- features ---- */
 
+/* The file's first device, as training takes it. */
+static struct ks_fx_device first_device(const struct ks_store_file *file)
+{
+    const struct ks_device_row *d =
+        ks_store_info(file)->n_devices ? ks_store_device(file, 0) : NULL;
+
+    return ks_feature_device(d ? d->rec.arch : NULL, d ? d->rec.n_units : 0);
+}
+
 /* From all rows: which features there are. */
 static int choose_features(struct ks_frames *f, struct ks_err *err)
 {
+    const struct ks_fx_device device = first_device(ks_view_file(f->view));
     struct ks_feature_basis basis = { 0 };
     struct ks_df *df;
     int rc;
@@ -56,8 +66,8 @@ static int choose_features(struct ks_frames *f, struct ks_err *err)
             break;
     }
     if (rc == 0)
-        rc = ks_feature_spec_create(basis.problems, basis.n_problems, &basis.traits, NULL, &f->spec,
-                                    err);
+        rc = ks_feature_spec_create(basis.problems, basis.n_problems, &basis.traits, &device,
+                                    &f->spec, err);
     ks_feature_basis_release(&basis);
     if (rc == 0)
         rc = ks_frames_rewind(f, err);

@@ -88,19 +88,19 @@ static int check_operator(const struct ks_judge *j, const struct ks_cells *test,
     return 0;
 }
 
+/* As a selector does: its static order is that of the best fixed instance. */
 static void fall_back(struct ks_judge *j)
 {
-    struct ks_range range;
+    const struct ks_feature_spec *spec = ks_spec_of(&j->features);
 
-    ks_range_fit(&range, &j->cells, j->is_training);
     for (size_t i = 0; i < j->cells.n_problems; i++) {
         if (!j->is_wanted[i])
             continue;
-        j->outside[i] = ks_range_outside(&range, &j->cells.problems[i].problem);
+        j->outside[i] = ks_feature_outside(spec, &j->cells.problems[i].problem);
         if (!j->outside[i])
             continue;
         j->n_outside++;
-        j->picks[KS_BY_MODEL][i] = j->picks[KS_BY_ORDER][i];
+        j->picks[KS_BY_MODEL][i] = j->picks[KS_BY_FIXED][i];
     }
 }
 

@@ -23,7 +23,7 @@ struct ks_judge {
 /* Reads the model only. j_out is the caller's to release, whatever is returned. */
 int ks_judge_open(struct ks_judge *j_out, const char *dir, uint32_t n_threads, struct ks_err *err);
 /* ks_judge_run() - picks of the model and its baselines for problems that it was not trained on.
- * Problems outside of training get what the best static order says.
+ * Problems outside of training get the best fixed instance that is there, as from a selector.
  * @dir [in] that of the model, for its feature_spec.json
  * @test [in] finished cells, none of a training problem */
 int ks_judge_run(struct ks_judge *j, const char *dir, const struct ks_cells *test,

@@ -79,8 +79,9 @@ static const struct ks_opt opts[] = {
       .type = KS_OPT_BOOL,
       .offset = AT(has_features),
       .def = "no",
-      .help = "behind the columns the features that a model would see; those of the analytic model "
-              "are missing, because only `train` calibrates it" },
+      .help =
+          "behind the columns the features that a model would see, for the file's first device; "
+          "those of the analytic model are missing, because only `train` calibrates it" },
     { .name = "oracle",
       .type = KS_OPT_BOOL,
       .offset = AT(has_oracle),

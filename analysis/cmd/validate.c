@@ -146,10 +146,11 @@ static void put_leaks(const struct job *j, struct ks_buf *to)
     }
     if (*line)
         ks_buf_printf(to, "  ...\n");
-    ks_buf_printf(to,
-                  "outside of training's range: %zu problems, for which the best static order "
-                  "decides\n",
-                  j->judge.n_outside);
+    ks_buf_printf(
+        to,
+        "outside of training's range: %zu problems, which get the best fixed instance, as "
+        "from a selector\n",
+        j->judge.n_outside);
     for (size_t i = 0, n = 0; i < j->judge.cells.n_problems && n < MOST_LEAKED; i++) {
         if (!j->judge.outside[i])
             continue;
@@ -219,10 +220,11 @@ static int print(const struct job *j, const struct gate *g, struct ks_err *err)
 
 /* ---- the command ---- */
 
-static int check_device(const struct job *j, struct ks_err *err)
+/* Results: those to judge by, or those of --ceiling. */
+static int check_device(const struct job *j, const struct ks_dataset *d, const char *file,
+                        struct ks_err *err)
 {
     const struct ks_model *m = &j->judge.model;
-    const struct ks_dataset *d = &j->data;
 
     if (j->config->is_mixed)
         return 0;
@@ -230,14 +232,29 @@ static int check_device(const struct job *j, struct ks_err *err)
         return ks_fail(err, KS_EINVAL,
                        "%s was measured on %s (class %016llx), the model is for %s (%016llx); "
                        "allow it with --mixed",
-                       j->file, d->model, (unsigned long long)d->device_class, m->device_model,
+                       file, d->model, (unsigned long long)d->device_class, m->device_model,
                        (unsigned long long)m->device_class);
     if (d->condition != m->condition)
         return ks_fail(err, KS_EINVAL,
                        "%s was measured under condition %016llx, the model's data under %016llx; "
                        "allow it with --mixed",
-                       j->file, (unsigned long long)d->condition, (unsigned long long)m->condition);
+                       file, (unsigned long long)d->condition, (unsigned long long)m->condition);
     return 0;
+}
+
+static int check_other(const struct job *j, struct ks_err *err)
+{
+    const struct ks_model *m = &j->judge.model, *other = &j->other.model;
+
+    if (j->config->is_mixed ||
+        (other->device_class == m->device_class && other->condition == m->condition))
+        return 0;
+    return ks_fail(err, KS_EINVAL,
+                   "--against %s: a model for %s (class %016llx, condition %016llx), this one is "
+                   "for %s (%016llx, %016llx); allow it with --mixed",
+                   j->config->against, other->device_model, (unsigned long long)other->device_class,
+                   (unsigned long long)other->condition, m->device_model,
+                   (unsigned long long)m->device_class, (unsigned long long)m->condition);
 }
 
 static int read_all(struct job *j, const char *const *files, size_t n_files, struct ks_err *err)
@@ -250,6 +267,8 @@ static int read_all(struct job *j, const char *const *files, size_t n_files, str
 
     if (rc == 0 && c->against)
         rc = ks_judge_open(&j->other, c->against, c->n_threads, err);
+    if (rc == 0 && c->against)
+        rc = check_other(j, err);
     if (rc == 0 && c->problems)
         rc = ks_problem_set_read(&j->only, c->problems, "auto", false, err);
     rules.only = c->problems ? &j->only : NULL;
@@ -258,12 +277,14 @@ static int read_all(struct job *j, const char *const *files, size_t n_files, str
     if (rc == 0)
         rc = ks_dataset_read(&j->data, files, n_files, &rules, err);
     if (rc == 0)
-        rc = check_device(j, err);
+        rc = check_device(j, &j->data, j->file, err);
     if (rc == 0 && c->ceiling) {
         rules = (struct ks_dataset_rules){ .merge = c->merge,
                                            .where = c->where,
                                            .is_mixed = c->is_mixed };
         rc = ks_dataset_read(&j->sweep, &c->ceiling, 1, &rules, err);
+        if (rc == 0)
+            rc = check_device(j, &j->sweep, c->ceiling, err);
     }
     return rc;
 }

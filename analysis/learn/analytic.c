@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "analysis/learn/analytic.h"
 #include "analysis/learn/features_impl.h"
+#include "analysis/learn/metrics.h"
 #include "base/hash.h"
 
 #include <math.h>
@@ -103,13 +104,6 @@ static struct ks_fx_device search(const struct fit *f)
 
 /* ---- bias of instances ---- */
 
-static int by_value(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
 static double bias_of(const struct fit *f, const struct ks_fx_device *d, uint32_t instance,
                       double *scratch)
 {
@@ -118,7 +112,7 @@ static double bias_of(const struct fit *f, const struct ks_fx_device *d, uint32_
     for (size_t i = 0; i < f->n; i++)
         if (f->samples[i].instance == instance)
             scratch[n++] = f->samples[i].log2_ns - modelled(f, &f->samples[i], d);
-    qsort(scratch, n, sizeof(*scratch), by_value);
+    ks_sort_f64(scratch, n);
     return n < 3 ? 0 : scratch[n / 2];
 }
 

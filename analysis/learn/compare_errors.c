@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The error of each difference: variances pooled over cells of a class (compare.h). */
 #include "analysis/learn/compare.h"
+#include "analysis/learn/metrics.h"
 #include "analysis/learn/scatter.h"
 #include "race/student.h"
 #include "record/stats.h"
@@ -98,22 +99,14 @@ static double freedom_of(double ratio, double quantile)
     return (lo + hi) / 2;
 }
 
-static double at_quantile(const double *sorted, size_t n, double q)
-{
-    double at = q * (double)(n - 1);
-    size_t i = (size_t)at;
-
-    return i + 1 < n ? sorted[i] + (at - (double)i) * (sorted[i + 1] - sorted[i]) : sorted[n - 1];
-}
-
 /* x: [n] |d - median d|, ascending. */
 static void fit_sorted(const double *x, size_t n, double quantile, struct fit *f)
 {
-    double inner = at_quantile(x, n, INNER);
+    double inner = ks_quantile_linear(x, n, INNER);
 
     if (inner <= 0)
         return;
-    f->freedom = freedom_of(at_quantile(x, n, quantile) / inner, quantile);
+    f->freedom = freedom_of(ks_quantile_linear(x, n, quantile) / inner, quantile);
     inner /= ks_student_quantile((1 - INNER) / 2, f->freedom);
     f->variance = inner * inner / 2; /* a difference has that of two values */
 }
@@ -125,7 +118,7 @@ static void fit_middle(double *x, size_t n, uint32_t class, struct fit *f)
     double center;
 
     ks_stats_sort(x, n);
-    center = at_quantile(x, n, 0.5);
+    center = ks_quantile_linear(x, n, 0.5);
     for (size_t i = 0; i < n; i++)
         x[i] = fabs(x[i] - center);
     ks_stats_sort(x, n);

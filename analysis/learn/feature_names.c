@@ -71,6 +71,11 @@ static const struct row pairs[KS_FX_N_PAIRS] = {
     [KS_FX_EXPECT] = { "log2_expected_ns", "1", "analytic model with the instance's bias" },
 };
 
+const char *ks_feature_quantity_name(uint32_t op, uint32_t index)
+{
+    return index < KS_FX_DIMS ? ks_operators[op]->dim_names[index] : quantities[index].name;
+}
+
 void ks_feature_describe(uint32_t op, enum ks_feature_kind kind, uint32_t index,
                          struct ks_feature *out)
 {

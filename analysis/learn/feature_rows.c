@@ -53,6 +53,31 @@ bool ks_feature_applies(const struct ks_feature_spec *s, const struct ks_problem
     return ks_fx_applies(&x, q, &s->instances[i_instance].fx) != 0;
 }
 
+/* ---- range ---- */
+
+void ks_feature_limits(const struct ks_feature_spec *s, double *least_out, double *most_out)
+{
+    for (int i = 0; i < KS_FX_N_QUANTITIES; i++) {
+        least_out[i] = s->lo[i] > 16 ? s->lo[i] / 2 : s->lo[i];
+        most_out[i] = s->hi[i] > 16 ? s->hi[i] * 2 : s->hi[i];
+    }
+}
+
+const char *ks_feature_outside(const struct ks_feature_spec *s, const struct ks_problem *p)
+{
+    const struct ks_fx_problem x = ks_feature_problem(p);
+    double q[KS_FX_N_QUANTITIES], least[KS_FX_N_QUANTITIES], most[KS_FX_N_QUANTITIES];
+    uint32_t i = 0;
+
+    ks_fx_quantities(&x, q);
+    ks_feature_limits(s, least, most);
+    if (!ks_fx_is_outside(q, least, most))
+        return NULL;
+    while (!(q[i] < least[i] || q[i] > most[i]))
+        i++;
+    return ks_feature_quantity_name(s->op, i);
+}
+
 /* ---- frames ---- */
 
 /* The problem of the previous row is kept: rows of a frame stand problem by problem. */

@@ -122,6 +122,14 @@ bool ks_feature_applies(const struct ks_feature_spec *s, const struct ks_problem
                         uint32_t i_instance);
 struct ks_fx_problem ks_feature_problem(const struct ks_problem *p);
 
+/* The range of the problems that a selector is for: small numbers within that of training, such as
+ * strides and filter extents; larger ones within a factor of two.
+ * @least_out, most_out [out] [KS_FX_N_QUANTITIES] */
+void ks_feature_limits(const struct ks_feature_spec *s, double *least_out, double *most_out);
+/* NULL: inside. Else the name of the first quantity that is not, for which a selector falls back.
+ * @p [in] of the specification's operator */
+const char *ks_feature_outside(const struct ks_feature_spec *s, const struct ks_problem *p);
+
 /* ks_features_fill() - the features of all rows of a frame.
  * @x_out [out] [n_rows][n_features]; rows whose instance is not in the specification are NaN but
  * for their problem's features

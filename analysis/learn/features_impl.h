@@ -17,6 +17,8 @@ void ks_feature_instance_set(const struct ks_traits *t, size_t i_instance, uint3
  * by its operator; "" : the operator has no such quantity. */
 void ks_feature_describe(uint32_t op, enum ks_feature_kind kind, uint32_t index,
                          struct ks_feature *out);
+/* Of a quantity: a dimension's name, "flops", "dtype"; static. */
+const char *ks_feature_quantity_name(uint32_t op, uint32_t index);
 /* The digest of a specification without its field digest. KS_ENOMEM. */
 int ks_feature_spec_sign(const struct ks_feature_spec *s, uint64_t *digest_out, struct ks_err *err);
 

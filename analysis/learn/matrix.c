@@ -438,13 +438,3 @@ double ks_label_weight(double time_ns, double se_ns)
 
     return se_ns > 0 ? 1 / (1 + error * error) : 1;
 }
-
-int ks_featurize(const struct ks_cells *c, const struct ks_featurizer *f,
-                 struct ks_matrix *matrix_out, struct ks_err *err)
-{
-    int rc = ks_matrix_init(matrix_out, c->n, f->n_cols, err);
-
-    for (size_t i = 0; rc == 0 && i < c->n; i++)
-        f->fill(f->ctx, c->cells[i].problem, c->cells[i].instance, ks_matrix_row(matrix_out, i));
-    return rc;
-}

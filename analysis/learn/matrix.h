@@ -128,10 +128,8 @@ struct ks_featurizer {
     void *ctx;
     /* @row_out [out] [n_cols]; NaN = missing. Pure; may not fail. */
     void (*fill)(void *ctx, uint32_t problem, uint32_t instance, float *row_out);
+    /* Whether a model with these features can offer the instance; NULL: all of them. */
+    bool (*knows)(void *ctx, uint32_t instance);
 };
-
-/* The matrix of all cells: row i is cell i. KS_ENOMEM. */
-int ks_featurize(const struct ks_cells *c, const struct ks_featurizer *f,
-                 struct ks_matrix *matrix_out, struct ks_err *err);
 
 #endif

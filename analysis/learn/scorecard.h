@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* scorecard.h - how the model and its baselines do on some problems, in all the lines of a report,
- * and which problems lie outside of what training has seen. */
+/* scorecard.h - how the model and its baselines do on some problems, in all the lines of a report.
+ */
 #ifndef KS_ANALYSIS_SCORECARD_H
 #define KS_ANALYSIS_SCORECARD_H
 
@@ -23,24 +23,11 @@ int ks_scorecard_make(const struct ks_scorecard_input *in, struct ks_scorecard *
 /* ks_worst_find() - the wanted problems on which the model's picks among the measured lose most,
  * worst first, with what is known of why.
  * @is_training [in] [n_problems] what the model has seen
- * @outside [in] [n_problems] ks_range_outside(); NULL: all are inside
+ * @outside [in] [n_problems] what is outside of training; NULL: all are inside
  * @worst_out [out] [most]; texts are borrowed from the cells
  * Returns how many there are, or KS_ENOMEM. */
 int ks_worst_find(const struct ks_scorecard_input *in, const bool *is_training,
                   const char *const *outside, struct ks_worst *worst_out, size_t most,
                   struct ks_err *err);
-
-/* ---- the range of training ---- */
-
-struct ks_range { /* of training problems of one operator */
-    uint32_t op;
-    int64_t lo[KS_MAX_DIMS], hi[KS_MAX_DIMS];
-    double flops_lo, flops_hi;
-    bool has_direction[KS_N_DIRECTIONS], has_dtype[KS_N_DTYPES], has_layout[KS_N_LAYOUTS];
-};
-void ks_range_fit(struct ks_range *r_out, const struct ks_cells *c, const bool *is_training);
-/* NULL: inside. Else what is outside: the name of a dimension, "flops", "direction", "dtype",
- * "layout" or "operator". Half the smallest to twice the largest value seen is inside. */
-const char *ks_range_outside(const struct ks_range *r, const struct ks_problem *p);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "analysis/learn/summary.h"
 #include "analysis/learn/aliases.h"
+#include "analysis/learn/metrics.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -304,13 +305,6 @@ int ks_summarizer_add(struct ks_summarizer *c, const struct ks_df *f, struct ks_
 
 /* ---- over all problems ---- */
 
-static int by_value(const void *x, const void *y)
-{
-    double a = *(const double *)x, b = *(const double *)y;
-
-    return (a > b) - (a < b);
-}
-
 static int median_ratio(struct ks_summary *s, struct ks_err *err)
 {
     double *ratio = calloc(s->n_problems + 1, sizeof(*ratio));
@@ -321,7 +315,7 @@ static int median_ratio(struct ks_summary *s, struct ks_err *err)
     for (size_t i = 0; i < s->n_problems; i++)
         if (s->problems[i].n_codes >= 2)
             ratio[n++] = s->problems[i].worst_over_best;
-    qsort(ratio, n, sizeof(*ratio), by_value);
+    ks_sort_f64(ratio, n);
     s->median_worst_over_best = KS_NOT_KNOWN;
     if (n > 0)
         s->median_worst_over_best = (ratio[(n - 1) / 2] + ratio[n / 2]) / 2;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "analysis/learn/yardstick.h"
+#include "analysis/learn/metrics.h"
 #include "base/hash.h"
 #include "record/outcome.h"
 #include "record/stats.h"
@@ -13,14 +14,6 @@
 
 /* ---- quantiles ---- */
 
-static double at_quantile(const double *sorted, size_t n, double q)
-{
-    double at = q * (double)(n - 1);
-    size_t i = (size_t)at;
-
-    return i + 1 < n ? sorted[i] + (at - (double)i) * (sorted[i + 1] - sorted[i]) : sorted[n - 1];
-}
-
 static double mean_of(const double *x, size_t n)
 {
     double sum = 0;
@@ -28,13 +21,6 @@ static double mean_of(const double *x, size_t n)
     for (size_t i = 0; i < n; i++)
         sum += x[i];
     return sum / (double)n;
-}
-
-static int ascending(const void *x, const void *y)
-{
-    double a = *(const double *)x, b = *(const double *)y;
-
-    return (a > b) - (a < b);
 }
 
 /* first: [n_problems + 1] where each problem's values begin; drawn has room for n_problems times
@@ -50,8 +36,8 @@ static void draw(const double *value, const size_t *first, size_t n_problems, ui
         memcpy(drawn + n, value + first[k], (first[k + 1] - first[k]) * sizeof(*drawn));
         n += first[k + 1] - first[k];
     }
-    qsort(drawn, n, sizeof(*drawn), ascending);
-    *p90_out = at_quantile(drawn, n, 0.9);
+    ks_sort_f64(drawn, n);
+    *p90_out = ks_quantile_linear(drawn, n, 0.9);
     *mean_out = mean_of(drawn, n);
 }
 
@@ -86,19 +72,19 @@ int ks_quantiles_of(const double *value, const uint32_t *problem, size_t n,
     }
     if (drawn) {
         memcpy(drawn, value, n * sizeof(*drawn));
-        qsort(drawn, n, sizeof(*drawn), ascending);
-        out->p50 = at_quantile(drawn, n, 0.5);
-        out->p90 = at_quantile(drawn, n, 0.9);
-        out->p99 = at_quantile(drawn, n, 0.99);
+        ks_sort_f64(drawn, n);
+        out->p50 = ks_quantile_linear(drawn, n, 0.5);
+        out->p90 = ks_quantile_linear(drawn, n, 0.9);
+        out->p99 = ks_quantile_linear(drawn, n, 0.99);
         out->mean = mean_of(drawn, n);
         for (size_t d = 0; d < N_DRAWS; d++)
             draw(value, first, n_problems, &rng, drawn, &p90[d], &mean[d]);
-        qsort(p90, N_DRAWS, sizeof(*p90), ascending);
-        qsort(mean, N_DRAWS, sizeof(*mean), ascending);
-        out->p90_lo = at_quantile(p90, N_DRAWS, 0.05);
-        out->p90_hi = at_quantile(p90, N_DRAWS, 0.95);
-        out->mean_lo = at_quantile(mean, N_DRAWS, 0.05);
-        out->mean_hi = at_quantile(mean, N_DRAWS, 0.95);
+        ks_sort_f64(p90, N_DRAWS);
+        ks_sort_f64(mean, N_DRAWS);
+        out->p90_lo = ks_quantile_linear(p90, N_DRAWS, 0.05);
+        out->p90_hi = ks_quantile_linear(p90, N_DRAWS, 0.95);
+        out->mean_lo = ks_quantile_linear(mean, N_DRAWS, 0.05);
+        out->mean_hi = ks_quantile_linear(mean, N_DRAWS, 0.95);
     }
     is_enough = is_enough && (n == 0 || drawn);
     free(first);
@@ -164,8 +150,8 @@ static double time_of(struct work *w, struct rival *r, uint32_t mask)
             for (uint32_t k = 0; k < round->n_samples; k++)
                 w->samples[n++] = w->s->ns[round->first_sample + k];
         }
-    qsort(w->samples, n, sizeof(*w->samples), ascending);
-    r->time[mask] = w->o->is_minimum ? w->samples[0] : at_quantile(w->samples, n, 0.5);
+    ks_sort_f64(w->samples, n);
+    r->time[mask] = w->o->is_minimum ? w->samples[0] : ks_quantile_linear(w->samples, n, 0.5);
     return r->time[mask];
 }
 

@@ -189,8 +189,10 @@ static void keep(struct scorer *s, size_t i)
     const struct ks_cells *c = s->cells;
     const struct ks_cell_problem *p = &c->problems[s->problems[i]];
 
-    for (size_t j = 0; j < c->n_instances; j++)
-        s->row[j] = s->scores[i * c->n_instances + j];
+    for (uint32_t j = 0; j < c->n_instances; j++)
+        s->row[j] = !s->features->knows || s->features->knows(s->features->ctx, j)
+                        ? (double)s->scores[i * c->n_instances + j]
+                        : NAN;
     ks_pick(c, s->problems[i], s->row, &s->picks[s->problems[i]]);
     for (size_t j = p->first; s->cell_scores && j < p->first + p->n; j++)
         s->cell_scores[j] = (float)s->row[c->cells[j].instance];

@@ -42,19 +42,34 @@ static int meaning_of(uint32_t target)
 
 /* ---- candidates ---- */
 
-/* All instances of the specification, or the smallest set. */
+/* The instances of the specification that some training problem has a time of: others may be of
+ * problems that were filtered out, or never work. */
+static uint32_t list_measured(struct ks_selector *s, const struct ks_cells *c)
+{
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < s->spec->n_instances; i++)
+        if (ks_cells_find_instance(c, s->spec->instances[i].id) != UINT32_MAX)
+            s->from[n++] = i;
+    return n;
+}
+
+/* All of them, or the smallest set. */
 static int choose_candidates(struct ks_selector *s, const struct ks_cells *c, const uint8_t *fold,
                              uint32_t most, struct ks_err *err)
 {
     struct ks_losses l = { 0 };
-    const size_t n = s->spec->n_instances;
+    uint32_t n;
     int rc;
 
-    s->from = malloc((n + 1) * sizeof(*s->from));
+    s->from = malloc((s->spec->n_instances + 1) * sizeof(*s->from));
     if (!s->from)
         return no_memory(err);
-    for (size_t i = 0; i < n; i++)
-        s->from[i] = (uint32_t)i;
+    n = list_measured(s, c);
+    if (n == 0)
+        return ks_fail(err, KS_EINVAL,
+                       "feature_spec.json has none of the instances that training measured: the "
+                       "files are of different models");
     s->model.n_instances = (uint16_t)n;
     if (!most)
         return 0;
@@ -63,12 +78,14 @@ static int choose_candidates(struct ks_selector *s, const struct ks_cells *c, co
     rc = s->smallest && s->smallest_loss ? ks_losses_init(&l, c, s->spec, s->from, n, fold, err)
                                          : no_memory(err);
     if (rc == 0)
-        rc = ks_losses_smallest(&l, KS_SEL_ENOUGH, most < n ? most : (uint32_t)n, s->smallest,
+        rc = ks_losses_smallest(&l, KS_SEL_ENOUGH, most < n ? most : n, s->smallest,
                                 s->smallest_loss, err);
     ks_losses_release(&l);
     if (rc < 0)
         return rc;
     s->n_smallest = (uint32_t)rc;
+    for (int i = 0; i < rc; i++)
+        s->smallest[i] = (uint16_t)s->from[s->smallest[i]];
     for (int i = 0; i < rc; i++)
         s->from[i] = s->smallest[i];
     s->model.n_instances = (uint16_t)rc;
@@ -139,20 +156,6 @@ static void keep_budget(struct ks_selector *s)
     s->table_options.width = width;
 }
 
-/* Problems that it is for: small numbers within the range of training, such as strides and filter
- * extents; larger ones within a factor of two. */
-static void set_limits(struct ks_selector *s)
-{
-    for (int i = 0; i < KS_FX_N_QUANTITIES; i++) {
-        const double lo = s->spec->lo[i], hi = s->spec->hi[i];
-
-        s->least[i] = lo > 16 ? lo / 2 : lo;
-        s->most[i] = hi > 16 ? hi * 2 : hi;
-    }
-    s->model.least = s->least;
-    s->model.most = s->most;
-}
-
 static void connect(struct ks_selector *s, uint32_t size, uint32_t target)
 {
     struct ks_sel_model *m = &s->model;
@@ -167,7 +170,9 @@ static void connect(struct ks_selector *s, uint32_t size, uint32_t target)
     m->values = s->values;
     m->instances = s->instances;
     m->device = s->spec->device;
-    set_limits(s);
+    ks_feature_limits(s->spec, s->least, s->most);
+    m->least = s->least;
+    m->most = s->most;
     m->nodes = s->forest.nodes;
     m->trees = s->forest.trees;
     m->n_trees = s->forest.n_trees;

@@ -36,7 +36,8 @@ struct ks_selector {
     struct ks_distilled table;
     struct ks_losses losses; /* of the candidates in training */
     struct ks_distill_options table_options;
-    uint16_t *smallest;    /* [n_smallest] candidates in the order in which they were taken */
+    uint16_t
+        *smallest; /* [n_smallest] of the specification, in the order in which they were taken */
     double *smallest_loss; /* [n_smallest] mean loss of the set up to each */
     uint32_t n_smallest;
 };

@@ -84,7 +84,7 @@ struct ks_sel_pick {
     float regret; /* predicted time over that of the first pick - 1; NaN = not predicted */
 };
 
-/* ks_sel_select() - the best k candidates.
+/* ks_sel_select() - the best k candidates, at most 64 of them by the trees.
  * @mask  [in] NULL, or [n_instances]: 0 = the caller rules it out
  * @picks_out [out] [k] best first
  * @rule_out  [out] enum ks_sel_rule

@@ -126,13 +126,6 @@ static void rank(struct judge *j, size_t problem, const float *scores)
     set_eff(j, problem, n);
 }
 
-static int by_value(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
 static void sum_up(struct judge *j, struct ks_selector_line *out)
 {
     const size_t n = j->c->n_problems;
@@ -142,7 +135,7 @@ static void sum_up(struct judge *j, struct ks_selector_line *out)
         for (size_t p = 0; p < n; p++)
             out->mean[k] += j->eff[k][p];
         out->mean[k] /= (double)n;
-        qsort(j->eff[k], n, sizeof(*j->eff[k]), by_value);
+        ks_sort_f64(j->eff[k], n);
         out->p10[k] = ks_quantile_linear(j->eff[k], n, 0.1);
     }
 }

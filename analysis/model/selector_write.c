@@ -102,21 +102,22 @@ void ks_selector_write_header(const struct ks_selector *s, const char *name, str
                   "predicted */\n};\n\n",
                   name, big);
     put_rules(big, name, to);
-    ks_buf_printf(to,
-                  "/* The best k candidates, best first. mask: NULL or [%s_CANDIDATES], 0 = not "
-                  "allowed.\n * Returns how many there are: at least 1, 0 only if the mask allows "
-                  "none or k < 1. */\n"
-                  "int %s_select(const struct %s_problem *p, const uint8_t *mask, struct %s_pick "
-                  "*picks, int k,\n               int *rule);\n"
-                  "/* The best one; -1: the mask allows none. */\n"
-                  "int %s_best(const struct %s_problem *p, const uint8_t *mask);\n"
-                  "const char *%s_instance_name(int instance); /* NULL: no such candidate */\n"
-                  "uint64_t %s_instance_id(int instance);      /* as in results.h5 */\n"
-                  "const char *%s_rule_name(int rule);\n"
-                  "/* A checksum of all features of a pair, for tests; 0 = it uses none. */\n"
-                  "uint32_t %s_feature_bits(const struct %s_problem *p, int instance);\n\n"
-                  "#ifdef __cplusplus\n}\n#endif\n#endif\n",
-                  big, name, name, name, name, name, name, name, name, name, name);
+    ks_buf_printf(
+        to,
+        "/* The best k candidates, at most 64, best first. mask: NULL or [%s_CANDIDATES], 0 = not "
+        "allowed.\n * Returns how many there are: at least 1, 0 only if the mask allows "
+        "none or k < 1. */\n"
+        "int %s_select(const struct %s_problem *p, const uint8_t *mask, struct %s_pick "
+        "*picks, int k,\n               int *rule);\n"
+        "/* The best one; -1: the mask allows none. */\n"
+        "int %s_best(const struct %s_problem *p, const uint8_t *mask);\n"
+        "const char *%s_instance_name(int instance); /* NULL: no such candidate */\n"
+        "uint64_t %s_instance_id(int instance);      /* as in results.h5 */\n"
+        "const char *%s_rule_name(int rule);\n"
+        "/* A checksum of all features of a pair, for tests; 0 = it uses none. */\n"
+        "uint32_t %s_feature_bits(const struct %s_problem *p, int instance);\n\n"
+        "#ifdef __cplusplus\n}\n#endif\n#endif\n",
+        big, name, name, name, name, name, name, name, name, name, name);
 }
 
 /* ---- source: constants ---- */
@@ -171,6 +172,23 @@ static void put_instance(struct ks_buf *to, const struct ks_fx_instance *x)
     ks_buf_printf(to, " } },\n");
 }
 
+/* As a line of a list; names come from plug-ins and imported files. */
+static void put_string(struct ks_buf *to, const char *text)
+{
+    ks_buf_printf(to, "    \"");
+    for (; *text; text++) {
+        const unsigned char c = (unsigned char)*text;
+
+        if (c == '"' || c == '\\' || c == '?') /* "??" begins a trigraph */
+            ks_buf_printf(to, "\\%c", c);
+        else if (c < ' ' || c > '~')
+            ks_buf_printf(to, "\\%03o", c);
+        else
+            ks_buf_u8(to, c);
+    }
+    ks_buf_printf(to, "\",\n");
+}
+
 static void put_candidates(const struct ks_selector *s, struct ks_buf *to)
 {
     const struct ks_sel_model *m = &s->model;
@@ -180,7 +198,7 @@ static void put_candidates(const struct ks_selector *s, struct ks_buf *to)
         put_instance(to, &m->instances[i]);
     ks_buf_printf(to, "};\nstatic const char *const sel_names[] = {\n");
     for (int i = 0; i < m->n_instances; i++)
-        ks_buf_printf(to, "    \"%s\",\n", s->spec->instances[s->from[i]].name);
+        put_string(to, s->spec->instances[s->from[i]].name);
     ks_buf_printf(to, "};\nstatic const uint64_t sel_ids[] = {\n");
     for (int i = 0; i < m->n_instances; i++)
         ks_buf_printf(to, "    UINT64_C(0x%016" PRIx64 "),\n", s->spec->instances[s->from[i]].id);

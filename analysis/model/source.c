@@ -2,19 +2,30 @@
 #include "analysis/model/source.h"
 #include "analysis/learn/analytic.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 struct context {
     struct ks_feature_spec spec;
     const struct ks_cells *cells;
-    uint32_t *instance; /* [cells' n_instances] in the specification */
+    uint32_t *instance; /* [cells' n_instances] in the specification; UINT32_MAX: not there */
     const char **names; /* [n_features] */
 };
+
+static bool knows(void *ctx, uint32_t instance)
+{
+    return ((const struct context *)ctx)->instance[instance] != UINT32_MAX;
+}
 
 static void fill(void *ctx, uint32_t problem, uint32_t instance, float *row_out)
 {
     const struct context *x = ctx;
 
+    if (!knows(ctx, instance)) {
+        for (size_t i = 0; i < x->spec.n_features; i++)
+            row_out[i] = NAN;
+        return;
+    }
     ks_features_row(&x->spec, &x->cells->problems[problem].problem, x->instance[instance], row_out);
 }
 
@@ -60,7 +71,8 @@ int ks_spec_featurizer(struct ks_feature_spec *spec, const struct ks_cells *c,
                                      .names = x->names,
                                      .analytic = analytic_column(&x->spec),
                                      .ctx = x,
-                                     .fill = fill };
+                                     .fill = fill,
+                                     .knows = knows };
     return 0;
 }
 

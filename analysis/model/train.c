@@ -254,6 +254,11 @@ int ks_train(const struct ks_fit_input *in, const struct ks_train_options *optio
     *t_out = (struct ks_trained){ 0 };
     if (options->n_folds < 3 || options->n_settings == 0 || options->n_settings > KS_MAX_SETTINGS)
         rc = ks_fail(err, KS_EINVAL, "training wants 3 folds or more and a setting to try");
+    else if (options->search_problems && options->search_problems < options->n_folds)
+        rc = ks_fail(err, KS_EINVAL,
+                     "settings are to be chosen on %zu problems in %u folds; allow at least one "
+                     "per fold (--search-problems)",
+                     options->search_problems, options->n_folds);
     else if (!r.is_training || !r.is_held || !r.is_judge)
         rc = ks_fail(err, KS_ENOMEM, "out of memory for %zu problems", n);
     if (rc == 0)

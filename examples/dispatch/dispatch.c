@@ -138,12 +138,14 @@ static int read_network(const char *path, int network, struct layer *layers, int
 
     if (!f)
         fail("cannot read", path);
-    while (fgets(line, sizeof(line), f) && n < LAYERS) {
+    while (fgets(line, sizeof(line), f)) {
         struct layer *l = &layers[n];
         char *at = line + strlen(begin);
 
         if (strncmp(line, begin, strlen(begin)) != 0)
             continue;
+        if (n == LAYERS)
+            fail("too many layers up to", path);
         *l = (struct layer){ .network = network };
         l->p.op = SELECTOR_OPERATOR;
         for (int i = 0; i <= SELECTOR_DIM_PAD_W_HI; i++, at++)
@@ -290,6 +292,15 @@ static int best_fixed(const struct layer *layers, int n)
     return best;
 }
 
+/* Into an output of NaN, so that what it does not write is seen. */
+static void run_afresh(const struct ks_abi_entry *e, const struct ks_abi_problem *q,
+                       const struct buffers *b)
+{
+    for (size_t i = 0; i < b->n_c; i++)
+        b->c[i] = NAN;
+    (void)time_once(e, q, b);
+}
+
 static void measure_again(struct layer *l, const struct ks_abi_entry *const entries[])
 {
     const struct ks_abi_entry *chosen[CHOICES];
@@ -300,14 +311,18 @@ static void measure_again(struct layer *l, const struct ks_abi_entry *const entr
     for (int k = 0; k < CHOICES; k++)
         chosen[k] = entries[l->pick[k]];
     time_all(chosen, CHOICES, &l->abi, &b, l->again_ns);
-    (void)time_once(chosen[FIXED], &l->abi, &b);
+    run_afresh(chosen[FIXED], &l->abi, &b);
     memcpy(want, b.c, b.n_c * sizeof(*want));
-    (void)time_once(chosen[SELECTOR], &l->abi, &b);
+    run_afresh(chosen[SELECTOR], &l->abi, &b);
     for (size_t i = 0; i < b.n_c; i++) {
+        const double d = fabs((double)want[i] - (double)b.c[i]);
+
         most = fmax(most, fabs((double)want[i]));
-        apart = fmax(apart, fabs((double)want[i] - (double)b.c[i]));
+        apart = d <= apart ? apart : d; /* a NaN stays */
+        if (isnan(d))
+            break;
     }
-    l->difference = apart / most;
+    l->difference = apart <= most && most > 0 ? apart / most : INFINITY;
     free(want);
     free_buffers(&b);
 }

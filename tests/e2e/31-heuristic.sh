@@ -44,9 +44,15 @@ ok "a sweep with problems of both" ksweep gather run1 run2 -o both.h5
 ksweep-analyze validate m both.h5 --threads 1 >out 2>err
 like "$(head -n 1 out)" '^leakage: 24 problems are also in training; they are left out' "leaked problems are counted"
 like "$(sed -n 2p out)" '^  operator=grouped_conv' "and listed"
+ksweep-analyze validate m both.h5 run1/results.h5 --threads 1 >out 2>err
+like "$(head -n 1 out)" '^leakage: 24 problems' "once each, whatever the number of files"
 ksweep-analyze validate m run2/results.h5 --threads 1 --against m2 >out 2>err
 like "$(cat out)" '^against m2: mean \+0.0000 .* 0 problems more' "a model against itself"
 like "$(tail -n 1 out)" '^passed' "passes the gate"
+make_journal run3 10 12 5 0 2 >/dev/null 2>&1 && ksweep gather run3 >/dev/null 2>&1
+ksweep-analyze validate m run3/results.h5 --threads 1 >report 2>err
+ok "results with instances that the model does not know" test $? -le 1
+like "$(cat report)" '^model  ' "are judged"
 
 # --- select
 for size in full distilled; do
@@ -99,6 +105,13 @@ ksweep gather other >/dev/null 2>&1
 rc_is 2 "conditions are not mixed" ksweep-analyze train run1/results.h5 other/results.h5 -o m3 "${quick[@]}"
 like "$(cat err)" 'measuring condition .* allow it with --mixed' "unless allowed"
 not_ok "nothing was written" test -e m3
+rc_is 2 "nor is a ceiling under another condition" ksweep-analyze validate m run2/results.h5 --ceiling other/results.h5
+like "$(cat err)" '^ksweep-analyze.*other/results.h5 was measured under condition' "which is named"
+ok "a model under another condition" test "$(ksweep-analyze train other/results.h5 -o m5 "${quick[@]}" >/dev/null 2>&1; echo $?)" -le 1
+rc_is 2 "is no gate for this one" ksweep-analyze validate m run2/results.h5 --against m5
+like "$(cat err)" '--against m5: a model for .*allow it with --mixed' "unless allowed"
+rc_is 2 "a search on fewer problems than folds" ksweep-analyze train run1/results.h5 -o m3 "${quick[@]}" --search-problems 2
+like "$(cat err)" '2 problems in 3 folds' "says so"
 rc_is 2 "a filter that names nothing" ksweep-analyze train run1/results.h5 -o m3 --where shape=1 "${quick[@]}"
 like "$(cat err)" '--where shape: no such property' "is named"
 rc_is 2 "a filter that leaves nothing" ksweep-analyze train run1/results.h5 -o m3 --where dtype=bf16 "${quick[@]}"

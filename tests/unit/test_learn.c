@@ -12,7 +12,6 @@
 #include "analysis/learn/metrics.h"
 #include "analysis/learn/need.h"
 #include "analysis/learn/objective.h"
-#include "analysis/learn/scorecard.h"
 #include "feature_kit.h"
 
 #include <math.h>
@@ -439,28 +438,6 @@ static void lost_pairs_are_told(void **state)
     ks_cells_release(&c);
 }
 
-/* ---- range ---- */
-
-static void range_flags_what_is_far(void **state)
-{
-    const bool is_training[] = { true, true, true, true };
-    struct ks_problem p;
-    struct ks_range r;
-    struct ks_cells c;
-
-    (void)state;
-    fill(&c, 4, 4, some_times);
-    ks_range_fit(&r, &c, is_training);
-    assert_null(ks_range_outside(&r, &c.problems[1].problem));
-    p = c.problems[1].problem;
-    p.dim[ks_problem_dim(p.op, "n")] *= 4096;
-    assert_string_equal(ks_range_outside(&r, &p), "n");
-    p = c.problems[1].problem;
-    p.dtype = KS_BF16;
-    assert_string_equal(ks_range_outside(&r, &p), "dtype");
-    ks_cells_release(&c);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -475,7 +452,6 @@ int main(void)
         cmocka_unit_test(gradients_are_derivatives),
         cmocka_unit_test(need_prefers_the_far_and_the_used),
         cmocka_unit_test(lost_pairs_are_told),
-        cmocka_unit_test(range_flags_what_is_far),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -433,6 +433,8 @@ static void test_rules(void **state)
     assert_int_equal(ks_selector_pick(&s, &vast, NULL, picks, 4, &rule), 3);
     assert_int_equal(rule, KS_SEL_OUTSIDE);
     assert_int_equal(picks[0].instance, s.order[0]);
+    assert_string_equal(ks_feature_outside(&m->spec, &vast), "y");
+    assert_null(ks_feature_outside(&m->spec, &odd));
     /* dot does not apply to 60 channels, but nothing else is allowed */
     assert_int_equal(ks_selector_pick(&s, &odd, only_dot, picks, 4, &rule), 1);
     assert_int_equal(rule, KS_SEL_SAFE);
@@ -450,6 +452,37 @@ static void test_rules(void **state)
     assert_true(ks_selector_pick(&s, &m->problems[3], NULL, picks, 4, &rule) >= 1);
     assert_int_equal(rule, KS_SEL_BY_TABLE);
     ks_selector_release(&s);
+}
+
+/* What has no time in training is no candidate, though the specification knows it. */
+static void test_candidates_were_measured(void **state)
+{
+    const struct ks_selector_options o = { KS_SEL_FULL, 0 };
+    struct made *m = *state;
+    struct ks_cells some = { 0 };
+    struct ks_forest forest;
+    struct ks_selector s;
+
+    for (size_t i = 0; i < m->cells.n; i++) {
+        struct ks_timed_cell cell = m->cells.cells[i];
+        const struct ks_cell_instance *k = &m->cells.instances[cell.instance];
+        const struct ks_problem p = m->cells.problems[cell.problem].problem;
+
+        if (k->id == m->spec.instances[1].id)
+            continue;
+        assert_int_equal(ks_cells_problem(&some, &p, &cell.problem, NULL), 0);
+        assert_int_equal(ks_cells_instance(&some, k->id, k->name, &cell.instance, NULL), 0);
+        assert_int_equal(ks_cells_add(&some, &cell, NULL), 0);
+    }
+    assert_int_equal(ks_cells_finish(&some, NULL), 0);
+    read_forest(m, &forest);
+    assert_int_equal(
+        ks_selector_create(&m->spec, &forest, KS_TARGET_LOG_TIME, &some, NULL, &o, &s, NULL), 0);
+    assert_int_equal(s.model.n_instances, m->spec.n_instances - 1);
+    for (size_t i = 0; i < s.model.n_instances; i++)
+        assert_int_not_equal(s.from[i], 1);
+    ks_selector_release(&s);
+    ks_cells_release(&some);
 }
 
 /* The table's lines are from tables that have not seen the problem; scores decide among its list.
@@ -516,6 +549,10 @@ static void test_source_chooses_alike(void **state)
     char dir[] = "/tmp/ksweep-selector-XXXXXX", command[1024];
     int rc = 0;
 
+    free(m->spec.instances[0].name);
+    m->spec.instances[0].name = strdup("a \"quoted\" name\n\\ of a plug-in?"
+                                       "?/");
+    assert_non_null(m->spec.instances[0].name);
     assert_non_null(mkdtemp(dir));
     for (size_t i = 0; rc == 0 && i < N(rows); i++) {
         struct ks_selector s;
@@ -544,6 +581,7 @@ int main(void)
         cmocka_unit_test(test_distilled_table),
         cmocka_unit_test(test_full_picks_the_least_prediction),
         cmocka_unit_test(test_rules),
+        cmocka_unit_test(test_candidates_were_measured),
         cmocka_unit_test(test_lines),
         cmocka_unit_test(test_source_chooses_alike),
     };
