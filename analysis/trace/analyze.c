@@ -4,6 +4,7 @@
 #include "analysis/trace/breakdown.h"
 #include "analysis/trace/tables.h"
 #include "analysis/trace/verbs.h"
+#include "trace/output.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -190,6 +191,8 @@ static int analyze(const void *cfg, const char *const *operands, int n, struct k
     for (int i = 1; i < N_TABLES; i++)
         ks_table_init(&tables[i], columns[i]);
     rc = ks_paths_open(operands, n, &paths, err);
+    if (rc == 0 && c->output)
+        rc = ks_trace_output_check(c->output, (const char *const *)paths.path, paths.n, err);
     for (size_t i = 0; rc == 0 && i < paths.n; i++)
         rc = add_file(paths.path[i], c, tables, notes, err);
     if (rc == 0)

@@ -208,7 +208,7 @@ static int add_zeros(struct zeros *zs, const struct ks_trace_event *ev, uint32_t
     for (int i = 0; rc == 0 && i < 2; i++) {
         const enum ks_trace_arg a = i ? KS_TRACE_ARG_KERNEL_GB : KS_TRACE_ARG_KERNEL_FLOP;
 
-        if (ks_trace_has(ev, a))
+        if (ks_trace_has(ev, a) && ev->arg[a].p[-1] != '"')
             rc = add_zero(
                 zs,
                 (struct zero){ ev->at + (uint64_t)(ev->arg[a].p - ev->raw.p), row, is_op, i == 0 },
@@ -410,8 +410,7 @@ static int write_copy(struct copy *c, const struct config *config, const char *i
                       struct ks_err *err)
 {
     const struct ks_trace *t = c->v->t;
-    char *const inputs[] = { (char *)(uintptr_t)input };
-    int rc = ks_trace_output_open(config->output, inputs, 1, &c->out, err);
+    int rc = ks_trace_output_open(config->output, &input, 1, &c->out, err);
 
     if (rc == 0 && config->has_counters && !t->dirt.is_cut)
         rc = ks_series_put(t, &c->series, err);

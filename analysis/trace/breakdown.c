@@ -155,7 +155,8 @@ int ks_put_idle(const struct ks_trace_view *v, struct ks_table *to, struct ks_er
 
 struct launch {
     uint64_t n, n_short;
-    int64_t call_ns, work_ns, delay_ns, delay_max_ns;
+    int64_t work_ns, delay_max_ns;
+    double call_ns, delay_ns; /* sums that may be beyond int64 */
 };
 
 static void add_launch(const struct ks_trace *t, uint32_t i, struct launch *l)
@@ -166,9 +167,9 @@ static void add_launch(const struct ks_trace *t, uint32_t i, struct launch *l)
 
     l->n++;
     l->n_short += t->gpu.dur_ns[i] < t->calls.dur_ns[call];
-    l->call_ns += t->calls.dur_ns[call];
+    l->call_ns += (double)t->calls.dur_ns[call];
     l->work_ns += t->gpu.dur_ns[i];
-    l->delay_ns += delay;
+    l->delay_ns += (double)delay;
     l->delay_max_ns = delay > l->delay_max_ns ? delay : l->delay_max_ns;
 }
 
@@ -190,9 +191,9 @@ int ks_put_launches(const struct ks_trace_view *v, struct ks_table *to, struct k
         put_trace(v, to);
         ks_table_text(to, ks_trace_name(t, i));
         ks_table_number(to, (double)l->n);
-        ks_table_number(to, (double)l->call_ns / (double)l->n / 1e3);
+        ks_table_number(to, l->call_ns / (double)l->n / 1e3);
         ks_table_number(to, (double)l->work_ns / (double)l->n / 1e3);
-        ks_table_number(to, (double)l->delay_ns / (double)l->n / 1e3);
+        ks_table_number(to, l->delay_ns / (double)l->n / 1e3);
         ks_table_number(to, (double)l->delay_max_ns / 1e3);
         ks_table_number(to, (double)l->n_short);
     }

@@ -11,8 +11,8 @@ extern const struct ks_table_column ks_idle_columns[], ks_launch_columns[], ks_q
     ks_copy_columns[], ks_note_columns[], ks_own_columns[];
 
 /* Gaps between the work of a stream. host_wait: the next piece was launched after the last had
- * ended; kernel_wait: it was launched before, and the gap is below 30 us; other: longer, or the
- * launch is not in the trace. */
+ * ended; kernel_wait: it was launched before, and the gap is below 30 us; other: longer. Work whose
+ * launch is not in the trace counts as launched before. */
 int ks_put_idle(const struct ks_trace_view *v, struct ks_table *to, struct ks_err *err);
 /* Launches by the name of the call: its duration, the work's, and the delay from the call's end to
  * the work's beginning (0 when it began before). */

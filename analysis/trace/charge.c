@@ -203,11 +203,12 @@ static void charge_ops(struct costs *c, struct ks_charge *out)
 
 /* ---- kernels ---- */
 
-/* The part of `whole` that falls to [from, to) of `total`, in whole units: all parts add up. */
-static double share(double whole, int64_t from, int64_t to, int64_t total)
+/* The part of `whole` that falls to [from, to) of `total`, in whole units: all parts add up.
+ * Without any time each of the n parts is the same. */
+static double share(double whole, int64_t from, int64_t to, int64_t total, uint32_t n)
 {
     if (total == 0)
-        return 0;
+        return whole / n;
     return floor(whole * ((double)to / (double)total)) -
            floor(whole * ((double)from / (double)total));
 }
@@ -223,9 +224,9 @@ static void charge_kernel(struct costs *c, struct ks_charge *out, uint32_t i, in
 
         done_ns[op] = to;
         out->flop_known[i] = out->op_flop_known[op];
-        out->flop[i] = share(out->op_flop[op], from, to, out->op_ns[op]);
+        out->flop[i] = share(out->op_flop[op], from, to, out->op_ns[op], out->op_kernels[op]);
         out->bytes_known[i] = out->op_bytes_known[op];
-        out->bytes[i] = share(out->op_bytes[op], from, to, out->op_ns[op]);
+        out->bytes[i] = share(out->op_bytes[op], from, to, out->op_ns[op], out->op_kernels[op]);
         out->dtype[i] = (uint8_t)cost_of(c, op)->dtype;
         out->units[i] = (uint8_t)units_of(cost_of(c, op)->dtype, cost_of(c, op)->is_matrix,
                                           ks_trace_name(c->t, g->name[i]));

@@ -142,7 +142,7 @@ static void add_edit(struct edit *edits, unsigned *n, struct ks_span old, int64_
     struct edit *e = &edits[*n];
     int64_t v;
 
-    if (!old.p || !ks_trace_int(old, &v) || __builtin_add_overflow(v, shift, &v))
+    if (!old.p || !ks_trace_int(old, &v) || v < 0 || __builtin_add_overflow(v, shift, &v))
         return;
     *e = (struct edit){ .old = old };
     snprintf(e->text, sizeof(e->text), "%lld", (long long)v);
@@ -270,17 +270,6 @@ static int put_items(struct combine *c, struct ks_trace_reader *r, struct ks_buf
     return rc;
 }
 
-static void note(const char *path, const struct ks_trace_reader *r, struct ks_buf *notes)
-{
-    struct ks_buf text;
-
-    ks_buf_init(&text);
-    ks_trace_dirt_put(ks_trace_reader_dirt(r), &text);
-    if (text.len)
-        ks_buf_printf(notes, "ksweep-analyze trace: %s: %s\n", path, ks_buf_text(&text));
-    ks_buf_release(&text);
-}
-
 static int put_file(struct combine *c, const char *path, struct ks_buf *tops, struct ks_buf *notes,
                     struct ks_err *err)
 {
@@ -299,7 +288,7 @@ static int put_file(struct combine *c, const char *path, struct ks_buf *tops, st
     if (rc == 0 && ks_trace_reader_dirt(r)->n_events == 0)
         rc = ks_fail(err, KS_EFORMAT, "%s: the trace holds no events", path);
     if (rc == 0)
-        note(path, r, notes);
+        ks_trace_note_dirt(path, ks_trace_reader_dirt(r), notes);
     ks_trace_reader_destroy(r);
     ks_trace_source_close(source);
     return rc;
@@ -363,7 +352,8 @@ static int combine(const void *cfg, const char *const *operands, int n, struct k
     if (rc == 0)
         rc = check_paths(&paths, err);
     if (rc == 0)
-        rc = ks_trace_output_open(config->output, paths.path, paths.n, &c->out, err);
+        rc = ks_trace_output_open(config->output, (const char *const *)paths.path, paths.n, &c->out,
+                                  err);
     if (rc == 0)
         rc = put_all(c, &paths, notes, err);
     if (c) {

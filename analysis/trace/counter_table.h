@@ -46,6 +46,7 @@ struct ks_counter_table {
      * kernel trace that have no counters, left out. */
     uint64_t n_other, n_differing, n_copies, n_unjoined;
     uint64_t n_without_op; /* ranges: the trace has another number of launches */
+    uint64_t n_damaged;    /* traces of which something was skipped */
 };
 
 /* All zero is empty. */

@@ -6,6 +6,8 @@
 #include "analysis/trace/counter_lines.h"
 #include "analysis/trace/counter_read.h"
 #include "analysis/trace/verbs.h"
+#include "analysis/trace/view.h"
+#include "trace/output.h"
 
 #include <stdlib.h>
 
@@ -122,6 +124,7 @@ static void note(const struct ks_counter_table *t, const struct ks_counter_lines
     note_count(notes, t->n_copies, "copies and fills: left out");
     note_count(notes, t->n_unjoined, "launches of a kernel trace have no counters: left out");
     note_count(notes, t->n_differing, "values differ between passes: those of the first pass stay");
+    note_count(notes, t->n_damaged, "traces are damaged or cut: ranges may be missing");
     note_count(notes, t->n_without_op,
                "ranges have no operators: their trace has another number of kernel launches");
     note_flop(l, notes);
@@ -136,6 +139,8 @@ static int join(struct ks_counter_table *t, const char *path, struct ks_buf *not
 
     if (rc == 0)
         rc = ks_counter_join(t, trace, &n_joined, err);
+    if (rc == 0)
+        ks_trace_note_dirt(path, &trace->dirt, notes);
     ks_trace_release(trace);
     if (rc == 0 && n_joined < t->n_rows)
         ks_buf_printf(notes,
@@ -151,8 +156,10 @@ static int counters(const void *cfg, const char *const *operands, int n, struct 
     const struct config *c = cfg;
     struct ks_counter_table t = { 0 };
     struct ks_counter_lines l = { 0 };
-    int rc = ks_counter_paths_read(&t, operands, n, err);
+    int rc = c->output ? ks_trace_output_check(c->output, operands, (size_t)n, err) : 0;
 
+    if (rc == 0)
+        rc = ks_counter_paths_read(&t, operands, n, err);
     if (rc == 0 && c->trace)
         rc = join(&t, c->trace, notes, err);
     if (rc == 0)

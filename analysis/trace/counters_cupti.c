@@ -89,6 +89,11 @@ static int read_ranges(struct ks_counter_table *t, struct ks_counter_file *f,
         if (item.type == KS_TRACE_ITEM_EVENT && item.event.kind == KS_TRACE_RANGE &&
             item.event.has_ts)
             rc = take_range(t, f, r, &item.event, err);
+    if (rc == 0) {
+        const struct ks_trace_dirt *d = ks_trace_reader_dirt(reader);
+
+        t->n_damaged += d->damage || d->is_cut || d->n_bad || d->n_long;
+    }
     ks_trace_reader_destroy(reader);
     return rc;
 }

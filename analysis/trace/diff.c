@@ -7,6 +7,7 @@
 #include "analysis/trace/view.h"
 
 #include "base/file.h"
+#include "trace/output.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -356,9 +357,8 @@ static int diff(const void *cfg, const char *const *operands, int n, struct ks_b
     const struct ks_view_options o = { .peaks = c->peaks, .steps = c->steps };
     struct ks_trace_view v[2] = { 0 };
     struct diff d = { 0 };
-    int rc = 0;
+    int rc = c->output ? ks_trace_output_check(c->output, operands, (size_t)n, err) : 0;
 
-    (void)n;
     for (int side = 0; rc == 0 && side < 2; side++) {
         rc = ks_trace_view_open(operands[side], &o, &v[side], notes, err);
         if (rc == 0)

@@ -11,7 +11,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 struct config {
     const char *output, *truth;
@@ -103,23 +102,15 @@ static int write_merged(struct ks_trace_source *source, const struct config *c,
     return ks_trace_output_close(o, rc, err);
 }
 
-static bool is_same_file(const char *a, const char *b)
-{
-    struct stat l, r;
-
-    return stat(a, &l) == 0 && stat(b, &r) == 0 && l.st_dev == r.st_dev && l.st_ino == r.st_ino;
-}
-
-static int check_output(const struct config *c, const char *const *inputs, int n,
+static int check_output(const struct config *c, const char *const *inputs, size_t n,
                         struct ks_err *err)
 {
+    int rc;
+
     if (!c->output || !*c->output)
         return ks_fail(err, KS_EINVAL, "where to: name the merged trace with -o FILE");
-    for (int i = 0; i <= n; i++)
-        if ((i < n || c->truth) && is_same_file(c->output, i < n ? inputs[i] : c->truth))
-            return ks_fail(err, KS_EINVAL, "'%s' is an input: it would be lost; choose another -o",
-                           c->output);
-    return 0;
+    rc = ks_trace_output_check(c->output, inputs, n, err);
+    return rc == 0 && c->truth ? ks_trace_output_check(c->output, &c->truth, 1, err) : rc;
 }
 
 /* ---- what is said ---- */
@@ -247,8 +238,10 @@ static int merge_files(const struct config *c, struct inputs *in, struct ks_buf 
         rc = ks_buf_ok(&events) ? write_merged(in->source, c, &in->ids, &events, err)
                                 : ks_fail(err, KS_ENOMEM, "out of memory for %u events", plan.n);
     }
-    if (rc == 0)
+    if (rc == 0) {
+        ks_trace_note_dirt(in->host->path, &in->host->dirt, notes);
         note(c, &in->kernels, &plan, notes);
+    }
     if (rc == 0 && c->truth)
         rc = print_error(&error, err);
     ks_buf_release(&events);

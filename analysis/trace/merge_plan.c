@@ -9,6 +9,8 @@
 /* A synchronising call has waited when it took longer than this and twice the shortest one. */
 #define WAIT_NS 20000
 
+enum { DEPTH_MAX = 256 }; /* levels of operators that are looked at: made ones must not cost more */
+
 /* ---- threads ---- */
 
 struct threads {
@@ -126,8 +128,8 @@ static void sum_inner(const struct ks_trace *host, const struct ks_merge_kernels
 
         if (entry[op] == KS_NAME_NONE)
             continue;
-        while (outer != KS_TRACE_NONE && entry[outer] == KS_NAME_NONE)
-            outer = host->ops.parent[outer];
+        for (int depth = 0; outer != KS_TRACE_NONE && entry[outer] == KS_NAME_NONE; depth++)
+            outer = depth < DEPTH_MAX ? host->ops.parent[outer] : KS_TRACE_NONE;
         if (outer == KS_TRACE_NONE)
             continue;
         inner_out[outer] = ks_ns_add(inner_out[outer], k->at[entry[op]].time_ns);

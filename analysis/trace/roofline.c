@@ -3,6 +3,7 @@
 #include "analysis/out/result.h"
 #include "analysis/trace/roofline_chart.h"
 #include "analysis/trace/verbs.h"
+#include "trace/output.h"
 
 #include <string.h>
 
@@ -114,8 +115,10 @@ static int roofline(const void *cfg, const char *const *operands, int n, struct 
                                         .top = c->top };
     const bool is_svg = c->output && ends_in(c->output, ".svg");
     struct ks_charts charts = { 0 };
-    int rc = add_charts(&charts, operands, n, &o, notes, err);
+    int rc = c->output ? ks_trace_output_check(c->output, operands, (size_t)n, err) : 0;
 
+    if (rc == 0)
+        rc = add_charts(&charts, operands, n, &o, notes, err);
     if (rc == 0 && charts.n == 0)
         rc = ks_fail(err, KS_EFORMAT, "no device ran a kernel: there is nothing to draw");
     if (rc == 0 && is_svg && charts.n > 1)

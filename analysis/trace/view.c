@@ -108,16 +108,24 @@ static void put_note(struct ks_buf *notes, const char *path, const char *text)
     ks_buf_printf(notes, ": %s\n", text);
 }
 
+void ks_trace_note_dirt(const char *path, const struct ks_trace_dirt *d, struct ks_buf *notes)
+{
+    struct ks_buf text;
+
+    ks_buf_init(&text);
+    ks_trace_dirt_put(d, &text);
+    if (text.len)
+        put_note(notes, path, ks_buf_text(&text));
+    ks_buf_release(&text);
+}
+
 static void note(const struct ks_trace_view *v, struct ks_buf *notes)
 {
     const struct ks_trace *t = v->t;
     struct ks_buf text;
 
+    ks_trace_note_dirt(t->path, &t->dirt, notes);
     ks_buf_init(&text);
-    ks_trace_dirt_put(&t->dirt, &text);
-    if (text.len)
-        put_note(notes, t->path, ks_buf_text(&text));
-    ks_buf_clear(&text);
     if (t->n_negative)
         ks_buf_printf(&text, "skipped %llu events with a negative or impossible duration",
                       (unsigned long long)t->n_negative);

@@ -30,6 +30,9 @@ int ks_trace_view_read(struct ks_trace_source *source, const struct ks_view_opti
                        struct ks_trace_view *out, struct ks_buf *notes, struct ks_err *err);
 void ks_trace_view_close(struct ks_trace_view *v);
 
+/* A line about what was skipped, where something was. */
+void ks_trace_note_dirt(const char *path, const struct ks_trace_dirt *d, struct ks_buf *notes);
+
 /* Files that operands name: of a folder its *.json and *.json.gz, by name. Owns: the list. */
 struct ks_paths {
     char **path;

@@ -2,6 +2,7 @@
 /* Convolutions and matrix products of a profiler's trace (docs/traces.md): each distinct operator
  * and set of shapes becomes a problem per direction, with how often it ran and how long its kernels
  * took. Of nested operators that compute the same only the innermost counts. */
+#include "base/buf.h"
 #include "grid/import.h"
 #include "grid/trace_nodes.h"
 #include "grid/trace_problems.h"
@@ -11,6 +12,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum { DEPTH_MAX = 256 }; /* levels of operators that are looked at: made ones must not cost more */
 
 /* A distinct operator and shapes. */
 struct group {
@@ -109,8 +112,8 @@ static void add_times(struct groups *g, const struct ks_trace *t)
 
         if (t->gpu.kind[i] != KS_TRACE_KERNEL)
             continue;
-        while (op != KS_TRACE_NONE && !is_ours(g, op))
-            op = t->ops.parent[op];
+        for (int depth = 0; op != KS_TRACE_NONE && !is_ours(g, op); depth++)
+            op = depth < DEPTH_MAX ? t->ops.parent[op] : KS_TRACE_NONE;
         if (op != KS_TRACE_NONE && !g->has_inner[op])
             ks_trace_times_add(&g->at[g->of_op[op]].times, ks_trace_name(t, t->gpu.name[i]),
                                t->gpu.dur_ns[i]);
@@ -169,6 +172,22 @@ static int take_groups(struct ks_import *im, const struct ks_trace *t, const str
     return rc;
 }
 
+/* Operators that were not read make counts too low: that is a refusal, too. */
+static int refuse_damage(struct ks_import *im, const struct ks_trace_dirt *d)
+{
+    struct ks_buf what;
+    int rc;
+
+    if (!d->damage && !d->is_cut && d->n_bad == 0 && d->n_long == 0)
+        return 0;
+    ks_buf_init(&what);
+    ks_trace_dirt_put(d, &what);
+    im->line = 1;
+    rc = ks_import_refuse(im, "%.100s", ks_buf_text(&what));
+    ks_buf_release(&what);
+    return rc;
+}
+
 /* Operators of a profile, or of an execution trace. */
 static int read_operators(struct ks_trace_source *source, struct ks_trace **out, struct ks_err *err)
 {
@@ -202,6 +221,8 @@ static int trace_read(struct ks_problem_set *set, const char *text, size_t len, 
         add_times(&g, t);
         rc = take_groups(&im, t, &g);
     }
+    if (rc == 0)
+        rc = refuse_damage(&im, &t->dirt);
     groups_release(&g);
     ks_import_stop(&im);
     ks_trace_release(t);

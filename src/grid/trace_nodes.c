@@ -258,6 +258,8 @@ static int read_all(struct ks_trace_source *source, struct nodes *n, struct ks_e
             rc = ks_fail(err, KS_ENOMEM, "no memory for %u operators", n->t->ops.n + 1);
     if (rc == 0 && n->t->ops.n == 0)
         rc = ks_fail(err, KS_EFORMAT, "%s: no nodes", ks_trace_source_name(source));
+    if (rc == 0)
+        n->t->dirt = *ks_trace_reader_dirt(r);
     if (rc == 0 && !link_nodes(n))
         rc = ks_fail(err, KS_ENOMEM, "no memory for %u operators", n->t->ops.n);
     ks_buf_release(&text);

@@ -163,6 +163,9 @@ static const char *read_tensors(const struct signature *g, const struct ks_shape
     const struct ks_shape_input *x = &s->in[g->input], *w = &s->in[g->weight];
     const uint32_t at = x->n_dims == w->n_dims ? 2 : 1; /* unbatched: one dim less */
 
+    if (!are_small(x->dim, x->n_dims, 0) || !are_small(w->dim, w->n_dims, 0) ||
+        !are_small(&c->groups, 1, 1))
+        return "sizes out of range";
     c->i_input = g->input;
     c->i_weight = g->weight;
     c->i_grad = g->grad;

@@ -47,10 +47,11 @@ static void gemm_cost(const struct ks_trace_gemm *g, const struct ks_shape *s,
 {
     const double size = ks_trace_dtype_bytes(g->dtype);
     const double size_b = ks_trace_dtype_bytes(s->in[g->i_b].dtype);
+    const double size_c = g->dtype == KS_TD_INT8 ? 4 : size; /* _int_mm adds up in int32 */
 
     out->flop = 2 * g->n_c * (double)g->k;
-    out->bytes = (double)g->batch * ((double)g->m * size + (double)g->n * size_b) * (double)g->k +
-                 (g->n_c + g->addend) * size;
+    out->bytes = s->in[g->i_a].n_elements * size + s->in[g->i_b].n_elements * size_b +
+                 g->n_c * size_c + g->addend * size;
     out->dtype = g->dtype;
 }
 
@@ -73,7 +74,7 @@ static const struct attention attentions[] = {
       -1 },
     { "aten::_flash_attention_forward", false, SEQUENCE_FIRST, 0, 1, 2, 8, 3 },
     { "aten::_efficient_attention_forward", false, SEQUENCE_FIRST, 0, 1, 2, -1, 4 },
-    { "aten::_cudnn_attention_forward", false, HEADS_FIRST, 0, 1, 2, 9, 4 },
+    { "aten::_cudnn_attention_forward", false, HEADS_FIRST, 0, 1, 2, 10, 4 },
     { "aten::_scaled_dot_product_flash_attention_backward", true, HEADS_FIRST, 1, 2, 3, 11, 6 },
     { "aten::_scaled_dot_product_flash_attention_for_cpu_backward", true, HEADS_FIRST, 1, 2, 3, 7,
       -1 },
@@ -115,7 +116,7 @@ static const char *attention_cost(const struct attention *a, const struct ks_sha
     if (rules->halve_causal && a->causal >= 0 && (uint32_t)a->causal < s->n &&
         ks_span_is(s->in[a->causal].concrete, "True"))
         out->flop /= 2;
-    n_output = q->n_elements / (double)q->dim[3] * (double)v->dim[3];
+    n_output = (double)q->dim[0] * (double)q->dim[1] * (double)q->dim[2] * (double)v->dim[3];
     out->bytes = (q->n_elements + k->n_elements + v->n_elements) * (a->is_backward ? 2 : 1);
     out->bytes =
         (out->bytes + n_output * (a->is_backward ? 2 : 1)) * ks_trace_dtype_bytes(q->dtype);
@@ -154,7 +155,11 @@ static void estimate(const struct ks_shape *s, struct ks_trace_cost *out)
     for (uint32_t i = 0; i < s->n; i++) {
         const struct ks_shape_input *in = &s->in[i];
 
-        if (!in->is_tensor || in->is_list)
+        if (in->is_list) { /* of tensors whose types are not in the trace */
+            out->bytes = 0;
+            return;
+        }
+        if (!in->is_tensor)
             continue;
         if (out->dtype == KS_TD_UNKNOWN)
             out->dtype = in->dtype;
@@ -186,8 +191,11 @@ void ks_trace_cost_of(const char *name, const struct ks_shape *s,
         reason = attention_cost(a, s, rules, out);
     out->has_flop = out->is_matrix = out->flop > 0;
     out->has_bytes = out->has_flop && ks_trace_dtype_bytes(out->dtype) > 0;
-    if (!out->has_flop && !is_sparse(name))
-        estimate(s, out);
+    if (!out->has_flop) {
+        memset(out, 0, sizeof(*out)); /* of a product without elements */
+        if (!is_sparse(name))
+            estimate(s, out);
+    }
     if (reason_out)
         *reason_out = reason;
 }

@@ -8,6 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* ns: 146 years. Times are within it, and so is the sum of the durations of rows, so that sums of
+ * some and the distance of two times fit in int64. */
+#define TIME_MAX (INT64_MAX / 2)
+
 /* What is needed while rows are made. Keys are interned texts whose number is the row. */
 struct loader {
     struct ks_trace *t;
@@ -17,7 +21,8 @@ struct loader {
     struct ks_names raw_shapes;  /* as written */
     uint32_t *shape_of;          /* [raw_shapes.cap] owned: raw to t->shapes */
     uint32_t cap_shape_of, cap_tracks, cap_streams;
-    bool is_ok; /* there was memory so far */
+    int64_t sum_ns; /* of the durations of rows */
+    bool is_ok;     /* there was memory so far */
 };
 
 static void loader_release(struct loader *l)
@@ -319,15 +324,23 @@ static void add_note(struct loader *l, const struct ks_trace_event *ev)
     n->n++;
 }
 
+static bool is_held(enum ks_trace_kind kind)
+{
+    return kind >= KS_TRACE_OP && kind <= KS_TRACE_GPU_NOTE;
+}
+
 static void add_timed(struct loader *l, const struct ks_trace_event *ev)
 {
     struct ks_trace *t = l->t;
     int64_t end_ns;
 
-    if (ev->dur_ns < 0 || __builtin_add_overflow(ev->ts_ns, ev->dur_ns, &end_ns)) {
+    if (ev->dur_ns < 0 || ev->dur_ns > TIME_MAX - l->sum_ns || ev->ts_ns < -TIME_MAX ||
+        ev->ts_ns > TIME_MAX || ev->ts_ns + ev->dur_ns > TIME_MAX) {
         t->n_negative++;
         return;
     }
+    end_ns = ev->ts_ns + ev->dur_ns;
+    l->sum_ns += is_held(ev->kind) ? ev->dur_ns : 0;
     t->first_ns = ev->ts_ns < t->first_ns ? ev->ts_ns : t->first_ns;
     t->last_ns = end_ns > t->last_ns ? end_ns : t->last_ns;
     switch (ev->kind) {

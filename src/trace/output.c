@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 #include <zlib.h>
 
 enum { BLOCK = 256 << 10, GZIP_WINDOW = 15 + 16, LEVEL = 1, MEMORY = 8 };
@@ -18,24 +19,31 @@ struct ks_trace_output {
     size_t n;
 };
 
-static int check_other(const char *path, const char *input, struct ks_err *err)
+static bool is_same(const char *path, const char *input)
 {
     struct stat a, b;
+    const int rc = strcmp(input, "-") == 0 ? fstat(STDIN_FILENO, &b) : stat(input, &b);
 
-    if (stat(path, &a) != 0 || stat(input, &b) != 0 || a.st_dev != b.st_dev || a.st_ino != b.st_ino)
-        return 0;
-    return ks_fail(err, KS_EINVAL, "'%s' is the input: write to another file", path);
+    return rc == 0 && stat(path, &a) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
 }
 
-int ks_trace_output_open(const char *path, char *const *inputs, size_t n_inputs,
+int ks_trace_output_check(const char *path, const char *const *inputs, size_t n, struct ks_err *err)
+{
+    for (size_t i = 0; i < n; i++)
+        if (is_same(path, inputs[i]))
+            return ks_fail(err, KS_EINVAL, "'%s' is an input: write to another file", path);
+    return 0;
+}
+
+int ks_trace_output_open(const char *path, const char *const *inputs, size_t n_inputs,
                          struct ks_trace_output **out, struct ks_err *err)
 {
     const size_t n = strlen(path);
     struct ks_trace_output *o = calloc(1, sizeof(*o));
     int rc = o ? 0 : ks_fail(err, KS_ENOMEM, "out of memory");
 
-    for (size_t i = 0; rc == 0 && i < n_inputs; i++)
-        rc = check_other(path, inputs[i], err);
+    if (rc == 0)
+        rc = ks_trace_output_check(path, inputs, n_inputs, err);
     if (rc == 0)
         rc = ks_file_begin_output(path, &o->file, err);
     if (rc < 0) {

@@ -10,9 +10,11 @@
 
 struct ks_trace_output;
 
-/* KS_EINVAL when `path` is one of the files `inputs` [n] ("-": standard input); KS_ENOENT, KS_EIO,
- * KS_ENOMEM. */
-int ks_trace_output_open(const char *path, char *const *inputs, size_t n,
+/* KS_EINVAL when `path` is one of the files `inputs` [n] ("-": standard input). */
+int ks_trace_output_check(const char *path, const char *const *inputs, size_t n,
+                          struct ks_err *err);
+/* The same check first. KS_EINVAL, KS_ENOENT, KS_EIO, KS_ENOMEM. */
+int ks_trace_output_open(const char *path, const char *const *inputs, size_t n,
                          struct ks_trace_output **out, struct ks_err *err);
 int ks_trace_output_put(struct ks_trace_output *o, const void *bytes, size_t n, struct ks_err *err);
 /* rc >= 0: the file takes its place; else nothing changes. Returns rc, or the error of writing.

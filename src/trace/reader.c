@@ -260,8 +260,10 @@ static bool skip_window(struct ks_trace_reader *r, struct skip *s)
         if (q >= end)
             break;
         p = q;
-        if (*q == '\\' && q + 1 >= end)
-            break;
+        if (*q == '\\' && q + 1 >= end) {
+            r->at = (size_t)(q - r->buf);
+            return false;
+        }
         p += *q == '\\' ? 2 : 1;
         if (*q == '"')
             s->is_string = !s->is_string;
@@ -273,8 +275,7 @@ static bool skip_window(struct ks_trace_reader *r, struct skip *s)
         if (s->depth == 0 && !s->is_string)
             return true;
     }
-    if (p >= end || *p != '\\')
-        r->at = r->n;
+    r->at = r->n;
     return false;
 }
 

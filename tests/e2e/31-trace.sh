@@ -22,11 +22,12 @@ cat >a.json <<'JSON'
 {"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","pid":1,"tid":1,"ts":26,"dur":1,"args":{"correlation":8}},
 {"ph":"X","cat":"kernel","name":"gemm","pid":0,"tid":7,"ts":40,"dur":3,"args":{"correlation":5,"device":0,"stream":7}},
 {"ph":"X","cat":"kernel","name":"reduce","pid":0,"tid":7,"ts":43,"dur":1,"args":{"correlation":6,"device":0,"stream":7}},
-{"ph":"X","cat":"kernel","name":"conv","pid":0,"tid":7,"ts":44,"dur":2,"args":{"correlation":7,"device":0,"stream":7}},
+{"ph":"X","cat":"kernel","name":"conv","pid":0,"tid":7,"ts":44,"dur":2,"args":{"correlation":7,"device":0,"stream":7,"kernel_flop":"0"}},
 {"ph":"X","cat":"kernel","name":"bias","pid":0,"tid":7,"ts":46,"dur":2.5,"args":{"correlation":8,"device":0,"stream":7}},
 {"ph":"s","id":8,"pid":1,"tid":1,"ts":26,"cat":"ac2g","name":"ac2g"},
 {"ph":"X","cat":"gpu_memcpy","name":"Memcpy HtoD","pid":0,"tid":9,"ts":45,"dur":5,"args":{"device":0,"stream":9,"bytes":5000,"memory bandwidth (GB/s)":1}},
-{"ph":"X","cat":"kernel","name":"bare","pid":"x","tid":7,"ts":60,"dur":0,"args":{ }}
+{"ph":"X","cat":"kernel","name":"bare","pid":"x","tid":7,"ts":60,"dur":0,"args":{ }},
+{"ph":"X","cat":"cuda_sync","name":"wait","pid":0,"tid":7,"ts":60,"dur":1,"args":{"wait_on_cuda_event_record_corr_id":-1}}
 ]}
 JSON
 cell() { # FILE TABLE KEY COLUMN: of the row whose third column is KEY
@@ -91,6 +92,11 @@ ok "again, compressed, from standard input" sh -c 'ksweep-analyze trace augment 
 ok "with the same bytes" sh -c 'gzip -dc c.json.gz | cmp - b.json'
 cp b.json c.json
 rc_is 2 "never over the input" ksweep-analyze trace augment c.json -o ./c.json
+rc_is 2 "nor over standard input" sh -c 'ksweep-analyze trace augment - -o c.json <c.json'
+for verb in analyze counters roofline 'diff a.json'; do
+    rc_is 2 "nor does $verb" ksweep-analyze trace $verb c.json -o c.json
+    like "$(cat err)" "'c.json' is an input" "which says why"
+done
 ok "which stays" cmp b.json c.json
 
 # --- diff
@@ -109,9 +115,10 @@ is "$(cell e.out summary first device) $(cell e.out summary first name) $(cell e
 is "$(python3 - <<'PY'
 import json
 t = json.load(open("e.json"))
-print(*sorted({e["id"] for e in t["traceEvents"] if "id" in e}), *sorted({str(e["pid"]) for e in t["traceEvents"]}))
+print(*sorted({e["id"] for e in t["traceEvents"] if "id" in e}), *sorted({str(e["pid"]) for e in t["traceEvents"]}),
+      {v for e in t["traceEvents"] for k, v in e.get("args", {}).items() if k.startswith("wait_on")})
 PY
-)" "8 17592186044424 0 1 16777216 16777217 x x #2" "flows and processes do not collide"
+)" "8 17592186044424 0 1 16777216 16777217 x x #2 {-1}" "flows and processes do not collide, -1 stays none"
 unlike "$(cat e.json)" hush "secrets stay in the input"
 rc_is 2 "one trace is nothing to combine" ksweep-analyze trace combine a.json -o f.json
 
@@ -122,6 +129,19 @@ like "$(cat err)" "the text ends inside the events" "is read as far as it goes, 
 gzip -c a.json | head -c 500 >cut.json.gz
 ok "compressed data that are cut" ksweep-analyze trace analyze cut.json.gz
 like "$(cat err)" "the gzip data ends early" "likewise"
+python3 - <<'PY' # a value of 96 MB without a bracket behind a stray backslash
+import gzip
+event = b'{"ph":"X","cat":"kernel","name":"k","ts":1,"dur":2}'
+with gzip.open("long.json.gz", "wb", 1) as f:
+    f.write(b'{"x":[\\' + b"a" * (96 << 20) + b'],"traceEvents":[' + event + b"]}")
+PY
+is "$(python3 - <<'PY'
+import resource, subprocess
+rc = subprocess.call(["ksweep-analyze", "trace", "analyze", "long.json.gz", "--table", "summary"], stdout=subprocess.DEVNULL)
+mib = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss >> 10
+print(rc, mib if mib > 80 else "small")
+PY
+)" "0 small" "what is not kept is not held"
 printf '\n\022\010\002\020' >perfetto
 rc_is 2 "binary Perfetto" ksweep-analyze trace analyze perfetto
 like "$(cat err)" "byte [0-9]+: binary data, such as Perfetto's own form" "is refused by name"

@@ -31,6 +31,10 @@ is "$(sed -n 1p cupti.txt)" "77 77 False" "all 77 ranges agree with HTA in opera
 is "$(sed -n 2p cupti.txt)" "True 86114304 aten::conv2d aten::cudnn_convolution" "row 5 is HTA's own check"
 is "$(sed -n 3p cupti.txt)" "True" "FLOPs by innermost operator are HTA's"
 
+gzip -dc $traces/cupti_alexnet_a100.json.gz | head -c -3 >cut_ranges.json
+rc_is 0 "ranges of a trace that is cut" ksweep-analyze trace counters cut_ranges.json
+like "$(cat err)" '1 traces are damaged or cut' "that some may be missing is said"
+
 # --- AMD and NVIDIA files
 rc_is 0 "rocprof-compute" ksweep-analyze trace counters $traces/counters/rocprof_compute_vcopy_mi200
 field() { python3 -c 'import csv, sys
@@ -101,6 +105,12 @@ not_ok "nothing is written then, of no rank" test -e again
 rc_is 2 "a true trace that is not there" merge h100_bert_small x.json --truth none.json
 rc_is 2 "never over an input" ksweep-analyze trace merge bert.json $traces/merge/h100_bert_small.kernel_event.json.gz -o bert.json
 ok "which is as it was" cmp bert.json kept.json
+printf '[{"ph":"X","cat":"cpu_op","name":"a","pid":1,"tid":1,"ts":0,"dur":1,"args":{"External id":1}},{"ph" 5}]' >torn.json
+echo '{"a_1_1":{"kernel_time":2}}' >torn.times
+rc_is 0 "a host trace with a torn event" ksweep-analyze trace merge torn.json torn.times -o x.json
+like "$(cat err)" '1 skipped event that is not JSON' "which is said"
+rm x.json
+rc_is 2 "nor over standard input" sh -c 'ksweep-analyze trace merge - torn.times -o torn.json <torn.json'
 head -c 300000 kept.json >cut.json
 rc_is 2 "a host trace that was cut off" ksweep-analyze trace merge cut.json $traces/merge/h100_bert_small.kernel_event.json.gz -o x.json
 like "$(cat err)" 'cut.json: the events are not closed' "is refused: nothing could be put behind its events"

@@ -249,6 +249,23 @@ static void an_unclosed_event_ends_somewhere(void **state)
     ks_buf_release(&b);
 }
 
+/* Sums of durations and distances of times fit in int64. */
+static void times_that_would_overflow_are_skipped(void **state)
+{
+    static const char text[] = "[" K("4611686018427387.904") "," K("-4611686018427387.904") "," K(
+        "1") ",{\"ph\":\"X\",\"cat\":\"kernel\",\"ts\":1,\"dur\":4e15},"
+             "{\"ph\":\"X\",\"cat\":\"kernel\",\"ts\":2,\"dur\":4e15}]";
+    struct ks_err err = { 0 };
+    struct ks_trace *t;
+
+    (void)state;
+    assert_int_equal(read_text(text, strlen(text), &t, &err), 0);
+    assert_int_equal(t->gpu.n, 2);
+    assert_int_equal(t->gpu.dur_ns[1], 4000000000000000000);
+    assert_int_equal(t->n_negative, 3);
+    ks_trace_release(t);
+}
+
 /* ---- gzip ---- */
 
 static void pack(const char *text, struct ks_buf *to)
@@ -376,6 +393,7 @@ int main(void)
         cmocka_unit_test(what_is_no_trace_is_refused_with_its_place),
         cmocka_unit_test(depth_and_length_cost_nothing),
         cmocka_unit_test(an_unclosed_event_ends_somewhere),
+        cmocka_unit_test(times_that_would_overflow_are_skipped),
         cmocka_unit_test(gzip_members_follow_each_other_and_may_be_cut),
         cmocka_unit_test(kernels_find_the_operator_around_their_launch),
         cmocka_unit_test(real_traces_are_linked_as_expected),

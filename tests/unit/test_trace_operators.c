@@ -57,21 +57,27 @@ static const struct row rows[] = {
       2.0 * (200 + 216 + 1), "no Concrete Inputs" },
     { "aten::convolution", "[[2,5,5,5],[6,4,3,3],[],[],[],[],[],[],[]]", HALF3, CONV, 0,
       2.0 * (250 + 216 + 1), "channels of input and weight differ" },
+    { "aten::convolution", "[[2,4,5,5],[6,4,3,3],[6],[],[],[],[],[],[]]", HALF3,
+      "[\"\",\"\",\"\",\"[2]\",\"[1]\",\"[1]\",\"False\",\"[0]\",\"4611686018427387904\"]", 0,
+      2.0 * (200 + 216 + 6), "sizes out of range" },
     /* products */
     { "aten::mm", "[[2,3],[3,4]]", "[\"float\",\"float\"]", "", 48, 4.0 * (6 + 12 + 8), NULL },
     { "aten::addmm", "[[4],[2,3],[3,4],[],[]]", "[\"double\",\"double\",\"double\"]", "", 48,
       8.0 * (6 + 12 + 8 + 4), NULL },
     { "aten::bmm", "[[5,2,3],[5,3,4]]", "[\"c10::BFloat16\",\"c10::BFloat16\"]", "", 240,
       2.0 * 5 * 26, NULL },
-    { "aten::matmul", "[[7,1,2,3],[5,3,4]]", "[\"float\",\"float\"]", "", 35 * 48, 4.0 * 35 * 26,
-      NULL },
+    { "aten::matmul", "[[7,1,2,3],[5,3,4]]", "[\"float\",\"float\"]", "", 35 * 48,
+      4.0 * (42 + 60 + 280), NULL },
     { "aten::matmul", "[[3],[3,4]]", "[\"float\",\"float\"]", "", 24, 4.0 * (3 + 12 + 4), NULL },
     { "aten::linear", "[[5,2,3],[4,3],[4]]", "[\"float\",\"float\",\"float\"]", "", 240,
       4.0 * (30 + 12 + 40 + 4), NULL },
+    { "aten::_int_mm", "[[2,3],[3,4]]", "[\"signed char\",\"signed char\"]", "", 48, 6 + 12 + 4 * 8,
+      NULL },
     { "aten::mv", "[[2,3],[3]]", "[\"float\",\"float\"]", "", 12, 4.0 * (6 + 3 + 2), NULL },
     { "aten::mm", "[[2,3],[4,4]]", "[\"float\",\"float\"]", "", 0, 4.0 * (6 + 16),
       "inner dims differ" },
     { "aten::mm", "[[2,3],[3,4]]", "[\"\",\"\"]", "", 0, 0, "no shapes" },
+    { "aten::mm", "[[0,3],[3,4]]", "[\"float\",\"float\"]", "", 0, 4.0 * 12, NULL },
     /* attention: 2 heads, 3 queries, 5 keys, widths 4 and 6 */
     { "aten::_scaled_dot_product_efficient_attention",
       "[[1,2,3,4],[1,2,5,4],[1,2,5,6],[],[],[],[]]", HALF3,
@@ -86,11 +92,14 @@ static const struct row rows[] = {
       "[[1,2,3,4],[1,2,3,4],[1,2,3,4],[1,2,3,4],[],[],[],[],[],[],[],[]]",
       "[\"c10::Half\",\"c10::Half\",\"c10::Half\",\"c10::Half\"]", "", 2.0 * 2 * 3 * 3 * 20,
       2.0 * 2 * (3 * 24 + 24), NULL },
+    { "aten::_flash_attention_forward", "[[1,3,2,0],[1,5,2,0],[1,5,2,4],[],[],[],[],[],[]]", HALF3,
+      "", 2.0 * 2 * 3 * 5 * 4, 2.0 * (40 + 24), NULL },
     /* without a formula: the inputs, as they are stored */
     { "aten::add", "[[2,3],[2,3],[]]", "[\"float\",\"c10::Half\",\"Scalar\"]", "", 0, 24 + 12,
       NULL },
     { "aten::index_select", "[[1000,3],[],[2]]", "[\"float\",\"Scalar\",\"long\"]", "", 0, 0,
       NULL },
+    { "aten::_fused_adam_", "[[[2,3]],[1]]", "[\"TensorList\",\"float\"]", "", 0, 0, NULL },
     { "aten::cat", "[[[2,3],[2,3]],[]]", "[\"TensorList\",\"Scalar\"]", "", 0, 0, NULL },
 };
 
@@ -121,6 +130,9 @@ static void causal_attention_is_halved_on_request_only(void **state)
 {
     static const char text[] =
         "[[1,2,3,4],[1,2,3,4],[1,2,3,4],[],[]]\n" HALF3 "\n\n[\"\",\"\",\"\",\"0.\",\"True\"]";
+    static const char cudnn[] =
+        "[[1,2,3,4],[1,2,3,4],[1,2,3,4],[],[],[],[],[],[],[],[]]\n" HALF3
+        "\n\n[\"\",\"\",\"\",\"\",\"\",\"\",\"3\",\"3\",\"False\",\"0.\",\"True\"]";
     struct ks_trace_rules rules = { 0 };
     struct ks_trace_cost whole, half;
     struct ks_shape shape;
@@ -131,6 +143,9 @@ static void causal_attention_is_halved_on_request_only(void **state)
     rules.halve_causal = true;
     ks_trace_cost_of("aten::_scaled_dot_product_flash_attention", &shape, &rules, &half, NULL);
     assert_true(whole.flop == 288);
+    assert_true(half.flop == 144);
+    assert_true(ks_shape_read(cudnn, &shape));
+    ks_trace_cost_of("aten::_cudnn_attention_forward", &shape, &rules, &half, NULL);
     assert_true(half.flop == 144);
 }
 

@@ -262,6 +262,14 @@ static void execution_traces(void **state)
         assert_int_equal(set.problems.rows[0].count, 1);
         assert_string_equal(ks_problem_table_name(&set.problems, 0), "aten::mm (layout assumed)");
         assert_false(ks_problem_set_has_times(&set));
+        assert_int_equal(set.n_refused, 0);
+        ks_problem_set_release(&set);
+        ks_problem_set_init(&set); /* without the last two brackets */
+        assert_int_equal(
+            ks_import_trace.read(&set, texts[i], strlen(texts[i]) - 2, "f", false, &err), 0);
+        assert_int_equal(set.n, 1);
+        assert_int_equal(set.n_refused, 1);
+        assert_non_null(strstr(set.refusals[0].reason, "the text ends inside the events"));
         ks_problem_set_release(&set);
     }
 }
