@@ -3,7 +3,7 @@
 # heuristic.sh - from a sweep to a linked selector on this machine: sweeps a training list of 96 shapes
 # with the CPU's quick set of instances, trains, writes selector.c, and runs the convolutions of
 # ResNet-50, ResNeXt-50 and MobileNetV2, which are not among the 96, with the best fixed instance, the
-# selector and the oracle (examples/dispatch). About 10 minutes on 2 cores. What it makes lies in
+# selector and the oracle (examples/dispatch). About 3 minutes on 2 cores. What it makes lies in
 # build/heuristic; what is there already is not made again.
 set -u
 root=$(cd "$(dirname "$0")/.." && pwd)
