@@ -52,6 +52,7 @@ static void configure(struct race_books *r, const struct ks_job_rounds *j)
     r->config.alpha = j->alpha;
     r->config.margin = j->margin;
     r->config.max_time_ns = j->max_ms * 1000000ull;
+    r->config.max_visit = KS_VISIT_CELLS / r->config.passes;
 }
 
 int ks_coord_race_open(struct ks_coord *c, struct ks_err *err)
