@@ -150,7 +150,8 @@ static struct race_book *find_book(struct ks_coord *c, uint64_t lease)
     return b;
 }
 
-int ks_coord_visit_end(struct ks_coord *c, uint64_t lease, uint64_t now_ns, struct ks_err *err)
+int ks_coord_visit_end(struct ks_coord *c, uint64_t lease, bool is_given_again, uint64_t now_ns,
+                       struct ks_err *err)
 {
     struct race_book *b = c->races.is_on ? find_book(c, lease) : NULL;
     uint32_t round;
@@ -169,5 +170,5 @@ int ks_coord_visit_end(struct ks_coord *c, uint64_t lease, uint64_t now_ns, stru
         return ks_coord_race_end(c, b, b->verdict.stop, err);
     if (b->n_futile >= FUTILE_MOST)
         return ks_coord_race_end(c, b, KS_RACE_CUT, err);
-    return ks_coord_visit_ask(c, b, now_ns, err);
+    return is_given_again ? 0 : ks_coord_visit_ask(c, b, now_ns, err);
 }
