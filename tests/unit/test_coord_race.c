@@ -166,28 +166,6 @@ static void test_off(void **state)
     sim_close(m);
 }
 
-/* More contenders than a visit can have. */
-static void test_many_contenders(void **state)
-{
-    (void)state;
-    enum { N = KS_VISIT_CELLS / 2 + 1 };
-    char names[8 * N];
-    struct visit v[MOST_VISITS];
-    for (size_t i = 0, at = 0; i < N; i++)
-        at += (size_t)snprintf(names + at, sizeof(names) - at, "%sok_%zu", i ? " " : "", i);
-    sim_open(m, &one, names, 1, 3);
-    plant(m, 0.002);
-    m->grid->job.rounds.max = 2;
-    for (size_t i = 0; i < N; i++)
-        m->time_ns[i] = i == 9 ? 1.01e6 : 1e6;
-    sim_coordinate(m, NULL);
-    sim_run(m, 60);
-    assert_int_equal(visits(v), 1);
-    assert_int_equal(v[0].n, N - 1);
-    assert_int_equal(raced(0)->race_stop, KS_RACE_ROUNDS);
-    sim_close(m);
-}
-
 /* ---- what goes wrong ---- */
 
 /* It has no label any more, and the next best is one. */
@@ -606,7 +584,6 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_visits, set_up, sim_free),
         cmocka_unit_test_setup_teardown(test_gap, set_up, sim_free),
         cmocka_unit_test_setup_teardown(test_off, set_up, sim_free),
-        cmocka_unit_test_setup_teardown(test_many_contenders, set_up, sim_free),
         cmocka_unit_test_setup_teardown(test_failure_in_a_visit, set_up, sim_free),
         cmocka_unit_test_setup_teardown(test_failure_that_others_refute, set_up, sim_free),
         cmocka_unit_test_setup_teardown(test_noise, set_up, sim_free),
