@@ -218,6 +218,11 @@ static int run_command(const struct ks_program *p, const struct ks_command *c, i
     return rc;
 }
 
+static bool is_help(const char *word)
+{
+    return strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0;
+}
+
 static int dispatch(const struct ks_program *p, int argc, char **argv)
 {
     const bool is_single = !p->commands[0]->name;
@@ -238,8 +243,10 @@ static int dispatch(const struct ks_program *p, int argc, char **argv)
         complain(p, NULL, "no command; see --help");
         return KS_EXIT_INPUT;
     }
-    if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0)
+    if (is_help(word))
         return help(p, argc - 1, argv + 1);
+    if (!c && argc > 2 && is_help(argv[2]) && is_group(p, word))
+        return answer(p, NULL, false);
     return c ? run_command(p, c, argc - n, argv + n) : unknown_command(p, argc - 1, argv + 1);
 }
 

@@ -266,12 +266,20 @@ int ks_ledger_start(struct ks_ledger *l, const struct ks_start *s, struct ks_err
 
 enum { MOST_RECORDS = 256 };
 
+/* Records of visits that went well change no outcome; a cell may have hundreds. */
+static bool is_idle(const struct ks_attempt *a)
+{
+    return a->round > 0 && a->outcome == KS_O_OK && !(a->flags & KS_FL_VOID);
+}
+
 static void choose(struct ks_ledger *l, struct ks_ledger_cell *c)
 {
     struct ks_attempt a[MOST_RECORDS];
     uint32_t node[MOST_RECORDS];
     size_t n = 0;
     for (uint32_t k = c->first; k != NONE && n < MOST_RECORDS; k = l->nodes[k].next) {
+        if (is_idle(&l->nodes[k].a))
+            continue;
         a[n] = l->nodes[k].a;
         node[n++] = k;
     }

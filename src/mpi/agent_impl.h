@@ -32,8 +32,9 @@ struct lease {
     bool is_held;
     struct ks_msg_lease m;
     enum stage stage;
-    uint32_t i_next; /* of m.cells */
-    uint32_t n_open; /* sent, held back or queued again, not yet settled */
+    uint32_t i_next;  /* of m.cells */
+    uint32_t n_open;  /* sent, held back or queued again, not yet settled */
+    uint32_t n_visit; /* instances of a visit that this host can run; from its first cell on */
     bool is_given_back;
 };
 

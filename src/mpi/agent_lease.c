@@ -316,18 +316,28 @@ static bool take_again(struct ks_agent *a, uint32_t i_lease, struct work *out)
     return false;
 }
 
+static uint32_t count_runnable(const struct ks_agent *a, const struct ks_msg_lease *m)
+{
+    uint32_t n = 0;
+    for (uint32_t k = 0; k < m->n_visit; k++)
+        n += is_runnable(a, m->i_problem, m->cells[k].i_instance);
+    return n;
+}
+
 static int pick_cell(struct ks_agent *a, uint32_t i, struct work *out, bool *is_found,
                      struct ks_err *err)
 {
     struct lease *l = &a->leases[i];
     *is_found = false;
+    if (l->i_next == 0)
+        l->n_visit = count_runnable(a, &l->m);
     while (l->i_next < l->m.n) {
         uint32_t k = l->i_next++;
         *out = (struct work){ .i_instance = l->m.cells[k].i_instance,
                               .attempt = l->m.cells[k].attempt,
                               .round = l->m.cells[k].round,
                               .i_lease = i,
-                              .n_visit = l->m.n_visit,
+                              .n_visit = l->n_visit,
                               .is_again = k >= l->m.n_visit,
                               .alias = l->m.cells[k].alias };
         if (out->n_visit && !out->attempt)

@@ -168,12 +168,12 @@ static int take_lease_end(struct ks_coord *c, uint32_t from, const struct ks_fra
     int rc = ks_msg_numbers_get(f->body, f->n, &lease, NULL, err);
     if (rc < 0)
         return rc;
-    ks_sched_lease_end(c->sched, lease);
+    bool is_given_again = !ks_sched_lease_end(c->sched, lease);
     if (c->ranks[from].n_leases)
         c->ranks[from].n_leases--;
     if (!c->ranks[from].n_leases)
         c->ranks[from].n_held = 0;
-    return ks_coord_visit_end(c, lease, ks_now_ns(), err);
+    return ks_coord_visit_end(c, lease, is_given_again, ks_now_ns(), err);
 }
 
 static int take_numbers(struct ks_coord *c, uint32_t from, const struct ks_frame *f,

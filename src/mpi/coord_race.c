@@ -52,6 +52,7 @@ static void configure(struct race_books *r, const struct ks_job_rounds *j)
     r->config.alpha = j->alpha;
     r->config.margin = j->margin;
     r->config.max_time_ns = j->max_ms * 1000000ull;
+    r->config.max_visit = KS_VISIT_CELLS / r->config.passes;
 }
 
 int ks_coord_race_open(struct ks_coord *c, struct ks_err *err)
@@ -377,11 +378,13 @@ static int begin(struct ks_coord *c, struct race_book *b, uint64_t now_ns, struc
                                            : ks_coord_race_end(c, b, b->verdict.stop, err);
 }
 
-static void expect(struct ks_coord *c)
+/* A complete problem that has not begun has nothing to race. */
+static void expect(struct ks_coord *c, uint32_t n_complete)
 {
     const struct race_books *r = &c->races;
     uint32_t n_over = r->n_begun + r->n_ended, n = c->c.grid->n_problems;
 
+    n_over = n_over > n_complete ? n_over : n_complete;
     ks_sched_expect_visits(c->sched, n > n_over ? (n - n_over) * r->mean_s : 0);
 }
 
@@ -408,7 +411,7 @@ int ks_coord_race_begin(struct ks_coord *c, bool is_forced, uint64_t now_ns, str
         rc = begin(c, b, now_ns, err); /* one from before it takes its place */
         i = i < r->n_open ? i : r->n_open;
     }
-    expect(c);
+    expect(c, n.n_complete);
     return rc;
 }
 

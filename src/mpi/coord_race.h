@@ -94,8 +94,10 @@ int ks_coord_visit_ask(struct ks_coord *c, struct race_book *b, uint64_t now_ns,
                        struct ks_err *err);
 int ks_coord_visit_lease(struct ks_coord *c, uint32_t rank, const struct ks_lease *l,
                          struct ks_err *err);
-/* A lease has ended; nothing when it is no visit. */
-int ks_coord_visit_end(struct ks_coord *c, uint64_t lease, uint64_t now_ns, struct ks_err *err);
+/* A lease has ended; nothing when it is no visit. is_given_again: it was overdue, and the scheduler
+ * still has its visit to give. */
+int ks_coord_visit_end(struct ks_coord *c, uint64_t lease, bool is_given_again, uint64_t now_ns,
+                       struct ks_err *err);
 
 /* coord_rebuild.c */
 int ks_coord_race_rebuild(struct ks_coord *c, struct ks_err *err);

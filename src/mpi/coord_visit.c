@@ -4,6 +4,7 @@
 #include "mpi/coord_impl.h"
 #include "sched/cost.h"
 
+#include <assert.h>
 #include <string.h>
 
 /* Visits of a problem in a row that die before their end, or of which nothing is clean: so noisy a
@@ -26,13 +27,7 @@ int ks_coord_visit_ask(struct ks_coord *c, struct race_book *b, uint64_t now_ns,
                                       (double)b->verdict.expected_ns * 1e-9),
     };
 
-    if (n <= KS_VISIT_CELLS)
-        return ks_sched_visit(c->sched, &v, err);
-    ks_logf(c->c.log, KS_WARN,
-            "%s: %zu measurements of instances that may be the best are more than the %u that a "
-            "visit can have: it gets none",
-            ks_problem_table_name(&c->c.grid->problems, b->i_problem), n, KS_VISIT_CELLS);
-    return ks_coord_race_end(c, b, KS_RACE_CUT, err);
+    return ks_sched_visit(c->sched, &v, err);
 }
 
 /* The cells of the lease: what the race wants, by their attempts so far. */
@@ -40,6 +35,7 @@ static void fill_cells(struct ks_coord *c, const struct race_book *b, struct ks_
 {
     size_t n = ks_race_wanted(b->race, c->races.wanted, KS_VISIT_CELLS);
 
+    assert(n <= KS_VISIT_CELLS); /* max_visit */
     m->n = (uint32_t)n;
     m->n_visit = (uint32_t)n / c->races.config.passes;
     for (uint32_t k = 0; k < m->n; k++) {
@@ -154,7 +150,8 @@ static struct race_book *find_book(struct ks_coord *c, uint64_t lease)
     return b;
 }
 
-int ks_coord_visit_end(struct ks_coord *c, uint64_t lease, uint64_t now_ns, struct ks_err *err)
+int ks_coord_visit_end(struct ks_coord *c, uint64_t lease, bool is_given_again, uint64_t now_ns,
+                       struct ks_err *err)
 {
     struct race_book *b = c->races.is_on ? find_book(c, lease) : NULL;
     uint32_t round;
@@ -173,5 +170,5 @@ int ks_coord_visit_end(struct ks_coord *c, uint64_t lease, uint64_t now_ns, stru
         return ks_coord_race_end(c, b, b->verdict.stop, err);
     if (b->n_futile >= FUTILE_MOST)
         return ks_coord_race_end(c, b, KS_RACE_CUT, err);
-    return ks_coord_visit_ask(c, b, now_ns, err);
+    return is_given_again ? 0 : ks_coord_visit_ask(c, b, now_ns, err);
 }

@@ -142,6 +142,41 @@ static uint32_t next_round(const struct ks_race *race)
     return next;
 }
 
+/* The label, then by time; those of which nothing is known are last. */
+static double rank_of(const struct ks_race *race, size_t i)
+{
+    const struct ks_race_member *m = &race->members[i];
+
+    if (m->instance == race->verdict.label)
+        return 0;
+    return m->ratio > 0 ? m->ratio : INFINITY;
+}
+
+static bool is_before(const struct ks_race *race, size_t i, size_t k)
+{
+    const double a = rank_of(race, i), b = rank_of(race, k);
+
+    return a < b || (i < k && !(b < a));
+}
+
+static void leave_out(struct ks_race *race)
+{
+    const size_t most = race->config.max_visit;
+    size_t n = 0;
+
+    for (size_t i = 0; i < race->n_members; i++)
+        n += ks_race_may_be_wanted(race, i);
+    for (size_t i = 0; most > 0 && n > most && i < race->n_members; i++) {
+        size_t n_before = 0;
+
+        if (!ks_race_may_be_wanted(race, i))
+            continue;
+        for (size_t k = 0; k < race->n_members; k++)
+            n_before += ks_race_may_be_wanted(race, k) && is_before(race, k, i);
+        race->values[i].is_left_out = n_before >= most;
+    }
+}
+
 static void describe(struct ks_race *race, const struct scales *s, size_t label)
 {
     struct ks_race_verdict *v = &race->verdict;
@@ -154,9 +189,11 @@ static void describe(struct ks_race *race, const struct scales *s, size_t label)
             continue;
         g = ks_race_gap(race, s, i, label, LAST);
         m->ratio = i == label ? 1 : g.is_known ? exp(g.mean) : 0;
+    }
+    leave_out(race);
+    for (size_t i = 0; i < race->n_members; i++)
         if (ks_race_is_wanted(race, i))
             v->expected_ns += race->values[i].last_spent_ns * race->config.passes;
-    }
 }
 
 void ks_race_choose(struct ks_race *race, const struct scales *s)

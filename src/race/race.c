@@ -150,25 +150,29 @@ static int check_seen(const struct ks_race_seen *s, struct ks_err *err)
     return 0;
 }
 
+static int grow(struct ks_race *race, struct ks_err *err)
+{
+    size_t cap = race->cap ? 2 * race->cap : 64;
+    struct ks_race_seen *more = realloc(race->seen, cap * sizeof(*more));
+
+    if (!more)
+        return ks_fail(err, KS_ENOMEM, "out of memory: %zu observations of a race", cap);
+    race->seen = more;
+    race->cap = cap;
+    return 0;
+}
+
 int ks_race_add(struct ks_race *race, const struct ks_race_seen *seen, struct ks_err *err)
 {
     int rc = check_seen(seen, err);
 
-    if (rc < 0)
-        return rc;
-    if (race->n_seen == race->cap)
+    if (rc == 0 && race->n_seen == race->cap) {
         ks_race_unite(race); /* what was added twice makes room */
-    if (race->n_seen + race->n_seen / 4 >= race->cap) {
-        size_t cap = race->cap ? 2 * race->cap : 64;
-        struct ks_race_seen *more = realloc(race->seen, cap * sizeof(*more));
-
-        if (!more)
-            return ks_fail(err, KS_ENOMEM, "out of memory: %zu observations of a race", cap);
-        race->seen = more;
-        race->cap = cap;
+        rc = race->n_seen + race->n_seen / 4 >= race->cap ? grow(race, err) : 0;
     }
-    race->seen[race->n_seen++] = *seen;
-    return 0;
+    if (rc == 0)
+        race->seen[race->n_seen++] = *seen;
+    return rc;
 }
 
 int ks_race_judge(struct ks_race *race, const struct ks_race_spread *pool,
@@ -191,7 +195,7 @@ int ks_race_judge(struct ks_race *race, const struct ks_race_spread *pool,
     return 0;
 }
 
-bool ks_race_is_wanted(const struct ks_race *race, size_t i)
+bool ks_race_may_be_wanted(const struct ks_race *race, size_t i)
 {
     uint32_t state = race->members[i].state;
 
@@ -200,6 +204,11 @@ bool ks_race_is_wanted(const struct ks_race *race, size_t i)
     if (state == KS_RACE_CONTENDS)
         return true;
     return state == KS_RACE_DROPPED && race->values[i].is_pilot && race->verdict.next_round < 3;
+}
+
+bool ks_race_is_wanted(const struct ks_race *race, size_t i)
+{
+    return ks_race_may_be_wanted(race, i) && !race->values[i].is_left_out;
 }
 
 static uint64_t place(uint64_t instance, uint32_t round)

@@ -62,12 +62,14 @@ struct ks_race_config {
     uint32_t n_pilots;    /* this many instances (lowest ids) have three rounds regardless: 8 in the
                              first block of a device, else 0 */
     uint32_t over;        /* enum ks_race_over */
+    uint32_t max_visit;   /* instances in a visit at most, the fastest ones; 0: no limit. The others
+                             still contend, and are visited as those are dropped */
     uint64_t device_id;   /* whose visits count */
     struct ks_race_prior prior;
 };
 /* 10 rounds, 2 passes, alpha 0.05, margin 0.005, regret 0.0025, no limit of time, no pilots,
  * median. Prior: 1 % within visits, 3.4 % in round 0 and between rounds, 4 degrees of freedom, at
- * most 16. */
+ * most 30. */
 void ks_race_config_init(struct ks_race_config *c);
 
 struct ks_race_seen { /* an observation: one record of role cell, or one pass of it */
@@ -149,8 +151,8 @@ void ks_race_pilots(struct ks_race *race, uint32_t n_pilots);
 int ks_race_judge(struct ks_race *race, const struct ks_race_spread *pool,
                   struct ks_race_verdict *out, struct ks_err *err);
 
-/* The next visit as of the last ks_race_judge: contenders (and pilots) in a seeded order that
- * changes with the round, forwards and backwards in turn, `passes` times each.
+/* The next visit as of the last ks_race_judge: contenders (and pilots), max_visit of them, in a
+ * seeded order that changes with the round, forwards and backwards in turn, `passes` times each.
  * @out [out] [cap], may be NULL when cap is 0. Returns how many there are; 0 when stopped. */
 size_t ks_race_wanted(const struct ks_race *race, uint64_t *out, size_t cap);
 

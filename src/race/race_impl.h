@@ -12,6 +12,7 @@ struct value { /* of an instance, from its observations; logs of ns */
     uint64_t first_device;  /* of round 0 */
     uint64_t last_spent_ns; /* per observation, of the latest round */
     uint32_t is_pilot;
+    uint32_t is_left_out; /* of the next visit, which has others */
 };
 
 struct ks_race {
@@ -31,7 +32,8 @@ struct scales { /* what the pool says */
 };
 
 /* race.c: contenders, and pilots, which have rounds 0 to 2 whatever becomes of them */
-bool ks_race_is_wanted(const struct ks_race *race, size_t i);
+bool ks_race_may_be_wanted(const struct ks_race *race, size_t i);
+bool ks_race_is_wanted(const struct ks_race *race, size_t i); /* the same, but not left out */
 
 /* observations.c */
 void ks_race_unite(struct ks_race *race); /* sorts; one observation per key */

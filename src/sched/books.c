@@ -165,18 +165,19 @@ static uint32_t pool(struct ks_sched *s, const struct lease_book *b)
     return n;
 }
 
-void ks_sched_lease_end(struct ks_sched *s, uint64_t lease)
+bool ks_sched_lease_end(struct ks_sched *s, uint64_t lease)
 {
     uint32_t slot = find_lease(s, lease);
     if (slot == KS_NONE)
-        return;
+        return true;
     struct device *d = &s->devices[s->leases[slot].lease.device];
     (void)pool(s, &s->leases[slot]);
     if (!s->leases[slot].lease.is_visit)
         ks_sched_learn_lease(s, d, &s->leases[slot]);
-    ks_sched_end_visit(s, &s->leases[slot]);
+    const bool is_over = ks_sched_end_visit(s, &s->leases[slot]);
     unlink_lease(s, d, slot);
     set_deadlines(s, d);
+    return is_over;
 }
 
 void ks_sched_disown(struct ks_sched *s, uint32_t i_problem, uint32_t i_instance)

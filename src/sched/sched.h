@@ -104,8 +104,9 @@ int ks_sched_confirm(struct ks_sched *s, uint32_t i_problem, uint32_t i_instance
 uint32_t ks_sched_unconfirmable(struct ks_sched *s, uint32_t (*cells_out)[2], uint32_t cap);
 /* No lease has it or will get it, unless it is reopened. False before its problem is opened. */
 bool ks_sched_is_done(const struct ks_sched *s, uint32_t i_problem, uint32_t i_instance);
-/* The device reported the end of a lease: cells not done go back to the pool. */
-void ks_sched_lease_end(struct ks_sched *s, uint64_t lease);
+/* The device reported the end of a lease: cells not done go back to the pool. False: it was a visit
+ * that was given again before, and is not over. */
+bool ks_sched_lease_end(struct ks_sched *s, uint64_t lease);
 /* A done cell must be measured again (its device turned out to be bad). */
 int ks_sched_reopen(struct ks_sched *s, uint32_t i_problem, uint32_t i_instance,
                     struct ks_err *err);

@@ -204,7 +204,8 @@ void ks_sched_forget_confirm(struct active *a, uint32_t i_instance);
  * for this device, so that the gap shrinks. */
 int ks_sched_give_visit(struct ks_sched *s, uint32_t device, bool is_idle, double time_left_s,
                         struct ks_lease *out, struct ks_err *err);
-void ks_sched_end_visit(struct ks_sched *s, struct lease_book *b);   /* it is over */
+/* It is over. False: it was given again, and stays. */
+bool ks_sched_end_visit(struct ks_sched *s, struct lease_book *b);
 void ks_sched_again_visit(struct ks_sched *s, struct lease_book *b); /* for another device */
 void ks_sched_stray_visits(struct ks_sched *s, struct device *d);    /* d is not usable any more */
 

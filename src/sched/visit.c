@@ -66,15 +66,16 @@ void ks_sched_stray_visits(struct ks_sched *s, struct device *d)
     }
 }
 
-void ks_sched_end_visit(struct ks_sched *s, struct lease_book *b)
+bool ks_sched_end_visit(struct ks_sched *s, struct lease_book *b)
 {
     if (b->visit == KS_NONE)
-        return;
+        return !b->lease.is_visit;
     s->n_visits--;
     s->visits_s = s->n_visits ? s->visits_s - s->visits[b->visit].what.expected_s : 0;
     s->visits[b->visit].next = s->free_place;
     s->free_place = b->visit;
     b->visit = KS_NONE;
+    return true;
 }
 
 void ks_sched_again_visit(struct ks_sched *s, struct lease_book *b)

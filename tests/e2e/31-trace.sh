@@ -102,6 +102,7 @@ ok "which stays" cmp b.json c.json
 # --- diff
 sed -e 's/"gemm"/"gemm2"/' -e 's/"conv","pid":0,"tid":7,"ts":44,"dur":2/"conv","pid":0,"tid":7,"ts":44,"dur":1/' \
     -e 's/"dur":2.5/"dur":4/' -e 's/H100 80GB HBM3/B200/' a.json >d.json
+like "$(ksweep-analyze trace --help)" 'trace diff' "help of all verbs"
 ok "diff" ksweep-analyze trace diff a.json d.json --name-a old --name-b new --format csv
 is "$(cut -d, -f1,3,5,10,14 out | tr '\n' ' ')" \
     "kernel,change,old time_us,new time_us,change_us gemm,gone,3,,-3 gemm2,added,,3,3 bias,slower,2.5,4,1.5 conv,faster,2,1,-1 Memcpy HtoD,same,5,5,0 reduce,same,1,1,0 bare,same,0,0,0 (total),,13.5,14,0.5 " \

@@ -34,7 +34,7 @@ unlike "$(head -n 1 v1.csv)" 'rounds_' 'do not have them'
 
 # --- stopped, killed and resumed, in virtual time
 
-sim='{ "backend": "sim", "arch": "seed=5,sleep_us=1000" }'
+sim='{ "backend": "sim", "arch": "seed=5,sleep_us=2500" }'
 rounds='{ "max": 12, "gap_s": 0, "margin": 0, "alpha": 0.0001 }'
 visits() { [ "$(field "$1" measurements)" -gt 0 ] 2>/dev/null; }
 

@@ -28,6 +28,8 @@ static int emit(void *ctx, uint16_t type, const void *body, size_t n, struct ks_
         }
         if (ks_outcome_is_abnormal(r.outcome))
             *b->death = r;
+        if (r.role == KS_ROLE_CELL && r.n_visit)
+            b->n_visit = r.n_visit;
     }
     kit_line(b->grid, type, body, n, &b->log);
     return 0;

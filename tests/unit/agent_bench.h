@@ -17,6 +17,7 @@ struct bench {
     char dir[64];            /* of the fake worker */
     uint64_t n_done;         /* records emitted */
     struct ks_record *death; /* the last one of an abnormal end; outcome 0: none */
+    uint32_t n_visit;        /* of the last record of a visit, without anchors */
     bool holds_acks;         /* else each record is acknowledged at once */
     size_t n_fds;
 };

@@ -15,7 +15,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { SIM_RANKS = 20, SIM_HOSTS = 12, SIM_UNITS = 24, SIM_INSTANCES = 256, SIM_ASKS = 64 };
+enum { SIM_RANKS = 20, SIM_HOSTS = 12, SIM_UNITS = 24, SIM_INSTANCES = 260, SIM_ASKS = 64 };
 #define SIM_MS      1000000ull
 #define SIM_LOST_NS (5000 * SIM_MS)
 

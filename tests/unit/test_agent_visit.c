@@ -59,6 +59,7 @@ static void test_one_worker(void **state)
                    "done ok_c a1 r3 ok\ndone noisyall a1 r3 ok contaminated\n"
                    "done ok_b a1 r3 ok\n" CLOSE(3, 6),
            1, 0);
+    assert_int_equal(b.n_visit, 3);
     bench_close(&b);
 }
 
@@ -102,6 +103,7 @@ static void test_not_here(void **state)
     lease_visit(&b, 7, 0, 1);
     bench_run(&b);
     expect(&b, OPEN(1) "done ok_c a1 r1 ok\ndone ok_c a1 r1 ok\n" CLOSE(1, 2), 1, 0);
+    assert_int_equal(b.n_visit, 1); /* so that the visit is complete without the other */
     bench_close(&b);
 }
 

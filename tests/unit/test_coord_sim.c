@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -149,10 +150,37 @@ static void test_whatever_happens(void **state)
     free(m);
 }
 
+/* A visit takes as many as a lease has room for. */
+static void test_many_contenders(void **state)
+{
+    enum { N = KS_VISIT_CELLS / 2 + 1 };
+    static const struct sim_plan one = { .n_ranks = 1, .n_hosts = 1 };
+    struct sim *m = sim_allocate(state);
+    char many[8 * N];
+    unsigned n_instances = 0;
+    for (size_t i = 0, at = 0; i < N; i++)
+        at += (size_t)snprintf(many + at, sizeof(many) - at, "%sok_%zu", i ? " " : "", i);
+    sim_open(m, &one, many, 1, 3);
+    m->grid->job.rounds = (struct ks_job_rounds){ .max = 2, .alpha = 0.05 };
+    for (size_t i = 0; i < N; i++)
+        m->time_ns[i] = 1e6;
+    m->noise = 0.002;
+    sim_coordinate(m, NULL);
+    sim_run(m, 200);
+    const char *visit = strstr(ks_buf_text(&m->told), "visit ");
+    assert_non_null(visit);
+    assert_int_equal(sscanf(visit, "visit 0 0 1 %u", &n_instances), 1);
+    assert_int_equal(n_instances, N - 1);
+    assert_null(strstr(visit + 1, "visit "));
+    sim_close(m);
+    free(m);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_whatever_happens),
+        cmocka_unit_test(test_many_contenders),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

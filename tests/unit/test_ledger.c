@@ -258,13 +258,13 @@ static void test_rounds(void **state)
     struct ks_ledger *l = *state;
     struct ks_cell c = cell(1, 1);
     done(l, c, (struct done){ 1, KS_O_OK, 0, 0, 0, -1 });
-    for (uint32_t round = 1; round < 200; round++)
+    for (uint32_t round = 1; round < 400; round++)
         done(l, c, (struct done){ 1, KS_O_OK, DIRTY, 0, round, -1 });
     assert_int_equal(ks_ledger_find(l, &c)->outcome, KS_O_OK);
     assert_int_equal(ks_ledger_find(l, &c)->flags, 0);
     assert_int_equal(ks_ledger_find(l, &c)->n_attempts, 1);
-    assert_true(ks_ledger_has(l, ks_ledger_find(l, &c), 1, 199));
-    done(l, c, (struct done){ 1, KS_O_CRASHED, 0, 0, 200, -1 });
+    assert_true(ks_ledger_has(l, ks_ledger_find(l, &c), 1, 399));
+    done(l, c, (struct done){ 1, KS_O_CRASHED, 0, 0, 400, -1 });
     assert_int_equal(ks_ledger_find(l, &c)->outcome, KS_O_CRASHED);
     assert_true(ks_ledger_is_final(ks_ledger_find(l, &c)));
     done(l, c, (struct done){ 2, KS_O_OK, 0, 0, 0, -1 });

@@ -53,6 +53,28 @@ static void round_0_drops_by_hand(void **state)
     ks_race_destroy(race);
 }
 
+/* A visit that cannot have all has the fastest; whoever was left out follows who is dropped. */
+static void visits_have_the_fastest(void **state)
+{
+    static const double first[] = { 1000, 1010, 1005, 1020 }, visit[] = { 1000, 0, 1100, 0 };
+    struct ks_race_config c = race_kit_config();
+    struct ks_race *race;
+    uint64_t wanted[4];
+
+    (void)state;
+    c.max_visit = 2;
+    race = race_kit_create(&c);
+    race_kit_add_first(race, first, 4);
+    assert_int_equal(race_kit_judge(race).n_contenders, 4);
+    assert_int_equal(ks_race_wanted(race, wanted, 4), 4);
+    assert_true(wanted[0] + wanted[1] == 4 && wanted[0] != 2); /* 1 and 3 */
+    race_kit_add_visit(race, 1, visit, 4);
+    assert_int_equal(race_kit_judge(race).n_contenders, 3);
+    assert_int_equal(ks_race_wanted(race, wanted, 4), 4);
+    assert_int_equal(wanted[0] + wanted[1], 3); /* 1 and 2 */
+    ks_race_destroy(race);
+}
+
 /* Two instances. After visit r: alpha_r = 0.05 x 6 / pi^2 / (r + 1)^2: 0.0075991, z = 2.4272 for
  * r = 1, 0.0033774, z = 2.7087 for r = 2; the mean of r differences has sd 0.01 sqrt(2 / r). */
 static void visits_drop_by_hand(void **state)
@@ -500,6 +522,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(round_0_drops_by_hand),
+        cmocka_unit_test(visits_have_the_fastest),
         cmocka_unit_test(visits_drop_by_hand),
         cmocka_unit_test(drift_cancels),
         cmocka_unit_test(stops_say_why),

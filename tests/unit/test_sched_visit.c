@@ -128,9 +128,9 @@ static void test_other_device(void **state)
         struct ks_lease again = next(s, 1, 1000);
         is_visit(&again, 0);
         if (how == 3) /* what is late ends nothing */
-            ks_sched_lease_end(s, l.id);
+            assert_false(ks_sched_lease_end(s, l.id));
         assert_int_equal(counts(s).n_visits, 1);
-        ks_sched_lease_end(s, again.id);
+        assert_true(ks_sched_lease_end(s, again.id));
         assert_int_equal(counts(s).n_visits, 0);
         must_not_lease(s, 1, INFINITY, KS_SCHED_OVER);
         ks_sched_destroy(s);
