@@ -164,6 +164,11 @@ static const struct expected files[] = {
     { "conv_A100.json", T4("ms", T4_BARE("0") "," T4_TIMEOUT), &ks_intake_t4,
       { .n_lists = 2, .n_rows = 2, .n_stored = 2, .n_failed = 1, .n_zero = 1, .n_contradicted = 2 }, { -1 }, { 18 },
       { MARKED(KS_FL_ZERO_TIME | KS_FL_CONTRADICTED) }, "1", "tool=t4 kernel=conv", 0 },
+    /* it contradicts itself */
+    { "conv_A100.json", T4("ms", "{\"configuration\": {\"x\": 1}, \"times\": {\"runtimes\": [2]}, "
+      "\"invalidity\": \"correct\", \"correctness\": 0}"), &ks_intake_t4,
+      { .n_lists = 1, .n_rows = 1, .n_stored = 1, .n_failed = 1 }, { -1 }, { 18 },
+      { MARKED(KS_FL_UNCONFIRMED) }, "1", "tool=t4 kernel=conv", 0 },
     /* what is stored is UTF-8 */
     { FDB, KEY "=Gemm\xe9:1,0,miopenConvolutionFwdAlgoGEMM", &ks_intake_fdb, { .n_lists = 1, .n_rows = 1, .n_stored = 1 },
       { 1e6 }, { 1 }, { IMPORTED }, "Gemm?", "n=16", 0 },
