@@ -29,8 +29,9 @@ struct load {
     uint32_t *problem_of_row, *instance_of_row; /* numbers in s */
     struct entry *entries;
     size_t n, cap;
-    float samples[KS_SAMPLES_MAX];
-    double x[KS_SAMPLES_MAX], scratch[KS_SAMPLES_MAX];
+    float *samples; /* [cap_samples] of one record; imported ones may have more than our own */
+    double *x, *scratch;
+    size_t cap_samples, cap_x, cap_scratch;
 };
 
 /* Room for n more elements of `size` bytes behind the first n_used. */
@@ -103,13 +104,16 @@ static void add_facts(struct load *l)
     for (uint32_t i = 0; i < info->n_devices; i++) {
         const struct ks_device_row *d = ks_store_device(l->file, i);
 
+        if (d->run >= info->n_runs)
+            continue;
         put_fact(&l->s->sweeps[l->first_sweep + d->run], KS_FACT_DEVICE, d->rec.model);
         put_fact(&l->s->sweeps[l->first_sweep + d->run], KS_FACT_DRIVER, d->rec.driver);
     }
     for (uint32_t i = 0; i < info->n_kernels; i++) {
         const struct ks_kernel_row *k = ks_store_kernel(l->file, i);
 
-        put_fact(&l->s->sweeps[l->first_sweep + k->run], KS_FACT_COMPILER, k->compiler);
+        if (k->run < info->n_runs)
+            put_fact(&l->s->sweeps[l->first_sweep + k->run], KS_FACT_COMPILER, k->compiler);
     }
 }
 
@@ -117,12 +121,13 @@ static void add_facts(struct load *l)
 static int find_problem(struct ks_sweeps *s, uint64_t id, const struct ks_problem_row *row,
                         uint32_t *out, struct ks_err *err)
 {
+    struct ks_key key = { { id } };
     struct ks_sweep_problem *p;
-    int rc;
+    bool is_new;
+    int rc = ks_keys_add(&s->problem_keys, &key, out, &is_new, err);
 
-    for (*out = 0; *out < s->n_problems; (*out)++)
-        if (s->problems[*out].id == id)
-            return 0;
+    if (rc < 0 || !is_new)
+        return rc;
     rc = grow(&s->problems, s->n_problems, 1, &s->cap_problems, sizeof(*p), err);
     if (rc < 0)
         return rc;
@@ -142,12 +147,13 @@ static int find_problem(struct ks_sweeps *s, uint64_t id, const struct ks_proble
 static int find_instance(struct ks_sweeps *s, uint64_t id, const char *name, uint32_t *out,
                          struct ks_err *err)
 {
+    struct ks_key key = { { id } };
     struct ks_sweep_instance *k;
-    int rc;
+    bool is_new;
+    int rc = ks_keys_add(&s->instance_keys, &key, out, &is_new, err);
 
-    for (*out = 0; *out < s->n_instances; (*out)++)
-        if (s->instances[*out].id == id)
-            return 0;
+    if (rc < 0 || !is_new)
+        return rc;
     rc = grow(&s->instances, s->n_instances, 1, &s->cap_instances, sizeof(*k), err);
     if (rc < 0)
         return rc;
@@ -272,6 +278,9 @@ static int read_entries(struct load *l, struct ks_err *err)
         rc = ks_store_attempt(l->file, i, &row, err);
         if (rc < 0 || row.role != KS_ROLE_CELL)
             continue;
+        if (row.run >= ks_store_info(l->file)->n_runs)
+            return ks_fail(err, KS_EFORMAT, "row %llu of /attempts belongs to no run",
+                           (unsigned long long)i);
         rc = grow(&l->entries, l->n, 1, &l->cap, sizeof(*l->entries), err);
         if (rc == 0)
             fill_entry(l, &row, &l->entries[l->n++]);
@@ -281,13 +290,26 @@ static int read_entries(struct load *l, struct ks_err *err)
     return rc;
 }
 
+static int reserve_samples(struct load *l, size_t n, struct ks_err *err)
+{
+    int rc = grow(&l->samples, 0, n, &l->cap_samples, sizeof(*l->samples), err);
+
+    if (rc == 0)
+        rc = grow(&l->x, 0, n, &l->cap_x, sizeof(*l->x), err);
+    return rc == 0 ? grow(&l->scratch, 0, n, &l->cap_scratch, sizeof(*l->scratch), err) : rc;
+}
+
 static int read_samples(struct load *l, struct entry *e, struct ks_err *err)
 {
     struct ks_sweep_round *r = &e->round;
     struct ks_sweeps *s = l->s;
     double sum = 0;
-    int rc = ks_store_samples(l->file, e->sample_offset, r->n_samples, l->samples, err);
+    int rc = 0;
 
+    if (r->n_samples <= ks_store_info(l->file)->n_samples)
+        rc = reserve_samples(l, r->n_samples, err);
+    if (rc == 0)
+        rc = ks_store_samples(l->file, e->sample_offset, r->n_samples, l->samples, err);
     if (rc == 0 && s->keeps_samples)
         rc = grow(&s->ns, s->n_ns, r->n_samples, &s->cap_ns, sizeof(*s->ns), err);
     if (rc < 0)
@@ -438,6 +460,9 @@ int ks_sweeps_load(struct ks_sweeps *s, const char *path, struct ks_err *err)
         free(l->problem_of_row);
         free(l->instance_of_row);
         free(l->entries);
+        free(l->samples);
+        free(l->x);
+        free(l->scratch);
     }
     free(l);
     return rc;
@@ -466,6 +491,8 @@ void ks_sweeps_release(struct ks_sweeps *s)
     for (uint32_t i = 0; i < s->n_sweeps; i++)
         for (unsigned k = 0; k < KS_N_FACTS; k++)
             ks_buf_release(&s->sweeps[i].fact[k]);
+    ks_keys_release(&s->problem_keys);
+    ks_keys_release(&s->instance_keys);
     free(s->sweeps);
     free(s->problems);
     free(s->instances);

@@ -11,6 +11,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "record/statistic.h"
+#include "store/keys.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -67,7 +68,8 @@ struct ks_sweeps { /* zero-initialised = empty */
     float *ns; /* [n_ns] samples, when they are kept */
     size_t n_ns;
     bool keeps_samples;                                     /* set before the first load */
-    size_t cap_rounds, cap_ns, cap_problems, cap_instances; /* private */
+    size_t cap_rounds, cap_ns, cap_problems, cap_instances; /* private, as the next line */
+    struct ks_keys problem_keys, instance_keys;             /* id -> number */
 };
 
 /* ks_sweeps_load() - adds the runs of one results file.

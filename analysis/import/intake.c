@@ -12,6 +12,7 @@
 
 /* Least share of an output of random products that is not zero when all of it was written. */
 #define WRITTEN_SHARE 0.9
+#define TIME_MOST_NS  1e18
 
 int ks_intake_fail(const struct ks_intake *im, struct ks_err *err, const char *fmt, ...)
 {
@@ -106,24 +107,58 @@ static void judge(struct ks_intake *im, const struct ks_intake_row *row, struct 
              100 * (double)row->n_non_zero / (double)row->n_elements);
 }
 
-/* Listed before with another time: neither counts. */
+static const char *time_text(double ns, char *out, size_t cap)
+{
+    if (ns < 0)
+        return "no time";
+    snprintf(out, cap, "%.9g ns", ns);
+    return out;
+}
+
+/* Listed before with another result: neither counts. */
 static int contradict(struct ks_intake *im, uint32_t first, struct ks_stage_attempt *a,
                       char *reason, size_t cap, struct ks_err *err)
 {
-    double before = ks_stage_time(im->stage, first);
+    char before[32], now[32];
 
     im->counts.n_contradicted += !(ks_stage_flags(im->stage, first) & KS_FL_CONTRADICTED);
     mark(a, KS_FL_CONTRADICTED, &im->counts.n_contradicted, reason, cap,
-         "listed more than once: %.9g and %.9g ns", before, a->time_ns);
+         "listed more than once: %s and %s",
+         time_text(ks_stage_time(im->stage, first), before, sizeof(before)),
+         time_text(a->time_ns, now, sizeof(now)));
     return ks_stage_mark(im->stage, first, KS_O_UNTRUSTED, KS_FL_CONTRADICTED, reason, err);
 }
 
-static bool is_same(double a, double b)
+/* The same time again; a failure repeats failures only. */
+static bool is_repeat(const struct ks_intake *im, uint32_t first, const struct ks_stage_attempt *a)
 {
-    return !(a < b) && !(a > b);
+    const double before = ks_stage_time(im->stage, first);
+    const uint32_t differ = ks_stage_flags(im->stage, first) ^ a->flags;
+
+    return !(before < a->time_ns) && !(before > a->time_ns) && !(differ & KS_FL_UNCONFIRMED);
 }
 
-/* Of samples the stage keeps the time that was given with them, too: to tell repeats. */
+static double mean_sample(const struct ks_intake_row *row)
+{
+    double sum = 0;
+
+    for (uint32_t i = 0; i < row->n_samples; i++)
+        sum += row->sample_ns[i];
+    return row->n_samples ? sum / row->n_samples : row->time_ns;
+}
+
+/* Of what is longer neither the statistics nor float32 samples would be numbers. */
+static bool is_too_long(const struct ks_intake_row *row)
+{
+    double most = row->time_ns;
+
+    for (uint32_t i = 0; i < row->n_samples; i++)
+        most = row->sample_ns[i] > most ? row->sample_ns[i] : most;
+    return !(most <= TIME_MOST_NS);
+}
+
+/* Of samples the stage keeps the time that was given with them, else their mean, too: to tell
+ * repeats. */
 int ks_intake_put(struct ks_intake *im, const struct ks_intake_row *row, struct ks_err *err)
 {
     struct ks_stage_attempt a = { .run = im->run,
@@ -133,7 +168,7 @@ int ks_intake_put(struct ks_intake *im, const struct ks_intake_row *row, struct 
                                   .outcome = row->outcome,
                                   .flags = row->flags | KS_FL_IMPORTED,
                                   .reason = row->reason,
-                                  .time_ns = row->time_ns,
+                                  .time_ns = row->time_ns < 0 ? mean_sample(row) : row->time_ns,
                                   .sample_ns = row->sample_ns,
                                   .n_samples = row->n_samples,
                                   .started_ns = row->started_ns,
@@ -144,6 +179,8 @@ int ks_intake_put(struct ks_intake *im, const struct ks_intake_row *row, struct 
     char reason[160];
     int rc = 0;
 
+    if (is_too_long(row))
+        return ks_intake_fail(im, err, "a time of more than 31 years");
     im->counts.n_rows++;
     if (a.outcome == KS_O_OK)
         judge(im, row, &a, reason, sizeof(reason));
@@ -151,7 +188,7 @@ int ks_intake_put(struct ks_intake *im, const struct ks_intake_row *row, struct 
         im->counts.n_failed++;
         a.flags |= KS_FL_UNCONFIRMED;
     }
-    if (first != KS_NO_ROW && is_same(ks_stage_time(im->stage, first), a.time_ns)) {
+    if (first != KS_NO_ROW && is_repeat(im, first, &a)) {
         im->counts.n_repeated++;
         return 0;
     }

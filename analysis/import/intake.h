@@ -4,7 +4,8 @@
  *
  *   the time is 0                                   untrusted, zero_time, no time
  *   the rate is above the device's peak (peak.h)    untrusted, impossible
- *   the cell is listed again with another time      untrusted, contradicted (all of them)
+ *   the cell is listed again with another time      untrusted, contradicted (all of them); a
+ *                                                   failure beside a time, too
  *   ... with the same time                          counted, not stored
  *   the problem cannot be decoded                   untrusted, undecoded
  *   much of the output is zero                      untrusted, partial_output

@@ -5,6 +5,7 @@
 #include "analysis/import/text_in.h"
 #include "base/hash.h"
 #include "base/opt.h"
+#include "base/text.h"
 #include "store/flat.h"
 
 #include <errno.h>
@@ -72,6 +73,9 @@ static int add_column(struct ks_made *m, size_t i, const char *name, int flat_ty
 
     if (!s && !is_trait)
         return unknown(m, name, err);
+    for (size_t k = 0; k < i; k++)
+        if (strcmp(m->frame.columns[k].name, name) == 0)
+            return ks_fail(err, KS_EFORMAT, "'%s': column '%.60s' is there twice", m->path, name);
     *c = (struct ks_df_column){ .name = name,
                                 .unit = s ? s->def.units : "",
                                 .role = s ? s->def.role : KS_CR_FEATURE,
@@ -109,13 +113,31 @@ static int bad_value(const struct ks_made *m, size_t i, const char *text, struct
                    (unsigned long long)m->in.line, m->frame.columns[i].name, text);
 }
 
+static bool is_utf8(const char *text, size_t n)
+{
+    for (size_t at = 0, len; at < n; at += len) {
+        len = ks_utf8_next((const unsigned char *)text + at, n - at);
+        if (len == 0)
+            return false;
+    }
+    return true;
+}
+
 static int put_text(struct ks_made *m, size_t i, size_t row, const char *text, size_t n,
                     struct ks_err *err)
 {
     struct column *held = &m->columns[i];
+    const uint32_t n_before = held->words.n;
+    int rc;
 
     held->code[row] = KS_DF_NONE;
-    return n ? ks_words_add(&held->words, text, n, &held->code[row], err) : 0;
+    if (n == 0)
+        return 0;
+    rc = ks_words_add(&held->words, text, n, &held->code[row], err);
+    if (rc == 0 && held->words.n > n_before && !is_utf8(text, n))
+        return ks_fail(err, KS_EFORMAT, "%s:%llu: column '%s': a text that is not UTF-8", m->path,
+                       (unsigned long long)m->in.line, m->frame.columns[i].name);
+    return rc;
 }
 
 /* The number of a field that is not empty. */
@@ -130,7 +152,7 @@ static bool parse(const struct ks_df_column *c, struct column *held, size_t row,
         held->i64[row] = (int64_t)id;
         return true;
     }
-    if (text[0] == ' ' || text[0] == '\t')
+    if (strspn(text, " \t\v\f\r\n") || (c->show == KS_AS_UNSIGNED && text[0] == '-'))
         return false;
     errno = 0;
     if (c->type == KS_DF_F64 && c->show == KS_AS_F32)
@@ -177,6 +199,9 @@ static int put_flat(struct ks_made *m, size_t i, size_t row, struct ks_err *err)
         held->missing[row] = held->i64[row] == KS_FLAT_NO_I64;
     } else {
         memcpy(&held->f64[row], at, sizeof(held->f64[row]));
+        if (!isfinite(held->f64[row]))
+            return ks_fail(err, KS_EFORMAT, "'%s': row %zu: column '%s': not a finite number",
+                           m->path, (size_t)m->next_flat, c->name);
         held->missing[row] = held->f64[row] < 0;
     }
     return 0;
@@ -354,6 +379,8 @@ int ks_made_open(const char *path, struct ks_made **made_out, struct ks_err *err
     int rc = m ? ks_sources_training(&m->all, NULL, KS_COLUMNS_V2, err)
                : ks_fail(err, KS_ENOMEM, "out of memory");
 
+    if (rc == 0)
+        rc = ks_sources_oracle(&m->all, err);
     if (rc == 0) {
         m->path = path;
         rc = is_hdf5(path) ? open_flat(m, err) : open_csv(m, err);

@@ -113,7 +113,9 @@ static int read_times(struct ks_tuner *t, const struct ks_json *doc, uint32_t ke
 static int read_outcome(const struct ks_json *doc, uint32_t *outcome_out, const char **reason_out,
                         struct ks_err *err)
 {
-    const struct ks_node *n = ks_node_at(ks_json_root(doc), "invalidity");
+    const struct ks_node *n = ks_node_at(ks_json_root(doc), "invalidity"),
+                         *correctness = ks_node_at(ks_json_root(doc), "correctness");
+    double share = 1;
     int rc;
 
     if (!n)
@@ -124,8 +126,13 @@ static int read_outcome(const struct ks_json *doc, uint32_t *outcome_out, const 
     *outcome_out = ks_tuner_outcome(*reason_out);
     if (*outcome_out == KS_O_NONE)
         return ks_node_fail(doc, n, err, "unknown invalidity '%s'", *reason_out);
-    if (*outcome_out == KS_O_OK)
-        *reason_out = NULL;
+    if (*outcome_out != KS_O_OK)
+        return 0;
+    *reason_out = NULL;
+    if (correctness && ks_node_real(doc, correctness, &share, NULL) == 0 && share <= 0) {
+        *outcome_out = KS_O_UNTRUSTED;
+        *reason_out = "the source calls it correct, with a correctness of 0";
+    }
     return 0;
 }
 

@@ -70,6 +70,10 @@ static int compress_page(struct ks_pq_writer *w, struct ks_err *err)
     size_t bound = ZSTD_compressBound(w->page.len), n;
 
     ks_buf_clear(&w->packed);
+    if (bound > INT32_MAX) /* sizes of pages are int32 */
+        return ks_fail(err, KS_EUNSUPPORTED,
+                       "a column of a row group has %zu bytes: a page of Parquet has at most 2 GiB",
+                       w->page.len);
     if (!ks_buf_ok(&w->page) || !ks_buf_reserve(&w->packed, bound))
         return ks_fail(err, KS_ENOMEM, "out of memory for a page of %zu bytes", w->page.len);
     n = ZSTD_compress2(w->zstd, w->packed.data, bound, w->page.data ? w->page.data : (uint8_t *)"",

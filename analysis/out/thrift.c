@@ -53,12 +53,6 @@ void ks_thrift_i8(struct ks_thrift *t, int16_t id, int8_t v)
     ks_buf_u8(t->to, (uint8_t)v);
 }
 
-void ks_thrift_i16(struct ks_thrift *t, int16_t id, int16_t v)
-{
-    put_field(t, id, KS_THRIFT_I16);
-    put_zigzag(t, v);
-}
-
 void ks_thrift_i32(struct ks_thrift *t, int16_t id, int32_t v)
 {
     put_field(t, id, KS_THRIFT_I32);

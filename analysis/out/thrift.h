@@ -35,7 +35,6 @@ void ks_thrift_end(struct ks_thrift *t);
 
 /* Fields of the innermost struct, with ascending ids. */
 void ks_thrift_i8(struct ks_thrift *t, int16_t id, int8_t v);
-void ks_thrift_i16(struct ks_thrift *t, int16_t id, int16_t v);
 void ks_thrift_i32(struct ks_thrift *t, int16_t id, int32_t v);
 void ks_thrift_i64(struct ks_thrift *t, int16_t id, int64_t v);
 void ks_thrift_bool(struct ks_thrift *t, int16_t id, int v);

@@ -10,8 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NAME_CAP 128 /* with its end */
-#define MOST     4096
+#define NAME_CAP  128 /* with its end */
+#define MOST      4096
+#define TEXT_MOST ((size_t)1 << 20)
 
 /* A row in memory, and its columns as a definition of a table. */
 struct rows {
@@ -37,7 +38,7 @@ static int rows_init(struct rows *r, const struct ks_flat_column *columns, size_
             (struct ks_column){ .name = columns[i].name,
                                 .type = columns[i].type,
                                 .fill = is_text ? KS_FILL_NONE : KS_FILL_MISSING,
-                                .missing = is_whole ? (double)KS_FLAT_NO_I64 : KS_FLAT_NO_REAL,
+                                .missing = is_whole ? (double)KS_FLAT_NO_I64 : columns[i].no_real,
                                 .offset = (uint32_t)at,
                                 .cap = is_text ? columns[i].text_len + 1 : 0,
                                 .units = columns[i].unit };
@@ -145,7 +146,7 @@ static int type_of(hid_t member)
     H5T_class_t class = H5Tget_class(member);
 
     if (class == H5T_STRING && !H5Tis_variable_str(member))
-        return KS_COL_TEXT;
+        return H5Tget_size(member) <= TEXT_MOST ? KS_COL_TEXT : -1;
     if (class == H5T_INTEGER && H5Tget_size(member) == 8 && H5Tget_sign(member) == H5T_SGN_2)
         return KS_COL_I64;
     if (class != H5T_FLOAT)
@@ -175,7 +176,8 @@ static int read_column(struct ks_flat_reader *r, hid_t dataset, hid_t type, unsi
                                      .unit = r->unit[i],
                                      .type = (uint8_t)kind,
                                      .text_len =
-                                         kind == KS_COL_TEXT ? (uint32_t)H5Tget_size(member) : 0 };
+                                         kind == KS_COL_TEXT ? (uint32_t)H5Tget_size(member) : 0,
+                                     .no_real = KS_FLAT_NO_REAL };
     }
     H5free_memory(name);
     ks_h5_close(member);

@@ -16,10 +16,11 @@ struct ks_flat_column {
     const char *name, *unit; /* borrowed until ks_flat_close */
     uint8_t type;            /* KS_COL_I64, F64, F32, TEXT */
     uint32_t text_len;       /* bytes of the longest text */
+    double no_real;          /* of F64 and F32: stands for no value */
 };
 
 #define KS_FLAT_NO_I64  INT64_MIN /* no value; also in the attribute FIELD_<n>_FILL */
-#define KS_FLAT_NO_REAL (-1.0)
+#define KS_FLAT_NO_REAL (-1.0)    /* of columns without numbers below 0 */
 
 struct ks_flat;
 

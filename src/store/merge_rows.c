@@ -179,6 +179,8 @@ static int on_measurement(void *ctx, uint64_t i, void *at, struct ks_err *err)
     if (row->attempt_row >= v->s->n_attempts)
         return ks_fail(err, KS_EFORMAT, "a measurement belongs to no attempt");
     row->attempt_row = v->s->attempt[row->attempt_row];
+    if (row->attempt_row == UINT64_MAX)
+        return ks_fail(err, KS_EFORMAT, "a measurement belongs to an attempt of another run");
     return v->sink->row(v->sink->ctx, KS_T_MEASUREMENTS, row, err);
 }
 

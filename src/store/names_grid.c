@@ -198,6 +198,8 @@ static int add_traits(struct ks_index *x, uint64_t instance, const char *family,
             TEXT_COPY(row->family, family);
             snprintf(row->key, sizeof(row->key), "%.*s", (int)(eq - p), p);
             snprintf(row->value, sizeof(row->value), "%.*s", (int)(p + n - eq - 1), eq + 1);
+            ks_text_clean(row->key);
+            ks_text_clean(row->value);
         }
         p += n;
         p += strspn(p, " ");
@@ -228,6 +230,8 @@ int ks_index_put_instance(struct ks_index *x, uint32_t run, uint64_t id, const c
     row = ks_list_at(&x->kernels, *row_out);
     TEXT_COPY(row->instance_name, name);
     snprintf(row->canonical, sizeof(row->canonical), "%.*s", (int)n_canonical(text), text);
+    ks_text_clean(row->instance_name);
+    ks_text_clean(row->canonical);
     family = strstr(row->canonical, "family=");
     if (family)
         snprintf(row->family, sizeof(row->family), "%.*s", (int)strcspn(family + 7, " "),

@@ -81,6 +81,11 @@ not_ok "nothing was written" test -e s
 rc_is 0 "table --features" ksweep-analyze table run1/results.h5 --features -o f.csv
 like "$(head -n 1 f.csv)" ',feature_log2_m,.*,feature_align_c,' "has them behind its columns"
 is "$(head -n 1 f.csv | tr , '\n' | sort | uniq -d)" "" "no name stands twice"
+if /usr/bin/python3 -c 'import h5py' 2>/dev/null; then
+    rc_is 0 "as HDF5" ksweep-analyze table run1/results.h5 --features --format hdf5 -o f.h5
+    is "$(/usr/bin/python3 "$KSWEEP_SOURCE_DIR/tests/tools/check_table.py" hdf5 f.h5 f.csv | sed 's/.*, rest/rest/')" \
+        "rest 0 " "no value is taken for a missing one"
+fi
 
 # --- need
 python3 - m/problems.csv <<'PY' >list.csv

@@ -37,6 +37,10 @@ ok "HDF5 to CSV" table a.table.h5 -o b.csv
 ok "the same bytes" cmp a.csv b.csv
 ok "CSV to HDF5" table a.csv --format hdf5 -o b.h5
 same $debian hdf5 b.h5 "the same values"
+ok "with the columns of --oracle" table a/results.h5 --oracle -o o.csv
+ok "to HDF5" table o.csv --format hdf5 -o o.h5
+ok "and back" table o.h5 -o b.csv
+ok "the same bytes" cmp o.csv b.csv
 ok "CSV to Parquet" table a.csv --format parquet -o b.parquet
 
 # --- what is wrong is one error, and nothing is written
@@ -46,6 +50,11 @@ like "$(cat "$tap_tmp/err")" "time_medain_ns.*did you mean 'time_median_ns'" "th
 sed '3s/,ok,/,"ok,/' a.csv >bad.csv
 rc_is 2 "a broken quote" ksweep-analyze table bad.csv -o no.csv
 like "$(cat "$tap_tmp/err")" 'bad.csv:3: ' "file and line"
+sed '1s/^[^,]*,\([^,]*\),/\1,\1,/' a.csv >bad.csv
+rc_is 2 "a column that is there twice" ksweep-analyze table bad.csv -o no.csv
+like "$(cat "$tap_tmp/err")" 'is there twice' "is named"
+LC_ALL=C sed '3s/,ok,/,\xe9,/' a.csv >bad.csv
+rc_is 2 "a text that is not UTF-8" ksweep-analyze table bad.csv --format parquet -o no.csv
 sed '4s/^[^,]*,[^,]*,/x,y,/' a.csv >bad.csv
 rc_is 2 "an id that is none" ksweep-analyze table bad.csv -o no.csv
 : >empty.csv
@@ -62,6 +71,18 @@ else
     same "$python" parquet a.parquet "pyarrow: values, types, missing, statistics, units, checksums"
     same "$python" parquet b.parquet "of the converted one"
     same "$python" duckdb a.parquet "DuckDB"
+    "$python" -c '
+import csv
+rows = list(csv.DictReader(open("a.csv", newline="")))
+names = [n for n in rows[0] if n in ("problem_id", "instance_name", "flops", "outcome", "time_median_ns", "attempt", "reason")]
+w = csv.DictWriter(open("many.csv", "w"), names, extrasaction="ignore", lineterminator="\n")
+w.writeheader()
+for i in range(200):
+    w.writerows(dict(r, attempt=i * 1000 + k, flops=k % 300, instance_name="k%d" % (i * 7 % 50)) for k, r in enumerate(rows))'
+    ok "many rows" table many.csv --format parquet -o many.parquet
+    is "$("$python" "$check" parquet many.parquet many.csv | sed 's/missing [0-9]*, //')$("$python" -c '
+import pyarrow.parquet as pq
+print(pq.ParquetFile("many.parquet").num_row_groups)')" "rows 68600, columns 7, rest 0 2" "in two row groups"
     is "$("$python" -c '
 import csv, pyarrow.parquet as pq
 t = pq.read_table("ck.parquet").to_pydict()

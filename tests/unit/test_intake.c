@@ -8,10 +8,12 @@
 /* cmocka.h wants the four above first. */
 #include <cmocka.h>
 
+#include "analysis/data/sweeps.h"
 #include "analysis/import/intake.h"
 #include "analysis/import/peak.h"
 #include "base/file.h"
 #include "fault.h"
+#include "record/record.h"
 #include "store/merge.h"
 #include "store_place.h"
 
@@ -44,6 +46,10 @@
     ", \"mode\": \"a b\"}, \"times\": {\"compilation\": 2.5, \"runtimes\": [" runtimes             \
     "]}, \"invalidity\": \"correct\", \"correctness\": 1, \"measurements\": [{\"name\": "          \
     "\"time\", \"value\": 3, \"unit\": \"\"}], \"objectives\": [\"time\"]}"
+#define T4_BARE(runtimes)                                                                          \
+    "{\"configuration\": {\"x\": 1}, \"times\": {\"runtimes\": [" runtimes                         \
+    "]}, \"invalidity\": \"correct\"}"
+#define T4_TIMEOUT "{\"configuration\": {\"x\": 1}, \"times\": {}, \"invalidity\": \"timeout\"}"
 #define T4_FAILED(x)                                                                               \
     "{\"configuration\": {\"x\": " x ", \"mode\": \"c\"}, \"times\": {\"compilation\": 1}, "       \
     "\"invalidity\": \"runtime\", \"measurements\": [{\"name\": \"time\", \"value\": "             \
@@ -151,6 +157,21 @@ static const struct expected files[] = {
       { 1 }, { IMPORTED }, "1,3", "kernel=conv", 3 },
     { "conv_A100.json", CACHE ENTRY("1", "1, 2, 4") ",\n\"2,3\": {\"x\": 2, \"ti", &ks_intake_kernel_tuner,
       { .n_lists = 1, .n_rows = 1, .n_stored = 1, .n_cut = 1 }, { 2e6 }, { 1 }, { IMPORTED }, "1,3", "kernel=conv", 3 },
+    /* without a `time` samples tell repeats; a failure repeats no time of 0 */
+    { "conv_A100.json", T4("ms", T4_BARE("2") "," T4_BARE("4") "," T4_BARE("2")), &ks_intake_t4,
+      { .n_lists = 3, .n_rows = 3, .n_stored = 2, .n_repeated = 1, .n_contradicted = 2 }, { 2e6 }, { 18 },
+      { MARKED(KS_FL_CONTRADICTED) }, "1", "tool=t4 kernel=conv", 1 },
+    { "conv_A100.json", T4("ms", T4_BARE("0") "," T4_TIMEOUT), &ks_intake_t4,
+      { .n_lists = 2, .n_rows = 2, .n_stored = 2, .n_failed = 1, .n_zero = 1, .n_contradicted = 2 }, { -1 }, { 18 },
+      { MARKED(KS_FL_ZERO_TIME | KS_FL_CONTRADICTED) }, "1", "tool=t4 kernel=conv", 0 },
+    /* it contradicts itself */
+    { "conv_A100.json", T4("ms", "{\"configuration\": {\"x\": 1}, \"times\": {\"runtimes\": [2]}, "
+      "\"invalidity\": \"correct\", \"correctness\": 0}"), &ks_intake_t4,
+      { .n_lists = 1, .n_rows = 1, .n_stored = 1, .n_failed = 1 }, { -1 }, { 18 },
+      { MARKED(KS_FL_UNCONFIRMED) }, "1", "tool=t4 kernel=conv", 0 },
+    /* what is stored is UTF-8 */
+    { FDB, KEY "=Gemm\xe9:1,0,miopenConvolutionFwdAlgoGEMM", &ks_intake_fdb, { .n_lists = 1, .n_rows = 1, .n_stored = 1 },
+      { 1e6 }, { 1 }, { IMPORTED }, "Gemm?", "n=16", 0 },
     { "conv.json", KTT(KTT_RESULT("8", "{\"Duration\": 2.5}, {\"Duration\": 1}", "Ok") ","
                        KTT_RESULT("9", "", "ComputationFailed")), &ks_intake_ktt,
       { .n_lists = 2, .n_rows = 2, .n_stored = 2, .n_failed = 1 }, { 3500, -1 }, { 1, 10 }, { IMPORTED, MARKED(KS_FL_UNCONFIRMED) }, "8",
@@ -303,6 +324,7 @@ static void bad_files_are_one_error(void **state)
         { "a_T4.json", T4("fortnights", T4_OK("1", "1")), "unknown unit of time", &ks_intake_t4 },
         { "a_T4.json", T4("ms", T4_OK("1", "-1")), "a negative time", &ks_intake_t4 },
         { "a_T4.json", T4("ms", T4_OK("1", "\"1\"")), "number", &ks_intake_t4 },
+        { "a_T4.json", T4("ms", T4_OK("1", "1e300")), "more than 31 years", &ks_intake_t4 },
         { "a_T4.json", T4("ms", "{\"configuration\": {}}"), "without a configuration",
           &ks_intake_t4 },
         { "a_T4.json", T4("ms", T4_OK("1", "1")) "x", "something follows", &ks_intake_t4 },
@@ -409,6 +431,38 @@ static void files_are_joined(void **state)
     unlink(second);
 }
 
+/* More samples than a record of ours can have. */
+static void long_lists_of_samples_are_read(void **state)
+{
+    const struct place *p = *state;
+    struct ks_intake_counts n;
+    struct ks_sweeps sweeps = { 0 };
+    struct ks_stage *stage;
+    struct ks_err err = { 0 };
+    struct ks_buf text;
+    struct expected e = { .name = "conv_A100.json", .format = &ks_intake_t4 };
+
+    ks_buf_init(&text);
+    ks_buf_printf(
+        &text, "%s",
+        "{\"metadata\": {\"timeunit\": \"ns\"}, \"results\": [{\"configuration\": {\"x\": "
+        "1}, \"invalidity\": \"correct\", \"times\": {\"runtimes\": [5");
+    for (unsigned i = 0; i < 2 * KS_SAMPLES_MAX; i++)
+        ks_buf_printf(&text, ",%u", 4 + i % 3);
+    ks_buf_printf(&text, "]}}]}");
+    e.text = ks_buf_text(&text);
+    assert_int_equal(ks_stage_create(&stage, &err), 0);
+    assert_int_equal(take(stage, &e, &n, &err), 0);
+    assert_int_equal(ks_stage_write(stage, p->file, NULL, NULL, &err), 0);
+    ks_stage_destroy(stage);
+    assert_int_equal(ks_sweeps_load(&sweeps, p->file, &err), 0);
+    assert_int_equal(sweeps.n_rounds, 1);
+    assert_int_equal(sweeps.rounds[0].n_samples, 2 * KS_SAMPLES_MAX + 1);
+    assert_true(fabs(sweeps.rounds[0].log_ns[KS_STATISTIC_MEDIAN] - log(5)) < 1e-9);
+    ks_sweeps_release(&sweeps);
+    ks_buf_release(&text);
+}
+
 /* Every allocation fails once: KS_ENOMEM, and nothing is leaked or written. */
 static void memory_runs_out(void **state)
 {
@@ -447,6 +501,7 @@ int main(void)
         cmocka_unit_test(bad_files_are_one_error),
         cmocka_unit_test(texts_become_values),
         cmocka_unit_test_setup_teardown(files_are_joined, place_make, place_remove),
+        cmocka_unit_test_setup_teardown(long_lists_of_samples_are_read, place_make, place_remove),
         cmocka_unit_test_setup_teardown(memory_runs_out, place_make, place_remove),
     };
 
