@@ -29,7 +29,13 @@ int ks_input_load(struct ks_input *in, const char *const *paths, size_t n, unsig
     if (rc < 0)
         return rc;
     ks_sweeps_sort(&in->sweeps);
-    return ks_trials_make(&in->sweeps, statistic, over, &in->trials, err);
+    rc = ks_trials_make(&in->sweeps, statistic, over, &in->trials, err);
+    if (rc == 0 && in->trials.n_trials == 0)
+        rc = ks_fail(err, KS_EINVAL,
+                     "'%s'%s: no usable row has samples, so nothing is known of how times vary; "
+                     "`report` shows times without them",
+                     n ? paths[0] : "", n > 1 ? " and the others" : "");
+    return rc;
 }
 
 void ks_input_release(struct ks_input *in)

@@ -26,6 +26,9 @@ is "$(wc -l <mi300x.csv)" 37793 "a row per measurement"
 like "$(sed -n 2p mi300x.csv)" ',imported' "that says where it is from"
 rc_is 0 "and a report" ksweep-analyze report mi300x.h5 --json
 rc_is 0 "the older form" ksweep-analyze import -o mi50.h5 "$data/miopen_fdb/gfx906_60_head200_oldformat.fdb.txt"
+ksweep-analyze oracle mi300x.h5 >oracle.out 2>oracle.err
+is "$? $(cat oracle.out)" '2 ' "no oracle of single times"
+like "$(cat oracle.err)" 'mi300x.h5.*no usable row has samples' "which is said"
 
 # --- Composable Kernel
 rc_is 0 "a CSV of Composable Kernel" ksweep-analyze import -o ck.h5 \
