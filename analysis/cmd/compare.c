@@ -17,12 +17,7 @@ struct config {
 };
 #define AT(member) offsetof(struct config, member)
 static const struct ks_opt opts[] = {
-    { .name = "output",
-      .letter = 'o',
-      .type = KS_OPT_STR,
-      .offset = AT(output),
-      .arg = "FILE",
-      .help = "write there, whole or not at all, instead of to standard output" },
+    KS_OPT_RESULT(AT(output)),
     { .name = "format",
       .type = KS_OPT_ENUM,
       .offset = AT(format),

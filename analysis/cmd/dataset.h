@@ -9,6 +9,21 @@
 #include "base/opt.h"
 #include "grid/problems.h"
 
+/* Options of `train` and `validate`; at: offset of the member. */
+#define KS_OPT_WHERE(at)                                                                           \
+    {                                                                                              \
+        .name = "where", .type = KS_OPT_LIST, .offset = (at), .arg = "NAME=VALUE",                 \
+        .help =                                                                                    \
+            "only problems whose operator, direction, dtype, layout, class or dimension has one "  \
+            "of these values (VALUE[,VALUE]); may be given several times"                          \
+    }
+
+#define KS_OPT_PROBLEMS(at)                                                                        \
+    {                                                                                              \
+        .name = "problems", .type = KS_OPT_STR, .offset = (at), .arg = "LIST",                     \
+        .help = "only problems of this list, in any format that jobs read"                         \
+    }
+
 struct ks_dataset_file {
     const char *path; /* borrowed */
     char digest[65];  /* SHA-256 */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "analysis/data/sweeps.h"
+#include "base/array.h"
 #include "base/file.h"
 #include "base/order.h"
 #include "record/outcome.h"
@@ -33,26 +34,6 @@ struct load {
     double *x, *scratch;
     size_t cap_samples, cap_x, cap_scratch;
 };
-
-/* Room for n more elements of `size` bytes behind the first n_used. */
-static int grow(void *array, size_t n_used, size_t n_more, size_t *cap, size_t size,
-                struct ks_err *err)
-{
-    size_t wanted = *cap ? *cap : 64;
-    void *old, *more;
-
-    if (n_used + n_more <= *cap)
-        return 0;
-    while (wanted < n_used + n_more)
-        wanted *= 2;
-    memcpy(&old, array, sizeof(old));
-    more = realloc(old, wanted * size);
-    if (!more)
-        return ks_fail(err, KS_ENOMEM, "out of memory for %zu rounds", wanted);
-    memcpy(array, &more, sizeof(more));
-    *cap = wanted;
-    return 0;
-}
 
 /* ---- names ---- */
 
@@ -128,7 +109,7 @@ static int find_problem(struct ks_sweeps *s, uint64_t id, const struct ks_proble
 
     if (rc < 0 || !is_new)
         return rc;
-    rc = grow(&s->problems, s->n_problems, 1, &s->cap_problems, sizeof(*p), err);
+    rc = ks_reserve(&s->problems, s->n_problems + 1, &s->cap_problems, sizeof(*p), "rounds", err);
     if (rc < 0)
         return rc;
     p = &s->problems[s->n_problems++];
@@ -154,7 +135,8 @@ static int find_instance(struct ks_sweeps *s, uint64_t id, const char *name, uin
 
     if (rc < 0 || !is_new)
         return rc;
-    rc = grow(&s->instances, s->n_instances, 1, &s->cap_instances, sizeof(*k), err);
+    rc =
+        ks_reserve(&s->instances, s->n_instances + 1, &s->cap_instances, sizeof(*k), "rounds", err);
     if (rc < 0)
         return rc;
     k = &s->instances[s->n_instances++];
@@ -281,7 +263,7 @@ static int read_entries(struct load *l, struct ks_err *err)
         if (row.run >= ks_store_info(l->file)->n_runs)
             return ks_fail(err, KS_EFORMAT, "row %llu of /attempts belongs to no run",
                            (unsigned long long)i);
-        rc = grow(&l->entries, l->n, 1, &l->cap, sizeof(*l->entries), err);
+        rc = ks_reserve(&l->entries, l->n + 1, &l->cap, sizeof(*l->entries), "rounds", err);
         if (rc == 0)
             fill_entry(l, &row, &l->entries[l->n++]);
     }
@@ -292,11 +274,12 @@ static int read_entries(struct load *l, struct ks_err *err)
 
 static int reserve_samples(struct load *l, size_t n, struct ks_err *err)
 {
-    int rc = grow(&l->samples, 0, n, &l->cap_samples, sizeof(*l->samples), err);
+    int rc = ks_reserve(&l->samples, n, &l->cap_samples, sizeof(*l->samples), "rounds", err);
 
     if (rc == 0)
-        rc = grow(&l->x, 0, n, &l->cap_x, sizeof(*l->x), err);
-    return rc == 0 ? grow(&l->scratch, 0, n, &l->cap_scratch, sizeof(*l->scratch), err) : rc;
+        rc = ks_reserve(&l->x, n, &l->cap_x, sizeof(*l->x), "rounds", err);
+    return rc == 0 ? ks_reserve(&l->scratch, n, &l->cap_scratch, sizeof(*l->scratch), "rounds", err)
+                   : rc;
 }
 
 static int read_samples(struct load *l, struct entry *e, struct ks_err *err)
@@ -311,7 +294,7 @@ static int read_samples(struct load *l, struct entry *e, struct ks_err *err)
     if (rc == 0)
         rc = ks_store_samples(l->file, e->sample_offset, r->n_samples, l->samples, err);
     if (rc == 0 && s->keeps_samples)
-        rc = grow(&s->ns, s->n_ns, r->n_samples, &s->cap_ns, sizeof(*s->ns), err);
+        rc = ks_reserve(&s->ns, s->n_ns + r->n_samples, &s->cap_ns, sizeof(*s->ns), "rounds", err);
     if (rc < 0)
         return rc;
     if (s->keeps_samples) {
@@ -348,7 +331,8 @@ static int number_entry(struct load *l, struct entry *e, struct ks_err *err)
 static int add_round(struct load *l, struct entry *e, struct ks_err *err)
 {
     struct ks_sweeps *s = l->s;
-    int rc = grow(&s->rounds, s->n_rounds, 1, &s->cap_rounds, sizeof(*s->rounds), err);
+    int rc =
+        ks_reserve(&s->rounds, s->n_rounds + 1, &s->cap_rounds, sizeof(*s->rounds), "rounds", err);
 
     if (rc == 0)
         rc = number_entry(l, e, err);

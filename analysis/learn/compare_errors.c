@@ -102,11 +102,11 @@ static double freedom_of(double ratio, double quantile)
 /* x: [n] |d - median d|, ascending. */
 static void fit_sorted(const double *x, size_t n, double quantile, struct fit *f)
 {
-    double inner = ks_quantile_linear(x, n, INNER);
+    double inner = ks_stats_quantile(x, n, INNER);
 
     if (inner <= 0)
         return;
-    f->freedom = freedom_of(ks_quantile_linear(x, n, quantile) / inner, quantile);
+    f->freedom = freedom_of(ks_stats_quantile(x, n, quantile) / inner, quantile);
     inner /= ks_student_quantile((1 - INNER) / 2, f->freedom);
     f->variance = inner * inner / 2; /* a difference has that of two values */
 }
@@ -118,7 +118,7 @@ static void fit_middle(double *x, size_t n, uint32_t class, struct fit *f)
     double center;
 
     ks_stats_sort(x, n);
-    center = ks_quantile_linear(x, n, 0.5);
+    center = ks_stats_quantile(x, n, 0.5);
     for (size_t i = 0; i < n; i++)
         x[i] = fabs(x[i] - center);
     ks_stats_sort(x, n);

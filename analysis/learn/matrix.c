@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "analysis/learn/matrix.h"
+#include "base/array.h"
 #include "base/hash.h"
 #include "grid/problem_class.h"
 
@@ -29,22 +30,7 @@ void ks_matrix_release(struct ks_matrix *m)
     *m = (struct ks_matrix){ 0 };
 }
 
-/* ---- growing arrays and tables of ids ---- */
-
-static int grow(void **array, size_t *cap, size_t n, size_t size, struct ks_err *err)
-{
-    size_t want = *cap ? 2 * *cap : 64;
-    void *p;
-
-    if (n < *cap)
-        return 0;
-    p = realloc(*array, want * size);
-    if (!p)
-        return ks_fail(err, KS_ENOMEM, "out of memory for %zu rows of the training table", want);
-    *array = p;
-    *cap = want;
-    return 0;
-}
+/* ---- tables of ids ---- */
 
 static uint64_t id_of(const struct ks_cells *c, int which, uint32_t i)
 {
@@ -99,8 +85,10 @@ static int make_room(struct ks_cells *c, int which, struct ks_err *err)
 {
     size_t n = which == PROBLEMS ? c->n_problems : c->n_instances;
     int rc = which == PROBLEMS
-                 ? grow((void **)&c->problems, &c->cap_problems, n, sizeof(*c->problems), err)
-                 : grow((void **)&c->instances, &c->cap_instances, n, sizeof(*c->instances), err);
+                 ? ks_reserve(&c->problems, n + 1, &c->cap_problems, sizeof(*c->problems),
+                              "rows of the training table", err)
+                 : ks_reserve(&c->instances, n + 1, &c->cap_instances, sizeof(*c->instances),
+                              "rows of the training table", err);
 
     if (rc == 0 && c->n_slots[which] < 2 * (n + 2))
         rc = rehash(c, which, n, err);
@@ -159,7 +147,8 @@ int ks_cells_add(struct ks_cells *c, const struct ks_timed_cell *cell, struct ks
         cell->weight <= 0)
         return ks_fail(err, KS_EINVAL, "a cell with a time of %g ns and a weight of %g",
                        cell->time_ns, cell->weight);
-    rc = grow((void **)&c->cells, &c->cap, c->n, sizeof(*c->cells), err);
+    rc = ks_reserve(&c->cells, c->n + 1, &c->cap, sizeof(*c->cells), "rows of the training table",
+                    err);
     if (rc == 0)
         c->cells[c->n++] = *cell;
     return rc;
@@ -167,7 +156,8 @@ int ks_cells_add(struct ks_cells *c, const struct ks_timed_cell *cell, struct ks
 
 int ks_cells_refuse(struct ks_cells *c, uint32_t problem, uint32_t instance, struct ks_err *err)
 {
-    int rc = grow((void **)&c->refused, &c->cap_refused, c->n_refused, sizeof(*c->refused), err);
+    int rc = ks_reserve(&c->refused, c->n_refused + 1, &c->cap_refused, sizeof(*c->refused),
+                        "rows of the training table", err);
 
     if (rc == 0)
         c->refused[c->n_refused++] = (struct ks_cell_pair){ problem, instance };
@@ -217,7 +207,8 @@ int ks_cells_append(struct ks_cells *c, const struct ks_cells *from, struct ks_e
 
 int ks_cells_lose(struct ks_cells *c, uint32_t problem, uint32_t instance, struct ks_err *err)
 {
-    int rc = grow((void **)&c->lost, &c->cap_lost, c->n_lost, sizeof(*c->lost), err);
+    int rc = ks_reserve(&c->lost, c->n_lost + 1, &c->cap_lost, sizeof(*c->lost),
+                        "rows of the training table", err);
 
     if (rc == 0)
         c->lost[c->n_lost++] = (struct ks_cell_pair){ problem, instance };

@@ -1,22 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "analysis/learn/metrics.h"
 #include "base/hash.h"
+#include "record/stats.h"
 
 #include <math.h>
 #include <stdlib.h>
-
-double ks_quantile_linear(const double *sorted, size_t n, double q)
-{
-    double at, below;
-    size_t i;
-
-    if (n == 0)
-        return NAN;
-    at = q * (double)(n - 1);
-    below = floor(at);
-    i = (size_t)below;
-    return i + 1 < n ? sorted[i] + (at - below) * (sorted[i + 1] - sorted[i]) : sorted[n - 1];
-}
 
 double ks_quantile_index(const double *sorted, size_t n, double q)
 {
@@ -89,10 +77,10 @@ static int intervals(const double *sorted, size_t n, uint32_t n_bootstrap, uint6
     if (rc == 0) {
         ks_sort_f64(means, n_bootstrap);
         ks_sort_f64(p10s, n_bootstrap);
-        line->mean_lo = ks_quantile_linear(means, n_bootstrap, 0.025);
-        line->mean_hi = ks_quantile_linear(means, n_bootstrap, 0.975);
-        line->p10_lo = ks_quantile_linear(p10s, n_bootstrap, 0.025);
-        line->p10_hi = ks_quantile_linear(p10s, n_bootstrap, 0.975);
+        line->mean_lo = ks_stats_quantile(means, n_bootstrap, 0.025);
+        line->mean_hi = ks_stats_quantile(means, n_bootstrap, 0.975);
+        line->p10_lo = ks_stats_quantile(p10s, n_bootstrap, 0.025);
+        line->p10_hi = ks_stats_quantile(p10s, n_bootstrap, 0.975);
     }
     free(means);
     free(times);
@@ -107,9 +95,9 @@ int ks_line(double *eff, size_t n, uint32_t n_bootstrap, uint64_t seed, struct k
 
     ks_sort_f64(eff, n);
     line.mean = mean_of(eff, n);
-    line.median = ks_quantile_linear(eff, n, 0.5);
-    line.p10 = ks_quantile_linear(eff, n, 0.1);
-    line.p1 = ks_quantile_linear(eff, n, 0.01);
+    line.median = ks_stats_quantile(eff, n, 0.5);
+    line.p10 = ks_stats_quantile(eff, n, 0.1);
+    line.p1 = ks_stats_quantile(eff, n, 0.01);
     line.min = n ? eff[0] : NAN;
     line.mean_lo = line.mean_hi = line.p10_lo = line.p10_hi = NAN;
     if (n && n_bootstrap)
@@ -157,9 +145,9 @@ static int ck_scores(const struct ks_ck_case *cases, size_t n, bool keeps_unmeas
     *out = (struct ks_ck_scores){ .n = n_kept,
                                   .mean = mean_of(sorted, n_kept),
                                   .p10 = keeps_unmeasured ? ks_quantile_index(sorted, n_kept, 0.1)
-                                                          : ks_quantile_linear(sorted, n_kept, 0.1),
+                                                          : ks_stats_quantile(sorted, n_kept, 0.1),
                                   .p50 = keeps_unmeasured ? ks_quantile_index(sorted, n_kept, 0.5)
-                                                          : ks_quantile_linear(sorted, n_kept, 0.5),
+                                                          : ks_stats_quantile(sorted, n_kept, 0.5),
                                   .min = n_kept ? sorted[0] : NAN,
                                   .max = n_kept ? sorted[n_kept - 1] : NAN,
                                   .top1 = share(n_same, n),

@@ -12,9 +12,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Quantile q of sorted values by linear interpolation at q (n - 1), as numpy and pandas; NaN of
- * none. */
-double ks_quantile_linear(const double *sorted, size_t n, double q);
 /* sorted[floor(q n)], as Composable Kernel's compare_ml_vs_oracle.py; NaN of none. */
 double ks_quantile_index(const double *sorted, size_t n, double q);
 void ks_sort_f64(double *values, size_t n);

@@ -37,7 +37,7 @@ static void draw(const double *value, const size_t *first, size_t n_problems, ui
         n += first[k + 1] - first[k];
     }
     ks_sort_f64(drawn, n);
-    *p90_out = ks_quantile_linear(drawn, n, 0.9);
+    *p90_out = ks_stats_quantile(drawn, n, 0.9);
     *mean_out = mean_of(drawn, n);
 }
 
@@ -73,18 +73,18 @@ int ks_quantiles_of(const double *value, const uint32_t *problem, size_t n,
     if (drawn) {
         memcpy(drawn, value, n * sizeof(*drawn));
         ks_sort_f64(drawn, n);
-        out->p50 = ks_quantile_linear(drawn, n, 0.5);
-        out->p90 = ks_quantile_linear(drawn, n, 0.9);
-        out->p99 = ks_quantile_linear(drawn, n, 0.99);
+        out->p50 = ks_stats_quantile(drawn, n, 0.5);
+        out->p90 = ks_stats_quantile(drawn, n, 0.9);
+        out->p99 = ks_stats_quantile(drawn, n, 0.99);
         out->mean = mean_of(drawn, n);
         for (size_t d = 0; d < N_DRAWS; d++)
             draw(value, first, n_problems, &rng, drawn, &p90[d], &mean[d]);
         ks_sort_f64(p90, N_DRAWS);
         ks_sort_f64(mean, N_DRAWS);
-        out->p90_lo = ks_quantile_linear(p90, N_DRAWS, 0.05);
-        out->p90_hi = ks_quantile_linear(p90, N_DRAWS, 0.95);
-        out->mean_lo = ks_quantile_linear(mean, N_DRAWS, 0.05);
-        out->mean_hi = ks_quantile_linear(mean, N_DRAWS, 0.95);
+        out->p90_lo = ks_stats_quantile(p90, N_DRAWS, 0.05);
+        out->p90_hi = ks_stats_quantile(p90, N_DRAWS, 0.95);
+        out->mean_lo = ks_stats_quantile(mean, N_DRAWS, 0.05);
+        out->mean_hi = ks_stats_quantile(mean, N_DRAWS, 0.95);
     }
     is_enough = is_enough && (n == 0 || drawn);
     free(first);
@@ -151,7 +151,7 @@ static double time_of(struct work *w, struct rival *r, uint32_t mask)
                 w->samples[n++] = w->s->ns[round->first_sample + k];
         }
     ks_sort_f64(w->samples, n);
-    r->time[mask] = w->o->is_minimum ? w->samples[0] : ks_quantile_linear(w->samples, n, 0.5);
+    r->time[mask] = w->o->is_minimum ? w->samples[0] : ks_stats_quantile(w->samples, n, 0.5);
     return r->time[mask];
 }
 

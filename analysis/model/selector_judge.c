@@ -2,6 +2,7 @@
 /* selector_judge.c - efficiencies of what a selector picks. */
 #include "analysis/learn/metrics.h"
 #include "analysis/model/selector.h"
+#include "record/stats.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -136,7 +137,7 @@ static void sum_up(struct judge *j, struct ks_selector_line *out)
             out->mean[k] += j->eff[k][p];
         out->mean[k] /= (double)n;
         ks_sort_f64(j->eff[k], n);
-        out->p10[k] = ks_quantile_linear(j->eff[k], n, 0.1);
+        out->p10[k] = ks_stats_quantile(j->eff[k], n, 0.1);
     }
 }
 

@@ -6,12 +6,20 @@
 
 #include "analysis/out/sink.h"
 #include "base/file.h"
+#include "base/opt.h"
 
 struct ks_result {
     struct ks_sink sink;
     struct ks_new_file file;
     bool has_file;
 };
+
+/* The option -o, --output: offset of a const char *, the file of ks_result_open. */
+#define KS_OPT_RESULT(at)                                                                          \
+    {                                                                                              \
+        .name = "output", .letter = 'o', .type = KS_OPT_STR, .offset = (at), .arg = "FILE",        \
+        .help = "write there, whole or not at all, instead of to standard output"                  \
+    }
 
 /* file NULL or "-": standard output. KS_EINVAL, KS_ENOENT, KS_EIO. o is initialised either way. */
 int ks_result_open(struct ks_result *o, const char *file, struct ks_err *err);

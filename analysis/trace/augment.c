@@ -31,16 +31,8 @@ static const struct ks_opt opts[] = {
       .offset = AT(has_counters),
       .def = "no",
       .help = "append queue length and copy bandwidth as counter series" },
-    { .name = "peaks",
-      .type = KS_OPT_STR,
-      .offset = AT(peaks),
-      .arg = "FILE",
-      .help = "peaks of devices instead of the shipped table (docs/traces.md)" },
-    { .name = "halve-causal",
-      .type = KS_OPT_BOOL,
-      .offset = AT(halve_causal),
-      .def = "no",
-      .help = "count half of the products of attention with a causal mask" },
+    KS_OPT_PEAKS(AT(peaks)),
+    KS_OPT_HALVE_CAUSAL(AT(halve_causal)),
     KS_OPT_END
 };
 #undef AT

@@ -2,6 +2,7 @@
 #include "analysis/trace/breakdown.h"
 
 #include "base/file.h"
+#include "record/stats.h"
 #include "trace/rows.h"
 
 #include <math.h>
@@ -210,16 +211,6 @@ static int compare_f64(const void *x, const void *y)
     return (a > b) - (a < b);
 }
 
-/* Between the two nearest values, as numpy does. */
-static double quantile(const double *sorted, size_t n, double q)
-{
-    const double at = q * (double)(n - 1);
-    const size_t low = (size_t)at;
-
-    return low + 1 < n ? sorted[low] + (at - (double)low) * (sorted[low + 1] - sorted[low])
-                       : sorted[n - 1];
-}
-
 /* values [n], n > 0: are sorted here. */
 static void put_spread(double *values, size_t n, struct ks_table *to)
 {
@@ -234,9 +225,9 @@ static void put_spread(double *values, size_t n, struct ks_table *to)
     ks_table_number(to, sum / (double)n);
     ks_table_number(to, n > 1 ? sqrt(squares / (double)(n - 1)) : (double)NAN);
     ks_table_number(to, values[0]);
-    ks_table_number(to, quantile(values, n, 0.25));
-    ks_table_number(to, quantile(values, n, 0.5));
-    ks_table_number(to, quantile(values, n, 0.75));
+    ks_table_number(to, ks_stats_quantile(values, n, 0.25));
+    ks_table_number(to, ks_stats_quantile(values, n, 0.5));
+    ks_table_number(to, ks_stats_quantile(values, n, 0.75));
     ks_table_number(to, values[n - 1]);
 }
 

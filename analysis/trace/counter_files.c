@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "analysis/trace/counter_read.h"
+#include "analysis/trace/view.h"
 #include "base/buf.h"
 #include "base/file.h"
+#include "base/text.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -43,18 +45,6 @@ static int list_add(struct list *l, const char *path, bool is_from_dir, struct k
     return 0;
 }
 
-static bool ends_in(const char *text, const char *end)
-{
-    const size_t n = strlen(text), n_end = strlen(end);
-
-    return n >= n_end && strcmp(text + n - n_end, end) == 0;
-}
-
-static bool is_trace(const char *path)
-{
-    return ends_in(path, ".json") || ends_in(path, ".json.gz");
-}
-
 static int is_visible(const struct dirent *e)
 {
     return e->d_name[0] != '.';
@@ -67,7 +57,8 @@ static int walk(struct list *l, const char *path, int depth, struct ks_err *err)
     int rc = 0, n;
 
     if (!ks_path_is_dir(path)) {
-        const bool is_wanted = depth == 0 || ends_in(path, ".csv") || is_trace(path);
+        const bool is_wanted =
+            depth == 0 || ks_text_ends_in(path, ".csv") || ks_is_trace_name(path);
 
         return is_wanted ? list_add(l, path, depth > 0, err) : 0;
     }
@@ -119,8 +110,8 @@ static size_t number_in_dir(const struct list *l, const char *path, const char *
     for (size_t i = 0; i < l->n && strcmp(l->at[i].path, path) != 0; i++) {
         const char *other = l->at[i].path;
 
-        number +=
-            strncmp(other, path, n_dir) == 0 && !strchr(other + n_dir, '/') && ends_in(other, end);
+        number += strncmp(other, path, n_dir) == 0 && !strchr(other + n_dir, '/') &&
+                  ks_text_ends_in(other, end);
     }
     return number;
 }
@@ -132,7 +123,7 @@ static void process_of(const struct list *l, const char *path, char *out, size_t
     const char *end = "";
 
     for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
-        if (ends_in(path, ends[i]))
+        if (ks_text_ends_in(path, ends[i]))
             end = ends[i];
     ks_path_dir(dir, sizeof(dir), path);
     ks_path_dir(above, sizeof(above), dir);
@@ -180,7 +171,7 @@ static int read_csv(struct ks_counter_table *t, const struct list *l, const stru
 
 static int nothing_known(const struct entry *e, struct ks_err *err)
 {
-    if (is_trace(e->path))
+    if (ks_is_trace_name(e->path))
         return ks_fail(err, KS_EFORMAT,
                        "%s: a trace without ranges of the CUPTI profiler "
                        "(category cuda_profiler_range)",
@@ -208,8 +199,8 @@ static int read_all(struct ks_counter_table *t, struct list *l, struct ks_err *e
     for (size_t i = 0; rc >= 0 && i < l->n; i++) {
         struct entry *e = &l->at[i];
 
-        rc = is_trace(e->path) ? read_json(t, e, err)
-                               : read_csv(t, l, e, KS_COUNTERS_ALL_BUT_TIMES, err);
+        rc = ks_is_trace_name(e->path) ? read_json(t, e, err)
+                                       : read_csv(t, l, e, KS_COUNTERS_ALL_BUT_TIMES, err);
         if (rc == KS_COUNTERS_NONE && !e->is_from_dir)
             rc = nothing_known(e, err);
         e->is_later = rc == KS_COUNTERS_LATER;

@@ -27,12 +27,7 @@ struct config {
 };
 #define AT(member) offsetof(struct config, member)
 static const struct ks_opt opts[] = {
-    { .name = "output",
-      .letter = 'o',
-      .type = KS_OPT_STR,
-      .offset = AT(output),
-      .arg = "FILE",
-      .help = "write there, whole or not at all, instead of to standard output" },
+    KS_OPT_RESULT(AT(output)),
     { .name = "format",
       .type = KS_OPT_ENUM,
       .offset = AT(format),
@@ -76,11 +71,7 @@ static const struct ks_opt opts[] = {
       .offset = AT(steps),
       .arg = "A..B",
       .help = "only what these steps of the profiler launched, in both traces" },
-    { .name = "peaks",
-      .type = KS_OPT_STR,
-      .offset = AT(peaks),
-      .arg = "FILE",
-      .help = "peaks of devices instead of the shipped table (docs/traces.md)" },
+    KS_OPT_PEAKS(AT(peaks)),
     KS_OPT_END
 };
 #undef AT

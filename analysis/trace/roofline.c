@@ -3,6 +3,8 @@
 #include "analysis/out/result.h"
 #include "analysis/trace/roofline_chart.h"
 #include "analysis/trace/verbs.h"
+#include "analysis/trace/view.h"
+#include "base/text.h"
 #include "trace/output.h"
 
 #include <string.h>
@@ -51,26 +53,10 @@ static const struct ks_opt opts[] = {
       .offset = AT(roofs),
       .arg = "FILE",
       .help = "measured roofs: roofline.csv of rocprof-compute; beside counters it is found" },
-    { .name = "peaks",
-      .type = KS_OPT_STR,
-      .offset = AT(peaks),
-      .arg = "FILE",
-      .help = "peaks of devices instead of the shipped table (docs/traces.md)" },
+    KS_OPT_PEAKS(AT(peaks)),
     KS_OPT_END
 };
 #undef AT
-
-static bool ends_in(const char *text, const char *end)
-{
-    const size_t n = strlen(text), n_end = strlen(end);
-
-    return n >= n_end && strcmp(text + n - n_end, end) == 0;
-}
-
-static bool is_trace(const char *path)
-{
-    return ends_in(path, ".json") || ends_in(path, ".json.gz");
-}
 
 /* Traces one by one, everything else together: its files may belong to the same launches. */
 static int add_charts(struct ks_charts *charts, const char *const *paths, int n,
@@ -79,7 +65,7 @@ static int add_charts(struct ks_charts *charts, const char *const *paths, int n,
     int rc = 0, n_traces = 0;
 
     for (int i = 0; i < n; i++)
-        n_traces += is_trace(paths[i]);
+        n_traces += ks_is_trace_name(paths[i]);
     if (n_traces > 0 && n_traces < n)
         return ks_fail(err, KS_EINVAL,
                        "traces (.json, .json.gz) and counters cannot be in one "
@@ -113,7 +99,7 @@ static int roofline(const void *cfg, const char *const *operands, int n, struct 
                                         .by = (enum ks_group_by)c->by,
                                         .level = levels[c->level],
                                         .top = c->top };
-    const bool is_svg = c->output && ends_in(c->output, ".svg");
+    const bool is_svg = c->output && ks_text_ends_in(c->output, ".svg");
     struct ks_charts charts = { 0 };
     int rc = c->output ? ks_trace_output_check(c->output, operands, (size_t)n, err) : 0;
 

@@ -184,11 +184,9 @@ void ks_trace_view_close(struct ks_trace_view *v)
 
 /* ---- files ---- */
 
-static bool ends_with(const char *name, const char *end)
+bool ks_is_trace_name(const char *path)
 {
-    const size_t n = strlen(name), m = strlen(end);
-
-    return n > m && strcmp(name + n - m, end) == 0;
+    return ks_text_ends_in(path, ".json") || ks_text_ends_in(path, ".json.gz");
 }
 
 static int add_path(struct ks_paths *p, const char *dir, const char *name, struct ks_err *err)
@@ -219,8 +217,7 @@ static int add_folder(struct ks_paths *p, const char *dir, struct ks_err *err)
     int rc = n < 0 ? ks_fail_path(err, "folder '%s'", dir) : 0;
 
     for (int i = 0; i < n; i++) {
-        if (rc == 0 &&
-            (ends_with(names[i]->d_name, ".json") || ends_with(names[i]->d_name, ".json.gz")))
+        if (rc == 0 && names[i]->d_name[0] != '.' && ks_is_trace_name(names[i]->d_name))
             rc = add_path(p, dir, names[i]->d_name, err);
         free(names[i]);
     }

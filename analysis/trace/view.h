@@ -7,6 +7,20 @@
 #include "analysis/trace/spans.h"
 
 #include "base/buf.h"
+#include "base/opt.h"
+
+/* Options of several verbs; at: offset of the member. */
+#define KS_OPT_HALVE_CAUSAL(at)                                                                    \
+    {                                                                                              \
+        .name = "halve-causal", .type = KS_OPT_BOOL, .offset = (at), .def = "no",                  \
+        .help = "count half of the products of attention with a causal mask"                       \
+    }
+
+#define KS_OPT_PEAKS(at)                                                                           \
+    {                                                                                              \
+        .name = "peaks", .type = KS_OPT_STR, .offset = (at), .arg = "FILE",                        \
+        .help = "peaks of devices instead of the shipped table (docs/traces.md)"                   \
+    }
 
 struct ks_view_options {
     const char *peaks; /* file, NULL: the shipped table */
@@ -32,6 +46,9 @@ void ks_trace_view_close(struct ks_trace_view *v);
 
 /* A line about what was skipped, where something was. */
 void ks_trace_note_dirt(const char *path, const struct ks_trace_dirt *d, struct ks_buf *notes);
+
+/* Does a file of this name hold a trace: .json, .json.gz? */
+bool ks_is_trace_name(const char *path);
 
 /* Files that operands name: of a folder its *.json and *.json.gz, by name. Owns: the list. */
 struct ks_paths {

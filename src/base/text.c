@@ -255,3 +255,10 @@ void ks_shell_words(struct ks_buf *to, const char *const *words)
         ks_shell_put(to, words[i]);
     }
 }
+
+bool ks_text_ends_in(const char *text, const char *end)
+{
+    const size_t n = strlen(text), n_end = strlen(end);
+
+    return n >= n_end && strcmp(text + n - n_end, end) == 0;
+}

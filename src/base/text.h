@@ -21,6 +21,9 @@ uint32_t ks_utf8_code(const unsigned char *p, size_t n);
  * C1, U+2028 to U+202E, U+2066 to U+2069. */
 bool ks_utf8_is_control(uint32_t code);
 
+/* Does the text end in these characters? */
+bool ks_text_ends_in(const char *text, const char *end);
+
 /* What becomes of line ends. Tabs stay where lines stay. */
 enum ks_line_ends {
     KS_LINES_NONE,  /* \n and \t are escaped: one line */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/clock.h"
+#include "base/text.h"
 #include "build/build.h"
 #include "cmd/cmd_util.h"
 #include "mpi/agent.h"
@@ -294,13 +295,6 @@ static int build(const struct ks_cmd_env *env, const struct config *cfg, const s
     return rc;
 }
 
-static bool ends_in(const char *text, const char *end)
-{
-    const size_t n = strlen(text), m = strlen(end);
-
-    return n >= m && strcmp(text + n - m, end) == 0;
-}
-
 static int write_manifest(const struct config *cfg, const struct ks_grid *g,
                           const struct ks_build *b, double wall_s, struct ks_err *err)
 {
@@ -308,7 +302,7 @@ static int write_manifest(const struct config *cfg, const struct ks_grid *g,
     int rc;
 
     ks_buf_init(&out);
-    if (ends_in(cfg->manifest, ".csv"))
+    if (ks_text_ends_in(cfg->manifest, ".csv"))
         ks_build_print_csv(b, &out);
     else
         print_json(g, b, wall_s, &out);

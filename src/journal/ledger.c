@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "journal/ledger.h"
 
+#include "base/array.h"
 #include "base/hash.h"
 #include "journal/slots.h"
 #include "record/attempt.h"
@@ -91,19 +92,6 @@ void ks_ledger_destroy(struct ks_ledger *l)
     free(l);
 }
 
-static int grow(void **array, uint32_t n, uint32_t *cap, size_t size, struct ks_err *err)
-{
-    if (n < *cap)
-        return 0;
-    uint32_t want = *cap ? *cap * 2 : 64;
-    void *p = realloc(*array, want * size);
-    if (!p)
-        return ks_fail(err, KS_ENOMEM, "ledger: no memory for %u entries", want);
-    *array = p;
-    *cap = want;
-    return 0;
-}
-
 static uint64_t cell_hash(const struct ks_cell *c)
 {
     return ks_mix64(c->problem ^ ks_mix64(c->instance ^ ks_mix64(c->condition)));
@@ -169,8 +157,8 @@ static int need_problem(struct ks_ledger *l, uint64_t id, struct ks_ledger_probl
     bool is_new = false;
     if ((*out = find_problem(l, id)))
         return 0;
-    int rc =
-        grow((void **)&l->problems, l->n_problems, &l->cap_problems, sizeof(*l->problems), err);
+    int rc = ks_reserve32(&l->problems, l->n_problems + 1ul, &l->cap_problems, sizeof(*l->problems),
+                          "problems of the ledger", err);
     if (rc == 0)
         rc = ks_slots_widen(&l->by_problem, l->n_problems, &is_new, err);
     if (rc < 0)
@@ -189,8 +177,8 @@ static int need_instance(struct ks_ledger *l, uint64_t id, struct instance **out
     bool is_new = false;
     if ((*out = find_instance(l, id)))
         return 0;
-    int rc =
-        grow((void **)&l->instances, l->n_instances, &l->cap_instances, sizeof(*l->instances), err);
+    int rc = ks_reserve32(&l->instances, l->n_instances + 1ul, &l->cap_instances,
+                          sizeof(*l->instances), "instances of the ledger", err);
     if (rc == 0)
         rc = ks_slots_widen(&l->by_instance, l->n_instances, &is_new, err);
     if (rc < 0)
@@ -212,7 +200,8 @@ static int need_cell(struct ks_ledger *l, const struct ks_cell *c, struct ks_led
         return 0;
     int rc = need_problem(l, c->problem, &p, err);
     if (rc == 0)
-        rc = grow((void **)&l->cells, l->n_cells, &l->cap_cells, sizeof(*l->cells), err);
+        rc = ks_reserve32(&l->cells, l->n_cells + 1ul, &l->cap_cells, sizeof(*l->cells),
+                          "cells of the ledger", err);
     if (rc == 0) /* last: it may empty the slots */
         rc = ks_slots_widen(&l->by_cell, l->n_cells, &is_new, err);
     if (rc < 0)
@@ -315,7 +304,8 @@ int ks_ledger_done(struct ks_ledger *l, const struct ks_record_head *r, uint32_t
     note_time(l, r);
     if (r->role != KS_ROLE_CELL)
         return 0;
-    int rc = grow((void **)&l->nodes, l->n_nodes, &l->cap_nodes, sizeof(*l->nodes), err);
+    int rc = ks_reserve32(&l->nodes, l->n_nodes + 1ul, &l->cap_nodes, sizeof(*l->nodes),
+                          "nodes of the ledger", err);
     if (rc == 0)
         rc = need_cell(l, &r->cell, &c, err);
     if (rc < 0)

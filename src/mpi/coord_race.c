@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* coord_race.c - what is known of each problem's race, and what follows from it. */
+#include "base/array.h"
 #include "base/clock.h"
 #include "mpi/coord_impl.h"
 #include "record/rounds.h"
@@ -12,21 +13,6 @@
 #define COST_SAMPLE 1000 /* problems that a first guess of the cost of visits looks at */
 
 _Static_assert(KS_RACE_CUT == KS_RACE_REC_CUT, "the journal's number");
-
-static int grow(void **array, uint32_t n, uint32_t *cap, size_t size, struct ks_err *err)
-{
-    uint32_t want = *cap ? *cap * 2 : 16;
-    void *p;
-
-    if (n < *cap)
-        return 0;
-    p = realloc(*array, want * size);
-    if (!p)
-        return ks_fail(err, KS_ENOMEM, "out of memory for %u races", want);
-    *array = p;
-    *cap = want;
-    return 0;
-}
 
 /* Seconds of all visits of a usual problem, before any has ended. */
 static double first_guess_s(const struct ks_grid *g)
@@ -110,7 +96,8 @@ struct ks_race_spread *ks_coord_race_pool(struct ks_coord *c, uint64_t device_id
     for (uint32_t i = 0; i < r->n_pools; i++)
         if (r->pools[i].device_id == device_id && r->pools[i].i_class == i_class)
             return &r->pools[i].spread;
-    if (grow((void **)&r->pools, r->n_pools, &r->cap_pools, sizeof(*r->pools), err) < 0)
+    if (ks_reserve32(&r->pools, r->n_pools + 1ul, &r->cap_pools, sizeof(*r->pools), "races", err) <
+        0)
         return NULL;
     r->pools[r->n_pools] = (struct race_pool){ .device_id = device_id, .i_class = i_class };
     return &r->pools[r->n_pools++].spread;
@@ -124,7 +111,8 @@ static int note_first(struct race_books *r, struct race_first now, struct ks_err
     while (f < r->firsts + r->n_firsts && f->device_id != now.device_id)
         f++;
     if (f == r->firsts + r->n_firsts) {
-        int rc = grow((void **)&r->firsts, r->n_firsts, &r->cap_firsts, sizeof(*f), err);
+        int rc =
+            ks_reserve32(&r->firsts, r->n_firsts + 1ul, &r->cap_firsts, sizeof(*f), "races", err);
 
         if (rc == 0)
             r->firsts[r->n_firsts++] = now;
@@ -186,7 +174,7 @@ static int need_book(struct ks_coord *c, uint32_t i_problem, struct race_book **
     *out = r->book[i_problem];
     if (*out)
         return 0;
-    rc = grow((void **)&r->open, r->n_open, &r->cap_open, sizeof(*r->open), err);
+    rc = ks_reserve32(&r->open, r->n_open + 1ul, &r->cap_open, sizeof(*r->open), "races", err);
     b = rc == 0 ? calloc(1, sizeof(*b)) : NULL;
     if (rc == 0 && !b)
         rc = ks_fail(err, KS_ENOMEM, "out of memory for a race");

@@ -25,12 +25,15 @@ void ks_stats_sort(double *x, size_t n)
     }
 }
 
-/* Linear interpolation between order statistics (type 7 of Hyndman & Fan 1996, numpy's default). */
-static double quantile(const double *sorted, size_t n, double q)
+double ks_stats_quantile(const double *sorted, size_t n, double q)
 {
-    double at = q * (double)(n - 1);
-    size_t i = (size_t)at;
+    double at;
+    size_t i;
 
+    if (n == 0)
+        return NAN;
+    at = q * (double)(n - 1);
+    i = (size_t)at;
     if (i + 1 >= n)
         return sorted[n - 1];
     return sorted[i] + (at - (double)i) * (sorted[i + 1] - sorted[i]);
@@ -97,8 +100,8 @@ void ks_stats(const double *x, size_t n, double clock, uint32_t calls, double *s
     out->mean = sum / (double)n;
     out->median = (scratch[(n - 1) / 2] + scratch[n / 2]) / 2;
     out->mad = median_deviation(scratch, n, out->median);
-    out->p10 = quantile(scratch, n, 0.1);
-    out->p90 = quantile(scratch, n, 0.9);
+    out->p10 = ks_stats_quantile(scratch, n, 0.1);
+    out->p90 = ks_stats_quantile(scratch, n, 0.9);
     ks_order_interval(n, 0.95, &lo, &hi);
     out->lo95 = scratch[lo];
     out->hi95 = scratch[hi];

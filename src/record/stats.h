@@ -23,6 +23,9 @@ struct ks_stats {
 void ks_stats(const double *x, size_t n, double clock, uint32_t calls, double *scratch,
               struct ks_stats *out);
 
+/* Linear interpolation between order statistics (type 7 of Hyndman & Fan 1996, numpy's default);
+ * NaN for n = 0. q in [0, 1]. */
+double ks_stats_quantile(const double *sorted, size_t n, double q);
 void ks_stats_sort(double *x, size_t n); /* ascending; allocates nothing */
 
 /* Indices (0-based) of the interval's ends for n samples. level in (0, 1). */

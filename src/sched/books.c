@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* books.c - leases from being given to their end, and what becomes of their cells. */
+#include "base/array.h"
 #include "sched/sched_impl.h"
 
 #include <math.h>
@@ -41,8 +42,8 @@ static void take_from_bucket(struct ks_sched *s, uint32_t slot)
 /* As many buckets as places, a power of two; all places are taken at this moment. */
 static int grow_leases(struct ks_sched *s, struct ks_err *err)
 {
-    int rc =
-        ks_sched_grow((void **)&s->leases, s->n_leases, &s->cap_leases, sizeof(*s->leases), err);
+    int rc = ks_reserve32(&s->leases, s->n_leases + 1ul, &s->cap_leases, sizeof(*s->leases),
+                          "entries of the scheduler", err);
     uint32_t *bucket = rc == 0 ? malloc(s->cap_leases * sizeof(*bucket)) : NULL;
     if (rc == 0 && !bucket)
         rc = ks_fail(err, KS_ENOMEM, "scheduler: no memory for %u leases", s->cap_leases);

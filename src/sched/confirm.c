@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* confirm.c - cells that are done and are run once more, on another device. */
+#include "base/array.h"
 #include "sched/sched_impl.h"
 
 static struct confirm *find(const struct active *a, uint32_t i_instance)
@@ -85,8 +86,8 @@ int ks_sched_confirm(struct ks_sched *s, uint32_t i_problem, uint32_t i_instance
     if (rc < 0)
         return rc;
     struct active *a = p->a;
-    rc = ks_sched_grow((void **)&a->confirms, a->n_confirms, &a->cap_confirms, sizeof(*a->confirms),
-                       err);
+    rc = ks_reserve32(&a->confirms, a->n_confirms + 1ul, &a->cap_confirms, sizeof(*a->confirms),
+                      "entries of the scheduler", err);
     if (rc == 0 && ks_sched_state(a, i_instance) == CELL_DONE) {
         a->confirms[a->n_confirms++] = (struct confirm){ i_instance, device };
         a->mark[i_instance] = MARK_CONFIRM | CELL_DONE; /* losses so far are the first device's */

@@ -1,25 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "sched/sched.h"
 
+#include "base/array.h"
 #include "base/hash.h"
 #include "sched/sched_impl.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-int ks_sched_grow(void **array, uint32_t n, uint32_t *cap, size_t size, struct ks_err *err)
-{
-    if (n < *cap)
-        return 0;
-    uint32_t want = *cap ? *cap * 2 : 8;
-    void *p = realloc(*array, want * size);
-    if (!p)
-        return ks_fail(err, KS_ENOMEM, "scheduler: no memory for %u entries", want);
-    *array = p;
-    *cap = want;
-    return 0;
-}
 
 int ks_sched_create(const struct ks_sched_config *c, struct ks_sched **s_out, struct ks_err *err)
 {
@@ -114,8 +102,8 @@ int ks_sched_device_add(struct ks_sched *s, uint32_t device, struct ks_err *err)
     if (ks_sched_device(s, device))
         return ks_fail(err, KS_EINVAL, "device %u is known already", device);
     while (rc == 0 && s->n_devices <= device) {
-        rc = ks_sched_grow((void **)&s->devices, s->n_devices, &s->cap_devices, sizeof(*s->devices),
-                           err);
+        rc = ks_reserve32(&s->devices, s->n_devices + 1ul, &s->cap_devices, sizeof(*s->devices),
+                          "entries of the scheduler", err);
         if (rc == 0)
             s->devices[s->n_devices++] = new_device(false);
     }
@@ -236,7 +224,8 @@ static int grow_lists(struct ks_sched *s, struct ks_err *err)
     uint32_t cap = s->cap_open;
     struct active ***list[] = { &s->queue[QUEUE_ORPHANS].v, &s->queue[QUEUE_WORKED].v,
                                 &s->confirming };
-    int rc = ks_sched_grow((void **)&s->open, s->n_open, &s->cap_open, sizeof(*s->open), err);
+    int rc = ks_reserve32(&s->open, s->n_open + 1ul, &s->cap_open, sizeof(*s->open),
+                          "entries of the scheduler", err);
     for (size_t i = 0; rc == 0 && s->cap_open > cap && i < sizeof(list) / sizeof(list[0]); i++) {
         void *p = realloc(*list[i], s->cap_open * sizeof(**list[i]));
         rc = p ? 0 : ks_fail(err, KS_ENOMEM, "scheduler: no memory for %u problems", s->cap_open);

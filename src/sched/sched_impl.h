@@ -166,7 +166,6 @@ void ks_sched_set_state(struct ks_sched *s, struct active *a, uint32_t i_instanc
  * a may be gone. */
 void ks_sched_update(struct ks_sched *s, struct active *a);
 void ks_sched_leave_block(struct ks_sched *s, struct device *d);
-int ks_sched_grow(void **array, uint32_t n, uint32_t *cap, size_t size, struct ks_err *err);
 
 /* books.c */
 /* Fills id and deadline. */

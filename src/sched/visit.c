@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* visit.c - visits: lists of those that wait, one per device, the first due first. */
+#include "base/array.h"
 #include "sched/sched_impl.h"
 
 #include <math.h>
@@ -31,7 +32,8 @@ static int new_place(struct ks_sched *s, uint32_t *place_out, struct ks_err *err
         s->free_place = s->visits[*place_out].next;
         return 0;
     }
-    rc = ks_sched_grow((void **)&s->visits, s->n_places, &s->cap_places, sizeof(*s->visits), err);
+    rc = ks_reserve32(&s->visits, s->n_places + 1ul, &s->cap_places, sizeof(*s->visits),
+                      "entries of the scheduler", err);
     if (rc == 0)
         *place_out = s->n_places++;
     return rc;

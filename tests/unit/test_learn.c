@@ -13,6 +13,7 @@
 #include "analysis/learn/need.h"
 #include "analysis/learn/objective.h"
 #include "feature_kit.h"
+#include "record/stats.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -146,13 +147,13 @@ static void quantiles_by_hand(void **state)
     struct ks_err err = { 0 };
 
     (void)state;
-    near(ks_quantile_linear(v, 5, 0.1), 0.14);
-    near(ks_quantile_linear(v, 5, 1), 1);
+    near(ks_stats_quantile(v, 5, 0.1), 0.14);
+    near(ks_stats_quantile(v, 5, 1), 1);
     near(ks_quantile_index(v, 5, 0.1), 0.1);
     near(ks_quantile_index(v, 5, 0.5), 0.4);
-    near(ks_quantile_linear(v, 4, 0.5), 0.3);
+    near(ks_stats_quantile(v, 4, 0.5), 0.3);
     near(ks_quantile_index(v, 4, 0.5), 0.4);
-    assert_true(isnan(ks_quantile_linear(v, 0, 0.5)));
+    assert_true(isnan(ks_stats_quantile(v, 0, 0.5)));
     assert_int_equal(ks_line(eff, 5, 200, 1, &l, &err), 0);
     near(l.mean, 0.5);
     near(l.median, 0.4);

@@ -183,12 +183,23 @@ static void standard_descriptors_are_filled(void **state)
     assert_true(ks_process_space() > 0);
 }
 
+static void a_text_ends(void **state)
+{
+    (void)state;
+    assert_true(ks_text_ends_in("a.json.gz", ".json.gz"));
+    assert_true(ks_text_ends_in(".json", ".json"));
+    assert_false(ks_text_ends_in("a.json.gz", ".json"));
+    assert_false(ks_text_ends_in("json", ".json"));
+    assert_true(ks_text_ends_in("", ""));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(control_characters_are_escaped),
         cmocka_unit_test(a_csv_field_is_one_line),
         cmocka_unit_test(a_word_stays_a_word),
+        cmocka_unit_test(a_text_ends),
         cmocka_unit_test(a_text_forges_no_line_of_the_log),
         cmocka_unit_test(standard_descriptors_are_filled),
     };
