@@ -37,14 +37,16 @@ done
 for way in second sixteenth; do
     is "$(outcome_of $way)" nondeterministic "$way differs from launch to launch"
 done
-for way in workspace content sample; do
+for way in workspace content; do
     is "$(outcome_of $way)" untrusted "$way is untrusted"
 done
-# Alone it may be measured with one call in a sample: then nothing is repeated, and the time is that of the work.
-$rows run/results.h5 measurements kernel_name outcome_text time_median_ns |
-    awk '$1 == "cheat_honest" { honest = $3 } $1 == "cheat_repeats" { outcome = $2; ns = $3 }
-         END { print (outcome == "ok" && ns > honest / 2 ? "untrusted" : outcome) }' >repeats
-is "$(cat repeats)" untrusted 'repeats is untrusted, or has the time of its work'
+# With one call in a sample and new inputs before most of them nothing is repeated, and the time is that of the work.
+$rows run/results.h5 measurements kernel_name outcome_text time_median_ns >times
+for way in sample repeats; do
+    label=$(awk -v way="cheat_$way" '$1 == "cheat_honest" { honest = $3 } $1 == way { outcome = $2; ns = $3 }
+                 END { print (outcome == "ok" && ns > honest / 2 ? "untrusted" : outcome) }' times)
+    is "$label" untrusted "$way is untrusted, or has the time of its work"
+done
 $rows run/results.h5 attempts kernel_name role outcome_text worker_id |
     awk '$1 == "cheat_content" && $2 == 0 { print $3, $4 }' | sort -u >attempts
 is "$(cut -d ' ' -f 1 attempts | paste -sd ' ')" 'untrusted untrusted' 'only when seen in two workers'

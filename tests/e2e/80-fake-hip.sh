@@ -25,8 +25,7 @@ tap_report $? 'short kernels are launched several times a sample'
 is "$(column clean code_bytes | grep -c '^[1-9]')" 7 'what the code object says stands in the row'
 
 gpu_run 0 again job.json ""
-is "$(column again instance_id) $(column again time_median_ns)" \
-    "$(column clean instance_id) $(column clean time_median_ns)" 'the same sweep gives the same times'
+is "$(same_times again clean)" '' 'the same sweep gives the same times'
 
 # --- one cell is struck
 

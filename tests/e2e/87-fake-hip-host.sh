@@ -34,8 +34,7 @@ is "$(exit_of host) $(summary host)" '0 7 ok' 'a judge that does not compile: al
 is "$(judged host)" '' 'verified by the host'
 is "$(grep -c 'the host verifies bf16: .*no judge today' host.err)" 1 'which is said once'
 is "$($h5rows host/results.h5 events text | grep -c '^the host verifies bf16: ')" 1 'and is an event'
-is "$(column host instance_id) $(column host time_median_ns)" \
-    "$(column clean instance_id) $(column clean time_median_ns)" 'times are the same'
+is "$(same_times host clean)" '' 'times are the same'
 struck wrong "wrong@1-:$here" wrong_result - 'wrong on exact data'
 struck skip "skip@1-:$here" wrong_result - 'wrong on exact data'
 rc_is 0 'a build without it is none the worse' ksweep build job.json --cache "$tiny_cache"

@@ -10,6 +10,8 @@
 #   attempts DIR              name and outcome of each attempt that is no anchor's, in their order
 #   reasons DIR               of its cells that have one
 #   column DIR NAME           a column of the table, a line for each cell
+#   same_times DIR DIR        nothing, where the two have the same cells and their times differ by 2 % at
+#                             most: launches spread by 1 %, and the stop rules look at the real clock
 #   summary DIR               how many of each outcome: "7 ok;1 timeout"
 #   judged DIR                the tasks of kernels/judge.h that its workers had the device do
 #   $cell, $here             one of the seven cells of `gpu_job 1 True`; the filter of its launches in a
@@ -64,6 +66,11 @@ attempts() { rows "$1" | awk -F '\t' 'on && $3 == 0 { print $1, $2 } NF == 0 { o
 column() {
     ksweep-analyze table "$1/results.h5" -o "$1.csv" 2>"$1.table" || tap_note "$(cat "$1.table")"
     awk -F, -v name="$2" 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == name) at = i; next } !at { print "no column " name; exit } { print $at }' "$1.csv"
+}
+same_times() {
+    paste <(column "$1" instance_id) <(column "$1" time_median_ns) \
+        <(column "$2" instance_id) <(column "$2" time_median_ns) |
+        awk '{ d = $2 / ($4 + 1e-9) - 1 } $1 != $3 || d * d > 0.0004 { print } END { if (NR == 0) print "no rows" }'
 }
 judged() { awk '$3 == "launch" && $6 == 256 { sub(/.*_kernel/, "", $4); print $4 }' "$1.log" | sort -u | paste -sd ' '; }
 struck() {
