@@ -117,9 +117,10 @@ uint32_t ks_job_batch(const struct ks_job *job);
 int ks_job_choose(struct ks_job *job, const char *backend, const char *arch, struct ks_err *err);
 
 /* What differs between two resolved jobs, one line per key "measure.max_ms: 500 -> 100" appended to
- * fatal_out (keys that decide what is measured: measure, verify, device, condition) or to
- * harmless_out (isolation, scheduling, contention limits, name, why). Lists are compared by the
- * grid, not here. Returns the number of fatal differences. */
+ * fatal_out (keys that decide what is measured: measure, verify, device, condition; and alpha and
+ * margin of measure.rounds) or to harmless_out (isolation, scheduling, contention limits, limits of
+ * visits, name, why). Lists are compared by the grid, not here. Returns the number of fatal
+ * differences. */
 int ks_job_diff(const struct ks_job *was, const struct ks_job *now, struct ks_buf *fatal_out,
                 struct ks_buf *harmless_out);
 

@@ -129,10 +129,25 @@ static int diff_text(const char *key, const char *was, const char *now, struct k
     return 1;
 }
 
-/* Who compares says nothing of what is measured, and a judge that fails is put aside on resume. */
+/* Keys that are not like the rest of their section. Which device verifies does not change what is
+ * measured, and a judge that fails is put aside on resume. alpha and margin are what every verdict
+ * on a problem's label promises: verdicts of two promises must not stand in one journal, while the
+ * limits of visits may be raised. */
 static bool is_fatal(const struct ks_job_section *s, const char *key)
 {
-    return s->is_fatal && strcmp(key, "verify.judge") != 0;
+    static const struct {
+        const char *key;
+        bool is_fatal;
+    } exceptions[] = {
+        { "verify.judge", false },
+        { "measure.rounds.alpha", true },
+        { "measure.rounds.margin", true },
+    };
+
+    for (size_t i = 0; i < sizeof exceptions / sizeof exceptions[0]; i++)
+        if (strcmp(key, exceptions[i].key) == 0)
+            return exceptions[i].is_fatal;
+    return s->is_fatal;
 }
 
 /* The number of those that are fatal. */

@@ -24,6 +24,7 @@ like "$(ksweep plan host.json --cache "$tiny_cache")" 'for visits to the instanc
     'plan expects visits'
 ok 'a sweep with visits' ksweep run host.json --out host --cache "$tiny_cache"
 ok 'its files agree' ksweep check host
+cp host/job.json before.json
 is "$(field host pending) $(field host remaining) $(field host settled)" '0 0 3' 'nothing remains, all problems are settled'
 ok 'its table' ksweep-analyze table host/results.h5 -o host.csv
 is "$(column host.csv rounds_stop | grep -cxE 'alone|tied|regret|rounds')" "$(($(wc -l <host.csv) - 1))" \
@@ -31,6 +32,11 @@ is "$(column host.csv rounds_stop | grep -cxE 'alone|tied|regret|rounds')" "$(($
 is "$(column host.csv rounds_ci95_lo_ns | grep -c .)" 3 'the best instance of each problem has an interval'
 ok 'the old columns' ksweep-analyze table host/results.h5 --columns v1 -o v1.csv
 unlike "$(head -n 1 v1.csv)" 'rounds_' 'do not have them'
+
+job '{ "backend": "host" }' '{ "max": 3, "gap_s": 0, "alpha": 0.2 }' >promise.json
+rc_is 2 'another alpha on resume is refused' ksweep run promise.json --out host --resume --cache "$tiny_cache"
+like "$(cat "$tap_tmp/err")" 'measure.rounds.alpha: 0.05 -> 0.2' 'and named'
+ok 'nothing was changed' cmp host/job.json before.json
 
 # --- stopped, killed and resumed, in virtual time
 

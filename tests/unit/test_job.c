@@ -322,15 +322,22 @@ static void differences_are_weighed(void **state)
     must_parse(HEAD LISTS "}", &was);
     must_parse("{\"name\": \"k\", \"operator\": \"grouped_conv\", " LISTS
                ", \"measure\": {\"max_ms\": 100, \"cache\": \"cold\", \"contention\": "
-               "{\"stolen\": 0.5}}, \"isolate\": {\"batch\": 5}, \"verify\": {\"exact\": false, "
+               "{\"stolen\": 0.5}, \"rounds\": {\"max\": 9, \"gap_s\": 1, \"alpha\": 0.01, "
+               "\"margin\": 0.25, \"max_ms\": 7}}, "
+               "\"isolate\": {\"batch\": 5}, \"verify\": {\"exact\": false, "
                "\"judge\": false}, \"device\": {\"arch\": \"x86-64-v3\"}}",
                &now);
-    assert_int_equal(ks_job_diff(&was, &now, &fatal, &harmless), 4);
+    assert_int_equal(ks_job_diff(&was, &now, &fatal, &harmless), 6);
     assert_string_equal(ks_buf_text(&fatal), "device.arch: native -> x86-64-v3\n"
                                              "measure.max_ms: 500 -> 100\n"
                                              "measure.cache: warm -> cold\n"
+                                             "measure.rounds.alpha: 0.05 -> 0.01\n"
+                                             "measure.rounds.margin: 0.005 -> 0.25\n"
                                              "verify.exact: yes -> no\n");
     assert_string_equal(ks_buf_text(&harmless), "name: j -> k\n"
+                                                "measure.rounds.max: 1 -> 9\n"
+                                                "measure.rounds.gap_s: 10 -> 1\n"
+                                                "measure.rounds.max_ms: 0 -> 7\n"
                                                 "measure.contention.stolen: 0.02 -> 0.5\n"
                                                 "isolate.batch: 0 -> 5\n"
                                                 "verify.judge: yes -> no\n");
