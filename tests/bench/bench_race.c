@@ -2,55 +2,17 @@
 /* bench_race [RACES [SAMPLES.csv]] - races with planted noise, and with recorded samples: one
  * instance per line, its samples in the order they were taken. Prints a table. */
 #include "base/hash.h"
-#include "tests/bench/race_sim.h"
+#include "tests/bench/race_table.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define RACES_A_DEVICE 50
-#define INSTANCES      47
-#define SAMPLES_MAX    64
+#define INSTANCES   47
+#define SAMPLES_MAX 64
 
-struct table_row {
-    uint32_t n, n_violated, n_best, n_stop[KS_RACE_CUT + 1];
-    double share, *regret, *over;
-};
-
-static int compare(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
-static void count(struct table_row *row, const struct race_result *r)
-{
-    row->n_violated += r->is_violated;
-    row->n_best += r->is_best_dropped;
-    row->n_stop[r->stop]++;
-    row->share += r->share;
-    row->over[row->n] = r->over_first;
-    row->regret[row->n++] = r->regret;
-}
-
-static void print_row(const char *name, const struct table_row *row)
-{
-    uint32_t n = row->n;
-
-    qsort(row->regret, n, sizeof(double), compare);
-    qsort(row->over, n, sizeof(double), compare);
-    printf("# %-13s %6u %9u %12u %7.1f %8.2f %8.3f %8.3f %8.3f  ", name, n, row->n_violated,
-           row->n_best, 100 * row->share / n, row->over[n / 2], 100 * row->regret[n / 2],
-           100 * row->regret[n * 9 / 10], 100 * row->regret[n - 1]);
-    for (uint32_t k = KS_RACE_ALONE; k < KS_RACE_CUT; k++)
-        printf(" %s %u", ks_race_stop_text(k), row->n_stop[k]);
-    printf("\n%s.violations %.6f\n%s.share %.4f\n%s.regret_p90 %.6f\n", name,
-           (double)row->n_violated / n, name, row->share / n, name, row->regret[n * 9 / 10]);
-}
-
-static int race_planted(const struct race_noise *z, uint32_t n, struct table_row *row,
+static int race_planted(const struct race_noise *z, uint32_t n, struct race_table_row *row,
                         struct ks_err *err)
 {
     struct race_problem *p = malloc(sizeof(*p));
@@ -69,7 +31,7 @@ static int race_planted(const struct race_noise *z, uint32_t n, struct table_row
         race_sim_problem(&rng, INSTANCES, p);
         rc = race_sim_run(p, z, &c, &rng, &pool, &r, err);
         if (rc == 0)
-            count(row, &r);
+            race_table_count(row, &r);
     }
     free(p);
     return rc;
@@ -97,7 +59,7 @@ static int read_samples(const char *path, struct race_problem *p, double *sample
         if (n != p->n_samples || n < 9)
             break;
         memcpy(to, x, n * sizeof(*x));
-        qsort(x, n, sizeof(*x), compare);
+        qsort(x, n, sizeof(*x), race_table_compare);
         p->log_ns[p->n++] = log((x[n / 2] + x[(n - 1) / 2]) / 2);
     }
     fclose(f);
@@ -106,7 +68,7 @@ static int read_samples(const char *path, struct race_problem *p, double *sample
 
 /* Problems of 47 of the recording's n_from fastest instances, three samples per round. */
 static int race_recorded(const struct race_problem *all, uint32_t n_from, uint32_t n,
-                         struct table_row *row, struct ks_err *err)
+                         struct race_table_row *row, struct ks_err *err)
 {
     static const struct race_noise none = { .name = "recorded" };
     struct race_problem *p = malloc(sizeof(*p));
@@ -135,7 +97,7 @@ static int race_recorded(const struct race_problem *all, uint32_t n_from, uint32
         }
         rc = race_sim_run(p, &none, &c, &rng, &pool, &r, err);
         if (rc == 0)
-            count(row, &r);
+            race_table_count(row, &r);
     }
     free(p);
     free(x);
@@ -144,7 +106,7 @@ static int race_recorded(const struct race_problem *all, uint32_t n_from, uint32
 
 static int by_speed(const void *a, const void *b)
 {
-    return compare(*(const double *const *)a, *(const double *const *)b);
+    return race_table_compare(*(const double *const *)a, *(const double *const *)b);
 }
 
 /* The instances by ascending truth, in new storage. */
@@ -172,7 +134,7 @@ static void sort_problem(struct race_problem *p, double *sorted)
     free(q);
 }
 
-static int race_file(const char *path, uint32_t n, struct table_row *row, struct ks_err *err)
+static int race_file(const char *path, uint32_t n, struct race_table_row *row, struct ks_err *err)
 {
     struct race_problem *all = malloc(sizeof(*all));
     double *samples = malloc(sizeof(*samples) * 2 * RACE_SIM_MAX * SAMPLES_MAX);
@@ -181,13 +143,13 @@ static int race_file(const char *path, uint32_t n, struct table_row *row, struct
     if (rc == 0)
         rc = read_samples(path, all, samples, err);
     for (uint32_t hard = 0; hard < 2 && rc == 0; hard++) {
-        struct table_row one = *row;
+        struct race_table_row one = *row;
 
         if (hard)
             sort_problem(all, &samples[RACE_SIM_MAX * SAMPLES_MAX]);
         rc = race_recorded(all, hard && all->n > 100 ? 100 : all->n, n, &one, err);
         if (rc == 0)
-            print_row(hard ? "recorded_top" : "recorded", &one);
+            race_table_print(hard ? "recorded_top" : "recorded", &one);
     }
     free(all);
     free(samples);
@@ -201,17 +163,16 @@ int main(int argc, char **argv)
     struct ks_err err = { .code = 0 };
     int rc = n && regret && over ? 0 : ks_fail(&err, KS_EINVAL, "bench_race [RACES [SAMPLES.csv]]");
 
-    printf("# noise          races  violated best_dropped share_%% /round_0  P50_%%    P90_%%    "
-           "max_%%  stops\n");
+    race_table_head();
     for (size_t i = 0; i < race_n_noises && rc == 0; i++) {
-        struct table_row row = { .regret = regret, .over = over };
+        struct race_table_row row = { .regret = regret, .over = over };
 
         rc = race_planted(&race_noises[i], n, &row, &err);
         if (rc == 0)
-            print_row(race_noises[i].name, &row);
+            race_table_print(race_noises[i].name, &row);
     }
     if (rc == 0 && argc > 2) {
-        struct table_row row = { .regret = regret, .over = over };
+        struct race_table_row row = { .regret = regret, .over = over };
 
         rc = race_file(argv[2], n, &row, &err);
     }

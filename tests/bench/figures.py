@@ -189,7 +189,7 @@ def rows_sched(raw, b):
 
 def rows_race(raw, b):
     for noise in ("quiet", "typical", "drift", "tails", "throttling", "uneven", "contaminated",
-                  "recorded", "recorded_top"):
+                  "recorded", "recorded_top", "sweeps"):
         get = lambda key: raw.mid(b, f"{noise}.{key}")
         if not raw.n(b, f"{noise}.violations"):
             continue

@@ -138,8 +138,11 @@ static int measure(struct sim *s, uint32_t round, const uint64_t *order, size_t 
                                      .n_visit = (uint32_t)n,
                                      .outcome = KS_O_OK,
                                      .n_samples = 19 };
+        bool is_dirty = s->p->is_dirty &&
+                        s->p->is_dirty[(size_t)i * s->p->n_samples + s->taken[i] % s->p->n_samples];
         double x = s->p->samples ? recorded(s, i) : planted(s, i, place, place > slow_from);
 
+        seen.flags = is_dirty ? KS_FL_CONTAMINATED : 0;
         if (uniform(s->rng) < z->contaminate) {
             seen.flags = KS_FL_CONTAMINATED;
             x += log(1.3);

@@ -27,6 +27,7 @@ struct race_problem {
     /* recorded samples in place of noise: n x n_samples, in the order they were taken; NULL: none
      */
     const double *samples;
+    const bool *is_dirty; /* beside samples, per_round 1: contaminated; NULL: none is */
     uint32_t n_samples, per_round;
 };
 

@@ -14,6 +14,8 @@
 #   (measure.rounds.max; as the job's default), _PROBLEMS (lists, colons between them), _STATISTICS (not
 #   empty: ranks the label's statistics), _STATISTIC and _OVER (the label's), _DIR (where sweeps are kept)
 # calibration: KSWEEP_CALIBRATION_SWEEPS (5), _DIR
+# race: KSWEEP_RACES (10000), KSWEEP_T4 (a T4 file, .json.gz), KSWEEP_RACE_SWEEPS (runs of one job with colons
+#   between them, such as those that repeat has kept: their rounds 0 are raced again in any order)
 # variance: KSWEEP_VARIANCE_SWEEPS (3), _WORKERS (3), _BUFFERS (2), _S (20: s in each buffer), _JOB, _DIR
 #
 # Wants two cores with nothing else on them: each run waits for that, half a minute at most.
@@ -56,7 +58,7 @@ targets=(ksweep ksweep-worker bench_hello bench_units bench_journal bench_gather
 [[ " ${names[*]} " == *" table "* ]] && targets+=(ksweep-analyze bench_table)
 [[ " ${names[*]} " == *" dispatch "* ]] && targets+=(dispatch_worker)
 [[ " ${names[*]} " == *" sched "* ]] && targets+=(bench_sched)
-[[ " ${names[*]} " == *" race "* ]] && targets+=(bench_race)
+[[ " ${names[*]} " == *" race "* ]] && targets+=(bench_race bench_replay)
 [[ " ${names[*]} " == *" repeat "* || " ${names[*]} " == *" calibration "* ]] && targets+=(bench_repeat)
 [[ " ${names[*]} " == *" variance "* ]] && targets+=(bench_variance)
 [[ " ${names[*]} " == *" onednn "* ]] && targets+=(bench_onednn)
@@ -217,7 +219,7 @@ bench_sched() { # virtual time: it does not mind what else runs
     awk -v b="$1" '!/^#/ { print b, 0, $1, $2 }' "$tmp/said" >>"$raw"
 }
 
-bench_race() { # planted noise; with KSWEEP_T4=FILE.json.gz recorded samples, too
+bench_race() { # planted noise; with KSWEEP_T4 and KSWEEP_RACE_SWEEPS recorded samples, too
     local files=()
     if [ -n "${KSWEEP_T4:-}" ]; then
         "$python" "$here/t4_samples.py" "$KSWEEP_T4" >"$tmp/samples.csv" || fail 3 "t4_samples.py fails"
@@ -226,6 +228,13 @@ bench_race() { # planted noise; with KSWEEP_T4=FILE.json.gz recorded samples, to
         echo "# $1: no recorded samples, KSWEEP_T4 is not set" >>"$raw"
     fi
     "$bin/bench_race" "${KSWEEP_RACES:-10000}" "${files[@]}" >"$tmp/said" || fail 3 "bench_race fails"
+    if [ -n "${KSWEEP_RACE_SWEEPS:-}" ]; then
+        local sweeps
+        IFS=: read -ra sweeps <<<"$KSWEEP_RACE_SWEEPS"
+        "$bin/bench_replay" "${KSWEEP_RACES:-10000}" "${sweeps[@]}" >>"$tmp/said" || fail 3 "bench_replay fails"
+    else
+        echo "# $1: no recorded sweeps, KSWEEP_RACE_SWEEPS is not set" >>"$raw"
+    fi
     grep '^#' "$tmp/said" | tee -a "$raw" >&2
     awk -v b="$1" '!/^#/ { print b, 0, $1, $2 }' "$tmp/said" >>"$raw"
 }

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+#include "tests/bench/race_table.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+int race_table_compare(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+void race_table_head(void)
+{
+    printf("# noise          races  violated best_dropped share_%% /round_0  P50_%%    P90_%%    "
+           "max_%%  stops\n");
+}
+
+void race_table_count(struct race_table_row *row, const struct race_result *r)
+{
+    row->n_violated += r->is_violated;
+    row->n_best += r->is_best_dropped;
+    row->n_stop[r->stop]++;
+    row->share += r->share;
+    row->over[row->n] = r->over_first;
+    row->regret[row->n++] = r->regret;
+}
+
+void race_table_print(const char *name, const struct race_table_row *row)
+{
+    uint32_t n = row->n;
+
+    qsort(row->regret, n, sizeof(double), race_table_compare);
+    qsort(row->over, n, sizeof(double), race_table_compare);
+    printf("# %-13s %6u %9u %12u %7.1f %8.2f %8.3f %8.3f %8.3f  ", name, n, row->n_violated,
+           row->n_best, 100 * row->share / n, row->over[n / 2], 100 * row->regret[n / 2],
+           100 * row->regret[n * 9 / 10], 100 * row->regret[n - 1]);
+    for (uint32_t k = KS_RACE_ALONE; k < KS_RACE_CUT; k++)
+        printf(" %s %u", ks_race_stop_text(k), row->n_stop[k]);
+    printf("\n%s.violations %.6f\n%s.share %.4f\n%s.regret_p90 %.6f\n", name,
+           (double)row->n_violated / n, name, row->share / n, name, row->regret[n * 9 / 10]);
+}
