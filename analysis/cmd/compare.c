@@ -4,6 +4,7 @@
 #include "analysis/cmd/input.h"
 #include "analysis/out/result.h"
 #include "base/command.h"
+#include "record/rounds.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -50,14 +51,14 @@ static const struct ks_opt opts[] = {
     { .name = "statistic",
       .type = KS_OPT_ENUM,
       .offset = AT(statistic),
-      .def = "median",
+      .def = KS_LABEL_STATISTIC_NAME,
       .choices = ks_statistic_names,
       .arg = "NAME",
       .help = "what a round's samples become, as for `oracle`" },
     { .name = "over",
       .type = KS_OPT_ENUM,
       .offset = AT(over),
-      .def = "median",
+      .def = KS_LABEL_OVER_NAME,
       .choices = ks_over_names,
       .arg = "NAME",
       .help = "what the rounds of a cell become" },

@@ -5,6 +5,7 @@
 #include "analysis/data/findings.h"
 #include "analysis/out/result.h"
 #include "race/student.h"
+#include "record/rounds.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -27,7 +28,7 @@ static const struct ks_opt opts[] = {
     { .name = "statistic",
       .type = KS_OPT_ENUM,
       .offset = AT(statistic),
-      .def = "median",
+      .def = KS_LABEL_STATISTIC_NAME,
       .choices = ks_statistic_names,
       .arg = "NAME",
       .help = "what a round's samples become: their median, 10 % quantile, median of the minima "
@@ -35,7 +36,7 @@ static const struct ks_opt opts[] = {
     { .name = "over",
       .type = KS_OPT_ENUM,
       .offset = AT(over),
-      .def = "median",
+      .def = KS_LABEL_OVER_NAME,
       .choices = ks_over_names,
       .arg = "NAME",
       .help = "what the rounds of a cell become" },

@@ -11,6 +11,7 @@
 #include "analysis/out/result.h"
 #include "analysis/out/schema.h"
 #include "analysis/out/writer.h"
+#include "record/rounds.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -117,9 +118,9 @@ static int ask_oracle(const char *path, const struct config *c, struct told *t, 
         return ks_fail(err, KS_EINVAL,
                        "--oracle adds columns that --columns v1 and --format ck "
                        "do not have");
-    rc = ks_input_load(&t->input, &path, 1, KS_STATISTIC_MEDIAN, KS_OVER_MEDIAN, err);
+    rc = ks_input_load(&t->input, &path, 1, KS_LABEL_STATISTIC, KS_LABEL_OVER, err);
     if (rc == 0)
-        rc = ks_oracle_make(&t->input.trials, t->input.sweeps.n_domains, KS_OVER_MEDIAN, MARGIN,
+        rc = ks_oracle_make(&t->input.trials, t->input.sweeps.n_domains, KS_LABEL_OVER, MARGIN,
                             &t->oracle, err);
     if (rc == 0)
         rc = ks_chances_create(&t->input.sweeps, &t->oracle, &t->chances, err);

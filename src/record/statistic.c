@@ -8,8 +8,18 @@
 
 #define LOW_QUANTILE 0.1
 
-const char *const ks_statistic_names[] = { "median", "low", "groups", "minimum", NULL };
-const char *const ks_over_names[] = { "median", "minimum", NULL };
+const char *const ks_statistic_names[] = {
+    [KS_STATISTIC_MEDIAN] = KS_STATISTIC_NAME_MEDIAN,
+    [KS_STATISTIC_LOW] = KS_STATISTIC_NAME_LOW,
+    [KS_STATISTIC_GROUPS] = KS_STATISTIC_NAME_GROUPS,
+    [KS_STATISTIC_MINIMUM] = KS_STATISTIC_NAME_MINIMUM,
+    [KS_N_STATISTICS] = NULL,
+};
+const char *const ks_over_names[] = {
+    [KS_OVER_MEDIAN] = KS_OVER_NAME_MEDIAN,
+    [KS_OVER_MINIMUM] = KS_OVER_NAME_MINIMUM,
+    [KS_N_OVER] = NULL,
+};
 
 static double smallest(const double *x, size_t n)
 {

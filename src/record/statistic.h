@@ -22,11 +22,17 @@ enum ks_statistic {
     KS_STATISTIC_MINIMUM, /* depends on the number of samples */
     KS_N_STATISTICS
 };
-#define KS_GROUP_SAMPLES 8u
+#define KS_GROUP_SAMPLES          8u
+#define KS_STATISTIC_NAME_MEDIAN  "median"
+#define KS_STATISTIC_NAME_LOW     "low"
+#define KS_STATISTIC_NAME_GROUPS  "groups"
+#define KS_STATISTIC_NAME_MINIMUM "minimum"
 extern const char *const ks_statistic_names[]; /* "median", ...; NULL-terminated */
 
 /* What one number of several rounds is. */
 enum ks_over { KS_OVER_MEDIAN, KS_OVER_MINIMUM, KS_N_OVER };
+#define KS_OVER_NAME_MEDIAN  "median"
+#define KS_OVER_NAME_MINIMUM "minimum"
 extern const char *const ks_over_names[]; /* NULL-terminated */
 
 /* @x [in] [n] n >= 1, in the order in which they were taken; scratch [n] is overwritten. */

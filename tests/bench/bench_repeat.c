@@ -4,6 +4,7 @@
  * Lines "key value", and lines for people behind "# ". With --statistics every statistic of the
  * label, over rounds by median and minimum, and with two sweeps as two rounds. */
 #include "analysis/learn/held_out.h"
+#include "record/rounds.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -172,20 +173,21 @@ static int print_statistics(const struct ks_sweeps *s, uint32_t n_a, struct ks_e
     return 0;
 }
 
-static int choice_of(const char *const *names, const char *variable)
+static int choice_of(const char *const *names, const char *variable, int usual)
 {
     const char *text = getenv(variable);
 
     for (int i = 0; text && names[i]; i++)
         if (strcmp(names[i], text) == 0)
             return i;
-    return 0;
+    return usual;
 }
 
 static int report(const struct ks_sweeps *s, bool with_statistics, struct ks_err *err)
 {
-    struct label l = { (unsigned)choice_of(ks_statistic_names, "KSWEEP_REPEAT_STATISTIC"),
-                       (unsigned)choice_of(ks_over_names, "KSWEEP_REPEAT_OVER") };
+    struct label l = { (unsigned)choice_of(ks_statistic_names, "KSWEEP_REPEAT_STATISTIC",
+                                           KS_LABEL_STATISTIC),
+                       (unsigned)choice_of(ks_over_names, "KSWEEP_REPEAT_OVER", KS_LABEL_OVER) };
     int rc = 0;
 
     printf("# label: %s of rounds, over rounds %s\nproblems %u\nsweeps %u\n",
