@@ -3,6 +3,7 @@
 #include "base/array.h"
 #include "base/file.h"
 #include "base/order.h"
+#include "record/attempt.h"
 #include "record/outcome.h"
 #include "record/record.h"
 #include "store/store.h"
@@ -19,7 +20,8 @@ struct entry {
     struct ks_cell cell;
     uint64_t sample_offset;
     uint32_t run, attempt, problem_row, kernel_row, device_row, flags;
-    bool is_final;
+    double disturbance;
+    bool is_final, counts;
     struct ks_sweep_round round;
 };
 
@@ -234,6 +236,7 @@ static void fill_entry(const struct load *l, const struct ks_row *row, struct en
         .kernel_row = row->kernel,
         .device_row = row->device,
         .flags = row->outcome_flags,
+        .disturbance = row->disturbance,
         .is_final = row->is_final,
         .round = { .sweep = l->first_sweep + row->run,
                    .round = row->round_index,
@@ -343,49 +346,59 @@ static int add_round(struct load *l, struct entry *e, struct ks_err *err)
     return rc;
 }
 
+/* Marks the entries that count. A cell without a final one is pending: a lost attempt is to be
+ * measured again. */
+static int mark_counting(struct entry *e, size_t n, struct ks_err *err)
+{
+    struct ks_attempt *key = calloc(n, sizeof(*key));
+    bool *counts = calloc(n, sizeof(*counts)), is_done = false;
+
+    for (size_t i = 0; key && i < n; i++) {
+        key[i] = (struct ks_attempt){ e[i].attempt,       e[i].round.round, KS_ROLE_CELL,
+                                      e[i].round.outcome, e[i].flags,       e[i].disturbance };
+        is_done = is_done || e[i].is_final;
+    }
+    if (key && counts && is_done)
+        ks_record_counts(key, n, counts);
+    for (size_t i = 0; counts && i < n; i++)
+        e[i].counts = counts[i];
+    free(key);
+    free(counts);
+    return key && counts ? 0 : ks_fail(err, KS_ENOMEM, "out of memory for %zu records", n);
+}
+
 /* Visits count on one device only: that of the last one. */
-static uint32_t device_of_visits(const struct entry *e, size_t n, uint32_t attempt)
+static uint32_t device_of_visits(const struct entry *e, size_t n)
 {
     const struct entry *last = NULL;
 
     for (size_t i = 0; i < n; i++)
-        if (e[i].attempt == attempt && e[i].round.round > 0)
+        if (e[i].counts && e[i].round.round > 0)
             last = !last || e[i].round.started_ns >= last->round.started_ns ? &e[i] : last;
     return last ? last->device_row : KS_NO_ROW;
 }
 
-/* What a record with the flag void takes back is the whole round. */
-static bool is_withdrawn(const struct entry *e, size_t n, const struct entry *one)
-{
-    for (size_t i = 0; i < n; i++)
-        if (e[i].attempt == one->attempt && e[i].round.round == one->round.round &&
-            (e[i].flags & KS_FL_VOID))
-            return true;
-    return false;
-}
-
-/* Lists the entries of the final attempt that count. Returns their number. */
+/* Lists the entries that count. Returns their number. */
 static size_t list_final(const struct entry *e, size_t n, const struct entry **out)
 {
-    uint32_t attempt = 0, device;
+    uint32_t device = device_of_visits(e, n);
     size_t kept = 0;
 
     for (size_t i = 0; i < n; i++)
-        attempt = e[i].is_final ? e[i].attempt : attempt;
-    device = device_of_visits(e, n, attempt);
-    for (size_t i = 0; i < n; i++)
-        if (e[i].attempt == attempt && !is_withdrawn(e, n, &e[i]) &&
-            (e[i].round.round == 0 || e[i].device_row == device))
+        if (e[i].counts && (e[i].round.round == 0 || e[i].device_row == device))
             out[kept++] = &e[i];
     return kept;
 }
 
-static int add_cell(struct load *l, const struct entry *e, size_t n, struct ks_err *err)
+static int add_cell(struct load *l, struct entry *e, size_t n, struct ks_err *err)
 {
     const struct entry **kept = calloc(n, sizeof(*kept));
-    size_t n_kept = kept ? list_final(e, n, kept) : 0;
-    int rc = kept ? 0 : ks_fail(err, KS_ENOMEM, "out of memory for %zu records", n);
+    size_t n_kept = 0;
+    int rc = kept ? mark_counting(e, n, err)
+                  : ks_fail(err, KS_ENOMEM, "out of memory for %zu records", n);
 
+    if (rc == 0)
+        n_kept = list_final(e, n, kept);
     for (size_t i = 0; i < n_kept; i++)
         if (kept[i]->round.outcome != KS_O_OK || kept[i]->round.n_samples == 0) {
             kept[0] = kept[i]; /* the cell failed: this record says how */

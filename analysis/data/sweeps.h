@@ -2,9 +2,9 @@
 /* sweeps.h - the rounds of every cell of one or more runs, side by side: from /attempts and
  * /samples of results files. A sweep is one run of one file.
  *
- * Kept of a cell are the records of its final attempt. When one of them failed the cell failed; a
- * round of which a record was withdrawn (flag void) is no round. Visits, which are the rounds from
- * 1 on, count on the device of the last one. Aliases have no times of their own. */
+ * Kept of a cell are the records that count (ks_record_counts). When one of them failed the cell
+ * failed. Visits, which are the rounds from 1 on, count on the device of the last one. Aliases have
+ * no times of their own. */
 #ifndef KS_ANALYSIS_SWEEPS_H
 #define KS_ANALYSIS_SWEEPS_H
 

@@ -367,7 +367,9 @@ int ks_ledger_race(struct ks_ledger *l, const struct ks_race_rec *r, struct ks_e
         return rc;
     const struct ks_race_rec was = { .stop = p->race_stop,
                                      .n_members = p->race_members,
-                                     .spent_ns = p->race_spent_ns };
+                                     .n_seen = p->race_seen,
+                                     .spent_ns = p->race_spent_ns,
+                                     .label = p->race_label };
     if (p->race_stop && !ks_race_rec_is_newer(r, &was))
         return 0;
     l->counts.n_races -= is_ended(p->race_stop);
@@ -375,6 +377,8 @@ int ks_ledger_race(struct ks_ledger *l, const struct ks_race_rec *r, struct ks_e
     p->race_stop = r->stop;
     p->race_members = r->n_members;
     p->race_spent_ns = r->spent_ns;
+    p->race_seen = r->n_seen;
+    p->race_label = r->label;
     l->counts.n_races += is_ended(p->race_stop);
     l->counts.n_cut += p->race_stop == KS_RACE_REC_CUT;
     return 0;
@@ -384,6 +388,14 @@ bool ks_ledger_is_from_worker(const struct ks_ledger *l, const struct ks_ledger_
 {
     for (uint32_t k = c->first; k != NONE; k = l->nodes[k].next)
         if (l->nodes[k].a.attempt == c->attempt && l->nodes[k].is_from_worker)
+            return true;
+    return false;
+}
+
+bool ks_ledger_was_ok(const struct ks_ledger *l, const struct ks_ledger_cell *c)
+{
+    for (uint32_t k = c ? c->first : NONE; k != NONE; k = l->nodes[k].next)
+        if (l->nodes[k].a.outcome == KS_O_OK)
             return true;
     return false;
 }

@@ -37,7 +37,7 @@ struct ks_ledger_problem {
     uint32_t n_absent; /* instances that it has no cell with */
     /* visits, by the KS_F_RACE that counts: enum ks_race_stop, 0 = there is none; instances then */
     uint32_t race_stop, race_members;
-    uint64_t race_spent_ns;
+    uint64_t race_spent_ns, race_seen, race_label;
     int64_t count;
     char name[96];
 };
@@ -74,6 +74,8 @@ bool ks_ledger_has_record(const struct ks_ledger *l, const struct ks_ledger_cell
 /* The attempt that counts came from a worker; else the cell was settled without one. */
 bool ks_ledger_is_from_worker(const struct ks_ledger *l, const struct ks_ledger_cell *c);
 
+/* One of its records, of whatever round, is ok. c may be NULL. */
+bool ks_ledger_was_ok(const struct ks_ledger *l, const struct ks_ledger_cell *c);
 /* Another device than this one has recorded an attempt with the same outcome. Devices that are 0
  * (unknown) or that is_trusted denies do not count. */
 bool ks_ledger_failed_elsewhere(const struct ks_ledger *l, const struct ks_ledger_cell *c,

@@ -374,10 +374,14 @@ int ks_coord_give_leases(struct ks_coord *c, uint64_t now_ns, struct ks_err *err
         return rc;
     ks_sched_counts(c->sched, &n);
     if (n.n_complete == c->c.grid->n_problems && !n.n_leases_open && !c->has_due) {
-        rc = ks_coord_race_begin(c, true, now_ns, err);
+        const uint32_t n_visits = n.n_visits;
+        rc = ks_coord_race_again(c, err);
+        if (rc == 0)
+            rc = ks_coord_race_begin(c, true, now_ns, err);
         ks_sched_counts(c->sched, &n);
         if (rc < 0 || !n.n_visits)
             return rc < 0 ? rc : finish(c, err);
+        waits = waits && n.n_visits == n_visits; /* new visits: nobody was asked to take them */
     }
     bool is_late = !c->is_measuring && time_left_s(c, now_ns) <= 0; /* it was spent on builds */
     bool is_stuck = waits && !n.n_leases_open && !c->has_due;

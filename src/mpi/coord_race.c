@@ -6,6 +6,8 @@
 #include "record/rounds.h"
 #include "sched/cost.h"
 
+#include <assert.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -51,6 +53,7 @@ int ks_coord_race_open(struct ks_coord *c, struct ks_err *err)
         return 0;
     configure(r, &g->job.rounds);
     r->mean_s = first_guess_s(g);
+    r->mean_n = ks_cost_n_visits(&g->job);
     r->state = calloc(g->n_problems + 1u, sizeof(*r->state));
     r->book = calloc(g->n_problems + 1u, sizeof(*r->book));
     if (!r->state || !r->book)
@@ -108,6 +111,8 @@ static int note_first(struct race_books *r, struct race_first now, struct ks_err
 {
     struct race_first *f = r->firsts;
 
+    if (!now.device_id) /* nobody measured it */
+        return 0;
     while (f < r->firsts + r->n_firsts && f->device_id != now.device_id)
         f++;
     if (f == r->firsts + r->n_firsts) {
@@ -138,15 +143,15 @@ static bool has_pilots(const struct ks_coord *c, const struct race_book *b)
 /* ---- observations ---- */
 
 /* Aliases are not measured, controls are measured for another purpose; what a worker never ran says
- * nothing of times. */
+ * nothing of times, unless it is that each of its ranks was lost. */
 static bool is_measured(const struct ks_coord *c, const struct ks_record_head *r)
 {
     const bool is_control = r->outcome_flags & (KS_FL_ALIASED | KS_FL_PRUNED);
 
     return c->races.is_on && r->role == KS_ROLE_CELL && !is_control &&
-           !ks_id128_is_zero(r->worker) && r->outcome != KS_O_UNSUPPORTED &&
-           r->cell.condition == c->c.grid->condition && r->round_index < KS_RACE_ROUNDS_MAX &&
-           (r->round_index == 0 || r->n_visit > 0);
+           (!ks_id128_is_zero(r->worker) || r->outcome == KS_O_WORKER_LOST) &&
+           r->outcome != KS_O_UNSUPPORTED && r->cell.condition == c->c.grid->condition &&
+           r->round_index < KS_RACE_ROUNDS_MAX && (r->round_index == 0 || r->n_visit > 0);
 }
 
 bool ks_coord_race_wants(const struct ks_coord *c, const struct ks_record_head *r)
@@ -154,7 +159,7 @@ bool ks_coord_race_wants(const struct ks_coord *c, const struct ks_record_head *
     int64_t i_problem = is_measured(c, r) ? ks_grid_problem(c->c.grid, r->cell.problem) : -1;
 
     return i_problem >= 0 && ks_grid_instance(c->c.grid, r->cell.instance) >= 0 &&
-           c->races.state[i_problem] != RACE_ENDED;
+           c->races.state[i_problem] < RACE_ENDED;
 }
 
 int ks_coord_race_first(struct ks_coord *c, const struct ks_record_head *r, struct ks_err *err)
@@ -219,6 +224,7 @@ int ks_coord_race_note(struct ks_coord *c, uint32_t i_problem, const struct ks_r
                               .outcome = r->outcome,
                               .flags = r->outcome_flags,
                               .n_samples = r->n_samples,
+                              .disturbance = r->disturbance,
                               .time_ns = ks_rounds_statistic(r),
                               .spent_ns = r->timing_ns };
     struct race_book *b;
@@ -230,6 +236,7 @@ int ks_coord_race_note(struct ks_coord *c, uint32_t i_problem, const struct ks_r
     if (rc < 0 || (r->outcome == KS_O_OK && s.time_ns <= 0))
         return rc;
     note_visit(b, r);
+    b->has_news = true;
     return ks_race_add(b->race, &s, err);
 }
 
@@ -238,6 +245,16 @@ int ks_coord_race_take(struct ks_coord *c, const struct ks_record *r, struct ks_
     int64_t i_problem = ks_grid_problem(c->c.grid, r->cell.problem);
 
     return ks_coord_race_note(c, (uint32_t)i_problem, r, err);
+}
+
+int ks_coord_race_heard(struct ks_coord *c, const struct ks_record *r, struct ks_err *err)
+{
+    struct ks_record_head head;
+    int rc;
+
+    ks_record_head_of(r, &head);
+    rc = ks_coord_race_refute(c, &head, err);
+    return rc == 0 && ks_coord_race_wants(c, &head) ? ks_coord_race_take(c, r, err) : rc;
 }
 
 /* ---- judgements ---- */
@@ -253,6 +270,7 @@ int ks_coord_race_judge(struct ks_coord *c, struct race_book *b, struct ks_err *
     ks_race_spread_sub(pool, &b->own);
     b->own = b->verdict.spread;
     ks_race_spread_add(pool, &b->own);
+    b->has_news = false;
     return 0;
 }
 
@@ -297,20 +315,60 @@ static void put_verdict(const struct ks_coord *c, const struct race_book *b, uin
         .first = { b->own.first.squares, b->own.first.freedom },
         .level = { b->own.level.squares, b->own.level.freedom },
         .i_class = class_of(c, b->i_problem),
+        .n_seen = ks_race_n_seen(b->race),
     };
+}
+
+static int write_race(struct ks_coord *c, const struct ks_race_rec *r, struct ks_err *err)
+{
+    int rc;
+
+    ks_buf_clear(&c->body);
+    ks_race_rec_encode(r, &c->body);
+    rc = ks_coord_append(c, KS_F_RACE, err);
+    return rc < 0 ? rc : ks_ledger_race(c->c.ledger, r, err);
 }
 
 static int write_verdict(struct ks_coord *c, const struct race_book *b, uint32_t stop,
                          struct ks_err *err)
 {
     struct ks_race_rec r;
-    int rc;
 
     put_verdict(c, b, stop, &r);
-    ks_buf_clear(&c->body);
-    ks_race_rec_encode(&r, &c->body);
-    rc = ks_coord_append(c, KS_F_RACE, err);
-    return rc < 0 ? rc : ks_ledger_race(c->c.ledger, &r, err);
+    return write_race(c, &r, err);
+}
+
+/* An instance that never had a time did not race; one more time of a visit changes little. */
+static bool may_change_label(const struct ks_coord *c, const struct ks_record_head *r)
+{
+    if (r->outcome == KS_O_OK)
+        return r->round_index == 0;
+    return ks_ledger_was_ok(c->c.ledger, ks_ledger_find(c->c.ledger, &r->cell));
+}
+
+int ks_coord_race_refute(struct ks_coord *c, const struct ks_record_head *r, struct ks_err *err)
+{
+    int64_t i = is_measured(c, r) ? ks_grid_problem(c->c.grid, r->cell.problem) : -1;
+    const struct ks_ledger_problem *p;
+    struct ks_race_rec none;
+
+    if (i < 0 || c->races.state[i] != RACE_ENDED || !may_change_label(c, r))
+        return 0;
+    ks_logf(c->c.log, KS_INFO, "%s: after its visits had ended an instance %s; it is visited again",
+            ks_problem_table_name(&c->c.grid->problems, (uint32_t)i),
+            r->outcome == KS_O_OK ? "was measured once more" : "failed");
+    c->races.state[i] = RACE_REFUTED;
+    c->races.n_refuted++;
+    c->races.n_ended--;
+    p = ks_ledger_problem_find(c->c.ledger, r->cell.problem);
+    assert(p); /* it has this record */
+    none = (struct ks_race_rec){ .problem = r->cell.problem,
+                                 .condition = r->cell.condition,
+                                 .stop = KS_RACE_CUT,
+                                 .n_members = p->race_members,
+                                 .spent_ns = p->race_spent_ns,
+                                 .n_seen = p->race_seen + 1 };
+    return write_race(c, &none, err);
 }
 
 static void swap_places(struct race_books *r, struct race_book *b, uint32_t i)
@@ -347,38 +405,64 @@ int ks_coord_race_end(struct ks_coord *c, struct race_book *b, uint32_t stop, st
     r->n_ended++;
     r->wall_s += b->wall_s;
     r->mean_s += (b->wall_s - r->mean_s) / (1 + ++r->n_ended_here);
+    r->mean_n += (b->verdict.next_round - 1 - r->mean_n) / (1 + r->n_ended_here);
     drop_book(c, b);
     return 0;
 }
 
-static int begin(struct ks_coord *c, struct race_book *b, uint64_t now_ns, struct ks_err *err)
+/* Judged for the first time. */
+static int open_race(struct ks_coord *c, struct race_book *b, struct ks_err *err)
 {
     struct race_books *r = &c->races;
-    int rc;
 
     b->is_begun = true;
     swap_places(r, b, r->n_begun++);
     b->device_id = b->last_device ? b->last_device : ks_race_first_device(b->race);
-    rc = ks_coord_race_move(c, b, b->device_id, err);
+    return ks_coord_race_move(c, b, b->device_id, err);
+}
+
+static int begin(struct ks_coord *c, struct race_book *b, uint64_t now_ns, struct ks_err *err)
+{
+    int rc = open_race(c, b, err);
+
     if (rc < 0)
         return rc;
     return b->verdict.stop == KS_RACE_OPEN ? ks_coord_visit_ask(c, b, now_ns, err)
                                            : ks_coord_race_end(c, b, b->verdict.stop, err);
 }
 
-/* A complete problem that has not begun has nothing to race. */
-static void expect(struct ks_coord *c, uint32_t n_complete)
+/* A complete problem that has not begun has nothing to race, unless it was refuted. */
+static uint32_t n_to_begin(const struct ks_coord *c)
 {
     const struct race_books *r = &c->races;
     uint32_t n_over = r->n_begun + r->n_ended, n = c->c.grid->n_problems;
+    struct ks_sched_counts s;
 
-    n_over = n_over > n_complete ? n_over : n_complete;
-    ks_sched_expect_visits(c->sched, n > n_over ? (n - n_over) * r->mean_s : 0);
+    ks_sched_counts(c->sched, &s);
+    n_over = n_over > s.n_complete ? n_over : s.n_complete;
+    return (n > n_over ? n - n_over : 0) + r->n_refuted;
+}
+
+void ks_coord_visits_left(const struct ks_coord *c, struct ks_visits_left *out)
+{
+    const struct race_books *r = &c->races;
+    const uint32_t n = r->is_on ? n_to_begin(c) : 0;
+
+    *out = (struct ks_visits_left){ n * r->mean_n, n * r->mean_s, n * r->mean_s };
+    for (uint32_t i = 0; i < r->n_begun; i++) {
+        const struct race_book *b = r->open[i];
+        double later_s = fmax(r->mean_s - b->wall_s - b->asked_s, 0);
+
+        out->n += fmax(r->mean_n - (b->verdict.next_round - 1), 1);
+        out->device_s += b->asked_s + later_s;
+        out->later_s += later_s;
+    }
 }
 
 int ks_coord_race_begin(struct ks_coord *c, bool is_forced, uint64_t now_ns, struct ks_err *err)
 {
     struct race_books *r = &c->races;
+    struct ks_visits_left left;
     struct ks_sched_counts n;
     int rc = 0;
 
@@ -399,7 +483,8 @@ int ks_coord_race_begin(struct ks_coord *c, bool is_forced, uint64_t now_ns, str
         rc = begin(c, b, now_ns, err); /* one from before it takes its place */
         i = i < r->n_open ? i : r->n_open;
     }
-    expect(c, n.n_complete);
+    ks_coord_visits_left(c, &left);
+    ks_sched_expect_visits(c->sched, left.later_s);
     return rc;
 }
 
@@ -408,10 +493,17 @@ int ks_coord_race_cut(struct ks_coord *c, struct ks_err *err)
     struct race_books *r = &c->races;
     int rc = 0;
 
-    for (uint32_t i = 0; i < r->n_begun && rc == 0; i++) {
-        const struct race_book *b = r->open[i];
+    for (uint32_t i = 0; i < r->n_open && rc == 0; i++) {
+        struct race_book *b = r->open[i];
+        bool is_complete = ks_sched_is_complete(c->sched, b->i_problem);
 
-        rc = write_verdict(c, b, b->verdict.stop ? b->verdict.stop : KS_RACE_CUT, err);
+        if (!b->is_begun)
+            rc = open_race(c, b, err);
+        else if (b->has_news)
+            rc = ks_coord_race_judge(c, b, err);
+        if (rc == 0) /* without the rest of round 0 nothing is settled */
+            rc = write_verdict(c, b, is_complete && b->verdict.stop ? b->verdict.stop : KS_RACE_CUT,
+                               err);
     }
     return rc;
 }

@@ -25,12 +25,14 @@ struct race_book {
     uint64_t device_id;            /* whose visits count, once begun */
     uint64_t last_device, last_ns; /* of the newest record of a visit, when it began; 0: none */
     bool is_begun;
+    bool has_news;  /* observations since it was judged last */
     uint64_t lease; /* of the visit in flight; 0: none. Set by ks_coord_visit_hold */
     struct race_book *next_in_bucket;
     uint32_t n_clean;  /* records of the visit in flight that are neither contaminated nor
                           suspect */
     uint32_t n_futile; /* visits in a row that were not closed or had none of these */
     double wall_s;     /* of all records of visits */
+    double asked_s;    /* expected, of the visit that was asked for last */
 };
 
 struct race_pool { /* spread of a device and a class of cells */
@@ -42,7 +44,9 @@ struct race_first { /* the problem of a device's first record: it has pilots */
     uint64_t device_id, started_ns, problem;
 };
 enum { RACE_BUCKETS = 1024 }; /* of leases of visits in flight */
-enum race_state { RACE_NONE, RACE_BOOK, RACE_ENDED };
+/* Refuted: a record came after it had ended that may change its label. Its verdict is withdrawn at
+ * once; it is raced again, with all its records, when nothing else is left to do. */
+enum race_state { RACE_NONE, RACE_BOOK, RACE_ENDED, RACE_REFUTED };
 
 struct race_books {
     bool is_on;
@@ -56,8 +60,8 @@ struct race_books {
     uint32_t n_open, cap_open, n_pools, cap_pools, n_firsts, cap_firsts;
     uint32_t n_seen_complete; /* problems, when books were looked at last */
     bool may_begin;           /* a book may be complete */
-    uint32_t n_begun, n_ended, n_ended_here;
-    double mean_s;           /* of visits per problem, expected */
+    uint32_t n_begun, n_ended, n_ended_here, n_refuted;
+    double mean_s, mean_n;   /* of visits per problem, expected: device seconds, number */
     double wall_s;           /* of the races that ended here */
     struct ks_msg_lease msg; /* scratch */
     uint64_t wanted[KS_VISIT_CELLS];
@@ -73,6 +77,20 @@ bool ks_coord_race_wants(const struct ks_coord *c, const struct ks_record_head *
 int ks_coord_race_first(struct ks_coord *c, const struct ks_record_head *r, struct ks_err *err);
 /* It is in the journal. */
 int ks_coord_race_take(struct ks_coord *c, const struct ks_record *r, struct ks_err *err);
+/* Visits that are still expected, those asked for and in flight included: of problems that have not
+ * begun as many as ended races had on average, of others what they have not had of these, one at
+ * least. Before any race has ended: a guess from the job (sched/cost.h). All 0 without visits. */
+struct ks_visits_left {
+    double n;
+    double device_s; /* all devices together */
+    double later_s;  /* of these: of visits that were not asked of the scheduler yet */
+};
+void ks_coord_visits_left(const struct ks_coord *c, struct ks_visits_left *out);
+/* Any record that is in the journal now: withdraws the verdict of a race that has ended when an
+ * instance that raced has failed, in whatever round, or one has a (further) attempt that is ok. */
+int ks_coord_race_refute(struct ks_coord *c, const struct ks_record_head *r, struct ks_err *err);
+/* Both, of a record that rank 0 has made. */
+int ks_coord_race_heard(struct ks_coord *c, const struct ks_record *r, struct ks_err *err);
 /* Races whose round 0 is complete begin. */
 int ks_coord_race_begin(struct ks_coord *c, bool is_forced, uint64_t now_ns, struct ks_err *err);
 int ks_coord_race_judge(struct ks_coord *c, struct race_book *b, struct ks_err *err);
@@ -80,7 +98,7 @@ int ks_coord_race_judge(struct ks_coord *c, struct race_book *b, struct ks_err *
 int ks_coord_race_move(struct ks_coord *c, struct race_book *b, uint64_t device_id,
                        struct ks_err *err);
 int ks_coord_race_end(struct ks_coord *c, struct race_book *b, uint32_t stop, struct ks_err *err);
-/* The sweep ends: open races are cut. */
+/* The sweep ends: open races are cut, those that have not begun, too. */
 int ks_coord_race_cut(struct ks_coord *c, struct ks_err *err);
 struct ks_race_spread *ks_coord_race_pool(struct ks_coord *c, uint64_t device_id, uint32_t i_class,
                                           struct ks_err *err);
@@ -88,6 +106,8 @@ int ks_coord_race_note(struct ks_coord *c, uint32_t i_problem, const struct ks_r
                        struct ks_err *err);
 
 /* coord_visit.c */
+/* The lease is a visit in flight. */
+bool ks_coord_visit_is_held(struct ks_coord *c, uint64_t lease);
 /* The visit in flight has this lease now; 0: there is none. */
 void ks_coord_visit_hold(struct ks_coord *c, struct race_book *b, uint64_t lease);
 int ks_coord_visit_ask(struct ks_coord *c, struct race_book *b, uint64_t now_ns,
@@ -101,5 +121,7 @@ int ks_coord_visit_end(struct ks_coord *c, uint64_t lease, bool is_given_again, 
 
 /* coord_rebuild.c */
 int ks_coord_race_rebuild(struct ks_coord *c, struct ks_err *err);
+/* Refuted races have books again, made of all their records. Reads the journal. */
+int ks_coord_race_again(struct ks_coord *c, struct ks_err *err);
 
 #endif

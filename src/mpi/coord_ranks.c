@@ -83,6 +83,8 @@ int ks_coord_release_device(struct ks_coord *c, uint32_t i, bool is_loss, struct
         if (rc == 0)
             ks_coord_log_failure(c, c->record);
         if (rc == 0)
+            rc = ks_coord_race_heard(c, c->record, err);
+        if (rc == 0)
             rc = ks_coord_alias_settle(c, condemned[k][0], condemned[k][1],
                                        (struct ks_id128){ 0, 0 }, err);
         ks_sched_done(c->sched, condemned[k][0], condemned[k][1], KS_NO_DEVICE, 0);

@@ -188,8 +188,10 @@ static int pass_on(struct ks_coord *c, const struct ks_frame *f, const struct ks
 {
     const bool is_failure = ks_outcome_needs_look(r->outcome);
     const bool is_raced = ks_coord_race_wants(c, r);
-    if ((!is_failure && !is_raced) || ks_record_decode(f->body, f->n, c->record, NULL, NULL) < 0)
-        return 0;
+    int rc = ks_coord_race_refute(c, r, err);
+    if (rc < 0 || (!is_failure && !is_raced) ||
+        ks_record_decode(f->body, f->n, c->record, NULL, NULL) < 0)
+        return rc;
     if (is_failure)
         ks_coord_log_failure(c, c->record);
     return is_raced ? ks_coord_race_take(c, c->record, err) : 0;

@@ -27,10 +27,14 @@ int ks_coord_visit_ask(struct ks_coord *c, struct race_book *b, uint64_t now_ns,
                                       (double)b->verdict.expected_ns * 1e-9),
     };
 
+    b->asked_s = v.expected_s;
     return ks_sched_visit(c->sched, &v, err);
 }
 
-/* The cells of the lease: what the race wants, by their attempts so far. */
+/* The cells of the lease: what the race wants. A visit joins the highest attempt, so that a failure
+ * in it decides the outcome of its cell; ks_record_counts counts it whichever attempt round 0 is
+ * of.
+ */
 static void fill_cells(struct ks_coord *c, const struct race_book *b, struct ks_msg_lease *m)
 {
     size_t n = ks_race_wanted(b->race, c->races.wanted, KS_VISIT_CELLS);
@@ -97,6 +101,8 @@ int ks_coord_visit_lease(struct ks_coord *c, uint32_t rank, const struct ks_leas
     struct ks_msg_lease *m = &c->races.msg;
     int rc = b ? follow(c, b, rank, err) : 0;
 
+    if (rc == 0 && b && b->has_news) /* an instance has failed meanwhile, or has a new attempt */
+        rc = ks_coord_race_judge(c, b, err);
     if (rc < 0)
         return rc;
     if (!b || b->verdict.stop != KS_RACE_OPEN) { /* settled by what a lost device said last */
@@ -150,6 +156,11 @@ static struct race_book *find_book(struct ks_coord *c, uint64_t lease)
     return b;
 }
 
+bool ks_coord_visit_is_held(struct ks_coord *c, uint64_t lease)
+{
+    return c->races.is_on && lease && find_book(c, lease);
+}
+
 int ks_coord_visit_end(struct ks_coord *c, uint64_t lease, bool is_given_again, uint64_t now_ns,
                        struct ks_err *err)
 {
@@ -169,6 +180,6 @@ int ks_coord_visit_end(struct ks_coord *c, uint64_t lease, bool is_given_again, 
     if (b->verdict.stop != KS_RACE_OPEN)
         return ks_coord_race_end(c, b, b->verdict.stop, err);
     if (b->n_futile >= FUTILE_MOST)
-        return ks_coord_race_end(c, b, KS_RACE_CUT, err);
+        return ks_coord_race_end(c, b, KS_RACE_NOISY, err);
     return is_given_again ? 0 : ks_coord_visit_ask(c, b, now_ns, err);
 }

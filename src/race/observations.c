@@ -2,6 +2,9 @@
 /* Observations in any order -> one value per instance and round. */
 #include "race/race_impl.h"
 
+#include "record/attempt.h"
+#include "record/record.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,6 +35,7 @@ static int by_content(const void *x, const void *y)
     o = o ? o : ORDER(a->time_ns, b->time_ns);
     o = o ? o : ORDER(a->n_samples, b->n_samples);
     o = o ? o : ORDER(a->n_visit, b->n_visit);
+    o = o ? o : ORDER(a->disturbance, b->disturbance);
     return o ? o : ORDER(a->spent_ns, b->spent_ns);
 }
 
@@ -93,37 +97,25 @@ static bool is_same(const struct visit *a, const struct visit *b)
     return a->round == b->round && a->lease_id == b->lease_id;
 }
 
-/* How many observations the attempt has that begins at `from`, and whether none of them failed. */
-static size_t attempt_length(const struct ks_race *race, size_t from, bool *is_ok_out)
-{
-    const struct ks_race_seen *s = race->seen;
-    size_t i = from;
-
-    *is_ok_out = true;
-    for (; i < race->n_seen && s[i].instance == s[from].instance && s[i].attempt == s[from].attempt;
-         i++)
-        if (!is_void(&s[i]) && s[i].outcome != KS_O_OK)
-            *is_ok_out = false;
-    return i - from;
-}
-
 /* One element per instance and lease, sorted by round, lease, instance. Observations are sorted by
- * instance, so that attempts of one lease are neighbours after the sort. */
-static size_t visits_of(const struct ks_race *race, struct visit *out)
+ * instance, so that attempts of one lease are neighbours after the sort. counts: [n_seen] */
+static size_t visits_of(const struct ks_race *race, const bool *counts, struct visit *out)
 {
-    size_t n = 0, n_united = 0, next = 0;
-    bool is_ok = false;
+    size_t n = 0, n_united = 0;
 
     for (size_t i = 0; i < race->n_seen; i++) {
         const struct ks_race_seen *s = &race->seen[i];
 
-        if (i == next)
-            next = i + attempt_length(race, i, &is_ok);
         if (s->round == 0 || s->device_id != race->config.device_id || is_void(s))
             continue;
-        out[n++] =
-            (struct visit){ s->lease_id, s->instance, s->round, s->n_visit,
-                            is_ok,       is_clean(s), !is_ok,   is_ok ? log(s->time_ns) : 0 };
+        out[n++] = (struct visit){ .lease_id = s->lease_id,
+                                   .instance = s->instance,
+                                   .round = s->round,
+                                   .n_visit = s->n_visit,
+                                   .n_ok = counts[i],
+                                   .is_clean = is_clean(s),
+                                   .is_failed = !counts[i],
+                                   .sum = counts[i] ? log(s->time_ns) : 0 };
     }
     qsort(out, n, sizeof(*out), by_lease);
     for (size_t i = 0; i < n; i++) {
@@ -207,27 +199,34 @@ static void take_visits(struct ks_race *race, const struct visit *v, size_t n)
 
 /* --- instances */
 
-/* Round 0: the highest attempt with a clean time, else the highest with a time. */
 static void take_first(struct value *x, const struct ks_race_seen *s)
 {
-    if (!is_clean(s) && x->is_clean & 1)
-        return;
     x->log_ns[0] = log(s->time_ns);
     x->is_timed |= 1;
     x->is_clean |= is_clean(s);
     x->first_device = s->device_id;
 }
 
-/* The n observations of one attempt of an instance; an attempt that failed gives no times, one of
- * void observations changes nothing. */
-static void take_attempt(const struct ks_race *race, bool is_ok, struct ks_race_member *m,
-                         struct value *x, const struct ks_race_seen *s, size_t n)
+/* The n observations of an instance. keys: scratch [n]; counts_out [n] */
+static void take_instance(const struct ks_race *race, const struct ks_race_seen *s, size_t n,
+                          struct ks_attempt *keys, bool *counts_out, struct ks_race_member *m,
+                          struct value *x)
 {
+    int final;
+
+    *m = (struct ks_race_member){ .instance = s->instance, .state = KS_RACE_WITHDRAWN };
+    *x = (struct value){ .is_clean = 0 };
+    for (size_t i = 0; i < n; i++)
+        keys[i] = (struct ks_attempt){ s[i].attempt, s[i].round, KS_ROLE_CELL,
+                                       s[i].outcome, s[i].flags, s[i].disturbance };
+    final = ks_record_counts(keys, n, counts_out);
+    if (final < 0 || keys[final].outcome != KS_O_OK) {
+        memset(counts_out, 0, n * sizeof(*counts_out));
+        return;
+    }
+    m->state = KS_RACE_CONTENDS;
     for (size_t i = 0; i < n; i++) {
-        if (is_void(&s[i]))
-            continue;
-        m->state = is_ok ? KS_RACE_CONTENDS : KS_RACE_WITHDRAWN;
-        if (!is_ok)
+        if (!counts_out[i])
             continue;
         x->last_spent_ns = s[i].round == 0 ? spent(&s[i]) / race->config.passes : spent(&s[i]);
         if (s[i].round == 0)
@@ -244,21 +243,16 @@ static size_t count_instances(const struct ks_race *race)
     return n;
 }
 
-static void take_instances(struct ks_race *race)
+static void take_instances(struct ks_race *race, struct ks_attempt *keys, bool *counts_out)
 {
     size_t n = 0;
 
-    for (size_t i = 0, length; i < race->n_seen; i += length) {
-        const struct ks_race_seen *s = &race->seen[i];
-        bool is_ok;
-
-        if (i == 0 || s->instance != s[-1].instance) {
-            race->members[n] =
-                (struct ks_race_member){ .instance = s->instance, .state = KS_RACE_WITHDRAWN };
-            race->values[n++] = (struct value){ .is_clean = 0 };
-        }
-        length = attempt_length(race, i, &is_ok);
-        take_attempt(race, is_ok, &race->members[n - 1], &race->values[n - 1], s, length);
+    for (size_t i = 0, end; i < race->n_seen; i = end) {
+        for (end = i + 1; end < race->n_seen && race->seen[end].instance == race->seen[i].instance;)
+            end++;
+        take_instance(race, &race->seen[i], end - i, keys, &counts_out[i], &race->members[n],
+                      &race->values[n]);
+        n++;
     }
     race->n_members = n;
 }
@@ -283,22 +277,42 @@ uint64_t ks_race_spent(const struct ks_race *race)
     return sum;
 }
 
+struct scratch { /* of ks_race_collect */
+    struct visit *visits;
+    struct ks_attempt *keys;
+    bool *counts; /* all [n_seen] */
+};
+
+static bool scratch_init(struct scratch *w, size_t n_seen)
+{
+    w->visits = malloc((n_seen + 1) * sizeof(*w->visits));
+    w->keys = malloc((n_seen + 1) * sizeof(*w->keys));
+    w->counts = calloc(n_seen + 1, sizeof(*w->counts));
+    return w->visits && w->keys && w->counts;
+}
+
+static void scratch_release(struct scratch *w)
+{
+    free(w->visits);
+    free(w->keys);
+    free(w->counts);
+}
+
 int ks_race_collect(struct ks_race *race, struct ks_err *err)
 {
     struct ks_race_member *members = NULL;
     struct value *values = NULL;
-    struct visit *visits = NULL;
+    struct scratch w;
     size_t n;
 
     ks_race_unite(race);
     n = count_instances(race);
     members = malloc((n + 1) * sizeof(*members));
     values = malloc((n + 1) * sizeof(*values));
-    visits = malloc((race->n_seen + 1) * sizeof(*visits));
-    if (!members || !values || !visits) {
+    if (!scratch_init(&w, race->n_seen) || !members || !values) {
         free(members);
         free(values);
-        free(visits);
+        scratch_release(&w);
         return ks_fail(err, KS_ENOMEM, "out of memory judging a race of %zu instances", n);
     }
     free(race->members);
@@ -306,10 +320,9 @@ int ks_race_collect(struct ks_race *race, struct ks_err *err)
     race->members = members;
     race->values = values;
     race->closed = 0;
-    take_instances(race);
+    take_instances(race, w.keys, w.counts);
     choose_pilots(race);
-    n = visits_of(race, visits);
-    take_visits(race, visits, n);
-    free(visits);
+    take_visits(race, w.visits, visits_of(race, w.counts, w.visits));
+    scratch_release(&w);
     return 0;
 }

@@ -26,9 +26,8 @@ void ks_race_config_init(struct ks_race_config *c)
 
 const char *ks_race_stop_text(uint32_t stop)
 {
-    static const char *const texts[] = {
-        "open", "alone", "tied", "regret", "time", "rounds", "cut"
-    };
+    static const char *const texts[] = { "open", "alone",  "tied", "regret",
+                                         "time", "rounds", "cut",  "noisy" };
 
     return stop < sizeof(texts) / sizeof(texts[0]) ? texts[stop] : "?";
 }
@@ -128,6 +127,12 @@ uint64_t ks_race_first_device(struct ks_race *race)
         }
     }
     return best;
+}
+
+size_t ks_race_n_seen(struct ks_race *race)
+{
+    ks_race_unite(race);
+    return race->n_seen;
 }
 
 void ks_race_pilots(struct ks_race *race, uint32_t n_pilots)

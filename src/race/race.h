@@ -80,6 +80,7 @@ struct ks_race_seen { /* an observation: one record of role cell, or one pass of
         n_visit;             /* in the visit, from 0; instances in the visit, >= 1. Round 0: any */
     uint32_t outcome, flags; /* enum ks_outcome, enum ks_flag */
     uint32_t n_samples;      /* >= 1 where outcome is ok */
+    double disturbance;      /* as in struct ks_attempt; < 0: not known */
     double time_ns;          /* the label's statistic; finite, > 0 where outcome is ok */
     uint64_t spent_ns;       /* kernel time; 0: time_ns * n_samples */
 };
@@ -91,7 +92,8 @@ enum ks_race_stop {
     KS_RACE_REGRET, /* the label's expected regret is within its bound */
     KS_RACE_TIME,   /* max_time_ns is spent */
     KS_RACE_ROUNDS, /* max_rounds are done */
-    KS_RACE_CUT     /* never a verdict: for callers whose sweep ends before the race does */
+    KS_RACE_CUT,    /* never a verdict: for callers whose sweep ends before the race does */
+    KS_RACE_NOISY   /* likewise: for callers whose visits give nothing that counts */
 };
 const char *ks_race_stop_text(uint32_t stop); /* "open", "alone", "tied", ...; "?" when unknown */
 
@@ -130,8 +132,8 @@ void ks_race_destroy(struct ks_race *race); /* NULL is fine */
 /* ks_race_add() - one observation, in any order.
  * Observations with the same instance, device, lease, attempt, round and position are one: flags
  * are united, an outcome other than ok wins. A record is withdrawn by adding it again with
- * KS_FL_VOID. An attempt with a failure in any round is void as a whole; the instance is withdrawn
- * when that is its highest attempt.
+ * KS_FL_VOID. ks_record_counts (record/attempt.h) chooses the observations that count, so that the
+ * race and the table are of the same ones; the instance is withdrawn when its cell failed.
  * Returns 0; KS_EINVAL: round, outcome, n_visit or time out of range; KS_ENOMEM. On failure the
  * race is unchanged. */
 int ks_race_add(struct ks_race *race, const struct ks_race_seen *seen, struct ks_err *err);
@@ -142,6 +144,8 @@ void ks_race_move(struct ks_race *race, uint64_t device_id);
 
 /* The device with most observations of round 0 that are ok; of equals the lowest id, 0: none. */
 uint64_t ks_race_first_device(struct ks_race *race);
+/* How many observations the race has, each once. */
+size_t ks_race_n_seen(struct ks_race *race);
 /* Sets n_pilots of the config, which may be known only when records are. */
 void ks_race_pilots(struct ks_race *race, uint32_t n_pilots);
 

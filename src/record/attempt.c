@@ -3,8 +3,6 @@
 #include "record/outcome.h"
 #include "record/record.h"
 
-#include <stdbool.h>
-
 static bool is_of(const struct ks_attempt *r, uint32_t attempt)
 {
     return r->role == KS_ROLE_CELL && r->attempt == attempt;
@@ -99,4 +97,27 @@ int ks_record_final(const struct ks_attempt *r, size_t n)
     if (last < 0 || !is_ok_and_no_suspect(&r[last]))
         return last;
     return clean >= 0 ? clean : least_disturbed(r, n, last);
+}
+
+static bool came_to_ok(const struct ks_attempt *r, size_t n, uint32_t attempt)
+{
+    for (size_t k = 0; k < n; k++)
+        if (is_of(&r[k], attempt) && r[k].outcome != KS_O_OK && !is_void(r, n, attempt, r[k].round))
+            return false;
+    return has_round_0(r, n, attempt);
+}
+
+int ks_record_counts(const struct ks_attempt *r, size_t n, bool *counts_out)
+{
+    int final = ks_record_final(r, n);
+    const struct ks_attempt none = { .attempt = 0 }, *f = final < 0 ? &none : &r[final];
+
+    for (size_t i = 0; i < n; i++) {
+        const bool is_visit = f->outcome == KS_O_OK && r[i].round > 0;
+
+        counts_out[i] = final >= 0 && r[i].role == KS_ROLE_CELL &&
+                        (is_visit ? came_to_ok(r, n, r[i].attempt) : r[i].attempt == f->attempt) &&
+                        !is_void(r, n, r[i].attempt, r[i].round);
+    }
+    return final;
 }

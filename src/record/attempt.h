@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* attempt.h - which of a cell's attempts counts: the one rule that rank 0, resume, gather and the
- * table share. */
+/* attempt.h - which of a cell's attempts, and which of its rounds, count: the one rule that rank 0,
+ * resume, the race, gather, the table and the analysis share. */
 #ifndef KS_RECORD_ATTEMPT_H
 #define KS_RECORD_ATTEMPT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -27,5 +28,14 @@ struct ks_attempt { /* the fields of a record that the choice needs */
  * Times never decide.
  * Returns the index of a candidate, or -1 when there is none. */
 int ks_record_final(const struct ks_attempt *r, size_t n);
+
+/* ks_record_counts() - which records the time of a cell is made of: of what (attempt, round)s.
+ * @r [in] [n] as for ks_record_final
+ * @counts_out [out] [n]
+ * No cell (-1): none. A failed cell: the records of the attempt that counts. An `ok` cell: round 0
+ * of the attempt that counts, and the rounds from 1 on of every attempt that came to `ok`; visits
+ * join the highest attempt, which need not be the one whose round 0 was least disturbed. What is
+ * void never counts. Returns ks_record_final(r, n). */
+int ks_record_counts(const struct ks_attempt *r, size_t n, bool *counts_out);
 
 #endif

@@ -46,8 +46,8 @@
       .hi = UINT32_MAX, .def = 1, .required = true)                                                \
     D(U32, n_attempts, PLAIN, "", NONE, NEVER, VIEW_CSV, "records of the cell in round 0")         \
     D(U32, n_rounds, PLAIN, "", NONE, NEVER, VIEW_CSV,                                             \
-      "rounds of the attempt that counts; `time_median_ns` and what belongs to it are over the "   \
-      "samples of all rounds")                                                                     \
+      "rounds that count; `time_median_ns` and what belongs to it are over the samples of all of " \
+      "them")                                                                                      \
     M(5, U32, U32, round_index, PLAIN, "", NONE, NEVER, ATTEMPTS,                                  \
       "number of the round, from 0; round 0 decides the outcome", )                                \
     M(6, U32, U8, role, PLAIN, "", NONE, PROVENANCE, ATTEMPTS,                                     \
@@ -243,8 +243,8 @@
       "what `rounds_time_ns` is of the samples of one record: `median`, `low`, `groups`, "         \
       "`minimum`; \"\" without a time")                                                            \
     DT(8, rounds_stop, NEVER, VIEW_CSV,                                                            \
-      "why the visits of the problem ended: `alone`, `tied`, `regret`, `time`, `rounds`, `cut`; "  \
-      "\"\" if it had none")                                                                       \
+      "why the visits of the problem ended: `alone`, `tied`, `regret`, `time`, `rounds`, "         \
+      "`noisy`, `cut`; \"\" if it had none")                                                       \
     D(F32, time_share, PLAIN, "1", MISS(-1), NEVER, VIEW_CSV,                                      \
       "share of the time in which samples of the problem were taken that was spent on this cell, " \
       "in all attempts and rounds")                                                                \

@@ -191,7 +191,9 @@ struct ks_block { /* KS_F_BLOCK: written when it opens and again when it closes 
 };
 #define KS_RACE_REC_CUT 6u /* a stop: the sweep ended before, a later one goes on */
 /* KS_F_RACE: where the visits of a problem stand. Written when they end; of several the one counts
- * that knows most (ks_race_rec_is_newer), in whatever order they are read. */
+ * that knows most (ks_race_rec_is_newer), in whatever order they are read. When a record comes that
+ * an ended race did not know of and that may change its label, a KS_F_RACE with the stop `cut` and
+ * the label 0 withdraws the verdict. */
 struct ks_race_rec {
     uint64_t problem, condition, device_id; /* device: whose visits count */
     uint64_t label;                         /* instance; 0: none is left */
@@ -204,6 +206,7 @@ struct ks_race_rec {
         uint64_t squares, freedom;
     } paired, first, level;
     uint32_t i_class; /* of cells: whose pool has that part */
+    uint64_t n_seen;  /* observations that it was made of; 0: not known (older journals) */
 };
 enum ks_event_kind {
     KS_EV_INFO = 0,

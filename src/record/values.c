@@ -187,6 +187,7 @@ static const struct ks_def race_defs[] = {
     F(18, UINT, level.squares, ),
     F(19, UINT, level.freedom, ),
     F(20, UINT, i_class, ),
+    F(21, UINT, n_seen, ),
 };
 #undef F
 static const struct ks_fields race_fields = KS_FIELDS(struct ks_race_rec, "race", race_defs);
@@ -357,9 +358,13 @@ bool ks_race_rec_is_newer(const struct ks_race_rec *a, const struct ks_race_rec 
 {
     if (a->n_members != b->n_members)
         return a->n_members > b->n_members;
+    if (a->n_seen != b->n_seen)
+        return a->n_seen > b->n_seen;
     if (a->spent_ns != b->spent_ns)
         return a->spent_ns > b->spent_ns;
-    return a->stop != KS_RACE_REC_CUT && b->stop == KS_RACE_REC_CUT;
+    if ((a->stop == KS_RACE_REC_CUT) != (b->stop == KS_RACE_REC_CUT))
+        return b->stop == KS_RACE_REC_CUT;
+    return a->label && !b->label;
 }
 
 void ks_race_rec_encode(const struct ks_race_rec *v, struct ks_buf *body_out)

@@ -45,10 +45,15 @@ double ks_cost_visit_s(const struct ks_job_measure *m, uint32_t n_cells, double 
     return n_cells * (m->warmup_ms * 1e-3 + HANDLING_S) + kernel_s;
 }
 
+double ks_cost_n_visits(const struct ks_job *job)
+{
+    return job->rounds.max > 1 ? fmin(job->rounds.max - 1, USUAL_VISITS) : 0;
+}
+
 double ks_cost_visits_s(const struct ks_job *job, double cell_s)
 {
     const struct ks_job_rounds *r = &job->rounds;
-    double n_visits = r->max > 1 ? fmin(r->max - 1, USUAL_VISITS) : 0;
+    double n_visits = ks_cost_n_visits(job);
     double visits_s = n_visits * (USUAL_CONTENDERS * PASSES + ANCHORS) * cell_s;
 
     return r->max_ms > 0 ? fmin(visits_s, r->max_ms * 1e-3 + n_visits * ANCHORS * cell_s)

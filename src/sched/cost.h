@@ -22,6 +22,8 @@ double ks_cost_cell_s(const struct ks_job_measure *m, double call_s);
 
 /* Seconds of a visit of n_cells measurements whose samples take kernel_s in all. */
 double ks_cost_visit_s(const struct ks_job_measure *m, uint32_t n_cells, double kernel_s);
+/* Visits of a problem, before anything is known of it; 0 where the job asks for none. */
+double ks_cost_n_visits(const struct ks_job *job);
 /* Seconds of all visits of a problem whose cells take cell_s, before anything is known of it; 0
  * where the job asks for none. */
 double ks_cost_visits_s(const struct ks_job *job, double cell_s);

@@ -215,7 +215,7 @@ static int give(struct ks_sched *s, struct device *d, struct ks_lease *l, struct
         was[k] = ks_sched_state(a, l->i_instance[k]);
         ks_sched_set_state(s, a, l->i_instance[k], CELL_LEASED);
     }
-    l->closes = l->is_alone || !has_more(a, l->device);
+    l->closes = l->closes || l->is_alone || !has_more(a, l->device);
     l->expected_s = s->overhead_s + cell_s * (l->n + l->opens + l->closes);
     int rc = ks_sched_book(s, d, l, cell_s, err);
     for (uint32_t k = 0; rc < 0 && k < l->n; k++)
@@ -237,7 +237,9 @@ static int give_more(struct ks_sched *s, struct device *d, uint32_t device, bool
     struct ks_lease l = { .i_problem = a->i_problem, .device = device, .opens = opens };
     bool may_confirm = ks_sched_may_confirm(a, device);
     uint32_t want = has_more(a, device) ? batch_size(s, d, a, opens, time_left_s) : 0;
-    if (!want && has_more(a, device))
+    /* no cell fits into the time left, but a visit does: the block ends here */
+    l.closes = !want && d->first == KS_NONE && ks_sched_has_visit(s, d, time_left_s);
+    if (!want && has_more(a, device) && !l.closes)
         return KS_SCHED_WAIT;
     if (may_confirm && (!a->n[CELL_FREE] || ks_sched_is_urgent(s, a)))
         ks_sched_take_confirms(s, &l, want);

@@ -203,6 +203,8 @@ void ks_sched_forget_confirm(struct active *a, uint32_t i_instance);
  * for this device, so that the gap shrinks. */
 int ks_sched_give_visit(struct ks_sched *s, uint32_t device, bool is_idle, double time_left_s,
                         struct ks_lease *out, struct ks_err *err);
+/* A visit fits into the time left, whether it is due or not. */
+bool ks_sched_has_visit(struct ks_sched *s, struct device *d, double time_left_s);
 /* It is over. False: it was given again, and stays. */
 bool ks_sched_end_visit(struct ks_sched *s, struct lease_book *b);
 void ks_sched_again_visit(struct ks_sched *s, struct lease_book *b); /* for another device */

@@ -88,20 +88,41 @@ void ks_sched_again_visit(struct ks_sched *s, struct lease_book *b)
     b->visit = KS_NONE;
 }
 
-/* The link to the visit that the device gets now, NULL: none. While there is other work: the first
- * that is due and of another problem than the device had last. Else the first of another problem,
- * or the first of all. */
-static uint32_t *find(struct ks_sched *s, uint32_t *list, const struct device *d, bool is_idle)
+/* Seconds of a cell of its problem, and of the visit with its anchors and its worker. */
+static double cell_s(const struct ks_sched *s, const struct device *d, const struct ks_visit *v)
 {
-    uint32_t *same = is_idle && *list != KS_NONE ? list : NULL;
+    return ks_sched_guess(s, s->problems[v->i_problem].prior_s) * ks_sched_slowness(s, d);
+}
+
+static double visit_s(const struct ks_sched *s, const struct device *d, const struct ks_visit *v)
+{
+    return v->expected_s + s->overhead_s + ANCHORS * cell_s(s, d, v);
+}
+
+static bool fits(const struct ks_sched *s, const struct device *d, const struct ks_visit *v,
+                 double time_left_s)
+{
+    return isinf(time_left_s) || visit_s(s, d, v) <= time_left_s - d->held_s;
+}
+
+/* The link to the visit that the device gets now, NULL: none. Of those that fit into the time left:
+ * while there is other work the first that is due and of another problem than the device had last;
+ * else the first of another problem, or the first of all. */
+static uint32_t *find(struct ks_sched *s, uint32_t *list, const struct device *d, bool is_idle,
+                      double time_left_s)
+{
+    uint32_t *same = NULL;
 
     for (; *list != KS_NONE; list = &s->visits[*list].next) {
         const struct ks_visit *v = &s->visits[*list].what;
 
         if (!is_idle && v->not_before_s > s->now_s)
             return NULL;
+        if (!fits(s, d, v, time_left_s))
+            continue;
         if (v->i_problem != d->last_problem)
             return list;
+        same = is_idle && !same ? list : same;
     }
     return same;
 }
@@ -111,32 +132,36 @@ static double due_s(const struct ks_sched *s, const uint32_t *link)
     return link ? s->visits[*link].what.not_before_s : INFINITY;
 }
 
-static uint32_t *choose(struct ks_sched *s, struct device *d, bool is_idle)
+static uint32_t *choose(struct ks_sched *s, struct device *d, bool is_idle, double time_left_s)
 {
-    uint32_t *own = find(s, &d->visits, d, is_idle), *stray = find(s, &s->stray, d, is_idle);
+    uint32_t *own = find(s, &d->visits, d, is_idle, time_left_s);
+    uint32_t *stray = find(s, &s->stray, d, is_idle, time_left_s);
 
     return due_s(s, own) <= due_s(s, stray) ? own : stray;
+}
+
+bool ks_sched_has_visit(struct ks_sched *s, struct device *d, double time_left_s)
+{
+    return choose(s, d, true, time_left_s) != NULL;
 }
 
 int ks_sched_give_visit(struct ks_sched *s, uint32_t device, bool is_idle, double time_left_s,
                         struct ks_lease *out, struct ks_err *err)
 {
     struct device *d = ks_sched_device(s, device);
-    uint32_t *link = choose(s, d, is_idle), place;
+    uint32_t *link = choose(s, d, is_idle, time_left_s), place;
     struct ks_lease l = { .device = device, .opens = true, .closes = true, .is_visit = true };
-    double cell_s;
+    const struct ks_visit *v;
     int rc;
 
     if (!link)
         return KS_SCHED_WAIT;
     place = *link;
-    l.i_problem = s->visits[place].what.i_problem;
-    cell_s = ks_sched_guess(s, s->problems[l.i_problem].prior_s) * ks_sched_slowness(s, d);
-    l.expected_s = s->visits[place].what.expected_s + s->overhead_s + ANCHORS * cell_s;
-    if (l.expected_s > time_left_s - d->held_s)
-        return KS_SCHED_WAIT;
+    v = &s->visits[place].what;
+    l.i_problem = v->i_problem;
+    l.expected_s = visit_s(s, d, v);
     l.block = s->next_block;
-    rc = ks_sched_book(s, d, &l, cell_s, err);
+    rc = ks_sched_book(s, d, &l, cell_s(s, d, v), err);
     if (rc < 0)
         return rc;
     s->next_block++;

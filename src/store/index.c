@@ -120,7 +120,8 @@ static bool is_repeat(const struct ks_index *x, const struct ks_cell_info *cell,
 
         if (ref->key.attempt == r->attempt && ref->key.round == r->round_index &&
             ref->key.role == KS_ROLE_CELL &&
-            (r->round_index == 0 || (ref->block == r->block_id && ref->position == r->position)))
+            (r->round_index == 0 ||
+             (ref->block == r->block_id && ref->position == (r->position & INT32_MAX))))
             return true;
         i = ref->next;
     }
@@ -142,7 +143,7 @@ static int add_record(struct ks_index *x, uint32_t i_cell, const struct ks_journ
     ref = added;
     *ref = (struct ks_record_ref){ .offset = f->offset,
                                    .block = r->block_id,
-                                   .position = r->position,
+                                   .position = r->position & INT32_MAX,
                                    .segment = f->segment,
                                    .cell = i_cell,
                                    .next = KS_NO_ROW,
@@ -315,32 +316,38 @@ static uint32_t count_attempts(const struct ks_attempt *a, size_t n)
     return count;
 }
 
-static bool is_kept(const struct ks_attempt *a, uint32_t attempt)
+/* Marks the records that count and counts their rounds. */
+static int mark_kept(struct ks_index *x, struct ks_cell_info *cell, const struct ks_attempt *a,
+                     const uint32_t *where, size_t n, struct ks_err *err)
 {
-    return a->role == KS_ROLE_CELL && a->attempt == attempt && !(a->flags & KS_FL_VOID);
-}
+    bool *counts = calloc(n, sizeof(*counts));
+    int final;
 
-/* Of the attempt that counts. */
-static void count_rounds(struct ks_cell_info *cell, const struct ks_attempt *a, size_t n,
-                         uint32_t attempt)
-{
+    if (!counts)
+        return ks_fail(err, KS_ENOMEM, "out of memory for %zu records of a cell", n);
+    final = ks_record_counts(a, n, counts);
+    cell->final = where[final];
+    cell->n_rounds = cell->n_kept = 0;
     for (size_t i = 0; i < n; i++) {
         size_t k = 0;
 
-        if (!is_kept(&a[i], attempt))
+        ((struct ks_record_ref *)ks_list_at(&x->records, where[i]))->counts = counts[i];
+        if (!counts[i])
             continue;
-        while (k < i && (!is_kept(&a[k], attempt) || a[k].round != a[i].round))
+        while (k < i && (!counts[k] || a[k].round != a[i].round))
             k++;
         cell->n_kept++;
         cell->n_rounds += k == i;
     }
+    free(counts);
+    return 0;
 }
 
 static int decide(struct ks_index *x, struct ks_cell_info *cell, struct ks_list *held,
                   struct ks_list *where, struct ks_err *err)
 {
     void *added;
-    int final, rc = 0;
+    int rc = 0;
 
     held->n = where->n = 0;
     for (uint32_t i = cell->first; rc == 0 && i != KS_NO_ROW;) {
@@ -359,15 +366,12 @@ static int decide(struct ks_index *x, struct ks_cell_info *cell, struct ks_list 
     if (rc < 0)
         return rc;
     cell->n_attempts = count_attempts(held->at, held->n);
-    final = ks_record_final(held->at, held->n);
-    if (final < 0 || cell->max_started > cell->max_done)
+    if (cell->max_started > cell->max_done || ks_record_final(held->at, held->n) < 0)
         return 0;
-    cell->final = *(uint32_t *)ks_list_at(where, (size_t) final);
-    cell->n_rounds = cell->n_kept = 0;
-    count_rounds(cell, held->at, held->n, ((struct ks_attempt *)held->at)[final].attempt);
+    rc = mark_kept(x, cell, held->at, where->at, held->n, err);
     x->n_measurements++;
     x->has_rounds = x->has_rounds || cell->n_kept > 1;
-    return 0;
+    return rc;
 }
 
 static int decide_all(struct ks_index *x, struct ks_err *err)

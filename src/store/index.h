@@ -19,7 +19,7 @@ struct ks_cell_info {
     uint32_t first, last; /* its records; KS_NO_ROW = none */
     uint32_t final;       /* the record of round 0 that decides; KS_NO_ROW = no outcome yet */
     uint32_t n_attempts, n_rounds;
-    uint32_t n_kept;  /* records of the attempt that counts, of all rounds and passes */
+    uint32_t n_kept;  /* records that count (ks_record_counts), of all rounds and passes */
     uint32_t i_race;  /* of its problem */
     double timing_ns; /* of all records */
     uint32_t max_started,
@@ -34,7 +34,8 @@ struct ks_race_info {       /* of a problem in a run */
 struct ks_record_ref {
     uint64_t offset, block;
     uint32_t segment, cell, next; /* next: record of the same cell */
-    uint32_t position;
+    uint32_t position : 31;
+    uint32_t counts : 1; /* ks_record_counts */
     struct ks_attempt key;
 };
 

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A cell whose final attempt has several rounds waits here until all were seen. */
+/* A cell of which several records count waits here until all were seen. */
 struct open_cell {
     uint32_t cell, n_left;
     struct ks_row row; /* of the record that counts */
@@ -353,6 +353,8 @@ static int put_view(struct pass *p, uint32_t i_cell, struct ks_row *row, struct 
     const bool is_label = race->rec.stop && race->rec.label == row->instance_id &&
                           row->rounds_time_ns > 0 && race->rec.time_ns > 0;
 
+    if (is_label) /* an interval and the time that it is about are of the same visits */
+        row->rounds_time_ns = race->rec.time_ns;
     row->rounds_ci95_lo_ns = is_label ? race->rec.lo_ns : KS_MISSING;
     row->rounds_ci95_hi_ns = is_label ? race->rec.hi_ns : KS_MISSING;
     row->time_share = race->timing_ns > 0 ? cell->timing_ns / race->timing_ns : KS_MISSING;
@@ -412,21 +414,10 @@ static int put_round(struct pass *p, const struct ks_record_ref *ref,
     return rc;
 }
 
-static bool is_of_final(const struct ks_index *x, const struct ks_record_ref *ref,
-                        const struct ks_cell_info *cell)
-{
-    const struct ks_record_ref *final;
-
-    if (cell->final == KS_NO_ROW || ref->key.role != KS_ROLE_CELL || (ref->key.flags & KS_FL_VOID))
-        return false;
-    final = ks_list_at(&x->records, cell->final);
-    return final->key.attempt == ref->key.attempt;
-}
-
 static int put_record(struct pass *p, const struct ks_record_ref *ref, struct ks_err *err)
 {
     const struct ks_cell_info *cell = ks_list_at(&p->x->cells, ref->cell);
-    bool counts = is_of_final(p->x, ref, cell);
+    const bool counts = cell->final != KS_NO_ROW && ref->counts;
     struct ks_row row;
     int rc = make_row(p, ref, &row, err);
 

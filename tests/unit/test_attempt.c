@@ -11,6 +11,8 @@
 #include "record/outcome.h"
 #include "record/record.h"
 
+#include <string.h>
+
 enum {
     C = KS_ROLE_CELL,
     A = KS_ROLE_ANCHOR,
@@ -154,12 +156,71 @@ static void the_least_disturbed_attempt(void **state)
     check_choices(rows, sizeof(rows) / sizeof(rows[0]));
 }
 
+/* Which records a cell's time is made of: x counts. */
+static void the_records_that_count(void **state)
+{
+    static const struct {
+        struct ks_attempt r[6];
+        const char *want;
+    } rows[] = {
+        /* every attempt at round 0 was disturbed, the first least: visits joined the last one */
+        { { { 1, 0, C, KS_O_OK, NOISY, 1 },
+            { 2, 0, C, KS_O_OK, NOISY, 3 },
+            { 3, 0, C, KS_O_OK, NOISY, 2 },
+            { 3, 1, C, KS_O_OK, 0, 0 },
+            { 3, 1, C, KS_O_OK, 0, 0 },
+            { 3, 2, C, KS_O_OK, NOISY, 0 } },
+          "x..xxx" },
+        { { { 3, 1, C, KS_O_OK, 0, 0 },
+            { 1, 0, C, KS_O_OK, 0, 1 },
+            { 3, 0, C, KS_O_OK, NOISY, 2 },
+            { 1, 2, C, KS_O_OK, 0, 0 } },
+          "xx.x" },
+        /* visits of an attempt that failed, or that is void, do not count */
+        { { { 1, 0, C, KS_O_OK, 0, 1 },
+            { 1, 1, C, KS_O_OK, 0, 1 },
+            { 1, 2, C, KS_O_CRASHED, 0, 1 },
+            { 2, 0, C, KS_O_OK, 0, 1 },
+            { 2, 3, C, KS_O_OK, 0, 1 } },
+          "...xx" },
+        { { { 1, 0, C, KS_O_OK, 0, 1 }, { 2, 0, C, KS_O_OK, BAD, 1 }, { 2, 1, C, KS_O_OK, 0, 1 } },
+          "x.." },
+        { { { 1, 0, C, KS_O_OK, 0, 1 },
+            { 1, 1, C, KS_O_OK, 0, 1 },
+            { 1, 1, C, KS_O_OK, BAD, 1 },
+            { 1, 2, C, KS_O_OK, 0, 1 },
+            { 1, 2, A, KS_O_OK, 0, 1 } },
+          "x..x." },
+        /* of a failed cell: its attempt */
+        { { { 1, 0, C, KS_O_OK, NOISY, 1 },
+            { 1, 1, C, KS_O_OK, 0, 1 },
+            { 2, 0, C, KS_O_OK, 0, 1 },
+            { 2, 1, C, KS_O_TIMEOUT, 0, 1 } },
+          "..xx" },
+        { { { 1, 1, C, KS_O_OK, 0, 1 } }, "." },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        size_t n = strlen(rows[i].want);
+        bool counts[6];
+        char got[7] = "";
+
+        assert_int_equal(ks_record_counts(rows[i].r, n, counts), ks_record_final(rows[i].r, n));
+        for (size_t k = 0; k < n; k++)
+            got[k] = counts[k] ? 'x' : '.';
+        if (strcmp(got, rows[i].want) != 0)
+            fail_msg("row %zu: %s, want %s", i, got, rows[i].want);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_final_attempt),
         cmocka_unit_test(a_failure_in_a_later_round),
         cmocka_unit_test(the_least_disturbed_attempt),
+        cmocka_unit_test(the_records_that_count),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

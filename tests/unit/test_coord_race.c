@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Visits, from the coordinator's side, in virtual time: who is visited when, what failures, losses,
- * drains, resuming and extending do, and that records in any order give the same races. */
-#include "coord_bench.h"
-#include "mpi/coord_impl.h"
+ * resuming and extending do, and that records in any order give the same races. */
+#include "coord_bench_race.h"
 #include "record/frame.h"
 
 #include <setjmp.h>
@@ -15,79 +14,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_VISITS = 400, MOST_PROBLEMS = 8 };
-
 static struct sim *m;
 
 static int set_up(void **state)
 {
     m = sim_allocate(state);
     return m ? 0 : -1;
-}
-
-static const char eight[] = "ok_a ok_b ok_c ok_d ok_e ok_f ok_g ok_h";
-
-/* Two are 1 % apart, the others far behind. */
-static void plant(struct sim *s, double noise)
-{
-    s->grid->job.rounds =
-        (struct ks_job_rounds){ .max = 6, .gap_s = 1, .alpha = 0.05, .margin = 0 };
-    for (uint32_t i = 0; i < s->grid->n_instances; i++)
-        s->time_ns[i] = i == 1 ? 1e6 : i == 4 ? 1.01e6 : 2e6 + 2e5 * i;
-    s->noise = noise;
-}
-
-static void open_planted(const struct sim_plan *plan, uint32_t n_problems, uint64_t seed)
-{
-    sim_open(m, plan, eight, n_problems, seed);
-    plant(m, 0.002);
-}
-
-struct visit {
-    unsigned rank, problem, round, n;
-    unsigned long long ms;
-};
-
-static size_t visits(struct visit *out)
-{
-    size_t n = 0;
-    for (const char *at = ks_buf_text(&m->told); (at = strstr(at, "visit ")); at++, n++)
-        assert_int_equal(sscanf(at, "visit %u %u %u %u %llu", &out[n].rank, &out[n].problem,
-                                &out[n].round, &out[n].n, &out[n].ms),
-                         5);
-    assert_true(n < MOST_VISITS);
-    return n;
-}
-
-static const struct ks_ledger_problem *raced(uint32_t ip)
-{
-    return ks_ledger_problem_find(m->ledger, ks_problem_table_id(&m->grid->problems, ip));
-}
-
-static const struct ks_ledger_cell *cell(uint32_t ip, uint32_t ii)
-{
-    struct ks_cell c = { ks_problem_table_id(&m->grid->problems, ip), m->grid->instances[ii].id,
-                         m->grid->condition };
-    return ks_ledger_find(m->ledger, &c);
-}
-
-/* The verdicts in the journal, by problem. */
-static int take_verdict(void *ctx, const struct ks_journal_frame *f, struct ks_err *err)
-{
-    struct ks_race_rec *of = ctx, r;
-    if (f->type != KS_F_RACE)
-        return 0;
-    assert_int_equal(ks_race_rec_decode(f->body, f->n, &r, err), 0);
-    of[ks_grid_problem(m->grid, r.problem)] = r;
-    return 0;
-}
-
-static void verdicts(struct ks_race_rec out[MOST_PROBLEMS])
-{
-    struct ks_err err;
-    memset(out, 0, MOST_PROBLEMS * sizeof(*out));
-    if (ks_journal_read(m->dir.journal, take_verdict, NULL, out, NULL, &err) < 0)
-        fail_msg("%s", err.text);
 }
 
 static const struct sim_plan one = { .n_ranks = 1, .n_hosts = 1 };
@@ -98,14 +30,15 @@ static const struct sim_plan two = { .n_ranks = 3, .n_hosts = 1 }; /* rank 0 doe
 static void test_visits(void **state)
 {
     (void)state;
-    struct visit v[MOST_VISITS];
-    struct ks_race_rec of[MOST_PROBLEMS];
+    struct sim_visit v[SIM_VISITS];
+    struct ks_race_rec of[SIM_PROBLEMS];
+    struct ks_visits_left left;
     uint32_t n_early = 0;
-    open_planted(&one, 8, 3);
+    sim_open_planted(m, &one, 8, 3);
     sim_coordinate(m, NULL);
     sim_run(m, 60);
-    size_t n = visits(v);
-    verdicts(of);
+    size_t n = sim_visits(m, v);
+    sim_verdicts(m, of);
     for (uint32_t ip = 0; ip < 8; ip++) {
         assert_true(of[ip].stop && of[ip].stop != KS_RACE_CUT);
         assert_int_equal(of[ip].label, m->grid->instances[1].id);
@@ -123,6 +56,8 @@ static void test_visits(void **state)
         assert_true(i == 0 || v[i].problem != v[i - 1].problem || v[i].round > 1);
     }
     assert_true(n >= 16 && n_early > 0); /* with nothing else to do the gap shrinks */
+    ks_coord_visits_left(m->coord, &left);
+    assert_true(left.n <= 0 && left.device_s <= 0 && left.later_s <= 0);
     sim_close(m);
 }
 
@@ -131,7 +66,7 @@ static size_t visits_between(uint32_t gap_s)
 {
     const char *last = NULL;
     size_t n = 0;
-    open_planted(&one, 8, 3);
+    sim_open_planted(m, &one, 8, 3);
     m->grid->job.rounds.gap_s = gap_s;
     m->grid->job.isolate.batch = 2;
     sim_coordinate(m, NULL);
@@ -156,13 +91,13 @@ static void test_gap(void **state)
 static void test_off(void **state)
 {
     (void)state;
-    struct visit v[MOST_VISITS];
-    open_planted(&one, 2, 1);
+    struct sim_visit v[SIM_VISITS];
+    sim_open_planted(m, &one, 2, 1);
     m->grid->job.rounds.max = 1;
     sim_coordinate(m, NULL);
     sim_run(m, 60);
-    assert_int_equal(visits(v), 0);
-    assert_int_equal(raced(0)->race_stop, 0);
+    assert_int_equal(sim_visits(m, v), 0);
+    assert_int_equal(sim_raced(m, 0)->race_stop, 0);
     sim_close(m);
 }
 
@@ -172,15 +107,15 @@ static void test_off(void **state)
 static void test_failure_in_a_visit(void **state)
 {
     (void)state;
-    struct ks_race_rec of[MOST_PROBLEMS];
-    open_planted(&one, 2, 5);
+    struct ks_race_rec of[SIM_PROBLEMS];
+    sim_open_planted(m, &one, 2, 5);
     m->fails_later[1] = 2;
     sim_coordinate(m, NULL);
     sim_run(m, 60);
-    verdicts(of);
+    sim_verdicts(m, of);
     for (uint32_t ip = 0; ip < 2; ip++) {
-        assert_int_equal(cell(ip, 1)->outcome, KS_O_CRASHED);
-        assert_true(ks_ledger_is_final(cell(ip, 1)));
+        assert_int_equal(sim_cell(m, ip, 1)->outcome, KS_O_CRASHED);
+        assert_true(ks_ledger_is_final(sim_cell(m, ip, 1)));
         assert_int_equal(of[ip].label, m->grid->instances[4].id);
     }
     assert_int_equal(ks_coord_n_pending(m->coord), 0);
@@ -191,14 +126,14 @@ static void test_failure_in_a_visit(void **state)
 static void test_failure_that_others_refute(void **state)
 {
     (void)state;
-    open_planted(&two, 2, 5);
+    sim_open_planted(m, &two, 2, 5);
     m->fails_later[1] = 1;
     sim_coordinate(m, NULL);
     sim_run(m, 60);
     for (uint32_t ip = 0; ip < 2; ip++) {
-        assert_int_equal(cell(ip, 1)->outcome, KS_O_OK);
-        assert_int_equal(cell(ip, 1)->attempt, 2);
-        assert_true(raced(ip)->race_stop && raced(ip)->race_stop != KS_RACE_CUT);
+        assert_int_equal(sim_cell(m, ip, 1)->outcome, KS_O_OK);
+        assert_int_equal(sim_cell(m, ip, 1)->attempt, 2);
+        assert_true(sim_raced(m, ip)->race_stop && sim_raced(m, ip)->race_stop != KS_RACE_CUT);
     }
     sim_close(m);
 }
@@ -208,41 +143,32 @@ static void test_noise(void **state)
 {
     (void)state;
     static const struct sim_plan noisy = { .n_ranks = 1, .n_hosts = 1, .dirty = 1000 };
-    struct visit v[MOST_VISITS];
-    open_planted(&noisy, 2, 5);
+    struct sim_visit v[SIM_VISITS];
+    sim_open_planted(m, &noisy, 2, 5);
     sim_coordinate(m, NULL);
     sim_run(m, 60);
-    assert_int_equal(visits(v), 2 * 3);
+    assert_int_equal(sim_visits(m, v), 2 * 3);
     for (uint32_t ip = 0; ip < 2; ip++)
-        assert_int_equal(raced(ip)->race_stop, KS_RACE_CUT);
+        assert_int_equal(sim_raced(m, ip)->race_stop, KS_RACE_NOISY);
     sim_close(m);
-}
-
-static bool has_visits(uint32_t rank, size_t n)
-{
-    struct visit v[MOST_VISITS];
-    size_t n_seen = visits(v), n_of = 0;
-    for (size_t i = 0; i < n_seen; i++)
-        n_of += v[i].rank == rank;
-    return n_of >= n;
 }
 
 /* Contenders start again on another device, with round 1. */
 static void test_lost_device(void **state)
 {
     (void)state;
-    struct visit v[MOST_VISITS];
-    struct ks_race_rec of[MOST_PROBLEMS];
+    struct sim_visit v[SIM_VISITS];
+    struct ks_race_rec of[SIM_PROBLEMS];
     bool has_moved = false;
-    open_planted(&two, 4, 5);
+    sim_open_planted(m, &two, 4, 5);
     m->noise = 0.02;
     sim_coordinate(m, NULL);
-    while (!has_visits(1, 3))
+    while (!sim_has_visits(m, 1, 3))
         sim_turn(m);
     m->ranks[1].state = SIM_DEAD;
     sim_run(m, 100);
-    size_t n = visits(v);
-    verdicts(of);
+    size_t n = sim_visits(m, v);
+    sim_verdicts(m, of);
     for (uint32_t ip = 0; ip < 4; ip++) {
         assert_true(of[ip].stop && of[ip].stop != KS_RACE_CUT);
         assert_true(of[ip].device_id == 2 || of[ip].device_id == 3);
@@ -260,12 +186,12 @@ static void test_lost_device(void **state)
 static void test_drain_and_resume(void **state)
 {
     (void)state;
-    struct visit v[MOST_VISITS];
+    struct sim_visit v[SIM_VISITS];
     struct ks_ledger_counts n;
-    open_planted(&one, 6, 9);
+    sim_open_planted(m, &one, 6, 9);
     m->noise = 0.02;
     sim_coordinate(m, NULL);
-    while (!has_visits(0, 9))
+    while (!sim_has_visits(m, 0, 9))
         sim_turn(m);
     assert_int_equal(ks_coord_drain(m->coord, "test", NULL), 0);
     sim_run(m, 60);
@@ -277,14 +203,14 @@ static void test_drain_and_resume(void **state)
     ks_ledger_counts(m->ledger, &n);
     assert_int_equal(n.n_cut, 0);
     assert_int_equal(n.n_races, 6);
-    size_t n_visits = visits(v);
+    size_t n_visits = sim_visits(m, v);
     for (size_t i = 0; i < n_visits; i++) /* closed rounds are not repeated */
         for (size_t k = 0; k < i; k++)
             assert_false(v[k].problem == v[i].problem && v[k].round >= v[i].round);
     assert_true(n_visits > 0 && n_races < 6);
     sim_resume(m, 0); /* nothing is left to do */
     sim_run(m, 60);
-    assert_int_equal(visits(v), 0);
+    assert_int_equal(sim_visits(m, v), 0);
     sim_close(m);
 }
 
@@ -292,21 +218,21 @@ static void test_drain_and_resume(void **state)
 static void test_more_rounds(void **state)
 {
     (void)state;
-    struct visit v[MOST_VISITS];
-    open_planted(&one, 2, 9);
+    struct sim_visit v[SIM_VISITS];
+    sim_open_planted(m, &one, 2, 9);
     m->noise = 0.02;
     m->grid->job.rounds.max = 2;
     sim_coordinate(m, NULL);
     sim_run(m, 60);
-    assert_int_equal(visits(v), 2);
-    assert_int_equal(raced(1)->race_stop, KS_RACE_ROUNDS);
+    assert_int_equal(sim_visits(m, v), 2);
+    assert_int_equal(sim_raced(m, 1)->race_stop, KS_RACE_ROUNDS);
     sim_resume(m, 0);
     sim_run(m, 60);
-    assert_int_equal(visits(v), 0);
+    assert_int_equal(sim_visits(m, v), 0);
     m->grid->job.rounds.max = 3;
     sim_resume(m, 0);
     sim_run(m, 60);
-    assert_int_equal(visits(v), 2);
+    assert_int_equal(sim_visits(m, v), 2);
     assert_int_equal(v[0].round, 2);
     sim_close(m);
 }
@@ -316,21 +242,21 @@ static void test_extend(void **state)
 {
     (void)state;
     static const char nine[] = "ok_a ok_b ok_c ok_d ok_e ok_f ok_g ok_h ok_i";
-    struct visit v[MOST_VISITS];
-    struct ks_race_rec of[MOST_PROBLEMS];
-    open_planted(&one, 4, 9);
+    struct sim_visit v[SIM_VISITS];
+    struct ks_race_rec of[SIM_PROBLEMS];
+    sim_open_planted(m, &one, 4, 9);
     kit_two_directions(m->grid);
     sim_coordinate(m, NULL);
     sim_run(m, 60);
     kit_grid_free(m->grid);
     m->grid = kit_grid(nine, 4);
     kit_two_directions(m->grid);
-    plant(m, 0.002);
+    sim_plant(m, 0.002);
     m->time_ns[8] = 1.005e6;
     sim_resume(m, 0);
     sim_run(m, 60);
-    verdicts(of);
-    size_t n = visits(v);
+    sim_verdicts(m, of);
+    size_t n = sim_visits(m, v);
     for (uint32_t ip = 0; ip < 4; ip++) {
         assert_int_equal(of[ip].n_members, ip % 2 ? 4 : 5);
         assert_int_equal(of[ip].label, m->grid->instances[ip % 2 ? 1 : 8].id);
@@ -405,18 +331,6 @@ static void put_book(struct race_book *b, struct ks_buf *out)
         ks_buf_printf(out, " %llu", (unsigned long long)wanted[i]);
 }
 
-static void put_pools(struct ks_coord *c, struct ks_buf *out)
-{
-    struct ks_err err = { 0 };
-    for (uint64_t device = 1; device < 4; device++)
-        for (uint32_t k = 0; k < 2; k++) {
-            const struct ks_race_spread *p = ks_coord_race_pool(c, device, k, &err);
-            ks_buf_printf(out, "\npool %llu %llu %llu", (unsigned long long)p->paired.squares,
-                          (unsigned long long)p->first.squares,
-                          (unsigned long long)p->level.squares);
-        }
-}
-
 /* For each problem the verdict and what is wanted next, and all pools. */
 static void put_races(struct ks_coord *c, struct ks_buf *out)
 {
@@ -435,7 +349,7 @@ static void put_races(struct ks_coord *c, struct ks_buf *out)
             else if (pass)
                 ks_buf_printf(out, "%u %u\n", ip, c->races.state[ip]);
         }
-    put_pools(c, out);
+    sim_put_pools(c, out);
 }
 
 /* What another coordinator makes of the first n frames. */
@@ -445,8 +359,8 @@ static void rebuilt(const struct frames *all, size_t n, uint64_t shuffle, struct
     struct ks_err err = { 0 };
     m = calloc(1, sizeof(*m));
     assert_non_null(m);
-    sim_open(m, &was->plan, eight, was->grid->n_problems, 1);
-    plant(m, 0.02);
+    sim_open(m, &was->plan, sim_eight, was->grid->n_problems, 1);
+    sim_plant(m, 0.02);
     write_frames(all, n, shuffle);
     ks_ledger_destroy(m->ledger);
     assert_int_equal(ks_ledger_read(m->dir.journal, &m->ledger, NULL, NULL, NULL, NULL, &err), 0);
@@ -464,12 +378,12 @@ static void test_any_order(void **state)
     struct ks_buf a, b;
     struct ks_err err;
     uint32_t n_open = 0, n_over = 0;
-    open_planted(&two, 2, 11);
+    sim_open_planted(m, &two, 2, 11);
     m->noise = 0.02;
     m->plan.dirty = 100;
     m->fails_later[2] = 1;
     sim_coordinate(m, NULL);
-    while (!has_visits(1, 3))
+    while (!sim_has_visits(m, 1, 3))
         sim_turn(m);
     m->ranks[1].state = SIM_DEAD;
     sim_run(m, 100);
@@ -490,7 +404,7 @@ static void test_any_order(void **state)
     }
     assert_true(n_open > 20 && n_over > 0);
     ks_buf_clear(&b); /* the pools of the coordinator that wrote it */
-    put_pools(m->coord, &b);
+    sim_put_pools(m->coord, &b);
     assert_non_null(strstr(ks_buf_text(&a), ks_buf_text(&b)));
     assert_null(
         strstr(ks_buf_text(&b), "pool 0 0 0\npool 0 0 0\npool 0 0 0\npool 0 0 0\npool 0 0 0"));
@@ -558,7 +472,7 @@ static void test_whatever_happens(void **state)
     for (size_t i = 0; i < sizeof(plans) / sizeof(plans[0]); i++)
         for (uint64_t seed = 1; seed <= 6; seed++) {
             struct ks_err err;
-            open_planted(&plans[i], 6, seed * 7919 + i);
+            sim_open_planted(m, &plans[i], 6, seed * 7919 + i);
             m->noise = 0.01;
             sim_coordinate(m, NULL);
             sim_run(m, 300);
@@ -566,7 +480,7 @@ static void test_whatever_happens(void **state)
             assert_int_equal(ks_coord_n_pending(m->coord), 0);
             n_lost += ks_coord_lost_anyone(m->coord);
             for (uint32_t ip = 0; ip < 6; ip++)
-                assert_true(raced(ip)->race_stop > 0);
+                assert_true(sim_raced(m, ip)->race_stop > 0);
             a.n = a.n_visits = 0;
             assert_int_equal(ks_journal_read(m->dir.journal, note, NULL, &a, NULL, &err), 0);
             qsort(a.v, a.n, sizeof(a.v[0]), by_all);

@@ -125,6 +125,34 @@ static void drift_cancels(void **state)
     ks_race_destroy(race);
 }
 
+/* All attempts at round 0 were disturbed: the least disturbed one counts, and the visits, which
+ * joined the last. */
+static void the_rounds_that_count(void **state)
+{
+    struct ks_race_config c = race_kit_config();
+    struct ks_race *race = race_kit_create(&c);
+
+    (void)state;
+    for (uint32_t attempt = 3; attempt > 0; attempt--) {
+        struct ks_race_seen s = race_kit_seen(1, 0, 0, 1000 * attempt);
+
+        s.attempt = attempt;
+        s.flags = KS_FL_CONTAMINATED;
+        s.disturbance = attempt == 1 ? 1 : 9 - attempt;
+        race_kit_add(race, s);
+    }
+    race_kit_near(race_kit_judge(race).time_ns, 1000, 1e-12);
+    for (uint32_t position = 0; position < 2; position++) {
+        struct ks_race_seen s = race_kit_seen(1, 1, position, 1010);
+
+        s.attempt = 3;
+        race_kit_add(race, s);
+    }
+    race_kit_near(race_kit_judge(race).time_ns, 1010, 1e-12);
+    assert_int_equal(race_kit_judge(race).n_rounds, 1);
+    ks_race_destroy(race);
+}
+
 static void stops_say_why(void **state)
 {
     static const double equal[] = { 1000, 1000 };
@@ -525,6 +553,7 @@ int main(void)
         cmocka_unit_test(visits_have_the_fastest),
         cmocka_unit_test(visits_drop_by_hand),
         cmocka_unit_test(drift_cancels),
+        cmocka_unit_test(the_rounds_that_count),
         cmocka_unit_test(stops_say_why),
         cmocka_unit_test(the_label_is_over_rounds),
         cmocka_unit_test(a_failure_withdraws),

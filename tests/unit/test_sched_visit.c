@@ -177,12 +177,59 @@ static void test_time(void **state)
     ks_sched_destroy(s);
 }
 
+/* A visit that does not fit into the time left does not hold up one that does. */
+static void test_fits(void **state)
+{
+    (void)state;
+    struct ks_sched *s = make(&t, 3, 3, 20, ones);
+    const struct ks_visit big = { 0, 0, 0, 50 };
+    struct ks_lease l = { 0 };
+    add(s, 0);
+    for (uint32_t i = 0; i < 3; i++)
+        measure(s, 0, i, i);
+    assert_int_equal(ks_sched_visit(s, &big, NULL), 0);
+    ask(s, 1, 0, 9);
+    assert_int_equal(ks_sched_next(s, 0, 5, 20, &l, NULL), KS_SCHED_LEASE);
+    is_visit(&l, 1);
+    ks_sched_lease_end(s, l.id);
+    must_not_lease(s, 0, 20, KS_SCHED_WAIT);
+    ks_sched_destroy(s);
+}
+
+/* No further cell of its block fits into the time left, but a visit of another problem does. */
+static void test_leaves_block(void **state)
+{
+    (void)state;
+    static const double cost[] = { 10, 0.001 };
+    const struct ks_visit small = { 1, KS_NO_DEVICE, 0, 0.1 };
+    struct ks_sched *s = make(&t, 2, 3, 2, cost);
+    struct ks_lease l = { 0 };
+    add(s, 0);
+    l = next(s, 0, 0);
+    assert_true(l.n == 2 && l.i_problem == 0);
+    for (uint32_t k = 0; k < l.n; k++)
+        ks_sched_done(s, 0, l.i_instance[k], 0, 10);
+    ks_sched_lease_end(s, l.id);
+    must_not_lease(s, 0, 15, KS_SCHED_WAIT);
+    assert_int_equal(ks_sched_visit(s, &small, NULL), 0);
+    assert_int_equal(ks_sched_next(s, 0, 1, 15, &l, NULL), KS_SCHED_LEASE);
+    assert_true(l.closes && l.n == 0 && !l.is_visit && l.i_problem == 0);
+    ks_sched_lease_end(s, l.id);
+    assert_int_equal(ks_sched_next(s, 0, 2, 5, &l, NULL), KS_SCHED_LEASE);
+    is_visit(&l, 1);
+    ks_sched_lease_end(s, l.id);
+    l = next(s, 0, 3); /* with more time the cell that was left */
+    assert_true(l.opens && l.n == 1 && l.i_problem == 0);
+    ks_sched_destroy(s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_due),          cmocka_unit_test(test_gap_shrinks),
         cmocka_unit_test(test_other_device), cmocka_unit_test(test_any_device),
-        cmocka_unit_test(test_time),
+        cmocka_unit_test(test_time),         cmocka_unit_test(test_fits),
+        cmocka_unit_test(test_leaves_block),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

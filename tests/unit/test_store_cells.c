@@ -232,6 +232,57 @@ static void visits_are_in_the_row(void **state)
     ks_store_close(f);
 }
 
+/* Two instances, all of whose attempts at round 0 were disturbed; visits joined the last one. The
+ * time over rounds and the interval of the label are of the same visits. */
+static void the_least_disturbed_round_0_and_all_visits(void **state)
+{
+    static const double disturbance[] = { 1, 5, 4 };
+    const struct place *p = *state;
+    struct ks_store_file *f;
+    struct skit k;
+
+    skit_open(&k, p->dir[0], 1, 1, 2);
+    skit_names(&k);
+    for (uint32_t i = 2; i-- > 0;) {
+        for (uint32_t attempt = 1; attempt <= 3; attempt++) {
+            struct ks_record *r = skit_record(&k, 0, i, 1);
+
+            r->attempt = attempt;
+            r->outcome_flags = KS_FL_CONTAMINATED;
+            r->disturbance = disturbance[attempt - 1];
+            r->n_samples = 1;
+            r->sample_ns[0] = 1000 * attempt;
+            skit_put(&k, r);
+        }
+        for (uint32_t round = 1; round < 3; round++) {
+            struct ks_record *r = skit_record(&k, 0, i, 1);
+
+            r->attempt = 3;
+            r->round_index = round;
+            r->n_visit = 2;
+            r->n_samples = 1;
+            r->sample_ns[0] = round == 1 ? 80 : 125;
+            skit_put(&k, r);
+        }
+    }
+    put_race(&k, 3, 7); /* its time is 100, in 90 to 111 */
+    skit_close(&k);
+    place_gather(p, 1, NULL);
+    f = place_open(p);
+    for (uint64_t i = 0; i < 2; i++) {
+        struct ks_row r = measurement(f, i);
+
+        assert_int_equal(r.attempt, 1);
+        assert_int_equal(r.n_attempts, 3);
+        assert_int_equal(r.n_rounds, 3);
+        assert_int_equal(r.n_samples, 3);
+        same_f32(r.time_median_ns, 125);
+        same_f32(r.rounds_time_ns, 100); /* sqrt(80 * 125): the rounds that are clean */
+        same_f32(r.rounds_ci95_lo_ns, r.kernel ? KS_MISSING : 90);
+    }
+    ks_store_close(f);
+}
+
 static void runs_are_merged_never_mixed(void **state)
 {
     const struct place *p = *state;
@@ -356,9 +407,14 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, place_make, place_remove)
-        TEST(the_attempt_that_counts),   TEST(rounds_are_one_row),
-        TEST(visits_are_in_the_row),     TEST(runs_are_merged_never_mixed),
-        TEST(a_resumed_and_rebuilt_run), TEST(frames_of_a_later_version),
+        TEST(the_attempt_that_counts),
+        TEST(rounds_are_one_row),
+        TEST(visits_are_in_the_row),
+        TEST(runs_are_merged_never_mixed),
+        cmocka_unit_test_setup_teardown(the_least_disturbed_round_0_and_all_visits, place_make,
+                                        place_remove),
+        TEST(a_resumed_and_rebuilt_run),
+        TEST(frames_of_a_later_version),
         TEST(segments_of_two_runs),
 #undef TEST
     };
