@@ -225,6 +225,14 @@ static int by_record(const void *x, const void *y)
     return d ? d : ks_compare_u64(a->round.position, b->round.position);
 }
 
+static void put_anchor(const struct ks_block_row *b, struct ks_sweep_round *r)
+{
+    if (b->anchor_ns > 0)
+        r->log_anchor = log(b->anchor_ns);
+    if (b->rec.open_ns > 0 && b->rec.close_ns > 0)
+        r->anchor_shift = log(b->rec.close_ns / b->rec.open_ns);
+}
+
 static void fill_entry(const struct load *l, const struct ks_row *row, struct entry *e)
 {
     *e = (struct entry){
@@ -248,9 +256,8 @@ static void fill_entry(const struct load *l, const struct ks_row *row, struct en
                    .started_ns = row->started_ns,
                    .block_id = row->block_id },
     };
-    if (row->block < ks_store_info(l->file)->n_blocks &&
-        ks_store_block(l->file, row->block)->anchor_ns > 0)
-        e->round.log_anchor = log(ks_store_block(l->file, row->block)->anchor_ns);
+    if (row->block < ks_store_info(l->file)->n_blocks)
+        put_anchor(ks_store_block(l->file, row->block), &e->round);
 }
 
 static int read_entries(struct load *l, struct ks_err *err)

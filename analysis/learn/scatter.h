@@ -6,11 +6,14 @@
  *     one round:         single
  *     n rounds, n >= 2:  sweeps + rounds * ks_over_variance(n)
  * `rounds` is estimated within sweeps, the other two between sweeps. What cannot be estimated comes
- * from a prior, whose variances count as PRIOR_FREEDOM observations: one sweep says nothing about
- * what differs between sweeps. Cells do not all scatter alike: the variance of one cell is
- * inverse-chi-squared around the pooled one with `freedom` degrees of freedom, which are estimated
- * from how much the cells' own variances differ. Source: Smyth 2004, Linear models and empirical
- * Bayes methods, section 6.2. */
+ * from a prior, whose variances count as PRIOR_FREEDOM observations. One sweep says nothing about
+ * what differs between sweeps; but the prior's proportions are taken to hold on machines that are
+ * noisier than the one that it is from, as the rounds or, without them, the anchors show: `sweeps`
+ * is 0.28 times `rounds`, and all are as many times the prior as the variance of anchors within
+ * blocks is that of moments in one worker. Cells do not all scatter alike: the variance of one cell
+ * is inverse-chi-squared around the pooled one with `freedom` degrees of freedom, which are
+ * estimated from how much the cells' own variances differ. Source: Smyth 2004, Linear models and
+ * empirical Bayes methods, section 6.2. */
 #ifndef KS_ANALYSIS_SCATTER_H
 #define KS_ANALYSIS_SCATTER_H
 
@@ -23,8 +26,8 @@ struct ks_scatter { /* of one domain; variances of logs, the scale of a typical 
                                   prior alone */
 };
 
-/* The prior alone: standard deviations of 3.4 % for one round, 2.5 % between rounds and 0.5 %
- * between sweeps, of the size of what was seen on 2 quiet cores; freedom 4. */
+/* The prior alone: standard deviations of 3.4 % for one round, 3.0 % between rounds and 1.6 %
+ * between sweeps beyond that; freedom 4. */
 void ks_scatter_init(struct ks_scatter *out);
 /* From all contests of a domain. over: of the trials. Returns 0 or KS_ENOMEM. */
 int ks_scatter_find(const struct ks_trials *t, uint32_t domain, enum ks_over over,

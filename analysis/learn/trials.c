@@ -14,7 +14,7 @@ struct point {
     uint32_t instance, sweep, round;
     uint64_t block_id;
     bool is_clean;
-    double value, log_anchor, spent_ns; /* value: log of ns */
+    double value, log_anchor, anchor_shift, spent_ns; /* value: log of ns */
 };
 
 struct work {
@@ -114,7 +114,8 @@ static void collect(struct work *w, const struct ks_sweep_round *r, size_t n,
                            .round = r[i].round,
                            .block_id = r[i].block_id,
                            .is_clean = true,
-                           .log_anchor = r[i].log_anchor };
+                           .log_anchor = r[i].log_anchor,
+                           .anchor_shift = r[i].anchor_shift };
 
         for (end = i; end < n && r[end].instance == p.instance && r[end].sweep == p.sweep &&
                       r[end].round == p.round;
@@ -222,6 +223,8 @@ static void make_trial(struct work *w, size_t first, size_t end)
     *t = (struct ks_trial){ .instance = w->points[first].instance,
                             .sweep = w->points[first].sweep,
                             .n_rounds = (uint32_t)n,
+                            .block_id = w->points[first].block_id,
+                            .anchor_shift = w->points[first].anchor_shift,
                             .is_contender =
                                 w->points[end - 1].round == last_round(w, w->points[first].sweep) };
     for (size_t i = first; i < end; i++) {

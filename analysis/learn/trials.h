@@ -18,6 +18,8 @@ struct ks_trial { /* an instance in one sweep; logs of ns */
     double aligned;
     double square, freedom; /* between its rounds: sum of squared deviations, degrees of freedom */
     double first_ns, spent_ns; /* kernel time of round 0, of all rounds */
+    uint64_t block_id;         /* of its first round, and how far that block's anchor moved */
+    double anchor_shift;       /* (struct ks_sweep_round) */
 };
 struct ks_contest { /* instances that were measured on one problem, in one domain */
     uint32_t domain, problem;

@@ -62,9 +62,20 @@ double sweep_kit_least(const struct sweep_kit *k, uint32_t problem)
     return least;
 }
 
-static double measured(struct sweep_kit *k, double truth)
+/* By which the cell's noise is larger than that of a typical one. */
+static double factor(const struct sweep_kit *k, uint32_t problem, uint32_t instance)
 {
-    double x = truth + k->noise.round_sd * sweep_kit_normal(&k->rng);
+    uint64_t rng = ks_mix64((uint64_t)problem << 32 | instance);
+    double sum = 0;
+
+    for (uint32_t i = 0; i < k->noise.freedom; i++)
+        sum += pow(sweep_kit_normal(&rng), 2);
+    return k->noise.freedom ? sqrt(k->noise.freedom / sum) : 1;
+}
+
+static double measured(struct sweep_kit *k, double truth, double times)
+{
+    double x = truth + times * k->noise.round_sd * sweep_kit_normal(&k->rng);
 
     if (k->noise.tail > 0 && sweep_kit_uniform(&k->rng) < k->noise.tail)
         x -= k->noise.tail_mean * log(sweep_kit_uniform(&k->rng));
@@ -76,7 +87,6 @@ static void put_round(struct sweep_kit *k, struct ks_sweeps *s, uint32_t sweep, 
 {
     struct ks_sweep_round *r = &s->rounds[s->n_rounds++];
 
-    (void)k;
     *r = (struct ks_sweep_round){ .sweep = sweep,
                                   .problem = problem,
                                   .instance = instance,
@@ -85,6 +95,8 @@ static void put_round(struct sweep_kit *k, struct ks_sweeps *s, uint32_t sweep, 
                                   .n_samples = 19,
                                   .calls = 1,
                                   .is_clean = true,
+                                  .block_id = 1 + problem,
+                                  .anchor_shift = k->anchor_shift,
                                   .spent_ns = 19 * exp(log_ns),
                                   .first_sample = s->n_ns };
     for (uint32_t i = 0; i < 19; i++)
@@ -102,15 +114,18 @@ static void measure_problem(struct sweep_kit *k, struct ks_sweeps *s, uint32_t s
     double *own = calloc(k->n_instances, sizeof(*own));
 
     assert_non_null(own);
+    k->anchor_shift =
+        k->noise.anchor_sd > 0 ? k->noise.anchor_sd * sqrt(2) * sweep_kit_normal(&k->rng) : 0;
     for (uint32_t i = 0; i < k->n_instances; i++)
-        own[i] =
-            k->noise.sweep_sd * sweep_kit_normal(&k->rng) + (sweep >= k->later_from ? later[i] : 0);
+        own[i] = factor(k, problem, i) * k->noise.sweep_sd * sweep_kit_normal(&k->rng) +
+                 (sweep >= k->later_from ? later[i] : 0);
     for (uint32_t r = 0; r < k->n_rounds; r++) {
         double common = level + k->noise.common_sd * sweep_kit_normal(&k->rng);
 
         for (uint32_t i = 0; i < k->n_instances; i++)
             if (r == 0 || truth[i] <= reach)
-                put_round(k, s, sweep, problem, i, r, measured(k, truth[i] + own[i] + common));
+                put_round(k, s, sweep, problem, i, r,
+                          measured(k, truth[i] + own[i] + common, factor(k, problem, i)));
     }
     free(own);
 }

@@ -10,8 +10,11 @@ struct sweep_noise {  /* standard deviations of logs */
     double sweep_sd;  /* an instance in a sweep: all its rounds */
     double common_sd; /* all instances of a round */
     double drift_sd;  /* step of a random walk from problem to problem, within a sweep */
+    double anchor_sd; /* the anchor of a problem's block, at either end; 0: there is none */
     double tail;      /* share of values that are late by an exponential of mean tail_mean */
     double tail_mean;
+    uint32_t
+        freedom; /* of the inverse chi-squared distribution of cells' variances; 0: all alike */
 };
 
 struct sweep_kit {
@@ -20,8 +23,9 @@ struct sweep_kit {
     uint32_t n_rounds; /* of contenders */
     double contends;   /* relative: instances within this of the best have all rounds */
     struct sweep_noise noise;
-    double *log_ns; /* [n_problems][n_instances] truth */
-    double *later;  /* [n_problems][n_instances] added from sweep later_from on */
+    double anchor_shift; /* of the block that is being measured */
+    double *log_ns;      /* [n_problems][n_instances] truth */
+    double *later;       /* [n_problems][n_instances] added from sweep later_from on */
     uint32_t later_from;
 };
 

@@ -8,7 +8,9 @@
 #include <cmocka.h>
 
 #include "analysis_kit.h"
+#include "race/student.h"
 #include "record/outcome.h"
+#include "record/stats.h"
 #include "sweep_kit.h"
 
 #include <math.h>
@@ -39,9 +41,21 @@ static const struct ks_sweep_round *round_of(const struct ks_sweeps *s, uint32_t
     return NULL;
 }
 
+static void put_disturbed(struct skit *k, uint32_t instance)
+{
+    for (uint32_t attempt = 1; attempt < 3; attempt++) {
+        struct ks_record *r = timed(k, instance, attempt, 0);
+
+        r->outcome_flags = KS_FL_CONTAMINATED;
+        r->disturbance = attempt;
+        skit_put(k, r);
+    }
+    skit_put(k, timed(k, instance, 2, 1));
+}
+
 /* Instance 0 crashed once and was measured again, of its visits one was taken back and one was on
- * another device; 1 failed in its
- * second round; 2 was disturbed. */
+ * another device; 1 failed in its second round; 2 was disturbed; 3 was disturbed at both attempts,
+ * less at the first, and its visit joined the second. */
 static void a_cell_is_its_final_attempt(void **state)
 {
     const struct place *p = *state;
@@ -50,7 +64,7 @@ static void a_cell_is_its_final_attempt(void **state)
     struct ks_record *r;
     struct skit k;
 
-    skit_open(&k, p->dir[0], 1, 1, 3);
+    skit_open(&k, p->dir[0], 1, 1, 4);
     skit_names(&k);
     r = timed(&k, 0, 1, 0);
     r->outcome = KS_O_CRASHED;
@@ -73,6 +87,7 @@ static void a_cell_is_its_final_attempt(void **state)
     r = timed(&k, 2, 1, 0);
     r->outcome_flags = KS_FL_CONTAMINATED;
     skit_put(&k, r);
+    put_disturbed(&k, 3);
     skit_close(&k);
     place_gather(p, 1, NULL);
     if (ks_sweeps_load(&s, p->file, &err) < 0)
@@ -91,6 +106,9 @@ static void a_cell_is_its_final_attempt(void **state)
     assert_int_equal(round_of(&s, 1, 0)->outcome, KS_O_TIMEOUT);
     assert_null(round_of(&s, 1, 1));
     assert_false(round_of(&s, 2, 0)->is_clean);
+    near(exp(round_of(&s, 3, 0)->log_ns[KS_STATISTIC_MEDIAN]), 1000, 0.01);
+    near(exp(round_of(&s, 3, 1)->log_ns[KS_STATISTIC_MEDIAN]), 3000, 0.01);
+    assert_null(round_of(&s, 3, 2));
     assert_int_equal(ks_sweeps_load(&s, p->file, &err), KS_EEXIST);
     ks_sweeps_release(&s);
 }
@@ -244,11 +262,30 @@ static void assert_reliable(const struct reliability *r, double within, const ch
     }
 }
 
+/* Counts the estimates whose 95 % intervals hold the truth, once what all of a problem share is
+ * taken out. */
+static uint32_t count_covered(const struct ks_chance *c, size_t n, const double *truth)
+{
+    double off[64], middle;
+    uint32_t covered = 0;
+
+    for (size_t i = 0; i < n; i++)
+        off[i] = c[i].estimate - truth[c[i].instance];
+    ks_stats_sort(off, n);
+    middle = (off[(n - 1) / 2] + off[n / 2]) / 2;
+    for (size_t i = 0; i < n; i++)
+        covered += fabs(c[i].estimate - truth[c[i].instance] - middle) <=
+                   ks_student_quantile(0.025, c[i].freedom) * c[i].sd;
+    return covered;
+}
+
 /* Counts what one oracle said of planted times; returns how far its expected regret is off. */
 static double count_all(const struct sweep_kit *k, const struct ks_oracle *o,
-                        struct reliability *best, struct reliability *close)
+                        struct reliability *best, struct reliability *close, double *covered_out)
 {
     double off = 0;
+
+    *covered_out = 0;
 
     assert_int_equal(o->n_answers, N_PROBLEMS);
     for (size_t i = 0; i < o->n_answers; i++) {
@@ -263,56 +300,72 @@ static double count_all(const struct sweep_kit *k, const struct ks_oracle *o,
             count(close, c[n].near, truth[c[n].instance] <= least + log1p(0.005));
         }
         near(sum, 1, 0.01);
+        *covered_out += count_covered(c, a->n, truth) / (double)(a->n * o->n_answers);
         off += (c->regret - (truth[c->instance] - least)) / N_PROBLEMS;
     }
     return off;
 }
 
-/* Noise of several kinds; the truth is planted. Regret is what was expected, too. */
+static const struct planted {
+    const char *name;
+    uint32_t n_sweeps, n_rounds;
+    struct sweep_noise noise;
+} plants[] = {
+    /* one sweep says nothing of what is between sweeps: as the prior has it, and in the
+       prior's proportion to what visits or anchors show */
+    { "a sweep", 1, 1, { .round_sd = 0.03, .sweep_sd = 0.016, .common_sd = 0.02, .freedom = 4 } },
+    { "a sweep with visits", 1, 4, { .round_sd = 0.01, .sweep_sd = 0.0053, .common_sd = 0.02 } },
+    { "a loaded machine",
+      1,
+      1,
+      { .round_sd = 0.08,
+        .sweep_sd = 0.043,
+        .common_sd = 0.05,
+        .drift_sd = 0.02,
+        .anchor_sd = 0.067,
+        .freedom = 4 } },
+    { "two sweeps", 2, 1, { .round_sd = 0.01, .sweep_sd = 0.004, .common_sd = 0.02 } },
+    { "rounds", 2, 4, { .round_sd = 0.012, .sweep_sd = 0.003, .common_sd = 0.02 } },
+    { "tails, drift",
+      4,
+      1,
+      { .round_sd = 0.01, .common_sd = 0.02, .drift_sd = 0.01, .tail = 0.03, .tail_mean = 0.05 } },
+};
+
+/* The truth is planted. Regret is what was expected, too. */
+static void check_calibration(const struct planted *p, uint64_t seed)
+{
+    struct reliability best = { .n = { 0 } }, close = { .n = { 0 } };
+    struct sweep_kit k;
+    struct ks_sweeps s;
+    struct ks_trials t;
+    struct ks_oracle o;
+    double off, covered;
+
+    sweep_kit_open(&k, seed, p->n_sweeps, N_PROBLEMS, 24);
+    k.noise = p->noise;
+    k.n_rounds = p->n_rounds;
+    k.contends = 0.05;
+    sweep_kit_trials(&k, &s, &t);
+    assert_int_equal(ks_oracle_make(&t, 1, KS_OVER_MEDIAN, 0.005, &o, NULL), 0);
+    off = count_all(&k, &o, &best, &close, &covered);
+    if (fabs(covered - 0.955) > 0.03)
+        fail_msg("%s: %.3f of the 95 %% intervals hold the truth", p->name, covered);
+    assert_reliable(&best, 0.07, p->name);
+    assert_reliable(&close, 0.12, p->name);
+    if (fabs(off) > (p->n_sweeps > 1 ? 0.0015 : 0.1 * sqrt(o.scatter->single)))
+        fail_msg("%s: expected regret is off by %.5f", p->name, off);
+    ks_oracle_release(&o);
+    ks_trials_release(&t);
+    ks_sweeps_release(&s);
+    sweep_kit_close(&k);
+}
+
 static void chances_are_calibrated(void **state)
 {
-    static const struct {
-        const char *name;
-        uint32_t n_sweeps, n_rounds;
-        struct sweep_noise noise;
-    } rows[] = {
-        { "two sweeps", 2, 1, { .round_sd = 0.01, .sweep_sd = 0.004, .common_sd = 0.02 } },
-        { "rounds", 2, 4, { .round_sd = 0.012, .sweep_sd = 0.003, .common_sd = 0.02 } },
-        { "tails, drift",
-          4,
-          1,
-          { .round_sd = 0.01,
-            .common_sd = 0.02,
-            .drift_sd = 0.01,
-            .tail = 0.03,
-            .tail_mean = 0.05 } },
-    };
-
     (void)state;
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        struct reliability best = { .n = { 0 } }, close = { .n = { 0 } };
-        struct sweep_kit k;
-        struct ks_sweeps s;
-        struct ks_trials t;
-        struct ks_oracle o;
-        double off;
-
-        sweep_kit_open(&k, 4 + i, rows[i].n_sweeps, N_PROBLEMS, 24);
-        k.noise = rows[i].noise;
-        k.n_rounds = rows[i].n_rounds;
-        k.contends = 0.05;
-        sweep_kit_trials(&k, &s, &t);
-        assert_int_equal(ks_oracle_make(&t, 1, KS_OVER_MEDIAN, 0.005, &o, NULL), 0);
-        off = count_all(&k, &o, &best, &close);
-        assert_reliable(&best, 0.07, rows[i].name);
-        assert_reliable(&close, 0.12, rows[i].name);
-        if (fabs(off) > 0.0015)
-            fail_msg("%s: expected regret is off by %.5f", rows[i].name, off);
-        ks_oracle_release(&o);
-        ks_trials_release(&t);
-        ks_sweeps_release(&s);
-        sweep_kit_close(&k);
-    }
+    for (size_t i = 0; i < sizeof(plants) / sizeof(plants[0]); i++)
+        check_calibration(&plants[i], 4 + i);
 }
 
 /* Of three instances the one that was dropped after round 0 looks best by one lucky round. */

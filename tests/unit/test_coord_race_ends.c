@@ -106,6 +106,37 @@ static void test_failure_after_the_race(void **state)
     ks_buf_release(&b);
 }
 
+/* A life ended after the failure of a label and before the verdict was withdrawn. */
+static void test_failure_at_the_end_of_a_life(void **state)
+{
+    (void)state;
+    static struct ks_record r;
+    struct ks_err err = { 0 };
+    struct ks_buf body;
+    sim_open_planted(m, &one, 2, 5);
+    sim_coordinate(m, NULL);
+    sim_run(m, 60);
+    assert_int_equal(sim_raced(m, 1)->race_label, m->grid->instances[1].id);
+    ks_record_init(&r);
+    r.cell = sim_cell(m, 1, 1)->cell;
+    r.attempt = 2;
+    r.outcome = KS_O_CRASHED;
+    r.device_id = 1;
+    r.worker = (struct ks_id128){ 1, 1 };
+    ks_buf_init(&body);
+    ks_record_encode(&r, &body);
+    assert_int_equal(
+        ks_journal_append(m->journal, KS_F_DONE, body.data, body.len, &(uint64_t){ 0 }, &err), 0);
+    assert_int_equal(ks_journal_sync(m->journal, &(uint64_t){ 0 }, &err), 0);
+    ks_buf_release(&body);
+    sim_resume(m, 0);
+    sim_run(m, 60);
+    assert_int_equal(sim_raced(m, 0)->race_label, m->grid->instances[1].id);
+    assert_int_equal(sim_raced(m, 1)->race_label, m->grid->instances[4].id);
+    assert_true(sim_raced(m, 1)->race_stop != KS_RACE_CUT);
+    sim_close(m);
+}
+
 /* A drain cuts races that have not begun, too: round 0 of this problem was not even complete. */
 static void test_drain_before_visits(void **state)
 {
@@ -158,6 +189,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_retry_on_another_device, set_up, sim_free),
         cmocka_unit_test_setup_teardown(test_failure_after_the_race, set_up, sim_free),
+        cmocka_unit_test_setup_teardown(test_failure_at_the_end_of_a_life, set_up, sim_free),
         cmocka_unit_test_setup_teardown(test_drain_before_visits, set_up, sim_free),
         cmocka_unit_test_setup_teardown(test_max_time, set_up, sim_free),
     };
