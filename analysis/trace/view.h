@@ -31,8 +31,9 @@ struct ks_view_options {
 struct ks_trace_view {
     struct ks_trace *t;
     struct ks_charge charge;
-    struct ks_peak *peak; /* [t->n_devices] */
-    uint8_t *keep;        /* [t->gpu.n], NULL: all (steps) */
+    struct ks_peak *peak;     /* [t->n_devices] */
+    uint8_t *keep;            /* [t->gpu.n], NULL: all (steps) */
+    int64_t begin_ns, end_ns; /* of the steps; INT64_MIN and INT64_MAX without */
 };
 
 /* notes: lines for stderr: what was skipped, and what a reader of the numbers must know.
