@@ -109,14 +109,17 @@ static const struct ks_opt opts[] = {
 };
 #undef AT
 
-static int put_rows(const struct ks_trace_view *v, const struct config *c, int table,
-                    struct ks_table *to, struct ks_err *err)
+/* path: where the tables of the critical path are wanted. */
+static int put_rows(const struct ks_trace_view *v, const struct ks_path *path,
+                    const struct config *c, int table, struct ks_table *to, struct ks_err *err)
 {
     switch (table) {
     case TABLE_SUMMARY:
-        return ks_put_summary(v, to, err);
+        ks_put_summary(v, to);
+        return 0;
     case TABLE_WORK:
-        return ks_put_work(v, to, err);
+        ks_put_work(v, to);
+        return 0;
     case TABLE_KERNELS:
         return ks_put_groups(v, KS_BY_KERNEL, c->top, to, err);
     case TABLE_OPERATORS:
@@ -136,9 +139,10 @@ static int put_rows(const struct ks_trace_view *v, const struct config *c, int t
     case TABLE_OWN:
         return ks_put_own(v, c->top, to, err);
     case TABLE_CRITICAL:
-        return ks_put_critical(v, to, err);
+        ks_put_critical(v, path, to);
+        return 0;
     case TABLE_PARTS:
-        return ks_put_parts(v, c->top, to, err);
+        return ks_put_parts(v, path, c->top, to, err);
     default:
         return 0; /* of all traces: at the end */
     }
@@ -149,20 +153,27 @@ static bool is_wanted(const struct config *c, int table)
     return table != TABLE_ALL && (c->table == TABLE_ALL || (int)c->table == table);
 }
 
+/* stragglers: NULL: not wanted. */
 static int add_file(const char *path, const struct config *c, struct ks_table tables[N_TABLES],
                     struct ks_stragglers *stragglers, struct ks_buf *notes, struct ks_err *err)
 {
     const struct ks_view_options o = { .peaks = c->peaks,
                                        .steps = c->steps,
                                        .rules = { .halve_causal = c->halve_causal } };
+    struct ks_path critical = { 0 };
     struct ks_trace_view v;
     int rc = ks_trace_view_open(path, &o, &v, notes, err);
 
+    if (rc == 0)
+        rc = ks_trace_view_busy(&v, err);
+    if (rc == 0 && (is_wanted(c, TABLE_CRITICAL) || is_wanted(c, TABLE_PARTS)))
+        rc = ks_path_of(&v, &critical, err);
     for (int i = 0; rc == 0 && i < N_TABLES; i++)
         if (is_wanted(c, i))
-            rc = put_rows(&v, c, i, &tables[i], err);
-    if (rc == 0 && is_wanted(c, TABLE_STRAGGLERS))
+            rc = put_rows(&v, &critical, c, i, &tables[i], err);
+    if (rc == 0 && stragglers)
         rc = ks_stragglers_add(stragglers, &v, err);
+    ks_path_release(&critical);
     ks_trace_view_close(&v);
     return rc;
 }
@@ -201,7 +212,9 @@ static int analyze(const void *cfg, const char *const *operands, int n, struct k
     if (rc == 0 && c->output)
         rc = ks_trace_output_check(c->output, (const char *const *)paths.path, paths.n, err);
     for (size_t i = 0; rc == 0 && i < paths.n; i++)
-        rc = add_file(paths.path[i], c, tables, &stragglers, notes, err);
+        rc = add_file(paths.path[i], c, tables,
+                      paths.n > 1 && is_wanted(c, TABLE_STRAGGLERS) ? &stragglers : NULL, notes,
+                      err);
     if (rc == 0)
         rc = ks_stragglers_put(&stragglers, &tables[TABLE_STRAGGLERS], err);
     if (rc == 0)

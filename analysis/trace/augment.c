@@ -65,22 +65,53 @@ struct members {
     uint16_t has; /* bits of keys that the event has already */
 };
 
+static void put_text(struct ks_buf *to, const char *text)
+{
+    ks_buf_put(to, text, strlen(text));
+}
+
 static bool put_key(struct members *to, const char *key)
 {
-    if (to->has & bit_of(key, strlen(key)))
+    if (to->has && (to->has & bit_of(key, strlen(key))))
         return false;
-    ks_buf_printf(&to->text, "%s\"%s\": ", to->text.len ? ", " : "", key);
+    put_text(&to->text, to->text.len ? ", \"" : "\"");
+    put_text(&to->text, key);
+    put_text(&to->text, "\": ");
     return true;
 }
 
-static void put_number(struct members *to, const char *key, double v)
+/* Every digit that tells the number from its neighbours. */
+static void put_exact(struct members *to, const char *key, double v)
 {
     char text[32];
 
     if (!isfinite(v) || !put_key(to, key))
         return;
-    ks_f64_text(v, text);
-    ks_buf_printf(&to->text, "%s", text);
+    if (v == floor(v) && fabs(v) < 1e15)
+        snprintf(text, sizeof(text), "%lld", (long long)v);
+    else
+        ks_f64_text(v, text);
+    put_text(&to->text, text);
+}
+
+/* Nine digits: rates follow from the exact numbers beside them. */
+static void put_rate(struct members *to, const char *key, double v)
+{
+    char text[32];
+
+    if (!isfinite(v) || !put_key(to, key))
+        return;
+    snprintf(text, sizeof(text), "%.9g", v);
+    put_text(&to->text, text);
+}
+
+static bool is_plain(const char *text)
+{
+    for (; *text; text++)
+        if ((unsigned char)*text < ' ' || (unsigned char)*text > '~' || *text == '"' ||
+            *text == '\\')
+            return false;
+    return true;
 }
 
 static void put_string(struct members *to, const char *key, const char *text)
@@ -89,6 +120,12 @@ static void put_string(struct members *to, const char *key, const char *text)
 
     if (!put_key(to, key))
         return;
+    if (is_plain(text)) {
+        put_text(&to->text, "\"");
+        put_text(&to->text, text);
+        put_text(&to->text, "\"");
+        return;
+    }
     ks_jw_init(&w, &to->text, false);
     ks_jw_str(&w, NULL, text);
 }
@@ -120,13 +157,13 @@ static void put_costs(struct members *to, double flop, enum ks_known flop_known,
                       enum ks_known bytes_known, int64_t ns)
 {
     if (flop_known == KS_KNOWN_FORMULA)
-        put_number(to, "kernel_flop", flop);
+        put_exact(to, "kernel_flop", flop);
     if (bytes_known == KS_KNOWN_FORMULA || bytes_known == KS_KNOWN_TENSORS)
-        put_number(to, "kernel_num_gb", bytes / 1e9);
+        put_exact(to, "kernel_num_gb", bytes / 1e9);
     if (flop_known)
-        put_number(to, "achieved_tflops", rate(flop, ns, 1e12));
+        put_rate(to, "achieved_tflops", rate(flop, ns, 1e12));
     if (bytes_known)
-        put_number(to, "achieved_gb_per_s", rate(bytes, ns, 1e9));
+        put_rate(to, "achieved_gb_per_s", rate(bytes, ns, 1e9));
 }
 
 static void put_roofline(const struct ks_trace_view *v, uint32_t i, struct members *to)
@@ -143,9 +180,9 @@ static void put_roofline(const struct ks_trace_view *v, uint32_t i, struct membe
 
     one.units_ns[c->units[i]] = g->dur_ns[i];
     r = ks_group_rates(&one, &v->peak[one.device]);
-    put_number(to, "achieved_flops_percent", 100 * r.compute_share);
-    put_number(to, "achieved_bandwidth_percent", 100 * r.bandwidth_share);
-    put_number(to, "arithmetic_intensity", r.flop_per_byte);
+    put_rate(to, "achieved_flops_percent", 100 * r.compute_share);
+    put_rate(to, "achieved_bandwidth_percent", 100 * r.bandwidth_share);
+    put_rate(to, "arithmetic_intensity", r.flop_per_byte);
     if (r.bound)
         put_string(to, "roofline_bound", r.bound);
 }
@@ -174,8 +211,8 @@ static void op_text(const struct ks_trace_view *v, uint32_t i, struct members *t
         return;
     put_costs(to, c->op_flop[i], c->op_flop_known[i], c->op_bytes[i], c->op_bytes_known[i],
               c->op_ns[i]);
-    put_number(to, "kernels", c->op_kernels[i]);
-    put_number(to, "kernel_time_us", (double)c->op_ns[i] / 1e3);
+    put_exact(to, "kernels", c->op_kernels[i]);
+    put_exact(to, "kernel_time_us", (double)c->op_ns[i] / 1e3);
 }
 
 /* ---- zeros that stand in the file ---- */
@@ -349,7 +386,7 @@ static uint64_t next_place(const struct copy *c)
     return at;
 }
 
-static int put_text(struct copy *c, const char *text, struct ks_err *err)
+static int copy_text(struct copy *c, const char *text, struct ks_err *err)
 {
     return ks_trace_output_put(c->out, text, strlen(text), err);
 }
@@ -364,10 +401,10 @@ static int put_args(struct copy *c, struct ks_trace_place place, struct ks_err *
     if (text->len == 0)
         return ks_buf_ok(text) ? 0 : ks_fail(err, KS_ENOMEM, "out of memory");
     c->n_inserted++;
-    rc = put_text(c, before[place.has_args], err);
+    rc = copy_text(c, before[place.has_args], err);
     if (rc == 0)
         rc = ks_trace_output_put(c->out, text->data, text->len, err);
-    return rc == 0 && place.has_args == 0 ? put_text(c, "}", err) : rc;
+    return rc == 0 && place.has_args == 0 ? copy_text(c, "}", err) : rc;
 }
 
 static int insert(struct copy *c, uint64_t at, struct ks_err *err)

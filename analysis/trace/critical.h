@@ -35,9 +35,9 @@ void ks_path_release(struct ks_path *p);
 
 extern const struct ks_table_column ks_critical_columns[], ks_part_columns[];
 /* Times of the path by what bounds it, and a total. */
-int ks_put_critical(const struct ks_trace_view *v, struct ks_table *to, struct ks_err *err);
-/* The same by name, the longest first. */
-int ks_put_parts(const struct ks_trace_view *v, uint32_t n_top, struct ks_table *to,
-                 struct ks_err *err);
+void ks_put_critical(const struct ks_trace_view *v, const struct ks_path *p, struct ks_table *to);
+/* The same by name, the longest first. KS_ENOMEM. */
+int ks_put_parts(const struct ks_trace_view *v, const struct ks_path *p, uint32_t n_top,
+                 struct ks_table *to, struct ks_err *err);
 
 #endif

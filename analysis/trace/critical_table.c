@@ -47,28 +47,24 @@ static int64_t whole_of(const struct ks_path *p)
     return p->n ? p->parts[0].end_ns - p->parts[p->n - 1].begin_ns : 0;
 }
 
-int ks_put_critical(const struct ks_trace_view *v, struct ks_table *to, struct ks_err *err)
+void ks_put_critical(const struct ks_trace_view *v, const struct ks_path *p, struct ks_table *to)
 {
     struct sum sums[KS_N_PATHS + 1] = { { 0 } }, *all = &sums[KS_N_PATHS];
-    struct ks_path path;
-    int rc = ks_path_of(v, &path, err);
 
-    for (size_t i = 0; rc == 0 && i < path.n; i++) {
-        struct sum *s = &sums[path.parts[i].by];
+    for (size_t i = 0; i < p->n; i++) {
+        struct sum *s = &sums[p->parts[i].by];
 
         s->n++;
-        s->ns += path.parts[i].end_ns - path.parts[i].begin_ns;
+        s->ns += p->parts[i].end_ns - p->parts[i].begin_ns;
     }
-    for (int by = 0; rc == 0 && by < KS_N_PATHS; by++) {
+    for (int by = 0; by < KS_N_PATHS; by++) {
         all->n += sums[by].n;
         all->ns += sums[by].ns;
         if (sums[by].n)
-            put_sum(v, words[by], NULL, false, &sums[by], whole_of(&path), to);
+            put_sum(v, words[by], NULL, false, &sums[by], whole_of(p), to);
     }
-    if (rc == 0 && path.n)
-        put_sum(v, "(total)", NULL, false, all, whole_of(&path), to);
-    ks_path_release(&path);
-    return rc;
+    if (p->n)
+        put_sum(v, "(total)", NULL, false, all, whole_of(p), to);
 }
 
 static int compare(const void *x, const void *y)
@@ -103,36 +99,32 @@ static void put_sums(const struct ks_trace_view *v, const struct sum *sums, size
         put_sum(v, "mixed", text, true, &rest, whole_ns, to);
 }
 
-int ks_put_parts(const struct ks_trace_view *v, uint32_t n_top, struct ks_table *to,
-                 struct ks_err *err)
+int ks_put_parts(const struct ks_trace_view *v, const struct ks_path *p, uint32_t n_top,
+                 struct ks_table *to, struct ks_err *err)
 {
     /* KS_N_PATHS per name; the last are those without one. */
-    struct sum *sums = calloc((v->t->names.n + (size_t)1) * KS_N_PATHS, sizeof(*sums));
-    struct ks_path path;
+    const size_t n_names = v->t->names.n, n_sums = (n_names + 1) * KS_N_PATHS;
+    struct sum *sums = calloc(n_sums, sizeof(*sums));
     size_t n = 0;
-    int rc;
 
     if (!sums)
         return ks_fail(err, KS_ENOMEM, "out of memory for a table");
-    rc = ks_path_of(v, &path, err);
-    for (size_t i = 0; rc == 0 && i < path.n; i++) {
-        const struct ks_path_part *p = &path.parts[i];
-        struct sum *s =
-            &sums[(size_t)(p->name == KS_NAME_NONE ? v->t->names.n : p->name) * KS_N_PATHS + p->by];
+    for (size_t i = 0; i < p->n; i++) {
+        const struct ks_path_part *part = &p->parts[i];
+        const size_t name = part->name == KS_NAME_NONE ? n_names : part->name;
+        struct sum *s = &sums[name * KS_N_PATHS + part->by];
 
-        s->name = p->name;
-        s->by = p->by;
+        s->name = part->name;
+        s->by = part->by;
         s->n++;
-        s->ns += p->end_ns - p->begin_ns;
+        s->ns += part->end_ns - part->begin_ns;
     }
-    for (size_t i = 0; rc == 0 && i < (v->t->names.n + (size_t)1) * KS_N_PATHS; i++)
+    for (size_t i = 0; i < n_sums; i++)
         if (sums[i].n)
             sums[n++] = sums[i];
     if (n)
         qsort(sums, n, sizeof(*sums), compare);
-    if (rc == 0)
-        put_sums(v, sums, n, n_top, whole_of(&path), to);
-    ks_path_release(&path);
+    put_sums(v, sums, n, n_top, whole_of(p), to);
     free(sums);
-    return rc;
+    return 0;
 }

@@ -48,12 +48,12 @@ static int add_collectives(const struct ks_trace_view *v, uint32_t device,
 static int add_device(struct ks_stragglers *s, const struct ks_trace_view *v, uint32_t device,
                       struct ks_err *err)
 {
+    const struct ks_busy *b = &v->busy[device];
     struct ks_straggler_rank *r;
-    struct ks_busy b;
-    int rc = ks_busy_of(v->t, device, v->keep, &b, err);
+    int rc;
 
-    if (rc < 0 || b.first_ns > b.last_ns)
-        return rc;
+    if (b->first_ns > b->last_ns)
+        return 0;
     rc = ks_reserve(&s->ranks, s->n + 1, &s->cap, sizeof(*s->ranks), "ranks", err);
     if (rc < 0)
         return rc;
@@ -61,10 +61,10 @@ static int add_device(struct ks_stragglers *s, const struct ks_trace_view *v, ui
     *r = (struct ks_straggler_rank){ .trace = strdup(ks_path_base(v->t->path)),
                                      .rank = v->t->rank,
                                      .device = v->t->devices[device].id,
-                                     .busy_ns = ks_busy_ns(&b, KS_N_WORK_SETS - 1),
-                                     .compute_ns = ks_busy_ns(&b, KS_WORK_COMPUTE),
-                                     .communication_ns = ks_busy_ns(&b, KS_WORK_COMMUNICATION),
-                                     .span_ns = b.last_ns - b.first_ns };
+                                     .busy_ns = ks_busy_ns(b, KS_N_WORK_SETS - 1),
+                                     .compute_ns = ks_busy_ns(b, KS_WORK_COMPUTE),
+                                     .communication_ns = ks_busy_ns(b, KS_WORK_COMMUNICATION),
+                                     .span_ns = b->last_ns - b->first_ns };
     return r->trace ? add_collectives(v, device, r, err) : no_memory(err);
 }
 

@@ -172,8 +172,21 @@ int ks_trace_view_open(const char *path, const struct ks_view_options *o, struct
     return rc;
 }
 
+int ks_trace_view_busy(struct ks_trace_view *v, struct ks_err *err)
+{
+    int rc = 0;
+
+    v->busy = calloc(v->t->n_devices + (size_t)1, sizeof(*v->busy));
+    if (!v->busy)
+        return ks_fail(err, KS_ENOMEM, "out of memory");
+    for (uint32_t d = 0; rc == 0 && d < v->t->n_devices; d++)
+        rc = ks_busy_of(v->t, d, v->keep, &v->busy[d], err);
+    return rc;
+}
+
 void ks_trace_view_close(struct ks_trace_view *v)
 {
+    free(v->busy);
     ks_charge_release(&v->charge);
     free(v->peak);
     free(v->keep);

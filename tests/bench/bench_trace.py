@@ -23,9 +23,10 @@ SUM = r'''
 #include <cstdio>
 int main(int, char **argv) {
     simdjson::ondemand::parser parser;
-    auto text = simdjson::padded_string::load(argv[1]);
+    simdjson::padded_string text = simdjson::padded_string::load(argv[1]);
+    simdjson::ondemand::document trace = parser.iterate(text);
     double sum = 0;
-    for (auto event : parser.iterate(text)["traceEvents"].get_array()) {
+    for (auto event : trace["traceEvents"].get_array()) {
         auto o = event.get_object();
         std::string_view cat;
         double dur;
