@@ -247,7 +247,7 @@ static int put_event(struct combine *c, const struct ks_trace_event *ev, struct 
     const char *from = ev->raw.p, *const end = from + ev->raw.n;
 
     ks_buf_clear(&c->text);
-    ks_buf_printf(&c->text, "%s", c->has_event ? ",\n" : "\n");
+    ks_buf_put(&c->text, ",\n", c->has_event ? 2 : 0);
     for (unsigned i = 0; i < n; i++) {
         const struct edit *e = &edits[i];
         const char *to = e->is_suffix ? e->old.p + e->old.n : e->old.p;

@@ -5,7 +5,7 @@ trace: lines "key value" for figures.py.
 
 BIG.json (default: in a temporary folder) is made by trace_big.py from the largest of TRACES when it
 does not exist: 548 MB. Half of it is made, too, for the cost per event. Each program runs RUNS times
-(3), the fastest counts; the files are in the page cache. Peers: cp; Python's bare json.load; a sum over
+(3), the fastest counts; the files are in the page cache. Peers: cp and a sync of the copy; Python's bare json.load; a sum over
 kernels with simdjson, where g++ and libsimdjson-dev are installed, or $KSWEEP_SIMDJSON is a directory
 with simdjson.h and simdjson.cpp; Holistic Trace Analysis, where $KSWEEP_TEST_PYTHON has it; gzip -dc. A
 peer that is not there has no line, and a comment says why. Run it on a quiet machine."""
@@ -103,7 +103,7 @@ def main():
             ("augment", ours + ["augment", big, "-o", out], ""),
             ("diff", ours + ["diff", big, big], ""),
             ("combine", ours + ["combine", big, small, "-o", out], ""),
-            ("cp", ["cp", big, out], "")] + list(peers(tmp, big))
+            ("cp", ["sh", "-c", 'cp "$1" "$2" && sync "$2"', "sh", big, out], "")] + list(peers(tmp, big))
     print("mb %.1f" % (os.path.getsize(big) / 1e6))
     print("half_mb %.1f" % (os.path.getsize(half) / 1e6))
     for key, words, missing in rows:

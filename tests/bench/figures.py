@@ -302,7 +302,7 @@ def rows_trace(raw, b):
     yield row(f"{b}: memory", 1, f"{get('analyze_mib'):.0f} MiB", "", "", "<= 300 MiB", get("analyze_mib") <= 300)
     yield beside("augment", "augment", "simdjson", "simdjson's sum", 3.2)
     yield beside("diff with itself", "diff", "simdjson", "simdjson's sum", 3.2)
-    yield beside("combine with a small one", "combine", "cp", "cp", 3)
+    yield beside("combine with a small one", "combine", "cp", "cp and sync", 3)
     linear = (analyze / get("mb")) / (get("half_s") / get("half_mb"))
     yield row(f"{b}: time per MB", 1, f"{1e3 * analyze / get('mb'):.2f} ms",
               f"of half as much {1e3 * get('half_s') / get('half_mb'):.2f} ms", f"{linear:.3f}", "<= 1.2",
