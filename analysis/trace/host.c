@@ -4,7 +4,6 @@
 #include "trace/rows.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 /* Operators and calls in one list; the row of a call is index - ops.n. */
 struct flattener {
@@ -46,8 +45,10 @@ static bool init(struct flattener *f, struct ks_host *to)
         return false;
     f->n = (uint32_t)n;
     f->to = to;
-    memcpy(f->ts_ns, f->t->ops.ts_ns, n_ops * sizeof(*f->ts_ns));
-    memcpy(f->dur_ns, f->t->ops.dur_ns, n_ops * sizeof(*f->dur_ns));
+    for (uint32_t i = 0; i < n_ops; i++) {
+        f->ts_ns[i] = f->t->ops.ts_ns[i];
+        f->dur_ns[i] = f->t->ops.dur_ns[i];
+    }
     for (uint32_t i = 0; i < f->t->calls.n; i++) {
         f->ts_ns[n_ops + i] = f->t->calls.ts_ns[i];
         f->dur_ns[n_ops + i] = f->t->calls.dur_ns[i];
