@@ -7,6 +7,7 @@
 #include "base/limits.h"
 #include "base/text.h"
 
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +18,7 @@ static const struct ks_analysis *const analyses[] = {
     &ks_analysis_validate,   &ks_analysis_select,    &ks_analysis_need,
     &ks_trace_verb_analyze,  &ks_trace_verb_augment, &ks_trace_verb_diff,
     &ks_trace_verb_combine,  &ks_trace_verb_merge,   &ks_trace_verb_counters,
-    &ks_trace_verb_roofline,
+    &ks_trace_verb_roofline, &ks_trace_verb_compat,
 };
 #define N_ANALYSES (sizeof(analyses) / sizeof(analyses[0]))
 
@@ -51,21 +52,38 @@ static int open_limits(const struct ks_command *command, void **env_out, struct 
     return ks_limits_raise(command->needs_warden, err);
 }
 
-/* "--" separates the sides of a command that has them: doubled, the first one ends the options and
- * the second is an operand. *argc is the number of arguments in copy, which has room for one more.
- */
+static const struct ks_analysis *analysis_in(int argc, char **argv)
+{
+    char name[64];
+
+    for (size_t i = 0; argc > 1 && i < N_ANALYSES; i++)
+        if (strcmp(argv[1], analyses[i]->name) == 0)
+            return analyses[i];
+    if (argc < 3)
+        return NULL;
+    snprintf(name, sizeof(name), "%.30s %.30s", argv[1], argv[2]);
+    for (size_t i = 0; i < N_ANALYSES; i++)
+        if (strcmp(name, analyses[i]->name) == 0)
+            return analyses[i];
+    return NULL;
+}
+
+/* "--" ends the options. It separates the sides of a command that has them: doubled, the second is
+ * an operand. Before the words of a command with options of its own it is inserted. *argc is the
+ * number of arguments in copy, which has room for one more. */
 static void keep_separator(int *argc, char **argv, char **copy)
 {
-    const struct ks_analysis *a = NULL;
+    const struct ks_analysis *a = analysis_in(*argc, argv);
+    const bool is_help = *argc > 3 && strcmp(argv[3], "--help") == 0;
     int n = 0;
 
-    for (size_t i = 0; *argc > 1 && i < N_ANALYSES; i++)
-        a = strcmp(argv[1], analyses[i]->name) == 0 ? analyses[i] : a;
     for (int i = 0; i < *argc; i++) {
-        bool is_first = a && a->has_sides && n == i && strcmp(argv[i], "--") == 0;
+        const bool is_first = n == i;
 
-        if (is_first)
+        if (a && a->has_sides && is_first && strcmp(argv[i], "--") == 0)
             copy[n++] = argv[i];
+        if (a && a->has_own_options && i == 3 && !is_help)
+            copy[n++] = (char *)(uintptr_t) "--";
         copy[n++] = argv[i];
     }
     copy[n] = NULL;

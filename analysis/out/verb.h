@@ -15,8 +15,9 @@ struct ks_analysis {
     const char *name, *summary, *usage; /* usage begins behind "ksweep-analyze " */
     const struct ks_opt *opts;
     size_t cfg_size;
-    int n_min, n_max; /* operands; n_max 0 = any number */
-    bool has_sides;   /* a "--" that ends the options stays among the operands */
+    int n_min, n_max;     /* operands; n_max 0 = any number */
+    bool has_sides;       /* a "--" that ends the options stays among the operands */
+    bool has_own_options; /* of two words: every later word is an operand, but for a first --help */
     int (*run)(const void *cfg, const char *const *operands, int n, struct ks_buf *notes,
                struct ks_err *err);
 };

@@ -2,6 +2,8 @@
 /* analyze.c - where the time of a trace goes, and how far from the roof its kernels are. */
 #include "analysis/out/result.h"
 #include "analysis/trace/breakdown.h"
+#include "analysis/trace/critical.h"
+#include "analysis/trace/stragglers.h"
 #include "analysis/trace/tables.h"
 #include "analysis/trace/verbs.h"
 #include "trace/output.h"
@@ -22,12 +24,15 @@ enum {
     TABLE_COPIES,
     TABLE_ANNOTATIONS,
     TABLE_OWN,
+    TABLE_CRITICAL,
+    TABLE_PARTS,
+    TABLE_STRAGGLERS,
     N_TABLES
 };
 static const char *const table_names[] = { "all",       "summary", "work",        "kernels",
                                            "operators", "shapes",  "idle",        "launches",
                                            "queues",    "copies",  "annotations", "own",
-                                           NULL };
+                                           "critical",  "parts",   "stragglers",  NULL };
 static const char *const titles[] = { "",
                                       "devices",
                                       "kinds of work that ran at once",
@@ -39,7 +44,10 @@ static const char *const titles[] = { "",
                                       "queue length: launched and not yet begun",
                                       "GB/s of copies and fills",
                                       "annotations",
-                                      "operators on the host, with and without those below them" };
+                                      "operators on the host, with and without those below them",
+                                      "critical path",
+                                      "critical path by name",
+                                      "ranks, those that hold up the others first" };
 static const struct ks_table_column *const columns[] = { NULL,
                                                          ks_summary_columns,
                                                          ks_work_columns,
@@ -51,7 +59,10 @@ static const struct ks_table_column *const columns[] = { NULL,
                                                          ks_queue_columns,
                                                          ks_copy_columns,
                                                          ks_note_columns,
-                                                         ks_own_columns };
+                                                         ks_own_columns,
+                                                         ks_critical_columns,
+                                                         ks_part_columns,
+                                                         ks_straggler_columns };
 
 static const char *const formats[] = { "text", "csv", "json", "markdown", NULL };
 static const struct ks_format *const writers[] = { &ks_format_text, &ks_format_csv, &ks_format_json,
@@ -98,14 +109,17 @@ static const struct ks_opt opts[] = {
 };
 #undef AT
 
-static int put_rows(const struct ks_trace_view *v, const struct config *c, int table,
-                    struct ks_table *to, struct ks_err *err)
+/* path: where the tables of the critical path are wanted. */
+static int put_rows(const struct ks_trace_view *v, const struct ks_path *path,
+                    const struct config *c, int table, struct ks_table *to, struct ks_err *err)
 {
     switch (table) {
     case TABLE_SUMMARY:
-        return ks_put_summary(v, to, err);
+        ks_put_summary(v, to);
+        return 0;
     case TABLE_WORK:
-        return ks_put_work(v, to, err);
+        ks_put_work(v, to);
+        return 0;
     case TABLE_KERNELS:
         return ks_put_groups(v, KS_BY_KERNEL, c->top, to, err);
     case TABLE_OPERATORS:
@@ -122,8 +136,15 @@ static int put_rows(const struct ks_trace_view *v, const struct config *c, int t
         return ks_put_copies(v, to, err);
     case TABLE_ANNOTATIONS:
         return ks_put_notes(v, to, err);
-    default:
+    case TABLE_OWN:
         return ks_put_own(v, c->top, to, err);
+    case TABLE_CRITICAL:
+        ks_put_critical(v, path, to);
+        return 0;
+    case TABLE_PARTS:
+        return ks_put_parts(v, path, c->top, to, err);
+    default:
+        return 0; /* of all traces: at the end */
     }
 }
 
@@ -132,18 +153,27 @@ static bool is_wanted(const struct config *c, int table)
     return table != TABLE_ALL && (c->table == TABLE_ALL || (int)c->table == table);
 }
 
+/* stragglers: NULL: not wanted. */
 static int add_file(const char *path, const struct config *c, struct ks_table tables[N_TABLES],
-                    struct ks_buf *notes, struct ks_err *err)
+                    struct ks_stragglers *stragglers, struct ks_buf *notes, struct ks_err *err)
 {
     const struct ks_view_options o = { .peaks = c->peaks,
                                        .steps = c->steps,
                                        .rules = { .halve_causal = c->halve_causal } };
+    struct ks_path critical = { 0 };
     struct ks_trace_view v;
     int rc = ks_trace_view_open(path, &o, &v, notes, err);
 
+    if (rc == 0)
+        rc = ks_trace_view_busy(&v, err);
+    if (rc == 0 && (is_wanted(c, TABLE_CRITICAL) || is_wanted(c, TABLE_PARTS)))
+        rc = ks_path_of(&v, &critical, err);
     for (int i = 0; rc == 0 && i < N_TABLES; i++)
         if (is_wanted(c, i))
-            rc = put_rows(&v, c, i, &tables[i], err);
+            rc = put_rows(&v, &critical, c, i, &tables[i], err);
+    if (rc == 0 && stragglers)
+        rc = ks_stragglers_add(stragglers, &v, err);
+    ks_path_release(&critical);
     ks_trace_view_close(&v);
     return rc;
 }
@@ -168,6 +198,7 @@ static int analyze(const void *cfg, const char *const *operands, int n, struct k
 {
     const struct config *c = cfg;
     struct ks_table tables[N_TABLES] = { 0 };
+    struct ks_stragglers stragglers = { 0 };
     struct ks_paths paths = { 0 };
     int rc = 0;
 
@@ -181,9 +212,14 @@ static int analyze(const void *cfg, const char *const *operands, int n, struct k
     if (rc == 0 && c->output)
         rc = ks_trace_output_check(c->output, (const char *const *)paths.path, paths.n, err);
     for (size_t i = 0; rc == 0 && i < paths.n; i++)
-        rc = add_file(paths.path[i], c, tables, notes, err);
+        rc = add_file(paths.path[i], c, tables,
+                      paths.n > 1 && is_wanted(c, TABLE_STRAGGLERS) ? &stragglers : NULL, notes,
+                      err);
+    if (rc == 0)
+        rc = ks_stragglers_put(&stragglers, &tables[TABLE_STRAGGLERS], err);
     if (rc == 0)
         rc = write_tables(c, tables, err);
+    ks_stragglers_release(&stragglers);
     ks_paths_close(&paths);
     for (int i = 1; i < N_TABLES; i++)
         ks_table_release(&tables[i]);

@@ -7,6 +7,7 @@
 #include "analysis/trace/view.h"
 
 #include "trace/output.h"
+#include "trace/text.h"
 #include "json/json.h"
 
 #include <math.h>
@@ -39,33 +40,98 @@ static const struct ks_opt opts[] = {
 
 /* ---- what is inserted ---- */
 
-static void put_key(struct ks_buf *to, const char *key)
+/* Keys that augment inserts. One that an event has already stays as it is. */
+static const char *const keys[] = {
+    "kernel_flop",          "kernel_num_gb",          "achieved_tflops",
+    "achieved_gb_per_s",    "achieved_flops_percent", "achieved_bandwidth_percent",
+    "arithmetic_intensity", "roofline_bound",         "operator",
+    "operator_dims",        "operator_types",         "kernels",
+    "kernel_time_us"
+};
+enum { N_KEYS = sizeof(keys) / sizeof(keys[0]) };
+
+/* Bit of a key; 0: none of them. */
+static uint16_t bit_of(const char *key, size_t n)
 {
-    ks_buf_printf(to, "%s\"%s\": ", to->len ? ", " : "", key);
+    for (int i = 0; i < N_KEYS; i++)
+        if (strlen(keys[i]) == n && memcmp(keys[i], key, n) == 0)
+            return (uint16_t)(1u << i);
+    return 0;
 }
 
-static void put_number(struct ks_buf *to, const char *key, double v)
+/* The members that one event gets. */
+struct members {
+    struct ks_buf text;
+    uint16_t has; /* bits of keys that the event has already */
+};
+
+static void put_text(struct ks_buf *to, const char *text)
+{
+    ks_buf_put(to, text, strlen(text));
+}
+
+static bool put_key(struct members *to, const char *key)
+{
+    if (to->has && (to->has & bit_of(key, strlen(key))))
+        return false;
+    put_text(&to->text, to->text.len ? ", \"" : "\"");
+    put_text(&to->text, key);
+    put_text(&to->text, "\": ");
+    return true;
+}
+
+/* Every digit that tells the number from its neighbours. */
+static void put_exact(struct members *to, const char *key, double v)
 {
     char text[32];
 
-    if (!isfinite(v))
+    if (!isfinite(v) || !put_key(to, key))
         return;
-    put_key(to, key);
-    ks_f64_text(v, text);
-    ks_buf_printf(to, "%s", text);
+    if (v == floor(v) && fabs(v) < 1e15)
+        snprintf(text, sizeof(text), "%lld", (long long)v);
+    else
+        ks_f64_text(v, text);
+    put_text(&to->text, text);
 }
 
-static void put_string(struct ks_buf *to, const char *key, const char *text)
+/* Nine digits: rates follow from the exact numbers beside them. */
+static void put_rate(struct members *to, const char *key, double v)
+{
+    char text[32];
+
+    if (!isfinite(v) || !put_key(to, key))
+        return;
+    snprintf(text, sizeof(text), "%.9g", v);
+    put_text(&to->text, text);
+}
+
+static bool is_plain(const char *text)
+{
+    for (; *text; text++)
+        if ((unsigned char)*text < ' ' || (unsigned char)*text > '~' || *text == '"' ||
+            *text == '\\')
+            return false;
+    return true;
+}
+
+static void put_string(struct members *to, const char *key, const char *text)
 {
     struct ks_jw w;
 
-    put_key(to, key);
-    ks_jw_init(&w, to, false);
+    if (!put_key(to, key))
+        return;
+    if (is_plain(text)) {
+        put_text(&to->text, "\"");
+        put_text(&to->text, text);
+        put_text(&to->text, "\"");
+        return;
+    }
+    ks_jw_init(&w, &to->text, false);
     ks_jw_str(&w, NULL, text);
 }
 
 /* The first two lines of a shape's text are JSON already. */
-static void put_shapes(const struct ks_trace *t, uint32_t op, struct ks_buf *to)
+static void put_shapes(const struct ks_trace *t, uint32_t op, struct members *to)
 {
     const char *text;
     size_t n;
@@ -75,10 +141,8 @@ static void put_shapes(const struct ks_trace *t, uint32_t op, struct ks_buf *to)
     text = ks_names_text(&t->shapes, t->ops.shape[op]);
     for (int i = 0; i < 2; i++) {
         n = strcspn(text, "\n");
-        if (n) {
-            put_key(to, i ? "operator_types" : "operator_dims");
-            ks_buf_put(to, text, n);
-        }
+        if (n && put_key(to, i ? "operator_types" : "operator_dims"))
+            ks_buf_put(&to->text, text, n);
         text += n + (text[n] == '\n');
     }
 }
@@ -89,20 +153,20 @@ static double rate(double amount, int64_t ns, double unit)
 }
 
 /* Values that stand in the file and are not zero stay. */
-static void put_costs(struct ks_buf *to, double flop, enum ks_known flop_known, double bytes,
+static void put_costs(struct members *to, double flop, enum ks_known flop_known, double bytes,
                       enum ks_known bytes_known, int64_t ns)
 {
     if (flop_known == KS_KNOWN_FORMULA)
-        put_number(to, "kernel_flop", flop);
+        put_exact(to, "kernel_flop", flop);
     if (bytes_known == KS_KNOWN_FORMULA || bytes_known == KS_KNOWN_TENSORS)
-        put_number(to, "kernel_num_gb", bytes / 1e9);
+        put_exact(to, "kernel_num_gb", bytes / 1e9);
     if (flop_known)
-        put_number(to, "achieved_tflops", rate(flop, ns, 1e12));
+        put_rate(to, "achieved_tflops", rate(flop, ns, 1e12));
     if (bytes_known)
-        put_number(to, "achieved_gb_per_s", rate(bytes, ns, 1e9));
+        put_rate(to, "achieved_gb_per_s", rate(bytes, ns, 1e9));
 }
 
-static void put_roofline(const struct ks_trace_view *v, uint32_t i, struct ks_buf *to)
+static void put_roofline(const struct ks_trace_view *v, uint32_t i, struct members *to)
 {
     const struct ks_charge *c = &v->charge;
     const struct ks_trace_gpu *g = &v->t->gpu;
@@ -116,19 +180,18 @@ static void put_roofline(const struct ks_trace_view *v, uint32_t i, struct ks_bu
 
     one.units_ns[c->units[i]] = g->dur_ns[i];
     r = ks_group_rates(&one, &v->peak[one.device]);
-    put_number(to, "achieved_flops_percent", 100 * r.compute_share);
-    put_number(to, "achieved_bandwidth_percent", 100 * r.bandwidth_share);
-    put_number(to, "arithmetic_intensity", r.flop_per_byte);
+    put_rate(to, "achieved_flops_percent", 100 * r.compute_share);
+    put_rate(to, "achieved_bandwidth_percent", 100 * r.bandwidth_share);
+    put_rate(to, "arithmetic_intensity", r.flop_per_byte);
     if (r.bound)
         put_string(to, "roofline_bound", r.bound);
 }
 
-static void kernel_text(const struct ks_trace_view *v, uint32_t i, struct ks_buf *to)
+static void kernel_text(const struct ks_trace_view *v, uint32_t i, struct members *to)
 {
     const struct ks_charge *c = &v->charge;
     const uint32_t op = v->t->gpu.kind[i] == KS_TRACE_KERNEL ? c->op[i] : KS_TRACE_NONE;
 
-    ks_buf_clear(to);
     if (v->t->gpu.kind[i] != KS_TRACE_KERNEL)
         return;
     put_costs(to, c->flop[i], c->flop_known[i], c->bytes[i], c->bytes_known[i],
@@ -140,17 +203,16 @@ static void kernel_text(const struct ks_trace_view *v, uint32_t i, struct ks_buf
     put_shapes(v->t, op, to);
 }
 
-static void op_text(const struct ks_trace_view *v, uint32_t i, struct ks_buf *to)
+static void op_text(const struct ks_trace_view *v, uint32_t i, struct members *to)
 {
     const struct ks_charge *c = &v->charge;
 
-    ks_buf_clear(to);
     if (c->op_kernels[i] == 0)
         return;
     put_costs(to, c->op_flop[i], c->op_flop_known[i], c->op_bytes[i], c->op_bytes_known[i],
               c->op_ns[i]);
-    put_number(to, "kernels", c->op_kernels[i]);
-    put_number(to, "kernel_time_us", (double)c->op_ns[i] / 1e3);
+    put_exact(to, "kernels", c->op_kernels[i]);
+    put_exact(to, "kernel_time_us", (double)c->op_ns[i] / 1e3);
 }
 
 /* ---- zeros that stand in the file ---- */
@@ -167,13 +229,12 @@ struct zeros {
     size_t n, cap, next;
 };
 
-static bool has_zero(const double *values, uint32_t n)
-{
-    for (uint32_t i = 0; i < n; i++)
-        if (values[i] == 0)
-            return true;
-    return false;
-}
+/* What an input that was augmented before has already. */
+struct before {
+    struct zeros zeros;
+    uint16_t *op_has, *kernel_has; /* [ops.n], [gpu.n] bits of keys */
+    bool has_series;
+};
 
 static int add_zero(struct zeros *zs, struct zero z, struct ks_err *err)
 {
@@ -215,31 +276,56 @@ static int add_zeros(struct zeros *zs, const struct ks_trace_event *ev, uint32_t
     return rc;
 }
 
-/* Rows are recognised by their place, which the model holds. */
-static int find_zeros(const struct ks_trace *t, struct ks_trace_source *s, struct zeros *zs,
+static uint16_t keys_in(struct ks_span args)
+{
+    struct ks_trace_walk w = ks_trace_walk(args);
+    struct ks_trace_member m;
+    uint16_t has = 0;
+
+    while (ks_trace_walk_next(&w, &m))
+        has |= bit_of(m.key.p, m.key.n);
+    return has;
+}
+
+/* Rows are recognised by their place, which the model holds; op and kernel: the next ones. */
+static int look_at(const struct ks_trace *t, const struct ks_trace_event *ev, uint32_t *op,
+                   uint32_t *kernel, struct before *b, struct ks_err *err)
+{
+    const uint64_t end = ev->at + ev->raw.n;
+
+    b->has_series |= ev->kind == KS_TRACE_COUNTER && ks_span_is(ev->cat, "ksweep");
+    while (*op < t->ops.n && t->ops.place[*op].at < ev->at)
+        ++*op;
+    while (*kernel < t->gpu.n && t->gpu.place[*kernel].at < ev->at)
+        ++*kernel;
+    if (*op < t->ops.n && t->ops.place[*op].at < end) {
+        b->op_has[*op] = keys_in(ev->args);
+        return add_zeros(&b->zeros, ev, *op, true, err);
+    }
+    if (*kernel < t->gpu.n && t->gpu.place[*kernel].at < end) {
+        b->kernel_has[*kernel] = keys_in(ev->args);
+        return add_zeros(&b->zeros, ev, *kernel, false, err);
+    }
+    return 0;
+}
+
+static int look_again(const struct ks_trace *t, struct ks_trace_source *s, struct before *b,
                       struct ks_err *err)
 {
     struct ks_trace_item *item = malloc(sizeof(*item));
     struct ks_trace_reader *r = NULL;
     uint32_t op = 0, kernel = 0;
-    int rc = item ? ks_trace_source_rewind(s, err) : ks_fail(err, KS_ENOMEM, "out of memory");
+    int rc;
 
+    b->op_has = calloc(t->ops.n + (size_t)1, sizeof(*b->op_has));
+    b->kernel_has = calloc(t->gpu.n + (size_t)1, sizeof(*b->kernel_has));
+    rc = item && b->op_has && b->kernel_has ? ks_trace_source_rewind(s, err)
+                                            : ks_fail(err, KS_ENOMEM, "out of memory");
     if (rc == 0)
         rc = ks_trace_reader_create(s, &r, err);
-    while (rc >= 0 && r && (rc = ks_trace_reader_next(r, item, err)) > 0) {
-        const uint64_t end = item->event.at + item->event.raw.n;
-
-        if (item->type != KS_TRACE_ITEM_EVENT)
-            continue;
-        while (op < t->ops.n && t->ops.place[op].at < item->event.at)
-            op++;
-        while (kernel < t->gpu.n && t->gpu.place[kernel].at < item->event.at)
-            kernel++;
-        if (op < t->ops.n && t->ops.place[op].at < end)
-            rc = add_zeros(zs, &item->event, op, true, err);
-        else if (kernel < t->gpu.n && t->gpu.place[kernel].at < end)
-            rc = add_zeros(zs, &item->event, kernel, false, err);
-    }
+    while (rc >= 0 && r && (rc = ks_trace_reader_next(r, item, err)) > 0)
+        if (item->type == KS_TRACE_ITEM_EVENT)
+            rc = look_at(t, &item->event, &op, &kernel, b, err);
     ks_trace_reader_destroy(r);
     free(item);
     return rc;
@@ -257,7 +343,6 @@ static void zero_text(const struct ks_trace_view *v, const struct zero *z, struc
                                 : (z->is_flop ? v->t->gpu.flop : v->t->gpu.gb)[z->row];
     char text[32];
 
-    ks_buf_clear(to);
     if (old != 0 || known == KS_KNOWN_NOT || known == KS_KNOWN_FILE)
         return;
     ks_f64_text(z->is_flop ? value : value / 1e9, text);
@@ -270,8 +355,9 @@ struct copy {
     const struct ks_trace_view *v;
     struct ks_trace_source *source;
     struct ks_trace_output *out;
-    struct zeros zeros;
-    struct ks_buf text, series;
+    struct before before;
+    struct members members;
+    struct ks_buf series;
     uint32_t op, kernel; /* next rows */
     bool is_series_done;
     uint64_t n_inserted; /* events that got something */
@@ -293,72 +379,53 @@ static uint64_t next_place(const struct copy *c)
         at = least(at, t->ops.place[c->op].at);
     if (c->kernel < t->gpu.n)
         at = least(at, t->gpu.place[c->kernel].at);
-    if (c->zeros.next < c->zeros.n)
-        at = least(at, c->zeros.z[c->zeros.next].at);
+    if (c->before.zeros.next < c->before.zeros.n)
+        at = least(at, c->before.zeros.z[c->before.zeros.next].at);
     if (!c->is_series_done && c->series.len)
         at = least(at, t->events_end);
     return at;
 }
 
-static int put_text(struct copy *c, const char *text, struct ks_err *err)
+static int copy_text(struct copy *c, const char *text, struct ks_err *err)
 {
     return ks_trace_output_put(c->out, text, strlen(text), err);
 }
 
-/* c->text into the args that end at this place. */
+/* c->members into the args that end at this place. */
 static int put_args(struct copy *c, struct ks_trace_place place, struct ks_err *err)
 {
     static const char *const before[] = { ", \"args\": {", "", ", " };
+    const struct ks_buf *text = &c->members.text;
     int rc;
 
-    if (c->text.len == 0)
-        return ks_buf_ok(&c->text) ? 0 : ks_fail(err, KS_ENOMEM, "out of memory");
+    if (text->len == 0)
+        return ks_buf_ok(text) ? 0 : ks_fail(err, KS_ENOMEM, "out of memory");
     c->n_inserted++;
-    rc = put_text(c, before[place.has_args], err);
+    rc = copy_text(c, before[place.has_args], err);
     if (rc == 0)
-        rc = ks_trace_output_put(c->out, c->text.data, c->text.len, err);
-    return rc == 0 && place.has_args == 0 ? put_text(c, "}", err) : rc;
-}
-
-/* Removes `"key": number` and one comma: the key stands in the event already. */
-static void drop_key(struct ks_buf *text, const char *key)
-{
-    char member[64];
-    char *at, *end;
-
-    snprintf(member, sizeof(member), "\"%s\": ", key);
-    at = text->len ? strstr((char *)text->data, member) : NULL;
-    if (!at)
-        return;
-    end = at + strcspn(at, ",");
-    if (*end == ',')
-        end += 2;
-    memmove(at, end, strlen(end) + 1);
-    text->len -= (size_t)(end - at);
+        rc = ks_trace_output_put(c->out, text->data, text->len, err);
+    return rc == 0 && place.has_args == 0 ? copy_text(c, "}", err) : rc;
 }
 
 static int insert(struct copy *c, uint64_t at, struct ks_err *err)
 {
     const struct ks_trace *t = c->v->t;
+    struct zeros *zeros = &c->before.zeros;
+    const bool is_looked_at = c->before.op_has != NULL;
 
-    if (c->zeros.next < c->zeros.n && c->zeros.z[c->zeros.next].at == at) {
-        zero_text(c->v, &c->zeros.z[c->zeros.next++], &c->text);
-        return ks_trace_output_put(c->out, c->text.data, c->text.len, err);
+    ks_buf_clear(&c->members.text);
+    if (zeros->next < zeros->n && zeros->z[zeros->next].at == at) {
+        zero_text(c->v, &zeros->z[zeros->next++], &c->members.text);
+        return ks_trace_output_put(c->out, c->members.text.data, c->members.text.len, err);
     }
     if (c->op < t->ops.n && t->ops.place[c->op].at == at) {
-        op_text(c->v, c->op, &c->text);
-        if (!isnan(t->ops.flop[c->op]))
-            drop_key(&c->text, "kernel_flop");
-        if (!isnan(t->ops.gb[c->op]))
-            drop_key(&c->text, "kernel_num_gb");
+        c->members.has = is_looked_at ? c->before.op_has[c->op] : 0;
+        op_text(c->v, c->op, &c->members);
         return put_args(c, t->ops.place[c->op++], err);
     }
     if (c->kernel < t->gpu.n && t->gpu.place[c->kernel].at == at) {
-        kernel_text(c->v, c->kernel, &c->text);
-        if (!isnan(t->gpu.flop[c->kernel]))
-            drop_key(&c->text, "kernel_flop");
-        if (!isnan(t->gpu.gb[c->kernel]))
-            drop_key(&c->text, "kernel_num_gb");
+        c->members.has = is_looked_at ? c->before.kernel_has[c->kernel] : 0;
+        kernel_text(c->v, c->kernel, &c->members);
         return put_args(c, t->gpu.place[c->kernel++], err);
     }
     c->is_series_done = true;
@@ -404,11 +471,10 @@ static int write_copy(struct copy *c, const struct config *config, const char *i
     const struct ks_trace *t = c->v->t;
     int rc = ks_trace_output_open(config->output, &input, 1, &c->out, err);
 
-    if (rc == 0 && config->has_counters && !t->dirt.is_cut)
+    if (rc == 0 && t->is_augmented)
+        rc = look_again(t, c->source, &c->before, err);
+    if (rc == 0 && config->has_counters && !t->dirt.is_cut && !c->before.has_series)
         rc = ks_series_put(t, &c->series, err);
-    if (rc == 0 && (has_zero(t->gpu.flop, t->gpu.n) || has_zero(t->gpu.gb, t->gpu.n) ||
-                    has_zero(t->ops.flop, t->ops.n) || has_zero(t->ops.gb, t->ops.n)))
-        rc = find_zeros(t, c->source, &c->zeros, err);
     if (rc == 0)
         rc = copy_all(c, err);
     return ks_trace_output_close(c->out, rc, err);
@@ -436,9 +502,11 @@ static int augment_source(struct ks_trace_source *source, const struct config *c
                       "that the input holds, its metadata and environment included\n",
                       (unsigned long long)c->n_inserted);
     if (c) {
-        ks_buf_release(&c->text);
+        ks_buf_release(&c->members.text);
         ks_buf_release(&c->series);
-        free(c->zeros.z);
+        free(c->before.zeros.z);
+        free(c->before.op_has);
+        free(c->before.kernel_has);
     }
     free(c);
     ks_trace_view_close(&v);

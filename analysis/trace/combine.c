@@ -2,9 +2,11 @@
 /* combine.c - several traces in one file. Events are copied as they are, but for the numbers that
  * would collide: processes, flows, correlations, External ids, and devices that an earlier file
  * uses. */
+#include "analysis/trace/combine.h"
+
 #include "analysis/trace/verbs.h"
 #include "analysis/trace/view.h"
-
+#include "base/text.h"
 #include "trace/output.h"
 #include "trace/text.h"
 
@@ -46,6 +48,9 @@ struct combine {
     struct ks_buf properties, text;
     struct ks_buf before_id, after_id; /* the present file's first device, around its id */
     bool has_event;                    /* one was written */
+    bool is_plain;                     /* events stay as they are */
+    const char *path;                  /* the present file's */
+    struct ks_buf *notes;
 };
 
 /* ---- devices ---- */
@@ -102,31 +107,56 @@ static int64_t device_of(struct combine *c, int64_t id, bool is_described)
     return to;
 }
 
+/* The id of a device's object; the profiler of 2021 gives none: the position counts. */
+static int64_t id_in(struct ks_span object, int64_t position, struct ks_span *text_out)
+{
+    struct ks_trace_walk members = ks_trace_walk(object);
+    struct ks_trace_member m;
+    int64_t id;
+
+    *text_out = (struct ks_span){ NULL, 0 };
+    while (ks_trace_walk_next(&members, &m))
+        if (ks_span_is(m.key, "id") && ks_trace_int(m.value, &id)) {
+            *text_out = m.value;
+            return id;
+        }
+    return position;
+}
+
+static void add_object(struct combine *c, struct ks_span object, int64_t position)
+{
+    struct ks_span old;
+    const int64_t id = id_in(object, position, &old);
+    const char *end = object.p + object.n, *before = old.p ? old.p : object.p + 1;
+    const char *after = old.p ? old.p + old.n : before;
+    const bool is_first = c->before_id.len == 0;
+    struct ks_buf *parts[] = { &c->properties, is_first ? &c->before_id : NULL };
+
+    if (c->is_plain && is_used(c, id))
+        return;
+    ks_buf_printf(&c->properties, "%s", c->properties.len ? ",\n" : "");
+    for (int i = 0; i < 2 && parts[i]; i++) {
+        ks_buf_put(parts[i], object.p, (size_t)(before - object.p));
+        ks_buf_printf(parts[i], "%s", old.p ? "" : "\"id\": ");
+    }
+    ks_buf_printf(&c->properties, "%lld", (long long)device_of(c, id, true));
+    parts[1] = is_first ? &c->after_id : NULL;
+    for (int i = 0; i < 2 && parts[i]; i++) {
+        ks_buf_printf(parts[i], "%s", old.p ? "" : ", ");
+        ks_buf_put(parts[i], after, (size_t)(end - after));
+    }
+}
+
 /* Each device's object with its id replaced. */
 static void add_properties(struct combine *c, struct ks_span list)
 {
     struct ks_trace_walk w = ks_trace_walk(list);
-    struct ks_trace_member object, m;
+    struct ks_trace_member object;
+    int64_t position = 0;
 
-    while (ks_trace_walk_next(&w, &object)) {
-        struct ks_trace_walk members = ks_trace_walk(object.value);
-        const char *from = object.value.p, *end = from + object.value.n;
-        int64_t id;
-
-        ks_buf_printf(&c->properties, "%s", c->properties.len ? ",\n" : "");
-        while (ks_trace_walk_next(&members, &m)) {
-            if (!ks_span_is(m.key, "id") || !ks_trace_int(m.value, &id))
-                continue;
-            ks_buf_put(&c->properties, from, (size_t)(m.value.p - from));
-            ks_buf_printf(&c->properties, "%lld", (long long)device_of(c, id, true));
-            from = m.value.p + m.value.n;
-            if (c->before_id.len == 0) {
-                ks_buf_put(&c->before_id, object.value.p, (size_t)(m.value.p - object.value.p));
-                ks_buf_put(&c->after_id, from, (size_t)(end - from));
-            }
-        }
-        ks_buf_put(&c->properties, from, (size_t)(end - from));
-    }
+    for (; ks_trace_walk_next(&w, &object); position++)
+        if (object.value.n >= 2 && object.value.p[0] == '{')
+            add_object(c, object.value, position);
 }
 
 /* ---- events ---- */
@@ -193,6 +223,8 @@ static unsigned make_edits(struct combine *c, const struct ks_trace_event *ev, s
     const int64_t shift = c->file * ID_STEP;
     unsigned n = 0;
 
+    if (c->is_plain)
+        return 0;
     add_device(c, edits, &n, ev); /* of the first file, too: its devices are used then */
     if (c->file == 0)
         return 0;
@@ -215,7 +247,7 @@ static int put_event(struct combine *c, const struct ks_trace_event *ev, struct 
     const char *from = ev->raw.p, *const end = from + ev->raw.n;
 
     ks_buf_clear(&c->text);
-    ks_buf_printf(&c->text, "%s", c->has_event ? ",\n" : "\n");
+    ks_buf_put(&c->text, ",\n", c->has_event ? 2 : 0);
     for (unsigned i = 0; i < n; i++) {
         const struct edit *e = &edits[i];
         const char *to = e->is_suffix ? e->old.p + e->old.n : e->old.p;
@@ -233,17 +265,38 @@ static int put_event(struct combine *c, const struct ks_trace_event *ev, struct 
 
 /* ---- files ---- */
 
-/* Of the first file only: what it says of itself. */
+/* The reader holds no value of more than KS_TRACE_TOP_MAX bytes, and no secrets. */
+static void note_left_out(struct combine *c, const struct ks_trace_top *top)
+{
+    const bool is_secret = ks_span_is(top->key, "metadata");
+
+    if (is_secret && c->file > 0)
+        return;
+    ks_buf_printf(c->notes, "ksweep-analyze trace: ");
+    ks_text_put(c->notes, c->path, strlen(c->path), KS_LINES_NONE);
+    ks_buf_printf(c->notes, ": left out '");
+    ks_text_put(c->notes, top->key.p, top->key.n, KS_LINES_NONE);
+    ks_buf_printf(c->notes, "' (%llu bytes): %s\n", (unsigned long long)(top->end - top->at),
+                  is_secret ? "it can hold the environment"
+                            : "top-level values of more than 1 MiB are not copied");
+}
+
+/* Devices of all files; of the first file also what it says of itself. */
 static int put_top(struct combine *c, const struct ks_trace_top *top, struct ks_buf *tops)
 {
-    if (!top->value.p)
+    const bool is_devices =
+        ks_span_is(top->key, "deviceProperties") || ks_span_is(top->key, "computeProperties");
+
+    if (ks_span_is(top->key, "traceEvents") || (c->file > 0 && !is_devices))
         return 0;
-    if (ks_span_is(top->key, "deviceProperties")) {
+    if (!top->value.p) {
+        note_left_out(c, top);
+        return 0;
+    }
+    if (is_devices) {
         add_properties(c, top->value);
         return 0;
     }
-    if (c->file > 0 || ks_span_is(top->key, "traceEvents"))
-        return 0;
     ks_buf_printf(tops, ",\n\"");
     ks_buf_put(tops, top->key.p, top->key.n);
     /* The value of a string comes without its quotes. */
@@ -270,13 +323,13 @@ static int put_items(struct combine *c, struct ks_trace_reader *r, struct ks_buf
     return rc;
 }
 
-static int put_file(struct combine *c, const char *path, struct ks_buf *tops, struct ks_buf *notes,
-                    struct ks_err *err)
+static int put_file(struct combine *c, const char *path, struct ks_buf *tops, struct ks_err *err)
 {
     struct ks_trace_source *source = NULL;
     struct ks_trace_reader *r = NULL;
     int rc = ks_trace_source_open(path, &source, err);
 
+    c->path = path;
     c->map.n = 0;
     ks_buf_clear(&c->before_id);
     ks_buf_clear(&c->after_id);
@@ -288,7 +341,7 @@ static int put_file(struct combine *c, const char *path, struct ks_buf *tops, st
     if (rc == 0 && ks_trace_reader_dirt(r)->n_events == 0)
         rc = ks_fail(err, KS_EFORMAT, "%s: the trace holds no events", path);
     if (rc == 0)
-        ks_trace_note_dirt(path, ks_trace_reader_dirt(r), notes);
+        ks_trace_note_dirt(path, ks_trace_reader_dirt(r), c->notes);
     ks_trace_reader_destroy(r);
     ks_trace_source_close(source);
     return rc;
@@ -299,16 +352,15 @@ static int put_text(struct combine *c, const char *text, struct ks_err *err)
     return ks_trace_output_put(c->out, text, strlen(text), err);
 }
 
-static int put_all(struct combine *c, const struct ks_paths *paths, struct ks_buf *notes,
-                   struct ks_err *err)
+static int put_all(struct combine *c, const char *const *paths, size_t n, struct ks_err *err)
 {
     struct ks_buf tops;
     int rc = put_text(c, "{\"traceEvents\": [", err);
 
     ks_buf_init(&tops);
-    for (size_t i = 0; rc == 0 && i < paths->n; i++) {
+    for (size_t i = 0; rc == 0 && i < n; i++) {
         c->file = (int64_t)i;
-        rc = put_file(c, paths->path[i], &tops, notes, err);
+        rc = put_file(c, paths[i], &tops, err);
     }
     if (rc == 0 && !(ks_buf_ok(&tops) && ks_buf_ok(&c->properties)))
         rc = ks_fail(err, KS_ENOMEM, "out of memory");
@@ -326,44 +378,47 @@ static int put_all(struct combine *c, const struct ks_paths *paths, struct ks_bu
     return rc;
 }
 
-static int check_paths(const struct ks_paths *p, struct ks_err *err)
+int ks_trace_combine(const char *const *paths, size_t n, const char *output, bool is_plain,
+                     struct ks_buf *notes, struct ks_err *err)
 {
-    if (p->n < 2)
+    struct combine *c;
+    int rc;
+
+    if (n < 2)
         return ks_fail(err, KS_EINVAL, "at least 2 traces are needed to combine");
-    if (p->n > FILES_MAX)
-        return ks_fail(err, KS_EINVAL, "at most %d traces can be combined, not %zu", FILES_MAX,
-                       p->n);
-    return 0;
+    if (n > FILES_MAX)
+        return ks_fail(err, KS_EINVAL, "at most %d traces can be combined, not %zu", FILES_MAX, n);
+    c = calloc(1, sizeof(*c));
+    if (!c)
+        return ks_fail(err, KS_ENOMEM, "out of memory");
+    c->is_plain = is_plain;
+    c->notes = notes;
+    rc = ks_trace_output_open(output, paths, n, &c->out, err);
+    if (rc == 0)
+        rc = put_all(c, paths, n, err);
+    rc = ks_trace_output_close(c->out, rc, err);
+    ks_buf_release(&c->properties);
+    ks_buf_release(&c->text);
+    ks_buf_release(&c->before_id);
+    ks_buf_release(&c->after_id);
+    free(c);
+    return rc;
 }
 
 static int combine(const void *cfg, const char *const *operands, int n, struct ks_buf *notes,
                    struct ks_err *err)
 {
     const struct config *config = cfg;
-    struct combine *c = calloc(1, sizeof(*c));
     struct ks_paths paths = { 0 };
-    int rc = c ? 0 : ks_fail(err, KS_ENOMEM, "out of memory");
+    int rc;
 
-    if (rc == 0 && !config->output)
-        rc = ks_fail(err, KS_EINVAL, "missing -o FILE; usage: ksweep-analyze %s",
-                     ks_trace_verb_combine.usage);
+    if (!config->output)
+        return ks_fail(err, KS_EINVAL, "missing -o FILE; usage: ksweep-analyze %s",
+                       ks_trace_verb_combine.usage);
+    rc = ks_paths_open(operands, n, &paths, err);
     if (rc == 0)
-        rc = ks_paths_open(operands, n, &paths, err);
-    if (rc == 0)
-        rc = check_paths(&paths, err);
-    if (rc == 0)
-        rc = ks_trace_output_open(config->output, (const char *const *)paths.path, paths.n, &c->out,
-                                  err);
-    if (rc == 0)
-        rc = put_all(c, &paths, notes, err);
-    if (c) {
-        rc = ks_trace_output_close(c->out, rc, err);
-        ks_buf_release(&c->properties);
-        ks_buf_release(&c->text);
-        ks_buf_release(&c->before_id);
-        ks_buf_release(&c->after_id);
-    }
-    free(c);
+        rc = ks_trace_combine((const char *const *)paths.path, paths.n, config->output, false,
+                              notes, err);
     ks_paths_close(&paths);
     return rc;
 }

@@ -21,8 +21,10 @@ unsigned ks_work_of(const struct ks_trace *t, uint32_t i)
     for (size_t k = 0; k < sizeof(collectives) / sizeof(collectives[0]); k++)
         if (strncmp(name, collectives[k], strlen(collectives[k])) == 0)
             return KS_WORK_COMMUNICATION;
-    return strstr(name, "ncclKernel") || strstr(name, "ncclDevKernel") ? KS_WORK_COMMUNICATION
-                                                                       : KS_WORK_COMPUTE;
+    name = strstr(name, "nccl"); /* most names are long and lack it */
+    return name && (strstr(name, "ncclKernel") || strstr(name, "ncclDevKernel"))
+               ? KS_WORK_COMMUNICATION
+               : KS_WORK_COMPUTE;
 }
 
 int64_t ks_busy_ns(const struct ks_busy *b, unsigned mask)
@@ -98,10 +100,11 @@ int ks_busy_of(const struct ks_trace *t, uint32_t device, const uint8_t *keep, s
         rc = ks_fail(err, KS_ENOMEM, "out of memory for %u kernels", g->n);
     for (uint32_t i = 0; rc == 0 && i < g->n; i++) {
         const int64_t begin = g->ts_ns[i], end = begin + g->dur_ns[i];
-        const unsigned type = ks_work_of(t, i);
+        unsigned type;
 
         if (t->streams[g->stream[i]].device != device || (keep && !keep[i]))
             continue;
+        type = ks_work_of(t, i);
         add_edge(&e, begin, type);
         add_edge(&e, end, type | END);
         out->first_ns = begin < out->first_ns ? begin : out->first_ns;

@@ -129,37 +129,28 @@ static void put_device(const struct ks_trace_view *v, uint32_t device, const str
     put_total(v, device, false, to);
 }
 
-int ks_put_summary(const struct ks_trace_view *v, struct ks_table *to, struct ks_err *err)
+void ks_put_summary(const struct ks_trace_view *v, struct ks_table *to)
 {
-    struct ks_busy b;
-    int rc = 0;
-
-    for (uint32_t d = 0; rc == 0 && d < v->t->n_devices; d++) {
-        rc = ks_busy_of(v->t, d, v->keep, &b, err);
-        if (rc == 0 && b.first_ns <= b.last_ns)
-            put_device(v, d, &b, to);
-    }
-    return rc;
+    for (uint32_t d = 0; d < v->t->n_devices; d++)
+        if (v->busy[d].first_ns <= v->busy[d].last_ns)
+            put_device(v, d, &v->busy[d], to);
 }
 
-int ks_put_work(const struct ks_trace_view *v, struct ks_table *to, struct ks_err *err)
+void ks_put_work(const struct ks_trace_view *v, struct ks_table *to)
 {
-    struct ks_busy b;
-    int rc = 0;
+    for (uint32_t d = 0; d < v->t->n_devices; d++) {
+        const struct ks_busy *b = &v->busy[d];
 
-    for (uint32_t d = 0; rc == 0 && d < v->t->n_devices; d++) {
-        rc = ks_busy_of(v->t, d, v->keep, &b, err);
-        for (unsigned set = 1; rc == 0 && set < KS_N_WORK_SETS; set++) {
-            if (b.set_ns[set] == 0)
+        for (unsigned set = 1; set < KS_N_WORK_SETS; set++) {
+            if (b->set_ns[set] == 0)
                 continue;
             put_trace(v, to, d);
             ks_table_text(to, ks_work_names[set]);
-            ks_table_number(to, us(b.set_ns[set]));
+            ks_table_number(to, us(b->set_ns[set]));
             ks_table_number(
-                to, percent((double)b.set_ns[set], (double)ks_busy_ns(&b, KS_N_WORK_SETS - 1)));
+                to, percent((double)b->set_ns[set], (double)ks_busy_ns(b, KS_N_WORK_SETS - 1)));
         }
     }
-    return rc;
 }
 
 /* ---- kernels and operators ---- */
@@ -249,7 +240,6 @@ int ks_put_groups(const struct ks_trace_view *v, enum ks_group_by by, uint32_t n
                   struct ks_table *to, struct ks_err *err)
 {
     struct ks_groups groups = { 0 };
-    struct ks_busy b;
     int rc = ks_aggregate(v->t, &v->charge, by, v->keep, &groups, err);
 
     for (uint32_t i = 0, n; rc == 0 && i < groups.n; i += n) {
@@ -257,10 +247,8 @@ int ks_put_groups(const struct ks_trace_view *v, enum ks_group_by by, uint32_t n
 
         for (n = 1; i + n < groups.n && groups.rows[i + n].device == device; n++)
             continue;
-        rc = ks_busy_of(v->t, device, v->keep, &b, err);
-        if (rc == 0)
-            put_device_groups(v, by, &groups.rows[i], n, n_top, ks_busy_ns(&b, KS_N_WORK_SETS - 1),
-                              to);
+        put_device_groups(v, by, &groups.rows[i], n, n_top,
+                          ks_busy_ns(&v->busy[device], KS_N_WORK_SETS - 1), to);
     }
     ks_groups_release(&groups);
     return rc;

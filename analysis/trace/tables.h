@@ -11,9 +11,9 @@
 extern const struct ks_table_column ks_summary_columns[], ks_work_columns[], ks_kernel_columns[],
     ks_operator_columns[], ks_shape_columns[];
 
-int ks_put_summary(const struct ks_trace_view *v, struct ks_table *to, struct ks_err *err);
+void ks_put_summary(const struct ks_trace_view *v, struct ks_table *to);
 /* Time of each set of types that ran at once. */
-int ks_put_work(const struct ks_trace_view *v, struct ks_table *to, struct ks_err *err);
+void ks_put_work(const struct ks_trace_view *v, struct ks_table *to);
 /* n_top: lines per device, 0: all; the rest is one line. */
 int ks_put_groups(const struct ks_trace_view *v, enum ks_group_by by, uint32_t n_top,
                   struct ks_table *to, struct ks_err *err);

@@ -9,10 +9,9 @@
 
 #include "analysis/out/verb.h"
 
-extern const struct ks_analysis ks_trace_verb_counters;
-extern const struct ks_analysis ks_trace_verb_merge;
 extern const struct ks_analysis ks_trace_verb_analyze, ks_trace_verb_augment, ks_trace_verb_diff,
     ks_trace_verb_combine;
-extern const struct ks_analysis ks_trace_verb_merge, ks_trace_verb_counters, ks_trace_verb_roofline;
+extern const struct ks_analysis ks_trace_verb_merge, ks_trace_verb_counters, ks_trace_verb_roofline,
+    ks_trace_verb_compat;
 
 #endif

@@ -68,8 +68,7 @@ static int find_steps(const struct ks_trace *t, const char *text, int64_t *begin
 static int keep_steps(struct ks_trace_view *v, const char *text, struct ks_err *err)
 {
     const struct ks_trace *t = v->t;
-    int64_t begin_ns, end_ns;
-    int rc = find_steps(t, text, &begin_ns, &end_ns, err);
+    int rc = find_steps(t, text, &v->begin_ns, &v->end_ns, err);
 
     if (rc < 0)
         return rc;
@@ -80,7 +79,7 @@ static int keep_steps(struct ks_trace_view *v, const char *text, struct ks_err *
         const uint32_t call = t->gpu.call[i];
         const int64_t ns = call != KS_TRACE_NONE ? t->calls.ts_ns[call] : t->gpu.ts_ns[i];
 
-        v->keep[i] = ns >= begin_ns && ns <= end_ns;
+        v->keep[i] = ns >= v->begin_ns && ns <= v->end_ns;
     }
     return 0;
 }
@@ -146,7 +145,7 @@ int ks_trace_view_read(struct ks_trace_source *source, const struct ks_view_opti
 {
     int rc;
 
-    memset(out, 0, sizeof(*out));
+    *out = (struct ks_trace_view){ .begin_ns = INT64_MIN, .end_ns = INT64_MAX };
     rc = ks_trace_read(source, &out->t, err);
     if (rc == 0)
         rc = ks_charge(out->t, &o->rules, &out->charge, err);
@@ -173,8 +172,21 @@ int ks_trace_view_open(const char *path, const struct ks_view_options *o, struct
     return rc;
 }
 
+int ks_trace_view_busy(struct ks_trace_view *v, struct ks_err *err)
+{
+    int rc = 0;
+
+    v->busy = calloc(v->t->n_devices + (size_t)1, sizeof(*v->busy));
+    if (!v->busy)
+        return ks_fail(err, KS_ENOMEM, "out of memory");
+    for (uint32_t d = 0; rc == 0 && d < v->t->n_devices; d++)
+        rc = ks_busy_of(v->t, d, v->keep, &v->busy[d], err);
+    return rc;
+}
+
 void ks_trace_view_close(struct ks_trace_view *v)
 {
+    free(v->busy);
     ks_charge_release(&v->charge);
     free(v->peak);
     free(v->keep);

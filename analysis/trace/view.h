@@ -31,8 +31,10 @@ struct ks_view_options {
 struct ks_trace_view {
     struct ks_trace *t;
     struct ks_charge charge;
-    struct ks_peak *peak; /* [t->n_devices] */
-    uint8_t *keep;        /* [t->gpu.n], NULL: all (steps) */
+    struct ks_peak *peak;     /* [t->n_devices] */
+    struct ks_busy *busy;     /* [t->n_devices], NULL before ks_trace_view_busy() */
+    uint8_t *keep;            /* [t->gpu.n], NULL: all (steps) */
+    int64_t begin_ns, end_ns; /* of the steps; INT64_MIN and INT64_MAX without */
 };
 
 /* notes: lines for stderr: what was skipped, and what a reader of the numbers must know.
@@ -42,6 +44,8 @@ int ks_trace_view_open(const char *path, const struct ks_view_options *o, struct
 /* The same from a source at its beginning, which stays the caller's. */
 int ks_trace_view_read(struct ks_trace_source *source, const struct ks_view_options *o,
                        struct ks_trace_view *out, struct ks_buf *notes, struct ks_err *err);
+/* Fills busy. KS_ENOMEM. */
+int ks_trace_view_busy(struct ks_trace_view *v, struct ks_err *err);
 void ks_trace_view_close(struct ks_trace_view *v);
 
 /* A line about what was skipped, where something was. */

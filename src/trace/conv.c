@@ -36,6 +36,26 @@ static const struct signature signatures[] = {
       NONE },
     { "aten::conv_depthwise3d", false, false, true, NONE, 0, 1, 3, 4, 5, 6, NONE, NONE, NONE,
       NONE },
+    { "aten::cudnn_convolution_relu", false, false, false, NONE, 0, 1, 2, 3, 4, 5, NONE, NONE, 6,
+      NONE },
+    { "aten::miopen_convolution_relu", false, false, false, NONE, 0, 1, 2, 3, 4, 5, NONE, NONE, 6,
+      NONE },
+    { "aten::cudnn_convolution_add_relu", false, false, false, NONE, 0, 1, 4, 5, 6, 7, NONE, NONE,
+      8, NONE },
+    { "aten::miopen_convolution_add_relu", false, false, false, NONE, 0, 1, 4, 5, 6, 7, NONE, NONE,
+      8, NONE },
+    { "mkldnn::_convolution_pointwise", false, false, false, NONE, 0, 1, 2, 4, 3, 5, NONE, NONE, 6,
+      NONE },
+    { "aten::slow_conv3d_forward", false, false, false, NONE, 0, 1, 3, 4, 5, NONE, NONE, NONE, NONE,
+      NONE },
+    { "aten::slow_conv_dilated2d", false, false, false, NONE, 0, 1, 3, 4, 5, 6, NONE, NONE, NONE,
+      NONE },
+    { "aten::slow_conv_dilated3d", false, false, false, NONE, 0, 1, 3, 4, 5, 6, NONE, NONE, NONE,
+      NONE },
+    { "aten::slow_conv_transpose2d", false, true, false, NONE, 0, 1, 3, 4, 5, 7, NONE, 6, NONE,
+      NONE },
+    { "aten::slow_conv_transpose3d", false, true, false, NONE, 0, 1, 3, 4, 5, 7, NONE, 6, NONE,
+      NONE },
     { "aten::convolution_backward", true, false, false, 0, 1, 2, NONE, 4, 5, 6, 7, 8, 9, 10 },
     { "aten::convolution_backward_overrideable", true, false, false, 0, 1, 2, NONE, 3, 4, 5, 6, 7,
       8, 9 },
@@ -171,6 +191,7 @@ static const char *read_tensors(const struct signature *g, const struct ks_shape
     c->i_grad = g->grad;
     c->dtype = x->dtype;
     c->has_bias = is_tensor(s, g->bias);
+    c->has_addend = strstr(g->name, "_add_relu") != NULL;
     c->n = at == 2 ? x->dim[0] : 1;
     c->c = x->dim[at - 1];
     for (uint32_t d = 0; d < c->n_spatial; d++) {

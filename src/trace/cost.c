@@ -30,7 +30,7 @@ static void conv_cost(const struct ks_trace_conv *c, struct ks_trace_cost *out)
 
     if (c->direction == KS_TRACE_FORWARD) {
         out->flop = one;
-        n_elements = x + w + y + (c->has_bias ? (double)c->k : 0);
+        n_elements = x + w + y + (c->has_bias ? (double)c->k : 0) + (c->has_addend ? y : 0);
     } else {
         out->flop = one * (c->wants_input + c->wants_weight) + (c->wants_bias ? y : 0);
         n_elements = (x + w + y) * (c->wants_input + c->wants_weight) +
@@ -42,17 +42,106 @@ static void conv_cost(const struct ks_trace_conv *c, struct ks_trace_cost *out)
 
 /* ---- matrix products ---- */
 
+/* Bytes of an element of the output; 0: unknown. */
+static double output_size(const struct ks_trace_gemm *g, const struct ks_shape *s)
+{
+    /* Numbers of c10::ScalarType. */
+    static const struct {
+        int64_t number;
+        enum ks_trace_dtype type;
+    } types[] = { { 5, KS_TD_FP16 }, { 6, KS_TD_FP32 }, { 15, KS_TD_BF16 }, { 23, KS_TD_FP8 },
+                  { 24, KS_TD_FP8 }, { 25, KS_TD_FP8 }, { 26, KS_TD_FP8 } };
+    enum { OUT_DTYPE = 6 };
+    int64_t number;
+
+    if (!g->is_scaled)
+        return g->dtype == KS_TD_INT8 ? 4 : ks_trace_dtype_bytes(g->dtype); /* _int_mm: int32 */
+    if (s->n <= OUT_DTYPE || !s->in[OUT_DTYPE].concrete.p)
+        return 0;
+    if (s->in[OUT_DTYPE].concrete.n == 0)
+        return ks_trace_dtype_bytes(g->dtype);
+    for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
+        if (ks_trace_int(s->in[OUT_DTYPE].concrete, &number) && types[i].number == number)
+            return ks_trace_dtype_bytes(types[i].type);
+    return 0;
+}
+
+static double input_bytes(const struct ks_shape *s, int i)
+{
+    return i >= 0 && (uint32_t)i < s->n && s->in[i].is_tensor
+               ? s->in[i].n_elements * ks_trace_dtype_bytes(s->in[i].dtype)
+               : 0;
+}
+
 static void gemm_cost(const struct ks_trace_gemm *g, const struct ks_shape *s,
                       struct ks_trace_cost *out)
 {
-    const double size = ks_trace_dtype_bytes(g->dtype);
-    const double size_b = ks_trace_dtype_bytes(s->in[g->i_b].dtype);
-    const double size_c = g->dtype == KS_TD_INT8 ? 4 : size; /* _int_mm adds up in int32 */
+    const double size = output_size(g, s);
 
     out->flop = 2 * g->n_c * (double)g->k;
-    out->bytes = s->in[g->i_a].n_elements * size + s->in[g->i_b].n_elements * size_b +
-                 g->n_c * size_c + g->addend * size;
     out->dtype = g->dtype;
+    if (size == 0)
+        return;
+    out->bytes = input_bytes(s, g->i_a) + input_bytes(s, g->i_b) + input_bytes(s, g->i_addend) +
+                 g->n_c * size;
+    if (g->is_scaled)
+        out->bytes += input_bytes(s, 2) + input_bytes(s, 3);
+}
+
+/* ---- einsum ---- */
+
+/* Extents of the labels of one operand: "bij" with [8, 2, 3]. false: they do not fit. */
+static bool add_labels(struct ks_span labels, struct ks_span dims, int64_t extent[128])
+{
+    struct ks_trace_walk w = ks_trace_walk(dims);
+    struct ks_trace_member m;
+
+    for (size_t i = 0; i < labels.n; i++) {
+        const unsigned char label = (unsigned char)labels.p[i];
+        int64_t n;
+
+        if (label == ' ')
+            continue;
+        if (!((label | 32) >= 'a' && (label | 32) <= 'z') || !ks_trace_walk_next(&w, &m) ||
+            !ks_trace_int(m.value, &n) || n < 0)
+            return false;
+        if (extent[label] >= 0 && extent[label] != 1 && n != 1 && extent[label] != n)
+            return false;
+        extent[label] = extent[label] < 0 || extent[label] == 1 ? n : extent[label];
+    }
+    return !ks_trace_walk_next(&w, &m) && !w.is_bad;
+}
+
+/* Two operands: 2 per combination of all labels. More have an order that the trace does not tell.
+ * The products that einsum itself calls are charged instead where there are any. */
+static const char *einsum_cost(const struct ks_shape *s, struct ks_trace_cost *out)
+{
+    const struct ks_span text = s->n > 1 ? s->in[0].concrete : (struct ks_span){ NULL, 0 };
+    int64_t extent[128];
+    struct ks_trace_walk w;
+    struct ks_trace_member m;
+    const char *p = text.p, *end = p ? p + text.n : p, *stop;
+    int n_operands = 0;
+
+    if (!text.n || !s->in[1].is_list)
+        return NULL; /* PyTorch's profiler does not record the equation */
+    memset(extent, -1, sizeof(extent));
+    for (const char *arrow = p; arrow + 1 < end; arrow++)
+        if (arrow[0] == '-' && arrow[1] == '>')
+            end = arrow;
+    w = ks_trace_walk(s->in[1].dims);
+    for (; p <= end && ks_trace_walk_next(&w, &m); p = stop + 1, n_operands++) {
+        for (stop = p; stop < end && *stop != ','; stop++)
+            continue;
+        if (!add_labels((struct ks_span){ p, (size_t)(stop - p) }, m.value, extent))
+            return "the equation of einsum does not fit the operands";
+    }
+    if (n_operands != 2 || p <= end || ks_trace_walk_next(&w, &m))
+        return "einsum of other than two operands";
+    out->flop = 2;
+    for (int i = 0; i < 128; i++)
+        out->flop *= extent[i] >= 0 ? (double)extent[i] : 1;
+    return NULL;
 }
 
 /* ---- attention ---- */
@@ -189,8 +278,10 @@ void ks_trace_cost_of(const char *name, const struct ks_shape *s,
         gemm_cost(&gemm, s, out);
     else if (a)
         reason = attention_cost(a, s, rules, out);
+    else if (strcmp(name, "aten::einsum") == 0)
+        reason = einsum_cost(s, out);
     out->has_flop = out->is_matrix = out->flop > 0;
-    out->has_bytes = out->has_flop && ks_trace_dtype_bytes(out->dtype) > 0;
+    out->has_bytes = out->has_flop && out->bytes > 0 && ks_trace_dtype_bytes(out->dtype) > 0;
     if (!out->has_flop) {
         memset(out, 0, sizeof(*out)); /* of a product without elements */
         if (!is_sparse(name))
@@ -206,6 +297,7 @@ bool ks_trace_has_formula(const char *name)
     struct ks_trace_conv conv;
     struct ks_trace_gemm gemm;
 
-    return attention_of(name) || ks_trace_conv_of(name, &empty, &conv, NULL) != 0 ||
+    return attention_of(name) || strcmp(name, "aten::einsum") == 0 ||
+           ks_trace_conv_of(name, &empty, &conv, NULL) != 0 ||
            ks_trace_gemm_of(name, &empty, &gemm, NULL) != 0;
 }

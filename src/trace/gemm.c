@@ -13,7 +13,7 @@ static const struct product products[] = {
     { "aten::mm", 0, 1, -1, false },          { "aten::addmm", 1, 2, 0, false },
     { "aten::addmm_", 1, 2, 0, false },       { "aten::_addmm_activation", 1, 2, 0, false },
     { "aten::bmm", 0, 1, -1, false },         { "aten::baddbmm", 1, 2, 0, false },
-    { "aten::baddbmm_", 1, 2, 0, false },     { "aten::_scaled_mm", 0, 1, -1, false },
+    { "aten::baddbmm_", 1, 2, 0, false },     { "aten::_scaled_mm", 0, 1, 4, false },
     { "aten::_int_mm", 0, 1, -1, false },     { "aten::mv", 0, 1, -1, false },
     { "aten::addmv", 1, 2, 0, false },        { "aten::addmv_", 1, 2, 0, false },
     { "aten::matmul", 0, 1, -1, false },      { "aten::linear", 0, 1, 2, true },
@@ -101,6 +101,8 @@ int ks_trace_gemm_of(const char *name, const struct ks_shape *s, struct ks_trace
         out->dtype = a->dtype;
         out->i_a = p->a;
         out->i_b = p->b;
+        out->i_addend = addend ? p->addend : -1;
+        out->is_scaled = strcmp(name, "aten::_scaled_mm") == 0;
         out->has_addend = addend != NULL;
         out->addend = addend ? addend->n_elements : 0;
         reason = p->is_linear ? apply_linear(a, b, out) : multiply(a, b, out);

@@ -10,6 +10,7 @@
 /* Levels of operators that are looked at: real stacks have less, and made ones must not cost more
  * than linear time. */
 enum { OVERLAPS_MAX = 256, SAME_ID_MAX = 64 };
+enum { TIES_BY_INSERTION = 32 };
 
 /* Scratch of one pass. */
 struct linker {
@@ -25,18 +26,41 @@ static uint64_t bits(int64_t v)
     return (uint64_t)v ^ (uint64_t)1 << 63;
 }
 
-/* key [n] and spare [n] are scratch. */
+/* Rows of equal starts: the longest first, then by row. */
+static void sort_ties(const int64_t *dur_ns, uint32_t n, uint32_t *order, uint32_t *spare,
+                      uint64_t *key)
+{
+    for (uint32_t i = 1; n <= TIES_BY_INSERTION && i < n; i++) {
+        const uint32_t row = order[i];
+        uint32_t k = i;
+
+        for (; k > 0 && dur_ns[order[k - 1]] < dur_ns[row]; k--)
+            order[k] = order[k - 1];
+        order[k] = row;
+    }
+    if (n <= TIES_BY_INSERTION)
+        return;
+    for (uint32_t i = 0; i < n; i++)
+        key[order[i]] = ~bits(dur_ns[order[i]]);
+    ks_rows_sort(order, spare, n, key);
+}
+
+/* key [n] and spare [n] are scratch. Starts are nearly sorted in most files, durations are not:
+ * they are looked at within ties only. */
 static void sort_rows(const int64_t *ts_ns, const int64_t *dur_ns, const uint32_t *track,
                       uint32_t n, uint32_t *order, uint32_t *spare, uint64_t *key)
 {
     for (uint32_t i = 0; i < n; i++) {
         order[i] = i;
-        key[i] = ~bits(dur_ns[i]);
+        key[i] = bits(ts_ns[i]);
     }
     ks_rows_sort(order, spare, n, key);
-    for (uint32_t i = 0; i < n; i++)
-        key[i] = bits(ts_ns[i]);
-    ks_rows_sort(order, spare, n, key);
+    for (uint32_t i = 0, end; i < n; i = end) {
+        for (end = i + 1; end < n && ts_ns[order[end]] == ts_ns[order[i]]; end++)
+            continue;
+        if (end - i > 1)
+            sort_ties(dur_ns, end - i, order + i, spare, key);
+    }
     for (uint32_t i = 0; track && i < n; i++)
         key[i] = track[i];
     if (track)

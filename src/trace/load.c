@@ -127,25 +127,30 @@ static int64_t device_id(const struct ks_trace_event *ev)
     return ks_trace_int(ev->pid, &id) ? id : 0;
 }
 
-static uint32_t stream_of(struct loader *l, const struct ks_trace_event *ev)
+static uint32_t stream_row(struct loader *l, int64_t device, int64_t stream)
 {
     struct ks_trace *t = l->t;
-    const int64_t key[2] = { device_id(ev), stream_id(ev) };
+    const int64_t key[2] = { device, stream };
     const uint32_t row = ks_names_put(&l->stream_keys, (const char *)key, sizeof(key));
-    uint32_t device;
+    uint32_t device_row;
 
     if (row == KS_NAME_NONE || row < t->n_streams) {
         l->is_ok &= row != KS_NAME_NONE;
         return row;
     }
-    device = ks_trace_device_row(t, key[0]);
-    l->is_ok &= device != KS_TRACE_NONE &&
+    device_row = ks_trace_device_row(t, device);
+    l->is_ok &= device_row != KS_TRACE_NONE &&
                 room((void **)&t->streams, &l->cap_streams, row, sizeof(*t->streams));
     if (!l->is_ok)
         return KS_NAME_NONE;
-    t->streams[row] = (struct ks_trace_stream){ .device = device, .id = key[1] };
+    t->streams[row] = (struct ks_trace_stream){ .device = device_row, .id = stream };
     t->n_streams = row + 1;
     return row;
+}
+
+static uint32_t stream_of(struct loader *l, const struct ks_trace_event *ev)
+{
+    return stream_row(l, device_id(ev), stream_id(ev));
 }
 
 /* ---- args ---- */
@@ -164,7 +169,7 @@ static double f64_arg(const struct ks_trace_event *ev, enum ks_trace_arg a)
     return ks_trace_has(ev, a) && ks_trace_f64(ev->arg[a], &v) ? v : (double)NAN;
 }
 
-static struct ks_trace_place place_of(const struct ks_trace_event *ev)
+struct ks_trace_place ks_trace_place_of(const struct ks_trace_event *ev)
 {
     const struct ks_span s = ev->args.p ? ev->args : ev->raw;
     const char *p = s.p + s.n - 1;
@@ -261,7 +266,7 @@ static void add_gpu(struct loader *l, const struct ks_trace_event *ev)
     g->flop[i] = f64_arg(ev, KS_TRACE_ARG_KERNEL_FLOP);
     g->gb[i] = f64_arg(ev, KS_TRACE_ARG_KERNEL_GB);
     g->call[i] = g->op[i] = KS_TRACE_NONE;
-    g->place[i] = place_of(ev);
+    g->place[i] = ks_trace_place_of(ev);
     g->n++;
 }
 
@@ -303,7 +308,7 @@ static void add_op(struct loader *l, const struct ks_trace_event *ev)
     o->parent[i] = KS_TRACE_NONE;
     o->flop[i] = f64_arg(ev, KS_TRACE_ARG_KERNEL_FLOP);
     o->gb[i] = f64_arg(ev, KS_TRACE_ARG_KERNEL_GB);
-    o->place[i] = place_of(ev);
+    o->place[i] = ks_trace_place_of(ev);
     o->n++;
 }
 
@@ -324,6 +329,26 @@ static void add_note(struct loader *l, const struct ks_trace_event *ev)
     n->n++;
 }
 
+static void add_wait(struct loader *l, const struct ks_trace_event *ev)
+{
+    struct ks_trace_waits *w = &l->t->waits;
+    const uint32_t i = w->n;
+    int64_t on;
+
+    if (!ks_trace_has(ev, KS_TRACE_ARG_WAIT_STREAM) ||
+        !ks_trace_int(ev->arg[KS_TRACE_ARG_WAIT_STREAM], &on))
+        return;
+    if (!ks_trace_room_wait(l->t)) {
+        l->is_ok = false;
+        return;
+    }
+    w->stream[i] = stream_of(l, ev);
+    w->on[i] = stream_row(l, device_id(ev), on);
+    w->correlation[i] = int_arg(ev, KS_TRACE_ARG_CORRELATION, KS_TRACE_NO_ID);
+    w->record[i] = int_arg(ev, KS_TRACE_ARG_WAIT_CORRELATION, KS_TRACE_NO_ID);
+    w->n++;
+}
+
 static bool is_held(enum ks_trace_kind kind)
 {
     return kind >= KS_TRACE_OP && kind <= KS_TRACE_GPU_NOTE;
@@ -341,6 +366,9 @@ static void add_timed(struct loader *l, const struct ks_trace_event *ev)
     }
     end_ns = ev->ts_ns + ev->dur_ns;
     l->sum_ns += is_held(ev->kind) ? ev->dur_ns : 0;
+    t->is_augmented |= (ev->kind == KS_TRACE_OP || ev->kind == KS_TRACE_KERNEL) &&
+                       (ev->has & (1u << KS_TRACE_ARG_OPERATOR | 1u << KS_TRACE_ARG_KERNELS |
+                                   1u << KS_TRACE_ARG_KERNEL_FLOP | 1u << KS_TRACE_ARG_KERNEL_GB));
     t->first_ns = ev->ts_ns < t->first_ns ? ev->ts_ns : t->first_ns;
     t->last_ns = end_ns > t->last_ns ? end_ns : t->last_ns;
     switch (ev->kind) {
@@ -358,6 +386,9 @@ static void add_timed(struct loader *l, const struct ks_trace_event *ev)
     case KS_TRACE_NOTE:
     case KS_TRACE_GPU_NOTE:
         add_note(l, ev);
+        break;
+    case KS_TRACE_SYNC:
+        add_wait(l, ev);
         break;
     default:
         break;

@@ -10,6 +10,7 @@ bool ks_trace_room_gpu(struct ks_trace *t);
 bool ks_trace_room_call(struct ks_trace *t);
 bool ks_trace_room_op(struct ks_trace *t);
 bool ks_trace_room_note(struct ks_trace *t);
+bool ks_trace_room_wait(struct ks_trace *t);
 
 /* Fills the tables from the source. KS_EFORMAT, KS_EIO, KS_ENOMEM. */
 int ks_trace_load_rows(struct ks_trace *t, struct ks_trace_source *source, struct ks_err *err);

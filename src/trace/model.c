@@ -37,6 +37,10 @@ static const struct ks_rows_column note_columns[] = {
     COLUMN(ks_trace_notes, ts_ns), COLUMN(ks_trace_notes, dur_ns), COLUMN(ks_trace_notes, name),
     COLUMN(ks_trace_notes, track), COLUMN(ks_trace_notes, is_gpu)
 };
+static const struct ks_rows_column wait_columns[] = { COLUMN(ks_trace_waits, stream),
+                                                      COLUMN(ks_trace_waits, on),
+                                                      COLUMN(ks_trace_waits, correlation),
+                                                      COLUMN(ks_trace_waits, record) };
 
 bool ks_trace_room_gpu(struct ks_trace *t)
 {
@@ -58,6 +62,11 @@ bool ks_trace_room_note(struct ks_trace *t)
     return ks_rows_room(&t->notes, note_columns, N_OF(note_columns), t->notes.n, &t->notes.cap);
 }
 
+bool ks_trace_room_wait(struct ks_trace *t)
+{
+    return ks_rows_room(&t->waits, wait_columns, N_OF(wait_columns), t->waits.n, &t->waits.cap);
+}
+
 void ks_trace_release(struct ks_trace *t)
 {
     if (!t)
@@ -66,6 +75,7 @@ void ks_trace_release(struct ks_trace *t)
     ks_rows_release(&t->calls, call_columns, N_OF(call_columns));
     ks_rows_release(&t->ops, op_columns, N_OF(op_columns));
     ks_rows_release(&t->notes, note_columns, N_OF(note_columns));
+    ks_rows_release(&t->waits, wait_columns, N_OF(wait_columns));
     ks_names_release(&t->names);
     ks_names_release(&t->shapes);
     free(t->devices);

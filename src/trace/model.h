@@ -40,6 +40,7 @@ struct ks_trace_place {
     uint64_t at;      /* place of the '}' that ends the args, or the event when it has none */
     uint8_t has_args; /* 0: the event has no args; 1: {}; 2: with members */
 };
+struct ks_trace_place ks_trace_place_of(const struct ks_trace_event *ev);
 
 /* Work of a device: kernels, copies, fills. */
 struct ks_trace_gpu {
@@ -86,6 +87,14 @@ struct ks_trace_notes {
     uint8_t *is_gpu;
 };
 
+/* cuda_sync "Stream Wait Event": later work of `stream` waits for what stood in `on` at the record.
+ * Calls are named by their correlations. */
+struct ks_trace_waits {
+    uint32_t n, cap;
+    uint32_t *stream, *on; /* rows of streams */
+    int64_t *correlation, *record;
+};
+
 /* How kernels found their operators. Counts of kernels. */
 struct ks_trace_links {
     uint32_t n_kernels;
@@ -112,6 +121,7 @@ struct ks_trace {
     struct ks_trace_calls calls;
     struct ks_trace_ops ops;
     struct ks_trace_notes notes;
+    struct ks_trace_waits waits;
     struct ks_trace_links links;
     struct ks_trace_dirt dirt;
     int64_t rank;              /* distributedInfo.rank; -1: not given */
@@ -120,6 +130,7 @@ struct ks_trace {
     uint64_t n_of_kind[KS_TRACE_N_KINDS];
     uint64_t n_negative; /* events with a negative duration: skipped */
     bool has_shapes;     /* some operator has Input Dims */
+    bool is_augmented;   /* some kernel or operator has args that `trace augment` inserts */
     uint64_t events_end; /* place of the ']' of the events */
 };
 

@@ -43,6 +43,7 @@ struct ks_shape_input {
     bool has_strides;
     int64_t stride[KS_SHAPE_MAX_DIMS];
     double n_elements;
+    struct ks_span dims;     /* the text of its dims */
     struct ks_span concrete; /* the text of a scalar or a list of scalars; absent or empty: none */
 };
 struct ks_shape {
@@ -60,6 +61,7 @@ struct ks_trace_conv {
     enum ks_trace_direction direction;
     enum ks_trace_dtype dtype; /* of the input */
     bool is_transposed, has_bias;
+    bool has_addend;                            /* fused with the addition of a tensor */
     bool wants_input, wants_weight, wants_bias; /* backward: the output mask */
     uint32_t n_spatial;                         /* 1, 2 or 3 */
     int64_t n, c, k, groups;
@@ -80,6 +82,9 @@ struct ks_trace_gemm {
     bool has_addend;      /* addmm, baddbmm, linear with bias */
     double addend;        /* elements of it that are read */
     int i_a, i_b;         /* the arguments that are multiplied */
+    int i_addend;         /* -1: none */
+    bool is_scaled;       /* _scaled_mm: two scales follow the factors, an argument tells the type
+                           * of the output */
     bool is_b_transposed; /* linear: the weight is [n][k] */
     double n_c;           /* elements of the output */
 };

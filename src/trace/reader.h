@@ -66,7 +66,9 @@ enum ks_trace_kind {
     X(LABELS, "labels")                                                                            \
     X(WAIT_STREAM, "wait_on_stream")                                                               \
     X(WAIT_CORRELATION, "wait_on_cuda_event_record_corr_id")                                       \
-    X(SYNC_KIND, "cuda_sync_kind")
+    X(SYNC_KIND, "cuda_sync_kind")                                                                 \
+    X(OPERATOR, "operator")                                                                        \
+    X(KERNELS, "kernels")
 
 enum ks_trace_arg {
 #define X(id, key) KS_TRACE_ARG_##id,

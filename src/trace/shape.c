@@ -126,6 +126,7 @@ static bool read_dims(struct ks_span line, struct ks_shape *s)
             is_list(m.value) ? read_list(m.value, in) : read_numbers(m.value, in->dim, &in->n_dims);
         if (!is_ok)
             return false;
+        in->dims = m.value;
         if (!in->is_list)
             in->n_elements = product(in->dim, in->n_dims);
         s->n++;

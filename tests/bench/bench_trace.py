@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""bench_trace.py BIN_DIR TRACES [BIG.json] - `ksweep-analyze trace` beside its peers on one large trace.
+"""bench_trace.py BIN_DIR TRACES [RUNS [BIG.json]] - `ksweep-analyze trace` beside its peers on one large
+trace: lines "key value" for figures.py.
 
 BIG.json (default: in a temporary folder) is made by trace_big.py from the largest of TRACES when it
-does not exist: 523 MiB. Each program runs three times, the fastest counts; the file is in the page
-cache. Peers: cp; Python's bare json.load; a sum over kernels with simdjson, where g++ and libsimdjson
-are installed; Holistic Trace Analysis, where $KSWEEP_TEST_PYTHON has it. Goals: analyze at most 1.6
-times simdjson's sum, a seventh of json.load, 300 MiB; augment and diff twice analyze; combine within
-3 times cp. Run it on a quiet machine."""
+does not exist: 548 MB. Half of it is made, too, for the cost per event. Each program runs RUNS times
+(3), the fastest counts; the files are in the page cache. Peers: cp and a sync of the copy; Python's bare json.load; a sum over
+kernels with simdjson, where g++ and libsimdjson-dev are installed, or $KSWEEP_SIMDJSON is a directory
+with simdjson.h and simdjson.cpp; Holistic Trace Analysis, where $KSWEEP_TEST_PYTHON has it; gzip -dc. A
+peer that is not there has no line, and a comment says why. Run it on a quiet machine."""
 import os
 import subprocess
 import sys
@@ -22,9 +23,10 @@ SUM = r'''
 #include <cstdio>
 int main(int, char **argv) {
     simdjson::ondemand::parser parser;
-    auto text = simdjson::padded_string::load(argv[1]);
+    simdjson::padded_string text = simdjson::padded_string::load(argv[1]);
+    simdjson::ondemand::document trace = parser.iterate(text);
     double sum = 0;
-    for (auto event : parser.iterate(text)["traceEvents"].get_array()) {
+    for (auto event : trace["traceEvents"].get_array()) {
         auto o = event.get_object();
         std::string_view cat;
         double dur;
@@ -40,17 +42,17 @@ HTA = ("from hta.trace_analysis import TraceAnalysis as T;import sys;"
        "t.get_gpu_kernel_breakdown(visualize=False)")
 
 
-def measure(*words):
-    """Seconds of the wall, of the CPU, MiB at most; None when it fails."""
+def measure(runs, words):
+    """Seconds of the wall and MiB at most; None when it fails."""
     best = None
-    for _ in range(3):
+    for _ in range(runs):
         begin = time.monotonic()
         p = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         _, status, use = os.wait4(p.pid, 0)
         wall = time.monotonic() - begin
         if status:
             return None
-        row = (wall, use.ru_utime + use.ru_stime, use.ru_maxrss / 1024)
+        row = (wall, use.ru_maxrss / 1024)
         best = min(best or row, row)
     return best
 
@@ -59,36 +61,57 @@ def simdjson(tmp):
     source, program = os.path.join(tmp, "sum.cc"), os.path.join(tmp, "sum")
     with open(source, "w") as f:
         f.write(SUM)
-    p = subprocess.run(["g++", "-O3", "-std=c++17", "-o", program, source, "-lsimdjson"],
-                       stderr=subprocess.DEVNULL)
+    at = os.environ.get("KSWEEP_SIMDJSON")
+    peer = ["-I" + at, os.path.join(at, "simdjson.cpp")] if at else []
+    p = subprocess.run(["g++", "-O3", "-march=native", "-std=c++17", "-o", program, source] + peer +
+                       ([] if at else ["-lsimdjson"]), stderr=subprocess.DEVNULL)
     return program if p.returncode == 0 else None
+
+
+def peers(tmp, big):
+    """(key, command or None, what is missing)"""
+    program, python = simdjson(tmp), os.environ.get("KSWEEP_TEST_PYTHON")
+    has_hta = python and subprocess.run([python, "-c", "import hta"], stderr=subprocess.DEVNULL).returncode == 0
+    yield "simdjson", [program, big] if program else None, "libsimdjson-dev, or KSWEEP_SIMDJSON"
+    yield "json", [sys.executable, "-c", "import json,sys;json.load(open(sys.argv[1]))", big], ""
+    yield "hta", [python, "-c", HTA, big] if has_hta else None, "KSWEEP_TEST_PYTHON with HolisticTraceAnalysis"
+
+
+def make_big(path, traces, mib):
+    if not os.path.exists(path):
+        subprocess.run([sys.executable, os.path.join(HERE, "trace_big.py"), path, str(mib)] +
+                       ["%s/%s.json.gz" % (traces, n) for n in LARGEST], check=True,
+                       stdout=subprocess.DEVNULL)
 
 
 def main():
     bin_dir, traces = sys.argv[1:3]
+    runs = int(sys.argv[3]) if len(sys.argv) > 3 else 3
     tmp = tempfile.mkdtemp()
-    big = sys.argv[3] if len(sys.argv) > 3 else os.path.join(tmp, "big.json")
-    if not os.path.exists(big):
-        subprocess.run([sys.executable, os.path.join(HERE, "trace_big.py"), big, "523"] +
-                       ["%s/%s.json.gz" % (traces, n) for n in LARGEST], check=True)
+    big = sys.argv[4] if len(sys.argv) > 4 else os.path.join(tmp, "big.json")
+    half, packed = os.path.join(tmp, "half.json"), os.path.join(tmp, "big.json.gz")
+    make_big(big, traces, 523)
+    make_big(half, traces, 261)
+    with open(packed, "wb") as f:
+        subprocess.run(["gzip", "-1c", big], stdout=f, check=True)
     ours, out = [os.path.join(bin_dir, "ksweep-analyze"), "trace"], os.path.join(tmp, "out.json")
     small = "%s/et_simple_add_trace.json.gz" % traces
-    rows = [("analyze", ours + ["analyze", big, "--top", "20"]),
-            ("augment", ours + ["augment", big, "-o", out]),
-            ("diff with itself", ours + ["diff", big, big]),
-            ("combine with a small one", ours + ["combine", big, small, "-o", out]),
-            ("cp", ["cp", big, out]),
-            ("python json.load", [sys.executable, "-c", "import json,sys;json.load(open(sys.argv[1]))", big])]
-    program, python = simdjson(tmp), os.environ.get("KSWEEP_TEST_PYTHON")
-    if program:
-        rows.append(("simdjson sum", [program, big]))
-    if python:
-        rows.append(("Holistic Trace Analysis", [python, "-c", HTA, big]))
-    print("%d bytes" % os.path.getsize(big))
-    print("%-26s %8s %8s %8s" % ("program", "wall s", "CPU s", "MiB"))
-    for name, words in rows:
-        r = measure(*words)
-        print("%-26s %s" % (name, "%8.2f %8.2f %8.0f" % r if r else "  failed"), flush=True)
+    rows = [("analyze", ours + ["analyze", big, "--top", "20"], ""),
+            ("half", ours + ["analyze", half, "--top", "20"], ""),
+            ("packed", ours + ["analyze", packed, "--top", "20"], ""),
+            ("gunzip", ["gzip", "-dc", packed], ""),
+            ("augment", ours + ["augment", big, "-o", out], ""),
+            ("diff", ours + ["diff", big, big], ""),
+            ("combine", ours + ["combine", big, small, "-o", out], ""),
+            ("cp", ["sh", "-c", 'cp "$1" "$2" && sync "$2"', "sh", big, out], "")] + list(peers(tmp, big))
+    print("mb %.1f" % (os.path.getsize(big) / 1e6))
+    print("half_mb %.1f" % (os.path.getsize(half) / 1e6))
+    for key, words, missing in rows:
+        r = measure(runs, words) if words else None
+        if r:
+            print("%s_s %.3f\n%s_mib %.0f" % (key, r[0], key, r[1]), flush=True)
+        else:
+            print("# %s: %s" % (key, "failed" if words else "not measured, needs " + missing), flush=True)
     subprocess.run(["rm", "-rf", tmp], check=True)
 
 

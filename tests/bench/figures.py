@@ -282,6 +282,35 @@ def rows_table(raw, b):
               get("parquet_mib") <= 512)
 
 
+def rows_trace(raw, b):
+    keys, get = raw.of[b], lambda key: raw.mid(b, key)
+    analyze, size = get("analyze_s"), f"{get('mb'):.0f} MB"
+
+    def beside(name, key, peer, title, most):
+        if peer + "_s" not in keys:
+            return [f"{b}: {name}", "1", f"{get(key + '_s'):.2f} s", f"{title}: not measured", "", f"<= {most}", ""]
+        ratio = get(key + "_s") / get(peer + "_s")
+        return row(f"{b}: {name}", 1, f"{get(key + '_s'):.2f} s",
+                   f"{title} {get(peer + '_s'):.2f} s, {get(peer + '_mib'):.0f} MiB", f"{ratio:.3f}",
+                   f"<= {most}", ratio <= most)
+
+    yield beside(f"analyze, {size}", "analyze", "simdjson", "simdjson's sum", 1.6)
+    yield beside("analyze", "analyze", "json", "json.load", 0.143)
+    if "hta_s" in keys:
+        yield [f"{b}: analyze", "1", f"{analyze:.2f} s", f"HTA {get('hta_s'):.1f} s, {get('hta_mib'):.0f} MiB",
+               f"{analyze / get('hta_s'):.3f}", "", ""]
+    yield row(f"{b}: memory", 1, f"{get('analyze_mib'):.0f} MiB", "", "", "<= 300 MiB", get("analyze_mib") <= 300)
+    yield beside("augment", "augment", "simdjson", "simdjson's sum", 3.2)
+    yield beside("diff with itself", "diff", "simdjson", "simdjson's sum", 3.2)
+    yield beside("combine with a small one", "combine", "cp", "cp and sync", 3)
+    linear = (analyze / get("mb")) / (get("half_s") / get("half_mb"))
+    yield row(f"{b}: time per MB", 1, f"{1e3 * analyze / get('mb'):.2f} ms",
+              f"of half as much {1e3 * get('half_s') / get('half_mb'):.2f} ms", f"{linear:.3f}", "<= 1.2",
+              linear <= 1.2)
+    yield [f"{b}: analyze, gzip", "1", f"{get('packed_s'):.2f} s", f"gzip -dc {get('gunzip_s'):.2f} s",
+           f"{get('packed_s') / get('gunzip_s'):.3f}", "", ""]
+
+
 def rows_build(raw, b):
     n = lambda r: r["instances"]
     ours = raw.mid_of(b, lambda r: n(r) / r["build_s"])
@@ -402,7 +431,7 @@ TABLE = {"cold-tiny-gemm": rows_cold, "warm-20000": rows_warm, "harness-cost": r
          "sched": rows_sched, "race": rows_race, "repeat-n1": rows_repeat, "repeat-n2": rows_repeat,
          "calibration": rows_calibration,
          "variance": rows_variance, "lazy": rows_lazy, "journal": rows_journal,
-         "gather": rows_gather, "table": rows_table,
+         "gather": rows_gather, "table": rows_table, "trace": rows_trace,
          "build-1000": rows_build, "build-shipped": rows_build, "build-gpu": rows_build,
          "oracle": rows_oracle, "verification": rows_verification, "quiet": rows_quiet}
 TABLE.update({"onednn-" + which: rows_onednn for which in ONEDNN_GOALS})

@@ -4,7 +4,8 @@
 # stands beside in the same run, ratio, goal, met or MISSED. docs/benchmarks.md says what each means.
 #
 #   cold-tiny-gemm warm-20000 harness-cost quickstart-breakdown startup journal gather   (all of these
-#   when no name is given)    dispatch sched lazy oracle onednn verification build build-gpu quiet race repeat calibration table variance   (only when named)
+#   when no name is given)    dispatch sched lazy oracle onednn verification build build-gpu quiet race repeat calibration table trace variance
+#   (only when named)
 #
 #   --out DIR     raw.txt and table.md; default build/bench
 #   --build DIR   a configured build tree; default build, made by the preset `release`
@@ -38,7 +39,7 @@ while [ $# -gt 0 ]; do
         case $1 in --out) out=$2 ;; --build) build=$2 ;; --runs) runs=$2 ;; esac
         shift ;;
     -h | --help) sed -n '3,/^set -u/{/^set -u/d;s/^# \{0,1\}//;p}' "$0"; exit 0 ;;
-    *) [[ " ${usual[*]} dispatch sched lazy oracle onednn verification build build-gpu quiet race repeat calibration table variance " == *" $1 "* ]] || fail 2 "no bench '$1'; see run.sh --help"
+    *) [[ " ${usual[*]} dispatch sched lazy oracle onednn verification build build-gpu quiet race repeat calibration table trace variance " == *" $1 "* ]] || fail 2 "no bench '$1'; see run.sh --help"
        names+=("$1") ;;
     esac
     shift
@@ -56,6 +57,7 @@ done
 targets=(ksweep ksweep-worker bench_hello bench_units bench_journal bench_gather)
 [[ " ${names[*]} " == *" oracle "* ]] && targets+=(ksweep-analyze)
 [[ " ${names[*]} " == *" table "* ]] && targets+=(ksweep-analyze bench_table)
+[[ " ${names[*]} " == *" trace "* ]] && targets+=(ksweep-analyze)
 [[ " ${names[*]} " == *" dispatch "* ]] && targets+=(dispatch_worker)
 [[ " ${names[*]} " == *" sched "* ]] && targets+=(bench_sched)
 [[ " ${names[*]} " == *" race "* ]] && targets+=(bench_race bench_replay)
@@ -268,6 +270,15 @@ bench_table() { # a million cells to CSV, beside pandas
     grep '^#' "$tmp/said" >>"$raw"
     awk -v b="$1" '!/^#/ { print b, n[$1]++, $1, $2 }' "$tmp/said" >>"$raw"
     rm -rf "$tmp/table" "$tmp/table.csv"
+}
+
+bench_trace() { # a trace of 548 MB beside simdjson, json.load, HTA and cp; KSWEEP_TEST_DATA: real traces
+    local traces=${KSWEEP_TEST_DATA:-$root/../shared/data}/traces
+    [ -d "$traces" ] || fail 3 "trace needs real traces in \$KSWEEP_TEST_DATA/traces"
+    settle "$1" 0
+    "$python" "$here/bench_trace.py" "$bin" "$traces" "$runs" >"$tmp/said" || fail 3 "bench_trace.py fails"
+    grep '^#' "$tmp/said" | tee -a "$raw" >&2
+    awk -v b="$1" '!/^#/ { print b, 0, $1, $2 }' "$tmp/said" >>"$raw"
 }
 
 build_beside_make() { # BENCH JOB: a build, make with one instance per file, and a build by two ranks

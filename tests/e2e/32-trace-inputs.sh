@@ -188,14 +188,35 @@ True True True True []" "dots with names, measured and datasheet roofs, nothing 
 rc_is 2 "traces and counters in one chart" ksweep-analyze trace roofline $traces/h100_bert_small.json.gz $traces/counters/ncu/copy_blocked.csv
 like "$(cat err)" 'cannot be in one chart' "are refused"
 if command -v chromium >/dev/null; then
+    # A copy that tells what the browser made of the page, and proves that its console is seen.
+    cat page.html - >probe.html <<'HTML'
+<script>
+const dots = [...document.querySelectorAll("circle")], root = document.documentElement;
+const probe = { dots: dots.length, silent: dots.filter(d => !d.querySelector("title")?.textContent.trim()).length,
+    drawn: dots.filter(d => d.getBoundingClientRect().width > 0).length,
+    outside: dots.filter(d => { const a = d.getBoundingClientRect(), b = d.ownerSVGElement.getBoundingClientRect();
+        return a.left < b.left || a.right > b.right; }).length,
+    wider: root.scrollWidth > innerWidth, chart: Math.round(document.querySelector("svg").getBoundingClientRect().width) <= innerWidth };
+document.title = "probe " + Object.values(probe).join(" ");
+console.log("probe");
+</script>
+HTML
     look() { # WIDTHxHEIGHT OUT OPTION...
         local size=${1/x/,} out=$2
         shift 2
         timeout 60 chromium --headless=new --no-sandbox --disable-gpu --hide-scrollbars --user-data-dir="$tap_tmp/profile" \
-            "$@" --window-size="$size" --screenshot="$tap_tmp/$out" "file://$tap_tmp/page.html" >chromium.log 2>&1
+            --enable-logging=stderr "$@" --window-size="$size" --dump-dom --screenshot="$tap_tmp/$out" \
+            "file://$tap_tmp/probe.html" >"$out.html" 2>"$out.log"
     }
-    ok "Chromium, wide and light" look 1300x1200 light.png
-    ok "Chromium, narrow and dark" look 700x600 dark.png --blink-settings=preferredColorScheme=0
+    n=$(grep -o '<circle' page.html | wc -l)
+    for view in "1300x1200 light.png" "700x600 dark.png --blink-settings=preferredColorScheme=0"; do
+        # shellcheck disable=SC2086
+        ok "Chromium, $view" look $view
+        out=${view#* } out=${out%% *}
+        is "$(grep -o '<title>probe [^<]*' $out.html | head -n 1 | cut -d ' ' -f 2-)" "$n 0 $n 0 false true" \
+            "every dot is drawn inside its chart and names itself on hover; nothing sticks out"
+        is "$(grep CONSOLE $out.log | grep -vc '"probe"') $(grep -c 'CONSOLE.*"probe"' $out.log)" "0 1" "the console has no message"
+    done
     is "$(python3 -c '
 import struct, zlib
 for name in ("light.png", "dark.png"):

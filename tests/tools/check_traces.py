@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """check_traces.py PROGRAM TRACES - `trace analyze` against expected/ref and expected/hta/exact, `trace
-augment` against its input: TAP on standard output.
+--compat pytorch` against expected/pytorch_compat, `trace augment` against its input: TAP on standard
+output.
 
 Where an expectation is wrong by the notes (formats/traces.md), RULES says which rule and why."""
 import csv
@@ -216,6 +217,33 @@ def check_augment(name, out):
           "%s: the augmented trace has the same FLOPs, from its own args" % name)
 
 
+def check_compat(name):
+    """The original script's table, byte by byte."""
+    want = open("%s/expected/pytorch_compat/%s.analysis.txt" % (TRACES, name)).read()
+    p = run("--compat", "pytorch", "--analysis", "%s/%s.json.gz" % (TRACES, name), "float", "--name_limit",
+            "1000000")
+    pairs = zip(p.stdout.rstrip("\n").split("\n"), want.rstrip("\n").split("\n"))
+    check(p.stdout.rstrip("\n") == want.rstrip("\n"), "%s: PyTorch's table" % name,
+          p.stderr, *[(a[-150:], b[-150:]) for a, b in pairs if a != b][:3])
+
+
+def check_compat_kernels(name, out):
+    """kernel_flop and kernel_num_gb of every kernel."""
+    path = "%s/%s.json.gz" % (TRACES, name)
+    p = run("--compat", "pytorch", "--augment_trace", path, out, "float")
+    after = json.load(gzip.open(out)) if p.returncode == 0 else {"traceEvents": []}
+    want = [(r["dur"], r["name"], r["kernel_flop"], r["kernel_num_gb"]) for r in csv.DictReader(
+        gzip.open("%s/expected/pytorch_compat/%s.kernels.tsv.gz" % (TRACES, name), "rt"),
+        delimiter="\t", quoting=csv.QUOTE_NONE)]
+    got = [(e["dur"], e["name"][:120], e["args"].get("kernel_flop", ""), e["args"].get("kernel_num_gb", ""))
+           for e in after["traceEvents"] if e.get("cat") == "kernel"]
+    number = lambda v: float(v) if v != "" else None
+    wrong = [(g, w) for g, w in zip(got, want) if g[1] != w[1][:120] or number(g[0]) != number(w[0])
+             or number(g[2]) != number(w[2]) or number(g[3]) != number(w[3])]
+    check(len(got) == len(want) and not wrong, "%s: FLOPs and bytes of %d kernels are the script's"
+          % (name, len(want)), p.stderr, len(got), *wrong[:3])
+
+
 def main():
     for path in sorted(glob.glob(TRACES + "/expected/ref/*.stats.json")):
         name = os.path.basename(path)[:-len(".stats.json")]
@@ -226,6 +254,10 @@ def main():
     check_exact_types()
     for name in ("h100_bert_small", "mi250_minitoy_train", "a100_alexnet_critical_path"):
         check_augment(name, os.path.join(os.environ["tap_tmp"], "augmented.json.gz"))
+    for path in sorted(glob.glob(TRACES + "/expected/pytorch_compat/*.analysis.txt")):
+        check_compat(os.path.basename(path)[:-len(".analysis.txt")])
+    for name in ("h100_timesformer", "mi300x_torch_compile_triton"):
+        check_compat_kernels(name, os.path.join(os.environ["tap_tmp"], "compat.json.gz"))
     print("1..%d" % n_tests)
     sys.exit(n_bad > 0)
 

@@ -142,6 +142,12 @@ static void damage_is_skipped_and_counted(void **state)
         { "[" K("1") ",{\"a\":[1}}," K("2") "]", 2, 1, 0, 0, false, false },
         { "[" K("1") ",7,null," K("2") "]", 2, 1, 0, 0, false, false },
         { "[" K("NaN") "," K("1e400") "," K("2") "]", 1, 0, 2, 0, false, false },
+        { "[" K("Infinity") "," K("99999999999999999999") "," K("2") "]", 1, 0, 2, 0, false,
+          false },
+        { "[{\"ph\":\"X\",\"cat\":\"kernel\",\"ts\":1,\"dur\":2,\"args\":{\"a\":NaN,"
+          "\"correlation\":"
+          "99999999999999999999,\"stream\":-Infinity,\"bytes\":1e99}}]",
+          1, 0, 0, 0, false, false },
         { "[{\"ts\":1,\"ts\":3,\"ph\":\"X\",\"cat\":\"kernel\",\"dur\":1}]", 1, 0, 0, 1, false,
           false },
         { "[{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"\xff\xfe\",\"ts\":1,\"dur\":1}]", 1, 0, 0,

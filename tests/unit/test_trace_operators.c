@@ -19,7 +19,10 @@ struct row {
 };
 
 #define HALF3 "[\"c10::Half\",\"c10::Half\",\"c10::Half\"]"
-#define CONV  "[\"\",\"\",\"\",\"[2, 2]\",\"[1]\",\"[1, 1]\",\"False\",\"[0, 0]\",\"1\"]"
+#define FP8                                                                                        \
+    "[\"c10::Float8_e4m3fn\",\"c10::Float8_e4m3fn\",\"float\",\"float\",\"c10::BFloat16\",\"\","   \
+    "\"Scalar\",\"Scalar\"]"
+#define CONV "[\"\",\"\",\"\",\"[2, 2]\",\"[1]\",\"[1, 1]\",\"False\",\"[0, 0]\",\"1\"]"
 
 static const struct row rows[] = {
     /* 3x3, stride 2, padding 1 on 5x5: 3x3 outputs; padding given for all dims at once */
@@ -60,6 +63,19 @@ static const struct row rows[] = {
     { "aten::convolution", "[[2,4,5,5],[6,4,3,3],[6],[],[],[],[],[],[]]", HALF3,
       "[\"\",\"\",\"\",\"[2]\",\"[1]\",\"[1]\",\"False\",\"[0]\",\"4611686018427387904\"]", 0,
       2.0 * (200 + 216 + 6), "sizes out of range" },
+    /* fused with an activation, and with the addition of a tensor */
+    { "aten::cudnn_convolution_relu", "[[2,4,5,5],[6,4,3,3],[6],[],[],[],[]]", HALF3,
+      "[\"\",\"\",\"\",\"[2, 2]\",\"[1, 1]\",\"[1, 1]\",\"1\"]", 2.0 * 2 * 6 * 9 * 4 * 9,
+      2.0 * (200 + 216 + 6 + 108), NULL },
+    { "aten::miopen_convolution_add_relu", "[[2,4,5,5],[6,4,3,3],[2,6,3,3],[],[6],[],[],[],[]]",
+      "[\"c10::Half\",\"c10::Half\",\"c10::Half\",\"Scalar\",\"c10::Half\"]",
+      "[\"\",\"\",\"\",\"1.\",\"\",\"[2, 2]\",\"[1, 1]\",\"[1, 1]\",\"1\"]",
+      2.0 * 2 * 6 * 9 * 4 * 9, 2.0 * (200 + 216 + 6 + 108 + 108), NULL },
+    /* output (4 - 1) * 2 - 2 + 3 + 1 = 8 */
+    { "aten::slow_conv_transpose2d", "[[1,4,4,4],[4,3,3,3],[],[],[],[],[],[]]",
+      "[\"float\",\"float\"]",
+      "[\"\",\"\",\"[3, 3]\",\"\",\"[2, 2]\",\"[1, 1]\",\"[1, 1]\",\"[1, 1]\"]", 2.0 * 64 * 3 * 9,
+      4.0 * (64 + 108 + 3 * 64), NULL },
     /* products */
     { "aten::mm", "[[2,3],[3,4]]", "[\"float\",\"float\"]", "", 48, 4.0 * (6 + 12 + 8), NULL },
     { "aten::addmm", "[[4],[2,3],[3,4],[],[]]", "[\"double\",\"double\",\"double\"]", "", 48,
@@ -78,6 +94,22 @@ static const struct row rows[] = {
       "inner dims differ" },
     { "aten::mm", "[[2,3],[3,4]]", "[\"\",\"\"]", "", 0, 0, "no shapes" },
     { "aten::mm", "[[0,3],[3,4]]", "[\"float\",\"float\"]", "", 0, 4.0 * 12, NULL },
+    /* fp8 with scales and a bias; the output is bf16, then fp8, then of an unknown type */
+    { "aten::_scaled_mm", "[[2,16],[16,4],[],[],[4],[],[],[]]", FP8,
+      "[\"\",\"\",\"\",\"\",\"\",\"\",\"15\",\"False\"]", 256, 32 + 64 + 8 + 2 * 4 + 2 * 8, NULL },
+    { "aten::_scaled_mm", "[[2,16],[16,4],[],[],[4],[],[],[]]", FP8,
+      "[\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"False\"]", 256, 32 + 64 + 8 + 2 * 4 + 8, NULL },
+    { "aten::_scaled_mm", "[[2,16],[16,4],[],[],[4],[],[],[]]", FP8, "", 256, 0, NULL },
+    /* einsum: where the equation is there */
+    { "aten::einsum", "[[],[[5,2,3],[5,3,4]],[]]", "[\"\",\"TensorList\",\"\"]",
+      "[\"bij,bjk->bik\",\"\",\"\"]", 240, 0, NULL },
+    { "aten::einsum", "[[],[[2,3],[4]],[]]", "[\"\",\"TensorList\",\"\"]", "[\"ij, k\",\"\",\"\"]",
+      48, 0, NULL },
+    { "aten::einsum", "[[],[[5,2,3],[5,3,4]],[]]", "[\"\",\"TensorList\",\"\"]", "", 0, 0, NULL },
+    { "aten::einsum", "[[],[[2,3],[4,4]],[]]", "[\"\",\"TensorList\",\"\"]",
+      "[\"ij,jk->ik\",\"\",\"\"]", 0, 0, "does not fit" },
+    { "aten::einsum", "[[],[[2,3],[3,4],[4]],[]]", "[\"\",\"TensorList\",\"\"]",
+      "[\"ij,jk,k->i\",\"\",\"\"]", 0, 0, "two operands" },
     /* attention: 2 heads, 3 queries, 5 keys, widths 4 and 6 */
     { "aten::_scaled_dot_product_efficient_attention",
       "[[1,2,3,4],[1,2,5,4],[1,2,5,6],[],[],[],[]]", HALF3,
