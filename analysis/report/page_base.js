@@ -56,6 +56,19 @@ const when = (ms) => new Date(ms).toISOString().slice(0, 16).replace("T", " ") +
 const plural = (n, one, many) => count(n) + " " + (n === 1 ? one : many || one + "s");
 const rate = (p) => (p.f > 0 && p.t > 0 ? p.f / p.t : null);
 const problemName = (p) => p.n || p.x || "(name lost)";
+/* What the names of all instances begin with, up to a separator: tables say it once. */
+function commonPrefix(names) {
+  let n = names.length > 1 ? names[0].length : 0;
+  for (const name of names)
+    while (!name.startsWith(names[0].slice(0, n))) n--;
+  return n >= 8 ? names[0].slice(0, n).replace(/[^_.\-/: ]*$/, "") : "";
+}
+const prefix = commonPrefix(instances.map((i) => i[0]));
+/* May be broken behind a separator, as the rest of a name. */
+const breakable = (text) => text.split(/(?<=[_.\-/:])/).flatMap((part, i) => (i ? [document.createElement("wbr"), part] : [part]));
+const shortName = (name) => h("span", { title: name },
+  prefix.length >= 8 && name.startsWith(prefix) && name.length > prefix.length ? ["\u2026", breakable(name.slice(prefix.length))] : breakable(name));
+const prefixNote = () => (prefix.length >= 8 ? " \u2026 stands for " + prefix : "");
 const instanceName = (i) => (typeof i === "string" ? i : i >= 0 && instances[i] ? instances[i][0] : "(not listed)");
 
 /* ---- what the pointer or the keyboard points at ---- */

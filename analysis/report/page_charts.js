@@ -18,7 +18,7 @@ function ticks(lo, hi, log) {
 /* frame() - axes. o: x, y = { lo, hi, log, title, text }; returns { root, x, y } that map values. */
 function frame(o) {
   const room = Math.max(320, Math.min(1200, main.clientWidth - 40));
-  const width = o.width || (o.half && room > 880 ? room / 2 - 17 : room), height = o.height || 320, left = 62, right = 14, top = 12, bottom = 44;
+  const width = o.width || (o.half && room > 880 ? room / 2 - 17 : room), height = o.height || 320, left = 74, right = 14, top = 12, bottom = 44;
   const map = (axis, from, to) => (v) => {
     const t = axis.log ? Math.log(v / axis.lo) / Math.log(axis.hi / axis.lo) : (v - axis.lo) / (axis.hi - axis.lo || 1);
     return from + t * (to - from);
@@ -117,20 +117,22 @@ function rgbOf(name) {
 /* The mean of the cells that fall on each pixel; failures show through where nothing was timed. */
 function paintHeat(canvas, heat, order, low) {
   const width = canvas.width, height = canvas.height, image = canvas.getContext("2d").createImageData(width, height);
-  const bad = rgbOf("--c6"), other = rgbOf("--line"), none = rgbOf("--back");
+  const pixels = new Uint32Array(image.data.buffer), packed = (c) => ((255 << 24) | (c[2] << 16) | (c[1] << 8) | c[0]) >>> 0;
+  const bad = packed(rgbOf("--c6")), other = packed(rgbOf("--line")), none = packed(rgbOf("--back"));
+  const colors = Array.from({ length: 256 }, (_, i) => packed(rampColor((i / 4 - low) / (63 - low))));
+  const codes = Int8Array.from(heat.data, (c) => (c === "!" ? -1 : c === "-" ? -2 : c === "." ? -3 : levelOf.get(c)));
+  const edges = Array.from({ length: width + 1 }, (_, x) => Math.floor((x * heat.columns) / width));
   for (let y = 0; y < height; y++) {
     const r0 = Math.floor((y * heat.rows) / height), r1 = Math.max(r0 + 1, Math.floor(((y + 1) * heat.rows) / height));
     for (let x = 0; x < width; x++) {
-      const c0 = Math.floor((x * heat.columns) / width), c1 = Math.max(c0 + 1, Math.floor(((x + 1) * heat.columns) / width));
-      let sum = 0, n = 0, worst = ".";
+      const c0 = edges[x], c1 = Math.max(c0 + 1, edges[x + 1]);
+      let sum = 0, n = 0, worst = -3;
       for (let r = r0; r < r1; r++)
         for (let c = c0; c < c1; c++) {
-          const v = heat.data[order[r] * heat.columns + c], level = levelOf.get(v);
-          if (level !== undefined) { sum += level; n++; }
-          else if (v === "!" || worst === ".") worst = v;
+          const v = codes[order[r] * heat.columns + c];
+          if (v >= 0) { sum += v; n++; } else if (v > worst) worst = v;
         }
-      const rgb = n ? rampColor((sum / n - low) / (63 - low)) : worst === "!" ? bad : worst === "-" ? other : none;
-      image.data.set([...rgb, 255], 4 * (y * width + x));
+      pixels[y * width + x] = n ? colors[Math.round((4 * sum) / n)] : worst === -1 ? bad : worst === -2 ? other : none;
     }
   }
   canvas.getContext("2d").putImageData(image, 0, 0);

@@ -3,6 +3,7 @@
 #include "analysis/report/page_impl.h"
 
 #include "base/hash.h"
+#include "grid/problem_class.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -55,8 +56,12 @@ const struct ks_problem_row *ks_page_problem_row(const struct ks_page *p, size_t
 
 void ks_page_class(const struct ks_problem_row *row, char *out, size_t cap)
 {
+    const char *shape =
+        row && row->has_problem ? ks_problem_class_name(ks_problem_class(&row->problem)) : "?";
+
     if (row)
-        snprintf(out, cap, "%s %s %s %s", row->operator, row->direction, row->dtype, row->layout);
+        snprintf(out, cap, "%s %s %s %s, %s", row->operator, row->direction, row->dtype,
+                 row->layout, shape);
     else
         snprintf(out, cap, "not known");
 }

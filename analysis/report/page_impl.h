@@ -38,7 +38,7 @@ int ks_page_put_rest(const struct ks_page *p, const struct ks_page_order *o, str
 
 /* The row of /problems of problem i of the page; NULL: its name is lost. */
 const struct ks_problem_row *ks_page_problem_row(const struct ks_page *p, size_t i);
-/* "grouped_conv forward fp32 nhwgc" */
+/* "grouped_conv forward fp32 nhwgc, 3x3" */
 void ks_page_class(const struct ks_problem_row *row, char *out, size_t cap);
 /* Where the page lists an instance; -1: it does not. */
 int64_t ks_page_place(const struct ks_page_order *o, uint32_t instance);

@@ -40,7 +40,7 @@ function strips(p) {
 function timesTable(p) {
   return makeTable({ rows: p.top, sort: 1, page: 12, columns: [
     { title: "Instance", name: true, get: (t) => instanceName(t[0]),
-      show: (t) => [instanceName(t[0]), t[6] & 1 ? h("span", { class: "tag" }, "tied with the best") : null, t[6] & 2 ? contaminated() : null] },
+      show: (t) => [shortName(instanceName(t[0])), t[6] & 1 ? h("span", { class: "tag" }, "tied with the best") : null, t[6] & 2 ? contaminated() : null] },
     { title: "Time", number: true, get: (t) => t[1], show: (t) => time(t[1]) },
     { title: "95 % interval", number: true, get: (t) => t[2], show: (t) => interval(t[1], t[2], t[3]) },
     { title: "p10 \u2013 p90", number: true, get: (t) => (t[5] && t[4] ? t[5] - t[4] : null), show: (t) => interval(t[1], t[4], t[5]) },
@@ -81,7 +81,7 @@ function overview() {
     [models.join(", "), plural(A.devices.length, "rank") + " on " + plural(hosts.size, "host"), when(run.began), run.version].filter(Boolean).join(" \u00b7 ")));
   const tile = (value, text) => h("div", { class: "tile" }, h("b", null, value), h("span", null, text));
   main.append(h("div", { class: "tiles" }, tile(count(A.problems), A.problems === 1 ? "problem" : "problems"),
-    tile(count(data.n_instances), "instances, " + count(A.codes) + " different codes that work"),
+    tile(count(data.n_instances), "instances, " + count(A.codes) + " working codes"),
     tile(count(A.cells), "cells" + (A.pending ? ", " + count(A.pending) + " pending" : "")),
     tile(count(timed), "timed and verified"), tile(count(look), look === 1 ? "cell needs a look" : "cells need a look"),
     A.fixed_share && tile(digits(1 / A.fixed_share, 3) + "\u00d7", "gained by choosing per problem")));
@@ -96,7 +96,7 @@ function overview() {
       plural(A.winners, "instance is", "instances are") + " the best of a problem without a tie."));
   const share = A.contaminated / Math.max(1, A.cells - A.pending);
   sentences.push(A.contaminated ? h("p", { class: share > 1 / 3 ? "warn" : null }, count(A.contaminated) + " cells (" + percent(share, 2) +
-    ") are contaminated: others used the machine while they were measured, so their times may be too long. `ksweep run JOB --resume --retry contaminated` measures them again.")
+    ") are contaminated: others used the machine while they were measured, so their times may be too long. The option --retry contaminated of ksweep run --resume measures them again.")
     : h("p", null, "No cell is contaminated: nobody else used the machine noticeably."));
   const colors = { ok: "var(--c3)", aliased: "var(--c5)", unsupported: "var(--c8)", skipped: "var(--c7)" };
   const spare = ["var(--c6)", "var(--c2)", "var(--c4)", "var(--bad)"];
@@ -115,7 +115,7 @@ function problemsSection() {
     { title: "Time", number: true, get: (p) => p.t, show: (p) => time(p.t) },
     { title: "95 % interval", number: true, get: (p) => (p.t ? (p.hi - p.lo) / p.t : null), show: (p) => interval(p.t, p.lo, p.hi), help: "sorts by its relative width" },
     { title: "GFLOP/s", number: true, get: rate, show: (p) => (rate(p) ? digits(rate(p)) : "") },
-    { title: "Best instance", name: true, get: (p) => instanceName(p.w), show: (p) => (p.t ? instanceName(p.w) : h("span", { class: "bad" }, "none is ok")) },
+    { title: "Best instance", name: true, get: (p) => instanceName(p.w), show: (p) => (p.t ? shortName(instanceName(p.w)) : h("span", { class: "bad" }, "none is ok")) },
     { title: "Tied", number: true, get: (p) => p.ti, help: "other instances that cannot be told from the best" },
     { title: "Worst/best", number: true, get: (p) => p.wb, show: (p) => (p.wb ? p.wb.toFixed(2) : "") },
     { title: "ok/all", number: true, get: (p) => p.ok / p.r, show: (p) => p.ok + "/" + p.r },
@@ -123,7 +123,7 @@ function problemsSection() {
   if (B)
     columns.push({ title: "Second run", number: true, get: (p) => (p.o && p.o[0] && p.t ? p.o[0] / p.t : null),
       show: (p) => (p.o && p.o[0] && p.t ? (p.o[0] / p.t).toFixed(3) + "\u00d7" : ""), help: "time there over time here" });
-  section("problems", "Problems", "The best instance of each problem. A row opens its details." +
+  section("problems", "Problems", "The best instance of each problem. A row opens its details." + prefixNote() +
     (problems.length < data.n_problems ? " Listed are " + count(problems.length) + " of " + count(data.n_problems) + ", evenly chosen." : ""),
     makeTable({ id: "problems-table", columns, rows: problems, page: 25, hint: "Filter: problem, instance or class",
       text: (p) => problemName(p) + " " + p.c + " " + instanceName(p.w) + " " + p.i, open: (p) => openProblem(problems.indexOf(p)),
@@ -144,7 +144,7 @@ function instancesSection() {
   const winners = instances.filter((i) => i[4] > 0).length;
   section("instances", "Instances", plural(winners, "instance wins", "instances win") + " at least one problem.",
     makeTable({ id: "instances-table", rows: instances, page: 15, hint: "Filter: part of a name", text: (i) => i[0] + " " + i[1], sort: 1, down: true, columns: [
-      { title: "Instance", name: true, get: (i) => i[0] },
+      { title: "Instance", name: true, get: (i) => i[0], show: (i) => shortName(i[0]) },
       { title: "Wins", number: true, get: (i) => i[4], show: (i) => count(i[4]), help: "problems of which it has the smallest time, ties included" },
       { title: "Mean speed, best = 1", number: true, get: (i) => i[6], show: (i) => (i[6] ? [meter(i[6]), i[6].toFixed(3)] : ""), help: "geometric mean over the problems where it works" },
       { title: "Works on", number: true, get: (i) => i[2], show: (i) => count(i[2]) + " of " + count(i[3]) },
@@ -203,13 +203,13 @@ function failuresSection() {
     { title: "Outcome", get: (g) => g[0], show: (g) => outcome(g[0], g[3]) },
     { title: "Cells", number: true, get: (g) => g[2], show: (g) => count(g[2]) },
     { title: "Reason", name: true, get: (g) => g[1] },
-    { title: "First of them", name: true, get: (g) => g[6], show: (g) => [g[6], h("div", { class: "dim" }, g[4])] }] });
+    { title: "First of them", name: true, get: (g) => g[6], show: (g) => [shortName(g[6]), h("div", { class: "dim" }, g[4])] }] });
   const each = data.failures.length && h("details", null, h("summary", null, "Each failed cell with the command that repeats it" +
     (A.outcomes.filter((o) => o[2]).reduce((s, o) => s + o[1], 0) > data.failures.length ? " (the first " + count(data.failures.length) + ")" : "")),
     makeTable({ id: "failures-table", rows: data.failures, page: 20, text: (f) => f.join(" "), columns: [
       { title: "Outcome", get: (f) => f[0], show: (f) => outcome(f[0], true) },
       { title: "Problem", name: true, get: (f) => f[2] || f[3] },
-      { title: "Instance", name: true, get: (f) => f[4] || f[5], show: (f) => [f[4] || f[5], h("div", { class: "dim" }, f[1]), command(cellCommand(f[3], f[5]))] }] }));
+      { title: "Instance", name: true, get: (f) => f[4] || f[5], show: (f) => [shortName(f[4] || f[5]), h("div", { class: "dim" }, f[1]), command(cellCommand(f[3], f[5]))] }] }));
   section("failures", "Failures", bad.length ? plural(bad.reduce((s, g) => s + g[2], 0), "cell needs", "cells need") + " a look." : "No cell failed.",
     bad.length ? table(bad, "groups-table") : null, each || null,
     rest.length ? h("details", { open: !bad.length }, h("summary", null, "Unsupported and skipped, by reason"), table(rest, "rest-table")) : null);
@@ -256,8 +256,8 @@ function compareSection() {
         { title: "First", number: true, get: (p) => p.t, show: (p) => time(p.t) },
         { title: "Second", number: true, get: (p) => p.o[0], show: (p) => time(p.o[0]) },
         { title: "Second/first", number: true, get: (p) => p.o[0] / p.t, show: (p) => (p.o[0] / p.t).toFixed(3) },
-        { title: "Best of the first", name: true, get: (p) => instanceName(p.w) },
-        { title: "Best of the second", name: true, get: (p) => instanceName(p.o[3]), show: (p) => (p.o[3] === p.w ? h("span", { class: "dim" }, "the same") : instanceName(p.o[3])) },
+        { title: "Best of the first", name: true, get: (p) => instanceName(p.w), show: (p) => shortName(instanceName(p.w)) },
+        { title: "Best of the second", name: true, get: (p) => instanceName(p.o[3]), show: (p) => (p.o[3] === p.w ? h("span", { class: "dim" }, "the same") : shortName(instanceName(p.o[3]))) },
         { title: "First's choice costs there", number: true, get: (p) => (p.o[4] ? p.o[4] / p.o[0] - 1 : null), show: (p) => (p.o[4] ? percent(p.o[4] / p.o[0] - 1, 2) : ""), help: "its time in the second run over the best one there, minus 1" }] }));
   }
   const facts = new Map(A.facts.map((f) => [f[0], f.slice(1).join("; ")])), other = new Map(B.facts.map((f) => [f[0], f.slice(1).join("; ")]));
