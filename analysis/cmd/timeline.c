@@ -38,7 +38,7 @@ static int timeline(const void *cfg, const char *const *operands, int n, struct 
 
     (void)n;
     if (!c->output)
-        return ks_fail(err, KS_EINVAL, "where to? add -o sweep.json.gz");
+        return ks_fail(err, KS_EINVAL, "no output file: add -o FILE, such as -o sweep.json.gz");
     rc = ks_timeline_write(operands[0], c->output, c->samples, &k, err);
     if (rc < 0)
         return rc;

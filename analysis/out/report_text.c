@@ -59,7 +59,7 @@ static void print_summary(const struct ks_summary *s, struct ks_buf *b)
 {
     ks_buf_printf(b, "\nwhat there is to choose\n");
     ks_buf_printf(b,
-                  "  %" PRIu32 " different kernels by their machine code ran correctly; %" PRIu32
+                  "  %" PRIu32 " kernels with different machine code ran correctly; %" PRIu32
                   " of them %s the best of a problem without a tie.\n",
                   s->n_codes, s->n_winners, s->n_winners == 1 ? "is" : "are");
     if (s->median_worst_over_best > 0)

@@ -23,10 +23,10 @@ like "$(cat report.txt)" 'One fixed instance would reach [0-9]+ % of the best|No
 for format in md csv json; do
     rc_is 0 "report --format $format" ksweep-analyze report a --format $format -o report.$format
 done
-is "$(wc -l <report.csv)" 31 "CSV: a line per problem"
-like "$(head -n 3 report.md)" '^\| problem \| time ' "Markdown: a table"
+is "$(wc -l <report.csv)" 31 "CSV has a line per problem"
+like "$(head -n 3 report.md)" '^\| problem \| time ' "Markdown has a table"
 rc_is 2 "two runs as text" ksweep-analyze report a b
-like "$(cat err)" 'report.html.*compare' "names what shows two"
+like "$(cat err)" 'report.html.*compare' "names the commands that show two"
 
 # --- the trace
 rc_is 0 "timeline" ksweep-analyze timeline a -o sweep.json.gz
@@ -37,13 +37,14 @@ e = t["traceEvents"]
 print(t["displayTimeUnit"], len({x["pid"] for x in e if x["ph"] == "X"}) >= 2, all({"name", "ph", "pid", "tid"} <= x.keys() for x in e),
     sorted({x["cat"] for x in e}) == ["__metadata", "block", "build", "cell", "event", "lease", "phase", "sample", "worker"])')" \
     "ms True True True" "is JSON of the Trace Event Format with every kind of slice"
-rc_is 2 "timeline to nowhere" ksweep-analyze timeline a
+rc_is 2 "timeline without -o" ksweep-analyze timeline a
+like "$(cat err)" "add -o FILE" "says what is missing"
 
 # --- the page
 rc_is 0 "report to a page" ksweep-analyze report a b -o page.html
 ok "of at most 1 MiB" test "$(stat -c %s page.html)" -lt 1048576
-unlike "$(cat page.html)" '(src|href)="?(http|//)' "that asks no other file and no network"
-unlike "$(sed -n '/<script>/,$p' page.html)" 'innerHTML|insertAdjacentHTML|document\.write|eval\(' "and makes no markup of texts"
+unlike "$(cat page.html)" '(src|href)="?(http|//)' "that loads no other file and needs no network"
+unlike "$(sed -n '/<script>/,$p' page.html)" 'innerHTML|insertAdjacentHTML|document\.write|eval\(' "and builds no markup from text"
 if ! command -v chromium >/dev/null; then
     tap_note "chromium is not installed: the page was not used"
     done_testing
