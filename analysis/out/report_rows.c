@@ -87,7 +87,7 @@ static int list_names(const struct ks_summary *s, struct ks_labels *problems,
 static void put_prefix(const struct ks_labels *n, const char *what, struct ks_buf *b)
 {
     if (n->prefix)
-        ks_buf_printf(b, "%s: %s begins all names: \"%.*s\"\n", what, KS_LABEL_DOTS, (int)n->prefix,
+        ks_buf_printf(b, "%s: %s stands for \"%.*s\"\n", what, KS_LABEL_DOTS, (int)n->prefix,
                       ks_buf_text(&n->text[0]));
 }
 
