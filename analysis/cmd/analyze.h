@@ -13,6 +13,6 @@
 
 extern const struct ks_analysis ks_analysis_table, ks_analysis_report, ks_analysis_oracle,
     ks_analysis_compare, ks_analysis_import, ks_analysis_train, ks_analysis_validate,
-    ks_analysis_select, ks_analysis_need;
+    ks_analysis_select, ks_analysis_need, ks_analysis_timeline;
 
 #endif

@@ -13,12 +13,12 @@
 #include <string.h>
 
 static const struct ks_analysis *const analyses[] = {
-    &ks_analysis_table,      &ks_analysis_report,    &ks_analysis_oracle,
-    &ks_analysis_compare,    &ks_analysis_import,    &ks_analysis_train,
-    &ks_analysis_validate,   &ks_analysis_select,    &ks_analysis_need,
-    &ks_trace_verb_analyze,  &ks_trace_verb_augment, &ks_trace_verb_diff,
-    &ks_trace_verb_combine,  &ks_trace_verb_merge,   &ks_trace_verb_counters,
-    &ks_trace_verb_roofline, &ks_trace_verb_compat,
+    &ks_analysis_table,      &ks_analysis_report,     &ks_analysis_oracle,
+    &ks_analysis_compare,    &ks_analysis_import,     &ks_analysis_train,
+    &ks_analysis_validate,   &ks_analysis_select,     &ks_analysis_need,
+    &ks_analysis_timeline,   &ks_trace_verb_analyze,  &ks_trace_verb_augment,
+    &ks_trace_verb_diff,     &ks_trace_verb_combine,  &ks_trace_verb_merge,
+    &ks_trace_verb_counters, &ks_trace_verb_roofline, &ks_trace_verb_compat,
 };
 #define N_ANALYSES (sizeof(analyses) / sizeof(analyses[0]))
 

@@ -314,8 +314,11 @@ static int write_schema(const char *path, const struct config *c, struct ks_err 
     struct ks_store_file *f = NULL;
     struct ks_sources sources = { 0 };
     struct ks_result o;
-    int rc = path ? ks_store_open(path, &f, err) : 0;
+    char file[KS_PATH_BYTES];
+    int rc = path ? ks_results_path(path, file, sizeof(file), err) : 0;
 
+    if (rc == 0 && path)
+        rc = ks_store_open(file, &f, err);
     if (rc == 0)
         rc = ks_sources_training(&sources, f, c->columns, err);
     if (rc == 0 && c->has_oracle)

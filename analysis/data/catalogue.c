@@ -31,6 +31,14 @@ static const struct ks_column any_trait = {
     .doc = "trait of the instance's family, or attribute of a trait",
 };
 
+static const struct ks_column problem_class = {
+    .name = "problem_class",
+    .type = KS_COL_TEXT,
+    .role = KS_CR_FEATURE,
+    .units = "",
+    .doc = "shape class of the problem: the first that fits of those that `ksweep problems` lists",
+};
+
 void ks_sources_release(struct ks_sources *s)
 {
     for (size_t i = 0; i < s->n_owned; i++)
@@ -140,6 +148,8 @@ static int add_table(struct ks_sources *s, const struct ks_store_file *f, enum k
             rc = add(s, &def->columns[k], t, err);
     if (rc == 0 && t == KS_T_PROBLEMS && role == KS_CR_FEATURE)
         rc = add_dims(s, f, err);
+    if (rc == 0 && t == KS_T_PROBLEMS && role == KS_CR_FEATURE)
+        rc = add(s, &problem_class, KS_FROM_CLASS, err);
     if (rc == 0 && t == KS_T_KERNELS && role == KS_CR_FEATURE)
         rc = add_traits(s, f, err);
     return rc;
@@ -262,6 +272,10 @@ static const struct ks_column *find_in_tables(const char *name, unsigned *from_o
         *from_out = joined_tables[t];
         c = ks_table_column(&ks_table_defs[*from_out], name);
         c = c && c->is_in_csv ? c : NULL;
+    }
+    if (!c && strcmp(name, problem_class.name) == 0) {
+        *from_out = KS_FROM_CLASS;
+        c = &problem_class;
     }
     for (size_t i = 0; !c && i < N(computed); i++) {
         *from_out = KS_FROM_LEARN;

@@ -12,8 +12,9 @@
 #include "analysis/data/frame.h"
 #include "store/store.h"
 
-/* Where a value is from: one of enum ks_table_id, or */
-enum { KS_FROM_TRAITS = KS_T_COUNT, KS_FROM_LEARN, KS_N_FROM };
+/* Where a value is from: one of enum ks_table_id, or the traits of an instance, the shape class of
+ * a problem (grid/problem_class.h), or analysis/learn. */
+enum { KS_FROM_TRAITS = KS_T_COUNT, KS_FROM_CLASS, KS_FROM_LEARN, KS_N_FROM };
 
 /* What the oracle (analysis/learn/oracle.h) says of a row; behind the columns of training.csv, when
  * asked for. As KS_COMPUTED_COLUMNS. */

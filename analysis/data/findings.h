@@ -7,6 +7,7 @@
 
 #include "record/outcome.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -43,6 +44,8 @@ struct ks_best { /* of one problem */
     uint32_t n_codes; /* of the n_ok those that compete */
     uint32_t n_tied;  /* others that cannot be told from the best, not counting those of the same
                          code */
+    uint32_t n_contaminated; /* of the n_rows */
+    bool is_contaminated;    /* the time of the best is */
 };
 /* What pruning left out, by what its controls say. */
 struct ks_pruned_found {

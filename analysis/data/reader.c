@@ -27,8 +27,9 @@ struct ks_reader {
 
 /* The column of /measurements that is a row of the table. */
 static const char *const row_columns[KS_N_FROM] = {
-    [KS_T_RUNS] = "run",       [KS_T_PROBLEMS] = "problem", [KS_T_KERNELS] = "kernel",
-    [KS_T_DEVICES] = "device", [KS_T_BLOCKS] = "block",     [KS_FROM_TRAITS] = "kernel",
+    [KS_T_RUNS] = "run",         [KS_T_PROBLEMS] = "problem", [KS_T_KERNELS] = "kernel",
+    [KS_T_DEVICES] = "device",   [KS_T_BLOCKS] = "block",     [KS_FROM_TRAITS] = "kernel",
+    [KS_FROM_CLASS] = "problem",
 };
 
 static void describe(const struct ks_source *source, struct ks_df_column *out)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "analysis/data/side.h"
 #include "analysis/data/fill.h"
+#include "grid/problem_class.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -28,16 +29,18 @@ static int init(struct ks_side *side, uint8_t type, size_t n, struct ks_err *err
 static bool is_joined(unsigned from)
 {
     return from == KS_T_RUNS || from == KS_T_PROBLEMS || from == KS_T_KERNELS ||
-           from == KS_T_DEVICES || from == KS_T_BLOCKS || from == KS_FROM_TRAITS;
+           from == KS_T_DEVICES || from == KS_T_BLOCKS || from == KS_FROM_TRAITS ||
+           from == KS_FROM_CLASS;
 }
 
 size_t ks_side_rows(const struct ks_store_file *f, unsigned from)
 {
     const struct ks_store_info *info = ks_store_info(f);
     const size_t rows[KS_N_FROM] = {
-        [KS_T_RUNS] = info->n_runs,       [KS_T_PROBLEMS] = info->n_problems,
-        [KS_T_KERNELS] = info->n_kernels, [KS_FROM_TRAITS] = info->n_kernels,
-        [KS_T_DEVICES] = info->n_devices, [KS_T_BLOCKS] = info->n_blocks,
+        [KS_T_RUNS] = info->n_runs,         [KS_T_PROBLEMS] = info->n_problems,
+        [KS_T_KERNELS] = info->n_kernels,   [KS_FROM_TRAITS] = info->n_kernels,
+        [KS_T_DEVICES] = info->n_devices,   [KS_T_BLOCKS] = info->n_blocks,
+        [KS_FROM_CLASS] = info->n_problems,
     };
 
     return rows[from];
@@ -127,6 +130,21 @@ static int fill_trait(const struct ks_store_file *f, const char *key, struct ks_
     return rc;
 }
 
+static int fill_class(const struct ks_store_file *f, struct ks_side *side_out, struct ks_err *err)
+{
+    size_t n = ks_store_info(f)->n_problems;
+    int rc = init(side_out, KS_DF_TEXT, n, err);
+
+    for (uint32_t i = 0; rc == 0 && i < n; i++) {
+        const struct ks_problem_row *row = ks_store_problem(f, i);
+
+        side_out->values.text[i] =
+            row->has_problem ? ks_problem_class_name(ks_problem_class(&row->problem)) : "";
+        side_out->missing[i] = !row->has_problem;
+    }
+    return rc;
+}
+
 int ks_side_fill(const struct ks_store_file *f, const struct ks_source *source,
                  struct ks_side *side_out, struct ks_err *err)
 {
@@ -138,6 +156,8 @@ int ks_side_fill(const struct ks_store_file *f, const struct ks_source *source,
         return ks_fail(err, KS_EINVAL, "'%s' is not a column of a joined table", source->name);
     if (source->from == KS_FROM_TRAITS)
         return fill_trait(f, source->def.name + strlen(KS_TRAIT_PREFIX), side_out, err);
+    if (source->from == KS_FROM_CLASS)
+        return fill_class(f, side_out, err);
     n = ks_side_rows(f, source->from);
     rc = init(side_out, ks_source_type(source), n, err);
     for (uint32_t i = 0; rc == 0 && i < n; i++)

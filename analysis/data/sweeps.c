@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "analysis/data/sweeps.h"
+#include "analysis/data/view.h"
 #include "base/array.h"
-#include "base/file.h"
 #include "base/order.h"
 #include "record/attempt.h"
 #include "record/outcome.h"
@@ -441,10 +441,8 @@ int ks_sweeps_load(struct ks_sweeps *s, const char *path, struct ks_err *err)
     char file[4096];
     int rc = l ? 0 : ks_fail(err, KS_ENOMEM, "out of memory");
 
-    if (rc == 0 && ks_path_is_dir(path))
-        rc = ks_path_join(file, sizeof(file), path, "results.h5", err);
-    else
-        snprintf(file, sizeof(file), "%s", path);
+    if (rc == 0)
+        rc = ks_results_path(path, file, sizeof(file), err);
     if (rc == 0)
         rc = ks_store_open(file, &l->file, err);
     if (rc == 0) {

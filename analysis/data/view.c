@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "analysis/data/view.h"
+#include "base/file.h"
 #include "base/order.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define CACHE_BYTES                                                                                \
     ((size_t)64 << 20) /* of unpacked chunks: a problem's rows lie near one another */
@@ -307,13 +310,32 @@ static int list_rows(struct ks_view *v, struct ks_err *err)
     return 0;
 }
 
+int ks_results_path(const char *path, char *out, size_t cap, struct ks_err *err)
+{
+    int rc;
+
+    if (!ks_path_is_dir(path)) {
+        if ((size_t)snprintf(out, cap, "%s", path) < cap)
+            return 0;
+        return ks_fail(err, KS_EINVAL, "the path is longer than %zu bytes", cap - 1);
+    }
+    rc = ks_path_join(out, cap, path, "results.h5", err);
+    if (rc == 0 && access(out, F_OK) < 0)
+        rc = ks_fail(err, KS_ENOENT, "'%s' holds no results.h5: `ksweep gather %s` writes it", path,
+                     path);
+    return rc;
+}
+
 int ks_view_open(const char *path, enum ks_merge how, struct ks_view **view_out, struct ks_err *err)
 {
     struct ks_view *v = calloc(1, sizeof(*v));
+    char file[KS_PATH_BYTES];
     int rc = v ? 0 : ks_fail(err, KS_ENOMEM, "out of memory");
 
     if (rc == 0)
-        rc = ks_store_open(path, &v->file, err);
+        rc = ks_results_path(path, file, sizeof(file), err);
+    if (rc == 0)
+        rc = ks_store_open(file, &v->file, err);
     if (rc == 0)
         rc = ks_batch_open(v->file, CACHE_BYTES, &v->batch, err);
     if (rc == 0)

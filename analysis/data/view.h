@@ -19,8 +19,15 @@ extern const char *const ks_merge_names[]; /* NULL-terminated */
 
 struct ks_view;
 
+/* ks_results_path() - the results file that a command is given: a file, or the directory of a run,
+ * whose results.h5 is meant.
+ * Returns 0; KS_ENOENT the directory has none, with the command that makes it; KS_EINVAL the path
+ * is too long. */
+int ks_results_path(const char *path, char *out, size_t cap, struct ks_err *err);
+
 /* Rows of one cell = same problem, instance, condition and device class. A row that no device
  * touched belongs to its run's class if that has only one. */
+/* path: as ks_results_path */
 int ks_view_open(const char *path, enum ks_merge merge, struct ks_view **view_out,
                  struct ks_err *err);
 void ks_view_close(struct ks_view *v); /* NULL is fine */

@@ -73,6 +73,7 @@ static void fill_best(struct ks_best *b, const struct ks_timed *best,
     double flops = b->problem ? b->problem->flops : KS_NOT_KNOWN;
 
     b->kernel = k;
+    b->is_contaminated = (best->row->flags & KS_FL_CONTAMINATED) != 0;
     b->median_ns = best->row->median_ns;
     b->se_ns = best->row->se_ns;
     b->lo95_ns = best->row->lo95_ns;
@@ -219,6 +220,7 @@ static size_t list_times(struct ks_summarizer *c, struct ks_best *b, const struc
         c->at[i] = KS_OBS_NONE;
         count_row(c, &rows[i]);
         b->n_ok += ks_is_usable(&rows[i]);
+        b->n_contaminated += (rows[i].flags & KS_FL_CONTAMINATED) != 0;
         if (!ks_is_usable(&rows[i]) || stands_for(c, &rows[i]))
             continue;
         if (is_scaled && reference_ns <= 0)

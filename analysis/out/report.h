@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* report.h - a summary as text and as JSON. */
+/* report.h - a summary as text, Markdown, CSV and JSON. Each name from the file is put on one line:
+ * line ends and control characters are escaped. */
 #ifndef KS_ANALYSIS_REPORT_H
 #define KS_ANALYSIS_REPORT_H
 
@@ -9,9 +10,18 @@
 /* The problem by which people know it. */
 const char *ks_best_name(const struct ks_best *p);
 
-/* Each name from the file is put on one line: line ends and control characters are escaped. */
-void ks_report_text(const struct ks_summary *s, struct ks_buf *out);
+/* For people: problems, outcomes, who measured, what there is to choose. KS_ENOMEM. */
+int ks_report_text(const struct ks_summary *s, struct ks_buf *out, struct ks_err *err);
+void ks_report_markdown(const struct ks_summary *s, struct ks_buf *out);
 /* file: the name that stands in it. */
 void ks_report_json(const struct ks_summary *s, const char *file, struct ks_buf *out);
+
+/* The problems alone: a line each behind a header. */
+int ks_report_rows_text(const struct ks_summary *s, struct ks_buf *to, struct ks_err *err);
+void ks_report_rows_markdown(const struct ks_summary *s, struct ks_buf *to);
+void ks_report_rows_csv(const struct ks_summary *s, struct ks_buf *to);
+
+/* A name as a cell of a Markdown table. */
+void ks_report_put_cell(struct ks_buf *to, const char *text);
 
 #endif

@@ -36,11 +36,15 @@ static void json_problem(struct ks_jw *w, const struct ks_best *p)
     put_real(w, "gflops_hi95", p->gflops_hi95);
     put_real(w, "time_median_ns", p->median_ns);
     put_real(w, "time_se_ns", p->se_ns);
+    put_real(w, "time_ci95_lo_ns", p->lo95_ns);
+    put_real(w, "time_ci95_hi_ns", p->hi95_ns);
     put_real(w, "worst_over_best", p->worst_over_best);
     ks_jw_u64(w, "n_tied", p->n_tied);
     ks_jw_u64(w, "n_ok", p->n_ok);
     ks_jw_u64(w, "n_codes", p->n_codes);
     ks_jw_u64(w, "n_rows", p->n_rows);
+    ks_jw_u64(w, "n_contaminated", p->n_contaminated);
+    ks_jw_bool(w, "is_contaminated", p->is_contaminated);
     ks_jw_close(w, '}');
 }
 

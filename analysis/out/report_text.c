@@ -13,59 +13,6 @@ static void put_name(struct ks_buf *b, const char *text)
     ks_text_put(b, text, strlen(text), KS_LINES_NONE);
 }
 
-/* At most `width` characters of a name, padded to that. */
-static void put_padded(struct ks_buf *b, const char *text, int width)
-{
-    char line[1024];
-    int n = 0;
-
-    ks_text_escape(line, sizeof(line), text, strlen(text), KS_LINES_NONE);
-    for (const char *p = line; *p; p++) {
-        bool is_first = ((unsigned char)*p & 0xc0) != 0x80;
-
-        if (is_first && n == width)
-            break;
-        n += is_first;
-        ks_buf_u8(b, (uint8_t)*p);
-    }
-    ks_buf_printf(b, "%*s", width - n, "");
-}
-
-const char *ks_best_name(const struct ks_best *p)
-{
-    if (!p->problem)
-        return "(name lost)";
-    return p->problem->name[0] ? p->problem->name : p->problem->canonical;
-}
-
-static void print_problem(const struct ks_best *p, struct ks_buf *b)
-{
-    char speed[64] = "";
-
-    put_padded(b, ks_best_name(p), 28);
-    if (!p->kernel) {
-        ks_buf_printf(b, "  no instance is ok (%" PRIu32 " rows)\n", p->n_rows);
-        return;
-    }
-    if (p->gflops > 0)
-        snprintf(speed, sizeof(speed), p->gflops_se < 0 ? "%.4g" : "%.4g +- %.2g", p->gflops,
-                 p->gflops_se);
-    ks_buf_printf(b, "  %-20s  ", speed);
-    put_padded(b, p->kernel->name, 44);
-    ks_buf_printf(b, "  %10.2f  %4" PRIu32 "  %4" PRIu32 "/%" PRIu32 "\n", p->worst_over_best,
-                  p->n_tied, p->n_ok, p->n_rows);
-}
-
-static void print_problems(const struct ks_summary *s, struct ks_buf *b)
-{
-    put_padded(b, "problem", 28);
-    ks_buf_printf(b, "  %-20s  ", "GFLOP/s");
-    put_padded(b, "best instance", 44);
-    ks_buf_printf(b, "  %10s  %4s  %s\n", "worst/best", "tied", "ok/all");
-    for (size_t i = 0; i < s->n_problems; i++)
-        print_problem(&s->problems[i], b);
-}
-
 static void print_counts(const struct ks_summary *s, struct ks_buf *b)
 {
     uint64_t n_rows = 0;
@@ -82,7 +29,12 @@ static void print_counts(const struct ks_summary *s, struct ks_buf *b)
     if (s->n_dropped)
         ks_buf_printf(b, "  %-16s %10" PRIu64 "\n", "of other runs", s->n_dropped);
     ks_buf_printf(b, "  %-16s %10" PRIu64 "\n", "sum", n_rows + s->n_pending + s->n_dropped);
-    ks_buf_printf(b, "contaminated       %10" PRIu64 "\n", s->n_contaminated);
+    if (s->n_contaminated)
+        ks_buf_printf(b,
+                      "  %" PRIu64 " of them are contaminated: others used the machine meanwhile\n",
+                      s->n_contaminated);
+    else
+        ks_buf_printf(b, "  none of them is contaminated\n");
 }
 
 static void print_ranks(const struct ks_summary *s, struct ks_buf *b)
@@ -102,25 +54,33 @@ static void print_ranks(const struct ks_summary *s, struct ks_buf *b)
     }
 }
 
+/* What the numbers say, in sentences. */
 static void print_summary(const struct ks_summary *s, struct ks_buf *b)
 {
+    ks_buf_printf(b, "\nwhat there is to choose\n");
     ks_buf_printf(b,
-                  "\n%" PRIu32 " distinct codes; %" PRIu32 " instances are the best somewhere "
-                  "beyond ties",
-                  s->n_codes, s->n_winners);
+                  "  %" PRIu32 " kernels with different machine code ran correctly; %" PRIu32
+                  " of them %s the best of a problem without a tie.\n",
+                  s->n_codes, s->n_winners, s->n_winners == 1 ? "is" : "are");
     if (s->median_worst_over_best > 0)
-        ks_buf_printf(b, "; median worst/best %.2f", s->median_worst_over_best);
-    if (s->fixed) {
-        ks_buf_printf(b, "\nbest fixed instance: ");
-        put_name(b, s->fixed->name);
-        ks_buf_printf(b, ", %.1f %% of the best of each problem", 100 * s->fixed_share);
+        ks_buf_printf(b,
+                      "  On the median problem the slowest working instance takes %.2f times as "
+                      "long as the best.\n",
+                      s->median_worst_over_best);
+    if (!s->fixed) {
+        ks_buf_printf(b, "  No instance works on every problem, so none can be used for all.\n");
+        return;
     }
+    ks_buf_printf(b, "  One fixed instance would reach %.0f %% of the best", 100 * s->fixed_share);
+    if (s->fixed_share < 0.995)
+        ks_buf_printf(b, ": choosing per problem pays %.*g times", s->fixed_share < 0.5 ? 2 : 3,
+                      1 / s->fixed_share);
+    ks_buf_printf(b, ". It is\n    ");
+    put_name(b, s->fixed->name);
     ks_buf_printf(b, "\n");
 }
 
 /* ---- instances that are the same code ---- */
-
-enum { GROUPS_SHOWN = 10, MEMBERS_SHOWN = 8 };
 
 /* "INSTANCE in PROBLEM" */
 static void put_place(struct ks_buf *b, const struct ks_instance_ref *k,
@@ -149,13 +109,11 @@ static void print_controls(const struct ks_aliases_found *a, struct ks_buf *b)
 static void print_group(const struct ks_code_group *g, struct ks_buf *b)
 {
     ks_buf_printf(b, "  %4" PRIu32 " instances, %8" PRIu64 " cells aliased:\n", g->n, g->n_aliased);
-    for (uint32_t i = 0; i < g->n && i < MEMBERS_SHOWN; i++) {
+    for (uint32_t i = 0; i < g->n; i++) {
         ks_buf_printf(b, "       ");
         put_name(b, g->members[i]->name);
         ks_buf_printf(b, "\n");
     }
-    if (g->n > MEMBERS_SHOWN)
-        ks_buf_printf(b, "       ... and %" PRIu32 " more\n", g->n - MEMBERS_SHOWN);
 }
 
 static void print_aliases(const struct ks_aliases_found *a, struct ks_buf *b)
@@ -165,11 +123,8 @@ static void print_aliases(const struct ks_aliases_found *a, struct ks_buf *b)
     ks_buf_printf(b, "\nsame machine code\n");
     if (a->n_controls)
         print_controls(a, b);
-    for (size_t i = 0; i < a->n_groups && i < GROUPS_SHOWN; i++)
+    for (size_t i = 0; i < a->n_groups; i++)
         print_group(&a->groups[i], b);
-    if (a->n_groups > GROUPS_SHOWN)
-        ks_buf_printf(b, "  ... and %zu more groups (--json has all)\n",
-                      a->n_groups - GROUPS_SHOWN);
 }
 
 static void print_pruned(const struct ks_pruned_found *p, struct ks_buf *b)
@@ -190,12 +145,35 @@ static void print_pruned(const struct ks_pruned_found *p, struct ks_buf *b)
     ks_buf_printf(b, "\n");
 }
 
-void ks_report_text(const struct ks_summary *s, struct ks_buf *b)
+int ks_report_text(const struct ks_summary *s, struct ks_buf *b, struct ks_err *err)
 {
-    print_problems(s, b);
+    int rc = ks_report_rows_text(s, b, err);
+
     print_counts(s, b);
     print_ranks(s, b);
     print_summary(s, b);
     print_aliases(&s->aliases, b);
     print_pruned(&s->pruned, b);
+    return rc;
+}
+
+/* The same facts without a layout: a list behind the table. */
+void ks_report_markdown(const struct ks_summary *s, struct ks_buf *b)
+{
+    ks_report_rows_markdown(s, b);
+    ks_buf_printf(b, "\n| outcome | cells |\n|---|--:|\n");
+    for (uint32_t o = 0; o < KS_O_LIMIT; o++)
+        if (s->outcome[o])
+            ks_buf_printf(b, "| %s%s | %" PRIu64 " |\n", ks_outcome_text(o),
+                          ks_outcome_needs_look(o) ? " (needs a look)" : "", s->outcome[o]);
+    if (s->n_pending)
+        ks_buf_printf(b, "| pending | %" PRIu64 " |\n", s->n_pending);
+    ks_buf_printf(b, "| contaminated, of these | %" PRIu64 " |\n\n", s->n_contaminated);
+    if (s->fixed) {
+        ks_buf_printf(b, "One fixed instance, ");
+        ks_report_put_cell(b, s->fixed->name);
+        ks_buf_printf(b,
+                      ", would reach %.0f %% of the best: choosing per problem pays %.3g times.\n",
+                      100 * s->fixed_share, 1 / s->fixed_share);
+    }
 }

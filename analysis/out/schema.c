@@ -10,7 +10,7 @@ static const char *type_of(const struct ks_column *c)
 
 static const char *table_of(const struct ks_source *s)
 {
-    if (s->from == KS_FROM_LEARN)
+    if (s->from == KS_FROM_LEARN || s->from == KS_FROM_CLASS)
         return "";
     return s->from == KS_FROM_TRAITS ? "/kernel_traits/long" : ks_table_defs[s->from].path;
 }

@@ -73,7 +73,7 @@
     P(rec.local_rank, U32, local_rank, PLAIN, "", NONE, PROVENANCE, FILE, "rank on its host")      \
     PT(rec.host, host, PROVENANCE, CSV, "host name")                                               \
     PT(rec.text, text, PROVENANCE, FILE, "what the id was made of")                                \
-    PT(rec.backend, backend, PROVENANCE, FILE, "`host`, `hip`, `cuda`, `sim`")                     \
+    PT(rec.backend, backend, PROVENANCE, CSV, "`host`, `hip`, `cuda`, `sim`")                     \
     PT(rec.arch, arch, FEATURE, CSV, "architecture")                                               \
     PT(rec.model, device_model, FEATURE, CSV, "name of the CPU or GPU")                            \
     PT(rec.core_set, core_set, PROVENANCE, FILE, "CPUs that the worker is pinned to")              \
@@ -91,11 +91,11 @@
       "ranks that measured under the same last-level cache, itself too")                           \
     P(rec.n_memory_neighbours, U32, n_memory_neighbours, PLAIN, "", MISS(0), PROVENANCE, CSV,      \
       "ranks that measured on cores of the same NUMA nodes, itself too")                           \
-    P(rec.n_units, U32, n_compute_units, PLAIN, "", MISS(0), PROVENANCE, FILE,                     \
+    P(rec.n_units, U32, n_compute_units, PLAIN, "", MISS(0), PROVENANCE, CSV,                     \
       "compute units or multiprocessors of a GPU")                                                 \
-    P(rec.memory_bytes, U64, memory_bytes, PLAIN, "bytes", MISS(0), PROVENANCE, FILE,              \
+    P(rec.memory_bytes, U64, memory_bytes, PLAIN, "bytes", MISS(0), PROVENANCE, CSV,              \
       "memory of a GPU")                                                                           \
-    PT(rec.driver, driver_version, PROVENANCE, FILE, "driver of a GPU")
+    PT(rec.driver, driver_version, PROVENANCE, CSV, "driver of a GPU")
 
 #define KS_PROBLEM_COLUMNS(C, T, P, PT)                                                            \
     C(U64, problem_id, HEX, "", NONE, ID, FILE,                                                    \
@@ -111,7 +111,7 @@
       "floating-point operations: 2 per multiply-add, padding taps counted")                       \
     C(F64, min_bytes, PLAIN, "bytes", MISS(-1), FEATURE, CSV,                                      \
       "memory traffic if every operand is touched once")                                           \
-    C(I64, reduction, PLAIN, "", MISS(INT64_MIN), FEATURE, FILE,                                   \
+    C(I64, reduction, PLAIN, "", MISS(INT64_MIN), FEATURE, CSV,                                   \
       "products per output element, at most")                                                      \
     C(I64, out_d, PLAIN, "", MISS(INT64_MIN), FEATURE, CSV, "output depth of a convolution")       \
     C(I64, out_h, PLAIN, "", MISS(INT64_MIN), FEATURE, CSV, "output height of a convolution")      \

@@ -15,7 +15,7 @@ struct ks_store_file {
     hid_t file, samples;
     struct ks_store_info info;
     struct ks_list small[KS_T_COUNT]; /* the tables held whole */
-    struct ks_table_reader measurements, attempts;
+    struct ks_table_reader measurements, attempts, events;
     struct ks_column problem_columns[KS_STORE_DIMS + 32];
     struct ks_table_def problems;
     char dim_names[KS_STORE_DIMS][48];
@@ -178,6 +178,8 @@ static int open_big(struct ks_store_file *f, struct ks_err *err)
     if (rc == 0)
         rc = ks_table_open(&f->attempts, f->file, &ks_table_defs[KS_T_ATTEMPTS], err);
     if (rc == 0)
+        rc = ks_table_open(&f->events, f->file, &ks_table_defs[KS_T_EVENTS], err);
+    if (rc == 0)
         rc = ks_h5_get_u64(f->measurements.dataset, "n_cells", &f->info.n_cells, err);
     if (rc == 0)
         rc = ks_h5_get_u64(f->measurements.dataset, "n_pending", &f->info.n_pending, err);
@@ -185,6 +187,7 @@ static int open_big(struct ks_store_file *f, struct ks_err *err)
         return rc;
     f->info.n_measurements = f->measurements.n_rows;
     f->info.n_attempts = f->attempts.n_rows;
+    f->info.n_events = f->events.n_rows;
     f->samples = H5Dopen2(f->file, KS_SAMPLES_PATH, H5P_DEFAULT);
     if (f->samples < 0)
         return ks_fail(err, KS_EFORMAT, "'%s' is not there", KS_SAMPLES_PATH);
@@ -234,6 +237,7 @@ void ks_store_close(struct ks_store_file *f)
         ks_list_release(&f->small[t]);
     ks_table_close(&f->measurements);
     ks_table_close(&f->attempts);
+    ks_table_close(&f->events);
     ks_keys_release(&f->traits);
     ks_list_release(&f->first_trait);
     ks_h5_close(f->samples);
@@ -329,6 +333,15 @@ int ks_store_measurement(struct ks_store_file *f, uint64_t i, struct ks_row *out
 int ks_store_attempt(struct ks_store_file *f, uint64_t i, struct ks_row *out, struct ks_err *err)
 {
     return read_row(&f->attempts, i, out, err);
+}
+
+int ks_store_event(struct ks_store_file *f, uint64_t i, struct ks_event_row *out,
+                   struct ks_err *err)
+{
+    const uint8_t *packed;
+    int rc = ks_table_row(&f->events, i, &packed, err);
+
+    return rc < 0 ? rc : ks_packing_unpack(&f->events.layout, packed, out, err);
 }
 
 int ks_store_samples(struct ks_store_file *f, uint64_t offset, size_t n, float *ns_out,

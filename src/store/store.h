@@ -80,7 +80,7 @@ struct ks_store_info {
     uint64_t schema_major, schema_minor;
     char program[64];
     uint32_t n_runs, n_hosts, n_devices, n_problems, n_kernels, n_traits, n_blocks, n_dims;
-    uint64_t n_measurements, n_attempts, n_samples, n_cells, n_pending;
+    uint64_t n_measurements, n_attempts, n_samples, n_cells, n_pending, n_events;
 };
 
 /* KS_ENOENT, KS_EIO; KS_EFORMAT not ours or of a later schema major. */
@@ -106,6 +106,9 @@ const char *ks_store_trait_value(const struct ks_store_file *f, uint64_t instanc
 int ks_store_measurement(struct ks_store_file *f, uint64_t i, struct ks_row *out,
                          struct ks_err *err);
 int ks_store_attempt(struct ks_store_file *f, uint64_t i, struct ks_row *out, struct ks_err *err);
+/* Row i of /events; likewise. */
+int ks_store_event(struct ks_store_file *f, uint64_t i, struct ks_event_row *out,
+                   struct ks_err *err);
 /* Samples [offset, offset + n) in ns. */
 int ks_store_samples(struct ks_store_file *f, uint64_t offset, size_t n, float *ns_out,
                      struct ks_err *err);

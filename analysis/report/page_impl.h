@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/* page_impl.h - what the files that write a page's data share. */
+#ifndef KS_REPORT_PAGE_IMPL_H
+#define KS_REPORT_PAGE_IMPL_H
+
+#include "analysis/report/page.h"
+#include "json/json.h"
+
+/* What keeps the page below 10 MiB, whatever the names are. */
+#define KS_PAGE_INSTANCE_BYTES ((size_t)2 << 20)
+#define KS_PAGE_PROBLEM_BYTES  ((size_t)4 << 20)
+#define KS_PAGE_HEAT_CHARS     ((size_t)2 << 20)
+enum { KS_PAGE_PROBLEMS = 10000, KS_PAGE_INSTANCES = 20000, KS_PAGE_BLOCKS = 3000 };
+
+/* The order in which the page lists instances, best first, and which problems it lists. */
+struct ks_page_order {
+    uint32_t *instance; /* [n_instances] number in the page */
+    uint32_t *place;    /* [n_instances] where the page lists instance i */
+    size_t n_instances; /* listed */
+    size_t step;        /* every step-th problem is listed */
+    size_t n_problems;  /* listed */
+};
+
+/* A number to 5 digits; null when it is not known (< 0). */
+void ks_page_real(struct ks_jw *w, const char *key, double v);
+void ks_page_id(struct ks_jw *w, const char *key, uint64_t id);
+/* "key": before a value that is written by itself. */
+void ks_page_key(struct ks_buf *to, const char *key);
+
+/* "a": and "b": where, when and how; outcomes. */
+void ks_page_put_run(const struct ks_page *p, const char *key, struct ks_buf *to);
+/* "heat": speeds of all cells, relative to the best of each problem. KS_ENOMEM. */
+int ks_page_put_heat(const struct ks_page *p, const struct ks_page_order *o, struct ks_buf *to,
+                     struct ks_err *err);
+/* "failures", "groups", "blocks", "spread", "coverage". KS_ENOMEM. */
+int ks_page_put_rest(const struct ks_page *p, const struct ks_page_order *o, struct ks_buf *to,
+                     struct ks_err *err);
+
+/* The row of /problems of problem i of the page; NULL: its name is lost. */
+const struct ks_problem_row *ks_page_problem_row(const struct ks_page *p, size_t i);
+/* "grouped_conv forward fp32 nhwgc, 3x3" */
+void ks_page_class(const struct ks_problem_row *row, char *out, size_t cap);
+/* Where the page lists an instance; -1: it does not. */
+int64_t ks_page_place(const struct ks_page_order *o, uint32_t instance);
+
+#endif

@@ -1,0 +1,496 @@
+/* SPDX-License-Identifier: MIT */
+/* Reports for people: the text, the page, and the sweep as a trace. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+/* cmocka.h wants the four above first. */
+#include <cmocka.h>
+
+#include "analysis/out/labels.h"
+#include "analysis/out/report.h"
+#include "analysis/report/page.h"
+#include "analysis/report/timeline.h"
+#include "analysis_kit.h"
+#include "trace/reader.h"
+#include "json/json.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- names in columns ---- */
+
+static void names_lose_what_they_share(void **state)
+{
+    static const struct {
+        const char *names[3], *prefix, *shown[3];
+    } rows[] = {
+        { { "host_gconv_4x16", "host_gconv_6x64", "host_gconv_p8" },
+          "host_gconv_",
+          { "...4x16", "...6x64", "...p8" } },
+        { { "host_gconv_4x16", "host_gconv_4x64", "host_gconv_4x16" },
+          "host_gconv_",
+          { "...4x16", "...4x64", "...4x16" } },
+        { { "conv_1", "conv_2", "conv_3" }, "", { "conv_1", "conv_2", "conv_3" } },
+        { { "the_same_name", "the_same_name", "the_same_name" },
+          "the_same_",
+          { "...name", "...name", "...name" } },
+        { { "resnet50.", "resnet50.conv1", "resnet50.b" },
+          "",
+          { "resnet50.", "resnet50.conv1", "resnet50.b" } },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct ks_labels names = { 0 };
+
+        for (size_t k = 0; k < 3; k++)
+            assert_int_equal(ks_labels_add(&names, rows[i].names[k], NULL), 0);
+        ks_labels_end(&names);
+        assert_int_equal(names.prefix, strlen(rows[i].prefix));
+        for (size_t k = 0; k < 3; k++) {
+            struct ks_buf b;
+
+            ks_buf_init(&b);
+            names.width = 0;
+            ks_labels_put(&names, k, &b);
+            assert_string_equal(ks_buf_text(&b), rows[i].shown[k]);
+            ks_buf_release(&b);
+        }
+        ks_labels_release(&names);
+    }
+}
+
+/* ---- a summary as text ---- */
+
+#define LONG_NAME                                                                                  \
+    "an_instance_whose_name_is_far_longer_than_any_column_that_a_terminal_has_room_for_"           \
+    "and_that_must_still_be_printed_whole_to_its_very_last_character_z"
+
+static const struct ks_problem_ref first_problem = { 1, "b0|<b>\n", "", 1e6 },
+                                   second_problem = { 2, "b1", "", 1e6 };
+static const struct ks_instance_ref winner = { 10, LONG_NAME, "", 0, UINT32_MAX };
+
+static struct ks_summary made_summary(struct ks_best best[2])
+{
+    best[0] = (struct ks_best){ .problem = &first_problem,
+                                .kernel = &winner,
+                                .median_ns = 9912.4,
+                                .se_ns = 20000,
+                                .lo95_ns = 3300,
+                                .hi95_ns = 60100,
+                                .gflops = 100.9,
+                                .gflops_se = 200,
+                                .gflops_lo95 = 16.6,
+                                .gflops_hi95 = 303,
+                                .worst_over_best = 2,
+                                .n_ok = 3,
+                                .n_rows = 4,
+                                .n_contaminated = 2,
+                                .is_contaminated = true };
+    best[1] = (struct ks_best){ .problem = &second_problem,
+                                .median_ns = -1,
+                                .lo95_ns = -1,
+                                .hi95_ns = -1,
+                                .gflops = -1,
+                                .gflops_lo95 = -1,
+                                .gflops_hi95 = -1,
+                                .worst_over_best = -1,
+                                .n_rows = 4 };
+    return (struct ks_summary){ .n_cells = 8,
+                                .problems = best,
+                                .n_problems = 2,
+                                .median_worst_over_best = 2,
+                                .n_winners = 1,
+                                .n_codes = 3,
+                                .fixed = &winner,
+                                .fixed_share = 0.414 };
+}
+
+static bool has(const struct ks_buf *b, const char *text)
+{
+    return strstr(ks_buf_text(b), text) != NULL;
+}
+
+static void text_says_everything(void **state)
+{
+    struct ks_best best[2];
+    struct ks_summary s = made_summary(best);
+    struct ks_buf b;
+
+    (void)state;
+    ks_buf_init(&b);
+    assert_int_equal(ks_report_text(&s, &b, NULL), 0);
+    assert_true(has(&b, LONG_NAME));   /* nothing is cut */
+    assert_true(has(&b, "9.912 us*")); /* contaminated is marked */
+    assert_true(has(&b, "* contaminated: others used the machine"));
+    assert_true(has(&b, "3.3 to 60.1")); /* an interval, not "+- 200" */
+    assert_true(has(&b, "16.6 to 303"));
+    assert_false(has(&b, "+-"));
+    assert_true(has(&b, "b1"));
+    assert_true(has(&b, "no instance is ok (4 rows)"));
+    assert_true(has(&b, "One fixed instance would reach 41 % of the best: choosing per problem "
+                        "pays 2.4 times"));
+    assert_true(has(&b, "b0|<b>\\n  ")); /* a name is one line */
+    ks_buf_release(&b);
+}
+
+static void other_formats(void **state)
+{
+    struct ks_best best[2];
+    struct ks_summary s = made_summary(best);
+    struct ks_buf b;
+
+    (void)state;
+    ks_buf_init(&b);
+    ks_report_markdown(&s, &b);
+    assert_true(has(&b, "| b0\\|&lt;b>\\\\n | 9.912 us (contaminated) | 3.3 to 60.1 | 100.9 |"));
+    assert_true(has(&b, "| b1 |  |  |  |  | none is ok |  | 0 | 0/4 |\n"));
+    ks_buf_clear(&b);
+    ks_report_rows_csv(&s, &b);
+    assert_true(has(&b, "\n0000000000000001,b0|<b>\\n,9912.4,3300,60100,100.9,16.6,303,2,"
+                        "000000000000000a," LONG_NAME ",0,3,4,1,2\n"));
+    assert_true(has(&b, "\n0000000000000002,b1,,,,,,,,,,0,0,4,0,0\n"));
+    ks_buf_release(&b);
+}
+
+/* ---- the page ---- */
+
+static const char *const hostile[] = {
+    "</script><script>alert(1)</script>",
+    "<!--<script>",
+    "\"><img src=x onerror=alert(1)>",
+    "&lt;b&gt; \\u003c ' \" ` ${x} \xe2\x80\xa8",
+};
+#define N_HOSTILE (sizeof(hostile) / sizeof(hostile[0]))
+
+static void make_hostile(const struct place *p)
+{
+    struct skit k;
+
+    skit_open(&k, p->dir[0], 1, N_HOSTILE, 6);
+    for (uint32_t i = 0; i < N_HOSTILE; i++)
+        snprintf(k.problems[i].name, sizeof(k.problems[i].name), "%s", hostile[i]);
+    skit_names(&k);
+    for (uint32_t i = 0; i < N_HOSTILE; i++) {
+        for (uint32_t n = 0; n < 6; n++) {
+            struct ks_record *r = skit_record(&k, i, n, 5);
+
+            if (n == 5) {
+                r->outcome = KS_O_CRASHED;
+                r->n_samples = 0;
+                snprintf(r->reason, sizeof(r->reason), "%s", hostile[i]);
+            }
+            r->outcome_flags = n == 0 ? KS_FL_CONTAMINATED : 0;
+            skit_put(&k, r);
+        }
+        skit_block(&k, 1 + i, i, 100, 101);
+    }
+    skit_event(&k, KS_EV_WORKER_DEATH, hostile[0]);
+    skit_close(&k);
+    place_gather(p, 1, NULL);
+}
+
+static void load_page(struct ks_page *page, const char *path)
+{
+    struct ks_err err = { 0 };
+
+    if (ks_page_load(page, path, KS_MERGE_NEWEST, &err) < 0)
+        fail_msg("%s", err.text);
+}
+
+static struct ks_json *page_json(const struct ks_buf *b)
+{
+    struct ks_err err = { 0 };
+    struct ks_json *doc = NULL;
+
+    if (ks_json_parse(ks_buf_text(b), b->len, "page", &doc, &err) < 0)
+        fail_msg("%s", err.text);
+    return doc;
+}
+
+static const struct ks_node *nth(const struct ks_node *list, size_t i)
+{
+    const struct ks_node *n = ks_node_first(list);
+
+    while (i-- && n)
+        n = ks_node_next(n);
+    return n;
+}
+
+static void names_are_never_markup(void **state)
+{
+    const struct place *p = *state;
+    struct ks_page page = { 0 };
+    struct ks_json *doc;
+    struct ks_buf b;
+    size_t n_script = 0;
+
+    make_hostile(p);
+    load_page(&page, p->file);
+    ks_buf_init(&b);
+    assert_int_equal(ks_page_data(&page, NULL, &b, NULL), 0);
+    for (size_t i = 0; i < b.len; i++)
+        assert_null(strchr("<>&", b.data[i]));
+    assert_false(has(&b, "\xe2\x80\xa8"));
+    doc = page_json(&b);
+    for (size_t i = 0; i < N_HOSTILE; i++) {
+        const struct ks_node *q = nth(ks_node_at(ks_json_root(doc), "problems"), i);
+        const char *name;
+
+        assert_int_equal(ks_node_str(doc, ks_node_at(q, "n"), &name, NULL), 0);
+        assert_string_equal(name, hostile[i]);
+    }
+    ks_json_close(doc);
+    ks_buf_clear(&b);
+    assert_int_equal(ks_page_html(&page, NULL, &b, NULL), 0);
+    for (const char *at = ks_buf_text(&b); (at = strstr(at, "</script")); at++)
+        n_script++;
+    assert_int_equal(n_script, 2); /* the data's and the program's own */
+    assert_false(has(&b, "<img"));
+    assert_true(has(&b, "default-src 'none'")); /* no network */
+    ks_buf_release(&b);
+    ks_page_release(&page);
+}
+
+static void page_counts(void **state)
+{
+    const struct place *p = *state;
+    struct ks_page page = { 0 };
+    struct ks_json *doc;
+    const struct ks_node *root;
+    struct ks_buf b;
+    int64_t v;
+
+    make_hostile(p);
+    load_page(&page, p->file);
+    assert_int_equal(page.n_problems, N_HOSTILE);
+    assert_int_equal(page.n_cells, 6 * N_HOSTILE);
+    assert_int_equal(page.n_failures, N_HOSTILE);
+    assert_int_equal(page.n_groups, N_HOSTILE);
+    for (size_t i = 0; i < page.n_problems; i++) {
+        const struct ks_page_problem *q = &page.problems[i];
+        const struct ks_page_time *t = &page.times[q->first_time];
+
+        assert_true(q->n_times >= 3);
+        assert_true(akit_near(t->ns, page.summary.problems[i].median_ns));
+        for (size_t k = 1; k < q->n_times; k++)
+            assert_true(t[k - 1].ns <= t[k].ns);
+        assert_int_equal(t->n_samples, 5);
+    }
+    ks_buf_init(&b);
+    assert_int_equal(ks_page_data(&page, &page, &b, NULL), 0);
+    doc = page_json(&b);
+    root = ks_json_root(doc);
+    assert_int_equal(ks_node_size(ks_node_at(root, "failures")), N_HOSTILE);
+    assert_int_equal(ks_node_size(ks_node_at(root, "blocks")), N_HOSTILE);
+    assert_int_equal(ks_node_int(doc, ks_node_at(ks_node_at(root, "heat"), "rows"), &v, NULL), 0);
+    assert_int_equal(v, N_HOSTILE);
+    /* The run beside itself: the same time, the same instance. */
+    for (size_t i = 0; i < N_HOSTILE; i++) {
+        const struct ks_node *q = nth(ks_node_at(root, "problems"), i);
+        double ours, theirs;
+
+        assert_int_equal(ks_node_real(doc, ks_node_at(q, "t"), &ours, NULL), 0);
+        assert_int_equal(ks_node_real(doc, nth(ks_node_at(q, "o"), 0), &theirs, NULL), 0);
+        assert_true(akit_near(ours, theirs));
+        assert_int_equal(ks_node_real(doc, nth(ks_node_at(q, "o"), 4), &theirs, NULL), 0);
+        assert_true(akit_near(ours, theirs));
+    }
+    ks_json_close(doc);
+    ks_buf_release(&b);
+    ks_page_release(&page);
+}
+
+/* As many cells as a large sweep has, in memory: problems of the small file, again and again. */
+static void grow_page(struct ks_page *page, size_t n_problems, size_t n_each)
+{
+    struct ks_best best = page->summary.problems[0];
+    struct ks_page_problem problem = page->problems[0];
+
+    free(page->problems);
+    free(page->cells);
+    free(page->summary.problems);
+    page->problems = calloc(n_problems, sizeof(*page->problems));
+    page->summary.problems = calloc(n_problems, sizeof(best));
+    page->cells = calloc(n_problems * n_each, sizeof(*page->cells));
+    assert_non_null(page->problems);
+    assert_non_null(page->summary.problems);
+    assert_non_null(page->cells);
+    page->n_problems = page->summary.n_problems = n_problems;
+    page->n_cells = n_problems * n_each;
+    for (size_t i = 0; i < n_problems; i++) {
+        page->problems[i] = problem;
+        page->problems[i].first_cell = i * n_each;
+        page->problems[i].n_cells = n_each;
+        page->problems[i].best_ns = 1000;
+        page->summary.problems[i] = best;
+        for (size_t k = 0; k < n_each; k++)
+            page->cells[i * n_each + k] =
+                (struct ks_page_cell){ (uint32_t)(k % page->n_instances), KS_O_OK, 0,
+                                       1000 + (float)((i * 7 + k * 13) % 977) };
+    }
+}
+
+static void a_million_cells_fit(void **state)
+{
+    const struct place *p = *state;
+    struct ks_page page = { 0 };
+    struct ks_json *doc;
+    struct ks_buf b;
+
+    make_hostile(p);
+    load_page(&page, p->file);
+    grow_page(&page, 50000, 20);
+    page.n_failures = 0;
+    ks_buf_init(&b);
+    assert_int_equal(ks_page_html(&page, NULL, &b, NULL), 0);
+    assert_true(b.len < (size_t)10 << 20);
+    ks_buf_clear(&b);
+    assert_int_equal(ks_page_data(&page, NULL, &b, NULL), 0);
+    doc = page_json(&b);
+    assert_in_range(ks_node_size(ks_node_at(ks_json_root(doc), "problems")), 1000, 10000);
+    ks_json_close(doc);
+    ks_buf_release(&b);
+    ks_page_release(&page);
+}
+
+static void two_names_of_a_path(void **state)
+{
+    const struct place *p = *state;
+    struct ks_page page = { 0 };
+    struct ks_err err = { 0 };
+    char file[200], from[200];
+
+    make_hostile(p);
+    assert_int_equal(ks_page_load_summary(&page, p->dir[0], KS_MERGE_NEWEST, &err), KS_ENOENT);
+    assert_non_null(strstr(err.text, "ksweep gather"));
+    ks_page_release(&page);
+    snprintf(file, sizeof(file), "%s/results.h5", p->dir[0]);
+    snprintf(from, sizeof(from), "%s", p->file);
+    assert_int_equal(rename(from, file), 0);
+    assert_int_equal(ks_page_load_summary(&page, p->dir[0], KS_MERGE_NEWEST, &err), 0);
+    assert_int_equal(page.summary.n_problems, N_HOSTILE);
+    ks_page_release(&page);
+    assert_int_equal(rename(file, from), 0);
+}
+
+/* ---- the sweep as a trace ---- */
+
+#define MOST_OPEN 16
+
+struct checked {
+    uint64_t n_slices, n_instants, n_meta, n_cells, n_samples;
+    struct { /* slices that are open at the present time, of one track */
+        char pid[16], tid[16];
+        int64_t ends_ns[MOST_OPEN];
+        size_t n;
+    } tracks[64];
+    size_t n_tracks;
+};
+
+static bool is(const struct ks_span *s, const char *text)
+{
+    return s->n == strlen(text) && memcmp(s->p, text, s->n) == 0;
+}
+
+/* Slices of one track nest: each ends within those that are open when it begins. */
+static void check_slice(struct checked *c, const struct ks_trace_event *ev)
+{
+    size_t i = 0;
+
+    assert_true(ev->has_ts && ev->has_dur && ev->ts_ns >= 0 && ev->dur_ns >= 0);
+    while (i < c->n_tracks && !(is(&ev->pid, c->tracks[i].pid) && is(&ev->tid, c->tracks[i].tid)))
+        i++;
+    if (i == c->n_tracks) {
+        assert_true(c->n_tracks++ < sizeof(c->tracks) / sizeof(c->tracks[0]));
+        snprintf(c->tracks[i].pid, 16, "%.*s", (int)ev->pid.n, ev->pid.p);
+        snprintf(c->tracks[i].tid, 16, "%.*s", (int)ev->tid.n, ev->tid.p);
+    }
+    while (c->tracks[i].n && c->tracks[i].ends_ns[c->tracks[i].n - 1] <= ev->ts_ns)
+        c->tracks[i].n--;
+    if (c->tracks[i].n)
+        assert_true(ev->ts_ns + ev->dur_ns <= c->tracks[i].ends_ns[c->tracks[i].n - 1]);
+    assert_true(c->tracks[i].n < MOST_OPEN);
+    c->tracks[i].ends_ns[c->tracks[i].n++] = ev->ts_ns + ev->dur_ns;
+    c->n_slices++;
+    c->n_cells += is(&ev->cat, "cell");
+    c->n_samples += is(&ev->cat, "sample");
+}
+
+static struct checked check_trace(const char *path)
+{
+    struct ks_trace_source *source = NULL;
+    struct ks_trace_reader *r = NULL;
+    struct ks_trace_item item;
+    struct checked c = { 0 };
+    struct ks_err err = { 0 };
+    int rc;
+
+    assert_int_equal(ks_trace_source_open(path, &source, &err), 0);
+    assert_int_equal(ks_trace_reader_create(source, &r, &err), 0);
+    while ((rc = ks_trace_reader_next(r, &item, &err)) > 0) {
+        if (item.type != KS_TRACE_ITEM_EVENT)
+            continue;
+        assert_true(item.event.name.n > 0 && item.event.pid.n > 0 && item.event.tid.n > 0);
+        if (item.event.ph == 'X')
+            check_slice(&c, &item.event);
+        c.n_instants += item.event.ph == 'i' && item.event.has_ts;
+        c.n_meta += item.event.kind == KS_TRACE_META;
+    }
+    assert_int_equal(rc, 0);
+    assert_int_equal(ks_trace_reader_dirt(r)->n_bad, 0);
+    assert_false(ks_trace_reader_dirt(r)->is_cut || ks_trace_reader_dirt(r)->has_rest);
+    assert_null(ks_trace_reader_dirt(r)->damage);
+    ks_trace_reader_destroy(r);
+    ks_trace_source_close(source);
+    return c;
+}
+
+static void timeline_reads_back(void **state)
+{
+    static const enum ks_timeline_samples samples[] = { KS_SAMPLES_AUTO, KS_SAMPLES_NO };
+    const struct place *p = *state;
+    struct ks_timeline_counts counts;
+    struct ks_err err = { 0 };
+    char path[200];
+
+    make_hostile(p);
+    for (size_t i = 0; i < 2; i++) {
+        struct checked c;
+
+        snprintf(path, sizeof(path), "%s/sweep.json%s", p->root, i ? "" : ".gz");
+        if (ks_timeline_write(p->file, path, samples[i], &counts, &err) < 0)
+            fail_msg("%s", err.text);
+        c = check_trace(path);
+        assert_int_equal(counts.n_cells, c.n_cells);
+        assert_true(counts.n_cells > 0 && counts.n_cells + counts.n_not_run == 6 * N_HOSTILE);
+        assert_int_equal(counts.n_samples, c.n_samples);
+        assert_int_equal(c.n_samples > 0, i == 0);
+        assert_int_equal(counts.n_samples_left_out > 0, i == 1);
+        assert_int_equal(c.n_instants, 1);
+        assert_true(counts.n_leases >= 4 && counts.n_workers >= 4 && counts.n_blocks >= 4);
+        assert_true(c.n_meta >= 5);
+        remove(path);
+    }
+}
+
+int main(void)
+{
+#define TEST_AT(f) cmocka_unit_test_setup_teardown(f, place_make, place_remove)
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(names_lose_what_they_share),
+        cmocka_unit_test(text_says_everything),
+        cmocka_unit_test(other_formats),
+        TEST_AT(names_are_never_markup),
+        TEST_AT(page_counts),
+        TEST_AT(a_million_cells_fit),
+        TEST_AT(two_names_of_a_path),
+        TEST_AT(timeline_reads_back),
+    };
+#undef TEST_AT
+
+    cmocka_set_message_output(CM_OUTPUT_TAP);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
