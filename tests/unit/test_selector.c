@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A model's trees as selectors walk them, decision tables, and selectors as C source. */
+/* A model's trees as selectors walk them, and selectors as C source. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -302,52 +302,6 @@ static void test_other_models_are_refused(void **state)
     }
 }
 
-/* ---- tables ---- */
-
-/* Two candidates, one for each side of a channel count, a third that is good at little. */
-static void test_distilled_table(void **state)
-{
-    enum { N_P = 60, N_C = 3 };
-    struct ks_losses l = { N_P,
-                           N_C,
-                           calloc(N_P * KS_FX_N_QUANTITIES, sizeof(double)),
-                           calloc(N_P * N_C, sizeof(float)),
-                           calloc(N_P, 1),
-                           5 };
-    struct ks_distill_options o = { .min_problems = 3, .width = 3 };
-    struct ks_distilled t;
-    uint16_t order[N_C], set[N_C];
-    double set_loss[N_C], loss;
-
-    (void)state;
-    for (uint32_t p = 0; p < N_P; p++) {
-        const bool is_wide = p % 3 == 0;
-
-        l.q[p * KS_FX_N_QUANTITIES + KS_FX_C] = is_wide ? 100 + p : 10 + p % 7;
-        l.q[p * KS_FX_N_QUANTITIES + KS_FX_M] = p * 37 % 50;
-        l.fold[p] = (uint8_t)(p % 5);
-        l.loss[p * N_C] = is_wide ? 0.5f : 0;
-        l.loss[p * N_C + 1] = is_wide ? 0 : 0.5f;
-        l.loss[p * N_C + 2] = p == 7 ? 0 : 0.9f;
-    }
-    assert_int_equal(ks_distill_choose(&l, &o, NULL), 0);
-    assert_int_equal(o.depth, 2);
-    assert_int_equal(ks_distill(&l, KS_NO_FOLD, &o, &t, NULL), 0);
-    assert_true(t.n_splits >= 3 && t.n_splits <= 7);
-    assert_int_equal(t.splits[0].quantity, KS_FX_C);
-    assert_int_equal(ks_distilled_list(&t, l.q)[0], 1);
-    assert_int_equal(ks_distilled_list(&t, l.q + KS_FX_N_QUANTITIES)[0], 0);
-    assert_int_equal(ks_distill_validate(&l, &o, 1, &loss, NULL), 0);
-    assert_true(loss == 0);
-    assert_int_equal(ks_losses_order(&l, order, NULL), 0);
-    assert_true(order[0] == 0 && order[1] == 1 && order[2] == 2);
-    assert_int_equal(ks_losses_smallest(&l, 0.01, N_C, set, set_loss, NULL), 2);
-    assert_true(set[0] == 0 && set[1] == 1 && set_loss[0] == 0.5 / 3 && set_loss[1] == 0);
-    assert_int_equal(ks_losses_smallest(&l, 0.01, 1, set, set_loss, NULL), 1);
-    ks_distilled_release(&t);
-    ks_losses_release(&l);
-}
-
 /* ---- choices ---- */
 
 static void create(struct made *m, uint32_t size, uint32_t smallest, struct ks_selector *s)
@@ -578,7 +532,6 @@ int main(void)
         cmocka_unit_test(test_xgboost_reads_its_trees_back),
         cmocka_unit_test(test_lightgbm_predicts_the_same),
         cmocka_unit_test(test_other_models_are_refused),
-        cmocka_unit_test(test_distilled_table),
         cmocka_unit_test(test_full_picks_the_least_prediction),
         cmocka_unit_test(test_rules),
         cmocka_unit_test(test_candidates_were_measured),
