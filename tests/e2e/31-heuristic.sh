@@ -53,6 +53,29 @@ make_journal run3 10 12 5 0 2 >/dev/null 2>&1 && ksweep gather run3 >/dev/null 2
 ksweep-analyze validate m run3/results.h5 --threads 1 >report 2>err
 ok "results with instances that the model does not know" test $? -le 1
 like "$(cat report)" '^model  ' "are judged"
+like "$(cat report)" '^coverage: the model knows 8 of the 12 instances; the best is one of them on [0-9.]+ %' "and counted"
+
+# --- warm start
+ksweep-analyze train run2/results.h5 -o w --warm m "${quick[@]}" >report 2>err
+rc=$?
+ok "train --warm" test $rc -le 1
+like "$(cat report)" '^continues m \([0-9]+ trees, 24 problems\); judged on the new problems' "judged on what is new"
+unlike "$(cat report)" '^model, unseen class ' "no class is unseen"
+ok "feature_spec.json stays" cmp m/feature_spec.json w/feature_spec.json
+like "$(tr -d ' \n' <w/manifest.json)" "\"continued\":\{\"model\":\"m\",\"model_sha256\":\"$(sha256sum m/model.json | cut -d ' ' -f 1)\",\"n_problems\":24" \
+    "the manifest names the model"
+is "$(wc -l <w/problems.csv)" 49 "problems of both are known"
+is "$(tail -n +2 m/oof.csv | sort)" "$(tail -n +2 w/oof.csv | sort | grep -Ff <(cut -d , -f 1 m/problems.csv | tail -n +2))" \
+    "scores of the model's problems stay"
+ksweep-analyze train run2/results.h5 -o w2 --warm m "${quick[@]}" >/dev/null 2>&1
+ok "the same bytes twice" diff -r w w2
+rc_is 2 "all problems of both are leaks" ksweep-analyze validate w run1/results.h5 run2/results.h5 --threads 1
+like "$(cat err)" '48 problems are known from training' "which validate knows"
+rc_is 2 "nothing new to learn" ksweep-analyze train run1/results.h5 -o w3 --warm w "${quick[@]}"
+like "$(cat err)" '24 problems are known from training' "says so"
+rc_is 2 "instances that the model does not know" ksweep-analyze train run3/results.h5 -o w3 --warm m "${quick[@]}"
+like "$(cat err)" "feature_spec.json does not have instance '.*': train a new model" "are named"
+not_ok "nothing was written" test -e w3
 
 # --- select
 for size in full distilled; do
@@ -81,10 +104,15 @@ not_ok "nothing was written" test -e s
 rc_is 0 "table --features" ksweep-analyze table run1/results.h5 --features -o f.csv
 like "$(head -n 1 f.csv)" ',feature_log2_m,.*,feature_align_c,' "has them behind its columns"
 is "$(head -n 1 f.csv | tr , '\n' | sort | uniq -d)" "" "no name stands twice"
+rc_is 0 "a table with features converts to HDF5" ksweep-analyze table f.csv --format hdf5 -o f2.h5
+rc_is 0 "and back" ksweep-analyze table f2.h5 -o f2.csv
+ok "to the same bytes" cmp f.csv f2.csv
 if /usr/bin/python3 -c 'import h5py' 2>/dev/null; then
     rc_is 0 "as HDF5" ksweep-analyze table run1/results.h5 --features --format hdf5 -o f.h5
     is "$(/usr/bin/python3 "$KSWEEP_SOURCE_DIR/tests/tools/check_table.py" hdf5 f.h5 f.csv | sed 's/.*, rest/rest/')" \
         "rest 0 " "no value is taken for a missing one"
+    rc_is 0 "which converts" ksweep-analyze table f.h5 -o f2.csv
+    ok "to the same bytes" cmp f.csv f2.csv
 fi
 
 # --- need
@@ -110,6 +138,8 @@ ksweep gather other >/dev/null 2>&1
 rc_is 2 "conditions are not mixed" ksweep-analyze train run1/results.h5 other/results.h5 -o m3 "${quick[@]}"
 like "$(cat err)" 'measuring condition .* allow it with --mixed' "unless allowed"
 not_ok "nothing was written" test -e m3
+rc_is 2 "nor is a model continued" ksweep-analyze train other/results.h5 -o m3 --warm m "${quick[@]}"
+like "$(cat err)" '--warm m: a model for .* allow it with --mixed' "unless allowed"
 rc_is 2 "nor is a ceiling under another condition" ksweep-analyze validate m run2/results.h5 --ceiling other/results.h5
 like "$(cat err)" '^ksweep-analyze.*other/results.h5 was measured under condition' "which is named"
 ok "a model under another condition" test "$(ksweep-analyze train other/results.h5 -o m5 "${quick[@]}" >/dev/null 2>&1; echo $?)" -le 1
@@ -130,5 +160,24 @@ printf '{}' >m2/feature_spec.json
 cp m/model.json m2/
 rc_is 2 "a damaged specification" ksweep-analyze validate m2 run2/results.h5
 like "$(cat err)" 'm2/feature_spec.json' "names the file"
+
+# --- dirt: one error that names the file, status 2, nothing written
+: >empty.h5
+head -c 3000 run1/results.h5 >short.h5
+printf 'not HDF5\n' >foreign.h5
+make_journal one 1 8 5 0 4 >/dev/null 2>&1 && ksweep gather one >/dev/null 2>&1
+make_journal single 12 1 5 0 5 >/dev/null 2>&1 && ksweep gather single >/dev/null 2>&1
+while IFS='|' read -r name file says; do
+    rc_is 2 "train: $name" ksweep-analyze train $file -o dirt "${quick[@]}"
+    like "$(cat err)" "$says" "$name: $says"
+    not_ok "$name: nothing written" test -e dirt
+done <<'ROWS'
+empty|empty.h5|empty.h5
+cut off|short.h5|short.h5
+no HDF5|foreign.h5|foreign.h5
+absent|absent.h5|absent.h5
+a directory|m|'m'
+one problem|one/results.h5|1 problem
+ROWS
 
 done_testing
