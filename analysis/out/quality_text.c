@@ -112,6 +112,8 @@ void ks_quality_text(const struct ks_scorecard *s, struct ks_buf *to)
             put_line(to, ks_chooser_name(i), &s->by[i]);
     if (s->has_unseen_class)
         put_line(to, "model, unseen class", &s->unseen_class);
+    if (s->has[KS_BY_CEILING] && s->by[KS_BY_CEILING].n_problems < s->n_problems)
+        ks_buf_printf(to, "the ceiling has %zu of the problems\n", s->by[KS_BY_CEILING].n_problems);
     if (!s->has[KS_BY_MODEL])
         return;
     put_model(to, &s->by[KS_BY_MODEL]);

@@ -10,6 +10,7 @@ quick=(--rounds 8 --settings 1 --folds 3 --threads 1)
 for i in 1 2; do
     make_journal run$i 24 8 5 0 $i >/dev/null 2>&1 && ksweep gather run$i >/dev/null 2>&1
 done
+make_journal run3 10 12 5 0 2 >/dev/null 2>&1 && ksweep gather run3 >/dev/null 2>&1
 ok "two made-up sweeps of other problems" test -s run1/results.h5 -a -s run2/results.h5
 
 # --- train
@@ -38,6 +39,11 @@ like "$(head -n 1 report)" '^leakage: 0 problems are also in training' "leakage 
 like "$(cat report)" '^ceiling +1.0000  1.0000' "a sweep's oracle in itself is 1"
 like "$(cat report)" 'the 10 worst' "the worst problems"
 like "$(cat report)" '^as compare_ml_vs_oracle.py' "Composable Kernel's definitions by name"
+unlike "$(cat report)" '^the ceiling has' "for all problems"
+ksweep-analyze validate m run2/results.h5 --threads 1 --ceiling run3/results.h5 >report 2>err
+like "$(cat report)" '^the ceiling has 10 of the problems$' "one that has some of them"
+rc_is 2 "and one that has none" ksweep-analyze validate m run2/results.h5 --threads 1 --ceiling run1/results.h5
+like "$(cat err)" '--ceiling: the sweep has none of the problems' "is refused"
 rc_is 2 "all problems known from training" ksweep-analyze validate m run1/results.h5 --threads 1
 like "$(cat err)" '24 problems are known from training' "says so"
 ok "a sweep with problems of both" ksweep gather run1 run2 -o both.h5
@@ -49,7 +55,6 @@ like "$(head -n 1 out)" '^leakage: 24 problems' "once each, whatever the number 
 ksweep-analyze validate m run2/results.h5 --threads 1 --against m2 >out 2>err
 like "$(cat out)" '^against m2: mean \+0.0000 .* 0 problems more' "a model against itself"
 like "$(tail -n 1 out)" '^passed' "passes the gate"
-make_journal run3 10 12 5 0 2 >/dev/null 2>&1 && ksweep gather run3 >/dev/null 2>&1
 ksweep-analyze validate m run3/results.h5 --threads 1 >report 2>err
 ok "results with instances that the model does not know" test $? -le 1
 like "$(cat report)" '^model  ' "are judged"
@@ -125,8 +130,16 @@ for r in rows[:4]:
     print(",".join(words.values()))
     words["n"] = "3"
     print(",".join(words.values()))
+words["dtype"] = "bf16"
+print(",".join(words.values()))
+words.update(dtype="fp32", direction="backward_data")
+print(",".join(words.values()))
 PY
+(head -n 1 list.csv && tail -n 2 list.csv) >unfit.csv
+rc_is 2 "need: problems that the model is not for" ksweep-analyze need m --problems unfit.csv
+like "$(cat err)" 'nothing to choose from: of 2 problems 0 are in training, and 2 are of an operator, direction' "says why"
 rc_is 0 "need" ksweep-analyze need m --problems list.csv -n 2 -o next.csv
+like "$(cat err)" 'of 10 problems 4 are in training, and the model cannot choose for 2' "what is left out is counted"
 like "$(head -n 1 out)" '^2 of 4 new problems, most valuable first' "problems of training are not offered"
 like "$(cat out)" 'instances: host_' "with the instances to measure them with"
 rc_is 0 "the list is one that a job reads" ksweep problems next.csv
@@ -160,24 +173,5 @@ printf '{}' >m2/feature_spec.json
 cp m/model.json m2/
 rc_is 2 "a damaged specification" ksweep-analyze validate m2 run2/results.h5
 like "$(cat err)" 'm2/feature_spec.json' "names the file"
-
-# --- dirt: one error that names the file, status 2, nothing written
-: >empty.h5
-head -c 3000 run1/results.h5 >short.h5
-printf 'not HDF5\n' >foreign.h5
-make_journal one 1 8 5 0 4 >/dev/null 2>&1 && ksweep gather one >/dev/null 2>&1
-make_journal single 12 1 5 0 5 >/dev/null 2>&1 && ksweep gather single >/dev/null 2>&1
-while IFS='|' read -r name file says; do
-    rc_is 2 "train: $name" ksweep-analyze train $file -o dirt "${quick[@]}"
-    like "$(cat err)" "$says" "$name: $says"
-    not_ok "$name: nothing written" test -e dirt
-done <<'ROWS'
-empty|empty.h5|empty.h5
-cut off|short.h5|short.h5
-no HDF5|foreign.h5|foreign.h5
-absent|absent.h5|absent.h5
-a directory|m|'m'
-one problem|one/results.h5|1 problem
-ROWS
 
 done_testing

@@ -466,6 +466,42 @@ static void test_lines(void **state)
     ks_selector_release(&s);
 }
 
+/* On fold 0 one instance is ten times faster, elsewhere the other one by 15 %: the first is the
+ * best set of one on all folds, but not without fold 0, which must be judged by the other one. */
+static void test_smallest_sets_have_not_seen_the_fold(void **state)
+{
+    struct made *m = *state;
+    const struct ks_selector_options o = { KS_SEL_FULL, 1 };
+    struct ks_cells c = { 0 };
+    struct ks_selector s;
+    struct ks_selector_line line;
+    struct ks_forest f;
+    uint8_t fold[N_PROBLEMS];
+
+    for (size_t p = 0; p < N_PROBLEMS; p++) {
+        fold[p] = (uint8_t)(p % 5);
+        for (uint32_t i = 0; i < 2; i++) {
+            struct ks_timed_cell cell = { .se_ns = -1, .weight = 1 };
+
+            cell.time_ns = p % 5 == 0 ? (i == 0 ? 1 : 10) : (i == 0 ? 1 / 0.85 : 1);
+            assert_int_equal(ks_cells_problem(&c, &m->problems[p], &cell.problem, NULL), 0);
+            assert_int_equal(ks_cells_instance(&c, m->spec.instances[i].id,
+                                               m->spec.instances[i].name, &cell.instance, NULL),
+                             0);
+            assert_int_equal(ks_cells_add(&c, &cell, NULL), 0);
+        }
+    }
+    assert_int_equal(ks_cells_finish(&c, NULL), 0);
+    read_forest(m, &f);
+    assert_int_equal(ks_selector_create(&m->spec, &f, KS_TARGET_LOG_TIME, &c, fold, &o, &s, NULL),
+                     0);
+    assert_int_equal(s.from[0], 0);
+    assert_int_equal(ks_selector_judge(&s, &c, NULL, false, &line, NULL), 0);
+    assert_true(fabs(line.mean[0] - (0.2 * 0.1 + 0.8 * 0.85)) < 1e-6);
+    ks_selector_release(&s);
+    ks_cells_release(&c);
+}
+
 /* ---- as C ---- */
 
 static void put_source(const struct made *m, const struct ks_selector *s, const char *dir)
@@ -536,6 +572,7 @@ int main(void)
         cmocka_unit_test(test_rules),
         cmocka_unit_test(test_candidates_were_measured),
         cmocka_unit_test(test_lines),
+        cmocka_unit_test(test_smallest_sets_have_not_seen_the_fold),
         cmocka_unit_test(test_source_chooses_alike),
     };
 
