@@ -1,14 +1,32 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# heuristic.sh - from a sweep to a linked selector on this machine: sweeps a training list of 96 shapes
-# with the CPU's quick set of instances, trains, writes selector.c, and runs the convolutions of
-# ResNet-50, ResNeXt-50 and MobileNetV2, which are not among the 96, with the best fixed instance, the
-# selector and the oracle (examples/dispatch). About 3 minutes on 2 cores. What it makes lies in
-# build/heuristic; what is there already is not made again.
+# heuristic.sh [--full [--scale N]] - from a sweep to a linked selector on this machine: sweeps a
+# training list of 96 shapes with the CPU's quick set of instances, trains, writes selector.c, and runs
+# the convolutions of ResNet-50, ResNeXt-50 and MobileNetV2, which are not among the 96, with the best
+# fixed instance, the selector and the oracle (examples/dispatch). About 3 minutes on 2 cores. What it
+# makes lies in build/heuristic; what is there already is not made again.
+#
+#   --full     instead 1,200 random shapes with all forward instances of the CPU, judged on 300 more and
+#              beside the ceiling (tests/bench/heuristic_host.sh): about an hour on 2 cores with nothing
+#              else on them. What it makes lies in build/heuristic-full; started again, it goes on
+#   --scale N  with --full: N percent of the shapes
 set -u
 root=$(cd "$(dirname "$0")/.." && pwd)
+full='' scale=100
+while [ $# -gt 0 ]; do
+    case $1 in
+    --full) full=yes ;;
+    --scale)
+        case ${2-} in '' | *[!0-9]*) echo "heuristic: --scale needs a number" >&2; exit 2 ;; esac
+        scale=$2
+        shift ;;
+    -h | --help) sed -n '3,/^set -u/{/^set -u/d;s/^# \{0,1\}//;p}' "$0"; exit 0 ;;
+    *) echo "heuristic: '$1' is not an option; see heuristic.sh --help" >&2; exit 2 ;;
+    esac
+    shift
+done
 cd "$root" || exit 1
-out=build/heuristic
+out=build/heuristic${full:+-full}
 networks=(jobs/problems/resnet50.csv jobs/problems/resnext50_32x4d.csv jobs/problems/mobilenet_v2.csv)
 
 say() { printf 'heuristic: %s\n' "$*" >&2; }
@@ -47,18 +65,32 @@ sweep() {
     [ $? -le 1 ] || die "the sweep is not complete; ./jobs/heuristic.sh goes on with it"
 }
 
-build
-mkdir -p $out
-trap : INT TERM # mpirun gets them, too; the sweep stops by itself and says how to go on
-sweep
-trap - INT TERM
-if [ ! -d $out/model ]; then
+quick() { # a model of the quick sweep
+    sweep
+    [ -d $out/model ] && return
     say "training"
     build/bin/ksweep-analyze train $out/sweep/results.h5 -o $out/model --class-folds=no \
         --settings 2 >$out/train.txt
     [ $? -le 1 ] || die "training failed"
-fi
+}
+
+long() { # a model of tests/bench/heuristic_host.sh; its exit 1: a goal was missed
+    [ -d $out/model ] && return
+    say "sweeping, training and validating: tests/bench/heuristic_host.sh"
+    tests/bench/heuristic_host.sh --build build --out $out/host --minutes 600 --scale "$scale" forward |
+        tee $out/figures.txt >&2
+    [ "${PIPESTATUS[0]}" -le 1 ] || die "not finished; ./jobs/heuristic.sh --full goes on with it"
+    cp $out/host/forward-train.txt $out/train.txt && cp -r $out/host/forward-model $out/model ||
+        die "no model in $out/host"
+}
+
+build
+mkdir -p $out
+trap : INT TERM # mpirun gets them, too; the sweep stops by itself and says how to go on
+if [ -n "$full" ]; then long; else quick; fi
+trap - INT TERM
 cat $out/train.txt
+[ ! -s $out/figures.txt ] || { echo && cat $out/figures.txt; }
 rm -rf $out/selector
 echo
 build/bin/ksweep-analyze select $out/model -o $out/selector || exit
@@ -67,7 +99,9 @@ cc="${CC:-cc}"
 $cc -std=c99 -O2 -c $out/selector/selector.c -o $out/selector.o &&
     $cc -std=c11 -D_GNU_SOURCE -O2 -I. -I$out/selector examples/dispatch/dispatch.c $out/selector.o \
         -o $out/dispatch -ldl -lm || die "the selector does not compile"
-build/bin/ksweep build jobs/heuristic.json --manifest $out/kernels.csv >/dev/null ||
+job=jobs/heuristic.json
+[ -z "$full" ] || job=$out/host/forward-train.json
+build/bin/ksweep build $job --manifest $out/kernels.csv >/dev/null ||
     die "the kernels were not built"
 echo
 $out/dispatch $out/kernels.csv "${networks[@]}" || exit

@@ -58,6 +58,7 @@ static int unite(struct ks_judge *j, const struct ks_cells *test, struct ks_err 
 static int open_features(struct ks_judge *j, const char *dir, struct ks_err *err)
 {
     struct ks_feature_spec spec = { 0 };
+    size_t n_features = 0;
     char path[4200];
     int rc = ks_path_join(path, sizeof(path), dir, "feature_spec.json", err);
 
@@ -68,6 +69,12 @@ static int open_features(struct ks_judge *j, const char *dir, struct ks_err *err
                      "%s: the specification of another operator than that of "
                      "the model's problems",
                      path);
+    if (rc == 0)
+        rc = ks_booster_n_features(j->model.booster, &n_features, err);
+    if (rc == 0 && spec.n_features != n_features)
+        rc = ks_fail(err, KS_EFORMAT,
+                     "%s has %zu features, model.json %zu: the two files are of different models",
+                     path, spec.n_features, n_features);
     if (rc == 0)
         rc = ks_spec_featurizer(&spec, &j->cells, &j->features, err);
     ks_feature_spec_release(&spec);

@@ -55,9 +55,11 @@ struct job {
     struct ks_judge judge;
     struct ks_feature_spec spec;
     struct ks_problem_set set;
-    struct ks_problem *pool; /* [n_pool] of the list, those that are not in training */
+    struct ks_problem
+        *pool; /* [n_pool] of the list: new to the model, and it can choose for them */
     size_t n_pool;
-    double *loss; /* [training problems] */
+    size_t n_known, n_unfit; /* problems of the list that training has; that the model is not for */
+    double *loss;            /* [training problems] */
     struct ks_needed *needed;
     size_t n_needed;
 };
@@ -79,10 +81,27 @@ static void fill_losses(struct job *j)
     }
 }
 
+/* Whether training has a problem of the same operator, direction, data type and layout, and some
+ * instance applies: for other problems the model has no choice, and its losses say nothing. */
+static bool fits(const struct job *j, const struct ks_problem *p)
+{
+    const struct ks_cells *c = &j->judge.model.cells;
+    bool is_seen = false, has_instance = false;
+
+    for (size_t i = 0; i < c->n_problems && !is_seen; i++) {
+        const struct ks_problem *t = &c->problems[i].problem;
+
+        is_seen = t->op == p->op && t->direction == p->direction && t->dtype == p->dtype &&
+                  t->layout == p->layout;
+    }
+    for (uint32_t i = 0; is_seen && i < j->spec.n_instances && !has_instance; i++)
+        has_instance = ks_feature_applies(&j->spec, p, i);
+    return has_instance;
+}
+
 static int read_pool(struct job *j, struct ks_err *err)
 {
     const struct ks_cells *c = &j->judge.model.cells;
-    uint32_t op = c->problems[0].problem.op;
     int rc = ks_problem_set_read(&j->set, j->config->problems, "auto", false, err);
 
     if (rc < 0)
@@ -93,13 +112,20 @@ static int read_pool(struct job *j, struct ks_err *err)
     for (uint32_t i = 0; i < j->set.n; i++) {
         struct ks_problem p = ks_problem_table_get(&j->set.problems, i);
 
-        if (p.op == op && ks_cells_find_problem(c, p.id) == UINT32_MAX)
+        if (ks_cells_find_problem(c, p.id) != UINT32_MAX)
+            j->n_known++;
+        else if (!fits(j, &p))
+            j->n_unfit++;
+        else
             j->pool[j->n_pool++] = p;
     }
-    return j->n_pool ? 0
-                     : ks_fail(err, KS_EINVAL,
-                               "%s: of %u problems none is of the model's operator and new to it",
-                               j->config->problems, j->set.n);
+    return j->n_pool
+               ? 0
+               : ks_fail(err, KS_EINVAL,
+                         "%s: nothing to choose from: of %u problems %zu are in training, and "
+                         "%zu are of an operator, direction, data type or layout that "
+                         "training does not have, or no instance computes them",
+                         j->config->problems, j->set.n, j->n_known, j->n_unfit);
 }
 
 static int choose(struct job *j, struct ks_err *err)
@@ -135,7 +161,8 @@ static int write_list(const struct job *j, struct ks_err *err)
 
 /* ---- the instances for them ---- */
 
-/* The first few instances by score; x: a row per instance of the specification. */
+/* The first few instances that compute the problem, by score; x: a row per instance of the
+ * specification. */
 static int put_instances(const struct job *j, const struct ks_problem *p, const struct ks_matrix *x,
                          float *scores, struct ks_buf *to, struct ks_err *err)
 {
@@ -145,11 +172,15 @@ static int put_instances(const struct job *j, const struct ks_problem *p, const 
     for (uint32_t i = 0; i < spec->n_instances; i++)
         ks_features_row(spec, p, i, ks_matrix_row(x, i));
     rc = ks_booster_predict(j->judge.model.booster, x, scores, err);
+    for (uint32_t i = 0; rc == 0 && i < spec->n_instances; i++)
+        scores[i] = ks_feature_applies(spec, p, i) ? scores[i] : INFINITY;
     for (uint32_t k = 0; rc == 0 && k < MOST_INSTANCES && k < spec->n_instances; k++) {
         size_t best = 0;
 
         for (size_t i = 1; i < spec->n_instances; i++)
             best = scores[i] < scores[best] ? i : best;
+        if (isinf(scores[best]))
+            break;
         ks_buf_printf(to, "%s", k ? ", " : "           instances: ");
         ks_text_put(to, spec->instances[best].name, strlen(spec->instances[best].name),
                     KS_LINES_NONE);
@@ -198,7 +229,6 @@ static int need(const void *cfg, const char *const *operands, int n, struct ks_b
     int rc;
 
     (void)n;
-    (void)notes;
     if (!c->problems)
         return ks_fail(err, KS_EINVAL, "which problems may be measured? give --problems LIST");
     ks_problem_set_init(&j.set);
@@ -215,6 +245,11 @@ static int need(const void *cfg, const char *const *operands, int n, struct ks_b
         rc = write_list(&j, err);
     if (rc == 0)
         rc = print(&j, err);
+    if (rc == 0 && j.n_known + j.n_unfit > 0)
+        ks_buf_printf(notes,
+                      "ksweep-analyze need: of %u problems %zu are in training, and the model "
+                      "cannot choose for %zu\n",
+                      j.set.n, j.n_known, j.n_unfit);
     free(j.pool);
     free(j.loss);
     free(j.needed);

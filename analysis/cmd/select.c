@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 #include "analysis/cmd/analyze.h"
+#include "analysis/cmd/new_dir.h"
 #include "analysis/learn/objective.h"
 #include "analysis/model/model_dir.h"
 #include "analysis/model/selector.h"
 #include "base/file.h"
 
 #include <ctype.h>
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 /* Problems that the selector's own test holds. */
 #define CASES 500
@@ -63,7 +62,7 @@ struct job {
     struct ks_model model;
     struct ks_feature_spec spec;
     struct ks_selector selector;
-    char dir[4096]; /* temporary, beside the result */
+    char dir[KS_NEW_DIR_BYTES]; /* temporary, beside the result */
 };
 
 static void job_release(struct job *j)
@@ -171,16 +170,10 @@ static int put_report(struct job *j, struct ks_buf *to, struct ks_err *err)
 static int put_file(const struct job *j, const char *before, const char *after, struct ks_buf *b,
                     struct ks_err *err)
 {
-    char name[256], path[4096];
-    int rc = ks_buf_ok(b) ? 0 : ks_fail(err, KS_ENOMEM, "out of memory for a source file");
+    char name[256];
 
     snprintf(name, sizeof(name), "%s%s%s", before, j->config->name, after);
-    if (rc == 0)
-        rc = ks_path_join(path, sizeof(path), j->dir, name, err);
-    if (rc == 0)
-        rc = ks_file_replace(path, b->data, b->len, err);
-    ks_buf_clear(b);
-    return rc;
+    return ks_new_dir_put(j->dir, name, b, err);
 }
 
 static int put_exports(struct job *j, struct ks_buf *b, struct ks_err *err)
@@ -242,19 +235,9 @@ static int put_all(struct job *j, const struct ks_buf *report, struct ks_err *er
 static int write_dir(struct job *j, const struct ks_buf *report, struct ks_err *err)
 {
     const char *dir = j->config->output;
-    struct ks_err ignored;
-    int n = snprintf(j->dir, sizeof(j->dir), "%s.XXXXXX", dir), rc;
+    int rc = ks_new_dir_begin(dir, j->dir, err);
 
-    if (n < 0 || (size_t)n >= sizeof(j->dir))
-        return ks_fail(err, KS_EINVAL, "the name of the directory is too long");
-    if (!mkdtemp(j->dir))
-        return ks_fail_path(err, "making the directory '%s'", dir);
-    rc = chmod(j->dir, 0755) ? ks_fail_errno(err, "making '%s'", j->dir) : put_all(j, report, err);
-    if (rc == 0 && rename(j->dir, dir) != 0)
-        rc = ks_fail_path(err, "making the directory '%s'", dir);
-    if (rc < 0)
-        (void)ks_remove_tree(j->dir, &ignored);
-    return rc;
+    return rc == 0 ? ks_new_dir_end(dir, j->dir, put_all(j, report, err), err) : rc;
 }
 
 /* ---- the command ---- */
@@ -271,10 +254,7 @@ static int check(const struct config *c, struct ks_err *err)
                        c->name);
     if (!c->output || !*c->output)
         return ks_fail(err, KS_EINVAL, "-o DIR is missing: where the sources go");
-    if (ks_path_exists(c->output))
-        return ks_fail(err, KS_EEXIST,
-                       "'%s' already exists; remove it, or choose another directory", c->output);
-    return 0;
+    return ks_new_dir_check(c->output, err);
 }
 
 static int select_instances(const void *cfg, const char *const *operands, int n,

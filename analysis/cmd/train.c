@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "analysis/cmd/analyze.h"
 #include "analysis/cmd/dataset.h"
+#include "analysis/cmd/new_dir.h"
+#include "analysis/cmd/warm.h"
 #include "analysis/data/view.h"
 #include "analysis/learn/scorecard.h"
 #include "analysis/model/model_dir.h"
@@ -18,7 +20,7 @@
 enum { N_BOOTSTRAP = 1000 };
 
 struct config {
-    const char *output, *problems;
+    const char *output, *problems, *warm;
     struct ks_opt_list where;
     unsigned merge;
     bool is_mixed, has_class_folds, use_counts, use_lost;
@@ -33,6 +35,12 @@ static const struct ks_opt opts[] = {
       .offset = AT(output),
       .arg = "DIR",
       .help = "the model directory; must not exist yet" },
+    { .name = "warm",
+      .type = KS_OPT_STR,
+      .offset = AT(warm),
+      .arg = "MODEL",
+      .help = "continue this model with problems that it was not trained on: its trees, target and "
+              "feature_spec.json stay, further trees are fitted to what they leave" },
     KS_OPT_WHERE(AT(where)),
     KS_OPT_PROBLEMS(AT(problems)),
     { .name = "merge",
@@ -151,6 +159,7 @@ static void tell(void *ctx, const char *phase, double done)
 struct job {
     const struct config *config;
     struct ks_dataset data;
+    struct ks_warm warm; /* of --warm */
     struct ks_spec_source from;
     struct ks_feature_source source;
     struct ks_fit_input in;
@@ -188,13 +197,55 @@ static void put_report(const struct job *j, struct ks_buf *to)
     const struct ks_tried *last = &j->trained.last;
 
     ks_settings(&settings);
+    ks_buf_printf(to, "cross-validated: %u folds by problem, settings chosen by inner folds\n",
+                  j->options.n_folds);
+    if (j->config->warm)
+        ks_buf_printf(to, "continues %s (%zu trees, %zu problems); judged on the new problems\n",
+                      j->config->warm, j->warm.n_trees, j->warm.model.cells.n_problems);
     ks_buf_printf(to,
-                  "cross-validated: %u folds by problem, settings chosen by inner folds\n"
-                  "model: target %s, depth %u, %u trees, %zu features, %zu instances, %zu cells; ",
-                  j->options.n_folds, ks_target_name(settings[last->setting].target),
-                  settings[last->setting].depth, last->rounds, j->trained.features.n_cols,
+                  "model: target %s, depth %u, %zu trees, %zu features, %zu instances, %zu cells; ",
+                  ks_target_name(settings[last->setting].target), settings[last->setting].depth,
+                  j->warm.n_trees + last->rounds, j->trained.features.n_cols,
                   j->data.cells.n_instances, j->data.cells.n);
     ks_quality_text(&j->card, to);
+}
+
+/* in, t: with the problems of the model that is continued. */
+static int write_files(const struct job *j, const struct ks_model_about *about,
+                       const struct ks_fit_input *in, const struct ks_trained *t,
+                       struct ks_err *err)
+{
+    struct ks_buf spec, metrics;
+    struct ks_jw w;
+    int rc;
+
+    ks_buf_init(&spec);
+    ks_buf_init(&metrics);
+    ks_feature_spec_write(ks_spec_of(&t->features), &spec);
+    ks_jw_init(&w, &metrics, true);
+    ks_quality_json(&j->card, NULL, &w);
+    ks_buf_u8(&metrics, '\n');
+    rc = ks_model_write(j->config->output, in, &j->options, t, about, &spec, &metrics, err);
+    ks_buf_release(&spec);
+    ks_buf_release(&metrics);
+    return rc;
+}
+
+static int write_continued(const struct job *j, struct ks_model_about *about, struct ks_err *err)
+{
+    struct ks_fit_input in = j->in;
+    struct ks_warm_union both = { 0 };
+    int rc = ks_warm_unite(&j->warm, &j->data.cells, &j->trained, &both, err);
+
+    in.cells = &both.cells;
+    about->start_name = ks_path_base(j->config->warm);
+    about->start_digest = j->warm.digest;
+    about->start_problems = j->warm.model.cells.n_problems;
+    about->start_trees = j->warm.n_trees;
+    if (rc == 0)
+        rc = write_files(j, about, &in, &both.trained, err);
+    ks_warm_union_release(&both);
+    return rc;
 }
 
 static int write_model(struct job *j, struct ks_err *err)
@@ -212,8 +263,6 @@ static int write_model(struct job *j, struct ks_err *err)
                                     .where = c->where.text,
                                     .n_where = c->where.n,
                                     .is_mixed = c->is_mixed };
-    struct ks_buf spec, metrics;
-    struct ks_jw w;
     int rc;
 
     if (!files)
@@ -224,15 +273,8 @@ static int write_model(struct job *j, struct ks_err *err)
         files[i] = (struct ks_model_file){ ks_path_base(f->path), f->digest, f->schema_major,
                                            f->schema_minor,       f->n_rows, f->n_usable };
     }
-    ks_buf_init(&spec);
-    ks_buf_init(&metrics);
-    ks_feature_spec_write(ks_spec_of(&j->trained.features), &spec);
-    ks_jw_init(&w, &metrics, true);
-    ks_quality_json(&j->card, NULL, &w);
-    ks_buf_u8(&metrics, '\n');
-    rc = ks_model_write(c->output, &j->in, &j->options, &j->trained, &about, &spec, &metrics, err);
-    ks_buf_release(&spec);
-    ks_buf_release(&metrics);
+    rc = c->warm ? write_continued(j, &about, err)
+                 : write_files(j, &about, &j->in, &j->trained, err);
     free(files);
     return rc;
 }
@@ -257,20 +299,23 @@ static void prepare(struct job *j, struct clock *clock)
 
     j->from = (struct ks_spec_source){ &j->data.traits,
                                        ks_feature_device(j->data.arch, j->data.n_units) };
-    j->source = ks_spec_source(&j->from);
+    j->source = c->warm ? ks_given_source(&j->warm.spec) : ks_spec_source(&j->from);
     j->in = (struct ks_fit_input){ .cells = &j->data.cells,
                                    .source = &j->source,
                                    .n_threads = c->n_threads,
                                    .seed = c->seed,
                                    .use_counts = c->use_counts,
-                                   .use_lost = c->use_lost };
+                                   .use_lost = c->use_lost,
+                                   .start = c->warm ? &j->warm.trees : NULL };
     j->options = (struct ks_train_options){ .n_folds = c->n_folds,
                                             .n_settings = c->n_settings,
                                             .max_rounds = c->max_rounds,
                                             .patience = 60,
                                             .search_problems = (size_t)c->search_problems,
                                             .budget_s = c->budget_ms / 1e3,
-                                            .has_class_folds = c->has_class_folds,
+                                            .has_class_folds = c->has_class_folds && !c->warm,
+                                            .has_target = c->warm != NULL,
+                                            .target = j->warm.model.target,
                                             .ctx = clock,
                                             .progress = tell };
 }
@@ -285,6 +330,10 @@ static void note(const struct job *j, struct ks_buf *notes)
                   (unsigned long long)d->n_rows, (unsigned long long)d->n_unusable,
                   (unsigned long long)d->n_filtered, d->cells.n_replaced, d->cells.n_problems,
                   d->cells.n_instances);
+    if (d->n_left_out)
+        ks_buf_printf(notes,
+                      "ksweep-analyze train: %llu problems left out: %s was trained on them\n",
+                      (unsigned long long)d->n_left_out, j->config->warm);
     if (j->trained.is_cut)
         ks_buf_printf(notes,
                       "ksweep-analyze train: the time budget ended the search after %zu "
@@ -292,35 +341,65 @@ static void note(const struct job *j, struct ks_buf *notes)
                       j->trained.n_tried);
 }
 
-static int train(const void *cfg, const char *const *operands, int n, struct ks_buf *notes,
-                 struct ks_err *err)
+static int check(const struct config *c, struct ks_err *err)
 {
-    const struct config *c = cfg;
-    struct ks_dataset_rules rules = { .merge = c->merge,
-                                      .where = c->where,
-                                      .is_mixed = c->is_mixed };
-    struct clock clock = { ks_now_ns(), ks_now_ns(), "" };
-    struct ks_problem_set only;
-    struct job j = { .config = c };
-    int rc = 0;
-
     if (!c->output)
         return ks_fail(err, KS_EINVAL, "where does the model go? give -o DIR");
-    if (ks_path_exists(c->output))
-        return ks_fail(err, KS_EEXIST,
-                       "'%s' already exists; remove it, or choose another "
-                       "directory",
-                       c->output);
     if (c->merge == KS_MERGE_ALL)
         return ks_fail(err, KS_EINVAL,
                        "--merge all: a model wants one time per cell; use newest "
                        "or median");
+    return ks_new_dir_check(c->output, err);
+}
+
+static int read_data(struct job *j, const char *const *files, size_t n, struct ks_err *err)
+{
+    const struct config *c = j->config;
+    struct ks_dataset_rules rules = { .merge = c->merge,
+                                      .where = c->where,
+                                      .is_mixed = c->is_mixed };
+    const struct ks_cells *cells = &j->data.cells;
+    struct ks_problem_set only;
+    int rc = 0;
+
     ks_problem_set_init(&only);
-    if (c->problems)
+    if (c->warm) {
+        rc = ks_warm_open(&j->warm, c->warm, c->n_threads, err);
+        rules.leave_out[0] = &j->warm.model.cells;
+    }
+    if (rc == 0 && c->problems)
         rc = ks_problem_set_read(&only, c->problems, "auto", false, err);
     rules.only = c->problems ? &only : NULL;
     if (rc == 0)
-        rc = ks_dataset_read(&j.data, operands, (size_t)n, &rules, err);
+        rc = ks_dataset_read(&j->data, files, n, &rules, err);
+    if (rc == 0 && cells->n_instances < 2)
+        rc = ks_fail(err, KS_EINVAL,
+                     "%s: all usable rows are of one instance, '%s': there is nothing to choose "
+                     "from",
+                     files[0], cells->instances[0].name);
+    if (rc == 0 && c->warm)
+        rc = ks_warm_check(&j->warm, c->warm, &j->data, c->is_mixed, err);
+    ks_problem_set_release(&only);
+    return rc;
+}
+
+static void release(struct job *j)
+{
+    ks_scorecard_release(&j->card);
+    ks_trained_release(&j->trained, &j->source);
+    ks_dataset_release(&j->data);
+    ks_warm_release(&j->warm);
+}
+
+static int train(const void *cfg, const char *const *operands, int n, struct ks_buf *notes,
+                 struct ks_err *err)
+{
+    struct clock clock = { ks_now_ns(), ks_now_ns(), "" };
+    struct job j = { .config = cfg };
+    int rc = check(cfg, err);
+
+    if (rc == 0)
+        rc = read_data(&j, operands, (size_t)n, err);
     if (rc == 0) {
         prepare(&j, &clock);
         rc = ks_train(&j.in, &j.options, &j.trained, err);
@@ -335,18 +414,15 @@ static int train(const void *cfg, const char *const *operands, int n, struct ks_
         note(&j, notes);
     if (rc == 0 && !j.card.is_useful)
         rc = KS_EXIT_LOOK;
-    ks_problem_set_release(&only);
-    ks_scorecard_release(&j.card);
-    ks_trained_release(&j.trained, &j.source);
-    ks_dataset_release(&j.data);
+    release(&j);
     return rc;
 }
 
 const struct ks_analysis ks_analysis_train = {
     .name = "train",
     .summary = "Trains a model that picks an instance, with honest cross-validated figures.",
-    .usage = "train FILE... -o DIR [--where NAME=VALUE]... [--folds N] [--settings N] [--seed N] "
-             "[--threads N]",
+    .usage = "train FILE... -o DIR [--warm MODEL] [--where NAME=VALUE]... [--folds N] "
+             "[--settings N] [--seed N] [--threads N]",
     .opts = opts,
     .cfg_size = sizeof(struct config),
     .n_min = 1,

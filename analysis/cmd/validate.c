@@ -1,19 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 #include "analysis/cmd/analyze.h"
 #include "analysis/cmd/judge.h"
+#include "analysis/cmd/retime_job.h"
 #include "analysis/data/view.h"
+#include "analysis/learn/retime.h"
 #include "analysis/out/quality.h"
 #include "base/command.h"
+#include "base/file.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { N_BOOTSTRAP = 1000, MOST_WORST = 10, MOST_LEAKED = 20 };
+enum { N_BOOTSTRAP = 1000, MOST_WORST = 10, MOST_LEAKED = 20, MOST_PATH = 4200 };
 
 struct config {
-    const char *ceiling, *against, *problems;
-    struct ks_opt_list where;
+    const char *ceiling, *against, *problems, *write_retime;
+    struct ks_opt_list where, retime;
     unsigned merge;
     bool is_mixed, json;
     uint32_t n_threads;
@@ -32,6 +35,18 @@ static const struct ks_opt opts[] = {
       .arg = "MODEL",
       .help = "regression gate: fails when the mean is lower than that model's by more than "
               "0.005, P10 by more than 0.02, or a problem is more than 10 % slower" },
+    { .name = "write-retime",
+      .type = KS_OPT_STR,
+      .offset = AT(write_retime),
+      .arg = "DIR",
+      .help = "write a job that measures again, where they differ, the model's picks and the best "
+              "measured instances, for --retime; DIR must not exist yet" },
+    { .name = "retime",
+      .type = KS_OPT_LIST,
+      .offset = AT(retime),
+      .arg = "FILE|DIR",
+      .help = "results of that job: adds the efficiency by times measured after the best was "
+              "chosen; may be given several times" },
     KS_OPT_WHERE(AT(where)),
     KS_OPT_PROBLEMS(AT(problems)),
     { .name = "merge",
@@ -69,7 +84,10 @@ struct job {
     const struct config *config;
     const char *dir, *file;
     struct ks_judge judge, other;
-    struct ks_dataset data, sweep;
+    const char *const *files; /* [n_files] */
+    size_t n_files;
+    struct ks_dataset data, sweep, again; /* again: of --retime */
+    struct ks_retimed retimed;
     struct ks_problem_set only;
     struct ks_buf left_out; /* canonical texts of problems that training has seen, a line each */
     struct ks_scorecard card, other_card;
@@ -122,6 +140,38 @@ static void put_gate(const struct job *j, const struct gate *g, struct ks_buf *t
 
 /* ---- the report ---- */
 
+/* Of the instances of the judged problems those that the model can pick, and how often the best is
+ * one of them: what another device's or an older model can reach at most. */
+static void put_coverage(const struct ks_judge *judge, struct ks_buf *to)
+{
+    const struct ks_cells *c = &judge->cells;
+    const struct ks_featurizer *f = &judge->features;
+    bool *is_there = calloc(c->n_instances + 1, sizeof(*is_there));
+    size_t n = 0, n_known = 0, n_problems = 0, n_best = 0;
+
+    for (size_t i = 0; is_there && i < c->n; i++)
+        if (judge->is_wanted[c->cells[i].problem])
+            is_there[c->cells[i].instance] = true;
+    for (uint32_t i = 0; is_there && i < c->n_instances; i++) {
+        n += is_there[i];
+        n_known += is_there[i] && (!f->knows || f->knows(f->ctx, i));
+    }
+    for (size_t i = 0; i < c->n_problems; i++) {
+        const uint32_t best = c->cells[c->problems[i].best].instance;
+
+        n_problems += judge->is_wanted[i];
+        n_best += judge->is_wanted[i] && (!f->knows || f->knows(f->ctx, best));
+    }
+    if (is_there)
+        ks_buf_printf(to,
+                      "coverage: the model knows %zu of the %zu instances; the best is one of them "
+                      "on %.1f %% of the problems\n",
+                      n_known, n, 100 * (double)n_best / (double)(n_problems ? n_problems : 1));
+    else
+        to->failed = true;
+    free(is_there);
+}
+
 static void put_leaks(const struct job *j, struct ks_buf *to)
 {
     const char *line = ks_buf_text(&j->left_out);
@@ -137,6 +187,7 @@ static void put_leaks(const struct job *j, struct ks_buf *to)
     }
     if (*line)
         ks_buf_printf(to, "  ...\n");
+    put_coverage(&j->judge, to);
     ks_buf_printf(
         to,
         "outside of training's range: %zu problems, which get the best fixed instance, as "
@@ -166,6 +217,8 @@ static int put_text(const struct job *j, const struct gate *g, struct ks_buf *to
     if (n >= 0) {
         put_leaks(j, to);
         ks_quality_text(&j->card, to);
+        if (j->config->retime.n)
+            ks_retimed_text(&j->retimed, to);
         ks_worst_text(worst, (size_t)n, j->file, to);
         if (j->config->against)
             put_gate(j, g, to);
@@ -183,6 +236,8 @@ static int put_json(const struct job *j, const struct gate *g, struct ks_buf *to
     ks_jw_u64(&w, "n_leaked", j->data.n_left_out);
     ks_jw_u64(&w, "n_outside", j->judge.n_outside);
     ks_quality_json(&j->card, "validation", &w);
+    if (j->config->retime.n)
+        ks_retimed_json(&j->retimed, "retimed", &w);
     if (j->config->against) {
         ks_jw_open(&w, "against", '{');
         ks_jw_real(&w, "mean", g->mean);
@@ -248,7 +303,31 @@ static int check_other(const struct job *j, struct ks_err *err)
                    (unsigned long long)m->device_class, (unsigned long long)m->condition);
 }
 
-static int read_all(struct job *j, const char *const *files, size_t n_files, struct ks_err *err)
+/* A run's directory stands for its results.h5. */
+static int read_again(struct job *j, const struct ks_dataset_rules *rules, struct ks_err *err)
+{
+    const struct ks_opt_list *given = &j->config->retime;
+    char(*paths)[MOST_PATH] = calloc(given->n + 1, sizeof(*paths));
+    const char **files = calloc(given->n + 1, sizeof(*files));
+    int rc = paths && files ? 0 : ks_fail(err, KS_ENOMEM, "out of memory");
+
+    for (uint32_t i = 0; rc == 0 && i < given->n; i++) {
+        files[i] = given->text[i];
+        if (!ks_path_is_dir(files[i]))
+            continue;
+        rc = ks_path_join(paths[i], sizeof(paths[i]), files[i], "results.h5", err);
+        files[i] = paths[i];
+    }
+    if (rc == 0)
+        rc = ks_dataset_read(&j->again, files, given->n, rules, err);
+    if (rc == 0)
+        rc = check_device(j, &j->again, files[0], err);
+    free(files);
+    free(paths);
+    return rc;
+}
+
+static int read_all(struct job *j, struct ks_err *err)
 {
     const struct config *c = j->config;
     struct ks_dataset_rules rules = {
@@ -266,13 +345,14 @@ static int read_all(struct job *j, const char *const *files, size_t n_files, str
     rules.leave_out[0] = &j->judge.model.cells;
     rules.leave_out[1] = c->against ? &j->other.model.cells : NULL;
     if (rc == 0)
-        rc = ks_dataset_read(&j->data, files, n_files, &rules, err);
+        rc = ks_dataset_read(&j->data, j->files, j->n_files, &rules, err);
     if (rc == 0)
         rc = check_device(j, &j->data, j->file, err);
+    rules =
+        (struct ks_dataset_rules){ .merge = c->merge, .where = c->where, .is_mixed = c->is_mixed };
+    if (rc == 0 && c->retime.n)
+        rc = read_again(j, &rules, err);
     if (rc == 0 && c->ceiling) {
-        rules = (struct ks_dataset_rules){ .merge = c->merge,
-                                           .where = c->where,
-                                           .is_mixed = c->is_mixed };
         rc = ks_dataset_read(&j->sweep, &c->ceiling, 1, &rules, err);
         if (rc == 0)
             rc = check_device(j, &j->sweep, c->ceiling, err);
@@ -291,6 +371,9 @@ static int judge_all(struct job *j, struct ks_err *err)
     in = ks_judge_input(&j->judge, N_BOOTSTRAP);
     if (rc == 0)
         rc = ks_scorecard_make(&in, &j->card, err);
+    if (rc == 0 && c->retime.n)
+        rc = ks_retime(in.cells, in.is_wanted, in.picks[KS_BY_MODEL], &j->again.cells, N_BOOTSTRAP,
+                       in.seed, &j->retimed, err);
     if (rc == 0 && c->against)
         rc = ks_judge_run(&j->other, c->against, &j->data.cells, err);
     in = ks_judge_input(&j->other, 0);
@@ -307,30 +390,47 @@ static void release(struct job *j)
     ks_judge_release(&j->other);
     ks_dataset_release(&j->data);
     ks_dataset_release(&j->sweep);
+    ks_dataset_release(&j->again);
     ks_buf_release(&j->left_out);
     ks_problem_set_release(&j->only);
+}
+
+static int write_retime(const struct job *j, struct ks_buf *notes, struct ks_err *err)
+{
+    const struct ks_retime_want want = { .cells = &j->judge.cells,
+                                         .is_wanted = j->judge.is_wanted,
+                                         .picks = j->judge.picks[KS_BY_MODEL],
+                                         .files = j->files,
+                                         .n_files = j->n_files };
+
+    return ks_retime_job_write(j->config->write_retime, &want, notes, err);
 }
 
 static int validate(const void *cfg, const char *const *operands, int n, struct ks_buf *notes,
                     struct ks_err *err)
 {
     const struct config *c = cfg;
-    struct job j = { .config = c, .dir = operands[0], .file = operands[1] };
+    struct job j = { .config = c,
+                     .dir = operands[0],
+                     .file = operands[1],
+                     .files = operands + 1,
+                     .n_files = (size_t)n - 1 };
     struct gate g = { .is_passed = true };
     int rc;
 
-    (void)notes;
     if (c->merge == KS_MERGE_ALL)
         return ks_fail(err, KS_EINVAL,
                        "--merge all: there is one time per cell; use newest or "
                        "median");
     ks_buf_init(&j.left_out);
     ks_problem_set_init(&j.only);
-    rc = read_all(&j, operands + 1, (size_t)n - 1, err);
+    rc = read_all(&j, err);
     if (rc == 0)
         rc = judge_all(&j, err);
     if (rc == 0 && c->against)
         compare(&j, &g);
+    if (rc == 0 && c->write_retime)
+        rc = write_retime(&j, notes, err);
     if (rc == 0)
         rc = print(&j, &g, err);
     if (rc == 0 && !(j.card.is_useful && g.is_passed))
@@ -342,8 +442,8 @@ static int validate(const void *cfg, const char *const *operands, int n, struct 
 const struct ks_analysis ks_analysis_validate = {
     .name = "validate",
     .summary = "Judges a model on problems that it has not seen, beside what needs no model.",
-    .usage = "validate MODEL FILE... [--ceiling FILE] [--against MODEL] [--where NAME=VALUE]... "
-             "[--json]",
+    .usage = "validate MODEL FILE... [--ceiling FILE] [--against MODEL] [--write-retime DIR] "
+             "[--retime FILE|DIR]... [--where NAME=VALUE]... [--json]",
     .opts = opts,
     .cfg_size = sizeof(struct config),
     .n_min = 2,

@@ -81,6 +81,15 @@ struct ks_scorecard {
 };
 void ks_scorecard_release(struct ks_scorecard *s);
 
+/* The model's picks by new times (learn/retime.h). */
+struct ks_retimed {
+    size_t n_same;    /* problems whose pick is the oracle: efficiency 1, whatever its time */
+    size_t n_timed;   /* whose pick and oracle were timed again */
+    size_t n_missing; /* left out: not both were */
+    struct ks_line first, again; /* of n_same + n_timed problems, by the first and the new times */
+    double oracle_ratio, pick_ratio; /* new time over first time, geometric means over n_timed */
+};
+
 /* A problem on which a pick loses most. Texts are borrowed. */
 struct ks_worst {
     double eff, pick_ns, best_ns;

@@ -115,6 +115,7 @@ static int on_row(void *ctx, const struct ks_ck_row *row, struct ks_err *err)
         r.n_non_zero = (uint64_t)(non_zero < 9e15 ? non_zero : 9e15);
     }
     r.flops = op->work(&p).flops;
+    r.output_bytes = (double)op->extents(&p).c * (double)ks_dtype_bytes(p.dtype);
     if (rc >= 0)
         rc = ks_stage_add_problem(c->im->stage, &p, &r.problem, err);
     if (rc < 0)

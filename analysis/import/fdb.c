@@ -76,7 +76,7 @@ struct list {
     uint32_t n, problem;
     bool is_old; /* the form that keeps one solver of each algorithm */
     struct ks_problem p;
-    double flops;
+    double flops, output_bytes;
     char undecoded[200]; /* "": p holds it */
 };
 
@@ -113,6 +113,7 @@ static int put_solver(struct ks_intake *im, const struct list *l, const struct s
                                  .time_ns = s->time_ns,
                                  .workspace_bytes = (int64_t)s->workspace_bytes,
                                  .flops = l->flops,
+                                 .output_bytes = l->output_bytes,
                                  .most_over_peak = most_over_peak(s->algorithm),
                                  .dtype = l->p.dtype,
                                  .undecoded = l->undecoded[0] ? l->undecoded : NULL };
@@ -163,8 +164,11 @@ static int read_key(struct ks_intake *im, const char *key, struct list *l, struc
         return ks_intake_fail(im, err, "%s", why.text);
     if (rc < 0)
         snprintf(l->undecoded, sizeof(l->undecoded), "%.199s", why.text);
-    else
-        l->flops = ks_operators[l->p.op]->work(&l->p).flops;
+    if (rc < 0)
+        return 0;
+    l->flops = ks_operators[l->p.op]->work(&l->p).flops;
+    l->output_bytes =
+        (double)ks_operators[l->p.op]->extents(&l->p).c * (double)ks_dtype_bytes(l->p.dtype);
     return 0;
 }
 

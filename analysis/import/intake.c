@@ -101,6 +101,14 @@ static void judge(struct ks_intake *im, const struct ks_intake_row *row, struct 
              peak / 1e12, im->n_units_peak, im->arch);
         return;
     }
+    peak = ks_peak_bytes(im->arch, im->n_units_peak);
+    rate = least > 0 ? row->output_bytes / least * 1e9 : 0;
+    if (peak > 0 && rate > peak) {
+        mark(a, KS_FL_IMPOSSIBLE, &n->n_impossible, reason, cap,
+             "%.4g TB/s of output: at most %.4g are possible on %.0f units of %.20s", rate / 1e12,
+             peak / 1e12, im->n_units_peak, im->arch);
+        return;
+    }
     if (row->n_elements && (double)row->n_non_zero < WRITTEN_SHARE * (double)row->n_elements)
         mark(a, KS_FL_PARTIAL, &n->n_partial, reason, cap,
              "only %.1f %% of the output is not zero: the rest was not written",

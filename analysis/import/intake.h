@@ -3,7 +3,7 @@
  * formats. Readers say what the file says; here rows that must not be used silently are marked:
  *
  *   the time is 0                                   untrusted, zero_time, no time
- *   the rate is above the device's peak (peak.h)    untrusted, impossible
+ *   a rate is above the device's peak (peak.h)      untrusted, impossible
  *   the cell is listed again with another time      untrusted, contradicted (all of them); a
  *                                                   failure beside a time, too
  *   ... with the same time                          counted, not stored
@@ -95,6 +95,7 @@ struct ks_intake_row {
     int64_t workspace_bytes;
     double flops;          /* 0: not known */
     double most_over_peak; /* how far the rate may exceed the peak; 0: any rate is possible */
+    double output_bytes;   /* every kernel stores so many; 0: not known */
     uint32_t dtype;        /* enum ks_dtype; for the peak */
     const char *undecoded; /* why the problem could not be decoded; NULL: it was */
 };

@@ -32,6 +32,7 @@ struct ks_made {
     struct ks_sources all;  /* the columns there are */
     struct ks_text_in in;   /* CSV; in.name NULL: it is none */
     struct ks_flat_reader *flat;
+    const struct ks_flat_column *flat_columns; /* [n_columns] borrowed */
     uint64_t n_flat, next_flat;
     char *header;        /* names point into it */
     const char **fields; /* [n_columns] of a line */
@@ -62,27 +63,50 @@ static int unknown(const struct ks_made *m, const char *name, struct ks_err *err
     return rc;
 }
 
-/* Whether a trait is a number only its values say: it stays a text, unless the file has a type. */
-static int add_column(struct ks_made *m, size_t i, const char *name, int flat_type,
-                      struct ks_err *err)
+static bool begins_with(const char *name, const char *prefix)
 {
-    bool is_trait = strncmp(name, KS_TRAIT_PREFIX, strlen(KS_TRAIT_PREFIX)) == 0;
-    const struct ks_source *s = is_trait ? NULL : find_source(m, name);
+    return strncmp(name, prefix, strlen(prefix)) == 0 && name[strlen(prefix)] != '\0';
+}
+
+/* Whether a trait is a number only its values say: it stays a text, unless the file has a type. A
+ * feature is a number; its unit is that of the file. flat NULL: a CSV */
+static struct ks_df_column describe(const struct ks_source *s, const char *name,
+                                    const struct ks_flat_column *flat)
+{
+    struct ks_df_column c = { .name = name,
+                              .unit = flat ? flat->unit : "",
+                              .role = KS_CR_FEATURE,
+                              .type = KS_DF_TEXT,
+                              .show = KS_AS_NUMBER };
+
+    if (s) {
+        c.unit = s->def.units;
+        c.role = s->def.role;
+        c.type = ks_source_type(s);
+        c.show = ks_source_show(s);
+    } else if (begins_with(name, KS_FEATURE_PREFIX)) {
+        c.type = KS_DF_F64;
+        c.show = KS_AS_F32;
+    } else if (flat && flat->type == KS_COL_I64) {
+        c.type = KS_DF_I64;
+    }
+    return c;
+}
+
+static int add_column(struct ks_made *m, size_t i, const char *name,
+                      const struct ks_flat_column *flat, struct ks_err *err)
+{
+    bool is_free = begins_with(name, KS_TRAIT_PREFIX) || begins_with(name, KS_FEATURE_PREFIX);
+    const struct ks_source *s = is_free ? NULL : find_source(m, name);
     struct ks_df_column *c = &m->frame.columns[i];
     struct column *held = &m->columns[i];
 
-    if (!s && !is_trait)
+    if (!s && !is_free)
         return unknown(m, name, err);
     for (size_t k = 0; k < i; k++)
         if (strcmp(m->frame.columns[k].name, name) == 0)
             return ks_fail(err, KS_EFORMAT, "'%s': column '%.60s' is there twice", m->path, name);
-    *c = (struct ks_df_column){ .name = name,
-                                .unit = s ? s->def.units : "",
-                                .role = s ? s->def.role : KS_CR_FEATURE,
-                                .type = s ? ks_source_type(s) : KS_DF_TEXT,
-                                .show = s ? ks_source_show(s) : KS_AS_NUMBER };
-    if (is_trait && flat_type == KS_COL_I64)
-        c->type = KS_DF_I64;
+    *c = describe(s, name, flat);
     if (c->type == KS_DF_TEXT)
         held->code = malloc(BATCH_ROWS * sizeof(*held->code));
     else if (c->type == KS_DF_F64)
@@ -185,6 +209,12 @@ static int put_field(struct ks_made *m, size_t i, size_t row, const char *text, 
     return parse(c, held, row, text) ? 0 : bad_value(m, i, text, err);
 }
 
+/* Below 0 where the column's missing value is the usual one: then it has no such numbers. */
+static bool is_no_real(const struct ks_flat_column *c, double v)
+{
+    return c->no_real < KS_FLAT_NO_REAL ? v <= c->no_real : v < 0;
+}
+
 /* Of an HDF5 table; ids are texts there. */
 static int put_flat(struct ks_made *m, size_t i, size_t row, struct ks_err *err)
 {
@@ -202,7 +232,7 @@ static int put_flat(struct ks_made *m, size_t i, size_t row, struct ks_err *err)
         if (!isfinite(held->f64[row]))
             return ks_fail(err, KS_EFORMAT, "'%s': row %zu: column '%s': not a finite number",
                            m->path, (size_t)m->next_flat, c->name);
-        held->missing[row] = held->f64[row] < 0;
+        held->missing[row] = is_no_real(&m->flat_columns[i], held->f64[row]);
     }
     return 0;
 }
@@ -282,7 +312,7 @@ static int open_csv(struct ks_made *m, struct ks_err *err)
         rc = wrong ? ks_fail(err, KS_EFORMAT, "%s:1: %s", m->path, wrong) : allocate(m, n, err);
     }
     for (size_t i = 0; rc == 0 && i < n; i++)
-        rc = add_column(m, i, names[i], -1, err);
+        rc = add_column(m, i, names[i], NULL, err);
     free(names);
     return rc;
 }
@@ -316,10 +346,12 @@ static int open_flat(struct ks_made *m, struct ks_err *err)
     size_t n;
     int rc = ks_flat_open(m->path, &m->flat, &columns, &n, &m->n_flat, err);
 
-    if (rc == 0)
+    if (rc == 0) {
+        m->flat_columns = columns;
         rc = allocate(m, n, err);
+    }
     for (size_t i = 0; rc == 0 && i < n; i++) {
-        rc = add_column(m, i, columns[i].name, columns[i].type, err);
+        rc = add_column(m, i, columns[i].name, &columns[i], err);
         if (rc == 0) {
             const struct ks_df_column *c = &m->frame.columns[i];
             bool is_text = c->type == KS_DF_TEXT || c->show == KS_AS_HEX;

@@ -5,6 +5,7 @@
 #define KS_ANALYSIS_FEATURE_FRAME_H
 
 #include "analysis/learn/features.h"
+#include "record/columns.h"
 
 /* Distinct problems and instances of a table. Zero-initialised = empty. */
 struct ks_feature_basis {
@@ -16,8 +17,6 @@ struct ks_feature_basis {
  * together. KS_EINVAL, KS_EFORMAT, KS_ENOMEM. */
 int ks_feature_basis_add(struct ks_feature_basis *b, const struct ks_df *f, struct ks_err *err);
 void ks_feature_basis_release(struct ks_feature_basis *b);
-
-#define KS_FEATURE_PREFIX "feature_"
 
 /* A frame whose last columns are features, named with the prefix. Zero-initialised = empty. */
 struct ks_feature_frame {

@@ -79,13 +79,20 @@ uint32_t ks_traits_find(const struct ks_traits *t, uint64_t id)
     return UINT32_MAX;
 }
 
+static size_t find_column(const struct ks_traits *t, const char *name)
+{
+    for (size_t k = 0; k < t->n_columns; k++)
+        if (strcmp(t->columns[k], name) == 0)
+            return k;
+    return SIZE_MAX;
+}
+
 const struct ks_trait_value *ks_traits_value(const struct ks_traits *t, size_t i_instance,
                                              const char *column)
 {
-    for (size_t k = 0; k < t->n_columns; k++)
-        if (strcmp(t->columns[k], column) == 0)
-            return &t->values[i_instance * t->n_columns + k];
-    return NULL;
+    const size_t k = find_column(t, column);
+
+    return k == SIZE_MAX ? NULL : &t->values[i_instance * t->n_columns + k];
 }
 
 /* ---- instances of a frame ---- */
@@ -95,33 +102,54 @@ static int no_memory(struct ks_err *err)
     return ks_fail(err, KS_ENOMEM, "out of memory for the traits of instances");
 }
 
-/* The first frame decides the columns. */
-static int set_columns(struct ks_traits *t, const struct ks_df *f, struct ks_err *err)
+/* Instances that are there already have no value in the new columns. */
+static int widen(struct ks_traits *t, size_t n_columns, struct ks_err *err)
 {
-    t->columns = calloc(f->n_columns + 1, sizeof(*t->columns));
-    if (!t->columns)
+    const size_t cap = t->cap ? t->cap : 1;
+    struct ks_trait_value *wide = malloc((cap * n_columns + 1) * sizeof(*wide));
+
+    if (!wide)
         return no_memory(err);
-    for (size_t i = 0; i < f->n_columns; i++) {
-        if (!is_described(&f->columns[i]))
-            continue;
-        t->columns[t->n_columns] = strdup(f->columns[i].name);
-        if (!t->columns[t->n_columns])
-            return no_memory(err);
-        t->n_columns++;
-    }
+    for (size_t i = 0; i < t->n_instances; i++)
+        for (size_t k = 0; k < n_columns; k++)
+            wide[i * n_columns + k] = k < t->n_columns ? t->values[i * t->n_columns + k]
+                                                       : (struct ks_trait_value){ NAN, NULL };
+    free(t->values);
+    t->values = wide;
+    t->n_columns = n_columns;
     return 0;
 }
 
-static int bind(const struct ks_traits *t, const struct ks_df *f,
-                const struct ks_df_column **columns_out, struct ks_err *err)
+/* The columns of this frame that no earlier one had. */
+static int add_columns(struct ks_traits *t, const struct ks_df *f, struct ks_err *err)
 {
-    for (size_t k = 0; k < t->n_columns; k++) {
-        columns_out[k] = ks_df_find(f, t->columns[k]);
-        if (!columns_out[k])
-            return ks_fail(err, KS_EINVAL, "the frame has no column '%s', an earlier one had it",
-                           t->columns[k]);
+    char **columns = realloc(t->columns, (t->n_columns + f->n_columns + 1) * sizeof(*columns));
+    size_t n = t->n_columns;
+    int rc = 0;
+
+    if (!columns)
+        return no_memory(err);
+    t->columns = columns;
+    for (size_t i = 0; rc == 0 && i < f->n_columns; i++) {
+        if (!is_described(&f->columns[i]) || find_column(t, f->columns[i].name) != SIZE_MAX)
+            continue;
+        t->columns[n] = strdup(f->columns[i].name);
+        rc = t->columns[n] ? 0 : no_memory(err);
+        n += rc == 0;
     }
-    return 0;
+    if (rc == 0 && n > t->n_columns)
+        rc = widen(t, n, err);
+    for (size_t k = t->n_columns; rc < 0 && k < n; k++)
+        free(t->columns[k]);
+    return rc;
+}
+
+/* NULL: this frame has no such column. */
+static void bind(const struct ks_traits *t, const struct ks_df *f,
+                 const struct ks_df_column **columns_out)
+{
+    for (size_t k = 0; k < t->n_columns; k++)
+        columns_out[k] = ks_df_find(f, t->columns[k]);
 }
 
 static int grow(struct ks_traits *t, struct ks_err *err)
@@ -142,11 +170,11 @@ static int grow(struct ks_traits *t, struct ks_err *err)
     return 0;
 }
 
+/* What is known stays; c NULL: the frame has no such column. */
 static int set_value(const struct ks_df_column *c, size_t row, struct ks_trait_value *out,
                      struct ks_err *err)
 {
-    *out = (struct ks_trait_value){ NAN, NULL };
-    if (!ks_df_has(c, row))
+    if (!c || !ks_df_has(c, row) || out->text || !isnan(out->number))
         return 0;
     if (c->type == KS_DF_F64)
         out->number = ks_df_f64(c, row, NAN);
@@ -157,8 +185,8 @@ static int set_value(const struct ks_df_column *c, size_t row, struct ks_trait_v
     return 0;
 }
 
-static int add_instance(struct ks_traits *t, const struct ks_df_column *const *columns,
-                        const struct ks_df_column *const *named, size_t row, struct ks_err *err)
+static int add_instance(struct ks_traits *t, const struct ks_df_column *const *named, size_t row,
+                        struct ks_err *err)
 {
     const char *name = ks_df_text(named[1], row), *family = ks_df_text(named[2], row);
     const size_t i = t->n_instances;
@@ -172,8 +200,16 @@ static int add_instance(struct ks_traits *t, const struct ks_df_column *const *c
     for (size_t k = 0; k < t->n_columns; k++)
         t->values[i * t->n_columns + k] = (struct ks_trait_value){ NAN, NULL };
     t->n_instances++; /* from here on ks_traits_release() frees it */
-    if (!t->names[i] || !t->families[i])
-        return no_memory(err);
+    return t->names[i] && t->families[i] ? 0 : no_memory(err);
+}
+
+/* Values of the frame for what is not known yet of an instance: a file can lack what another one
+ * has, such as code-object metadata. */
+static int add_values(struct ks_traits *t, const struct ks_df_column *const *columns, size_t i,
+                      size_t row, struct ks_err *err)
+{
+    int rc = 0;
+
     for (size_t k = 0; rc == 0 && k < t->n_columns; k++)
         rc = set_value(columns[k], row, &t->values[i * t->n_columns + k], err);
     return rc;
@@ -188,12 +224,18 @@ static int add_rows(struct ks_traits *t, const struct ks_df *f,
 
     for (size_t row = 0; rc == 0 && row < f->n_rows; row++) {
         const size_t at = ks_df_at(named[0], row);
+        uint32_t i;
 
         if (!ks_df_has(named[0], row) || is_seen[at])
             continue;
         is_seen[at] = 1;
-        if (ks_traits_find(t, (uint64_t)ks_df_i64(named[0], row, 0)) == UINT32_MAX)
-            rc = add_instance(t, columns, named, row, err);
+        i = ks_traits_find(t, (uint64_t)ks_df_i64(named[0], row, 0));
+        if (i == UINT32_MAX) {
+            i = (uint32_t)t->n_instances;
+            rc = add_instance(t, named, row, err);
+        }
+        if (rc == 0)
+            rc = add_values(t, columns, i, row, err);
     }
     return rc;
 }
@@ -208,13 +250,15 @@ int ks_traits_add(struct ks_traits *t, const struct ks_df *f, struct ks_err *err
         rc = ks_df_need(f, "instance_name", KS_DF_TEXT, &named[1], err);
     if (rc == 0)
         rc = ks_df_need(f, "family", KS_DF_TEXT, &named[2], err);
-    if (rc == 0 && !t->columns)
-        rc = set_columns(t, f, err);
+    if (rc == 0)
+        rc = add_columns(t, f, err);
     if (rc < 0)
         return rc;
     columns = calloc(t->n_columns + 1, sizeof(*columns));
     is_seen = calloc((named[0]->code ? named[0]->n_values : f->n_rows) + 1, 1);
-    rc = columns && is_seen ? bind(t, f, columns, err) : no_memory(err);
+    rc = columns && is_seen ? 0 : no_memory(err);
+    if (rc == 0)
+        bind(t, f, columns);
     if (rc == 0)
         rc = add_rows(t, f, columns, named, is_seen, err);
     free(is_seen);

@@ -364,6 +364,9 @@ int ks_feature_spec_create(const struct ks_problem *problems, size_t n_problems,
         rc = add_instance_features(&s, traits, err);
     if (rc == 0)
         rc = add_pair_features(&s, err);
+    if (rc == 0 && s.n_features == 0)
+        rc = ks_fail(err, KS_EINVAL,
+                     "no feature: neither problems nor instances differ in anything that is known");
     if (rc == 0)
         rc = ks_feature_spec_sign(&s, &s.digest, err);
     if (rc < 0)

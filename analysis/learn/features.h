@@ -33,7 +33,8 @@ struct ks_trait_value {
     double number; /* NaN = none */
     char *text;    /* owned; NULL = none */
 };
-/* Zero-initialised = empty. Columns are in the order of the frame's. */
+/* Zero-initialised = empty. Columns are in the order of the frames': those of the first, then what
+ * later ones add. */
 struct ks_traits {
     char **columns; /* [n_columns] "trait_tile_m", "lds_bytes"; owned */
     size_t n_columns, n_instances, cap;
@@ -48,8 +49,10 @@ struct ks_store_file;
 /* Adds the columns that the calls below read: identities, dimensions, traits, code-object metadata.
  * KS_ENOMEM. */
 int ks_features_need(struct ks_sources *sources, const struct ks_store_file *f, struct ks_err *err);
-/* ks_traits_add() - the instances of a frame that are not there yet, in order of their first row.
- * Returns 0; KS_EINVAL the frame lacks a column, or has others than the first one; KS_ENOMEM. */
+/* ks_traits_add() - the instances of a frame that are not there yet, in order of their first row,
+ * and of the others what was not known. Frames may have different traits; what an instance's frames
+ * do not have is missing.
+ * Returns 0; KS_EINVAL the frame has no identities; KS_ENOMEM. */
 int ks_traits_add(struct ks_traits *t, const struct ks_df *f, struct ks_err *err);
 /* UINT32_MAX: none of that id. */
 uint32_t ks_traits_find(const struct ks_traits *t, uint64_t id);

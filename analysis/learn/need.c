@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 enum { N_COORDINATES = KS_MAX_DIMS + 4, N_BINS = 6, MOST_CALIBRATED = 1000, N_NEAREST = 5 };
+enum { MOST_JUDGES = 1000 };
 
 struct place {
     float at[N_COORDINATES];
@@ -16,7 +17,12 @@ struct chooser {
     const double *loss;
     struct place *known, *pool; /* [n_problems], [n_pool] */
     float *nearest;             /* [n_pool] distance to what is measured or chosen */
+    float *first;               /* [n_pool] the same before anything was chosen */
     double *local;              /* [n_pool] loss on the nearest training problems */
+    double *uses;               /* [n_pool] what its loss weighs */
+    double *saves;              /* [n_pool] at most, what measuring it saves; < 0: chosen */
+    size_t *n_chosen;           /* [n_pool] how many were chosen when `saves` was exact */
+    size_t stride;              /* every so many-th problem of the pool stands for the others */
     float edge[N_BINS];         /* largest distance of a bin */
     double bin_loss[N_BINS];    /* mean loss of the bin, not falling */
     size_t n_pool;
@@ -103,15 +109,24 @@ static int calibrate(struct chooser *ch, struct ks_err *err)
     return 0;
 }
 
-/* Beyond what training has seen it grows with the distance. */
+/* Between the bins a line, from 0 at no distance; beyond what training has seen it grows on, to 1
+ * at most. */
 static double loss_at(const struct chooser *ch, float d)
 {
-    float last = ch->edge[N_BINS - 1];
+    double before = 0, loss = 0;
 
-    for (size_t b = 0; b < N_BINS; b++)
-        if (d <= ch->edge[b])
-            return ch->bin_loss[b];
-    return ch->bin_loss[N_BINS - 1] * (last > 0 ? (double)(d / last) : 1);
+    for (size_t b = 0; b < N_BINS; b++) {
+        const double edge = (double)ch->edge[b];
+
+        if ((double)d <= edge)
+            return edge > before
+                       ? loss + (ch->bin_loss[b] - loss) * ((double)d - before) / (edge - before)
+                       : ch->bin_loss[b];
+        before = edge;
+        loss = ch->bin_loss[b];
+    }
+    loss = before > 0 ? loss * (double)d / before : loss;
+    return loss < 1 ? loss : 1;
 }
 
 /* ---- the pool ---- */
@@ -139,50 +154,121 @@ static void look_around(struct chooser *ch, size_t i)
     }
     for (size_t k = 0; k < n; k++)
         sum += lost[k];
-    ch->nearest[i] = n ? far[0] : INFINITY;
+    ch->nearest[i] = ch->first[i] = n ? far[0] : INFINITY;
     ch->local[i] = n ? sum / (double)n : 1;
 }
 
-static int open_chooser(struct chooser *ch, const struct ks_problem *pool, struct ks_err *err)
+static int reserve(struct chooser *ch, struct ks_err *err)
 {
-    size_t n = ch->cells->n_problems;
+    const size_t n = ch->cells->n_problems;
 
     ch->known = malloc((n + 1) * sizeof(*ch->known));
     ch->pool = malloc((ch->n_pool + 1) * sizeof(*ch->pool));
     ch->nearest = malloc((ch->n_pool + 1) * sizeof(*ch->nearest));
+    ch->first = malloc((ch->n_pool + 1) * sizeof(*ch->first));
     ch->local = malloc((ch->n_pool + 1) * sizeof(*ch->local));
-    if (!ch->known || !ch->pool || !ch->nearest || !ch->local)
-        return ks_fail(err, KS_ENOMEM, "out of memory for %zu problems", n + ch->n_pool);
-    for (size_t i = 0; i < n; i++)
+    ch->uses = malloc((ch->n_pool + 1) * sizeof(*ch->uses));
+    ch->saves = malloc((ch->n_pool + 1) * sizeof(*ch->saves));
+    ch->n_chosen = malloc((ch->n_pool + 1) * sizeof(*ch->n_chosen));
+    return ch->known && ch->pool && ch->nearest && ch->first && ch->local && ch->uses &&
+                   ch->saves && ch->n_chosen
+               ? 0
+               : ks_fail(err, KS_ENOMEM, "out of memory for %zu problems", n + ch->n_pool);
+}
+
+static void release(struct chooser *ch)
+{
+    free(ch->known);
+    free(ch->pool);
+    free(ch->nearest);
+    free(ch->first);
+    free(ch->local);
+    free(ch->uses);
+    free(ch->saves);
+    free(ch->n_chosen);
+}
+
+static int open_chooser(struct chooser *ch, const struct ks_problem *pool, bool use_counts,
+                        struct ks_err *err)
+{
+    int rc = reserve(ch, err);
+
+    if (rc < 0)
+        return rc;
+    for (size_t i = 0; i < ch->cells->n_problems; i++)
         ch->known[i] = place_of(&ch->cells->problems[i].problem);
-    for (size_t i = 0; i < ch->n_pool; i++)
+    for (size_t i = 0; i < ch->n_pool; i++) {
         ch->pool[i] = place_of(&pool[i]);
-    for (size_t i = 0; i < ch->n_pool; i++)
+        ch->uses[i] = use_counts && pool[i].count > 1 ? (double)pool[i].count : 1;
         look_around(ch, i);
+    }
+    ch->stride = (ch->n_pool + MOST_JUDGES - 1) / MOST_JUDGES;
     return calibrate(ch, err);
 }
 
-static void choose(struct chooser *ch, const struct ks_problem *pool, bool use_counts,
-                   size_t n_wanted, struct ks_needed *out)
+/* ---- choosing ---- */
+
+/* Expected loss on problem i when the nearest measured one is so far: what is lost on its
+ * neighbours counts less the nearer that comes. */
+static double expected(const struct chooser *ch, size_t i, float d)
 {
-    for (size_t k = 0; k < n_wanted; k++) {
-        struct ks_needed best = { .value = -1 };
+    const double share = ch->first[i] > 0 && d < ch->first[i] ? (double)(d / ch->first[i]) : 1;
 
-        for (uint32_t i = 0; i < ch->n_pool; i++) {
-            double uses = use_counts && pool[i].count > 1 ? (double)pool[i].count : 1;
-            double loss = (ch->local[i] + loss_at(ch, ch->nearest[i])) / 2;
+    return (ch->local[i] * share + loss_at(ch, d)) / 2;
+}
 
-            if (ch->nearest[i] >= 0 && loss * uses > best.value)
-                best = (struct ks_needed){ i, (double)ch->nearest[i], loss, loss * uses };
-        }
-        out[k] = best;
+/* What measuring problem i saves on problem k. */
+static double saving(const struct chooser *ch, size_t i, size_t k)
+{
+    const float d = i == k ? 0 : distance(&ch->pool[i], &ch->pool[k]);
+
+    return d < ch->nearest[k] ? ch->uses[k] * (expected(ch, k, ch->nearest[k]) - expected(ch, k, d))
+                              : 0;
+}
+
+/* On the whole pool. */
+static double all_savings(const struct chooser *ch, size_t i)
+{
+    double sum = 0;
+
+    for (size_t k = 0; k < ch->n_pool; k += ch->stride)
+        sum += k == i ? 0 : saving(ch, i, k);
+    return sum * (double)ch->stride + saving(ch, i, i);
+}
+
+/* The problem that saves most. What one saves only falls as others are chosen, so a value of
+ * earlier is a bound: only the largest is computed again. */
+static size_t best_next(struct chooser *ch, size_t n_chosen)
+{
+    for (;;) {
+        size_t best = 0;
+
+        for (size_t i = 1; i < ch->n_pool; i++)
+            best = ch->saves[i] > ch->saves[best] ? i : best;
+        if (ch->n_chosen[best] == n_chosen)
+            return best;
+        ch->saves[best] = all_savings(ch, best);
+        ch->n_chosen[best] = n_chosen;
+    }
+}
+
+static void choose(struct chooser *ch, size_t n_wanted, struct ks_needed *out)
+{
+    for (size_t i = 0; i < ch->n_pool; i++) {
+        ch->saves[i] = all_savings(ch, i);
+        ch->n_chosen[i] = 0;
+    }
+    for (size_t n = 0; n < n_wanted; n++) {
+        const size_t best = best_next(ch, n);
+
+        out[n] = (struct ks_needed){ (uint32_t)best, (double)ch->nearest[best],
+                                     expected(ch, best, ch->nearest[best]), ch->saves[best] };
         for (size_t i = 0; i < ch->n_pool; i++) {
-            float d = distance(&ch->pool[i], &ch->pool[best.i]);
+            const float d = i == best ? 0 : distance(&ch->pool[i], &ch->pool[best]);
 
             ch->nearest[i] = d < ch->nearest[i] ? d : ch->nearest[i];
-            ch->local[i] *= d < 1 ? 0.5 + 0.5 * (double)d : 1; /* it will know better there */
         }
-        ch->nearest[best.i] = -1; /* taken */
+        ch->saves[best] = -1;
     }
 }
 
@@ -191,13 +277,10 @@ int ks_need_choose(const struct ks_cells *c, const uint8_t *fold, const double *
                    struct ks_needed *out, struct ks_err *err)
 {
     struct chooser ch = { .cells = c, .fold = fold, .loss = loss, .n_pool = n_pool };
-    int rc = open_chooser(&ch, pool, err);
+    int rc = open_chooser(&ch, pool, use_counts, err);
 
     if (rc == 0)
-        choose(&ch, pool, use_counts, n_wanted, out);
-    free(ch.known);
-    free(ch.pool);
-    free(ch.nearest);
-    free(ch.local);
+        choose(&ch, n_wanted, out);
+    release(&ch);
     return rc;
 }

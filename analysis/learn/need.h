@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* need.h - which problems are worth measuring next: those where a model is likely to lose, by what
- * it loses out of fold on problems as far from its training, and on the nearest ones; times how
- * often they are used. */
+/* need.h - which problems are worth measuring next: those that make a model lose less on a whole
+ * list. What it is expected to lose on a problem follows from what it loses out of fold on training
+ * problems as far from the others, and on the nearest ones; measuring a problem helps those around
+ * it, weighted by how often they are used. A problem far from all others helps itself only. */
 #ifndef KS_ANALYSIS_NEED_H
 #define KS_ANALYSIS_NEED_H
 
@@ -11,7 +12,7 @@ struct ks_needed {
     uint32_t i;      /* in the pool */
     double distance; /* to the nearest problem that is measured or chosen before it */
     double loss;     /* expected 1 - efficiency */
-    double value;    /* loss times uses */
+    double value;    /* what measuring it saves: expected loss times uses, summed over the pool */
 };
 
 /* ks_need_choose() - the most valuable problems of a pool, one after the other: what is chosen

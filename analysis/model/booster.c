@@ -101,6 +101,24 @@ static struct ks_booster *blank(size_t n_data, size_t n_rows)
     return NULL;
 }
 
+/* Before the parameters: they are those of the further trees. */
+static int begin_with(struct ks_booster *b, const struct ks_buf *start, size_t n_cols,
+                      struct ks_err *err)
+{
+    size_t n = 0;
+    int rc;
+
+    if (!start)
+        return 0;
+    if (XGBoosterLoadModelFromBuffer(b->handle, start->data, start->len))
+        return failed(err, "reading the model to continue");
+    rc = ks_booster_n_features(b, &n, err);
+    if (rc == 0 && n != n_cols)
+        rc = ks_fail(err, KS_EINVAL, "the model to continue has %zu features, the data %zu", n,
+                     n_cols);
+    return rc;
+}
+
 int ks_booster_create(struct ks_booster **b_out, const struct ks_booster_params *params,
                       const struct ks_matrix *train, const char *const *names,
                       const struct ks_matrix *const *watched, size_t n_watched, struct ks_err *err)
@@ -112,6 +130,8 @@ int ks_booster_create(struct ks_booster **b_out, const struct ks_booster_params 
         rc = add_data(b, watched[i], err);
     if (rc == 0 && XGBoosterCreate(b->data, b->n_data, &b->handle))
         rc = failed(err, "creating a model");
+    if (rc == 0)
+        rc = begin_with(b, params->start, train->n_cols, err);
     if (rc == 0)
         rc = set_params(b, params, err);
     if (rc == 0)
@@ -167,6 +187,16 @@ int ks_booster_watch(struct ks_booster *b, size_t i_watched, const float **score
                      struct ks_err *err)
 {
     return scores_of(b, 1 + i_watched, scores_out, err);
+}
+
+int ks_booster_n_features(struct ks_booster *b, size_t *n_out, struct ks_err *err)
+{
+    bst_ulong n = 0;
+
+    if (XGBoosterGetNumFeature(b->handle, &n))
+        return failed(err, "counting the features");
+    *n_out = n;
+    return 0;
 }
 
 int ks_booster_predict(struct ks_booster *b, const struct ks_matrix *m, float *scores_out,

@@ -16,11 +16,14 @@ struct ks_booster_params {
     double eta, min_child, subsample, colsample, lambda;
     uint32_t n_threads; /* > 0 */
     uint64_t seed;      /* below 2^31 */
+    const struct ks_buf
+        *start; /* what ks_booster_save() wrote of a model to continue; NULL: none */
 };
 
 struct ks_booster;
 
-/* ks_booster_create() - no tree yet.
+/* ks_booster_create() - no tree yet but those of params->start, whose features must be as many as
+ * the columns.
  * @train [in] copied
  * @watched [in] [n_watched] matrices whose scores are wanted after each round; copied
  * @names [in] [train->n_cols] */
@@ -35,6 +38,8 @@ int ks_booster_round(struct ks_booster *b, const struct ks_objective *o, struct 
 int ks_booster_watch(struct ks_booster *b, size_t i_watched, const float **scores_out,
                      struct ks_err *err);
 
+/* Columns that it was trained on. KS_EINVAL. */
+int ks_booster_n_features(struct ks_booster *b, size_t *n_out, struct ks_err *err);
 /* @scores_out [out] [m->n_rows]. KS_EINVAL: another number of columns. */
 int ks_booster_predict(struct ks_booster *b, const struct ks_matrix *m, float *scores_out,
                        struct ks_err *err);

@@ -224,6 +224,7 @@ static int put_leaf(struct grow *g, size_t at, const uint32_t *problems, size_t 
         list[k] = has_candidate(list, k, next) ? KS_SEL_NONE : (uint16_t)next;
         cover(g, problems, n, next);
     }
+    t->best[at] = list[0];
     t->splits[at] = (struct ks_sel_split){ 0, -1, (uint16_t)t->n_lists++ };
     return 0;
 }
@@ -247,12 +248,25 @@ static size_t part(const struct ks_losses *l, uint32_t *problems, size_t n, cons
 static int add_children(struct ks_distilled *t, struct ks_err *err)
 {
     struct ks_sel_split *more = realloc(t->splits, (t->n_splits + 2) * sizeof(*more));
+    uint16_t *best;
 
-    if (!more || t->n_splits + 2 > KS_SEL_NONE)
+    t->splits = more ? more : t->splits;
+    best = realloc(t->best, (t->n_splits + 2) * sizeof(*best));
+    t->best = best ? best : t->best;
+    if (!more || !best || t->n_splits + 2 > KS_SEL_NONE)
         return no_memory(err);
-    t->splits = more;
     t->n_splits += 2;
     return 0;
+}
+
+/* g->all: sums of the node's losses, as find_cut() leaves them. */
+static uint16_t best_single(const struct grow *g)
+{
+    size_t best = 0;
+
+    for (size_t k = 1; k < g->l->n_candidates; k++)
+        best = g->all[k] < g->all[best] ? k : best;
+    return (uint16_t)best;
 }
 
 static int grow_node(struct grow *g, size_t at, uint32_t *problems, size_t n, uint32_t depth)
@@ -265,6 +279,7 @@ static int grow_node(struct grow *g, size_t at, uint32_t *problems, size_t n, ui
         c = find_cut(g, problems, n);
     if (c.quantity < 0)
         return put_leaf(g, at, problems, n);
+    g->t->best[at] = best_single(g);
     child = g->t->n_splits;
     rc = add_children(g->t, g->err);
     if (rc < 0)
@@ -279,6 +294,7 @@ void ks_distilled_release(struct ks_distilled *t)
 {
     free(t->splits);
     free(t->lists);
+    free(t->best);
     *t = (struct ks_distilled){ 0 };
 }
 
@@ -291,13 +307,14 @@ static int grow_table(struct grow *g, uint32_t *problems, size_t n)
     g->left = malloc(g->l->n_candidates * sizeof(*g->left));
     g->covered = malloc(n_all * sizeof(*g->covered));
     g->t->splits = calloc(1, sizeof(*g->t->splits));
+    g->t->best = calloc(1, sizeof(*g->t->best));
     g->t->n_splits = 1;
-    if (!g->items || !g->all || !g->left || !g->covered || !g->t->splits)
+    if (!g->items || !g->all || !g->left || !g->covered || !g->t->splits || !g->t->best)
         return no_memory(g->err);
     return grow_node(g, 0, problems, n, g->options->depth);
 }
 
-int ks_distill(const struct ks_losses *l, uint32_t without,
+int ks_distill(const struct ks_losses *l, uint64_t without,
                const struct ks_distill_options *options, struct ks_distilled *table_out,
                struct ks_err *err)
 {
@@ -308,7 +325,7 @@ int ks_distill(const struct ks_losses *l, uint32_t without,
     int rc;
 
     for (uint32_t p = 0; problems && p < l->n_problems; p++)
-        if (l->fold[p] != without)
+        if (!(without & KS_FOLD_BIT(l->fold[p])))
             problems[n++] = p;
     g.min_gain = 2e-4 * (double)n;
     rc = !problems ? no_memory(err)

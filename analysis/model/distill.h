@@ -9,6 +9,8 @@
 #include "analysis/learn/matrix.h"
 #include "analysis/model/selector_core.h"
 
+#define KS_FOLD_BIT(fold) (UINT64_C(1) << (fold))
+
 /* What each candidate loses on each problem: 1 - best time / time; 1 where it was not measured.
  * Zero-initialised = empty. */
 struct ks_losses {
@@ -29,6 +31,7 @@ void ks_losses_release(struct ks_losses *l);
 struct ks_distilled {
     struct ks_sel_split *splits; /* [n_splits] the first is the root; owned */
     uint16_t *lists;             /* [n_lists][width] candidates, best first; owned */
+    uint16_t *best; /* [n_splits] the best single candidate of the node's problems; owned */
     size_t n_splits, n_lists;
     uint16_t width;
 };
@@ -39,31 +42,33 @@ struct ks_distill_options {
     uint16_t width;
 };
 #define KS_NO_FOLD UINT32_MAX
-/* ks_distill() - a table from the problems that are not in fold `without`; a leaf's list begins
- * with its best candidate and goes on with those that lessen the loss of the best of the list most.
+/* ks_distill() - a table from the problems of some folds; a leaf's list begins with its best
+ * candidate and goes on with those that lessen the loss of the best of the list most.
+ * @without [in] bit f: the problems of fold f are left out; 0 = none
  * KS_ENOMEM; KS_EINVAL: no problem left. */
-int ks_distill(const struct ks_losses *l, uint32_t without,
+int ks_distill(const struct ks_losses *l, uint64_t without,
                const struct ks_distill_options *options, struct ks_distilled *table_out,
                struct ks_err *err);
 /* The list of a problem's leaf [width]; borrowed. */
 const uint16_t *ks_distilled_list(const struct ks_distilled *t, const double *q);
 
-/* Mean loss of the best of the first k of the list, each problem by a table that has not seen its
- * fold. KS_ENOMEM, KS_EINVAL. */
-int ks_distill_validate(const struct ks_losses *l, const struct ks_distill_options *options,
-                        uint32_t k, double *loss_out, struct ks_err *err);
-/* The depth with the least such loss for k = 1 (2 to 10). */
-int ks_distill_choose(const struct ks_losses *l, struct ks_distill_options *options_io,
-                      struct ks_err *err);
+/* ks_distill_choose() - the depth (2 to 10) whose first candidates lose least, each problem by a
+ * table that has not seen its fold.
+ * @outer [in] a fold that must not be seen: neither by these tables nor as a judge; KS_NO_FOLD
+ * @options_io [in,out] only `depth` changes; 2 if fewer than two other folds have problems
+ * KS_ENOMEM. */
+int ks_distill_choose(const struct ks_losses *l, uint32_t outer,
+                      struct ks_distill_options *options_io, struct ks_err *err);
 
 /* ks_losses_order() - the static order: candidates by mean loss, and a smallest set.
  * @order_out [out] [n_candidates] */
 int ks_losses_order(const struct ks_losses *l, uint16_t *order_out, struct ks_err *err);
 /* ks_losses_smallest() - one candidate after the other, each the one that lessens the loss of the
  * best of the set most, until the set loses at most `enough` or has `most`.
+ * @without [in] as in ks_distill(); at least one problem must be left
  * @set_out [out] [most]; @loss_out [out] [most] mean loss after each. Returns how many; KS_ENOMEM.
  */
-int ks_losses_smallest(const struct ks_losses *l, double enough, uint32_t most, uint16_t *set_out,
-                       double *loss_out, struct ks_err *err);
+int ks_losses_smallest(const struct ks_losses *l, uint64_t without, double enough, uint32_t most,
+                       uint16_t *set_out, double *loss_out, struct ks_err *err);
 
 #endif

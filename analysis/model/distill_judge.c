@@ -10,87 +10,118 @@ static int no_memory(struct ks_err *err)
     return ks_fail(err, KS_ENOMEM, "out of memory for a decision table");
 }
 
-static double best_of(const struct ks_losses *l, size_t problem, const uint16_t *list, uint32_t n)
+/* ---- depth ---- */
+
+static const uint32_t depths[] = { 2, 4, 6, 8, 10 };
+enum { N_DEPTHS = sizeof(depths) / sizeof(depths[0]) };
+
+/* Adds what the table loses on a problem when it is cut off at each of the depths: a table of less
+ * depth is the top of a deeper one. */
+static void add_by_depth(const struct ks_losses *l, const struct ks_distilled *t, size_t problem,
+                         double *sum_io)
 {
-    double best = 1;
+    const double *q = l->q + problem * KS_FX_N_QUANTITIES;
+    uint32_t depth = 0;
+    size_t at = 0;
 
-    for (uint32_t k = 0; k < n && list[k] != KS_SEL_NONE; k++) {
-        const double loss = (double)l->loss[problem * l->n_candidates + list[k]];
-
-        best = loss < best ? loss : best;
+    for (size_t i = 0; i < N_DEPTHS; i++) {
+        for (; depth < depths[i] && t->splits[at].quantity >= 0; depth++)
+            at = (size_t)t->splits[at].left + !(q[t->splits[at].quantity] <= t->splits[at].at);
+        sum_io[i] += (double)l->loss[problem * l->n_candidates + t->best[at]];
     }
-    return best;
 }
 
-int ks_distill_validate(const struct ks_losses *l, const struct ks_distill_options *options,
-                        uint32_t k, double *loss_out, struct ks_err *err)
+/* Whether a fold has problems, and others are left without it and the outer one. */
+static bool can_judge(const struct ks_losses *l, uint32_t outer, uint32_t fold)
 {
-    const uint32_t n = k < options->width ? k : options->width;
-    double sum = 0;
-    int rc = 0;
+    bool has_own = false, has_others = false;
 
-    for (uint32_t fold = 0; rc == 0 && fold < l->n_folds; fold++) {
-        struct ks_distilled t = { 0 };
-
-        rc = ks_distill(l, fold, options, &t, err);
-        for (size_t p = 0; rc == 0 && p < l->n_problems; p++)
-            if (l->fold[p] == fold)
-                sum += best_of(l, p, ks_distilled_list(&t, l->q + p * KS_FX_N_QUANTITIES), n);
-        ks_distilled_release(&t);
+    for (size_t p = 0; p < l->n_problems; p++) {
+        has_own = has_own || l->fold[p] == fold;
+        has_others = has_others || (l->fold[p] != fold && l->fold[p] != outer);
     }
-    if (rc == 0)
-        *loss_out = sum / (double)l->n_problems;
+    return fold != outer && has_own && has_others;
+}
+
+static int judge_fold(const struct ks_losses *l, uint32_t outer, uint32_t fold,
+                      const struct ks_distill_options *deepest, double *sum_io, struct ks_err *err)
+{
+    const uint64_t without = KS_FOLD_BIT(fold) | (outer == KS_NO_FOLD ? 0 : KS_FOLD_BIT(outer));
+    struct ks_distilled t = { 0 };
+    int rc = ks_distill(l, without, deepest, &t, err);
+
+    for (size_t p = 0; rc == 0 && p < l->n_problems; p++)
+        if (l->fold[p] == fold)
+            add_by_depth(l, &t, p, sum_io);
+    ks_distilled_release(&t);
     return rc;
 }
 
-int ks_distill_choose(const struct ks_losses *l, struct ks_distill_options *options_io,
-                      struct ks_err *err)
+int ks_distill_choose(const struct ks_losses *l, uint32_t outer,
+                      struct ks_distill_options *options_io, struct ks_err *err)
 {
-    static const uint32_t depths[] = { 2, 4, 6, 8, 10 };
-    uint32_t best_depth = depths[0];
-    double best = 2, loss = 0;
+    struct ks_distill_options deepest = *options_io;
+    double sum[N_DEPTHS] = { 0 };
+    size_t best = 0;
     int rc = 0;
 
-    for (size_t i = 0; rc == 0 && i < sizeof(depths) / sizeof(depths[0]); i++) {
-        options_io->depth = depths[i];
-        rc = l->n_folds > 1 ? ks_distill_validate(l, options_io, 1, &loss, err) : 0;
-        if (rc == 0 && loss < best) {
-            best = loss;
-            best_depth = depths[i];
-        }
-    }
-    options_io->depth = best_depth;
+    deepest.depth = depths[N_DEPTHS - 1];
+    for (uint32_t fold = 0; rc == 0 && fold < l->n_folds; fold++)
+        if (can_judge(l, outer, fold))
+            rc = judge_fold(l, outer, fold, &deepest, sum, err);
+    for (size_t i = 1; i < N_DEPTHS; i++)
+        best = sum[i] < sum[best] ? i : best;
+    if (rc == 0)
+        options_io->depth = depths[best];
     return rc;
 }
 
 /* ---- one candidate after the other ---- */
 
-int ks_losses_smallest(const struct ks_losses *l, double enough, uint32_t most, uint16_t *set_out,
-                       double *loss_out, struct ks_err *err)
+/* covered[p]: what the best of a set loses on problem p; < 0: the problem does not count. */
+static size_t choose_next(const struct ks_losses *l, const double *covered, double *sum)
+{
+    size_t best = 0;
+
+    for (size_t k = 0; k < l->n_candidates; k++) {
+        sum[k] = 0;
+        for (size_t p = 0; p < l->n_problems; p++) {
+            const double loss = (double)l->loss[p * l->n_candidates + k];
+
+            sum[k] += covered[p] < 0 ? 0 : loss < covered[p] ? loss : covered[p];
+        }
+        best = sum[k] < sum[best] ? k : best;
+    }
+    return best;
+}
+
+static void cover(const struct ks_losses *l, size_t candidate, double *covered)
+{
+    for (size_t p = 0; p < l->n_problems; p++)
+        if ((double)l->loss[p * l->n_candidates + candidate] < covered[p])
+            covered[p] = (double)l->loss[p * l->n_candidates + candidate];
+}
+
+int ks_losses_smallest(const struct ks_losses *l, uint64_t without, double enough, uint32_t most,
+                       uint16_t *set_out, double *loss_out, struct ks_err *err)
 {
     double *covered = malloc((l->n_problems + 1) * sizeof(*covered));
     double *sum = malloc((l->n_candidates + 1) * sizeof(*sum));
+    size_t n_problems = 0;
     uint32_t n = 0;
 
-    for (size_t p = 0; covered && p < l->n_problems; p++)
-        covered[p] = 1;
+    for (size_t p = 0; covered && p < l->n_problems; p++) {
+        const bool is_in = !(without & KS_FOLD_BIT(l->fold[p]));
+
+        covered[p] = is_in ? 1 : -1;
+        n_problems += is_in;
+    }
     while (covered && sum && n < most && (n == 0 || loss_out[n - 1] > enough)) {
-        size_t best = 0;
+        const size_t best = choose_next(l, covered, sum);
 
-        for (size_t k = 0; k < l->n_candidates; k++) {
-            sum[k] = 0;
-            for (size_t p = 0; p < l->n_problems; p++) {
-                const double loss = (double)l->loss[p * l->n_candidates + k];
-
-                sum[k] += loss < covered[p] ? loss : covered[p];
-            }
-            best = sum[k] < sum[best] ? k : best;
-        }
         set_out[n] = (uint16_t)best;
-        loss_out[n++] = sum[best] / (double)l->n_problems;
-        for (size_t p = 0; p < l->n_problems; p++)
-            if ((double)l->loss[p * l->n_candidates + best] < covered[p])
-                covered[p] = (double)l->loss[p * l->n_candidates + best];
+        loss_out[n++] = sum[best] / (double)n_problems;
+        cover(l, best, covered);
         if (n > 1 && loss_out[n - 1] >= loss_out[n - 2])
             break;
     }

@@ -105,7 +105,8 @@ static struct ks_booster_params params_of(const struct ks_fit_input *in, const s
                                        .colsample = s->colsample,
                                        .lambda = s->lambda,
                                        .n_threads = in->n_threads,
-                                       .seed = in->seed & 0x7fffffff };
+                                       .seed = in->seed & 0x7fffffff,
+                                       .start = in->start };
 }
 
 int ks_fit_begin(struct ks_fit *f_out, const struct ks_fit_input *in,

@@ -31,7 +31,8 @@ struct ks_fit_input { /* borrowed */
     const struct ks_feature_source *source;
     uint32_t n_threads;
     uint64_t seed;
-    bool use_counts, use_lost; /* weigh problems by use; train on lost pairs, too */
+    bool use_counts, use_lost;  /* weigh problems by use; train on lost pairs, too */
+    const struct ks_buf *start; /* every fit continues this model (booster.h); NULL: none */
 };
 
 /* The cells of some problems, with their features. Zero-initialised = empty. */

@@ -34,6 +34,10 @@ struct ks_model_about {                /* borrowed */
     const char *const *where; /* [n_where] filters */
     size_t n_where;
     bool is_mixed;
+    /* The model that training continued: NULL: none. Its problems are in problems.csv, its cells
+     * with their scores in oof.csv, its trees in model.json. */
+    const char *start_name, *start_digest; /* directory; SHA-256 of its model.json */
+    size_t start_problems, start_trees;
 };
 
 /* ks_model_write() - makes the directory, whole or not at all.
@@ -58,5 +62,14 @@ struct ks_model {
  * another format, or damaged. */
 int ks_model_read(const char *dir, uint32_t n_threads, struct ks_model *m_out, struct ks_err *err);
 void ks_model_release(struct ks_model *m);
+
+/* Its texts in the order in which they are read. */
+enum { KS_MODEL_TEXTS = 4 };
+extern const char *const ks_model_texts[KS_MODEL_TEXTS];
+/* ks_model_parse() - one of them from memory, behind those before it.
+ * @name [in] stands for the file in messages
+ * KS_EFORMAT, KS_EINVAL, KS_ENOMEM. */
+int ks_model_parse(struct ks_model *m_io, size_t i_text, const char *text, size_t len,
+                   const char *name, struct ks_err *err);
 
 #endif

@@ -59,20 +59,22 @@ static int read_rows(struct table *t, char *text, const char *header, size_t n_f
     return rc == 0 && t->line == 0 ? bad_row(t, "empty", err) : rc;
 }
 
-static int read_table(struct ks_model *m, const char *dir, const char *name, const char *header,
-                      size_t n_fields, row_fn row, struct ks_err *err)
+static int parse_table(struct ks_model *m, const char *text, size_t len, const char *name,
+                       const char *header, size_t n_fields, row_fn row, struct ks_err *err)
 {
     struct table t = { .m = m };
-    struct ks_buf text;
-    int rc = ks_path_join(t.path, sizeof(t.path), dir, name, err);
+    char *copy = malloc(len + 1);
+    int rc = copy ? 0 : ks_fail(err, KS_ENOMEM, "out of memory for '%s'", name);
 
-    ks_buf_init(&text);
-    if (rc == 0)
-        rc = ks_file_read(t.path, &text, err);
-    if (rc == 0)
-        rc = text.len ? read_rows(&t, (char *)text.data, header, n_fields, row, err)
-                      : bad_row(&t, "empty", err);
-    ks_buf_release(&text);
+    snprintf(t.path, sizeof(t.path), "%s", name);
+    if (rc == 0 && (len == 0 || memchr(text, '\0', len)))
+        rc = bad_row(&t, len ? "a NUL byte" : "empty", err);
+    if (rc == 0) {
+        memcpy(copy, text, len);
+        copy[len] = '\0';
+        rc = read_rows(&t, copy, header, n_fields, row, err);
+    }
+    free(copy);
     return rc;
 }
 
@@ -220,19 +222,58 @@ static int read_fields(const struct ks_json *doc, struct ks_model *m, struct ks_
                : 0;
 }
 
-static int read_manifest(struct ks_model *m, const char *dir, struct ks_err *err)
+static int parse_manifest(struct ks_model *m, const char *text, size_t len, const char *name,
+                          struct ks_err *err)
 {
     struct ks_json *doc = NULL;
-    char path[4200];
-    int rc = ks_path_join(path, sizeof(path), dir, "manifest.json", err);
+    int rc = ks_json_parse(text, len, name, &doc, err);
 
-    if (rc == 0)
-        rc = ks_json_open(path, &doc, err);
-    if (rc == KS_ENOENT)
-        return ks_fail(err, KS_ENOENT, "'%s' is no model directory: it has no manifest.json", dir);
     if (rc == 0)
         rc = read_fields(doc, m, err);
     ks_json_close(doc);
+    return rc;
+}
+
+/* ---- the texts ---- */
+
+enum { MANIFEST, PROBLEMS, INSTANCES, CELLS };
+const char *const ks_model_texts[KS_MODEL_TEXTS] = { "manifest.json", "problems.csv",
+                                                     "instances.csv", "oof.csv" };
+
+int ks_model_parse(struct ks_model *m_io, size_t i_text, const char *text, size_t len,
+                   const char *name, struct ks_err *err)
+{
+    static const struct {
+        const char *header;
+        size_t n_fields;
+        row_fn row;
+    } tables[KS_MODEL_TEXTS] = {
+        [PROBLEMS] = { "problem_id,fold,class,uses,canonical", 5, problem_row },
+        [INSTANCES] = { "instance_id,n_cells,name", 3, instance_row },
+        [CELLS] = { "problem_id,fold,instance_id,time_ns,se_ns,score,is_best,is_pick", 8,
+                    cell_row },
+    };
+
+    if (i_text == MANIFEST)
+        return parse_manifest(m_io, text, len, name, err);
+    return parse_table(m_io, text, len, name, tables[i_text].header, tables[i_text].n_fields,
+                       tables[i_text].row, err);
+}
+
+static int read_text(struct ks_model *m, const char *dir, size_t i_text, struct ks_err *err)
+{
+    struct ks_buf text;
+    char path[4200];
+    int rc = ks_path_join(path, sizeof(path), dir, ks_model_texts[i_text], err);
+
+    ks_buf_init(&text);
+    if (rc == 0)
+        rc = ks_file_read(path, &text, err);
+    if (rc == KS_ENOENT && i_text == MANIFEST)
+        rc = ks_fail(err, KS_ENOENT, "'%s' is no model directory: it has no manifest.json", dir);
+    else if (rc == 0)
+        rc = ks_model_parse(m, i_text, ks_buf_text(&text), text.len, path, err);
+    ks_buf_release(&text);
     return rc;
 }
 
@@ -255,20 +296,11 @@ static int read_booster(struct ks_model *m, const char *dir, uint32_t n_threads,
 
 int ks_model_read(const char *dir, uint32_t n_threads, struct ks_model *m_out, struct ks_err *err)
 {
-    int rc;
+    int rc = 0;
 
     *m_out = (struct ks_model){ 0 };
-    rc = read_manifest(m_out, dir, err);
-    if (rc == 0)
-        rc = read_table(m_out, dir, "problems.csv", "problem_id,fold,class,uses,canonical", 5,
-                        problem_row, err);
-    if (rc == 0)
-        rc = read_table(m_out, dir, "instances.csv", "instance_id,n_cells,name", 3, instance_row,
-                        err);
-    if (rc == 0)
-        rc = read_table(m_out, dir, "oof.csv",
-                        "problem_id,fold,instance_id,time_ns,se_ns,score,is_best,is_pick", 8,
-                        cell_row, err);
+    for (size_t i = 0; rc == 0 && i < KS_MODEL_TEXTS; i++)
+        rc = read_text(m_out, dir, i, err);
     if (rc == 0)
         rc = ks_cells_finish(&m_out->cells, err);
     return rc == 0 ? read_booster(m_out, dir, n_threads, err) : rc;

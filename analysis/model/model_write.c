@@ -146,6 +146,18 @@ static void put_device(const struct ks_model_about *a, struct ks_jw *w)
     put_id(w, "condition_id", a->condition);
 }
 
+static void put_start(const struct ks_model_about *a, struct ks_jw *w)
+{
+    if (!a->start_name)
+        return;
+    ks_jw_open(w, "continued", '{');
+    ks_jw_str(w, "model", a->start_name);
+    ks_jw_str(w, "model_sha256", a->start_digest);
+    ks_jw_u64(w, "n_problems", a->start_problems);
+    ks_jw_u64(w, "n_trees", a->start_trees);
+    ks_jw_close(w, '}');
+}
+
 static void put_tried(struct ks_jw *w, const struct ks_tried *t)
 {
     const struct ks_setting *settings, *s;
@@ -210,6 +222,7 @@ static int put_manifest(const struct writer *w, struct ks_buf *to, struct ks_err
     ks_jw_u64(&j, "n_problems", c->n_problems);
     ks_jw_u64(&j, "n_instances", c->n_instances);
     ks_jw_u64(&j, "n_cells", c->n);
+    put_start(w->about, &j);
     put_data(w->about, &j);
     put_device(w->about, &j);
     put_search(w, &j);

@@ -33,12 +33,13 @@ struct run {
     const uint8_t *fold;
     bool *is_sampled, *is_in; /* [n_problems] */
     uint64_t started_ns;
-    size_t n_done;
+    size_t n_done, n_planned; /* settings: n_planned */
 };
 
-static float *curve(const struct ks_search *s, uint32_t setting, uint32_t outer, uint32_t inner)
+/* Of the i-th setting. */
+static float *curve(const struct ks_search *s, uint32_t i, uint32_t outer, uint32_t inner)
 {
-    size_t at = ((size_t)setting * s->n_folds + outer) * s->n_folds + inner;
+    size_t at = ((size_t)i * s->n_folds + outer) * s->n_folds + inner;
 
     return s->loss + at * s->max_rounds;
 }
@@ -86,13 +87,13 @@ static int grow(const struct run *r, struct ks_fit *f, const struct ks_fit_rows 
     return rc;
 }
 
-static int fit_pair(const struct run *r, uint32_t setting, uint32_t i, uint32_t j,
+static int fit_pair(const struct run *r, uint32_t k, uint32_t i, uint32_t j,
                     const struct ks_featurizer *features, struct ks_err *err)
 {
     struct ks_fit_rows train = { 0 }, held[2] = { { 0 }, { 0 } };
     const struct ks_fit_rows *const watched[2] = { &held[0], &held[1] };
     /* What it does on fold i is for outer fold j. */
-    float *const curves[2] = { curve(r->search, setting, j, i), curve(r->search, setting, i, j) };
+    float *const curves[2] = { curve(r->search, k, j, i), curve(r->search, k, i, j) };
     struct ks_fit f = { 0 };
     const struct ks_cells *c = r->in->cells;
     int rc =
@@ -103,7 +104,8 @@ static int fit_pair(const struct run *r, uint32_t setting, uint32_t i, uint32_t 
     if (rc == 0)
         rc = ks_fit_rows_make(c, features, problems_of(r, j, j, false), false, &held[1], err);
     if (rc == 0)
-        rc = ks_fit_begin(&f, r->in, &settings[setting], features, &train, watched, 2, err);
+        rc = ks_fit_begin(&f, r->in, &settings[r->search->setting[k]], features, &train, watched, 2,
+                          err);
     if (rc == 0)
         rc = grow(r, &f, watched, curves, err);
     ks_fit_end(&f);
@@ -113,8 +115,7 @@ static int fit_pair(const struct run *r, uint32_t setting, uint32_t i, uint32_t 
     return rc;
 }
 
-static int judge_pair(const struct run *r, uint32_t setting, uint32_t i, uint32_t j,
-                      struct ks_err *err)
+static int judge_pair(const struct run *r, uint32_t k, uint32_t i, uint32_t j, struct ks_err *err)
 {
     const struct ks_feature_source *source = r->in->source;
     struct ks_featurizer features;
@@ -122,7 +123,7 @@ static int judge_pair(const struct run *r, uint32_t setting, uint32_t i, uint32_
 
     if (rc < 0)
         return rc;
-    rc = fit_pair(r, setting, i, j, &features, err);
+    rc = fit_pair(r, k, i, j, &features, err);
     source->release(&features);
     return rc;
 }
@@ -136,7 +137,7 @@ static void tell(struct run *r)
     r->n_done++;
     if (r->options->progress)
         r->options->progress(r->options->ctx, "choosing settings",
-                             (double)r->n_done / (double)(n_pairs * r->options->n_settings));
+                             (double)r->n_done / (double)(n_pairs * r->n_planned));
 }
 
 static bool is_late(const struct run *r)
@@ -146,12 +147,22 @@ static bool is_late(const struct run *r)
     return r->options->budget_s > 0 && spent > r->options->budget_s / 2;
 }
 
+/* The first settings, of the wanted target. */
+static void list_settings(struct run *r)
+{
+    const struct ks_train_options *o = r->options;
+
+    for (uint32_t k = 0; k < N_SETTINGS && r->n_planned < o->n_settings; k++)
+        if (!o->has_target || settings[k].target == o->target)
+            r->search->setting[r->n_planned++] = k;
+}
+
 static int judge_all(struct run *r, struct ks_err *err)
 {
     struct ks_search *s = r->search;
     int rc = 0;
 
-    for (uint32_t k = 0; rc == 0 && k < r->options->n_settings; k++) {
+    for (uint32_t k = 0; rc == 0 && k < r->n_planned; k++) {
         s->is_cut = k > 0 && is_late(r);
         if (s->is_cut)
             return 0;
@@ -171,9 +182,8 @@ int ks_search_run(struct ks_search *s_out, const struct ks_fit_input *in,
 {
     size_t n_problems = in->cells->n_problems, n_folds = options->n_folds;
     struct ks_search s = { .n_folds = options->n_folds, .max_rounds = options->max_rounds };
-    struct run r = {
-        &s, in, options, fold, malloc(n_problems), malloc(n_problems), ks_now_ns(), 0
-    };
+    struct run r = { &s,          in, options, fold, malloc(n_problems), malloc(n_problems),
+                     ks_now_ns(), 0,  0 };
     int rc = 0;
 
     s.loss = calloc(options->n_settings * n_folds * n_folds * options->max_rounds, sizeof(*s.loss));
@@ -181,6 +191,7 @@ int ks_search_run(struct ks_search *s_out, const struct ks_fit_input *in,
         rc = ks_fail(err, KS_ENOMEM, "out of memory for the search of settings");
     if (rc == 0)
         rc = ks_folds_sample(in->cells, options->search_problems, in->seed, r.is_sampled, err);
+    list_settings(&r);
     if (rc == 0)
         rc = judge_all(&r, err);
     free(r.is_sampled);
@@ -201,7 +212,7 @@ void ks_search_release(struct ks_search *s)
 /* ---- choosing ---- */
 
 /* Mean loss after a round over the inner folds of an outer one, or over all. */
-static double mean_loss(const struct ks_search *s, uint32_t setting, uint32_t outer, uint32_t round)
+static double mean_loss(const struct ks_search *s, uint32_t k, uint32_t outer, uint32_t round)
 {
     double sum = 0;
     size_t n = 0;
@@ -212,19 +223,19 @@ static double mean_loss(const struct ks_search *s, uint32_t setting, uint32_t ou
         for (uint32_t j = 0; j < s->n_folds; j++) {
             if (j == i)
                 continue;
-            sum += curve(s, setting, i, j)[round];
+            sum += curve(s, k, i, j)[round];
             n++;
         }
     }
     return sum / (double)n;
 }
 
-struct ks_tried ks_search_judge(const struct ks_search *s, uint32_t setting, uint32_t outer)
+struct ks_tried ks_search_judge(const struct ks_search *s, uint32_t i, uint32_t outer)
 {
-    struct ks_tried t = { .setting = setting, .rounds = 1, .loss = INFINITY };
+    struct ks_tried t = { .setting = s->setting[i], .rounds = 1, .loss = INFINITY };
 
     for (uint32_t r = 0; r < s->max_rounds; r++) {
-        double loss = mean_loss(s, setting, outer, r);
+        double loss = mean_loss(s, i, outer, r);
 
         if (loss < t.loss) {
             t.loss = loss;

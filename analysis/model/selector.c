@@ -19,6 +19,7 @@ void ks_selector_release(struct ks_selector *s)
     free(s->values);
     free(s->instances);
     free(s->from);
+    free(s->measured);
     free(s->smallest);
     free(s->smallest_loss);
     ks_forest_release(&s->forest);
@@ -50,7 +51,7 @@ static uint32_t list_measured(struct ks_selector *s, const struct ks_cells *c)
 
     for (uint32_t i = 0; i < s->spec->n_instances; i++)
         if (ks_cells_find_instance(c, s->spec->instances[i].id) != UINT32_MAX)
-            s->from[n++] = i;
+            s->measured[n++] = i;
     return n;
 }
 
@@ -63,9 +64,12 @@ static int choose_candidates(struct ks_selector *s, const struct ks_cells *c, co
     int rc;
 
     s->from = malloc((s->spec->n_instances + 1) * sizeof(*s->from));
-    if (!s->from)
+    s->measured = malloc((s->spec->n_instances + 1) * sizeof(*s->measured));
+    if (!s->from || !s->measured)
         return no_memory(err);
-    n = list_measured(s, c);
+    n = s->n_measured = list_measured(s, c);
+    s->n_wanted = most < n ? most : n;
+    memcpy(s->from, s->measured, n * sizeof(*s->from));
     if (n == 0)
         return ks_fail(err, KS_EINVAL,
                        "feature_spec.json has none of the instances that training measured: the "
@@ -78,8 +82,8 @@ static int choose_candidates(struct ks_selector *s, const struct ks_cells *c, co
     rc = s->smallest && s->smallest_loss ? ks_losses_init(&l, c, s->spec, s->from, n, fold, err)
                                          : no_memory(err);
     if (rc == 0)
-        rc = ks_losses_smallest(&l, KS_SEL_ENOUGH, most < n ? most : n, s->smallest,
-                                s->smallest_loss, err);
+        rc = ks_losses_smallest(&l, 0, KS_SEL_ENOUGH, s->n_wanted, s->smallest, s->smallest_loss,
+                                err);
     ks_losses_release(&l);
     if (rc < 0)
         return rc;
@@ -125,8 +129,8 @@ static int learn_table(struct ks_selector *s, struct ks_err *err)
     *o = (struct ks_distill_options){ .min_problems = 5, .width = TABLE_WIDTH };
     if (o->width > s->losses.n_candidates)
         o->width = (uint16_t)s->losses.n_candidates;
-    rc = ks_distill_choose(&s->losses, o, err);
-    return rc == 0 ? ks_distill(&s->losses, KS_NO_FOLD, o, &s->table, err) : rc;
+    rc = ks_distill_choose(&s->losses, KS_NO_FOLD, o, err);
+    return rc == 0 ? ks_distill(&s->losses, 0, o, &s->table, err) : rc;
 }
 
 static int learn(struct ks_selector *s, const struct ks_cells *c, const uint8_t *fold,

@@ -32,6 +32,8 @@ struct ks_selector {
     struct ks_fx_instance *instances;
     const struct ks_feature_spec *spec; /* borrowed */
     uint32_t *from;                     /* [model.n_instances] instance of the specification */
+    uint32_t *measured; /* [n_measured] instances of the specification that training has times of */
+    uint32_t n_measured, n_wanted; /* n_wanted: of a smallest set, at most */
     struct ks_forest forest;
     struct ks_distilled table;
     struct ks_losses losses; /* of the candidates in training */
@@ -64,7 +66,8 @@ struct ks_selector_line {
     size_t n;
     double mean[3], p10[3];
 };
-/* ks_selector_judge() - each problem by trees and a table that have not seen it.
+/* ks_selector_judge() - each problem by trees, a table, its depth and a smallest set that have not
+ * seen the problem's fold.
  * @scores [in] [c->n] out of fold; NULL = no trees: the table alone
  * @with_table [in] only candidates of the problem's list
  * Among the measured candidates of each problem. KS_ENOMEM, KS_EINVAL. */

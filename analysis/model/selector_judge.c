@@ -18,62 +18,137 @@ struct ranked {
     double score;
     uint16_t candidate;
 };
+/* What judges the problems of a fold: everything in it was learned without the fold. */
+struct side {
+    const uint32_t *from;  /* [n] candidates: instances of the specification */
+    uint32_t *own_from;    /* the same where the set is its own; owned */
+    uint32_t *instance_of; /* [n] in the cells; UINT32_MAX = none; owned */
+    const struct ks_losses *losses;
+    struct ks_losses own_losses; /* likewise */
+    struct ks_distilled table;
+    size_t n;
+    uint16_t width; /* of the table's lists; 0 = no table */
+};
 struct judge {
     const struct ks_selector *s;
     const struct ks_cells *c;
-    uint32_t *instance_of;       /* [n candidates] in the cells; UINT32_MAX = none */
-    struct ranked *ranked;       /* [n candidates] */
-    double *eff[3];              /* [n_problems] */
-    struct ks_distilled *tables; /* [n_folds] each without one fold; NULL: not wanted */
+    const struct side *side; /* of the problem at hand */
+    struct side *sides;      /* [n_folds] */
+    struct ks_losses all;    /* of all measured instances, where smallest sets are chosen */
+    struct ranked *ranked;   /* [n measured] */
+    double *eff[3];          /* [n_problems] */
 };
 
 static int judge_init(struct judge *j, const struct ks_selector *s, const struct ks_cells *c,
                       struct ks_err *err)
 {
-    const size_t n = s->model.n_instances;
-
     *j = (struct judge){ .s = s, .c = c };
-    j->instance_of = malloc((n + 1) * sizeof(*j->instance_of));
-    j->ranked = malloc((n + 1) * sizeof(*j->ranked));
+    j->ranked = malloc((s->n_measured + 1) * sizeof(*j->ranked));
+    j->sides = calloc(s->losses.n_folds + 1, sizeof(*j->sides));
     for (int k = 0; k < 3; k++)
         j->eff[k] = malloc((c->n_problems + 1) * sizeof(*j->eff[k]));
-    if (!j->instance_of || !j->ranked || !j->eff[0] || !j->eff[1] || !j->eff[2])
-        return no_memory(err);
-    for (size_t i = 0; i < n; i++)
-        j->instance_of[i] = ks_cells_find_instance(c, s->spec->instances[s->from[i]].id);
-    return 0;
+    return j->ranked && j->sides && j->eff[0] && j->eff[1] && j->eff[2] ? 0 : no_memory(err);
+}
+
+static void side_release(struct side *x)
+{
+    ks_distilled_release(&x->table);
+    ks_losses_release(&x->own_losses);
+    free(x->own_from);
+    free(x->instance_of);
 }
 
 static void judge_release(struct judge *j)
 {
-    for (uint32_t f = 0; j->tables && f < j->s->losses.n_folds; f++)
-        ks_distilled_release(&j->tables[f]);
-    free(j->tables);
-    free(j->instance_of);
+    for (uint32_t f = 0; j->sides && f < j->s->losses.n_folds; f++)
+        side_release(&j->sides[f]);
+    free(j->sides);
+    ks_losses_release(&j->all);
     free(j->ranked);
     for (int k = 0; k < 3; k++)
         free(j->eff[k]);
 }
 
-static int grow_tables(struct judge *j, struct ks_err *err)
-{
-    const struct ks_losses *l = &j->s->losses;
-    int rc = 0;
+/* ---- sides ---- */
 
-    j->tables = calloc(l->n_folds, sizeof(*j->tables));
-    if (!j->tables)
+/* The candidates of the selector. */
+static int side_init(struct side *x, const struct judge *j, struct ks_err *err)
+{
+    x->from = x->own_from ? x->own_from : j->s->from;
+    x->n = x->own_from ? x->n : j->s->model.n_instances;
+    x->losses = x->own_from ? &x->own_losses : &j->s->losses;
+    x->instance_of = malloc((x->n + 1) * sizeof(*x->instance_of));
+    if (!x->instance_of)
         return no_memory(err);
-    for (uint32_t f = 0; rc == 0 && f < l->n_folds; f++)
-        rc = ks_distill(l, f, &j->s->table_options, &j->tables[f], err);
+    for (size_t i = 0; i < x->n; i++)
+        x->instance_of[i] = ks_cells_find_instance(j->c, j->s->spec->instances[x->from[i]].id);
+    return 0;
+}
+
+/* The smallest set of the other folds. */
+static int choose_set(struct side *x, struct judge *j, uint32_t fold, struct ks_err *err)
+{
+    const struct ks_selector *s = j->s;
+    uint16_t *set = malloc((s->n_wanted + 1) * sizeof(*set));
+    double *loss = malloc((s->n_wanted + 1) * sizeof(*loss));
+    int rc;
+
+    x->own_from = malloc((s->n_wanted + 1) * sizeof(*x->own_from));
+    rc = set && loss && x->own_from ? ks_losses_smallest(&j->all, KS_FOLD_BIT(fold), KS_SEL_ENOUGH,
+                                                         s->n_wanted, set, loss, err)
+                                    : no_memory(err);
+    for (int i = 0; i < rc; i++)
+        x->own_from[i] = s->measured[set[i]];
+    x->n = rc < 0 ? 0 : (size_t)rc;
+    free(set);
+    free(loss);
+    if (rc < 0)
+        return rc;
+    return ks_losses_init(&x->own_losses, j->c, s->spec, x->own_from, x->n, s->losses.fold, err);
+}
+
+static int grow_table(struct side *x, const struct judge *j, uint32_t fold, struct ks_err *err)
+{
+    struct ks_distill_options o = j->s->table_options;
+    int rc;
+
+    o.width = o.width < x->n ? o.width : (uint16_t)x->n;
+    rc = ks_distill_choose(x->losses, fold, &o, err);
+    if (rc == 0)
+        rc = ks_distill(x->losses, KS_FOLD_BIT(fold), &o, &x->table, err);
+    x->width = o.width;
     return rc;
 }
+
+static int make_sides(struct judge *j, bool with_table, struct ks_err *err)
+{
+    const struct ks_selector *s = j->s;
+    int rc = 0;
+
+    if (s->n_smallest)
+        rc =
+            ks_losses_init(&j->all, j->c, s->spec, s->measured, s->n_measured, s->losses.fold, err);
+    for (uint32_t f = 0; rc == 0 && f < s->losses.n_folds; f++) {
+        struct side *x = &j->sides[f];
+
+        if (s->n_smallest)
+            rc = choose_set(x, j, f, err);
+        if (rc == 0)
+            rc = side_init(x, j, err);
+        if (rc == 0 && with_table)
+            rc = grow_table(x, j, f, err);
+    }
+    return rc;
+}
+
+/* ---- efficiencies ---- */
 
 /* The cell of a candidate, KS_NO_CELL: not measured. */
 static size_t cell_of(const struct judge *j, size_t problem, uint16_t candidate)
 {
-    return j->instance_of[candidate] == UINT32_MAX
-               ? KS_NO_CELL
-               : ks_cells_at(j->c, (uint32_t)problem, j->instance_of[candidate]);
+    const uint32_t instance = j->side->instance_of[candidate];
+
+    return instance == UINT32_MAX ? KS_NO_CELL : ks_cells_at(j->c, (uint32_t)problem, instance);
 }
 
 static double eff_of(const struct judge *j, size_t problem, uint16_t candidate)
@@ -108,14 +183,14 @@ static int by_score(const void *a, const void *b)
 
 static void rank(struct judge *j, size_t problem, const float *scores)
 {
-    const struct ks_losses *l = &j->s->losses;
-    const uint16_t n_all = j->s->model.n_instances;
-    const uint16_t *list = j->tables ? ks_distilled_list(&j->tables[l->fold[problem]],
-                                                         l->q + problem * KS_FX_N_QUANTITIES)
-                                     : NULL;
-    const uint16_t n_listed = list ? j->s->table_options.width : n_all;
+    const struct side *x = &j->sides[j->s->losses.fold[problem]];
+    const uint16_t *list =
+        x->width ? ks_distilled_list(&x->table, j->s->losses.q + problem * KS_FX_N_QUANTITIES)
+                 : NULL;
+    const uint16_t n_listed = list ? x->width : (uint16_t)x->n;
     size_t n = 0;
 
+    j->side = x;
     for (uint16_t i = 0; i < n_listed && (!list || list[i] != KS_SEL_NONE); i++) {
         const uint16_t candidate = list ? list[i] : i;
         const size_t cell = cell_of(j, problem, candidate);
@@ -147,8 +222,8 @@ int ks_selector_judge(const struct ks_selector *s, const struct ks_cells *c, con
     struct judge j;
     int rc = judge_init(&j, s, c, err);
 
-    if (rc == 0 && with_table)
-        rc = grow_tables(&j, err);
+    if (rc == 0)
+        rc = make_sides(&j, with_table, err);
     for (size_t p = 0; rc == 0 && p < c->n_problems; p++)
         rank(&j, p, scores);
     if (rc == 0)
@@ -174,16 +249,21 @@ int ks_selector_try(const struct ks_selector *s, const struct ks_cells *c, bool 
                     struct ks_selector_line *line_out, struct ks_err *err)
 {
     struct judge j;
+    struct side own = { 0 };
     uint8_t *mask = among_measured ? malloc(s->model.n_instances + 1u) : NULL;
     int rc = judge_init(&j, s, c, err);
 
     if (rc == 0 && among_measured && !mask)
         rc = no_memory(err);
+    if (rc == 0)
+        rc = side_init(&own, &j, err);
+    j.side = &own;
     for (size_t p = 0; rc == 0 && p < c->n_problems; p++)
         try_problem(&j, p, mask);
     if (rc == 0)
         sum_up(&j, line_out);
     free(mask);
+    side_release(&own);
     judge_release(&j);
     return rc;
 }

@@ -137,3 +137,25 @@ struct ks_feature_source ks_spec_source(struct ks_spec_source *from)
 {
     return (struct ks_feature_source){ .ctx = from, .fit = fit, .release = ks_spec_release };
 }
+
+static int parse_given(void *ctx, const struct ks_cells *c, const bool *is_training,
+                       struct ks_featurizer *f_out, struct ks_err *err)
+{
+    const struct ks_buf *text = ctx;
+    struct ks_feature_spec spec = { 0 };
+    int rc =
+        ks_feature_spec_parse((const char *)text->data, text->len, "feature_spec.json", &spec, err);
+
+    (void)is_training;
+    if (rc == 0)
+        rc = ks_spec_featurizer(&spec, c, f_out, err);
+    ks_feature_spec_release(&spec);
+    return rc;
+}
+
+struct ks_feature_source ks_given_source(struct ks_buf *feature_spec)
+{
+    return (struct ks_feature_source){ .ctx = feature_spec,
+                                       .fit = parse_given,
+                                       .release = ks_spec_release };
+}

@@ -14,6 +14,10 @@ struct ks_spec_source { /* borrowed */
 /* The source's functions; ctx is `from`. */
 struct ks_feature_source ks_spec_source(struct ks_spec_source *from);
 
+/* Features by a specification that is given, whatever the training problems are; ctx is the text of
+ * its feature_spec.json, borrowed. */
+struct ks_feature_source ks_given_source(struct ks_buf *feature_spec);
+
 /* ks_spec_featurizer() - features of a finished specification.
  * @spec [in,out] taken on success
  * f_out is released with ks_spec_release; c and spec's problems stay borrowed. KS_ENOMEM. */

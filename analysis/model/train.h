@@ -20,6 +20,8 @@ size_t ks_settings(const struct ks_setting **settings_out);
 struct ks_train_options {
     uint32_t n_folds;    /* 3 to KS_MAX_FOLDS */
     uint32_t n_settings; /* the first so many are tried */
+    bool has_target;     /* of those with this target only */
+    uint32_t target;     /* enum ks_target */
     uint32_t max_rounds, patience;
     size_t search_problems; /* at most so many choose the settings; 0 = all */
     double budget_s;        /* no further setting is begun after half of it; 0 = no limit */

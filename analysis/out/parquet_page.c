@@ -215,16 +215,19 @@ static void put_extreme(struct chunk *k, uint64_t bits, bool is_most)
         ks_buf_put(to, hex, 16);
         return;
     }
-    if ((kind == KS_PQ_DOUBLE || kind == KS_PQ_FLOAT) && !(real_of(bits) < 0) &&
-        !(real_of(bits) > 0)) { /* a zero stands for both zeros */
-        double zero = is_most ? 0.0 : -0.0;
+    if (kind == KS_PQ_DOUBLE || kind == KS_PQ_FLOAT) {
+        double v = kind == KS_PQ_FLOAT ? (double)(float)real_of(bits) : real_of(bits);
 
-        memcpy(&bits, &zero, sizeof(bits));
+        if (!(v < 0) && !(v > 0)) { /* a zero stands for both zeros */
+            v = is_most ? 0.0 : -0.0;
+            memcpy(&bits, &v, sizeof(bits));
+        }
     }
     put_plain(to, kind, bits);
 }
 
-/* A NaN has no place in an order: then there are none. */
+/* NaN has no place in the order: the extremes are those of the other values, and there are none
+ * without others. Source: parquet.thrift, ColumnOrder, "TypeDefinedOrder". */
 static void number_extremes(struct chunk *k, const uint64_t *v, const uint8_t *missing, size_t n)
 {
     uint64_t least = 0, most = 0;
@@ -234,7 +237,7 @@ static void number_extremes(struct chunk *k, const uint64_t *v, const uint8_t *m
         if (missing && missing[i])
             continue;
         if (k->c->kind >= KS_PQ_DOUBLE && isnan(real_of(v[i])))
-            return;
+            continue;
         if (!has_any || is_below(k->c->kind, v[i], least))
             least = v[i];
         if (!has_any || is_below(k->c->kind, most, v[i]))

@@ -66,6 +66,19 @@ static void put_quality(struct ks_jw *w, const char *name, const struct ks_quali
     ks_jw_close(w, '}');
 }
 
+void ks_retimed_json(const struct ks_retimed *r, const char *key, struct ks_jw *w)
+{
+    ks_jw_open(w, key, '{');
+    ks_jw_u64(w, "n_timed", r->n_timed);
+    ks_jw_u64(w, "n_same", r->n_same);
+    ks_jw_u64(w, "n_missing", r->n_missing);
+    put_line(w, "first_times", &r->first);
+    put_line(w, "new_times", &r->again);
+    put_number(w, "oracle_new_over_first", r->oracle_ratio);
+    put_number(w, "pick_new_over_first", r->pick_ratio);
+    ks_jw_close(w, '}');
+}
+
 void ks_quality_json(const struct ks_scorecard *s, const char *key, struct ks_jw *w)
 {
     ks_jw_open(w, key, '{');

@@ -112,11 +112,31 @@ void ks_quality_text(const struct ks_scorecard *s, struct ks_buf *to)
             put_line(to, ks_chooser_name(i), &s->by[i]);
     if (s->has_unseen_class)
         put_line(to, "model, unseen class", &s->unseen_class);
+    if (s->has[KS_BY_CEILING] && s->by[KS_BY_CEILING].n_problems < s->n_problems)
+        ks_buf_printf(to, "the ceiling has %zu of the problems\n", s->by[KS_BY_CEILING].n_problems);
     if (!s->has[KS_BY_MODEL])
         return;
     put_model(to, &s->by[KS_BY_MODEL]);
     put_classes(to, s);
     put_verdict(to, s);
+}
+
+void ks_retimed_text(const struct ks_retimed *r, struct ks_buf *to)
+{
+    const struct ks_line *a = &r->first, *b = &r->again;
+
+    ks_buf_printf(to,
+                  "\nre-timed: %zu problems; on %zu more the pick is the oracle; %zu without new "
+                  "times are left out\n",
+                  r->n_timed, r->n_same, r->n_missing);
+    ks_buf_printf(to, "model, by the times that chose the oracle: mean %.4f, P10 %.4f, min %.4f\n",
+                  a->mean, a->p10, a->min);
+    ks_buf_printf(to,
+                  "model, by the new times: mean %.4f [%.4f, %.4f], P10 %.4f [%.4f, %.4f], min "
+                  "%.4f\n",
+                  b->mean, b->mean_lo, b->mean_hi, b->p10, b->p10_lo, b->p10_hi, b->min);
+    ks_buf_printf(to, "new time over first time: oracle %.4f, picks %.4f (geometric means)\n",
+                  r->oracle_ratio, r->pick_ratio);
 }
 
 void ks_worst_text(const struct ks_worst *worst, size_t n, const char *file, struct ks_buf *to)

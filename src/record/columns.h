@@ -96,7 +96,8 @@ const char *ks_column_new_name(const char *table, const char *old);
 const char *ks_dim_column(const char *dim);
 
 /* The column of a trait: this and its name, in training.csv and /kernel_traits/<family>. */
-#define KS_TRAIT_PREFIX "trait_"
+#define KS_TRAIT_PREFIX   "trait_"
+#define KS_FEATURE_PREFIX "feature_" /* `table --features` */
 
 /* ---- building blocks of the lists (measured.h, tables.h) ---- */
 

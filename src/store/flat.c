@@ -154,6 +154,23 @@ static int type_of(hid_t member)
     return H5Tget_size(member) == 4 ? KS_COL_F32 : H5Tget_size(member) == 8 ? KS_COL_F64 : -1;
 }
 
+/* FIELD_<i>_FILL; KS_FLAT_NO_REAL where there is none. */
+static double fill_of(hid_t dataset, unsigned i)
+{
+    double v = KS_FLAT_NO_REAL;
+    char name[48];
+    hid_t attribute;
+
+    snprintf(name, sizeof(name), "FIELD_%u_FILL", i);
+    if (H5Aexists(dataset, name) <= 0)
+        return v;
+    attribute = H5Aopen(dataset, name, H5P_DEFAULT);
+    if (attribute < 0 || H5Aread(attribute, H5T_NATIVE_DOUBLE, &v) < 0)
+        v = KS_FLAT_NO_REAL;
+    ks_h5_close(attribute);
+    return v;
+}
+
 static int read_column(struct ks_flat_reader *r, hid_t dataset, hid_t type, unsigned i,
                        struct ks_err *err)
 {
@@ -171,13 +188,14 @@ static int read_column(struct ks_flat_reader *r, hid_t dataset, hid_t type, unsi
         snprintf(r->name[i], NAME_CAP, "%s", name);
         snprintf(attribute, sizeof(attribute), "FIELD_%u_UNITS", i);
         (void)ks_h5_get_text(dataset, attribute, r->unit[i], NAME_CAP);
-        r->columns[i] =
-            (struct ks_flat_column){ .name = r->name[i],
-                                     .unit = r->unit[i],
-                                     .type = (uint8_t)kind,
-                                     .text_len =
-                                         kind == KS_COL_TEXT ? (uint32_t)H5Tget_size(member) : 0,
-                                     .no_real = KS_FLAT_NO_REAL };
+        r->columns[i] = (struct ks_flat_column){
+            .name = r->name[i],
+            .unit = r->unit[i],
+            .type = (uint8_t)kind,
+            .text_len = kind == KS_COL_TEXT ? (uint32_t)H5Tget_size(member) : 0,
+            .no_real =
+                kind == KS_COL_F32 || kind == KS_COL_F64 ? fill_of(dataset, i) : KS_FLAT_NO_REAL
+        };
     }
     H5free_memory(name);
     ks_h5_close(member);

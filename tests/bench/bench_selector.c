@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* bench_selector [ROUNDS] - how long a choice among 100 candidates takes, by size of the selector:
- * the code that `ksweep-analyze select` writes, as it is in the program. 300 full trees of depth 7
- * over 70 features, split at random; candidates that all apply; problems one after the other, so
- * that caches hold the trees and nothing else is known. One line per size: median and 90th
- * percentile in ns. */
+/* bench_selector [ROUNDS [DIR]] - how long a choice among 100 candidates takes, by size of the
+ * selector: the code that `ksweep-analyze select` writes, as it is in the program. 300 full trees
+ * of depth 7 over 70 features, split at random; candidates that all apply; problems one after the
+ * other, so that caches hold the trees and nothing else is known. One line per size: median and
+ * 90th percentile in ns. DIR: the distilled one is written there as selector.c and selector.h. */
 #include "analysis/learn/analytic.h"
 #include "analysis/learn/objective.h"
 #include "analysis/model/selector.h"
+#include "base/file.h"
 #include "base/hash.h"
 #include "op/conv.h"
 
@@ -175,6 +176,29 @@ static void measure(const struct ks_selector *s, const char *size,
     free(ns);
 }
 
+static void put_file(const char *dir, const char *name, struct ks_buf *b)
+{
+    char path[4096];
+    struct ks_err err;
+
+    if (ks_path_join(path, sizeof(path), dir, name, &err) < 0 ||
+        ks_file_replace(path, b->data, b->len, &err) < 0)
+        fail(err.text);
+    ks_buf_clear(b);
+}
+
+static void write_source(const struct ks_selector *s, const char *dir)
+{
+    struct ks_buf b;
+
+    ks_buf_init(&b);
+    ks_selector_write_header(s, "selector", &b);
+    put_file(dir, "selector.h", &b);
+    ks_selector_write_source(s, "selector", &b);
+    put_file(dir, "selector.c", &b);
+    ks_buf_release(&b);
+}
+
 int main(int argc, char **argv)
 {
     static const char *const sizes[] = { "full", "budgeted", "distilled" };
@@ -201,6 +225,8 @@ int main(int argc, char **argv)
         if (ks_selector_create(&spec, &f, KS_TARGET_LOG_TIME, &cells, NULL, &o, &s, &err) < 0)
             fail(err.text);
         measure(&s, sizes[size], problems, size == KS_SEL_FULL ? (rounds + 9) / 10 : rounds);
+        if (size == KS_SEL_DISTILLED && argc > 2)
+            write_source(&s, argv[2]);
         ks_selector_release(&s);
         ks_forest_release(&f);
     }

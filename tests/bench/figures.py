@@ -311,6 +311,24 @@ def rows_trace(raw, b):
            f"{get('packed_s') / get('gunzip_s'):.3f}", "", ""]
 
 
+def rows_selector(raw, b):
+    get, n = lambda key: raw.mid(b, key), raw.n(b, "full_ns")
+    for size, most, shown in (("full", 1e6, "1 ms"), ("budgeted", 2e4, "20 us"), ("distilled", 200, "200 ns")):
+        yield row(f"{b}: {size}", n, f"{get(size + '_ns') / 1e3:.3f} us",
+                  f"P90 {get(size + '_p90_ns') / 1e3:.3f} us; 100 candidates", "", f"<= {shown}",
+                  get(size + "_ns") <= most)
+    yield row(f"{b}: distilled, size", n, f"{get('distilled_bytes') / 1024:.1f} KiB", "code and data", "",
+              "<= 64 KiB", get("distilled_bytes") <= 65536)
+
+
+def rows_train(raw, b):
+    get, n = lambda key: raw.mid(b, key), raw.n(b, "all_s")
+    size = f"{get('rows'):.0f} rows x {get('columns'):.0f} features, {get('rounds'):.0f} trees"
+    yield row(f"{b}: time", n, f"{get('all_s'):.1f} s", f"{size}; the model alone {get('model_s'):.1f} s", "",
+              "<= 60 s", get("all_s") <= 60)
+    yield row(f"{b}: memory", n, f"{get('mib'):.0f} MiB", size, "", "<= 1024 MiB", get("mib") <= 1024)
+
+
 def rows_build(raw, b):
     n = lambda r: r["instances"]
     ours = raw.mid_of(b, lambda r: n(r) / r["build_s"])
@@ -431,7 +449,8 @@ TABLE = {"cold-tiny-gemm": rows_cold, "warm-20000": rows_warm, "harness-cost": r
          "sched": rows_sched, "race": rows_race, "repeat-n1": rows_repeat, "repeat-n2": rows_repeat,
          "calibration": rows_calibration,
          "variance": rows_variance, "lazy": rows_lazy, "journal": rows_journal,
-         "gather": rows_gather, "table": rows_table, "trace": rows_trace,
+         "gather": rows_gather, "table": rows_table, "trace": rows_trace, "selector": rows_selector,
+         "train": rows_train,
          "build-1000": rows_build, "build-shipped": rows_build, "build-gpu": rows_build,
          "oracle": rows_oracle, "verification": rows_verification, "quiet": rows_quiet}
 TABLE.update({"onednn-" + which: rows_onednn for which in ONEDNN_GOALS})

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# heuristic.sh [--build DIR] [--data DIR] [--out DIR] [--threads N] [NAME...] - what selectors trained
+# heuristic.sh [--build DIR] [--data DIR] [--out DIR] [--threads N] [--small] [NAME...] - what selectors trained
 # on MIOpen's find-db reach, by 5-fold grouped cross-validation with fixed seeds: mean / P10 among the
 # measured candidates, the two other lines, static order beside them; what is to be reached; met or
 # MISSED. docs/benchmarks.md says more.
@@ -15,6 +15,7 @@
 #   --data DIR    the find-db files; default $KSWEEP_TEST_DATA/miopen_fdb
 #   --out DIR     results files, models and logs; default build/bench/heuristic
 #   --threads N   default 2
+#   --small       a first look in minutes: 1x1 convolutions, few trees; goals are not asked for
 #
 # Exit: 0 every goal met, 1 some missed, 2 wrong usage or no data, 3 a step failed.
 set -u
@@ -25,13 +26,14 @@ fail() { # STATUS MESSAGE
 }
 
 all="fwd-fp16 fwd-fp32 bwd-data-fp32 mi210 transfer need"
-build=$root/build data=${KSWEEP_TEST_DATA:-}/miopen_fdb out='' threads=2 names=()
+build=$root/build data=${KSWEEP_TEST_DATA:-}/miopen_fdb out='' threads=2 names=() small=()
 while [ $# -gt 0 ]; do
     case $1 in
     --build | --data | --out | --threads)
         [ $# -ge 2 ] || fail 2 "$1 needs a value"
         case $1 in --build) build=$2 ;; --data) data=$2 ;; --out) out=$2 ;; --threads) threads=$2 ;; esac
         shift ;;
+    --small) small=(--where class=1x1 --rounds 60 --search-problems 300) ;;
     -h | --help) sed -n '3,/^set -u/{/^set -u/d;s/^# \{0,1\}//;p}' "$0"; exit 0 ;;
     *) [[ " $all " == *" $1 "* ]] || fail 2 "no row '$1'; see heuristic.sh --help"
        names+=("$1") ;;
@@ -58,7 +60,7 @@ train() { # MODEL FILE OPTION...: exit 1 of train says that the model is useless
     local model=$1 file=$2
     shift 2
     rm -rf "$model"
-    "$analyze" train "$file.h5" -o "$model" --seed 1 --threads "$threads" "$@" >"$model.txt" 2>"$model.err"
+    "$analyze" train "$file.h5" -o "$model" --seed 1 --threads "$threads" "$@" "${small[@]}" >"$model.txt" 2>"$model.err"
     [ $? -le 1 ] || fail 3 "train: $(tail -n 1 "$model.err")"
 }
 
@@ -82,7 +84,7 @@ line() { # LABEL REPORT WHO WANTED-MEAN WANTED-P10: "-" without a goal
 rows() { # LABEL REPORT WANTED-MEAN WANTED-P10
     line "$1" "$2" "static order" - -
     line "$1" "$2" "nearest neighbours" - -
-    line "$1" "$2" "model" "$3" "$4"
+    if [ ${#small[@]} -gt 0 ]; then line "$1" "$2" "model" - -; else line "$1" "$2" "model" "$3" "$4"; fi
 }
 
 row() { # NAME FILE MEAN P10 OPTION...
@@ -101,9 +103,9 @@ transfer() {
         train "of-$from" $from --where direction=forward --where dtype=fp16 --where ndim=2 --class-folds=no \
             --settings 1 --search-problems 1500 --rounds 300
         "$analyze" validate "of-$from" $to.h5 --mixed --where direction=forward --where dtype=fp16 --where ndim=2 \
-            --threads "$threads" >"$from-$to.txt" 2>"$from-$to.err"
+            --threads "$threads" "${small[@]:0:2}" >"$from-$to.txt" 2>"$from-$to.err"
         [ $? -le 1 ] || fail 3 "validate: $(tail -n 1 "$from-$to.err")"
-        echo "$from to $to: $(head -n 1 "$from-$to.txt")"
+        echo "$from to $to: $(grep -m 1 '^leakage' "$from-$to.txt"); $(grep -m 1 '^coverage' "$from-$to.txt")"
         line "$from to $to" "$from-$to.txt" "static order" - -
         line "$from to $to" "$from-$to.txt" "model" - -
     done
@@ -148,8 +150,8 @@ PY
                 fi
             fi
             train $how-$n gfx942 "${where[@]}" --problems $how-$n.csv --class-folds=no --settings 1 --rounds 200
-            "$analyze" validate $how-$n gfx942.h5 "${where[@]}" --problems judge.csv --threads "$threads" \
-                >$how-$n.judged 2>need.err
+            "$analyze" validate $how-$n gfx942.h5 "${where[@]}" "${small[@]:0:2}" --problems judge.csv \
+                --threads "$threads" >$how-$n.judged 2>need.err
             [ $? -le 1 ] || fail 3 "validate: $(tail -n 1 need.err)"
             line "$n problems, $how" $how-$n.judged model - -
         done

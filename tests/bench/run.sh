@@ -4,8 +4,8 @@
 # stands beside in the same run, ratio, goal, met or MISSED. docs/benchmarks.md says what each means.
 #
 #   cold-tiny-gemm warm-20000 harness-cost quickstart-breakdown startup journal gather   (all of these
-#   when no name is given)    dispatch sched lazy oracle onednn verification build build-gpu quiet race repeat calibration table trace variance
-#   (only when named)
+#   when no name is given)    dispatch sched lazy oracle onednn verification build build-gpu quiet race repeat calibration table
+#   trace variance selector train   (only when named)
 #
 #   --out DIR     raw.txt and table.md; default build/bench
 #   --build DIR   a configured build tree; default build, made by the preset `release`
@@ -39,7 +39,7 @@ while [ $# -gt 0 ]; do
         case $1 in --out) out=$2 ;; --build) build=$2 ;; --runs) runs=$2 ;; esac
         shift ;;
     -h | --help) sed -n '3,/^set -u/{/^set -u/d;s/^# \{0,1\}//;p}' "$0"; exit 0 ;;
-    *) [[ " ${usual[*]} dispatch sched lazy oracle onednn verification build build-gpu quiet race repeat calibration table trace variance " == *" $1 "* ]] || fail 2 "no bench '$1'; see run.sh --help"
+    *) [[ " ${usual[*]} dispatch sched lazy oracle onednn verification build build-gpu quiet race repeat calibration table trace variance selector train " == *" $1 "* ]] || fail 2 "no bench '$1'; see run.sh --help"
        names+=("$1") ;;
     esac
     shift
@@ -63,6 +63,8 @@ targets=(ksweep ksweep-worker bench_hello bench_units bench_journal bench_gather
 [[ " ${names[*]} " == *" race "* ]] && targets+=(bench_race bench_replay)
 [[ " ${names[*]} " == *" repeat "* || " ${names[*]} " == *" calibration "* ]] && targets+=(bench_repeat)
 [[ " ${names[*]} " == *" variance "* ]] && targets+=(bench_variance)
+[[ " ${names[*]} " == *" selector "* ]] && targets+=(bench_selector)
+[[ " ${names[*]} " == *" train "* ]] && targets+=(bench_train)
 [[ " ${names[*]} " == *" onednn "* ]] && targets+=(bench_onednn)
 [[ " ${names[*]} " == *" verification "* ]] && targets+=(bench_verify bench_checks)
 if [ -z "$build" ]; then
@@ -279,6 +281,28 @@ bench_trace() { # a trace of 548 MB beside simdjson, json.load, HTA and cp; KSWE
     "$python" "$here/bench_trace.py" "$bin" "$traces" "$runs" >"$tmp/said" || fail 3 "bench_trace.py fails"
     grep '^#' "$tmp/said" | tee -a "$raw" >&2
     awk -v b="$1" '!/^#/ { print b, 0, $1, $2 }' "$tmp/said" >>"$raw"
+}
+
+bench_selector() { # a choice among 100 candidates, by size of the selector
+    local i
+    for ((i = 0; i < runs; i++)); do
+        settle "$1" $i
+        mkdir -p "$tmp/selector"
+        "$bin/bench_selector" 30 "$tmp/selector" >"$tmp/said" || fail 3 "bench_selector fails"
+        awk -v b="$1" -v i=$i '{ print b, i, $1 "_ns", $2; print b, i, $1 "_p90_ns", $5 }' "$tmp/said" >>"$raw"
+        cc -std=c99 -O2 -c "$tmp/selector/selector.c" -o "$tmp/selector/selector.o" ||
+            fail 3 "a selector does not compile"
+        say "$1" $i distilled_bytes "$(size "$tmp/selector/selector.o" | awk 'NR == 2 { print $1 + $2 + $3 }')"
+    done
+}
+
+bench_train() { # training on 70,000 rows of 60 features
+    local i
+    for ((i = 0; i < (runs + 2) / 3; i++)); do
+        settle "$1" $i
+        OMP_WAIT_POLICY=passive "$bin/bench_train" >"$tmp/said" || fail 3 "bench_train fails"
+        awk -v b="$1" -v i=$i '{ for (k = 1; k < NF; k += 2) print b, i, $k, $(k + 1) }' "$tmp/said" >>"$raw"
+    done
 }
 
 build_beside_make() { # BENCH JOB: a build, make with one instance per file, and a build by two ranks

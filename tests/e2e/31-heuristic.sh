@@ -10,6 +10,7 @@ quick=(--rounds 8 --settings 1 --folds 3 --threads 1)
 for i in 1 2; do
     make_journal run$i 24 8 5 0 $i >/dev/null 2>&1 && ksweep gather run$i >/dev/null 2>&1
 done
+make_journal run3 10 12 5 0 2 >/dev/null 2>&1 && ksweep gather run3 >/dev/null 2>&1
 ok "two made-up sweeps of other problems" test -s run1/results.h5 -a -s run2/results.h5
 
 # --- train
@@ -38,6 +39,11 @@ like "$(head -n 1 report)" '^leakage: 0 problems are also in training' "leakage 
 like "$(cat report)" '^ceiling +1.0000  1.0000' "a sweep's oracle in itself is 1"
 like "$(cat report)" 'the 10 worst' "the worst problems"
 like "$(cat report)" '^as compare_ml_vs_oracle.py' "Composable Kernel's definitions by name"
+unlike "$(cat report)" '^the ceiling has' "for all problems"
+ksweep-analyze validate m run2/results.h5 --threads 1 --ceiling run3/results.h5 >report 2>err
+like "$(cat report)" '^the ceiling has 10 of the problems$' "one that has some of them"
+rc_is 2 "and one that has none" ksweep-analyze validate m run2/results.h5 --threads 1 --ceiling run1/results.h5
+like "$(cat err)" '--ceiling: the sweep has none of the problems' "is refused"
 rc_is 2 "all problems known from training" ksweep-analyze validate m run1/results.h5 --threads 1
 like "$(cat err)" '24 problems are known from training' "says so"
 ok "a sweep with problems of both" ksweep gather run1 run2 -o both.h5
@@ -49,10 +55,32 @@ like "$(head -n 1 out)" '^leakage: 24 problems' "once each, whatever the number 
 ksweep-analyze validate m run2/results.h5 --threads 1 --against m2 >out 2>err
 like "$(cat out)" '^against m2: mean \+0.0000 .* 0 problems more' "a model against itself"
 like "$(tail -n 1 out)" '^passed' "passes the gate"
-make_journal run3 10 12 5 0 2 >/dev/null 2>&1 && ksweep gather run3 >/dev/null 2>&1
 ksweep-analyze validate m run3/results.h5 --threads 1 >report 2>err
 ok "results with instances that the model does not know" test $? -le 1
 like "$(cat report)" '^model  ' "are judged"
+like "$(cat report)" '^coverage: the model knows 8 of the 12 instances; the best is one of them on [0-9.]+ %' "and counted"
+
+# --- warm start
+ksweep-analyze train run2/results.h5 -o w --warm m "${quick[@]}" >report 2>err
+rc=$?
+ok "train --warm" test $rc -le 1
+like "$(cat report)" '^continues m \([0-9]+ trees, 24 problems\); judged on the new problems' "judged on what is new"
+unlike "$(cat report)" '^model, unseen class ' "no class is unseen"
+ok "feature_spec.json stays" cmp m/feature_spec.json w/feature_spec.json
+like "$(tr -d ' \n' <w/manifest.json)" "\"continued\":\{\"model\":\"m\",\"model_sha256\":\"$(sha256sum m/model.json | cut -d ' ' -f 1)\",\"n_problems\":24" \
+    "the manifest names the model"
+is "$(wc -l <w/problems.csv)" 49 "problems of both are known"
+is "$(tail -n +2 m/oof.csv | sort)" "$(tail -n +2 w/oof.csv | sort | grep -Ff <(cut -d , -f 1 m/problems.csv | tail -n +2))" \
+    "scores of the model's problems stay"
+ksweep-analyze train run2/results.h5 -o w2 --warm m "${quick[@]}" >/dev/null 2>&1
+ok "the same bytes twice" diff -r w w2
+rc_is 2 "all problems of both are leaks" ksweep-analyze validate w run1/results.h5 run2/results.h5 --threads 1
+like "$(cat err)" '48 problems are known from training' "which validate knows"
+rc_is 2 "nothing new to learn" ksweep-analyze train run1/results.h5 -o w3 --warm w "${quick[@]}"
+like "$(cat err)" '24 problems are known from training' "says so"
+rc_is 2 "instances that the model does not know" ksweep-analyze train run3/results.h5 -o w3 --warm m "${quick[@]}"
+like "$(cat err)" "feature_spec.json does not have instance '.*': train a new model" "are named"
+not_ok "nothing was written" test -e w3
 
 # --- select
 for size in full distilled; do
@@ -81,10 +109,15 @@ not_ok "nothing was written" test -e s
 rc_is 0 "table --features" ksweep-analyze table run1/results.h5 --features -o f.csv
 like "$(head -n 1 f.csv)" ',feature_log2_m,.*,feature_align_c,' "has them behind its columns"
 is "$(head -n 1 f.csv | tr , '\n' | sort | uniq -d)" "" "no name stands twice"
+rc_is 0 "a table with features converts to HDF5" ksweep-analyze table f.csv --format hdf5 -o f2.h5
+rc_is 0 "and back" ksweep-analyze table f2.h5 -o f2.csv
+ok "to the same bytes" cmp f.csv f2.csv
 if /usr/bin/python3 -c 'import h5py' 2>/dev/null; then
     rc_is 0 "as HDF5" ksweep-analyze table run1/results.h5 --features --format hdf5 -o f.h5
     is "$(/usr/bin/python3 "$KSWEEP_SOURCE_DIR/tests/tools/check_table.py" hdf5 f.h5 f.csv | sed 's/.*, rest/rest/')" \
         "rest 0 " "no value is taken for a missing one"
+    rc_is 0 "which converts" ksweep-analyze table f.h5 -o f2.csv
+    ok "to the same bytes" cmp f.csv f2.csv
 fi
 
 # --- need
@@ -97,8 +130,16 @@ for r in rows[:4]:
     print(",".join(words.values()))
     words["n"] = "3"
     print(",".join(words.values()))
+words["dtype"] = "bf16"
+print(",".join(words.values()))
+words.update(dtype="fp32", direction="backward_data")
+print(",".join(words.values()))
 PY
+(head -n 1 list.csv && tail -n 2 list.csv) >unfit.csv
+rc_is 2 "need: problems that the model is not for" ksweep-analyze need m --problems unfit.csv
+like "$(cat err)" 'nothing to choose from: of 2 problems 0 are in training, and 2 are of an operator, direction' "says why"
 rc_is 0 "need" ksweep-analyze need m --problems list.csv -n 2 -o next.csv
+like "$(cat err)" 'of 10 problems 4 are in training, and the model cannot choose for 2' "what is left out is counted"
 like "$(head -n 1 out)" '^2 of 4 new problems, most valuable first' "problems of training are not offered"
 like "$(cat out)" 'instances: host_' "with the instances to measure them with"
 rc_is 0 "the list is one that a job reads" ksweep problems next.csv
@@ -110,6 +151,8 @@ ksweep gather other >/dev/null 2>&1
 rc_is 2 "conditions are not mixed" ksweep-analyze train run1/results.h5 other/results.h5 -o m3 "${quick[@]}"
 like "$(cat err)" 'measuring condition .* allow it with --mixed' "unless allowed"
 not_ok "nothing was written" test -e m3
+rc_is 2 "nor is a model continued" ksweep-analyze train other/results.h5 -o m3 --warm m "${quick[@]}"
+like "$(cat err)" '--warm m: a model for .* allow it with --mixed' "unless allowed"
 rc_is 2 "nor is a ceiling under another condition" ksweep-analyze validate m run2/results.h5 --ceiling other/results.h5
 like "$(cat err)" '^ksweep-analyze.*other/results.h5 was measured under condition' "which is named"
 ok "a model under another condition" test "$(ksweep-analyze train other/results.h5 -o m5 "${quick[@]}" >/dev/null 2>&1; echo $?)" -le 1

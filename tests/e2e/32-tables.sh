@@ -91,6 +91,15 @@ t["kernel"] = t["kernel_name"]
 print(len(rows), len(t["kernel"]), sum(str(v) != rows[i][k] and float(v) != float(rows[i][k]) for k in rows[0]
       for i, v in enumerate(t[k])), set(t["op_type"]), set(t["variant"]), set(t["hw_num_cus"]))')" \
         "322 322 0 {'grouped_conv'} {'forward'} {None}" "Composable Kernel's Parquet has the rows of its CSV"
+    printf 'problem_id,feature_a,feature_b\n%s' '0000000000000001,-0,-3
+0000000000000001,0,-1.5
+0000000000000002,0,
+' >zeros.csv
+    ok "zeros of both signs" table zeros.csv --format parquet -o zeros.parquet
+    is "$("$python" -c 'import pyarrow.parquet as pq
+g = pq.ParquetFile("zeros.parquet").metadata.row_group(0)
+print([(g.column(i).statistics.min, g.column(i).statistics.max) for i in (1, 2)])')" \
+        "[(-0.0, 0.0), (-3.0, -1.5)]" "a zero stands for both in statistics"
     if "$python" -c 'import pandas' 2>/dev/null; then
         same "$python" pandas a.parquet "pandas"
     else

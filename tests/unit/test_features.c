@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "analysis/learn/analytic.h"
+#include "analysis/learn/features_impl.h"
 #include "base/hash.h"
 #include "feature_kit.h"
 #include "op/conv.h"
@@ -420,6 +421,55 @@ static void test_spec_file(void **state)
     fkit_release(&t);
 }
 
+/* A second file: without a trait that the first has, with one more, with an instance that the first
+ * has not, and with the size of a code object that the first does not know. */
+static void test_traits_of_several_files(void **state)
+{
+    static const int64_t ids[] = { 11, 22, 33, 55 }, sizes[] = { 400, 1, 1, 800 };
+    static const int64_t more[] = { 3, 4, 5, 6 };
+    static const struct {
+        uint64_t id;
+        const char *column;
+        double want; /* NaN: missing */
+    } rows[] = {
+        { 11, "trait_tile_m", 6 },        { 44, "trait_tile_m", 12 }, { 55, "trait_tile_m", NAN },
+        { 11, "trait_more", 3 },          { 44, "trait_more", NAN },  { 55, "trait_more", 6 },
+        { 11, "code_bytes", 400 },        { 22, "code_bytes", 500 },  { 55, "code_bytes", 800 },
+        { 55, "trait_vector_bytes", 64 },
+    };
+    struct fkit t;
+    struct ks_df second;
+    struct ks_df_column *c;
+
+    (void)state;
+    fkit_make(&t);
+    second = t.f;
+    for (size_t i = 0; i < second.n_columns; i++) {
+        c = &t.columns[i];
+        if (strcmp(c->name, "instance_id") == 0)
+            c->values.i64 = ids;
+        if (strcmp(c->name, "trait_tile_m") == 0) {
+            c->name = "trait_more";
+            c->values.i64 = more;
+        }
+        if (strcmp(c->name, "code_bytes") == 0) {
+            c->values.i64 = sizes;
+            c->missing = NULL;
+        }
+    }
+    assert_int_equal(ks_traits_add(&t.traits, &second, NULL), 0);
+    assert_int_equal(t.traits.n_instances, 5);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        const struct ks_trait_value *v =
+            ks_traits_value(&t.traits, ks_traits_find(&t.traits, rows[i].id), rows[i].column);
+
+        assert_non_null(v);
+        if (isnan(rows[i].want) ? !isnan(v->number) : !(v->number == rows[i].want))
+            fail_msg("%s of %d: %g", rows[i].column, (int)rows[i].id, v->number);
+    }
+    fkit_release(&t);
+}
+
 static void test_refusals(void **state)
 {
     struct fkit t;
@@ -455,6 +505,7 @@ int main(void)
         cmocka_unit_test(test_needs),
         cmocka_unit_test(test_calibration),
         cmocka_unit_test(test_spec_file),
+        cmocka_unit_test(test_traits_of_several_files),
         cmocka_unit_test(test_refusals),
     };
 

@@ -10,8 +10,11 @@
 
 #include "analysis/out/parquet_rle.h"
 #include "analysis/out/thrift.h"
+#include "analysis/out/writer.h"
 #include "base/hash.h"
 
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define MOST 3000
@@ -146,12 +149,99 @@ static void structs_are_thrift(void **state)
     ks_buf_release(&b);
 }
 
+/* A file of one column. */
+static void write_column(const double *values, const uint8_t *missing, size_t n, uint8_t show,
+                         struct ks_sink *to)
+{
+    struct ks_df_column c = { .name = "x",
+                              .unit = "",
+                              .type = KS_DF_F64,
+                              .show = show,
+                              .n_values = n,
+                              .values.f64 = values,
+                              .missing = missing };
+    struct ks_df f = { .columns = &c, .n_columns = 1, .n_rows = n };
+    void *state = calloc(1, ks_format_parquet.state_size);
+
+    assert_non_null(state);
+    ks_sink_init(to, -1, "memory");
+    assert_int_equal(ks_format_parquet.begin(state, &f, 1, to, NULL), 0);
+    assert_int_equal(ks_format_parquet.put(state, &f, 1, to, NULL), 0);
+    assert_int_equal(ks_format_parquet.end(state, to, NULL), 0);
+    ks_format_parquet.release(state);
+    free(state);
+}
+
+/* Fields 5 and 6 of the last Statistics: max_value, min_value, of `size` bytes. */
+static bool find_statistics(const struct ks_buf *file, uint8_t size, const uint8_t **least_out,
+                            const uint8_t **most_out)
+{
+    for (size_t at = file->len - 2 * size - 4; at > 0; at--) {
+        const uint8_t *b = file->data + at;
+
+        if (b[0] != 0x28 || b[1] != size || b[2 + size] != 0x18 || b[3 + size] != size)
+            continue;
+        *most_out = b + 2;
+        *least_out = b + 4 + size;
+        return true;
+    }
+    return false;
+}
+
+/* parquet.thrift on min_value and max_value: no NaN; a zero is -0 as minimum, +0 as maximum,
+ * because readers may not tell them apart. */
+static void statistics_have_no_nan_and_both_zeros(void **state)
+{
+    static const struct {
+        double values[3];
+        uint8_t missing[3], show;
+        bool has_any;
+        double least, most;
+    } rows[] = {
+        { { 3, NAN, -2 }, { 0 }, KS_AS_NUMBER, true, -2, 3 },
+        { { NAN, 1, NAN }, { 0 }, KS_AS_NUMBER, true, 1, 1 },
+        { { NAN, NAN, NAN }, { 0 }, KS_AS_NUMBER, false, 0, 0 },
+        { { NAN, 5, NAN }, { 0, 1, 0 }, KS_AS_NUMBER, false, 0, 0 },
+        { { 1, 2, 3 }, { 1, 1, 1 }, KS_AS_NUMBER, false, 0, 0 },
+        { { 0.0, 0.0, 0.0 }, { 0 }, KS_AS_NUMBER, true, -0.0, 0.0 },
+        { { -0.0, -0.0, -0.0 }, { 0 }, KS_AS_NUMBER, true, -0.0, 0.0 },
+        { { 0.0, 7, NAN }, { 0 }, KS_AS_NUMBER, true, -0.0, 7 },
+        { { -0.0, -7, -1 }, { 0 }, KS_AS_NUMBER, true, -7, 0.0 },
+        { { 1, -9, 2 }, { 0, 1, 0 }, KS_AS_NUMBER, true, 1, 2 },
+        { { 3, NAN, -2 }, { 0 }, KS_AS_F32, true, -2, 3 },
+        { { 1e-60, 7, NAN }, { 0 }, KS_AS_F32, true, -0.0, 7 }, /* 0 as float */
+        { { -1e-60, -7, -8 }, { 0 }, KS_AS_F32, true, -8, 0.0 },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        const bool is_float = rows[i].show == KS_AS_F32;
+        const float narrow[2] = { (float)rows[i].least, (float)rows[i].most };
+        const uint8_t size = is_float ? sizeof(float) : sizeof(double);
+        const uint8_t *least = NULL, *most = NULL;
+        struct ks_sink to;
+
+        write_column(rows[i].values, rows[i].missing, 3, rows[i].show, &to);
+        if (find_statistics(&to.text, size, &least, &most) != rows[i].has_any)
+            fail_msg("row %zu: statistics %s", i, rows[i].has_any ? "missing" : "of no value");
+        if (rows[i].has_any) {
+            const void *want_least = is_float ? (const void *)&narrow[0] : &rows[i].least;
+            const void *want_most = is_float ? (const void *)&narrow[1] : &rows[i].most;
+
+            if (memcmp(least, want_least, size) != 0 || memcmp(most, want_most, size) != 0)
+                fail_msg("row %zu: other extremes", i);
+        }
+        ks_sink_release(&to);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(indices_come_back),
         cmocka_unit_test(long_runs_are_short),
         cmocka_unit_test(structs_are_thrift),
+        cmocka_unit_test(statistics_have_no_nan_and_both_zeros),
     };
 
     return cmocka_run_group_tests_name("parquet", tests, NULL, NULL);

@@ -8,6 +8,7 @@
 /* cmocka.h wants the four above first. */
 #include <cmocka.h>
 
+#include "analysis/model/forest.h"
 #include "analysis/model/model_dir.h"
 #include "analysis/model/search.h"
 #include "base/file.h"
@@ -229,6 +230,51 @@ static void search_judges_by_inner_folds(void **state)
     assert_true(t.loss == 1);
 }
 
+/* Further trees behind those of a model; of its target only; the same bytes twice; scores of
+ * problems that the model has not seen. */
+static void training_continues_a_model(void **state)
+{
+    struct ks_train_options of_target = options;
+    struct ks_fit_input in = { .source = &source, .n_threads = 1, .seed = 3 };
+    struct ks_trained t, warm, again;
+    struct ks_buf first, second, third;
+    struct ks_forest old = { 0 }, new = { 0 };
+    struct ks_cells c;
+    struct ks_err err = { 0 };
+
+    (void)state;
+    make_cells(&c);
+    train(&c, 1, &t);
+    model_text(&t, &first);
+    of_target.has_class_folds = false;
+    of_target.has_target = true;
+    of_target.target = KS_TARGET_LOG_TIME;
+    in.cells = &c;
+    in.start = &first;
+    if (ks_train(&in, &of_target, &warm, &err) < 0 || ks_train(&in, &of_target, &again, &err) < 0)
+        fail_msg("%s", err.text);
+    model_text(&warm, &second);
+    model_text(&again, &third);
+    assert_int_equal(second.len, third.len);
+    assert_memory_equal(second.data, third.data, second.len);
+    assert_int_equal(ks_forest_parse(ks_buf_text(&first), first.len, "first", &old, &err), 0);
+    assert_int_equal(ks_forest_parse(ks_buf_text(&second), second.len, "second", &new, &err), 0);
+    assert_int_equal(new.n_trees, old.n_trees + warm.last.rounds);
+    for (uint32_t i = 0; i < old.n_nodes; i++)
+        assert_true(new.nodes[i].feature == old.nodes[i].feature);
+    assert_int_equal(warm.n_tried, 1);
+    assert_int_equal(warm.tried[0].setting, 2); /* the one with that target */
+    ks_forest_release(&old);
+    ks_forest_release(&new);
+    ks_buf_release(&second);
+    ks_buf_release(&third);
+    ks_trained_release(&t, &source);
+    ks_trained_release(&warm, &source);
+    ks_trained_release(&again, &source);
+    ks_cells_release(&c);
+    ks_buf_release(&first);
+}
+
 static void damage(const char *dir, const char *name, const char *text)
 {
     struct ks_err err = { 0 };
@@ -310,6 +356,7 @@ int main(void)
         cmocka_unit_test(nothing_of_a_fold_judges_it),
         cmocka_unit_test(it_learns),
         cmocka_unit_test(search_judges_by_inner_folds),
+        cmocka_unit_test(training_continues_a_model),
         cmocka_unit_test(directory_comes_back),
     };
 

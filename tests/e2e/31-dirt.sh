@@ -1,0 +1,74 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# ksweep-analyze train, validate, select and need with files that are none: one error that names the file,
+# status 2, nothing written.
+. "$(dirname "$0")/tap.sh"
+need_program ksweep ksweep-analyze make_journal
+cd "$tap_tmp" || exit 1
+
+for i in 1 2; do
+    make_journal run$i 24 8 5 0 $i >/dev/null 2>&1 && ksweep gather run$i >/dev/null 2>&1
+done
+ksweep-analyze train run1/results.h5 -o m --rounds 4 --settings 1 --folds 3 --threads 1 --class-folds=no >/dev/null 2>&1
+ok "a model, results of other problems" test -d m -a -s run2/results.h5
+: >empty.h5
+head -c 3000 run1/results.h5 >short.h5
+printf 'not HDF5\n' >foreign.h5
+make_journal one 1 8 5 0 4 >/dev/null 2>&1 && ksweep gather one >/dev/null 2>&1
+make_journal single 12 1 5 0 5 >/dev/null 2>&1 && ksweep gather single >/dev/null 2>&1
+cp -r m mspec && sed -i 's/"name": "log2_m"/"name": "log2_q"/' mspec/feature_spec.json
+cp -r m mother && python3 - m/feature_spec.json >mother/feature_spec.json <<'PY'
+import sys
+print(open(sys.argv[1]).read().replace('"operator": "grouped_conv"', '"operator": "gemm"'))
+PY
+cp -r m mtrees && sed -i 's/"num_feature":"[0-9]*"/"num_feature":"3"/g' mtrees/model.json
+cp -r m moof && sed -i '3s/,[^,]*,[^,]*,[^,]*$/,nan,0,0/' moof/oof.csv
+cp -r m mcut && head -c 2000 m/problems.csv >mcut/problems.csv
+while IFS='|' read -r what says command; do
+    # shellcheck disable=SC2086
+    rc_is 2 "$what" ksweep-analyze $command
+    like "$(cat err)" "$says" "$what: the message names it"
+    is "$(wc -l <err)" 1 "$what: one error"
+    not_ok "$what: nothing written" test -e dirt
+done <<'ROWS'
+train, empty|empty.h5|train empty.h5 -o dirt
+train, cut off|short.h5|train short.h5 -o dirt
+train, no HDF5|foreign.h5|train foreign.h5 -o dirt
+train, absent|absent.h5|train absent.h5 -o dirt
+train, one problem|1 problems cannot be split into 5 folds|train one/results.h5 -o dirt
+train, one instance|all usable rows are of one instance, 'host_|train single/results.h5 -o dirt
+validate, empty|empty.h5|validate m empty.h5
+validate, cut off|short.h5|validate m short.h5
+validate, retime empty|empty.h5|validate m run2/results.h5 --retime empty.h5 --write-retime dirt
+validate, unknown feature|mspec/feature_spec.json.*knows no feature 'log2_q'|validate mspec run2/results.h5
+validate, another operator|mother/feature_spec.json|validate mother run2/results.h5
+validate, other trees|mtrees/|validate mtrees run2/results.h5
+validate, a score that is none|moof/oof.csv:3: |validate moof run2/results.h5
+validate, problems cut off|mcut/problems.csv:|validate mcut run2/results.h5
+select, unknown feature|mspec/feature_spec.json|select mspec -o dirt
+select, other trees|mtrees/model.json|select mtrees -o dirt
+select, a score that is none|moof/oof.csv:3: |select moof -o dirt
+need, problems cut off|mcut/problems.csv:|need mcut --problems empty.h5 -o dirt
+need, an empty list|empty.h5|need m --problems empty.h5 -o dirt
+train --warm, unknown feature|mspec/feature_spec.json|train run2/results.h5 --warm mspec -o dirt
+train --warm, other trees|mtrees/model.json|train run2/results.h5 --warm mtrees -o dirt
+ROWS
+if /usr/bin/python3 -c 'import h5py' 2>/dev/null; then
+    cp run1/results.h5 nan.h5 && cp run1/results.h5 failed.h5
+    /usr/bin/python3 - <<'PY'
+import h5py, math
+for name, change in (("nan.h5", {"time_median_ns": math.nan}), ("failed.h5", {"outcome": 5})):
+    with h5py.File(name, "r+") as f:
+        rows = f["measurements"][:]
+        for column, value in change.items():
+            rows[column] = value
+        f["measurements"][...] = rows
+PY
+    for what in nan failed; do
+        rc_is 2 "train, all times $what" ksweep-analyze train $what.h5 -o dirt
+        like "$(cat err)" "$what.h5: no usable row" "says so"
+        not_ok "nothing written" test -e dirt
+    done
+fi
+
+done_testing
