@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Programs of the user's own: a command template, and output as JSON lines, CSV or patterns. */
-#include "base/opt.h"
 #include "base/text.h"
 #include "profiler/lines_impl.h"
+#include "profiler/option.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -34,33 +34,15 @@ static const struct unit bandwidth_units[] = { { "GB/s", 1e9 },        { "TB/s",
 
 /* ---- options ---- */
 
-static int read_choice(const struct ks_json *doc, const struct ks_node *n, const char *const *names,
-                       int *out, struct ks_err *err)
-{
-    const char *text = NULL;
-    int rc = ks_node_str(doc, n, &text, err);
-
-    for (int i = 0; rc == 0 && names[i]; i++)
-        if (strcmp(names[i], text) == 0) {
-            *out = i;
-            return 0;
-        }
-    if (rc < 0)
-        return rc;
-    return ks_node_fail(doc, n, err, "'%.40s' is not known, the nearest is '%s'", text,
-                        ks_nearest(text, names) ? ks_nearest(text, names) : names[0]);
-}
-
 static int read_unit(const struct ks_json *doc, const struct ks_node *units, const char *key,
                      const struct unit *table, double *out, struct ks_err *err)
 {
-    const struct ks_node *n = units ? ks_node_at(units, key) : NULL;
     const char *names[12] = { NULL };
     int which = 0, rc;
 
     for (int i = 0; table[i].name; i++)
         names[i] = table[i].name;
-    rc = n ? read_choice(doc, n, names, &which, err) : 0;
+    rc = ks_profiler_choice_option(doc, units, key, names, &which, err);
     if (rc == 0)
         *out = table[which].value;
     return rc;
@@ -314,7 +296,7 @@ static int read_checked(const struct ks_json *doc, const struct ks_node *root,
     if (rc == 0 && !output)
         rc = ks_node_fail(doc, root, err, "\"output\" must be json, csv or pattern");
     if (rc == 0)
-        rc = read_choice(doc, output, outputs, &which, err);
+        rc = ks_profiler_choice_option(doc, root, "output", outputs, &which, err);
     o->output = (enum ks_lines_output)which;
     if (rc == 0)
         rc = read_units(doc, root, o, err);

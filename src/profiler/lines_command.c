@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A command template's fields: "{c_total}", "{dtype}", "{ho}". */
+#include "base/hash.h"
 #include "base/opt.h"
 #include "op/conv.h"
 #include "profiler/lines_impl.h"

@@ -9,6 +9,7 @@
 
 #include "profiler_kit.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define CONV                                                                                       \
