@@ -6,6 +6,7 @@
 #include "cmd/plan_nodes.h"
 #include "grid/grid.h"
 #include "grid/plain.h"
+#include "grid/programs.h"
 #include "mpi/alias.h"
 #include "mpi/prune.h"
 #include "sched/cost.h"
@@ -237,7 +238,7 @@ static void read_codes(const struct ks_grid *g, const struct config *c, struct k
     struct ks_build_options o = { .cache_dir = c->cache_dir, .trust_cache = c->trust_cache };
     struct ks_build *b = NULL;
     struct ks_err err;
-    *out = (struct codes){ .is_sim = !ks_job_is(&g->job, KS_BACKEND_COMPILES) };
+    *out = (struct codes){ .is_sim = !ks_job_compiles(&g->job) };
     if (out->is_sim)
         return;
     if (!has_cache(c->cache_dir)) {
@@ -398,6 +399,23 @@ static void print_size(const struct ks_grid *g, const struct totals *t)
             n_idle);
 }
 
+/* Nothing is known of a run before it has ended. */
+static void print_programs(const struct ks_grid *g, const struct codes *k, bool is_all)
+{
+    uint32_t most_s = 0;
+    for (uint32_t i = 0; i < g->job.n_kernels; i++)
+        if (g->job.kernels[i].program->timeout_s > most_s)
+            most_s = g->job.kernels[i].program->timeout_s;
+    ks_cmd_printf("%s: %s\n", g->job.name, g->job.why);
+    ks_cmd_printf("%u problems x %u runs of programs = %llu cells\n", g->n_problems, g->n_instances,
+                  (unsigned long long)ks_grid_n_cells(g));
+    ks_cmd_printf(
+        "Which instances a program has for a problem, how many rows that makes and how long a run "
+        "takes is known when it has ended; a run is ended after %u s (timeout_s).\n",
+        most_s);
+    print_problems(g, k, is_all);
+}
+
 static void print_plan(const struct ks_grid *g, const struct codes *k, const struct totals *t,
                        uint32_t devices, bool is_all)
 {
@@ -436,6 +454,8 @@ static int show(const struct ks_grid *g, const struct codes *k, const struct con
     ks_buf_init(&b);
     if (c->json)
         ks_plan_nodes_json(&t.work, per_node, c->walltime_ms * 1e-3, &b);
+    else if (ks_job_runs_programs(&g->job))
+        print_programs(g, k, c->is_list);
     else
         print_plan(g, k, &t, devices, c->is_list);
     if (!c->json && (c->per_node || c->walltime_ms)) {
@@ -493,12 +513,16 @@ static int plan(struct ks_call *call, struct ks_err *err)
     if (rc < 0)
         return rc;
     ks_prune_choose(c->prune, &g.job.prune.by);
+    rc = ks_programs_check(&g, err);
+    if (rc < 0)
+        goto out;
     if (c->export_grid)
         rc = export_grid(&g, c->export_grid, err);
     else if (c->show_binding)
         rc = show_binding(&g, c, env->warden, err);
     else
         rc = show_plan(&g, c, env->warden, err);
+out:
     ks_grid_release(&g);
     return rc;
 }

@@ -26,8 +26,11 @@ double ks_cost_visit_s(const struct ks_job_measure *m, uint32_t n_cells, double 
  * where the job asks for none. */
 double ks_cost_visits_s(const struct ks_job *job, double cell_s);
 
-/* For so long a device that works may be silent: a cell that runs into every deadline, and again at
- * each retry. */
-double ks_cost_silence_s(const struct ks_job_measure *m, const struct ks_job_isolate *isolate);
+/* Of a run of a program, until the first ones have ended: nothing is known of it. */
+#define KS_COST_PROGRAM_S 10.0
+
+/* For so long a device that works may be silent: a cell, or a run of a program, that meets every
+ * deadline, and again at each retry. */
+double ks_cost_silence_s(const struct ks_job *job);
 
 #endif
