@@ -10,7 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-const struct ks_profiler *const ks_profilers[] = { &ks_profiler_lines, NULL };
+const struct ks_profiler *const ks_profilers[] = { &ks_profiler_ckprofiler,
+                                                   &ks_profiler_miopendriver, &ks_profiler_lines,
+                                                   NULL };
 enum { N_PROFILERS = sizeof ks_profilers / sizeof ks_profilers[0] - 1 };
 
 const char *ks_profiler_name(const struct ks_profiler *a)

@@ -6,7 +6,7 @@
 #include "profiler/adapter.h"
 #include "record/outcome.h"
 
-extern const struct ks_profiler ks_profiler_lines;
+extern const struct ks_profiler ks_profiler_ckprofiler, ks_profiler_miopendriver, ks_profiler_lines;
 
 /* A row that is being put together. Texts are copied. */
 struct ks_profiler_draft {

@@ -144,8 +144,8 @@ static int grow_seen(struct ks_profiler_reader *r, struct ks_err *err)
 
 static int number_row(struct ks_profiler_reader *r, struct ks_profiler_row *row, struct ks_err *err)
 {
-    uint64_t key =
-        ks_id64(row->instance, row->n_instance) ^ ks_mix64((uint64_t)row->split_k_requested);
+    uint64_t key = ks_id64(row->instance, row->n_instance) ^
+                   ks_mix64((uint64_t)row->split_k_requested + (row->outcome == KS_O_NONE));
     struct seen *slot;
 
     key += key == 0;

@@ -112,7 +112,7 @@ static void test_refused(void **state)
         { "{\"command\": [\"{n\"]}", "stands alone" },
         { "{\"command\": [\"n}\"]}", "stands alone" },
         { "{\"command\": [\"x\"]}", "\"output\" must be" },
-        { "{\"command\": [\"x\"], \"output\": \"xml\"}", "'xml' is not known" },
+        { "{\"command\": [\"x\"], \"output\": \"xml\"}", "'xml' is none of" },
         { "{\"command\": [\"x\"], \"output\": \"json\"}", "\"fields\"" },
         { "{\"command\": [\"x\"], \"output\": \"json\", \"fields\": {\"time\": \"t\"}}",
           "\"instance\" is missing" },
@@ -128,7 +128,7 @@ static void test_refused(void **state)
           "two groups" },
         { "{\"command\": [\"x\"], \"output\": \"json\", \"fields\": {\"instance\": \"n\"}, "
           "\"units\": {\"time\": \"min\"}}",
-          "'min' is not known" },
+          "'min' is none of" },
         { "{\"command\": [\"x\"], \"output\": \"json\", \"fields\": {\"instance\": \"n\"}, "
           "\"outcomes\": {\"X\": \"crashed\"}}",
           "'crashed' is none of" },
