@@ -149,14 +149,21 @@ static int read_path(const struct source *s, const struct ks_node *obj, const ch
     return rc < 0 ? rc : find_path(s, ks_node_at(obj, key), name, out);
 }
 
+/* Links in its path stay: those of a virtual environment decide what an interpreter finds. Whether
+ * it is there is asked where it is to run (ks_programs_check). */
 static int read_program(const struct source *s, const struct ks_node *obj, struct ks_job_kernels *k)
 {
+    char path[KS_PATH_MAX];
     int rc;
 
     k->program = calloc(1, sizeof *k->program);
     rc = k->program ? ks_job_program_read(s->doc, obj, k->program, s->err)
                     : ks_fail(s->err, KS_ENOMEM, "no memory for a job");
-    return rc < 0 ? rc : read_path(s, obj, "path", k->program->path);
+    if (rc == 0)
+        rc = ks_grid_field_text(s->doc, obj, "path", NULL, path, sizeof path, s->err);
+    return rc < 0 ? rc
+                  : ks_path_join(k->program->path, sizeof k->program->path,
+                                 s->dir[0] ? s->dir : ".", path, s->err);
 }
 
 static int read_kernels(const struct source *s, const struct ks_node *obj, struct ks_job *j)

@@ -111,6 +111,23 @@ like "$(outcome_of library)" '^1 lines_[^ ]* load_failed .*libck.so.1' 'a missin
 is "$(find "${TMPDIR:-/tmp}" -maxdepth 1 -name 'ksweep-????????????????????????????????' -newer odd.json | wc -l)" 0 \
     'working directories are gone'
 
+# --- Composable Kernel's profiler, found in a directory
+
+head -n 1 "$KSWEEP_SOURCE_DIR/tests/data/tiny.csv" >three.csv
+for direction in forward backward_data backward_weight; do
+    echo "grouped_conv,$direction,fp16,nhwgc,2,1,1,16,16,1,8,8,1,3,3,1,1,1,1,1,1,0,1,1,0,1,1,1,$direction"
+done >>three.csv
+cat >ck.json <<END
+{ "name": "ck", "operator": "grouped_conv", "problems": [ { "file": "three.csv" } ],
+  "kernels": [ { "program": "ckprofiler", "path": "$(dirname "$fake")", "options": { "verify": "cpu" } } ] }
+END
+ok 'ckprofiler' ksweep run ck.json --out ck
+like "$(cat out)" '^complete: 3 cells, 2 ok, 1 unsupported' 'exit 1 is no failure of a run that came to its end'
+is "$(table ck problem_name outcome time_median_ns split_k_used trait_split_k trait_ordinal | counts)" \
+    "$(printf '%s\n' 'backward_data unsupported    ' 'backward_weight ok 2e+06 4 -1 ' \
+        'backward_weight wrong_result  2 2 ' 'forward ok 12340   ' 'forward ok 15   1' \
+        'forward unsupported    2' | counts)" 'every line of it, with split-k'
+
 # --- its surroundings
 
 problems place.csv 16
@@ -129,7 +146,7 @@ refused() { # PROGRAM REGEX DESCRIPTION
 }
 mkdir empty
 touch plain
-refused "$tap_tmp/missing" "bad.json:.*path.*missing" 'no program'
+refused "$tap_tmp/missing" "kernels\[0\].path: there is no program .*missing" 'no program'
 refused "$tap_tmp/plain" "kernels\[0\].path.*may not be executed" 'no execute bit'
 refused "$tap_tmp/empty" "kernels\[0\].path.*directory .* has no program" 'a directory without the program'
 sed -i 's/"lines"/"liness"/' bad.json
