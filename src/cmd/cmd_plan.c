@@ -19,7 +19,7 @@
 
 struct config {
     uint32_t devices, per_node, walltime_ms;
-    bool is_list, trust_cache, show_binding, oversubscribe, json;
+    bool is_list, commands, trust_cache, show_binding, oversubscribe, json;
     unsigned host_domain, prune;
     const char *cache_dir, *backend, *arch, *export_grid;
 };
@@ -55,6 +55,11 @@ static const struct ks_opt opts[] = {
       .offset = AT(is_list),
       .def = "no",
       .help = "every problem, not only the first ten" },
+    { .name = "commands",
+      .type = KS_OPT_BOOL,
+      .offset = AT(commands),
+      .def = "no",
+      .help = "of a job that runs programs: only their command lines, for a shell" },
     { .name = "backend",
       .type = KS_OPT_STR,
       .offset = AT(backend),
@@ -479,6 +484,23 @@ static int export_grid(const struct ks_grid *g, const char *file, struct ks_err 
     return rc;
 }
 
+static int show_commands(const struct ks_grid *g, struct ks_err *err)
+{
+    struct ks_buf text;
+    uint64_t n_left_out = 0;
+    if (!ks_job_runs_programs(&g->job))
+        return ks_fail(err, KS_EINVAL, "--commands: the job runs no programs");
+    ks_buf_init(&text);
+    int rc = ks_programs_commands(g, &text, &n_left_out, err);
+    if (rc == 0 && n_left_out)
+        ks_buf_printf(&text, "# %llu problems are left out: the program cannot run them\n",
+                      (unsigned long long)n_left_out);
+    if (rc == 0)
+        rc = ks_emit(&text, NULL, err);
+    ks_buf_release(&text);
+    return rc;
+}
+
 static int show_binding(const struct ks_grid *g, const struct config *c, struct ks_warden *warden,
                         struct ks_err *err)
 {
@@ -516,7 +538,9 @@ static int plan(struct ks_call *call, struct ks_err *err)
     rc = ks_programs_check(&g, err);
     if (rc < 0)
         goto out;
-    if (c->export_grid)
+    if (c->commands)
+        rc = show_commands(&g, err);
+    else if (c->export_grid)
         rc = export_grid(&g, c->export_grid, err);
     else if (c->show_binding)
         rc = show_binding(&g, c, env->warden, err);
@@ -533,7 +557,7 @@ const struct ks_command ks_cmd_plan = {
                "--export-grid.",
     .usage =
         "plan JOB [--backend NAME] [--arch ARCH] [--devices N] [--per-node N [--walltime TIME]] "
-        "[--list] [--json] [--cache DIR] [--show-binding] [--export-grid FILE]",
+        "[--list | --commands] [--json] [--cache DIR] [--show-binding] [--export-grid FILE]",
     .opts = opts,
     .cfg_size = sizeof(struct config),
     .n_min = 1,

@@ -2,6 +2,7 @@
 #include "grid/programs.h"
 
 #include "base/hash.h"
+#include "base/text.h"
 #include "grid/family_store.h"
 #include "grid/kernel_set_impl.h"
 #include "profiler/find.h"
@@ -106,15 +107,21 @@ const struct ks_job_program *ks_programs_of(const struct ks_grid *g, uint32_t i_
     return g->job.kernels[i->i_kernels].program;
 }
 
-static int check_entry(const struct ks_grid *g, const struct ks_job_program *p, struct ks_err *err)
+static int open_setup(const struct ks_job_program *p, struct ks_profiler_setup **out,
+                      struct ks_err *err)
 {
     const struct ks_profiler *adapter = NULL;
-    struct ks_profiler_setup *setup = NULL;
-    char found[KS_PATH_MAX];
     int rc = ks_profiler_find(p->adapter, &adapter, err);
 
-    if (rc == 0)
-        rc = ks_profiler_setup_parse(adapter, p->options, &setup, err);
+    return rc < 0 ? rc : ks_profiler_setup_parse(adapter, p->options, out, err);
+}
+
+static int check_entry(const struct ks_grid *g, const struct ks_job_program *p, struct ks_err *err)
+{
+    struct ks_profiler_setup *setup = NULL;
+    char found[KS_PATH_MAX];
+    int rc = open_setup(p, &setup, err);
+
     for (uint32_t d = 0; rc == 0 && d < ks_grid_n_domains(g); d++) {
         const struct ks_problem problem =
             ks_problem_table_get(&g->problems, ks_grid_domain_problem(g, d));
@@ -136,4 +143,47 @@ int ks_programs_check(const struct ks_grid *g, struct ks_err *err)
             ks_err_context(err, KS_EINVAL, "job '%s': kernels[%u].path", g->job.path, i);
     }
     return rc < 0 ? KS_EINVAL : 0;
+}
+
+static int put_command(const struct ks_profiler_setup *s, const struct ks_problem *problem,
+                       const char *path, struct ks_buf *to, uint64_t *n_left_out,
+                       struct ks_err *err)
+{
+    struct ks_profiler_command command = { .n = 0 };
+    char found[KS_PATH_MAX];
+    int rc = ks_profiler_find_program(s, problem, path, found, sizeof found, err);
+
+    if (rc == 0)
+        rc = ks_profiler_command(s, problem, found, NULL, &command, err);
+    if (rc == 0) {
+        ks_shell_words(to, (const char *const *)command.words);
+        ks_buf_u8(to, '\n');
+    }
+    ks_profiler_command_release(&command);
+    if (rc == KS_EUNSUPPORTED)
+        ++*n_left_out;
+    return rc == KS_EUNSUPPORTED ? 0 : rc;
+}
+
+int ks_programs_commands(const struct ks_grid *g, struct ks_buf *text_out, uint64_t *n_left_out,
+                         struct ks_err *err)
+{
+    int rc = 0;
+
+    *n_left_out = 0;
+    for (uint32_t k = 0; rc == 0 && k < g->job.n_kernels; k++) {
+        const struct ks_job_program *p = g->job.kernels[k].program;
+        struct ks_profiler_setup *setup = NULL;
+
+        if (!p)
+            continue;
+        rc = open_setup(p, &setup, err);
+        for (uint32_t i = 0; rc == 0 && i < g->n_problems; i++) {
+            const struct ks_problem problem = ks_problem_table_get(&g->problems, i);
+
+            rc = put_command(setup, &problem, p->path, text_out, n_left_out, err);
+        }
+        ks_profiler_setup_destroy(setup);
+    }
+    return rc;
 }

@@ -19,4 +19,11 @@ const struct ks_job_program *ks_programs_of(const struct ks_grid *g, uint32_t i_
  * KS_ENOENT, KS_EINVAL with the entry and what is missing. */
 int ks_programs_check(const struct ks_grid *g, struct ks_err *err);
 
+/* ks_programs_commands() - the command of every run, one per line as a shell takes it, problems in
+ * the order of the grid; repeats once. Appended.
+ * @n_left_out [out] pairs of a problem and a program that cannot run it
+ * As ks_programs_check(). */
+int ks_programs_commands(const struct ks_grid *g, struct ks_buf *text_out, uint64_t *n_left_out,
+                         struct ks_err *err);
+
 #endif

@@ -588,6 +588,8 @@ int ks_index_finish(struct ks_index *x, struct ks_err *err)
 
     if (rc == 0)
         rc = ks_index_group_codes(x, err);
+    if (rc == 0)
+        rc = ks_index_count_found(x, err);
     if (rc < 0)
         return rc;
     count_runs(x);

@@ -133,6 +133,11 @@ int ks_index_put_instance(struct ks_index *x, uint32_t run, uint64_t id, const c
 /* ks_index_put_found() - an instance that a program reported, with its texts (record/found.h). */
 int ks_index_put_found(struct ks_index *x, uint32_t run, uint64_t id,
                        const struct ks_found_texts *t, struct ks_err *err);
+/* ---- found.c ---- */
+
+/* n_found and n_absent_pairs of every run. After what counts was decided. */
+int ks_index_count_found(struct ks_index *x, struct ks_err *err);
+
 /* A record names its problem, instance and build: their rows exist afterwards, if only by id. */
 int ks_index_name_record(struct ks_index *x, uint32_t run, const struct ks_record *r,
                          struct ks_err *err);

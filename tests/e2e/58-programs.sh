@@ -7,6 +7,8 @@ need_program python3 setsid zcat
 . "$(dirname "$0")/sweep.sh"
 fake=$KSWEEP_SOURCE_DIR/tests/fake/profilers/timer.sh
 cd "$tap_tmp" || exit 1
+export TMPDIR=$tap_tmp/tmp # where programs run
+mkdir "$TMPDIR"
 
 problems() { # FILE K...: one problem for each K
     head -n 1 "$KSWEEP_SOURCE_DIR/tests/data/tiny.csv" >"$1"
@@ -54,7 +56,7 @@ counts() { # lines, each once, with its number: "12 ok, 3 timeout"
 problems good.csv 16 32 48
 job good "$fake" '"odd", "0"' ', "repeat": 2'
 like "$(ksweep plan good.json)" 'is known when it has ended' 'plan says what it cannot know'
-is "$(find . -newer good.json -type d ! -name .)" '' 'and writes nothing'
+is "$(find . -newer good.json -type d ! -name . ! -name tmp)" '' 'and writes nothing'
 ok 'a sweep' ksweep run good.json --out good
 like "$(cat out)" '^complete: 6 cells, 6 ok' 'two runs per problem'
 ok 'its journal and results.h5 agree' ksweep check good
@@ -70,10 +72,12 @@ is "$(for f in good/output/*.out.gz; do zcat "$f" | tail -c 10; echo; done | cou
     '6 flops": 3}' 'the whole output is kept'
 is "$(for f in good/output/*.err.gz; do zcat "$f" | tail -n 1; done | counts)" \
     '6 {"name": "Device<1warning: something' 'and standard error beside it'
-one=$(table good problem_id run_instance | head -n 1 | tr ' ' :)
+one=$(table good problem_id run_instance | sort -u | sed -n "1s/ /:/p")
 like "$(ksweep cell good "$one")" 'command +.*timer.sh odd 0' 'the command of a run'
 ok 'a finished sweep resumes to nothing' ksweep run good.json --out good --resume
 is "$(find good/output -newer good.table | wc -l)" 0 'and starts nothing'
+ok 'one more repeat' ksweep run good.json --out good --resume --extend --repeat 3
+is "$(table good outcome n_rounds n_samples | counts)" '12 ok 3 3' 'is one more round of each row'
 
 # --- what becomes of a program that goes wrong; a problem for each way, named after it
 
@@ -108,8 +112,7 @@ like "$(outcome_of garbage)" '^1 lines_[^ ]* unsupported  the program reported n
 like "$(outcome_of none)" '^1 lines_[^ ]* unsupported .*not implemented' 'exit 1 may mean: not implemented'
 like "$(outcome_of exits)" '^1 lines_[^ ]* exited 3 it did not work out$' 'another exit is a failure'
 like "$(outcome_of library)" '^1 lines_[^ ]* load_failed .*libck.so.1' 'a missing library is named'
-is "$(find "${TMPDIR:-/tmp}" -maxdepth 1 -name 'ksweep-????????????????????????????????' -newer odd.json | wc -l)" 0 \
-    'working directories are gone'
+is "$(find "$TMPDIR" -mindepth 1 -name 'ksweep-*')" '' 'working directories are gone'
 
 # --- Composable Kernel's profiler, found in a directory
 
@@ -127,6 +130,21 @@ is "$(table ck problem_name outcome time_median_ns split_k_used trait_split_k tr
     "$(printf '%s\n' 'backward_data unsupported    ' 'backward_weight ok 2e+06 4 -1 ' \
         'backward_weight wrong_result  2 2 ' 'forward ok 12340   ' 'forward ok 15   1' \
         'forward unsupported    2' | counts)" 'every line of it, with split-k'
+
+is "$(ksweep plan ck.json --commands | sed "s|$(dirname "$fake")|DIR|; s| .*||" | counts)" '3 DIR/ckProfiler' \
+    'plan prints the commands'
+ksweep gather ck -o again.h5 >out
+like "$(cat out)" '3 of 3 cells,.*5 rows that programs printed, 0 pairs never appeared' 'gather counts rows apart'
+ksweep status ck --programs >ck.results
+is "$(python3 -c 'import gzip, json
+r = json.load(open("ck.results"))
+s = r["stats"]
+print(s["total"], s["success"], s["failed"], s["skipped"], "%.2f" % s["success_rate"])
+for o in sorted(r["results"], key=lambda o: o["operation"]):
+    print(o["operation"], o["success"], o["returncode"], o["rows"], len(gzip.open(o["stdout"]).read()) > 30)' |
+    paste -sd '|')" \
+    '3 2 0 1 0.67|grouped_conv_bwd_data False 0 0 True|grouped_conv_bwd_weight True 0 2 True|grouped_conv_fwd True 0 3 True' \
+    'results as JSON, in the form of the original script'
 
 # --- its surroundings
 

@@ -10,6 +10,8 @@ need_program mpirun python3
 RUNS=${RUNS:-12} RANKS=${RANKS:-3} KILLS=${KILLS:-2} SEED=${SEED:-1}
 ROWS=5
 cd "$tap_tmp" || exit 1
+export TMPDIR=$tap_tmp/tmp # killed ranks leave the directories of their programs there
+mkdir "$TMPDIR"
 head -n 1 "$KSWEEP_SOURCE_DIR/tests/data/tiny.csv" >list.csv
 for ((i = 1; i <= RUNS; i++)); do
     echo "grouped_conv,forward,fp32,nhwgc,2,1,1,16,$((16 * i)),1,8,8,1,3,3,1,1,1,1,1,1,0,1,1,0,1,1,1,p$i" >>list.csv
