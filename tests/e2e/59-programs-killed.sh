@@ -25,35 +25,38 @@ cat >job.json <<END
 END
 
 # A rank, its warden, its ksweep-profiler or its program: whatever lives in this sweep.
+n_killed=0
+killed=''
 kill_one() {
     local -a names=(ksweep ksweep-profiler timer.sh)
-    local name=${names[$((RANDOM % 3))]}
-    local -a pids
-    mapfile -t pids < <(for p in $(pgrep -f "$name"); do
-        tr '\0' '\n' <"/proc/$p/environ" 2>/dev/null | grep -qx "KILLED_SWEEP=$tap_tmp" && echo "$p"
-    done)
-    [ ${#pids[@]} -gt 0 ] || return 1
-    kill -KILL "${pids[$((RANDOM % ${#pids[@]}))]}" 2>/dev/null && killed="$killed $name"
+    local name=${names[$((RANDOM % 3))]} p
+    local -a pids=()
+    for p in $(pgrep -f "$name"); do
+        { tr '\0' '\n' <"/proc/$p/environ" | grep -qx "KILLED_SWEEP=$tap_tmp"; } 2>/dev/null && pids+=("$p")
+    done
+    [ ${#pids[@]} -gt 0 ] && kill -KILL "${pids[$((RANDOM % ${#pids[@]}))]}" 2>/dev/null || return 1
+    n_killed=$((n_killed + 1))
+    killed="$killed $name"
 }
 
 RANDOM=$SEED
-killed=''
 resume=''
 export KILLED_SWEEP=$tap_tmp
-for ((life = 1; life <= KILLS + 20; life++)); do
+for ((life = 1; life <= KILLS + 5; life++)); do
     # shellcheck disable=SC2086
     ranks "$RANKS" ksweep run job.json --out dir --lost-after 2s $resume >>out 2>>err &
     sweep=$!
-    if [ "$life" -le "$KILLS" ]; then
-        sleep "$(awk -v r=$RANDOM 'BEGIN { print 0.7 + r / 32768 }')"
-        kill_one
-    fi
+    while [ "$n_killed" -lt "$KILLS" ] && kill -0 $sweep 2>/dev/null; do
+        sleep "$(awk -v r=$RANDOM 'BEGIN { print 0.4 + r / 40000 }')"
+        [ -e dir/output ] && kill_one # else nothing has run yet
+    done
     wait $sweep
-    resume='--resume'
-    [ "$(exit_of dir)" -le 1 ] && [ "$life" -ge "$KILLS" ] && break
+    [ -d dir ] && resume='--resume'
+    [ "$(exit_of dir)" -le 1 ] && break
 done
 unset KILLED_SWEEP
 tap_note "killed:$killed; $life lives"
+is "$n_killed" "$KILLS" 'processes were killed'
 is "$(field dir done) $(field dir pending)" "$RUNS 0" 'every run has its end'
 ok 'journal and results.h5 agree' ksweep check dir
 ok 'the table' ksweep-analyze table dir/results.h5 -o table.csv
@@ -68,6 +71,6 @@ print(max(pairs.values()), sum(1 for p, n in whole.items() if n != int(sys.argv[
       len(set(whole) | bad))
 END
 is "$(cat counted)" "1 0 $RUNS" 'no row is doubled, none of a finished run is lost'
-is "$(find dir/output -name '*.part' | wc -l | awk -v k="$((KILLS * RANKS))" '{ print ($1 <= k) }')" 1 \
+is "$(find dir/output -name '*.part' | wc -l | awk -v k="$((KILLS * RANKS + RANKS))" '{ print ($1 <= k) }')" 1 \
     'only interrupted runs leave parts of outputs'
 done_testing
