@@ -8,9 +8,11 @@
 #include <string.h>
 
 /* "auto", the names of ks_intake_formats, "ksweep". */
-static const char *const formats[] = { "auto",         "miopen-fdb", "ck",     "t4",
-                                       "kernel-tuner", "ktt",        "ksweep", NULL };
-enum { FROM_AUTO = 0, FROM_KSWEEP = 6 };
+static const char *const formats[] = {
+    "auto", "miopen-fdb",       "ck",           "t4",     "kernel-tuner",
+    "ktt",  "profiler-results", "profiler-log", "ksweep", NULL
+};
+enum { FROM_AUTO = 0, FROM_KSWEEP = 8 };
 
 struct config {
     const char *output;
@@ -32,7 +34,8 @@ static const struct ks_opt opts[] = {
       .choices = formats,
       .arg = "FORMAT",
       .help = "what the files are: MIOpen's find-db (text), Composable Kernel's CSV, T4, Kernel "
-              "Tuner's cache, KTT, or results files of ksweep, which are merged" },
+              "Tuner's cache, KTT, results of Composable Kernel's run_ck_profiler.py, logs of "
+              "ckProfiler and MIOpenDriver, or results files of ksweep, which are merged" },
     { .name = "device",
       .type = KS_OPT_STR,
       .offset = AT(intake.device),
@@ -43,7 +46,8 @@ static const struct ks_opt opts[] = {
       .type = KS_OPT_STR,
       .offset = AT(intake.problem),
       .arg = "NAME",
-      .help = "problem that a tuner's file is about, instead of what its name says" },
+      .help = "problem that a tuner's file is about, instead of what its name says; the command "
+              "whose output a log holds" },
     KS_OPT_END
 };
 #undef AT

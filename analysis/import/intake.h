@@ -61,7 +61,7 @@ struct ks_intake_format {
 };
 
 extern const struct ks_intake_format ks_intake_fdb, ks_intake_ck, ks_intake_t4,
-    ks_intake_kernel_tuner, ks_intake_ktt;
+    ks_intake_kernel_tuner, ks_intake_ktt, ks_intake_profiler_results, ks_intake_profiler_log;
 extern const struct ks_intake_format *const ks_intake_formats[]; /* NULL-terminated */
 
 /* ks_intake_file() - one file into the stage, as a run of its own.

@@ -2,6 +2,8 @@
 #include "base/text.h"
 #include "cmd/cmd_util.h"
 #include "cmd/problems_view.h"
+#include "cmd/problems_write.h"
+#include "profiler/ck_arguments.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -11,7 +13,10 @@
 enum { MOST_WARNINGS = 20 };
 
 struct config {
-    const char *from, *export, *leaks;
+    const char *from, *export, *leaks, *to, *program, *output;
+    int ck_version, compat;
+    uint64_t max_ops;
+    bool quiet;
     struct ks_opt_list excludes;
     uint64_t sample, seed;
     bool stratified, list, count, json;
@@ -24,7 +29,8 @@ static const struct ks_opt opts[] = {
       .arg = "KIND",
       .help = "csv, ck (CSV of Composable Kernel), generator (JSON), miopen (command lists and "
               "logs), ckprofiler (command lines), fdb (find-db keys), pytorch (operators for "
-              "replay, JSON) or trace (of a profiler); default auto: by the file's content" },
+              "replay, JSON), ck-config (its JSON array) or trace (of a profiler); default auto: "
+              "by the file's content" },
     { .name = "exclude",
       .type = KS_OPT_LIST,
       .offset = AT(excludes),
@@ -70,6 +76,51 @@ static const struct ks_opt opts[] = {
       .offset = AT(leaks),
       .arg = "FILE",
       .help = "print which problems of this validation set are among them; exit 1 if any is" },
+    { .name = "to",
+      .type = KS_OPT_STR,
+      .offset = AT(to),
+      .arg = "FORM",
+      .help =
+          "write the problems for another program: ck-profiler (command lines), ck-config (JSON "
+          "array), miopen (command lines), ck-csv or csv; what the program cannot run is left "
+          "out and counted; nothing runs" },
+    { .name = "ck-version",
+      .type = KS_OPT_ENUM,
+      .offset = AT(ck_version),
+      .def = "2025",
+      .choices = ks_ck_version_names,
+      .arg = "YEAR",
+      .help = "generation of ckProfiler, which decides the arguments" },
+    { .name = "compat",
+      .type = KS_OPT_ENUM,
+      .offset = AT(compat),
+      .def = "none",
+      .choices = ks_ck_compat_names,
+      .arg = "FORM",
+      .help = "as Composable Kernel's converter writes it, fp16 and layout 3 whatever the problem: "
+              "its readme or its code" },
+    { .name = "program",
+      .type = KS_OPT_STR,
+      .offset = AT(program),
+      .arg = "PATH",
+      .help = "the program of command lines; --compat readme: the directory of the programs" },
+    { .name = "max-ops",
+      .type = KS_OPT_U64,
+      .offset = AT(max_ops),
+      .def = "0",
+      .max = 1e9,
+      .arg = "N",
+      .help = "with --to: only the first N problems; 0 = all" },
+    { .name = "output",
+      .type = KS_OPT_STR,
+      .offset = AT(output),
+      .arg = "FILE",
+      .help = "with --to: write there instead of to standard output" },
+    { .name = "quiet",
+      .type = KS_OPT_BOOL,
+      .offset = AT(quiet),
+      .def = "no",
+      .help = "with --to: no summary on standard error" },
     { .name = "json", .type = KS_OPT_BOOL, .offset = AT(json), .def = "no", .help = "print JSON" },
     KS_OPT_END
 };
@@ -185,12 +236,77 @@ static int report_leaks(const struct ks_problem_set *set, const struct config *c
     return rc;
 }
 
+/* The list on standard output (or in a file), the summary on standard error. */
+static int write_for(const struct ks_problem_set *set, const struct config *cfg, int form,
+                     uint64_t *n_left_out, struct ks_err *err)
+{
+    const struct ks_problems_target t = { .form = form,
+                                          .ck_version = cfg->ck_version,
+                                          .ck_compat = cfg->compat,
+                                          .program = cfg->program,
+                                          .max_ops = cfg->max_ops };
+    struct ks_problems_written w = { 0 };
+    struct ks_buf b, summary;
+    int rc;
+
+    ks_buf_init(&b);
+    ks_buf_init(&summary);
+    rc = ks_problems_write(set, &t, &b, &w, err);
+    if (rc == 0 && w.n_written == 0)
+        rc = ks_fail(err, KS_EINVAL, "no problem is left to write: %s",
+                     w.n_reasons ? w.reasons[0].text : "the list is empty");
+    if (rc == 0)
+        rc = ks_emit(&b, cfg->output, err);
+    if (rc == 0 && !cfg->quiet) {
+        ks_problems_write_summary(set, &w, &summary);
+        fputs(ks_buf_text(&summary), stderr);
+    }
+    *n_left_out = w.n_left_out;
+    ks_buf_release(&b);
+    ks_buf_release(&summary);
+    return rc;
+}
+
+static int find_form(const char *name, int *out, struct ks_err *err)
+{
+    const char *near;
+
+    for (int i = 0; ks_problems_form_names[i]; i++)
+        if (strcmp(ks_problems_form_names[i], name) == 0) {
+            *out = i;
+            return 0;
+        }
+    near = ks_nearest(name, ks_problems_form_names);
+    return ks_fail(err, KS_EINVAL,
+                   "--to: '%.40s' is none of ck-profiler, ck-config, miopen, ck-csv, csv%s%s%s",
+                   name, near ? "; did you mean '" : "", near ? near : "", near ? "'" : "");
+}
+
+static int show(const struct ks_problem_set *set, const struct config *cfg,
+                const struct ks_problems_tally *tally, uint64_t *n_look, struct ks_err *err)
+{
+    uint64_t n_left_out = 0;
+    uint32_t n_leaks = 0;
+    int form = 0, rc;
+
+    if (cfg->leaks) {
+        rc = report_leaks(set, cfg, n_look, &n_leaks, err);
+    } else if (cfg->to) {
+        rc = find_form(cfg->to, &form, err);
+        if (rc == 0)
+            rc = write_for(set, cfg, form, &n_left_out, err);
+    } else {
+        rc = emit(set, cfg, tally, err);
+    }
+    *n_look += n_leaks + n_left_out;
+    return rc;
+}
+
 static int work(const struct config *cfg, const char **files, int n_files, struct ks_err *err)
 {
     struct ks_problems_tally tally = { .n_files = n_files };
     struct ks_problem_set set;
     uint64_t n_refused = 0;
-    uint32_t n_leaks = 0;
     int rc;
 
     ks_problem_set_init(&set);
@@ -203,10 +319,9 @@ static int work(const struct config *cfg, const char **files, int n_files, struc
     if (rc == 0)
         rc = choose(&set, cfg, err);
     if (rc == 0)
-        rc = cfg->leaks ? report_leaks(&set, cfg, &n_refused, &n_leaks, err)
-                        : emit(&set, cfg, &tally, err);
+        rc = show(&set, cfg, &tally, &n_refused, err);
     if (rc == 0)
-        rc = set.n_refused + n_refused + n_leaks ? KS_EXIT_LOOK : KS_EXIT_OK;
+        rc = set.n_refused + n_refused ? KS_EXIT_LOOK : KS_EXIT_OK;
     ks_problem_set_release(&set);
     return rc;
 }
@@ -215,8 +330,12 @@ static int run(struct ks_call *call, struct ks_err *err)
 {
     const struct config *c = call->cfg;
 
-    if (c->list + c->count + (c->export != NULL) + (c->leaks != NULL) > 1)
-        return ks_fail(err, KS_EINVAL, "only one of --list, --count, --export and --leaks");
+    if (c->list + c->count + (c->export != NULL) + (c->leaks != NULL) + (c->to != NULL) > 1)
+        return ks_fail(err, KS_EINVAL, "only one of --list, --count, --export, --leaks and --to");
+    if (!c->to && (c->program || c->output || c->quiet || c->max_ops))
+        return ks_fail(err, KS_EINVAL, "--program, --output, --quiet and --max-ops need --to");
+    if (c->compat != KS_CK_TRUE && (!c->to || strncmp(c->to, "ck-", 3) != 0))
+        return ks_fail(err, KS_EINVAL, "--compat needs --to ck-profiler or --to ck-config");
     return work(c, call->operands, call->n_operands, err);
 }
 
@@ -224,8 +343,9 @@ const struct ks_command ks_cmd_problems = {
     .name = "problems",
     .summary =
         "Read problem lists: what they hold, what is refused and why, canonical and distinct.",
-    .usage = "problems FILE... [--from KIND] [--exclude FILE]... [--sample N --seed S "
-             "[--stratified]] [--list | --count | --export FILE | --leaks FILE] [--json]",
+    .usage =
+        "problems FILE... [--from KIND] [--exclude FILE]... [--sample N --seed S "
+        "[--stratified]] [--list | --count | --export FILE | --leaks FILE | --to FORM] [--json]",
     .opts = opts,
     .cfg_size = sizeof(struct config),
     .n_min = 1,

@@ -27,18 +27,19 @@ static void put_behind(struct ks_buf *b, const char *text)
     ks_buf_printf(b, ",%s\n", text);
 }
 
-static void put_time(struct ks_buf *b, int64_t time_ns)
+/* A number; empty where it is not known. */
+static void put_told(struct ks_buf *b, int64_t v)
 {
     char text[24];
 
-    snprintf(text, sizeof(text), "%" PRId64, time_ns);
-    put_behind(b, time_ns ? text : "");
+    snprintf(text, sizeof(text), "%" PRId64, v);
+    put_behind(b, v ? text : "");
 }
 
 /* One header per run of problems of the same operator. */
 void ks_problems_csv(const struct ks_problem_set *set, bool is_listing, struct ks_buf *b)
 {
-    const bool has_times = ks_problem_set_has_times(set);
+    const bool has_times = ks_problem_set_has_times(set), has_ranks = ks_problem_set_has_ranks(set);
 
     for (uint32_t i = 0; i < set->n; i++) {
         const struct ks_problem p = ks_problem_table_get(&set->problems, i);
@@ -48,16 +49,21 @@ void ks_problems_csv(const struct ks_problem_set *set, bool is_listing, struct k
             ks_problem_csv_header(p.op, b);
             if (has_times)
                 put_behind(b, "total_time_ns");
+            if (has_ranks)
+                put_behind(b, "priority_rank");
         }
         if (is_listing)
             put_derived(b, &p);
         ks_problem_csv_row(&p, b);
         if (has_times)
-            put_time(b, set->origins[i].time_ns);
+            put_told(b, set->origins[i].time_ns);
+        if (has_ranks)
+            put_told(b, set->origins[i].rank);
     }
 }
 
-static void put_problem_json(struct ks_jw *w, const struct ks_problem *p, int64_t time_ns)
+static void put_problem_json(struct ks_jw *w, const struct ks_problem *p,
+                             const struct ks_origin *from)
 {
     char hex[17];
 
@@ -71,8 +77,10 @@ static void put_problem_json(struct ks_jw *w, const struct ks_problem *p, int64_
     for (int d = 0; ks_operators[p->op]->dim_names[d]; d++)
         ks_jw_int(w, ks_operators[p->op]->dim_names[d], p->dim[d]);
     ks_jw_int(w, "count", p->count);
-    if (time_ns)
-        ks_jw_int(w, "total_time_ns", time_ns);
+    if (from->time_ns)
+        ks_jw_int(w, "total_time_ns", from->time_ns);
+    if (from->rank)
+        ks_jw_int(w, "priority_rank", from->rank);
     ks_jw_str(w, "name", p->name);
     ks_jw_str(w, "class", ks_problem_class_name(ks_problem_class(p)));
     ks_jw_int(w, "reduction", ks_operators[p->op]->reduction(p));
@@ -90,7 +98,7 @@ void ks_problems_json(const struct ks_problem_set *set, struct ks_buf *b)
     for (uint32_t i = 0; i < set->n; i++) {
         const struct ks_problem p = ks_problem_table_get(&set->problems, i);
 
-        put_problem_json(&w, &p, set->origins[i].time_ns);
+        put_problem_json(&w, &p, &set->origins[i]);
     }
     ks_jw_close(&w, ']');
     ks_buf_printf(b, "\n");

@@ -133,6 +133,8 @@ int ks_import_take(struct ks_import *im, const struct ks_problem *p, size_t n)
         rc = ks_problem_set_add_from(im->set, &p[i], im->name, im->line, im->err);
     if (rc < 0)
         return ks_err_context(im->err, rc, "%s:%llu", im->name, (unsigned long long)im->line);
+    for (size_t i = 0; i < n; i++)
+        ks_problem_set_add_rank(im->set, p[i].id, im->rank);
     im->set->n_commands++;
     im->set->n_taken++;
     return 0;
@@ -194,7 +196,10 @@ int ks_import_blank_conv(const struct ks_import *im, struct ks_problem *p_out)
         return rc;
     *p_out = ks_problem_blank(conv);
     p_out->count = im->count;
-    snprintf(p_out->name, sizeof p_out->name, "%.70s:%llu", slash ? slash + 1 : im->name,
-             (unsigned long long)im->line);
+    if (im->label)
+        snprintf(p_out->name, sizeof p_out->name, "%.90s", im->label);
+    else
+        snprintf(p_out->name, sizeof p_out->name, "%.70s:%llu", slash ? slash + 1 : im->name,
+                 (unsigned long long)im->line);
     return 0;
 }

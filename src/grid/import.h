@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 extern const struct ks_importer ks_import_csv, ks_import_miopen, ks_import_ck, ks_import_ckprofiler,
-    ks_import_fdb, ks_import_generator, ks_import_pytorch, ks_import_trace;
+    ks_import_ck_config, ks_import_fdb, ks_import_generator, ks_import_pytorch, ks_import_trace;
 
 /* One file on its way into a set, line by line. */
 struct ks_import {
@@ -26,6 +26,8 @@ struct ks_import {
     uint64_t line;      /* number of the one in `text`, from 1; of joined lines the first */
     struct ks_buf text; /* the line, NUL-terminated, without its end; NUL bytes are '?' */
     int64_t count;      /* how often the source has the line: 1, or what `uniq -c` says */
+    uint32_t rank;      /* priority of the next problems taken; 0: not told */
+    const char *label;  /* names the next blank convolution; NULL: its line does */
 };
 
 void ks_import_start(struct ks_import *im, struct ks_problem_set *set, const char *text, size_t len,
@@ -82,6 +84,9 @@ int ks_import_command_line(struct ks_import *im, const char *program, char **lin
  * that is a comment holds none. */
 bool ks_import_next_command(char **at, const char *program, bool (*is_mine)(const char *word),
                             struct ks_import_command *out);
+/* One command of Composable Kernel's profiler: the operation ("grouped_conv_fwd") and its
+ * arguments, which are changed on the way. Takes or refuses it. */
+int ks_import_ckprofiler_command(struct ks_import *im, const char *op, char *args);
 /* The next word, NUL-terminated in place, or NULL. Quotes hold blanks. */
 char *ks_import_word(char **at);
 

@@ -293,25 +293,27 @@ static bool is_listing(const char *args)
     return at && (!at[11] || at[11] == ' ' || at[11] == '\t');
 }
 
+int ks_import_ckprofiler_command(struct ks_import *im, const char *op, char *args)
+{
+    struct command c = { .op = op };
+    char why[160];
+    const char *wrong = read_numbers(args, &c, why, sizeof why);
+    const struct form *f = wrong ? NULL : find_form(&c, why, sizeof why);
+
+    return f ? take_command(im, f, &c) : ks_import_refuse(im, "%s", wrong ? wrong : why);
+}
+
 static int read_line(struct ks_import *im, char *at)
 {
     bool has_command = false;
-    char why[160];
     struct ks_import_command found;
     int rc = 0;
 
     while (rc == 0 && ks_import_next_command(&at, PROGRAM, is_conv, &found)) {
-        struct command c = { .op = found.word };
-        const struct form *f = NULL;
-        const char *wrong;
-
         if (is_listing(found.args))
             continue;
         has_command = true;
-        wrong = read_numbers(found.args, &c, why, sizeof why);
-        if (!wrong)
-            f = find_form(&c, why, sizeof why);
-        rc = f ? take_command(im, f, &c) : ks_import_refuse(im, "%s", wrong ? wrong : why);
+        rc = ks_import_ckprofiler_command(im, found.word, found.args);
     }
     im->set->n_other += !has_command;
     return rc;

@@ -17,10 +17,12 @@ enum column {
     COL_COUNT,
     COL_NAME,
     COL_TIME,
+    COL_RANK,
     COL_DIM /* COL_DIM + i: dim i */
 };
-static const char *const fixed_names[] = { "operator", "direction", "dtype",        "layout",
-                                           "count",    "name",      "total_time_ns" };
+static const char *const fixed_names[] = {
+    "operator", "direction", "dtype", "layout", "count", "name", "total_time_ns", "priority_rank"
+};
 
 struct reader {
     struct ks_import im;
@@ -35,7 +37,7 @@ struct reader {
     size_t n_fields;
     bool has_blanks[MOST_FIELDS]; /* around the field, outside of quotes */
     bool is_empty[MOST_FIELDS];   /* dims of this row */
-    int64_t time_ns;              /* of this row; 0: not told */
+    int64_t time_ns, rank;        /* of this row; 0: not told */
 };
 
 /* A header: its first field is "operator". */
@@ -236,6 +238,17 @@ static int set_time(struct reader *r, size_t i)
     return rc;
 }
 
+static int set_rank(struct reader *r, size_t i)
+{
+    int rc = r->field[i][0] ? set_number(r, i, &r->rank) : 1;
+
+    if (rc == 1 && (r->rank < 0 || r->rank > UINT32_MAX)) {
+        rc = refuse_field(r, i, "is out of range");
+        return rc < 0 ? rc : 0;
+    }
+    return rc;
+}
+
 static int set_dim(struct reader *r, size_t i, int64_t *out)
 {
     r->is_empty[i] = !r->field[i][0] && !r->has_blanks[i];
@@ -261,6 +274,8 @@ static int set_field(struct reader *r, size_t i, struct ks_problem *p)
         return set_name(r, i, p);
     case COL_TIME:
         return set_time(r, i);
+    case COL_RANK:
+        return set_rank(r, i);
     default:
         return set_dim(r, i, &p->dim[r->column[i] - COL_DIM]);
     }
@@ -273,7 +288,7 @@ static int take_fields(struct reader *r)
     int rc = 1;
 
     memset(r->is_empty, 0, sizeof r->is_empty);
-    r->time_ns = 0;
+    r->time_ns = r->rank = 0;
     for (size_t i = 0; rc == 1 && i < r->n_columns; i++)
         rc = set_field(r, i, &p);
     if (rc == 1)
@@ -285,6 +300,8 @@ static int take_fields(struct reader *r)
     rc = ks_import_take(&r->im, &p, 1);
     if (rc == 0 && r->time_ns)
         ks_problem_set_add_time(r->im.set, p.id, r->time_ns);
+    if (rc == 0)
+        ks_problem_set_add_rank(r->im.set, p.id, (uint32_t)r->rank);
     return rc;
 }
 

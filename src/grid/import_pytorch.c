@@ -3,7 +3,7 @@
  *
  * Source: the schema that Composable Kernel's convert_pytorch_to_ck.py and TraceLens's EventReplay
  * read and write: [{"op_name", "replay_ir": {"list_pos_args": [{"arg_name", "arg_type", "value"}]},
- * "metadata": {"count", "total_kernel_us"}}]. */
+ * "metadata": {"count", "priority_rank", "total_kernel_us"}}]. */
 #include "grid/import.h"
 #include "grid/trace_problems.h"
 #include "json/json.h"
@@ -95,16 +95,22 @@ struct operation {
     const char *name;
     struct ks_buf shapes;
     int64_t count, time_ns;
+    uint32_t rank;
 };
 
 static void read_metadata(const struct ks_node *metadata, struct operation *op)
 {
     const struct ks_node *count = metadata ? ks_node_at(metadata, "count") : NULL;
     const struct ks_node *us = metadata ? ks_node_at(metadata, "total_kernel_us") : NULL;
+    const struct ks_node *rank = metadata ? ks_node_at(metadata, "priority_rank") : NULL;
+    int64_t whole = 0;
     double v;
 
     if (count && ks_node_kind(count) == KS_JSON_INT)
         (void)ks_node_int(NULL, count, &op->count, NULL);
+    if (rank && ks_node_kind(rank) == KS_JSON_INT && ks_node_int(NULL, rank, &whole, NULL) == 0 &&
+        whole > 0 && whole <= UINT32_MAX)
+        op->rank = (uint32_t)whole;
     if (us && (ks_node_kind(us) == KS_JSON_REAL || ks_node_kind(us) == KS_JSON_INT) &&
         ks_node_real(NULL, us, &v, NULL) == 0 && v > 0 && v < 9e15)
         op->time_ns = (int64_t)(v * 1e3 + 0.5);
@@ -151,6 +157,7 @@ static int take_operation(struct ks_import *im, const struct operation *op)
     if (n < 0)
         return ks_import_refuse_err(im, &why);
     ks_trace_times_share(&times, p, n, time_ns);
+    im->rank = op->rank;
     rc = ks_import_take(im, p, (size_t)n);
     for (int i = 0; rc == 0 && i < n; i++)
         ks_problem_set_add_time(im->set, p[i].id, time_ns[i]);

@@ -12,11 +12,11 @@
 #include <string.h>
 
 /* In the order of sniffing. */
-const struct ks_importer *const ks_importers[] = {
-    &ks_import_csv,     &ks_import_ck,         &ks_import_generator,
-    &ks_import_miopen,  &ks_import_ckprofiler, &ks_import_fdb,
-    &ks_import_pytorch, &ks_import_trace,      NULL
-};
+const struct ks_importer *const ks_importers[] = { &ks_import_csv,       &ks_import_ck,
+                                                   &ks_import_generator, &ks_import_ck_config,
+                                                   &ks_import_miopen,    &ks_import_ckprofiler,
+                                                   &ks_import_fdb,       &ks_import_pytorch,
+                                                   &ks_import_trace,     NULL };
 
 void ks_problem_set_init(struct ks_problem_set *s)
 {
@@ -196,6 +196,8 @@ static int add_from_set(struct ks_problem_set *s, const struct ks_problem_set *f
 
     if (rc == 0)
         ks_problem_set_add_time(s, p.id, from->origins[i].time_ns);
+    if (rc == 0)
+        ks_problem_set_add_rank(s, p.id, from->origins[i].rank);
     return rc;
 }
 
@@ -247,6 +249,22 @@ void ks_problem_set_add_time(struct ks_problem_set *s, uint64_t id, int64_t time
 
     if (__builtin_add_overflow(*sum, time_ns, sum))
         *sum = INT64_MAX;
+}
+
+void ks_problem_set_add_rank(struct ks_problem_set *s, uint64_t id, uint32_t rank)
+{
+    uint32_t *best = &s->origins[ks_problem_set_find(s, id)].rank;
+
+    if (rank > 0 && (*best == 0 || rank < *best))
+        *best = rank;
+}
+
+bool ks_problem_set_has_ranks(const struct ks_problem_set *s)
+{
+    for (uint32_t i = 0; i < s->n; i++)
+        if (s->origins[i].rank > 0)
+            return true;
+    return false;
 }
 
 bool ks_problem_set_has_times(const struct ks_problem_set *s)

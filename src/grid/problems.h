@@ -27,6 +27,7 @@ struct ks_refusal {
 struct ks_origin {
     uint64_t line;
     uint32_t file;   /* index into the set's files + 1; 0: not from a file */
+    uint32_t rank;   /* priority in the source, 1 first; 0: unknown */
     int64_t time_ns; /* device time of all its uses in the source; 0: unknown */
 };
 struct ks_problem_set {
@@ -71,6 +72,11 @@ int ks_problem_set_take(struct ks_problem_set *s, struct ks_problem_set *from, s
 const char *ks_problem_set_origin(const struct ks_problem_set *s, uint32_t i, uint64_t *line_out);
 /* Adds to the device time of the problem with this id, which must be there. */
 void ks_problem_set_add_time(struct ks_problem_set *s, uint64_t id, int64_t time_ns);
+/* The problem with this id, which must be there, has this priority in the source, unless it had a
+ * better one. 0: unknown. */
+void ks_problem_set_add_rank(struct ks_problem_set *s, uint64_t id, uint32_t rank);
+/* Is a priority known of any problem? */
+bool ks_problem_set_has_ranks(const struct ks_problem_set *s);
 /* Is a time known of any problem? */
 bool ks_problem_set_has_times(const struct ks_problem_set *s);
 int64_t ks_problem_set_find(const struct ks_problem_set *s, uint64_t id); /* index; -1: absent */

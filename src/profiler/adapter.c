@@ -209,18 +209,30 @@ const struct ks_profiler_variable *ks_profiler_variable(const struct ks_profiler
 
 /* ---- identity ---- */
 
+/* A word of a text of "key=value" words: what would end it, and '%', as %XX. */
+static void put_word(struct ks_buf *to, const char *text)
+{
+    for (; *text; text++) {
+        if (strchr(" |=%", *text) || (unsigned char)*text < 0x20 || *text == 0x7f)
+            ks_buf_printf(to, "%%%02x", (unsigned char)*text);
+        else
+            ks_buf_u8(to, (uint8_t)*text);
+    }
+}
+
 void ks_profiler_instance_text(const struct ks_profiler_setup *s, const char *version,
                                const struct ks_problem *p, const struct ks_profiler_row *row,
                                struct ks_buf *text_out)
 {
-    ks_buf_printf(
-        text_out, "program=%s\nversion=%s\noperator=%s\ndirection=%s\ndtype=%s\nlayout=%s\n",
-        s->adapter->name, version, ks_operators[p->op]->name, ks_direction_name(p->direction),
-        ks_dtype_name(p->dtype), ks_layout_name(p->layout));
+    ks_buf_printf(text_out, "family=%s abi=1 version=", s->adapter->name);
+    put_word(text_out, version);
+    ks_buf_printf(text_out, " operator=%s direction=%s dtype=%s layout=%s",
+                  ks_operators[p->op]->name, ks_direction_name(p->direction),
+                  ks_dtype_name(p->dtype), ks_layout_name(p->layout));
     if (row->split_k_requested != KS_PROFILER_UNTOLD)
-        ks_buf_printf(text_out, "split_k=%" PRId64 "\n", row->split_k_requested);
-    ks_buf_printf(text_out, "ordinal=%" PRIu32 "\nname=", row->ordinal);
-    ks_buf_put(text_out, row->instance, row->n_instance);
+        ks_buf_printf(text_out, " split_k=%" PRId64, row->split_k_requested);
+    ks_buf_printf(text_out, " ordinal=%" PRIu32 " name=", row->ordinal);
+    put_word(text_out, row->instance);
 }
 
 uint64_t ks_profiler_instance_id(const struct ks_profiler_setup *s, const char *version,

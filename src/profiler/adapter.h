@@ -192,7 +192,9 @@ void ks_profiler_reader_close(struct ks_profiler_reader *r); /* NULL is fine */
  * dtype, layout, whole name, requested split-k and ordinal. */
 uint64_t ks_profiler_instance_id(const struct ks_profiler_setup *s, const char *version,
                                  const struct ks_problem *p, const struct ks_profiler_row *row);
-/* The text that is hashed. */
+/* The text that is hashed, as texts of kernel families are: "family=ckprofiler abi=1 version=2025
+ * operator=.. name=..", one word per key; blanks, '|', '=', '%' and control characters of values as
+ * %XX. */
 void ks_profiler_instance_text(const struct ks_profiler_setup *s, const char *version,
                                const struct ks_problem *p, const struct ks_profiler_row *row,
                                struct ks_buf *text_out);

@@ -12,7 +12,8 @@
 static const char *const text_fields[] = { "program", "operator", "direction", "dtype",
                                            "layout",  "id",       NULL };
 /* Of a grouped convolution, beside its dims. */
-static const char *const conv_fields[] = { "c_per_group", "k_per_group", "do", "ho", "wo", NULL };
+static const char *const conv_fields[] = { "c_per_group", "k_per_group", "do",    "ho", "wo",
+                                           "pad_d",       "pad_h",       "pad_w", NULL };
 
 static bool is_word(const char *const *names, const char *name, size_t n)
 {
@@ -43,15 +44,33 @@ bool ks_lines_field_known(const char *name, size_t n, const char **near_out)
     return false;
 }
 
+static int axis_of(char letter)
+{
+    return letter == 'd' ? 0 : letter == 'h' ? 1 : 2;
+}
+
+/* Does the field speak of a padding that differs in front and behind? */
+static bool is_lopsided(const struct ks_problem *p, const char *name)
+{
+    int axis;
+
+    if (strncmp(name, "pad_", 4) != 0)
+        return false;
+    axis = axis_of(name[4]);
+    return p->dim[KS_CONV_PAD_D_LO + axis] != p->dim[KS_CONV_PAD_D_HI + axis];
+}
+
 static int64_t conv_value(const struct ks_problem *p, const char *name)
 {
     const int64_t *d = p->dim;
 
+    if (strncmp(name, "pad_", 4) == 0)
+        return d[KS_CONV_PAD_D_LO + axis_of(name[4])];
     if (strcmp(name, "c_per_group") == 0)
         return d[KS_CONV_C_TOTAL] / d[KS_CONV_G];
     if (strcmp(name, "k_per_group") == 0)
         return d[KS_CONV_K_TOTAL] / d[KS_CONV_G];
-    return ks_conv_out(p, name[0] == 'd' ? 0 : name[0] == 'h' ? 1 : 2);
+    return ks_conv_out(p, axis_of(name[0]));
 }
 
 /* The field's value before options.words; false: the problem has no such field. */
@@ -78,7 +97,7 @@ static bool field_text(const struct ks_problem *p, const char *name, const char 
     } else if (dim >= 0) {
         snprintf(number, 24, "%" PRId64, p->dim[dim]);
     } else if (ks_operators[p->op] == &ks_operator_grouped_conv &&
-               is_word(conv_fields, name, strlen(name))) {
+               is_word(conv_fields, name, strlen(name)) && !is_lopsided(p, name)) {
         snprintf(number, 24, "%" PRId64, conv_value(p, name));
     } else {
         return false;
@@ -111,8 +130,9 @@ static int put_field(const struct ks_lines_options *o, const char *name, const s
     int rc;
 
     if (!field_text(p, name, program, number, &text))
-        return ks_fail(err, KS_EUNSUPPORTED, "a problem of %s has no '%.40s'",
-                       ks_operators[p->op]->name, name);
+        return ks_fail(err, KS_EUNSUPPORTED, "this problem of %s has no '%.40s'%s",
+                       ks_operators[p->op]->name, name,
+                       strncmp(name, "pad_", 4) == 0 ? ": its paddings differ" : "");
     rc = translate(o, name, &text, err);
     if (rc == 0)
         ks_buf_printf(out, "%s", text);

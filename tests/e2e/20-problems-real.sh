@@ -118,4 +118,31 @@ done
 is "$(cat "$tap_tmp/gfx90a68.HIP.want" 2>"/dev/null" || echo "193590 364 48")" "193590 364 48" \
     "gfx90a68 has 364 inconsistent keys"
 
+# PyTorch's convolutions for Composable Kernel: the converter's own configs and command lines, and the
+# problems as they are, which read back as the same.
+replay=$KSWEEP_TEST_DATA/traces/conv_repros_ir_mi300x_resnet.json
+expected=$KSWEEP_TEST_DATA/traces/expected/ck_profiler_configs_resnet
+rc_is 0 "the converter's command lines" ksweep problems "$replay" --to ck-profiler --compat code
+is "$(cmp "$tap_tmp/out" "$expected.commands.txt" 2>&1)" "" "each as the code has it"
+is "$(tr '\n' ' ' <"$tap_tmp/err" | tr -s ' ')" \
+    "operations 22 skipped 0 forward 11 data 10 weight 11 configs 32 left out 0 " "a summary"
+rc_is 0 "the converter's configs" ksweep problems "$replay" --to ck-config --compat code --quiet
+is "$(cat "$tap_tmp/err")" "" "quiet"
+is "$(python3 -c 'import json, sys
+print(json.load(open(sys.argv[1])) == json.load(open(sys.argv[2])))' "$tap_tmp/out" "$expected.json")" \
+    True "each as the code has it"
+rc_is 0 "the README's form" ksweep problems "$replay" --to ck-profiler --compat readme
+is "$(sed 's,bin/profile_,bin ,; s/\(fwd 1 3\) 0/\1 1/' "$tap_tmp/out" | cmp - "$expected.commands.txt" 2>&1)" \
+    "" "differs in program and index type only"
+ksweep problems "$replay" --list | tail -n +2 | cut -d, -f1 | sort >"$tap_tmp/ids"
+for form in ck-profiler ck-config miopen csv; do
+    ksweep problems "$replay" --to "$form" --output "$tap_tmp/list.$form" --quiet
+    ksweep problems "$tap_tmp/list.$form" --list | tail -n +2 | cut -d, -f1 | sort >"$tap_tmp/again"
+    is "$(cmp "$tap_tmp/ids" "$tap_tmp/again" 2>&1; wc -l <"$tap_tmp/again")" 32 "$form reads back as the same problems"
+done
+rc_is 2 "nothing is left for a CSV without layouts" ksweep problems "$replay" --to ck-csv
+like "$(cat "$tap_tmp/err")" "no problem is left to write: CSV of Composable Kernel has no layout" "which is said"
+rc_is 2 "an unknown form" ksweep problems "$replay" --to ck-profile
+like "$(cat "$tap_tmp/err")" "did you mean 'ck-profiler'" "with the nearest"
+
 done_testing

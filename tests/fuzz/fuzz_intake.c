@@ -92,7 +92,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
 
     if (n == 0)
         return 0;
-    if (bytes[0] % 6 == 5)
+    if (bytes[0] >= 0x80)
+        try_format(bytes[0] & 1 ? &ks_intake_profiler_results : &ks_intake_profiler_log, bytes + 1,
+                   n - 1);
+    else if (bytes[0] % 6 == 5)
         try_made(bytes + 1, n - 1);
     else if (bytes[0] % 6 == 4)
         try_ck((const char *)bytes + 1, n - 1);

@@ -71,6 +71,12 @@
     "{\"Configuration\": [{\"Name\": \"X\", \"Value\": " value                                     \
     "}], \"ComputationResults\": [" durations "], \"Status\": \"" status "\"}"
 
+#define CK_COMMAND     "ckProfiler grouped_conv_fwd 2 1 0 0 1 0 1 2 1 4 64 32 3 3 8 8 1 1 1 1 1 1 1 1"
+#define PERF(ms, name) "Perf:  " ms " ms, 1 TFlops, 2 GB/s, " name "\n"
+#define TEN            "0123456789"
+#define HUNDRED        TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN
+#define CUT_OUTPUT     HUNDRED HUNDRED HUNDRED HUNDRED HUNDRED
+
 struct expected {
     const char *name, *text;
     const struct ks_intake_format *format; /* what it must be recognised as */
@@ -172,6 +178,30 @@ static const struct expected files[] = {
     /* what is stored is UTF-8 */
     { FDB, KEY "=Gemm\xe9:1,0,miopenConvolutionFwdAlgoGEMM", &ks_intake_fdb, { .n_lists = 1, .n_rows = 1, .n_stored = 1 },
       { 1e6 }, { 1 }, { IMPORTED }, "Gemm?", "n=16", 0 },
+    /* output of programs: two commands, an instance that cannot, one that fails its check */
+    { "run.log", "+ " CK_COMMAND "\nckProfiler found 2 instances\n" PERF("0.05", "A<1, 2>") "B does not support "
+      "this problem\n+ MIOpenDriver convfp16 -n 4 -c 8 -H 9 -W 9 -k 8 -y 3 -x 3 -F 2 -t 1\nMIOpen Backward Data "
+      "Conv. Algorithm: 1, Solution: 87/Naive\nGPU Kernel Time Backward Data Conv. Elapsed: 2.5 ms (average)\n",
+      &ks_intake_profiler_log, { .n_lists = 2, .n_rows = 3, .n_stored = 3, .n_failed = 1 }, { 50000, -1, 2.5e6 },
+      { 1, 5, 1 }, { IMPORTED, MARKED(KS_FL_UNCONFIRMED), IMPORTED }, "A<1, 2>",
+      "direction=forward dtype=bf16 layout=nhwgc ndim=2 n=4 g=1 c_total=32 k_total=64", 0 },
+    /* without a command nobody knows the problem */
+    { "run.log", PERF("0.05", "A"), &ks_intake_profiler_log,
+      { .n_rows = 1, .n_stored = 1, .n_undecoded = 1 }, { 50000 }, { 18 }, { MARKED(KS_FL_UNDECODED) }, "A",
+      "program without a command", 0 },
+    /* the script's results: its own form of the command; one output is whole, one cut */
+    { "profiler_results.json", "{\"timestamp\": \"t\", \"stats\": {\"total\": 2}, \"results\": [{\"operation\": "
+      "\"x\", \"elapsed_time\": 1.5, \"command\": \"./build/bin grouped_conv_bwd_weight 1 2 0 1 0 1 2 1 4 64 32 3 3 "
+      "8 8 1 1 1 1 1 1 1 1 all\", \"stdout\": \"" "Perf: 2 ms, 1 TFlops, 2 GB/s, W, SplitK 4 (best occupancy)\\n\"}, "
+      "{\"command\": [\"./x\", \"y\"], \"stdout\": \"" CUT_OUTPUT "\"}]}", &ks_intake_profiler_results,
+      { .n_lists = 1, .n_rows = 1, .n_stored = 1, .n_cut = 1 }, { 2e6 }, { 1 }, { IMPORTED }, "W",
+      "direction=backward_weight dtype=fp16 layout=nhwgc", 0 },
+    { "profiler_results.json", "{\"stats\": {}, \"results\": [{\"elapsed_time\": 1, \"stdout\": \"" CUT_OUTPUT "\"}]}",
+      &ks_intake_profiler_results, { 0 }, { 0 }, { 0 }, { 0 }, NULL, "all outputs are cut to 500 characters", 0 },
+    { "r.json", "{\"stats\": 1, \"elapsed_time\": 1, \"results\": 1}", &ks_intake_profiler_results, { 0 }, { 0 }, { 0 },
+      { 0 }, NULL, "is wanted", 0 },
+    { "r.json", "{\"stats\": 1, \"results\": [{\"elapsed_time\": 1, \"command\": \"make\", \"stdout\": \"x\"}]}",
+      &ks_intake_profiler_results, { 0 }, { 0 }, { 0 }, { 0 }, NULL, "'make' is no command", 0 },
     { "conv.json", KTT(KTT_RESULT("8", "{\"Duration\": 2.5}, {\"Duration\": 1}", "Ok") ","
                        KTT_RESULT("9", "", "ComputationFailed")), &ks_intake_ktt,
       { .n_lists = 2, .n_rows = 2, .n_stored = 2, .n_failed = 1 }, { 3500, -1 }, { 1, 10 }, { IMPORTED, MARKED(KS_FL_UNCONFIRMED) }, "8",

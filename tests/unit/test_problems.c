@@ -504,7 +504,7 @@ static void files_that_cannot_be_read(void **state)
         { DATA "absent.csv", "auto", "absent.csv", KS_ENOENT },
         { DATA, "auto", "is a directory", KS_EINVAL },
         { DATA "tiny.k", "auto",
-          "looks like no known problem list (csv, ck, generator, miopen, ckprofiler, "
+          "looks like no known problem list (csv, ck, generator, ck-config, miopen, ckprofiler, "
           "fdb, pytorch, trace)",
           KS_EFORMAT },
         { DATA "good.csv", "cvs", "no importer 'cvs', did you mean 'csv'; available: auto, csv",

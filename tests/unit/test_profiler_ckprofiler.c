@@ -219,6 +219,43 @@ static void test_cut(void **state)
     free(text);
 }
 
+/* What a directory is searched for, the identity of the options, and who timed. */
+static void test_setup(void **state)
+{
+    static const char *const names[] = { "profile_grouped_conv_bwd_data", "grouped_conv_bwd_data",
+                                         "ckProfiler" };
+    struct ks_problem p = profiler_problem(CONV("backward_data", "fp16", "nhwgc") SHAPE);
+    const struct ks_profiler *a = NULL;
+    struct ks_profiler_setup *s = NULL;
+    struct ks_profiler_protocol protocol;
+    struct ks_buf text;
+    struct ks_err err;
+
+    (void)state;
+    ks_buf_init(&text);
+    assert_int_equal(ks_profiler_find("ckprofiler", &a, &err), 0);
+    assert_int_equal(ks_profiler_setup_parse(a, "{\"split_k\": 2}", &s, &err), 0);
+    for (unsigned i = 0; i < 3; i++) {
+        assert_true(ks_profiler_program_name(s, &p, i, &text));
+        assert_string_equal(ks_buf_text(&text), names[i]);
+    }
+    assert_false(ks_profiler_program_name(s, &p, 3, &text));
+    ks_buf_clear(&text);
+    ks_profiler_setup_text(s, &text);
+    for (const char *const *part =
+             (const char *const[]){ "\"version\":", "\"2025\"", "\"split_k\":", NULL };
+         *part; part++)
+        assert_non_null(strstr(ks_buf_text(&text), *part));
+    ks_profiler_protocol_of(s, &p, &protocol);
+    assert_string_equal(protocol.cache, "warm");
+    assert_int_equal(protocol.n_repeats, 50);
+    p.direction = KS_BACKWARD_WEIGHT;
+    ks_profiler_protocol_of(s, &p, &protocol);
+    assert_string_equal(protocol.cache, "flushed");
+    ks_profiler_setup_destroy(s);
+    ks_buf_release(&text);
+}
+
 static void test_refused(void **state)
 {
     (void)state;
@@ -265,8 +302,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_commands), cmocka_unit_test(test_choice),
         cmocka_unit_test(test_output),   cmocka_unit_test(test_many),
-        cmocka_unit_test(test_cut),      cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_ids),
+        cmocka_unit_test(test_cut),      cmocka_unit_test(test_setup),
+        cmocka_unit_test(test_refused),  cmocka_unit_test(test_ids),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

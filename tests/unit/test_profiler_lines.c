@@ -79,7 +79,7 @@ static void test_command(void **state)
         { "[\"{program}\", \"--n={n}\", \"c{c_total}/{c_per_group}k{k_per_group}\", "
           "\"{ho}x{wo}x{do}\", \"{direction} {dtype}\", \"{{{layout}}}\"]",
           "./b --n=4 c64/32k64 28x28x1 'FWD bf16' '{nhwgc}'" },
-        { "[\"{program}\", \"{m}\"]", "! a problem of grouped_conv has no 'm'" },
+        { "[\"{program}\", \"{m}\"]", "! this problem of grouped_conv has no 'm'" },
         { "[\"{program}\", \"{ndim}\"]", "! ndim 2 is not among options.words.ndim" },
     };
     struct ks_problem p = profiler_problem(CONV);
@@ -142,12 +142,67 @@ static void test_refused(void **state)
         profiler_refuses("lines", rows[i].options, rows[i].want);
 }
 
+/* The options of a shipped description, and what its program prints. */
+static void template_reads(const char *name, const char *output, const char *want)
+{
+    const struct ks_node *options;
+    struct ks_json *doc = NULL;
+    struct ks_buf text;
+    struct ks_jw w;
+    char path[512];
+    struct ks_err err;
+
+    snprintf(path, sizeof path, KS_SOURCE_DIR "/jobs/programs/%s.json", name);
+    if (ks_json_open(path, &doc, &err) < 0)
+        fail_msg("%s", err.text);
+    options = ks_node_at(ks_json_root(doc), "options");
+    ks_buf_init(&text);
+    ks_jw_init(&w, &text, false);
+    ks_jw_node(&w, NULL, options);
+    profiler_expect("lines", ks_buf_text(&text), output, want);
+    if (strcmp(name, "benchdnn") == 0) {
+        struct ks_problem p = profiler_problem(CONV);
+        struct ks_buf words;
+
+        ks_buf_init(&words);
+        profiler_words("lines", ks_buf_text(&text), &p, "benchdnn", NULL, &words);
+        assert_non_null(strstr(ks_buf_text(&words), "--dir=FWD_D --dt=bf16 --stag=axb --dtag=axb"));
+        assert_non_null(
+            strstr(ks_buf_text(&words), "g2mb4ic64ih56iw28oc128oh28ow28kh3kw3sh2sw1ph1pw1dh0dw0"));
+        ks_buf_release(&words);
+    }
+    ks_buf_release(&text);
+    ks_json_close(doc);
+}
+
+static void test_templates(void **state)
+{
+    (void)state;
+    template_reads("benchdnn",
+                   "row|jit:avx512_core|0.5|1000|0.25\n"
+                   "tests:1 passed:1 skipped:0 mistrusted:0 unimplemented:0 failed:0\n",
+                   "ok \"jit:avx512_core\" #0 t=500000 f=1e+12 least_ms=0.25\n"
+                   "= 1 1 0 0 0 0 0 end");
+    template_reads("benchdnn", "0:UNIMPLEMENTED __REPRO: --conv\ntests:1 passed:0\n",
+                   "= 0 0 0 0 0 0 0 end unimplemented says  __REPRO: --conv");
+    template_reads("cutlass_profiler",
+                   "=============================\n  Problem ID: 1\n\n        Provider: CUTLASS\n"
+                   "   OperationKind: conv2d\n       Operation: cutlass_tensorop_s16816fprop_a\n\n"
+                   "          Status: Success\n    Verification: ON\n     Disposition: Passed\n\n"
+                   "           Bytes: 1130659840  bytes\n           FLOPs: 118482796544  flops\n\n"
+                   "         Runtime: 0.5  ms\n          Memory: 2 GiB/s\n\n"
+                   "            Math: 17146 GFLOP/s\n",
+                   "ok \"cutlass_tensorop_s16816fprop_a\" #0 t=500000 f=1.7146e+13 "
+                   "b=2147483648\n= 1 1 0 0 0 0 8");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_rows),
         cmocka_unit_test(test_command),
         cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_templates),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
