@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "build/build.h"
 #include "grid/grid.h"
+#include "record/found.h"
 #include "record/record.h"
 #include "spawn/warden.h"
 #include "topo/visible.h"
@@ -23,7 +24,8 @@ struct ks_cell_view {
     uint32_t i_problem, i_instance;
     struct ks_record *records; /* [n_records] all attempts, in journal order; owned */
     uint32_t n_records;
-    struct ks_buf output; /* what it printed last */
+    struct ks_buf output;           /* what it printed last */
+    struct ks_program_run *program; /* of a run of a program: its last attempt; NULL: none; owned */
 };
 
 /* name: "PROBLEM:INSTANCE", ids in hex or unique prefixes of them. KS_EINVAL, KS_ENOENT. */

@@ -152,8 +152,9 @@ static int run_leased(struct ks_cell_view *v, struct ks_build *b, struct ks_ward
     struct ks_msg_lease lease = { .lease = 1, .i_problem = v->i_problem, .is_alone = 1, .n = 1 };
     lease.cells[0].i_instance = v->i_instance;
     lease.cells[0].attempt = 1;
-    bool is_sim = b == NULL;
-    int rc = ks_agent_find_worker(worker, sizeof(worker), err);
+    bool is_program = ks_job_runs_programs(&v->grid.job), is_sim = !b && !is_program;
+    int rc = is_program ? ks_agent_find_profiler(worker, sizeof(worker), err)
+                        : ks_agent_find_worker(worker, sizeof(worker), err);
     if (rc == 0)
         rc = find_seat(v, warden, &seat, t->to, err);
     if (rc < 0)
@@ -185,7 +186,7 @@ int ks_cell_run(struct ks_cell_view *v, const struct ks_cell_options *o, struct 
 {
     struct ks_build *b = NULL;
     struct taken t = { .to = to };
-    bool is_built = ks_job_is(&v->grid.job, KS_BACKEND_COMPILES);
+    bool is_built = ks_job_compiles(&v->grid.job);
     signal(SIGPIPE, SIG_IGN); /* a dead worker is reported by the warden */
     int rc = ks_agent_check_limits(&v->grid.job, err);
     if (rc == 0 && is_built)
@@ -286,6 +287,9 @@ int ks_cell_prepare(struct ks_cell_view *v, const struct ks_cell_options *o,
     ks_hex64(v->problem, p);
     ks_hex64(v->instance, i);
     snprintf(l.place, sizeof(l.place), "%.1023s/cells/%s-%s", v->dir, p, i);
+    if (ks_job_runs_programs(&v->grid.job))
+        return ks_fail(err, KS_EUNSUPPORTED,
+                       "a run of a program needs no worker: `ksweep cell` shows its command");
     int rc = ks_agent_find_worker(l.worker, sizeof(l.worker), err);
     if (rc == 0)
         rc = open_build(v, o, warden, &b, err);

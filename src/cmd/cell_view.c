@@ -73,6 +73,22 @@ static int keep_record(struct ks_cell_view *v, const struct ks_journal_frame *f,
     return 0;
 }
 
+static int keep_program(struct ks_cell_view *v, const struct ks_journal_frame *f,
+                        struct ks_err *err)
+{
+    struct ks_program_run *p = malloc(sizeof(*p));
+    if (!p)
+        return ks_fail(err, KS_ENOMEM, "out of memory");
+    if (ks_program_run_decode(f->body, f->n, p, NULL) < 0 ||
+        ks_cell_compare(&p->cell, &v->cell) != 0) {
+        free(p);
+        return 0;
+    }
+    free(v->program);
+    v->program = p;
+    return 0;
+}
+
 static int on_frame(void *ctx, const struct ks_journal_frame *f, struct ks_err *err)
 {
     struct ks_cell_view *v = ctx;
@@ -81,6 +97,8 @@ static int on_frame(void *ctx, const struct ks_journal_frame *f, struct ks_err *
     size_t n;
     if (f->type == KS_F_DONE)
         return keep_record(v, f, err);
+    if (f->type == KS_F_PROGRAM)
+        return keep_program(v, f, err);
     if (f->type != KS_F_OUTPUT || ks_output_decode(f->body, f->n, &o, &bytes, &n, NULL) < 0 ||
         ks_cell_compare(&o.cell, &v->cell) != 0)
         return 0;
@@ -149,6 +167,7 @@ void ks_cell_close(struct ks_cell_view *v)
 {
     ks_grid_release(&v->grid);
     free(v->records);
+    free(v->program);
     ks_buf_release(&v->output);
     memset(v, 0, sizeof(*v));
 }

@@ -363,6 +363,11 @@ static int run(struct ks_call *call, struct ks_err *err)
     rc = ks_cmd_grid(env->warden, call->operands[0], cfg->backend, cfg->arch, &grid, err);
     if (rc < 0)
         return rc;
+    if (ks_job_runs_programs(&grid.job)) {
+        ks_cmd_printf("nothing to build: the job runs programs\n");
+        ks_grid_release(&grid);
+        return KS_EXIT_OK;
+    }
     rc = build(env, cfg, &crew, &grid, &b, &wall_s, err);
     if (rc == 0)
         rc = report(cfg, &crew, &grid, b, wall_s, err);

@@ -86,6 +86,24 @@ static void put_alias(const struct ks_cell_view *v, struct ks_buf *to)
     ks_buf_u8(to, '\n');
 }
 
+/* What was run, and where all that it printed is. */
+static void put_program(const struct ks_cell_view *v, struct ks_buf *to)
+{
+    const struct ks_program_run *p = v->program;
+    if (!p)
+        return;
+    ks_buf_printf(to, "command   %s\n", p->command);
+    ks_buf_printf(to, "rows      %llu, and %llu lines that are none\n",
+                  (unsigned long long)p->n_rows, (unsigned long long)p->n_other);
+    if (!p->file[0])
+        return;
+    char path[sizeof(v->dir) + sizeof(p->file) + 16];
+    snprintf(path, sizeof(path), "%s/output/%s", v->dir, p->file);
+    ks_buf_printf(to, "output    %llu bytes: zcat ", (unsigned long long)p->n_bytes);
+    ks_shell_put(to, path);
+    ks_buf_u8(to, '\n');
+}
+
 static void put_records(const struct ks_cell_view *v, struct ks_buf *to)
 {
     for (uint32_t i = 0; i < v->n_records; i++)
@@ -93,6 +111,7 @@ static void put_records(const struct ks_cell_view *v, struct ks_buf *to)
     if (!v->n_records)
         ks_buf_printf(to, "not measured yet\n");
     put_alias(v, to);
+    put_program(v, to);
     if (v->output.len) {
         ks_buf_printf(to, "output, the last %zu bytes:\n    ", v->output.len);
         ks_text_put(to, ks_buf_text(&v->output), v->output.len, KS_LINES_INDENT);

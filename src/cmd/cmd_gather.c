@@ -24,6 +24,9 @@ static void print_totals(const char *file, const struct ks_store_totals *t)
     for (uint32_t o = 1; o < KS_O_LIMIT; o++)
         if (t->n_outcome[o])
             ks_cmd_printf(", %" PRIu64 " %s", t->n_outcome[o], ks_outcome_text(o));
+    if (t->n_found)
+        ks_cmd_printf("; %" PRIu64 " rows that programs printed, %" PRIu64 " pairs never appeared",
+                      t->n_found, t->n_absent_pairs);
     if (t->n_pending)
         ks_cmd_printf(", %" PRIu64 " pending", t->n_pending);
     if (t->n_runs > 1)

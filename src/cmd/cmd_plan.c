@@ -6,6 +6,7 @@
 #include "cmd/plan_nodes.h"
 #include "grid/grid.h"
 #include "grid/plain.h"
+#include "grid/programs.h"
 #include "mpi/alias.h"
 #include "mpi/prune.h"
 #include "sched/cost.h"
@@ -18,7 +19,7 @@
 
 struct config {
     uint32_t devices, per_node, walltime_ms;
-    bool is_list, trust_cache, show_binding, oversubscribe, json;
+    bool is_list, commands, trust_cache, show_binding, oversubscribe, json;
     unsigned host_domain, prune;
     const char *cache_dir, *backend, *arch, *export_grid;
 };
@@ -54,6 +55,11 @@ static const struct ks_opt opts[] = {
       .offset = AT(is_list),
       .def = "no",
       .help = "every problem, not only the first ten" },
+    { .name = "commands",
+      .type = KS_OPT_BOOL,
+      .offset = AT(commands),
+      .def = "no",
+      .help = "of a job that runs programs: only their command lines, for a shell" },
     { .name = "backend",
       .type = KS_OPT_STR,
       .offset = AT(backend),
@@ -237,7 +243,7 @@ static void read_codes(const struct ks_grid *g, const struct config *c, struct k
     struct ks_build_options o = { .cache_dir = c->cache_dir, .trust_cache = c->trust_cache };
     struct ks_build *b = NULL;
     struct ks_err err;
-    *out = (struct codes){ .is_sim = !ks_job_is(&g->job, KS_BACKEND_COMPILES) };
+    *out = (struct codes){ .is_sim = !ks_job_compiles(&g->job) };
     if (out->is_sim)
         return;
     if (!has_cache(c->cache_dir)) {
@@ -398,6 +404,23 @@ static void print_size(const struct ks_grid *g, const struct totals *t)
             n_idle);
 }
 
+/* Nothing is known of a run before it has ended. */
+static void print_programs(const struct ks_grid *g, const struct codes *k, bool is_all)
+{
+    uint32_t most_s = 0;
+    for (uint32_t i = 0; i < g->job.n_kernels; i++)
+        if (g->job.kernels[i].program->timeout_s > most_s)
+            most_s = g->job.kernels[i].program->timeout_s;
+    ks_cmd_printf("%s: %s\n", g->job.name, g->job.why);
+    ks_cmd_printf("%u problems x %u runs of programs = %llu cells\n", g->n_problems, g->n_instances,
+                  (unsigned long long)ks_grid_n_cells(g));
+    ks_cmd_printf(
+        "Which instances a program has for a problem, how many rows that makes and how long a run "
+        "takes is known when it has ended; a run is ended after %u s (timeout_s).\n",
+        most_s);
+    print_problems(g, k, is_all);
+}
+
 static void print_plan(const struct ks_grid *g, const struct codes *k, const struct totals *t,
                        uint32_t devices, bool is_all)
 {
@@ -436,6 +459,8 @@ static int show(const struct ks_grid *g, const struct codes *k, const struct con
     ks_buf_init(&b);
     if (c->json)
         ks_plan_nodes_json(&t.work, per_node, c->walltime_ms * 1e-3, &b);
+    else if (ks_job_runs_programs(&g->job))
+        print_programs(g, k, c->is_list);
     else
         print_plan(g, k, &t, devices, c->is_list);
     if (!c->json && (c->per_node || c->walltime_ms)) {
@@ -455,6 +480,23 @@ static int export_grid(const struct ks_grid *g, const char *file, struct ks_err 
     rc = ks_plain_write(g, &text, err);
     if (rc == 0)
         rc = ks_emit(&text, file, err);
+    ks_buf_release(&text);
+    return rc;
+}
+
+static int show_commands(const struct ks_grid *g, struct ks_err *err)
+{
+    struct ks_buf text;
+    uint64_t n_left_out = 0;
+    if (!ks_job_runs_programs(&g->job))
+        return ks_fail(err, KS_EINVAL, "--commands: the job runs no programs");
+    ks_buf_init(&text);
+    int rc = ks_programs_commands(g, &text, &n_left_out, err);
+    if (rc == 0 && n_left_out)
+        ks_buf_printf(&text, "# %llu problems are left out: the program cannot run them\n",
+                      (unsigned long long)n_left_out);
+    if (rc == 0)
+        rc = ks_emit(&text, NULL, err);
     ks_buf_release(&text);
     return rc;
 }
@@ -493,12 +535,18 @@ static int plan(struct ks_call *call, struct ks_err *err)
     if (rc < 0)
         return rc;
     ks_prune_choose(c->prune, &g.job.prune.by);
-    if (c->export_grid)
+    rc = ks_programs_check(&g, err);
+    if (rc < 0)
+        goto out;
+    if (c->commands)
+        rc = show_commands(&g, err);
+    else if (c->export_grid)
         rc = export_grid(&g, c->export_grid, err);
     else if (c->show_binding)
         rc = show_binding(&g, c, env->warden, err);
     else
         rc = show_plan(&g, c, env->warden, err);
+out:
     ks_grid_release(&g);
     return rc;
 }
@@ -509,7 +557,7 @@ const struct ks_command ks_cmd_plan = {
                "--export-grid.",
     .usage =
         "plan JOB [--backend NAME] [--arch ARCH] [--devices N] [--per-node N [--walltime TIME]] "
-        "[--list] [--json] [--cache DIR] [--show-binding] [--export-grid FILE]",
+        "[--list | --commands] [--json] [--cache DIR] [--show-binding] [--export-grid FILE]",
     .opts = opts,
     .cfg_size = sizeof(struct config),
     .n_min = 1,

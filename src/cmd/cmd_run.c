@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "cmd/cmd_util.h"
 #include "cmd/status_file.h"
+#include "grid/job.h"
 #include "mpi/chaos.h"
 #include "mpi/launch.h"
 #include "mpi/prune.h"
@@ -39,6 +40,15 @@ static const struct ks_opt opts[] = {
       .offset = AT(retry),
       .arg = "OUTCOME,...",
       .help = "resume, and measure cells that ended so once more" },
+    { .name = "repeat",
+      .type = KS_OPT_U32,
+      .offset = AT(repeat),
+      .def = "0",
+      .min = 0,
+      .max = KS_JOB_REPEATS,
+      .arg = "N",
+      .help = "of programs that time kernels themselves: N runs per problem, instead of the job's; "
+              "0 = as the job says" },
     { .name = "max-time",
       .type = KS_OPT_DURATION_MS,
       .offset = AT(max_time_ms),

@@ -2,6 +2,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "cmd/cmd_util.h"
+#include "cmd/program_results.h"
 #include "cmd/status_file.h"
 #include "grid/job.h"
 #include "journal/ledger.h"
@@ -12,7 +13,7 @@
 #include <string.h>
 
 struct config {
-    bool json, exit_code;
+    bool json, exit_code, programs;
 };
 #define AT(member) offsetof(struct config, member)
 static const struct ks_opt opts[] = {
@@ -23,6 +24,12 @@ static const struct ks_opt opts[] = {
       .def = "no",
       .help = "end with the run's exit code; 3 when status.json is missing or older than the "
               "journal" },
+    { .name = "programs",
+      .type = KS_OPT_BOOL,
+      .offset = AT(programs),
+      .def = "no",
+      .help = "print the runs of programs as JSON instead: command, exit, time, where the output "
+              "is, and the rate of success" },
     KS_OPT_END
 };
 #undef AT
@@ -234,11 +241,27 @@ static int show(const char *dir, bool is_json, struct ks_err *err)
     return rc;
 }
 
+static int show_programs(const char *dir, struct ks_err *err)
+{
+    struct ks_buf b;
+    ks_buf_init(&b);
+    int rc = ks_program_results(dir, &b, err);
+    if (rc == 0)
+        rc = ks_emit(&b, NULL, err);
+    ks_buf_release(&b);
+    return rc;
+}
+
 static int status(struct ks_call *call, struct ks_err *err)
 {
     const struct config *c = call->cfg;
     const char *dir = call->operands[0];
-    int rc = c->exit_code && !c->json ? 0 : show(dir, c->json, err);
+    int rc = 0;
+
+    if (c->programs)
+        rc = show_programs(dir, err);
+    else if (!c->exit_code || c->json)
+        rc = show(dir, c->json, err);
 
     if (rc < 0)
         return rc;
@@ -248,7 +271,7 @@ static int status(struct ks_call *call, struct ks_err *err)
 const struct ks_command ks_cmd_status = {
     .name = "status",
     .summary = "How a run stands, live from its journal, or how it ended.",
-    .usage = "status DIR [--json] [--exit-code]",
+    .usage = "status DIR [--json | --programs] [--exit-code]",
     .opts = opts,
     .cfg_size = sizeof(struct config),
     .n_min = 1,

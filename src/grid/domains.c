@@ -46,6 +46,8 @@ static bool compare(const struct ks_grid *g, uint32_t i_problem, uint32_t i_inst
 
     if (p.op != f->i_op)
         return false;
+    if (f->is_program)
+        return true;
     ks_instance_domain(f, i, &d);
     if (d.direction != p.direction || d.dtype != p.dtype || d.layout != p.layout)
         return false;
@@ -73,6 +75,10 @@ static void instance_text(const struct ks_grid *g, uint32_t at, struct ks_buf *b
 
     if (f->i_op == UINT32_MAX) {
         ks_buf_printf(b, "of family %s (T1: no operator)", f->name);
+        return;
+    }
+    if (f->is_program) {
+        ks_buf_printf(b, "%s, a program for %s", f->name, f->op);
         return;
     }
     ks_buf_printf(b, "%s ", f->op);

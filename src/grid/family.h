@@ -108,6 +108,8 @@ struct ks_family {
     uint32_t i_op;                           /* index into ks_operators */
     uint32_t direction, dtype, layout, ndim; /* where fixed; use ks_instance_domain() */
     uint8_t domain_trait[4]; /* of the four above: 1 + the trait's index; 0: fixed */
+    bool is_program;         /* a program that times kernels itself (programs.h): it takes every
+                                problem of its operator, and is not built */
     char backend[16];        /* one of ks_family_backends */
     char archs[256];         /* those that `inabilities` know, separated by blanks; "": all; the
                                 emulator needs not be among them */

@@ -265,7 +265,7 @@ const char *ks_grid_unsupported(const struct ks_grid *g, uint32_t i_problem, uin
 
     if (!ks_grid_has_cell(g, i_problem, i_instance))
         return "the instance is for other problems";
-    if (!ks_job_is(&g->job, KS_BACKEND_COMPILES))
+    if (!ks_job_compiles(&g->job))
         return NULL;
     if (i->missing[0])
         return i->missing;

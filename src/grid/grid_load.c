@@ -6,6 +6,7 @@
 #include "grid/grid_impl.h"
 #include "grid/helpers.h"
 #include "grid/job_problems.h"
+#include "grid/programs.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
@@ -85,6 +86,17 @@ static int load_problems(struct ks_grid *g, struct ks_err *err)
     return rc;
 }
 
+static int add_entry(struct ks_kernel_set *set, const struct ks_grid *g, uint32_t i,
+                     uint64_t *n_excluded_out, struct ks_err *err)
+{
+    const struct ks_job_kernels *k = &g->job.kernels[i];
+
+    if (k->program)
+        return ks_programs_add(set, &g->job, i, err);
+    set->has_plugin = k->plugin[0] != '\0';
+    return ks_kernel_set_add(set, k->config, k->filter, n_excluded_out, err);
+}
+
 static int load_kernels(struct ks_grid *g, struct ks_err *err)
 {
     const char *arch = g->job.device.arch_text;
@@ -93,7 +105,7 @@ static int load_kernels(struct ks_grid *g, struct ks_err *err)
     int rc = 0;
 
     ks_buf_init(&flags);
-    if (ks_job_is(&g->job, KS_BACKEND_COMPILES)) {
+    if (ks_job_compiles(&g->job)) {
         rc = ks_grid_check_arch(&g->job, err);
         if (rc == 0)
             rc = ks_kernel_set_arch(&set, arch, &flags, err);
@@ -104,9 +116,7 @@ static int load_kernels(struct ks_grid *g, struct ks_err *err)
         uint32_t from = set.n_instances;
         uint64_t n_excluded = 0;
 
-        set.has_plugin = g->job.kernels[i].plugin[0] != '\0';
-        rc = ks_kernel_set_add(&set, g->job.kernels[i].config, g->job.kernels[i].filter,
-                               &n_excluded, err);
+        rc = add_entry(&set, g, i, &n_excluded, err);
         g->n_excluded += n_excluded;
         for (uint32_t k = from; k < set.n_instances; k++)
             set.instances[k].i_kernels = i;

@@ -14,7 +14,7 @@ int ks_helpers_add(struct ks_kernel_set *set, const struct ks_job *job, struct k
     uint32_t from = set->n_instances;
     int rc;
 
-    if (!ks_job_is_gpu(job) || !job->verify.judge)
+    if (!ks_job_is_gpu(job) || !job->verify.judge || ks_job_runs_programs(job))
         return 0;
     rc = ks_data_path(path, sizeof path, JUDGE_CONFIG, err);
     set->has_plugin = false;

@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "grid/fields.h"
 #include "grid/find.h"
+#include "grid/job_program.h"
 #include "grid/job_section.h"
 #include "op/op.h"
 #include "json/json.h"
@@ -148,12 +149,32 @@ static int read_path(const struct source *s, const struct ks_node *obj, const ch
     return rc < 0 ? rc : find_path(s, ks_node_at(obj, key), name, out);
 }
 
+/* Links in its path stay: those of a virtual environment decide what an interpreter finds. Whether
+ * it is there is asked where it is to run (ks_programs_check). */
+static int read_program(const struct source *s, const struct ks_node *obj, struct ks_job_kernels *k)
+{
+    char path[KS_PATH_MAX];
+    int rc;
+
+    k->program = calloc(1, sizeof *k->program);
+    rc = k->program ? ks_job_program_read(s->doc, obj, k->program, s->err)
+                    : ks_fail(s->err, KS_ENOMEM, "no memory for a job");
+    if (rc == 0)
+        rc = ks_grid_field_text(s->doc, obj, "path", NULL, path, sizeof path, s->err);
+    return rc < 0 ? rc
+                  : ks_path_join(k->program->path, sizeof k->program->path,
+                                 s->dir[0] ? s->dir : ".", path, s->err);
+}
+
 static int read_kernels(const struct source *s, const struct ks_node *obj, struct ks_job *j)
 {
     static const char *const keys[] = { "config", "filter", "plugin", NULL };
     struct ks_job_kernels *k = &j->kernels[j->n_kernels++];
-    int rc = ks_node_only(s->doc, obj, keys, s->err);
+    int rc;
 
+    if (ks_node_at(obj, "program"))
+        return read_program(s, obj, k);
+    rc = ks_node_only(s->doc, obj, keys, s->err);
     if (rc == 0)
         rc = read_path(s, obj, "config", k->config);
     if (rc == 0)
@@ -308,6 +329,11 @@ static int read_lists(const struct source *s, const struct ks_node *root, struct
     if (!j->kernels)
         return ks_fail(s->err, KS_ENOMEM, "no memory for a job");
     rc = read_entries(s, kernels, read_kernels, j);
+    for (uint32_t i = 1; rc == 0 && i < j->n_kernels; i++)
+        if (!j->kernels[i].program != !j->kernels[0].program)
+            rc = ks_node_fail(s->doc, kernels, s->err,
+                              "programs and configs in one job: their times cannot be compared, "
+                              "use two jobs");
     if (rc == 0)
         rc = find_list(s, root, "problems", &problems);
     if (rc < 0)

@@ -69,7 +69,19 @@ struct ks_job_kernels {
     char filter[512];         /* expression, "" = all */
     char plugin[KS_PATH_MAX]; /* shared object with the kernels of the config's instances, absolute;
                                  "": they are compiled */
+    struct ks_job_program *program; /* instead of all above; NULL: none */
 };
+/* A program that times kernels itself (docs/profilers.md). */
+struct ks_job_program {
+    char adapter[32];       /* of ks_profilers */
+    char path[KS_PATH_MAX]; /* a program, or a directory with one; absolute */
+    char options[8192];     /* resolved, one line of JSON */
+    char environment[4096]; /* NAME=VALUE lines */
+    uint32_t repeat;        /* runs per problem, 1 to KS_JOB_REPEATS */
+    uint32_t silence_s;     /* without output, after which a run is ended; 0: no limit */
+    uint32_t timeout_s;     /* of a whole run */
+};
+#define KS_JOB_REPEATS 100
 
 /* Moves as a struct, with the lists that it owns; ks_job_release() frees them. */
 struct ks_job {
@@ -110,6 +122,10 @@ void ks_job_print(const struct ks_job *job, struct ks_buf *json_out);
 const struct ks_backend *ks_job_backend(const struct ks_job *job);
 bool ks_job_is(const struct ks_job *job, uint32_t flags); /* has its backend all of these? */
 bool ks_job_is_gpu(const struct ks_job *job);             /* KS_BACKEND_GPU */
+bool ks_job_runs_programs(const struct ks_job *job);      /* its kernels are programs */
+bool ks_job_compiles(const struct ks_job *job);           /* its kernels are compiled before */
+/* So many runs per problem of every program, instead of the job's. KS_EINVAL: it names none. */
+int ks_job_repeat(struct ks_job *job, uint32_t n, struct ks_err *err);
 /* Cells that a worker measures: what the job says, else what suits its device. */
 uint32_t ks_job_batch(const struct ks_job *job);
 /* The job on another device: a name of ks_backends, and an arch, which is "native" where only

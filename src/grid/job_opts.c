@@ -13,6 +13,8 @@ void ks_job_release(struct ks_job *job)
     for (uint32_t i = 0; job->problems && i < job->n_problems; i++)
         free(job->problems[i].exclude);
     free(job->problems);
+    for (uint32_t i = 0; job->kernels && i < job->n_kernels; i++)
+        free(job->kernels[i].program);
     free(job->kernels);
     *job = (struct ks_job){ .n_kernels = 0 };
 }
@@ -32,6 +34,27 @@ bool ks_job_is_gpu(const struct ks_job *job)
     return ks_job_is(job, KS_BACKEND_GPU);
 }
 
+bool ks_job_runs_programs(const struct ks_job *job)
+{
+    return job->n_kernels > 0 && job->kernels[0].program;
+}
+
+bool ks_job_compiles(const struct ks_job *job)
+{
+    return ks_job_is(job, KS_BACKEND_COMPILES) && !ks_job_runs_programs(job);
+}
+
+int ks_job_repeat(struct ks_job *job, uint32_t n, struct ks_err *err)
+{
+    if (!ks_job_runs_programs(job))
+        return ks_fail(err, KS_EINVAL,
+                       "--repeat is for programs that time kernels themselves; the job's kernels "
+                       "are measured until measure.target_rse is reached");
+    for (uint32_t i = 0; i < job->n_kernels; i++)
+        job->kernels[i].program->repeat = n;
+    return 0;
+}
+
 /* A worker's death makes suspects of all that it has measured, each of which runs again in a worker
  * of its own: that speaks for few. On a GPU a start costs as much as ten cells (runtime, context,
  * inputs and references on the device), and what kernels do wrong there is mostly the device's
@@ -41,6 +64,8 @@ enum { BATCH = 20, BATCH_GPU = 100 };
 
 uint32_t ks_job_batch(const struct ks_job *job)
 {
+    if (ks_job_runs_programs(job))
+        return 1; /* a process of its own per run */
     if (job->isolate.batch)
         return job->isolate.batch;
     return ks_job_is_gpu(job) ? BATCH_GPU : BATCH;

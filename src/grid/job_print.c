@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "grid/job.h"
+#include "grid/job_program.h"
 #include "grid/job_section.h"
 #include "op/op.h"
 #include "json/json.h"
@@ -93,6 +94,18 @@ static void print_problems(struct ks_jw *w, const struct ks_job_problems *p)
     ks_jw_close(w, '}');
 }
 
+static void print_kernels(struct ks_jw *w, const struct ks_job_kernels *k)
+{
+    if (k->program) {
+        ks_job_program_print(k->program, w);
+        return;
+    }
+    ks_jw_str(w, "config", k->config);
+    ks_jw_str(w, "filter", k->filter);
+    if (k->plugin[0])
+        ks_jw_str(w, "plugin", k->plugin);
+}
+
 void ks_job_print(const struct ks_job *job, struct ks_buf *json_out)
 {
     struct ks_jw w;
@@ -105,10 +118,7 @@ void ks_job_print(const struct ks_job *job, struct ks_buf *json_out)
     ks_jw_open(&w, "kernels", '[');
     for (uint32_t i = 0; i < job->n_kernels; i++) {
         ks_jw_open(&w, NULL, '{');
-        ks_jw_str(&w, "config", job->kernels[i].config);
-        ks_jw_str(&w, "filter", job->kernels[i].filter);
-        if (job->kernels[i].plugin[0])
-            ks_jw_str(&w, "plugin", job->kernels[i].plugin);
+        print_kernels(&w, &job->kernels[i]);
         ks_jw_close(&w, '}');
     }
     ks_jw_close(&w, ']');

@@ -171,6 +171,9 @@ static int put_instance(const struct ks_grid *g, const struct ks_lacks *lacks, u
 
     if (rc < 0)
         return rc;
+    if (f->is_program)
+        return ks_fail(err, KS_EUNSUPPORTED,
+                       "programs that time kernels themselves (%s) cannot be exported", f->name);
     if (ks_grid_plugin(g, at)[0])
         return ks_fail(err, KS_EUNSUPPORTED,
                        "kernels of the plug-in '%s' cannot be exported: only what is compiled from "

@@ -104,6 +104,8 @@ uint64_t ks_agent_nap_ns(const struct ks_agent *a, uint64_t most_ns);
 
 /* Path of ksweep-worker: $KSWEEP_WORKER, else beside this program. KS_ENOENT, KS_EIO. */
 int ks_agent_find_worker(char *out, size_t cap, struct ks_err *err);
+/* The same of ksweep-profiler, $KSWEEP_PROFILER, for jobs that run programs. */
+int ks_agent_find_profiler(char *out, size_t cap, struct ks_err *err);
 /* KS_EINVAL when this process cannot give workers the memory that the job gives them (ulimit -v).
  */
 int ks_agent_check_limits(const struct ks_job *job, struct ks_err *err);

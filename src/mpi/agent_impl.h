@@ -118,6 +118,12 @@ void ks_acks_take(struct acks *a, uint64_t n_durable);
 bool ks_acks_may_go_on(const struct acks *a);
 uint64_t ks_acks_p99_us(const struct acks *a); /* rounded up to milliseconds; 0: none yet */
 
+/* agent_program.c: cells that are runs of other programs. put: tells the worker of the instance's
+ * program, if it is one. passes_on: is it a frame that goes to rank 0 as it came? */
+int ks_agent_put_program(struct ks_agent *a, uint32_t i_instance, struct ks_err *err);
+bool ks_agent_passes_on(const struct ks_agent *a, uint16_t type);
+void ks_agent_clean_up(struct ks_agent *a); /* files that the worker has left behind */
+
 /* agent_references.c: sealed references of the problems that this rank measured last, so that a
  * visit need not compute them again. */
 enum { KEPT_REFERENCES = 16 };
@@ -208,6 +214,8 @@ int ks_worker_start(struct ks_agent *a, struct ks_err *err); /* for a->session *
 int ks_worker_send_cell(struct ks_agent *a, const struct work *w, struct ks_err *err);
 int ks_worker_send_canary(struct ks_agent *a, struct ks_err *err);
 int ks_worker_send_end(struct ks_agent *a, struct ks_err *err);
+/* The frame in a->body. */
+int ks_worker_put_request(struct ks_agent *a, uint16_t type, struct ks_err *err);
 int ks_worker_flush(struct ks_agent *a, struct ks_err *err);
 int ks_worker_read(struct ks_agent *a, struct ks_err *err); /* takes every record that is there */
 void ks_worker_release(struct ks_agent *a);

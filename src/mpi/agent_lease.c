@@ -144,6 +144,8 @@ static int take_anchor(struct ks_agent *a, const struct work *w, struct ks_recor
 static bool next_candidate(struct ks_agent *a, const struct ks_msg_lease *m, uint32_t *i_out)
 {
     struct block *b = &a->block;
+    if (ks_job_runs_programs(&a->c.grid->job)) /* their times are not ours to compare */
+        return false;
     while (b->n_failed < MAX_ANCHORS && b->i_candidate < a->c.grid->n_instances) {
         uint32_t i = b->i_candidate++;
         if (is_runnable(a, m->i_problem, i)) {

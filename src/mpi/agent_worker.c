@@ -67,7 +67,7 @@ static int make_status(struct worker *w, struct ks_err *err)
     return 0;
 }
 
-static int put_request(struct ks_agent *a, uint16_t type, struct ks_err *err)
+int ks_worker_put_request(struct ks_agent *a, uint16_t type, struct ks_err *err)
 {
     ks_frame_put(&a->worker.out, type, a->body.data, a->body.len);
     return ks_buf_ok(&a->body) && ks_buf_ok(&a->worker.out)
@@ -114,7 +114,7 @@ static int put_setup(struct ks_agent *a, struct ks_err *err)
     ks_agent_measure(job, &s.measure);
     ks_buf_clear(&a->body);
     ks_req_setup_encode(&s, &a->body);
-    int rc = put_request(a, KS_F_REQ_SETUP, err);
+    int rc = ks_worker_put_request(a, KS_F_REQ_SETUP, err);
 
     const struct kept *kept = &a->references.kept[0];
     struct ks_req_problem p = { .references = ks_references_are_sealed(kept->fd) ? 2 : 1,
@@ -130,7 +130,7 @@ static int put_setup(struct ks_agent *a, struct ks_err *err)
     ks_buf_release(&text);
     ks_buf_clear(&a->body);
     ks_req_problem_encode(&p, &a->body);
-    return rc < 0 ? rc : put_request(a, KS_F_REQ_PROBLEM, err);
+    return rc < 0 ? rc : ks_worker_put_request(a, KS_F_REQ_PROBLEM, err);
 }
 
 #if defined(KSWEEP_SANITIZED)
@@ -139,11 +139,11 @@ static const bool is_sanitized = true;
 static const bool is_sanitized = false;
 #endif
 
-/* The runtime of a GPU reserves terabytes of address space, a sanitizer too: what is resident
- * counts there. */
+/* The runtime of a GPU reserves terabytes of address space, a sanitizer too, and programs of others
+ * what they like: what is resident counts there. */
 bool ks_worker_caps_address_space(const struct ks_job *job)
 {
-    return !is_sanitized && !ks_job_is_gpu(job);
+    return !is_sanitized && !ks_job_is_gpu(job) && !ks_job_runs_programs(job);
 }
 
 int ks_agent_check_limits(const struct ks_job *job, struct ks_err *err)
@@ -274,9 +274,11 @@ int ks_worker_send_cell(struct ks_agent *a, const struct work *w, struct ks_err 
         snprintf(r.artefact, sizeof(r.artefact), "%s", art->path);
         snprintf(r.entry, sizeof(r.entry), "%s", art->entry);
     }
+    int rc = ks_agent_put_program(a, w->i_instance, err);
     ks_buf_clear(&a->body);
     ks_req_cell_encode(&r, &a->body);
-    int rc = put_request(a, KS_F_REQ_CELL, err);
+    if (rc == 0)
+        rc = ks_worker_put_request(a, KS_F_REQ_CELL, err);
     if (s->n_sent == s->n_done)
         a->worker.heard_ns = ks_now_ns();
     s->sent[s->n_sent] = *w;
@@ -288,7 +290,7 @@ int ks_worker_send_cell(struct ks_agent *a, const struct work *w, struct ks_err 
 int ks_worker_send_canary(struct ks_agent *a, struct ks_err *err)
 {
     ks_buf_clear(&a->body);
-    int rc = put_request(a, KS_F_REQ_CANARY, err);
+    int rc = ks_worker_put_request(a, KS_F_REQ_CANARY, err);
     a->session.canary_sent = true;
     return rc;
 }
@@ -298,7 +300,7 @@ int ks_worker_send_end(struct ks_agent *a, struct ks_err *err)
     if (a->session.is_ended)
         return 0;
     ks_buf_clear(&a->body);
-    int rc = put_request(a, KS_F_REQ_END, err);
+    int rc = ks_worker_put_request(a, KS_F_REQ_END, err);
     a->session.is_ended = true;
     return rc;
 }
@@ -411,6 +413,8 @@ static int take_ready(struct ks_agent *a, const struct ks_frame *f, struct ks_er
         a->worker.is_lying = true;
         return 0;
     }
+    if (ks_job_runs_programs(&a->c.grid->job)) /* it opens no device */
+        return 0;
     if (!is_own_device(a, &ready)) {
         ks_agent_break(a, "the worker got device %.60s at %.15s instead of %.60s at %.15s",
                        ready.device, ready.locator, a->c.unique, a->c.pci);
@@ -443,11 +447,13 @@ static int take_frames(struct ks_agent *a, struct ks_err *err)
                 return rc;
             continue;
         }
-        if (f.type != KS_F_DONE) {
+        const bool passes_on = ks_agent_passes_on(a, f.type);
+        if (f.type != KS_F_DONE && !passes_on) {
             w->is_lying = true;
             break;
         }
-        int rc = take_record(a, &f, err);
+        int rc =
+            passes_on ? a->c.emit(a->c.ctx, f.type, f.body, f.n, err) : take_record(a, &f, err);
         if (rc < 0)
             return rc;
     }

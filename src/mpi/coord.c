@@ -209,9 +209,13 @@ int ks_coord_frame(struct ks_coord *c, uint32_t from, const struct ks_frame *f, 
         return take_build(c, from, f, err);
     case KS_F_DEVICE:
         return take_device(c, from, f, err);
+    case KS_F_MSG_OUTPUT:
+        return ks_coord_take_output(c, f, err);
     case KS_F_HOST:
     case KS_F_OUTPUT:
     case KS_F_BLOCK:
+    case KS_F_FOUND:
+    case KS_F_PROGRAM:
         return ks_coord_append_body(c, f->type, f->body, f->n, err);
     case KS_F_MSG_HELLO:
         return ks_coord_hello(c, from, f, err);

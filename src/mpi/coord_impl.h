@@ -114,6 +114,8 @@ struct ks_coord {
 
 /* coord.c */
 int ks_coord_append(struct ks_coord *c, uint16_t type, struct ks_err *err); /* c->body */
+/* coord_output.c */
+int ks_coord_take_output(struct ks_coord *c, const struct ks_frame *f, struct ks_err *err);
 int ks_coord_append_body(struct ks_coord *c, uint16_t type, const void *body, size_t n,
                          struct ks_err *err);
 int ks_coord_take_event(struct ks_coord *c, const struct ks_frame *f, struct ks_err *err);

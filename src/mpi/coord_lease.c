@@ -24,6 +24,8 @@
 /* A first guess of a cell's time, until finished cells have taught better. */
 static double first_cost_s(const struct ks_grid *g, uint32_t i)
 {
+    if (ks_job_runs_programs(&g->job))
+        return KS_COST_PROGRAM_S;
     const struct ks_problem p = ks_problem_table_get(&g->problems, i);
     struct ks_cost_rates r = ks_cost_rates(&g->job);
     return ks_cost_cell_s(&g->job.measure,
@@ -204,7 +206,7 @@ int ks_coord_open_sched(struct ks_coord *c, struct ks_err *err)
         .batch = batch < KS_LEASE_CELLS ? batch : KS_LEASE_CELLS,
         .overhead_s = WORKER_START_S,
         .reach_s = ks_job_is(&g->job, KS_BACKEND_VIRTUAL) ? VIRTUAL_REACH_S : REACH_S,
-        .patience_s = ks_cost_silence_s(&g->job.measure, &g->job.isolate),
+        .patience_s = ks_cost_silence_s(&g->job),
         .cell_state = cell_state,
         .ctx = c,
     };

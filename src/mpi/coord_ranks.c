@@ -141,7 +141,10 @@ int ks_coord_late_frame(struct ks_coord *c, uint32_t from, const struct ks_frame
         return ks_coord_take_record(c, from, f, err);
     if (f->type == KS_F_EVENT)
         return ks_coord_take_event(c, f, err);
-    if (is_lost && (f->type == KS_F_OUTPUT || f->type == KS_F_BLOCK))
+    if (is_lost && f->type == KS_F_MSG_OUTPUT)
+        return ks_coord_take_output(c, f, err);
+    if (is_lost && (f->type == KS_F_OUTPUT || f->type == KS_F_BLOCK || f->type == KS_F_FOUND ||
+                    f->type == KS_F_PROGRAM))
         return ks_coord_append_body(c, f->type, f->body, f->n, err);
     if (is_lost || f->type != KS_F_MSG_BYE)
         return 0;

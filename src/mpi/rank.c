@@ -163,7 +163,9 @@ int ks_rank_create(const struct ks_rank_config *c, struct ks_rank **r_out, struc
     r->heard_ns = ks_now_ns();
     ks_buf_init(&r->body);
     r->n_jobs = count_jobs(c->net);
-    rc = ks_agent_find_worker(r->worker_path, sizeof(r->worker_path), err);
+    rc = ks_job_runs_programs(job)
+             ? ks_agent_find_profiler(r->worker_path, sizeof(r->worker_path), err)
+             : ks_agent_find_worker(r->worker_path, sizeof(r->worker_path), err);
     if (rc == 0)
         ks_provenance_device(job, r->rank, ks_net_local_rank(c->net), c->seat, &r->device);
     if (rc == 0)

@@ -13,7 +13,8 @@ int ks_rank_open_build(struct ks_rank *r, struct ks_err *err)
                                   .try_compilers = true,
                                   .n_parallel = r->n_jobs,
                                   .worker = r->worker_path };
-    return r->is_sim ? 0 : ks_build_create(r->c.grid, &o, r->c.warden, &r->build, err);
+    const bool has_none = r->is_sim || ks_job_runs_programs(&r->c.grid->job);
+    return has_none ? 0 : ks_build_create(r->c.grid, &o, r->c.warden, &r->build, err);
 }
 
 void ks_rank_close_build(struct ks_rank *r)

@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/text.h"
+#include "grid/programs.h"
 #include "mpi/agent.h"
 #include "mpi/bell.h"
 #include "mpi/coord.h"
@@ -430,12 +431,16 @@ static int open_job(struct run *r, struct ks_job *job, struct ks_err *err)
         rc = ks_job_choose(job, r->o->backend, r->o->arch, err);
     if (rc == 0)
         rc = ks_agent_check_limits(job, err);
+    if (rc == 0 && r->o->repeat)
+        rc = ks_job_repeat(job, r->o->repeat, err);
     ks_prune_choose(r->o->prune, &job->prune.by);
     if (rc == 0)
         rc = ks_seat_card(job, r->warden, &r->card, err);
     if (rc == 0)
         rc = ks_seat_native(job, &r->card, err);
-    return rc < 0 ? rc : ks_grid_load_job(job, &r->grid, err);
+    if (rc == 0)
+        rc = ks_grid_load_job(job, &r->grid, err);
+    return rc < 0 ? rc : ks_programs_check(&r->grid, err);
 }
 
 static int open_all(struct run *r, struct ks_err *err)

@@ -26,12 +26,13 @@ static uint64_t get_le(const uint8_t *at, size_t n)
 
 /* In the order of KS_FRAME_LIST; a test holds the two against each other. */
 static const char *const type_names[] = {
-    "segment",       "job",       "heartbeat", "problem",   "instance",      "host",
-    "device",        "build",     "start",     "done",      "output",        "block",
-    "event",         "close",     "race",      "req_setup", "req_problem",   "req_cell",
-    "req_canary",    "req_end",   "ready",     "probe",     "msg_hello",     "msg_lease",
-    "msg_lease_end", "msg_ack",   "msg_beat",  "msg_build", "msg_build_end", "msg_drain",
-    "msg_bye",       "msg_fetch", "msg_send",  "msg_sent",  "msg_piece",
+    "segment",     "job",           "heartbeat",  "problem",       "instance",    "host",
+    "device",      "build",         "start",      "done",          "output",      "block",
+    "event",       "close",         "race",       "found",         "program",     "req_setup",
+    "req_problem", "req_cell",      "req_canary", "req_end",       "req_program", "ready",
+    "probe",       "msg_hello",     "msg_lease",  "msg_lease_end", "msg_ack",     "msg_beat",
+    "msg_build",   "msg_build_end", "msg_drain",  "msg_bye",       "msg_fetch",   "msg_send",
+    "msg_sent",    "msg_piece",     "msg_output",
 };
 static const uint16_t type_values[] = {
 #define X(name, value) value,

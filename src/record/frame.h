@@ -39,14 +39,17 @@
     X(KS_F_EVENT, 13)      /* struct ks_event_rec: anything a person should know */                \
     X(KS_F_CLOSE, 14)      /* the owner ends this segment in order */                              \
     X(KS_F_RACE, 15)       /* struct ks_race_rec: where the visits of a problem stand */           \
+    X(KS_F_FOUND, 16)      /* an instance that a program timed: struct ks_record, found.h */       \
+    X(KS_F_PROGRAM, 17)    /* struct ks_program_run: what a program printed in one run */          \
     X(KS_F_REQ_SETUP, 100) /* agent -> worker, see request.h */                                    \
     X(KS_F_REQ_PROBLEM, 101)                                                                       \
     X(KS_F_REQ_CELL, 102)                                                                          \
     X(KS_F_REQ_CANARY, 103)                                                                        \
     X(KS_F_REQ_END, 104)                                                                           \
-    X(KS_F_READY, 110)     /* worker -> agent: set up, device named */                             \
-    X(KS_F_PROBE, 111)     /* worker -> agent: --probe result */                                   \
-    X(KS_F_MSG_HELLO, 120) /* rank -> rank 0 and back: src/mpi/msg.h */                            \
+    X(KS_F_REQ_PROGRAM, 105) /* agent -> ksweep-profiler: what to run */                           \
+    X(KS_F_READY, 110)       /* worker -> agent: set up, device named */                           \
+    X(KS_F_PROBE, 111)       /* worker -> agent: --probe result */                                 \
+    X(KS_F_MSG_HELLO, 120)   /* rank -> rank 0 and back: src/mpi/msg.h */                          \
     X(KS_F_MSG_LEASE, 121)                                                                         \
     X(KS_F_MSG_LEASE_END, 122)                                                                     \
     X(KS_F_MSG_ACK, 123)                                                                           \
@@ -58,7 +61,8 @@
     X(KS_F_MSG_FETCH, 129)                                                                         \
     X(KS_F_MSG_SEND, 130)                                                                          \
     X(KS_F_MSG_SENT, 131)                                                                          \
-    X(KS_F_MSG_PIECE, 132)
+    X(KS_F_MSG_PIECE, 132)                                                                         \
+    X(KS_F_MSG_OUTPUT, 133) /* of a program, for its file beside the journal */
 
 enum ks_frame_type {
 #define X(name, value) name = value,

@@ -248,6 +248,20 @@
     D(F32, time_share, PLAIN, "1", MISS(-1), NEVER, VIEW_CSV,                                      \
       "share of the time in which samples of the problem were taken that was spent on this cell, " \
       "in all attempts and rounds")                                                                \
+    /* programs that time kernels themselves (docs/profilers.md) */                                \
+    M(104, U64, U64, run_instance, HEX, "", MISS(0), ID, ALL,                                      \
+      "of a row that another program printed: `instance_id` of that program's run", )              \
+    T(105, 160, protocol, NEVER, ALL,                                                              \
+      "who timed and verified, and how, when it was not ksweep: program, version, warm-up, "       \
+      "repeats, cache, statistic; \"\" if it was ksweep", )                                        \
+    M(106, I64, I64, split_k_used, PLAIN, "", MISS(INT32_MIN), NEVER, ALL,                         \
+      "split-k that the program says it used", .def = INT32_MIN)                                   \
+    M(107, F64, F32, printed_flops_per_s, PLAIN, "flop/s", MISS(-1), NEVER, ALL,                   \
+      "rate that the program printed", .rule = KS_FINITE, .def = -1)                               \
+    M(108, F64, F32, printed_bytes_per_s, PLAIN, "B/s", MISS(-1), NEVER, ALL,                      \
+      "memory rate that the program printed", .rule = KS_FINITE, .def = -1)                        \
+    M(109, U64, U64, output_line, PLAIN, "", MISS(0), PROVENANCE, ALL,                             \
+      "line of the program's output, from 1", )                                                    \
     /* where the record is */                                                                      \
     D(U64, attempt_row, PLAIN, "", NONE, PROVENANCE, VIEW, "row of `/attempts`")                   \
     D(U32, journal_segment, PLAIN, "", NONE, PROVENANCE, ATTEMPTS,                                 \

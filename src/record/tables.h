@@ -30,6 +30,11 @@
     C(U64, n_done, PLAIN, "", NONE, PROVENANCE, FILE, "cells with an outcome")                     \
     C(U64, n_pending, PLAIN, "", NONE, PROVENANCE, FILE,                                           \
       "cells without one; n_cells = n_done + n_pending")                                           \
+    C(U64, n_found, PLAIN, "", NONE, PROVENANCE, FILE,                                             \
+      "rows of `/measurements` that programs printed; they are no cells")                          \
+    C(U64, n_absent_pairs, PLAIN, "", NONE, PROVENANCE, FILE,                                      \
+      "pairs of a problem and an instance that a program reported for other problems of the same " \
+      "direction, data type and layout, but not for this one; they have no row")                   \
     C(U64, started_ns, PLAIN, "ns since 1970", NONE, PROVENANCE, FILE,                             \
       "when the first segment was made")                                                           \
     C(U64, last_ns, PLAIN, "ns since 1970", NONE, PROVENANCE, FILE,                                \

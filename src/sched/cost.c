@@ -60,8 +60,24 @@ double ks_cost_visits_s(const struct ks_job *job, double cell_s)
                          : visits_s;
 }
 
-double ks_cost_silence_s(const struct ks_job_measure *m, const struct ks_job_isolate *isolate)
+/* A run of a program is silent until its record. */
+static double program_s(const struct ks_job *job)
 {
+    uint32_t most_s = 0;
+
+    for (uint32_t i = 0; i < job->n_kernels; i++)
+        if (job->kernels[i].program->timeout_s > most_s)
+            most_s = job->kernels[i].program->timeout_s;
+    return most_s + ALLOWANCE_S;
+}
+
+double ks_cost_silence_s(const struct ks_job *job)
+{
+    const struct ks_job_measure *m = &job->measure;
+    const struct ks_job_isolate *isolate = &job->isolate;
+
+    if (ks_job_runs_programs(job))
+        return (isolate->retries + 1) * program_s(job);
     double calls_s = (double)isolate->kernel_timeout_s * (m->min_samples + CALLS_EXTRA);
     double cell_s = calls_s + (m->warmup_ms + m->max_ms) * 1e-3 + ALLOWANCE_S;
     return (isolate->retries + 1) * cell_s;

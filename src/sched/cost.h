@@ -28,8 +28,11 @@ double ks_cost_n_visits(const struct ks_job *job);
  * where the job asks for none. */
 double ks_cost_visits_s(const struct ks_job *job, double cell_s);
 
-/* For so long a device that works may be silent: a cell that runs into every deadline, and again at
- * each retry. */
-double ks_cost_silence_s(const struct ks_job_measure *m, const struct ks_job_isolate *isolate);
+/* Of a run of a program, until the first ones have ended: nothing is known of it. */
+#define KS_COST_PROGRAM_S 10.0
+
+/* For so long a device that works may be silent: a cell, or a run of a program, that meets every
+ * deadline, and again at each retry. */
+double ks_cost_silence_s(const struct ks_job *job);
 
 #endif

@@ -19,6 +19,8 @@ static void sum_totals(const struct ks_index *x, struct ks_store_totals *t)
 
         t->n_cells += r->n_cells;
         t->n_pending += r->n_pending;
+        t->n_found += r->n_found;
+        t->n_absent_pairs += r->n_absent_pairs;
         t->n_unreadable += r->n_unreadable;
         t->n_unknown_frames += r->n_unknown_frames;
         t->n_damaged_places += r->n_damaged_places;
@@ -55,7 +57,11 @@ static int write_file(struct ks_index *x, const char *out_path,
     plan.n_rows[KS_T_ATTEMPTS] = x->records.n;
     plan.n_rows[KS_T_FAILURES] = x->n_failures;
     plan.n_rows[KS_T_MISMATCHES] = x->n_mismatches;
-    return ks_whole_write(out_path, &plan, options, totals, err);
+    const int rc = ks_whole_write(out_path, &plan, options, totals, err);
+
+    if (rc == 0) /* runs of programs whose rows say all have none of their own */
+        totals->n_done = totals->n_cells - totals->n_pending;
+    return rc;
 }
 
 int ks_store_gather(const char *const *dirs, size_t n_dirs, const char *out_path,

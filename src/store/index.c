@@ -41,6 +41,7 @@ int ks_index_init(struct ks_index *x, struct ks_err *err)
     memcpy(x->defs, ks_table_defs, sizeof(x->defs));
     memcpy(x->problem_columns, problems->columns, problems->n_columns * sizeof(struct ks_column));
     x->defs[KS_T_PROBLEMS].columns = x->problem_columns;
+    ks_buf_init(&x->texts);
     x->scratch = malloc(sizeof(*x->scratch));
     return x->scratch ? 0 : ks_fail(err, KS_ENOMEM, "out of memory");
 }
@@ -58,6 +59,7 @@ void ks_index_release(struct ks_index *x)
     for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
         ks_keys_release(keys[i]);
     free(x->scratch);
+    ks_buf_release(&x->texts);
     x->scratch = NULL;
 }
 
@@ -147,6 +149,8 @@ static int add_record(struct ks_index *x, uint32_t i_cell, const struct ks_journ
                                    .segment = f->segment,
                                    .cell = i_cell,
                                    .next = KS_NO_ROW,
+                                   .run_cell = KS_NO_ROW,
+                                   .worker = r->worker.hi,
                                    .key = { .attempt = r->attempt,
                                             .round = r->round_index,
                                             .role = r->role,
@@ -199,13 +203,26 @@ static void longest(size_t *longest_io, size_t n)
         *longest_io = n;
 }
 
+static void note_record(struct reading *rd, const struct ks_record *r)
+{
+    struct ks_index *x = rd->x;
+    char box[KS_BOX_TEXT];
+
+    x->n_samples += r->n_samples;
+    x->n_mismatches += r->n_mismatches;
+    x->n_failures += ks_has_failure(r);
+    longest(&x->longest_reason, strlen(r->reason));
+    longest(&x->longest_protocol, strlen(r->protocol));
+    longest(&x->longest_outcome, strlen(ks_outcome_text(r->outcome)));
+    longest(&x->longest_tail, r->n_tail);
+    longest(&x->longest_box, ks_box_text(r, box));
+}
+
 static int on_done(struct reading *rd, const struct ks_journal_frame *f, struct ks_err *err)
 {
     struct ks_index *x = rd->x;
     struct ks_record *r = x->scratch;
     struct ks_run_row *run = ks_list_at(&x->runs, rd->run);
-    const char *outcome;
-    char box[KS_BOX_TEXT];
     uint32_t i_cell;
     int rc;
 
@@ -223,14 +240,58 @@ static int on_done(struct reading *rd, const struct ks_journal_frame *f, struct 
         rc = ks_index_name_record(x, rd->run, r, err);
     if (rc == 0)
         rc = add_record(x, i_cell, f, r, err);
-    outcome = ks_outcome_text(r->outcome);
-    x->n_samples += r->n_samples;
-    x->n_mismatches += r->n_mismatches;
-    x->n_failures += ks_has_failure(r);
-    longest(&x->longest_reason, strlen(r->reason));
-    longest(&x->longest_outcome, strlen(outcome));
-    longest(&x->longest_tail, r->n_tail);
-    longest(&x->longest_box, ks_box_text(r, box));
+    note_record(rd, r);
+    return rc;
+}
+
+/* Read before, as by a journal that was copied into itself. */
+static bool is_found_again(const struct ks_index *x, const struct ks_cell_info *cell,
+                           const struct ks_record *r)
+{
+    for (uint32_t i = cell->first; i != KS_NO_ROW;) {
+        const struct ks_record_ref *ref = ks_list_at(&x->records, i);
+
+        if (ref->worker == r->worker.hi && ref->position == r->position)
+            return true;
+        i = ref->next;
+    }
+    return false;
+}
+
+/* A row that a program printed. Its run is of this sweep's condition, the row of the program's. */
+static int on_found(struct reading *rd, const struct ks_journal_frame *f, struct ks_err *err)
+{
+    struct ks_index *x = rd->x;
+    struct ks_record *r = x->scratch;
+    struct ks_run_row *run = ks_list_at(&x->runs, rd->run);
+    struct ks_found_texts texts;
+    struct ks_cell of;
+    uint32_t i_cell, i_run;
+    int rc = ks_found_decode(f->body, f->n, r, &texts, &x->texts, err);
+
+    if (rc == KS_EFORMAT) {
+        run->n_unreadable++;
+        return 0;
+    }
+    of = (struct ks_cell){ r->cell.problem, r->run_instance, run->condition_id };
+    if (rc == 0)
+        rc = cell_of(x, rd->run, &r->cell, &i_cell, err);
+    if (rc == 0)
+        rc = cell_of(x, rd->run, &of, &i_run, err);
+    if (rc == 0 && is_found_again(x, ks_list_at(&x->cells, i_cell), r)) {
+        x->n_repeats++;
+        return 0;
+    }
+    run->n_records++;
+    if (rc == 0)
+        rc = ks_index_name_record(x, rd->run, r, err);
+    if (rc == 0)
+        rc = ks_index_put_found(x, rd->run, r->cell.instance, &texts, err);
+    if (rc == 0)
+        rc = add_record(x, i_cell, f, r, err);
+    if (rc == 0)
+        ((struct ks_record_ref *)ks_list_at(&x->records, x->records.n - 1))->run_cell = i_run;
+    note_record(rd, r);
     return rc;
 }
 
@@ -250,6 +311,8 @@ static int on_frame(void *ctx, const struct ks_journal_frame *f, struct ks_err *
     run->end_offset = f->offset;
     if (f->type == KS_F_DONE)
         return on_done(rd, f, err);
+    if (f->type == KS_F_FOUND)
+        return on_found(rd, f, err);
     if (f->type == KS_F_START)
         return on_start(rd, f, err);
     return ks_index_name_frame(rd->x, rd->run, f, err);
@@ -374,6 +437,67 @@ static int decide(struct ks_index *x, struct ks_cell_info *cell, struct ks_list 
     return rc;
 }
 
+static bool is_found(const struct ks_index *x, const struct ks_cell_info *cell)
+{
+    return cell->first != KS_NO_ROW &&
+           ((struct ks_record_ref *)ks_list_at(&x->records, cell->first))->run_cell != KS_NO_ROW;
+}
+
+static bool row_counts(const struct ks_index *x, const struct ks_record_ref *ref)
+{
+    const struct ks_cell_info *run = ks_list_at(&x->cells, ref->run_cell);
+    const struct ks_record_ref *done =
+        run->final == KS_NO_ROW ? NULL : ks_list_at(&x->records, run->final);
+    const struct ks_found_key row = { ref->worker, ref->key.attempt };
+    const struct ks_found_key final = { done ? done->worker : 0, done ? done->key.attempt : 0 };
+
+    return ks_found_counts(&row, done ? &final : NULL);
+}
+
+/* Repeats are runs with attempts of their own: those that count are taken for the rounds of one
+ * attempt, the first of them for round 0; the others count as withdrawn. */
+static void choose_rows(struct ks_index *x, const struct ks_cell_info *cell)
+{
+    uint32_t first = UINT32_MAX;
+    struct ks_record_ref *ref;
+
+    for (uint32_t i = cell->first; i != KS_NO_ROW; i = ref->next) {
+        ref = ks_list_at(&x->records, i);
+        if (!row_counts(x, ref)) {
+            ref->key.flags |= KS_FL_VOID;
+            ref->key.attempt = 0;
+            continue;
+        }
+        struct ks_cell_info *run = ks_list_at(&x->cells, ref->run_cell);
+
+        run->n_found++;
+        run->is_told = run->is_told || ks_outcome_is_abnormal(ref->key.outcome);
+        ref->key.attempt = 1;
+        if (ref->key.round < first)
+            first = ref->key.round;
+    }
+    for (uint32_t i = cell->first; i != KS_NO_ROW; i = ref->next) {
+        ref = ks_list_at(&x->records, i);
+        if (ref->key.attempt)
+            ref->key.round -= first;
+    }
+}
+
+/* A run whose rows say all has none of its own. */
+static void hide_runs(struct ks_index *x)
+{
+    for (size_t i = 0; i < x->cells.n; i++) {
+        struct ks_cell_info *c = ks_list_at(&x->cells, i);
+        const struct ks_record_ref *done;
+
+        if (c->final == KS_NO_ROW || c->n_found == 0)
+            continue;
+        done = ks_list_at(&x->records, c->final);
+        c->is_hidden = done->key.outcome == KS_O_OK || c->is_told;
+        x->n_measurements -= c->is_hidden;
+    }
+}
+
 static int decide_all(struct ks_index *x, struct ks_err *err)
 {
     struct ks_list held = { .size = sizeof(struct ks_attempt) };
@@ -381,8 +505,17 @@ static int decide_all(struct ks_index *x, struct ks_err *err)
     int rc = 0;
 
     x->n_measurements = 0;
-    for (size_t i = 0; rc == 0 && i < x->cells.n; i++)
-        rc = decide(x, ks_list_at(&x->cells, i), &held, &where, err);
+    for (int turn = 0; turn < 2; turn++) /* runs of programs before their rows */
+        for (size_t i = 0; rc == 0 && i < x->cells.n; i++) {
+            struct ks_cell_info *cell = ks_list_at(&x->cells, i);
+
+            if (is_found(x, cell) != (turn == 1))
+                continue;
+            if (turn == 1)
+                choose_rows(x, cell);
+            rc = decide(x, cell, &held, &where, err);
+        }
+    hide_runs(x);
     ks_list_release(&held);
     ks_list_release(&where);
     return rc;
@@ -403,7 +536,7 @@ static void count_runs(struct ks_index *x)
     for (size_t i = 0; i < x->cells.n; i++) {
         const struct ks_cell_info *c = ks_list_at(&x->cells, i);
 
-        if (c->final != KS_NO_ROW)
+        if (c->final != KS_NO_ROW && !is_found(x, c))
             ((struct ks_run_row *)ks_list_at(&x->runs, run_of(x, c->final)))->n_done++;
     }
     for (size_t i = 0; i < x->runs.n; i++) {
@@ -444,6 +577,8 @@ void ks_index_measure(struct ks_index *x)
     set_length(x, KS_T_ATTEMPTS, "outcome_text", x->longest_outcome);
     set_length(x, KS_T_MEASUREMENTS, "reason", x->longest_reason);
     set_length(x, KS_T_MEASUREMENTS, "outcome_text", x->longest_outcome);
+    set_length(x, KS_T_ATTEMPTS, "protocol", x->longest_protocol);
+    set_length(x, KS_T_MEASUREMENTS, "protocol", x->longest_protocol);
     set_length(x, KS_T_MEASUREMENTS, "rounds_stop", x->longest_stop);
     set_length(x, KS_T_MEASUREMENTS, "rounds_statistic",
                strlen(ks_statistic_names[KS_LABEL_STATISTIC]));
@@ -457,6 +592,8 @@ int ks_index_finish(struct ks_index *x, struct ks_err *err)
 
     if (rc == 0)
         rc = ks_index_group_codes(x, err);
+    if (rc == 0)
+        rc = ks_index_count_found(x, err);
     if (rc < 0)
         return rc;
     count_runs(x);

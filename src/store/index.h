@@ -7,6 +7,7 @@
 
 #include "journal/journal.h"
 #include "record/attempt.h"
+#include "record/found.h"
 #include "store/keys.h"
 #include "store/rows.h"
 #include "store/schema.h"
@@ -23,7 +24,10 @@ struct ks_cell_info {
     uint32_t i_race;  /* of its problem */
     double timing_ns; /* of all records */
     uint32_t max_started,
-        max_done; /* attempts; as resume sees it, a lost one is to be done again */
+        max_done;     /* attempts; as resume sees it, a lost one is to be done again */
+    uint32_t n_found; /* of a run of a program: rows of its that count */
+    bool is_told;     /* and one of them says what went wrong with the run */
+    bool is_hidden;   /* no row of /measurements: its rows say all */
 };
 
 struct ks_race_info {       /* of a problem in a run */
@@ -36,6 +40,8 @@ struct ks_record_ref {
     uint32_t segment, cell, next; /* next: record of the same cell */
     uint32_t position : 31;
     uint32_t counts : 1; /* ks_record_counts */
+    uint32_t run_cell; /* of an instance that a program reported: its run; else KS_NO_ROW */
+    uint64_t worker;   /* first half of the nonce */
     struct ks_attempt key;
 };
 
@@ -64,11 +70,13 @@ struct ks_index {
     uint32_t dims_op;             /* the operator of dim_of, + 1; 0: none yet */
     uint32_t dim_of[KS_MAX_DIMS]; /* where its dimensions are */
     uint32_t text_len[KS_T_COUNT][KS_INDEX_COLUMNS];
-    size_t longest_reason, longest_outcome, longest_tail, longest_box, longest_stop;
+    size_t longest_reason, longest_protocol, longest_outcome, longest_tail, longest_box,
+        longest_stop;
     uint64_t n_measurements, n_failures, n_mismatches, n_samples, n_journal_bytes, n_newer_frames;
     uint64_t n_repeats;        /* records that are there already: left out */
     bool has_rounds;           /* the attempt that counts has several records, of some cell */
     struct ks_record *scratch; /* decoded here: 14 KB */
+    struct ks_buf texts;       /* of an instance that a program reported */
     struct ks_start start;
 };
 
@@ -123,6 +131,14 @@ int ks_index_put_problem(struct ks_index *x, uint64_t id, const char *name, cons
  * @row_out [out] its row of kernels */
 int ks_index_put_instance(struct ks_index *x, uint32_t run, uint64_t id, const char *name,
                           const char *text, uint32_t *row_out, struct ks_err *err);
+/* ks_index_put_found() - an instance that a program reported, with its texts (record/found.h). */
+int ks_index_put_found(struct ks_index *x, uint32_t run, uint64_t id,
+                       const struct ks_found_texts *t, struct ks_err *err);
+/* ---- found.c ---- */
+
+/* n_found and n_absent_pairs of every run. After what counts was decided. */
+int ks_index_count_found(struct ks_index *x, struct ks_err *err);
+
 /* A record names its problem, instance and build: their rows exist afterwards, if only by id. */
 int ks_index_name_record(struct ks_index *x, uint32_t run, const struct ks_record *r,
                          struct ks_err *err);

@@ -179,6 +179,23 @@ static int instance_row(struct ks_index *x, uint32_t run, uint64_t instance, uin
     return 0;
 }
 
+static int add_trait(struct ks_index *x, uint64_t instance, const char *family, const char *key,
+                     size_t n_key, const char *value, size_t n_value, struct ks_err *err)
+{
+    struct ks_trait_row *row;
+    int rc = ks_list_add(&x->traits, &row, err);
+
+    if (rc < 0)
+        return rc;
+    row->instance_id = instance;
+    TEXT_COPY(row->family, family);
+    snprintf(row->key, sizeof(row->key), "%.*s", (int)n_key, key);
+    snprintf(row->value, sizeof(row->value), "%.*s", (int)n_value, value);
+    ks_text_clean(row->key);
+    ks_text_clean(row->value);
+    return 0;
+}
+
 /* "family=host_gconv abi=1 tile_m=14 ... | threads=256": one trait per word but the first two, then
  * the attributes, which are columns like traits. */
 static int add_traits(struct ks_index *x, uint64_t instance, const char *family, const char *text,
@@ -187,19 +204,13 @@ static int add_traits(struct ks_index *x, uint64_t instance, const char *family,
     for (const char *p = text; *p;) {
         size_t n = strcspn(p, " ");
         const char *eq = memchr(p, '=', n);
-        struct ks_trait_row *row;
 
         if (eq && strncmp(p, "family=", 7) != 0 && strncmp(p, "abi=", 4) != 0) {
-            int rc = ks_list_add(&x->traits, &row, err);
+            int rc = add_trait(x, instance, family, p, (size_t)(eq - p), eq + 1,
+                               (size_t)(p + n - eq - 1), err);
 
             if (rc < 0)
                 return rc;
-            row->instance_id = instance;
-            TEXT_COPY(row->family, family);
-            snprintf(row->key, sizeof(row->key), "%.*s", (int)(eq - p), p);
-            snprintf(row->value, sizeof(row->value), "%.*s", (int)(p + n - eq - 1), eq + 1);
-            ks_text_clean(row->key);
-            ks_text_clean(row->value);
         }
         p += n;
         p += strspn(p, " ");
@@ -239,6 +250,47 @@ int ks_index_put_instance(struct ks_index *x, uint32_t run, uint64_t id, const c
     rc = ks_keys_add(&x->trait_keys, &key, &i, &is_new, err);
     if (rc == 0 && is_new)
         rc = add_traits(x, id, row->family, text, err);
+    return rc;
+}
+
+/* A name that is too long ends in its id. */
+static void name_found(uint64_t id, const char *name, char *out, size_t cap)
+{
+    char hex[17];
+
+    ks_hex64(id, hex);
+    if (strlen(name) < cap)
+        snprintf(out, cap, "%s", name);
+    else
+        snprintf(out, cap, "%.*s~%s", (int)(cap - 18), name, hex);
+}
+
+int ks_index_put_found(struct ks_index *x, uint32_t run, uint64_t id,
+                       const struct ks_found_texts *t, struct ks_err *err)
+{
+    struct ks_key key = { { id } };
+    struct ks_kernel_row *row;
+    uint32_t at, i;
+    bool is_new;
+    int rc = instance_row(x, run, id, &at, err);
+
+    if (rc < 0)
+        return rc;
+    row = ks_list_at(&x->kernels, at);
+    name_found(id, t->name, row->instance_name, sizeof(row->instance_name));
+    TEXT_COPY(row->canonical, t->canonical);
+    TEXT_COPY(row->family, t->family);
+    ks_text_clean(row->instance_name);
+    ks_text_clean(row->canonical);
+    ks_text_clean(row->family);
+    rc = ks_keys_add(&x->trait_keys, &key, &i, &is_new, err);
+    for (const char *p = t->traits; rc == 0 && is_new && *p;) {
+        const size_t n = strcspn(p, "\n"), n_key = strcspn(p, "=");
+
+        if (n_key < n)
+            rc = add_trait(x, id, row->family, p, n_key, p + n_key + 1, n - n_key - 1, err);
+        p += n + (p[n] == '\n');
+    }
     return rc;
 }
 

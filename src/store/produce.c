@@ -72,6 +72,7 @@ static void copy_recorded(const struct ks_record *r, struct ks_row *row)
 #undef PATH
 #undef TEXT
     ks_text_clean(row->reason);
+    ks_text_clean(row->protocol);
 }
 
 static double positive(double v)
@@ -434,7 +435,7 @@ static int put_record(struct pass *p, const struct ks_record_ref *ref, struct ks
         rc = put_failure(p, err);
     if (rc == 0 && counts && cell->n_kept > 1)
         rc = put_round(p, ref, cell, &row, err);
-    else if (rc == 0 && row.is_final)
+    else if (rc == 0 && row.is_final && !cell->is_hidden)
         rc = put_view(p, ref->cell, &row, err);
     p->n_attempt_rows++;
     return rc;
@@ -468,7 +469,7 @@ static int on_frame(void *ctx, const struct ks_journal_frame *f, struct ks_err *
 
     if (f->type == KS_F_DEVICE)
         return on_device(p, f, err);
-    if (f->type != KS_F_DONE || p->i_record == p->end_record)
+    if ((f->type != KS_F_DONE && f->type != KS_F_FOUND) || p->i_record == p->end_record)
         return 0;
     ref = ks_list_at(&p->x->records, p->i_record);
     if (f->segment != ref->segment || f->offset != ref->offset)

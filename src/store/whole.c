@@ -26,7 +26,7 @@ struct whole {
 
 static void count_outcome(struct ks_store_totals *t, const struct ks_row *row)
 {
-    t->n_done++;
+    t->n_done += row->run_instance == 0;
     t->n_outcome[row->outcome < KS_O_LIMIT ? row->outcome : 0]++;
     t->n_contaminated += (row->outcome_flags & KS_FL_CONTAMINATED) != 0;
     t->n_need_look += ks_outcome_needs_look(row->outcome);

@@ -8,7 +8,7 @@ build=${1:-}
 
 print_all() {
     local program between=
-    for program in ksweep ksweep-analyze ksweep-worker ksweep-gpu; do
+    for program in ksweep ksweep-analyze ksweep-worker ksweep-profiler ksweep-gpu; do
         printf '%s' "$between"
         "$build/bin/$program" help --markdown 2>/dev/null </dev/null || echo "$program" >>"$failed"
         between=$'\n'

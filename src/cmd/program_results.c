@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: MIT */
+#include "cmd/program_results.h"
+
+#include "base/array.h"
+#include "base/file.h"
+#include "journal/journal.h"
+#include "record/found.h"
+#include "json/json.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+struct run {
+    struct ks_program_run end;
+    uint32_t attempt; /* of the record */
+    int32_t status_code;
+    char reason[160];
+};
+struct problem {
+    uint64_t id;
+    char name[96], operation[48];
+};
+struct results {
+    struct run *runs;
+    struct problem *problems;
+    size_t n_runs, cap_runs, n_problems, cap_problems;
+    uint64_t last_ns;
+    struct ks_record *record; /* scratch */
+};
+
+static struct run *find(const struct results *r, const struct ks_cell *cell)
+{
+    for (size_t i = r->n_runs; i-- > 0;) /* what is asked for came last, mostly */
+        if (ks_cell_compare(&r->runs[i].end.cell, cell) == 0)
+            return &r->runs[i];
+    return NULL;
+}
+
+static int on_program(struct results *r, const struct ks_journal_frame *f, struct ks_err *err)
+{
+    struct ks_program_run end;
+    struct run *run;
+
+    if (ks_program_run_decode(f->body, f->n, &end, NULL) < 0)
+        return 0;
+    run = find(r, &end.cell);
+    if (!run) {
+        int rc = ks_reserve(&r->runs, r->n_runs + 1, &r->cap_runs, sizeof *r->runs, "runs", err);
+
+        if (rc < 0)
+            return rc;
+        run = &r->runs[r->n_runs++];
+    }
+    *run = (struct run){ .end = end };
+    return 0;
+}
+
+/* The record of a run follows its KS_F_PROGRAM. */
+static void on_done(struct results *r, const struct ks_journal_frame *f)
+{
+    struct ks_record *d = r->record;
+    struct run *run = ks_record_decode(f->body, f->n, d, NULL, NULL) < 0 ? NULL : find(r, &d->cell);
+
+    if (!run || run->end.attempt != d->attempt)
+        return;
+    run->attempt = d->attempt;
+    run->status_code = d->status_code;
+    snprintf(run->reason, sizeof run->reason, "%s", d->reason);
+    if (d->started_ns + d->wall_ns > r->last_ns)
+        r->last_ns = d->started_ns + d->wall_ns;
+}
+
+static int on_problem(struct results *r, const struct ks_journal_frame *f, struct ks_err *err)
+{
+    static const char *const ends[][2] = { { "direction=forward ", "fwd" },
+                                           { "direction=backward_data ", "bwd_data" },
+                                           { "direction=backward_weight ", "bwd_weight" } };
+    struct ks_name_rec n;
+    struct problem *p;
+    const char *op;
+    int rc = ks_reserve(&r->problems, r->n_problems + 1, &r->cap_problems, sizeof *r->problems,
+                        "problems", err);
+
+    if (rc < 0 || ks_name_rec_decode(f->body, f->n, &n, NULL) < 0)
+        return rc;
+    p = &r->problems[r->n_problems++];
+    *p = (struct problem){ .id = n.id };
+    snprintf(p->name, sizeof p->name, "%.95s", n.name);
+    op = strstr(n.text, "operator=");
+    for (size_t i = 0; op && i < 3; i++)
+        if (strstr(n.text, ends[i][0]))
+            snprintf(p->operation, sizeof p->operation, "%.*s_%s", (int)strcspn(op + 9, " "),
+                     op + 9, ends[i][1]);
+    return 0;
+}
+
+static int on_frame(void *ctx, const struct ks_journal_frame *f, struct ks_err *err)
+{
+    if (f->type == KS_F_PROGRAM)
+        return on_program(ctx, f, err);
+    if (f->type == KS_F_PROBLEM)
+        return on_problem(ctx, f, err);
+    if (f->type == KS_F_DONE)
+        on_done(ctx, f);
+    return 0;
+}
+
+static const struct problem *problem_of(const struct results *r, uint64_t id)
+{
+    static const struct problem unknown = { .id = 0 };
+
+    for (size_t i = 0; i < r->n_problems; i++)
+        if (r->problems[i].id == id)
+            return &r->problems[i];
+    return &unknown;
+}
+
+static void put_stats(const struct results *r, struct ks_jw *w)
+{
+    uint64_t n = 0, n_ok = 0, n_skipped = 0;
+    char text[32] = "";
+    const time_t at = (time_t)(r->last_ns / 1000000000u);
+    struct tm tm;
+
+    for (size_t i = 0; i < r->n_runs; i++) {
+        if (!r->runs[i].attempt) /* interrupted */
+            continue;
+        n++;
+        n_ok += r->runs[i].end.outcome == KS_O_OK;
+        n_skipped += r->runs[i].end.outcome == KS_O_UNSUPPORTED;
+    }
+    if (gmtime_r(&at, &tm))
+        (void)strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &tm);
+    ks_jw_str(w, "timestamp", text);
+    ks_jw_open(w, "stats", '{');
+    ks_jw_u64(w, "total", n);
+    ks_jw_u64(w, "success", n_ok);
+    ks_jw_u64(w, "failed", n - n_ok - n_skipped);
+    ks_jw_u64(w, "skipped", n_skipped);
+    ks_jw_real(w, "success_rate", n ? (double)n_ok / (double)n : 0);
+    ks_jw_close(w, '}');
+}
+
+static void put_run(const struct results *r, const char *dir, const struct run *run,
+                    struct ks_jw *w)
+{
+    const struct ks_program_run *e = &run->end;
+    const struct problem *p = problem_of(r, e->cell.problem);
+    char path[1300];
+
+    snprintf(path, sizeof path, "%.1024s/output/%s", dir, e->file);
+    ks_jw_open(w, NULL, '{');
+    ks_jw_str(w, "operation", p->operation);
+    ks_jw_str(w, "description", p->name);
+    ks_jw_bool(w, "success", e->outcome == KS_O_OK);
+    ks_jw_int(w, "returncode", e->outcome == KS_O_CRASHED ? -run->status_code : run->status_code);
+    ks_jw_real(w, "elapsed_time", (double)e->wall_ns * 1e-9);
+    ks_jw_str(w, "command", e->command);
+    ks_jw_str(w, "error", run->reason[0] ? run->reason : NULL);
+    ks_jw_str(w, "stdout", e->file[0] ? path : NULL);
+    ks_jw_str(w, "outcome", ks_outcome_text(e->outcome));
+    ks_jw_u64(w, "rows", e->n_rows);
+    ks_jw_close(w, '}');
+}
+
+static void put_all(const struct results *r, const char *dir, struct ks_buf *json_out)
+{
+    struct ks_jw w;
+
+    ks_jw_init(&w, json_out, true);
+    ks_jw_open(&w, NULL, '{');
+    put_stats(r, &w);
+    ks_jw_open(&w, "results", '[');
+    for (size_t i = 0; i < r->n_runs; i++)
+        if (r->runs[i].attempt)
+            put_run(r, dir, &r->runs[i], &w);
+    ks_jw_close(&w, ']');
+    ks_jw_close(&w, '}');
+    ks_buf_printf(json_out, "\n");
+}
+
+int ks_program_results(const char *dir, struct ks_buf *json_out, struct ks_err *err)
+{
+    struct results r = { .record = malloc(sizeof *r.record) };
+    struct ks_journal_totals totals;
+    char journal[1100];
+    int rc = r.record ? ks_path_join(journal, sizeof journal, dir, "journal", err)
+                      : ks_fail(err, KS_ENOMEM, "out of memory");
+
+    if (rc == 0)
+        rc = ks_journal_read(journal, on_frame, NULL, &r, &totals, err);
+    if (rc == 0 && r.n_runs == 0)
+        rc = ks_fail(err, KS_EINVAL, "'%s' holds no run of a program", dir);
+    if (rc == 0)
+        put_all(&r, dir, json_out);
+    free(r.runs);
+    free(r.problems);
+    free(r.record);
+    return rc;
+}

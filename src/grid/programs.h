@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/* programs.h - programs that time kernels themselves as instances of a grid.
+ *
+ * An entry of the job's kernels is a family, whose traits are the digest of what is run and the
+ * number of the repeat; a cell is one run of it on one problem. Which instances it has is known
+ * when the run has ended. */
+#ifndef KS_GRID_PROGRAMS_H
+#define KS_GRID_PROGRAMS_H
+
+#include "grid/grid.h"
+
+/* The families and instances of entry i of the job's kernels, appended. */
+int ks_programs_add(struct ks_kernel_set *set, const struct ks_job *job, uint32_t i,
+                    struct ks_err *err);
+/* The program of an instance; NULL: a kernel. *repeat_out: number of the run, from 0. */
+const struct ks_job_program *ks_programs_of(const struct ks_grid *g, uint32_t i_instance,
+                                            uint32_t *repeat_out);
+/* Are the programs there, for each operation of the grid? For the host that will run them.
+ * KS_ENOENT, KS_EINVAL with the entry and what is missing. */
+int ks_programs_check(const struct ks_grid *g, struct ks_err *err);
+
+/* ks_programs_commands() - the command of every run, one per line as a shell takes it, problems in
+ * the order of the grid; repeats once. Appended.
+ * @n_left_out [out] pairs of a problem and a program that cannot run it
+ * As ks_programs_check(). */
+int ks_programs_commands(const struct ks_grid *g, struct ks_buf *text_out, uint64_t *n_left_out,
+                         struct ks_err *err);
+
+#endif

@@ -1,0 +1,174 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Programs that time kernels themselves: every line a row, whatever becomes of the program.
+# waits: yes
+. "$(dirname "$0")/tap.sh"
+need_program python3 setsid zcat
+. "$(dirname "$0")/sweep.sh"
+fake=$KSWEEP_SOURCE_DIR/tests/fake/profilers/timer.sh
+cd "$tap_tmp" || exit 1
+export TMPDIR=$tap_tmp/tmp # where programs run
+mkdir "$TMPDIR"
+
+problems() { # FILE K...: one problem for each K
+    head -n 1 "$KSWEEP_SOURCE_DIR/tests/data/tiny.csv" >"$1"
+    local file=$1 k
+    shift
+    for k; do
+        echo "grouped_conv,forward,fp32,nhwgc,2,1,1,16,$k,1,8,8,1,3,3,1,1,1,1,1,1,0,1,1,0,1,1,1,p$k" >>"$file"
+    done
+}
+
+job() { # NAME PROGRAM WORDS [FURTHER KEYS]: WORDS of the command, as JSON
+    cat >"$1.json" <<END
+{ "name": "$1", "operator": "grouped_conv",
+  "kernels": [ { "program": "lines", "path": "$2", "silence_s": 1, "timeout_s": 3,
+    "environment": { "MARK": "a b" }${4:-},
+    "options": { "command": ["{program}", $3], "output": "json", "version": "1.0",
+      "fields": { "instance": "name", "time": "ms", "rate": "tflops" }, "units": { "rate": "TFLOP/s" },
+      "start": "^start (?<instance>.*)$", "unimplemented": "not implemented",
+      "protocol": { "warmup": 5, "repeats": 50, "cache": "warm", "statistic": "mean", "verified": "none" } } } ],
+  "problems": [ { "file": "${problem_list:-$1.csv}" } ],
+  "isolate": { "memory_mib": 1024 } }
+END
+}
+
+columns() { # FILE COLUMN...: of a CSV, a blank between them, without the header
+    python3 - "$@" <<'END'
+import csv, sys
+for row in csv.DictReader(open(sys.argv[1])):
+    print(*(row[c] for c in sys.argv[2:]))
+END
+}
+
+table() { # DIR COLUMN...
+    local dir=$1
+    shift
+    ksweep-analyze table "$dir/results.h5" -o "$dir.table" && columns "$dir.table" "$@"
+}
+
+counts() { # lines, each once, with its number: "12 ok, 3 timeout"
+    sort | uniq -c | sed 's/^ *//' | sed '$!s/$/, /' | tr -d '\n'
+}
+
+# --- every line is a row, whatever it looks like
+
+problems good.csv 16 32 48
+job good "$fake" '"odd", "0"' ', "repeat": 2'
+like "$(ksweep plan good.json)" 'is known when it has ended' 'plan says what it cannot know'
+is "$(find . -newer good.json -type d ! -name . ! -name tmp)" '' 'and writes nothing'
+ok 'a sweep' ksweep run good.json --out good
+like "$(cat out)" '^complete: 6 cells, 6 ok' 'two runs per problem'
+ok 'its journal and results.h5 agree' ksweep check good
+is "$(table good outcome n_rounds n_samples | counts)" '12 ok 2 2' 'four rows per problem, of two runs'
+is "$(table good time_median_ns | counts)" '6 15000, 3 1e+08, 3 2e+06' 'with the printed times'
+is "$(table good printed_flops_per_s | counts)" '3 , 6 1.25e+13, 3 3e+12' 'and rates'
+is "$(table good protocol | counts)" \
+    '12 lines version=1.0 warmup=5 repeats=50 cache=warm statistic=mean verified=none' 'and who timed'
+is "$(table good exact_check tolerance_check anchor_open_ns floor_ns | counts)" '12    ' \
+    'our own checks do not apply'
+like "$(table good instance_name | sort -u | grep ^0)" '^0+~[0-9a-f]{16}$' 'a long name is cut, and unique'
+is "$(for f in good/output/*.out.gz; do zcat "$f" | tail -c 10; echo; done | counts)" \
+    '6 flops": 3}' 'the whole output is kept'
+is "$(for f in good/output/*.err.gz; do zcat "$f" | tail -n 1; done | counts)" \
+    '6 {"name": "Device<1warning: something' 'and standard error beside it'
+one=$(table good problem_id run_instance | sort -u | sed -n "1s/ /:/p")
+like "$(ksweep cell good "$one")" 'command +.*timer.sh odd 0' 'the command of a run'
+ok 'a finished sweep resumes to nothing' ksweep run good.json --out good --resume
+is "$(find good/output -newer good.table | wc -l)" 0 'and starts nothing'
+ok 'one more repeat' ksweep run good.json --out good --resume --extend --repeat 3
+is "$(table good outcome n_rounds n_samples | counts)" '12 ok 3 3' 'is one more round of each row'
+
+# --- what becomes of a program that goes wrong; a problem for each way, named after it
+
+outcome_of() { # MODE
+    columns odd.table problem_name instance_name outcome status_code reason | sed -n "s/^$1 //p" | counts
+}
+
+modes='crash silent noisy forks garbage none exits library'
+problems ways.csv 16 32 48 64 80 96 112 128
+sed -i 's/,p16$/,crash/; s/,p32$/,silent/; s/,p48$/,noisy/; s/,p64$/,forks/; s/,p80$/,garbage/
+    s/,p96$/,none/; s/,p112$/,exits/; s/,p128$/,library/' ways.csv
+cat >by_k.sh <<END
+#!/bin/bash
+modes=($modes)
+exec $fake \${modes[\$1 / 16 - 1]} 2
+END
+chmod +x by_k.sh
+problem_list=ways.csv job odd "$tap_tmp/by_k.sh" '"{k_total}"'
+rc_is 1 'a sweep with runs that go wrong is complete, and needs a look' ksweep run odd.json --out odd
+ok 'its journal and results.h5 agree' ksweep check odd
+ok 'its table' table odd outcome
+rows='1 Device<1, 128, {2, 1}> [v1] ok  , 1 Device<2, 128, {2, 1}> [v2] ok  '
+like "$(outcome_of crash)" "^1 Device<1.* ok .*, 1 Device<2.* ok .*, 1 Device<broken> crashed 11 Segm[^,]*$" \
+    'a crash belongs to the instance that ran, what was printed before counts'
+is "$(outcome_of silent | sed 's/lines_[0-9a-f]*/lines_RUN/')" \
+    "$rows, 1 lines_RUN_r0 timeout  printed nothing for 1 s (silence_s)" 'silence has an end'
+is "$(outcome_of noisy | sed 's/lines_[0-9a-f]*/lines_RUN/')" \
+    "$rows, 1 lines_RUN_r0 timeout  not done after 3 s (timeout_s)" 'noise, too'
+is "$(outcome_of forks)" "$rows" 'children of the program do not hold up the run'
+is "$(pgrep -f 'sleep 100[34]' | wc -l)" 0 'nor stay, in whatever session'
+like "$(outcome_of garbage)" '^1 lines_[^ ]* unsupported  the program reported no instance$' 'garbage is no row'
+like "$(outcome_of none)" '^1 lines_[^ ]* unsupported .*not implemented' 'exit 1 may mean: not implemented'
+like "$(outcome_of exits)" '^1 lines_[^ ]* exited 3 it did not work out$' 'another exit is a failure'
+like "$(outcome_of library)" '^1 lines_[^ ]* load_failed .*libck.so.1' 'a missing library is named'
+is "$(find "$TMPDIR" -mindepth 1 -name 'ksweep-*')" '' 'working directories are gone'
+
+# --- Composable Kernel's profiler, found in a directory
+
+head -n 1 "$KSWEEP_SOURCE_DIR/tests/data/tiny.csv" >three.csv
+for direction in forward backward_data backward_weight; do
+    echo "grouped_conv,$direction,fp16,nhwgc,2,1,1,16,16,1,8,8,1,3,3,1,1,1,1,1,1,0,1,1,0,1,1,1,$direction"
+done >>three.csv
+cat >ck.json <<END
+{ "name": "ck", "operator": "grouped_conv", "problems": [ { "file": "three.csv" } ],
+  "kernels": [ { "program": "ckprofiler", "path": "$(dirname "$fake")", "options": { "verify": "cpu" } } ] }
+END
+ok 'ckprofiler' ksweep run ck.json --out ck
+like "$(cat out)" '^complete: 3 cells, 2 ok, 1 unsupported' 'exit 1 is no failure of a run that came to its end'
+is "$(table ck problem_name outcome time_median_ns split_k_used trait_split_k trait_ordinal | counts)" \
+    "$(printf '%s\n' 'backward_data unsupported    ' 'backward_weight ok 2e+06 4 -1 ' \
+        'backward_weight wrong_result  2 2 ' 'forward ok 12340   ' 'forward ok 15   1' \
+        'forward unsupported    2' | counts)" 'every line of it, with split-k'
+
+is "$(ksweep plan ck.json --commands | sed "s|$(dirname "$fake")|DIR|; s| .*||" | counts)" '3 DIR/ckProfiler' \
+    'plan prints the commands'
+ksweep gather ck -o again.h5 >out
+like "$(cat out)" '3 of 3 cells,.*5 rows that programs printed, 0 pairs never appeared' 'gather counts rows apart'
+ksweep status ck --programs >ck.results
+is "$(python3 -c 'import gzip, json
+r = json.load(open("ck.results"))
+s = r["stats"]
+print(s["total"], s["success"], s["failed"], s["skipped"], "%.2f" % s["success_rate"])
+for o in sorted(r["results"], key=lambda o: o["operation"]):
+    print(o["operation"], o["success"], o["returncode"], o["rows"], len(gzip.open(o["stdout"]).read()) > 30)' |
+    paste -sd '|')" \
+    '3 2 0 1 0.67|grouped_conv_bwd_data False 0 0 True|grouped_conv_bwd_weight True 0 2 True|grouped_conv_fwd True 0 3 True' \
+    'results as JSON, in the form of the original script'
+
+# --- its surroundings
+
+problems place.csv 16
+job place "$fake" '"surroundings", "0"'
+ok 'a program sees its surroundings' env INHERITED=yes ksweep run place.json --out place
+like "$(table place instance_name)" '^dir=own tmp=own omp=[1-9][0-9]* mark=a b inherited=yes tty=yes$' \
+    'a directory of its own, threads of its seat, a terminal'
+
+# --- refused before anything runs
+
+refused() { # PROGRAM REGEX DESCRIPTION
+    problem_list=place.csv job bad "$1" '"good", "1"'
+    rc_is 2 "$3" ksweep run bad.json --out bad
+    like "$(cat err)" "$2" 'says why'
+    not_ok 'and nothing is there' test -e bad
+}
+mkdir empty
+touch plain
+refused "$tap_tmp/missing" "kernels\[0\].path: there is no program .*missing" 'no program'
+refused "$tap_tmp/plain" "kernels\[0\].path.*may not be executed" 'no execute bit'
+refused "$tap_tmp/empty" "kernels\[0\].path.*directory .* has no program" 'a directory without the program'
+sed -i 's/"lines"/"liness"/' bad.json
+rc_is 2 'an unknown program' ksweep run bad.json --out bad
+like "$(cat err)" "bad.json:.*program.*lines" 'suggests the nearest'
+
+done_testing
