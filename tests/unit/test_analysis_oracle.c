@@ -197,7 +197,15 @@ static void components_of_variance_are_found(void **state)
     near(ks_scatter_variance(&c, 5, KS_OVER_MEDIAN), c.sweeps + c.rounds * 0.2868, 1e-12);
     ks_trials_release(&t);
     ks_sweeps_release(&s);
-    k.n_sweeps = 1;
+    k.n_sweeps = 1; /* rounds show how noisy it is between sweeps */
+    k.noise.round_sd = 0.02;
+    sweep_kit_trials(&k, &s, &t);
+    assert_int_equal(ks_scatter_find(&t, 0, KS_OVER_MEDIAN, &one, NULL), 0);
+    near(sqrt(one.rounds), 0.02, 0.003);
+    near(one.sweeps, one.rounds * pow(1.6 / 3.0, 2), 1e-12);
+    near(one.single, one.rounds + one.sweeps, 1e-12);
+    ks_trials_release(&t);
+    ks_sweeps_release(&s);
     k.n_rounds = 1;
     sweep_kit_trials(&k, &s, &t);
     assert_int_equal(ks_scatter_find(&t, 0, KS_OVER_MEDIAN, &one, NULL), 0);
