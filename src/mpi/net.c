@@ -17,6 +17,13 @@
 #include <time.h>
 #include <unistd.h>
 
+/* Open MPI 5 calls its shared memory sm, which was vader. */
+#if OMPI_MAJOR_VERSION >= 5
+#define SHARED_MEMORY "self,sm,tcp"
+#else
+#define SHARED_MEMORY "self,vader,tcp"
+#endif
+
 enum { TAG = 1, MOST_PULLED = 2048 };
 
 struct slot {
@@ -81,7 +88,7 @@ static int start_mpi(struct ks_net *n, uint32_t start_ms, const struct ks_bind_c
     signal(SIGALRM, give_up);
     alarm((start_ms + 999) / 1000);
     setenv("OMPI_MCA_pml", "ob1", 0);
-    setenv("OMPI_MCA_btl", "self,vader,tcp", 0);
+    setenv("OMPI_MCA_btl", SHARED_MEMORY, 0);
     int level = MPI_THREAD_SINGLE;
     MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, &level);
     n->is_shareable = level >= MPI_THREAD_SERIALIZED;
