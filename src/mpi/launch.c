@@ -63,6 +63,18 @@ const char *ks_launch_mpi(void)
         OMPI_RELEASE_VERSION);
 }
 
+/* Open MPI 5 calls its shared memory sm, which was vader. */
+#if OMPI_MAJOR_VERSION >= 5
+#define SHARED_MEMORY "sm"
+#else
+#define SHARED_MEMORY "vader"
+#endif
+
+const char *ks_launch_transports(void)
+{
+    return "self," SHARED_MEMORY ",tcp";
+}
+
 bool ks_launch_is_live(void)
 {
     static const char name[] = "PMIX_SERVER_URI";

@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "mpi/launch.h"
+#include "mpi/mpi_calls.h"
 #include "mpi/segment.h"
 
 #include <arpa/inet.h>
@@ -194,10 +195,29 @@ static void segments_of_both_names_are_hidden(void **state)
     assert_false(is_hidden("sm_segment.a.0.77.0", "sm_segment.a.0.77.0")); /* another rank's */
 }
 
+static void mpi_is_loaded_or_missed(void **state)
+{
+    const struct ks_mpi_calls *calls = NULL;
+    struct ks_err err;
+
+    (void)state;
+    setenv("KSWEEP_MPI_MODULE", "/nowhere/libksweep-mpi.so", 1);
+    assert_int_equal(ks_mpi_calls_load(&calls, &err), KS_ENOENT);
+    assert_non_null(strstr(err.text, "/nowhere/libksweep-mpi.so"));
+    setenv("KSWEEP_MPI_MODULE", "libm.so.6", 1); /* a library, but not ours */
+    assert_int_equal(ks_mpi_calls_load(&calls, &err), KS_ENOENT);
+    assert_non_null(strstr(err.text, "another version of ksweep"));
+    assert_null(calls);
+    unsetenv("KSWEEP_MPI_MODULE");
+    assert_int_equal(ks_mpi_calls_load(&calls, &err), 0);
+    assert_int_equal(calls->abi, KS_MPI_CALLS_ABI);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(variables_count_while_a_server_listens),
-                                        cmocka_unit_test(segments_of_both_names_are_hidden) };
+                                        cmocka_unit_test(segments_of_both_names_are_hidden),
+                                        cmocka_unit_test(mpi_is_loaded_or_missed) };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests_name("launch", tests, NULL, NULL);
