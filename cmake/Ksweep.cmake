@@ -30,6 +30,8 @@ endif()
 if(NOT KSWEEP_WORKER_ONLY)
   find_package(PkgConfig REQUIRED)
   find_package(MPI REQUIRED COMPONENTS C)
+  include(Mpi)
+  ks_check_mpi(${MPI_C_INCLUDE_DIRS} ${MPI_C_HEADER_DIR})
   find_package(HDF5 REQUIRED COMPONENTS C HL)
   find_package(ZLIB REQUIRED)
   pkg_check_modules(HWLOC REQUIRED IMPORTED_TARGET hwloc)
@@ -43,6 +45,18 @@ if(NOT KSWEEP_WORKER_ONLY)
       "XGBOOST_INCLUDE_DIR and XGBOOST_LIBRARY")
   endif()
 endif()
+
+# What --version and every result say of the program.
+find_package(Git QUIET)
+set(KSWEEP_REVISION unknown)
+if(Git_FOUND)
+  execute_process(COMMAND ${GIT_EXECUTABLE} -C ${CMAKE_SOURCE_DIR} describe --always --dirty
+    OUTPUT_VARIABLE described OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+  if(described)
+    set(KSWEEP_REVISION ${described})
+  endif()
+endif()
+set(KSWEEP_BUILD_LINES "revision ${KSWEEP_REVISION}\\ncompiler ${CMAKE_C_COMPILER_ID} ${CMAKE_C_COMPILER_VERSION}, ${CMAKE_BUILD_TYPE}\\n")
 
 # ks_module(name SOURCES a.c.. DEPS target..): one directory of src/ = one static library ks_name.
 # PUBLIC so that a program's link line follows from its modules.

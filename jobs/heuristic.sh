@@ -43,25 +43,17 @@ build() {
         die "the build failed: see build/heuristic.log"
 }
 
-# The options under which mpirun starts a rank per core here, two at most.
-mpirun_options() {
-    local n
-    n=$(nproc)
-    printf '%s\n' -n $((n < 2 ? n : 2)) --bind-to none --enable-recovery
-    [ "$(id -u)" -eq 0 ] && echo --allow-run-as-root
-    return 0
-}
-
+# One rank per core, two at most.
 sweep() {
-    local -a options again=()
+    local -a again=()
+    local n
     [ -s $out/sweep/results.h5 ] && build/bin/ksweep status $out/sweep --exit-code >/dev/null 2>&1
     [ $? -le 1 ] && [ -s $out/sweep/results.h5 ] && return 0
     [ -e $out/sweep ] && again=(--resume)
-    mapfile -t options < <(mpirun_options)
+    n=$(nproc)
     say "sweeping 96 shapes x 14 instances"
-    mpirun "${options[@]}" build/bin/ksweep run jobs/heuristic.json --out $out/sweep \
+    build/bin/ksweep run jobs/heuristic.json -n $((n < 2 ? n : 2)) --out $out/sweep \
         ${again[@]+"${again[@]}"} >&2
-    build/bin/ksweep status $out/sweep --exit-code >/dev/null 2>&1
     [ $? -le 1 ] || die "the sweep is not complete; ./jobs/heuristic.sh goes on with it"
 }
 
@@ -86,7 +78,7 @@ long() { # a model of tests/bench/heuristic_host.sh; its exit 1: a goal was miss
 
 build
 mkdir -p $out
-trap : INT TERM # mpirun gets them, too; the sweep stops by itself and says how to go on
+trap : INT TERM # ksweep gets them, too; the sweep stops by itself and says how to go on
 if [ -n "$full" ]; then long; else quick; fi
 trap - INT TERM
 cat $out/train.txt

@@ -3,7 +3,7 @@
 # quickstart.sh - from a fresh clone to measured training data with one command (Debian 12).
 #
 # Installs what is missing (as root, or by sudo where it asks nothing), builds, measures
-# jobs/quickstart.json with two MPI ranks and prints what came out. What it writes lies in
+# jobs/quickstart.json with two ranks and prints what came out. What it writes lies in
 # build/quickstart.ksweep; a run that was interrupted goes on where it stopped, a finished one is
 # replaced by a new one. Ends with 0 when every cell has an outcome.
 set -u
@@ -61,16 +61,8 @@ build() {
     exit 1
 }
 
-# The options under which mpirun starts two ranks here, one per line.
-mpirun_options() {
-    printf '%s\n' -n 2 --bind-to none --enable-recovery
-    [ "$(id -u)" -eq 0 ] && echo --allow-run-as-root
-    [ "$(nproc)" -lt 2 ] && echo --oversubscribe
-    return 0
-}
-
 sweep() {
-    local -a options again=()
+    local -a again=() few=()
     if [ -e "$dir" ]; then
         build/bin/ksweep status "$dir" --exit-code >/dev/null 2>&1
         case $? in
@@ -79,18 +71,17 @@ sweep() {
            again=(--resume) ;;
         esac
     fi
-    mapfile -t options < <(mpirun_options)
-    local -a run=(mpirun "${options[@]}" build/bin/ksweep run "$job" --out "${dir#"$root"/}"
-        ${again[@]+"${again[@]}"})
+    [ "$(nproc)" -lt 2 ] && few=(--oversubscribe)
+    local -a run=(build/bin/ksweep run "$job" -n 2 --out "${dir#"$root"/}"
+        ${few[@]+"${few[@]}"} ${again[@]+"${again[@]}"})
     say "quickstart: ${run[*]}"
     "${run[@]}"
 }
 
 install_packages
 build
-trap : INT TERM # mpirun gets them, too; the run stops by itself and says how to go on
+trap : INT TERM # the run gets them, too; it stops by itself and says how to go on
 sweep >&2
-build/bin/ksweep status "$dir" --exit-code >/dev/null 2>&1
 rc=$?
 if [ $rc -gt 1 ]; then
     say "quickstart: the sweep is not complete; ./jobs/quickstart.sh goes on with it." \

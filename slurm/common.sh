@@ -8,21 +8,23 @@
 #   lead_s   seconds before the time limit at which Slurm sends USR1 (--signal=B:USR1@...): measuring
 #            ends before it, so that there is time to gather
 #   tries    give up when so many starts in a row bring no new outcome
-#   next     (chain) the id of the job that waits behind this one
+#   ks_options  (optional) an array: further options of ksweep run
 #
-# and call ks_main. What it ends with: 0 every cell has its outcome, 2 the job or the arguments are
-# wrong, 3 incomplete: submit again, it goes on where it stopped.
+# and call ks_main, or ks_chain where jobs may not be requeued. What it ends with: 0 every cell has its outcome, 2 the job or the arguments are
+# wrong, or can never work, 3 incomplete: submit again, it goes on where it stopped. A link of a chain
+# whose successor goes on ends with 0.
 
 # One task of an array has the id of the whole array: that would mean all of them.
 ks_id=${SLURM_ARRAY_JOB_ID:+${SLURM_ARRAY_JOB_ID}_$SLURM_ARRAY_TASK_ID}
 ks_id=${ks_id:-$SLURM_JOB_ID}
 ks_signal=0
 trap 'ks_signal=1' USR1 TERM # from here on
-next= # the environment may have one
+next= # (chain) the id of the job that waits behind this one; the environment may have one
 
 ks_most_s=4000000 # ksweep's --max-time; whoever has more has no limit
 
-ks_say() { echo "$(date +%FT%T) job $ks_id: $*"; }
+# In the clock and form of ksweep's own log, in which "rank 0" stands where this has "batch".
+ks_say() { echo "$(date -u +%FT%TZ) info batch job $ks_id: $*"; }
 ks_die() { ks_say "$2"; ks_drop_next; exit "$1"; }
 
 ks_seconds() { # [[D-]HH:]MM:SS; fails for anything else (UNLIMITED)
@@ -44,6 +46,17 @@ ks_left_s() {
     [ -z "${SLURM_JOB_END_TIME:-}" ] || echo $((SLURM_JOB_END_TIME - $(date +%s)))
 }
 
+# A time limit that leaves no time to measure is no reason to requeue: it would never work.
+ks_check_limit() {
+    local limit cell
+    limit=$(ks_seconds "$(timeout 60 squeue -h -j "$ks_id" -o %l 2>/dev/null)") || return 0
+    cell=0
+    [ -d "$out" ] || cell=$("$ksweep" plan "$job" ${ks_options[@]+"${ks_options[@]}"} --json 2>/dev/null |
+        sed -n 's/^ *"longest_cell_s": *\([0-9]*\).*/\1/p')
+    [ "$limit" -gt $((lead_s + ${cell:-0})) ] ||
+        ks_die 2 "a time limit of $limit s can never work: measuring ends lead_s=$lead_s s before it, and the longest cell may take ${cell:-0} s; give --time more"
+}
+
 ks_check() {
     ulimit -c 0 # workers may crash by the thousand
     [ -r "$job" ] || ks_die 2 "no job file '$job'"
@@ -55,6 +68,7 @@ ks_check() {
     [ -z "${SLURM_GPUS_ON_NODE:-}" ] ||
         [ "$SLURM_GPUS_ON_NODE" -eq "${SLURM_NTASKS_PER_NODE:-$SLURM_GPUS_ON_NODE}" ] ||
         ks_say "$SLURM_NTASKS_PER_NODE ranks but $SLURM_GPUS_ON_NODE GPUs a node; one rank each is best"
+    ks_check_limit
 }
 
 # Nodes that failed are no longer the job's (--no-kill), but srun would still ask for them.
@@ -71,7 +85,7 @@ ks_find_nodes() {
 
 # One life of the sweep. Sets ks_rc; ks_signal when Slurm told us to end.
 ks_run() { # LEFT, "" = no limit
-    local -a args=("$job" --out "$out")
+    local -a args=("$job" ${ks_options[@]+"${ks_options[@]}"} --out "$out")
     [ -d "$out" ] && args+=(--resume)
     [ -n "$1" ] && [ "$1" -lt "$ks_most_s" ] &&
         args+=(--max-time "$(($1 - lead_s))s" --grace "$((lead_s / 2))s")
@@ -129,7 +143,8 @@ ks_drop_next() { [ -z "$next" ] || scancel "$next"; }
 
 # Later, in another allocation; but not for ever.
 ks_again() {
-    [ -z "$next" ] || { ks_say "job $next goes on"; exit 3; }
+    # Slurm mails and accounts for what ends with another status; the sweep's is in status.json.
+    [ -z "$next" ] || { ks_say "job $next goes on"; exit 0; }
     for _ in {1..30}; do
         # A job that is being cancelled must not come back.
         case $(squeue -h -j "$ks_id" -o %T 2>/dev/null) in
@@ -164,10 +179,31 @@ ks_main() {
         ks_status
         [ $? -le 1 ] && ks_complete
         ks_say "incomplete ($reason), srun ended with $ks_rc"
+        [ "$ks_rc" -ne 3 ] || ks_say "(srun's 'Exited with exit code 3' above says the same: incomplete, resumable)"
         ks_advances || ks_give_up
         case $ks_signal$reason in 1* | 0max-time | 0SIG*) ks_again ;; esac
         # What failed at once may have to be noticed first: a node, the controller.
         sleep $((60 * ks_idle)) &
         wait $!
     done
+}
+
+# As ks_main, but where the job would be requeued its successor goes on, which is submitted before
+# anything can go wrong, and cancelled when every cell has its outcome. SCRIPT ARG...: what to submit.
+ks_chain() {
+    local state
+    if [ -n "${KSWEEP_AFTER:-}" ]; then
+        state=$(scontrol show job "$KSWEEP_AFTER" 2>/dev/null)
+        # The controller forgets a job after minutes, accounting does not.
+        state=${state:-$(sacct -nXPo State -j "$KSWEEP_AFTER" 2>/dev/null)}
+        case $state in *JobState=CANCELLED* | CANCELLED*)
+            ks_say "job $KSWEEP_AFTER of this chain was cancelled: the chain ends"
+            exit 3
+            ;;
+        esac
+    fi
+    next=$(sbatch --parsable --dependency="afterany:$SLURM_JOB_ID" \
+        --export="ALL,KSWEEP_AFTER=$SLURM_JOB_ID" "$@") || ks_say "the next job was not accepted"
+    next=${next%%;*} # the cluster's name, where there are several
+    ks_main
 }

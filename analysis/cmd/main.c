@@ -100,6 +100,7 @@ int main(int argc, char **argv)
         .name = "ksweep-analyze",
         .summary = "Reads what ksweep measured and what profilers recorded.",
         .version = KSWEEP_VERSION,
+        .build = KSWEEP_BUILD,
         .commands = table,
         .open = open_limits
     };

@@ -33,16 +33,34 @@ static void complain(const struct ks_program *p, const struct ks_command *c, con
     ks_text_print(stderr, prefix, text);
 }
 
-/* Help is made of our own texts. false: no memory. */
-static bool print_help(const struct ks_program *p, const struct ks_command *c, bool is_markdown)
+typedef void (*document_fn)(const struct ks_program *p, struct ks_buf *to);
+
+/* `help --markdown` and its like; NULL: it is none of them. */
+static document_fn document_of(const char *word)
+{
+    static const struct {
+        const char *word;
+        document_fn put;
+    } documents[] = { { "--markdown", ks_program_markdown },
+                      { "--man", ks_program_man },
+                      { "--bash", ks_program_bash } };
+
+    for (size_t i = 0; word && i < sizeof(documents) / sizeof(documents[0]); i++)
+        if (strcmp(word, documents[i].word) == 0)
+            return documents[i].put;
+    return NULL;
+}
+
+/* Help is made of our own texts. document: instead of it, NULL none. false: no memory. */
+static bool print_help(const struct ks_program *p, const struct ks_command *c, document_fn document)
 {
     const unsigned width = ks_wrap_width(STDOUT_FILENO);
     struct ks_buf text;
     bool is_ok;
 
     ks_buf_init(&text);
-    if (is_markdown)
-        ks_program_markdown(p, &text);
+    if (document)
+        document(p, &text);
     else if (c && c->name)
         ks_command_help(p, c, width, &text);
     else
@@ -56,9 +74,9 @@ static bool print_help(const struct ks_program *p, const struct ks_command *c, b
     return is_ok;
 }
 
-static int answer(const struct ks_program *p, const struct ks_command *c, bool is_markdown)
+static int answer(const struct ks_program *p, const struct ks_command *c, document_fn document)
 {
-    return print_help(p, c, is_markdown) ? KS_EXIT_OK : KS_EXIT_INCOMPLETE;
+    return print_help(p, c, document) ? KS_EXIT_OK : KS_EXIT_INCOMPLETE;
 }
 
 /* ---- which command ---- */
@@ -122,16 +140,16 @@ static int unknown_command(const struct ks_program *p, int argc, char **argv)
     return KS_EXIT_INPUT;
 }
 
-/* argv: help [--markdown | COMMAND...] */
+/* argv: help [--markdown | --man | --bash | COMMAND...] */
 static int help(const struct ks_program *p, int argc, char **argv)
 {
     int n = 0;
     const struct ks_command *c = find_command(p, argc - 1, argv + 1, &n);
-    bool is_markdown = argc > 1 && strcmp(argv[1], "--markdown") == 0;
+    const document_fn document = document_of(argc > 1 ? argv[1] : NULL);
 
-    if (argc > 1 && !is_markdown && !c)
+    if (argc > 1 && !document && !c)
         return unknown_command(p, argc - 1, argv + 1);
-    return answer(p, c, is_markdown);
+    return answer(p, c, document);
 }
 
 /* ---- one command ---- */
@@ -203,7 +221,7 @@ static int run_command(const struct ks_program *p, const struct ks_command *c, i
     int rc;
 
     if (wants_help(c, argc, argv))
-        return answer(p, c, false);
+        return answer(p, c, NULL);
     rc = parse(&call, argc, argv, &err);
     if (rc == 0)
         rc = run(&call, &err);
@@ -232,7 +250,7 @@ static int dispatch(const struct ks_program *p, int argc, char **argv)
         is_single ? p->commands[0] : find_command(p, argc - 1, argv + 1, &n);
 
     if (word && p->version && strcmp(word, "--version") == 0) {
-        printf("%s %s\n", p->name, p->version);
+        printf("%s %s\n%s", p->name, p->version, p->build ? p->build : "");
         return KS_EXIT_OK;
     }
     if (word && strcmp(word, "help") == 0)
@@ -246,7 +264,7 @@ static int dispatch(const struct ks_program *p, int argc, char **argv)
     if (is_help(word))
         return help(p, argc - 1, argv + 1);
     if (!c && argc > 2 && is_help(argv[2]) && is_group(p, word))
-        return answer(p, NULL, false);
+        return answer(p, NULL, NULL);
     return c ? run_command(p, c, argc - n, argv + n) : unknown_command(p, argc - 1, argv + 1);
 }
 

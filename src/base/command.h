@@ -52,6 +52,7 @@ struct ks_command {
 struct ks_program {
     const char *name, *summary;
     const char *version;                      /* NULL: is not told */
+    const char *build;                        /* lines below it: compiler, libraries; NULL: none */
     const char *notes;                        /* the end of --help, lines; NULL: none */
     const struct ks_command *const *commands; /* NULL-terminated; or one without a name */
     /* Called once the command line is understood, before run(): what the command needs, such as
@@ -60,8 +61,8 @@ struct ks_program {
     void (*close)(void *env);
 };
 
-/* The whole of main(): `help [COMMAND | --markdown]`, `--help`, `--version` or a command. Returns
- * the exit status; KS_EXIT_INCOMPLETE when standard output cannot be written. */
+/* The whole of main(): `help [COMMAND | --markdown | --man | --bash]`, `--help`, `--version` or a
+ * command. Returns the exit status; KS_EXIT_INCOMPLETE when standard output cannot be written. */
 int ks_program_main(const struct ks_program *p, int argc, char **argv);
 
 /* The result of a command to a file (ks_file_output), or to standard output where `file` is NULL or
@@ -74,5 +75,9 @@ void ks_program_help(const struct ks_program *p, unsigned width, struct ks_buf *
 void ks_command_help(const struct ks_program *p, const struct ks_command *c, unsigned width,
                      struct ks_buf *to);
 void ks_program_markdown(const struct ks_program *p, struct ks_buf *to);
+
+/* What is installed beside the program: its man page, and its completion for bash. */
+void ks_program_man(const struct ks_program *p, struct ks_buf *to);
+void ks_program_bash(const struct ks_program *p, struct ks_buf *to);
 
 #endif

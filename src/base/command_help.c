@@ -63,6 +63,8 @@ static void put_ways(const struct ks_program *p, struct ks_buf *to)
 {
     ks_buf_printf(to, "\n%s COMMAND --help   options of one command\n", p->name);
     ks_buf_printf(to, "%s help --markdown  all of them as a manual\n", p->name);
+    ks_buf_printf(to, "%s help --man       as a man page\n", p->name);
+    ks_buf_printf(to, "%s help --bash      completion for bash\n", p->name);
     if (p->version)
         ks_buf_printf(to, "%s --version\n", p->name);
 }

@@ -25,7 +25,7 @@ static void put_line(FILE *to, const char *line, size_t n)
 
 void ks_logf(const struct ks_log *log, enum ks_level level, const char *fmt, ...)
 {
-    char message[2000], line[4096], when[32], rank[16] = "";
+    char message[2000], line[4096], when[32], rank[24] = "";
     size_t room = sizeof(line) - 1; /* one byte stays for the newline */
     size_t n;
     va_list ap;
@@ -35,7 +35,7 @@ void ks_logf(const struct ks_log *log, enum ks_level level, const char *fmt, ...
         return;
     ks_utc_text(ks_realtime_ns(), when, sizeof(when));
     if (log->rank >= 0)
-        snprintf(rank, sizeof(rank), " %d", log->rank);
+        snprintf(rank, sizeof(rank), " rank %d", log->rank);
     k = snprintf(line, room, "%s %s%s ", when, level_names[level], rank);
     n = k < 0 ? 0 : (size_t)k;
     va_start(ap, fmt);

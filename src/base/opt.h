@@ -64,6 +64,8 @@ void ks_opt_release(const struct ks_opt *table, void *cfg);
 
 /* width: columns of a line, 0 = no limit (wrap.h). */
 void ks_opt_help(const struct ks_opt *table, unsigned width, struct ks_buf *to);
+/* What --help says of one option: its help, choices, range and default. */
+void ks_opt_meaning(const struct ks_opt *o, struct ks_buf *to);
 void ks_opt_markdown(const struct ks_opt *table, struct ks_buf *to);
 
 /* The value now stored in cfg, as text that ks_opt_set reads back; of a list the last. */

@@ -60,6 +60,20 @@ static void help_line(const char *left, const char *meaning, unsigned width, str
     ks_buf_u8(to, '\n');
 }
 
+void ks_opt_meaning(const struct ks_opt *o, struct ks_buf *to)
+{
+    ks_buf_printf(to, "%s", o->help);
+    if (o->choices) {
+        ks_buf_printf(to, ": ");
+        put_choices(o, " ", to);
+    }
+    if (has_range(o)) {
+        ks_buf_printf(to, ", ");
+        put_range(o, to);
+    }
+    ks_buf_printf(to, " (default %s)", default_text(o));
+}
+
 static void help_row(const struct ks_opt *o, unsigned width, struct ks_buf *to)
 {
     char name[64], left[128], letter[8] = "    ";
@@ -71,16 +85,7 @@ static void help_row(const struct ks_opt *o, unsigned width, struct ks_buf *to)
     snprintf(left, sizeof(left), "%s--%s%s%s", letter, name, o->arg ? " " : "",
              o->arg ? o->arg : "");
     ks_buf_init(&meaning);
-    ks_buf_printf(&meaning, "%s", o->help);
-    if (o->choices) {
-        ks_buf_printf(&meaning, ": ");
-        put_choices(o, " ", &meaning);
-    }
-    if (has_range(o)) {
-        ks_buf_printf(&meaning, ", ");
-        put_range(o, &meaning);
-    }
-    ks_buf_printf(&meaning, " (default %s)", default_text(o));
+    ks_opt_meaning(o, &meaning);
     help_line(left, ks_buf_text(&meaning), width, to);
     ks_buf_release(&meaning);
 }

@@ -19,7 +19,7 @@ struct ks_cmd_env {
 };
 
 #define KS_COMMANDS(X)                                                                             \
-    X(kernels) X(problems) X(plan) X(build) X(run) X(status) X(gather) X(check) X(cell)
+    X(kernels) X(problems) X(plan) X(build) X(run) X(slurm) X(status) X(gather) X(check) X(cell)
 
 #define X(name) extern const struct ks_command ks_cmd_##name;
 KS_COMMANDS(X)

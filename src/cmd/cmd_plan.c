@@ -510,6 +510,14 @@ static int show_binding(const struct ks_grid *g, const struct config *c, struct 
     return ks_plan_binding(&g->job, &o, c->json, warden, err);
 }
 
+static void release_codes(struct codes *k)
+{
+    ks_aliases_release(&k->aliases);
+    free(k->spills);
+    free(k->runnable.is);
+    free(k->runnable.n);
+}
+
 static int show_plan(const struct ks_grid *g, const struct config *c, struct ks_warden *warden,
                      struct ks_err *err)
 {
@@ -519,11 +527,22 @@ static int show_plan(const struct ks_grid *g, const struct config *c, struct ks_
     rc = find_runnable(g, &k.runnable, err);
     if (rc == 0)
         rc = show(g, &k, c, err);
-    ks_aliases_release(&k.aliases);
-    free(k.spills);
-    free(k.runnable.is);
-    free(k.runnable.n);
+    release_codes(&k);
     return rc < 0 ? rc : KS_EXIT_OK;
+}
+
+int ks_plan_work_of(const struct ks_grid *g, const char *cache_dir, struct ks_warden *warden,
+                    struct ks_plan_work *out, struct ks_err *err)
+{
+    const struct config c = { .cache_dir = cache_dir };
+    struct codes k;
+    int rc;
+    read_codes(g, &c, warden, &k);
+    rc = find_runnable(g, &k.runnable, err);
+    if (rc == 0)
+        *out = add_up(g, &k).work;
+    release_codes(&k);
+    return rc;
 }
 
 static int plan(struct ks_call *call, struct ks_err *err)

@@ -3,12 +3,15 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "cmd/cmd_util.h"
+#include "cmd/run_command.h"
+#include "cmd/run_parent.h"
 #include "cmd/status_file.h"
 #include "grid/job.h"
 #include "mpi/chaos.h"
 #include "mpi/launch.h"
 #include "mpi/prune.h"
 #include "mpi/run.h"
+#include "spawn/parent_link.h"
 #include "spawn/warden.h"
 #include "store/store.h"
 #include "topo/bind.h"
@@ -19,6 +22,16 @@
 
 #define AT(member) offsetof(struct ks_run_options, member)
 static const struct ks_opt opts[] = {
+    { .name = "ranks",
+      .letter = 'n',
+      .type = KS_OPT_U32,
+      .offset = AT(n_ranks),
+      .def = "0",
+      .min = 0,
+      .max = 1024,
+      .arg = "N",
+      .help = "start N ranks on this host and end with the sweep's exit status; 0: this process is "
+              "one rank, or one of those that mpirun or srun started" },
     { .name = "out",
       .letter = 'o',
       .type = KS_OPT_STR,
@@ -187,12 +200,18 @@ static void print_result(const struct ks_run_result *r, bool is_gathered)
         ks_cmd_printf("%s/results.h5\n", r->dir);
 }
 
+/* Of what the run calls back. */
+struct context {
+    const struct ks_log *log;
+    const struct ks_run_options *options;
+};
+
 static void on_status(void *arg, const struct ks_run_result *r)
 {
-    const struct ks_log *log = arg;
+    const struct context *c = arg;
     struct ks_err err;
     if (ks_status_write(r, &err) < 0)
-        ks_logf(log, KS_ERROR, "%s", err.text);
+        ks_logf(c->log, KS_ERROR, "%s", err.text);
 }
 
 static int end_rank0(const struct ks_log *log, const struct ks_run_options *o,
@@ -212,48 +231,115 @@ static int end_rank0(const struct ks_log *log, const struct ks_run_options *o,
     return rc < 0 ? rc : r->exit;
 }
 
-static int run(struct ks_call *call, struct ks_err *err)
+/* A new run finds its directory there. What to do depends on what it is. */
+static int on_exists(void *arg, const char *dir, struct ks_err *err)
 {
-    struct ks_cmd_env *env = call->env;
-    struct ks_run_options *o = call->cfg;
-    struct ks_run_result *r = calloc(1, sizeof(*r));
-    char warning[200];
+    const struct context *c = arg;
+    char journal[1100];
+    struct ks_buf command;
+    int rc;
+    if (ks_path_join(journal, sizeof(journal), dir, "journal", NULL) < 0 ||
+        !ks_path_is_dir(journal))
+        return ks_fail(err, KS_EEXIST,
+                       "'%s' exists, and is not the directory of a run: choose another with --out",
+                       dir);
+    ks_buf_init(&command);
+    if (ks_status_exit(dir, NULL) <= KS_EXIT_LOOK) {
+        ks_buf_printf(&command, "ksweep-analyze report ");
+        ks_path_join(journal, sizeof(journal), dir, "results.h5", NULL);
+        ks_shell_put(&command, journal);
+        rc = ks_fail(err, KS_EEXIST,
+                     "'%s' exists, and is complete; its report: %s; to measure again, choose "
+                     "another directory with --out",
+                     dir, ks_buf_text(&command));
+    } else {
+        ks_run_put_resume(opts, c->options, dir, &command);
+        rc = ks_fail(err, KS_EEXIST,
+                     "'%s' exists, and is not complete; go on with: %s (or choose another "
+                     "directory with --out)",
+                     dir, ks_buf_text(&command));
+    }
+    ks_buf_release(&command);
+    return rc;
+}
+
+/* How one rank ends. is_first: it speaks for all. */
+static int end_rank(struct ks_cmd_env *env, const struct ks_run_options *o, bool is_first, int rc,
+                    struct ks_run_result *r, struct ks_err *err)
+{
     struct ks_err why;
-    if (!r)
-        return ks_fail(err, KS_ENOMEM, "out of memory");
-    o->on_status = on_status;
-    o->ctx = &env->log;
-    o->job = call->operands[0];
-    o->begun_ns = ks_now_ns();
-    if (!o->max_time_ms)
-        o->max_time_ms = slurm_time_ms(o->grace_ms);
-    int rc = ks_launch_check(warning, sizeof(warning), err);
-    if (rc == 0 && warning[0])
-        ks_logf(&env->log, KS_WARN, "%s", warning);
-    if (rc == 0)
-        rc = ks_run(o, env->warden, &env->log, r, err);
-    bool is_clean = r->is_clean, is_told = r->is_told, is_first = !ks_launch_is_other_rank();
     if (rc < 0 && is_first && r->dir[0] && ks_status_refuse(r->dir, err->text, &why) < 0)
         ks_logf(&env->log, KS_ERROR, "%s", why.text);
     /* Rank 0 says why. Where all ranks refused alike, its exit code is the job's: mpirun
      * --enable-recovery would never end after that of a rank on another host. */
     if (rc < 0 && !is_first)
-        rc = is_clean ? KS_EXIT_OK : ks_code_exit(rc);
-    else if (rc == 0)
-        rc = is_first ? end_rank0(&env->log, o, r, err) : r->exit;
-    free(r);
-    if (rc != 0 && is_clean && is_first)
+        return r->is_clean ? KS_EXIT_OK : ks_code_exit(rc);
+    if (rc == 0)
+        return is_first ? end_rank0(&env->log, o, r, err) : r->exit;
+    return rc;
+}
+
+static int run_rank(struct ks_cmd_env *env, struct ks_run_options *o, struct ks_run_result *r,
+                    struct ks_err *err)
+{
+    const bool is_first = !ks_launch_is_other_rank();
+    int rc;
+    o->parent_fd = is_first ? ks_parent_link_open() : -1;
+    rc = end_rank(env, o, is_first, ks_run(o, env->warden, &env->log, r, err), r, err);
+    ks_parent_link_exit(o->parent_fd, rc < 0 ? ks_code_exit(rc) : rc);
+    if (rc != 0 && r->is_clean && is_first)
         ks_launch_outlive_others(); /* else mpirun tells those that are just leaving, and fails */
-    if (rc >= 0 && !is_clean && ks_launch_is_live())
+    if (rc >= 0 && !r->is_clean && ks_launch_is_live())
         ks_run_leave(); /* the warden notices, and ends a launcher that does not */
-    return rc < 0 && is_told ? ks_code_exit(rc) : rc;
+    return rc < 0 && r->is_told ? ks_code_exit(rc) : rc;
+}
+
+static int run_as(struct ks_cmd_env *env, struct ks_run_options *o, struct ks_err *err)
+{
+    struct ks_run_result *r = calloc(1, sizeof(*r));
+    int rc;
+    if (!r)
+        return ks_fail(err, KS_ENOMEM, "out of memory");
+    rc = run_rank(env, o, r, err);
+    free(r);
+    return rc;
+}
+
+static int run(struct ks_call *call, struct ks_err *err)
+{
+    struct ks_cmd_env *env = call->env;
+    struct ks_run_options *o = call->cfg;
+    struct context context = { .log = &env->log, .options = o };
+    struct ks_buf go_on;
+    char warning[200];
+    o->on_status = on_status;
+    o->on_exists = on_exists;
+    o->ctx = &context;
+    o->job = call->operands[0];
+    o->begun_ns = ks_now_ns();
+    int rc = ks_launch_check(warning, sizeof(warning), err);
+    if (rc == 0 && warning[0])
+        ks_logf(&env->log, KS_WARN, "%s", warning);
+    if (rc < 0)
+        return ks_launch_is_other_rank() ? KS_EXIT_INPUT : rc; /* one of them tells */
+    if (o->n_ranks > 1)
+        return ks_run_as_parent(env, opts, o, err);
+    ks_buf_init(&go_on);
+    ks_run_put_resume(opts, o, NULL, &go_on);
+    o->go_on = ks_buf_ok(&go_on) ? ks_buf_text(&go_on) : NULL;
+    if (!o->max_time_ms)
+        o->max_time_ms = slurm_time_ms(o->grace_ms);
+    rc = run_as(env, o, err);
+    ks_buf_release(&go_on);
+    return rc;
 }
 
 const struct ks_command ks_cmd_run = {
     .name = "run",
-    .summary = "Measure every cell of a job's grid, verified and journalled; also under mpirun and "
-               "srun.",
-    .usage = "run JOB [--backend NAME] [--arch ARCH] [--out DIR] [--resume] [--extend] "
+    .summary =
+        "Measure every cell of a job's grid, verified and journalled: with -n N ranks on this "
+        "host; on a cluster under mpirun or srun.",
+    .usage = "run JOB [-n N] [--backend NAME] [--arch ARCH] [--out DIR] [--resume] [--extend] "
              "[--retry OUTCOME] [--max-time TIME]",
     .opts = opts,
     .cfg_size = sizeof(struct ks_run_options),

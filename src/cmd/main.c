@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* ksweep - one program, one subcommand each for what can be done. */
+#include "base/backend.h"
 #include "base/limits.h"
 #include "cmd/cmd.h"
 #include "spawn/warden.h"
@@ -41,10 +42,14 @@ static void close_env(void *opened)
     free(env);
 }
 
+#define X(name, flags, archs, language) " " #name
+#define BACKENDS                        "backends" KS_BACKENDS(X) "\n"
+
 static const struct ks_program program = {
     .name = "ksweep",
     .summary = "Measures every kernel instance on every problem, verifies each, loses nothing.",
     .version = KSWEEP_VERSION,
+    .build = KSWEEP_BUILD BACKENDS,
     .notes = "Results go to standard output, everything else to standard error.\n"
              "Exit: 0 fine, 1 complete but something needs a look, 2 usage or input error, "
              "3 incomplete and resumable.",
@@ -52,6 +57,7 @@ static const struct ks_program program = {
     .open = open_env,
     .close = close_env,
 };
+#undef X
 
 int main(int argc, char **argv)
 {

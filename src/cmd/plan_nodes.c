@@ -7,7 +7,6 @@
 #include <math.h>
 #include <stdio.h>
 
-#define MARGIN    1.25  /* estimates are estimates */
 #define AROUND_S  300.0 /* start, and what the batch scripts keep for the end */
 #define STEP_S    300.0
 #define MOST_ROWS 8u
@@ -23,7 +22,7 @@ struct ks_plan_fit ks_plan_fit_nodes(const struct ks_plan_work *w, uint32_t per_
 {
     struct ks_plan_fit f = { .nodes = nodes };
     f.expected_s = fmax(w->work_s / ((double)nodes * per_node), w->longest_s);
-    f.request_s = (uint64_t)(ceil((MARGIN * f.expected_s + AROUND_S) / STEP_S) * STEP_S);
+    f.request_s = (uint64_t)(ceil((KS_PLAN_MARGIN * f.expected_s + AROUND_S) / STEP_S) * STEP_S);
     return f;
 }
 
@@ -55,7 +54,7 @@ static void put_time(double s, char *out, size_t cap)
         snprintf(out, cap, "%.0f h %02.0f min", floor(s / 3600), floor(fmod(s, 3600) / 60));
 }
 
-static void put_request(uint64_t s, char *out, size_t cap) /* as sbatch reads it */
+void ks_plan_request_text(uint64_t s, char *out, size_t cap)
 {
     if (s < 86400)
         snprintf(out, cap, "%02" PRIu64 ":%02" PRIu64 ":00", s / 3600, s % 3600 / 60);
@@ -68,7 +67,7 @@ static void text_row(const struct ks_plan_fit *f, uint32_t per_node, struct ks_b
 {
     char time[32], request[32];
     put_time(f->expected_s, time, sizeof(time));
-    put_request(f->request_s, request, sizeof(request));
+    ks_plan_request_text(f->request_s, request, sizeof(request));
     ks_buf_printf(to, "with %u node%s x %u device%s: %s; request --nodes=%u --time=%s\n", f->nodes,
                   f->nodes == 1 ? "" : "s", per_node, per_node == 1 ? "" : "s", time, f->nodes,
                   request);
@@ -77,7 +76,7 @@ static void text_row(const struct ks_plan_fit *f, uint32_t per_node, struct ks_b
 /* Jobs of that walltime one after another; 0 when not even one cell is sure to end in one. */
 static double jobs_of(const struct ks_plan_work *w, const struct ks_plan_fit *f, double walltime_s)
 {
-    double usable = (walltime_s - AROUND_S) / MARGIN;
+    double usable = (walltime_s - AROUND_S) / KS_PLAN_MARGIN;
     return usable < w->longest_cell_s ? 0 : ceil(f->expected_s / usable);
 }
 
@@ -133,7 +132,7 @@ void ks_plan_nodes_text(const struct ks_plan_work *w, uint32_t per_node, double 
 static void json_row(struct ks_jw *j, const char *key, const struct ks_plan_fit *f)
 {
     char request[32];
-    put_request(f->request_s, request, sizeof(request));
+    ks_plan_request_text(f->request_s, request, sizeof(request));
     ks_jw_open(j, key, '{');
     ks_jw_u64(j, "nodes", f->nodes);
     ks_jw_real(j, "expected_s", f->expected_s);

@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* plan_nodes.h - what to request from Slurm for a job, for private use by cmd_plan.c. */
+/* plan_nodes.h - what to request from Slurm for a job, for private use by cmd_plan.c and
+ * cmd_slurm.c. */
 #ifndef KS_CMD_PLAN_NODES_H
 #define KS_CMD_PLAN_NODES_H
 
 #include "base/buf.h"
+#include "base/err.h"
+#include "grid/grid.h"
+#include "spawn/warden.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -14,6 +18,8 @@ struct ks_plan_work {
     double longest_cell_s; /* of the longest cell */
     const char *longest;   /* name of that problem, borrowed */
 };
+
+#define KS_PLAN_MARGIN 1.25 /* estimates are estimates */
 
 struct ks_plan_fit {
     uint32_t nodes;
@@ -28,6 +34,14 @@ struct ks_plan_fit ks_plan_fit_nodes(const struct ks_plan_work *w, uint32_t per_
  * longest problem: *fit_out is then the most nodes that are of use. */
 bool ks_plan_fit_walltime(const struct ks_plan_work *w, uint32_t per_node, double walltime_s,
                           struct ks_plan_fit *fit_out);
+
+/* A time limit as sbatch reads it: "04:00:00", "2-00:05:00". */
+void ks_plan_request_text(uint64_t s, char *out, size_t cap);
+
+/* The work of a grid as `ksweep plan` estimates it (cmd_plan.c). cache_dir: of its kernels, NULL =
+ * default. out->longest is borrowed from the grid. KS_ENOMEM. */
+int ks_plan_work_of(const struct ks_grid *g, const char *cache_dir, struct ks_warden *warden,
+                    struct ks_plan_work *out, struct ks_err *err);
 
 /* Both append to `to`; walltime_s 0 = not asked. */
 void ks_plan_nodes_text(const struct ks_plan_work *w, uint32_t per_node, double walltime_s,

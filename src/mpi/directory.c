@@ -286,30 +286,63 @@ void ks_directory_resumed(const struct ks_run_options *o, const struct ks_job *j
         snprintf(dir_out, cap, "%s", dir);
 }
 
-int ks_directory_open(const struct ks_run_options *o, const struct ks_grid *grid,
-                      struct ks_log *log, ks_directory_alive_fn alive, void *ctx,
-                      struct ks_directory **d_out, struct ks_err *err)
+/* Reads what is there, and changes nothing. */
+static int examine(struct ks_directory *d, const struct ks_run_options *o, struct ks_err *err)
 {
-    struct ks_directory *d = calloc(1, sizeof(*d));
-    if (!d)
-        return ks_fail(err, KS_ENOMEM, "directory: out of memory");
-    d->grid = grid;
-    d->log = log;
-    d->alive = alive;
-    d->ctx = ctx;
-    ks_buf_init(&d->changes);
-    ks_buf_init(&d->body);
     int rc = open_paths(d, o, err);
     if (rc == 0)
         rc = parse_retry(o->retry, &d->retry, err);
     if (rc == 0)
         rc = ks_ledger_create(&d->ledger, err);
     if (rc == 0 && !is_resume(o) && ks_path_exists(d->path))
-        rc = ks_fail(err, KS_EEXIST,
-                     "'%s' exists: go on with --resume, or choose another place with --out",
-                     d->path);
+        return o->on_exists ? o->on_exists(o->ctx, d->path, err)
+                            : ks_fail(err, KS_EEXIST,
+                                      "'%s' exists: go on with --resume, or choose another place "
+                                      "with --out",
+                                      d->path);
     if (rc == 0 && is_resume(o))
         rc = read_old(d, o, err);
+    return rc;
+}
+
+static int create(const struct ks_grid *grid, struct ks_log *log, struct ks_directory **d_out,
+                  struct ks_err *err)
+{
+    struct ks_directory *d = calloc(1, sizeof(*d));
+    if (!d)
+        return ks_fail(err, KS_ENOMEM, "directory: out of memory");
+    d->grid = grid;
+    d->log = log;
+    ks_buf_init(&d->changes);
+    ks_buf_init(&d->body);
+    *d_out = d;
+    return 0;
+}
+
+int ks_directory_check(const struct ks_run_options *o, const struct ks_grid *grid,
+                       struct ks_err *err)
+{
+    struct ks_log quiet = { .level = KS_ERROR, .rank = -1 };
+    struct ks_directory *d;
+    int rc = create(grid, &quiet, &d, err);
+    if (rc < 0)
+        return rc;
+    rc = examine(d, o, err);
+    ks_directory_destroy(d);
+    return rc;
+}
+
+int ks_directory_open(const struct ks_run_options *o, const struct ks_grid *grid,
+                      struct ks_log *log, ks_directory_alive_fn alive, void *ctx,
+                      struct ks_directory **d_out, struct ks_err *err)
+{
+    struct ks_directory *d;
+    int rc = create(grid, log, &d, err);
+    if (rc < 0)
+        return rc;
+    d->alive = alive;
+    d->ctx = ctx;
+    rc = examine(d, o, err);
     if (rc == 0)
         rc = begin_segment(d, o, !is_resume(o), err);
     if (rc < 0) {

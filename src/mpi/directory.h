@@ -24,6 +24,9 @@ typedef void (*ks_directory_alive_fn)(void *ctx);
 int ks_directory_open(const struct ks_run_options *o, const struct ks_grid *grid,
                       struct ks_log *log, ks_directory_alive_fn alive, void *ctx,
                       struct ks_directory **d_out, struct ks_err *err);
+/* The same refusals, but for an owner that is alive, without changing anything. Logs nothing. */
+int ks_directory_check(const struct ks_run_options *o, const struct ks_grid *grid,
+                       struct ks_err *err);
 struct ks_journal *ks_directory_journal(struct ks_directory *d);
 struct ks_ledger *ks_directory_ledger(struct ks_directory *d);
 const char *ks_directory_path(const struct ks_directory *d);

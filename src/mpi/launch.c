@@ -5,6 +5,7 @@
 #include "base/file.h"
 
 #include <ctype.h>
+#include <mpi.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -53,6 +54,27 @@ static bool is_server_there(const char *uri)
            (has_listener(SOCKETS, (uint32_t)port) || has_listener(SOCKETS "6", (uint32_t)port));
 }
 
+#define TEXT_OF(number) #number
+#define TEXT(number)    TEXT_OF(number)
+
+const char *ks_launch_mpi(void)
+{
+    return "Open MPI " TEXT(OMPI_MAJOR_VERSION) "." TEXT(OMPI_MINOR_VERSION) "." TEXT(
+        OMPI_RELEASE_VERSION);
+}
+
+/* Open MPI 5 calls its shared memory sm, which was vader. */
+#if OMPI_MAJOR_VERSION >= 5
+#define SHARED_MEMORY "sm"
+#else
+#define SHARED_MEMORY "vader"
+#endif
+
+const char *ks_launch_transports(void)
+{
+    return "self," SHARED_MEMORY ",tcp";
+}
+
 bool ks_launch_is_live(void)
 {
     static const char name[] = "PMIX_SERVER_URI";
@@ -81,16 +103,54 @@ static bool is_several(const char *name)
     return text && strtoul(text, NULL, 10) > 1;
 }
 
+/* Launchers that are not Open MPI's, by the variables that they set in each rank. The first row
+ * that applies names the launcher: those whose variables others set, too, come last. */
+struct launcher {
+    const char *mark;       /* set by this launcher only; NULL: the size is enough */
+    const char *size;       /* the number of ranks; NULL: it sets none, the mark is enough */
+    const char *rank;       /* this one's number */
+    const char *name, *fix; /* for people */
+};
+static const char use_mpirun[] = "use Open MPI's mpirun, or ksweep run JOB -n N on one host";
+static const struct launcher launchers[] = {
+    { NULL, "SLURM_STEP_NUM_TASKS", "SLURM_PROCID", "srun without --mpi=pmix", "srun --mpi=pmix" },
+    { "PALS_RANKID", NULL, "PALS_RANKID", "Cray PALS (PALS_RANKID)", use_mpirun },
+    { "ALPS_APP_PE", NULL, "ALPS_APP_PE", "Cray ALPS (ALPS_APP_PE)", use_mpirun },
+    { NULL, "MV2_COMM_WORLD_SIZE", "MV2_COMM_WORLD_RANK", "MVAPICH2 (MV2_COMM_WORLD_SIZE)",
+      use_mpirun },
+    { "FLUX_TASK_RANK", "FLUX_JOB_SIZE", "FLUX_TASK_RANK", "Flux (FLUX_JOB_SIZE)",
+      "flux run -o pmi=pmix, or Open MPI's mpirun" },
+    { "I_MPI_MPIRUN", "PMI_SIZE", "PMI_RANK", "Intel MPI (PMI_SIZE)", use_mpirun },
+    { "I_MPI_HYDRA_UUID", "PMI_SIZE", "PMI_RANK", "Intel MPI (PMI_SIZE)", use_mpirun },
+    { "HYDI_CONTROL_FD", "PMI_SIZE", "PMI_RANK", "MPICH (Hydra, PMI_SIZE)", use_mpirun },
+    { "MPI_LOCALNRANKS", "PMI_SIZE", "PMI_RANK", "MPICH (Hydra, PMI_SIZE)", use_mpirun },
+    { NULL, "PMI_SIZE", "PMI_RANK", "another MPI than Open MPI (PMI_SIZE)", use_mpirun },
+};
+
+/* The launcher that has started several ranks, which cannot find each other; NULL: none. Valid
+ * where no server of Open MPI's answers. */
+static const struct launcher *foreign(void)
+{
+    for (size_t i = 0; i < sizeof(launchers) / sizeof(launchers[0]); i++) {
+        const struct launcher *l = &launchers[i];
+
+        if ((!l->mark || getenv(l->mark)) && (!l->size || is_several(l->size)))
+            return l;
+    }
+    return NULL;
+}
+
 /* As who counts ranks says; NULL when nobody does. */
 static const char *rank_text(void)
 {
+    const struct launcher *l;
+
     if (ks_launch_is_live())
         return getenv("OMPI_COMM_WORLD_RANK") ? getenv("OMPI_COMM_WORLD_RANK")
                                               : getenv("PMIX_RANK");
-    if (is_several("SLURM_STEP_NUM_TASKS"))
-        return getenv("SLURM_PROCID");
-    if (is_several("PMI_SIZE"))
-        return getenv("PMI_RANK");
+    l = foreign();
+    if (l)
+        return getenv(l->rank);
     return is_several("OMPI_COMM_WORLD_SIZE") ? getenv("OMPI_COMM_WORLD_RANK") : NULL;
 }
 
@@ -142,15 +202,14 @@ void ks_launch_outlive_others(void)
 
 static int refuse_others(struct ks_err *err)
 {
-    if (is_several("SLURM_STEP_NUM_TASKS"))
+    const struct launcher *l = foreign();
+    const char *size = l && l->size ? getenv(l->size) : "several";
+
+    if (l)
         return ks_fail(err, KS_EINVAL,
-                       "srun started %s ranks that cannot find each other: srun --mpi=pmix",
-                       getenv("SLURM_STEP_NUM_TASKS"));
-    if (is_several("PMI_SIZE"))
-        return ks_fail(err, KS_EINVAL,
-                       "a launcher of another MPI than Open MPI started %s ranks (PMI_SIZE): use "
-                       "Open MPI's mpirun, or srun --mpi=pmix",
-                       getenv("PMI_SIZE"));
+                       "%s started %s ranks, but this ksweep is linked with %s: they cannot find "
+                       "each other: %s",
+                       l->name, size, ks_launch_mpi(), l->fix);
     if (is_several("OMPI_COMM_WORLD_SIZE"))
         return ks_fail(err, KS_EINVAL,
                        "OMPI_COMM_WORLD_SIZE=%s, but no launcher answers: start it by mpirun or "

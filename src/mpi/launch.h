@@ -13,6 +13,12 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+/* The MPI that this was built with: "Open MPI 4.1.4". */
+const char *ks_launch_mpi(void);
+
+/* The transports (btl) over which a lost rank does not take the others with it. */
+const char *ks_launch_transports(void);
+
 /* PMIX_NAMESPACE and PMIX_RANK are set, and the server that PMIX_SERVER_URI* names listens. A URI
  * that is none of TCP is believed, and all are where /proc/net/tcp cannot be read. */
 bool ks_launch_is_live(void);

@@ -5,10 +5,10 @@
 #include "base/clock.h"
 #include "mpi/chaos.h"
 #include "mpi/launch.h"
+#include "mpi/mpi_calls.h"
 #include "mpi/segment.h"
 
 #include <assert.h>
-#include <mpi.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -17,10 +17,10 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { TAG = 1, MOST_PULLED = 2048 };
+enum { MOST_PULLED = 2048 };
 
 struct slot {
-    MPI_Request request;
+    void *request; /* of MPI */
     uint8_t bytes[KS_NET_MESSAGE_MAX];
 };
 
@@ -35,8 +35,8 @@ struct peer {
 
 struct ks_net {
     uint32_t rank, size, local_rank, n_local;
-    bool is_mpi;
-    struct ks_bind_card *cards; /* [n_local] */
+    const struct ks_mpi_calls *mpi; /* NULL: one process */
+    struct ks_bind_card *cards;     /* [n_local] */
     char text[256];
     uint32_t n_peers; /* rank 0: size; others: 1 (rank 0) */
     uint32_t i_next;  /* where ks_net_next continues, so that no rank starves */
@@ -48,7 +48,7 @@ struct ks_net {
     uint64_t progress_ns; /* last call of ks_net_progress */
 };
 
-static int exchange_cards(struct ks_net *n, MPI_Comm host, const struct ks_bind_card *card,
+static int exchange_cards(struct ks_net *n, void *host, const struct ks_bind_card *card,
                           struct ks_err *err)
 {
     struct ks_bind_card *mine = malloc(sizeof(*mine));
@@ -60,8 +60,8 @@ static int exchange_cards(struct ks_net *n, MPI_Comm host, const struct ks_bind_
     *mine = *card;
     mine->rank = n->rank;
     n->cards[0] = *mine;
-    if (n->is_mpi)
-        MPI_Allgather(mine, sizeof(*mine), MPI_BYTE, n->cards, sizeof(*mine), MPI_BYTE, host);
+    if (n->mpi)
+        n->mpi->host_allgather(host, mine, (int)sizeof(*mine), n->cards);
     free(mine);
     return 0;
 }
@@ -78,35 +78,30 @@ static void give_up(int signo)
 static int start_mpi(struct ks_net *n, uint32_t start_ms, const struct ks_bind_card *card,
                      struct ks_err *err)
 {
+    const struct ks_mpi_calls *mpi;
+    struct ks_mpi_place place;
+    char version[96];
+    int rc = ks_mpi_calls_load(&mpi, err), local = 0, n_local = 1;
+    if (rc < 0)
+        return rc;
     signal(SIGALRM, give_up);
     alarm((start_ms + 999) / 1000);
     setenv("OMPI_MCA_pml", "ob1", 0);
-    setenv("OMPI_MCA_btl", "self,vader,tcp", 0);
-    int level = MPI_THREAD_SINGLE;
-    MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, &level);
-    n->is_shareable = level >= MPI_THREAD_SERIALIZED;
-    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
-    int rank = 0, size = 1, local = 0, n_local = 1, len = 0;
-    MPI_Comm host;
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &size);
-    n->chaos.rank = (uint32_t)rank;
+    setenv("OMPI_MCA_btl", ks_launch_transports(), 0);
+    mpi->init(&place);
+    n->mpi = mpi;
+    n->is_shareable = place.is_shareable;
+    n->chaos.rank = (uint32_t)place.rank;
     ks_chaos(&n->chaos, KS_CHAOS_START);
-    MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &host);
-    MPI_Comm_rank(host, &local);
-    MPI_Comm_size(host, &n_local);
-    n->is_mpi = true;
-    n->rank = (uint32_t)rank;
-    n->size = (uint32_t)size;
+    void *host = mpi->host_open(place.rank, &local, &n_local);
+    n->rank = (uint32_t)place.rank;
+    n->size = (uint32_t)place.size;
     n->local_rank = (uint32_t)local;
     n->n_local = (uint32_t)n_local;
-    int rc = exchange_cards(n, host, card, err);
+    rc = exchange_cards(n, host, card, err);
     ks_segment_hide("/proc/self/maps", n->local_rank, n->segment, sizeof(n->segment));
-    MPI_Comm_free(&host);
-    char version[MPI_MAX_LIBRARY_VERSION_STRING];
-    MPI_Get_library_version(version, &len);
-    version[strcspn(version, ",")] = '\0';
+    mpi->host_close(host);
+    mpi->version(version, sizeof(version));
     snprintf(n->text, sizeof(n->text), "%.80s; pml=%.24s btl=%.48s", version,
              getenv("OMPI_MCA_pml"), getenv("OMPI_MCA_btl"));
     return rc;
@@ -123,7 +118,7 @@ int ks_net_open(uint32_t start_ms, const struct ks_bind_card *card, struct ks_ne
     n->size = n->n_local = 1;
     snprintf(n->text, sizeof(n->text), "none (one process)");
     int rc = ks_launch_is_live() ? start_mpi(n, start_ms, card, err)
-                                 : exchange_cards(n, MPI_COMM_NULL, card, err);
+                                 : exchange_cards(n, NULL, card, err);
     if (rc < 0) {
         ks_net_close(n, false, 0);
         return rc;
@@ -152,18 +147,18 @@ int ks_net_open(uint32_t start_ms, const struct ks_bind_card *card, struct ks_ne
 
 int ks_net_agree(struct ks_net *n, int rc, struct ks_err *err)
 {
-    int mine[2] = { rc < 0 ? 0 : 1, (int)n->rank }, first[2];
+    int has_all = 0, who = 0;
     struct {
         int code;
         char text[sizeof(err->text)];
     } why = { .code = rc };
-    if (!n->is_mpi)
+    if (!n->mpi)
         return rc;
-    MPI_Allreduce(mine, first, 1, MPI_2INT, MPI_MINLOC, MPI_COMM_WORLD);
-    if (first[0] == 0) {
+    n->mpi->smallest(rc < 0 ? 0 : 1, (int)n->rank, &has_all, &who);
+    if (!has_all) {
         if (rc < 0)
             memcpy(why.text, err->text, sizeof(why.text));
-        MPI_Bcast(&why, sizeof(why), MPI_BYTE, first[1], MPI_COMM_WORLD);
+        n->mpi->bcast(&why, (int)sizeof(why), who);
         rc = ks_fail(err, why.code, "%s", why.text);
     }
     alarm(0);
@@ -173,8 +168,8 @@ int ks_net_agree(struct ks_net *n, int rc, struct ks_err *err)
 
 void ks_net_gather(struct ks_net *n, const void *mine, size_t bytes, void *all_out)
 {
-    if (n->is_mpi)
-        MPI_Gather(mine, (int)bytes, MPI_BYTE, all_out, (int)bytes, MPI_BYTE, 0, MPI_COMM_WORLD);
+    if (n->mpi)
+        n->mpi->gather(mine, (int)bytes, all_out);
     else
         memcpy(all_out, mine, bytes);
 }
@@ -229,22 +224,18 @@ int ks_net_send(struct ks_net *n, uint32_t to, uint16_t type, const void *body, 
 
 /* Messages to one rank leave in order, so only the oldest is asked after: each test makes MPI go
  * round all its transports. */
-static bool is_oldest_sent(struct peer *p)
+static bool is_oldest_sent(const struct ks_net *n, struct peer *p)
 {
-    int done = 1;
-    if (!p->n_busy)
-        return false;
-    MPI_Test(&p->slots[p->i_oldest].request, &done, MPI_STATUS_IGNORE);
-    if (!done)
+    if (!p->n_busy || !n->mpi->is_sent(&p->slots[p->i_oldest].request))
         return false;
     p->i_oldest = (p->i_oldest + 1) % p->n_slots;
     p->n_busy--;
     return true;
 }
 
-static struct slot *free_slot(struct peer *p)
+static struct slot *free_slot(const struct ks_net *n, struct peer *p)
 {
-    if (p->n_busy == p->n_slots && !is_oldest_sent(p))
+    if (p->n_busy == p->n_slots && !is_oldest_sent(n, p))
         return NULL;
     return &p->slots[(p->i_oldest + p->n_busy) % p->n_slots];
 }
@@ -259,9 +250,8 @@ static bool push(struct ks_net *n, struct peer *p, uint32_t rank)
         }
         return moved;
     }
-    (void)n;
     while (p->at < p->out.len) {
-        struct slot *s = free_slot(p);
+        struct slot *s = free_slot(n, p);
         if (!s)
             break;
         size_t len = p->out.len - p->at;
@@ -269,8 +259,7 @@ static bool push(struct ks_net *n, struct peer *p, uint32_t rank)
             len = KS_NET_MESSAGE_MAX;
         memcpy(s->bytes, p->out.data + p->at, len);
         assert(len <= KS_NET_MESSAGE_MAX);
-        if (MPI_Isend(s->bytes, (int)len, MPI_BYTE, (int)rank, TAG, MPI_COMM_WORLD, &s->request) !=
-            MPI_SUCCESS)
+        if (!n->mpi->send(s->bytes, (int)len, (int)rank, &s->request))
             break;
         p->n_busy++;
         p->at += len;
@@ -285,18 +274,13 @@ static bool push(struct ks_net *n, struct peer *p, uint32_t rank)
 
 static bool pull_one(struct ks_net *n)
 {
-    int is_there = 0, len = 0;
-    MPI_Message message;
-    MPI_Status status;
     uint8_t bytes[KS_NET_MESSAGE_MAX];
-    if (MPI_Improbe(MPI_ANY_SOURCE, TAG, MPI_COMM_WORLD, &is_there, &message, &status) !=
-            MPI_SUCCESS ||
-        !is_there)
+    int from = 0;
+    const int len = n->mpi->receive(bytes, (int)sizeof(bytes), &from);
+    if (len < 0)
         return false;
-    MPI_Get_count(&status, MPI_BYTE, &len);
-    assert(len >= 0 && (uint32_t)len <= KS_NET_MESSAGE_MAX);
-    MPI_Mrecv(bytes, len, MPI_BYTE, &message, MPI_STATUS_IGNORE);
-    struct peer *p = peer_of(n, (uint32_t)status.MPI_SOURCE);
+    assert((uint32_t)len <= KS_NET_MESSAGE_MAX);
+    struct peer *p = peer_of(n, (uint32_t)from);
     if (p)
         ks_frame_feed(&p->in, bytes, (size_t)len, NULL);
     return true;
@@ -311,7 +295,7 @@ bool ks_net_progress(struct ks_net *n)
     for (uint32_t i = 0; i < n->n_peers; i++)
         if (!n->peers[i].is_forgotten)
             moved |= push(n, &n->peers[i], n->rank == 0 ? i : 0);
-    if (n->is_mpi)
+    if (n->mpi)
         for (int k = 0; k < MOST_PULLED && pull_one(n); k++)
             moved = true;
     pthread_mutex_unlock(&n->lock);
@@ -320,7 +304,7 @@ bool ks_net_progress(struct ks_net *n)
 
 bool ks_net_can_beat(const struct ks_net *n)
 {
-    return n->is_mpi && n->is_shareable && n->size > 1;
+    return n->mpi && n->is_shareable && n->size > 1;
 }
 
 uint64_t ks_net_beat(struct ks_net *n, uint64_t now_ns, uint64_t away_ns)
@@ -384,7 +368,7 @@ bool ks_net_is_flushed(struct ks_net *n)
         struct peer *p = &n->peers[i];
         if (p->is_forgotten)
             continue;
-        while (is_oldest_sent(p))
+        while (is_oldest_sent(n, p))
             ;
         is_flushed = !p->out.len && !p->n_busy;
     }
@@ -392,18 +376,19 @@ bool ks_net_is_flushed(struct ks_net *n)
     return is_flushed;
 }
 
-static void *finalize(void *ignored)
+static void *finalize(void *net)
 {
-    MPI_Finalize();
-    return ignored;
+    const struct ks_net *n = net;
+    n->mpi->finalize();
+    return NULL;
 }
 
 /* In a thread of its own, which is left behind when it does not come back. */
-static bool finalize_within(uint32_t end_ms)
+static bool finalize_within(struct ks_net *n, uint32_t end_ms)
 {
     pthread_t thread;
     struct timespec until;
-    if (pthread_create(&thread, NULL, finalize, NULL) != 0)
+    if (pthread_create(&thread, NULL, finalize, n) != 0)
         return false;
     uint64_t end_ns = ks_now_ns() + (end_ms + 1000) * 1000000ull;
     until = (struct timespec){ (time_t)(end_ns / 1000000000u), (long)(end_ns % 1000000000u) };
@@ -414,15 +399,15 @@ bool ks_net_close(struct ks_net *n, bool is_clean, uint32_t end_ms)
 {
     if (!n)
         return is_clean;
-    if (n->is_mpi && is_clean) {
+    if (n->mpi && is_clean) {
         ks_chaos(&n->chaos, KS_CHAOS_END);
         ks_segment_show(n->segment);
-        is_clean = finalize_within(end_ms);
+        is_clean = finalize_within(n, end_ms);
     }
     for (uint32_t i = 0; n->peers && i < n->n_peers; i++) {
         ks_buf_release(&n->peers[i].out);
         ks_frame_reader_release(&n->peers[i].in);
-        if (is_clean || !n->is_mpi) /* else a send may still read from them */
+        if (is_clean || !n->mpi) /* else a send may still read from them */
             free(n->peers[i].slots);
     }
     free(n->peers);

@@ -12,10 +12,11 @@
 #include "mpi/launch.h"
 #include "mpi/msg.h"
 #include "mpi/net.h"
-#include "mpi/prune.h"
+#include "mpi/preflight.h"
 #include "mpi/pulse.h"
 #include "mpi/rank.h"
 #include "mpi/seat.h"
+#include "spawn/parent_link.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -53,6 +54,7 @@ struct run {
     uint64_t bell_free_ns; /* see bell.h */
     uint32_t n_signals;
     bool by_signal;
+    bool is_orphan; /* the parent of `ksweep run -n` is gone */
     uint64_t drained_ns, progress_ns, alive_ns, turned_ns, over_ns;
 };
 
@@ -87,6 +89,10 @@ static void tell_status(struct run *r)
 static void put_resume(const struct run *r, struct ks_buf *command_out)
 {
     ks_buf_init(command_out);
+    if (r->o->go_on) {
+        ks_buf_printf(command_out, "%s", r->o->go_on);
+        return;
+    }
     ks_shell_words(command_out, (const char *[]){ "ksweep", "run", r->o->job, "--resume", "--out",
                                                   ks_directory_path(r->dir), NULL });
 }
@@ -173,14 +179,19 @@ static void nap(struct run *r, bool is_busy, bool has_sent, uint64_t woke_ns)
         pace_coord(r, &pace);
     bool hears = pace.is_quiet && ks_bell_may_be_heard(r->bell_free_ns, pace.now_ns);
     int warden_fd = ks_rank_has_warden(r->rank) ? ks_warden_fd(r->warden) : -1;
-    struct pollfd p[4] = { { .fd = r->signal_fd, .events = POLLIN },
+    struct pollfd p[5] = { { .fd = r->signal_fd, .events = POLLIN },
                            { .fd = warden_fd, .events = POLLIN },
                            { .fd = ks_rank_wait_fd(r->rank, &pace), .events = POLLIN },
-                           { .fd = hears ? r->bell_fd : -1, .events = POLLIN } };
+                           { .fd = hears ? r->bell_fd : -1, .events = POLLIN },
+                           { .fd = r->is_orphan ? -1 : r->o->parent_fd } };
     struct timespec t = until(ks_pace_next_ns(&pace), pace.now_ns);
     bool is_sleep = t.tv_sec || t.tv_nsec;
-    if (ppoll(p, 4, &t, NULL) > 0 && (p[1].revents & (POLLHUP | POLLERR)))
+    if (ppoll(p, 5, &t, NULL) > 0 && (p[1].revents & (POLLHUP | POLLERR)))
         ks_sleep_ns(DEAD_NAP_NS); /* a dead warden must not make this loop spin */
+    if (p[4].revents) {
+        r->is_orphan = true;
+        (void)kill(getpid(), SIGHUP); /* read in the next turn */
+    }
     if (p[3].revents)
         ks_bell_was_heard(&r->bell_free_ns, ks_now_ns(), ks_pace_bell_ns(pace.cell_ns));
     ks_bell_clear(r->bell_fd);
@@ -279,8 +290,8 @@ static int loop(struct run *r, struct ks_err *err)
 /* Open MPI's waits for ranks and daemons that are lost. */
 static int guard_launcher(struct run *r, struct ks_err *err)
 {
-    static const char *const names[] = { "mpirun",         "mpiexec",         "orterun",
-                                         "mpirun.openmpi", "mpiexec.openmpi", NULL };
+    static const char *const names[] = { "mpirun",          "mpiexec", "orterun", "mpirun.openmpi",
+                                         "mpiexec.openmpi", "prterun", "prte",    NULL };
     return ks_launch_is_live() ? ks_warden_end_launcher(r->warden, names, err) : 0;
 }
 
@@ -424,32 +435,9 @@ static int meet(struct run *r, struct ks_err *err)
     return rc;
 }
 
-static int open_job(struct run *r, struct ks_job *job, struct ks_err *err)
-{
-    int rc = ks_job_load(r->o->job, job, err);
-    if (rc == 0)
-        rc = ks_job_choose(job, r->o->backend, r->o->arch, err);
-    if (rc == 0)
-        rc = ks_agent_check_limits(job, err);
-    if (rc == 0 && r->o->repeat)
-        rc = ks_job_repeat(job, r->o->repeat, err);
-    ks_prune_choose(r->o->prune, &job->prune.by);
-    if (rc == 0)
-        rc = ks_seat_card(job, r->warden, &r->card, err);
-    if (rc == 0)
-        rc = ks_seat_native(job, &r->card, err);
-    if (rc == 0)
-        rc = ks_grid_load_job(job, &r->grid, err);
-    return rc < 0 ? rc : ks_programs_check(&r->grid, err);
-}
-
 static int open_all(struct run *r, struct ks_err *err)
 {
-    struct ks_job *job = calloc(1, sizeof(*job));
-    int rc = job ? open_job(r, job, err) : ks_fail(err, KS_ENOMEM, "out of memory");
-    if (job)
-        ks_job_release(job);
-    free(job);
+    int rc = ks_run_load(r->o, r->warden, &r->card, &r->grid, err);
     r->is_loaded = rc == 0;
     if (rc == 0)
         rc = block_signals(&r->signal_fd, err);
@@ -553,8 +541,10 @@ int ks_run(const struct ks_run_options *o, struct ks_warden *warden, struct ks_l
     *out = (struct ks_run_result){ 0 };
     int rc = open_all(&r, err);
     const bool is_begun = rc == 0;
-    if (rc == 0)
+    if (rc == 0) {
+        ks_parent_link_ready(o->parent_fd);
         rc = loop(&r, err);
+    }
     out->rank = r.net ? ks_net_rank(r.net) : (uint32_t)log->rank;
     if (rc < 0 && !r.is_refused)
         leave(&r, is_begun, out, err);

@@ -16,6 +16,9 @@ struct ks_run_result;
 /* Called on rank 0 at a signal, so that a status is on disk before anything else can happen. */
 typedef void (*ks_run_status_fn)(void *ctx, const struct ks_run_result *r);
 
+/* The directory of a new run is there already: fills err with what to do, and returns KS_EEXIST. */
+typedef int (*ks_run_exists_fn)(void *ctx, const char *dir, struct ks_err *err);
+
 struct ks_run_options {
     const char *job;            /* path of the job file */
     const char *dir;            /* NULL = ./<job name>.ksweep */
@@ -30,7 +33,11 @@ struct ks_run_options {
     uint32_t grace_ms;      /* for the gather after a signal */
     uint32_t lost_after_ms; /* silence after which a rank is lost */
     const char *cache_dir;  /* NULL = default */
+    uint32_t n_ranks;       /* that the command starts itself; 0, 1: none */
+    const char *go_on;      /* command line that resumes this run; NULL: a plain one */
+    int parent_fd;          /* rank 0 of a parent (spawn/parent_link.h), else -1 */
     ks_run_status_fn on_status;
+    ks_run_exists_fn on_exists; /* NULL: a plain text */
     void *ctx;
 };
 

@@ -148,6 +148,27 @@ int ks_seat_check(const struct ks_rank_seat *s, struct ks_err *err)
     return ks_fail(err, KS_EINVAL, "%s: %s", host, s->map.refusal);
 }
 
+int ks_seat_rehearse(const struct ks_job *job, const struct ks_bind_card *card, uint32_t n,
+                     const struct ks_seat_options *o, struct ks_err *err)
+{
+    struct ks_rank_seat seat = { .has_threads = o->has_threads };
+    struct ks_bind_card *cards;
+    int rc = 0;
+
+    if (!ks_seat_is_limited(job))
+        return 0;
+    cards = calloc(n, sizeof(*cards));
+    if (!cards)
+        return ks_fail(err, KS_ENOMEM, "out of memory");
+    for (uint32_t i = 0; i < n; i++) {
+        cards[i] = *card;
+        cards[i].rank = i;
+    }
+    rc = take(job, cards, n, 0, o, &seat, err);
+    free(cards);
+    return rc < 0 ? rc : ks_seat_check(&seat, err);
+}
+
 /* The worker of this rank is to get the device that the map gave it, and no other. */
 static int check_device(const struct ks_job *job, const struct ks_rank_seat *s,
                         const struct ks_probe *p, struct ks_err *err)

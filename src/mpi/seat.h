@@ -51,6 +51,10 @@ int ks_seat_native(struct ks_job *job, const struct ks_bind_card *card, struct k
  * must not run. */
 int ks_seat_take(const struct ks_job *job, const struct ks_net *net,
                  const struct ks_seat_options *o, struct ks_rank_seat *out, struct ks_err *err);
+/* What n ranks of this host would be told that were all started with this card: KS_EINVAL where
+ * their map would be refused. */
+int ks_seat_rehearse(const struct ks_job *job, const struct ks_bind_card *card, uint32_t n,
+                     const struct ks_seat_options *o, struct ks_err *err);
 /* KS_EINVAL when the map was refused, naming the host. */
 int ks_seat_check(const struct ks_rank_seat *s, struct ks_err *err);
 /* Asks once more as this rank's worker will: fills own. KS_ENODEVICE: it would get another device

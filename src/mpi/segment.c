@@ -8,13 +8,15 @@
 #include <string.h>
 #include <unistd.h>
 
-/* .../vader_segment.HOST.UID.JOB.LOCAL_RANK */
+/* .../vader_segment.HOST.UID.JOB.LOCAL_RANK; sm_segment. since Open MPI 5 */
 static bool is_own(const char *path, uint32_t local_rank)
 {
     const char *name = strrchr(path, '/'), *last = strrchr(path, '.');
     char number[16];
     snprintf(number, sizeof(number), "%u", local_rank);
-    return name && strncmp(name, "/vader_segment.", 15) == 0 && strcmp(last + 1, number) == 0;
+    return name &&
+           (strncmp(name, "/vader_segment.", 15) == 0 || strncmp(name, "/sm_segment.", 12) == 0) &&
+           strcmp(last + 1, number) == 0;
 }
 
 void ks_segment_hide(const char *maps, uint32_t local_rank, char *path_out, size_t cap)

@@ -104,7 +104,7 @@ is "$(exit_of default/tiny.ksweep)" 0 'without --out it is ./<job name>.ksweep'
 
 before=$(find run0 -type f -exec cksum {} + | sort)
 rc_is 2 'a directory that exists is refused' tiny 0 run0
-like "$(cat "$tap_tmp/err")" "run0' exists.*--resume" 'and the message says what to do'
+like "$(cat "$tap_tmp/err")" "run0' exists, and is complete.*--out" 'and the message says what to do'
 is "$(find run0 -type f -exec cksum {} + | sort)" "$before" 'and nothing in it changes'
 tiny 2 run0 >/dev/null 2>err2
 is "$(grep -c "run0' exists" err2)" 1 'under mpirun one rank tells'

@@ -30,4 +30,36 @@ for f in common.sh one_node.sbatch many_nodes.sbatch array.sbatch chain.sbatch; 
     ok "slurm/$f is there" test -r "there/share/ksweep/slurm/$f"
 done
 
+ksweep_man=there/share/man/man1/ksweep.1
+like "$(cat $ksweep_man)" '^\.TH ksweep 1' 'the man page is there'
+for o in ranks max-time host-domain; do
+    is "$(tr -d '\\' <$ksweep_man | grep -cE "^fB-[a-z]fR, fB--$o|^fB--$o")" "$(grep -c "^| .*\`--$o[ \`]" <(ksweep help --markdown))" \
+        "it has every --$o"
+done
+completes() { # WORD...: what bash offers for the last one
+    bash -c '. there/share/bash-completion/completions/ksweep; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1))
+             _ksweep; echo "${COMPREPLY[*]}"' _ "$@"
+}
+is "$(completes ksweep sta)" 'status' 'bash completes commands'
+is "$(completes ksweep run --host-d)" '--host-domain' 'options'
+is "$(completes ksweep run --host-domain so)" 'socket' 'and their values'
+like "$(there/bin/ksweep --version)" '^MPI Open MPI [45]' '--version names the MPI'
+like "$(there/bin/ksweep --version)" '^backends host hip cuda sim$' 'and the backends'
+ok 'README and docs are there' test -r there/share/doc/ksweep/README.md -a -r there/share/doc/ksweep/docs/install.md
+ok 'uninstalled' cmake -DMANIFEST="$build/install_manifest.txt" -P "$KSWEEP_SOURCE_DIR/cmake/uninstall.cmake"
+is "$(find there -type f)" '' 'no file is left'
+
+# --- CMake and other MPIs
+
+mkdir headers
+for row in 'MPICH 4.0.2|#define MPICH_VERSION "4.0.2"' 'Intel MPI 2021.11|#define I_MPI_VERSION "2021.11.0"' \
+    'Open MPI 4.0|#define OMPI_MAJOR_VERSION 4
+#define OMPI_MINOR_VERSION 0'; do
+    echo "${row#*|}" >headers/mpi.h
+    not_ok "CMake refuses ${row%%|*}" cmake -DKSWEEP_MPI_H="$PWD/headers/mpi.h" -P "$KSWEEP_SOURCE_DIR/cmake/Mpi.cmake"
+    like "$(tr -s ' \n' ' ' <err)" "found ${row%%|*}.*Open MPI 4.1 and 5" 'with the name of both'
+done
+printf '#define OMPI_MAJOR_VERSION 5\n#define OMPI_MINOR_VERSION 0\n#define OMPI_RELEASE_VERSION 3\n' >headers/mpi.h
+ok 'and takes Open MPI 5' cmake -DKSWEEP_MPI_H="$PWD/headers/mpi.h" -P "$KSWEEP_SOURCE_DIR/cmake/Mpi.cmake"
+
 done_testing

@@ -77,7 +77,7 @@ ksweep build "$tiny_job" --cache "$tiny_cache" >"$tap_tmp/build.out" 2>&1
 ranks 2 ksweep run "$tiny_job" --out "$dir" --lost-after 6s --cache "$tiny_cache" \
     : -n 1 ksweep run "$tiny_job" --out "$dir" --lost-after 6s --cache "$tap_tmp/open" \
     >"$dir.out" 2>"$dir.err"
-like "$(cat "$dir.err")" "error 2 .*$tap_tmp/open.* this rank leaves" 'a rank that leaves says why'
+like "$(cat "$dir.err")" "error rank 2 .*$tap_tmp/open.* this rank leaves" 'a rank that leaves says why'
 is "$(exit_of "$dir")" 0 'and the others complete the sweep'
 
 # The first rank of another host does not find the job there.

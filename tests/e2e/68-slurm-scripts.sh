@@ -22,6 +22,7 @@ case $name in
 squeue)
     case "$*" in
     *%L*) echo "${LEFT:-10:00}" ;;
+    *%l*) echo "${LIMIT:-UNLIMITED}" ;;
     *%T*) [ "$(grep -c '%T' "$TOLD")" -le "${AWAY:-0}" ] || echo "${STATE:-RUNNING}" ;;
     *%D*) echo "${NODES:-2 node[1-2]}" ;;
     esac ;;
@@ -114,7 +115,7 @@ is "$(told '^scontrol requeue')" 1 'the controller is away for minutes: requeued
 
 rm -rf swept
 batch many_nodes.sbatch SRUN=drained SLURM_ARRAY_JOB_ID=5 SLURM_ARRAY_TASK_ID=3
-is "$(told '^scontrol requeue 5_3$') $(told '^squeue .* -j 5_3 ')" '1 3' \
+is "$(told '^scontrol requeue 5_3$') $(told '^squeue .* -j 5_3 ')" '1 4' \
     'a task of an array asks for itself, not for all of them'
 rm -rf swept .swept.tries
 batch many_nodes.sbatch SRUN_1=137 SRUN_2=run
@@ -138,6 +139,16 @@ batch many_nodes.sbatch SRUN=refused
 is "$? $(told '^srun') $(told 'requeue')" '2 1 0' 'also where only its status tells'
 like "$(cat swept/status.json)" '"reason": "refused: ' 'which it does'
 
+# --- limits that can never work; the log
+
+rm -rf swept .swept.tries
+batch many_nodes.sbatch LIMIT=5:00 LEFT=4:59
+is "$? $(told '^srun') $(told requeue)" '2 0 0' 'a time limit of lead_s can never work: refused, not requeued'
+like "$(cat said)" '^[-0-9]+T[:0-9]+Z info batch job 5: a time limit of 300 s can never work' 'and it says why, in UTC, by name'
+batch many_nodes.sbatch LIMIT=10:00 LEFT=4:00
+is "$? $(told requeue)" '3 1' 'a limit that can work, begun too late: requeued'
+rm -rf swept .swept.tries
+
 # --- a chain
 
 rm -rf swept
@@ -146,7 +157,7 @@ is "$? $(told '^sbatch .*--dependency=afterany:5') $(told '^scancel 77$')" '0 1 
     'chain: complete, the successor is cancelled'
 rm -rf swept
 batch chain.sbatch SRUN=drained
-is "$? $(told '^scancel') $(told requeue)" '3 0 0' 'chain: incomplete, the successor goes on'
+is "$? $(told '^scancel') $(told requeue)" '0 0 0' 'chain: incomplete, the successor goes on; the link ends with 0'
 batch chain.sbatch KSWEEP_AFTER=4 BEFORE=CANCELLED
 is "$? $(told '^sbatch') $(told '^srun')" '3 0 0' 'chain: cancelled, nothing follows'
 batch chain.sbatch KSWEEP_AFTER=4 BEFORE=forgotten ACCOUNTED='CANCELLED by 1000'
@@ -156,7 +167,7 @@ batch chain.sbatch KSWEEP_AFTER=4 BEFORE=forgotten ACCOUNTED=TIMEOUT
 is "$? $(told '^srun')" '0 1' 'chain: ended long ago, it goes on'
 rm -rf swept .swept.tries
 batch chain.sbatch KSWEEP_AFTER=4 WARNED=1
-is "$? $(told '^srun') $(told '^sbatch') $(told '^scancel')" '3 0 1 0' \
+is "$? $(told '^srun') $(told '^sbatch') $(told '^scancel')" '0 0 1 0' \
     'chain: told to end before it began, the successor goes on'
 rm -rf swept .swept.tries
 batch many_nodes.sbatch next=99
@@ -164,6 +175,32 @@ is "$? $(told '^scancel')" '0 0' 'no chain: nothing is cancelled, whatever the e
 rm -rf swept .swept.tries
 batch chain.sbatch SRUN=2
 is "$? $(told '^scancel 77')" '2 1' 'chain: refused, nothing follows'
+
+# --- a script for a job
+
+rm -rf swept .swept.tries
+ksweep slurm "$tiny_job" --nodes 2 --per-node 3 --walltime 30m --out swept --partition p1 --script job.sbatch
+is $? 0 'ksweep slurm writes a script'
+ok 'which bash reads' bash -n job.sbatch
+for want in '#SBATCH --nodes=2' '#SBATCH --ntasks-per-node=3' '#SBATCH --time=00:30:00' '#SBATCH --partition=p1' \
+    '##SBATCH --account=NAME' '#SBATCH --signal=B:USR1@300' '#SBATCH --requeue'; do
+    is "$(grep -cxF -- "$want" job.sbatch)" 1 "it has the line $want"
+done
+is "$(grep -c 'gpus' job.sbatch)" 0 'no GPUs for a job of the host'
+is "$(grep -c '^#SBATCH.* --.* --' job.sbatch)" 0 'one option per line'
+script() { # as batch, for that script
+    rm -f told
+    env PATH="$tap_tmp/players:$PATH" TOLD="$tap_tmp/told" SLURM_JOB_ID=5 SLURM_JOB_NUM_NODES=2 SLURM_NTASKS=4 \
+        SLURM_SUBMIT_DIR="$tap_tmp" XDG_CACHE_HOME="$tap_tmp/cache" SRUN=run "$@" timeout 30 bash job.sbatch >said 2>&1
+}
+script LEFT=10:00
+is "$? $(exit_of swept)" '0 0' 'and it measures the job'
+ksweep slurm "$tiny_job" --nodes 1 --chain --out swept --script job.sbatch
+rm -rf swept
+script LEFT=10:00 SRUN=drained
+is "$? $(told '^sbatch .*job.sbatch')" '0 1' 'with --chain its successor is submitted'
+rc_is 2 'a walltime that can never work is refused' ksweep slurm "$tiny_job" --walltime 5m
+like "$(cat err)" 'can never work.*at least [0-9]+m' 'with the least that can'
 
 # --- the limit that Slurm tells, and what to ask of it
 

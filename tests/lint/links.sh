@@ -27,7 +27,7 @@ gpu='libamdhip64|libhsa-runtime|libcuda|libcudart|libnvidia|libnvrtc'
         program ksweep-worker "libmpi|libopen-|libhdf5|libhwloc|libcjson|libxgboost|$gpu"
         program ksweep-gpu "libmpi|libopen-|libhdf5|libhwloc|libcjson|libxgboost|$gpu"
     else
-        program ksweep "libxgboost|$gpu"
+        program ksweep "libmpi|libopen-|libxgboost|$gpu"
         program ksweep-worker "libmpi|libopen-|libhdf5|libhwloc|libcjson|libxgboost|$gpu"
         program ksweep-profiler "libmpi|libopen-|libhdf5|libhwloc|libxgboost|$gpu"
         program ksweep-analyze "libmpi|libopen-|libhwloc|$gpu"

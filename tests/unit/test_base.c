@@ -501,7 +501,7 @@ static void log_lines(void **state)
 
     (void)state;
     logged(KS_INFO, 3, KS_WARN, "cell lost", line, sizeof(line));
-    assert_string_equal(line, "warn 3 cell lost\n");
+    assert_string_equal(line, "warn rank 3 cell lost\n");
     logged(KS_INFO, -1, KS_INFO, "100 %", line, sizeof(line));
     assert_string_equal(line, "info 100 %\n");
     logged(KS_INFO, 0, KS_DEBUG, "hidden", line, sizeof(line));
@@ -549,7 +549,7 @@ static void log_copy_and_levels(void **state)
     fclose(log.to);
     fclose(log.copy);
     assert_string_equal(first, second);
-    assert_non_null(strstr(first, " error 1 stop 5\n"));
+    assert_non_null(strstr(first, " error rank 1 stop 5\n"));
     free(first);
     free(second);
     assert_int_equal(ks_level_from("trace", KS_INFO), KS_TRACE);

@@ -221,6 +221,11 @@ static void every_command_line_has_its_end(void **state)
         { { "help", "make" }, 0, "", "usage: tool make THING [-j N]\n\nMakes things.\n", NULL },
         { { "help", "maek" }, 2, "", NULL, "did you mean 'make'" },
         { { "help", "--markdown" }, 0, "", "\n## tool list\n\nLists things.\n", NULL },
+        { { "help", "--man" }, 0, "", ".SS \"list all\"\n.B tool list all [THING...]\n", NULL },
+        { { "help", "--man" }, 0, "", "\\fB\\-j\\fR, \\fB\\-\\-jobs\\fR \\fIN\\fR\n", NULL },
+        { { "help", "--bash" }, 0, "", "    \"make \"*) options=\"-j --jobs", NULL },
+        { { "help", "--bash" }, 0, "", "words=\"make list help\"", NULL },
+        { { "help", "--bash" }, 0, "", "= list ] && words=\" all\"", NULL },
         { { "make", "--jbos", "--help" }, 0, "", "how many at a time, 1 to 9 (default 2)", NULL },
         { { "make", "-h" }, 0, "", "where to (default none)", NULL },
     };
@@ -263,6 +268,8 @@ static void a_program_without_subcommands(void **state)
         { { "x" }, 2, "", "", "single: too many argument; usage: single [--to FILE]\n" },
         { { "--help" }, 0, "", "usage: single [--to FILE]\n\nDoes one thing.\n", "" },
         { { "help", "--markdown" }, 0, "", "Does one thing.\n\n    single [--to FILE]\n", "" },
+        { { "help", "--man" }, 0, "", ".SH OPTIONS\n.B single [\\-\\-to FILE]\n", "" },
+        { { "help", "--bash" }, 0, "", "complete -o default -F _single single\n", "" },
         { { "--version" }, 2, "", "", "single: unknown option '--version'" },
     };
 

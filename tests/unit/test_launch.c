@@ -8,6 +8,8 @@
 #include <cmocka.h>
 
 #include "mpi/launch.h"
+#include "mpi/mpi_calls.h"
+#include "mpi/segment.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -30,6 +32,15 @@ static const char *const all[] = { "OMPI_COMM_WORLD_RANK",
                                    "PMIX_SERVER_URI41",
                                    "PMI_RANK",
                                    "PMI_SIZE",
+                                   "HYDI_CONTROL_FD",
+                                   "I_MPI_MPIRUN",
+                                   "PALS_RANKID",
+                                   "ALPS_APP_PE",
+                                   "FLUX_TASK_RANK",
+                                   "FLUX_JOB_SIZE",
+                                   "MV2_COMM_WORLD_SIZE",
+                                   "MV2_COMM_WORLD_RANK",
+                                   "MPI_LOCALNRANKS",
                                    "SLURM_PROCID",
                                    "SLURM_LOCALID",
                                    "SLURM_STEP_NUM_TASKS" };
@@ -52,6 +63,9 @@ static const struct row live[] = {
       NULL, NULL },
     { PMIX "PMIX_RANK=3 SLURM_PROCID=3 SLURM_LOCALID=0 SLURM_STEP_NUM_TASKS=4", true, true, true,
       NULL, NULL },
+    { "PMIX_NAMESPACE=prterun-a-1@1 PMIX_RANK=1 OMPI_COMM_WORLD_RANK=1 " /* Open MPI 5 */
+      "PMIX_SERVER_URI41=prterun-a-1@0.0;tcp4://127.0.0.1:%u",
+      true, true, false, NULL, NULL },
     { "PMIX_NAMESPACE=7 PMIX_RANK=0 PMIX_SERVER_URI=7.0;usock:/tmp/x", true, false, false, NULL,
       NULL },
     { "PMIX_RANK=1 PMIX_SERVER_URI4=7.0;tcp4://127.0.0.1:%u", false, false, false, NULL,
@@ -71,6 +85,19 @@ static const struct row dead[] = {
     { "SLURM_STEP_NUM_TASKS=1 SLURM_PROCID=0", false, false, false, NULL, NULL },
     { "SLURM_STEP_NUM_TASKS=4 SLURM_PROCID=3", false, true, false, "srun --mpi=pmix", NULL },
     { "PMI_RANK=0 PMI_SIZE=2", false, false, false, "another MPI", NULL },
+    { "PMI_RANK=0 PMI_SIZE=1 HYDI_CONTROL_FD=7", false, false, false, NULL, /* alone */
+      "PMI_RANK=0" },
+    { "PMI_RANK=1 PMI_SIZE=2 HYDI_CONTROL_FD=7", false, true, false, "MPICH", NULL },
+    { "PMI_RANK=1 PMI_SIZE=2 MPI_LOCALNRANKS=2", false, true, false, "MPICH", NULL },
+    { "PMI_RANK=1 PMI_SIZE=2 I_MPI_MPIRUN=mpirun MPI_LOCALNRANKS=2", false, true, false,
+      "Intel MPI", NULL },
+    { "PALS_RANKID=1 PMI_SIZE=2 PMI_RANK=1", false, true, false, "Cray PALS", NULL },
+    { "PALS_RANKID=0", false, false, false, "Cray PALS", NULL },
+    { "ALPS_APP_PE=2", false, true, false, "Cray ALPS", NULL },
+    { "MV2_COMM_WORLD_SIZE=2 MV2_COMM_WORLD_RANK=1", false, true, false, "MVAPICH2", NULL },
+    { "FLUX_TASK_RANK=1 FLUX_JOB_SIZE=2 PMI_SIZE=2 PMI_RANK=1", false, true, false, "Flux", NULL },
+    { "SLURM_STEP_NUM_TASKS=4 SLURM_PROCID=3 PMI_SIZE=4 PMI_RANK=3", false, true, false, /* pmi2 */
+      "srun --mpi=pmix", NULL },
 };
 
 static void set_all(const char *env, unsigned port)
@@ -111,6 +138,8 @@ static void check(const struct row *r, unsigned port)
     assert_int_equal(rc, r->refusal ? KS_EINVAL : 0);
     if (r->refusal && !strstr(err.text, r->refusal))
         fail_msg("'%s': %s", r->env, err.text);
+    if (r->refusal && !strstr(r->env, "OMPI") && !strstr(err.text, ks_launch_mpi()))
+        fail_msg("'%s' does not name both: %s", r->env, err.text);
     if (r->warning ? !strstr(warning, r->warning) : warning[0] != '\0')
         fail_msg("'%s' warns '%s'", r->env, warning);
 }
@@ -133,9 +162,62 @@ static void variables_count_while_a_server_listens(void **state)
     close(fd);
 }
 
+static bool is_hidden(const char *name, const char *mapping)
+{
+    char dir[] = "/tmp/ksweep-segment-XXXXXX", path[100], maps[100], hidden[100] = "";
+    FILE *f;
+
+    assert_non_null(mkdtemp(dir));
+    snprintf(path, sizeof(path), "%s/%s", dir, name);
+    snprintf(maps, sizeof(maps), "%s/maps", dir);
+    f = fopen(path, "w");
+    assert_non_null(f);
+    fclose(f);
+    f = fopen(maps, "w");
+    assert_non_null(f);
+    fprintf(f, "7f00-7f01 r--p 0 00:01 3 /lib/libc.so.6\n7f01-7f02 rw-s 0 00:19 4 %s/%s\n", dir,
+            mapping);
+    fclose(f);
+    ks_segment_hide(maps, 1, hidden, sizeof(hidden));
+    const bool is_gone = access(path, F_OK) < 0;
+    assert_int_equal(is_gone, hidden[0] != '\0');
+    unlink(path);
+    unlink(maps);
+    rmdir(dir);
+    return is_gone;
+}
+
+static void segments_of_both_names_are_hidden(void **state)
+{
+    (void)state;
+    assert_true(is_hidden("vader_segment.a.0.77.1", "vader_segment.a.0.77.1"));
+    assert_true(is_hidden("sm_segment.a.0.77.1", "sm_segment.a.0.77.1"));  /* Open MPI 5 */
+    assert_false(is_hidden("sm_segment.a.0.77.0", "sm_segment.a.0.77.0")); /* another rank's */
+}
+
+static void mpi_is_loaded_or_missed(void **state)
+{
+    const struct ks_mpi_calls *calls = NULL;
+    struct ks_err err;
+
+    (void)state;
+    setenv("KSWEEP_MPI_MODULE", "/nowhere/libksweep-mpi.so", 1);
+    assert_int_equal(ks_mpi_calls_load(&calls, &err), KS_ENOENT);
+    assert_non_null(strstr(err.text, "/nowhere/libksweep-mpi.so"));
+    setenv("KSWEEP_MPI_MODULE", "libm.so.6", 1); /* a library, but not ours */
+    assert_int_equal(ks_mpi_calls_load(&calls, &err), KS_ENOENT);
+    assert_non_null(strstr(err.text, "another version of ksweep"));
+    assert_null(calls);
+    unsetenv("KSWEEP_MPI_MODULE");
+    assert_int_equal(ks_mpi_calls_load(&calls, &err), 0);
+    assert_int_equal(calls->abi, KS_MPI_CALLS_ABI);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(variables_count_while_a_server_listens) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(variables_count_while_a_server_listens),
+                                        cmocka_unit_test(segments_of_both_names_are_hidden),
+                                        cmocka_unit_test(mpi_is_loaded_or_missed) };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests_name("launch", tests, NULL, NULL);

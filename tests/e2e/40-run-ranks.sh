@@ -1,0 +1,151 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# waits: yes
+# `ksweep run JOB -n N`: refusals start no rank, the exit status is the sweep's, Ctrl-C finishes the
+# cells in flight and gathers, and nothing is left behind whoever dies. Other launchers than Open MPI's
+# are refused: MPICH's for real, Open MPI 5's options by a stub.
+# group: mpi
+. "$(dirname "$0")/tap.sh"
+need_program mpirun cc timeout pgrep
+. "$(dirname "$0")/sweep.sh"
+cd "$tap_tmp" || exit 1
+unset KSWEEP_MPIRUN
+ksweep build "$tiny_job" --cache "$tiny_cache" >build.out 2>&1
+
+stub() { # FILE VERSION BODY
+    printf '#!/bin/sh\n[ "$1" = --version ] && { echo "%s"; exit; }\n%s\n' "$2" "$3" >"$1"
+    chmod +x "$1"
+}
+of() { pgrep -f "ksweep run .* --out $1( |\$)"; } # every process of a run, by its directory
+no_process() { ! of "$1" >/dev/null; }
+is_gone() { ! kill -0 "$1" 2>/dev/null; }
+
+# --- refused before a rank is started
+
+stub "$tap_tmp/marks" 'mpirun (Open MPI) 4.1.4' 'touch "$0.called"'
+refused() { # WHAT REGEX ARG...
+    local what=$1 regex=$2
+    shift 2
+    KSWEEP_MPIRUN=$tap_tmp/marks rc_is 2 "$what: 2" ksweep run "$@" --cache "$tiny_cache"
+    like "$(cat err)" "$regex" "$what: it says why"
+}
+refused 'no such job' 'gone.json' gone.json -n 2
+if [ "$(nproc)" -gt 1 ]; then
+    one=$(taskset -cp $$ | sed 's/.*: *\([0-9]*\).*/\1/')
+    KSWEEP_MPIRUN=$tap_tmp/marks rc_is 2 'two ranks on one of several cores: 2' \
+        taskset -c "$one" ksweep run "$tiny_job" -n 2 --out never --cache "$tiny_cache"
+    like "$(cat err)" 'cores shared' 'which its rehearsed map says'
+fi
+ok 'nothing was made' test ! -e never
+mkdir exists
+refused 'a directory that is no run' 'not the directory of a run.*--out' "$tiny_job" -n 2 --out exists
+ok 'no rank was started for any' test ! -e marks.called
+KSWEEP_MPIRUN=/nowhere/mpirun rc_is 2 'no mpirun: 2' ksweep run "$tiny_job" -n 2 --out never
+like "$(cat err)" 'KSWEEP_MPIRUN' 'it says where it looked'
+
+# --- a whole sweep, inside an allocation of two nodes that are not there
+
+SLURM_JOB_ID=7 SLURM_JOBID=7 SLURM_JOB_NUM_NODES=2 SLURM_NNODES=2 SLURM_NODELIST='far[1-2]' \
+    SLURM_JOB_NODELIST='far[1-2]' SLURM_TASKS_PER_NODE='1(x2)' \
+    rc_is 0 'two ranks: the exit status is 0' timeout 60 ksweep run "$tiny_job" -n 2 --out whole --cache "$tiny_cache"
+like "$(cat err)" 'Slurm job 7 .*this host only' 'in an allocation it says that it stays on this host'
+like "$(cat out)" '^complete: 15 cells, [0-9]+ ok' 'the result is printed'
+is "$(exit_of whole) $(field whole done)" '0 15' 'every cell is there'
+refused 'a complete directory' "is complete; its report: ksweep-analyze report whole/results.h5" "$tiny_job" -n 2 --out whole
+ok 'its report is where it says' ksweep-analyze report whole/results.h5
+sed "s|../../kernels|$KSWEEP_SOURCE_DIR/kernels|; s|\"tiny.csv\"|\"$KSWEEP_SOURCE_DIR/tests/data/tiny.csv\"|
+    s/\"max_ms\": 20/\"max_ms\": 30/" "$tiny_job" >other.json
+refused 'a resume with another job' 'measured under another job' other.json -n 2 --out whole --resume
+is "$(exit_of whole)" 2 'its status says 2'
+
+# --- Ctrl-C: once and the cells in flight finish; the command that is printed goes on
+
+sed "s|../../kernels|$KSWEEP_SOURCE_DIR/kernels|; s|\"tiny.csv\"|\"$KSWEEP_SOURCE_DIR/tests/data/tiny.csv\"|
+    s/\"warmup_ms\": 1,/\"warmup_ms\": 400,/" "$tiny_job" >slow.json
+has_done() { [ "$(field "$1" done)" -ge "$2" ] 2>/dev/null; }
+ksweep run slow.json -n 2 --out once --cache "$tiny_cache" >once.out 2>once.err &
+pid=$!
+ok 'INT: it measures' settles 30 has_done once 1
+kill -INT $pid
+wait $pid
+is $? 3 'INT: ends with 3, resumable'
+ok 'INT: the results are gathered' test -s once/results.h5
+ok 'INT: not all of them' test "$(field once done)" -lt 15
+ok 'INT: no process is left' no_process once
+rc_is 2 'INT: the directory is refused to a new run' ksweep run slow.json -n 2 --out once --cache "$tiny_cache"
+go_on=$(sed -n 's/.*go on with: \(.*\) (or choose.*/\1/p' err)
+like "$go_on" 'ksweep run slow.json .*-n 2 --resume --out once' 'INT: and told the whole command'
+like "$(cat once.err)" 'resume with: .*ksweep run slow.json .*-n 2 --resume --out once' 'INT: which the log has, too'
+rc_is 0 'INT: pasted, it completes the sweep' timeout 60 bash -c "$go_on"
+is "$(field once done)" 15 'INT: every cell'
+
+# --- kernels that hang: the second Ctrl-C ends all; a parent that is killed leaves no orphans
+
+cat >hang.json <<EOF
+{ "name": "hang", "why": "kernels that sleep for ever", "operator": "grouped_conv",
+  "kernels": [ {"config": "$KSWEEP_SOURCE_DIR/tests/fake/bad_kernels.json", "filter": "fault == 'sleep'"} ],
+  "problems": [ {"file": "$KSWEEP_SOURCE_DIR/tests/data/chaos.csv", "sample": 4, "seed": 1} ],
+  "measure": {"warmup_ms": 1, "max_ms": 5},
+  "isolate": {"kernel_timeout_s": 60} }
+EOF
+hangs() { # MARK: a worker of this run sleeps in its kernel
+    local p
+    for p in $(pgrep -x ksweep-worker); do
+        tr '\0' '\n' <"/proc/$p/environ" 2>/dev/null | grep -q "^HANG_MARK=$1\$" &&
+            grep -q nanosleep "/proc/$p/wchan" && return
+    done
+    return 1
+}
+for how in INT KILL; do
+    HANG_MARK=$tap_tmp/$how ksweep run hang.json -n 2 --out hang$how --cache "$tiny_cache" >hang.out 2>hang.err &
+    pid=$!
+    ok "$how: its kernels hang" settles 60 hangs "$tap_tmp/$how"
+    kill -$how $pid
+    [ $how = KILL ] || { sleep 0.3; kill -INT $pid; }
+    ok "$how: the parent ends" settles 10 is_gone $pid
+    wait $pid 2>"$tap_tmp/err"
+    [ $how = KILL ] || is "$(exit_of hang$how)" 3 "$how: resumable"
+    ok "$how: no rank, warden or launcher is left" settles 10 no_process hang$how
+    not_ok "$how: and no worker" hangs "$tap_tmp/$how"
+done
+
+# --- before rank 0 can take a signal the first Ctrl-C ends all
+
+stub "$tap_tmp/sleeps" 'mpirun (Open MPI) 4.1.4' 'sleep 987 & touch "$0.called"; wait'
+KSWEEP_MPIRUN=$tap_tmp/sleeps ksweep run "$tiny_job" -n 2 --out early --cache "$tiny_cache" >early.out 2>&1 &
+pid=$!
+settles 10 test -e sleeps.called
+kill -INT $pid
+wait $pid
+is $? 3 'too early for rank 0: 3'
+is "$(pgrep -fx 'sleep 987')" '' 'and the launcher is gone with what it started'
+
+# --- Open MPI 5, by its options
+
+stub "$tap_tmp/open5" 'mpirun (Open MPI) 5.0.3' 'echo "$*" >"$0.words"; env | grep "^PRTE_MCA" >"$0.env"
+while [ "$1" != --enable-recovery ]; do shift; done; shift; [ "$1" = --allow-run-as-root ] && shift; exec "$@"'
+KSWEEP_MPIRUN=$tap_tmp/open5 rc_is 0 'a stub of Open MPI 5 starts one rank' \
+    timeout 60 ksweep run "$tiny_job" -n 2 --out five --cache "$tiny_cache"
+like "$(cat open5.words)" '^-n 2 --host localhost:2 --map-by :OVERSUBSCRIBE --bind-to none --enable-recovery' 'with the options that it knows'
+like "$(cat open5.env)" 'PRTE_MCA_plm=.slurm' 'and without a batch system'
+
+# --- MPICH, where there is one
+
+hydra=$(command -v mpiexec.hydra)
+if [ -z "$hydra" ] && command -v apt-get >"$tap_tmp/apt"; then
+    mkdir debs
+    (cd debs && apt-get download mpich libslurm38 >../apt.out 2>&1 && for d in *.deb; do dpkg -x "$d" .; done)
+    hydra=$(ls "$PWD"/debs/usr/bin/mpiexec.hydra 2>"$tap_tmp/apt")
+    export LD_LIBRARY_PATH=$PWD/debs/usr/lib/x86_64-linux-gnu${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+fi
+if [ -n "$hydra" ]; then
+    timeout 60 "$hydra" -n 2 ksweep run "$tiny_job" --out mpich --cache "$tiny_cache" >mpich.out 2>&1
+    is $? 2 "MPICH's mpiexec: 2"
+    is "$(grep -c 'MPICH .*linked with Open MPI' mpich.out)" 1 'one rank says so, with both names'
+    ok 'nothing was made' test ! -e mpich
+    KSWEEP_MPIRUN=$hydra rc_is 2 'and it is refused for -n' ksweep run "$tiny_job" -n 2 --out mpich --cache "$tiny_cache"
+    like "$(cat err)" 'MPICH .*linked with Open MPI' 'with both names, too'
+else
+    tap_note 'MPICH is not installed and cannot be downloaded: its real launcher was not tried'
+fi
+done_testing
