@@ -8,6 +8,7 @@
 #include "mpi/launch.h"
 #include "mpi/prune.h"
 #include "mpi/run.h"
+#include "mpi/show.h"
 #include "spawn/warden.h"
 #include "store/store.h"
 #include "topo/bind.h"
@@ -38,7 +39,16 @@ static const struct ks_opt opts[] = {
       .type = KS_OPT_STR,
       .offset = AT(retry),
       .arg = "OUTCOME,...",
-      .help = "resume, and measure cells that ended so once more" },
+      .help = "resume, and measure cells that ended so once more; contaminated: those that are ok, "
+              "but were disturbed" },
+    { .name = "progress",
+      .type = KS_OPT_ENUM,
+      .offset = AT(progress),
+      .def = "auto",
+      .choices = ks_show_choices,
+      .arg = "HOW",
+      .help = "a line with a bar that is rewritten in place, lines of the log, or nothing; auto: a "
+              "bar where standard error is a terminal" },
     { .name = "max-time",
       .type = KS_OPT_DURATION_MS,
       .offset = AT(max_time_ms),
