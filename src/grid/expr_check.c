@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include "base/opt.h"
 #include "grid/expr_node.h"
+#include "op/op.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -28,7 +28,7 @@ static int complain(const struct checker *c, const struct ks_expr_node *n, const
 /* ", did you mean 'x'" or "". */
 static void hint(const char *word, const char *const *known, char out[64])
 {
-    const char *near = known ? ks_nearest(word, known) : NULL;
+    const char *near = known ? ks_word_nearest(word, known) : NULL;
 
     out[0] = '\0';
     if (near)

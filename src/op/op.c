@@ -100,7 +100,7 @@ static const char *const other_words[][2] = { { "fp32", "float32" },
                                               { "backward_data", "bwd" },
                                               { "backward_weight", "wgrad" } };
 
-static const char *own_word(const char *const *names, const char *text)
+const char *ks_word_nearest(const char *text, const char *const *names)
 {
     for (size_t i = 0; i < sizeof(other_words) / sizeof(other_words[0]); i++)
         if (strcasecmp(other_words[i][1], text) == 0 && name_index(names, other_words[i][0]) >= 0)
@@ -117,7 +117,7 @@ void ks_word_put_known(const char *of, const char *text, struct ks_buf *to)
             names = choices[i].names;
     if (!names)
         return;
-    near = own_word(names, text);
+    near = ks_word_nearest(text, names);
     if (near)
         ks_buf_printf(to, "; did you mean '%s'?", near);
     ks_buf_printf(to, "%s", near ? " Known are " : "; known are ");
