@@ -200,6 +200,8 @@ static struct cells count_cells(const struct ks_grid *g, const struct codes *cod
     const bool *is_here = runnable_of(g, codes, i);
     bool *can_run = codes->can_run;
     struct cells n = { .n_runnable = codes->runnable.n[ks_grid_domain(g, i)] };
+    if (!codes->n_built) /* nothing is known of any instance */
+        return n;
     for (uint32_t k = 0; k < g->n_instances; k++) {
         can_run[k] = is_here[k] && !ks_refusals_has(&codes->refusals, i, k);
         n.n_refused += is_here[k] && !can_run[k];

@@ -46,7 +46,9 @@ static int put_question(const struct ks_grid *g, const struct ks_build *b, struc
 
     ks_lines_begin(to, KS_REFUSALS_KIND, KS_REFUSALS_VERSION);
     put_kernels(g, b, r, to);
-    r->stride = 1 + (uint32_t)((uint64_t)g->n_problems * r->n_kernels / KS_REFUSALS_PAIRS);
+    uint64_t pairs = (uint64_t)g->n_problems * r->n_kernels / KS_REFUSALS_PAIRS;
+    uint64_t problems = g->n_problems / KS_REFUSALS_PROBLEMS;
+    r->stride = 1 + (uint32_t)(pairs > problems ? pairs : problems);
     ks_buf_init(&text);
     for (uint32_t i = 0; i < g->n_problems; i += r->stride) {
         const struct ks_problem p = ks_problem_table_get(&g->problems, i);

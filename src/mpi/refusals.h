@@ -12,8 +12,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define KS_REFUSALS_PAIRS                                                                          \
-    20000000ull /* that are asked at most: then only of every so many problems */
+/* Asked at most; of more problems, one in so many. */
+#define KS_REFUSALS_PAIRS    20000000ull
+#define KS_REFUSALS_PROBLEMS 100000ull
 
 /* Zero: nothing is known. ks_refusals_release() frees it. */
 struct ks_refusals {
