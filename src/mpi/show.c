@@ -24,7 +24,8 @@ void ks_show_open(struct ks_show *s, enum ks_show_how how, struct ks_log *log, c
 {
     *s = (struct ks_show){ .log = log, .dir = dir, .begun_ns = now_ns };
     s->term = ks_term_look(how == KS_SHOW_BAR ? -1 : fileno(log->to));
-    s->has_bar = s->term.is_terminal && (how == KS_SHOW_AUTO || how == KS_SHOW_BAR);
+    s->has_bar = s->term.is_terminal &&
+                 (how == KS_SHOW_BAR || (how == KS_SHOW_AUTO && log->level >= KS_INFO));
     s->has_lines = how != KS_SHOW_NONE;
     if (s->has_bar)
         log->erase = KS_TERM_ERASE;
