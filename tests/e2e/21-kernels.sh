@@ -45,7 +45,7 @@ rc_is 2 "a filter with an unknown name" ksweep kernels "$config" --filter "tile_
 like "$(cat "$tap_tmp/err")" "^ksweep kernels: --filter: .*unknown name 'tile_n', did you mean 'tile_m'; known are .*pipe" \
     "names the option, the nearest and all"
 rc_is 0 "the traits" ksweep kernels "$config" --traits
-like "$(tr -s ' \n' ' ' <"$tap_tmp/out")" 'pipe text fast, slow' "their names and values"
+like "$(tr -s ' \n' ' ' <"$tap_tmp/out")" 'pipe text slow, fast' "their names and values"
 like "$(cat "$tap_tmp/out")" '^    [a-zA-Z].{9,}' "and what they mean"
 rc_is 2 "a filter that keeps nothing" ksweep kernels "$config" --filter "tile_m == 3"
 rc_is 0 "an installed config by its bare name" ksweep kernels host_forward_quick --count
