@@ -403,16 +403,19 @@ static const char *first_reason(const struct ks_grid *g)
 }
 
 /* An instance's own test says so, which is part of its code. */
-static void print_refusals(const struct codes *k, const struct totals *t)
+static void print_refusals(const struct codes *k, const struct totals *t, uint32_t n_instances)
 {
     const char *why = k->why[0] ? k->why : k->why_refusals;
     if (k->is_sim || !t->n_runnable)
         return;
     if (why[0])
-        ks_cmd_printf("how many more their instances refuse is not known: %s\n", why);
+        ks_cmd_printf("how many more their instances refuse is not known: %s", why);
     else
-        ks_cmd_printf("%s%llu more are unsupported: the instance refuses the problem\n",
+        ks_cmd_printf("%s%llu more are unsupported: the instance refuses the problem",
                       k->refusals.stride > 1 ? "about " : "", (unsigned long long)t->n_refused);
+    if (!why[0] && k->n_built < n_instances)
+        ks_cmd_printf(" (of the %u of %u instances that are built)", k->n_built, n_instances);
+    ks_cmd_printf("\n");
 }
 
 static void print_size(const struct ks_grid *g, const struct codes *k, const struct totals *t)
@@ -429,7 +432,7 @@ static void print_size(const struct ks_grid *g, const struct codes *k, const str
                   strcmp(g->job.device.arch, "native") ? g->job.device.arch : "this host");
     if (cells && !t->n_runnable)
         ks_cmd_printf("for instance: %s\n", first_reason(g));
-    print_refusals(k, t);
+    print_refusals(k, t, g->n_instances);
     if (t->n_without)
         ks_cmd_printf(
             "%u problems have no cell: no instance computes their direction, dtype, layout and "
@@ -456,7 +459,8 @@ static void print_time(const struct ks_grid *g, const struct codes *k, const str
     ks_cmd_printf(" of device time;");
     print_seconds(" on", time.left_s);
     ks_cmd_printf(" with %u device%s", devices, devices == 1 ? "" : "s");
-    print_seconds(" (", time.low_s);
+    ks_cmd_printf(" (");
+    print_seconds("from", time.low_s);
     print_seconds(" to", time.high_s);
     ks_cmd_printf(" before anything is measured)");
     if (n_missing)

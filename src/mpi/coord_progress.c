@@ -45,13 +45,8 @@ static uint32_t n_built(const struct ks_coord *c)
 {
     uint32_t n = 0;
 
-    for (uint32_t i = 0; i < ks_build_n_units(c->c.build); i++) {
-        const uint32_t *members;
-        uint32_t n_members = ks_build_unit(c->c.build, i, &members);
-
-        for (uint32_t k = 0; k < n_members && !ks_build_unit_is_missing(c->c.build, i); k++)
-            n += members[k] < c->c.grid->n_instances;
-    }
+    for (uint32_t i = 0; i < c->c.grid->n_instances; i++)
+        n += ks_build_artefact(c->c.build, i)->state != KS_ART_MISSING;
     return n;
 }
 
