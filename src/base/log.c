@@ -15,10 +15,12 @@ struct ks_log ks_log_stderr(enum ks_level level, int rank)
 }
 
 /* One write per line, so that lines of several processes on one terminal do not mix. */
-static void put_line(FILE *to, const char *line, size_t n)
+static void put_line(FILE *to, const char *before, const char *line, size_t n)
 {
     if (!to)
         return;
+    if (before)
+        fputs(before, to);
     fwrite(line, 1, n, to);
     fflush(to);
 }
@@ -44,8 +46,8 @@ void ks_logf(const struct ks_log *log, enum ks_level level, const char *fmt, ...
     if (k > 0)
         n += ks_text_escape(line + n, room - n, message, strlen(message), KS_LINES_INDENT);
     line[n++] = '\n';
-    put_line(log->to, line, n);
-    put_line(log->copy, line, n);
+    put_line(log->to, log->erase, line, n);
+    put_line(log->copy, NULL, line, n);
 }
 
 bool ks_log_often(const struct ks_log *log, struct ks_log_often *often, const char *what)

@@ -11,8 +11,10 @@
 enum ks_level { KS_ERROR, KS_WARN, KS_INFO, KS_DEBUG, KS_TRACE };
 
 struct ks_log {
-    FILE *to;   /* usually stderr; borrowed */
-    FILE *copy; /* NULL, or a second place (DIR/log); borrowed */
+    FILE *to;          /* usually stderr; NULL: nowhere; borrowed */
+    FILE *copy;        /* NULL, or a second place (DIR/log); borrowed */
+    const char *erase; /* NULL, or written to `to` before each entry: a line there is rewritten in
+                          place (term.h); borrowed */
     enum ks_level level;
     int rank; /* -1: not part of a job, no rank printed */
 };

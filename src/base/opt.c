@@ -152,6 +152,8 @@ static int parse_bool(const char *s, bool *out, struct ks_err *err)
 static int parse_enum(const struct ks_opt *o, const char *s, unsigned *out, struct ks_err *err)
 {
     const char *near;
+    struct ks_buf known;
+    int rc;
 
     for (unsigned i = 0; o->choices[i]; i++)
         if (!strcmp(o->choices[i], s)) {
@@ -159,9 +161,14 @@ static int parse_enum(const struct ks_opt *o, const char *s, unsigned *out, stru
             return 0;
         }
     near = ks_nearest(s, o->choices);
-    if (near)
-        return ks_fail(err, KS_EINVAL, "unknown choice '%s'; did you mean '%s'?", s, near);
-    return ks_fail(err, KS_EINVAL, "unknown choice '%s'; one of them is '%s'", s, o->choices[0]);
+    ks_buf_init(&known);
+    for (unsigned i = 0; o->choices[i]; i++)
+        ks_buf_printf(&known, "%s%s", i ? ", " : "", o->choices[i]);
+    rc = ks_fail(err, KS_EINVAL, "unknown choice '%s'%s%s%s known are %s", s,
+                 near ? "; did you mean '" : "", near ? near : "", near ? "'?" : ";",
+                 ks_buf_text(&known));
+    ks_buf_release(&known);
+    return rc;
 }
 
 /* NULL, the default: none. */

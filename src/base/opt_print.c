@@ -3,6 +3,7 @@
 #include "base/opt.h"
 #include "base/wrap.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -28,16 +29,59 @@ static const char *default_text(const struct ks_opt *o)
     return o->def && *o->def ? o->def : "none";
 }
 
+/* Limits that nobody meets are not told. */
+#define HUGE_LIMIT 4e9
+
 static bool has_range(const struct ks_opt *o)
 {
+    if (o->type == KS_OPT_DURATION_MS)
+        return true;
     return (o->min != 0 || o->max != 0) && o->type != KS_OPT_STR && o->type != KS_OPT_LIST &&
-           o->type != KS_OPT_ENUM && o->type != KS_OPT_BOOL;
+           o->type != KS_OPT_ENUM && o->type != KS_OPT_BOOL &&
+           !(o->min == 0 && o->max >= HUGE_LIMIT);
+}
+
+/* In the greatest unit in which it is a whole number. */
+static void put_duration(double ms, struct ks_buf *to)
+{
+    static const struct {
+        double ms;
+        const char *unit;
+    } units[] = { { 3.6e6, "h" }, { 6e4, "m" }, { 1e3, "s" } };
+
+    for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
+        if (ms >= units[i].ms && fmod(ms, units[i].ms) == 0) {
+            ks_buf_printf(to, "%.12g%s", ms / units[i].ms, units[i].unit);
+            return;
+        }
+    ks_buf_printf(to, "%.12gms", ms);
 }
 
 static void put_range(const struct ks_opt *o, struct ks_buf *to)
 {
-    ks_buf_printf(to, "%.12g to %.12g%s", o->min, o->max,
-                  o->type == KS_OPT_DURATION_MS ? " ms" : "");
+    const bool has_most = o->max > 0 && o->max < HUGE_LIMIT;
+
+    if (o->type != KS_OPT_DURATION_MS) {
+        ks_buf_printf(to, "%.12g to %.12g", o->min, o->max);
+        return;
+    }
+    ks_buf_printf(to, "ms, s, m or h");
+    if (o->min > 0 && has_most)
+        ks_buf_printf(to, ", from ");
+    else if (o->min > 0)
+        ks_buf_printf(to, ", at least ");
+    if (o->min > 0)
+        put_duration(o->min, to);
+    if (has_most) {
+        ks_buf_printf(to, o->min > 0 ? " to " : ", at most ");
+        put_duration(o->max, to);
+    }
+}
+
+/* The table has no default, and its help may say what is meant then. */
+static bool tells_default(const struct ks_opt *o)
+{
+    return !(o->def && *o->def) && strstr(o->help, "default");
 }
 
 enum {
@@ -109,7 +153,8 @@ void ks_opt_markdown(const struct ks_opt *table, struct ks_buf *to)
         if (o->letter)
             ks_buf_printf(to, "`-%c`, ", o->letter);
         ks_buf_printf(to, "`--%s%s%s` | `%s` | %s | ", name, o->arg ? " " : "",
-                      o->arg ? o->arg : "", key, default_text(o));
+                      o->arg ? o->arg : "", key,
+                      tells_default(o) ? "see meaning" : default_text(o));
         if (o->choices)
             put_choices(o, ", ", to);
         else if (o->type == KS_OPT_BOOL)

@@ -24,11 +24,12 @@ struct ks_cell_view {
     uint32_t i_problem, i_instance;
     struct ks_record *records; /* [n_records] all attempts, in journal order; owned */
     uint32_t n_records;
+    uint32_t attempt;     /* that counts; 0: none yet */
     struct ks_buf output;           /* what it printed last */
     struct ks_program_run *program; /* of a run of a program: its last attempt; NULL: none; owned */
 };
 
-/* name: "PROBLEM:INSTANCE", ids in hex or unique prefixes of them. KS_EINVAL, KS_ENOENT. */
+/* name: see ks_cell_find(). KS_EINVAL, KS_ENOENT. */
 int ks_cell_open(const char *dir, const char *name, struct ks_cell_view *v_out, struct ks_err *err);
 void ks_cell_close(struct ks_cell_view *v);
 

@@ -5,6 +5,7 @@
 #include "base/hash.h"
 #include "base/text.h"
 #include "cmd/cell.h"
+#include "cmd/cell_find.h"
 #include "journal/journal.h"
 #include "journal/ledger.h"
 #include "record/stats.h"
@@ -12,52 +13,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* An id by its hex text or a unique prefix of it among ids. */
-static int find_id(const char *what, const char *text, size_t len, const uint64_t *ids, size_t n,
-                   uint64_t *out, struct ks_err *err)
-{
-    size_t hits = 0;
-    for (size_t i = 0; i < n; i++) {
-        char hex[17];
-        ks_hex64(ids[i], hex);
-        if (len && len <= 16 && strncmp(hex, text, len) == 0) {
-            *out = ids[i];
-            hits++;
-        }
-    }
-    if (hits == 1)
-        return 0;
-    return ks_fail(err, KS_EINVAL, "%s '%.*s' %s; ids are in training.csv", what, (int)len, text,
-                   hits ? "fits more than one" : "is not in this run");
-}
-
-static int find_cell(struct ks_cell_view *v, const char *name, struct ks_err *err)
-{
-    const struct ks_grid *g = &v->grid;
-    const char *colon = strchr(name, ':');
-    uint32_t most = g->n_problems > g->n_instances ? g->n_problems : g->n_instances;
-    if (!colon)
-        return ks_fail(err, KS_EINVAL, "cell '%s': write PROBLEM:INSTANCE", name);
-    uint64_t *ids = malloc((most ? most : 1) * sizeof(*ids));
-    if (!ids)
-        return ks_fail(err, KS_ENOMEM, "out of memory");
-    for (uint32_t i = 0; i < g->n_problems; i++)
-        ids[i] = ks_problem_table_id(&g->problems, i);
-    int rc = find_id("problem", name, (size_t)(colon - name), ids, g->n_problems, &v->problem, err);
-    for (uint32_t i = 0; i < g->n_instances; i++)
-        ids[i] = g->instances[i].id;
-    if (rc == 0)
-        rc = find_id("instance", colon + 1, strlen(colon + 1), ids, g->n_instances, &v->instance,
-                     err);
-    free(ids);
-    if (rc < 0)
-        return rc;
-    v->cell = (struct ks_cell){ v->problem, v->instance, g->condition };
-    v->i_problem = (uint32_t)ks_grid_problem(g, v->problem);
-    v->i_instance = (uint32_t)ks_grid_instance(g, v->instance);
-    return 0;
-}
 
 static int keep_record(struct ks_cell_view *v, const struct ks_journal_frame *f, struct ks_err *err)
 {
@@ -107,7 +62,9 @@ static int on_frame(void *ctx, const struct ks_journal_frame *f, struct ks_err *
     return 0;
 }
 
-static int load_job(struct ks_cell_view *v, const char *journal, struct ks_err *err)
+/* The job, the cell that is meant, and which of its attempts counts. */
+static int load_job(struct ks_cell_view *v, const char *journal, const char *name,
+                    struct ks_err *err)
 {
     struct ks_ledger *l = NULL;
     struct ks_journal_totals totals;
@@ -119,6 +76,10 @@ static int load_job(struct ks_cell_view *v, const char *journal, struct ks_err *
         rc = ks_fail(err, KS_EFORMAT, "'%s': the journal holds no job", v->dir);
     else
         rc = ks_grid_load_text(text, "job in the journal", &v->grid, err);
+    if (rc == 0)
+        rc = ks_cell_find(v, l, journal, name, err);
+    const struct ks_ledger_cell *c = rc == 0 ? ks_ledger_find(l, &v->cell) : NULL;
+    v->attempt = ks_ledger_is_final(c) ? c->attempt : 0;
     ks_ledger_destroy(l);
     return rc;
 }
@@ -151,9 +112,7 @@ int ks_cell_open(const char *dir, const char *name, struct ks_cell_view *v, stru
     int rc = ks_path_is_dir(dir) ? ks_path_join(journal, sizeof(journal), dir, "journal", err)
                                  : ks_fail(err, KS_ENOENT, "'%s' is not a run's directory", dir);
     if (rc == 0)
-        rc = load_job(v, journal, err);
-    if (rc == 0)
-        rc = find_cell(v, name, err);
+        rc = load_job(v, journal, name, err);
     if (rc == 0)
         rc = ks_journal_read(journal, on_frame, NULL, v, &totals, err);
     if (rc == 0 && v->n_records == 0)

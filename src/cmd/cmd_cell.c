@@ -104,10 +104,26 @@ static void put_program(const struct ks_cell_view *v, struct ks_buf *to)
     ks_buf_u8(to, '\n');
 }
 
+/* The attempt that counts, or the others. */
+static void put_attempts(const struct ks_cell_view *v, bool counts, struct ks_buf *to)
+{
+    bool has_head = !counts || !v->attempt;
+    for (uint32_t i = 0; i < v->n_records; i++) {
+        const struct ks_record *r = &v->records[i];
+        bool is_it = r->role == KS_ROLE_CELL && v->attempt && r->attempt == v->attempt;
+        if (is_it != counts)
+            continue;
+        if (!has_head)
+            ks_buf_printf(to, "attempt %u counts\n", v->attempt);
+        has_head = true;
+        ks_cell_print(r, to);
+    }
+}
+
 static void put_records(const struct ks_cell_view *v, struct ks_buf *to)
 {
-    for (uint32_t i = 0; i < v->n_records; i++)
-        ks_cell_print(&v->records[i], to);
+    put_attempts(v, true, to);
+    put_attempts(v, false, to);
     if (!v->n_records)
         ks_buf_printf(to, "not measured yet\n");
     put_alias(v, to);
@@ -166,7 +182,10 @@ static int cell(struct ks_call *call, struct ks_err *err)
 
 const struct ks_command ks_cmd_cell = {
     .name = "cell",
-    .summary = "Everything known of one cell, and how to run exactly it again.",
+    .summary =
+        "Everything known of one cell, and how to run exactly it again. PROBLEM and INSTANCE "
+        "are names, parts of names that no other has, \"...\" for what is left out, or ids; "
+        "INSTANCE may be best: the fastest of the problem.",
     .usage = "cell DIR PROBLEM:INSTANCE [--run | --gdb | --command]",
     .opts = opts,
     .cfg_size = sizeof(struct config),

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "base/wrap.h"
 #include "cmd/cmd_util.h"
 #include "cmd/kernels_view.h"
 #include "grid/arch.h"
@@ -11,12 +12,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum format { AUTO, JSON, CSV, T1 };
 
 struct config {
     const char *arch, *filter, *filter_file, *export;
-    bool list, count, json;
+    bool list, count, traits, json;
     unsigned format; /* enum format */
 };
 #define AT(member) offsetof(struct config, member)
@@ -51,6 +53,12 @@ static const struct ks_opt opts[] = {
       .def = "no",
       .help = "print how many there are, what rules and filters leave out, and what cannot run, "
               "by reason" },
+    { .name = "traits",
+      .type = KS_OPT_BOOL,
+      .offset = AT(traits),
+      .def = "no",
+      .help = "print the names that filters know: each trait, its values, which of them occur, and "
+              "what it means" },
     { .name = "export",
       .type = KS_OPT_STR,
       .offset = AT(export),
@@ -141,6 +149,8 @@ static int emit(const struct work *w, const struct ks_log *log, struct ks_err *e
         rc = export(w, &b, err);
     else if (w->cfg->count && w->cfg->json)
         ks_kernels_counts_json(&w->set, w->n_excluded, &b);
+    else if (w->cfg->traits)
+        ks_kernels_traits(&w->set, ks_wrap_width(STDOUT_FILENO), &b);
     else if (w->cfg->count)
         ks_kernels_counts(&w->set, w->n_excluded, &b);
     else if (w->cfg->json)
@@ -176,8 +186,10 @@ static int add_all(struct work *w, struct ks_err *err)
 
 static int check_options(const struct config *c, struct ks_err *err)
 {
-    if (c->list + c->count + (c->export != NULL) > 1)
-        return ks_fail(err, KS_EINVAL, "only one of --list, --count and --export");
+    if (c->list + c->count + c->traits + (c->export != NULL) > 1)
+        return ks_fail(err, KS_EINVAL, "only one of --list, --count, --traits and --export");
+    if (c->traits && c->json)
+        return ks_fail(err, KS_EINVAL, "--traits has no JSON: --export FILE.json has all traits");
     if (c->format != AUTO && !c->export)
         return ks_fail(err, KS_EINVAL, "--format is of an --export FILE");
     return 0;
@@ -215,6 +227,7 @@ static int run(struct ks_call *call, struct ks_err *err)
     const struct ks_cmd_env *env = call->env;
     const struct config *c = call->cfg;
     struct work w = { .cfg = c, .configs = call->operands, .n_configs = call->n_operands };
+    w.set.filter_of = "--filter";
     struct ks_buf flags;
     int rc = check_options(c, err);
 
@@ -240,7 +253,7 @@ const struct ks_command ks_cmd_kernels = {
         "cannot run, what is left out.",
     .usage =
         "kernels CONFIG... [--arch A] [--filter EXPR] [--filter-file FILE] [--list | --count | "
-        "--export FILE [--format F]] [--json]",
+        "--traits | --export FILE [--format F]] [--json]",
     .opts = opts,
     .cfg_size = sizeof(struct config),
     .n_min = 1,

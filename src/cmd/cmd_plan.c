@@ -8,8 +8,12 @@
 #include "grid/plain.h"
 #include "grid/programs.h"
 #include "mpi/alias.h"
+#include "mpi/progress.h"
 #include "mpi/prune.h"
+#include "mpi/refusals.h"
 #include "sched/cost.h"
+#include "sched/eta.h"
+#include "sched/sched.h"
 #include "topo/topo.h"
 
 #include <math.h>
@@ -134,14 +138,22 @@ struct codes {
     uint32_t n_built; /* instances whose code_id is in the cache */
     bool is_sim;      /* it runs no code */
     struct runnable runnable;
-    char why[200]; /* nothing is known; "": something is */
+    struct ks_refusals refusals;
+    bool *can_run;          /* [n_instances] of the problem that is looked at */
+    char why[200];          /* nothing is known; "": something is */
+    char why_refusals[200]; /* the same of what instances refuse */
 };
 
-/* Cells of one problem that can run here, how many of them are left out, and how many have another
- * one's outcome. */
+/* Cells of one problem: that this host or arch could run, those among them whose instance refuses
+ * the problem, how many of the rest are left out, and how many have another one's outcome. */
 struct cells {
-    uint32_t n_runnable, n_pruned, n_aliased;
+    uint32_t n_runnable, n_refused, n_pruned, n_aliased;
 };
+
+static uint32_t n_to_run(const struct cells *n)
+{
+    return n->n_runnable - n->n_refused - n->n_pruned - n->n_aliased;
+}
 
 static bool is_left_out(const struct ks_grid *g, const struct codes *k, uint32_t i, uint32_t ii)
 {
@@ -174,7 +186,7 @@ static const bool *runnable_of(const struct ks_grid *g, const struct codes *code
 static uint32_t count_aliased(const struct ks_grid *g, const struct codes *codes, uint32_t i,
                               uint32_t group)
 {
-    const bool *can_run = runnable_of(g, codes, i);
+    const bool *can_run = codes->can_run;
     const struct ks_aliases *a = &codes->aliases;
     uint32_t n = 0;
     bool has_first = false;
@@ -191,8 +203,15 @@ static uint32_t count_aliased(const struct ks_grid *g, const struct codes *codes
 
 static struct cells count_cells(const struct ks_grid *g, const struct codes *codes, uint32_t i)
 {
-    const bool *can_run = runnable_of(g, codes, i);
+    const bool *is_here = runnable_of(g, codes, i);
+    bool *can_run = codes->can_run;
     struct cells n = { .n_runnable = codes->runnable.n[ks_grid_domain(g, i)] };
+    if (!codes->n_built) /* nothing is known of any instance */
+        return n;
+    for (uint32_t k = 0; k < g->n_instances; k++) {
+        can_run[k] = is_here[k] && !ks_refusals_has(&codes->refusals, i, k);
+        n.n_refused += is_here[k] && !can_run[k];
+    }
     for (uint32_t k = 0; codes->spills && k < g->n_instances; k++)
         n.n_pruned += can_run[k] && is_left_out(g, codes, i, k);
     for (uint32_t group = 0; group < codes->aliases.n_groups; group++)
@@ -257,24 +276,30 @@ static void read_codes(const struct ks_grid *g, const struct config *c, struct k
         snprintf(out->why, sizeof(out->why), "%.190s", err.text);
     else if (!out->n_built)
         snprintf(out->why, sizeof(out->why), "nothing is built yet");
+    if (!out->why[0] && ks_refusals_ask(g, b, warden, &out->refusals, &err) < 0)
+        snprintf(out->why_refusals, sizeof(out->why_refusals), "%.190s", err.text);
     ks_build_destroy(b);
 }
 
-/* The kernel's own applicability test may refuse more, and no instance is like another. */
 static double cell_s(const struct ks_grid *g, uint32_t i)
 {
     const struct ks_problem p = ks_problem_table_get(&g->problems, i);
-    struct ks_cost_rates r = ks_cost_rates(&g->job);
-    return ks_cost_cell_s(&g->job.measure,
-                          ks_cost_call_s(&r, ks_problem_flops(&p), ks_problem_min_bytes(&p)));
+    return ks_cost_problem_s(&g->job, &p);
 }
 
 struct totals {
-    uint64_t n_runnable, n_pruned, n_aliased;
+    uint64_t n_runnable, n_refused, n_pruned, n_aliased;
     uint32_t n_without; /* problems without any cell */
-    double visits_s;    /* of the work: expected */
-    struct ks_plan_work work;
+    double cells_s, visits_s;
+    struct ks_plan_work work; /* with all that devices need beside */
 };
+
+/* Of a device, with all that it needs beside cells and visits. */
+static double whole_s(double work_s)
+{
+    const struct ks_eta_work w = { .cells_s = work_s, .n_devices = 1 };
+    return ks_eta_left(&(struct ks_eta){ .busy_s = 0 }, &w).left_s;
+}
 
 static struct totals add_up(const struct ks_grid *g, const struct codes *k)
 {
@@ -282,14 +307,16 @@ static struct totals add_up(const struct ks_grid *g, const struct codes *k)
     for (uint32_t i = 0; i < g->n_problems; i++) {
         struct cells n = count_cells(g, k, i);
         double cell = cell_s(g, i);
-        double visits_s = n.n_runnable > 1 ? ks_cost_visits_s(&g->job, cell) : 0;
-        double s = (n.n_runnable - n.n_pruned - n.n_aliased + 2) * cell + visits_s; /* 2 anchors */
+        double visits_s = n.n_runnable > n.n_refused + 1 ? ks_cost_visits_s(&g->job, cell) : 0;
+        double s = whole_s(n_to_run(&n) * cell + visits_s);
         t.n_without += ks_grid_n_cells_of(g, i) == 0;
-        if (n.n_runnable == 0)
-            continue;
         t.n_runnable += n.n_runnable;
+        t.n_refused += n.n_refused;
+        if (n.n_runnable == n.n_refused)
+            continue;
         t.n_pruned += n.n_pruned;
         t.n_aliased += n.n_aliased;
+        t.cells_s += n_to_run(&n) * cell;
         t.visits_s += visits_s;
         t.work.work_s += s;
         t.work.longest_cell_s = fmax(t.work.longest_cell_s, cell);
@@ -303,12 +330,15 @@ static struct totals add_up(const struct ks_grid *g, const struct codes *k)
 
 static void print_seconds(const char *what, double s)
 {
-    if (s < 120)
-        ks_cmd_printf("%s %.0f s", what, ceil(s));
-    else if (s < 7200)
-        ks_cmd_printf("%s %.0f min", what, ceil(s / 60));
-    else
-        ks_cmd_printf("%s %.1f h", what, s / 3600);
+    char text[32];
+    ks_progress_time(s, text, sizeof(text));
+    ks_cmd_printf("%s %s", what, text);
+}
+
+static uint32_t n_supported(const struct ks_grid *g, const struct codes *k, uint32_t i)
+{
+    struct cells n = count_cells(g, k, i);
+    return n.n_runnable - n.n_refused;
 }
 
 static void print_problems(const struct ks_grid *g, const struct codes *k, bool is_all)
@@ -318,7 +348,7 @@ static void print_problems(const struct ks_grid *g, const struct codes *k, bool 
     for (uint32_t i = 0; i < n; i++) {
         const struct ks_problem p = ks_problem_table_get(&g->problems, i);
         ks_cmd_printf("%5u  %-32.32s %9.3f %8lld %9u\n", i + 1, p.name, ks_problem_flops(&p) * 1e-9,
-                      (long long)p.count, count_cells(g, k, i).n_runnable);
+                      (long long)p.count, n_supported(g, k, i));
     }
     if (n < g->n_problems)
         ks_cmd_printf("       ... and %u more (--list)\n", g->n_problems - n);
@@ -378,7 +408,23 @@ static const char *first_reason(const struct ks_grid *g)
     return "";
 }
 
-static void print_size(const struct ks_grid *g, const struct totals *t)
+/* An instance's own test says so, which is part of its code. */
+static void print_refusals(const struct codes *k, const struct totals *t, uint32_t n_instances)
+{
+    const char *why = k->why[0] ? k->why : k->why_refusals;
+    if (k->is_sim || !t->n_runnable)
+        return;
+    if (why[0])
+        ks_cmd_printf("how many more their instances refuse is not known: %s", why);
+    else
+        ks_cmd_printf("%s%llu more are unsupported: the instance refuses the problem",
+                      k->refusals.stride > 1 ? "about " : "", (unsigned long long)t->n_refused);
+    if (!why[0] && k->n_built < n_instances)
+        ks_cmd_printf(" (of the %u of %u instances that are built)", k->n_built, n_instances);
+    ks_cmd_printf("\n");
+}
+
+static void print_size(const struct ks_grid *g, const struct codes *k, const struct totals *t)
 {
     unsigned long long cells = ks_grid_n_cells(g);
     unsigned long long pairs = (unsigned long long)g->n_problems * g->n_instances;
@@ -392,6 +438,7 @@ static void print_size(const struct ks_grid *g, const struct totals *t)
                   strcmp(g->job.device.arch, "native") ? g->job.device.arch : "this host");
     if (cells && !t->n_runnable)
         ks_cmd_printf("for instance: %s\n", first_reason(g));
+    print_refusals(k, t, g->n_instances);
     if (t->n_without)
         ks_cmd_printf(
             "%u problems have no cell: no instance computes their direction, dtype, layout and "
@@ -421,19 +468,39 @@ static void print_programs(const struct ks_grid *g, const struct codes *k, bool 
     print_problems(g, k, is_all);
 }
 
+/* By the formula of the log and of `ksweep status`, before anything is known. */
+static void print_time(const struct ks_grid *g, const struct codes *k, const struct totals *t,
+                       uint32_t devices)
+{
+    const struct ks_eta_work w = { .cells_s = t->cells_s,
+                                   .error = ks_sched_guess_error(g->n_problems),
+                                   .visits_s = t->visits_s,
+                                   .n_devices = devices };
+    struct ks_eta_time time = ks_eta_left(&(struct ks_eta){ .busy_s = 0 }, &w);
+    uint32_t n_missing = k->is_sim ? 0 : g->n_instances - k->n_built;
+    print_seconds("about", t->work.work_s);
+    ks_cmd_printf(" of device time;");
+    print_seconds(" on", time.left_s);
+    ks_cmd_printf(" with %u device%s", devices, devices == 1 ? "" : "s");
+    ks_cmd_printf(" (");
+    print_seconds("from", time.low_s);
+    print_seconds(" to", time.high_s);
+    ks_cmd_printf(" before anything is measured)");
+    if (n_missing)
+        print_seconds(", builds of about", ks_eta_builds_s(n_missing, 0, 0, devices));
+    ks_cmd_printf("%s\n", n_missing ? " not counted" : "");
+}
+
 static void print_plan(const struct ks_grid *g, const struct codes *k, const struct totals *t,
                        uint32_t devices, bool is_all)
 {
     ks_cmd_printf("%s: %s\n", g->job.name, g->job.why);
-    print_size(g, t);
+    print_size(g, k, t);
     if (has_exclude(&g->job)) /* none is news, too: of lists of another dtype or layout */
         ks_cmd_printf("%u problems of the lists are left out (exclude)\n", g->n_left_out);
     print_pruned(g, k, t->n_pruned);
     print_aliases(g, k, t->n_aliased);
-    print_seconds("about", t->work.work_s);
-    ks_cmd_printf(" of device time;");
-    print_seconds(" on", t->work.work_s / devices);
-    ks_cmd_printf(" with %u device%s, builds not counted\n", devices, devices == 1 ? "" : "s");
+    print_time(g, k, t, devices);
     if (t->visits_s > 0) {
         print_seconds("about", t->visits_s);
         ks_cmd_printf(
@@ -469,7 +536,7 @@ static int show(const struct ks_grid *g, const struct codes *k, const struct con
     }
     int rc = ks_emit(&b, NULL, err);
     ks_buf_release(&b);
-    return rc;
+    return rc < 0 ? rc : t.n_runnable > t.n_refused ? KS_EXIT_OK : KS_EXIT_LOOK;
 }
 
 static int export_grid(const struct ks_grid *g, const char *file, struct ks_err *err)
@@ -512,23 +579,33 @@ static int show_binding(const struct ks_grid *g, const struct config *c, struct 
 
 static void release_codes(struct codes *k)
 {
+    ks_refusals_release(&k->refusals);
+    free(k->can_run);
     ks_aliases_release(&k->aliases);
     free(k->spills);
     free(k->runnable.is);
     free(k->runnable.n);
 }
 
+/* *out is to be released, whatever this returns. */
+static int find_codes(const struct ks_grid *g, const struct config *c, struct ks_warden *warden,
+                      struct codes *out, struct ks_err *err)
+{
+    read_codes(g, c, warden, out);
+    out->can_run = calloc(g->n_instances + 1u, sizeof(*out->can_run));
+    return out->can_run ? find_runnable(g, &out->runnable, err)
+                        : ks_fail(err, KS_ENOMEM, "out of memory");
+}
+
 static int show_plan(const struct ks_grid *g, const struct config *c, struct ks_warden *warden,
                      struct ks_err *err)
 {
     struct codes k;
-    int rc;
-    read_codes(g, c, warden, &k);
-    rc = find_runnable(g, &k.runnable, err);
+    int rc = find_codes(g, c, warden, &k, err);
     if (rc == 0)
         rc = show(g, &k, c, err);
     release_codes(&k);
-    return rc < 0 ? rc : KS_EXIT_OK;
+    return rc;
 }
 
 int ks_plan_work_of(const struct ks_grid *g, const char *cache_dir, struct ks_warden *warden,
@@ -536,9 +613,7 @@ int ks_plan_work_of(const struct ks_grid *g, const char *cache_dir, struct ks_wa
 {
     const struct config c = { .cache_dir = cache_dir };
     struct codes k;
-    int rc;
-    read_codes(g, &c, warden, &k);
-    rc = find_runnable(g, &k.runnable, err);
+    int rc = find_codes(g, &c, warden, &k, err);
     if (rc == 0)
         *out = add_up(g, &k).work;
     release_codes(&k);

@@ -12,6 +12,7 @@
 #include "mpi/prune.h"
 #include "mpi/run.h"
 #include "spawn/parent_link.h"
+#include "mpi/show.h"
 #include "spawn/warden.h"
 #include "store/store.h"
 #include "topo/bind.h"
@@ -52,7 +53,8 @@ static const struct ks_opt opts[] = {
       .type = KS_OPT_STR,
       .offset = AT(retry),
       .arg = "OUTCOME,...",
-      .help = "resume, and measure cells that ended so once more" },
+      .help = "resume, and measure cells that ended so once more; contaminated: those that are ok, "
+              "but were disturbed" },
     { .name = "repeat",
       .type = KS_OPT_U32,
       .offset = AT(repeat),
@@ -62,6 +64,14 @@ static const struct ks_opt opts[] = {
       .arg = "N",
       .help = "of programs that time kernels themselves: N runs per problem, instead of the job's; "
               "0 = as the job says" },
+    { .name = "progress",
+      .type = KS_OPT_ENUM,
+      .offset = AT(progress),
+      .def = "auto",
+      .choices = ks_show_choices,
+      .arg = "HOW",
+      .help = "a line with a bar that is rewritten in place, lines of the log, or nothing; auto: a "
+              "bar where standard error is a terminal" },
     { .name = "max-time",
       .type = KS_OPT_DURATION_MS,
       .offset = AT(max_time_ms),

@@ -4,8 +4,10 @@
 #include "cmd/cmd_util.h"
 #include "cmd/program_results.h"
 #include "cmd/status_file.h"
+#include "cmd/status_watch.h"
 #include "grid/job.h"
 #include "journal/ledger.h"
+#include "mpi/progress.h"
 #include "json/json.h"
 
 #include <stdio.h>
@@ -13,7 +15,7 @@
 #include <string.h>
 
 struct config {
-    bool json, exit_code, programs;
+    bool json, exit_code, programs, watch;
 };
 #define AT(member) offsetof(struct config, member)
 static const struct ks_opt opts[] = {
@@ -30,6 +32,13 @@ static const struct ks_opt opts[] = {
       .def = "no",
       .help = "print the runs of programs as JSON instead: command, exit, time, where the output "
               "is, and the rate of success" },
+    { .name = "watch",
+      .letter = 'w',
+      .type = KS_OPT_BOOL,
+      .offset = AT(watch),
+      .def = "no",
+      .help = "show a running sweep with its devices and last failures until it ends; rewritten in "
+              "place on a terminal, else a line every 10 s" },
     KS_OPT_END
 };
 #undef AT
@@ -44,7 +53,8 @@ struct view {
     uint32_t n_complete, n_partial, n_untouched;
     struct ks_journal_totals totals;
     struct ks_journal_owner owner;
-    double rate, eta_s; /* < 0: unknown */
+    double rate;                 /* < 0: unknown */
+    struct ks_progress progress; /* as rank 0 told last; left_s < 0: not known */
     int exit_code;
     const char *state, *lost_hosts;
 };
@@ -96,13 +106,16 @@ static void expect_visits(const struct ks_ledger *l, const struct ks_job_rec *jo
     v->n_remaining += (uint64_t)(each * (double)v->n_race_problems);
 }
 
+/* Rank 0's own estimate, less its age while it goes on. Older releases left none. */
 static void estimate(struct view *v)
 {
     double seconds =
         v->n.last_ns > v->n.first_ns ? (double)(v->n.last_ns - v->n.first_ns) * 1e-9 : 0;
-    double n_done = (double)(v->n.n_final + v->n.n_visit_records);
     v->rate = seconds > 0 ? (double)v->n.n_final / seconds : -1;
-    v->eta_s = v->rate > 0 ? (double)v->n_remaining * seconds / n_done : -1;
+    if (ks_progress_read(v->dir, &v->progress, NULL) < 0 || !v->n_remaining)
+        v->progress.left_s = -1;
+    else if (v->owner.is_alive && !v->owner.is_closed)
+        ks_progress_age(&v->progress, ks_realtime_ns());
 }
 
 static int look(const char *dir, struct ks_ledger *l, struct view *v, struct ks_err *err)
@@ -128,15 +141,34 @@ static int look(const char *dir, struct ks_ledger *l, struct view *v, struct ks_
     return 0;
 }
 
+static bool is_running(const struct view *v)
+{
+    return v->owner.is_alive && !v->owner.is_closed;
+}
+
+static void print_left(const struct view *v)
+{
+    struct ks_buf left;
+    ks_buf_init(&left);
+    ks_progress_put_left(&v->progress, &left);
+    if (left.len && !is_running(v))
+        ks_buf_printf(&left, " once it is resumed on %u device%s", v->progress.n_devices,
+                      v->progress.n_devices == 1 ? "" : "s");
+    ks_cmd_printf("%s", ks_buf_text(&left));
+    ks_buf_release(&left);
+}
+
 static void print_text(const struct view *v)
 {
-    ks_cmd_printf("%s: %s (exit %d)\n", v->dir, v->state, v->exit_code);
+    if (is_running(v)) /* it has no exit code yet */
+        ks_cmd_printf("%s: %s\n", v->dir, v->state);
+    else
+        ks_cmd_printf("%s: %s (exit %d)\n", v->dir, v->state, v->exit_code);
     ks_cmd_printf("cells     %llu of %llu", (unsigned long long)v->n.n_final,
                   (unsigned long long)v->n_cells);
     if (v->rate > 0)
         ks_cmd_printf(", %.1f a second", v->rate);
-    if (v->n_remaining && v->eta_s > 0)
-        ks_cmd_printf(", about %.0f s left", v->eta_s);
+    print_left(v);
     ks_cmd_printf("\nproblems  %u complete, %u partial, %u untouched\n", v->n_complete,
                   v->n_partial, v->n_untouched);
     if (v->has_rounds)
@@ -211,8 +243,11 @@ static int print_json(const struct view *v, struct ks_err *err)
     ks_jw_u64(&w, "torn_tails", v->totals.n_torn_tails);
     if (v->rate > 0)
         ks_jw_real(&w, "cells_per_s", v->rate);
-    if (v->eta_s >= 0)
-        ks_jw_real(&w, "eta_s", v->eta_s);
+    if (v->progress.left_s >= 0) {
+        ks_jw_real(&w, "eta_s", v->progress.left_s);
+        ks_jw_real(&w, "eta_low_s", v->progress.low_s);
+        ks_jw_real(&w, "eta_high_s", v->progress.high_s);
+    }
     ks_jw_close(&w, '}');
     ks_buf_printf(&b, "\n");
     int rc = ks_emit(&b, NULL, err);
@@ -222,7 +257,7 @@ static int print_json(const struct view *v, struct ks_err *err)
 
 static int show(const char *dir, bool is_json, struct ks_err *err)
 {
-    struct view v = { .dir = dir };
+    struct view v = { .dir = dir, .progress = { .left_s = -1 } };
     struct ks_ledger *l = NULL;
     char journal[1100];
     int rc = ks_path_is_dir(dir) ? ks_path_join(journal, sizeof(journal), dir, "journal", err)
@@ -256,11 +291,16 @@ static int status(struct ks_call *call, struct ks_err *err)
 {
     const struct config *c = call->cfg;
     const char *dir = call->operands[0];
-    int rc = 0;
+    const int n_views = c->watch + c->json + c->programs;
+    int rc = n_views > 1
+                 ? ks_fail(err, KS_EINVAL, "only one of --watch, --json and --programs")
+                 : 0;
 
-    if (c->programs)
+    if (rc == 0 && c->programs)
         rc = show_programs(dir, err);
-    else if (!c->exit_code || c->json)
+    else if (rc == 0 && c->watch)
+        rc = ks_status_watch(dir, err);
+    if (rc == 0 && !c->programs && (c->watch || c->json || !c->exit_code))
         rc = show(dir, c->json, err);
 
     if (rc < 0)
@@ -271,7 +311,7 @@ static int status(struct ks_call *call, struct ks_err *err)
 const struct ks_command ks_cmd_status = {
     .name = "status",
     .summary = "How a run stands, live from its journal, or how it ended.",
-    .usage = "status DIR [--json | --programs] [--exit-code]",
+    .usage = "status DIR [--watch | --json | --programs] [--exit-code]",
     .opts = opts,
     .cfg_size = sizeof(struct config),
     .n_min = 1,

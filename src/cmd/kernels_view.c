@@ -3,6 +3,7 @@
 
 #include "base/hash.h"
 #include "base/text.h"
+#include "base/wrap.h"
 #include "grid/kernel_export.h"
 #include "json/json.h"
 
@@ -49,6 +50,61 @@ void ks_kernels_list_json(const struct ks_kernel_set *set, struct ks_buf *b)
     }
     ks_jw_close(&w, ']');
     ks_buf_printf(b, "\n");
+}
+
+/* ---- traits ---- */
+
+static bool occurs(const struct ks_kernel_set *set, uint32_t i_family, uint32_t t, uint32_t v)
+{
+    for (uint32_t i = 0; i < set->n_instances; i++)
+        if (set->instances[i].i_family == i_family && set->instances[i].value[t] == v)
+            return true;
+    return false;
+}
+
+static void put_trait(const struct ks_kernel_set *set, uint32_t i_family, uint32_t t,
+                      unsigned width, struct ks_buf *b)
+{
+    const struct ks_trait *trait = &set->families[i_family].traits[t];
+    struct ks_buf line;
+    uint32_t n_absent = 0;
+
+    ks_buf_init(&line);
+    for (uint32_t v = 0; v < trait->n_values; v++)
+        if (occurs(set, i_family, t, v))
+            ks_buf_printf(&line, "%s%s", line.len ? ", " : "", trait->text[v]);
+        else
+            n_absent++;
+    if (n_absent)
+        ks_buf_printf(&line, "%sand %u more that do not occur here", line.len ? ", " : "",
+                      n_absent);
+    ks_buf_printf(b, "  %s%s%s%s%s\n    ", trait->name, trait->key[0] ? " (" : "", trait->key,
+                  trait->key[0] ? ")" : "", trait->kind == KS_TRAIT_NAME ? "  text" : "");
+    ks_wrap_put(b, ks_buf_text(&line), 4, 4, width);
+    ks_buf_printf(b, "\n    ");
+    ks_wrap_put(b, trait->help, 4, 4, width);
+    ks_buf_u8(b, '\n');
+    ks_buf_release(&line);
+}
+
+static void put_attributes(const struct ks_family *f, struct ks_buf *b)
+{
+    for (uint32_t a = 0; a < f->n_attributes; a++)
+        ks_buf_printf(b, "  %s  follows from %s\n", f->attributes[a].name,
+                      f->traits[f->attributes[a].i_trait].name);
+}
+
+void ks_kernels_traits(const struct ks_kernel_set *set, unsigned width, struct ks_buf *b)
+{
+    for (uint32_t i = 0; i < set->n_families; i++) {
+        const struct ks_family *f = &set->families[i];
+
+        ks_buf_printf(b, "%s%s: names of its traits for --filter, their values, their meaning\n",
+                      i ? "\n" : "", f->name);
+        for (uint32_t t = 0; t < f->n_traits; t++)
+            put_trait(set, i, t, width, b);
+        put_attributes(f, b);
+    }
 }
 
 /* ---- counts ---- */

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include "base/opt.h"
 #include "grid/expr_node.h"
+#include "op/op.h"
 
 #include <stdio.h>
 #include <string.h>
 
+enum { ALL_BYTES = 240 }; /* of a list of all names */
 enum kind { NUMBER, TEXT, LIST, TUPLE };
 
 /* Nodes are appended after their operands, so that one pass from the first to the last sees every
@@ -27,25 +28,43 @@ static int complain(const struct checker *c, const struct ks_expr_node *n, const
 /* ", did you mean 'x'" or "". */
 static void hint(const char *word, const char *const *known, char out[64])
 {
-    const char *near = known ? ks_nearest(word, known) : NULL;
+    const char *near = known ? ks_word_nearest(word, known) : NULL;
 
     out[0] = '\0';
     if (near)
         snprintf(out, 64, ", did you mean '%.40s'", near);
 }
 
+/* "; known are a, b, c" or "". What has no room is left out, and said so. */
+static void list(const char *const *known, char out[ALL_BYTES])
+{
+    size_t n = 0;
+
+    out[0] = '\0';
+    for (size_t i = 0; known && known[i]; i++) {
+        const char *gap = i ? ", " : "; known are ";
+
+        if (n + strlen(gap) + strlen(known[i]) + sizeof(", ...") > ALL_BYTES) {
+            snprintf(out + n, ALL_BYTES - n, ", ...");
+            return;
+        }
+        n += (size_t)snprintf(out + n, ALL_BYTES - n, "%s%s", gap, known[i]);
+    }
+}
+
 static int check_name(struct checker *c, int32_t i)
 {
     const struct ks_expr_node *n = &c->e->nodes[i];
     struct ks_expr_value v = { .kind = KS_EXPR_IS_INT };
-    char near[64];
+    char near[64], all[ALL_BYTES];
 
     if (c->name(c->ctx, n->text, &v)) {
         c->kind[i] = v.kind == KS_EXPR_IS_TEXT ? TEXT : NUMBER;
         return 0;
     }
     hint(n->text, c->nearest_of, near);
-    return ks_expr_complain(c->e, n->at, c->err, "unknown name '%.40s'%s", n->text, near);
+    list(c->nearest_of, all);
+    return ks_expr_complain(c->e, n->at, c->err, "unknown name '%.40s'%s%s", n->text, near, all);
 }
 
 /* A text that the name can never have: the comparison would always give the same. */
@@ -53,14 +72,15 @@ static int check_value(const struct checker *c, int32_t i_name, int32_t i_text)
 {
     const struct ks_expr_node *name = &c->e->nodes[i_name], *text = &c->e->nodes[i_text];
     const char *const *known = NULL;
-    char near[64];
+    char near[64], all[ALL_BYTES];
 
     if (!c->value || name->op != KS_EXPR_NAME || text->op != KS_EXPR_TEXT ||
         c->value(c->ctx, name->text, text->text, &known))
         return 0;
     hint(text->text, known, near);
-    return ks_expr_complain(c->e, text->at, c->err, "'%.40s' is no value of '%.40s'%s", text->text,
-                            name->text, near);
+    list(known, all);
+    return ks_expr_complain(c->e, text->at, c->err, "'%.40s' is no value of '%.40s'%s%s",
+                            text->text, name->text, near, all);
 }
 
 static bool is_list(const struct checker *c, int32_t i)

@@ -213,7 +213,9 @@ struct ks_kernel_set {
     const char *arch;      /* "gfx942", "native", borrowed; NULL: nothing is missing, as on sim */
     bool has_plugin; /* of what is added: kernels come from elsewhere than the family's source */
     const struct ks_filters *filters; /* of a filter file, borrowed; NULL: none */
-    uint64_t n_filtered;              /* instances that filters have kept out so far */
+    const char *filter_of; /* where the filter of ks_kernel_set_add() stands, for messages:
+                              "--filter"; NULL: "filter of 'CONFIG'" */
+    uint64_t n_filtered;   /* instances that filters have kept out so far */
 };
 /* Makes the set judge what a device of this arch can run: "native" of a CPU, a level of x86-64, or
  * a GPU ("gfx942", "sm_90", "emu"), whose CPU needs are not judged. Borrows arch and flags, which

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "grid/fields.h"
 
-#include "base/opt.h"
+#include "op/op.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -11,7 +11,7 @@ static const char *const kind_names[] = { "null",   "true or false", "a whole nu
 
 void ks_grid_field_hint(const char *word, const char *const *names, char *out, size_t cap)
 {
-    const char *near = ks_nearest(word, names);
+    const char *near = ks_word_nearest(word, names);
 
     out[0] = '\0';
     if (near)

@@ -4,6 +4,7 @@
 #include "base/file.h"
 
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,18 +20,51 @@ int ks_find_absolute(const char *path, char *out, size_t cap, struct ks_err *err
     return 0;
 }
 
-/* Tries `name` below a directory of the installed data. */
-static bool is_in_data(const char *below, const char *name, char *path_out, size_t cap)
+/* Where installed data lie. Jobs name "problems/x.csv", configs "../kernels/x.json": hence the
+ * first two. A bare name is looked for in all. */
+static const char *const places[] = { ".", "jobs", "jobs/problems", "kernels/configs" };
+enum { N_PLACES = sizeof places / sizeof places[0], N_FOR_PATHS = 2 };
+
+static bool is_at(const char *dir, const char *name, char *path_out, size_t cap)
 {
-    char dir[PATH_MAX];
     struct ks_err ignored;
 
-    return ks_data_path(dir, sizeof dir, below, &ignored) == 0 &&
-           ks_path_join(path_out, cap, dir, name, &ignored) == 0 && ks_path_exists(path_out);
+    return ks_path_join(path_out, cap, dir, name, &ignored) == 0 && ks_path_exists(path_out);
+}
+
+/* The name, and "NAME.json" where it has no dot. */
+static bool is_below(const char *below, const char *name, char *path_out, size_t cap)
+{
+    char dir[PATH_MAX], longer[PATH_MAX];
+    struct ks_err ignored;
+
+    if (ks_data_path(dir, sizeof dir, below, &ignored) < 0)
+        return false;
+    snprintf(longer, sizeof longer, "%.1000s.json", name);
+    return is_at(dir, name, path_out, cap) ||
+           (!strpbrk(name, "./") && is_at(dir, longer, path_out, cap));
+}
+
+static int say_missing(const char *path, const char *name, struct ks_err *err)
+{
+    char data[PATH_MAX];
+
+    if (name[0] == '/' || ks_data_path(data, sizeof data, ".", NULL) < 0)
+        return ks_fail(err, KS_ENOENT, "no file '%.400s'", path);
+    if (strchr(name, '/'))
+        return ks_fail(err, KS_ENOENT,
+                       "no file '%.200s'; looked there and in the installed data "
+                       "'%.150s'",
+                       path, data);
+    return ks_fail(err, KS_ENOENT,
+                   "no file '%.200s'; looked there and in jobs, jobs/problems and kernels/configs "
+                   "of the installed data '%.120s'",
+                   path, data);
 }
 
 int ks_find_file(const char *dir, const char *name, char *out, size_t cap, struct ks_err *err)
 {
+    const int n = strchr(name, '/') ? N_FOR_PATHS : N_PLACES;
     char path[PATH_MAX], data[PATH_MAX];
     int rc = ks_path_join(path, sizeof path, dir, name, err);
 
@@ -38,10 +72,21 @@ int ks_find_file(const char *dir, const char *name, char *out, size_t cap, struc
         return rc;
     if (ks_path_exists(path))
         return ks_find_absolute(path, out, cap, err);
-    if (name[0] == '/')
-        return ks_fail(err, KS_ENOENT, "no file '%.400s'", name);
-    if (is_in_data(".", name, data, sizeof data) || is_in_data("jobs", name, data, sizeof data))
-        return ks_find_absolute(data, out, cap, err);
-    return ks_fail(err, KS_ENOENT, "no file '%.300s', neither there nor in the installed data",
-                   path);
+    for (int i = 0; name[0] != '/' && i < n; i++)
+        if (is_below(places[i], name, data, sizeof data))
+            return ks_find_absolute(data, out, cap, err);
+    return say_missing(path, name, err);
+}
+
+int ks_find_input(const char **name_io, char *room, size_t cap, struct ks_err *err)
+{
+    const char *name = *name_io;
+    int rc;
+
+    if (!*name || strchr(name, '/') || ks_path_exists(name))
+        return 0;
+    rc = ks_find_file("", name, room, cap, err);
+    if (rc == 0)
+        *name_io = room;
+    return rc;
 }

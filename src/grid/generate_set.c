@@ -11,6 +11,20 @@ static int word_index(int target, const char *text)
     return target == KS_GEN_DTYPE ? ks_dtype_from(text) : ks_layout_from(text);
 }
 
+static int refuse_word(const struct ks_gen_set *s, const struct ks_gen_name *name,
+                       const struct ks_node *n)
+{
+    struct ks_buf known;
+    int rc;
+
+    ks_buf_init(&known);
+    ks_word_put_known(name->name, name->text, &known);
+    rc = ks_node_fail(s->doc, n, s->im->err, "'%s' is no known %s%s", name->text, name->name,
+                      ks_buf_text(&known));
+    ks_buf_release(&known);
+    return rc;
+}
+
 int ks_gen_assign(const struct ks_gen_set *s, struct ks_gen_name *name, const struct ks_node *n)
 {
     bool is_word = name->target >= KS_GEN_DIRECTION && name->target <= KS_GEN_LAYOUT;
@@ -24,7 +38,7 @@ int ks_gen_assign(const struct ks_gen_set *s, struct ks_gen_name *name, const st
         if (rc == 0)
             name->value = word_index(name->target, name->text);
         if (rc == 0 && name->value < 0)
-            rc = ks_node_fail(s->doc, n, s->im->err, "'%s' is no known %s", name->text, name->name);
+            rc = refuse_word(s, name, n);
     }
     name->is_set = rc == 0;
     return rc;

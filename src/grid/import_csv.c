@@ -152,15 +152,18 @@ static int refuse_field(struct reader *r, size_t i, const char *why)
 /* 1: a choice was read; 0 refused; < 0 error. */
 static int set_choice(struct reader *r, size_t i, int index, uint32_t *out)
 {
-    char why[100];
+    struct ks_buf why;
     int rc;
 
     if (index >= 0) {
         *out = (uint32_t)index;
         return 1;
     }
-    snprintf(why, sizeof why, "is no known %s", r->header[i]);
-    rc = refuse_field(r, i, why);
+    ks_buf_init(&why);
+    ks_buf_printf(&why, "is no known %s", r->header[i]);
+    ks_word_put_known(r->header[i], r->field[i], &why);
+    rc = refuse_field(r, i, ks_buf_text(&why));
+    ks_buf_release(&why);
     return rc < 0 ? rc : 0;
 }
 

@@ -419,10 +419,12 @@ out:
 
 int ks_job_load(const char *path, struct ks_job *job_out, struct ks_err *err)
 {
-    char absolute[KS_PATH_MAX];
+    char absolute[KS_PATH_MAX], room[KS_PATH_MAX];
     struct ks_json *doc = NULL;
-    int rc = ks_json_open(path, &doc, err);
+    int rc = ks_find_input(&path, room, sizeof room, err);
 
+    if (rc == 0)
+        rc = ks_json_open(path, &doc, err);
     if (rc == 0)
         rc = ks_find_absolute(path, absolute, sizeof absolute, err);
     if (rc == 0)

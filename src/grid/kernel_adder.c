@@ -78,7 +78,8 @@ static int fill_filters(const struct ks_adder *a, const struct ks_family *f, str
     if (a->filter[0])
         rc = ks_family_expr(f, a->filter, &j->filters[j->n_filters++], a->err);
     if (rc < 0)
-        return ks_err_context(a->err, rc, "filter of '%s'", a->path);
+        return a->set->filter_of ? ks_err_context(a->err, rc, "%s", a->set->filter_of)
+                                 : ks_err_context(a->err, rc, "filter of '%s'", a->path);
     for (uint32_t i = 0; rc == 0 && i < n; i++)
         rc = ks_family_expr_at(f, file->list[i].text, &file->list[i].place,
                                &j->filters[j->n_filters++], a->err);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/order.h"
 #include "grid/family_store.h"
+#include "grid/find.h"
 #include "grid/kernel_export.h"
 #include "grid/kernel_set_impl.h"
 #include "grid/t1.h"
@@ -64,7 +65,8 @@ static int check_left(const struct ks_adder *a, uint32_t n_before)
     if (a->set->n_instances > n_before)
         return 0;
     if (a->n_filtered > 0)
-        return ks_fail(a->err, KS_EINVAL, "the filter keeps none of the %llu instances of %s",
+        return ks_fail(a->err, KS_EINVAL, "%s keeps none of the %llu instances of %s",
+                       a->set->filter_of ? a->set->filter_of : "the filter",
                        (unsigned long long)a->n_filtered, a->path);
     return ks_fail(a->err, KS_EINVAL, "%s: no instance: the rules exclude every combination",
                    a->path);
@@ -96,8 +98,11 @@ int ks_kernel_set_add(struct ks_kernel_set *set, const char *config_path, const 
     struct ks_adder a = { .set = set, .path = config_path, .filter = filter, .err = err };
     uint32_t n_families = set->n_families, n_instances = set->n_instances;
     struct ks_json *doc = NULL;
-    int rc = ks_json_open(config_path, &doc, err);
+    char room[1024];
+    int rc = ks_find_input(&a.path, room, sizeof room, err);
 
+    if (rc == 0)
+        rc = ks_json_open(a.path, &doc, err);
     a.doc = doc;
     if (!filter)
         a.filter = "";

@@ -66,6 +66,16 @@ enum ks_problem_class_id ks_problem_class(const struct ks_problem *p)
     return class_of_2d(p->dim);
 }
 
+int64_t ks_problem_group_width(const struct ks_problem *p)
+{
+    const int64_t *d = p->dim;
+
+    if (ks_operators[p->op] != &ks_operator_grouped_conv || d[KS_CONV_G] <= 1)
+        return INT64_MAX;
+    return (d[KS_CONV_C_TOTAL] < d[KS_CONV_K_TOTAL] ? d[KS_CONV_C_TOTAL] : d[KS_CONV_K_TOTAL]) /
+           d[KS_CONV_G];
+}
+
 const char *ks_problem_class_name(uint32_t class_id)
 {
     return class_id < KS_N_PROBLEM_CLASSES ? names[class_id] : "?";

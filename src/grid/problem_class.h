@@ -35,6 +35,9 @@ enum ks_problem_class_id {
 
 /* Class of a valid problem, by shape alone: not direction, dtype or layout. */
 enum ks_problem_class_id ks_problem_class(const struct ks_problem *p);
+/* Channels of one group on the narrower side, which bound how wide a kernel's vectors can be;
+ * INT64_MAX where there is one group, and of other operators. */
+int64_t ks_problem_group_width(const struct ks_problem *p);
 const char *ks_problem_class_name(uint32_t class_id); /* "?" when there is no such class */
 const char *ks_problem_class_rule(uint32_t class_id); /* what decides, for people */
 

@@ -5,6 +5,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/opt.h"
+#include "grid/find.h"
 #include "grid/import.h"
 
 #include <stdio.h>
@@ -337,12 +338,13 @@ int ks_problem_set_read(struct ks_problem_set *s, const char *path, const char *
 {
     const struct ks_importer *importer = NULL;
     struct ks_buf text;
-    int rc;
+    char room[1024];
+    int rc = ks_find_input(&path, room, sizeof room, err);
 
     ks_buf_init(&text);
-    if (ks_path_is_dir(path))
+    if (rc == 0 && ks_path_is_dir(path))
         rc = ks_fail(err, KS_EINVAL, "'%s' is a directory, a problem list is wanted", path);
-    else
+    else if (rc == 0)
         rc = ks_file_read(path, &text, err);
     if (rc == 0)
         rc = choose_importer(from, ks_buf_text(&text), text.len, path, &importer, err);

@@ -152,6 +152,7 @@ static int take_device(struct ks_coord *c, uint32_t from, const struct ks_frame 
     if (rc < 0)
         return rc;
     c->ranks[from].device_id = d.device_id;
+    ks_coord_warn_busy(c, from, &d);
     return ks_coord_append_body(c, f->type, f->body, f->n, err);
 }
 
@@ -424,37 +425,4 @@ uint64_t ks_coord_n_pending(const struct ks_coord *c)
     ks_ledger_counts(c->c.ledger, &n);
     uint64_t all = ks_grid_n_cells(c->c.grid);
     return n.n_final < all ? all - n.n_final : 0;
-}
-
-void ks_coord_progress(const struct ks_coord *c, uint64_t now_ns, char *out, size_t cap)
-{
-    struct ks_ledger_counts n;
-    struct ks_sched_counts s;
-    ks_ledger_counts(c->c.ledger, &n);
-    ks_sched_counts(c->sched, &s);
-    double seconds = c->measuring_ns ? (double)(now_ns - c->measuring_ns) * 1e-9 : 0;
-    double rate = seconds > 0 ? (double)c->n_done_here / seconds : 0;
-    uint32_t working = ks_coord_n_working(c);
-    double left = s.remaining_s / (working ? working : 1);
-    size_t at = 0;
-    int w = snprintf(out, cap, "%llu of %llu cells", (unsigned long long)n.n_final,
-                     (unsigned long long)ks_grid_n_cells(c->c.grid));
-    at = w > 0 ? (size_t)w : 0;
-    if (c->n_done_here && at < cap) { /* before that there is nothing to estimate from */
-        w = snprintf(out + at, cap - at, ", %.1f/s, about %.0f s left", rate, left);
-        at += w > 0 ? (size_t)w : 0;
-    }
-    if (c->races.is_on && at < cap) {
-        w = snprintf(out + at, cap - at, "; %u of %u problems settled by visits", c->races.n_ended,
-                     c->c.grid->n_problems);
-        at += w > 0 ? (size_t)w : 0;
-    }
-    const char *gap = "; ";
-    for (uint32_t o = 1; o < KS_O_LIMIT && at < cap; o++)
-        if (n.outcome[o]) {
-            w = snprintf(out + at, cap - at, "%s%s %llu", gap, ks_outcome_text(o),
-                         (unsigned long long)n.outcome[o]);
-            at += w > 0 ? (size_t)w : 0;
-            gap = ", ";
-        }
 }

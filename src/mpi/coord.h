@@ -11,6 +11,7 @@
 #include "journal/journal.h"
 #include "journal/ledger.h"
 #include "mpi/net.h"
+#include "mpi/progress.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -18,14 +19,15 @@
 struct ks_coord;
 
 struct ks_coord_config {
-    const struct ks_grid *grid; /* borrowed */
-    struct ks_build *build;     /* rank 0's own view; borrowed; NULL for the sim device */
-    struct ks_net *net;         /* borrowed */
-    struct ks_journal *journal; /* borrowed */
-    struct ks_ledger *ledger;   /* borrowed; kept up to date */
-    const struct ks_log *log;   /* borrowed */
-    const char *dir;            /* for messages */
-    uint32_t retry;             /* bit mask of outcomes to measure again */
+    const struct ks_grid *grid;  /* borrowed */
+    struct ks_build *build;      /* rank 0's own view; borrowed; NULL for the sim device */
+    struct ks_net *net;          /* borrowed */
+    struct ks_journal *journal;  /* borrowed */
+    struct ks_ledger *ledger;    /* borrowed; kept up to date */
+    const struct ks_log *log;    /* borrowed */
+    const char *dir;             /* for messages */
+    uint32_t retry;              /* bit mask of outcomes to measure again, and: */
+#define KS_RETRY_CONTAMINATED 1u /* ok, but contaminated: the bit of KS_O_NONE */
     bool accept_rebuild;
     uint64_t max_time_ns; /* 0 = none; from creation */
     uint64_t lost_after_ns;
@@ -75,7 +77,9 @@ uint64_t ks_coord_n_pending(const struct ks_coord *c); /* cells without an outco
 /* Cells with an outcome that this life was to replace (--retry; unsupported for want of what is
  * there now), and has not begun to. Looks at all of the journal. */
 uint64_t ks_coord_n_again(const struct ks_coord *c);
-/* One line for people: cells, rate, outcomes, time left. */
-void ks_coord_progress(const struct ks_coord *c, uint64_t now_ns, char *out, size_t cap);
+/* At the end: a warning, where rows are contaminated. command: measures them again. */
+void ks_coord_tell_noise(const struct ks_coord *c, const char *command);
+/* How far it is (progress.h). */
+void ks_coord_progress(struct ks_coord *c, uint64_t now_ns, struct ks_progress *out);
 
 #endif

@@ -169,7 +169,7 @@ enum ks_cell_state ks_coord_alias_state(struct ks_coord *c, uint32_t ip, uint32_
                             g->job.measure.alias_control))
         return KS_CELL_RUN;
     const struct ks_ledger_cell *first = ks_coord_known(c, ip, i_first);
-    if (!ks_ledger_is_final(first) || (c->c.retry & (1u << first->outcome)))
+    if (!ks_ledger_is_final(first) || ks_coord_is_asked_again(c, first))
         return KS_CELL_SETTLED; /* as soon as that is final */
     /* memory may fail: then it is measured */
     return write_alias(c, ip, ii, i_first, NULL) < 0 ? KS_CELL_RUN : KS_CELL_SETTLED;

@@ -2,8 +2,9 @@
 /* coord_impl.h - the coordinator's state, shared by coord.c (frames, journal), coord_lease.c (cells
  * and leases), coord_record.c (records), coord_confirm.c (failures), coord_alias.c (instances that
  * are the same code), coord_prune.c (cells that nobody measures), coord_race.c, coord_visit.c and
- * coord_rebuild.c (rounds beyond the first: coord_race.h), coord_build.c (who compiles) and
- * coord_ranks.c (who is there). */
+ * coord_rebuild.c (rounds beyond the first: coord_race.h), coord_build.c (who compiles),
+ * coord_ranks.c (who is there), coord_progress.c (how far it is) and
+ * coord_noise.c (busy machines). */
 #ifndef KS_MPI_COORD_IMPL_H
 #define KS_MPI_COORD_IMPL_H
 
@@ -14,6 +15,7 @@
 #include "mpi/coord_race.h"
 #include "mpi/msg.h"
 #include "mpi/prune.h"
+#include "sched/eta.h"
 #include "sched/sched.h"
 
 /* What rank 0 holds of what they fetch is a window of each of them (share.h). */
@@ -58,6 +60,8 @@ struct rank {
     uint64_t seen_ns;
     uint64_t n_records, n_acked; /* received; acknowledged */
     uint64_t n_cells;            /* that are over */
+    uint64_t counted_ns;         /* its time until then is accounted for (eta.h); 0: none is */
+    uint32_t i_problem;          /* of its newest lease */
     int32_t pid;
     char host[64];
 };
@@ -75,6 +79,16 @@ struct alias_books {
 struct prune_books {
     char (*why)[KS_PRUNE_WHY]; /* [n_instances] as told before measuring began; "": measured */
     bool *is_told;             /* [n_instances] */
+};
+
+enum { NOISE_CAUSES = 4 };
+struct noise_books { /* why attempts of this life are contaminated */
+    struct {
+        char text[64];
+        uint64_t n;
+    } cause[NOISE_CAUSES];
+    uint32_t n_causes;
+    bool has_told;
 };
 
 struct ks_coord {
@@ -104,8 +118,16 @@ struct ks_coord {
     bool has_due; /* of bad */
     bool may_ask; /* something may have changed since nobody could be asked for them */
     uint64_t reissued_ns;
-    struct ks_buf acked;                  /* lines for ack_log, written after the next sync */
-    uint64_t n_done_here;                 /* cells finished in this life, for the rate */
+    struct ks_buf acked;  /* lines for ack_log, written after the next sync */
+    uint64_t n_done_here; /* cells finished in this life, for the rate */
+    struct ks_eta eta;
+    struct noise_books noise;
+    double visits_guess_s;  /* of a problem, before any have ended */
+    uint32_t n_worked;      /* ranks that measure, while there were any */
+    uint32_t n_built_first; /* instances, when it was looked first */
+    bool has_looked_at_builds;
+    uint64_t n_failed; /* here; failed holds the newest, oldest first */
+    struct ks_progress_failure failed[KS_PROGRESS_FAILURES];
     struct ks_log_often failures, deaths; /* lines of the log */
     struct ks_record *record;             /* scratch */
     struct ks_buf body;                   /* scratch */
@@ -134,6 +156,8 @@ struct ks_cell ks_coord_cell(const struct ks_coord *c, uint32_t i_problem, uint3
 /* The outcome that a cell has without being run, KS_O_NONE: it is to be run. */
 uint32_t ks_coord_settled(const struct ks_coord *c, uint32_t i_problem, uint32_t i_instance,
                           const char **why_out);
+/* --retry asks for this cell, which has an outcome. */
+bool ks_coord_is_asked_again(const struct ks_coord *c, const struct ks_ledger_cell *known);
 /* What the journal knows of a cell; NULL: nothing that counts. */
 const struct ks_ledger_cell *ks_coord_known(const struct ks_coord *c, uint32_t i_problem,
                                             uint32_t i_instance);
@@ -152,6 +176,17 @@ void ks_coord_log_failure(struct ks_coord *c, const struct ks_record *r);
 
 /* The cell's outcome is final and another device's. */
 bool ks_coord_is_anothers(const struct ks_coord *c, uint32_t from, const struct ks_cell *cell);
+
+/* coord_noise.c */
+/* By the baseline of a device's core, when the rank greets. */
+void ks_coord_warn_busy(const struct ks_coord *c, uint32_t rank, const struct ks_device_rec *d);
+/* A record that is in the ledger. */
+void ks_coord_note_noise(struct ks_coord *c, const struct ks_record *r);
+
+/* coord_progress.c */
+/* A record of this rank has come, which accounts for known_s of its time. */
+void ks_coord_note_time(struct ks_coord *c, uint32_t rank, double known_s);
+void ks_coord_note_failure(struct ks_coord *c, const struct ks_record *r);
 
 /* coord_alias.c */
 int ks_coord_alias_open(struct ks_coord *c, struct ks_err *err);

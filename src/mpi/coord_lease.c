@@ -27,9 +27,7 @@ static double first_cost_s(const struct ks_grid *g, uint32_t i)
     if (ks_job_runs_programs(&g->job))
         return KS_COST_PROGRAM_S;
     const struct ks_problem p = ks_problem_table_get(&g->problems, i);
-    struct ks_cost_rates r = ks_cost_rates(&g->job);
-    return ks_cost_cell_s(&g->job.measure,
-                          ks_cost_call_s(&r, ks_problem_flops(&p), ks_problem_min_bytes(&p)));
+    return ks_cost_problem_s(&g->job, &p);
 }
 
 struct ks_cell ks_coord_cell(const struct ks_coord *c, uint32_t i_problem, uint32_t i_instance)
@@ -86,6 +84,13 @@ static bool was_lacking(const struct ks_coord *c, const struct ks_ledger_cell *k
            known->segment < ks_journal_segment(c->c.journal)->incarnation &&
            !ks_ledger_is_from_worker(c->c.ledger, known) &&
            ks_coord_settled(c, i_problem, i_instance, &why) != KS_O_UNSUPPORTED;
+}
+
+bool ks_coord_is_asked_again(const struct ks_coord *c, const struct ks_ledger_cell *known)
+{
+    bool is_contaminated = known->outcome == KS_O_OK && (known->flags & KS_FL_CONTAMINATED);
+    return (c->c.retry & 1u << known->outcome) ||
+           (is_contaminated && (c->c.retry & KS_RETRY_CONTAMINATED));
 }
 
 static bool is_lifted(const struct ks_coord *c, const struct ks_ledger_cell *known,
@@ -151,16 +156,17 @@ static void tell_without_cells(const struct ks_coord *c)
 
 uint64_t ks_coord_n_again(const struct ks_coord *c)
 {
-    const uint32_t asked = c->c.retry | 1u << KS_O_UNSUPPORTED | 1u << KS_O_LOAD_FAILED;
+    const uint32_t lifted = 1u << KS_O_UNSUPPORTED | 1u << KS_O_LOAD_FAILED;
     uint64_t n = 0;
     size_t n_cells = c->is_complete ? 0 : ks_ledger_n_cells(c->c.ledger);
     for (size_t k = 0; k < n_cells; k++) {
         const struct ks_ledger_cell *known = ks_ledger_cell(c->c.ledger, k);
         uint32_t ip, ii;
-        if (!ks_ledger_is_final(known) || !(asked & 1u << known->outcome) ||
+        if (!ks_ledger_is_final(known) ||
+            (!(lifted & 1u << known->outcome) && !ks_coord_is_asked_again(c, known)) ||
             !is_in_grid(c, known, &ip, &ii) || ks_sched_is_done(c->sched, ip, ii))
             continue;
-        n += (c->c.retry & (1u << known->outcome)) || is_lifted(c, known, ip, ii);
+        n += ks_coord_is_asked_again(c, known) || is_lifted(c, known, ip, ii);
     }
     return n;
 }
@@ -171,7 +177,7 @@ static enum ks_cell_state cell_state(void *ctx, uint32_t i_problem, uint32_t i_i
     if (!ks_grid_has_cell(c->c.grid, i_problem, i_instance))
         return KS_CELL_SETTLED;
     const struct ks_ledger_cell *known = ks_coord_known(c, i_problem, i_instance);
-    if (ks_ledger_is_final(known) && !(c->c.retry & (1u << known->outcome))) {
+    if (ks_ledger_is_final(known) && !ks_coord_is_asked_again(c, known)) {
         if (ks_coord_is_confirmable(known->outcome, known->flags))
             (void)ks_coord_ask_again(c, i_problem, i_instance, known, NULL); /* else it stays so */
         return KS_CELL_DONE;
@@ -231,6 +237,7 @@ void ks_coord_note_lease(struct ks_coord *c, uint32_t rank, const struct ks_leas
     r->n_leases++;
     r->n_held += n;
     r->lease_n = n;
+    r->i_problem = l->i_problem;
 }
 
 static int send_lease(struct ks_coord *c, uint32_t rank, const struct ks_lease *l,

@@ -19,15 +19,13 @@ _Static_assert(KS_RACE_CUT == KS_RACE_REC_CUT, "the journal's number");
 /* Seconds of all visits of a usual problem, before any has ended. */
 static double first_guess_s(const struct ks_grid *g)
 {
-    struct ks_cost_rates rates = ks_cost_rates(&g->job);
     uint32_t n = g->n_problems < COST_SAMPLE ? g->n_problems : COST_SAMPLE;
     double sum = 0;
 
     for (uint32_t i = 0; i < n; i++) {
         const struct ks_problem p = ks_problem_table_get(&g->problems, i);
-        double call_s = ks_cost_call_s(&rates, ks_problem_flops(&p), ks_problem_min_bytes(&p));
 
-        sum += ks_cost_visits_s(&g->job, ks_cost_cell_s(&g->job.measure, call_s));
+        sum += ks_cost_visits_s(&g->job, ks_cost_problem_s(&g->job, &p));
     }
     return n ? sum / n : 0;
 }

@@ -60,8 +60,10 @@ int ks_coord_write_outcome(struct ks_coord *c, uint32_t i_problem, uint32_t i_in
 void ks_coord_log_failure(struct ks_coord *c, const struct ks_record *r)
 {
     char p[17], i[17], code[24] = "";
-    if (!ks_outcome_needs_look(r->outcome) || r->role != KS_ROLE_CELL ||
-        !ks_log_often(c->c.log, &c->failures, "failures"))
+    if (!ks_outcome_needs_look(r->outcome) || r->role != KS_ROLE_CELL)
+        return;
+    ks_coord_note_failure(c, r);
+    if (!ks_log_often(c->c.log, &c->failures, "failures"))
         return;
     ks_hex64(r->cell.problem, p);
     ks_hex64(r->cell.instance, i);
@@ -157,6 +159,7 @@ static int settle_cell(struct ks_coord *c, uint32_t from, const struct ks_record
     }
     double elapsed_s = is_ok ? (double)wall_ns * 1e-9 : 0;
     note_cell(&c->ranks[from], wall_ns);
+    ks_coord_note_time(c, from, elapsed_s);
     int rc = ks_coord_alias_settle(c, (uint32_t)ip, (uint32_t)ii, r->code_id, err);
     ks_sched_done(c->sched, (uint32_t)ip, (uint32_t)ii, from, elapsed_s);
     if (is_plain)
@@ -175,6 +178,7 @@ static int settle_visit(struct ks_coord *c, uint32_t from, const struct ks_recor
     if (ip < 0 || ii < 0)
         return ks_fail(err, KS_EPROTO, "rank %u measured a cell that is not in the grid", from);
     note_cell(&c->ranks[from], r->wall_ns);
+    ks_coord_note_time(c, from, (double)r->wall_ns * 1e-9);
     if (r->outcome == KS_O_OK)
         ks_coord_went_well(c, from);
     if (r->outcome == KS_O_OK || !ks_ledger_is_final(ks_ledger_find(c->c.ledger, &r->cell)))
@@ -188,12 +192,15 @@ static int pass_on(struct ks_coord *c, const struct ks_frame *f, const struct ks
 {
     const bool is_failure = ks_outcome_needs_look(r->outcome);
     const bool is_raced = ks_coord_race_wants(c, r);
+    const bool is_noisy = (r->outcome_flags & KS_FL_CONTAMINATED) != 0;
     int rc = ks_coord_race_refute(c, r, err);
-    if (rc < 0 || (!is_failure && !is_raced) ||
+
+    if (rc < 0 || (!is_failure && !is_raced && !is_noisy) ||
         ks_record_decode(f->body, f->n, c->record, NULL, NULL) < 0)
         return rc;
     if (is_failure)
         ks_coord_log_failure(c, c->record);
+    ks_coord_note_noise(c, c->record);
     return is_raced ? ks_coord_race_take(c, c->record, err) : 0;
 }
 

@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/opt.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -11,8 +12,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define ALIVE_FRAMES 4096u        /* some milliseconds */
-#define NAMES_BYTES  (8ull << 20) /* those of a million problems take 0.3 GiB */
+#define ALIVE_FRAMES 4096u          /* some milliseconds */
+#define CONTAMINATED "contaminated" /* of --retry, beside the outcomes */
+#define NAMES_BYTES  (8ull << 20)   /* those of a million problems take 0.3 GiB */
 
 struct ks_directory {
     char path[1024], journal_dir[1100];
@@ -29,6 +31,23 @@ struct ks_directory {
     uint64_t n_frames, n_bad; /* read; not understood */
 };
 
+static int unknown_outcome(const char *word, struct ks_err *err)
+{
+    const char *names[KS_O_LIMIT + 1] = { CONTAMINATED }, *near;
+    struct ks_buf all;
+    for (uint32_t o = 1; o < KS_O_LIMIT; o++)
+        names[o] = ks_outcome_text(o);
+    near = ks_nearest(word, names);
+    ks_buf_init(&all);
+    for (uint32_t i = 0; names[i]; i++)
+        ks_buf_printf(&all, "%s%s", i ? ", " : "", names[i]);
+    int rc = ks_fail(err, KS_EINVAL, "--retry: unknown outcome '%s'%s%s%s; known are %s", word,
+                     near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "",
+                     ks_buf_text(&all));
+    ks_buf_release(&all);
+    return rc;
+}
+
 static int parse_retry(const char *text, uint32_t *mask_out, struct ks_err *err)
 {
     *mask_out = 0;
@@ -36,11 +55,11 @@ static int parse_retry(const char *text, uint32_t *mask_out, struct ks_err *err)
         char word[32];
         size_t n = strcspn(text, ",");
         snprintf(word, sizeof(word), "%.*s", (int)(n < 31 ? n : 31), text);
+        const bool is_flag = strcmp(word, CONTAMINATED) == 0;
         uint32_t o = ks_outcome_from(word);
-        if (o == KS_O_NONE)
-            return ks_fail(err, KS_EINVAL, "--retry: '%s' is no outcome (see docs/results.md)",
-                           word);
-        *mask_out |= 1u << o;
+        if (o == KS_O_NONE && !is_flag)
+            return unknown_outcome(word, err);
+        *mask_out |= is_flag ? KS_RETRY_CONTAMINATED : 1u << o;
         text += n + (text[n] == ',');
     }
     return 0;

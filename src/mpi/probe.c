@@ -115,8 +115,8 @@ void ks_probe_read(const char *text, const struct ks_child_end *end, struct ks_p
 /* How it is asked
  * ------------------------------------------------------------------------------------ */
 
-static int await_end(struct ks_warden *w, uint32_t child, struct ks_child_end *end_out,
-                     struct ks_err *err)
+int ks_probe_await(struct ks_warden *w, uint32_t child, struct ks_child_end *end_out,
+                   struct ks_err *err)
 {
     int rc;
 
@@ -194,7 +194,7 @@ int ks_probe(const struct ks_job *job, const struct ks_visible_env *visible,
                              .deadline_ns = ks_now_ns() + PROBE_NS };
     rc = ks_warden_spawn(warden, &what, &child, err);
     if (rc == 0)
-        rc = await_end(warden, child, &end, err);
+        rc = ks_probe_await(warden, child, &end, err);
     if (rc == 0)
         rc = take_page(page, &end, out, err);
     munmap(page, sizeof(*page));

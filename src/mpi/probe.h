@@ -35,6 +35,9 @@ struct ks_probe {
  * runtime takes to start, a minute at most. */
 int ks_probe(const struct ks_job *job, const struct ks_visible_env *visible,
              struct ks_warden *warden, struct ks_probe *out, struct ks_err *err);
+/* Waits for the end of this child; those of others are dropped. KS_ECHILD; KS_EIO. */
+int ks_probe_await(struct ks_warden *w, uint32_t child, struct ks_child_end *end_out,
+                   struct ks_err *err);
 /* What a probe that ended like this has said. */
 void ks_probe_read(const char *text, const struct ks_child_end *end, struct ks_probe *out);
 

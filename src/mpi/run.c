@@ -16,6 +16,7 @@
 #include "mpi/pulse.h"
 #include "mpi/rank.h"
 #include "mpi/seat.h"
+#include "mpi/show.h"
 #include "spawn/parent_link.h"
 
 #include <errno.h>
@@ -31,7 +32,6 @@
 #define AWAY_NS      1000000000ull /* twice as long as the loop ever sleeps (pace.h) */
 #define FLUSH_NS     1000000000ull
 #define TOLD_NS      5000000000ull
-#define PROGRESS_NS  5000000000ull
 #define VERDICT_NS   5000000000ull /* rank 0 meets what the others meet */
 #define START_LOSSES 4u /* MPI may take so many times --lost-after to start on all nodes */
 #define PULSE_PART   4u /* of --lost-after: the loop is away for so long before its thread beats */
@@ -55,7 +55,8 @@ struct run {
     uint32_t n_signals;
     bool by_signal;
     bool is_orphan; /* the parent of `ksweep run -n` is gone */
-    uint64_t drained_ns, progress_ns, alive_ns, turned_ns, over_ns;
+    struct ks_show show; /* rank 0 */
+    uint64_t drained_ns, alive_ns, turned_ns, over_ns;
 };
 
 /* Signals are read in the loop, never handled: block them before MPI starts its threads. */
@@ -199,16 +200,6 @@ static void nap(struct run *r, bool is_busy, bool has_sent, uint64_t woke_ns)
         ks_rank_count_wake(r->rank);
 }
 
-static void show_progress(struct run *r, uint64_t now)
-{
-    char line[512];
-    if (!r->coord || now - r->progress_ns < PROGRESS_NS)
-        return;
-    r->progress_ns = now;
-    ks_coord_progress(r->coord, now, line, sizeof(line));
-    ks_logf(r->log, KS_INFO, "%s", line);
-}
-
 /* After a signal everyone gets as long as one kernel call may take, then the workers are killed. */
 static int hurry(struct run *r, uint64_t now, struct ks_err *err)
 {
@@ -278,7 +269,8 @@ static int loop(struct run *r, struct ks_err *err)
             rc = hurry(r, now, err);
         if (rc < 0)
             return rc;
-        show_progress(r, now);
+        if (r->coord)
+            ks_show_step(&r->show, r->coord, now);
         bool has_sent = ks_net_progress(r->net);
         ks_rank_ring(r->rank);
         if (is_over(r, now))
@@ -352,6 +344,16 @@ static void tell_lacking(const struct run *r, bool is_end)
     ks_buf_release(&command);
 }
 
+/* At the end, with the command that measures contaminated cells again. */
+static void tell_noise(const struct run *r)
+{
+    struct ks_buf command;
+    put_resume(r, &command);
+    ks_buf_printf(&command, " --retry contaminated");
+    ks_coord_tell_noise(r->coord, ks_buf_text(&command));
+    ks_buf_release(&command);
+}
+
 static int open_rank0(struct run *r, struct ks_err *err)
 {
     int rc = check_compilers(r, err);
@@ -374,7 +376,11 @@ static int open_rank0(struct run *r, struct ks_err *err)
         .ack_log = getenv("KSWEEP_ACK_LOG"),
     };
     tell_lacking(r, false);
-    return ks_coord_create(&c, &r->coord, err);
+    rc = ks_coord_create(&c, &r->coord, err);
+    if (rc == 0)
+        ks_show_open(&r->show, (enum ks_show_how)r->o->progress, r->log, ks_directory_path(r->dir),
+                     ks_now_ns());
+    return rc;
 }
 
 static void name_unused(const struct run *r)
@@ -482,8 +488,11 @@ static void name_refused(const struct run *r, int rc, struct ks_run_result *out)
 
 static void finish(struct run *r, int rc, struct ks_run_result *out)
 {
+    if (r->coord)
+        ks_show_close(&r->show, r->coord, ks_now_ns());
     if (r->coord && rc == 0) {
         tell_lacking(r, true);
+        tell_noise(r);
         ks_directory_result(r->dir, r->coord, out);
         out->by_signal = r->by_signal;
         struct ks_err err;

@@ -26,8 +26,9 @@ struct ks_run_options {
     uint32_t prune;             /* index into ks_prune_choices */
     bool resume, extend, take_over, accept_rebuild, oversubscribe, trust_cache;
     uint32_t host_domain;   /* enum ks_host_domain */
-    const char *retry;      /* outcome to measure again, NULL none */
+    const char *retry;      /* outcomes to measure again, NULL none */
     uint32_t repeat;        /* runs per problem of programs, instead of the job's; 0: the job's */
+    uint32_t progress;      /* enum ks_show_how */
     uint32_t max_time_ms;   /* from begun_ns; 0 = no limit */
     uint64_t begun_ns;      /* ks_now_ns() when the process began: before MPI started */
     uint32_t grace_ms;      /* for the gather after a signal */

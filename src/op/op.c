@@ -4,12 +4,14 @@
 #include "op/gemm.h"
 
 #include "base/hash.h"
+#include "base/opt.h"
 #include "base/text.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 const struct ks_operator *const ks_operators[] = { &ks_operator_grouped_conv, &ks_operator_gemm,
                                                    NULL };
@@ -75,6 +77,52 @@ int ks_direction_from(const char *name)
 int ks_layout_from(const char *name)
 {
     return name_index(layout_names, name);
+}
+
+/* What others call them; [0] is ours. Read by nobody but people: a list must say what it means. */
+static const char *const other_words[][2] = { { "fp32", "float32" },
+                                              { "fp32", "float" },
+                                              { "fp32", "f32" },
+                                              { "fp32", "single" },
+                                              { "fp16", "float16" },
+                                              { "fp16", "half" },
+                                              { "fp16", "f16" },
+                                              { "bf16", "bfloat16" },
+                                              { "nhwgc", "nhwc" },
+                                              { "nhwgc", "channels_last" },
+                                              { "nhwgc", "ndhwc" },
+                                              { "nhwgc", "ndhwgc" },
+                                              { "ngchw", "nchw" },
+                                              { "ngchw", "ncdhw" },
+                                              { "ngchw", "channels_first" },
+                                              { "forward", "fprop" },
+                                              { "backward_data", "dgrad" },
+                                              { "backward_data", "bwd" },
+                                              { "backward_weight", "wgrad" } };
+
+const char *ks_word_nearest(const char *text, const char *const *names)
+{
+    for (size_t i = 0; i < sizeof(other_words) / sizeof(other_words[0]); i++)
+        if (strcasecmp(other_words[i][1], text) == 0 && name_index(names, other_words[i][0]) >= 0)
+            return other_words[i][0];
+    return ks_nearest(text, names);
+}
+
+void ks_word_put_known(const char *of, const char *text, struct ks_buf *to)
+{
+    const char *const *names = NULL, *near;
+
+    for (size_t i = 0; i < N_CHOICES; i++)
+        if (strcmp(choices[i].key, of) == 0)
+            names = choices[i].names;
+    if (!names)
+        return;
+    near = ks_word_nearest(text, names);
+    if (near)
+        ks_buf_printf(to, "; did you mean '%s'?", near);
+    ks_buf_printf(to, "%s", near ? " Known are " : "; known are ");
+    for (int i = 0; names[i]; i++)
+        ks_buf_printf(to, "%s%s", i ? ", " : "", names[i]);
 }
 
 const char *ks_dtype_name(uint32_t dtype)

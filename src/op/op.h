@@ -107,6 +107,12 @@ int ks_dtype_from(const char *name);     /* fp32 fp16 bf16 */
 int ks_direction_from(const char *name); /* forward backward_data backward_weight, or fwd bwd_data
                                             bwd_weight; printed is always the long name */
 int ks_layout_from(const char *name);    /* nhwgc ngchw */
+/* Of names (NULL-terminated): the one that others call by this text ("float32", "nhwc"), else the
+ * nearest (ks_nearest); NULL: none. */
+const char *ks_word_nearest(const char *text, const char *const *names);
+/* "; did you mean 'fp32'? Known are fp32, fp16, bf16", appended: for a text that is no such word.
+ * of: "dtype", "direction" or "layout". Knows what other programs call them ("float32", "nhwc"). */
+void ks_word_put_known(const char *of, const char *text, struct ks_buf *to);
 const char *ks_dtype_name(uint32_t dtype);
 const char *ks_direction_name(uint32_t direction);
 const char *ks_layout_name(uint32_t layout);

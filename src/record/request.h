@@ -23,6 +23,11 @@
 #define KS_FD_STATUS    5
 #define KS_FD_REFERENCE 6
 
+/* ksweep-worker --refusals: a question in keyed lines (base/lines.h) on descriptor 3, with lines
+ * `kernel OBJECT ENTRY`, then lines `problem CANONICAL`; on 4 comes a byte per pair. */
+#define KS_REFUSALS_KIND    "ksweep-refusals"
+#define KS_REFUSALS_VERSION 1u
+
 enum ks_cache_mode { KS_CACHE_WARM, KS_CACHE_COLD };
 
 /* How to measure. */

@@ -5,13 +5,14 @@
 
 #include <math.h>
 
-#define LEAST_TIMING_S   0.010 /* no cell stops sampling before */
-#define USUAL_CALLS      30    /* after so many the interval is usually narrow enough */
+#define LEAST_TIMING_S   0.005 /* no cell stops sampling before */
+#define USUAL_SPREAD     0.045 /* of samples, relative: decides when the interval is narrow enough */
+#define NARROWNESS       1.3 /* exponent: rate of groups with fewer channels than lanes (measured) */
 #define USUAL_SAMPLE_S   20e-6
 #define VERIFY_CALLS     4 /* exact data twice, the poisoned sample, the pass that restores */
 #define HANDLING_S       0.002
-#define USUAL_VISITS     3 /* of a problem, and the instances in one */
-#define USUAL_CONTENDERS 4
+#define USUAL_VISITS     4 /* of a problem, and the instances in one */
+#define USUAL_CONTENDERS 5
 #define PASSES           2
 #define ANCHORS          2
 #define CALLS_EXTRA      6  /* beside the samples, as the worker's own deadline has them */
@@ -20,10 +21,10 @@
 struct ks_cost_rates ks_cost_rates(const struct ks_job *job)
 {
     if (ks_job_is_gpu(job) && ks_arch_is_emulator(job->device.arch_text))
-        return (struct ks_cost_rates){ 0.2e9, 1e9, 1e-3 };
+        return (struct ks_cost_rates){ 0.2e9, 1e9, 1e-3, 1, 1 };
     if (ks_job_is_gpu(job))
-        return (struct ks_cost_rates){ 10e12, 500e9, 10e-6 };
-    return (struct ks_cost_rates){ 10e9, 10e9, 1e-6 };
+        return (struct ks_cost_rates){ 10e12, 500e9, 10e-6, 16, 1 };
+    return (struct ks_cost_rates){ 10e9, 10e9, 1e-6, 16, 6 };
 }
 
 double ks_cost_call_s(const struct ks_cost_rates *r, double flops, double bytes)
@@ -31,13 +32,36 @@ double ks_cost_call_s(const struct ks_cost_rates *r, double flops, double bytes)
     return fmax(flops / r->flops_per_s, bytes / r->bytes_per_s) + r->call_s;
 }
 
+/* Until the interval is narrow enough, but within the job's limits. */
+static double timing_s(const struct ks_job_measure *m, double call_s)
+{
+    double least_s = m->min_sample_us > 0 ? m->min_sample_us * 1e-6 : USUAL_SAMPLE_S;
+    double sample_s = fmax(call_s, least_s);
+    double root = m->target_rse > 0 ? USUAL_SPREAD / m->target_rse : INFINITY;
+    double wanted_s = sample_s * root * root + LEAST_TIMING_S;
+    double most_s = fmin(m->max_ms * 1e-3, sample_s * m->max_samples);
+
+    return fmax(fmin(wanted_s, most_s), sample_s * m->min_samples);
+}
+
 double ks_cost_cell_s(const struct ks_job_measure *m, double call_s)
 {
-    double sample_s = m->min_sample_us > 0 ? m->min_sample_us * 1e-6 : USUAL_SAMPLE_S;
-    double timing =
-        fmin(call_s * USUAL_CALLS + LEAST_TIMING_S, m->max_ms * 1e-3 + call_s * m->min_samples);
-    timing = fmin(timing, fmax(call_s, sample_s) * m->max_samples);
-    return m->warmup_ms * 1e-3 + timing + VERIFY_CALLS * call_s + HANDLING_S;
+    return fmax(m->warmup_ms * 1e-3, call_s) + timing_s(m, call_s) + VERIFY_CALLS * call_s +
+           HANDLING_S;
+}
+
+double ks_cost_work_s(const struct ks_job *job, double flops, double bytes, double width)
+{
+    struct ks_cost_rates r = ks_cost_rates(job);
+
+    r.flops_per_s *= r.wide * pow(fmin(width / r.lanes, 1), NARROWNESS);
+    return ks_cost_cell_s(&job->measure, ks_cost_call_s(&r, flops, bytes));
+}
+
+double ks_cost_problem_s(const struct ks_job *job, const struct ks_problem *p)
+{
+    return ks_cost_work_s(job, ks_problem_flops(p), ks_problem_min_bytes(p),
+                          (double)ks_problem_group_width(p));
 }
 
 double ks_cost_visit_s(const struct ks_job_measure *m, uint32_t n_cells, double kernel_s)

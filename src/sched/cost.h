@@ -5,11 +5,14 @@
 #define KS_SCHED_COST_H
 
 #include "grid/job.h"
+#include "grid/problem_class.h"
 
 /* What one device is assumed to reach; conservative, because most instances are far from best. */
 struct ks_cost_rates {
     double flops_per_s, bytes_per_s;
     double call_s; /* of a call that does nothing */
+    double lanes;  /* channels per group that fill the vectors of usual kernels */
+    double wide;   /* kernels whose vectors are full reach so many times flops_per_s */
 };
 struct ks_cost_rates ks_cost_rates(const struct ks_job *job);
 
@@ -19,6 +22,10 @@ double ks_cost_call_s(const struct ks_cost_rates *r, double flops, double bytes)
 /* Seconds of one cell whose kernel takes call_s: warm-up, samples as the job asks for them,
  * verification. */
 double ks_cost_cell_s(const struct ks_job_measure *m, double call_s);
+/* Seconds of one cell, of a usual instance on a usual device: both of the above, but groups too
+ * narrow for vectors are slower. width: ks_problem_group_width(). */
+double ks_cost_work_s(const struct ks_job *job, double flops, double bytes, double width);
+double ks_cost_problem_s(const struct ks_job *job, const struct ks_problem *p);
 
 /* Seconds of a visit of n_cells measurements whose samples take kernel_s in all. */
 double ks_cost_visit_s(const struct ks_job_measure *m, uint32_t n_cells, double kernel_s);

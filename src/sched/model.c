@@ -70,6 +70,57 @@ double ks_sched_remaining(const struct ks_sched *s)
            s->expected_visits_s;
 }
 
+/* Before anything is known, problems differ from their guesses by so much (standard deviation of
+ * the log), which is worth so many problems. */
+#define GUESS_ERROR    0.6
+#define GUESS_PROBLEMS 8.0
+#define ALIKE          4.0 /* problems that err in the same way: neighbours in a list are of a kind */
+#define OPEN_ERROR     0.15 /* of problems of which cells have been measured */
+
+static double problem_variance(const struct ks_sched *s)
+{
+    double squares = s->n_off ? s->off_square - s->off * s->off / s->n_off : 0;
+    return (GUESS_PROBLEMS * GUESS_ERROR * GUESS_ERROR + fmax(squares, 0)) /
+           (GUESS_PROBLEMS + s->n_off);
+}
+
+double ks_sched_guess_error(uint32_t n_problems)
+{
+    return GUESS_ERROR * sqrt(ALIKE * (0.5 + 1.0 / (n_problems ? n_problems : 1)));
+}
+
+static double square(double x)
+{
+    return x * x;
+}
+
+void ks_sched_left(const struct ks_sched *s, struct ks_sched_left *out)
+{
+    double share = (1.0 + (double)s->n_timed) / (1.0 + (double)(s->n_timed + s->n_untimed));
+    uint32_t n_untouched = s->c.n_problems - s->n_touched;
+    double untouched_s = 0, open_s = fmax(s->open_s, 0) * share, error = 0;
+
+    for (uint32_t i = 0; n_untouched && i < KS_CLASSES; i++)
+        untouched_s += fmax(s->class[i].untouched_s, 0) * scale(s, &s->class[i]);
+    untouched_s *= share_run(s) * share;
+    if (n_untouched)
+        error = sqrt(ALIKE * problem_variance(s) * (1 / (2.0 + s->n_off) + 1.0 / n_untouched));
+    *out = (struct ks_sched_left){ .cells_s = untouched_s + open_s };
+    if (out->cells_s > 0)
+        out->error = sqrt(square(error * untouched_s) + square(OPEN_ERROR * open_s)) / out->cells_s;
+}
+
+/* A problem is complete: how far its guess was off, with what was known when it began. */
+void ks_sched_learn_problem(struct ks_sched *s, const struct active *a)
+{
+    if (!a->n_learnt || a->guess_s <= 0 || a->learnt_s <= 0)
+        return;
+    double off = log(a->learnt_s / a->n_learnt / a->guess_s);
+    s->off += off;
+    s->off_square += off * off;
+    s->n_off++;
+}
+
 double ks_sched_share_s(const struct ks_sched *s)
 {
     return ks_sched_remaining(s) / (s->n_working ? s->n_working : 1);
@@ -104,6 +155,8 @@ static void know(struct ks_sched *s, const struct active *a, double was_s)
 
 void ks_sched_learn_cell(struct ks_sched *s, struct device *d, struct active *a, double elapsed_s)
 {
+    s->n_timed += elapsed_s > 0;
+    s->n_untimed += elapsed_s <= 0;
     if (elapsed_s <= 0)
         return;
     double usual_s = d ? elapsed_s / ks_sched_slowness(s, d) : elapsed_s, was_s = a->cost_s;

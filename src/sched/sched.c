@@ -254,7 +254,7 @@ int ks_sched_open_again(struct ks_sched *s, uint32_t i, struct ks_err *err)
     memset(a->mark, CELL_DONE, n);
     shuffle(s, a, s->problems[i].seed);
     a->i_problem = i;
-    a->cost_s = ks_sched_guess(s, s->problems[i].prior_s);
+    a->guess_s = a->cost_s = ks_sched_guess(s, s->problems[i].prior_s);
     a->n[CELL_DONE] = n;
     s->n[CELL_DONE] += n;
     a->i_open = s->n_open;
@@ -306,6 +306,7 @@ static void place(struct ks_sched *s, struct active *a)
 
 static void close_complete(struct ks_sched *s, struct active *a)
 {
+    ks_sched_learn_problem(s, a);
     s->problems[a->i_problem].a = NULL;
     s->n[CELL_DONE] -= a->n[CELL_DONE];
     s->open[a->i_open] = s->open[--s->n_open];

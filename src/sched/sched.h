@@ -142,4 +142,15 @@ struct ks_sched_counts {
 };
 void ks_sched_counts(const struct ks_sched *s, struct ks_sched_counts *out);
 
+/* For an estimate of the time left (eta.h): what the cells that are left take by themselves,
+ * visits not counted. Unlike remaining_s it expects as many of them to take no time, because their
+ * instance refuses the problem, as did so far. */
+struct ks_sched_left {
+    double cells_s; /* device seconds */
+    double error;   /* standard error of its logarithm */
+};
+void ks_sched_left(const struct ks_sched *s, struct ks_sched_left *out);
+/* The error before anything has been measured. */
+double ks_sched_guess_error(uint32_t n_problems);
+
 #endif

@@ -44,6 +44,7 @@ struct active { /* a problem that is open: begun, not complete */
     uint32_t n_devices; /* that have it as their current problem */
     struct confirm *confirms;
     uint32_t n_confirms, cap_confirms;
+    double guess_s;  /* of one cell, when it was opened */
     double cost_s;   /* of one cell on a usual device */
     double learnt_s; /* what the cells done took, reckoned for a usual device */
     uint32_t n_learnt;
@@ -143,7 +144,10 @@ struct ks_sched {
     double open_s;     /* of the open ones, expected */
     double spent_s;    /* of cells done */
     double overhead_s; /* of a lease, learnt */
-    uint64_t n_settled, n_run;        /* cells of opened problems that were not done before */
+    uint64_t n_settled, n_run;   /* cells of opened problems that were not done before */
+    uint64_t n_timed, n_untimed; /* cells done here: with a time, without */
+    double off, off_square;      /* log(a cell's mean time / the guess) of complete problems */
+    uint32_t n_off;
     double residual, residual_square; /* of all devices */
     uint32_t n_residuals;
 };
@@ -182,6 +186,7 @@ void ks_sched_count_prior(struct ks_sched *s, double prior_s);   /* a problem th
 void ks_sched_touch_prior(struct ks_sched *s, double prior_s);   /* it is so no more */
 double ks_sched_guess(const struct ks_sched *s, double prior_s); /* corrected by what was learnt */
 double ks_sched_remaining(const struct ks_sched *s);
+void ks_sched_learn_problem(struct ks_sched *s, const struct active *a);
 double ks_sched_share_s(const struct ks_sched *s); /* of one working device in what remains */
 double ks_sched_slowness(const struct ks_sched *s, const struct device *d); /* 1: as usual */
 void ks_sched_learn_cell(struct ks_sched *s, struct device *d, struct active *a, double elapsed_s);

@@ -6,6 +6,7 @@
 #include "device/device.h"
 #include "record/request.h"
 #include "worker/leave.h"
+#include "worker/refusals.h"
 #include "worker/try.h"
 #include "worker/worker.h"
 
@@ -25,6 +26,7 @@ const char *__asan_default_options(void)
 
 struct config {
     const char *probe, *object;
+    bool refusals;
 };
 #define AT(member) offsetof(struct config, member)
 static const struct ks_opt opts[] = {
@@ -41,6 +43,11 @@ static const struct ks_opt opts[] = {
       .help = "load a shared object, unload it and exit; with the word threads it may keep "
               "threads; ends with 95 if all went well, with 96 if it cannot be loaded, "
               "with 94 if its constructors leave threads or timers running" },
+    { .name = "refusals",
+      .type = KS_OPT_BOOL,
+      .offset = AT(refusals),
+      .def = "no",
+      .help = "say which problems instances refuse: a question on descriptor 3, the answer on 4" },
     KS_OPT_END
 };
 #undef AT
@@ -159,23 +166,36 @@ static int serve(void)
     return status;
 }
 
+static int refusals(void)
+{
+    struct ks_err err = { 0 };
+    int rc = ks_worker_refusals(KS_FD_REQUEST, KS_FD_RECORD, &err);
+
+    if (rc < 0)
+        say(err.text);
+    return rc == 0 ? KS_WORKER_EXIT_OK : KS_WORKER_EXIT_SETUP;
+}
+
 static int run(struct ks_call *call, struct ks_err *err)
 {
     const struct config *c = call->cfg;
     const char *word = call->n_operands > 0 ? call->operands[0] : NULL;
 
+    if (c->refusals && !c->probe && !c->object && !word)
+        return refusals();
+
     if (c->probe && !c->object)
         return probe(c->probe, word ? word : "");
     if (c->object && !c->probe && (!word || strcmp(word, "threads") == 0))
         return try_object(c->object, word != NULL);
-    if (c->object || c->probe || word)
+    if (c->object || c->probe || c->refusals || word)
         return ks_fail(err, KS_EINVAL, "these arguments do not go together; see --help");
     return serve();
 }
 
 static const struct ks_command command = {
     .summary = "Measures kernels for ksweep, which starts it; not meant to be run by hand.",
-    .usage = "[--probe BACKEND [LOCATOR] | --try OBJECT [threads]]",
+    .usage = "[--probe BACKEND [LOCATOR] | --try OBJECT [threads] | --refusals]",
     .opts = opts,
     .cfg_size = sizeof(struct config),
     .n_max = 1,

@@ -42,8 +42,17 @@ rc_is 2 "a filter with an error" ksweep kernels "$config" --filter "tile_m >= 2 
 like "$(cat "$tap_tmp/err")" "column 16: unexpected end" "points at the column"
 is "$(wc -l <"$tap_tmp/err")" 1 "in one line"
 rc_is 2 "a filter with an unknown name" ksweep kernels "$config" --filter "tile_n == 2"
-like "$(cat "$tap_tmp/err")" "unknown name 'tile_n', did you mean 'tile_m'" "names the nearest"
+like "$(cat "$tap_tmp/err")" "^ksweep kernels: --filter: .*unknown name 'tile_n', did you mean 'tile_m'; known are .*pipe" \
+    "names the option, the nearest and all"
+rc_is 0 "the traits" ksweep kernels "$config" --traits
+like "$(tr -s ' \n' ' ' <"$tap_tmp/out")" 'pipe text slow, fast' "their names and values"
+like "$(cat "$tap_tmp/out")" '^    [a-zA-Z].{9,}' "and what they mean"
 rc_is 2 "a filter that keeps nothing" ksweep kernels "$config" --filter "tile_m == 3"
+rc_is 0 "an installed config by its bare name" ksweep kernels host_forward_quick --count
+rc_is 0 "an installed list, too" ksweep problems quickstart.csv
+rc_is 2 "a bare name that is nowhere" ksweep kernels host_forwrad
+like "$(cat "$tap_tmp/err")" "no file 'host_forwrad'; looked there and in .*kernels/configs of the installed data '" \
+    "says where it was looked for"
 rc_is 2 "an absent config" ksweep kernels "$tap_tmp/none.json"
 like "$(cat "$tap_tmp/err")" "none.json" "is named"
 printf '{ "family": "%s",\n  "instances": [{ "tile_m": 5 }] }\n' \

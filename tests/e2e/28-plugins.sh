@@ -64,7 +64,7 @@ rc_is 2 'a plug-in that is not there' ksweep run lost.json --out lost
 like "$(cat err)" 'lost\.json:[0-9]+.*gone\.so' 'the message names file, line and plug-in'
 not_ok 'and nothing was made' test -e lost
 job none '{"config": "plug.json"}'
-ok 'without a plug-in' ksweep plan none.json --cache "$tiny_cache"
+rc_is 1 'without a plug-in nothing can run' ksweep plan none.json --cache "$tiny_cache"
 like "$(cat out)" '15 cannot run' 'a family without kernels cannot be run'
 
 done_testing

@@ -67,7 +67,7 @@ for n in 0 1 2 4; do
         /usr/bin/python3 "$KSWEEP_SOURCE_DIR/tests/tools/journal_audit.py" "$dir" --grid grid \
         --acked "$dir.acked"
     unlike "$(cat "$dir.err")" 'unit [0-9]+/|compil' "$n ranks: nothing is compiled"
-    is "$(ls "$dir" | sort | paste -sd ' ')" 'job.json journal log results.h5 status.json' \
+    is "$(ls "$dir" | sort | paste -sd ' ')" 'job.json journal log progress results.h5 status.json' \
         "$n ranks: the directory holds what the manual says"
 done
 ok 'a finished run resumes to nothing' tiny 0 "$tap_tmp/run0" --resume

@@ -26,6 +26,7 @@ like "$(cat run/job.json)" "\"config\": \"$tap_tmp/there/share/ksweep/kernels/co
 ok 'and writes a table' there/bin/ksweep-analyze table run/results.h5 -o table.csv
 is "$(sed 1d table.csv | wc -l)" 15 'one row per cell'
 ok 'plan finds the installed job' there/bin/ksweep plan there/share/ksweep/jobs/quickstart.json
+ok 'by its bare name, too' there/bin/ksweep plan quickstart
 for f in common.sh one_node.sbatch many_nodes.sbatch array.sbatch chain.sbatch; do
     ok "slurm/$f is there" test -r "there/share/ksweep/slurm/$f"
 done

@@ -31,7 +31,7 @@ for n in 2 24; do
         >"$tap_tmp/out" 2>"$tap_tmp/ranks$n.err"
     is "$(exit_of "$tap_tmp/ranks$n")" 0 "$n ranks: complete"
     is "$(files "$tap_tmp/ranks$n")" \
-        './job.json ./journal/0001.ksj ./log ./results.h5 ./status.json' "$n ranks: five files"
+        './job.json ./journal/0001.ksj ./log ./progress ./results.h5 ./status.json' "$n ranks: six files"
 done
 lines() { wc -l <"$tap_tmp/ranks$1/log"; }
 tap_note "lines of the log: $(lines 2) with 2 ranks, $(lines 24) with 24"

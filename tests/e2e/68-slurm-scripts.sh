@@ -220,7 +220,10 @@ is "$(sed -n '/^    #SBATCH --job-name/,/^    tries=/s/^    //p' "$KSWEEP_SOURCE
     "$(sed -n '3,10p' "$KSWEEP_SOURCE_DIR/slurm/many_nodes.sbatch")" 'docs/cluster.md shows the first ten lines'
 
 # For one CPU, wherever the test runs: what it can measure is what there is to distribute.
-request() { ksweep plan "$KSWEEP_SOURCE_DIR/jobs/forward.json" --arch x86-64-v4 --json "$@"; }
+# Longer than the job itself, so that one node is not enough.
+sed -E "s#\"\.\./#\"$KSWEEP_SOURCE_DIR/#; s#\"(problems/)#\"$KSWEEP_SOURCE_DIR/jobs/\\1#; s#\"max_ms\": *[0-9]+#\"max_ms\": 2000#; s#\"max_samples\": *[0-9]+#\"max_samples\": 1000#; s#\"target_rse\": *[0-9.]+#\"target_rse\": 0.001#" \
+    "$KSWEEP_SOURCE_DIR/jobs/forward.json" >long.json
+request() { ksweep plan long.json --arch x86-64-v4 --json "$@"; }
 request --per-node 2 --walltime 10m >request.json
 /usr/bin/python3 - >verdict <<'END'
 import json, math

@@ -113,6 +113,23 @@ static void test_a_rank_never_greets(void **state)
     sim_close(m);
 }
 
+static void check_progress(void)
+{
+    struct ks_progress *p = malloc(sizeof(*p));
+    struct ks_buf line;
+    assert_non_null(p);
+    ks_coord_progress(m->coord, sim_now(), p);
+    ks_buf_init(&line);
+    ks_progress_line(p, &line);
+    assert_non_null(strstr(ks_buf_text(&line), "8 of 8 cells"));
+    assert_non_null(strstr(ks_buf_text(&line), "; ok 6, unsupported 2"));
+    assert_int_equal(p->n_shown, 2); /* rank 0 has no device */
+    assert_int_equal(p->device[0].rank, 1);
+    assert_int_equal(p->device[0].n_cells + p->device[1].n_cells, 6);
+    ks_buf_release(&line);
+    free(p);
+}
+
 static void test_nobody_is_lost(void **state)
 {
     (void)state;
@@ -131,10 +148,7 @@ static void test_nobody_is_lost(void **state)
     assert_int_equal(m->ranks[0].n_leases_got, 0);           /* it has no seat */
     assert_int_equal(cell(1, 2)->outcome, KS_O_UNSUPPORTED); /* settled without a rank */
     assert_int_equal(m->ranks[1].n_cells + m->ranks[2].n_cells, 6);
-    char line[512];
-    ks_coord_progress(m->coord, sim_now(), line, sizeof(line));
-    assert_non_null(strstr(line, "8 of 8 cells"));
-    assert_non_null(strstr(line, "; ok 6, unsupported 2"));
+    check_progress();
     sim_close(m);
 }
 

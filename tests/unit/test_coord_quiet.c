@@ -84,8 +84,9 @@ static void test_quiet_commits(void **state)
 /* Ten cells of which each was measured so often: what is left as rank 0 tells it, s. */
 static double seconds_left(const char *names, uint32_t n_attempts)
 {
-    char line[512];
+    struct ks_progress *p = malloc(sizeof(*p));
     double left_s = 0;
+    assert_non_null(p);
     sim_open_by_hand(m, names, 1, 2);
     turns(2);
     for (uint32_t k = 0; k < 10; k++)
@@ -97,10 +98,9 @@ static double seconds_left(const char *names, uint32_t n_attempts)
                 sim_done(m, 1, problem(0), id, a, KS_O_OK, is_last ? 0 : KS_FL_CONTAMINATED, NULL),
                 0);
         }
-    ks_coord_progress(m->coord, sim_now(), line, sizeof(line));
-    const char *at = strstr(line, "about ");
-    assert_non_null(at);
-    left_s = strtod(at + strlen("about "), NULL);
+    ks_coord_progress(m->coord, sim_now(), p);
+    left_s = p->left_s;
+    free(p);
     sim_close(m);
     return left_s;
 }
@@ -192,12 +192,72 @@ static void test_quiet_bytes(void **state)
     sim_close(m);
 }
 
+/* How often this stands in the log since then. */
+static uint32_t n_told(const char *what)
+{
+    char line[2000];
+    uint32_t n = 0;
+    rewind(m->log.copy);
+    while (fgets(line, sizeof(line), m->log.copy))
+        n += strstr(line, what) != NULL;
+    return n;
+}
+
+static void tell_device(double switches_per_s, double stolen)
+{
+    struct ks_device_rec d = { .device_id = 7,
+                               .idle_switches_per_s = switches_per_s,
+                               .idle_stolen = stolen };
+    struct ks_buf body;
+    ks_buf_init(&body);
+    ks_device_rec_encode(&d, &body);
+    const struct ks_frame f = { .type = KS_F_DEVICE, .body = body.data, .n = body.len };
+    assert_int_equal(ks_coord_frame(m->coord, 1, &f, NULL), 0);
+    ks_buf_release(&body);
+}
+
+/* A warning at the start, one once a third of the rows are contaminated, one at the end. */
+static void test_busy_machine(void **state)
+{
+    struct ks_job_contention *most;
+    char names[512];
+    (void)state;
+    many_names(names, 100);
+    sim_open_by_hand(m, names, 1, 2);
+    m->log.level = KS_WARN;
+    m->log.copy = tmpfile();
+    assert_non_null(m->log.copy);
+    turns(2);
+    most = &m->grid->job.contention;
+    most->switches_per_s = 200;
+    most->stolen = 0.05;
+    tell_device(most->switches_per_s * 0.4, most->stolen * 0.4);
+    tell_device(-1, -1); /* not known */
+    assert_int_equal(n_told("busy before anything is measured"), 0);
+    tell_device(most->switches_per_s * 0.6, 0);
+    tell_device(0, most->stolen * 0.6);
+    assert_int_equal(n_told("busy before anything is measured"), 2);
+    for (uint32_t k = 0; k < 30; k++) {
+        const uint64_t id = m->grid->instances[k].id;
+        sim_announce(m, 1, problem(0), id, 1);
+        assert_int_equal(
+            sim_done(m, 1, problem(0), id, 1, KS_O_OK, k >= 12 ? KS_FL_CONTAMINATED : 0, NULL), 0);
+        assert_int_equal(n_told("measured cells are contaminated"), k >= 17); /* 6 of 18 */
+    }
+    ks_coord_tell_noise(m->coord, "ksweep again");
+    assert_int_equal(n_told("18 of 30 measured cells are contaminated"), 1);
+    assert_int_equal(n_told("measure them again when it is quiet: ksweep again"), 1);
+    fclose(m->log.copy);
+    m->log.copy = NULL;
+    sim_close(m);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_quiet_commits),      cmocka_unit_test(test_quiet_bytes),
-        cmocka_unit_test(test_repeats_are_a_cost), cmocka_unit_test(test_what_others_need),
-        cmocka_unit_test(test_cells_of_others),
+        cmocka_unit_test(test_busy_machine),     cmocka_unit_test(test_quiet_commits),
+        cmocka_unit_test(test_quiet_bytes),      cmocka_unit_test(test_repeats_are_a_cost),
+        cmocka_unit_test(test_what_others_need), cmocka_unit_test(test_cells_of_others),
     };
     return cmocka_run_group_tests(tests, set_up, sim_free);
 }

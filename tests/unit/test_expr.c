@@ -314,7 +314,8 @@ static void check_sees_every_branch(void **state)
     } rows[] = {
         { "m == 8 or 1 / 0", NULL },
         { "p == 'indirect' or p in ['packed', 'indirect']", NULL },
-        { "true or ordr == 1", "column 9: unknown name 'ordr', did you mean 'order'" },
+        { "true or ordr == 1",
+          "column 9: unknown name 'ordr', did you mean 'order'; known are m, n, order, p" },
         { "true or p == 'pakced'",
           "column 14: 'pakced' is no value of 'p', did you mean 'packed'" },
         { "false and 'x' != p", "column 11: 'x' is no value of 'p'" },

@@ -213,6 +213,9 @@ static const struct {
     { HEAD "\"kernels\": [7], \"problems\": []}", "kernels[0]: an object", KS_EINVAL },
     { HEAD "\"kernels\": [{\"config\": \"none.json\"}]}", "j.json:2: kernels[0].config: no file '",
       KS_ENOENT },
+    { HEAD "\"kernels\": [{\"config\": \"none.json\"}]}",
+      "looked there and in jobs, jobs/problems and kernels/configs of the installed data",
+      KS_ENOENT },
     { HEAD "\"kernels\": [{\"config\": \"/none.json\"}]}", "no file '/none.json'", KS_ENOENT },
     { HEAD "\"kernels\": [{\"confg\": \"x\"}]}", "kernels[0]", KS_EINVAL },
     { HEAD "\"kernels\": [{\"config\": \"tiny.json\"}], \"problems\": [{\"file\": "

@@ -250,8 +250,8 @@ static void bad_values(void **state)
         { "max-time", "99", "outside" },
         { "max-time", "0.0005s", "milliseconds" },
         { "max-time", "soon", "not a number" },
-        { "backend", "hop", "unknown choice 'hop'; did you mean 'hip'?" },
-        { "backend", "metal", "one of them is 'host'" },
+        { "backend", "hop", "unknown choice 'hop'; did you mean 'hip'? known are host, hip, cuda" },
+        { "backend", "metal", "unknown choice 'metal'; known are host, hip, cuda" },
         { "keep", "1", "neither yes nor no" },
         { "max_tme", "1s", "unknown option 'max_tme'; did you mean 'max-time'?" },
         { "", "1", "unknown option ''" },
@@ -331,7 +331,8 @@ static void help_and_markdown_show_the_table(void **state)
 {
     static const char *const help_lines[] = {
         "  -r, --repeats N              timed launches per cell, 1 to 64 (default 20)\n",
-        "      --max-time TIME          stop after this, 100 to 3600000 ms (default 60s)\n",
+        "      --max-time TIME          stop after this, ms, s, m or h, from 100ms to 1h (default "
+        "60s)\n",
         "  -b, --backend NAME           device backend: host hip cuda (default host)\n",
         "  -k, --keep                   keep scratch files (default no)\n",
         "  -o, --out DIR                where to (default none)\n",
@@ -339,7 +340,8 @@ static void help_and_markdown_show_the_table(void **state)
     };
     static const char *const rows[] = {
         "| `-r`, `--repeats N` | `repeats` | 20 | 1 to 64 | timed launches per cell |\n",
-        "| `--max-time TIME` | `max_time` | 60s | 100 to 3600000 ms | stop after this |\n",
+        "| `--max-time TIME` | `max_time` | 60s | ms, s, m or h, from 100ms to 1h | stop after "
+        "this |\n",
         "| `-b`, `--backend NAME` | `backend` | host | host, hip, cuda | device backend |\n",
         "| `-k`, `--keep` | `keep` | no | yes, no | keep scratch files |\n",
         "| `--seed N` | `seed` | 1 |  | of the order |\n",

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: MIT */
+#include "cmd/status_watch.h"
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/term.h"
+#include "base/text.h"
+#include "journal/journal.h"
+#include "mpi/progress.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define LOOK_NS 1000000000ull
+#define LINE_NS 10000000000ull /* where nothing can be rewritten */
+
+static void put(const struct ks_buf *text)
+{
+    fwrite(ks_buf_text(text), 1, text->len, stdout);
+    fflush(stdout);
+}
+
+/* Each line to its end, and what stood below: the picture does not flicker. */
+static void redraw(const char *dir, const struct ks_progress *p, const struct ks_term *t)
+{
+    struct ks_buf plain, text;
+
+    ks_buf_init(&plain);
+    ks_buf_init(&text);
+    ks_text_put(&plain, dir, strlen(dir), KS_LINES_NONE);
+    ks_buf_printf(&plain, ": running\n");
+    ks_progress_bar(p, t, &plain);
+    ks_buf_u8(&plain, '\n');
+    ks_progress_line(p, &plain);
+    ks_buf_u8(&plain, '\n');
+    ks_progress_details(p, dir, &plain);
+    ks_buf_printf(&text, KS_TERM_HOME);
+    for (size_t i = 0; i < plain.len; i++) {
+        if (plain.data[i] == '\n')
+            ks_buf_printf(&text, KS_TERM_END);
+        ks_buf_u8(&text, plain.data[i]);
+    }
+    ks_buf_printf(&text, KS_TERM_REST);
+    put(&text);
+    ks_buf_release(&plain);
+    ks_buf_release(&text);
+}
+
+static void add_line(const struct ks_progress *p)
+{
+    struct ks_buf text;
+
+    ks_buf_init(&text);
+    ks_progress_line(p, &text);
+    ks_buf_u8(&text, '\n');
+    put(&text);
+    ks_buf_release(&text);
+}
+
+/* What rank 0 told last; its first word may still be to come. */
+static void look(const char *dir, const struct ks_term *t, uint64_t *line_ns)
+{
+    struct ks_progress p;
+    uint64_t now = ks_now_ns();
+
+    if (ks_progress_read(dir, &p, NULL) < 0)
+        return;
+    ks_progress_age(&p, ks_realtime_ns());
+    if (t->is_terminal)
+        redraw(dir, &p, t);
+    else if (!*line_ns || now - *line_ns >= LINE_NS) {
+        *line_ns = now;
+        add_line(&p);
+    }
+}
+
+int ks_status_watch(const char *dir, struct ks_err *err)
+{
+    struct ks_term t = ks_term_look(STDOUT_FILENO);
+    struct ks_journal_owner owner = { .is_closed = true };
+    uint64_t line_ns = 0;
+    char journal[1100];
+    bool has_cleared = false;
+    int rc = ks_path_is_dir(dir) ? ks_path_join(journal, sizeof(journal), dir, "journal", err)
+                                 : ks_fail(err, KS_ENOENT, "'%s' is not a run's directory", dir);
+
+    while (rc == 0 && (rc = ks_journal_owner(journal, &owner, err)) == 0) {
+        if (!owner.is_alive || owner.is_closed)
+            break;
+        if (t.is_terminal && !has_cleared)
+            fputs(KS_TERM_HOME KS_TERM_REST, stdout);
+        has_cleared = true;
+        look(dir, &t, &line_ns);
+        ks_sleep_ns(LOOK_NS);
+    }
+    if (rc == 0 && t.is_terminal && has_cleared)
+        fputs(KS_TERM_HOME KS_TERM_REST, stdout);
+    return rc;
+}

@@ -1,0 +1,101 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# waits: yes
+# What is told of a running sweep: a bar on a terminal, lines elsewhere, status --watch; cells by name;
+# what plan knows of instances that refuse problems; contaminated cells measured again.
+. "$(dirname "$0")/tap.sh"
+need_program python3
+. "$(dirname "$0")/sweep.sh"
+cd "$tap_tmp" || exit 1
+export TERM=xterm LC_ALL=C.UTF-8
+unset NO_COLOR COLUMNS
+terminal() { python3 "$KSWEEP_SOURCE_DIR/tests/tools/pty_run.py" "$@"; } # COLUMNS COMMAND...
+sim() { # MICROSECONDS: a sweep in virtual time whose cells take that long
+    sed -e "s#\"\.\./\.\./#\"$KSWEEP_SOURCE_DIR/#; s#\"tiny\.csv\"#\"$KSWEEP_SOURCE_DIR/tests/data/tiny.csv\"#" \
+        -e "s#\"measure\":  {#\"device\": { \"backend\": \"sim\", \"arch\": \"seed=5,sleep_us=$1\" }, \"measure\": {#" \
+        "$tiny_job"
+}
+sim 20000 >slow.json
+
+# --- a terminal
+
+terminal 70 ksweep run slow.json --out bar >tty 2>&1
+like "$(cat tty)" $'\r\033\\[K.*\u2588.*/15' 'a bar that is rewritten in place'
+like "$(cat tty)" $'\033\\[32m' 'in colour'
+unlike "$(cat tty)" ' info 0 ' 'the lines of the log are not on the terminal'
+like "$(cat bar/log)" ' info 0 .* of 15 cells' 'but in the log'
+widest=$(grep -a '%' tty | tr '\r' '\n' | sed 's/\x1b\[[0-9;]*[mKHJ]//g; s/[^ -~]/#/g' | grep -a '%' | awk '{ n = length($0); if (n > most) most = n } END { print most }')
+ok 'and within the width' test "$widest" -lt 70
+NO_COLOR=1 LC_ALL=C terminal 70 ksweep run slow.json --out plain >tty 2>&1
+like "$(cat tty)" '\[#*\.*\]' 'without UTF-8 it is ASCII'
+unlike "$(cat tty)" $'\033\\[[0-9]*m' 'and NO_COLOR is respected'
+TERM=dumb terminal 70 ksweep run slow.json --out dumb >tty 2>&1
+unlike "$(cat tty)" $'\033' 'a terminal that cannot rewrite lines gets none to rewrite'
+ksweep run slow.json --out lines >out 2>err
+unlike "$(cat out err)" $'\033' 'nor does a file'
+like "$(cat err)" ' info 0 .* of 15 cells' 'it gets lines'
+
+# --- a run that goes on
+
+sim 150000 >slower.json
+ksweep run slower.json --out run >out 2>&1 &
+pid=$!
+begun() { [ "$(field run done)" -gt 3 ]; } 2>/dev/null
+ok 'it measures' settles 20 begun
+is "$(ksweep status run | head -n 1)" 'run: running' 'a running sweep has no exit code yet'
+like "$(ksweep status run | sed -n 2p)" '^cells .*, about [0-9]+ s left \([0-9]+ s to [0-9]+ s\)' 'but an end'
+like "$(ksweep status run --json)" '"eta_low_s"' 'also as JSON'
+terminal 100 ksweep status run --watch >tty &
+watcher=$!
+ksweep status run --watch >watched &
+lines=$!
+sleep 1.5
+kill -TERM $pid 2>/dev/null
+wait $watcher $lines $pid
+like "$(cat tty)" $'\033\\[Hrun: running' 'status --watch rewrites the screen'
+like "$(cat tty)" 'rank 0 .* measuring' 'with the devices'
+like "$(cat watched)" '^[0-9]+ of 15 cells' 'in lines where there is no terminal'
+like "$(cat watched)" '^run: stopped, resumable \(exit 3\)' 'and how it ended'
+like "$(cat watched)" 's left .* once it is resumed on 1 device' 'with what is left for who resumes it'
+
+# --- cells by name
+
+ok 'a sweep of the host' tiny 0 host
+problem=$(awk -F, 'NR == 2 { print $NF }' "$KSWEEP_SOURCE_DIR/tests/data/tiny.csv")
+instance=$(ksweep kernels "$KSWEEP_SOURCE_DIR/kernels/configs/host_forward_quick.json" --filter 'vector_bytes <= 32' --list | head -n 1)
+ok 'by both names' ksweep cell host "$problem:$instance"
+like "$(cat out)" "^instance .* $instance\$" 'it is that one'
+like "$(sed -n '/^condition/{n;p}' out)" 'attempt [0-9]+ counts' 'the attempt that counts stands first'
+ok 'with dots for what is left out' ksweep cell host "$problem:...${instance#*_}"
+ok 'the best' ksweep cell host "$problem:best"
+like "$(cat out)" ', round 0: ok' 'which is ok'
+rc_is 2 'a part that several have' ksweep cell host "$problem:fp32"
+like "$(cat err)" "instance 'fp32' fits [0-9]+: .*, .*" 'names some of them'
+rc_is 2 'a slip' ksweep cell host "$problem:${instance}x"
+like "$(cat err)" "did you mean '$instance'" 'names the nearest'
+
+# --- plan knows what instances refuse
+
+n=$(field host cells)
+refused=$(ksweep status host --json | sed -n 's/^ *"unsupported": \([0-9]*\).*/\1/p')
+ksweep plan "$tiny_job" --cache "$tiny_cache" >plan
+told=$(awk '/cannot run on/ { for (i = 1; i < NF; i++) if ($(i + 1) == "cannot") n += $i } / more are unsupported/ { n += $1 } END { print n }' plan)
+is "$told" "$refused" "plan tells all $refused of $n cells that are unsupported"
+like "$(ksweep plan "$tiny_job" --cache none)" 'refuse is not known: nothing is built yet' 'or that it does not know'
+sed "s#\.\./\.\./kernels#$KSWEEP_SOURCE_DIR/kernels#; s#tiny.csv#$KSWEEP_SOURCE_DIR/tests/data/tiny.csv#" "$tiny_job" >here.json
+sed 's/"vector_bytes <= 32"/"vector_bytes == 64"/' here.json >wide.json
+rc_is 1 'where nothing can run it ends with 1' ksweep plan wide.json --arch x86-64
+
+# --- a busy machine
+
+sed 's/"retries": 0, "switches_per_s": 1e9, "stolen": 1, "canary": 100/"retries": 0, "switches_per_s": 1e9, "stolen": 1, "canary": 1e-9/' \
+    here.json >busy.json
+rc_is 1 'every cell is contaminated' ksweep run busy.json --out busy --cache "$tiny_cache"
+like "$(cat err)" 'measured cells are contaminated.*canary loop' 'it says so, and why'
+like "$(cat err)" "resume --out busy --retry contaminated" 'and what measures them again'
+sed 's/"canary": 1e-9/"canary": 100/' busy.json >quiet.json
+rc_is 0 'they are measured again' ksweep run quiet.json --out busy --cache "$tiny_cache" --retry contaminated
+is "$(field busy contaminated)" 0 'and then clean'
+rc_is 2 'a slip in --retry' ksweep run quiet.json --out busy --retry contamnated
+like "$(cat err)" "did you mean 'contaminated'.*known are contaminated, ok" 'names what there is'
+done_testing
