@@ -588,8 +588,8 @@ static void release_codes(struct codes *k)
 }
 
 /* *out is to be released, whatever this returns. */
-static int find_codes(const struct ks_grid *g, const struct config *c, struct ks_warden *warden,
-                      struct codes *out, struct ks_err *err)
+static int learn_codes(const struct ks_grid *g, const struct config *c, struct ks_warden *warden,
+                       struct codes *out, struct ks_err *err)
 {
     read_codes(g, c, warden, out);
     out->can_run = calloc(g->n_instances + 1u, sizeof(*out->can_run));
@@ -601,7 +601,7 @@ static int show_plan(const struct ks_grid *g, const struct config *c, struct ks_
                      struct ks_err *err)
 {
     struct codes k;
-    int rc = find_codes(g, c, warden, &k, err);
+    int rc = learn_codes(g, c, warden, &k, err);
     if (rc == 0)
         rc = show(g, &k, c, err);
     release_codes(&k);
@@ -613,7 +613,7 @@ int ks_plan_work_of(const struct ks_grid *g, const char *cache_dir, struct ks_wa
 {
     const struct config c = { .cache_dir = cache_dir };
     struct codes k;
-    int rc = find_codes(g, &c, warden, &k, err);
+    int rc = learn_codes(g, &c, warden, &k, err);
     if (rc == 0)
         *out = add_up(g, &k).work;
     release_codes(&k);

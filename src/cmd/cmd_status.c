@@ -292,9 +292,8 @@ static int status(struct ks_call *call, struct ks_err *err)
     const struct config *c = call->cfg;
     const char *dir = call->operands[0];
     const int n_views = c->watch + c->json + c->programs;
-    int rc = n_views > 1
-                 ? ks_fail(err, KS_EINVAL, "only one of --watch, --json and --programs")
-                 : 0;
+    int rc =
+        n_views > 1 ? ks_fail(err, KS_EINVAL, "only one of --watch, --json and --programs") : 0;
 
     if (rc == 0 && c->programs)
         rc = show_programs(dir, err);

@@ -2,11 +2,14 @@
 #include "cmd/run_parent.h"
 
 #include "base/file.h"
+#include "base/log.h"
+#include "base/term.h"
 #include "base/text.h"
 #include "cmd/run_command.h"
 #include "cmd/status_file.h"
 #include "mpi/launch.h"
 #include "mpi/preflight.h"
+#include "mpi/show.h"
 #include "spawn/front.h"
 #include "spawn/mpirun.h"
 #include "spawn/warden.h"
@@ -99,6 +102,19 @@ static int put_command(const struct ks_mpirun *m, const struct ks_opt *opts,
     return to->failed ? ks_fail(err, KS_ENOMEM, "out of memory") : 0;
 }
 
+/* Rank 0 writes into a pipe of mpirun: only its parent sees whether that ends on a terminal. */
+static void choose_bar(const struct ks_log *log, struct ks_run_options *o)
+{
+    const struct ks_term term = ks_term_look(fileno(log->to));
+    char width[16];
+
+    if (o->progress != KS_SHOW_AUTO || !term.is_terminal || log->level < KS_INFO)
+        return;
+    snprintf(width, sizeof(width), "%u", term.width);
+    (void)setenv("COLUMNS", width, 1);
+    o->progress = KS_SHOW_BAR;
+}
+
 /* What a rank cannot know: how it was started. */
 static int tell_ranks(const struct ks_opt *opts, const struct ks_run_options *o, const char *dir,
                       struct ks_err *err)
@@ -137,8 +153,11 @@ static int start(struct ks_cmd_env *env, const struct ks_opt *opts, const struct
     const struct stamp before = stamp_of(dir);
     struct ks_words command = { .n = 0 };
     struct ks_front_end end;
-    int rc = put_command(m, opts, o, &command, err);
+    struct ks_run_options told = *o;
+    int rc;
 
+    choose_bar(&env->log, &told);
+    rc = put_command(m, opts, &told, &command, err);
     if (rc == 0)
         rc = tell_ranks(opts, o, dir, err);
     if (rc == 0)

@@ -54,7 +54,7 @@ struct run {
     uint64_t bell_free_ns; /* see bell.h */
     uint32_t n_signals;
     bool by_signal;
-    bool is_orphan; /* the parent of `ksweep run -n` is gone */
+    bool is_orphan;      /* the parent of `ksweep run -n` is gone */
     struct ks_show show; /* rank 0 */
     uint64_t drained_ns, alive_ns, turned_ns, over_ns;
 };

@@ -40,8 +40,8 @@ struct ks_record_ref {
     uint32_t segment, cell, next; /* next: record of the same cell */
     uint32_t position : 31;
     uint32_t counts : 1; /* ks_record_counts */
-    uint32_t run_cell; /* of an instance that a program reported: its run; else KS_NO_ROW */
-    uint64_t worker;   /* first half of the nonce */
+    uint32_t run_cell;   /* of an instance that a program reported: its run; else KS_NO_ROW */
+    uint64_t worker;     /* first half of the nonce */
     struct ks_attempt key;
 };
 
