@@ -24,7 +24,7 @@ struct ks_cell_view {
     uint32_t i_problem, i_instance;
     struct ks_record *records; /* [n_records] all attempts, in journal order; owned */
     uint32_t n_records;
-    uint32_t attempt;     /* that counts; 0: none yet */
+    uint32_t attempt;               /* that counts; 0: none yet */
     struct ks_buf output;           /* what it printed last */
     struct ks_program_run *program; /* of a run of a program: its last attempt; NULL: none; owned */
 };

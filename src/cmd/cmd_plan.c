@@ -3,6 +3,7 @@
 #include "build/build.h"
 #include "cmd/cmd_util.h"
 #include "cmd/plan_binding.h"
+#include "cmd/plan_codes.h"
 #include "cmd/plan_nodes.h"
 #include "grid/grid.h"
 #include "grid/plain.h"
@@ -125,209 +126,6 @@ static const struct ks_opt opts[] = {
 };
 #undef AT
 
-/* Which instances can run here, by the domain of the problem: asked once, not once per cell. */
-struct runnable {
-    bool *is;    /* [domains * n_instances] */
-    uint32_t *n; /* [domains] */
-};
-
-/* What is known of the instances' code. */
-struct codes {
-    struct ks_aliases aliases;
-    bool *spills;     /* [n_instances]; NULL: not known */
-    uint32_t n_built; /* instances whose code_id is in the cache */
-    bool is_sim;      /* it runs no code */
-    struct runnable runnable;
-    struct ks_refusals refusals;
-    bool *can_run;          /* [n_instances] of the problem that is looked at */
-    char why[200];          /* nothing is known; "": something is */
-    char why_refusals[200]; /* the same of what instances refuse */
-};
-
-/* Cells of one problem: that this host or arch could run, those among them whose instance refuses
- * the problem, how many of the rest are left out, and how many have another one's outcome. */
-struct cells {
-    uint32_t n_runnable, n_refused, n_pruned, n_aliased;
-};
-
-static uint32_t n_to_run(const struct cells *n)
-{
-    return n->n_runnable - n->n_refused - n->n_pruned - n->n_aliased;
-}
-
-static bool is_left_out(const struct ks_grid *g, const struct codes *k, uint32_t i, uint32_t ii)
-{
-    return g->job.prune.by == KS_PRUNE_SPILL && k->spills && k->spills[ii] &&
-           !ks_prune_is_control(ks_problem_table_id(&g->problems, i), g->instances[ii].id,
-                                g->job.prune.control);
-}
-
-static int find_runnable(const struct ks_grid *g, struct runnable *out, struct ks_err *err)
-{
-    const uint32_t n = ks_grid_n_domains(g);
-    out->is = calloc((size_t)n * g->n_instances + 1, sizeof(*out->is));
-    out->n = calloc(n + 1u, sizeof(*out->n));
-    if (!out->is || !out->n)
-        return ks_fail(err, KS_ENOMEM, "out of memory");
-    for (uint32_t d = 0; d < n; d++)
-        for (uint32_t k = 0; k < g->n_instances; k++) {
-            bool is = !ks_grid_unsupported(g, ks_grid_domain_problem(g, d), k);
-            out->is[(size_t)d * g->n_instances + k] = is;
-            out->n[d] += is;
-        }
-    return 0;
-}
-
-static const bool *runnable_of(const struct ks_grid *g, const struct codes *codes, uint32_t i)
-{
-    return codes->runnable.is + (size_t)ks_grid_domain(g, i) * g->n_instances;
-}
-
-static uint32_t count_aliased(const struct ks_grid *g, const struct codes *codes, uint32_t i,
-                              uint32_t group)
-{
-    const bool *can_run = codes->can_run;
-    const struct ks_aliases *a = &codes->aliases;
-    uint32_t n = 0;
-    bool has_first = false;
-    for (uint32_t k = a->first[group]; k < a->first[group + 1]; k++) {
-        uint32_t ii = a->member[k];
-        if (!can_run[ii] || is_left_out(g, codes, i, ii))
-            continue;
-        n += has_first && !ks_alias_is_control(ks_problem_table_id(&g->problems, i),
-                                               g->instances[ii].id, g->job.measure.alias_control);
-        has_first = true;
-    }
-    return n;
-}
-
-static struct cells count_cells(const struct ks_grid *g, const struct codes *codes, uint32_t i)
-{
-    const bool *is_here = runnable_of(g, codes, i);
-    bool *can_run = codes->can_run;
-    struct cells n = { .n_runnable = codes->runnable.n[ks_grid_domain(g, i)] };
-    if (!codes->n_built) /* nothing is known of any instance */
-        return n;
-    for (uint32_t k = 0; k < g->n_instances; k++) {
-        can_run[k] = is_here[k] && !ks_refusals_has(&codes->refusals, i, k);
-        n.n_refused += is_here[k] && !can_run[k];
-    }
-    for (uint32_t k = 0; codes->spills && k < g->n_instances; k++)
-        n.n_pruned += can_run[k] && is_left_out(g, codes, i, k);
-    for (uint32_t group = 0; group < codes->aliases.n_groups; group++)
-        n.n_aliased += count_aliased(g, codes, i, group);
-    return n;
-}
-
-static bool has_cache(const char *asked)
-{
-    const char *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
-    char dir[1024];
-    if (asked)
-        snprintf(dir, sizeof(dir), "%s", asked);
-    else if (xdg && *xdg == '/')
-        snprintf(dir, sizeof(dir), "%.1000s/ksweep", xdg);
-    else
-        snprintf(dir, sizeof(dir), "%.1000s/.cache/ksweep", home ? home : "");
-    return ks_path_is_dir(dir);
-}
-
-static int find_codes(const struct ks_grid *g, const struct ks_build *b, struct codes *out,
-                      struct ks_err *err)
-{
-    struct ks_id128 *code = calloc(g->n_instances + 1u, sizeof(*code));
-    out->spills = calloc(g->n_instances + 1u, sizeof(*out->spills));
-    if (!code || !out->spills) {
-        free(code);
-        return ks_fail(err, KS_ENOMEM, "out of memory");
-    }
-    for (uint32_t i = 0; i < g->n_instances; i++) {
-        const struct ks_artefact *art = ks_build_artefact(b, i);
-        char why[KS_PRUNE_WHY];
-        if (art->state != KS_ART_READY)
-            continue;
-        out->n_built++;
-        code[i] = art->code_id;
-        out->spills[i] = ks_prune_spills(art->code.vgpr_spills, art->code.scratch_bytes, why);
-    }
-    int rc = ks_aliases_make(code, NULL, g->n_instances, &out->aliases, err);
-    free(code);
-    return rc;
-}
-
-/* Whatever stands in the way of knowing is no reason not to plan. */
-static void read_codes(const struct ks_grid *g, const struct config *c, struct ks_warden *warden,
-                       struct codes *out)
-{
-    struct ks_build_options o = { .cache_dir = c->cache_dir, .trust_cache = c->trust_cache };
-    struct ks_build *b = NULL;
-    struct ks_err err;
-    *out = (struct codes){ .is_sim = !ks_job_compiles(&g->job) };
-    if (out->is_sim)
-        return;
-    if (!has_cache(c->cache_dir)) {
-        snprintf(out->why, sizeof(out->why), "nothing is built yet");
-        return;
-    }
-    int rc = ks_build_create(g, &o, warden, &b, &err);
-    if (rc == 0)
-        rc = find_codes(g, b, out, &err);
-    if (rc < 0)
-        snprintf(out->why, sizeof(out->why), "%.190s", err.text);
-    else if (!out->n_built)
-        snprintf(out->why, sizeof(out->why), "nothing is built yet");
-    if (!out->why[0] && ks_refusals_ask(g, b, warden, &out->refusals, &err) < 0)
-        snprintf(out->why_refusals, sizeof(out->why_refusals), "%.190s", err.text);
-    ks_build_destroy(b);
-}
-
-static double cell_s(const struct ks_grid *g, uint32_t i)
-{
-    const struct ks_problem p = ks_problem_table_get(&g->problems, i);
-    return ks_cost_problem_s(&g->job, &p);
-}
-
-struct totals {
-    uint64_t n_runnable, n_refused, n_pruned, n_aliased;
-    uint32_t n_without; /* problems without any cell */
-    double cells_s, visits_s;
-    struct ks_plan_work work; /* with all that devices need beside */
-};
-
-/* Of a device, with all that it needs beside cells and visits. */
-static double whole_s(double work_s)
-{
-    const struct ks_eta_work w = { .cells_s = work_s, .n_devices = 1 };
-    return ks_eta_left(&(struct ks_eta){ .busy_s = 0 }, &w).left_s;
-}
-
-static struct totals add_up(const struct ks_grid *g, const struct codes *k)
-{
-    struct totals t = { 0 };
-    for (uint32_t i = 0; i < g->n_problems; i++) {
-        struct cells n = count_cells(g, k, i);
-        double cell = cell_s(g, i);
-        double visits_s = n.n_runnable > n.n_refused + 1 ? ks_cost_visits_s(&g->job, cell) : 0;
-        double s = whole_s(n_to_run(&n) * cell + visits_s);
-        t.n_without += ks_grid_n_cells_of(g, i) == 0;
-        t.n_runnable += n.n_runnable;
-        t.n_refused += n.n_refused;
-        if (n.n_runnable == n.n_refused)
-            continue;
-        t.n_pruned += n.n_pruned;
-        t.n_aliased += n.n_aliased;
-        t.cells_s += n_to_run(&n) * cell;
-        t.visits_s += visits_s;
-        t.work.work_s += s;
-        t.work.longest_cell_s = fmax(t.work.longest_cell_s, cell);
-        if (s > t.work.longest_s) {
-            t.work.longest_s = s;
-            t.work.longest = ks_problem_table_name(&g->problems, i);
-        }
-    }
-    return t;
-}
-
 static void print_seconds(const char *what, double s)
 {
     char text[32];
@@ -335,20 +133,14 @@ static void print_seconds(const char *what, double s)
     ks_cmd_printf("%s %s", what, text);
 }
 
-static uint32_t n_supported(const struct ks_grid *g, const struct codes *k, uint32_t i)
-{
-    struct cells n = count_cells(g, k, i);
-    return n.n_runnable - n.n_refused;
-}
-
-static void print_problems(const struct ks_grid *g, const struct codes *k, bool is_all)
+static void print_problems(const struct ks_grid *g, const struct ks_plan_codes *k, bool is_all)
 {
     uint32_t n = is_all || g->n_problems < 10 ? g->n_problems : 10;
     ks_cmd_printf("\n%5s  %-32s %9s %8s %9s\n", "order", "problem", "Gflop", "uses", "instances");
     for (uint32_t i = 0; i < n; i++) {
         const struct ks_problem p = ks_problem_table_get(&g->problems, i);
         ks_cmd_printf("%5u  %-32.32s %9.3f %8lld %9u\n", i + 1, p.name, ks_problem_flops(&p) * 1e-9,
-                      (long long)p.count, n_supported(g, k, i));
+                      (long long)p.count, ks_plan_n_supported(g, k, i));
     }
     if (n < g->n_problems)
         ks_cmd_printf("       ... and %u more (--list)\n", g->n_problems - n);
@@ -361,7 +153,8 @@ static uint32_t default_devices(const struct ks_job *job, struct ks_err *err)
     return !ks_job_is_gpu(job) && ks_topo_read(&host, err) == 0 ? host.n_cores : 1;
 }
 
-static void print_aliases(const struct ks_grid *g, const struct codes *k, uint64_t n_aliased)
+static void print_aliases(const struct ks_grid *g, const struct ks_plan_codes *k,
+                          uint64_t n_aliased)
 {
     if (k->is_sim)
         return;
@@ -377,7 +170,7 @@ static void print_aliases(const struct ks_grid *g, const struct codes *k, uint64
     ks_cmd_printf(")\n");
 }
 
-static void print_pruned(const struct ks_grid *g, const struct codes *k, uint64_t n_pruned)
+static void print_pruned(const struct ks_grid *g, const struct ks_plan_codes *k, uint64_t n_pruned)
 {
     if (g->job.prune.by != KS_PRUNE_SPILL)
         return;
@@ -409,7 +202,8 @@ static const char *first_reason(const struct ks_grid *g)
 }
 
 /* An instance's own test says so, which is part of its code. */
-static void print_refusals(const struct codes *k, const struct totals *t, uint32_t n_instances)
+static void print_refusals(const struct ks_plan_codes *k, const struct ks_plan_totals *t,
+                           uint32_t n_instances)
 {
     const char *why = k->why[0] ? k->why : k->why_refusals;
     if (k->is_sim || !t->n_runnable)
@@ -424,7 +218,8 @@ static void print_refusals(const struct codes *k, const struct totals *t, uint32
     ks_cmd_printf("\n");
 }
 
-static void print_size(const struct ks_grid *g, const struct codes *k, const struct totals *t)
+static void print_size(const struct ks_grid *g, const struct ks_plan_codes *k,
+                       const struct ks_plan_totals *t)
 {
     unsigned long long cells = ks_grid_n_cells(g);
     unsigned long long pairs = (unsigned long long)g->n_problems * g->n_instances;
@@ -452,7 +247,7 @@ static void print_size(const struct ks_grid *g, const struct codes *k, const str
 }
 
 /* Nothing is known of a run before it has ended. */
-static void print_programs(const struct ks_grid *g, const struct codes *k, bool is_all)
+static void print_programs(const struct ks_grid *g, const struct ks_plan_codes *k, bool is_all)
 {
     uint32_t most_s = 0;
     for (uint32_t i = 0; i < g->job.n_kernels; i++)
@@ -469,8 +264,8 @@ static void print_programs(const struct ks_grid *g, const struct codes *k, bool 
 }
 
 /* By the formula of the log and of `ksweep status`, before anything is known. */
-static void print_time(const struct ks_grid *g, const struct codes *k, const struct totals *t,
-                       uint32_t devices)
+static void print_time(const struct ks_grid *g, const struct ks_plan_codes *k,
+                       const struct ks_plan_totals *t, uint32_t devices)
 {
     const struct ks_eta_work w = { .cells_s = t->cells_s,
                                    .error = ks_sched_guess_error(g->n_problems),
@@ -491,8 +286,8 @@ static void print_time(const struct ks_grid *g, const struct codes *k, const str
     ks_cmd_printf("%s\n", n_missing ? " not counted" : "");
 }
 
-static void print_plan(const struct ks_grid *g, const struct codes *k, const struct totals *t,
-                       uint32_t devices, bool is_all)
+static void print_plan(const struct ks_grid *g, const struct ks_plan_codes *k,
+                       const struct ks_plan_totals *t, uint32_t devices, bool is_all)
 {
     ks_cmd_printf("%s: %s\n", g->job.name, g->job.why);
     print_size(g, k, t);
@@ -516,10 +311,10 @@ static void print_plan(const struct ks_grid *g, const struct codes *k, const str
     print_problems(g, k, is_all);
 }
 
-static int show(const struct ks_grid *g, const struct codes *k, const struct config *c,
+static int show(const struct ks_grid *g, const struct ks_plan_codes *k, const struct config *c,
                 struct ks_err *err)
 {
-    struct totals t = add_up(g, k);
+    struct ks_plan_totals t = ks_plan_add_up(g, k);
     uint32_t devices = c->devices ? c->devices : default_devices(&g->job, err);
     uint32_t per_node = c->per_node ? c->per_node : devices;
     struct ks_buf b;
@@ -577,46 +372,14 @@ static int show_binding(const struct ks_grid *g, const struct config *c, struct 
     return ks_plan_binding(&g->job, &o, c->json, warden, err);
 }
 
-static void release_codes(struct codes *k)
-{
-    ks_refusals_release(&k->refusals);
-    free(k->can_run);
-    ks_aliases_release(&k->aliases);
-    free(k->spills);
-    free(k->runnable.is);
-    free(k->runnable.n);
-}
-
-/* *out is to be released, whatever this returns. */
-static int learn_codes(const struct ks_grid *g, const struct config *c, struct ks_warden *warden,
-                       struct codes *out, struct ks_err *err)
-{
-    read_codes(g, c, warden, out);
-    out->can_run = calloc(g->n_instances + 1u, sizeof(*out->can_run));
-    return out->can_run ? find_runnable(g, &out->runnable, err)
-                        : ks_fail(err, KS_ENOMEM, "out of memory");
-}
-
 static int show_plan(const struct ks_grid *g, const struct config *c, struct ks_warden *warden,
                      struct ks_err *err)
 {
-    struct codes k;
-    int rc = learn_codes(g, c, warden, &k, err);
+    struct ks_plan_codes k;
+    int rc = ks_plan_codes_find(g, c->cache_dir, c->trust_cache, warden, &k, err);
     if (rc == 0)
         rc = show(g, &k, c, err);
-    release_codes(&k);
-    return rc;
-}
-
-int ks_plan_work_of(const struct ks_grid *g, const char *cache_dir, struct ks_warden *warden,
-                    struct ks_plan_work *out, struct ks_err *err)
-{
-    const struct config c = { .cache_dir = cache_dir };
-    struct codes k;
-    int rc = learn_codes(g, &c, warden, &k, err);
-    if (rc == 0)
-        *out = add_up(g, &k).work;
-    release_codes(&k);
+    ks_plan_codes_release(&k);
     return rc;
 }
 

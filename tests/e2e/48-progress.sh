@@ -22,8 +22,8 @@ sim 20000 >slow.json
 terminal 70 ksweep run slow.json --out bar >tty 2>&1
 like "$(cat tty)" $'\r\033\\[K.*\u2588.*/15' 'a bar that is rewritten in place'
 like "$(cat tty)" $'\033\\[32m' 'in colour'
-unlike "$(cat tty)" ' info 0 ' 'the lines of the log are not on the terminal'
-like "$(cat bar/log)" ' info 0 .* of 15 cells' 'but in the log'
+unlike "$(cat tty)" ' info rank 0 ' 'the lines of the log are not on the terminal'
+like "$(cat bar/log)" ' info rank 0 .* of 15 cells' 'but in the log'
 widest=$(grep -a '%' tty | tr '\r' '\n' | sed 's/\x1b\[[0-9;]*[mKHJ]//g; s/[^ -~]/#/g' | grep -a '%' | awk '{ n = length($0); if (n > most) most = n } END { print most }')
 ok 'and within the width' test "$widest" -lt 70
 NO_COLOR=1 LC_ALL=C terminal 70 ksweep run slow.json --out plain >tty 2>&1
@@ -33,7 +33,7 @@ TERM=dumb terminal 70 ksweep run slow.json --out dumb >tty 2>&1
 unlike "$(cat tty)" $'\033' 'a terminal that cannot rewrite lines gets none to rewrite'
 ksweep run slow.json --out lines >out 2>err
 unlike "$(cat out err)" $'\033' 'nor does a file'
-like "$(cat err)" ' info 0 .* of 15 cells' 'it gets lines'
+like "$(cat err)" ' info rank 0 .* of 15 cells' 'it gets lines'
 
 # --- a run that goes on
 

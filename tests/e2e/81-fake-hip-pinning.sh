@@ -103,7 +103,7 @@ KSWEEP_FAKE_HIP=arch=gfx942 refused 'no compiler' \
 export KSWEEP_HIP_LIBRARY=$tap_tmp/none.so
 rc_is 0 'a named arch is planned without a GPU' ksweep plan job.json --arch gfx942
 like "$(cat "$tap_tmp/out")" 'cells; [0-9]+ cannot run on gfx942' 'for that arch, not for this host'
-rc_is 0 'kernels of the host on a GPU' ksweep plan "$KSWEEP_SOURCE_DIR/jobs/quickstart.json" --backend hip --arch gfx942
+rc_is 1 'kernels of the host on a GPU: nothing can run' ksweep plan "$KSWEEP_SOURCE_DIR/jobs/quickstart.json" --backend hip --arch gfx942
 like "$(cat "$tap_tmp/out")" 'family is for another backend' 'cannot run, and the plan says why'
 rc_is 0 'and its instances are listed' ksweep kernels few.json --arch sm_90
 rc_is 0 'and it is built' ksweep build job.json --arch emu --cache "$tap_tmp/cache"

@@ -263,8 +263,9 @@ program() { # NAME LIBRARY...: BUILD/bin/NAME that needs these
 
 good_programs() {
     rm -rf "$build"
-    program ksweep libmpi.so.40 libhdf5.so.103
+    program ksweep libhdf5.so.103
     program ksweep-worker
+    program ksweep-profiler libcjson.so.1
     program ksweep-analyze libhdf5.so.103
 }
 
@@ -276,6 +277,9 @@ links() {
     good_programs
     program ksweep libcuda.so.1
     catches links 'bin/ksweep:1: needs libcuda.so.1' 'ksweep with the CUDA driver'
+    good_programs
+    program ksweep libmpi.so.40
+    catches links 'bin/ksweep:1: needs libmpi.so.40' 'ksweep with MPI'
     for lib in libmpi.so.40 libhdf5_serial.so.103 libhwloc.so.15 libcjson.so.1; do
         good_programs
         program ksweep-worker "$lib"
@@ -299,9 +303,9 @@ manual() {
     rm -rf "$build"
     # shellcheck disable=SC2016
     local row='| `--n N` | 1 |' other='| `--m N` | 2 |' p
-    good_manual() { printf '%s\n' "$row" '' '# analyze' '' '# worker' '' '# gpu' >"$tree/docs/manual.md"; }
+    good_manual() { printf '%s\n' "$row" '' '# analyze' '' '# worker' '' '# profiler' '' '# gpu' >"$tree/docs/manual.md"; }
     talker ksweep "$row"
-    for p in analyze worker gpu; do
+    for p in analyze worker profiler gpu; do
         talker "ksweep-$p" "# $p"
     done
     good_manual
