@@ -83,6 +83,10 @@ void ks_gpu_sysfs_telemetry(const char *root, const char *pci, struct ks_telemet
 
 enum { NVML_CLOCK_SM = 1, NVML_CLOCK_MEMORY = 2, NVML_TEMPERATURE_GPU = 0 };
 
+/* nvmlClocksEventReasonGpuIdle. Telemetry is read while nothing is queued, so that this bit tells
+ * of the harness, not of what held back a clock. */
+#define NVML_REASON_IDLE 1ull
+
 struct nvml_use {
     unsigned gpu, memory; /* per cent */
 };
@@ -174,7 +178,7 @@ void ks_nvml_telemetry(struct ks_nvml *nvml, struct ks_telemetry *out)
     if (nvml->temperature != NULL && nvml->temperature(nvml->device, NVML_TEMPERATURE_GPU, &v) == 0)
         t.now.temperature_c = v;
     if (nvml->reasons != NULL && nvml->reasons(nvml->device, &reasons) == 0)
-        t.throttle = (int64_t)reasons;
+        t.throttle = (int64_t)(reasons & ~NVML_REASON_IDLE);
     if (nvml->use != NULL && nvml->use(nvml->device, &use) == 0)
         t.now.busy = use.gpu * 1e-2;
     *out = t;
