@@ -126,6 +126,11 @@
     X(RUNTIME_MEMORY, 1052, hipErrorRuntimeMemory)                                                 \
     X(RUNTIME_OTHER, 1053, hipErrorRuntimeOther)
 
+/* Flags of HIP alone. */
+#define KS_GPU_NUMBERS_HIP(X) X(EVENT_DEVICE_RELEASE, 0x40000000, hipEventReleaseToDevice)
+/* As above, but unknown to older headers (5.2 lacks it). */
+#define KS_GPU_NUMBERS_HIP_LATER(X) X(EVENT_NO_SYSTEM_FENCE, 0x20000000, hipEventDisableSystemFence)
+
 /* Attributes of a function and flags: X(our name, the number of both, HIP's, CUDA's). */
 #define KS_GPU_NUMBERS(X)                                                                          \
     X(FUNC_MAX_THREADS, 0, HIP_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK,                               \

@@ -21,12 +21,14 @@ struct stub {
     size_t memory, used; /* bytes */
     int max_threads, static_shared, occupancy, shared_limit, shared_plain, registers;
     const char *arch;
-    const char *uuid; /* 16 bytes; NULL: all zero */
+    const char *uuid;           /* 16 bytes; NULL: all zero */
+    unsigned event_flags_known; /* others are invalid */
     /* what was seen */
     unsigned n_launches, n_pending, max_pending, n_gates, n_sweeps, n_blocks, n_loaded;
     unsigned last_grid[3], last_block, last_shared;
-    int dynamic_shared; /* set for a function by CUDA's cuFuncSetAttribute */
-    char log[2048];     /* "init count alloc ..": the first letters of what was enqueued */
+    unsigned event_flags; /* of the event that was created last */
+    int dynamic_shared;   /* set for a function by CUDA's cuFuncSetAttribute */
+    char log[2048];       /* "init count alloc ..": the first letters of what was enqueued */
     size_t n_log;
 };
 

@@ -298,9 +298,11 @@ int N(hipEventCreateWithFlags, cuEventCreate)(void **e, unsigned f)
 {
     int planned = enter(NAMED(hipEventCreateWithFlags, cuEventCreate));
 
-    (void)f;
     if (planned)
         return planned;
+    if (f & ~stub.event_flags_known)
+        return 1;
+    stub.event_flags = f;
     *e = keep(calloc(1, sizeof(struct event)));
     return 0;
 }

@@ -95,6 +95,39 @@ static void test_samples(void **state)
     }
 }
 
+/* Events without a system fence where HIP knows them; a runtime that rejects a flag gets the next
+ * weaker one, once and for all. CUDA has no such flags. */
+static void test_event_flags(void **state)
+{
+    static const struct {
+        int is_cuda;
+        unsigned known, want;
+    } rows[] = {
+        { 0, 0x60000000u, 0x20000000u },
+        { 0, 0x40000000u, 0x40000000u },
+        { 0, 0, 0 },
+        { 1, 0, 0 },
+    };
+    const struct gpu_fixture *f = *state;
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct stub *s = f->stubs[rows[i].is_cuda];
+        struct ks_device *dev = NULL;
+        struct ks_err err = { 0 };
+        double ns = 0;
+
+        stub_reset(s);
+        s->event_flags = 7;
+        s->event_flags_known = rows[i].known;
+        assert_int_equal((rows[i].is_cuda ? &ks_device_cuda : &ks_device_hip)->open("", &dev, &err),
+                         0);
+        assert_int_equal(dev->ops->canary(dev, &ns, &err), 0);
+        assert_true(ns > 0);
+        assert_int_equal(s->event_flags, rows[i].want);
+        dev->ops->close(dev);
+    }
+}
+
 /* The stream is held back until the work stands behind it, but never for long: a runtime that waits
  * for the device before it takes the work would wait for ever. */
 static void test_gate_gives_up(void **state)
@@ -368,6 +401,7 @@ int main(void)
         cmocka_unit_test(test_props),
         cmocka_unit_test(test_hidden_cache),
         cmocka_unit_test(test_samples),
+        cmocka_unit_test(test_event_flags),
         cmocka_unit_test(test_odd_times_pass),
         cmocka_unit_test(test_gate_gives_up),
         cmocka_unit_test(test_gate_that_blocks),
