@@ -47,7 +47,9 @@ struct ks_timing {
     const struct ks_abi_problem *problem;
     const struct ks_abi_buffers *buf; /* the device fills in stream and gpu itself */
     uint32_t calls, n_samples;
-    bool is_cold; /* before each sample, outside of its time, caches are flushed */
+    bool is_cold;    /* before each sample, outside of its time, caches are flushed */
+    bool is_untimed; /* nobody reads the times: the device need not hold the work back to get them
+                        right */
 };
 
 /* State of a device at a moment. */

@@ -200,7 +200,7 @@ static int sample_batch(struct sampling *s, uint32_t n, double *ns, struct ks_er
     uint64_t from;
     int rc = 0;
 
-    if (is_gate_free(s->run.entry))
+    if (is_gate_free(s->run.entry) && !s->t->is_untimed)
         gate_shut(s->g);
     s->n_launched = 0;
     from = ks_now_ns();

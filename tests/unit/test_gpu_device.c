@@ -147,6 +147,28 @@ static void test_gate_gives_up(void **state)
     gpu_bench_close(&b);
 }
 
+/* A launch whose time nobody reads does not wait behind the gate. */
+static void test_untimed_is_not_held(void **state)
+{
+    const struct gpu_fixture *f = *state;
+    struct ks_timing t = { .calls = 1, .n_samples = 2 };
+    struct gpu_bench b;
+    double ns[2];
+
+    gpu_bench_open(f, 0, f->kernels, "one", &b);
+    assert_int_equal(gpu_sample(&b, 1, 1, false, ns), 0); /* loaded: the gate may be used */
+    t.entry = b.entry, t.problem = &b.p, t.buf = &b.buf;
+    for (int i = 0; i < 2; i++) {
+        t.is_untimed = i == 1;
+        b.stub->n_gates = 0;
+        b.c[0] = 0;
+        assert_int_equal(b.dev->ops->time_samples(b.dev, &t, ns, &b.kernel_rc, &b.err), 0);
+        assert_int_equal(b.stub->n_gates, t.is_untimed ? 0 : 1);
+        assert_true(b.c[0] == 2.0f);
+    }
+    gpu_bench_close(&b);
+}
+
 /* A runtime that takes nothing behind the gate until it is open would hold back the host as well,
  * in every batch. */
 static void test_gate_that_blocks(void **state)
@@ -405,6 +427,7 @@ int main(void)
         cmocka_unit_test(test_odd_times_pass),
         cmocka_unit_test(test_gate_gives_up),
         cmocka_unit_test(test_gate_that_blocks),
+        cmocka_unit_test(test_untimed_is_not_held),
         cmocka_unit_test(test_fast_kernels),
         cmocka_unit_test(test_ahead),
         cmocka_unit_test(test_cold),
