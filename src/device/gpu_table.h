@@ -97,6 +97,9 @@
     X(EBADDEVICE, 101, hipErrorInvalidDevice, CUDA_ERROR_INVALID_DEVICE)                           \
     X(ERESOURCES, 701, hipErrorLaunchOutOfResources, CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES)
 
+/* As above, CUDA alone: another process holds a device in the mode EXCLUSIVE_PROCESS. */
+#define KS_GPU_CODES_CUDA(X) X(EBUSY, 46, CUDA_ERROR_DEVICE_UNAVAILABLE)
+
 /* The sticky ones: after such an error every later call of the process fails. */
 #define KS_GPU_STICKY(X)                                                                           \
     X(ECC, 214, hipErrorECCNotCorrectable, CUDA_ERROR_ECC_UNCORRECTABLE)                           \

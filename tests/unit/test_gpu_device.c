@@ -41,6 +41,29 @@ static void test_props(void **state)
     }
 }
 
+/* A device that another process holds alone is asked once more, not for ever. */
+static void test_exclusive_device(void **state)
+{
+    const struct gpu_fixture *f = *state;
+    struct stub *s = f->stubs[1];
+
+    for (int n_busy = 1; n_busy <= 2; n_busy++) {
+        struct ks_device *dev = NULL;
+        struct ks_err err = { 0 };
+        int rc;
+
+        stub_reset(s);
+        s->n_busy = n_busy;
+        rc = ks_device_cuda.open("", &dev, &err);
+        assert_int_equal(rc, n_busy == 1 ? 0 : KS_EDEVICE);
+        assert_int_equal(s->n_retained, 2);
+        if (rc == 0)
+            dev->ops->close(dev);
+        else
+            assert_non_null(strstr(err.text, "making a context: CUDA_ERROR_OTHER (46)"));
+    }
+}
+
 /* The cache beside the memory, of which no runtime tells, has to be swept too. */
 static void test_hidden_cache(void **state)
 {
@@ -421,6 +444,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_props),
+        cmocka_unit_test(test_exclusive_device),
         cmocka_unit_test(test_hidden_cache),
         cmocka_unit_test(test_samples),
         cmocka_unit_test(test_event_flags),
