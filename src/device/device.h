@@ -108,7 +108,9 @@ struct ks_device_ops {
      * buffers (and over the output without changing it). */
     int (*flush)(struct ks_device *dev, struct ks_err *err);
     int (*touch)(struct ks_device *dev, const void *ptr, size_t bytes, struct ks_err *err);
-    /* A short fixed loop whose time tells whether the device is disturbed; ns. */
+    /* A short fixed loop whose time tells whether the device is disturbed; ns. Of a device that
+     * tells its clock the time at its highest clock: a clock that a power cap holds down is no
+     * disturbance. */
     int (*canary)(struct ks_device *dev, double *ns_out, struct ks_err *err);
     /* An exact calculation on exact data through alloc, upload, compute, download: KS_EDEVICE when
      * the result is wrong. Run in a fresh worker after an abnormal end. */

@@ -5,6 +5,7 @@
 #include "tests/unit/gpu_kit.h"
 #include "tests/unit/so.h"
 
+#include <dlfcn.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -312,6 +313,47 @@ static void test_touch(void **state)
     gpu_bench_close(&b);
 }
 
+/* Half the clock and twice the time is what a power cap does; twice the time alone is not. */
+static void test_canary_by_the_clock(void **state)
+{
+    static const char nvml[] = "unsigned mhz;\n"
+                               "int nvmlInit_v2(void) { return 0; }\n"
+                               "int nvmlShutdown(void) { return 0; }\n"
+                               "int nvmlDeviceGetHandleByPciBusId_v2(const char *pci, void **d)\n"
+                               "{ *d = &mhz; return pci ? 0 : 6; }\n"
+                               "int nvmlDeviceGetClockInfo(void *d, int type, unsigned *out)\n"
+                               "{ *out = mhz; return d == &mhz && type && mhz ? 0 : 2; }\n";
+    static const struct {
+        unsigned mhz;
+        double slower, want;
+    } rows[] = { { 1700, 1, 1 }, { 850, 2, 1 }, { 1700, 2, 2 }, { 0, 1, 1 }, { 0, 2, 2 } };
+    const struct gpu_fixture *f = *state;
+    struct ks_gpu_device *g;
+    struct gpu_bench b;
+    double first = 0, ns;
+    unsigned *mhz;
+    char path[512];
+    void *lib;
+
+    so_build(f->dir, "clock_nvml", nvml, path, sizeof(path));
+    lib = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    assert_non_null(lib);
+    mhz = dlsym(lib, "mhz");
+    gpu_bench_open(f, 1, f->kernels, "one", &b);
+    g = ks_gpu_of(b.dev);
+    ks_nvml_close(g->nvml);
+    g->nvml = ks_nvml_open(path, "0000:c1:00.0");
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        *mhz = rows[i].mhz;
+        b.stub->ns_per_byte = 0.01 * rows[i].slower;
+        assert_int_equal(b.dev->ops->canary(b.dev, &ns, &b.err), 0);
+        first = i == 0 ? ns : first;
+        assert_true(ns > first * rows[i].want * 0.99 && ns < first * rows[i].want * 1.01);
+    }
+    gpu_bench_close(&b);
+    dlclose(lib);
+}
+
 static void test_gateless_runtime(void **state)
 {
     const struct gpu_fixture *f = *state;
@@ -456,6 +498,7 @@ int main(void)
         cmocka_unit_test(test_ahead),
         cmocka_unit_test(test_cold),
         cmocka_unit_test(test_touch),
+        cmocka_unit_test(test_canary_by_the_clock),
         cmocka_unit_test(test_gateless_runtime),
         cmocka_unit_test(test_kernels_of_an_entry),
         cmocka_unit_test(test_plugin),
