@@ -205,7 +205,8 @@
     P(91, REAL, before.memory_clock_mhz, F32, memory_clock_before_mhz, PLAIN, "MHz", MISS(-1),     \
       NEVER, ATTEMPTS, "memory clock before the first sample", .rule = KS_FINITE, .def = -1)       \
     P(92, REAL, before.power_w, F32, power_before_w, PLAIN, "W", MISS(-1), NEVER, ATTEMPTS,        \
-      "power before the first sample", .rule = KS_FINITE, .def = -1)                               \
+      "power before the first sample; missing where the device counts energy",                     \
+      .rule = KS_FINITE, .def = -1)                                                                \
     P(93, REAL, before.temperature_c, F32, temperature_before_c, PLAIN, "Celsius", MISS(-1),       \
       NEVER,                                                                                       \
       ATTEMPTS, "temperature before the first sample", .rule = KS_FINITE, .def = -1)               \
@@ -217,7 +218,9 @@
       NEVER,                                                                                       \
       ATTEMPTS, "memory clock after the last sample", .rule = KS_FINITE, .def = -1)                \
     P(97, REAL, after.power_w, F32, power_after_w, PLAIN, "W", MISS(-1), NEVER, ATTEMPTS,          \
-      "power after the last sample", .rule = KS_FINITE, .def = -1)                                 \
+      "where the device counts energy the mean power from before the first sample to after the "   \
+      "last, missing below 1 s; else its reading after the last sample",                           \
+      .rule = KS_FINITE, .def = -1)                                                                \
     P(98, REAL, after.temperature_c, F32, temperature_after_c, PLAIN, "Celsius", MISS(-1), NEVER,  \
       ALL, "temperature after the last sample", .rule = KS_FINITE, .def = -1)                      \
     P(99, REAL, after.busy, F32, busy_after, PLAIN, "1", MISS(-1), NEVER, ATTEMPTS,                \
@@ -226,7 +229,8 @@
       "lowest clock of all readings, those between batches of samples included",                   \
       .rule = KS_FINITE, .def = -1)                                                                \
     M(101, F64, F32, power_max_w, PLAIN, "W", MISS(-1), NEVER, ALL,                                \
-      "highest power of all readings", .rule = KS_FINITE, .def = -1)                               \
+      "highest power of all readings; missing where the device counts energy",                     \
+      .rule = KS_FINITE, .def = -1)                                                                \
     M(102, I64, I64, throttle_reasons, PLAIN, "", MISS(-1), NEVER, ALL,                            \
       "the vendor's bits for why clocks were held back, all that were seen", .def = -1)            \
     /* rounds */                                                                                   \

@@ -451,6 +451,45 @@ static void test_telemetry_is_recorded(void **state)
     close_bench(&b);
 }
 
+/* Mean power over the samples by the energy counter, if enough of its updates lie in them. */
+static void test_power_is_energy_over_time(void **state)
+{
+    static const struct {
+        uint64_t step_ns;
+        double want_w;
+    } rows[] = { { 2000000000, 150 }, { 1000000000, 300 }, { 999999999, KS_UNKNOWN } };
+    static const double same[] = { 1e6 };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct ks_fault_plan plan = {
+            .times_ns = same, .n_times = 1, .energy_step_j = 300, .energy_step_ns = rows[i].step_ns
+        };
+        struct ks_err err = { 0 };
+        struct bench b;
+
+        open_bench(&b, &plan);
+        assert_int_equal(ks_measure_samples(&b.run, &usual, 1, &b.round, b.rec, &err), 0);
+        assert_true(b.rec->after.power_w == rows[i].want_w);
+        assert_true(b.rec->before.power_w == KS_UNKNOWN && b.rec->power_max_w == KS_UNKNOWN);
+        close_bench(&b);
+    }
+}
+
+static void test_power_between(void **state)
+{
+    struct ks_telemetry a = { .energy_j = 10, .at_ns = 5000000000 };
+    struct ks_telemetry b = { .energy_j = 810, .at_ns = 7000000000 };
+
+    (void)state;
+    assert_true(ks_power_between(&a, &b) == 400);
+    assert_true(ks_power_between(&b, &a) == KS_UNKNOWN);
+    b.energy_j = 9; /* the driver was loaded again */
+    assert_true(ks_power_between(&a, &b) == KS_UNKNOWN);
+    a.energy_j = KS_UNKNOWN;
+    assert_true(ks_power_between(&a, &b) == KS_UNKNOWN);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -473,6 +512,8 @@ int main(void)
         cmocka_unit_test(test_warm_up_ends_when_steady),
         cmocka_unit_test(test_calls_of_a_coarse_clock),
         cmocka_unit_test(test_telemetry_is_recorded),
+        cmocka_unit_test(test_power_is_energy_over_time),
+        cmocka_unit_test(test_power_between),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
