@@ -141,6 +141,10 @@
     M(47, U64, U64, load_ns, PLAIN, "ns", NONE, NEVER, ATTEMPTS, "loading the artefact", )         \
     M(48, U64, U64, exact_check_ns, PLAIN, "ns", NONE, NEVER, ATTEMPTS, "the exact check", )       \
     M(49, U64, U64, warmup_ns, PLAIN, "ns", IF(RUN), NEVER, ALL, "warming up", )                   \
+    M(120, U32, U8, warmup_end, PLAIN, "", NONE, NEVER, ALL,                                       \
+      "why the warm-up ended: 0 there was none or it failed, 1 `warmup_ms` were over, 2 clock and "\
+      "times of the device were flat, 3 they were not flat after 2 s",                             \
+      .lo = 0, .hi = KS_WARM_LIMIT)                                                                \
     M(50, U64, U64, timing_ns, PLAIN, "ns", IF(RUN), NEVER, ALL, "taking samples", )               \
     M(51, U64, U64, tolerance_check_ns, PLAIN, "ns", NONE, NEVER, ATTEMPTS,                        \
       "the tolerance check", )                                                                     \
