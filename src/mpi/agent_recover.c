@@ -128,6 +128,8 @@ static void classify(const struct ks_agent *a, const struct ks_child_end *end, s
     r->started_ns = ks_realtime_ns();
     r->fault_address = s->fault_address;
     r->peak_bytes = s->peak_bytes;
+    if (ks_job_is_gpu(&a->c.grid->job))
+        r->denied_call = KS_DENIED_UNCOUNTED;
     if (s->n_denied > a->worker.n_denied) { /* those before are in their own records */
         r->n_denied = s->n_denied - a->worker.n_denied;
         r->denied_call = s->denied_call;

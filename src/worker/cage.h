@@ -41,7 +41,8 @@ int ks_cage_open(struct ks_cage *cage_out, struct ks_status *status, struct ks_e
  * refused call returns EPERM to the kernel and is counted in n_denied, with its number in
  * denied_call; clone3 says ENOSYS uncounted, so that libc uses clone for threads, and what
  * posix_spawn does fails with EPERM uncounted. A kernel that blocks SIGSYS and then makes such a
- * call is killed by SIGSYS. Returns 0; KS_EUNSUPPORTED where the kernel or a container does not
+ * call is killed by SIGSYS. On a GPU (KS_CAGE_GPU) all of them fail with EPERM uncounted: threads
+ * of its runtime block SIGSYS. Returns 0; KS_EUNSUPPORTED where the kernel or a container does not
  * allow filters. */
 int ks_cage_close(const struct ks_cage *cage, struct ks_err *err);
 

@@ -535,6 +535,8 @@ void ks_worker_cell(struct ks_worker *w, const struct ks_req_cell *req)
     check_left(&c);
     ks_cage_after_cell(&w->cage);
     fflush(NULL); /* what the kernel printed goes to its own cell */
+    if (w->cage.list == KS_CAGE_GPU)
+        w->rec.denied_call = KS_DENIED_UNCOUNTED;
     w->rec.n_denied = atomic_load(&w->status->n_denied) - n_denied;
     if (w->rec.n_denied > 0) {
         w->rec.denied_call = atomic_load(&w->status->denied_call);
