@@ -35,12 +35,12 @@ static void take_tail(const struct worker *w, struct ks_record *r)
     r->n_tail = (uint32_t)n;
 }
 
-/* Address space, which is what the peak is of, says nothing where it has no cap. */
-static bool is_at_cap(const struct ks_agent *a, uint64_t peak_bytes)
+/* The cap is one of address space, which says nothing where it has none. */
+static bool is_at_cap(const struct ks_agent *a, uint64_t peak_space_bytes)
 {
     const struct ks_job *job = &a->c.grid->job;
     uint64_t cap = (uint64_t)job->isolate.memory_mib << 20;
-    return cap && ks_worker_caps_address_space(job) && peak_bytes >= cap / 100 * 95;
+    return cap && ks_worker_caps_address_space(job) && peak_space_bytes >= cap / 100 * 95;
 }
 
 static void outcome_of_exit(const struct ks_agent *a, int code, struct ks_record *r)
@@ -104,7 +104,7 @@ static void set_outcome(const struct ks_agent *a, const struct ks_child_end *end
     }
     outcome_of_end(a, end, r);
     bool died = r->outcome == KS_O_CRASHED || r->outcome == KS_O_EXITED;
-    if (died && is_at_cap(a, r->peak_bytes)) {
+    if (died && is_at_cap(a, a->worker.status->peak_space_bytes)) {
         r->outcome = KS_O_OUT_OF_MEMORY;
         r->status_code = 0;
         snprintf(r->reason, sizeof(r->reason), "reached its memory cap of %u MiB",

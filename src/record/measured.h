@@ -196,7 +196,7 @@
     /* abnormal ends */                                                                            \
     R(80, UINT, fault_address, )                                                                   \
     M(81, U64, U64, peak_bytes, PLAIN, "bytes", MISS(0), NEVER, ALL,                               \
-      "largest virtual size of the worker", )                                                      \
+      "most memory that the worker had resident on the host", )                                    \
     R(82, UINT, n_denied, )                                                                        \
     R(83, INT, denied_call, .def = -1)                                                             \
     R(84, RAW, tail, COUNT(n_tail))                                                                \

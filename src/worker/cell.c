@@ -92,7 +92,7 @@ int ks_cell_end_as(struct cell *c, enum ks_outcome outcome, int32_t code, const 
 /* The outcome a failed operation stands for. */
 static int end_failed(struct cell *c, int rc, const struct ks_err *err)
 {
-    c->w->rec.peak_bytes = ks_cage_peak_bytes(); /* a kernel without memory may say anything */
+    c->w->rec.peak_bytes = ks_cage_peak().bytes; /* a kernel without memory may say anything */
     switch (rc) {
     case KS_ELOAD:
         return ks_cell_end_as(c, KS_O_LOAD_FAILED, 0, err->text);
