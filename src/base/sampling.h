@@ -14,6 +14,9 @@
     uint32_t cache;         /* 0 warm, 1 cold: enum ks_cache_mode */                               \
     uint32_t min_sample_us; /* a sample has as many calls as this needs; 0 = from the clock */
 
+/* Where the warm-up ends by what is measured, as on a GPU: after so long it ends regardless. */
+#define KS_WARM_FLAT_MAX_MS 2000u
+
 struct ks_sampling {
     KS_SAMPLING_MEMBERS
 };

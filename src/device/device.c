@@ -28,7 +28,16 @@ struct ks_telemetry ks_telemetry_unknown(void)
                                            .power_w = KS_UNKNOWN,
                                            .temperature_c = KS_UNKNOWN,
                                            .busy = KS_UNKNOWN },
-                                  .throttle = -1 };
+                                  .throttle = -1,
+                                  .energy_j = KS_UNKNOWN };
+}
+
+double ks_power_between(const struct ks_telemetry *from, const struct ks_telemetry *to)
+{
+    if (from->energy_j < 0 || to->energy_j < from->energy_j ||
+        to->at_ns < from->at_ns + KS_ENERGY_UPDATES * KS_ENERGY_UPDATE_NS)
+        return KS_UNKNOWN;
+    return (to->energy_j - from->energy_j) * 1e9 / (double)(to->at_ns - from->at_ns);
 }
 
 int ks_device_check(const struct ks_device_ops *ops, struct ks_err *err)

@@ -47,13 +47,17 @@ struct ks_timing {
     const struct ks_abi_problem *problem;
     const struct ks_abi_buffers *buf; /* the device fills in stream and gpu itself */
     uint32_t calls, n_samples;
-    bool is_cold; /* before each sample, outside of its time, caches are flushed */
+    bool is_cold;    /* before each sample, outside of its time, caches are flushed */
+    bool is_untimed; /* nobody reads the times: the device need not hold the work back to get them
+                        right */
 };
 
 /* State of a device at a moment. */
 struct ks_telemetry {
     struct ks_reading now;
     int64_t throttle; /* the vendor's reason bits; -1 unknown */
+    double energy_j;  /* used since some moment of the past; KS_UNKNOWN where it is not counted */
+    uint64_t at_ns;   /* when the energy was read; CLOCK_MONOTONIC */
 };
 
 /* Contract of every slot: 0 or KS_E* with *err filled; outputs only on success; nothing prints,
@@ -106,7 +110,9 @@ struct ks_device_ops {
      * buffers (and over the output without changing it). */
     int (*flush)(struct ks_device *dev, struct ks_err *err);
     int (*touch)(struct ks_device *dev, const void *ptr, size_t bytes, struct ks_err *err);
-    /* A short fixed loop whose time tells whether the device is disturbed; ns. */
+    /* A short fixed loop whose time tells whether the device is disturbed; ns. Of a device that
+     * tells its clock the time at its highest clock: a clock that a power cap holds down is no
+     * disturbance. */
     int (*canary)(struct ks_device *dev, double *ns_out, struct ks_err *err);
     /* An exact calculation on exact data through alloc, upload, compute, download: KS_EDEVICE when
      * the result is wrong. Run in a fresh worker after an abnormal end. */
@@ -121,6 +127,16 @@ struct ks_device_ops {
 };
 
 struct ks_telemetry ks_telemetry_unknown(void);
+
+/* A vendor's power reading is a mean over up to a second before it, of whatever ran then. The
+ * energy that was used is exact to one update of its counter, so a mean over ten updates is good to
+ * 10 %. Source: "Part-time Power Measurements: nvidia-smi's Lack of Attention" (Yang et al. 2024):
+ * updates come 100 ms apart at the most. */
+#define KS_ENERGY_UPDATE_NS 100000000ull
+#define KS_ENERGY_UPDATES   10u
+/* Mean power between two readings, W; KS_UNKNOWN where energy is not counted, the counter went
+ * backwards or fewer than KS_ENERGY_UPDATES updates lie between them. */
+double ks_power_between(const struct ks_telemetry *from, const struct ks_telemetry *to);
 
 #define KS_DEVICE_ABI 4u
 

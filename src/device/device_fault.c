@@ -195,6 +195,10 @@ static void fault_telemetry(struct ks_device *dev, struct ks_telemetry *out)
     f->inner->ops->telemetry(f->inner, out);
     if (f->plan.n_clocks > 0)
         out->now.clock_mhz = f->plan.clocks_mhz[at];
+    if (f->plan.energy_step_j > 0) {
+        out->energy_j = f->n_looks * f->plan.energy_step_j;
+        out->at_ns = f->n_looks * f->plan.energy_step_ns;
+    }
     f->n_looks++;
 }
 

@@ -38,6 +38,9 @@ struct ks_fault_plan {
      * device says. Borrowed. */
     const double *clocks_mhz;
     uint32_t n_clocks;
+    /* The i-th look at the telemetry finds i times these; 0: as the inner device says. */
+    double energy_step_j;
+    uint64_t energy_step_ns;
 };
 
 /* Takes nothing: `inner` is borrowed and must live longer. */

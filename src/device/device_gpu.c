@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* device_gpu.c - AMD's GPUs through HIP and NVIDIA's through the CUDA driver, from one source. */
+#include "base/clock.h"
 #include "device/backends.h"
 #include "device/gpu_device.h"
 #include "device/gpu_identity.h"
@@ -10,6 +11,8 @@
 #include <string.h>
 
 enum { ALIGN = 4096 };
+
+#define BUSY_NS 500000000u /* until a device that another process held is asked again */
 
 struct ks_gpu_device *ks_gpu_of(struct ks_device *dev)
 {
@@ -140,6 +143,18 @@ static int describe(struct ks_gpu_device *g, struct ks_err *err)
     return 0;
 }
 
+/* In the mode EXCLUSIVE_PROCESS a device has one context at a time, and that of a worker that was
+ * just killed takes a moment to go: asked once more. */
+static int retain_context(struct ks_gpu_device *g, void **ctx_out)
+{
+    int code = g->api.ctx_retain(ctx_out, g->number);
+
+    if (code != KS_GPU_EBUSY)
+        return code;
+    ks_sleep_ns(BUSY_NS);
+    return g->api.ctx_retain(ctx_out, g->number);
+}
+
 /* The context that a vendor's libraries in the same process would use too. */
 static int enter_context(struct ks_gpu_device *g, struct ks_err *err)
 {
@@ -149,7 +164,7 @@ static int enter_context(struct ks_gpu_device *g, struct ks_err *err)
     if (g->api.vendor == KS_GPU_HIP)
         return ks_gpu_status(g, g->api.set_device(g->number), KS_EDEVICE, err,
                              "choosing the device");
-    rc = ks_gpu_status(g, g->api.ctx_retain(&ctx, g->number), KS_EDEVICE, err, "making a context");
+    rc = ks_gpu_status(g, retain_context(g, &ctx), KS_EDEVICE, err, "making a context");
     if (rc < 0)
         return rc;
     g->has_context = true;

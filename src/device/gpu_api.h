@@ -38,6 +38,9 @@ enum {
 #define X(name, number, hip, cuda) KS_GPU_##name = number,
     KS_GPU_CODES(X) KS_GPU_NUMBERS(X)
 #undef X
+#define X(name, number, constant) KS_GPU_##name = number,
+        KS_GPU_NUMBERS_HIP(X) KS_GPU_NUMBERS_HIP_LATER(X) KS_GPU_CODES_CUDA(X)
+#undef X
 };
 enum ks_gpu_attr {
 #define X(name, hip_number, cuda_number, hip, cuda) KS_GPU_ATTR_##name,

@@ -25,6 +25,7 @@ KS_GPU_CALLS_OPTIONAL(X)
 KS_GPU_CALLS_CUDA(X)
 #undef X
 #define X(name, number, constant) _Static_assert((int)(constant) == (number), #name);
+KS_GPU_CODES_CUDA(X)
 KS_GPU_STICKY_CUDA(X)
 #if CUDA_VERSION >= 12090
 KS_GPU_STICKY_CUDA_LATER(X)

@@ -25,6 +25,10 @@ KS_GPU_CALLS_HIP(X)
 #undef X
 #define X(name, number, constant) _Static_assert((int)(constant) == (number), #name);
 KS_GPU_STICKY_HIP(X)
+KS_GPU_NUMBERS_HIP(X)
+#ifdef hipEventDisableSystemFence
+KS_GPU_NUMBERS_HIP_LATER(X)
+#endif
 #undef X
 
 /* Younger than the rest; the runtime may lack them, so may a header. */

@@ -30,6 +30,7 @@ struct ks_gpu_device {
     void *stream;
     void *starts[KS_GPU_QUEUE], *stops[KS_GPU_QUEUE]; /* events */
     uint32_t n_events;                                /* pairs of them made so far */
+    uint32_t i_event_flags;                           /* which row of flags the runtime accepts */
     struct ks_gpu_block *blocks;
     ks_gpu_ptr scratch, sweep; /* 0: not yet needed */
     size_t sweep_bytes;

@@ -44,6 +44,28 @@ void ks_gpu_uuid_text(const struct ks_gpu_uuid *uuid, char *out, size_t cap)
                  b[14], b[15]);
 }
 
+/* An instance of a MIG device: its UUID is its own, and the tools print it with another prefix.
+ * Source: NVIDIA MIG user guide; nvidia-smi -L. */
+static bool is_mig(const struct ks_gpu_api *api, int dev)
+{
+    char name[96] = "";
+
+    return api->vendor == KS_GPU_CUDA &&
+           api->device_name(name, (int)sizeof(name), dev) == KS_GPU_OK &&
+           strstr(name, " MIG ") != NULL;
+}
+
+/* Partitions of an AMD socket have its serial in common; the function of their PCI address tells
+ * them apart. */
+static void add_partition(struct ks_device_id *id)
+{
+    const char *function = strchr(id->pci, '.');
+    size_t at = strlen(id->unique);
+
+    if (function != NULL && strcmp(function, ".0") != 0)
+        snprintf(id->unique + at, sizeof(id->unique) - at, "/%s", function + 1);
+}
+
 /* The runtime's UUID, else AMD's serial from the kernel, else the place it is plugged into. */
 static void identify(const struct ks_gpu_api *api, int dev, struct ks_device_id *id)
 {
@@ -54,6 +76,10 @@ static void identify(const struct ks_gpu_api *api, int dev, struct ks_device_id 
         ks_gpu_pci(pci, id->pci, sizeof(id->pci));
     if (api->device_uuid != NULL && api->device_uuid(&uuid, dev) == KS_GPU_OK)
         ks_gpu_uuid_text(&uuid, id->unique, sizeof(id->unique));
+    if (id->unique[0] != '\0' && is_mig(api, dev))
+        memcpy(id->unique, "MIG", 3);
+    if (id->unique[0] != '\0' && api->vendor == KS_GPU_HIP)
+        add_partition(id);
     if (id->unique[0] != '\0')
         return;
     ks_gpu_sysfs_text(KS_GPU_SYSFS, id->pci, "unique_id", serial, sizeof(serial));

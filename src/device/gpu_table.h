@@ -97,6 +97,9 @@
     X(EBADDEVICE, 101, hipErrorInvalidDevice, CUDA_ERROR_INVALID_DEVICE)                           \
     X(ERESOURCES, 701, hipErrorLaunchOutOfResources, CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES)
 
+/* As above, CUDA alone: another process holds a device in the mode EXCLUSIVE_PROCESS. */
+#define KS_GPU_CODES_CUDA(X) X(EBUSY, 46, CUDA_ERROR_DEVICE_UNAVAILABLE)
+
 /* The sticky ones: after such an error every later call of the process fails. */
 #define KS_GPU_STICKY(X)                                                                           \
     X(ECC, 214, hipErrorECCNotCorrectable, CUDA_ERROR_ECC_UNCORRECTABLE)                           \
@@ -125,6 +128,11 @@
 #define KS_GPU_STICKY_HIP(X)                                                                       \
     X(RUNTIME_MEMORY, 1052, hipErrorRuntimeMemory)                                                 \
     X(RUNTIME_OTHER, 1053, hipErrorRuntimeOther)
+
+/* Flags of HIP alone. */
+#define KS_GPU_NUMBERS_HIP(X) X(EVENT_DEVICE_RELEASE, 0x40000000, hipEventReleaseToDevice)
+/* As above, but unknown to older headers (5.2 lacks it). */
+#define KS_GPU_NUMBERS_HIP_LATER(X) X(EVENT_NO_SYSTEM_FENCE, 0x20000000, hipEventDisableSystemFence)
 
 /* Attributes of a function and flags: X(our name, the number of both, HIP's, CUDA's). */
 #define KS_GPU_NUMBERS(X)                                                                          \

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "device/gpu_telemetry.h"
 
+#include "base/clock.h"
 #include "base/file.h"
 
 #include <dirent.h>
@@ -83,6 +84,10 @@ void ks_gpu_sysfs_telemetry(const char *root, const char *pci, struct ks_telemet
 
 enum { NVML_CLOCK_SM = 1, NVML_CLOCK_MEMORY = 2, NVML_TEMPERATURE_GPU = 0 };
 
+/* nvmlClocksEventReasonGpuIdle. Telemetry is read while nothing is queued, so that this bit tells
+ * of the harness, not of what held back a clock. */
+#define NVML_REASON_IDLE 1ull
+
 struct nvml_use {
     unsigned gpu, memory; /* per cent */
 };
@@ -94,6 +99,7 @@ struct ks_nvml {
     int (*by_pci)(const char *, void **);
     int (*clock)(void *, int, unsigned *);
     int (*power)(void *, unsigned *);
+    int (*energy)(void *, unsigned long long *); /* mJ since the driver was loaded; Volta on */
     int (*temperature)(void *, int, unsigned *);
     int (*reasons)(void *, unsigned long long *);
     int (*use)(void *, struct nvml_use *);
@@ -110,6 +116,7 @@ static const struct nvml_slot {
     { "nvmlDeviceGetHandleByPciBusId_v2", offsetof(struct ks_nvml, by_pci), true },
     { "nvmlDeviceGetClockInfo", offsetof(struct ks_nvml, clock), false },
     { "nvmlDeviceGetPowerUsage", offsetof(struct ks_nvml, power), false },
+    { "nvmlDeviceGetTotalEnergyConsumption", offsetof(struct ks_nvml, energy), false },
     { "nvmlDeviceGetTemperature", offsetof(struct ks_nvml, temperature), false },
     /* before release 12.2, then the name of today */
     { "nvmlDeviceGetCurrentClocksThrottleReasons", offsetof(struct ks_nvml, reasons), false },
@@ -162,19 +169,23 @@ void ks_nvml_telemetry(struct ks_nvml *nvml, struct ks_telemetry *out)
 {
     struct ks_telemetry t = ks_telemetry_unknown();
     struct nvml_use use;
-    unsigned long long reasons;
+    unsigned long long reasons, energy;
     unsigned v;
 
     if (nvml->clock != NULL && nvml->clock(nvml->device, NVML_CLOCK_SM, &v) == 0)
         t.now.clock_mhz = v;
     if (nvml->clock != NULL && nvml->clock(nvml->device, NVML_CLOCK_MEMORY, &v) == 0)
         t.now.memory_clock_mhz = v;
-    if (nvml->power != NULL && nvml->power(nvml->device, &v) == 0)
+    if (nvml->energy != NULL && nvml->energy(nvml->device, &energy) == 0) {
+        t.energy_j = (double)energy * 1e-3;
+        t.at_ns = ks_now_ns();
+    } else if (nvml->power != NULL && nvml->power(nvml->device, &v) == 0) {
         t.now.power_w = v * 1e-3; /* mW */
+    }
     if (nvml->temperature != NULL && nvml->temperature(nvml->device, NVML_TEMPERATURE_GPU, &v) == 0)
         t.now.temperature_c = v;
     if (nvml->reasons != NULL && nvml->reasons(nvml->device, &reasons) == 0)
-        t.throttle = (int64_t)reasons;
+        t.throttle = (int64_t)(reasons & ~NVML_REASON_IDLE);
     if (nvml->use != NULL && nvml->use(nvml->device, &use) == 0)
         t.now.busy = use.gpu * 1e-2;
     *out = t;

@@ -103,7 +103,8 @@ const struct ks_opt ks_job_measure_opts[] = {
       .min = 0,
       .max = 60000,
       .arg = "MS",
-      .help = "run the kernel untimed for this long before its first sample" },
+      .help = "run the kernel untimed for this long before its first sample; on a GPU until clock "
+              "and times are flat, 2000 at most; 0: never" },
     { .name = "min_samples",
       .type = KS_OPT_U32,
       .offset = AT(min_samples),

@@ -35,12 +35,12 @@ static void take_tail(const struct worker *w, struct ks_record *r)
     r->n_tail = (uint32_t)n;
 }
 
-/* Address space, which is what the peak is of, says nothing where it has no cap. */
-static bool is_at_cap(const struct ks_agent *a, uint64_t peak_bytes)
+/* The cap is one of address space, which says nothing where it has none. */
+static bool is_at_cap(const struct ks_agent *a, uint64_t peak_space_bytes)
 {
     const struct ks_job *job = &a->c.grid->job;
     uint64_t cap = (uint64_t)job->isolate.memory_mib << 20;
-    return cap && ks_worker_caps_address_space(job) && peak_bytes >= cap / 100 * 95;
+    return cap && ks_worker_caps_address_space(job) && peak_space_bytes >= cap / 100 * 95;
 }
 
 static void outcome_of_exit(const struct ks_agent *a, int code, struct ks_record *r)
@@ -104,7 +104,7 @@ static void set_outcome(const struct ks_agent *a, const struct ks_child_end *end
     }
     outcome_of_end(a, end, r);
     bool died = r->outcome == KS_O_CRASHED || r->outcome == KS_O_EXITED;
-    if (died && is_at_cap(a, r->peak_bytes)) {
+    if (died && is_at_cap(a, a->worker.status->peak_space_bytes)) {
         r->outcome = KS_O_OUT_OF_MEMORY;
         r->status_code = 0;
         snprintf(r->reason, sizeof(r->reason), "reached its memory cap of %u MiB",
@@ -128,6 +128,8 @@ static void classify(const struct ks_agent *a, const struct ks_child_end *end, s
     r->started_ns = ks_realtime_ns();
     r->fault_address = s->fault_address;
     r->peak_bytes = s->peak_bytes;
+    if (ks_job_is_gpu(&a->c.grid->job))
+        r->denied_call = KS_DENIED_UNCOUNTED;
     if (s->n_denied > a->worker.n_denied) { /* those before are in their own records */
         r->n_denied = s->n_denied - a->worker.n_denied;
         r->denied_call = s->denied_call;

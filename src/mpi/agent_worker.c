@@ -15,6 +15,9 @@
 
 enum { PIPE_BYTES = 1 << 20, REQUEST_BYTES = 512 }; /* at most; of a cell, about */
 #define SETUP_LIMIT_NS 120000000000ull              /* until the worker sets its own deadline */
+/* NVIDIA's driver lets go of a GPU that nobody has open, unless its persistence daemon runs; AMD's
+ * never does. */
+#define GPU_FILES "/dev/nvidia"
 
 int ks_agent_find_worker(char *out, size_t cap, struct ks_err *err)
 {
@@ -170,6 +173,7 @@ static int spawn(struct ks_agent *a, const int request[2], const int record[2], 
         .n_processes = ks_warden_task_limit(),
         .is_pinned = a->c.is_pinned,
         .memory_nodes = a->c.memory_nodes,
+        .hold_prefix = ks_job_is_gpu(job) ? GPU_FILES : NULL,
     };
     for (uint32_t i = 0; i < a->c.visible.n; i++)
         env[i] = a->c.visible.text[i];

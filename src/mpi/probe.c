@@ -201,3 +201,29 @@ int ks_probe(const struct ks_job *job, const struct ks_visible_env *visible,
     close(fd);
     return rc;
 }
+
+/* "13.1" behind a text: 13001; 0: not there. */
+static unsigned version_after(const char *text, const char *key)
+{
+    const char *at = strstr(text, key);
+    unsigned major = 0, minor = 0;
+
+    if (!at || sscanf(at + strlen(key), "%u.%u", &major, &minor) != 2)
+        return 0;
+    return major * 1000 + minor % 1000;
+}
+
+bool ks_probe_driver_lags(const char *driver, const char *compiler, char *out, size_t cap)
+{
+    const unsigned has = version_after(driver, "CUDA ");
+    const unsigned needs = version_after(compiler, "Cuda compilation tools, release ");
+
+    if (!has || has >= needs)
+        return false;
+    snprintf(out, cap, "nvcc is of CUDA %u.%u, the driver (%s) knows CUDA %u.%u: %s", needs / 1000,
+             needs % 1000, driver, has / 1000, has % 1000,
+             has / 1000 < needs / 1000
+                 ? "it may refuse to load what this nvcc builds; name an older one in KSWEEP_NVCC"
+                 : "it loads what this nvcc builds for its own arch, but no PTX");
+    return true;
+}

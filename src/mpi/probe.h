@@ -41,4 +41,11 @@ int ks_probe_await(struct ks_warden *w, uint32_t child, struct ks_child_end *end
 /* What a probe that ended like this has said. */
 void ks_probe_read(const char *text, const struct ks_child_end *end, struct ks_probe *out);
 
+/* Whether a CUDA driver is older than the compiler of the job's kernels, and a line that says so.
+ * @driver   [in] as in ks_probe_device: "580.65.06 CUDA 13.0"
+ * @compiler [in] its version as it prints it, others may stand beside it: "Cuda compilation tools,
+ * release 13.1, V13.1.80"
+ * false where one of them is of another vendor or unknown. */
+bool ks_probe_driver_lags(const char *driver, const char *compiler, char *out, size_t cap);
+
 #endif

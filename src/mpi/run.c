@@ -322,6 +322,14 @@ static int check_compilers(const struct run *r, struct ks_err *err)
     return why ? ks_fail(err, KS_EINVAL, "nothing can be measured: %s", why) : 0;
 }
 
+static void tell_driver(const struct run *r)
+{
+    const struct ks_build *b = ks_rank_build(r->rank);
+    char text[256];
+    if (b && ks_probe_driver_lags(r->seat.own.driver, ks_build_compiler(b), text, sizeof(text)))
+        ks_logf(r->log, KS_WARN, "%s", text);
+}
+
 /* At the start and again at the end, when whoever started it looks. */
 static void tell_lacking(const struct run *r, bool is_end)
 {
@@ -375,6 +383,7 @@ static int open_rank0(struct run *r, struct ks_err *err)
         .lost_after_ns = (uint64_t)r->o->lost_after_ms * 1000000u,
         .ack_log = getenv("KSWEEP_ACK_LOG"),
     };
+    tell_driver(r);
     tell_lacking(r, false);
     rc = ks_coord_create(&c, &r->coord, err);
     if (rc == 0)

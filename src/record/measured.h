@@ -141,6 +141,10 @@
     M(47, U64, U64, load_ns, PLAIN, "ns", NONE, NEVER, ATTEMPTS, "loading the artefact", )         \
     M(48, U64, U64, exact_check_ns, PLAIN, "ns", NONE, NEVER, ATTEMPTS, "the exact check", )       \
     M(49, U64, U64, warmup_ns, PLAIN, "ns", IF(RUN), NEVER, ALL, "warming up", )                   \
+    M(120, U32, U8, warmup_end, PLAIN, "", NONE, NEVER, ALL,                                       \
+      "why the warm-up ended: 0 there was none or it failed, 1 `warmup_ms` were over, 2 clock and "\
+      "times of the device were flat, 3 they were not flat after 2 s",                             \
+      .lo = 0, .hi = KS_WARM_LIMIT)                                                                \
     M(50, U64, U64, timing_ns, PLAIN, "ns", IF(RUN), NEVER, ALL, "taking samples", )               \
     M(51, U64, U64, tolerance_check_ns, PLAIN, "ns", NONE, NEVER, ATTEMPTS,                        \
       "the tolerance check", )                                                                     \
@@ -192,7 +196,7 @@
     /* abnormal ends */                                                                            \
     R(80, UINT, fault_address, )                                                                   \
     M(81, U64, U64, peak_bytes, PLAIN, "bytes", MISS(0), NEVER, ALL,                               \
-      "largest virtual size of the worker", )                                                      \
+      "most memory that the worker had resident on the host", )                                    \
     R(82, UINT, n_denied, )                                                                        \
     R(83, INT, denied_call, .def = -1)                                                             \
     R(84, RAW, tail, COUNT(n_tail))                                                                \
@@ -205,7 +209,8 @@
     P(91, REAL, before.memory_clock_mhz, F32, memory_clock_before_mhz, PLAIN, "MHz", MISS(-1),     \
       NEVER, ATTEMPTS, "memory clock before the first sample", .rule = KS_FINITE, .def = -1)       \
     P(92, REAL, before.power_w, F32, power_before_w, PLAIN, "W", MISS(-1), NEVER, ATTEMPTS,        \
-      "power before the first sample", .rule = KS_FINITE, .def = -1)                               \
+      "power before the first sample; missing where the device counts energy",                     \
+      .rule = KS_FINITE, .def = -1)                                                                \
     P(93, REAL, before.temperature_c, F32, temperature_before_c, PLAIN, "Celsius", MISS(-1),       \
       NEVER,                                                                                       \
       ATTEMPTS, "temperature before the first sample", .rule = KS_FINITE, .def = -1)               \
@@ -217,7 +222,9 @@
       NEVER,                                                                                       \
       ATTEMPTS, "memory clock after the last sample", .rule = KS_FINITE, .def = -1)                \
     P(97, REAL, after.power_w, F32, power_after_w, PLAIN, "W", MISS(-1), NEVER, ATTEMPTS,          \
-      "power after the last sample", .rule = KS_FINITE, .def = -1)                                 \
+      "where the device counts energy the mean power from before the first sample to after the "   \
+      "last, missing below 1 s; else its reading after the last sample",                           \
+      .rule = KS_FINITE, .def = -1)                                                                \
     P(98, REAL, after.temperature_c, F32, temperature_after_c, PLAIN, "Celsius", MISS(-1), NEVER,  \
       ALL, "temperature after the last sample", .rule = KS_FINITE, .def = -1)                      \
     P(99, REAL, after.busy, F32, busy_after, PLAIN, "1", MISS(-1), NEVER, ATTEMPTS,                \
@@ -226,7 +233,8 @@
       "lowest clock of all readings, those between batches of samples included",                   \
       .rule = KS_FINITE, .def = -1)                                                                \
     M(101, F64, F32, power_max_w, PLAIN, "W", MISS(-1), NEVER, ALL,                                \
-      "highest power of all readings", .rule = KS_FINITE, .def = -1)                               \
+      "highest power of all readings; missing where the device counts energy",                     \
+      .rule = KS_FINITE, .def = -1)                                                                \
     M(102, I64, I64, throttle_reasons, PLAIN, "", MISS(-1), NEVER, ALL,                            \
       "the vendor's bits for why clocks were held back, all that were seen", .def = -1)            \
     /* rounds */                                                                                   \

@@ -90,6 +90,14 @@ enum ks_stop {
 };
 const char *ks_stop_text(uint32_t stop);
 
+/* Why the warm-up ended; on disk. */
+enum ks_warm_end {
+    KS_WARM_NONE = 0, /* there was none, or it failed */
+    KS_WARM_TIME = 1, /* warmup_ms were over */
+    KS_WARM_FLAT = 2, /* the device's clock and times no longer changed */
+    KS_WARM_LIMIT = 3 /* they still did at the limit */
+};
+
 /* What a worker is doing; in shared memory before it is done, so that every death is attributed. */
 #define KS_PHASE_LIST(X)                                                                           \
     X(KS_PH_IDLE, 0, "idle")                                                                       \

@@ -34,6 +34,9 @@ struct ks_mismatch {
     double got, want, tolerance;
 };
 
+/* denied_call of a GPU's worker: calls that are refused there fail uncounted, n_denied is 0. */
+#define KS_DENIED_UNCOUNTED (-2)
+
 /* Everything that is recorded of one attempt and round. Most members are rows of KS_MEASURED, where
  * their meaning and unit are; what is not known has the initial value of ks_record_init. */
 struct ks_record {
@@ -57,7 +60,7 @@ struct ks_record {
     /* abnormal ends */
     uint64_t fault_address;
     uint32_t n_denied;   /* calls refused by the filter */
-    int32_t denied_call; /* number of the last one; -1 none */
+    int32_t denied_call; /* number of the last one; -1 none; or KS_DENIED_UNCOUNTED */
     uint32_t n_tail;
     char tail[KS_TAIL_MAX]; /* last bytes of stdout and stderr, not terminated */
     uint64_t n_printed;     /* bytes, by a cell that came to its end; they stand in KS_F_OUTPUT */

@@ -24,7 +24,9 @@ struct ks_status {
     _Atomic uint32_t n_denied;
     _Atomic int32_t denied_call; /* -1: none */
     _Atomic uint64_t fault_address;
-    _Atomic uint64_t peak_bytes;   /* VmPeak seen by the handler or the warden */
+    /* VmHWM and VmPeak, seen by the handler or the warden: most memory resident, most address space
+     */
+    _Atomic uint64_t peak_bytes, peak_space_bytes;
     _Atomic uint32_t pipe_broken;  /* the worker could not write a record */
     _Atomic uint32_t is_measuring; /* 1 while timing: coordination should stay quiet */
     /* what the worker printed; written by the warden, which drains the pipe */

@@ -226,6 +226,8 @@
     C(U64, attempt_row, PLAIN, "", NONE, PROVENANCE, FILE, "row of `/attempts`")                   \
     C(U64, fault_address, PLAIN, "", NONE, NEVER, FILE, "address of the fault")                    \
     C(U32, n_denied, PLAIN, "", NONE, NEVER, FILE, "system calls that the filter refused")         \
+    C(U8, is_denied_counted, PLAIN, "", NONE, NEVER, FILE,                                         \
+      "0: refused calls are not counted, as on a GPU; `n_denied` says nothing then")               \
     C(I32, denied_call, PLAIN, "", MISS(-1), NEVER, FILE, "number of the last one")                \
     C(U64, n_wrong, PLAIN, "", NONE, NEVER, FILE, "wrong output elements")                         \
     T(KS_BOX_TEXT, wrong_box, NEVER, FILE,                                                         \

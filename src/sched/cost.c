@@ -103,6 +103,6 @@ double ks_cost_silence_s(const struct ks_job *job)
     if (ks_job_runs_programs(job))
         return (isolate->retries + 1) * program_s(job);
     double calls_s = (double)isolate->kernel_timeout_s * (m->min_samples + CALLS_EXTRA);
-    double cell_s = calls_s + (m->warmup_ms + m->max_ms) * 1e-3 + ALLOWANCE_S;
+    double cell_s = calls_s + (m->warmup_ms + KS_WARM_FLAT_MAX_MS + m->max_ms) * 1e-3 + ALLOWANCE_S;
     return (isolate->retries + 1) * cell_s;
 }

@@ -16,14 +16,23 @@
 #define LOOK_MEMORY_NS    (125 * MS) /* and has a limit to watch */
 #define DRAIN_READS       16
 
-void ks_child_kill(struct ks_child *c, enum ks_end why, uint64_t now_ns)
+static void note_memory(struct ks_child *c)
 {
     struct ks_proc_memory m;
 
+    if (!c->page || ks_proc_memory(c->pid, &m, NULL) < 0)
+        return;
+    if (m.peak_bytes > c->page->peak_bytes)
+        c->page->peak_bytes = m.peak_bytes;
+    if (m.peak_space_bytes > c->page->peak_space_bytes)
+        c->page->peak_space_bytes = m.peak_space_bytes;
+}
+
+void ks_child_kill(struct ks_child *c, enum ks_end why, uint64_t now_ns)
+{
     if (c->killed_ns || c->is_reaped)
         return;
-    if (c->page && ks_proc_memory(c->pid, &m, NULL) == 0 && m.peak_bytes > c->page->peak_bytes)
-        c->page->peak_bytes = m.peak_bytes;
+    note_memory(c);
     c->killed_ns = now_ns;
     c->why = why;
     /* Not reaped yet, so neither number can belong to somebody else. The second call is for a child
@@ -86,11 +95,8 @@ void ks_child_drain(struct ks_child *c)
 
 static void sample_memory(struct ks_child *c, uint64_t now_ns)
 {
-    struct ks_proc_memory m;
-
     c->sampled_ns = now_ns;
-    if (c->page && ks_proc_memory(c->pid, &m, NULL) == 0 && m.peak_bytes > c->page->peak_bytes)
-        c->page->peak_bytes = m.peak_bytes;
+    note_memory(c);
     if (c->rss_limit_bytes && ks_proc_tree_rss(c->pid) > c->rss_limit_bytes)
         ks_child_kill(c, KS_END_MEMORY, now_ns);
 }

@@ -33,6 +33,7 @@ struct ks_child {
     uint64_t page_deadline_ns; /* last believable one of the page; 0 = none */
     uint64_t rss_limit_bytes;
     uint64_t started_ns, killed_ns, ended_ns, sampled_ns; /* 0 = not yet */
+    char hold_prefix[KS_HOLD_BYTES];       /* of the request; "": none, or they are held by now */
     enum ks_end why;                       /* why the warden killed it; valid when killed_ns */
     bool is_reaped, is_abandoned, is_over; /* over: reported and reaped */
     int wait_status;

@@ -309,6 +309,7 @@ int ks_child_start(struct ks_launch *l, int null_fd, struct ks_child **child_out
     c->page = map_page(l->status_fd);
     c->deadline_ns = l->ask.deadline_ns;
     c->rss_limit_bytes = l->ask.rss_bytes;
+    memcpy(c->hold_prefix, l->ask.hold_prefix, sizeof(c->hold_prefix));
     c->started_ns = ks_now_ns();
     *child_out = c;
 out:

@@ -2,6 +2,7 @@
 /* loop.c - the warden's process: one thread, one poll loop, no exec. */
 #include "spawn/loop.h"
 #include "base/clock.h"
+#include "record/outcome.h"
 #include "spawn/launcher.h"
 #include "spawn/leave.h"
 #include "spawn/reap.h"
@@ -186,6 +187,17 @@ static void wait_for_something(struct ks_loop *l)
         ks_child_count_wake(l->children[i]);
 }
 
+/* Closing the last descriptor of a GPU takes its driver down, and the next worker waits a second or
+ * two for it. Opened behind the worker, which waited for that anyway. */
+static void hold_files(struct ks_loop *l, struct ks_child *c)
+{
+    if (!c->hold_prefix[0] || !c->page || c->is_reaped || c->page->magic != KS_STATUS_MAGIC ||
+        (c->page->phase <= KS_PH_SETUP && c->page->n_done == 0))
+        return;
+    ks_hold_files(&l->hold, c->pid, c->hold_prefix);
+    c->hold_prefix[0] = '\0';
+}
+
 static void turn(struct ks_loop *l)
 {
     size_t n = l->n; /* those polled: requests add more */
@@ -199,8 +211,10 @@ static void turn(struct ks_loop *l)
     if (l->polls[0].revents)
         receive(l);
     ks_loop_reap(l);
-    for (size_t i = 0; i < l->n; i++)
+    for (size_t i = 0; i < l->n; i++) {
         ks_child_watch(l->children[i], ks_now_ns());
+        hold_files(l, l->children[i]);
+    }
     send_notes(l);
 }
 

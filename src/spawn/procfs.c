@@ -65,7 +65,8 @@ int ks_proc_memory(pid_t pid, struct ks_proc_memory *out, struct ks_err *err)
 
     if (read_small(pid, "status", text, sizeof(text)) <= 0 || !strstr(text, "VmPeak:"))
         return ks_fail(err, KS_ENOENT, "no memory of process %d", (int)pid);
-    out->peak_bytes = kib_after(text, "VmPeak:");
+    out->peak_bytes = kib_after(text, "VmHWM:");
+    out->peak_space_bytes = kib_after(text, "VmPeak:");
     out->rss_bytes = kib_after(text, "VmRSS:");
     return 0;
 }

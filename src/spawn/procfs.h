@@ -16,8 +16,9 @@ struct ks_proc {
     uint64_t started; /* in ticks since boot: tells processes with the same number apart */
 };
 struct ks_proc_memory {
-    uint64_t peak_bytes; /* VmPeak: most address space ever */
-    uint64_t rss_bytes;  /* VmRSS: resident now */
+    uint64_t peak_bytes;       /* VmHWM: most memory resident ever */
+    uint64_t peak_space_bytes; /* VmPeak: most address space ever */
+    uint64_t rss_bytes;        /* VmRSS: resident now */
 };
 
 /* 0; KS_ENOENT when there is no such process. */

@@ -4,6 +4,7 @@
 #define KS_SPAWN_REAP_H
 
 #include "spawn/child.h"
+#include "spawn/hold.h"
 
 #include <poll.h>
 
@@ -17,6 +18,7 @@ struct ks_loop {
     size_t n, cap;
     struct note *notes, *notes_last;
     bool is_ending;
+    struct ks_hold hold;
     pid_t launcher; /* to end when the rank is gone, 0: none */
 };
 

@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -205,6 +206,8 @@ int ks_warden_spawn(struct ks_warden *w, const struct ks_spawn *what, uint32_t *
     size_t n_fds;
 
     ks_buf_init(&strings);
+    if (what->hold_prefix)
+        snprintf(ask.hold_prefix, sizeof(ask.hold_prefix), "%s", what->hold_prefix);
     rc = pack_strings(what, &ask, &strings, err);
     if (rc < 0)
         goto out;

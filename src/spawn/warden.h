@@ -34,7 +34,10 @@ struct ks_spawn {
     cpu_set_t cpus;
     uint64_t memory_nodes; /* bits: its memory only from these NUMA nodes, where that is allowed; 0
                               = any */
-    bool is_quiet;         /* run at nice 10 (compilers), else as the rank does (workers) */
+    /* Device files whose path is this and a number, "/dev/nvidia": those that the child has open
+     * once its status page says that it is set up stay open in the warden. NULL: none. Borrowed. */
+    const char *hold_prefix;
+    bool is_quiet; /* run at nice 10 (compilers), else as the rank does (workers) */
 };
 
 /* How a child ended: the whole truth, no combination that cannot happen. */

@@ -5,6 +5,7 @@
 #ifndef KS_SPAWN_WIRE_H
 #define KS_SPAWN_WIRE_H
 
+#include "spawn/hold.h"
 #include "spawn/warden.h"
 
 #include <sys/types.h>
@@ -28,6 +29,7 @@ struct ks_wire_ask {
     uint32_t n_processes;
     bool has_cwd, has_status, is_pinned, is_quiet;
     bool has_fd[KS_SPAWN_FDS];
+    char hold_prefix[KS_HOLD_BYTES]; /* "": none */
     cpu_set_t cpus;
 };
 

@@ -243,13 +243,19 @@ int ks_row_init(struct ks_row *row, struct ks_err *err)
 
 /* ---- the tables a record goes to ---- */
 
+bool ks_counts_denied(const struct ks_record *r)
+{
+    return r->denied_call != KS_DENIED_UNCOUNTED;
+}
+
 static int put_failure(struct pass *p, struct ks_err *err)
 {
     const struct ks_record *r = p->rec;
     struct ks_failure_row row = { .attempt_row = p->n_attempt_rows,
                                   .fault_address = r->fault_address,
                                   .n_denied = r->n_denied,
-                                  .denied_call = r->denied_call,
+                                  .is_denied_counted = ks_counts_denied(r),
+                                  .denied_call = r->denied_call < 0 ? -1 : r->denied_call,
                                   .n_wrong = r->n_wrong };
     int rc = 0;
 

@@ -27,5 +27,7 @@ void ks_row_stats(struct ks_row *row, const double *ns, size_t n, double clock_n
  * length. */
 bool ks_has_failure(const struct ks_record *r);
 size_t ks_box_text(const struct ks_record *r, char *out);
+/* Whether its n_denied means anything: its worker counted refused calls. */
+bool ks_counts_denied(const struct ks_record *r);
 
 #endif

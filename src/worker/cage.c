@@ -50,21 +50,27 @@ static void set_result(ucontext_t *uc, long value)
 
 /* ---- in a signal handler: system calls and plain stores only ---- */
 
-uint64_t ks_cage_peak_bytes(void)
+static uint64_t kib_after(const char *text, const char *key)
+{
+    const char *at = strstr(text, key);
+    uint64_t kib = 0;
+
+    for (at = at ? at + strlen(key) : ""; *at && *at != '\n'; at++)
+        if (*at >= '0' && *at <= '9')
+            kib = 10 * kib + (uint64_t)(*at - '0');
+    return kib * 1024u;
+}
+
+struct ks_cage_peak ks_cage_peak(void)
 {
     char text[4096];
-    uint64_t kib = 0;
     int fd = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
     ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
 
     if (fd >= 0)
         close(fd);
     text[n < 0 ? 0 : n] = '\0';
-    const char *at = strstr(text, "VmPeak:");
-    for (at = at ? at + 7 : ""; *at && *at != '\n'; at++)
-        if (*at >= '0' && *at <= '9')
-            kib = 10 * kib + (uint64_t)(*at - '0');
-    return kib * 1024u;
+    return (struct ks_cage_peak){ kib_after(text, "VmHWM:"), kib_after(text, "VmPeak:") };
 }
 
 /* Not safe in a handler, but only instrumented builds do it, and this is the last thing they do. */
@@ -92,12 +98,14 @@ static void on_fault(int sig, siginfo_t *si, void *uc)
 {
     struct ks_status *s = state()->status;
     bool has_address = si->si_code > 0 && sig != SIGABRT && sig != SIGSYS;
-    uint64_t peak = ks_cage_peak_bytes();
+    struct ks_cage_peak peak = ks_cage_peak();
 
     (void)uc;
     s->fault_address = has_address ? (uint64_t)(uintptr_t)si->si_addr : 0;
-    if (peak > s->peak_bytes)
-        s->peak_bytes = peak;
+    if (peak.bytes > s->peak_bytes)
+        s->peak_bytes = peak.bytes;
+    if (peak.space_bytes > s->peak_space_bytes)
+        s->peak_space_bytes = peak.space_bytes;
     s->fault_signal = (uint32_t)sig;
     die_by(sig);
 }

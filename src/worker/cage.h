@@ -25,9 +25,9 @@ struct ks_cage {
 };
 
 /* ks_cage_open() - handlers on an alternate stack for SEGV, BUS, FPE, ILL, ABRT and SYS: they write
- * fault_signal, fault_address (0 for ABRT and for signals somebody sent) and peak_bytes (VmPeak)
- * into the page, then the process dies by that very signal. USR1, USR2, TERM, INT, HUP and PIPE are
- * ignored. Once per process.
+ * fault_signal, fault_address (0 for ABRT and for signals somebody sent) and peak_bytes and
+ * peak_space_bytes into the page, then the process dies by that very signal. USR1, USR2, TERM, INT,
+ * HUP and PIPE are ignored. Once per process.
  * @cage_out [out] for the later calls
  * @status   [in]  lives as long as the process
  * Returns 0; KS_EEXIST when called twice; KS_EIO, KS_ENOMEM. For the calling thread: threads of a
@@ -41,7 +41,8 @@ int ks_cage_open(struct ks_cage *cage_out, struct ks_status *status, struct ks_e
  * refused call returns EPERM to the kernel and is counted in n_denied, with its number in
  * denied_call; clone3 says ENOSYS uncounted, so that libc uses clone for threads, and what
  * posix_spawn does fails with EPERM uncounted. A kernel that blocks SIGSYS and then makes such a
- * call is killed by SIGSYS. Returns 0; KS_EUNSUPPORTED where the kernel or a container does not
+ * call is killed by SIGSYS. On a GPU (KS_CAGE_GPU) all of them fail with EPERM uncounted: threads
+ * of its runtime block SIGSYS. Returns 0; KS_EUNSUPPORTED where the kernel or a container does not
  * allow filters. */
 int ks_cage_close(const struct ks_cage *cage, struct ks_err *err);
 
@@ -61,7 +62,10 @@ bool ks_cage_after_kernel(const struct ks_cage *cage);
  * different. */
 bool ks_cage_after_cell(const struct ks_cage *cage);
 
-/* Most address space this process ever had (VmPeak), bytes; 0 unknown. Async-signal-safe. */
-uint64_t ks_cage_peak_bytes(void);
+/* Most memory this process ever had resident (VmHWM) and most address space (VmPeak); 0 unknown. */
+struct ks_cage_peak {
+    uint64_t bytes, space_bytes;
+};
+struct ks_cage_peak ks_cage_peak(void); /* async-signal-safe */
 
 #endif

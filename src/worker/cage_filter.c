@@ -132,6 +132,7 @@ const char *ks_cage_call_name(int32_t number)
 struct program {
     struct sock_filter *at;
     size_t n;
+    enum ks_cage_list list;
 };
 
 static void put(struct program *p, uint16_t code, uint32_t k, uint8_t jump_true, uint8_t jump_false)
@@ -156,14 +157,21 @@ static void put_return(struct program *p, uint32_t action)
     put(p, BPF_RET | BPF_K, action, 0, 0);
 }
 
-/* Trap: the handler of SIGSYS counts the call and makes it fail. */
-static void put_allow_or_trap(struct program *p, uint32_t compare, const uint32_t *value, size_t n)
+/* On the host a refused call traps: the handler of SIGSYS counts it and makes it fail. The runtime
+ * of a GPU has threads of its own, some of which block SIGSYS: the trap would kill the worker. */
+static void put_refuse(struct program *p)
+{
+    put_return(p, p->list == KS_CAGE_GPU ? SECCOMP_RET_ERRNO | EPERM : SECCOMP_RET_TRAP);
+}
+
+static void put_allow_or_refuse(struct program *p, uint32_t compare, const uint32_t *value,
+                                size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         put(p, (uint16_t)(BPF_JMP | compare | BPF_K), value[i], 0, 1);
         put_return(p, SECCOMP_RET_ALLOW);
     }
-    put_return(p, SECCOMP_RET_TRAP);
+    put_refuse(p);
 }
 
 static void put_verdict(struct program *p, enum rule rule, pid_t self)
@@ -173,7 +181,7 @@ static void put_verdict(struct program *p, enum rule rule, pid_t self)
 
     switch (rule) {
     case DENY:
-        put_return(p, SECCOMP_RET_TRAP);
+        put_refuse(p);
         return;
     case MISSING:
         put_return(p, SECCOMP_RET_ERRNO | ENOSYS);
@@ -183,25 +191,25 @@ static void put_verdict(struct program *p, enum rule rule, pid_t self)
         put_load_argument(p, 0);
         put(p, BPF_JMP | BPF_JSET | BPF_K, CLONE_VFORK, 0, 1);
         put_return(p, SECCOMP_RET_ERRNO | EPERM);
-        put_allow_or_trap(p, BPF_JSET, &thread, 1);
+        put_allow_or_refuse(p, BPF_JSET, &thread, 1);
         return;
     case LOOK_ONLY:
         for (size_t half = 0; half < 2; half++) { /* of a pointer */
             put_load(p, offsetof(struct seccomp_data, args) + 2 * sizeof(uint64_t) + 4 * half);
             put(p, BPF_JMP | BPF_JEQ | BPF_K, 0, 1, 0);
-            put_return(p, SECCOMP_RET_TRAP);
+            put_refuse(p);
         }
         put_load_argument(p, 0);
-        put_allow_or_trap(p, BPF_JEQ, pids, 2);
+        put_allow_or_refuse(p, BPF_JEQ, pids, 2);
         return;
     case NOT_SELF:
     case NOT_SELF_0:
         put_load_argument(p, 0);
-        put_allow_or_trap(p, BPF_JEQ, pids, rule == NOT_SELF ? 1 : 2);
+        put_allow_or_refuse(p, BPF_JEQ, pids, rule == NOT_SELF ? 1 : 2);
         return;
     case NAMES_ONLY:
         put_load_argument(p, 0);
-        put_allow_or_trap(p, BPF_JEQ, naming, sizeof(naming) / sizeof(naming[0]));
+        put_allow_or_refuse(p, BPF_JEQ, naming, sizeof(naming) / sizeof(naming[0]));
         return;
     }
 }
@@ -210,7 +218,7 @@ static void put_verdict(struct program *p, enum rule rule, pid_t self)
  * its numbers above the others. */
 size_t ks_cage_filter(enum ks_cage_list list, pid_t self, struct sock_filter out[KS_FILTER_MAX])
 {
-    struct program p = { .at = out };
+    struct program p = { .at = out, .list = list };
 
     put_load(&p, offsetof(struct seccomp_data, arch));
     put(&p, BPF_JMP | BPF_JEQ | BPF_K, ARCH, 1, 0);

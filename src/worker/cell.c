@@ -27,8 +27,9 @@ uint64_t ks_cell_budget_ns(const struct ks_measure *m, uint64_t bytes)
 
     if (call == 0)
         return 0;
-    return call * (m->min_samples + CALLS_EXTRA) + 1000000ull * m->warmup_ms +
-           1000000ull * m->max_ms + ALLOWANCE_NS + N_PASSES * PASS_BYTE_NS * bytes;
+    return call * (m->min_samples + CALLS_EXTRA) +
+           1000000ull * (m->warmup_ms + KS_WARM_FLAT_MAX_MS) + 1000000ull * m->max_ms +
+           ALLOWANCE_NS + N_PASSES * PASS_BYTE_NS * bytes;
 }
 
 /* The kernel's own code is over; each check will poison this much workspace, too. */
@@ -91,7 +92,7 @@ int ks_cell_end_as(struct cell *c, enum ks_outcome outcome, int32_t code, const 
 /* The outcome a failed operation stands for. */
 static int end_failed(struct cell *c, int rc, const struct ks_err *err)
 {
-    c->w->rec.peak_bytes = ks_cage_peak_bytes(); /* a kernel without memory may say anything */
+    c->w->rec.peak_bytes = ks_cage_peak().bytes; /* a kernel without memory may say anything */
     switch (rc) {
     case KS_ELOAD:
         return ks_cell_end_as(c, KS_O_LOAD_FAILED, 0, err->text);
@@ -534,6 +535,8 @@ void ks_worker_cell(struct ks_worker *w, const struct ks_req_cell *req)
     check_left(&c);
     ks_cage_after_cell(&w->cage);
     fflush(NULL); /* what the kernel printed goes to its own cell */
+    if (w->cage.list == KS_CAGE_GPU)
+        w->rec.denied_call = KS_DENIED_UNCOUNTED;
     w->rec.n_denied = atomic_load(&w->status->n_denied) - n_denied;
     if (w->rec.n_denied > 0) {
         w->rec.denied_call = atomic_load(&w->status->denied_call);

@@ -48,6 +48,7 @@ int ks_cell_warm(struct cell *c, struct ks_err *err)
     if (verifies_real(c->w))
         prepare_checks(c);
     rc = ks_measure_warm(&c->run, &c->w->setup.measure, &c->calls, err);
+    c->w->rec.warmup_end = c->run.warm_end;
     return leave_checked_phase(c, rc, &c->w->rec.warmup_ns, 0.0);
 }
 

@@ -97,9 +97,12 @@ static int launch(struct ks_judge *j, struct ks_judge_call *call, const void *a,
     const struct ks_abi_buffers buf = {
         .a = a, .b = b, .c = c, .workspace = ks_zone_device(&j->answers)
     };
-    const struct ks_timing t = {
-        .entry = j->entry, .problem = &call->problem, .buf = &buf, .calls = 1, .n_samples = 1
-    };
+    const struct ks_timing t = { .entry = j->entry,
+                                 .problem = &call->problem,
+                                 .buf = &buf,
+                                 .calls = 1,
+                                 .n_samples = 1,
+                                 .is_untimed = true };
     struct ks_err why = { 0 };
     int kernel_rc = 0, rc = launch_with_key(j, call, &t, &kernel_rc, &why);
 

@@ -145,17 +145,17 @@ static double lower(double known, double v)
 }
 
 /* What the device says of itself now, and the extremes of all that it said. */
-static void look(struct ks_run *r, struct ks_record *rec, struct ks_reading *out)
+static struct ks_telemetry look(struct ks_run *r, struct ks_record *rec)
 {
     struct ks_telemetry t;
 
     r->dev->ops->telemetry(r->dev, &t);
-    *out = t.now;
-    rec->clock_min_mhz = lower(rec->clock_min_mhz, out->clock_mhz);
-    rec->power_max_w = fmax(rec->power_max_w, out->power_w);
+    rec->clock_min_mhz = lower(rec->clock_min_mhz, t.now.clock_mhz);
+    rec->power_max_w = fmax(rec->power_max_w, t.now.power_w);
     if (t.throttle >= 0)
         rec->throttle_reasons =
             rec->throttle_reasons < 0 ? t.throttle : rec->throttle_reasons | t.throttle;
+    return t;
 }
 
 struct sampling {
@@ -253,11 +253,9 @@ static int take_single(struct ks_run *r, const struct sampling *s, struct ks_rou
 
 static void look_between(struct ks_run *r, struct sampling *s, struct ks_record *rec)
 {
-    struct ks_reading between;
-
     if (r->dev->ops->queue <= 1 || ks_now_ns() - s->looked_ns < KS_LOOK_NS)
         return;
-    look(r, rec, &between);
+    (void)look(r, rec);
     s->looked_ns = ks_now_ns();
 }
 
@@ -335,6 +333,7 @@ int ks_measure_samples(struct ks_run *r, const struct ks_measure *m, uint32_t ca
 {
     struct rusage before = { 0 }, after = { 0 };
     struct ks_measure rules = r->plan != NULL ? with_checks(m) : *m;
+    struct ks_telemetry first, last;
     uint64_t cpu, span;
     int rc;
 
@@ -345,7 +344,8 @@ int ks_measure_samples(struct ks_run *r, const struct ks_measure *m, uint32_t ca
     rec->stop_reason = KS_STOP_NONE;
     if (r->plan != NULL)
         ks_plan_place(r->plan, horizon(&rules, r->call_ns * calls));
-    look(r, rec, &rec->before);
+    first = look(r, rec);
+    rec->before = first.now;
     getrusage(RUSAGE_THREAD, &before);
     cpu = ks_thread_cpu_ns();
     span = ks_now_ns();
@@ -354,7 +354,10 @@ int ks_measure_samples(struct ks_run *r, const struct ks_measure *m, uint32_t ca
     rec->cpu_ns = ks_thread_cpu_ns() - cpu;
     getrusage(RUSAGE_THREAD, &after);
     rec->involuntary_switches = (uint64_t)(after.ru_nivcsw - before.ru_nivcsw);
-    look(r, rec, &rec->after);
+    last = look(r, rec);
+    rec->after = last.now;
+    if (last.energy_j >= 0)
+        rec->after.power_w = ks_power_between(&first, &last);
     if (rc < 0)
         rec->stop_reason = KS_STOP_FAILED;
     return rc;

@@ -21,11 +21,13 @@
  * never runs dry, and the stop rule and the deadline still hold; at most KS_CHUNK_MAX at once. */
 #define KS_CHUNK_NS  4e6
 #define KS_CHUNK_MAX 256u
-/* It is steady when so many chunks of the warm-up agree to within so much, and its clock after the
- * last two of them does. */
-#define KS_STEADY_CHUNKS 3u
-#define KS_STEADY        0.01
-#define KS_LOOK_NS       100000000ull /* between two looks at the telemetry while timing */
+/* It is flat when the medians of both halves of so many ns of chunks, at least so many of them,
+ * agree to within so much, and its clock does at the ends. A power cap takes tens of milliseconds
+ * to lower a clock. Until then, for KS_WARM_FLAT_MAX_MS (base/sampling.h) at most. */
+#define KS_FLAT_NS     50e6
+#define KS_FLAT_CHUNKS 4u
+#define KS_FLAT        0.01
+#define KS_LOOK_NS     100000000ull /* between two looks at the telemetry while timing */
 
 /* What is done around samples (checks.h), outside of the timed spans. before() may leave a check
  * out only by failing. Both return 0; 1: the cell has ended; KS_E*. */
@@ -43,6 +45,7 @@ struct ks_run {
     struct ks_abi_buffers buf;
     double clock_ns;
     double call_ns; /* shortest call of the warm-up; 0 = not known */
+    enum ks_warm_end warm_end;
     /* Called around every chunk, outside the timed spans; expected_ns of all of it, 0 = not known.
      */
     void (*before)(void *ctx, double expected_ns);
@@ -78,9 +81,10 @@ uint32_t ks_calls_per_sample(double call_ns, double target_ns);
 uint32_t ks_chunk_samples(uint32_t queue, double sample_ns, uint32_t room);
 
 /* ks_measure_warm() - run for warmup_ms and find how many calls make a sample; at least one call. A
- * device with a queue is warm as soon as its clock and its times are steady, after warmup_ms at the
- * latest; what checks take is not counted. Sets r->call_ns. Cold cache: *calls_out is 1. Returns 0,
- * 1 (a check has ended the cell), KS_E*. */
+ * device with a queue is warm as soon as its clock and its times are flat, after
+ * KS_WARM_FLAT_MAX_MS (warmup_ms if that is more) at the latest; not at all if warmup_ms is 0. What
+ * checks take is not counted. Sets r->call_ns and r->warm_end. Cold cache: *calls_out is 1. Returns
+ * 0, 1 (a check has ended the cell), KS_E*. */
 int ks_measure_warm(struct ks_run *r, const struct ks_measure *m, uint32_t *calls_out,
                     struct ks_err *err);
 

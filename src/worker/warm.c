@@ -7,50 +7,86 @@
 
 #include <math.h>
 
-/* The median calls of the last chunks of a warm-up. */
-struct steady {
-    double call_ns[KS_STEADY_CHUNKS];
+enum { RING = 64 };
+
+/* The last chunks of a warm-up: the median call of each and when it ended. */
+struct flat {
+    double call_ns[RING], at_ns[RING];
     uint32_t n;
-    double clock_mhz; /* when they last agreed; 0 = they did not */
-    bool is_steady;
+    double clock_mhz, looked_ns; /* at the last look; clock 0: there was none */
+    bool is_flat;
 };
 
-static bool agree(const double *v, uint32_t n)
+static bool agree(double a, double b)
 {
-    double lo = v[0], hi = v[0];
-
-    for (uint32_t i = 1; i < n; i++) {
-        lo = fmin(lo, v[i]);
-        hi = fmax(hi, v[i]);
-    }
-    return hi - lo <= KS_STEADY * hi;
+    return fabs(a - b) <= KS_FLAT * fmax(a, b);
 }
 
-/* A look at the telemetry costs as much as many launches: the times must agree first. */
-static void steady_add(struct steady *s, struct ks_run *r, const struct ks_chunk *c,
-                       uint32_t n_good)
+static double median_of(const struct flat *f, uint32_t first, uint32_t n)
 {
-    double scratch[KS_CHUNK_MAX], clocks[2] = { s->clock_mhz };
+    double v[RING], scratch[RING];
+    struct ks_stats stats;
+
+    for (uint32_t i = 0; i < n; i++)
+        v[i] = f->call_ns[(first + i) % RING];
+    ks_stats(v, n, 0.0, 1, scratch, &stats);
+    return stats.median;
+}
+
+/* Medians of halves: one chunk that was disturbed does not keep a warm-up going. */
+static bool are_times_flat(const struct flat *f)
+{
+    const double now_ns = f->at_ns[(f->n - 1) % RING];
+    uint32_t n = 1;
+
+    while (n < RING && n < f->n && now_ns - f->at_ns[(f->n - n) % RING] < KS_FLAT_NS)
+        n++;
+    if (n < KS_FLAT_CHUNKS || (n < RING && now_ns - f->at_ns[(f->n - n) % RING] < KS_FLAT_NS))
+        return false;
+    return agree(median_of(f, f->n - n, n / 2), median_of(f, f->n - n / 2, n / 2));
+}
+
+/* A look at the telemetry costs as much as many launches: one at the start, others when the times
+ * are flat, half a window apart. */
+static void look_at_clock(struct flat *f, struct ks_run *r, double now_ns)
+{
+    const double before = f->clock_mhz;
     struct ks_telemetry t;
+
+    if (before != 0.0 && now_ns - f->looked_ns < KS_FLAT_NS / 2)
+        return;
+    r->dev->ops->telemetry(r->dev, &t);
+    f->clock_mhz = t.now.clock_mhz;
+    f->looked_ns = now_ns;
+    f->is_flat = f->n > 1 && (t.now.clock_mhz < 0.0 || agree(before, t.now.clock_mhz));
+}
+
+static void flat_add(struct flat *f, struct ks_run *r, const struct ks_chunk *c, uint32_t n_good,
+                     double now_ns)
+{
+    double scratch[KS_CHUNK_MAX];
     struct ks_stats stats;
 
     ks_stats(c->ns, n_good, r->clock_ns, c->calls, scratch, &stats);
-    s->call_ns[s->n++ % KS_STEADY_CHUNKS] = stats.median / c->calls;
-    s->clock_mhz = 0.0;
-    if (s->n < KS_STEADY_CHUNKS || !agree(s->call_ns, KS_STEADY_CHUNKS))
-        return;
-    r->dev->ops->telemetry(r->dev, &t);
-    clocks[1] = t.now.clock_mhz;
-    s->is_steady = t.now.clock_mhz < 0.0 || (clocks[0] > 0.0 && agree(clocks, 2));
-    s->clock_mhz = t.now.clock_mhz;
+    f->call_ns[f->n % RING] = stats.median / c->calls;
+    f->at_ns[f->n++ % RING] = now_ns;
+    if (f->n == 1 || are_times_flat(f))
+        look_at_clock(f, r, now_ns);
 }
 
 struct warming {
     double target_ns, best_ns, sum_ns; /* best: of one call */
     uint32_t n_failed, n_chunks;
     bool is_cold, is_known; /* how many calls make a sample */
-    struct steady steady;
+    uint64_t from_ns;
+    double checks_ns; /* r->checks_ns at from_ns */
+    struct flat flat;
 };
+
+static double elapsed_ns(const struct ks_run *r, const struct warming *w)
+{
+    return ks_elapsed_ns(r, w->from_ns, w->checks_ns, w->sum_ns);
+}
 
 /* One chunk of a warm-up; c->calls and c->n for the next. */
 static int warm_chunk(struct ks_run *r, struct warming *w, struct ks_chunk *c, struct ks_err *err)
@@ -76,7 +112,7 @@ static int warm_chunk(struct ks_run *r, struct warming *w, struct ks_chunk *c, s
     }
     w->best_ns = fmin(w->best_ns, shortest / c->calls);
     if (queue > 1 && w->is_known)
-        steady_add(&w->steady, r, c, n_good);
+        flat_add(&w->flat, r, c, n_good, elapsed_ns(r, w));
     /* A batch much shorter than a sample says little about one call: try a longer one. */
     w->is_known = w->is_cold || shortest >= w->target_ns / 2 || c->calls == KS_CALLS_MAX;
     if (!w->is_cold)
@@ -86,23 +122,41 @@ static int warm_chunk(struct ks_run *r, struct warming *w, struct ks_chunk *c, s
     return 0;
 }
 
+/* KS_WARM_NONE: it goes on. */
+static enum ks_warm_end end_of(const struct ks_run *r, const struct warming *w,
+                               const struct ks_measure *m)
+{
+    const bool may_wait = r->dev->ops->queue > 1 && m->warmup_ms > 0;
+    const double most_ms =
+        may_wait ? fmax(KS_WARM_FLAT_MAX_MS, m->warmup_ms) : (double)m->warmup_ms;
+
+    if (!w->is_known)
+        return KS_WARM_NONE;
+    if (w->flat.is_flat)
+        return KS_WARM_FLAT;
+    if (elapsed_ns(r, w) < 1e6 * most_ms)
+        return KS_WARM_NONE;
+    return may_wait ? KS_WARM_LIMIT : KS_WARM_TIME;
+}
+
 int ks_measure_warm(struct ks_run *r, const struct ks_measure *m, uint32_t *calls_out,
                     struct ks_err *err)
 {
     struct warming w = { .target_ns = ks_sample_target_ns(m, r->clock_ns),
                          .best_ns = INFINITY,
-                         .is_cold = m->cache == KS_CACHE_COLD };
+                         .is_cold = m->cache == KS_CACHE_COLD,
+                         .from_ns = ks_now_ns(),
+                         .checks_ns = r->checks_ns };
     struct ks_chunk c = { .calls = 1, .n = 1 };
-    double checks_ns = r->checks_ns;
-    uint64_t from = ks_now_ns();
 
-    do {
+    r->warm_end = KS_WARM_NONE;
+    while (r->warm_end == KS_WARM_NONE) {
         int rc = warm_chunk(r, &w, &c, err);
 
         if (rc != 0)
             return rc;
-    } while (!w.is_known || (!w.steady.is_steady &&
-                             ks_elapsed_ns(r, from, checks_ns, w.sum_ns) < 1e6 * m->warmup_ms));
+        r->warm_end = end_of(r, &w, m);
+    }
     r->call_ns = w.best_ns;
     *calls_out = c.calls;
     return 0;

@@ -108,7 +108,7 @@ static void do_close(struct fake *f)
 
 static void do_mem(struct fake *f)
 {
-    f->status->peak_bytes = f->setup.memory_bytes;
+    f->status->peak_space_bytes = f->setup.memory_bytes;
     die(SIGSEGV);
 }
 

@@ -17,16 +17,21 @@ struct stub {
     int sticky;       /* what every call says from now on */
     double ns_launch; /* of a kernel; may be negative */
     double ns_per_byte;
+    int is_mig, is_partitioned; /* named as an instance of MIG; all devices on one socket */
+    int n_busy;                 /* contexts that another process holds, before the device is free */
     int is_eager;        /* functions of the host are called at once, not when their turn comes */
     size_t memory, used; /* bytes */
     int max_threads, static_shared, occupancy, shared_limit, shared_plain, registers;
     const char *arch;
-    const char *uuid; /* 16 bytes; NULL: all zero */
+    const char *uuid;           /* 16 bytes; NULL: all zero */
+    unsigned event_flags_known; /* others are invalid */
     /* what was seen */
     unsigned n_launches, n_pending, max_pending, n_gates, n_sweeps, n_blocks, n_loaded;
     unsigned last_grid[3], last_block, last_shared;
-    int dynamic_shared; /* set for a function by CUDA's cuFuncSetAttribute */
-    char log[2048];     /* "init count alloc ..": the first letters of what was enqueued */
+    unsigned n_retained;  /* contexts asked for */
+    unsigned event_flags; /* of the event that was created last */
+    int dynamic_shared;   /* set for a function by CUDA's cuFuncSetAttribute */
+    char log[2048];       /* "init count alloc ..": the first letters of what was enqueued */
     size_t n_log;
 };
 

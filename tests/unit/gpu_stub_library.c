@@ -130,7 +130,7 @@ int N(hipDeviceGet, cuDeviceGet)(int *d, int i)
 
 int N(hipDeviceGetName, cuDeviceGetName)(char *s, int n, int d)
 {
-    snprintf(s, (size_t)n, "Stub %d", d);
+    snprintf(s, (size_t)n, stub.is_mig ? "Stub %d MIG 1g.5gb" : "Stub %d", d);
     return 0;
 }
 
@@ -143,7 +143,10 @@ int N(hipDeviceTotalMem, cuDeviceTotalMem_v2)(size_t *n, int d)
 
 int N(hipDeviceGetPCIBusId, cuDeviceGetPCIBusId)(char *s, int n, int d)
 {
-    snprintf(s, (size_t)n, STUB_CUDA ? "00000000:%02X:00.0" : "0000:%02x:00.0", 0xc1 + d);
+    if (stub.is_partitioned)
+        snprintf(s, (size_t)n, "0000:c1:00.%d", d);
+    else
+        snprintf(s, (size_t)n, STUB_CUDA ? "00000000:%02X:00.0" : "0000:%02x:00.0", 0xc1 + d);
     return 0;
 }
 
@@ -152,7 +155,7 @@ int N(hipDeviceGetUuid, cuDeviceGetUuid_v2)(char *uuid, int d)
 {
     memset(uuid, 0, 16);
     if (stub.uuid)
-        memcpy(uuid, stub.uuid, 15), uuid[15] = (char)('0' + d);
+        memcpy(uuid, stub.uuid, 15), uuid[15] = (char)('0' + (stub.is_partitioned ? 0 : d));
     return 0;
 }
 #endif
@@ -298,9 +301,11 @@ int N(hipEventCreateWithFlags, cuEventCreate)(void **e, unsigned f)
 {
     int planned = enter(NAMED(hipEventCreateWithFlags, cuEventCreate));
 
-    (void)f;
     if (planned)
         return planned;
+    if (f & ~stub.event_flags_known)
+        return 1;
+    stub.event_flags = f;
     *e = keep(calloc(1, sizeof(struct event)));
     return 0;
 }
@@ -430,7 +435,8 @@ int N(hipModuleLaunchKernel, cuLaunchKernel)(void *f, unsigned gx, unsigned gy, 
 int cuDevicePrimaryCtxRetain(void **c, int d)
 {
     *c = (void *)(uintptr_t)(d + 1);
-    return 0;
+    stub.n_retained++;
+    return stub.n_busy-- > 0 ? 46 : 0;
 }
 
 int cuDevicePrimaryCtxRelease_v2(int d)

@@ -229,6 +229,29 @@ static void test_list(void **state)
     assert_non_null(strstr(err.text, "CUDA_ERROR_OTHER (999)"));
 }
 
+/* Parts of a device: each has an identity of its own, as the vendor's tools print it. */
+static void test_parts_of_a_device(void **state)
+{
+    struct ks_device_id ids[KS_DEVICES_MAX] = { { .pci = "" } };
+    int numbers[KS_DEVICES_MAX];
+    struct ks_err err = { 0 };
+    struct ks_gpu_api api;
+    struct stub *s = load(*state, "mig", 1, "", &api);
+    uint32_t n = 0;
+
+    s->is_mig = 1;
+    s->uuid = "\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0a\x0b\x0c\x0d\x0e\x0f\x10";
+    assert_int_equal(ks_gpu_list(&api, "", ids, numbers, &n, &err), 0);
+    assert_string_equal(ids[0].unique, "MIG-01020304-0506-0708-090a-0b0c0d0e0f30");
+    s = load(*state, "partitions", 0, "", &api);
+    s->is_mig = s->is_partitioned = 1; /* such a name means nothing with AMD */
+    s->uuid = "3af2e4c1d5b60789";
+    assert_int_equal(ks_gpu_list(&api, "", ids, numbers, &n, &err), 0);
+    assert_int_equal(n, 2);
+    assert_string_equal(ids[0].unique, "GPU-3af2e4c1d5b60780");
+    assert_string_equal(ids[1].unique, "GPU-3af2e4c1d5b60780/1");
+}
+
 /* No device is an empty list, whichever way the runtime puts it; opening the first says why. */
 static void test_no_device(void **state)
 {
@@ -266,6 +289,7 @@ int main(void)
         cmocka_unit_test(test_errors),
         cmocka_unit_test(test_addresses),
         cmocka_unit_test(test_list),
+        cmocka_unit_test(test_parts_of_a_device),
         cmocka_unit_test(test_no_device),
     };
 

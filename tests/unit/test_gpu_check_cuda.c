@@ -18,6 +18,7 @@ static const struct gpu_break breaks[] = {
     { "UNITS, 63, 16,", "UNITS, 63, 17," },
     { "SHARED_OPTIN, 75, 97,", "SHARED_OPTIN, 75, 96," },
     { "ERESOURCES, 701,", "ERESOURCES, 702," },
+    { "EBUSY, 46,", "EBUSY, 47," },
     { "MISALIGNED, 716,", "MISALIGNED, 715," },
     { "MPS_CLIENT, 810,", "MPS_CLIENT, 809," },
     { "STREAM_NON_BLOCKING, 1,", "STREAM_NON_BLOCKING, 2," },

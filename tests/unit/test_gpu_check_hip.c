@@ -17,6 +17,7 @@ static const struct gpu_break breaks[] = {
     { "LAUNCH, 719,", "LAUNCH, 720," },
     { "RUNTIME_OTHER, 1053,", "RUNTIME_OTHER, 1054," },
     { "FUNC_DYNAMIC_SHARED, 8,", "FUNC_DYNAMIC_SHARED, 9," },
+    { "EVENT_DEVICE_RELEASE, 0x40000000,", "EVENT_DEVICE_RELEASE, 0x40000001," },
     /* a parameter too few, a wrong type, a wrong result */
     { "cuEventRecord, (G_EVENT, G_STREAM)", "cuEventRecord, (G_EVENT)" },
     { "cuMemcpyHtoD_v2, (G_PTR, G_HSRC, size_t)", "cuMemcpyHtoD_v2, (G_PTR, int *, size_t)" },

@@ -5,6 +5,7 @@
 #include "tests/unit/gpu_kit.h"
 #include "tests/unit/so.h"
 
+#include <dlfcn.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -38,6 +39,29 @@ static void test_props(void **state)
         gpu_bench_close(&b);
         assert_int_equal(b.stub->n_blocks, 0);
         assert_int_equal(b.stub->n_loaded, 0);
+    }
+}
+
+/* A device that another process holds alone is asked once more, not for ever. */
+static void test_exclusive_device(void **state)
+{
+    const struct gpu_fixture *f = *state;
+    struct stub *s = f->stubs[1];
+
+    for (int n_busy = 1; n_busy <= 2; n_busy++) {
+        struct ks_device *dev = NULL;
+        struct ks_err err = { 0 };
+        int rc;
+
+        stub_reset(s);
+        s->n_busy = n_busy;
+        rc = ks_device_cuda.open("", &dev, &err);
+        assert_int_equal(rc, n_busy == 1 ? 0 : KS_EDEVICE);
+        assert_int_equal(s->n_retained, 2);
+        if (rc == 0)
+            dev->ops->close(dev);
+        else
+            assert_non_null(strstr(err.text, "making a context: CUDA_ERROR_OTHER (46)"));
     }
 }
 
@@ -95,6 +119,39 @@ static void test_samples(void **state)
     }
 }
 
+/* Events without a system fence where HIP knows them; a runtime that rejects a flag gets the next
+ * weaker one, once and for all. CUDA has no such flags. */
+static void test_event_flags(void **state)
+{
+    static const struct {
+        int is_cuda;
+        unsigned known, want;
+    } rows[] = {
+        { 0, 0x60000000u, 0x20000000u },
+        { 0, 0x40000000u, 0x40000000u },
+        { 0, 0, 0 },
+        { 1, 0, 0 },
+    };
+    const struct gpu_fixture *f = *state;
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct stub *s = f->stubs[rows[i].is_cuda];
+        struct ks_device *dev = NULL;
+        struct ks_err err = { 0 };
+        double ns = 0;
+
+        stub_reset(s);
+        s->event_flags = 7;
+        s->event_flags_known = rows[i].known;
+        assert_int_equal((rows[i].is_cuda ? &ks_device_cuda : &ks_device_hip)->open("", &dev, &err),
+                         0);
+        assert_int_equal(dev->ops->canary(dev, &ns, &err), 0);
+        assert_true(ns > 0);
+        assert_int_equal(s->event_flags, rows[i].want);
+        dev->ops->close(dev);
+    }
+}
+
 /* The stream is held back until the work stands behind it, but never for long: a runtime that waits
  * for the device before it takes the work would wait for ever. */
 static void test_gate_gives_up(void **state)
@@ -111,6 +168,28 @@ static void test_gate_gives_up(void **state)
     assert_int_equal(gpu_sample(&b, 1, 1, false, ns), 0);
     took = ks_now_ns() - start;
     assert_true(took > 4000000 && took < 10000000000);
+    gpu_bench_close(&b);
+}
+
+/* A launch whose time nobody reads does not wait behind the gate. */
+static void test_untimed_is_not_held(void **state)
+{
+    const struct gpu_fixture *f = *state;
+    struct ks_timing t = { .calls = 1, .n_samples = 2 };
+    struct gpu_bench b;
+    double ns[2];
+
+    gpu_bench_open(f, 0, f->kernels, "one", &b);
+    assert_int_equal(gpu_sample(&b, 1, 1, false, ns), 0); /* loaded: the gate may be used */
+    t.entry = b.entry, t.problem = &b.p, t.buf = &b.buf;
+    for (int i = 0; i < 2; i++) {
+        t.is_untimed = i == 1;
+        b.stub->n_gates = 0;
+        b.c[0] = 0;
+        assert_int_equal(b.dev->ops->time_samples(b.dev, &t, ns, &b.kernel_rc, &b.err), 0);
+        assert_int_equal(b.stub->n_gates, t.is_untimed ? 0 : 1);
+        assert_true(b.c[0] == 2.0f);
+    }
     gpu_bench_close(&b);
 }
 
@@ -232,6 +311,47 @@ static void test_touch(void **state)
         assert_int_equal(p[i], 0x5a);
     b.dev->ops->free(b.dev, mem);
     gpu_bench_close(&b);
+}
+
+/* Half the clock and twice the time is what a power cap does; twice the time alone is not. */
+static void test_canary_by_the_clock(void **state)
+{
+    static const char nvml[] = "unsigned mhz;\n"
+                               "int nvmlInit_v2(void) { return 0; }\n"
+                               "int nvmlShutdown(void) { return 0; }\n"
+                               "int nvmlDeviceGetHandleByPciBusId_v2(const char *pci, void **d)\n"
+                               "{ *d = &mhz; return pci ? 0 : 6; }\n"
+                               "int nvmlDeviceGetClockInfo(void *d, int type, unsigned *out)\n"
+                               "{ *out = mhz; return d == &mhz && type && mhz ? 0 : 2; }\n";
+    static const struct {
+        unsigned mhz;
+        double slower, want;
+    } rows[] = { { 1700, 1, 1 }, { 850, 2, 1 }, { 1700, 2, 2 }, { 0, 1, 1 }, { 0, 2, 2 } };
+    const struct gpu_fixture *f = *state;
+    struct ks_gpu_device *g;
+    struct gpu_bench b;
+    double first = 0, ns;
+    unsigned *mhz;
+    char path[512];
+    void *lib;
+
+    so_build(f->dir, "clock_nvml", nvml, path, sizeof(path));
+    lib = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    assert_non_null(lib);
+    mhz = dlsym(lib, "mhz");
+    gpu_bench_open(f, 1, f->kernels, "one", &b);
+    g = ks_gpu_of(b.dev);
+    ks_nvml_close(g->nvml);
+    g->nvml = ks_nvml_open(path, "0000:c1:00.0");
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        *mhz = rows[i].mhz;
+        b.stub->ns_per_byte = 0.01 * rows[i].slower;
+        assert_int_equal(b.dev->ops->canary(b.dev, &ns, &b.err), 0);
+        first = i == 0 ? ns : first;
+        assert_true(ns > first * rows[i].want * 0.99 && ns < first * rows[i].want * 1.01);
+    }
+    gpu_bench_close(&b);
+    dlclose(lib);
 }
 
 static void test_gateless_runtime(void **state)
@@ -366,15 +486,19 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_props),
+        cmocka_unit_test(test_exclusive_device),
         cmocka_unit_test(test_hidden_cache),
         cmocka_unit_test(test_samples),
+        cmocka_unit_test(test_event_flags),
         cmocka_unit_test(test_odd_times_pass),
         cmocka_unit_test(test_gate_gives_up),
         cmocka_unit_test(test_gate_that_blocks),
+        cmocka_unit_test(test_untimed_is_not_held),
         cmocka_unit_test(test_fast_kernels),
         cmocka_unit_test(test_ahead),
         cmocka_unit_test(test_cold),
         cmocka_unit_test(test_touch),
+        cmocka_unit_test(test_canary_by_the_clock),
         cmocka_unit_test(test_gateless_runtime),
         cmocka_unit_test(test_kernels_of_an_entry),
         cmocka_unit_test(test_plugin),

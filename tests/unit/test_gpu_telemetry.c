@@ -31,8 +31,10 @@ static const char nvml_source[] =
     "int nvmlDeviceGetTemperature(void *d, int type, unsigned *c)\n"
     "{ *c = 61; return d && type == 0 ? 0 : 2; }\n"
     "#ifdef MORE\n"
+    "int nvmlDeviceGetTotalEnergyConsumption(void *d, unsigned long long *mj)\n"
+    "{ *mj = 7654321; return d ? 0 : 3; }\n"
     "int nvmlDeviceGetCurrentClocksEventReasons(void *d, unsigned long long *r)\n"
-    "{ (void)d; *r = 0x24; return 0; }\n"
+    "{ (void)d; *r = 0x25; return 0; }\n"
     "int nvmlDeviceGetUtilizationRates(void *d, unsigned *use)\n"
     "{ (void)d; use[0] = 37; use[1] = 90; return 0; }\n"
     "int nvmlSystemGetDriverVersion(char *s, unsigned n) { strncpy(s, \"580.65.06\", n); return 0; "
@@ -142,8 +144,10 @@ static void test_nvml(void **state)
     assert_non_null(n);
     ks_nvml_telemetry(n, &t);
     assert_true(t.now.clock_mhz == 1980 && t.now.memory_clock_mhz == 2619);
-    assert_true(t.now.power_w > 412.3 && t.now.power_w < 412.4);
-    assert_true(t.now.temperature_c == 61 && t.throttle == 0x24);
+    assert_true(t.energy_j > 7654.3 && t.energy_j < 7654.4 && t.at_ns > 0);
+    assert_true(t.now.power_w == KS_UNKNOWN); /* a mean over the last second, whatever ran then */
+    assert_true(t.now.temperature_c == 61);
+    assert_true(t.throttle == 0x24); /* without "idle", which it always is when it is asked */
     assert_true(t.now.busy > 0.369 && t.now.busy < 0.371);
     ks_nvml_driver(n, text, sizeof(text));
     assert_string_equal(text, "580.65.06");
@@ -162,6 +166,7 @@ static void test_nvml_lacks(void **state)
     assert_non_null(n);
     ks_nvml_telemetry(n, &t);
     assert_true(t.now.clock_mhz == 1980 && t.now.busy == KS_UNKNOWN && t.throttle == -1);
+    assert_true(t.now.power_w > 412.3 && t.now.power_w < 412.4 && t.energy_j == KS_UNKNOWN);
     ks_nvml_driver(n, text, sizeof(text));
     assert_string_equal(text, "");
     ks_nvml_close(n);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Warm-up, samples and the stop rule, driven by prescribed times. */
+#include "base/clock.h"
 #include "tests/unit/measure_bench.h"
 #include "worker/worker.h"
 
@@ -373,44 +374,61 @@ static void test_no_time_in_any_chunk(void **state)
     close_bench(&b);
 }
 
-static const struct {
-    double clocks[8];
-    uint32_t n_clocks;
-    double times[8];
-    uint32_t n_times, queue, warmup_ms, min_chunks, max_chunks;
-} steady_rows[] = {
-    /* One call to learn its length, chunks until three agree, one more for the clock. */
-    { { 1500 }, 1, { 2.5e6 }, 1, 16, 1000, 5, 5 },
-    { { -1 }, 1, { 2.5e6 }, 1, 16, 1000, 4, 4 },                  /* a clock that is not told */
-    { { 900, 1200, 1500 }, 3, { 2.5e6 }, 1, 16, 1000, 7, 7 },     /* it rises */
-    { { 1500 }, 1, { 9e6, 6e6, 5e6, 2.5e6 }, 4, 16, 1000, 7, 7 }, /* so do the times */
-    { { 1500 }, 1, { 2.5e6 }, 1, 16, 5, 2, 2 },                   /* capped */
-    { { 1500 }, 1, { 2.5e6 }, 1, 1, 1000, 400, 400 },             /* no queue: all of it */
+enum { N_WARM = 300 };
+
+static const struct flat_row {
+    const char *name;
+    double clocks[4];
+    uint32_t n_clocks, queue, warmup_ms;
+    double first, decay; /* the i-th sample takes 2.5 ms * (1 + first * decay^i) */
+    uint32_t min_chunks, max_chunks;
+    enum ks_warm_end want;
+} flat_rows[] = {
+    /* One call to learn its length, then 20 spans of 2.5 ms. */
+    { "flat", { 1500 }, 1, 16, 1000, 0, 1, 22, 22, KS_WARM_FLAT },
+    { "no clock is told", { -1 }, 1, 16, 1000, 0, 1, 22, 22, KS_WARM_FLAT },
+    { "warmup_ms is no cap", { 1500 }, 1, 16, 5, 0, 1, 22, 22, KS_WARM_FLAT },
+    { "the clock rises", { 900, 1200, 1500 }, 3, 16, 1000, 0, 1, 42, 42, KS_WARM_FLAT },
+    /* Its times agree over 12 ms from the start, and change for another 100. */
+    { "drifts slowly", { 1500 }, 1, 16, 1000, 0.1, 0.96, 30, 60, KS_WARM_FLAT },
+    { "slows down for ever", { 1500 }, 1, 16, 1000, 1, 1.02, 100, 150, KS_WARM_LIMIT },
+    { "no warm-up", { 1500 }, 1, 16, 0, 0, 1, 1, 1, KS_WARM_TIME },
+    { "no queue: all of it", { 1500 }, 1, 1, 1000, 0, 1, 400, 400, KS_WARM_TIME },
 };
 
-static void test_warm_up_ends_when_steady(void **state)
+/* Times are virtual; only a machine that stands still for milliseconds shortens a warm-up. */
+static void check_warm_up(const struct flat_row *row)
+{
+    struct ks_fault_plan plan = {
+        .n_times = N_WARM, .clocks_mhz = row->clocks, .n_clocks = row->n_clocks, .queue = row->queue
+    };
+    const uint64_t from = ks_now_ns();
+    struct ks_measure m = usual;
+    struct ks_err err = { 0 };
+    double times[N_WARM];
+    uint32_t calls = 0, n;
+    struct bench b;
+
+    for (int i = 0; i < N_WARM; i++)
+        times[i] = 2.5e6 * (1 + row->first * pow(row->decay, i));
+    plan.times_ns = times;
+    m.warmup_ms = row->warmup_ms;
+    open_bench(&b, &plan);
+    assert_int_equal(ks_measure_warm(&b.run, &m, &calls, &err), 0);
+    assert_int_equal(calls, 1);
+    n = ks_fault_calls(b.dev, KS_FAULT_TIME);
+    if (b.run.warm_end != row->want || n > row->max_chunks)
+        fail_msg("%s: end %d after %u chunks", row->name, (int)b.run.warm_end, n);
+    if (n < row->min_chunks && ks_now_ns() - from < 2000000)
+        fail_msg("%s: only %u chunks", row->name, n);
+    close_bench(&b);
+}
+
+static void test_warm_up_ends_when_flat(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof(steady_rows) / sizeof(steady_rows[0]); i++) {
-        struct ks_fault_plan plan = { .times_ns = steady_rows[i].times,
-                                      .n_times = steady_rows[i].n_times,
-                                      .clocks_mhz = steady_rows[i].clocks,
-                                      .n_clocks = steady_rows[i].n_clocks,
-                                      .queue = steady_rows[i].queue };
-        struct ks_measure m = usual;
-        struct ks_err err = { 0 };
-        uint32_t calls = 0;
-        struct bench b;
-
-        m.warmup_ms = steady_rows[i].warmup_ms;
-        open_bench(&b, &plan);
-        assert_int_equal(ks_measure_warm(&b.run, &m, &calls, &err), 0);
-        assert_int_equal(calls, 1);
-        assert_true(b.run.call_ns == 2.5e6);
-        assert_in_range(ks_fault_calls(b.dev, KS_FAULT_TIME), steady_rows[i].min_chunks,
-                        steady_rows[i].max_chunks);
-        close_bench(&b);
-    }
+    for (size_t i = 0; i < sizeof(flat_rows) / sizeof(flat_rows[0]); i++)
+        check_warm_up(&flat_rows[i]);
 }
 
 /* What the clock cannot tell apart is not timed alone, queue or not. */
@@ -451,6 +469,45 @@ static void test_telemetry_is_recorded(void **state)
     close_bench(&b);
 }
 
+/* Mean power over the samples by the energy counter, if enough of its updates lie in them. */
+static void test_power_is_energy_over_time(void **state)
+{
+    static const struct {
+        uint64_t step_ns;
+        double want_w;
+    } rows[] = { { 2000000000, 150 }, { 1000000000, 300 }, { 999999999, KS_UNKNOWN } };
+    static const double same[] = { 1e6 };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct ks_fault_plan plan = {
+            .times_ns = same, .n_times = 1, .energy_step_j = 300, .energy_step_ns = rows[i].step_ns
+        };
+        struct ks_err err = { 0 };
+        struct bench b;
+
+        open_bench(&b, &plan);
+        assert_int_equal(ks_measure_samples(&b.run, &usual, 1, &b.round, b.rec, &err), 0);
+        assert_true(b.rec->after.power_w == rows[i].want_w);
+        assert_true(b.rec->before.power_w == KS_UNKNOWN && b.rec->power_max_w == KS_UNKNOWN);
+        close_bench(&b);
+    }
+}
+
+static void test_power_between(void **state)
+{
+    struct ks_telemetry a = { .energy_j = 10, .at_ns = 5000000000 };
+    struct ks_telemetry b = { .energy_j = 810, .at_ns = 7000000000 };
+
+    (void)state;
+    assert_true(ks_power_between(&a, &b) == 400);
+    assert_true(ks_power_between(&b, &a) == KS_UNKNOWN);
+    b.energy_j = 9; /* the driver was loaded again */
+    assert_true(ks_power_between(&a, &b) == KS_UNKNOWN);
+    a.energy_j = KS_UNKNOWN;
+    assert_true(ks_power_between(&a, &b) == KS_UNKNOWN);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -470,9 +527,11 @@ int main(void)
         cmocka_unit_test(test_chunks_end_at_max_samples),
         cmocka_unit_test(test_failed_samples_of_a_chunk),
         cmocka_unit_test(test_no_time_in_any_chunk),
-        cmocka_unit_test(test_warm_up_ends_when_steady),
+        cmocka_unit_test(test_warm_up_ends_when_flat),
         cmocka_unit_test(test_calls_of_a_coarse_clock),
         cmocka_unit_test(test_telemetry_is_recorded),
+        cmocka_unit_test(test_power_is_energy_over_time),
+        cmocka_unit_test(test_power_between),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

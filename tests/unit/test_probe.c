@@ -358,6 +358,34 @@ static void a_gpu_has_an_identity_and_a_class(void **state)
     free(job);
 }
 
+/* A compiler newer than the driver is named in a line, with both versions. */
+static void a_driver_may_lag_behind_the_compiler(void **state)
+{
+    static const struct {
+        const char *driver, *compiler, *want; /* NULL: nothing to say */
+    } rows[] = {
+        { "580.65.06 CUDA 13.0",
+          "gcc (Debian) 12.2.0; Cuda compilation tools, release 13.1, V13.1.80",
+          "nvcc is of CUDA 13.1, the driver (580.65.06 CUDA 13.0) knows CUDA 13.0: it loads" },
+        { "CUDA 12.8", "Cuda compilation tools, release 13.0, V13.0.88", "may refuse to load" },
+        { "CUDA 13.0", "Cuda compilation tools, release 13.0, V13.0.88", NULL },
+        { "CUDA 13.0", "Cuda compilation tools, release 12.10, V12.10.1", NULL },
+        { "CUDA 12.9", "Cuda compilation tools, release 12.10, V12.10.1", "CUDA 12.10" },
+        { "HIP 6.2.41133", "AMD clang version 18.0.0", NULL },
+        { "", "Cuda compilation tools, release 13.0, V13.0.88", NULL },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        char text[256] = "";
+        bool lags = ks_probe_driver_lags(rows[i].driver, rows[i].compiler, text, sizeof(text));
+
+        assert_true(lags == (rows[i].want != NULL));
+        if (lags)
+            assert_non_null(strstr(text, rows[i].want));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -369,6 +397,7 @@ int main(void)
         cmocka_unit_test(a_device_is_found_again),
         cmocka_unit_test(a_runtime_has_room),
         cmocka_unit_test(a_gpu_has_an_identity_and_a_class),
+        cmocka_unit_test(a_driver_may_lag_behind_the_compiler),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

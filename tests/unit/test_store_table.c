@@ -12,6 +12,7 @@
 #include "doc_table.h"
 #include "store/fd_driver.h"
 #include "store/keys.h"
+#include "store/produce.h"
 #include "store/table.h"
 #include "store/text.h"
 #include "store_place.h"
@@ -22,6 +23,19 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+/* That a GPU's worker did not count is told apart from 0, and makes no row by itself. */
+static void uncounted_calls_are_told(void **state)
+{
+    struct ks_record *r = calloc(1, sizeof(*r));
+
+    (void)state;
+    ks_record_init(r);
+    assert_true(ks_counts_denied(r));
+    r->denied_call = KS_DENIED_UNCOUNTED;
+    assert_false(ks_counts_denied(r) || ks_has_failure(r));
+    free(r);
+}
 
 static void keys_are_numbered_in_order(void **state)
 {
@@ -426,6 +440,7 @@ int main(void)
         TEST(columns_are_found_by_name),
         TEST(attributes_and_digests),
         TEST(the_schema_is_as_promised),
+        cmocka_unit_test(uncounted_calls_are_told),
         cmocka_unit_test(every_column_is_documented),
         cmocka_unit_test(minor_versions_only_add),
         cmocka_unit_test(names_are_unique),

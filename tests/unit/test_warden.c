@@ -2,9 +2,11 @@
 /* waits: yes */
 /* The warden itself: deadlines of the status page, leftovers, many children, and deaths above it.
  */
+#include "record/outcome.h"
 #include "spawn_util.h"
 #include "warden_waits.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -446,6 +448,70 @@ static void test_rank_dies(void **state)
     }
 }
 
+/* ---- device files ---- */
+
+static bool has_open(pid_t pid, const char *path)
+{
+    char dir[32], link[256];
+    bool is_open = false;
+    DIR *d;
+
+    snprintf(dir, sizeof(dir), "/proc/%d/fd", (int)pid);
+    d = opendir(dir);
+    assert_non_null(d);
+    for (const struct dirent *e = readdir(d); e; e = readdir(d)) {
+        ssize_t n = readlinkat(dirfd(d), e->d_name, link, sizeof(link) - 1);
+
+        link[n < 0 ? 0 : n] = '\0';
+        is_open |= strcmp(link, path) == 0;
+    }
+    closedir(d);
+    return is_open;
+}
+
+/* What the child has open of the named files stays open in the warden, from when it is set up. */
+static void test_holds_device_files(void **state)
+{
+    static const char *const names[] = { "gpu7", "gpu", "gpuctl" };
+    char dir[] = "/tmp/ksweep-hold-XXXXXX", path[3][64], prefix[64], script[512];
+    const char *argv[] = { "sh", "-c", script, NULL };
+    const pid_t warden = ks_warden_pid(*state);
+    struct ks_status *page;
+    struct ks_child_end end;
+    struct ks_spawn what;
+    struct talk t;
+
+    assert_non_null(mkdtemp(dir));
+    for (int i = 0; i < 3; i++) {
+        snprintf(path[i], sizeof(path[i]), "%s/%s", dir, names[i]);
+        assert_true(close(open(path[i], O_CREAT | O_WRONLY | O_CLOEXEC, 0600)) == 0);
+    }
+    snprintf(prefix, sizeof(prefix), "%s/gpu", dir);
+    snprintf(script, sizeof(script), "exec 7<%s 8<%s 9<%s; echo $$ >&3; read x <&4", path[0],
+             path[1], path[2]);
+    what = talk_open(&t, argv);
+    what.hold_prefix = prefix;
+    page = new_page(&what.status_fd);
+    page->phase = KS_PH_SETUP;
+    must_spawn(*state, &what);
+    (void)talk_hear(&t);
+    ks_sleep_ns(60 * MS); /* it has looked by now */
+    assert_false(has_open(warden, path[0]));
+    page->phase = KS_PH_REFERENCE;
+    for (int i = 0; i < 1000 && !has_open(warden, path[0]); i++)
+        ks_sleep_ns(5 * MS);
+    talk_go_on(&t);
+    must_end(*state, &end);
+    assert_int_equal(end.how, KS_END_EXITED);
+    assert_true(has_open(warden, path[0]));
+    assert_false(has_open(warden, path[1]) || has_open(warden, path[2]));
+    free_page(page, what.status_fd);
+    talk_close(&t);
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(unlink(path[i]), 0);
+    assert_int_equal(rmdir(dir), 0);
+}
+
 int main(void)
 {
     struct warden_waits waits = { .dir = "" };
@@ -453,6 +519,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         WAITING(warden_launcher_begins),
         WAITING(warden_abandoned_begins),
+        WITH_WARDEN(test_holds_device_files),
         WITH_WARDEN(test_page_deadline),
         WITH_WARDEN(test_page_deadline_moves),
         WITH_WARDEN(test_leftovers),

@@ -131,6 +131,7 @@ static void check_ok(const struct ks_record *r)
     if (r->outcome != KS_O_OK)
         print_error("%u: %s\n", r->outcome, r->reason);
     assert_int_equal(r->outcome, KS_O_OK);
+    assert_int_equal(r->denied_call, KS_DENIED_UNCOUNTED);
     assert_true(r->exact_check == 1 && r->tolerance_check == 1 && r->bitwise_reproducible == 1);
     assert_int_equal(r->n_elements, 2 * 26 * 7 * 9);
     assert_true(r->max_error > 0.0 && r->max_error <= 1.0);

@@ -141,6 +141,7 @@ static void test_cells(void **state)
         assert_true(rec->exact_check_ns > 0 && rec->tolerance_check_ns > 0);
     }
     assert_false(r.has_no_deadline);
+    assert_false(r.has_timed_judge);
     for (uint32_t i = 0; i < KS_JUDGE_N_TASKS; i++) { /* the key goes where references do */
         bool is_needed = i < KS_JUDGE_WRITTEN;
 

@@ -70,6 +70,7 @@ static int judge_launch(struct rig *r, struct ks_device *dev, const struct ks_ti
     r->n_tasks[task]++;
     r->n_keys[task] += call->mask[0] != 0 || call->mask[1] != 0;
     r->has_no_deadline |= atomic_load(&r->w->status->deadline_ns) == 0;
+    r->has_timed_judge |= !t->is_untimed;
     if (r->judge_fault.nth == 0 || r->judge_fault.task != task ||
         r->judge_fault.nth != r->n_tasks[task])
         return r->inner->time_samples(dev, &on, ns_out, kernel_rc_out, err);

@@ -36,6 +36,7 @@ struct rig {
     uint32_t n_tasks[KS_JUDGE_N_TASKS];
     uint32_t n_keys[KS_JUDGE_N_TASKS]; /* of these: with the key of the references */
     bool has_no_deadline;              /* a judge ran while the status page had none */
+    bool has_timed_judge;              /* a judge was held back to be timed */
 
     /* what is to happen */
     struct {
