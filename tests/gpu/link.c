@@ -11,7 +11,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define PIPE_BYTES     (1 << 20) /* all requests of a session fit: writing never waits */
+#define PIPE_BYTES     (1 << 20)
+#define CELL_BYTES     2048u /* of a request, at most: a path, an entry's name and numbers */
+#define CELLS_MIN      32u   /* where the kernel does not tell a pipe's size: 64 KiB */
 #define SETUP_LIMIT_NS 120000000000ull
 
 int link_references(int *fd_out, struct ks_err *err)
@@ -93,6 +95,11 @@ static int spawn(struct link *l, const char *program, const int request[2], cons
     return rc;
 }
 
+static uint32_t cells_of_pipe(int bytes)
+{
+    return bytes > 0 ? (uint32_t)bytes / CELL_BYTES : CELLS_MIN;
+}
+
 int link_start(struct link *l, struct ks_warden *warden, const char *program, const char *backend,
                const struct ks_measure *m, int reference_fd, struct ks_err *err)
 {
@@ -113,7 +120,7 @@ int link_start(struct link *l, struct ks_warden *warden, const char *program, co
     ks_fd_close(&request[0]);
     ks_fd_close(&record[1]);
     if (rc == 0) {
-        (void)fcntl(l->to, F_SETPIPE_SZ, PIPE_BYTES);
+        l->n_cells_max = cells_of_pipe(fcntl(l->to, F_SETPIPE_SZ, PIPE_BYTES));
         (void)fcntl(l->from, F_SETFL, O_NONBLOCK);
         rc = send_setup(l, backend, m, err);
     }

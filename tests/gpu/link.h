@@ -20,6 +20,7 @@ struct link {
     bool is_alive;
     struct ks_child_end end; /* once it is not */
     int to, from;            /* request and record pipes */
+    uint32_t n_cells_max;    /* requests that fit the pipe: writing them never waits */
     int status_fd;
     struct ks_status *status;
     struct ks_id128 nonce;

@@ -5,7 +5,8 @@
 #   conformance  the device keeps the contract of src/device/device.h
 #   verify       every instance that the device can run computes the right thing
 #   sweep        30 instances x 20 layers in bf16: outcomes, spread, share of time in kernels
-#   repeat       a shorter one twice, in another order: do they choose the same winners
+#   repeat       half of the layers twice, in another order: do they choose the same winners
+#   gemm         square bf16 products (4096, 8192; rcr, rrr) in TFLOP/s
 #   peer         the best instances beside cuDNN, where there is one
 #
 # Each takes at most 8 minutes. Reports: $OUT/PART.txt, else ./gpu-report/PART.txt; rows as CSV beside
@@ -27,7 +28,7 @@ share=${KSWEEP_GPU_SHARE:-0.75} # of the device's time in samples and warm-up
 say() { printf '%s\n' "$*" >&2; }
 
 usage() {
-    sed -n '3,18s/^# \{0,1\}//p' "$0" >&2
+    sed -n '3,19s/^# \{0,1\}//p' "$0" >&2
     exit 2
 }
 
@@ -133,6 +134,8 @@ part_verify() {
 
 part_sweep() { gpu sweep "$inputs/sweep.grid" --out "$out/sweep.csv" --share "$share"; }
 
+part_gemm() { gpu sweep "$inputs/gemm.grid" --out "$out/gemm.csv"; }
+
 part_repeat() {
     local status=0 i
     for i in 1 2; do
@@ -167,7 +170,7 @@ passes_of() {
 
 [ $# -gt 0 ] || usage
 for part; do
-    case $part in conformance | verify | sweep | repeat | peer) ;; *) usage ;; esac
+    case $part in conformance | verify | sweep | repeat | gemm | peer) ;; *) usage ;; esac
 done
 mkdir -p "$out" && out=$(cd "$out" && pwd) || exit 2
 cache=${KSWEEP_GPU_CACHE:-$out/cache}
