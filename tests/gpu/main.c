@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 static const struct ks_command *const commands[] = { &gpu_sweep, &gpu_conformance, &gpu_compare,
-                                                     &gpu_peer, NULL };
+                                                     &gpu_peer,  &gpu_one,         NULL };
 
 static int open_warden(const struct ks_command *command, void **env_out, struct ks_err *err)
 {
