@@ -22,6 +22,8 @@ int link_references(int *fd_out, struct ks_err *err)
 
     if (fd < 0)
         return ks_fail_errno(err, "memory for references");
+    if (fcntl(fd, F_ADD_SEALS, 0) < 0) /* each worker makes its own */
+        ks_fd_close(&fd);
     *fd_out = fd;
     return 0;
 }
@@ -107,7 +109,7 @@ int link_start(struct link *l, struct ks_warden *warden, const char *program, co
 
     *l = (struct link){ .warden = warden, .to = -1, .from = -1, .status_fd = -1 };
     l->nonce = ks_id128_random();
-    l->has_references = is_sealed(reference_fd);
+    l->references = reference_fd < 0 ? 0 : is_sealed(reference_fd) ? 2 : 1;
     ks_buf_init(&l->out);
     ks_frame_reader_init(&l->in);
     rc = make_status(l, err);
@@ -132,9 +134,7 @@ int link_start(struct link *l, struct ks_warden *warden, const char *program, co
 int link_problem(struct link *l, const struct ks_problem *p, const struct ks_artefact *judge,
                  struct ks_id128 key, struct ks_err *err)
 {
-    struct ks_req_problem req = { .problem = p->id,
-                                  .references = l->has_references ? 2 : 1,
-                                  .key = key };
+    struct ks_req_problem req = { .problem = p->id, .references = l->references, .key = key };
     struct ks_buf text = { 0 }, body = { 0 };
     int rc;
 

@@ -26,7 +26,7 @@ struct link {
     struct ks_id128 nonce;
     struct ks_buf out; /* scratch of requests */
     struct ks_frame_reader in;
-    bool has_references; /* the memfd that it was given holds them already */
+    uint32_t references; /* of its requests (record/request.h): 0 where seals are lacking */
 };
 
 /* A memfd for the references of a problem: its first worker makes them and seals it. */

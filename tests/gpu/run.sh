@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 # run.sh PART.. - the harness on a real GPU, with a compiler and the vendor's toolkit and nothing else.
 #
+#   build        only the programs
 #   conformance  the device keeps the contract of src/device/device.h
 #   verify       every instance that the device can run computes the right thing
 #   sweep        30 instances x 20 layers in bf16: outcomes, spread, share of time in kernels
@@ -28,7 +29,7 @@ share=${KSWEEP_GPU_SHARE:-0.75} # of the device's time in samples and warm-up
 say() { printf '%s\n' "$*" >&2; }
 
 usage() {
-    sed -n '3,19s/^# \{0,1\}//p' "$0" >&2
+    sed -n '3,20s/^# \{0,1\}//p' "$0" >&2
     exit 2
 }
 
@@ -121,6 +122,13 @@ gpu() { # command..: with a limit of its own, so that the report is written
         --cache "$cache" --limit $((limit * 9 / 10 / passes))
 }
 
+# What this container lacks is said in every report, and gone on without.
+check_machine() {
+    lacking=$("$build/bin/ksweep-gpu" machine) && return
+    say "$lacking"
+    export KSWEEP_BARE=1
+}
+
 part_conformance() { gpu conformance "$inputs/conformance.grid"; }
 
 part_verify() {
@@ -170,12 +178,14 @@ passes_of() {
 
 [ $# -gt 0 ] || usage
 for part; do
-    case $part in conformance | verify | sweep | repeat | gemm | peer) ;; *) usage ;; esac
+    case $part in build | conformance | verify | sweep | repeat | gemm | peer) ;; *) usage ;; esac
 done
 mkdir -p "$out" && out=$(cd "$out" && pwd) || exit 2
 cache=${KSWEEP_GPU_CACHE:-$out/cache}
 mkdir -p "$cache" && chmod 700 "$cache" || exit 2
 compile
+[ "$*" = build ] && exit 0
+check_machine
 find_device
 result=0
 for part; do
@@ -184,6 +194,7 @@ for part; do
     {
         echo "$part on $(sed -n 's/^name=//p' "$out/device.txt"), $backend $arch," \
             "$(sed -n 's/^driver=//p' "$out/device.txt")"
+        [ -z "$lacking" ] || echo "$lacking"
         "part_$part"
         status=$?
         echo "$part: exit $status after $((SECONDS - from)) s"
