@@ -12,8 +12,8 @@
 # KSWEEP_FIRST_HOUR: what `prepare` wrote, default first-hour.tar beside this script's repository. Without
 # it, and for parts that it has no kernels of, everything is compiled there.
 # prepare: KSWEEP_GPU_BUILD: a build folder with ksweep-gpu; KSWEEP_GPU_BACKEND, KSWEEP_GPU_ARCH: default
-# cuda, sm_90; KSWEEP_FIRST_HOUR_GRIDS: default "conformance sweep gemm"; the others' kernels are those of
-# sweep, but for verify. What is carried has at most 50 MiB.
+# cuda, sm_90; KSWEEP_FIRST_HOUR_GRIDS: default "conformance sweep gemm verify"; repeat's and peer's kernels
+# are those of sweep. What is carried has at most 50 MiB.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
@@ -66,17 +66,20 @@ print(next(f for d in sys.path for f in glob.glob(d + "/nvidia/cu*/bin/nvcc")))'
 }
 
 prepare() { # DIR
-    local backend=${KSWEEP_GPU_BACKEND:-cuda} arch=${KSWEEP_GPU_ARCH:-sm_90} grid nvcc bytes
+    local backend=${KSWEEP_GPU_BACKEND:-cuda} arch=${KSWEEP_GPU_ARCH:-sm_90} grid file nvcc bytes
     local bin=${KSWEEP_GPU_BUILD:-$root/build}/bin
     [ -x "$bin/ksweep-gpu" ] || { say "no $bin/ksweep-gpu: build it, or set KSWEEP_GPU_BUILD"; exit 2; }
     mkdir -p "$1" && stage=$(mktemp -d) || exit 2
     trap 'rm -rf "$stage"' EXIT
     mkdir -m 700 "$stage/bin" "$stage/tools" "$stage/cache"
-    cp "$bin/ksweep-gpu" "$bin/ksweep-worker" "$stage/bin/" && strip "$stage"/bin/* || exit 2
+    cp "$bin/ksweep-gpu" "$bin/ksweep-worker" "$bin/ksweep-gpu-peer.so" "$stage/bin/" && strip "$stage"/bin/* || exit 2
     echo "$backend $arch" >"$stage/device"
-    for grid in ${KSWEEP_FIRST_HOUR_GRIDS:-conformance sweep gemm}; do
-        "$bin/ksweep-gpu" build "$inputs/$grid.grid" --backend "$backend" --arch "$arch" \
-            --cache "$stage/cache" || { say "$grid: not all of it can be built"; exit 1; }
+    for grid in ${KSWEEP_FIRST_HOUR_GRIDS:-conformance sweep gemm verify}; do
+        for file in "$inputs/$grid".grid "$inputs/${grid}"_*.grid; do
+            [ -e "$file" ] || continue
+            "$bin/ksweep-gpu" build "$file" --backend "$backend" --arch "$arch" --cache "$stage/cache" ||
+                { say "$file: not all of it can be built"; exit 1; }
+        done
         case $grid in sweep) echo sweep repeat peer ;; *) echo "$grid" ;; esac >>"$stage/parts"
     done
     stand_in cc "${KSWEEP_CC:-cc}" || { say 'no C compiler'; exit 2; }

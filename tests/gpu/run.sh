@@ -8,14 +8,14 @@
 #   sweep        30 instances x 20 layers in bf16: outcomes, spread, share of time in kernels
 #   repeat       half of the layers twice, in another order: do they choose the same winners
 #   gemm         square bf16 products (4096, 8192; rcr, rrr) in TFLOP/s
-#   peer         the best instances beside cuDNN, where there is one
+#   peer         the best instances beside cuDNN, and, after gemm, beside cuBLASLt or hipBLASLt
 #
 # Each takes at most 8 minutes. Reports: $OUT/PART.txt, else ./gpu-report/PART.txt; rows as CSV beside
 # them. Exit: 0 all as it should be, 1 not, 2 usage, 77 there is no GPU.
 # KSWEEP_GPU_BACKEND, KSWEEP_GPU_ARCH: instead of what the probe finds. KSWEEP_GPU_BUILD: a build
 # folder that has ksweep-gpu and ksweep-worker already. KSWEEP_GPU_INPUTS: a folder with other grids
 # (export.sh). KSWEEP_GPU_CACHE: for kernels, default under the reports. KSWEEP_CUDNN: libcudnn.so.9
-# or its folder. CMAKE: cmake; where it is missing or fails, cc does.
+# or its folder; KSWEEP_CUBLASLT, KSWEEP_HIPBLASLT likewise. CMAKE: cmake; where it is missing or fails, cc does.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
@@ -60,7 +60,8 @@ compile_plainly() {
     done
     mkdir -p "$build/objects"
     compile_all "${common[@]}" "${worker[@]}" "${gpu[@]}" && link_all ksweep-worker "${worker[@]}" "${common[@]}" &&
-        link_all ksweep-gpu "${gpu[@]}" "${common[@]}"
+        link_all ksweep-gpu "${gpu[@]}" "${common[@]}" &&
+        ${CC:-cc} -std=c11 -shared -fPIC -I"$root" -o "$build/bin/ksweep-gpu-peer.so" "$here/shim/peer_shim.c"
 }
 
 sources_of() { # MODULE: where its CMakeLists.txt has a list `plain`, these; other files want JSON
@@ -169,6 +170,7 @@ part_peer() {
     gpu sweep "$inputs/peer.grid" --out "$out/peer.csv" || status=1
     echo "== beside the vendor's library"
     gpu peer "$inputs/peer.grid" "$out/peer.csv" || status=1
+    [ ! -e "$out/gemm.csv" ] || gpu peer "$inputs/gemm.grid" "$out/gemm.csv" || status=1
     return $status
 }
 
