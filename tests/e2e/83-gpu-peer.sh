@@ -56,4 +56,25 @@ asked cuda.log 'compute 68 scale 0 ops 3=1 types 14 14 14: 64x32 64x48 32x48 alg
     'the same with other numbers'
 rc_is 1 'neither' env KSWEEP_HIPBLASLT="$tap_tmp" "$gpu" peer gemm.grid gemm.csv.rows "${args[@]}"
 like "$(cat out)" "^rcr .* no peer: no libhipblaslt.so.1 in $tap_tmp" 'is told for each problem'
+
+# --- convolutions
+
+ok 'a stub of cuDNN' cc -D_GNU_SOURCE -shared -fPIC -o stub.cudnn.so "$KSWEEP_SOURCE_DIR/tests/fake/cudnn.c" "$library"
+gpu_job 1 'tile_m == 16 and tile_n == 32' >conv.json
+ok 'a grid of one' ksweep plan conv.json --export-grid conv.grid
+ok 'a sweep of it' "$gpu" sweep conv.grid "${args[@]}" --out conv.rows
+export KSWEEP_FAKE_HIP=log=$tap_tmp/conv.log KSWEEP_FAKE_CUDNN=$tap_tmp/conv.log
+rc_is 0 'cuDNN' env KSWEEP_CUDNN="$tap_tmp/stub.cudnn.so" "$gpu" peer conv.grid conv.rows "${args[@]}"
+like "$(cat out)" '^peer of convolutions: cuDNN 92400, its graph interface, in turn with ours$' 'is named'
+like "$(cat out)" '^ragged 3x3 +[0-9.]+ us +[0-9.]+ TFLOP/s +[0-9.]+ us +[0-9.]+ TFLOP/s +[0-9.]+  grouped_conv' 'both rates, their ratio'
+tensor() { echo "(901:1 9 902:3 $1 903:3 $2 906:3 $3 900:3 16)"; }
+conv='(100:1 0 101:7 1 106:3 2 102:3 1 1 103:3 1 1 105:3 1 1 104:3 1 1)'
+op="704:15 $(tensor '1 16 9 11' '1584 1 176 16' 1) 703:15 $(tensor '40 16 3 3' '144 1 48 16' 2) 705:15 $(tensor '1 40 9 11' '3960 1 440 40' 3) 702:15 $conv 700:4 1 701:4 0"
+is "$(grep ^execute conv.log | sort -u)" \
+    "execute 400:0 401:15 (config 1 of 201:15 (800:0 801:15 ($op)) 200:8 3) | 1001:6 1000:3 1 2 3 1003:6" \
+    'what it is asked, of the plan that it does not refuse'
+is "$(grep -c ^execute conv.log)" $((5 * (1 + 5 + 21))) 'rounds of five calls'
+turns=$(sed -n -e 's/^execute.*/T/p' -e 's/.* launch .*/O/p' conv.log | uniq -c)
+is "$(awk '{ print $1 $2 }' <<<"$turns" | sort | uniq -c | awk '$1 > 4 { print $2 }' | sort | paste -sd ' ')" '10O 10T' \
+    'in turn with ours'
 done_testing

@@ -33,7 +33,6 @@ struct peers {
 struct pair {
     double ours_ns, theirs_ns;
     double ratio; /* median of theirs over ours, round by round */
-    bool is_alternating;
 };
 
 static int by_value(const void *a, const void *b)
@@ -52,14 +51,12 @@ static double median(double *v, uint32_t n)
 /* ---- a call of a library and a kernel in turn ---- */
 
 /* Median of n samples of a call on the operands of `l`, per call; infinite: it does not work. */
-static double time_call(const struct peers *p, const struct launch *l, const struct lt_call *c,
+static double time_call(const struct peers *p, const struct launch *l, const struct peer_call *c,
                         uint32_t n)
 {
-    const struct ks_timing t = { .entry = p->call,
-                                 .problem = &c->call.problem,
-                                 .buf = &l->buf,
-                                 .calls = N_CALLS,
-                                 .n_samples = n };
+    const struct ks_timing t = {
+        .entry = p->call, .problem = &c->problem, .buf = &l->buf, .calls = N_CALLS, .n_samples = n
+    };
     double ns[N_ROUNDS];
     int kernel_rc = 0;
 
@@ -76,25 +73,25 @@ static double time_ours(const struct launch *l)
 }
 
 /* NULL: none of them works. */
-static const struct lt_call *choose(const struct peers *p, const struct launch *l,
-                                    const struct lt_call *calls, int n)
+static const struct peer_call *choose(const struct peers *p, const struct launch *l,
+                                      const struct peer_call *const *calls, int n)
 {
-    const struct lt_call *best = NULL;
+    const struct peer_call *best = NULL;
     double least = INFINITY;
 
     for (int i = 0; i < n; i++) {
-        double ns = time_call(p, l, &calls[i], 1); /* it loads code */
+        double ns = time_call(p, l, calls[i], 1); /* it loads code */
 
-        ns = isfinite(ns) ? time_call(p, l, &calls[i], N_TRIALS) : ns;
+        ns = isfinite(ns) ? time_call(p, l, calls[i], N_TRIALS) : ns;
         if (ns < least) {
             least = ns;
-            best = &calls[i];
+            best = calls[i];
         }
     }
     return best;
 }
 
-static int alternate(const struct peers *p, const struct launch *l, const struct lt_call *c,
+static int alternate(const struct peers *p, const struct launch *l, const struct peer_call *c,
                      struct pair *out, struct ks_err *err)
 {
     double ours[N_ROUNDS], theirs[N_ROUNDS], ratio[N_ROUNDS];
@@ -112,24 +109,47 @@ static int alternate(const struct peers *p, const struct launch *l, const struct
     }
     *out = (struct pair){ .ours_ns = median(ours, N_ROUNDS),
                           .theirs_ns = median(theirs, N_ROUNDS),
-                          .ratio = median(ratio, N_ROUNDS),
-                          .is_alternating = true };
+                          .ratio = median(ratio, N_ROUNDS) };
     return 0;
+}
+
+static int beside(const struct peers *p, const struct launch *l,
+                  const struct peer_call *const *calls, int n, struct pair *out, struct ks_err *err)
+{
+    const struct peer_call *best = choose(p, l, calls, n);
+
+    return best != NULL ? alternate(p, l, best, out, err)
+                        : ks_fail(err, KS_EUNSUPPORTED, "none of its %d algorithms works", n);
 }
 
 static int beside_lt(const struct peers *p, const struct launch *l, struct pair *out,
                      struct ks_err *err)
 {
-    struct lt_call calls[LT_ALGORITHMS];
-    const struct lt_call *best;
-    int n = 0, rc = lt_plan(p->lt, &l->problem, p->workspace, calls, &n, err);
+    const struct peer_call *calls[PEER_CALLS];
+    struct lt_call plans[PEER_CALLS];
+    int n = 0, rc = lt_plan(p->lt, &l->problem, p->workspace, plans, &n, err);
 
     if (rc < 0)
         return rc;
-    best = choose(p, l, calls, n);
-    rc = best != NULL ? alternate(p, l, best, out, err)
-                      : ks_fail(err, KS_EUNSUPPORTED, "none of its %d algorithms works", n);
-    lt_release(&calls[0]);
+    for (int i = 0; i < n; i++)
+        calls[i] = &plans[i].call;
+    rc = beside(p, l, calls, n, out, err);
+    lt_release(&plans[0]);
+    return rc;
+}
+
+static int beside_cudnn(const struct peers *p, const struct launch *l, struct pair *out,
+                        struct ks_err *err)
+{
+    const struct peer_call *calls[PEER_CALLS];
+    struct cudnn_plans plans;
+    int rc = cudnn_plan(p->cudnn, &l->problem, &l->buf, p->workspace, &plans, err);
+
+    for (int i = 0; i < plans.n; i++)
+        calls[i] = &plans.calls[i].call;
+    if (rc == 0)
+        rc = beside(p, l, calls, plans.n, out, err);
+    cudnn_release(p->cudnn, &plans);
     return rc;
 }
 
@@ -151,7 +171,8 @@ static int compare(const struct peers *p, const struct gpu_job *job, uint32_t i_
     if (rc == 0)
         rc = launch_open(&l, p->ops, p->dev, entry, what, err);
     if (rc == 0) {
-        rc = beside_lt(p, &l, out, err);
+        rc = l.problem.op == KS_ABI_GEMM ? beside_lt(p, &l, out, err)
+                                         : beside_cudnn(p, &l, out, err);
         launch_close(&l);
     }
     p->ops->module_close(p->dev, mod);
@@ -173,7 +194,7 @@ static void print_row(const struct ks_problem *p, const struct pair *t, const ch
     else
         printf("  no peer: %s", why);
     if (t->ratio > 0)
-        printf("  %5.2f%s", t->ratio, t->is_alternating ? "" : " (not in turn)");
+        printf("  %5.2f", t->ratio);
     printf("  %s\n", name);
 }
 
@@ -184,18 +205,12 @@ static bool measure(const struct peers *p, const struct gpu_job *job, const stru
     const struct row *best = table_best(t, what.id);
     int64_t k = best != NULL ? ks_grid_instance(job->grid, best->instance) : -1;
     struct pair pair = { .ours_ns = best != NULL ? best->median_ns : 0 };
-    const bool is_gemm = what.op != 0 && strcmp(ks_operators[what.op]->name, "gemm") == 0;
+    const bool is_gemm = ks_operators[what.op]->abi == KS_ABI_GEMM;
+    const bool has_peer = is_gemm ? p->lt != NULL : p->cudnn != NULL;
     struct ks_err err = is_gemm ? p->no_lt : p->no_cudnn;
-    struct ks_abi_problem abi;
 
-    ks_operators[what.op]->to_abi(&what, &abi);
-    if (is_gemm && p->lt != NULL && k >= 0)
+    if (has_peer && k >= 0)
         (void)compare(p, job, (uint32_t)k, &what, &pair, &err);
-    else if (!is_gemm && p->cudnn != NULL &&
-             cudnn_forward(p->cudnn, &abi, &pair.theirs_ns, &err) < 0)
-        pair.theirs_ns = 0;
-    if (pair.theirs_ns > 0 && pair.ours_ns > 0 && !pair.is_alternating)
-        pair.ratio = pair.theirs_ns / pair.ours_ns;
     print_row(&what, &pair, k >= 0 ? job->grid->instances[k].name : "", err.text);
     return pair.theirs_ns > 0;
 }
@@ -228,10 +243,12 @@ static int open_peers(struct peers *p, const struct ks_grid *g, struct ks_err *e
         named = ks_arch_is_amd(arch) || ks_arch_is_emulator(arch) ? "hipblaslt" : "cublaslt";
     rc = open_shim(p, &p->no_lt);
     if (rc == 0)
-        rc = p->ops->alloc(p->dev, LT_WORKSPACE, &p->workspace, &p->no_lt);
+        rc = p->ops->alloc(p->dev, PEER_WORKSPACE, &p->workspace, &p->no_lt);
+    p->no_cudnn = p->no_lt;
     if (rc == 0)
         (void)lt_open(named, &p->lt, &p->no_lt);
-    (void)cudnn_open(&p->cudnn, &p->no_cudnn);
+    if (rc == 0)
+        (void)cudnn_open(&p->cudnn, &p->no_cudnn);
     return 0;
 }
 
@@ -256,7 +273,7 @@ static int peer(const struct gpu_job *job, const struct table *t, struct ks_err 
     if (p.lt != NULL)
         printf("peer of matrix products: %s, in turn with ours\n", lt_name(p.lt));
     if (p.cudnn != NULL)
-        printf("peer of convolutions: %s\n", cudnn_name(p.cudnn));
+        printf("peer of convolutions: %s, in turn with ours\n", cudnn_name(p.cudnn));
     printf("last number: our rate over the peer's\n");
     for (uint32_t i = 0; i < job->grid->n_problems; i++)
         n += measure(&p, job, t, i) ? 1 : 0;

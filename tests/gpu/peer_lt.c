@@ -168,7 +168,7 @@ static int run(const struct peer_call *call, const struct ks_abi_buffers *buf)
 
     /* The library's matrices are by columns: C' = op(B)' op(A)'. */
     return c->lt->f.matmul(c->lt->handle, c->desc, &one, buf->b, c->b, buf->a, c->a, &zero, buf->c,
-                           c->c, buf->c, c->c, c->algorithm, c->workspace, LT_WORKSPACE,
+                           c->c, buf->c, c->c, c->algorithm, c->workspace, PEER_WORKSPACE,
                            buf->stream);
 }
 
@@ -195,15 +195,15 @@ static int describe(const struct lt *lt, const struct ks_abi_problem *p, struct 
 
 static int propose(const struct lt *lt, const struct lt_call *c, uint8_t *results, int *n_out)
 {
-    const uint64_t bytes = LT_WORKSPACE;
+    const uint64_t bytes = PEER_WORKSPACE;
     void *pref = NULL;
     int rc = lt->f.pref(&pref);
 
     if (rc == 0)
         rc = lt->f.set_pref(pref, PREF_WORKSPACE, &bytes, sizeof(bytes));
     if (rc == 0)
-        rc = lt->f.heuristic(lt->handle, c->desc, c->b, c->a, c->c, c->c, pref, LT_ALGORITHMS,
-                             results, n_out);
+        rc = lt->f.heuristic(lt->handle, c->desc, c->b, c->a, c->c, c->c, pref, PEER_CALLS, results,
+                             n_out);
     if (pref != NULL)
         (void)lt->f.no_pref(pref);
     return rc;
@@ -213,7 +213,7 @@ int lt_plan(const struct lt *lt, const struct ks_abi_problem *p, void *workspace
             struct lt_call *calls_out, int *n_out, struct ks_err *err)
 {
     struct lt_call c = { .call = { .problem = *p, .run = run }, .lt = lt, .workspace = workspace };
-    uint64_t results[LT_ALGORITHMS * RESULT_MAX / 8] = { 0 };
+    uint64_t results[PEER_CALLS * RESULT_MAX / 8] = { 0 };
     int rc;
 
     if (p->op != KS_ABI_GEMM || p->n != 1)

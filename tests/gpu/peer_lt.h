@@ -9,9 +9,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define LT_WORKSPACE  ((size_t)64 << 20) /* bytes of device memory that each call may use */
-#define LT_ALGORITHMS 8
-
 struct lt;
 /* vendor: "cublaslt" ($KSWEEP_CUBLASLT names the library, or its folder) or "hipblaslt"
  * ($KSWEEP_HIPBLASLT). A device must be open. KS_ENOENT: there is none, the message says where it
@@ -25,9 +22,9 @@ struct lt_call {
     const struct lt *lt; /* borrowed */
     void *desc, *a, *b, *c;
     uint8_t algorithm[64];
-    void *workspace; /* borrowed device memory, LT_WORKSPACE bytes */
+    void *workspace; /* borrowed device memory, PEER_WORKSPACE bytes */
 };
-/* calls_out [LT_ALGORITHMS]: the algorithms that the library proposes, best first; *n_out of them.
+/* calls_out [PEER_CALLS]: the algorithms that the library proposes, best first; *n_out of them.
  * They share what lt_release() of the first frees. KS_EUNSUPPORTED: not one product of row-major
  * matrices, or the library proposes none. */
 int lt_plan(const struct lt *lt, const struct ks_abi_problem *p, void *workspace,
