@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -68,4 +69,11 @@ void ks_process_fill_fds(void)
         if (open("/dev/null", fd == 0 ? O_RDONLY : O_WRONLY) < 0)
             (void)open("/", O_RDONLY);
     }
+}
+
+bool ks_process_is_bare(void)
+{
+    const char *value = getenv("KSWEEP_BARE");
+
+    return value != NULL && strcmp(value, "1") == 0;
 }

@@ -25,4 +25,9 @@ uint64_t ks_process_space(void);
  * that is opened gets such a number, and what is meant for stderr is written into a journal. */
 void ks_process_fill_fds(void);
 
+/* KSWEEP_BARE is 1: the user goes on in a container that lacks call filters, seals of memory files
+ * or parent-death signals (`ksweep-gpu machine` names what it lacks). For test runs: a kernel is
+ * then not kept from harming others. */
+bool ks_process_is_bare(void);
+
 #endif

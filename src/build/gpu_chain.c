@@ -5,13 +5,13 @@
 #include "build/gpu_chain.h"
 
 #include "base/file.h"
+#include "build/gpu_places.h"
 #include "grid/arch.h"
 
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #define EMULATOR_DIR "kernels/gpu/emu"
 
@@ -34,8 +34,8 @@ struct vendor {
     const char *probe;    /* builds an empty file; nvcc takes long for that, and says before what it
                              does not know */
     const char *names[6]; /* in order of preference */
-    const char *root_variable, *root; /* whose bin/ is looked into after PATH */
-    const char *adding[2];            /* variables with flags that the compiler takes by itself */
+    struct ks_gpu_places places;
+    const char *adding[2]; /* variables with flags that the compiler takes by itself */
     const char *fix;
 };
 static const struct vendor amd = {
@@ -44,8 +44,7 @@ static const struct vendor amd = {
     .flags = amd_flags,
     .probe = "-o probe.img probe.c",
     .names = { "amdclang", "clang-20", "clang-19", "clang", "hipcc" },
-    .root_variable = "ROCM_PATH",
-    .root = "/opt/rocm",
+    .places = { .variables = { "ROCM_PATH" }, .roots = { "/opt/rocm" } },
     .adding = { "CCC_OVERRIDE_OPTIONS", "HIPCC_COMPILE_FLAGS_APPEND" },
     .fix = "install one (Debian: clang-19 and lld-19)",
 };
@@ -55,8 +54,9 @@ static const struct vendor nvidia = {
     .flags = cuda_flags,
     .probe = "--dryrun -o probe.img probe.c",
     .names = { "nvcc" },
-    .root_variable = "CUDA_HOME",
-    .root = "/usr/local/cuda",
+    .places = { .variables = { "CUDA_HOME", "CUDA_PATH" },
+                .roots = { "/usr/local/cuda", "/opt/cuda" },
+                .is_in_wheels = true },
     .adding = { "NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS" },
     .fix = "install the CUDA toolkit",
 };
@@ -190,20 +190,6 @@ static int try_command(struct search *s, const char *command, struct ks_gpu_chai
     return rc ? rc : try_name(s, s->arch, &version, t, err);
 }
 
-static const char *root_of(const struct vendor *v)
-{
-    const char *root = ks_command_variable(v->root_variable);
-    return root ? root : v->root;
-}
-
-static bool find_program(const struct vendor *v, const char *name, char *out, size_t cap)
-{
-    if (ks_command_find(name, out, cap))
-        return true;
-    snprintf(out, cap, "%s/bin/%s", root_of(v), name);
-    return access(out, X_OK) == 0;
-}
-
 static int search_named(struct search *s, const char *command, struct ks_gpu_chain *t,
                         struct ks_err *err)
 {
@@ -217,19 +203,21 @@ static int search_named(struct search *s, const char *command, struct ks_gpu_cha
 static void say_missing(const struct search *s, char *missing, size_t cap)
 {
     const struct vendor *v = s->vendor;
-    struct ks_buf names;
+    struct ks_buf names, places;
     ks_buf_init(&names);
+    ks_buf_init(&places);
     for (size_t i = 0; i < sizeof(v->names) / sizeof(*v->names) && v->names[i]; i++)
         ks_buf_printf(&names, "%s%s", i ? ", " : "", v->names[i]);
+    ks_gpu_places_text(&v->places, &places);
     if (s->why[0])
         snprintf(missing, cap, "no compiler here builds for %s; looked for %s; %s", s->arch,
                  ks_buf_text(&names), s->why);
     else
         snprintf(missing, cap,
-                 "compiler for %s is not installed; looked for %s in PATH and %.60s/bin: %s, or "
-                 "set %s",
-                 s->arch, ks_buf_text(&names), root_of(v), v->fix, v->variable);
+                 "compiler for %s is not installed; looked for %s in %s: %s, or set %s", s->arch,
+                 ks_buf_text(&names), ks_buf_text(&places), v->fix, v->variable);
     ks_buf_release(&names);
+    ks_buf_release(&places);
 }
 
 static int search_all(struct search *s, struct ks_gpu_chain *t, char *missing, size_t cap,
@@ -241,7 +229,7 @@ static int search_all(struct search *s, struct ks_gpu_chain *t, char *missing, s
     if (named)
         return search_named(s, named, t, err);
     for (size_t i = 0; i < sizeof(v->names) / sizeof(*v->names) && v->names[i]; i++) {
-        const int rc = find_program(v, v->names[i], command, sizeof(command))
+        const int rc = ks_gpu_places_find(&v->places, v->names[i], command, sizeof(command))
                            ? try_command(s, command, t, err)
                            : 0;
         if (rc)

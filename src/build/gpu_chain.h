@@ -23,9 +23,9 @@ struct ks_gpu_chain {
 /* @arch    [in] of a GPU: "gfx942", "sm_90", "emu"
  * @host    [in] the compiler of the host's half, which is the emulator's too
  * @missing [out] [cap] "" when it was found; else what was looked for and where, and what those
- * said that cannot build for this arch AMD: $KSWEEP_HIPCC, else the first of amdclang, clang-20,
+ * said that cannot build for this arch. AMD: $KSWEEP_HIPCC, else the first of amdclang, clang-20,
  * clang-19, clang, hipcc (in PATH, $ROCM_PATH/bin, /opt/rocm/bin) that builds an empty file for the
- * arch. NVIDIA: $KSWEEP_NVCC, else nvcc (in PATH, $CUDA_HOME/bin, /usr/local/cuda/bin). Runs
+ * arch. NVIDIA: $KSWEEP_NVCC, else nvcc (gpu_places.h). Runs
  * compilers through the warden and waits for them. KS_ENOENT, KS_EINVAL: the one that the user
  * named is not there, or is none. */
 int ks_gpu_chain_find(const char *arch, const struct ks_toolchain *host, struct ks_warden *w,

@@ -2,6 +2,7 @@
 /* loop.c - the warden's process: one thread, one poll loop, no exec. */
 #include "spawn/loop.h"
 #include "base/clock.h"
+#include "base/process.h"
 #include "record/outcome.h"
 #include "spawn/launcher.h"
 #include "spawn/leave.h"
@@ -267,7 +268,7 @@ static int own_signals(struct ks_loop *l)
     if (sigprocmask(SIG_SETMASK, &set, NULL) < 0)
         return -1;
     l->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-    if (l->signal_fd < 0 || prctl(PR_SET_PDEATHSIG, SIGRTMIN) < 0)
+    if (l->signal_fd < 0 || (prctl(PR_SET_PDEATHSIG, SIGRTMIN) < 0 && !ks_process_is_bare()))
         return -1;
     return getppid() == l->rank ? 0 : -1; /* it may have died before prctl */
 }

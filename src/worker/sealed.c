@@ -3,6 +3,7 @@
 
 #include "base/file.h"
 #include "base/hash.h"
+#include "base/process.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -141,7 +142,7 @@ static int fill(int from, const struct stat *st, const char *path, struct ks_sea
         return (int)n;
     if (n != (int64_t)st->st_size)
         return ks_fail(err, KS_ELOAD, "'%s' changed while it was read", path);
-    if (fcntl(s->fd, F_ADD_SEALS, SEALS) < 0)
+    if (fcntl(s->fd, F_ADD_SEALS, SEALS) < 0 && !ks_process_is_bare())
         return ks_fail_errno(err, "sealing the copy of '%s'", path);
     return choose_name(s, err);
 }

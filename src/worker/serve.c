@@ -3,6 +3,7 @@
 #include "base/backend.h"
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/process.h"
 #include "record/frame.h"
 #include "worker/cage.h"
 #include "worker/leave.h"
@@ -175,6 +176,8 @@ static int on_setup(struct ks_worker *w, const struct ks_frame *f, struct ks_err
     /* After the device, whose runtime may need what the filter denies; before the first kernel. */
     if (rc == 0)
         rc = ks_cage_close(&w->cage, err);
+    if (rc == KS_EUNSUPPORTED && ks_process_is_bare())
+        rc = 0;
     if (rc < 0)
         return rc;
     if (!is_gpu(w))

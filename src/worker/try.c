@@ -2,6 +2,7 @@
 #include "worker/try.h"
 
 #include "base/file.h"
+#include "base/process.h"
 #include "device/so_table.h"
 #include "record/request.h"
 #include "worker/cage.h"
@@ -64,6 +65,8 @@ int ks_worker_try(const char *path, bool keeps_threads, struct ks_err *err)
         rc = ks_cage_open(&cage, status, err);
     if (rc == 0)
         rc = ks_cage_close(&cage, err);
+    if (rc == KS_EUNSUPPORTED && ks_process_is_bare())
+        rc = 0;
     if (rc < 0)
         return KS_WORKER_EXIT_SETUP;
     rc = load_and_unload(&copy, keeps_threads, err);

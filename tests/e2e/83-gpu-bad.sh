@@ -19,6 +19,8 @@ KSWEEP_FAKE_HIP=fault=fault@9:$here,once=$tap_tmp/token run 1 'a device that fau
 is "$(tail -n +2 fault/sweep.csv | cut -d, -f3 | sort | uniq -c | awk '{ print $2 "=" $1 }' | paste -sd ' ')" \
     'launch_failed=1 ok=7' 'one cell is launch_failed'
 like "$(cat fault/sweep.txt)" 'exited, code 93' 'and a fresh worker goes on'
+KSWEEP_FAKE_HIP=fault=wrong@1:$here run 1 'one wrong result' wrong1 conformance
+like "$(cat wrong1/conformance.txt)" '^not ok [0-9]+ - output equal to the reference element ' 'is seen by conformance'
 KSWEEP_FAKE_HIP=mem=4M run 1 'a device that is too small' small conformance
 like "$(cat small/conformance.txt)" '^not ok [0-9]+ - alloc' 'does not keep the contract'
 

@@ -11,7 +11,7 @@ need_program ksweep-gpu cc
 KSWEEP_FAKE_HIP=log=$tap_tmp/good.log run 0 'conformance, verify and repeat' good conformance verify repeat
 is "$(judged good)" '0 1 2 3 4 5 6' 'what is measured is verified on the device'
 like "$(cat good/conformance.txt)" '^0 of [0-9]+ bad$' 'every row of the contract holds'
-like "$(cat good/conformance.txt)" '^ok [0-9]+ - 3 instances were launched' 'kernels were launched for it'
+like "$(cat good/conformance.txt)" '^ok [0-9]+ - [1-9] instances were launched, one of each pipeline and matrix unit' 'kernels were launched for it'
 is "$(grep -c '^ok  ' good/verify.txt)" 3 'all three directions'
 like "$(cat good/verify.txt)" '^1 problems x 4 instances, 4 cells$' 'every cell has a row'
 is "$(cut -d, -f3 good/verify_forward.csv | tail -n +2 | sort | uniq -c | awk '{ print $2 "=" $1 }' | paste -sd ' ')" \
@@ -24,6 +24,26 @@ like "$(cat good/repeat.txt)" ' inputs [0-9.]+ s, references [0-9.]+ s, exact [0
 KSWEEP_GPU_SHARE=1 run 1 'a share of time that is not reached' share sweep
 like "$(cat share/sweep.txt)" '^that share is BELOW the limit of 100.0 %$' 'is told'
 is "$(tail -n +2 share/sweep.csv | cut -d, -f3 | sort -u)" ok 'though every cell is ok'
+
+# --- one launch, in process
+
+name=$(sed -n 's/^ok [0-9]* - module of \([^ ]*\) *$/\1/p' good/conformance.txt | head -n 1)
+one() { # STATUS WHAT INSTANCE PROBLEM ARG..
+    local status=$1 what=$2
+    shift 2
+    rc_is "$status" "$what" "$gpu" one in/conformance.grid "$@" --backend hip --cache "$tiny_cache"
+}
+KSWEEP_FAKE_HIP=log=$tap_tmp/one.log one 0 'one instance on one problem' "$name" 'ragged 3x3' --calls 5
+like "$(cat out)" '^5 calls: first [0-9.]+ us, median [0-9.]+ us, [0-9.]+ TFLOP/s$' 'its calls are timed'
+like "$(cat out)" '^output: equal to the reference$' 'its output is compared'
+is "$(grep -c ' launch .* 64$' one.log)" 5 'nothing but its calls is launched'
+is "$(awk '{ print $1 }' one.log | sort -u | wc -l)" 1 'in one process'
+KSWEEP_FAKE_HIP=fault=wrong@1-:block=64 one 1 'a wrong output' "$name" 'ragged 3x3'
+like "$(cat out)" '^output: WRONG: element [0-9]+ of [0-9]+ is ' 'is named'
+one 2 'an unknown instance' 'no such' 'ragged 3x3'
+one 2 'an ambiguous one' bf16 'ragged 3x3'
+like "$(cat err)" 'in the names of [0-9]+ instances' 'is counted'
+one 2 'an unknown problem' "$name" 'no such'
 
 # --- regret
 
@@ -52,6 +72,6 @@ KSWEEP_HIP_LIBRARY=$tap_tmp/none.so run 77 'no GPU' none conformance
 like "$(cat err)" 'none.so' 'it says where it looked'
 run 2 'no such part' none everything
 KSWEEP_CUDNN=$tap_tmp run 1 'without cuDNN' peer peer
-like "$(cat peer/peer.txt)" "^no peer: no libcudnn.so in $tap_tmp" 'no peer is no pass'
+like "$(cat peer/peer.txt)" " no peer: no libcudnn.so in $tap_tmp" 'no peer is no pass'
 like "$(cat peer/peer.txt)" '^ragged 3x3 .*TFLOP/s' 'our own best are told'
 done_testing

@@ -15,7 +15,7 @@
 
 struct gpu_config {
     const char *backend, *arch, *cache, *worker, *out;
-    uint32_t limit_s;
+    uint32_t limit_s, calls;
     uint64_t seed;
     double regret, share;
 };
@@ -34,6 +34,7 @@ void gpu_job_close(struct gpu_job *job);
 
 int gpu_find_worker(const struct gpu_config *cfg, char *out, size_t cap, struct ks_err *err);
 
-extern const struct ks_command gpu_sweep, gpu_conformance, gpu_compare, gpu_peer;
+extern const struct ks_command gpu_sweep, gpu_conformance, gpu_compare, gpu_peer, gpu_one,
+    gpu_build, gpu_machine;
 
 #endif

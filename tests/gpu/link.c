@@ -11,7 +11,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define PIPE_BYTES     (1 << 20) /* all requests of a session fit: writing never waits */
+#define PIPE_BYTES     (1 << 20)
+#define CELL_BYTES     2048u /* of a request, at most: a path, an entry's name and numbers */
+#define CELLS_MIN      32u   /* where the kernel does not tell a pipe's size: 64 KiB */
 #define SETUP_LIMIT_NS 120000000000ull
 
 int link_references(int *fd_out, struct ks_err *err)
@@ -20,6 +22,8 @@ int link_references(int *fd_out, struct ks_err *err)
 
     if (fd < 0)
         return ks_fail_errno(err, "memory for references");
+    if (fcntl(fd, F_ADD_SEALS, 0) < 0) /* each worker makes its own */
+        ks_fd_close(&fd);
     *fd_out = fd;
     return 0;
 }
@@ -93,6 +97,11 @@ static int spawn(struct link *l, const char *program, const int request[2], cons
     return rc;
 }
 
+static uint32_t cells_of_pipe(int bytes)
+{
+    return bytes > 0 ? (uint32_t)bytes / CELL_BYTES : CELLS_MIN;
+}
+
 int link_start(struct link *l, struct ks_warden *warden, const char *program, const char *backend,
                const struct ks_measure *m, int reference_fd, struct ks_err *err)
 {
@@ -100,7 +109,7 @@ int link_start(struct link *l, struct ks_warden *warden, const char *program, co
 
     *l = (struct link){ .warden = warden, .to = -1, .from = -1, .status_fd = -1 };
     l->nonce = ks_id128_random();
-    l->has_references = is_sealed(reference_fd);
+    l->references = reference_fd < 0 ? 0 : is_sealed(reference_fd) ? 2 : 1;
     ks_buf_init(&l->out);
     ks_frame_reader_init(&l->in);
     rc = make_status(l, err);
@@ -113,7 +122,7 @@ int link_start(struct link *l, struct ks_warden *warden, const char *program, co
     ks_fd_close(&request[0]);
     ks_fd_close(&record[1]);
     if (rc == 0) {
-        (void)fcntl(l->to, F_SETPIPE_SZ, PIPE_BYTES);
+        l->n_cells_max = cells_of_pipe(fcntl(l->to, F_SETPIPE_SZ, PIPE_BYTES));
         (void)fcntl(l->from, F_SETFL, O_NONBLOCK);
         rc = send_setup(l, backend, m, err);
     }
@@ -125,9 +134,7 @@ int link_start(struct link *l, struct ks_warden *warden, const char *program, co
 int link_problem(struct link *l, const struct ks_problem *p, const struct ks_artefact *judge,
                  struct ks_id128 key, struct ks_err *err)
 {
-    struct ks_req_problem req = { .problem = p->id,
-                                  .references = l->has_references ? 2 : 1,
-                                  .key = key };
+    struct ks_req_problem req = { .problem = p->id, .references = l->references, .key = key };
     struct ks_buf text = { 0 }, body = { 0 };
     int rc;
 

@@ -20,12 +20,13 @@ struct link {
     bool is_alive;
     struct ks_child_end end; /* once it is not */
     int to, from;            /* request and record pipes */
+    uint32_t n_cells_max;    /* requests that fit the pipe: writing them never waits */
     int status_fd;
     struct ks_status *status;
     struct ks_id128 nonce;
     struct ks_buf out; /* scratch of requests */
     struct ks_frame_reader in;
-    bool has_references; /* the memfd that it was given holds them already */
+    uint32_t references; /* of its requests (record/request.h): 0 where seals are lacking */
 };
 
 /* A memfd for the references of a problem: its first worker makes them and seals it. */

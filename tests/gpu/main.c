@@ -4,8 +4,9 @@
 
 #include <stdio.h>
 
-static const struct ks_command *const commands[] = { &gpu_sweep, &gpu_conformance, &gpu_compare,
-                                                     &gpu_peer, NULL };
+static const struct ks_command *const commands[] = {
+    &gpu_sweep, &gpu_conformance, &gpu_compare, &gpu_peer, &gpu_one, &gpu_build, &gpu_machine, NULL
+};
 
 static int open_warden(const struct ks_command *command, void **env_out, struct ks_err *err)
 {

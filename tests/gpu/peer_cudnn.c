@@ -1,75 +1,92 @@
 /* SPDX-License-Identifier: MIT */
-/* cuDNN through dlopen, with prototypes of our own: functions of its legacy interface, which
- * versions 8 and 9 share. Constants are those of cudnn_graph.h and cudnn_cnn.h. */
+/* cuDNN's graph interface through dlopen, with prototypes of our own. Numbers are those of
+ * cudnn_graph.h, which versions 8 and 9 share. */
 #include "tests/gpu/cudnn.h"
 
 #include <dlfcn.h>
-#include <math.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define N_ALGORITHMS 8 /* CUDNN_CONVOLUTION_FWD_ALGO_COUNT */
-#define N_SAMPLES    21
-#define N_CALLS      5
-#define NHWC         1 /* CUDNN_TENSOR_NHWC */
-#define CROSS        1 /* CUDNN_CROSS_CORRELATION */
-#define TENSOR_OP    1 /* CUDNN_TENSOR_OP_MATH */
-#define COMPUTE_FP32 0 /* CUDNN_DATA_FLOAT */
+enum kind {
+    CONVOLUTION = 1,
+    ENGINECFG = 3,
+    ENGINEHEUR = 4,
+    PLAN = 5,
+    FORWARD = 10,
+    GRAPH = 15,
+    PACK = 16,
+    TENSOR = 17
+};
+enum type {
+    T_HANDLE = 0,
+    T_DATA = 1,
+    T_INT64 = 3,
+    T_FLOAT = 4,
+    T_POINTER = 6,
+    T_MODE = 7,
+    T_HEUR = 8,
+    T_DESCRIPTOR = 15
+};
+enum attribute {
+    CONV_COMPUTE = 100,
+    CONV_MODE,
+    CONV_DILATIONS,
+    CONV_STRIDES,
+    CONV_POST,
+    CONV_PRE,
+    CONV_DIMS,
+    HEUR_MODE = 200,
+    HEUR_GRAPH,
+    HEUR_RESULTS,
+    PLAN_HANDLE = 400,
+    PLAN_CONFIG,
+    PLAN_WORKSPACE,
+    FORWARD_ALPHA = 700,
+    FORWARD_BETA,
+    FORWARD_CONV,
+    FORWARD_W,
+    FORWARD_X,
+    FORWARD_Y,
+    GRAPH_HANDLE = 800,
+    GRAPH_OPS,
+    TENSOR_ALIGNMENT = 900,
+    TENSOR_TYPE,
+    TENSOR_DIMS,
+    TENSOR_STRIDES,
+    TENSOR_ID = 906,
+    PACK_IDS = 1000,
+    PACK_POINTERS,
+    PACK_WORKSPACE = 1003
+};
+#define DATA_FLOAT  0
+#define CROSS       1
+#define HEUR_MODE_A 3
+#define ALIGNMENT   16
 
-/* X(library, slot, symbol, prototype) */
+/* X(slot, symbol, prototype) */
 #define CALLS(X)                                                                                   \
-    X(driver, init, "cuInit", int (*)(unsigned))                                                   \
-    X(driver, get, "cuDeviceGet", int (*)(int *, int))                                             \
-    X(driver, retain, "cuDevicePrimaryCtxRetain", int (*)(void **, int))                           \
-    X(driver, current, "cuCtxSetCurrent", int (*)(void *))                                         \
-    X(driver, alloc, "cuMemAlloc_v2", int (*)(unsigned long long *, size_t))                       \
-    X(driver, free, "cuMemFree_v2", int (*)(unsigned long long))                                   \
-    X(driver, fill, "cuMemsetD8_v2", int (*)(unsigned long long, unsigned char, size_t))           \
-    X(driver, sync, "cuCtxSynchronize", int (*)(void))                                             \
-    X(driver, event, "cuEventCreate", int (*)(void **, unsigned))                                  \
-    X(driver, record, "cuEventRecord", int (*)(void *, void *))                                    \
-    X(driver, elapsed, "cuEventElapsedTime", int (*)(float *, void *, void *))                     \
-    X(cudnn, version, "cudnnGetVersion", size_t (*)(void))                                         \
-    X(cudnn, create, "cudnnCreate", int (*)(void **))                                              \
-    X(cudnn, destroy, "cudnnDestroy", int (*)(void *))                                             \
-    X(cudnn, tensor, "cudnnCreateTensorDescriptor", int (*)(void **))                              \
-    X(cudnn, no_tensor, "cudnnDestroyTensorDescriptor", int (*)(void *))                           \
-    X(cudnn, set_tensor, "cudnnSetTensor4dDescriptor",                                             \
-      int (*)(void *, int, int, int, int, int, int))                                               \
-    X(cudnn, filter, "cudnnCreateFilterDescriptor", int (*)(void **))                              \
-    X(cudnn, no_filter, "cudnnDestroyFilterDescriptor", int (*)(void *))                           \
-    X(cudnn, set_filter, "cudnnSetFilter4dDescriptor",                                             \
-      int (*)(void *, int, int, int, int, int, int))                                               \
-    X(cudnn, conv, "cudnnCreateConvolutionDescriptor", int (*)(void **))                           \
-    X(cudnn, no_conv, "cudnnDestroyConvolutionDescriptor", int (*)(void *))                        \
-    X(cudnn, set_conv, "cudnnSetConvolution2dDescriptor",                                          \
-      int (*)(void *, int, int, int, int, int, int, int, int))                                     \
-    X(cudnn, set_groups, "cudnnSetConvolutionGroupCount", int (*)(void *, int))                    \
-    X(cudnn, set_math, "cudnnSetConvolutionMathType", int (*)(void *, int))                        \
-    X(cudnn, workspace, "cudnnGetConvolutionForwardWorkspaceSize",                                 \
-      int (*)(void *, void *, void *, void *, void *, int, size_t *))                              \
-    X(cudnn, forward, "cudnnConvolutionForward",                                                   \
-      int (*)(void *, const void *, void *, unsigned long long, void *, unsigned long long,        \
-              void *, int, unsigned long long, size_t, const void *, void *, unsigned long long))
+    X(version, "cudnnGetVersion", size_t (*)(void))                                                \
+    X(create, "cudnnCreate", int (*)(void **))                                                     \
+    X(destroy, "cudnnDestroy", int (*)(void *))                                                    \
+    X(set_stream, "cudnnSetStream", int (*)(void *, void *))                                       \
+    X(make, "cudnnBackendCreateDescriptor", int (*)(int, void **))                                 \
+    X(drop, "cudnnBackendDestroyDescriptor", int (*)(void *))                                      \
+    X(finish, "cudnnBackendFinalize", int (*)(void *))                                             \
+    X(set, "cudnnBackendSetAttribute", int (*)(void *, int, int, int64_t, const void *))           \
+    X(get, "cudnnBackendGetAttribute", int (*)(void *, int, int, int64_t, int64_t *, void *))      \
+    X(execute, "cudnnBackendExecute", int (*)(void *, void *, void *))
 
 struct cudnn {
-    void *driver, *cudnn; /* libraries */
-    void *handle, *start, *stop;
+    void *handle;
     char name[64];
     struct {
-#define X(library, slot, symbol, prototype) __typeof__((prototype)0) slot;
+#define X(slot, symbol, prototype) __typeof__((prototype)0) slot;
         CALLS(X)
 #undef X
     } f;
-};
-
-/* Everything one problem needs. */
-struct task {
-    void *x, *w, *y, *conv;
-    unsigned long long mem[3]; /* input, filter, output */
-    size_t bytes[3];
 };
 
 static int take_symbol(void *library, const char *symbol, void *slot, struct ks_err *err)
@@ -82,27 +99,24 @@ static int take_symbol(void *library, const char *symbol, void *slot, struct ks_
     return 0;
 }
 
-static int take_symbols(struct cudnn *c, struct ks_err *err)
+static int take_symbols(struct cudnn *c, void *library, struct ks_err *err)
 {
     int rc = 0;
 
-#define X(library, slot, symbol, prototype)                                                        \
-    rc = rc == 0 ? take_symbol(c->library, symbol, &c->f.slot, err) : rc;
+#define X(slot, symbol, prototype)                                                                 \
+    rc = rc == 0 ? take_symbol(library, symbol, &c->f.slot, err) : rc;
     CALLS(X)
 #undef X
     return rc;
 }
 
 /* KSWEEP_CUDNN names the library or its folder; else the loader's own places. */
-static void *open_library(char *where, size_t cap)
+static void *open_library(struct ks_err *err)
 {
     static const char *const names[] = { "libcudnn.so.9", "libcudnn.so.8", "libcudnn.so" };
     const char *named = getenv("KSWEEP_CUDNN");
-    void *lib = NULL;
+    void *lib = named != NULL ? dlopen(named, RTLD_NOW | RTLD_LOCAL) : NULL;
 
-    snprintf(where, cap, "%s", named != NULL ? named : "the loader's path");
-    if (named != NULL)
-        lib = dlopen(named, RTLD_NOW | RTLD_LOCAL);
     for (size_t i = 0; lib == NULL && i < sizeof(names) / sizeof(names[0]); i++) {
         char path[1200];
 
@@ -110,45 +124,28 @@ static void *open_library(char *where, size_t cap)
                  names[i]);
         lib = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     }
+    if (lib == NULL)
+        ks_fail(err, KS_ENOENT, "no libcudnn.so in %.400s",
+                named != NULL ? named : "the loader's path");
     return lib;
-}
-
-static int start(struct cudnn *c, struct ks_err *err)
-{
-    void *context = NULL;
-    int device = 0;
-
-    if (c->f.init(0) != 0 || c->f.get(&device, 0) != 0 || c->f.retain(&context, device) != 0 ||
-        c->f.current(context) != 0 || c->f.event(&c->start, 0) != 0 || c->f.event(&c->stop, 0) != 0)
-        return ks_fail(err, KS_ENODEVICE, "no CUDA device");
-    if (c->f.create(&c->handle) != 0)
-        return ks_fail(err, KS_EDEVICE, "cudnnCreate failed");
-    snprintf(c->name, sizeof(c->name), "cuDNN %zu, its legacy interface", c->f.version());
-    return 0;
 }
 
 int cudnn_open(struct cudnn **out, struct ks_err *err)
 {
     struct cudnn *c = calloc(1, sizeof(*c));
-    char where[1100];
+    void *library = c != NULL ? open_library(err) : NULL;
     int rc;
 
     if (c == NULL)
         return ks_fail(err, KS_ENOMEM, "cuDNN");
-    c->cudnn = open_library(where, sizeof(where));
-    c->driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
-    if (c->cudnn == NULL)
-        rc = ks_fail(err, KS_ENOENT, "no libcudnn.so in %.400s", where);
-    else if (c->driver == NULL)
-        rc = ks_fail(err, KS_ENOENT, "no libcuda.so.1");
-    else
-        rc = take_symbols(c, err);
-    if (rc == 0)
-        rc = start(c, err);
+    rc = library != NULL ? take_symbols(c, library, err) : KS_ENOENT;
+    if (rc == 0 && c->f.create(&c->handle) != 0)
+        rc = ks_fail(err, KS_EDEVICE, "cudnnCreate failed");
     if (rc < 0) {
         free(c); /* libraries stay: vendors' are not made to be closed */
         return rc;
     }
+    snprintf(c->name, sizeof(c->name), "cuDNN %zu, its graph interface", c->f.version());
     *out = c;
     return 0;
 }
@@ -157,7 +154,7 @@ void cudnn_close(struct cudnn *c)
 {
     if (c == NULL)
         return;
-    c->f.destroy(c->handle);
+    (void)c->f.destroy(c->handle);
     free(c);
 }
 
@@ -166,115 +163,157 @@ const char *cudnn_name(const struct cudnn *c)
     return c->name;
 }
 
-static int describe(struct cudnn *c, const struct ks_abi_problem *p, struct task *t)
+static int run(const struct peer_call *call, const struct ks_abi_buffers *buf)
 {
-    static const int dtypes[] = { [KS_ABI_FP32] = 0, [KS_ABI_FP16] = 2, [KS_ABI_BF16] = 9 };
-    int type = dtypes[p->dtype], channels = (int)(p->g * p->c), outputs = (int)(p->g * p->k);
+    const struct cudnn_call *k = (const struct cudnn_call *)(const void *)call;
+    int rc = k->c->f.set_stream(k->c->handle, buf->stream);
 
-    return c->f.tensor(&t->x) | c->f.tensor(&t->y) | c->f.filter(&t->w) | c->f.conv(&t->conv) |
-           c->f.set_tensor(t->x, NHWC, type, (int)p->n, channels, (int)p->in[1], (int)p->in[2]) |
-           c->f.set_tensor(t->y, NHWC, type, (int)p->n, outputs, (int)p->out[1], (int)p->out[2]) |
-           c->f.set_filter(t->w, type, NHWC, outputs, (int)p->c, (int)p->filter[1],
-                           (int)p->filter[2]) |
-           c->f.set_conv(t->conv, (int)p->pad_lo[1], (int)p->pad_lo[2], (int)p->stride[1],
-                         (int)p->stride[2], (int)p->dilation[1], (int)p->dilation[2], CROSS,
-                         COMPUTE_FP32) |
-           c->f.set_groups(t->conv, (int)p->g) | c->f.set_math(t->conv, TENSOR_OP);
+    return rc != 0 ? rc : k->c->f.execute(k->c->handle, k->plan, k->pack);
 }
 
-static int allocate(struct cudnn *c, const struct ks_abi_problem *p, struct task *t)
+/* ---- descriptors; a status of the library, 0 = good ---- */
+
+struct value {
+    enum attribute name;
+    enum type type;
+    int64_t n;
+    const void *at;
+};
+
+/* NULL: it cannot be made. */
+static void *make(const struct cudnn *c, struct cudnn_plans *plans, enum kind kind,
+                  const struct value *values, size_t n)
 {
-    size_t element = p->dtype == KS_ABI_FP32 ? 4 : 2;
-    int rc = 0;
+    void *d = NULL;
+    int rc = plans->n_owned < 64 ? c->f.make((int)kind, &d) : 1;
 
-    t->bytes[0] = (size_t)(p->n * p->in[1] * p->in[2] * p->g * p->c) * element;
-    t->bytes[1] = (size_t)(p->g * p->k * p->filter[1] * p->filter[2] * p->c) * element;
-    t->bytes[2] = (size_t)(p->n * p->out[1] * p->out[2] * p->g * p->k) * element;
-    for (int i = 0; rc == 0 && i < 3; i++) {
-        rc = c->f.alloc(&t->mem[i], t->bytes[i]);
-        /* 0x3c3c is a number near 0.01 in all types: what is computed does not matter. */
-        rc = rc == 0 ? c->f.fill(t->mem[i], 0x3c, t->bytes[i]) : rc;
-    }
-    return rc;
-}
-
-static int call(struct cudnn *c, const struct task *t, int algorithm, unsigned long long workspace,
-                size_t bytes)
-{
-    const float one = 1.0f, zero = 0.0f;
-
-    return c->f.forward(c->handle, &one, t->x, t->mem[0], t->w, t->mem[1], t->conv, algorithm,
-                        workspace, bytes, &zero, t->y, t->mem[2]);
-}
-
-static int by_value(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
-/* Median of N_SAMPLES samples of N_CALLS calls; infinite where the algorithm does not work. */
-static double time_algorithm(struct cudnn *c, const struct task *t, int algorithm)
-{
-    unsigned long long workspace = 0;
-    double ns[N_SAMPLES];
-    size_t bytes = 0;
-    int rc = c->f.workspace(c->handle, t->x, t->w, t->conv, t->y, algorithm, &bytes);
-
-    if (rc != 0 || (bytes > 0 && c->f.alloc(&workspace, bytes) != 0))
-        return INFINITY;
-    rc = call(c, t, algorithm, workspace, bytes);
-    rc |= c->f.sync();
-    for (int i = 0; rc == 0 && i < N_SAMPLES; i++) {
-        float ms = 0;
-
-        rc = c->f.record(c->start, NULL);
-        for (int k = 0; rc == 0 && k < N_CALLS; k++)
-            rc = call(c, t, algorithm, workspace, bytes);
-        rc |= c->f.record(c->stop, NULL) | c->f.sync() | c->f.elapsed(&ms, c->start, c->stop);
-        ns[i] = 1e6 * (double)ms / N_CALLS;
-    }
-    if (workspace != 0)
-        (void)c->f.free(workspace);
     if (rc != 0)
-        return INFINITY;
-    qsort(ns, N_SAMPLES, sizeof(ns[0]), by_value);
-    return ns[N_SAMPLES / 2];
+        return NULL;
+    plans->owned[plans->n_owned++] = d;
+    for (size_t i = 0; rc == 0 && i < n; i++)
+        rc = c->f.set(d, (int)values[i].name, (int)values[i].type, values[i].n, values[i].at);
+    return rc == 0 && (n == 0 || c->f.finish(d) == 0) ? d : NULL;
+}
+#define MAKE(c, plans, kind, values)                                                               \
+    make(c, plans, kind, values, sizeof(values) / sizeof((values)[0]))
+
+/* dims: N C H W; in memory channels come last. */
+static void *make_tensor(const struct cudnn *c, struct cudnn_plans *plans, int type, int64_t id,
+                         const int64_t dims[4])
+{
+    const int64_t strides[4] = { dims[1] * dims[2] * dims[3], 1, dims[1] * dims[3], dims[1] };
+    const int64_t alignment = ALIGNMENT;
+    const struct value values[] = { { TENSOR_TYPE, T_DATA, 1, &type },
+                                    { TENSOR_DIMS, T_INT64, 4, dims },
+                                    { TENSOR_STRIDES, T_INT64, 4, strides },
+                                    { TENSOR_ID, T_INT64, 1, &id },
+                                    { TENSOR_ALIGNMENT, T_INT64, 1, &alignment } };
+
+    return MAKE(c, plans, TENSOR, values);
 }
 
-static bool is_plain(const struct ks_abi_problem *p)
+static void *make_conv(const struct cudnn *c, struct cudnn_plans *plans,
+                       const struct ks_abi_problem *p)
 {
-    for (int i = 0; i < 3; i++)
-        if (p->pad_lo[i] < p->pad_hi[i] || (i == 0 && (p->in[0] != 1 || p->filter[0] != 1)))
-            return false;
-    return p->op == KS_ABI_GROUPED_CONV && p->direction == KS_ABI_FORWARD &&
-           p->layout == KS_ABI_NHWGC;
+    const int compute = DATA_FLOAT, mode = CROSS;
+    const int64_t n = 2;
+    const struct value values[] = { { CONV_COMPUTE, T_DATA, 1, &compute },
+                                    { CONV_MODE, T_MODE, 1, &mode },
+                                    { CONV_DIMS, T_INT64, 1, &n },
+                                    { CONV_DILATIONS, T_INT64, n, &p->dilation[1] },
+                                    { CONV_STRIDES, T_INT64, n, &p->stride[1] },
+                                    { CONV_PRE, T_INT64, n, &p->pad_lo[1] },
+                                    { CONV_POST, T_INT64, n, &p->pad_hi[1] } };
+
+    return MAKE(c, plans, CONVOLUTION, values);
 }
 
-int cudnn_forward(struct cudnn *c, const struct ks_abi_problem *p, double *ns_out,
-                  struct ks_err *err)
+static void *make_graph(const struct cudnn *c, struct cudnn_plans *plans,
+                        const struct ks_abi_problem *p)
 {
-    struct task t = { .x = NULL };
-    double best = INFINITY;
-    int rc;
+    static const int types[] = { [KS_ABI_FP32] = 0, [KS_ABI_FP16] = 2, [KS_ABI_BF16] = 9 };
+    const int64_t x_dims[4] = { p->n, p->g * p->c, p->in[1], p->in[2] };
+    const int64_t w_dims[4] = { p->g * p->k, p->c, p->filter[1], p->filter[2] };
+    const int64_t y_dims[4] = { p->n, p->g * p->k, p->out[1], p->out[2] };
+    const float one = 1.0f, zero = 0.0f;
+    void *x = make_tensor(c, plans, types[p->dtype], 1, x_dims);
+    void *w = make_tensor(c, plans, types[p->dtype], 2, w_dims);
+    void *y = make_tensor(c, plans, types[p->dtype], 3, y_dims);
+    void *conv = make_conv(c, plans, p), *op;
+    const struct value parts[] = {
+        { FORWARD_X, T_DESCRIPTOR, 1, &x },  { FORWARD_W, T_DESCRIPTOR, 1, &w },
+        { FORWARD_Y, T_DESCRIPTOR, 1, &y },  { FORWARD_CONV, T_DESCRIPTOR, 1, &conv },
+        { FORWARD_ALPHA, T_FLOAT, 1, &one }, { FORWARD_BETA, T_FLOAT, 1, &zero }
+    };
+    const struct value whole[] = { { GRAPH_HANDLE, T_HANDLE, 1, &c->handle },
+                                   { GRAPH_OPS, T_DESCRIPTOR, 1, &op } };
 
-    if (!is_plain(p))
+    op =
+        x != NULL && w != NULL && y != NULL && conv != NULL ? MAKE(c, plans, FORWARD, parts) : NULL;
+    return op != NULL ? MAKE(c, plans, GRAPH, whole) : NULL;
+}
+
+/* How many configurations its heuristic proposes. */
+static int64_t propose(const struct cudnn *c, struct cudnn_plans *plans, void *graph,
+                       void *configs[PEER_CALLS])
+{
+    const int mode = HEUR_MODE_A;
+    const struct value values[] = { { HEUR_GRAPH, T_DESCRIPTOR, 1, &graph },
+                                    { HEUR_MODE, T_HEUR, 1, &mode } };
+    void *heuristic = MAKE(c, plans, ENGINEHEUR, values);
+    int64_t n = 0;
+
+    for (int i = 0; i < PEER_CALLS; i++) /* it fills in those that are there */
+        configs[i] = make(c, plans, ENGINECFG, NULL, 0);
+    if (heuristic == NULL || configs[PEER_CALLS - 1] == NULL ||
+        c->f.get(heuristic, HEUR_RESULTS, T_DESCRIPTOR, PEER_CALLS, &n, configs) != 0)
+        return 0;
+    return n < PEER_CALLS ? n : PEER_CALLS;
+}
+
+static void add_plan(const struct cudnn *c, struct cudnn_plans *plans, void *config, void *pack,
+                     const struct ks_abi_problem *p)
+{
+    const struct value values[] = { { PLAN_HANDLE, T_HANDLE, 1, &c->handle },
+                                    { PLAN_CONFIG, T_DESCRIPTOR, 1, &config } };
+    void *plan = MAKE(c, plans, PLAN, values);
+    int64_t bytes = 0, n = 0;
+
+    if (plan == NULL || c->f.get(plan, PLAN_WORKSPACE, T_INT64, 1, &n, &bytes) != 0 ||
+        bytes > (int64_t)PEER_WORKSPACE)
+        return;
+    plans->calls[plans->n++] = (struct cudnn_call){
+        .call = { .problem = *p, .run = run }, .c = c, .plan = plan, .pack = pack
+    };
+}
+
+int cudnn_plan(const struct cudnn *c, const struct ks_abi_problem *p,
+               const struct ks_abi_buffers *buf, void *workspace, struct cudnn_plans *out,
+               struct ks_err *err)
+{
+    static const int64_t ids[3] = { 1, 2, 3 };
+    const void *const at[3] = { buf->a, buf->b, buf->c };
+    const struct value values[] = { { PACK_POINTERS, T_POINTER, 3, at },
+                                    { PACK_IDS, T_INT64, 3, ids },
+                                    { PACK_WORKSPACE, T_POINTER, 1, &workspace } };
+    void *configs[PEER_CALLS], *graph, *pack;
+    int64_t n;
+
+    *out = (struct cudnn_plans){ .n = 0 };
+    if (p->op != KS_ABI_GROUPED_CONV || p->direction != KS_ABI_FORWARD ||
+        p->layout != KS_ABI_NHWGC || p->in[0] != 1 || p->filter[0] != 1)
         return ks_fail(err, KS_EUNSUPPORTED, "not a forward 2-D convolution, NHWC");
-    rc = describe(c, p, &t);
-    if (rc == 0)
-        rc = allocate(c, p, &t);
-    for (int a = 0; rc == 0 && a < N_ALGORITHMS; a++)
-        best = fmin(best, time_algorithm(c, &t, a));
-    for (int i = 0; i < 3; i++)
-        if (t.mem[i] != 0)
-            (void)c->f.free(t.mem[i]);
-    (void)(t.x != NULL && c->f.no_tensor(t.x));
-    (void)(t.y != NULL && c->f.no_tensor(t.y));
-    (void)(t.w != NULL && c->f.no_filter(t.w));
-    (void)(t.conv != NULL && c->f.no_conv(t.conv));
-    if (rc != 0 || !isfinite(best))
-        return ks_fail(err, KS_EUNSUPPORTED, "no algorithm works (status %d)", rc);
-    *ns_out = best;
-    return 0;
+    graph = make_graph(c, out, p);
+    pack = graph != NULL ? MAKE(c, out, PACK, values) : NULL;
+    n = pack != NULL ? propose(c, out, graph, configs) : 0;
+    for (int64_t i = 0; i < n; i++)
+        add_plan(c, out, configs[i], pack, p);
+    return out->n > 0 ? 0 : ks_fail(err, KS_EUNSUPPORTED, "it has no plan for this problem");
+}
+
+void cudnn_release(const struct cudnn *c, struct cudnn_plans *plans)
+{
+    while (plans->n_owned > 0)
+        (void)c->f.drop(plans->owned[--plans->n_owned]);
+    plans->n = 0;
 }

@@ -2,18 +2,20 @@
 # SPDX-License-Identifier: MIT
 # run.sh PART.. - the harness on a real GPU, with a compiler and the vendor's toolkit and nothing else.
 #
+#   build        only the programs
 #   conformance  the device keeps the contract of src/device/device.h
 #   verify       every instance that the device can run computes the right thing
 #   sweep        30 instances x 20 layers in bf16: outcomes, spread, share of time in kernels
-#   repeat       a shorter one twice, in another order: do they choose the same winners
-#   peer         the best instances beside cuDNN, where there is one
+#   repeat       half of the layers twice, in another order: do they choose the same winners
+#   gemm         square bf16 products (4096, 8192; rcr, rrr) in TFLOP/s
+#   peer         the best instances beside cuDNN, and, after gemm, beside cuBLASLt or hipBLASLt
 #
 # Each takes at most 8 minutes. Reports: $OUT/PART.txt, else ./gpu-report/PART.txt; rows as CSV beside
 # them. Exit: 0 all as it should be, 1 not, 2 usage, 77 there is no GPU.
 # KSWEEP_GPU_BACKEND, KSWEEP_GPU_ARCH: instead of what the probe finds. KSWEEP_GPU_BUILD: a build
 # folder that has ksweep-gpu and ksweep-worker already. KSWEEP_GPU_INPUTS: a folder with other grids
 # (export.sh). KSWEEP_GPU_CACHE: for kernels, default under the reports. KSWEEP_CUDNN: libcudnn.so.9
-# or its folder. CMAKE: cmake; where it is missing or fails, cc does.
+# or its folder; KSWEEP_CUBLASLT, KSWEEP_HIPBLASLT likewise. CMAKE: cmake; where it is missing or fails, cc does.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
@@ -27,7 +29,7 @@ share=${KSWEEP_GPU_SHARE:-0.75} # of the device's time in samples and warm-up
 say() { printf '%s\n' "$*" >&2; }
 
 usage() {
-    sed -n '3,18s/^# \{0,1\}//p' "$0" >&2
+    sed -n '3,20s/^# \{0,1\}//p' "$0" >&2
     exit 2
 }
 
@@ -58,7 +60,8 @@ compile_plainly() {
     done
     mkdir -p "$build/objects"
     compile_all "${common[@]}" "${worker[@]}" "${gpu[@]}" && link_all ksweep-worker "${worker[@]}" "${common[@]}" &&
-        link_all ksweep-gpu "${gpu[@]}" "${common[@]}"
+        link_all ksweep-gpu "${gpu[@]}" "${common[@]}" &&
+        ${CC:-cc} -std=c11 -shared -fPIC -I"$root" -o "$build/bin/ksweep-gpu-peer.so" "$here/shim/peer_shim.c"
 }
 
 sources_of() { # MODULE: where its CMakeLists.txt has a list `plain`, these; other files want JSON
@@ -120,6 +123,13 @@ gpu() { # command..: with a limit of its own, so that the report is written
         --cache "$cache" --limit $((limit * 9 / 10 / passes))
 }
 
+# What this container lacks is said in every report, and gone on without.
+check_machine() {
+    lacking=$("$build/bin/ksweep-gpu" machine) && return
+    say "$lacking"
+    export KSWEEP_BARE=1
+}
+
 part_conformance() { gpu conformance "$inputs/conformance.grid"; }
 
 part_verify() {
@@ -132,6 +142,8 @@ part_verify() {
 }
 
 part_sweep() { gpu sweep "$inputs/sweep.grid" --out "$out/sweep.csv" --share "$share"; }
+
+part_gemm() { gpu sweep "$inputs/gemm.grid" --out "$out/gemm.csv"; }
 
 part_repeat() {
     local status=0 i
@@ -158,6 +170,7 @@ part_peer() {
     gpu sweep "$inputs/peer.grid" --out "$out/peer.csv" || status=1
     echo "== beside the vendor's library"
     gpu peer "$inputs/peer.grid" "$out/peer.csv" || status=1
+    [ ! -e "$out/gemm.csv" ] || gpu peer "$inputs/gemm.grid" "$out/gemm.csv" || status=1
     return $status
 }
 
@@ -167,12 +180,14 @@ passes_of() {
 
 [ $# -gt 0 ] || usage
 for part; do
-    case $part in conformance | verify | sweep | repeat | peer) ;; *) usage ;; esac
+    case $part in build | conformance | verify | sweep | repeat | gemm | peer) ;; *) usage ;; esac
 done
 mkdir -p "$out" && out=$(cd "$out" && pwd) || exit 2
 cache=${KSWEEP_GPU_CACHE:-$out/cache}
 mkdir -p "$cache" && chmod 700 "$cache" || exit 2
 compile
+[ "$*" = build ] && exit 0
+check_machine
 find_device
 result=0
 for part; do
@@ -181,6 +196,7 @@ for part; do
     {
         echo "$part on $(sed -n 's/^name=//p' "$out/device.txt"), $backend $arch," \
             "$(sed -n 's/^driver=//p' "$out/device.txt")"
+        [ -z "$lacking" ] || echo "$lacking"
         "part_$part"
         status=$?
         echo "$part: exit $status after $((SECONDS - from)) s"

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BATCH      128u /* cells of a worker: each costs a start of the runtime, a second or two */
+#define BATCH      512u /* cells of a worker: each costs a start of the runtime, a second or two */
 #define FRUITLESS  3u   /* workers in a row that end without having begun a cell */
 #define WAIT_MS    100
 #define TAIL_BYTES 1000u
@@ -79,11 +79,13 @@ static int start_worker(struct sweep *s, struct ks_err *err)
     const char *backend = ks_job_backend(&s->grid->job)->name;
     int rc = link_start(&s->link, s->warden, s->opt->program, backend, &s->measure, s->reference_fd,
                         err);
+    uint32_t n;
 
     s->n_sent = s->n_done = 0;
+    n = s->link.n_cells_max < BATCH ? s->link.n_cells_max : BATCH;
     if (rc == 0)
         rc = link_problem(&s->link, &p, ks_build_judge(s->build, p.dtype), s->reference_key, err);
-    for (uint32_t i = 0; rc == 0 && i < BATCH && s->n_left > 0; i++)
+    for (uint32_t i = 0; rc == 0 && i < n && s->n_left > 0; i++)
         rc = send_cell(s, s->left[--s->n_left], err);
     s->totals->n_workers++;
     return rc == 0 ? link_finish(&s->link, err) : rc;

@@ -263,6 +263,49 @@ static void test_no_compiler(void **state)
     must_setenv("CUDA_HOME", NULL);
 }
 
+/* nvcc outside of PATH: the toolkit's folder by either variable, Python's packages in both places.
+ */
+static void test_nvcc_elsewhere(void **state)
+{
+    static const struct {
+        const char *folder, *variable, *value; /* value: behind the place's folder */
+    } row[] = {
+        { "home/bin", "CUDA_HOME", "home" },
+        { "path/bin", "CUDA_PATH", "path" },
+        { "packages/nvidia/cu13/bin", "PYTHONPATH", "packages" },
+        { "lib/python3.11/site-packages/nvidia/cu12/bin", "PATH", "bin" },
+        { ".local/lib/python3.12/site-packages/nvidia/cu13/bin", "HOME", "" },
+    };
+    struct place *p = *state;
+    char text[1600], name[120], path[4096], home[600], cc[600];
+    const struct ks_build_options opt = { .compiler = cc };
+    snprintf(path, sizeof(path), "%s", getenv("PATH"));
+    snprintf(home, sizeof(home), "%s", getenv("HOME") ? getenv("HOME") : "/");
+    put_script(p, "my-cc", "exec /usr/bin/cc \"$@\"", cc, sizeof(cc));
+    for (size_t i = 0; i < sizeof(row) / sizeof(*row); i++) {
+        snprintf(text, sizeof(text), "mkdir -p '%s/bin' '%s/%s'", p->dir, p->dir, row[i].folder);
+        assert_int_equal(system(text), 0);
+        snprintf(name, sizeof(name), "%s/nvcc", row[i].folder);
+        put_script(p, name, "echo 'tools, release 13.0'", text, sizeof(text));
+        use_gpu(p, "sm_90", "{\"index\": 1}");
+        must_setenv("PATH", p->dir);
+        must_setenv("CUDA_HOME", "/nowhere");
+        if (i == 1)
+            must_setenv("CUDA_HOME", NULL);
+        snprintf(text, sizeof(text), "%s/%s", p->dir, row[i].value);
+        must_setenv(row[i].variable, text);
+        plan(p, &opt);
+        must_setenv(row[i].variable, NULL);
+        must_setenv("PATH", path);
+        must_setenv("HOME", home);
+        if (!strstr(ks_build_gpu_chain(p->build, 0)->command, row[i].folder))
+            fail_msg("'%s', not in %s", ks_build_gpu_chain(p->build, 0)->command, row[i].folder);
+        snprintf(text, sizeof(text), "rm '%s/%s/nvcc'", p->dir, row[i].folder);
+        assert_int_equal(system(text), 0);
+    }
+    must_setenv("CUDA_HOME", NULL);
+}
+
 /* The chip's own name where the compiler knows it, else the one that all know. */
 static void test_own_name(void **state)
 {
@@ -353,12 +396,12 @@ int main(void)
     struct ks_warden *warden = start_warden();
 #define T(f) cmocka_unit_test_prestate_setup_teardown(f, open_gpu_units, close_units, warden)
     const struct CMUnitTest tests[] = {
-        T(test_emulator),    T(test_identities_emulator),
-        T(test_pack),        T(test_broken_halves),
-        T(test_build_ids),   T(test_engine_is_identity),
-        T(test_no_compiler), T(test_choice_of_compiler),
-        T(test_own_name),    T(test_compiler_is_identity),
-        T(test_counts),
+        T(test_emulator),       T(test_identities_emulator),
+        T(test_pack),           T(test_broken_halves),
+        T(test_build_ids),      T(test_engine_is_identity),
+        T(test_no_compiler),    T(test_choice_of_compiler),
+        T(test_own_name),       T(test_compiler_is_identity),
+        T(test_nvcc_elsewhere), T(test_counts),
     };
     const int rc = cmocka_run_group_tests_name("build_gpu", tests, NULL, NULL);
     ks_warden_stop(warden);
