@@ -78,7 +78,7 @@ function overview() {
   const look = A.outcomes.filter((o) => o[2]).reduce((s, o) => s + o[1], 0);
   document.title = (run.job || A.path) + " - ksweep report";
   main.replaceChildren(h("h1", null, run.job || A.path), h("p", { class: "lead" },
-    [models.join(", "), plural(A.devices.length, "rank") + " on " + plural(hosts.size, "host"), when(run.began), run.version].filter(Boolean).join(" \u00b7 ")));
+    [models.join(", "), plural(A.devices.length, "rank") + " on " + plural(hosts.size, "host"), when(run.began), run.version && "ksweep " + run.version].filter(Boolean).join(" \u00b7 ")));
   const tile = (value, text) => h("div", { class: "tile" }, h("b", null, value), h("span", null, text));
   main.append(h("div", { class: "tiles" }, tile(count(A.problems), A.problems === 1 ? "problem" : "problems"),
     tile(count(data.n_instances), "instances, " + count(A.codes) + " working codes"),

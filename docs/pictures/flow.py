@@ -6,25 +6,25 @@ import pathlib
 WIDTH, HEIGHT = 960, 330
 BOX = {"in": "#eef3fa", "run": "#e6f4ee", "out": "#fdf3e1"}
 EDGE = {"in": "#0b5cad", "run": "#1b6e4b", "out": "#a35b00"}
-COLUMNS = {"in": ("You name", 20, 190), "run": ("ksweep run", 270, 380), "out": ("ksweep-analyze", 710, 230)}
+COLUMNS = {"in": ("Input", 20, 190), "run": ("ksweep run", 270, 380), "out": ("ksweep-analyze", 710, 230)}
 # (column, x, y, width, height, title, lines below it)
 BOXES = [
     ("in", 34, 62, 162, 68, "configs", ["which instances to", "build, by their traits"]),
-    ("in", 34, 144, 162, 68, "problem lists", ["CSV, MIOpen commands,", "PyTorch traces"]),
+    ("in", 34, 144, 162, 68, "problem lists", ["CSV, MIOpen lists,", "PyTorch traces"]),
     ("in", 34, 226, 162, 68, "job file", ["device, measurement,", "limits"]),
     ("run", 286, 62, 348, 50, "build", ["each instance once; equal machine code is found"]),
     ("run", 286, 126, 166, 86, "rank 0 ... N", ["leases of cells,", "lost ranks and hosts", "are survived"]),
     ("run", 468, 126, 166, 86, "workers", ["run, verify, time;", "a crash or hang costs", "one cell, not the run"]),
     ("run", 286, 226, 348, 68, "journal, then results.h5",
-     ["every record checksummed and synced before it counts;", "--resume goes on where it stopped"]),
+     ["a record counts once it is synced to disk;", "--resume continues an interrupted run"]),
     ("out", 726, 62, 198, 50, "report, timeline", ["page, text, trace"]),
     ("out", 726, 123, 198, 50, "table", ["CSV, Parquet, HDF5"]),
     ("out", 726, 184, 198, 50, "oracle, compare", ["best instance, changes"]),
     ("out", 726, 245, 198, 50, "train, validate, select", ["a selector as C source"]),
 ]
-ARROWS = [(196, 96, 286, 87), (196, 178, 286, 169), (196, 260, 286, 185), (452, 169, 468, 169),
+ARROWS = [(196, 96, 270, 96), (196, 178, 270, 178), (196, 260, 270, 260), (452, 169, 468, 169),
           (369, 112, 369, 126), (551, 212, 551, 226),
-          (634, 250, 726, 87), (634, 255, 726, 148), (634, 262, 726, 209), (634, 270, 726, 270)]
+          (650, 87, 726, 87), (650, 148, 726, 148), (650, 209, 726, 209), (650, 270, 726, 270)]
 
 
 def text(x, y, words, size, color="#1b2330", extra=""):

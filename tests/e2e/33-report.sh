@@ -39,7 +39,7 @@ print(t["displayTimeUnit"], len({x["pid"] for x in e if x["ph"] == "X"}) >= 2, a
     "ms True True True" "is JSON of the Trace Event Format with every kind of slice"
 ok "both runs in one file" ksweep gather a b -o both.h5
 ok "timeline of it" ksweep-analyze timeline both.h5 -o both.json
-like "$(cat both.json)" '"name":"rank 0 on [^"]+, run [0-9a-f]+"' "names the run of a rank"
+like "$(cat both.json)" '"name":"rank 1 on [^"]+, run [0-9a-f]+"' "names the run of a rank"
 rc_is 2 "timeline without -o" ksweep-analyze timeline a
 like "$(cat err)" "add -o FILE" "says what is missing"
 
