@@ -142,7 +142,8 @@ function heatSection() {
 }
 function instancesSection() {
   const winners = instances.filter((i) => i[4] > 0).length;
-  section("instances", "Instances", plural(winners, "instance wins", "instances win") + " at least one problem.",
+  section("instances", "Instances", plural(winners, "instance wins", "instances win") + " at least one problem." +
+    (instances.length < data.n_instances ? " Listed are the best " + count(instances.length) + " of " + count(data.n_instances) + "." : ""),
     makeTable({ id: "instances-table", rows: instances, page: 15, hint: "Filter: part of a name", text: (i) => i[0] + " " + i[1], sort: 1, down: true, columns: [
       { title: "Instance", name: true, get: (i) => i[0], show: (i) => shortName(i[0]) },
       { title: "Wins", number: true, get: (i) => i[4], show: (i) => count(i[4]), help: "problems of which it has the smallest time, ties included" },
