@@ -126,7 +126,7 @@ static void json_pruned(struct ks_jw *w, const struct ks_pruned_found *p)
     if (p->n_compared) {
         put_real(w, "ratio", p->ratio);
         ks_jw_str(w, "problem", p->problem ? p->problem->name : NULL);
-        ks_jw_str(w, "instance", p->control->name);
+        ks_jw_str(w, "instance", p->control ? p->control->name : NULL);
     }
     ks_jw_close(w, '}');
 }

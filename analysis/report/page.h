@@ -2,7 +2,7 @@
 /* page.h - what the page of a report shows of a results file: the summary, every cell's speed, the
  * best instances of each problem with their samples, failures, blocks, and where the time went.
  *
- * Memory: 24 bytes a row, 64 a problem and kept time. */
+ * Memory: 12 to 24 bytes per row, about 100 per kept time (at most KS_PAGE_TOP per problem). */
 #ifndef KS_REPORT_PAGE_H
 #define KS_REPORT_PAGE_H
 

@@ -31,6 +31,8 @@ const color = (name) => getComputedStyle(document.documentElement).getPropertyVa
 /* ---- numbers ---- */
 
 const digits = (v, n = 4) => Number(v.toPrecision(n)).toLocaleString("en", { maximumSignificantDigits: n, useGrouping: v >= 1e4 });
+/* With its zeros, so that numbers of a column line up. */
+const exact = (v, n = 4) => (v >= 1e4 ? digits(v, n) : v >= 1000 ? v.toFixed(0) : v.toPrecision(n));
 const count = (n) => n.toLocaleString("en");
 const percent = (v, n = 3) => digits(100 * v, n) + " %";
 const units = [["ns", 1], ["\u00b5s", 1e3], ["ms", 1e6], ["s", 1e9]];
@@ -41,13 +43,14 @@ function time(ns) {
   if (ns === null || !(ns > 0))
     return "";
   const [unit, scale] = unitOf(ns);
-  return digits(ns / scale) + " " + unit;
+  return exact(ns / scale) + " " + unit;
 }
+const tick = (ns) => digits(ns / unitOf(ns)[1], 3) + " " + unitOf(ns)[0];
 function interval(ns, lo, hi) {
   if (!(ns > 0) || !(lo > 0) || !(hi >= lo))
     return "";
   const scale = unitOf(ns)[1];
-  return digits(lo / scale) + " \u2013 " + digits(hi / scale);
+  return exact(lo / scale) + " \u2013 " + exact(hi / scale);
 }
 function seconds(s) {
   return s >= 7200 ? digits(s / 3600, 3) + " h" : s >= 120 ? digits(s / 60, 3) + " min" : digits(s, 3) + " s";
@@ -110,4 +113,8 @@ const theme = {
 };
 theme.set(matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
 document.getElementById("theme").addEventListener("click", () => theme.set(theme.get() === "dark" ? "light" : "dark"));
+/* Paper is white. */
+let screenTheme = null;
+addEventListener("beforeprint", () => { screenTheme = theme.get(); theme.set("light"); });
+addEventListener("afterprint", () => { if (screenTheme) theme.set(screenTheme); screenTheme = null; });
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", (e) => theme.set(e.matches ? "dark" : "light"));

@@ -68,10 +68,6 @@ function answer(f, points) {
   f.root.addEventListener("pointerleave", () => { ring.setAttribute("visibility", "hidden"); hideTip(); });
   f.root.addEventListener("click", (e) => { const p = nearest(e); if (p && p.open) p.open(); });
 }
-function around(values, by) {
-  const lo = Math.min(...values), hi = Math.max(...values);
-  return { lo: lo / by, hi: hi * by };
-}
 const least = (list, of) => list.reduce((m, v) => Math.min(m, of(v)), Infinity);
 const most = (list, of) => list.reduce((m, v) => Math.max(m, of(v)), -Infinity);
 
@@ -141,7 +137,8 @@ function heatMap(heat, open) {
   const canvas = h("canvas", { tabindex: 0, role: "application",
     "aria-label": "Heat map of problems and instances; the arrow keys read its cells, Enter opens a problem" });
   const order = Array.from({ length: heat.rows }, (_, i) => i);
-  const rowHeight = heat.rows <= 48 ? 18 : Math.max(1, 560 / heat.rows);
+  /* Few rows are high enough to be labelled; many share pixels: browsers draw no canvas of any height. */
+  const rowHeight = heat.rows <= 48 ? 18 : Math.max(560 / heat.rows, Math.min(1, 1200 / heat.rows));
   canvas.style.height = Math.round(heat.rows * rowHeight) + "px";
   const at = { row: 0, column: 0 }, low = lowest(heat.data);
   const problemAt = (row) => Math.floor((order[row] * heat.per_row) / data.step);

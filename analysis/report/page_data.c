@@ -259,21 +259,20 @@ static int find_problems(const struct ks_page *other, struct ks_keys *keys, stru
     return rc;
 }
 
-static int put_problems(const struct ks_page *p, const struct ks_page *other,
-                        struct ks_page_order *o, struct ks_buf *to, struct ks_err *err)
+/* Every step-th problem, while there is room; returns how many of all the list reaches. */
+static size_t list_problems(const struct ks_page *p, const struct ks_page *other,
+                            const struct ks_keys *keys, struct ks_page_order *o, struct ks_buf *to)
 {
-    size_t end = to->len + KS_PAGE_PROBLEM_BYTES, n = p->n_problems / o->step + 1;
+    size_t end = to->len + KS_PAGE_PROBLEM_BYTES, n = p->n_problems / o->step + 1, i;
     size_t n_top = TOP_TIMES / n < 3 ? 3 : TOP_TIMES / n;
-    struct ks_keys keys = { 0 };
     struct ks_jw w;
-    int rc = find_problems(other, &keys, err);
 
-    ks_page_key(to, "problems");
     ks_jw_init(&w, to, false);
     ks_jw_open(&w, NULL, '[');
-    for (size_t i = 0; rc == 0 && i < p->n_problems && to->len < end; i += o->step) {
+    o->n_problems = 0;
+    for (i = 0; i < p->n_problems && to->len < end; i += o->step) {
         const struct ks_problem_ref *ref = p->summary.problems[i].problem;
-        uint32_t k = ref ? ks_keys_find(&keys, &(struct ks_key){ { ref->id, 0 } }) : KS_NO_ROW;
+        uint32_t k = ref ? ks_keys_find(keys, &(struct ks_key){ { ref->id, 0 } }) : KS_NO_ROW;
 
         ks_jw_open(&w, NULL, '{');
         put_problem(&w, p, i, o, n_top);
@@ -283,6 +282,23 @@ static int put_problems(const struct ks_page *p, const struct ks_page *other,
         o->n_problems++;
     }
     ks_jw_close(&w, ']');
+    return i;
+}
+
+/* With a larger step until the list has the last problems, too. */
+static int put_problems(const struct ks_page *p, const struct ks_page *other,
+                        struct ks_page_order *o, struct ks_buf *to, struct ks_err *err)
+{
+    struct ks_keys keys = { 0 };
+    size_t begin;
+    int rc = find_problems(other, &keys, err);
+
+    ks_page_key(to, "problems");
+    begin = to->len;
+    while (rc == 0 && list_problems(p, other, &keys, o, to) < p->n_problems && ks_buf_ok(to)) {
+        to->len = begin;
+        o->step *= 2;
+    }
     ks_keys_release(&keys);
     return rc;
 }

@@ -6,7 +6,7 @@
 #include "analysis/report/page.h"
 #include "json/json.h"
 
-/* What keeps the page below 10 MiB, whatever the names are. */
+/* What keeps the page below 10 MiB while few names need escapes ("<" takes 6 bytes). */
 #define KS_PAGE_INSTANCE_BYTES ((size_t)2 << 20)
 #define KS_PAGE_PROBLEM_BYTES  ((size_t)4 << 20)
 #define KS_PAGE_HEAT_CHARS     ((size_t)2 << 20)

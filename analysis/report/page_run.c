@@ -7,7 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { HOSTS = 64, FACT_VALUES = 4, JOB_BYTES = 20000 };
+enum { HOSTS = 64, FACT_VALUES = 4 };
+enum { RUNS = 200, JOBS = 16, JOB_BYTES = 20000 }; /* runs listed, and those with their job */
 
 static double ms_of(uint64_t ns)
 {
@@ -17,7 +18,7 @@ static double ms_of(uint64_t ns)
 static void put_runs(struct ks_jw *w, const struct ks_store_file *f)
 {
     ks_jw_open(w, "runs", '[');
-    for (uint32_t i = 0; i < ks_store_info(f)->n_runs; i++) {
+    for (uint32_t i = 0; i < ks_store_info(f)->n_runs && i < RUNS; i++) {
         const struct ks_run_row *r = ks_store_run(f, i);
 
         ks_jw_open(w, NULL, '{');
@@ -30,10 +31,11 @@ static void put_runs(struct ks_jw *w, const struct ks_store_file *f)
         ks_jw_u64(w, "cells", r->n_cells);
         ks_jw_u64(w, "pending", r->n_pending);
         ks_jw_u64(w, "segments", r->n_segments);
-        ks_jw_str(w, "text", r->job && strlen(r->job) < JOB_BYTES ? r->job : NULL);
+        ks_jw_str(w, "text", i < JOBS && r->job && strlen(r->job) < JOB_BYTES ? r->job : NULL);
         ks_jw_close(w, '}');
     }
     ks_jw_close(w, ']');
+    ks_jw_u64(w, "n_runs", ks_store_info(f)->n_runs);
 }
 
 static void put_devices(struct ks_jw *w, const struct ks_page *p)

@@ -78,7 +78,7 @@ function overview() {
   const look = A.outcomes.filter((o) => o[2]).reduce((s, o) => s + o[1], 0);
   document.title = (run.job || A.path) + " - ksweep report";
   main.replaceChildren(h("h1", null, run.job || A.path), h("p", { class: "lead" },
-    [models.join(", "), plural(A.devices.length, "rank") + " on " + plural(hosts.size, "host"), when(run.began), run.version].filter(Boolean).join(" \u00b7 ")));
+    [models.join(", "), plural(A.devices.length, "rank") + " on " + plural(hosts.size, "host"), when(run.began), run.version && "ksweep " + run.version].filter(Boolean).join(" \u00b7 ")));
   const tile = (value, text) => h("div", { class: "tile" }, h("b", null, value), h("span", null, text));
   main.append(h("div", { class: "tiles" }, tile(count(A.problems), A.problems === 1 ? "problem" : "problems"),
     tile(count(data.n_instances), "instances, " + count(A.codes) + " working codes"),
@@ -96,8 +96,8 @@ function overview() {
       plural(A.winners, "instance is", "instances are") + " the best of a problem without a tie."));
   const share = A.contaminated / Math.max(1, A.cells - A.pending);
   sentences.push(A.contaminated ? h("p", { class: share > 1 / 3 ? "warn" : null }, count(A.contaminated) + " cells (" + percent(share, 2) +
-    ") are contaminated: others used the machine while they were measured, so their times may be too long. The option --retry contaminated of ksweep run --resume measures them again.")
-    : h("p", null, "No cell is contaminated: nobody else used the machine noticeably."));
+    ") are contaminated: others used the machine while they were measured, so their times may be too long. Measure them again with ", h("code", null, "ksweep run"), " and its options ", h("code", null, "--resume --retry contaminated"), ".")
+    : h("p", null, "No cell is contaminated."));
   const colors = { ok: "var(--c3)", aliased: "var(--c5)", unsupported: "var(--c8)", skipped: "var(--c7)" };
   const spare = ["var(--c6)", "var(--c2)", "var(--c4)", "var(--bad)"];
   let k = 0;
@@ -114,7 +114,7 @@ function problemsSection() {
     { title: "Problem", name: true, get: problemName, show: (p) => [problemName(p), p.co ? contaminated() : null] },
     { title: "Time", number: true, get: (p) => p.t, show: (p) => time(p.t) },
     { title: "95 % interval", number: true, get: (p) => (p.t ? (p.hi - p.lo) / p.t : null), show: (p) => interval(p.t, p.lo, p.hi), help: "sorts by its relative width" },
-    { title: "GFLOP/s", number: true, get: rate, show: (p) => (rate(p) ? digits(rate(p)) : "") },
+    { title: "GFLOP/s", number: true, get: rate, show: (p) => (rate(p) ? exact(rate(p)) : "") },
     { title: "Best instance", name: true, get: (p) => instanceName(p.w), show: (p) => (p.t ? shortName(instanceName(p.w)) : h("span", { class: "bad" }, "none is ok")) },
     { title: "Tied", number: true, get: (p) => p.ti, help: "other instances that cannot be told from the best" },
     { title: "Worst/best", number: true, get: (p) => p.wb, show: (p) => (p.wb ? p.wb.toFixed(2) : "") },
@@ -142,7 +142,8 @@ function heatSection() {
 }
 function instancesSection() {
   const winners = instances.filter((i) => i[4] > 0).length;
-  section("instances", "Instances", plural(winners, "instance wins", "instances win") + " at least one problem.",
+  section("instances", "Instances", plural(winners, "instance wins", "instances win") + " at least one problem." +
+    (instances.length < data.n_instances ? " Listed are the best " + count(instances.length) + " of " + count(data.n_instances) + "." : ""),
     makeTable({ id: "instances-table", rows: instances, page: 15, hint: "Filter: part of a name", text: (i) => i[0] + " " + i[1], sort: 1, down: true, columns: [
       { title: "Instance", name: true, get: (i) => i[0], show: (i) => shortName(i[0]) },
       { title: "Wins", number: true, get: (i) => i[4], show: (i) => count(i[4]), help: "problems of which it has the smallest time, ties included" },
@@ -228,7 +229,7 @@ function coverageSection() {
 function timeSection() {
   const run = A.runs[0], wall = run ? (run.ended - run.began) / 1000 : 0, busy = A.phases.reduce((s, p) => s + p[1], 0);
   section("time", "Where the time went", "Time of the workers over all " + count(A.attempts) + " records: " + seconds(busy) + " on " + plural(A.devices.length, "rank") +
-    (A.runs.length === 1 ? ", within " + seconds(wall) + " of wall time, builds and pauses included." : "."),
+    (A.n_runs === 1 ? ", within " + seconds(wall) + " of wall time, builds and pauses included." : "."),
     stacked(A.phases.map((p, i) => [p[0], p[1], palette[i % palette.length]]).filter((p) => p[1] > 0), seconds),
     h("div", { class: "cols" }, h("dl", null, A.roles.filter((r) => r[1] > 0).map((r) => [h("dt", null, r[0]), h("dd", null, seconds(r[1]))]),
       h("dt", null, "repeated attempts, in these"), h("dd", null, seconds(A.retried_s || 0))),
@@ -238,12 +239,12 @@ function timeSection() {
 function compareSection() {
   if (!B)
     return;
-  const both = problems.filter((p) => p.t > 0 && p.o && p.o[0] > 0), apart = both.filter((p) => p.o[1] > p.hi || p.o[2] < p.lo);
+  const both = problems.filter((p) => p.t > 0 && p.o && p.o[0] > 0), apart = both.filter((p) => p.lo > 0 && p.o[1] > 0 && (p.o[1] > p.hi || p.o[2] < p.lo));
   const same = both.filter((p) => p.o[3] === p.w).length, mean = Math.exp(both.reduce((s, p) => s + Math.log(p.o[0] / p.t), 0) / (both.length || 1));
   const body = [];
   if (both.length) {
     const all = both.flatMap((p) => [p.t, p.o[0]]), lo = least(all, (v) => v) / 1.3, hi = most(all, (v) => v) * 1.3;
-    const axis = (title) => ({ lo, hi, log: true, title, text: time });
+    const axis = (title) => ({ lo, hi, log: true, title, text: tick });
     const f = frame({ x: axis("first run"), y: axis("second run"), label: "Best times of both runs", height: 380 });
     f.root.append(svg("line", { x1: f.left, y1: f.bottom, x2: f.right, y2: f.top, style: "stroke:var(--c8)" }));
     const points = both.map((p) => ({ x: f.x(p.t), y: f.y(p.o[0]), open: () => openProblem(problems.indexOf(p)),

@@ -340,8 +340,9 @@ static void name_rank(struct timeline *t, uint32_t run, uint32_t rank)
         if (ks_store_device(t->file, i)->run == run &&
             ks_store_device(t->file, i)->rec.rank == rank)
             d = ks_store_device(t->file, i);
-    snprintf(name, sizeof(name), "rank %" PRIu32 "%s%s%s%s%s", rank, d ? " on " : "",
+    snprintf(name, sizeof(name), "rank %" PRIu32 "%s%s%s%s%s%s", rank, d ? " on " : "",
              d ? d->rec.host : "", d && d->rec.model[0] ? ", " : "", d ? d->rec.model : "",
+             info->n_runs > 1 ? ", run " : "",
              info->n_runs > 1 ? ks_store_run(t->file, run)->run_id : "");
     name_track(t, "process_name", pid, 0, name);
     name_track(t, "thread_name", pid, TRACK_LEASES, "leases");

@@ -37,6 +37,9 @@ e = t["traceEvents"]
 print(t["displayTimeUnit"], len({x["pid"] for x in e if x["ph"] == "X"}) >= 2, all({"name", "ph", "pid", "tid"} <= x.keys() for x in e),
     sorted({x["cat"] for x in e}) == ["__metadata", "block", "build", "cell", "event", "lease", "phase", "sample", "worker"])')" \
     "ms True True True" "is JSON of the Trace Event Format with every kind of slice"
+ok "both runs in one file" ksweep gather a b -o both.h5
+ok "timeline of it" ksweep-analyze timeline both.h5 -o both.json
+like "$(cat both.json)" '"name":"rank 1 on [^"]+, run [0-9a-f]+"' "names the run of a rank"
 rc_is 2 "timeline without -o" ksweep-analyze timeline a
 like "$(cat err)" "add -o FILE" "says what is missing"
 
@@ -70,5 +73,5 @@ while read -r line; do
     'not ok '*) not_ok "${line#not ok }" true ;;
     esac
 done <tested
-is "$(grep -c '^ok' tested)" 24 "all of it"
+is "$(grep -c '^ok' tested)" 25 "all of it"
 done_testing

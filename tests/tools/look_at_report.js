@@ -54,6 +54,9 @@
     ok("and is quiet afterwards", tip.hidden, "");
     const pixels = new Set(canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data.filter((_, i) => i % 4 === 0));
     ok("it has colors", pixels.size > 5, pixels.size);
+    const tall = heatMap({ rows: 50000, columns: 2, per_row: 1, per_column: 1, data: "A/".repeat(50000) }, () => {});
+    const height = parseFloat(tall.node[1].lastChild.style.height);
+    ok("many problems share its pixels", height >= 300 && height <= 2000, height);
     const chart = $("#roofline svg"), area = chart.getBoundingClientRect();
     for (let x = 0; x < area.width && tip.hidden; x += 8)
       for (let y = 0; y < area.height && tip.hidden; y += 8)
