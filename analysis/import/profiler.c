@@ -14,7 +14,7 @@
 #include <string.h>
 
 /* What run_ck_profiler.py keeps of an output. */
-enum { CUT_BYTES = 500 };
+enum { CUT_CHARACTERS = 500 };
 
 /* One file on its way: the command whose output is being read. */
 struct log {
@@ -316,6 +316,16 @@ static void put_command(const struct ks_node *result, struct ks_buf *to)
             ks_buf_printf(to, " %s", text);
 }
 
+/* Of UTF-8. */
+static size_t n_characters(const char *text)
+{
+    size_t n = 0;
+
+    for (; *text; text++)
+        n += ((unsigned char)*text & 0xc0) != 0x80;
+    return n;
+}
+
 static int take_result(struct log *l, const struct ks_node *result, struct ks_buf *command,
                        struct ks_err *err)
 {
@@ -324,7 +334,7 @@ static int take_result(struct log *l, const struct ks_node *result, struct ks_bu
     int rc;
 
     l->im->in->line = ks_node_line(result);
-    if (strlen(output) == CUT_BYTES) {
+    if (n_characters(output) == CUT_CHARACTERS) {
         l->im->counts.n_cut++;
         return 0;
     }
@@ -367,8 +377,9 @@ static int take_results(struct log *l, const struct ks_json *doc, struct ks_buf 
     if (rc == 0)
         rc = end_command(l, err);
     if (rc == 0 && l->im->counts.n_rows == 0 && l->im->counts.n_cut > 0)
-        return ks_intake_fail(
-            l->im, err, "all outputs are cut to %d characters: run the commands again", CUT_BYTES);
+        return ks_intake_fail(l->im, err,
+                              "all outputs are cut to %d characters: run the commands again",
+                              CUT_CHARACTERS);
     return rc;
 }
 

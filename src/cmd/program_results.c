@@ -13,9 +13,10 @@
 #include <time.h>
 
 struct run {
-    struct ks_program_run end;
-    uint32_t attempt; /* of the record */
-    int32_t status_code;
+    struct ks_cell cell;
+    struct ks_program_run end;   /* if `attempt` */
+    struct ks_program_run *next; /* owned: of an attempt whose record was not read yet; NULL none */
+    uint32_t attempt;            /* of the last record; 0: there is none */
     char reason[160];
 };
 struct problem {
@@ -33,7 +34,7 @@ struct results {
 static struct run *find(const struct results *r, const struct ks_cell *cell)
 {
     for (size_t i = r->n_runs; i-- > 0;) /* what is asked for came last, mostly */
-        if (ks_cell_compare(&r->runs[i].end.cell, cell) == 0)
+        if (ks_cell_compare(&r->runs[i].cell, cell) == 0)
             return &r->runs[i];
     return NULL;
 }
@@ -52,8 +53,13 @@ static int on_program(struct results *r, const struct ks_journal_frame *f, struc
         if (rc < 0)
             return rc;
         run = &r->runs[r->n_runs++];
+        *run = (struct run){ .cell = end.cell };
     }
-    *run = (struct run){ .end = end };
+    if (!run->next)
+        run->next = malloc(sizeof *run->next);
+    if (!run->next)
+        return ks_fail(err, KS_ENOMEM, "out of memory for runs");
+    *run->next = end;
     return 0;
 }
 
@@ -63,10 +69,13 @@ static void on_done(struct results *r, const struct ks_journal_frame *f)
     struct ks_record *d = r->record;
     struct run *run = ks_record_decode(f->body, f->n, d, NULL, NULL) < 0 ? NULL : find(r, &d->cell);
 
-    if (!run || run->end.attempt != d->attempt)
+    if (!run || !run->next || run->next->attempt != d->attempt ||
+        run->next->worker.hi != d->worker.hi)
         return;
+    run->end = *run->next;
     run->attempt = d->attempt;
-    run->status_code = d->status_code;
+    free(run->next);
+    run->next = NULL;
     snprintf(run->reason, sizeof run->reason, "%s", d->reason);
     if (d->started_ns + d->wall_ns > r->last_ns)
         r->last_ns = d->started_ns + d->wall_ns;
@@ -155,7 +164,7 @@ static void put_run(const struct results *r, const char *dir, const struct run *
     ks_jw_str(w, "operation", p->operation);
     ks_jw_str(w, "description", p->name);
     ks_jw_bool(w, "success", e->outcome == KS_O_OK);
-    ks_jw_int(w, "returncode", e->outcome == KS_O_CRASHED ? -run->status_code : run->status_code);
+    ks_jw_int(w, "returncode", e->exit_status);
     ks_jw_real(w, "elapsed_time", (double)e->wall_ns * 1e-9);
     ks_jw_str(w, "command", e->command);
     ks_jw_str(w, "error", run->reason[0] ? run->reason : NULL);
@@ -195,6 +204,8 @@ int ks_program_results(const char *dir, struct ks_buf *json_out, struct ks_err *
         rc = ks_fail(err, KS_EINVAL, "'%s' holds no run of a program", dir);
     if (rc == 0)
         put_all(&r, dir, json_out);
+    for (size_t i = 0; i < r.n_runs; i++)
+        free(r.runs[i].next);
     free(r.runs);
     free(r.problems);
     free(r.record);

@@ -122,7 +122,8 @@ uint64_t ks_acks_p99_us(const struct acks *a); /* rounded up to milliseconds; 0:
  * program, if it is one. passes_on: is it a frame that goes to rank 0 as it came? */
 int ks_agent_put_program(struct ks_agent *a, uint32_t i_instance, struct ks_err *err);
 bool ks_agent_passes_on(const struct ks_agent *a, uint16_t type);
-void ks_agent_clean_up(struct ks_agent *a); /* files that the worker has left behind */
+/* For the files of one worker alone, which the warden removes; NULL: it has none. */
+const char *ks_agent_scratch(const struct ks_agent *a, char *out, size_t cap);
 
 /* agent_references.c: sealed references of the problems that this rank measured last, so that a
  * visit need not compute them again. */

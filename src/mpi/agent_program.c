@@ -24,13 +24,15 @@ int ks_agent_find_profiler(char *out, size_t cap, struct ks_err *err)
     return rc;
 }
 
-/* For the files of one worker alone. */
-static void work_dir(const struct ks_agent *a, char *out, size_t cap)
+const char *ks_agent_scratch(const struct ks_agent *a, char *out, size_t cap)
 {
     const char *tmp = getenv("TMPDIR");
     char nonce[33];
+    if (!ks_job_runs_programs(&a->c.grid->job))
+        return NULL;
     ks_hex128(a->worker.nonce, nonce);
     snprintf(out, cap, "%.900s/ksweep-%s", tmp && *tmp == '/' ? tmp : "/tmp", nonce);
+    return out;
 }
 
 int ks_agent_put_program(struct ks_agent *a, uint32_t i_instance, struct ks_err *err)
@@ -46,7 +48,7 @@ int ks_agent_put_program(struct ks_agent *a, uint32_t i_instance, struct ks_err 
     memcpy(r->path, p->path, sizeof(r->path));
     memcpy(r->options, p->options, sizeof(r->options));
     memcpy(r->environment, p->environment, sizeof(r->environment));
-    work_dir(a, r->work_dir, sizeof(r->work_dir));
+    (void)ks_agent_scratch(a, r->work_dir, sizeof(r->work_dir));
     r->silence_s = p->silence_s;
     r->timeout_s = p->timeout_s;
     r->repeat = repeat;
@@ -60,13 +62,4 @@ bool ks_agent_passes_on(const struct ks_agent *a, uint16_t type)
 {
     return ks_job_runs_programs(&a->c.grid->job) &&
            (type == KS_F_FOUND || type == KS_F_PROGRAM || type == KS_F_MSG_OUTPUT);
-}
-
-void ks_agent_clean_up(struct ks_agent *a)
-{
-    char dir[1024];
-    if (!ks_job_runs_programs(&a->c.grid->job))
-        return;
-    work_dir(a, dir, sizeof(dir));
-    (void)ks_remove_tree(dir, NULL);
 }

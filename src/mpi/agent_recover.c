@@ -578,7 +578,6 @@ int ks_agent_child_ended(struct ks_agent *a, const struct ks_child_end *end, str
         rc = ks_worker_emit_output(a, &cell, w, a->worker.status->ring_bytes, err);
     }
     a->is_killed = false;
-    ks_agent_clean_up(a);
     ks_worker_release(a);
     if (!a->n_leases)
         a->idle_since_ns = ks_now_ns();

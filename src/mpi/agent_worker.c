@@ -163,9 +163,11 @@ static int spawn(struct ks_agent *a, const int request[2], const int record[2], 
     struct worker *w = &a->worker;
     const char *argv[] = { a->c.worker_path, NULL }, *env[KS_VISIBLE_N + 2] = { NULL };
     uint64_t cap = (uint64_t)job->isolate.memory_mib << 20;
+    char scratch[1024];
     struct ks_spawn what = {
         .argv = argv,
         .env = env,
+        .scratch = ks_agent_scratch(a, scratch, sizeof(scratch)),
         .fds = { request[0], record[1], w->status_fd, a->references.kept[0].fd },
         .status_fd = w->status_fd,
         .memory_bytes = ks_worker_caps_address_space(job) ? cap : 0,

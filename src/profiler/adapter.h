@@ -186,6 +186,8 @@ const struct ks_profiler_summary *ks_profiler_reader_summary(const struct ks_pro
  * NULL: the program does not tell, it belongs to the run. Borrowed. The row of an instance that has
  * been given is not running any more. */
 const char *ks_profiler_reader_running(const struct ks_profiler_reader *r);
+/* The ordinal that a row of that instance would get now: how many of its name came before. */
+uint32_t ks_profiler_reader_running_ordinal(const struct ks_profiler_reader *r);
 void ks_profiler_reader_close(struct ks_profiler_reader *r); /* NULL is fine */
 
 /* Id of an instance that a run found: digest of adapter, program version, operator, direction,

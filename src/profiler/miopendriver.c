@@ -341,6 +341,7 @@ static int solution_line(struct ks_profiler_reader *r, const char *text, struct 
 static int time_line(struct ks_profiler_reader *r, const char *text, struct ks_err *err)
 {
     static const char unknown[] = "UNKNOWN";
+    const struct state *s = ks_reader_state(r);
     struct ks_profiler_draft *d = ks_reader_held(r);
     const char *at = strstr(text, "Elapsed: ");
     double ms = at ? strtod(at + 9, NULL) : 0;
@@ -348,11 +349,15 @@ static int time_line(struct ks_profiler_reader *r, const char *text, struct ks_e
     if (strstr(text, "Bias") || !at || !isfinite(ms) || ms <= 0)
         return 0;
     if (!d || d->row.outcome != KS_O_OK || d->row.time_ns > 0) {
-        d = ks_reader_begin(r, err); /* older drivers do not print the solution */
+        /* Older drivers do not print the solution: it is the one that was chosen, if any. */
+        const char *name = ks_profiler_reader_running(r);
+
+        d = ks_reader_begin(r, err);
         if (!d)
             return fail_code(err);
         d->row.outcome = KS_O_OK;
-        ks_draft_name(d, unknown, sizeof unknown - 1);
+        d->row.index = s->index;
+        ks_draft_name(d, name ? name : unknown, strlen(name ? name : unknown));
     }
     d->row.time_ns = ms * 1e6;
     return 0;

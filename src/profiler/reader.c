@@ -142,13 +142,19 @@ static int grow_seen(struct ks_profiler_reader *r, struct ks_err *err)
     return 0;
 }
 
+static uint64_t key_of(const char *name, size_t n, int64_t split_k, bool is_listed)
+{
+    const uint64_t key = ks_id64(name, n) ^ ks_mix64((uint64_t)split_k + is_listed);
+
+    return key + (key == 0);
+}
+
 static int number_row(struct ks_profiler_reader *r, struct ks_profiler_row *row, struct ks_err *err)
 {
-    uint64_t key = ks_id64(row->instance, row->n_instance) ^
-                   ks_mix64((uint64_t)row->split_k_requested + (row->outcome == KS_O_NONE));
+    const uint64_t key =
+        key_of(row->instance, row->n_instance, row->split_k_requested, row->outcome == KS_O_NONE);
     struct seen *slot;
 
-    key += key == 0;
     if (2 * (r->n_seen + 1) > r->n_slots && grow_seen(r, err) < 0)
         return KS_ENOMEM;
     slot = find_slot(r->seen, r->n_slots, key);
@@ -399,6 +405,15 @@ const struct ks_profiler_summary *ks_profiler_reader_summary(const struct ks_pro
 const char *ks_profiler_reader_running(const struct ks_profiler_reader *r)
 {
     return r->is_running ? ks_buf_text(&r->running) : NULL;
+}
+
+uint32_t ks_profiler_reader_running_ordinal(const struct ks_profiler_reader *r)
+{
+    const char *name = ks_profiler_reader_running(r);
+
+    if (!name || r->n_slots == 0)
+        return 0;
+    return find_slot(r->seen, r->n_slots, key_of(name, strlen(name), KS_PROFILER_UNTOLD, false))->n;
 }
 
 void ks_profiler_reader_close(struct ks_profiler_reader *r)

@@ -79,6 +79,7 @@ static const struct ks_def run_defs[] = {
     F(16, INT, n_told, .def = -1),
     F(17, UINT, outcome, .lo = 1, .hi = KS_O_LIMIT - 1, .required = true),
     F(18, UINT, wall_ns, ),
+    F(19, INT, exit_status, ),
 };
 #undef F
 static const struct ks_fields run_fields =

@@ -26,7 +26,7 @@ struct ks_found_texts {
 /* ks_found_encode() - the record of one instance.
  * @r [in] cell.instance: id of the instance; run_instance: of the program's run; attempt and
  * worker: those of the run; seq: number of the row in the run, from 1; round_index: the repeat,
- * from 0 Texts that do not fit a frame are cut. */
+ * from 0. Texts that do not fit a frame are cut. */
 void ks_found_encode(const struct ks_record *r, const struct ks_found_texts *t,
                      struct ks_buf *body_out);
 
@@ -53,16 +53,17 @@ struct ks_program_run { /* KS_F_PROGRAM */
     uint32_t attempt;
     struct ks_id128 worker;
     char adapter[32], version[32];
-    char command[4096]; /* as a shell takes it; cut at its end */
-    char file[128];     /* in DIR/output, gzip; "" nothing was printed */
-    uint8_t digest[32]; /* SHA-256 of the output, not compressed */
-    uint64_t n_bytes;   /* printed */
-    uint64_t n_kept;    /* of them in the file: less only beyond KS_PROGRAM_KEPT_MAX */
-    uint64_t n_rows;    /* KS_F_FOUND */
-    uint64_t n_other;   /* lines that were no row and no known text */
-    uint64_t n_cut;     /* lines whose end was lost for their length */
-    int64_t n_told;     /* instances that the program says it has; -1: it does not say */
-    uint32_t outcome;   /* of the run */
+    char command[4096];  /* as a shell takes it; cut at its end */
+    char file[128];      /* in DIR/output, gzip; "" nothing was printed */
+    uint8_t digest[32];  /* SHA-256 of the output, not compressed */
+    uint64_t n_bytes;    /* printed */
+    uint64_t n_kept;     /* of them in the file: less only beyond KS_PROGRAM_KEPT_MAX */
+    uint64_t n_rows;     /* KS_F_FOUND */
+    uint64_t n_other;    /* lines that were no row and no known text */
+    uint64_t n_cut;      /* lines whose end was lost for their length */
+    int64_t n_told;      /* instances that the program says it has; -1: it does not say */
+    uint32_t outcome;    /* of the run */
+    int32_t exit_status; /* of its last process; minus the signal that ended it */
     uint64_t wall_ns;
 };
 #define KS_PROGRAM_KEPT_MAX (1ull << 30)

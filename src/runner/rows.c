@@ -80,6 +80,15 @@ static void fill_record(struct ks_runner_rows *rows, const struct ks_profiler_ro
     f->calls_per_sample = rows->protocol.n_repeats > 0 ? (uint32_t)rows->protocol.n_repeats : 1;
 }
 
+/* One line, whatever the program printed as JSON. */
+static void put_line(struct ks_buf *to, const char *key, const char *value)
+{
+    ks_buf_printf(to, "%s=", key);
+    for (; *value; value++)
+        ks_buf_u8(to, *value == '\n' ? ' ' : (uint8_t)*value);
+    ks_buf_u8(to, '\n');
+}
+
 static void put_traits(const struct ks_profiler_row *row, struct ks_buf *to)
 {
     if (row->split_k_requested != KS_PROFILER_UNTOLD)
@@ -87,9 +96,9 @@ static void put_traits(const struct ks_profiler_row *row, struct ks_buf *to)
     if (row->ordinal > 0)
         ks_buf_printf(to, "ordinal=%u\n", row->ordinal);
     for (size_t i = 0; i < row->n_traits; i++)
-        ks_buf_printf(to, "%s=%s\n", row->traits[i].key, row->traits[i].value);
+        put_line(to, row->traits[i].key, row->traits[i].value);
     if (row->rest[0])
-        ks_buf_printf(to, "rest=%s\n", row->rest);
+        put_line(to, "rest", row->rest);
 }
 
 static int send(struct ks_runner_rows *rows, const struct ks_profiler_row *row, struct ks_err *err)
@@ -122,11 +131,13 @@ int ks_runner_row(struct ks_runner_rows *rows, const struct ks_profiler_row *row
     return send(rows, row, err);
 }
 
-int ks_runner_row_died(struct ks_runner_rows *rows, const char *name, struct ks_err *err)
+int ks_runner_row_died(struct ks_runner_rows *rows, const char *name, uint32_t ordinal,
+                       struct ks_err *err)
 {
     const struct ks_record *done = &rows->runner->done;
     const struct ks_profiler_row row = { .instance = name,
                                          .n_instance = strlen(name),
+                                         .ordinal = ordinal,
                                          .outcome = done->outcome,
                                          .split_k_requested = KS_PROFILER_UNTOLD,
                                          .split_k_used = KS_PROFILER_UNTOLD,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* run.c - one run: start, read, deadlines, and what became of it. */
+#include "base/array.h"
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/text.h"
@@ -25,6 +26,12 @@ enum { CHUNK = 65536 };
 /* What ended the program. */
 enum why { WHY_EXIT, WHY_SILENCE, WHY_TIMEOUT };
 
+/* An instance of a listing, which is run alone. */
+struct chosen {
+    int64_t index;
+    char *name; /* owned */
+};
+
 struct run {
     struct ks_runner *r;
     struct ks_runner_rows rows;
@@ -34,8 +41,8 @@ struct run {
     char err_tail[KS_TAIL_MAX]; /* of standard error */
     uint32_t n_tail;
     uint64_t heard_ns;
-    int64_t chosen[256]; /* of a listing: the instances to run one by one */
-    uint32_t n_chosen;
+    struct chosen *chosen; /* [n_chosen] owned */
+    size_t n_chosen, cap_chosen;
     bool is_listing;
     struct ks_program_run end;
 };
@@ -65,15 +72,29 @@ static int on_err_piece(void *ctx, uint64_t offset, const void *bytes, size_t n,
     return send_piece(ctx, 1, offset, bytes, n, is_last, err);
 }
 
+static int choose(struct run *run, const struct ks_profiler_row *row, struct ks_err *err)
+{
+    char *name = strdup(row->instance);
+    int rc = name ? ks_reserve(&run->chosen, run->n_chosen + 1, &run->cap_chosen,
+                               sizeof *run->chosen, "instances", err)
+                  : ks_fail(err, KS_ENOMEM, "out of memory");
+
+    if (rc < 0)
+        free(name);
+    else
+        run->chosen[run->n_chosen++] = (struct chosen){ row->index, name };
+    return rc;
+}
+
+/* A listing may also time the instance that the program would choose: it is run like the others. */
 static int on_row(void *ctx, const struct ks_profiler_row *row, struct ks_err *err)
 {
     struct run *run = ctx;
 
     if (!run->is_listing)
         return ks_runner_row(&run->rows, row, err);
-    if (row->index != KS_PROFILER_UNTOLD && run->n_chosen < 256)
-        run->chosen[run->n_chosen++] = row->index;
-    return 0;
+    return row->outcome == KS_O_NONE && row->index != KS_PROFILER_UNTOLD ? choose(run, row, err)
+                                                                         : 0;
 }
 
 static void keep_tail(struct run *run, const char *bytes, size_t n)
@@ -272,10 +293,12 @@ static int run_process(struct run *run, const struct ks_profiler_command *comman
         fail(d, KS_O_LOAD_FAILED, 0, strerror(c.exec_errno));
     else
         judge(run, why, status);
+    run->end.exit_status = WIFSIGNALED(status) ? -WTERMSIG(status) : WEXITSTATUS(status);
     add_up(run);
     const char *running = ks_profiler_reader_running(run->reader);
     return running && ks_outcome_is_abnormal(d->outcome) && d->outcome != KS_O_EXITED
-               ? ks_runner_row_died(&run->rows, running, err)
+               ? ks_runner_row_died(&run->rows, running,
+                                    ks_profiler_reader_running_ordinal(run->reader), err)
                : 0;
 }
 
@@ -291,11 +314,9 @@ static void note_command(struct run *run, const struct ks_profiler_command *comm
 }
 
 /* One command. KS_EUNSUPPORTED of its words is the outcome. */
-static int run_command(struct run *run, const char *program, const int64_t *choice,
+static int run_command(struct run *run, const char *program, const struct ks_profiler_choice *c,
                        struct ks_err *err)
 {
-    const struct ks_profiler_choice chosen = { .index = choice ? *choice : 0 };
-    const struct ks_profiler_choice *c = choice ? &chosen : NULL;
     const struct ks_runner *r = run->r;
     struct ks_profiler_command command = { .n = 0 };
     struct ks_surroundings s;
@@ -321,26 +342,68 @@ static int run_command(struct run *run, const char *program, const int64_t *choi
     return rc;
 }
 
-/* A listing, then the instances one by one; what goes wrong with one says nothing of the next. */
+/* Nothing has gone wrong yet. */
+static void clear_verdict(struct ks_record *d)
+{
+    d->outcome = KS_O_OK;
+    d->status_code = 0;
+    d->reason[0] = '\0';
+}
+
+static int run_choice(struct run *run, const char *program, const struct chosen *one,
+                      struct ks_err *err)
+{
+    const struct ks_profiler_choice choice = { .index = one->index, .name = one->name };
+
+    clear_verdict(&run->r->done);
+    if (ks_now_ns() < run->r->deadline_ns)
+        return run_command(run, program, &choice, err);
+    judge(run, WHY_TIMEOUT, 0);
+    return 0;
+}
+
+/* Each instance alone: what goes wrong with one says nothing of the next. The run is what the last
+ * one that went wrong is; without any row, what the last one is. */
+static int run_all(struct run *run, const char *program, struct ks_err *err)
+{
+    struct ks_record *d = &run->r->done;
+    char reason[sizeof d->reason] = "";
+    uint32_t outcome = KS_O_OK;
+    int32_t status_code = 0;
+    int rc = 0;
+
+    for (size_t i = 0; rc == 0 && i < run->n_chosen; i++) {
+        rc = run_choice(run, program, &run->chosen[i], err);
+        if (rc < 0 || !ks_outcome_needs_look(d->outcome))
+            continue;
+        outcome = d->outcome;
+        status_code = d->status_code;
+        memcpy(reason, d->reason, sizeof reason);
+        if (ks_now_ns() >= run->r->deadline_ns)
+            break;
+    }
+    if (rc == 0 && (outcome != KS_O_OK || run->rows.n > 0))
+        fail(d, outcome, status_code, reason);
+    return rc;
+}
+
+/* A listing, then its instances. A listing that is whole counts, whatever the program did then. */
 static int run_choices(struct run *run, const char *program, struct ks_err *err)
 {
-    uint32_t worst = KS_O_OK;
-    struct ks_record *d = &run->r->done;
     int rc;
 
     run->is_listing = true;
     rc = run_command(run, program, NULL, err);
     run->is_listing = false;
-    if (rc < 0 || ks_outcome_needs_look(d->outcome))
+    if (rc < 0)
         return rc;
-    for (uint32_t i = 0; rc == 0 && i < run->n_chosen; i++) {
-        rc = run_command(run, program, &run->chosen[i], err);
-        if (ks_outcome_needs_look(d->outcome))
-            worst = d->outcome;
-    }
-    if (rc == 0 && run->n_chosen)
-        d->outcome = worst;
-    return rc;
+    if (run->n_chosen == 0 && run->r->done.outcome == KS_O_OK)
+        fail(&run->r->done, KS_O_UNSUPPORTED, 0, "the program listed no instance");
+    if (run->n_chosen == 0)
+        return 0;
+    if (ks_outcome_needs_look(run->r->done.outcome) && run->end.n_told != (int64_t)run->n_chosen)
+        return 0;
+    return run_all(run, program, err);
 }
 
 static int open_keeps(struct run *run, const struct ks_req_cell *cell, struct ks_err *err)
@@ -420,6 +483,9 @@ int ks_runner_run(struct ks_runner *r, const struct ks_req_cell *cell, struct ks
     ks_profiler_reader_close(run->reader);
     ks_keep_close(run->kept[0]);
     ks_keep_close(run->kept[1]);
+    for (size_t i = 0; i < run->n_chosen; i++)
+        free(run->chosen[i].name);
+    free(run->chosen);
     free(run);
     return rc;
 }

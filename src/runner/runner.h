@@ -4,10 +4,17 @@
  * It stands where ksweep-worker stands: started by the warden, requests on descriptor 3, frames on
  * 4, status page on 5 (record/request.h). The agent, rank 0 and the journal treat a run of a
  * program as a cell. Per cell it starts the program with a raw pseudo-terminal as its output, reads
- * that as a stream through the adapter (profiler/adapter.h), and sends KS_F_FOUND       a record
- * per instance, as it is printed KS_F_MSG_OUTPUT  the output, compressed KS_F_PROGRAM     what the
- * run was and where its output is KS_F_DONE        the record of the run: its end frame It kills
- * the program and all that descends from it at the end of the run, or at its deadlines. */
+ * that as a stream through the adapter (profiler/adapter.h). It sends
+ *
+ * - KS_F_FOUND: a record per instance, as it is printed
+ *
+ * - KS_F_MSG_OUTPUT: the output, compressed
+ *
+ * - KS_F_PROGRAM: what the run was and where its output is
+ *
+ * - KS_F_DONE: the record of the run, its end frame
+ *
+ * It kills the program and all that descends from it at the end of the run, or at its deadlines. */
 #ifndef KS_RUNNER_RUNNER_H
 #define KS_RUNNER_RUNNER_H
 
@@ -65,7 +72,9 @@ void ks_runner_rows_init(struct ks_runner_rows *rows, struct ks_runner *r,
 /* Sends the row's KS_F_FOUND. Rows of a listing are not sent. */
 int ks_runner_row(struct ks_runner_rows *rows, const struct ks_profiler_row *row,
                   struct ks_err *err);
-/* The instance that was running when its process ended abnormally, as r->done says. */
-int ks_runner_row_died(struct ks_runner_rows *rows, const char *name, struct ks_err *err);
+/* The instance that was running when its process ended abnormally, as r->done says.
+ * @ordinal [in] among rows of the same name, as ks_profiler_reader_running_ordinal() */
+int ks_runner_row_died(struct ks_runner_rows *rows, const char *name, uint32_t ordinal,
+                       struct ks_err *err);
 
 #endif

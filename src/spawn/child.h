@@ -18,10 +18,11 @@ struct ks_launch {
     struct ks_wire_ask ask;
     int fds[KS_SPAWN_FDS]; /* owned, -1 = none */
     int status_fd;         /* owned, -1 = none */
-    char *payload;         /* owned: the strings argv, env and cwd point into */
+    char *payload;         /* owned: the strings argv, env, .. point into */
     char **argv, **env;    /* owned arrays, NULL-terminated; env includes the inherited one */
     char *mark;            /* owned: KSWEEP_CHILD=warden:id */
     const char *cwd;       /* NULL = inherit */
+    const char *scratch;   /* NULL = none */
 };
 
 struct ks_child {
@@ -40,6 +41,7 @@ struct ks_child {
     struct rusage usage;
     pid_t leftover[KS_CHILD_LEFTOVER];
     uint32_t n_leftover;
+    char *scratch;      /* owned; NULL = none, or removed */
     uint64_t n_printed; /* bytes drained in all */
     uint64_t n_wakes;   /* see struct ks_child_end */
     uint32_t n_tail;
@@ -57,6 +59,8 @@ void ks_launch_release(struct ks_launch *l);
 int ks_child_start(struct ks_launch *l, int null_fd, struct ks_child **child_out, int *errno_out,
                    struct ks_err *err);
 void ks_child_destroy(struct ks_child *c);
+/* Removes its scratch directory: it and all its own are dead. */
+void ks_child_clean(struct ks_child *c);
 
 /* SIGKILL to its group. The first reason counts. */
 void ks_child_kill(struct ks_child *c, enum ks_end why, uint64_t now_ns);

@@ -103,6 +103,7 @@ static int unpack_strings(struct ks_launch *l, struct ks_err *err)
     for (uint32_t i = 0; i < l->ask.n_env; i++)
         added[i] = next_string(l, &at);
     l->cwd = l->ask.has_cwd ? next_string(l, &at) : NULL;
+    l->scratch = l->ask.has_scratch ? next_string(l, &at) : NULL;
     if (at != l->ask.n_payload || !l->argv[l->ask.n_argv - 1])
         return ks_fail(err, KS_EPROTO, "spawn request of %zu bytes ends at %zu",
                        (size_t)l->ask.n_payload, at);
@@ -292,9 +293,11 @@ int ks_child_start(struct ks_launch *l, int null_fd, struct ks_child **child_out
     pid_t self = getpid();
 
     errno = ENOMEM;
-    if (!c || open_pipes(output, exec) < 0 || (c->pid = fork()) < 0) {
+    if (!c || (l->scratch && !(c->scratch = strdup(l->scratch))) || open_pipes(output, exec) < 0 ||
+        (c->pid = fork()) < 0) {
         *errno_out = errno;
         rc = ks_fail_errno(err, "starting '%s'", l->argv[0]);
+        free(c ? c->scratch : NULL);
         free(c);
         ks_fd_close(&output[0]);
         ks_fd_close(&exec[0]);
@@ -318,10 +321,19 @@ out:
     return rc;
 }
 
+void ks_child_clean(struct ks_child *c)
+{
+    if (c->scratch)
+        (void)ks_remove_tree(c->scratch, NULL);
+    free(c->scratch);
+    c->scratch = NULL;
+}
+
 void ks_child_destroy(struct ks_child *c)
 {
     if (!c)
         return;
+    ks_child_clean(c);
     ks_fd_close(&c->output_fd);
     ks_fd_close(&c->exec_fd);
     if (c->page)

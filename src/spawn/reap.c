@@ -125,6 +125,7 @@ static bool settle(struct ks_loop *l, struct ks_child *c, uint64_t now_ns)
     if (c->is_reaped) {
         if (!kill_leftovers(l, c) && now_ns - c->ended_ns < KS_REAP_LIMIT_NS)
             return false;
+        ks_child_clean(c);
     } else {
         if (!c->killed_ns || now_ns - c->killed_ns < KS_REAP_LIMIT_NS)
             return false;
@@ -178,4 +179,6 @@ void ks_loop_kill_all(struct ks_loop *l)
         kill_everything(l);
         ks_sleep_ns(500000);
     } while (reap_dead(l) && ks_now_ns() < end_ns);
+    for (size_t i = 0; i < l->n; i++)
+        ks_child_clean(l->children[i]);
 }

@@ -128,11 +128,14 @@ static int pack_strings(const struct ks_spawn *what, struct ks_wire_ask *ask, st
         return ks_fail(err, KS_EINVAL, "a child needs at least argv[0]");
     if (what->cwd)
         ks_buf_put(b, what->cwd, strlen(what->cwd) + 1);
+    if (what->scratch)
+        ks_buf_put(b, what->scratch, strlen(what->scratch) + 1);
     if (!ks_buf_ok(b))
         return ks_fail(err, KS_ENOMEM, "out of memory");
     ask->n_argv = (uint32_t)n_argv;
     ask->n_env = (uint32_t)n_env;
     ask->has_cwd = what->cwd != NULL;
+    ask->has_scratch = what->scratch != NULL;
     ask->n_payload = b->len;
     return 0;
 }

@@ -23,14 +23,16 @@ struct ks_spawn {
     const char *const *argv; /* NULL-terminated; argv[0] an absolute path or searched in PATH */
     const char *const *env;  /* NULL-terminated "K=V", added to the inherited ones; NULL none */
     const char *cwd;         /* NULL = inherit */
-    int fds[KS_SPAWN_FDS];   /* become 3.. in the child; -1 = closed there; borrowed */
-    int status_fd;           /* memfd of struct ks_status (status.h), also one of fds, or -1 */
-    uint64_t deadline_ns;    /* CLOCK_MONOTONIC; 0 = none; beside the status page's own deadline */
-    uint64_t memory_bytes;   /* RLIMIT_AS; 0 = none */
-    uint64_t file_bytes;     /* RLIMIT_FSIZE, SIGXFSZ beyond it; 0 = none */
-    uint64_t rss_bytes;      /* polled: resident set of the child and all its own; 0 = none */
-    uint32_t n_processes;    /* RLIMIT_NPROC, when not root; 0 = none */
-    bool is_pinned;          /* use cpus */
+    const char *scratch; /* removed with all in it when the child has ended, also when the rank has;
+                            need not exist; NULL = none */
+    int fds[KS_SPAWN_FDS]; /* become 3.. in the child; -1 = closed there; borrowed */
+    int status_fd;         /* memfd of struct ks_status (status.h), also one of fds, or -1 */
+    uint64_t deadline_ns;  /* CLOCK_MONOTONIC; 0 = none; beside the status page's own deadline */
+    uint64_t memory_bytes; /* RLIMIT_AS; 0 = none */
+    uint64_t file_bytes;   /* RLIMIT_FSIZE, SIGXFSZ beyond it; 0 = none */
+    uint64_t rss_bytes;    /* polled: resident set of the child and all its own; 0 = none */
+    uint32_t n_processes;  /* RLIMIT_NPROC, when not root; 0 = none */
+    bool is_pinned;        /* use cpus */
     cpu_set_t cpus;
     uint64_t memory_nodes; /* bits: its memory only from these NUMA nodes, where that is allowed; 0
                               = any */

@@ -19,15 +19,16 @@ enum ks_wire_ask_kind {
     KS_ASK_LAUNCHER /* child: the process to end after the rank's death; 0: none */
 };
 
-/* rank -> warden. A spawn has its strings (argv, env, cwd; each with its NUL) in a memfd, which is
- * the first descriptor of the packet: a packet has a size limit, an environment has not. */
+/* rank -> warden. A spawn has its strings (argv, env, cwd, scratch; each with its NUL) in a memfd,
+ * which is the first descriptor of the packet: a packet has a size limit, an environment has not.
+ */
 struct ks_wire_ask {
     uint32_t kind, child;
     uint32_t n_argv, n_env;
     uint64_t n_payload;
     uint64_t deadline_ns, memory_bytes, file_bytes, rss_bytes, memory_nodes;
     uint32_t n_processes;
-    bool has_cwd, has_status, is_pinned, is_quiet;
+    bool has_cwd, has_scratch, has_status, is_pinned, is_quiet;
     bool has_fd[KS_SPAWN_FDS];
     char hold_prefix[KS_HOLD_BYTES]; /* "": none */
     cpu_set_t cpus;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/file.h"
 #include "base/text.h"
+#include "store/check_output.h"
 #include "store/produce.h"
 #include "store/store.h"
 #include "store/table.h"
@@ -342,6 +343,34 @@ static void report_runs(struct check *c, const struct ks_index *x)
              x->n_newer_frames);
 }
 
+static void on_output(void *ctx, const char *why)
+{
+    struct check *c = ctx;
+
+    find(c->out, "%s", why);
+}
+
+/* Only sweeps of programs keep outputs: no other journal is read a second time. */
+static int check_outputs(struct check *c, const struct ks_index *x, struct ks_err *err)
+{
+    char output[1300];
+    struct ks_err why;
+    int rc = 0;
+
+    for (size_t i = 0; rc == 0 && i < x->runs.n; i++) {
+        const struct ks_run_row *r = ks_list_at(&x->runs, i);
+
+        snprintf(output, sizeof(output), "%s/output", r->dir);
+        if (r->n_found > 0 || ks_path_is_dir(output))
+            rc = ks_check_outputs(r->dir, on_output, c, &why);
+    }
+    if (rc == KS_ENOMEM)
+        return ks_fail(err, rc, "%s", why.text);
+    if (rc < 0)
+        find(c->out, "%s", why.text);
+    return 0;
+}
+
 /* dirs and limits: one per run, in the file's order. */
 static int check_journals(struct check *c, const struct ks_list *runs, struct ks_err *err)
 {
@@ -370,6 +399,8 @@ static int check_journals(struct check *c, const struct ks_list *runs, struct ks
         if (rc < 0)
             find(c->out, "%s: %s", c->path, why.text);
     }
+    if (rc != KS_ENOMEM)
+        rc = check_outputs(c, &x, &why);
     ks_index_release(&x);
     return rc == KS_ENOMEM ? ks_fail(err, rc, "%s", why.text) : 0;
 }

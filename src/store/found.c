@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Which pairs of a problem and an instance a program could have reported, but did not. */
+/* Runs of programs: which have a row of their own, and which pairs of a problem and an instance
+ * they could have reported, but did not. */
 #include "store/index.h"
 
 #include <string.h>
@@ -106,4 +107,18 @@ int ks_index_count_found(struct ks_index *x, struct ks_err *err)
     ks_keys_release(&g.instances);
     ks_list_release(&g.list);
     return rc;
+}
+
+void ks_index_hide_runs(struct ks_index *x)
+{
+    for (size_t i = 0; i < x->cells.n; i++) {
+        struct ks_cell_info *c = ks_list_at(&x->cells, i);
+        const struct ks_record_ref *done;
+
+        if (c->final == KS_NO_ROW || c->n_found == 0)
+            continue;
+        done = ks_list_at(&x->records, c->final);
+        c->is_hidden = done->key.outcome == KS_O_OK || c->is_told;
+        x->n_measurements -= c->is_hidden;
+    }
 }

@@ -483,21 +483,6 @@ static void choose_rows(struct ks_index *x, const struct ks_cell_info *cell)
     }
 }
 
-/* A run whose rows say all has none of its own. */
-static void hide_runs(struct ks_index *x)
-{
-    for (size_t i = 0; i < x->cells.n; i++) {
-        struct ks_cell_info *c = ks_list_at(&x->cells, i);
-        const struct ks_record_ref *done;
-
-        if (c->final == KS_NO_ROW || c->n_found == 0)
-            continue;
-        done = ks_list_at(&x->records, c->final);
-        c->is_hidden = done->key.outcome == KS_O_OK || c->is_told;
-        x->n_measurements -= c->is_hidden;
-    }
-}
-
 static int decide_all(struct ks_index *x, struct ks_err *err)
 {
     struct ks_list held = { .size = sizeof(struct ks_attempt) };
@@ -515,7 +500,7 @@ static int decide_all(struct ks_index *x, struct ks_err *err)
                 choose_rows(x, cell);
             rc = decide(x, cell, &held, &where, err);
         }
-    hide_runs(x);
+    ks_index_hide_runs(x);
     ks_list_release(&held);
     ks_list_release(&where);
     return rc;

@@ -136,6 +136,8 @@ int ks_index_put_found(struct ks_index *x, uint32_t run, uint64_t id,
                        const struct ks_found_texts *t, struct ks_err *err);
 /* ---- found.c ---- */
 
+/* A run of a program whose rows say all has none of its own. After what counts was decided. */
+void ks_index_hide_runs(struct ks_index *x);
 /* n_found and n_absent_pairs of every run. After what counts was decided. */
 int ks_index_count_found(struct ks_index *x, struct ks_err *err);
 

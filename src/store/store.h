@@ -69,7 +69,8 @@ struct ks_store_check {
 /* ks_store_check() - integrity of a run directory or of an HDF5 file. Journals: every frame
  * readable. File: every dataset readable, HDF5's checksums and our own right. Both: every row of
  * every table is what the journals say, column by column; a file of several runs is compared when
- * all their directories are where they were. Returns 0 whatever was found; KS_ENOENT when there is
+ * all their directories are where they were. Outputs of programs: there, whole, and of the digest
+ * in the journal. Returns 0 whatever was found; KS_ENOENT when there is
  * nothing to check, KS_ENOMEM. */
 int ks_store_check(const char *path, struct ks_store_check *out, struct ks_err *err);
 

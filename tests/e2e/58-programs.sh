@@ -19,11 +19,11 @@ problems() { # FILE K...: one problem for each K
     done
 }
 
-job() { # NAME PROGRAM WORDS [FURTHER KEYS]: WORDS of the command, as JSON
+job() { # NAME PROGRAM WORDS [FURTHER KEYS]: WORDS of the command, as JSON; $silence and $timeout: seconds
     cat >"$1.json" <<END
 { "name": "$1", "operator": "grouped_conv",
-  "kernels": [ { "program": "lines", "path": "$2", "silence_s": 1, "timeout_s": 3,
-    "environment": { "MARK": "a b" }${4:-},
+  "kernels": [ { "program": "lines", "path": "$2", "silence_s": ${silence:-100}, "timeout_s": ${timeout:-200},
+    "environment": { "MARK": "a b", "NAP": "$$" }${4:-},
     "options": { "command": ["{program}", $3], "output": "json", "version": "1.0",
       "fields": { "instance": "name", "time": "ms", "rate": "tflops" }, "units": { "rate": "TFLOP/s" },
       "start": "^start (?<instance>.*)$", "unimplemented": "not implemented",
@@ -81,38 +81,97 @@ is "$(table good outcome n_rounds n_samples | counts)" '12 ok 3 3' 'is one more 
 
 # --- what becomes of a program that goes wrong; a problem for each way, named after it
 
-outcome_of() { # MODE
-    columns odd.table problem_name instance_name outcome status_code reason | sed -n "s/^$1 //p" | counts
+outcome_of() { # MODE [TABLE]
+    columns "${2:-odd.table}" problem_name instance_name outcome status_code reason | sed -n "s/^$1 //p" | counts
 }
 
-modes='crash silent noisy forks garbage none exits library'
-problems ways.csv 16 32 48 64 80 96 112 128
-sed -i 's/,p16$/,crash/; s/,p32$/,silent/; s/,p48$/,noisy/; s/,p64$/,forks/; s/,p80$/,garbage/
-    s/,p96$/,none/; s/,p112$/,exits/; s/,p128$/,library/' ways.csv
-cat >by_k.sh <<END
+by_k() { # MODE...: what by_k.sh does for the problems of ways.csv, in their order
+    cat >by_k.sh <<END
 #!/bin/bash
-modes=($modes)
+modes=($*)
 exec $fake \${modes[\$1 / 16 - 1]} 2
 END
-chmod +x by_k.sh
+    chmod +x by_k.sh
+}
+
+problems ways.csv 16 32 48 64 80 96
+sed -i 's/,p16$/,crash/; s/,p32$/,forks/; s/,p48$/,garbage/; s/,p64$/,none/; s/,p80$/,exits/; s/,p96$/,library/' ways.csv
+by_k crash forks garbage none exits library
 problem_list=ways.csv job odd "$tap_tmp/by_k.sh" '"{k_total}"'
+for mode in silent noisy; do # each ended by its own limit, long after its two rows
+    problems $mode.csv 16
+    sed -i "s/,p16\$/,$mode/" $mode.csv
+    silence=5 timeout=100
+    [ $mode = noisy ] && silence=100 timeout=6
+    job $mode "$fake" "\"$mode\", \"2\""
+    ksweep run $mode.json --out $mode >$mode.out 2>&1 &
+done
+unset silence timeout
 rc_is 1 'a sweep with runs that go wrong is complete, and needs a look' ksweep run odd.json --out odd
+wait
 ok 'its journal and results.h5 agree' ksweep check odd
 ok 'its table' table odd outcome
+table silent outcome >/dev/null
+table noisy outcome >/dev/null
 rows='1 Device<1, 128, {2, 1}> [v1] ok  , 1 Device<2, 128, {2, 1}> [v2] ok  '
 like "$(outcome_of crash)" "^1 Device<1.* ok .*, 1 Device<2.* ok .*, 1 Device<broken> crashed 11 Segm[^,]*$" \
     'a crash belongs to the instance that ran, what was printed before counts'
-is "$(outcome_of silent | sed 's/lines_[0-9a-f]*/lines_RUN/')" \
-    "$rows, 1 lines_RUN_r0 timeout  printed nothing for 1 s (silence_s)" 'silence has an end'
-is "$(outcome_of noisy | sed 's/lines_[0-9a-f]*/lines_RUN/')" \
-    "$rows, 1 lines_RUN_r0 timeout  not done after 3 s (timeout_s)" 'noise, too'
+is "$(outcome_of silent silent.table | sed 's/lines_[0-9a-f]*/lines_RUN/')" \
+    "$rows, 1 lines_RUN_r0 timeout  printed nothing for 5 s (silence_s)" 'silence has an end'
+is "$(outcome_of noisy noisy.table | sed 's/lines_[0-9a-f]*/lines_RUN/')" \
+    "$rows, 1 lines_RUN_r0 timeout  not done after 6 s (timeout_s)" 'noise, too'
 is "$(outcome_of forks)" "$rows" 'children of the program do not hold up the run'
-is "$(pgrep -f 'sleep 100[34]' | wc -l)" 0 'nor stay, in whatever session'
+is "$(pgrep -f "sleep 100[34][.]$$\$" | wc -l)" 0 'nor stay, in whatever session'
 like "$(outcome_of garbage)" '^1 lines_[^ ]* unsupported  the program reported no instance$' 'garbage is no row'
 like "$(outcome_of none)" '^1 lines_[^ ]* unsupported .*not implemented' 'exit 1 may mean: not implemented'
 like "$(outcome_of exits)" '^1 lines_[^ ]* exited 3 it did not work out$' 'another exit is a failure'
 like "$(outcome_of library)" '^1 lines_[^ ]* load_failed .*libck.so.1' 'a missing library is named'
-is "$(find "$TMPDIR" -mindepth 1 -name 'ksweep-*')" '' 'working directories are gone'
+work_dirs() { find "$TMPDIR" -mindepth 1 -maxdepth 1 -name 'ksweep-*'; }
+has_work_dirs() { [ -n "$(work_dirs)" ]; }
+no_work_dirs() { [ -z "$(work_dirs)" ]; }
+is "$(work_dirs)" '' 'working directories are gone'
+
+problems killed.csv 16
+job killed "$fake" '"silent", "2"'
+ksweep run killed.json --out killed >killed.out 2>&1 &
+settles 60 has_work_dirs
+kill -KILL $!
+ok 'also that of a rank that was killed' settles 60 no_work_dirs
+
+by_k good good good good good library
+rc_is 1 'runs of one outcome are repeated' ksweep run odd.json --out odd --resume --retry exited
+table odd outcome >/dev/null
+is "$(outcome_of exits)" "$rows" 'their rows take the place of the failure'
+like "$(outcome_of none)" '^1 lines_[^ ]* unsupported .*not implemented' 'the others stay'
+like "$(outcome_of crash)" 'Device<broken> crashed 11' 'as they were'
+
+# --- outputs are checked, too
+
+one=$(find odd/output -name '*.out.gz' | head -n 1)
+cp "$one" kept
+printf 'other' | gzip >"$one"
+rc_is 1 'another output than the one in the journal' ksweep check odd
+like "$(cat out)" "finding: .*$one: 5 bytes, which are not the" 'is found'
+head -c -9 kept >"$one"
+rc_is 1 'one that is cut off' ksweep check odd
+like "$(cat out)" "finding: .*$one: .*cut off" 'is found'
+rm "$one"
+rc_is 1 'one that is gone' ksweep check odd
+like "$(cat out)" "finding: .*$one: .*not there" 'is found'
+
+# --- a program that fills the disk it runs on
+
+mkdir small
+if mount -t tmpfs -o size=1m tmpfs small 2>/dev/null; then
+    problems fills.csv 16 32
+    job fills "$fake" '"fills", "2"'
+    rc_is 1 'a full disk' env TMPDIR="$tap_tmp/small" ksweep run fills.json --out fills
+    is "$(table fills outcome status_code reason | sed 's/head:.*: //' | counts)" \
+        '2 exited 4 No space left on device, 4 ok  ' 'is the end of each run, and leaves room for the next'
+    umount small
+else
+    tap_note 'no tmpfs can be mounted here: the full disk was not tried'
+fi
 
 # --- Composable Kernel's profiler, found in a directory
 
@@ -143,8 +202,37 @@ print(s["total"], s["success"], s["failed"], s["skipped"], "%.2f" % s["success_r
 for o in sorted(r["results"], key=lambda o: o["operation"]):
     print(o["operation"], o["success"], o["returncode"], o["rows"], len(gzip.open(o["stdout"]).read()) > 30)' |
     paste -sd '|')" \
-    '3 2 0 1 0.67|grouped_conv_bwd_data False 0 0 True|grouped_conv_bwd_weight True 0 2 True|grouped_conv_fwd True 0 3 True' \
+    '3 2 0 1 0.67|grouped_conv_bwd_data False 1 0 True|grouped_conv_bwd_weight True 1 2 True|grouped_conv_fwd True 0 3 True' \
     'results as JSON, in the form of the original script'
+
+cat >years.json <<END
+{ "name": "years", "operator": "grouped_conv", "problems": [ { "file": "three.csv" } ], "kernels": [
+  { "program": "ckprofiler", "path": "$(dirname "$fake")", "options": { "version": "2024" },
+    "environment": { "CK_VERSION": "2024" } },
+  { "program": "ckprofiler", "path": "$(dirname "$fake")", "options": { "version": "2026" },
+    "environment": { "CK_VERSION": "2026" } } ] }
+END
+ok 'other generations' ksweep run years.json --out years
+is "$(table years problem_name outcome time_median_ns split_k_used protocol |
+    sed 's/ckprofiler version=\([0-9]*\) .*/\1/' | grep -v forward | counts)" \
+    "$(printf '%s\n' 'backward_data ok 500000  2024' 'backward_data ok 500000 1 2026' 'backward_data ok 250000 2 2026' \
+        'backward_weight ok 2e+06 4 2024' 'backward_weight wrong_result  2 2024' \
+        'backward_weight ok 2e+06 4 2026' 'backward_weight wrong_result  2 2026' | counts)" \
+    'each has its arguments and lines'
+is "$(table years problem_name outcome | grep forward | counts)" '4 forward ok, 2 forward unsupported' 'in each direction'
+
+# --- MIOpen's driver
+
+sed -n '1p; /,forward,/p' three.csv >forward.csv
+cat >miopen.json <<END
+{ "name": "miopen", "operator": "grouped_conv", "problems": [ { "file": "forward.csv" } ], "kernels": [
+  { "program": "miopendriver", "path": "$(dirname "$fake")" },
+  { "program": "miopendriver", "path": "$(dirname "$fake")", "options": { "mode": "solutions", "verify": true } } ] }
+END
+rc_is 1 'miopendriver' ksweep run miopen.json --out miopen
+is "$(table miopen instance_name outcome status_code n_samples protocol | sed 's/miopendriver .*verified=//' | counts)" \
+    "$(printf '%s\n' 'ConvFast ok  1 none' 'ConvFast ok  1 gpu' 'ConvWinoFuryRxS<2-3> wrong_result  0 gpu' \
+        'ConvBroken crashed 11 0 gpu' | counts)" 'the chosen solution, and each one once: a crash has its name'
 
 # --- its surroundings
 

@@ -19,7 +19,7 @@ done
 cat >job.json <<END
 { "name": "killed", "operator": "grouped_conv",
   "kernels": [ { "program": "lines", "path": "$KSWEEP_SOURCE_DIR/tests/fake/profilers/timer.sh",
-    "options": { "command": ["{program}", "good", "$ROWS", "0.03"], "output": "json",
+    "options": { "command": ["{program}", "good", "$ROWS", "0.2"], "output": "json",
       "fields": { "instance": "name", "time": "ms" }, "start": "^start (?<instance>.*)$" } } ],
   "problems": [ { "file": "list.csv" } ] }
 END

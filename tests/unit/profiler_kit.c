@@ -80,6 +80,8 @@ static void put_summary(const struct ks_profiler_reader *r, struct ks_buf *b)
         ks_buf_printf(b, " best %s %.12g", s->best, s->best_time_ns);
     if (running)
         ks_buf_printf(b, " running %s", running);
+    if (running && ks_profiler_reader_running_ordinal(r))
+        ks_buf_printf(b, " #%" PRIu32, ks_profiler_reader_running_ordinal(r));
     if (s->reason[0])
         ks_buf_printf(b, " says %s", s->reason);
 }

@@ -11,7 +11,8 @@
  *     outcome "name" #ordinal t=ns f=flop/s b=bytes/s k=requested/used i=index [v] [?reason]
  *     [key=value..] [+rest]
  * with what is not told left out, then "= rows ok unsupported wrong untrusted listed other" and, if
- * any, "end", "unimplemented", "found N", "valid N", "best NAME", "running NAME", "says REASON". */
+ * any, "end", "unimplemented", "found N", "valid N", "best NAME", "running NAME [#ordinal]", "says
+ * REASON". */
 void profiler_read(const char *adapter, const char *options, const struct ks_problem *p,
                    const struct ks_profiler_choice *choice, const void *bytes, size_t n,
                    size_t chunk, struct ks_buf *out);

@@ -114,7 +114,8 @@ static void other_frames(void **state)
                                   .worker = { 8, 9 },
                                   .n_told = -1,
                                   .n_rows = 4,
-                                  .outcome = KS_O_OK };
+                                  .outcome = KS_O_OK,
+                                  .exit_status = -11 };
     struct ks_program_run run_back;
     struct ks_program_piece piece = { .file = "01-02-1-0a.out.gz", .offset = 9, .is_last = 1 };
     struct ks_program_piece piece_back;

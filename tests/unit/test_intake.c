@@ -77,7 +77,10 @@
 #define PERF(ms, name) "Perf:  " ms " ms, 1 TFlops, 2 GB/s, " name "\n"
 #define TEN            "0123456789"
 #define HUNDRED        TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN
-#define CUT_OUTPUT     HUNDRED HUNDRED HUNDRED HUNDRED HUNDRED
+/* 500 characters, one of them of two bytes */
+#define CUT_OUTPUT                                                                                 \
+    "\\u00b5"                                                                                      \
+    "123456789" TEN TEN TEN TEN TEN TEN TEN TEN TEN HUNDRED HUNDRED HUNDRED HUNDRED
 
 struct expected {
     const char *name, *text;

@@ -62,6 +62,8 @@ static void test_rows(void **state)
           "= 4 1 1 1 1 0 0 end" },
         { pattern, "run a k1\rtime 3 ms\r\nstart beta, the <2nd>\nSegmentation fault\n",
           "ok \"a\" #0 t=3000000 k=1\n= 1 1 0 0 0 0 1 running beta, the <2nd>" },
+        { pattern, "beta cannot\nstart beta\n", /* the second of its name */
+          "unsupported \"beta\" #0 ?beta cannot\n= 1 0 1 0 0 0 0 running beta #1" },
         { pattern, "nothing for bf16\n", "= 0 0 0 0 0 0 0 unimplemented says bf16" },
         { pattern, "", "= 0 0 0 0 0 0 0" },
     };

@@ -44,9 +44,13 @@ noisy)
     while sleep 0.05; do echo 'still at it'; done
     ;;
 forks) # children that hold the terminal, one of them in a session of its own
-    sleep 1003 &
-    setsid sleep 1004 &
+    sleep "1003.$NAP" &
+    setsid sleep "1004.$NAP" &
     some_rows 1 "$rows"
+    ;;
+fills) # the disk that it runs on
+    some_rows 1 "$rows"
+    head -c 8000000 /dev/zero >big || exit 4
     ;;
 garbage)
     head -c 20000 /dev/urandom
