@@ -58,8 +58,8 @@ static void add_line(const struct ks_progress *p)
     ks_buf_release(&text);
 }
 
-/* What rank 0 wrote last. Its first report may still be missing: the file is then absent, or that of
- * the life before, whose rank 0 had another pid. */
+/* What rank 0 wrote last. Its first report may still be missing: the file is then absent, or that
+ * of the life before, whose rank 0 had another pid. */
 static void look(const char *dir, int32_t pid, const struct ks_term *t, uint64_t *line_ns)
 {
     struct ks_progress p;

@@ -234,8 +234,8 @@ static void forget_ranks(void)
 
         snprintf(name, sizeof(name), "%.*s", (int)strcspn(entry, "="), entry);
         if (is_rank_variable(entry))
-            (void)unsetenv(name); /* moves the next entry here, unless the name is longer than that */
-        e += *e == entry;
+            (void)unsetenv(name);
+        e += *e == entry; /* one that was removed has made room for the next */
     }
 }
 
