@@ -23,7 +23,7 @@ static void put_choices(const struct ks_opt *o, const char *between, struct ks_b
         ks_buf_printf(to, "%s%s", i ? between : "", o->choices[i]);
 }
 
-/* "500" ms is hard to read as a default of minutes; the text stays what the table says. */
+/* As the table spells it: "15s" is not turned into milliseconds. */
 static const char *default_text(const struct ks_opt *o)
 {
     return o->def && *o->def ? o->def : "none";

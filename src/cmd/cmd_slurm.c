@@ -229,11 +229,12 @@ static const char tail[] = "\n# The rest needs no edit: slurm/common.sh runs the
                            "[ \"$(type -t ks_main)\" = function ] || { echo \"no common.sh; is "
                            "ksweep=$ksweep right?\"; exit 2; }\n";
 
+/* job_path: as named; a bare name stands for an installed job, whose file the grid knows. */
 static int put_script(const struct ks_grid *g, const struct config *c, const char *job_path,
                       const struct request *r, struct ks_buf *to, struct ks_err *err)
 {
     char job[PATH_MAX], dir[PATH_MAX], program[PATH_MAX], name[160];
-    int rc = absolute(job_path, job, err);
+    int rc = absolute(ks_path_exists(job_path) ? job_path : g->job.path, job, err);
 
     snprintf(name, sizeof(name), "%s.ksweep", g->job.name);
     if (rc == 0)

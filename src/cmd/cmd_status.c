@@ -106,15 +106,28 @@ static void expect_visits(const struct ks_ledger *l, const struct ks_job_rec *jo
     v->n_remaining += (uint64_t)(each * (double)v->n_race_problems);
 }
 
-/* Rank 0's own estimate, less its age while it goes on. Older releases left none. */
+static bool is_running(const struct view *v)
+{
+    return v->owner.is_alive && !v->owner.is_closed;
+}
+
+/* Of all records: pauses between the lives of the run count as time. */
+static double rate_of_all(const struct ks_ledger_counts *n)
+{
+    double seconds = n->last_ns > n->first_ns ? (double)(n->last_ns - n->first_ns) * 1e-9 : 0;
+    return seconds > 0 ? (double)n->n_final / seconds : -1;
+}
+
+/* Rank 0's own estimate and rate, the former less its age while it goes on. Older releases left
+ * none, and a run that has just been resumed has still the one of its life before. */
 static void estimate(struct view *v)
 {
-    double seconds =
-        v->n.last_ns > v->n.first_ns ? (double)(v->n.last_ns - v->n.first_ns) * 1e-9 : 0;
-    v->rate = seconds > 0 ? (double)v->n.n_final / seconds : -1;
-    if (ks_progress_read(v->dir, &v->progress, NULL) < 0 || !v->n_remaining)
+    const bool has = ks_progress_read(v->dir, &v->progress, NULL) == 0 &&
+                     (!is_running(v) || v->progress.pid == v->owner.segment.pid);
+    v->rate = has && v->progress.rate > 0 ? v->progress.rate : rate_of_all(&v->n);
+    if (!has || !v->n_remaining)
         v->progress.left_s = -1;
-    else if (v->owner.is_alive && !v->owner.is_closed)
+    else if (is_running(v))
         ks_progress_age(&v->progress, ks_realtime_ns());
 }
 
@@ -136,14 +149,9 @@ static int look(const char *dir, struct ks_ledger *l, struct view *v, struct ks_
     v->exit_code = ks_status_exit(dir, &v->n_again);
     v->lost_hosts = ks_ledger_lost_hosts(l);
     v->state = v->n_pending || v->n_again || v->n_race_problems ? "stopped, resumable" : "complete";
-    if (v->owner.is_alive && !v->owner.is_closed)
+    if (is_running(v))
         v->state = "running";
     return 0;
-}
-
-static bool is_running(const struct view *v)
-{
-    return v->owner.is_alive && !v->owner.is_closed;
 }
 
 static void print_left(const struct view *v)

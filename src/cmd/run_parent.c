@@ -131,9 +131,21 @@ static int tell_ranks(const struct ks_opt *opts, const struct ks_run_options *o,
     return rc;
 }
 
+/* Rank 0 died and cannot say how to go on. Where it has not begun there is nothing to resume. */
+static void tell_go_on(const struct ks_log *log, const char *dir)
+{
+    const char *command = getenv(KS_RUN_GO_ON_ENV);
+    char journal[1100];
+
+    if (command && ks_path_join(journal, sizeof(journal), dir, "journal", NULL) == 0 &&
+        ks_path_is_dir(journal))
+        ks_logf(log, KS_WARN, "rank 0 has died, the journal is whole; resume with: %s", command);
+}
+
 /* mpirun's own exit status says little: with --enable-recovery it is 0 whatever the ranks do. */
-static int conclude(const struct ks_front_end *end, const struct ks_mpirun *m, const char *dir,
-                    const struct stamp *before, struct ks_err *err)
+static int conclude(const struct ks_log *log, const struct ks_front_end *end,
+                    const struct ks_mpirun *m, const char *dir, const struct stamp *before,
+                    struct ks_err *err)
 {
     const struct stamp now = stamp_of(dir);
 
@@ -143,6 +155,7 @@ static int conclude(const struct ks_front_end *end, const struct ks_mpirun *m, c
         return end->rank0_exit;
     if (end->n_signals)
         return KS_EXIT_INCOMPLETE;
+    tell_go_on(log, dir);
     return ks_fail(err, KS_ECHILD, "'%s' ended with %d before rank 0 had a result, see above",
                    m->path, end->launcher_exit);
 }
@@ -168,7 +181,7 @@ static int start(struct ks_cmd_env *env, const struct ks_opt *opts, const struct
     if (end.n_killed)
         ks_logf(&env->log, KS_WARN, "%u processes of the ranks were left behind, and killed",
                 end.n_killed);
-    return conclude(&end, m, dir, &before, err);
+    return conclude(&env->log, &end, m, dir, &before, err);
 }
 
 int ks_run_as_parent(struct ks_cmd_env *env, const struct ks_opt *opts,

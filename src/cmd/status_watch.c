@@ -58,13 +58,14 @@ static void add_line(const struct ks_progress *p)
     ks_buf_release(&text);
 }
 
-/* What rank 0 told last; its first word may still be to come. */
-static void look(const char *dir, const struct ks_term *t, uint64_t *line_ns)
+/* What rank 0 wrote last. Its first report may still be missing: the file is then absent, or that
+ * of the life before, whose rank 0 had another pid. */
+static void look(const char *dir, int32_t pid, const struct ks_term *t, uint64_t *line_ns)
 {
     struct ks_progress p;
     uint64_t now = ks_now_ns();
 
-    if (ks_progress_read(dir, &p, NULL) < 0)
+    if (ks_progress_read(dir, &p, NULL) < 0 || p.pid != pid)
         return;
     ks_progress_age(&p, ks_realtime_ns());
     if (t->is_terminal)
@@ -91,7 +92,7 @@ int ks_status_watch(const char *dir, struct ks_err *err)
         if (t.is_terminal && !has_cleared)
             fputs(KS_TERM_HOME KS_TERM_REST, stdout);
         has_cleared = true;
-        look(dir, &t, &line_ns);
+        look(dir, owner.segment.pid, &t, &line_ns);
         ks_sleep_ns(LOOK_NS);
     }
     if (rc == 0 && t.is_terminal && has_cleared)

@@ -230,9 +230,12 @@ static void forget_ranks(void)
     for (char **e = environ; *e;) {
         char name[128];
 
-        snprintf(name, sizeof(name), "%.*s", (int)strcspn(*e, "="), *e);
-        if (!is_rank_variable(*e) || unsetenv(name) < 0)
-            e++;
+        const char *const entry = *e;
+
+        snprintf(name, sizeof(name), "%.*s", (int)strcspn(entry, "="), entry);
+        if (is_rank_variable(entry))
+            (void)unsetenv(name);
+        e += *e == entry; /* one that was removed has made room for the next */
     }
 }
 

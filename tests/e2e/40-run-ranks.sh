@@ -10,14 +10,16 @@ need_program mpirun cc timeout pgrep
 . "$(dirname "$0")/sweep.sh"
 cd "$tap_tmp" || exit 1
 unset KSWEEP_MPIRUN
-ksweep build "$tiny_job" --cache "$tiny_cache" >build.out 2>&1
+tiny_sim 0 >fast.json
 
 stub() { # FILE VERSION BODY
     printf '#!/bin/sh\n[ "$1" = --version ] && { echo "%s"; exit; }\n%s\n' "$2" "$3" >"$1"
     chmod +x "$1"
 }
-of() { pgrep -f "ksweep run .* --out $1( |\$)"; } # every process of a run, by its directory
-no_process() { ! of "$1" >/dev/null; }
+# Every process of a run, by its directory: with its whole path, other tests may use the same name.
+of() { pgrep -f "ksweep run .* --out $tap_tmp/$1( |\$)"; }
+# What looks at all processes, or starts a program, does so a few times a second only.
+no_process() { ! of "$1" >/dev/null || { sleep 0.2; false; }; }
 is_gone() { ! kill -0 "$1" 2>/dev/null; }
 
 # --- refused before a rank is started
@@ -47,37 +49,48 @@ like "$(cat err)" 'KSWEEP_MPIRUN' 'it says where it looked'
 
 SLURM_JOB_ID=7 SLURM_JOBID=7 SLURM_JOB_NUM_NODES=2 SLURM_NNODES=2 SLURM_NODELIST='far[1-2]' \
     SLURM_JOB_NODELIST='far[1-2]' SLURM_TASKS_PER_NODE='1(x2)' \
-    rc_is 0 'two ranks: the exit status is 0' timeout 60 ksweep run "$tiny_job" -n 2 --out whole --cache "$tiny_cache"
+    rc_is 0 'two ranks: the exit status is 0' timeout 60 ksweep run fast.json -n 2 --out whole
 like "$(cat err)" 'Slurm job 7 .*this host only' 'in an allocation it says that it stays on this host'
 like "$(cat out)" '^complete: 15 cells, [0-9]+ ok' 'the result is printed'
 is "$(exit_of whole) $(field whole done)" '0 15' 'every cell is there'
-refused 'a complete directory' "is complete; its report: ksweep-analyze report whole/results.h5" "$tiny_job" -n 2 --out whole
+refused 'a complete directory' "is complete; its report: ksweep-analyze report whole/results.h5" fast.json -n 2 --out whole
 ok 'its report is where it says' ksweep-analyze report whole/results.h5
-sed "s|../../kernels|$KSWEEP_SOURCE_DIR/kernels|; s|\"tiny.csv\"|\"$KSWEEP_SOURCE_DIR/tests/data/tiny.csv\"|
-    s/\"max_ms\": 20/\"max_ms\": 30/" "$tiny_job" >other.json
+sed 's/"max_ms": 20/"max_ms": 30/' fast.json >other.json
 refused 'a resume with another job' 'measured under another job' other.json -n 2 --out whole --resume
 is "$(exit_of whole)" 2 'its status says 2'
 
 # --- Ctrl-C: once and the cells in flight finish; the command that is printed goes on
 
-sed "s|../../kernels|$KSWEEP_SOURCE_DIR/kernels|; s|\"tiny.csv\"|\"$KSWEEP_SOURCE_DIR/tests/data/tiny.csv\"|
-    s/\"warmup_ms\": 1,/\"warmup_ms\": 400,/" "$tiny_job" >slow.json
-has_done() { [ "$(field "$1" done)" -ge "$2" ] 2>/dev/null; }
-ksweep run slow.json -n 2 --out once --cache "$tiny_cache" >once.out 2>once.err &
+tiny_sim 150000 >slow.json
+has_done() { sleep 0.2; [ "$(field "$1" done)" -ge "$2" ] 2>/dev/null; }
+ksweep run slow.json -n 2 --out "$tap_tmp/once" >once.out 2>once.err &
 pid=$!
-ok 'INT: it measures' settles 30 has_done once 1
+ok 'INT: it measures' settles 60 has_done once 1
 kill -INT $pid
 wait $pid
 is $? 3 'INT: ends with 3, resumable'
 ok 'INT: the results are gathered' test -s once/results.h5
 ok 'INT: not all of them' test "$(field once done)" -lt 15
 ok 'INT: no process is left' no_process once
-rc_is 2 'INT: the directory is refused to a new run' ksweep run slow.json -n 2 --out once --cache "$tiny_cache"
+rc_is 2 'INT: the directory is refused to a new run' ksweep run slow.json -n 2 --out "$tap_tmp/once"
 go_on=$(sed -n 's/.*go on with: \(.*\) (or choose.*/\1/p' err)
-like "$go_on" 'ksweep run slow.json .*-n 2 --resume --out once' 'INT: and told the whole command'
-like "$(cat once.err)" 'resume with: .*ksweep run slow.json .*-n 2 --resume --out once' 'INT: which the log has, too'
+like "$go_on" 'ksweep run slow.json .*-n 2 --resume --out [^ ]*/once' 'INT: and told the whole command'
+like "$(cat once.err)" 'resume with: .*ksweep run slow.json .*-n 2 --resume --out [^ ]*/once' 'INT: which the log has, too'
 rc_is 0 'INT: pasted, it completes the sweep' timeout 60 bash -c "$go_on"
 is "$(field once done)" 15 'INT: every cell'
+
+# --- rank 0 is killed: its parent says so, and how to go on
+
+ksweep run slow.json -n 2 --out "$tap_tmp/headless" --lost-after 1s >headless.out 2>headless.err &
+pid=$!
+ok 'rank 0 measures' settles 60 has_done headless 1
+for p in $(of headless); do
+    tr '\0' '\n' <"/proc/$p/environ" 2>/dev/null | grep -qx 'OMPI_COMM_WORLD_RANK=0' && kill -KILL "$p"
+done
+wait $pid 2>"$tap_tmp/err"
+is $? 3 'rank 0 is killed: 3, resumable'
+like "$(cat headless.err)" 'rank 0 has died.*resume with: .*ksweep run slow.json .*-n 2 --resume --out [^ ]*/headless' 'and it says how'
+ok 'and no process is left' settles 60 no_process headless
 
 # --- kernels that hang: the second Ctrl-C ends all; a parent that is killed leaves no orphans
 
@@ -90,6 +103,7 @@ cat >hang.json <<EOF
 EOF
 hangs() { # MARK: a worker of this run sleeps in its kernel
     local p
+    sleep 0.2
     for p in $(pgrep -x ksweep-worker); do
         tr '\0' '\n' <"/proc/$p/environ" 2>/dev/null | grep -q "^HANG_MARK=$1\$" &&
             grep -q nanosleep "/proc/$p/wchan" && return
@@ -97,35 +111,36 @@ hangs() { # MARK: a worker of this run sleeps in its kernel
     return 1
 }
 for how in INT KILL; do
-    HANG_MARK=$tap_tmp/$how ksweep run hang.json -n 2 --out hang$how --cache "$tiny_cache" >hang.out 2>hang.err &
+    HANG_MARK=$tap_tmp/$how ksweep run hang.json -n 2 --out "$tap_tmp/hang$how" --cache "$tiny_cache" >hang.out 2>hang.err &
     pid=$!
     ok "$how: its kernels hang" settles 60 hangs "$tap_tmp/$how"
     kill -$how $pid
-    [ $how = KILL ] || { sleep 0.3; kill -INT $pid; }
-    ok "$how: the parent ends" settles 10 is_gone $pid
+    # The second signal must not come before rank 0 has taken the first.
+    [ $how = KILL ] || { ok 'INT: the first one waits for them' settles 60 grep -q 'finishing the cells' hang.err && kill -INT $pid; }
+    ok "$how: the parent ends" settles 60 is_gone $pid
     wait $pid 2>"$tap_tmp/err"
     [ $how = KILL ] || is "$(exit_of hang$how)" 3 "$how: resumable"
-    ok "$how: no rank, warden or launcher is left" settles 10 no_process hang$how
+    ok "$how: no rank, warden or launcher is left" settles 60 no_process hang$how
     not_ok "$how: and no worker" hangs "$tap_tmp/$how"
 done
 
 # --- before rank 0 can take a signal the first Ctrl-C ends all
 
-stub "$tap_tmp/sleeps" 'mpirun (Open MPI) 4.1.4' 'sleep 987 & touch "$0.called"; wait'
-KSWEEP_MPIRUN=$tap_tmp/sleeps ksweep run "$tiny_job" -n 2 --out early --cache "$tiny_cache" >early.out 2>&1 &
+stub "$tap_tmp/sleeps" 'mpirun (Open MPI) 4.1.4' 'sleep 987 & echo $! >"$0.pid"; touch "$0.called"; wait'
+KSWEEP_MPIRUN=$tap_tmp/sleeps ksweep run fast.json -n 2 --out early >early.out 2>&1 &
 pid=$!
-settles 10 test -e sleeps.called
+ok 'the launcher starts' settles 60 test -e sleeps.called
 kill -INT $pid
 wait $pid
 is $? 3 'too early for rank 0: 3'
-is "$(pgrep -fx 'sleep 987')" '' 'and the launcher is gone with what it started'
+ok 'and the launcher is gone with what it started' is_gone "$(cat sleeps.pid)"
 
 # --- Open MPI 5, by its options
 
 stub "$tap_tmp/open5" 'mpirun (Open MPI) 5.0.3' 'echo "$*" >"$0.words"; env | grep "^PRTE_MCA" >"$0.env"
 while [ "$1" != --enable-recovery ]; do shift; done; shift; [ "$1" = --allow-run-as-root ] && shift; exec "$@"'
 KSWEEP_MPIRUN=$tap_tmp/open5 rc_is 0 'a stub of Open MPI 5 starts one rank' \
-    timeout 60 ksweep run "$tiny_job" -n 2 --out five --cache "$tiny_cache"
+    timeout 60 ksweep run fast.json -n 2 --out five
 like "$(cat open5.words)" '^-n 2 --host localhost:2 --map-by :OVERSUBSCRIBE --bind-to none --enable-recovery' 'with the options that it knows'
 like "$(cat open5.env)" 'PRTE_MCA_plm=.slurm' 'and without a batch system'
 

@@ -1,9 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# An installed ksweep finds its worker, its kernels and its problem lists beside itself. The worker
+# group: mpi
+# An installed ksweep finds its worker, its MPI module, its kernels and its problem lists beside itself. The worker
 # alone, without the libraries of the others: 84-gpu-bare-cmake.sh.
 . "$(dirname "$0")/tap.sh"
-need_program cmake cc
+need_program cmake cc mpirun
+. "$(dirname "$0")/sweep.sh"
 build=$KSWEEP_BIN/..
 [ -f "$build/CMakeCache.txt" ] || skip_all "the programs do not stand in a build tree"
 cd "$tap_tmp" || exit 1
@@ -25,6 +27,13 @@ like "$(cat run/job.json)" "\"config\": \"$tap_tmp/there/share/ksweep/kernels/co
     'with the kernels that were installed'
 ok 'and writes a table' there/bin/ksweep-analyze table run/results.h5 -o table.csv
 is "$(sed 1d table.csv | wc -l)" 15 'one row per cell'
+mkdir links
+ln -s ../there/bin/ksweep links/ksweep
+tiny_sim 0 >sim.json
+ok 'two ranks, by a symbolic link: it loads its MPI' links/ksweep run sim.json -n 2 --out linked
+is "$(exit_of linked)" 0 'and all is measured'
+not_ok 'without its module it does not' env KSWEEP_MPI_MODULE="$tap_tmp/none.so" links/ksweep run sim.json -n 2 --out lacking
+like "$(cat err)" "MPI cannot be loaded: .*none.so" 'and says which one is missing'
 ok 'plan finds the installed job' there/bin/ksweep plan there/share/ksweep/jobs/quickstart.json
 ok 'by its bare name, too' there/bin/ksweep plan quickstart
 for f in common.sh one_node.sbatch many_nodes.sbatch array.sbatch chain.sbatch; do

@@ -1,21 +1,18 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # waits: yes
+# group: mpi
 # What is told of a running sweep: a bar on a terminal, lines elsewhere, status --watch; cells by name;
 # what plan knows of instances that refuse problems; contaminated cells measured again.
 . "$(dirname "$0")/tap.sh"
-need_program python3
+need_program python3 mpirun
 . "$(dirname "$0")/sweep.sh"
 cd "$tap_tmp" || exit 1
 export TERM=xterm LC_ALL=C.UTF-8
 unset NO_COLOR COLUMNS
 terminal() { python3 "$KSWEEP_SOURCE_DIR/tests/tools/pty_run.py" "$@"; } # COLUMNS COMMAND...
-sim() { # MICROSECONDS: a sweep in virtual time whose cells take that long
-    sed -e "s#\"\.\./\.\./#\"$KSWEEP_SOURCE_DIR/#; s#\"tiny\.csv\"#\"$KSWEEP_SOURCE_DIR/tests/data/tiny.csv\"#" \
-        -e "s#\"measure\":  {#\"device\": { \"backend\": \"sim\", \"arch\": \"seed=5,sleep_us=$1\" }, \"measure\": {#" \
-        "$tiny_job"
-}
-sim 20000 >slow.json
+tiny_sim 30000 >slow.json
+tiny_sim 0 >fast.json
 
 # --- a terminal
 
@@ -26,22 +23,30 @@ unlike "$(cat tty)" ' info rank 0 ' 'the lines of the log are not on the termina
 like "$(cat bar/log)" ' info rank 0 .* of 15 cells' 'but in the log'
 widest=$(grep -a '%' tty | tr '\r' '\n' | sed 's/\x1b\[[0-9;]*[mKHJ]//g; s/[^ -~]/#/g' | grep -a '%' | awk '{ n = length($0); if (n > most) most = n } END { print most }')
 ok 'and within the width' test "$widest" -lt 70
-NO_COLOR=1 LC_ALL=C terminal 70 ksweep run slow.json --out plain >tty 2>&1
+NO_COLOR=1 LC_ALL=C terminal 70 ksweep run fast.json --out plain >tty 2>&1
 like "$(cat tty)" '\[#*\.*\]' 'without UTF-8 it is ASCII'
 unlike "$(cat tty)" $'\033\\[[0-9]*m' 'and NO_COLOR is respected'
-TERM=dumb terminal 70 ksweep run slow.json --out dumb >tty 2>&1
+TERM=dumb terminal 70 ksweep run fast.json --out dumb >tty 2>&1
 unlike "$(cat tty)" $'\033' 'a terminal that cannot rewrite lines gets none to rewrite'
-ksweep run slow.json --out lines >out 2>err
+ksweep run fast.json --out lines >out 2>err
 unlike "$(cat out err)" $'\033' 'nor does a file'
 like "$(cat err)" ' info rank 0 .* of 15 cells' 'it gets lines'
 
+terminal 70 ksweep run slow.json -n 2 --out ranks >tty 2>&1
+is $? 0 'with -n, too: the sweep ends well'
+like "$(cat tty)" $'\r\033\\[K.*\u2588.*/15' 'rank 0 writes into a pipe, and still rewrites the bar of the terminal'
+unlike "$(cat tty)" ' info rank 0 ' 'without the lines of the log'
+like "$(cat tty)" '^.*complete: 15 cells' 'and the result'
+ksweep run fast.json -n 2 --out pipe >out 2>err
+unlike "$(cat out err)" $'\033' 'but not into a file'
+
 # --- a run that goes on
 
-sim 150000 >slower.json
+tiny_sim 300000,ns=400000000 >slower.json # and so long in virtual time, too: that is what is left
 ksweep run slower.json --out run >out 2>&1 &
 pid=$!
-begun() { [ "$(field run done)" -gt 3 ]; } 2>/dev/null
-ok 'it measures' settles 20 begun
+begun() { sleep 0.2; grep -q '^n_done [1-9]' run/progress; } 2>/dev/null # an estimate from the first cells
+ok 'it measures' settles 60 begun
 is "$(ksweep status run | head -n 1)" 'run: running' 'a running sweep has no exit code yet'
 like "$(ksweep status run | sed -n 2p)" '^cells .*, about [0-9]+ s left \([0-9]+ s to [0-9]+ s\)' 'but an end'
 like "$(ksweep status run --json)" '"eta_low_s"' 'also as JSON'
@@ -49,13 +54,17 @@ terminal 100 ksweep status run --watch >tty &
 watcher=$!
 ksweep status run --watch >watched &
 lines=$!
-sleep 1.5
-kill -TERM $pid 2>/dev/null
+shown() { sleep 0.2; grep -aq 'rank 0 .* measuring' tty && test -s watched; }
+ok 'both kinds of --watch show something' settles 60 shown
+kill -TERM $pid
 wait $watcher $lines $pid
 like "$(cat tty)" $'\033\\[Hrun: running' 'status --watch rewrites the screen'
 like "$(cat tty)" 'rank 0 .* measuring' 'with the devices'
 like "$(cat watched)" '^[0-9]+ of 15 cells' 'in lines where there is no terminal'
 like "$(cat watched)" '^run: stopped, resumable \(exit 3\)' 'and how it ended'
+told=$(sed -n 's/^rate \([0-9]*\)$/\1/p' run/progress)
+is "$(ksweep status run --json | sed -n 's/^ *"cells_per_s": \([0-9.]*\),*$/\1/p' | awk '{ printf "%.0f", 1000 * $1 }')" "$told" \
+    'the rate is the one that rank 0 measured'
 like "$(cat watched)" 's left .* once it is resumed on 1 device' 'with what is left for who resumes it'
 
 # --- cells by name

@@ -199,6 +199,9 @@ ksweep slurm "$tiny_job" --nodes 1 --chain --out swept --script job.sbatch
 rm -rf swept
 script LEFT=10:00 SRUN=drained
 is "$? $(told '^sbatch .*job.sbatch')" '0 1' 'with --chain its successor is submitted'
+ksweep slurm quickstart --cache none --script job.sbatch
+ok 'an installed job, by its bare name: the script has its file' bash -c "$(grep '^job=/' job.sbatch)"'
+test -r "$job"'
 rc_is 2 'a walltime that can never work is refused' ksweep slurm "$tiny_job" --walltime 5m
 like "$(cat err)" 'can never work.*at least [0-9]+m' 'with the least that can'
 

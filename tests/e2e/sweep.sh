@@ -5,6 +5,8 @@
 #   ranks N COMMAND...      under mpirun (or $MPIRUN), as the manual says; more ranks than cores are
 #                           allowed
 #   tiny RANKS DIR ARG...   the sweep of tests/data/tiny.json into DIR, RANKS 0 = without mpirun
+#   tiny_sim MICROSECONDS   prints the same job for a simulated device, whose every timed call takes that
+#                           long without using a core
 #   field DIR KEY           a number of `ksweep status DIR --json`: cells, done, pending, exit
 #   exit_of DIR             what `ksweep status DIR --exit-code` ends with
 #   outcomes DIR            the sum over all outcomes
@@ -31,6 +33,12 @@ tiny() {
     else
         ranks "$n" "${run[@]}" "$@"
     fi
+}
+
+tiny_sim() {
+    sed -e "s#\"\.\./\.\./#\"$KSWEEP_SOURCE_DIR/#; s#\"tiny\.csv\"#\"$KSWEEP_SOURCE_DIR/tests/data/tiny.csv\"#" \
+        -e "s#\"measure\":  {#\"device\": { \"backend\": \"sim\", \"arch\": \"seed=5,sleep_us=$1\" }, \"measure\": {#" \
+        "$tiny_job"
 }
 
 exit_of() {

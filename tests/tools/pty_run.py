@@ -27,7 +27,7 @@ def main():
         if not part:
             break
         out.write(part)
-    out.flush()
+        out.flush()  # who reads it may wait for what it says
     sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
 
 
