@@ -483,21 +483,6 @@ static void choose_rows(struct ks_index *x, const struct ks_cell_info *cell)
     }
 }
 
-/* A run whose rows say all has none of its own. */
-static void hide_runs(struct ks_index *x)
-{
-    for (size_t i = 0; i < x->cells.n; i++) {
-        struct ks_cell_info *c = ks_list_at(&x->cells, i);
-        const struct ks_record_ref *done;
-
-        if (c->final == KS_NO_ROW || c->n_found == 0)
-            continue;
-        done = ks_list_at(&x->records, c->final);
-        c->is_hidden = done->key.outcome == KS_O_OK || c->is_told;
-        x->n_measurements -= c->is_hidden;
-    }
-}
-
 static int decide_all(struct ks_index *x, struct ks_err *err)
 {
     struct ks_list held = { .size = sizeof(struct ks_attempt) };
@@ -515,7 +500,6 @@ static int decide_all(struct ks_index *x, struct ks_err *err)
                 choose_rows(x, cell);
             rc = decide(x, cell, &held, &where, err);
         }
-    hide_runs(x);
     ks_list_release(&held);
     ks_list_release(&where);
     return rc;
@@ -580,8 +564,7 @@ void ks_index_measure(struct ks_index *x)
     set_length(x, KS_T_ATTEMPTS, "protocol", x->longest_protocol);
     set_length(x, KS_T_MEASUREMENTS, "protocol", x->longest_protocol);
     set_length(x, KS_T_MEASUREMENTS, "rounds_stop", x->longest_stop);
-    set_length(x, KS_T_MEASUREMENTS, "rounds_statistic",
-               strlen(ks_statistic_names[KS_LABEL_STATISTIC]));
+    set_length(x, KS_T_MEASUREMENTS, "rounds_statistic", KS_STATISTIC_NAME_LONGEST);
     set_length(x, KS_T_FAILURES, "output_tail", x->longest_tail);
     set_length(x, KS_T_FAILURES, "wrong_box", x->longest_box);
 }
