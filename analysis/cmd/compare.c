@@ -4,7 +4,6 @@
 #include "analysis/cmd/input.h"
 #include "analysis/out/result.h"
 #include "base/command.h"
-#include "record/rounds.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -48,20 +47,8 @@ static const struct ks_opt opts[] = {
       .offset = AT(fail_if),
       .arg = "slower:P%",
       .help = "exit status 1 if a cell is SLOWER at a margin of P %" },
-    { .name = "statistic",
-      .type = KS_OPT_ENUM,
-      .offset = AT(statistic),
-      .def = KS_LABEL_STATISTIC_NAME,
-      .choices = ks_statistic_names,
-      .arg = "NAME",
-      .help = "what a round's samples become, as for `oracle`" },
-    { .name = "over",
-      .type = KS_OPT_ENUM,
-      .offset = AT(over),
-      .def = KS_LABEL_OVER_NAME,
-      .choices = ks_over_names,
-      .arg = "NAME",
-      .help = "what the rounds of a cell become" },
+    KS_OPT_STATISTIC(AT(statistic)),
+    KS_OPT_OVER(AT(over)),
     KS_OPT_END
 };
 #undef AT
@@ -259,7 +246,7 @@ static void put_report(const struct answer *a, struct ks_buf *to)
     const struct ks_comparison *c = a->c;
     char label[96];
 
-    ks_input_label_text(a->config->statistic, a->config->over, label, sizeof(label));
+    ks_input_label_text(a->in->statistic, a->config->over, label, sizeof(label));
     put_sides(a, to);
     ks_buf_printf(to, "\n%zu cells on both sides; label: %s\n", c->n_pairs, label);
     ks_buf_printf(to, "%zu only in A (%zu of them failed in B), %zu only in B (%zu failed in A)\n",

@@ -7,6 +7,15 @@
 
 const char *const ks_input_formats[] = { "report", "csv", "text", "markdown", "json", NULL };
 
+const char *const ks_input_statistics[] = {
+    [KS_INPUT_LABEL] = "label",
+    [1 + KS_STATISTIC_MEDIAN] = KS_STATISTIC_NAME_MEDIAN,
+    [1 + KS_STATISTIC_LOW] = KS_STATISTIC_NAME_LOW,
+    [1 + KS_STATISTIC_GROUPS] = KS_STATISTIC_NAME_GROUPS,
+    [1 + KS_STATISTIC_MINIMUM] = KS_STATISTIC_NAME_MINIMUM,
+    [1 + KS_N_STATISTICS] = NULL,
+};
+
 const struct ks_format *ks_input_writer(unsigned format)
 {
     static const struct ks_format *const writers[] = { NULL, &ks_format_csv, &ks_format_text,
@@ -26,10 +35,14 @@ int ks_input_load(struct ks_input *in, const char *const *paths, size_t n, unsig
         if (rc < 0)
             ks_err_context(err, rc, "reading '%s'", paths[i]);
     }
+    if (statistic != KS_INPUT_LABEL)
+        in->statistic = (enum ks_statistic)(statistic - 1);
+    else if (rc == 0)
+        rc = ks_sweeps_statistic(&in->sweeps, &in->statistic, err);
     if (rc < 0)
         return rc;
     ks_sweeps_sort(&in->sweeps);
-    rc = ks_trials_make(&in->sweeps, statistic, over, &in->trials, err);
+    rc = ks_trials_make(&in->sweeps, in->statistic, over, &in->trials, err);
     if (rc == 0 && in->trials.n_trials == 0)
         rc = ks_fail(err, KS_EINVAL,
                      "'%s'%s: no usable row has samples, so nothing is known of how times vary; "

@@ -1,17 +1,39 @@
 /* SPDX-License-Identifier: MIT */
-/* input.h - what `oracle` and `compare` share: results files side by side, the label's statistic,
- * and rows in one of several formats. */
+/* input.h - what `oracle`, `compare` and `table --oracle` share: results files side by side, the
+ * label's statistic, and rows in one of several formats. */
 #ifndef KS_ANALYSIS_INPUT_H
 #define KS_ANALYSIS_INPUT_H
 
 #include "analysis/learn/trials.h"
 #include "analysis/out/rows.h"
+#include "record/rounds.h"
 
 struct ks_input {
     struct ks_sweeps sweeps;
     struct ks_trials trials;
+    enum ks_statistic statistic; /* of the label */
 };
-/* After a failure only ks_input_release is allowed. */
+
+/* Options --statistic and --over. */
+#define KS_OPT_STATISTIC(at)                                                                       \
+    {                                                                                              \
+        .name = "statistic", .type = KS_OPT_ENUM, .offset = (at), .def = "label",                  \
+        .choices = ks_input_statistics, .arg = "NAME",                                             \
+        .help = "what a round's samples become: label: the statistic of the file's labels "        \
+                "(column rounds_statistic); low: their 10 % quantile; groups: the median of the "  \
+                "minima of groups of 8"                                                            \
+    }
+#define KS_OPT_OVER(at)                                                                            \
+    {                                                                                              \
+        .name = "over", .type = KS_OPT_ENUM, .offset = (at), .def = KS_LABEL_OVER_NAME,            \
+        .choices = ks_over_names, .arg = "NAME", .help = "what the rounds of a cell become"        \
+    }
+enum { KS_INPUT_LABEL }; /* "label"; the others are 1 + enum ks_statistic */
+extern const char *const ks_input_statistics[];
+
+/* ks_input_load() - @statistic [in] index into ks_input_statistics; @over [in] enum ks_over
+ * Returns 0; errors of ks_sweeps_load; KS_EINVAL no samples, or KS_INPUT_LABEL and the runs differ;
+ * KS_ENOMEM. After a failure only ks_input_release is allowed. */
 int ks_input_load(struct ks_input *in, const char *const *paths, size_t n, unsigned statistic,
                   unsigned over, struct ks_err *err);
 void ks_input_release(struct ks_input *in);

@@ -5,7 +5,6 @@
 #include "analysis/data/findings.h"
 #include "analysis/out/result.h"
 #include "race/student.h"
-#include "record/rounds.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -25,21 +24,8 @@ static const struct ks_opt opts[] = {
       .choices = ks_input_formats,
       .arg = "NAME",
       .help = "report: the best of every problem; the others: a row per problem and instance" },
-    { .name = "statistic",
-      .type = KS_OPT_ENUM,
-      .offset = AT(statistic),
-      .def = KS_LABEL_STATISTIC_NAME,
-      .choices = ks_statistic_names,
-      .arg = "NAME",
-      .help = "what a round's samples become: their median, 10 % quantile, median of the minima "
-              "of groups of 8, minimum" },
-    { .name = "over",
-      .type = KS_OPT_ENUM,
-      .offset = AT(over),
-      .def = KS_LABEL_OVER_NAME,
-      .choices = ks_over_names,
-      .arg = "NAME",
-      .help = "what the rounds of a cell become" },
+    KS_OPT_STATISTIC(AT(statistic)),
+    KS_OPT_OVER(AT(over)),
     { .name = "margin",
       .type = KS_OPT_F64,
       .offset = AT(margin),
@@ -221,7 +207,7 @@ static int print(const struct ks_input *in, const struct ks_oracle *o, const str
     struct ks_result out;
     int rc = ks_result_open(&out, c->output, err);
 
-    ks_input_label_text(c->statistic, c->over, statistic, sizeof(statistic));
+    ks_input_label_text(in->statistic, c->over, statistic, sizeof(statistic));
     if (rc == 0 && c->format)
         rc = put_rows(in, o, c, statistic, &out.sink, err);
     else if (rc == 0)

@@ -11,7 +11,6 @@
 #include "analysis/out/result.h"
 #include "analysis/out/schema.h"
 #include "analysis/out/writer.h"
-#include "record/rounds.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -40,7 +39,7 @@ static const char *const versions[] = { "v1", "v2", NULL }; /* enum ks_columns_v
 
 struct config {
     const char *output;
-    unsigned format, merge, columns;
+    unsigned format, merge, columns, statistic;
     bool is_schema, has_features, has_oracle;
 };
 #define AT(member) offsetof(struct config, member)
@@ -84,6 +83,7 @@ static const struct ks_opt opts[] = {
       .def = "no",
       .help =
           "add what `oracle` says of each row: chance_best, chance_near_best, expected_regret" },
+    KS_OPT_STATISTIC(AT(statistic)),
     { .name = "schema",
       .type = KS_OPT_BOOL,
       .offset = AT(is_schema),
@@ -113,12 +113,14 @@ static int ask_oracle(const char *path, const struct config *c, struct told *t, 
 
     *t = (struct told){ .chances = NULL };
     if (!c->has_oracle)
-        return 0;
+        return c->statistic == KS_INPUT_LABEL
+                   ? 0
+                   : ks_fail(err, KS_EINVAL, "--statistic is about --oracle: add that");
     if (c->columns == KS_COLUMNS_V1 || is_ck(c))
         return ks_fail(err, KS_EINVAL,
                        "--oracle adds columns that --columns v1 and --format ck "
                        "do not have");
-    rc = ks_input_load(&t->input, &path, 1, KS_LABEL_STATISTIC, KS_LABEL_OVER, err);
+    rc = ks_input_load(&t->input, &path, 1, c->statistic, KS_LABEL_OVER, err);
     if (rc == 0)
         rc = ks_oracle_make(&t->input.trials, t->input.sweeps.n_domains, KS_LABEL_OVER, MARGIN,
                             &t->oracle, err);
@@ -352,7 +354,8 @@ const struct ks_analysis ks_analysis_table = {
     .name = "table",
     .summary = "One row per cell of a results file, for training and for people; converts tables.",
     .usage = "table FILE [-o FILE] [--format csv|ck|text|markdown|json|parquet|hdf5|ck-parquet] "
-             "[--merge all|newest|median] [--columns v1|v2] [--features] [--oracle] [--schema]",
+             "[--merge all|newest|median] [--columns v1|v2] [--features] [--oracle] "
+             "[--statistic NAME] [--schema]",
     .opts = opts,
     .cfg_size = sizeof(struct config),
     .n_min = 0,

@@ -100,6 +100,36 @@ static void add_facts(struct load *l)
     }
 }
 
+/* ---- the label's statistic ---- */
+
+static int add_statistics(struct load *l, struct ks_err *err)
+{
+    uint32_t n = ks_store_info(l->file)->n_runs;
+    enum ks_statistic *of_run = calloc(n + 1u, sizeof(*of_run));
+    int rc = of_run ? ks_store_statistics(l->file, of_run, err)
+                    : ks_fail(err, KS_ENOMEM, "out of memory");
+
+    for (uint32_t i = 0; rc == 0 && i < n; i++)
+        l->s->sweeps[l->first_sweep + i].statistic = of_run[i];
+    free(of_run);
+    return rc;
+}
+
+int ks_sweeps_statistic(const struct ks_sweeps *s, enum ks_statistic *out, struct ks_err *err)
+{
+    const struct ks_sweep *a = s->sweeps;
+
+    for (const struct ks_sweep *b = a; b && b < a + s->n_sweeps; b++)
+        if (b->statistic != a->statistic)
+            return ks_fail(err, KS_EINVAL,
+                           "the labels of run %s in '%s' are by the statistic %s, those of run %s "
+                           "in '%s' by %s: choose one for all of them with --statistic",
+                           a->run_id, a->path, ks_statistic_names[a->statistic], b->run_id, b->path,
+                           ks_statistic_names[b->statistic]);
+    *out = s->n_sweeps ? a->statistic : KS_STATISTIC_MEDIAN;
+    return 0;
+}
+
 /* The number of a problem. row: NULL = not known. */
 static int find_problem(struct ks_sweeps *s, uint64_t id, const struct ks_problem_row *row,
                         uint32_t *out, struct ks_err *err)
@@ -453,6 +483,8 @@ int ks_sweeps_load(struct ks_sweeps *s, const char *path, struct ks_err *err)
         add_facts(l);
         rc = add_names(l, err);
     }
+    if (rc == 0)
+        rc = add_statistics(l, err);
     if (rc == 0)
         rc = read_entries(l, err);
     if (rc == 0)

@@ -25,6 +25,7 @@ struct ks_sweep {
     const char *path; /* as it was given; borrowed */
     char run_id[33];
     uint64_t started_ns;
+    enum ks_statistic statistic; /* of its labels: what its file says, else by its backend */
     struct ks_buf fact[KS_N_FACTS];
 };
 struct ks_sweep_problem {
@@ -78,6 +79,8 @@ struct ks_sweeps { /* zero-initialised = empty */
  * Returns 0; KS_ENOENT, KS_EIO, KS_EFORMAT as ks_store_open; KS_EEXIST a run that is there already;
  * KS_ENOMEM. After a failure only ks_sweeps_release is allowed. */
 int ks_sweeps_load(struct ks_sweeps *s, const char *path, struct ks_err *err);
+/* The label's statistic of all sweeps; KS_EINVAL when they differ. */
+int ks_sweeps_statistic(const struct ks_sweeps *s, enum ks_statistic *out, struct ks_err *err);
 /* Puts rounds in order; once, after the last load. */
 void ks_sweeps_sort(struct ks_sweeps *s);
 void ks_sweeps_release(struct ks_sweeps *s);

@@ -19,7 +19,10 @@ enum ks_backend_flag {
     KS_BACKEND_DEVICES = 8,  /* a probe lists its devices, one rank each; else ranks take cores */
     /* CUDA_VISIBLE_DEVICES alone says which devices a process sees; else as AMD's runtimes filter
      * (topo/visible.h) */
-    KS_BACKEND_CUDA_LIST = 16
+    KS_BACKEND_CUDA_LIST = 16,
+    /* disturbances only add time, as sweeps have shown: low quantiles of samples repeat better than
+     * medians (record/rounds.h) */
+    KS_BACKEND_LOW = 32
 };
 
 /* The archs that a job on this backend may name (grid/arch.h). */
@@ -27,7 +30,7 @@ enum ks_archs { KS_ARCHS_CPU, KS_ARCHS_AMD, KS_ARCHS_NVIDIA, KS_ARCHS_ANY, KS_N_
 
 /* X(name, flags, archs, language that T1 files name for its kernels) */
 #define KS_BACKENDS(X)                                                                             \
-    X(host, KS_BACKEND_COMPILES, KS_ARCHS_CPU, "C")                                                \
+    X(host, KS_BACKEND_COMPILES | KS_BACKEND_LOW, KS_ARCHS_CPU, "C")                               \
     X(hip, KS_BACKEND_GPU | KS_BACKEND_COMPILES | KS_BACKEND_DEVICES, KS_ARCHS_AMD, "HIP")         \
     X(cuda, KS_BACKEND_GPU | KS_BACKEND_COMPILES | KS_BACKEND_DEVICES | KS_BACKEND_CUDA_LIST,      \
       KS_ARCHS_NVIDIA, "CUDA")                                                                     \

@@ -155,7 +155,8 @@ static void weigh(struct best *b)
 {
     const struct ks_record *r = b->r;
     const struct ks_ledger_cell *c = ks_ledger_find(b->ledger, &r->cell);
-    double time_ns = ks_rounds_statistic(r);
+    double time_ns =
+        ks_rounds_statistic(r, ks_label_statistic(ks_job_backend(&b->v->grid.job)->name));
     bool is_clean = !(r->outcome_flags & (KS_FL_CONTAMINATED | KS_FL_SUSPECT));
 
     if (!c || r->cell.problem != b->v->problem || r->role != KS_ROLE_CELL || r->round_index ||

@@ -49,6 +49,7 @@ int ks_coord_race_open(struct ks_coord *c, struct ks_err *err)
     r->is_on = g->job.rounds.max > 1;
     if (!r->is_on)
         return 0;
+    r->statistic = ks_label_statistic(ks_job_backend(&g->job)->name);
     configure(r, &g->job.rounds);
     r->mean_s = first_guess_s(g);
     r->mean_n = ks_cost_n_visits(&g->job);
@@ -223,7 +224,7 @@ int ks_coord_race_note(struct ks_coord *c, uint32_t i_problem, const struct ks_r
                               .flags = r->outcome_flags,
                               .n_samples = r->n_samples,
                               .disturbance = r->disturbance,
-                              .time_ns = ks_rounds_statistic(r),
+                              .time_ns = ks_rounds_statistic(r, c->races.statistic),
                               .spent_ns = r->timing_ns };
     struct race_book *b;
     int rc = need_book(c, i_problem, &b, err);
@@ -314,6 +315,7 @@ static void put_verdict(const struct ks_coord *c, const struct race_book *b, uin
         .level = { b->own.level.squares, b->own.level.freedom },
         .i_class = class_of(c, b->i_problem),
         .n_seen = ks_race_n_seen(b->race),
+        .statistic = c->races.statistic,
     };
 }
 
@@ -365,7 +367,8 @@ int ks_coord_race_refute(struct ks_coord *c, const struct ks_record_head *r, str
                                  .stop = KS_RACE_CUT,
                                  .n_members = p->race_members,
                                  .spent_ns = p->race_spent_ns,
-                                 .n_seen = p->race_seen + 1 };
+                                 .n_seen = p->race_seen + 1,
+                                 .statistic = c->races.statistic };
     return write_race(c, &none, err);
 }
 

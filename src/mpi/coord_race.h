@@ -51,9 +51,10 @@ enum race_state { RACE_NONE, RACE_BOOK, RACE_ENDED, RACE_REFUTED };
 struct race_books {
     bool is_on;
     struct ks_race_config config;
-    uint8_t *state;          /* [n_problems] enum race_state */
-    struct race_book **book; /* [n_problems] NULL: none */
-    struct race_book **open; /* [n_open] those that are begun first */
+    enum ks_statistic statistic; /* of the label, by the job's backend */
+    uint8_t *state;              /* [n_problems] enum race_state */
+    struct race_book **book;     /* [n_problems] NULL: none */
+    struct race_book **open;     /* [n_open] those that are begun first */
     struct race_book *bucket[RACE_BUCKETS];
     struct race_pool *pools;   /* [n_pools] */
     struct race_first *firsts; /* [n_firsts] */

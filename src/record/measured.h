@@ -248,8 +248,8 @@
       "`rounds_time_ns`, from the variance between rounds of its device and class")                \
     D(F32, rounds_ci95_hi_ns, PLAIN, "ns", MISS(-1), NEVER, VIEW_CSV, "upper end")                 \
     DT(8, rounds_statistic, NEVER, VIEW_CSV,                                                       \
-      "what `rounds_time_ns` is of the samples of one record: `median`, `low`, `groups`, "         \
-      "`minimum`; \"\" without a time")                                                            \
+      "what `rounds_time_ns` is of the samples of one record: `median`, `low` (10 % quantile; "    \
+      "on host), `groups`, `minimum`; \"\" without a time")                                        \
     DT(8, rounds_stop, NEVER, VIEW_CSV,                                                            \
       "why the visits of the problem ended: `alone`, `tied`, `regret`, `time`, `rounds`, "         \
       "`noisy`, `cut`; \"\" if it had none")                                                       \

@@ -208,8 +208,9 @@ struct ks_race_rec {
     struct {           /* its part of the pooled spread: struct ks_race_spread */
         uint64_t squares, freedom;
     } paired, first, level;
-    uint32_t i_class; /* of cells: whose pool has that part */
-    uint64_t n_seen;  /* observations that it was made of; 0: not known (older journals) */
+    uint32_t i_class;   /* of cells: whose pool has that part */
+    uint32_t statistic; /* enum ks_statistic: of its times; older journals have medians, 0 */
+    uint64_t n_seen;    /* observations that it was made of; 0: not known (older journals) */
 };
 enum ks_event_kind {
     KS_EV_INFO = 0,

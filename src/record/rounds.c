@@ -1,13 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 #include "record/rounds.h"
+#include "base/backend.h"
 
 #include <math.h>
 
-double ks_rounds_statistic(const struct ks_record *r)
+enum ks_statistic ks_label_statistic(const char *backend)
+{
+    const struct ks_backend *b = ks_backend_find(backend);
+
+    return b && ks_backend_is(b, KS_BACKEND_LOW) ? KS_STATISTIC_LOW : KS_STATISTIC_MEDIAN;
+}
+
+double ks_rounds_statistic(const struct ks_record *r, enum ks_statistic statistic)
 {
     double scratch[KS_SAMPLES_MAX];
 
-    return r->n_samples ? ks_statistic(r->sample_ns, r->n_samples, KS_LABEL_STATISTIC, scratch) : 0;
+    return r->n_samples ? ks_statistic(r->sample_ns, r->n_samples, statistic, scratch) : 0;
 }
 
 void ks_rounds_add(struct ks_round_time *v, size_t *n_io, const struct ks_record *r, double time_ns)

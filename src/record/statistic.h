@@ -15,7 +15,8 @@
 
 enum ks_statistic {
     KS_STATISTIC_MEDIAN,  /* quantile 0.5 */
-    KS_STATISTIC_LOW,     /* quantile 0.1; Hyndman & Fan 1996, definition 8 */
+    KS_STATISTIC_LOW,     /* quantile 0.1; Hyndman & Fan 1996, definition 8. Fewer than 7 samples:
+                             their minimum */
     KS_STATISTIC_GROUPS,  /* median of the minima of groups of 8 successive samples: about the
                              quantile 1 - 0.5^(1/8) = 0.083. An incomplete group is left out; fewer
                              than 8 samples: their minimum */
@@ -27,6 +28,7 @@ enum ks_statistic {
 #define KS_STATISTIC_NAME_LOW     "low"
 #define KS_STATISTIC_NAME_GROUPS  "groups"
 #define KS_STATISTIC_NAME_MINIMUM "minimum"
+#define KS_STATISTIC_NAME_LONGEST (sizeof(KS_STATISTIC_NAME_MINIMUM) - 1)
 extern const char *const ks_statistic_names[]; /* "median", ...; NULL-terminated */
 
 /* What one number of several rounds is. */

@@ -188,6 +188,7 @@ static const struct ks_def race_defs[] = {
     F(19, UINT, level.freedom, ),
     F(20, UINT, i_class, ),
     F(21, UINT, n_seen, ),
+    F(22, UINT, statistic, ),
 };
 #undef F
 static const struct ks_fields race_fields = KS_FIELDS(struct ks_race_rec, "race", race_defs);

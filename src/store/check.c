@@ -32,6 +32,7 @@ struct check {
     float *held;
     struct ks_list objects; /* struct object: of the file */
     uint64_t n_different;
+    enum ks_statistic *statistics; /* [runs of the file] of labels, which an older version chose */
 };
 
 /* One line, whatever names and paths of a foreign file hold. */
@@ -395,6 +396,7 @@ static int check_journals(struct check *c, const struct ks_list *runs, struct ks
     if (rc == 0)
         report_runs(c, &x);
     if (rc == 0 && c->file >= 0) {
+        x.statistics = x.runs.n == runs->n ? c->statistics : NULL;
         rc = compare(c, &x, &why);
         if (rc < 0)
             find(c->out, "%s: %s", c->path, why.text);
@@ -406,6 +408,21 @@ static int check_journals(struct check *c, const struct ks_list *runs, struct ks
 }
 
 /* ---- which file belongs to which directories ---- */
+
+/* When they cannot be read, comparing says so. */
+static int read_statistics(struct check *c, struct ks_store_file *f, struct ks_err *err)
+{
+    struct ks_err why;
+
+    c->statistics = calloc(ks_store_info(f)->n_runs + 1u, sizeof(*c->statistics));
+    if (!c->statistics)
+        return ks_fail(err, KS_ENOMEM, "out of memory");
+    if (ks_store_statistics(f, c->statistics, &why) == 0)
+        return 0;
+    free(c->statistics);
+    c->statistics = NULL;
+    return 0;
+}
 
 static int runs_of_file(struct check *c, struct ks_list *runs, struct ks_err *err)
 {
@@ -424,6 +441,8 @@ static int runs_of_file(struct check *c, struct ks_list *runs, struct ks_err *er
         memcpy(((struct ks_run_row *)added)->path, ks_store_run(f, i)->dir, KS_PATH_BYTES);
         ((struct ks_run_row *)added)->job = NULL;
     }
+    if (rc == 0)
+        rc = read_statistics(c, f, err);
     ks_store_close(f);
     return rc;
 }
@@ -474,6 +493,7 @@ static void release(struct check *c)
     ks_list_release(&c->objects);
     free(c->packed);
     free(c->held);
+    free(c->statistics);
 }
 
 int ks_store_check(const char *path, struct ks_store_check *out, struct ks_err *err)

@@ -2,6 +2,7 @@
 /* Reading results.h5. */
 #include "store/file.h"
 #include "base/file.h"
+#include "record/rounds.h"
 #include "store/keys.h"
 #include "store/store.h"
 #include "store/table.h"
@@ -328,6 +329,44 @@ int ks_store_measurement(struct ks_store_file *f, uint64_t i, struct ks_row *out
                          struct ks_err *err)
 {
     return read_row(&f->measurements, i, out, err);
+}
+
+static int find_statistic(const char *name, enum ks_statistic *out, struct ks_err *err)
+{
+    for (unsigned k = 0; k < KS_N_STATISTICS; k++)
+        if (strcmp(ks_statistic_names[k], name) == 0) {
+            *out = (enum ks_statistic)k;
+            return 0;
+        }
+    return ks_fail(err, KS_EFORMAT,
+                   "column rounds_statistic of /measurements says '%s', which is none of median, "
+                   "low, groups, minimum: the file is damaged or of a later version",
+                   name);
+}
+
+int ks_store_statistics(struct ks_store_file *f, enum ks_statistic *out, struct ks_err *err)
+{
+    bool *is_known = calloc(f->info.n_runs + 1u, sizeof(*is_known));
+    uint32_t n_left = f->info.n_runs;
+    struct ks_row row;
+    int rc = is_known ? 0 : ks_fail(err, KS_ENOMEM, "out of memory for %u runs", n_left);
+
+    for (uint32_t i = 0; i < n_left; i++)
+        out[i] = ks_label_statistic("");
+    for (uint32_t i = f->info.n_devices; i-- > 0;)
+        if (ks_store_device(f, i)->run < f->info.n_runs)
+            out[ks_store_device(f, i)->run] =
+                ks_label_statistic(ks_store_device(f, i)->rec.backend);
+    for (uint64_t i = 0; rc == 0 && n_left > 0 && i < f->info.n_measurements; i++) {
+        rc = ks_store_measurement(f, i, &row, err);
+        if (rc < 0 || !row.rounds_statistic[0] || row.run >= f->info.n_runs || is_known[row.run])
+            continue;
+        rc = find_statistic(row.rounds_statistic, &out[row.run], err);
+        is_known[row.run] = true;
+        n_left--;
+    }
+    free(is_known);
+    return rc;
 }
 
 int ks_store_attempt(struct ks_store_file *f, uint64_t i, struct ks_row *out, struct ks_err *err)

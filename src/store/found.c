@@ -88,11 +88,27 @@ static int add_cell(const struct ks_index *x, struct groups *g, size_t i, struct
     return 0;
 }
 
+/* A run whose rows say all has none of its own. */
+static void hide_runs(struct ks_index *x)
+{
+    for (size_t i = 0; i < x->cells.n; i++) {
+        struct ks_cell_info *c = ks_list_at(&x->cells, i);
+        const struct ks_record_ref *done;
+
+        if (c->final == KS_NO_ROW || c->n_found == 0)
+            continue;
+        done = ks_list_at(&x->records, c->final);
+        c->is_hidden = done->key.outcome == KS_O_OK || c->is_told;
+        x->n_measurements -= c->is_hidden;
+    }
+}
+
 int ks_index_count_found(struct ks_index *x, struct ks_err *err)
 {
     struct groups g = { .list = { .size = sizeof(struct group) } };
     int rc = 0;
 
+    hide_runs(x);
     for (size_t i = 0; rc == 0 && i < x->cells.n; i++)
         rc = add_cell(x, &g, i, err);
     for (size_t i = 0; rc == 0 && i < g.list.n; i++) {
@@ -107,18 +123,4 @@ int ks_index_count_found(struct ks_index *x, struct ks_err *err)
     ks_keys_release(&g.instances);
     ks_list_release(&g.list);
     return rc;
-}
-
-void ks_index_hide_runs(struct ks_index *x)
-{
-    for (size_t i = 0; i < x->cells.n; i++) {
-        struct ks_cell_info *c = ks_list_at(&x->cells, i);
-        const struct ks_record_ref *done;
-
-        if (c->final == KS_NO_ROW || c->n_found == 0)
-            continue;
-        done = ks_list_at(&x->records, c->final);
-        c->is_hidden = done->key.outcome == KS_O_OK || c->is_told;
-        x->n_measurements -= c->is_hidden;
-    }
 }

@@ -500,7 +500,6 @@ static int decide_all(struct ks_index *x, struct ks_err *err)
                 choose_rows(x, cell);
             rc = decide(x, cell, &held, &where, err);
         }
-    ks_index_hide_runs(x);
     ks_list_release(&held);
     ks_list_release(&where);
     return rc;
@@ -565,8 +564,7 @@ void ks_index_measure(struct ks_index *x)
     set_length(x, KS_T_ATTEMPTS, "protocol", x->longest_protocol);
     set_length(x, KS_T_MEASUREMENTS, "protocol", x->longest_protocol);
     set_length(x, KS_T_MEASUREMENTS, "rounds_stop", x->longest_stop);
-    set_length(x, KS_T_MEASUREMENTS, "rounds_statistic",
-               strlen(ks_statistic_names[KS_LABEL_STATISTIC]));
+    set_length(x, KS_T_MEASUREMENTS, "rounds_statistic", KS_STATISTIC_NAME_LONGEST);
     set_length(x, KS_T_FAILURES, "output_tail", x->longest_tail);
     set_length(x, KS_T_FAILURES, "wrong_box", x->longest_box);
 }

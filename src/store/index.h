@@ -8,6 +8,7 @@
 #include "journal/journal.h"
 #include "record/attempt.h"
 #include "record/found.h"
+#include "record/statistic.h"
 #include "store/keys.h"
 #include "store/rows.h"
 #include "store/schema.h"
@@ -78,6 +79,8 @@ struct ks_index {
     struct ks_record *scratch; /* decoded here: 14 KB */
     struct ks_buf texts;       /* of an instance that a program reported */
     struct ks_start start;
+    /* [runs] of labels, borrowed; NULL: by the backends */
+    const enum ks_statistic *statistics;
 };
 
 /* How far to read a journal: frames behind this place are counted as newer. 0, 0 = everything. */
@@ -104,6 +107,8 @@ uint32_t ks_index_kernel(const struct ks_index *x, uint32_t run, uint64_t instan
                          struct ks_id128 build);
 uint32_t ks_index_block(const struct ks_index *x, uint32_t run, uint64_t block);
 uint32_t ks_index_device(const struct ks_index *x, uint32_t run, const struct ks_device_rec *d);
+/* The label's statistic of a run: what the caller has set, else by the backend of its devices. */
+enum ks_statistic ks_index_statistic(const struct ks_index *x, uint32_t run);
 
 /* The race of a problem in a run; made when it is new. */
 int ks_index_race(struct ks_index *x, uint32_t run, uint64_t problem, uint32_t *i_out,
@@ -136,9 +141,8 @@ int ks_index_put_found(struct ks_index *x, uint32_t run, uint64_t id,
                        const struct ks_found_texts *t, struct ks_err *err);
 /* ---- found.c ---- */
 
-/* A run of a program whose rows say all has none of its own. After what counts was decided. */
-void ks_index_hide_runs(struct ks_index *x);
-/* n_found and n_absent_pairs of every run. After what counts was decided. */
+/* n_found and n_absent_pairs of every run; hides the runs of programs whose rows say all. After
+ * what counts was decided. */
 int ks_index_count_found(struct ks_index *x, struct ks_err *err);
 
 /* A record names its problem, instance and build: their rows exist afterwards, if only by id. */

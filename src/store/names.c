@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* First pass: frames that are not records. Their rows are few, so they are kept whole. */
 #include "race/race.h"
+#include "record/rounds.h"
 #include "store/index.h"
 #include "store/text.h"
 #include "json/json.h"
@@ -337,4 +338,17 @@ uint32_t ks_index_device(const struct ks_index *x, uint32_t run, const struct ks
     struct ks_key key = device_key(run, d);
 
     return ks_keys_find(&x->device_keys, &key);
+}
+
+enum ks_statistic ks_index_statistic(const struct ks_index *x, uint32_t run)
+{
+    if (x->statistics)
+        return x->statistics[run];
+    for (size_t i = 0; i < x->devices.n; i++) {
+        const struct ks_device_row *d = ks_list_at(&x->devices, i);
+
+        if (d->run == run)
+            return ks_label_statistic(d->rec.backend);
+    }
+    return ks_label_statistic(""); /* nothing was measured */
 }

@@ -28,6 +28,7 @@ struct pass {
     const struct ks_index *x;
     const struct ks_sink *sink;
     uint32_t run, i_record, end_record; /* next record expected, end of the run's */
+    enum ks_statistic statistic;        /* of the run's labels */
     uint64_t n_attempt_rows, sample_offset;
     struct ks_list device_now; /* uint32_t: rows of /devices seen last in this run */
     struct ks_list open;       /* struct open_cell */
@@ -358,7 +359,8 @@ static int put_view(struct pass *p, uint32_t i_cell, struct ks_row *row, struct 
     const struct ks_cell_info *cell = ks_list_at(&p->x->cells, i_cell);
     const struct ks_race_info *race = race_of(p, i_cell);
     const bool is_label = race->rec.stop && race->rec.label == row->instance_id &&
-                          row->rounds_time_ns > 0 && race->rec.time_ns > 0;
+                          race->rec.statistic == p->statistic && row->rounds_time_ns > 0 &&
+                          race->rec.time_ns > 0;
 
     if (is_label) /* an interval and the time that it is about are of the same visits */
         row->rounds_time_ns = race->rec.time_ns;
@@ -367,7 +369,7 @@ static int put_view(struct pass *p, uint32_t i_cell, struct ks_row *row, struct 
     row->time_share = race->timing_ns > 0 ? cell->timing_ns / race->timing_ns : KS_MISSING;
     if (row->rounds_time_ns > 0)
         snprintf(row->rounds_statistic, sizeof(row->rounds_statistic), "%s",
-                 ks_statistic_names[KS_LABEL_STATISTIC]);
+                 ks_statistic_names[p->statistic]);
     snprintf(row->rounds_stop, sizeof(row->rounds_stop), "%s",
              race->rec.stop ? ks_race_stop_text(race->rec.stop) : "");
     return p->sink->row(p->sink->ctx, KS_T_MEASUREMENTS, row, err);
@@ -433,7 +435,7 @@ static int put_record(struct pass *p, const struct ks_record_ref *ref, struct ks
     row.n_attempts = cell->n_attempts;
     row.n_rounds = cell->n_rounds;
     row.is_final = p->i_record == cell->final;
-    row.rounds_time_ns = positive(ks_rounds_statistic(p->rec));
+    row.rounds_time_ns = positive(ks_rounds_statistic(p->rec, p->statistic));
     rc = p->sink->row(p->sink->ctx, KS_T_ATTEMPTS, &row, err);
     if (rc == 0)
         rc = put_samples(p, err);
@@ -496,6 +498,7 @@ static int read_run(struct pass *p, uint32_t run, struct ks_err *err)
     int rc;
 
     p->run = run;
+    p->statistic = ks_index_statistic(x, run);
     p->device_now.n = 0;
     p->end_record = run + 1 < x->runs.n ? *(uint32_t *)ks_list_at(&x->first_record, run + 1)
                                         : (uint32_t)x->records.n;

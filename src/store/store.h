@@ -8,6 +8,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "record/statistic.h"
 #include "store/rows.h"
 #include "store/schema.h"
 
@@ -108,6 +109,10 @@ const char *ks_store_trait_value(const struct ks_store_file *f, uint64_t instanc
 int ks_store_measurement(struct ks_store_file *f, uint64_t i, struct ks_row *out,
                          struct ks_err *err);
 int ks_store_attempt(struct ks_store_file *f, uint64_t i, struct ks_row *out, struct ks_err *err);
+/* ks_store_statistics() - the label's statistic of every run: what its rows of /measurements say;
+ * without a time or in a file older than that column by the backend (record/rounds.h).
+ * @out [out] [n_runs]. KS_EIO; KS_EFORMAT a statistic that is not known. */
+int ks_store_statistics(struct ks_store_file *f, enum ks_statistic *out, struct ks_err *err);
 /* Row i of /events; likewise. */
 int ks_store_event(struct ks_store_file *f, uint64_t i, struct ks_event_row *out,
                    struct ks_err *err);

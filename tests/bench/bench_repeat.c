@@ -185,11 +185,17 @@ static int choice_of(const char *const *names, const char *variable, int usual)
 
 static int report(const struct ks_sweeps *s, bool with_statistics, struct ks_err *err)
 {
-    struct label l = { (unsigned)choice_of(ks_statistic_names, "KSWEEP_REPEAT_STATISTIC",
-                                           KS_LABEL_STATISTIC),
+    struct label l = { (unsigned)choice_of(ks_statistic_names, "KSWEEP_REPEAT_STATISTIC", -1),
                        (unsigned)choice_of(ks_over_names, "KSWEEP_REPEAT_OVER", KS_LABEL_OVER) };
+    enum ks_statistic usual;
     int rc = 0;
 
+    if (l.statistic >= KS_N_STATISTICS) {
+        rc = ks_sweeps_statistic(s, &usual, err);
+        if (rc < 0)
+            return ks_err_context(err, rc, "KSWEEP_REPEAT_STATISTIC is not set");
+        l.statistic = usual;
+    }
     printf("# label: %s of rounds, over rounds %s\nproblems %u\nsweeps %u\n",
            ks_statistic_names[l.statistic], ks_over_names[l.over], s->n_problems, s->n_sweeps);
     if (s->n_sweeps > 2)

@@ -27,14 +27,15 @@ struct replay {
     const struct ks_sweeps *s;
     struct contest *contests;
     size_t n_contests;
-    double *x, *scratch; /* samples of one instance */
+    double *x, *scratch;         /* samples of one instance */
+    enum ks_statistic statistic; /* of the label */
 };
 
 static double statistic(struct replay *w, const float *ns, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         w->x[i] = ns[i];
-    return ks_statistic(w->x, n, KS_LABEL_STATISTIC, w->scratch);
+    return ks_statistic(w->x, n, w->statistic, w->scratch);
 }
 
 static double truth_of(struct replay *w, const struct ks_sweep_round *const *at)
@@ -88,6 +89,7 @@ static int replay_init(struct replay *w, const struct ks_sweeps *s, struct ks_er
     w->scratch = calloc(s->n_ns + 1, sizeof(*w->scratch));
     if (!w->contests || !w->x || !w->scratch)
         return ks_fail(err, KS_ENOMEM, "out of memory for %zu rounds", s->n_rounds);
+    rc = ks_sweeps_statistic(s, &w->statistic, err);
     for (size_t i = 0, end; rc == 0 && i < s->n_rounds; i = end) {
         for (end = i + 1; end < s->n_rounds && s->rounds[end].domain == s->rounds[i].domain &&
                           s->rounds[end].problem == s->rounds[i].problem;)

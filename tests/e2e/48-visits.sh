@@ -30,6 +30,7 @@ ok 'its table' ksweep-analyze table host/results.h5 -o host.csv
 is "$(column host.csv rounds_stop | grep -cxE 'alone|tied|regret|rounds')" "$(($(wc -l <host.csv) - 1))" \
     'it says why the visits of each problem ended'
 is "$(column host.csv rounds_ci95_lo_ns | grep -c .)" 3 'the best instance of each problem has an interval'
+is "$(column host.csv rounds_statistic | grep . | sort -u)" low 'labels on the host are low quantiles'
 ok 'the old columns' ksweep-analyze table host/results.h5 --columns v1 -o v1.csv
 unlike "$(head -n 1 v1.csv)" 'rounds_' 'do not have them'
 
@@ -58,4 +59,6 @@ for how in TERM KILL; do
     is "$(field "sim$how" settled) $(field "sim$how" cut) $(field "sim$how" remaining)" '3 0 0' "$how: and settles them"
     ok "$how: its files agree" ksweep check "sim$how"
 done
+ok 'the table of a simulated device' ksweep-analyze table simTERM/results.h5 -o sim.csv
+is "$(grep -oE ',(median|low),' sim.csv | sort -u)" ',median,' 'its labels are medians'
 done_testing

@@ -215,7 +215,6 @@ static void put_device(struct skit *k)
                                .local_rank = 1,
                                .host = "node1",
                                .text = "machine 1, cores 2-3",
-                               .backend = "host",
                                .arch = "x86_64-avx512",
                                .model = "Made Up 9000",
                                .core_set = "2-3",
@@ -223,6 +222,7 @@ static void put_device(struct skit *k)
                                .idle_switches_per_s = 1.5,
                                .idle_stolen = -1 };
 
+    snprintf(d.backend, sizeof(d.backend), "%s", k->backend ? k->backend : "host");
     if (k->slower > 0)
         snprintf(d.model, sizeof(d.model), "Made Up 8000");
     ks_device_rec_encode(&d, &k->body);

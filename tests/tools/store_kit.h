@@ -19,6 +19,7 @@ struct skit {
     uint64_t condition; /* SKIT_CONDITION at first */
     uint32_t n_problems, n_instances;
     uint64_t n_absent;           /* of their pairs, as the job's record says */
+    const char *backend;         /* of the device; NULL: host */
     double slower;               /* of another model of device: its times are longer by this part */
     struct ks_problem *problems; /* [n_problems] */
     uint64_t *instances;         /* [n_instances] ids */

@@ -91,6 +91,7 @@ struct sim {
     uint8_t fails_later[SIM_INSTANCES]; /* crashes in this round, at its first attempt; 0: never */
     double time_ns[SIM_INSTANCES];      /* of records; 0: they have no samples */
     double noise;       /* of a record's time, relative: that of its block and its own */
+    double lucky;       /* by so much of its time the first of its three samples is shorter */
     struct ks_buf told; /* what the coordinator sent: "build RANK ORDER", "lease RANK", "visit RANK
                            PROBLEM ROUND INSTANCES MS", ... */
 };

@@ -53,7 +53,7 @@ static void put_samples(const struct sim *m, uint64_t moment, struct ks_record *
     if (r->outcome != KS_O_OK || ns <= 0)
         return;
     for (r->n_samples = 0; r->n_samples < 3; r->n_samples++)
-        r->sample_ns[r->n_samples] = ns;
+        r->sample_ns[r->n_samples] = r->n_samples ? ns : ns * (1 - m->lucky);
     r->timing_ns = (uint64_t)(3 * ns);
 }
 

@@ -15,6 +15,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 static void near(double a, double b, double within)
 {
@@ -110,6 +111,37 @@ static void a_cell_is_its_final_attempt(void **state)
     near(exp(round_of(&s, 3, 1)->log_ns[KS_STATISTIC_MEDIAN]), 3000, 0.01);
     assert_null(round_of(&s, 3, 2));
     assert_int_equal(ks_sweeps_load(&s, p->file, &err), KS_EEXIST);
+    ks_sweeps_release(&s);
+}
+
+/* A file of two runs: labels of the host are low quantiles, those of `sim` medians. */
+static void labels_are_not_mixed(void **state)
+{
+    static const char *const backend[] = { "host", "sim" };
+    const struct place *p = *state;
+    struct ks_sweeps s = { 0 };
+    struct ks_err err = { 0 };
+    enum ks_statistic statistic = KS_N_STATISTICS;
+    struct skit k;
+
+    for (unsigned run = 0; run < 2; run++) {
+        skit_open(&k, p->dir[run], run + 1, 1, 1);
+        k.backend = backend[run];
+        skit_names(&k);
+        skit_put(&k, timed(&k, 0, 1, 0));
+        skit_close(&k);
+    }
+    place_gather(p, 2, NULL);
+    assert_int_equal(ks_sweeps_load(&s, p->file, &err), 0);
+    assert_int_equal(s.n_sweeps, 2);
+    for (unsigned run = 0; run < 2; run++)
+        assert_int_equal(s.sweeps[run].statistic, run ? KS_STATISTIC_MEDIAN : KS_STATISTIC_LOW);
+    assert_int_equal(ks_sweeps_statistic(&s, &statistic, &err), KS_EINVAL);
+    assert_non_null(strstr(err.text, "--statistic"));
+    s.n_sweeps = 1;
+    assert_int_equal(ks_sweeps_statistic(&s, &statistic, &err), 0);
+    assert_int_equal(statistic, KS_STATISTIC_LOW);
+    s.n_sweeps = 2;
     ks_sweeps_release(&s);
 }
 
@@ -442,6 +474,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_cell_is_its_final_attempt, place_make, place_remove),
+        cmocka_unit_test_setup_teardown(labels_are_not_mixed, place_make, place_remove),
         cmocka_unit_test(shifts_of_columns_are_found),
         cmocka_unit_test(visits_are_compared_within),
         cmocka_unit_test(components_of_variance_are_found),

@@ -3,6 +3,7 @@
  * resuming and extending do, and that records in any order give the same races. */
 #include "coord_bench_race.h"
 #include "record/frame.h"
+#include "record/rounds.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -86,6 +88,28 @@ static void test_gap(void **state)
     (void)state;
     assert_int_equal(visits_between(100), 0);
     assert_true(visits_between(0) > 2);
+}
+
+/* The time of the label when one of each record's three samples is shorter by a tenth. */
+static double label_ns(const char *backend)
+{
+    struct ks_race_rec of[SIM_PROBLEMS];
+    sim_open_planted(m, &one, 2, 3);
+    m->lucky = 0.1;
+    m->grid->job.device.backend = (unsigned)(ks_backend_find(backend) - ks_backends);
+    sim_coordinate(m, NULL);
+    sim_run(m, 60);
+    sim_verdicts(m, of);
+    assert_int_equal(of[0].statistic, ks_label_statistic(backend));
+    sim_close(m);
+    return of[0].time_ns;
+}
+
+static void test_statistic_by_backend(void **state)
+{
+    (void)state;
+    assert_true(fabs(label_ns("host") / 0.9e6 - 1) < 0.03);
+    assert_true(fabs(label_ns("sim") / 1e6 - 1) < 0.03);
 }
 
 static void test_off(void **state)
@@ -497,6 +521,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_visits, set_up, sim_free),
         cmocka_unit_test_setup_teardown(test_gap, set_up, sim_free),
+        cmocka_unit_test_setup_teardown(test_statistic_by_backend, set_up, sim_free),
         cmocka_unit_test_setup_teardown(test_off, set_up, sim_free),
         cmocka_unit_test_setup_teardown(test_failure_in_a_visit, set_up, sim_free),
         cmocka_unit_test_setup_teardown(test_failure_that_others_refute, set_up, sim_free),

@@ -61,12 +61,27 @@ static void the_statistic_of_a_record(void **state)
 
     (void)state;
     ks_record_init(&r);
-    assert_true(ks_rounds_statistic(&r) <= 0);
+    assert_true(ks_rounds_statistic(&r, KS_STATISTIC_MEDIAN) <= 0);
     r.n_samples = 3;
     r.sample_ns[0] = 9;
     r.sample_ns[1] = 5;
     r.sample_ns[2] = 700;
-    assert_true(fabs(ks_rounds_statistic(&r) - 9) < 1e-9);
+    assert_true(fabs(ks_rounds_statistic(&r, KS_STATISTIC_MEDIAN) - 9) < 1e-9);
+    assert_true(fabs(ks_rounds_statistic(&r, KS_STATISTIC_LOW) - 5) < 1e-9);
+}
+
+static void the_label_by_backend(void **state)
+{
+    static const struct {
+        const char *backend;
+        enum ks_statistic want;
+    } rows[] = { { "host", KS_STATISTIC_LOW },    { "hip", KS_STATISTIC_MEDIAN },
+                 { "cuda", KS_STATISTIC_MEDIAN }, { "sim", KS_STATISTIC_MEDIAN },
+                 { "", KS_STATISTIC_MEDIAN },     { "hosts", KS_STATISTIC_MEDIAN } };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+        assert_int_equal(ks_label_statistic(rows[i].backend), rows[i].want);
 }
 
 int main(void)
@@ -74,6 +89,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_median_over_rounds),
         cmocka_unit_test(the_statistic_of_a_record),
+        cmocka_unit_test(the_label_by_backend),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

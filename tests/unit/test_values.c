@@ -112,7 +112,7 @@ static void every_member_is_encoded(void **state)
           .max = { KS_START_MAX } },
         { ROW(ks_output, 0, 0) },
         { ROW(ks_block, 0, 4) },
-        { ROW(ks_race_rec, 0, 4) },
+        { ROW(ks_race_rec, 0, 0) },
         { ROW(ks_event_rec, 2, 0) },
         { ROW(ks_name_rec, 2, 4) },
         { ROW(ks_req_setup, 2, 16) },
