@@ -38,8 +38,8 @@ bool ks_plan_fit_walltime(const struct ks_plan_work *w, uint32_t per_node, doubl
 /* A time limit as sbatch reads it: "04:00:00", "2-00:05:00". */
 void ks_plan_request_text(uint64_t s, char *out, size_t cap);
 
-/* The work of a grid as `ksweep plan` estimates it (plan_codes.c). cache_dir: of its kernels, NULL =
- * default. out->longest is borrowed from the grid. KS_ENOMEM. */
+/* The work of a grid as `ksweep plan` estimates it (plan_codes.c). cache_dir: of its kernels, NULL
+ * = default. out->longest is borrowed from the grid. KS_ENOMEM. */
 int ks_plan_work_of(const struct ks_grid *g, const char *cache_dir, struct ks_warden *warden,
                     struct ks_plan_work *out, struct ks_err *err);
 
