@@ -97,8 +97,8 @@ static const struct ks_opt opts[] = {
       .offset = AT(budget_ms),
       .def = "0",
       .arg = "TIME",
-      .help = "no further setting is tried after half of this time; 0: no limit. A search that is "
-              "cut short depends on the machine" },
+      .help = "the search ends after half of this time: the first setting grows no further trees, "
+              "no other is begun; 0: no limit. A search that is cut short depends on the machine" },
     { .name = "weigh-uses",
       .type = KS_OPT_BOOL,
       .offset = AT(use_counts),
@@ -132,7 +132,7 @@ static const struct ks_opt opts[] = {
 /* ---- progress ---- */
 
 struct clock {
-    uint64_t phase_ns, told_ns;
+    uint64_t phase_ns, told_ns, called_ns;
     const char *phase;
 };
 
@@ -144,8 +144,9 @@ static void tell(void *ctx, const char *phase, double done)
 
     if (phase != c->phase) {
         c->phase = phase;
-        c->phase_ns = c->told_ns;
+        c->phase_ns = c->called_ns; /* the end of the phase before */
     }
+    c->called_ns = now;
     spent = (double)(now - c->phase_ns) / 1e9;
     if (now - c->told_ns < 5000000000ull || done <= 0)
         return;
@@ -394,7 +395,8 @@ static void release(struct job *j)
 static int train(const void *cfg, const char *const *operands, int n, struct ks_buf *notes,
                  struct ks_err *err)
 {
-    struct clock clock = { ks_now_ns(), ks_now_ns(), "" };
+    const uint64_t now = ks_now_ns();
+    struct clock clock = { now, now, now, "" };
     struct job j = { .config = cfg };
     int rc = check(cfg, err);
 

@@ -17,14 +17,14 @@ struct chooser {
     const double *loss;
     struct place *known, *pool; /* [n_problems], [n_pool] */
     float *nearest;             /* [n_pool] distance to what is measured or chosen */
-    float *first;               /* [n_pool] the same before anything was chosen */
     double *local;              /* [n_pool] loss on the nearest training problems */
     double *uses;               /* [n_pool] what its loss weighs */
     double *saves;              /* [n_pool] at most, what measuring it saves; < 0: chosen */
     size_t *n_chosen;           /* [n_pool] how many were chosen when `saves` was exact */
     size_t stride;              /* every so many-th problem of the pool stands for the others */
-    float edge[N_BINS];         /* largest distance of a bin */
+    double at[N_BINS];          /* mean distance of a bin */
     double bin_loss[N_BINS];    /* mean loss of the bin, not falling */
+    size_t n_bins;              /* none is empty */
     size_t n_pool;
 };
 
@@ -94,39 +94,41 @@ static int calibrate(struct chooser *ch, struct ks_err *err)
         samples[i] = (struct sample){ held_out_distance(ch, at), ch->loss[at] };
     }
     qsort(samples, n, sizeof(*samples), by_distance);
-    for (size_t b = 0; b < N_BINS; b++) {
-        size_t first = b * n / N_BINS, end = (b + 1) * n / N_BINS;
-        double sum = 0;
+    ch->n_bins = n < N_BINS ? n : N_BINS;
+    for (size_t b = 0; b < ch->n_bins; b++) {
+        size_t first = b * n / ch->n_bins, end = (b + 1) * n / ch->n_bins;
+        double n_here = (double)(end - first);
 
-        for (size_t i = first; i < end; i++)
-            sum += samples[i].loss;
-        ch->bin_loss[b] = end > first ? sum / (double)(end - first) : 0;
+        for (size_t i = first; i < end; i++) {
+            ch->at[b] += (double)samples[i].distance / n_here;
+            ch->bin_loss[b] += samples[i].loss / n_here;
+        }
         if (b > 0 && ch->bin_loss[b] < ch->bin_loss[b - 1])
             ch->bin_loss[b] = ch->bin_loss[b - 1];
-        ch->edge[b] = end > 0 ? samples[end - 1].distance : 0;
     }
     free(samples);
     return 0;
 }
 
-/* Between the bins a line, from 0 at no distance; beyond what training has seen it grows on, to 1
- * at most. */
+/* 0 for what is measured itself. A neighbour costs what the nearest bin says, however near it is:
+ * the instance that is best may change between two neighbours. Between the bins' means a line;
+ * beyond what training has seen it grows on, to 1 at most. */
 static double loss_at(const struct chooser *ch, float d)
 {
-    double before = 0, loss = 0;
+    const double x = (double)d, *at = ch->at, *loss = ch->bin_loss;
+    size_t b = 0;
+    double beyond;
 
-    for (size_t b = 0; b < N_BINS; b++) {
-        const double edge = (double)ch->edge[b];
-
-        if ((double)d <= edge)
-            return edge > before
-                       ? loss + (ch->bin_loss[b] - loss) * ((double)d - before) / (edge - before)
-                       : ch->bin_loss[b];
-        before = edge;
-        loss = ch->bin_loss[b];
-    }
-    loss = before > 0 ? loss * (double)d / before : loss;
-    return loss < 1 ? loss : 1;
+    if (x <= 0 || ch->n_bins == 0)
+        return 0;
+    while (b < ch->n_bins && at[b] < x)
+        b++;
+    if (b == 0)
+        return loss[0];
+    if (b < ch->n_bins)
+        return loss[b - 1] + (loss[b] - loss[b - 1]) * (x - at[b - 1]) / (at[b] - at[b - 1]);
+    beyond = at[b - 1] > 0 ? loss[b - 1] * x / at[b - 1] : loss[b - 1];
+    return beyond < 1 ? beyond : 1;
 }
 
 /* ---- the pool ---- */
@@ -154,7 +156,7 @@ static void look_around(struct chooser *ch, size_t i)
     }
     for (size_t k = 0; k < n; k++)
         sum += lost[k];
-    ch->nearest[i] = ch->first[i] = n ? far[0] : INFINITY;
+    ch->nearest[i] = n ? far[0] : INFINITY;
     ch->local[i] = n ? sum / (double)n : 1;
 }
 
@@ -165,13 +167,12 @@ static int reserve(struct chooser *ch, struct ks_err *err)
     ch->known = malloc((n + 1) * sizeof(*ch->known));
     ch->pool = malloc((ch->n_pool + 1) * sizeof(*ch->pool));
     ch->nearest = malloc((ch->n_pool + 1) * sizeof(*ch->nearest));
-    ch->first = malloc((ch->n_pool + 1) * sizeof(*ch->first));
     ch->local = malloc((ch->n_pool + 1) * sizeof(*ch->local));
     ch->uses = malloc((ch->n_pool + 1) * sizeof(*ch->uses));
     ch->saves = malloc((ch->n_pool + 1) * sizeof(*ch->saves));
     ch->n_chosen = malloc((ch->n_pool + 1) * sizeof(*ch->n_chosen));
-    return ch->known && ch->pool && ch->nearest && ch->first && ch->local && ch->uses &&
-                   ch->saves && ch->n_chosen
+    return ch->known && ch->pool && ch->nearest && ch->local && ch->uses && ch->saves &&
+                   ch->n_chosen
                ? 0
                : ks_fail(err, KS_ENOMEM, "out of memory for %zu problems", n + ch->n_pool);
 }
@@ -181,7 +182,6 @@ static void release(struct chooser *ch)
     free(ch->known);
     free(ch->pool);
     free(ch->nearest);
-    free(ch->first);
     free(ch->local);
     free(ch->uses);
     free(ch->saves);
@@ -208,13 +208,11 @@ static int open_chooser(struct chooser *ch, const struct ks_problem *pool, bool 
 
 /* ---- choosing ---- */
 
-/* Expected loss on problem i when the nearest measured one is so far: what is lost on its
- * neighbours counts less the nearer that comes. */
+/* Expected loss on problem i when the nearest measured one is so far: 0 when it is measured itself,
+ * else the mean of what is lost on its neighbours and of what is lost at that distance. */
 static double expected(const struct chooser *ch, size_t i, float d)
 {
-    const double share = ch->first[i] > 0 && d < ch->first[i] ? (double)(d / ch->first[i]) : 1;
-
-    return (ch->local[i] * share + loss_at(ch, d)) / 2;
+    return d > 0 ? (ch->local[i] + loss_at(ch, d)) / 2 : 0;
 }
 
 /* What measuring problem i saves on problem k. */

@@ -8,9 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ALL_TREES                                                                                  \
-    "{\"type\":1,\"training\":false,\"iteration_begin\":0,\"iteration_end\":0,"                    \
-    "\"strict_shape\":false"
+/* How to predict: by the trees up to a round, 0 = all. */
+#define TREES(end, more)                                                                           \
+    "{\"type\":1,\"training\":false,\"iteration_begin\":0,\"iteration_end\":" end                  \
+    ",\"strict_shape\":false" more "}"
 
 struct ks_booster {
     BoosterHandle handle;
@@ -18,6 +19,8 @@ struct ks_booster {
     size_t *n_rows;      /* [n_data] */
     size_t n_data;
     float *derivatives; /* [2 n_rows[0]] */
+    int n_start;        /* rounds of the model that it continues */
+    uint32_t n_scoring; /* rounds that ks_booster_predict() sums; 0: all */
 };
 
 static int failed(struct ks_err *err, const char *doing)
@@ -112,6 +115,8 @@ static int begin_with(struct ks_booster *b, const struct ks_buf *start, size_t n
         return 0;
     if (XGBoosterLoadModelFromBuffer(b->handle, start->data, start->len))
         return failed(err, "reading the model to continue");
+    if (XGBoosterBoostedRounds(b->handle, &b->n_start))
+        return failed(err, "counting the rounds of the model to continue");
     rc = ks_booster_n_features(b, &n, err);
     if (rc == 0 && n != n_cols)
         rc = ks_fail(err, KS_EINVAL, "the model to continue has %zu features, the data %zu", n,
@@ -163,7 +168,7 @@ static int scores_of(struct ks_booster *b, size_t i_data, const float **scores_o
     const bst_ulong *shape;
     bst_ulong n_dims;
 
-    return XGBoosterPredictFromDMatrix(b->handle, b->data[i_data], ALL_TREES "}", &shape, &n_dims,
+    return XGBoosterPredictFromDMatrix(b->handle, b->data[i_data], TREES("0", ""), &shape, &n_dims,
                                        scores_out)
                ? failed(err, "predicting")
                : 0;
@@ -189,6 +194,11 @@ int ks_booster_watch(struct ks_booster *b, size_t i_watched, const float **score
     return scores_of(b, 1 + i_watched, scores_out, err);
 }
 
+void ks_booster_score_by(struct ks_booster *b, uint32_t n_rounds)
+{
+    b->n_scoring = n_rounds ? n_rounds + (uint32_t)b->n_start : 0;
+}
+
 int ks_booster_n_features(struct ks_booster *b, size_t *n_out, struct ks_err *err)
 {
     bst_ulong n = 0;
@@ -205,15 +215,15 @@ int ks_booster_predict(struct ks_booster *b, const struct ks_matrix *m, float *s
     const bst_ulong *shape;
     const float *scores;
     bst_ulong n_dims;
-    char array[160];
+    char array[160], how[160];
 
     if (m->n_rows == 0)
         return 0;
+    snprintf(how, sizeof(how), TREES("%u", ",\"cache_id\":0,\"missing\":NaN"), b->n_scoring);
     snprintf(array, sizeof(array),
              "{\"data\":[%zu,true],\"shape\":[%zu,%zu],\"typestr\":\"<f4\",\"version\":3}",
              (size_t)(uintptr_t)m->x, m->n_rows, m->n_cols);
-    if (XGBoosterPredictFromDense(b->handle, array, ALL_TREES ",\"cache_id\":0,\"missing\":NaN}",
-                                  NULL, &shape, &n_dims, &scores))
+    if (XGBoosterPredictFromDense(b->handle, array, how, NULL, &shape, &n_dims, &scores))
         return failed(err, "predicting");
     memcpy(scores_out, scores, m->n_rows * sizeof(*scores_out));
     return 0;

@@ -38,6 +38,10 @@ int ks_booster_round(struct ks_booster *b, const struct ks_objective *o, struct 
 int ks_booster_watch(struct ks_booster *b, size_t i_watched, const float **scores_out,
                      struct ks_err *err);
 
+/* From now on ks_booster_predict() sums the trees of the first rounds only, with those that it
+ * started from; 0: all. */
+void ks_booster_score_by(struct ks_booster *b, uint32_t n_rounds);
+
 /* Columns that it was trained on. KS_EINVAL. */
 int ks_booster_n_features(struct ks_booster *b, size_t *n_out, struct ks_err *err);
 /* @scores_out [out] [m->n_rows]. KS_EINVAL: another number of columns. */

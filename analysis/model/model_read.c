@@ -130,6 +130,15 @@ static int instance_row(struct table *t, const char **fields, struct ks_err *err
     return rc;
 }
 
+/* Scores are by place: sorting must leave every cell where it is. */
+static bool is_behind(const struct ks_cells *c, const struct ks_timed_cell *cell)
+{
+    const struct ks_timed_cell *last = c->n ? &c->cells[c->n - 1] : NULL;
+
+    return !last || last->problem < cell->problem ||
+           (last->problem == cell->problem && last->instance < cell->instance);
+}
+
 static int cell_row(struct table *t, const char **fields, struct ks_err *err)
 {
     struct ks_cells *c = &t->m->cells;
@@ -146,6 +155,8 @@ static int cell_row(struct table *t, const char **fields, struct ks_err *err)
     cell.instance = ks_cells_find_instance(c, instance);
     if (cell.problem == UINT32_MAX || cell.instance == UINT32_MAX)
         return bad_row(t, "a problem or an instance that is not listed", err);
+    if (!is_behind(c, &cell))
+        return bad_row(t, "a cell that is out of order or there already", err);
     cell.weight = ks_label_weight(cell.time_ns, cell.se_ns);
     grown = realloc(t->m->scores, (t->n_rows + 1) * sizeof(*grown));
     if (!grown)
@@ -296,13 +307,20 @@ static int read_booster(struct ks_model *m, const char *dir, uint32_t n_threads,
 
 int ks_model_read(const char *dir, uint32_t n_threads, struct ks_model *m_out, struct ks_err *err)
 {
+    size_t n_problems;
     int rc = 0;
 
     *m_out = (struct ks_model){ 0 };
     for (size_t i = 0; rc == 0 && i < KS_MODEL_TEXTS; i++)
         rc = read_text(m_out, dir, i, err);
+    n_problems = m_out->cells.n_problems;
     if (rc == 0)
         rc = ks_cells_finish(&m_out->cells, err);
+    if (rc == 0 && m_out->cells.n_problems != n_problems)
+        rc = ks_fail(err, KS_EFORMAT,
+                     "%s: a problem of problems.csv has no cell in oof.csv: the model directory is "
+                     "damaged, train it again",
+                     dir);
     return rc == 0 ? read_booster(m_out, dir, n_threads, err) : rc;
 }
 

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "analysis/model/search.h"
+#include "analysis/model/parallel.h"
 #include "base/clock.h"
 
 #include <math.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 
 #define SLOW                                                                                       \
@@ -31,9 +33,12 @@ struct run {
     const struct ks_fit_input *in;
     const struct ks_train_options *options;
     const uint8_t *fold;
-    bool *is_sampled, *is_in; /* [n_problems] */
+    bool *is_sampled; /* [n_problems] */
     uint64_t started_ns;
-    size_t n_done, n_planned; /* settings: n_planned */
+    size_t n_planned;   /* settings */
+    uint32_t i_setting; /* that is judged */
+    uint32_t n_abreast; /* pairs at the same time */
+    atomic_bool is_cut; /* the time budget ended the growth of trees */
 };
 
 /* Of the i-th setting. */
@@ -44,21 +49,50 @@ static float *curve(const struct ks_search *s, uint32_t i, uint32_t outer, uint3
     return s->loss + at * s->max_rounds;
 }
 
+/* ---- the time budget ---- */
+
+/* share: of what the search may take, half of the budget. */
+static bool is_late(const struct run *r, double share)
+{
+    double spent = (double)(ks_now_ns() - r->started_ns) / 1e9;
+
+    return r->options->budget_s > 0 && spent > r->options->budget_s / 2 * share;
+}
+
+static size_t n_pairs(uint32_t n_folds)
+{
+    return (size_t)n_folds * (n_folds - 1) / 2;
+}
+
+/* Each pair of the first setting has the same share, so that every fold is judged by some trees. */
+static bool is_used_up(struct run *r, size_t pair)
+{
+    size_t n_turns = (n_pairs(r->search->n_folds) + r->n_abreast - 1) / r->n_abreast;
+    double share = (double)(pair / r->n_abreast + 1) / (double)n_turns;
+
+    if (r->i_setting > 0 || !is_late(r, share))
+        return false;
+    r->is_cut = true;
+    return true;
+}
+
 /* ---- one pair of folds ---- */
 
-/* The problems of one fold, or of all folds but two. */
-static const bool *problems_of(const struct run *r, uint32_t i, uint32_t j, bool is_rest)
+/* The problems of one fold, or of all folds but two, into is_in. */
+static const bool *problems_of(const struct run *r, uint32_t i, uint32_t j, bool is_rest,
+                               bool *is_in)
 {
     for (size_t p = 0; p < r->in->cells->n_problems; p++) {
         bool is_held = r->fold[p] == i || r->fold[p] == j;
 
-        r->is_in[p] = r->is_sampled[p] && is_held != is_rest;
+        is_in[p] = r->is_sampled[p] && is_held != is_rest;
     }
-    return r->is_in;
+    return is_in;
 }
 
-/* Rounds until neither fold has gained for a while; the last losses stand for the rest. */
-static int grow(const struct run *r, struct ks_fit *f, const struct ks_fit_rows *const *held,
+/* Rounds, at least one, until neither fold has gained for a while or the time is used up; the last
+ * losses stand for the rest. */
+static int grow(struct run *r, size_t pair, struct ks_fit *f, const struct ks_fit_rows *const *held,
                 float *const *curves, struct ks_err *err)
 {
     uint32_t n_since = 0, n_max = r->search->max_rounds, round = 0;
@@ -66,6 +100,8 @@ static int grow(const struct run *r, struct ks_fit *f, const struct ks_fit_rows 
     int rc = 0;
 
     for (; rc == 0 && round < n_max && n_since < r->options->patience; round++) {
+        if (round > 0 && is_used_up(r, pair))
+            break;
         rc = ks_fit_rounds(f, 1, err);
         n_since++;
         for (size_t k = 0; rc == 0 && k < 2; k++) {
@@ -87,27 +123,31 @@ static int grow(const struct run *r, struct ks_fit *f, const struct ks_fit_rows 
     return rc;
 }
 
-static int fit_pair(const struct run *r, uint32_t k, uint32_t i, uint32_t j,
-                    const struct ks_featurizer *features, struct ks_err *err)
+/* is_in: [n_problems] scratch. */
+static int fit_pair(struct run *r, size_t pair, uint32_t i, uint32_t j,
+                    const struct ks_featurizer *features, bool *is_in, struct ks_err *err)
 {
     struct ks_fit_rows train = { 0 }, held[2] = { { 0 }, { 0 } };
     const struct ks_fit_rows *const watched[2] = { &held[0], &held[1] };
+    const uint32_t k = r->i_setting;
     /* What it does on fold i is for outer fold j. */
     float *const curves[2] = { curve(r->search, k, j, i), curve(r->search, k, i, j) };
     struct ks_fit f = { 0 };
     const struct ks_cells *c = r->in->cells;
-    int rc =
-        ks_fit_rows_make(c, features, problems_of(r, i, j, true), r->in->use_lost, &train, err);
+    int rc = ks_fit_rows_make(c, features, problems_of(r, i, j, true, is_in), r->in->use_lost,
+                              &train, err);
 
     if (rc == 0)
-        rc = ks_fit_rows_make(c, features, problems_of(r, i, i, false), false, &held[0], err);
+        rc =
+            ks_fit_rows_make(c, features, problems_of(r, i, i, false, is_in), false, &held[0], err);
     if (rc == 0)
-        rc = ks_fit_rows_make(c, features, problems_of(r, j, j, false), false, &held[1], err);
+        rc =
+            ks_fit_rows_make(c, features, problems_of(r, j, j, false, is_in), false, &held[1], err);
     if (rc == 0)
         rc = ks_fit_begin(&f, r->in, &settings[r->search->setting[k]], features, &train, watched, 2,
                           err);
     if (rc == 0)
-        rc = grow(r, &f, watched, curves, err);
+        rc = grow(r, pair, &f, watched, curves, err);
     ks_fit_end(&f);
     ks_fit_rows_release(&train);
     ks_fit_rows_release(&held[0]);
@@ -115,36 +155,49 @@ static int fit_pair(const struct run *r, uint32_t k, uint32_t i, uint32_t j,
     return rc;
 }
 
-static int judge_pair(const struct run *r, uint32_t k, uint32_t i, uint32_t j, struct ks_err *err)
+/* The pair of folds i < j that is number `pair`: 0 1, 0 2, .., 1 2, .. */
+static void folds_of(size_t pair, uint32_t n_folds, uint32_t *i_out, uint32_t *j_out)
 {
-    const struct ks_feature_source *source = r->in->source;
-    struct ks_featurizer features;
-    int rc = source->fit(source->ctx, r->in->cells, problems_of(r, i, j, true), &features, err);
+    uint32_t i = 0;
 
-    if (rc < 0)
-        return rc;
-    rc = fit_pair(r, k, i, j, &features, err);
-    source->release(&features);
+    for (; pair >= n_folds - 1 - i; i++)
+        pair -= n_folds - 1 - i;
+    *i_out = i;
+    *j_out = i + 1 + (uint32_t)pair;
+}
+
+static int judge_pair(void *ctx, size_t pair, struct ks_err *err)
+{
+    struct run *r = ctx;
+    const struct ks_feature_source *source = r->in->source;
+    bool *is_in = malloc(r->in->cells->n_problems + 1);
+    struct ks_featurizer features;
+    uint32_t i, j;
+    int rc;
+
+    folds_of(pair, r->search->n_folds, &i, &j);
+    if (!is_in)
+        return ks_fail(err, KS_ENOMEM, "out of memory for the search of settings");
+    rc = source->fit(source->ctx, r->in->cells, problems_of(r, i, j, true, is_in), &features, err);
+    if (rc == 0) {
+        rc = fit_pair(r, pair, i, j, &features, is_in, err);
+        source->release(&features);
+    }
+    free(is_in);
     return rc;
 }
 
 /* ---- all pairs ---- */
 
-static void tell(struct run *r)
+/* n: pairs of this setting. */
+static void tell(void *ctx, size_t n)
 {
-    size_t n_pairs = r->search->n_folds * (r->search->n_folds - 1) / 2;
+    const struct run *r = ctx;
+    size_t of_one = n_pairs(r->search->n_folds);
 
-    r->n_done++;
     if (r->options->progress)
         r->options->progress(r->options->ctx, "choosing settings",
-                             (double)r->n_done / (double)(n_pairs * r->n_planned));
-}
-
-static bool is_late(const struct run *r)
-{
-    double spent = (double)(ks_now_ns() - r->started_ns) / 1e9;
-
-    return r->options->budget_s > 0 && spent > r->options->budget_s / 2;
+                             (double)(r->i_setting * of_one + n) / (double)(of_one * r->n_planned));
 }
 
 /* The first settings, of the wanted target. */
@@ -157,23 +210,26 @@ static void list_settings(struct run *r)
             r->search->setting[r->n_planned++] = k;
 }
 
-static int judge_all(struct run *r, struct ks_err *err)
+static int judge_all(struct run *r, uint32_t n_threads, struct ks_err *err)
 {
     struct ks_search *s = r->search;
+    const struct ks_parallel all = { .n_tasks = n_pairs(s->n_folds),
+                                     .n_threads = n_threads,
+                                     .ctx = r,
+                                     .task = judge_pair,
+                                     .done = tell };
     int rc = 0;
 
     for (uint32_t k = 0; rc == 0 && k < r->n_planned; k++) {
-        s->is_cut = k > 0 && is_late(r);
-        if (s->is_cut)
-            return 0;
-        for (uint32_t i = 0; i < s->n_folds; i++) {
-            for (uint32_t j = i + 1; rc == 0 && j < s->n_folds; j++) {
-                rc = judge_pair(r, k, i, j, err);
-                tell(r);
-            }
+        if (k > 0 && (r->is_cut || is_late(r, 1))) {
+            r->is_cut = true;
+            break;
         }
+        r->i_setting = k;
+        rc = ks_parallel_run(&all, err);
         s->n_settings = k + 1;
     }
+    s->is_cut = r->is_cut;
     return rc;
 }
 
@@ -182,20 +238,26 @@ int ks_search_run(struct ks_search *s_out, const struct ks_fit_input *in,
 {
     size_t n_problems = in->cells->n_problems, n_folds = options->n_folds;
     struct ks_search s = { .n_folds = options->n_folds, .max_rounds = options->max_rounds };
-    struct run r = { &s,          in, options, fold, malloc(n_problems), malloc(n_problems),
-                     ks_now_ns(), 0,  0 };
+    struct ks_fit_input each = *in;
+    struct run r = { .search = &s,
+                     .in = &each,
+                     .options = options,
+                     .fold = fold,
+                     .is_sampled = malloc(n_problems + 1),
+                     .started_ns = ks_now_ns() };
     int rc = 0;
 
+    r.n_abreast = ks_parallel_width(n_pairs(s.n_folds), in->n_threads);
+    each.n_threads /= r.n_abreast;
     s.loss = calloc(options->n_settings * n_folds * n_folds * options->max_rounds, sizeof(*s.loss));
-    if (!s.loss || !r.is_sampled || !r.is_in)
+    if (!s.loss || !r.is_sampled)
         rc = ks_fail(err, KS_ENOMEM, "out of memory for the search of settings");
     if (rc == 0)
         rc = ks_folds_sample(in->cells, options->search_problems, in->seed, r.is_sampled, err);
     list_settings(&r);
     if (rc == 0)
-        rc = judge_all(&r, err);
+        rc = judge_all(&r, in->n_threads, err);
     free(r.is_sampled);
-    free(r.is_in);
     if (rc < 0)
         ks_search_release(&s);
     else

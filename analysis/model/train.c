@@ -1,17 +1,41 @@
 /* SPDX-License-Identifier: MIT */
 #include "analysis/model/train.h"
+#include "analysis/model/parallel.h"
 #include "analysis/model/search.h"
 #include "grid/problem_class.h"
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct run {
     const struct ks_fit_input *in;
+    struct ks_fit_input each; /* of the folds, which are fitted at the same time */
     const struct ks_train_options *options;
+    const struct ks_search *search;
     struct ks_trained *t;
-    bool *is_training, *is_held, *is_judge; /* [n_problems] */
+    bool lacks_analytic[KS_MAX_FOLDS];
 };
+
+/* What a fit sees: [n_problems] each. */
+struct split {
+    bool *is_training, *is_held, *is_judge;
+};
+
+static int split_init(struct split *s_out, size_t n, struct ks_err *err)
+{
+    *s_out = (struct split){ malloc(n + 1), malloc(n + 1), malloc(n + 1) };
+    return s_out->is_training && s_out->is_held && s_out->is_judge
+               ? 0
+               : ks_fail(err, KS_ENOMEM, "out of memory for %zu problems", n);
+}
+
+static void split_release(struct split *s)
+{
+    free(s->is_training);
+    free(s->is_held);
+    free(s->is_judge);
+}
 
 static void tell(const struct run *r, const char *phase, double done)
 {
@@ -19,29 +43,43 @@ static void tell(const struct run *r, const char *phase, double done)
         r->options->progress(r->options->ctx, phase, done);
 }
 
+/* Several folds at the same time; with the same number of threads always as many. */
+static int all_folds(struct run *r, size_t n, int (*task)(void *, size_t, struct ks_err *),
+                     void (*done)(void *, size_t), struct ks_err *err)
+{
+    const struct ks_parallel p = {
+        .n_tasks = n, .n_threads = r->in->n_threads, .ctx = r, .task = task, .done = done
+    };
+
+    r->each = *r->in;
+    r->each.n_threads /= ks_parallel_width(n, r->in->n_threads);
+    return ks_parallel_run(&p, err);
+}
+
 /* ---- outer folds ---- */
 
-static int score_fold(const struct run *r, const struct ks_fit *f,
+static int score_fold(struct run *r, uint32_t i, const struct split *s, const struct ks_fit *f,
                       const struct ks_featurizer *features, struct ks_err *err)
 {
     const struct ks_cells *c = r->in->cells;
+    struct ks_pick *picks[KS_N_CHOOSERS];
     struct ks_choosers others = { 0 };
-    int rc = ks_score_problems(f->booster, features, c, r->is_held, r->t->picks[KS_BY_MODEL],
+    int rc = ks_score_problems(f->booster, features, c, s->is_held, r->t->picks[KS_BY_MODEL],
                                r->t->scores, err);
 
     if (rc == 0)
-        rc = ks_choosers_fit(&others, c, r->is_training, features, r->in->seed, err);
-    if (rc == 0 && !ks_choosers_has_analytic(&others)) {
-        free(r->t->picks[KS_BY_ANALYTIC]);
-        r->t->picks[KS_BY_ANALYTIC] = NULL;
-    }
+        rc = ks_choosers_fit(&others, c, s->is_training, features, r->in->seed, err);
+    memcpy(picks, r->t->picks, sizeof(picks));
+    r->lacks_analytic[i] = rc == 0 && !ks_choosers_has_analytic(&others);
+    if (r->lacks_analytic[i])
+        picks[KS_BY_ANALYTIC] = NULL;
     if (rc == 0)
-        rc = ks_choosers_pick(&others, r->is_held, r->t->picks, err);
+        rc = ks_choosers_pick(&others, s->is_held, picks, err);
     ks_choosers_release(&others);
     return rc;
 }
 
-static int one_fold(const struct run *r, uint32_t i, struct ks_err *err)
+static int fit_fold(struct run *r, uint32_t i, const struct split *s, struct ks_err *err)
 {
     const struct ks_tried *chosen = &r->t->chosen[i];
     const struct ks_setting *settings;
@@ -51,14 +89,14 @@ static int one_fold(const struct run *r, uint32_t i, struct ks_err *err)
 
     ks_settings(&settings);
     for (size_t p = 0; p < r->in->cells->n_problems; p++) {
-        r->is_held[p] = r->t->fold[p] == i;
-        r->is_training[p] = !r->is_held[p];
+        s->is_held[p] = r->t->fold[p] == i;
+        s->is_training[p] = !s->is_held[p];
     }
-    rc = ks_fit_whole(&f, r->in, &settings[chosen->setting], r->is_training, chosen->rounds,
+    rc = ks_fit_whole(&f, &r->each, &settings[chosen->setting], s->is_training, chosen->rounds,
                       &features, err);
     if (rc < 0)
         return rc;
-    rc = score_fold(r, &f, &features, err);
+    rc = score_fold(r, i, s, &f, &features, err);
     ks_fit_end(&f);
     r->in->source->release(&features);
     return rc;
@@ -74,14 +112,36 @@ static struct ks_tried scaled(const struct run *r, struct ks_tried t)
     return t;
 }
 
-static int outer_folds(const struct run *r, const struct ks_search *s, struct ks_err *err)
+static int outer_fold(void *ctx, size_t i, struct ks_err *err)
 {
-    int rc = 0;
+    struct run *r = ctx;
+    struct split s;
+    int rc = split_init(&s, r->in->cells->n_problems, err);
 
-    for (uint32_t i = 0; rc == 0 && i < r->options->n_folds; i++) {
-        r->t->chosen[i] = scaled(r, ks_search_choose(s, i));
-        rc = one_fold(r, i, err);
-        tell(r, "cross-validating", (i + 1.0) / r->options->n_folds);
+    r->t->chosen[i] = scaled(r, ks_search_choose(r->search, (uint32_t)i));
+    if (rc == 0)
+        rc = fit_fold(r, (uint32_t)i, &s, err);
+    split_release(&s);
+    return rc;
+}
+
+static void outer_done(void *ctx, size_t n_done)
+{
+    const struct run *r = ctx;
+
+    tell(r, "cross-validating", (double)n_done / r->options->n_folds);
+}
+
+static int outer_folds(struct run *r, struct ks_err *err)
+{
+    int rc = all_folds(r, r->options->n_folds, outer_fold, outer_done, err);
+    bool lacks_any = false;
+
+    for (uint32_t i = 0; i < r->options->n_folds; i++)
+        lacks_any = lacks_any || r->lacks_analytic[i];
+    if (lacks_any) {
+        free(r->t->picks[KS_BY_ANALYTIC]);
+        r->t->picks[KS_BY_ANALYTIC] = NULL;
     }
     return rc;
 }
@@ -89,14 +149,14 @@ static int outer_folds(const struct run *r, const struct ks_search *s, struct ks
 /* ---- one class left out ---- */
 
 /* Of the other classes fold 0 tells when to stop, so nothing of the class is seen. */
-static void split_off(const struct run *r, uint32_t class_id)
+static void split_off(const struct run *r, uint32_t class_id, const struct split *s)
 {
     for (size_t p = 0; p < r->in->cells->n_problems; p++) {
         bool is_class = r->in->cells->problems[p].class_id == class_id;
 
-        r->is_held[p] = is_class;
-        r->is_judge[p] = !is_class && r->t->fold[p] == 0;
-        r->is_training[p] = !is_class && r->t->fold[p] != 0;
+        s->is_held[p] = is_class;
+        s->is_judge[p] = !is_class && r->t->fold[p] == 0;
+        s->is_training[p] = !is_class && r->t->fold[p] != 0;
     }
 }
 
@@ -109,22 +169,23 @@ static size_t count(const bool *is_in, size_t n)
     return sum;
 }
 
-/* The round at which the judges lose least; grown again from the start. */
-static int grow_judged(const struct run *r, const struct ks_featurizer *features,
-                       struct ks_booster **b_out, struct ks_fit *f, struct ks_err *err)
+/* Trees up to the round at which the judges lose least. */
+static int grow_judged(const struct run *r, const struct split *s,
+                       const struct ks_featurizer *features, struct ks_fit *f, struct ks_err *err)
 {
+    const struct ks_cells *c = r->in->cells;
     const struct ks_setting *settings;
     struct ks_fit_rows train = { 0 }, judges = { 0 };
     const struct ks_fit_rows *const watched[] = { &judges };
     uint32_t best = 1, n_max = r->options->max_rounds;
     double least = INFINITY;
-    int rc = ks_fit_rows_make(r->in->cells, features, r->is_training, r->in->use_lost, &train, err);
+    int rc = ks_fit_rows_make(c, features, s->is_training, r->in->use_lost, &train, err);
 
     ks_settings(&settings);
     if (rc == 0)
-        rc = ks_fit_rows_make(r->in->cells, features, r->is_judge, false, &judges, err);
+        rc = ks_fit_rows_make(c, features, s->is_judge, false, &judges, err);
     if (rc == 0)
-        rc = ks_fit_begin(f, r->in, &settings[0], features, &train, watched, 1, err);
+        rc = ks_fit_begin(f, &r->each, &settings[0], features, &train, watched, 1, err);
     for (uint32_t i = 1; rc == 0 && i <= n_max && i < best + r->options->patience; i++) {
         const float *scores = NULL;
         double loss = INFINITY;
@@ -133,76 +194,89 @@ static int grow_judged(const struct run *r, const struct ks_featurizer *features
         if (rc == 0)
             rc = ks_booster_watch(f->booster, 0, &scores, err);
         if (rc == 0)
-            loss = ks_fit_rows_loss(r->in->cells, &judges, scores);
+            loss = ks_fit_rows_loss(c, &judges, scores);
         best = loss < least ? i : best;
         least = loss < least ? loss : least;
     }
-    ks_fit_end(f);
     if (rc == 0)
-        rc = ks_fit_begin(f, r->in, &settings[0], features, &train, NULL, 0, err);
-    if (rc == 0)
-        rc = ks_fit_rounds(f, best, err);
-    *b_out = f->booster;
+        ks_booster_score_by(f->booster, best);
     ks_fit_rows_release(&train);
     ks_fit_rows_release(&judges);
     return rc;
 }
 
-static int one_class(const struct run *r, uint32_t class_id, struct ks_err *err)
+static int fit_class(struct run *r, const struct split *s, struct ks_err *err)
 {
     const struct ks_cells *c = r->in->cells;
     struct ks_featurizer features;
-    struct ks_booster *b = NULL;
     struct ks_fit f = { 0 };
     int rc;
 
-    split_off(r, class_id);
-    if (count(r->is_held, c->n_problems) == 0 || count(r->is_training, c->n_problems) == 0 ||
-        count(r->is_judge, c->n_problems) == 0)
+    if (count(s->is_held, c->n_problems) == 0 || count(s->is_training, c->n_problems) == 0 ||
+        count(s->is_judge, c->n_problems) == 0)
         return 0;
-    rc = r->in->source->fit(r->in->source->ctx, c, r->is_training, &features, err);
+    rc = r->in->source->fit(r->in->source->ctx, c, s->is_training, &features, err);
     if (rc < 0)
         return rc;
-    rc = grow_judged(r, &features, &b, &f, err);
+    rc = grow_judged(r, s, &features, &f, err);
     if (rc == 0)
-        rc = ks_score_problems(b, &features, c, r->is_held, r->t->class_picks, NULL, err);
+        rc = ks_score_problems(f.booster, &features, c, s->is_held, r->t->class_picks, NULL, err);
     for (size_t p = 0; rc == 0 && p < c->n_problems; p++)
-        r->t->has_class_pick[p] = r->t->has_class_pick[p] || r->is_held[p];
-    r->t->has_classes = true;
+        if (s->is_held[p])
+            r->t->has_class_pick[p] = true;
     ks_fit_end(&f);
     r->in->source->release(&features);
     return rc;
 }
 
-static int class_folds(const struct run *r, struct ks_err *err)
+static int one_class(void *ctx, size_t class_id, struct ks_err *err)
 {
-    int rc = 0;
+    struct run *r = ctx;
+    struct split s;
+    int rc = split_init(&s, r->in->cells->n_problems, err);
 
-    for (uint32_t i = 0; rc == 0 && i < KS_N_PROBLEM_CLASSES; i++) {
-        rc = one_class(r, i, err);
-        tell(r, "leaving classes out", (i + 1.0) / KS_N_PROBLEM_CLASSES);
+    if (rc == 0) {
+        split_off(r, (uint32_t)class_id, &s);
+        rc = fit_class(r, &s, err);
     }
+    split_release(&s);
+    return rc;
+}
+
+static void class_done(void *ctx, size_t n_done)
+{
+    tell(ctx, "leaving classes out", (double)n_done / KS_N_PROBLEM_CLASSES);
+}
+
+static int class_folds(struct run *r, struct ks_err *err)
+{
+    int rc = all_folds(r, KS_N_PROBLEM_CLASSES, one_class, class_done, err);
+
+    r->t->has_classes = count(r->t->has_class_pick, r->in->cells->n_problems) > 0;
     return rc;
 }
 
 /* ---- all of it ---- */
 
-static int last_model(const struct run *r, struct ks_err *err)
+static int last_model(struct run *r, struct ks_err *err)
 {
     struct ks_trained *t = r->t;
     const struct ks_setting *settings;
-    int rc;
+    struct split s;
+    int rc = split_init(&s, r->in->cells->n_problems, err);
 
     ks_settings(&settings);
-    for (size_t p = 0; p < r->in->cells->n_problems; p++)
-        r->is_training[p] = true;
-    rc = ks_fit_whole(&t->fit, r->in, &settings[t->last.setting], r->is_training, t->last.rounds,
-                      &t->features, err);
+    for (size_t p = 0; rc == 0 && p < r->in->cells->n_problems; p++)
+        s.is_training[p] = true;
+    if (rc == 0)
+        rc = ks_fit_whole(&t->fit, r->in, &settings[t->last.setting], s.is_training, t->last.rounds,
+                          &t->features, err);
+    split_release(&s);
     tell(r, "fitting the model", 1);
     return rc;
 }
 
-static int train(const struct run *r, struct ks_err *err)
+static int train(struct run *r, struct ks_err *err)
 {
     struct ks_search s = { 0 };
     struct ks_trained *t = r->t;
@@ -210,8 +284,9 @@ static int train(const struct run *r, struct ks_err *err)
 
     if (rc == 0)
         rc = ks_search_run(&s, r->in, r->options, t->fold, err);
+    r->search = &s;
     if (rc == 0)
-        rc = outer_folds(r, &s, err);
+        rc = outer_folds(r, err);
     if (rc == 0 && r->options->has_class_folds)
         rc = class_folds(r, err);
     if (rc == 0) {
@@ -222,6 +297,7 @@ static int train(const struct run *r, struct ks_err *err)
         t->last = scaled(r, ks_search_choose(&s, KS_ALL_FOLDS));
         rc = last_model(r, err);
     }
+    r->search = NULL;
     ks_search_release(&s);
     return rc;
 }
@@ -247,8 +323,7 @@ static int reserve(struct ks_trained *t, const struct ks_cells *c, struct ks_err
 int ks_train(const struct ks_fit_input *in, const struct ks_train_options *options,
              struct ks_trained *t_out, struct ks_err *err)
 {
-    size_t n = in->cells->n_problems;
-    struct run r = { in, options, t_out, malloc(n + 1), malloc(n + 1), malloc(n + 1) };
+    struct run r = { .in = in, .options = options, .t = t_out };
     int rc = 0;
 
     *t_out = (struct ks_trained){ 0 };
@@ -259,15 +334,10 @@ int ks_train(const struct ks_fit_input *in, const struct ks_train_options *optio
                      "settings are to be chosen on %zu problems in %u folds; allow at least one "
                      "per fold (--search-problems)",
                      options->search_problems, options->n_folds);
-    else if (!r.is_training || !r.is_held || !r.is_judge)
-        rc = ks_fail(err, KS_ENOMEM, "out of memory for %zu problems", n);
     if (rc == 0)
         rc = reserve(t_out, in->cells, err);
     if (rc == 0)
         rc = train(&r, err);
-    free(r.is_training);
-    free(r.is_held);
-    free(r.is_judge);
     return rc;
 }
 

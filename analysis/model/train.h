@@ -24,7 +24,8 @@ struct ks_train_options {
     uint32_t target;     /* enum ks_target */
     uint32_t max_rounds, patience;
     size_t search_problems; /* at most so many choose the settings; 0 = all */
-    double budget_s;        /* no further setting is begun after half of it; 0 = no limit */
+    double budget_s;        /* half of it is for the first setting, no other is begun after that; 0:
+                               no limit */
     bool has_class_folds;
     void *ctx;
     /* May be NULL. done: 0 to 1. */

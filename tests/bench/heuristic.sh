@@ -111,7 +111,7 @@ transfer() {
     done
 }
 
-# Half of the problems are a pool, a quarter is never chosen from and judges. 60 are measured first.
+# A quarter of the problems judges; of the others 60 are measured first, the rest is the pool.
 need() {
     import gfx942 gfx942130
     local where=(--where direction=forward --where dtype=fp16) n how

@@ -10,6 +10,7 @@
 
 #include "analysis/model/forest.h"
 #include "analysis/model/model_dir.h"
+#include "analysis/model/parallel.h"
 #include "analysis/model/search.h"
 #include "base/file.h"
 #include "base/hash.h"
@@ -190,6 +191,130 @@ static void nothing_of_a_fold_judges_it(void **state)
     ks_cells_release(&c);
 }
 
+/* Folds are fitted at the same time, each on one thread: with 3 threads and 3 folds the scores,
+ * settings and picks are those of one thread. */
+static void folds_at_the_same_time(void **state)
+{
+    struct ks_fit_input in = { .source = &source, .n_threads = 3, .seed = 1 };
+    struct ks_trained one, three;
+    struct ks_cells c;
+    struct ks_err err = { 0 };
+
+    (void)state;
+    make_cells(&c);
+    train(&c, 1, &one);
+    in.cells = &c;
+    if (ks_train(&in, &options, &three, &err) < 0)
+        fail_msg("%s", err.text);
+    assert_memory_equal(one.scores, three.scores, c.n * sizeof(float));
+    assert_memory_equal(one.has_class_pick, three.has_class_pick, c.n_problems);
+    for (size_t i = 0; i < c.n_problems; i++) {
+        assert_true(one.class_picks[i].score == three.class_picks[i].score);
+        for (int by = KS_BY_FIXED; by <= KS_BY_NEIGHBOURS; by++)
+            assert_int_equal(one.picks[by][i].any, three.picks[by][i].any);
+    }
+    for (uint32_t i = 0; i < options.n_folds; i++) {
+        assert_int_equal(one.chosen[i].setting, three.chosen[i].setting);
+        assert_int_equal(one.chosen[i].rounds, three.chosen[i].rounds);
+        assert_true(one.chosen[i].loss == three.chosen[i].loss);
+    }
+    ks_trained_release(&one, &source);
+    ks_trained_release(&three, &source);
+    ks_cells_release(&c);
+}
+
+/* The time is used up before the first round: one tree judges each fold, no other setting is tried,
+ * and the model has that tree. */
+static void budget_bounds_the_first_setting(void **state)
+{
+    struct ks_train_options hasty = options;
+    struct ks_fit_input in = { .source = &source, .n_threads = 2, .seed = 1 };
+    struct ks_trained t;
+    struct ks_cells c;
+    struct ks_err err = { 0 };
+
+    (void)state;
+    make_cells(&c);
+    in.cells = &c;
+    hasty.budget_s = 1e-12;
+    hasty.has_class_folds = false;
+    if (ks_train(&in, &hasty, &t, &err) < 0)
+        fail_msg("%s", err.text);
+    assert_true(t.is_cut);
+    assert_int_equal(t.n_tried, 1);
+    assert_int_equal(t.last.rounds, 1);
+    ks_trained_release(&t, &source);
+    ks_cells_release(&c);
+}
+
+struct counted {
+    size_t n_begun, n_told;
+};
+
+static int third_fails(void *ctx, size_t i, struct ks_err *err)
+{
+    ((struct counted *)ctx)->n_begun++;
+    return i == 2 ? ks_fail(err, KS_EFORMAT, "task %zu", i) : 0;
+}
+
+static void told(void *ctx, size_t n_done)
+{
+    ((struct counted *)ctx)->n_told++;
+    assert_int_equal(n_done, ((struct counted *)ctx)->n_told);
+}
+
+static void failure_of_a_task_ends_all(void **state)
+{
+    struct counted n = { 0 };
+    struct ks_parallel p = {
+        .n_tasks = 9, .n_threads = 1, .ctx = &n, .task = third_fails, .done = told
+    };
+    struct ks_err err = { 0 };
+
+    (void)state;
+    assert_int_equal(ks_parallel_run(&p, &err), KS_EFORMAT);
+    assert_string_equal(err.text, "task 2");
+    assert_int_equal(n.n_begun, 3);
+    assert_int_equal(n.n_told, 2);
+    assert_int_equal(ks_parallel_width(10, 1), 1);
+    assert_int_equal(ks_parallel_width(10, 2), 2);
+    assert_int_equal(ks_parallel_width(3, 64), 3);
+    assert_int_equal(ks_parallel_width(0, 4), 1);
+}
+
+/* A model that scores by its first rounds scores as one that was not grown further. */
+static void scores_of_the_first_rounds(void **state)
+{
+    const struct ks_setting *settings;
+    struct ks_fit_input in = { .source = &source, .n_threads = 1, .seed = 1 };
+    struct ks_fit few, many;
+    struct ks_featurizer of_few, of_many;
+    struct ks_pick picks[PROBLEMS];
+    float scores[3][PROBLEMS * INSTANCES];
+    struct ks_cells c;
+    struct ks_err err = { 0 };
+    bool all[PROBLEMS];
+
+    (void)state;
+    make_cells(&c);
+    memset(all, true, sizeof(all));
+    in.cells = &c;
+    ks_settings(&settings);
+    assert_int_equal(ks_fit_whole(&few, &in, settings, all, 3, &of_few, &err), 0);
+    assert_int_equal(ks_fit_whole(&many, &in, settings, all, 9, &of_many, &err), 0);
+    assert_int_equal(ks_score_problems(few.booster, &of_few, &c, all, picks, scores[0], &err), 0);
+    assert_int_equal(ks_score_problems(many.booster, &of_many, &c, all, picks, scores[1], &err), 0);
+    ks_booster_score_by(many.booster, 3);
+    assert_int_equal(ks_score_problems(many.booster, &of_many, &c, all, picks, scores[2], &err), 0);
+    assert_memory_equal(scores[0], scores[2], c.n * sizeof(float));
+    assert_true(memcmp(scores[0], scores[1], c.n * sizeof(float)) != 0);
+    ks_fit_end(&few);
+    ks_fit_end(&many);
+    release(&of_few);
+    release(&of_many);
+    ks_cells_release(&c);
+}
+
 static void it_learns(void **state)
 {
     struct ks_trained t;
@@ -295,6 +420,35 @@ static void refused(const char *dir, int code, const char *text)
     ks_model_release(&m);
 }
 
+/* A cell twice, and a problem without cells: both would put scores or folds to others. */
+static void change_cells(const char *dir)
+{
+    struct ks_buf text, changed;
+    struct ks_err err = { 0 };
+    const char *first, *rest;
+    char path[256];
+
+    snprintf(path, sizeof(path), "%s/oof.csv", dir);
+    ks_buf_init(&text);
+    ks_buf_init(&changed);
+    assert_int_equal(ks_file_read(path, &text, &err), 0);
+    first = strchr(ks_buf_text(&text), '\n') + 1;
+    rest = strchr(first, '\n') + 1;
+    ks_buf_put(&changed, text.data, (size_t)(rest - ks_buf_text(&text)));
+    ks_buf_printf(&changed, "%s", first);
+    damage(dir, "oof.csv", ks_buf_text(&changed));
+    refused(dir, KS_EFORMAT, "out of order or there already");
+    while (strncmp(rest, first, 16) == 0)
+        rest = strchr(rest, '\n') + 1;
+    ks_buf_clear(&changed);
+    ks_buf_put(&changed, text.data, (size_t)(first - ks_buf_text(&text)));
+    ks_buf_printf(&changed, "%s", rest);
+    damage(dir, "oof.csv", ks_buf_text(&changed));
+    refused(dir, KS_EFORMAT, "has no cell in oof.csv");
+    ks_buf_release(&text);
+    ks_buf_release(&changed);
+}
+
 static void same_model(const struct ks_trained *t, const struct ks_cells *c, const char *dir)
 {
     struct ks_model m;
@@ -337,6 +491,7 @@ static void directory_comes_back(void **state)
     same_model(&t, &c, dir);
     assert_int_equal(ks_model_write(dir, &in, &options, &t, &about, &json, &json, &err), KS_EEXIST);
     refused(root, KS_ENOENT, "is no model directory");
+    change_cells(dir);
     damage(dir, "oof.csv", "problem_id,fold\n");
     refused(dir, KS_EFORMAT, "oof.csv:1: another header");
     damage(dir, "problems.csv", "problem_id,fold,class,uses,canonical\n1,2,3\n");
@@ -354,6 +509,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(same_seed_same_bytes),
         cmocka_unit_test(nothing_of_a_fold_judges_it),
+        cmocka_unit_test(folds_at_the_same_time),
+        cmocka_unit_test(budget_bounds_the_first_setting),
+        cmocka_unit_test(failure_of_a_task_ends_all),
+        cmocka_unit_test(scores_of_the_first_rounds),
         cmocka_unit_test(it_learns),
         cmocka_unit_test(search_judges_by_inner_folds),
         cmocka_unit_test(training_continues_a_model),
