@@ -99,7 +99,7 @@ static void every_member_is_encoded(void **state)
     } rows[] = {
 #define ROW(S, texts, padding)                                                                     \
     .name = #S, .encode = enc_##S, .size = sizeof(struct S), .n_texts = texts, .n_padding = padding
-        { ROW(ks_record, 2, 24),
+        { ROW(ks_record, 2, 28),
           .count = { COUNT_AT(ks_record, n_samples), COUNT_AT(ks_record, n_mismatches),
                      COUNT_AT(ks_record, n_box), COUNT_AT(ks_record, n_tail) },
           .max = { KS_SAMPLES_MAX, KS_MISMATCH_MAX, 6, KS_TAIL_MAX } },
