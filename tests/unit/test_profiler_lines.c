@@ -39,7 +39,8 @@ static void test_rows(void **state)
         const char *options, *output, *want;
     } rows[] = {
         { json,
-          "noise\n{\"name\": \"a,b<1>\", \"perf\": {\"ms\": 1.5, \"gflops\": 2e3}, \"tile\": 64}\n"
+          "{\"name\": {\"a\": 1}}\n{\"name\": \"a,b<1>\", \"perf\": {\"ms\": 1.5, \"gflops\": "
+          "2e3}, \"tile\": 64}\n"
           "{\"name\": \"b\", \"perf\": {\"ms\": \"0.25\"}, \"status\": \"FAIL\"}\n"
           "{\"name\": \"c\", \"status\": \"SKIP\"}\n{\"name\": \"d\"}\n{\"name\": \"a,b<1>\", "
           "\"perf\": {\"ms\": 1}, \"status\": \"odd\"}\n{torn",
