@@ -18,6 +18,22 @@ static struct ks_child *find_pid(const struct ks_loop *l, pid_t pid)
     return NULL;
 }
 
+#define MARK_LOOKS  4
+#define MARK_GAP_NS 1000000u
+
+/* A process in the middle of exec has no environment for a moment: one without a mark is looked at
+ * again. */
+static uint32_t mark_of(pid_t pid)
+{
+    uint32_t mark = ks_proc_mark(pid, getpid());
+
+    for (int i = 1; mark == 0 && i < MARK_LOOKS; i++) {
+        ks_sleep_ns(MARK_GAP_NS);
+        mark = ks_proc_mark(pid, getpid());
+    }
+    return mark;
+}
+
 /* The child whose group or mark an orphan carries; NULL when it carries none (it exec'ed with an
  * empty environment). A group's number is not given away while it has a member. */
 static struct ks_child *owner_of(const struct ks_loop *l, const struct ks_proc *p)
@@ -27,7 +43,7 @@ static struct ks_child *owner_of(const struct ks_loop *l, const struct ks_proc *
     for (size_t i = 0; i < l->n; i++)
         if (l->children[i]->pid == p->group)
             return l->children[i];
-    mark = ks_proc_mark(p->pid, getpid());
+    mark = mark_of(p->pid);
     for (size_t i = 0; i < l->n; i++)
         if (l->children[i]->id == mark)
             return l->children[i];
