@@ -69,7 +69,9 @@ void ks_node_where(const struct ks_json *doc, const struct ks_node *n, char *out
 
     if (!cap)
         return;
-    add_name(ks_json_name(doc), out, cap, &used);
+    out[0] = 0;
+    if (doc)
+        add_name(ks_json_name(doc), out, cap, &used);
     if (!n)
         return;
     add(out, cap, &used, ":%u", n->line);

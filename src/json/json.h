@@ -48,7 +48,8 @@ const struct ks_node *ks_node_first(const struct ks_node *n);                 /*
 const struct ks_node *ks_node_next(const struct ks_node *n);                  /* NULL at the end */
 const struct ks_node *ks_node_at(const struct ks_node *obj, const char *key); /* NULL: absent */
 
-/* "file:line: key.path" of a node, for messages; of a name of more than 160 bytes the end. */
+/* "file:line: key.path" of a node, for messages; of a name of more than 160 bytes the end. doc
+ * NULL, here and below: without the file. */
 void ks_node_where(const struct ks_json *doc, const struct ks_node *n, char *out, size_t cap);
 /* KS_EINVAL "file:line: key.path: <text>". */
 int ks_node_fail(const struct ks_json *doc, const struct ks_node *n, struct ks_err *err,

@@ -119,16 +119,15 @@ static int begin_row(struct ks_profiler_reader *r, const char *name, struct ks_p
 /* ---- JSON lines ---- */
 
 /* A scalar as text; "" for others. */
-static const char *scalar_of(const struct ks_json *doc, const struct ks_node *n, char *number,
-                             size_t cap)
+static const char *scalar_of(const struct ks_node *n, char *number, size_t cap)
 {
     const char *text = "";
 
     if (!n)
         return NULL;
     if (ks_node_kind(n) == KS_JSON_STRING)
-        return ks_node_str(doc, n, &text, NULL) == 0 ? text : "";
-    return ks_node_text(doc, n, number, cap, NULL) == 0 ? number : "";
+        return ks_node_str(NULL, n, &text, NULL) == 0 ? text : "";
+    return ks_node_text(NULL, n, number, cap, NULL) == 0 ? number : "";
 }
 
 /* "perf.time": a member of a member. */
@@ -150,9 +149,8 @@ static const struct ks_node *follow(const struct ks_node *n, const char *path)
 }
 
 static int take_object(struct ks_profiler_reader *r, const struct ks_lines_options *o,
-                       const struct ks_json *doc, struct ks_err *err)
+                       const struct ks_node *root, struct ks_err *err)
 {
-    const struct ks_node *root = ks_json_root(doc);
     struct ks_profiler_draft *d = NULL;
     char number[64];
     const char *name = NULL;
@@ -160,10 +158,10 @@ static int take_object(struct ks_profiler_reader *r, const struct ks_lines_optio
 
     for (size_t i = 0; i < o->n_fields; i++)
         if (strcmp(o->keys[i], "instance") == 0)
-            name = scalar_of(doc, follow(root, o->sources[i]), number, sizeof number);
+            name = scalar_of(follow(root, o->sources[i]), number, sizeof number);
     rc = begin_row(r, name ? name : "", &d, err);
     for (size_t i = 0; d && i < o->n_fields; i++) {
-        const char *text = scalar_of(doc, follow(root, o->sources[i]), number, sizeof number);
+        const char *text = scalar_of(follow(root, o->sources[i]), number, sizeof number);
 
         if (text)
             set_field(o, o->keys[i], text, d);
@@ -182,7 +180,7 @@ static int json_line(struct ks_profiler_reader *r, const char *text, size_t n, s
         ks_reader_count_other(r);
         return 0;
     }
-    rc = take_object(r, o, doc, err);
+    rc = take_object(r, o, ks_json_root(doc), err);
     ks_json_close(doc);
     return rc;
 }

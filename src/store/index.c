@@ -251,7 +251,7 @@ static bool is_found_again(const struct ks_index *x, const struct ks_cell_info *
     for (uint32_t i = cell->first; i != KS_NO_ROW;) {
         const struct ks_record_ref *ref = ks_list_at(&x->records, i);
 
-        if (ref->worker == r->worker.hi && ref->position == r->position)
+        if (ref->worker == r->worker.hi && ref->position == (r->position & INT32_MAX))
             return true;
         i = ref->next;
     }

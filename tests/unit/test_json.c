@@ -352,6 +352,7 @@ static void scalars_as_option_text(void **state)
     assert_int_equal(ks_node_text(doc, ks_node_next(n), text, sizeof(text), &err), KS_EINVAL);
     assert_string_equal(err.text, "t.json:1: [7]: expected a number, a boolean or a string");
     assert_int_equal(ks_node_text(doc, NULL, text, sizeof(text), &err), KS_EINVAL);
+    assert_int_equal(ks_node_text(NULL, n, text, sizeof(text), NULL), KS_EINVAL);
     ks_json_close(doc);
 }
 
