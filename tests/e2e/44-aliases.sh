@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: MIT
 # Instances that are the same machine code are measured once: real compilers, real ranks, kills.
 # group: mpi
-# quick: yes
 . "$(dirname "$0")/tap.sh"
 need_program mpirun cc
 . "$(dirname "$0")/sweep.sh"

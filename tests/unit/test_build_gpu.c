@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Units of a GPU: two halves, and who compiles them. The emulator's are run here. */
+/* quick: no */
 #include "build_gpu_util.h"
 
 #include <sys/mman.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Objects are loaded once before they are published: whose fault a failure is, and for how long. */
+/* quick: no */
 #include "build_util.h"
 
 #include "build/command.h"
