@@ -17,6 +17,12 @@ static const char header[] =
     "mhz,min_clock_mhz,"
     "max_power_w,temperature_c,throttle,flags,reason\n";
 
+/* A device that counts energy tells a mean over the samples instead of readings. */
+static double most_power_w(const struct ks_record *r)
+{
+    return r->power_max_w >= 0 ? r->power_max_w : r->after.power_w;
+}
+
 void row_take(struct row *row, const struct ks_record *r)
 {
     double scratch[KS_SAMPLES_MAX];
@@ -46,7 +52,7 @@ void row_take(struct row *row, const struct ks_record *r)
                          .verify_ns = r->tolerance_check_ns,
                          .clock_mhz = r->after.clock_mhz,
                          .min_clock_mhz = r->clock_min_mhz,
-                         .max_power_w = r->power_max_w,
+                         .max_power_w = most_power_w(r),
                          .temperature_c = r->after.temperature_c,
                          .throttle = r->throttle_reasons,
                          .flags = r->outcome_flags };
@@ -156,6 +162,11 @@ void rows_pack(const struct ks_grid *g, struct row *rows)
         for (uint32_t i = 0; i < g->n_instances; i++)
             if (ks_grid_has_cell(g, p, i))
                 rows[n++] = rows[(uint64_t)p * g->n_instances + i];
+}
+
+double rows_warmup_cap_ns(const struct ks_sampling *m)
+{
+    return m->warmup_ms > 0 ? 1e6 * fmax(KS_WARM_FLAT_MAX_MS, m->warmup_ms) : 0.0;
 }
 
 static void sum_up(const struct row *rows, uint64_t n, const struct totals *t, double *sampled_out,
