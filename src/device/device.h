@@ -41,12 +41,22 @@ struct ks_device_props {
     double clock_ns;                      /* resolution of a time stamp */
 };
 
+/* A launch that reads the device's counters: run once with buf[0] before the first sample and once
+ * with buf[1] after the last, in the stream, outside of all that is timed. It was launched before.
+ */
+struct ks_clock_probe {
+    const struct ks_abi_entry *entry;
+    const struct ks_abi_problem *problem;
+    struct ks_abi_buffers buf[2]; /* the device fills in stream and gpu itself */
+};
+
 /* What to time: n_samples samples, each of `calls` calls of an entry back to back. */
 struct ks_timing {
     const struct ks_abi_entry *entry;
     const struct ks_abi_problem *problem;
     const struct ks_abi_buffers *buf; /* the device fills in stream and gpu itself */
     uint32_t calls, n_samples;
+    const struct ks_clock_probe *clock; /* NULL: none; backends without a queue ignore it */
     bool is_cold;    /* before each sample, outside of its time, caches are flushed */
     bool is_untimed; /* nobody reads the times: the device need not hold the work back to get them
                         right */

@@ -51,7 +51,7 @@ struct sampling {
     struct ks_gpu_run run;
     struct ks_gpu_launcher launcher;
     uint32_t depth, ahead, n_launched;
-    uint64_t host_ns; /* spent on launching */
+    uint64_t host_ns; /* spent on launching the samples */
     int *kernel_rc_out;
 };
 
@@ -175,6 +175,25 @@ static int run_calls(struct sampling *s, struct ks_err *err)
     return 0;
 }
 
+/* The probe's launch before (0) or behind (1) all samples. */
+static int read_clock(struct sampling *s, int i, struct ks_err *err)
+{
+    const struct ks_clock_probe *p = s->t->clock;
+    struct ks_gpu_run run = { .entry = (struct ks_gpu_entry *)(uintptr_t)p->entry };
+    struct ks_gpu_launcher launcher = ks_gpu_launcher_of(&run);
+    struct ks_abi_buffers buf = p->buf[i];
+    int code;
+
+    buf.stream = s->g->stream;
+    buf.gpu = &launcher.base;
+    code = p->entry->run(p->problem, &buf);
+    if (run.rc < 0 && err != NULL)
+        *err = run.err;
+    if (run.rc < 0)
+        return run.rc;
+    return code == 0 ? 0 : ks_fail(err, KS_EDEVICE, "reading the clock: error %d", code);
+}
+
 static int enqueue(struct sampling *s, uint32_t i, struct ks_err *err)
 {
     int rc = s->t->is_cold ? ks_gpu_sweep(s->g, err) : 0;
@@ -195,18 +214,24 @@ static bool is_gate_free(const struct ks_gpu_entry *e)
 }
 
 /* As many samples as fit into the queue, enqueued ahead of the device. */
-static int sample_batch(struct sampling *s, uint32_t n, double *ns, struct ks_err *err)
+static int sample_batch(struct sampling *s, uint32_t first, uint32_t n, double *ns,
+                        struct ks_err *err)
 {
+    const bool has_clock = s->t->clock != NULL;
     uint64_t from;
     int rc = 0;
 
     if (is_gate_free(s->run.entry) && !s->t->is_untimed)
         gate_shut(s->g);
     s->n_launched = 0;
+    if (has_clock && first == 0)
+        rc = read_clock(s, 0, err);
     from = ks_now_ns();
     for (uint32_t i = 0; rc == 0 && i < n; i++)
         rc = enqueue(s, i, err);
     s->host_ns += ks_now_ns() - from;
+    if (rc == 0 && has_clock && first + n == s->t->n_samples)
+        rc = read_clock(s, 1, err);
     atomic_store(&s->g->gate_open, true);
     for (uint32_t i = 0; rc == 0 && i < n; i++)
         rc = elapsed(s->g, i, &ns[i], err);
@@ -248,7 +273,7 @@ static int sample_all(struct sampling *s, double *ns, struct ks_err *err)
 
     s->ahead = ks_gpu_ahead(e->device_ns, e->host_ns);
     for (uint32_t i = 0; rc == 0 && i < n; i += batch)
-        rc = sample_batch(s, n - i < batch ? n - i : batch, ns + i, err);
+        rc = sample_batch(s, i, n - i < batch ? n - i : batch, ns + i, err);
     for (uint32_t i = 0; rc == 0 && i < n; i++)
         sum_ns += ns[i];
     if (rc == 0) {

@@ -162,7 +162,8 @@ void ks_cell_prepare_run(struct cell *c, enum ks_data data)
                               .clock_ns = w->props.clock_ns,
                               .before = before_call,
                               .after = after_call,
-                              .ctx = w };
+                              .ctx = w,
+                              .meter = w->meter.dev != NULL ? &w->meter : NULL };
     c->has_run = true;
 }
 

@@ -58,17 +58,17 @@ uint64_t ks_judge_digest_host(const void *bytes, size_t n)
 
 /* ---- launches ---- */
 
-static const char *const task_names[KS_JUDGE_N_TASKS] = { [KS_JUDGE_REFERENCE] = "reference",
-                                                          [KS_JUDGE_ROUND] = "round",
-                                                          [KS_JUDGE_EXACT] = "exact",
-                                                          [KS_JUDGE_REAL] = "real",
-                                                          [KS_JUDGE_WRITTEN] = "written",
-                                                          [KS_JUDGE_DIGEST] = "digest",
-                                                          [KS_JUDGE_FLIP] = "flip" };
+static const char *const task_names[KS_JUDGE_N_TASKS] = {
+    [KS_JUDGE_REFERENCE] = "reference", [KS_JUDGE_ROUND] = "round",
+    [KS_JUDGE_EXACT] = "exact",         [KS_JUDGE_REAL] = "real",
+    [KS_JUDGE_WRITTEN] = "written",     [KS_JUDGE_DIGEST] = "digest",
+    [KS_JUDGE_FLIP] = "flip",           [KS_JUDGE_CLOCK] = "clock"
+};
 
 static bool needs_key(uint32_t task)
 {
-    return task != KS_JUDGE_WRITTEN && task != KS_JUDGE_DIGEST && task != KS_JUDGE_FLIP;
+    return task == KS_JUDGE_REFERENCE || task == KS_JUDGE_ROUND || task == KS_JUDGE_EXACT ||
+           task == KS_JUDGE_REAL;
 }
 
 /* The key is in *call while the judge runs. */

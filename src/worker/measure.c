@@ -15,6 +15,7 @@ static int run_chunk(struct ks_run *r, struct ks_chunk *c, struct ks_err *err)
                                  .buf = &r->buf,
                                  .calls = c->calls,
                                  .n_samples = c->n,
+                                 .clock = r->meter != NULL ? &r->meter->probe : NULL,
                                  .is_cold = c->is_cold };
     uint64_t from;
     int rc;
@@ -24,7 +25,7 @@ static int run_chunk(struct ks_run *r, struct ks_chunk *c, struct ks_err *err)
     rc = r->dev->ops->time_samples(r->dev, &t, c->ns, &r->kernel_rc, err);
     c->cost_ns = (double)(ks_now_ns() - from) / c->n;
     r->after(r->ctx);
-    return rc;
+    return rc == 0 && r->meter != NULL ? ks_meter_read(r->meter, err) : rc;
 }
 
 int ks_chunk_run(struct ks_run *r, struct ks_chunk *c, const struct ks_check *check,
@@ -344,6 +345,8 @@ int ks_measure_samples(struct ks_run *r, const struct ks_measure *m, uint32_t ca
     rec->stop_reason = KS_STOP_NONE;
     if (r->plan != NULL)
         ks_plan_place(r->plan, horizon(&rules, r->call_ns * calls));
+    if (r->meter != NULL)
+        ks_meter_begin(r->meter);
     first = look(r, rec);
     rec->before = first.now;
     getrusage(RUSAGE_THREAD, &before);
@@ -356,6 +359,8 @@ int ks_measure_samples(struct ks_run *r, const struct ks_measure *m, uint32_t ca
     rec->involuntary_switches = (uint64_t)(after.ru_nivcsw - before.ru_nivcsw);
     last = look(r, rec);
     rec->after = last.now;
+    if (r->meter != NULL)
+        rec->clock_timed_mhz = ks_meter_mhz(r->meter);
     if (last.energy_j >= 0)
         rec->after.power_w = ks_power_between(&first, &last);
     if (rc < 0)

@@ -14,7 +14,7 @@
 static const char header[] =
     "problem,instance,outcome,n_samples,calls,median_ns,mad_ns,lo95_ns,hi95_ns,sampled_ns,"
     "max_error,wall_ns,input_ns,reference_ns,load_ns,exact_ns,warmup_ns,timing_ns,verify_ns,clock_"
-    "mhz,min_clock_mhz,"
+    "mhz,timed_mhz,min_clock_mhz,"
     "max_power_w,temperature_c,throttle,flags,reason\n";
 
 /* A device that counts energy tells a mean over the samples instead of readings. */
@@ -51,6 +51,7 @@ void row_take(struct row *row, const struct ks_record *r)
                          .timing_ns = r->timing_ns,
                          .verify_ns = r->tolerance_check_ns,
                          .clock_mhz = r->after.clock_mhz,
+                         .timed_mhz = r->clock_timed_mhz,
                          .min_clock_mhz = r->clock_min_mhz,
                          .max_power_w = most_power_w(r),
                          .temperature_c = r->after.temperature_c,
@@ -69,6 +70,7 @@ void row_end(struct row *row, const struct ks_grid *g, uint32_t i_cell, uint32_t
                          .is_known = true,
                          .outcome = outcome,
                          .clock_mhz = KS_UNKNOWN,
+                         .timed_mhz = KS_UNKNOWN,
                          .min_clock_mhz = KS_UNKNOWN,
                          .max_power_w = KS_UNKNOWN,
                          .temperature_c = KS_UNKNOWN,
@@ -87,10 +89,10 @@ static void put_row(const struct row *r, struct ks_buf *out)
                   r->mad_ns, r->lo95_ns, r->hi95_ns, r->sampled_ns, r->max_error);
     ks_buf_printf(out,
                   "%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64
-                  ",%" PRIu64 ",%.6g,%.6g,%.6g,%.6g,%" PRId64 ",%" PRIu32 ",",
+                  ",%" PRIu64 ",%.6g,%.6g,%.6g,%.6g,%.6g,%" PRId64 ",%" PRIu32 ",",
                   r->wall_ns, r->input_ns, r->reference_ns, r->load_ns, r->exact_ns, r->warmup_ns,
-                  r->timing_ns, r->verify_ns, r->clock_mhz, r->min_clock_mhz, r->max_power_w,
-                  r->temperature_c, r->throttle, r->flags);
+                  r->timing_ns, r->verify_ns, r->clock_mhz, r->timed_mhz, r->min_clock_mhz,
+                  r->max_power_w, r->temperature_c, r->throttle, r->flags);
     ks_csv_put(out, r->reason);
     ks_buf_u8(out, '\n');
 }

@@ -20,7 +20,7 @@ struct row {
     double sampled_ns; /* all samples together */
     double max_error;
     uint64_t wall_ns, input_ns, reference_ns, load_ns, exact_ns, warmup_ns, timing_ns, verify_ns;
-    double clock_mhz, min_clock_mhz, max_power_w, temperature_c;
+    double clock_mhz, timed_mhz, min_clock_mhz, max_power_w, temperature_c;
     int64_t throttle;
     uint32_t flags;
     char reason[160];
