@@ -316,8 +316,13 @@ int ks_judge_flip(struct ks_judge *j, const struct ks_signs *signs, char operand
     const struct ks_abi_buffers buf = { .c = elements };
     struct ks_judge_call call = j->call;
     struct ks_judged sum = { 0 };
-    int rc = j->dev->ops->upload(j->dev, j->signs, signs->byte[0], n_signs(signs), err);
+    int rc = 0;
 
+    /* Signs are set anew before every sample that needs them: no kernel runs between that and the
+     * last flip by them. */
+    if (j->n_set != signs->n_set || j->n_set == 0)
+        rc = j->dev->ops->upload(j->dev, j->signs, signs->byte[0], n_signs(signs), err);
+    j->n_set = rc == 0 ? signs->n_set : 0;
     call.n = 1;
     for (int k = 0; k < KS_SIGN_AXES; k++) {
         call.n *= (uint64_t)map->axis[k].extent;

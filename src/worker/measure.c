@@ -146,11 +146,11 @@ static double lower(double known, double v)
 }
 
 /* What the device says of itself now, and the extremes of all that it said. */
-static struct ks_telemetry look(struct ks_run *r, struct ks_record *rec)
+static struct ks_telemetry look(struct ks_run *r, bool with_energy, struct ks_record *rec)
 {
     struct ks_telemetry t;
 
-    r->dev->ops->telemetry(r->dev, &t);
+    r->dev->ops->telemetry(r->dev, with_energy, &t);
     rec->clock_min_mhz = lower(rec->clock_min_mhz, t.now.clock_mhz);
     rec->power_max_w = fmax(rec->power_max_w, t.now.power_w);
     if (t.throttle >= 0)
@@ -256,7 +256,7 @@ static void look_between(struct ks_run *r, struct sampling *s, struct ks_record 
 {
     if (r->dev->ops->queue <= 1 || ks_now_ns() - s->looked_ns < KS_LOOK_NS)
         return;
-    (void)look(r, rec);
+    (void)look(r, false, rec);
     s->looked_ns = ks_now_ns();
 }
 
@@ -334,6 +334,8 @@ int ks_measure_samples(struct ks_run *r, const struct ks_measure *m, uint32_t ca
 {
     struct rusage before = { 0 }, after = { 0 };
     struct ks_measure rules = r->plan != NULL ? with_checks(m) : *m;
+    /* In a shorter round the energy gives no power: ks_power_between(). */
+    const bool has_energy = 1000000ull * m->max_ms >= KS_ENERGY_UPDATES * KS_ENERGY_UPDATE_NS;
     struct ks_telemetry first, last;
     uint64_t cpu, span;
     int rc;
@@ -347,7 +349,7 @@ int ks_measure_samples(struct ks_run *r, const struct ks_measure *m, uint32_t ca
         ks_plan_place(r->plan, horizon(&rules, r->call_ns * calls));
     if (r->meter != NULL)
         ks_meter_begin(r->meter);
-    first = look(r, rec);
+    first = look(r, has_energy, rec);
     rec->before = first.now;
     getrusage(RUSAGE_THREAD, &before);
     cpu = ks_thread_cpu_ns();
@@ -357,7 +359,7 @@ int ks_measure_samples(struct ks_run *r, const struct ks_measure *m, uint32_t ca
     rec->cpu_ns = ks_thread_cpu_ns() - cpu;
     getrusage(RUSAGE_THREAD, &after);
     rec->involuntary_switches = (uint64_t)(after.ru_nivcsw - before.ru_nivcsw);
-    last = look(r, rec);
+    last = look(r, has_energy, rec);
     rec->after = last.now;
     if (r->meter != NULL)
         rec->clock_timed_mhz = ks_meter_mhz(r->meter);

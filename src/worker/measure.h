@@ -28,8 +28,11 @@
  * KS_WARM_FLAT_MAX_MS (base/sampling.h) at most. */
 #define KS_FLAT_NS     50e6
 #define KS_FLAT_CHUNKS 4u
-#define KS_FLAT        0.01
-#define KS_LOOK_NS     100000000ull /* between two looks at the telemetry while timing */
+/* Where the clock is measured a brief window is enough: what changes it later shows in the samples,
+ * which are then taken again after a warm-up with a whole window (ks_meter_is_steady). */
+#define KS_FLAT_BRIEF_NS 5e6
+#define KS_FLAT          0.01
+#define KS_LOOK_NS       100000000ull /* between two looks at the telemetry while timing */
 
 /* What is done around samples (checks.h), outside of the timed spans. before() may leave a check
  * out only by failing. Both return 0; 1: the cell has ended; KS_E*. */
@@ -48,6 +51,7 @@ struct ks_run {
     double clock_ns;
     double call_ns; /* shortest call of the warm-up; 0 = not known */
     enum ks_warm_end warm_end;
+    bool must_settle; /* a brief warm-up was not enough */
     /* Called around every chunk, outside the timed spans; expected_ns of all of it, 0 = not known.
      */
     void (*before)(void *ctx, double expected_ns);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "worker/meter.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -52,7 +53,13 @@ double ks_ticks_clock(const struct ks_judge_tick *from, const struct ks_judge_ti
 void ks_meter_begin(struct ks_meter *m)
 {
     m->cycles = m->ns = 0.0;
-    m->last_mhz = KS_UNKNOWN;
+    m->first_mhz = m->last_mhz = KS_UNKNOWN;
+}
+
+bool ks_meter_is_steady(const struct ks_meter *m, double share)
+{
+    return m->first_mhz <= 0.0 || m->last_mhz <= 0.0 ||
+           fabs(m->first_mhz - m->last_mhz) <= share * fmax(m->first_mhz, m->last_mhz);
 }
 
 int ks_meter_read(struct ks_meter *m, struct ks_err *err)
@@ -67,6 +74,8 @@ int ks_meter_read(struct ks_meter *m, struct ks_err *err)
     ghz = ks_ticks_clock(m->copies, m->copies + n, n, scratch, &ns);
     if (ghz > 0.0 && ns >= SPAN_MIN_NS) {
         m->last_mhz = 1e3 * ghz;
+        if (m->first_mhz <= 0.0)
+            m->first_mhz = m->last_mhz;
         m->cycles += ghz * ns;
         m->ns += ns;
     }

@@ -8,6 +8,7 @@
 #include <math.h>
 
 enum { RING = 64 };
+#define BRIEF_CHUNKS 4 /* of a brief warm-up fit into one of usual length */
 
 /* The last chunks of a warm-up: the median call of each, the clock meanwhile (KS_UNKNOWN: not
  * measured), and when it ended. */
@@ -35,14 +36,14 @@ static double median_of(const double *ring, uint32_t first, uint32_t n)
 }
 
 /* How many of the last chunks make a window; 0: they do not yet. */
-static uint32_t window_of(const struct flat *f)
+static uint32_t window_of(const struct flat *f, double window_ns)
 {
     const double now_ns = f->at_ns[(f->n - 1) % RING];
     uint32_t n = 1;
 
-    while (n < RING && n < f->n && now_ns - f->at_ns[(f->n - n) % RING] < KS_FLAT_NS)
+    while (n < RING && n < f->n && now_ns - f->at_ns[(f->n - n) % RING] < window_ns)
         n++;
-    if (n < KS_FLAT_CHUNKS || (n < RING && now_ns - f->at_ns[(f->n - n) % RING] < KS_FLAT_NS))
+    if (n < KS_FLAT_CHUNKS || (n < RING && now_ns - f->at_ns[(f->n - n) % RING] < window_ns))
         return 0;
     return n;
 }
@@ -62,10 +63,15 @@ static void look_at_clock(struct flat *f, struct ks_run *r, double now_ns)
 
     if (before != 0.0 && now_ns - f->looked_ns < KS_FLAT_NS / 2)
         return;
-    r->dev->ops->telemetry(r->dev, &t);
+    r->dev->ops->telemetry(r->dev, false, &t);
     f->told_mhz = t.now.clock_mhz;
     f->looked_ns = now_ns;
     f->is_flat = f->n > 1 && (t.now.clock_mhz < 0.0 || agree(before, t.now.clock_mhz));
+}
+
+static bool is_brief(const struct ks_run *r)
+{
+    return r->meter != NULL && !r->must_settle;
 }
 
 static void flat_add(struct flat *f, struct ks_run *r, const struct ks_chunk *c, uint32_t n_good,
@@ -81,7 +87,7 @@ static void flat_add(struct flat *f, struct ks_run *r, const struct ks_chunk *c,
     f->call_ns[f->n % RING] = stats.median / c->calls;
     f->mhz[f->n % RING] = mhz;
     f->at_ns[f->n++ % RING] = now_ns;
-    n = window_of(f);
+    n = window_of(f, mhz > 0.0 && is_brief(r) ? KS_FLAT_BRIEF_NS : KS_FLAT_NS);
     are_times_flat = is_window_flat(f, f->call_ns, n);
     if (mhz > 0.0)
         f->is_flat = are_times_flat && is_window_flat(f, f->mhz, n);
@@ -132,7 +138,10 @@ static int warm_chunk(struct ks_run *r, struct warming *w, struct ks_chunk *c, s
     w->is_known = w->is_cold || shortest >= w->target_ns / 2 || c->calls == KS_CALLS_MAX;
     if (!w->is_cold)
         c->calls = ks_calls_per_sample(w->best_ns, w->target_ns);
-    c->n = w->is_known ? ks_chunk_samples(queue, w->best_ns * c->calls, KS_CHUNK_MAX) : 1;
+    c->n = w->is_known
+               ? ks_chunk_samples(queue, (is_brief(r) ? BRIEF_CHUNKS : 1) * w->best_ns * c->calls,
+                                  KS_CHUNK_MAX)
+               : 1;
     c->expected_ns = w->best_ns * c->calls * c->n;
     return 0;
 }
