@@ -93,24 +93,33 @@ KS_DEV void ks_sync(void) { __syncthreads(); }
 #define ks_compute_now(x) ((void)0)
 /* *to += x, indivisibly among all blocks. */
 KS_DEV void ks_add_f32(float *to, float x) { atomicAdd(to, x); }
+/* The words stay in registers: ptxas would rather compute them again in each step of a loop. */
+#define ks_keep(words, n)                                                                          \
+    KS_UNROLL                                                                                      \
+    for (int keep_i = 0; keep_i < (n); keep_i++)                                                   \
+        asm volatile("" : "+r"((words)[keep_i]))
 
 /* Copies 4, 8 or 16 bytes at an offset (in bytes, a multiple of them) to shared memory without
- * waiting, zeros where the offset is negative (sm_80). */
+ * waiting, zeros where the offset is negative (sm_80): a predicate says that the source is ignored;
+ * a size at run time would have to be handled as any size. */
+#define KS_CP_ASYNC(how, bytes)                                                                    \
+    asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %2, 0;\n"                                       \
+                 "cp.async." how ".shared.global [%0], [%1], " bytes ", p;\n}" ::"r"(at),          \
+                 "l"(from), "r"(is_zero)                                                           \
+                 : "memory")
 KS_DEV void ks_copy_async(void *to, const void *base, long offset, int bytes)
 {
     const unsigned at = (unsigned)__cvta_generic_to_shared(to);
     const char *const from = (const char *)base + ks_copy_offset(offset, bytes);
-    const int n = offset < 0 ? 0 : bytes;
+    const int is_zero = offset < 0;
     if (bytes == 16)
-        asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(at), "l"(from), "r"(n)
-                     : "memory");
+        KS_CP_ASYNC("cg", "16");
     else if (bytes == 8)
-        asm volatile("cp.async.ca.shared.global [%0], [%1], 8, %2;" ::"r"(at), "l"(from), "r"(n)
-                     : "memory");
+        KS_CP_ASYNC("ca", "8");
     else
-        asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(at), "l"(from), "r"(n)
-                     : "memory");
+        KS_CP_ASYNC("ca", "4");
 }
+#undef KS_CP_ASYNC
 KS_DEV void ks_copy_commit(void) { asm volatile("cp.async.commit_group;" ::: "memory"); }
 /* Until at most n groups of this thread's copies are under way; n must be a constant. */
 #define ks_copy_wait(n) asm volatile("cp.async.wait_group %0;" ::"n"(n) : "memory")

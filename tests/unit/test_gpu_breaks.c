@@ -20,6 +20,9 @@ struct planted {
 #define SIMT  "warp_tile == 'simt' and pipeline == "
 #define WGMMA "gpu_forward.json", "lanes == 128 and tile_m == 64 and tile_n == 64 and vector_c == 8"
 
+#define SPECIALISED                                                                                \
+    "gpu_forward.json", "is_specialised == 1 and tile_n == 64 and dtype == 'bf16'"
+
 #define STEP                                                                                       \
     3 /* one of each kind: a barrier, bounds, products, lanes, a fence, a wait, a swizzle */
 
@@ -60,8 +63,8 @@ static const struct planted breaks[] = {
     { "fence of what was copied for wgmma", "gpu/engine.k", "        ks_wgmma_show();\n", "",
       WGMMA },
     { "barrier before wgmma", "gpu/engine.k",
-      "ks_sync();\n        KS_FN(products)(acc, lds + turn * KS_BUFFER, wave);",
-      "KS_FN(products)(acc, lds + turn * KS_BUFFER, wave);", WGMMA },
+      "ks_sync();\n        KS_FN(products)(acc, &lines, turn);",
+      "KS_FN(products)(acc, &lines, turn);", WGMMA },
     { "fence of the registers of wgmma", "gpu/products_wgmma.k", "    ks_wgmma_fence();\n", "",
       WGMMA },
     { "wait for a step of wgmma", "gpu/engine.k", "ks_wgmma_wait(KS_LAG - 1);",
@@ -76,6 +79,12 @@ static const struct planted breaks[] = {
     { "lanes of a result of wgmma", "gpu/mma.h",
       "(((l) >> 5) * 16 + ((l) >> 2 & 7) + ((i) >> 1 & 1) * 8)",
       "(((l) >> 5) * 16 + ((l) >> 2 & 7) * 2 + ((i) >> 1 & 1))", WGMMA },
+    { "wait for copies before a tile is announced", "gpu/sum_ws.k", "ks_copy_wait(KS_AHEAD);",
+      "ks_copy_wait(KS_AHEAD + 1);", SPECIALISED },
+    { "fence behind the barrier of a tile", "gpu/sum_ws.k", "        ks_wgmma_show();\n", "",
+      SPECIALISED },
+    { "step after which a buffer is free", "gpu/sum_ws.k", "KS_LAG == 1 ? turn : last", "turn",
+      SPECIALISED },
     { "panels of a turned operand", "gpu/tile.h", "#define KS_PANEL_BYTES (KT_TILE_K * 128)",
       "#define KS_PANEL_BYTES (KT_TILE_K * 64)", "gpu_backward_data.json",
       "warp_tile == 'wgmma64x128x16'" },
