@@ -3,7 +3,8 @@
 # first_hour.sh - tests/gpu/run.sh on a lent, bare machine, in calls of at most 8 minutes:
 #
 #   first_hour.sh prepare DIR         beforehand, where nvcc (or clang) is: programs and kernels into DIR
-#   first_hour.sh 1|2|3 [--dry-run]   there: 1 build, conformance, verify; 2 sweep, repeat; 3 gemm, peer
+#   first_hour.sh 1|2|3|4 [--dry-run]   there: 1 build, conformance, verify; 2 sweep, repeat; 3 gemm, peer;
+#                                     4 faults
 #
 # Nothing is kept between calls: each unpacks what it needs into a folder of its own. Each part has its
 # own limit; as it ends its report and its rows are put into $OUT (./first-hour), two files a part.
@@ -12,8 +13,8 @@
 # KSWEEP_FIRST_HOUR: what `prepare` wrote, default first-hour.tar beside this script's repository. Without
 # it, and for parts that it has no kernels of, everything is compiled there.
 # prepare: KSWEEP_GPU_BUILD: a build folder with ksweep-gpu; KSWEEP_GPU_BACKEND, KSWEEP_GPU_ARCH: default
-# cuda, sm_90; KSWEEP_FIRST_HOUR_GRIDS: default "conformance sweep gemm verify"; repeat's and peer's kernels
-# are those of sweep. What is carried has at most 50 MiB.
+# cuda, sm_90; KSWEEP_FIRST_HOUR_GRIDS: default "conformance sweep gemm verify faults"; repeat's and peer's
+# kernels are those of sweep. What is carried has at most 50 MiB.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
@@ -24,7 +25,7 @@ call_s=480 # of one call
 
 say() { printf '%s\n' "first_hour.sh: $*" >&2; }
 usage() {
-    sed -n '3,19s/^# \{0,1\}//p' "$0" >&2
+    sed -n '3,20s/^# \{0,1\}//p' "$0" >&2
     exit 2
 }
 
@@ -34,6 +35,7 @@ parts_of() {
         1) echo 'build 75' 'conformance 75' 'verify 315' ;;
         2) echo 'sweep 260' 'repeat 205' ;;
         3) echo 'gemm 145' 'peer 320' ;;
+        4) echo 'faults 240' ;;
         *) usage ;;
     esac
 }
@@ -74,7 +76,7 @@ prepare() { # DIR
     mkdir -m 700 "$stage/bin" "$stage/tools" "$stage/cache"
     cp "$bin/ksweep-gpu" "$bin/ksweep-worker" "$bin/ksweep-gpu-peer.so" "$stage/bin/" && strip "$stage"/bin/* || exit 2
     echo "$backend $arch" >"$stage/device"
-    for grid in ${KSWEEP_FIRST_HOUR_GRIDS:-conformance sweep gemm verify}; do
+    for grid in ${KSWEEP_FIRST_HOUR_GRIDS:-conformance sweep gemm verify faults}; do
         for file in "$inputs/$grid".grid "$inputs/${grid}"_*.grid; do
             [ -e "$file" ] || continue
             "$bin/ksweep-gpu" build "$file" --backend "$backend" --arch "$arch" --cache "$stage/cache" ||
@@ -177,7 +179,7 @@ dry_run() { # N
 
 case ${1:-} in
     prepare) [ $# -eq 2 ] || usage; prepare "$2" ;;
-    1 | 2 | 3)
+    1 | 2 | 3 | 4)
         case ${2:-} in
             --dry-run) dry_run "$1" ;;
             '') call "$1" ;;
