@@ -3,7 +3,8 @@
 # first_hour.sh - tests/gpu/run.sh on a lent, bare machine, in calls of at most 8 minutes:
 #
 #   first_hour.sh prepare DIR         beforehand, where nvcc (or clang) is: programs and kernels into DIR
-#   first_hour.sh 1|2|3 [--dry-run]   there: 1 build, conformance, verify; 2 sweep, repeat; 3 gemm, peer
+#   first_hour.sh 1|2|3|4 [--dry-run]   there: 1 build, conformance, verify; 2 sweep, repeat; 3 gemm, peer;
+#                                     4 faults
 #   first_hour.sh PART:SECONDS.. [--dry-run]   there: these parts of run.sh, each with that limit
 #
 # Nothing is kept between calls: each unpacks what it needs into a folder of its own. Each part has its
@@ -13,8 +14,8 @@
 # KSWEEP_FIRST_HOUR: what `prepare` wrote, default first-hour.tar beside this script's repository. Without
 # it, and for parts that it has no kernels of, everything is compiled there.
 # prepare: KSWEEP_GPU_BUILD: a build folder with ksweep-gpu; KSWEEP_GPU_BACKEND, KSWEEP_GPU_ARCH: default
-# cuda, sm_90; KSWEEP_FIRST_HOUR_GRIDS: default "conformance sweep gemm verify"; repeat's and peer's kernels
-# are those of sweep. What is carried has at most 50 MiB.
+# cuda, sm_90; KSWEEP_FIRST_HOUR_GRIDS: default "conformance sweep gemm verify faults"; repeat's and peer's
+# kernels are those of sweep. What is carried has at most 50 MiB.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
@@ -25,7 +26,7 @@ call_s=480 # of one call
 
 say() { printf '%s\n' "first_hour.sh: $*" >&2; }
 usage() {
-    sed -n '3,20s/^# \{0,1\}//p' "$0" >&2
+    sed -n '3,21s/^# \{0,1\}//p' "$0" >&2
     exit 2
 }
 
@@ -35,6 +36,7 @@ parts_of() { # CALL | PART:SECONDS..
         1) set -- build:75 conformance:75 verify:315 ;;
         2) set -- sweep:260 repeat:205 ;;
         3) set -- gemm:145 peer:320 ;;
+        4) set -- faults:240 ;;
     esac
     printf '%s\n' "${@/:/ }"
 }
@@ -75,7 +77,7 @@ prepare() { # DIR
     mkdir -m 700 "$stage/bin" "$stage/tools" "$stage/cache"
     cp "$bin/ksweep-gpu" "$bin/ksweep-worker" "$bin/ksweep-gpu-peer.so" "$stage/bin/" && strip "$stage"/bin/* || exit 2
     echo "$backend $arch" >"$stage/device"
-    for grid in ${KSWEEP_FIRST_HOUR_GRIDS:-conformance sweep gemm verify}; do
+    for grid in ${KSWEEP_FIRST_HOUR_GRIDS:-conformance sweep gemm verify faults}; do
         for file in "$inputs/$grid".grid "$inputs/${grid}"_*.grid; do
             [ -e "$file" ] || continue
             "$bin/ksweep-gpu" build "$file" --backend "$backend" --arch "$arch" --cache "$stage/cache" ||
@@ -181,13 +183,13 @@ case ${1:-} in
         prepare "$2"
         exit
         ;;
-    1 | 2 | 3) [ $# -eq 1 ] || [ "$*" = "$1 --dry-run" ] || usage ;;
+    1 | 2 | 3 | 4) [ $# -eq 1 ] || [ "$*" = "$1 --dry-run" ] || usage ;;
     *:*) ;;
     *) usage ;;
 esac
 do=call
 [ "${*: -1}" != --dry-run ] || { do=dry_run; set -- "${@:1:$#-1}"; }
 for part; do
-    [[ $part =~ ^([123]|[a-z]+:[1-9][0-9]*)$ ]] || usage
+    [[ $part =~ ^([1234]|[a-z]+:[1-9][0-9]*)$ ]] || usage
 done
 $do "$@"

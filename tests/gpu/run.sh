@@ -10,6 +10,7 @@
 #   gemm         square bf16 products (4096, 8192; rcr, rrr) in TFLOP/s
 #   peer         the best instances beside cuDNN, and, after gemm, beside cuBLASLt or hipBLASLt
 #   limits       after gemm or peer: what limits their best instances, from the counters of ncu (NVIDIA)
+#   faults       kernels that misbehave, each between two correct ones: outcomes, and the device afterwards
 #
 # Each takes at most 8 minutes. Reports: $OUT/PART.txt, else ./gpu-report/PART.txt; rows as CSV beside
 # them. Exit: 0 all as it should be, 1 not, 2 usage, 77 there is no GPU.
@@ -31,7 +32,7 @@ share=${KSWEEP_GPU_SHARE:-0.75} # of the device's time in samples and warm-up
 say() { printf '%s\n' "$*" >&2; }
 
 usage() {
-    sed -n '3,22s/^# \{0,1\}//p' "$0" >&2
+    sed -n '3,23s/^# \{0,1\}//p' "$0" >&2
     exit 2
 }
 
@@ -203,13 +204,26 @@ part_limits() {
     return $status
 }
 
+# The last launch is in a process of its own, behind all that the kernels did.
+part_faults() {
+    local status=0
+    gpu sweep "$inputs/faults.grid" --expect "$here/faults.expect" --out "$out/faults.csv" || status=1
+    echo "== the device afterwards"
+    probe "$backend" || status=1
+    gpu one "$inputs/faults.grid" fault_good faults --calls 5 || status=1
+    return $status
+}
+
 passes_of() {
     case $1 in verify) echo 3 ;; repeat) echo 2 ;; *) echo 1 ;; esac
 }
 
 [ $# -gt 0 ] || usage
 for part; do
-    case $part in build | conformance | verify | sweep | repeat | gemm | peer | limits) ;; *) usage ;; esac
+    case $part in
+        build | conformance | verify | sweep | repeat | gemm | peer | limits | faults) ;;
+        *) usage ;;
+    esac
 done
 mkdir -p "$out" && out=$(cd "$out" && pwd) || exit 2
 cache=${KSWEEP_GPU_CACHE:-$out/cache}
