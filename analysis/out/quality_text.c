@@ -139,6 +139,34 @@ void ks_retimed_text(const struct ks_retimed *r, struct ks_buf *to)
                   r->oracle_ratio, r->pick_ratio);
 }
 
+static void put_network(struct ks_buf *to, const struct ks_network *n)
+{
+    ks_buf_printf(to, "  ");
+    ks_text_put(to, n->name, strlen(n->name), KS_LINES_NONE);
+    ks_buf_printf(to, ": %llu of %llu problems, %llu of %llu uses, best %.3f ms\n",
+                  (unsigned long long)n->n_counted, (unsigned long long)n->n_problems,
+                  (unsigned long long)n->n_counted_uses, (unsigned long long)n->n_uses,
+                  n->best_ns / 1e6);
+    for (uint32_t i = 0; i < KS_N_CHOOSERS && n->n_counted; i++) {
+        if (isnan(n->ns[i]))
+            continue;
+        ks_buf_printf(to, "    %-20s %8.2f %%", ks_chooser_name(i),
+                      100 * (n->ns[i] / n->best_ns - 1));
+        if (i == KS_BY_MODEL && !isnan(n->regret_lo))
+            ks_buf_printf(to, " [%.2f, %.2f]", 100 * n->regret_lo, 100 * n->regret_hi);
+        ks_buf_printf(to, "\n");
+    }
+}
+
+void ks_networks_text(const struct ks_network *networks, size_t n, struct ks_buf *to)
+{
+    if (n)
+        ks_buf_printf(to, "\nregret per network: time of the picks over that of the best, less 1, "
+                          "weighted by use counts\n");
+    for (size_t i = 0; i < n; i++)
+        put_network(to, &networks[i]);
+}
+
 void ks_worst_text(const struct ks_worst *worst, size_t n, const char *file, struct ks_buf *to)
 {
     ks_buf_printf(to, "\nthe %zu worst\n", n);
