@@ -36,6 +36,8 @@ static int fx_has(double x)
  * (m + 1), |s| < 0.172: the term left out is below 1e-18. */
 KS_FX_API double ks_fx_log2(double x)
 {
+    static const double terms[11] = { 1.0 / 21, 1.0 / 19, 1.0 / 17, 1.0 / 15, 1.0 / 13, 1.0 / 11,
+                                      1.0 / 9,  1.0 / 7,  1.0 / 5,  1.0 / 3,  1.0 };
     uint64_t bits;
     int64_t e;
     double m, s, z, sum = 0;
@@ -50,8 +52,8 @@ KS_FX_API double ks_fx_log2(double x)
     }
     s = (m - 1) / (m + 1);
     z = s * s;
-    for (int k = 21; k >= 1; k -= 2)
-        sum = sum * z + 1.0 / k;
+    for (int k = 0; k < 11; k++)
+        sum = sum * z + terms[k];
     return (double)e + 2.8853900817779268 * s * sum;
 }
 
