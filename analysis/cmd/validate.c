@@ -40,8 +40,10 @@ static const struct ks_opt opts[] = {
       .type = KS_OPT_STR,
       .offset = AT(write_retime),
       .arg = "DIR",
-      .help = "write a job that measures again, where they differ, the model's picks and the best "
-              "measured instances, for --retime; DIR must not exist yet" },
+      .help =
+          "write a job that measures again, where they differ, the picks of the model and of the "
+          "best baseline and the best measured instances, for --retime; DIR must not exist "
+          "yet" },
     { .name = "retime",
       .type = KS_OPT_LIST,
       .offset = AT(retime),
@@ -94,7 +96,7 @@ struct job {
     const char *const *files; /* [n_files] */
     size_t n_files;
     struct ks_dataset data, sweep, again; /* again: of --retime */
-    struct ks_retimed retimed;
+    struct ks_retimed retimed, baseline;  /* baseline: the best one; n_timed 0: without new times */
     struct ks_problem_set only;
     struct ks_buf left_out; /* canonical texts of problems that training has seen, a line each */
     struct ks_scorecard card, other_card;
@@ -227,7 +229,8 @@ static int put_text(const struct job *j, const struct gate *g, struct ks_buf *to
         ks_quality_text(&j->card, to);
         ks_networks_text(j->networks, j->config->network.n, to);
         if (j->config->retime.n)
-            ks_retimed_text(&j->retimed, to);
+            ks_retimed_text(&j->retimed, ks_chooser_name(j->card.i_best_baseline), &j->baseline,
+                            to);
         ks_worst_text(worst, (size_t)n, j->file, to);
         if (j->config->against)
             put_gate(j, g, to);
@@ -246,8 +249,10 @@ static int put_json(const struct job *j, const struct gate *g, struct ks_buf *to
     ks_jw_u64(&w, "n_outside", j->judge.n_outside);
     ks_quality_json(&j->card, "validation", &w);
     ks_networks_json(j->networks, j->config->network.n, "networks", &w);
-    if (j->config->retime.n)
+    if (j->config->retime.n) {
         ks_retimed_json(&j->retimed, "retimed", &w);
+        ks_retimed_json(&j->baseline, "retimed_baseline", &w);
+    }
     if (j->config->against) {
         ks_jw_open(&w, "against", '{');
         ks_jw_real(&w, "mean", g->mean);
@@ -389,6 +394,19 @@ static int weigh_networks(struct job *j, const struct ks_scorecard_input *in, st
     return rc;
 }
 
+/* Results of a job that measured the model's picks only say nothing of the baseline's. */
+static int retime(struct job *j, const struct ks_scorecard_input *in, struct ks_err *err)
+{
+    int rc = ks_retime(in->cells, in->is_wanted, in->picks[KS_BY_MODEL], &j->again.cells,
+                       N_BOOTSTRAP, in->seed, &j->retimed, err);
+
+    if (rc < 0)
+        return rc;
+    rc = ks_retime(in->cells, in->is_wanted, in->picks[j->card.i_best_baseline], &j->again.cells,
+                   N_BOOTSTRAP, in->seed, &j->baseline, err);
+    return rc == KS_EINVAL ? 0 : rc;
+}
+
 static int judge_all(struct job *j, struct ks_err *err)
 {
     const struct config *c = j->config;
@@ -403,8 +421,7 @@ static int judge_all(struct job *j, struct ks_err *err)
     if (rc == 0)
         rc = weigh_networks(j, &in, err);
     if (rc == 0 && c->retime.n)
-        rc = ks_retime(in.cells, in.is_wanted, in.picks[KS_BY_MODEL], &j->again.cells, N_BOOTSTRAP,
-                       in.seed, &j->retimed, err);
+        rc = retime(j, &in, err);
     if (rc == 0 && c->against)
         rc = ks_judge_run(&j->other, c->against, &j->data.cells, err);
     in = ks_judge_input(&j->other, 0);
@@ -431,7 +448,8 @@ static int write_retime(const struct job *j, struct ks_buf *notes, struct ks_err
 {
     const struct ks_retime_want want = { .cells = &j->judge.cells,
                                          .is_wanted = j->judge.is_wanted,
-                                         .picks = j->judge.picks[KS_BY_MODEL],
+                                         .picks = { j->judge.picks[KS_BY_MODEL],
+                                                    j->judge.picks[j->card.i_best_baseline] },
                                          .files = j->files,
                                          .n_files = j->n_files };
 

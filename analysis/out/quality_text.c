@@ -121,9 +121,17 @@ void ks_quality_text(const struct ks_scorecard *s, struct ks_buf *to)
     put_verdict(to, s);
 }
 
-void ks_retimed_text(const struct ks_retimed *r, struct ks_buf *to)
+static void put_retimed(struct ks_buf *to, const char *who, const struct ks_line *l)
 {
-    const struct ks_line *a = &r->first, *b = &r->again;
+    ks_buf_printf(to,
+                  "%s, by the new times: mean %.4f [%.4f, %.4f], P10 %.4f [%.4f, %.4f], min %.4f\n",
+                  who, l->mean, l->mean_lo, l->mean_hi, l->p10, l->p10_lo, l->p10_hi, l->min);
+}
+
+void ks_retimed_text(const struct ks_retimed *r, const char *name,
+                     const struct ks_retimed *baseline, struct ks_buf *to)
+{
+    const struct ks_line *a = &r->first;
 
     ks_buf_printf(to,
                   "\nre-timed: %zu problems; on %zu more the pick is the oracle; %zu without new "
@@ -131,10 +139,13 @@ void ks_retimed_text(const struct ks_retimed *r, struct ks_buf *to)
                   r->n_timed, r->n_same, r->n_missing);
     ks_buf_printf(to, "model, by the times that chose the oracle: mean %.4f, P10 %.4f, min %.4f\n",
                   a->mean, a->p10, a->min);
-    ks_buf_printf(to,
-                  "model, by the new times: mean %.4f [%.4f, %.4f], P10 %.4f [%.4f, %.4f], min "
-                  "%.4f\n",
-                  b->mean, b->mean_lo, b->mean_hi, b->p10, b->p10_lo, b->p10_hi, b->min);
+    put_retimed(to, "model", &r->again);
+    if (baseline->n_timed)
+        put_retimed(to, name, &baseline->again);
+    else
+        ks_buf_printf(to, "%s: without new times\n", name);
+    if (baseline->n_timed && !(r->again.mean > baseline->again.mean))
+        ks_buf_printf(to, "By the new times the model does not beat '%s'.\n", name);
     ks_buf_printf(to, "new time over first time: oracle %.4f, picks %.4f (geometric means)\n",
                   r->oracle_ratio, r->pick_ratio);
 }
