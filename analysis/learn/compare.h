@@ -18,6 +18,7 @@
 #ifndef KS_ANALYSIS_COMPARE_H
 #define KS_ANALYSIS_COMPARE_H
 
+#include "analysis/learn/bootstrap.h"
 #include "analysis/learn/trials.h"
 
 enum ks_change { KS_UNSURE, KS_SAME, KS_FASTER, KS_SLOWER, KS_N_CHANGES }; /* of B against A */
@@ -36,9 +37,6 @@ struct ks_pair { /* a cell that has a time on both sides; logs */
     double p_changed, p_same;
     uint32_t change; /* enum ks_change */
 };
-struct ks_interval {
-    double value, lo, hi; /* 95 %, bootstrap over problems */
-};
 struct ks_comparison {
     struct ks_pair *pairs; /* by problem, instance */
     size_t n_pairs;
@@ -48,7 +46,7 @@ struct ks_comparison {
     size_t n_change[KS_N_CHANGES];
     bool is_repeated; /* a side has several sweeps */
     double margin;
-    /* over problems */
+    /* over problems, 95 % */
     struct ks_interval cells;                     /* geometric mean of B / A over cells */
     struct ks_interval best;                      /* of the best instance of each side */
     struct ks_interval sum[2], ratio;             /* n_uses x time of the best, ns; B / A */

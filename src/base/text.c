@@ -183,6 +183,61 @@ void ks_csv_put(struct ks_buf *to, const char *text)
         ks_buf_u8(to, '"');
 }
 
+/* A call of strspn() costs more than what it finds. */
+static char *behind_blanks(char *at, bool is_trimmed)
+{
+    while (is_trimmed && (*at == ' ' || *at == '\t'))
+        at++;
+    return at;
+}
+
+/* One field at *from to *to, quotes resolved; what is wrong with it, or NULL. */
+static const char *split_field(char **from, char **to, bool is_trimmed)
+{
+    char *begin = *to;
+
+    *from = behind_blanks(*from, is_trimmed);
+    if (**from != '"') {
+        while (**from && **from != ',')
+            *(*to)++ = *(*from)++;
+        while (is_trimmed && *to > begin && ((*to)[-1] == ' ' || (*to)[-1] == '\t'))
+            (*to)--;
+        return NULL;
+    }
+    for (++*from; **from && (**from != '"' || (*from)[1] == '"'); ++*from) {
+        *from += **from == '"';
+        *(*to)++ = **from;
+    }
+    if (!**from)
+        return "quote is not closed";
+    *from = behind_blanks(*from + 1, is_trimmed);
+    return **from && **from != ',' ? "text behind a closing quote" : NULL;
+}
+
+const char *ks_csv_split(char *line, bool is_trimmed, const char **fields, size_t most,
+                         size_t *n_out)
+{
+    char *from = line, *to = line;
+    bool is_last = false;
+    size_t n = 0;
+
+    while (!is_last) {
+        const char *wrong;
+
+        if (n == most)
+            return "too many columns";
+        fields[n++] = to;
+        wrong = split_field(&from, &to, is_trimmed);
+        if (wrong)
+            return wrong;
+        is_last = !*from;
+        from += !is_last;
+        *to++ = '\0';
+    }
+    *n_out = n;
+    return NULL;
+}
+
 /* Nothing in it means anything to a shell. */
 static bool is_plain(const char *word)
 {

@@ -45,6 +45,13 @@ void ks_text_print(FILE *to, const char *prefix, const char *text);
 /* A field of CSV: escaped to one line, in quotes where RFC 4180 wants them or blanks at an end
  * would be trimmed. */
 void ks_csv_put(struct ks_buf *to, const char *text);
+/* ks_csv_split() - splits a line of CSV in place (RFC 4180: "a, ""b""" is one field; a row is one
+ * line).
+ * @is_trimmed [in] blanks around a field do not belong to it
+ * @fields [out] [most], of which *n_out are set
+ * Returns NULL, or what is wrong. */
+const char *ks_csv_split(char *line, bool is_trimmed, const char **fields, size_t most,
+                         size_t *n_out);
 
 /* One word of a shell's command line, quoted unless it needs no quotes. 'a b' is for every shell;
  * control characters stand in $'\012', which bash, zsh, ksh and POSIX 2024 know. */
