@@ -31,9 +31,9 @@ static const char *machine_name(uint16_t machine, char *number, size_t cap)
     static const struct {
         uint16_t machine;
         const char *name;
-    } known[] = { { EM_X86_64, "x86-64" }, { EM_386, "i386" },      { EM_AARCH64, "aarch64" },
-                  { EM_PPC64, "ppc64" },   { EM_RISCV, "risc-v" },  { EM_S390, "s390" },
-                  { EM_ARM, "arm" },       { EM_AMDGPU, "amdgcn" }, { EM_CUDA, "cuda" } };
+    } known[] = { { EM_X86_64, "x86-64" }, { EM_386, "i386" },     { EM_AARCH64, "aarch64" },
+                  { EM_PPC64, "ppc64" },   { EM_RISCV, "risc-v" }, { EM_S390, "s390" },
+                  { EM_ARM, "arm" } };
 
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
         if (known[i].machine == machine)

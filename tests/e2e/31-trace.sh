@@ -127,7 +127,7 @@ json.dump({"traceEvents": flow}, open("hex.json", "w"))
 PY
 ok "combine flows with other ids" ksweep-analyze trace combine hex.json hex.json -o hexes.json
 is "$(python3 -c 'import json; print(*sorted({e["id"] for e in json.load(open("hexes.json"))["traceEvents"]}))')" \
-    "0x1F 0x10000000001f a-b a-b #2" "hexadecimal ids move, texts get the number of the file"
+    "0x10000000001f 0x1F a-b a-b #2" "hexadecimal ids move, texts get the number of the file"
 unlike "$(cat e.json)" hush "secrets stay in the input"
 rc_is 2 "one trace is nothing to combine" ksweep-analyze trace combine a.json -o f.json
 

@@ -14,7 +14,7 @@ cd "$tap_tmp" || exit 1
 ok "PyTorch writes a trace and a graph" "$torch" "$KSWEEP_SOURCE_DIR/tests/tools/torch_trace.py" .
 tap_note "$(cat out)"
 kind=$(cut -d' ' -f1 out)
-is "$(head -c 1 torch.json)" "$([ "$kind" = bare ] && echo '[' || echo '{')" "a trace of the kind '$kind'"
+is "$(head -c 9 torch.json | tr -d "[:space:]" | head -c 1)" "$([ "$kind" = bare ] && echo '[' || echo '{')" "a trace of the kind '$kind'"
 rc_is 0 "analyze" ksweep-analyze trace analyze torch.json --table own --format csv
 like "$(cut -d, -f2 out | tr '\n' ' ')" "aten::(addmm|linear).*aten::convolution|aten::convolution.*aten::(addmm|linear)" "the operators"
 rc_is 0 "problems of the graph" ksweep problems graph.json --list
@@ -28,7 +28,7 @@ for format in text markdown json; do
     rc_is 0 "analyze, $format" ksweep-analyze trace analyze torch.json --format $format
     like "$(cat out)" 'aten::convolution_backward' "names the gradient"
 done
-rc_is 0 "one step" ksweep-analyze trace analyze torch.json --steps 1..1 --table summary --format csv
+rc_is 0 "one step" ksweep-analyze trace analyze torch.json --steps 2..2 --table summary --format csv
 rc_is 0 "augment" ksweep-analyze trace augment torch.json -o augmented.json
 ok "which has nothing to add to a trace without kernels" cmp torch.json augmented.json
 rc_is 0 "diff with itself" ksweep-analyze trace diff torch.json torch.json --by operator --format csv
@@ -49,7 +49,7 @@ like "$(cat err)" 'no device ran a kernel' "says so"
 rc_is 0 "the original's tables" ksweep-analyze trace --compat pytorch --analysis torch.json float
 rc_is 0 "problems of the trace" ksweep problems torch.json --list
 for direction in forward backward_data backward_weight; do
-    like "$(cat out)" "grouped_conv,$direction,fp32,.*,2,9,9," "the convolution, $direction"
+    like "$(cat out)" "grouped_conv,$direction,fp32,.*,4,6,1,9,9,.*,2," "the convolution, $direction"
 done
-like "$(cat out)" ',gemm,forward,fp32,[a-z]*,2,2,16,486,' "the matrix product, of two steps"
+like "$(cat out)" ',gemm,forward,fp32,[a-z]*,1,2,16,486,0,1,2,' "the matrix product, of two steps"
 done_testing
