@@ -40,9 +40,9 @@ int main(int, char **argv) {
     printf("%.3f\n", sum);
 }
 '''
-HTA = ("from hta.trace_analysis import TraceAnalysis as T;import sys;"
-       "t=T(trace_files={0:sys.argv[1]});t.get_temporal_breakdown(visualize=False);"
-       "t.get_gpu_kernel_breakdown(visualize=False)")
+# Loading only: get_temporal_breakdown of HTA 0.6.1 ends in an assertion (compute_time <= kernel_time)
+# on a trace that is replicated from several.
+HTA = "from hta.trace_analysis import TraceAnalysis as T;import sys;T(trace_files={0:sys.argv[1]})"
 
 
 def measure(runs, words):
