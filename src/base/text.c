@@ -6,6 +6,21 @@
 #define LONGEST_ESCAPE 16u /* four bytes as \xNN */
 #define MESSAGE_BYTES  4096u
 
+uint32_t ks_tail_keep(char *tail, uint32_t n_tail, uint32_t cap, const char *bytes, size_t n)
+{
+    size_t old = n_tail;
+
+    if (n > cap) {
+        bytes += n - cap;
+        n = cap;
+    }
+    if (old + n > cap)
+        old = cap - n;
+    memmove(tail, tail + n_tail - old, old);
+    memcpy(tail + old, bytes, n);
+    return (uint32_t)(old + n);
+}
+
 size_t ks_utf8_next(const unsigned char *p, size_t left)
 {
     static const uint32_t least[5] = { 0, 0, 0x80, 0x800, 0x10000 };

@@ -24,6 +24,11 @@ bool ks_utf8_is_control(uint32_t code);
 /* Does the text end in these characters? */
 bool ks_text_ends_in(const char *text, const char *end);
 
+/* ks_tail_keep() - appends to the last `cap` bytes of a stream, dropping the oldest.
+ * @tail [in,out] [cap], of which n_tail hold bytes
+ * Returns the new n_tail. */
+uint32_t ks_tail_keep(char *tail, uint32_t n_tail, uint32_t cap, const char *bytes, size_t n);
+
 /* What becomes of line ends. Tabs stay where lines stay. */
 enum ks_line_ends {
     KS_LINES_NONE,  /* \n and \t are escaped: one line */
