@@ -21,10 +21,9 @@
 static inline void gpu_wgmma_sweep(const char *config, const char *filter, uint32_t n)
 {
     const char *seed = getenv("KSWEEP_TEST_SEED");
-    const struct gpu_choice choice = { .config = config,
-                                       .filter = filter,
-                                       .n = n,
-                                       .seed = seed ? strtoull(seed, NULL, 10) : 1 };
+    const struct gpu_choice choice = {
+        .config = config, .filter = filter, .n = n, .seed = seed ? strtoull(seed, NULL, 10) : 1
+    };
     struct gpu_set s = { .n = 0 };
     gpu_set_open(&s, &choice);
     gpu_sweep(&s);

@@ -20,8 +20,7 @@ struct planted {
 #define SIMT  "warp_tile == 'simt' and pipeline == "
 #define WGMMA "gpu_forward.json", "lanes == 128 and tile_m == 64 and tile_n == 64 and vector_c == 8"
 
-#define SPECIALISED                                                                                \
-    "gpu_forward.json", "is_specialised == 1 and tile_n == 64 and dtype == 'bf16'"
+#define SPECIALISED "gpu_forward.json", "is_specialised == 1 and tile_n == 64 and dtype == 'bf16'"
 
 #define STEP                                                                                       \
     3 /* one of each kind: a barrier, bounds, products, lanes, a fence, a wait, a swizzle */
@@ -36,10 +35,11 @@ static const struct planted breaks[] = {
       SIMT "'compv3' and split_k == 1" },
     { "barrier between two buffers", "gpu/engine.k", "ks_sync();\n                turn ^= 1;",
       "turn ^= 1;", "gpu_backward_data.json", SIMT "'compv4'" },
-    { "bounds of a read", "gpu/gconv_bwd_data.k", "(unsigned)w >= (unsigned)p->out[2])", "0)",
-      "gpu_backward_data.json", "specialization == 'default'" },
-    { "bounds of a sum", "gpu/gconv_bwd_weight.k", "{ k < at->k_end ? k : -1, 0, 0, 0 }",
-      "{ k, 0, 0, 0 }", "gpu_backward_weight.json", "specialization != 'default'" },
+    { "bounds of a read", "gpu/gconv_bwd_data.k",
+      "((unsigned)(row->w - col->w) >= (unsigned)p->out[2])", "0", "gpu_backward_data.json",
+      "specialization == 'default' and lanes != 128" },
+    { "bounds of a sum", "gpu/gconv_bwd_weight.k", "{ 0, 0, 0, 0, k >= at->k_end }",
+      "{ 0, 0, 0, 0, 0 }", "gpu_backward_weight.json", "specialization != 'default'" },
     { "bounds of a write", "gpu/gconv_bwd_weight.k", "return n < p->gn ? n : -1;", "return n;",
       "gpu_backward_weight.json", "tile_n >= 64 and merged_groups == 1" },
     { "products between merged groups", "gpu/gconv_bwd_weight.k",
@@ -76,6 +76,8 @@ static const struct planted breaks[] = {
     { "swizzle of lines for wgmma", "gpu/tile.h", "(((at) / 8 ^ (line)) & 7)", "((at) / 8 & 7)",
       WGMMA },
     { "swizzle in a descriptor", "gpu/wgmma.h", "1ull << 62", "2ull << 62", WGMMA },
+    { "taps before the image", "gpu/taps.h", "(unsigned)((unsigned)(first + i * step) >=",
+      "(unsigned)((unsigned)(first < 0 ? 0 : first + i * step) >=", WGMMA },
     { "lanes of a result of wgmma", "gpu/mma.h",
       "(((l) >> 5) * 16 + ((l) >> 2 & 7) + ((i) >> 1 & 1) * 8)",
       "(((l) >> 5) * 16 + ((l) >> 2 & 7) * 2 + ((i) >> 1 & 1))", WGMMA },

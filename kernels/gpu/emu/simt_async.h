@@ -4,8 +4,9 @@
  *
  * Threads read and write one image of it, wgmma reads another (the asynchronous proxy's). What an
  * asynchronous copy writes is undefined (0xff) in both from its start, in the first until it lands,
- * in the second until a thread makes it visible: the one that copied it or, behind a barrier, another. What threads store by themselves
- * never reaches the second: no kernel here multiplies it by wgmma. */
+ * in the second until a thread makes it visible: the one that copied it or, behind a barrier,
+ * another. What threads store by themselves never reaches the second: no kernel here multiplies it
+ * by wgmma. */
 #ifndef KS_SIMT_ASYNC_H
 #define KS_SIMT_ASYNC_H
 
@@ -13,7 +14,8 @@
 
 #include <stdbool.h>
 
-#define KS_SIMT_MAX_COPIES 128  /* of a thread under way at a time; what goes beyond lands at once \
+#define KS_SIMT_MAX_COPIES                                                                         \
+    128                         /* of a thread under way at a time; what goes beyond lands at once \
                                  */
 #define KS_SIMT_MAX_WRITTEN 512 /* of a thread landed, not visible; older ones never become it */
 
