@@ -475,7 +475,7 @@ static int validate(const void *cfg, const char *const *operands, int n, struct 
 
 const struct ks_analysis ks_analysis_validate = {
     .name = "validate",
-    .summary = "Judges a model on problems that it has not seen, beside what needs no model.",
+    .summary = "Evaluates a model on problems that it has not seen, next to baselines without a model.",
     .usage = "validate MODEL FILE|DIR... [--ceiling FILE] [--against MODEL] [--write-retime DIR] "
              "[--retime FILE|DIR]... [--network LIST]... [--where NAME=VALUE]... [--json]",
     .opts = opts,

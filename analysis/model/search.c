@@ -296,7 +296,7 @@ static double mean_loss(const struct ks_search *s, uint32_t k, uint32_t outer, u
     return sum / (double)n;
 }
 
-struct ks_tried ks_search_judge(const struct ks_search *s, uint32_t i, uint32_t outer)
+struct ks_tried ks_search_score(const struct ks_search *s, uint32_t i, uint32_t outer)
 {
     struct ks_tried t = { .setting = s->setting[i], .rounds = 1, .loss = INFINITY };
 
@@ -313,10 +313,10 @@ struct ks_tried ks_search_judge(const struct ks_search *s, uint32_t i, uint32_t 
 
 struct ks_tried ks_search_choose(const struct ks_search *s, uint32_t outer)
 {
-    struct ks_tried best = ks_search_judge(s, 0, outer);
+    struct ks_tried best = ks_search_score(s, 0, outer);
 
     for (uint32_t k = 1; k < s->n_settings; k++) {
-        struct ks_tried t = ks_search_judge(s, k, outer);
+        struct ks_tried t = ks_search_score(s, k, outer);
 
         if (t.loss < best.loss)
             best = t;

@@ -253,6 +253,29 @@ const char *ks_csv_split(char *line, bool is_trimmed, const char **fields, size_
     return NULL;
 }
 
+static void put_markdown_byte(struct ks_buf *to, char c)
+{
+    if (c == '<')
+        ks_buf_put(to, "&lt;", 4);
+    else
+        ks_buf_printf(to, "%s%c", strchr("\\|`*[]", c) ? "\\" : "", c);
+}
+
+/* Character by character: the backslashes of escaped control characters are escaped, too. */
+void ks_markdown_put(struct ks_buf *to, const char *text)
+{
+    while (*text) {
+        const size_t next = ks_utf8_next((const unsigned char *)text, strnlen(text, 4));
+        const size_t n = next ? next : 1;
+        char escaped[24];
+
+        ks_text_escape(escaped, sizeof(escaped), text, n, KS_LINES_NONE);
+        for (const char *p = escaped; *p; p++)
+            put_markdown_byte(to, *p);
+        text += n;
+    }
+}
+
 /* Nothing in it means anything to a shell. */
 static bool is_plain(const char *word)
 {

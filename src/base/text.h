@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* text.h - texts from outside (names, paths, output of compilers and kernels) on their way to a
- * terminal, a log, a CSV file or a shell. Modules carry such texts as they are; whoever prints them
- * escapes them here. */
+ * terminal, a log, a CSV file, a Markdown table or a shell. Modules carry such texts as they are;
+ * whoever prints them escapes them here. */
 #ifndef KS_BASE_TEXT_H
 #define KS_BASE_TEXT_H
 
@@ -57,6 +57,10 @@ void ks_csv_put(struct ks_buf *to, const char *text);
  * Returns NULL, or what is wrong. */
 const char *ks_csv_split(char *line, bool is_trimmed, const char **fields, size_t most,
                          size_t *n_out);
+
+/* A cell of a Markdown table: escaped to one line, with a backslash before each character that
+ * means something to Markdown; '<' stands as "&lt;". */
+void ks_markdown_put(struct ks_buf *to, const char *text);
 
 /* One word of a shell's command line, quoted unless it needs no quotes. 'a b' is for every shell;
  * control characters stand in $'\012', which bash, zsh, ksh and POSIX 2024 know. */

@@ -99,6 +99,27 @@ static void a_csv_field_is_one_line(void **state)
     }
 }
 
+static void a_markdown_cell_is_one_line(void **state)
+{
+    static const char *const rows[][2] = {
+        { "plain_name é", "plain_name é" },
+        { "a|b\\c", "a\\|b\\\\c" },
+        { "<b>`*[x]", "&lt;b>\\`\\*\\[x\\]" },
+        { "a\nb\x1b\xff", "a\\\\nb\\\\x1b\\\\xff" },
+        { "", "" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct ks_buf b;
+
+        ks_buf_init(&b);
+        ks_markdown_put(&b, rows[i][0]);
+        assert_string_equal(ks_buf_text(&b), rows[i][1]);
+        ks_buf_release(&b);
+    }
+}
+
 /* What bash makes of the word that we print. */
 static void check_shell(const char *word)
 {
@@ -218,6 +239,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(control_characters_are_escaped),
         cmocka_unit_test(a_csv_field_is_one_line),
+        cmocka_unit_test(a_markdown_cell_is_one_line),
         cmocka_unit_test(a_word_stays_a_word),
         cmocka_unit_test(a_text_ends),
         cmocka_unit_test(a_tail_keeps_the_end),
