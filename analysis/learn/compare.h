@@ -46,6 +46,7 @@ struct ks_comparison {
     size_t n_change[KS_N_CHANGES];
     bool is_repeated; /* a side has several sweeps */
     double margin;
+    enum ks_statistic statistic; /* of the values */
     /* over problems, 95 % */
     struct ks_interval cells;                     /* geometric mean of B / A over cells */
     struct ks_interval best;                      /* of the best instance of each side */
