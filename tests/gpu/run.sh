@@ -5,7 +5,7 @@
 #   build        only the programs
 #   conformance  the device keeps the contract of src/device/device.h
 #   verify       every instance that the device can run computes the right thing
-#   sweep        40 instances x 20 layers in bf16: outcomes, spread, share of time in kernels
+#   sweep        42 instances x 20 layers in bf16: outcomes, spread, share of time in kernels
 #   repeat       half of the layers twice, in another order: do they choose the same winners
 #   gemm         square bf16 products (4096, 8192; rcr, rrr) in TFLOP/s
 #   peer         the best instances beside cuDNN, and, after gemm, beside cuBLASLt or hipBLASLt
