@@ -423,7 +423,7 @@ static int train(const void *cfg, const char *const *operands, int n, struct ks_
 const struct ks_analysis ks_analysis_train = {
     .name = "train",
     .summary = "Trains a model that picks an instance, with honest cross-validated figures.",
-    .usage = "train FILE... -o DIR [--warm MODEL] [--where NAME=VALUE]... [--folds N] "
+    .usage = "train FILE|DIR... -o DIR [--warm MODEL] [--where NAME=VALUE]... [--folds N] "
              "[--settings N] [--seed N] [--threads N]",
     .opts = opts,
     .cfg_size = sizeof(struct config),

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { N_BOOTSTRAP = 1000, MOST_WORST = 10, MOST_LEAKED = 20, MOST_PATH = 4200 };
+enum { N_BOOTSTRAP = 1000, MOST_WORST = 10, MOST_LEAKED = 20 };
 
 struct config {
     const char *ceiling, *against, *problems, *write_retime;
@@ -303,28 +303,12 @@ static int check_other(const struct job *j, struct ks_err *err)
                    (unsigned long long)m->device_class, (unsigned long long)m->condition);
 }
 
-/* A run's directory stands for its results.h5. */
 static int read_again(struct job *j, const struct ks_dataset_rules *rules, struct ks_err *err)
 {
-    const struct ks_opt_list *given = &j->config->retime;
-    char(*paths)[MOST_PATH] = calloc(given->n + 1, sizeof(*paths));
-    const char **files = calloc(given->n + 1, sizeof(*files));
-    int rc = paths && files ? 0 : ks_fail(err, KS_ENOMEM, "out of memory");
+    const struct ks_opt_list *files = &j->config->retime;
+    int rc = ks_dataset_read(&j->again, files->text, files->n, rules, err);
 
-    for (uint32_t i = 0; rc == 0 && i < given->n; i++) {
-        files[i] = given->text[i];
-        if (!ks_path_is_dir(files[i]))
-            continue;
-        rc = ks_path_join(paths[i], sizeof(paths[i]), files[i], "results.h5", err);
-        files[i] = paths[i];
-    }
-    if (rc == 0)
-        rc = ks_dataset_read(&j->again, files, given->n, rules, err);
-    if (rc == 0)
-        rc = check_device(j, &j->again, files[0], err);
-    free(files);
-    free(paths);
-    return rc;
+    return rc == 0 ? check_device(j, &j->again, files->text[0], err) : rc;
 }
 
 static int read_all(struct job *j, struct ks_err *err)
@@ -442,7 +426,7 @@ static int validate(const void *cfg, const char *const *operands, int n, struct 
 const struct ks_analysis ks_analysis_validate = {
     .name = "validate",
     .summary = "Judges a model on problems that it has not seen, beside what needs no model.",
-    .usage = "validate MODEL FILE... [--ceiling FILE] [--against MODEL] [--write-retime DIR] "
+    .usage = "validate MODEL FILE|DIR... [--ceiling FILE] [--against MODEL] [--write-retime DIR] "
              "[--retime FILE|DIR]... [--where NAME=VALUE]... [--json]",
     .opts = opts,
     .cfg_size = sizeof(struct config),

@@ -8,8 +8,8 @@
  * threshold is a TREAT), with a variance that is moderated over cells (Smyth 2004; scatter.h):
  *   - several sweeps on a side: the cell's variance between sweeps of one side;
  *   - one sweep on either side: nothing is repeated, so the variance is read from the middle of the
- *     differences themselves (quantiles of |d - median d|), which is right if most cells did not
- *     change.
+ *     differences themselves (quantiles of |d - median d| among cells of about the same time), which
+ *     is right if most cells did not change.
  * Cells are put in classes by their number of rounds, because a value of several rounds repeats
  * better. What all cells of a sweep share counts as an error of its own. The false discovery rate
  * is held by Benjamini & Hochberg 1995, once for FASTER and SLOWER, once for SAME (the larger of

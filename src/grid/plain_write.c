@@ -57,17 +57,31 @@ static void put_head(const struct ks_grid *g, struct ks_buf *b)
 
 /* ---- families ---- */
 
-/* Relative to the installed kernels/ where it lies there. */
-static const char *portable_source(const char *source)
+/* What follows `dir` in a path below it, with its slash; NULL: elsewhere. */
+static const char *below(const char *path, const char *dir)
 {
-    char dir[KS_PATH_MAX], real[KS_PATH_MAX];
-    size_t n;
+    size_t n = strlen(dir);
 
-    if (ks_data_path(dir, sizeof dir, "kernels", NULL) < 0 ||
-        ks_find_absolute(dir, real, sizeof real, NULL) < 0)
-        return source;
-    n = strlen(real);
-    return strncmp(source, real, n) == 0 && source[n] == '/' ? source + n + 1 : source;
+    return strncmp(path, dir, n) == 0 && path[n] == '/' ? path + n : NULL;
+}
+
+/* Relative to the installed kernels/ where it lies below the folder that holds them. */
+static void put_source(const char *source, struct ks_buf *b)
+{
+    char dir[KS_PATH_MAX], kernels[KS_PATH_MAX], data[KS_PATH_MAX], relative[KS_PATH_MAX + 2];
+    const char *rest;
+
+    if (ks_data_path(dir, sizeof dir, "kernels", NULL) == 0 &&
+        ks_find_absolute(dir, kernels, sizeof kernels, NULL) == 0) {
+        ks_path_dir(data, sizeof data, kernels);
+        if ((rest = below(source, kernels)) != NULL) {
+            source = rest + 1;
+        } else if ((rest = below(source, data)) != NULL) {
+            snprintf(relative, sizeof relative, "..%s", rest);
+            source = relative;
+        }
+    }
+    ks_lines_word(b, source);
 }
 
 static void put_trait(const struct ks_family *f, const struct ks_trait *t, struct ks_buf *b)
@@ -111,7 +125,7 @@ static void put_family(const struct ks_family *f, struct ks_buf *b)
     ks_lines_word(b, f->name);
     ks_lines_word(b, f->op);
     ks_lines_word(b, f->backend);
-    ks_lines_word(b, portable_source(f->source));
+    put_source(f->source, b);
     ks_lines_end_line(b);
     ks_lines_put(b, "flags", f->extra_flags);
     if (f->link_flags[0])

@@ -224,6 +224,7 @@ int ks_coord_race_note(struct ks_coord *c, uint32_t i_problem, const struct ks_r
                               .flags = r->outcome_flags,
                               .n_samples = r->n_samples,
                               .disturbance = r->disturbance,
+                              .clock_mhz = r->clock_timed_mhz,
                               .time_ns = ks_rounds_statistic(r, c->races.statistic),
                               .spent_ns = r->timing_ns };
     struct race_book *b;

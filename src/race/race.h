@@ -24,6 +24,12 @@
  * with other distributions, too. Values with the flag contaminated or suspect take no part: they
  * drop nobody and do not get their instance dropped.
  *
+ * Clocks. A power cap or heat lowers the clock of a GPU, by more under one instance than under
+ * another: that is part of their times. So two instances are not paired in a round in which their
+ * clocks, each relative to its own median over visits, differ by more than KS_RACE_CLOCK, and two
+ * rounds of an instance at such clocks do not count in the spread. Where a clock is not known
+ * nothing is left out.
+ *
  * Stopping on regret needs two visits that the label shares with every contender: the label is the
  * best of many noisy values, and after round 0 alone its rivals look worse than they are.
  *
@@ -48,6 +54,7 @@
 
 #define KS_RACE_ROUNDS_MAX 64u /* rounds 0 to 63 */
 #define KS_RACE_PASSES_MAX 8u
+#define KS_RACE_CLOCK      0.03 /* relative */
 
 /* Of an instance's rounds. */
 enum ks_race_over { KS_RACE_MEDIAN = KS_OVER_MEDIAN, KS_RACE_MINIMUM = KS_OVER_MINIMUM };
@@ -81,6 +88,7 @@ struct ks_race_seen { /* an observation: one record of role cell, or one pass of
     uint32_t outcome, flags; /* enum ks_outcome, enum ks_flag */
     uint32_t n_samples;      /* >= 1 where outcome is ok */
     double disturbance;      /* as in struct ks_attempt; < 0: not known */
+    double clock_mhz;        /* of the device while it was timed; <= 0: not known */
     double time_ns;          /* the label's statistic; finite, > 0 where outcome is ok */
     uint64_t spent_ns;       /* kernel time; 0: time_ns * n_samples */
 };

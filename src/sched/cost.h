@@ -10,9 +10,10 @@
 /* What one device is assumed to reach; conservative, because most instances are far from best. */
 struct ks_cost_rates {
     double flops_per_s, bytes_per_s;
-    double call_s; /* of a call that does nothing */
-    double lanes;  /* channels per group that fill the vectors of usual kernels */
-    double wide;   /* kernels whose vectors are full reach so many times flops_per_s */
+    double call_s;  /* of a call that does nothing */
+    double lanes;   /* channels per group that fill the vectors of usual kernels */
+    double wide;    /* kernels whose vectors are full reach so many times flops_per_s */
+    double extra_s; /* of a cell beside what ks_cost_cell_s() knows */
 };
 struct ks_cost_rates ks_cost_rates(const struct ks_job *job);
 

@@ -28,7 +28,7 @@ uint64_t ks_cell_budget_ns(const struct ks_measure *m, uint64_t bytes)
     if (call == 0)
         return 0;
     return call * (m->min_samples + CALLS_EXTRA) +
-           1000000ull * (m->warmup_ms + KS_WARM_FLAT_MAX_MS) + 1000000ull * m->max_ms +
+           1000000ull * (m->warmup_ms + KS_WARM_FLAT_MAX_MS) + 2000000ull * m->max_ms +
            ALLOWANCE_NS + N_PASSES * PASS_BYTE_NS * bytes;
 }
 
@@ -162,7 +162,8 @@ void ks_cell_prepare_run(struct cell *c, enum ks_data data)
                               .clock_ns = w->props.clock_ns,
                               .before = before_call,
                               .after = after_call,
-                              .ctx = w };
+                              .ctx = w,
+                              .meter = w->meter.dev != NULL ? &w->meter : NULL };
     c->has_run = true;
 }
 

@@ -59,6 +59,6 @@ rc_is 2 "results of other problems" ksweep-analyze validate m unseen/results.h5 
 like "$(cat err)" 'no problem has new times of both .*--write-retime' "says what to do"
 make_journal other 12 8 5 0 3 0xc0ffee02 >/dev/null 2>&1 && ksweep gather other >/dev/null 2>&1
 rc_is 2 "results of another device" ksweep-analyze validate m unseen/results.h5 --threads 1 --retime other
-like "$(cat err)" 'other/results.h5 was measured ' "are named"
+like "$(cat err)" 'other was measured ' "are named"
 rc_is 2 "no such results" ksweep-analyze validate m unseen/results.h5 --threads 1 --retime absent
 done_testing

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
+#include "tests/gpu/expect.h"
 #include "tests/gpu/job.h"
 #include "tests/gpu/sweep.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -33,11 +35,29 @@ static bool is_as_it_should(const struct gpu_config *cfg, const struct row *rows
     return has_share && rows_n_bad(rows, n) + t->n_left == 0;
 }
 
+/* Each cell's outcome against the file's: 0 or KS_E*. */
+static int check_expected(const char *path, const struct ks_grid *g, const struct row *rows,
+                          uint64_t *n_bad_out, struct ks_err *err)
+{
+    struct ks_buf text = { 0 };
+    int rc = expect_check(path, g, rows, &text, n_bad_out, err);
+
+    fputs(ks_buf_text(&text), stdout);
+    if (rc == 0)
+        printf("%" PRIu64 " of %" PRIu64 " outcomes are not as expected\n", *n_bad_out,
+               ks_grid_n_cells(g));
+    ks_buf_release(&text);
+    return rc;
+}
+
 static int sweep(const struct ks_call *call, const struct gpu_job *job, struct row *rows,
                  struct ks_err *err)
 {
     const struct gpu_config *cfg = call->cfg;
-    struct sweep_options opt = { .seed = cfg->seed, .until_ns = job->until_ns };
+    struct sweep_options opt = { .seed = cfg->seed,
+                                 .in_order = cfg->expect != NULL,
+                                 .until_ns = job->until_ns };
+    uint64_t n_unexpected = 0;
     struct totals totals = { 0 };
     char worker[1024];
     int rc = gpu_find_worker(cfg, worker, sizeof(worker), err);
@@ -45,14 +65,18 @@ static int sweep(const struct ks_call *call, const struct gpu_job *job, struct r
     opt.program = worker;
     if (rc == 0)
         rc = sweep_run(job->grid, job->build, call->env, &opt, rows, &totals, err);
+    if (rc == 0 && cfg->expect != NULL)
+        rc = check_expected(cfg->expect, job->grid, rows, &n_unexpected, err);
     if (rc == 0) {
         rows_pack(job->grid, rows);
         rc = write_rows(cfg, job->grid, rows, &totals, err);
     }
-    if (rc == 0)
-        rc = is_as_it_should(cfg, rows, ks_grid_n_cells(job->grid), &totals) ? KS_EXIT_OK
-                                                                             : KS_EXIT_LOOK;
-    return rc;
+    if (rc < 0)
+        return rc;
+    if (cfg->expect != NULL)
+        return n_unexpected == 0 ? KS_EXIT_OK : KS_EXIT_LOOK;
+    return is_as_it_should(cfg, rows, ks_grid_n_cells(job->grid), &totals) ? KS_EXIT_OK
+                                                                           : KS_EXIT_LOOK;
 }
 
 static int run(struct ks_call *call, struct ks_err *err)

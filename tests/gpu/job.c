@@ -36,6 +36,12 @@ const struct ks_opt gpu_opts[] = {
       .offset = AT(out),
       .arg = "FILE",
       .help = "rows of the sweep, as CSV" },
+    { .name = "expect",
+      .type = KS_OPT_STR,
+      .offset = AT(expect),
+      .arg = "FILE",
+      .help = "of sweep: the outcome that each instance must have; they are measured in the grid's "
+              "order" },
     { .name = "limit",
       .type = KS_OPT_U32,
       .offset = AT(limit_s),

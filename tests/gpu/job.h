@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 struct gpu_config {
-    const char *backend, *arch, *cache, *worker, *out;
+    const char *backend, *arch, *cache, *worker, *out, *expect;
     uint32_t limit_s, calls;
     uint64_t seed;
     double regret, share;

@@ -206,11 +206,29 @@ static uint32_t outcome_of_build(enum ks_artefact_state state)
                                      : KS_O_UNSUPPORTED;
 }
 
-/* In a seeded order; what cannot be run has its row already. */
+static void swap(uint32_t *v, uint32_t i, uint32_t k)
+{
+    uint32_t other = v[i];
+
+    v[i] = v[k];
+    v[k] = other;
+}
+
+static void reverse(uint32_t *v, uint32_t n)
+{
+    for (uint32_t i = 0; i < n / 2; i++)
+        swap(v, i, n - 1 - i);
+}
+
+static void shuffle(uint32_t *v, uint32_t n, uint64_t x)
+{
+    for (uint32_t i = n; i > 1; i--)
+        swap(v, (uint32_t)((x = ks_mix64(x + i)) % i), i - 1);
+}
+
+/* In a seeded order or the grid's; what cannot be run has its row already. */
 static void list_instances(struct sweep *s)
 {
-    uint64_t x = s->opt->seed ^ ks_problem_table_id(&s->grid->problems, s->i_problem);
-
     s->n_left = 0;
     for (uint32_t i = 0; i < s->grid->n_instances; i++) {
         const struct ks_artefact *a = ks_build_artefact(s->build, i);
@@ -225,12 +243,11 @@ static void list_instances(struct sweep *s)
         else
             s->left[s->n_left++] = i;
     }
-    for (uint32_t i = s->n_left; i > 1; i--) {
-        uint32_t j = (uint32_t)((x = ks_mix64(x + i)) % i), other = s->left[j];
-
-        s->left[j] = s->left[i - 1];
-        s->left[i - 1] = other;
-    }
+    if (s->opt->in_order)
+        reverse(s->left, s->n_left);
+    else
+        shuffle(s->left, s->n_left,
+                s->opt->seed ^ ks_problem_table_id(&s->grid->problems, s->i_problem));
 }
 
 static bool has_time(const struct sweep *s)
@@ -287,7 +304,8 @@ int sweep_run(const struct ks_grid *g, const struct ks_build *b, struct ks_warde
     int rc = s != NULL && left != NULL ? 0 : ks_fail(err, KS_ENOMEM, "a sweep");
 
     if (rc == 0) {
-        *totals_out = (struct totals){ .warmup_cap_ns = 1e6 * g->job.measure.warmup_ms };
+        *totals_out =
+            (struct totals){ .warmup_cap_ns = rows_warmup_cap_ns(&g->job.measure.sampling) };
         *s = (struct sweep){ .grid = g,
                              .build = b,
                              .warden = warden,

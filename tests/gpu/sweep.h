@@ -9,7 +9,8 @@
 
 struct sweep_options {
     const char *program; /* ksweep-worker */
-    uint64_t seed;       /* of the order of instances */
+    uint64_t seed;       /* of the order of instances; not used in_order */
+    bool in_order;       /* instances are measured as the grid has them */
     uint64_t until_ns;   /* no worker is started after that (CLOCK_MONOTONIC); 0 = no limit: cells
                             that are left then are skipped(reason) and counted as n_left */
 };
