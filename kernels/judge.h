@@ -48,6 +48,9 @@ enum ks_judge_task {
     /* c: n elements: signs are changed in place where the call's `signs` say so; twice is nothing.
      * digest: how many were changed */
     KS_JUDGE_FLIP,
+    /* workspace: struct ks_judge_tick[n_parts], one per block. Takes microseconds; run before and
+     * after others it tells the mean clock between. */
+    KS_JUDGE_CLOCK,
     KS_JUDGE_N_TASKS
 };
 
@@ -74,12 +77,21 @@ struct ks_judge_part {
     double max_error; /* REAL: largest |o - r| / tolerance where |o - r| is a finite number */
 };
 
+/* When a block ran, by the counters of the compute unit it ran on: two ticks of one unit give its
+ * mean clock. */
+struct ks_judge_tick {
+    uint64_t unit;
+    uint64_t cycles; /* of the unit's clock; 0: it has no counter */
+    uint64_t ns;     /* of a clock with a constant rate, since any moment */
+};
+
 /* problem.bytes is sizeof(struct ks_judge_call); unsupported() gives a reason for problems whose
  * references it does not compute, run() fails when it is not asked as said here. */
 struct ks_judge_call {
     struct ks_abi_problem problem; /* first */
     uint32_t task;                 /* enum ks_judge_task */
-    /* Blocks of the tasks that answer, all but REFERENCE and ROUND: 1..KS_JUDGE_PARTS. */
+    /* Blocks of the tasks that answer, all but REFERENCE and ROUND: 1..KS_JUDGE_PARTS. CLOCK: at
+     * least one per compute unit. */
     uint32_t n_parts;
     uint64_t n;                  /* see the tasks; REFERENCE: elements of the output */
     double *r, *abs;             /* device memory */

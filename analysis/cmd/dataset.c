@@ -324,6 +324,7 @@ static int check_schema(const struct ks_dataset *d, const struct ks_dataset_file
 static int read_file(struct ks_dataset *d, const char *path, const struct ks_dataset_rules *rules,
                      struct ks_err *err)
 {
+    char results[KS_PATH_BYTES];
     struct ks_dataset_file *file = &d->files[d->n_files++];
     struct reading r = { .d = d, .file = file, .rules = rules };
     struct ks_view *v = NULL;
@@ -338,7 +339,9 @@ static int read_file(struct ks_dataset *d, const char *path, const struct ks_dat
         rc = check_schema(d, file, rules, err);
     }
     if (rc == 0)
-        rc = digest_of(path, file->digest, err);
+        rc = ks_results_path(path, results, sizeof(results), err);
+    if (rc == 0)
+        rc = digest_of(results, file->digest, err);
     if (rc == 0)
         rc = add_batches(&r, v, err);
     free(r.rows);

@@ -57,6 +57,7 @@ struct ks_dataset_rules {
 
 /* ks_dataset_read() - all files; ends with ks_cells_finish().
  * d_out is the caller's to release, whatever is returned.
+ * paths: as ks_results_path
  * Returns 0; KS_EINVAL mixed devices, conditions or schema versions, a filter that names nothing,
  * no usable row; KS_ENOENT, KS_EFORMAT, KS_EIO, KS_ENOMEM. */
 int ks_dataset_read(struct ks_dataset *d_out, const char *const *paths, size_t n_paths,

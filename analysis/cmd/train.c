@@ -201,7 +201,7 @@ static void put_report(const struct job *j, struct ks_buf *to)
     ks_buf_printf(to, "cross-validated: %u folds by problem, settings chosen by inner folds\n",
                   j->options.n_folds);
     if (j->config->warm)
-        ks_buf_printf(to, "continues %s (%zu trees, %zu problems); judged on the new problems\n",
+        ks_buf_printf(to, "continues %s (%zu trees, %zu problems); evaluated on the new problems\n",
                       j->config->warm, j->warm.n_trees, j->warm.model.cells.n_problems);
     ks_buf_printf(to,
                   "model: target %s, depth %u, %zu trees, %zu features, %zu instances, %zu cells; ",
@@ -423,7 +423,7 @@ static int train(const void *cfg, const char *const *operands, int n, struct ks_
 const struct ks_analysis ks_analysis_train = {
     .name = "train",
     .summary = "Trains a model that picks an instance, with honest cross-validated figures.",
-    .usage = "train FILE... -o DIR [--warm MODEL] [--where NAME=VALUE]... [--folds N] "
+    .usage = "train FILE|DIR... -o DIR [--warm MODEL] [--where NAME=VALUE]... [--folds N] "
              "[--settings N] [--seed N] [--threads N]",
     .opts = opts,
     .cfg_size = sizeof(struct config),

@@ -111,16 +111,11 @@ static void fit_sorted(const double *x, size_t n, double quantile, struct fit *f
     f->variance = inner * inner / 2; /* a difference has that of two values */
 }
 
-/* x: [n] differences; overwritten. */
+/* x: [n] distances from the middle; overwritten. */
 static void fit_middle(double *x, size_t n, uint32_t class, struct fit *f)
 {
     size_t kept = n;
-    double center;
 
-    ks_stats_sort(x, n);
-    center = ks_stats_quantile(x, n, 0.5);
-    for (size_t i = 0; i < n; i++)
-        x[i] = fabs(x[i] - center);
     ks_stats_sort(x, n);
     fit_sorted(x, n, tails[class].outer, f);
     while (kept > n / 2 && x[kept - 1] > FAR * sqrt(2 * f->variance))
@@ -129,23 +124,114 @@ static void fit_middle(double *x, size_t n, uint32_t class, struct fit *f)
         fit_sorted(x, kept, REFIT, f);
 }
 
-static size_t list_differences(const struct ks_comparison *c, uint32_t class, double *x)
+/* ---- how the differences of short and of long kernels scatter ---- */
+
+/* On an H100 a kernel of 4 us differs by 1.8 % between two sweeps (median), one of 50 us by 0.3 %:
+ * one scale for both would give the short ones' tails to all. So cells in the order of their time
+ * are divided into bins; a cell's scale is interpolated between the medians of two bins. */
+#define BIN_CELLS   64u
+#define MOST_BINS   16u
+#define LEAST_SCALE 0.25 /* of the median over all bins */
+
+struct cell {
+    double log_ns, x; /* |d - median d| */
+    size_t i_pair;
+};
+
+static int by_time(const void *a, const void *b)
+{
+    const struct cell *x = a, *y = b;
+
+    if (x->log_ns != y->log_ns)
+        return x->log_ns < y->log_ns ? -1 : 1;
+    return (x->i_pair > y->i_pair) - (x->i_pair < y->i_pair);
+}
+
+static size_t list_cells(const struct ks_comparison *c, uint32_t class, struct cell *cell,
+                         double *scratch)
 {
     size_t n = 0;
+    double center;
 
-    for (size_t i = 0; i < c->n_pairs; i++)
-        if (class >= N_CLASSES || class_of(&c->pairs[i]) == class)
-            x[n++] = c->pairs[i].difference;
+    for (size_t i = 0; i < c->n_pairs; i++) {
+        const struct ks_pair *p = &c->pairs[i];
+
+        if (class_of(p) != class)
+            continue;
+        scratch[n] = p->difference;
+        cell[n++] = (struct cell){ (p->log_ns[0] + p->log_ns[1]) / 2, p->difference, i };
+    }
+    if (n == 0)
+        return 0;
+    ks_stats_sort(scratch, n);
+    center = ks_stats_quantile(scratch, n, 0.5);
+    for (size_t i = 0; i < n; i++)
+        cell[i].x = fabs(cell[i].x - center);
+    qsort(cell, n, sizeof(*cell), by_time);
     return n;
 }
 
-static void fit_differences(const struct ks_comparison *c, double *x, struct fit *fit)
+static double median_of(const struct cell *cell, size_t n, double *scratch)
+{
+    for (size_t i = 0; i < n; i++)
+        scratch[i] = cell[i].x;
+    ks_stats_sort(scratch, n);
+    return ks_stats_quantile(scratch, n, 0.5);
+}
+
+/* scale: [number of pairs], set for the n cells; 0: they do not differ at all. */
+static void set_scales(const struct cell *cell, size_t n, double *scratch, double *scale)
+{
+    const double all = median_of(cell, n, scratch);
+    size_t n_bins = n / BIN_CELLS < MOST_BINS ? n / BIN_CELLS : MOST_BINS;
+    double bin[MOST_BINS];
+
+    n_bins = n_bins > 0 ? n_bins : 1;
+    for (size_t k = 0; k < n_bins; k++) {
+        size_t from = k * n / n_bins, to = (k + 1) * n / n_bins;
+
+        bin[k] = fmax(median_of(cell + from, to - from, scratch), LEAST_SCALE * all);
+    }
+    for (size_t i = 0; i < n; i++) {
+        /* bin k has its middle at (k + 1/2) n / n_bins */
+        double at = ((double)i + 0.5) * (double)n_bins / (double)n - 0.5;
+        double k = fmin(fmax(floor(at), 0), (double)n_bins - 1);
+        size_t lo = (size_t)k, hi = lo + 1 < n_bins ? lo + 1 : lo;
+
+        scale[cell[i].i_pair] = bin[lo] + (bin[hi] - bin[lo]) * fmin(fmax(at - k, 0), 1);
+    }
+}
+
+/* Variances are those of differences that are divided by their cell's scale. */
+static void fit_differences(const struct ks_comparison *c, struct cell *cell, double *scratch,
+                            struct fit *fit, double *scale)
 {
     for (uint32_t k = 0; k < N_CLASSES; k++) {
+        size_t n = fit[k].n = list_cells(c, k, cell, scratch);
+
         prior_fit(k, &fit[k]);
-        fit[k].n = list_differences(c, k, x);
-        if (fit[k].n >= FEW_CELLS)
-            fit_middle(x, fit[k].n, k, &fit[k]);
+        if (n < FEW_CELLS || median_of(cell, n, scratch) <= 0)
+            continue;
+        set_scales(cell, n, scratch, scale);
+        for (size_t i = 0; i < n; i++)
+            scratch[i] = cell[i].x / scale[cell[i].i_pair];
+        fit_middle(scratch, n, k, &fit[k]);
+    }
+}
+
+/* ---- both ---- */
+
+static void set_errors(struct ks_comparison *c, const struct fit *fit, const double *scale,
+                       double level)
+{
+    for (size_t i = 0; i < c->n_pairs; i++) {
+        struct ks_pair *p = &c->pairs[i];
+        const struct fit *f = &fit[class_of(p)];
+        double times = 1.0 / p->n_sweeps[0] + 1.0 / p->n_sweeps[1], own;
+
+        p->freedom = f->freedom + p->own_freedom;
+        own = (f->freedom * f->variance * scale[i] * scale[i] + p->square) / p->freedom;
+        p->sd = sqrt((own + level) * times);
     }
 }
 
@@ -154,25 +240,24 @@ int ks_compare_errors(struct ks_comparison *c, double level_square, double level
 {
     double level =
         (LEVEL_FREEDOM * LEVEL_SD * LEVEL_SD + level_square) / (LEVEL_FREEDOM + level_freedom);
-    double *square = calloc(c->n_pairs + 1, sizeof(double));
+    double *scratch = calloc(c->n_pairs + 1, sizeof(double));
     double *freedom = calloc(c->n_pairs + 1, sizeof(double));
+    struct cell *cell = calloc(c->n_pairs + 1, sizeof(*cell));
+    double *scale = calloc(c->n_pairs + 1, sizeof(double));
     struct fit fit[N_CLASSES];
-    bool is_enough = square && freedom;
+    bool is_enough = scratch != NULL && freedom != NULL && cell != NULL && scale != NULL;
 
+    for (size_t i = 0; is_enough && i < c->n_pairs; i++)
+        scale[i] = 1;
     if (is_enough && c->is_repeated)
-        fit_repeats(c, square, freedom, fit);
+        fit_repeats(c, scratch, freedom, fit);
     else if (is_enough)
-        fit_differences(c, square, fit);
-    for (size_t i = 0; is_enough && i < c->n_pairs; i++) {
-        struct ks_pair *p = &c->pairs[i];
-        const struct fit *f = &fit[class_of(p)];
-        double times = 1.0 / p->n_sweeps[0] + 1.0 / p->n_sweeps[1], own;
-
-        p->freedom = f->freedom + p->own_freedom;
-        own = (f->freedom * f->variance + p->square) / p->freedom;
-        p->sd = sqrt((own + level) * times);
-    }
-    free(square);
+        fit_differences(c, cell, scratch, fit, scale);
+    if (is_enough)
+        set_errors(c, fit, scale, level);
+    free(scratch);
     free(freedom);
+    free(cell);
+    free(scale);
     return is_enough ? 0 : ks_fail(err, KS_ENOMEM, "out of memory for %zu cells", c->n_pairs);
 }

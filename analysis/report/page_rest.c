@@ -105,9 +105,9 @@ static void put_place(struct ks_jw *w, const struct ks_page *p, size_t problem, 
     uint32_t instance = p->cells[cell].instance;
 
     ks_jw_str(w, NULL, ref ? ref->name : "");
-    ks_page_id(w, NULL, ref ? ref->id : 0);
+    ks_jw_id(w, NULL, ref ? ref->id : 0);
     ks_jw_str(w, NULL, instance != KS_NO_ROW ? p->instances[instance].name : "");
-    ks_page_id(w, NULL, instance != KS_NO_ROW ? p->instances[instance].id : 0);
+    ks_jw_id(w, NULL, instance != KS_NO_ROW ? p->instances[instance].id : 0);
 }
 
 static int by_count(const void *x, const void *y)
@@ -125,6 +125,7 @@ static int by_count(const void *x, const void *y)
 static int put_groups(const struct ks_page *p, struct ks_buf *to, struct ks_err *err)
 {
     const struct ks_page_group **sorted = calloc(p->n_groups + 1, sizeof(void *));
+    struct ks_page_room room = { to->len, KS_PAGE_GROUP_BYTES };
     struct ks_jw w;
 
     if (!sorted)
@@ -135,7 +136,7 @@ static int put_groups(const struct ks_page *p, struct ks_buf *to, struct ks_err 
     ks_page_key(to, "groups");
     ks_jw_init(&w, to, false);
     ks_jw_open(&w, NULL, '[');
-    for (size_t i = 0; i < p->n_groups && i < 500; i++) {
+    for (size_t i = 0; i < p->n_groups && i < 500 && ks_page_has_room(&room, to); i++) {
         const struct ks_page_group *g = sorted[i];
 
         ks_jw_open(&w, NULL, '[');
@@ -154,12 +155,13 @@ static int put_groups(const struct ks_page *p, struct ks_buf *to, struct ks_err 
 /* [outcome, reason, problem, its id, instance, its id]; the reason at most 160 characters. */
 static void put_failures(const struct ks_page *p, struct ks_buf *to)
 {
+    struct ks_page_room room = { to->len, KS_PAGE_FAILURE_BYTES };
     struct ks_jw w;
 
     ks_page_key(to, "failures");
     ks_jw_init(&w, to, false);
     ks_jw_open(&w, NULL, '[');
-    for (size_t i = 0; i < p->n_failures; i++) {
+    for (size_t i = 0; i < p->n_failures && ks_page_has_room(&room, to); i++) {
         const struct ks_page_failure *f = &p->failures[i];
 
         ks_jw_open(&w, NULL, '[');

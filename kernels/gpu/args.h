@@ -11,6 +11,9 @@ struct ks_magic {
     unsigned factor, shift;
 };
 
+/* Taps on an axis that fit the words of taps.h. */
+#define KS_TAPS(ndim) ((ndim) == 1 ? 30 : (ndim) == 2 ? 15 : 10)
+
 /* A grouped convolution; index 0 is depth, 1 height, 2 width. c and k are per group. gm, gn, gk are
  * the extents of the product of one block of grid y. */
 struct ks_conv_args {
@@ -31,6 +34,7 @@ struct ks_gemm_args {
     int gm, gn, gk;
     int tiles_n;
     struct ks_magic by_tiles_n;
+    struct ks_magic by_band; /* tiles of KT_RASTER rows */
 };
 
 #endif

@@ -18,10 +18,6 @@
 #define KT_BLOCKS_PER_CU 1
 #endif
 
-/* Offset of an asynchronous copy of so many bytes, which it is a multiple of; any where it is
- * negative and nothing is copied, but PTX wants that address aligned, too. */
-#define ks_copy_offset(offset, bytes) ((offset) & -(long)(bytes))
-
 #if KS_GPU_TARGET == 1 /* AMD */
 
 #define KS_DEV       static __attribute__((device, always_inline, unused)) inline
@@ -94,23 +90,24 @@ KS_DEV void ks_sync(void) { __syncthreads(); }
 /* *to += x, indivisibly among all blocks. */
 KS_DEV void ks_add_f32(float *to, float x) { atomicAdd(to, x); }
 
-/* Copies 4, 8 or 16 bytes at an offset (in bytes, a multiple of them) to shared memory without
- * waiting, zeros where the offset is negative (sm_80). */
-KS_DEV void ks_copy_async(void *to, const void *base, long offset, int bytes)
+/* Copies 4, 8 or 16 bytes, aligned to them, to shared memory without waiting, or zeros (sm_80): a
+ * predicate says that the source is ignored. A size at run time would cost five instructions more. */
+#define KS_CP_ASYNC(how, bytes)                                                                    \
+    asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %2, 0;\n"                                       \
+                 "cp.async." how ".shared.global [%0], [%1], " bytes ", p;\n}" ::"r"(at),          \
+                 "l"(from), "r"(is_zero)                                                           \
+                 : "memory")
+KS_DEV void ks_copy_async(void *to, const void *from, int bytes, int is_zero)
 {
     const unsigned at = (unsigned)__cvta_generic_to_shared(to);
-    const char *const from = (const char *)base + ks_copy_offset(offset, bytes);
-    const int n = offset < 0 ? 0 : bytes;
     if (bytes == 16)
-        asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(at), "l"(from), "r"(n)
-                     : "memory");
+        KS_CP_ASYNC("cg", "16");
     else if (bytes == 8)
-        asm volatile("cp.async.ca.shared.global [%0], [%1], 8, %2;" ::"r"(at), "l"(from), "r"(n)
-                     : "memory");
+        KS_CP_ASYNC("ca", "8");
     else
-        asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(at), "l"(from), "r"(n)
-                     : "memory");
+        KS_CP_ASYNC("ca", "4");
 }
+#undef KS_CP_ASYNC
 KS_DEV void ks_copy_commit(void) { asm volatile("cp.async.commit_group;" ::: "memory"); }
 /* Until at most n groups of this thread's copies are under way; n must be a constant. */
 #define ks_copy_wait(n) asm volatile("cp.async.wait_group %0;" ::"n"(n) : "memory")
@@ -168,10 +165,9 @@ KS_DEV void ks_sync(void) { ks_simt_barrier(); }
 /* Nothing runs in parallel here; the order of blocks is that of the launch. */
 KS_DEV void ks_add_f32(float *to, float x) { *to += x; }
 
-KS_DEV void ks_copy_async(void *to, const void *base, long offset, int bytes)
+KS_DEV void ks_copy_async(void *to, const void *from, int bytes, int is_zero)
 {
-    ks_simt_copy_async(to, (const char *)base + ks_copy_offset(offset, bytes), (size_t)bytes,
-                       offset < 0);
+    ks_simt_copy_async(to, from, (size_t)bytes, is_zero);
 }
 KS_DEV void ks_copy_commit(void) { ks_simt_copy_commit(); }
 #define ks_copy_wait(n) ks_simt_copy_wait(n)

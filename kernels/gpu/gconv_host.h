@@ -42,6 +42,15 @@ KS_HOST int ks_gpu_is_stride1(const struct ks_abi_problem *p)
     return p->stride[0] == 1 && p->stride[1] == 1 && p->stride[2] == 1;
 }
 
+/* The most taps of the filter on an axis. */
+KS_HOST int64_t ks_gpu_taps(const struct ks_abi_problem *p)
+{
+    int64_t n = 0;
+    for (int i = 0; i < 3; i++)
+        n = p->filter[i] > n ? p->filter[i] : n;
+    return n;
+}
+
 /* The problem's numbers; a block computes `merged` groups together. gm, gn, gk and what follows
  * from the tiling are the direction's: ks_gpu_conv_tiles(). */
 KS_HOST struct ks_conv_args ks_gpu_conv_args(const struct ks_abi_problem *p, int merged)

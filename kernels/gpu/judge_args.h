@@ -85,4 +85,9 @@ struct ks_judge_share {
     unsigned long long n_wrong, first, n_zero, digest, max_error;
 };
 
+/* struct ks_judge_tick. */
+struct ks_judge_moment {
+    unsigned long long unit, cycles, ns;
+};
+
 #endif

@@ -6,6 +6,9 @@
 
 #include "dev.h"
 #include "judge_args.h"
+#if KS_GPU_TARGET == 3
+#include "emu/simt_clock.h"
+#endif
 
 typedef unsigned long long ks_u64;
 
@@ -245,6 +248,38 @@ KS_DEV void ks_judge_reduce(struct ks_judge_share mine, void *lds, void *out)
     }
     if (tid == 0)
         ((struct ks_judge_share *)out)[ks_block_x()] = mine;
+}
+
+/* Counters of the compute unit that runs this. AMD from gfx11 on has no 64-bit counter of cycles:
+ * cycles 0. Its s_memrealtime counts at 100 MHz; HW_ID from bit 8 on tells a unit from the others
+ * of its die. Source: AMD, CDNA 3 and RDNA 2 instruction set guides; NVIDIA, PTX special
+ * registers. */
+KS_DEV struct ks_judge_moment ks_judge_now(void)
+{
+    struct ks_judge_moment m = { 0, 0, 0 };
+#if KS_GPU_TARGET == 2
+    unsigned unit;
+    asm volatile("mov.u32 %0, %%smid;" : "=r"(unit));
+    asm volatile("mov.u64 %0, %%clock64;\n\tmov.u64 %1, %%globaltimer;"
+                 : "=l"(m.cycles), "=l"(m.ns));
+    m.unit = unit;
+#elif KS_GPU_TARGET == 3
+    m.unit = (ks_u64)ks_block_x();
+    m.ns = ks_simt_ns();
+    m.cycles = m.ns * KS_SIMT_MHZ / 1000;
+#elif defined(__GFX9__) || defined(__GFX10__)
+    m.cycles = __builtin_amdgcn_s_memtime();
+    m.ns = __builtin_amdgcn_s_memrealtime() * 10;
+#ifdef __GFX9__
+    m.unit = (unsigned)__builtin_amdgcn_s_getreg(4 | 8 << 6 | 7 << 11);
+#else
+    m.unit = (unsigned)__builtin_amdgcn_s_getreg(23 | 8 << 6 | 11 << 11);
+#endif
+#if defined(__gfx942__) || defined(__gfx950__)
+    m.unit |= (unsigned)__builtin_amdgcn_s_getreg(20 | 0 << 6 | 3 << 11) << 16; /* XCC_ID */
+#endif
+#endif
+    return m;
 }
 
 #endif

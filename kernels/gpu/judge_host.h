@@ -23,6 +23,11 @@ _Static_assert(
         offsetof(struct ks_judge_share, digest) == offsetof(struct ks_judge_part, digest) &&
         offsetof(struct ks_judge_share, max_error) == offsetof(struct ks_judge_part, max_error),
     "both halves mean the same by a part");
+_Static_assert(sizeof(struct ks_judge_moment) == sizeof(struct ks_judge_tick) &&
+                   offsetof(struct ks_judge_moment, cycles) ==
+                       offsetof(struct ks_judge_tick, cycles) &&
+                   offsetof(struct ks_judge_moment, ns) == offsetof(struct ks_judge_tick, ns),
+               "both halves mean the same by a tick");
 _Static_assert(KS_JUDGE_BASE_R == KS_JUDGE_MASK_R && KS_JUDGE_BASE_ABS == KS_JUDGE_MASK_ABS &&
                    KS_JUDGE_MASK_EXACT == 0,
                "both halves mean the same by a mask");
@@ -147,6 +152,13 @@ KS_HOST int ks_judge_flip(const struct ks_judge_call *call, const struct ks_abi_
                         NULL, buf->workspace, &turn);
 }
 
+KS_HOST int ks_judge_clock(const struct ks_judge_call *call, const struct ks_abi_buffers *buf)
+{
+    struct ks_judge_look none = { .n = 0 };
+    return ks_gpu_start(buf, ks_judge_launch(KS_JUDGE_CLOCK, call->n_parts, 0), NULL, NULL,
+                        buf->workspace, &none);
+}
+
 KS_HOST int ks_judge_is_array(const struct ks_judge_signs *s, uint64_t n)
 {
     uint64_t product = 1;
@@ -178,6 +190,8 @@ KS_HOST int ks_judge_is_whole(const struct ks_judge_call *call, const struct ks_
         return buf->a && (uintptr_t)buf->a % 4 == 0;
     case KS_JUDGE_FLIP:
         return buf->c && call->n > 0 && ks_judge_is_array(&call->signs, call->n);
+    case KS_JUDGE_CLOCK:
+        return 1;
     default:
         return 0;
     }
@@ -196,6 +210,8 @@ KS_HOST int ks_judge_run(const struct ks_abi_problem *p, const struct ks_abi_buf
         return ks_judge_round(call, buf);
     if (call->n_parts < 1 || call->n_parts > KS_JUDGE_PARTS || !buf->workspace)
         return KS_JUDGE_EASKED;
+    if (call->task == KS_JUDGE_CLOCK)
+        return ks_judge_clock(call, buf);
     return call->task == KS_JUDGE_FLIP ? ks_judge_flip(call, buf) : ks_judge_look(call, buf);
 }
 

@@ -50,16 +50,24 @@
 #define KS_IF_WGMMA_8(yes, no) yes
 #define KS_IF_WGMMA_9(yes, no) yes
 
-/* Threads of a block, lanes of a wave where it matters. */
-#define KS_BLOCK                                                                                   \
+/* Whether tiles are copied to LDS asynchronously. */
+#define KS_IS_ASYNC (KT_PIPE >= 4)
+
+/* Threads of a block: those that multiply and, behind them, those that only copy (KT_PIPE 5); of them
+ * those that load. Lanes of a wave where it matters. */
+#define KS_WORKERS                                                                                 \
     KS_IF_MMA(KT_WAVE_M * KT_WAVE_N * KS_MMA(LANES),                                               \
               (KT_TILE_M / KT_THREAD_M) * (KT_TILE_N / KT_THREAD_N))
+#define KS_COPIERS      (KT_PIPE == 5 ? 128 : 0)
+#define KS_BLOCK        (KS_WORKERS + KS_COPIERS)
+#define KS_LOADERS      (KT_PIPE == 5 ? KS_COPIERS : KS_WORKERS)
+#define KS_FIRST_LOADER (KT_PIPE == 5 ? KS_WORKERS : 0)
 #define KS_WARP (KS_IS_WGMMA ? 32 : KS_IF_MMA(KS_MMA(LANES), 32))
 
 /* Where element (row, k) of an operand is in a buffer of LDS: k runs along rows, but where copies
- * are asynchronous (KT_PIPE 4) it lies as in memory. B's tile is behind A's. */
-#define KS_A_IS_TURNED  (KT_PIPE == 4 && KS_A_ORDER == 1)
-#define KS_B_IS_TURNED  (KT_PIPE == 4 && KS_B_ORDER == 1)
+ * are asynchronous it lies as in memory. B's tile is behind A's. */
+#define KS_A_IS_TURNED  (KS_IS_ASYNC && KS_A_ORDER == 1)
+#define KS_B_IS_TURNED  (KS_IS_ASYNC && KS_B_ORDER == 1)
 #define KS_PAD          (KT_LDS_PAD / KS_EL_BYTES)
 #define KS_A_LD         ((KS_A_IS_TURNED ? KT_TILE_M : KT_TILE_K) + KS_PAD)
 #define KS_B_LD         ((KS_B_IS_TURNED ? KT_TILE_N : KT_TILE_K) + KS_PAD)
@@ -75,7 +83,7 @@
 #define KS_A_SIZE       (KS_A_LD * (KS_A_IS_TURNED ? KT_TILE_K : KT_TILE_M))
 #define KS_B_SIZE       (KS_B_LD * (KS_B_IS_TURNED ? KT_TILE_K : KT_TILE_N))
 #define KS_BUFFER       (KS_A_SIZE + KS_B_SIZE)
-#define KS_N_BUFFERS    (KT_PIPE == 4 ? KT_PREFETCH : KT_PIPE == 2 ? 2 : 1)
+#define KS_N_BUFFERS    (KS_IS_ASYNC ? KT_PREFETCH : KT_PIPE == 2 ? 2 : 1)
 
 /* Of wgmma: panels of lines of 64 elements, one panel behind the other; eight elements stay side by
  * side, and which place of its line they have depends on the line: see wgmma.h. */

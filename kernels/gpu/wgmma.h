@@ -49,6 +49,16 @@ KS_DEV void ks_wgmma_show(void)
 }
 /* Ordinary code touches the register only before, or after, this. */
 #define ks_wgmma_touch(x) asm volatile("" : "+f"(x)::"memory")
+/* Barrier `id` (1 to 15), over when n threads have arrived there, whole warps of them; who arrives
+ * goes on at once. */
+KS_DEV void ks_barrier_sync(int id, int n)
+{
+    asm volatile("barrier.cta.sync.aligned %0, %1;" ::"r"(id), "r"(n) : "memory");
+}
+KS_DEV void ks_barrier_arrive(int id, int n)
+{
+    asm volatile("barrier.cta.arrive.aligned %0, %1;" ::"r"(id), "r"(n) : "memory");
+}
 
 #elif KS_GPU_TARGET == 3
 KS_DEV int ks_wgmma_common(int x)
@@ -73,6 +83,14 @@ KS_DEV void ks_wgmma_show(void)
     ks_simt_show_copies();
 }
 #define ks_wgmma_touch(x) ((void)0)
+KS_DEV void ks_barrier_sync(int id, int n)
+{
+    ks_simt_named_sync(id, n);
+}
+KS_DEV void ks_barrier_arrive(int id, int n)
+{
+    ks_simt_named_arrive(id, n);
+}
 #endif
 
 /* Elements of two sums at a time, x first. NVIDIA has instructions for that; its compiler, too,

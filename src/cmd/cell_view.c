@@ -156,6 +156,10 @@ static void print_device(const struct ks_record *r, struct ks_buf *to)
                       r->after.clock_mhz);
         between = next;
     }
+    if (r->clock_timed_mhz >= 0) {
+        ks_buf_printf(to, "%s%.0f MHz while timed", between, r->clock_timed_mhz);
+        between = next;
+    }
     if (r->clock_min_mhz >= 0) {
         ks_buf_printf(to, "%slowest %.0f MHz", between, r->clock_min_mhz);
         between = next;

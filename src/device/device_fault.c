@@ -187,15 +187,15 @@ static int fault_self_test(struct ks_device *dev, struct ks_err *err)
     return rc < 0 ? rc : in->ops->self_test(in, err);
 }
 
-static void fault_telemetry(struct ks_device *dev, struct ks_telemetry *out)
+static void fault_telemetry(struct ks_device *dev, bool with_energy, struct ks_telemetry *out)
 {
     struct fault_device *f = fault_of(dev);
     uint32_t at = f->n_looks < f->plan.n_clocks ? f->n_looks : f->plan.n_clocks - 1;
 
-    f->inner->ops->telemetry(f->inner, out);
+    f->inner->ops->telemetry(f->inner, with_energy, out);
     if (f->plan.n_clocks > 0)
         out->now.clock_mhz = f->plan.clocks_mhz[at];
-    if (f->plan.energy_step_j > 0) {
+    if (f->plan.energy_step_j > 0 && with_energy) {
         out->energy_j = f->n_looks * f->plan.energy_step_j;
         out->at_ns = f->n_looks * f->plan.energy_step_ns;
     }

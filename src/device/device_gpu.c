@@ -199,6 +199,8 @@ static int open_of(const struct ks_device_ops *ops, enum ks_gpu_vendor vendor, c
         return ks_fail(err, KS_ENOMEM, "opening a device");
     g->base.ops = ops;
     rc = ks_gpu_load(vendor, &g->api, err);
+    if (rc == 0)
+        rc = ks_gpu_gate_init(&g->gate, err);
     if (rc < 0) {
         free(g);
         return rc;
@@ -254,6 +256,7 @@ static void gpu_close(struct ks_device *dev)
     else
         forget(g);
     ks_nvml_close(g->nvml);
+    ks_gpu_gate_release(&g->gate);
     free(g);
 }
 
@@ -313,6 +316,8 @@ static void gpu_free(struct ks_device *dev, void *ptr)
     if (ptr == NULL || b == NULL)
         return;
     *at = b->next;
+    if (g->lost == 0) /* what was enqueued may still use it */
+        (void)ks_gpu_sync(g, KS_EDEVICE, NULL, "");
     if (g->lost == 0)
         (void)ks_gpu_status(g, g->api.mem_free(b->raw), KS_EDEVICE, NULL, "");
     free(b);
@@ -359,8 +364,6 @@ static int gpu_fill(struct ks_device *dev, void *ptr, uint32_t pattern, size_t b
     if (rc == 0 && bytes > 0)
         rc = ks_gpu_status(g, g->api.set32((uintptr_t)ptr, pattern, bytes / 4, g->stream),
                            KS_EDEVICE, err, "filling memory of the device");
-    if (rc == 0)
-        rc = ks_gpu_sync(g, KS_EDEVICE, err, "filling memory of the device");
     return rc;
 }
 
@@ -371,16 +374,26 @@ static void *gpu_host_view(struct ks_device *dev, void *ptr)
     return NULL;
 }
 
-static void gpu_telemetry(struct ks_device *dev, struct ks_telemetry *out)
+static void gpu_telemetry(struct ks_device *dev, bool with_energy, struct ks_telemetry *out)
 {
     struct ks_gpu_device *g = ks_gpu_of(dev);
 
     if (g->api.vendor == KS_GPU_HIP)
         ks_gpu_sysfs_telemetry(KS_GPU_SYSFS, g->id.pci, out);
     else if (g->nvml != NULL)
-        ks_nvml_telemetry(g->nvml, out);
+        ks_nvml_telemetry(g->nvml, with_energy, out);
     else
         *out = ks_telemetry_unknown();
+}
+
+double ks_gpu_clock_mhz(struct ks_gpu_device *g)
+{
+    struct ks_telemetry t;
+
+    if (g->nvml != NULL)
+        return ks_nvml_clock_mhz(g->nvml);
+    gpu_telemetry(&g->base, false, &t);
+    return t.now.clock_mhz;
 }
 
 static void gpu_limits(struct ks_device *dev, struct ks_device_limits *out)

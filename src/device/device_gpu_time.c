@@ -25,21 +25,58 @@
 
 /* --- the gate: the stream waits until enough work stands behind it */
 
+int ks_gpu_gate_init(struct ks_gpu_gate *gate, struct ks_err *err)
+{
+    pthread_condattr_t attr;
+    int rc = pthread_condattr_init(&attr);
+
+    gate->is_open = true;
+    if (rc == 0)
+        rc = pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+    if (rc == 0)
+        rc = pthread_cond_init(&gate->opened, &attr);
+    pthread_condattr_destroy(&attr);
+    if (rc == 0)
+        rc = pthread_mutex_init(&gate->mutex, NULL);
+    return rc == 0 ? 0 : ks_fail(err, KS_ENOMEM, "holding a stream back: %s", strerror(rc));
+}
+
+void ks_gpu_gate_release(struct ks_gpu_gate *gate)
+{
+    pthread_cond_destroy(&gate->opened);
+    pthread_mutex_destroy(&gate->mutex);
+}
+
 static void gate_wait(void *device)
 {
-    const struct ks_gpu_device *g = device;
-    const struct timespec step = { .tv_nsec = 20000 };
+    struct ks_gpu_gate *gate = &((struct ks_gpu_device *)device)->gate;
     uint64_t until = ks_now_ns() + GATE_NS;
+    const struct timespec end = { .tv_sec = (time_t)(until / 1000000000u),
+                                  .tv_nsec = (long)(until % 1000000000u) };
+    int rc = 0;
 
-    while (!atomic_load(&g->gate_open) && ks_now_ns() < until)
-        nanosleep(&step, NULL);
+    pthread_mutex_lock(&gate->mutex);
+    while (!gate->is_open && rc == 0)
+        rc = pthread_cond_timedwait(&gate->opened, &gate->mutex, &end);
+    pthread_mutex_unlock(&gate->mutex);
+}
+
+static void gate_set(struct ks_gpu_device *g, bool is_open)
+{
+    pthread_mutex_lock(&g->gate.mutex);
+    g->gate.is_open = is_open;
+    if (is_open)
+        pthread_cond_broadcast(&g->gate.opened);
+    pthread_mutex_unlock(&g->gate.mutex);
 }
 
 static void gate_shut(struct ks_gpu_device *g)
 {
-    atomic_store(&g->gate_open, false);
-    if (!g->has_gate || g->api.host_func(g->stream, gate_wait, g) != KS_GPU_OK)
-        atomic_store(&g->gate_open, true);
+    if (!g->has_gate)
+        return;
+    gate_set(g, false);
+    if (g->api.host_func(g->stream, gate_wait, g) != KS_GPU_OK)
+        gate_set(g, true);
 }
 
 /* --- samples */
@@ -51,7 +88,7 @@ struct sampling {
     struct ks_gpu_run run;
     struct ks_gpu_launcher launcher;
     uint32_t depth, ahead, n_launched;
-    uint64_t host_ns; /* spent on launching */
+    uint64_t host_ns; /* spent on launching the samples */
     int *kernel_rc_out;
 };
 
@@ -110,7 +147,7 @@ static int gate_is_passed(struct ks_gpu_device *g, bool *is_passed, struct ks_er
     gate_shut(g);
     rc = record(g, g->starts[0], err);
     *is_passed = ks_now_ns() - from < GATE_NS / 2;
-    atomic_store(&g->gate_open, true);
+    gate_set(g, true);
     return rc < 0 ? rc : ks_gpu_sync(g, KS_EDEVICE, err, "first use of the stream");
 }
 
@@ -119,7 +156,7 @@ int ks_gpu_gate_try(struct ks_gpu_device *g, struct ks_err *err)
     bool is_passed = false;
     int rc;
 
-    atomic_store(&g->gate_open, true);
+    gate_set(g, true);
     if (g->api.host_func == NULL)
         return 0;
     /* Starts the runtime's thread for it too: later, new threads may be forbidden. */
@@ -170,15 +207,36 @@ static int run_calls(struct sampling *s, struct ks_err *err)
         if (kernel_rc != 0 || s->run.rc < 0)
             return run_failed(s, kernel_rc, err);
         if (++s->n_launched == s->ahead)
-            atomic_store(&s->g->gate_open, true);
+            gate_set(s->g, true);
     }
     return 0;
+}
+
+/* The probe's launch before (0) or behind (1) all samples. */
+static int read_clock(struct sampling *s, int i, struct ks_err *err)
+{
+    const struct ks_clock_probe *p = s->t->clock;
+    struct ks_gpu_run run = { .entry = (struct ks_gpu_entry *)(uintptr_t)p->entry };
+    struct ks_gpu_launcher launcher = ks_gpu_launcher_of(&run);
+    struct ks_abi_buffers buf = p->buf[i];
+    int code;
+
+    buf.stream = s->g->stream;
+    buf.gpu = &launcher.base;
+    code = p->entry->run(p->problem, &buf);
+    if (run.rc < 0 && err != NULL)
+        *err = run.err;
+    if (run.rc < 0)
+        return run.rc;
+    return code == 0 ? 0 : ks_fail(err, KS_EDEVICE, "reading the clock: error %d", code);
 }
 
 static int enqueue(struct sampling *s, uint32_t i, struct ks_err *err)
 {
     int rc = s->t->is_cold ? ks_gpu_sweep(s->g, err) : 0;
 
+    if (s->t->is_untimed)
+        return rc < 0 ? rc : run_calls(s, err);
     if (rc == 0)
         rc = record(s->g, s->g->starts[i], err);
     if (rc == 0)
@@ -195,19 +253,27 @@ static bool is_gate_free(const struct ks_gpu_entry *e)
 }
 
 /* As many samples as fit into the queue, enqueued ahead of the device. */
-static int sample_batch(struct sampling *s, uint32_t n, double *ns, struct ks_err *err)
+static int sample_batch(struct sampling *s, uint32_t first, uint32_t n, double *ns,
+                        struct ks_err *err)
 {
+    const bool has_clock = s->t->clock != NULL;
     uint64_t from;
     int rc = 0;
 
     if (is_gate_free(s->run.entry) && !s->t->is_untimed)
         gate_shut(s->g);
     s->n_launched = 0;
+    if (has_clock && first == 0)
+        rc = read_clock(s, 0, err);
     from = ks_now_ns();
     for (uint32_t i = 0; rc == 0 && i < n; i++)
         rc = enqueue(s, i, err);
     s->host_ns += ks_now_ns() - from;
-    atomic_store(&s->g->gate_open, true);
+    if (rc == 0 && has_clock && first + n == s->t->n_samples)
+        rc = read_clock(s, 1, err);
+    gate_set(s->g, true);
+    if (rc == 0 && s->t->is_untimed)
+        return ks_gpu_sync(s->g, KS_EDEVICE, err, "waiting for the kernel");
     for (uint32_t i = 0; rc == 0 && i < n; i++)
         rc = elapsed(s->g, i, &ns[i], err);
     return rc;
@@ -248,10 +314,10 @@ static int sample_all(struct sampling *s, double *ns, struct ks_err *err)
 
     s->ahead = ks_gpu_ahead(e->device_ns, e->host_ns);
     for (uint32_t i = 0; rc == 0 && i < n; i += batch)
-        rc = sample_batch(s, n - i < batch ? n - i : batch, ns + i, err);
+        rc = sample_batch(s, i, n - i < batch ? n - i : batch, ns + i, err);
     for (uint32_t i = 0; rc == 0 && i < n; i++)
         sum_ns += ns[i];
-    if (rc == 0) {
+    if (rc == 0 && !s->t->is_untimed) {
         e->device_ns = sum_ns / n_calls;
         e->host_ns = (double)s->host_ns / n_calls;
     }
@@ -353,8 +419,6 @@ int ks_gpu_touch(struct ks_device *dev, const void *ptr, size_t bytes, struct ks
         rc = ks_gpu_status(g, g->api.d2d(g->scratch, from + at, n, g->stream), KS_EDEVICE, err,
                            "reading a buffer");
     }
-    if (rc == 0)
-        rc = ks_gpu_sync(g, KS_EDEVICE, err, "reading a buffer");
     return rc;
 }
 
@@ -391,7 +455,7 @@ static int canary_once(struct ks_gpu_device *g, double *ns_out, struct ks_err *e
                            "canary");
     if (rc == 0)
         rc = record(g, g->stops[0], err);
-    atomic_store(&g->gate_open, true);
+    gate_set(g, true);
     return rc < 0 ? rc : elapsed(g, 0, ns_out, err);
 }
 
@@ -400,12 +464,9 @@ static int canary_once(struct ks_gpu_device *g, double *ns_out, struct ks_err *e
  * cycles at the highest clock; unscaled where a clock is not told. */
 static double at_highest_clock(struct ks_gpu_device *g, double ns)
 {
-    struct ks_telemetry t;
+    const double mhz = g->props.clock_mhz > 0 ? ks_gpu_clock_mhz(g) : KS_UNKNOWN;
 
-    if (g->props.clock_mhz == 0)
-        return ns;
-    g->base.ops->telemetry(&g->base, &t);
-    return t.now.clock_mhz > 0 ? ns * t.now.clock_mhz / g->props.clock_mhz : ns;
+    return mhz > 0 ? ns * mhz / g->props.clock_mhz : ns;
 }
 
 /* The shortest of a few series of fills of a fixed block. */

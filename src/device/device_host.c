@@ -392,8 +392,9 @@ static int host_self_test(struct ks_device *dev, struct ks_err *err)
     return rc;
 }
 
-static void host_telemetry(struct ks_device *dev, struct ks_telemetry *out)
+static void host_telemetry(struct ks_device *dev, bool with_energy, struct ks_telemetry *out)
 {
+    (void)with_energy;
     (void)dev;
     *out = ks_telemetry_unknown();
 }

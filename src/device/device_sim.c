@@ -457,8 +457,9 @@ static int sim_self_test(struct ks_device *dev, struct ks_err *err)
     return 0;
 }
 
-static void sim_telemetry(struct ks_device *dev, struct ks_telemetry *out)
+static void sim_telemetry(struct ks_device *dev, bool with_energy, struct ks_telemetry *out)
 {
+    (void)with_energy;
     (void)dev;
     *out = ks_telemetry_unknown();
 }

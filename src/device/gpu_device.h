@@ -8,7 +8,7 @@
 #include "device/gpu_telemetry.h"
 #include "device/so_table.h"
 
-#include <stdatomic.h>
+#include <pthread.h>
 
 #define KS_GPU_QUEUE 64u /* samples under way at once */
 
@@ -18,6 +18,13 @@ struct ks_gpu_block {
     struct ks_gpu_block *next;
     ks_gpu_ptr raw; /* what the runtime gave */
     void *ptr;      /* what the caller got */
+};
+
+/* Opened by us, waited for on a thread of the runtime. */
+struct ks_gpu_gate {
+    pthread_mutex_t mutex;
+    pthread_cond_t opened;
+    bool is_open;
 };
 
 struct ks_gpu_device {
@@ -35,9 +42,9 @@ struct ks_gpu_device {
     ks_gpu_ptr scratch, sweep; /* 0: not yet needed */
     size_t sweep_bytes;
     struct ks_device_props props;
-    uint32_t max_threads;  /* of a block */
-    bool has_gate;         /* the runtime can hold a stream back */
-    atomic_bool gate_open; /* written by us, read on a thread of the runtime */
+    uint32_t max_threads; /* of a block */
+    bool has_gate;        /* the runtime can hold a stream back */
+    struct ks_gpu_gate gate;
     struct ks_nvml *nvml;
 };
 
@@ -92,6 +99,11 @@ int ks_gpu_module_entry(struct ks_device *dev, struct ks_module *mod, const char
                         const struct ks_abi_entry **entry_out, struct ks_err *err);
 struct ks_gpu_launcher ks_gpu_launcher_of(struct ks_gpu_run *run);
 
+/* Before and after all others of the gate. KS_ENOMEM. */
+int ks_gpu_gate_init(struct ks_gpu_gate *gate, struct ks_err *err);
+void ks_gpu_gate_release(struct ks_gpu_gate *gate);
+/* What the driver says of the clock of the compute units; KS_UNKNOWN. */
+double ks_gpu_clock_mhz(struct ks_gpu_device *g);
 /* Whether the runtime can hold a stream back until the host lets go, and takes work meanwhile;
  * asked once, at open. */
 int ks_gpu_gate_try(struct ks_gpu_device *g, struct ks_err *err);

@@ -94,6 +94,7 @@ struct nvml_use {
 
 struct ks_nvml {
     void *device;
+    bool counts_energy;
     int (*init)(void);
     int (*shutdown)(void);
     int (*by_pci)(const char *, void **);
@@ -141,8 +142,20 @@ static bool nvml_load(const char *library, struct ks_nvml *n)
     return is_whole;
 }
 
+static bool read_energy(struct ks_nvml *nvml, struct ks_telemetry *t)
+{
+    unsigned long long mj;
+
+    if (nvml->energy == NULL || nvml->energy(nvml->device, &mj) != 0)
+        return false;
+    t->energy_j = (double)mj * 1e-3;
+    t->at_ns = ks_now_ns();
+    return true;
+}
+
 struct ks_nvml *ks_nvml_open(const char *library, const char *pci)
 {
+    struct ks_telemetry t;
     struct ks_nvml *n = calloc(1, sizeof(*n));
 
     if (n == NULL || !nvml_load(library, n) || n->init() != 0)
@@ -151,6 +164,7 @@ struct ks_nvml *ks_nvml_open(const char *library, const char *pci)
         n->shutdown();
         goto failed;
     }
+    n->counts_energy = read_energy(n, &t);
     return n;
 failed:
     free(n);
@@ -165,23 +179,28 @@ void ks_nvml_close(struct ks_nvml *nvml)
     free(nvml);
 }
 
-void ks_nvml_telemetry(struct ks_nvml *nvml, struct ks_telemetry *out)
+double ks_nvml_clock_mhz(struct ks_nvml *nvml)
+{
+    unsigned v;
+
+    return nvml->clock != NULL && nvml->clock(nvml->device, NVML_CLOCK_SM, &v) == 0 ? v
+                                                                                    : KS_UNKNOWN;
+}
+
+void ks_nvml_telemetry(struct ks_nvml *nvml, bool with_energy, struct ks_telemetry *out)
 {
     struct ks_telemetry t = ks_telemetry_unknown();
     struct nvml_use use;
-    unsigned long long reasons, energy;
+    unsigned long long reasons;
     unsigned v;
 
-    if (nvml->clock != NULL && nvml->clock(nvml->device, NVML_CLOCK_SM, &v) == 0)
-        t.now.clock_mhz = v;
+    t.now.clock_mhz = ks_nvml_clock_mhz(nvml);
     if (nvml->clock != NULL && nvml->clock(nvml->device, NVML_CLOCK_MEMORY, &v) == 0)
         t.now.memory_clock_mhz = v;
-    if (nvml->energy != NULL && nvml->energy(nvml->device, &energy) == 0) {
-        t.energy_j = (double)energy * 1e-3;
-        t.at_ns = ks_now_ns();
-    } else if (nvml->power != NULL && nvml->power(nvml->device, &v) == 0) {
+    if (nvml->counts_energy && with_energy)
+        read_energy(nvml, &t);
+    if (!nvml->counts_energy && nvml->power != NULL && nvml->power(nvml->device, &v) == 0)
         t.now.power_w = v * 1e-3; /* mW */
-    }
     if (nvml->temperature != NULL && nvml->temperature(nvml->device, NVML_TEMPERATURE_GPU, &v) == 0)
         t.now.temperature_c = v;
     if (nvml->reasons != NULL && nvml->reasons(nvml->device, &reasons) == 0)

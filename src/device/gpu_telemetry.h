@@ -20,8 +20,10 @@ struct ks_nvml; /* an open one */
 /* NULL when the library or the device is not there. It is never unloaded. */
 struct ks_nvml *ks_nvml_open(const char *library, const char *pci);
 void ks_nvml_close(struct ks_nvml *nvml); /* NULL is fine */
-/* Energy where it is counted, then no power: its reading would be of the second before. */
-void ks_nvml_telemetry(struct ks_nvml *nvml, struct ks_telemetry *out);
+/* Energy where it is counted, if it is wanted, and never power then: its reading would be of the
+ * second before. */
+void ks_nvml_telemetry(struct ks_nvml *nvml, bool with_energy, struct ks_telemetry *out);
+double ks_nvml_clock_mhz(struct ks_nvml *nvml); /* of the SMs; one call */
 /* Version of the kernel driver, "580.65.06"; "" unknown. */
 void ks_nvml_driver(struct ks_nvml *nvml, char *out, size_t cap);
 

@@ -32,7 +32,8 @@ struct ks_job_rounds {
 };
 struct ks_job_contention {
     uint32_t retries;
-    double switches_per_s, stolen, canary;
+    double switches_per_s, stolen;
+    double canary; /* 0: see ks_job_canary_limit() */
 };
 extern const char *const ks_job_prunings[]; /* "none", "spill" */
 struct ks_job_prune {
@@ -128,6 +129,9 @@ bool ks_job_compiles(const struct ks_job *job);           /* its kernels are com
 int ks_job_repeat(struct ks_job *job, uint32_t n, struct ks_err *err);
 /* Cells that a worker measures: what the job says, else what suits its device. */
 uint32_t ks_job_batch(const struct ks_job *job);
+/* By how much the canary loop may be slower than its baseline before a cell counts as contaminated:
+ * the job's, or what suits its backend. */
+double ks_job_canary_limit(const struct ks_job *job);
 /* The job on another device: a name of ks_backends, and an arch, which is "native" where only
  * the backend is given and is another; NULL: as it is. KS_EINVAL. */
 int ks_job_choose(struct ks_job *job, const char *backend, const char *arch, struct ks_err *err);

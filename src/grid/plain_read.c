@@ -5,6 +5,7 @@
 #include "base/lines.h"
 #include "grid/domain_parts.h"
 #include "grid/family_store.h"
+#include "grid/find.h"
 #include "grid/grid_impl.h"
 #include "grid/helpers.h"
 #include "grid/missing.h"
@@ -197,20 +198,20 @@ static void read_head(struct reader *r)
 static void read_source(struct reader *r, size_t i, struct ks_family *f)
 {
     const char *name = ks_lines_text(&r->l, i);
-    const bool is_beside = strncmp(name, "../", 3) == 0; /* the installed kernels/ */
-    char dir[sizeof f->source];
+    char dir[sizeof f->source], path[sizeof f->source];
     int rc = 0;
 
     if (!name[0])
         return;
     dir[0] = '\0';
-    if (name[0] != '/' && !is_beside)
+    if (name[0] != '/')
         rc = ks_data_path(dir, sizeof dir, "kernels", r->err);
     if (rc == 0)
-        rc = is_beside ? ks_data_path(f->source, sizeof f->source, name + 3, r->err)
-                       : ks_path_join(f->source, sizeof f->source, dir, name, r->err);
-    if (rc == 0 && !ks_path_exists(f->source))
-        rc = ks_fail(r->err, KS_ENOENT, "no kernel source '%s'", f->source);
+        rc = ks_path_join(path, sizeof path, dir, name, r->err);
+    if (rc == 0 && !ks_path_exists(path))
+        rc = ks_fail(r->err, KS_ENOENT, "no kernel source '%s'", path);
+    if (rc == 0)
+        rc = ks_find_absolute(path, f->source, sizeof f->source, r->err);
     note(r, rc);
 }
 

@@ -52,11 +52,11 @@ static struct ks_noise_limits limits_of(const struct ks_job *job, const struct k
     if (ks_job_is_gpu(job))
         return (struct ks_noise_limits){ .switches_per_s = INFINITY,
                                          .stolen = INFINITY,
-                                         .canary = c->canary };
+                                         .canary = ks_job_canary_limit(job) };
     return (struct ks_noise_limits){
         .switches_per_s = c->switches_per_s,
         .stolen = c->stolen,
-        .canary = c->canary,
+        .canary = ks_job_canary_limit(job),
         .idle_switches_per_s = fmin(d->idle_switches_per_s, c->switches_per_s),
         .idle_stolen = fmin(d->idle_stolen, c->stolen),
     };

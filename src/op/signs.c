@@ -4,6 +4,7 @@
 #include "base/hash.h"
 #include "op/clones.h"
 
+#include <endian.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -59,15 +60,33 @@ static uint64_t bits_of(uint64_t seed, int class, int64_t word)
     return seed != 0 ? ks_mix64(seed ^ ks_mix64((uint64_t) class << 56 | (uint64_t)word)) : 0;
 }
 
+/* Byte i of the result is KS_SIGN_BIT where bit i of the byte is set: each byte keeps its own bit,
+ * and what is missing to 0x80 is added. */
+static uint64_t spread(uint64_t byte)
+{
+    const uint64_t own = (byte * 0x0101010101010101u) & 0x8040201008040201u;
+
+    return (own + 0x00406070787c7e7fu) & 0x8080808080808080u;
+}
+
+static void put_bits(uint64_t bits, int64_t n, uint8_t *to)
+{
+    for (int64_t i = 0; i < n; i += 8, bits >>= 8) {
+        const uint64_t eight = htole64(spread(bits & 0xff));
+
+        memcpy(to + i, &eight, (size_t)(n - i < 8 ? n - i : 8));
+    }
+}
+
 void ks_signs_between(struct ks_signs *s, uint64_t from, uint64_t to)
 {
+    s->n_set++;
     for (int c = 0; c < KS_SIGN_CLASSES; c++) {
         for (int64_t at = 0; at < s->n[c]; at += BITS_OF_WORD) {
             int64_t n = s->n[c] - at < BITS_OF_WORD ? s->n[c] - at : BITS_OF_WORD;
             uint64_t bits = bits_of(from, c, at / BITS_OF_WORD) ^ bits_of(to, c, at / BITS_OF_WORD);
 
-            for (int64_t i = 0; i < n; i++)
-                s->byte[c][at + i] = (bits >> i & 1) != 0 ? KS_SIGN_BIT : 0;
+            put_bits(bits, n, s->byte[c] + at);
         }
     }
 }

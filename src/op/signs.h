@@ -33,6 +33,7 @@ struct ks_signs {
     struct ks_sign_map map[3]; /* of a, b, c */
     int64_t n[KS_SIGN_CLASSES];
     uint8_t *byte[KS_SIGN_CLASSES]; /* [n] each; the first is owned, the others lie behind it */
+    uint64_t n_set;                 /* how often they were set: a copy with this number is theirs */
 };
 
 /* No sign is changed at first. KS_ENOMEM; *out untouched then. */

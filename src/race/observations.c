@@ -36,6 +36,7 @@ static int by_content(const void *x, const void *y)
     o = o ? o : ORDER(a->n_samples, b->n_samples);
     o = o ? o : ORDER(a->n_visit, b->n_visit);
     o = o ? o : ORDER(a->disturbance, b->disturbance);
+    o = o ? o : ORDER(a->clock_mhz, b->clock_mhz);
     return o ? o : ORDER(a->spent_ns, b->spent_ns);
 }
 
@@ -80,7 +81,7 @@ struct visit { /* an instance in a lease */
     uint64_t lease_id, instance;
     uint32_t round, n_visit;
     uint32_t n_ok, is_clean, is_failed;
-    double sum; /* of logs */
+    double sum, mhz; /* of logs; mhz NAN: not known */
 };
 
 static int by_lease(const void *x, const void *y)
@@ -95,6 +96,11 @@ static int by_lease(const void *x, const void *y)
 static bool is_same(const struct visit *a, const struct visit *b)
 {
     return a->round == b->round && a->lease_id == b->lease_id;
+}
+
+static double log_mhz(const struct ks_race_seen *s)
+{
+    return s->clock_mhz > 0 ? log(s->clock_mhz) : NAN;
 }
 
 /* One element per instance and lease, sorted by round, lease, instance. Observations are sorted by
@@ -115,7 +121,8 @@ static size_t visits_of(const struct ks_race *race, const bool *counts, struct v
                                    .n_ok = counts[i],
                                    .is_clean = is_clean(s),
                                    .is_failed = !counts[i],
-                                   .sum = counts[i] ? log(s->time_ns) : 0 };
+                                   .sum = counts[i] ? log(s->time_ns) : 0,
+                                   .mhz = counts[i] ? log_mhz(s) : 0 };
     }
     qsort(out, n, sizeof(*out), by_lease);
     for (size_t i = 0; i < n; i++) {
@@ -129,6 +136,7 @@ static size_t visits_of(const struct ks_race *race, const bool *counts, struct v
         last->is_clean &= out[i].is_clean;
         last->is_failed |= out[i].is_failed;
         last->sum += out[i].sum;
+        last->mhz += out[i].mhz;
         last->n_visit = last->n_visit > out[i].n_visit ? last->n_visit : out[i].n_visit;
     }
     return n_united;
@@ -178,6 +186,7 @@ static void take_visit(struct ks_race *race, const struct visit *v, size_t n)
             continue;
         x->log_ns[v->round] = v[i].sum / v[i].n_ok;
         x->is_timed |= bit;
+        x->log_mhz[v->round] = v[i].mhz / v[i].n_ok;
         if (v[i].is_clean) {
             x->is_clean |= bit;
             race->members[m].n_visits++;
@@ -204,6 +213,7 @@ static void take_first(struct value *x, const struct ks_race_seen *s)
     x->log_ns[0] = log(s->time_ns);
     x->is_timed |= 1;
     x->is_clean |= is_clean(s);
+    x->log_mhz[0] = log_mhz(s);
     x->first_device = s->device_id;
 }
 
@@ -215,7 +225,7 @@ static void take_instance(const struct ks_race *race, const struct ks_race_seen 
     int final;
 
     *m = (struct ks_race_member){ .instance = s->instance, .state = KS_RACE_WITHDRAWN };
-    *x = (struct value){ .is_clean = 0 };
+    *x = (struct value){ .usual_log_mhz = NAN };
     for (size_t i = 0; i < n; i++)
         keys[i] = (struct ks_attempt){ s[i].attempt, s[i].round, KS_ROLE_CELL,
                                        s[i].outcome, s[i].flags, s[i].disturbance };
@@ -255,6 +265,18 @@ static void take_instances(struct ks_race *race, struct ks_attempt *keys, bool *
         n++;
     }
     race->n_members = n;
+}
+
+static void find_usual_clock(struct value *x)
+{
+    double v[KS_RACE_ROUNDS_MAX], scratch[KS_RACE_ROUNDS_MAX];
+    uint32_t n = 0;
+
+    for (uint32_t r = 1; r < KS_RACE_ROUNDS_MAX; r++)
+        if (x->is_clean >> r & 1 && !isnan(x->log_mhz[r]))
+            v[n++] = x->log_mhz[r];
+    if (n > 0)
+        x->usual_log_mhz = ks_over_rounds(v, n, KS_OVER_MEDIAN, scratch);
 }
 
 static void choose_pilots(struct ks_race *race)
@@ -313,7 +335,7 @@ int ks_race_collect(struct ks_race *race, struct ks_err *err)
         free(members);
         free(values);
         scratch_release(&w);
-        return ks_fail(err, KS_ENOMEM, "out of memory judging a race of %zu instances", n);
+        return ks_fail(err, KS_ENOMEM, "out of memory evaluating a race of %zu instances", n);
     }
     free(race->members);
     free(race->values);
@@ -323,6 +345,8 @@ int ks_race_collect(struct ks_race *race, struct ks_err *err)
     take_instances(race, w.keys, w.counts);
     choose_pilots(race);
     take_visits(race, w.visits, visits_of(race, w.counts, w.visits));
+    for (size_t i = 0; i < race->n_members; i++)
+        find_usual_clock(&race->values[i]);
     scratch_release(&w);
     return 0;
 }

@@ -232,6 +232,9 @@
     M(100, F64, F32, clock_min_mhz, PLAIN, "MHz", MISS(-1), NEVER, ALL,                            \
       "lowest clock of all readings, those between batches of samples included",                   \
       .rule = KS_FINITE, .def = -1)                                                                \
+    M(121, F64, F32, clock_timed_mhz, PLAIN, "MHz", MISS(-1), NEVER, ALL,                          \
+      "mean clock of the compute units while samples were taken, by their own counters",           \
+      .rule = KS_FINITE, .def = -1)                                                                \
     M(101, F64, F32, power_max_w, PLAIN, "W", MISS(-1), NEVER, ALL,                                \
       "highest power of all readings; missing where the device counts energy",                     \
       .rule = KS_FINITE, .def = -1)                                                                \

@@ -28,7 +28,7 @@ uint64_t ks_cell_budget_ns(const struct ks_measure *m, uint64_t bytes)
     if (call == 0)
         return 0;
     return call * (m->min_samples + CALLS_EXTRA) +
-           1000000ull * (m->warmup_ms + KS_WARM_FLAT_MAX_MS) + 1000000ull * m->max_ms +
+           1000000ull * (m->warmup_ms + KS_WARM_FLAT_MAX_MS) + 2000000ull * m->max_ms +
            ALLOWANCE_NS + N_PASSES * PASS_BYTE_NS * bytes;
 }
 
@@ -162,7 +162,8 @@ void ks_cell_prepare_run(struct cell *c, enum ks_data data)
                               .clock_ns = w->props.clock_ns,
                               .before = before_call,
                               .after = after_call,
-                              .ctx = w };
+                              .ctx = w,
+                              .meter = w->meter.dev != NULL ? &w->meter : NULL };
     c->has_run = true;
 }
 
@@ -317,7 +318,7 @@ static bool is_as_made(struct cell *c, char *reason_out, size_t cap, int *rc_out
 }
 
 /* A result may be right and its time still not that of the work. */
-static void judge_time(struct cell *c)
+static void check_time(struct cell *c)
 {
     struct ks_worker *w = c->w;
     struct ks_record *r = &w->rec;
@@ -516,7 +517,7 @@ static void run_cell(struct cell *c)
     if (c->has_run && !w->is_lost)
         poison_results(c);
     check_sentinel(c);
-    judge_time(c);
+    check_time(c);
     if (w->rec.outcome == KS_O_NONE)
         ks_cell_end_as(c, KS_O_OK, 0, "");
     if (w->setup.is_sentinel && c->sentinel == NULL)

@@ -58,17 +58,17 @@ uint64_t ks_judge_digest_host(const void *bytes, size_t n)
 
 /* ---- launches ---- */
 
-static const char *const task_names[KS_JUDGE_N_TASKS] = { [KS_JUDGE_REFERENCE] = "reference",
-                                                          [KS_JUDGE_ROUND] = "round",
-                                                          [KS_JUDGE_EXACT] = "exact",
-                                                          [KS_JUDGE_REAL] = "real",
-                                                          [KS_JUDGE_WRITTEN] = "written",
-                                                          [KS_JUDGE_DIGEST] = "digest",
-                                                          [KS_JUDGE_FLIP] = "flip" };
+static const char *const task_names[KS_JUDGE_N_TASKS] = {
+    [KS_JUDGE_REFERENCE] = "reference", [KS_JUDGE_ROUND] = "round",
+    [KS_JUDGE_EXACT] = "exact",         [KS_JUDGE_REAL] = "real",
+    [KS_JUDGE_WRITTEN] = "written",     [KS_JUDGE_DIGEST] = "digest",
+    [KS_JUDGE_FLIP] = "flip",           [KS_JUDGE_CLOCK] = "clock"
+};
 
 static bool needs_key(uint32_t task)
 {
-    return task != KS_JUDGE_WRITTEN && task != KS_JUDGE_DIGEST && task != KS_JUDGE_FLIP;
+    return task == KS_JUDGE_REFERENCE || task == KS_JUDGE_ROUND || task == KS_JUDGE_EXACT ||
+           task == KS_JUDGE_REAL;
 }
 
 /* The key is in *call while the judge runs. */
@@ -316,8 +316,13 @@ int ks_judge_flip(struct ks_judge *j, const struct ks_signs *signs, char operand
     const struct ks_abi_buffers buf = { .c = elements };
     struct ks_judge_call call = j->call;
     struct ks_judged sum = { 0 };
-    int rc = j->dev->ops->upload(j->dev, j->signs, signs->byte[0], n_signs(signs), err);
+    int rc = 0;
 
+    /* Signs are set anew before every sample that needs them: no kernel runs between that and the
+     * last flip by them. */
+    if (j->n_set != signs->n_set || j->n_set == 0)
+        rc = j->dev->ops->upload(j->dev, j->signs, signs->byte[0], n_signs(signs), err);
+    j->n_set = rc == 0 ? signs->n_set : 0;
     call.n = 1;
     for (int k = 0; k < KS_SIGN_AXES; k++) {
         call.n *= (uint64_t)map->axis[k].extent;

@@ -34,7 +34,8 @@ struct ks_judge {
     const struct ks_abi_entry *entry; /* borrowed */
     struct ks_judge_call call;        /* what is the same in all calls */
     struct ks_zone answers;           /* [KS_JUDGE_PARTS] struct ks_judge_part */
-    uint8_t *signs;                   /* owned: all bytes of a struct ks_signs */
+    uint8_t *signs;                   /* owned: all bytes of a struct ks_signs ... */
+    uint64_t n_set;                   /* ... as they were with this number; 0: none yet */
     uint32_t parts;                   /* KS_PART_*: what is verified */
     size_t n, element_bytes;          /* of the output */
     void *exact;                      /* owned, [n] elements; as the next, NULL: not wanted */

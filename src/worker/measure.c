@@ -15,6 +15,7 @@ static int run_chunk(struct ks_run *r, struct ks_chunk *c, struct ks_err *err)
                                  .buf = &r->buf,
                                  .calls = c->calls,
                                  .n_samples = c->n,
+                                 .clock = r->meter != NULL ? &r->meter->probe : NULL,
                                  .is_cold = c->is_cold };
     uint64_t from;
     int rc;
@@ -24,7 +25,7 @@ static int run_chunk(struct ks_run *r, struct ks_chunk *c, struct ks_err *err)
     rc = r->dev->ops->time_samples(r->dev, &t, c->ns, &r->kernel_rc, err);
     c->cost_ns = (double)(ks_now_ns() - from) / c->n;
     r->after(r->ctx);
-    return rc;
+    return rc == 0 && r->meter != NULL ? ks_meter_read(r->meter, err) : rc;
 }
 
 int ks_chunk_run(struct ks_run *r, struct ks_chunk *c, const struct ks_check *check,
@@ -145,11 +146,11 @@ static double lower(double known, double v)
 }
 
 /* What the device says of itself now, and the extremes of all that it said. */
-static struct ks_telemetry look(struct ks_run *r, struct ks_record *rec)
+static struct ks_telemetry look(struct ks_run *r, bool with_energy, struct ks_record *rec)
 {
     struct ks_telemetry t;
 
-    r->dev->ops->telemetry(r->dev, &t);
+    r->dev->ops->telemetry(r->dev, with_energy, &t);
     rec->clock_min_mhz = lower(rec->clock_min_mhz, t.now.clock_mhz);
     rec->power_max_w = fmax(rec->power_max_w, t.now.power_w);
     if (t.throttle >= 0)
@@ -255,7 +256,7 @@ static void look_between(struct ks_run *r, struct sampling *s, struct ks_record 
 {
     if (r->dev->ops->queue <= 1 || ks_now_ns() - s->looked_ns < KS_LOOK_NS)
         return;
-    (void)look(r, rec);
+    (void)look(r, false, rec);
     s->looked_ns = ks_now_ns();
 }
 
@@ -333,6 +334,8 @@ int ks_measure_samples(struct ks_run *r, const struct ks_measure *m, uint32_t ca
 {
     struct rusage before = { 0 }, after = { 0 };
     struct ks_measure rules = r->plan != NULL ? with_checks(m) : *m;
+    /* In a shorter round the energy gives no power: ks_power_between(). */
+    const bool has_energy = 1000000ull * m->max_ms >= KS_ENERGY_UPDATES * KS_ENERGY_UPDATE_NS;
     struct ks_telemetry first, last;
     uint64_t cpu, span;
     int rc;
@@ -344,7 +347,9 @@ int ks_measure_samples(struct ks_run *r, const struct ks_measure *m, uint32_t ca
     rec->stop_reason = KS_STOP_NONE;
     if (r->plan != NULL)
         ks_plan_place(r->plan, horizon(&rules, r->call_ns * calls));
-    first = look(r, rec);
+    if (r->meter != NULL)
+        ks_meter_begin(r->meter);
+    first = look(r, has_energy, rec);
     rec->before = first.now;
     getrusage(RUSAGE_THREAD, &before);
     cpu = ks_thread_cpu_ns();
@@ -354,8 +359,10 @@ int ks_measure_samples(struct ks_run *r, const struct ks_measure *m, uint32_t ca
     rec->cpu_ns = ks_thread_cpu_ns() - cpu;
     getrusage(RUSAGE_THREAD, &after);
     rec->involuntary_switches = (uint64_t)(after.ru_nivcsw - before.ru_nivcsw);
-    last = look(r, rec);
+    last = look(r, has_energy, rec);
     rec->after = last.now;
+    if (r->meter != NULL)
+        rec->clock_timed_mhz = ks_meter_mhz(r->meter);
     if (last.energy_j >= 0)
         rec->after.power_w = ks_power_between(&first, &last);
     if (rc < 0)

@@ -8,6 +8,7 @@
 #include "record/record.h"
 #include "record/request.h"
 #include "worker/check_plan.h"
+#include "worker/meter.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -22,12 +23,16 @@
 #define KS_CHUNK_NS  4e6
 #define KS_CHUNK_MAX 256u
 /* It is flat when the medians of both halves of so many ns of chunks, at least so many of them,
- * agree to within so much, and its clock does at the ends. A power cap takes tens of milliseconds
- * to lower a clock. Until then, for KS_WARM_FLAT_MAX_MS (base/sampling.h) at most. */
+ * agree to within so much, and so do those of its clock (where it is not measured, what the driver
+ * says at the ends). A power cap takes tens of milliseconds to lower a clock. Until then, for
+ * KS_WARM_FLAT_MAX_MS (base/sampling.h) at most. */
 #define KS_FLAT_NS     50e6
 #define KS_FLAT_CHUNKS 4u
-#define KS_FLAT        0.01
-#define KS_LOOK_NS     100000000ull /* between two looks at the telemetry while timing */
+/* Where the clock is measured a brief window is enough: what changes it later shows in the samples,
+ * which are then taken again after a warm-up with a whole window (ks_meter_is_steady). */
+#define KS_FLAT_BRIEF_NS 5e6
+#define KS_FLAT          0.01
+#define KS_LOOK_NS       100000000ull /* between two looks at the telemetry while timing */
 
 /* What is done around samples (checks.h), outside of the timed spans. before() may leave a check
  * out only by failing. Both return 0; 1: the cell has ended; KS_E*. */
@@ -46,6 +51,7 @@ struct ks_run {
     double clock_ns;
     double call_ns; /* shortest call of the warm-up; 0 = not known */
     enum ks_warm_end warm_end;
+    bool must_settle; /* a brief warm-up was not enough */
     /* Called around every chunk, outside the timed spans; expected_ns of all of it, 0 = not known.
      */
     void (*before)(void *ctx, double expected_ns);
@@ -53,7 +59,8 @@ struct ks_run {
     void *ctx;
     int kernel_rc; /* what run() returned when a launch failed with KS_EDEVICE; 0 = never */
 
-    struct ks_plan *plan; /* NULL: nothing is checked, and the hooks are not called */
+    struct ks_meter *meter; /* NULL: the clock is not measured */
+    struct ks_plan *plan;   /* NULL: nothing is checked, and the hooks are not called */
     struct ks_check_hooks hooks;
     double checks_ns; /* that all checks took so far */
 };
@@ -99,9 +106,9 @@ enum ks_stop ks_stop_rule(const struct ks_measure *m, const struct ks_progress *
 
 /* ks_measure_samples() - one round. With a plan it goes on until all checks that a round has are
  * done, and has KS_LEAST_CHECKED samples if max_samples allows. Fills sample_ns, n_samples, calls,
- * clock_resolution_ns, stop_reason, verified_sample_ns, the noise counters and the telemetry of
- * *rec; on failure they hold what was measured until then, stop is KS_STOP_FAILED. A verified
- * sample whose time is <= 0 is dropped: its output is valid all the same. Returns as
+ * clock_resolution_ns, clock_timed_mhz, stop_reason, verified_sample_ns, the noise counters and the
+ * telemetry of *rec; on failure they hold what was measured until then, stop is KS_STOP_FAILED. A
+ * verified sample whose time is <= 0 is dropped: its output is valid all the same. Returns as
  * ks_measure_warm(). */
 int ks_measure_samples(struct ks_run *r, const struct ks_measure *m, uint32_t calls,
                        struct ks_round *round, struct ks_record *rec, struct ks_err *err);

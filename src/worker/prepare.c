@@ -16,6 +16,7 @@ void ks_worker_drop_problem(struct ks_worker *w)
 {
     ks_references_release(&w->refs);
     ks_judge_close(&w->judge);
+    ks_meter_close(&w->meter);
     if (w->has_problem)
         ks_workset_release(&w->set);
     w->has_problem = false;
@@ -125,6 +126,8 @@ static int take_judge(struct ks_worker *w, const struct ks_req_problem *req, uin
         rc = ks_judge_open(entry, &w->set, parts, &w->vault, &w->judge, err);
     if (rc == 0)
         rc = judge_references(w, req->references, parts, err);
+    if (rc == 0)
+        rc = ks_meter_open(w->dev, entry, &w->set.abi, w->props.n_units, &w->meter, err);
     (void)ks_cage_after_kernel(&w->cage); /* constructors may do as kernels do */
     if (rc == 0)
         w->inspector = &ks_inspector_judge;

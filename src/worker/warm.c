@@ -8,12 +8,14 @@
 #include <math.h>
 
 enum { RING = 64 };
+#define BRIEF_CHUNKS 4 /* of a brief warm-up fit into one of usual length */
 
-/* The last chunks of a warm-up: the median call of each and when it ended. */
+/* The last chunks of a warm-up: the median call of each, the clock meanwhile (KS_UNKNOWN: not
+ * measured), and when it ended. */
 struct flat {
-    double call_ns[RING], at_ns[RING];
+    double call_ns[RING], mhz[RING], at_ns[RING];
     uint32_t n;
-    double clock_mhz, looked_ns; /* at the last look; clock 0: there was none */
+    double told_mhz, looked_ns; /* by the driver at the last look; 0: there was none */
     bool is_flat;
 };
 
@@ -22,55 +24,74 @@ static bool agree(double a, double b)
     return fabs(a - b) <= KS_FLAT * fmax(a, b);
 }
 
-static double median_of(const struct flat *f, uint32_t first, uint32_t n)
+static double median_of(const double *ring, uint32_t first, uint32_t n)
 {
     double v[RING], scratch[RING];
     struct ks_stats stats;
 
     for (uint32_t i = 0; i < n; i++)
-        v[i] = f->call_ns[(first + i) % RING];
+        v[i] = ring[(first + i) % RING];
     ks_stats(v, n, 0.0, 1, scratch, &stats);
     return stats.median;
 }
 
-/* Medians of halves: one chunk that was disturbed does not keep a warm-up going. */
-static bool are_times_flat(const struct flat *f)
+/* How many of the last chunks make a window; 0: they do not yet. */
+static uint32_t window_of(const struct flat *f, double window_ns)
 {
     const double now_ns = f->at_ns[(f->n - 1) % RING];
     uint32_t n = 1;
 
-    while (n < RING && n < f->n && now_ns - f->at_ns[(f->n - n) % RING] < KS_FLAT_NS)
+    while (n < RING && n < f->n && now_ns - f->at_ns[(f->n - n) % RING] < window_ns)
         n++;
-    if (n < KS_FLAT_CHUNKS || (n < RING && now_ns - f->at_ns[(f->n - n) % RING] < KS_FLAT_NS))
-        return false;
-    return agree(median_of(f, f->n - n, n / 2), median_of(f, f->n - n / 2, n / 2));
+    if (n < KS_FLAT_CHUNKS || (n < RING && now_ns - f->at_ns[(f->n - n) % RING] < window_ns))
+        return 0;
+    return n;
 }
 
-/* A look at the telemetry costs as much as many launches: one at the start, others when the times
- * are flat, half a window apart. */
+/* Medians of halves: one chunk that was disturbed does not keep a warm-up going. */
+static bool is_window_flat(const struct flat *f, const double *ring, uint32_t n)
+{
+    return n > 0 && agree(median_of(ring, f->n - n, n / 2), median_of(ring, f->n - n / 2, n / 2));
+}
+
+/* What the driver says, where the clock is not measured. A look costs as much as many launches: one
+ * at the start, others when the times are flat, half a window apart. */
 static void look_at_clock(struct flat *f, struct ks_run *r, double now_ns)
 {
-    const double before = f->clock_mhz;
+    const double before = f->told_mhz;
     struct ks_telemetry t;
 
     if (before != 0.0 && now_ns - f->looked_ns < KS_FLAT_NS / 2)
         return;
-    r->dev->ops->telemetry(r->dev, &t);
-    f->clock_mhz = t.now.clock_mhz;
+    r->dev->ops->telemetry(r->dev, false, &t);
+    f->told_mhz = t.now.clock_mhz;
     f->looked_ns = now_ns;
     f->is_flat = f->n > 1 && (t.now.clock_mhz < 0.0 || agree(before, t.now.clock_mhz));
+}
+
+static bool is_brief(const struct ks_run *r)
+{
+    return r->meter != NULL && !r->must_settle;
 }
 
 static void flat_add(struct flat *f, struct ks_run *r, const struct ks_chunk *c, uint32_t n_good,
                      double now_ns)
 {
+    const double mhz = r->meter != NULL ? r->meter->last_mhz : KS_UNKNOWN;
     double scratch[KS_CHUNK_MAX];
     struct ks_stats stats;
+    uint32_t n;
+    bool are_times_flat;
 
     ks_stats(c->ns, n_good, r->clock_ns, c->calls, scratch, &stats);
     f->call_ns[f->n % RING] = stats.median / c->calls;
+    f->mhz[f->n % RING] = mhz;
     f->at_ns[f->n++ % RING] = now_ns;
-    if (f->n == 1 || are_times_flat(f))
+    n = window_of(f, mhz > 0.0 && is_brief(r) ? KS_FLAT_BRIEF_NS : KS_FLAT_NS);
+    are_times_flat = is_window_flat(f, f->call_ns, n);
+    if (mhz > 0.0)
+        f->is_flat = are_times_flat && is_window_flat(f, f->mhz, n);
+    else if (f->n == 1 || are_times_flat)
         look_at_clock(f, r, now_ns);
 }
 
@@ -117,7 +138,10 @@ static int warm_chunk(struct ks_run *r, struct warming *w, struct ks_chunk *c, s
     w->is_known = w->is_cold || shortest >= w->target_ns / 2 || c->calls == KS_CALLS_MAX;
     if (!w->is_cold)
         c->calls = ks_calls_per_sample(w->best_ns, w->target_ns);
-    c->n = w->is_known ? ks_chunk_samples(queue, w->best_ns * c->calls, KS_CHUNK_MAX) : 1;
+    c->n = w->is_known
+               ? ks_chunk_samples(queue, (is_brief(r) ? BRIEF_CHUNKS : 1) * w->best_ns * c->calls,
+                                  KS_CHUNK_MAX)
+               : 1;
     c->expected_ns = w->best_ns * c->calls * c->n;
     return 0;
 }

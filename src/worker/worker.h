@@ -14,6 +14,7 @@
 #include "worker/cage.h"
 #include "worker/inspect.h"
 #include "worker/judge.h"
+#include "worker/meter.h"
 #include "worker/references.h"
 #include "worker/remains.h"
 #include "worker/vault.h"
@@ -42,6 +43,7 @@ struct ks_worker {
     const struct ks_inspector *inspector; /* who looks at it */
     struct ks_references refs;            /* the host's, where it verifies */
     struct ks_judge judge;                /* else the device's */
+    struct ks_meter meter;                /* of that judge */
     struct ks_shape shape;
     struct ks_work work;      /* that a call must do */
     uint32_t problem_outcome; /* what all its cells end as; KS_O_NONE: they can run */

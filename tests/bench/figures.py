@@ -297,7 +297,7 @@ def rows_trace(raw, b):
     yield beside(f"analyze, {size}", "analyze", "simdjson", "simdjson's sum", 1.6)
     yield beside("analyze", "analyze", "json", "json.load", 0.143)
     if "hta_s" in keys:
-        yield [f"{b}: analyze", "1", f"{analyze:.2f} s", f"HTA {get('hta_s'):.1f} s, {get('hta_mib'):.0f} MiB",
+        yield [f"{b}: analyze", "1", f"{analyze:.2f} s", f"HTA, loading only {get('hta_s'):.1f} s, {get('hta_mib'):.0f} MiB",
                f"{analyze / get('hta_s'):.3f}", "", ""]
     yield row(f"{b}: memory", 1, f"{get('analyze_mib'):.0f} MiB", "", "", "<= 300 MiB", get("analyze_mib") <= 300)
     yield beside("augment", "augment", "simdjson", "simdjson's sum", 3.2)
@@ -427,6 +427,15 @@ def rows_quiet(raw, b):
                    f"of its time alone, median; largest {get(key + '_max'):.3f}", "", "", ""]
 
 
+def rows_code(raw, b):
+    """Hot loops of GPU kernels: nothing has grown since the figures that are kept."""
+    for arch in sorted(key.split(".")[0] for key in raw.of[b] if key.endswith(".kernels")):
+        get = lambda key: raw.mid(b, f"{arch}.{key}")
+        yield row(f"{b}: {arch}", int(get("kernels")), f"{get('instr'):g} instructions a step, median",
+                  f"at most {get('branch'):g} branches; {get('spilling'):.0f} kernels spill; "
+                  f"{get('compared'):.0f} compared", f"{get('grown'):.0f} grown", "none grown", get("grown") == 0)
+
+
 ONEDNN_GOALS = {"forward-fp32": 0.85, "forward-bf16": 0.70, "backward-data-fp32": 0.60,
                 "backward-weight-fp32": 0.60}
 
@@ -452,7 +461,7 @@ TABLE = {"cold-tiny-gemm": rows_cold, "warm-20000": rows_warm, "harness-cost": r
          "gather": rows_gather, "table": rows_table, "trace": rows_trace, "selector": rows_selector,
          "train": rows_train,
          "build-1000": rows_build, "build-shipped": rows_build, "build-gpu": rows_build,
-         "oracle": rows_oracle, "verification": rows_verification, "quiet": rows_quiet}
+         "oracle": rows_oracle, "verification": rows_verification, "quiet": rows_quiet, "code": rows_code}
 TABLE.update({"onednn-" + which: rows_onednn for which in ONEDNN_GOALS})
 
 

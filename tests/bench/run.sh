@@ -5,7 +5,7 @@
 #
 #   cold-tiny-gemm warm-20000 harness-cost quickstart-breakdown startup journal gather   (all of these
 #   when no name is given)    dispatch sched lazy oracle onednn verification build build-gpu quiet race repeat calibration table
-#   trace variance selector train   (only when named)
+#   trace variance selector train code   (only when named)
 #
 #   --out DIR     raw.txt and table.md; default build/bench
 #   --build DIR   a configured build tree; default build, made by the preset `release`
@@ -17,7 +17,11 @@
 # calibration: KSWEEP_CALIBRATION_SWEEPS (5), _DIR
 # race: KSWEEP_RACES (10000), KSWEEP_T4 (a T4 file, .json.gz), KSWEEP_RACE_SWEEPS (runs of one job with colons
 #   between them, such as those that repeat has kept: their rounds 0 are raced again in any order)
+# trace: KSWEEP_TRACE_BIG (where the large trace is kept between calls; with .half and .gz 0.9 GB)
 # variance: KSWEEP_VARIANCE_SWEEPS (3), _WORKERS (3), _BUFFERS (2), _S (20: s in each buffer), _JOB, _DIR
+#
+# code: KSWEEP_CODE_SETS (data/code.json; code_shipped.json: every instance that is shipped, half an hour),
+#   KSWEEP_CODE_ARCHS (those of the sets), KSWEEP_CUOBJDUMP; not timed, so it does not mind what else runs
 #
 # Wants two cores with nothing else on them: each run waits for that, half a minute at most.
 # Exit: 0 every goal met, 1 some missed, 2 wrong usage, 3 a bench failed.
@@ -39,7 +43,7 @@ while [ $# -gt 0 ]; do
         case $1 in --out) out=$2 ;; --build) build=$2 ;; --runs) runs=$2 ;; esac
         shift ;;
     -h | --help) sed -n '3,/^set -u/{/^set -u/d;s/^# \{0,1\}//;p}' "$0"; exit 0 ;;
-    *) [[ " ${usual[*]} dispatch sched lazy oracle onednn verification build build-gpu quiet race repeat calibration table trace variance selector train " == *" $1 "* ]] || fail 2 "no bench '$1'; see run.sh --help"
+    *) [[ " ${usual[*]} dispatch sched lazy oracle onednn verification build build-gpu quiet race repeat calibration table trace variance selector train code " == *" $1 "* ]] || fail 2 "no bench '$1'; see run.sh --help"
        names+=("$1") ;;
     esac
     shift
@@ -278,7 +282,7 @@ bench_trace() { # a trace of 548 MB beside simdjson, json.load, HTA and cp; KSWE
     local traces=${KSWEEP_TEST_DATA:-$root/../shared/data}/traces
     [ -d "$traces" ] || fail 3 "trace needs real traces in \$KSWEEP_TEST_DATA/traces"
     settle "$1" 0
-    "$python" "$here/bench_trace.py" "$bin" "$traces" "$runs" >"$tmp/said" || fail 3 "bench_trace.py fails"
+    "$python" "$here/bench_trace.py" "$bin" "$traces" "$runs" ${KSWEEP_TRACE_BIG:+"$KSWEEP_TRACE_BIG"} >"$tmp/said" || fail 3 "bench_trace.py fails"
     grep '^#' "$tmp/said" | tee -a "$raw" >&2
     awk -v b="$1" '!/^#/ { print b, 0, $1, $2 }' "$tmp/said" >>"$raw"
 }
@@ -349,6 +353,18 @@ bench_build_gpu() { # code objects for a GPU that need not be here
     export KSWEEP_HIPCC=clang-19
     build_beside_make "$1" "$here/data/build_gpu.json"
     unset KSWEEP_HIPCC
+}
+
+bench_code() { # hot loops of GPU kernels, counted in their machine code
+    local kept=$root/docs/measured/bench-code.txt key value archs
+    read -ra archs <<<"${KSWEEP_CODE_ARCHS:-}"
+    "$python" "$here/machine_code.py" measure "$bin/bench_units" "${KSWEEP_CODE_SETS:-$here/data/code.json}" \
+        "$out/code.txt" "${archs[@]}" >&2 || fail 3 "no compiler here that code can be counted of"
+    sed 's/^\([^#]\)/# \1/' "$out/code.txt" >>"$raw"
+    "$python" "$here/machine_code.py" summary "$out/code.txt" | tee >(sed 's/^/# /' >>"$raw") >&2
+    "$python" "$here/machine_code.py" compare "$kept" "$out/code.txt" | tee >(sed 's/^/# /' >>"$raw") >&2
+    while read -r key value; do say "$1" 0 "$key" "$value"; done < <(
+        "$python" "$here/machine_code.py" keys "$kept" "$out/code.txt" 2>/dev/null)
 }
 
 bench_oracle() {

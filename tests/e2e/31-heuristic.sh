@@ -32,7 +32,7 @@ rc_is 2 "an existing directory is not touched" ksweep-analyze train run1/results
 like "$(cat err)" "'m' already exists" "and named"
 
 # --- validate
-ksweep-analyze validate m run2/results.h5 --threads 1 --ceiling run2/results.h5 >report 2>err
+ksweep-analyze validate m run2 --threads 1 --ceiling run2/results.h5 >report 2>err
 rc=$?
 ok "validate" test $rc -le 1
 like "$(head -n 1 report)" '^leakage: 0 problems are also in training' "leakage comes first"
@@ -61,7 +61,7 @@ like "$(cat report)" '^model  ' "are judged"
 like "$(cat report)" '^coverage: the model knows 8 of the 12 instances; the best is one of them on [0-9.]+ %' "and counted"
 
 # --- warm start
-ksweep-analyze train run2/results.h5 -o w --warm m "${quick[@]}" >report 2>err
+ksweep-analyze train run2 -o w --warm m "${quick[@]}" >report 2>err
 rc=$?
 ok "train --warm" test $rc -le 1
 like "$(cat report)" '^continues m \([0-9]+ trees, 24 problems\); judged on the new problems' "judged on what is new"
@@ -72,7 +72,7 @@ like "$(tr -d ' \n' <w/manifest.json)" "\"continued\":\{\"model\":\"m\",\"model_
 is "$(wc -l <w/problems.csv)" 49 "problems of both are known"
 is "$(tail -n +2 m/oof.csv | sort)" "$(tail -n +2 w/oof.csv | sort | grep -Ff <(cut -d , -f 1 m/problems.csv | tail -n +2))" \
     "scores of the model's problems stay"
-ksweep-analyze train run2/results.h5 -o w2 --warm m "${quick[@]}" >/dev/null 2>&1
+ksweep-analyze train run2 -o w2 --warm m "${quick[@]}" >/dev/null 2>&1
 ok "the same bytes twice" diff -r w w2
 rc_is 2 "all problems of both are leaks" ksweep-analyze validate w run1/results.h5 run2/results.h5 --threads 1
 like "$(cat err)" '48 problems are known from training' "which validate knows"
@@ -81,6 +81,23 @@ like "$(cat err)" '24 problems are known from training' "says so"
 rc_is 2 "instances that the model does not know" ksweep-analyze train run3/results.h5 -o w3 --warm m "${quick[@]}"
 like "$(cat err)" "feature_spec.json does not have instance '.*': train a new model" "are named"
 not_ok "nothing was written" test -e w3
+
+# --- networks
+python3 - m/problems.csv w/problems.csv <<'PY' >net.csv
+import csv, sys
+old, both = (list(csv.DictReader(open(f))) for f in sys.argv[1:])
+seen = {r["problem_id"] for r in old}
+words = [dict(w.split("=") for w in r["canonical"].split()) for r in both if r["problem_id"] not in seen][:2]
+words.append(dict(words[0], n="77"))
+print(",".join(words[0]) + ",count")
+for n, w in enumerate(words):
+    print(",".join(w.values()) + ",%d" % (3 + n))
+PY
+ksweep-analyze validate m run2/results.h5 --threads 1 --network net.csv >report 2>err
+ok "validate --network" test $? -le 1
+like "$(cat report)" '^  net.csv: 2 of 3 problems, 7 of 12 uses, best [0-9.]+ ms' "counts what was judged"
+like "$(cat report)" '^    model +[0-9.]+ % \[[0-9.]+, [0-9.]+\]' "regret of the model by use counts"
+rc_is 2 "a network that is no list" ksweep-analyze validate m run2/results.h5 --network report
 
 # --- select
 for size in full distilled; do

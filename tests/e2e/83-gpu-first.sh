@@ -17,7 +17,12 @@ for n in 1 2 3 4; do
     is "$(parts)" "$want" "call $n: its parts"
     like "$(cat out)" '^together at most [24][0-9][0-9] s of 480$' "call $n: fits into 8 minutes"
 done
+rc_is 0 'parts of my own' "$first" gemm:60 limits:50 --dry-run
+is "$(cat out)" "gemm: at most 60 s, compiled there: run.sh gemm
+limits: at most 50 s, compiled there: run.sh limits
+together at most 110 s of 480" 'each with its limit'
 rc_is 2 'another call' "$first" 5
+rc_is 2 'a part without a limit' "$first" gemm:
 
 # --- prepared here, run there
 
@@ -29,10 +34,10 @@ unset KSWEEP_GPU_ARCH KSWEEP_GPU_BUILD KSWEEP_GPU_BACKEND
 rc_is 0 'sweep and repeat' env OUT="$tap_tmp/two" KSWEEP_FIRST_HOUR="$tap_tmp/carried/first-hour.tar" \
     TMPDIR="$tap_tmp" CC=false CMAKE=false "$first" 2
 is "$(cd two && ls | paste -sd ' ')" \
-    'first-hour-2.txt repeat.rows.tar.gz repeat.txt sweep.rows.tar.gz sweep.txt' 'few files come back'
-is "$(tar -xOzf two/sweep.rows.tar.gz ./sweep.csv | tail -n +2 | cut -d, -f3 | sort | uniq -c | awk '{ print $1 $2 }')" \
+    'first-hour.txt repeat.txt rows.tar.gz sweep.txt' 'few files come back'
+is "$(tar -xOzf two/rows.tar.gz ./sweep.csv | tail -n +2 | cut -d, -f3 | sort | uniq -c | awk '{ print $1 $2 }')" \
     8ok 'with the kernels that were carried'
-like "$(cat two/first-hour-2.txt)" '^repeat: exit 0 after [0-9]+ s of 205$' 'and what became of each part'
+like "$(cat two/first-hour.txt)" '^repeat: exit 0 after [0-9]+ s of 205$' 'and what became of each part'
 is "$(find . -maxdepth 1 -name 'tmp.*' | wc -l)" 0 'nothing else is left'
 
 # --- a bare container

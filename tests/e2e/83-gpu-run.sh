@@ -48,11 +48,11 @@ one 2 'an unknown problem' "$name" 'no such'
 # --- regret
 
 rows() { # MEDIAN..
-    echo 'problem,instance,outcome,n_samples,calls,median_ns,mad_ns,lo95_ns,hi95_ns,sampled_ns,max_error,wall_ns,input_ns,reference_ns,load_ns,exact_ns,warmup_ns,timing_ns,verify_ns,clock_mhz,min_clock_mhz,max_power_w,temperature_c,throttle,flags,reason'
+    echo 'problem,instance,outcome,n_samples,calls,median_ns,mad_ns,lo95_ns,hi95_ns,sampled_ns,max_error,wall_ns,input_ns,reference_ns,load_ns,exact_ns,warmup_ns,timing_ns,verify_ns,clock_mhz,timed_mhz,min_clock_mhz,max_power_w,temperature_c,throttle,flags,reason'
     local i=0 t
     for t; do
         i=$((i + 1))
-        echo "0000000000000001,000000000000000$i,ok,9,1,$t,0,0,0,0,0,0,0,0,0,0,0,0,0,-1,-1,-1,-1,-1,0,"
+        echo "0000000000000001,000000000000000$i,ok,9,1,$t,0,0,0,0,0,0,0,0,0,0,0,0,0,-1,-1,-1,-1,-1,-1,0,"
     done
 }
 rows 100 103 >a.csv

@@ -15,6 +15,8 @@
 #define BIG_BYTES     ((size_t)64 << 20)
 #define N_SAMPLES     64u
 #define N_CALLS       10u
+#define COST_BYTES    ((size_t)48 << 10)
+#define COST_N        21u
 #define STATIC_SHARED (48 << 10) /* bytes; what needs more is asked for at run time on NVIDIA */
 #define WAKE_NS       500000000u /* an idle device takes its time until its clocks are up */
 
@@ -133,6 +135,66 @@ static int wake(struct bench *b)
     return rc;
 }
 
+enum cost { TELEMETRY, ENERGY, CANARY, FILL, UPLOAD, DOWNLOAD, TOUCH, N_COSTS };
+
+static int spend(const struct bench *b, enum cost what, void *mem, void *copy)
+{
+    struct ks_telemetry t;
+    double ns;
+
+    switch (what) {
+    case TELEMETRY:
+    case ENERGY:
+        b->ops->telemetry(b->dev, what == ENERGY, &t);
+        return 0;
+    case CANARY:
+        return b->ops->canary(b->dev, &ns, NULL);
+    case FILL:
+        return b->ops->fill(b->dev, mem, 0, COST_BYTES, NULL);
+    case UPLOAD:
+        return b->ops->upload(b->dev, mem, copy, COST_BYTES, NULL);
+    case DOWNLOAD:
+        return b->ops->download(b->dev, copy, mem, COST_BYTES, NULL);
+    default:
+        return b->ops->touch(b->dev, mem, COST_BYTES, NULL);
+    }
+}
+
+static double cost_us(const struct bench *b, enum cost what, void *mem, void *copy)
+{
+    double ns[COST_N], scratch[COST_N];
+    struct ks_stats s;
+
+    for (uint32_t i = 0; i < COST_N; i++) {
+        uint64_t from = ks_now_ns();
+
+        if (spend(b, what, mem, copy) < 0)
+            return NAN;
+        ns[i] = (double)(ks_now_ns() - from);
+    }
+    ks_stats(ns, COST_N, 1, 1, scratch, &s);
+    return 1e-3 * s.median;
+}
+
+/* What a cell's bookkeeping costs the host. */
+static void print_costs(const struct bench *b)
+{
+    static const char *const names[N_COSTS] = { "telemetry", "with energy", "canary", "fill",
+                                                "upload",    "download",    "touch" };
+    void *mem = NULL, *copy = calloc(1, COST_BYTES);
+
+    if (copy == NULL || b->ops->alloc(b->dev, COST_BYTES, &mem, NULL) < 0) {
+        free(copy);
+        return;
+    }
+    printf("# costs, us on the host, of 48 KiB:");
+    for (int i = 0; i < N_COSTS; i++)
+        printf("%s %s %.1f", i > 0 ? "," : "", names[i], cost_us(b, (enum cost)i, mem, copy));
+    printf("\n");
+    b->ops->free(b->dev, mem);
+    free(copy);
+}
+
 static void check_canary(struct bench *b)
 {
     double ns[20], scratch[20];
@@ -147,11 +209,12 @@ static void check_canary(struct bench *b)
     ks_stats(ns, 20, b->props.clock_ns, 1, scratch, &s);
     check(b, s.min > 0 && s.p90 < 3 * s.median, "canary: median %.1f us, p90 %.1f us",
           1e-3 * s.median, 1e-3 * s.p90);
-    b->ops->telemetry(b->dev, &t);
+    b->ops->telemetry(b->dev, false, &t);
     printf("# telemetry: clock %.0f MHz, memory %.0f MHz, %.0f W, %.0f C, throttle %lld, busy %.2f "
            "(-1: not told)\n",
            t.now.clock_mhz, t.now.memory_clock_mhz, t.now.power_w, t.now.temperature_c,
            (long long)t.throttle, t.now.busy);
+    print_costs(b);
 }
 
 /* ---- kernels ---- */

@@ -5,9 +5,10 @@
 #   first_hour.sh prepare DIR         beforehand, where nvcc (or clang) is: programs and kernels into DIR
 #   first_hour.sh 1|2|3|4 [--dry-run]   there: 1 build, conformance, verify; 2 sweep, repeat; 3 gemm, peer;
 #                                     4 faults
+#   first_hour.sh PART:SECONDS.. [--dry-run]   there: these parts of run.sh, each with that limit
 #
 # Nothing is kept between calls: each unpacks what it needs into a folder of its own. Each part has its
-# own limit; as it ends its report and its rows are put into $OUT (./first-hour), two files a part.
+# own limit; as it ends its report is put into $OUT (./first-hour) and all rows so far into rows.tar.gz there.
 # --dry-run: what would be run, and for how long. Exit: 0 all as it should be, 1 not, 2 usage, 77 no GPU.
 #
 # KSWEEP_FIRST_HOUR: what `prepare` wrote, default first-hour.tar beside this script's repository. Without
@@ -25,19 +26,19 @@ call_s=480 # of one call
 
 say() { printf '%s\n' "first_hour.sh: $*" >&2; }
 usage() {
-    sed -n '3,20s/^# \{0,1\}//p' "$0" >&2
+    sed -n '3,21s/^# \{0,1\}//p' "$0" >&2
     exit 2
 }
 
-# PART SECONDS, of each call
-parts_of() {
+# PART SECONDS, a line each
+parts_of() { # CALL | PART:SECONDS..
     case $1 in
-        1) echo 'build 75' 'conformance 75' 'verify 315' ;;
-        2) echo 'sweep 260' 'repeat 205' ;;
-        3) echo 'gemm 145' 'peer 320' ;;
-        4) echo 'faults 240' ;;
-        *) usage ;;
+        1) set -- build:75 conformance:75 verify:315 ;;
+        2) set -- sweep:260 repeat:205 ;;
+        3) set -- gemm:145 peer:320 ;;
+        4) set -- faults:240 ;;
     esac
+    printf '%s\n' "${@/:/ }"
 }
 
 # --- prepare
@@ -137,15 +138,14 @@ build_part() { # SECONDS
     return 1
 }
 
-keep() { # PART: what it left, two files at most
-    local part=$1
+keep() { # PART: its report, and the rows of all parts so far
     local -a rows
-    [ ! -e "$work/out/$part.txt" ] || cp "$work/out/$part.txt" "$out/"
-    mapfile -t rows < <(cd "$work/out" && find . -maxdepth 1 -name "$part*.csv" | sort)
-    [ ${#rows[@]} -eq 0 ] || tar -C "$work/out" -czf "$out/$part.rows.tar.gz" "${rows[@]}"
+    [ ! -e "$work/out/$1.txt" ] || cp "$work/out/$1.txt" "$out/"
+    mapfile -t rows < <(cd "$work/out" && find . -maxdepth 1 -name '*.csv' | sort)
+    [ ${#rows[@]} -eq 0 ] || tar -C "$work/out" -czf "$out/rows.tar.gz" "${rows[@]}"
 }
 
-call() { # N
+call() { # as parts_of
     local result=0 part seconds status
     out=${OUT:-./first-hour}
     mkdir -p "$out" && out=$(cd "$out" && pwd) && work=$(mktemp -d) && chmod 700 "$work" || exit 2
@@ -159,32 +159,37 @@ call() { # N
             *) run_part "$part" "$seconds" || status=$? ;;
         esac
         keep "$part"
-        echo "$part: exit $status after $SECONDS s of $seconds" | tee -a "$out/first-hour-$1.txt"
+        echo "$part: exit $status after $SECONDS s of $seconds" | tee -a "$out/first-hour.txt"
         [ $status -ne 77 ] || exit 77
         [ $status -eq 0 ] || result=1
-    done < <(parts_of "$1" | tr ' ' '\n' | paste -d ' ' - -)
+    done < <(parts_of "$@")
     return $result
 }
 
-dry_run() { # N
+dry_run() { # as parts_of
     local part seconds total=0 from='compiled there'
     [ ! -e "$carried" ] || from="with $carried"
     while read -r part seconds; do
         echo "$part: at most $seconds s, $from: run.sh $part"
         total=$((total + seconds))
-    done < <(parts_of "$1" | tr ' ' '\n' | paste -d ' ' - -)
+    done < <(parts_of "$@")
     echo "together at most $total s of $call_s"
     [ $total -le $call_s ]
 }
 
 case ${1:-} in
-    prepare) [ $# -eq 2 ] || usage; prepare "$2" ;;
-    1 | 2 | 3 | 4)
-        case ${2:-} in
-            --dry-run) dry_run "$1" ;;
-            '') call "$1" ;;
-            *) usage ;;
-        esac
+    prepare)
+        [ $# -eq 2 ] || usage
+        prepare "$2"
+        exit
         ;;
+    1 | 2 | 3 | 4) [ $# -eq 1 ] || [ "$*" = "$1 --dry-run" ] || usage ;;
+    *:*) ;;
     *) usage ;;
 esac
+do=call
+[ "${*: -1}" != --dry-run ] || { do=dry_run; set -- "${@:1:$#-1}"; }
+for part; do
+    [[ $part =~ ^([1234]|[a-z]+:[1-9][0-9]*)$ ]] || usage
+done
+$do "$@"

@@ -14,8 +14,14 @@
 static const char header[] =
     "problem,instance,outcome,n_samples,calls,median_ns,mad_ns,lo95_ns,hi95_ns,sampled_ns,"
     "max_error,wall_ns,input_ns,reference_ns,load_ns,exact_ns,warmup_ns,timing_ns,verify_ns,clock_"
-    "mhz,min_clock_mhz,"
+    "mhz,timed_mhz,min_clock_mhz,"
     "max_power_w,temperature_c,throttle,flags,reason\n";
+
+/* A device that counts energy tells a mean over the samples instead of readings. */
+static double most_power_w(const struct ks_record *r)
+{
+    return r->power_max_w >= 0 ? r->power_max_w : r->after.power_w;
+}
 
 void row_take(struct row *row, const struct ks_record *r)
 {
@@ -45,8 +51,9 @@ void row_take(struct row *row, const struct ks_record *r)
                          .timing_ns = r->timing_ns,
                          .verify_ns = r->tolerance_check_ns,
                          .clock_mhz = r->after.clock_mhz,
+                         .timed_mhz = r->clock_timed_mhz,
                          .min_clock_mhz = r->clock_min_mhz,
-                         .max_power_w = r->power_max_w,
+                         .max_power_w = most_power_w(r),
                          .temperature_c = r->after.temperature_c,
                          .throttle = r->throttle_reasons,
                          .flags = r->outcome_flags };
@@ -63,6 +70,7 @@ void row_end(struct row *row, const struct ks_grid *g, uint32_t i_cell, uint32_t
                          .is_known = true,
                          .outcome = outcome,
                          .clock_mhz = KS_UNKNOWN,
+                         .timed_mhz = KS_UNKNOWN,
                          .min_clock_mhz = KS_UNKNOWN,
                          .max_power_w = KS_UNKNOWN,
                          .temperature_c = KS_UNKNOWN,
@@ -81,10 +89,10 @@ static void put_row(const struct row *r, struct ks_buf *out)
                   r->mad_ns, r->lo95_ns, r->hi95_ns, r->sampled_ns, r->max_error);
     ks_buf_printf(out,
                   "%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64
-                  ",%" PRIu64 ",%.6g,%.6g,%.6g,%.6g,%" PRId64 ",%" PRIu32 ",",
+                  ",%" PRIu64 ",%.6g,%.6g,%.6g,%.6g,%.6g,%" PRId64 ",%" PRIu32 ",",
                   r->wall_ns, r->input_ns, r->reference_ns, r->load_ns, r->exact_ns, r->warmup_ns,
-                  r->timing_ns, r->verify_ns, r->clock_mhz, r->min_clock_mhz, r->max_power_w,
-                  r->temperature_c, r->throttle, r->flags);
+                  r->timing_ns, r->verify_ns, r->clock_mhz, r->timed_mhz, r->min_clock_mhz,
+                  r->max_power_w, r->temperature_c, r->throttle, r->flags);
     ks_csv_put(out, r->reason);
     ks_buf_u8(out, '\n');
 }
@@ -156,6 +164,11 @@ void rows_pack(const struct ks_grid *g, struct row *rows)
         for (uint32_t i = 0; i < g->n_instances; i++)
             if (ks_grid_has_cell(g, p, i))
                 rows[n++] = rows[(uint64_t)p * g->n_instances + i];
+}
+
+double rows_warmup_cap_ns(const struct ks_sampling *m)
+{
+    return m->warmup_ms > 0 ? 1e6 * fmax(KS_WARM_FLAT_MAX_MS, m->warmup_ms) : 0.0;
 }
 
 static void sum_up(const struct row *rows, uint64_t n, const struct totals *t, double *sampled_out,

@@ -4,6 +4,7 @@
 #define KS_TEST_GPU_ROWS_H
 
 #include "base/buf.h"
+#include "base/sampling.h"
 #include "grid/grid.h"
 #include "record/record.h"
 
@@ -19,7 +20,7 @@ struct row {
     double sampled_ns; /* all samples together */
     double max_error;
     uint64_t wall_ns, input_ns, reference_ns, load_ns, exact_ns, warmup_ns, timing_ns, verify_ns;
-    double clock_mhz, min_clock_mhz, max_power_w, temperature_c;
+    double clock_mhz, timed_mhz, min_clock_mhz, max_power_w, temperature_c;
     int64_t throttle;
     uint32_t flags;
     char reason[160];
@@ -29,7 +30,7 @@ struct totals {         /* of a sweep */
     uint64_t device_ns; /* workers on the device, from start to end */
     uint32_t n_workers, n_deaths;
     uint32_t n_left;      /* cells for which no time was left */
-    double warmup_cap_ns; /* of one cell */
+    double warmup_cap_ns; /* of one cell: the longest that a worker warms up */
 };
 
 void row_take(struct row *row, const struct ks_record *r);
@@ -37,7 +38,11 @@ void row_take(struct row *row, const struct ks_record *r);
 void row_end(struct row *row, const struct ks_grid *g, uint32_t i_cell, uint32_t outcome,
              const char *reason);
 
-/* Of the device's time: samples, and warm-up as far as the job asks for it. */
+/* The longest warm-up of a GPU's cell: until it is flat, KS_WARM_FLAT_MAX_MS at most
+ * (worker/warm.c).
+ */
+double rows_warmup_cap_ns(const struct ks_sampling *m);
+/* Of the device's time: samples, and warm-up up to warmup_cap_ns per cell. */
 double rows_share(const struct row *rows, uint64_t n, const struct totals *t);
 
 /* From [problems x instances of g] to [cells of g]: other pairs have no row. */

@@ -5,10 +5,11 @@
 #   build        only the programs
 #   conformance  the device keeps the contract of src/device/device.h
 #   verify       every instance that the device can run computes the right thing
-#   sweep        30 instances x 20 layers in bf16: outcomes, spread, share of time in kernels
+#   sweep        40 instances x 20 layers in bf16: outcomes, spread, share of time in kernels
 #   repeat       half of the layers twice, in another order: do they choose the same winners
 #   gemm         square bf16 products (4096, 8192; rcr, rrr) in TFLOP/s
 #   peer         the best instances beside cuDNN, and, after gemm, beside cuBLASLt or hipBLASLt
+#   limits       after gemm or peer: what limits their best instances, from the counters of ncu (NVIDIA)
 #   faults       kernels that misbehave, each between two correct ones: outcomes, and the device afterwards
 #
 # Each takes at most 8 minutes. Reports: $OUT/PART.txt, else ./gpu-report/PART.txt; rows as CSV beside
@@ -16,7 +17,8 @@
 # KSWEEP_GPU_BACKEND, KSWEEP_GPU_ARCH: instead of what the probe finds. KSWEEP_GPU_BUILD: a build
 # folder that has ksweep-gpu and ksweep-worker already. KSWEEP_GPU_INPUTS: a folder with other grids
 # (export.sh). KSWEEP_GPU_CACHE: for kernels, default under the reports. KSWEEP_CUDNN: libcudnn.so.9
-# or its folder; KSWEEP_CUBLASLT, KSWEEP_HIPBLASLT likewise. CMAKE: cmake; where it is missing or fails, cc does.
+# or its folder; KSWEEP_CUBLASLT, KSWEEP_HIPBLASLT likewise. KSWEEP_GPU_PROFILED: problems of limits, a regular
+# expression. CMAKE: cmake; where it is missing or fails, cc does.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
@@ -30,7 +32,7 @@ share=${KSWEEP_GPU_SHARE:-0.75} # of the device's time in samples and warm-up
 say() { printf '%s\n' "$*" >&2; }
 
 usage() {
-    sed -n '3,21s/^# \{0,1\}//p' "$0" >&2
+    sed -n '3,23s/^# \{0,1\}//p' "$0" >&2
     exit 2
 }
 
@@ -175,6 +177,33 @@ part_peer() {
     return $status
 }
 
+# The best instance of each problem, as the report of PART names it, under ncu.
+profile_best() {
+    local line problem instance
+    while read -r line; do
+        problem=$(sed 's/ *[0-9.]* us .*//' <<<"$line")
+        instance=${line##* }
+        [[ $problem =~ $profiled ]] || continue
+        echo "== $line"
+        timeout "$profile_s" ncu --clock-control none --target-processes application-only \
+            --kernel-name 'regex:kernel0$' --launch-skip 2 --launch-count 1 \
+            --section SpeedOfLight --section LaunchStats --section Occupancy --section SchedulerStats \
+            --section WarpStateStats --section MemoryWorkloadAnalysis --section ComputeWorkloadAnalysis \
+            "$build/bin/ksweep-gpu" one "$inputs/$1.grid" "$instance" "$problem" --calls 3 \
+            --backend "$backend" --arch "$arch" --cache "$cache" || status=1
+    done < <(sed -n '/^== beside/q; / TFLOP\/s  /p' "$out/$1.txt")
+}
+
+part_limits() {
+    local status=0 profile_s=60 profiled=${KSWEEP_GPU_PROFILED:-.} part
+    command -v ncu >/dev/null || { echo 'no ncu in PATH'; return 1; }
+    [ -e "$out/gemm.txt" ] || [ -e "$out/peer.txt" ] || { echo 'neither gemm nor peer was run'; return 1; }
+    for part in gemm peer; do
+        [ ! -e "$out/$part.txt" ] || profile_best $part
+    done
+    return $status
+}
+
 # The last launch is in a process of its own, behind all that the kernels did.
 part_faults() {
     local status=0
@@ -191,7 +220,10 @@ passes_of() {
 
 [ $# -gt 0 ] || usage
 for part; do
-    case $part in build | conformance | verify | sweep | repeat | gemm | peer | faults) ;; *) usage ;; esac
+    case $part in
+        build | conformance | verify | sweep | repeat | gemm | peer | limits | faults) ;;
+        *) usage ;;
+    esac
 done
 mkdir -p "$out" && out=$(cd "$out" && pwd) || exit 2
 cache=${KSWEEP_GPU_CACHE:-$out/cache}

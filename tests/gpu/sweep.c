@@ -304,7 +304,8 @@ int sweep_run(const struct ks_grid *g, const struct ks_build *b, struct ks_warde
     int rc = s != NULL && left != NULL ? 0 : ks_fail(err, KS_ENOMEM, "a sweep");
 
     if (rc == 0) {
-        *totals_out = (struct totals){ .warmup_cap_ns = 1e6 * g->job.measure.warmup_ms };
+        *totals_out =
+            (struct totals){ .warmup_cap_ns = rows_warmup_cap_ns(&g->job.measure.sampling) };
         *s = (struct sweep){ .grid = g,
                              .build = b,
                              .warden = warden,

@@ -9,8 +9,11 @@ TEXT says what sweep it was. Needs h5py. The trace is text, times from when meas
     devices N                     that measured
     instances N                   of each problem
     rounds MAX                    of the job; 1 = no visits
+    backend NAME ARCH
     measure WARMUP_MS MIN_SAMPLES MAX_SAMPLES MAX_MS TARGET_RSE MIN_SAMPLE_US
-    problem FLOPS BYTES WIDTH     one line per problem; WIDTH: channels per group, 0 = one group
+    problem FLOPS BYTES WIDTH N_SETTLED   one line per problem; WIDTH: channels per group, 0 = one
+                                          group; N_SETTLED: cells that are refused before a worker
+                                          has them
     cells MS RANK PROBLEM N N_TIMED WALL_MS     N cells have their outcome, N_TIMED of them a time
     visit MS RANK PROBLEM N WALL_MS             N measurements of visits
     end MS
@@ -30,6 +33,10 @@ def width(row):
     return min(row["c_total"], row["k_total"]) // row["g"]
 
 
+def is_settled(row):
+    return row["outcome_text"] == b"unsupported" and row["pid"] == 0
+
+
 def put_head(f, text):
     run = f["runs"][0]
     job = json.loads(run["job"])
@@ -38,10 +45,14 @@ def put_head(f, text):
     print("# recorded by tests/tools/record_progress.py")
     print("instances", run["n_instances"])
     print("rounds", m.get("rounds", {}).get("max", 1))
+    print("backend", job["device"]["backend"], job["device"]["arch"])
     print("measure", m["warmup_ms"], m["min_samples"], m["max_samples"], m["max_ms"],
           m["target_rse"], m["min_sample_us"])
-    for row in f["problems"][:]:
-        print(f"problem {row['flops']:.4g} {row['min_bytes']:.4g} {width(row)}")
+    settled = [0] * len(f["problems"])
+    for row in f["attempts"][:]:
+        settled[row["problem"]] += is_settled(row)
+    for row, n in zip(f["problems"][:], settled):
+        print(f"problem {row['flops']:.4g} {row['min_bytes']:.4g} {width(row)} {n}")
 
 
 class Group:
@@ -72,7 +83,7 @@ def events(rows):
     """(time, line) of all groups. An attempt that was repeated counts with the one that follows."""
     repeated, groups, last = {}, [], {}
     for row in rows:
-        if row["role"] != 0:
+        if row["role"] != 0 or is_settled(row):
             continue
         kind = "visit" if row["round_index"] else "cells"
         rank, wall = row["mpi_rank"], int(row["wall_ns"])
@@ -92,7 +103,7 @@ def events(rows):
 def rows_of(f):
     a = f["attempts"][:]
     names = ["mpi_rank", "problem", "kernel", "attempt", "role", "round_index", "outcome_text",
-             "wall_ns"]
+             "wall_ns", "pid"]
     rows = np.empty(len(a), dtype=[(n, a.dtype[n]) for n in names] +
                     [("end", "i8"), ("is_last", "?")])
     for n in names:

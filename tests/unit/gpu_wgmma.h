@@ -7,21 +7,23 @@
 
 #include "gpu_case.h"
 
-#define WGMMA "lanes == 128"
+#define WGMMA       "lanes == 128 and is_specialised == 0"
+#define SPECIALISED "is_specialised == 1"
 
 #ifdef KSWEEP_SANITIZED
-#define N_SAMPLE 2
+#define N_SAMPLE      1
+#define N_SPECIALISED 1
 #else
-#define N_SAMPLE 4
+#define N_SAMPLE      3
+#define N_SPECIALISED 1
 #endif
 
-static inline void gpu_wgmma_sweep(const char *config, const char *filter)
+static inline void gpu_wgmma_sweep(const char *config, const char *filter, uint32_t n)
 {
     const char *seed = getenv("KSWEEP_TEST_SEED");
-    const struct gpu_choice choice = { .config = config,
-                                       .filter = filter,
-                                       .n = N_SAMPLE,
-                                       .seed = seed ? strtoull(seed, NULL, 10) : 1 };
+    const struct gpu_choice choice = {
+        .config = config, .filter = filter, .n = n, .seed = seed ? strtoull(seed, NULL, 10) : 1
+    };
     struct gpu_set s = { .n = 0 };
     gpu_set_open(&s, &choice);
     gpu_sweep(&s);

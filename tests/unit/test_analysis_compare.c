@@ -9,6 +9,7 @@
 
 #include "analysis/learn/compare.h"
 #include "base/hash.h"
+#include "race/student.h"
 #include "record/outcome.h"
 #include "sweep_kit.h"
 #include "tests/unit/fault.h"
@@ -211,6 +212,37 @@ static void the_margin_decides(void **state)
     sweep_kit_close(&k);
 }
 
+/* Short kernels repeat ten times worse than long ones; each class has its own error. */
+static void short_kernels_do_not_widen_long_ones(void **state)
+{
+    enum { N = 400 };
+    struct ks_pair pair[2 * N];
+    struct ks_comparison c = { .pairs = pair, .n_pairs = 2 * N };
+
+    (void)state;
+    for (uint32_t i = 0; i < 2 * N; i++) {
+        bool is_long = i % 2 == 1;
+        double u = (i / 2 * 37 % N + 0.5) / N; /* each quantile once */
+        double noise = u < 0.5 ? ks_student_quantile(u, 30) : -ks_student_quantile(1 - u, 30);
+        double log_ns = (is_long ? log(1e5) : log(4e3)) + 1e-4 * i;
+        double d = noise * (is_long ? 0.002 : 0.02);
+
+        pair[i] = (struct ks_pair){
+            .n_sweeps = { 1, 1 }, .n_rounds = 1, .log_ns = { log_ns, log_ns + d }, .difference = d
+        };
+    }
+    assert_int_equal(ks_compare_errors(&c, 0, 0, NULL), 0);
+    for (uint32_t i = 0; i < 2 * N; i++) {
+        double log_ns = pair[i].log_ns[0];
+
+        if (log_ns < log(4e3) + 0.05)
+            near(pair[i].sd, 0.02, 0.005);
+        if (log_ns > log(1e5) + 0.03)
+            near(pair[i].sd, 0.0045, 0.002);
+        assert_true(pair[i].freedom > 5);
+    }
+}
+
 /* Without noise: winners, regret and cells of one side by hand. */
 static void winners_and_cells_of_one_side(void **state)
 {
@@ -307,6 +339,7 @@ int main(void)
         cmocka_unit_test(planted_slowdowns_are_found),
         cmocka_unit_test(a_slower_device_is_slower),
         cmocka_unit_test(the_margin_decides),
+        cmocka_unit_test(short_kernels_do_not_widen_long_ones),
         cmocka_unit_test(winners_and_cells_of_one_side),
         cmocka_unit_test(every_allocation_may_fail),
     };

@@ -74,11 +74,12 @@ static void test_device(void **state)
     check_line(r, "  device    up to 400 W");
     r->before.clock_mhz = 1900;
     r->after.clock_mhz = 1800;
+    r->clock_timed_mhz = 1750.2;
     r->clock_min_mhz = 1700;
     r->after.temperature_c = 61;
     r->throttle_reasons = 5;
-    check_line(r, "  device    clock 1900 MHz before, 1800 after, lowest 1700 MHz, up to 400 W, "
-                  "61 degrees, held back (reasons 0x5)");
+    check_line(r, "  device    clock 1900 MHz before, 1800 after, 1750 MHz while timed, "
+                  "lowest 1700 MHz, up to 400 W, 61 degrees, held back (reasons 0x5)");
     free(r);
 }
 

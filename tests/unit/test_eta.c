@@ -28,6 +28,7 @@ struct trace {
     const char *name;
     uint32_t n_problems, n_instances, n_devices, n_events;
     struct ks_job job;
+    uint32_t n_settled[PROBLEMS]; /* cells of it that are refused before a worker has them */
     double cost_s[PROBLEMS], end_s, visits_end_s[PROBLEMS]; /* of a problem's last visit; 0: none */
     struct event event[EVENTS];
 };
@@ -52,13 +53,22 @@ static bool take_measure(const char *line, struct ks_job *j)
                   &m->min_sample_us) == 6;
 }
 
+static bool take_backend(const char *line, struct ks_job *j)
+{
+    char backend[16], arch[32];
+
+    return sscanf(line, "backend %15s %31s", backend, arch) == 2 &&
+           ks_job_choose(j, backend, arch, NULL) == 0;
+}
+
 static bool take_problem(const char *line, struct trace *t)
 {
     double flops, bytes, width;
 
-    if (sscanf(line, "problem %lf %lf %lf", &flops, &bytes, &width) != 3)
+    if (sscanf(line, "problem %lf %lf %lf %" SCNu32, &flops, &bytes, &width,
+               &t->n_settled[t->n_problems]) < 3)
         return false;
-    assert_true(t->n_problems < PROBLEMS);
+    assert_true(t->n_problems + 1 < PROBLEMS);
     t->cost_s[t->n_problems++] =
         ks_cost_work_s(&t->job, flops, bytes, width > 0 ? width : INFINITY);
     return true;
@@ -114,21 +124,20 @@ static struct trace *read_trace(const char *name)
         fail_msg("%s", path);
     while (fgets(line, sizeof(line), f))
         if (line[0] != '#' && !take_event(line, t) && !take_problem(line, t) &&
-            !take_measure(line, &t->job) && !take_number(line, t))
+            !take_measure(line, &t->job) && !take_backend(line, &t->job) && !take_number(line, t))
             fail_msg("%s: %s", path, line);
     fclose(f);
-    assert_true(t->n_events > 100 && t->end_s > 30);
+    assert_true(t->n_events > 50 && t->end_s > 30);
     return t;
 }
 
 /* --- replay --- */
 
-static enum ks_cell_state is_to_run(void *ctx, uint32_t i_problem, uint32_t i_instance)
+static enum ks_cell_state state_of(void *ctx, uint32_t i_problem, uint32_t i_instance)
 {
-    (void)ctx;
-    (void)i_problem;
-    (void)i_instance;
-    return KS_CELL_RUN;
+    const struct replay *r = ctx;
+
+    return i_instance < r->t->n_settled[i_problem] ? KS_CELL_SETTLED : KS_CELL_RUN;
 }
 
 static void begin(struct replay *r, const struct trace *t)
@@ -139,9 +148,11 @@ static void begin(struct replay *r, const struct trace *t)
                                  .cost_s = t->cost_s,
                                  .seed = seed,
                                  .batch = 20,
-                                 .cell_state = is_to_run };
+                                 .cell_state = state_of,
+                                 .ctx = r };
 
     *r = (struct replay){ .t = t };
+    memcpy(r->next, t->n_settled, sizeof(r->next));
     assert_int_equal(ks_sched_create(&c, &r->s, NULL), 0);
     for (uint32_t i = 0; i < t->n_problems; i++)
         r->guess_s += ks_cost_visits_s(&t->job, t->cost_s[i]) / t->n_problems;
@@ -219,7 +230,8 @@ static void run(struct replay *r, const struct trace *t)
 
 static void test_recorded_sweeps(void **state)
 {
-    static const char *const names[] = { "one_rank", "two_ranks", "busy", "visits" };
+    static const char *const names[] = { "one_rank", "two_ranks", "busy",
+                                         "visits",   "h100",      "h100_fast" };
     uint32_t n = 0, n_good = 0, n_within = 0;
 
     (void)state;

@@ -20,6 +20,8 @@ struct planted {
 #define SIMT  "warp_tile == 'simt' and pipeline == "
 #define WGMMA "gpu_forward.json", "lanes == 128 and tile_m == 64 and tile_n == 64 and vector_c == 8"
 
+#define SPECIALISED "gpu_forward.json", "is_specialised == 1 and tile_n == 64 and dtype == 'bf16'"
+
 #define STEP                                                                                       \
     3 /* one of each kind: a barrier, bounds, products, lanes, a fence, a wait, a swizzle */
 
@@ -33,10 +35,11 @@ static const struct planted breaks[] = {
       SIMT "'compv3' and split_k == 1" },
     { "barrier between two buffers", "gpu/engine.k", "ks_sync();\n                turn ^= 1;",
       "turn ^= 1;", "gpu_backward_data.json", SIMT "'compv4'" },
-    { "bounds of a read", "gpu/gconv_bwd_data.k", "(unsigned)w >= (unsigned)p->out[2])", "0)",
-      "gpu_backward_data.json", "specialization == 'default'" },
-    { "bounds of a sum", "gpu/gconv_bwd_weight.k", "{ k < at->k_end ? k : -1, 0, 0, 0 }",
-      "{ k, 0, 0, 0 }", "gpu_backward_weight.json", "specialization != 'default'" },
+    { "bounds of a read", "gpu/gconv_bwd_data.k",
+      "((unsigned)(row->w - col->w) >= (unsigned)p->out[2])", "0", "gpu_backward_data.json",
+      "specialization == 'default' and lanes != 128" },
+    { "bounds of a sum", "gpu/gconv_bwd_weight.k", "{ 0, 0, 0, 0, k >= at->k_end }",
+      "{ 0, 0, 0, 0, 0 }", "gpu_backward_weight.json", "specialization != 'default'" },
     { "bounds of a write", "gpu/gconv_bwd_weight.k", "return n < p->gn ? n : -1;", "return n;",
       "gpu_backward_weight.json", "tile_n >= 64 and merged_groups == 1" },
     { "products between merged groups", "gpu/gconv_bwd_weight.k",
@@ -60,8 +63,8 @@ static const struct planted breaks[] = {
     { "fence of what was copied for wgmma", "gpu/engine.k", "        ks_wgmma_show();\n", "",
       WGMMA },
     { "barrier before wgmma", "gpu/engine.k",
-      "ks_sync();\n        KS_FN(products)(acc, lds + turn * KS_BUFFER, wave);",
-      "KS_FN(products)(acc, lds + turn * KS_BUFFER, wave);", WGMMA },
+      "ks_sync();\n        KS_FN(products)(acc, &lines, turn);",
+      "KS_FN(products)(acc, &lines, turn);", WGMMA },
     { "fence of the registers of wgmma", "gpu/products_wgmma.k", "    ks_wgmma_fence();\n", "",
       WGMMA },
     { "wait for a step of wgmma", "gpu/engine.k", "ks_wgmma_wait(KS_LAG - 1);",
@@ -73,9 +76,17 @@ static const struct planted breaks[] = {
     { "swizzle of lines for wgmma", "gpu/tile.h", "(((at) / 8 ^ (line)) & 7)", "((at) / 8 & 7)",
       WGMMA },
     { "swizzle in a descriptor", "gpu/wgmma.h", "1ull << 62", "2ull << 62", WGMMA },
+    { "taps before the image", "gpu/taps.h", "(unsigned)((unsigned)(first + i * step) >=",
+      "(unsigned)((unsigned)(first < 0 ? 0 : first + i * step) >=", WGMMA },
     { "lanes of a result of wgmma", "gpu/mma.h",
       "(((l) >> 5) * 16 + ((l) >> 2 & 7) + ((i) >> 1 & 1) * 8)",
       "(((l) >> 5) * 16 + ((l) >> 2 & 7) * 2 + ((i) >> 1 & 1))", WGMMA },
+    { "wait for copies before a tile is announced", "gpu/sum_ws.k", "ks_copy_wait(KS_AHEAD);",
+      "ks_copy_wait(KS_AHEAD + 1);", SPECIALISED },
+    { "fence behind the barrier of a tile", "gpu/sum_ws.k", "        ks_wgmma_show();\n", "",
+      SPECIALISED },
+    { "step after which a buffer is free", "gpu/sum_ws.k", "KS_LAG == 1 ? turn : last", "turn",
+      SPECIALISED },
     { "panels of a turned operand", "gpu/tile.h", "#define KS_PANEL_BYTES (KT_TILE_K * 128)",
       "#define KS_PANEL_BYTES (KT_TILE_K * 64)", "gpu_backward_data.json",
       "warp_tile == 'wgmma64x128x16'" },

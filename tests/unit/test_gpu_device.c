@@ -121,6 +121,43 @@ static void test_samples(void **state)
 
 /* Events without a system fence where HIP knows them; a runtime that rejects a flag gets the next
  * weaker one, once and for all. CUDA has no such flags. */
+/* Read before the first sample and after the last, of however many batches, outside their times. */
+static void test_clock_is_read(void **state)
+{
+    const struct gpu_fixture *f = *state;
+
+    for (int i = 0; i < 2; i++) {
+        struct gpu_bench b;
+        struct ks_clock_probe probe;
+        struct ks_timing t = { .calls = 3, .n_samples = 2, .clock = &probe };
+        double ns[200];
+
+        gpu_bench_open(f, i, f->kernels, "one", &b);
+        t.entry = b.entry;
+        t.problem = &b.p;
+        t.buf = &b.buf;
+        probe = (struct ks_clock_probe){ b.entry, &b.p, { b.buf, b.buf } };
+        assert_int_equal(gpu_sample(&b, 1, 1, false, ns), 0);
+        b.stub->n_log = 0;
+        assert_int_equal(b.dev->ops->time_samples(b.dev, &t, ns, &b.kernel_rc, &b.err), 0);
+        assert_memory_equal(b.stub->log, "glrlllrrlllrl", 13);
+        assert_int_equal(b.stub->n_log, 13);
+        for (int k = 0; k < 2; k++)
+            assert_true(ns[k] > 3 * 2000 + 4 && ns[k] < 3 * 2000 + 6);
+        t.calls = 1;
+        t.n_samples = 200;
+        b.stub->n_launches = 0;
+        assert_int_equal(b.dev->ops->time_samples(b.dev, &t, ns, &b.kernel_rc, &b.err), 0);
+        assert_int_equal(b.stub->n_launches, 202);
+        b.stub->fail_name = "LaunchKernel";
+        b.stub->fail_nth = 0;
+        b.stub->fail_code = 701;
+        assert_int_equal(b.dev->ops->time_samples(b.dev, &t, ns, &b.kernel_rc, &b.err), KS_EDEVICE);
+        b.stub->fail_name = NULL;
+        gpu_bench_close(&b);
+    }
+}
+
 static void test_event_flags(void **state)
 {
     static const struct {
@@ -489,6 +526,7 @@ int main(void)
         cmocka_unit_test(test_exclusive_device),
         cmocka_unit_test(test_hidden_cache),
         cmocka_unit_test(test_samples),
+        cmocka_unit_test(test_clock_is_read),
         cmocka_unit_test(test_event_flags),
         cmocka_unit_test(test_odd_times_pass),
         cmocka_unit_test(test_gate_gives_up),

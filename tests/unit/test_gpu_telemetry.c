@@ -142,10 +142,12 @@ static void test_nvml(void **state)
     build_nvml(*state, "nvml", "#define INIT 0\n#define MORE", path, sizeof(path));
     n = ks_nvml_open(path, PCI);
     assert_non_null(n);
-    ks_nvml_telemetry(n, &t);
+    ks_nvml_telemetry(n, true, &t);
     assert_true(t.now.clock_mhz == 1980 && t.now.memory_clock_mhz == 2619);
     assert_true(t.energy_j > 7654.3 && t.energy_j < 7654.4 && t.at_ns > 0);
     assert_true(t.now.power_w == KS_UNKNOWN); /* a mean over the last second, whatever ran then */
+    ks_nvml_telemetry(n, false, &t);
+    assert_true(t.energy_j == KS_UNKNOWN && t.now.power_w == KS_UNKNOWN);
     assert_true(t.now.temperature_c == 61);
     assert_true(t.throttle == 0x24); /* without "idle", which it always is when it is asked */
     assert_true(t.now.busy > 0.369 && t.now.busy < 0.371);
@@ -164,7 +166,7 @@ static void test_nvml_lacks(void **state)
     build_nvml(*state, "old_nvml", "#define INIT 0", path, sizeof(path));
     n = ks_nvml_open(path, PCI);
     assert_non_null(n);
-    ks_nvml_telemetry(n, &t);
+    ks_nvml_telemetry(n, true, &t);
     assert_true(t.now.clock_mhz == 1980 && t.now.busy == KS_UNKNOWN && t.throttle == -1);
     assert_true(t.now.power_w > 412.3 && t.now.power_w < 412.4 && t.energy_j == KS_UNKNOWN);
     ks_nvml_driver(n, text, sizeof(text));

@@ -7,7 +7,8 @@
 static void test_forward(void **state)
 {
     (void)state;
-    gpu_wgmma_sweep("gpu_forward.json", WGMMA);
+    gpu_wgmma_sweep("gpu_forward.json", WGMMA, N_SAMPLE);
+    gpu_wgmma_sweep("gpu_forward.json", SPECIALISED, N_SPECIALISED);
 }
 
 /* Compute capability 9.0 and the emulator; elsewhere with a reason. */
@@ -31,7 +32,7 @@ static void test_who_has_it(void **state)
         for (size_t c = 0; c < sizeof(configs) / sizeof(*configs); c++) {
             char path[600];
             snprintf(path, sizeof(path), KS_SOURCE_DIR "/kernels/configs/%s", configs[c]);
-            must(ks_kernel_set_add(&set, path, WGMMA, NULL, &err), &err);
+            must(ks_kernel_set_add(&set, path, "lanes == 128", NULL, &err), &err);
         }
         for (uint32_t i = 0; i < set.n_instances; i++) {
             const char *missing = set.instances[i].missing;

@@ -7,7 +7,8 @@
 static void test_sample(void **state)
 {
     (void)state;
-    gpu_wgmma_sweep("gpu_backward_data.json", WGMMA);
+    gpu_wgmma_sweep("gpu_backward_data.json", WGMMA, N_SAMPLE);
+    gpu_wgmma_sweep("gpu_backward_data.json", SPECIALISED, N_SPECIALISED);
 }
 
 int main(void)

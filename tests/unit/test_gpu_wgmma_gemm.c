@@ -7,7 +7,8 @@
 static void test_sample(void **state)
 {
     (void)state;
-    gpu_wgmma_sweep("gpu_gemm.json", WGMMA " and operands != 'rcr'");
+    gpu_wgmma_sweep("gpu_gemm.json", WGMMA " and operands != 'rcr'", N_SAMPLE);
+    gpu_wgmma_sweep("gpu_gemm.json", SPECIALISED, N_SPECIALISED);
 }
 
 int main(void)

@@ -74,7 +74,11 @@ static void defaults(void **state)
     assert_int_equal(j.contention.retries, 2);
     assert_true(j.contention.switches_per_s == 50);
     assert_true(j.contention.stolen == 0.02);
-    assert_true(j.contention.canary == 0.03);
+    assert_true(ks_job_canary_limit(&j) == 0.03);
+    assert_int_equal(ks_job_choose(&j, "cuda", "sm_90", NULL), 0);
+    assert_true(ks_job_canary_limit(&j) == 0.10);
+    j.contention.canary = 0.5;
+    assert_true(ks_job_canary_limit(&j) == 0.5);
     assert_int_equal(j.prune.by, 0);
     assert_true(j.prune.control == 0.05);
     assert_int_equal(j.isolate.batch, 0);

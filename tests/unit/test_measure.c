@@ -474,8 +474,12 @@ static void test_power_is_energy_over_time(void **state)
 {
     static const struct {
         uint64_t step_ns;
+        uint32_t max_ms;
         double want_w;
-    } rows[] = { { 2000000000, 150 }, { 1000000000, 300 }, { 999999999, KS_UNKNOWN } };
+    } rows[] = { { 2000000000, 1000, 150 },
+                 { 1000000000, 1000, 300 },
+                 { 999999999, 1000, KS_UNKNOWN },
+                 { 2000000000, 999, KS_UNKNOWN } }; /* too short: not asked for */
     static const double same[] = { 1e6 };
 
     (void)state;
@@ -483,11 +487,13 @@ static void test_power_is_energy_over_time(void **state)
         struct ks_fault_plan plan = {
             .times_ns = same, .n_times = 1, .energy_step_j = 300, .energy_step_ns = rows[i].step_ns
         };
+        struct ks_measure m = usual;
         struct ks_err err = { 0 };
         struct bench b;
 
+        m.max_ms = rows[i].max_ms;
         open_bench(&b, &plan);
-        assert_int_equal(ks_measure_samples(&b.run, &usual, 1, &b.round, b.rec, &err), 0);
+        assert_int_equal(ks_measure_samples(&b.run, &m, 1, &b.round, b.rec, &err), 0);
         assert_true(b.rec->after.power_w == rows[i].want_w);
         assert_true(b.rec->before.power_w == KS_UNKNOWN && b.rec->power_max_w == KS_UNKNOWN);
         close_bench(&b);

@@ -148,6 +148,7 @@ static void test_right_kernels(void **state)
     for (uint32_t i = 0; i < 4; i++) {
         assert_true(run_cell(&s, kernel(p, i % 2), &r));
         check_ok(&r);
+        assert_true(r.clock_timed_mhz > 1499.0 && r.clock_timed_mhz < 1501.0); /* the judge's */
     }
     assert_int_equal(ks_references_parts(s.fd), KS_PART_EXACT | KS_PART_REAL | KS_PART_DIGESTS);
     child_output(&s.c, text, sizeof(text));

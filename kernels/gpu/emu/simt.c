@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #endif
 #include "simt_async.h"
+#include "simt_stack.h"
 #include "simt_warp.h"
 #include "simt_wgmma.h"
 
@@ -16,91 +17,9 @@
 #define STACK_STRIDE   (STACK_BYTES + PAGE_BYTES)
 #define STACK_SHIFT(i) ((size_t)(i) % 16 * 256) /* else all want the same lines of a cache */
 
-/* --- Switching between stacks: 20 instructions on x86-64, else ucontext, which asks the kernel. */
-
-#if defined(__x86_64__) && !defined(SIMT_UCONTEXT)
-typedef void *context;
-void ks_simt_switch(context *save, context to);
-/* .pushsection: without it what the compiler writes next would land in .text. */
-__asm__(".pushsection .text\n"
-        ".globl ks_simt_switch\n.hidden ks_simt_switch\n.type ks_simt_switch,@function\n"
-        "ks_simt_switch:\n"
-        "push %rbp\npush %rbx\npush %r12\npush %r13\npush %r14\npush %r15\n"
-        "mov %rsp,(%rdi)\nmov %rsi,%rsp\n"
-        "pop %r15\npop %r14\npop %r13\npop %r12\npop %rbx\npop %rbp\nret\n"
-        ".size ks_simt_switch,.-ks_simt_switch\n.popsection\n");
-
-static void context_switch(context *from, context *to)
-{
-    ks_simt_switch(from, *to);
-}
-
-static void context_make(context *c, char *stack, size_t bytes, void (*start)(void))
-{
-    void **sp = (void **)(void *)(stack + bytes);
-
-    *--sp = NULL; /* the return address of start(), which keeps its stack aligned */
-    memcpy(--sp, &start, sizeof start);
-    for (int i = 0; i < 6; i++)
-        *--sp = NULL;
-    *c = sp;
-}
-#else
-#include <ucontext.h>
-typedef ucontext_t context;
-
-static void context_switch(context *from, context *to)
-{
-    swapcontext(from, to);
-}
-
-static void context_make(context *c, char *stack, size_t bytes, void (*start)(void))
-{
-    getcontext(c);
-    c->uc_stack.ss_sp = stack;
-    c->uc_stack.ss_size = bytes;
-    c->uc_link = NULL;
-    makecontext(c, start, 0);
-}
-#endif
-
-/* --- The address sanitizer wants to know which stack is in use. */
-
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define IS_ADDRESS_SANITIZED 1
-#endif
-#elif defined(__SANITIZE_ADDRESS__)
-#define IS_ADDRESS_SANITIZED 1
-#endif
-#ifdef IS_ADDRESS_SANITIZED
-void __sanitizer_start_switch_fiber(void **fake, const void *bottom, size_t bytes);
-void __sanitizer_finish_switch_fiber(void *fake, const void **bottom_out, size_t *bytes_out);
-void __asan_unpoison_memory_region(void const volatile *p, size_t bytes);
-void __asan_poison_memory_region(void const volatile *p, size_t bytes);
-#define stack_leave  __sanitizer_start_switch_fiber
-#define stack_enter  __sanitizer_finish_switch_fiber
-#define memory_open  __asan_unpoison_memory_region
-#define memory_close __asan_poison_memory_region
-#else
-static void stack_leave(void **fake, const void *bottom, size_t bytes)
-{
-    (void)fake, (void)bottom, (void)bytes;
-}
-static void stack_enter(void *fake, const void **bottom, size_t *bytes)
-{
-    (void)fake, (void)bottom, (void)bytes;
-}
-static void memory_open(void const volatile *p, size_t bytes)
-{
-    (void)p, (void)bytes;
-}
-#define memory_close memory_open
-#endif
-
 /* --- State of a launch */
 
-enum state { READY, AT_BLOCK, AT_WARP, DONE };
+enum state { READY, AT_BLOCK, AT_NAMED, AT_WARP, DONE };
 
 struct fibre {
     context ctx;
@@ -108,6 +27,7 @@ struct fibre {
     void *fake; /* the sanitizer's */
     enum state state;
     bool has_copied; /* in this block */
+    int named;       /* the barrier, AT_NAMED */
 };
 
 struct ks_simt_run {
@@ -126,6 +46,7 @@ struct ks_simt_run {
     struct ks_simt_wgmma *wgmma;
     struct ks_simt_maps maps;
     struct ks_simt_op *ops;        /* [n_threads] what a lane that is AT_WARP wants */
+    int n_arrived[KS_SIMT_NAMED];  /* threads, at each barrier with a name */
     struct ks_simt_copies *copies; /* [n_threads] of those that have copied in this block */
     struct fibre fibres[];
 };
@@ -189,7 +110,7 @@ static struct ks_simt_copies *copies(void)
     struct ks_simt_copies *c = &ks_simt_cta.run->copies[ks_simt_cta.tid];
 
     if (!current()->has_copied)
-        c->n_written = c->n = c->n_groups = 0;
+        c->n_written = c->n_handed = c->n = c->n_groups = 0;
     current()->has_copied = true;
     return c;
 }
@@ -232,9 +153,47 @@ static void fail(int status)
     park(DONE);
 }
 
+/* What this thread has copied precedes what others do behind a barrier. */
+static void hand_over(void)
+{
+    if (current()->has_copied)
+        ks_simt_copies_hand_over(&ks_simt_cta.run->copies[ks_simt_cta.tid]);
+}
+
 void ks_simt_barrier(void)
 {
+    hand_over();
     park(AT_BLOCK);
+}
+
+/* Returns whether all are there; then those that wait go on. */
+static bool arrive(int id, int n)
+{
+    struct ks_simt_run *run = ks_simt_cta.run;
+
+    if (id < 1 || id >= KS_SIMT_NAMED || n % run->warp != 0 || n > run->n_threads)
+        fail(KS_SIMT_DIVERGED);
+    hand_over();
+    if (++run->n_arrived[id] < n)
+        return false;
+    run->n_arrived[id] = 0;
+    for (int i = 0; i < run->n_threads; i++)
+        if (run->fibres[i].state == AT_NAMED && run->fibres[i].named == id)
+            run->fibres[i].state = READY;
+    return true;
+}
+
+void ks_simt_named_arrive(int id, int n)
+{
+    (void)arrive(id, n);
+}
+
+void ks_simt_named_sync(int id, int n)
+{
+    if (arrive(id, n))
+        return;
+    current()->named = id;
+    park(AT_NAMED);
 }
 
 void ks_simt_mma(float *c, const void *a, const void *b, int kind, int dtype)
@@ -346,7 +305,12 @@ void ks_simt_copy_wait(int n_pending)
 
 void ks_simt_show_copies(void)
 {
-    ks_simt_copies_show(copies(), &ks_simt_cta.run->shared);
+    struct ks_simt_run *run = ks_simt_cta.run;
+
+    ks_simt_copies_show(copies(), &run->shared);
+    for (int i = 0; i < run->n_threads; i++)
+        if (run->fibres[i].has_copied)
+            ks_simt_copies_show_handed(&run->copies[i], &run->shared);
 }
 
 /* --- The scheduler */
@@ -375,13 +339,22 @@ static int do_op(struct ks_simt_run *run, int first, int n_waiting, int n_lanes)
     return ks_simt_wgmma_do(run->wgmma, first / 32, ops, &run->shared);
 }
 
-/* Runs one warp until every lane waits for the block or is done. */
+static int count(const struct ks_simt_run *run, int first, int n, enum state s)
+{
+    int sum = 0;
+
+    for (int i = first; i < first + n; i++)
+        sum += run->fibres[i].state == s;
+    return sum;
+}
+
+/* Runs one warp until every lane waits for others of the block or is done. */
 static int run_warp(struct ks_simt_run *run, int first, int n_lanes)
 {
     uint16_t lanes[KS_SIMT_MAX_THREADS];
 
     for (;;) {
-        int n_waiting = 0, rc;
+        int n_waiting, rc;
 
         permute(run, lanes, n_lanes);
         for (int j = 0; j < n_lanes && !run->status; j++)
@@ -389,8 +362,9 @@ static int run_warp(struct ks_simt_run *run, int first, int n_lanes)
                 resume(run, first + lanes[j]);
         if (run->status)
             return run->status;
-        for (int i = first; i < first + n_lanes; i++)
-            n_waiting += run->fibres[i].state == AT_WARP;
+        if (count(run, first, n_lanes, READY)) /* the last one has let the others go on */
+            continue;
+        n_waiting = count(run, first, n_lanes, AT_WARP);
         if (!n_waiting)
             return KS_SIMT_OK;
         rc = do_op(run, first, n_waiting, n_lanes);
@@ -413,6 +387,7 @@ static void start_block(struct ks_simt_run *run)
         f->has_copied = false;
     }
     run->is_shared_set = false;
+    memset(run->n_arrived, 0, sizeof run->n_arrived);
     ks_simt_wgmma_start(run->wgmma);
 }
 
@@ -423,7 +398,7 @@ static int run_block(struct ks_simt_run *run)
 
     start_block(run);
     for (;;) {
-        int n_waiting = 0, rc;
+        int n_waiting, rc;
 
         permute(run, warps, n_warps);
         for (int w = 0; w < n_warps; w++) {
@@ -433,10 +408,14 @@ static int run_block(struct ks_simt_run *run)
             if (rc != KS_SIMT_OK)
                 return rc;
         }
-        for (int i = 0; i < run->n_threads; i++)
-            n_waiting += run->fibres[i].state == AT_BLOCK;
-        if (n_waiting && n_waiting != run->n_threads)
+        if (count(run, 0, run->n_threads, READY))
+            continue;
+        n_waiting = count(run, 0, run->n_threads, AT_BLOCK);
+        if (count(run, 0, run->n_threads, AT_NAMED) || (n_waiting && n_waiting != run->n_threads))
             return KS_SIMT_DIVERGED;
+        for (int i = 0; i < KS_SIMT_NAMED && !n_waiting; i++)
+            if (run->n_arrived[i])
+                return KS_SIMT_DIVERGED;
         rc = ks_simt_wgmma_check(run->wgmma, n_waiting == 0);
         if (rc != KS_SIMT_OK || !n_waiting)
             return rc;

@@ -96,6 +96,12 @@ static inline int ks_simt_tid(void)
 
 void ks_simt_barrier(void); /* all threads of the block */
 
+/* NVIDIA's barriers with a name, 1 to KS_SIMT_NAMED - 1: over when n threads, a multiple of a warp,
+ * have arrived; arrive does not wait. A block that ends with some at one has diverged. */
+#define KS_SIMT_NAMED 16
+void ks_simt_named_sync(int id, int n);
+void ks_simt_named_arrive(int id, int n);
+
 /* The block's shared memory, `bytes` of it, 16-byte aligned. Its bytes are 0xff (NaN) when a block
  * starts, and what lies behind it cannot be touched. */
 void *ks_simt_shared(size_t bytes);
@@ -117,7 +123,8 @@ void ks_simt_wgmma(float *d, uint64_t a, uint64_t b, int n, int form);
 void ks_simt_wgmma_fence(void);         /* registers are as ordinary code left them */
 void ks_simt_wgmma_commit(void);        /* a group ends */
 void ks_simt_wgmma_wait(int n_pending); /* until at most so many groups are under way */
-void ks_simt_show_copies(void);         /* fence.proxy.async: to wgmma, what this thread copied */
+void ks_simt_show_copies(void);         /* fence.proxy.async: to wgmma, what this thread copied, and
+                                           others before a barrier that both were at */
 uint32_t
 ks_simt_address(const void *p); /* of shared memory, 18 bits; the block's end at the last */
 

@@ -37,11 +37,32 @@ void ks_simt_copies_wait(struct ks_simt_copies *c, const struct ks_simt_memory *
     c->n = kept;
 }
 
-void ks_simt_copies_show(struct ks_simt_copies *c, const struct ks_simt_memory *m)
+static void show(struct ks_simt_copies *c, const struct ks_simt_memory *m, uint64_t n)
 {
-    uint64_t n = c->n_written < KS_SIMT_MAX_WRITTEN ? c->n_written : KS_SIMT_MAX_WRITTEN;
+    const uint64_t n_known =
+        c->n_written < KS_SIMT_MAX_WRITTEN ? c->n_written : KS_SIMT_MAX_WRITTEN;
 
+    if (n > n_known)
+        n = n_known;
     for (uint64_t i = 0; i < n; i++)
         memcpy(m->async + c->written[i].at, m->seen + c->written[i].at, c->written[i].bytes);
-    c->n_written = 0;
+    memmove(c->written, c->written + n, (size_t)(n_known - n) * sizeof c->written[0]);
+    c->n_written = n_known - n;
+    c->n_handed = 0;
+}
+
+void ks_simt_copies_show(struct ks_simt_copies *c, const struct ks_simt_memory *m)
+{
+    show(c, m, c->n_written);
+}
+
+void ks_simt_copies_hand_over(struct ks_simt_copies *c)
+{
+    c->n_handed = c->n_written;
+}
+
+void ks_simt_copies_show_handed(struct ks_simt_copies *c, const struct ks_simt_memory *m)
+{
+    if (c->n_handed)
+        show(c, m, c->n_handed);
 }

@@ -4,8 +4,9 @@
  *
  * Threads read and write one image of it, wgmma reads another (the asynchronous proxy's). What an
  * asynchronous copy writes is undefined (0xff) in both from its start, in the first until it lands,
- * in the second until the thread that copied it makes it visible. What threads store by themselves
- * never reaches the second: no kernel here multiplies it by wgmma. */
+ * in the second until a thread makes it visible: the one that copied it or, behind a barrier,
+ * another. What threads store by themselves never reaches the second: no kernel here multiplies it
+ * by wgmma. */
 #ifndef KS_SIMT_ASYNC_H
 #define KS_SIMT_ASYNC_H
 
@@ -13,7 +14,8 @@
 
 #include <stdbool.h>
 
-#define KS_SIMT_MAX_COPIES 128  /* of a thread under way at a time; what goes beyond lands at once \
+#define KS_SIMT_MAX_COPIES                                                                         \
+    128                         /* of a thread under way at a time; what goes beyond lands at once \
                                  */
 #define KS_SIMT_MAX_WRITTEN 512 /* of a thread landed, not visible; older ones never become it */
 
@@ -26,7 +28,7 @@ struct ks_simt_memory {
 /* Copies of a thread. All zero: none. */
 struct ks_simt_copies {
     unsigned n, n_groups;
-    uint64_t n_written;
+    uint64_t n_written, n_handed; /* landed; of those, before this thread's last barrier */
     struct ks_simt_copy {
         uint32_t at, bytes;
         const void *src;
@@ -41,5 +43,9 @@ void ks_simt_copies_begin(struct ks_simt_copies *c, const struct ks_simt_memory 
 void ks_simt_copies_wait(struct ks_simt_copies *c, const struct ks_simt_memory *m, int n_pending);
 /* What has landed is now visible to the asynchronous proxy. */
 void ks_simt_copies_show(struct ks_simt_copies *c, const struct ks_simt_memory *m);
+/* The thread is at a barrier. */
+void ks_simt_copies_hand_over(struct ks_simt_copies *c);
+/* What had landed when the thread was at its last barrier is now visible. */
+void ks_simt_copies_show_handed(struct ks_simt_copies *c, const struct ks_simt_memory *m);
 
 #endif

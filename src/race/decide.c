@@ -14,6 +14,26 @@ static uint64_t rounds_upto(uint32_t last)
     return last >= 63 ? ~0ull : (2ull << last) - 1;
 }
 
+/* Unknown clocks (NAN) are alike. */
+static bool are_alike(double log_a, double log_b)
+{
+    return !(fabs(log_a - log_b) > log1p(KS_RACE_CLOCK));
+}
+
+/* Clean rounds from 1 on in which both were at their usual clocks, or equally far from them. */
+static uint64_t paired_rounds(const struct value *a, const struct value *b, uint32_t last)
+{
+    uint64_t rounds = a->is_clean & b->is_clean & ~1ull & rounds_upto(last);
+
+    if (isnan(a->usual_log_mhz) || isnan(b->usual_log_mhz))
+        return rounds;
+    for (uint32_t r = 1; r < KS_RACE_ROUNDS_MAX; r++)
+        if (rounds >> r & 1 &&
+            !are_alike(a->log_mhz[r] - a->usual_log_mhz, b->log_mhz[r] - b->usual_log_mhz))
+            rounds &= ~(1ull << r);
+    return rounds;
+}
+
 static struct gap side_by_side(const struct value *a, const struct value *b, uint64_t rounds,
                                const struct ks_race_sd *paired)
 {
@@ -35,7 +55,7 @@ struct gap ks_race_gap(const struct ks_race *race, const struct scales *s, size_
                        uint32_t last_round)
 {
     const struct value *a = &race->values[i], *b = &race->values[k];
-    uint64_t rounds = a->is_clean & b->is_clean & ~1ull & rounds_upto(last_round);
+    uint64_t rounds = paired_rounds(a, b, last_round);
     struct gap g = { .sd = s->first.sd * sqrt(2), .freedom = s->first.freedom };
 
     if (rounds)
@@ -142,6 +162,8 @@ static bool is_shared(const struct ks_race *race, size_t i, uint32_t a, uint32_t
     const struct value *x = &race->values[i];
 
     if (race->members[i].state == KS_RACE_WITHDRAWN || !(x->is_clean >> a & x->is_clean >> b & 1))
+        return false;
+    if (!are_alike(x->log_mhz[a], x->log_mhz[b]))
         return false;
     return a > 0 || (x->is_pilot && x->first_device == race->config.device_id);
 }

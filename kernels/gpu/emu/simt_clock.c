@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT */
+#include "simt_clock.h"
+
+#include <time.h>
+
+unsigned long long ks_simt_ns(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (unsigned long long)t.tv_sec * 1000000000u + (unsigned long long)t.tv_nsec;
+}
