@@ -475,7 +475,8 @@ static int validate(const void *cfg, const char *const *operands, int n, struct 
 
 const struct ks_analysis ks_analysis_validate = {
     .name = "validate",
-    .summary = "Evaluates a model on problems that it has not seen, next to baselines without a model.",
+    .summary =
+        "Evaluates a model on problems that it has not seen, next to baselines without a model.",
     .usage = "validate MODEL FILE|DIR... [--ceiling FILE] [--against MODEL] [--write-retime DIR] "
              "[--retime FILE|DIR]... [--network LIST]... [--where NAME=VALUE]... [--json]",
     .opts = opts,
