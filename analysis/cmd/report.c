@@ -7,8 +7,8 @@
 
 #include <string.h>
 
-enum format { FORMAT_TEXT, FORMAT_MARKDOWN, FORMAT_CSV, FORMAT_JSON, FORMAT_HTML };
-static const char *const formats[] = { "text", "md", "csv", "json", "html", NULL };
+enum format { FORMAT_AUTO, FORMAT_TEXT, FORMAT_MARKDOWN, FORMAT_CSV, FORMAT_JSON, FORMAT_HTML };
+static const char *const formats[] = { "auto", "text", "md", "csv", "json", "html", NULL };
 
 struct config {
     bool json;
@@ -21,11 +21,11 @@ static const struct ks_opt opts[] = {
     { .name = "format",
       .type = KS_OPT_ENUM,
       .offset = AT(format),
-      .def = "text",
+      .def = "auto",
       .choices = formats,
       .arg = "NAME",
-      .help = "text, md (Markdown), csv (a line per problem), json, html (a page to look at; the "
-              "default where the output's name ends in .html)" },
+      .help = "text, md (Markdown), csv (a line per problem), json, html (a page to look at); "
+              "auto: html where the output's name ends in .html, else text" },
     { .name = "json",
       .type = KS_OPT_BOOL,
       .offset = AT(json),
@@ -43,13 +43,34 @@ static const struct ks_opt opts[] = {
 };
 #undef AT
 
+static bool is_named_html(const struct config *c)
+{
+    return c->output && ks_text_ends_in(c->output, ".html");
+}
+
 static unsigned format_of(const struct config *c)
 {
     if (c->json)
         return FORMAT_JSON;
-    if (c->format == FORMAT_TEXT && c->output && ks_text_ends_in(c->output, ".html"))
-        return FORMAT_HTML;
+    if (c->format == FORMAT_AUTO)
+        return is_named_html(c) ? FORMAT_HTML : FORMAT_TEXT;
     return c->format;
+}
+
+/* Options that contradict each other, or the name of the file. */
+static int check(const struct config *c, struct ks_err *err)
+{
+    const unsigned format = format_of(c);
+
+    if (c->json && c->format != FORMAT_AUTO && c->format != FORMAT_JSON)
+        return ks_fail(err, KS_EINVAL, "--json and --format %s contradict each other: use one",
+                       formats[c->format]);
+    if (is_named_html(c) && format != FORMAT_HTML)
+        return ks_fail(err, KS_EINVAL,
+                       "--format %s does not write HTML, which '%s' is named for: use another "
+                       "name, or leave out %s",
+                       formats[format], c->output, c->json ? "--json" : "--format");
+    return 0;
 }
 
 /* Everything but the page. */
@@ -99,10 +120,10 @@ static int report(const void *cfg, const char *const *operands, int n, struct ks
     const struct config *c = cfg;
     struct ks_page pages[2] = { { 0 } };
     bool is_page = format_of(c) == FORMAT_HTML;
-    int rc = 0;
+    int rc = check(c, err);
 
     (void)notes;
-    if (n == 2 && !is_page)
+    if (rc == 0 && n == 2 && !is_page)
         return ks_fail(err, KS_EINVAL,
                        "two runs stand side by side on a page only: add -o report.html, or use "
                        "`ksweep-analyze compare`");

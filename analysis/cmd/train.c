@@ -201,7 +201,7 @@ static void put_report(const struct job *j, struct ks_buf *to)
     ks_buf_printf(to, "cross-validated: %u folds by problem, settings chosen by inner folds\n",
                   j->options.n_folds);
     if (j->config->warm)
-        ks_buf_printf(to, "continues %s (%zu trees, %zu problems); judged on the new problems\n",
+        ks_buf_printf(to, "continues %s (%zu trees, %zu problems); evaluated on the new problems\n",
                       j->config->warm, j->warm.n_trees, j->warm.model.cells.n_problems);
     ks_buf_printf(to,
                   "model: target %s, depth %u, %zu trees, %zu features, %zu instances, %zu cells; ",

@@ -46,6 +46,7 @@ struct ks_best { /* of one problem */
                          code */
     uint32_t n_contaminated; /* of the n_rows */
     bool is_contaminated;    /* the time of the best is */
+    bool shares_name;        /* with another problem of the summary */
 };
 /* What pruning left out, by what its controls say. */
 struct ks_pruned_found {

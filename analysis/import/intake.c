@@ -76,8 +76,8 @@ static double least_sample(const struct ks_intake_row *row)
 }
 
 /* Why a row that the file calls good must not be used. */
-static void judge(struct ks_intake *im, const struct ks_intake_row *row, struct ks_stage_attempt *a,
-                  char *reason, size_t cap)
+static void classify(struct ks_intake *im, const struct ks_intake_row *row,
+                     struct ks_stage_attempt *a, char *reason, size_t cap)
 {
     struct ks_intake_counts *n = &im->counts;
     double least = least_sample(row), peak, rate;
@@ -191,7 +191,7 @@ int ks_intake_put(struct ks_intake *im, const struct ks_intake_row *row, struct 
         return ks_intake_fail(im, err, "a time of more than 31 years");
     im->counts.n_rows++;
     if (a.outcome == KS_O_OK)
-        judge(im, row, &a, reason, sizeof(reason));
+        classify(im, row, &a, reason, sizeof(reason));
     else {
         im->counts.n_failed++;
         a.flags |= KS_FL_UNCONFIRMED;

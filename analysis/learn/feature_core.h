@@ -160,7 +160,7 @@ KS_FX_API int ks_fx_applies(const struct ks_fx_problem *p, const double *q,
                             const struct ks_fx_instance *i);
 
 /* Whether a quantity of the problem lies outside of these limits, [KS_FX_N_QUANTITIES] each; NaN =
- * no limit. Alignment and flags are not judged. */
+ * no limit. Alignment and flags are not checked. */
 KS_FX_API int ks_fx_is_outside(const double *q, const double *least, const double *most);
 
 #endif

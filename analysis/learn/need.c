@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 enum { N_COORDINATES = KS_MAX_DIMS + 4, N_BINS = 6, MOST_CALIBRATED = 1000, N_NEAREST = 5 };
-enum { MOST_JUDGES = 1000 };
+enum { MOST_PEERS = 1000 };
 
 struct place {
     float at[N_COORDINATES];
@@ -202,7 +202,7 @@ static int open_chooser(struct chooser *ch, const struct ks_problem *pool, bool 
         ch->uses[i] = use_counts && pool[i].count > 1 ? (double)pool[i].count : 1;
         look_around(ch, i);
     }
-    ch->stride = (ch->n_pool + MOST_JUDGES - 1) / MOST_JUDGES;
+    ch->stride = (ch->n_pool + MOST_PEERS - 1) / MOST_PEERS;
     return calibrate(ch, err);
 }
 

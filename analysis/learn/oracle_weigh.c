@@ -233,7 +233,7 @@ static void set_scene(struct scene *s, const struct field *f, const struct grid 
 }
 
 /* What instance i gets at this place. */
-static void judge_one(const struct scene *s, const struct grid *g, size_t i, double *best_out,
+static void weigh_one(const struct scene *s, const struct grid *g, size_t i, double *best_out,
                       double *near_out, double *gap_out)
 {
     const double *gap = s->gap + i * g->n_gaps, *above = s->above + i * g->n_gaps;
@@ -259,7 +259,7 @@ static void add_place(const struct scene *s, struct field *f, const struct grid 
     for (size_t i = 0; i < f->n; i++) {
         double near, gap;
 
-        judge_one(s, g, i, &best[i], &near, &gap);
+        weigh_one(s, g, i, &best[i], &near, &gap);
         sum += best[i];
         f->chances[i].near += f->weight[m] * near;
         f->chances[i].regret += f->weight[m] * fmax(gap - fmax(least, 0), 0);
@@ -268,7 +268,7 @@ static void add_place(const struct scene *s, struct field *f, const struct grid 
         f->chances[i].best += f->weight[m] * best[i] / (sum > 0 ? sum : 1);
 }
 
-static int judge_contest(struct ks_chance *chances, const struct ks_answer *a, const struct grid *g,
+static int weigh_contest(struct ks_chance *chances, const struct ks_answer *a, const struct grid *g,
                          double margin, struct ks_err *err)
 {
     struct scene *s = calloc(1, sizeof(*s));
@@ -315,7 +315,7 @@ int ks_oracle_weigh(struct ks_chance *chances, const struct ks_answer *answers, 
         rc = learn_gaps(g, chances, answers, n_answers, err);
     }
     for (size_t i = 0; rc == 0 && i < n_answers; i++)
-        rc = judge_contest(chances, &answers[i], g, margin, err);
+        rc = weigh_contest(chances, &answers[i], g, margin, err);
     free(g);
     free(scratch);
     return rc;

@@ -104,7 +104,7 @@ int ks_scorecard_make(const struct ks_scorecard_input *in, struct ks_scorecard *
     for (size_t i = 0; i < in->cells->n_problems; i++)
         s_out->n_problems += in->is_wanted[i];
     if (s_out->n_problems == 0)
-        rc = ks_fail(err, KS_EINVAL, "no problem is left to judge");
+        rc = ks_fail(err, KS_EINVAL, "no problem is left to evaluate");
     if (rc == 0)
         rc = make(&m, s_out, err);
     free(m.picked);

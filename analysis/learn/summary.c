@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "analysis/learn/summary.h"
+#include "analysis/data/words.h"
 #include "analysis/learn/aliases.h"
 #include "analysis/learn/metrics.h"
 
@@ -156,7 +157,8 @@ static void weigh_controls(struct ks_summarizer *c, const struct ks_best *b,
 }
 
 /* Returns the time of the best, 0 when there is none. */
-static double judge(struct ks_summarizer *c, struct ks_best *b, const struct ks_timed *t, size_t n)
+static double find_best(struct ks_summarizer *c, struct ks_best *b, const struct ks_timed *t,
+                        size_t n)
 {
     const struct ks_timed *best, *worst = t;
 
@@ -261,7 +263,7 @@ static int add_problem(struct ks_summarizer *c, const struct ks_obs *rows, size_
     init_best(b, n);
     b->problem = ks_tables_problem(c->tables, rows[0].problem);
     n_timed = list_times(c, b, rows, n);
-    credit_aliases(c, rows, n, c->times, c->at, judge(c, b, c->times, n_timed));
+    credit_aliases(c, rows, n, c->times, c->at, find_best(c, b, c->times, n_timed));
     ks_aliases_count(c->tables, &c->join, rows, n, &c->s.aliases);
     return 0;
 }
@@ -343,6 +345,34 @@ static void find_fixed(struct ks_summarizer *c)
     }
 }
 
+/* Lists made by a generator call all problems of a set by its name. */
+static int find_shared_names(struct ks_summary *s, struct ks_err *err)
+{
+    uint32_t *number = calloc(s->n_problems + 1, sizeof(*number));
+    uint32_t *n_with = calloc(s->n_problems + 1, sizeof(*n_with));
+    struct ks_words names = { 0 };
+    int rc = number && n_with ? 0 : ks_fail(err, KS_ENOMEM, "out of memory");
+
+    for (size_t i = 0; rc == 0 && i < s->n_problems; i++) {
+        const struct ks_problem_ref *p = s->problems[i].problem;
+
+        if (!p || !p->name[0])
+            continue;
+        rc = ks_words_add(&names, p->name, strlen(p->name), &number[i], err);
+        if (rc == 0)
+            n_with[number[i]]++;
+    }
+    for (size_t i = 0; rc == 0 && i < s->n_problems; i++) {
+        const struct ks_problem_ref *p = s->problems[i].problem;
+
+        s->problems[i].shares_name = p && p->name[0] && n_with[number[i]] > 1;
+    }
+    ks_words_release(&names);
+    free(n_with);
+    free(number);
+    return rc;
+}
+
 static int list_ranks(struct ks_summarizer *c, struct ks_err *err)
 {
     uint32_t n = c->tables->n_devices;
@@ -395,6 +425,8 @@ int ks_summarizer_end(struct ks_summarizer *c, struct ks_summary *out, struct ks
 {
     int rc = median_ratio(&c->s, err);
 
+    if (rc == 0)
+        rc = find_shared_names(&c->s, err);
     if (rc == 0)
         rc = list_ranks(c, err);
     if (rc < 0)

@@ -54,7 +54,8 @@ const uint16_t *ks_distilled_list(const struct ks_distilled *t, const double *q)
 
 /* ks_distill_choose() - the depth (2 to 10) whose first candidates lose least, each problem by a
  * table that has not seen its fold.
- * @outer [in] a fold that must not be seen: neither by these tables nor as a judge; KS_NO_FOLD
+ * @outer [in] a fold that must not be seen: neither by these tables nor by their evaluation;
+ * KS_NO_FOLD
  * @options_io [in,out] only `depth` changes; 2 if fewer than two other folds have problems
  * KS_ENOMEM. */
 int ks_distill_choose(const struct ks_losses *l, uint32_t outer,

@@ -126,24 +126,16 @@ static void put_data(const struct ks_model_about *a, struct ks_jw *w)
     ks_jw_close(w, ']');
 }
 
-static void put_id(struct ks_jw *w, const char *key, uint64_t id)
-{
-    char text[17];
-
-    ks_hex64(id, text);
-    ks_jw_str(w, key, text);
-}
-
 static void put_device(const struct ks_model_about *a, struct ks_jw *w)
 {
     ks_jw_open(w, "device", '{');
-    put_id(w, "class_id", a->device_class);
+    ks_jw_id(w, "class_id", a->device_class);
     ks_jw_str(w, "arch", a->arch);
     ks_jw_str(w, "model", a->device_model);
     ks_jw_u64(w, "n_units", a->n_units);
     ks_jw_bool(w, "is_mixed", a->is_mixed);
     ks_jw_close(w, '}');
-    put_id(w, "condition_id", a->condition);
+    ks_jw_id(w, "condition_id", a->condition);
 }
 
 static void put_start(const struct ks_model_about *a, struct ks_jw *w)
@@ -167,6 +159,7 @@ static void put_tried(struct ks_jw *w, const struct ks_tried *t)
     ks_jw_open(w, NULL, '{');
     ks_jw_str(w, "target", ks_target_name(s->target));
     ks_jw_u64(w, "depth", s->depth);
+    ks_jw_u64(w, "max_bin", s->max_bin);
     ks_jw_real(w, "eta", s->eta);
     ks_jw_real(w, "min_child_weight", s->min_child);
     ks_jw_real(w, "subsample", s->subsample);

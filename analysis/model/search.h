@@ -20,7 +20,7 @@ void ks_search_release(struct ks_search *s);
 
 #define KS_ALL_FOLDS UINT32_MAX
 /* The best number of rounds of the i-th setting for an outer fold, or for all of them. */
-struct ks_tried ks_search_judge(const struct ks_search *s, uint32_t i, uint32_t outer);
+struct ks_tried ks_search_score(const struct ks_search *s, uint32_t i, uint32_t outer);
 /* The setting with the least loss, of equal ones the first. */
 struct ks_tried ks_search_choose(const struct ks_search *s, uint32_t outer);
 

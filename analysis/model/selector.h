@@ -66,12 +66,12 @@ struct ks_selector_line {
     size_t n;
     double mean[3], p10[3];
 };
-/* ks_selector_judge() - each problem by trees, a table, its depth and a smallest set that have not
+/* ks_selector_score() - each problem by trees, a table, its depth and a smallest set that have not
  * seen the problem's fold.
  * @scores [in] [c->n] out of fold; NULL = no trees: the table alone
  * @with_table [in] only candidates of the problem's list
  * Among the measured candidates of each problem. KS_ENOMEM, KS_EINVAL. */
-int ks_selector_judge(const struct ks_selector *s, const struct ks_cells *c, const float *scores,
+int ks_selector_score(const struct ks_selector *s, const struct ks_cells *c, const float *scores,
                       bool with_table, struct ks_selector_line *line_out, struct ks_err *err);
 /* What the selector itself picks for the problems of training, which it has seen.
  * @among_measured [in] only measured candidates; else all, and unmeasured picks count 0 */

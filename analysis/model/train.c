@@ -19,13 +19,13 @@ struct run {
 
 /* What a fit sees: [n_problems] each. */
 struct split {
-    bool *is_training, *is_held, *is_judge;
+    bool *is_training, *is_held, *is_stop;
 };
 
 static int split_init(struct split *s_out, size_t n, struct ks_err *err)
 {
     *s_out = (struct split){ malloc(n + 1), malloc(n + 1), malloc(n + 1) };
-    return s_out->is_training && s_out->is_held && s_out->is_judge
+    return s_out->is_training && s_out->is_held && s_out->is_stop
                ? 0
                : ks_fail(err, KS_ENOMEM, "out of memory for %zu problems", n);
 }
@@ -34,7 +34,7 @@ static void split_release(struct split *s)
 {
     free(s->is_training);
     free(s->is_held);
-    free(s->is_judge);
+    free(s->is_stop);
 }
 
 static void tell(const struct run *r, const char *phase, double done)
@@ -155,7 +155,7 @@ static void split_off(const struct run *r, uint32_t class_id, const struct split
         bool is_class = r->in->cells->problems[p].class_id == class_id;
 
         s->is_held[p] = is_class;
-        s->is_judge[p] = !is_class && r->t->fold[p] == 0;
+        s->is_stop[p] = !is_class && r->t->fold[p] == 0;
         s->is_training[p] = !is_class && r->t->fold[p] != 0;
     }
 }
@@ -169,21 +169,22 @@ static size_t count(const bool *is_in, size_t n)
     return sum;
 }
 
-/* Trees up to the round at which the judges lose least. */
-static int grow_judged(const struct run *r, const struct split *s,
-                       const struct ks_featurizer *features, struct ks_fit *f, struct ks_err *err)
+/* Trees up to the round at which the stop lose least. */
+static int grow_until_worse(const struct run *r, const struct split *s,
+                            const struct ks_featurizer *features, struct ks_fit *f,
+                            struct ks_err *err)
 {
     const struct ks_cells *c = r->in->cells;
     const struct ks_setting *settings;
-    struct ks_fit_rows train = { 0 }, judges = { 0 };
-    const struct ks_fit_rows *const watched[] = { &judges };
+    struct ks_fit_rows train = { 0 }, stop = { 0 };
+    const struct ks_fit_rows *const watched[] = { &stop };
     uint32_t best = 1, n_max = r->options->max_rounds;
     double least = INFINITY;
     int rc = ks_fit_rows_make(c, features, s->is_training, r->in->use_lost, &train, err);
 
     ks_settings(&settings);
     if (rc == 0)
-        rc = ks_fit_rows_make(c, features, s->is_judge, false, &judges, err);
+        rc = ks_fit_rows_make(c, features, s->is_stop, false, &stop, err);
     if (rc == 0)
         rc = ks_fit_begin(f, &r->each, &settings[0], features, &train, watched, 1, err);
     for (uint32_t i = 1; rc == 0 && i <= n_max && i < best + r->options->patience; i++) {
@@ -194,14 +195,14 @@ static int grow_judged(const struct run *r, const struct split *s,
         if (rc == 0)
             rc = ks_booster_watch(f->booster, 0, &scores, err);
         if (rc == 0)
-            loss = ks_fit_rows_loss(c, &judges, scores);
+            loss = ks_fit_rows_loss(c, &stop, scores);
         best = loss < least ? i : best;
         least = loss < least ? loss : least;
     }
     if (rc == 0)
         ks_booster_score_by(f->booster, best);
     ks_fit_rows_release(&train);
-    ks_fit_rows_release(&judges);
+    ks_fit_rows_release(&stop);
     return rc;
 }
 
@@ -213,12 +214,12 @@ static int fit_class(struct run *r, const struct split *s, struct ks_err *err)
     int rc;
 
     if (count(s->is_held, c->n_problems) == 0 || count(s->is_training, c->n_problems) == 0 ||
-        count(s->is_judge, c->n_problems) == 0)
+        count(s->is_stop, c->n_problems) == 0)
         return 0;
     rc = r->in->source->fit(r->in->source->ctx, c, s->is_training, &features, err);
     if (rc < 0)
         return rc;
-    rc = grow_judged(r, s, &features, &f, err);
+    rc = grow_until_worse(r, s, &features, &f, err);
     if (rc == 0)
         rc = ks_score_problems(f.booster, &features, c, s->is_held, r->t->class_picks, NULL, err);
     for (size_t p = 0; rc == 0 && p < c->n_problems; p++)
@@ -291,7 +292,7 @@ static int train(struct run *r, struct ks_err *err)
         rc = class_folds(r, err);
     if (rc == 0) {
         for (uint32_t k = 0; k < s.n_settings; k++)
-            t->tried[k] = ks_search_judge(&s, k, KS_ALL_FOLDS);
+            t->tried[k] = ks_search_score(&s, k, KS_ALL_FOLDS);
         t->n_tried = s.n_settings;
         t->is_cut = s.is_cut;
         t->last = scaled(r, ks_search_choose(&s, KS_ALL_FOLDS));

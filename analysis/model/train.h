@@ -2,9 +2,9 @@
 /* train.h - training with honest figures: settings are chosen by inner folds, every problem is
  * scored by a model that has not seen it, and the last model sees all.
  *
- * Inner folds: a model is fitted without folds i and j and judged on both. What it does on j helps
- * to choose the settings of outer fold i, and the other way round, so that no choice for a fold has
- * seen its problems. */
+ * Inner folds: a model is fitted without folds i and j and evaluated on both. What it does on j
+ * helps to choose the settings of outer fold i, and the other way round, so that no choice for a
+ * fold has seen its problems. */
 #ifndef KS_ANALYSIS_TRAIN_H
 #define KS_ANALYSIS_TRAIN_H
 

@@ -21,7 +21,4 @@ int ks_report_rows_text(const struct ks_summary *s, struct ks_buf *to, struct ks
 void ks_report_rows_markdown(const struct ks_summary *s, struct ks_buf *to);
 void ks_report_rows_csv(const struct ks_summary *s, struct ks_buf *to);
 
-/* A name as a cell of a Markdown table. */
-void ks_report_put_cell(struct ks_buf *to, const char *text);
-
 #endif

@@ -1,44 +1,27 @@
 /* SPDX-License-Identifier: MIT */
 #include "analysis/out/report.h"
-#include "base/hash.h"
 #include "json/json.h"
 
 #include <inttypes.h>
-
-static void put_real(struct ks_jw *w, const char *key, double v)
-{
-    if (v >= 0)
-        ks_jw_real(w, key, v);
-    else
-        ks_jw_null(w, key);
-}
-
-static void put_id(struct ks_jw *w, const char *key, uint64_t id)
-{
-    char text[17];
-
-    ks_hex64(id, text);
-    ks_jw_str(w, key, text);
-}
 
 static void json_problem(struct ks_jw *w, const struct ks_best *p)
 {
     ks_jw_open(w, NULL, '{');
     if (p->problem)
-        put_id(w, "problem_id", p->problem->id);
+        ks_jw_id(w, "problem_id", p->problem->id);
     ks_jw_str(w, "name", ks_best_name(p));
     ks_jw_str(w, "best_instance", p->kernel ? p->kernel->name : NULL);
     if (p->kernel)
-        put_id(w, "instance_id", p->kernel->id);
-    put_real(w, "gflops", p->gflops);
-    put_real(w, "gflops_se", p->gflops_se);
-    put_real(w, "gflops_lo95", p->gflops_lo95);
-    put_real(w, "gflops_hi95", p->gflops_hi95);
-    put_real(w, "time_median_ns", p->median_ns);
-    put_real(w, "time_se_ns", p->se_ns);
-    put_real(w, "time_ci95_lo_ns", p->lo95_ns);
-    put_real(w, "time_ci95_hi_ns", p->hi95_ns);
-    put_real(w, "worst_over_best", p->worst_over_best);
+        ks_jw_id(w, "instance_id", p->kernel->id);
+    ks_jw_known(w, "gflops", p->gflops);
+    ks_jw_known(w, "gflops_se", p->gflops_se);
+    ks_jw_known(w, "gflops_lo95", p->gflops_lo95);
+    ks_jw_known(w, "gflops_hi95", p->gflops_hi95);
+    ks_jw_known(w, "time_median_ns", p->median_ns);
+    ks_jw_known(w, "time_se_ns", p->se_ns);
+    ks_jw_known(w, "time_ci95_lo_ns", p->lo95_ns);
+    ks_jw_known(w, "time_ci95_hi_ns", p->hi95_ns);
+    ks_jw_known(w, "worst_over_best", p->worst_over_best);
     ks_jw_u64(w, "n_tied", p->n_tied);
     ks_jw_u64(w, "n_ok", p->n_ok);
     ks_jw_u64(w, "n_codes", p->n_codes);
@@ -70,7 +53,7 @@ static void json_ranks(struct ks_jw *w, const struct ks_summary *s)
         ks_jw_open(w, NULL, '{');
         ks_jw_u64(w, "rank", d->rank);
         ks_jw_str(w, "host", d->host);
-        put_id(w, "device_id", d->id);
+        ks_jw_id(w, "device_id", d->id);
         ks_jw_str(w, "model", d->model);
         ks_jw_str(w, "core_set", d->core_set);
         ks_jw_u64(w, "n_cells", s->ranks[i].n_cells);
@@ -87,8 +70,8 @@ static void json_controls(struct ks_jw *w, const struct ks_aliases_found *a)
     ks_jw_u64(w, "n_compared", a->n_compared);
     ks_jw_u64(w, "n_apart", a->n_apart);
     if (a->n_compared) {
-        put_real(w, "difference", a->difference);
-        put_real(w, "noise", a->noise);
+        ks_jw_known(w, "difference", a->difference);
+        ks_jw_known(w, "noise", a->noise);
         ks_jw_str(w, "problem", a->problem ? a->problem->name : NULL);
         ks_jw_str(w, "instance", a->control ? a->control->name : NULL);
         ks_jw_str(w, "alias_of", a->first ? a->first->name : NULL);
@@ -124,7 +107,7 @@ static void json_pruned(struct ks_jw *w, const struct ks_pruned_found *p)
     ks_jw_u64(w, "n_compared", p->n_compared);
     ks_jw_u64(w, "n_better", p->n_better);
     if (p->n_compared) {
-        put_real(w, "ratio", p->ratio);
+        ks_jw_known(w, "ratio", p->ratio);
         ks_jw_str(w, "problem", p->problem ? p->problem->name : NULL);
         ks_jw_str(w, "instance", p->control ? p->control->name : NULL);
     }
@@ -142,9 +125,9 @@ void ks_report_json(const struct ks_summary *s, const char *file, struct ks_buf 
     json_ranks(&w, s);
     ks_jw_u64(&w, "n_codes", s->n_codes);
     ks_jw_u64(&w, "n_winners", s->n_winners);
-    put_real(&w, "median_worst_over_best", s->median_worst_over_best);
+    ks_jw_known(&w, "median_worst_over_best", s->median_worst_over_best);
     ks_jw_str(&w, "fixed_instance", s->fixed ? s->fixed->name : NULL);
-    put_real(&w, "fixed_share", s->fixed ? s->fixed_share : KS_NOT_KNOWN);
+    ks_jw_known(&w, "fixed_share", s->fixed ? s->fixed_share : KS_NOT_KNOWN);
     json_aliases(&w, &s->aliases);
     json_pruned(&w, &s->pruned);
     ks_jw_open(&w, "problems", '[');

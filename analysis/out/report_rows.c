@@ -16,6 +16,16 @@ const char *ks_best_name(const struct ks_best *p)
     return p->problem->name[0] ? p->problem->name : p->problem->canonical;
 }
 
+/* For people: with the id behind it where other problems have the name, too. */
+static void put_label(const struct ks_best *p, struct ks_buf *to)
+{
+    const char *name = ks_best_name(p);
+
+    ks_buf_put(to, name, strlen(name));
+    if (p->shares_name)
+        ks_buf_printf(to, " %016" PRIx64, p->problem->id);
+}
+
 /* ---- numbers with their interval, in one unit ---- */
 
 struct shown {
@@ -68,13 +78,19 @@ static struct shown show_rate(const struct ks_best *p)
 static int list_names(const struct ks_summary *s, struct ks_labels *problems,
                       struct ks_labels *instances, struct ks_err *err)
 {
+    struct ks_buf label;
     int rc = 0;
 
+    ks_buf_init(&label);
     for (size_t i = 0; rc == 0 && i < s->n_problems; i++) {
-        rc = ks_labels_add(problems, ks_best_name(&s->problems[i]), err);
+        ks_buf_clear(&label);
+        put_label(&s->problems[i], &label);
+        rc = ks_buf_ok(&label) ? ks_labels_add(problems, ks_buf_text(&label), err)
+                               : ks_fail(err, KS_ENOMEM, "out of memory");
         if (rc == 0 && s->problems[i].kernel)
             rc = ks_labels_add(instances, s->problems[i].kernel->name, err);
     }
+    ks_buf_release(&label);
     ks_labels_end(problems);
     ks_labels_end(instances);
     if (problems->width < (int)strlen("problem"))
@@ -144,22 +160,6 @@ int ks_report_rows_text(const struct ks_summary *s, struct ks_buf *to, struct ks
 
 /* ---- Markdown ---- */
 
-/* A cell: one line, with what Markdown or HTML would read as more than text made harmless. */
-void ks_report_put_cell(struct ks_buf *to, const char *text)
-{
-    struct ks_buf line;
-
-    ks_buf_init(&line);
-    ks_text_put(&line, text, strlen(text), KS_LINES_NONE);
-    for (const char *p = ks_buf_text(&line); *p; p++) {
-        if (*p == '<')
-            ks_buf_printf(to, "&lt;");
-        else
-            ks_buf_printf(to, "%s%c", strchr("\\|`*[]", *p) ? "\\" : "", *p);
-    }
-    ks_buf_release(&line);
-}
-
 void ks_report_rows_markdown(const struct ks_summary *s, struct ks_buf *to)
 {
     ks_buf_printf(to,
@@ -170,11 +170,13 @@ void ks_report_rows_markdown(const struct ks_summary *s, struct ks_buf *to)
         struct shown time = show_time(p), rate = show_rate(p);
 
         ks_buf_printf(to, "| ");
-        ks_report_put_cell(to, ks_best_name(p));
+        ks_markdown_put(to, ks_best_name(p));
+        if (p->shares_name)
+            ks_buf_printf(to, " %016" PRIx64, p->problem->id);
         ks_buf_printf(to, " | %s%s | %s | %s | %s | ", time.value,
                       p->is_contaminated ? " (contaminated)" : "", time.interval, rate.value,
                       rate.interval);
-        ks_report_put_cell(to, p->kernel ? p->kernel->name : "none is ok");
+        ks_markdown_put(to, p->kernel ? p->kernel->name : "none is ok");
         ks_buf_printf(to, " | ");
         if (p->kernel)
             ks_buf_printf(to, "%.2f", p->worst_over_best);

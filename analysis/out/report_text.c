@@ -171,7 +171,7 @@ void ks_report_markdown(const struct ks_summary *s, struct ks_buf *b)
     ks_buf_printf(b, "| contaminated, of these | %" PRIu64 " |\n\n", s->n_contaminated);
     if (s->fixed) {
         ks_buf_printf(b, "One fixed instance, ");
-        ks_report_put_cell(b, s->fixed->name);
+        ks_markdown_put(b, s->fixed->name);
         ks_buf_printf(b,
                       ", would reach %.0f %% of the best: choosing per problem pays %.3g times.\n",
                       100 * s->fixed_share, 1 / s->fixed_share);

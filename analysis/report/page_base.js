@@ -58,7 +58,9 @@ function seconds(s) {
 const when = (ms) => new Date(ms).toISOString().slice(0, 16).replace("T", " ") + " UTC";
 const plural = (n, one, many) => count(n) + " " + (n === 1 ? one : many || one + "s");
 const rate = (p) => (p.f > 0 && p.t > 0 ? p.f / p.t : null);
-const problemName = (p) => p.n || p.x || "(name lost)";
+const problemsCalled = new Map(); // a generator calls all problems of a set by its name
+for (const p of problems) problemsCalled.set(p.n, (problemsCalled.get(p.n) || 0) + 1);
+const problemName = (p) => (problemsCalled.get(p.n) > 1 && p.n ? p.n + " " + p.i : p.n || p.x || "(name lost)");
 /* What the names of all instances begin with, up to a separator: tables say it once. */
 function commonPrefix(names) {
   let n = names.length > 1 ? names[0].length : 0;

@@ -2,7 +2,6 @@
 /* The data of a page: instances, problems, the run beside it. */
 #include "analysis/report/page_impl.h"
 
-#include "base/hash.h"
 #include "grid/problem_class.h"
 
 #include <math.h>
@@ -26,17 +25,37 @@ void ks_page_real(struct ks_jw *w, const char *key, double v)
     ks_jw_real(w, key, strtod(text, NULL));
 }
 
-void ks_page_id(struct ks_jw *w, const char *key, uint64_t id)
-{
-    char text[17];
-
-    ks_hex64(id, text);
-    ks_jw_str(w, key, text);
-}
-
 void ks_page_key(struct ks_buf *to, const char *key)
 {
     ks_buf_printf(to, ",\n\"%s\":", key);
+}
+
+/* JSON escapes control characters and some others as \uNNNN, put_safe() three more. */
+static size_t bytes_of(unsigned char c)
+{
+    if (strchr("\"\\\n\t", c))
+        return 2;
+    return c < 0x20 || c >= 0x7f || c == '<' || c == '>' || c == '&' ? 6 : 1;
+}
+
+size_t ks_page_bytes(const char *text)
+{
+    size_t n = 0;
+
+    for (; text && *text; text++)
+        n += bytes_of((unsigned char)*text);
+    return n;
+}
+
+bool ks_page_has_room(struct ks_page_room *r, const struct ks_buf *b)
+{
+    for (; r->at < b->len && r->left; r->at++) {
+        const uint8_t c = b->data[r->at];
+        const size_t n = c == '<' || c == '>' || c == '&' ? 6 : 1;
+
+        r->left -= r->left < n ? r->left : n;
+    }
+    return r->left > 0;
 }
 
 int64_t ks_page_place(const struct ks_page_order *o, uint32_t instance)
@@ -126,18 +145,19 @@ static void release_order(struct ks_page_order *o)
 
 static void put_instances(const struct ks_page *p, struct ks_page_order *o, struct ks_buf *to)
 {
-    size_t end = to->len + KS_PAGE_INSTANCE_BYTES, i;
+    struct ks_page_room room = { to->len, KS_PAGE_INSTANCE_BYTES };
     struct ks_jw w;
+    size_t i;
 
     ks_page_key(to, "instances");
     ks_jw_init(&w, to, false);
     ks_jw_open(&w, NULL, '[');
-    for (i = 0; i < p->n_instances && i < KS_PAGE_INSTANCES && to->len < end; i++) {
+    for (i = 0; i < p->n_instances && i < KS_PAGE_INSTANCES && ks_page_has_room(&room, to); i++) {
         const struct ks_page_instance *k = &p->instances[o->instance[i]];
 
         ks_jw_open(&w, NULL, '[');
         ks_jw_str(&w, NULL, k->name);
-        ks_page_id(&w, NULL, k->id);
+        ks_jw_id(&w, NULL, k->id);
         ks_jw_u64(&w, NULL, k->n_ok);
         ks_jw_u64(&w, NULL, k->n_rows);
         ks_jw_u64(&w, NULL, k->n_wins);
@@ -221,7 +241,7 @@ static void put_problem(struct ks_jw *w, const struct ks_page *p, size_t i,
     if (b->kernel)
         winner = ks_keys_find(&p->instance_keys, &(struct ks_key){ { b->kernel->id } });
     ks_jw_str(w, "n", b->problem && b->problem->name[0] ? b->problem->name : "");
-    ks_page_id(w, "i", b->problem ? b->problem->id : 0);
+    ks_jw_id(w, "i", b->problem ? b->problem->id : 0);
     ks_jw_str(w, "c", class);
     ks_jw_str(w, "x", row ? row->canonical : "");
     ks_page_real(w, "f", row ? row->flops : KS_NOT_KNOWN);
@@ -263,14 +283,15 @@ static int find_problems(const struct ks_page *other, struct ks_keys *keys, stru
 static size_t list_problems(const struct ks_page *p, const struct ks_page *other,
                             const struct ks_keys *keys, struct ks_page_order *o, struct ks_buf *to)
 {
-    size_t end = to->len + KS_PAGE_PROBLEM_BYTES, n = p->n_problems / o->step + 1, i;
+    struct ks_page_room room = { to->len, KS_PAGE_PROBLEM_BYTES };
+    size_t n = p->n_problems / o->step + 1, i;
     size_t n_top = TOP_TIMES / n < 3 ? 3 : TOP_TIMES / n;
     struct ks_jw w;
 
     ks_jw_init(&w, to, false);
     ks_jw_open(&w, NULL, '[');
     o->n_problems = 0;
-    for (i = 0; i < p->n_problems && to->len < end; i += o->step) {
+    for (i = 0; i < p->n_problems && ks_page_has_room(&room, to); i += o->step) {
         const struct ks_problem_ref *ref = p->summary.problems[i].problem;
         uint32_t k = ref ? ks_keys_find(keys, &(struct ks_key){ { ref->id, 0 } }) : KS_NO_ROW;
 

@@ -6,10 +6,15 @@
 #include "analysis/report/page.h"
 #include "json/json.h"
 
-/* What keeps the page below 10 MiB while few names need escapes ("<" takes 6 bytes). */
+/* What keeps the page below 10 MiB whatever its names are; bytes of the finished page, in which
+ * each
+ * '<', '>' and '&' takes 6. */
 #define KS_PAGE_INSTANCE_BYTES ((size_t)2 << 20)
-#define KS_PAGE_PROBLEM_BYTES  ((size_t)4 << 20)
-#define KS_PAGE_HEAT_CHARS     ((size_t)2 << 20)
+#define KS_PAGE_PROBLEM_BYTES  ((size_t)3 << 20)
+#define KS_PAGE_FAILURE_BYTES  ((size_t)3 << 18)
+#define KS_PAGE_GROUP_BYTES    ((size_t)1 << 19)
+#define KS_PAGE_RUN_BYTES      ((size_t)1 << 18) /* runs with their jobs; as much for devices, facts */
+#define KS_PAGE_HEAT_CHARS     ((size_t)3 << 19)
 enum { KS_PAGE_PROBLEMS = 10000, KS_PAGE_INSTANCES = 20000, KS_PAGE_BLOCKS = 3000 };
 
 /* The order in which the page lists instances, best first, and which problems it lists. */
@@ -21,9 +26,17 @@ struct ks_page_order {
     size_t n_problems;  /* listed */
 };
 
+/* Room for one part of the page. */
+struct ks_page_room {
+    size_t at, left; /* at: up to which byte of the buffer is counted */
+};
+/* Counts what was appended since `at`. False once the room is used up. */
+bool ks_page_has_room(struct ks_page_room *r, const struct ks_buf *b);
+/* The bytes that a text takes in the finished page, at most. */
+size_t ks_page_bytes(const char *text);
+
 /* A number to 5 digits; null when it is not known (< 0). */
 void ks_page_real(struct ks_jw *w, const char *key, double v);
-void ks_page_id(struct ks_jw *w, const char *key, uint64_t id);
 /* "key": before a value that is written by itself. */
 void ks_page_key(struct ks_buf *to, const char *key);
 

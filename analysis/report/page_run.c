@@ -8,18 +8,32 @@
 #include <string.h>
 
 enum { HOSTS = 64, FACT_VALUES = 4 };
-enum { RUNS = 200, JOBS = 16, JOB_BYTES = 20000 }; /* runs listed, and those with their job */
+enum { RUNS = 200, JOBS = 16 }; /* runs listed, and those with their job */
 
 static double ms_of(uint64_t ns)
 {
     return (double)(ns / 1000000);
 }
 
+/* Takes the bytes out of the room; false when they do not fit. */
+static bool take(size_t *room, size_t bytes)
+{
+    if (bytes > *room)
+        return false;
+    *room -= bytes;
+    return true;
+}
+
 static void put_runs(struct ks_jw *w, const struct ks_store_file *f)
 {
+    size_t room = KS_PAGE_RUN_BYTES;
+
     ks_jw_open(w, "runs", '[');
     for (uint32_t i = 0; i < ks_store_info(f)->n_runs && i < RUNS; i++) {
         const struct ks_run_row *r = ks_store_run(f, i);
+
+        if (!take(&room, 300 + ks_page_bytes(r->job_name) + ks_page_bytes(r->dir)))
+            break;
 
         ks_jw_open(w, NULL, '{');
         ks_jw_str(w, "id", r->run_id);
@@ -31,7 +45,8 @@ static void put_runs(struct ks_jw *w, const struct ks_store_file *f)
         ks_jw_u64(w, "cells", r->n_cells);
         ks_jw_u64(w, "pending", r->n_pending);
         ks_jw_u64(w, "segments", r->n_segments);
-        ks_jw_str(w, "text", i < JOBS && r->job && strlen(r->job) < JOB_BYTES ? r->job : NULL);
+        ks_jw_str(w, "text",
+                  i < JOBS && r->job && take(&room, ks_page_bytes(r->job)) ? r->job : NULL);
         ks_jw_close(w, '}');
     }
     ks_jw_close(w, ']');
@@ -41,12 +56,17 @@ static void put_runs(struct ks_jw *w, const struct ks_store_file *f)
 static void put_devices(struct ks_jw *w, const struct ks_page *p)
 {
     const struct ks_store_file *f = ks_view_file(p->view);
+    size_t room = KS_PAGE_RUN_BYTES;
 
     ks_jw_open(w, "devices", '[');
     for (size_t i = 0; i < p->summary.n_ranks && i < HOSTS * 8; i++) {
         const struct ks_device_ref *ref = p->summary.ranks[i].device;
         const struct ks_device_row *d = ks_store_device(f, (uint32_t)(ref - p->tables.devices));
 
+        if (!take(&room, 300 + ks_page_bytes(d->rec.host) + ks_page_bytes(d->rec.model) +
+                             ks_page_bytes(d->rec.core_set) + ks_page_bytes(d->rec.pci) +
+                             ks_page_bytes(d->rec.driver)))
+            break;
         ks_jw_open(w, NULL, '{');
         ks_jw_u64(w, "rank", d->rec.rank);
         ks_jw_str(w, "host", d->rec.host);
@@ -64,7 +84,7 @@ static void put_devices(struct ks_jw *w, const struct ks_page *p)
 }
 
 /* Values that a key has on any host of the first run, the first few. */
-static void put_fact(struct ks_jw *w, const struct ks_store_file *f, uint32_t first)
+static void put_fact(struct ks_jw *w, const struct ks_store_file *f, uint32_t first, size_t *room)
 {
     const struct ks_host_row *key = ks_store_host(f, first);
     const char *shown[FACT_VALUES];
@@ -78,7 +98,7 @@ static void put_fact(struct ks_jw *w, const struct ks_store_file *f, uint32_t fi
 
         for (size_t k = 0; k < n && is_new; k++)
             is_new = strcmp(shown[k], h->value) != 0;
-        if (is_new && n < FACT_VALUES) {
+        if (is_new && n < FACT_VALUES && take(room, 8 + ks_page_bytes(h->value))) {
             ks_jw_str(w, NULL, h->value);
             shown[n++] = h->value;
         } else {
@@ -92,14 +112,16 @@ static void put_fact(struct ks_jw *w, const struct ks_store_file *f, uint32_t fi
 
 static void put_facts(struct ks_jw *w, const struct ks_store_file *f)
 {
+    size_t room = KS_PAGE_RUN_BYTES;
+
     ks_jw_open(w, "facts", '[');
     for (uint32_t i = 0; i < ks_store_info(f)->n_hosts; i++) {
         bool is_first = true;
 
         for (uint32_t k = 0; k < i && is_first; k++)
             is_first = strcmp(ks_store_host(f, k)->key, ks_store_host(f, i)->key) != 0;
-        if (is_first)
-            put_fact(w, f, i);
+        if (is_first && take(&room, 16 + ks_page_bytes(ks_store_host(f, i)->key)))
+            put_fact(w, f, i, &room);
     }
     ks_jw_close(w, ']');
 }

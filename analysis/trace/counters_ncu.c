@@ -20,7 +20,7 @@ struct locale {
     char seen[40];
 };
 
-static int judge_number(struct locale *l, const struct ks_counter_file *f, const char *text,
+static int guess_number(struct locale *l, const struct ks_counter_file *f, const char *text,
                         struct ks_err *err)
 {
     const enum ks_number_style style = ks_number_style(text);
@@ -41,7 +41,7 @@ static int judge_number(struct locale *l, const struct ks_counter_file *f, const
 
 /* Reads all records once; the next record is again the one behind the header. first_column: where
  * values begin; KS_CSV_NONE: only in `only`. */
-static int judge_locale(struct ks_counter_file *f, size_t first_column, size_t only,
+static int guess_locale(struct ks_counter_file *f, size_t first_column, size_t only,
                         struct locale *out, struct ks_err *err)
 {
     struct ks_csv_rows *r = f->rows;
@@ -52,9 +52,9 @@ static int judge_locale(struct ks_counter_file *f, size_t first_column, size_t o
 
     while ((rc = ks_csv_rows_next(r, err)) > 0) {
         if (only != KS_CSV_NONE)
-            rc = judge_number(&l, f, ks_csv_field(r, only), err);
+            rc = guess_number(&l, f, ks_csv_field(r, only), err);
         for (size_t i = first_column; rc >= 0 && i < r->n; i++)
-            rc = judge_number(&l, f, r->field[i], err);
+            rc = guess_number(&l, f, r->field[i], err);
         if (rc < 0)
             break;
     }
@@ -165,7 +165,7 @@ static int read_details(struct ks_counter_file *f, struct ks_err *err)
 {
     const struct identity at = find_identity(f->header);
     struct locale l;
-    int rc = judge_locale(f, KS_CSV_NONE, ks_csv_header_find(f->header, "Metric Value"), &l, err);
+    int rc = guess_locale(f, KS_CSV_NONE, ks_csv_header_find(f->header, "Metric Value"), &l, err);
 
     if (rc < 0)
         return rc;
@@ -234,7 +234,7 @@ static int read_raw(struct ks_counter_file *f, struct ks_err *err)
 
     while (first < f->header->n && is_identity(f->header->name[first]))
         first++;
-    rc = judge_locale(f, first, KS_CSV_NONE, &l, err);
+    rc = guess_locale(f, first, KS_CSV_NONE, &l, err);
     if (rc == 0)
         rc = ks_csv_rows_next(f->rows, err);
     if (rc > 0 && !*ks_csv_field(f->rows, at.id)) {

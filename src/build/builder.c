@@ -129,7 +129,7 @@ static bool is_known_dead(const char *text)
     uint64_t start;
     if (sscanf(text, "builder 1 host %63s boot %63s space %" SCNu64 " pid %d start %" SCNu64,
                it.host, it.boot, &it.space, &it.pid, &it.start) != 5)
-        return false; /* not ours to judge: it becomes silent */
+        return false; /* not for us to decide: it becomes silent */
     identify(&me);
     if (strcmp(it.host, me.host) != 0)
         return false;

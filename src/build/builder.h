@@ -41,7 +41,7 @@ struct ks_builder_watch {
 void ks_builder_watch_release(struct ks_builder_watch *w);
 
 /* Is that builder gone for good? Yes when its file is, or names a process of this host that does
- * not run, or has been silent. w: NULL = judge at first sight. */
+ * not run, or has been silent. w: NULL = decide at first sight. */
 bool ks_builder_is_gone(const char *dir, struct ks_id128 id, struct ks_builder_watch *w,
                         uint64_t now_ns);
 

@@ -297,7 +297,7 @@ static bool trial_ended(struct ks_build *b, uint32_t i, const struct ks_child_en
     struct ks_compile *c = &b->compiles[i];
     enum ks_holds holds;
     char reason[256];
-    const int rc = ks_try_judge(b, end, reason, sizeof(reason), &holds, err);
+    const int rc = ks_try_conclude(b, end, reason, sizeof(reason), &holds, err);
     *rc_out = 0;
     if (rc > 0) {
         c->phase = KS_TO_PUBLISH;

@@ -204,7 +204,7 @@ static int allocate(struct ks_build *b, struct ks_err *err)
 }
 
 /* What can be said of the instances without looking at the cache. */
-static void judge_instances(struct ks_build *b)
+static void check_instances(struct ks_build *b)
 {
     for (uint32_t i = 0; i < ks_grid_n_built(b->grid); i++) {
         const struct ks_instance *inst = &b->grid->instances[i];
@@ -281,7 +281,7 @@ static int make_plan(struct ks_build *b, const struct ks_build_options *opt, str
     }
     if (rc < 0)
         return rc;
-    judge_instances(b);
+    check_instances(b);
     if (!is_compiled(b))
         return 0;
     rc = ks_plugins_take(b->grid, b->artefacts, err);

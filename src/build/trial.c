@@ -72,7 +72,7 @@ static int compile(const struct ks_tool *t, const char *dir, struct ks_warden *w
     return rc;
 }
 
-static int judge(struct ks_tool *t, const char *why, struct ks_err *err)
+static int conclude(struct ks_tool *t, const char *why, struct ks_err *err)
 {
     char limits[160];
 
@@ -101,7 +101,7 @@ int ks_trial(struct ks_tool *t, struct ks_warden *w, struct ks_err *err)
         return rc;
     rc = compile(t, dir, w, why, sizeof(why), err);
     (void)ks_remove_tree(dir, NULL);
-    return rc < 0 || !why[0] ? rc : judge(t, why, err);
+    return rc < 0 || !why[0] ? rc : conclude(t, why, err);
 }
 
 int ks_trial_all(struct ks_toolset *s, struct ks_warden *w, struct ks_err *err)

@@ -104,8 +104,8 @@ static enum ks_holds how_long(const struct ks_child_end *end)
     return end->how == KS_END_SIGNALED && end->code != SIGKILL ? KS_HOLDS_ALWAYS : KS_HOLDS_RUN;
 }
 
-int ks_try_judge(const struct ks_build *b, const struct ks_child_end *end, char *reason_out,
-                 size_t cap, enum ks_holds *holds_out, struct ks_err *err)
+int ks_try_conclude(const struct ks_build *b, const struct ks_child_end *end, char *reason_out,
+                    size_t cap, enum ks_holds *holds_out, struct ks_err *err)
 {
     const int status = end->how == KS_END_EXITED ? end->code : -1;
     char text[200];

@@ -9,10 +9,10 @@
 
 /* Starts it through the warden: at most kernel_timeout_s of the job, and the compiler's memory. */
 int ks_try_start(struct ks_build *b, struct ks_compile *c, struct ks_err *err);
-/* ks_try_judge() - what its end means for the object.
+/* ks_try_conclude() - what its end means for the object.
  * Returns 1: it is good; 0: it is not, *reason_out (first line, terminated) says why and *holds_out
  * for how long; KS_ENOENT, KS_EUNSUPPORTED, KS_EINTR: nothing was learnt. */
-int ks_try_judge(const struct ks_build *b, const struct ks_child_end *end, char *reason_out,
-                 size_t cap, enum ks_holds *holds_out, struct ks_err *err);
+int ks_try_conclude(const struct ks_build *b, const struct ks_child_end *end, char *reason_out,
+                    size_t cap, enum ks_holds *holds_out, struct ks_err *err);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/file.h"
 #include "build/build.h"
+#include "build/libraries.h"
 #include "cmd/cmd_util.h"
 #include "cmd/plan_binding.h"
 #include "cmd/plan_codes.h"
@@ -286,6 +287,20 @@ static void print_time(const struct ks_grid *g, const struct ks_plan_codes *k,
     ks_cmd_printf("%s\n", n_missing ? " not counted" : "");
 }
 
+static double mib(double bytes)
+{
+    return bytes / (1 << 20);
+}
+
+static void print_disk(const struct ks_plan_work *t)
+{
+    ks_cmd_printf("about %.1f MiB of disk for the results, at most %.1f MiB", mib(t->disk_bytes),
+                  mib(t->most_disk_bytes));
+    if (t->cache_bytes > 0)
+        ks_cmd_printf("; about %.1f MiB for builds in the cache", mib(t->cache_bytes));
+    ks_cmd_printf("\n");
+}
+
 static void print_plan(const struct ks_grid *g, const struct ks_plan_codes *k,
                        const struct ks_plan_totals *t, uint32_t devices, bool is_all)
 {
@@ -302,6 +317,7 @@ static void print_plan(const struct ks_grid *g, const struct ks_plan_codes *k,
             " of it for visits to the instances that may be the best (at most %u rounds)\n",
             g->job.rounds.max);
     }
+    print_disk(&t->work);
     ks_cmd_printf(
         "Problems go to devices one after another in the order below (uses x flop); a device "
         "keeps a problem to its end.\n");
@@ -392,7 +408,7 @@ static int plan(struct ks_call *call, struct ks_err *err)
     if (rc < 0)
         return rc;
     ks_prune_choose(c->prune, &g.job.prune.by);
-    rc = ks_programs_check(&g, err);
+    rc = ks_libraries_check(&g, env->warden, err);
     if (rc < 0)
         goto out;
     if (c->commands)

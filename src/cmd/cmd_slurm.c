@@ -92,7 +92,7 @@ static const struct ks_opt opts[] = {
       .type = KS_OPT_STR,
       .offset = AT(cache_dir),
       .arg = "DIR",
-      .help = "as of ksweep plan" },
+      .help = "build cache of the plan and of the run; default $XDG_CACHE_HOME/ksweep" },
     KS_OPT_END
 };
 #undef AT
@@ -219,6 +219,31 @@ static int absolute(const char *path, char out[PATH_MAX], struct ks_err *err)
     return ks_path_join(out, PATH_MAX, here, path, err);
 }
 
+static void put_run_option(struct ks_buf *to, const char *option, const char *value)
+{
+    if (!value)
+        return;
+    ks_buf_printf(to, " %s ", option);
+    ks_shell_put(to, value);
+}
+
+/* What `ksweep run` and `ksweep plan` get in the batch job. The job may start in another directory.
+ */
+static int put_run_options(const struct config *c, struct ks_buf *to, struct ks_err *err)
+{
+    char cache[PATH_MAX];
+    int rc = c->cache_dir ? absolute(c->cache_dir, cache, err) : 0;
+
+    if (rc < 0 || (!c->backend && !c->arch && !c->cache_dir))
+        return rc;
+    ks_buf_printf(to, "ks_options=(");
+    put_run_option(to, "--backend", c->backend);
+    put_run_option(to, "--arch", c->arch);
+    put_run_option(to, "--cache", c->cache_dir ? cache : NULL);
+    ks_buf_printf(to, " )  # of ksweep run\n");
+    return 0;
+}
+
 /* What every script ends with: the shared part lies beside the program. */
 static const char tail[] = "\n# The rest needs no edit: slurm/common.sh runs the sweep, looks at "
                            "its status, and goes on.\n"
@@ -256,20 +281,9 @@ static int put_script(const struct ks_grid *g, const struct config *c, const cha
     put_assignment(to, "ksweep", program, "the program");
     ks_buf_printf(to, "lead_s=300  # as behind USR1@\ntries=3  # starts in a row without a new "
                       "outcome, then it gives up\n");
-    if (c->backend || c->arch) {
-        ks_buf_printf(to, "ks_options=(");
-        if (c->backend) {
-            ks_buf_printf(to, "--backend ");
-            ks_shell_put(to, c->backend);
-        }
-        if (c->arch) {
-            ks_buf_printf(to, "%s--arch ", c->backend ? " " : "");
-            ks_shell_put(to, c->arch);
-        }
-        ks_buf_printf(to, ")  # of ksweep run\n");
-    }
+    rc = put_run_options(c, to, err);
     ks_buf_printf(to, "%s%s\n", tail, c->chain ? "ks_chain \"$0\" \"$@\"" : "ks_main");
-    return 0;
+    return rc;
 }
 
 static int write_script(const struct ks_grid *g, const struct config *c, const char *job,

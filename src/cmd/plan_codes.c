@@ -164,14 +164,34 @@ static double whole_s(double work_s)
     return ks_eta_left(&(struct ks_eta){ .busy_s = 0 }, &w).left_s;
 }
 
+#define ANCHORS_SHARE 0.1      /* of the cells: both ends of each block */
+#define EMPTY_BYTES   131072.0 /* a results.h5 without rows, and the names of a small grid */
+#define HOST_BYTES    16384.0  /* an instance in the build cache, with its share of the unit */
+#define GPU_BYTES     65536.0
+
+static void add_disk(const struct ks_grid *g, const struct cells *n, uint32_t i,
+                     struct ks_plan_totals *t)
+{
+    const struct ks_job *job = &g->job;
+    const struct ks_problem p = ks_problem_table_get(&g->problems, i);
+    const double once = n_to_run(n) * (1 + ANCHORS_SHARE);
+    const double again = 1 + job->contention.retries + (job->rounds.max - 1);
+    const double rows = KS_COST_ROW_BYTES * ks_grid_n_cells_of(g, i);
+
+    t->work.disk_bytes += rows + once * ks_cost_attempt_bytes(job, &p);
+    t->work.most_disk_bytes += rows + once * again * ks_cost_most_attempt_bytes(job);
+}
+
 struct ks_plan_totals ks_plan_add_up(const struct ks_grid *g, const struct ks_plan_codes *k)
 {
-    struct ks_plan_totals t = { 0 };
+    struct ks_plan_totals t = { .work = { .disk_bytes = EMPTY_BYTES,
+                                          .most_disk_bytes = EMPTY_BYTES } };
     for (uint32_t i = 0; i < g->n_problems; i++) {
         struct cells n = count_cells(g, k, i);
         double cell = cell_s(g, i);
         double visits_s = n.n_runnable > n.n_refused + 1 ? ks_cost_visits_s(&g->job, cell) : 0;
         double s = whole_s(n_to_run(&n) * cell + visits_s);
+        add_disk(g, &n, i, &t);
         t.n_without += ks_grid_n_cells_of(g, i) == 0;
         t.n_runnable += n.n_runnable;
         t.n_refused += n.n_refused;
@@ -188,6 +208,9 @@ struct ks_plan_totals ks_plan_add_up(const struct ks_grid *g, const struct ks_pl
             t.work.longest = ks_problem_table_name(&g->problems, i);
         }
     }
+    if (!k->is_sim)
+        t.work.cache_bytes =
+            (g->n_instances - k->n_built) * (ks_job_is_gpu(&g->job) ? GPU_BYTES : HOST_BYTES);
     return t;
 }
 

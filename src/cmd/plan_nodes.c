@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "cmd/plan_nodes.h"
 
+#include "mpi/progress.h"
 #include "json/json.h"
 
 #include <inttypes.h>
@@ -44,16 +45,6 @@ bool ks_plan_fit_walltime(const struct ks_plan_work *w, uint32_t per_node, doubl
     return true;
 }
 
-static void put_time(double s, char *out, size_t cap)
-{
-    if (s < 120)
-        snprintf(out, cap, "%.0f s", ceil(s));
-    else if (s < 3600)
-        snprintf(out, cap, "%.0f min", ceil(s / 60));
-    else
-        snprintf(out, cap, "%.0f h %02.0f min", floor(s / 3600), floor(fmod(s, 3600) / 60));
-}
-
 void ks_plan_request_text(uint64_t s, char *out, size_t cap)
 {
     if (s < 86400)
@@ -66,7 +57,7 @@ void ks_plan_request_text(uint64_t s, char *out, size_t cap)
 static void text_row(const struct ks_plan_fit *f, uint32_t per_node, struct ks_buf *to)
 {
     char time[32], request[32];
-    put_time(f->expected_s, time, sizeof(time));
+    ks_progress_time(f->expected_s, time, sizeof(time));
     ks_plan_request_text(f->request_s, request, sizeof(request));
     ks_buf_printf(to, "with %u node%s x %u device%s: %s; request --nodes=%u --time=%s\n", f->nodes,
                   f->nodes == 1 ? "" : "s", per_node, per_node == 1 ? "" : "s", time, f->nodes,
@@ -90,7 +81,7 @@ static void text_walltime(const struct ks_plan_work *w, uint32_t per_node, doubl
         return;
     }
     double jobs = jobs_of(w, &f, walltime_s);
-    put_time(walltime_s, time, sizeof(time));
+    ks_progress_time(walltime_s, time, sizeof(time));
     if (jobs > 0)
         ks_buf_printf(to, "not in one job of %s: about %.0f of them in a chain with --nodes=%u\n",
                       time, jobs, f.nodes);
@@ -122,7 +113,7 @@ void ks_plan_nodes_text(const struct ks_plan_work *w, uint32_t per_node, double 
         for (uint32_t i = 0; i < n; i++)
             text_row(&row[i], per_node, to);
     }
-    put_time(w->longest_s, time, sizeof(time));
+    ks_progress_time(w->longest_s, time, sizeof(time));
     ks_buf_printf(to,
                   "more than %u would split problems over devices: the longest, %s, takes %s on "
                   "one\n",
@@ -151,6 +142,9 @@ void ks_plan_nodes_json(const struct ks_plan_work *w, uint32_t per_node, double 
     ks_jw_str(&j, "longest_problem", w->longest);
     ks_jw_real(&j, "longest_problem_s", w->longest_s);
     ks_jw_real(&j, "longest_cell_s", w->longest_cell_s);
+    ks_jw_real(&j, "disk_bytes", w->disk_bytes);
+    ks_jw_real(&j, "most_disk_bytes", w->most_disk_bytes);
+    ks_jw_real(&j, "cache_bytes", w->cache_bytes);
     ks_jw_u64(&j, "per_node", per_node);
     ks_jw_open(&j, "choices", '[');
     uint32_t n = rows(w, per_node, row);

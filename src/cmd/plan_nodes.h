@@ -13,10 +13,13 @@
 #include <stdint.h>
 
 struct ks_plan_work {
-    double work_s;         /* device seconds of all cells and anchors */
-    double longest_s;      /* of them, of the longest problem */
-    double longest_cell_s; /* of the longest cell */
-    const char *longest;   /* name of that problem, borrowed */
+    double work_s;                      /* device seconds of all cells and anchors */
+    double longest_s;                   /* of them, of the longest problem */
+    double longest_cell_s;              /* of the longest cell */
+    const char *longest;                /* name of that problem, borrowed */
+    double disk_bytes, most_disk_bytes; /* of the run's directory; most: every cell is measured as
+                                           often, and with as many samples, as the job allows */
+    double cache_bytes;                 /* of instances that are not built yet */
 };
 
 #define KS_PLAN_MARGIN 1.25 /* estimates are estimates */

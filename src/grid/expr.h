@@ -63,7 +63,7 @@ typedef bool (*ks_expr_value_fn)(const void *ctx, const char *name, const char *
                                  const char *const **known_out);
 
 /* Names and kinds of all branches without evaluating any: what a typing error would otherwise hide
- * until some instance reaches it. value (NULL: not asked) also judges the texts that a name is
+ * until some instance reaches it. value (NULL: not asked) also checks the texts that a name is
  * compared with by ==, != or in. nearest_of: NULL, or the known names (NULL-terminated). */
 int ks_expr_check(const struct ks_expr *e, ks_expr_name_fn name, ks_expr_value_fn value,
                   const char *const *nearest_of, const void *ctx, struct ks_err *err);

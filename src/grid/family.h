@@ -208,7 +208,7 @@ struct ks_kernel_set {
     uint32_t n_families;
     struct ks_instance *instances;
     uint32_t n_instances, cap_instances;
-    const char *cpu_flags; /* words as in /proc/cpuinfo, borrowed; NULL: `needs` are not judged */
+    const char *cpu_flags; /* words as in /proc/cpuinfo, borrowed; NULL: `needs` are not checked */
     const char *cpu_name;  /* for `missing`; NULL: "this CPU" */
     const char *arch;      /* "gfx942", "native", borrowed; NULL: nothing is missing, as on sim */
     bool has_plugin; /* of what is added: kernels come from elsewhere than the family's source */
@@ -217,8 +217,8 @@ struct ks_kernel_set {
                               "--filter"; NULL: "filter of 'CONFIG'" */
     uint64_t n_filtered;   /* instances that filters have kept out so far */
 };
-/* Makes the set judge what a device of this arch can run: "native" of a CPU, a level of x86-64, or
- * a GPU ("gfx942", "sm_90", "emu"), whose CPU needs are not judged. Borrows arch and flags, which
+/* Makes the set check what a device of this arch can run: "native" of a CPU, a level of x86-64, or
+ * a GPU ("gfx942", "sm_90", "emu"), whose CPU needs are not checked. Borrows arch and flags, which
  * it fills. KS_EINVAL for an unknown arch of a CPU. */
 int ks_kernel_set_arch(struct ks_kernel_set *set, const char *arch, struct ks_buf *flags,
                        struct ks_err *err);

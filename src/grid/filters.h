@@ -20,7 +20,7 @@ struct ks_filters {
     uint32_t n;
 };
 
-/* Only the form is judged here: names and values belong to a family. KS_EINVAL with
+/* Only the form is checked here: names and values belong to a family. KS_EINVAL with
  * "file:line:column" and what is accepted; KS_ENOENT, KS_EIO. Caller releases. */
 int ks_filters_open(const char *path, struct ks_filters *out, struct ks_err *err);
 /* The same from text; `name` stands for the file. */

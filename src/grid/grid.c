@@ -22,7 +22,7 @@ void ks_condition_canonical(const struct ks_job *job, struct ks_buf *text_out)
                   job->measure.cache ? "cold" : "warm", MEASUREMENT_PROTOCOL);
 }
 
-/* What a GPU's "native" is must be found out before: instances are judged by it. */
+/* What a GPU's "native" is must be found out before: instances are checked against it. */
 int ks_grid_check_arch(const struct ks_job *job, struct ks_err *err)
 {
     const struct ks_backend *b = ks_job_backend(job);

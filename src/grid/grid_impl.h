@@ -7,7 +7,8 @@
 #include "base/err.h"
 #include "grid/grid.h"
 
-/* May a grid be for this arch? What a GPU's "native" is must be known: instances are judged by it.
+/* May a grid be for this arch? What a GPU's "native" is must be known: instances are checked
+ * against it.
  */
 int ks_grid_check_arch(const struct ks_job *job, struct ks_err *err);
 /* Of problems, families, instances and job: condition, digest, the order of ids, texts. */

@@ -14,7 +14,7 @@
 /* More is a mistake in the file: an instance takes half a KiB. */
 enum { MOST_INSTANCES = 1000000, MOST_STEPS = 50000000 };
 
-struct ks_judge {
+struct ks_family_exprs {
     struct ks_expr **filters; /* [n_filters] all must hold */
     uint32_t n_filters;
     struct ks_expr *rules[KS_RULES_MAX];
@@ -27,7 +27,7 @@ struct ks_judge {
 struct walk {
     struct ks_adder *a;
     const struct ks_family *f;
-    struct ks_judge *j;
+    struct ks_family_exprs *j;
     const struct ks_product *p;
     struct ks_name_parts parts;
     struct ks_instance i;
@@ -37,7 +37,7 @@ struct walk {
 
 /* ---- families ---- */
 
-static void free_judge(struct ks_judge *j)
+static void free_exprs(struct ks_family_exprs *j)
 {
     if (!j)
         return;
@@ -66,7 +66,8 @@ static uint32_t level_of(const struct ks_family *f, const struct ks_expr *e)
 }
 
 /* The caller's filter, and those of the set's filter file. */
-static int fill_filters(const struct ks_adder *a, const struct ks_family *f, struct ks_judge *j)
+static int fill_filters(const struct ks_adder *a, const struct ks_family *f,
+                        struct ks_family_exprs *j)
 {
     const struct ks_filters *file = a->set->filters;
     uint32_t n = file ? file->n : 0;
@@ -86,7 +87,8 @@ static int fill_filters(const struct ks_adder *a, const struct ks_family *f, str
     return rc;
 }
 
-static int fill_judge(const struct ks_adder *a, const struct ks_family *f, struct ks_judge *j)
+static int fill_exprs(const struct ks_adder *a, const struct ks_family *f,
+                      struct ks_family_exprs *j)
 {
     int rc = fill_filters(a, f, j);
 
@@ -98,26 +100,26 @@ static int fill_judge(const struct ks_adder *a, const struct ks_family *f, struc
     return rc < 0 ? rc : ks_lacks_init(&j->lacks, f, a->err);
 }
 
-static int add_judge(struct ks_adder *a, uint32_t i_family)
+static int add_exprs(struct ks_adder *a, uint32_t i_family)
 {
-    struct ks_judge **more, *j;
+    struct ks_family_exprs **more, *j;
     int rc;
 
-    if (i_family < a->n_judges && a->judges[i_family])
+    if (i_family < a->n_exprs && a->exprs[i_family])
         return 0;
-    more = realloc(a->judges, (i_family + 1) * sizeof *more);
+    more = realloc(a->exprs, (i_family + 1) * sizeof *more);
     j = calloc(1, sizeof *j);
     if (more)
-        a->judges = more;
+        a->exprs = more;
     if (!more || !j) {
         free(j);
         return ks_fail(a->err, KS_ENOMEM, "no memory for the rules of a family");
     }
-    while (a->n_judges <= i_family)
-        more[a->n_judges++] = NULL;
-    rc = fill_judge(a, &a->set->families[i_family], j);
+    while (a->n_exprs <= i_family)
+        more[a->n_exprs++] = NULL;
+    rc = fill_exprs(a, &a->set->families[i_family], j);
     if (rc < 0)
-        free_judge(j);
+        free_exprs(j);
     else
         more[i_family] = j;
     return rc;
@@ -156,7 +158,7 @@ static int take_family(struct ks_adder *a, uint32_t *i_out)
     else
         ks_family_release(f);
     *i_out = i;
-    return rc < 0 ? rc : add_judge(a, i);
+    return rc < 0 ? rc : add_exprs(a, i);
 }
 
 int ks_adder_family(struct ks_adder *a, struct ks_family *f, uint32_t *i_family_out)
@@ -264,7 +266,7 @@ static int test(const struct walk *w, const struct ks_expr *e, bool *out)
     return ks_expr_test(e, ks_family_name, &scope, out, w->a->err);
 }
 
-/* A whole combination: filtered, named, judged, kept. */
+/* A whole combination: filtered, named, checked, kept. */
 static int take(struct walk *w)
 {
     bool is_in = true;
@@ -329,7 +331,7 @@ static int step(struct walk *w, uint32_t t)
 
 int ks_adder_product(struct ks_adder *a, uint32_t i_family, const struct ks_product *p)
 {
-    struct walk w = { .a = a, .j = a->judges[i_family], .p = p, .i = { .i_family = i_family } };
+    struct walk w = { .a = a, .j = a->exprs[i_family], .p = p, .i = { .i_family = i_family } };
     int rc;
 
     w.f = &a->set->families[i_family];
@@ -358,19 +360,19 @@ uint64_t ks_adder_book_excluded(struct ks_adder *a)
 {
     uint64_t sum = 0;
 
-    for (uint32_t i = 0; i < a->n_judges; i++)
-        for (uint32_t r = 0; a->judges[i] && r < a->set->families[i].n_rules; r++) {
-            a->set->families[i].rules[r].n_excluded += a->judges[i]->n_excluded[r];
-            sum += a->judges[i]->n_excluded[r];
+    for (uint32_t i = 0; i < a->n_exprs; i++)
+        for (uint32_t r = 0; a->exprs[i] && r < a->set->families[i].n_rules; r++) {
+            a->set->families[i].rules[r].n_excluded += a->exprs[i]->n_excluded[r];
+            sum += a->exprs[i]->n_excluded[r];
         }
     return sum;
 }
 
 void ks_adder_release(struct ks_adder *a)
 {
-    for (uint32_t i = 0; i < a->n_judges; i++)
-        free_judge(a->judges[i]);
-    free(a->judges);
-    a->judges = NULL;
-    a->n_judges = 0;
+    for (uint32_t i = 0; i < a->n_exprs; i++)
+        free_exprs(a->exprs[i]);
+    free(a->exprs);
+    a->exprs = NULL;
+    a->n_exprs = 0;
 }

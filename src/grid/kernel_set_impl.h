@@ -14,15 +14,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct ks_judge; /* a family's expressions, parsed */
+struct ks_family_exprs; /* a family's expressions, parsed */
 
 struct ks_adder {
     struct ks_kernel_set *set;
     const struct ks_json *doc;
     const char *path; /* of the file */
     const char *filter;
-    struct ks_judge **judges; /* [n_judges] by i_family; NULL: not of this file */
-    uint32_t n_judges;
+    struct ks_family_exprs **exprs; /* [n_exprs] by i_family; NULL: not of this file */
+    uint32_t n_exprs;
     uint64_t n_filtered; /* instances that the filter dropped */
     struct ks_err *err;
 };
@@ -48,8 +48,8 @@ int ks_adder_family_file(struct ks_adder *a, const char *name, const struct ks_n
 /* A family that was made in memory, with a path and a name of its own. Takes it, also on failure:
  * *f is zero then. */
 int ks_adder_family(struct ks_adder *a, struct ks_family *f, uint32_t *i_family_out);
-/* All combinations that no rule forbids and that pass the filter. A rule is judged as soon as the
- * traits it names have their values: what it forbids costs nothing. */
+/* All combinations that no rule forbids and that pass the filter. A rule is evaluated as soon as
+ * the traits it names have their values: what it forbids costs nothing. */
 int ks_adder_product(struct ks_adder *a, uint32_t i_family, const struct ks_product *p);
 /* One combination; only i->value is read. */
 int ks_adder_instance(struct ks_adder *a, uint32_t i_family, const struct ks_instance *i);

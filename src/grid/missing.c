@@ -8,7 +8,7 @@
 #include <string.h>
 
 /* What is asked of each row. */
-struct judge {
+struct check {
     const struct ks_kernel_set *set;
     const struct ks_family *f;
     ks_concern_fn concerns;
@@ -16,7 +16,7 @@ struct judge {
 };
 
 /* What the CPU lacks. */
-static int judge_needs(const struct judge *j, struct ks_instance *i, struct ks_err *err)
+static int check_needs(const struct check *j, struct ks_instance *i, struct ks_err *err)
 {
     const struct ks_family *f = j->f;
     const char *flags = j->set->cpu_flags;
@@ -54,7 +54,7 @@ static bool is_arch_among(const char *arch, const char *names)
 }
 
 /* What the device of the set's arch cannot do. */
-static int judge_arch(const struct judge *j, struct ks_instance *i, struct ks_err *err)
+static int check_arch(const struct check *j, struct ks_instance *i, struct ks_err *err)
 {
     const struct ks_family *f = j->f;
     const char *arch = j->set->arch;
@@ -83,14 +83,14 @@ int ks_missing_find(const struct ks_kernel_set *set, const struct ks_family *f,
                     ks_concern_fn concerns, const void *ctx, struct ks_instance *i,
                     struct ks_err *err)
 {
-    const struct judge j = { set, f, concerns, ctx };
+    const struct check j = { set, f, concerns, ctx };
     int rc;
 
     i->missing[0] = '\0';
-    rc = judge_needs(&j, i, err);
+    rc = check_needs(&j, i, err);
     if (rc < 0 || !set->arch)
         return rc;
-    rc = judge_arch(&j, i, err);
+    rc = check_arch(&j, i, err);
     if (rc == 0 && !i->missing[0] && !f->source[0] && !set->has_plugin)
         snprintf(i->missing, sizeof i->missing,
                  "family %s has no kernel of its own: a plug-in supplies it", f->name);

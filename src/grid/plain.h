@@ -4,9 +4,9 @@
  * with a GPU and a C compiler is enough. docs/grid-file.md describes the form.
  *
  * What depends on the device is left open: for each instance the file says which `needs` and
- * `unsupported` entries of its family concern it, and the reader judges them by the arch it is
- * given. Kernel sources are named relative to the installed kernels/ where they lie below the folder
- * that holds it. */
+ * `unsupported` entries of its family concern it, and the reader checks them for the arch it is
+ * given. Kernel sources are named relative to the installed kernels/ where they lie below the
+ * folder that holds it. */
 #ifndef KS_GRID_PLAIN_H
 #define KS_GRID_PLAIN_H
 

@@ -191,7 +191,7 @@ static uint32_t level_of(const struct ks_family *f, const struct ks_expr *e)
     return (uint32_t)most;
 }
 
-static int judge(struct walk *w, uint32_t t, bool *is_out)
+static int evaluate(struct walk *w, uint32_t t, bool *is_out)
 {
     struct ks_family_scope scope = { w->s->f, &w->i };
     int rc = 0;
@@ -241,7 +241,7 @@ static int step(struct walk *w, uint32_t t)
                            "the set's values have too many combinations for T1 (export it as "
                            "JSON)");
         w->i.value[t] = s->value[t][k];
-        rc = judge(w, t, &is_out);
+        rc = evaluate(w, t, &is_out);
         if (rc == 0 && !is_out)
             rc = step(w, t + 1);
     }

@@ -67,7 +67,7 @@ static bool is_silent(uint64_t last_beat_ns, const struct ks_journal_here *here)
     return now > last_beat_ns && now - last_beat_ns >= KS_JOURNAL_SILENT_NS;
 }
 
-static void judge(struct ks_journal_owner *o, const struct ks_journal_here *here)
+static void classify(struct ks_journal_owner *o, const struct ks_journal_here *here)
 {
     o->is_same_host = is_same_host(&o->segment, here);
     if (o->is_closed)
@@ -102,7 +102,7 @@ int ks_journal_owner_from(const char *dir, const struct ks_journal_here *here,
         rc = ks_segment_scan(path, &how, NULL, err);
         o.last_beat_ns = signs.last_beat_ns;
         o.is_closed = signs.is_closed;
-        judge(&o, here);
+        classify(&o, here);
     }
     if (rc == 0)
         *out = o;

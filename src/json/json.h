@@ -95,6 +95,9 @@ void ks_jw_str(struct ks_jw *w, const char *key, const char *v); /* NULL: null *
 void ks_jw_int(struct ks_jw *w, const char *key, int64_t v);
 void ks_jw_u64(struct ks_jw *w, const char *key, uint64_t v);
 void ks_jw_real(struct ks_jw *w, const char *key, double v); /* round-trip exact; finite */
+/* A quantity that may be missing: null where it is negative or not finite. */
+void ks_jw_known(struct ks_jw *w, const char *key, double v);
+void ks_jw_id(struct ks_jw *w, const char *key, uint64_t id); /* 16 hex digits, a string */
 void ks_jw_bool(struct ks_jw *w, const char *key, bool v);
 void ks_jw_null(struct ks_jw *w, const char *key);
 /* A parsed node copied as it is. */

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "base/hash.h"
 #include "base/text.h"
 #include "json/json.h"
 #include "json/scan.h"
@@ -253,6 +254,22 @@ void ks_jw_real(struct ks_jw *w, const char *key, double v)
     /* "5.0" rather than "5": it reads back as the same kind of number. */
     snprintf(number, sizeof(number), "%s%s", text, strpbrk(text, ".e") ? "" : ".0");
     scalar(w, key, cJSON_CreateRaw(number));
+}
+
+void ks_jw_known(struct ks_jw *w, const char *key, double v)
+{
+    if (v >= 0 && isfinite(v))
+        ks_jw_real(w, key, v);
+    else
+        ks_jw_null(w, key);
+}
+
+void ks_jw_id(struct ks_jw *w, const char *key, uint64_t id)
+{
+    char text[17];
+
+    ks_hex64(id, text);
+    ks_jw_str(w, key, text);
 }
 
 void ks_jw_bool(struct ks_jw *w, const char *key, bool v)

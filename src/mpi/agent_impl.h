@@ -181,7 +181,7 @@ void ks_agent_drop_passes(struct ks_agent *a, const struct work *w);
 /* All cells of the block in work have been sent, only the anchor that closes it is left. */
 bool ks_agent_is_closing(const struct ks_agent *a);
 int ks_agent_end_lease(struct ks_agent *a, uint32_t i, struct ks_err *err);
-/* A record of a normal session has come: judge noise, settle the lease, keep the block's books. */
+/* A record of a normal session has come: flag noise, settle the lease, keep the block's books. */
 int ks_agent_take(struct ks_agent *a, const struct work *w, struct ks_record *r,
                   struct ks_err *err);
 /* The same for a record that is `ok` and clean: only its disturbance is added to what the worker
@@ -195,7 +195,7 @@ void ks_agent_settle(struct ks_agent *a, const struct work *w);
 /* A control: an alias that is measured all the same. */
 void ks_agent_mark_alias(const struct ks_agent *a, const struct work *w, struct ks_record *r);
 /* Set the disturbance and the flags that follow from the record itself. true: contaminated. */
-bool ks_agent_judge(const struct ks_agent *a, struct ks_record *r);
+bool ks_agent_flag_noise(const struct ks_agent *a, struct ks_record *r);
 
 /* agent.c */
 int ks_agent_emit(struct ks_agent *a, uint16_t type, struct ks_err *err); /* a->body */
@@ -253,6 +253,6 @@ void ks_suspects_accuse(struct ks_agent *a);
 void ks_suspects_explain(struct ks_record *r);
 /* All of them have run. One guilty: its record counts, the others' stand as evidence beside their
  * first. None guilty: the suspicion stays on all, as a flag. */
-int ks_suspects_judge(struct ks_agent *a, struct ks_err *err);
+int ks_suspects_settle(struct ks_agent *a, struct ks_err *err);
 
 #endif

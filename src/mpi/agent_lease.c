@@ -113,7 +113,8 @@ static int take_anchor(struct ks_agent *a, const struct work *w, struct ks_recor
     struct block *b = &a->block;
     struct lease *l = &a->leases[w->i_lease];
     b->is_waiting = false;
-    bool is_dirty = ks_agent_judge(a, r) || r->outcome == KS_O_UNTRUSTED; /* both may be noise */
+    bool is_dirty =
+        ks_agent_flag_noise(a, r) || r->outcome == KS_O_UNTRUSTED; /* both may be noise */
     int rc = ks_agent_emit_record(a, r, err);
     if (rc < 0)
         return rc;
@@ -188,7 +189,7 @@ double ks_agent_disturbance(const struct ks_agent *a, const struct ks_record_hea
     return ks_noise_disturbance(&n, &a->c.noise, why_out);
 }
 
-bool ks_agent_judge(const struct ks_agent *a, struct ks_record *r)
+bool ks_agent_flag_noise(const struct ks_agent *a, struct ks_record *r)
 {
     struct ks_record_head h;
     const char *why = NULL;
@@ -227,7 +228,7 @@ int ks_agent_take(struct ks_agent *a, const struct work *w, struct ks_record *r,
     a->block.rec.n_cells++;
     if (ks_recover_is_doubtful(a, w, r))
         return ks_recover_doubt(a, w, r, err);
-    bool is_dirty = ks_agent_judge(a, r);
+    bool is_dirty = ks_agent_flag_noise(a, r);
     const uint32_t retries =
         w->n_visit ? 0 : a->c.grid->job.contention.retries; /* or a visit more */
     if (is_dirty && w->n_dirty < retries && !a->is_draining) {

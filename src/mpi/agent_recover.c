@@ -514,7 +514,7 @@ int ks_recover_record(struct ks_agent *a, const struct work *w, struct ks_record
     (void)w;
     if (a->session.kind == SESSION_RETRY && v->needs_canary) /* said by a device that is wrong */
         return 0;
-    (void)ks_agent_judge(a, r);
+    (void)ks_agent_flag_noise(a, r);
     v->verdicts[slot] = copy_record(r, err);
     return v->verdicts[slot] ? 0 : KS_ENOMEM;
 }
@@ -546,7 +546,7 @@ int ks_recover_next(struct ks_agent *a, bool *is_ready_out, struct ks_err *err)
     }
     *is_ready_out = false;
     v->is_on = false;
-    return ks_suspects_judge(a, err);
+    return ks_suspects_settle(a, err);
 }
 
 void ks_recover_forget(struct ks_agent *a)

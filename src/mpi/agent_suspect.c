@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* agent_suspect.c - what a dead worker had completed before: who may have killed it, and the
- * judgement once each of them has run alone between sentinels. */
+ * verdict once each of them has run alone between sentinels. */
 #include "mpi/agent_impl.h"
 
 #include <stdio.h>
@@ -85,7 +85,7 @@ static bool is_convicted(const struct ks_record *r)
     return ks_outcome_is_abnormal(r->outcome);
 }
 
-int ks_suspects_judge(struct ks_agent *a, struct ks_err *err)
+int ks_suspects_settle(struct ks_agent *a, struct ks_err *err)
 {
     struct recovery *v = &a->recovery;
     uint32_t n_guilty = 0;

@@ -133,8 +133,8 @@ static int settle_doubt(struct ks_coord *c, uint32_t i, struct ks_err *err)
     return r->n_asked ? 0 : doubt(c, i, false, err);
 }
 
-static int judge(struct ks_coord *c, const struct ks_bad_cell *b, uint32_t outcome,
-                 bool is_confirmed, struct ks_err *err)
+static int settle_outcome(struct ks_coord *c, const struct ks_bad_cell *b, uint32_t outcome,
+                          bool is_confirmed, struct ks_err *err)
 {
     struct rank *r = b->rank == KS_NO_DEVICE ? NULL : &c->ranks[b->rank];
     if (!r)
@@ -218,7 +218,7 @@ int ks_coord_weigh(struct ks_coord *c, uint32_t from, uint32_t ip, uint32_t ii,
     if (was && was->rank != from) {
         struct ks_bad_cell b = *was;
         was->is_asked = false;
-        rc = judge(c, &b, r->outcome, is_confirmed, err);
+        rc = settle_outcome(c, &b, r->outcome, is_confirmed, err);
     } else if (was && was->is_asked && was->rank != KS_NO_DEVICE) {
         c->ranks[from].n_asked--; /* its own further attempt was first, of a suspect, say */
         was->is_asked = false;
@@ -239,7 +239,7 @@ int ks_coord_was_condemned(struct ks_coord *c, uint32_t ip, uint32_t ii, struct 
         return 0;
     struct ks_bad_cell b = *was;
     ks_bad_drop(&c->bad, was);
-    return judge(c, &b, KS_O_WORKER_LOST, false, err);
+    return settle_outcome(c, &b, KS_O_WORKER_LOST, false, err);
 }
 
 int ks_coord_ask_again(struct ks_coord *c, uint32_t ip, uint32_t ii,

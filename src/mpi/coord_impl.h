@@ -88,6 +88,7 @@ struct noise_books { /* why attempts of this life are contaminated */
         uint64_t n;
     } cause[NOISE_CAUSES];
     uint32_t n_causes;
+    uint64_t n_others; /* attempts with other causes than these */
     bool has_told;
 };
 

@@ -29,7 +29,7 @@ void ks_coord_warn_busy(const struct ks_coord *c, uint32_t rank, const struct ks
             100 * most->stolen);
 }
 
-/* Texts come from records: those beyond the list are counted together, in its last place. */
+/* Texts come from records: causes that the list has no place for are counted together. */
 static void count_cause(struct noise_books *n, const char *reason)
 {
     const size_t skip = strlen(REASON);
@@ -38,8 +38,10 @@ static void count_cause(struct noise_books *n, const char *reason)
 
     while (i < n->n_causes && strcmp(n->cause[i].text, why) != 0)
         i++;
-    if (i == NOISE_CAUSES)
-        i = NOISE_CAUSES - 1;
+    if (i == NOISE_CAUSES) {
+        n->n_others++;
+        return;
+    }
     if (i == n->n_causes)
         snprintf(n->cause[n->n_causes++].text, sizeof(n->cause[i].text), "%s", why);
     n->cause[i].n++;
@@ -48,8 +50,11 @@ static void count_cause(struct noise_books *n, const char *reason)
 static void put_causes(const struct noise_books *n, struct ks_buf *to)
 {
     for (uint32_t i = 0; i < n->n_causes; i++)
-        ks_buf_printf(to, "%s%s (%llu attempts)", i ? ", " : "", n->cause[i].text,
-                      (unsigned long long)n->cause[i].n);
+        ks_buf_printf(to, "%s%s (%llu attempt%s)", i ? ", " : "", n->cause[i].text,
+                      (unsigned long long)n->cause[i].n, n->cause[i].n == 1 ? "" : "s");
+    if (n->n_others)
+        ks_buf_printf(to, ", other causes (%llu attempt%s)", (unsigned long long)n->n_others,
+                      n->n_others == 1 ? "" : "s");
 }
 
 static void tell(const struct ks_coord *c, const struct ks_ledger_counts *n, const char *advice)

@@ -257,13 +257,13 @@ int ks_coord_race_heard(struct ks_coord *c, const struct ks_record *r, struct ks
     return rc == 0 && ks_coord_race_wants(c, &head) ? ks_coord_race_take(c, r, err) : rc;
 }
 
-/* ---- judgements ---- */
+/* ---- decisions ---- */
 
-int ks_coord_race_judge(struct ks_coord *c, struct race_book *b, struct ks_err *err)
+int ks_coord_race_decide(struct ks_coord *c, struct race_book *b, struct ks_err *err)
 {
     struct ks_race_spread *pool =
         ks_coord_race_pool(c, b->device_id, class_of(c, b->i_problem), err);
-    int rc = pool ? ks_race_judge(b->race, pool, &b->verdict, err) : KS_ENOMEM;
+    int rc = pool ? ks_race_decide(b->race, pool, &b->verdict, err) : KS_ENOMEM;
 
     if (rc < 0)
         return rc;
@@ -289,7 +289,7 @@ int ks_coord_race_move(struct ks_coord *c, struct race_book *b, uint64_t device_
     b->n_futile = 0;
     ks_race_move(b->race, device_id);
     ks_race_pilots(b->race, has_pilots(c, b) ? PILOTS : 0);
-    return ks_coord_race_judge(c, b, err);
+    return ks_coord_race_decide(c, b, err);
 }
 
 static void put_verdict(const struct ks_coord *c, const struct race_book *b, uint32_t stop,
@@ -412,7 +412,7 @@ int ks_coord_race_end(struct ks_coord *c, struct race_book *b, uint32_t stop, st
     return 0;
 }
 
-/* Judged for the first time. */
+/* Evaluated for the first time. */
 static int open_race(struct ks_coord *c, struct race_book *b, struct ks_err *err)
 {
     struct race_books *r = &c->races;
@@ -502,7 +502,7 @@ int ks_coord_race_cut(struct ks_coord *c, struct ks_err *err)
         if (!b->is_begun)
             rc = open_race(c, b, err);
         else if (b->has_news)
-            rc = ks_coord_race_judge(c, b, err);
+            rc = ks_coord_race_decide(c, b, err);
         if (rc == 0) /* without the rest of round 0 nothing is settled */
             rc = write_verdict(c, b, is_complete && b->verdict.stop ? b->verdict.stop : KS_RACE_CUT,
                                err);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* coord_race.h - rounds beyond the first: the coordinator's races (race/race.h), one per problem
- * that has begun. Shared by coord_race.c (observations, judgements), coord_visit.c (visits as
+ * that has begun. Shared by coord_race.c (observations, decisions), coord_visit.c (visits as
  * leases) and coord_rebuild.c (what earlier lives have recorded).
  *
- *     first record of a problem -> book; round 0 complete -> begun, judged
- *       -> visit asked of the scheduler -> lease -> its end: judged -> next visit, or ended
+ *     first record of a problem -> book; round 0 complete -> begun, evaluated
+ *       -> visit asked of the scheduler -> lease -> its end: evaluated -> next visit, or ended
  *
  * A book is dropped when its race has ended: its verdict is in the journal (KS_F_RACE), its part of
  * the pooled spread in the pools. */
@@ -25,7 +25,7 @@ struct race_book {
     uint64_t device_id;            /* whose visits count, once begun */
     uint64_t last_device, last_ns; /* of the newest record of a visit, when it began; 0: none */
     bool is_begun;
-    bool has_news;  /* observations since it was judged last */
+    bool has_news;  /* observations since it was evaluated last */
     uint64_t lease; /* of the visit in flight; 0: none. Set by ks_coord_visit_hold */
     struct race_book *next_in_bucket;
     uint32_t n_clean;  /* records of the visit in flight that are neither contaminated nor
@@ -94,7 +94,7 @@ int ks_coord_race_refute(struct ks_coord *c, const struct ks_record_head *r, str
 int ks_coord_race_heard(struct ks_coord *c, const struct ks_record *r, struct ks_err *err);
 /* Races whose round 0 is complete begin. */
 int ks_coord_race_begin(struct ks_coord *c, bool is_forced, uint64_t now_ns, struct ks_err *err);
-int ks_coord_race_judge(struct ks_coord *c, struct race_book *b, struct ks_err *err);
+int ks_coord_race_decide(struct ks_coord *c, struct race_book *b, struct ks_err *err);
 /* From now on the visits on another device count. */
 int ks_coord_race_move(struct ks_coord *c, struct race_book *b, uint64_t device_id,
                        struct ks_err *err);

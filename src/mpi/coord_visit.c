@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* coord_visit.c - visits: asked of the scheduler, given as leases, judged when they have ended. */
+/* coord_visit.c - visits: asked of the scheduler, given as leases, evaluated when they have ended.
+ */
 #include "base/clock.h"
 #include "mpi/coord_impl.h"
 #include "sched/cost.h"
@@ -102,7 +103,7 @@ int ks_coord_visit_lease(struct ks_coord *c, uint32_t rank, const struct ks_leas
     int rc = b ? follow(c, b, rank, err) : 0;
 
     if (rc == 0 && b && b->has_news) /* an instance has failed meanwhile, or has a new attempt */
-        rc = ks_coord_race_judge(c, b, err);
+        rc = ks_coord_race_decide(c, b, err);
     if (rc < 0)
         return rc;
     if (!b || b->verdict.stop != KS_RACE_OPEN) { /* settled by what a lost device said last */
@@ -173,7 +174,7 @@ int ks_coord_visit_end(struct ks_coord *c, uint64_t lease, bool is_given_again, 
         return 0;
     round = b->verdict.next_round;
     ks_coord_visit_hold(c, b, 0);
-    rc = ks_coord_race_judge(c, b, err);
+    rc = ks_coord_race_decide(c, b, err);
     if (rc < 0 || c->is_draining)
         return rc;
     b->n_futile = b->verdict.next_round == round || !b->n_clean ? b->n_futile + 1 : 0;

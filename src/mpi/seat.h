@@ -43,7 +43,7 @@ int ks_seat_card(const struct ks_job *job, struct ks_warden *warden, struct ks_b
 
 /* The arch of this job is to be asked of a device: "native" on a GPU. */
 bool ks_seat_is_asked(const struct ks_job *job);
-/* Then it becomes that of the first device on the card, and instances can be judged. KS_EINVAL:
+/* Then it becomes that of the first device on the card, and instances can be checked. KS_EINVAL:
  * there is none; says why, and what to write instead. */
 int ks_seat_native(struct ks_job *job, const struct ks_bind_card *card, struct ks_err *err);
 

@@ -335,7 +335,7 @@ int ks_race_collect(struct ks_race *race, struct ks_err *err)
         free(members);
         free(values);
         scratch_release(&w);
-        return ks_fail(err, KS_ENOMEM, "out of memory judging a race of %zu instances", n);
+        return ks_fail(err, KS_ENOMEM, "out of memory evaluating a race of %zu instances", n);
     }
     free(race->members);
     free(race->values);

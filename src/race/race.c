@@ -180,8 +180,8 @@ int ks_race_add(struct ks_race *race, const struct ks_race_seen *seen, struct ks
     return rc;
 }
 
-int ks_race_judge(struct ks_race *race, const struct ks_race_spread *pool,
-                  struct ks_race_verdict *out, struct ks_err *err)
+int ks_race_decide(struct ks_race *race, const struct ks_race_spread *pool,
+                   struct ks_race_verdict *out, struct ks_err *err)
 {
     static const struct ks_race_spread none = { .paired = { .freedom = 0 } };
     const struct ks_race_prior *prior = &race->config.prior;

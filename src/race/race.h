@@ -36,7 +36,7 @@
  * How a caller uses it:
  *     ks_race_create, ks_race_add for each record of role cell (round 0 too, any order)
  *     once round 0 is complete, and again after each visit:
- *         ks_race_judge(race, pool, &verdict)     pool: of the device and class, races' own
+ *         ks_race_decide(race, pool, &verdict)     pool: of the device and class, races' own
  *         ks_race_spread_sub(pool, &old part); ks_race_spread_add(pool, &verdict.spread)
  *         verdict.stop == KS_RACE_OPEN: lease what ks_race_wanted says, as round verdict.next_round
  *     a sweep that ends before (drain, --max-time) writes KS_RACE_CUT for an open race. */
@@ -157,18 +157,18 @@ size_t ks_race_n_seen(struct ks_race *race);
 /* Sets n_pilots of the config, which may be known only when records are. */
 void ks_race_pilots(struct ks_race *race, uint32_t n_pilots);
 
-/* ks_race_judge() - decides everything from the observations.
+/* ks_race_decide() - decides everything from the observations.
  * @pool [in] spread of the race's device and class; NULL: the prior alone
  * Returns 0; KS_ENOMEM, and neither verdict nor members change. */
-int ks_race_judge(struct ks_race *race, const struct ks_race_spread *pool,
-                  struct ks_race_verdict *out, struct ks_err *err);
+int ks_race_decide(struct ks_race *race, const struct ks_race_spread *pool,
+                   struct ks_race_verdict *out, struct ks_err *err);
 
-/* The next visit as of the last ks_race_judge: contenders (and pilots), max_visit of them, in a
+/* The next visit as of the last ks_race_decide: contenders (and pilots), max_visit of them, in a
  * seeded order that changes with the round, forwards and backwards in turn, `passes` times each.
  * @out [out] [cap], may be NULL when cap is 0. Returns how many there are; 0 when stopped. */
 size_t ks_race_wanted(const struct ks_race *race, uint64_t *out, size_t cap);
 
-/* All instances seen, by ascending id, as of the last ks_race_judge. */
+/* All instances seen, by ascending id, as of the last ks_race_decide. */
 size_t ks_race_n_members(const struct ks_race *race);
 void ks_race_member_at(const struct ks_race *race, size_t i, struct ks_race_member *out);
 

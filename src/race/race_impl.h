@@ -21,7 +21,7 @@ struct ks_race {
     struct ks_race_config config;
     struct ks_race_seen *seen; /* sorted and united up to n_sorted */
     size_t n_seen, n_sorted, cap;
-    /* as of the last ks_race_judge */
+    /* as of the last ks_race_decide */
     struct ks_race_member *members; /* ascending id */
     struct value *values;           /* beside members */
     size_t n_members;
@@ -44,7 +44,7 @@ int ks_race_collect(struct ks_race *race, struct ks_err *err);
 
 uint64_t ks_race_spent(const struct ks_race *race); /* kernel time of visits */
 
-/* judge.c: estimated difference of logs of two members, members[i] minus members[k] */
+/* decide.c: estimated difference of logs of two members, members[i] minus members[k] */
 struct gap {
     double mean, sd, freedom;
     uint32_t n_visits; /* 0: from round 0 */

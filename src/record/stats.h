@@ -38,7 +38,7 @@ bool ks_stats_tie(const struct ks_stats *a, const struct ks_stats *b, double dri
  * launches were checked and none was wrong: 1 - 0.05^(1 / n_checked). */
 double ks_wrong_launch_share_ucb95(uint32_t n_checked);
 
-/* Contamination, judged against limits of the job and the idle baseline; pure. */
+/* Contamination, compared with limits of the job and the idle baseline; pure. */
 struct ks_noise_limits {
     double switches_per_s, stolen, canary;   /* limits above the baseline */
     double idle_switches_per_s, idle_stolen; /* baseline; < 0 unknown = 0 */

@@ -11,13 +11,15 @@
 #define USUAL_SAMPLE_S   20e-6
 #define VERIFY_CALLS     4 /* exact data twice, the poisoned sample, the pass that restores */
 #define HANDLING_S       0.002
-#define EXTRA_GPU_S      0.08 /* a warm-up until times are flat, telemetry (measured on an H100) */
+#define EXTRA_GPU_S      0.05 /* warm-up, telemetry, more launches to verify (measured on an H100) */
 #define USUAL_VISITS     4    /* of a problem, and the instances in one */
 #define USUAL_CONTENDERS 5
 #define PASSES           2
 #define ANCHORS          2
-#define CALLS_EXTRA      6  /* beside the samples, as the worker's own deadline has them */
-#define ALLOWANCE_S      10 /* likewise, for everything that is no call */
+#define CALLS_EXTRA      6     /* beside the samples, as the worker's own deadline has them */
+#define RECORD_BYTES     700.0 /* with the cell's row in results.h5 */
+#define SAMPLE_BYTES     11.0  /* 8 in the journal, about 3 compressed in results.h5 */
+#define ALLOWANCE_S      10    /* likewise, for everything that is no call */
 
 struct ks_cost_rates ks_cost_rates(const struct ks_job *job)
 {
@@ -33,16 +35,20 @@ double ks_cost_call_s(const struct ks_cost_rates *r, double flops, double bytes)
     return fmax(flops / r->flops_per_s, bytes / r->bytes_per_s) + r->call_s;
 }
 
+static double sample_s(const struct ks_job_measure *m, double call_s)
+{
+    return fmax(call_s, m->min_sample_us > 0 ? m->min_sample_us * 1e-6 : USUAL_SAMPLE_S);
+}
+
 /* Until the interval is narrow enough, but within the job's limits. */
 static double timing_s(const struct ks_job_measure *m, double call_s)
 {
-    double least_s = m->min_sample_us > 0 ? m->min_sample_us * 1e-6 : USUAL_SAMPLE_S;
-    double sample_s = fmax(call_s, least_s);
+    double one_s = sample_s(m, call_s);
     double root = m->target_rse > 0 ? USUAL_SPREAD / m->target_rse : INFINITY;
-    double wanted_s = sample_s * root * root + LEAST_TIMING_S;
-    double most_s = fmin(m->max_ms * 1e-3, sample_s * m->max_samples);
+    double wanted_s = one_s * root * root + LEAST_TIMING_S;
+    double most_s = fmin(m->max_ms * 1e-3, one_s * m->max_samples);
 
-    return fmax(fmin(wanted_s, most_s), sample_s * m->min_samples);
+    return fmax(fmin(wanted_s, most_s), one_s * m->min_samples);
 }
 
 double ks_cost_cell_s(const struct ks_job_measure *m, double call_s)
@@ -51,18 +57,38 @@ double ks_cost_cell_s(const struct ks_job_measure *m, double call_s)
            HANDLING_S;
 }
 
-double ks_cost_work_s(const struct ks_job *job, double flops, double bytes, double width)
+static double call_s(const struct ks_job *job, double flops, double bytes, double width)
 {
     struct ks_cost_rates r = ks_cost_rates(job);
 
     r.flops_per_s *= r.wide * pow(fmin(width / r.lanes, 1), NARROWNESS);
-    return ks_cost_cell_s(&job->measure, ks_cost_call_s(&r, flops, bytes)) + r.extra_s;
+    return ks_cost_call_s(&r, flops, bytes);
+}
+
+double ks_cost_work_s(const struct ks_job *job, double flops, double bytes, double width)
+{
+    return ks_cost_cell_s(&job->measure, call_s(job, flops, bytes, width)) +
+           ks_cost_rates(job).extra_s;
 }
 
 double ks_cost_problem_s(const struct ks_job *job, const struct ks_problem *p)
 {
     return ks_cost_work_s(job, ks_problem_flops(p), ks_problem_min_bytes(p),
                           (double)ks_problem_group_width(p));
+}
+
+double ks_cost_attempt_bytes(const struct ks_job *job, const struct ks_problem *p)
+{
+    const struct ks_job_measure *m = &job->measure;
+    const double call = call_s(job, ks_problem_flops(p), ks_problem_min_bytes(p),
+                               (double)ks_problem_group_width(p));
+
+    return RECORD_BYTES + SAMPLE_BYTES * timing_s(m, call) / sample_s(m, call);
+}
+
+double ks_cost_most_attempt_bytes(const struct ks_job *job)
+{
+    return RECORD_BYTES + SAMPLE_BYTES * job->measure.max_samples;
 }
 
 double ks_cost_visit_s(const struct ks_job_measure *m, uint32_t n_cells, double kernel_s)

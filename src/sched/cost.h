@@ -36,6 +36,15 @@ double ks_cost_n_visits(const struct ks_job *job);
  * where the job asks for none. */
 double ks_cost_visits_s(const struct ks_job *job, double cell_s);
 
+/* Bytes on disk of one attempt to measure a cell of this problem, in the journal and in results.h5
+ * together: a record and its samples. Measured: docs/measured/bench-store.txt and a run of
+ * jobs/quickstart.json. */
+double ks_cost_attempt_bytes(const struct ks_job *job, const struct ks_problem *p);
+/* The same with max_samples samples. */
+double ks_cost_most_attempt_bytes(const struct ks_job *job);
+/* Of a cell that is not measured: unsupported, an alias, left out. */
+#define KS_COST_ROW_BYTES 500.0
+
 /* Of a run of a program, until the first ones have ended: nothing is known of it. */
 #define KS_COST_PROGRAM_S 10.0
 

@@ -311,7 +311,7 @@ int ks_bind(const struct ks_bind_card *cards, uint32_t n, const struct ks_bind_r
     for (uint32_t i = 0; i < n; i++)
         describe_seat(&b, i, &seats_out[i]);
     find_spare(&b, seats_out);
-    ks_bind_judge(&b, map_out);
+    ks_bind_check(&b, map_out);
 out:
     ks_match_release(&b.place);
     ks_match_release(&b.core);

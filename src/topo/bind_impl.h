@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* bind_impl.h - the seating in work, shared by bind.c (who sits where) and bind_judge.c (whether
+/* bind_impl.h - the seating in work, shared by bind.c (who sits where) and bind_check.c (whether
  * that may be); private to src/topo. */
 #ifndef KS_TOPO_BIND_IMPL_H
 #define KS_TOPO_BIND_IMPL_H
@@ -26,6 +26,6 @@ struct ks_bind {
 };
 
 /* Fills the map's refusal and what is unused. */
-void ks_bind_judge(const struct ks_bind *b, struct ks_bind_map *map);
+void ks_bind_check(const struct ks_bind *b, struct ks_bind_map *map);
 
 #endif

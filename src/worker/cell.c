@@ -318,7 +318,7 @@ static bool is_as_made(struct cell *c, char *reason_out, size_t cap, int *rc_out
 }
 
 /* A result may be right and its time still not that of the work. */
-static void judge_time(struct cell *c)
+static void check_time(struct cell *c)
 {
     struct ks_worker *w = c->w;
     struct ks_record *r = &w->rec;
@@ -517,7 +517,7 @@ static void run_cell(struct cell *c)
     if (c->has_run && !w->is_lost)
         poison_results(c);
     check_sentinel(c);
-    judge_time(c);
+    check_time(c);
     if (w->rec.outcome == KS_O_NONE)
         ks_cell_end_as(c, KS_O_OK, 0, "");
     if (w->setup.is_sentinel && c->sentinel == NULL)

@@ -132,7 +132,7 @@ static struct ks_round_times times_of(const struct cell *c)
 }
 
 /* Whether what was timed is what was verified, as far as times tell. */
-static int judge_times(struct cell *c, struct ks_err *err)
+static int check_times(struct cell *c, struct ks_err *err)
 {
     struct ks_worker *w = c->w;
     struct ks_round_times t = times_of(c);
@@ -159,6 +159,6 @@ int ks_cell_verify(struct cell *c, struct ks_err *err)
     int rc = c->w->dev->ops->is_virtual ? 0 : ks_cell_check_guards(c, err);
 
     if (rc == 0 && verifies_real(c->w))
-        rc = judge_times(c, err);
+        rc = check_times(c, err);
     return rc;
 }

@@ -175,7 +175,7 @@ static int run_rounds(struct sim *s, struct ks_race_spread *pool, uint64_t *orde
     while (rc == 0) {
         size_t n;
 
-        rc = ks_race_judge(s->race, pool, v, err);
+        rc = ks_race_decide(s->race, pool, v, err);
         if (rc < 0)
             break;
         ks_race_spread_sub(pool, &part);

@@ -90,6 +90,12 @@ refused=$(ksweep status host --json | sed -n 's/^ *"unsupported": \([0-9]*\).*/\
 ksweep plan "$tiny_job" --cache "$tiny_cache" >plan
 told=$(awk '/cannot run on/ { for (i = 1; i < NF; i++) if ($(i + 1) == "cannot") n += $i } / more are unsupported/ { n += $1 } END { print n }' plan)
 is "$told" "$refused" "plan tells all $refused of $n cells that are unsupported"
+has=$(du -cb host/journal host/results.h5 | awk 'END { print $1 }')
+ok 'plan tells how much disk the run has needed' awk -v has="$has" '
+    / MiB of disk for the results/ { least = $2; most = $11; n++ }
+    END { exit !(n == 1 && least * 1048576 * 4 > has && has < (most + 0.1) * 1048576) }' plan
+unlike "$(cat plan)" 'builds in the cache' 'and none for builds that are there'
+like "$(ksweep plan "$tiny_job" --cache none)" '[0-9.]+ MiB for builds in the cache' 'or how much for those that are not'
 like "$(ksweep plan "$tiny_job" --cache none)" 'refuse is not known: nothing is built yet' 'or that it does not know'
 sed "s#\.\./\.\./kernels#$KSWEEP_SOURCE_DIR/kernels#; s#tiny.csv#$KSWEEP_SOURCE_DIR/tests/data/tiny.csv#" "$tiny_job" >here.json
 sed 's/"vector_bytes <= 32"/"vector_bytes == 64"/' here.json >wide.json

@@ -199,7 +199,8 @@ ksweep slurm "$tiny_job" --nodes 1 --chain --out swept --script job.sbatch
 rm -rf swept
 script LEFT=10:00 SRUN=drained
 is "$? $(told '^sbatch .*job.sbatch')" '0 1' 'with --chain its successor is submitted'
-ksweep slurm quickstart --cache none --script job.sbatch
+ksweep slurm quickstart --cache 'no ne' --script job.sbatch
+like "$(grep '^ks_options=' job.sbatch)" "^ks_options=\( --cache '/.*/no ne' \)" 'the cache goes to the run, by its full path'
 ok 'an installed job, by its bare name: the script has its file' bash -c "$(grep '^job=/' job.sbatch)"'
 test -r "$job"'
 rc_is 2 'a walltime that can never work is refused' ksweep slurm "$tiny_job" --walltime 5m

@@ -87,7 +87,7 @@ struct ks_race_verdict race_kit_judge(struct ks_race *race)
     struct ks_race_verdict v;
     struct ks_err err;
 
-    if (ks_race_judge(race, NULL, &v, &err) < 0)
+    if (ks_race_decide(race, NULL, &v, &err) < 0)
         fail_msg("%s", err.text);
     return v;
 }

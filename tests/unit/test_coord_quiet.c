@@ -2,6 +2,7 @@
 /* The coordinator beside a timing worker: when it commits, and when it has to look at others. */
 #include "coord_bench.h"
 
+#include "mpi/coord_impl.h"
 #include "record/frame.h"
 
 #include <setjmp.h>
@@ -216,6 +217,37 @@ static void tell_device(double switches_per_s, double stolen)
     ks_buf_release(&body);
 }
 
+/* Four causes are told by their names, the others together. */
+static void test_causes(void **state)
+{
+    static const char *const why[] = { "a", "b", "c", "d", "e", "f", "b" };
+    static struct ks_record r;
+    (void)state;
+    sim_open_by_hand(m, "ok", 1, 2);
+    m->log.level = KS_WARN;
+    m->log.copy = tmpfile();
+    assert_non_null(m->log.copy);
+    turns(2);
+    for (size_t i = 0; i < sizeof(why) / sizeof(why[0]); i++) {
+        ks_record_init(&r);
+        r.role = KS_ROLE_CELL;
+        r.outcome_flags = KS_FL_CONTAMINATED;
+        snprintf(r.reason, sizeof(r.reason), "contaminated: %s", why[i]);
+        ks_coord_note_noise(m->coord, &r);
+    }
+    sim_announce(m, 1, problem(0), m->grid->instances[0].id, 1);
+    assert_int_equal(
+        sim_done(m, 1, problem(0), m->grid->instances[0].id, 1, KS_O_OK, KS_FL_CONTAMINATED, NULL),
+        0);
+    ks_coord_tell_noise(m->coord, "ksweep again");
+    assert_int_equal(n_told("a (1 attempt), b (2 attempts), c (1 attempt), d (1 attempt), "
+                            "other causes (3 attempts)"),
+                     1);
+    fclose(m->log.copy);
+    m->log.copy = NULL;
+    sim_close(m);
+}
+
 /* A warning at the start, one once a third of the rows are contaminated, one at the end. */
 static void test_busy_machine(void **state)
 {
@@ -255,9 +287,10 @@ static void test_busy_machine(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_busy_machine),     cmocka_unit_test(test_quiet_commits),
-        cmocka_unit_test(test_quiet_bytes),      cmocka_unit_test(test_repeats_are_a_cost),
-        cmocka_unit_test(test_what_others_need), cmocka_unit_test(test_cells_of_others),
+        cmocka_unit_test(test_busy_machine),       cmocka_unit_test(test_causes),
+        cmocka_unit_test(test_quiet_commits),      cmocka_unit_test(test_quiet_bytes),
+        cmocka_unit_test(test_repeats_are_a_cost), cmocka_unit_test(test_what_others_need),
+        cmocka_unit_test(test_cells_of_others),
     };
     return cmocka_run_group_tests(tests, set_up, sim_free);
 }

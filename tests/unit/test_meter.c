@@ -63,6 +63,25 @@ static void test_ticks(void **state)
     }
 }
 
+static void test_steady(void **state)
+{
+    static const struct {
+        double first_mhz, last_mhz;
+        bool is_steady;
+    } t[] = { { 1980, 1965, true },
+              { 1980, 1950, false },
+              { 1950, 1980, false },
+              { KS_UNKNOWN, 1980, true },
+              { KS_UNKNOWN, KS_UNKNOWN, true } };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
+        const struct ks_meter m = { .first_mhz = t[i].first_mhz, .last_mhz = t[i].last_mhz };
+
+        assert_int_equal(ks_meter_is_steady(&m, 0.01), t[i].is_steady);
+    }
+}
+
 /* Without a reading nothing is known. */
 static void test_none(void **state)
 {
@@ -76,7 +95,8 @@ static void test_none(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_ticks), cmocka_unit_test(test_none) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_ticks), cmocka_unit_test(test_steady),
+                                        cmocka_unit_test(test_none) };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -586,7 +586,7 @@ static void no_memory_changes_nothing(void **state)
         fault_arm(n);
         rc = ks_race_create(&c, &race, &err);
         if (rc == 0 && (rc = ks_race_add(race, &s, &err)) == 0)
-            rc = ks_race_judge(race, NULL, &v, &err);
+            rc = ks_race_decide(race, NULL, &v, &err);
         has_failed = fault_disarm();
         assert_int_equal(rc, has_failed ? KS_ENOMEM : 0);
         assert_int_equal(v.label, has_failed ? 77 : 9);

@@ -12,6 +12,7 @@
 #include "analysis/report/page.h"
 #include "analysis/report/timeline.h"
 #include "analysis_kit.h"
+#include "grid/family.h"
 #include "trace/reader.h"
 #include "json/json.h"
 
@@ -133,6 +134,10 @@ static void text_says_everything(void **state)
     assert_true(has(&b, "One fixed instance would reach 41 % of the best: choosing per problem "
                         "pays 2.4 times"));
     assert_true(has(&b, "b0|<b>\\n  ")); /* a name is one line */
+    assert_false(has(&b, "b1 0000000000000002"));
+    best[1].shares_name = true;
+    assert_int_equal(ks_report_text(&s, &b, NULL), 0);
+    assert_true(has(&b, "b1 0000000000000002"));
     ks_buf_release(&b);
 }
 
@@ -362,6 +367,52 @@ static void a_million_cells_fit(void **state)
     ks_page_release(&page);
 }
 
+/* A name of as many characters as it may have, each of which takes 6 bytes in the page. */
+static const char *long_name(char *out, size_t cap)
+{
+    memset(out, '<', cap - 1);
+    out[cap - 1] = '\0';
+    return out;
+}
+
+enum { N_LONG = 12000 }; /* instances */
+
+static void long_hostile_names_fit(void **state)
+{
+    const struct place *p = *state;
+    char name[KS_NAME_MAX], instance[KS_INSTANCE_NAME], reason[4096];
+    struct ks_page page = { 0 };
+    struct ks_buf b;
+
+    make_hostile(p);
+    load_page(&page, p->file);
+    grow_page(&page, 8000, 20);
+    ((struct ks_problem_ref *)(uintptr_t)page.summary.problems[0].problem)->name =
+        long_name(name, sizeof(name));
+    page.instances = realloc(page.instances, N_LONG * sizeof(*page.instances));
+    assert_non_null(page.instances);
+    for (size_t i = 0; i < N_LONG; i++)
+        page.instances[i] = (struct ks_page_instance){
+            .id = i + 1, .name = long_name(instance, sizeof(instance)), .n_rows = 1
+        };
+    page.n_instances = N_LONG;
+    free(page.reasons.text[page.groups[0].reason]);
+    page.reasons.text[page.groups[0].reason] = strdup(long_name(reason, sizeof(reason)));
+    page.failures = realloc(page.failures, KS_PAGE_FAILURES * sizeof(*page.failures));
+    assert_non_null(page.failures);
+    for (size_t i = 0; i < KS_PAGE_FAILURES; i++)
+        page.failures[i] = (struct ks_page_failure){ .problem = 0, .group = 0 };
+    page.n_failures = KS_PAGE_FAILURES;
+    ks_buf_init(&b);
+    assert_int_equal(ks_page_html(&page, &page, &b, NULL), 0);
+    assert_in_range(b.len, (size_t)2 << 20, (size_t)10 << 20);
+    ks_buf_clear(&b);
+    assert_int_equal(ks_page_data(&page, NULL, &b, NULL), 0);
+    ks_json_close(page_json(&b));
+    ks_buf_release(&b);
+    ks_page_release(&page);
+}
+
 static void two_names_of_a_path(void **state)
 {
     const struct place *p = *state;
@@ -492,6 +543,7 @@ int main(void)
         TEST_AT(names_are_never_markup),
         TEST_AT(page_counts),
         TEST_AT(a_million_cells_fit),
+        TEST_AT(long_hostile_names_fit),
         TEST_AT(two_names_of_a_path),
         TEST_AT(timeline_reads_back),
     };

@@ -93,6 +93,7 @@ static void train(struct made *m)
 {
     const struct ks_booster_params params = { .depth = 4,
                                               .n_parallel = 1,
+                                              .max_bin = 64,
                                               .eta = 0.3,
                                               .min_child = 1,
                                               .subsample = 1,
@@ -451,13 +452,13 @@ static void test_lines(void **state)
     create(m, KS_SEL_BUDGETED, 0, &s);
     for (size_t i = 0; i < m->cells.n; i++) /* an oracle */
         scores[i] = (float)log(m->cells.cells[i].time_ns);
-    assert_int_equal(ks_selector_judge(&s, &m->cells, NULL, true, &table, NULL), 0);
-    assert_int_equal(ks_selector_judge(&s, &m->cells, scores, false, &trees, NULL), 0);
+    assert_int_equal(ks_selector_score(&s, &m->cells, NULL, true, &table, NULL), 0);
+    assert_int_equal(ks_selector_score(&s, &m->cells, scores, false, &trees, NULL), 0);
     assert_true(trees.mean[0] > 0.999999 && trees.p10[0] > 0.999999 && trees.n == N_PROBLEMS);
     assert_true(table.mean[0] < 1 && table.mean[0] > 0.8 && table.mean[2] >= table.mean[1]);
     for (size_t i = 0; i < m->cells.n; i++) /* the opposite: the slowest, but of a few candidates */
         scores[i] = -scores[i];
-    assert_int_equal(ks_selector_judge(&s, &m->cells, scores, false, &trees, NULL), 0);
+    assert_int_equal(ks_selector_score(&s, &m->cells, scores, false, &trees, NULL), 0);
     assert_true(trees.mean[0] < table.mean[0]);
     assert_int_equal(ks_selector_try(&s, &m->cells, true, &tried, NULL), 0);
     assert_int_equal(ks_selector_try(&s, &m->cells, false, &all, NULL), 0);
@@ -496,7 +497,7 @@ static void test_smallest_sets_have_not_seen_the_fold(void **state)
     assert_int_equal(ks_selector_create(&m->spec, &f, KS_TARGET_LOG_TIME, &c, fold, &o, &s, NULL),
                      0);
     assert_int_equal(s.from[0], 0);
-    assert_int_equal(ks_selector_judge(&s, &c, NULL, false, &line, NULL), 0);
+    assert_int_equal(ks_selector_score(&s, &c, NULL, false, &line, NULL), 0);
     assert_true(fabs(line.mean[0] - (0.2 * 0.1 + 0.8 * 0.85)) < 1e-6);
     ks_selector_release(&s);
     ks_cells_release(&c);

@@ -71,6 +71,8 @@ static int judge_launch(struct rig *r, struct ks_device *dev, const struct ks_ti
     r->n_keys[task] += call->mask[0] != 0 || call->mask[1] != 0;
     r->has_no_deadline |= atomic_load(&r->w->status->deadline_ns) == 0;
     r->has_timed_judge |= !t->is_untimed;
+    for (uint32_t i = 0; task == KS_JUDGE_CLOCK && r->clock_mhz > 0 && i < call->n_parts; i++)
+        ((struct ks_judge_tick *)buf.workspace)[i] = (struct ks_judge_tick){ i, 1, 0 };
     if (r->judge_fault.nth == 0 || r->judge_fault.task != task ||
         r->judge_fault.nth != r->n_tasks[task])
         return r->inner->time_samples(dev, &on, ns_out, kernel_rc_out, err);
@@ -78,6 +80,20 @@ static int judge_launch(struct rig *r, struct ks_device *dev, const struct ks_ti
     return r->judge_fault.rc == 0
                ? 0
                : ks_fail(err, (enum ks_code)r->judge_fault.rc, "planned failure of the judge");
+}
+
+/* What the judge's clock would have found before and after samples of a millisecond. */
+static void tick(struct rig *r, const struct ks_timing *t)
+{
+    const struct ks_judge_call *call = (const struct ks_judge_call *)t->clock->problem;
+    const bool is_timing = atomic_load(&r->w->status->phase) == KS_PH_TIMING;
+    const double mhz = is_timing && r->n_timed++ > 0 ? r->later_mhz : r->clock_mhz;
+
+    for (int end = 0; end < 2; end++)
+        for (uint32_t i = 0; i < call->n_parts; i++)
+            ((struct ks_judge_tick *)t->clock->buf[end].workspace)[i] =
+                (struct ks_judge_tick){ i, end == 0 ? 1 : 1 + (uint64_t)(1e3 * mhz),
+                                        end == 0 ? 0 : 1000000 };
 }
 
 static int spy_time_samples(struct ks_device *dev, const struct ks_timing *t, double *ns_out,
@@ -90,6 +106,8 @@ static int spy_time_samples(struct ks_device *dev, const struct ks_timing *t, do
         return judge_launch(r, dev, t, ns_out, kernel_rc_out, err);
     r->n_kernels++;
     rc = r->inner->time_samples(dev, t, ns_out, kernel_rc_out, err);
+    if (t->clock != NULL)
+        tick(r, t);
     if (r->scribble != NULL)
         *r->scribble ^= r->scribble_bits != 0 ? r->scribble_bits : 0x10u;
     r->scribble = NULL;

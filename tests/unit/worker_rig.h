@@ -47,6 +47,10 @@ struct rig {
     const struct ks_abi_entry *const *extra; /* found before those of files; NULL-terminated */
     uint8_t *scribble;                       /* the next kernel changes this byte, too; then NULL */
     uint8_t scribble_bits;                   /* of it; 0: one of them */
+    /* The clock of the device, and that from the second call of the timing on; 0: the judge has no
+     * counters. */
+    double clock_mhz, later_mhz;
+    uint32_t n_timed;
     double single_ns; /* time of a launch of one call; 0: as the device says */
     uint32_t threads; /* that the next cells declare */
 };

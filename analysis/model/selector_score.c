@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* selector_judge.c - efficiencies of what a selector picks. */
+/* selector_score.c - efficiencies of what a selector picks. */
 #include "analysis/learn/metrics.h"
 #include "analysis/model/selector.h"
 #include "record/stats.h"
@@ -18,7 +18,7 @@ struct ranked {
     double score;
     uint16_t candidate;
 };
-/* What judges the problems of a fold: everything in it was learned without the fold. */
+/* What scores the problems of a fold: everything in it was learned without the fold. */
 struct side {
     const uint32_t *from;  /* [n] candidates: instances of the specification */
     uint32_t *own_from;    /* the same where the set is its own; owned */
@@ -29,7 +29,7 @@ struct side {
     size_t n;
     uint16_t width; /* of the table's lists; 0 = no table */
 };
-struct judge {
+struct scoring {
     const struct ks_selector *s;
     const struct ks_cells *c;
     const struct side *side; /* of the problem at hand */
@@ -39,10 +39,10 @@ struct judge {
     double *eff[3];          /* [n_problems] */
 };
 
-static int judge_init(struct judge *j, const struct ks_selector *s, const struct ks_cells *c,
-                      struct ks_err *err)
+static int scoring_init(struct scoring *j, const struct ks_selector *s, const struct ks_cells *c,
+                        struct ks_err *err)
 {
-    *j = (struct judge){ .s = s, .c = c };
+    *j = (struct scoring){ .s = s, .c = c };
     j->ranked = malloc((s->n_measured + 1) * sizeof(*j->ranked));
     j->sides = calloc(s->losses.n_folds + 1, sizeof(*j->sides));
     for (int k = 0; k < 3; k++)
@@ -58,7 +58,7 @@ static void side_release(struct side *x)
     free(x->instance_of);
 }
 
-static void judge_release(struct judge *j)
+static void scoring_release(struct scoring *j)
 {
     for (uint32_t f = 0; j->sides && f < j->s->losses.n_folds; f++)
         side_release(&j->sides[f]);
@@ -72,7 +72,7 @@ static void judge_release(struct judge *j)
 /* ---- sides ---- */
 
 /* The candidates of the selector. */
-static int side_init(struct side *x, const struct judge *j, struct ks_err *err)
+static int side_init(struct side *x, const struct scoring *j, struct ks_err *err)
 {
     x->from = x->own_from ? x->own_from : j->s->from;
     x->n = x->own_from ? x->n : j->s->model.n_instances;
@@ -86,7 +86,7 @@ static int side_init(struct side *x, const struct judge *j, struct ks_err *err)
 }
 
 /* The smallest set of the other folds. */
-static int choose_set(struct side *x, struct judge *j, uint32_t fold, struct ks_err *err)
+static int choose_set(struct side *x, struct scoring *j, uint32_t fold, struct ks_err *err)
 {
     const struct ks_selector *s = j->s;
     uint16_t *set = malloc((s->n_wanted + 1) * sizeof(*set));
@@ -107,7 +107,7 @@ static int choose_set(struct side *x, struct judge *j, uint32_t fold, struct ks_
     return ks_losses_init(&x->own_losses, j->c, s->spec, x->own_from, x->n, s->losses.fold, err);
 }
 
-static int grow_table(struct side *x, const struct judge *j, uint32_t fold, struct ks_err *err)
+static int grow_table(struct side *x, const struct scoring *j, uint32_t fold, struct ks_err *err)
 {
     struct ks_distill_options o = j->s->table_options;
     int rc;
@@ -120,7 +120,7 @@ static int grow_table(struct side *x, const struct judge *j, uint32_t fold, stru
     return rc;
 }
 
-static int make_sides(struct judge *j, bool with_table, struct ks_err *err)
+static int make_sides(struct scoring *j, bool with_table, struct ks_err *err)
 {
     const struct ks_selector *s = j->s;
     int rc = 0;
@@ -144,14 +144,14 @@ static int make_sides(struct judge *j, bool with_table, struct ks_err *err)
 /* ---- efficiencies ---- */
 
 /* The cell of a candidate, KS_NO_CELL: not measured. */
-static size_t cell_of(const struct judge *j, size_t problem, uint16_t candidate)
+static size_t cell_of(const struct scoring *j, size_t problem, uint16_t candidate)
 {
     const uint32_t instance = j->side->instance_of[candidate];
 
     return instance == UINT32_MAX ? KS_NO_CELL : ks_cells_at(j->c, (uint32_t)problem, instance);
 }
 
-static double eff_of(const struct judge *j, size_t problem, uint16_t candidate)
+static double eff_of(const struct scoring *j, size_t problem, uint16_t candidate)
 {
     const size_t cell = cell_of(j, problem, candidate);
     const struct ks_cell_problem *p = &j->c->problems[problem];
@@ -160,7 +160,7 @@ static double eff_of(const struct judge *j, size_t problem, uint16_t candidate)
 }
 
 /* The best of the first 1, 2, 4 of n. */
-static void set_eff(struct judge *j, size_t problem, size_t n)
+static void set_eff(struct scoring *j, size_t problem, size_t n)
 {
     double best = 0;
 
@@ -181,7 +181,7 @@ static int by_score(const void *a, const void *b)
     return (int)x->candidate - (int)y->candidate;
 }
 
-static void rank(struct judge *j, size_t problem, const float *scores)
+static void rank(struct scoring *j, size_t problem, const float *scores)
 {
     const struct side *x = &j->sides[j->s->losses.fold[problem]];
     const uint16_t *list =
@@ -202,7 +202,7 @@ static void rank(struct judge *j, size_t problem, const float *scores)
     set_eff(j, problem, n);
 }
 
-static void sum_up(struct judge *j, struct ks_selector_line *out)
+static void sum_up(struct scoring *j, struct ks_selector_line *out)
 {
     const size_t n = j->c->n_problems;
 
@@ -216,11 +216,11 @@ static void sum_up(struct judge *j, struct ks_selector_line *out)
     }
 }
 
-int ks_selector_judge(const struct ks_selector *s, const struct ks_cells *c, const float *scores,
+int ks_selector_score(const struct ks_selector *s, const struct ks_cells *c, const float *scores,
                       bool with_table, struct ks_selector_line *line_out, struct ks_err *err)
 {
-    struct judge j;
-    int rc = judge_init(&j, s, c, err);
+    struct scoring j;
+    int rc = scoring_init(&j, s, c, err);
 
     if (rc == 0)
         rc = make_sides(&j, with_table, err);
@@ -228,11 +228,11 @@ int ks_selector_judge(const struct ks_selector *s, const struct ks_cells *c, con
         rank(&j, p, scores);
     if (rc == 0)
         sum_up(&j, line_out);
-    judge_release(&j);
+    scoring_release(&j);
     return rc;
 }
 
-static void try_problem(struct judge *j, size_t problem, uint8_t *mask)
+static void try_problem(struct scoring *j, size_t problem, uint8_t *mask)
 {
     struct ks_sel_pick picks[4];
     int rule, n;
@@ -248,10 +248,10 @@ static void try_problem(struct judge *j, size_t problem, uint8_t *mask)
 int ks_selector_try(const struct ks_selector *s, const struct ks_cells *c, bool among_measured,
                     struct ks_selector_line *line_out, struct ks_err *err)
 {
-    struct judge j;
+    struct scoring j;
     struct side own = { 0 };
     uint8_t *mask = among_measured ? malloc(s->model.n_instances + 1u) : NULL;
-    int rc = judge_init(&j, s, c, err);
+    int rc = scoring_init(&j, s, c, err);
 
     if (rc == 0 && among_measured && !mask)
         rc = no_memory(err);
@@ -264,6 +264,6 @@ int ks_selector_try(const struct ks_selector *s, const struct ks_cells *c, bool 
         sum_up(&j, line_out);
     free(mask);
     side_release(&own);
-    judge_release(&j);
+    scoring_release(&j);
     return rc;
 }

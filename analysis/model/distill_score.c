@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* distill_judge.c - how good tables are on problems that they have not seen, the static order, and
+/* distill_score.c - how good tables are on problems that they have not seen, the static order, and
  * smallest sets. */
 #include "analysis/model/distill.h"
 
@@ -32,7 +32,7 @@ static void add_by_depth(const struct ks_losses *l, const struct ks_distilled *t
 }
 
 /* Whether a fold has problems, and others are left without it and the outer one. */
-static bool can_judge(const struct ks_losses *l, uint32_t outer, uint32_t fold)
+static bool can_score(const struct ks_losses *l, uint32_t outer, uint32_t fold)
 {
     bool has_own = false, has_others = false;
 
@@ -43,7 +43,7 @@ static bool can_judge(const struct ks_losses *l, uint32_t outer, uint32_t fold)
     return fold != outer && has_own && has_others;
 }
 
-static int judge_fold(const struct ks_losses *l, uint32_t outer, uint32_t fold,
+static int score_fold(const struct ks_losses *l, uint32_t outer, uint32_t fold,
                       const struct ks_distill_options *deepest, double *sum_io, struct ks_err *err)
 {
     const uint64_t without = KS_FOLD_BIT(fold) | (outer == KS_NO_FOLD ? 0 : KS_FOLD_BIT(outer));
@@ -67,8 +67,8 @@ int ks_distill_choose(const struct ks_losses *l, uint32_t outer,
 
     deepest.depth = depths[N_DEPTHS - 1];
     for (uint32_t fold = 0; rc == 0 && fold < l->n_folds; fold++)
-        if (can_judge(l, outer, fold))
-            rc = judge_fold(l, outer, fold, &deepest, sum, err);
+        if (can_score(l, outer, fold))
+            rc = score_fold(l, outer, fold, &deepest, sum, err);
     for (size_t i = 1; i < N_DEPTHS; i++)
         best = sum[i] < sum[best] ? i : best;
     if (rc == 0)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* bind_judge.c - whether a map may run, and if not, which option mends it. */
+/* bind_check.c - whether a map may run, and if not, which option mends it. */
 #include "topo/bind_impl.h"
 
 #include <stdarg.h>
@@ -135,7 +135,7 @@ static void refuse_doubles(const struct ks_bind *b, const char *names, struct ks
            card->lists[0] ? card->lists : "no *_VISIBLE_DEVICES", other);
 }
 
-static void judge_devices(const struct ks_bind *b, struct ks_bind_map *map)
+static void check_devices(const struct ks_bind *b, struct ks_bind_map *map)
 {
     char names[128];
 
@@ -189,7 +189,7 @@ static bool is_standing(const struct ks_bind *b, uint32_t i)
 
 /* Ranks beyond the cores help building. Those that could have one, had they not been bound to what
  * others measure on, are a mistake of the launch. */
-static void judge_cores(const struct ks_bind *b, struct ks_bind_map *map)
+static void check_cores(const struct ks_bind *b, struct ks_bind_map *map)
 {
     static const char *const what[] = { "cores", "last-level caches", "packages" };
     char names[128], cpus[64];
@@ -206,13 +206,13 @@ static void judge_cores(const struct ks_bind *b, struct ks_bind_map *map)
            n_free == 1 ? "is" : "are", n_seated(b), n_seated(b) == 1 ? "" : "s");
 }
 
-void ks_bind_judge(const struct ks_bind *b, struct ks_bind_map *map)
+void ks_bind_check(const struct ks_bind *b, struct ks_bind_map *map)
 {
     *map = (struct ks_bind_map){ .n_unused = 0 };
     if (b->rules->has_devices) {
         list_unused(b, map);
-        judge_devices(b, map);
+        check_devices(b, map);
     } else {
-        judge_cores(b, map);
+        check_cores(b, map);
     }
 }
