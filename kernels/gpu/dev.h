@@ -149,9 +149,10 @@ KS_DEV void ks_ldmatrix_x4(unsigned *w, const void *row, int is_turned)
 #define ks_load(to, type, base, spot)                                                              \
     do {                                                                                           \
         const type ks_zero = { 0 };                                                                \
+        const type *const ks_from = (const type *)((base) + (spot).row + (spot).col);              \
         (to) = ks_zero;                                                                            \
         if (!(spot).is_zero)                                                                       \
-            (to) = *(const type *)((base) + (spot).row + (spot).col);                              \
+            (to) = *ks_from;                                                                       \
     } while (0)
 #endif
 
@@ -249,11 +250,13 @@ KS_DEV ks_el_2 ks_of_f32_2(float f)
 #define KS_DIES 1
 #endif
 
-/* Which of n tiles a block takes, so that the tiles of a die are neighbours. */
+/* Which of n tiles a block takes, so that the tiles of a die are neighbours. A block behind the last
+ * tile keeps its number. */
 KS_DEV int ks_tile_of(int block, int n)
 {
     const int die = block % KS_DIES, more = n % KS_DIES;
-    return block / KS_DIES + die * (n / KS_DIES) + (die < more ? die : more);
+    const int tile = block / KS_DIES + die * (n / KS_DIES) + (die < more ? die : more);
+    return block < n ? tile : block;
 }
 
 /* n / d for 0 <= n < 2^31, by a multiplication: see ks_magic() in args.h. */
