@@ -8,6 +8,6 @@ set -u
 here=$(cd "$(dirname "$0")" && pwd)
 bin=${KSWEEP_BIN:-$here/../../build/bin}
 out=${1:-$here}
-for job in conformance sweep repeat peer gemm faults verify_forward verify_backward_data verify_backward_weight; do
+for job in conformance sweep repeat peer gemm faults verify_forward verify_backward_data verify_backward_weight verify_gemm; do
     "$bin/ksweep" plan "$here/$job.json" --backend cuda --arch sm_90 --export-grid "$out/$job.grid" || exit 1
 done

@@ -138,7 +138,7 @@ part_conformance() { gpu conformance "$inputs/conformance.grid"; }
 
 part_verify() {
     local status=0 d
-    for d in forward backward_data backward_weight; do
+    for d in forward backward_data backward_weight gemm; do
         echo "== $d"
         gpu sweep "$inputs/verify_$d.grid" --out "$out/verify_$d.csv" || status=1
     done
@@ -216,7 +216,7 @@ part_faults() {
 }
 
 passes_of() {
-    case $1 in verify) echo 3 ;; repeat) echo 2 ;; *) echo 1 ;; esac
+    case $1 in verify) echo 4 ;; repeat) echo 2 ;; *) echo 1 ;; esac
 }
 
 [ $# -gt 0 ] || usage
