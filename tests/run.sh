@@ -56,6 +56,8 @@ fi
 
 begin_results
 run_builds
+end_phase build
 run_programs
+end_phase tests
 run_leftovers
 end_results

@@ -24,6 +24,17 @@ const struct ks_format *ks_input_writer(unsigned format)
     return writers[format];
 }
 
+/* The detector of runs that differ knows no options. */
+static int label_statistic(struct ks_input *in, struct ks_err *err)
+{
+    struct ks_err why = { 0 };
+    int rc = ks_sweeps_statistic(&in->sweeps, &in->statistic, &why);
+
+    return rc == 0 ? 0
+                   : ks_fail(err, (enum ks_code)rc,
+                             "%s: choose one for all of them with --statistic", why.text);
+}
+
 int ks_input_load(struct ks_input *in, const char *const *paths, size_t n, unsigned statistic,
                   unsigned over, struct ks_err *err)
 {
@@ -38,7 +49,7 @@ int ks_input_load(struct ks_input *in, const char *const *paths, size_t n, unsig
     if (statistic != KS_INPUT_LABEL)
         in->statistic = (enum ks_statistic)(statistic - 1);
     else if (rc == 0)
-        rc = ks_sweeps_statistic(&in->sweeps, &in->statistic, err);
+        rc = label_statistic(in, err);
     if (rc < 0)
         return rc;
     ks_sweeps_sort(&in->sweeps);

@@ -72,11 +72,8 @@ static void fill_losses(struct job *j)
 
     for (size_t i = 0; i < c->n_problems; i++) {
         const struct ks_cell_problem *p = &c->problems[i];
-        size_t pick = p->first;
+        const size_t pick = ks_pick_scored(p, m->scores);
 
-        for (size_t k = p->first; k < p->first + p->n; k++)
-            if (m->scores[k] < m->scores[pick])
-                pick = k;
         j->loss[i] = 1 - c->cells[p->best].time_ns / c->cells[pick].time_ns;
     }
 }

@@ -34,7 +34,8 @@ static int no_memory(struct ks_err *err)
 
 static bool is_listed(const struct ks_retime_want *w, size_t problem)
 {
-    return w->is_wanted[problem] && ks_retime_differs(w->cells, &w->picks[problem]);
+    return w->is_wanted[problem] && (ks_retime_differs(w->cells, &w->picks[0][problem]) ||
+                                     ks_retime_differs(w->cells, &w->picks[1][problem]));
 }
 
 static int list_needed(struct writer *w, struct ks_err *err)
@@ -50,7 +51,8 @@ static int list_needed(struct writer *w, struct ks_err *err)
             continue;
         w->n_problems++;
         w->is_needed[c->cells[c->problems[i].best].instance] = true;
-        w->is_needed[c->cells[w->want->picks[i].cell].instance] = true;
+        for (int k = 0; k < 2; k++)
+            w->is_needed[c->cells[w->want->picks[k][i].cell].instance] = true;
     }
     for (size_t i = 0; i < c->n_instances; i++)
         w->n_instances += w->is_needed[i];
@@ -223,9 +225,10 @@ static int put_job(struct writer *w, struct ks_err *err)
 static void note(const struct writer *w, const char *dir, struct ks_buf *notes)
 {
     ks_buf_printf(notes,
-                  "ksweep-analyze validate: %s/job.json measures %zu problems, whose pick is not "
-                  "the oracle, with the %zu instances that are either: ksweep run %s/job.json "
-                  "--out RUN, then validate ... --retime RUN\n",
+                  "ksweep-analyze validate: %s/job.json measures %zu problems, on which the model "
+                  "or the best baseline does not pick the oracle, with the %zu instances that are "
+                  "any of the three: ksweep run %s/job.json --out RUN, then validate ... --retime "
+                  "RUN\n",
                   dir, w->n_problems, w->n_instances, dir);
 }
 

@@ -3,6 +3,7 @@
 #include "analysis/cmd/judge.h"
 #include "analysis/cmd/retime_job.h"
 #include "analysis/data/view.h"
+#include "analysis/learn/networks.h"
 #include "analysis/learn/retime.h"
 #include "analysis/out/quality.h"
 #include "base/command.h"
@@ -16,7 +17,7 @@ enum { N_BOOTSTRAP = 1000, MOST_WORST = 10, MOST_LEAKED = 20 };
 
 struct config {
     const char *ceiling, *against, *problems, *write_retime;
-    struct ks_opt_list where, retime;
+    struct ks_opt_list where, retime, network;
     unsigned merge;
     bool is_mixed, json;
     uint32_t n_threads;
@@ -39,14 +40,22 @@ static const struct ks_opt opts[] = {
       .type = KS_OPT_STR,
       .offset = AT(write_retime),
       .arg = "DIR",
-      .help = "write a job that measures again, where they differ, the model's picks and the best "
-              "measured instances, for --retime; DIR must not exist yet" },
+      .help =
+          "write a job that measures again, where they differ, the picks of the model and of the "
+          "best baseline and the best measured instances, for --retime; DIR must not exist "
+          "yet" },
     { .name = "retime",
       .type = KS_OPT_LIST,
       .offset = AT(retime),
       .arg = "FILE|DIR",
       .help = "results of that job: adds the efficiency by times measured after the best was "
               "chosen; may be given several times" },
+    { .name = "network",
+      .type = KS_OPT_LIST,
+      .offset = AT(network),
+      .arg = "LIST",
+      .help = "the problems of a network with their use counts, in any format that jobs read: adds "
+              "what the picks cost it; may be given several times" },
     KS_OPT_WHERE(AT(where)),
     KS_OPT_PROBLEMS(AT(problems)),
     { .name = "merge",
@@ -87,10 +96,11 @@ struct job {
     const char *const *files; /* [n_files] */
     size_t n_files;
     struct ks_dataset data, sweep, again; /* again: of --retime */
-    struct ks_retimed retimed;
+    struct ks_retimed retimed, baseline;  /* baseline: the best one; n_timed 0: without new times */
     struct ks_problem_set only;
     struct ks_buf left_out; /* canonical texts of problems that training has seen, a line each */
     struct ks_scorecard card, other_card;
+    struct ks_network *networks; /* [config->network.n] */
 };
 
 /* ---- the gate ---- */
@@ -217,8 +227,10 @@ static int put_text(const struct job *j, const struct gate *g, struct ks_buf *to
     if (n >= 0) {
         put_leaks(j, to);
         ks_quality_text(&j->card, to);
+        ks_networks_text(j->networks, j->config->network.n, to);
         if (j->config->retime.n)
-            ks_retimed_text(&j->retimed, to);
+            ks_retimed_text(&j->retimed, ks_chooser_name(j->card.i_best_baseline), &j->baseline,
+                            to);
         ks_worst_text(worst, (size_t)n, j->file, to);
         if (j->config->against)
             put_gate(j, g, to);
@@ -236,8 +248,11 @@ static int put_json(const struct job *j, const struct gate *g, struct ks_buf *to
     ks_jw_u64(&w, "n_leaked", j->data.n_left_out);
     ks_jw_u64(&w, "n_outside", j->judge.n_outside);
     ks_quality_json(&j->card, "validation", &w);
-    if (j->config->retime.n)
+    ks_networks_json(j->networks, j->config->network.n, "networks", &w);
+    if (j->config->retime.n) {
         ks_retimed_json(&j->retimed, "retimed", &w);
+        ks_retimed_json(&j->baseline, "retimed_baseline", &w);
+    }
     if (j->config->against) {
         ks_jw_open(&w, "against", '{');
         ks_jw_real(&w, "mean", g->mean);
@@ -344,6 +359,38 @@ static int read_all(struct job *j, struct ks_err *err)
     return rc;
 }
 
+static int weigh_networks(struct job *j, const struct ks_scorecard_input *in, struct ks_err *err)
+{
+    const struct ks_opt_list *lists = &j->config->network;
+    int rc;
+
+    j->networks = calloc(lists->n + 1, sizeof(*j->networks));
+    rc = j->networks ? 0 : ks_fail(err, KS_ENOMEM, "out of memory");
+    for (uint32_t i = 0; rc == 0 && i < lists->n; i++) {
+        struct ks_problem_set list;
+
+        ks_problem_set_init(&list);
+        rc = ks_problem_set_read(&list, lists->text[i], "auto", false, err);
+        if (rc == 0)
+            rc = ks_network_weigh(in, &list, lists->text[i], &j->networks[i], err);
+        ks_problem_set_release(&list);
+    }
+    return rc;
+}
+
+/* Results of a job that measured the model's picks only say nothing of the baseline's. */
+static int retime(struct job *j, const struct ks_scorecard_input *in, struct ks_err *err)
+{
+    int rc = ks_retime(in->cells, in->is_wanted, in->picks[KS_BY_MODEL], &j->again.cells,
+                       N_BOOTSTRAP, in->seed, &j->retimed, err);
+
+    if (rc < 0)
+        return rc;
+    rc = ks_retime(in->cells, in->is_wanted, in->picks[j->card.i_best_baseline], &j->again.cells,
+                   N_BOOTSTRAP, in->seed, &j->baseline, err);
+    return rc == KS_EINVAL ? 0 : rc;
+}
+
 static int judge_all(struct job *j, struct ks_err *err)
 {
     const struct config *c = j->config;
@@ -355,9 +402,10 @@ static int judge_all(struct job *j, struct ks_err *err)
     in = ks_judge_input(&j->judge, N_BOOTSTRAP);
     if (rc == 0)
         rc = ks_scorecard_make(&in, &j->card, err);
+    if (rc == 0)
+        rc = weigh_networks(j, &in, err);
     if (rc == 0 && c->retime.n)
-        rc = ks_retime(in.cells, in.is_wanted, in.picks[KS_BY_MODEL], &j->again.cells, N_BOOTSTRAP,
-                       in.seed, &j->retimed, err);
+        rc = retime(j, &in, err);
     if (rc == 0 && c->against)
         rc = ks_judge_run(&j->other, c->against, &j->data.cells, err);
     in = ks_judge_input(&j->other, 0);
@@ -377,13 +425,15 @@ static void release(struct job *j)
     ks_dataset_release(&j->again);
     ks_buf_release(&j->left_out);
     ks_problem_set_release(&j->only);
+    free(j->networks);
 }
 
 static int write_retime(const struct job *j, struct ks_buf *notes, struct ks_err *err)
 {
     const struct ks_retime_want want = { .cells = &j->judge.cells,
                                          .is_wanted = j->judge.is_wanted,
-                                         .picks = j->judge.picks[KS_BY_MODEL],
+                                         .picks = { j->judge.picks[KS_BY_MODEL],
+                                                    j->judge.picks[j->card.i_best_baseline] },
                                          .files = j->files,
                                          .n_files = j->n_files };
 
@@ -425,9 +475,10 @@ static int validate(const void *cfg, const char *const *operands, int n, struct 
 
 const struct ks_analysis ks_analysis_validate = {
     .name = "validate",
-    .summary = "Evaluates a model on problems that it has not seen, next to baselines without a model.",
+    .summary =
+        "Evaluates a model on problems that it has not seen, next to baselines without a model.",
     .usage = "validate MODEL FILE|DIR... [--ceiling FILE] [--against MODEL] [--write-retime DIR] "
-             "[--retime FILE|DIR]... [--where NAME=VALUE]... [--json]",
+             "[--retime FILE|DIR]... [--network LIST]... [--where NAME=VALUE]... [--json]",
     .opts = opts,
     .cfg_size = sizeof(struct config),
     .n_min = 2,

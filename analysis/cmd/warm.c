@@ -104,17 +104,6 @@ static size_t cell_in(const struct ks_cells *from, const struct ks_cells *all, s
     return p == UINT32_MAX || i == UINT32_MAX ? KS_NO_CELL : ks_cells_at(from, p, i);
 }
 
-/* The least score, of equal ones the first. */
-static size_t pick_of(const struct ks_cell_problem *p, const float *scores)
-{
-    size_t pick = p->first;
-
-    for (size_t i = p->first; i < p->first + p->n; i++)
-        if (scores[i] < scores[pick])
-            pick = i;
-    return pick;
-}
-
 static void fill(const struct ks_warm *w, const struct ks_cells *fresh, const struct ks_trained *t,
                  struct ks_warm_union *u)
 {
@@ -133,7 +122,8 @@ static void fill(const struct ks_warm *w, const struct ks_cells *fresh, const st
         u->trained.fold[p] =
             old == UINT32_MAX ? t->fold[ks_cells_find_problem(fresh, id)] : w->model.fold[old];
         u->trained.picks[KS_BY_MODEL][p] =
-            (struct ks_pick){ .problem = p, .cell = pick_of(&c->problems[p], u->trained.scores) };
+            (struct ks_pick){ .problem = p,
+                              .cell = ks_pick_scored(&c->problems[p], u->trained.scores) };
     }
 }
 

@@ -90,6 +90,18 @@ struct ks_retimed {
     double oracle_ratio, pick_ratio; /* new time over first time, geometric means over n_timed */
 };
 
+/* What the picks cost a network: a list of problems with their use counts. Times in ns over the
+ * problems that count, each times its uses. */
+struct ks_network {
+    const char *name;            /* borrowed */
+    uint64_t n_problems, n_uses; /* of the list */
+    uint64_t n_counted, n_counted_uses;
+    double best_ns;              /* 0: no problem counts */
+    double ns[KS_N_CHOOSERS];    /* of the picks among the measured; NaN: a pick is missing */
+    double regret_lo, regret_hi; /* of the model's time over the best, less 1: 95 % interval by
+                                    resampling problems; NaN: not known */
+};
+
 /* A problem on which a pick loses most. Texts are borrowed. */
 struct ks_worst {
     double eff, pick_ns, best_ns;

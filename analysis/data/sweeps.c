@@ -123,7 +123,7 @@ int ks_sweeps_statistic(const struct ks_sweeps *s, enum ks_statistic *out, struc
         if (b->statistic != a->statistic)
             return ks_fail(err, KS_EINVAL,
                            "the labels of run %s in '%s' are by the statistic %s, those of run %s "
-                           "in '%s' by %s: choose one for all of them with --statistic",
+                           "in '%s' by %s",
                            a->run_id, a->path, ks_statistic_names[a->statistic], b->run_id, b->path,
                            ks_statistic_names[b->statistic]);
     *out = s->n_sweeps ? a->statistic : KS_STATISTIC_MEDIAN;

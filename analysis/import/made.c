@@ -257,40 +257,6 @@ static void show(struct ks_made *m, size_t n)
 
 /* ---- CSV ---- */
 
-/* Fields of a line, in place: RFC 4180, and a row is one line. NULL or what is wrong. */
-static const char *split(char *line, const char **fields, size_t most, size_t *n_out)
-{
-    char *from = line, *to = line;
-    size_t n = 0;
-
-    for (;;) {
-        bool is_quoted = *from == '"';
-
-        if (n == most)
-            return "more fields than columns";
-        fields[n++] = to;
-        from += is_quoted;
-        while (*from && (is_quoted || *from != ',')) {
-            if (is_quoted && *from == '"' && *++from != '"') {
-                is_quoted = false;
-                if (*from && *from != ',')
-                    return "text behind a closing quote";
-                continue;
-            }
-            *to++ = *from++;
-        }
-        if (is_quoted)
-            return "a quote is not closed";
-        if (!*from)
-            break;
-        from++;
-        *to++ = '\0';
-    }
-    *to = '\0';
-    *n_out = n;
-    return NULL;
-}
-
 static int open_csv(struct ks_made *m, struct ks_err *err)
 {
     const char **names = calloc(MOST_COLUMNS, sizeof(*names)), *wrong;
@@ -308,7 +274,7 @@ static int open_csv(struct ks_made *m, struct ks_err *err)
         rc = m->header ? 0 : ks_fail(err, KS_ENOMEM, "out of memory");
     }
     if (rc == 0) {
-        wrong = split(m->header, names, MOST_COLUMNS, &n);
+        wrong = ks_csv_split(m->header, false, names, MOST_COLUMNS, &n);
         rc = wrong ? ks_fail(err, KS_EFORMAT, "%s:1: %s", m->path, wrong) : allocate(m, n, err);
     }
     for (size_t i = 0; rc == 0 && i < n; i++)
@@ -326,7 +292,7 @@ static int next_line(struct ks_made *m, size_t row, struct ks_err *err)
 
     if (rc <= 0)
         return rc;
-    wrong = split(line, m->fields, m->frame.n_columns, &n);
+    wrong = ks_csv_split(line, false, m->fields, m->frame.n_columns, &n);
     if (!wrong && n < m->frame.n_columns)
         wrong = "fewer fields than columns";
     if (wrong)

@@ -40,11 +40,9 @@ static void put_word(struct ks_buf *to, const char *text)
 static int put_instance(struct log *l, const struct ks_profiler_row *row, uint32_t *kernel_out,
                         struct ks_err *err)
 {
-    struct ks_profiler_protocol protocol;
-
-    ks_profiler_protocol_of(l->setup, &l->p, &protocol);
     ks_buf_clear(&l->text);
-    ks_profiler_instance_text(l->setup, protocol.version, &l->p, row, &l->text);
+    /* A log does not tell the program's version; the option's default would be a guess. */
+    ks_profiler_instance_text(l->setup, "", &l->p, row, &l->text);
     for (size_t i = 0; i < row->n_traits; i++) {
         ks_buf_printf(&l->text, "%s%s=", i ? " " : " | ", row->traits[i].key);
         put_word(&l->text, row->traits[i].value);

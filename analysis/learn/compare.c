@@ -227,7 +227,7 @@ int ks_compare_make(const struct ks_sweeps *s, const struct ks_trials *t, uint32
     size_t n = t->n_trials + s->n_rounds + 1;
     int rc = 0;
 
-    *out = (struct ks_comparison){ 0 };
+    *out = (struct ks_comparison){ .statistic = t->statistic };
     w.values = calloc(n, sizeof(*w.values));
     w.scratch = calloc(n, sizeof(*w.scratch));
     w.level = calloc(s->n_sweeps + 1u, sizeof(*w.level));

@@ -8,16 +8,17 @@
  * threshold is a TREAT), with a variance that is moderated over cells (Smyth 2004; scatter.h):
  *   - several sweeps on a side: the cell's variance between sweeps of one side;
  *   - one sweep on either side: nothing is repeated, so the variance is read from the middle of the
- *     differences themselves (quantiles of |d - median d| among cells of about the same time), which
- *     is right if most cells did not change.
- * Cells are put in classes by their number of rounds, because a value of several rounds repeats
- * better. What all cells of a sweep share counts as an error of its own. The false discovery rate
- * is held by Benjamini & Hochberg 1995, once for FASTER and SLOWER, once for SAME (the larger of
- * two one-sided p values). Cells of one problem share the state of the machine, which makes them
- * positively dependent; the procedure then holds as well (Benjamini & Yekutieli 2001). */
+ *     differences themselves (quantiles of |d - median d| among cells of about the same time),
+ * which is right if most cells did not change. Cells are put in classes by their number of rounds,
+ * because a value of several rounds repeats better. What all cells of a sweep share counts as an
+ * error of its own. The false discovery rate is held by Benjamini & Hochberg 1995, once for FASTER
+ * and SLOWER, once for SAME (the larger of two one-sided p values). Cells of one problem share the
+ * state of the machine, which makes them positively dependent; the procedure then holds as well
+ * (Benjamini & Yekutieli 2001). */
 #ifndef KS_ANALYSIS_COMPARE_H
 #define KS_ANALYSIS_COMPARE_H
 
+#include "analysis/learn/bootstrap.h"
 #include "analysis/learn/trials.h"
 
 enum ks_change { KS_UNSURE, KS_SAME, KS_FASTER, KS_SLOWER, KS_N_CHANGES }; /* of B against A */
@@ -36,9 +37,6 @@ struct ks_pair { /* a cell that has a time on both sides; logs */
     double p_changed, p_same;
     uint32_t change; /* enum ks_change */
 };
-struct ks_interval {
-    double value, lo, hi; /* 95 %, bootstrap over problems */
-};
 struct ks_comparison {
     struct ks_pair *pairs; /* by problem, instance */
     size_t n_pairs;
@@ -48,7 +46,8 @@ struct ks_comparison {
     size_t n_change[KS_N_CHANGES];
     bool is_repeated; /* a side has several sweeps */
     double margin;
-    /* over problems */
+    enum ks_statistic statistic; /* of the values */
+    /* over problems, 95 % */
     struct ks_interval cells;                     /* geometric mean of B / A over cells */
     struct ks_interval best;                      /* of the best instance of each side */
     struct ks_interval sum[2], ratio;             /* n_uses x time of the best, ns; B / A */

@@ -38,12 +38,12 @@ struct fit { /* variance of the value of one sweep: scale and degrees of freedom
     size_t n;
 };
 
-static void prior_fit(uint32_t class, struct fit *f)
+static void prior_fit(const struct ks_comparison *c, uint32_t class, struct fit *f)
 {
     static const uint32_t n_rounds[N_CLASSES] = { 1, 2, 5 };
     struct ks_scatter s;
 
-    ks_scatter_init(&s);
+    ks_scatter_init(c->statistic, &s);
     f->variance = ks_scatter_variance(&s, n_rounds[class], KS_OVER_MEDIAN);
     f->freedom = s.freedom;
 }
@@ -70,7 +70,7 @@ static void fit_repeats(const struct ks_comparison *c, double *square, double *f
                         struct fit *fit)
 {
     for (uint32_t k = 0; k < N_CLASSES; k++) {
-        prior_fit(k, &fit[k]);
+        prior_fit(c, k, &fit[k]);
         fit[k].n = list_squares(c, k, square, freedom);
         if (fit[k].n < FEW_CELLS)
             fit[k].n = list_squares(c, N_CLASSES, square, freedom);
@@ -209,7 +209,7 @@ static void fit_differences(const struct ks_comparison *c, struct cell *cell, do
     for (uint32_t k = 0; k < N_CLASSES; k++) {
         size_t n = fit[k].n = list_cells(c, k, cell, scratch);
 
-        prior_fit(k, &fit[k]);
+        prior_fit(c, k, &fit[k]);
         if (n < FEW_CELLS || median_of(cell, n, scratch) <= 0)
             continue;
         set_scales(cell, n, scratch, scale);

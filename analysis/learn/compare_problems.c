@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* What a comparison says over problems, with bootstrap intervals (Efron & Tibshirani 1993, 13.3:
- * percentiles; problems are drawn, because the cells of a problem belong together). */
+/* What a comparison says over problems; problems are drawn for intervals, because the cells of a
+ * problem belong together. */
 #include "analysis/learn/compare.h"
-#include "base/hash.h"
-#include "record/stats.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-#define N_DRAWS 1000u
-#define SEED    14u
-#define TIE     0.005 /* relative */
+#define SEED 14u
+#define TIE  0.005 /* relative */
 
 struct problem {
     double n_cells, difference; /* sum over cells */
@@ -48,71 +45,69 @@ static void sum_up(const struct ks_pair *p, size_t n, double n_uses, struct prob
 
 /* ---- over problems ---- */
 
-static void figures(const struct problem *const *p, size_t n, double *out)
+struct drawing {
+    const struct problem *problems;
+    size_t n;
+};
+
+static void figures(void *ctx, const uint32_t *unit, double *out)
 {
+    const struct drawing *d = ctx;
+    const double n = (double)d->n;
     double cells = 0;
 
     for (int k = 0; k < N_FIGURES; k++)
         out[k] = 0;
-    for (size_t i = 0; i < n; i++) {
-        cells += p[i]->n_cells;
-        out[CELLS] += p[i]->difference;
-        out[BEST] += p[i]->best / (double)n;
-        out[SUM_A] += p[i]->sum[0];
-        out[SUM_B] += p[i]->sum[1];
-        out[SAME] += p[i]->is_same / (double)n;
-        out[TIED] += p[i]->is_tied / (double)n;
-        out[REGRET_A] += p[i]->regret[0] / (double)n;
-        out[REGRET_B] += p[i]->regret[1] / (double)n;
+    for (size_t i = 0; i < d->n; i++) {
+        const struct problem *p = &d->problems[unit[i]];
+
+        cells += p->n_cells;
+        out[CELLS] += p->difference;
+        out[BEST] += p->best / n;
+        out[SUM_A] += p->sum[0];
+        out[SUM_B] += p->sum[1];
+        out[SAME] += p->is_same / n;
+        out[TIED] += p->is_tied / n;
+        out[REGRET_A] += p->regret[0] / n;
+        out[REGRET_B] += p->regret[1] / n;
     }
     out[CELLS] = exp(out[CELLS] / cells);
     out[BEST] = exp(out[BEST]);
     out[RATIO] = out[SUM_B] / out[SUM_A];
 }
 
-static struct ks_interval interval(double value, double *draws)
-{
-    ks_stats_sort(draws, N_DRAWS);
-    return (struct ks_interval){ .value = value,
-                                 .lo = draws[N_DRAWS / 40],
-                                 .hi = draws[N_DRAWS - 1 - N_DRAWS / 40] };
-}
-
-/* draws: [N_FIGURES][N_DRAWS]; chosen: [n] */
-static void bootstrap(const struct problem *p, size_t n, const struct problem **chosen,
-                      double *draws, struct ks_comparison *c)
+static int bootstrap(const struct problem *p, size_t n, struct ks_comparison *c, struct ks_err *err)
 {
     struct ks_interval *const to[N_FIGURES] = {
         [CELLS] = &c->cells,       [BEST] = &c->best,          [SUM_A] = &c->sum[0],
         [SUM_B] = &c->sum[1],      [RATIO] = &c->ratio,        [SAME] = &c->same_winner,
         [TIED] = &c->same_or_tied, [REGRET_A] = &c->regret[0], [REGRET_B] = &c->regret[1],
     };
-    double value[N_FIGURES], drawn[N_FIGURES];
-    uint64_t rng = SEED;
+    struct drawing d = { p, n };
+    const struct ks_bootstrap b = { .n_units = n,
+                                    .n_figures = N_FIGURES,
+                                    .n_draws = KS_BOOTSTRAP_DRAWS,
+                                    .level = 0.95,
+                                    .seed = SEED,
+                                    .ctx = &d,
+                                    .figures = figures };
+    struct ks_interval of[N_FIGURES];
+    int rc = ks_bootstrap(&b, of, err);
 
-    for (size_t i = 0; i < n; i++)
-        chosen[i] = &p[i];
-    figures(chosen, n, value);
-    for (size_t d = 0; d < N_DRAWS; d++) {
-        for (size_t i = 0; i < n; i++)
-            chosen[i] = &p[ks_rng_below(&rng, n)];
-        figures(chosen, n, drawn);
-        for (size_t k = 0; k < N_FIGURES; k++)
-            draws[k * N_DRAWS + d] = drawn[k];
-    }
-    for (size_t k = 0; k < N_FIGURES; k++)
-        *to[k] = interval(value[k], draws + k * N_DRAWS);
+    for (int k = 0; rc == 0 && k < N_FIGURES; k++)
+        *to[k] = of[k];
+    return rc;
 }
 
 int ks_compare_problems(struct ks_comparison *c, const struct ks_sweeps *s, struct ks_err *err)
 {
     struct problem *p = calloc(c->n_pairs + 1, sizeof(*p));
-    const struct problem **chosen = calloc(c->n_pairs + 1, sizeof(*chosen));
-    double *draws = calloc((size_t)N_FIGURES * N_DRAWS, sizeof(*draws));
-    bool is_enough = p && chosen && draws;
     size_t n = 0;
+    int rc;
 
-    for (size_t i = 0, end; is_enough && i < c->n_pairs; i = end) {
+    if (!p)
+        return ks_fail(err, KS_ENOMEM, "out of memory for %zu cells", c->n_pairs);
+    for (size_t i = 0, end; i < c->n_pairs; i = end) {
         const struct ks_pair *at = &c->pairs[i];
 
         for (end = i + 1; end < c->n_pairs && c->pairs[end].problem == at->problem &&
@@ -124,10 +119,7 @@ int ks_compare_problems(struct ks_comparison *c, const struct ks_sweeps *s, stru
         n++;
     }
     c->n_problems = n;
-    if (is_enough)
-        bootstrap(p, n, chosen, draws, c);
+    rc = n ? bootstrap(p, n, c, err) : 0;
     free(p);
-    free(chosen);
-    free(draws);
-    return is_enough ? 0 : ks_fail(err, KS_ENOMEM, "out of memory for %zu cells", c->n_pairs);
+    return rc;
 }

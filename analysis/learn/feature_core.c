@@ -36,6 +36,8 @@ static int fx_has(double x)
  * (m + 1), |s| < 0.172: the term left out is below 1e-18. */
 KS_FX_API double ks_fx_log2(double x)
 {
+    static const double terms[11] = { 1.0 / 21, 1.0 / 19, 1.0 / 17, 1.0 / 15, 1.0 / 13, 1.0 / 11,
+                                      1.0 / 9,  1.0 / 7,  1.0 / 5,  1.0 / 3,  1.0 };
     uint64_t bits;
     int64_t e;
     double m, s, z, sum = 0;
@@ -50,8 +52,8 @@ KS_FX_API double ks_fx_log2(double x)
     }
     s = (m - 1) / (m + 1);
     z = s * s;
-    for (int k = 21; k >= 1; k -= 2)
-        sum = sum * z + 1.0 / k;
+    for (int k = 0; k < 11; k++)
+        sum = sum * z + terms[k];
     return (double)e + 2.8853900817779268 * s * sum;
 }
 
@@ -79,12 +81,18 @@ static double fx_bytes_of(int32_t dtype)
     return dtype == 0 ? 4 : 2;
 }
 
+/* A division takes longer than all else here, and most are by 1. */
+static int64_t fx_quotient(int64_t n, int64_t by)
+{
+    return by == 1 ? n : n / by;
+}
+
 static double fx_out(const int64_t *d, int axis)
 {
     int64_t reach = d[DILATION + axis] * (d[FILTER + axis] - 1) + 1;
     int64_t room = d[IN + axis] + d[LO + axis] + d[HI + axis] - reach;
 
-    return room < 0 ? 0 : (double)(room / d[STRIDE + axis] + 1);
+    return room < 0 ? 0 : (double)(fx_quotient(room, d[STRIDE + axis]) + 1);
 }
 
 /* The matrix product that a convolution is, per group. */
@@ -107,8 +115,10 @@ static void conv_is(const struct ks_fx_problem *p, double *q)
         double extent = (double)(d[DILATION + i] * (d[FILTER + i] - 1) + 1);
         double pads = (double)(d[LO + i] + d[HI + i]);
 
-        padding |= pads > 0;
         unit &= d[STRIDE + i] == 1 && d[DILATION + i] == 1;
+        if (pads == 0)
+            continue;
+        padding |= pads > 0;
         reach = pads / (extent + pads) > reach ? pads / (extent + pads) : reach;
     }
     q[KS_FX_REACH] = reach;
@@ -130,8 +140,8 @@ static void conv_quantities(const struct ks_fx_problem *p, double *q)
         taps *= (double)d[FILTER + i];
     }
     q[KS_FX_GROUPS] = (double)d[G];
-    q[KS_FX_C] = (double)(d[C_TOTAL] / d[G]);
-    q[KS_FX_F] = (double)(d[K_TOTAL] / d[G]);
+    q[KS_FX_C] = (double)fx_quotient(d[C_TOTAL], d[G]);
+    q[KS_FX_F] = (double)fx_quotient(d[K_TOTAL], d[G]);
     q[KS_FX_TAPS] = taps;
     conv_product(p->direction, in, out, taps, q);
     q[KS_FX_FLOPS] = 2 * out * (double)d[K_TOTAL] * q[KS_FX_C] * taps;
@@ -176,8 +186,12 @@ static void fx_alignment(double *q)
 
 KS_FX_API void ks_fx_quantities(const struct ks_fx_problem *p, double *q)
 {
-    for (int i = 0; i < KS_FX_N_QUANTITIES; i++)
-        q[i] = i < KS_FX_DIMS ? (double)p->dim[i] : fx_nan();
+    const double none = fx_nan();
+
+    for (int i = 0; i < KS_FX_DIMS; i++)
+        q[i] = (double)p->dim[i];
+    for (int i = KS_FX_DIMS; i < KS_FX_N_QUANTITIES; i++)
+        q[i] = none;
     q[KS_FX_DIRECTION] = p->direction;
     q[KS_FX_DTYPE] = p->dtype;
     q[KS_FX_LAYOUT] = p->layout;
@@ -371,9 +385,8 @@ KS_FX_API int ks_fx_applies(const struct ks_fx_problem *p, const double *q,
 
 KS_FX_API int ks_fx_is_outside(const double *q, const double *least, const double *most)
 {
-    int n = 0;
-
     for (int i = 0; i <= KS_FX_INTENSITY; i++)
-        n += (q[i] < least[i]) | (q[i] > most[i]); /* 0 with a NaN */
-    return n != 0;
+        if (q[i] < least[i] || q[i] > most[i]) /* neither with a NaN */
+            return 1;
+    return 0;
 }

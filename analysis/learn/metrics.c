@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "analysis/learn/metrics.h"
+#include "analysis/learn/bootstrap.h"
 #include "base/hash.h"
 #include "record/stats.h"
 
@@ -45,46 +46,53 @@ static double drawn(const double *sorted, const uint32_t *times, size_t n, size_
     return sorted[j < n ? j : n - 1];
 }
 
-/* Mean and P10 of one resample; times: [n] scratch. */
-static void resample(const double *sorted, size_t n, uint64_t *rng, uint32_t *times,
-                     double *mean_out, double *p10_out)
+struct resample {
+    const double *sorted;
+    size_t n;
+    uint32_t *times; /* [n] scratch */
+};
+
+/* Mean and P10. */
+static void resample(void *ctx, const uint32_t *unit, double *out)
 {
-    double at = 0.1 * (double)(n - 1), sum = 0, lo;
+    const struct resample *r = ctx;
+    double at = 0.1 * (double)(r->n - 1), sum = 0, lo;
     size_t i = (size_t)floor(at);
 
-    for (size_t j = 0; j < n; j++)
-        times[j] = 0;
-    for (size_t j = 0; j < n; j++)
-        times[ks_rng_below(rng, n)]++;
-    for (size_t j = 0; j < n; j++)
-        sum += times[j] * sorted[j];
-    lo = drawn(sorted, times, n, i);
-    *mean_out = sum / (double)n;
-    *p10_out = lo + (at - floor(at)) * (drawn(sorted, times, n, i + 1) - lo);
+    for (size_t j = 0; j < r->n; j++)
+        r->times[j] = 0;
+    for (size_t j = 0; j < r->n; j++)
+        r->times[unit[j]]++;
+    for (size_t j = 0; j < r->n; j++)
+        sum += r->times[j] * r->sorted[j];
+    lo = drawn(r->sorted, r->times, r->n, i);
+    out[0] = sum / (double)r->n;
+    out[1] = lo + (at - floor(at)) * (drawn(r->sorted, r->times, r->n, i + 1) - lo);
 }
 
 static int intervals(const double *sorted, size_t n, uint32_t n_bootstrap, uint64_t seed,
                      struct ks_line *line, struct ks_err *err)
 {
-    double *means = malloc(2 * (size_t)n_bootstrap * sizeof(*means));
-    uint32_t *times = malloc(n * sizeof(*times));
-    double *p10s = means ? means + n_bootstrap : NULL;
-    uint64_t rng = ks_mix64(seed);
-    int rc = means && times ? 0 : ks_fail(err, KS_ENOMEM, "out of memory for %zu problems", n);
+    struct resample r = { sorted, n, malloc(n * sizeof(*r.times)) };
+    const struct ks_bootstrap b = { .n_units = n,
+                                    .n_figures = 2,
+                                    .n_draws = n_bootstrap,
+                                    .level = 0.95,
+                                    .seed = ks_mix64(seed),
+                                    .ctx = &r,
+                                    .figures = resample };
+    struct ks_interval of[2];
+    int rc = r.times ? ks_bootstrap(&b, of, err)
+                     : ks_fail(err, KS_ENOMEM, "out of memory for %zu problems", n);
 
-    for (uint32_t i = 0; rc == 0 && i < n_bootstrap; i++)
-        resample(sorted, n, &rng, times, &means[i], &p10s[i]);
-    if (rc == 0) {
-        ks_sort_f64(means, n_bootstrap);
-        ks_sort_f64(p10s, n_bootstrap);
-        line->mean_lo = ks_stats_quantile(means, n_bootstrap, 0.025);
-        line->mean_hi = ks_stats_quantile(means, n_bootstrap, 0.975);
-        line->p10_lo = ks_stats_quantile(p10s, n_bootstrap, 0.025);
-        line->p10_hi = ks_stats_quantile(p10s, n_bootstrap, 0.975);
-    }
-    free(means);
-    free(times);
-    return rc;
+    free(r.times);
+    if (rc < 0)
+        return rc;
+    line->mean_lo = of[0].lo;
+    line->mean_hi = of[0].hi;
+    line->p10_lo = of[1].lo;
+    line->p10_hi = of[1].hi;
+    return 0;
 }
 
 int ks_line(double *eff, size_t n, uint32_t n_bootstrap, uint64_t seed, struct ks_line *line_out,

@@ -94,6 +94,16 @@ void ks_pick(const struct ks_cells *c, uint32_t problem, const double *scores,
     *pick_out = out;
 }
 
+size_t ks_pick_scored(const struct ks_cell_problem *p, const float *scores)
+{
+    size_t pick = p->first;
+
+    for (size_t i = p->first; i < p->first + p->n; i++)
+        if (scores[i] < scores[pick])
+            pick = i;
+    return pick;
+}
+
 /* ---- sums ---- */
 
 static double share(size_t n_yes, size_t n)

@@ -25,6 +25,9 @@ struct ks_pick {
 void ks_pick(const struct ks_cells *c, uint32_t problem, const double *scores,
              struct ks_pick *pick_out);
 
+/* The measured cell of a problem with the lowest score. @scores [in] [n cells] */
+size_t ks_pick_scored(const struct ks_cell_problem *p, const float *scores);
+
 /* ks_quality() - sums up picks.
  * @picks [in] [n] of problems that count
  * Returns 0; KS_ENOMEM. */

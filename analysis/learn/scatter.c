@@ -19,11 +19,20 @@
 #define FREEDOM_MAX   100.0
 #define MOST_BLOCKS   16u /* of a contest */
 
-void ks_scatter_init(struct ks_scatter *out)
+/* Standard deviations between sweeps as multiples of that of medians: means of two sets of six
+ * sweeps of 71 layers x 47 instances on a host (docs/measured/scatter.txt). */
+static const double against_median[KS_N_STATISTICS] = { [KS_STATISTIC_MEDIAN] = 1,
+                                                        [KS_STATISTIC_LOW] = 0.88,
+                                                        [KS_STATISTIC_GROUPS] = 0.85,
+                                                        [KS_STATISTIC_MINIMUM] = 0.80 };
+
+void ks_scatter_init(enum ks_statistic statistic, struct ks_scatter *out)
 {
-    *out = (struct ks_scatter){ .single = PRIOR_SINGLE,
-                                .rounds = PRIOR_ROUNDS,
-                                .sweeps = PRIOR_SWEEPS,
+    const double times = against_median[statistic] * against_median[statistic];
+
+    *out = (struct ks_scatter){ .single = PRIOR_SINGLE * times,
+                                .rounds = PRIOR_ROUNDS * times,
+                                .sweeps = PRIOR_SWEEPS * times,
                                 .freedom = PRIOR_FREEDOM };
 }
 
@@ -305,7 +314,7 @@ int ks_scatter_find(const struct ks_trials *t, uint32_t domain, enum ks_over ove
         if (t->contests[i].domain == domain)
             add_contest(&w, &t->contests[i]);
     if (is_enough) {
-        ks_scatter_init(out);
+        ks_scatter_init(t->statistic, out);
         pool(&w, out);
     }
     release(&w);

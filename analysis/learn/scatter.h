@@ -26,9 +26,10 @@ struct ks_scatter { /* of one domain; variances of logs, the scale of a typical 
                                   prior alone */
 };
 
-/* The prior alone: standard deviations of 3.4 % for one round, 3.0 % between rounds and 1.6 %
- * between sweeps beyond that; freedom 4. */
-void ks_scatter_init(struct ks_scatter *out);
+/* The prior alone, of values by this statistic: for medians standard deviations of 3.4 % for one
+ * round, 3.0 % between rounds and 1.6 % between sweeps beyond that, for low quantiles 0.88 times
+ * these; freedom 4. */
+void ks_scatter_init(enum ks_statistic statistic, struct ks_scatter *out);
 /* From all contests of a domain. over: of the trials. Returns 0 or KS_ENOMEM. */
 int ks_scatter_find(const struct ks_trials *t, uint32_t domain, enum ks_over over,
                     struct ks_scatter *out, struct ks_err *err);

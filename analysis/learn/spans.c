@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "analysis/learn/spans.h"
-#include "base/hash.h"
+#include "analysis/learn/bootstrap.h"
 #include "record/stats.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-#define N_DRAWS 1000u
-#define SEED    3u
+#define SEED 3u
 
 const char *const ks_span_names[] = { "0.1 s",         "1 s",          "10 s",        "100 s",
                                       "other buffers", "other worker", "other sweep", NULL };
@@ -55,7 +54,7 @@ static void add_cell(const struct ks_moment *m, size_t n, size_t most, struct su
 }
 
 /* Mean over cells, each cell counting once. cells: NULL = all n. */
-static double over_cells(const struct sums *sums, size_t n, const size_t *cells, enum ks_span s)
+static double over_cells(const struct sums *sums, size_t n, const uint32_t *cells, enum ks_span s)
 {
     double sum = 0;
     size_t kept = 0;
@@ -71,12 +70,23 @@ static double over_cells(const struct sums *sums, size_t n, const size_t *cells,
     return kept ? sqrt(sum / (double)kept) : 0;
 }
 
-static void summarize(const struct sums *sums, size_t n, enum ks_span s, double *scratch,
-                      size_t *drawn, struct ks_spread_at *out)
-{
-    uint64_t rng = SEED;
-    double draws[N_DRAWS];
+struct drawing {
+    const struct sums *sums;
+    size_t n;
+};
 
+static void figures(void *ctx, const uint32_t *cells, double *out)
+{
+    const struct drawing *d = ctx;
+
+    for (unsigned s = 0; s < KS_N_SPANS; s++)
+        out[s] = over_cells(d->sums, d->n, cells, s);
+}
+
+/* scratch: [n] */
+static void summarize(const struct sums *sums, size_t n, enum ks_span s,
+                      const struct ks_interval *all, double *scratch, struct ks_spread_at *out)
+{
     *out = (struct ks_spread_at){ 0 };
     for (size_t i = 0; i < n; i++) {
         if (sums[i].n[s] == 0)
@@ -88,15 +98,28 @@ static void summarize(const struct sums *sums, size_t n, enum ks_span s, double 
         return;
     ks_stats_sort(scratch, out->n_cells);
     out->typical = (scratch[(out->n_cells - 1) / 2] + scratch[out->n_cells / 2]) / 2;
-    out->all = over_cells(sums, n, NULL, s);
-    for (size_t d = 0; d < N_DRAWS; d++) {
-        for (size_t i = 0; i < n; i++)
-            drawn[i] = ks_rng_below(&rng, n);
-        draws[d] = over_cells(sums, n, drawn, s);
-    }
-    ks_stats_sort(draws, N_DRAWS);
-    out->lo = draws[N_DRAWS / 40];
-    out->hi = draws[N_DRAWS - 1 - N_DRAWS / 40];
+    out->all = all->value;
+    out->lo = all->lo;
+    out->hi = all->hi;
+}
+
+static int summarize_all(const struct sums *sums, size_t n, double *scratch,
+                         struct ks_spread_at *out, struct ks_err *err)
+{
+    struct drawing d = { sums, n };
+    const struct ks_bootstrap b = { .n_units = n,
+                                    .n_figures = KS_N_SPANS,
+                                    .n_draws = KS_BOOTSTRAP_DRAWS,
+                                    .level = 0.95,
+                                    .seed = SEED,
+                                    .ctx = &d,
+                                    .figures = figures };
+    struct ks_interval all[KS_N_SPANS];
+    int rc = n ? ks_bootstrap(&b, all, err) : 0;
+
+    for (unsigned s = 0; rc == 0 && s < KS_N_SPANS; s++)
+        summarize(sums, n, s, &all[s], scratch, &out[s]);
+    return rc;
 }
 
 int ks_spans(const struct ks_moment *m, size_t n, size_t most, struct ks_spread_at out[KS_N_SPANS],
@@ -104,18 +127,17 @@ int ks_spans(const struct ks_moment *m, size_t n, size_t most, struct ks_spread_
 {
     struct sums *sums = calloc(n + 1, sizeof(*sums));
     double *scratch = calloc(n + 1, sizeof(*scratch));
-    size_t *drawn = calloc(n + 1, sizeof(*drawn)), n_cells = 0;
-    bool is_enough = sums && scratch && drawn;
+    size_t n_cells = 0;
+    int rc = sums && scratch ? 0 : ks_fail(err, KS_ENOMEM, "out of memory for %zu values", n);
 
-    for (size_t i = 0, end; is_enough && i < n; i = end) {
+    for (size_t i = 0, end; rc == 0 && i < n; i = end) {
         for (end = i + 1; end < n && m[end].cell == m[i].cell;)
             end++;
         add_cell(&m[i], end - i, most, &sums[n_cells++]);
     }
-    for (unsigned s = 0; is_enough && s < KS_N_SPANS; s++)
-        summarize(sums, n_cells, s, scratch, drawn, &out[s]);
+    if (rc == 0)
+        rc = summarize_all(sums, n_cells, scratch, out, err);
     free(sums);
     free(scratch);
-    free(drawn);
-    return is_enough ? 0 : ks_fail(err, KS_ENOMEM, "out of memory for %zu values", n);
+    return rc;
 }

@@ -288,7 +288,7 @@ int ks_trials_make(const struct ks_sweeps *s, enum ks_statistic statistic, enum 
     const struct ks_sweep_round *r = s->rounds;
     bool is_enough;
 
-    *out = (struct ks_trials){ 0 };
+    *out = (struct ks_trials){ .statistic = statistic };
     is_enough = reserve(&w, s->n_rounds + 1);
     for (size_t i = 0, end; is_enough && i < s->n_rounds; i = end) {
         for (end = i + 1;

@@ -30,6 +30,7 @@ struct ks_trials {
     struct ks_trial *trials;
     struct ks_contest *contests; /* by domain, problem */
     size_t n_trials, n_contests;
+    enum ks_statistic statistic; /* of a round's samples */
 };
 
 /* ks_trials_make() - from rounds in order (ks_sweeps_sort).

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "analysis/learn/yardstick.h"
+#include "analysis/learn/bootstrap.h"
 #include "analysis/learn/metrics.h"
-#include "base/hash.h"
 #include "record/outcome.h"
 #include "record/stats.h"
 
@@ -9,8 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define N_DRAWS 1000u
-#define SEED    5u
+#define SEED 5u
 
 /* ---- quantiles ---- */
 
@@ -23,22 +22,28 @@ static double mean_of(const double *x, size_t n)
     return sum / (double)n;
 }
 
-/* first: [n_problems + 1] where each problem's values begin; drawn has room for n_problems times
- * the most values of one. */
-static void draw(const double *value, const size_t *first, size_t n_problems, uint64_t *rng,
-                 double *drawn, double *p90_out, double *mean_out)
+struct drawing {
+    const double *value;
+    const size_t *first; /* [n_problems + 1] where each problem's values begin */
+    size_t n_problems;
+    double *drawn; /* scratch: n_problems times the most values of one */
+};
+
+/* P90 and mean. */
+static void figures(void *ctx, const uint32_t *unit, double *out)
 {
+    const struct drawing *d = ctx;
     size_t n = 0;
 
-    for (size_t i = 0; i < n_problems; i++) {
-        size_t k = ks_rng_below(rng, n_problems);
+    for (size_t i = 0; i < d->n_problems; i++) {
+        const size_t first = d->first[unit[i]], n_here = d->first[unit[i] + 1] - first;
 
-        memcpy(drawn + n, value + first[k], (first[k + 1] - first[k]) * sizeof(*drawn));
-        n += first[k + 1] - first[k];
+        memcpy(d->drawn + n, d->value + first, n_here * sizeof(*d->drawn));
+        n += n_here;
     }
-    ks_sort_f64(drawn, n);
-    *p90_out = ks_stats_quantile(drawn, n, 0.9);
-    *mean_out = mean_of(drawn, n);
+    ks_sort_f64(d->drawn, n);
+    out[0] = ks_stats_quantile(d->drawn, n, 0.9);
+    out[1] = mean_of(d->drawn, n);
 }
 
 static size_t list_problems(const uint32_t *problem, size_t n, size_t *first, size_t *most_out)
@@ -56,42 +61,54 @@ static size_t list_problems(const uint32_t *problem, size_t n, size_t *first, si
     return n_problems;
 }
 
+/* d->drawn: room for n values, too */
+static int summarize(const struct drawing *d, size_t n, struct ks_quantiles *out,
+                     struct ks_err *err)
+{
+    struct drawing drawing = *d;
+    const struct ks_bootstrap b = { .n_units = d->n_problems,
+                                    .n_figures = 2,
+                                    .n_draws = KS_BOOTSTRAP_DRAWS,
+                                    .level = 0.9,
+                                    .seed = SEED,
+                                    .ctx = &drawing,
+                                    .figures = figures };
+    struct ks_interval of[2];
+    int rc;
+
+    memcpy(d->drawn, d->value, n * sizeof(*d->drawn));
+    ks_sort_f64(d->drawn, n);
+    out->p50 = ks_stats_quantile(d->drawn, n, 0.5);
+    out->p99 = ks_stats_quantile(d->drawn, n, 0.99);
+    rc = ks_bootstrap(&b, of, err);
+    if (rc < 0)
+        return rc;
+    out->p90 = of[0].value;
+    out->p90_lo = of[0].lo;
+    out->p90_hi = of[0].hi;
+    out->mean = of[1].value;
+    out->mean_lo = of[1].lo;
+    out->mean_hi = of[1].hi;
+    return 0;
+}
+
 int ks_quantiles_of(const double *value, const uint32_t *problem, size_t n,
                     struct ks_quantiles *out, struct ks_err *err)
 {
-    size_t *first = calloc(n + 1, sizeof(*first)), most = 0, n_problems = 0;
-    double *p90 = calloc(N_DRAWS, sizeof(*p90)), *mean = calloc(N_DRAWS, sizeof(*mean));
-    double *drawn = NULL;
-    uint64_t rng = SEED;
-    bool is_enough = first && p90 && mean;
+    size_t *first = calloc(n + 1, sizeof(*first)), most = 0;
+    struct drawing d = { .value = value, .first = first };
+    int rc = first ? 0 : ks_fail(err, KS_ENOMEM, "out of memory for %zu values", n);
 
     *out = (struct ks_quantiles){ 0 };
-    if (is_enough && n > 0) {
-        n_problems = list_problems(problem, n, first, &most);
-        drawn = calloc(n_problems * most + n, sizeof(*drawn));
+    if (rc == 0 && n > 0) {
+        d.n_problems = list_problems(problem, n, first, &most);
+        d.drawn = calloc(d.n_problems * most + n, sizeof(*d.drawn));
+        rc = d.drawn ? summarize(&d, n, out, err)
+                     : ks_fail(err, KS_ENOMEM, "out of memory for %zu values", n);
     }
-    if (drawn) {
-        memcpy(drawn, value, n * sizeof(*drawn));
-        ks_sort_f64(drawn, n);
-        out->p50 = ks_stats_quantile(drawn, n, 0.5);
-        out->p90 = ks_stats_quantile(drawn, n, 0.9);
-        out->p99 = ks_stats_quantile(drawn, n, 0.99);
-        out->mean = mean_of(drawn, n);
-        for (size_t d = 0; d < N_DRAWS; d++)
-            draw(value, first, n_problems, &rng, drawn, &p90[d], &mean[d]);
-        ks_sort_f64(p90, N_DRAWS);
-        ks_sort_f64(mean, N_DRAWS);
-        out->p90_lo = ks_stats_quantile(p90, N_DRAWS, 0.05);
-        out->p90_hi = ks_stats_quantile(p90, N_DRAWS, 0.95);
-        out->mean_lo = ks_stats_quantile(mean, N_DRAWS, 0.05);
-        out->mean_hi = ks_stats_quantile(mean, N_DRAWS, 0.95);
-    }
-    is_enough = is_enough && (n == 0 || drawn);
     free(first);
-    free(p90);
-    free(mean);
-    free(drawn);
-    return is_enough ? 0 : ks_fail(err, KS_ENOMEM, "out of memory for %zu values", n);
+    free(d.drawn);
+    return rc;
 }
 
 /* ---- some of the sweeps ---- */

@@ -58,6 +58,7 @@ static int set_params(struct ks_booster *b, const struct ks_booster_params *p, s
         double value;
     } numbers[] = { { "max_depth", p->depth },
                     { "num_parallel_tree", p->n_parallel },
+                    { "max_bin", p->max_bin },
                     { "eta", p->eta },
                     { "min_child_weight", p->min_child },
                     { "subsample", p->subsample },

@@ -12,7 +12,7 @@
 #include "base/buf.h"
 
 struct ks_booster_params {
-    uint32_t depth, n_parallel; /* levels; trees per round */
+    uint32_t depth, n_parallel, max_bin; /* levels; trees per round; bins of a column's values */
     double eta, min_child, subsample, colsample, lambda;
     uint32_t n_threads; /* > 0 */
     uint64_t seed;      /* below 2^31 */

@@ -104,6 +104,7 @@ static struct ks_booster_params params_of(const struct ks_fit_input *in, const s
                                        .subsample = s->subsample,
                                        .colsample = s->colsample,
                                        .lambda = s->lambda,
+                                       .max_bin = s->max_bin,
                                        .n_threads = in->n_threads,
                                        .seed = in->seed & 0x7fffffff,
                                        .start = in->start };

@@ -11,8 +11,8 @@
 
 /* What is searched over. */
 struct ks_setting {
-    uint32_t target; /* enum ks_target */
-    uint32_t depth, n_parallel;
+    uint32_t target;                     /* enum ks_target */
+    uint32_t depth, n_parallel, max_bin; /* max_bin: a split is between two of so many quantiles */
     double eta, min_child, subsample, colsample, lambda;
 };
 

@@ -2,7 +2,7 @@
 #include "analysis/model/model_dir.h"
 #include "base/file.h"
 #include "base/hash.h"
-#include "grid/import.h"
+#include "base/text.h"
 #include "json/json.h"
 
 #include <errno.h>
@@ -50,7 +50,7 @@ static int read_rows(struct table *t, char *text, const char *header, size_t n_f
             rc = strcmp(line, header) == 0 ? 0 : bad_row(t, "another header", err);
             continue;
         }
-        wrong = ks_import_split(line, fields, MOST_FIELDS, &n);
+        wrong = ks_csv_split(line, true, fields, MOST_FIELDS, &n);
         if (wrong || n != n_fields)
             return bad_row(t, wrong ? wrong : "another number of fields", err);
         rc = row(t, fields, err);

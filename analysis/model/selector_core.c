@@ -18,12 +18,16 @@
 #pragma GCC optimize("fp-contract=off")
 #endif
 
+/* Floats of a row: an odd number of cache lines, so that the same feature of different candidates
+ * does not fall on the same place of the cache. */
+#define ROW ((2 * (KS_SEL_FEATURES + 1) + 15) / 16 / 2 * 2 * 16 + 16)
+
 /* Candidates of a block, with rows as trees want them. */
 struct sel_block {
     int n;
     uint16_t instance[KS_SEL_BLOCK];
     double sum[KS_SEL_BLOCK];
-    float row[KS_SEL_BLOCK][2 * (KS_SEL_FEATURES + 1)];
+    float row[KS_SEL_BLOCK][ROW];
 };
 
 /* The k best so far, best first; picks[].regret waits until all are known. */

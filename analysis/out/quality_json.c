@@ -79,6 +79,32 @@ void ks_retimed_json(const struct ks_retimed *r, const char *key, struct ks_jw *
     ks_jw_close(w, '}');
 }
 
+static void put_network(struct ks_jw *w, const struct ks_network *n)
+{
+    ks_jw_open(w, NULL, '{');
+    ks_jw_str(w, "name", n->name);
+    ks_jw_u64(w, "n_problems", n->n_problems);
+    ks_jw_u64(w, "n_counted", n->n_counted);
+    ks_jw_u64(w, "n_uses", n->n_uses);
+    ks_jw_u64(w, "n_counted_uses", n->n_counted_uses);
+    ks_jw_real(w, "best_ns", n->best_ns);
+    ks_jw_open(w, "regret", '{');
+    for (uint32_t i = 0; i < KS_N_CHOOSERS && n->n_counted; i++)
+        put_number(w, ks_chooser_name(i), n->ns[i] / n->best_ns - 1);
+    ks_jw_close(w, '}');
+    put_number(w, "regret_model_lo95", n->regret_lo);
+    put_number(w, "regret_model_hi95", n->regret_hi);
+    ks_jw_close(w, '}');
+}
+
+void ks_networks_json(const struct ks_network *networks, size_t n, const char *key, struct ks_jw *w)
+{
+    ks_jw_open(w, key, '[');
+    for (size_t i = 0; i < n; i++)
+        put_network(w, &networks[i]);
+    ks_jw_close(w, ']');
+}
+
 void ks_quality_json(const struct ks_scorecard *s, const char *key, struct ks_jw *w)
 {
     ks_jw_open(w, key, '{');

@@ -121,9 +121,17 @@ void ks_quality_text(const struct ks_scorecard *s, struct ks_buf *to)
     put_verdict(to, s);
 }
 
-void ks_retimed_text(const struct ks_retimed *r, struct ks_buf *to)
+static void put_retimed(struct ks_buf *to, const char *who, const struct ks_line *l)
 {
-    const struct ks_line *a = &r->first, *b = &r->again;
+    ks_buf_printf(to,
+                  "%s, by the new times: mean %.4f [%.4f, %.4f], P10 %.4f [%.4f, %.4f], min %.4f\n",
+                  who, l->mean, l->mean_lo, l->mean_hi, l->p10, l->p10_lo, l->p10_hi, l->min);
+}
+
+void ks_retimed_text(const struct ks_retimed *r, const char *name,
+                     const struct ks_retimed *baseline, struct ks_buf *to)
+{
+    const struct ks_line *a = &r->first;
 
     ks_buf_printf(to,
                   "\nre-timed: %zu problems; on %zu more the pick is the oracle; %zu without new "
@@ -131,12 +139,43 @@ void ks_retimed_text(const struct ks_retimed *r, struct ks_buf *to)
                   r->n_timed, r->n_same, r->n_missing);
     ks_buf_printf(to, "model, by the times that chose the oracle: mean %.4f, P10 %.4f, min %.4f\n",
                   a->mean, a->p10, a->min);
-    ks_buf_printf(to,
-                  "model, by the new times: mean %.4f [%.4f, %.4f], P10 %.4f [%.4f, %.4f], min "
-                  "%.4f\n",
-                  b->mean, b->mean_lo, b->mean_hi, b->p10, b->p10_lo, b->p10_hi, b->min);
+    put_retimed(to, "model", &r->again);
+    if (baseline->n_timed)
+        put_retimed(to, name, &baseline->again);
+    else
+        ks_buf_printf(to, "%s: without new times\n", name);
+    if (baseline->n_timed && !(r->again.mean > baseline->again.mean))
+        ks_buf_printf(to, "By the new times the model does not beat '%s'.\n", name);
     ks_buf_printf(to, "new time over first time: oracle %.4f, picks %.4f (geometric means)\n",
                   r->oracle_ratio, r->pick_ratio);
+}
+
+static void put_network(struct ks_buf *to, const struct ks_network *n)
+{
+    ks_buf_printf(to, "  ");
+    ks_text_put(to, n->name, strlen(n->name), KS_LINES_NONE);
+    ks_buf_printf(to, ": %llu of %llu problems, %llu of %llu uses, best %.3f ms\n",
+                  (unsigned long long)n->n_counted, (unsigned long long)n->n_problems,
+                  (unsigned long long)n->n_counted_uses, (unsigned long long)n->n_uses,
+                  n->best_ns / 1e6);
+    for (uint32_t i = 0; i < KS_N_CHOOSERS && n->n_counted; i++) {
+        if (isnan(n->ns[i]))
+            continue;
+        ks_buf_printf(to, "    %-20s %8.2f %%", ks_chooser_name(i),
+                      100 * (n->ns[i] / n->best_ns - 1));
+        if (i == KS_BY_MODEL && !isnan(n->regret_lo))
+            ks_buf_printf(to, " [%.2f, %.2f]", 100 * n->regret_lo, 100 * n->regret_hi);
+        ks_buf_printf(to, "\n");
+    }
+}
+
+void ks_networks_text(const struct ks_network *networks, size_t n, struct ks_buf *to)
+{
+    if (n)
+        ks_buf_printf(to, "\nregret per network: time of the picks over that of the best, less 1, "
+                          "weighted by use counts\n");
+    for (size_t i = 0; i < n; i++)
+        put_network(to, &networks[i]);
 }
 
 void ks_worst_text(const struct ks_worst *worst, size_t n, const char *file, struct ks_buf *to)

@@ -42,7 +42,7 @@ static void add_cell(struct bin *b, const struct ks_page_cell *c, double best_ns
 }
 
 static void fill_row(const struct ks_page *p, const struct ks_page_order *o, size_t problem,
-                     size_t per_column, struct bin *row)
+                     size_t per_column, size_t n_columns, struct bin *row)
 {
     const struct ks_page_problem *q = &p->problems[problem];
 
@@ -50,16 +50,35 @@ static void fill_row(const struct ks_page *p, const struct ks_page_order *o, siz
         const struct ks_page_cell *c = &p->cells[q->first_cell + i];
         int64_t place = ks_page_place(o, c->instance);
 
-        if (place >= 0)
+        if (place >= 0 && (size_t)place / per_column < n_columns)
             add_cell(&row[(size_t)place / per_column], c, q->best_ns);
     }
+}
+
+/* Instances come in the order of what they won, so those that ran nowhere are at the end: half of a
+ * config that serves several makers' devices. */
+static size_t n_that_ran(const struct ks_page *p, const struct ks_page_order *o)
+{
+    size_t n = 0;
+
+    for (size_t k = 0; k < p->n_problems; k++) {
+        const struct ks_page_cell *cells = &p->cells[p->problems[k].first_cell];
+
+        for (size_t i = 0; i < p->problems[k].n_cells; i++) {
+            int64_t place = ks_page_place(o, cells[i].instance);
+
+            if (place >= (int64_t)n && (cells[i].ns > 0 || ks_outcome_needs_look(cells[i].outcome)))
+                n = (size_t)place + 1;
+        }
+    }
+    return n;
 }
 
 int ks_page_put_heat(const struct ks_page *p, const struct ks_page_order *o, struct ks_buf *to,
                      struct ks_err *err)
 {
-    size_t per_column = o->n_instances / 2048 + 1;
-    size_t n_columns = (o->n_instances + per_column - 1) / per_column;
+    size_t n_ran = n_that_ran(p, o), per_column = n_ran / 2048 + 1;
+    size_t n_columns = (n_ran + per_column - 1) / per_column;
     size_t per_row = p->n_problems * n_columns / KS_PAGE_HEAT_CHARS + 1;
     size_t n_rows = (p->n_problems + per_row - 1) / per_row;
     struct bin *row = calloc(n_columns + 1, sizeof(*row));
@@ -68,12 +87,13 @@ int ks_page_put_heat(const struct ks_page *p, const struct ks_page_order *o, str
         return ks_fail(err, KS_ENOMEM, "out of memory for the heat map");
     ks_page_key(to, "heat");
     ks_buf_printf(to,
-                  "{\"rows\":%zu,\"columns\":%zu,\"per_row\":%zu,\"per_column\":%zu,\"data\":\"",
-                  n_rows, n_columns, per_row, per_column);
+                  "{\"rows\":%zu,\"columns\":%zu,\"per_row\":%zu,\"per_column\":%zu,"
+                  "\"left_out\":%zu,\"data\":\"",
+                  n_rows, n_columns, per_row, per_column, o->n_instances - n_ran);
     for (size_t i = 0; i < n_rows; i++) {
         memset(row, 0, n_columns * sizeof(*row));
         for (size_t k = i * per_row; k < (i + 1) * per_row && k < p->n_problems; k++)
-            fill_row(p, o, k, per_column, row);
+            fill_row(p, o, k, per_column, n_columns, row);
         for (size_t c = 0; c < n_columns; c++)
             ks_buf_u8(to, (uint8_t)level_of(&row[c]));
     }

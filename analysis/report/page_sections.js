@@ -136,7 +136,8 @@ function heatSection() {
   const choice = h("select", { "aria-label": "Order of the problems", onchange: (e) => map.sort(e.target.value) },
     h("option", { value: "file" }, "Problems as listed"), h("option", { value: "spread" }, "Most to gain first"), h("option", { value: "rate" }, "Fastest first"));
   section("heat", "Heat map", "Every problem (row) and instance (column; those that win most come first), by speed relative to the best of the problem." +
-    (data.heat.per_row > 1 || data.heat.per_column > 1 ? " A spot is the mean of " + data.heat.per_row + " problems and " + data.heat.per_column + " instances." : ""),
+    (data.heat.per_row > 1 || data.heat.per_column > 1 ? " A spot is the mean of " + data.heat.per_row + " problems and " + data.heat.per_column + " instances." : "") +
+    (data.heat.left_out ? " " + data.heat.left_out + " instances that ran on no problem are left out." : ""),
     h("div", { class: "tools" }, choice), map.node);
   return map;
 }

@@ -6,18 +6,20 @@
 
 #include "analysis/trace/verbs.h"
 #include "analysis/trace/view.h"
+#include "base/array.h"
 #include "base/text.h"
 #include "trace/output.h"
 #include "trace/text.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { DEVICES_MAX = 4096, N_EDITS = 6 };
-#define PID_STEP (INT64_C(1) << 24) /* above any process id of Linux */
-#define ID_STEP  (INT64_C(1) << 44) /* 2^9 files stay exact in a double */
-enum { FILES_MAX = 256 };
+enum { DEVICES_MAX = 4096, N_EDITS = 6, FILES_MAX = 8192 };
+#define PID_STEP   (INT64_C(1) << 24) /* above any process id of Linux */
+#define ID_STEP    (INT64_C(1) << 44) /* less for more than 2^(EXACT_BITS - 44) files */
+#define EXACT_BITS 53                 /* viewers read numbers as doubles */
 
 struct config {
     const char *output;
@@ -41,10 +43,12 @@ struct device_map {
 
 struct combine {
     struct ks_trace_output *out;
-    int64_t file; /* number of the present one */
+    int64_t file;    /* number of the present one */
+    int64_t id_step; /* between ids of one file and the next */
     struct device_map map;
-    int64_t used[DEVICES_MAX]; /* ids of the output that events or properties name */
-    uint32_t n_used;
+    int64_t *used; /* [n_used] ids of the output that events or properties name */
+    size_t n_used, cap_used;
+    bool is_full; /* devices would collide: DEVICES_MAX in one file, or no memory */
     struct ks_buf properties, text;
     struct ks_buf before_id, after_id; /* the present file's first device, around its id */
     bool has_event;                    /* one was written */
@@ -57,7 +61,7 @@ struct combine {
 
 static bool is_used(const struct combine *c, int64_t id)
 {
-    for (uint32_t i = 0; i < c->n_used; i++)
+    for (size_t i = 0; i < c->n_used; i++)
         if (c->used[i] == id)
             return true;
     return false;
@@ -67,7 +71,7 @@ static int64_t fresh_id(const struct combine *c)
 {
     int64_t id = 0;
 
-    for (uint32_t i = 0; i < c->n_used; i++)
+    for (size_t i = 0; i < c->n_used; i++)
         id = c->used[i] >= id && c->used[i] < INT32_MAX ? c->used[i] + 1 : id;
     return id;
 }
@@ -96,8 +100,11 @@ static int64_t device_of(struct combine *c, int64_t id, bool is_described)
             c->map.is_described[i] |= is_described;
             return c->map.to[i];
         }
-    if (c->map.n == DEVICES_MAX || c->n_used == DEVICES_MAX)
+    if (c->map.n == DEVICES_MAX ||
+        ks_reserve(&c->used, c->n_used + 1, &c->cap_used, sizeof(*c->used), "devices", NULL) < 0) {
+        c->is_full = true;
         return id;
+    }
     if (is_used(c, id))
         to = fresh_id(c);
     c->map.from[c->map.n] = id;
@@ -179,22 +186,45 @@ static void add_edit(struct edit *edits, unsigned *n, struct ks_span old, int64_
     ++*n;
 }
 
-/* A number moves, a text gets the file's number. Negative ones are no processes. */
-static void add_pid(const struct combine *c, struct edit *edits, unsigned *n, struct ks_span pid)
+/* "0x7f3c": what Chrome's own tools write as ids. */
+static bool read_hex(struct ks_span s, int64_t *out)
 {
+    int64_t v = 0;
+
+    if (s.n < 3 || s.n > 2 + 15 || s.p[0] != '0' || (s.p[1] | 0x20) != 'x')
+        return false;
+    for (size_t i = 2; i < s.n; i++) {
+        if (!isxdigit((unsigned char)s.p[i]))
+            return false;
+        v = v * 16 + (s.p[i] <= '9' ? s.p[i] - '0' : (s.p[i] | 0x20) - 'a' + 10);
+    }
+    *out = v;
+    return true;
+}
+
+/* Of a process or a flow: a number moves, and stays hexadecimal if it was; another text gets the
+ * file's number. Negative numbers are no processes. */
+static void add_name(const struct combine *c, struct edit *edits, unsigned *n, struct ks_span name,
+                     int64_t shift)
+{
+    struct edit *e = &edits[*n];
     int64_t v;
 
-    if (!pid.p)
+    if (!name.p)
         return;
-    if (ks_trace_int(pid, &v)) {
-        if (v >= 0)
-            add_edit(edits, n, pid, c->file * PID_STEP);
+    if (ks_trace_int(name, &v)) {
+        add_edit(edits, n, name, shift);
         return;
     }
-    if (pid.p[-1] != '"')
+    if (name.p[-1] != '"')
         return;
-    edits[*n] = (struct edit){ .old = pid, .is_suffix = true };
-    snprintf(edits[*n].text, sizeof(edits[*n].text), " #%lld", (long long)c->file + 1);
+    *e = (struct edit){ .old = name };
+    if (read_hex(name, &v) && !__builtin_add_overflow(v, shift, &v)) {
+        snprintf(e->text, sizeof(e->text), "0x%llx", (unsigned long long)v);
+    } else {
+        e->is_suffix = true;
+        snprintf(e->text, sizeof(e->text), " #%lld", (long long)c->file + 1);
+    }
     ++*n;
 }
 
@@ -220,7 +250,7 @@ static int compare_edits(const void *x, const void *y)
 
 static unsigned make_edits(struct combine *c, const struct ks_trace_event *ev, struct edit *edits)
 {
-    const int64_t shift = c->file * ID_STEP;
+    const int64_t shift = c->file * c->id_step;
     unsigned n = 0;
 
     if (c->is_plain)
@@ -228,8 +258,8 @@ static unsigned make_edits(struct combine *c, const struct ks_trace_event *ev, s
     add_device(c, edits, &n, ev); /* of the first file, too: its devices are used then */
     if (c->file == 0)
         return 0;
-    add_pid(c, edits, &n, ev->pid);
-    add_edit(edits, &n, ev->id, shift);
+    add_name(c, edits, &n, ev->pid, c->file * PID_STEP);
+    add_name(c, edits, &n, ev->id, shift);
     if (ks_trace_has(ev, KS_TRACE_ARG_CORRELATION))
         add_edit(edits, &n, ev->arg[KS_TRACE_ARG_CORRELATION], shift);
     if (ks_trace_has(ev, KS_TRACE_ARG_EXTERNAL_ID))
@@ -338,6 +368,8 @@ static int put_file(struct combine *c, const char *path, struct ks_buf *tops, st
     if (rc == 0)
         rc = put_items(c, r, tops, err);
     describe_rest(c);
+    if (rc == 0 && c->is_full)
+        rc = ks_fail(err, KS_EINVAL, "%s: more than %d devices in one trace", path, DEVICES_MAX);
     if (rc == 0 && ks_trace_reader_dirt(r)->n_events == 0)
         rc = ks_fail(err, KS_EFORMAT, "%s: the trace holds no events", path);
     if (rc == 0)
@@ -392,6 +424,8 @@ int ks_trace_combine(const char *const *paths, size_t n, const char *output, boo
     if (!c)
         return ks_fail(err, KS_ENOMEM, "out of memory");
     c->is_plain = is_plain;
+    for (c->id_step = ID_STEP; c->id_step * (int64_t)n > INT64_C(1) << EXACT_BITS;)
+        c->id_step /= 2;
     c->notes = notes;
     rc = ks_trace_output_open(output, paths, n, &c->out, err);
     if (rc == 0)
@@ -401,6 +435,7 @@ int ks_trace_combine(const char *const *paths, size_t n, const char *output, boo
     ks_buf_release(&c->text);
     ks_buf_release(&c->before_id);
     ks_buf_release(&c->after_id);
+    free(c->used);
     free(c);
     return rc;
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "analysis/trace/merge_plan.h"
 
+#include "base/buf.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -57,26 +59,22 @@ static uint32_t thread_number(const struct threads *t, int64_t tid)
 
 /* ---- operators and their entries ---- */
 
+/* KS_NAME_NONE: the file has no entry for it. key: scratch; without memory its failed flag is set.
+ */
 static uint32_t entry_of(const struct ks_trace *host, const struct ks_merge_kernels *k,
-                         const struct threads *t, uint32_t op, char **key_io, size_t *cap_io)
+                         const struct threads *t, uint32_t op, struct ks_buf *key)
 {
     const char *name = ks_trace_name(host, host->ops.name[op]);
-    const size_t need = strlen(name) + 48;
-    int n;
+    size_t n_id;
 
     if (host->ops.external[op] == KS_TRACE_NO_ID)
         return KS_NAME_NONE;
-    if (need > *cap_io) {
-        char *key = realloc(*key_io, need);
-
-        if (!key)
-            return KS_NAME_NONE;
-        *key_io = key;
-        *cap_io = need;
-    }
-    n = snprintf(*key_io, *cap_io, "%s_%" PRId64 "_%u", name, host->ops.external[op],
-                 thread_number(t, host->tracks[host->ops.track[op]].tid_number));
-    return ks_merge_kernels_find(k, *key_io, (size_t)n, (size_t)(strrchr(*key_io, '_') - *key_io));
+    ks_buf_clear(key);
+    ks_buf_printf(key, "%s_%" PRId64, name, host->ops.external[op]);
+    n_id = key->len;
+    ks_buf_printf(key, "_%u", thread_number(t, host->tracks[host->ops.track[op]].tid_number));
+    return ks_buf_ok(key) ? ks_merge_kernels_find(k, ks_buf_text(key), key->len, n_id)
+                          : KS_NAME_NONE;
 }
 
 static bool is_dropped(const struct ks_merge_rules *rules, const char *name)
@@ -92,13 +90,14 @@ static bool match(const struct ks_trace *host, struct ks_merge_kernels *k,
                   const struct ks_merge_rules *rules, uint32_t *entry_out, struct ks_merge_plan *p)
 {
     struct threads threads;
-    char *key = NULL;
-    size_t cap = 0;
+    struct ks_buf key;
+    bool is_ok = find_threads(host, &threads);
 
-    if (!find_threads(host, &threads))
-        return false;
-    for (uint32_t op = 0; op < host->ops.n; op++) {
-        const uint32_t e = entry_of(host, k, &threads, op, &key, &cap);
+    ks_buf_init(&key);
+    for (uint32_t op = 0; is_ok && op < host->ops.n; op++) {
+        const uint32_t e = entry_of(host, k, &threads, op, &key);
+
+        is_ok = ks_buf_ok(&key);
 
         entry_out[op] = KS_NAME_NONE;
         if (e == KS_NAME_NONE || k->at[e].is_used)
@@ -113,8 +112,8 @@ static bool match(const struct ks_trace *host, struct ks_merge_kernels *k,
             entry_out[op] = e;
     }
     free(threads.tid);
-    free(key);
-    return true;
+    ks_buf_release(&key);
+    return is_ok;
 }
 
 /* ---- slices ---- */

@@ -96,7 +96,7 @@ static void add_dot(struct ks_roofline *r, struct ks_roof_dot *dots, const struc
 static struct ks_roofs roofs_of_peak(const struct ks_peak *p, const struct ks_group *rows,
                                      uint32_t n, uint32_t device)
 {
-    struct ks_roofs roofs = { .n = 0 };
+    struct ks_roofs roofs = { .device = -1 };
 
     if (p->bytes_per_s > 0)
         roofs.at[roofs.n++] = (struct ks_roof){ "memory", p->bytes_per_s, true };
@@ -111,6 +111,17 @@ static struct ks_roofs roofs_of_peak(const struct ks_peak *p, const struct ks_gr
     return roofs;
 }
 
+/* "roofs measured (roofline.csv)", and on which device where it is another. */
+static void put_origin(const struct ks_roofs *roofs, const char *path, int64_t device, char *out,
+                       size_t cap)
+{
+    if (roofs->device >= 0 && roofs->device != device)
+        snprintf(out, cap, "roofs measured on device %" PRId64 " (%.80s)", roofs->device,
+                 ks_path_base(path));
+    else
+        snprintf(out, cap, "roofs measured (%.80s)", ks_path_base(path));
+}
+
 static int find_roofs(const struct ks_chart_options *o, const struct ks_trace_view *v,
                       const struct ks_groups *g, uint32_t device, struct ks_roofs *out,
                       char *origin, size_t cap, struct ks_err *err)
@@ -118,8 +129,12 @@ static int find_roofs(const struct ks_chart_options *o, const struct ks_trace_vi
     const struct ks_peak *p = &v->peak[device];
 
     if (o->roofs) {
-        snprintf(origin, cap, "roofs measured (%.80s)", ks_path_base(o->roofs));
-        return ks_roofs_read(o->roofs, v->t->devices[device].id, out, err);
+        const int64_t id = v->t->devices[device].id;
+        const int rc = ks_roofs_read(o->roofs, id, out, err);
+
+        if (rc == 0)
+            put_origin(out, o->roofs, id, origin, cap);
+        return rc;
     }
     *out = roofs_of_peak(p, g->rows, g->n, device);
     if (p->match == KS_PEAK_NONE)
@@ -253,7 +268,7 @@ static int add_lines(struct ks_charts *c, const struct ks_counter_table *t,
                      const struct ks_chart_options *o, const char *roofs_file, struct ks_err *err)
 {
     const struct ks_counter_row *of = &l->at[*at_io].row;
-    char title[128] = "Device", subtitle[256];
+    char title[128] = "Device", subtitle[256], origin[160] = "no roofs known (--roofs)";
     struct ks_roofs roofs = { .n = 0 };
     struct ks_roof_dot *dots;
     struct ks_roofline *r;
@@ -266,9 +281,9 @@ static int add_lines(struct ks_charts *c, const struct ks_counter_table *t,
         used += (size_t)snprintf(title + used, sizeof(title) - used, " %" PRId64, of->device);
     if (of->rank >= 0)
         snprintf(title + used, sizeof(title) - used, ", rank %" PRId64, of->rank);
-    snprintf(subtitle, sizeof(subtitle), "%s%.80s; FLOPs, bytes and time from counters",
-             roofs_file ? "roofs measured: " : "no roofs known (--roofs)",
-             roofs_file ? ks_path_base(roofs_file) : "");
+    if (roofs_file)
+        put_origin(&roofs, roofs_file, of->device, origin, sizeof(origin));
+    snprintf(subtitle, sizeof(subtitle), "%s; FLOPs, bytes and time from counters", origin);
     r = add_chart(c, title, subtitle, &roofs, l->n - i, &dots);
     if (!r)
         return ks_fail(err, KS_ENOMEM, "out of memory for a chart");

@@ -34,8 +34,10 @@ _Static_assert((int)N_COLUMNS <= (int)KS_ROOFS_MAX, "too many roofs");
 static void take_record(const struct ks_csv_rows *r, const struct ks_csv_header *h,
                         struct ks_roofs *out)
 {
+    const char *id = ks_csv_field(r, ks_csv_header_find(h, "device"));
     double v;
 
+    out->device = *id ? strtoll(id, NULL, 10) : -1;
     out->n = 0;
     for (size_t i = 0; i < N_COLUMNS; i++)
         if (ks_number_read(ks_csv_field(r, ks_csv_header_find(h, columns[i].column)),
@@ -60,11 +62,12 @@ int ks_roofs_parse(const char *text, size_t len, const char *path, int64_t devic
     if (rc > 0)
         rc = ks_csv_header_take(&h, &r, err);
     while (rc >= 0 && !is_own && (rc = ks_csv_rows_next(&r, err)) > 0) {
-        const char *id = ks_csv_field(&r, ks_csv_header_find(&h, "device"));
+        struct ks_roofs line = { .n = 0 };
 
-        is_own = *id && strtoll(id, NULL, 10) == device;
+        take_record(&r, &h, &line);
+        is_own = line.device >= 0 && line.device == device;
         if (is_own || found.n == 0)
-            take_record(&r, &h, &found);
+            found = line;
     }
     if (rc >= 0 && found.n == 0)
         rc = ks_fail(err, KS_EFORMAT,

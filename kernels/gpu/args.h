@@ -6,6 +6,9 @@
 #define KS_JOIN_(a, b, c, d) a##b##c##d
 #define KS_JOIN(a, b, c, d)  KS_JOIN_(a, b, c, d)
 
+/* Bytes of an operand that AMD's loads reach (dev.h). */
+#define KS_BUFFER_BYTES 0xffffff00u
+
 /* Division by a constant: n / d = (mulhi(n, factor) + n) >> shift for 0 <= n < 2^31. */
 struct ks_magic {
     unsigned factor, shift;

@@ -36,10 +36,18 @@ KS_DEV int ks_tid(void) { return (int)__builtin_amdgcn_workitem_id_x(); }
 KS_DEV int ks_block_x(void) { return (int)__builtin_amdgcn_workgroup_id_x(); }
 KS_DEV int ks_block_y(void) { return (int)__builtin_amdgcn_workgroup_id_y(); }
 KS_DEV int ks_block_z(void) { return (int)__builtin_amdgcn_workgroup_id_z(); }
+/* Of LDS; on gfx11 and gfx12 clang would have the barrier wait for loads from memory, too. */
+#if defined(__GFX12__)
+#define KS_BARRIER() asm volatile("s_wait_dscnt 0\n\ts_barrier_signal -1\n\ts_barrier_wait -1" ::: "memory")
+#elif defined(__GFX11__)
+#define KS_BARRIER() asm volatile("s_waitcnt lgkmcnt(0)\n\ts_barrier" ::: "memory")
+#else
+#define KS_BARRIER() __builtin_amdgcn_s_barrier()
+#endif
 KS_DEV void ks_sync(void)
 {
     __builtin_amdgcn_fence(__ATOMIC_RELEASE, "workgroup");
-    __builtin_amdgcn_s_barrier();
+    KS_BARRIER();
     __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "workgroup");
 }
 /* Whether this wave goes first among those of its unit. The level must be a constant. */
@@ -47,6 +55,14 @@ KS_DEV void ks_sync(void)
 /* The compiler moves nothing across: else it reads all of a tile first, into registers that are
  * needed elsewhere. */
 #define ks_in_order() __builtin_amdgcn_sched_barrier(0)
+/* Before ks_in_order(): matrix instructions and loads, from memory and LDS, take turns as long as there
+ * are both. */
+#define ks_mix(n)                                                                                  \
+    KS_UNROLL                                                                                      \
+    for (int mix_i = 0; mix_i < (n); mix_i++) {                                                    \
+        __builtin_amdgcn_sched_group_barrier(0x120, 1, 0);                                         \
+        __builtin_amdgcn_sched_group_barrier(0x008, 1, 0);                                         \
+    }
 /* The value is computed here, and no memory is read ahead of it. */
 #define ks_compute_now(x) asm volatile("" : "+v"(x) : : "memory")
 /* *to += x, indivisibly among all blocks; only for memory of the device. clang has no builtin for
@@ -59,6 +75,35 @@ KS_DEV void ks_add_f32(float *to, float x)
     (void)__builtin_amdgcn_global_atomic_fadd_f32((__attribute__((address_space(1))) float *)to, x);
 #endif
 }
+
+/* Loads go through a descriptor of the operand: the hardware checks each offset against its range
+ * and gives zeros beyond it, without a branch. Offsets have 32 bits, so that the host half refuses
+ * operands that reach beyond KS_BUFFER_BYTES (host.h). The format does not matter for raw loads. */
+#if defined(__GFX11__) || defined(__GFX12__)
+#define KS_BUFFER_FORMAT 0x31004000
+#else
+#define KS_BUFFER_FORMAT 0x00020000
+#endif
+#if __has_builtin(__builtin_amdgcn_raw_buffer_load_b128)
+template <class T> KS_DEV T ks_load_or_zero(const void *base, int offset)
+{
+    const __amdgpu_buffer_rsrc_t all = __builtin_amdgcn_make_buffer_rsrc(
+        (void *)base, 0, (int)KS_BUFFER_BYTES, KS_BUFFER_FORMAT);
+    if constexpr (sizeof(T) == 16)
+        return __builtin_bit_cast(T, __builtin_amdgcn_raw_buffer_load_b128(all, offset, 0, 0));
+    else if constexpr (sizeof(T) == 8)
+        return __builtin_bit_cast(T, __builtin_amdgcn_raw_buffer_load_b64(all, offset, 0, 0));
+    else if constexpr (sizeof(T) == 4)
+        return __builtin_bit_cast(T, __builtin_amdgcn_raw_buffer_load_b32(all, offset, 0, 0));
+    else
+        return __builtin_bit_cast(T, __builtin_amdgcn_raw_buffer_load_b16(all, offset, 0, 0));
+}
+/* Where nothing is loaded the offset is beyond the range. */
+#define ks_load(to, type, base, spot)                                                              \
+    ((to) = ks_load_or_zero<type>(                                                                 \
+         base, (spot).is_zero ? (int)KS_BUFFER_BYTES                                               \
+                              : (int)(((spot).row + (spot).col) * (long)sizeof(*(base)))))
+#endif
 
 #elif KS_GPU_TARGET == 2 /* NVIDIA */
 
@@ -86,6 +131,7 @@ KS_DEV int ks_block_z(void) { return (int)blockIdx.z; }
 KS_DEV void ks_sync(void) { __syncthreads(); }
 #define ks_urgent(level)  ((void)0)
 #define ks_in_order()     ((void)0)
+#define ks_mix(n)         ((void)0)
 #define ks_compute_now(x) ((void)0)
 /* *to += x, indivisibly among all blocks. */
 KS_DEV void ks_add_f32(float *to, float x) { atomicAdd(to, x); }
@@ -161,6 +207,7 @@ KS_DEV int ks_block_z(void) { return ks_simt_cta.bid[2]; }
 KS_DEV void ks_sync(void) { ks_simt_barrier(); }
 #define ks_urgent(level)  ((void)0)
 #define ks_in_order()     ((void)0)
+#define ks_mix(n)         ((void)0)
 #define ks_compute_now(x) ((void)0)
 /* Nothing runs in parallel here; the order of blocks is that of the launch. */
 KS_DEV void ks_add_f32(float *to, float x) { *to += x; }
@@ -178,6 +225,17 @@ KS_DEV void ks_ldmatrix_x4(unsigned *w, const void *row, int is_turned)
 
 #else
 #error "KS_GPU_TARGET names no target"
+#endif
+
+/* to = the vector of that type at a spot (operand.k) of the operand at base, or zeros. */
+#ifndef ks_load
+#define ks_load(to, type, base, spot)                                                              \
+    do {                                                                                           \
+        const type ks_zero = { 0 };                                                                \
+        (to) = ks_zero;                                                                            \
+        if (!(spot).is_zero)                                                                       \
+            (to) = *(const type *)((base) + (spot).row + (spot).col);                              \
+    } while (0)
 #endif
 
 /* Elements, by the numbers of abi.h: 0 fp32, 1 fp16, 2 bf16. 16-bit ones travel as raw bits; all
@@ -264,6 +322,21 @@ KS_DEV ks_el_2 ks_of_f32_2(float f)
     const unsigned u = ks_bits_of(f);
     const unsigned rounded = (u + 0x7fffu + (u >> 16 & 1)) >> 16;
     return (ks_el_2)((u & 0x7fffffffu) > 0x7f800000u ? u >> 16 | 0x40u : rounded);
+}
+
+/* Dies of the GPU, each with an L2 of its own, that get blocks in turn: MI300X's and MI350X's XCDs. In
+ * other partitions of one some share a die, which costs locality only. */
+#if KS_GPU_TARGET == 1 && (defined(__gfx942__) || defined(__gfx950__)) || KS_GPU_TARGET == 3
+#define KS_DIES 8
+#else
+#define KS_DIES 1
+#endif
+
+/* Which of n tiles a block takes, so that the tiles of a die are neighbours. */
+KS_DEV int ks_tile_of(int block, int n)
+{
+    const int die = block % KS_DIES, more = n % KS_DIES;
+    return block / KS_DIES + die * (n / KS_DIES) + (die < more ? die : more);
 }
 
 /* n / d for 0 <= n < 2^31, by a multiplication: see ks_magic() in args.h. */

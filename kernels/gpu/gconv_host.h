@@ -5,6 +5,17 @@
 
 #include "host.h"
 
+/* Why a direction's operands are too large, or NULL; the result is none of them. */
+KS_HOST const char *ks_gpu_conv_operands_over(const struct ks_abi_problem *p)
+{
+    const int64_t input = p->n * ks_volume(p->in) * p->c;
+    const int64_t output = p->n * ks_volume(p->out) * p->k;
+    const int64_t weights = ks_volume(p->filter) * p->k * p->c;
+    const int64_t a = p->direction == KS_ABI_BACKWARD_DATA ? output : input;
+    const int64_t b = p->direction == KS_ABI_BACKWARD_WEIGHT ? output : weights;
+    return ks_gpu_operand_over(p->g, a > b ? a : b, p->dtype);
+}
+
 /* Why an instance of that direction, type and number of dimensions does not compute the problem
  * whatever its tiles, or NULL. */
 KS_HOST const char *ks_gpu_conv_foreign(const struct ks_abi_problem *p, uint32_t direction,
@@ -25,7 +36,7 @@ KS_HOST const char *ks_gpu_conv_foreign(const struct ks_abi_problem *p, uint32_t
         if ((p->filter[i] - 1) * p->dilation[i] + p->in[i] + p->pad_lo[i] + p->stride[i] >
             KS_GPU_INT_MAX / 4)
             return "a window wider than 2^28 pixels";
-    return NULL;
+    return ks_gpu_conv_operands_over(p);
 }
 
 /* Whether the filter is one tap and nothing is padded. */

@@ -56,6 +56,13 @@ KS_HOST const char *ks_gpu_grid_over(int64_t tiles, int64_t groups, int block)
     return groups > KS_GPU_GRID_Y_MAX ? "more groups or batches than a grid holds" : NULL;
 }
 
+/* Why AMD's loads do not reach all of an operand of n times so many elements, or NULL. */
+KS_HOST const char *ks_gpu_operand_over(int64_t n, int64_t elements, uint32_t dtype)
+{
+    const int64_t limit = (int64_t)KS_BUFFER_BYTES / (dtype == KS_ABI_FP32 ? 4 : 2);
+    return KS_GPU_TARGET == 1 && elements > limit / n ? "an operand of 4 GiB or more" : NULL;
+}
+
 /* Starts the main kernel; args is the kernel's struct, by value its last argument. */
 KS_HOST int ks_gpu_start(const struct ks_abi_buffers *buf, struct ks_abi_launch l, const void *a,
                          const void *b, void *c, void *args)

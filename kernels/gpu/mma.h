@@ -5,9 +5,10 @@
  * (b_col, b_k), of C (c_row, c_col). KS_MMAn_RUN slots of A and B lie side by side along K. n is
  * KT_MMA:
  *   1 MFMA 32x32x8    2 MFMA 16x16x16    5 MFMA 32x32x16    6 MFMA 16x16x32
- *   3 WMMA 16x16x16 (gfx11, wave 32)     4 mma.sync m16n8k16 (sm_80)
+ *   3 WMMA 16x16x16 (gfx11, gfx12, wave 32)   4 mma.sync m16n8k16 (sm_80)
  *   7 wgmma m64n64k16   8 wgmma m64n128k16   9 wgmma m64n256k16 (sm_90a): a wave is a group of four
  *     warps, A and B are in LDS
+ * The maps of 10 are those of 3 on gfx12, where lanes do not hold each element twice.
  * Where the device has only shorter MFMAs (fp32; bf16 of gfx908; 5 and 6 before gfx950) several
  * make one: each takes a part of a lane's slots, and since A and B give the same k to the same slot,
  * the order of the sum is all that changes. */
@@ -16,7 +17,31 @@
 
 #include "args.h"
 
-#define KS_MMA(what) KS_JOIN(KS_MMA, KT_MMA, _, what)
+#define KS_MMA(what)   KS_JOIN(KS_MMA, KS_MAPS, _, what)
+/* The maps of KT_MMA; without KS_JOIN, which does not nest. */
+#define KS_MAPS        KS_MAPS_OF(KT_MMA)
+#define KS_MAPS_OF(n)  KS_MAPS_OF_(n)
+#define KS_MAPS_OF_(n) KS_MAPS_##n
+#define KS_MAPS_0      0
+#define KS_MAPS_1      1
+#define KS_MAPS_2      2
+#if defined(__GFX12__)
+#define KS_MAPS_3      10
+#elif KS_GPU_TARGET == 3 /* so that it checks both */
+#define KS_MAPS_3      KS_MAPS_BY(KT_DTYPE)
+#else
+#define KS_MAPS_3      3
+#endif
+#define KS_MAPS_BY(n)  KS_MAPS_BY_(n)
+#define KS_MAPS_BY_(n) KS_MAPS_3_##n
+#define KS_MAPS_3_1    3
+#define KS_MAPS_3_2    10
+#define KS_MAPS_4      4
+#define KS_MAPS_5      5
+#define KS_MAPS_6      6
+#define KS_MAPS_7      7
+#define KS_MAPS_8      8
+#define KS_MAPS_9      9
 
 #define KS_MMA1_M           32
 #define KS_MMA1_N           32
@@ -107,6 +132,21 @@
 #define KS_MMA6_b_k(l, i)   (((l) >> 4) * 8 + (i))
 #define KS_MMA6_c_row(l, i) KS_MMA2_c_row(l, i)
 #define KS_MMA6_c_col(l, i) KS_MMA2_c_col(l, i)
+
+#define KS_MMA10_M           16
+#define KS_MMA10_N           16
+#define KS_MMA10_K           16
+#define KS_MMA10_LANES       32
+#define KS_MMA10_NA          8
+#define KS_MMA10_NB          8
+#define KS_MMA10_NC          8
+#define KS_MMA10_RUN         8
+#define KS_MMA10_a_row(l, i) ((l) & 15)
+#define KS_MMA10_a_k(l, i)   (((l) >> 4) * 8 + (i))
+#define KS_MMA10_b_col(l, i) ((l) & 15)
+#define KS_MMA10_b_k(l, i)   (((l) >> 4) * 8 + (i))
+#define KS_MMA10_c_row(l, i) (((l) >> 4) * 8 + (i))
+#define KS_MMA10_c_col(l, i) ((l) & 15)
 
 #define KS_MMA7_M           64
 #define KS_MMA7_N           64

@@ -64,6 +64,10 @@
 #define KS_FIRST_LOADER (KT_PIPE == 5 ? KS_WORKERS : 0)
 #define KS_WARP (KS_IS_WGMMA ? 32 : KS_IF_MMA(KS_MMA(LANES), 32))
 
+/* Whether the next tile is fetched in parts, between the products of a step: in-order issue makes the
+ * first matrix instructions of AMD wait for all loads before them. */
+#define KS_IS_SPLIT (KS_GPU_TARGET != 2 && KT_MMA && KT_MMA != 4 && KT_PIPE >= 1 && KT_PIPE <= 3)
+
 /* Where element (row, k) of an operand is in a buffer of LDS: k runs along rows, but where copies
  * are asynchronous it lies as in memory. B's tile is behind A's. */
 #define KS_A_IS_TURNED  (KS_IS_ASYNC && KS_A_ORDER == 1)
@@ -104,6 +108,9 @@
     KS_IF_WGMMA(KS_SHARED_1024, KS_SHARED)(name, KS_LDS_BYTES)
 /* What a launch asks for: only NVIDIA's is dynamic. */
 #define KS_LDS_LAUNCH (KS_GPU_TARGET == 2 ? KS_LDS_BYTES : 0)
+
+/* Tiles of grid x, of an instance's arguments. */
+#define KS_TILES(p, rows) (((rows) + KT_TILE_M - 1) / KT_TILE_M * (p).tiles_n)
 
 /* The place of a block: first row and column of its tile, and its part of the sum. */
 struct ks_place {

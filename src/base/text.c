@@ -6,6 +6,21 @@
 #define LONGEST_ESCAPE 16u /* four bytes as \xNN */
 #define MESSAGE_BYTES  4096u
 
+uint32_t ks_tail_keep(char *tail, uint32_t n_tail, uint32_t cap, const char *bytes, size_t n)
+{
+    size_t old = n_tail;
+
+    if (n > cap) {
+        bytes += n - cap;
+        n = cap;
+    }
+    if (old + n > cap)
+        old = cap - n;
+    memmove(tail, tail + n_tail - old, old);
+    memcpy(tail + old, bytes, n);
+    return (uint32_t)(old + n);
+}
+
 size_t ks_utf8_next(const unsigned char *p, size_t left)
 {
     static const uint32_t least[5] = { 0, 0, 0x80, 0x800, 0x10000 };
@@ -181,6 +196,61 @@ void ks_csv_put(struct ks_buf *to, const char *text)
     }
     if (is_quoted)
         ks_buf_u8(to, '"');
+}
+
+/* A call of strspn() costs more than what it finds. */
+static char *behind_blanks(char *at, bool is_trimmed)
+{
+    while (is_trimmed && (*at == ' ' || *at == '\t'))
+        at++;
+    return at;
+}
+
+/* One field at *from to *to, quotes resolved; what is wrong with it, or NULL. */
+static const char *split_field(char **from, char **to, bool is_trimmed)
+{
+    char *begin = *to;
+
+    *from = behind_blanks(*from, is_trimmed);
+    if (**from != '"') {
+        while (**from && **from != ',')
+            *(*to)++ = *(*from)++;
+        while (is_trimmed && *to > begin && ((*to)[-1] == ' ' || (*to)[-1] == '\t'))
+            (*to)--;
+        return NULL;
+    }
+    for (++*from; **from && (**from != '"' || (*from)[1] == '"'); ++*from) {
+        *from += **from == '"';
+        *(*to)++ = **from;
+    }
+    if (!**from)
+        return "quote is not closed";
+    *from = behind_blanks(*from + 1, is_trimmed);
+    return **from && **from != ',' ? "text behind a closing quote" : NULL;
+}
+
+const char *ks_csv_split(char *line, bool is_trimmed, const char **fields, size_t most,
+                         size_t *n_out)
+{
+    char *from = line, *to = line;
+    bool is_last = false;
+    size_t n = 0;
+
+    while (!is_last) {
+        const char *wrong;
+
+        if (n == most)
+            return "too many columns";
+        fields[n++] = to;
+        wrong = split_field(&from, &to, is_trimmed);
+        if (wrong)
+            return wrong;
+        is_last = !*from;
+        from += !is_last;
+        *to++ = '\0';
+    }
+    *n_out = n;
+    return NULL;
 }
 
 static void put_markdown_byte(struct ks_buf *to, char c)

@@ -24,6 +24,11 @@ bool ks_utf8_is_control(uint32_t code);
 /* Does the text end in these characters? */
 bool ks_text_ends_in(const char *text, const char *end);
 
+/* ks_tail_keep() - appends to the last `cap` bytes of a stream, dropping the oldest.
+ * @tail [in,out] [cap], of which n_tail hold bytes
+ * Returns the new n_tail. */
+uint32_t ks_tail_keep(char *tail, uint32_t n_tail, uint32_t cap, const char *bytes, size_t n);
+
 /* What becomes of line ends. Tabs stay where lines stay. */
 enum ks_line_ends {
     KS_LINES_NONE,  /* \n and \t are escaped: one line */
@@ -45,6 +50,13 @@ void ks_text_print(FILE *to, const char *prefix, const char *text);
 /* A field of CSV: escaped to one line, in quotes where RFC 4180 wants them or blanks at an end
  * would be trimmed. */
 void ks_csv_put(struct ks_buf *to, const char *text);
+/* ks_csv_split() - splits a line of CSV in place (RFC 4180: "a, ""b""" is one field; a row is one
+ * line).
+ * @is_trimmed [in] blanks around a field do not belong to it
+ * @fields [out] [most], of which *n_out are set
+ * Returns NULL, or what is wrong. */
+const char *ks_csv_split(char *line, bool is_trimmed, const char **fields, size_t most,
+                         size_t *n_out);
 
 /* A cell of a Markdown table: escaped to one line, with a backslash before each character that
  * means something to Markdown; '<' stands as "&lt;". */

@@ -50,8 +50,23 @@ static int wait_child(struct ks_warden *w, uint32_t child, struct ks_child_end *
         if (rc < 0 || (rc == 1 && end->child == child))
             return rc < 0 ? rc : 0;
         if (rc == 0 && poll(&fd, 1, 1000) < 0 && errno != EINTR)
-            return ks_fail_errno(err, "waiting for the compiler");
+            return ks_fail_errno(err, "waiting for a command");
     }
+}
+
+int ks_command_run_in(const struct ks_argv *a, const char *const *env, const char *dir,
+                      struct ks_warden *w, struct ks_child_end *end, struct ks_err *err)
+{
+    const struct ks_spawn s = { .argv = a->at,
+                                .env = env,
+                                .cwd = dir,
+                                .file_bytes = FILE_BYTES,
+                                .fds = { -1, -1, -1, -1 },
+                                .status_fd = -1,
+                                .deadline_ns = ks_now_ns() + TIMEOUT_NS };
+    uint32_t child;
+    const int rc = ks_warden_spawn(w, &s, &child, err);
+    return rc < 0 ? rc : wait_child(w, child, end, err);
 }
 
 int ks_command_run(const struct ks_argv *a, const char *dir, struct ks_warden *w,
@@ -64,16 +79,7 @@ int ks_command_run(const struct ks_argv *a, const char *dir, struct ks_warden *w
     if (dir)
         env[n++] = tmpdir;
     env[n] = ks_command_path();
-    const struct ks_spawn s = { .argv = a->at,
-                                .env = env,
-                                .cwd = dir,
-                                .file_bytes = FILE_BYTES,
-                                .fds = { -1, -1, -1, -1 },
-                                .status_fd = -1,
-                                .deadline_ns = ks_now_ns() + TIMEOUT_NS };
-    uint32_t child;
-    const int rc = ks_warden_spawn(w, &s, &child, err);
-    return rc < 0 ? rc : wait_child(w, child, end, err);
+    return ks_command_run_in(a, env, dir, w, end, err);
 }
 
 const char *ks_command_variable(const char *name)

@@ -26,6 +26,9 @@ int ks_argv_word(struct ks_argv *a, const char *word, struct ks_err *err);
  * warden. dir: where it runs and puts temporary files; NULL: here. */
 int ks_command_run(const struct ks_argv *a, const char *dir, struct ks_warden *w,
                    struct ks_child_end *end, struct ks_err *err);
+/* The same with these variables (NULL-terminated "K=V") added to the environment. */
+int ks_command_run_in(const struct ks_argv *a, const char *const *env, const char *dir,
+                      struct ks_warden *w, struct ks_child_end *end, struct ks_err *err);
 
 /* "PATH=..." for the environment of compilers, which look for assembler and linker there; NULL when
  * this process has one. */

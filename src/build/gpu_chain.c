@@ -15,12 +15,16 @@
 
 #define EMULATOR_DIR "kernels/gpu/emu"
 
-/* Code object version 4 is what runtimes from ROCm 4.5 on load. Without a bundle no bundler is
- * needed; without an id of the unit no name in it is made of the file's. */
+/* Products that are made into vectors are no longer fused with sums. Code object version 4 is what
+ * runtimes from ROCm 4.5 on load. Without a bundle no bundler is needed; without an id of the unit
+ * no name in it is made of the file's. */
 static const char amd_flags[] =
     "-x hip --cuda-device-only --offload-arch=%s -nogpulib -nogpuinc --no-gpu-bundle-output "
-    "-mcode-object-version=4 -fuse-cuid=none -O3 -ffp-contract=fast -w -Wfatal-errors "
-    "-fdiagnostics-color=never -fno-caret-diagnostics";
+    "-mcode-object-version=4 -fuse-cuid=none -O3 -ffp-contract=fast -fno-slp-vectorize -w "
+    "-Wfatal-errors -fdiagnostics-color=never -fno-caret-diagnostics";
+/* A block of gfx10 and later stays on one of a workgroup processor's two compute units: else its
+ * barriers would wait for loads from memory that are under way. */
+static const char amd_cu_mode[] = " -mcumode";
 static const char cuda_flags[] = "-x cu -arch=%s -cubin -O3 -w";
 /* The kernels' names are looked up; nothing else may take their place. */
 static const char emulator_flags[] =
@@ -155,7 +159,9 @@ static int try_name(struct search *s, const char *name, const struct ks_child_en
 {
     struct ks_child_end end = { .n_tail = 0 };
     struct ks_buf text;
-    snprintf(t->flags, sizeof(t->flags), s->vendor->flags, name);
+    const int n = snprintf(t->flags, sizeof(t->flags), s->vendor->flags, name);
+    if (strncmp(name, "gfx1", 4) == 0)
+        snprintf(t->flags + n, sizeof(t->flags) - (size_t)n, "%s", amd_cu_mode);
     int rc = ask(s, t->command, t->flags, s->vendor->probe, &end, err);
     if (rc <= 0)
         return rc;

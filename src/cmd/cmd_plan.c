@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/file.h"
 #include "build/build.h"
+#include "build/libraries.h"
 #include "cmd/cmd_util.h"
 #include "cmd/plan_binding.h"
 #include "cmd/plan_codes.h"
@@ -407,7 +408,7 @@ static int plan(struct ks_call *call, struct ks_err *err)
     if (rc < 0)
         return rc;
     ks_prune_choose(c->prune, &g.job.prune.by);
-    rc = ks_programs_check(&g, err);
+    rc = ks_libraries_check(&g, env->warden, err);
     if (rc < 0)
         goto out;
     if (c->commands)

@@ -168,14 +168,17 @@ static uint32_t slurm_time_ms(uint32_t grace_ms)
     return left_ms < 1 ? 1 : (uint32_t)left_ms;
 }
 
+/* totals_out: zero unless the results were gathered. */
 static int gather(const struct ks_log *log, const struct ks_run_options *o,
-                  const struct ks_run_result *r, const char *command, bool *done_out)
+                  const struct ks_run_result *r, const char *command, bool *done_out,
+                  struct ks_store_totals *totals_out)
 {
     char path[1100];
     const char *dirs[1] = { r->dir };
     struct ks_err err;
     double expected_s = ks_store_predict_s(r->journal_bytes);
     *done_out = false;
+    memset(totals_out, 0, sizeof(*totals_out));
     if (r->by_signal && expected_s * 1000 > o->grace_ms) {
         ks_logf(log, KS_WARN, "results are not gathered (about %.0f s, more than the grace): %s",
                 expected_s, command);
@@ -184,14 +187,15 @@ static int gather(const struct ks_log *log, const struct ks_run_options *o,
     ks_chaos(&(struct ks_chaos){ .rank = 0 }, KS_CHAOS_GATHER);
     int rc = ks_path_join(path, sizeof(path), r->dir, "results.h5", &err);
     if (rc == 0)
-        rc = ks_store_gather(dirs, 1, path, NULL, NULL, &err);
+        rc = ks_store_gather(dirs, 1, path, NULL, totals_out, &err);
     *done_out = rc == 0;
     if (rc < 0)
         ks_logf(log, KS_ERROR, "%s; the journal is whole: %s", err.text, command);
     return rc;
 }
 
-static void print_result(const struct ks_run_result *r, bool is_gathered)
+static void print_result(const struct ks_run_result *r, const struct ks_store_totals *t,
+                         bool is_gathered)
 {
     ks_cmd_printf("%s: %llu cells", r->reason, (unsigned long long)r->n_cells);
     for (uint32_t o = 1; o < KS_O_LIMIT; o++)
@@ -205,6 +209,10 @@ static void print_result(const struct ks_run_result *r, bool is_gathered)
         ks_cmd_printf("; %llu contaminated", (unsigned long long)r->n_contaminated);
     if (r->lost_hosts[0])
         ks_cmd_printf("; lost hosts: %s", r->lost_hosts);
+    if (t->n_found)
+        ks_cmd_printf("; %llu rows from programs", (unsigned long long)t->n_found);
+    if (t->n_found && t->n_need_look)
+        ks_cmd_printf(", %llu rows need a look", (unsigned long long)t->n_need_look);
     ks_cmd_printf("\n");
     if (is_gathered)
         ks_cmd_printf("%s/results.h5\n", r->dir);
@@ -227,17 +235,19 @@ static void on_status(void *arg, const struct ks_run_result *r)
 static int end_rank0(const struct ks_log *log, const struct ks_run_options *o,
                      struct ks_run_result *r, struct ks_err *err)
 {
+    struct ks_store_totals totals;
     struct ks_buf command;
     bool is_gathered;
     ks_buf_init(&command);
     ks_shell_words(&command, (const char *[]){ "ksweep", "gather", r->dir, NULL });
-    int rc = gather(log, o, r, ks_buf_text(&command), &is_gathered);
+    int rc = gather(log, o, r, ks_buf_text(&command), &is_gathered, &totals);
     ks_buf_release(&command);
-    if (rc < 0 && r->exit == KS_EXIT_OK)
+    /* A run that is ok may have printed a row with a wrong result: only the rows tell. */
+    if ((rc < 0 || (totals.n_found && totals.n_need_look)) && r->exit == KS_EXIT_OK)
         r->exit = KS_EXIT_LOOK;
     ks_chaos(&(struct ks_chaos){ .rank = 0 }, KS_CHAOS_RENAME);
     rc = ks_status_write(r, err);
-    print_result(r, is_gathered);
+    print_result(r, &totals, is_gathered);
     return rc < 0 ? rc : r->exit;
 }
 

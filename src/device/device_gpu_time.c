@@ -8,13 +8,17 @@
 #include <string.h>
 #include <time.h>
 
-#define SCRATCH_BYTES ((size_t)2 << 20) /* stays in every cache beside what is touched */
+/* A part of the last-level cache that stays beside what is touched, so that few copies are needed.
+ */
+#define SCRATCH_MIN   ((size_t)2 << 20)
+#define SCRATCH_MAX   ((size_t)16 << 20)
+#define SCRATCH_SHARE 8u
 #define SWEEP_MIN     ((size_t)32 << 20)
 #define GATE_NS       5000000u /* a stream is never held back for longer */
 #define GATE_LAUNCHES 256u     /* a runtime's queue takes more than these without waiting */
 #define GATE_TRIES    3
 #define HOST_LEAD     1.5 /* so much longer than its launch must a call be to be ahead of it */
-#define AHEAD_NS      1e6 /* work in the queue of such a device before it begins: the host may pause */
+#define AHEAD_NS      5e5 /* work in the queue of such a device before it begins: the host may pause */
 #define AHEAD_MIN     8u
 #define CANARY_ROUNDS 3
 #define CANARY_FILLS  64u /* so many that the resolution of events is less than 1 % of them */
@@ -357,11 +361,19 @@ int ks_gpu_time_samples(struct ks_device *dev, const struct ks_timing *t, double
 
 /* --- caches */
 
+static size_t scratch_bytes(const struct ks_gpu_device *g)
+{
+    size_t bytes = g->props.cache_bytes / SCRATCH_SHARE / 4096 * 4096;
+
+    bytes = bytes < SCRATCH_MAX ? bytes : SCRATCH_MAX;
+    return bytes > SCRATCH_MIN ? bytes : SCRATCH_MIN;
+}
+
 static int need_scratch(struct ks_gpu_device *g, struct ks_err *err)
 {
     if (g->scratch != 0)
         return 0;
-    return ks_gpu_status(g, g->api.mem_alloc(&g->scratch, SCRATCH_BYTES), KS_EDEVICE, err,
+    return ks_gpu_status(g, g->api.mem_alloc(&g->scratch, scratch_bytes(g)), KS_EDEVICE, err,
                          "memory of its own");
 }
 
@@ -409,12 +421,13 @@ int ks_gpu_touch(struct ks_device *dev, const void *ptr, size_t bytes, struct ks
 {
     struct ks_gpu_device *g = ks_gpu_of(dev);
     ks_gpu_ptr from = (uintptr_t)ptr;
+    const size_t step = scratch_bytes(g);
     int rc = ks_gpu_ready(g, err);
 
     if (rc == 0)
         rc = need_scratch(g, err);
-    for (size_t at = 0; rc == 0 && at < bytes; at += SCRATCH_BYTES) {
-        size_t n = bytes - at < SCRATCH_BYTES ? bytes - at : SCRATCH_BYTES;
+    for (size_t at = 0; rc == 0 && at < bytes; at += step) {
+        size_t n = bytes - at < step ? bytes - at : step;
 
         rc = ks_gpu_status(g, g->api.d2d(g->scratch, from + at, n, g->stream), KS_EDEVICE, err,
                            "reading a buffer");

@@ -56,9 +56,6 @@ int ks_import_take(struct ks_import *im, const struct ks_problem *p, size_t n);
  * ("is not a whole number"). */
 const char *ks_import_number(const char *text, int64_t *out);
 
-/* Splits a line of CSV in place (RFC 4180: "a, ""b""" is one field; blanks around a field do not
- * count). NULL, or what is wrong. */
-const char *ks_import_split(char *line, const char **fields, size_t most, size_t *n_out);
 /* The first line that is neither blank nor a comment; NULL: none. Not NUL-terminated. */
 const char *ks_import_first_line(const char *text, size_t len, size_t *n_out);
 bool ks_import_is_blank(const char *line); /* empty, or a comment that begins with # */

@@ -5,6 +5,7 @@
  * (columns; C and K count all groups; a problem is 3-D when Di > 1, Z > 1 or pad_d > 0; padding is
  * symmetric; layout is always NHWGC), dispatcher/codegen (kernel names). */
 #include "base/opt.h"
+#include "base/text.h"
 #include "grid/ck_rows.h"
 #include "grid/import.h"
 #include "op/conv.h"
@@ -213,7 +214,7 @@ static int read_header(struct reader *r)
     ks_buf_put(&r->header_text, ks_buf_text(&r->im.text), r->im.text.len);
     if (!ks_buf_ok(&r->header_text) || !r->header_text.data)
         return ks_fail(r->im.err, KS_ENOMEM, "no memory for a header");
-    wrong = ks_import_split((char *)r->header_text.data, r->header, MOST_COLUMNS, &r->n_columns);
+    wrong = ks_csv_split((char *)r->header_text.data, true, r->header, MOST_COLUMNS, &r->n_columns);
     if (wrong)
         return fail_header(r, "%s%s", wrong, "");
     for (size_t i = 0; i < r->n_columns; i++) {
@@ -373,7 +374,7 @@ static int read_row(struct reader *r)
     if (rc < 0)
         return rc;
     row.p.dim[KS_CONV_DI] = row.p.dim[KS_CONV_Z] = 1;
-    wrong = ks_import_split((char *)r->im.text.data, r->field, MOST_COLUMNS, &n);
+    wrong = ks_csv_split((char *)r->im.text.data, true, r->field, MOST_COLUMNS, &n);
     if (wrong)
         return ks_import_refuse(&r->im, "%s", wrong);
     if (n != r->n_columns)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/opt.h"
+#include "base/text.h"
 #include "grid/import.h"
 
 #include <inttypes.h>
@@ -79,7 +80,7 @@ static int keep_header(struct reader *r)
     ks_buf_put(&r->header_text, ks_buf_text(&r->im.text), r->im.text.len);
     if (!ks_buf_ok(&r->header_text) || !r->header_text.data)
         return ks_fail(r->im.err, KS_ENOMEM, "no memory for a header");
-    wrong = ks_import_split((char *)r->header_text.data, r->header, MOST_FIELDS, &r->n_columns);
+    wrong = ks_csv_split((char *)r->header_text.data, true, r->header, MOST_FIELDS, &r->n_columns);
     if (wrong)
         return ks_fail(r->im.err, KS_EFORMAT, "%s:%" PRIu64 ": %s", r->im.name, r->header_line,
                        wrong);
@@ -328,7 +329,7 @@ static void look_for_blanks(struct reader *r)
 static const char *split_row(struct reader *r)
 {
     look_for_blanks(r);
-    return ks_import_split((char *)r->im.text.data, r->field, MOST_FIELDS, &r->n_fields);
+    return ks_csv_split((char *)r->im.text.data, true, r->field, MOST_FIELDS, &r->n_fields);
 }
 
 static int read_row(struct reader *r)

@@ -1,65 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Lines of text taken apart: fields of CSV, words and commands of a shell. */
+/* Lines of text taken apart: words and commands of a shell. */
 #include "grid/import.h"
 
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
-
-/* A call of strspn() costs more than what it finds. */
-static char *behind_blanks(char *at)
-{
-    while (*at == ' ' || *at == '\t')
-        at++;
-    return at;
-}
-
-/* One field at *from to *to, quotes resolved; what is wrong with it, or NULL. */
-static const char *split_field(char **from, char **to)
-{
-    char *begin = *to;
-
-    *from = behind_blanks(*from);
-    if (**from != '"') {
-        while (**from && **from != ',')
-            *(*to)++ = *(*from)++;
-        while (*to > begin && ((*to)[-1] == ' ' || (*to)[-1] == '\t'))
-            (*to)--;
-        return NULL;
-    }
-    for (++*from; **from && (**from != '"' || (*from)[1] == '"'); ++*from) {
-        *from += **from == '"';
-        *(*to)++ = **from;
-    }
-    if (!**from)
-        return "quote is not closed";
-    ++*from;
-    *from += strspn(*from, " \t");
-    return **from && **from != ',' ? "text behind a closing quote" : NULL;
-}
-
-const char *ks_import_split(char *line, const char **fields, size_t most, size_t *n_out)
-{
-    char *from = line, *to = line;
-    bool is_last = false;
-    size_t n = 0;
-
-    while (!is_last) {
-        const char *wrong;
-
-        if (n == most)
-            return "too many columns";
-        fields[n++] = to;
-        wrong = split_field(&from, &to);
-        if (wrong)
-            return wrong;
-        is_last = !*from;
-        from += !is_last;
-        *to++ = '\0';
-    }
-    *n_out = n;
-    return NULL;
-}
 
 char *ks_import_word(char **at)
 {

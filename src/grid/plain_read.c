@@ -198,12 +198,11 @@ static void read_head(struct reader *r)
 static void read_source(struct reader *r, size_t i, struct ks_family *f)
 {
     const char *name = ks_lines_text(&r->l, i);
-    char dir[sizeof f->source], path[sizeof f->source];
+    char dir[sizeof f->source] = "", path[sizeof f->source];
     int rc = 0;
 
     if (!name[0])
         return;
-    dir[0] = '\0';
     if (name[0] != '/')
         rc = ks_data_path(dir, sizeof dir, "kernels", r->err);
     if (rc == 0)

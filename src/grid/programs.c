@@ -116,10 +116,25 @@ static int open_setup(const struct ks_job_program *p, struct ks_profiler_setup *
     return rc < 0 ? rc : ks_profiler_setup_parse(adapter, p->options, out, err);
 }
 
-static int check_entry(const struct ks_grid *g, const struct ks_job_program *p, struct ks_err *err)
+/* The same program for all operations, mostly: it is visited once. */
+static int visit(const struct ks_job_program *p, const char *found, char *last, size_t cap,
+                 ks_program_fn fn, void *ctx, struct ks_err *err)
+{
+    struct ks_program_format format;
+    int rc;
+
+    if (strcmp(found, last) == 0)
+        return 0;
+    snprintf(last, cap, "%s", found);
+    rc = ks_program_format(found, &format, err);
+    return rc == 0 && fn ? fn(ctx, p, found, &format, err) : rc;
+}
+
+static int visit_entry(const struct ks_grid *g, const struct ks_job_program *p, ks_program_fn fn,
+                       void *ctx, struct ks_err *err)
 {
     struct ks_profiler_setup *setup = NULL;
-    char found[KS_PATH_MAX];
+    char found[KS_PATH_MAX], last[KS_PATH_MAX] = "";
     int rc = open_setup(p, &setup, err);
 
     for (uint32_t d = 0; rc == 0 && d < ks_grid_n_domains(g); d++) {
@@ -127,18 +142,20 @@ static int check_entry(const struct ks_grid *g, const struct ks_job_program *p, 
             ks_problem_table_get(&g->problems, ks_grid_domain_problem(g, d));
 
         rc = ks_profiler_find_program(setup, &problem, p->path, found, sizeof found, err);
+        if (rc == 0)
+            rc = visit(p, found, last, sizeof last, fn, ctx, err);
     }
     ks_profiler_setup_destroy(setup);
     return rc;
 }
 
-int ks_programs_check(const struct ks_grid *g, struct ks_err *err)
+int ks_programs_check(const struct ks_grid *g, ks_program_fn fn, void *ctx, struct ks_err *err)
 {
     int rc = 0;
 
     for (uint32_t i = 0; rc == 0 && i < g->job.n_kernels; i++) {
         if (g->job.kernels[i].program)
-            rc = check_entry(g, g->job.kernels[i].program, err);
+            rc = visit_entry(g, g->job.kernels[i].program, fn, ctx, err);
         if (rc < 0)
             ks_err_context(err, KS_EINVAL, "job '%s': kernels[%u].path", g->job.path, i);
     }

@@ -8,6 +8,7 @@
 #define KS_GRID_PROGRAMS_H
 
 #include "grid/grid.h"
+#include "profiler/format.h"
 
 /* The families and instances of entry i of the job's kernels, appended. */
 int ks_programs_add(struct ks_kernel_set *set, const struct ks_job *job, uint32_t i,
@@ -15,9 +16,15 @@ int ks_programs_add(struct ks_kernel_set *set, const struct ks_job *job, uint32_
 /* The program of an instance; NULL: a kernel. *repeat_out: number of the run, from 0. */
 const struct ks_job_program *ks_programs_of(const struct ks_grid *g, uint32_t i_instance,
                                             uint32_t *repeat_out);
-/* Are the programs there, for each operation of the grid? For the host that will run them.
- * KS_ENOENT, KS_EINVAL with the entry and what is missing. */
-int ks_programs_check(const struct ks_grid *g, struct ks_err *err);
+
+/* Called for a program that is there and can be executed; < 0 with err filled: it is refused. */
+typedef int (*ks_program_fn)(void *ctx, const struct ks_job_program *p, const char *path,
+                             const struct ks_program_format *format, struct ks_err *err);
+/* ks_programs_check() - do the programs of all operations of the grid exist, and can this host
+ * execute them? Call it on the host that will run them.
+ * @fn [in] a further check of each program (build/libraries.h); NULL: none
+ * Returns 0; KS_EINVAL with the entry and what is wrong with its program. */
+int ks_programs_check(const struct ks_grid *g, ks_program_fn fn, void *ctx, struct ks_err *err);
 
 /* ks_programs_commands() - the command of every run, one per line as a shell takes it, problems in
  * the order of the grid; repeats once. Appended.

@@ -17,7 +17,8 @@ enum { PIPE_BYTES = 1 << 20, REQUEST_BYTES = 512 }; /* at most; of a cell, about
 #define SETUP_LIMIT_NS 120000000000ull              /* until the worker sets its own deadline */
 /* NVIDIA's driver lets go of a GPU that nobody has open, unless its persistence daemon runs; AMD's
  * never does. */
-#define GPU_FILES "/dev/nvidia"
+#define GPU_FILES           "/dev/nvidia"
+#define PROGRAM_SPARE_BYTES (256ull << 20)
 
 int ks_agent_find_worker(char *out, size_t cap, struct ks_err *err)
 {
@@ -157,6 +158,16 @@ int ks_agent_check_limits(const struct ks_job *job, struct ks_err *err)
                                    err);
 }
 
+/* Of ksweep-profiler with the program, which it ends itself at the cap: only a program that grows
+ * faster than it looks gets here. */
+static uint64_t resident_limit(const struct ks_job *job)
+{
+    const uint64_t cap = (uint64_t)job->isolate.memory_mib << 20;
+    if (ks_worker_caps_address_space(job))
+        return 0;
+    return cap && ks_job_runs_programs(job) ? cap + cap / 2 + PROGRAM_SPARE_BYTES : cap;
+}
+
 static int spawn(struct ks_agent *a, const int request[2], const int record[2], struct ks_err *err)
 {
     const struct ks_job *job = &a->c.grid->job;
@@ -171,7 +182,7 @@ static int spawn(struct ks_agent *a, const int request[2], const int record[2], 
         .fds = { request[0], record[1], w->status_fd, a->references.kept[0].fd },
         .status_fd = w->status_fd,
         .memory_bytes = ks_worker_caps_address_space(job) ? cap : 0,
-        .rss_bytes = ks_worker_caps_address_space(job) ? 0 : cap,
+        .rss_bytes = resident_limit(job),
         .n_processes = ks_warden_task_limit(),
         .is_pinned = a->c.is_pinned,
         .memory_nodes = a->c.memory_nodes,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "mpi/preflight.h"
 
-#include "grid/programs.h"
+#include "build/libraries.h"
 #include "mpi/agent.h"
 #include "mpi/directory.h"
 #include "mpi/prune.h"
@@ -28,7 +28,7 @@ static int open_job(const struct ks_run_options *o, struct ks_warden *warden, st
         rc = ks_seat_native(job, card, err);
     if (rc == 0)
         rc = ks_grid_load_job(job, grid, err);
-    return rc < 0 ? rc : ks_programs_check(grid, err);
+    return rc < 0 ? rc : ks_libraries_check(grid, warden, err);
 }
 
 int ks_run_load(const struct ks_run_options *o, struct ks_warden *warden,

@@ -13,70 +13,45 @@ static const char *const programs[] = { "ckProfiler", NULL };
 
 /* ---- options ---- */
 
-static int read_split_k(const struct ks_json *doc, const struct ks_node *n, int64_t *out,
-                        struct ks_err *err)
-{
-    const char *text = "";
-    int rc;
+static const char *const verify_names[] = { "none", "cpu", "gpu", NULL };
+static const char *const init_names[] = { "none", "integer", "decimal", NULL };
 
-    *out = KS_CK_SPLIT_K_ALL;
-    if (!n)
-        return 0;
-    if (ks_node_kind(n) == KS_JSON_INT) {
-        rc = ks_node_int(doc, n, out, err);
-        if (rc == 0 && (*out < -1 || *out > 4096))
-            rc = ks_node_fail(doc, n, err, "-1 (automatic), a number up to 4096 or \"all\"");
-        return rc;
-    }
-    rc = ks_node_str(doc, n, &text, err);
-    if (rc == 0 && strcmp(text, "all") != 0)
-        rc = ks_node_fail(doc, n, err, "'%.20s' is neither a number nor \"all\"", text);
-    return rc;
-}
+#define AT(member) offsetof(struct ks_ck_options, member)
+static const struct ks_profiler_option table[] = {
+    { .key = "version",
+      .kind = KS_PROFILER_CHOICE,
+      .offset = AT(version),
+      .names = ks_ck_version_names },
+    { .key = "compat",
+      .kind = KS_PROFILER_CHOICE,
+      .offset = AT(compat),
+      .names = ks_ck_compat_names },
+    { .key = "verify", .kind = KS_PROFILER_CHOICE, .offset = AT(verify), .names = verify_names },
+    { .key = "init", .kind = KS_PROFILER_CHOICE, .offset = AT(init), .names = init_names },
+    { .key = "split_k",
+      .kind = KS_PROFILER_INT,
+      .offset = AT(split_k),
+      .least = -1,
+      .most = 4096,
+      .word = "all",
+      .word_value = KS_CK_SPLIT_K_ALL },
+    { .key = NULL }
+};
+#undef AT
 
 static int options_read(const struct ks_json *doc, const struct ks_node *node, void **options_out,
                         struct ks_err *err)
 {
-    static const char *const keys[] = { "version", "compat", "verify", "init", "split_k", NULL };
-    static const char *const verify[] = { "none", "cpu", "gpu", NULL };
-    static const char *const init[] = { "none", "integer", "decimal", NULL };
-    struct ks_ck_options o = { .version = KS_CK_2025, .init = 1 }, *copy;
-    int rc = node ? ks_node_only(doc, node, keys, err) : 0;
+    static const struct ks_ck_options defaults = { .version = KS_CK_2025,
+                                                   .init = 1,
+                                                   .split_k = KS_CK_SPLIT_K_ALL };
 
-    if (rc == 0)
-        rc = ks_profiler_choice_option(doc, node, "version", ks_ck_version_names, &o.version, err);
-    if (rc == 0)
-        rc = ks_profiler_choice_option(doc, node, "compat", ks_ck_compat_names, &o.compat, err);
-    if (rc == 0)
-        rc = ks_profiler_choice_option(doc, node, "verify", verify, &o.verify, err);
-    if (rc == 0)
-        rc = ks_profiler_choice_option(doc, node, "init", init, &o.init, err);
-    if (rc == 0)
-        rc = read_split_k(doc, node ? ks_node_at(node, "split_k") : NULL, &o.split_k, err);
-    if (rc < 0)
-        return rc;
-    copy = malloc(sizeof *copy);
-    if (!copy)
-        return ks_fail(err, KS_ENOMEM, "out of memory reading options");
-    *copy = o;
-    *options_out = copy;
-    return 0;
+    return ks_profiler_options_read(table, doc, node, &defaults, sizeof defaults, options_out, err);
 }
 
 static void options_text(const void *options, struct ks_jw *w)
 {
-    static const char *const verify[] = { "none", "cpu", "gpu" };
-    static const char *const init[] = { "none", "integer", "decimal" };
-    const struct ks_ck_options *o = options;
-
-    ks_jw_str(w, "version", ks_ck_version_names[o->version]);
-    ks_jw_str(w, "compat", ks_ck_compat_names[o->compat]);
-    ks_jw_str(w, "verify", verify[o->verify]);
-    ks_jw_str(w, "init", init[o->init]);
-    if (o->split_k == KS_CK_SPLIT_K_ALL)
-        ks_jw_str(w, "split_k", "all");
-    else
-        ks_jw_int(w, "split_k", o->split_k);
+    ks_profiler_options_write(table, options, w);
 }
 
 /* Source: StreamConfig of the profilers: 5 launches untimed, the mean of 50; only backward weight
@@ -84,14 +59,13 @@ static void options_text(const void *options, struct ks_jw *w)
 static void protocol(const void *options, const struct ks_problem *p,
                      struct ks_profiler_protocol *out)
 {
-    static const char *const verified[] = { "none", "cpu", "gpu" };
     const struct ks_ck_options *o = options;
     bool is_flushed = p && p->direction == KS_BACKWARD_WEIGHT;
 
     snprintf(out->version, sizeof out->version, "%s", ks_ck_version_names[o->version]);
     snprintf(out->cache, sizeof out->cache, "%s", !p ? "" : is_flushed ? "flushed" : "warm");
     snprintf(out->statistic, sizeof out->statistic, "mean");
-    snprintf(out->verified, sizeof out->verified, "%s", verified[o->verify]);
+    snprintf(out->verified, sizeof out->verified, "%s", verify_names[o->verify]);
     out->n_warmup = 5;
     out->n_repeats = 50;
 }

@@ -26,53 +26,46 @@ static const char *const programs[] = { "MIOpenDriver", NULL };
 
 /* ---- options ---- */
 
-static int read_version(const struct ks_json *doc, const struct ks_node *node, struct options *o,
-                        struct ks_err *err)
-{
-    const struct ks_node *n = node ? ks_node_at(node, "version") : NULL;
-
-    return n ? ks_node_text(doc, n, o->version, sizeof o->version, err) : 0;
-}
+#define AT(member) offsetof(struct options, member)
+static const struct ks_profiler_option table[] = {
+    { .key = "mode", .kind = KS_PROFILER_CHOICE, .offset = AT(mode), .names = mode_names },
+    { .key = "verify", .kind = KS_PROFILER_BOOL, .offset = AT(verify) },
+    { .key = "search", .kind = KS_PROFILER_BOOL, .offset = AT(search) },
+    { .key = "iterations",
+      .kind = KS_PROFILER_INT,
+      .offset = AT(iterations),
+      .least = 1,
+      .most = 1000000 },
+    { .key = "version",
+      .kind = KS_PROFILER_TEXT,
+      .offset = AT(version),
+      .cap = sizeof((struct options *)0)->version },
+    { .key = NULL }
+};
+#undef AT
 
 static int options_read(const struct ks_json *doc, const struct ks_node *node, void **options_out,
                         struct ks_err *err)
 {
-    static const char *const keys[] = { "mode", "verify", "search", "iterations", "version", NULL };
-    struct options o = { .iterations = 10 }, *copy;
-    int rc = node ? ks_node_only(doc, node, keys, err) : 0;
+    static const struct options defaults = { .iterations = 10 };
+    void *options = NULL;
+    const struct options *o;
+    int rc = ks_profiler_options_read(table, doc, node, &defaults, sizeof defaults, &options, err);
 
-    if (rc == 0)
-        rc = ks_profiler_choice_option(doc, node, "mode", mode_names, &o.mode, err);
-    if (rc == 0)
-        rc = ks_profiler_bool_option(doc, node, "verify", &o.verify, err);
-    if (rc == 0)
-        rc = ks_profiler_bool_option(doc, node, "search", &o.search, err);
-    if (rc == 0)
-        rc = ks_profiler_int_option(doc, node, "iterations", 1, 1000000, &o.iterations, err);
-    if (rc == 0)
-        rc = read_version(doc, node, &o, err);
-    if (rc == 0 && o.search && o.mode != FIND)
-        rc = ks_node_fail(doc, node, err, "\"search\" belongs to \"mode\": \"find\"");
     if (rc < 0)
         return rc;
-    copy = malloc(sizeof *copy);
-    if (!copy)
-        return ks_fail(err, KS_ENOMEM, "out of memory reading options");
-    *copy = o;
-    *options_out = copy;
+    o = options;
+    if (o->search && o->mode != FIND) {
+        free(options);
+        return ks_node_fail(doc, node, err, "\"search\" belongs to \"mode\": \"find\"");
+    }
+    *options_out = options;
     return 0;
 }
 
 static void options_text(const void *options, struct ks_jw *w)
 {
-    const struct options *o = options;
-
-    ks_jw_str(w, "mode", mode_names[o->mode]);
-    ks_jw_bool(w, "verify", o->verify);
-    ks_jw_bool(w, "search", o->search);
-    ks_jw_int(w, "iterations", o->iterations);
-    if (o->version[0])
-        ks_jw_str(w, "version", o->version);
+    ks_profiler_options_write(table, options, w);
 }
 
 /* The time printed is the mean of all iterations but the first, where there are several. */

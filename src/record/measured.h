@@ -248,7 +248,8 @@
       "its records, over rounds the median; contaminated rounds count only where all are")         \
     D(F32, rounds_ci95_lo_ns, PLAIN, "ns", MISS(-1), NEVER, VIEW_CSV,                              \
       "of the best instance of a problem with visits: lower end of the 95 % interval of "          \
-      "`rounds_time_ns`, from the variance between rounds of its device and class")                \
+      "`rounds_time_ns`, from the variance between rounds of its device and class; missing where " \
+      "an earlier version judged the visits by another statistic than `rounds_statistic`")         \
     D(F32, rounds_ci95_hi_ns, PLAIN, "ns", MISS(-1), NEVER, VIEW_CSV, "upper end")                 \
     DT(8, rounds_statistic, NEVER, VIEW_CSV,                                                       \
       "what `rounds_time_ns` is of the samples of one record: `median`, `low` (10 % quantile; "    \

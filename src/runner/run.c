@@ -8,6 +8,7 @@
 #include "record/frame.h"
 #include "runner/runner.h"
 #include "runner/surround.h"
+#include "spawn/procfs.h"
 #include "spawn/tty_child.h"
 
 #include <errno.h>
@@ -19,12 +20,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define S_NS    1000000000ull
-#define LOOK_MS 50 /* whether the program has exited: what it left behind may hold the terminal */
+#define S_NS           1000000000ull
+#define MEMORY_LOOK_NS 100000000ull
+#define LOOK_MS        50 /* whether the program has exited: what it left behind may hold the terminal */
 enum { CHUNK = 65536 };
 
 /* What ended the program. */
-enum why { WHY_EXIT, WHY_SILENCE, WHY_TIMEOUT };
+enum why { WHY_EXIT, WHY_SILENCE, WHY_TIMEOUT, WHY_MEMORY };
 
 /* An instance of a listing, which is run alone. */
 struct chosen {
@@ -40,8 +42,8 @@ struct run {
     char file[2][128];
     char err_tail[KS_TAIL_MAX]; /* of standard error */
     uint32_t n_tail;
-    uint64_t heard_ns;
-    struct chosen *chosen; /* [n_chosen] owned */
+    uint64_t heard_ns, weighed_ns; /* last output; last look at its memory */
+    struct chosen *chosen;         /* [n_chosen] owned */
     size_t n_chosen, cap_chosen;
     bool is_listing;
     struct ks_program_run end;
@@ -97,21 +99,6 @@ static int on_row(void *ctx, const struct ks_profiler_row *row, struct ks_err *e
                                                                          : 0;
 }
 
-static void keep_tail(struct run *run, const char *bytes, size_t n)
-{
-    size_t old = run->n_tail;
-
-    if (n > KS_TAIL_MAX) {
-        bytes += n - KS_TAIL_MAX;
-        n = KS_TAIL_MAX;
-    }
-    if (old + n > KS_TAIL_MAX)
-        old = KS_TAIL_MAX - n;
-    memmove(run->err_tail, run->err_tail + run->n_tail - old, old);
-    memcpy(run->err_tail + old, bytes, n);
-    run->n_tail = (uint32_t)(old + n);
-}
-
 /* What is there now. The end of either stream closes its descriptor. */
 static int take(struct run *run, int *fd, int which, struct ks_err *err)
 {
@@ -128,7 +115,7 @@ static int take(struct run *run, int *fd, int which, struct ks_err *err)
     run->heard_ns = ks_now_ns();
     rc = ks_keep_add(run->kept[which], bytes, (size_t)n, err);
     if (which == 1)
-        keep_tail(run, bytes, (size_t)n);
+        run->n_tail = ks_tail_keep(run->err_tail, run->n_tail, KS_TAIL_MAX, bytes, (size_t)n);
     else if (rc == 0)
         rc = ks_profiler_reader_feed(run->reader, bytes, (size_t)n, err);
     return rc;
@@ -153,22 +140,38 @@ static int drain(struct run *run, struct ks_tty_child *c, struct ks_err *err)
 
 /* ---- one process ---- */
 
-static int watch(struct run *run, struct ks_tty_child *c, enum why *why_out, struct ks_err *err)
+/* Ended here and not by the warden, which would end this process, too, with the rows it holds. */
+static bool is_too_large(struct run *run, const struct ks_tty_child *c, uint64_t now)
+{
+    const uint64_t most = run->r->setup.memory_bytes;
+
+    if (!most || now < run->weighed_ns + MEMORY_LOOK_NS)
+        return false;
+    run->weighed_ns = now;
+    return ks_proc_tree_rss(c->pid) > most;
+}
+
+static enum why why_end(struct run *run, const struct ks_tty_child *c, uint64_t now)
 {
     const struct ks_req_program *p = &run->r->program;
 
+    if (now >= run->r->deadline_ns)
+        return WHY_TIMEOUT;
+    if (p->silence_s && now > run->heard_ns + p->silence_s * S_NS)
+        return WHY_SILENCE;
+    return is_too_large(run, c, now) ? WHY_MEMORY : WHY_EXIT;
+}
+
+static int watch(struct run *run, struct ks_tty_child *c, enum why *why_out, struct ks_err *err)
+{
     *why_out = WHY_EXIT;
     run->heard_ns = ks_now_ns();
     while (!ks_tty_child_has_exited(c)) {
         struct pollfd polls[2] = { { .fd = c->out_fd, .events = POLLIN },
                                    { .fd = c->err_fd, .events = POLLIN } };
-        const uint64_t now = ks_now_ns();
         int rc = 0;
 
-        if (now >= run->r->deadline_ns)
-            *why_out = WHY_TIMEOUT;
-        else if (p->silence_s && now > run->heard_ns + p->silence_s * S_NS)
-            *why_out = WHY_SILENCE;
+        *why_out = why_end(run, c, ks_now_ns());
         if (*why_out != WHY_EXIT)
             return 0;
         (void)poll(polls, 2, LOOK_MS);
@@ -218,7 +221,7 @@ static void judge_exit(struct run *run, int code)
     char line[sizeof d->reason];
 
     last_line(run, line, sizeof line);
-    if (s->is_unimplemented)
+    if (s->is_unimplemented && s->n_rows == s->n_unsupported)
         fail(d, KS_O_UNSUPPORTED, 0, s->reason);
     else if (code == 127 && lacks_library(run))
         fail(d, KS_O_LOAD_FAILED, 0, line);
@@ -241,6 +244,10 @@ static void judge(struct run *run, enum why why, int status)
     } else if (why == WHY_TIMEOUT) {
         snprintf(text, sizeof text, "not done after %u s (timeout_s)", p->timeout_s);
         fail(d, KS_O_TIMEOUT, 0, text);
+    } else if (why == WHY_MEMORY) {
+        snprintf(text, sizeof text, "more than %llu MiB resident (isolate.memory_mib)",
+                 (unsigned long long)(run->r->setup.memory_bytes >> 20));
+        fail(d, KS_O_OUT_OF_MEMORY, 0, text);
     } else if (WIFSIGNALED(status)) {
         fail(d, KS_O_CRASHED, WTERMSIG(status), strsignal(WTERMSIG(status)));
     } else {
@@ -313,13 +320,35 @@ static void note_command(struct run *run, const struct ks_profiler_command *comm
     ks_buf_release(&text);
 }
 
+/* In a directory of its own. If that cannot be made (a full disk, say), this run has failed, and
+ * the next one may succeed. */
+static int run_surrounded(struct run *run, const struct ks_profiler_command *command,
+                          const struct ks_profiler_choice *choice, struct ks_err *err)
+{
+    struct ks_surroundings s;
+    struct ks_err why = { 0 };
+    int rc = ks_surround(run->r, &s, &why);
+
+    if (rc == 0) {
+        rc = open_reader(run, choice, err);
+        if (rc == 0)
+            rc = run_process(run, command, &s, err);
+    } else if (rc == KS_ENOMEM) {
+        (void)ks_fail(err, rc, "%s", why.text);
+    } else {
+        fail(&run->r->done, KS_O_LOAD_FAILED, 0, why.text);
+        rc = 0;
+    }
+    ks_surroundings_release(&s);
+    return rc;
+}
+
 /* One command. KS_EUNSUPPORTED of its words is the outcome. */
 static int run_command(struct run *run, const char *program, const struct ks_profiler_choice *c,
                        struct ks_err *err)
 {
     const struct ks_runner *r = run->r;
     struct ks_profiler_command command = { .n = 0 };
-    struct ks_surroundings s;
     struct ks_err why = { 0 };
     int rc = run->is_listing
                  ? ks_profiler_list_command(r->profiler, &r->problem, program, &command, &why)
@@ -332,12 +361,7 @@ static int run_command(struct run *run, const char *program, const struct ks_pro
     if (rc < 0)
         return ks_fail(err, rc, "%s", why.text);
     note_command(run, &command);
-    rc = ks_surround(r, &s, err);
-    if (rc == 0)
-        rc = open_reader(run, c, err);
-    if (rc == 0)
-        rc = run_process(run, &command, &s, err);
-    ks_surroundings_release(&s);
+    rc = run_surrounded(run, &command, c, err);
     ks_profiler_command_release(&command);
     return rc;
 }

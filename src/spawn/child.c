@@ -2,6 +2,7 @@
 /* child.c - watching a living child, and the truth about a dead one. */
 #include "spawn/child.h"
 
+#include "base/text.h"
 #include "record/outcome.h"
 
 #include <errno.h>
@@ -41,20 +42,6 @@ void ks_child_kill(struct ks_child *c, enum ks_end why, uint64_t now_ns)
     (void)kill(c->pid, SIGKILL);
 }
 
-static void keep_tail(struct ks_child *c, const char *bytes, size_t n)
-{
-    if (n > KS_CHILD_TAIL) {
-        bytes += n - KS_CHILD_TAIL;
-        n = KS_CHILD_TAIL;
-    }
-    size_t old = c->n_tail;
-    if (old + n > KS_CHILD_TAIL)
-        old = KS_CHILD_TAIL - n;
-    memmove(c->tail, c->tail + c->n_tail - old, old);
-    memcpy(c->tail + old, bytes, n);
-    c->n_tail = (uint32_t)(old + n);
-}
-
 /* The position is the warden's own count: what a kernel scribbles on the page cannot lead it
  * astray.
  */
@@ -89,7 +76,7 @@ void ks_child_drain(struct ks_child *c)
         if (c->page)
             keep_ring(c, chunk, (size_t)n);
         else
-            keep_tail(c, chunk, (size_t)n);
+            c->n_tail = ks_tail_keep(c->tail, c->n_tail, KS_CHILD_TAIL, chunk, (size_t)n);
     }
 }
 

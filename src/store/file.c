@@ -165,9 +165,12 @@ static int check_version(struct ks_store_file *f, struct ks_err *err)
     if (rc < 0)
         return ks_err_context(err, rc, "not a results file of ksweep");
     if (f->info.schema_major != KS_SCHEMA_MAJOR)
-        return ks_fail(err, KS_EFORMAT, "schema %llu.%llu, this program reads %d.x",
+        return ks_fail(err, KS_EFORMAT, "schema %llu.%llu, this program reads %d.x: %s",
                        (unsigned long long)f->info.schema_major,
-                       (unsigned long long)f->info.schema_minor, KS_SCHEMA_MAJOR);
+                       (unsigned long long)f->info.schema_minor, KS_SCHEMA_MAJOR,
+                       f->info.schema_major > KS_SCHEMA_MAJOR
+                           ? "use the version of ksweep that wrote it, or a newer one"
+                           : "gather the run's journals again with this version");
     ks_h5_get_text(f->file, "program", f->info.program, sizeof(f->info.program));
     return 0;
 }

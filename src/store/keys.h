@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* keys.h - numbers small keys in order of first appearance, and arrays that grow. Private to
- * src/store and analysis/data. */
+/* keys.h - numbers small keys in order of first appearance, and arrays that grow. Used by
+ * src/store, src/cmd and analysis/data. */
 #ifndef KS_STORE_KEYS_H
 #define KS_STORE_KEYS_H
 

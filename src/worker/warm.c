@@ -8,7 +8,9 @@
 #include <math.h>
 
 enum { RING = 64 };
-#define BRIEF_CHUNKS 4 /* of a brief warm-up fit into one of usual length */
+#define SD_OVER_MAD  1.4826 /* of a normal distribution */
+#define SD_OF_MEDIAN 1.2533 /* of one value, in standard deviations over sqrt(n) */
+#define BRIEF_CHUNKS 4      /* of a brief warm-up fit into one of usual length */
 
 /* The last chunks of a warm-up: the median call of each, the clock meanwhile (KS_UNKNOWN: not
  * measured), and when it ended. */
@@ -24,7 +26,7 @@ static bool agree(double a, double b)
     return fabs(a - b) <= KS_FLAT * fmax(a, b);
 }
 
-static double median_of(const double *ring, uint32_t first, uint32_t n)
+static struct ks_stats stats_of(const double *ring, uint32_t first, uint32_t n)
 {
     double v[RING], scratch[RING];
     struct ks_stats stats;
@@ -32,7 +34,7 @@ static double median_of(const double *ring, uint32_t first, uint32_t n)
     for (uint32_t i = 0; i < n; i++)
         v[i] = ring[(first + i) % RING];
     ks_stats(v, n, 0.0, 1, scratch, &stats);
-    return stats.median;
+    return stats;
 }
 
 /* How many of the last chunks make a window; 0: they do not yet. */
@@ -48,10 +50,20 @@ static uint32_t window_of(const struct flat *f, double window_ns)
     return n;
 }
 
-/* Medians of halves: one chunk that was disturbed does not keep a warm-up going. */
+/* Medians of halves: one chunk that was disturbed does not keep a warm-up going. Nor does noise:
+ * two standard deviations of a difference of medians, from the scatter within the halves, which a
+ * step or a trend does not widen. */
 static bool is_window_flat(const struct flat *f, const double *ring, uint32_t n)
 {
-    return n > 0 && agree(median_of(ring, f->n - n, n / 2), median_of(ring, f->n - n / 2, n / 2));
+    struct ks_stats a, b;
+    double sd;
+
+    if (n == 0)
+        return false;
+    a = stats_of(ring, f->n - n, n / 2);
+    b = stats_of(ring, f->n - n / 2, n / 2);
+    sd = SD_OVER_MAD * (a.mad + b.mad) / 2 * SD_OF_MEDIAN * sqrt(2.0 / (n / 2));
+    return agree(a.median, b.median) || fabs(a.median - b.median) <= 2 * sd;
 }
 
 /* What the driver says, where the clock is not measured. A look costs as much as many launches: one

@@ -297,7 +297,7 @@ def rows_trace(raw, b):
     yield beside(f"analyze, {size}", "analyze", "simdjson", "simdjson's sum", 1.6)
     yield beside("analyze", "analyze", "json", "json.load", 0.143)
     if "hta_s" in keys:
-        yield [f"{b}: analyze", "1", f"{analyze:.2f} s", f"HTA {get('hta_s'):.1f} s, {get('hta_mib'):.0f} MiB",
+        yield [f"{b}: analyze", "1", f"{analyze:.2f} s", f"HTA, loading only {get('hta_s'):.1f} s, {get('hta_mib'):.0f} MiB",
                f"{analyze / get('hta_s'):.3f}", "", ""]
     yield row(f"{b}: memory", 1, f"{get('analyze_mib'):.0f} MiB", "", "", "<= 300 MiB", get("analyze_mib") <= 300)
     yield beside("augment", "augment", "simdjson", "simdjson's sum", 3.2)

@@ -242,7 +242,7 @@ def names_of(unit):
 def shared_of(traits):
     """Bytes of shared memory of a kernel of NVIDIA's: its size is in the launch, so by tile.h."""
     element = 4 if traits["KT_DTYPE"] == 0 else 2
-    buffers = {4: traits["KT_PREFETCH"], 2: 2}.get(traits["KT_PIPE"], 1)
+    buffers = {2: 2, 4: traits["KT_PREFETCH"], 5: traits["KT_PREFETCH"]}.get(traits["KT_PIPE"], 1)
     pad = traits["KT_LDS_PAD"]
     return buffers * (traits["KT_TILE_M"] + traits["KT_TILE_N"]) * (traits["KT_TILE_K"] * element + pad)
 

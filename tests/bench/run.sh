@@ -17,6 +17,7 @@
 # calibration: KSWEEP_CALIBRATION_SWEEPS (5), _DIR
 # race: KSWEEP_RACES (10000), KSWEEP_T4 (a T4 file, .json.gz), KSWEEP_RACE_SWEEPS (runs of one job with colons
 #   between them, such as those that repeat has kept: their rounds 0 are raced again in any order)
+# trace: KSWEEP_TRACE_BIG (where the large trace is kept between calls; with .half and .gz 0.9 GB)
 # variance: KSWEEP_VARIANCE_SWEEPS (3), _WORKERS (3), _BUFFERS (2), _S (20: s in each buffer), _JOB, _DIR
 #
 # code: KSWEEP_CODE_SETS (data/code.json; code_shipped.json: every instance that is shipped, half an hour),
@@ -281,7 +282,7 @@ bench_trace() { # a trace of 548 MB beside simdjson, json.load, HTA and cp; KSWE
     local traces=${KSWEEP_TEST_DATA:-$root/../shared/data}/traces
     [ -d "$traces" ] || fail 3 "trace needs real traces in \$KSWEEP_TEST_DATA/traces"
     settle "$1" 0
-    "$python" "$here/bench_trace.py" "$bin" "$traces" "$runs" >"$tmp/said" || fail 3 "bench_trace.py fails"
+    "$python" "$here/bench_trace.py" "$bin" "$traces" "$runs" ${KSWEEP_TRACE_BIG:+"$KSWEEP_TRACE_BIG"} >"$tmp/said" || fail 3 "bench_trace.py fails"
     grep '^#' "$tmp/said" | tee -a "$raw" >&2
     awk -v b="$1" '!/^#/ { print b, 0, $1, $2 }' "$tmp/said" >>"$raw"
 }

@@ -5,6 +5,7 @@
 # group: mpi
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/sweep.sh"
+n_instances=32 # enough for four ranks, and each is compiled up to six times
 . "$(dirname "$0")/own-caches.sh"
 need_program ksweep ksweep-worker python3 cc mpirun
 

@@ -64,6 +64,31 @@ for name, change in (("nan.h5", {"time_median_ns": math.nan}), ("failed.h5", {"o
             rows[column] = value
         f["measurements"][...] = rows
 PY
+    for what in "newer 2 0" "older 0 9" "next 1 99"; do
+        # shellcheck disable=SC2086
+        set -- $what
+        cp run2/results.h5 "$1.h5" && /usr/bin/python3 - "$@" <<'PY'
+import h5py, numpy, sys
+with h5py.File(sys.argv[1] + ".h5", "r+") as f:
+    for key, value in zip(("schema_major", "schema_minor"), sys.argv[2:]):
+        f.attrs[key] = numpy.uint64(value)
+PY
+    done
+    while IFS='|' read -r what says command; do
+        # shellcheck disable=SC2086
+        rc_is 2 "$what" ksweep-analyze $command
+        like "$(cat err)" "$says" "$what: says what to do"
+        is "$(wc -l <err)" 1 "$what: one error"
+        not_ok "$what: nothing written" test -e dirt
+    done <<'ROWS'
+train, a newer schema|newer.h5.*schema 2.0, this program reads 1.x: use the version of ksweep that wrote it|train newer.h5 -o dirt
+train, an older schema|older.h5.*schema 0.9, this program reads 1.x: gather the run's journals again|train older.h5 -o dirt
+validate, a newer schema|newer.h5.*schema 2.0|validate m newer.h5
+validate, a newer ceiling|newer.h5.*schema 2.0|validate m run2/results.h5 --ceiling newer.h5
+train, two schemas|next.h5 has schema 1.99, run1/results.h5 has 1.[0-9]+: .*allow it with --mixed|train run1/results.h5 next.h5 -o dirt
+ROWS
+    ksweep-analyze validate m next.h5 --threads 1 >out 2>err
+    ok "a newer schema of the same kind is read" test $? -le 1
     for what in nan failed; do
         rc_is 2 "train, all times $what" ksweep-analyze train $what.h5 -o dirt
         like "$(cat err)" "$what.h5: no usable row" "says so"

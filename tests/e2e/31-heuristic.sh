@@ -82,6 +82,23 @@ rc_is 2 "instances that the model does not know" ksweep-analyze train run3/resul
 like "$(cat err)" "feature_spec.json does not have instance '.*': train a new model" "are named"
 not_ok "nothing was written" test -e w3
 
+# --- networks
+python3 - m/problems.csv w/problems.csv <<'PY' >net.csv
+import csv, sys
+old, both = (list(csv.DictReader(open(f))) for f in sys.argv[1:])
+seen = {r["problem_id"] for r in old}
+words = [dict(w.split("=") for w in r["canonical"].split()) for r in both if r["problem_id"] not in seen][:2]
+words.append(dict(words[0], n="77"))
+print(",".join(words[0]) + ",count")
+for n, w in enumerate(words):
+    print(",".join(w.values()) + ",%d" % (3 + n))
+PY
+ksweep-analyze validate m run2/results.h5 --threads 1 --network net.csv >report 2>err
+ok "validate --network" test $? -le 1
+like "$(cat report)" '^  net.csv: 2 of 3 problems, 7 of 12 uses, best [0-9.]+ ms' "counts what was judged"
+like "$(cat report)" '^    model +[0-9.]+ % \[[0-9.]+, [0-9.]+\]' "regret of the model by use counts"
+rc_is 2 "a network that is no list" ksweep-analyze validate m run2/results.h5 --network report
+
 # --- select
 for size in full distilled; do
     rc_is 0 "select --size $size" ksweep-analyze select m -o s-$size --size $size --name pick

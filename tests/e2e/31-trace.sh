@@ -120,6 +120,14 @@ print(*sorted({e["id"] for e in t["traceEvents"] if "id" in e}), *sorted({str(e[
       {v for e in t["traceEvents"] for k, v in e.get("args", {}).items() if k.startswith("wait_on")})
 PY
 )" "8 17592186044424 0 1 16777216 16777217 x x #2 {-1}" "flows and processes do not collide, -1 stays none"
+python3 - <<'PY'
+import json
+flow = [{"ph": p, "cat": "ac2g", "name": "f", "pid": 1, "tid": 1, "ts": t, "id": i} for i in ("0x1F", "a-b") for p, t in (("s", 1), ("f", 2))]
+json.dump({"traceEvents": flow}, open("hex.json", "w"))
+PY
+ok "combine flows with other ids" ksweep-analyze trace combine hex.json hex.json -o hexes.json
+is "$(python3 -c 'import json; print(*sorted({e["id"] for e in json.load(open("hexes.json"))["traceEvents"]}))')" \
+    "0x10000000001f 0x1F a-b a-b #2" "hexadecimal ids move, texts get the number of the file"
 unlike "$(cat e.json)" hush "secrets stay in the input"
 rc_is 2 "one trace is nothing to combine" ksweep-analyze trace combine a.json -o f.json
 

@@ -129,39 +129,4 @@ print(t["deviceProperties"], [e["args"]["device"] for e in t["traceEvents"]])
 PY
 )" "[{'id': 0, 'name': 'first', 'major': 7}, {'id': 1, 'name': 'second'}] [0, 1]" "properties of both, under ids of their own"
 
-# --- what PyTorch writes here: Debian's has no Kineto, so that it gives the older bare array without
-# categories, ids and shapes; the shapes are in what its execution graph observer writes
-torch=
-for p in "${KSWEEP_TEST_PYTHON:-}" /usr/bin/python3 python3; do
-    [ -z "$torch" ] && [ -n "$p" ] && "$p" -c 'import torch' 2>/dev/null && torch=$p
-done
-if [ -n "$torch" ]; then
-    ok "PyTorch makes a trace and a graph" "$torch" - <<'PY'
-import torch
-x, image = torch.randn(8, 16), torch.randn(2, 4, 9, 9)
-linear, conv = torch.nn.Linear(16, 4), torch.nn.Conv2d(4, 6, 3, padding=1)
-has_kineto = torch.autograd.kineto_available()
-profile = torch.profiler.profile if has_kineto else torch.autograd.profiler.profile
-with profile(record_shapes=True) as p:
-    linear(x), conv(image)
-p.export_chrome_trace("torch.json")
-name = "ExecutionTraceObserver" if hasattr(torch.profiler, "ExecutionTraceObserver") else "ExecutionGraphObserver"
-observer = getattr(torch.profiler, name)()
-observer.register_callback("graph.json")
-observer.start()
-linear(x), conv(image)
-observer.stop()
-observer.unregister_callback()
-print("kineto" if has_kineto else "bare")
-PY
-    kind=$(cat out)
-    is "$(head -c 1 torch.json)" "$([ "$kind" = bare ] && echo '[' || echo '{')" "a trace of the kind '$kind'"
-    rc_is 0 "it is read" ksweep-analyze trace analyze torch.json --table own --format csv
-    like "$(cut -d, -f2 out | tr '\n' ' ')" "aten::(addmm|linear).*aten::convolution|aten::convolution.*aten::(addmm|linear)" "with its operators"
-    rc_is 0 "its shapes" ksweep problems graph.json --list
-    like "$(cat out)" ',gemm,forward,fp32,[a-z]*,1,8,4,16,' "the matrix product"
-    like "$(cat out)" 'conv,forward,fp32,.*,2,.*,9,9,' "the convolution"
-else
-    echo "ok $((++tap_n)) - a trace by PyTorch # SKIP no Python with torch: Debian's python3-torch, or any in \$KSWEEP_TEST_PYTHON; the wheel of PyPI has 539 MB"
-fi
 done_testing

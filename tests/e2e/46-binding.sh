@@ -56,7 +56,7 @@ is "$(grep -c "rank $((n_cores + 1)) only helps building" helpers.err)" 1 'one w
 
 for domain in core socket; do
     tiny 0 "$domain" --host-domain "$domain" >"$domain.out" 2>"$domain.err"
-    /usr/bin/python3 "$KSWEEP_SOURCE_DIR/tests/tools/h5rows.py" "$domain/results.h5" devices \
+    h5rows "$domain/results.h5" devices \
         device_class_id device_id host_domain numa_nodes n_cache_neighbours n_memory_neighbours >"$domain.device"
 done
 is "$(cut -f 3,5,6 core.device socket.device | tr '\t\n' ' ;')" 'core 1 1;socket 1 1;' 'the domain is recorded'

@@ -32,13 +32,13 @@ like "$(cat "$tap_tmp/segfault.out/log")" 'ksweep cell .* --run' \
     "every failure line ends with the command that repeats it"
 
 # Final failures stay until they are asked for.
-n_before=$($rows "$tap_tmp/segfault.out/results.h5" attempts attempt | wc -l)
+n_before=$(h5rows "$tap_tmp/segfault.out/results.h5" attempts attempt | wc -l)
 rc_is 1 "a resumed run is complete" ksweep run "$tap_tmp/segfault.json" --resume \
     --out "$tap_tmp/segfault.out"
-is "$($rows "$tap_tmp/segfault.out/results.h5" attempts attempt | wc -l)" "$n_before" \
+is "$(h5rows "$tap_tmp/segfault.out/results.h5" attempts attempt | wc -l)" "$n_before" \
     "resume measures nothing again"
 rc_is 1 "--retry crashed" ksweep run "$tap_tmp/segfault.json" --retry crashed \
     --out "$tap_tmp/segfault.out"
-is "$($rows "$tap_tmp/segfault.out/results.h5" attempts kernel_name role | grep segfault |
+is "$(h5rows "$tap_tmp/segfault.out/results.h5" attempts kernel_name role | grep segfault |
     grep -c '	0$')" 4 "measures the crashed cell again, and only that"
 done_testing

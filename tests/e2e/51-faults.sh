@@ -22,7 +22,7 @@ check heap_overflow crashed 0
 # A changed floating-point environment reaches no neighbour: what the others computed is, error for
 # error, what they compute beside one that computes nothing.
 computed() { # FAULT
-    $rows "$tap_tmp/$1.out/results.h5" measurements kernel_name exact_check tolerance_check max_error n_zero n_wrong |
+    h5rows "$tap_tmp/$1.out/results.h5" measurements kernel_name exact_check tolerance_check max_error n_zero n_wrong |
         grep bad_good_ | sort
 }
 is "$(computed launch_fails | grep -c '	1	1	0\.')" 19 "19 good kernels alone have verified errors"

@@ -5,8 +5,7 @@
 # group: mpi
 . "$(dirname "$0")/tap.sh"
 need_program cc
-/usr/bin/python3 -c 'import h5py' 2>/dev/null || skip_all "no python3-h5py"
-rows="/usr/bin/python3 $KSWEEP_SOURCE_DIR/tests/tools/h5rows.py"
+need_program h5rows
 export XDG_CACHE_HOME=$tap_tmp/cache
 cd "$tap_tmp" || exit 1
 
@@ -23,7 +22,7 @@ sweep() { # NAME FILTER [OPTION...]: runs it, leaves a row per instance in NAME.
   "isolate": {"kernel_timeout_s": 2, "memory_mib": 1024} }
 EOF
     timeout 100 ksweep run "$name.json" --out "$name" "$@" >"$name.out" 2>"$name.err"
-    $rows "$name/results.h5" measurements kernel_name outcome_text status_code attempt outcome_flags reason \
+    h5rows "$name/results.h5" measurements kernel_name outcome_text status_code attempt outcome_flags reason \
         >"$name.rows" || cat "$name.err"
 }
 of() { # NAME FAULT: outcome, code and reason of its row
@@ -97,7 +96,7 @@ sweep cut "fault == 'good' and copy < 4"
 is "$(grep -c '	load_failed	.*SHA-256' cut.rows)" 4 'a damaged object: load_failed for what is in it'
 rc_is 0 'the cache is repaired and the cells are measured' ksweep run cut.json --out cut --resume
 like "$(cat cut/log)" '4 cells could not be loaded .* measured again' 'which is said'
-$rows cut/results.h5 measurements outcome_text | sort | uniq -c >outcomes
+h5rows cut/results.h5 measurements outcome_text | sort | uniq -c >outcomes
 is "$(awk '/ok/ { print $1 }' outcomes)" 4 'all of them are ok'
 unset KSWEEP_WORKER
 
@@ -113,7 +112,7 @@ ok 'unless it is trusted' ksweep build cut.json --cache "$tap_tmp/open/cache" --
 # --- a debugger sees the symbols of what was loaded from a sealed copy
 
 if command -v gdb >/dev/null; then
-    cell=$($rows cut/results.h5 measurements kernel_name problem_id instance_id |
+    cell=$(h5rows cut/results.h5 measurements kernel_name problem_id instance_id |
         awk '$1 == "messy_good_0" { print $2 ":" $3 }')
     command=$(ksweep cell cut "$cell" --command)
     like "$(eval "gdb -q --batch -ex 'set breakpoint pending on' -ex 'break k0_run' -ex run \

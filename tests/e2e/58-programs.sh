@@ -3,7 +3,7 @@
 # Programs that time kernels themselves: every line a row, whatever becomes of the program.
 # waits: yes
 . "$(dirname "$0")/tap.sh"
-need_program python3 setsid zcat
+need_program python3 setsid zcat cc
 . "$(dirname "$0")/sweep.sh"
 fake=$KSWEEP_SOURCE_DIR/tests/fake/profilers/timer.sh
 cd "$tap_tmp" || exit 1
@@ -29,7 +29,7 @@ job() { # NAME PROGRAM WORDS [FURTHER KEYS]: WORDS of the command, as JSON; $sil
       "start": "^start (?<instance>.*)$", "unimplemented": "not implemented",
       "protocol": { "warmup": 5, "repeats": 50, "cache": "warm", "statistic": "mean", "verified": "none" } } } ],
   "problems": [ { "file": "${problem_list:-$1.csv}" } ],
-  "isolate": { "memory_mib": 1024 } }
+  "isolate": { "memory_mib": ${memory:-1024} } }
 END
 }
 
@@ -94,9 +94,10 @@ END
     chmod +x by_k.sh
 }
 
-problems ways.csv 16 32 48 64 80 96
-sed -i 's/,p16$/,crash/; s/,p32$/,forks/; s/,p48$/,garbage/; s/,p64$/,none/; s/,p80$/,exits/; s/,p96$/,library/' ways.csv
-by_k crash forks garbage none exits library
+problems ways.csv 16 32 48 64 80 96 112
+sed -i 's/,p16$/,crash/; s/,p32$/,forks/; s/,p48$/,garbage/; s/,p64$/,none/; s/,p80$/,exits/; s/,p96$/,library/
+    s/,p112$/,unsure/' ways.csv
+by_k crash forks garbage none exits library unsure
 problem_list=ways.csv job odd "$tap_tmp/by_k.sh" '"{k_total}"'
 for mode in silent noisy; do # each ended by its own limit, long after its two rows
     problems $mode.csv 16
@@ -107,12 +108,17 @@ for mode in silent noisy; do # each ended by its own limit, long after its two r
     ksweep run $mode.json --out $mode >$mode.out 2>&1 &
 done
 unset silence timeout
+problems eats.csv 16
+sed -i 's/,p16$/,eats/' eats.csv
+memory=128 job eats "$fake" '"eats", "2"'
+ksweep run eats.json --out eats >eats.out 2>&1 &
 rc_is 1 'a sweep with runs that go wrong is complete, and needs a look' ksweep run odd.json --out odd
 wait
 ok 'its journal and results.h5 agree' ksweep check odd
 ok 'its table' table odd outcome
 table silent outcome >/dev/null
 table noisy outcome >/dev/null
+table eats outcome >/dev/null
 rows='1 Device<1, 128, {2, 1}> [v1] ok  , 1 Device<2, 128, {2, 1}> [v2] ok  '
 like "$(outcome_of crash)" "^1 Device<1.* ok .*, 1 Device<2.* ok .*, 1 Device<broken> crashed 11 Segm[^,]*$" \
     'a crash belongs to the instance that ran, what was printed before counts'
@@ -120,6 +126,12 @@ is "$(outcome_of silent silent.table | sed 's/lines_[0-9a-f]*/lines_RUN/')" \
     "$rows, 1 lines_RUN_r0 timeout  printed nothing for 5 s (silence_s)" 'silence has an end'
 is "$(outcome_of noisy noisy.table | sed 's/lines_[0-9a-f]*/lines_RUN/')" \
     "$rows, 1 lines_RUN_r0 timeout  not done after 6 s (timeout_s)" 'noise, too'
+is "$(outcome_of eats eats.table | sed 's/lines_[0-9a-f]*/lines_RUN/')" \
+    "$rows, 1 lines_RUN_r0 out_of_memory  more than 128 MiB resident (isolate.memory_mib)" \
+    'the memory limit holds, rows before it count'
+is "$(outcome_of unsure | sed 's/lines_[0-9a-f]*/lines_RUN/')" \
+    "$rows, 1 lines_RUN_r0 exited 1 this data_type & layout is not implemented" \
+    'rows printed before "not implemented" stay, and the run has failed'
 is "$(outcome_of forks)" "$rows" 'children of the program do not hold up the run'
 is "$(pgrep -f "sleep 100[34][.]$$\$" | wc -l)" 0 'nor stay, in whatever session'
 like "$(outcome_of garbage)" '^1 lines_[^ ]* unsupported  the program reported no instance$' 'garbage is no row'
@@ -130,6 +142,12 @@ work_dirs() { find "$TMPDIR" -mindepth 1 -maxdepth 1 -name 'ksweep-*'; }
 has_work_dirs() { [ -n "$(work_dirs)" ]; }
 no_work_dirs() { [ -z "$(work_dirs)" ]; }
 is "$(work_dirs)" '' 'working directories are gone'
+problem_list=place.csv
+problems place.csv 16
+job nowhere "$fake" '"good", "2"'
+rc_is 1 'a working directory that cannot be made' env TMPDIR=/proc/none ksweep run nowhere.json --out nowhere
+like "$(table nowhere outcome reason)" "^load_failed .*/proc/none" 'is the end of that run'
+unset problem_list
 
 problems killed.csv 16
 job killed "$fake" '"silent", "2"'
@@ -138,7 +156,7 @@ settles 60 has_work_dirs
 kill -KILL $!
 ok 'also that of a rank that was killed' settles 60 no_work_dirs
 
-by_k good good good good good library
+by_k good good good good good library unsure
 rc_is 1 'runs of one outcome are repeated' ksweep run odd.json --out odd --resume --retry exited
 table odd outcome >/dev/null
 is "$(outcome_of exits)" "$rows" 'their rows take the place of the failure'
@@ -183,8 +201,10 @@ cat >ck.json <<END
 { "name": "ck", "operator": "grouped_conv", "problems": [ { "file": "three.csv" } ],
   "kernels": [ { "program": "ckprofiler", "path": "$(dirname "$fake")", "options": { "verify": "cpu" } } ] }
 END
-ok 'ckprofiler' ksweep run ck.json --out ck
-like "$(cat out)" '^complete: 3 cells, 2 ok, 1 unsupported' 'exit 1 is no failure of a run that came to its end'
+rc_is 1 'a row with a wrong result needs a look, also if every run is ok' ksweep run ck.json --out ck
+like "$(cat out)" '^complete: 3 cells, 2 ok, 1 unsupported; 5 rows from programs, 1 rows need a look' \
+    'exit 1 is no failure of a run that came to its end'
+is "$(exit_of ck)" 1 'and its status says so'
 is "$(table ck problem_name outcome time_median_ns split_k_used trait_split_k trait_ordinal | counts)" \
     "$(printf '%s\n' 'backward_data unsupported    ' 'backward_weight ok 2e+06 4 -1 ' \
         'backward_weight wrong_result  2 2 ' 'forward ok 12340   ' 'forward ok 15   1' \
@@ -200,9 +220,10 @@ r = json.load(open("ck.results"))
 s = r["stats"]
 print(s["total"], s["success"], s["failed"], s["skipped"], "%.2f" % s["success_rate"])
 for o in sorted(r["results"], key=lambda o: o["operation"]):
-    print(o["operation"], o["success"], o["returncode"], o["rows"], len(gzip.open(o["stdout"]).read()) > 30)' |
+    print(o["operation"], o["success"], o["returncode"], o["rows"], o["stdout"], o["priority_rank"],
+        len(gzip.open(o["stdout_path"]).read()) > 30)' |
     paste -sd '|')" \
-    '3 2 0 1 0.67|grouped_conv_bwd_data False 1 0 True|grouped_conv_bwd_weight True 1 2 True|grouped_conv_fwd True 0 3 True' \
+    '3 2 0 1 0.67|grouped_conv_bwd_data False 1 0 None None True|grouped_conv_bwd_weight True 1 2 None None True|grouped_conv_fwd True 0 3 None None True' \
     'results as JSON, in the form of the original script'
 
 cat >years.json <<END
@@ -212,7 +233,7 @@ cat >years.json <<END
   { "program": "ckprofiler", "path": "$(dirname "$fake")", "options": { "version": "2026" },
     "environment": { "CK_VERSION": "2026" } } ] }
 END
-ok 'other generations' ksweep run years.json --out years
+rc_is 1 'other generations' ksweep run years.json --out years
 is "$(table years problem_name outcome time_median_ns split_k_used protocol |
     sed 's/ckprofiler version=\([0-9]*\) .*/\1/' | grep -v forward | counts)" \
     "$(printf '%s\n' 'backward_data ok 500000  2024' 'backward_data ok 500000 1 2026' 'backward_data ok 250000 2 2026' \
@@ -245,7 +266,7 @@ like "$(table place instance_name)" '^dir=own tmp=own omp=[1-9][0-9]* mark=a b i
 # --- refused before anything runs
 
 refused() { # PROGRAM REGEX DESCRIPTION
-    problem_list=place.csv job bad "$1" '"good", "1"'
+    problem_list=place.csv job bad "$1" '"good", "1"' "${4:-}"
     rc_is 2 "$3" ksweep run bad.json --out bad
     like "$(cat err)" "$2" 'says why'
     not_ok 'and nothing is there' test -e bad
@@ -255,6 +276,25 @@ touch plain
 refused "$tap_tmp/missing" "kernels\[0\].path: there is no program .*missing" 'no program'
 refused "$tap_tmp/plain" "kernels\[0\].path.*may not be executed" 'no execute bit'
 refused "$tap_tmp/empty" "kernels\[0\].path.*directory .* has no program" 'a directory without the program'
+printf 'echo hello\n' >script && chmod +x script
+refused "$tap_tmp/script" "kernels\[0\].path: .*script': wrong format: neither an ELF program nor a script" 'no #! line'
+printf '#!/no/such/shell -e\n' >script
+refused "$tap_tmp/script" "script': its interpreter '/no/such/shell' .line 1. is missing" 'no interpreter'
+printf '\177ELF\2\1\1\0\0\0\0\0\0\0\0\0\2\0\025\0%044d' 0 >other && chmod +x other
+refused "$tap_tmp/other" "other': wrong format: it is made for ppc64" 'another machine'
+head -c 40 other >short && chmod +x short
+refused "$tap_tmp/short" "short': wrong format: the ELF file is cut short" 'half a program'
+mkdir lib
+echo 'int f(void) { return 0; }' | cc -shared -fPIC -Wl,-soname,libck.so.1 -o lib/libck.so.1 -x c - &&
+    echo 'int f(void); int main(void) { return f(); }' | cc -o linked -x c - -x none lib/libck.so.1
+mv lib/libck.so.1 lib/libck.so.2
+refused "$tap_tmp/linked" "linked' lacks a shared library: .*libck.so.1" 'a missing shared library'
+rc_is 2 'also to plan' ksweep plan bad.json
+like "$(cat err)" 'kernels\[0\].path: .*lacks a shared library: .*libck.so.1' 'says the same'
+mv lib/libck.so.2 lib/libck.so.1
+sed -i "s|\"MARK\"|\"LD_LIBRARY_PATH\": \"$tap_tmp/lib\", \"MARK\"|" bad.json
+ok 'found by the environment of the job' ksweep plan bad.json
+job bad "$tap_tmp/plain" '"good", "1"'
 sed -i 's/"lines"/"liness"/' bad.json
 rc_is 2 'an unknown program' ksweep run bad.json --out bad
 like "$(cat err)" "bad.json:.*program.*lines" 'suggests the nearest'

@@ -3,11 +3,10 @@
 # waits: yes
 # One results.h5 of many runs: overlapping, unfinished, damaged, of an earlier version, given twice.
 . "$(dirname "$0")/tap.sh"
-need_program ksweep ksweep-analyze make_journal
+need_program ksweep ksweep-analyze make_journal h5rows
 python=/usr/bin/python3
-$python -c 'import h5py' 2>/dev/null || skip_all "python3-h5py is not installed"
+[ -x $python ] || skip_all "$python is not installed"
 cd "$tap_tmp" || exit 1
-rows="$python $KSWEEP_SOURCE_DIR/tests/tools/h5rows.py"
 
 # --- four runs: two of one grid, one of a larger grid that overlaps, one of an earlier version
 mkdir -p cluster1 cluster2 old
@@ -22,22 +21,22 @@ like "$(cat merged.out)" '; 4 runs' 'the union of four'
 like "$(cat merged.out)" "^  $tap_tmp/cluster2/b: .* 343 of 360 cells" 'an unfinished one says so'
 rc_is 0 'checked against all four journals' ksweep check all.h5
 like "$(cat out)" 'rows of results.h5 agree with it' 'row by row'
-is "$($rows all.h5 runs dir | sort | paste -sd ' ')" \
+is "$(h5rows all.h5 runs dir | sort | paste -sd ' ')" \
     "$tap_tmp/cluster1/a $tap_tmp/cluster2/b $tap_tmp/cluster2/c $tap_tmp/old" \
     'their directories, absolute'
 n=0
 for d in cluster1/a cluster2/b cluster2/c old; do
     ksweep gather $d -o one.h5 >out 2>err
-    n=$((n + $($rows one.h5 measurements outcome | wc -l)))
+    n=$((n + $(h5rows one.h5 measurements outcome | wc -l)))
 done
-is "$($rows all.h5 measurements outcome | wc -l)" "$n" 'no row is dropped, none is made'
-is "$($rows all.h5 measurements problem_id instance_id condition_id run | sort | uniq -d | wc -l)" \
+is "$(h5rows all.h5 measurements outcome | wc -l)" "$n" 'no row is dropped, none is made'
+is "$(h5rows all.h5 measurements problem_id instance_id condition_id run | sort | uniq -d | wc -l)" \
     0 'every cell once a run'
-is "$($rows all.h5 measurements problem_id instance_id condition_id | sort | uniq -c |
+is "$(h5rows all.h5 measurements problem_id instance_id condition_id | sort | uniq -c |
     awk '{ print $1 }' | sort -un | paste -sd ' ')" '1 2 3' 'the same cell of three runs: three rows'
 rc_is 0 'the same in another order' ksweep gather old cluster2/c cluster2/b cluster1/a -o other.h5
-is "$($rows other.h5 measurements problem_id instance_id time_median_ns outcome_text | sort | md5sum)" \
-    "$($rows all.h5 measurements problem_id instance_id time_median_ns outcome_text | sort | md5sum)" \
+is "$(h5rows other.h5 measurements problem_id instance_id time_median_ns outcome_text | sort | md5sum)" \
+    "$(h5rows all.h5 measurements problem_id instance_id time_median_ns outcome_text | sort | md5sum)" \
     'is the same'
 
 # --- choosing among them
@@ -64,7 +63,7 @@ is "$(($(wc -l <newest.csv) - 1))" "$(last_of newest.csv | cut -d ' ' -f 1)" 'on
 # --- another measurement protocol is another condition: its times never stand for the other's
 make_journal protocol2/a 12 30 5 0 22 0xc0ffee02
 rc_is 0 'runs of two protocols' ksweep gather cluster1/a protocol2/a -o two.h5
-is "$($rows two.h5 measurements problem_id instance_id condition_id | sort | uniq | wc -l)" 720 \
+is "$(h5rows two.h5 measurements problem_id instance_id condition_id | sort | uniq | wc -l)" 720 \
     'every cell once for each'
 for how in newest median; do
     rc_is 0 "--merge $how" ksweep-analyze table two.h5 --merge $how -o two.csv
@@ -97,7 +96,7 @@ rc_is 0 'a damaged one among them' ksweep gather cluster1/a cluster2/b cluster2/
 like "$(cat out)" '^  .*/cluster2/c: .*, 1 damaged places' 'is named'
 like "$(cat out)" '^  .*/cluster1/a: .* 360 of 360 cells$' 'the others are whole'
 like "$(cat err)" 'ksweep check says where' 'and how to find the place'
-is "$($rows hurt.h5 measurements outcome | wc -l)" $((360 + 343 + 448 - 1)) 'one record is lost'
+is "$(h5rows hurt.h5 measurements outcome | wc -l)" $((360 + 343 + 448 - 1)) 'one record is lost'
 
 # --- many
 dirs=()
@@ -113,7 +112,7 @@ print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss >> 10)' "$@"
 one=$(rss ksweep gather many/1 -o one.h5)
 all=$(rss ksweep gather "${dirs[@]}" -o many.h5)
 tap_note "$one MiB for one run, $all MiB for 100"
-is "$($rows many.h5 measurements outcome | wc -l)" 4000 '100 runs in one file'
+is "$(h5rows many.h5 measurements outcome | wc -l)" 4000 '100 runs in one file'
 is $((all < one + 64)) 1 'in bounded memory'
 rc_is 0 'checked' ksweep check many.h5
 rc_is 0 'a table of the newest' ksweep-analyze table many.h5 --merge newest

@@ -124,7 +124,7 @@ is "$(awk '{ print $1, $2 }' "$launches" | sort -u | awk '{ print $1 }' | uniq -
 is "$(column shared device_id | grep . | sort -u | wc -l)" 2 'two device ids'
 is "$(column shared device_class_id | grep . | sort -u | wc -l)" 1 'of one class'
 is "$(column shared arch | grep . | sort -u)" emu 'native is what the device said'
-is "$($h5rows shared/results.h5 devices pci_address device_model n_compute_units memory_bytes | tr '\t' ' ' | sort -u | paste -sd ';')" \
+is "$(h5rows shared/results.h5 devices pci_address device_model n_compute_units memory_bytes | tr '\t' ' ' | sort -u | paste -sd ';')" \
     '0000:c1:00.0 Fake Instinct 104 1073741824;0000:c2:00.0 Fake Instinct 104 1073741824' 'and what they are'
 rc_is 2 'it goes on only on its arch' ksweep run job.json --out shared --resume --arch gfx942 --cache cache
 

@@ -17,7 +17,7 @@ allocated() { awk '$3 == "alloc" { print $4 }' "$1.log" | sort -u; }
 bytes=$(comm -13 <(allocated one) <(allocated two) | head -n 1) # only the second problem wants it
 gpu_run 1 unfit two.json "fault=oom@1-:bytes=$bytes-$bytes"
 is "$(summary unfit)" '7 ok;7 out_of_memory' 'a problem that does not fit: all of its cells'
-is "$($h5rows unfit/results.h5 measurements problem_id outcome_text | sort -u | wc -l)" 2 'and no others'
+is "$(h5rows unfit/results.h5 measurements problem_id outcome_text | sort -u | wc -l)" 2 'and no others'
 like "$(reasons unfit)" 'hipErrorOutOfMemory' 'and it is said why'
 
 cat >parts.json <<EOT

@@ -9,7 +9,7 @@ need_program cmake cc
 cat >without <<'EOF'
 #!/bin/sh
 [ "$1" = --build ] && exec cmake "$@"
-exec cmake -DCMAKE_C_FLAGS_RELWITHDEBINFO=-O0 -DCMAKE_DISABLE_FIND_PACKAGE_MPI=ON -DCMAKE_DISABLE_FIND_PACKAGE_HDF5=ON "$@"
+exec cmake -DCMAKE_BUILD_TYPE=Debug -DCMAKE_C_FLAGS_DEBUG=-O0 -DCMAKE_DISABLE_FIND_PACKAGE_MPI=ON -DCMAKE_DISABLE_FIND_PACKAGE_HDF5=ON "$@"
 EOF
 chmod +x without
 check 'with cmake' cmake CMAKE="$PWD/without"

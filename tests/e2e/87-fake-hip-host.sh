@@ -33,7 +33,7 @@ gpu_run 0 host job.json ""
 is "$(exit_of host) $(summary host)" '0 7 ok' 'a judge that does not compile: all are ok'
 is "$(judged host)" '' 'verified by the host'
 is "$(grep -c 'the host verifies bf16: .*no judge today' host.err)" 1 'which is said once'
-is "$($h5rows host/results.h5 events text | grep -c '^the host verifies bf16: ')" 1 'and is an event'
+is "$(h5rows host/results.h5 events text | grep -c '^the host verifies bf16: ')" 1 'and is an event'
 is "$(same_times host clean)" '' 'times are the same'
 struck wrong "wrong@1-:$here" wrong_result - 'wrong on exact data'
 struck skip "skip@1-:$here" wrong_result - 'wrong on exact data'

@@ -20,8 +20,7 @@
 . "$KSWEEP_SOURCE_DIR/tests/e2e/sweep.sh"
 library=$(dirname "$KSWEEP_BIN")/lib/libamdhip64.so.6
 [ -e "$library" ] || skip_all "no $library: ninja fake_hip"
-/usr/bin/python3 -c 'import h5py' 2>/dev/null || skip_all "no python3-h5py"
-h5rows="/usr/bin/python3 $KSWEEP_SOURCE_DIR/tests/tools/h5rows.py"
+need_program h5rows
 unset ROCR_VISIBLE_DEVICES HIP_VISIBLE_DEVICES CUDA_VISIBLE_DEVICES GPU_DEVICE_ORDINAL
 export KSWEEP_HIP_LIBRARY=$library
 cell=16x64x16_basic_v1_intrawave_wmma16x16x16_wn2
@@ -55,7 +54,7 @@ gpu_run() {
 short() { sed 's/^grouped_conv_\([a-z_]*\)_\(bf16\|fp32\)_2d_//'; }
 rows() { # DIR: its cells, an empty line, its attempts; read once for each sweep
     [ "$1.rows" -nt "$1/results.h5" ] ||
-        $h5rows "$1/results.h5" measurements kernel_name outcome_text status_code reason -- \
+        h5rows "$1/results.h5" measurements kernel_name outcome_text status_code reason -- \
             attempts kernel_name outcome_text role >"$1.rows" 2>&1
     cat "$1.rows"
 }

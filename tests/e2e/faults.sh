@@ -5,9 +5,8 @@
 #   check FAULT OUTCOME CODE   it ends as one row, the others are ok and measured once
 #   cell FAULT [OPTION]        what ksweep cell says of its row
 cage=$KSWEEP_SOURCE_DIR/tests/tools/caged.sh
-rows="/usr/bin/python3 $KSWEEP_SOURCE_DIR/tests/tools/h5rows.py"
 bash "$cage" true 2>/dev/null || skip_all "no pids cgroup to cage a fork bomb in"
-/usr/bin/python3 -c 'import h5py' 2>/dev/null || skip_all "no python3-h5py"
+need_program h5rows
 share_kernels
 
 job() { # FAULT -> $tap_tmp/FAULT.json
@@ -31,7 +30,7 @@ check() { # FAULT OUTCOME CODE
     bash "$cage" timeout 50 ksweep run "$tap_tmp/$fault.json" --out "$dir" \
         >"$tap_tmp/out" 2>"$tap_tmp/err"
     # One start of Python for all that is asked of this run.
-    $rows "$dir/results.h5" measurements kernel_name outcome_text status_code attempt outcome_flags problem_id instance_id \
+    h5rows "$dir/results.h5" measurements kernel_name outcome_text status_code attempt outcome_flags problem_id instance_id \
         -- attempts kernel_name role >"$tap_tmp/$fault.tables" 2>>"$tap_tmp/err" || { tap_show_output; }
     sed '/^$/,$d' "$tap_tmp/$fault.tables" >"$tap_tmp/$fault.rows"
     is "$(grep -c "bad_good_.*	ok	" "$tap_tmp/$fault.rows")" 19 "$fault: the 19 others are ok"

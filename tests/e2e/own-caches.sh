@@ -15,7 +15,7 @@
 #   complete WHAT [RANK]  the run in $tap_tmp/run is; RANK: whose cache is left as it was when it died
 own_caches=$tap_tmp/caches own_host=$tap_tmp/host own_job=$tap_tmp/k/many.json
 export COMPILED=$tap_tmp/compiled
-n_instances=60
+n_instances=${n_instances:-60}
 
 mkdir "$tap_tmp/k"
 cp "$KSWEEP_SOURCE_DIR"/tests/fake/unit.{k,h,family.json} "$tap_tmp/k"

@@ -43,14 +43,13 @@ by_braces() {
 }
 
 by_file() {
-    local f n max
-    while read -r f; do
-        n=$(wc -l <"$f")
-        max=$max_source
-        [ "${f%.h}" != "$f" ] && max=$max_header
-        [ "$n" -gt "$max" ] && echo "$f:$n: the file has $n lines, $max are allowed"
-    done
-    return 0
+    xargs -r wc -l | awk -v source=$max_source -v header=$max_header '
+        $2 == "total" { next }
+        {
+            max = $2 ~ /[.]h$/ ? header : source
+            if ($1 > max)
+                print $2 ":" $1 ": the file has " $1 " lines, " max " are allowed"
+        }'
 }
 
 [ -z "$files" ] && exit 0

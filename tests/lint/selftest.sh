@@ -25,7 +25,7 @@ report() { # STATUS DESCRIPTION DETAILS
 put() { # FILE LINE...: a C file with its SPDX line
     local file=$tree/$1
     shift
-    mkdir -p "${file%/*}"
+    [ -d "${file%/*}" ] || mkdir -p "${file%/*}"
     printf '%s\n' "$spdx" "$@" >"$file"
 }
 
@@ -40,8 +40,13 @@ backend_rows() {
     put src/base/backend.h '#ifndef B_H' '#define B_H' "$text" "    ${!#}" '#endif'
 }
 
-good_tree() {
+good_tree() { # made once, then copied
     rm -rf "$tree"
+    [ -d "$tmp/good" ] || { make_good_tree && cp -r "$tree" "$tmp/good" && return; }
+    cp -r "$tmp/good" "$tree"
+}
+
+make_good_tree() {
     mkdir -p "$tree/docs"
     cp "$dir/../../.clang-format" "$tree/"
     put src/base/a.h '#ifndef A_H' '#define A_H' 'int a_of(int x); /* exit(1), strcpy(x) */' '#endif'
@@ -261,12 +266,17 @@ program() { # NAME LIBRARY...: BUILD/bin/NAME that needs these
         gcc -x c - -x none -o "$build/bin/$name" -Wl,--no-as-needed "${libs[@]}"
 }
 
-good_programs() {
+good_programs() { # made once, too
     rm -rf "$build"
+    if [ -d "$tmp/programs" ]; then
+        cp -r "$tmp/programs" "$build"
+        return
+    fi
     program ksweep libhdf5.so.103
     program ksweep-worker
     program ksweep-profiler libcjson.so.1
     program ksweep-analyze libhdf5.so.103
+    cp -r "$build" "$tmp/programs"
 }
 
 links() {

@@ -14,11 +14,9 @@ scripts_without_extension() {
     sources 'c h k py sh cmake sbatch' src analysis kernels jobs slurm tests cmake docs .ci
     find . -name CMakeLists.txt -not -path './build*' | sed 's|^\./||'
     scripts_without_extension
-} | sort -u | while read -r f; do
-    line=$(head -n 1 "$f")
-    [ "${line#'#!'}" != "$line" ] && line=$(sed -n 2p "$f")
-    case $line in
-    *'SPDX-License-Identifier: MIT'*) ;;
-    *) echo "$f:1: no SPDX line" ;;
-    esac
-done | verdict
+} | sort -u | xargs -r awk '
+    FNR == 1 { is_told = 0; n_first = /^#!/ ? 2 : 1 }
+    FNR <= n_first && /SPDX-License-Identifier: MIT/ { is_told = 1 }
+    FNR == n_first && is_told { told[FILENAME] = 1; nextfile }
+    FNR >= n_first { nextfile }
+    END { for (i = 1; i < ARGC; i++) if (!(ARGV[i] in told)) print ARGV[i] ":1: no SPDX line" }' | sort | verdict

@@ -46,11 +46,12 @@ pool_take() { # INDEX
 }
 
 pool_run() {
-    local i lane pid
+    local i lane pid started drained='' last=''
     local -A n_in=([work]=0 [wait]=0 [slurm]=0) lane_of=() index_of=()
     local -a waiting
     [ ${#pool_names[@]} -gt 0 ] || return 0
     mapfile -t waiting < <(pool_order)
+    started=$(now)
     while :; do
         for i in "${!waiting[@]}"; do
             lane=${pool_lanes[waiting[i]]}
@@ -60,11 +61,12 @@ pool_run() {
             n_in[$lane]=$((n_in[$lane] + 1))
             unset "waiting[i]"
         done
+        [ ${#waiting[@]} -gt 0 ] || drained=${drained:-$(since "$started")}
         wait -n -p pid
         if [ -n "${pid:-}" ]; then
             lane=${lane_of[$pid]:-}
             [ -n "$lane" ] && n_in[$lane]=$((n_in[$lane] - 1))
-            [ -n "${index_of[$pid]:-}" ] && pool_take "${index_of[$pid]}"
+            [ -n "${index_of[$pid]:-}" ] && pool_take "${index_of[$pid]}" && last=${pool_names[${index_of[$pid]}]}
         elif [ ${#waiting[@]} -eq 0 ]; then # nobody runs
             break
         else # the end of one that was killed is not always told
@@ -75,5 +77,6 @@ pool_run() {
         pool_take "$i"
     done
     rm -f "$run_tmp"/pool.*
+    echo "queue: the last of ${#pool_names[@]} programs began after $drained s; $last ended last"
     pool_lanes=() pool_limits=() pool_names=() pool_groups=() pool_commands=()
 }

@@ -54,6 +54,19 @@ print_suites() {
         }' "$results"
 }
 
+# Prints what the phase that ends here took, and how busy the cores were by what it started: the rest is
+# waiting, or other people's work.
+end_phase() { # NAME
+    times >"$run_tmp/times"
+    local cpu at
+    cpu=$(sum_times "$run_tmp/times") at=$(now)
+    awk -v name="$1" -v wall="$(since "${phase_started:-$run_started}")" -v cpu="$cpu" \
+        -v before="${phase_cpu:-0}" -v cores="$jobs" 'BEGIN {
+        printf "phase %-8s %6.0f s, %6.1f s of CPU, %3.0f %% of %d cores\n", name, wall, cpu - before,
+            100 * (cpu - before) / (wall + 0.01) / cores, cores }'
+    phase_started=$at phase_cpu=$cpu
+}
+
 end_results() {
     print_suites
     times >"$run_tmp/times"

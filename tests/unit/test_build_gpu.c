@@ -359,6 +359,36 @@ static void test_compiler_is_identity(void **state)
     must_setenv("CCC_OVERRIDE_OPTIONS", NULL);
 }
 
+/* Where a GPU has work-group processors, blocks stay on one of their compute units. */
+static void test_blocks_stay_on_a_compute_unit(void **state)
+{
+    static const struct {
+        const char *arch;
+        bool is_so;
+    } row[] = {
+        { "gfx1100", true }, { "gfx1201", true }, { "gfx1030", true }, { "gfx942", false }
+    };
+    struct place *p = *state;
+    struct ks_err err;
+    struct ks_buf said;
+    char script[700], path[600], log[600];
+    must(ks_path_join(log, sizeof(log), p->dir, "words", &err), &err);
+    snprintf(script, sizeof(script), "echo \"$*\" >'%.500s'; echo 'clang version 9'; : > probe.img",
+             log);
+    put_script(p, "my-clang", script, path, sizeof(path));
+    for (size_t i = 0; i < sizeof(row) / sizeof(*row); i++) {
+        use_gpu(p, row[i].arch, "{\"index\": 1}");
+        must_setenv("KSWEEP_HIPCC", path);
+        plan(p, NULL);
+        must_setenv("KSWEEP_HIPCC", NULL);
+        ks_buf_init(&said);
+        must(ks_file_read(log, &said, &err), &err);
+        assert_non_null(strstr(ks_buf_text(&said), row[i].arch));
+        assert_int_equal(strstr(ks_buf_text(&said), " -mcumode ") != NULL, row[i].is_so);
+        ks_buf_release(&said);
+    }
+}
+
 /* Compilers that are scripts: which one is taken, and what becomes of those that do not do. */
 static void test_choice_of_compiler(void **state)
 {
@@ -397,12 +427,19 @@ int main(void)
     struct ks_warden *warden = start_warden();
 #define T(f) cmocka_unit_test_prestate_setup_teardown(f, open_gpu_units, close_units, warden)
     const struct CMUnitTest tests[] = {
-        T(test_emulator),       T(test_identities_emulator),
-        T(test_pack),           T(test_broken_halves),
-        T(test_build_ids),      T(test_engine_is_identity),
-        T(test_no_compiler),    T(test_choice_of_compiler),
-        T(test_own_name),       T(test_compiler_is_identity),
-        T(test_nvcc_elsewhere), T(test_counts),
+        T(test_emulator),
+        T(test_identities_emulator),
+        T(test_pack),
+        T(test_broken_halves),
+        T(test_build_ids),
+        T(test_engine_is_identity),
+        T(test_no_compiler),
+        T(test_choice_of_compiler),
+        T(test_own_name),
+        T(test_compiler_is_identity),
+        T(test_blocks_stay_on_a_compute_unit),
+        T(test_nvcc_elsewhere),
+        T(test_counts),
     };
     const int rc = cmocka_run_group_tests_name("build_gpu", tests, NULL, NULL);
     ks_warden_stop(warden);

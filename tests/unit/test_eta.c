@@ -127,7 +127,7 @@ static struct trace *read_trace(const char *name)
             !take_measure(line, &t->job) && !take_backend(line, &t->job) && !take_number(line, t))
             fail_msg("%s: %s", path, line);
     fclose(f);
-    assert_true(t->n_events > 80 && t->end_s > 30);
+    assert_true(t->n_events > 50 && t->end_s > 30);
     return t;
 }
 
@@ -230,7 +230,8 @@ static void run(struct replay *r, const struct trace *t)
 
 static void test_recorded_sweeps(void **state)
 {
-    static const char *const names[] = { "one_rank", "two_ranks", "busy", "visits", "h100" };
+    static const char *const names[] = { "one_rank", "two_ranks", "busy",
+                                         "visits",   "h100",      "h100_fast" };
     uint32_t n = 0, n_good = 0, n_within = 0;
 
     (void)state;

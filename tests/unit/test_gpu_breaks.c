@@ -30,8 +30,8 @@ static const struct planted breaks[] = {
       "        KS_FN(put)(lds, &s, w);\n        ks_sync();", "        KS_FN(put)(lds, &s, w);",
       "gpu_backward_data.json", SIMT "'basic_v1'" },
     { "barrier before tiles are overwritten", "gpu/engine.k",
-      "                KS_FN(products)(acc, lds);\n                ks_sync();",
-      "                KS_FN(products)(acc, lds);", "gpu_backward_weight.json",
+      "KS_FN(fetch_and_multiply)(acc, lds, &s[d], w, p, at, next);\n                ks_sync();",
+      "KS_FN(fetch_and_multiply)(acc, lds, &s[d], w, p, at, next);", "gpu_backward_weight.json",
       SIMT "'compv3' and split_k == 1" },
     { "barrier between two buffers", "gpu/engine.k", "ks_sync();\n                turn ^= 1;",
       "turn ^= 1;", "gpu_backward_data.json", SIMT "'compv4'" },
@@ -90,6 +90,11 @@ static const struct planted breaks[] = {
     { "panels of a turned operand", "gpu/tile.h", "#define KS_PANEL_BYTES (KT_TILE_K * 128)",
       "#define KS_PANEL_BYTES (KT_TILE_K * 64)", "gpu_backward_data.json",
       "warp_tile == 'wgmma64x128x16'" },
+    { "parts of a tile that is fetched", "gpu/operand.k", "if (r % n_parts != part)",
+      "if (r % n_parts != 0)", "gpu_backward_data.json",
+      "warp_tile == 'mfma32x32x8' and pipeline == 'compv3' and tile_m == 128" },
+    { "tiles of a die", "gpu/dev.h", "(die < more ? die : more)", "more", "gpu_gemm.json",
+      "tile_m == 32 and warp_tile == 'simt'" },
 };
 
 static int run(const char *const *argv, const char *log)

@@ -11,6 +11,7 @@
 #include "analysis/learn/folds.h"
 #include "analysis/learn/metrics.h"
 #include "analysis/learn/need.h"
+#include "analysis/learn/networks.h"
 #include "analysis/learn/objective.h"
 #include "analysis/learn/retime.h"
 #include "feature_kit.h"
@@ -249,6 +250,52 @@ static void picks_in_three_lines(void **state)
     ks_pick(&c, 2, scores, &picks[2]);
     assert_int_equal(picks[2].any, 3);
     near(picks[2].any_eff, 0.5);
+    ks_cells_release(&c);
+}
+
+/* Of a list of four problems two are judged, with 3 uses and 1; one is not wanted, one not there.
+ */
+static void networks_are_weighed_by_use(void **state)
+{
+    const double scores[] = { 0, 3, 2, 1 }; /* a, d, c, b */
+    const bool is_wanted[] = { false, true, true, true };
+    struct ks_pick picks[4], best[4] = { { 0 } };
+    struct ks_pick *by[KS_N_CHOOSERS] = { [KS_BY_MODEL] = picks, [KS_BY_CEILING] = best };
+    const bool has_ceiling[] = { true, true, false, true };
+    struct ks_scorecard_input in = { .is_wanted = is_wanted,
+                                     .picks = by,
+                                     .has_ceiling = has_ceiling,
+                                     .n_bootstrap = 200,
+                                     .seed = 1 };
+    struct ks_problem_set list;
+    struct ks_network w;
+    struct ks_cells c;
+    struct ks_err err = { 0 };
+
+    (void)state;
+    fill(&c, 4, 4, some_times);
+    in.cells = &c;
+    ks_problem_set_init(&list);
+    for (uint32_t i = 0; i < 4; i++) {
+        const size_t at[] = { 0, 1, 2, 7 };
+        struct ks_problem p = fkit_problem(at[i]);
+
+        p.count = i == 1 ? 3 : 1;
+        assert_int_equal(ks_problem_set_add(&list, &p, &err), 0);
+        ks_pick(&c, i, scores, &picks[i]);
+        best[i].cell = c.problems[i].best;
+    }
+    assert_int_equal(ks_network_weigh(&in, &list, "net", &w, &err), 0);
+    assert_int_equal(w.n_problems, 4);
+    assert_int_equal(w.n_uses, 6);
+    assert_int_equal(w.n_counted, 2);
+    assert_int_equal(w.n_counted_uses, 4);
+    near(w.best_ns, 3 * 10 + 10);
+    near(w.ns[KS_BY_MODEL], 3 * 30 + 20);
+    assert_true(isnan(w.ns[KS_BY_CEILING]) && isnan(w.ns[KS_BY_FIXED]));
+    near(w.regret_lo, 1); /* problem 2 alone: 20 of 10 */
+    near(w.regret_hi, 2); /* problem 1 alone: 30 of 10 */
+    ks_problem_set_release(&list);
     ks_cells_release(&c);
 }
 
@@ -520,6 +567,7 @@ int main(void)
         cmocka_unit_test(quantiles_by_hand),
         cmocka_unit_test(composable_kernels_definitions),
         cmocka_unit_test(picks_in_three_lines),
+        cmocka_unit_test(networks_are_weighed_by_use),
         cmocka_unit_test(ties_need_errors),
         cmocka_unit_test(orders_see_training_only),
         cmocka_unit_test(neighbours_know_the_nearest),

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Warm-up, samples and the stop rule, driven by prescribed times. */
 #include "base/clock.h"
+#include "base/hash.h"
 #include "tests/unit/measure_bench.h"
 #include "worker/worker.h"
 
@@ -383,17 +384,20 @@ static const struct flat_row {
     double first, decay; /* the i-th sample takes 2.5 ms * (1 + first * decay^i) */
     uint32_t min_chunks, max_chunks;
     enum ks_warm_end want;
+    double noise; /* added to it, in turn and at random, +-: relative */
 } flat_rows[] = {
     /* One call to learn its length, then 20 spans of 2.5 ms. */
-    { "flat", { 1500 }, 1, 16, 1000, 0, 1, 22, 22, KS_WARM_FLAT },
-    { "no clock is told", { -1 }, 1, 16, 1000, 0, 1, 22, 22, KS_WARM_FLAT },
-    { "warmup_ms is no cap", { 1500 }, 1, 16, 5, 0, 1, 22, 22, KS_WARM_FLAT },
-    { "the clock rises", { 900, 1200, 1500 }, 3, 16, 1000, 0, 1, 42, 42, KS_WARM_FLAT },
+    { "flat", { 1500 }, 1, 16, 1000, 0, 1, 22, 22, KS_WARM_FLAT, 0 },
+    { "no clock is told", { -1 }, 1, 16, 1000, 0, 1, 22, 22, KS_WARM_FLAT, 0 },
+    { "warmup_ms is no cap", { 1500 }, 1, 16, 5, 0, 1, 22, 22, KS_WARM_FLAT, 0 },
+    { "the clock rises", { 900, 1200, 1500 }, 3, 16, 1000, 0, 1, 42, 42, KS_WARM_FLAT, 0 },
     /* Its times agree over 12 ms from the start, and change for another 100. */
-    { "drifts slowly", { 1500 }, 1, 16, 1000, 0.1, 0.96, 30, 60, KS_WARM_FLAT },
-    { "slows down for ever", { 1500 }, 1, 16, 1000, 1, 1.02, 100, 150, KS_WARM_LIMIT },
-    { "no warm-up", { 1500 }, 1, 16, 0, 0, 1, 1, 1, KS_WARM_TIME },
-    { "no queue: all of it", { 1500 }, 1, 1, 1000, 0, 1, 400, 400, KS_WARM_TIME },
+    { "drifts slowly", { 1500 }, 1, 16, 1000, 0.1, 0.96, 30, 60, KS_WARM_FLAT, 0 },
+    { "slows down for ever", { 1500 }, 1, 16, 1000, 1, 1.02, 100, 150, KS_WARM_LIMIT, 0 },
+    { "noisy", { 1500 }, 1, 16, 1000, 0, 1, 22, 60, KS_WARM_FLAT, 0.04 },
+    { "noisy, and slows down", { 1500 }, 1, 16, 1000, 1, 1.02, 100, 150, KS_WARM_LIMIT, 0.01 },
+    { "no warm-up", { 1500 }, 1, 16, 0, 0, 1, 1, 1, KS_WARM_TIME, 0 },
+    { "no queue: all of it", { 1500 }, 1, 1, 1000, 0, 1, 400, 400, KS_WARM_TIME, 0 },
 };
 
 /* Times are virtual; only a machine that stands still for milliseconds shortens a warm-up. */
@@ -406,11 +410,13 @@ static void check_warm_up(const struct flat_row *row)
     struct ks_measure m = usual;
     struct ks_err err = { 0 };
     double times[N_WARM];
+    uint64_t rng = 1;
     uint32_t calls = 0, n;
     struct bench b;
 
     for (int i = 0; i < N_WARM; i++)
-        times[i] = 2.5e6 * (1 + row->first * pow(row->decay, i));
+        times[i] = 2.5e6 * (1 + row->first * pow(row->decay, i)) *
+                   (1 + row->noise * (2.0 * (double)ks_rng_below(&rng, 1000) / 1000 - 1));
     plan.times_ns = times;
     m.warmup_ms = row->warmup_ms;
     open_bench(&b, &plan);

@@ -17,6 +17,13 @@
 enum { PROBLEMS = 12, INSTANCES = 40, DEVICES = 400, HELD = 4, BLOCKS = 8000 };
 #define NEVER 1e300
 
+/* Rare orders of events are looked for in the plain build. */
+#ifdef KSWEEP_SANITIZED
+#define N_SEEDS 6
+#else
+#define N_SEEDS 40
+#endif
+
 enum block_end { BLOCK_OPEN, BLOCK_CLOSED, BLOCK_LOST };
 struct block {
     uint32_t device, i_problem, n_opens, n_closes;
@@ -415,14 +422,14 @@ static void test_everything_once(void **state)
     uint32_t n_condemned = 0, n_losses = 0;
     assert_non_null(m);
     for (size_t r = 0; r < sizeof(rows) / sizeof(rows[0]); r++)
-        for (uint64_t seed = 1; seed <= 40; seed++) {
+        for (uint64_t seed = 1; seed <= N_SEEDS; seed++) {
             begin(m, &rows[r], seed);
             run(m);
             n_condemned += m->n_condemned;
             n_losses += m->n_losses;
         }
-    assert_true(n_condemned > 10); /* the hard cases did happen */
-    assert_true(n_losses > 1000);
+    assert_true(n_condemned > N_SEEDS / 4); /* the hard cases did happen */
+    assert_true(n_losses > 25 * N_SEEDS);
     free(m);
 }
 

@@ -93,6 +93,7 @@ static void train(struct made *m)
 {
     const struct ks_booster_params params = { .depth = 4,
                                               .n_parallel = 1,
+                                              .max_bin = 64,
                                               .eta = 0.3,
                                               .min_child = 1,
                                               .subsample = 1,

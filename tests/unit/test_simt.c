@@ -340,7 +340,8 @@ static void test_copies_land_when_they_are_waited_for(void **state)
 #define MAPPED(X)                                                                                  \
     X(1, MFMA_32X32X8)                                                                             \
     X(2, MFMA_16X16X16)                                                                            \
-    X(3, WMMA_16X16X16) X(4, MMA_M16N8K16) X(5, MFMA_32X32X16) X(6, MFMA_16X16X32)
+    X(3, WMMA_16X16X16)                                                                            \
+    X(4, MMA_M16N8K16) X(5, MFMA_32X32X16) X(6, MFMA_16X16X32) X(10, WMMA_GFX12)
 
 struct shape {
     int kind, m, n, k, lanes, na, nb, nc;

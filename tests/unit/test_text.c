@@ -214,6 +214,26 @@ static void a_text_ends(void **state)
     assert_true(ks_text_ends_in("", ""));
 }
 
+/* Pieces of every size: the tail is always the end of what came. */
+static void a_tail_keeps_the_end(void **state)
+{
+    static const char all[] = "abcdefghijklmnopqrstuvwxyz";
+
+    (void)state;
+    for (size_t step = 1; step <= 26; step++) {
+        char tail[8];
+        uint32_t n = 0;
+
+        for (size_t at = 0; at < 26; at += step) {
+            const size_t end = at + step < 26 ? at + step : 26, want = end < 8 ? end : 8;
+
+            n = ks_tail_keep(tail, n, sizeof(tail), all + at, end - at);
+            assert_int_equal(n, want);
+            assert_memory_equal(tail, all + end - want, want);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -222,6 +242,7 @@ int main(void)
         cmocka_unit_test(a_markdown_cell_is_one_line),
         cmocka_unit_test(a_word_stays_a_word),
         cmocka_unit_test(a_text_ends),
+        cmocka_unit_test(a_tail_keeps_the_end),
         cmocka_unit_test(a_text_forges_no_line_of_the_log),
         cmocka_unit_test(standard_descriptors_are_filled),
     };

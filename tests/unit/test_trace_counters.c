@@ -435,8 +435,10 @@ static void measured_roofs(void **state)
     assert_string_equal(r.at[0].name, "HBM");
     assert_true(r.at[0].is_memory && r.at[0].value == 30e9);
     assert_true(!r.at[1].is_memory && r.at[1].value == 40e9);
+    assert_int_equal(r.device, 7);
     assert_int_equal(ks_roofs_parse(text, sizeof(text) - 1, "f", 3, &r, &err), 0);
     assert_true(r.at[1].value == 20.5e9);
+    assert_int_equal(r.device, 0); /* another one, which a chart says */
     assert_int_equal(ks_roofs_parse("a,b\n1,2\n", 8, "f", 0, &r, &err), KS_EFORMAT);
     assert_non_null(strstr(err.text, "f: no roofs"));
 }

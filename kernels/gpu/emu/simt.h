@@ -52,7 +52,8 @@ enum ks_simt_dtype { KS_SIMT_FP32, KS_SIMT_FP16, KS_SIMT_BF16 };
     X(MFMA_32X32X2, 5, 32, 32, 2, 64, 1, 1, 16)    /* fp32 */                                      \
     X(MFMA_16X16X4, 6, 16, 16, 4, 64, 1, 1, 4)     /* fp32 */                                      \
     X(MFMA_32X32X16, 9, 32, 32, 16, 64, 8, 8, 16)  /* gfx950; fp16, bf16 */                        \
-    X(MFMA_16X16X32, 10, 16, 16, 32, 64, 8, 8, 4)  /* gfx950; fp16, bf16 */
+    X(MFMA_16X16X32, 10, 16, 16, 32, 64, 8, 8, 4)  /* gfx950; fp16, bf16 */                        \
+    X(WMMA_GFX12, 11, 16, 16, 16, 32, 8, 8, 8)     /* WMMA 16x16x16 of gfx12, wave 32 */
 enum ks_simt_matrix {
 #define X(name, kind, m, n, k, lanes, na, nb, nc) KS_SIMT_##name = kind,
     KS_SIMT_MATRIX(X)

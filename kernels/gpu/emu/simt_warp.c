@@ -54,6 +54,8 @@ static struct ks_simt_place place_c(const struct matrix *x, int i, int j)
         return place(i % 8 * 4 + j / 2, j % 2 + (i / 8) * 2);
     if (x->kind == KS_SIMT_WMMA_16X16X16)
         return place(j + 16 * (i % 2), i / 2);
+    if (x->kind == KS_SIMT_WMMA_GFX12)
+        return place(j + 16 * (i / 8), i % 8);
     if (x->m == 32)
         return place(j + 32 * (i / 4 % 2), i / 8 * 4 + i % 4);
     return place(j + 16 * (i / 4), i % 4);

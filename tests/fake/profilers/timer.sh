@@ -48,6 +48,15 @@ forks) # children that hold the terminal, one of them in a session of its own
     setsid sleep "1004.$NAP" &
     some_rows 1 "$rows"
     ;;
+unsure) # says that it has nothing, behind rows that it has printed
+    some_rows 1 "$rows"
+    echo 'this data_type & layout is not implemented'
+    exit 1
+    ;;
+eats) # memory that stays resident
+    some_rows 1 "$rows"
+    exec python3 -c 'import time; b = b"x" * (300 << 20); time.sleep(1000)'
+    ;;
 fills) # the disk that it runs on
     some_rows 1 "$rows"
     head -c 8000000 /dev/zero >big || exit 4
