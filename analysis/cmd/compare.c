@@ -346,14 +346,14 @@ static int load_sides(struct ks_input *in, const struct config *c, const char *c
     return rc;
 }
 
-static int judge(struct ks_comparison *c, struct answer *a, struct ks_err *err)
+static int decide(struct ks_comparison *c, struct answer *a, struct ks_err *err)
 {
     int rc = 0;
 
     if (a->limit > 0)
-        rc = ks_compare_judge(c, a->limit, a->config->rate, err);
+        rc = ks_compare_decide(c, a->limit, a->config->rate, err);
     a->n_slower = a->limit > 0 && rc == 0 ? c->n_change[KS_SLOWER] : 0;
-    return rc == 0 ? ks_compare_judge(c, log1p(a->config->margin), a->config->rate, err) : rc;
+    return rc == 0 ? ks_compare_decide(c, log1p(a->config->margin), a->config->rate, err) : rc;
 }
 
 static int compare(const void *cfg, const char *const *operands, int n, struct ks_buf *notes,
@@ -369,7 +369,7 @@ static int compare(const void *cfg, const char *const *operands, int n, struct k
     if (rc == 0)
         rc = ks_compare_make(&in.sweeps, &in.trials, a.n_a, &c, err);
     if (rc == 0)
-        rc = judge(&c, &a, err);
+        rc = decide(&c, &a, err);
     if (rc == 0)
         rc = print(&a, err);
     if (rc == 0 && a.n_slower > 0) {

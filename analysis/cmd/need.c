@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "analysis/learn/need.h"
 #include "analysis/cmd/analyze.h"
-#include "analysis/cmd/judge.h"
+#include "analysis/cmd/evaluation.h"
 #include "base/command.h"
 #include "base/file.h"
 #include "base/text.h"
@@ -52,7 +52,7 @@ static const struct ks_opt opts[] = {
 
 struct job {
     const struct config *config;
-    struct ks_judge judge;
+    struct ks_evaluation eval;
     struct ks_feature_spec spec;
     struct ks_problem_set set;
     struct ks_problem
@@ -67,7 +67,7 @@ struct job {
 /* What the out-of-fold pick of each training problem loses. */
 static void fill_losses(struct job *j)
 {
-    const struct ks_model *m = &j->judge.model;
+    const struct ks_model *m = &j->eval.model;
     const struct ks_cells *c = &m->cells;
 
     for (size_t i = 0; i < c->n_problems; i++) {
@@ -82,7 +82,7 @@ static void fill_losses(struct job *j)
  * instance applies: for other problems the model has no choice, and its losses say nothing. */
 static bool fits(const struct job *j, const struct ks_problem *p)
 {
-    const struct ks_cells *c = &j->judge.model.cells;
+    const struct ks_cells *c = &j->eval.model.cells;
     bool is_seen = false, has_instance = false;
 
     for (size_t i = 0; i < c->n_problems && !is_seen; i++) {
@@ -98,7 +98,7 @@ static bool fits(const struct job *j, const struct ks_problem *p)
 
 static int read_pool(struct job *j, struct ks_err *err)
 {
-    const struct ks_cells *c = &j->judge.model.cells;
+    const struct ks_cells *c = &j->eval.model.cells;
     int rc = ks_problem_set_read(&j->set, j->config->problems, "auto", false, err);
 
     if (rc < 0)
@@ -127,7 +127,7 @@ static int read_pool(struct job *j, struct ks_err *err)
 
 static int choose(struct job *j, struct ks_err *err)
 {
-    const struct ks_model *m = &j->judge.model;
+    const struct ks_model *m = &j->eval.model;
 
     j->n_needed = j->config->n < j->n_pool ? (size_t)j->config->n : j->n_pool;
     j->loss = malloc((m->cells.n_problems + 1) * sizeof(*j->loss));
@@ -168,7 +168,7 @@ static int put_instances(const struct job *j, const struct ks_problem *p, const 
 
     for (uint32_t i = 0; i < spec->n_instances; i++)
         ks_features_row(spec, p, i, ks_matrix_row(x, i));
-    rc = ks_booster_predict(j->judge.model.booster, x, scores, err);
+    rc = ks_booster_predict(j->eval.model.booster, x, scores, err);
     for (uint32_t i = 0; rc == 0 && i < spec->n_instances; i++)
         scores[i] = ks_feature_applies(spec, p, i) ? scores[i] : INFINITY;
     for (uint32_t k = 0; rc == 0 && k < MOST_INSTANCES && k < spec->n_instances; k++) {
@@ -229,7 +229,7 @@ static int need(const void *cfg, const char *const *operands, int n, struct ks_b
     if (!c->problems)
         return ks_fail(err, KS_EINVAL, "which problems may be measured? give --problems LIST");
     ks_problem_set_init(&j.set);
-    rc = ks_judge_open(&j.judge, operands[0], 1, err);
+    rc = ks_evaluation_open(&j.eval, operands[0], 1, err);
     if (rc == 0)
         rc = ks_path_join(path, sizeof(path), operands[0], "feature_spec.json", err);
     if (rc == 0)
@@ -252,7 +252,7 @@ static int need(const void *cfg, const char *const *operands, int n, struct ks_b
     free(j.needed);
     ks_problem_set_release(&j.set);
     ks_feature_spec_release(&j.spec);
-    ks_judge_release(&j.judge);
+    ks_evaluation_release(&j.eval);
     return rc;
 }
 

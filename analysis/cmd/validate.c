@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "analysis/cmd/analyze.h"
-#include "analysis/cmd/judge.h"
+#include "analysis/cmd/evaluation.h"
 #include "analysis/cmd/retime_job.h"
 #include "analysis/data/view.h"
 #include "analysis/learn/networks.h"
@@ -92,7 +92,7 @@ static const struct ks_opt opts[] = {
 struct job {
     const struct config *config;
     const char *dir, *file;
-    struct ks_judge judge, other;
+    struct ks_evaluation eval, other;
     const char *const *files; /* [n_files] */
     size_t n_files;
     struct ks_dataset data, sweep, again; /* again: of --retime */
@@ -115,7 +115,7 @@ struct gate {
 
 static void compare(const struct job *j, struct gate *g)
 {
-    const struct ks_cells *c = &j->judge.cells, *d = &j->other.cells;
+    const struct ks_cells *c = &j->eval.cells, *d = &j->other.cells;
 
     *g = (struct gate){ .slowest = UINT32_MAX };
     g->mean = j->card.by[KS_BY_MODEL].measured.mean - j->other_card.by[KS_BY_MODEL].measured.mean;
@@ -124,9 +124,9 @@ static void compare(const struct job *j, struct gate *g)
         uint32_t k = ks_cells_find_problem(d, c->problems[i].problem.id);
         double ratio;
 
-        if (!j->judge.is_wanted[i] || k == UINT32_MAX || !j->other.is_wanted[k])
+        if (!j->eval.is_wanted[i] || k == UINT32_MAX || !j->other.is_wanted[k])
             continue;
-        ratio = j->other.picks[KS_BY_MODEL][k].eff / j->judge.picks[KS_BY_MODEL][i].eff;
+        ratio = j->other.picks[KS_BY_MODEL][k].eff / j->eval.picks[KS_BY_MODEL][i].eff;
         g->n_slower += ratio > 1.1;
         if (ratio > g->ratio) {
             g->ratio = ratio;
@@ -143,24 +143,24 @@ static void put_gate(const struct job *j, const struct gate *g, struct ks_buf *t
     ks_buf_printf(to, "%zu problems more than 10 %% slower", g->n_slower);
     if (g->slowest != UINT32_MAX && g->ratio > 1) {
         ks_buf_printf(to, ", the most by %.1f %%: ", 100 * (g->ratio - 1));
-        ks_problem_canonical(&j->judge.cells.problems[g->slowest].problem, to);
+        ks_problem_canonical(&j->eval.cells.problems[g->slowest].problem, to);
     }
     ks_buf_printf(to, "\n%s\n", g->is_passed ? "passed" : "FAILED");
 }
 
 /* ---- the report ---- */
 
-/* Of the instances of the judged problems those that the model can pick, and how often the best is
- * one of them: what another device's or an older model can reach at most. */
-static void put_coverage(const struct ks_judge *judge, struct ks_buf *to)
+/* Of the instances of the evaluated problems those that the model can pick, and how often the best
+ * is one of them: what another device's or an older model can reach at most. */
+static void put_coverage(const struct ks_evaluation *eval, struct ks_buf *to)
 {
-    const struct ks_cells *c = &judge->cells;
-    const struct ks_featurizer *f = &judge->features;
+    const struct ks_cells *c = &eval->cells;
+    const struct ks_featurizer *f = &eval->features;
     bool *is_there = calloc(c->n_instances + 1, sizeof(*is_there));
     size_t n = 0, n_known = 0, n_problems = 0, n_best = 0;
 
     for (size_t i = 0; is_there && i < c->n; i++)
-        if (judge->is_wanted[c->cells[i].problem])
+        if (eval->is_wanted[c->cells[i].problem])
             is_there[c->cells[i].instance] = true;
     for (uint32_t i = 0; is_there && i < c->n_instances; i++) {
         n += is_there[i];
@@ -169,8 +169,8 @@ static void put_coverage(const struct ks_judge *judge, struct ks_buf *to)
     for (size_t i = 0; i < c->n_problems; i++) {
         const uint32_t best = c->cells[c->problems[i].best].instance;
 
-        n_problems += judge->is_wanted[i];
-        n_best += judge->is_wanted[i] && (!f->knows || f->knows(f->ctx, best));
+        n_problems += eval->is_wanted[i];
+        n_best += eval->is_wanted[i] && (!f->knows || f->knows(f->ctx, best));
     }
     if (is_there)
         ks_buf_printf(to,
@@ -197,17 +197,17 @@ static void put_leaks(const struct job *j, struct ks_buf *to)
     }
     if (*line)
         ks_buf_printf(to, "  ...\n");
-    put_coverage(&j->judge, to);
+    put_coverage(&j->eval, to);
     ks_buf_printf(
         to,
         "outside of training's range: %zu problems, which get the best fixed instance, as "
         "from a selector\n",
-        j->judge.n_outside);
-    for (size_t i = 0, n = 0; i < j->judge.cells.n_problems && n < MOST_LEAKED; i++) {
-        if (!j->judge.outside[i])
+        j->eval.n_outside);
+    for (size_t i = 0, n = 0; i < j->eval.cells.n_problems && n < MOST_LEAKED; i++) {
+        if (!j->eval.outside[i])
             continue;
-        ks_buf_printf(to, "  %s: ", j->judge.outside[i]);
-        ks_problem_canonical(&j->judge.cells.problems[i].problem, to);
+        ks_buf_printf(to, "  %s: ", j->eval.outside[i]);
+        ks_problem_canonical(&j->eval.cells.problems[i].problem, to);
         ks_buf_printf(to, "\n");
         n++;
     }
@@ -217,13 +217,13 @@ static void put_leaks(const struct job *j, struct ks_buf *to)
 static int put_text(const struct job *j, const struct gate *g, struct ks_buf *to,
                     struct ks_err *err)
 {
-    struct ks_scorecard_input in = ks_judge_input(&j->judge, 0);
+    struct ks_scorecard_input in = ks_evaluation_input(&j->eval, 0);
     struct ks_worst *worst = calloc(MOST_WORST, sizeof(*worst));
     int n;
 
     if (!worst)
         return ks_fail(err, KS_ENOMEM, "out of memory");
-    n = ks_worst_find(&in, j->judge.is_training, j->judge.outside, worst, MOST_WORST, err);
+    n = ks_worst_find(&in, j->eval.is_training, j->eval.outside, worst, MOST_WORST, err);
     if (n >= 0) {
         put_leaks(j, to);
         ks_quality_text(&j->card, to);
@@ -246,7 +246,7 @@ static int put_json(const struct job *j, const struct gate *g, struct ks_buf *to
     ks_jw_init(&w, to, true);
     ks_jw_open(&w, NULL, '{');
     ks_jw_u64(&w, "n_leaked", j->data.n_left_out);
-    ks_jw_u64(&w, "n_outside", j->judge.n_outside);
+    ks_jw_u64(&w, "n_outside", j->eval.n_outside);
     ks_quality_json(&j->card, "validation", &w);
     ks_networks_json(j->networks, j->config->network.n, "networks", &w);
     if (j->config->retime.n) {
@@ -281,11 +281,11 @@ static int print(const struct job *j, const struct gate *g, struct ks_err *err)
 
 /* ---- the command ---- */
 
-/* Results: those to judge by, or those of --ceiling. */
+/* Results: those to evaluate with, or those of --ceiling. */
 static int check_device(const struct job *j, const struct ks_dataset *d, const char *file,
                         struct ks_err *err)
 {
-    const struct ks_model *m = &j->judge.model;
+    const struct ks_model *m = &j->eval.model;
 
     if (j->config->is_mixed)
         return 0;
@@ -305,7 +305,7 @@ static int check_device(const struct job *j, const struct ks_dataset *d, const c
 
 static int check_other(const struct job *j, struct ks_err *err)
 {
-    const struct ks_model *m = &j->judge.model, *other = &j->other.model;
+    const struct ks_model *m = &j->eval.model, *other = &j->other.model;
 
     if (j->config->is_mixed ||
         (other->device_class == m->device_class && other->condition == m->condition))
@@ -332,16 +332,16 @@ static int read_all(struct job *j, struct ks_err *err)
     struct ks_dataset_rules rules = {
         .merge = c->merge, .where = c->where, .is_mixed = c->is_mixed, .left_out = &j->left_out
     };
-    int rc = ks_judge_open(&j->judge, j->dir, c->n_threads, err);
+    int rc = ks_evaluation_open(&j->eval, j->dir, c->n_threads, err);
 
     if (rc == 0 && c->against)
-        rc = ks_judge_open(&j->other, c->against, c->n_threads, err);
+        rc = ks_evaluation_open(&j->other, c->against, c->n_threads, err);
     if (rc == 0 && c->against)
         rc = check_other(j, err);
     if (rc == 0 && c->problems)
         rc = ks_problem_set_read(&j->only, c->problems, "auto", false, err);
     rules.only = c->problems ? &j->only : NULL;
-    rules.leave_out[0] = &j->judge.model.cells;
+    rules.leave_out[0] = &j->eval.model.cells;
     rules.leave_out[1] = c->against ? &j->other.model.cells : NULL;
     if (rc == 0)
         rc = ks_dataset_read(&j->data, j->files, j->n_files, &rules, err);
@@ -391,15 +391,15 @@ static int retime(struct job *j, const struct ks_scorecard_input *in, struct ks_
     return rc == KS_EINVAL ? 0 : rc;
 }
 
-static int judge_all(struct job *j, struct ks_err *err)
+static int evaluate_all(struct job *j, struct ks_err *err)
 {
     const struct config *c = j->config;
     struct ks_scorecard_input in;
-    int rc = ks_judge_run(&j->judge, j->dir, &j->data.cells, err);
+    int rc = ks_evaluation_run(&j->eval, j->dir, &j->data.cells, err);
 
     if (rc == 0 && c->ceiling)
-        rc = ks_judge_ceiling(&j->judge, &j->sweep.cells, err);
-    in = ks_judge_input(&j->judge, N_BOOTSTRAP);
+        rc = ks_evaluation_ceiling(&j->eval, &j->sweep.cells, err);
+    in = ks_evaluation_input(&j->eval, N_BOOTSTRAP);
     if (rc == 0)
         rc = ks_scorecard_make(&in, &j->card, err);
     if (rc == 0)
@@ -407,8 +407,8 @@ static int judge_all(struct job *j, struct ks_err *err)
     if (rc == 0 && c->retime.n)
         rc = retime(j, &in, err);
     if (rc == 0 && c->against)
-        rc = ks_judge_run(&j->other, c->against, &j->data.cells, err);
-    in = ks_judge_input(&j->other, 0);
+        rc = ks_evaluation_run(&j->other, c->against, &j->data.cells, err);
+    in = ks_evaluation_input(&j->other, 0);
     if (rc == 0 && c->against)
         rc = ks_scorecard_make(&in, &j->other_card, err);
     return rc;
@@ -418,8 +418,8 @@ static void release(struct job *j)
 {
     ks_scorecard_release(&j->card);
     ks_scorecard_release(&j->other_card);
-    ks_judge_release(&j->judge);
-    ks_judge_release(&j->other);
+    ks_evaluation_release(&j->eval);
+    ks_evaluation_release(&j->other);
     ks_dataset_release(&j->data);
     ks_dataset_release(&j->sweep);
     ks_dataset_release(&j->again);
@@ -430,10 +430,10 @@ static void release(struct job *j)
 
 static int write_retime(const struct job *j, struct ks_buf *notes, struct ks_err *err)
 {
-    const struct ks_retime_want want = { .cells = &j->judge.cells,
-                                         .is_wanted = j->judge.is_wanted,
-                                         .picks = { j->judge.picks[KS_BY_MODEL],
-                                                    j->judge.picks[j->card.i_best_baseline] },
+    const struct ks_retime_want want = { .cells = &j->eval.cells,
+                                         .is_wanted = j->eval.is_wanted,
+                                         .picks = { j->eval.picks[KS_BY_MODEL],
+                                                    j->eval.picks[j->card.i_best_baseline] },
                                          .files = j->files,
                                          .n_files = j->n_files };
 
@@ -460,7 +460,7 @@ static int validate(const void *cfg, const char *const *operands, int n, struct 
     ks_problem_set_init(&j.only);
     rc = read_all(&j, err);
     if (rc == 0)
-        rc = judge_all(&j, err);
+        rc = evaluate_all(&j, err);
     if (rc == 0 && c->against)
         compare(&j, &g);
     if (rc == 0 && c->write_retime)

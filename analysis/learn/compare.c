@@ -287,7 +287,7 @@ static uint32_t change_of(const struct ks_pair *p, double cut_changed, double cu
     return p->p_same <= cut_same ? KS_SAME : KS_UNSURE;
 }
 
-int ks_compare_judge(struct ks_comparison *c, double margin, double rate, struct ks_err *err)
+int ks_compare_decide(struct ks_comparison *c, double margin, double rate, struct ks_err *err)
 {
     double *p = calloc(c->n_pairs + 1, sizeof(*p)), changed, same, reach;
 

@@ -3,7 +3,7 @@
  * and by how much it would have to change to be seen.
  *
  * The value of a cell on a side is the mean over sweeps of its labels' logs, d the difference of
- * the two sides. A cell is judged against a margin: |d| <= margin is as good as the same. p values
+ * the two sides. A cell is compared with a margin: |d| <= margin is as good as the same. p values
  * are those of TREAT (McCarthy & Smyth 2009: Testing significance relative to a fold-change
  * threshold is a TREAT), with a variance that is moderated over cells (Smyth 2004; scatter.h):
  *   - several sweeps on a side: the cell's variance between sweeps of one side;
@@ -58,15 +58,15 @@ struct ks_comparison {
     double worst_regret[2];
 };
 
-/* ks_compare_make() - pairs and the summary; ks_compare_judge() still has to be called.
+/* ks_compare_make() - pairs and the summary; ks_compare_decide() still has to be called.
  * @s, t [in] sweeps below n_a are side A, the others B; both sides have one
  * Device classes are matched where a side has several of them, else the two sides' only classes
  * are compared with each other. Returns 0; KS_EINVAL a side has no time; KS_ENOMEM. */
 int ks_compare_make(const struct ks_sweeps *s, const struct ks_trials *t, uint32_t n_a,
                     struct ks_comparison *out, struct ks_err *err);
-/* Judges every pair at a margin (a log, > 0) and false discovery rate, again as often as wanted.
+/* Decides every pair at a margin (a log, > 0) and false discovery rate, again as often as wanted.
  * KS_ENOMEM. */
-int ks_compare_judge(struct ks_comparison *c, double margin, double rate, struct ks_err *err);
+int ks_compare_decide(struct ks_comparison *c, double margin, double rate, struct ks_err *err);
 void ks_compare_release(struct ks_comparison *c);
 
 /* Benjamini & Hochberg: the largest p value that is rejected, 0 when none is. p [n] is sorted. */

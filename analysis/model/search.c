@@ -40,7 +40,7 @@ struct run {
     bool *is_sampled; /* [n_problems] */
     uint64_t started_ns;
     size_t n_planned;   /* settings */
-    uint32_t i_setting; /* that is judged */
+    uint32_t i_setting; /* that is scored */
     uint32_t n_abreast; /* pairs at the same time */
     atomic_bool is_cut; /* the time budget ended the growth of trees */
 };
@@ -68,7 +68,7 @@ static size_t n_pairs(uint32_t n_folds)
     return (size_t)n_folds * (n_folds - 1) / 2;
 }
 
-/* Each pair of the first setting has the same share, so that every fold is judged by some trees. */
+/* Each pair of the first setting has the same share, so that every fold is scored by some trees. */
 static bool is_used_up(struct run *r, size_t pair)
 {
     size_t n_turns = (n_pairs(r->search->n_folds) + r->n_abreast - 1) / r->n_abreast;
@@ -170,7 +170,7 @@ static void folds_of(size_t pair, uint32_t n_folds, uint32_t *i_out, uint32_t *j
     *j_out = i + 1 + (uint32_t)pair;
 }
 
-static int judge_pair(void *ctx, size_t pair, struct ks_err *err)
+static int score_pair(void *ctx, size_t pair, struct ks_err *err)
 {
     struct run *r = ctx;
     const struct ks_feature_source *source = r->in->source;
@@ -214,13 +214,13 @@ static void list_settings(struct run *r)
             r->search->setting[r->n_planned++] = k;
 }
 
-static int judge_all(struct run *r, uint32_t n_threads, struct ks_err *err)
+static int score_all(struct run *r, uint32_t n_threads, struct ks_err *err)
 {
     struct ks_search *s = r->search;
     const struct ks_parallel all = { .n_tasks = n_pairs(s->n_folds),
                                      .n_threads = n_threads,
                                      .ctx = r,
-                                     .task = judge_pair,
+                                     .task = score_pair,
                                      .done = tell };
     int rc = 0;
 
@@ -260,7 +260,7 @@ int ks_search_run(struct ks_search *s_out, const struct ks_fit_input *in,
         rc = ks_folds_sample(in->cells, options->search_problems, in->seed, r.is_sampled, err);
     list_settings(&r);
     if (rc == 0)
-        rc = judge_all(&r, in->n_threads, err);
+        rc = score_all(&r, in->n_threads, err);
     free(r.is_sampled);
     if (rc < 0)
         ks_search_release(&s);

@@ -114,7 +114,7 @@ function rgbOf(name) {
 function paintHeat(canvas, heat, order, low) {
   const width = canvas.width, height = canvas.height, image = canvas.getContext("2d").createImageData(width, height);
   const pixels = new Uint32Array(image.data.buffer), packed = (c) => ((255 << 24) | (c[2] << 16) | (c[1] << 8) | c[0]) >>> 0;
-  const bad = packed(rgbOf("--c6")), other = packed(rgbOf("--line")), none = packed(rgbOf("--back"));
+  const bad = packed(rgbOf("--c6")), other = packed(rgbOf("--blank")), none = packed(rgbOf("--back"));
   const colors = Array.from({ length: 256 }, (_, i) => packed(rampColor((i / 4 - low) / (63 - low))));
   const codes = Int8Array.from(heat.data, (c) => (c === "!" ? -1 : c === "-" ? -2 : c === "." ? -3 : levelOf.get(c)));
   const edges = Array.from({ length: width + 1 }, (_, x) => Math.floor((x * heat.columns) / width));
@@ -193,6 +193,6 @@ function heatMap(heat, open) {
   const gradient = "linear-gradient(90deg," + ramp.map((c) => "rgb(" + c.join(",") + ")").join(",") + ")";
   return { paint, sort, node: [
     h("ul", { class: "legend" }, h("li", null, percent(speedOf(low), 2) + " of its speed", h("span", { class: "ramp", style: "background:" + gradient }), "the best of its problem"),
-      swatch("--c6", "failed"), swatch("--line", "unsupported or skipped")),
+      swatch("--c6", "failed"), swatch("--blank", "unsupported or skipped")),
     h("div", { class: "heat" }, labels, canvas)] };
 }

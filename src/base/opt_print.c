@@ -115,7 +115,8 @@ void ks_opt_meaning(const struct ks_opt *o, struct ks_buf *to)
         ks_buf_printf(to, ", ");
         put_range(o, to);
     }
-    ks_buf_printf(to, " (default %s)", default_text(o));
+    if (o->def && *o->def) /* else the help says what is meant, where anything is */
+        ks_buf_printf(to, " (default %s)", o->def);
 }
 
 static void help_row(const struct ks_opt *o, unsigned width, struct ks_buf *to)

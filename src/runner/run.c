@@ -214,7 +214,7 @@ static void fail(struct ks_record *d, uint32_t outcome, int code, const char *re
 
 /* The exit status alone says little: ckProfiler ends with 1 when one instance of hundreds was
  * wrong, and when it has no code for a layout. */
-static void judge_exit(struct run *run, int code)
+static void classify_exit(struct run *run, int code)
 {
     const struct ks_profiler_summary *s = ks_profiler_reader_summary(run->reader);
     struct ks_record *d = &run->r->done;
@@ -231,7 +231,7 @@ static void judge_exit(struct run *run, int code)
         fail(d, KS_O_UNSUPPORTED, 0, s->reason[0] ? s->reason : "the program reported no instance");
 }
 
-static void judge(struct run *run, enum why why, int status)
+static void classify(struct run *run, enum why why, int status)
 {
     const struct ks_req_program *p = &run->r->program;
     struct ks_record *d = &run->r->done;
@@ -251,7 +251,7 @@ static void judge(struct run *run, enum why why, int status)
     } else if (WIFSIGNALED(status)) {
         fail(d, KS_O_CRASHED, WTERMSIG(status), strsignal(WTERMSIG(status)));
     } else {
-        judge_exit(run, WEXITSTATUS(status));
+        classify_exit(run, WEXITSTATUS(status));
     }
 }
 
@@ -299,7 +299,7 @@ static int run_process(struct run *run, const struct ks_profiler_command *comman
     if (c.exec_errno)
         fail(d, KS_O_LOAD_FAILED, 0, strerror(c.exec_errno));
     else
-        judge(run, why, status);
+        classify(run, why, status);
     run->end.exit_status = WIFSIGNALED(status) ? -WTERMSIG(status) : WEXITSTATUS(status);
     add_up(run);
     const char *running = ks_profiler_reader_running(run->reader);
@@ -382,7 +382,7 @@ static int run_choice(struct run *run, const char *program, const struct chosen 
     clear_verdict(&run->r->done);
     if (ks_now_ns() < run->r->deadline_ns)
         return run_command(run, program, &choice, err);
-    judge(run, WHY_TIMEOUT, 0);
+    classify(run, WHY_TIMEOUT, 0);
     return 0;
 }
 

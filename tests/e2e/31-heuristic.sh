@@ -64,7 +64,7 @@ like "$(cat report)" '^coverage: the model knows 8 of the 12 instances; the best
 ksweep-analyze train run2 -o w --warm m "${quick[@]}" >report 2>err
 rc=$?
 ok "train --warm" test $rc -le 1
-like "$(cat report)" '^continues m \([0-9]+ trees, 24 problems\); judged on the new problems' "judged on what is new"
+like "$(cat report)" '^continues m \([0-9]+ trees, 24 problems\); evaluated on the new problems' "evaluated on what is new"
 unlike "$(cat report)" '^model, unseen class ' "no class is unseen"
 ok "feature_spec.json stays" cmp m/feature_spec.json w/feature_spec.json
 like "$(tr -d ' \n' <w/manifest.json)" "\"continued\":\{\"model\":\"m\",\"model_sha256\":\"$(sha256sum m/model.json | cut -d ' ' -f 1)\",\"n_problems\":24" \

@@ -17,7 +17,7 @@ for net in mobilenet_v2 resnet50; do
     grep -E '^operator|,(14|7),(14|7),1,1,1,' "$KSWEEP_SOURCE_DIR/jobs/problems/$net.csv" | head -n 4 >jobs/problems/$net.csv
 done
 # Its blocks, with fewer problems and shorter samples, which are the only differences.
-sed -n 's/^    //p' "$page" | sed -e 's/--sample 66/--sample 9/' \
+sed -n 's/^    //p' "$page" | sed -e 's/--sample 96/--sample 6/' \
     -e 's/"warmup_ms": 5, "max_ms": 60,/"warmup_ms": 0, "min_samples": 1, "max_samples": 9, "max_ms": 1,/' \
     -e 's/"retries": 1 /"retries": 0 /' >page.sh
 is "$(diff <(sed -n 's/^    //p' "$page") page.sh | grep -c '^>')" 2 "the two lines that are shortened are there"

@@ -33,7 +33,7 @@ static void compare(struct sweep_kit *k, struct ks_sweeps *s, uint32_t n_a, doub
     sweep_kit_trials(k, s, &t);
     if (ks_compare_make(s, &t, n_a, c, &err) < 0)
         fail_msg("%s", err.text);
-    assert_int_equal(ks_compare_judge(c, log1p(margin), 0.05, NULL), 0);
+    assert_int_equal(ks_compare_decide(c, log1p(margin), 0.05, NULL), 0);
     ks_trials_release(&t);
 }
 
@@ -203,7 +203,7 @@ static void the_margin_decides(void **state)
     compare(&k, &s, 3, 0.03, &c);
     assert_int_equal(c.n_change[KS_SLOWER], 0);
     assert_true(c.n_change[KS_SAME] > 9 * c.n_pairs / 10);
-    assert_int_equal(ks_compare_judge(&c, log1p(0.005), 0.05, NULL), 0);
+    assert_int_equal(ks_compare_decide(&c, log1p(0.005), 0.05, NULL), 0);
     assert_true(c.n_change[KS_SLOWER] > 9 * c.n_pairs / 10);
     for (size_t i = 0; i < c.n_pairs; i++)
         assert_true(c.pairs[i].smallest > log1p(0.005) && c.pairs[i].smallest < 0.025);
@@ -298,7 +298,7 @@ static int all_of_it(const struct ks_sweeps *s)
     if (rc == 0)
         rc = ks_compare_make(s, &t, 1, &c, NULL);
     if (rc == 0)
-        rc = ks_compare_judge(&c, 0.01, 0.05, NULL);
+        rc = ks_compare_decide(&c, 0.01, 0.05, NULL);
     if (rc == 0)
         rc = ks_oracle_make(&t, 1, KS_OVER_MEDIAN, 0.005, &o, NULL);
     ks_oracle_release(&o);

@@ -335,7 +335,7 @@ static void help_and_markdown_show_the_table(void **state)
         "60s)\n",
         "  -b, --backend NAME           device backend: host hip cuda (default host)\n",
         "  -k, --keep                   keep scratch files (default no)\n",
-        "  -o, --out DIR                where to (default none)\n",
+        "  -o, --out DIR                where to\n",
         "--help",
     };
     static const char *const rows[] = {

@@ -1,23 +1,24 @@
 /* SPDX-License-Identifier: MIT */
-#include "analysis/cmd/judge.h"
+#include "analysis/cmd/evaluation.h"
 #include "analysis/model/source.h"
 #include "base/file.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-int ks_judge_open(struct ks_judge *j_out, const char *dir, uint32_t n_threads, struct ks_err *err)
+int ks_evaluation_open(struct ks_evaluation *j_out, const char *dir, uint32_t n_threads,
+                       struct ks_err *err)
 {
-    *j_out = (struct ks_judge){ 0 };
+    *j_out = (struct ks_evaluation){ 0 };
     return ks_model_read(dir, n_threads, &j_out->model, err);
 }
 
-static int out_of_memory(const struct ks_judge *j, struct ks_err *err)
+static int out_of_memory(const struct ks_evaluation *j, struct ks_err *err)
 {
     return ks_fail(err, KS_ENOMEM, "out of memory for %zu problems", j->cells.n_problems);
 }
 
-static int reserve(struct ks_judge *j, struct ks_err *err)
+static int reserve(struct ks_evaluation *j, struct ks_err *err)
 {
     size_t n = j->cells.n_problems + 1;
     bool is_fine;
@@ -36,7 +37,7 @@ static int reserve(struct ks_judge *j, struct ks_err *err)
 }
 
 /* Training and test in one table. */
-static int unite(struct ks_judge *j, const struct ks_cells *test, struct ks_err *err)
+static int unite(struct ks_evaluation *j, const struct ks_cells *test, struct ks_err *err)
 {
     int rc = ks_cells_append(&j->cells, &j->model.cells, err);
 
@@ -55,7 +56,7 @@ static int unite(struct ks_judge *j, const struct ks_cells *test, struct ks_err 
     return rc;
 }
 
-static int open_features(struct ks_judge *j, const char *dir, struct ks_err *err)
+static int open_features(struct ks_evaluation *j, const char *dir, struct ks_err *err)
 {
     struct ks_feature_spec spec = { 0 };
     size_t n_features = 0;
@@ -81,7 +82,8 @@ static int open_features(struct ks_judge *j, const char *dir, struct ks_err *err
     return rc;
 }
 
-static int check_operator(const struct ks_judge *j, const struct ks_cells *test, struct ks_err *err)
+static int check_operator(const struct ks_evaluation *j, const struct ks_cells *test,
+                          struct ks_err *err)
 {
     uint32_t op = j->model.cells.problems[0].problem.op;
 
@@ -96,7 +98,7 @@ static int check_operator(const struct ks_judge *j, const struct ks_cells *test,
 }
 
 /* As a selector does: its static order is that of the best fixed instance. */
-static void fall_back(struct ks_judge *j)
+static void fall_back(struct ks_evaluation *j)
 {
     const struct ks_feature_spec *spec = ks_spec_of(&j->features);
 
@@ -111,8 +113,8 @@ static void fall_back(struct ks_judge *j)
     }
 }
 
-int ks_judge_run(struct ks_judge *j, const char *dir, const struct ks_cells *test,
-                 struct ks_err *err)
+int ks_evaluation_run(struct ks_evaluation *j, const char *dir, const struct ks_cells *test,
+                      struct ks_err *err)
 {
     struct ks_choosers others = { 0 };
     int rc = check_operator(j, test, err);
@@ -151,7 +153,7 @@ static void score_by(const struct ks_cells *sweep, uint32_t problem, const struc
     }
 }
 
-int ks_judge_ceiling(struct ks_judge *j, const struct ks_cells *sweep, struct ks_err *err)
+int ks_evaluation_ceiling(struct ks_evaluation *j, const struct ks_cells *sweep, struct ks_err *err)
 {
     const struct ks_cells *c = &j->cells;
     double *scores = malloc((c->n_instances + 1) * sizeof(*scores));
@@ -177,7 +179,7 @@ int ks_judge_ceiling(struct ks_judge *j, const struct ks_cells *sweep, struct ks
     return n ? 0 : ks_fail(err, KS_EINVAL, "--ceiling: the sweep has none of the problems");
 }
 
-struct ks_scorecard_input ks_judge_input(const struct ks_judge *j, uint32_t n_bootstrap)
+struct ks_scorecard_input ks_evaluation_input(const struct ks_evaluation *j, uint32_t n_bootstrap)
 {
     return (struct ks_scorecard_input){ .cells = &j->cells,
                                         .is_wanted = j->is_wanted,
@@ -187,7 +189,7 @@ struct ks_scorecard_input ks_judge_input(const struct ks_judge *j, uint32_t n_bo
                                         .seed = j->model.seed };
 }
 
-void ks_judge_release(struct ks_judge *j)
+void ks_evaluation_release(struct ks_evaluation *j)
 {
     if (j->features.ctx)
         ks_spec_release(&j->features);
@@ -199,5 +201,5 @@ void ks_judge_release(struct ks_judge *j)
     free(j->has_ceiling);
     ks_cells_release(&j->cells);
     ks_model_release(&j->model);
-    *j = (struct ks_judge){ 0 };
+    *j = (struct ks_evaluation){ 0 };
 }
