@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "analysis/learn/need.h"
+#include "analysis/learn/features.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-enum { N_COORDINATES = KS_MAX_DIMS + 4, N_BINS = 6, MOST_CALIBRATED = 1000, N_NEAREST = 5 };
-enum { MOST_PEERS = 1000 };
+enum { N_COORDINATES = KS_FX_N_QUANTITIES, N_NEAREST = 5 };
+enum { MOST_CALIBRATED = 1000, MOST_PEERS = 1000 };
 
 struct place {
     float at[N_COORDINATES];
@@ -17,30 +18,67 @@ struct chooser {
     const double *loss;
     struct place *known, *pool; /* [n_problems], [n_pool] */
     float *nearest;             /* [n_pool] distance to what is measured or chosen */
-    double *local;              /* [n_pool] loss on the nearest training problems */
+    double *per_distance;       /* [n_pool] expected loss at a distance of 1 */
     double *uses;               /* [n_pool] what its loss weighs */
     double *saves;              /* [n_pool] at most, what measuring it saves; < 0: chosen */
     size_t *n_chosen;           /* [n_pool] how many were chosen when `saves` was exact */
     size_t stride;              /* every so many-th problem of the pool stands for the others */
-    double at[N_BINS];          /* mean distance of a bin */
-    double bin_loss[N_BINS];    /* mean loss of the bin, not falling */
-    size_t n_bins;              /* none is empty */
     size_t n_pool;
 };
 
 /* ---- distances ---- */
 
-/* Logarithms of the dimensions; kinds of problems lie far apart. */
+/* Dimensions as logarithms and all features of the problem; NaN: it has no such feature. */
 static struct place place_of(const struct ks_problem *p)
 {
-    const uint32_t kinds[4] = { p->op, p->direction, p->dtype, p->layout };
+    const struct ks_fx_problem x = ks_feature_problem(p);
+    double q[KS_FX_N_QUANTITIES];
     struct place out;
 
-    for (int i = 0; i < KS_MAX_DIMS; i++)
-        out.at[i] = log2f((float)(p->dim[i] > 0 ? p->dim[i] : 0) + 1);
-    for (int i = 0; i < 4; i++)
-        out.at[KS_MAX_DIMS + i] = 10 * (float)kinds[i];
+    ks_fx_quantities(&x, q);
+    for (int i = 0; i < KS_FX_N_QUANTITIES; i++)
+        out.at[i] =
+            i < KS_FX_DIMS ? log2f((float)(q[i] > 0 ? q[i] : 0) + 1) : ks_fx_problem_feature(q, i);
     return out;
+}
+
+static bool is_kind(int coordinate)
+{
+    return coordinate == KS_FX_DIRECTION || coordinate == KS_FX_DTYPE || coordinate == KS_FX_LAYOUT;
+}
+
+/* Place i of those that are measured and those of the pool. */
+static struct place *place_at(const struct chooser *ch, size_t i)
+{
+    const size_t n_known = ch->cells->n_problems;
+
+    return i < n_known ? &ch->known[i] : &ch->pool[i - n_known];
+}
+
+/* Mean 0 and standard deviation 1, so that no coordinate counts more than another; kinds of
+ * problems lie far apart. */
+static void standardize(struct chooser *ch, int k)
+{
+    const size_t n = ch->cells->n_problems + ch->n_pool;
+    double sum = 0, squares = 0, n_there = 0, mean, scale;
+
+    for (size_t i = 0; i < n; i++) {
+        const double v = (double)place_at(ch, i)->at[k];
+
+        if (isnan(v))
+            continue;
+        n_there++;
+        sum += v;
+        squares += v * v;
+    }
+    mean = n_there > 0 ? sum / n_there : 0;
+    squares = n_there > 0 ? squares / n_there - mean * mean : 0;
+    scale = is_kind(k) ? 10 : squares > 1e-9 * (1 + mean * mean) ? 1 / sqrt(squares) : 0;
+    for (size_t i = 0; i < n; i++) {
+        float *v = &place_at(ch, i)->at[k];
+
+        *v = isnan(*v) ? 0 : (float)(((double)*v - mean) * scale);
+    }
 }
 
 static float distance(const struct place *a, const struct place *b)
@@ -52,21 +90,7 @@ static float distance(const struct place *a, const struct place *b)
     return sqrtf(sum);
 }
 
-/* ---- what distance costs ---- */
-
-struct sample {
-    float distance;
-    double loss;
-};
-
-static int by_distance(const void *a, const void *b)
-{
-    const struct sample *x = a, *y = b;
-
-    return (x->distance > y->distance) - (x->distance < y->distance);
-}
-
-/* The distance of training problem i to the nearest of another fold. */
+/* The distance of training problem i to the nearest of another fold; INFINITY: there is none. */
 static float held_out_distance(const struct chooser *ch, size_t i)
 {
     float least = INFINITY;
@@ -79,62 +103,32 @@ static float held_out_distance(const struct chooser *ch, size_t i)
     return least;
 }
 
-/* Mean loss out of fold by distance, in bins of equal numbers of problems. */
-static int calibrate(struct chooser *ch, struct ks_err *err)
-{
-    size_t n_all = ch->cells->n_problems;
-    size_t n = n_all < MOST_CALIBRATED ? n_all : MOST_CALIBRATED;
-    struct sample *samples = malloc((n + 1) * sizeof(*samples));
+/* ---- what distance costs ---- */
 
-    if (!samples)
-        return ks_fail(err, KS_ENOMEM, "out of memory for %zu problems", n);
+/* Mean over training problems: what out-of-fold picks lose, and how far from another fold they are.
+ */
+static void calibrate(const struct chooser *ch, double *loss_out, double *distance_out)
+{
+    const size_t n_all = ch->cells->n_problems;
+    const size_t n = n_all < MOST_CALIBRATED ? n_all : MOST_CALIBRATED;
+    double loss = 0, sum = 0, n_far = 0;
+
+    for (size_t i = 0; i < n_all; i++)
+        loss += ch->loss[i] / (double)n_all;
     for (size_t i = 0; i < n; i++) {
-        size_t at = i * n_all / n;
+        const double d = (double)held_out_distance(ch, i * n_all / n);
 
-        samples[i] = (struct sample){ held_out_distance(ch, at), ch->loss[at] };
+        sum += isfinite(d) ? d : 0;
+        n_far += isfinite(d);
     }
-    qsort(samples, n, sizeof(*samples), by_distance);
-    ch->n_bins = n < N_BINS ? n : N_BINS;
-    for (size_t b = 0; b < ch->n_bins; b++) {
-        size_t first = b * n / ch->n_bins, end = (b + 1) * n / ch->n_bins;
-        double n_here = (double)(end - first);
-
-        for (size_t i = first; i < end; i++) {
-            ch->at[b] += (double)samples[i].distance / n_here;
-            ch->bin_loss[b] += samples[i].loss / n_here;
-        }
-        if (b > 0 && ch->bin_loss[b] < ch->bin_loss[b - 1])
-            ch->bin_loss[b] = ch->bin_loss[b - 1];
-    }
-    free(samples);
-    return 0;
-}
-
-/* 0 for what is measured itself. A neighbour costs what the nearest bin says, however near it is:
- * the instance that is best may change between two neighbours. Between the bins' means a line;
- * beyond what training has seen it grows on, to 1 at most. */
-static double loss_at(const struct chooser *ch, float d)
-{
-    const double x = (double)d, *at = ch->at, *loss = ch->bin_loss;
-    size_t b = 0;
-    double beyond;
-
-    if (x <= 0 || ch->n_bins == 0)
-        return 0;
-    while (b < ch->n_bins && at[b] < x)
-        b++;
-    if (b == 0)
-        return loss[0];
-    if (b < ch->n_bins)
-        return loss[b - 1] + (loss[b] - loss[b - 1]) * (x - at[b - 1]) / (at[b] - at[b - 1]);
-    beyond = at[b - 1] > 0 ? loss[b - 1] * x / at[b - 1] : loss[b - 1];
-    return beyond < 1 ? beyond : 1;
+    *loss_out = loss > 1e-6 ? loss : 1e-6; /* where nothing is lost, distance alone decides */
+    *distance_out = sum > 0 ? sum / n_far : 1;
 }
 
 /* ---- the pool ---- */
 
-/* The nearest training problems: how far the first is, what is lost on them. */
-static void look_around(struct chooser *ch, size_t i)
+/* How far the nearest training problem is. Returns what is lost on the nearest few, mean. */
+static double look_around(struct chooser *ch, size_t i)
 {
     float far[N_NEAREST];
     double lost[N_NEAREST], sum = 0;
@@ -157,7 +151,7 @@ static void look_around(struct chooser *ch, size_t i)
     for (size_t k = 0; k < n; k++)
         sum += lost[k];
     ch->nearest[i] = n ? far[0] : INFINITY;
-    ch->local[i] = n ? sum / (double)n : 1;
+    return n ? sum / (double)n : 1;
 }
 
 static int reserve(struct chooser *ch, struct ks_err *err)
@@ -167,11 +161,11 @@ static int reserve(struct chooser *ch, struct ks_err *err)
     ch->known = malloc((n + 1) * sizeof(*ch->known));
     ch->pool = malloc((ch->n_pool + 1) * sizeof(*ch->pool));
     ch->nearest = malloc((ch->n_pool + 1) * sizeof(*ch->nearest));
-    ch->local = malloc((ch->n_pool + 1) * sizeof(*ch->local));
+    ch->per_distance = malloc((ch->n_pool + 1) * sizeof(*ch->per_distance));
     ch->uses = malloc((ch->n_pool + 1) * sizeof(*ch->uses));
     ch->saves = malloc((ch->n_pool + 1) * sizeof(*ch->saves));
     ch->n_chosen = malloc((ch->n_pool + 1) * sizeof(*ch->n_chosen));
-    return ch->known && ch->pool && ch->nearest && ch->local && ch->uses && ch->saves &&
+    return ch->known && ch->pool && ch->nearest && ch->per_distance && ch->uses && ch->saves &&
                    ch->n_chosen
                ? 0
                : ks_fail(err, KS_ENOMEM, "out of memory for %zu problems", n + ch->n_pool);
@@ -182,7 +176,7 @@ static void release(struct chooser *ch)
     free(ch->known);
     free(ch->pool);
     free(ch->nearest);
-    free(ch->local);
+    free(ch->per_distance);
     free(ch->uses);
     free(ch->saves);
     free(ch->n_chosen);
@@ -191,28 +185,34 @@ static void release(struct chooser *ch)
 static int open_chooser(struct chooser *ch, const struct ks_problem *pool, bool use_counts,
                         struct ks_err *err)
 {
+    double loss, far;
     int rc = reserve(ch, err);
 
     if (rc < 0)
         return rc;
     for (size_t i = 0; i < ch->cells->n_problems; i++)
         ch->known[i] = place_of(&ch->cells->problems[i].problem);
-    for (size_t i = 0; i < ch->n_pool; i++) {
+    for (size_t i = 0; i < ch->n_pool; i++)
         ch->pool[i] = place_of(&pool[i]);
+    for (int k = 0; k < N_COORDINATES; k++)
+        standardize(ch, k);
+    calibrate(ch, &loss, &far);
+    for (size_t i = 0; i < ch->n_pool; i++) {
+        ch->per_distance[i] = (look_around(ch, i) + 3 * loss) / 4 / far;
         ch->uses[i] = use_counts && pool[i].count > 1 ? (double)pool[i].count : 1;
-        look_around(ch, i);
     }
     ch->stride = (ch->n_pool + MOST_PEERS - 1) / MOST_PEERS;
-    return calibrate(ch, err);
+    return 0;
 }
 
 /* ---- choosing ---- */
 
-/* Expected loss on problem i when the nearest measured one is so far: 0 when it is measured itself,
- * else the mean of what is lost on its neighbours and of what is lost at that distance. */
+/* Expected loss on problem i when the nearest measured one is so far: in proportion, 1 at most. */
 static double expected(const struct chooser *ch, size_t i, float d)
 {
-    return d > 0 ? (ch->local[i] + loss_at(ch, d)) / 2 : 0;
+    const double loss = ch->per_distance[i] * (double)d;
+
+    return loss < 1 ? loss : 1;
 }
 
 /* What measuring problem i saves on problem k. */

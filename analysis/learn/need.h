@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* need.h - which problems are worth measuring next: those that make a model lose less on a whole
- * list. What it is expected to lose on a problem follows from what it loses out of fold on training
- * problems as far from the others, and on the nearest ones; measuring a problem helps those around
- * it, weighted by how often they are used. A problem far from all others helps itself only. */
+ * list. What it is expected to lose on a problem is in proportion to the distance of the nearest
+ * measured problem, in the space of the problem's features, each with standard deviation 1: at the
+ * distance that training problems have from other folds it loses what out-of-fold picks lose, on
+ * all of them and, with a quarter of the weight, on the nearest five. So problems are spread as the
+ * list is, more of them where the model is bad, and one far from all others helps itself only. */
 #ifndef KS_ANALYSIS_NEED_H
 #define KS_ANALYSIS_NEED_H
 

@@ -45,6 +45,12 @@ static const struct ks_sel_node *sel_step(const struct ks_sel_node *tree,
     return tree + n->left + (row[n->feature] >= n->value);
 }
 
+/* Whether a split looks at the problem only, in either half of a row. */
+static int sel_is_of_problem(const struct ks_sel_model *m, uint32_t feature)
+{
+    return feature < m->n_problem || feature - m->n_features - 1u < m->n_problem;
+}
+
 /* Where a tree goes on after the splits that only look at the problem. */
 static const struct ks_sel_node *sel_enter(const struct ks_sel_model *m,
                                            const struct ks_sel_node *tree, const float *row,
@@ -52,7 +58,7 @@ static const struct ks_sel_node *sel_enter(const struct ks_sel_model *m,
 {
     const struct ks_sel_node *at = tree;
 
-    while (at->feature % (m->n_features + 1) < m->n_problem) {
+    while (sel_is_of_problem(m, at->feature)) {
         at = sel_step(tree, at, row);
         --*depth_io;
     }

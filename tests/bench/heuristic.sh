@@ -1,20 +1,22 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# heuristic.sh [--build DIR] [--data DIR] [--out DIR] [--threads N] [--small] [NAME...] - what selectors trained
-# on MIOpen's find-db reach, by 5-fold grouped cross-validation with fixed seeds: mean / P10 among the
-# measured candidates, the two other lines, static order beside them; what is to be reached; met or
-# MISSED. docs/benchmarks.md says more.
+# heuristic.sh [--build DIR] [--data DIR] [--out DIR] [--threads N] [--splits N] [--small] [NAME...] - what
+# selectors trained on MIOpen's find-db reach, by 5-fold grouped cross-validation with fixed seeds: mean /
+# P10 among the measured candidates, the two other lines, static order beside them; what is to be reached;
+# met or MISSED. docs/benchmarks.md says more.
 #
 #   fwd-fp16 fwd-fp32 bwd-data-fp32     MI300X (gfx942)
 #   mi210                               MI210 (gfx90a), forward fp16, 2-D
 #   transfer                            forward fp16, 2-D, one device's model on the other's data
 #   need                                MI300X forward fp16: regret against the number of problems,
-#                                       chosen by `need` and at random
+#                                       chosen by `need` and at random, with 95 % intervals of the
+#                                       difference over random splits into start, pool and judges
 #
 #   --build DIR   a configured build tree; default build
 #   --data DIR    the find-db files; default $KSWEEP_TEST_DATA/miopen_fdb
 #   --out DIR     results files, models and logs; default build/bench/heuristic
 #   --threads N   default 2
+#   --splits N    of `need`; default 10
 #   --small       a first look in minutes: 1x1 convolutions, few trees; goals are not asked for
 #
 # Exit: 0 every goal met, 1 some missed, 2 wrong usage or no data, 3 a step failed.
@@ -26,12 +28,12 @@ fail() { # STATUS MESSAGE
 }
 
 all="fwd-fp16 fwd-fp32 bwd-data-fp32 mi210 transfer need"
-build=$root/build data=${KSWEEP_TEST_DATA:-}/miopen_fdb out='' threads=2 names=() small=()
+build=$root/build data=${KSWEEP_TEST_DATA:-}/miopen_fdb out='' threads=2 splits=10 names=() small=()
 while [ $# -gt 0 ]; do
     case $1 in
-    --build | --data | --out | --threads)
+    --build | --data | --out | --threads | --splits)
         [ $# -ge 2 ] || fail 2 "$1 needs a value"
-        case $1 in --build) build=$2 ;; --data) data=$2 ;; --out) out=$2 ;; --threads) threads=$2 ;; esac
+        case $1 in --build) build=$2 ;; --data) data=$2 ;; --out) out=$2 ;; --threads) threads=$2 ;; --splits) splits=$2 ;; esac
         shift ;;
     --small) small=(--where class=1x1 --rounds 60 --search-problems 300) ;;
     -h | --help) sed -n '3,/^set -u/{/^set -u/d;s/^# \{0,1\}//;p}' "$0"; exit 0 ;;
@@ -111,15 +113,13 @@ transfer() {
     done
 }
 
-# A quarter of the problems judges; of the others 60 are measured first, the rest is the pool.
-need() {
-    import gfx942 gfx942130
-    local where=(--where direction=forward --where dtype=fp16) n how
-    train whole gfx942 "${where[@]}" --class-folds=no --settings 1 --rounds 100
-    python3 - whole/problems.csv <<'PY' || fail 3 "cannot split the problems"
+# Problem lists of split SPLIT: a quarter of the problems judges, 60 of the others are measured first, the
+# rest is the pool, in a random order.
+split() { # MODEL SPLIT
+    python3 - "$1/problems.csv" "$2" <<'PY' || fail 3 "cannot split the problems"
 import csv, hashlib, sys
 rows = list(csv.DictReader(open(sys.argv[1])))
-rows.sort(key=lambda r: hashlib.sha256(r["problem_id"].encode()).digest())
+rows.sort(key=lambda r: hashlib.sha256((sys.argv[2] + r["problem_id"]).encode()).digest())
 keys = [w.split("=")[0] for w in rows[0]["canonical"].split()]
 def put(name, part):
     with open(name, "w") as f:
@@ -127,35 +127,79 @@ def put(name, part):
         for r in part:
             f.write(",".join(w.split("=")[1] for w in r["canonical"].split()) + "\n")
 n = len(rows)
-put("start.csv", rows[: 60])
+put("known-60.csv", rows[: 60])
 put("pool.csv", rows[60 : 3 * n // 4])
 put("judge.csv", rows[3 * n // 4 :])
 PY
-    for n in 60 120 240 480; do
-        for how in need random; do
-            cp start.csv $how-$n.csv
-            if [ $n -gt 60 ]; then
-                if [ $how = need ]; then
-                    "$analyze" need need-60 --problems pool.csv -n $((n - 60)) -o chosen.csv >/dev/null 2>need.err ||
-                        fail 3 "need: $(cat need.err)"
-                    python3 - start.csv chosen.csv >need-$n.csv <<'PY'
+}
+
+# The pool's problems that are not in LIST; both lists, with the columns of the first.
+left() { # LIST
+    python3 -c 'import sys
+a, b = ([l for l in open(f)] for f in sys.argv[1:])
+print("".join(b[:1] + [l for l in b[1:] if l not in set(a)]), end="")' "$1" pool.csv
+}
+joined() { # LIST LIST
+    python3 - "$@" <<'PY'
 import csv, sys
 a, b = (list(csv.DictReader(open(f))) for f in sys.argv[1:])
 print(",".join(a[0]))
 for r in a + b:
     print(",".join(r[k] for k in a[0]))
 PY
+}
+
+# A model of known-N.csv; its mean and P10 on the judges go to need.figures.
+judge() { # SPLIT HOW N
+    local mean p10
+    train known gfx942 "${where[@]}" --problems "known-$3.csv" --class-folds=no --settings 1 --rounds 200
+    "$analyze" validate known gfx942.h5 "${where[@]}" "${small[@]:0:2}" --problems judge.csv \
+        --threads "$threads" >judged 2>need.err
+    [ $? -le 1 ] || fail 3 "validate: $(tail -n 1 need.err)"
+    read -r _ mean p10 _ < <(grep -m 1 '^model  ' judged)
+    echo "$1 $2 $3 $mean $p10" >>need.figures
+}
+
+# Each step measures the choice of the model of the step before, or the next of the random order.
+need() {
+    import gfx942 gfx942130
+    local where=(--where direction=forward --where dtype=fp16) split n how last
+    train whole gfx942 "${where[@]}" --class-folds=no --settings 1 --rounds 30
+    : >need.figures
+    for ((split = 1; split <= splits; split++)); do
+        for how in need random; do
+            split whole "$split"
+            last=60
+            [ $how = random ] || judge "$split" start 60
+            for n in 120 240 480; do
+                left "known-$last.csv" >rest.csv
+                if [ $how = need ]; then
+                    "$analyze" need known --problems rest.csv -n $((n - last)) -o chosen.csv >/dev/null 2>need.err ||
+                        fail 3 "need: $(cat need.err)"
                 else
-                    sed -n "2,$((n - 60 + 1))p" pool.csv >>random-$n.csv
+                    head -n $((n - last + 1)) rest.csv >chosen.csv
                 fi
-            fi
-            train $how-$n gfx942 "${where[@]}" --problems $how-$n.csv --class-folds=no --settings 1 --rounds 200
-            "$analyze" validate $how-$n gfx942.h5 "${where[@]}" "${small[@]:0:2}" --problems judge.csv \
-                --threads "$threads" >$how-$n.judged 2>need.err
-            [ $? -le 1 ] || fail 3 "validate: $(tail -n 1 need.err)"
-            line "$n problems, $how" $how-$n.judged model - -
+                joined "known-$last.csv" chosen.csv >"known-$n.csv"
+                judge "$split" $how $n
+                last=$n
+            done
         done
     done
+    python3 - need.figures <<'PY'
+import statistics as st, sys
+rows = [l.split() for l in open(sys.argv[1])]
+by = {}
+for split, how, n, mean, p10 in rows:
+    by.setdefault((int(n), how), []).append((float(mean), float(p10)))
+t = {2: 12.71, 3: 4.30, 4: 3.18, 5: 2.78, 6: 2.57, 7: 2.45, 8: 2.36, 9: 2.31, 10: 2.26}
+for (n, how), v in sorted(by.items()):
+    print("%-24s mean / P10 %.4f / %.4f over %d splits" % ("%d problems, %s" % (n, how), st.mean(a for a, _ in v), st.mean(b for _, b in v), len(v)))
+for n in sorted({n for n, how in by if how == "need"}):
+    for i, name in ((0, "mean"), (1, "P10")):
+        d = [a[i] - b[i] for a, b in zip(by[n, "need"], by[n, "random"])]
+        half = t.get(len(d), 1.96) * st.stdev(d) / len(d) ** 0.5 if len(d) > 1 else float("nan")
+        print("%-24s %-4s %+.4f [%+.4f, %+.4f], better in %d of %d" % ("%d, need less random" % n, name, st.mean(d), st.mean(d) - half, st.mean(d) + half, sum(x > 0 for x in d), len(d)))
+PY
 }
 
 printf '%-24s %-22s %-15s   %-15s   %-15s %6s   %s\n' data who "mean / P10" "unmeasured = 0" "left out" share "to reach"
