@@ -11,11 +11,11 @@ const [webDist, ...traces] = process.argv.slice(2);
 const dir = mkdtempSync(join(process.env.TMPDIR ?? "/tmp", "ksweep-viewers-"));
 const wait = (ms) => new Promise((done) => setTimeout(done, ms));
 const until = async (what, get) => {
-  for (let i = 0; i < 300; i++, await wait(100)) {
+  for (let i = 0; i < 600; i++, await wait(100)) {
     const got = await Promise.resolve().then(get).catch(() => undefined);
     if (got) return got;
   }
-  throw new Error("no " + what + " within 30 s");
+  throw new Error("no " + what + " within 60 s");
 };
 const children = [];
 const start = (program, ...words) => {
