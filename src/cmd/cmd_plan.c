@@ -399,6 +399,15 @@ static int show_plan(const struct ks_grid *g, const struct config *c, struct ks_
     return rc;
 }
 
+/* A plan is often made on a host that is to run nothing: what only lacks libraries there, or is
+ * made for another machine, is no error. */
+static void warn_of_libraries(const struct ks_grid *g, const struct ks_cmd_env *env)
+{
+    struct ks_err why;
+    if (ks_libraries_check(g, env->warden, &why) < 0)
+        ks_logf(&env->log, KS_WARN, "%s; 'ksweep run' would refuse this on this host", why.text);
+}
+
 static int plan(struct ks_call *call, struct ks_err *err)
 {
     const struct ks_cmd_env *env = call->env;
@@ -408,9 +417,10 @@ static int plan(struct ks_call *call, struct ks_err *err)
     if (rc < 0)
         return rc;
     ks_prune_choose(c->prune, &g.job.prune.by);
-    rc = ks_libraries_check(&g, env->warden, err);
+    rc = ks_programs_check(&g, NULL, NULL, err);
     if (rc < 0)
         goto out;
+    warn_of_libraries(&g, env);
     if (c->commands)
         rc = show_commands(&g, err);
     else if (c->export_grid)

@@ -212,7 +212,8 @@ static void print_result(const struct ks_run_result *r, const struct ks_store_to
     if (t->n_found)
         ks_cmd_printf("; %llu rows from programs", (unsigned long long)t->n_found);
     if (t->n_found && t->n_need_look)
-        ks_cmd_printf(", %llu rows need a look", (unsigned long long)t->n_need_look);
+        ks_cmd_printf(" (%llu need%s a look)", (unsigned long long)t->n_need_look,
+                      t->n_need_look == 1 ? "s" : "");
     ks_cmd_printf("\n");
     if (is_gathered)
         ks_cmd_printf("%s/results.h5\n", r->dir);

@@ -123,11 +123,11 @@ static int visit(const struct ks_job_program *p, const char *found, char *last, 
     struct ks_program_format format;
     int rc;
 
-    if (strcmp(found, last) == 0)
+    if (!fn || strcmp(found, last) == 0)
         return 0;
     snprintf(last, cap, "%s", found);
     rc = ks_program_format(found, &format, err);
-    return rc == 0 && fn ? fn(ctx, p, found, &format, err) : rc;
+    return rc == 0 ? fn(ctx, p, found, &format, err) : rc;
 }
 
 static int visit_entry(const struct ks_grid *g, const struct ks_job_program *p, ks_program_fn fn,

@@ -20,9 +20,9 @@ const struct ks_job_program *ks_programs_of(const struct ks_grid *g, uint32_t i_
 /* Called for a program that is there and can be executed; < 0 with err filled: it is refused. */
 typedef int (*ks_program_fn)(void *ctx, const struct ks_job_program *p, const char *path,
                              const struct ks_program_format *format, struct ks_err *err);
-/* ks_programs_check() - do the programs of all operations of the grid exist, and can this host
- * execute them? Call it on the host that will run them.
- * @fn [in] a further check of each program (build/libraries.h); NULL: none
+/* ks_programs_check() - do the programs of all operations of the grid exist, and with fn: can this
+ * host execute them? Call that on the host that will run them.
+ * @fn [in] a further check of each program (build/libraries.h); NULL: existence only
  * Returns 0; KS_EINVAL with the entry and what is wrong with its program. */
 int ks_programs_check(const struct ks_grid *g, ks_program_fn fn, void *ctx, struct ks_err *err);
 

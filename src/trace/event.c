@@ -8,7 +8,8 @@
 
 /* ---- values ---- */
 
-enum ks_parse ks_parse_string(struct ks_cursor *c, struct ks_span *out)
+/* Here and not a call: an event has some 30 strings. */
+static inline enum ks_parse parse_string(struct ks_cursor *c, struct ks_span *out)
 {
     const char *q = c->p + 1;
 
@@ -26,6 +27,11 @@ enum ks_parse ks_parse_string(struct ks_cursor *c, struct ks_span *out)
     out->n = (size_t)(q - out->p);
     c->p = q + 1;
     return KS_PARSE_OK;
+}
+
+enum ks_parse ks_parse_string(struct ks_cursor *c, struct ks_span *out)
+{
+    return parse_string(c, out);
 }
 
 /* Behind an object or array at c->p. Kinds of brackets are compared 64 levels deep; deeper ones are
@@ -65,17 +71,31 @@ static enum ks_parse skip_container(struct ks_cursor *c)
 }
 
 /* Digits, letters, signs and points: numbers and words, NaN and Infinity among them. */
-static bool is_scalar(char c)
-{
-    return (c >= '0' && c <= '9') || c == '.' || c == '-' || c == '+' || (c >= 'a' && c <= 'z') ||
-           (c >= 'A' && c <= 'Z');
-}
+#define S(a, b, c, d, e, f) [a] = true, [b] = true, [c] = true, [d] = true, [e] = true, [f] = true
+static const bool is_scalar[256] = {
+    S('0', '1', '2', '3', '4', '5'),
+    S('6', '7', '8', '9', '.', '-'),
+    S('a', 'b', 'c', 'd', 'e', 'f'),
+    S('g', 'h', 'i', 'j', 'k', 'l'),
+    S('m', 'n', 'o', 'p', 'q', 'r'),
+    S('s', 't', 'u', 'v', 'w', 'x'),
+    S('A', 'B', 'C', 'D', 'E', 'F'),
+    S('G', 'H', 'I', 'J', 'K', 'L'),
+    S('M', 'N', 'O', 'P', 'Q', 'R'),
+    S('S', 'T', 'U', 'V', 'W', 'X'),
+    ['y'] = true,
+    ['z'] = true,
+    ['Y'] = true,
+    ['Z'] = true,
+    ['+'] = true,
+};
+#undef S
 
 static enum ks_parse parse_scalar(struct ks_cursor *c, struct ks_span *out)
 {
     const char *p = c->p;
 
-    while (is_scalar(*p))
+    while (is_scalar[(unsigned char)*p])
         p++;
     *out = (struct ks_span){ c->p, (size_t)(p - c->p) };
     if (p >= c->end)
@@ -96,7 +116,7 @@ enum ks_parse ks_parse_value(struct ks_cursor *c, struct ks_span *out, bool *is_
     if (is_string_out)
         *is_string_out = *begin == '"';
     if (*begin == '"')
-        return ks_parse_string(c, out);
+        return parse_string(c, out);
     if (*begin != '{' && *begin != '[')
         return parse_scalar(c, out);
     rc = skip_container(c);
@@ -116,7 +136,7 @@ static enum ks_parse parse_key(struct ks_cursor *c, struct ks_span *key)
         return KS_PARSE_MORE;
     if (*c->p != '"')
         return KS_PARSE_BAD;
-    rc = ks_parse_string(c, key);
+    rc = parse_string(c, key);
     if (rc != KS_PARSE_OK)
         return rc;
     c->p = ks_scan_blanks(c->p);

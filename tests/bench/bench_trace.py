@@ -40,7 +40,7 @@ int main(int, char **argv) {
     printf("%.3f\n", sum);
 }
 '''
-# Loading only: get_temporal_breakdown of HTA 0.6.1 ends in an assertion (compute_time <= kernel_time)
+# Loading only: get_temporal_breakdown of HTA 0.5.0 ends in an assertion (compute_time <= kernel_time)
 # on a trace that is replicated from several.
 HTA = "from hta.trace_analysis import TraceAnalysis as T;import sys;T(trace_files={0:sys.argv[1]})"
 

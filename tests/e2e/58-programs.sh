@@ -202,7 +202,7 @@ cat >ck.json <<END
   "kernels": [ { "program": "ckprofiler", "path": "$(dirname "$fake")", "options": { "verify": "cpu" } } ] }
 END
 rc_is 1 'a row with a wrong result needs a look, also if every run is ok' ksweep run ck.json --out ck
-like "$(cat out)" '^complete: 3 cells, 2 ok, 1 unsupported; 5 rows from programs, 1 rows need a look' \
+like "$(cat out)" '^complete: 3 cells, 2 ok, 1 unsupported; 5 rows from programs .1 needs a look.$' \
     'exit 1 is no failure of a run that came to its end'
 is "$(exit_of ck)" 1 'and its status says so'
 is "$(table ck problem_name outcome time_median_ns split_k_used trait_split_k trait_ordinal | counts)" \
@@ -289,11 +289,12 @@ echo 'int f(void) { return 0; }' | cc -shared -fPIC -Wl,-soname,libck.so.1 -o li
     echo 'int f(void); int main(void) { return f(); }' | cc -o linked -x c - -x none lib/libck.so.1
 mv lib/libck.so.1 lib/libck.so.2
 refused "$tap_tmp/linked" "linked' lacks a shared library: .*libck.so.1" 'a missing shared library'
-rc_is 2 'also to plan' ksweep plan bad.json
-like "$(cat err)" 'kernels\[0\].path: .*lacks a shared library: .*libck.so.1' 'says the same'
+ok 'a plan is made on another host, perhaps' ksweep plan bad.json
+like "$(cat err)" 'warn .*kernels\[0\].path: .*lacks a shared library: .*libck.so.1' 'and warns'
 mv lib/libck.so.2 lib/libck.so.1
 sed -i "s|\"MARK\"|\"LD_LIBRARY_PATH\": \"$tap_tmp/lib\", \"MARK\"|" bad.json
 ok 'found by the environment of the job' ksweep plan bad.json
+unlike "$(cat err)" 'shared library' 'without a warning'
 job bad "$tap_tmp/plain" '"good", "1"'
 sed -i 's/"lines"/"liness"/' bad.json
 rc_is 2 'an unknown program' ksweep run bad.json --out bad
