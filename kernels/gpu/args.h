@@ -6,7 +6,7 @@
 #define KS_JOIN_(a, b, c, d) a##b##c##d
 #define KS_JOIN(a, b, c, d)  KS_JOIN_(a, b, c, d)
 
-/* Bytes of an operand that AMD's loads reach (dev.h). */
+/* Bytes of an operand that AMD's loads reach (dev_amd.h). */
 #define KS_BUFFER_BYTES 0xffffff00u
 
 /* Division by a constant: n / d = (mulhi(n, factor) + n) >> shift for 0 <= n < 2^31. */
@@ -29,7 +29,7 @@ struct ks_conv_args {
     struct ks_magic by_tiles_n;
     struct ks_magic by_c, by_k;             /* channels of a group */
     struct ks_magic by_block_c, by_block_k; /* of the groups that a block computes together */
-    struct ks_magic by_in[3], by_out[3], by_filter[3];
+    struct ks_magic by_in[3], by_out[3], by_filter[3], by_dilation[3];
 };
 
 /* C[b] = op(A[b]) op(B[b]); see abi.h. */
