@@ -29,7 +29,7 @@ struct ks_conv_args {
     struct ks_magic by_tiles_n;
     struct ks_magic by_c, by_k;             /* channels of a group */
     struct ks_magic by_block_c, by_block_k; /* of the groups that a block computes together */
-    struct ks_magic by_in[3], by_out[3], by_filter[3];
+    struct ks_magic by_in[3], by_out[3], by_filter[3], by_dilation[3];
 };
 
 /* C[b] = op(A[b]) op(B[b]); see abi.h. */

@@ -26,6 +26,7 @@ struct ks_bwd_data_args {
     int tap_step[3], lag[3]; /* stride and dilation, without their greatest common divisor */
     int n_taps;              /* of the filter */
     int gn, tiles_n;
+    struct ks_magic by_lag[3];
     struct ks_magic by_tiles_n, by_c, by_k, by_block_k; /* block: the groups that one computes */
     struct ks_phase phase[KS_PHASES];
 };

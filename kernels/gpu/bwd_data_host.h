@@ -97,6 +97,7 @@ KS_HOST struct ks_bwd_data_args ks_bwd_data_args(const struct ks_abi_problem *p,
         a.stride[i] = (int)p->stride[i];
         a.tap_step[i] = a.stride[i] / both;
         a.lag[i] = (int)p->dilation[i] / both;
+        a.by_lag[i] = ks_magic(a.lag[i]);
     }
     a.n_taps = (int)ks_volume(p->filter);
     a.gn = a.c * merged;

@@ -52,6 +52,8 @@ KS_DEV void ks_sync(void) { __syncthreads(); }
 #define ks_compute_now(x) ((void)0)
 /* *to += x, indivisibly among all blocks. */
 KS_DEV void ks_add_f32(float *to, float x) { atomicAdd(to, x); }
+/* The pointer stays in registers: ptxas would rather compute it again in each step of a loop. */
+#define ks_keep(pointer) asm volatile("" : "+l"(pointer))
 
 /* Copies 4, 8 or 16 bytes, aligned to them, to shared memory without waiting, or zeros (sm_80): a
  * predicate says that the source is ignored. A size at run time would cost five instructions more. */
@@ -129,6 +131,7 @@ KS_DEV void ks_sync(void) { ks_simt_barrier(); }
 /* Nothing runs in parallel here; the order of blocks is that of the launch. */
 KS_DEV void ks_add_f32(float *to, float x) { *to += x; }
 
+#define ks_keep(pointer) ((void)0)
 KS_DEV void ks_copy_async(void *to, const void *from, int bytes, int is_zero)
 {
     ks_simt_copy_async(to, from, (size_t)bytes, is_zero);

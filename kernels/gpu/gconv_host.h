@@ -77,6 +77,7 @@ KS_HOST struct ks_conv_args ks_gpu_conv_args(const struct ks_abi_problem *p, int
         a.by_in[i] = ks_magic(a.in[i]);
         a.by_out[i] = ks_magic(a.out[i]);
         a.by_filter[i] = ks_magic(a.filter[i]);
+        a.by_dilation[i] = ks_magic(a.dilation[i]);
     }
     a.by_c = ks_magic(a.c);
     a.by_k = ks_magic(a.k);

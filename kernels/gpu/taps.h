@@ -9,14 +9,12 @@
 
 #define KS_TAPS_ALL 0x80000000u /* every row has this one */
 
-/* Taps i of the n of an axis whose pixel, first + i step, is none of the axis' `extent`. */
-KS_DEV unsigned ks_taps_out(int ndim, int axis, int n, int first, int step, int extent)
+/* All taps of an axis but first to end - 1; both may lie outside of what a word has. */
+KS_DEV unsigned ks_taps_out(int ndim, int axis, int first, int end)
 {
-    unsigned out = 0;
-    KS_NO_UNROLL
-    for (int i = 0; i < n; i++)
-        out |= (unsigned)((unsigned)(first + i * step) >= (unsigned)extent) << i;
-    return out << (2 - axis) * KS_TAPS(ndim);
+    const int n = KS_TAPS(ndim), a = first < n ? first : n, b = end < 0 ? 0 : end < n ? end : n;
+    const unsigned before_end = (1u << b) - 1, before_first = (1u << a) - 1;
+    return (((1u << n) - 1) & ~(before_end & ~before_first)) << (2 - axis) * n;
 }
 
 /* The bit of tap i of an axis. */

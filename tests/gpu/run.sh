@@ -5,7 +5,7 @@
 #   build        only the programs
 #   conformance  the device keeps the contract of src/device/device.h
 #   verify       every instance that the device can run computes the right thing
-#   sweep        40 instances x 20 layers in bf16: outcomes, spread, share of time in kernels
+#   sweep        42 instances x 20 layers in bf16: outcomes, spread, share of time in kernels
 #   repeat       half of the layers twice, in another order: do they choose the same winners
 #   gemm         square bf16 products (4096, 8192; rcr, rrr) in TFLOP/s
 #   peer         the best instances beside cuDNN, and, after gemm, beside cuBLASLt or hipBLASLt
@@ -56,13 +56,14 @@ compile_with_cmake() {
 }
 
 compile_plainly() {
-    local -a common=() worker=("$root"/src/worker/*.c) gpu=("$here"/*.c)
+    local -a common=() worker=("$root"/src/worker/*.c) gpu=("$here"/*.c) rtc=("$root"/src/rtc/*.c)
     local m f
     for m in base op grid record spawn build device; do
         for f in $(sources_of "$m"); do common+=("$f"); done
     done
     mkdir -p "$build/objects"
     compile_all "${common[@]}" "${worker[@]}" "${gpu[@]}" && link_all ksweep-worker "${worker[@]}" "${common[@]}" &&
+        compile_all "${rtc[@]}" && link_all ksweep-rtc "${rtc[@]}" "${common[@]}" &&
         link_all ksweep-gpu "${gpu[@]}" "${common[@]}" &&
         ${CC:-cc} -std=c11 -shared -fPIC -I"$root" -o "$build/bin/ksweep-gpu-peer.so" "$here/shim/peer_shim.c"
 }
