@@ -23,7 +23,7 @@
  * sweeps of 71 layers x 47 instances on a host (docs/measured/scatter.txt). */
 static const double against_median[KS_N_STATISTICS] = { [KS_STATISTIC_MEDIAN] = 1,
                                                         [KS_STATISTIC_LOW] = 0.88,
-                                                        [KS_STATISTIC_GROUPS] = 0.85,
+                                                        [KS_STATISTIC_GROUPS] = 0.91,
                                                         [KS_STATISTIC_MINIMUM] = 0.80 };
 
 void ks_scatter_init(enum ks_statistic statistic, struct ks_scatter *out)

@@ -2,14 +2,12 @@
 /* driver.c - a small mutation driver for the parsers' fuzz targets, for compilers without
  * libFuzzer.
  *
- *     fuzz_NAME [-n ITERATIONS] [-t SECONDS] [-s SEED] [-m MAX_BYTES] [-o DIR] [FILE |
- * DIRECTORY]...
+ *     fuzz_NAME [-n ITERATIONS] [-t SECONDS] [-s SEED] [-m MAX_BYTES] [-o DIR] [FILE|DIR]...
  *
  * First every corpus file is run as it is, then ITERATIONS mutations of them (of the empty input,
- * where there is none), or fewer where SECONDS are over before. The same seed and corpus give the
- * same inputs. With -o every input is
- * written to DIR/input before it runs, so that the one that killed the program is found there;
- * `fuzz_NAME DIR/input -n 0` runs it again.
+ * where there is none), or fewer where SECONDS (0.4, say) are over before. The same seed and corpus
+ * give the same inputs. With -o every input is written to DIR/input before it runs, so that the one
+ * that killed the program is found there; `fuzz_NAME DIR/input -n 0` runs it again.
  *
  * A new target is one file, tests/fuzz/fuzz_NAME.c, with LLVMFuzzerTestOneInput(), and one line
  * ks_fuzz(NAME DEPS ks_NAME) in the module's CMakeLists.txt. The target calls abort() when a
@@ -216,6 +214,19 @@ static uint64_t run_mutations(const struct plan *p, const struct corpus *c)
     return i;
 }
 
+static uint64_t seconds_after(int argc, char **argv, int *i) /* in ns */
+{
+    char *end;
+    double v;
+
+    if (++*i >= argc)
+        stop("an option lacks its value");
+    v = strtod(argv[*i], &end);
+    if (*end || end == argv[*i] || !(v >= 0 && v < 1e9))
+        stop("an option's value is no number of seconds");
+    return (uint64_t)(v * 1e9);
+}
+
 static uint64_t number_after(int argc, char **argv, int *i)
 {
     char *end;
@@ -239,7 +250,7 @@ int main(int argc, char **argv)
         if (!strcmp(argv[i], "-n"))
             p.n_iterations = number_after(argc, argv, &i);
         else if (!strcmp(argv[i], "-t"))
-            p.limit_ns = number_after(argc, argv, &i) * 1000000000u;
+            p.limit_ns = seconds_after(argc, argv, &i);
         else if (!strcmp(argv[i], "-s"))
             p.seed = number_after(argc, argv, &i);
         else if (!strcmp(argv[i], "-m"))

@@ -4,7 +4,8 @@
 #
 # In lanes: `work` has as many at a time as there are CPUs; `wait` half as many again of those that
 # wait most of the time ("# waits: yes" in their file); `slurm` as many of those that bring a
-# cluster of daemons. Whoever waits goes before those that compute, when its wait is over.
+# cluster of daemons. Whoever waits goes before those that compute, when its wait is over. When none of
+# those is left, their places go to `work`, whose tests do not keep a core busy all the time either.
 #
 #   pool LANE LIMIT NAME GROUPS COMMAND...   puts it in the queue; LIMIT in seconds
 #   pool_run                                 runs all, takes each result when it comes
@@ -46,13 +47,18 @@ pool_take() { # INDEX
 }
 
 pool_run() {
-    local i lane pid started drained='' last=''
+    local i lane pid n_wait started drained='' last=''
     local -A n_in=([work]=0 [wait]=0 [slurm]=0) lane_of=() index_of=()
     local -a waiting
     [ ${#pool_names[@]} -gt 0 ] || return 0
     mapfile -t waiting < <(pool_order)
     started=$(now)
     while :; do
+        n_wait=0
+        for i in "${!waiting[@]}"; do
+            [ "${pool_lanes[waiting[i]]}" = wait ] && n_wait=$((n_wait + 1))
+        done
+        [ $((n_wait + n_in[wait])) -gt 0 ] || lane_width[work]=${lane_width[wait]}
         for i in "${!waiting[@]}"; do
             lane=${pool_lanes[waiting[i]]}
             [ "${n_in[$lane]}" -lt "${lane_width[$lane]}" ] || continue

@@ -127,13 +127,13 @@ pool_lint() {
 }
 
 # The limits are for those that hang: none takes a minute, but beside others on a busy machine.
-pool_e2e() { # PREFIX BUILD
+pool_e2e() { # PREFIX BUILD VARIABLE=VALUE...
     local name f lane groups
     for name in $(chosen "$1"); do
         f=tests/e2e/$name.sh lane=work
         grep -q '^# waits: yes' "$f" && lane=wait
         groups=$(groups_of "$f")
-        pool $lane 180 "$1/$name" "$groups" env KSWEEP_BIN="$root/$2/bin" bash "$f"
+        pool $lane 180 "$1/$name" "$groups" env KSWEEP_BIN="$root/$2/bin" "${@:3}" bash "$f"
     done
 }
 
@@ -153,7 +153,7 @@ pool_fuzz() {
             record "fuzz/$name" fail 0 "tests/fuzz/fuzz_$name.c is in no CMakeLists.txt"
             continue
         fi
-        pool work 60 "fuzz/$name" asan "build-asan/bin/fuzz_$name" -t "${KSWEEP_TEST_FUZZ_S:-1}" -n 1000000000 \
+        pool work 60 "fuzz/$name" asan "build-asan/bin/fuzz_$name" -t "${KSWEEP_TEST_FUZZ_S:-0.4}" -n 1000000000 \
             -s "$seed" "tests/fuzz/corpus/$name"
     done
 }
@@ -181,7 +181,7 @@ pool_tools() {
 run_programs() {
     if [ $have_asan -eq 1 ]; then
         pool_unit unit-asan build-asan
-        pool_e2e e2e-asan build-asan
+        pool_e2e e2e-asan build-asan KSWEEP_TEST_RANKS='0 2'
     fi
     pool_lint
     if [ $have_release -eq 1 ]; then
