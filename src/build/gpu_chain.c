@@ -52,7 +52,7 @@ struct vendor {
 };
 static const struct vendor amd = {
     .target = KS_GPU_AMD,
-    .rtc = { "hip", "hipRTC", hiprtc_flags, "KSWEEP_HIPRTC_LIBRARY" },
+    .rtc = { "hiprtc", "hipRTC", hiprtc_flags, "KSWEEP_HIPRTC_LIBRARY" },
     .variable = "KSWEEP_HIPCC",
     .flags = amd_flags,
     .probe = "-o probe.img probe.c",
@@ -63,7 +63,7 @@ static const struct vendor amd = {
 };
 static const struct vendor nvidia = {
     .target = KS_GPU_CUDA,
-    .rtc = { "cuda", "NVRTC", nvrtc_flags, "KSWEEP_NVRTC_LIBRARY" },
+    .rtc = { "nvrtc", "NVRTC", nvrtc_flags, "KSWEEP_NVRTC_LIBRARY" },
     .variable = "KSWEEP_NVCC",
     .flags = cuda_flags,
     .probe = "--dryrun -o probe.img probe.c",

@@ -30,7 +30,7 @@ static const struct vendor {
     const char *sonames[4]; /* what the loader is asked for, newest first */
     struct ks_gpu_places places;
 } vendors[] = {
-    { "cuda",
+    { "nvrtc",
       "NVRTC",
       "KSWEEP_NVRTC_LIBRARY",
       "libnvrtc.so",
@@ -38,7 +38,7 @@ static const struct vendor {
       { .variables = { "CUDA_HOME", "CUDA_PATH" },
         .roots = { "/usr/local/cuda", "/opt/cuda" },
         .is_in_wheels = true } },
-    { "hip",
+    { "hiprtc",
       "hipRTC",
       "KSWEEP_HIPRTC_LIBRARY",
       "libhiprtc.so",
@@ -116,7 +116,7 @@ int ks_rtc_load(const char *vendor, struct ks_rtc *out, struct ks_buf *why_out, 
         *out = rtc;
         return 0;
     }
-    return ks_fail(err, KS_EINVAL, "no vendor is called '%s': cuda or hip", vendor);
+    return ks_fail(err, KS_EINVAL, "no vendor is called '%s': nvrtc or hiprtc", vendor);
 }
 
 int ks_rtc_version(const struct ks_rtc *rtc, struct ks_buf *text_out, struct ks_err *err)

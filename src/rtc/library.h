@@ -27,7 +27,7 @@ struct ks_rtc {
     const char *(*error)(int result);
 };
 
-/* ks_rtc_load() - find and load a vendor's library, "cuda" or "hip".
+/* ks_rtc_load() - find and load a vendor's library, "nvrtc" or "hiprtc".
  * Order: $KSWEEP_NVRTC_LIBRARY or $KSWEEP_HIPRTC_LIBRARY alone where set; what the loader finds;
  * lib64/ and lib/ of the toolkit's folder; Python's packages (build/gpu_places.h).
  * Returns 0; KS_EINVAL: no such vendor; KS_ENOENT: *why_out says what each place said; KS_ENOMEM.

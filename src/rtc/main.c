@@ -55,7 +55,7 @@ static int parse(int n, char **word, struct task *t, struct ks_err *err)
     }
     if (rc == 0 && (t->in == NULL || t->out == NULL))
         rc = ks_fail(err, KS_EINVAL,
-                     "usage: " KS_RTC_PROGRAM " cuda|hip (--version | [OPTION..] -o OUT IN)");
+                     "usage: " KS_RTC_PROGRAM " nvrtc|hiprtc (--version | [OPTION..] -o OUT IN)");
     return rc;
 }
 
@@ -146,10 +146,10 @@ static int run(const char *vendor, int n, char **word, struct ks_err *err)
 int main(int argc, char **argv)
 {
     struct ks_err err = { 0 };
-    int rc = argc > 2
-                 ? run(argv[1], argc - 2, argv + 2, &err)
-                 : ks_fail(&err, KS_EINVAL,
-                           "usage: " KS_RTC_PROGRAM " cuda|hip (--version | [OPTION..] -o OUT IN)");
+    int rc = argc > 2 ? run(argv[1], argc - 2, argv + 2, &err)
+                      : ks_fail(&err, KS_EINVAL,
+                                "usage: " KS_RTC_PROGRAM
+                                " nvrtc|hiprtc (--version | [OPTION..] -o OUT IN)");
 
     if (rc < 0)
         fprintf(stderr, "error: %s\n", err.text);

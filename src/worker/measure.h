@@ -23,9 +23,9 @@
 #define KS_CHUNK_NS  4e6
 #define KS_CHUNK_MAX 256u
 /* It is flat when the medians of both halves of so many ns of chunks, at least so many of them,
- * agree to within so much or to within their noise, and so do those of its clock (where it is not measured, what the driver
- * says at the ends). A power cap takes tens of milliseconds to lower a clock. Until then, for
- * KS_WARM_FLAT_MAX_MS (base/sampling.h) at most. */
+ * agree to within so much or to within their noise, and so do those of its clock (where it is not
+ * measured, what the driver says at the ends). A power cap takes tens of milliseconds to lower a
+ * clock. Until then, for KS_WARM_FLAT_MAX_MS (base/sampling.h) at most. */
 #define KS_FLAT_NS     50e6
 #define KS_FLAT_CHUNKS 8u
 /* Where the clock is measured a brief window is enough: what changes it later shows in the samples,

@@ -15,32 +15,32 @@ export KSWEEP_NVRTC_LIBRARY=$tap_tmp/nvrtc.so KSWEEP_HIPRTC_LIBRARY=$tap_tmp/hip
 
 # --- the program
 
-rc_is 0 'its version' ksweep-rtc cuda --version
+rc_is 0 'its version' ksweep-rtc nvrtc --version
 like "$(cat out)" '^NVRTC version 13.9, nvrtc.so, [0-9a-f]{32}$' 'has the digest of the library'
 version=$(cat out)
-rc_is 0 'of the other' ksweep-rtc hip --version
+rc_is 0 'of the other' ksweep-rtc hiprtc --version
 like "$(cat out)" '^hipRTC version 13.9, hiprtc.so, ' 'vendor'
 echo 'int x;' >in.c
-for vendor in cuda hip; do
+for vendor in nvrtc hiprtc; do
     : >log
     rc_is 0 "$vendor: a source" ksweep-rtc $vendor -arch=sm_90a -w -I 'a dir' -o out.img in.c
     is "$(cat out.img)" 'code of in.c' 'becomes code'
     is "$(cat log)" "$(printf 'ksweep-rtc compile -arch=sm_90a -w -Ia dir\nksweep-rtc destroy')" 'with its options'
 done
-FAKE_RTC_FAILS=1 rc_is 1 'one that does not compile' ksweep-rtc cuda -o bad.img in.c
+FAKE_RTC_FAILS=1 rc_is 1 'one that does not compile' ksweep-rtc nvrtc -o bad.img in.c
 like "$(cat err)" 'device.c\(7\): error: ' 'has the log'
 like "$(cat err)" 'NVRTC: in.c: FAKE_ERROR_COMPILATION \(6\)' 'and the error'
 ok 'and no code' test ! -e bad.img
 rc_is 2 'another vendor' ksweep-rtc apple --version
-rc_is 2 'no source' ksweep-rtc cuda -o out.img
-KSWEEP_NVRTC_LIBRARY=$tap_tmp/none.so rc_is 3 'no library' ksweep-rtc cuda --version
+rc_is 2 'no source' ksweep-rtc nvrtc -o out.img
+KSWEEP_NVRTC_LIBRARY=$tap_tmp/none.so rc_is 3 'no library' ksweep-rtc nvrtc --version
 like "$(cat err)" 'none.so: cannot open' 'says where it looked'
-KSWEEP_NVRTC_LIBRARY=$tap_tmp/hiprtc.so rc_is 3 'another library' ksweep-rtc cuda --version
+KSWEEP_NVRTC_LIBRARY=$tap_tmp/hiprtc.so rc_is 3 'another library' ksweep-rtc nvrtc --version
 like "$(cat err)" 'has no nvrtcVersion' 'says what it lacks'
 mkdir -p py/nvidia/cu13/lib
 cp nvrtc.so py/nvidia/cu13/lib/libnvrtc.so.13
 if ! ldconfig -p | grep -q libnvrtc; then
-    KSWEEP_NVRTC_LIBRARY='' PYTHONPATH=$tap_tmp/py rc_is 0 'that of a Python package' ksweep-rtc cuda --version
+    KSWEEP_NVRTC_LIBRARY='' PYTHONPATH=$tap_tmp/py rc_is 0 'that of a Python package' ksweep-rtc nvrtc --version
     like "$(cat out)" 'libnvrtc.so.13, ' 'is found'
 fi
 

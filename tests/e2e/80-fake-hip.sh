@@ -17,7 +17,7 @@ gpu_run 0 clean job.json ""
 is "$(exit_of clean)" 0 'seven instances of every inner loop and pipeline: complete'
 is "$(ended clean | awk '{ print $2 }' | sort | uniq -c | awk '{ print $1 $2 }')" 7ok 'all are ok'
 is "$(column clean exact_check | sort -u) $(column clean tolerance_check | sort -u)" 'passed passed' 'all are verified'
-is "$(judged clean)" '0 1 2 3 4 5 6' 'on the device: its references, both comparisons, digests, signs'
+is "$(judged clean)" '0 1 2 3 4 5 6 7' 'on the device: its references, both comparisons, digests, signs, clock'
 is "$(column clean arch | sort -u)" emu 'on the emulator'
 is "$(column clean n_samples | sort -u)" 5 'every sample is there'
 [ "$(column clean calls_per_sample | sort -n | head -n 1)" -gt 1 ]

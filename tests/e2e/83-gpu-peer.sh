@@ -77,4 +77,16 @@ is "$(grep -c ^execute conv.log)" $((5 * (1 + 5 + 21))) 'rounds of five calls'
 turns=$(sed -n -e 's/^execute.*/T/p' -e 's/.* launch .*/O/p' conv.log | uniq -c)
 is "$(awk '{ print $1 $2 }' <<<"$turns" | sort | uniq -c | awk '$1 > 4 { print $2 }' | sort | paste -sd ' ')" '10O 10T' \
     'in turn with ours'
+
+ok 'a stub of MIOpen' cc -D_GNU_SOURCE -shared -fPIC -o stub.miopen.so "$KSWEEP_SOURCE_DIR/tests/fake/miopen.c" "$library"
+export KSWEEP_FAKE_HIP=log=$tap_tmp/miopen.log KSWEEP_FAKE_MIOPEN=$tap_tmp/miopen.log
+rc_is 0 'MIOpen' env KSWEEP_MIOPEN="$tap_tmp/stub.miopen.so" "$gpu" peer conv.grid conv.rows "${args[@]}"
+like "$(cat out)" '^peer of convolutions: MIOpen 3.4.5, its immediate mode, in turn with ours$' 'is named'
+like "$(cat out)" '^ragged 3x3 +[0-9.]+ us +[0-9.]+ TFLOP/s +[0-9.]+ us +[0-9.]+ TFLOP/s +[0-9.]+  grouped_conv' 'both rates, their ratio'
+is "$(grep ^immediate miopen.log | sort -u)" \
+    'immediate 9 workspace 128: w type 5 40/144 16/1 3/48 3/16, x type 5 1/1584 16/1 9/176 11/16, y type 5 1/3960 40/1 9/440 11/40, mode 0 pad 1 1 stride 1 1 dilation 1 1 groups 1' \
+    'the solution that compiles and fits, compiled before it is run'
+is "$(grep -c ^immediate miopen.log)" $((5 * (1 + 5 + 21))) 'rounds of five calls'
+rc_is 1 'no MIOpen' env KSWEEP_MIOPEN="$tap_tmp" "$gpu" peer conv.grid conv.rows "${args[@]}"
+like "$(cat out)" "no peer: no libMIOpen.so.1 in $tap_tmp" 'is told'
 done_testing

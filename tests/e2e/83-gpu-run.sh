@@ -9,7 +9,7 @@ need_program ksweep-gpu cc
 # --- a device that is well
 
 KSWEEP_FAKE_HIP=log=$tap_tmp/good.log run 0 'conformance, verify and repeat' good conformance verify repeat
-is "$(judged good)" '0 1 2 3 4 5 6' 'what is measured is verified on the device'
+is "$(judged good)" '0 1 2 3 4 5 6 7' 'what is measured is verified on the device'
 like "$(cat good/conformance.txt)" '^0 of [0-9]+ bad$' 'every row of the contract holds'
 like "$(cat good/conformance.txt)" '^ok [0-9]+ - [1-9] instances were launched, one of each pipeline and matrix unit' 'kernels were launched for it'
 is "$(grep -c '^ok  ' good/verify.txt)" 3 'all three directions'

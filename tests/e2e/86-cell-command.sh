@@ -21,7 +21,7 @@ like "$command" "^ROCR_VISIBLE_DEVICES=1 /.*ksweep-worker 3<" 'its command names
 is "$? $(devices bare)" '0 1' 'runs, and there' || tap_note "$(tail -n 5 bare.out)"
 tiny_cache=$tap_tmp/fresh again run --run >run.out 2>run.err
 is "$(devices run)" 1 'so does --run'
-is "$(judged bare); $(judged run)" '0 1 2 3 4 5 6; 0 1 2 3 4 5 6' 'both are verified there, also where nothing was built'
+is "$(judged bare); $(judged run)" '0 1 2 3 4 5 6 7; 0 1 2 3 4 5 6 7' 'both are verified there, also where nothing was built'
 
 command=$(HIP_VISIBLE_DEVICES=1,0 again swapped --command)
 like "$command" "^ROCR_VISIBLE_DEVICES=1 HIP_VISIBLE_DEVICES=0 /" "by the numbers of one's own lists"

@@ -12,7 +12,7 @@ gpu_job 1 True >job.json
 judge=block=256
 
 gpu_run 0 clean job.json ""
-is "$(exit_of clean) $(summary clean) $(judged clean)" '0 7 ok 0 1 2 3 4 5 6' 'all cells are verified on the device'
+is "$(exit_of clean) $(summary clean) $(judged clean)" '0 7 ok 0 1 2 3 4 5 6 7' 'all cells are verified on the device'
 unlike "$(cat clean.err)" 'the host verifies' 'which is nothing to be said'
 # Launches of the judge in the first worker before it measures anything, and a few of its first cells.
 first=$(awk '$3 == "launch" { print $1; exit }' clean.log)

@@ -4,6 +4,7 @@
 #include "tests/gpu/cudnn.h"
 #include "tests/gpu/job.h"
 #include "tests/gpu/launch.h"
+#include "tests/gpu/miopen.h"
 #include "tests/gpu/peer_lt.h"
 #include "tests/gpu/rows.h"
 
@@ -24,9 +25,10 @@ struct peers {
     struct ks_module *shim; /* of calls that the device times like kernels */
     const struct ks_abi_entry *call;
     struct lt *lt;       /* NULL: there is none, no_lt says why */
-    struct cudnn *cudnn; /* likewise */
+    struct cudnn *cudnn; /* one of these two; no_conv says why there is neither */
+    struct miopen *miopen;
     void *workspace;
-    struct ks_err no_lt, no_cudnn;
+    struct ks_err no_lt, no_conv;
 };
 
 /* What was measured of a problem; 0: was not. */
@@ -153,6 +155,29 @@ static int beside_cudnn(const struct peers *p, const struct launch *l, struct pa
     return rc;
 }
 
+static int beside_miopen(const struct peers *p, const struct launch *l, struct pair *out,
+                         struct ks_err *err)
+{
+    const struct peer_call *calls[PEER_CALLS];
+    struct miopen_plans plans;
+    int rc = miopen_plan(p->miopen, &l->problem, p->workspace, &plans, err);
+
+    for (int i = 0; i < plans.n; i++)
+        calls[i] = &plans.calls[i].call;
+    if (rc == 0)
+        rc = beside(p, l, calls, plans.n, out, err);
+    miopen_release(&plans);
+    return rc;
+}
+
+static int beside_any(const struct peers *p, const struct launch *l, struct pair *out,
+                      struct ks_err *err)
+{
+    if (l->problem.op == KS_ABI_GEMM)
+        return beside_lt(p, l, out, err);
+    return p->miopen != NULL ? beside_miopen(p, l, out, err) : beside_cudnn(p, l, out, err);
+}
+
 /* ---- one problem ---- */
 
 static int compare(const struct peers *p, const struct gpu_job *job, uint32_t i_instance,
@@ -171,8 +196,7 @@ static int compare(const struct peers *p, const struct gpu_job *job, uint32_t i_
     if (rc == 0)
         rc = launch_open(&l, p->ops, p->dev, entry, what, err);
     if (rc == 0) {
-        rc = l.problem.op == KS_ABI_GEMM ? beside_lt(p, &l, out, err)
-                                         : beside_cudnn(p, &l, out, err);
+        rc = beside_any(p, &l, out, err);
         launch_close(&l);
     }
     p->ops->module_close(p->dev, mod);
@@ -206,8 +230,8 @@ static bool measure(const struct peers *p, const struct gpu_job *job, const stru
     int64_t k = best != NULL ? ks_grid_instance(job->grid, best->instance) : -1;
     struct pair pair = { .ours_ns = best != NULL ? best->median_ns : 0 };
     const bool is_gemm = ks_operators[what.op]->abi == KS_ABI_GEMM;
-    const bool has_peer = is_gemm ? p->lt != NULL : p->cudnn != NULL;
-    struct ks_err err = is_gemm ? p->no_lt : p->no_cudnn;
+    const bool has_peer = is_gemm ? p->lt != NULL : p->cudnn != NULL || p->miopen != NULL;
+    struct ks_err err = is_gemm ? p->no_lt : p->no_conv;
 
     if (has_peer && k >= 0)
         (void)compare(p, job, (uint32_t)k, &what, &pair, &err);
@@ -231,7 +255,8 @@ static int open_shim(struct peers *p, struct ks_err *err)
     return rc;
 }
 
-/* A library that is not there is no failure: p->no_lt and p->no_cudnn say why. */
+/* A library that is not there is no failure: p->no_lt and p->no_conv say why. MIOpen's
+ * variable chooses it where the arch does not. */
 static int open_peers(struct peers *p, const struct ks_grid *g, struct ks_err *err)
 {
     const char *named = getenv("KSWEEP_PEER"), *arch = g->job.device.arch;
@@ -244,17 +269,20 @@ static int open_peers(struct peers *p, const struct ks_grid *g, struct ks_err *e
     rc = open_shim(p, &p->no_lt);
     if (rc == 0)
         rc = p->ops->alloc(p->dev, PEER_WORKSPACE, &p->workspace, &p->no_lt);
-    p->no_cudnn = p->no_lt;
+    p->no_conv = p->no_lt;
     if (rc == 0)
         (void)lt_open(named, &p->lt, &p->no_lt);
-    if (rc == 0)
-        (void)cudnn_open(&p->cudnn, &p->no_cudnn);
+    if (rc == 0 && (ks_arch_is_amd(arch) || getenv("KSWEEP_MIOPEN") != NULL))
+        (void)miopen_open(&p->miopen, &p->no_conv);
+    else if (rc == 0)
+        (void)cudnn_open(&p->cudnn, &p->no_conv);
     return 0;
 }
 
 static void close_peers(struct peers *p)
 {
     cudnn_close(p->cudnn);
+    miopen_close(p->miopen);
     lt_close(p->lt);
     p->ops->free(p->dev, p->workspace);
     if (p->shim != NULL)
@@ -274,6 +302,8 @@ static int peer(const struct gpu_job *job, const struct table *t, struct ks_err 
         printf("peer of matrix products: %s, in turn with ours\n", lt_name(p.lt));
     if (p.cudnn != NULL)
         printf("peer of convolutions: %s, in turn with ours\n", cudnn_name(p.cudnn));
+    if (p.miopen != NULL)
+        printf("peer of convolutions: %s, in turn with ours\n", miopen_name(p.miopen));
     printf("last number: our rate over the peer's\n");
     for (uint32_t i = 0; i < job->grid->n_problems; i++)
         n += measure(&p, job, t, i) ? 1 : 0;

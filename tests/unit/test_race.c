@@ -103,58 +103,6 @@ static void visits_drop_by_hand(void **state)
     ks_race_destroy(race);
 }
 
-/* A visit at the given clocks. */
-static void add_visit_at(struct ks_race *race, uint32_t round, const double *ns, const double *mhz)
-{
-    for (uint32_t position = 0; position < 4; position++) {
-        const uint32_t i = position == 0 || position == 3 ? 0 : 1;
-        struct ks_race_seen s = race_kit_seen(i + 1, round, position, ns[i]);
-
-        s.n_visit = 2;
-        s.clock_mhz = mhz[i];
-        race_kit_add(race, s);
-    }
-}
-
-/* The first instance needs more power: its clock is lower in all rounds. Rounds in which one of the
- * two was throttled, and not the other, say nothing of their difference. */
-static void clocks_that_differ_are_not_paired(void **state)
-{
-    static const double first[] = { 1000, 1005 }, apart[] = { 1000, 1050 }, near[] = { 1000, 1005 };
-    static const double usual[] = { 1400, 1755 }, both[] = { 1120, 1404 }, one[] = { 1400, 1404 };
-    static const double almost[] = { 1400, 1705 }, unknown[] = { 0, 0 };
-    static const struct {
-        const double *mhz[3]; /* of rounds 1 to 3 */
-        uint32_t n_paired, freedom;
-    } t[] = {
-        { { usual, usual, usual }, 3, 2 },   { { usual, usual, one }, 2, 1 },
-        { { one, usual, usual }, 2, 1 },     { { usual, both, usual }, 3, 0 },
-        { { usual, almost, usual }, 3, 2 },  { { unknown, unknown, unknown }, 3, 2 },
-        { { usual, usual, unknown }, 3, 2 },
-    };
-    struct ks_race_config c = race_kit_config();
-
-    (void)state;
-    for (size_t i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
-        struct ks_race *race = race_kit_create(&c);
-        struct ks_race_verdict v;
-        double mean = 0;
-
-        race_kit_add_first(race, first, 2);
-        for (uint32_t r = 1; r <= 3; r++) {
-            const bool is_one = t[i].mhz[r - 1] == one;
-
-            add_visit_at(race, r, is_one ? apart : near, t[i].mhz[r - 1]);
-            mean += is_one ? 0 : log(near[1] / near[0]) / t[i].n_paired;
-        }
-        v = race_kit_judge(race);
-        assert_int_equal(v.n_contenders, 2);
-        race_kit_near(race_kit_member(race, 2).ratio, exp(mean), 1e-12);
-        assert_int_equal(v.spread.paired.freedom, t[i].freedom);
-        ks_race_destroy(race);
-    }
-}
-
 /* Drift that is linear over A B C C B A cancels: nobody is dropped however steep it is. */
 static void drift_cancels(void **state)
 {
@@ -604,7 +552,6 @@ int main(void)
         cmocka_unit_test(round_0_drops_by_hand),
         cmocka_unit_test(visits_have_the_fastest),
         cmocka_unit_test(visits_drop_by_hand),
-        cmocka_unit_test(clocks_that_differ_are_not_paired),
         cmocka_unit_test(drift_cancels),
         cmocka_unit_test(the_rounds_that_count),
         cmocka_unit_test(stops_say_why),
