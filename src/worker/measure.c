@@ -96,10 +96,10 @@ double ks_elapsed_ns(const struct ks_run *r, uint64_t from, double checks_ns, do
     return fmax((double)(ks_now_ns() - from) - (r->checks_ns - checks_ns), device_ns);
 }
 
-uint32_t ks_chunk_samples(uint32_t queue, double sample_ns, uint32_t room)
+uint32_t ks_chunk_samples(uint32_t queue, double chunk_ns, double sample_ns, uint32_t room)
 {
     uint32_t most = queue < KS_CHUNK_MAX ? queue : KS_CHUNK_MAX;
-    double n = sample_ns > 0.0 ? KS_CHUNK_NS / sample_ns : 1.0;
+    double n = sample_ns > 0.0 ? chunk_ns / sample_ns : 1.0;
 
     most = most < room ? most : room;
     if (n >= most)
@@ -181,7 +181,8 @@ static struct ks_check next_check(struct ks_run *r, const struct ks_measure *m,
                                   const struct sampling *s, uint32_t n_samples, uint32_t *n_out)
 {
     uint32_t room = room_for(m, n_samples), most = room;
-    uint32_t usual = ks_chunk_samples(r->dev->ops->queue, s->cost_ns, room);
+    double chunk_ns = fmin(fmax(s->p.elapsed_ns / 2, KS_CHUNK_NS), KS_CHUNK_MOST_NS);
+    uint32_t usual = ks_chunk_samples(r->dev->ops->queue, chunk_ns, s->cost_ns, room);
     struct ks_check check = { .kind = KS_CHECK_NONE };
 
     if (r->plan != NULL)

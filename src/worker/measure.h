@@ -19,9 +19,12 @@
 #define KS_CALLS_MAX      1000000u
 #define KS_SAMPLES_FAILED 16u /* samples without a positive time before the cell fails */
 /* Where a device has a queue, samples are asked for in chunks of about this length, so that it
- * never runs dry, and the stop rule and the deadline still hold; at most KS_CHUNK_MAX at once. */
-#define KS_CHUNK_NS  4e6
-#define KS_CHUNK_MAX 256u
+ * never runs dry, and the stop rule and the deadline still hold; at most KS_CHUNK_MAX at once.
+ * Chunks grow to half of the time spent on samples so far: the device idles 0.7 ms between two of
+ * them (H100), which is a sixth of short ones. */
+#define KS_CHUNK_NS      4e6
+#define KS_CHUNK_MOST_NS 16e6
+#define KS_CHUNK_MAX     256u
 /* It is flat when the medians of both halves of so many ns of chunks, at least so many of them,
  * agree to within so much or to within their noise, and so do those of its clock (where it is not
  * measured, what the driver says at the ends). A power cap takes tens of milliseconds to lower a
@@ -83,9 +86,9 @@ double ks_sample_target_ns(const struct ks_measure *m, double clock_ns);
 /* Calls that make such a sample from calls of call_ns (> 0); 1 .. KS_CALLS_MAX. */
 uint32_t ks_calls_per_sample(double call_ns, double target_ns);
 
-/* Samples to ask for at once, when `room` more are wanted and one takes sample_ns with all that is
- * around it (0: not known). 1 .. room. */
-uint32_t ks_chunk_samples(uint32_t queue, double sample_ns, uint32_t room);
+/* Samples to ask for at once, of about chunk_ns together, when `room` more are wanted and one takes
+ * sample_ns with all that is around it (0: not known). 1 .. room. */
+uint32_t ks_chunk_samples(uint32_t queue, double chunk_ns, double sample_ns, uint32_t room);
 
 /* ks_measure_warm() - run for warmup_ms and find how many calls make a sample; at least one call. A
  * device with a queue is warm as soon as its clock and its times are flat, after

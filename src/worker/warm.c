@@ -149,10 +149,10 @@ static int warm_chunk(struct ks_run *r, struct warming *w, struct ks_chunk *c, s
     w->is_known = w->is_cold || shortest >= w->target_ns / 2 || c->calls == KS_CALLS_MAX;
     if (!w->is_cold)
         c->calls = ks_calls_per_sample(w->best_ns, w->target_ns);
-    c->n = w->is_known
-               ? ks_chunk_samples(queue, (is_brief(r) ? BRIEF_CHUNKS : 1) * w->best_ns * c->calls,
-                                  KS_CHUNK_MAX)
-               : 1;
+    c->n = w->is_known ? ks_chunk_samples(queue, KS_CHUNK_NS,
+                                          (is_brief(r) ? BRIEF_CHUNKS : 1) * w->best_ns * c->calls,
+                                          KS_CHUNK_MAX)
+                       : 1;
     c->expected_ns = w->best_ns * c->calls * c->n;
     return 0;
 }

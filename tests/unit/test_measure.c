@@ -275,26 +275,27 @@ static void test_cold_flushes_before_every_sample(void **state)
 
 static const struct {
     uint32_t queue;
-    double sample_ns;
+    double chunk_ns, sample_ns;
     uint32_t room, want;
 } chunk_rows[] = {
-    { 1, 1e3, 100, 1 },     /* nothing is gained by more */
-    { 64, 0.0, 100, 1 },    /* of an unknown length: one, to learn it */
-    { 64, 100e3, 100, 40 }, /* 4 ms */
-    { 64, 20e3, 1000, 64 }, /* what fits the queue */
-    { 64, 100e3, 7, 7 },    /* what is wanted */
-    { 64, 3.9e6, 100, 1 },  /* longer than half a chunk */
-    { 64, 1e9, 100, 1 },    /* never none */
-    { 100000, 1e3, 100000, KS_CHUNK_MAX },
+    { 1, 4e6, 1e3, 100, 1 },     /* nothing is gained by more */
+    { 64, 4e6, 0.0, 100, 1 },    /* of an unknown length: one, to learn it */
+    { 64, 4e6, 100e3, 100, 40 }, /* 4 ms */
+    { 64, 6e6, 100e3, 100, 60 }, /* 6 ms */
+    { 64, 4e6, 20e3, 1000, 64 }, /* what fits the queue */
+    { 64, 4e6, 100e3, 7, 7 },    /* what is wanted */
+    { 64, 4e6, 3.9e6, 100, 1 },  /* longer than half a chunk */
+    { 64, 4e6, 1e9, 100, 1 },    /* never none */
+    { 100000, 4e6, 1e3, 100000, KS_CHUNK_MAX },
 };
 
 static void test_chunks(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof(chunk_rows) / sizeof(chunk_rows[0]); i++)
-        assert_int_equal(
-            ks_chunk_samples(chunk_rows[i].queue, chunk_rows[i].sample_ns, chunk_rows[i].room),
-            chunk_rows[i].want);
+        assert_int_equal(ks_chunk_samples(chunk_rows[i].queue, chunk_rows[i].chunk_ns,
+                                          chunk_rows[i].sample_ns, chunk_rows[i].room),
+                         chunk_rows[i].want);
 }
 
 static void test_queue_is_kept_full(void **state)
@@ -314,6 +315,26 @@ static void test_queue_is_kept_full(void **state)
     assert_in_range(b.rec->n_samples, 100, 120);
     assert_in_range(ks_fault_calls(b.dev, KS_FAULT_TIME), 3, b.rec->n_samples - 39);
     assert_int_equal(b.n_before, ks_fault_calls(b.dev, KS_FAULT_TIME)); /* a deadline for each */
+    close_bench(&b);
+}
+
+/* 128 ms in chunks of 4 ms would be 32 of them. */
+static void test_chunks_grow(void **state)
+{
+    static const double same[] = { 250e3 };
+    struct ks_fault_plan plan = { .times_ns = same, .n_times = 1, .queue = 64 };
+    struct ks_measure many = usual;
+    struct ks_err err = { 0 };
+    struct bench b;
+
+    (void)state;
+    open_bench(&b, &plan);
+    b.run.call_ns = 250e3;
+    many.min_samples = many.max_samples = 512;
+    assert_int_equal(ks_measure_samples(&b.run, &many, 1, &b.round, b.rec, &err), 0);
+    assert_int_equal(b.rec->n_samples, 512);
+    assert_true(b.first_expected_ns == 16 * 250e3);
+    assert_in_range(ks_fault_calls(b.dev, KS_FAULT_TIME), 512 / 64, 16);
     close_bench(&b);
 }
 
@@ -536,6 +557,7 @@ int main(void)
         cmocka_unit_test(test_cold_flushes_before_every_sample),
         cmocka_unit_test(test_chunks),
         cmocka_unit_test(test_queue_is_kept_full),
+        cmocka_unit_test(test_chunks_grow),
         cmocka_unit_test(test_chunks_end_at_max_samples),
         cmocka_unit_test(test_failed_samples_of_a_chunk),
         cmocka_unit_test(test_no_time_in_any_chunk),
