@@ -6,7 +6,7 @@
 #define KS_JOIN_(a, b, c, d) a##b##c##d
 #define KS_JOIN(a, b, c, d)  KS_JOIN_(a, b, c, d)
 
-/* Bytes of an operand that AMD's loads reach (dev.h). */
+/* Bytes of an operand that AMD's loads reach (dev_amd.h). */
 #define KS_BUFFER_BYTES 0xffffff00u
 
 /* Division by a constant: n / d = (mulhi(n, factor) + n) >> shift for 0 <= n < 2^31. */

@@ -6,12 +6,14 @@
 
 #include "base/file.h"
 #include "build/gpu_places.h"
+#include "build/gpu_rtc.h"
 #include "grid/arch.h"
 
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define EMULATOR_DIR "kernels/gpu/emu"
 
@@ -26,13 +28,19 @@ static const char amd_flags[] =
  * barriers would wait for loads from memory that are under way. */
 static const char amd_cu_mode[] = " -mcumode";
 static const char cuda_flags[] = "-x cu -arch=%s -cubin -O3 -w";
+static const char nvrtc_flags[] = "-arch=%s -w";
+static const char hiprtc_flags[] = "--offload-arch=%s -O3 -ffp-contract=fast -w";
 /* The kernels' names are looked up; nothing else may take their place. */
 static const char emulator_flags[] =
     "-O2 -march=native -std=gnu11 -ffp-contract=off -fno-math-errno -fPIC -shared "
     "-Wl,-Bsymbolic -Wl,--build-id=none -w -Wfatal-errors -fdiagnostics-color=never";
 
+struct rtc { /* the vendor's library that compiles at run time, by ksweep-rtc */
+    const char *word, *title, *flags, *variable;
+};
 struct vendor {
     enum ks_gpu_target target;
+    struct rtc rtc;
     const char *variable; /* names a compiler */
     const char *flags;
     const char *probe;    /* builds an empty file; nvcc takes long for that, and says before what it
@@ -44,6 +52,7 @@ struct vendor {
 };
 static const struct vendor amd = {
     .target = KS_GPU_AMD,
+    .rtc = { "hip", "hipRTC", hiprtc_flags, "KSWEEP_HIPRTC_LIBRARY" },
     .variable = "KSWEEP_HIPCC",
     .flags = amd_flags,
     .probe = "-o probe.img probe.c",
@@ -54,6 +63,7 @@ static const struct vendor amd = {
 };
 static const struct vendor nvidia = {
     .target = KS_GPU_CUDA,
+    .rtc = { "cuda", "NVRTC", nvrtc_flags, "KSWEEP_NVRTC_LIBRARY" },
     .variable = "KSWEEP_NVCC",
     .flags = cuda_flags,
     .probe = "--dryrun -o probe.img probe.c",
@@ -97,10 +107,12 @@ int ks_gpu_chain_compile(const struct ks_gpu_chain *t, const char *extra_flags, 
 
 struct search {
     const struct vendor *vendor;
+    const char *flags, *probe; /* the vendor's, or those of its library */
     const char *arch;
     struct ks_warden *warden;
     char dir[512]; /* temporary, with an empty probe.c */
     char why[200]; /* not the compiler that was tried last; "": none was there */
+    int code;      /* its exit status */
 };
 
 static size_t text_of(const struct ks_child_end *end)
@@ -125,6 +137,7 @@ static int ask(struct search *s, const char *command, const char *flags, const c
         return rc;
     if (end->how == KS_END_EXITED && end->code == 0)
         return 1;
+    s->code = end->code;
     if (end->how == KS_END_NO_EXEC)
         snprintf(reason, sizeof(reason), "cannot be started");
     else
@@ -159,10 +172,10 @@ static int try_name(struct search *s, const char *name, const struct ks_child_en
 {
     struct ks_child_end end = { .n_tail = 0 };
     struct ks_buf text;
-    const int n = snprintf(t->flags, sizeof(t->flags), s->vendor->flags, name);
+    const int n = snprintf(t->flags, sizeof(t->flags), s->flags, name);
     if (strncmp(name, "gfx1", 4) == 0)
         snprintf(t->flags + n, sizeof(t->flags) - (size_t)n, "%s", amd_cu_mode);
-    int rc = ask(s, t->command, t->flags, s->vendor->probe, &end, err);
+    int rc = ask(s, t->command, t->flags, s->probe, &end, err);
     if (rc <= 0)
         return rc;
     ks_buf_init(&text);
@@ -220,10 +233,33 @@ static void say_missing(const struct search *s, char *missing, size_t cap)
                  ks_buf_text(&names), s->why);
     else
         snprintf(missing, cap,
-                 "compiler for %s is not installed; looked for %s in %s: %s, or set %s", s->arch,
-                 ks_buf_text(&names), ks_buf_text(&places), v->fix, v->variable);
+                 "compiler for %s is not installed; looked for %s in %s: %s, or set %s; nor is "
+                 "there %s (%s)",
+                 s->arch, ks_buf_text(&names), ks_buf_text(&places), v->fix, v->variable,
+                 v->rtc.title, v->rtc.variable);
     ks_buf_release(&names);
     ks_buf_release(&places);
+}
+
+/* The vendor's library, where no compiler is. Words of a command are split at blanks. 1: it builds;
+ * 0: s->why says why not, unless there is none. */
+static int search_rtc(struct search *s, struct ks_gpu_chain *t, struct ks_err *err)
+{
+    char dir[900], command[1024], why[sizeof(s->why)];
+    int rc = ks_program_dir(dir, sizeof(dir), err);
+    if (rc < 0)
+        return rc;
+    snprintf(command, sizeof(command), "%s/" KS_RTC_PROGRAM, dir);
+    if (access(command, X_OK) < 0 || strpbrk(dir, " \t"))
+        return 0;
+    snprintf(command, sizeof(command), "%s/" KS_RTC_PROGRAM " %s", dir, s->vendor->rtc.word);
+    snprintf(why, sizeof(why), "%s", s->why);
+    s->flags = s->vendor->rtc.flags;
+    s->probe = "-o probe.img probe.c";
+    rc = try_command(s, command, t, err);
+    if (rc == 0 && s->code == KS_RTC_NONE)
+        snprintf(s->why, sizeof(s->why), "%s", why);
+    return rc;
 }
 
 static int search_all(struct search *s, struct ks_gpu_chain *t, char *missing, size_t cap,
@@ -232,17 +268,20 @@ static int search_all(struct search *s, struct ks_gpu_chain *t, char *missing, s
     const struct vendor *v = s->vendor;
     const char *named = ks_command_variable(v->variable);
     char command[1024];
+    int rc = 0;
     if (named)
         return search_named(s, named, t, err);
     for (size_t i = 0; i < sizeof(v->names) / sizeof(*v->names) && v->names[i]; i++) {
-        const int rc = ks_gpu_places_find(&v->places, v->names[i], command, sizeof(command))
-                           ? try_command(s, command, t, err)
-                           : 0;
+        rc = ks_gpu_places_find(&v->places, v->names[i], command, sizeof(command))
+                 ? try_command(s, command, t, err)
+                 : 0;
         if (rc)
             return rc < 0 ? rc : 0;
     }
-    say_missing(s, missing, cap);
-    return 0;
+    rc = search_rtc(s, t, err);
+    if (rc == 0)
+        say_missing(s, missing, cap);
+    return rc < 0 ? rc : 0;
 }
 
 static int begin_search(struct search *s, struct ks_err *err)
@@ -303,6 +342,8 @@ int ks_gpu_chain_find(const char *arch, const struct ks_toolchain *host, struct 
     struct search s = { .vendor = ks_arch_is_amd(arch) ? &amd : &nvidia,
                         .arch = arch,
                         .warden = w };
+    s.flags = s.vendor->flags;
+    s.probe = s.vendor->probe;
     int rc = 0;
     missing[0] = '\0';
     snprintf(t.include_dir, sizeof(t.include_dir), "%s", host->include_dir);

@@ -19,6 +19,9 @@ struct ks_gpu_places {
  * @out [out] [cap] its path; undefined where it is not found
  * Returns whether it is there and can be executed. Starts nothing. */
 bool ks_gpu_places_find(const struct ks_gpu_places *p, const char *program, char *out, size_t cap);
+/* A library whose name begins with `stem`: in lib64/ or lib/ of the toolkit's folder, in lib/ of
+ * the same Python packages (nvidia/<any>/lib); the last by name of several. As above. */
+bool ks_gpu_places_library(const struct ks_gpu_places *p, const char *stem, char *out, size_t cap);
 /* "PATH and /usr/local/cuda/bin, /opt/cuda/bin", appended. */
 void ks_gpu_places_text(const struct ks_gpu_places *p, struct ks_buf *text_out);
 

@@ -114,7 +114,7 @@ struct ks_device_ops {
      * sample has failed, the caller counts it. `entry` comes from module_entry. rc of run() != 0 is
      * KS_EDEVICE with *kernel_rc_out set; KS_EUNSUPPORTED when it asks for more than a block can
      * ever have, which is known at a launch; KS_EDEVLOST when nothing will run in this process any
-     * more. Blocks until done. */
+     * more, with the runtime's error in *kernel_rc_out. Blocks until done. */
     int (*time_samples)(struct ks_device *dev, const struct ks_timing *t, double *ns_out,
                         int *kernel_rc_out, struct ks_err *err);
     /* Bring caches into the state of the condition: cold = flush, else one pass of reads over the

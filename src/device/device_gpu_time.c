@@ -355,6 +355,8 @@ int ks_gpu_time_samples(struct ks_device *dev, const struct ks_timing *t, double
         memcpy(ns_out, ns, t->n_samples * sizeof(*ns));
     else if (g->lost == 0)
         (void)ks_gpu_sync(g, KS_EDEVICE, NULL, ""); /* nothing of it runs on after us */
+    if (rc == KS_EDEVLOST)
+        *kernel_rc_out = g->lost;
     free(ns);
     return rc;
 }

@@ -60,7 +60,7 @@
       .hi = KS_O_LIMIT - 1, .required = true)                                                      \
     DT(24, outcome_text, LABEL, BOTH, "the same as text")                                          \
     M(8, I32, I32, status_code, PLAIN, "", MISS(INT32_MIN), NEVER, ALL,                            \
-      "signal of `crashed`, exit status of `exited`, return value of `launch_failed`", )           \
+      "signal of `crashed`, exit status of `exited`, return value or runtime's error of `launch_failed`", )           \
     M(9, U32, U32, outcome_flags, FLAGS, "", NONE, NEVER, ALL,                                     \
       "remarks beside the outcome: bits in HDF5, see `outcome_flags_bits`; in CSV texts that are " \
       "joined by a vertical bar", )                                                                \

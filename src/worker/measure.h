@@ -57,7 +57,7 @@ struct ks_run {
     void (*before)(void *ctx, double expected_ns);
     void (*after)(void *ctx);
     void *ctx;
-    int kernel_rc; /* what run() returned when a launch failed with KS_EDEVICE; 0 = never */
+    int kernel_rc; /* of a failed launch: what run() returned; KS_EDEVLOST: the runtime's error */
 
     struct ks_meter *meter; /* NULL: the clock is not measured */
     struct ks_plan *plan;   /* NULL: nothing is checked, and the hooks are not called */

@@ -37,17 +37,16 @@ static struct ks_stats stats_of(const double *ring, uint32_t first, uint32_t n)
     return stats;
 }
 
-/* How many of the last chunks make a window; 0: they do not yet. */
+/* How many of the last chunks make a window: so long, and KS_FLAT_CHUNKS of them however long they
+ * are. 0: there are not yet so many. */
 static uint32_t window_of(const struct flat *f, double window_ns)
 {
     const double now_ns = f->at_ns[(f->n - 1) % RING];
-    uint32_t n = 1;
 
-    while (n < RING && n < f->n && now_ns - f->at_ns[(f->n - n) % RING] < window_ns)
-        n++;
-    if (n < KS_FLAT_CHUNKS || (n < RING && now_ns - f->at_ns[(f->n - n) % RING] < window_ns))
-        return 0;
-    return n;
+    for (uint32_t n = KS_FLAT_CHUNKS; n <= RING && n <= f->n; n++)
+        if (n == RING || now_ns - f->at_ns[(f->n - n) % RING] >= window_ns)
+            return n;
+    return 0;
 }
 
 /* Medians of halves: one chunk that was disturbed does not keep a warm-up going. Nor does noise:

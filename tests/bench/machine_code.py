@@ -335,7 +335,7 @@ def version_of(directory):
     """What the compiler of a unit's device half says of itself."""
     command = shlex.split(device_command(directory))[0]
     said = subprocess.run([command, "--version"], capture_output=True, text=True).stdout.splitlines()
-    return next((l for l in said if "release" in l or "version" in l), said[0])
+    return next((l for l in said if "release" in l or "version" in l), said[0]).split(" (")[0]
 
 
 def look(arch, bench_units, s, here, work):

@@ -5,6 +5,7 @@
 need_program ksweep python3 cc
 unset KSWEEP_CC KSWEEP_HIPCC KSWEEP_NVCC
 export XDG_CACHE_HOME=$tap_tmp/xdg ROCM_PATH=$tap_tmp/rocm CUDA_HOME=$tap_tmp/cuda
+export KSWEEP_NVRTC_LIBRARY=$tap_tmp/none.so KSWEEP_HIPRTC_LIBRARY=$tap_tmp/none.so
 
 mkdir "$tap_tmp/k" "$tap_tmp/bin"
 cp "$KSWEEP_SOURCE_DIR"/tests/fake/gpu_unit.{k,h,family.json} "$tap_tmp/k"

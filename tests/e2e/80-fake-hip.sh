@@ -30,7 +30,7 @@ is "$(same_times again clean)" '' 'the same sweep gives the same times'
 # --- one cell is struck
 
 struck launch "launch@1-:$here" launch_failed 701 'hipErrorLaunchOutOfResources'
-struck fault "fault@1-:$here" launch_failed '(0|719)' 'hipErrorLaunchFailure \(719\)'
+struck fault "fault@1-:$here" launch_failed 719 'hipErrorLaunchFailure \(719\)'
 struck hang "hang@1-:$here" timeout - 'deadline passed in phase exact' short.json
 
 done_testing

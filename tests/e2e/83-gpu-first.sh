@@ -11,17 +11,17 @@ first=$KSWEEP_SOURCE_DIR/tests/gpu/first_hour.sh
 # --- the plan
 
 parts() { sed -n 's/^\([a-z]*\): at most .*/\1/p' out | paste -sd ' '; }
-for n in 1 2 3; do
+for n in 1 2 3 4; do
     rc_is 0 "call $n" env KSWEEP_FIRST_HOUR=none.tar "$first" "$n" --dry-run
-    case $n in 1) want='build conformance verify' ;; 2) want='sweep repeat' ;; 3) want='gemm peer' ;; esac
+    case $n in 1) want='build conformance verify' ;; 2) want='sweep repeat' ;; 3) want='gemm peer' ;; 4) want=faults ;; esac
     is "$(parts)" "$want" "call $n: its parts"
-    like "$(cat out)" '^together at most 4[0-9][0-9] s of 480$' "call $n: fits into 8 minutes"
+    like "$(cat out)" '^together at most [24][0-9][0-9] s of 480$' "call $n: fits into 8 minutes"
 done
 rc_is 0 'parts of my own' "$first" gemm:60 limits:50 --dry-run
 is "$(cat out)" "gemm: at most 60 s, compiled there: run.sh gemm
 limits: at most 50 s, compiled there: run.sh limits
 together at most 110 s of 480" 'each with its limit'
-rc_is 2 'another call' "$first" 4
+rc_is 2 'another call' "$first" 5
 rc_is 2 'a part without a limit' "$first" gemm:
 
 # --- prepared here, run there

@@ -35,52 +35,52 @@ static bool is_as_it_should(const struct gpu_config *cfg, const struct row *rows
     return has_share && rows_n_bad(rows, n) + t->n_left == 0;
 }
 
-/* Each cell's outcome against the file's: 0 or KS_E*. */
-static int check_expected(const char *path, const struct ks_grid *g, const struct row *rows,
-                          uint64_t *n_bad_out, struct ks_err *err)
+static uint64_t print_expected(const struct expectations *e, const struct ks_grid *g,
+                               const struct row *rows)
 {
     struct ks_buf text = { 0 };
-    int rc = expect_check(path, g, rows, &text, n_bad_out, err);
+    uint64_t n_bad = expect_check(e, g, rows, &text);
 
     fputs(ks_buf_text(&text), stdout);
-    if (rc == 0)
-        printf("%" PRIu64 " of %" PRIu64 " outcomes are not as expected\n", *n_bad_out,
-               ks_grid_n_cells(g));
+    printf("%" PRIu64 " of %" PRIu64 " outcomes are not as expected\n", n_bad, ks_grid_n_cells(g));
     ks_buf_release(&text);
-    return rc;
+    return n_bad;
 }
 
-static int sweep(const struct ks_call *call, const struct gpu_job *job, struct row *rows,
-                 struct ks_err *err)
+/* expected: NULL, every cell should be ok. Returns an exit status or KS_E*. */
+static int sweep(const struct ks_call *call, const struct gpu_job *job,
+                 const struct expectations *expected, struct row *rows, struct ks_err *err)
 {
     const struct gpu_config *cfg = call->cfg;
     struct sweep_options opt = { .seed = cfg->seed,
-                                 .in_order = cfg->expect != NULL,
+                                 .in_order = expected != NULL,
                                  .until_ns = job->until_ns };
     uint64_t n_unexpected = 0;
     struct totals totals = { 0 };
     char worker[1024];
+    bool is_good;
     int rc = gpu_find_worker(cfg, worker, sizeof(worker), err);
 
     opt.program = worker;
     if (rc == 0)
         rc = sweep_run(job->grid, job->build, call->env, &opt, rows, &totals, err);
-    if (rc == 0 && cfg->expect != NULL)
-        rc = check_expected(cfg->expect, job->grid, rows, &n_unexpected, err);
-    if (rc == 0) {
-        rows_pack(job->grid, rows);
-        rc = write_rows(cfg, job->grid, rows, &totals, err);
-    }
     if (rc < 0)
         return rc;
-    if (cfg->expect != NULL)
-        return n_unexpected == 0 ? KS_EXIT_OK : KS_EXIT_LOOK;
-    return is_as_it_should(cfg, rows, ks_grid_n_cells(job->grid), &totals) ? KS_EXIT_OK
-                                                                           : KS_EXIT_LOOK;
+    if (expected != NULL)
+        n_unexpected = print_expected(expected, job->grid, rows);
+    rows_pack(job->grid, rows);
+    rc = write_rows(cfg, job->grid, rows, &totals, err);
+    if (rc < 0)
+        return rc;
+    is_good = expected != NULL ? n_unexpected == 0
+                               : is_as_it_should(cfg, rows, ks_grid_n_cells(job->grid), &totals);
+    return is_good ? KS_EXIT_OK : KS_EXIT_LOOK;
 }
 
 static int run(struct ks_call *call, struct ks_err *err)
 {
+    const struct gpu_config *cfg = call->cfg;
+    struct expectations *expected = NULL;
     struct gpu_job job;
     struct row *rows;
     int rc = gpu_job_open(call, &job, err);
@@ -88,7 +88,13 @@ static int run(struct ks_call *call, struct ks_err *err)
     if (rc < 0)
         return rc;
     rows = calloc((size_t)job.grid->n_problems * job.grid->n_instances + 1, sizeof(*rows));
-    rc = rows != NULL ? sweep(call, &job, rows, err) : ks_fail(err, KS_ENOMEM, "rows of a sweep");
+    if (rows == NULL)
+        rc = ks_fail(err, KS_ENOMEM, "rows of a sweep");
+    if (rc == 0 && cfg->expect != NULL)
+        rc = expect_open(cfg->expect, job.grid, &expected, err);
+    if (rc == 0)
+        rc = sweep(call, &job, expected, rows, err);
+    expect_close(expected);
     free(rows);
     gpu_job_close(&job);
     return rc;

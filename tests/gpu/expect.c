@@ -4,7 +4,6 @@
 #include "base/file.h"
 
 #include <fnmatch.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,9 +14,9 @@ struct line {
     const char *instance, *backend, *outcomes, *text;
 };
 
-struct lines {
-    char *copy; /* owned; the lines point into it */
-    struct line *line;
+struct expectations {
+    char *copy;        /* owned; the lines point into it */
+    struct line *line; /* owned, [n] */
     size_t n;
 };
 
@@ -57,7 +56,7 @@ static int split(char *text, size_t number, struct line *out, struct ks_err *err
     return 1;
 }
 
-static int read_lines(const char *path, struct lines *out, struct ks_err *err)
+static int read_lines(const char *path, struct expectations *out, struct ks_err *err)
 {
     struct ks_buf text = { 0 };
     size_t number = 0;
@@ -78,7 +77,8 @@ static int read_lines(const char *path, struct lines *out, struct ks_err *err)
     return rc < 0 ? rc : 0;
 }
 
-static const struct line *find(const struct lines *l, const char *instance, const char *backend)
+static const struct line *find(const struct expectations *l, const char *instance,
+                               const char *backend)
 {
     for (size_t i = 0; i < l->n; i++)
         if (fnmatch(l->line[i].instance, instance, 0) == 0 &&
@@ -113,35 +113,60 @@ static bool put_cell(const struct line *want, const char *name, const struct row
     return is_good;
 }
 
-static int check_cell(const struct lines *l, const struct ks_grid *g, uint32_t i_problem,
-                      uint32_t i_instance, const struct row *row, struct ks_buf *out,
-                      uint64_t *n_bad, struct ks_err *err)
+/* What an instance should end as on this device; NULL: no line says so. */
+static const struct line *wanted(const struct expectations *e, const struct ks_grid *g,
+                                 uint32_t i_problem, uint32_t i_instance)
 {
     static const struct line unable = { .outcomes = "unsupported", .text = "" };
-    const char *name = g->instances[i_instance].name;
-    const struct line *want = ks_grid_unsupported(g, i_problem, i_instance) != NULL
-                                  ? &unable
-                                  : find(l, name, ks_job_backend(&g->job)->name);
 
-    if (want == NULL)
-        return ks_fail(err, KS_EFORMAT, "no line fits '%s'", name);
-    *n_bad += !put_cell(want, name, row, out);
+    return ks_grid_unsupported(g, i_problem, i_instance) != NULL
+               ? &unable
+               : find(e, g->instances[i_instance].name, ks_job_backend(&g->job)->name);
+}
+
+static int check_lines(const struct expectations *e, const struct ks_grid *g, struct ks_err *err)
+{
+    for (uint32_t p = 0; p < g->n_problems; p++)
+        for (uint32_t i = 0; i < g->n_instances; i++)
+            if (ks_grid_has_cell(g, p, i) && wanted(e, g, p, i) == NULL)
+                return ks_fail(err, KS_EFORMAT, "no line fits '%s'", g->instances[i].name);
     return 0;
 }
 
-int expect_check(const char *path, const struct ks_grid *g, const struct row *rows,
-                 struct ks_buf *out, uint64_t *n_bad_out, struct ks_err *err)
+int expect_open(const char *path, const struct ks_grid *g, struct expectations **out,
+                struct ks_err *err)
 {
-    struct lines l = { .copy = NULL };
-    int rc = read_lines(path, &l, err);
+    struct expectations *e = calloc(1, sizeof(*e));
+    int rc = e != NULL ? read_lines(path, e, err) : ks_fail(err, KS_ENOMEM, "expectations");
 
-    *n_bad_out = 0;
+    if (rc == 0)
+        rc = check_lines(e, g, err);
+    if (rc < 0) {
+        expect_close(e);
+        return ks_err_context(err, rc, "%s", path);
+    }
+    *out = e;
+    return 0;
+}
+
+void expect_close(struct expectations *e)
+{
+    if (e == NULL)
+        return;
+    free(e->copy);
+    free(e->line);
+    free(e);
+}
+
+uint64_t expect_check(const struct expectations *e, const struct ks_grid *g, const struct row *rows,
+                      struct ks_buf *out)
+{
+    uint64_t n_bad = 0;
+
     for (uint32_t p = 0; p < g->n_problems; p++)
-        for (uint32_t i = 0; rc == 0 && i < g->n_instances; i++)
+        for (uint32_t i = 0; i < g->n_instances; i++)
             if (ks_grid_has_cell(g, p, i))
-                rc = check_cell(&l, g, p, i, &rows[(uint64_t)p * g->n_instances + i], out,
-                                n_bad_out, err);
-    free(l.copy);
-    free(l.line);
-    return rc < 0 ? ks_err_context(err, rc, "%s", path) : 0;
+                n_bad += !put_cell(wanted(e, g, p, i), g->instances[i].name,
+                                   &rows[(uint64_t)p * g->n_instances + i], out);
+    return n_bad;
 }

@@ -11,10 +11,17 @@
 #include "grid/grid.h"
 #include "tests/gpu/rows.h"
 
+struct expectations;
+
+/* KS_EFORMAT: a line that is none, or an instance of g without one; KS_ENOMEM; of reading the file.
+ */
+int expect_open(const char *path, const struct ks_grid *g, struct expectations **out,
+                struct ks_err *err);
+void expect_close(struct expectations *e); /* NULL is fine */
+
 /* rows: [problems x instances of g]. Appends a line per cell to out: `ok`, or `not ok` with what
- * was expected. n_bad_out: of the latter. KS_EFORMAT: a line that is none, or an instance without
- * one. */
-int expect_check(const char *path, const struct ks_grid *g, const struct row *rows,
-                 struct ks_buf *out, uint64_t *n_bad_out, struct ks_err *err);
+ * was expected. Returns how many of the latter. */
+uint64_t expect_check(const struct expectations *e, const struct ks_grid *g, const struct row *rows,
+                      struct ks_buf *out);
 
 #endif

@@ -39,7 +39,7 @@ enum fault_way {
     FAULT_FIRST_ONLY = 53,       /* correct at its first launch */
     FAULT_TWO_ONLY = 54,         /* correct at its first two launches */
     FAULT_VARIES = 55,           /* every launch has another result */
-    FAULT_RACE = 56,             /* as ATOMICS, without atomic operations */
+    FAULT_RACE = 56, /* as ATOMICS, but reads, computes and writes back: others' parts are lost */
 
     FAULT_NO_LAUNCH = 60,   /* launches nothing */
     FAULT_HALF_RANDOM = 61, /* on random data only half of each sum: twice as fast */
@@ -59,7 +59,7 @@ enum fault_way {
 /* A product of matrices, C[m][n] = A[m][k] B[k][n], dense. */
 struct fault_args {
     int m, n, k;
-    int n_parts;    /* of a sum, along grid z */
+    int n_parts;    /* of a sum, in neighbouring blocks */
     int n_launches; /* of this instance in this process, before this one */
     float *workspace;
 };

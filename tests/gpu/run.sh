@@ -56,13 +56,14 @@ compile_with_cmake() {
 }
 
 compile_plainly() {
-    local -a common=() worker=("$root"/src/worker/*.c) gpu=("$here"/*.c)
+    local -a common=() worker=("$root"/src/worker/*.c) gpu=("$here"/*.c) rtc=("$root"/src/rtc/*.c)
     local m f
     for m in base op grid record spawn build device; do
         for f in $(sources_of "$m"); do common+=("$f"); done
     done
     mkdir -p "$build/objects"
     compile_all "${common[@]}" "${worker[@]}" "${gpu[@]}" && link_all ksweep-worker "${worker[@]}" "${common[@]}" &&
+        compile_all "${rtc[@]}" && link_all ksweep-rtc "${rtc[@]}" "${common[@]}" &&
         link_all ksweep-gpu "${gpu[@]}" "${common[@]}" &&
         ${CC:-cc} -std=c11 -shared -fPIC -I"$root" -o "$build/bin/ksweep-gpu-peer.so" "$here/shim/peer_shim.c"
 }

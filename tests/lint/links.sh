@@ -21,15 +21,17 @@ program() { # NAME FORBIDDEN-LIBRARIES (extended regular expression)
     grep -E "^($2)" <<<"$needed" | sed "s|^|$file:1: needs |"
 }
 
-gpu='libamdhip64|libhsa-runtime|libcuda|libcudart|libnvidia|libnvrtc'
+gpu='libamdhip64|libhsa-runtime|libcuda|libcudart|libnvidia|libnvrtc|libhiprtc'
 {
     if grep -q '^KSWEEP_WORKER_ONLY:BOOL=ON' "$build/CMakeCache.txt" 2>/dev/null; then
         program ksweep-worker "libmpi|libopen-|libhdf5|libhwloc|libcjson|libxgboost|$gpu"
+        program ksweep-rtc "libmpi|libopen-|libhdf5|libhwloc|libcjson|libxgboost|$gpu"
         program ksweep-gpu "libmpi|libopen-|libhdf5|libhwloc|libcjson|libxgboost|$gpu"
     else
         program ksweep "libmpi|libopen-|libxgboost|$gpu"
         program ksweep-worker "libmpi|libopen-|libhdf5|libhwloc|libcjson|libxgboost|$gpu"
         program ksweep-profiler "libmpi|libopen-|libhdf5|libhwloc|libxgboost|$gpu"
+        program ksweep-rtc "libmpi|libopen-|libhdf5|libhwloc|libcjson|libxgboost|$gpu"
         program ksweep-analyze "libmpi|libopen-|libhwloc|$gpu"
     fi
 } | verdict

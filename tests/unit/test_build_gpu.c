@@ -248,6 +248,8 @@ static void test_no_compiler(void **state)
     put_script(p, "my-cc", "exec /usr/bin/cc \"$@\"", cc, sizeof(cc));
     must_setenv("ROCM_PATH", "/nowhere");
     must_setenv("CUDA_HOME", "/nowhere");
+    must_setenv("KSWEEP_NVRTC_LIBRARY", "/nowhere.so");
+    must_setenv("KSWEEP_HIPRTC_LIBRARY", "/nowhere.so");
     for (size_t i = 0; i < sizeof(row) / sizeof(*row); i++) {
         const struct ks_build_options opt = { .compiler = cc };
         use_gpu(p, row[i].arch, "{\"index\": [1, 2]}");
@@ -262,6 +264,8 @@ static void test_no_compiler(void **state)
     }
     must_setenv("ROCM_PATH", NULL);
     must_setenv("CUDA_HOME", NULL);
+    must_setenv("KSWEEP_NVRTC_LIBRARY", NULL);
+    must_setenv("KSWEEP_HIPRTC_LIBRARY", NULL);
 }
 
 /* nvcc outside of PATH: the toolkit's folder by either variable, Python's packages in both places.

@@ -155,17 +155,19 @@ static void test_cells(void **state)
 /* Samples during which the clock changed are taken again, after a warm-up that is not brief. */
 static void test_clock_that_changes(void **state)
 {
-    static const double ns[] = { 1e6 };
     static const struct {
+        double call_ns; /* a warm-up is brief whether a call is short or long */
         double first_mhz, later_mhz;
         bool is_again;
-    } t[] = {
-        { 1500, 1500, false }, { 1500, 1490, false }, { 1500, 1400, true }, { 1400, 1500, true }
-    };
-    const struct ks_fault_plan plan = { .slot = KS_FAULT_NONE, .times_ns = ns, .n_times = 1 };
+    } t[] = { { 1e6, 1500, 1500, false }, { 4e4, 1500, 1500, false }, { 2.6e6, 1500, 1500, false },
+              { 2e7, 1500, 1500, false }, { 1e6, 1500, 1490, false }, { 1e6, 1500, 1400, true },
+              { 1e6, 1400, 1500, true } };
     const struct shared *s = *state;
 
     for (size_t i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
+        const struct ks_fault_plan plan = { .slot = KS_FAULT_NONE,
+                                            .times_ns = &t[i].call_ns,
+                                            .n_times = 1 };
         struct ks_record *rec;
         struct rig r;
 
