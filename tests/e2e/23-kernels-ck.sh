@@ -23,7 +23,7 @@ if [ -e "$published" ]; then
 fi
 
 rc_is 0 "another arch" ksweep kernels "$data/ck_forward_2d.json" --arch gfx942
-is "$(grep -c '# gfx942 has no blocks of so many waves' "$tap_tmp/out")" 224 \
+is "$(grep -c '# gfx942 does not support blocks of so many waves' "$tap_tmp/out")" 224 \
     "what gfx942 cannot run is kept, with its reason"
 rc_is 0 "a filter with its own names" ksweep kernels "$data/ck_forward_2d.json" \
     --filter "c.tile_m == 16 and c.pipeline == 'compv4' and c.num_groups_to_merge == 2" --list

@@ -12,7 +12,7 @@ KSWEEP_FAKE_HIP=log=$tap_tmp/good.log run 0 'conformance, verify and repeat' goo
 is "$(judged good)" '0 1 2 3 4 5 6 7' 'what is measured is verified on the device'
 like "$(cat good/conformance.txt)" '^0 of [0-9]+ bad$' 'every row of the contract holds'
 like "$(cat good/conformance.txt)" '^ok [0-9]+ - [1-9] instances were launched, one of each pipeline and matrix unit' 'kernels were launched for it'
-is "$(grep -c '^ok  ' good/verify.txt)" 3 'all three directions'
+is "$(grep -c '^ok  ' good/verify.txt)" 4 'all three directions and the matrix products'
 like "$(cat good/verify.txt)" '^1 problems x 4 instances, 4 cells$' 'every cell has a row'
 is "$(cut -d, -f3 good/verify_forward.csv | tail -n +2 | sort | uniq -c | awk '{ print $2 "=" $1 }' | paste -sd ' ')" \
     'ok=4' 'and is ok'

@@ -7,7 +7,7 @@ cd "$tap_tmp" || exit 1
 
 mkdir in
 filter="tile_n == 32"
-for part in conformance verify_forward verify_backward_data verify_backward_weight peer sweep repeat; do
+for part in conformance verify_forward verify_backward_data verify_backward_weight verify_gemm peer sweep repeat; do
     case $part in sweep | repeat) problems=2 ;; *) problems=1 ;; esac
     gpu_job "$problems" "$filter" >"$part.json"
     ksweep plan "$part.json" --export-grid "in/$part.grid" || exit 1

@@ -420,7 +420,7 @@ static void archs_cannot_run_everything(void **state)
     } rows[] = {
         { "gfx950", "bf16_2d_128x128x64_compv3_intrawave", no_kernel },
         { "gfx942", "bf16_2d_128x128x64_compv3_intrawave",
-          "gfx942 has no blocks of so many waves" },
+          "gfx942 does not support blocks of so many waves" },
         { "gfx942", "bf16_2d_64x128x64_compv3_intrawave", no_kernel },
         { "gfx908", "bf16_2d_64x64x64_compv3_intrawave",
           "gfx908 has kernels for fp32 and fp16 only" },

@@ -230,8 +230,8 @@ static void run(struct replay *r, const struct trace *t)
 
 static void test_recorded_sweeps(void **state)
 {
-    static const char *const names[] = { "one_rank", "two_ranks", "busy",
-                                         "visits",   "h100",      "h100_fast" };
+    static const char *const names[] = { "one_rank", "two_ranks", "busy",     "visits",
+                                         "h100",     "h100_fast", "h100_last" };
     uint32_t n = 0, n_good = 0, n_within = 0;
 
     (void)state;

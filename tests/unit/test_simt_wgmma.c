@@ -24,6 +24,8 @@
 enum fault {
     NOTHING,
     NO_SHOW,
+    LANE_0_SHOWS,        /* before the barrier */
+    LANE_0_SHOWS_BEHIND, /* behind it: no fault */
     NO_BARRIER,
     NO_FENCE,
     NO_WAIT,
@@ -154,10 +156,13 @@ static void product_body(void **args)
     for (int i = 0; i < N / 2; i++)
         c[i] = p->c[KS_MMA8_c_row(l, i)][KS_MMA8_c_col(l, i)];
     copy_operands(p, shared);
-    if (p->fault != NO_SHOW)
+    if (p->fault != NO_SHOW && p->fault != LANE_0_SHOWS_BEHIND &&
+        (p->fault != LANE_0_SHOWS || t % WARP == 0))
         ks_simt_show_copies();
     if (p->fault != NO_BARRIER)
         ks_simt_barrier();
+    if (p->fault == LANE_0_SHOWS_BEHIND && t % WARP == 0)
+        ks_simt_show_copies();
     if (p->fault != HALF_A_GROUP || l < 64)
         multiply(p, shared, c);
     for (int i = 0; i < N / 2; i++)
@@ -245,6 +250,7 @@ static void test_what_is_forgotten_shows(void **state)
         int status; /* OK: it is the results that are wrong */
     } rows[] = {
         { NO_SHOW, KS_SIMT_OK },
+        { LANE_0_SHOWS, KS_SIMT_OK },
         { NO_BARRIER, KS_SIMT_OK },
         { NO_FENCE, KS_SIMT_NO_FENCE },
         { NO_WAIT, KS_SIMT_UNDER_WAY },
@@ -270,6 +276,76 @@ static void test_what_is_forgotten_shows(void **state)
                 fail_msg("fault %d, order %d: %s", rows[i].fault, order, ks_simt_status_text(rc));
             if (n_wrong(&p, 1) == 0)
                 fail_msg("fault %d, order %d: nothing is wrong", rows[i].fault, order);
+        }
+}
+
+/* A fence behind a barrier shows what other threads had copied before it. */
+static void test_a_fence_behind_a_barrier(void **state)
+{
+    (void)state;
+    for (int order = 0; order < KS_SIMT_N_ORDERS; order++) {
+        struct product p = { .fault = LANE_0_SHOWS_BEHIND, .width = 128, .dtype = KS_SIMT_BF16 };
+        fill(&p);
+        assert_int_equal(run(&p, GROUP, WARP, order), KS_SIMT_OK);
+        assert_int_equal(n_wrong(&p, 1), 0);
+    }
+}
+
+/* --- Barriers with a name: the last warp hands numbers over, one at a time */
+
+#define FULL    1
+#define FREE    2
+#define N_GIVEN 5
+
+struct handing {
+    int full, free; /* barriers of those that take */
+    int n_last;     /* threads that the last FREE is for */
+    int slot, sum[3 * WARP];
+};
+
+static void handing_body(void **args)
+{
+    struct handing *h = args[0];
+    const int t = ks_simt_tid();
+    for (int i = 0; i < N_GIVEN; i++) {
+        if (t >= 2 * WARP) {
+            if (i > 0)
+                ks_simt_named_sync(FREE, 3 * WARP);
+            h->slot = 1 << i;
+            ks_simt_named_arrive(FULL, 3 * WARP);
+        } else {
+            ks_simt_named_sync(h->full, 3 * WARP);
+            h->sum[t] += h->slot;
+            if (i + 1 < N_GIVEN || h->n_last)
+                ks_simt_named_arrive(h->free, i + 1 < N_GIVEN ? 3 * WARP : h->n_last);
+        }
+    }
+}
+
+static void test_barriers_with_a_name(void **state)
+{
+    static const struct {
+        struct handing h;
+        int status;
+    } rows[] = {
+        { { .full = FULL, .free = FREE, .n_last = 0 }, KS_SIMT_OK },
+        { { .full = FULL, .free = 3, .n_last = 0 },
+          KS_SIMT_DIVERGED }, /* one side waits for ever */
+        { { .full = FULL, .free = FREE, .n_last = 3 * WARP },
+          KS_SIMT_DIVERGED }, /* some arrive where nobody comes */
+        { { .full = 0, .free = FREE, .n_last = 0 }, KS_SIMT_DIVERGED },     /* no such barrier */
+        { { .full = FULL, .free = FREE, .n_last = 40 }, KS_SIMT_DIVERGED }, /* no whole warps */
+    };
+    const int grid[3] = { 2, 1, 1 }, block[3] = { 3 * WARP, 1, 1 };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        for (int order = 0; order < KS_SIMT_N_ORDERS; order++) {
+            struct handing h = rows[i].h;
+            void *args[] = { &h };
+            assert_int_equal(ks_simt_launch(handing_body, args, grid, block, WARP, order, NULL),
+                             rows[i].status);
+            for (int t = 0; t < 2 * WARP && rows[i].status == KS_SIMT_OK; t++)
+                assert_int_equal(h.sum[t], 2 * ((1 << N_GIVEN) - 1));
         }
 }
 
@@ -349,6 +425,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_products_of_every_layout),
         cmocka_unit_test(test_what_is_forgotten_shows),
+        cmocka_unit_test(test_a_fence_behind_a_barrier),
+        cmocka_unit_test(test_barriers_with_a_name),
         cmocka_unit_test(test_only_whole_groups_of_32_lanes),
         cmocka_unit_test(test_groups_are_waited_for_in_order),
     };

@@ -153,17 +153,16 @@ static void fail(int status)
     park(DONE);
 }
 
-/* What this thread has copied precedes what others do behind a barrier. */
-static void hand_over(void)
-{
-    if (current()->has_copied)
-        ks_simt_copies_hand_over(&ks_simt_cta.run->copies[ks_simt_cta.tid]);
-}
-
 void ks_simt_barrier(void)
 {
-    hand_over();
     park(AT_BLOCK);
+}
+
+/* What thread i has copied precedes what others do behind a barrier. */
+static void hand_over(struct ks_simt_run *run, int i)
+{
+    if (run->fibres[i].has_copied)
+        ks_simt_copies_hand_over(&run->copies[i]);
 }
 
 /* Returns whether all are there; then those that wait go on. */
@@ -173,7 +172,7 @@ static bool arrive(int id, int n)
 
     if (id < 1 || id >= KS_SIMT_NAMED || n % run->warp != 0 || n > run->n_threads)
         fail(KS_SIMT_DIVERGED);
-    hand_over();
+    hand_over(run, ks_simt_cta.tid);
     if (++run->n_arrived[id] < n)
         return false;
     run->n_arrived[id] = 0;
@@ -419,8 +418,10 @@ static int run_block(struct ks_simt_run *run)
         rc = ks_simt_wgmma_check(run->wgmma, n_waiting == 0);
         if (rc != KS_SIMT_OK || !n_waiting)
             return rc;
-        for (int i = 0; i < run->n_threads; i++)
+        for (int i = 0; i < run->n_threads; i++) {
+            hand_over(run, i);
             run->fibres[i].state = READY;
+        }
     }
 }
 
