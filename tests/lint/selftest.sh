@@ -274,6 +274,7 @@ good_programs() { # made once, too
     fi
     program ksweep libhdf5.so.103
     program ksweep-worker
+    program ksweep-rtc
     program ksweep-profiler libcjson.so.1
     program ksweep-rtc
     program ksweep-analyze libhdf5.so.103
@@ -288,6 +289,9 @@ links() {
     good_programs
     program ksweep libcuda.so.1
     catches links 'bin/ksweep:1: needs libcuda.so.1' 'ksweep with the CUDA driver'
+    good_programs
+    program ksweep-rtc libnvrtc.so.13
+    catches links 'bin/ksweep-rtc:1: needs libnvrtc.so.13' 'ksweep-rtc with NVRTC'
     good_programs
     program ksweep libmpi.so.40
     catches links 'bin/ksweep:1: needs libmpi.so.40' 'ksweep with MPI'
