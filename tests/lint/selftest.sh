@@ -276,7 +276,6 @@ good_programs() { # made once, too
     program ksweep-worker
     program ksweep-rtc
     program ksweep-profiler libcjson.so.1
-    program ksweep-rtc
     program ksweep-analyze libhdf5.so.103
     cp -r "$build" "$tmp/programs"
 }
@@ -300,9 +299,6 @@ links() {
         program ksweep-worker "$lib"
         catches links "bin/ksweep-worker:1: needs $lib" "ksweep-worker with $lib"
     done
-    good_programs
-    program ksweep-rtc libnvrtc.so.13
-    catches links 'bin/ksweep-rtc:1: needs libnvrtc.so.13' 'ksweep-rtc with the library that it loads'
     good_programs
     program ksweep-analyze libmpi.so.40
     catches links 'bin/ksweep-analyze:1: needs libmpi.so.40' 'ksweep-analyze with MPI'
