@@ -130,12 +130,14 @@ function(ks_use_kits target)
 endfunction()
 
 # Hundreds of test programs are linked: with the linker that takes the least time.
-find_program(KSWEEP_GOLD ld.gold)
-mark_as_advanced(KSWEEP_GOLD)
+if(BUILD_TESTING)
+  include(CheckLinkerFlag)
+  check_linker_flag(C -fuse-ld=gold KSWEEP_LINKS_WITH_GOLD)
+endif()
 
 # ks_links_fast(target)
 function(ks_links_fast target)
-  if(KSWEEP_GOLD AND CMAKE_C_COMPILER_ID MATCHES "GNU|Clang")
+  if(KSWEEP_LINKS_WITH_GOLD)
     target_link_options(${target} PRIVATE -fuse-ld=gold)
   endif()
 endfunction()
