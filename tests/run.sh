@@ -21,7 +21,7 @@
 # KSWEEP_REQUIRE="mpi hdf5py netns slurm cgroup asan clang19 hip-headers ...": what must be testable here. A skip of a
 # test that declares one of these groups ("# group: mpi" in its file) is then a failure, and so is
 # any other skip that tests/expected-skips does not name. Without it every skip is only counted.
-# KSWEEP_TEST_SEED: seed of the fuzz tests (1). KSWEEP_TEST_FUZZ_S: seconds for each (0.4; the inputs of a
+# KSWEEP_TEST_SEED: seed of the fuzz tests (1). KSWEEP_TEST_FUZZ_S: CPU seconds for each (0.4; the inputs of a
 # seed are the same in every run, so more time needs another seed to find more).
 # KSWEEP_TEST_DATA: real problem lists, see tap.sh.
 # All results, one line each, with times: build/test-results.txt.

@@ -5,9 +5,10 @@
  *     fuzz_NAME [-n ITERATIONS] [-t SECONDS] [-s SEED] [-m MAX_BYTES] [-o DIR] [FILE|DIR]...
  *
  * First every corpus file is run as it is, then ITERATIONS mutations of them (of the empty input,
- * where there is none), or fewer where SECONDS (0.4, say) are over before. The same seed and corpus
- * give the same inputs. With -o every input is written to DIR/input before it runs, so that the one
- * that killed the program is found there; `fuzz_NAME DIR/input -n 0` runs it again.
+ * where there is none), or fewer where SECONDS (0.4, say) of CPU time are over before, which a busy
+ * machine does not make fewer. The same seed and corpus give the same inputs. With -o every input
+ * is written to DIR/input before it runs, so that the one that killed the program is found there;
+ * `fuzz_NAME DIR/input -n 0` runs it again.
  *
  * A new target is one file, tests/fuzz/fuzz_NAME.c, with LLVMFuzzerTestOneInput(), and one line
  * ks_fuzz(NAME DEPS ks_NAME) in the module's CMakeLists.txt. The target calls abort() when a
@@ -189,11 +190,11 @@ static void run_one(const struct plan *p, const struct ks_buf *b)
 /* Returns how many were run. */
 static uint64_t run_mutations(const struct plan *p, const struct corpus *c)
 {
-    uint64_t rng = p->seed, end_ns = ks_now_ns() + p->limit_ns, i;
+    uint64_t rng = p->seed, end_ns = ks_thread_cpu_ns() + p->limit_ns, i;
     struct ks_buf b;
 
     ks_buf_init(&b);
-    for (i = 0; i < p->n_iterations && (!p->limit_ns || ks_now_ns() < end_ns); i++) {
+    for (i = 0; i < p->n_iterations && (!p->limit_ns || ks_thread_cpu_ns() < end_ns); i++) {
         uint64_t n_steps = 1 + ks_rng_below(&rng, 6);
 
         ks_buf_clear(&b);
