@@ -3,7 +3,7 @@
 """bench_trace.py BIN_DIR TRACES [RUNS [BIG.json]] - `ksweep-analyze trace` beside its peers on one large
 trace: lines "key value" for figures.py.
 
-BIG.json is made by trace_big.py from the largest of TRACES: 548 MB. A trace of half that size
+BIG.json is made by trace_big.py from the largest of TRACES: 554 MB. A trace of half that size
 (BIG.json.half) shows whether the cost is linear, BIG.json.gz the cost of gzip. All three are made
 where they do not exist, and kept; without BIG.json they go to a temporary folder. Each program runs
 RUNS times (3; json.load and Holistic Trace Analysis as SLOW says), and the fastest run counts; the

@@ -278,7 +278,7 @@ bench_table() { # a million cells to CSV, beside pandas
     rm -rf "$tmp/table" "$tmp/table.csv"
 }
 
-bench_trace() { # a trace of 548 MB beside simdjson, json.load, HTA and cp; KSWEEP_TEST_DATA: real traces
+bench_trace() { # a trace of 554 MB beside simdjson, json.load, HTA and cp; KSWEEP_TEST_DATA: real traces
     local traces=${KSWEEP_TEST_DATA:-$root/../shared/data}/traces
     [ -d "$traces" ] || fail 3 "trace needs real traces in \$KSWEEP_TEST_DATA/traces"
     settle "$1" 0

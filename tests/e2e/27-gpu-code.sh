@@ -22,8 +22,14 @@ ok "kernels are compiled and counted" count measure "$KSWEEP_BIN/bench_units" "$
 like "$(cat "$few")" "^gfx942 grouped_conv_forward_bf16_2d_128x128x32_compv3" "those of gfx942"
 grep '^# .*: left out' "$few" | sed 's/^# /# not counted: /'
 is "$(grep -c '^gfx942' "$few")" 3 "all of them"
-rc_is 0 "none has grown" count compare "$kept" "$few"
-like "$(cat "$tap_tmp/out")" "^[3-9] kernels compared" "those of gfx942 at least"
+told() { grep '^# gfx942: ' "$1"; }
+if [ "$(told "$few")" = "$(told "$kept")" ]; then
+    rc_is 0 "none has grown" count compare "$kept" "$few"
+    like "$(cat "$tap_tmp/out")" "^[3-9] kernels compared" "those of gfx942 at least"
+else # what follows still sees whether growth would be found
+    echo "ok $((++tap_n)) - none has grown # SKIP kept figures are of another compiler than$(told "$few" | cut -d: -f2)"
+    kept=$few
+fi
 
 kept_but instr '$at *= 0.9'
 rc_is 1 "a loop that was shorter" count compare "$tap_tmp/kept.txt" "$few"

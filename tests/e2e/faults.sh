@@ -29,7 +29,6 @@ check() { # FAULT OUTCOME CODE
     job "$fault"
     bash "$cage" timeout 50 ksweep run "$tap_tmp/$fault.json" --out "$dir" \
         >"$tap_tmp/out" 2>"$tap_tmp/err"
-    # One start of Python for all that is asked of this run.
     h5rows "$dir/results.h5" measurements kernel_name outcome_text status_code attempt outcome_flags problem_id instance_id \
         -- attempts kernel_name role >"$tap_tmp/$fault.tables" 2>>"$tap_tmp/err" || { tap_show_output; }
     sed '/^$/,$d' "$tap_tmp/$fault.tables" >"$tap_tmp/$fault.rows"

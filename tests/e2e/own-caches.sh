@@ -4,7 +4,7 @@
 #
 #   $own_host COMMAND...  starts it as a rank on a host of its own: with a cache of its own,
 #                         $own_caches/RANK, and perhaps with another compiler ($OTHER_CC: of which rank)
-#   $own_job              60 instances; each compilation is written down in $COMPILED: "rank instance"
+#   $own_job              $n_instances (60) instances; each compilation is written down in $COMPILED: "rank instance"
 #                         ($KILLED_BY_CC: whom its first one kills)
 #   sweep RANKS           of $own_job into $tap_tmp/run: all of them measure, from caches as they are
 #   prepare               rank 1 alone has everything

@@ -119,8 +119,6 @@ static void test_samples(void **state)
     }
 }
 
-/* Events without a system fence where HIP knows them; a runtime that rejects a flag gets the next
- * weaker one, once and for all. CUDA has no such flags. */
 /* Read before the first sample and after the last, of however many batches, outside their times. */
 static void test_clock_is_read(void **state)
 {
@@ -158,6 +156,8 @@ static void test_clock_is_read(void **state)
     }
 }
 
+/* Events without a system fence where HIP knows them; a runtime that rejects a flag gets the next
+ * weaker one, once and for all. CUDA has no such flags. */
 static void test_event_flags(void **state)
 {
     static const struct {
