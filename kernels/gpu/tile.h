@@ -53,6 +53,10 @@
 /* Whether tiles are copied to LDS asynchronously. */
 #define KS_IS_ASYNC (KT_PIPE >= 4)
 
+/* Whether threads keep the addresses of the rows that they copy, and announce copies late (sum_ws.k).
+ * With wgmma, matrices without a window are faster otherwise (docs/gpu-kernels.md). */
+#define KS_IS_KEPT (KS_IS_ASYNC && !(KS_IS_DENSE && KS_IS_WGMMA))
+
 /* Threads of a block: those that multiply and, behind them, those that only copy (KT_PIPE 5); of them
  * those that load. Lanes of a wave where it matters. */
 #define KS_WORKERS                                                                                 \

@@ -29,7 +29,7 @@ static const char amd_flags[] =
 static const char amd_cu_mode[] = " -mcumode";
 static const char cuda_flags[] = "-x cu -arch=%s -cubin -O3 -w";
 static const char nvrtc_flags[] = "-arch=%s -w";
-static const char hiprtc_flags[] = "--offload-arch=%s -O3 -ffp-contract=fast -w";
+static const char hiprtc_flags[] = "--offload-arch=%s -O3 -ffp-contract=fast -fno-slp-vectorize -w";
 /* The kernels' names are looked up; nothing else may take their place. */
 static const char emulator_flags[] =
     "-O2 -march=native -std=gnu11 -ffp-contract=off -fno-math-errno -fPIC -shared "

@@ -6,8 +6,9 @@
  *     ksweep-rtc nvrtc|hiprtc --version
  *     ksweep-rtc nvrtc|hiprtc [OPTION..] [-I DIR].. -o OUT IN
  *
- * Options are passed on. Exit status: 0; 1: it does not compile, the log is printed; 2: usage;
- * KS_RTC_NONE: the library is not there, every place that was tried is printed. */
+ * Options are passed on. Exit status: 0; 1: it does not compile, the log is printed, or a file
+ * cannot be read or written; 2: usage; KS_RTC_NONE: the library is not there, every place that was
+ * tried is printed. */
 #ifndef KS_BUILD_GPU_RTC_H
 #define KS_BUILD_GPU_RTC_H
 

@@ -132,7 +132,7 @@ static void drop_after(struct ks_race *race, const struct scales *s, uint32_t ro
             if (k == i || !has(race, k, round))
                 continue;
             g = ks_race_gap(race, s, i, k, round);
-            if (g.mean - t * g.sd > 0)
+            if (g.n_visits > 0 && g.mean - t * g.sd > 0) /* 0: no round at alike clocks */
                 drop(race, i, round, k);
         }
 }

@@ -27,8 +27,8 @@
  * Clocks. A power cap or heat lowers the clock of a GPU, by more under one instance than under
  * another: that is part of their times. So two instances are not paired in a round in which their
  * clocks, each relative to its own median over visits, differ by more than KS_RACE_CLOCK, and two
- * rounds of an instance at such clocks do not count in the spread. Where a clock is not known
- * nothing is left out.
+ * rounds of an instance at such clocks do not count in the spread. Two that no round pairs do not
+ * drop each other after a visit. Where a clock is not known nothing is left out.
  *
  * Stopping on regret needs two visits that the label shares with every contender: the label is the
  * best of many noisy values, and after round 0 alone its rivals look worse than they are.

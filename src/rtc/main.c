@@ -5,6 +5,7 @@
 #include "base/file.h"
 #include "rtc/library.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -125,11 +126,13 @@ static int run(const char *vendor, int n, char **word, struct ks_err *err)
     struct task t = { .n_options = 0 };
     struct ks_buf text = { 0 };
     struct ks_rtc rtc;
+    bool has_library;
     int rc = ks_rtc_load(vendor, &rtc, &text, err);
 
     if (rc == KS_ENOENT)
         fprintf(stderr, "%s\n", ks_buf_text(&text));
     ks_buf_clear(&text);
+    has_library = rc == 0;
     if (rc == 0 && n == 1 && strcmp(word[0], "--version") == 0) {
         rc = ks_rtc_version(&rtc, &text, err);
         fputs(ks_buf_text(&text), stdout);
@@ -140,7 +143,7 @@ static int run(const char *vendor, int n, char **word, struct ks_err *err)
     for (int i = 0; i < t.n_includes; i++)
         free(t.include[i]);
     ks_buf_release(&text);
-    return rc;
+    return has_library && rc == KS_ENOENT ? KS_EIO : rc; /* a file is missing, not the library */
 }
 
 int main(int argc, char **argv)

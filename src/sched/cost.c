@@ -16,9 +16,10 @@
 #define USUAL_CONTENDERS 5
 #define PASSES           2
 #define ANCHORS          2
-#define CALLS_EXTRA      6     /* beside the samples, as the worker's own deadline has them */
 #define RECORD_BYTES     700.0 /* with the cell's row in results.h5 */
 #define SAMPLE_BYTES     11.0  /* 8 in the journal, about 3 compressed in results.h5 */
+#define CALLS_EXTRA      6     /* beside the samples, as the worker's own deadline has them */
+#define N_ROUNDS         2     /* of warm-up and samples, likewise */
 #define ALLOWANCE_S      10    /* likewise, for everything that is no call */
 
 struct ks_cost_rates ks_cost_rates(const struct ks_job *job)
@@ -130,6 +131,7 @@ double ks_cost_silence_s(const struct ks_job *job)
     if (ks_job_runs_programs(job))
         return (isolate->retries + 1) * program_s(job);
     double calls_s = (double)isolate->kernel_timeout_s * (m->min_samples + CALLS_EXTRA);
-    double cell_s = calls_s + (m->warmup_ms + KS_WARM_FLAT_MAX_MS + m->max_ms) * 1e-3 + ALLOWANCE_S;
+    double round_s = (m->warmup_ms + KS_WARM_FLAT_MAX_MS + m->max_ms) * 1e-3;
+    double cell_s = calls_s + N_ROUNDS * round_s + ALLOWANCE_S;
     return (isolate->retries + 1) * cell_s;
 }

@@ -20,6 +20,7 @@
 #define PASS_BYTE_NS 5u
 /* Exact twice, warm-up's overshoot, checks that are missing when the time is over. */
 #define CALLS_EXTRA (6u + KS_LEAST_CHECKED + KS_PLACES)
+#define N_ROUNDS    2u /* warm-up and samples: once more where the clock changed meanwhile */
 
 uint64_t ks_cell_budget_ns(const struct ks_measure *m, uint64_t bytes)
 {
@@ -28,8 +29,8 @@ uint64_t ks_cell_budget_ns(const struct ks_measure *m, uint64_t bytes)
     if (call == 0)
         return 0;
     return call * (m->min_samples + CALLS_EXTRA) +
-           1000000ull * (m->warmup_ms + KS_WARM_FLAT_MAX_MS) + 2000000ull * m->max_ms +
-           ALLOWANCE_NS + N_PASSES * PASS_BYTE_NS * bytes;
+           N_ROUNDS * 1000000ull * (m->warmup_ms + KS_WARM_FLAT_MAX_MS + m->max_ms) + ALLOWANCE_NS +
+           N_PASSES * PASS_BYTE_NS * bytes;
 }
 
 /* The kernel's own code is over; each check will poison this much workspace, too. */

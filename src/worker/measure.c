@@ -346,6 +346,8 @@ int ks_measure_samples(struct ks_run *r, const struct ks_measure *m, uint32_t ca
     rec->clock_resolution_ns = r->clock_ns;
     rec->n_samples = 0;
     rec->stop_reason = KS_STOP_NONE;
+    rec->clock_min_mhz = rec->power_max_w = KS_UNKNOWN;
+    rec->throttle_reasons = -1;
     if (r->plan != NULL)
         ks_plan_place(r->plan, horizon(&rules, r->call_ns * calls));
     if (r->meter != NULL)

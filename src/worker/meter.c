@@ -53,7 +53,7 @@ double ks_ticks_clock(const struct ks_judge_tick *from, const struct ks_judge_ti
 void ks_meter_begin(struct ks_meter *m)
 {
     m->cycles = m->ns = 0.0;
-    m->first_mhz = m->last_mhz = KS_UNKNOWN;
+    m->chunk_mhz = m->first_mhz = m->last_mhz = KS_UNKNOWN;
 }
 
 bool ks_meter_is_steady(const struct ks_meter *m, double share)
@@ -68,12 +68,12 @@ int ks_meter_read(struct ks_meter *m, struct ks_err *err)
     double scratch[KS_JUDGE_PARTS], ns = 0.0, ghz;
     int rc = m->dev->ops->download(m->dev, m->copies, m->ticks, 2u * n * sizeof(*m->copies), err);
 
-    m->last_mhz = KS_UNKNOWN;
+    m->chunk_mhz = KS_UNKNOWN;
     if (rc < 0)
         return rc;
     ghz = ks_ticks_clock(m->copies, m->copies + n, n, scratch, &ns);
     if (ghz > 0.0 && ns >= SPAN_MIN_NS) {
-        m->last_mhz = 1e3 * ghz;
+        m->chunk_mhz = m->last_mhz = 1e3 * ghz;
         if (m->first_mhz <= 0.0)
             m->first_mhz = m->last_mhz;
         m->cycles += ghz * ns;

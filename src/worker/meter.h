@@ -18,7 +18,9 @@ struct ks_meter {
     struct ks_clock_probe probe;  /* for ks_timing.clock; call and ticks are its own */
     void *ticks;                  /* owned, device memory: [2][call.n_parts] struct ks_judge_tick */
     struct ks_judge_tick *copies; /* owned: the same */
-    double first_mhz, last_mhz;   /* of chunks since ks_meter_begin(); KS_UNKNOWN: not known */
+    double chunk_mhz;             /* of the last chunk; KS_UNKNOWN: not known */
+    double first_mhz, last_mhz;   /* of chunks with a known clock since ks_meter_begin(), or
+                                     KS_UNKNOWN */
     double cycles, ns;            /* sums since ks_meter_begin() */
 };
 
@@ -34,8 +36,8 @@ int ks_meter_open(struct ks_device *dev, const struct ks_abi_entry *entry,
 void ks_meter_close(struct ks_meter *m); /* a zeroed one is fine */
 
 void ks_meter_begin(struct ks_meter *m);
-/* After a ks_timing with this meter's probe: sets last_mhz, and first_mhz if it was not known, and
- * adds to the sums, unless the samples took less than 0.2 ms. */
+/* After a ks_timing with this meter's probe: sets chunk_mhz. Samples that took less than 0.2 ms
+ * tell no clock, and change neither first_mhz nor last_mhz nor the sums. */
 int ks_meter_read(struct ks_meter *m, struct ks_err *err);
 /* Whether the clock is, to within `share`, what it was at ks_meter_begin(). */
 bool ks_meter_is_steady(const struct ks_meter *m, double share);

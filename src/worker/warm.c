@@ -88,7 +88,7 @@ static bool is_brief(const struct ks_run *r)
 static void flat_add(struct flat *f, struct ks_run *r, const struct ks_chunk *c, uint32_t n_good,
                      double now_ns)
 {
-    const double mhz = r->meter != NULL ? r->meter->last_mhz : KS_UNKNOWN;
+    const double mhz = r->meter != NULL ? r->meter->chunk_mhz : KS_UNKNOWN;
     double scratch[KS_CHUNK_MAX];
     struct ks_stats stats;
     uint32_t n;

@@ -33,6 +33,8 @@ like "$(cat err)" 'NVRTC: in.c: FAKE_ERROR_COMPILATION \(6\)' 'and the error'
 ok 'and no code' test ! -e bad.img
 rc_is 2 'another vendor' ksweep-rtc apple --version
 rc_is 2 'no source' ksweep-rtc nvrtc -o out.img
+rc_is 1 'a source that does not exist' ksweep-rtc nvrtc -o out.img none.c
+like "$(cat err)" 'none.c' 'is named, and the library is not said to be missing'
 KSWEEP_NVRTC_LIBRARY=$tap_tmp/none.so rc_is 3 'no library' ksweep-rtc nvrtc --version
 like "$(cat err)" 'none.so: cannot open' 'says where it looked'
 KSWEEP_NVRTC_LIBRARY=$tap_tmp/hiprtc.so rc_is 3 'another library' ksweep-rtc nvrtc --version

@@ -493,6 +493,12 @@ static void test_telemetry_is_recorded(void **state)
     assert_true(b.rec->clock_min_mhz == 1300);
     assert_true(b.rec->before.power_w == KS_UNKNOWN && b.rec->power_max_w == KS_UNKNOWN);
     assert_int_equal(b.rec->throttle_reasons, -1);
+    /* Of samples that are taken again nothing is left. */
+    b.rec->clock_min_mhz = b.rec->power_max_w = 1;
+    b.rec->throttle_reasons = 1;
+    assert_int_equal(ks_measure_samples(&b.run, &usual, 1, &b.round, b.rec, &err), 0);
+    assert_true(b.rec->clock_min_mhz == 1300 && b.rec->power_max_w == KS_UNKNOWN);
+    assert_int_equal(b.rec->throttle_reasons, -1);
     close_bench(&b);
 }
 

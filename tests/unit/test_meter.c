@@ -6,6 +6,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -82,6 +83,52 @@ static void test_steady(void **state)
     }
 }
 
+/* Device memory with one unit, whose counters went on by what was prescribed. */
+struct fake {
+    struct ks_device base;
+    uint64_t cycles, ns;
+};
+
+static int fake_download(struct ks_device *dev, void *dst, const void *src, size_t bytes,
+                         struct ks_err *err)
+{
+    const struct fake *f = (const struct fake *)dev;
+    const struct ks_judge_tick ticks[2] = { { 0, 1, 1 }, { 0, 1 + f->cycles, 1 + f->ns } };
+
+    (void)src;
+    (void)err;
+    assert_int_equal(bytes, sizeof(ticks));
+    memcpy(dst, ticks, sizeof(ticks));
+    return 0;
+}
+
+/* A chunk too short to tell a clock, such as the last check of a round, hides no change before. */
+static void test_short_chunks(void **state)
+{
+    static const struct ks_device_ops ops = { .download = fake_download };
+    static const struct {
+        uint64_t cycles, ns;
+        double mhz;
+        bool is_steady;
+    } t[] = { { 10000, 10000, KS_UNKNOWN, true },  { 2000000, 1000000, 2000, true },
+              { 30000, 20000, KS_UNKNOWN, true },  { 6000000, 4000000, 1500, false },
+              { 40000, 20000, KS_UNKNOWN, false }, { 1990000, 1000000, 1990, true } };
+    struct ks_judge_tick copies[2];
+    struct fake f = { .base.ops = &ops };
+    struct ks_meter m = { .dev = &f.base, .call.n_parts = 1, .copies = copies };
+
+    (void)state;
+    ks_meter_begin(&m);
+    for (size_t i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
+        f.cycles = t[i].cycles;
+        f.ns = t[i].ns;
+        assert_int_equal(ks_meter_read(&m, NULL), 0);
+        assert_true(fabs(m.chunk_mhz - t[i].mhz) < MAX_OFF * 1e3);
+        assert_int_equal(ks_meter_is_steady(&m, 0.01), t[i].is_steady);
+    }
+    assert_true(fabs(ks_meter_mhz(&m) - 9990e6 / 6e6) < 1e-6);
+}
+
 /* Without a reading nothing is known. */
 static void test_none(void **state)
 {
@@ -96,6 +143,7 @@ static void test_none(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(test_ticks), cmocka_unit_test(test_steady),
+                                        cmocka_unit_test(test_short_chunks),
                                         cmocka_unit_test(test_none) };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

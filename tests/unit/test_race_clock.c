@@ -62,9 +62,30 @@ static void clocks_that_differ_are_not_paired(void **state)
     }
 }
 
+/* Where no round can be paired, visits drop nobody: round 0 was on two devices, and says nothing.
+ */
+static void nothing_paired_drops_nobody(void **state)
+{
+    static const double ns[] = { 1000, 1300 };
+    static const double mhz[2][2] = { { 1400, 1755 }, { 1400, 1404 } };
+    struct ks_race_config c = race_kit_config();
+    struct ks_race *race = race_kit_create(&c);
+    struct ks_race_seen s = race_kit_seen(2, 0, 1, ns[1]);
+
+    (void)state;
+    s.device_id = 2;
+    race_kit_add(race, race_kit_seen(1, 0, 0, ns[0]));
+    race_kit_add(race, s);
+    for (uint32_t r = 1; r <= 2; r++)
+        add_visit_at(race, r, ns, mhz[r - 1]);
+    assert_int_equal(race_kit_judge(race).n_contenders, 2);
+    ks_race_destroy(race);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(clocks_that_differ_are_not_paired) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(clocks_that_differ_are_not_paired),
+                                        cmocka_unit_test(nothing_paired_drops_nobody) };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
