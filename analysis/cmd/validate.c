@@ -96,7 +96,8 @@ struct job {
     const char *const *files; /* [n_files] */
     size_t n_files;
     struct ks_dataset data, sweep, again; /* again: of --retime */
-    struct ks_retimed retimed, baseline;  /* baseline: the best one; n_timed 0: without new times */
+    struct ks_retimed retimed;
+    struct ks_retimed_pair pair; /* of --retime: beside the best baseline */
     struct ks_problem_set only;
     struct ks_buf left_out; /* canonical texts of problems that training has seen, a line each */
     struct ks_scorecard card, other_card;
@@ -229,8 +230,7 @@ static int put_text(const struct job *j, const struct gate *g, struct ks_buf *to
         ks_quality_text(&j->card, to);
         ks_networks_text(j->networks, j->config->network.n, to);
         if (j->config->retime.n)
-            ks_retimed_text(&j->retimed, ks_chooser_name(j->card.i_best_baseline), &j->baseline,
-                            to);
+            ks_retimed_text(&j->retimed, ks_chooser_name(j->card.i_best_baseline), &j->pair, to);
         ks_worst_text(worst, (size_t)n, j->file, to);
         if (j->config->against)
             put_gate(j, g, to);
@@ -251,7 +251,8 @@ static int put_json(const struct job *j, const struct gate *g, struct ks_buf *to
     ks_networks_json(j->networks, j->config->network.n, "networks", &w);
     if (j->config->retime.n) {
         ks_retimed_json(&j->retimed, "retimed", &w);
-        ks_retimed_json(&j->baseline, "retimed_baseline", &w);
+        ks_retimed_json(&j->pair.model, "retimed_beside_baseline", &w);
+        ks_retimed_json(&j->pair.baseline, "retimed_baseline", &w);
     }
     if (j->config->against) {
         ks_jw_open(&w, "against", '{');
@@ -378,16 +379,22 @@ static int weigh_networks(struct job *j, const struct ks_scorecard_input *in, st
     return rc;
 }
 
-/* Results of a job that measured the model's picks only say nothing of the baseline's. */
+/* Results of a job that measured the model's picks only say little of the baseline's: the two are
+ * compared on the problems for which both have new times. */
 static int retime(struct job *j, const struct ks_scorecard_input *in, struct ks_err *err)
 {
-    int rc = ks_retime(in->cells, in->is_wanted, in->picks[KS_BY_MODEL], &j->again.cells,
-                       N_BOOTSTRAP, in->seed, &j->retimed, err);
+    const struct ks_pick *model = in->picks[KS_BY_MODEL];
+    const struct ks_pick *baseline = in->picks[j->card.i_best_baseline];
+    int rc = ks_retime(in->cells, in->is_wanted, model, NULL, &j->again.cells, N_BOOTSTRAP,
+                       in->seed, &j->retimed, err);
 
     if (rc < 0)
         return rc;
-    rc = ks_retime(in->cells, in->is_wanted, in->picks[j->card.i_best_baseline], &j->again.cells,
-                   N_BOOTSTRAP, in->seed, &j->baseline, err);
+    rc = ks_retime(in->cells, in->is_wanted, model, baseline, &j->again.cells, N_BOOTSTRAP,
+                   in->seed, &j->pair.model, err);
+    if (rc == 0)
+        rc = ks_retime(in->cells, in->is_wanted, baseline, model, &j->again.cells, N_BOOTSTRAP,
+                       in->seed, &j->pair.baseline, err);
     return rc == KS_EINVAL ? 0 : rc;
 }
 

@@ -87,7 +87,12 @@ struct ks_retimed {
     size_t n_timed;   /* whose pick and oracle were timed again */
     size_t n_missing; /* left out: not both were */
     struct ks_line first, again; /* of n_same + n_timed problems, by the first and the new times */
-    double oracle_ratio, pick_ratio; /* new time over first time, geometric means over n_timed */
+    double oracle_ratio, pick_ratio; /* new time over first time, geometric means over n_timed; NaN
+                                        where that is 0 */
+};
+/* Both on the problems for which both have new times; n_same + n_timed 0: there is none. */
+struct ks_retimed_pair {
+    struct ks_retimed model, baseline;
 };
 
 /* What the picks cost a network: a list of problems with their use counts. Times in ns over the

@@ -27,12 +27,25 @@ struct sums {
     double log_oracle, log_pick; /* sums of ln(new time / first time) */
 };
 
+static bool is_known(const struct ks_cells *c, const struct ks_pick *pick,
+                     const struct ks_cells *again)
+{
+    return !ks_retime_differs(c, pick) ||
+           (new_time(c, c->problems[pick->problem].best, again) > 0 &&
+            new_time(c, pick->cell, again) > 0);
+}
+
 static void add_problem(const struct ks_cells *c, const struct ks_pick *pick,
-                        const struct ks_cells *again, struct sums *s, struct ks_retimed *out)
+                        const struct ks_pick *beside, const struct ks_cells *again, struct sums *s,
+                        struct ks_retimed *out)
 {
     const size_t best = c->problems[pick->problem].best;
     double oracle_ns, pick_ns;
 
+    if (!is_known(c, pick, again) || (beside && !is_known(c, beside, again))) {
+        out->n_missing++;
+        return;
+    }
     if (!ks_retime_differs(c, pick)) {
         out->n_same++;
         s->first[s->n] = s->again[s->n] = 1;
@@ -41,10 +54,6 @@ static void add_problem(const struct ks_cells *c, const struct ks_pick *pick,
     }
     oracle_ns = new_time(c, best, again);
     pick_ns = new_time(c, pick->cell, again);
-    if (!(oracle_ns > 0) || !(pick_ns > 0)) {
-        out->n_missing++;
-        return;
-    }
     out->n_timed++;
     s->log_oracle += log(oracle_ns / c->cells[best].time_ns);
     s->log_pick += log(pick_ns / c->cells[pick->cell].time_ns);
@@ -54,8 +63,8 @@ static void add_problem(const struct ks_cells *c, const struct ks_pick *pick,
 }
 
 int ks_retime(const struct ks_cells *c, const bool *is_wanted, const struct ks_pick *picks,
-              const struct ks_cells *again, uint32_t n_bootstrap, uint64_t seed,
-              struct ks_retimed *out, struct ks_err *err)
+              const struct ks_pick *beside, const struct ks_cells *again, uint32_t n_bootstrap,
+              uint64_t seed, struct ks_retimed *out, struct ks_err *err)
 {
     struct sums s = { .first = malloc((c->n_problems + 1) * sizeof(*s.first)),
                       .again = malloc((c->n_problems + 1) * sizeof(*s.again)) };
@@ -66,8 +75,8 @@ int ks_retime(const struct ks_cells *c, const bool *is_wanted, const struct ks_p
 
     for (size_t i = 0; rc == 0 && i < c->n_problems; i++)
         if (is_wanted[i])
-            add_problem(c, &picks[i], again, &s, &r);
-    if (rc == 0 && r.n_timed == 0)
+            add_problem(c, &picks[i], beside ? &beside[i] : NULL, again, &s, &r);
+    if (rc == 0 && r.n_timed == 0 && (!beside || r.n_same == 0))
         rc = ks_fail(err, KS_EINVAL,
                      "no problem has new times of both its pick and its oracle; --write-retime "
                      "writes the job that measures them");
@@ -76,8 +85,8 @@ int ks_retime(const struct ks_cells *c, const bool *is_wanted, const struct ks_p
     if (rc == 0)
         rc = ks_line(s.again, s.n, n_bootstrap, seed, &r.again, err);
     if (rc == 0) {
-        r.oracle_ratio = exp(s.log_oracle / (double)r.n_timed);
-        r.pick_ratio = exp(s.log_pick / (double)r.n_timed);
+        r.oracle_ratio = r.n_timed ? exp(s.log_oracle / (double)r.n_timed) : NAN;
+        r.pick_ratio = r.n_timed ? exp(s.log_pick / (double)r.n_timed) : NAN;
         *out = r;
     }
     free(s.first);

@@ -169,7 +169,7 @@ static size_t count(const bool *is_in, size_t n)
     return sum;
 }
 
-/* Trees up to the round at which the stop lose least. */
+/* Trees up to the round at which the problems kept for stopping lose least. */
 static int grow_until_worse(const struct run *r, const struct split *s,
                             const struct ks_featurizer *features, struct ks_fit *f,
                             struct ks_err *err)

@@ -11,9 +11,9 @@
 void ks_quality_text(const struct ks_scorecard *s, struct ks_buf *to);
 /* @file [in] the results that they are from, for the command to look at them */
 void ks_worst_text(const struct ks_worst *worst, size_t n, const char *file, struct ks_buf *to);
-/* name: of the best baseline; its n_timed 0: it has no new times. */
+/* name: of the best baseline. */
 void ks_retimed_text(const struct ks_retimed *r, const char *name,
-                     const struct ks_retimed *baseline, struct ks_buf *to);
+                     const struct ks_retimed_pair *pair, struct ks_buf *to);
 void ks_retimed_json(const struct ks_retimed *r, const char *key, struct ks_jw *w);
 /* networks: [n]. */
 void ks_networks_text(const struct ks_network *networks, size_t n, struct ks_buf *to);

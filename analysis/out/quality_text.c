@@ -128,8 +128,30 @@ static void put_retimed(struct ks_buf *to, const char *who, const struct ks_line
                   who, l->mean, l->mean_lo, l->mean_hi, l->p10, l->p10_lo, l->p10_hi, l->min);
 }
 
+/* The model beside the best baseline. Where new times are missing, the problems that are left are
+ * no fair choice: those on which the baseline picks the oracle need no new time. So there is no
+ * verdict then. */
+static void put_pair(struct ks_buf *to, const char *name, const struct ks_retimed_pair *p,
+                     size_t n_missing)
+{
+    const double model = p->model.again.mean, baseline = p->baseline.again.mean;
+
+    if (p->baseline.n_timed + p->baseline.n_same == 0) {
+        ks_buf_printf(to, "%s: without new times\n", name);
+        return;
+    }
+    if (p->model.n_missing > n_missing) {
+        ks_buf_printf(to, "on the %zu problems with new times for both picks:\n",
+                      p->model.n_timed + p->model.n_same);
+        put_retimed(to, "model", &p->model.again);
+    }
+    put_retimed(to, name, &p->baseline.again);
+    if (p->model.n_missing == n_missing && !(model > baseline))
+        ks_buf_printf(to, "By the new times the model does not beat '%s'.\n", name);
+}
+
 void ks_retimed_text(const struct ks_retimed *r, const char *name,
-                     const struct ks_retimed *baseline, struct ks_buf *to)
+                     const struct ks_retimed_pair *pair, struct ks_buf *to)
 {
     const struct ks_line *a = &r->first;
 
@@ -140,12 +162,7 @@ void ks_retimed_text(const struct ks_retimed *r, const char *name,
     ks_buf_printf(to, "model, by the times that chose the oracle: mean %.4f, P10 %.4f, min %.4f\n",
                   a->mean, a->p10, a->min);
     put_retimed(to, "model", &r->again);
-    if (baseline->n_timed)
-        put_retimed(to, name, &baseline->again);
-    else
-        ks_buf_printf(to, "%s: without new times\n", name);
-    if (baseline->n_timed && !(r->again.mean > baseline->again.mean))
-        ks_buf_printf(to, "By the new times the model does not beat '%s'.\n", name);
+    put_pair(to, name, pair, r->n_missing);
     ks_buf_printf(to, "new time over first time: oracle %.4f, picks %.4f (geometric means)\n",
                   r->oracle_ratio, r->pick_ratio);
 }

@@ -7,13 +7,13 @@
 #include "json/json.h"
 
 /* What keeps the page below 10 MiB whatever its names are; bytes of the finished page, in which
- * each
- * '<', '>' and '&' takes 6. */
+ * each '<', '>' and '&' takes 6. */
 #define KS_PAGE_INSTANCE_BYTES ((size_t)2 << 20)
 #define KS_PAGE_PROBLEM_BYTES  ((size_t)3 << 20)
 #define KS_PAGE_FAILURE_BYTES  ((size_t)3 << 18)
 #define KS_PAGE_GROUP_BYTES    ((size_t)1 << 19)
 #define KS_PAGE_RUN_BYTES      ((size_t)1 << 18) /* runs with their jobs; as much for devices, facts */
+#define KS_PAGE_CLASS_BYTES    ((size_t)1 << 18)
 #define KS_PAGE_HEAT_CHARS     ((size_t)3 << 19)
 enum { KS_PAGE_PROBLEMS = 10000, KS_PAGE_INSTANCES = 20000, KS_PAGE_BLOCKS = 3000 };
 

@@ -251,6 +251,7 @@ static int put_coverage(const struct ks_page *p, struct ks_buf *to, struct ks_er
 {
     struct covered *all = calloc(p->n_problems + 1, sizeof(*all));
     struct ks_words classes = { 0 };
+    struct ks_page_room room;
     struct ks_jw w;
     int rc = all ? 0 : ks_fail(err, KS_ENOMEM, "out of memory for coverage");
 
@@ -264,9 +265,10 @@ static int put_coverage(const struct ks_page *p, struct ks_buf *to, struct ks_er
             cover(p, i, &all[k]);
     }
     ks_page_key(to, "coverage");
+    room = (struct ks_page_room){ to->len, KS_PAGE_CLASS_BYTES };
     ks_jw_init(&w, to, false);
     ks_jw_open(&w, NULL, '[');
-    for (uint32_t i = 0; rc == 0 && i < classes.n; i++) {
+    for (uint32_t i = 0; rc == 0 && i < classes.n && ks_page_has_room(&room, to); i++) {
         ks_jw_open(&w, NULL, '[');
         ks_jw_str(&w, NULL, classes.text[i]);
         for (size_t k = 0; k < 7; k++)

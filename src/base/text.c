@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/text.h"
 
+#include <ctype.h>
 #include <string.h>
 
 #define LONGEST_ESCAPE 16u /* four bytes as \xNN */
@@ -253,17 +254,26 @@ const char *ks_csv_split(char *line, bool is_trimmed, const char **fields, size_
     return NULL;
 }
 
-static void put_markdown_byte(struct ks_buf *to, char c)
+/* An underscore is a letter of a name, but in front of one it would begin emphasis. */
+static void put_markdown_byte(struct ks_buf *to, char c, bool *is_in_word_io)
 {
+    const bool is_special = strchr("\\|`*[]~", c) || (c == '_' && !*is_in_word_io);
+
     if (c == '<')
         ks_buf_put(to, "&lt;", 4);
+    else if (c == '&')
+        ks_buf_put(to, "&amp;", 5);
     else
-        ks_buf_printf(to, "%s%c", strchr("\\|`*[]", c) ? "\\" : "", c);
+        ks_buf_printf(to, "%s%c", is_special ? "\\" : "", c);
+    if (c != '_')
+        *is_in_word_io = isalnum((unsigned char)c) || (unsigned char)c >= 0x80;
 }
 
 /* Character by character: the backslashes of escaped control characters are escaped, too. */
 void ks_markdown_put(struct ks_buf *to, const char *text)
 {
+    bool is_in_word = false;
+
     while (*text) {
         const size_t next = ks_utf8_next((const unsigned char *)text, strnlen(text, 4));
         const size_t n = next ? next : 1;
@@ -271,7 +281,7 @@ void ks_markdown_put(struct ks_buf *to, const char *text)
 
         ks_text_escape(escaped, sizeof(escaped), text, n, KS_LINES_NONE);
         for (const char *p = escaped; *p; p++)
-            put_markdown_byte(to, *p);
+            put_markdown_byte(to, *p, &is_in_word);
         text += n;
     }
 }

@@ -59,7 +59,7 @@ const char *ks_csv_split(char *line, bool is_trimmed, const char **fields, size_
                          size_t *n_out);
 
 /* A cell of a Markdown table: escaped to one line, with a backslash before each character that
- * means something to Markdown; '<' stands as "&lt;". */
+ * means something to Markdown; '<' and '&' stand as "&lt;" and "&amp;". */
 void ks_markdown_put(struct ks_buf *to, const char *text);
 
 /* One word of a shell's command line, quoted unless it needs no quotes. 'a b' is for every shell;

@@ -535,7 +535,7 @@ static void new_times_judge_the_choice_of_the_first(void **state)
     static const uint32_t chosen[] = { 1, 2, 2, 1 };
     const bool is_wanted[] = { true, true, true, true }, one[] = { false, false, true, true };
     struct ks_cells c, new;
-    struct ks_pick picks[4];
+    struct ks_pick picks[4], beside[4];
     struct ks_retimed r;
     struct ks_err err = { 0 };
 
@@ -548,14 +548,25 @@ static void new_times_judge_the_choice_of_the_first(void **state)
         scores[chosen[i]] = 0;
         ks_pick(&c, i, scores, &picks[i]);
     }
-    assert_int_equal(ks_retime(&c, is_wanted, picks, &new, 0, 1, &r, &err), 0);
+    assert_int_equal(ks_retime(&c, is_wanted, picks, NULL, &new, 0, 1, &r, &err), 0);
     assert_true(r.n_timed == 2 && r.n_same == 1 && r.n_missing == 1);
     near(r.first.mean, (0.5 + 0.5 + 1) / 3);
     near(r.again.mean, (12.0 / 15 + 20.0 / 16 + 1) / 3);
     near(r.oracle_ratio, sqrt(12.0 / 10 * 20 / 10));
     near(r.pick_ratio, sqrt(15.0 / 20 * 16 / 20));
-    assert_int_equal(ks_retime(&c, one, picks, &new, 0, 1, &r, &err), KS_EINVAL);
+    assert_int_equal(ks_retime(&c, one, picks, NULL, &new, 0, 1, &r, &err), KS_EINVAL);
     assert_non_null(strstr(err.text, "--write-retime"));
+    /* beside picks of which the second has no new time */
+    ks_pick(&c, 0, (double[]){ 1, 1, 0, 1 }, &beside[0]);
+    ks_pick(&c, 1, (double[]){ 0, 1, 1, 1 }, &beside[1]);
+    beside[2] = picks[2];
+    beside[3] = picks[3];
+    new.cells[ks_cells_at(&new, 1, 0)].time_ns = 0;
+    assert_int_equal(ks_retime(&c, is_wanted, picks, beside, &new, 0, 1, &r, &err), 0);
+    assert_true(r.n_timed == 1 && r.n_same == 1 && r.n_missing == 2);
+    near(r.again.mean, (12.0 / 15 + 1) / 2);
+    assert_int_equal(ks_retime(&c, one, picks, beside, &new, 0, 1, &r, &err), 0);
+    assert_true(r.n_timed == 0 && r.n_same == 1 && isnan(r.pick_ratio));
     ks_cells_release(&c);
     ks_cells_release(&new);
 }

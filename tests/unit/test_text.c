@@ -106,6 +106,8 @@ static void a_markdown_cell_is_one_line(void **state)
         { "a|b\\c", "a\\|b\\\\c" },
         { "<b>`*[x]", "&lt;b>\\`\\*\\[x\\]" },
         { "a\nb\x1b\xff", "a\\\\nb\\\\x1b\\\\xff" },
+        { "a&lt;b", "a&amp;lt;b" },
+        { "__half2 f__x_ (_y_) ~~z", "\\_\\_half2 f__x_ (\\_y_) \\~\\~z" },
         { "", "" },
     };
 
