@@ -18,9 +18,10 @@
 #define ANCHORS          2
 #define RECORD_BYTES     700.0 /* with the cell's row in results.h5 */
 #define SAMPLE_BYTES     11.0  /* 8 in the journal, about 3 compressed in results.h5 */
-#define CALLS_EXTRA      6     /* beside the samples, as the worker's own deadline has them */
-#define N_ROUNDS         2     /* of warm-up and samples, likewise */
-#define ALLOWANCE_S      10    /* likewise, for everything that is no call */
+#define CALLS_EXTRA                                                                                \
+    18 /* beside the samples, as the worker's own deadline has them (worker/cell.c) */
+#define N_ROUNDS    2  /* of warm-up and samples, likewise */
+#define ALLOWANCE_S 10 /* likewise, for everything that is no call */
 
 struct ks_cost_rates ks_cost_rates(const struct ks_job *job)
 {
