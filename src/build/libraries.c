@@ -10,10 +10,9 @@
 
 /* glibc: "libck.so.1 => not found", "version `GLIBC_2.38' not found (required by ..)", "error while
  * loading shared libraries: .."; musl: "Error loading shared library ..". The tail of an output is
- * kept, so only these lines are printed. */
-static const char script[] =
-    "\"$1\" --list \"$2\" 2>&1 | grep -m 1 -e 'not found' -e 'error while loading' "
-    "-e 'Error loading'";
+ * kept, so only these lines are printed. A program runs without a weak version. */
+static const char script[] = "\"$1\" --list \"$2\" 2>&1 | grep -v 'weak version' | "
+                             "grep -m 1 -e 'not found' -e 'error while loading' -e 'Error loading'";
 
 /* Splits NAME=VALUE lines, as ks_job_program.environment has them; text is changed. */
 static size_t split_lines(char *text, const char **env_out, size_t cap)
@@ -38,7 +37,11 @@ static int list(const struct ks_job_program *p, const struct ks_program_format *
     const char *env[KS_SPAWN_ARGS];
     struct ks_argv a = { .n = 0 };
     char *text = strdup(p->environment);
-    const char *const words[] = { "/bin/sh", "-c", script, "sh", f->loader, f->object };
+    /* $ORIGIN is where the program is, not where a link to it is; the loader cannot tell here. */
+    char *real = realpath(f->object, NULL);
+    const char *const words[] = {
+        "/bin/sh", "-c", script, "sh", f->loader, real ? real : f->object
+    };
     int rc = text ? 0 : ks_fail(err, KS_ENOMEM, "out of memory");
 
     for (size_t i = 0; rc == 0 && i < sizeof words / sizeof words[0]; i++)
@@ -48,6 +51,7 @@ static int list(const struct ks_job_program *p, const struct ks_program_format *
         rc = ks_command_run_in(&a, env, NULL, w, end, err);
     }
     free(text);
+    free(real);
     return rc;
 }
 

@@ -61,7 +61,8 @@ static int check_machine(const Elf64_Ehdr *e, struct ks_err *err)
 
     if (e->e_type != ET_EXEC && e->e_type != ET_DYN)
         return ks_fail(err, KS_EINVAL, "it is an ELF file, but no program (type %u)", e->e_type);
-    if (own == EM_NONE || e->e_machine == own || (own == EM_X86_64 && e->e_machine == EM_386))
+    if (own == EM_NONE || e->e_machine == own || (own == EM_X86_64 && e->e_machine == EM_386) ||
+        (own == EM_AARCH64 && e->e_machine == EM_ARM))
         return 0;
     return ks_fail(err, KS_EINVAL, "wrong format: it is made for %s, this host is %s",
                    machine_name(e->e_machine, theirs, sizeof theirs),

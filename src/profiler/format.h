@@ -7,7 +7,8 @@
 
 struct ks_program_format {
     char object[1024]; /* the ELF program: the file itself, or the interpreter of a script */
-    char loader[256]; /* its dynamic loader; "": it has none (static), or the file cannot be read */
+    char
+        loader[4096]; /* its dynamic loader; "": it has none (static), or the file cannot be read */
 };
 
 /* ks_program_format() - reads the head of a program, and of the interpreters that "#!" lines name.

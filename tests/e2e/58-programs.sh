@@ -295,6 +295,12 @@ mv lib/libck.so.2 lib/libck.so.1
 sed -i "s|\"MARK\"|\"LD_LIBRARY_PATH\": \"$tap_tmp/lib\", \"MARK\"|" bad.json
 ok 'found by the environment of the job' ksweep plan bad.json
 unlike "$(cat err)" 'shared library' 'without a warning'
+echo 'int f(void); int main(void) { return f(); }' |
+    cc -o origin -Wl,-rpath,'$ORIGIN/lib' -x c - -x none lib/libck.so.1
+mkdir links && ln -s ../origin links/origin
+problem_list=place.csv job bad "$tap_tmp/links/origin" '"good", "1"'
+ok 'a link to a program with libraries beside it' ksweep plan bad.json
+unlike "$(cat err)" 'shared library' 'has them'
 job bad "$tap_tmp/plain" '"good", "1"'
 sed -i 's/"lines"/"liness"/' bad.json
 rc_is 2 'an unknown program' ksweep run bad.json --out bad
