@@ -72,6 +72,6 @@ KSWEEP_HIP_LIBRARY=$tap_tmp/none.so run 77 'no GPU' none conformance
 like "$(cat err)" 'none.so' 'it says where it looked'
 run 2 'no such part' none everything
 KSWEEP_CUDNN=$tap_tmp run 1 'without cuDNN' peer peer
-like "$(cat peer/peer.txt)" " no peer: no libcudnn.so in $tap_tmp" 'no peer is no pass'
+like "$(cat peer/peer.txt)" " no peer: no libcudnn.so.9 in $tap_tmp" 'no peer is no pass'
 like "$(cat peer/peer.txt)" '^ragged 3x3 .*TFLOP/s' 'our own best are told'
 done_testing

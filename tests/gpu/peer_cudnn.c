@@ -2,8 +2,8 @@
 /* cuDNN's graph interface through dlopen, with prototypes of our own. Numbers are those of
  * cudnn_graph.h, which versions 8 and 9 share. */
 #include "tests/gpu/cudnn.h"
+#include "tests/gpu/peer_library.h"
 
-#include <dlfcn.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -89,51 +89,22 @@ struct cudnn {
     } f;
 };
 
-static int take_symbol(void *library, const char *symbol, void *slot, struct ks_err *err)
-{
-    void *at = dlsym(library, symbol);
-
-    if (at == NULL)
-        return ks_fail(err, KS_ENOENT, "%s is not in the library", symbol);
-    memcpy(slot, &at, sizeof(at));
-    return 0;
-}
-
 static int take_symbols(struct cudnn *c, void *library, struct ks_err *err)
 {
     int rc = 0;
 
 #define X(slot, symbol, prototype)                                                                 \
-    rc = rc == 0 ? take_symbol(library, symbol, &c->f.slot, err) : rc;
+    rc = rc == 0 ? peer_symbol(library, symbol, &c->f.slot, err) : rc;
     CALLS(X)
 #undef X
     return rc;
 }
 
-/* KSWEEP_CUDNN names the library or its folder; else the loader's own places. */
-static void *open_library(struct ks_err *err)
-{
-    static const char *const names[] = { "libcudnn.so.9", "libcudnn.so.8", "libcudnn.so" };
-    const char *named = getenv("KSWEEP_CUDNN");
-    void *lib = named != NULL ? dlopen(named, RTLD_NOW | RTLD_LOCAL) : NULL;
-
-    for (size_t i = 0; lib == NULL && i < sizeof(names) / sizeof(names[0]); i++) {
-        char path[1200];
-
-        snprintf(path, sizeof(path), "%s%s%s", named != NULL ? named : "", named != NULL ? "/" : "",
-                 names[i]);
-        lib = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    }
-    if (lib == NULL)
-        ks_fail(err, KS_ENOENT, "no libcudnn.so in %.400s",
-                named != NULL ? named : "the loader's path");
-    return lib;
-}
-
 int cudnn_open(struct cudnn **out, struct ks_err *err)
 {
+    static const char *const names[] = { "libcudnn.so.9", "libcudnn.so.8", "libcudnn.so", NULL };
     struct cudnn *c = calloc(1, sizeof(*c));
-    void *library = c != NULL ? open_library(err) : NULL;
+    void *library = c != NULL ? peer_library("KSWEEP_CUDNN", names, err) : NULL;
     int rc;
 
     if (c == NULL)

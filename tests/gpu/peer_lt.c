@@ -2,8 +2,8 @@
 /* cuBLASLt and hipBLASLt through dlopen, with prototypes of our own: the two have the same calls,
  * and other numbers (cublasLt.h of CUDA 13, hipblaslt.h of ROCm 6). */
 #include "tests/gpu/peer_lt.h"
+#include "tests/gpu/peer_library.h"
 
-#include <dlfcn.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,8 +13,8 @@
 #define TYPE_FP32      0
 
 struct vendor {
-    const char *name, *prefix, *variable, *sonames[4];
-    int compute; /* in fp32 */
+    const char *name, *prefix, *variable, *sonames[5]; /* ends with NULL */
+    int compute;                                       /* in fp32 */
     int op_n, op_t;
     int attr_a, attr_b;    /* whether an operand is transposed */
     size_t algorithm_size; /* of the first member of a result */
@@ -82,14 +82,9 @@ static int take_symbol(void *library, const struct vendor *v, const char *rest, 
                        struct ks_err *err)
 {
     char symbol[80];
-    void *at;
 
     snprintf(symbol, sizeof(symbol), "%s%s", v->prefix, rest);
-    at = dlsym(library, symbol);
-    if (at == NULL)
-        return ks_fail(err, KS_ENOENT, "%s is not in the library", symbol);
-    memcpy(slot, &at, sizeof(at));
-    return 0;
+    return peer_symbol(library, symbol, slot, err);
 }
 
 static int take_symbols(struct lt *lt, void *library, struct ks_err *err)
@@ -103,24 +98,6 @@ static int take_symbols(struct lt *lt, void *library, struct ks_err *err)
     return rc;
 }
 
-static void *open_library(const struct vendor *v, struct ks_err *err)
-{
-    const char *named = getenv(v->variable);
-    void *lib = named != NULL ? dlopen(named, RTLD_NOW | RTLD_LOCAL) : NULL;
-
-    for (size_t i = 0; lib == NULL && i < 4 && v->sonames[i] != NULL; i++) {
-        char path[1200];
-
-        snprintf(path, sizeof(path), "%s%s%s", named != NULL ? named : "", named != NULL ? "/" : "",
-                 v->sonames[i]);
-        lib = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    }
-    if (lib == NULL)
-        ks_fail(err, KS_ENOENT, "no %s in %.400s (%s names it)", v->sonames[0],
-                named != NULL ? named : "the loader's path", v->variable);
-    return lib;
-}
-
 int lt_open(const char *vendor, struct lt **out, struct ks_err *err)
 {
     struct lt *lt = calloc(1, sizeof(*lt));
@@ -132,7 +109,8 @@ int lt_open(const char *vendor, struct lt **out, struct ks_err *err)
     for (size_t i = 0; i < N_VENDORS; i++)
         if (strcmp(vendors[i].name, vendor) == 0)
             lt->vendor = &vendors[i];
-    library = lt->vendor != NULL ? open_library(lt->vendor, err) : NULL;
+    library =
+        lt->vendor != NULL ? peer_library(lt->vendor->variable, lt->vendor->sonames, err) : NULL;
     if (lt->vendor == NULL)
         rc = ks_fail(err, KS_EINVAL, "no library of matrix products is called '%s'", vendor);
     else

@@ -2,8 +2,8 @@
 /* MIOpen's immediate mode through dlopen, with prototypes of our own. Numbers are those of
  * miopen/miopen.h, which ROCm 5 to 7 share. */
 #include "tests/gpu/miopen.h"
+#include "tests/gpu/peer_library.h"
 
-#include <dlfcn.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -52,46 +52,22 @@ struct miopen {
     } f;
 };
 
-static int take_symbol(void *library, const char *symbol, void *slot, struct ks_err *err)
-{
-    void *at = dlsym(library, symbol);
-
-    if (at == NULL)
-        return ks_fail(err, KS_ENOENT, "%s is not in the library", symbol);
-    memcpy(slot, &at, sizeof(at));
-    return 0;
-}
-
 static int take_symbols(struct miopen *m, void *library, struct ks_err *err)
 {
     int rc = 0;
 
 #define X(slot, symbol, prototype)                                                                 \
-    rc = rc == 0 ? take_symbol(library, symbol, &m->f.slot, err) : rc;
+    rc = rc == 0 ? peer_symbol(library, symbol, &m->f.slot, err) : rc;
     CALLS(X)
 #undef X
     return rc;
 }
 
-static void *open_library(struct ks_err *err)
-{
-    const char *named = getenv("KSWEEP_MIOPEN");
-    char path[1200];
-    void *lib = named != NULL ? dlopen(named, RTLD_NOW | RTLD_LOCAL) : NULL;
-
-    snprintf(path, sizeof(path), "%s%slibMIOpen.so.1", named != NULL ? named : "",
-             named != NULL ? "/" : "");
-    lib = lib != NULL ? lib : dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    if (lib == NULL)
-        ks_fail(err, KS_ENOENT, "no libMIOpen.so.1 in %.400s",
-                named != NULL ? named : "the loader's path");
-    return lib;
-}
-
 int miopen_open(struct miopen **out, struct ks_err *err)
 {
+    static const char *const names[] = { "libMIOpen.so.1", NULL };
     struct miopen *m = calloc(1, sizeof(*m));
-    void *library = m != NULL ? open_library(err) : NULL;
+    void *library = m != NULL ? peer_library("KSWEEP_MIOPEN", names, err) : NULL;
     size_t v[3] = { 0 };
     int rc;
 
