@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* bootstrap.c - intervals by resampling problems */
 #include "analysis/learn/bootstrap.h"
 #include "base/hash.h"
 #include "record/stats.h"

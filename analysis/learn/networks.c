@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* networks.c - what the picks cost each network, by use counts */
 #include "analysis/learn/networks.h"
 #include "analysis/learn/bootstrap.h"
 #include "base/hash.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* parallel.c - independent trainings, several at a time */
 #include "analysis/model/parallel.h"
 #include "base/aside.h"
 

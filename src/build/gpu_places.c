@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* gpu_places.c - where vendors' compilers and libraries are looked for */
 #include "build/gpu_places.h"
 
 #include "build/command.h"

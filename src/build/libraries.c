@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* libraries.c - whether a program finds its shared libraries */
 #include "build/libraries.h"
 
 #include "base/text.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* plan_codes.c - what `ksweep plan` knows of a grid before it runs */
 #include "cmd/plan_codes.h"
 
 #include "base/file.h"

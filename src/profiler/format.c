@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* format.c - whether a file is a program that this machine can start */
 #include "profiler/format.h"
 
 #include "base/file.h"

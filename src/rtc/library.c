@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* library.c - finds and loads NVRTC or hipRTC */
 #include "rtc/library.h"
 
 #include "base/file.h"
@@ -79,10 +80,12 @@ static bool load(size_t vendor, const char *name, struct ks_rtc *rtc, struct ks_
         if (p == NULL) {
             ks_buf_printf(why, "%s%s: has no %s", why->len > 0 ? "; " : "", name,
                           slots[i].name[vendor]);
+            dlclose(lib);
             return false;
         }
         memcpy((char *)rtc + slots[i].at, &p, sizeof(p));
-        keep_path(p, name, rtc);
+        if (i == 0)
+            keep_path(p, name, rtc);
     }
     return true;
 }

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* hold.c - device files that stay open in the warden */
 #include "spawn/hold.h"
 
 #include <dirent.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* check_output.c - kept outputs of programs against the journal's digests */
 #include "store/check_output.h"
 
 #include "base/hash.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* meter.c - a GPU's clock, from ticks that a kernel reads around the samples */
 #include "worker/meter.h"
 
 #include <math.h>

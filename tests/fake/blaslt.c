@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* blaslt.c - a stub of cuBLASLt and hipBLASLt */
 /* A stub of cuBLASLt or hipBLASLt: -DPREFIX=hipblasLt -DALGORITHM=24. It refuses what the library
  * would not understand, appends each product to $KSWEEP_FAKE_BLASLT, and computes nothing: it fills
  * the output on the stream (with the fake HIP runtime), so that the device has something to time.

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* cudnn.c - a stub of cuDNN's graph interface */
 /* A stub of cuDNN's graph interface. A descriptor keeps what it was given as text;
  * $KSWEEP_FAKE_CUDNN gets the text of each plan that is executed, and "set AFTER", "unfinished" and
  * the like where the order is wrong. It computes nothing: it fills the first bytes of the output on

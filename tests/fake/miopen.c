@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* miopen.c - a stub of MIOpen's immediate mode */
 /* A stub of MIOpen's immediate mode. $KSWEEP_FAKE_MIOPEN gets a line of what each solution is run
  * with. It computes nothing: it fills the first bytes of the output on the stream (with the fake
  * HIP runtime). Of its three solutions the first needs too much workspace and the second does not

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* cmd_build.c - `ksweep-gpu build` */
 #include "tests/gpu/job.h"
 
 #include <stdio.h>

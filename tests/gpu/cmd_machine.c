@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* cmd_machine.c - `ksweep-gpu machine`: what this container lacks */
 #include "tests/gpu/job.h"
 
 #include <fcntl.h>

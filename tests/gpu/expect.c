@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* expect.c - the outcomes that instances must have, and the comparison */
 #include "tests/gpu/expect.h"
 
 #include "base/file.h"

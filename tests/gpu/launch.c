@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* launch.c - one kernel on one problem in this process */
 #include "tests/gpu/launch.h"
 
 #include <inttypes.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* one.c - `ksweep-gpu one`: launches for a vendor's tool */
 #include "base/clock.h"
 #include "record/stats.h"
 #include "tests/gpu/job.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* peer_library.c - opens a vendor's library */
 #include "tests/gpu/peer_library.h"
 
 #include <dlfcn.h>

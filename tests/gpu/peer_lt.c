@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* peer_lt.c - matrix products of cuBLASLt and hipBLASLt */
 /* cuBLASLt and hipBLASLt through dlopen, with prototypes of our own: the two have the same calls,
  * and other numbers (cublasLt.h of CUDA 13, hipblaslt.h of ROCm 6). */
 #include "tests/gpu/peer_lt.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* peer_miopen.c - convolutions of MIOpen */
 /* MIOpen's immediate mode through dlopen, with prototypes of our own. Numbers are those of
  * miopen/miopen.h, which ROCm 5 to 7 share. */
 #include "tests/gpu/miopen.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* bare.c - runs a command as in a bare container */
 /* bare COMMAND.. - runs it as in a container whose kernel knows neither call filters nor seals of
  * memory files nor parent-death signals: seccomp(), fcntl(F_ADD_SEALS) and prctl(PR_SET_PDEATHSIG)
  * fail with EINVAL. */

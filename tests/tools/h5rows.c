@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* h5rows.c - prints columns of tables of results.h5 */
 /* h5rows FILE TABLE COLUMN... [-- TABLE COLUMN...] - prints columns of tables of results.h5 as
  * tab-separated lines, for shell tests; an empty line separates tables. The column `kernel_name` is
  * the name in /kernels of the row's kernel. Reads with libhdf5 alone, not with the code under

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* test_gpu_operands.c - operands that AMD's offsets do not reach */
 /* Operands that the 32-bit offsets of AMD's loads do not reach are refused by the host half, and no
  * others. */
 #include <setjmp.h>

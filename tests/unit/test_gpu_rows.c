@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* test_gpu_rows.c - rows of ksweep-gpu */
 /* Rows of ksweep-gpu: power, and the share of the device's time in samples and warm-up. */
 #include "tests/gpu/rows.h"
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* test_meter.c - the clock between two sets of ticks */
 /* The clock between two sets of ticks. */
 #include "worker/meter.h"
 

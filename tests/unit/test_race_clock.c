@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* test_race_clock.c - rounds at clocks that differ */
 /* Rounds at clocks that differ are not paired. */
 #include "race_kit.h"
 

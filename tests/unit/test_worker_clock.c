@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* test_worker_clock.c - cells whose clock a kernel measures */
 /* The clock that a judge measures: brief warm-ups, and samples that are taken again. */
 #include "tests/unit/worker_rig.h"
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* simt_clock.c - the clocks that an emulated unit reads */
 #include "simt_clock.h"
 
 #include <time.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* peer_shim.c - calls of vendors' libraries as a module of kernels */
 /* The table of kernels for calls of vendors' libraries: a module without an image. */
 #include "tests/gpu/peer_call.h"
 
