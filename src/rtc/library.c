@@ -8,6 +8,7 @@
 
 #include <dlfcn.h>
 #include <limits.h>
+#include <link.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,6 +30,7 @@ static const struct vendor {
     const char *name, *title, *variable;
     const char *stem;       /* where it is looked for in folders */
     const char *sonames[4]; /* what the loader is asked for, newest first */
+    const char *parts[4];   /* names of libraries that compile for it begin so */
     struct ks_gpu_places places;
 } vendors[] = {
     { "nvrtc",
@@ -36,6 +38,7 @@ static const struct vendor {
       "KSWEEP_NVRTC_LIBRARY",
       "libnvrtc.so",
       { "libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so" },
+      { NULL }, /* the compiler is in it; libnvrtc-builtins must be of the same build */
       { .variables = { "CUDA_HOME", "CUDA_PATH" },
         .roots = { "/usr/local/cuda", "/opt/cuda" },
         .is_in_wheels = true } },
@@ -44,6 +47,7 @@ static const struct vendor {
       "KSWEEP_HIPRTC_LIBRARY",
       "libhiprtc.so",
       { "libhiprtc.so.7", "libhiprtc.so.6", "libhiprtc.so.5", "libhiprtc.so" },
+      { "libamd_comgr", "libhiprtc-builtins", "libLLVM", "libclang" },
       { .variables = { "ROCM_PATH" }, .roots = { "/opt/rocm" } } },
 };
 
@@ -109,7 +113,7 @@ static bool load_any(size_t v, struct ks_rtc *rtc, struct ks_buf *why)
 int ks_rtc_load(const char *vendor, struct ks_rtc *out, struct ks_buf *why_out, struct ks_err *err)
 {
     for (size_t v = 0; v < sizeof(vendors) / sizeof(vendors[0]); v++) {
-        struct ks_rtc rtc = { .title = vendors[v].title };
+        struct ks_rtc rtc = { .title = vendors[v].title, .parts = vendors[v].parts };
 
         if (strcmp(vendors[v].name, vendor) != 0)
             continue;
@@ -122,20 +126,70 @@ int ks_rtc_load(const char *vendor, struct ks_rtc *out, struct ks_buf *why_out, 
     return ks_fail(err, KS_EINVAL, "no vendor is called '%s': nvrtc or hiprtc", vendor);
 }
 
+/* The libraries of this process that a program of the vendor is compiled with. */
+struct parts {
+    const char *const *stems; /* [4], NULL after the last */
+    struct ks_buf names;      /* " and NAME" each */
+    struct ks_sha256 sha;     /* of all contents, in the order in which they were loaded */
+    struct ks_err *err;
+    int rc;
+};
+
+static void add_part(struct parts *parts, const char *path)
+{
+    struct ks_buf content = { 0 };
+
+    parts->rc = ks_file_read(path, &content, parts->err);
+    if (parts->rc == 0)
+        ks_sha256_add(&parts->sha, content.data, content.len);
+    ks_buf_release(&content);
+}
+
+static int on_object(struct dl_phdr_info *info, size_t size, void *ctx)
+{
+    struct parts *parts = ctx;
+    const char *name = ks_path_base(info->dlpi_name);
+
+    (void)size;
+    for (int i = 0; i < 4 && parts->stems[i] != NULL; i++)
+        if (strncmp(name, parts->stems[i], strlen(parts->stems[i])) == 0) {
+            ks_buf_printf(&parts->names, " and %s", name);
+            add_part(parts, info->dlpi_name);
+            break;
+        }
+    return parts->rc;
+}
+
+/* hipRTC loads its compiler when it first has a program, which must have a source. */
+static int load_parts(const struct ks_rtc *rtc, struct ks_err *err)
+{
+    void *program = NULL;
+    const int code = rtc->create(&program, "\n", "version", 0, NULL, NULL);
+
+    if (code != KS_RTC_OK)
+        return ks_fail(err, KS_ELOAD, "%s: a program: %s (%d)", rtc->title, rtc->error(code), code);
+    (void)rtc->destroy(&program);
+    return 0;
+}
+
 int ks_rtc_version(const struct ks_rtc *rtc, struct ks_buf *text_out, struct ks_err *err)
 {
-    struct ks_buf library = { 0 };
+    struct parts parts = { .stems = rtc->parts, .err = err };
     int major = 0, minor = 0, code = rtc->version(&major, &minor);
     char hex[33];
-    int rc = ks_file_read(rtc->path, &library, err);
 
-    if (rc == 0 && code != KS_RTC_OK)
-        rc = ks_fail(err, KS_ELOAD, "%s: version: %s (%d)", rtc->path, rtc->error(code), code);
-    if (rc == 0) {
-        ks_hex128(ks_id128(library.data, library.len), hex);
-        ks_buf_printf(text_out, "%s version %d.%d, %s, %s\n", rtc->title, major, minor,
-                      ks_path_base(rtc->path), hex);
-    }
-    ks_buf_release(&library);
-    return rc;
+    if (code != KS_RTC_OK)
+        return ks_fail(err, KS_ELOAD, "%s: version: %s (%d)", rtc->path, rtc->error(code), code);
+    ks_sha256_init(&parts.sha);
+    add_part(&parts, rtc->path);
+    if (parts.rc == 0)
+        parts.rc = load_parts(rtc, err);
+    if (parts.rc == 0)
+        (void)dl_iterate_phdr(on_object, &parts);
+    ks_hex128(ks_sha256_id128(&parts.sha), hex);
+    if (parts.rc == 0)
+        ks_buf_printf(text_out, "%s version %d.%d, %s%s, %s\n", rtc->title, major, minor,
+                      ks_path_base(rtc->path), ks_buf_text(&parts.names), hex);
+    ks_buf_release(&parts.names);
+    return parts.rc;
 }

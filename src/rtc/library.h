@@ -13,8 +13,9 @@
 /* Sources: CUDA, nvrtc.h; ROCm, hip/hiprtc.h. Programs are opaque pointers, results are enums of
  * which 0 is success. */
 struct ks_rtc {
-    const char *title; /* "NVRTC" */
-    char path[1024];   /* of what was loaded */
+    const char *title;        /* "NVRTC" */
+    char path[1024];          /* of what was loaded */
+    const char *const *parts; /* [4] how the names of its compiler's libraries begin */
     int (*version)(int *major, int *minor);
     int (*create)(void **program, const char *source, const char *name, int n_headers,
                   const char *const *headers, const char *const *header_names);
@@ -34,8 +35,10 @@ struct ks_rtc {
  */
 int ks_rtc_load(const char *vendor, struct ks_rtc *out, struct ks_buf *why_out, struct ks_err *err);
 
-/* "NVRTC version 13.0, libnvrtc.so.13, 0123456789abcdef...": the last is the digest of the library,
- * as its version number is that of many builds. */
+/* "NVRTC version 13.0, libnvrtc.so.13, 0123456789abcdef...", or "hipRTC version 6.1, libhiprtc.so.6
+ * and libamd_comgr.so.2, ...": the last is the digest of the named libraries, because many builds
+ * have the same version number. hipRTC compiles nothing itself: libamd_comgr does, and LLVM where
+ * that is a library of its own. */
 int ks_rtc_version(const struct ks_rtc *rtc, struct ks_buf *text_out, struct ks_err *err);
 
 #endif

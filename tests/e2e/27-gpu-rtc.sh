@@ -20,6 +20,25 @@ like "$(cat out)" '^NVRTC version 13.9, nvrtc.so, [0-9a-f]{32}$' 'has the digest
 version=$(cat out)
 rc_is 0 'of the other' ksweep-rtc hiprtc --version
 like "$(cat out)" '^hipRTC version 13.9, hiprtc.so, ' 'vendor'
+
+# hipRTC leaves the compiling to libamd_comgr, which is linked, or loaded when there is a program
+comgr() { echo "int amd_comgr_get_version(void) { return $2; }" | cc -shared -fPIC -o "$1/libamd_comgr.so.2" -x c -; }
+identity() { KSWEEP_HIPRTC_LIBRARY=$tap_tmp/$1 ksweep-rtc hiprtc --version; }
+mkdir comgr
+comgr comgr 1
+cc -shared -fPIC -DHIP -DCOMGR="\"$tap_tmp/comgr/libamd_comgr.so.2\"" -o late.so "$KSWEEP_SOURCE_DIR/tests/fake/rtc.c" &&
+    cc -shared -fPIC -DHIP -o linked.so "$KSWEEP_SOURCE_DIR/tests/fake/rtc.c" -Wl,--no-as-needed \
+        comgr/libamd_comgr.so.2 || exit 1
+for how in late linked; do
+    identity $how.so >$how.1
+    like "$(cat $how.1)" "^hipRTC version 13.9, $how.so and libamd_comgr.so.2, [0-9a-f]{32}\$" "a compiler that is $how is named"
+    is "$(identity $how.so)" "$(cat $how.1)" 'the same one has the same identity'
+done
+comgr comgr 2
+for how in late linked; do
+    not_ok "an update of a compiler that is $how changes the identity" test "$(identity $how.so)" = "$(cat $how.1)"
+done
+
 echo 'int x;' >in.c
 for vendor in nvrtc hiprtc; do
     : >log

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* rtc.c - NVRTC as a shared library, hipRTC with -DHIP: it compiles nothing. Its code is the text
  * "code of NAME"; with $FAKE_RTC_FAILS a source that is not empty does not compile. $FAKE_RTC_LOG
- * gets a line per call, with the name of the process. */
+ * gets a line per call, with the name of the process. With -DCOMGR="PATH" the first program loads
+ * that library, as hipRTC does with its compiler. */
+#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +14,18 @@
 #else
 #define NAME(x) nvrtc##x
 #define CODE(x) nvrtcGetCUBIN##x
+#endif
+
+#ifdef COMGR
+static int load_compiler(void)
+{
+    return dlopen(COMGR, RTLD_NOW | RTLD_LOCAL) != NULL;
+}
+#else
+static int load_compiler(void)
+{
+    return 1;
+}
 #endif
 
 struct program {
@@ -63,7 +77,7 @@ int NAME(CreateProgram)(struct program **out, const char *source, const char *na
 {
     struct program *p = calloc(1, sizeof(*p));
 
-    if (p == NULL || n_headers != 0 || headers != NULL || names != NULL)
+    if (p == NULL || !load_compiler() || n_headers != 0 || headers != NULL || names != NULL)
         return 3;
     snprintf(p->name, sizeof(p->name), "%s", name);
     snprintf(p->source, sizeof(p->source), "%s", source);
