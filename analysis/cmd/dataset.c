@@ -304,17 +304,20 @@ static int digest_of(const char *path, char text_out[65], struct ks_err *err)
     return 0;
 }
 
+/* The minor version since which the label is a time over rounds. Later ones only add columns. */
+#define ROUNDS_MINOR 6
+
 static int check_schema(const struct ks_dataset *d, const struct ks_dataset_file *file,
                         const struct ks_dataset_rules *rules, struct ks_err *err)
 {
     const struct ks_dataset_file *first = d->files;
 
     if (rules->is_mixed ||
-        (file->schema_major == first->schema_major && file->schema_minor == first->schema_minor))
+        (file->schema_minor >= ROUNDS_MINOR) == (first->schema_minor >= ROUNDS_MINOR))
         return 0;
     return ks_fail(err, KS_EINVAL,
-                   "%s has schema %llu.%llu, %s has %llu.%llu: gather both again with one "
-                   "version, or allow it with --mixed",
+                   "%s has schema %llu.%llu, %s has %llu.%llu: only one of them has times over "
+                   "rounds; gather both again with one version, or allow it with --mixed",
                    file->path, (unsigned long long)file->schema_major,
                    (unsigned long long)file->schema_minor, first->path,
                    (unsigned long long)first->schema_major,

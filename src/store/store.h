@@ -17,7 +17,7 @@
 #include <stdint.h>
 
 #define KS_SCHEMA_MAJOR 1
-#define KS_SCHEMA_MINOR 6
+#define KS_SCHEMA_MINOR 7
 
 /* ---- gather ---- */
 

@@ -74,6 +74,7 @@ with h5py.File(sys.argv[1] + ".h5", "r+") as f:
         f.attrs[key] = numpy.uint64(value)
 PY
     done
+    cp "$KSWEEP_SOURCE_DIR/tests/data/results-1.4.h5" old.h5
     while IFS='|' read -r what says command; do
         # shellcheck disable=SC2086
         rc_is 2 "$what" ksweep-analyze $command
@@ -85,10 +86,28 @@ train, a newer schema|newer.h5.*schema 2.0, this program reads 1.x: use the vers
 train, an older schema|older.h5.*schema 0.9, this program reads 1.x: gather the run's journals again|train older.h5 -o dirt
 validate, a newer schema|newer.h5.*schema 2.0|validate m newer.h5
 validate, a newer ceiling|newer.h5.*schema 2.0|validate m run2/results.h5 --ceiling newer.h5
-train, two schemas|next.h5 has schema 1.99, run1/results.h5 has 1.[0-9]+: .*allow it with --mixed|train run1/results.h5 next.h5 -o dirt
+train, one without times over rounds|old.h5 has schema 1.4, run1/results.h5 has 1.[0-9]+: .*allow it with --mixed|train run1/results.h5 old.h5 -o dirt
 ROWS
     ksweep-analyze validate m next.h5 --threads 1 >out 2>err
     ok "a newer schema of the same kind is read" test $? -le 1
+    # Schema 1.7 added clock_timed_mhz.
+    cp run2/results.h5 minor6.h5 && /usr/bin/python3 - <<'PY'
+import h5py, numpy
+from numpy.lib.recfunctions import repack_fields
+with h5py.File("minor6.h5", "r+") as f:
+    f.attrs["schema_minor"] = numpy.uint64(6)
+    for table in ("measurements", "attempts"):
+        old = f[table]
+        rows, attributes = old[:], dict(old.attrs)
+        rows = repack_fields(rows[[n for n in rows.dtype.names if n != "clock_timed_mhz"]])
+        del f[table]
+        f.create_dataset(table, data=rows, chunks=True).attrs.update(attributes)
+PY
+    ksweep-analyze table run2/results.h5 -o minor7.csv && ksweep-analyze table minor6.h5 -o minor6.csv
+    ok "a file of schema 1.6 has the same table" cmp minor6.csv minor7.csv
+    ksweep-analyze train run1/results.h5 minor6.h5 -o mixed --rounds 4 --settings 1 --folds 3 --threads 1 \
+        --class-folds=no >out 2>err
+    ok "and is trained with one of this version" test $? -le 1 -a -s mixed/model.json
     for what in nan failed; do
         rc_is 2 "train, all times $what" ksweep-analyze train $what.h5 -o dirt
         like "$(cat err)" "$what.h5: no usable row" "says so"
