@@ -211,9 +211,9 @@ static void print_result(const struct ks_run_result *r, const struct ks_store_to
         ks_cmd_printf("; lost hosts: %s", r->lost_hosts);
     if (t->n_found)
         ks_cmd_printf("; %llu rows from programs", (unsigned long long)t->n_found);
-    if (t->n_found && t->n_need_look)
-        ks_cmd_printf(" (%llu need%s a look)", (unsigned long long)t->n_need_look,
-                      t->n_need_look == 1 ? "s" : "");
+    if (t->n_found_need_look)
+        ks_cmd_printf(" (%llu need%s a look)", (unsigned long long)t->n_found_need_look,
+                      t->n_found_need_look == 1 ? "s" : "");
     ks_cmd_printf("\n");
     if (is_gathered)
         ks_cmd_printf("%s/results.h5\n", r->dir);
@@ -244,7 +244,7 @@ static int end_rank0(const struct ks_log *log, const struct ks_run_options *o,
     int rc = gather(log, o, r, ks_buf_text(&command), &is_gathered, &totals);
     ks_buf_release(&command);
     /* A run that is ok may have printed a row with a wrong result: only the rows tell. */
-    if ((rc < 0 || (totals.n_found && totals.n_need_look)) && r->exit == KS_EXIT_OK)
+    if ((rc < 0 || totals.n_found_need_look) && r->exit == KS_EXIT_OK)
         r->exit = KS_EXIT_LOOK;
     ks_chaos(&(struct ks_chaos){ .rank = 0 }, KS_CHAOS_RENAME);
     rc = ks_status_write(r, err);

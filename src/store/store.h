@@ -29,11 +29,12 @@ struct ks_store_options {
 
 struct ks_store_totals {
     uint32_t n_runs;
-    uint64_t n_cells, n_done, n_pending;  /* n_cells = n_done + n_pending */
-    uint64_t n_outcome[KS_O_LIMIT];       /* of the rows of /measurements */
-    uint64_t n_found, n_absent_pairs;     /* sums of these columns of /runs */
-    uint64_t n_contaminated, n_need_look; /* cells */
-    uint64_t n_attempts, n_samples;       /* rows of /attempts and /samples */
+    uint64_t n_cells, n_done, n_pending; /* n_cells = n_done + n_pending */
+    uint64_t n_outcome[KS_O_LIMIT];      /* of the rows of /measurements */
+    uint64_t n_found, n_absent_pairs;    /* sums of these columns of /runs */
+    uint64_t n_found_need_look;          /* of n_found */
+    uint64_t n_contaminated;
+    uint64_t n_attempts, n_samples; /* rows of /attempts and /samples */
     uint64_t n_unreadable, n_unknown_frames, n_damaged_places, n_torn_tails;
     uint64_t n_journal_bytes, n_file_bytes;
 };

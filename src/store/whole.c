@@ -29,7 +29,7 @@ static void count_outcome(struct ks_store_totals *t, const struct ks_row *row)
     t->n_done += row->run_instance == 0;
     t->n_outcome[row->outcome < KS_O_LIMIT ? row->outcome : 0]++;
     t->n_contaminated += (row->outcome_flags & KS_FL_CONTAMINATED) != 0;
-    t->n_need_look += ks_outcome_needs_look(row->outcome);
+    t->n_found_need_look += row->run_instance != 0 && ks_outcome_needs_look(row->outcome);
 }
 
 static int put_row(void *ctx, enum ks_table_id table, const void *row, struct ks_err *err)

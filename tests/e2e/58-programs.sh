@@ -124,6 +124,7 @@ like "$(outcome_of crash)" "^1 Device<1.* ok .*, 1 Device<2.* ok .*, 1 Device<br
     'a crash belongs to the instance that ran, what was printed before counts'
 is "$(outcome_of silent silent.table | sed 's/lines_[0-9a-f]*/lines_RUN/')" \
     "$rows, 1 lines_RUN_r0 timeout  printed nothing for 5 s (silence_s)" 'silence has an end'
+like "$(cat silent.out)" '1 cells, 1 timeout; 2 rows from programs$' 'a run that failed is none of the rows that need a look'
 is "$(outcome_of noisy noisy.table | sed 's/lines_[0-9a-f]*/lines_RUN/')" \
     "$rows, 1 lines_RUN_r0 timeout  not done after 6 s (timeout_s)" 'noise, too'
 is "$(outcome_of eats eats.table | sed 's/lines_[0-9a-f]*/lines_RUN/')" \
