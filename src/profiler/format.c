@@ -3,8 +3,11 @@
 #include "profiler/format.h"
 
 #include "base/file.h"
+#include "profiler/binfmt.h"
 
 #include <elf.h>
+#include <endian.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -55,18 +58,18 @@ static uint16_t own_machine(void)
     return own.e_machine;
 }
 
-static int check_machine(const Elf64_Ehdr *e, struct ks_err *err)
+static bool runs(uint16_t own, uint16_t machine)
 {
-    const uint16_t own = own_machine();
+    return own == EM_NONE || machine == own || (own == EM_X86_64 && machine == EM_386) ||
+           (own == EM_AARCH64 && machine == EM_ARM);
+}
+
+static int fail_machine(uint16_t own, uint16_t machine, struct ks_err *err)
+{
     char theirs[32], ours[32];
 
-    if (e->e_type != ET_EXEC && e->e_type != ET_DYN)
-        return ks_fail(err, KS_EINVAL, "it is an ELF file, but no program (type %u)", e->e_type);
-    if (own == EM_NONE || e->e_machine == own || (own == EM_X86_64 && e->e_machine == EM_386) ||
-        (own == EM_AARCH64 && e->e_machine == EM_ARM))
-        return 0;
     return ks_fail(err, KS_EINVAL, "wrong format: it is made for %s, this host is %s",
-                   machine_name(e->e_machine, theirs, sizeof theirs),
+                   machine_name(machine, theirs, sizeof theirs),
                    machine_name(own, ours, sizeof ours));
 }
 
@@ -91,18 +94,29 @@ static int find_loader(int fd, const Elf64_Ehdr *e, struct ks_program_format *ou
     return 0;
 }
 
-static int read_elf(int fd, const struct head *h, struct ks_program_format *out, struct ks_err *err)
+/* In the byte order of the file. */
+static uint16_t in_order(const Elf64_Ehdr *e, uint16_t word)
 {
+    return e->e_ident[EI_DATA] == ELFDATA2MSB ? be16toh(word) : le16toh(word);
+}
+
+static int read_elf(int fd, const struct head *h, bool is_left_to_exec,
+                    struct ks_program_format *out, struct ks_err *err)
+{
+    const uint16_t own = own_machine();
+    uint16_t type, machine;
     Elf64_Ehdr e;
-    int rc;
 
     if (h->n < sizeof e)
         return ks_fail(err, KS_EINVAL, "wrong format: the ELF file is cut short");
     memcpy(&e, h->bytes, sizeof e);
-    rc = check_machine(&e, err);
-    if (rc < 0 || e.e_ident[EI_CLASS] != ELFCLASS64)
-        return rc;
-    return find_loader(fd, &e, out, err);
+    type = in_order(&e, e.e_type);
+    machine = in_order(&e, e.e_machine);
+    if (type != ET_EXEC && type != ET_DYN)
+        return ks_fail(err, KS_EINVAL, "it is an ELF file, but no program (type %u)", type);
+    if (!runs(own, machine))
+        return is_left_to_exec ? 0 : fail_machine(own, machine, err);
+    return e.e_ident[EI_CLASS] == ELFCLASS64 ? find_loader(fd, &e, out, err) : 0;
 }
 
 /* "#! /usr/bin/env python3": the first word. */
@@ -122,26 +136,34 @@ static int read_script(const struct head *h, char *interpreter, size_t cap, stru
     return 0;
 }
 
-/* One file. interpreter_out: "" unless it is a script. */
-static int read_file(int fd, struct ks_program_format *out, char *interpreter_out, size_t cap,
-                     struct ks_err *err)
+/* f->object. interpreter_out: "" unless it is a script. Where it cannot be seen for which formats
+ * there are interpreters, execve decides. */
+static int read_file(int fd, const char *binfmt_dir, struct ks_program_format *f,
+                     char *interpreter_out, size_t cap, struct ks_err *err)
 {
+    enum ks_binfmt taken;
     struct head h;
     int rc = read_head(fd, &h, err);
 
     interpreter_out[0] = '\0';
     if (rc < 0)
         return rc;
+    taken = ks_binfmt_find(binfmt_dir, f->object, h.bytes, h.n);
+    if (taken == KS_BINFMT_TAKEN)
+        return 0;
     if (h.n >= SELFMAG && memcmp(h.bytes, ELFMAG, SELFMAG) == 0)
-        return read_elf(fd, &h, out, err);
+        return read_elf(fd, &h, taken == KS_BINFMT_UNKNOWN, f, err);
     if (h.n >= 2 && memcmp(h.bytes, "#!", 2) == 0)
         return read_script(&h, interpreter_out, cap, err);
+    if (taken == KS_BINFMT_UNKNOWN)
+        return 0;
     return ks_fail(err, KS_EINVAL,
                    "wrong format: neither an ELF program nor a script whose line 1 begins with "
                    "'#!'");
 }
 
-int ks_program_format(const char *path, struct ks_program_format *out, struct ks_err *err)
+int ks_program_format_in(const char *path, const char *binfmt_dir, struct ks_program_format *out,
+                         struct ks_err *err)
 {
     struct ks_program_format f = { .loader = "" };
     char interpreter[HEAD + 1] = "";
@@ -153,7 +175,7 @@ int ks_program_format(const char *path, struct ks_program_format *out, struct ks
 
         if (fd < 0)
             break;
-        rc = read_file(fd, &f, interpreter, sizeof interpreter, err);
+        rc = read_file(fd, binfmt_dir, &f, interpreter, sizeof interpreter, err);
         ks_fd_close(&fd);
         if (!interpreter[0])
             break;
@@ -163,4 +185,9 @@ int ks_program_format(const char *path, struct ks_program_format *out, struct ks
         return ks_err_context(err, rc, "'%s'", path);
     *out = f;
     return 0;
+}
+
+int ks_program_format(const char *path, struct ks_program_format *out, struct ks_err *err)
+{
+    return ks_program_format_in(path, KS_BINFMT_DIR, out, err);
 }

@@ -275,6 +275,17 @@ static void add_up(struct run *run)
         run->end.n_told = s->n_found;
 }
 
+static void fail_exec(struct run *run, int code)
+{
+    char text[sizeof run->r->done.reason];
+
+    snprintf(text, sizeof text, "%s%s", strerror(code),
+             code == ENOEXEC ? ": neither a program for this machine nor a script whose line 1 "
+                               "begins with '#!'"
+                             : "");
+    fail(&run->r->done, KS_O_LOAD_FAILED, 0, text);
+}
+
 static int run_process(struct run *run, const struct ks_profiler_command *command,
                        struct ks_surroundings *s, struct ks_err *err)
 {
@@ -297,7 +308,7 @@ static int run_process(struct run *run, const struct ks_profiler_command *comman
     if (rc < 0)
         return rc;
     if (c.exec_errno)
-        fail(d, KS_O_LOAD_FAILED, 0, strerror(c.exec_errno));
+        fail_exec(run, c.exec_errno);
     else
         classify(run, why, status);
     run->end.exit_status = WIFSIGNALED(status) ? -WTERMSIG(status) : WEXITSTATUS(status);

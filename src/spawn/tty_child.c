@@ -54,7 +54,7 @@ static void run_child(char *const *words, char *const *env, const char *dir, int
     (void)setpgid(0, 0);
     (void)signal(SIGPIPE, SIG_DFL);
     if (dup2(out, STDOUT_FILENO) >= 0 && dup2(errors, STDERR_FILENO) >= 0 && chdir(dir) == 0)
-        (void)execvpe(words[0], words, env);
+        (void)execve(words[0], words, env); /* execvpe would give an unknown format to the shell */
     e = errno;
     ks_dump_coverage();
     while (write(exec_fd, &e, sizeof e) < 0 && errno == EINTR)

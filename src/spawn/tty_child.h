@@ -16,8 +16,8 @@ struct ks_tty_child {
     int exec_errno;     /* why it could not be started; 0: it was */
 };
 
-/* Starts words[0] in directory `dir`, in a process group of its own, with env. It dies with this
- * process. Failure to exec is no error: see exec_errno. The caller ends it. */
+/* Starts words[0], a path, in directory `dir`, in a process group of its own, with env. It dies
+ * with this process. Failure to exec is no error: see exec_errno. The caller ends it. */
 int ks_tty_child_start(char *const *words, char *const *env, const char *dir,
                        struct ks_tty_child *out, struct ks_err *err);
 bool ks_tty_child_has_exited(const struct ks_tty_child *c);
