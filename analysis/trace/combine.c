@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* combine.c - several traces in one file. Events are copied as they are, but for the numbers that
- * would collide: processes, flows, correlations, External ids, and devices that an earlier file
- * uses. */
+ * would collide: processes, ids of flows and asynchronous events, correlations, External ids, and
+ * devices that an earlier file uses. */
 #include "analysis/trace/combine.h"
 
 #include "analysis/trace/verbs.h"
@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { DEVICES_MAX = 4096, N_EDITS = 6, FILES_MAX = 8192 };
+enum { DEVICES_MAX = 4096, N_EDITS = 9, NUMBER_MAX = 20 /* digits of 64 bits */, FILES_MAX = 8192 };
 #define PID_STEP   (INT64_C(1) << 24) /* above any process id of Linux */
 #define ID_STEP    (INT64_C(1) << 44) /* less for more than 2^(EXACT_BITS - 44) files */
 #define EXACT_BITS 53                 /* viewers read numbers as doubles */
@@ -202,30 +202,62 @@ static bool read_hex(struct ks_span s, int64_t *out)
     return true;
 }
 
-/* Of a process or a flow: a number moves, and stays hexadecimal if it was; another text gets the
- * file's number. Negative numbers are no processes. */
+/* Of a process, a flow or an asynchronous event. The numbers of file i become those from i x step
+ * and stay hexadecimal if they were. A number that is outside of the first file's range would be
+ * among those of another file: it becomes a text. Texts get the number of the file, but for those
+ * of the first one. */
 static void add_name(const struct combine *c, struct edit *edits, unsigned *n, struct ks_span name,
-                     int64_t shift)
+                     int64_t step)
 {
     struct edit *e = &edits[*n];
+    const bool is_text = name.p && name.p[-1] == '"';
+    const bool is_number =
+        name.p && !is_text && name.n <= NUMBER_MAX && strchr("-0123456789", *name.p);
+    int64_t v = -1;
+    const bool is_hex = is_text && read_hex(name, &v);
+    const bool is_int = name.p && !is_hex && ks_trace_int(name, &v);
+    const bool moves = v >= 0 && v < step;
+    const bool is_plain_text = is_text && !is_hex && !is_int;
+
+    if (!(is_text || is_number) || (c->file == 0 && (moves || is_plain_text)))
+        return;
+    *e = (struct edit){ .old = name, .is_suffix = is_text && !moves };
+    if (moves)
+        snprintf(e->text, sizeof(e->text), is_hex ? "0x%llx" : "%lld",
+                 (long long)(v + c->file * step));
+    else if (is_number)
+        snprintf(e->text, sizeof(e->text), "\"%.*s #%lld\"", (int)name.n, name.p,
+                 (long long)c->file + 1);
+    else
+        snprintf(e->text, sizeof(e->text), " #%lld", (long long)c->file + 1);
+    ++*n;
+}
+
+/* Negative numbers are no processes. */
+static void add_process(const struct combine *c, struct edit *edits, unsigned *n,
+                        struct ks_span pid)
+{
     int64_t v;
 
-    if (!name.p)
+    if (!(pid.p && ks_trace_int(pid, &v) && v < 0))
+        add_name(c, edits, n, pid, PID_STEP);
+}
+
+/* {"local": "0x1"}, of the process, or {"global": "0x1"}: viewers may show a process without a
+ * number, so both move. */
+static void add_id2(const struct combine *c, struct edit *edits, unsigned *n, struct ks_span id2)
+{
+    struct ks_span last[2] = { { NULL, 0 }, { NULL, 0 } };
+    struct ks_trace_walk members;
+    struct ks_trace_member m;
+
+    if (id2.n < 2 || *id2.p != '{')
         return;
-    if (ks_trace_int(name, &v)) {
-        add_edit(edits, n, name, shift);
-        return;
-    }
-    if (name.p[-1] != '"')
-        return;
-    *e = (struct edit){ .old = name };
-    if (read_hex(name, &v) && !__builtin_add_overflow(v, shift, &v)) {
-        snprintf(e->text, sizeof(e->text), "0x%llx", (unsigned long long)v);
-    } else {
-        e->is_suffix = true;
-        snprintf(e->text, sizeof(e->text), " #%lld", (long long)c->file + 1);
-    }
-    ++*n;
+    for (members = ks_trace_walk(id2); ks_trace_walk_next(&members, &m);)
+        if (ks_span_is(m.key, "local") || ks_span_is(m.key, "global"))
+            last[ks_span_is(m.key, "global")] = m.value;
+    for (int i = 0; i < 2; i++)
+        add_name(c, edits, n, last[i], c->id_step);
 }
 
 static void add_device(struct combine *c, struct edit *edits, unsigned *n,
@@ -256,15 +288,15 @@ static unsigned make_edits(struct combine *c, const struct ks_trace_event *ev, s
     if (c->is_plain)
         return 0;
     add_device(c, edits, &n, ev); /* of the first file, too: its devices are used then */
-    if (c->file == 0)
-        return 0;
-    add_name(c, edits, &n, ev->pid, c->file * PID_STEP);
-    add_name(c, edits, &n, ev->id, shift);
-    if (ks_trace_has(ev, KS_TRACE_ARG_CORRELATION))
+    add_process(c, edits, &n, ev->pid);
+    add_name(c, edits, &n, ev->id, c->id_step);
+    add_name(c, edits, &n, ev->bind_id, c->id_step);
+    add_id2(c, edits, &n, ev->id2);
+    if (shift > 0 && ks_trace_has(ev, KS_TRACE_ARG_CORRELATION))
         add_edit(edits, &n, ev->arg[KS_TRACE_ARG_CORRELATION], shift);
-    if (ks_trace_has(ev, KS_TRACE_ARG_EXTERNAL_ID))
+    if (shift > 0 && ks_trace_has(ev, KS_TRACE_ARG_EXTERNAL_ID))
         add_edit(edits, &n, ev->arg[KS_TRACE_ARG_EXTERNAL_ID], shift);
-    if (ks_trace_has(ev, KS_TRACE_ARG_WAIT_CORRELATION))
+    if (shift > 0 && ks_trace_has(ev, KS_TRACE_ARG_WAIT_CORRELATION))
         add_edit(edits, &n, ev->arg[KS_TRACE_ARG_WAIT_CORRELATION], shift);
     qsort(edits, n, sizeof(*edits), compare_edits);
     return n;

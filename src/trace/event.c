@@ -264,6 +264,8 @@ enum field {
     FIELD_PID,
     FIELD_TID,
     FIELD_ID,
+    FIELD_ID2,
+    FIELD_BIND_ID,
     FIELD_TS,
     FIELD_DUR,
     FIELD_ARGS
@@ -274,20 +276,25 @@ static enum field field_of(struct ks_span k)
     static const struct {
         const char *name;
         enum field field;
-    } two[] = { { "ph", FIELD_PH }, { "ts", FIELD_TS }, { "id", FIELD_ID } }, three[] = {
-        { "cat", FIELD_CAT }, { "pid", FIELD_PID }, { "tid", FIELD_TID }, { "dur", FIELD_DUR }
-    };
+    } two[] = { { "ph", FIELD_PH }, { "ts", FIELD_TS }, { "id", FIELD_ID } },
+      three[] = { { "cat", FIELD_CAT },
+                  { "pid", FIELD_PID },
+                  { "tid", FIELD_TID },
+                  { "dur", FIELD_DUR },
+                  { "id2", FIELD_ID2 } };
 
     for (unsigned i = 0; k.n == 2 && i < 3; i++)
         if (memcmp(k.p, two[i].name, 2) == 0)
             return two[i].field;
-    for (unsigned i = 0; k.n == 3 && i < 4; i++)
+    for (unsigned i = 0; k.n == 3 && i < 5; i++)
         if (memcmp(k.p, three[i].name, 3) == 0)
             return three[i].field;
     if (k.n == 4 && memcmp(k.p, "name", 4) == 0)
         return FIELD_NAME;
     if (k.n == 4 && memcmp(k.p, "args", 4) == 0)
         return FIELD_ARGS;
+    if (k.n == 7 && memcmp(k.p, "bind_id", 7) == 0)
+        return FIELD_BIND_ID;
     return FIELD_OTHER;
 }
 
@@ -318,6 +325,12 @@ static void set_field(struct ks_trace_event *ev, enum field f, struct ks_span v,
     case FIELD_ID:
         ev->id = v;
         break;
+    case FIELD_ID2:
+        ev->id2 = v;
+        break;
+    case FIELD_BIND_ID:
+        ev->bind_id = v;
+        break;
     case FIELD_TS:
         set_time(v, &ev->has_ts, &ev->ts_ns, n_bad);
         break;
@@ -334,7 +347,7 @@ static void clear(struct ks_trace_event *ev)
 {
     const struct ks_span none = { NULL, 0 };
 
-    ev->args = ev->cat = ev->name = ev->pid = ev->tid = ev->id = none;
+    ev->args = ev->cat = ev->name = ev->pid = ev->tid = ev->id = ev->id2 = ev->bind_id = none;
     ev->ph = 0;
     ev->has_ts = ev->has_dur = false;
     ev->ts_ns = ev->dur_ns = 0;

@@ -122,12 +122,34 @@ PY
 )" "8 17592186044424 0 1 16777216 16777217 x x #2 {-1}" "flows and processes do not collide, -1 stays none"
 python3 - <<'PY'
 import json
-flow = [{"ph": p, "cat": "ac2g", "name": "f", "pid": 1, "tid": 1, "ts": t, "id": i} for i in ("0x1F", "a-b") for p, t in (("s", 1), ("f", 2))]
-json.dump({"traceEvents": flow}, open("hex.json", "w"))
+ids = ["0x1F", "a-b", "12", 3, -7, 1 << 44, "0x100000000003", (1 << 64) - 1, "0xffffffffffffffff"]
+flow = [{"ph": p, "cat": "ac2g", "name": "f", "pid": 1, "tid": 1, "ts": t, "id": i} for i in ids for p, t in (("s", 1), ("f", 2))]
+bound = [{"ph": "X", "name": "x", "pid": 1, "tid": 1, "ts": 3, "dur": 1, "bind_id": i, f: True} for i in ids for f in ("flow_in", "flow_out")]
+scoped = [{"ph": p, "cat": "c", "name": "a", "pid": 1, "tid": 1, "ts": 5, "id2": {s: i}} for i in ids for s in ("local", "global") for p in "be"]
+json.dump({"traceEvents": flow + bound + scoped + [{"ph": "i", "name": "p", "pid": p, "tid": 1, "ts": 6} for p in (1 << 24, -1)]}, open("hex.json", "w"))
 PY
-ok "combine flows with other ids" ksweep-analyze trace combine hex.json hex.json -o hexes.json
-is "$(python3 -c 'import json; print(*sorted({e["id"] for e in json.load(open("hexes.json"))["traceEvents"]}))')" \
-    "0x10000000001f 0x1F a-b a-b #2" "hexadecimal ids move, texts get the number of the file"
+ok "combine events with other ids" ksweep-analyze trace combine hex.json hex.json -o hexes.json
+python3 - >ids.out <<'PY'
+import json
+seen, all_ids = {}, set()
+events = json.load(open("hexes.json"))["traceEvents"]
+def number(i): return i if isinstance(i, int) else int(i, 16) if i.startswith("0x") and " " not in i else i
+for n, e in enumerate(events):
+    for where, i in [(k, e[k]) for k in ("id", "bind_id") if k in e] + [("id2." + k, v) for k, v in e.get("id2", {}).items()]:
+        seen.setdefault(where, ([], []))[2 * n // len(events)].append(i)
+for where, files in sorted(seen.items()):
+    a, b = ([number(i) for i in f] for f in files)
+    print(where, len(set(a)), len(set(b)), len(set(a) & set(b)), all(a.count(i) == 2 for i in a + b if i in a))
+print(*dict.fromkeys(seen["id"][0] + seen["id"][1]), sep="|")
+print(*sorted({str(e["pid"]) for e in events}), sep="|")
+PY
+is "$(head -n 4 ids.out | paste -sd ' ')" \
+    "bind_id 9 9 0 True id 9 9 0 True id2.global 9 9 0 True id2.local 9 9 0 True" \
+    "id, bind_id and id2: no id of one file is one of the other, and what was equal stays equal"
+is "$(sed -n 5p ids.out)" \
+    "0x1F|a-b|12|3|-7 #1|17592186044416 #1|0x100000000003 #1|18446744073709551615 #1|0xffffffffffffffff|0x10000000001f|a-b #2|17592186044428|17592186044419|-7 #2|17592186044416 #2|0x100000000003 #2|18446744073709551615 #2|0xffffffffffffffff #2" \
+    "numbers move, hexadecimal ones, too; texts, and what would be among the ids of the other, get the number of the file"
+is "$(sed -n 6p ids.out)" "-1|1|16777216 #1|16777216 #2|16777217" "processes likewise; -1 stays"
 unlike "$(cat e.json)" hush "secrets stay in the input"
 rc_is 2 "one trace is nothing to combine" ksweep-analyze trace combine a.json -o f.json
 
