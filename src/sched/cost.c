@@ -18,10 +18,6 @@
 #define ANCHORS          2
 #define RECORD_BYTES     700.0 /* with the cell's row in results.h5 */
 #define SAMPLE_BYTES     11.0  /* 8 in the journal, about 3 compressed in results.h5 */
-#define CALLS_EXTRA                                                                                \
-    18 /* beside the samples, as the worker's own deadline has them (worker/cell.c) */
-#define N_ROUNDS    2  /* of warm-up and samples, likewise */
-#define ALLOWANCE_S 10 /* likewise, for everything that is no call */
 
 struct ks_cost_rates ks_cost_rates(const struct ks_job *job)
 {
@@ -121,18 +117,15 @@ static double program_s(const struct ks_job *job)
     for (uint32_t i = 0; i < job->n_kernels; i++)
         if (job->kernels[i].program->timeout_s > most_s)
             most_s = job->kernels[i].program->timeout_s;
-    return most_s + ALLOWANCE_S;
+    return most_s + KS_ALLOWANCE_S;
 }
 
 double ks_cost_silence_s(const struct ks_job *job)
 {
-    const struct ks_job_measure *m = &job->measure;
     const struct ks_job_isolate *isolate = &job->isolate;
+    const uint64_t cell_ns =
+        ks_sampling_budget_ns(&job->measure.sampling, isolate->kernel_timeout_s * 1000);
 
-    if (ks_job_runs_programs(job))
-        return (isolate->retries + 1) * program_s(job);
-    double calls_s = (double)isolate->kernel_timeout_s * (m->min_samples + CALLS_EXTRA);
-    double round_s = (m->warmup_ms + KS_WARM_FLAT_MAX_MS + m->max_ms) * 1e-3;
-    double cell_s = calls_s + N_ROUNDS * round_s + ALLOWANCE_S;
-    return (isolate->retries + 1) * cell_s;
+    return (isolate->retries + 1.0) *
+           (ks_job_runs_programs(job) ? program_s(job) : (double)cell_ns * 1e-9);
 }

@@ -13,23 +13,16 @@
 #include <string.h>
 #include <unistd.h>
 
-#define ALLOWANCE_NS 10000000000ull /* loading, verification, everything that is no call */
 /* Passes over all operands for verification: V1, the warm-up, what every round has, two pairs of an
  * inquiry; and the most that one costs per byte, on a GPU without a judge. */
 #define N_PASSES     (16u + KS_PLACES + 2u * KS_SINGLES)
 #define PASS_BYTE_NS 5u
-/* Exact twice, warm-up's overshoot, checks that are missing when the time is over. */
-#define CALLS_EXTRA (6u + KS_LEAST_CHECKED + KS_PLACES)
-#define N_ROUNDS    2u /* warm-up and samples: once more where the clock changed meanwhile */
 
 uint64_t ks_cell_budget_ns(const struct ks_measure *m, uint64_t bytes)
 {
-    uint64_t call = 1000000ull * m->kernel_timeout_ms;
-
-    if (call == 0)
+    if (m->kernel_timeout_ms == 0)
         return 0;
-    return call * (m->min_samples + CALLS_EXTRA) +
-           N_ROUNDS * 1000000ull * (m->warmup_ms + KS_WARM_FLAT_MAX_MS + m->max_ms) + ALLOWANCE_NS +
+    return ks_sampling_budget_ns(&m->sampling, m->kernel_timeout_ms) +
            N_PASSES * PASS_BYTE_NS * bytes;
 }
 

@@ -5,6 +5,8 @@
 #ifndef KS_WORKER_CHECK_PLAN_H
 #define KS_WORKER_CHECK_PLAN_H
 
+#include "base/sampling.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -23,8 +25,6 @@ struct ks_check {
     bool is_looked_at; /* the whole output afterwards; always but for NONE */
 };
 
-#define KS_PLACES        7u /* checked samples that every round has, whatever they cost */
-#define KS_LEAST_CHECKED 5u /* min_samples of a round whose results are verified, at least */
 /* Samples of one call in rounds whose samples have several: of each kind at least KS_SINGLES are
  * taken, and the last KS_SINGLES_MAX kept. */
 #define KS_SINGLES     4u

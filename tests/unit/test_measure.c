@@ -67,6 +67,8 @@ static void test_budget(void **state)
     assert_true(ks_cell_budget_ns(&m, gib) - empty >= 100 * gib);
     m.min_samples = 200;
     assert_true(ks_cell_budget_ns(&m, 0) >= empty + 199 * 30 * s);
+    /* The scheduler waits as long (test_sched.c). */
+    assert_int_equal(ks_cell_budget_ns(&m, 0), ks_sampling_budget_ns(&m.sampling, 30000));
 }
 
 static const struct {

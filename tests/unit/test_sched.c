@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The scheduler, step by step; test_sched_sim.c runs it with many devices. */
+#include "sched/cost.h"
 #include "sched_kit.h"
 
 #include <math.h>
@@ -9,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include <stdlib.h>
 #include <string.h>
 
 static void test_one_device_takes_problems_in_order(void **state)
@@ -409,6 +411,30 @@ static void test_edges(void **state)
     ks_sched_destroy(s);
 }
 
+/* As long as the worker lets a cell take that meets every deadline (test_measure.c), per try. */
+static void test_patience(void **state)
+{
+    static const struct {
+        uint32_t call_s, min_samples, retries;
+        double want_s;
+    } rows[] = { { 30, 5, 0, 30 * (5 + 18) + 2 * (0.02 + 2 + 0.5) + 10 },
+                 { 30, 5, 2, 3 * (30 * (5 + 18) + 2 * (0.02 + 2 + 0.5) + 10) },
+                 { 86400, 1000, 1, 2 * (86400.0 * (1000 + 18) + 2 * (0.02 + 2 + 0.5) + 10) } };
+    struct ks_job *job = calloc(1, sizeof(*job));
+
+    (void)state;
+    assert_non_null(job);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        job->measure.sampling = (struct ks_sampling){ .warmup_ms = 20,
+                                                      .max_ms = 500,
+                                                      .min_samples = rows[i].min_samples };
+        job->isolate.kernel_timeout_s = rows[i].call_s;
+        job->isolate.retries = rows[i].retries;
+        assert_true(fabs(ks_cost_silence_s(job) / rows[i].want_s - 1) < 1e-9);
+    }
+    free(job);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -426,6 +452,7 @@ int main(void)
         cmocka_unit_test(test_resume),
         cmocka_unit_test(test_reopen),
         cmocka_unit_test(test_edges),
+        cmocka_unit_test(test_patience),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
