@@ -294,8 +294,10 @@ static double mib(double bytes)
 
 static void print_disk(const struct ks_plan_work *t)
 {
-    ks_cmd_printf("about %.1f MiB of disk for the results, at most %.1f MiB", mib(t->disk_bytes),
-                  mib(t->most_disk_bytes));
+    ks_cmd_printf(
+        "about %.1f MiB of disk for the results; %.1f MiB if every cell takes all samples, "
+        "retries and rounds of the job (lost hosts and --retry add to it)",
+        mib(t->disk_bytes), mib(t->most_disk_bytes));
     if (t->cache_bytes > 0)
         ks_cmd_printf("; about %.1f MiB for builds in the cache", mib(t->cache_bytes));
     ks_cmd_printf("\n");

@@ -176,11 +176,10 @@ static void add_disk(const struct ks_grid *g, const struct cells *n, uint32_t i,
     const struct ks_job *job = &g->job;
     const struct ks_problem p = ks_problem_table_get(&g->problems, i);
     const double once = n_to_run(n) * (1 + ANCHORS_SHARE);
-    const double again = 1 + job->contention.retries + (job->rounds.max - 1);
     const double rows = KS_COST_ROW_BYTES * ks_grid_n_cells_of(g, i);
 
     t->work.disk_bytes += rows + once * ks_cost_attempt_bytes(job, &p);
-    t->work.most_disk_bytes += rows + once * again * ks_cost_most_attempt_bytes(job);
+    t->work.most_disk_bytes += rows + once * ks_cost_most_cell_bytes(job);
 }
 
 struct ks_plan_totals ks_plan_add_up(const struct ks_grid *g, const struct ks_plan_codes *k)

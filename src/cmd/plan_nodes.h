@@ -17,8 +17,8 @@ struct ks_plan_work {
     double longest_s;                   /* of them, of the longest problem */
     double longest_cell_s;              /* of the longest cell */
     const char *longest;                /* name of that problem, borrowed */
-    double disk_bytes, most_disk_bytes; /* of the run's directory; most: every cell is measured as
-                                           often, and with as many samples, as the job allows */
+    double disk_bytes, most_disk_bytes; /* of the run's directory; most: every cell takes
+                                           ks_cost_most_cell_bytes() */
     double cache_bytes;                 /* of instances that are not built yet */
 };
 

@@ -16,6 +16,7 @@
 #define USUAL_CONTENDERS 5
 #define PASSES           2
 #define ANCHORS          2
+#define SUSPECT          1     /* attempt after the death of a worker that measured others, too */
 #define RECORD_BYTES     700.0 /* with the cell's row in results.h5 */
 #define SAMPLE_BYTES     11.0  /* 8 in the journal, about 3 compressed in results.h5 */
 
@@ -84,9 +85,12 @@ double ks_cost_attempt_bytes(const struct ks_job *job, const struct ks_problem *
     return RECORD_BYTES + SAMPLE_BYTES * timing_s(m, call) / sample_s(m, call);
 }
 
-double ks_cost_most_attempt_bytes(const struct ks_job *job)
+double ks_cost_most_cell_bytes(const struct ks_job *job)
 {
-    return RECORD_BYTES + SAMPLE_BYTES * job->measure.max_samples;
+    const double n_first = 1.0 + job->isolate.retries + job->contention.retries + SUSPECT;
+    const double n_visits = job->rounds.max > 1 ? job->rounds.max - 1 : 0;
+
+    return (n_first + n_visits * PASSES) * (RECORD_BYTES + SAMPLE_BYTES * job->measure.max_samples);
 }
 
 double ks_cost_visit_s(const struct ks_job_measure *m, uint32_t n_cells, double kernel_s)

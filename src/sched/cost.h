@@ -40,8 +40,10 @@ double ks_cost_visits_s(const struct ks_job *job, double cell_s);
  * together: a record and its samples. Measured: docs/measured/bench-store.txt and a run of
  * jobs/quickstart.json. */
 double ks_cost_attempt_bytes(const struct ks_job *job, const struct ks_problem *p);
-/* The same with max_samples samples. */
-double ks_cost_most_attempt_bytes(const struct ks_job *job);
+/* Of a cell that takes max_samples samples in every attempt, all retries that the job allows
+ * (isolate, contention), once more as a suspect, and every visit. Not counted is what failed
+ * attempts leave (what the kernel printed), and what losses of hosts and --retry repeat. */
+double ks_cost_most_cell_bytes(const struct ks_job *job);
 /* Of a cell that is not measured: unsupported, an alias, left out. */
 #define KS_COST_ROW_BYTES 500.0
 

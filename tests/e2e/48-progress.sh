@@ -92,12 +92,30 @@ told=$(awk '/cannot run on/ { for (i = 1; i < NF; i++) if ($(i + 1) == "cannot")
 is "$told" "$refused" "plan tells all $refused of $n cells that are unsupported"
 has=$(du -cb host/journal host/results.h5 | awk 'END { print $1 }')
 ok 'plan tells how much disk the run has needed' awk -v has="$has" '
-    / MiB of disk for the results/ { least = $2; most = $11; n++ }
+    / MiB of disk for the results/ { least = $2; most = $9; n++ }
     END { exit !(n == 1 && least * 1048576 * 4 > has && has < (most + 0.1) * 1048576) }' plan
+like "$(cat plan)" 'MiB if every cell takes all samples, retries and rounds of the job \(lost hosts and --retry add to it\)' \
+    'and what the larger figure is'
 unlike "$(cat plan)" 'builds in the cache' 'and none for builds that are there'
 like "$(ksweep plan "$tiny_job" --cache none)" '[0-9.]+ MiB for builds in the cache' 'or how much for those that are not'
 like "$(ksweep plan "$tiny_job" --cache none)" 'refuse is not known: nothing is built yet' 'or that it does not know'
 sed "s#\.\./\.\./kernels#$KSWEEP_SOURCE_DIR/kernels#; s#tiny.csv#$KSWEEP_SOURCE_DIR/tests/data/tiny.csv#" "$tiny_job" >here.json
+most_of() { # RETRIES RETRIES_OF_CONTENTION ROUNDS: most_disk_bytes with them
+    python3 - here.json "$@" <<'PY'
+import json, sys
+job = json.load(open(sys.argv[1]))
+job.setdefault("isolate", {})["retries"] = int(sys.argv[2])
+job["measure"].setdefault("contention", {})["retries"] = int(sys.argv[3])
+job["measure"]["rounds"] = {"max": int(sys.argv[4])}
+json.dump(job, open("most.json", "w"))
+PY
+    ksweep plan most.json --json --cache none | sed -n 's/^ *"most_disk_bytes": \([0-9.e+]*\),*/\1/p'
+}
+is "$(for r in '0 0 1' '1 0 1' '3 0 1' '0 2 1' '0 0 3'; do
+    # shellcheck disable=SC2086
+    most_of $r
+done | awk 'NR == 1 { once = $1 } NR == 2 { step = $1 - once } NR > 1 { printf "%.2f ", ($1 - once) / step }')" \
+    '1.00 3.00 2.00 4.00 ' 'every retry and visit counts for the larger figure'
 sed 's/"vector_bytes <= 32"/"vector_bytes == 64"/' here.json >wide.json
 rc_is 1 'where nothing can run it ends with 1' ksweep plan wide.json --arch x86-64
 
