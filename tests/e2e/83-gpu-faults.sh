@@ -44,4 +44,8 @@ like "$(cat err)" "other.expect: line [0-9]+: 'fine' are no outcomes" 'is named'
 grep -v fault_keeps "$gpu/faults.expect" >few.expect
 rc_is 2 'an instance without an expectation' sweep few.expect
 like "$(cat err)" "few.expect: no line fits 'fault_keeps'" 'is named'
+echo "{ \"family\": \"$gpu/faults.family.json\", \"why\": \"none\", \"instances\": [ { \"way\": \"assert\" } ] }" >kernels.json
+ok 'a grid of which the device can run nothing' ksweep plan job.json --export-grid in/faults.grid
+rc_is 2 'has nothing to compare' sweep "$gpu/faults.expect"
+like "$(cat err)" 'faults.expect: the grid has no cell that this device can run' 'which is said'
 done_testing

@@ -127,11 +127,20 @@ static const struct line *wanted(const struct expectations *e, const struct ks_g
 
 static int check_lines(const struct expectations *e, const struct ks_grid *g, struct ks_err *err)
 {
+    uint64_t n_compared = 0;
+
     for (uint32_t p = 0; p < g->n_problems; p++)
-        for (uint32_t i = 0; i < g->n_instances; i++)
-            if (ks_grid_has_cell(g, p, i) && wanted(e, g, p, i) == NULL)
+        for (uint32_t i = 0; i < g->n_instances; i++) {
+            if (!ks_grid_has_cell(g, p, i))
+                continue;
+            if (wanted(e, g, p, i) == NULL)
                 return ks_fail(err, KS_EFORMAT, "no line fits '%s'", g->instances[i].name);
-    return 0;
+            n_compared += ks_grid_unsupported(g, p, i) == NULL;
+        }
+    return n_compared > 0 ? 0
+                          : ks_fail(err, KS_EINVAL,
+                                    "the grid has no cell that this device can run: there is "
+                                    "nothing to compare");
 }
 
 int expect_open(const char *path, const struct ks_grid *g, struct expectations **out,
