@@ -183,6 +183,12 @@ static void put_coverage(const struct ks_evaluation *eval, struct ks_buf *to)
     free(is_there);
 }
 
+static void put_more(size_t n, struct ks_buf *to)
+{
+    if (n > MOST_LEAKED)
+        ks_buf_printf(to, "  and %zu more: --json lists all\n", n - MOST_LEAKED);
+}
+
 static void put_leaks(const struct job *j, struct ks_buf *to)
 {
     const char *line = ks_buf_text(&j->left_out);
@@ -196,8 +202,7 @@ static void put_leaks(const struct job *j, struct ks_buf *to)
         ks_buf_printf(to, "  %.*s\n", (int)n, line);
         line += n + (line[n] == '\n');
     }
-    if (*line)
-        ks_buf_printf(to, "  ...\n");
+    put_more(j->data.n_left_out, to);
     put_coverage(&j->eval, to);
     ks_buf_printf(
         to,
@@ -212,6 +217,7 @@ static void put_leaks(const struct job *j, struct ks_buf *to)
         ks_buf_printf(to, "\n");
         n++;
     }
+    put_more(j->eval.n_outside, to);
     ks_buf_printf(to, "\n");
 }
 
@@ -239,6 +245,36 @@ static int put_text(const struct job *j, const struct gate *g, struct ks_buf *to
     return n < 0 ? n : 0;
 }
 
+static void put_leaks_json(const struct job *j, struct ks_jw *w)
+{
+    struct ks_buf text;
+
+    ks_buf_init(&text);
+    ks_jw_open(w, "leaked", '[');
+    for (const char *line = ks_buf_text(&j->left_out); *line; line += *line == '\n') {
+        const size_t n = strcspn(line, "\n");
+
+        ks_buf_clear(&text);
+        ks_buf_put(&text, line, n);
+        ks_jw_str(w, NULL, ks_buf_text(&text));
+        line += n;
+    }
+    ks_jw_close(w, ']');
+    ks_jw_open(w, "outside", '[');
+    for (size_t i = 0; i < j->eval.cells.n_problems; i++) {
+        if (!j->eval.outside[i])
+            continue;
+        ks_buf_clear(&text);
+        ks_problem_canonical(&j->eval.cells.problems[i].problem, &text);
+        ks_jw_open(w, NULL, '{');
+        ks_jw_str(w, "problem", ks_buf_text(&text));
+        ks_jw_str(w, "why", j->eval.outside[i]);
+        ks_jw_close(w, '}');
+    }
+    ks_jw_close(w, ']');
+    ks_buf_release(&text);
+}
+
 static int put_json(const struct job *j, const struct gate *g, struct ks_buf *to)
 {
     struct ks_jw w;
@@ -247,6 +283,7 @@ static int put_json(const struct job *j, const struct gate *g, struct ks_buf *to
     ks_jw_open(&w, NULL, '{');
     ks_jw_u64(&w, "n_leaked", j->data.n_left_out);
     ks_jw_u64(&w, "n_outside", j->eval.n_outside);
+    put_leaks_json(j, &w);
     ks_quality_json(&j->card, "validation", &w);
     ks_networks_json(j->networks, j->config->network.n, "networks", &w);
     if (j->config->retime.n) {

@@ -57,6 +57,9 @@ function seconds(s) {
 }
 const when = (ms) => new Date(ms).toISOString().slice(0, 16).replace("T", " ") + " UTC";
 const plural = (n, one, many) => count(n) + " " + (n === 1 ? one : many || one + "s");
+/* Of a list that is cut: how many are left out, and what has all of them. */
+const leftOut = (listed, all, what, where) => (listed < all ? " " + count(all - listed) + " of " + count(all) + " " + what + " are left out here: " + where + " has all." : "");
+const inTable = "ksweep-analyze table", inFile = (table) => table + " of results.h5";
 const rate = (p) => (p.f > 0 && p.t > 0 ? p.f / p.t : null);
 const problemsCalled = new Map(); // a generator calls all problems of a set by its name
 for (const p of problems) problemsCalled.set(p.n, (problemsCalled.get(p.n) || 0) + 1);

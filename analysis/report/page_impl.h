@@ -15,7 +15,14 @@
 #define KS_PAGE_RUN_BYTES      ((size_t)1 << 18) /* runs with their jobs; as much for devices, facts */
 #define KS_PAGE_CLASS_BYTES    ((size_t)1 << 18)
 #define KS_PAGE_HEAT_CHARS     ((size_t)3 << 19)
-enum { KS_PAGE_PROBLEMS = 10000, KS_PAGE_INSTANCES = 20000, KS_PAGE_BLOCKS = 3000 };
+enum {
+    KS_PAGE_PROBLEMS = 10000,
+    KS_PAGE_INSTANCES = 20000,
+    KS_PAGE_BLOCKS = 3000,
+    KS_PAGE_GROUPS = 500
+};
+/* Every list that is cut has its whole length beside it, and the page says how many are left out
+ * and what has them. */
 
 /* The order in which the page lists instances, best first, and which problems it lists. */
 struct ks_page_order {

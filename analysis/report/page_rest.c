@@ -141,22 +141,26 @@ static int by_count(const void *x, const void *y)
     return ((*a)->n < (*b)->n) - ((*a)->n > (*b)->n);
 }
 
-/* [outcome, reason, n, needs a look, problem, its id, instance, its id], at most 500. */
+/* [outcome, reason, n, needs a look, problem, its id, instance, its id], at most KS_PAGE_GROUPS.
+ * "n_groups": [that need a look, others]. */
 static int put_groups(const struct ks_page *p, struct ks_buf *to, struct ks_err *err)
 {
     const struct ks_page_group **sorted = calloc(p->n_groups + 1, sizeof(void *));
     struct ks_page_room room = { to->len, KS_PAGE_GROUP_BYTES };
+    size_t n_look = 0;
     struct ks_jw w;
 
     if (!sorted)
         return ks_fail(err, KS_ENOMEM, "out of memory for outcomes");
-    for (size_t i = 0; i < p->n_groups; i++)
+    for (size_t i = 0; i < p->n_groups; i++) {
         sorted[i] = &p->groups[i];
+        n_look += ks_outcome_needs_look(p->groups[i].outcome);
+    }
     qsort(sorted, p->n_groups, sizeof(void *), by_count);
     ks_page_key(to, "groups");
     ks_jw_init(&w, to, false);
     ks_jw_open(&w, NULL, '[');
-    for (size_t i = 0; i < p->n_groups && i < 500 && ks_page_has_room(&room, to); i++) {
+    for (size_t i = 0; i < p->n_groups && i < KS_PAGE_GROUPS && ks_page_has_room(&room, to); i++) {
         const struct ks_page_group *g = sorted[i];
 
         ks_jw_open(&w, NULL, '[');
@@ -168,6 +172,8 @@ static int put_groups(const struct ks_page *p, struct ks_buf *to, struct ks_err 
         ks_jw_close(&w, ']');
     }
     ks_jw_close(&w, ']');
+    ks_page_key(to, "n_groups");
+    ks_buf_printf(to, "[%zu,%zu]", n_look, p->n_groups - n_look);
     free(sorted);
     return 0;
 }
@@ -220,6 +226,8 @@ static void put_blocks(const struct ks_page *p, struct ks_buf *to)
         ks_jw_close(&w, ']');
     }
     ks_jw_close(&w, ']');
+    ks_page_key(to, "block_step");
+    ks_buf_printf(to, "%u", step);
 }
 
 /* ---- coverage: [class, problems, with a best, cells, timed, unsupported or skipped, failed,
@@ -276,6 +284,8 @@ static int put_coverage(const struct ks_page *p, struct ks_buf *to, struct ks_er
         ks_jw_close(&w, ']');
     }
     ks_jw_close(&w, ']');
+    ks_page_key(to, "n_classes");
+    ks_buf_printf(to, "%u", classes.n);
     ks_words_release(&classes);
     free(all);
     return rc;

@@ -24,6 +24,7 @@ static bool take(size_t *room, size_t bytes)
     return true;
 }
 
+/* "text": false where the job is left out. */
 static void put_runs(struct ks_jw *w, const struct ks_store_file *f)
 {
     size_t room = KS_PAGE_RUN_BYTES;
@@ -45,8 +46,10 @@ static void put_runs(struct ks_jw *w, const struct ks_store_file *f)
         ks_jw_u64(w, "cells", r->n_cells);
         ks_jw_u64(w, "pending", r->n_pending);
         ks_jw_u64(w, "segments", r->n_segments);
-        ks_jw_str(w, "text",
-                  i < JOBS && r->job && take(&room, ks_page_bytes(r->job)) ? r->job : NULL);
+        if (r->job && (i >= JOBS || !take(&room, ks_page_bytes(r->job))))
+            ks_jw_bool(w, "text", false);
+        else
+            ks_jw_str(w, "text", r->job);
         ks_jw_close(w, '}');
     }
     ks_jw_close(w, ']');
@@ -81,6 +84,7 @@ static void put_devices(struct ks_jw *w, const struct ks_page *p)
         ks_jw_close(w, '}');
     }
     ks_jw_close(w, ']');
+    ks_jw_u64(w, "n_devices", p->summary.n_ranks);
 }
 
 /* Values that a key has on any host of the first run, the first few. */
@@ -88,6 +92,7 @@ static void put_fact(struct ks_jw *w, const struct ks_store_file *f, uint32_t fi
 {
     const struct ks_host_row *key = ks_store_host(f, first);
     const char *shown[FACT_VALUES];
+    char more[80];
     size_t n = 0, n_more = 0;
 
     ks_jw_open(w, NULL, '[');
@@ -105,14 +110,17 @@ static void put_fact(struct ks_jw *w, const struct ks_store_file *f, uint32_t fi
             n_more += is_new;
         }
     }
-    if (n_more)
-        ks_jw_str(w, NULL, "...");
+    if (n_more) {
+        snprintf(more, sizeof(more), "others on %zu host%s (/hosts of results.h5)", n_more,
+                 n_more == 1 ? "" : "s");
+        ks_jw_str(w, NULL, more);
+    }
     ks_jw_close(w, ']');
 }
 
 static void put_facts(struct ks_jw *w, const struct ks_store_file *f)
 {
-    size_t room = KS_PAGE_RUN_BYTES;
+    size_t room = KS_PAGE_RUN_BYTES, n = 0;
 
     ks_jw_open(w, "facts", '[');
     for (uint32_t i = 0; i < ks_store_info(f)->n_hosts; i++) {
@@ -120,10 +128,12 @@ static void put_facts(struct ks_jw *w, const struct ks_store_file *f)
 
         for (uint32_t k = 0; k < i && is_first; k++)
             is_first = strcmp(ks_store_host(f, k)->key, ks_store_host(f, i)->key) != 0;
+        n += is_first;
         if (is_first && take(&room, 16 + ks_page_bytes(ks_store_host(f, i)->key)))
             put_fact(w, f, i, &room);
     }
     ks_jw_close(w, ']');
+    ks_jw_u64(w, "n_facts", n);
 }
 
 static void put_outcomes(struct ks_jw *w, const struct ks_summary *s)

@@ -62,7 +62,7 @@ function openProblem(i) {
     h("div", { class: "head" }, h("h2", { id: "details-title" }, problemName(p)), go(-1, "Previous"), go(1, "Next"),
       h("button", { type: "button", onclick: () => dialog.close() }, "Close")),
     h("div", { class: "body" }, h("dl", null, facts.map(([k, v]) => [h("dt", null, k), h("dd", null, v)])),
-      p.top.length ? [h("h3", null, p.top.length < p.ok ? "The fastest " + p.top.length : "All that worked"), timesTable(p)] : h("p", { class: "bad" }, "No instance is ok."),
+      p.top.length ? [h("h3", null, p.top.length < p.ok ? "The fastest " + p.top.length + " of " + count(p.ok) + " (" + inTable + " has all)" : "All that worked"), timesTable(p)] : h("p", { class: "bad" }, "No instance is ok."),
       strips(p), id ? [h("h3", null, "Run the best again"), command(cellCommand(p.i, id))] : null));
   if (!dialog.open)
     dialog.showModal();
@@ -78,7 +78,7 @@ function overview() {
   const look = A.outcomes.filter((o) => o[2]).reduce((s, o) => s + o[1], 0);
   document.title = (run.job || A.path) + " - ksweep report";
   main.replaceChildren(h("h1", null, run.job || A.path), h("p", { class: "lead" },
-    [models.join(", "), plural(A.devices.length, "rank") + " on " + plural(hosts.size, "host"), when(run.began), run.version && "ksweep " + run.version].filter(Boolean).join(" \u00b7 ")));
+    [models.join(", "), plural(A.n_devices, "rank") + (A.devices.length < A.n_devices ? "" : " on " + plural(hosts.size, "host")), when(run.began), run.version && "ksweep " + run.version].filter(Boolean).join(" \u00b7 ")));
   const tile = (value, text) => h("div", { class: "tile" }, h("b", null, value), h("span", null, text));
   main.append(h("div", { class: "tiles" }, tile(count(A.problems), A.problems === 1 ? "problem" : "problems"),
     tile(count(data.n_instances), "instances, " + count(A.codes) + " working codes"),
@@ -124,7 +124,7 @@ function problemsSection() {
     columns.push({ title: "Second run", number: true, get: (p) => (p.o && p.o[0] && p.t ? p.o[0] / p.t : null),
       show: (p) => (p.o && p.o[0] && p.t ? (p.o[0] / p.t).toFixed(3) + "\u00d7" : ""), help: "time there over time here" });
   section("problems", "Problems", "The best instance of each problem. A row opens its details." + prefixNote() +
-    (problems.length < data.n_problems ? " Listed are " + count(problems.length) + " of " + count(data.n_problems) + ", evenly chosen." : ""),
+    (problems.length < data.n_problems ? " Listed are evenly chosen ones." + leftOut(problems.length, data.n_problems, "problems", "ksweep-analyze report --format csv") : ""),
     makeTable({ id: "problems-table", columns, rows: problems, page: 25, hint: "Filter: problem, instance or class",
       text: (p) => problemName(p) + " " + p.c + " " + instanceName(p.w) + " " + p.i, open: (p) => openProblem(problems.indexOf(p)),
       select: { title: "All classes", of: (p) => p.c } }));
@@ -144,7 +144,7 @@ function heatSection() {
 function instancesSection() {
   const winners = instances.filter((i) => i[4] > 0).length;
   section("instances", "Instances", plural(winners, "instance wins", "instances win") + " at least one problem." +
-    (instances.length < data.n_instances ? " Listed are the best " + count(instances.length) + " of " + count(data.n_instances) + "." : ""),
+    (instances.length < data.n_instances ? " Listed are the best." + leftOut(instances.length, data.n_instances, "instances", inTable) : ""),
     makeTable({ id: "instances-table", rows: instances, page: 15, hint: "Filter: part of a name", text: (i) => i[0] + " " + i[1], sort: 1, down: true, columns: [
       { title: "Instance", name: true, get: (i) => i[0], show: (i) => shortName(i[0]) },
       { title: "Wins", number: true, get: (i) => i[4], show: (i) => count(i[4]), help: "problems of which it has the smallest time, ties included" },
@@ -191,7 +191,8 @@ function samplesSection() {
       text: "rank " + b[2] + ", " + seconds(b[0]) + " after the start\nanchor " + (b[1] >= 0 ? "+" : "") + digits(b[1] / 1000, 3) + " % from the block's begin to its end" }));
     dots(f, points, "--c1", 5);
     answer(f, points);
-    parts.push(h("div", null, h("h3", null, "Drift of the anchors"), f.root));
+    parts.push(h("div", null, h("h3", null, "Drift of the anchors"),
+      data.block_step > 1 ? h("p", { class: "note" }, "One block of " + count(data.block_step) + " is drawn: " + inFile("/blocks") + " has all.") : null, f.root));
   }
   if (parts.length)
     section("noise", "Noise", "Samples of one cell, and the anchor instance that opens and closes each block of measurements: what drifts between the two is the machine.", h("div", { class: "cols" }, parts));
@@ -200,6 +201,7 @@ function failuresSection() {
   if (!data.groups.length)
     return;
   const bad = data.groups.filter((g) => g[3]), rest = data.groups.filter((g) => !g[3]);
+  const failed = A.outcomes.filter((o) => o[2]).reduce((s, o) => s + o[1], 0);
   const outcome = (o, look) => h("span", { class: look ? "tag bad" : "tag", style: "margin-left:0" }, o);
   const table = (rows, id) => makeTable({ id, rows, page: 20, text: (g) => g[0] + " " + g[1] + " " + g[4] + " " + g[6], columns: [
     { title: "Outcome", get: (g) => g[0], show: (g) => outcome(g[0], g[3]) },
@@ -207,17 +209,17 @@ function failuresSection() {
     { title: "Reason", name: true, get: (g) => g[1] },
     { title: "First of them", name: true, get: (g) => g[6], show: (g) => [shortName(g[6]), h("div", { class: "dim" }, g[4])] }] });
   const each = data.failures.length && h("details", null, h("summary", null, "Each failed cell with the command that repeats it" +
-    (A.outcomes.filter((o) => o[2]).reduce((s, o) => s + o[1], 0) > data.failures.length ? " (the first " + count(data.failures.length) + ")" : "")),
+    (failed > data.failures.length ? " (the first " + count(data.failures.length) + " of " + count(failed) + "; " + inTable + " has all)" : "")),
     makeTable({ id: "failures-table", rows: data.failures, page: 20, text: (f) => f.join(" "), columns: [
       { title: "Outcome", get: (f) => f[0], show: (f) => outcome(f[0], true) },
       { title: "Problem", name: true, get: (f) => f[2] || f[3] },
       { title: "Instance", name: true, get: (f) => f[4] || f[5], show: (f) => [shortName(f[4] || f[5]), h("div", { class: "dim" }, f[1]), command(cellCommand(f[3], f[5]))] }] }));
-  section("failures", "Failures", bad.length ? plural(bad.reduce((s, g) => s + g[2], 0), "cell needs", "cells need") + " a look." : "No cell failed.",
+  section("failures", "Failures", failed ? plural(failed, "cell needs", "cells need") + " a look." + leftOut(bad.length, data.n_groups[0], "reasons", inTable) : "No cell failed.",
     bad.length ? table(bad, "groups-table") : null, each || null,
-    rest.length ? h("details", { open: !bad.length }, h("summary", null, "Unsupported and skipped, by reason"), table(rest, "rest-table")) : null);
+    rest.length ? h("details", { open: !bad.length }, h("summary", null, "Unsupported and skipped, by reason." + leftOut(rest.length, data.n_groups[1], "reasons", inTable)), table(rest, "rest-table")) : null);
 }
 function coverageSection() {
-  section("coverage", "Coverage", "What was measured, by class of problem.", makeTable({ rows: data.coverage, columns: [
+  section("coverage", "Coverage", "What was measured, by class of problem." + leftOut(data.coverage.length, data.n_classes, "classes", inTable), makeTable({ rows: data.coverage, columns: [
     { title: "Class", name: true, get: (c) => c[0] },
     { title: "Problems", number: true, get: (c) => c[1], show: (c) => count(c[1]) },
     { title: "With a best", number: true, get: (c) => c[2], show: (c) => count(c[2]) },
@@ -229,7 +231,7 @@ function coverageSection() {
 }
 function timeSection() {
   const run = A.runs[0], wall = run ? (run.ended - run.began) / 1000 : 0, busy = A.phases.reduce((s, p) => s + p[1], 0);
-  section("time", "Where the time went", "Time of the workers over all " + count(A.attempts) + " records: " + seconds(busy) + " on " + plural(A.devices.length, "rank") +
+  section("time", "Where the time went", "Time of the workers over all " + count(A.attempts) + " records: " + seconds(busy) + " on " + plural(A.n_devices, "rank") +
     (A.n_runs === 1 ? ", within " + seconds(wall) + " of wall time, builds and pauses included." : "."),
     stacked(A.phases.map((p, i) => [p[0], p[1], palette[i % palette.length]]).filter((p) => p[1] > 0), seconds),
     h("div", { class: "cols" }, h("dl", null, A.roles.filter((r) => r[1] > 0).map((r) => [h("dt", null, r[0]), h("dd", null, seconds(r[1]))]),
@@ -271,7 +273,9 @@ function compareSection() {
     digits(mean, 3) + " times as long on average; " + count(same) + " have the same best instance; the intervals of " + count(apart.length) + " do not overlap." : "They have no problem in common."), body);
 }
 function whereSection(run, id, title) {
-  section(id, title, run.path, makeTable({ rows: run.devices, page: 16, columns: [
+  const cut = leftOut(run.devices.length, run.n_devices, "ranks", inFile("/devices")) + leftOut(run.runs.length, run.n_runs, "runs", inFile("/runs")) +
+    leftOut(run.facts.length, run.n_facts, "facts", inFile("/hosts"));
+  section(id, title, run.path + (cut && "." + cut), makeTable({ rows: run.devices, page: 16, columns: [
     { title: "Rank", number: true, get: (d) => d.rank }, { title: "Host", name: true, get: (d) => d.host },
     { title: "Device", name: true, get: (d) => d.model }, { title: "Backend", get: (d) => d.backend }, { title: "Arch", get: (d) => d.arch },
     { title: "Cores or bus", get: (d) => d.place }, { title: "Cells", number: true, get: (d) => d.cells, show: (d) => count(d.cells) },
@@ -281,6 +285,7 @@ function whereSection(run, id, title) {
       [["Job", r.job], ["Directory", r.dir], ["Program", r.version], ["Began", when(r.began)], ["Last record", when(r.ended)],
         ["Cells", count(r.cells) + (r.pending ? ", " + count(r.pending) + " pending" : "")], ["Segments of the journal", count(r.segments)]]
         .filter((f) => f[1]).map(([k, v]) => [h("dt", null, k), h("dd", null, v)])),
+      r.text === false && h("p", { class: "note" }, "The resolved job is left out here: " + inFile("/runs") + " has it."),
       r.text && h("details", null, h("summary", null, "The resolved job"), h("pre", { tabindex: 0 }, r.text))]),
     run.facts.length ? h("details", null, h("summary", null, "Facts of the hosts (" + run.facts.length + ")"), h("dl", null,
       run.facts.map((f) => [h("dt", null, f[0]), h("dd", null, f.slice(1).join("; "))]))) : null);

@@ -130,7 +130,9 @@ static void note_unused(const struct ks_merge_kernels *k, const struct ks_merge_
     for (uint32_t i = 0; i < k->keys.n && n < MOST_NAMED; i++)
         if (!k->at[i].is_used)
             ks_buf_printf(notes, "%s '%s'", n++ ? "," : "", ks_names_text(&k->keys, i));
-    ks_buf_printf(notes, "%s\n", p->n_entries - p->n_matched > MOST_NAMED ? ", ..." : "");
+    if (p->n_entries - p->n_matched > n)
+        ks_buf_printf(notes, " and %u more", p->n_entries - p->n_matched - n);
+    ks_buf_printf(notes, "\n");
 }
 
 static void note(const struct config *c, const struct ks_merge_kernels *k,

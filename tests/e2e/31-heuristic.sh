@@ -50,6 +50,9 @@ ok "a sweep with problems of both" ksweep gather run1 run2 -o both.h5
 ksweep-analyze validate m both.h5 --threads 1 >out 2>err
 like "$(head -n 1 out)" '^leakage: 24 problems are also in training; they are left out' "leaked problems are counted"
 like "$(sed -n 2p out)" '^  operator=grouped_conv' "and listed"
+is "$(sed -n 22p out)" '  and 4 more: --json lists all' "or how many more there are, and where"
+ksweep-analyze validate m both.h5 --threads 1 --json >out 2>err
+is "$(grep -o '"leaked": \[.*' out | sed 's/\].*//' | grep -o operator=grouped_conv | wc -l)" 24 "all of them"
 ksweep-analyze validate m both.h5 run1/results.h5 --threads 1 >out 2>err
 like "$(head -n 1 out)" '^leakage: 24 problems' "once each, whatever the number of files"
 ksweep-analyze validate m run2/results.h5 --threads 1 --against m2 >out 2>err

@@ -69,6 +69,14 @@
     $("#theme").click();
     ok("two runs side by side", B === null || all("#compare-table tbody tr").length > 3, "");
     ok("each failure has its command", data.failures.length === 0 || $("#failures-table code").textContent.startsWith("ksweep cell "), "");
+    const lead = (id) => $("#" + id + " .lead").textContent;
+    ok("problems that are left out are told", lead("problems").includes(count(50000 - problems.length) + " of 50,000 problems are left out here: ksweep-analyze report --format csv has all."), lead("problems"));
+    ok("instances, too", lead("instances").includes(count(9000 - instances.length) + " of 9,000 instances are left out here: ksweep-analyze table has all."), lead("instances"));
+    ok("reasons of failures", lead("failures").includes(" of 1,234 reasons are left out here: ksweep-analyze table has all."), lead("failures"));
+    ok("classes", lead("coverage").includes(" of 1,001 classes are left out here: ksweep-analyze table has all."), lead("coverage"));
+    ok("blocks", $("#noise .note").textContent === "One block of 4 is drawn: /blocks of results.h5 has all.", $("#noise").textContent);
+    ok("ranks, runs and facts", [["ranks", 600, "devices"], ["runs", 300, "runs"], ["facts", 5000, "hosts"]].every(([what, n, table]) =>
+      lead("where").includes(" of " + count(n) + " " + what + " are left out here: /" + table + " of results.h5 has all.")), lead("where"));
     ok("nothing is wider than the window", document.documentElement.scrollWidth <= innerWidth, document.documentElement.scrollWidth + " > " + innerWidth);
     ok("names are text", all("img, iframe, script[src], link").length === 0 && typeof globalThis.hacked === "undefined", "");
   } catch (e) {

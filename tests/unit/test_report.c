@@ -367,6 +367,40 @@ static void a_million_cells_fit(void **state)
     ks_page_release(&page);
 }
 
+/* Lists that are cut have their whole length beside them. */
+static void cut_lists_have_their_length(void **state)
+{
+    enum { N_LOOK = 300, N_GROUPS = 700, N_RANKS = 600 };
+    const struct place *p = *state;
+    struct ks_page page = { 0 };
+    struct ks_buf b;
+
+    make_hostile(p);
+    load_page(&page, p->file);
+    page.groups = realloc(page.groups, N_GROUPS * sizeof(*page.groups));
+    page.summary.ranks = realloc(page.summary.ranks, N_RANKS * sizeof(*page.summary.ranks));
+    assert_true(page.groups != NULL && page.summary.ranks != NULL);
+    for (size_t i = 0; i < N_GROUPS; i++) {
+        page.groups[i] = page.groups[0];
+        page.groups[i].outcome = i < N_LOOK ? KS_O_CRASHED : KS_O_UNSUPPORTED;
+    }
+    page.n_groups = N_GROUPS;
+    for (size_t i = 1; i < N_RANKS; i++)
+        page.summary.ranks[i] = page.summary.ranks[0];
+    page.summary.n_ranks = N_RANKS;
+    ks_buf_init(&b);
+    assert_int_equal(ks_page_data(&page, NULL, &b, NULL), 0);
+    struct ks_json *doc = page_json(&b);
+    const struct ks_node *root = ks_json_root(doc);
+    assert_int_equal(ks_node_size(ks_node_at(root, "groups")), 500);
+    assert_int_equal(ks_node_size(ks_node_at(ks_node_at(root, "a"), "devices")), 512);
+    assert_true(has(&b, "\"n_groups\":[300,400]") && has(&b, "\"n_devices\":600"));
+    assert_true(has(&b, "\"n_runs\":1") && has(&b, "\"n_facts\":") && has(&b, "\"block_step\":1"));
+    ks_json_close(doc);
+    ks_buf_release(&b);
+    ks_page_release(&page);
+}
+
 /* A name of as many characters as it may have, each of which takes 6 bytes in the page. */
 static const char *long_name(char *out, size_t cap)
 {
@@ -543,6 +577,7 @@ int main(void)
         TEST_AT(names_are_never_markup),
         TEST_AT(page_counts),
         TEST_AT(a_million_cells_fit),
+        TEST_AT(cut_lists_have_their_length),
         TEST_AT(long_hostile_names_fit),
         TEST_AT(two_names_of_a_path),
         TEST_AT(timeline_reads_back),
