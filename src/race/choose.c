@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The label, what is known of it, and whether to stop. */
+/* choose.c - chooses the label, its interval and expected regret, and decides whether to stop */
 #include "race/race_impl.h"
 
 #include "race/student.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Differences of two instances, who is dropped, what a race adds to the pool. */
+/* decide.c - drops instances by their paired differences; sums a race's spread for the pool */
 #include "race/race_impl.h"
 
 #include "race/student.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Observations in any order -> one value per instance and round. */
+/* observations.c - reduces observations in any order to one value per instance and round */
 #include "race/race_impl.h"
 
 #include "record/attempt.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* race.c - keeps a race's observations, runs the decision, says who is in the next visit */
 #include "race/race_impl.h"
 
 #include "base/hash.h"

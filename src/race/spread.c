@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* spread.c - standard deviations between rounds, from exact integer sums */
 #include "race/spread.h"
 
 #include <assert.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* student.c - tail, quantile and expected gain of Student's t by a continued fraction */
 #include "race/student.h"
 
 #include <math.h>
