@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* cost.c - guesses a cell's time and disk space from a roofline and the job's limits */
 #include "sched/cost.h"
 
 #include "grid/arch.h"

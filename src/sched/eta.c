@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* eta.c - time left and its interval, from the work left and the overhead so far */
 #include "sched/eta.h"
 
 #include <math.h>

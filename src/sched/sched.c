@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* sched.c - states of problems, cells and devices, and the seeded order of cells */
 #include "sched/sched.h"
 
 #include "base/array.h"
