@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* journal.c - creates, appends to and syncs one owner's segment, unless a higher one exists */
 #include "journal/journal.h"
 #include "base/clock.h"
 #include "base/file.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* ledger.c - applies a journal's frames to what is known of cells, problems and instances */
 #include "journal/ledger.h"
 
 #include "base/array.h"

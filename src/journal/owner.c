@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* owner.c - tells by process or by heartbeats whether the owner of a journal is alive */
 #include "base/clock.h"
 #include "base/process.h"
 #include "journal/journal.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* read.c - reads all segments in order, each up to the fences that later owners have set */
 #include "journal/journal.h"
 #include "journal/segment.h"
 

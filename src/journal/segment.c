@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* segment.c - lists a journal's segments and feeds the bytes of one to the frame scanner */
 #include "journal/segment.h"
 #include "base/file.h"
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* slots.c - inserts by linear probing; replaces a table that is three quarters full */
 #include "journal/slots.h"
 
 #include <stdlib.h>
