@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* appender.c - collects rows into chunks, which a thread writes if there is one */
 #include "store/appender.h"
 #include "base/hash.h"
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* batch.c - reads rows by number, with the chunks used last kept unpacked */
 #include "store/batch.h"
 #include "store/chunk.h"
 #include "store/file.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* check.c - checks a file's checksums, then each row against what the journals give */
 #include "base/file.h"
 #include "base/text.h"
 #include "store/check_output.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* chunk.c - reads chunks as they are stored and undoes fletcher32, deflate and shuffle itself */
 #include "store/chunk.h"
 
 #include <stdlib.h>

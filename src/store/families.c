@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* families.c - writes a table per family, whose columns are typed by the traits' values */
 #include "store/families.h"
 
 #include <ctype.h>

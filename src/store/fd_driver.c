@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* fd_driver.c - an HDF5 file driver that uses pread and pwrite and reports errno */
 #include "store/fd_driver.h"
 
 #include <errno.h>

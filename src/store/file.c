@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Reading results.h5. */
+/* file.c - opens results.h5: small tables in memory, rows of large ones on request */
 #include "store/file.h"
 #include "base/file.h"
 #include "record/rounds.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* flat.c - writes and reads one table whose columns are known only at run time */
 #include "store/flat.h"
 #include "base/file.h"
 #include "store/fd_driver.h"

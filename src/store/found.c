@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Runs of programs: which have a row of their own, and which pairs of a problem and an instance
- * they could have reported, but did not. */
+/* found.c - hides runs that their rows stand for; counts the pairs that no run reported */
 #include "store/index.h"
 
 #include <string.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* gather.c - makes results.h5 from journals in two passes, and sums the totals */
 #include "store/h5.h"
 #include "store/store.h"
 #include "store/whole.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* h5.c - errors, attributes, and reading and appending the rows of chunked datasets */
 #include "store/h5.h"
 
 #include <stdarg.h>

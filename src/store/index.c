@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* First pass: records, and which of a cell's attempts counts. */
+/* index.c - first pass: notes where each record lies and which attempt of a cell counts */
 #include "store/index.h"
 #include "base/file.h"
 #include "record/rounds.h"

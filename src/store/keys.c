@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* keys.c - open-addressing table of keys of four words; an array that doubles when full */
 #include "store/keys.h"
 #include "base/hash.h"
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* merge.c - chooses a copy of each run and unites the small tables under new row numbers */
 #include "store/merge_impl.h"
 
 #include <stdlib.h>

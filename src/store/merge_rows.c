@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* merge_rows.c - copies the large tables and their samples, with references renumbered */
 #include "store/merge_impl.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* First pass: frames that are not records. Their rows are few, so they are kept whole. */
+/* names.c - first pass: keeps the frames of runs, hosts, devices, blocks and events */
 #include "race/race.h"
 #include "record/rounds.h"
 #include "store/index.h"

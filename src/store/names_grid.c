@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* First pass: what is measured - problems, instances and their builds. */
+/* names_grid.c - first pass: numbers problems, instances and their builds */
 #include "store/index.h"
 #include "store/text.h"
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* produce.c - second pass: reads the records again and makes the rows of all tables */
 #include "store/produce.h"
 #include "store/text.h"
 #include "store/whole.h"

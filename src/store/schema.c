@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* schema.c - the column arrays of all tables, expanded from the lists in src/record */
 #include "store/schema.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a file promises, without its data. Lengths of texts come from the data and are left out. */
+/* schema_text.c - prints a file's tables, columns and attributes, without data and text lengths */
 #include "store/h5.h"
 #include "store/store.h"
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* stage.c - collects what an import found, then makes rows of it for the writer */
 #include "store/stage.h"
 #include "store/h5.h"
 #include "store/text.h"

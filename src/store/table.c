@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* table.c - packs structs into rows and reads columns by name; absent ones are missing */
 #include "store/table.h"
 #include "base/hash.h"
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* temp.c - an unnamed file, or a temporary name; fsync, linkat and rename publish it */
 #include "store/temp.h"
 #include "base/file.h"
 

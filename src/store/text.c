@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* text.c - replaces invalid UTF-8 and control characters by question marks */
 #include "store/text.h"
 
 #include "base/text.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* whole.c - writes all tables, reads them back, compares digests, then publishes the file */
 #include "store/whole.h"
 #include "store/families.h"
 #include "store/fd_driver.h"
