@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* aliases.c - groups instances by machine code; compares controls with what they are aliases of */
 #include "analysis/learn/aliases.h"
 #include "base/order.h"
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* analytic.c - fits rates and the bias of instances to measured times; predicts and picks */
 #include "analysis/learn/analytic.h"
 #include "analysis/learn/features_impl.h"
 #include "analysis/learn/metrics.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* baselines.c - fixed orders of instances, nearest neighbours, random scores */
 #include "analysis/learn/baselines.h"
 #include "base/hash.h"
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* chances.c - looks up the oracle's chances of a row's problem, instance and condition */
 #include "analysis/learn/chances.h"
 #include "base/order.h"
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* choosers.c - fits the baselines to training problems; scores one problem by each chooser */
 #include "analysis/learn/choosers.h"
 
 #include <stdlib.h>

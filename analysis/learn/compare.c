@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* compare.c - pairs the cells of two sides, tests the differences, limits false discoveries */
 #include "analysis/learn/compare.h"
 #include "base/order.h"
 #include "race/student.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The error of each difference: variances pooled over cells of a class (compare.h). */
+/* compare_errors.c - pools the variances of differences over the cells of a class */
 #include "analysis/learn/compare.h"
 #include "analysis/learn/metrics.h"
 #include "analysis/learn/scatter.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a comparison says over problems; problems are drawn for intervals, because the cells of a
- * problem belong together. */
+/* compare_problems.c - means over problems; intervals resample problems with all their cells */
 #include "analysis/learn/compare.h"
 
 #include <math.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* derive.c - computes speeds, and the time and outcome of an alias's machine code, per batch */
 #include "analysis/learn/derive.h"
 
 #include <stdlib.h>

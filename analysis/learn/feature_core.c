@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* feature_core.c - features of problems and pairs, and applicability, as compiled into selectors */
 #include "analysis/learn/feature_core.h"
 
 #include <string.h>

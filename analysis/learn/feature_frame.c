@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* feature_frame.c - computes the features of a table's rows as the columns of a frame */
 #include "analysis/learn/feature_frame.h"
 #include "record/columns.h"
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* features.c - chooses the features of a specification from problems and instances */
 #include "analysis/learn/features_impl.h"
 
 #include <math.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* folds.c - deals problems to folds, or samples them, in the order of a seeded hash */
 #include "analysis/learn/folds.h"
 #include "base/hash.h"
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* held_out.c - counts how often one sweep's intervals and chances hold in the other sweeps */
 #include "analysis/learn/held_out.h"
 #include "race/student.h"
 #include "record/stats.h"

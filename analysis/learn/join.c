@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* join.c - finds the row of a representative by binary search */
 #include "analysis/learn/join.h"
 #include "base/order.h"
 

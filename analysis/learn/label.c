@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* label.c - reads rows from a frame; defines usable rows, scaled times, ties and winners */
 #include "analysis/learn/label.h"
 
 #include <string.h>

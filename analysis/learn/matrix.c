@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* matrix.c - collects, sorts and renumbers cells; drops problems and instances without any */
 #include "analysis/learn/matrix.h"
 #include "base/array.h"
 #include "base/hash.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* metrics.c - means and quantiles with bootstrap intervals; Composable Kernel's definitions */
 #include "analysis/learn/metrics.h"
 #include "analysis/learn/bootstrap.h"
 #include "base/hash.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* need.c - estimates the loss by distance and picks greedily the problem that saves most */
 #include "analysis/learn/need.h"
 #include "analysis/learn/features.h"
 

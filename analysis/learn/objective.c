@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* objective.c - the targets, and the gradients of squared error and pairwise logistic loss */
 #include "analysis/learn/objective.h"
 
 #include <math.h>

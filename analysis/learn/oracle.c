@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* oracle.c - aligns and estimates the instances of each contest; ranks them by their chances */
 #include "analysis/learn/oracle.h"
 #include "analysis/data/findings.h"
 #include "record/stats.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Estimates of one domain -> chances, on a grid of gaps above the best (oracle.h). */
+/* oracle_weigh.c - computes the chances of one domain on a grid of gaps above the best */
 #include "analysis/data/findings.h"
 #include "analysis/learn/oracle.h"
 #include "record/stats.h"

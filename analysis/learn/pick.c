@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* pick.c - the pick of each problem, its rank and efficiency, and their sums over problems */
 #include "analysis/learn/pick.h"
 #include "analysis/learn/metrics.h"
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* retime.c - efficiencies of the same picks with the new times of pick and oracle */
 #include "analysis/learn/retime.h"
 #include "analysis/learn/metrics.h"
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* scatter.c - pools log variances within and between sweeps, together with a prior */
 #include "analysis/learn/scatter.h"
 #include "race/student.h"
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* scorecard.c - rates every chooser over all problems and per class; finds the worst picks */
 #include "analysis/learn/scorecard.h"
 #include "base/buf.h"
 #include "grid/problem_class.h"

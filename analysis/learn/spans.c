@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* spans.c - averages semivariances over cells, with bootstrap intervals */
 #include "analysis/learn/spans.h"
 #include "analysis/learn/bootstrap.h"
 #include "record/stats.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* summary.c - finds the best of each problem batch by batch, then counts codes and winners */
 #include "analysis/learn/summary.h"
 #include "analysis/data/words.h"
 #include "analysis/learn/aliases.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* tables.c - copies problems, instances and devices from joined frames; borrows their texts */
 #include "analysis/learn/tables.h"
 
 #include <stdlib.h>

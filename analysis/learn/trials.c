@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* trials.c - removes the shifts of rounds by median polish; one value per instance and sweep */
 #include "analysis/learn/trials.h"
 #include "record/outcome.h"
 #include "record/stats.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* yardstick.c - regret over all splits of the sweeps into three groups, with its quantiles */
 #include "analysis/learn/yardstick.h"
 #include "analysis/learn/bootstrap.h"
 #include "analysis/learn/metrics.h"

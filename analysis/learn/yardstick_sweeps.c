@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Of pairs of sweeps whether they agree, of each what it cost (yardstick.h). */
+/* yardstick_sweeps.c - agreement of the winners of two sweeps, and what a sweep cost */
 #include "analysis/learn/yardstick.h"
 #include "record/stats.h"
 
