@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* catalogue.c - finds a column by name, old name or path; lists the columns of training.csv */
 #include "analysis/data/catalogue.h"
 #include "analysis/data/training_v1.h"
 #include "base/opt.h"

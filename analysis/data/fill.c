@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* fill.c - copies one member of packed rows to a column; spells out numbers that have names */
 #include "analysis/data/fill.h"
 #include "record/outcome.h"
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* frame.c - finds a column by name, and says which one is missing or of another type */
 #include "analysis/data/frame.h"
 
 #include <string.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* quality.c - names and meanings of the choosers, from one list; releases a scorecard */
 #include "analysis/data/quality.h"
 
 #include <stdlib.h>

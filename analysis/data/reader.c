@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* reader.c - reads a view batch by batch, one column after another */
 #include "analysis/data/reader.h"
 #include "analysis/data/fill.h"
 #include "analysis/data/side.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* side.c - fills a column of a joined table or a trait, as numbers if all its texts are */
 #include "analysis/data/side.h"
 #include "analysis/data/fill.h"
 #include "grid/problem_class.h"

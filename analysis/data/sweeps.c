@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* sweeps.c - reads the attempts of several files and keeps, per cell, the records that count */
 #include "analysis/data/sweeps.h"
 #include "analysis/data/view.h"
 #include "base/array.h"

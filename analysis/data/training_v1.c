@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* training_v1.c - the old names of training.csv, in their order */
 #include "analysis/data/training_v1.h"
 
 #include <stddef.h>

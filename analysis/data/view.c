@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* view.c - sorts rows by problem, instance and run; keeps the newest or the median one per cell */
 #include "analysis/data/view.h"
 #include "base/file.h"
 #include "base/order.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* words.c - hash table over the texts that it owns */
 #include "analysis/data/words.h"
 
 #include <stdlib.h>
