@@ -139,6 +139,12 @@ layers() {
     catches layers 'src/base/b.c:2: base may not include analysis/data/b.h' 'src that reaches into analysis'
     put src/newer/b.c ''  '#include <stdio.h>'
     catches layers 'module newer is not in layers.txt' 'an unlisted module'
+    # shellcheck disable=SC2016
+    page docs/architecture.md '| `src/sched` | base grid op | pure |' '| `src/rtc` | build, base | x |'
+    catches layers 'docs/architecture.md:1: src/sched may include base grid (layers.txt)' 'another edge in the docs'
+    # shellcheck disable=SC2016
+    page docs/architecture.md '| `src/rtc` | build, base | x |'
+    catches layers 'docs/architecture.md:1: the table of modules lacks src/sched' 'a module that the docs lack'
 }
 
 backends() {
