@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# The pages of docs/ and the READMEs: links lead to a file and a heading that exist, README.md links every page of docs/,
-# and no text uses a word that docs/glossary.md lists under "Words to avoid". Code and quoted output are not prose.
+# The pages of docs/ and the READMEs: links lead to a file and a heading that exist, so do paths of the tree in code spans,
+# README.md links every page of docs/, and no text uses a word that docs/glossary.md lists under "Words to avoid". Code and
+# quoted output are not prose.
 . "$(dirname "$0")/lib.sh"
 need perl
 
@@ -93,6 +94,9 @@ pages | perl -MFile::Basename -e '
                 print "$page:$n: the link $target leads to no file\n" and next unless -e $file;
                 print "$page:$n: the link $target leads to no heading\n"
                     if defined $anchor && $file =~ /\.md$/ && !anchors($file)->{$anchor};
+            }
+            while ($line =~ /`((?:src|analysis|kernels|jobs|tests|docs|examples|slurm|packaging)\/[\w.\/-]+)`/g) {
+                print "$page:$n: there is no $1\n" unless -e $1;
             }
             $is_list = $page eq "docs/glossary.md" && $line eq "## Words to avoid" if $line =~ /^#/;
             next if $words eq "" || $is_list || $page eq "docs/results.md" && $line =~ /^\| `/;

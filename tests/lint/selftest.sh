@@ -255,6 +255,8 @@ pages() {
     catches pages 'docs/manual.md:2: the link glossary.md#another leads to no heading' 'a link to no heading'
     page docs/manual.md '# One `two` (3)' '' '## One `two` (3)' '[x](#one-two-3) [x](#one-two-3-1)'
     passes pages 'links to headings with code, the second of two included'
+    page docs/manual.md '`src/base/a.c` and `src/base/*.h`, `src/base/none.c`'
+    catches pages 'docs/manual.md:1: there is no src/base/none.c' 'a path that is gone'
     page docs/manual.md 'The judge decides.'
     catches pages "docs/manual.md:1: write check instead of 'judge'" 'a word that the glossary avoids'
     page docs/manual.md '```' 'judge' '```' 'it is told' 'Told apart by name' 'judge.h, the_judge, prejudge'
