@@ -139,7 +139,7 @@ void ks_opt_help(const struct ks_opt *table, unsigned width, struct ks_buf *to)
 {
     for (const struct ks_opt *o = table; o->name; o++)
         help_row(o, width, to);
-    help_line("    --help", "print this and stop", width, to);
+    help_line("    --help", "print this help and exit", width, to);
 }
 
 void ks_opt_markdown(const struct ks_opt *table, struct ks_buf *to)

@@ -192,7 +192,7 @@ void ks_progress_details(const struct ks_progress *p, const char *dir, struct ks
         ks_buf_printf(to, "  %s ", ks_outcome_text(f->outcome));
         put_text(f->names, to);
         ks_buf_printf(to, ": ");
-        put_text(f->reason[0] ? f->reason : "no reason given", to);
+        put_text(f->reason[0] ? f->reason : "no reason recorded", to);
         ks_buf_printf(to, "\n    ksweep cell ");
         ks_shell_put(to, dir);
         ks_buf_printf(to, " %016" PRIx64 ":%016" PRIx64 "\n", f->problem, f->instance);

@@ -44,5 +44,5 @@ like "$(cat map.err)" "two ranks on one device: rank 0 sees only $a .*--gpus-per
 step -N 2 --ntasks-per-node=3 --gres=gpu:2 >/dev/null
 like "$(cat map.err)" 'node2: no device for rank .*--ntasks-per-node=2' 'three ranks on two GPUs are refused'
 is "$(step -N 1 -n 1)" "0 node1 $a" 'Slurm hides nothing where no GPU is asked for'
-like "$(cat map)" "node1: no rank for $b" 'and the other device is missed'
+like "$(cat map)" "node1: no rank measures on $b" 'and the other device is missed'
 done_testing
