@@ -108,7 +108,7 @@ for size in full distilled; do
     rc_is 0 "$size: picks on every problem what the program does" ./t-$size
     like "$(cat out)" '^ok 1 - 24 problems' "$size: all of them"
 done
-like "$(cat s-distilled/pick.report.txt)" '^unseen problems, table alone' "the table's own figure"
+like "$(cat s-distilled/pick.report.txt)" '^unseen problems, table only' "the table's own figure"
 ok "distilled: at most 64 KiB" test "$(size distilled.o | awk 'NR == 2 { print $1 + $2 + $3 }')" -le 65536
 is "$(ls s-full | paste -sd' ')" \
     "pick.c pick.h pick.lightgbm.txt pick.report.txt pick.xgboost.json test_pick.c" "the selector's files"
@@ -166,7 +166,7 @@ is "$(grep -c '' next.csv)" 3 "two problems"
 ok "a sweep under another condition" make_journal other 6 8 5 0 3 0xc0ffee02
 ksweep gather other >/dev/null 2>&1
 rc_is 2 "conditions are not mixed" ksweep-analyze train run1/results.h5 other/results.h5 -o m3 "${quick[@]}"
-like "$(cat err)" 'measuring condition .* allow it with --mixed' "unless allowed"
+like "$(cat err)" 'rows of condition .* allow it with --mixed' "unless allowed"
 not_ok "nothing was written" test -e m3
 rc_is 2 "nor is a model continued" ksweep-analyze train other/results.h5 -o m3 --warm m "${quick[@]}"
 like "$(cat err)" '--warm m: it is for .* allow it with --mixed' "unless allowed"

@@ -106,7 +106,7 @@ rc_is 2 "neither is needed" ksweep-analyze import mi300x.h5
 rc_is 2 "no format" ksweep-analyze import "$0" -o no.h5
 echo '{"a": 1}' >gfx942130.json
 for f in miopen-fdb:"no '='" ck:'unknown column' t4:"no results" kernel-tuner:"no results" ktt:"no results" \
-    profiler-log:"no results" profiler-results:'is wanted' ksweep:'not all of the files'; do
+    profiler-log:"no results" profiler-results:'expected' ksweep:'some of the files are not'; do
     rc_is 2 "another format: --from ${f%%:*}" ksweep-analyze import gfx942130.json --from "${f%%:*}" -o no.h5
     like "$(cat "$tap_tmp/err")" "${f#*:}" "is read as that"
 done

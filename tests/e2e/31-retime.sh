@@ -59,7 +59,7 @@ like "$(ksweep-analyze validate m unseen/results.h5 --threads 1 --retime timed -
 
 # --- what is refused
 rc_is 2 "results of other problems" ksweep-analyze validate m unseen/results.h5 --threads 1 --retime known
-like "$(cat err)" 'no problem has new times of both .*--write-retime' "says what to do"
+like "$(cat err)" 'no problem has new times for both .*--write-retime' "says what to do"
 make_journal other 12 8 5 0 3 0xc0ffee02 >/dev/null 2>&1 && ksweep gather other >/dev/null 2>&1
 rc_is 2 "results of another device" ksweep-analyze validate m unseen/results.h5 --threads 1 --retime other
 like "$(cat err)" 'other was measured ' "are named"

@@ -95,7 +95,7 @@ rc_is 2 "never over the input" ksweep-analyze trace augment c.json -o ./c.json
 rc_is 2 "nor over standard input" sh -c 'ksweep-analyze trace augment - -o c.json <c.json'
 for verb in analyze counters roofline 'diff a.json'; do
     rc_is 2 "nor does $verb" ksweep-analyze trace $verb c.json -o c.json
-    like "$(cat err)" "'c.json' is an input" "which says why"
+    like "$(cat err)" "'c.json' is also an input" "which says why"
 done
 ok "which stays" cmp b.json c.json
 

@@ -33,7 +33,7 @@ is "$(sed -n 3p cupti.txt)" "True" "FLOPs by innermost operator are HTA's"
 
 gzip -dc $traces/cupti_alexnet_a100.json.gz | head -c -3 >cut_ranges.json
 rc_is 0 "ranges of a trace that is cut" ksweep-analyze trace counters cut_ranges.json
-like "$(cat err)" '1 traces are damaged or cut' "that some may be missing is said"
+like "$(cat err)" '1 traces are damaged or truncated' "that some may be missing is said"
 
 # --- AMD and NVIDIA files
 rc_is 0 "rocprof-compute" ksweep-analyze trace counters $traces/counters/rocprof_compute_vcopy_mi200
@@ -170,7 +170,7 @@ like "$(cat out)" '^taken        145$' "older schemas are read"
 rc_is 0 "a chart per device, from formulas" ksweep-analyze trace roofline $traces/h100_timesformer.json.gz -o page.html
 rc_is 0 "one device as SVG, by shape" ksweep-analyze trace roofline $traces/mi300x_resnet_act_checkpoint.json.gz --by shape -o chart.svg
 rc_is 0 "from counters, with the roofs beside them" ksweep-analyze trace roofline $traces/counters/rocprof_compute_vcopy_mi200 -o vcopy.svg
-like "$(cat err)" "no dot of 'Device 2'" "a copy has no FLOPs, and that is said"
+like "$(cat err)" "'Device 2' is not drawn" "a copy has no FLOPs, and that is said"
 python3 >roofline.txt <<'PY'
 import re, xml.dom.minidom
 chart = xml.dom.minidom.parse("chart.svg")

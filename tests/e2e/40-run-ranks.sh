@@ -36,7 +36,7 @@ if [ "$(nproc)" -gt 1 ]; then
     one=$(taskset -cp $$ | sed 's/.*: *\([0-9]*\).*/\1/')
     KSWEEP_MPIRUN=$tap_tmp/marks rc_is 2 'two ranks on one of several cores: 2' \
         taskset -c "$one" ksweep run "$tiny_job" -n 2 --out never --cache "$tiny_cache"
-    like "$(cat err)" 'cores shared' 'which its rehearsed map says'
+    like "$(cat err)" 'cores are shared' 'which its rehearsed map says'
 fi
 ok 'nothing was made' test ! -e never
 mkdir exists

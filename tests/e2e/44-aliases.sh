@@ -40,7 +40,7 @@ points() { # FILE
 # --- before and after the build
 
 ok 'plan without a build' ksweep plan copies.json --cache cache
-like "$(cat out)" 'same machine code is not known: nothing was built yet' 'does not guess'
+like "$(cat out)" 'share machine code is not known: nothing was built yet' 'does not guess'
 not_ok 'and makes no cache' test -e cache
 ok 'build' ksweep build copies.json --cache "$tiny_cache"
 ok 'plan' ksweep plan copies.json --cache "$tiny_cache"
@@ -101,7 +101,7 @@ ok 'the command for all aliases' $again --cache "$tiny_cache"
 is "$(field run0 ok) $(field run0 aliased) $(field run0 controls)" '36  24' 'all are measured now'
 ok 'aliases and what was measured of them' $audit run0 --grid grid0
 ok 'report' ksweep-analyze report run0/results.h5
-like "$(cat out)" 'controls: 24 aliases were measured .*; largest difference [0-9.]+ % .* of 24 beyond noise' \
+like "$(cat out)" 'controls: 24 aliases were measured .*; largest difference [0-9.]+ %.* of 24 beyond noise' \
     'and compared'
 TINY_JOB=controls.json
 tiny 2 all >all.out 2>all.err

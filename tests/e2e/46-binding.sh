@@ -184,6 +184,6 @@ chmod +x list.sh
 KSWEEP_WORKER=$tap_tmp/list.sh ROCR_VISIBLE_DEVICES=1 ksweep run two.json --out other >other.out 2>other.err
 is "$(exit_of other)" 3 'a worker that gets another device measures nothing'
 is "$(field other done)" 0 'no cell was measured there'
-like "$(cat other.err)" 'got device sim/0000:10:00.0 at 0000:10:00.0 instead of sim/0000:11:00.0 at 0000:11:00.0' 'and it is said'
+like "$(cat other.err)" 'got device sim/0000:10:00.0 at 0000:10:00.0, expected sim/0000:11:00.0 at 0000:11:00.0' 'and it is said'
 
 done_testing

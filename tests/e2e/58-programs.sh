@@ -274,7 +274,7 @@ refused() { # PROGRAM REGEX DESCRIPTION
 mkdir empty
 touch plain
 refused "$tap_tmp/missing" "kernels\[0\].path: there is no program .*missing" 'no program'
-refused "$tap_tmp/plain" "kernels\[0\].path.*may not be executed" 'no execute bit'
+refused "$tap_tmp/plain" "kernels\[0\].path.*is not executable" 'no execute bit'
 refused "$tap_tmp/empty" "kernels\[0\].path.*directory .* has no program" 'a directory without the program'
 printf 'echo hello\n' >script && chmod +x script
 refused "$tap_tmp/script" "kernels\[0\].path: .*script': wrong format: neither an ELF program nor a script" 'no #! line'

@@ -86,10 +86,10 @@ rm -rf swept
 batch many_nodes.sbatch SLURM_CPUS_PER_TASK=3 SLURM_GPUS_ON_NODE=8 SLURM_NTASKS_PER_NODE=4
 like "$(cat told)" '^srun .*--cpu-bind=none .* cpus=3' 'srun gets the CPUs of a task, and binds nothing'
 like "$(cat told)" '^srun .* fence=ring$' 'and the fence that keeps all in the start of MPI until all are there'
-like "$(cat said)" '4 ranks but 8 GPUs a node' 'another number of ranks than of GPUs is told'
+like "$(cat said)" '4 ranks but 8 GPUs per node' 'another number of ranks than of GPUs is told'
 rm -rf swept
 batch one_node.sbatch SLURM_GPUS_ON_NODE=8 SLURM_NTASKS_PER_NODE=8
-unlike "$(cat said)" 'GPUs a node' 'and nothing where they agree'
+unlike "$(cat said)" 'GPUs per node' 'and nothing where they agree'
 
 # --- later, again and never
 

@@ -17,7 +17,7 @@ refused() { # WHAT RANKS REGEX COMMAND...
     ranks "$n" "$@" --lost-after 60s >refused.out 2>refused.err || rc=$?
     isnt_124 $rc "$what: nobody waits for anybody"
     is "$(grep -c "$regex" refused.err)" 1 "$what: one rank tells"
-    unlike "$(cat refused.err)" 'this rank leaves' "$what: and nobody else"
+    unlike "$(cat refused.err)" 'this rank exits' "$what: and nobody else"
     grep -q PMIX refused.err && n_complaints=$((n_complaints + 1))
     is "$(pgrep -f "^[^ ]*ksweep run .* --out $tap_tmp/" | wc -l)" 0 "$what: no process is left"
 }

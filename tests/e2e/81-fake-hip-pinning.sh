@@ -83,7 +83,7 @@ if [ "$n_cores" -gt 1 ]; then
     refused 'native is not the same everywhere' \
         "$host: the device at 0000:c2:00.0 is gfx90a, but that of rank 0 on $host is gfx942" two_archs
     KSWEEP_WORKER=$tap_tmp/other.sh refused 'another GPU than the map gave' \
-        'told to see .* at 0000:c2:00.0 \(ROCR_VISIBLE_DEVICES=1\) sees .* at 0000:c1:00.0' \
+        'restricted to .* at 0000:c2:00.0 \(ROCR_VISIBLE_DEVICES=1\) sees .* at 0000:c1:00.0' \
         strict 2 ksweep run job.json --out sweep --cache cache
 fi
 KSWEEP_FAKE_HIP=devices=0 refused 'a runtime without GPU' 'rank 0: no device is visible .*shows no device' \

@@ -157,7 +157,8 @@ static void ck_columns(void **state)
           { 3, 1, 1, 8, 8, 1, 9, 9, 1, 3, 3, 1, 1, 1, 1, 1, 1, 0, 1, 1, 0, 1, 1 } },
         { ORACLE "\ngrouped_conv_forward_fp8_2d_64x64x64,7,1,8,8,1,9,9,3,3,1,1,1,1,1",
           .says = "names a dtype that is not supported" },
-        { ORACLE "\ngemm_fp16_2d,7,1,8,8,1,9,9,3,3,1,1,1,1,1", .says = "is not the name of a grouped" },
+        { ORACLE "\ngemm_fp16_2d,7,1,8,8,1,9,9,3,3,1,1,1,1,1",
+          .says = "is not the name of a grouped" },
         { ORACLE "\ngrouped_conv_forward,7,1,8,8,1,9,9,3,3,1,1,1,1,1",
           .says = "names no direction" },
         { "variant,dtype," ORACLE
