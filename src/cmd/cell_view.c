@@ -109,8 +109,9 @@ int ks_cell_open(const char *dir, const char *name, struct ks_cell_view *v, stru
         return ks_fail(err, KS_EINVAL, "the directory's path is longer than %zu bytes",
                        sizeof(v->dir) - 1);
     snprintf(v->dir, sizeof(v->dir), "%s", dir);
-    int rc = ks_path_is_dir(dir) ? ks_path_join(journal, sizeof(journal), dir, "journal", err)
-                                 : ks_fail(err, KS_ENOENT, "'%s' is not a run's directory", dir);
+    int rc = ks_path_is_dir(dir)
+                 ? ks_path_join(journal, sizeof(journal), dir, "journal", err)
+                 : ks_fail(err, KS_ENOENT, "'%s' is missing or not the directory of a run", dir);
     if (rc == 0)
         rc = load_job(v, journal, name, err);
     if (rc == 0)

@@ -160,7 +160,7 @@ static void print_left(const struct view *v)
     ks_buf_init(&left);
     ks_progress_put_left(&v->progress, &left);
     if (left.len && !is_running(v))
-        ks_buf_printf(&left, " once it is resumed on %u device%s", v->progress.n_devices,
+        ks_buf_printf(&left, " after a resume on %u device%s", v->progress.n_devices,
                       v->progress.n_devices == 1 ? "" : "s");
     ks_cmd_printf("%s", ks_buf_text(&left));
     ks_buf_release(&left);
@@ -175,7 +175,7 @@ static void print_text(const struct view *v)
     ks_cmd_printf("cells     %llu of %llu", (unsigned long long)v->n.n_final,
                   (unsigned long long)v->n_cells);
     if (v->rate > 0)
-        ks_cmd_printf(", %.1f a second", v->rate);
+        ks_cmd_printf(", %.1f/s", v->rate);
     print_left(v);
     ks_cmd_printf("\nproblems  %u complete, %u partial, %u untouched\n", v->n_complete,
                   v->n_partial, v->n_untouched);
@@ -203,7 +203,7 @@ static void print_text(const struct view *v)
                       (unsigned long long)v->n.n_prune_controls);
     if (v->lost_hosts[0])
         ks_cmd_printf("lost      %s\n", v->lost_hosts);
-    ks_cmd_printf("journal   %u segments, %llu frames, %u damaged places, %u torn tails\n",
+    ks_cmd_printf("journal   %u segments, %llu frames, %u damaged places, %u incomplete ends\n",
                   v->totals.n_segments, (unsigned long long)v->totals.n_frames,
                   v->totals.n_damaged_places, v->totals.n_torn_tails);
     if (!v->owner.is_closed)
@@ -268,8 +268,9 @@ static int show(const char *dir, bool is_json, struct ks_err *err)
     struct view v = { .dir = dir, .progress = { .left_s = -1 } };
     struct ks_ledger *l = NULL;
     char journal[1100];
-    int rc = ks_path_is_dir(dir) ? ks_path_join(journal, sizeof(journal), dir, "journal", err)
-                                 : ks_fail(err, KS_ENOENT, "'%s' is not a run's directory", dir);
+    int rc = ks_path_is_dir(dir)
+                 ? ks_path_join(journal, sizeof(journal), dir, "journal", err)
+                 : ks_fail(err, KS_ENOENT, "'%s' is missing or not the directory of a run", dir);
     if (rc == 0)
         rc = ks_ledger_read(journal, &l, NULL, NULL, &v.totals, NULL, err);
     if (rc == 0)

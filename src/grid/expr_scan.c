@@ -21,7 +21,7 @@ int ks_expr_complain(const struct ks_expr *e, size_t at, struct ks_err *err, con
     vsnprintf(what, sizeof what, fmt, args);
     va_end(args);
     if (!e->place.file)
-        return ks_fail(err, KS_EINVAL, "column %zu: %s in expression \"%.100s\"", at + 1, what,
+        return ks_fail(err, KS_EINVAL, "column %zu: %s (in expression \"%.100s\")", at + 1, what,
                        e->text);
     for (size_t i = 0; i < at; i++) {
         bool is_end = e->text[i] == '\n';

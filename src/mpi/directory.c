@@ -41,8 +41,8 @@ static int unknown_outcome(const char *word, struct ks_err *err)
     ks_buf_init(&all);
     for (uint32_t i = 0; names[i]; i++)
         ks_buf_printf(&all, "%s%s", i ? ", " : "", names[i]);
-    int rc = ks_fail(err, KS_EINVAL, "--retry: unknown outcome '%s'%s%s%s; known are %s", word,
-                     near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "",
+    int rc = ks_fail(err, KS_EINVAL, "--retry: unknown outcome '%s'%s%s%s known are %s", word,
+                     near ? "; did you mean '" : "", near ? near : "", near ? "'?" : ";",
                      ks_buf_text(&all));
     ks_buf_release(&all);
     return rc;

@@ -65,7 +65,7 @@ like "$(cat watched)" '^run: stopped, resumable \(exit 3\)' 'and how it ended'
 told=$(sed -n 's/^rate \([0-9]*\)$/\1/p' run/progress)
 is "$(ksweep status run --json | sed -n 's/^ *"cells_per_s": \([0-9.]*\),*$/\1/p' | awk '{ printf "%.0f", 1000 * $1 }')" "$told" \
     'the rate is the one that rank 0 measured'
-like "$(cat watched)" 's left .* once it is resumed on 1 device' 'with what is left for who resumes it'
+like "$(cat watched)" 's left .* after a resume on 1 device' 'with what is left for who resumes it'
 
 # --- cells by name
 

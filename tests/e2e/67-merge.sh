@@ -80,7 +80,7 @@ for twice in 'cluster1/a cluster1/a' 'cluster1/a cluster1/../cluster1/a/' 'clust
         'with both names and what to do'
 done
 rc_is 2 'a directory that is not there' ksweep gather cluster1/a none -o twice.h5
-like "$(cat err)" "'none' is not a run's directory" 'is named'
+like "$(cat err)" "'none' is not the directory of a run" 'is named'
 rc_is 2 'an HDF5 file instead of a directory' ksweep gather cluster1/a all.h5 -o twice.h5
 like "$(cat err)" "'all.h5' is not the directory of a run: results are gathered from journals" 'is named'
 mkdir -p begun/journal

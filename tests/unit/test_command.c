@@ -226,7 +226,7 @@ static void every_command_line_has_its_end(void **state)
         { { "help", "--bash" }, 0, "", "    \"make \"*) options=\"-j --jobs", NULL },
         { { "help", "--bash" }, 0, "", "words=\"make list help\"", NULL },
         { { "help", "--bash" }, 0, "", "= list ] && words=\" all\"", NULL },
-        { { "make", "--jbos", "--help" }, 0, "", "how many at a time, 1 to 9 (default 2)", NULL },
+        { { "make", "--jbos", "--help" }, 0, "", "how many at a time (1 to 9; default 2)", NULL },
         { { "make", "-h" }, 0, "", "where to\n", NULL },
     };
 

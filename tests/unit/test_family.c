@@ -387,7 +387,7 @@ static void mistakes_in_configs_are_named(void **state)
           KS_EINVAL },
         { "[]", "", "a kernel config is an object", KS_EINVAL },
         { "{\"instances\": [{}]}", "", "key 'family' is missing", KS_EINVAL },
-        { "{\"family\": \"no.json\", \"instances\": [{}]}", "", "c.json:1: family: no file '",
+        { "{\"family\": \"no.json\", \"instances\": [{}]}", "", "c.json:1: family: file '",
           KS_ENOENT },
         { "{\"family\": 1, \"instances\": [{}]}", "", "family", KS_EINVAL },
         { "{\"instances\": {}}", "", "expected a list", KS_EINVAL },

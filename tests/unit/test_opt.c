@@ -330,11 +330,11 @@ static bool has(const struct ks_buf *text, const char *line)
 static void help_and_markdown_show_the_table(void **state)
 {
     static const char *const help_lines[] = {
-        "  -r, --repeats N              timed launches per cell, 1 to 64 (default 20)\n",
-        "      --max-time TIME          stop after this, ms, s, m or h, from 100ms to 1h (default "
+        "  -r, --repeats N              timed launches per cell (1 to 64; default 20)\n",
+        "      --max-time TIME          stop after this (ms, s, m or h, from 100ms to 1h; default "
         "60s)\n",
-        "  -b, --backend NAME           device backend: host hip cuda (default host)\n",
-        "  -k, --keep                   keep scratch files (default no)\n",
+        "  -b, --backend NAME           device backend (host, hip, cuda; default host)\n",
+        "  -k, --keep                   keep scratch files\n",
         "  -o, --out DIR                where to\n",
         "--help",
     };
@@ -370,13 +370,13 @@ static void help_fits_the_width(void **state)
     (void)state;
     ks_buf_init(&text);
     ks_opt_help(table, 60, &text);
-    assert_true(has(&text, "  -r, --repeats N              timed launches per cell, 1\n"
-                           "                               to 64 (default 20)\n"));
+    assert_true(has(&text, "  -r, --repeats N              timed launches per cell (1\n"
+                           "                               to 64; default 20)\n"));
     ks_buf_clear(&text);
     ks_opt_help(table, 40, &text);
     assert_true(has(&text, "  -r, --repeats N\n"
-                           "      timed launches per cell, 1 to 64\n"
-                           "      (default 20)\n"));
+                           "      timed launches per cell (1 to 64;\n"
+                           "      default 20)\n"));
     ks_buf_release(&text);
 }
 
