@@ -35,7 +35,7 @@ like "$(cat err)" "'m' already exists" "and named"
 ksweep-analyze validate m run2 --threads 1 --ceiling run2/results.h5 >report 2>err
 rc=$?
 ok "validate" test $rc -le 1
-like "$(head -n 1 report)" '^leakage: 0 problems are also in training' "leakage comes first"
+like "$(head -n 1 report)" '^leakage: 0 problems are also in the training data' "leakage comes first"
 like "$(cat report)" '^ceiling +1.0000  1.0000' "a sweep's oracle in itself is 1"
 like "$(cat report)" 'the 10 worst' "the worst problems"
 like "$(cat report)" '^as compare_ml_vs_oracle.py' "Composable Kernel's definitions by name"
@@ -154,7 +154,7 @@ print(",".join(words.values()))
 PY
 (head -n 1 list.csv && tail -n 2 list.csv) >unfit.csv
 rc_is 2 "need: problems that the model is not for" ksweep-analyze need m --problems unfit.csv
-like "$(cat err)" 'nothing to choose from: of 2 problems 0 are in training, and 2 are of an operator, direction' "says why"
+like "$(cat err)" 'nothing to choose from: of 2 problems 0 are in training, and 2 have an operator, direction' "says why"
 rc_is 0 "need" ksweep-analyze need m --problems list.csv -n 2 -o next.csv
 like "$(cat err)" 'of 10 problems 4 are in training, and the model cannot choose for 2' "what is left out is counted"
 like "$(head -n 1 out)" '^2 of 4 new problems, most valuable first' "problems of training are not offered"
