@@ -141,8 +141,8 @@ static void put_text(const struct ks_summary *s, const struct ks_labels *problem
     }
     if (n_contaminated)
         ks_buf_printf(b,
-                      "* contaminated: others used the machine meanwhile (%zu of %zu problems); "
-                      "the time may be too long\n",
+                      "* contaminated: other processes used the machine meanwhile (%zu of %zu "
+                      "problems); the time may be too long\n",
                       n_contaminated, s->n_problems);
 }
 

@@ -31,7 +31,8 @@ static void print_counts(const struct ks_summary *s, struct ks_buf *b)
     ks_buf_printf(b, "  %-16s %10" PRIu64 "\n", "sum", n_rows + s->n_pending + s->n_dropped);
     if (s->n_contaminated)
         ks_buf_printf(b,
-                      "  %" PRIu64 " of them are contaminated: others used the machine meanwhile\n",
+                      "  %" PRIu64
+                      " of them are contaminated: other processes used the machine meanwhile\n",
                       s->n_contaminated);
     else
         ks_buf_printf(b, "  none of them is contaminated\n");
@@ -57,7 +58,7 @@ static void print_ranks(const struct ks_summary *s, struct ks_buf *b)
 /* What the numbers say, in sentences. */
 static void print_summary(const struct ks_summary *s, struct ks_buf *b)
 {
-    ks_buf_printf(b, "\nwhat there is to choose\n");
+    ks_buf_printf(b, "\ngain from choosing an instance per problem\n");
     ks_buf_printf(b,
                   "  %" PRIu32 " kernels with different machine code ran correctly; %" PRIu32
                   " of them %s the best of a problem without a tie.\n",
@@ -73,8 +74,8 @@ static void print_summary(const struct ks_summary *s, struct ks_buf *b)
     }
     ks_buf_printf(b, "  One fixed instance would reach %.0f %% of the best", 100 * s->fixed_share);
     if (s->fixed_share < 0.995)
-        ks_buf_printf(b, ": choosing per problem pays %.*g times", s->fixed_share < 0.5 ? 2 : 3,
-                      1 / s->fixed_share);
+        ks_buf_printf(b, ": choosing per problem is %.*g times as fast",
+                      s->fixed_share < 0.5 ? 2 : 3, 1 / s->fixed_share);
     ks_buf_printf(b, ". It is\n    ");
     put_name(b, s->fixed->name);
     ks_buf_printf(b, "\n");
@@ -88,17 +89,17 @@ static void put_place(struct ks_buf *b, const struct ks_instance_ref *k,
 {
     put_name(b, k ? k->name : "?");
     ks_buf_printf(b, " in ");
-    put_name(b, p && p->name[0] ? p->name : "a problem without name");
+    put_name(b, p && p->name[0] ? p->name : "a problem without a name");
 }
 
 static void print_controls(const struct ks_aliases_found *a, struct ks_buf *b)
 {
-    ks_buf_printf(b, "  controls: %" PRIu64 " aliases were measured all the same", a->n_controls);
+    ks_buf_printf(b, "  controls: %" PRIu64 " aliases were measured for comparison", a->n_controls);
     if (a->n_other_outcome)
-        ks_buf_printf(b, "; %" PRIu64 " ENDED OTHERWISE than what stands for them",
+        ks_buf_printf(b, "; %" PRIu64 " HAVE ANOTHER OUTCOME than their representative",
                       a->n_other_outcome);
     if (a->n_compared) {
-        ks_buf_printf(b, "; largest difference %.2f %% where noise explains %.2f %%, of ",
+        ks_buf_printf(b, "; largest difference %.2f %%, of which noise explains %.2f %%: ",
                       100 * a->difference, 100 * a->noise);
         put_place(b, a->control, a->problem);
         ks_buf_printf(b, "; %" PRIu64 " of %" PRIu64 " beyond noise", a->n_apart, a->n_compared);
@@ -132,13 +133,14 @@ static void print_pruned(const struct ks_pruned_found *p, struct ks_buf *b)
     if (!p->n_left_out && !p->n_controls)
         return;
     ks_buf_printf(b,
-                  "\nleft out because they spill\n  %" PRIu64 " cells; controls: %" PRIu64
-                  " were measured all the same",
+                  "\npruned because the kernel spills registers\n  %" PRIu64
+                  " cells; controls: %" PRIu64 " were measured for comparison",
                   p->n_left_out, p->n_controls);
     if (p->n_compared) {
         ks_buf_printf(b,
-                      "; %" PRIu64 " of %" PRIu64 " are faster than all that was kept, the best "
-                      "reaches %.1f %% of that: ",
+                      "; %" PRIu64 " of %" PRIu64
+                      " are faster than every instance that was kept; the best takes %.1f %% of "
+                      "the time of the best kept one: ",
                       p->n_better, p->n_compared, 100 * p->ratio);
         put_place(b, p->control, p->problem);
     }
@@ -172,8 +174,8 @@ void ks_report_markdown(const struct ks_summary *s, struct ks_buf *b)
     if (s->fixed) {
         ks_buf_printf(b, "One fixed instance, ");
         ks_markdown_put(b, s->fixed->name);
-        ks_buf_printf(b,
-                      ", would reach %.0f %% of the best: choosing per problem pays %.3g times.\n",
-                      100 * s->fixed_share, 1 / s->fixed_share);
+        ks_buf_printf(
+            b, ", would reach %.0f %% of the best: choosing per problem is %.3g times as fast.\n",
+            100 * s->fixed_share, 1 / s->fixed_share);
     }
 }

@@ -50,16 +50,17 @@ static int say_missing(const char *path, const char *name, struct ks_err *err)
     char data[PATH_MAX];
 
     if (name[0] == '/' || ks_data_path(data, sizeof data, ".", NULL) < 0)
-        return ks_fail(err, KS_ENOENT, "no file '%.400s'", path);
+        return ks_fail(err, KS_ENOENT, "file '%.400s' not found", path);
     if (strchr(name, '/'))
         return ks_fail(err, KS_ENOENT,
-                       "no file '%.200s'; looked there and in the installed data "
+                       "file '%.200s' not found; looked there and in the installed data "
                        "'%.150s'",
                        path, data);
-    return ks_fail(err, KS_ENOENT,
-                   "no file '%.200s'; looked there and in jobs, jobs/problems and kernels/configs "
-                   "of the installed data '%.120s'",
-                   path, data);
+    return ks_fail(
+        err, KS_ENOENT,
+        "file '%.200s' not found; looked there and in jobs, jobs/problems and kernels/configs "
+        "of the installed data '%.120s'",
+        path, data);
 }
 
 int ks_find_file(const char *dir, const char *name, char *out, size_t cap, struct ks_err *err)

@@ -24,7 +24,7 @@ static int read_head(int fd, struct head *h, struct ks_err *err)
     const ssize_t n = pread(fd, h->bytes, HEAD, 0);
 
     if (n < 0)
-        return ks_fail_errno(err, "reading it");
+        return ks_fail_errno(err, "reading the file");
     h->n = (size_t)n;
     h->bytes[n] = '\0';
     return 0;
@@ -68,7 +68,7 @@ static int fail_machine(uint16_t own, uint16_t machine, struct ks_err *err)
 {
     char theirs[32], ours[32];
 
-    return ks_fail(err, KS_EINVAL, "wrong format: it is made for %s, this host is %s",
+    return ks_fail(err, KS_EINVAL, "wrong format: it was built for %s, but this host is %s",
                    machine_name(machine, theirs, sizeof theirs),
                    machine_name(own, ours, sizeof ours));
 }
@@ -81,12 +81,12 @@ static int find_loader(int fd, const Elf64_Ehdr *e, struct ks_program_format *ou
         Elf64_Phdr p;
 
         if (e->e_phentsize < sizeof p || at < 0 || pread(fd, &p, sizeof p, at) != (ssize_t)sizeof p)
-            return ks_fail(err, KS_EINVAL, "wrong format: the ELF file is cut short");
+            return ks_fail(err, KS_EINVAL, "wrong format: the ELF file is truncated");
         if (p.p_type != PT_INTERP)
             continue;
         if (p.p_filesz < 2 || p.p_filesz > sizeof out->loader || p.p_offset > INT64_MAX ||
             pread(fd, out->loader, p.p_filesz, (off_t)p.p_offset) != (ssize_t)p.p_filesz)
-            return ks_fail(err, KS_EINVAL, "wrong format: the ELF file is cut short");
+            return ks_fail(err, KS_EINVAL, "wrong format: the ELF file is truncated");
         out->loader[p.p_filesz - 1] = '\0';
         if (access(out->loader, X_OK) < 0)
             return ks_fail(err, KS_EINVAL, "its dynamic loader '%s' is missing", out->loader);
@@ -108,12 +108,12 @@ static int read_elf(int fd, const struct head *h, bool is_left_to_exec,
     Elf64_Ehdr e;
 
     if (h->n < sizeof e)
-        return ks_fail(err, KS_EINVAL, "wrong format: the ELF file is cut short");
+        return ks_fail(err, KS_EINVAL, "wrong format: the ELF file is truncated");
     memcpy(&e, h->bytes, sizeof e);
     type = in_order(&e, e.e_type);
     machine = in_order(&e, e.e_machine);
     if (type != ET_EXEC && type != ET_DYN)
-        return ks_fail(err, KS_EINVAL, "it is an ELF file, but no program (type %u)", type);
+        return ks_fail(err, KS_EINVAL, "it is an ELF file but not a program (type %u)", type);
     if (!runs(own, machine))
         return is_left_to_exec ? 0 : fail_machine(own, machine, err);
     return e.e_ident[EI_CLASS] == ELFCLASS64 ? find_loader(fd, &e, out, err) : 0;
@@ -127,10 +127,10 @@ static int read_script(const struct head *h, char *interpreter, size_t cap, stru
     text += strspn(text, " \t");
     snprintf(interpreter, cap, "%.*s", (int)strcspn(text, " \t\n"), text);
     if (!interpreter[0])
-        return ks_fail(err, KS_EINVAL, "line 1 names no interpreter behind '#!'");
+        return ks_fail(err, KS_EINVAL, "line 1 has no interpreter after '#!'");
     if (interpreter[strlen(interpreter) - 1] == '\r')
         return ks_fail(err, KS_EINVAL,
-                       "line 1 ends in a carriage return: save it with Unix line ends");
+                       "line 1 ends in a carriage return: save the file with Unix line ends");
     if (access(interpreter, X_OK) < 0)
         return ks_fail(err, KS_EINVAL, "its interpreter '%s' (line 1) is missing", interpreter);
     return 0;

@@ -65,7 +65,7 @@ like "$(cat watched)" '^run: stopped, resumable \(exit 3\)' 'and how it ended'
 told=$(sed -n 's/^rate \([0-9]*\)$/\1/p' run/progress)
 is "$(ksweep status run --json | sed -n 's/^ *"cells_per_s": \([0-9.]*\),*$/\1/p' | awk '{ printf "%.0f", 1000 * $1 }')" "$told" \
     'the rate is the one that rank 0 measured'
-like "$(cat watched)" 's left .* once it is resumed on 1 device' 'with what is left for who resumes it'
+like "$(cat watched)" 's left .* after a resume on 1 device' 'with what is left for who resumes it'
 
 # --- cells by name
 
@@ -98,7 +98,7 @@ like "$(cat plan)" 'MiB if every cell takes all samples, retries and rounds of t
     'and what the larger figure is'
 unlike "$(cat plan)" 'builds in the cache' 'and none for builds that are there'
 like "$(ksweep plan "$tiny_job" --cache none)" '[0-9.]+ MiB for builds in the cache' 'or how much for those that are not'
-like "$(ksweep plan "$tiny_job" --cache none)" 'refuse is not known: nothing is built yet' 'or that it does not know'
+like "$(ksweep plan "$tiny_job" --cache none)" 'refuse is not known: nothing was built yet' 'or that it does not know'
 sed "s#\.\./\.\./kernels#$KSWEEP_SOURCE_DIR/kernels#; s#tiny.csv#$KSWEEP_SOURCE_DIR/tests/data/tiny.csv#" "$tiny_job" >here.json
 most_of() { # RETRIES RETRIES_OF_CONTENTION ROUNDS: most_disk_bytes with them
     python3 - here.json "$@" <<'PY'
