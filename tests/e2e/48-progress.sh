@@ -10,7 +10,7 @@ need_program python3 mpirun
 cd "$tap_tmp" || exit 1
 export TERM=xterm LC_ALL=C.UTF-8
 unset NO_COLOR COLUMNS
-terminal() { python3 "$KSWEEP_SOURCE_DIR/tests/tools/pty_run.py" "$@"; } # COLUMNS COMMAND...
+terminal() { python3 "$KSWEEP_SOURCE_DIR/tests/tools/pty_run.py" "$@"; } # COLUMNS[xROWS] COMMAND...
 tiny_sim 30000 >slow.json
 tiny_sim 0 >fast.json
 
@@ -52,14 +52,17 @@ like "$(ksweep status run | sed -n 2p)" '^cells .*, about [0-9]+ s left \([0-9]+
 like "$(ksweep status run --json)" '"eta_low_s"' 'also as JSON'
 terminal 100 ksweep status run --watch >tty &
 watcher=$!
+terminal 100x5 ksweep status run --watch >low &
+low=$!
 ksweep status run --watch >watched &
 lines=$!
 shown() { sleep 0.2; grep -aq 'rank 0 .* measuring' tty && test -s watched; }
 ok 'both kinds of --watch show something' settles 60 shown
 kill -TERM $pid
-wait $watcher $lines $pid
+wait $watcher $low $lines $pid
 like "$(cat tty)" $'\033\\[Hrun: running' 'status --watch rewrites the screen'
 like "$(cat tty)" 'rank 0 .* measuring' 'with the devices'
+like "$(cat low)" '^\.\.\. [0-9]+ more lines' 'on a low terminal as many lines as fit'
 like "$(cat watched)" '^[0-9]+ of 15 cells' 'in lines where there is no terminal'
 like "$(cat watched)" '^run: stopped, resumable \(exit 3\)' 'and how it ended'
 told=$(sed -n 's/^rate \([0-9]*\)$/\1/p' run/progress)
