@@ -141,14 +141,19 @@ function heatMap(heat, open) {
   const rowHeight = heat.rows <= 48 ? 18 : Math.max(560 / heat.rows, Math.min(1, 1200 / heat.rows));
   canvas.style.height = Math.round(heat.rows * rowHeight) + "px";
   const at = { row: 0, column: 0 }, low = lowest(heat.data);
-  const problemAt = (row) => Math.floor((order[row] * heat.per_row) / data.step);
+  /* The first listed problem among those of row i of the data; -1: only every step-th one is listed, none of these. */
+  const problemOf = (i) => {
+    const listed = Math.ceil((i * heat.per_row) / data.step);
+    return listed * data.step < (i + 1) * heat.per_row ? listed : -1;
+  };
+  const problemAt = (row) => problemOf(order[row]);
   function read() {
     const v = heat.data[order[at.row] * heat.columns + at.column], level = levelOf.get(v);
     const p = problems[problemAt(at.row)], i = at.column * heat.per_column;
     const how = level !== undefined ? percent(speedOf(level), 2) + " of the best's speed" + (level === 0 ? " or less" : "")
       : v === "!" ? "failed" : v === "-" ? "unsupported or skipped" : "not measured";
     const many = heat.per_row > 1 || heat.per_column > 1 ? "\n(mean of " + heat.per_row * heat.per_column + " cells)" : "";
-    return (p ? problemName(p) : "") + "\n" + instanceName(i) + "\n" + how + many;
+    return (p ? problemName(p) : "(a problem that is not listed)") + "\n" + instanceName(i) + "\n" + how + many;
   }
   const paint = () => {
     const box = canvas.getBoundingClientRect();
@@ -180,7 +185,7 @@ function heatMap(heat, open) {
     h("li", { style: "height:" + rowHeight + "px;line-height:" + rowHeight + "px" },
       problems[problemAt(row)] ? problemName(problems[problemAt(row)]) : "")) : []));
   const sort = (how) => {
-    const key = order.map((_, i) => { const p = problems[Math.floor((i * heat.per_row) / data.step)];
+    const key = order.map((_, i) => { const p = problems[problemOf(i)];
       return p ? (how === "spread" ? -(p.wb || 0) : how === "rate" ? -(rate(p) || 0) : i) : i; });
     order.sort((a, b) => (how === "file" ? a - b : key[a] - key[b] || a - b));
     label();

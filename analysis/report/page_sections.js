@@ -137,7 +137,7 @@ function heatSection() {
     h("option", { value: "file" }, "Problems as listed"), h("option", { value: "spread" }, "Most to gain first"), h("option", { value: "rate" }, "Fastest first"));
   section("heat", "Heat map", "Every problem (row) and instance (column; those that win most come first), by speed relative to the best of the problem." +
     (data.heat.per_row > 1 || data.heat.per_column > 1 ? " A spot is the mean of " + data.heat.per_row + " problems and " + data.heat.per_column + " instances." : "") +
-    (data.heat.left_out ? " " + data.heat.left_out + " instances that ran on no problem are left out." : ""),
+    (data.heat.left_out ? " " + plural(data.heat.left_out, "instance that ran on no problem is", "instances that ran on no problem are") + " left out." : ""),
     h("div", { class: "tools" }, choice), map.node);
   return map;
 }
