@@ -114,7 +114,7 @@ static void text_says_everything(void **state)
 
     (void)state;
     ks_buf_init(&b);
-    assert_int_equal(ks_report_text(&s, &b, NULL), 0);
+    assert_int_equal(ks_report_text(&s, 0, &b, NULL), 0);
     assert_true(has(&b, LONG_NAME));   /* nothing is cut */
     assert_true(has(&b, "9.912 us*")); /* contaminated is marked */
     assert_true(has(&b, "* contaminated: others used the machine"));
@@ -128,8 +128,46 @@ static void text_says_everything(void **state)
     assert_true(has(&b, "b0|<b>\\n  ")); /* a name is one line */
     assert_false(has(&b, "b1 0000000000000002"));
     best[1].shares_name = true;
-    assert_int_equal(ks_report_text(&s, &b, NULL), 0);
+    assert_int_equal(ks_report_text(&s, 0, &b, NULL), 0);
     assert_true(has(&b, "b1 0000000000000002"));
+    ks_buf_release(&b);
+}
+
+/* No line is longer, but those that a name makes longer. */
+static void check_widths(const char *text, size_t width)
+{
+    for (size_t n; *text; text += n + (text[n] == '\n')) {
+        n = strcspn(text, "\n");
+        if (n > width && strncmp(text, "    " LONG_NAME, 20) != 0)
+            fail_msg("%zu columns of %zu: %.*s", n, width, (int)n, text);
+    }
+}
+
+/* Where a terminal has no room for the table, each problem has lines of its own; no number is cut.
+ */
+static void narrow_terminals_get_a_list(void **state)
+{
+    static const unsigned widths[] = { 40, 60, 80, 200 };
+    static const struct ks_instance_ref short_name = { 10, "short", "", 0, UINT32_MAX };
+    struct ks_best best[2];
+    struct ks_summary s = made_summary(best);
+    struct ks_buf b;
+
+    (void)state;
+    ks_buf_init(&b);
+    for (size_t i = 0; i < sizeof(widths) / sizeof(widths[0]); i++) {
+        ks_buf_clear(&b);
+        assert_int_equal(ks_report_text(&s, widths[i], &b, NULL), 0);
+        check_widths(ks_buf_text(&b), widths[i]);
+        assert_true(has(&b, "b0|<b>\\n\n    " LONG_NAME "\n    9.912 us* [3.3 to 60.1]"));
+        assert_true(has(&b, "[16.6 to 303]"));
+        assert_true(has(&b, "b1  no instance is ok (4 rows)\n"));
+    }
+    best[0].kernel = &short_name;
+    ks_buf_clear(&b);
+    assert_int_equal(ks_report_text(&s, 200, &b, NULL), 0);
+    assert_true(has(&b, "3.3 to 60.1")); /* there is room for the table */
+    assert_false(has(&b, "[3.3 to 60.1]"));
     ks_buf_release(&b);
 }
 
@@ -157,6 +195,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names_lose_what_they_share),
         cmocka_unit_test(text_says_everything),
+        cmocka_unit_test(narrow_terminals_get_a_list),
         cmocka_unit_test(other_formats),
     };
 
