@@ -94,9 +94,8 @@ function overview() {
   if (A.median_wb)
     sentences.push(h("p", null, "On the median problem the slowest working instance takes " + digits(A.median_wb, 3) + " times as long as the best. " +
       plural(A.winners, "instance is", "instances are") + " the best of a problem without a tie."));
-  const share = A.contaminated / Math.max(1, A.cells - A.pending);
-  sentences.push(A.contaminated ? h("p", { class: share > 1 / 3 ? "warn" : null }, count(A.contaminated) + " cells (" + percent(share, 2) +
-    ") are contaminated: others used the machine while they were measured, so their times may be too long. Measure them again with ", h("code", null, "ksweep run"), " and its options ", h("code", null, "--resume --retry contaminated"), ".")
+  sentences.push(A.contaminated ? h("p", { class: A.contaminated > timed / 3 ? "warn" : null }, count(A.contaminated) + " of " + plural(A.cells - A.pending, "cell") +
+    " " + (A.contaminated === 1 ? "is" : "are") + " contaminated: others used the machine while they were measured, so their times may be too long. Measure them again with ", h("code", null, "ksweep run"), " and its options ", h("code", null, "--resume --retry contaminated"), ".")
     : h("p", null, "No cell is contaminated."));
   const colors = { ok: "var(--c3)", aliased: "var(--c5)", unsupported: "var(--c8)", skipped: "var(--c7)" };
   const spare = ["var(--c6)", "var(--c2)", "var(--c4)", "var(--bad)"];

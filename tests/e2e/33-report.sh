@@ -79,5 +79,5 @@ while read -r line; do
     'not ok '*) not_ok "${line#not ok }" true ;;
     esac
 done <tested
-is "$(grep -c '^ok' tested)" 25 "all of it"
+is "$(grep -c '^ok' tested)" 27 "all of it"
 done_testing
