@@ -51,6 +51,8 @@ static int say_missing(const char *path, const char *name, struct ks_err *err)
 
     if (name[0] == '/' || ks_data_path(data, sizeof data, ".", NULL) < 0)
         return ks_fail(err, KS_ENOENT, "no file '%.400s'", path);
+    if (strlen(data) > 2 && strcmp(data + strlen(data) - 2, "/.") == 0)
+        data[strlen(data) - 2] = '\0';
     if (strchr(name, '/'))
         return ks_fail(err, KS_ENOENT,
                        "no file '%.200s'; looked there and in the installed data "

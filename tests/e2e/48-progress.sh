@@ -81,6 +81,11 @@ like "$(sed -n '/^condition/{n;p}' out)" 'attempt [0-9]+ counts' 'the attempt th
 ok 'with dots for what is left out' ksweep cell host "$problem:...${instance#*_}"
 ok 'the best' ksweep cell host "$problem:best"
 like "$(cat out)" ', round 0: ok' 'which is ok'
+ksweep-analyze report host --format csv >best.csv
+other=$(sed 1d best.csv | while IFS=, read -r id name rest; do
+    ksweep cell host "$id:best" | grep -q "^instance .* $(cut -d, -f9 <<<"$rest")\$" || echo "$name"
+done)
+is "$(wc -l <best.csv) $other" "$(wc -l <"$KSWEEP_SOURCE_DIR/tests/data/tiny.csv") " 'of every problem that of the report'
 rc_is 2 'a part that several have' ksweep cell host "$problem:fp32"
 like "$(cat err)" "instance 'fp32' fits [0-9]+: .*, .*" 'names some of them'
 rc_is 2 'a slip' ksweep cell host "$problem:${instance}x"
