@@ -148,7 +148,7 @@ like "$(cat "$tap_tmp/said")" '^complete: [0-9]+ cells, [0-9]+ ok' 'every cell'
 # --- documents
 
 ok 'apt installs man and bash-completion' in_root apt-get install -y -qq --no-install-recommends man-db bash-completion
-for program in ksweep ksweep-worker ksweep-analyze; do
+for program in ksweep ksweep-worker ksweep-analyze ksweep-profiler; do
     like "$(user "man $program" 2>/dev/null)" "$program" "man $program"
 done
 like "$(user 'man ksweep' 2>/dev/null)" 'SYNOPSIS' 'which has sections'
