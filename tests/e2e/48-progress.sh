@@ -108,6 +108,8 @@ like "$(ksweep plan "$tiny_job" --cache none)" 'refuse is not known: nothing is 
 sed "s#\.\./\.\./kernels#$KSWEEP_SOURCE_DIR/kernels#; s#tiny.csv#$KSWEEP_SOURCE_DIR/tests/data/tiny.csv#" "$tiny_job" >here.json
 sed 's/"vector_bytes <= 32"/"vector_bytes == 64"/' here.json >wide.json
 rc_is 1 'where nothing can run it ends with 1' ksweep plan wide.json --arch x86-64
+rc_is 2 'and slurm refuses it' ksweep slurm wide.json --arch x86-64
+like "$(cat err)" 'nothing of this job can run on x86-64: ksweep plan' 'and says where to look'
 
 # --- a busy machine
 
@@ -116,6 +118,7 @@ sed 's/"retries": 0, "switches_per_s": 1e9, "stolen": 1, "canary": 100/"retries"
 rc_is 1 'every cell is contaminated' ksweep run busy.json --out busy --cache "$tiny_cache"
 like "$(cat err)" 'measured cells are contaminated.*canary loop' 'it says so, and why'
 like "$(cat err)" "resume --out busy --retry contaminated" 'and what measures them again'
+is "$(ksweep status busy | head -n 1)" 'busy: complete, some cells need a look (exit 1)' 'status says why it ends with 1'
 sed 's/"canary": 1e-9/"canary": 100/' busy.json >quiet.json
 rc_is 0 'they are measured again' ksweep run quiet.json --out busy --cache "$tiny_cache" --retry contaminated
 is "$(field busy contaminated)" 0 'and then clean'
