@@ -9,11 +9,11 @@ EDGE = {"in": "#0b5cad", "run": "#1b6e4b", "out": "#a35b00"}
 COLUMNS = {"in": ("Input", 20, 190), "run": ("ksweep run", 270, 380), "out": ("ksweep-analyze", 710, 230)}
 # (column, x, y, width, height, title, lines below it)
 BOXES = [
-    ("in", 34, 62, 162, 68, "configs", ["which instances to", "build, by their traits"]),
+    ("in", 34, 62, 162, 68, "configs", ["instances to build,", "by their traits"]),
     ("in", 34, 144, 162, 68, "problem lists", ["CSV, MIOpen lists,", "PyTorch traces"]),
     ("in", 34, 226, 162, 68, "job file", ["device, measurement,", "limits"]),
-    ("run", 286, 62, 348, 50, "build", ["each instance once; equal machine code is found"]),
-    ("run", 286, 126, 166, 86, "rank 0 ... N", ["leases of cells,", "lost ranks and hosts", "are survived"]),
+    ("run", 286, 62, 348, 50, "build", ["each instance once; equal machine code is detected"]),
+    ("run", 286, 126, 166, 86, "rank 0 ... N", ["lease cells; the sweep", "survives lost ranks", "and hosts"]),
     ("run", 468, 126, 166, 86, "workers", ["run, verify, time;", "a crash or hang costs", "one cell, not the run"]),
     ("run", 286, 226, 348, 68, "journal, then results.h5",
      ["a record counts once it is synced to disk;", "--resume continues an interrupted run"]),

@@ -67,6 +67,14 @@ make_good_tree() {
     printf '# SPDX-License-Identifier: MIT\n' >"$tree/CMakeLists.txt"
     # shellcheck disable=SC2016
     printf '| `--n N` | 1 |\n' >"$tree/docs/manual.md"
+    page README.md '[manual](docs/manual.md), [words](docs/glossary.md#words-to-avoid)' '' '    judge(x)'
+    # shellcheck disable=SC2016
+    page docs/glossary.md '# Words' '' '## Words to avoid' '' '| instead of | write |' '|---|---|' \
+        '| judge, told apart | check |' '' '## After' '' '`judge`, [a name](../README.md), `verify.judge`'
+}
+
+page() { # FILE LINE...: a page
+    printf '%s\n' "${@:2}" >"$tree/$1"
 }
 
 run_check() { # CHECK: output in $out, status in $rc
@@ -131,6 +139,12 @@ layers() {
     catches layers 'src/base/b.c:2: base may not include analysis/data/b.h' 'src that reaches into analysis'
     put src/newer/b.c ''  '#include <stdio.h>'
     catches layers 'module newer is not in layers.txt' 'an unlisted module'
+    # shellcheck disable=SC2016
+    page docs/architecture.md '| `src/sched` | base grid op | pure |' '| `src/rtc` | build, base | x |'
+    catches layers 'docs/architecture.md:1: src/sched may include base grid (layers.txt)' 'another edge in the docs'
+    # shellcheck disable=SC2016
+    page docs/architecture.md '| `src/rtc` | build, base | x |'
+    catches layers 'docs/architecture.md:1: the table of modules lacks src/sched' 'a module that the docs lack'
 }
 
 backends() {
@@ -230,6 +244,25 @@ words() {
     catches words 'docs/manual.md:2:' 'a path of one machine'
     put src/base/b.c "const char *p = \"/work/x\";"
     catches words 'src/base/b.c:2:' 'such a path in a string'
+}
+
+# shellcheck disable=SC2016
+pages() {
+    passes pages 'a good tree: code and the list itself may have the words'
+    page docs/glossary.md '[x](none.md)'
+    catches pages 'docs/glossary.md:1: the link none.md leads to no file' 'a link to no file'
+    page docs/manual.md '# One `two` (3)' '[x](#one-two-3) [y](glossary.md#another)'
+    catches pages 'docs/manual.md:2: the link glossary.md#another leads to no heading' 'a link to no heading'
+    page docs/manual.md '# One `two` (3)' '' '## One `two` (3)' '[x](#one-two-3) [x](#one-two-3-1)'
+    passes pages 'links to headings with code, the second of two included'
+    page docs/manual.md '`src/base/a.c` and `src/base/*.h`, `src/base/none.c`'
+    catches pages 'docs/manual.md:1: there is no src/base/none.c' 'a path that is gone'
+    page docs/manual.md 'The judge decides.'
+    catches pages "docs/manual.md:1: write check instead of 'judge'" 'a word that the glossary avoids'
+    page docs/manual.md '```' 'judge' '```' 'it is told' 'Told apart by name' 'judge.h, the_judge, prejudge'
+    catches pages "docs/manual.md:5: write check instead of 'Told apart'" 'two words, behind a block of code'
+    page README.md '[words](docs/glossary.md)'
+    catches pages 'README.md:1: no link to docs/manual.md' 'a page that README.md does not link'
 }
 
 library() { # C-LINE...: BUILD/libks_x.a
@@ -343,7 +376,7 @@ whole() {
     out=$(KSWEEP_LINT_ROOT=$tree "$dir/run.sh")
     rc=$?
     report "$rc" 'run.sh passes on the good tree' "$out"
-    grep -q '^ok 10 - manual # SKIP no build directory given' <<<"$out"
+    grep -q '^ok 11 - manual # SKIP no build directory given' <<<"$out"
     report $? 'run.sh skips what needs a build' "$out"
     put src/base/b.c 'int  x;'
     ! out=$(KSWEEP_LINT_ROOT=$tree "$dir/run.sh")
@@ -354,7 +387,7 @@ whole() {
 }
 
 good_tree
-for check in layers backends headers lengths format spdx words symbols links manual whole; do
+for check in layers backends headers lengths format spdx words pages symbols links manual whole; do
     $check
 done
 echo "1..$n"
