@@ -8,7 +8,7 @@ install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR} PATTERN measured EXCL
 # Man pages and completion are what the programs say of themselves.
 set(documented ksweep-worker)
 if(NOT KSWEEP_WORKER_ONLY)
-  set(documented ksweep ksweep-worker ksweep-analyze)
+  set(documented ksweep ksweep-worker ksweep-analyze ksweep-profiler)
 endif()
 foreach(program IN LISTS documented)
   install(CODE "

@@ -4,8 +4,10 @@
 #include "analysis/out/result.h"
 #include "analysis/report/page.h"
 #include "base/text.h"
+#include "base/wrap.h"
 
 #include <string.h>
+#include <unistd.h>
 
 enum format { FORMAT_AUTO, FORMAT_TEXT, FORMAT_MARKDOWN, FORMAT_CSV, FORMAT_JSON, FORMAT_HTML };
 static const char *const formats[] = { "auto", "text", "md", "csv", "json", "html", NULL };
@@ -74,9 +76,11 @@ static int check(const struct config *c, struct ks_err *err)
 }
 
 /* Everything but the page. */
-static int put_summary(const struct ks_page *p, unsigned format, struct ks_buf *to,
+static int put_summary(const struct ks_page *p, unsigned format, bool is_file, struct ks_buf *to,
                        struct ks_err *err)
 {
+    const bool is_shown = !is_file && isatty(STDOUT_FILENO);
+
     switch (format) {
     case FORMAT_JSON:
         ks_report_json(&p->summary, p->path, to);
@@ -88,7 +92,7 @@ static int put_summary(const struct ks_page *p, unsigned format, struct ks_buf *
         ks_report_rows_csv(&p->summary, to);
         return 0;
     default:
-        return ks_report_text(&p->summary, to, err);
+        return ks_report_text(&p->summary, is_shown ? ks_wrap_width(STDOUT_FILENO) : 0, to, err);
     }
 }
 
@@ -103,7 +107,7 @@ static int write_report(const struct ks_page *p, const struct ks_page *other,
     ks_buf_init(&text);
     if (rc == 0)
         rc = format == FORMAT_HTML ? ks_page_html(p, other, &text, err)
-                                   : put_summary(p, format, &text, err);
+                                   : put_summary(p, format, c->output != NULL, &text, err);
     if (rc == 0 && !ks_buf_ok(&text))
         rc = ks_fail(err, KS_ENOMEM, "no memory for the result");
     if (rc == 0 && format == FORMAT_HTML)

@@ -4,6 +4,7 @@
 #include "analysis/out/number.h"
 #include "analysis/out/report.h"
 #include "base/text.h"
+#include "base/wrap.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -74,6 +75,10 @@ static struct shown show_rate(const struct ks_best *p)
 /* ---- text ---- */
 
 #define COLUMNS "  %9s%s  %-18s  %8s  %-18s  "
+enum {
+    NUMBERS = 64 + 26, /* columns of a row beside its names */
+    INDENT = 4         /* of a problem's facts in a list */
+};
 
 static int list_names(const struct ks_summary *s, struct ks_labels *problems,
                       struct ks_labels *instances, struct ks_err *err)
@@ -119,40 +124,88 @@ static void put_row(const struct ks_best *p, const struct ks_labels *instances, 
                   p->n_tied, p->n_ok, p->n_rows);
 }
 
-static void put_text(const struct ks_summary *s, const struct ks_labels *problems,
-                     const struct ks_labels *instances, struct ks_buf *b)
+static void put_header(const struct ks_labels *problems, const struct ks_labels *instances,
+                       unsigned width, struct ks_buf *b)
 {
-    size_t n_best = 0, n_contaminated = 0;
-
     put_prefix(problems, "problems", b);
     put_prefix(instances, "best instances", b);
-    ks_buf_printf(b, "%-*s" COLUMNS "%-*s  %10s  %4s  %s\n", problems->width, "problem", "time",
-                  " ", "95 % interval", "GFLOP/s", "95 % interval", instances->width,
-                  "best instance", "worst/best", "tied", "ok/all");
+    if (!width) {
+        ks_buf_printf(b, "%-*s" COLUMNS "%-*s  %10s  %4s  %s\n", problems->width, "problem", "time",
+                      " ", "95 % interval", "GFLOP/s", "95 % interval", instances->width,
+                      "best instance", "worst/best", "tied", "ok/all");
+        return;
+    }
+    ks_wrap_put(b,
+                "of each problem the best instance, its time and rate [95 % interval], the slowest "
+                "time over the best, how many tie with the best, how many of all are ok:",
+                0, 0, width);
+    ks_buf_u8(b, '\n');
+}
+
+/* The same facts below the problem's name. */
+static void put_facts(const struct ks_best *p, const struct ks_labels *instances, size_t i,
+                      unsigned width, struct ks_buf *b)
+{
+    const struct shown time = show_time(p), rate = show_rate(p);
+    char facts[400];
+
+    ks_buf_printf(b, "\n%*s", INDENT, "");
+    ks_labels_put(instances, i, b);
+    ks_buf_printf(b, "\n%*s", INDENT, "");
+    snprintf(facts, sizeof(facts),
+             "%s%s%s%s%s%s%s%s%s%s%s, worst/best %.2f, %" PRIu32 " tied, %" PRIu32 "/%" PRIu32
+             " ok",
+             time.value, p->is_contaminated ? "*" : "", time.interval[0] ? " [" : "", time.interval,
+             time.interval[0] ? "]" : "", rate.value[0] ? ", " : "", rate.value,
+             rate.value[0] ? " GFLOP/s" : "", rate.interval[0] ? " [" : "", rate.interval,
+             rate.interval[0] ? "]" : "", p->worst_over_best, p->n_tied, p->n_ok, p->n_rows);
+    ks_wrap_put(b, facts, INDENT, INDENT, width);
+    ks_buf_u8(b, '\n');
+}
+
+/* width: of a list; 0: a table. */
+static void put_text(const struct ks_summary *s, const struct ks_labels *problems,
+                     const struct ks_labels *instances, unsigned width, struct ks_buf *b)
+{
+    size_t n_best = 0, n_contaminated = 0;
+    char note[160];
+
     for (size_t i = 0; i < s->n_problems; i++) {
         const struct ks_best *p = &s->problems[i];
 
         ks_labels_put(problems, i, b);
-        if (p->kernel)
-            put_row(p, instances, n_best++, b);
-        else
+        if (!p->kernel)
             ks_buf_printf(b, "  no instance is ok (%" PRIu32 " rows)\n", p->n_rows);
+        else if (width)
+            put_facts(p, instances, n_best++, width, b);
+        else
+            put_row(p, instances, n_best++, b);
         n_contaminated += p->is_contaminated;
     }
-    if (n_contaminated)
-        ks_buf_printf(b,
-                      "* contaminated: other processes used the machine meanwhile (%zu of %zu "
-                      "problems); the time may be too long\n",
-                      n_contaminated, s->n_problems);
+    if (!n_contaminated)
+        return;
+    snprintf(
+        note, sizeof(note),
+        "* contaminated: other processes used the machine meanwhile (%zu of %zu problems); the "
+        "time may be too long\n",
+        n_contaminated, s->n_problems);
+    ks_wrap_put(b, note, 0, 0, width);
 }
 
-int ks_report_rows_text(const struct ks_summary *s, struct ks_buf *to, struct ks_err *err)
+int ks_report_rows_text(const struct ks_summary *s, unsigned width, struct ks_buf *to,
+                        struct ks_err *err)
 {
     struct ks_labels problems = { 0 }, instances = { 0 };
     int rc = list_names(s, &problems, &instances, err);
 
-    if (rc == 0)
-        put_text(s, &problems, &instances, to);
+    if (rc == 0 && (unsigned)problems.width + (unsigned)instances.width + NUMBERS <= width)
+        width = 0;
+    if (width)
+        problems.width = instances.width = 0; /* nothing stands behind them */
+    if (rc == 0) {
+        put_header(&problems, &instances, width, to);
+        put_text(s, &problems, &instances, width, to);
+    }
     ks_labels_release(&problems);
     ks_labels_release(&instances);
     return rc;

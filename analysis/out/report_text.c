@@ -2,6 +2,7 @@
 #include "analysis/out/report.h"
 
 #include "base/text.h"
+#include "base/wrap.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -55,28 +56,50 @@ static void print_ranks(const struct ks_summary *s, struct ks_buf *b)
     }
 }
 
-/* What the numbers say, in sentences. */
-static void print_summary(const struct ks_summary *s, struct ks_buf *b)
+static void put_sentence(const char *text, unsigned width, struct ks_buf *b)
 {
+    ks_buf_printf(b, "  ");
+    ks_wrap_put(b, text, 2, 4, width);
+    ks_buf_u8(b, '\n');
+}
+
+/* "One fixed instance would reach 41 % of the best: choosing per problem is 2.4 times as fast" */
+static void say_fixed(const struct ks_summary *s, char *out, size_t cap)
+{
+    char gain[80] = "";
+
+    if (s->fixed_share < 0.995)
+        snprintf(gain, sizeof(gain), ": choosing per problem is %.*g times as fast",
+                 s->fixed_share < 0.5 ? 2 : 3, 1 / s->fixed_share);
+    snprintf(out, cap, "would reach %.0f %% of the best%s", 100 * s->fixed_share, gain);
+}
+
+/* What the numbers say, in sentences. */
+static void print_summary(const struct ks_summary *s, unsigned width, struct ks_buf *b)
+{
+    char text[300], fixed[160];
+
     ks_buf_printf(b, "\ngain from choosing an instance per problem\n");
-    ks_buf_printf(b,
-                  "  %" PRIu32 " kernels with different machine code ran correctly; %" PRIu32
-                  " of them %s the best of a problem without a tie.\n",
-                  s->n_codes, s->n_winners, s->n_winners == 1 ? "is" : "are");
-    if (s->median_worst_over_best > 0)
-        ks_buf_printf(b,
-                      "  On the median problem the slowest working instance takes %.2f times as "
-                      "long as the best.\n",
-                      s->median_worst_over_best);
+    snprintf(text, sizeof(text),
+             "%" PRIu32 " kernels with different machine code ran correctly; %" PRIu32
+             " of them %s the best of a problem without a tie.",
+             s->n_codes, s->n_winners, s->n_winners == 1 ? "is" : "are");
+    put_sentence(text, width, b);
+    if (s->median_worst_over_best > 0) {
+        snprintf(text, sizeof(text),
+                 "On the median problem the slowest working instance takes %.2f times as long as "
+                 "the best.",
+                 s->median_worst_over_best);
+        put_sentence(text, width, b);
+    }
     if (!s->fixed) {
-        ks_buf_printf(b, "  No instance works on every problem, so none can be used for all.\n");
+        put_sentence("No instance works on every problem, so none can be used for all.", width, b);
         return;
     }
-    ks_buf_printf(b, "  One fixed instance would reach %.0f %% of the best", 100 * s->fixed_share);
-    if (s->fixed_share < 0.995)
-        ks_buf_printf(b, ": choosing per problem is %.*g times as fast",
-                      s->fixed_share < 0.5 ? 2 : 3, 1 / s->fixed_share);
-    ks_buf_printf(b, ". It is\n    ");
+    say_fixed(s, fixed, sizeof(fixed));
+    snprintf(text, sizeof(text), "One fixed instance %s. It is", fixed);
+    put_sentence(text, width, b);
+    ks_buf_printf(b, "    ");
     put_name(b, s->fixed->name);
     ks_buf_printf(b, "\n");
 }
@@ -147,13 +170,13 @@ static void print_pruned(const struct ks_pruned_found *p, struct ks_buf *b)
     ks_buf_printf(b, "\n");
 }
 
-int ks_report_text(const struct ks_summary *s, struct ks_buf *b, struct ks_err *err)
+int ks_report_text(const struct ks_summary *s, unsigned width, struct ks_buf *b, struct ks_err *err)
 {
-    int rc = ks_report_rows_text(s, b, err);
+    int rc = ks_report_rows_text(s, width, b, err);
 
     print_counts(s, b);
     print_ranks(s, b);
-    print_summary(s, b);
+    print_summary(s, width, b);
     print_aliases(&s->aliases, b);
     print_pruned(&s->pruned, b);
     return rc;
@@ -172,10 +195,11 @@ void ks_report_markdown(const struct ks_summary *s, struct ks_buf *b)
         ks_buf_printf(b, "| pending | %" PRIu64 " |\n", s->n_pending);
     ks_buf_printf(b, "| contaminated, of these | %" PRIu64 " |\n\n", s->n_contaminated);
     if (s->fixed) {
+        char fixed[160];
+
+        say_fixed(s, fixed, sizeof(fixed));
         ks_buf_printf(b, "One fixed instance, ");
         ks_markdown_put(b, s->fixed->name);
-        ks_buf_printf(
-            b, ", would reach %.0f %% of the best: choosing per problem is %.3g times as fast.\n",
-            100 * s->fixed_share, 1 / s->fixed_share);
+        ks_buf_printf(b, ", %s.\n", fixed);
     }
 }

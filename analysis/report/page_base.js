@@ -117,9 +117,10 @@ const theme = {
   after: [],
 };
 theme.set(matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
-document.getElementById("theme").addEventListener("click", () => theme.set(theme.get() === "dark" ? "light" : "dark"));
+let hasChosen = false; /* then the system's setting no longer counts */
+document.getElementById("theme").addEventListener("click", () => { hasChosen = true; theme.set(theme.get() === "dark" ? "light" : "dark"); });
 /* Paper is white. */
 let screenTheme = null;
 addEventListener("beforeprint", () => { screenTheme = theme.get(); theme.set("light"); });
 addEventListener("afterprint", () => { if (screenTheme) theme.set(screenTheme); screenTheme = null; });
-matchMedia("(prefers-color-scheme: dark)").addEventListener("change", (e) => theme.set(e.matches ? "dark" : "light"));
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", (e) => { if (!hasChosen) theme.set(e.matches ? "dark" : "light"); });

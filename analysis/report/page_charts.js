@@ -93,14 +93,21 @@ function rampColor(t) {
   const at = Math.max(0, Math.min(0.9999, t)) * (ramp.length - 1), i = Math.floor(at);
   return ramp[i].map((v, k) => Math.round(v + (ramp[i + 1][k] - v) * (at - i)));
 }
+/* -1: failed, -2: unsupported or skipped, -3: no row; else the level. */
+function codesOf(text) {
+  const of = new Int8Array(128).fill(-3), codes = new Int8Array(text.length);
+  of["!".charCodeAt(0)] = -1;
+  of["-".charCodeAt(0)] = -2;
+  for (const [c, level] of levelOf) of[c.charCodeAt(0)] = level;
+  for (let i = 0; i < text.length; i++) codes[i] = of[text.charCodeAt(i)];
+  return codes;
+}
 /* The darkest color is the speed that one cell in fifty is below. */
-function lowest(text) {
+function lowest(codes) {
   const n = new Array(64).fill(0);
   let sum = 0;
-  for (const c of text) {
-    const level = levelOf.get(c);
-    if (level !== undefined) { n[level]++; sum++; }
-  }
+  for (const level of codes)
+    if (level >= 0) { n[level]++; sum++; }
   for (let level = 0, below = 0; level < 60; level++)
     if ((below += n[level]) * 50 > sum) return level;
   return 60;
@@ -111,12 +118,11 @@ function rgbOf(name) {
   return [n >> 16, (n >> 8) & 255, n & 255];
 }
 /* The mean of the cells that fall on each pixel; failures show through where nothing was timed. */
-function paintHeat(canvas, heat, order, low) {
+function paintHeat(canvas, heat, codes, order, low) {
   const width = canvas.width, height = canvas.height, image = canvas.getContext("2d").createImageData(width, height);
   const pixels = new Uint32Array(image.data.buffer), packed = (c) => ((255 << 24) | (c[2] << 16) | (c[1] << 8) | c[0]) >>> 0;
   const bad = packed(rgbOf("--c6")), other = packed(rgbOf("--blank")), none = packed(rgbOf("--back"));
   const colors = Array.from({ length: 256 }, (_, i) => packed(rampColor((i / 4 - low) / (63 - low))));
-  const codes = Int8Array.from(heat.data, (c) => (c === "!" ? -1 : c === "-" ? -2 : c === "." ? -3 : levelOf.get(c)));
   const edges = Array.from({ length: width + 1 }, (_, x) => Math.floor((x * heat.columns) / width));
   for (let y = 0; y < height; y++) {
     const r0 = Math.floor((y * heat.rows) / height), r1 = Math.max(r0 + 1, Math.floor(((y + 1) * heat.rows) / height));
@@ -140,21 +146,26 @@ function heatMap(heat, open) {
   /* Few rows are high enough to be labelled; many share pixels: browsers draw no canvas of any height. */
   const rowHeight = heat.rows <= 48 ? 18 : Math.max(560 / heat.rows, Math.min(1, 1200 / heat.rows));
   canvas.style.height = Math.round(heat.rows * rowHeight) + "px";
-  const at = { row: 0, column: 0 }, low = lowest(heat.data);
-  const problemAt = (row) => Math.floor((order[row] * heat.per_row) / data.step);
+  const at = { row: 0, column: 0 }, codes = codesOf(heat.data), low = lowest(codes);
+  /* The first listed problem among those of row i of the data; -1: only every step-th one is listed, none of these. */
+  const problemOf = (i) => {
+    const listed = Math.ceil((i * heat.per_row) / data.step);
+    return listed * data.step < (i + 1) * heat.per_row ? listed : -1;
+  };
+  const problemAt = (row) => problemOf(order[row]);
   function read() {
-    const v = heat.data[order[at.row] * heat.columns + at.column], level = levelOf.get(v);
+    const level = codes[order[at.row] * heat.columns + at.column];
     const p = problems[problemAt(at.row)], i = at.column * heat.per_column;
-    const how = level !== undefined ? percent(speedOf(level), 2) + " of the best's speed" + (level === 0 ? " or less" : "")
-      : v === "!" ? "failed" : v === "-" ? "unsupported or skipped" : "not measured";
+    const how = level >= 0 ? percent(speedOf(level), 2) + " of the best's speed" + (level === 0 ? " or less" : "")
+      : level === -1 ? "failed" : level === -2 ? "unsupported or skipped" : "not measured";
     const many = heat.per_row > 1 || heat.per_column > 1 ? "\n(mean of " + heat.per_row * heat.per_column + " cells)" : "";
-    return (p ? problemName(p) : "") + "\n" + instanceName(i) + "\n" + how + many;
+    return (p ? problemName(p) : "(a problem that is not listed)") + "\n" + instanceName(i) + "\n" + how + many;
   }
   const paint = () => {
     const box = canvas.getBoundingClientRect();
     canvas.width = Math.max(1, Math.min(4 * heat.columns * 8, Math.round(box.width || 800)));
     canvas.height = Math.max(1, Math.round(heat.rows * rowHeight));
-    paintHeat(canvas, heat, order, low);
+    paintHeat(canvas, heat, codes, order, low);
   };
   canvas.addEventListener("pointermove", (e) => {
     const box = canvas.getBoundingClientRect();
@@ -180,7 +191,7 @@ function heatMap(heat, open) {
     h("li", { style: "height:" + rowHeight + "px;line-height:" + rowHeight + "px" },
       problems[problemAt(row)] ? problemName(problems[problemAt(row)]) : "")) : []));
   const sort = (how) => {
-    const key = order.map((_, i) => { const p = problems[Math.floor((i * heat.per_row) / data.step)];
+    const key = order.map((_, i) => { const p = problems[problemOf(i)];
       return p ? (how === "spread" ? -(p.wb || 0) : how === "rate" ? -(rate(p) || 0) : i) : i; });
     order.sort((a, b) => (how === "file" ? a - b : key[a] - key[b] || a - b));
     label();
@@ -192,7 +203,7 @@ function heatMap(heat, open) {
   const swatch = (name, text) => h("li", null, h("i", { style: "background:var(" + name + ")" }), text);
   const gradient = "linear-gradient(90deg," + ramp.map((c) => "rgb(" + c.join(",") + ")").join(",") + ")";
   return { paint, sort, node: [
-    h("ul", { class: "legend" }, h("li", null, percent(speedOf(low), 2) + " of the best", h("span", { class: "ramp", style: "background:" + gradient }), "the best of the problem"),
+    h("ul", { class: "legend" }, h("li", null, percent(speedOf(low), 2) + " of its speed or less", h("span", { class: "ramp", style: "background:" + gradient }), "the best of the problem"),
       swatch("--c6", "failed"), swatch("--blank", "unsupported or skipped")),
     h("div", { class: "heat" }, labels, canvas)] };
 }

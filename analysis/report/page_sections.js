@@ -94,9 +94,8 @@ function overview() {
   if (A.median_wb)
     sentences.push(h("p", null, "On the median problem the slowest working instance takes " + digits(A.median_wb, 3) + " times as long as the best. " +
       plural(A.winners, "instance is", "instances are") + " the best of a problem without a tie."));
-  const share = A.contaminated / Math.max(1, A.cells - A.pending);
-  sentences.push(A.contaminated ? h("p", { class: share > 1 / 3 ? "warn" : null }, count(A.contaminated) + " cells (" + percent(share, 2) +
-    ") are contaminated: other processes used the machine during the measurement, so their times may be too long. Measure them again with ", h("code", null, "ksweep run"), " and the options ", h("code", null, "--resume --retry contaminated"), ".")
+  sentences.push(A.contaminated ? h("p", { class: A.contaminated > timed / 3 ? "warn" : null }, count(A.contaminated) + " of " + plural(A.cells - A.pending, "cell") +
+    " " + (A.contaminated === 1 ? "is" : "are") + " contaminated: other processes used the machine during the measurement, so their times may be too long. Measure them again with ", h("code", null, "ksweep run"), " and the options ", h("code", null, "--resume --retry contaminated"), ".")
     : h("p", null, "No cell is contaminated."));
   const colors = { ok: "var(--c3)", aliased: "var(--c5)", unsupported: "var(--c8)", skipped: "var(--c7)" };
   const spare = ["var(--c6)", "var(--c2)", "var(--c4)", "var(--bad)"];
@@ -137,7 +136,7 @@ function heatSection() {
     h("option", { value: "file" }, "Problems as listed"), h("option", { value: "spread" }, "Largest gain first"), h("option", { value: "rate" }, "Fastest first"));
   section("heat", "Heat map", "Speed of every instance (column) on every problem (row), relative to the best of the problem. Instances that win most often come first." +
     (data.heat.per_row > 1 || data.heat.per_column > 1 ? " A spot is the mean over " + data.heat.per_row + " problems and " + data.heat.per_column + " instances." : "") +
-    (data.heat.left_out ? " " + data.heat.left_out + " instances that ran on no problem are left out." : ""),
+    (data.heat.left_out ? " " + plural(data.heat.left_out, "instance that ran on no problem is", "instances that ran on no problem are") + " left out." : ""),
     h("div", { class: "tools" }, choice), map.node);
   return map;
 }

@@ -7,6 +7,7 @@ function makeTable(o) {
   const page = o.page || 50;
   let shown = page, sortBy = o.sort === undefined ? -1 : o.sort, down = !!o.down, words = [], chosen = "";
   const head = h("tr"), body = h("tbody"), counted = h("span", { class: "count", role: "status" });
+  const paper = h("p", { class: "paper" }); /* shown in print only, where no button is */
   const more = h("button", { type: "button", onclick: () => { shown += 10 * page; draw(); } });
   const texts = o.text ? o.rows.map((r) => o.text(r).toLowerCase()) : null;
 
@@ -47,6 +48,7 @@ function makeTable(o) {
     counted.textContent = rows.length === o.rows.length ? plural(rows.length, "row") : count(rows.length) + " of " + plural(o.rows.length, "row");
     more.hidden = rows.length <= shown;
     more.textContent = "Show more (" + count(rows.length - shown) + " left)";
+    paper.textContent = rows.length > shown ? "The first " + count(shown) + " of " + plural(rows.length, "row") + "; the page on a screen has all of them." : "";
     [...head.children].forEach((th, i) => {
       if (i === sortBy) th.setAttribute("aria-sort", down ? "descending" : "ascending");
       else th.removeAttribute("aria-sort");
@@ -67,5 +69,5 @@ function makeTable(o) {
   draw();
   const tools = texts && o.rows.length > 5 ? h("div", { class: "tools" }, input, select, counted) : null;
   return h("div", { id: o.id || null }, tools, h("div", { class: "scroll" }, h("table", null, h("thead", null, head), body)),
-    h("div", { class: "tools" }, more));
+    h("div", { class: "tools" }, more), paper);
 }

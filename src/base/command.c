@@ -179,8 +179,9 @@ static int check_operands(const struct ks_call *call, struct ks_err *err)
 
     if (n >= c->n_min && (c->n_max == 0 || n <= most))
         return 0;
-    return ks_fail(err, KS_EINVAL, "%s argument; usage: %s %s",
-                   n < c->n_min ? "missing" : "too many", call->program->name, c->usage);
+    return ks_fail(err, KS_EINVAL, "%s; usage: %s %s",
+                   n < c->n_min ? "missing argument" : "too many arguments", call->program->name,
+                   c->usage);
 }
 
 static int parse(struct ks_call *call, int argc, char **argv, struct ks_err *err)

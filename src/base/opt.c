@@ -117,7 +117,7 @@ static int parse_duration(const struct ks_opt *o, const char *s, uint32_t *ms_ou
     static const struct {
         const char *unit;
         double ms;
-    } units[] = { { "", 1 }, { "ms", 1 }, { "s", 1e3 }, { "m", 6e4 }, { "h", 3.6e6 } };
+    } units[] = { { "ms", 1 }, { "s", 1e3 }, { "m", 6e4 }, { "h", 3.6e6 } };
     double v, scale = 0;
     char *end;
     int rc = parse_real(s, &v, &end, err);
@@ -127,7 +127,10 @@ static int parse_duration(const struct ks_opt *o, const char *s, uint32_t *ms_ou
     for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
         if (!strcmp(end, units[i].unit))
             scale = units[i].ms;
-    if (scale == 0)
+    if (!*end && v != 0) /* 0 needs none */
+        return ks_fail(err, KS_EINVAL, "'%s' has no unit: write %.40ss, %.40sm or %.40sh", s, s, s,
+                       s);
+    if (*end && scale == 0)
         return ks_fail(err, KS_EINVAL, "'%s' has an unknown unit; use ms, s, m or h", s);
     /* Decimal fractions such as 0.3s are not exact in binary. */
     v = nearbyint(v * scale * 1e3) / 1e3;

@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 static bool is_set(const char *name)
@@ -28,7 +29,10 @@ struct ks_term ks_term_look(int fd)
 {
     const char *kind = getenv("TERM");
     struct ks_term t = { .width = ks_wrap_width(fd), .has_utf8 = has_utf8() };
+    struct winsize size;
 
+    if (ioctl(fd, TIOCGWINSZ, &size) == 0)
+        t.height = size.ws_row;
     t.is_terminal = (fd < 0 || isatty(fd)) && kind && *kind && strcmp(kind, "dumb") != 0;
     t.has_color = t.is_terminal && !is_set("NO_COLOR");
     return t;

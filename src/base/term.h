@@ -10,6 +10,7 @@ struct ks_term {
     bool has_color;   /* a terminal, and $NO_COLOR (no-color.org) is unset or empty */
     bool has_utf8;    /* by the first of $LC_ALL, $LC_CTYPE and $LANG that is set */
     unsigned width;   /* columns (ks_wrap_width) */
+    unsigned height;  /* rows; 0: not known */
 };
 
 /* fd < 0: of a terminal that another process writes to. */

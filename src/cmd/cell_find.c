@@ -2,6 +2,7 @@
 /* cell_find.c - the cell that a text means: ids, names, parts of names, or the best of a problem.
  */
 #include "cmd/cell_find.h"
+#include "base/array.h"
 #include "base/hash.h"
 #include "record/rounds.h"
 
@@ -140,67 +141,131 @@ static int find(const struct list *l, const char *text, uint32_t *i_out, struct 
 
 /* --- the best --- */
 
+struct timed { /* an attempt that counts, in round 0 */
+    uint64_t instance, block;
+    double median_ns;
+};
+struct anchored {
+    uint64_t block;
+    double anchor_ns; /* <= 0: not known */
+};
 struct best {
     const struct ks_cell_view *v;
     const struct ks_ledger *ledger;
     struct ks_record *r; /* scratch */
-    uint64_t instance, label;
-    double time_ns;
-    bool is_clean;
+    struct timed *times;
+    struct anchored *blocks;
+    size_t n_times, cap_times, n_blocks, cap_blocks;
+    uint64_t label;
 };
 
-/* Of attempts that count, in round 0; what was disturbed counts only where nothing is clean. */
-static void weigh(struct best *b)
+static int add_time(struct best *b, struct ks_err *err)
 {
     const struct ks_record *r = b->r;
     const struct ks_ledger_cell *c = ks_ledger_find(b->ledger, &r->cell);
-    double time_ns =
-        ks_rounds_statistic(r, ks_label_statistic(ks_job_backend(&b->v->grid.job)->name));
-    bool is_clean = !(r->outcome_flags & (KS_FL_CONTAMINATED | KS_FL_SUSPECT));
+    const double median_ns = ks_rounds_statistic(r, KS_STATISTIC_MEDIAN);
+    int rc;
 
     if (!c || r->cell.problem != b->v->problem || r->role != KS_ROLE_CELL || r->round_index ||
-        r->outcome != KS_O_OK || !ks_ledger_is_final(c) || c->attempt != r->attempt || time_ns <= 0)
-        return;
-    if (b->instance &&
-        (b->is_clean > is_clean || (b->is_clean == is_clean && b->time_ns <= time_ns)))
-        return;
-    b->instance = r->cell.instance;
-    b->time_ns = time_ns;
-    b->is_clean = is_clean;
+        r->outcome != KS_O_OK || !ks_ledger_is_final(c) || c->attempt != r->attempt ||
+        median_ns <= 0)
+        return 0;
+    rc = ks_reserve(&b->times, b->n_times + 1, &b->cap_times, sizeof(*b->times), "times", err);
+    if (rc == 0)
+        b->times[b->n_times++] = (struct timed){ r->cell.instance, r->block_id, median_ns };
+    return rc;
+}
+
+/* A block comes when it opens, and again when it closes. */
+static int add_block(struct best *b, const struct ks_block *block, struct ks_err *err)
+{
+    size_t i = 0;
+
+    if (block->problem != b->v->problem)
+        return 0;
+    while (i < b->n_blocks && b->blocks[i].block != block->block_id)
+        i++;
+    if (i == b->n_blocks) {
+        int rc = ks_reserve(&b->blocks, b->n_blocks + 1, &b->cap_blocks, sizeof(*b->blocks),
+                            "blocks", err);
+
+        if (rc < 0)
+            return rc;
+        b->n_blocks++;
+    }
+    b->blocks[i] = (struct anchored){ block->block_id, ks_block_anchor_ns(block) };
+    return 0;
 }
 
 static int on_frame(void *ctx, const struct ks_journal_frame *f, struct ks_err *err)
 {
     struct best *b = ctx;
     struct ks_race_rec race;
+    struct ks_block block;
     int rc;
 
     if (f->type == KS_F_RACE && ks_race_rec_decode(f->body, f->n, &race, NULL) == 0 &&
         race.problem == b->v->problem)
         b->label = race.label;
+    if (f->type == KS_F_BLOCK && ks_block_decode(f->body, f->n, &block, NULL) == 0)
+        return add_block(b, &block, err);
     if (f->type != KS_F_DONE)
         return 0;
     rc = ks_record_decode(f->body, f->n, b->r, NULL, err);
     if (rc < 0)
         return rc == KS_EFORMAT ? 0 : rc;
-    weigh(b);
-    return 0;
+    return add_time(b, err);
 }
 
-/* What visits have settled, else the shortest time of round 0. */
+static double anchor_of(const struct best *b, const struct timed *t)
+{
+    for (size_t i = 0; i < b->n_blocks; i++)
+        if (b->blocks[i].block == t->block)
+            return b->blocks[i].anchor_ns;
+    return -1;
+}
+
+/* By the definition of the report (analysis/learn/label.h): the shortest median, over the anchor's
+ * time where the problem was measured in several blocks and all of them have one. 0: none. */
+static uint64_t shortest(const struct best *b)
+{
+    bool is_scaled = false, has_anchors = true;
+    uint64_t instance = 0;
+    double least = 0;
+
+    for (size_t i = 0; i < b->n_times; i++) {
+        is_scaled |= b->times[i].block != b->times[0].block;
+        has_anchors &= anchor_of(b, &b->times[i]) > 0;
+    }
+    for (size_t i = 0; i < b->n_times; i++) {
+        const double anchor_ns = is_scaled && has_anchors ? anchor_of(b, &b->times[i]) : 1;
+        const double time = b->times[i].median_ns / anchor_ns;
+
+        if (i && least <= time)
+            continue;
+        least = time;
+        instance = b->times[i].instance;
+    }
+    return instance;
+}
+
+/* What visits have settled, else what the report calls the best. */
 static int find_best(struct ks_cell_view *v, const struct ks_ledger *l, const char *journal,
                      uint32_t *i_out, struct ks_err *err)
 {
     struct best b = { .v = v, .ledger = l, .r = malloc(sizeof(*b.r)) };
     struct ks_journal_totals totals;
-    int64_t i;
+    int64_t i = -1;
     int rc = b.r ? ks_journal_read(journal, on_frame, NULL, &b, &totals, err)
                  : ks_fail(err, KS_ENOMEM, "out of memory");
 
+    if (rc == 0)
+        i = ks_grid_instance(&v->grid, b.label ? b.label : shortest(&b));
     free(b.r);
+    free(b.times);
+    free(b.blocks);
     if (rc < 0)
         return rc;
-    i = ks_grid_instance(&v->grid, b.label ? b.label : b.instance);
     if (i < 0)
         return ks_fail(err, KS_EINVAL, "no instance was measured on problem '%s' yet",
                        problem_name(&v->grid, v->i_problem));

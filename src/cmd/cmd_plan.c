@@ -253,7 +253,7 @@ static void print_programs(const struct ks_grid *g, const struct ks_plan_codes *
     for (uint32_t i = 0; i < g->job.n_kernels; i++)
         if (g->job.kernels[i].program->timeout_s > most_s)
             most_s = g->job.kernels[i].program->timeout_s;
-    ks_cmd_printf("%s: %s\n", g->job.name, g->job.why);
+    ks_cmd_printf("%s%s%s\n", g->job.name, g->job.why[0] ? ": " : "", g->job.why);
     ks_cmd_printf("%u problems x %u runs of programs = %llu cells\n", g->n_problems, g->n_instances,
                   (unsigned long long)ks_grid_n_cells(g));
     ks_cmd_printf("The number of rows and the time of a run are only known after the run; each run "
@@ -304,7 +304,7 @@ static void print_disk(const struct ks_plan_work *t)
 static void print_plan(const struct ks_grid *g, const struct ks_plan_codes *k,
                        const struct ks_plan_totals *t, uint32_t devices, bool is_all)
 {
-    ks_cmd_printf("%s: %s\n", g->job.name, g->job.why);
+    ks_cmd_printf("%s%s%s\n", g->job.name, g->job.why[0] ? ": " : "", g->job.why);
     print_size(g, k, t);
     if (has_exclude(&g->job)) /* none is news, too: of lists of another dtype or layout */
         ks_cmd_printf("%u problems of the lists are left out by 'exclude'\n", g->n_left_out);

@@ -65,7 +65,8 @@ static const struct ks_opt opts[] = {
       .type = KS_OPT_BOOL,
       .offset = AT(count),
       .def = "no",
-      .help = "print how many commands were taken and refused, and why (the default)" },
+      .help = "print how many commands were taken and refused, and why; so does every call that "
+              "asks for nothing else" },
     { .name = "export",
       .type = KS_OPT_STR,
       .offset = AT(export),

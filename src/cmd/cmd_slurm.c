@@ -137,6 +137,11 @@ static int choose(const struct ks_grid *g, const struct config *c, const struct 
     struct request r = { .per_node = devices_of(g, c), .is_gpu = ks_job_is_gpu(&g->job) };
     int rc = check_walltime(w, limit_s, err);
 
+    if (rc == 0 && w->work_s <= 0 && !ks_job_runs_programs(&g->job))
+        rc = ks_fail(err, KS_EINVAL,
+                     "nothing of this job can run on %s: ksweep plan says why (for other machines "
+                     "than this one: --arch)",
+                     strcmp(g->job.device.arch, "native") ? g->job.device.arch : "this host");
     if (rc < 0)
         return rc;
     r.is_complete = ks_plan_fit_walltime(w, r.per_node, limit_s, &r.fit);

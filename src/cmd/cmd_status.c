@@ -171,7 +171,8 @@ static void print_text(const struct view *v)
     if (is_running(v)) /* it has no exit code yet */
         ks_cmd_printf("%s: %s\n", v->dir, v->state);
     else
-        ks_cmd_printf("%s: %s (exit %d)\n", v->dir, v->state, v->exit_code);
+        ks_cmd_printf("%s: %s%s (exit %d)\n", v->dir, v->state,
+                      v->exit_code == KS_EXIT_LOOK ? ", some cells need a look" : "", v->exit_code);
     ks_cmd_printf("cells     %llu of %llu", (unsigned long long)v->n.n_final,
                   (unsigned long long)v->n_cells);
     if (v->rate > 0)

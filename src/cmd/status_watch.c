@@ -21,7 +21,39 @@ static void put(const struct ks_buf *text)
     fflush(stdout);
 }
 
-/* Each line to its end, and what stood below: the picture does not flicker. */
+/* Of n bytes of UTF-8; a color takes none. */
+static size_t columns_of(const char *line, size_t n)
+{
+    size_t columns = 0;
+    bool is_color = false;
+
+    for (size_t i = 0; i < n; i++) {
+        is_color |= line[i] == '\033';
+        columns += !is_color && ((unsigned char)line[i] & 0xc0) != 0x80;
+        is_color &= line[i] != 'm';
+    }
+    return columns;
+}
+
+/* Each line to its end, and what stood below: the picture does not flicker. A terminal that
+ * scrolled would: only the lines that fit above its last row are shown, and how many do not. */
+static void put_lines(const char *plain, const struct ks_term *t, struct ks_buf *to)
+{
+    const unsigned width = t->width ? t->width : 1;
+    unsigned rows = 0, n_more = 0;
+
+    for (size_t n; *plain; plain += n + 1) {
+        n = strcspn(plain, "\n");
+        rows += n ? (unsigned)((columns_of(plain, n) + width - 1) / width) : 1;
+        if (t->height && rows + 1 >= t->height)
+            n_more++;
+        else
+            ks_buf_printf(to, "%.*s" KS_TERM_END "\n", (int)n, plain);
+    }
+    if (n_more)
+        ks_buf_printf(to, "... %u more line%s" KS_TERM_END, n_more, n_more == 1 ? "" : "s");
+}
+
 static void redraw(const char *dir, const struct ks_progress *p, const struct ks_term *t)
 {
     struct ks_buf plain, text;
@@ -36,11 +68,7 @@ static void redraw(const char *dir, const struct ks_progress *p, const struct ks
     ks_buf_u8(&plain, '\n');
     ks_progress_details(p, dir, &plain);
     ks_buf_printf(&text, KS_TERM_HOME);
-    for (size_t i = 0; i < plain.len; i++) {
-        if (plain.data[i] == '\n')
-            ks_buf_printf(&text, KS_TERM_END);
-        ks_buf_u8(&text, plain.data[i]);
-    }
+    put_lines(ks_buf_text(&plain), t, &text);
     ks_buf_printf(&text, KS_TERM_REST);
     put(&text);
     ks_buf_release(&plain);
@@ -78,7 +106,7 @@ static void look(const char *dir, int32_t pid, const struct ks_term *t, uint64_t
 
 int ks_status_watch(const char *dir, struct ks_err *err)
 {
-    struct ks_term t = ks_term_look(STDOUT_FILENO);
+    struct ks_term t = { .width = 0 };
     struct ks_journal_owner owner = { .is_closed = true };
     uint64_t line_ns = 0;
     char journal[1100];
@@ -90,6 +118,7 @@ int ks_status_watch(const char *dir, struct ks_err *err)
     while (rc == 0 && (rc = ks_journal_owner(journal, &owner, err)) == 0) {
         if (!owner.is_alive || owner.is_closed)
             break;
+        t = ks_term_look(STDOUT_FILENO); /* its size may change */
         if (t.is_terminal && !has_cleared)
             fputs(KS_TERM_HOME KS_TERM_REST, stdout);
         has_cleared = true;

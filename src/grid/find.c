@@ -2,7 +2,9 @@
 #include "grid/find.h"
 
 #include "base/file.h"
+#include "base/opt.h"
 
+#include <dirent.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -45,22 +47,59 @@ static bool is_below(const char *below, const char *name, char *path_out, size_t
            (!strpbrk(name, "./") && is_at(dir, longer, path_out, cap));
 }
 
+enum { MOST_NAME = 100 };
+
+/* The installed name that is most like it, with those of one more directory. */
+static void find_nearest(const char *dir, const char *name, char best[MOST_NAME])
+{
+    const bool has_dot = strchr(name, '.') != NULL;
+    char known[MOST_NAME];
+    const char *const names[] = { best, known, NULL };
+    struct dirent *e;
+    DIR *d = opendir(dir);
+
+    while (d && (e = readdir(d))) {
+        char *end = strstr(e->d_name, ".json");
+
+        if (strlen(e->d_name) >= sizeof known)
+            continue;
+        snprintf(known, sizeof known, "%.*s",
+                 (int)(end && !has_dot ? (size_t)(end - e->d_name) : strlen(e->d_name)), e->d_name);
+        if (ks_nearest(name, best[0] ? names : names + 1) == known)
+            memcpy(best, known, sizeof known);
+    }
+    if (d)
+        closedir(d);
+}
+
+static void nearest(const char *name, char best[MOST_NAME])
+{
+    char dir[PATH_MAX];
+
+    best[0] = '\0';
+    for (int i = N_FOR_PATHS - 1; i < N_PLACES; i++)
+        if (ks_data_path(dir, sizeof dir, places[i], NULL) == 0)
+            find_nearest(dir, name, best);
+}
+
 static int say_missing(const char *path, const char *name, struct ks_err *err)
 {
-    char data[PATH_MAX];
+    char data[PATH_MAX], best[MOST_NAME];
 
     if (name[0] == '/' || ks_data_path(data, sizeof data, ".", NULL) < 0)
         return ks_fail(err, KS_ENOENT, "file '%.400s' not found", path);
+    if (strlen(data) > 2 && strcmp(data + strlen(data) - 2, "/.") == 0)
+        data[strlen(data) - 2] = '\0';
     if (strchr(name, '/'))
         return ks_fail(err, KS_ENOENT,
                        "file '%.200s' not found; looked there and in the installed data "
                        "'%.150s'",
                        path, data);
-    return ks_fail(
-        err, KS_ENOENT,
-        "file '%.200s' not found; looked there and in jobs, jobs/problems and kernels/configs "
-        "of the installed data '%.120s'",
-        path, data);
+    nearest(name, best);
+    return ks_fail(err, KS_ENOENT,
+                   "file '%.200s' not found%s%s%s; looked there and in jobs, jobs/problems and "
+                   "kernels/configs of the installed data '%.120s'",
+                   path, best[0] ? ", did you mean '" : "", best, best[0] ? "'?" : "", data);
 }
 
 int ks_find_file(const char *dir, const char *name, char *out, size_t cap, struct ks_err *err)

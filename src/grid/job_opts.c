@@ -81,6 +81,18 @@ double ks_job_canary_limit(const struct ks_job *job)
     return ks_job_is_gpu(job) ? canary_limit_gpu : canary_limit;
 }
 
+/* The error names the option, not the key of a job file. */
+static int choose_backend(struct ks_job_device *d, const char *backend, struct ks_err *err)
+{
+    char text[sizeof(err->text)];
+    const int rc = ks_opt_set(ks_job_device_opts, d, "backend", backend, err);
+
+    if (rc >= 0 || !err)
+        return rc;
+    memcpy(text, err->text, sizeof(text));
+    return ks_fail(err, rc, "--%.500s", text);
+}
+
 int ks_job_choose(struct ks_job *job, const char *backend, const char *arch, struct ks_err *err)
 {
     struct ks_job_device d = { .backend = job->device.backend };
@@ -88,7 +100,7 @@ int ks_job_choose(struct ks_job *job, const char *backend, const char *arch, str
 
     snprintf(d.arch_text, sizeof d.arch_text, "%s", job->device.arch_text);
     if (backend)
-        rc = ks_opt_set(ks_job_device_opts, &d, "backend", backend, err);
+        rc = choose_backend(&d, backend, err);
     if (rc == 0 && d.backend != job->device.backend)
         snprintf(d.arch_text, sizeof d.arch_text, KS_ARCH_NATIVE);
     if (rc == 0 && arch && strlen(arch) >= sizeof d.arch_text)

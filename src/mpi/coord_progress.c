@@ -107,6 +107,9 @@ static void estimate(struct ks_coord *c, uint64_t now_ns, struct ks_progress *p)
     struct ks_eta_time t;
 
     ks_sched_counts(c->sched, &s);
+    /* A resumed sweep: the scheduler learns what is done when it opens problems. */
+    if (p->n_done && s.n_untouched == p->n_problems)
+        return;
     ks_sched_left(c->sched, &left);
     w = (struct ks_eta_work){ .cells_s = left.cells_s,
                               .error = left.error,

@@ -120,7 +120,7 @@ static uint64_t count_bad(const struct ks_progress *p)
     return n;
 }
 
-/* Behind the bar: what matters most first, because the line is cut at the terminal's width. */
+/* Behind the bar: what matters most first, because a narrow terminal shows the first facts only. */
 static void put_words(const struct ks_progress *p, struct ks_buf *to)
 {
     ks_buf_printf(to, "%3.0f %%", floor(100 * part_done(p)));
@@ -141,6 +141,18 @@ static void put_words(const struct ks_progress *p, struct ks_buf *to)
     put_outcomes(p, "; ", to);
 }
 
+/* Bytes of the facts that fit whole: half a number would be another number. */
+static size_t whole_facts(const char *words, size_t n, size_t room)
+{
+    if (n <= room)
+        return n;
+    for (n = room; n > 0; n--)
+        if (strncmp(words + n, ", ", 2) == 0 || strncmp(words + n, "; ", 2) == 0 ||
+            strncmp(words + n, " (", 2) == 0 || strncmp(words + n, "  ", 2) == 0)
+            break;
+    return n;
+}
+
 void ks_progress_bar(const struct ks_progress *p, const struct ks_term *t, struct ks_buf *to)
 {
     unsigned bar = t->width / 4, room;
@@ -151,7 +163,7 @@ void ks_progress_bar(const struct ks_progress *p, const struct ks_term *t, struc
     ks_buf_init(&words);
     put_words(p, &words);
     room = t->width > bar + 4 ? t->width - bar - 4 : 0; /* a full line would scroll */
-    ks_buf_put(to, ks_buf_text(&words), words.len < room ? words.len : room);
+    ks_buf_put(to, ks_buf_text(&words), whole_facts(ks_buf_text(&words), words.len, room));
     ks_buf_release(&words);
 }
 

@@ -257,6 +257,8 @@ int ks_output_decode(const void *body, size_t n, struct ks_output *out, const vo
                      size_t *n_bytes_out, struct ks_err *err);
 void ks_block_encode(const struct ks_block *v, struct ks_buf *body_out);
 int ks_block_decode(const void *body, size_t n, struct ks_block *out, struct ks_err *err);
+/* Mean of its medians at both ends, or the one there is; <= 0: neither. */
+double ks_block_anchor_ns(const struct ks_block *v);
 /* Whether a rather than b counts: more instances, more visits, ended rather than cut. */
 bool ks_race_rec_is_newer(const struct ks_race_rec *a, const struct ks_race_rec *b);
 void ks_race_rec_encode(const struct ks_race_rec *v, struct ks_buf *body_out);

@@ -4,6 +4,7 @@
 #include "record/frame.h"
 #include "record/record.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -353,6 +354,16 @@ void ks_block_encode(const struct ks_block *v, struct ks_buf *body_out)
 int ks_block_decode(const void *body, size_t n, struct ks_block *out, struct ks_err *err)
 {
     return ks_fields_decode(&block_fields, body, n, out, NULL, err);
+}
+
+double ks_block_anchor_ns(const struct ks_block *v)
+{
+    const double open_ns = isfinite(v->open_ns) ? v->open_ns : 0;
+    const double close_ns = isfinite(v->close_ns) ? v->close_ns : 0;
+
+    if (open_ns > 0 && close_ns > 0)
+        return (open_ns + close_ns) / 2;
+    return open_ns > 0 ? open_ns : close_ns;
 }
 
 bool ks_race_rec_is_newer(const struct ks_race_rec *a, const struct ks_race_rec *b)

@@ -307,7 +307,6 @@ static double positive(double v)
     return isfinite(v) && v > 0 ? v : KS_MISSING;
 }
 
-/* Anchor of a block = mean of its medians at both ends, as far as they are there. */
 static void finish_block(struct ks_block_row *b)
 {
     double *ends[] = { &b->rec.open_ns,    &b->rec.close_ns,    &b->rec.open_lo_ns,
@@ -318,7 +317,7 @@ static void finish_block(struct ks_block_row *b)
         *ends[i] = positive(*ends[i]);
     open = b->rec.open_ns;
     close = b->rec.close_ns;
-    b->anchor_ns = open > 0 && close > 0 ? (open + close) / 2 : open > 0 ? open : close;
+    b->anchor_ns = ks_block_anchor_ns(&b->rec);
     b->anchor_drift = open > 0 && close > 0 ? fabs(close / open - 1) : KS_MISSING;
 }
 

@@ -282,6 +282,17 @@ def rows_table(raw, b):
               get("parquet_mib") <= 512)
 
 
+def rows_page(raw, b):
+    get, n = lambda key: raw.mid(b, key), raw.n(b, "usable_ms")
+    yield row(f"{b}: size", 1, f"{get('mib'):.2f} MiB", "1,000 problems x 1,000 instances", "", "<= 10 MiB",
+              get("mib") <= 10)
+    yield [f"{b}: made in", str(raw.n(b, "make_s")), f"{get('make_s'):.2f} s",
+           f"{get('make_cpu_s'):.2f} s of CPU, {get('make_mib'):.0f} MiB", "", "", ""]
+    yield row(f"{b}: opened, sorted and drawn", n, f"{get('usable_ms') / 1e3:.2f} s",
+              f"complete {get('ready_ms') / 1e3:.2f} s, first picture {get('paint_ms') / 1e3:.2f} s; "
+              f"the slowest {max(raw.all(b, 'usable_ms')) / 1e3:.2f} s", "", "<= 2 s", get("usable_ms") <= 2000)
+
+
 def rows_trace(raw, b):
     keys, get = raw.of[b], lambda key: raw.mid(b, key)
     analyze, size = get("analyze_s"), f"{get('mb'):.0f} MB"
@@ -458,7 +469,7 @@ TABLE = {"cold-tiny-gemm": rows_cold, "warm-20000": rows_warm, "harness-cost": r
          "sched": rows_sched, "race": rows_race, "repeat-n1": rows_repeat, "repeat-n2": rows_repeat,
          "calibration": rows_calibration,
          "variance": rows_variance, "lazy": rows_lazy, "journal": rows_journal,
-         "gather": rows_gather, "table": rows_table, "trace": rows_trace, "selector": rows_selector,
+         "gather": rows_gather, "table": rows_table, "page": rows_page, "trace": rows_trace, "selector": rows_selector,
          "train": rows_train,
          "build-1000": rows_build, "build-shipped": rows_build, "build-gpu": rows_build,
          "oracle": rows_oracle, "verification": rows_verification, "quiet": rows_quiet, "code": rows_code}

@@ -5,7 +5,7 @@
 #
 #   cold-tiny-gemm warm-20000 harness-cost quickstart-breakdown startup journal gather   (all of these
 #   when no name is given)    dispatch sched lazy oracle onednn verification build build-gpu quiet race repeat calibration table
-#   trace variance selector train code   (only when named)
+#   page trace variance selector train code   (only when named)
 #
 #   --out DIR     raw.txt and table.md; default build/bench
 #   --build DIR   a configured build tree; default build, made by the preset `release`
@@ -43,7 +43,7 @@ while [ $# -gt 0 ]; do
         case $1 in --out) out=$2 ;; --build) build=$2 ;; --runs) runs=$2 ;; esac
         shift ;;
     -h | --help) sed -n '3,/^set -u/{/^set -u/d;s/^# \{0,1\}//;p}' "$0"; exit 0 ;;
-    *) [[ " ${usual[*]} dispatch sched lazy oracle onednn verification build build-gpu quiet race repeat calibration table trace variance selector train code " == *" $1 "* ]] || fail 2 "no bench '$1'; see run.sh --help"
+    *) [[ " ${usual[*]} dispatch sched lazy oracle onednn verification build build-gpu quiet race repeat calibration table page trace variance selector train code " == *" $1 "* ]] || fail 2 "no bench '$1'; see run.sh --help"
        names+=("$1") ;;
     esac
     shift
@@ -60,7 +60,7 @@ done
 
 targets=(ksweep ksweep-worker bench_hello bench_units bench_journal bench_gather)
 [[ " ${names[*]} " == *" oracle "* ]] && targets+=(ksweep-analyze)
-[[ " ${names[*]} " == *" table "* ]] && targets+=(ksweep-analyze bench_table)
+[[ " ${names[*]} " == *" table "* || " ${names[*]} " == *" page "* ]] && targets+=(ksweep-analyze bench_table)
 [[ " ${names[*]} " == *" trace "* ]] && targets+=(ksweep-analyze)
 [[ " ${names[*]} " == *" dispatch "* ]] && targets+=(dispatch_worker)
 [[ " ${names[*]} " == *" sched "* ]] && targets+=(bench_sched)
@@ -276,6 +276,17 @@ bench_table() { # a million cells to CSV, beside pandas
     grep '^#' "$tmp/said" >>"$raw"
     awk -v b="$1" '!/^#/ { print b, n[$1]++, $1, $2 }' "$tmp/said" >>"$raw"
     rm -rf "$tmp/table" "$tmp/table.csv"
+}
+
+bench_page() { # a million cells as a page, in Chromium
+    command -v chromium >/dev/null || fail 3 "page needs chromium"
+    "$bin/bench_table" "$tmp/page" 1000 1000 || fail 3 "bench_table fails"
+    sync
+    settle "$1" 0
+    "$python" "$here/bench_page.py" "$bin/ksweep-analyze" "$tmp/page/results.h5" "$tmp/page.html" "$runs" \
+        >"$tmp/said" || fail 3 "bench_page.py fails"
+    awk -v b="$1" '{ print b, n[$1]++, $1, $2 }' "$tmp/said" >>"$raw"
+    rm -rf "$tmp/page" "$tmp/page.html"
 }
 
 bench_trace() { # a trace of 554 MB beside simdjson, json.load, HTA and cp; KSWEEP_TEST_DATA: real traces

@@ -51,7 +51,7 @@ rc_is 2 "a filter that keeps nothing" ksweep kernels "$config" --filter "tile_m 
 rc_is 0 "an installed config by its bare name" ksweep kernels host_forward_quick --count
 rc_is 0 "an installed list, too" ksweep problems quickstart.csv
 rc_is 2 "a bare name that is nowhere" ksweep kernels host_forwrad
-like "$(cat "$tap_tmp/err")" "file 'host_forwrad' not found; looked there and in .*kernels/configs of the installed data '" \
+like "$(cat "$tap_tmp/err")" "file 'host_forwrad' not found, did you mean 'host_forward'\?; looked there and in .*kernels/configs of the installed data '" \
     "says where it was looked for"
 rc_is 2 "an absent config" ksweep kernels "$tap_tmp/none.json"
 like "$(cat "$tap_tmp/err")" "none.json" "is named"

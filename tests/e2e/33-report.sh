@@ -20,6 +20,8 @@ rc_is 0 "and of its file" ksweep-analyze report a/results.h5
 cp out file.txt
 ok "is the same" cmp file.txt report.txt
 like "$(cat report.txt)" 'One fixed instance would reach [0-9]+ % of the best|No instance works on every problem' "one sentence says what choosing pays"
+$python "$KSWEEP_SOURCE_DIR/tests/tools/pty_run.py" 60 ksweep-analyze report a >narrow.txt
+is "$(grep -c '^    .* \[[0-9.]* to [0-9.]*\]' narrow.txt)" 30 "on a narrow terminal each problem has lines of its own"
 for format in md csv json; do
     rc_is 0 "report --format $format" ksweep-analyze report a --format $format -o report.$format
 done
@@ -81,5 +83,5 @@ while read -r line; do
     'not ok '*) not_ok "${line#not ok }" true ;;
     esac
 done <tested
-is "$(grep -c '^ok' tested)" 31 "all of it"
+is "$(grep -c '^ok' tested)" 33 "all of it"
 done_testing

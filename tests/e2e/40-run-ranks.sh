@@ -77,6 +77,7 @@ go_on=$(sed -n 's/.*resume with: \(.*\) (or choose.*/\1/p' err)
 like "$go_on" 'ksweep run slow.json .*-n 2 --resume --out [^ ]*/once' 'INT: and told the whole command'
 like "$(cat once.err)" 'resume with: .*ksweep run slow.json .*-n 2 --resume --out [^ ]*/once' 'INT: which the log has, too'
 rc_is 0 'INT: pasted, it completes the sweep' timeout 60 bash -c "$go_on"
+unlike "$(grep -m 1 ' info rank 0 .* of 15 cells' err)" ' left' 'INT: no time left is told before it knows what is done'
 is "$(field once done)" 15 'INT: every cell'
 
 # --- rank 0 is killed: its parent says so, and how to go on

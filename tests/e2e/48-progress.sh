@@ -10,7 +10,7 @@ need_program python3 mpirun
 cd "$tap_tmp" || exit 1
 export TERM=xterm LC_ALL=C.UTF-8
 unset NO_COLOR COLUMNS
-terminal() { python3 "$KSWEEP_SOURCE_DIR/tests/tools/pty_run.py" "$@"; } # COLUMNS COMMAND...
+terminal() { python3 "$KSWEEP_SOURCE_DIR/tests/tools/pty_run.py" "$@"; } # COLUMNS[xROWS] COMMAND...
 tiny_sim 30000 >slow.json
 tiny_sim 0 >fast.json
 
@@ -52,14 +52,17 @@ like "$(ksweep status run | sed -n 2p)" '^cells .*, about [0-9]+ s left \([0-9]+
 like "$(ksweep status run --json)" '"eta_low_s"' 'also as JSON'
 terminal 100 ksweep status run --watch >tty &
 watcher=$!
+terminal 100x5 ksweep status run --watch >low &
+low=$!
 ksweep status run --watch >watched &
 lines=$!
 shown() { sleep 0.2; grep -aq 'rank 0 .* measuring' tty && test -s watched; }
 ok 'both kinds of --watch show something' settles 60 shown
 kill -TERM $pid
-wait $watcher $lines $pid
+wait $watcher $low $lines $pid
 like "$(cat tty)" $'\033\\[Hrun: running' 'status --watch rewrites the screen'
 like "$(cat tty)" 'rank 0 .* measuring' 'with the devices'
+like "$(cat low)" '^\.\.\. [0-9]+ more lines' 'on a low terminal as many lines as fit'
 like "$(cat watched)" '^[0-9]+ of 15 cells' 'in lines where there is no terminal'
 like "$(cat watched)" '^run: stopped, resumable \(exit 3\)' 'and how it ended'
 told=$(sed -n 's/^rate \([0-9]*\)$/\1/p' run/progress)
@@ -78,6 +81,11 @@ like "$(sed -n '/^condition/{n;p}' out)" 'attempt [0-9]+ counts' 'the attempt th
 ok 'with dots for what is left out' ksweep cell host "$problem:...${instance#*_}"
 ok 'the best' ksweep cell host "$problem:best"
 like "$(cat out)" ', round 0: ok' 'which is ok'
+ksweep-analyze report host --format csv >best.csv
+other=$(sed 1d best.csv | while IFS=, read -r id name rest; do
+    ksweep cell host "$id:best" | grep -q "^instance .* $(cut -d, -f9 <<<"$rest")\$" || echo "$name"
+done)
+is "$(wc -l <best.csv) $other" "$(wc -l <"$KSWEEP_SOURCE_DIR/tests/data/tiny.csv") " 'of every problem that of the report'
 rc_is 2 'a part that several have' ksweep cell host "$problem:fp32"
 like "$(cat err)" "instance 'fp32' fits [0-9]+: .*, .*" 'names some of them'
 rc_is 2 'a slip' ksweep cell host "$problem:${instance}x"
@@ -118,6 +126,8 @@ done | awk 'NR == 1 { once = $1 } NR == 2 { step = $1 - once } NR > 1 { printf "
     '1.00 3.00 2.00 4.00 ' 'every retry and visit counts for the larger figure'
 sed 's/"vector_bytes <= 32"/"vector_bytes == 64"/' here.json >wide.json
 rc_is 1 'where nothing can run it ends with 1' ksweep plan wide.json --arch x86-64
+rc_is 2 'and slurm refuses it' ksweep slurm wide.json --arch x86-64
+like "$(cat err)" 'nothing of this job can run on x86-64: ksweep plan' 'and says where to look'
 
 # --- a busy machine
 
@@ -126,6 +136,7 @@ sed 's/"retries": 0, "switches_per_s": 1e9, "stolen": 1, "canary": 100/"retries"
 rc_is 1 'every cell is contaminated' ksweep run busy.json --out busy --cache "$tiny_cache"
 like "$(cat err)" 'measured cells are contaminated.*canary loop' 'it says so, and why'
 like "$(cat err)" "resume --out busy --retry contaminated" 'and what measures them again'
+is "$(ksweep status busy | head -n 1)" 'busy: complete, some cells need a look (exit 1)' 'status says why it ends with 1'
 sed 's/"canary": 1e-9/"canary": 100/' busy.json >quiet.json
 rc_is 0 'they are measured again' ksweep run quiet.json --out busy --cache "$tiny_cache" --retry contaminated
 is "$(field busy contaminated)" 0 'and then clean'

@@ -57,6 +57,15 @@
     const tall = heatMap({ rows: 50000, columns: 2, per_row: 1, per_column: 1, data: "A/".repeat(50000) }, () => {});
     const height = parseFloat(tall.node[1].lastChild.style.height);
     ok("many problems share its pixels", height >= 300 && height <= 2000, height);
+    const listed = data.step;
+    data.step = 2; /* as if every other problem were listed */
+    const half = heatMap({ rows: 4, columns: 2, per_row: 1, per_column: 1, data: "A/A/A/A/" }, () => {}).node[1].lastChild, read = [];
+    for (let row = 1; row < 3; row++) { key(half, "ArrowDown"); read.push(tip.textContent.split("\n")[0]); }
+    data.step = listed;
+    ok("and a row that is not listed has no other's name", read[0].includes("not listed") && read[1] === problemName(problems[1]), read.join());
+    const paper = $("#problems-table .paper");
+    ok("on paper the table says how many rows it shows", paper.textContent.startsWith("The first 25 of " + problems.length) && getComputedStyle(paper).display === "none", paper.textContent);
+    point(half, "pointerleave", 0, 0);
     const chart = $("#roofline svg"), area = chart.getBoundingClientRect();
     for (let x = 0; x < area.width && tip.hidden; x += 8)
       for (let y = 0; y < area.height && tip.hidden; y += 8)

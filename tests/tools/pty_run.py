@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Run a command on a pseudo-terminal and print all that it writes there.
 
-usage: pty_run.py COLUMNS COMMAND...     ends with the command's exit status
+usage: pty_run.py COLUMNS[xROWS] COMMAND...     ends with the command's exit status; 24 rows
 """
 import fcntl
 import os
@@ -13,10 +13,11 @@ import termios
 
 
 def main():
-    columns, command = int(sys.argv[1]), sys.argv[2:]
+    columns, _, rows = sys.argv[1].partition("x")
+    command = sys.argv[2:]
     pid, fd = pty.fork()
     if pid == 0:
-        fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+        fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", int(rows or 24), int(columns), 0, 0))
         os.execvp(command[0], command)
     out = sys.stdout.buffer
     while True:

@@ -340,7 +340,7 @@ static void names_forge_no_line(void **state)
     place_gather(p, 1, NULL);
     akit_summarise(p, &v, &s, &held);
     ks_buf_init(&b);
-    assert_int_equal(ks_report_text(&s, &b, NULL), 0);
+    assert_int_equal(ks_report_text(&s, 0, &b, NULL), 0);
     assert_true(strncmp(strchr(ks_buf_text(&b), '\n') + 1, "p\\nforged 1 ", 12) == 0);
     assert_non_null(strstr(ks_buf_text(&b), "\n    i\\nforged 2\n"));
     assert_null(strstr(ks_buf_text(&b), "\nforged"));

@@ -210,7 +210,7 @@ static void every_command_line_has_its_end(void **state)
         { { "mkae" }, 2, "", NULL, "unknown command 'mkae', did you mean 'make'; see tool --help" },
         { { "frobnicate\x1b" }, 2, "", NULL, "unknown command 'frobnicate\\x1b'; see" },
         { { "make" }, 2, "", NULL, "tool make: missing argument; usage: tool make THING [-j N]" },
-        { { "make", "a", "b" }, 2, "", NULL, "tool make: too many argument; usage: tool make" },
+        { { "make", "a", "b" }, 2, "", NULL, "tool make: too many arguments; usage: tool make" },
         { { "make", "a", "--job", "3" }, 2, "", NULL, "unknown option '--job'; did you mean" },
         { { "make", "a", "-j", "10" }, 2, "", NULL, "-j: 10 is not in the range 1 to 9" },
         { { "list", "--to" }, 2, "", NULL, "unknown option '--to'" },
@@ -265,7 +265,7 @@ static void a_program_without_subcommands(void **state)
     } rows[] = {
         { { NULL }, 0, "list", "", "" },
         { { "--to", "x" }, 0, "list", "", "" },
-        { { "x" }, 2, "", "", "single: too many argument; usage: single [--to FILE]\n" },
+        { { "x" }, 2, "", "", "single: too many arguments; usage: single [--to FILE]\n" },
         { { "--help" }, 0, "", "usage: single [--to FILE]\n\nDoes one thing.\n", "" },
         { { "help", "--markdown" }, 0, "", "Does one thing.\n\n    single [--to FILE]\n", "" },
         { { "help", "--man" }, 0, "", ".SH OPTIONS\n.B single [\\-\\-to FILE]\n", "" },

@@ -188,7 +188,7 @@ static void good_values(void **state)
     } rows[] = {
         { "repeats", "64", "64" },
         { "repeats", "0x10", "16" },
-        { "max_time", "500", "500ms" },
+        { "max_time", "500ms", "500ms" },
         { "max-time", "500ms", "500ms" },
         { "max-time", "1.5s", "1500ms" },
         { "max-time", "0.3s", "300ms" },
@@ -247,7 +247,8 @@ static void bad_values(void **state)
         { "limit", "-0.1", "not in the range" },
         { "limit", ".", "not a finite number" },
         { "max-time", "5d", "unknown unit" },
-        { "max-time", "99", "not in the range" },
+        { "max-time", "99ms", "not in the range" },
+        { "max-time", "30", "max-time: '30' has no unit: write 30s, 30m or 30h" },
         { "max-time", "0.0005s", "milliseconds" },
         { "max-time", "soon", "not a number" },
         { "backend", "hop", "unknown value 'hop'; did you mean 'hip'? known are host, hip, cuda" },

@@ -82,7 +82,7 @@ static int remove_place(void **state)
 }
 
 #define OTHER   "neither an ELF program nor a script"
-#define MACHINE "it is made for "
+#define MACHINE "it was built for "
 enum { ON, OFF, ABSENT, NO_SUCH, N_DIRS };
 
 /* NULL: accepted. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Reports for people: the text, the page, and the sweep as a trace. */
+/* Reports for people: the page, and the sweep as a trace. The text: test_report_text.c. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -7,8 +7,6 @@
 /* cmocka.h wants the four above first. */
 #include <cmocka.h>
 
-#include "analysis/out/labels.h"
-#include "analysis/out/report.h"
 #include "analysis/report/page.h"
 #include "analysis/report/timeline.h"
 #include "analysis_kit.h"
@@ -20,147 +18,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- names in columns ---- */
-
-static void names_lose_what_they_share(void **state)
-{
-    static const struct {
-        const char *names[3], *prefix, *shown[3];
-    } rows[] = {
-        { { "host_gconv_4x16", "host_gconv_6x64", "host_gconv_p8" },
-          "host_gconv_",
-          { "...4x16", "...6x64", "...p8" } },
-        { { "host_gconv_4x16", "host_gconv_4x64", "host_gconv_4x16" },
-          "host_gconv_",
-          { "...4x16", "...4x64", "...4x16" } },
-        { { "conv_1", "conv_2", "conv_3" }, "", { "conv_1", "conv_2", "conv_3" } },
-        { { "the_same_name", "the_same_name", "the_same_name" },
-          "the_same_",
-          { "...name", "...name", "...name" } },
-        { { "resnet50.", "resnet50.conv1", "resnet50.b" },
-          "",
-          { "resnet50.", "resnet50.conv1", "resnet50.b" } },
-    };
-
-    (void)state;
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        struct ks_labels names = { 0 };
-
-        for (size_t k = 0; k < 3; k++)
-            assert_int_equal(ks_labels_add(&names, rows[i].names[k], NULL), 0);
-        ks_labels_end(&names);
-        assert_int_equal(names.prefix, strlen(rows[i].prefix));
-        for (size_t k = 0; k < 3; k++) {
-            struct ks_buf b;
-
-            ks_buf_init(&b);
-            names.width = 0;
-            ks_labels_put(&names, k, &b);
-            assert_string_equal(ks_buf_text(&b), rows[i].shown[k]);
-            ks_buf_release(&b);
-        }
-        ks_labels_release(&names);
-    }
-}
-
-/* ---- a summary as text ---- */
-
-#define LONG_NAME                                                                                  \
-    "an_instance_whose_name_is_far_longer_than_any_column_that_a_terminal_has_room_for_"           \
-    "and_that_must_still_be_printed_whole_to_its_very_last_character_z"
-
-static const struct ks_problem_ref first_problem = { 1, "b0|<b>\n", "", 1e6 },
-                                   second_problem = { 2, "b1", "", 1e6 };
-static const struct ks_instance_ref winner = { 10, LONG_NAME, "", 0, UINT32_MAX };
-
-static struct ks_summary made_summary(struct ks_best best[2])
-{
-    best[0] = (struct ks_best){ .problem = &first_problem,
-                                .kernel = &winner,
-                                .median_ns = 9912.4,
-                                .se_ns = 20000,
-                                .lo95_ns = 3300,
-                                .hi95_ns = 60100,
-                                .gflops = 100.9,
-                                .gflops_se = 200,
-                                .gflops_lo95 = 16.6,
-                                .gflops_hi95 = 303,
-                                .worst_over_best = 2,
-                                .n_ok = 3,
-                                .n_rows = 4,
-                                .n_contaminated = 2,
-                                .is_contaminated = true };
-    best[1] = (struct ks_best){ .problem = &second_problem,
-                                .median_ns = -1,
-                                .lo95_ns = -1,
-                                .hi95_ns = -1,
-                                .gflops = -1,
-                                .gflops_lo95 = -1,
-                                .gflops_hi95 = -1,
-                                .worst_over_best = -1,
-                                .n_rows = 4 };
-    return (struct ks_summary){ .n_cells = 8,
-                                .problems = best,
-                                .n_problems = 2,
-                                .median_worst_over_best = 2,
-                                .n_winners = 1,
-                                .n_codes = 3,
-                                .fixed = &winner,
-                                .fixed_share = 0.414 };
-}
+/* ---- the page ---- */
 
 static bool has(const struct ks_buf *b, const char *text)
 {
     return strstr(ks_buf_text(b), text) != NULL;
 }
-
-static void text_says_everything(void **state)
-{
-    struct ks_best best[2];
-    struct ks_summary s = made_summary(best);
-    struct ks_buf b;
-
-    (void)state;
-    ks_buf_init(&b);
-    assert_int_equal(ks_report_text(&s, &b, NULL), 0);
-    assert_true(has(&b, LONG_NAME));   /* nothing is cut */
-    assert_true(has(&b, "9.912 us*")); /* contaminated is marked */
-    assert_true(has(&b, "* contaminated: other processes used the machine"));
-    assert_true(has(&b, "3.3 to 60.1")); /* an interval, not "+- 200" */
-    assert_true(has(&b, "16.6 to 303"));
-    assert_false(has(&b, "+-"));
-    assert_true(has(&b, "b1"));
-    assert_true(has(&b, "no instance is ok (4 rows)"));
-    assert_true(has(&b, "One fixed instance would reach 41 % of the best: choosing per problem is "
-                        "2.4 times as fast"));
-    assert_true(has(&b, "b0|<b>\\n  ")); /* a name is one line */
-    assert_false(has(&b, "b1 0000000000000002"));
-    best[1].shares_name = true;
-    assert_int_equal(ks_report_text(&s, &b, NULL), 0);
-    assert_true(has(&b, "b1 0000000000000002"));
-    ks_buf_release(&b);
-}
-
-static void other_formats(void **state)
-{
-    struct ks_best best[2];
-    struct ks_summary s = made_summary(best);
-    struct ks_buf b;
-
-    (void)state;
-    ks_buf_init(&b);
-    ks_report_markdown(&s, &b);
-    assert_true(has(&b, "| b0\\|&lt;b>\\\\n | 9.912 us (contaminated) | 3.3 to 60.1 | 100.9 |"));
-    assert_true(has(&b, "| b1 |  |  |  |  | none is ok |  | 0 | 0/4 |\n"));
-    ks_buf_clear(&b);
-    ks_report_rows_csv(&s, &b);
-    assert_true(has(&b, "\n0000000000000001,b0|<b>\\n,9912.4,3300,60100,100.9,16.6,303,2,"
-                        "000000000000000a," LONG_NAME ",0,3,4,1,2\n"));
-    assert_true(has(&b, "\n0000000000000002,b1,,,,,,,,,,0,0,4,0,0\n"));
-    ks_buf_release(&b);
-}
-
-/* ---- the page ---- */
 
 static const char *const hostile[] = {
     "</script><script>alert(1)</script>",
@@ -215,6 +78,14 @@ static struct ks_json *page_json(const struct ks_buf *b)
     return doc;
 }
 
+static int64_t int_of(const struct ks_json *doc, const struct ks_node *object, const char *key)
+{
+    int64_t v;
+
+    assert_int_equal(ks_node_int(doc, ks_node_at(object, key), &v, NULL), 0);
+    return v;
+}
+
 static const struct ks_node *nth(const struct ks_node *list, size_t i)
 {
     const struct ks_node *n = ks_node_first(list);
@@ -266,7 +137,6 @@ static void page_counts(void **state)
     struct ks_json *doc;
     const struct ks_node *root;
     struct ks_buf b;
-    int64_t v;
 
     make_hostile(p);
     load_page(&page, p->file);
@@ -290,8 +160,7 @@ static void page_counts(void **state)
     root = ks_json_root(doc);
     assert_int_equal(ks_node_size(ks_node_at(root, "failures")), N_HOSTILE);
     assert_int_equal(ks_node_size(ks_node_at(root, "blocks")), N_HOSTILE);
-    assert_int_equal(ks_node_int(doc, ks_node_at(ks_node_at(root, "heat"), "rows"), &v, NULL), 0);
-    assert_int_equal(v, N_HOSTILE);
+    assert_int_equal(int_of(doc, ks_node_at(root, "heat"), "rows"), N_HOSTILE);
     /* The run beside itself: the same time, the same instance. */
     for (size_t i = 0; i < N_HOSTILE; i++) {
         const struct ks_node *q = nth(ks_node_at(root, "problems"), i);
@@ -305,6 +174,54 @@ static void page_counts(void **state)
     }
     ks_json_close(doc);
     ks_buf_release(&b);
+    ks_page_release(&page);
+}
+
+/* Instances from number `first` on ran nowhere. */
+static void leave_out(struct ks_page *page, uint32_t first)
+{
+    for (size_t i = 0; i < page->n_cells; i++)
+        if (page->cells[i].instance >= first) {
+            page->cells[i].outcome = KS_O_UNSUPPORTED;
+            page->cells[i].ns = 0;
+        }
+    for (size_t k = first; k < page->n_instances; k++)
+        page->instances[k].n_ok = page->instances[k].n_wins = 0;
+}
+
+static void check_heat(const struct ks_page *page, int64_t n_columns, int64_t n_left_out)
+{
+    const struct ks_node *heat;
+    struct ks_json *doc;
+    struct ks_buf b;
+    const char *text;
+
+    ks_buf_init(&b);
+    assert_int_equal(ks_page_data(page, NULL, &b, NULL), 0);
+    doc = page_json(&b);
+    heat = ks_node_at(ks_json_root(doc), "heat");
+    assert_int_equal(int_of(doc, heat, "columns"), n_columns);
+    assert_int_equal(int_of(doc, heat, "left_out"), n_left_out);
+    assert_int_equal(ks_node_str(doc, ks_node_at(heat, "data"), &text, NULL), 0);
+    assert_int_equal(strlen(text), page->n_problems * (size_t)n_columns);
+    assert_null(strchr(text, '-')); /* no column of what ran nowhere */
+    ks_json_close(doc);
+    ks_buf_release(&b);
+}
+
+static void heat_leaves_out_what_ran_nowhere(void **state)
+{
+    const struct place *p = *state;
+    struct ks_page page = { 0 };
+
+    make_hostile(p);
+    load_page(&page, p->file);
+    assert_int_equal(page.n_instances, 6);
+    check_heat(&page, 6, 0); /* the one that always crashes ran */
+    leave_out(&page, 4);
+    check_heat(&page, 4, 2);
+    leave_out(&page, 0);
+    check_heat(&page, 0, 6);
     ks_page_release(&page);
 }
 
@@ -360,7 +277,7 @@ static void a_million_cells_fit(void **state)
     n_listed = ks_node_size(ks_node_at(ks_json_root(doc), "problems"));
     assert_in_range(n_listed, 1000, 10000);
     /* Evenly chosen: the last ones, too. */
-    assert_int_equal(ks_node_int(doc, ks_node_at(ks_json_root(doc), "step"), &step, NULL), 0);
+    step = int_of(doc, ks_json_root(doc), "step");
     assert_int_equal(n_listed, (50000 + step - 1) / step);
     ks_json_close(doc);
     ks_buf_release(&b);
@@ -571,11 +488,9 @@ int main(void)
 {
 #define TEST_AT(f) cmocka_unit_test_setup_teardown(f, place_make, place_remove)
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(names_lose_what_they_share),
-        cmocka_unit_test(text_says_everything),
-        cmocka_unit_test(other_formats),
         TEST_AT(names_are_never_markup),
         TEST_AT(page_counts),
+        TEST_AT(heat_leaves_out_what_ran_nowhere),
         TEST_AT(a_million_cells_fit),
         TEST_AT(cut_lists_have_their_length),
         TEST_AT(long_hostile_names_fit),
