@@ -164,69 +164,66 @@ for r in a + b:
     print(",".join(r[k] for k in a[0]))
 PY
 }
-heaviest() { # LIST N
+heaviest() { # LIST N: `count` is the last column
     head -n 1 "$1"
-    tail -n +2 "$1" | sort -s -t , -k "$(head -n 1 "$1" | tr , '\n' | grep -n '^count$' | cut -d : -f 1)",0nr | head -n "$2"
+    tail -n +2 "$1" | sed 's/.*,//' | paste -d , - <(tail -n +2 "$1") | sort -s -t , -k 1,1nr | head -n "$2" | cut -d , -f 2-
 }
 
-# What a model of known-N.csv reaches, into FIGURES: mean and P10 on the judges; need-uses: what its picks
-# cost the whole list by use counts, less 1, where what is measured gets its best.
-judge() { # ROW SPLIT HOW N FIGURES
-    local judges=judge.csv network=()
-    [ "$1" != need-uses ] || { judges=list.csv && network=(--network list.csv); }
-    train known gfx942 "${where[@]}" --problems "known-$4.csv" --class-folds=no --settings 1 --rounds 60
-    "$analyze" validate known gfx942.h5 "${where[@]}" --problems $judges "${network[@]}" --json \
-        --threads "$threads" >judged 2>need.err
-    [ $? -le 1 ] || fail 3 "validate: $(tail -n 1 need.err)"
+# What a model of known-N.csv reaches, into FIGURES: mean and P10 on the judges; regret: what its picks cost
+# the whole list, weighted by time and use counts, less 1, where what is measured gets its best.
+judge() { # SPLIT HOW N FIGURES
+    local on
+    train known gfx942 "${where[@]}" --problems "known-$3.csv" --class-folds=no --folds 3 --settings 1 \
+        --rounds 60
+    for on in judge list; do
+        "$analyze" validate known gfx942.h5 "${where[@]}" --problems $on.csv --network $on.csv --json \
+            --threads "$threads" >$on.json 2>need.err
+        [ $? -le 1 ] || fail 3 "validate: $(tail -n 1 need.err)"
+    done
     python3 - "$@" <<'PY' || fail 3 "cannot read what validate printed"
 import json, sys
-row, split, how, n, figures = sys.argv[1:]
-doc = json.load(open("judged"))
-if row == "need-uses":
-    net = doc["networks"][0]
-    of = {"regret": net["regret"]["model"] * net["best_ns"] / float(open("total").read())}
-else:
-    model = next(c["among_measured"] for c in doc["validation"]["choosers"] if c["name"] == "model")
-    of = {"mean": model["mean"], "P10": model["p10"]}
+split, how, n, figures = sys.argv[1:]
+model = next(c["among_measured"] for c in json.load(open("judge.json"))["validation"]["choosers"] if c["name"] == "model")
+rest = json.load(open("list.json"))["networks"][0] # what is not measured
+regret = rest["regret"]["model"] * rest["best_ns"] / float(open("total").read())
 with open(figures, "a") as f:
-    for name, value in of.items():
+    for name, value in ("mean", model["mean"]), ("P10", model["p10"]), ("regret", regret):
         print(split, how, n, name, value, file=f)
 PY
 }
 
 # Each step measures what the model of the step before chooses, or the next of the random order.
-need_split() { # ROW SPLIT
-    local n how last hows="need random"
-    [ "$1" != need-uses ] || hows="need random heaviest"
-    : >"$1.split"
-    for how in $hows; do
-        split "$1" whole "$2"
-        last=60
-        [ $how = random ] || [ $how = heaviest ] || judge "$1" "$2" start 60 "$1.split"
-        for n in 120 240 480; do
-            left "known-$last.csv" pool.csv >rest.csv
-            case $how in
-            need) "$analyze" need known --problems rest.csv -n $((n - last)) -o chosen.csv >/dev/null 2>need.err ||
-                fail 3 "need: $(cat need.err)" ;;
-            heaviest) heaviest rest.csv $((n - last)) >chosen.csv ;;
-            *) head -n $((n - last + 1)) rest.csv >chosen.csv ;;
-            esac
-            joined "known-$last.csv" chosen.csv >"known-$n.csv"
-            judge "$1" "$2" $how $n "$1.split"
-            last=$n
-        done
+need_steps() { # ROW SPLIT HOW
+    local n last=60
+    split "$1" whole "$2"
+    : >steps
+    [ "$3" != need ] || judge "$2" start 60 steps
+    for n in 120 240 480; do
+        left "known-$last.csv" pool.csv >rest.csv
+        case $3 in
+        need) "$analyze" need known --problems rest.csv -n $((n - last)) -o chosen.csv >/dev/null 2>need.err ||
+            fail 3 "need: $(cat need.err)" ;;
+        heaviest) heaviest rest.csv $((n - last)) >chosen.csv ;;
+        random) head -n $((n - last + 1)) rest.csv >chosen.csv ;;
+        esac
+        joined "known-$last.csv" chosen.csv >"known-$n.csv"
+        judge "$2" "$3" $n steps
+        last=$n
     done
-    cat "$1.split" >>"$1.figures"
+    cat steps >>"$1.figures"
 }
 
-# Splits whose figures are there already are not run again.
+# What is in the table of figures already is not run again.
 need() { # ROW
     import gfx942 gfx942130
-    local where=(--where direction=forward --where dtype=fp16) small=() split
+    local where=(--where direction=forward --where dtype=fp16) small=() split how hows="need random"
+    [ "$1" != need-uses ] || hows="need random heaviest"
     [ -d whole ] || train whole gfx942 "${where[@]}" --class-folds=no --settings 1 --rounds 30
     touch "$1.figures"
     for ((split = 1; split <= splits; split++)); do
-        grep -q "^$split " "$1.figures" || need_split "$1" "$split"
+        for how in $hows; do
+            grep -q "^$split $how " "$1.figures" || need_steps "$1" "$split" "$how"
+        done
     done
     python3 - "$1" "$splits" <<'PY'
 import statistics as st, sys

@@ -208,7 +208,7 @@ for device in gfx942130 gfx90a68; do
     ok "a find-db of $device" ksweep-analyze import $device.txt -o $device.h5
 done
 rc_is 2 "devices are not mixed" ksweep-analyze train gfx942130.h5 gfx90a68.h5 -o m3 "${quick[@]}"
-like "$(cat err)" 'gfx90a68.h5: rows of device class [0-9a-f]{16} .* allow it with --mixed' "unless allowed"
+like "$(cat err)" 'gfx90a68.h5: rows of device class [0-9a-f]{16} \(gfx90a\) beside .* \(gfx942\); .* allow it with --mixed' "unless allowed"
 not_ok "nothing was written" test -e m3
 rc_is 2 "a search on fewer problems than folds" ksweep-analyze train run1/results.h5 -o m3 "${quick[@]}" --search-problems 2
 like "$(cat err)" '2 problems in 3 folds' "says so"
