@@ -60,8 +60,9 @@ ok "results with instances that the model does not know" test $? -le 1
 like "$(cat report)" '^model  ' "are judged"
 like "$(cat report)" '^coverage: the model knows 8 of the 12 instances; the best is one of them on [0-9.]+ %' "and counted"
 
-# --- what fails the gate: the same trees with the opposite scores
-cp -r m opposite && python3 - opposite/model.json <<'PY'
+# --- what fails the gate: opposite scores, so it picks the slowest; outside of its range the best fixed one
+ksweep-analyze train run1/results.h5 -o opposite --where y=1,3 "${quick[@]}" >/dev/null 2>&1
+python3 - opposite/model.json <<'PY'
 import json, sys
 doc = json.load(open(sys.argv[1]))
 for tree in doc["learner"]["gradient_booster"]["model"]["trees"]:
@@ -74,6 +75,9 @@ like "$(cat out)" '^THE MODEL IS USELESS: ' "does not beat the baselines"
 like "$(cat out)" '^against m: mean -0\.[0-9]+ .*, P10 -0\.[0-9]+ .*, [1-9][0-9]* problems more than 10 % slower, the most by [0-9.]+ %: operator=' \
     "is worse than the other one"
 like "$(tail -n 1 out)" '^FAILED' "and fails the gate"
+like "$(cat out)" "^outside of training's range: [1-9][0-9]* problems" "filters that it has not seen"
+like "$(cat out)" '^  y: operator=' "are listed"
+like "$(cat out)" '^  large_filter +[1-9][0-9]*  1.0000  1.0000  1.0000' "and get the best fixed instance, which is the best"
 ksweep-analyze validate m run2/results.h5 --threads 1 --against opposite >out 2>err
 like "$(tail -n 1 out)" '^passed' "which the other one passes"
 
