@@ -39,6 +39,8 @@ like "$(head -n 1 report)" '^leakage: 0 problems are also in training' "leakage 
 like "$(cat report)" '^ceiling +1.0000  1.0000' "a sweep's oracle in itself is 1"
 like "$(cat report)" 'the 10 worst' "the worst problems"
 like "$(cat report)" '^as compare_ml_vs_oracle.py' "Composable Kernel's definitions by name"
+like "$(cat report)" '^mean efficiency when the first 1, 2, 4 are measured at first use: [01].[0-9]{4} [01].[0-9]{4} [01].[0-9]{4}$' \
+    "what measuring a few candidates gains"
 unlike "$(cat report)" '^the ceiling has' "for all problems"
 ksweep-analyze validate m run2/results.h5 --threads 1 --ceiling run3/results.h5 >report 2>err
 like "$(cat report)" '^the ceiling has 10 of the problems$' "one that has some of them"
