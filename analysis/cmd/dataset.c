@@ -84,6 +84,11 @@ static int is_wanted(const struct ks_opt_list *where, const struct ks_problem *p
 
 /* ---- one device, one condition ---- */
 
+const char *ks_device_called(const char *model, const char *arch)
+{
+    return model[0] ? model : arch[0] ? arch : "not known";
+}
+
 static int check_device(struct reading *r, const struct ks_obs *row, struct ks_err *err)
 {
     struct ks_dataset *d = r->d;
@@ -103,8 +108,8 @@ static int check_device(struct reading *r, const struct ks_obs *row, struct ks_e
                        "%s: rows of device class %016llx (%s) together with those of %016llx (%s); "
                        "a model is for one class: split the files, or allow it with --mixed",
                        r->file->path, (unsigned long long)device_class,
-                       device ? device->rec.model : "unknown", (unsigned long long)d->device_class,
-                       d->model);
+                       device ? ks_device_called(device->rec.model, device->rec.arch) : "unknown",
+                       (unsigned long long)d->device_class, ks_device_called(d->model, d->arch));
     return 0;
 }
 

@@ -43,6 +43,9 @@ struct ks_dataset {
     uint64_t n_rows, n_unusable, n_filtered, n_left_out;
 };
 
+/* What to call a device in a message: its model, of an imported one its architecture. */
+const char *ks_device_called(const char *model, const char *arch);
+
 struct ks_dataset_rules {
     unsigned merge;           /* enum ks_merge */
     struct ks_opt_list where; /* "NAME=VALUE[,VALUE]": direction, dtype, layout, operator, class or

@@ -89,6 +89,8 @@ static int load(struct job *j, const char *dir, struct ks_err *err)
     if (rc == 0)
         rc = ks_selector_create(&j->spec, &forest, j->model.target, &j->model.cells, j->model.fold,
                                 &o, &j->selector, err);
+    if (rc == 0)
+        ks_selector_calibrate(&j->selector, &j->model.cells, j->model.scores);
     ks_forest_release(&forest);
     return rc < 0 ? ks_err_context(err, rc, "model '%s'", dir) : 0;
 }

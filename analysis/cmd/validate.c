@@ -327,11 +327,12 @@ static int check_device(const struct job *j, const struct ks_dataset *d, const c
     if (j->config->is_mixed)
         return 0;
     if (d->device_class != m->device_class)
-        return ks_fail(err, KS_EINVAL,
-                       "%s was measured on %s (class %016llx), but the model is for %s (%016llx); "
-                       "allow it with --mixed",
-                       file, d->model, (unsigned long long)d->device_class, m->device_model,
-                       (unsigned long long)m->device_class);
+        return ks_fail(
+            err, KS_EINVAL,
+            "%s was measured on %s (class %016llx), but the model is for %s (%016llx); "
+            "allow it with --mixed",
+            file, ks_device_called(d->model, d->arch), (unsigned long long)d->device_class,
+            ks_device_called(m->device_model, m->arch), (unsigned long long)m->device_class);
     if (d->condition != m->condition)
         return ks_fail(err, KS_EINVAL,
                        "%s was measured under condition %016llx, but the model's data under "
@@ -350,9 +351,10 @@ static int check_other(const struct job *j, struct ks_err *err)
     return ks_fail(err, KS_EINVAL,
                    "--against %s: it is for %s (class %016llx, condition %016llx), but this model "
                    "is for %s (%016llx, %016llx); allow it with --mixed",
-                   j->config->against, other->device_model, (unsigned long long)other->device_class,
-                   (unsigned long long)other->condition, m->device_model,
-                   (unsigned long long)m->device_class, (unsigned long long)m->condition);
+                   j->config->against, ks_device_called(other->device_model, other->arch),
+                   (unsigned long long)other->device_class, (unsigned long long)other->condition,
+                   ks_device_called(m->device_model, m->arch), (unsigned long long)m->device_class,
+                   (unsigned long long)m->condition);
 }
 
 static int read_again(struct job *j, const struct ks_dataset_rules *rules, struct ks_err *err)

@@ -71,9 +71,10 @@ int ks_warm_check(const struct ks_warm *w, const char *dir, const struct ks_data
         return ks_fail(err, KS_EINVAL,
                        "--warm %s: it is for %s (class %016llx, condition %016llx), but the "
                        "results are from %s (%016llx, %016llx); allow it with --mixed",
-                       dir, m->device_model, (unsigned long long)m->device_class,
-                       (unsigned long long)m->condition, d->model,
-                       (unsigned long long)d->device_class, (unsigned long long)d->condition);
+                       dir, ks_device_called(m->device_model, m->arch),
+                       (unsigned long long)m->device_class, (unsigned long long)m->condition,
+                       ks_device_called(d->model, d->arch), (unsigned long long)d->device_class,
+                       (unsigned long long)d->condition);
     for (size_t i = 0; i < c->n_instances; i++)
         if (ks_feature_spec_find(&w->features, c->instances[i].id) == UINT32_MAX)
             return ks_fail(err, KS_EINVAL,

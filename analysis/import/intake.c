@@ -402,6 +402,24 @@ static void list_formats(char *out, size_t cap)
             (size_t)snprintf(out + at, cap - at, "%s%s", i ? ", " : "", ks_intake_formats[i]->name);
 }
 
+/* The program that unpacks a file with this beginning; NULL: it is not packed. */
+static const char *unpacker(const char *head, size_t n)
+{
+    static const struct {
+        const char *magic, *program;
+    } rows[] = { { "\x1f\x8b", "gzip" },
+                 { "BZh", "bzip2" },
+                 { "\xfd"
+                   "7zXZ",
+                   "xz" },
+                 { "\x28\xb5\x2f\xfd", "zstd" } };
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+        if (n >= strlen(rows[i].magic) && memcmp(head, rows[i].magic, strlen(rows[i].magic)) == 0)
+            return rows[i].program;
+    return NULL;
+}
+
 int ks_intake_file(struct ks_stage *stage, const char *path, const struct ks_intake_format *format,
                    const struct ks_intake_options *options, struct ks_intake_counts *counts_out,
                    const struct ks_intake_format **used_out, struct ks_err *err)
@@ -414,6 +432,9 @@ int ks_intake_file(struct ks_stage *stage, const char *path, const struct ks_int
 
     if (rc == 0)
         rc = ks_text_in_head(&in, &head, &n, err);
+    if (rc == 0 && unpacker(head, n))
+        rc = ks_fail(err, KS_EFORMAT, "'%s' is compressed: unpack it first with %s -d", path,
+                     unpacker(head, n));
     if (rc == 0 && !format)
         format = find_format(head, n);
     list_formats(names, sizeof(names));

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "analysis/model/selector.h"
 #include "analysis/learn/objective.h"
+#include "analysis/learn/pick.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -218,6 +220,24 @@ int ks_selector_create(const struct ks_feature_spec *spec, struct ks_forest *for
     *forest = (struct ks_forest){ 0 };
     connect(s_out, options->size, target);
     return 0;
+}
+
+void ks_selector_calibrate(struct ks_selector *s, const struct ks_cells *c, const float *scores)
+{
+    double products = 0, squares = 0;
+
+    for (size_t i = 0; i < c->n_problems; i++) {
+        const struct ks_cell_problem *p = &c->problems[i];
+        const size_t pick = ks_pick_scored(p, scores);
+
+        for (size_t k = p->first; k < p->first + p->n; k++) {
+            const double x = (double)scores[k] - (double)scores[pick];
+
+            products += x * log(c->cells[k].time_ns / c->cells[pick].time_ns) / (double)p->n;
+            squares += x * x / (double)p->n;
+        }
+    }
+    s->model.scale = squares > 0 && products > 0 ? products / squares : 0;
 }
 
 int ks_selector_pick(const struct ks_selector *s, const struct ks_problem *p, const uint8_t *mask,

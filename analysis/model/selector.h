@@ -54,6 +54,11 @@ int ks_selector_create(const struct ks_feature_spec *spec, struct ks_forest *for
                        const struct ks_selector_options *options, struct ks_selector *s_out,
                        struct ks_err *err);
 void ks_selector_release(struct ks_selector *s);
+/* ks_selector_calibrate() - what differences of scores mean, for a target that is an order: the
+ * factor that takes them to ln(time / time of the pick), least squares over the training cells,
+ * each problem with the same weight. It stays unknown where the two do not grow together.
+ * @scores [in] [c->n] out of fold */
+void ks_selector_calibrate(struct ks_selector *s, const struct ks_cells *c, const float *scores);
 
 /* ks_sel_select() for a problem; instances of picks are numbers of the selector's candidates. */
 int ks_selector_pick(const struct ks_selector *s, const struct ks_problem *p, const uint8_t *mask,

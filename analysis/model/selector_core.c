@@ -317,7 +317,7 @@ static float sel_regret(const struct ks_sel_model *m, double score, double best)
         return (float)sel_growth(score - best);
     if (m->meaning == KS_SEL_LOSS)
         return score < 0.99 ? (float)((1 - best) / (1 - score) - 1) : 99;
-    return (float)NAN;
+    return m->scale > 0 ? (float)sel_growth(m->scale * (score - best)) : (float)NAN;
 }
 
 /* By the trees, among the n instances of a list (NULL: all). */

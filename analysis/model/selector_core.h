@@ -42,7 +42,7 @@ enum ks_sel_size { KS_SEL_FULL, KS_SEL_BUDGETED, KS_SEL_DISTILLED };
 
 /* What a prediction is, so what regret follows from it. */
 enum ks_sel_meaning {
-    KS_SEL_ORDER, /* an order only */
+    KS_SEL_ORDER, /* an order; differences times `scale` are about such logarithms, if it is > 0 */
     KS_SEL_LOG,   /* differences are natural logarithms of ratios of times */
     KS_SEL_LOSS   /* 1 - best time / time */
 };
@@ -72,7 +72,7 @@ struct ks_sel_model {
     const struct ks_sel_node *nodes;
     const struct ks_sel_tree *trees; /* [n_trees] */
     uint32_t n_trees;
-    double base;
+    double base, scale;
     const struct ks_sel_split *splits; /* NULL: no table */
     const uint16_t *lists;             /* [n lists][width] instances, KS_SEL_NONE: end */
     uint16_t width;

@@ -273,6 +273,8 @@ static void put_model(const struct ks_selector *s, struct ks_buf *to)
                   has_trees ? "sel_nodes" : "0", has_trees ? "sel_trees" : "0",
                   has_trees ? m->n_trees : 0);
     put_f64(to, m->base);
+    ks_buf_printf(to, ", ");
+    put_f64(to, m->scale);
     ks_buf_printf(to, ",\n    %s, %s, %u, sel_order\n};\n\n", m->splits ? "sel_splits" : "0",
                   m->splits ? "sel_lists" : "0", m->width);
 }

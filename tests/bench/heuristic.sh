@@ -8,15 +8,18 @@
 #   fwd-fp16 fwd-fp32 bwd-data-fp32     MI300X (gfx942)
 #   mi210                               MI210 (gfx90a), forward fp16, 2-D
 #   transfer                            forward fp16, 2-D, one device's model on the other's data
-#   need                                MI300X forward fp16: regret against the number of problems,
+#   need need-class need-uses           MI300X forward fp16: regret against the number of problems,
 #                                       chosen by `need` and at random, with 95 % intervals of the
-#                                       difference over random splits into start, pool and judges
+#                                       difference over random splits. What is measured first is a
+#                                       random sample (need), or 3x3 layers only (need-class); or use
+#                                       counts follow Zipf's law, and the heaviest problems first are a
+#                                       third choice (need-uses). Started again, these rows go on
 #
 #   --build DIR   a configured build tree; default build
 #   --data DIR    the find-db files; default $KSWEEP_TEST_DATA/miopen_fdb
 #   --out DIR     results files, models and logs; default build/bench/heuristic
 #   --threads N   default 2
-#   --splits N    of `need`; default 10
+#   --splits N    of the rows of `need`; default 10
 #   --small       a first look in minutes: 1x1 convolutions, few trees; goals are not asked for
 #
 # Exit: 0 every goal met, 1 some missed, 2 wrong usage or no data, 3 a step failed.
@@ -27,7 +30,7 @@ fail() { # STATUS MESSAGE
     exit "$1"
 }
 
-all="fwd-fp16 fwd-fp32 bwd-data-fp32 mi210 transfer need"
+all="fwd-fp16 fwd-fp32 bwd-data-fp32 mi210 transfer need need-class need-uses"
 build=$root/build data=${KSWEEP_TEST_DATA:-}/miopen_fdb out='' threads=2 splits=10 names=() small=()
 while [ $# -gt 0 ]; do
     case $1 in
@@ -113,31 +116,44 @@ transfer() {
     done
 }
 
-# Problem lists of split SPLIT: a quarter of the problems judges, 60 of the others are measured first, the
-# rest is the pool, in a random order.
-split() { # MODEL SPLIT
-    python3 - "$1/problems.csv" "$2" <<'PY' || fail 3 "cannot split the problems"
+# ---- need: which problems to measure next ----
+
+# Lists of one split: a quarter of the problems judges, 60 of the others are measured first, the rest is the
+# pool, in a random order. need-class: the 60 are 3x3 layers. need-uses: use counts by Zipf's law in a random
+# order of their own; `list.csv` has them all, `total` its time if every pick were the best.
+split() { # ROW MODEL SPLIT
+    python3 - "$@" <<'PY' || fail 3 "cannot split the problems"
 import csv, hashlib, sys
-rows = list(csv.DictReader(open(sys.argv[1])))
-rows.sort(key=lambda r: hashlib.sha256((sys.argv[2] + r["problem_id"]).encode()).digest())
+row, model, split = sys.argv[1:]
+rows = list(csv.DictReader(open(model + "/problems.csv")))
+best = {}
+for r in csv.DictReader(open(model + "/oof.csv")):
+    best[r["problem_id"]] = min(float(r["time_ns"]), best.get(r["problem_id"], float("inf")))
+order = lambda r, salt="": hashlib.sha256((split + salt + r["problem_id"]).encode()).digest()
+rows.sort(key=order)
 keys = [w.split("=")[0] for w in rows[0]["canonical"].split()]
+listed, judges = rows[: 3 * len(rows) // 4], rows[3 * len(rows) // 4 :]
+for rank, r in enumerate(sorted(listed, key=lambda r: order(r, "uses")), 1):
+    r["count"] = max(1, round(10000 / rank)) if row == "need-uses" else 1
+first = [r for r in listed if row != "need-class" or r["class"] == "3x3"][: 60]
 def put(name, part):
     with open(name, "w") as f:
-        f.write(",".join(keys) + "\n")
+        f.write(",".join(keys + ["count"]) + "\n")
         for r in part:
-            f.write(",".join(w.split("=")[1] for w in r["canonical"].split()) + "\n")
-n = len(rows)
-put("known-60.csv", rows[: 60])
-put("pool.csv", rows[60 : 3 * n // 4])
-put("judge.csv", rows[3 * n // 4 :])
+            f.write(",".join([w.split("=")[1] for w in r["canonical"].split()] + [str(r.get("count", 1))]) + "\n")
+put("known-60.csv", first)
+put("pool.csv", [r for r in listed if r not in first])
+put("list.csv", listed)
+put("judge.csv", judges)
+print(sum(r["count"] * best[r["problem_id"]] for r in listed), file=open("total", "w"))
 PY
 }
 
-# The pool's problems that are not in LIST; both lists, with the columns of the first.
-left() { # LIST
+# The problems of LIST that are not in KNOWN; both lists, with the columns of the first.
+left() { # KNOWN LIST
     python3 -c 'import sys
 a, b = ([l for l in open(f)] for f in sys.argv[1:])
-print("".join(b[:1] + [l for l in b[1:] if l not in set(a)]), end="")' "$1" pool.csv
+print("".join(b[:1] + [l for l in b[1:] if l not in set(a)]), end="")' "$@"
 }
 joined() { # LIST LIST
     python3 - "$@" <<'PY'
@@ -148,57 +164,88 @@ for r in a + b:
     print(",".join(r[k] for k in a[0]))
 PY
 }
-
-# A model of known-N.csv; its mean and P10 on the judges go to need.figures.
-judge() { # SPLIT HOW N
-    local mean p10
-    train known gfx942 "${where[@]}" --problems "known-$3.csv" --class-folds=no --settings 1 --rounds 200
-    "$analyze" validate known gfx942.h5 "${where[@]}" "${small[@]:0:2}" --problems judge.csv \
-        --threads "$threads" >judged 2>need.err
-    [ $? -le 1 ] || fail 3 "validate: $(tail -n 1 need.err)"
-    read -r _ mean p10 _ < <(grep -m 1 '^model  ' judged)
-    echo "$1 $2 $3 $mean $p10" >>need.figures
+heaviest() { # LIST N: `count` is the last column
+    head -n 1 "$1"
+    tail -n +2 "$1" | sed 's/.*,//' | paste -d , - <(tail -n +2 "$1") | sort -s -t , -k 1,1nr | head -n "$2" | cut -d , -f 2-
 }
 
-# Each step measures the choice of the model of the step before, or the next of the random order.
-need() {
+# What a model of known-N.csv reaches, into FIGURES: mean and P10 on the judges; regret: what its picks cost
+# the whole list, weighted by time and use counts, less 1, where what is measured gets its best.
+judge() { # SPLIT HOW N FIGURES
+    local on
+    train known gfx942 "${where[@]}" --problems "known-$3.csv" --class-folds=no --folds 3 --settings 1 \
+        --rounds 60
+    for on in judge list; do
+        "$analyze" validate known gfx942.h5 "${where[@]}" --problems $on.csv --network $on.csv --json \
+            --threads "$threads" >$on.json 2>need.err
+        [ $? -le 1 ] || fail 3 "validate: $(tail -n 1 need.err)"
+    done
+    python3 - "$@" <<'PY' || fail 3 "cannot read what validate printed"
+import json, sys
+split, how, n, figures = sys.argv[1:]
+model = next(c["among_measured"] for c in json.load(open("judge.json"))["validation"]["choosers"] if c["name"] == "model")
+rest = json.load(open("list.json"))["networks"][0] # what is not measured
+regret = rest["regret"]["model"] * rest["best_ns"] / float(open("total").read())
+with open(figures, "a") as f:
+    for name, value in ("mean", model["mean"]), ("P10", model["p10"]), ("regret", regret):
+        print(split, how, n, name, value, file=f)
+PY
+}
+
+# Each step measures what the model of the step before chooses, or the next of the random order.
+need_steps() { # ROW SPLIT HOW
+    local n last=60
+    split "$1" whole "$2"
+    : >steps
+    [ "$3" != need ] || judge "$2" start 60 steps
+    for n in 120 240 480; do
+        left "known-$last.csv" pool.csv >rest.csv
+        case $3 in
+        need) "$analyze" need known --problems rest.csv -n $((n - last)) -o chosen.csv >/dev/null 2>need.err ||
+            fail 3 "need: $(cat need.err)" ;;
+        heaviest) heaviest rest.csv $((n - last)) >chosen.csv ;;
+        random) head -n $((n - last + 1)) rest.csv >chosen.csv ;;
+        esac
+        joined "known-$last.csv" chosen.csv >"known-$n.csv"
+        judge "$2" "$3" $n steps
+        last=$n
+    done
+    cat steps >>"$1.figures"
+}
+
+# What is in the table of figures already is not run again.
+need() { # ROW
     import gfx942 gfx942130
-    local where=(--where direction=forward --where dtype=fp16) split n how last
-    train whole gfx942 "${where[@]}" --class-folds=no --settings 1 --rounds 30
-    : >need.figures
+    local where=(--where direction=forward --where dtype=fp16) small=() split how hows="need random"
+    [ "$1" != need-uses ] || hows="need random heaviest"
+    [ -d whole ] || train whole gfx942 "${where[@]}" --class-folds=no --settings 1 --rounds 30
+    touch "$1.figures"
     for ((split = 1; split <= splits; split++)); do
-        for how in need random; do
-            split whole "$split"
-            last=60
-            [ $how = random ] || judge "$split" start 60
-            for n in 120 240 480; do
-                left "known-$last.csv" >rest.csv
-                if [ $how = need ]; then
-                    "$analyze" need known --problems rest.csv -n $((n - last)) -o chosen.csv >/dev/null 2>need.err ||
-                        fail 3 "need: $(cat need.err)"
-                else
-                    head -n $((n - last + 1)) rest.csv >chosen.csv
-                fi
-                joined "known-$last.csv" chosen.csv >"known-$n.csv"
-                judge "$split" $how $n
-                last=$n
-            done
+        for how in $hows; do
+            grep -q "^$split $how " "$1.figures" || need_steps "$1" "$split" "$how"
         done
     done
-    python3 - need.figures <<'PY'
+    python3 - "$1" "$splits" <<'PY'
 import statistics as st, sys
-rows = [l.split() for l in open(sys.argv[1])]
+row, splits = sys.argv[1], int(sys.argv[2])
 by = {}
-for split, how, n, mean, p10 in rows:
-    by.setdefault((int(n), how), []).append((float(mean), float(p10)))
+for line in open(row + ".figures"):
+    split, how, n, name, value = line.split()
+    if int(split) <= splits:
+        by.setdefault((int(n), how), {}).setdefault(name, {})[int(split)] = float(value)
 t = {2: 12.71, 3: 4.30, 4: 3.18, 5: 2.78, 6: 2.57, 7: 2.45, 8: 2.36, 9: 2.31, 10: 2.26}
-for (n, how), v in sorted(by.items()):
-    print("%-24s mean / P10 %.4f / %.4f over %d splits" % ("%d problems, %s" % (n, how), st.mean(a for a, _ in v), st.mean(b for _, b in v), len(v)))
-for n in sorted({n for n, how in by if how == "need"}):
-    for i, name in ((0, "mean"), (1, "P10")):
-        d = [a[i] - b[i] for a, b in zip(by[n, "need"], by[n, "random"])]
-        half = t.get(len(d), 1.96) * st.stdev(d) / len(d) ** 0.5 if len(d) > 1 else float("nan")
-        print("%-24s %-4s %+.4f [%+.4f, %+.4f], better in %d of %d" % ("%d, need less random" % n, name, st.mean(d), st.mean(d) - half, st.mean(d) + half, sum(x > 0 for x in d), len(d)))
+for (n, how), figures in sorted(by.items()):
+    text = ", ".join("%s %.4f" % (name, st.mean(v.values())) for name, v in figures.items())
+    print("%-11s %3d problems, %-9s %s" % (row, n, how, text))
+for (n, how), figures in sorted(by.items()):
+    for other in ("random", "heaviest"):
+        for name in figures if how == "need" and (n, other) in by else ():
+            a, b = figures[name], by[n, other][name]
+            d = [a[k] - b[k] for k in sorted(a)]
+            half = t.get(len(d), 1.96) * st.stdev(d) / len(d) ** 0.5 if len(d) > 1 else float("nan")
+            n_better = sum((x < 0) == (name == "regret") and x != 0 for x in d)
+            print("%-11s %3d problems, need less %-9s %-6s %+.4f [%+.4f, %+.4f], better in %d of %d" %
+                  (row, n, other, name, st.mean(d), st.mean(d) - half, st.mean(d) + half, n_better, len(d)))
 PY
 }
 
@@ -214,7 +261,7 @@ for name in "${names[@]}"; do
     mi210) import gfx90a gfx90a68
            row mi210 gfx90a .972 .885 --where direction=forward --where dtype=fp16 --where ndim=2 ;;
     transfer) transfer ;;
-    need) need ;;
+    need | need-class | need-uses) need "$name" ;;
     esac
 done
 exit $missed

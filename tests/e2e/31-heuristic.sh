@@ -39,6 +39,8 @@ like "$(head -n 1 report)" '^leakage: 0 problems are also in the training data' 
 like "$(cat report)" '^ceiling +1.0000  1.0000' "a sweep's oracle in itself is 1"
 like "$(cat report)" 'the 10 worst' "the worst problems"
 like "$(cat report)" '^as compare_ml_vs_oracle.py' "Composable Kernel's definitions by name"
+like "$(cat report)" '^mean efficiency when the first 1, 2, 4 are measured at first use: [01].[0-9]{4} [01].[0-9]{4} [01].[0-9]{4}$' \
+    "what measuring a few candidates gains"
 unlike "$(cat report)" '^the ceiling has' "for all problems"
 ksweep-analyze validate m run2/results.h5 --threads 1 --ceiling run3/results.h5 >report 2>err
 like "$(cat report)" '^the ceiling has 10 of the problems$' "one that has some of them"
@@ -62,6 +64,27 @@ ksweep-analyze validate m run3/results.h5 --threads 1 >report 2>err
 ok "results with instances that the model does not know" test $? -le 1
 like "$(cat report)" '^model  ' "are judged"
 like "$(cat report)" '^coverage: the model knows 8 of the 12 instances; the best is one of them on [0-9.]+ %' "and counted"
+
+# --- what fails the gate: opposite scores, so it picks the slowest; outside of its range the best fixed one
+ksweep-analyze train run1/results.h5 -o opposite --where y=1,3 "${quick[@]}" >/dev/null 2>&1
+python3 - opposite/model.json <<'PY'
+import json, sys
+doc = json.load(open(sys.argv[1]))
+for tree in doc["learner"]["gradient_booster"]["model"]["trees"]:
+    for i, left in enumerate(tree["left_children"]):
+        tree["split_conditions"][i] *= -1 if left < 0 else 1
+json.dump(doc, open(sys.argv[1], "w"), separators=(",", ":"))
+PY
+rc_is 1 "a model that picks the slowest" ksweep-analyze validate opposite run2/results.h5 --threads 1 --against m
+like "$(cat out)" '^THE MODEL IS USELESS: ' "does not beat the baselines"
+like "$(cat out)" '^against m: mean -0\.[0-9]+ .*, P10 -0\.[0-9]+ .*, [1-9][0-9]* problems more than 10 % slower, the most by [0-9.]+ %: operator=' \
+    "is worse than the other one"
+like "$(tail -n 1 out)" '^FAILED' "and fails the gate"
+like "$(cat out)" "^outside of training's range: [1-9][0-9]* problems" "filters that it has not seen"
+like "$(cat out)" '^  y: operator=' "are listed"
+like "$(cat out)" '^  large_filter +[1-9][0-9]*  1.0000  1.0000  1.0000' "and get the best fixed instance, which is the best"
+ksweep-analyze validate m run2/results.h5 --threads 1 --against opposite >out 2>err
+like "$(tail -n 1 out)" '^passed' "which the other one passes"
 
 # --- warm start
 ksweep-analyze train run2 -o w --warm m "${quick[@]}" >report 2>err
@@ -115,6 +138,15 @@ like "$(cat s-distilled/pick.report.txt)" '^unseen problems, table only' "the ta
 ok "distilled: at most 64 KiB" test "$(size distilled.o | awk 'NR == 2 { print $1 + $2 + $3 }')" -le 65536
 is "$(ls s-full | paste -sd' ')" \
     "pick.c pick.h pick.lightgbm.txt pick.report.txt pick.xgboost.json test_pick.c" "the selector's files"
+ksweep-analyze table run2/results.h5 -o run2.csv 2>/dev/null
+for model in m opposite; do
+    rc_is 0 "select of $model" ksweep-analyze select $model -o so-$model --name pick
+    ok "as a library" cc -std=c99 -O1 -Wno-unknown-pragmas -fPIC -shared so-$model/pick.c -o so-$model/pick.so
+    ksweep-analyze validate $model run2/results.h5 --threads 1 2>/dev/null |
+        sed -n 's/^model  *\([0-9].*\)/\1/p' | tr -d '|' | xargs >figures
+    is "$(python3 "$KSWEEP_SOURCE_DIR/tests/tools/selector_figures.py" so-$model pick run2.csv 2>&1)" "$(cat figures)" \
+        "picks on every unseen problem what validate counts"
+done
 rc_is 0 "select --smallest" ksweep-analyze select m -o s-small --smallest 2
 like "$(cat out)" '^full selector: [12] candidates' "chooses from a few instances"
 rc_is 2 "an existing directory" ksweep-analyze select m -o s-full
@@ -178,6 +210,15 @@ like "$(cat err)" '^ksweep-analyze.*other/results.h5 was measured under conditio
 ok "a model under another condition" test "$(ksweep-analyze train other/results.h5 -o m5 "${quick[@]}" >/dev/null 2>&1; echo $?)" -le 1
 rc_is 2 "is no gate for this one" ksweep-analyze validate m run2/results.h5 --against m5
 like "$(cat err)" '--against m5: it is for .*allow it with --mixed' "unless allowed"
+for device in gfx942130 gfx90a68; do
+    for c in 16 32 48 64; do
+        echo "$c-28-28-1x1-256-28-28-16-0x0-1x1-1x1-0-NCHW-FP16-F=a:0.$c,0,miopenConvolutionFwdAlgoGEMM;b:0.3,0,miopenConvolutionFwdAlgoGEMM"
+    done >$device.txt
+    ok "a find-db of $device" ksweep-analyze import $device.txt -o $device.h5
+done
+rc_is 2 "devices are not mixed" ksweep-analyze train gfx942130.h5 gfx90a68.h5 -o m3 "${quick[@]}"
+like "$(cat err)" 'gfx90a68.h5: rows of device class [0-9a-f]{16} \(gfx90a\) together with .* \(gfx942\); .* allow it with --mixed' "unless allowed"
+not_ok "nothing was written" test -e m3
 rc_is 2 "a search on fewer problems than folds" ksweep-analyze train run1/results.h5 -o m3 "${quick[@]}" --search-problems 2
 like "$(cat err)" '2 problems in 3 folds' "says so"
 rc_is 2 "a filter that names nothing" ksweep-analyze train run1/results.h5 -o m3 --where shape=1 "${quick[@]}"

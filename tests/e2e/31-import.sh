@@ -104,6 +104,10 @@ fi
 # --- nothing is written after an error
 rc_is 2 "neither is needed" ksweep-analyze import mi300x.h5
 rc_is 2 "no format" ksweep-analyze import "$0" -o no.h5
+rc_is 2 "a compressed find-db" ksweep-analyze import "$data/miopen_fdb/gfx942130.HIP.fdb.txt.bz2" -o no.h5
+like "$(cat "$tap_tmp/err")" 'gfx942130.HIP.fdb.txt.bz2. is compressed: unpack it first with bzip2 -d' "is named as such"
+rc_is 2 "a compressed cache" ksweep-analyze import "$data/t1-t4/convolution_milo_MI250X_ktcache.json.gz" --from kernel-tuner -o no.h5
+like "$(cat "$tap_tmp/err")" 'unpack it first with gzip -d' "whatever --from says"
 echo '{"a": 1}' >gfx942130.json
 for f in miopen-fdb:"no '='" ck:'unknown column' t4:"no results" kernel-tuner:"no results" ktt:"no results" \
     profiler-log:"no results" profiler-results:'expected' ksweep:'some of the files are not'; do

@@ -409,6 +409,36 @@ static void test_rules(void **state)
     ks_selector_release(&s);
 }
 
+/* Scores of an order that are half of the logarithms of the times: the regret follows from twice
+ * their differences; scores that fall with the time predict none. */
+static void test_orders_predict_regret(void **state)
+{
+    struct made *m = *state;
+    struct ks_selector s;
+    struct ks_sel_pick log_picks[2], picks[2];
+    float *scores = calloc(m->cells.n, sizeof(*scores));
+    int rule;
+
+    create(m, KS_SEL_FULL, 0, &s);
+    assert_int_equal(ks_selector_pick(&s, &m->problems[1], NULL, log_picks, 2, &rule), 2);
+    s.model.meaning = KS_SEL_ORDER;
+    for (size_t i = 0; i < m->cells.n; i++)
+        scores[i] = (float)(log(m->cells.cells[i].time_ns) / 2);
+    ks_selector_calibrate(&s, &m->cells, scores);
+    assert_true(fabs(s.model.scale - 2) < 1e-5);
+    assert_int_equal(ks_selector_pick(&s, &m->problems[1], NULL, picks, 2, &rule), 2);
+    assert_int_equal(picks[1].instance, log_picks[1].instance);
+    assert_true(picks[0].regret >= 0 && picks[0].regret <= 0 && log_picks[1].regret > 0);
+    assert_true(fabs((double)picks[1].regret + 1 - pow((double)log_picks[1].regret + 1, 2)) < 1e-4);
+    for (size_t i = 0; i < m->cells.n; i++)
+        scores[i] = -scores[i];
+    ks_selector_calibrate(&s, &m->cells, scores);
+    assert_int_equal(ks_selector_pick(&s, &m->problems[1], NULL, picks, 2, &rule), 2);
+    assert_true(isnan(picks[1].regret));
+    free(scores);
+    ks_selector_release(&s);
+}
+
 /* What has no time in training is no candidate, though the specification knows it. */
 static void test_candidates_were_measured(void **state)
 {
@@ -571,6 +601,7 @@ int main(void)
         cmocka_unit_test(test_other_models_are_refused),
         cmocka_unit_test(test_full_picks_the_least_prediction),
         cmocka_unit_test(test_rules),
+        cmocka_unit_test(test_orders_predict_regret),
         cmocka_unit_test(test_candidates_were_measured),
         cmocka_unit_test(test_lines),
         cmocka_unit_test(test_smallest_sets_have_not_seen_the_fold),
