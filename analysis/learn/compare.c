@@ -288,33 +288,51 @@ static uint32_t change_of(const struct ks_pair *p, double cut_changed, double cu
     return p->p_same <= cut_same ? KS_SAME : KS_UNSURE;
 }
 
-int ks_compare_decide(struct ks_comparison *c, double margin, double rate, struct ks_err *err)
+/* The p values of a class; returns how many. */
+static size_t list_p(const struct ks_comparison *c, uint32_t class, bool is_same, double *p)
 {
-    double *p = calloc(c->n_pairs + 1, sizeof(*p)), changed, same, reach;
+    size_t n = 0;
 
-    if (!p)
-        return ks_fail(err, KS_ENOMEM, "out of memory for %zu cells", c->n_pairs);
-    c->margin = margin;
-    for (size_t i = 0; i < c->n_pairs; i++) {
-        test_pair(&c->pairs[i], margin);
-        p[i] = c->pairs[i].p_changed;
-    }
-    changed = ks_false_discovery_cut(p, c->n_pairs, rate);
     for (size_t i = 0; i < c->n_pairs; i++)
-        p[i] = c->pairs[i].p_same;
-    same = ks_false_discovery_cut(p, c->n_pairs, rate);
+        if (ks_compare_class(&c->pairs[i]) == class)
+            p[n++] = is_same ? c->pairs[i].p_same : c->pairs[i].p_changed;
+    return n;
+}
+
+static void decide_class(struct ks_comparison *c, uint32_t class, double rate, double *scratch)
+{
+    size_t n = list_p(c, class, false, scratch);
+    double changed = ks_false_discovery_cut(scratch, n, rate), same, reach;
+
+    (void)list_p(c, class, true, scratch);
+    same = ks_false_discovery_cut(scratch, n, rate);
     /* what a p value must be below when nothing else is found */
-    reach = fmax(changed, rate / (double)c->n_pairs);
-    for (uint32_t k = 0; k < KS_N_CHANGES; k++)
-        c->n_change[k] = 0;
+    reach = fmax(changed, rate / (double)(n ? n : 1));
     for (size_t i = 0; i < c->n_pairs; i++) {
         struct ks_pair *q = &c->pairs[i];
 
+        if (ks_compare_class(q) != class)
+            continue;
         q->change = change_of(q, changed, same);
         c->n_change[q->change]++;
-        q->smallest = margin + q->sd * (ks_student_quantile(reach, q->freedom) +
-                                        ks_student_quantile(1 - POWER, q->freedom));
+        q->smallest = c->margin + q->sd * (ks_student_quantile(reach, q->freedom) +
+                                           ks_student_quantile(1 - POWER, q->freedom));
     }
-    free(p);
+}
+
+int ks_compare_decide(struct ks_comparison *c, double margin, double rate, struct ks_err *err)
+{
+    double *scratch = calloc(c->n_pairs + 1, sizeof(*scratch));
+
+    if (!scratch)
+        return ks_fail(err, KS_ENOMEM, "out of memory for %zu cells", c->n_pairs);
+    c->margin = margin;
+    for (size_t i = 0; i < c->n_pairs; i++)
+        test_pair(&c->pairs[i], margin);
+    for (uint32_t k = 0; k < KS_N_CHANGES; k++)
+        c->n_change[k] = 0;
+    for (uint32_t class = 0; class < KS_COMPARE_CLASSES; class ++)
+        decide_class(c, class, rate, scratch);
+    free(scratch);
     return 0;
 }

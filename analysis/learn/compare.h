@@ -12,8 +12,10 @@
  * which is right if most cells did not change. Cells are put in classes by their number of rounds,
  * because a value of several rounds repeats better. What all cells of a sweep share counts as an
  * error of its own. The false discovery rate is held by Benjamini & Hochberg 1995, once for FASTER
- * and SLOWER, once for SAME (the larger of two one-sided p values). Cells of one problem share the
- * state of the machine, which makes them positively dependent; the procedure then holds as well
+ * and SLOWER, once for SAME (the larger of two one-sided p values), and in each class by itself
+ * (Sun et al. 2006, Stratified false discovery control): thousands of cells of one round, of which
+ * nothing can be said, do not raise the bar for those that were visited. Cells of one problem share
+ * the state of the machine, which makes them positively dependent; the procedure then holds as well
  * (Benjamini & Yekutieli 2001). */
 #ifndef KS_ANALYSIS_COMPARE_H
 #define KS_ANALYSIS_COMPARE_H
@@ -69,6 +71,9 @@ int ks_compare_make(const struct ks_sweeps *s, const struct ks_trials *t, uint32
 int ks_compare_decide(struct ks_comparison *c, double margin, double rate, struct ks_err *err);
 void ks_compare_release(struct ks_comparison *c);
 
+/* Cells are compared in classes: of 1, of 2 or 3, and of more rounds. */
+#define KS_COMPARE_CLASSES 3u
+uint32_t ks_compare_class(const struct ks_pair *p);
 /* Benjamini & Hochberg: the largest p value that is rejected, 0 when none is. p [n] is sorted. */
 double ks_false_discovery_cut(double *p, size_t n, double rate);
 

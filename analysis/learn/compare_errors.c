@@ -12,10 +12,10 @@
 #define FEW_CELLS     20u
 #define LEVEL_SD      0.003 /* what all cells of a sweep share: prior, and its degrees of freedom */
 #define LEVEL_FREEDOM 4.0
-#define N_CLASSES     3u
 #define INNER         0.5 /* quantile of |d| that says its scale; of its tails: */
 #define FREEDOM_MIN   2.5
 #define FREEDOM_MAX   100.0
+#define LIGHT         8.0 /* degrees of freedom from which on a tail is not heavy */
 
 /* One late round is not to be told from a change where a cell has few rounds: there the tails are
  * looked for far out. The median of four rounds and more has no such tails: what lies far out has
@@ -23,12 +23,11 @@
 static const struct {
     double outer; /* quantile of |d| that says the tails */
     bool is_trimmed;
-} tails[N_CLASSES] = { { 0.98, false }, { 0.95, false }, { 0.7, true } };
+} tails[KS_COMPARE_CLASSES] = { { 0.98, false }, { 0.98, false }, { 0.7, true } };
 #define FAR   4   /* scales */
 #define REFIT 0.9 /* quantile of what is left */
 
-/* Cells of 1, of 2 or 3, and of more rounds. */
-static uint32_t class_of(const struct ks_pair *p)
+uint32_t ks_compare_class(const struct ks_pair *p)
 {
     return p->n_rounds < 2 ? 0 : p->n_rounds < 4 ? 1 : 2;
 }
@@ -40,7 +39,7 @@ struct fit { /* variance of the value of one sweep: scale and degrees of freedom
 
 static void prior_fit(const struct ks_comparison *c, uint32_t class, struct fit *f)
 {
-    static const uint32_t n_rounds[N_CLASSES] = { 1, 2, 5 };
+    static const uint32_t n_rounds[KS_COMPARE_CLASSES] = { 1, 2, 5 };
     struct ks_scatter s;
 
     ks_scatter_init(c->statistic, &s);
@@ -58,7 +57,7 @@ static size_t list_squares(const struct ks_comparison *c, uint32_t class, double
     for (size_t i = 0; i < c->n_pairs; i++) {
         const struct ks_pair *p = &c->pairs[i];
 
-        if ((class < N_CLASSES && class_of(p) != class) || p->own_freedom <= 0)
+        if ((class < KS_COMPARE_CLASSES && ks_compare_class(p) != class) || p->own_freedom <= 0)
             continue;
         square[n] = p->square;
         freedom[n++] = p->own_freedom;
@@ -69,11 +68,11 @@ static size_t list_squares(const struct ks_comparison *c, uint32_t class, double
 static void fit_repeats(const struct ks_comparison *c, double *square, double *freedom,
                         struct fit *fit)
 {
-    for (uint32_t k = 0; k < N_CLASSES; k++) {
+    for (uint32_t k = 0; k < KS_COMPARE_CLASSES; k++) {
         prior_fit(c, k, &fit[k]);
         fit[k].n = list_squares(c, k, square, freedom);
         if (fit[k].n < FEW_CELLS)
-            fit[k].n = list_squares(c, N_CLASSES, square, freedom);
+            fit[k].n = list_squares(c, KS_COMPARE_CLASSES, square, freedom);
         if (fit[k].n > 0)
             ks_scatter_fit(square, freedom, fit[k].n, &fit[k].variance, &fit[k].freedom);
     }
@@ -100,28 +99,68 @@ static double freedom_of(double ratio, double quantile)
 }
 
 /* x: [n] |d - median d|, ascending. */
-static void fit_sorted(const double *x, size_t n, double quantile, struct fit *f)
+static void set_fit(const double *x, size_t n, double freedom, struct fit *f)
 {
-    double inner = ks_stats_quantile(x, n, INNER);
+    double inner = ks_stats_quantile(x, n, INNER) / ks_student_quantile((1 - INNER) / 2, freedom);
 
-    if (inner <= 0)
-        return;
-    f->freedom = freedom_of(ks_stats_quantile(x, n, quantile) / inner, quantile);
-    inner /= ks_student_quantile((1 - INNER) / 2, f->freedom);
+    f->freedom = freedom;
     f->variance = inner * inner / 2; /* a difference has that of two values */
 }
 
-/* x: [n] distances from the middle; overwritten. */
-static void fit_middle(double *x, size_t n, uint32_t class, struct fit *f)
+static double both_tails(const double *x, size_t n, double quantile)
 {
-    size_t kept = n;
+    return freedom_of(ks_stats_quantile(x, n, quantile) / ks_stats_quantile(x, n, INNER), quantile);
+}
 
-    ks_stats_sort(x, n);
-    fit_sorted(x, n, tails[class].outer, f);
-    while (kept > n / 2 && x[kept - 1] > FAR * sqrt(2 * f->variance))
+/* Changes lie in a tail, and would be taken for that of the noise: of a tenth of the cells that are
+ * 10 % slower none would be found. Noise has two tails, and the shorter one has fewer changes. But
+ * where even that one is heavy, noise may explain the other one, too.
+ * side: [n] and [n_other] distances above and below the middle, ascending */
+static double shorter_tail(double inner, const double *side, size_t n, const double *other,
+                           size_t n_other)
+{
+    static const double quantiles[] = { 0.9, 0.95, 0.98 };
+    double least = FREEDOM_MAX;
+
+    for (size_t i = 0; i < sizeof(quantiles) / sizeof(quantiles[0]); i++) {
+        double q = quantiles[i];
+        double x = fmin(ks_stats_quantile(side, n, q), ks_stats_quantile(other, n_other, q));
+
+        least = fmin(least, freedom_of(x / inner, q));
+    }
+    return least;
+}
+
+static size_t pick_side(const double *d, size_t n, double sign, double *to)
+{
+    size_t n_side = 0;
+
+    for (size_t i = 0; i < n; i++)
+        if (sign * d[i] > 0)
+            to[n_side++] = sign * d[i];
+    ks_stats_sort(to, n_side);
+    return n_side;
+}
+
+/* d: [n] differences from their middle; overwritten. work: [n] */
+static void fit_middle(double *d, size_t n, uint32_t class, double *work, struct fit *f)
+{
+    size_t n_up = pick_side(d, n, 1, work), n_down = pick_side(d, n, -1, work + n_up), kept = n;
+    double inner, freedom = 0;
+
+    for (size_t i = 0; i < n; i++)
+        d[i] = fabs(d[i]);
+    ks_stats_sort(d, n);
+    inner = ks_stats_quantile(d, n, INNER);
+    if (inner <= 0)
+        return;
+    if (!tails[class].is_trimmed && n_up > 0 && n_down > 0)
+        freedom = shorter_tail(inner, work, n_up, work + n_up, n_down);
+    set_fit(d, n, freedom >= LIGHT ? freedom : both_tails(d, n, tails[class].outer), f);
+    while (kept > n / 2 && d[kept - 1] > FAR * sqrt(2 * f->variance))
         kept--;
     if (tails[class].is_trimmed && kept < n)
-        fit_sorted(x, kept, REFIT, f);
+        set_fit(d, kept, both_tails(d, kept, REFIT), f);
 }
 
 /* ---- how the differences of short and of long kernels scatter ---- */
@@ -134,7 +173,7 @@ static void fit_middle(double *x, size_t n, uint32_t class, struct fit *f)
 #define LEAST_SCALE 0.25 /* of the median over all bins */
 
 struct cell {
-    double log_ns, x; /* |d - median d| */
+    double log_ns, d, x; /* d: from the median of the differences; x: |d| */
     size_t i_pair;
 };
 
@@ -156,17 +195,21 @@ static size_t list_cells(const struct ks_comparison *c, uint32_t class, struct c
     for (size_t i = 0; i < c->n_pairs; i++) {
         const struct ks_pair *p = &c->pairs[i];
 
-        if (class_of(p) != class)
+        if (ks_compare_class(p) != class)
             continue;
         scratch[n] = p->difference;
-        cell[n++] = (struct cell){ (p->log_ns[0] + p->log_ns[1]) / 2, p->difference, i };
+        cell[n++] = (struct cell){ .log_ns = (p->log_ns[0] + p->log_ns[1]) / 2,
+                                   .d = p->difference,
+                                   .i_pair = i };
     }
     if (n == 0)
         return 0;
     ks_stats_sort(scratch, n);
     center = ks_stats_quantile(scratch, n, 0.5);
-    for (size_t i = 0; i < n; i++)
-        cell[i].x = fabs(cell[i].x - center);
+    for (size_t i = 0; i < n; i++) {
+        cell[i].d -= center;
+        cell[i].x = fabs(cell[i].d);
+    }
     qsort(cell, n, sizeof(*cell), by_time);
     return n;
 }
@@ -202,11 +245,11 @@ static void set_scales(const struct cell *cell, size_t n, double *scratch, doubl
     }
 }
 
-/* Variances are those of differences that are divided by their cell's scale. */
+/* Variances are those of differences that are divided by their cell's scale. work: [n_pairs] */
 static void fit_differences(const struct ks_comparison *c, struct cell *cell, double *scratch,
-                            struct fit *fit, double *scale)
+                            double *work, struct fit *fit, double *scale)
 {
-    for (uint32_t k = 0; k < N_CLASSES; k++) {
+    for (uint32_t k = 0; k < KS_COMPARE_CLASSES; k++) {
         size_t n = fit[k].n = list_cells(c, k, cell, scratch);
 
         prior_fit(c, k, &fit[k]);
@@ -214,8 +257,8 @@ static void fit_differences(const struct ks_comparison *c, struct cell *cell, do
             continue;
         set_scales(cell, n, scratch, scale);
         for (size_t i = 0; i < n; i++)
-            scratch[i] = cell[i].x / scale[cell[i].i_pair];
-        fit_middle(scratch, n, k, &fit[k]);
+            scratch[i] = cell[i].d / scale[cell[i].i_pair];
+        fit_middle(scratch, n, k, work, &fit[k]);
     }
 }
 
@@ -226,7 +269,7 @@ static void set_errors(struct ks_comparison *c, const struct fit *fit, const dou
 {
     for (size_t i = 0; i < c->n_pairs; i++) {
         struct ks_pair *p = &c->pairs[i];
-        const struct fit *f = &fit[class_of(p)];
+        const struct fit *f = &fit[ks_compare_class(p)];
         double times = 1.0 / p->n_sweeps[0] + 1.0 / p->n_sweeps[1], own;
 
         p->freedom = f->freedom + p->own_freedom;
@@ -241,22 +284,22 @@ int ks_compare_errors(struct ks_comparison *c, double level_square, double level
     double level =
         (LEVEL_FREEDOM * LEVEL_SD * LEVEL_SD + level_square) / (LEVEL_FREEDOM + level_freedom);
     double *scratch = calloc(c->n_pairs + 1, sizeof(double));
-    double *freedom = calloc(c->n_pairs + 1, sizeof(double));
+    double *work = calloc(c->n_pairs + 1, sizeof(double));
     struct cell *cell = calloc(c->n_pairs + 1, sizeof(*cell));
     double *scale = calloc(c->n_pairs + 1, sizeof(double));
-    struct fit fit[N_CLASSES];
-    bool is_enough = scratch != NULL && freedom != NULL && cell != NULL && scale != NULL;
+    struct fit fit[KS_COMPARE_CLASSES];
+    bool is_enough = scratch != NULL && work != NULL && cell != NULL && scale != NULL;
 
     for (size_t i = 0; is_enough && i < c->n_pairs; i++)
         scale[i] = 1;
     if (is_enough && c->is_repeated)
-        fit_repeats(c, scratch, freedom, fit);
+        fit_repeats(c, scratch, work, fit);
     else if (is_enough)
-        fit_differences(c, cell, scratch, fit, scale);
+        fit_differences(c, cell, scratch, work, fit, scale);
     if (is_enough)
         set_errors(c, fit, scale, level);
     free(scratch);
-    free(freedom);
+    free(work);
     free(cell);
     free(scale);
     return is_enough ? 0 : ks_fail(err, KS_ENOMEM, "out of memory for %zu cells", c->n_pairs);

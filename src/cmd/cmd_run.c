@@ -8,6 +8,7 @@
 #include "cmd/status_file.h"
 #include "grid/job.h"
 #include "mpi/chaos.h"
+#include "mpi/farewell.h"
 #include "mpi/launch.h"
 #include "mpi/prune.h"
 #include "mpi/run.h"
@@ -310,6 +311,7 @@ static int run_rank(struct ks_cmd_env *env, struct ks_run_options *o, struct ks_
     int rc;
     o->parent_fd = is_first ? ks_parent_link_open() : -1;
     rc = end_rank(env, o, is_first, ks_run(o, env->warden, &env->log, r, err), r, err);
+    ks_farewell_end(r->farewell);
     ks_parent_link_exit(o->parent_fd, rc < 0 ? ks_code_exit(rc) : rc);
     if (rc != 0 && r->is_clean && is_first)
         ks_launch_outlive_others(); /* else mpirun tells those that are just leaving, and fails */

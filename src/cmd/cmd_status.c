@@ -8,8 +8,10 @@
 #include "grid/job.h"
 #include "journal/ledger.h"
 #include "mpi/progress.h"
+#include "sched/cost.h"
 #include "json/json.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -72,20 +74,19 @@ static void count_problems(const struct ks_ledger *l, const struct ks_job_rec *j
     v->n_untouched = job->n_problems > seen ? (uint32_t)(job->n_problems - seen) : 0;
 }
 
-/* Measurements in the visits of a problem, before any have ended. */
-#define USUAL_VISITS 24
-
-/* As the resolved job says; an older one says nothing. */
-static bool asks_for_rounds(const char *text)
+/* Measurements in the visits of a problem before any have ended; 0: the job asks for none. As the
+ * resolved job says; an older one says nothing. */
+static double guess_visited(const char *text, uint32_t n_instances)
 {
     struct ks_job *job = calloc(1, sizeof(*job));
     struct ks_err err;
-    bool has = job && ks_job_parse_resolved(text, strlen(text), "job", job, &err) == 0 &&
-               job->rounds.max > 1;
+    double n = 0;
+    if (job && ks_job_parse_resolved(text, strlen(text), "job", job, &err) == 0)
+        n = ks_cost_n_visited(job, n_instances);
     if (job)
         ks_job_release(job);
     free(job);
-    return has;
+    return n;
 }
 
 static bool has_ended(const struct ks_ledger_problem *p)
@@ -93,17 +94,35 @@ static bool has_ended(const struct ks_ledger_problem *p)
     return p->race_stop && p->race_stop != KS_RACE_REC_CUT;
 }
 
-/* Those that have cells to be measured, or times and no verdict. */
-static void expect_visits(const struct ks_ledger *l, const struct ks_job_rec *job, struct view *v)
+/* Measurements in the visits of a problem: the mean of those whose visits have ended. */
+static double mean_visited(const struct ks_ledger *l, double guess)
 {
-    double each = v->n.n_races ? (double)v->n.n_visit_records / (double)v->n.n_races : USUAL_VISITS;
+    uint64_t n = 0, n_ended = 0;
+    for (size_t i = 0; i < ks_ledger_n_problems(l); i++) {
+        const struct ks_ledger_problem *p = ks_ledger_problem(l, i);
+        n += has_ended(p) ? p->n_visit_records : 0;
+        n_ended += has_ended(p);
+    }
+    return n_ended ? (double)n / (double)n_ended : guess;
+}
+
+/* Those that have cells to be measured, or times and no verdict. What a problem has had of its
+ * visits no longer remains; one that has had more than others will need one more, at least. */
+static void expect_visits(const struct ks_ledger *l, const struct ks_job_rec *job, double guess,
+                          struct view *v)
+{
+    const double each = mean_visited(l, guess);
+    double n = each * v->n_untouched;
     v->n_race_problems = v->n_untouched;
     for (size_t i = 0; i < ks_ledger_n_problems(l); i++) {
         const struct ks_ledger_problem *p = ks_ledger_problem(l, i);
         bool is_complete = (uint64_t)p->n_final + p->n_absent >= job->n_instances;
-        v->n_race_problems += is_complete ? p->n_ok > 0 && !has_ended(p) : p->n_touched > 0;
+        if (is_complete ? p->n_ok == 0 || has_ended(p) : p->n_touched == 0)
+            continue;
+        v->n_race_problems++;
+        n += fmax(each - (double)p->n_visit_records, 1);
     }
-    v->n_remaining += (uint64_t)(each * (double)v->n_race_problems);
+    v->n_remaining += (uint64_t)n;
 }
 
 static bool is_running(const struct view *v)
@@ -142,9 +161,10 @@ static int look(const char *dir, struct ks_ledger *l, struct view *v, struct ks_
     v->n_pending = v->n_cells > v->n.n_final ? v->n_cells - v->n.n_final : 0;
     v->n_remaining = v->n_pending;
     count_problems(l, job, v);
-    v->has_rounds = asks_for_rounds(text);
+    const double guess = guess_visited(text, (uint32_t)job->n_instances);
+    v->has_rounds = guess > 0;
     if (v->has_rounds)
-        expect_visits(l, job, v);
+        expect_visits(l, job, guess, v);
     estimate(v);
     v->exit_code = ks_status_exit(dir, &v->n_again);
     v->lost_hosts = ks_ledger_lost_hosts(l);

@@ -314,7 +314,10 @@ int ks_ledger_done(struct ks_ledger *l, const struct ks_record_head *r, uint32_t
         return rc;
     if (!(r->outcome_flags & KS_FL_VOID) && ks_ledger_has_record(l, c, r))
         return 0; /* a copy: the first counts, as in the store */
-    l->counts.n_visit_records += r->round_index > 0;
+    if (r->round_index > 0) {
+        l->counts.n_visit_records++;
+        find_problem(l, r->cell.problem)->n_visit_records++;
+    }
     count(l, c, -1);
     l->nodes[l->n_nodes] = (struct node){
         .a = { r->attempt, r->round_index, r->role, r->outcome, r->outcome_flags, r->disturbance },

@@ -38,13 +38,14 @@ struct ks_ledger_problem {
     /* visits, by the KS_F_RACE that counts: enum ks_race_stop, 0 = there is none; instances then */
     uint32_t race_stop, race_members;
     uint64_t race_spent_ns, race_seen, race_label;
+    uint64_t n_visit_records; /* records of role cell of rounds beyond 0 */
     int64_t count;
     char name[96];
 };
 struct ks_ledger_counts {
     uint64_t outcome[KS_O_LIMIT]; /* final cells by outcome */
     uint64_t n_final, n_contaminated, n_records, n_starts;
-    uint64_t n_visit_records;   /* records of role cell of rounds beyond 0 */
+    uint64_t n_visit_records;   /* of all problems */
     uint64_t n_races, n_cut;    /* problems whose visits have ended; were cut */
     uint64_t n_controls;        /* final cells that are aliases and were measured all the same */
     uint64_t n_prune_controls;  /* the same of those that pruning would have left out */

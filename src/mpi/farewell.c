@@ -99,3 +99,36 @@ bool ks_farewell_await(struct ks_net *net, uint64_t limit_ns)
     }
     return is_told;
 }
+
+struct ks_farewell {
+    struct ks_net *net;
+    struct ks_pulse *pulse;
+};
+
+static void let_go(struct ks_net *net, struct ks_pulse *pulse)
+{
+    for (uint32_t i = 1; i < ks_net_size(net); i++)
+        send_numbers(net, i, KS_F_MSG_DRAIN, 2, 0);
+    flush(net, FLUSH_NS);
+    ks_pulse_stop(pulse);
+    (void)ks_net_close(net, false, 0);
+}
+
+struct ks_farewell *ks_farewell_hold(struct ks_net *net, struct ks_pulse *pulse)
+{
+    struct ks_farewell *f = malloc(sizeof(*f));
+
+    if (f)
+        *f = (struct ks_farewell){ net, pulse };
+    else
+        let_go(net, pulse);
+    return f;
+}
+
+void ks_farewell_end(struct ks_farewell *f)
+{
+    if (!f)
+        return;
+    let_go(f->net, f->pulse);
+    free(f);
+}

@@ -41,7 +41,8 @@ struct ks_msg_lease {       /* KS_F_MSG_LEASE, 0 -> rank */
  *   KS_F_MSG_BUILD_END  rank -> 0   one for each order, and one unasked after the greeting:
  *                                   a = units still missing, b = compilers started
  *   KS_F_MSG_DRAIN      0 -> rank   finish the cell in flight, give the rest back; a = 1: and leave
- *                                   (b = 1: without MPI_Finalize, somebody is lost);
+ *                                   (b = 1: without MPI_Finalize, somebody is lost, and only
+ *                                   after a = 2: rank 0 has written everything);
  *                                   a = 0, b = 1: no more time, kill the worker
  *   KS_F_MSG_BYE        rank -> 0   no more records; a = 1: it cannot measure or build any more
  *                                   (b = 1: quarantined), but stays */

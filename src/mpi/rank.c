@@ -245,6 +245,7 @@ int ks_rank_frame(struct ks_rank *r, const struct ks_frame *f, struct ks_err *er
             ks_agent_stop(r->agent);
         r->is_over |= a != 0;
         r->is_clean = r->is_clean && (!a || !b);
+        r->is_released |= a > 1 || (a && !b);
         return rc;
     case KS_F_MSG_BEAT:
         rc = ks_msg_numbers_get(f->body, f->n, &a, &b, err);
@@ -358,7 +359,7 @@ int ks_rank_step(struct ks_rank *r, uint64_t now_ns, struct ks_err *err)
             rc = ks_rank_send_numbers(r, KS_F_MSG_BYE, 0, 0, err);
     }
     if (r->rank != 0 && now_ns > r->heard_ns && now_ns - r->heard_ns > r->c.lost_after_ns)
-        r->is_abandoned = true;
+        r->is_silent = true;
     return rc;
 }
 
@@ -369,7 +370,9 @@ void ks_rank_was_away(struct ks_rank *r, uint64_t ns)
 
 bool ks_rank_is_over(const struct ks_rank *r)
 {
-    return r->said_bye && ks_net_is_flushed(r->c.net);
+    if (!r->said_bye)
+        return false;
+    return (r->is_silent && !r->is_clean) || (r->is_released && ks_net_is_flushed(r->c.net));
 }
 
 bool ks_rank_is_clean(const struct ks_rank *r)
@@ -379,5 +382,5 @@ bool ks_rank_is_clean(const struct ks_rank *r)
 
 bool ks_rank_is_abandoned(const struct ks_rank *r)
 {
-    return r->is_abandoned;
+    return r->is_silent && (r->is_clean || !r->said_bye);
 }

@@ -518,11 +518,16 @@ static void finish(struct run *r, int rc, struct ks_run_result *out)
                 r->o->lost_after_ms);
         out->exit = 3;
     }
+    const bool is_awaited = rc == 0 && r->coord && !is_clean;
     ks_rank_destroy(r->rank);
     ks_coord_destroy(r->coord);
     ks_directory_destroy(r->dir);
-    ks_pulse_stop(r->pulse);
-    out->is_clean = ks_net_close(r->net, is_clean, r->o->lost_after_ms);
+    if (is_awaited) {
+        out->farewell = ks_farewell_hold(r->net, r->pulse);
+    } else {
+        ks_pulse_stop(r->pulse);
+        out->is_clean = ks_net_close(r->net, is_clean, r->o->lost_after_ms);
+    }
     ks_grid_release(&r->grid);
     if (r->signal_fd >= 0)
         close(r->signal_fd);

@@ -54,8 +54,10 @@ struct ks_run_result {
     uint64_t outcome[KS_O_LIMIT], n_cells, n_pending, n_contaminated;
     uint64_t n_again; /* have an outcome, and were to be measured again: see ks_coord_n_again() */
     uint64_t journal_bytes;
-    char lost_hosts[512]; /* in this life or an earlier one: "node3 node7" */
-    bool by_signal;       /* TERM or USR1 ended it: gather only within the grace */
+    char lost_hosts[512];         /* in this life or an earlier one: "node3 node7" */
+    bool by_signal;               /* TERM or USR1 ended it: gather only within the grace */
+    struct ks_farewell *farewell; /* on rank 0 after a loss: for ks_farewell_end, once all is
+                                     written; NULL: nobody waits */
 };
 
 /* Blocks until this rank's part is over. Errors on rank 0 are input errors (exit 2) or a journal

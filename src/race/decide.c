@@ -20,16 +20,18 @@ static bool are_alike(double log_a, double log_b)
     return !(fabs(log_a - log_b) > log1p(KS_RACE_CLOCK));
 }
 
-/* Clean rounds from 1 on in which both were at their usual clocks, or equally far from them. */
-static uint64_t paired_rounds(const struct value *a, const struct value *b, uint32_t last)
+/* Clean rounds from 1 to `last` in which both were at their usual clocks, or equally far from them;
+ * usual is what the rounds up to `known` say. */
+static uint64_t paired_rounds(const struct value *a, const struct value *b, uint32_t last,
+                              uint32_t known)
 {
+    const double usual_a = a->usual_log_mhz[known], usual_b = b->usual_log_mhz[known];
     uint64_t rounds = a->is_clean & b->is_clean & ~1ull & rounds_upto(last);
 
-    if (isnan(a->usual_log_mhz) || isnan(b->usual_log_mhz))
+    if (isnan(usual_a) || isnan(usual_b))
         return rounds;
     for (uint32_t r = 1; r < KS_RACE_ROUNDS_MAX; r++)
-        if (rounds >> r & 1 &&
-            !are_alike(a->log_mhz[r] - a->usual_log_mhz, b->log_mhz[r] - b->usual_log_mhz))
+        if (rounds >> r & 1 && !are_alike(a->log_mhz[r] - usual_a, b->log_mhz[r] - usual_b))
             rounds &= ~(1ull << r);
     return rounds;
 }
@@ -51,11 +53,11 @@ static struct gap side_by_side(const struct value *a, const struct value *b, uin
     return g;
 }
 
-struct gap ks_race_gap(const struct ks_race *race, const struct scales *s, size_t i, size_t k,
-                       uint32_t last_round)
+static struct gap gap_by_clocks(const struct ks_race *race, const struct scales *s, size_t i,
+                                size_t k, uint32_t last, uint32_t known)
 {
     const struct value *a = &race->values[i], *b = &race->values[k];
-    uint64_t rounds = paired_rounds(a, b, last_round);
+    uint64_t rounds = paired_rounds(a, b, last, known);
     struct gap g = { .sd = s->first.sd * sqrt(2), .freedom = s->first.freedom };
 
     if (rounds)
@@ -64,6 +66,12 @@ struct gap ks_race_gap(const struct ks_race *race, const struct scales *s, size_
         g.mean = a->log_ns[0] - b->log_ns[0];
     g.is_known = a->is_clean & b->is_clean & 1 && a->first_device == b->first_device;
     return g;
+}
+
+struct gap ks_race_gap(const struct ks_race *race, const struct scales *s, size_t i, size_t k,
+                       uint32_t last_round)
+{
+    return gap_by_clocks(race, s, i, k, last_round, KS_RACE_ROUNDS_MAX - 1);
 }
 
 double ks_race_alpha(const struct ks_race *race, uint32_t round)
@@ -120,21 +128,32 @@ static void drop_first(struct ks_race *race, const struct scales *s)
     }
 }
 
+static bool is_above(const struct gap *g, double t)
+{
+    return g->n_visits > 0 && g->mean - t * g->sd > 0; /* 0: no round at alike clocks */
+}
+
+/* By the clocks that are known now and by those that were known after `round`. Later visits change
+ * what is usual and so which of the old rounds are paired. By the clocks of now alone an old round
+ * would be tested again after each visit, but alpha counts one test per round. */
+static bool is_slower(const struct ks_race *race, const struct scales *s, size_t i, size_t k,
+                      uint32_t round, double t)
+{
+    struct gap now = ks_race_gap(race, s, i, k, round);
+    struct gap then = gap_by_clocks(race, s, i, k, round, round);
+
+    return is_above(&now, t) && is_above(&then, t);
+}
+
 /* Whoever drops is a contender itself, so that one remains. */
 static void drop_after(struct ks_race *race, const struct scales *s, uint32_t round)
 {
     double t = ks_student_quantile(ks_race_alpha(race, round), s->paired.freedom);
 
     for (size_t i = 0; i < race->n_members; i++)
-        for (size_t k = 0; k < race->n_members && has(race, i, round); k++) {
-            struct gap g;
-
-            if (k == i || !has(race, k, round))
-                continue;
-            g = ks_race_gap(race, s, i, k, round);
-            if (g.n_visits > 0 && g.mean - t * g.sd > 0) /* 0: no round at alike clocks */
+        for (size_t k = 0; k < race->n_members && has(race, i, round); k++)
+            if (k != i && has(race, k, round) && is_slower(race, s, i, k, round, t))
                 drop(race, i, round, k);
-        }
 }
 
 void ks_race_drop(struct ks_race *race, const struct scales *s)

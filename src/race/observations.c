@@ -225,7 +225,7 @@ static void take_instance(const struct ks_race *race, const struct ks_race_seen 
     int final;
 
     *m = (struct ks_race_member){ .instance = s->instance, .state = KS_RACE_WITHDRAWN };
-    *x = (struct value){ .usual_log_mhz = NAN };
+    *x = (struct value){ .is_clean = 0 };
     for (size_t i = 0; i < n; i++)
         keys[i] = (struct ks_attempt){ s[i].attempt, s[i].round, KS_ROLE_CELL,
                                        s[i].outcome, s[i].flags, s[i].disturbance };
@@ -267,16 +267,19 @@ static void take_instances(struct ks_race *race, struct ks_attempt *keys, bool *
     race->n_members = n;
 }
 
-static void find_usual_clock(struct value *x)
+static void find_usual_clocks(struct value *x)
 {
     double v[KS_RACE_ROUNDS_MAX], scratch[KS_RACE_ROUNDS_MAX];
     uint32_t n = 0;
 
-    for (uint32_t r = 1; r < KS_RACE_ROUNDS_MAX; r++)
-        if (x->is_clean >> r & 1 && !isnan(x->log_mhz[r]))
-            v[n++] = x->log_mhz[r];
-    if (n > 0)
-        x->usual_log_mhz = ks_over_rounds(v, n, KS_OVER_MEDIAN, scratch);
+    x->usual_log_mhz[0] = NAN;
+    for (uint32_t r = 1; r < KS_RACE_ROUNDS_MAX; r++) {
+        x->usual_log_mhz[r] = x->usual_log_mhz[r - 1];
+        if (!(x->is_clean >> r & 1) || isnan(x->log_mhz[r]))
+            continue;
+        v[n++] = x->log_mhz[r];
+        x->usual_log_mhz[r] = ks_over_rounds(v, n, KS_OVER_MEDIAN, scratch);
+    }
 }
 
 static void choose_pilots(struct ks_race *race)
@@ -346,7 +349,7 @@ int ks_race_collect(struct ks_race *race, struct ks_err *err)
     choose_pilots(race);
     take_visits(race, w.visits, visits_of(race, w.counts, w.visits));
     for (size_t i = 0; i < race->n_members; i++)
-        find_usual_clock(&race->values[i]);
+        find_usual_clocks(&race->values[i]);
     scratch_release(&w);
     return 0;
 }

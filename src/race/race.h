@@ -28,7 +28,10 @@
  * another: that is part of their times. So two instances are not paired in a round in which their
  * clocks, each relative to its own median over visits, differ by more than KS_RACE_CLOCK, and two
  * rounds of an instance at such clocks do not count in the spread. Two that no round pairs do not
- * drop each other after a visit. Where a clock is not known nothing is left out.
+ * drop each other after a visit. Where a clock is not known nothing is left out. Later visits may
+ * show that clocks of an earlier round were unusual: an instance that was dropped by that round
+ * alone contends again, but an earlier round drops nobody in hindsight, because alpha counts one
+ * test per round. Both follow from the set of observations, whatever their order.
  *
  * Stopping on regret needs two visits that the label shares with every contender: the label is the
  * best of many noisy values, and after round 0 alone its rivals look worse than they are.

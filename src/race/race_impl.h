@@ -7,8 +7,9 @@
 
 struct value { /* of an instance, from its observations; logs of ns */
     double log_ns[KS_RACE_ROUNDS_MAX];
-    double log_mhz[KS_RACE_ROUNDS_MAX]; /* NAN: not known */
-    double usual_log_mhz;               /* the median over its clean visits; NAN: none is known */
+    double log_mhz[KS_RACE_ROUNDS_MAX];       /* NAN: not known */
+    double usual_log_mhz[KS_RACE_ROUNDS_MAX]; /* [r] the median over its clean visits up to r; NAN:
+                                                 none is known */
     uint64_t is_clean; /* bit r: log_ns[r] takes part; r >= 1: closed visit on the race's device */
     uint64_t is_timed; /* bit r: log_ns[r] is a time, perhaps a contaminated one */
     uint64_t first_device;  /* of round 0 */

@@ -104,6 +104,11 @@ double ks_cost_n_visits(const struct ks_job *job)
     return job->rounds.max > 1 ? fmin(job->rounds.max - 1, USUAL_VISITS) : 0;
 }
 
+double ks_cost_n_visited(const struct ks_job *job, uint32_t n_instances)
+{
+    return ks_cost_n_visits(job) * fmin(USUAL_CONTENDERS, n_instances) * PASSES;
+}
+
 double ks_cost_visits_s(const struct ks_job *job, double cell_s)
 {
     const struct ks_job_rounds *r = &job->rounds;

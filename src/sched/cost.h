@@ -32,6 +32,9 @@ double ks_cost_problem_s(const struct ks_job *job, const struct ks_problem *p);
 double ks_cost_visit_s(const struct ks_job_measure *m, uint32_t n_cells, double kernel_s);
 /* Visits of a problem, before anything is known of it; 0 where the job asks for none. */
 double ks_cost_n_visits(const struct ks_job *job);
+/* Measurements of cells in all visits of a problem of n_instances, likewise; anchors not included.
+ */
+double ks_cost_n_visited(const struct ks_job *job, uint32_t n_instances);
 /* Seconds of all visits of a problem whose cells take cell_s, before anything is known of it; 0
  * where the job asks for none. */
 double ks_cost_visits_s(const struct ks_job *job, double cell_s);

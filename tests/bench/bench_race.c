@@ -160,12 +160,15 @@ int main(int argc, char **argv)
 {
     uint32_t n = argc > 1 ? (uint32_t)strtoul(argv[1], NULL, 10) : 10000;
     double *regret = calloc(n ? n : 1, sizeof(*regret)), *over = calloc(n ? n : 1, sizeof(*over));
+    double *plain = calloc(n ? n : 1, sizeof(*plain));
     struct ks_err err = { .code = 0 };
-    int rc = n && regret && over ? 0 : ks_fail(&err, KS_EINVAL, "bench_race [RACES [SAMPLES.csv]]");
+    int rc = n && regret && over && plain
+                 ? 0
+                 : ks_fail(&err, KS_EINVAL, "bench_race [RACES [SAMPLES.csv]]");
 
     race_table_head();
     for (size_t i = 0; i < race_n_noises && rc == 0; i++) {
-        struct race_table_row row = { .regret = regret, .over = over };
+        struct race_table_row row = { .regret = regret, .over = over, .plain = plain };
 
         rc = race_planted(&race_noises[i], n, &row, &err);
         if (rc == 0)
@@ -178,6 +181,7 @@ int main(int argc, char **argv)
     }
     free(regret);
     free(over);
+    free(plain);
     if (rc < 0)
         fprintf(stderr, "bench_race: %s\n", err.text);
     return rc < 0;

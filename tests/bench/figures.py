@@ -238,6 +238,21 @@ def rows_calibration(raw, b):
            "", "", ""]
 
 
+def rows_compare(raw, b):
+    for kind in ("1-1", "2-2"):
+        get = lambda key: raw.mid(b, f"{kind}.{key}")
+        if f"{kind}.cells" not in raw.of[b]:
+            continue
+        yield row(f"{b}: the same thing, {kind}", int(get("cells")), f"{100 * get('changed'):.2f} %",
+                  "of the cells are FASTER or SLOWER", "", "<= 1 %", get("changed") <= 0.01)
+        for size in (5, 10, 20, 40):
+            which = "found_raced" if f"{kind}.found_raced.{size}" in raw.of[b] else "found"
+            found = get(f"{which}.{size}")
+            yield row(f"{b}: {size} % slower, {kind}", 1, f"{100 * found:.1f} %",
+                      f"found of {'raced' if which == 'found_raced' else 'all'} cells; "
+                      f"false {100 * get(f'false.{size}'):.1f} %", "", ">= 80 %", found >= 0.8)
+
+
 def rows_variance(raw, b):
     spans = ("0.1 s", "1 s", "10 s", "100 s", "other buffers", "other worker", "other sweep")
     for kind in ("compute", "memory"):
@@ -467,7 +482,7 @@ def rows_onednn(raw, b):
 TABLE = {"cold-tiny-gemm": rows_cold, "warm-20000": rows_warm, "harness-cost": rows_harness,
          "quickstart-breakdown": rows_quickstart, "startup": rows_startup, "dispatch": rows_dispatch,
          "sched": rows_sched, "race": rows_race, "repeat-n1": rows_repeat, "repeat-n2": rows_repeat,
-         "calibration": rows_calibration,
+         "calibration": rows_calibration, "compare-sim": rows_compare, "compare-recorded": rows_compare,
          "variance": rows_variance, "lazy": rows_lazy, "journal": rows_journal,
          "gather": rows_gather, "table": rows_table, "page": rows_page, "trace": rows_trace, "selector": rows_selector,
          "train": rows_train,

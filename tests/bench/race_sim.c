@@ -189,6 +189,58 @@ static int run_rounds(struct sim *s, struct ks_race_spread *pool, uint64_t *orde
     return rc;
 }
 
+/* --- plain sampling */
+
+/* One round of all instances, each at a place of its own; values [n] get one more of n_rounds. */
+static void plain_round(struct sim *s, double *values, uint32_t n_rounds, uint32_t round)
+{
+    const struct race_noise *z = s->noise;
+    double slow_from = uniform(s->rng) < z->throttle ? uniform(s->rng) : 2;
+
+    for (uint32_t i = 0; i < s->p->n; i++) {
+        double place = uniform(s->rng);
+
+        s->visit[i] = z->first_sd * s->factor[i] * race_sim_normal(s->rng);
+        values[(size_t)i * n_rounds + round] = planted(s, i, place, place > slow_from);
+    }
+}
+
+/* The regret of the smallest median over n_rounds; -1: out of memory. What is common to a round is
+ * common to all, and contaminated values were measured again: both are left out. */
+static double plain_regret(struct sim *s, uint32_t n_rounds, double best)
+{
+    double *values = calloc((size_t)s->p->n * n_rounds, sizeof(*values)), least = INFINITY;
+    uint32_t winner = 0;
+
+    if (!values)
+        return -1;
+    for (uint32_t r = 0; r < n_rounds; r++)
+        plain_round(s, values, n_rounds, r);
+    for (uint32_t i = 0; i < s->p->n; i++) {
+        double *x = &values[(size_t)i * n_rounds], middle;
+
+        qsort(x, n_rounds, sizeof(*x), compare);
+        middle = (x[(n_rounds - 1) / 2] + x[n_rounds / 2]) / 2;
+        winner = middle < least ? i : winner;
+        least = fmin(middle, least);
+    }
+    free(values);
+    return expm1(s->p->log_ns[winner] - best);
+}
+
+static double of_plain_sampling(const struct sim *s, double over_first, double best)
+{
+    double rounds = over_first / RACE_SIM_PART;
+    uint64_t rng = *s->rng; /* races draw the same numbers without this */
+    struct sim own = *s;
+
+    if (s->p->samples)
+        return -1;
+    own.rng = &rng;
+    rounds = floor(rounds) + (uniform(&rng) < rounds - floor(rounds));
+    return plain_regret(&own, rounds < 1 ? 1 : (uint32_t)rounds, best);
+}
+
 static void judge_result(struct sim *s, const struct ks_race_verdict *v, double margin,
                          struct race_result *out)
 {
@@ -213,6 +265,7 @@ static void judge_result(struct sim *s, const struct ks_race_verdict *v, double 
     out->regret = expm1(label - best);
     out->share = s->spent_ns / (10 * s->first_ns);
     out->over_first = s->spent_ns / s->first_ns;
+    out->plain_regret = of_plain_sampling(s, out->over_first, best);
 }
 
 int race_sim_run(const struct race_problem *p, const struct race_noise *noise,

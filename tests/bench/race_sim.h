@@ -5,7 +5,8 @@
 
 #include "race/race.h"
 
-#define RACE_SIM_MAX 5000u /* instances */
+#define RACE_SIM_MAX  5000u /* instances */
+#define RACE_SIM_PART 0.6   /* of the time of plain sampling: visits shall be no worse in it */
 
 struct race_noise {
     const char *name;
@@ -38,6 +39,9 @@ struct race_result {
     double regret;     /* true time of the label / the best - 1 */
     double share;      /* of the kernel time of ten equal rounds for every instance */
     double over_first; /* kernel time / that of round 0 */
+    /* likewise of the winner of plain sampling, every instance in every round, in
+     * 1 / RACE_SIM_PART of the kernel time; < 0: not with recorded samples */
+    double plain_regret;
 };
 
 /* Instances of one problem: the best and n - 1 others that are up to 2.7 times slower; a tenth of

@@ -11,11 +11,13 @@ struct race_table_row {
     uint32_t n, n_violated, n_best, n_stop[KS_RACE_CUT + 1];
     double share;
     double *regret, *over; /* [races]; the caller's */
+    double *plain;         /* likewise, of plain sampling; NULL: not known */
 };
 
 void race_table_head(void);
 void race_table_count(struct race_table_row *row, const struct race_result *r);
-/* Sorts regret and over. Prints a line that begins with '#', then "NAME.violations X" and the like.
+/* Sorts regret, over and plain. Prints a line that begins with '#', then "NAME.violations X" and
+ * the like.
  */
 void race_table_print(const char *name, const struct race_table_row *row);
 int race_table_compare(const void *a, const void *b); /* doubles, for qsort */

@@ -4,7 +4,7 @@
 # stands beside in the same run, ratio, goal, met or MISSED. docs/benchmarks.md says what each means.
 #
 #   cold-tiny-gemm warm-20000 harness-cost quickstart-breakdown startup journal gather   (all of these
-#   when no name is given)    dispatch sched lazy oracle onednn verification build build-gpu quiet race repeat calibration table
+#   when no name is given)    dispatch sched lazy oracle onednn verification build build-gpu quiet race repeat calibration compare table
 #   page trace variance selector train code   (only when named)
 #
 #   --out DIR     raw.txt and table.md; default build/bench
@@ -43,7 +43,7 @@ while [ $# -gt 0 ]; do
         case $1 in --out) out=$2 ;; --build) build=$2 ;; --runs) runs=$2 ;; esac
         shift ;;
     -h | --help) sed -n '3,/^set -u/{/^set -u/d;s/^# \{0,1\}//;p}' "$0"; exit 0 ;;
-    *) [[ " ${usual[*]} dispatch sched lazy oracle onednn verification build build-gpu quiet race repeat calibration table page trace variance selector train code " == *" $1 "* ]] || fail 2 "no bench '$1'; see run.sh --help"
+    *) [[ " ${usual[*]} dispatch sched lazy oracle onednn verification build build-gpu quiet race repeat calibration compare table page trace variance selector train code " == *" $1 "* ]] || fail 2 "no bench '$1'; see run.sh --help"
        names+=("$1") ;;
     esac
     shift
@@ -61,6 +61,7 @@ done
 targets=(ksweep ksweep-worker bench_hello bench_units bench_journal bench_gather)
 [[ " ${names[*]} " == *" oracle "* ]] && targets+=(ksweep-analyze)
 [[ " ${names[*]} " == *" table "* || " ${names[*]} " == *" page "* ]] && targets+=(ksweep-analyze bench_table)
+[[ " ${names[*]} " == *" compare "* ]] && targets+=(ksweep-analyze)
 [[ " ${names[*]} " == *" trace "* ]] && targets+=(ksweep-analyze)
 [[ " ${names[*]} " == *" dispatch "* ]] && targets+=(dispatch_worker)
 [[ " ${names[*]} " == *" sched "* ]] && targets+=(bench_sched)
@@ -503,6 +504,33 @@ bench_calibration() { # the oracle of one sweep against all others; kept and gon
     "$bin/bench_repeat" "${runs[@]}" >"$tmp/said" || fail 3 "bench_repeat fails"
     grep '^#' "$tmp/said" | tee -a "$raw" >&2
     awk -v b="$1" '!/^#/ { print b, 0, $1, $2 }' "$tmp/said" >>"$raw"
+}
+
+compare_sweeps() { # BENCH RUN...: pairs of these sweeps, and two against two
+    rm -rf "$tmp/compare"
+    mkdir "$tmp/compare" || exit 3
+    "$python" "$here/bench_compare.py" "$bin/ksweep-analyze" "$tmp/compare" "${@:2}" >"$tmp/said" ||
+        fail 3 "bench_compare.py fails"
+    sed -n "s/^#/# $1/p" "$tmp/said" | tee -a "$raw" >&2
+    awk -v b="$1" '!/^#/ { print b, 0, $1, $2 }' "$tmp/said" >>"$raw"
+}
+
+bench_compare() { # sweeps of the same thing, and with slowdowns planted; with KSWEEP_COMPARE_SWEEPS recorded ones, too
+    local i runs=() recorded
+    for ((i = 0; i < 4; i++)); do
+        ksweep run "$here/data/compare.json" --out "$tmp/sim$i" >"$tmp/said" 2>&1 || {
+            tail -n 20 "$tmp/said" >&2
+            fail 3 "a simulated sweep fails"
+        }
+        runs+=("$tmp/sim$i")
+    done
+    compare_sweeps "$1-sim" "${runs[@]}"
+    if [ -z "${KSWEEP_COMPARE_SWEEPS:-}" ]; then
+        echo "# $1: no recorded sweeps, KSWEEP_COMPARE_SWEEPS is not set" >>"$raw"
+        return
+    fi
+    IFS=: read -ra recorded <<<"$KSWEEP_COMPARE_SWEEPS"
+    compare_sweeps "$1-recorded" "${recorded[@]}"
 }
 
 bench_onednn() { # a comparison for each of data/onednn_*.json

@@ -55,6 +55,11 @@ for how in TERM KILL; do
     ok "$how: some races have not ended" test "$(field "sim$how" settled)" -lt 3
     [ $how = KILL ] || ok 'a drain cuts them' test "$(field "sim$how" cut)" -gt 0
     like "$(ksweep status "sim$how")" 'stopped, resumable' "$how: there is more to do"
+    visits_left=$(($(field "sim$how" remaining) - $(field "sim$how" pending)))
+    open=$((3 - $(field "sim$how" settled)))
+    ok "$how: beside cells remains a visit of each open race, at least" test $visits_left -ge $open
+    # before any race has ended 4 visits of 5 contenders, twice each; less those that were made
+    [ $open -lt 3 ] || ok "$how: and visits that were made do not" test $visits_left -lt 120
     ok "$how: the sweep goes on" ksweep run sim.json --out "sim$how" --resume
     is "$(field "sim$how" settled) $(field "sim$how" cut) $(field "sim$how" remaining)" '3 0 0' "$how: and settles them"
     ok "$how: its files agree" ksweep check "sim$how"

@@ -62,6 +62,10 @@ static const struct sweep_noise rough = { .round_sd = 0.01,
                                           .drift_sd = 0.002,
                                           .tail = 0.03,
                                           .tail_mean = 0.05 };
+/* As between two sweeps of an H100 (docs/measured/h100/repeat.txt), without late values. */
+static const struct sweep_noise even = {
+    .round_sd = 0.004, .sweep_sd = 0.002, .common_sd = 0.002, .drift_sd = 0.001
+};
 static const struct {
     const char *name;
     uint32_t n_a, n_b, n_rounds;
@@ -72,6 +76,8 @@ static const struct {
     { "three sweeps a side", 3, 3, 1, &quiet },
     { "two sweeps of four rounds a side", 2, 2, 4, &quiet },
     { "four sweeps of four rounds against three", 4, 3, 4, &rough },
+    { "one sweep of three even rounds a side", 1, 1, 3, &even },
+    { "one sweep of one even round a side", 1, 1, 1, &even },
 };
 #define N_SIDES (sizeof(sides) / sizeof(sides[0]))
 
@@ -163,6 +169,31 @@ static void planted_slowdowns_are_found(void **state)
         assert_true(f.raced >= 10 || sides[i].n_rounds == 1);
         assert_true(10 * f.same_wrong <= f.planted);
     }
+}
+
+/* 29 cells of two rounds of which 5 changed, beside 1,000 of one round that say nothing: p must be
+ * at most 0.0086 among the former, 0.0002 among all. */
+static void cells_of_one_round_do_not_raise_the_bar(void **state)
+{
+    enum { N = 1029 };
+    static struct ks_pair pair[N];
+    struct ks_comparison c = { .pairs = pair, .n_pairs = N };
+
+    (void)state;
+    for (uint32_t i = 0; i < N; i++) {
+        bool is_raced = i < 29;
+
+        pair[i] = (struct ks_pair){ .n_sweeps = { 1, 1 },
+                                    .n_rounds = is_raced ? 2 : 1,
+                                    .difference = i < 5 ? 0.033 + 0.01 : 0,
+                                    .sd = is_raced ? 0.01 : 0.3,
+                                    .freedom = 1e6 };
+    }
+    assert_int_equal(ks_compare_decide(&c, 0.01, 0.05, NULL), 0); /* p = 0.0005 */
+    assert_int_equal(c.n_change[KS_SLOWER], 5);
+    for (uint32_t i = 0; i < 5; i++)
+        assert_int_equal(pair[i].change, KS_SLOWER);
+    assert_true(pair[N - 1].smallest > 1 && pair[5].smallest < 0.06);
 }
 
 /* A change of all cells is a change: the middle of the differences does not hide it. */
@@ -337,6 +368,7 @@ int main(void)
         cmocka_unit_test(discoveries_are_those_of_the_paper),
         cmocka_unit_test(the_same_is_not_called_a_change),
         cmocka_unit_test(planted_slowdowns_are_found),
+        cmocka_unit_test(cells_of_one_round_do_not_raise_the_bar),
         cmocka_unit_test(a_slower_device_is_slower),
         cmocka_unit_test(the_margin_decides),
         cmocka_unit_test(short_kernels_do_not_widen_long_ones),

@@ -112,6 +112,29 @@ static void test_statistic_by_backend(void **state)
     assert_true(fabs(label_ns("sim") / 1e6 - 1) < 0.03);
 }
 
+/* The third instance is a copy of the second one, the best; as a control it has a time, and a lower
+ * one. */
+static void test_aliases_and_controls(void **state)
+{
+    (void)state;
+    for (uint32_t control = 0; control < 2; control++) {
+        struct ks_race_rec of[SIM_PROBLEMS];
+        sim_open_planted(m, &one, 2, 9);
+        m->code[1] = m->code[2] = 1;
+        m->time_ns[2] = 0.99e6;
+        m->grid->job.measure.alias_control = control;
+        sim_coordinate(m, NULL);
+        sim_run(m, 60);
+        sim_verdicts(m, of);
+        for (uint32_t ip = 0; ip < 2; ip++) {
+            assert_int_equal(of[ip].n_members, 7);
+            assert_int_equal(of[ip].label, m->grid->instances[1].id);
+            assert_int_equal(sim_cell(m, ip, 2)->outcome, control ? KS_O_OK : KS_O_ALIASED);
+        }
+        sim_close(m);
+    }
+}
+
 static void test_off(void **state)
 {
     (void)state;
@@ -523,6 +546,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_gap, set_up, sim_free),
         cmocka_unit_test_setup_teardown(test_statistic_by_backend, set_up, sim_free),
         cmocka_unit_test_setup_teardown(test_off, set_up, sim_free),
+        cmocka_unit_test_setup_teardown(test_aliases_and_controls, set_up, sim_free),
         cmocka_unit_test_setup_teardown(test_failure_in_a_visit, set_up, sim_free),
         cmocka_unit_test_setup_teardown(test_failure_that_others_refute, set_up, sim_free),
         cmocka_unit_test_setup_teardown(test_noise, set_up, sim_free),

@@ -299,6 +299,7 @@ static void test_visits(void **state)
         assert_int_equal(ks_ledger_problem_find(l, 1)->race_stop, k ? 5 : KS_RACE_REC_CUT);
     }
     assert_int_equal(n.n_visit_records, 4);
+    assert_int_equal(ks_ledger_problem_find(l, 1)->n_visit_records, 4);
     assert_int_equal(n.n_final, 1);
 }
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_race_clock.c - rounds at clocks that differ */
-/* Rounds at clocks that differ are not paired. */
+/* test_race_clock.c - rounds at clocks that differ are not paired */
 #include "race_kit.h"
 
 #include <math.h>
@@ -83,10 +82,55 @@ static void nothing_paired_drops_nobody(void **state)
     ks_race_destroy(race);
 }
 
+/* Round 1 is at a lower clock of one instance, which shows only when its usual clock is known,
+ * after round 3. What is left of rounds 1 and 2 would then drop it after round 2; rounds 2 and 3 do
+ * not. */
+static void no_round_drops_in_hindsight(void **state)
+{
+    static const double first[] = { 1000, 1000 };
+    static const double ns[4][2] = { { 1000, 970 }, { 1000, 1050 }, { 1000, 970 }, { 1000, 985 } };
+    static const double mhz[4][2] = {
+        { 1400, 1666 }, { 1400, 1755 }, { 1400, 1755 }, { 1400, 1755 }
+    };
+    struct ks_race_config c = race_kit_config();
+    struct ks_race *race = race_kit_create(&c);
+
+    (void)state;
+    race_kit_add_first(race, first, 2);
+    for (uint32_t r = 1; r <= 4; r++) {
+        add_visit_at(race, r, ns[r - 1], mhz[r - 1]);
+        assert_int_equal(race_kit_judge(race).n_contenders, 2);
+    }
+    race_kit_near(race_kit_member(race, 2).ratio, cbrt(1.05 * 0.97 * 0.985), 1e-9); /* without 1 */
+    ks_race_destroy(race);
+}
+
+/* An instance that was dropped by a round at an unusual clock contends again once that is known. */
+static void an_unusual_round_is_withdrawn(void **state)
+{
+    static const double first[] = { 1000, 1000 };
+    static const double mhz[2][2] = { { 1400, 1666 }, { 1400, 1755 } };
+    struct ks_race_config c = race_kit_config();
+    struct ks_race *race = race_kit_create(&c);
+
+    (void)state;
+    race_kit_add_first(race, first, 2);
+    add_visit_at(race, 1, (const double[]){ 1000, 1060 }, mhz[0]);
+    assert_int_equal(race_kit_judge(race).n_contenders, 1);
+    for (uint32_t r = 2; r <= 3; r++)
+        add_visit_at(race, r, (const double[]){ 1000, 1000 }, mhz[1]);
+    assert_int_equal(race_kit_judge(race).n_contenders, 2);
+    ks_race_destroy(race);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(clocks_that_differ_are_not_paired),
-                                        cmocka_unit_test(nothing_paired_drops_nobody) };
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(clocks_that_differ_are_not_paired),
+        cmocka_unit_test(nothing_paired_drops_nobody),
+        cmocka_unit_test(no_round_drops_in_hindsight),
+        cmocka_unit_test(an_unusual_round_is_withdrawn),
+    };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -262,6 +262,24 @@ static void test_leaving_early(void **state)
     assert_true(has(&b, "end 7\n"));
     assert_false(has(&b, "done slow_d"));
     assert_false(ks_rank_is_clean(b.rank)); /* somebody was lost: no MPI_Finalize */
+    assert_false(ks_rank_is_over(b.rank)); /* it would end rank 0, which still writes the results */
+    assert_int_equal(tell(&b, KS_F_MSG_DRAIN, 2, 0), 0);
+    assert_true(ks_rank_is_over(b.rank));
+    end(&b);
+}
+
+/* Rank 0 ends after a loss, and cannot say that it has written everything. */
+static void test_rank_0_is_gone_last(void **state)
+{
+    (void)state;
+    struct bench b;
+    begin(&b, "ok_a");
+    assert_int_equal(tell(&b, KS_F_MSG_DRAIN, 1, 1), 0);
+    run_to(&b, "bye 0 0\n");
+    assert_false(ks_rank_is_over(b.rank));
+    assert_int_equal(ks_rank_step(b.rank, ks_now_ns() + LOST_NS * 2, NULL), 0);
+    assert_true(ks_rank_is_over(b.rank));
+    assert_false(ks_rank_is_abandoned(b.rank)); /* which is no failure of this rank */
     end(&b);
 }
 
@@ -422,6 +440,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_life),
         cmocka_unit_test(test_leaving_early),
+        cmocka_unit_test(test_rank_0_is_gone_last),
         cmocka_unit_test(test_a_broken_device),
         cmocka_unit_test(test_another_device),
         cmocka_unit_test(test_memory_from_anywhere),
