@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# package.sh [--base DIR] [--keep DIR] - builds the Debian package, and uses it in a fresh Debian 12 that has
+# package.sh [--base DIR] [--build DIR] [--keep DIR] - builds the Debian package, and uses it in a fresh Debian 12 that has
 # nothing else: installed by apt with the dependencies that it declares, run by an ordinary user, removed.
 #
 #   --base DIR   a root made by debootstrap, which is copied; made there when it does not exist. Without it one
 #                is made for this call (60 MB of downloads)
+#   --build DIR  where it is built, and kept
 #   --keep DIR   leaves the package in DIR
 #
 # Needs root, cmake, dpkg-dev, file, a Debian mirror ($KSWEEP_MIRROR, http://deb.debian.org/debian), and
@@ -13,12 +14,12 @@
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/e2e/tap.sh"
 
-base='' keep=''
+base='' keep='' build=$tap_tmp/build
 while [ $# -gt 0 ]; do
     case $1 in
-    --base | --keep)
+    --base | --build | --keep)
         [ $# -ge 2 ] || { echo "package.sh: $1 needs a value" >&2; exit 2; }
-        if [ "$1" = --base ]; then base=$2; else keep=$2; fi
+        case $1 in --base) base=$2 ;; --build) build=$2 ;; --keep) keep=$2 ;; esac
         shift ;;
     -h | --help) sed -n '3,/^here=/{/^here=/d;s/^# \{0,1\}//;p}' "$0"; exit 0 ;;
     *) echo "package.sh: unknown argument '$1'; see tests/package.sh --help" >&2; exit 2 ;;
@@ -35,11 +36,11 @@ root=$tap_tmp/root
 launcher=()
 command -v ccache >/dev/null && launcher=(-DCMAKE_C_COMPILER_LAUNCHER=ccache)
 pack() {
-    cmake -S "$KSWEEP_SOURCE_DIR" -B "$tap_tmp/build" -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo -DBUILD_TESTING=OFF \
-        ${launcher[@]+"${launcher[@]}"} && cmake --build "$tap_tmp/build" && (cd "$tap_tmp/build" && cpack -G DEB)
+    cmake -S "$KSWEEP_SOURCE_DIR" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo -DBUILD_TESTING=OFF \
+        ${launcher[@]+"${launcher[@]}"} && cmake --build "$build" && (cd "$build" && rm -f ksweep_*.deb && cpack -G DEB)
 }
 ok 'cpack makes a package' pack
-deb=$(ls "$tap_tmp"/build/ksweep_*.deb 2>/dev/null)
+deb=$(ls "$build"/ksweep_*.deb 2>/dev/null)
 [ -n "$deb" ] || { done_testing; exit; }
 [ -z "$keep" ] || { mkdir -p "$keep" && cp "$deb" "$keep"; }
 depends=$(dpkg-deb -f "$deb" Depends)
@@ -105,7 +106,7 @@ for line in '^ksweep 0' '^revision [0-9a-f]{7}' '^compiler ' '^MPI Open MPI [45]
     like "$(cat "$tap_tmp/out")" "$line" "says $line"
 done
 ok 'kernels of a config, by its bare name' user 'ksweep kernels host_forward_quick --list'
-is "$(wc -l <"$tap_tmp/out")" "$("$tap_tmp/build/bin/ksweep" kernels host_forward_quick --list | wc -l)" 'as many as before packing'
+is "$(wc -l <"$tap_tmp/out")" "$("$build/bin/ksweep" kernels host_forward_quick --list | wc -l)" 'as many as before packing'
 ok 'their traits' user 'ksweep kernels host_forward_quick --traits'
 ok 'plan of an installed job' user 'ksweep plan quickstart'
 like "$(cat "$tap_tmp/out")" '^8 problems x [0-9]+ instances' 'reads its problems'

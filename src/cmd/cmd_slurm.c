@@ -276,8 +276,11 @@ static int put_script(const struct ks_grid *g, const struct config *c, const cha
     strncat(program, "/ksweep", sizeof(program) - strlen(program) - 1);
     ks_buf_printf(to, "#!/usr/bin/env bash\n# %u problems x %u instances with %u x %u ranks: ",
                   g->n_problems, g->n_instances, r->fit.nodes, r->per_node);
-    ks_buf_printf(to, "about %.0f min of measuring.\n# Submit with: sbatch FILE\n",
-                  ceil(r->fit.expected_s / 60));
+    if (ks_job_runs_programs(&g->job))
+        ks_buf_printf(to, "how long its programs run is not known before.\n");
+    else
+        ks_buf_printf(to, "about %.0f min of measuring.\n", ceil(r->fit.expected_s / 60));
+    ks_buf_printf(to, "# Submit with: sbatch FILE\n");
     put_options(g, c, r, to);
     ks_buf_printf(to, "\n# load the modules that your site has for MPI, HDF5 and hwloc:\n# module "
                       "load openmpi hdf5 hwloc\n\n");

@@ -241,7 +241,7 @@ for (n, how), figures in sorted(by.items()):
     for other in ("random", "heaviest"):
         for name in figures if how == "need" and (n, other) in by else ():
             a, b = figures[name], by[n, other][name]
-            d = [a[k] - b[k] for k in sorted(a)]
+            d = [a[k] - b[k] for k in sorted(set(a) & set(b))]
             half = t.get(len(d), 1.96) * st.stdev(d) / len(d) ** 0.5 if len(d) > 1 else float("nan")
             n_better = sum((x < 0) == (name == "regret") and x != 0 for x in d)
             print("%-11s %3d problems, need less %-9s %-6s %+.4f [%+.4f, %+.4f], better in %d of %d" %
