@@ -4,7 +4,6 @@
 #include "analysis/cmd/input.h"
 #include "analysis/data/findings.h"
 #include "analysis/out/result.h"
-#include "race/student.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -84,8 +83,6 @@ static const struct ks_rows_column columns[N_COLUMNS] = {
 static void put_row(struct ks_rows *r, const struct ks_sweeps *s, const struct ks_answer *a,
                     const struct ks_chance *c, const struct ks_chance *first, const char *statistic)
 {
-    double half = ks_student_quantile(0.025, c->freedom) * c->sd;
-
     ks_rows_next(r);
     ks_rows_i64(r, PROBLEM_ID, (int64_t)s->problems[a->problem].id);
     ks_rows_text(r, PROBLEM, s->problems[a->problem].name);
@@ -96,8 +93,8 @@ static void put_row(struct ks_rows *r, const struct ks_sweeps *s, const struct k
     ks_rows_i64(r, N_ROUNDS, c->n_rounds);
     ks_rows_text(r, STATISTIC, statistic);
     ks_rows_f64(r, TIME, exp(c->label));
-    ks_rows_f64(r, TIME_LO, exp(c->label - half));
-    ks_rows_f64(r, TIME_HI, exp(c->label + half));
+    ks_rows_f64(r, TIME_LO, exp(c->label - c->half_width));
+    ks_rows_f64(r, TIME_HI, exp(c->label + c->half_width));
     ks_rows_f64(r, OVER_BEST, exp(c->estimate - first->estimate));
     ks_rows_f64(r, SD, c->sd);
     ks_rows_i64(r, IS_LABEL, c == first);
@@ -127,6 +124,21 @@ static int put_rows(const struct ks_input *in, const struct ks_oracle *o, const 
 
 /* ---- report ---- */
 
+static void put_error(const struct ks_label_error *e, struct ks_buf *to)
+{
+    char from[96] = "assumed";
+
+    if (e->n_sweeps + e->n_rounds > 0)
+        snprintf(from, sizeof(from), "from %zu differences between sweeps, %zu between rounds",
+                 e->n_sweeps, e->n_rounds);
+    ks_buf_printf(
+        to,
+        "  the time of one round, as measured: %.2f %% near the best, %.2f %%, and %.2f %% "
+        "for the slowest; t with %.1f degrees of freedom; %s\n",
+        100 * sqrt(e->round[KS_LABEL_NEAR]), 100 * sqrt(e->round[KS_LABEL_MIDDLE]),
+        100 * sqrt(e->round[KS_LABEL_FAR]), e->freedom, from);
+}
+
 static void put_scatter(const struct ks_input *in, const struct ks_oracle *o, uint32_t domain,
                         struct ks_buf *to)
 {
@@ -135,8 +147,10 @@ static void put_scatter(const struct ks_input *in, const struct ks_oracle *o, ui
 
     ks_input_put_name(to, device[0] ? device : "unknown device");
     ks_buf_printf(to,
-                  ": a time of one round varies by %.2f %% between sweeps, a round by %.2f %%\n",
+                  ": against the others of its problem a time of one round varies by %.2f %% "
+                  "between sweeps, a round by %.2f %%\n",
                   100 * sqrt(s->single), 100 * sqrt(s->rounds));
+    put_error(&o->error[domain], to);
     if (s->n_rounds <= 0)
         ks_buf_printf(to,
                       "  no cell has several rounds: the variation between rounds is assumed\n");
@@ -165,13 +179,12 @@ static void put_answer(const struct ks_input *in, const struct ks_oracle *o,
                        const struct ks_answer *a, struct ks_buf *to)
 {
     const struct ks_chance *c = &o->chances[a->first];
-    double half = ks_student_quantile(0.025, c->freedom) * c->sd;
     char text[32];
 
     ks_input_time_text(exp(c->label), text, sizeof(text));
     ks_input_put_name(to, in->sweeps.problems[a->problem].name);
     ks_buf_printf(to, "\n  %s +- %.2f %%  best %5.1f %%  near %5.1f %%  expected regret %.2f %%  ",
-                  text, 100 * half, 100 * c->best, 100 * c->near, 100 * c->regret);
+                  text, 100 * c->half_width, 100 * c->best, 100 * c->near, 100 * c->regret);
     ks_input_put_name(to, in->sweeps.instances[c->instance].name);
     ks_buf_printf(to, "\n");
     put_others(in, o, a, to);

@@ -322,6 +322,15 @@ static int reserve_samples(struct load *l, size_t n, struct ks_err *err)
                    : rc;
 }
 
+/* x: [n], is sorted. */
+static double span_of(double *x, size_t n)
+{
+    if (n < 4)
+        return -1;
+    ks_stats_sort(x, n);
+    return log(ks_stats_quantile(x, n, 0.75) / ks_stats_quantile(x, n, 0.25));
+}
+
 static int read_samples(struct load *l, struct entry *e, struct ks_err *err)
 {
     struct ks_sweep_round *r = &e->round;
@@ -348,6 +357,7 @@ static int read_samples(struct load *l, struct entry *e, struct ks_err *err)
     }
     for (unsigned k = 0; k < KS_N_STATISTICS; k++)
         r->log_ns[k] = log(ks_statistic(l->x, r->n_samples, k, l->scratch));
+    r->span = span_of(l->x, r->n_samples);
     r->spent_ns = sum * r->calls;
     return 0;
 }

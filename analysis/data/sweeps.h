@@ -55,8 +55,9 @@ struct ks_sweep_round {
     double log_anchor;              /* log of the time of its block's anchor; 0 not known */
     double anchor_shift;            /* log of that at the block's end / at its start; 0 not known */
     double log_ns[KS_N_STATISTICS]; /* of its samples; 0 when it failed */
-    double spent_ns;                /* kernel time of all its samples */
-    size_t first_sample;            /* in ns, when samples are kept */
+    double span; /* log of the upper over the lower quartile of its samples; < 0: fewer than 4 */
+    double spent_ns;     /* kernel time of all its samples */
+    size_t first_sample; /* in ns, when samples are kept */
 };
 
 struct ks_sweeps { /* zero-initialised = empty */

@@ -80,24 +80,6 @@ static void fit_repeats(const struct ks_comparison *c, double *square, double *f
 
 /* ---- the middle of the differences ---- */
 
-/* The degrees of freedom at which |T| has this ratio of quantiles. */
-static double freedom_of(double ratio, double quantile)
-{
-    double lo = FREEDOM_MIN, hi = FREEDOM_MAX;
-
-    for (int i = 0; i < 50; i++) {
-        double mid = (lo + hi) / 2;
-        double r = ks_student_quantile((1 - quantile) / 2, mid) /
-                   ks_student_quantile((1 - INNER) / 2, mid);
-
-        if (r > ratio)
-            lo = mid;
-        else
-            hi = mid;
-    }
-    return (lo + hi) / 2;
-}
-
 /* x: [n] |d - median d|, ascending. */
 static void set_fit(const double *x, size_t n, double freedom, struct fit *f)
 {
@@ -105,6 +87,11 @@ static void set_fit(const double *x, size_t n, double freedom, struct fit *f)
 
     f->freedom = freedom;
     f->variance = inner * inner / 2; /* a difference has that of two values */
+}
+
+static double freedom_of(double ratio, double quantile)
+{
+    return ks_student_freedom(ratio, INNER, quantile, FREEDOM_MIN, FREEDOM_MAX);
 }
 
 static double both_tails(const double *x, size_t n, double quantile)

@@ -7,20 +7,25 @@
 #include "analysis/learn/oracle.h"
 #include "analysis/learn/yardstick.h"
 
-#define KS_HELD_CLASSES 4u /* cells of 1, 2, 3 to 5, and of more rounds */
-#define KS_HELD_BINS    6u /* of chances: below 1, 10, 30, 60, 90 %, and above */
+#define KS_HELD_ROUNDS 4u /* cells of 1, 2, 3 to 5, and of more rounds */
+#define KS_HELD_TIMES  3u /* thirds of the cells by their time, the shortest first */
+#define KS_HELD_BINS   6u /* of chances: below 1, 10, 30, 60, 90 %, and above */
 
-struct ks_coverage { /* of the labels of one sweep, by the next one; of one class */
+struct ks_coverage { /* of some labels, by those of the next sweep */
     size_t n;
-    double promised; /* of intervals for the value that sweeps scatter around: each of the two
-                        sweeps has its own error */
+    double promised; /* of intervals for the value that sweeps scatter around: the label and the
+                        next sweep each have their own error */
     double seen;
     double half_width; /* median, as a log */
 };
-/* ks_held_coverage() - each sweep's intervals, made from that sweep alone, against the next sweep's
- * labels (after the last comes the first). KS_EINVAL fewer than 2 sweeps; KS_ENOMEM. */
-int ks_held_coverage(const struct ks_sweeps *s, unsigned statistic, unsigned over,
-                     struct ks_coverage out[KS_HELD_CLASSES], struct ks_err *err);
+struct ks_coverages { /* of the same labels, divided in three ways */
+    struct ks_coverage rounds[KS_HELD_ROUNDS], class[KS_LABEL_CLASSES], time[KS_HELD_TIMES];
+};
+/* ks_held_coverage() - the labels and intervals of each n_train >= 1 sweeps in a row, made from
+ * these alone, against the labels of the sweep after them (after the last comes the first). Rounds
+ * are the fewest of the n_train sweeps. KS_EINVAL no sweep is left; KS_ENOMEM. */
+int ks_held_coverage(const struct ks_sweeps *s, unsigned statistic, unsigned over, uint32_t n_train,
+                     struct ks_coverages *out, struct ks_err *err);
 
 struct ks_reliability { /* of one kind of chance */
     size_t n[KS_HELD_BINS];

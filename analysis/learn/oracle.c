@@ -49,9 +49,12 @@ static void align(struct work *w, const struct ks_trial *t, size_t n)
 }
 
 /* One instance in n sweeps. */
-static void estimate(struct work *w, const struct ks_scatter *s, const struct ks_trial *t,
-                     const double *value, size_t n, struct ks_chance *out)
+static void estimate(struct work *w, uint32_t domain, const struct ks_trial *t, const double *value,
+                     size_t n, struct ks_chance *out)
 {
+    const struct ks_scatter *s = &w->out->scatter[domain];
+    const struct ks_label_error *e = &w->out->error[domain];
+    struct ks_label label;
     double variance = 0, square = 0;
 
     *out = (struct ks_chance){ .instance = t->instance, .n_sweeps = (uint32_t)n };
@@ -60,10 +63,10 @@ static void estimate(struct work *w, const struct ks_scatter *s, const struct ks
         out->n_rounds += t[i].n_rounds;
         out->is_contender = out->is_contender || t[i].is_contender;
         variance += ks_scatter_variance(s, t[i].n_rounds, w->over) / (double)n;
-        w->scratch[i] = t[i].label;
     }
-    ks_stats_sort(w->scratch, n);
-    out->label = (w->scratch[(n - 1) / 2] + w->scratch[n / 2]) / 2;
+    ks_label_find(e, t, n, w->over, w->scratch, &label);
+    out->label = label.log_ns;
+    out->half_width = label.half_width;
     for (size_t i = 0; i < n; i++)
         square += (value[i] - out->estimate) * (value[i] - out->estimate);
     variance = ks_scatter_own(s, variance, square, (double)(n - 1), &out->freedom);
@@ -86,7 +89,7 @@ static void answer(struct work *w, const struct ks_contest *c)
     for (size_t i = 0, end; i < c->n; i = end) {
         for (end = i + 1; end < c->n && t[end].instance == t[i].instance;)
             end++;
-        estimate(w, &w->out->scatter[c->domain], &t[i], &w->value[i], end - i, &chance[a->n++]);
+        estimate(w, c->domain, &t[i], &w->value[i], end - i, &chance[a->n++]);
     }
     qsort(chance, a->n, sizeof(*chance), by_estimate);
     w->out->n_chances += a->n;
@@ -106,9 +109,10 @@ static bool reserve(struct work *w, const struct ks_trials *t, uint32_t n_domain
     o->chances = calloc(n, sizeof(*o->chances));
     o->answers = calloc(t->n_contests + 1, sizeof(*o->answers));
     o->scatter = calloc(n_domains + 1u, sizeof(*o->scatter));
+    o->error = calloc(n_domains + 1u, sizeof(*o->error));
     o->n_domains = n_domains;
     return w->value && w->scratch && w->shift && w->row && w->column && o->chances && o->answers &&
-           o->scatter;
+           o->scatter && o->error;
 }
 
 /* Contenders come first; only among them is a label, and what is near it. */
@@ -147,6 +151,8 @@ int ks_oracle_make(const struct ks_trials *t, uint32_t n_domains, enum ks_over o
     rc = reserve(&w, t, n_domains) ? 0 : ks_fail(err, KS_ENOMEM, "out of memory");
     for (uint32_t d = 0; rc == 0 && d < n_domains; d++)
         rc = ks_scatter_find(t, d, over, &out->scatter[d], err);
+    for (uint32_t d = 0; rc == 0 && d < n_domains; d++)
+        rc = ks_label_error_find(t, d, over, &out->error[d], err);
     for (size_t i = 0; rc == 0 && i < t->n_contests; i++)
         answer(&w, &t->contests[i]);
     if (rc == 0)
@@ -168,5 +174,6 @@ void ks_oracle_release(struct ks_oracle *o)
     free(o->chances);
     free(o->answers);
     free(o->scatter);
+    free(o->error);
     *o = (struct ks_oracle){ 0 };
 }

@@ -15,12 +15,14 @@
 #ifndef KS_ANALYSIS_ORACLE_H
 #define KS_ANALYSIS_ORACLE_H
 
+#include "analysis/learn/label_error.h"
 #include "analysis/learn/scatter.h"
 
 struct ks_chance {                         /* an instance of a contest */
     uint32_t instance, n_sweeps, n_rounds; /* rounds of all sweeps */
     bool is_contender;                     /* in a sweep at least */
     double label;                          /* log of ns: median over sweeps of the labels */
+    double half_width;                     /* of the label's 95 % interval (label_error.h), log */
     double estimate;                       /* log of ns, comparable within the contest */
     double sd, freedom;                    /* of the estimate */
     double best, near;                     /* chances; near: time <= the best's (1 + margin) */
@@ -37,7 +39,8 @@ struct ks_answer { /* of one contest */
 struct ks_oracle {
     struct ks_chance *chances;
     struct ks_answer *answers;
-    struct ks_scatter *scatter; /* [n_domains] */
+    struct ks_scatter *scatter;   /* [n_domains] */
+    struct ks_label_error *error; /* [n_domains] */
     size_t n_chances, n_answers;
     uint32_t n_domains;
 };

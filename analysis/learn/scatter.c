@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* scatter.c - pools log variances within and between sweeps, together with a prior */
 #include "analysis/learn/scatter.h"
-#include "race/student.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -26,6 +25,11 @@ static const double against_median[KS_N_STATISTICS] = { [KS_STATISTIC_MEDIAN] = 
                                                         [KS_STATISTIC_LOW] = 0.88,
                                                         [KS_STATISTIC_GROUPS] = 0.91,
                                                         [KS_STATISTIC_MINIMUM] = 0.80 };
+
+double ks_statistic_scatter(enum ks_statistic statistic)
+{
+    return against_median[statistic];
+}
 
 void ks_scatter_init(enum ks_statistic statistic, struct ks_scatter *out)
 {
@@ -332,9 +336,4 @@ double ks_scatter_own(const struct ks_scatter *s, double variance, double square
 {
     *freedom_out = s->freedom + freedom;
     return (s->freedom * variance + square) / *freedom_out;
-}
-
-double ks_scatter_half_width(const struct ks_scatter *s, uint32_t n_rounds, enum ks_over over)
-{
-    return ks_student_quantile(0.025, s->freedom) * sqrt(ks_scatter_variance(s, n_rounds, over));
 }

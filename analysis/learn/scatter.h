@@ -26,6 +26,9 @@ struct ks_scatter { /* of one domain; variances of logs, the scale of a typical 
                                   prior alone */
 };
 
+/* Standard deviation between sweeps of values by this statistic over that of medians. */
+double ks_statistic_scatter(enum ks_statistic statistic);
+
 /* The prior alone, of values by this statistic: for medians standard deviations of 3.4 % for one
  * round, 3.0 % between rounds and 1.6 % between sweeps beyond that, for low quantiles 0.88 times
  * these; freedom 4. */
@@ -40,8 +43,6 @@ double ks_scatter_variance(const struct ks_scatter *s, uint32_t n_rounds, enum k
  * both, weighted by degrees of freedom. */
 double ks_scatter_own(const struct ks_scatter *s, double variance, double square, double freedom,
                       double *freedom_out);
-/* Half-width of the 95 % interval of a label, as a log: Student's t with s->freedom. */
-double ks_scatter_half_width(const struct ks_scatter *s, uint32_t n_rounds, enum ks_over over);
 
 /* ks_scatter_fit() - scale and degrees of freedom of the distribution of cells' variances.
  * @square, freedom [in] [n] of each cell: sum of squared deviations, degrees of freedom > 0;

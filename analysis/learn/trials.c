@@ -4,6 +4,7 @@
 #include "record/outcome.h"
 #include "record/stats.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,7 +16,7 @@ struct point {
     uint32_t instance, sweep, round;
     uint64_t block_id;
     bool is_clean;
-    double value, log_anchor, anchor_shift, spent_ns; /* value: log of ns */
+    double value, log_anchor, anchor_shift, span, spent_ns; /* value: log of ns */
 };
 
 struct work {
@@ -116,7 +117,8 @@ static void collect(struct work *w, const struct ks_sweep_round *r, size_t n,
                            .block_id = r[i].block_id,
                            .is_clean = true,
                            .log_anchor = r[i].log_anchor,
-                           .anchor_shift = r[i].anchor_shift };
+                           .anchor_shift = r[i].anchor_shift,
+                           .span = r[i].span };
 
         for (end = i; end < n && r[end].instance == p.instance && r[end].sweep == p.sweep &&
                       r[end].round == p.round;
@@ -226,6 +228,7 @@ static void make_trial(struct work *w, size_t first, size_t end)
                             .n_rounds = (uint32_t)n,
                             .block_id = w->points[first].block_id,
                             .anchor_shift = w->points[first].anchor_shift,
+                            .span = w->points[first].span,
                             .is_contender =
                                 w->points[end - 1].round == last_round(w, w->points[first].sweep) };
     for (size_t i = first; i < end; i++) {
@@ -234,6 +237,9 @@ static void make_trial(struct work *w, size_t first, size_t end)
     }
     for (size_t i = 0; i < n; i++)
         x[i] = w->points[chosen[i]].value;
+    for (size_t i = 1; i < n; i++)
+        w->out->steps[w->out->n_steps++] =
+            (struct ks_step){ .trial = w->out->n_trials - 1, .by = x[i] - x[i - 1] };
     t->label = ks_over_rounds(x, n, w->over, scratch);
     for (size_t i = 0; i < n; i++) {
         x[i] = w->aligned[chosen[i]];
@@ -246,13 +252,27 @@ static void make_trial(struct work *w, size_t first, size_t end)
     t->freedom = shared * (double)(n - 1) / (double)n;
 }
 
+/* t: [n] of one contest. */
+static void find_distances(struct ks_trial *t, size_t n, uint32_t n_sweeps)
+{
+    for (uint32_t sweep = 0; sweep < n_sweeps; sweep++) {
+        double least = INFINITY;
+
+        for (size_t i = 0; i < n; i++)
+            least = t[i].sweep == sweep ? fmin(least, t[i].aligned) : least;
+        for (size_t i = 0; i < n; i++)
+            t[i].over_best = t[i].sweep == sweep ? t[i].aligned - least : t[i].over_best;
+    }
+}
+
 static void make_contest(struct work *w, const struct ks_sweep_round *r, size_t n)
 {
     struct ks_contest *c = &w->out->contests[w->out->n_contests];
 
     *c = (struct ks_contest){ .domain = r->domain,
                               .problem = r->problem,
-                              .first = w->out->n_trials };
+                              .first = w->out->n_trials,
+                              .first_step = w->out->n_steps };
     collect(w, r, n, c);
     for (size_t i = 0; i < w->n; i++)
         w->aligned[i] = w->points[i].value;
@@ -264,6 +284,8 @@ static void make_contest(struct work *w, const struct ks_sweep_round *r, size_t 
         make_trial(w, i, end);
     }
     c->n = w->out->n_trials - c->first;
+    c->n_steps = w->out->n_steps - c->first_step;
+    find_distances(&w->out->trials[c->first], c->n, w->s->n_sweeps);
     w->out->n_contests++;
 }
 
@@ -278,8 +300,9 @@ static bool reserve(struct work *w, size_t n)
     w->at = calloc(n, sizeof(*w->at));
     w->out->trials = calloc(n, sizeof(*w->out->trials));
     w->out->contests = calloc(n, sizeof(*w->out->contests));
+    w->out->steps = calloc(n, sizeof(*w->out->steps));
     return w->points && w->value && w->aligned && w->scratch && w->row && w->column && w->at &&
-           w->out->trials && w->out->contests;
+           w->out->trials && w->out->contests && w->out->steps;
 }
 
 int ks_trials_make(const struct ks_sweeps *s, enum ks_statistic statistic, enum ks_over over,
@@ -313,6 +336,7 @@ int ks_trials_make(const struct ks_sweeps *s, enum ks_statistic statistic, enum 
 void ks_trials_release(struct ks_trials *t)
 {
     free(t->trials);
+    free(t->steps);
     free(t->contests);
     *t = (struct ks_trials){ 0 };
 }

@@ -16,6 +16,8 @@ struct ks_trial { /* an instance in one sweep; logs of ns */
     bool is_contender; /* it has the last round of its sweep: no rival is known to be faster */
     double label;
     double aligned;
+    double over_best;       /* aligned, above the smallest of its contest in this sweep */
+    double span;            /* of the samples of its first round (struct ks_sweep_round) */
     double square, freedom; /* between its rounds: sum of squared deviations, degrees of freedom */
     double first_ns, spent_ns; /* kernel time of round 0, of all rounds */
     uint64_t block_id;         /* of its first round, and how far that block's anchor moved */
@@ -25,11 +27,18 @@ struct ks_contest { /* instances that were measured on one problem, in one domai
     uint32_t domain, problem;
     uint32_t n_failed; /* cells of all sweeps without a time, aliases not counted */
     size_t first, n;   /* trials, by instance, then sweep */
+    size_t first_step, n_steps;
+};
+/* What a round of a trial differs from the one before by, as they were measured: log. */
+struct ks_step {
+    size_t trial;
+    double by;
 };
 struct ks_trials {
     struct ks_trial *trials;
+    struct ks_step *steps;
     struct ks_contest *contests; /* by domain, problem */
-    size_t n_trials, n_contests;
+    size_t n_trials, n_contests, n_steps;
     enum ks_statistic statistic; /* of a round's samples */
 };
 

@@ -57,15 +57,16 @@ static uint32_t rounds_of(const struct ks_race *race, const struct value *v, dou
 static void estimate(const struct ks_race *race, const struct scales *s, const struct value *v,
                      struct ks_race_verdict *out)
 {
-    double x[KS_RACE_ROUNDS_MAX], scratch[KS_RACE_ROUNDS_MAX], at, half, k;
+    enum ks_over over = (enum ks_over)race->config.over;
+    double x[KS_RACE_ROUNDS_MAX], scratch[KS_RACE_ROUNDS_MAX], at, half, share;
     uint32_t n = rounds_of(race, v, x);
 
     out->n_rounds = n;
     if (n == 0)
         return;
-    at = ks_over_rounds(x, n, (enum ks_over)race->config.over, scratch);
-    k = race->config.over == KS_RACE_MEDIAN && n > 2 ? acos(-1) / 2 : 1;
-    half = ks_student_quantile(0.025, s->level.freedom) * s->level.sd * sqrt(k / n);
+    at = ks_over_rounds(x, n, over, scratch);
+    share = KS_SPREAD_SWEEPS + ks_over_variance(n, over);
+    half = ks_student_quantile(0.025, s->level.freedom) * s->level.sd * sqrt(share);
     out->time_ns = exp(at);
     out->lo_ns = exp(at - half);
     out->hi_ns = exp(at + half);

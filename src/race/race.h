@@ -115,8 +115,9 @@ struct ks_race_verdict {
     uint32_t n_rounds;     /* of the label: clean rounds on the device that its time is made of */
     uint64_t label;        /* instance; meaningless when n_contenders is 0 */
     double time_ns;        /* of the label; 0 when it has no time on the device */
-    double lo_ns, hi_ns;   /* 95 % interval: time_ns * exp(+-t sd sqrt(k / n_rounds)), sd that of
-                              spread.level, k = pi / 2 for a median of 3 rounds and more, else 1 */
+    double lo_ns, hi_ns;   /* 95 % interval of the value that sweeps scatter around: time_ns *
+                              exp(+-t sd sqrt(P + v)), sd that of spread.level, v =
+                              ks_over_variance(n_rounds), P = KS_SPREAD_SWEEPS (spread.h) */
     double regret_bound;   /* upper bound of the label's expected regret, relative */
     uint64_t spent_ns;     /* kernel time of all visits on all devices */
     uint64_t expected_ns;  /* kernel time of the next visit, from the last times; 0 when stopped */

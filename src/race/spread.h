@@ -17,6 +17,12 @@
 
 #include <stdint.h>
 
+/* Rounds of one sweep are minutes apart and share what differs between sweeps beyond that: its
+ * variance as a multiple of that between rounds. Source: four sweeps with visits on each of two
+ * days, same cells with three rounds (docs/measured/repeat.txt): 0.2 and 0.5 by the scatter of
+ * their labels, and 0.25 and below by that of their first rounds. */
+#define KS_SPREAD_SWEEPS 0.28
+
 struct ks_race_sum {
     uint64_t squares; /* in 1e-12 of a squared log */
     uint64_t freedom; /* degrees of freedom */

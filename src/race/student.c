@@ -76,6 +76,22 @@ double ks_student_quantile(double tail, double freedom)
     return hi;
 }
 
+/* The tails of |T| are the lighter, the more degrees of freedom there are. */
+double ks_student_freedom(double ratio, double inner, double outer, double lo, double hi)
+{
+    for (int i = 0; i < 60 && hi - lo > 1e-6; i++) {
+        double mid = (lo + hi) / 2;
+        double r =
+            ks_student_quantile((1 - outer) / 2, mid) / ks_student_quantile((1 - inner) / 2, mid);
+
+        if (r > ratio)
+            lo = mid;
+        else
+            hi = mid;
+    }
+    return (lo + hi) / 2;
+}
+
 /* With z = mean / sd: sd ((v + z^2) / (v - 1) f(z) + z F(z)). */
 double ks_student_gain(double mean, double sd, double freedom)
 {

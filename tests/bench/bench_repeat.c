@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* bench_repeat [--statistics] FILE|DIR... - whether sweeps of the same thing name the same winners:
- * the yardstick (analysis/learn/yardstick.h), coverage of intervals, calibration of the oracle.
- * Lines "key value", and lines for people behind "# ". With --statistics every statistic of the
- * label, over rounds by median and minimum, and with two sweeps as two rounds. */
+/* bench_repeat [--statistics] [--odd] FILE|DIR... - whether sweeps of the same thing name the same
+ * winners: the yardstick (analysis/learn/yardstick.h), coverage of intervals, calibration of the
+ * oracle. Lines "key value", and lines for people behind "# ". With --statistics every statistic of
+ * the label, over rounds by median and minimum, and with two sweeps as two rounds. With --odd only
+ * the problems of odd numbers, counted from 0: a method was chosen on the others. */
 #include "analysis/learn/held_out.h"
 #include "record/rounds.h"
 
@@ -10,7 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MARGIN 0.005
+#define MARGIN     0.005
+#define MOST_TRAIN 3u /* sweeps that a label is made of */
 
 struct label {
     unsigned statistic, over;
@@ -68,23 +70,58 @@ static int print_sweeps(const struct ks_sweeps *s, struct label l, struct ks_err
     return 0;
 }
 
+static void print_covered(const char *what, const char *key, const struct ks_coverage *c)
+{
+    if (c->n == 0)
+        return;
+    printf("# labels %s: %zu, the next sweep's within the 95 %% interval %.3f, promised %.3f; "
+           "half-width %.2f %%\n",
+           what, c->n, c->seen, c->promised, 100 * c->half_width);
+    printf("coverage.%s.n %zu\ncoverage.%s.seen %.4f\ncoverage.%s.promised %.4f\n"
+           "coverage.%s.half_width %.6f\n",
+           key, c->n, key, c->seen, key, c->promised, key, c->half_width);
+}
+
+static void print_coverages(uint32_t n_train, const struct ks_coverages *c)
+{
+    static const char *const rounds[] = { "1", "2", "3-5", "6+" };
+    static const char *const classes[] = { "near the best", "10 to 35 % slower", "slower" };
+    static const char *const class_keys[] = { "near", "middle", "far" };
+    static const char *const times[] = { "the shortest third", "the middle third",
+                                         "the longest third" };
+    static const char *const time_keys[] = { "short", "medium", "long" };
+    char what[96], key[48], prefix[32] = "", of[32] = "";
+
+    if (n_train > 1) {
+        snprintf(prefix, sizeof(prefix), "sweeps%u.", n_train);
+        snprintf(of, sizeof(of), "of %u sweeps, ", n_train);
+    }
+    for (uint32_t i = 0; i < KS_HELD_ROUNDS; i++) {
+        snprintf(what, sizeof(what), "%sof %s rounds", of, rounds[i]);
+        snprintf(key, sizeof(key), "%s%s", prefix, rounds[i]);
+        print_covered(what, key, &c->rounds[i]);
+    }
+    for (uint32_t i = 0; i < KS_LABEL_CLASSES; i++) {
+        snprintf(what, sizeof(what), "%s%s", of, classes[i]);
+        snprintf(key, sizeof(key), "%s%s", prefix, class_keys[i]);
+        print_covered(what, key, &c->class[i]);
+    }
+    for (uint32_t i = 0; i < KS_HELD_TIMES; i++) {
+        snprintf(what, sizeof(what), "%s%s", of, times[i]);
+        snprintf(key, sizeof(key), "%s%s", prefix, time_keys[i]);
+        print_covered(what, key, &c->time[i]);
+    }
+}
+
 static int print_coverage(const struct ks_sweeps *s, struct label l, struct ks_err *err)
 {
-    static const char *const names[] = { "1", "2", "3-5", "6+" };
-    struct ks_coverage c[KS_HELD_CLASSES];
-    int rc = ks_held_coverage(s, l.statistic, l.over, c, err);
+    struct ks_coverages c;
+    int rc = 0;
 
-    for (uint32_t i = 0; rc == 0 && i < KS_HELD_CLASSES; i++) {
-        if (c[i].n == 0)
-            continue;
-        printf(
-            "# labels of %s rounds: %zu, the next sweep's within the 95 %% interval %.3f, promised "
-            "%.3f; half-width %.2f %%\n",
-            names[i], c[i].n, c[i].seen, c[i].promised, 100 * c[i].half_width);
-        printf("coverage.%s.n %zu\ncoverage.%s.seen %.4f\ncoverage.%s.promised %.4f\n"
-               "coverage.%s.half_width %.6f\n",
-               names[i], c[i].n, names[i], c[i].seen, names[i], c[i].promised, names[i],
-               c[i].half_width);
+    for (uint32_t n = 1; rc == 0 && n <= MOST_TRAIN && n < s->n_sweeps; n++) {
+        rc = ks_held_coverage(s, l.statistic, l.over, n, &c, err);
+        if (rc == 0)
+            print_coverages(n, &c);
     }
     return rc;
 }
@@ -213,21 +250,35 @@ static int report(const struct ks_sweeps *s, bool with_statistics, struct ks_err
     return rc;
 }
 
+static void keep_odd(struct ks_sweeps *s)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < s->n_rounds; i++)
+        if (s->rounds[i].problem % 2 == 1)
+            s->rounds[n++] = s->rounds[i];
+    s->n_rounds = n;
+}
+
 int main(int argc, char **argv)
 {
     struct ks_sweeps s = { .keeps_samples = true };
     struct ks_err err = { 0 };
-    bool with_statistics = argc > 1 && strcmp(argv[1], "--statistics") == 0;
-    int rc = 0;
+    bool with_statistics = argc > 1 && strcmp(argv[1], "--statistics") == 0, is_odd;
+    int rc = 0, first = 1 + with_statistics;
 
-    if (argc - with_statistics < 2) {
-        fprintf(stderr, "usage: bench_repeat [--statistics] FILE|DIR...\n");
+    is_odd = argc > first && strcmp(argv[first], "--odd") == 0;
+    first += is_odd;
+    if (argc <= first) {
+        fprintf(stderr, "usage: bench_repeat [--statistics] [--odd] FILE|DIR...\n");
         return 2;
     }
-    for (int i = 1 + with_statistics; rc == 0 && i < argc; i++)
+    for (int i = first; rc == 0 && i < argc; i++)
         rc = ks_sweeps_load(&s, argv[i], &err);
     if (rc == 0) {
         ks_sweeps_sort(&s);
+        if (is_odd)
+            keep_odd(&s);
         rc = report(&s, with_statistics, &err);
     }
     ks_sweeps_release(&s);

@@ -65,12 +65,17 @@ double sweep_kit_least(const struct sweep_kit *k, uint32_t problem)
 /* By which the cell's noise is larger than that of a typical one. */
 static double factor(const struct sweep_kit *k, uint32_t problem, uint32_t instance)
 {
+    static const double class_times[KS_LABEL_CLASSES] = { 1, 1.75, 2.35 };
     uint64_t rng = ks_mix64((uint64_t)problem << 32 | instance);
-    double sum = 0;
+    double sum = 0, times = 1;
+
+    if (k->noise.is_classed)
+        times = class_times[ks_label_class(k->log_ns[problem * k->n_instances + instance] -
+                                           sweep_kit_least(k, problem))];
 
     for (uint32_t i = 0; i < k->noise.freedom; i++)
         sum += pow(sweep_kit_normal(&rng), 2);
-    return k->noise.freedom ? sqrt(k->noise.freedom / sum) : 1;
+    return k->noise.freedom ? times * sqrt(k->noise.freedom / sum) : times;
 }
 
 static double measured(struct sweep_kit *k, double truth, double times)
@@ -97,6 +102,7 @@ static void put_round(struct sweep_kit *k, struct ks_sweeps *s, uint32_t sweep, 
                                   .is_clean = true,
                                   .block_id = 1 + problem,
                                   .anchor_shift = k->anchor_shift,
+                                  .span = k->noise.span,
                                   .spent_ns = 19 * exp(log_ns),
                                   .first_sample = s->n_ns };
     for (uint32_t i = 0; i < 19; i++)
@@ -112,6 +118,7 @@ static void measure_problem(struct sweep_kit *k, struct ks_sweeps *s, uint32_t s
     const double *later = &k->later[problem * k->n_instances];
     double reach = sweep_kit_least(k, problem) + log1p(k->contends);
     double *own = calloc(k->n_instances, sizeof(*own));
+    double shared = k->noise.shared_sd > 0 ? k->noise.shared_sd * sweep_kit_normal(&k->rng) : 0;
 
     assert_non_null(own);
     k->anchor_shift =
@@ -120,7 +127,7 @@ static void measure_problem(struct sweep_kit *k, struct ks_sweeps *s, uint32_t s
         own[i] = factor(k, problem, i) * k->noise.sweep_sd * sweep_kit_normal(&k->rng) +
                  (sweep >= k->later_from ? later[i] : 0);
     for (uint32_t r = 0; r < k->n_rounds; r++) {
-        double common = level + k->noise.common_sd * sweep_kit_normal(&k->rng);
+        double common = level + shared + k->noise.common_sd * sweep_kit_normal(&k->rng);
 
         for (uint32_t i = 0; i < k->n_instances; i++)
             if (r == 0 || truth[i] <= reach)

@@ -9,10 +9,13 @@ struct sweep_noise {  /* standard deviations of logs */
     double round_sd;  /* an instance in a round */
     double sweep_sd;  /* an instance in a sweep: all its rounds */
     double common_sd; /* all instances of a round */
+    double shared_sd; /* all instances of a problem in a sweep: all its rounds */
     double drift_sd;  /* step of a random walk from problem to problem, within a sweep */
     double anchor_sd; /* the anchor of a problem's block, at either end; 0: there is none */
+    double span;      /* of the middle half of a round's samples */
     double tail;      /* share of values that are late by an exponential of mean tail_mean */
     double tail_mean;
+    bool is_classed; /* slow instances are noisier, as label_error.h expects */
     uint32_t
         freedom; /* of the inverse chi-squared distribution of cells' variances; 0: all alike */
 };

@@ -125,15 +125,22 @@ static void labels_are_not_mixed(void **state)
     struct skit k;
 
     for (unsigned run = 0; run < 2; run++) {
+        struct ks_record *r;
+
         skit_open(&k, p->dir[run], run + 1, 1, 1);
         k.backend = backend[run];
         skit_names(&k);
-        skit_put(&k, timed(&k, 0, 1, 0));
+        r = skit_record(&k, 0, 0, run ? 3 : 5);
+        for (uint32_t i = 0; i < r->n_samples; i++)
+            r->sample_ns[i] = 1000 + 10 * (i * 2 % 5);
+        skit_put(&k, r);
         skit_close(&k);
     }
     place_gather(p, 2, NULL);
     assert_int_equal(ks_sweeps_load(&s, p->file, &err), 0);
     assert_int_equal(s.n_sweeps, 2);
+    near(s.rounds[0].span, log(1030 / 1010.0), 1e-6);
+    assert_true(s.rounds[1].span < 0); /* too few samples */
     for (unsigned run = 0; run < 2; run++)
         assert_int_equal(s.sweeps[run].statistic, run ? KS_STATISTIC_MEDIAN : KS_STATISTIC_LOW);
     assert_int_equal(ks_sweeps_statistic(&s, &statistic, &err), KS_EINVAL);
@@ -441,6 +448,7 @@ static void the_label_is_a_contender(void **state)
         static const double ns[] = { 1002, 1000, 999, 1000, 1004 };
 
         s.rounds[i].instance = i % 3;
+        s.rounds[i].span = 0.02;
         s.rounds[i].log_ns[KS_STATISTIC_MEDIAN] = log(ns[i]);
     }
     s.n_rounds = 5;
@@ -454,6 +462,7 @@ static void the_label_is_a_contender(void **state)
     assert_true(o.chances[0].best > o.chances[1].best);
     assert_int_equal(o.answers[0].n_near, 2);
     assert_int_equal(o.answers[0].safest, 0);
+    assert_true(o.chances[0].half_width > 0.05); /* of a time, by the prior or by two rounds */
     ks_oracle_release(&o);
     ks_trials_release(&t);
     ks_sweeps_release(&s);

@@ -139,27 +139,85 @@ static void rounds_pay(void **state)
     assert_true(cost[1].rounds_of_label > 7);
 }
 
+static const struct planted {
+    const char *name;
+    uint32_t n_train, n_rounds;
+    struct sweep_noise noise;
+} plants[] = {
+    /* one sweep shows a part of what differs between sweeps, in the proportion of race/spread.h */
+    { "visits",
+      1,
+      3,
+      { .round_sd = 0.02, .sweep_sd = 0.0106, .common_sd = 0.02, .shared_sd = 0.0106, .span = 1 } },
+    { "the prior", 1, 1, { .round_sd = 0.033, .is_classed = true, .freedom = 2, .span = 1 } },
+    { "a quiet machine",
+      1,
+      1,
+      { .round_sd = 0.0066, .is_classed = true, .freedom = 2, .span = 0.002 } },
+    /* several sweeps show it all: what the instances of a problem share, and cells that differ */
+    { "sweeps", 2, 1, { .round_sd = 0.01, .shared_sd = 0.05, .span = 1 } },
+    { "heavy tails", 3, 1, { .round_sd = 0.02, .freedom = 2, .tail = 0.03, .tail_mean = 0.1 } },
+    { "drift", 2, 2, { .round_sd = 0.01, .sweep_sd = 0.01, .drift_sd = 0.005 } },
+};
+
+static void assert_covered(const char *name, const char *what, const struct ks_coverage *c,
+                           size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (c[i].n >= 100 && fabs(c[i].seen - c[i].promised) > 0.05)
+            fail_msg("%s, %s %zu: %.3f of %zu seen, %.3f promised", name, what, i, c[i].seen,
+                     c[i].n, c[i].promised);
+}
+
 static void intervals_hold_what_they_promise(void **state)
 {
-    struct ks_coverage c[KS_HELD_CLASSES];
+    (void)state;
+    for (size_t i = 0; i < sizeof(plants) / sizeof(plants[0]); i++) {
+        const struct planted *p = &plants[i];
+        struct ks_coverages c;
+        struct ks_sweeps s;
+        struct sweep_kit k;
+
+        sweep_kit_open(&k, 5 + i, 4, 60, 12);
+        k.noise = p->noise;
+        k.n_rounds = p->n_rounds;
+        k.contends = 0.2;
+        sweep_kit_measure(&k, &s);
+        assert_int_equal(ks_held_coverage(&s, 0, KS_OVER_MEDIAN, p->n_train, &c, NULL), 0);
+        assert_int_equal(c.time[0].n + c.time[1].n + c.time[2].n, 4 * 60 * 12);
+        /* of one sweep the prior says how much noisier slow instances are */
+        assert_covered(p->name, "class", c.class, p->noise.is_classed ? KS_LABEL_CLASSES : 1);
+        if (p->noise.is_classed || p->n_train > 1)
+            assert_covered(p->name, "rounds", c.rounds, KS_HELD_ROUNDS);
+        assert_true(c.class[0].promised > 0.7 && c.class[0].promised < 0.95);
+        ks_sweeps_release(&s);
+        sweep_kit_close(&k);
+    }
+}
+
+/* Two sweeps that agree about every difference and about no time: 10 % apart as a whole. */
+static void a_shared_shift_widens_intervals(void **state)
+{
+    struct ks_label_error e;
     struct ks_sweeps s;
+    struct ks_trials t;
+    struct ks_label label;
     struct sweep_kit k;
+    double scratch[4];
 
     (void)state;
-    sweep_kit_open(&k, 5, 4, 40, 12);
-    /* about what one sweep expects: the prior's proportion to its rounds (scatter.h) */
-    k.noise = (struct sweep_noise){ .round_sd = 0.02, .sweep_sd = 0.009 };
-    k.n_rounds = 4;
-    k.contends = 0.2;
-    sweep_kit_measure(&k, &s);
-    assert_int_equal(ks_held_coverage(&s, 0, KS_OVER_MEDIAN, c, NULL), 0);
-    assert_true(c[0].n > 400 && c[2].n > 400);
-    assert_int_equal(c[1].n + c[3].n, 0);
-    for (uint32_t i = 0; i < KS_HELD_CLASSES; i += 2) {
-        assert_true(c[i].promised > 0.8 && c[i].promised < 0.9);
-        near(c[i].seen, c[i].promised, 0.05);
-    }
-    near(c[2].half_width, 2.1 * sqrt(0.009 * 0.009 + 0.02 * 0.02 * 0.2982), 0.005);
+    sweep_kit_open(&k, 7, 2, 30, 6);
+    for (size_t i = 0; i < 30 * 6; i++)
+        k.later[i] = i / 6 % 2 ? 0.1 : -0.1;
+    k.later_from = 1;
+    k.noise = (struct sweep_noise){ .round_sd = 0.001, .span = 0.001 };
+    sweep_kit_trials(&k, &s, &t);
+    assert_int_equal(ks_label_error_find(&t, 0, KS_OVER_MEDIAN, &e, NULL), 0);
+    assert_int_equal(e.n_sweeps, 30 * 6);
+    ks_label_find(&e, &t.trials[0], 2, KS_OVER_MEDIAN, scratch, &label);
+    near(label.log_ns, (t.trials[0].label + t.trials[1].label) / 2, 1e-12);
+    assert_true(label.half_width > 0.05 && label.half_width < 0.3);
+    ks_trials_release(&t);
     ks_sweeps_release(&s);
     sweep_kit_close(&k);
 }
@@ -244,6 +302,7 @@ int main(void)
         cmocka_unit_test(rounds_pay),
         cmocka_unit_test(spans_add_up),
         cmocka_unit_test(intervals_hold_what_they_promise),
+        cmocka_unit_test(a_shared_shift_widens_intervals),
         cmocka_unit_test(chances_come_true_in_held_out_sweeps),
     };
 

@@ -36,8 +36,8 @@ static void round_0_drops_by_hand(void **state)
     assert_int_equal(v.n_contenders, 2);
     assert_int_equal(v.label, 1);
     race_kit_near(v.time_ns, 1000, 1e-12);
-    race_kit_near(v.hi_ns, 1000 * exp(1.95996 * 0.02), 1e-5);
-    race_kit_near(v.lo_ns, 1000 * exp(-1.95996 * 0.02), 1e-5);
+    race_kit_near(v.hi_ns, 1000 * exp(1.95996 * 0.02 * sqrt(1.28)), 1e-5);
+    race_kit_near(v.lo_ns, 1000 * exp(-1.95996 * 0.02 * sqrt(1.28)), 1e-5);
     assert_int_equal(v.spent_ns, 0);
     assert_int_equal(race_kit_member(race, 2).state, KS_RACE_CONTENDS);
     race_kit_near(race_kit_member(race, 2).ratio, 1.0309, 1e-9);
@@ -230,7 +230,7 @@ static void the_label_is_over_rounds(void **state)
         assert_int_equal(v.n_rounds, 4);
         race_kit_near(v.time_ns, over == KS_RACE_MINIMUM ? 1000 : sqrt(1050 * 1060.0), 1e-12);
         race_kit_near(log(v.hi_ns / v.time_ns),
-                      1.95996 * 0.02 * sqrt((over == KS_RACE_MINIMUM ? 1 : acos(-1) / 2) / 4),
+                      1.95996 * 0.02 * sqrt(0.28 + (over == KS_RACE_MINIMUM ? 0.25 : 0.2982)),
                       1e-5);
         ks_race_destroy(race);
     }

@@ -42,6 +42,10 @@ static void student_matches_tables(void **state)
         race_kit_near(ks_student_tail(t, 2), 0.5 - t / 2 / sqrt(2 + t * t), 1e-7);
     }
     race_kit_near(ks_student_quantile(0.5, 7) + 1, 1, 1e-9);
+    /* t0.05 = 6.314, t0.25 = 1 at one degree of freedom; 2.920 and 0.8165 at two */
+    race_kit_near(ks_student_freedom(6.3138 / 1.0, 0.5, 0.9, 0.5, 100), 1, 1e-3);
+    race_kit_near(ks_student_freedom(2.9200 / 0.81650, 0.5, 0.9, 0.5, 100), 2, 1e-3);
+    race_kit_near(ks_student_freedom(1, 0.5, 0.9, 0.5, 100), 100, 1e-6); /* beyond the end */
 }
 
 static void gain_is_an_expectation(void **state)

@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: MIT */
+#include "analysis/learn/label_error.h"
+#include "analysis/learn/scatter.h"
+#include "race/spread.h"
+#include "race/student.h"
+#include "record/stats.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Low quantiles of host instances on 2 cores of a shared host (docs/measured/repeat.txt): two sets
+ * of six sweeps of 71 layers x 47, four sweeps with visits, five of 108 small layers x 14. Scales
+ * are 2.7 to 3.4 % near the best, 1.7 and 2.3 times that further away, with 1.6 to 2.8 degrees of
+ * freedom. */
+#define PRIOR_SCALE   0.033 /* of medians; ks_statistic_scatter() for the others */
+#define PRIOR_FREEDOM 1.9
+#define PRIOR_N       20.0
+/* The middle half of a round's samples spans 1.2 to 6 % there. On an H100 it is about 0.1 %
+ * (inferred from the 95 % intervals of medians, +- 0.03 %), and a time differs by 0.5 % between two
+ * sweeps (median; docs/measured/h100/repeat.txt): less by about the same factor. */
+#define USUAL_SPAN  0.01
+#define LEAST_TIMES 0.1
+#define LEAST_SCALE 0.0005
+/* A cell's own degrees of freedom count half. Cells have fast and slow states: a few values that
+ * agree say less of the next one than those of a normal distribution would. */
+#define OWN_WEIGHT  0.5
+#define MANY        50u /* differences, from which tails can be read */
+#define MOST_APART  8u
+#define INNER       0.5 /* quantiles of absolute differences */
+#define OUTER       0.9
+#define FREEDOM_MIN 1.2
+#define FREEDOM_MAX 100.0
+
+static const double class_scale[KS_LABEL_CLASSES] = { 1, 1.75, 2.35 };
+static const double class_ends[KS_LABEL_CLASSES - 1] = { 0.1, 0.3 }; /* logs */
+
+enum ks_label_class ks_label_class(double over_best)
+{
+    unsigned k = KS_LABEL_NEAR;
+
+    while (k < KS_LABEL_FAR && over_best > class_ends[k])
+        k++;
+    return k;
+}
+
+double ks_label_share(uint32_t n_rounds, enum ks_over over)
+{
+    return (KS_SPREAD_SWEEPS + ks_over_variance(n_rounds, over)) / (KS_SPREAD_SWEEPS + 1);
+}
+
+/* ---- differences ---- */
+
+/* As multiples of what a round of the cell's class scatters by, relative to the nearest class. */
+struct differences {
+    double *x[KS_LABEL_CLASSES]; /* [n] each */
+    size_t n[KS_LABEL_CLASSES], n_all;
+    double *all, *scratch; /* [n_all] of all classes */
+};
+
+static void add_difference(struct differences *d, double by, double over_best, double share)
+{
+    enum ks_label_class class = ks_label_class(over_best);
+
+    d->x[class][d->n[class]++] = fabs(by) / sqrt(2 * share) / class_scale[class];
+}
+
+/* Each two sweeps of a cell, as far as they are among MOST_APART in a row: sweeps that follow each
+ * other are more alike than others. Returns how many there are; d: NULL only counts. */
+static size_t add_sweeps(const struct ks_trials *t, const struct ks_contest *c, enum ks_over over,
+                         struct differences *d)
+{
+    size_t n = 0;
+
+    for (size_t i = c->first + 1; i < c->first + c->n; i++)
+        for (size_t k = i; k > c->first && k + MOST_APART > i; k--) {
+            const struct ks_trial *a = &t->trials[k - 1], *b = &t->trials[i];
+
+            if (a->instance != b->instance)
+                break;
+            n++;
+            if (!d)
+                continue;
+            add_difference(d, b->label - a->label, (a->over_best + b->over_best) / 2,
+                           (ks_label_share(a->n_rounds, over) + ks_label_share(b->n_rounds, over)) /
+                               2);
+        }
+    return n;
+}
+
+/* Rounds of one sweep hold what differs between rounds, which is 1 of 1 + P parts. */
+static size_t add_rounds(const struct ks_trials *t, const struct ks_contest *c,
+                         struct differences *d)
+{
+    for (size_t i = c->first_step; i < c->first_step + c->n_steps; i++)
+        add_difference(d, t->steps[i].by, t->trials[t->steps[i].trial].over_best,
+                       1 / (1 + KS_SPREAD_SWEEPS));
+    return c->n_steps;
+}
+
+static bool reserve(struct differences *d, const struct ks_trials *t, enum ks_over over)
+{
+    size_t n = t->n_steps;
+    bool is_enough = true;
+
+    for (size_t i = 0; i < t->n_contests; i++)
+        n += add_sweeps(t, &t->contests[i], over, NULL);
+    *d = (struct differences){ .all = calloc(n + 1, sizeof(double)),
+                               .scratch = calloc(n + t->n_trials + 1, sizeof(double)) };
+    for (unsigned k = 0; k < KS_LABEL_CLASSES; k++) {
+        d->x[k] = calloc(n + 1, sizeof(double));
+        is_enough = is_enough && d->x[k];
+    }
+    return is_enough && d->all && d->scratch;
+}
+
+static void release(struct differences *d)
+{
+    for (unsigned k = 0; k < KS_LABEL_CLASSES; k++)
+        free(d->x[k]);
+    free(d->all);
+    free(d->scratch);
+}
+
+/* ---- scale and tails ---- */
+
+/* What samples within rounds say of a machine on which nothing was repeated. scratch: [n_trials] */
+static double prior_scale(const struct ks_trials *t, uint32_t domain, double *scratch)
+{
+    double scale = PRIOR_SCALE * ks_statistic_scatter(t->statistic), span;
+    size_t n = 0;
+
+    for (size_t i = 0; i < t->n_contests; i++)
+        for (size_t k = t->contests[i].first;
+             t->contests[i].domain == domain && k < t->contests[i].first + t->contests[i].n; k++)
+            if (t->trials[k].span >= 0)
+                scratch[n++] = t->trials[k].span;
+    if (n == 0)
+        return scale;
+    ks_stats_sort(scratch, n);
+    span = ks_stats_quantile(scratch, n, 0.5);
+    return scale * fmax(fmin(span / USUAL_SPAN, 1), LEAST_TIMES);
+}
+
+static double shrunk(double prior, double found, size_t n)
+{
+    double w = (double)n / ((double)n + PRIOR_N);
+
+    return exp((1 - w) * log(prior) + w * log(fmax(found, LEAST_SCALE)));
+}
+
+/* Quantile of the differences of a class, or, where it has few, of all. */
+static double quantile_of(const struct differences *d, unsigned class, double q)
+{
+    return d->n[class] >= MANY ? ks_stats_quantile(d->x[class], d->n[class], q)
+                               : ks_stats_quantile(d->all, d->n_all, q);
+}
+
+/* The tails of all classes together, each on its own scale. */
+static double find_freedom(struct differences *d)
+{
+    size_t n = 0;
+
+    if (d->n_all < MANY)
+        return PRIOR_FREEDOM;
+    for (unsigned k = 0; k < KS_LABEL_CLASSES; k++) {
+        double scale = quantile_of(d, k, INNER);
+
+        for (size_t i = 0; scale > 0 && i < d->n[k]; i++)
+            d->scratch[n++] = d->x[k][i] / scale;
+    }
+    ks_stats_sort(d->scratch, n);
+    if (n < MANY)
+        return PRIOR_FREEDOM;
+    return ks_student_freedom(ks_stats_quantile(d->scratch, n, OUTER) /
+                                  ks_stats_quantile(d->scratch, n, INNER),
+                              INNER, OUTER, FREEDOM_MIN, FREEDOM_MAX);
+}
+
+static void fit(struct differences *d, double prior, struct ks_label_error *e)
+{
+    double scale = prior;
+
+    for (unsigned k = 0; k < KS_LABEL_CLASSES; k++) {
+        ks_stats_sort(d->x[k], d->n[k]);
+        memcpy(d->all + d->n_all, d->x[k], d->n[k] * sizeof(double));
+        d->n_all += d->n[k];
+    }
+    ks_stats_sort(d->all, d->n_all);
+    e->freedom = find_freedom(d);
+    if (d->n_all > 0)
+        scale = shrunk(prior,
+                       ks_stats_quantile(d->all, d->n_all, INNER) /
+                           ks_student_quantile((1 - INNER) / 2, e->freedom),
+                       d->n_all);
+    for (unsigned k = 0; k < KS_LABEL_CLASSES; k++) {
+        double own = scale;
+
+        if (d->n[k] >= MANY) /* intervals end near this quantile */
+            own = shrunk(
+                scale, quantile_of(d, k, OUTER) / ks_student_quantile((1 - OUTER) / 2, e->freedom),
+                d->n[k]);
+        e->round[k] = pow(own * class_scale[k], 2);
+    }
+}
+
+/* With the own variance of a cell in n sweeps. */
+static double freedom_with(const struct ks_label_error *e, size_t n)
+{
+    return e->freedom + OWN_WEIGHT * (double)(n - 1);
+}
+
+int ks_label_error_find(const struct ks_trials *t, uint32_t domain, enum ks_over over,
+                        struct ks_label_error *out, struct ks_err *err)
+{
+    struct differences d;
+    bool is_enough = reserve(&d, t, over);
+
+    *out = (struct ks_label_error){ .freedom = PRIOR_FREEDOM };
+    for (size_t i = 0; is_enough && i < t->n_contests; i++)
+        if (t->contests[i].domain == domain)
+            out->n_sweeps += add_sweeps(t, &t->contests[i], over, &d);
+    for (size_t i = 0; is_enough && out->n_sweeps < MANY && i < t->n_contests; i++)
+        if (t->contests[i].domain == domain)
+            out->n_rounds += add_rounds(t, &t->contests[i], &d);
+    if (is_enough)
+        fit(&d, prior_scale(t, domain, d.scratch), out);
+    for (unsigned n = 1; n <= KS_LABEL_SWEEPS; n++)
+        out->t95[n - 1] = ks_student_quantile(0.025, freedom_with(out, n));
+    release(&d);
+    return is_enough ? 0 : ks_fail(err, KS_ENOMEM, "out of memory for %zu cells", t->n_trials);
+}
+
+/* ---- one cell ---- */
+
+void ks_label_find(const struct ks_label_error *e, const struct ks_trial *t, size_t n,
+                   enum ks_over over, double *scratch, struct ks_label *out)
+{
+    double t95, mean = 0, square = 0, share = 0, over_best = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        scratch[n + i] = t[i].label;
+        mean += t[i].label / (double)n;
+        over_best += t[i].over_best / (double)n;
+        share += ks_label_share(t[i].n_rounds, over) / (double)n;
+    }
+    for (size_t i = 0; i < n; i++)
+        square += (t[i].label - mean) * (t[i].label - mean);
+    out->log_ns = ks_over_rounds(scratch + n, n, KS_OVER_MEDIAN, scratch);
+    out->freedom = freedom_with(e, n);
+    out->round = (e->freedom * e->round[ks_label_class(over_best)] + OWN_WEIGHT * square / share) /
+                 out->freedom;
+    out->variance = out->round * share * ks_over_variance((uint32_t)n, KS_OVER_MEDIAN);
+    t95 = n <= KS_LABEL_SWEEPS ? e->t95[n - 1] : ks_student_quantile(0.025, out->freedom);
+    out->half_width = t95 * sqrt(out->variance);
+}
