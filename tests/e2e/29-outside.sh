@@ -19,7 +19,7 @@ tiny 0 "$evil" >evil.out 2>evil.err
 is "$(exit_of "$evil")" 0 'a sweep into a directory whose name is a command'
 cell=$(ksweep-analyze table "$evil/results.h5" | awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i }
     NR == 2 { print $at["problem_id"] ":" $at["instance_id"] }')
-again=$(ksweep cell "$evil" "$cell" | sed -n 's/^again: //p')
+again=$(ksweep cell "$evil" "$cell" | sed -n 's/^to run it again: //p')
 ok 'the command that is printed for a cell runs' bash -c "$again --cache '$tiny_cache'"
 like "$(cat "$tap_tmp/out")" '^attempt 1' 'and measures it'
 command=$(ksweep cell "$evil" "$cell" --command --cache "$tiny_cache")
@@ -44,7 +44,7 @@ ksweep "$forged" 2>>forged.err
 ksweep-analyze table "$forged.h5" 2>>forged.err
 is "$(raw forged.out forged.err | paste -sd ' ')" 'forged.out:0 forged.err:0' 'no escape sequence reaches the terminal'
 is "$(cat forged.out forged.err "$forged/log" | grep -c '^2026-01-01')" 0 'and no line is forged'
-again=$(ksweep cell "$forged" "$cell" | sed -n 's/^again: //p')
+again=$(ksweep cell "$forged" "$cell" | sed -n 's/^to run it again: //p')
 ok 'its printed command runs, too' bash -c "$again --cache '$tiny_cache'"
 
 # --- names of problems, and what a compiler says

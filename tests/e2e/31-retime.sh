@@ -36,7 +36,7 @@ ksweep-analyze validate m unseen/results.h5 --threads 1 --write-retime again >re
 ok "validate --write-retime" test $? -le 1
 like "$(cat notes)" '^ksweep-analyze validate: again/job.json measures the [0-9]+ problems on which the model or the best baseline does not pick the oracle, with [0-9]+ instances' \
     "says what it will measure"
-read -r problems instances < <(sed -n 's/.*measures \([0-9]*\) problems.* with the \([0-9]*\) instances.*/\1 \2/p' notes)
+read -r problems instances < <(sed -n 's/.*measures the \([0-9]*\) problems.* with \([0-9]*\) instances.*/\1 \2/p' notes)
 is "$(ls again | paste -sd' ')" "job.json kernels-0.json problems.csv" "a job, its problems, its kernels"
 is "$(($(wc -l <again/problems.csv) - 1)) $(grep -c '"id"' again/kernels-0.json)" "$problems $instances" "so many of each"
 like "$(ksweep plan again/job.json --cache "$tiny_cache" 2>&1)" "$((problems * instances)) cells" "a job that ksweep reads"

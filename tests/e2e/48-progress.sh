@@ -87,7 +87,7 @@ other=$(sed 1d best.csv | while IFS=, read -r id name rest; do
 done)
 is "$(wc -l <best.csv) $other" "$(wc -l <"$KSWEEP_SOURCE_DIR/tests/data/tiny.csv") " 'of every problem that of the report'
 rc_is 2 'a part that several have' ksweep cell host "$problem:fp32"
-like "$(cat err)" "instance 'fp32' fits [0-9]+: .*, .*" 'names some of them'
+like "$(cat err)" "instance 'fp32' is ambiguous, it matches [0-9]+: .*, .*" 'names some of them'
 rc_is 2 'a slip' ksweep cell host "$problem:${instance}x"
 like "$(cat err)" "did you mean '$instance'" 'names the nearest'
 
@@ -106,7 +106,7 @@ like "$(cat plan)" 'MiB if every cell takes all samples, retries and rounds of t
     'and what the larger figure is'
 unlike "$(cat plan)" 'builds in the cache' 'and none for builds that are there'
 like "$(ksweep plan "$tiny_job" --cache none)" '[0-9.]+ MiB for builds in the cache' 'or how much for those that are not'
-like "$(ksweep plan "$tiny_job" --cache none)" 'refuse is not known: nothing was built yet' 'or that it does not know'
+like "$(ksweep plan "$tiny_job" --cache none)" 'reject is not known: nothing was built yet' 'or that it does not know'
 sed "s#\.\./\.\./kernels#$KSWEEP_SOURCE_DIR/kernels#; s#tiny.csv#$KSWEEP_SOURCE_DIR/tests/data/tiny.csv#" "$tiny_job" >here.json
 most_of() { # RETRIES RETRIES_OF_CONTENTION ROUNDS: most_disk_bytes with them
     python3 - here.json "$@" <<'PY'
